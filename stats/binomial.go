@@ -18,7 +18,11 @@ func Wilson(k, n int, level float64) Interval {
 // wilson is the score interval of a proportion p of n outcomes, which need not
 // be a whole number.
 func wilson(p, n, level float64) Interval {
-	z := zQuantile((1 - level) / 2)
+	return wilsonAt(p, n, level, zQuantile((1-level)/2))
+}
+
+// wilsonAt takes the quantile of the level.
+func wilsonAt(p, n, level, z float64) Interval {
 	centre := (p + z*z/(2*n)) / (1 + z*z/n)
 	half := z / (1 + z*z/n) * math.Sqrt(p*(1-p)/n+z*z/(4*n*n))
 	iv := Interval{centre - half, centre + half, level}

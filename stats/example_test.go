@@ -493,16 +493,16 @@ func ExampleNewcombePaired() {
 	// Output: 0.0569 to 0.3404
 }
 
-// Questions on four texts: clusters count, not questions.
+// Questions on seven texts: clusters count, not questions.
 func ExampleComparePairedProportions() {
-	onlyA, onlyB, questions := []int{3, 2, 0, 3}, []int{0, 0, 1, 0}, []int{5, 5, 5, 5}
+	onlyA, onlyB, questions := []int{3, 2, 0, 3, 2, 1, 2}, []int{0, 0, 1, 0, 0, 0, 1}, []int{5, 5, 5, 5, 5, 5, 5}
 	r, err := stats.ComparePairedProportions(onlyA, onlyB, questions, 0.95)
 	if err != nil {
 		panic(err)
 	}
 	iv := r.Interval(0.95)
-	fmt.Printf("%.2f (%.2f to %.2f), p = %.3f, as precise as %.0f of %d items\n", r.Diff, iv.Low, iv.High, r.P(), r.Effective, r.N)
-	// Output: 0.35 (-0.34 to 0.77), p = 0.250, as precise as 4 of 20 items
+	fmt.Printf("%.2f (%.2f to %.2f), p = %.3f\n", r.Diff, iv.Low, iv.High, r.P())
+	// Output: 0.31 (0.06 to 0.54), p = 0.022
 }
 
 // The interval of a permutation test: all differences that it does not reject.

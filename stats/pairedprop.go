@@ -97,24 +97,26 @@ func SquareAndAdd(a, b float64, ofA, ofB Interval, correlation float64) Interval
 // come in clusters.
 type PairedProportions struct {
 	N, Clusters int
-	B, C        int // items that only the first, only the second passes
+	B, C        float64 // items that only the first, only the second passes
 	Diff        float64
-	Effective   float64 // number of independent items that give as precise a difference
-	Undefined   string  // why the interval is undefined
+	Undefined   string // why the interval is undefined
 
-	diff []int // by cluster
+	size, wins, losses []float64 // by cluster
 }
 
 // ComparePairedProportions compares two arms on the same items, of which only the
-// first passes b[k] and only the second c[k] of the n[k] items of cluster k. The
-// interval is [Tango]'s at the effective number of items: the variance that
-// independent items would have over that between clusters, times the number of
-// items, at most that number, and reduced for the degrees of freedom as in
-// [ProportionOfSums]. If clusters do not vary, each counts as one item. The
-// p-value is that of [SignFlipExact] with the differences of clusters, counted
-// exactly for any number of them; with one item a cluster it is that of McNemar's
-// exact test.
-func ComparePairedProportions(b, c, n []int, level float64) (PairedProportions, error) {
+// first passes b[k] and only the second c[k] of the n[k] items of cluster k.
+//
+// Without clusters of several items the interval is [Tango]'s, and the p-value that of
+// its score test. With clusters the lower limit is the lesser of two: that of the
+// cluster-robust t of [RatioDifference], and the share of wins minus the upper limit of
+// the share of losses by [ProportionOfSums], which knows that losses too few to vary may
+// still come. The upper limit is its mirror image. More wins or fewer losses never lower
+// a limit.
+//
+// Counts may be parts of items: where items are asked repeatedly, what the mean of one arm
+// has more than that of the other.
+func ComparePairedProportions[T int | float64](b, c []T, n []int, level float64) (PairedProportions, error) {
 	if err := checkLevel(level); err != nil {
 		return PairedProportions{}, err
 	}
@@ -122,51 +124,50 @@ func ComparePairedProportions(b, c, n []int, level float64) (PairedProportions, 
 		return PairedProportions{}, fmt.Errorf("stats: every cluster needs its counts, got %d, %d and %d", len(b), len(c), len(n))
 	}
 	var r PairedProportions
-	diff, size := make([]float64, 0, len(n)), make([]float64, 0, len(n))
 	for k := range n {
-		if b[k] < 0 || c[k] < 0 || b[k]+c[k] > n[k] {
-			return PairedProportions{}, fmt.Errorf("stats: cluster %d has %d and %d discordant of %d items", k, b[k], c[k], n[k])
+		wins, losses := float64(b[k]), float64(c[k])
+		if !(wins >= 0 && losses >= 0 && wins+losses <= float64(n[k])+1e-9) {
+			return PairedProportions{}, fmt.Errorf("stats: cluster %d has %v and %v discordant of %d items", k, b[k], c[k], n[k])
 		}
 		if n[k] == 0 {
 			continue
 		}
-		r.N, r.B, r.C = r.N+n[k], r.B+b[k], r.C+c[k]
-		diff, size, r.diff = append(diff, float64(b[k]-c[k])), append(size, float64(n[k])), append(r.diff, b[k]-c[k])
+		r.N, r.B, r.C = r.N+n[k], r.B+wins, r.C+losses
+		r.size, r.wins, r.losses = append(r.size, float64(n[k])), append(r.wins, wins), append(r.losses, losses)
 	}
 	if r.N == 0 {
 		return PairedProportions{}, errEmpty
 	}
-	r.Clusters = len(size)
-	r.Diff = float64(r.B-r.C) / float64(r.N)
-	switch {
-	case r.Clusters == r.N:
-		r.Effective = float64(r.N)
-	case r.Clusters < 2:
-		r.Effective = math.NaN()
+	r.Clusters = len(r.size)
+	r.Diff = (r.B - r.C) / float64(r.N)
+	if r.Clusters < 2 && r.N > 1 {
 		r.Undefined = "fewer than two clusters"
-	default:
-		r.Effective = r.effective(diff, size, level)
 	}
 	return r, nil
 }
 
-// P is the two-sided p-value of flipping the signs of the clusters' differences, that
+// FlipsP is the two-sided p-value of flipping the signs of the clusters' differences, that
 // of [SignFlipExact] for any number of them. With one item a cluster it is that of
 // McNemar's exact test. With thousands of clusters of several items it is the normal
-// approximation.
-func (r PairedProportions) P() float64 { return flipWhole(r.diff) }
-
-func (r PairedProportions) effective(diff, size []float64, level float64) float64 {
-	n, k := float64(r.N), float64(r.Clusters)
-	m := robustMean(diff, size)
-	discordant, net := float64(r.B+r.C), float64(r.B-r.C)
-	independent := (discordant - net*net/n) / (n * (n - 1))
-	if !(m.SE > 0) || !(independent > 0) || negligible(m.SE, m.Value) {
-		return k
+// approximation. It is undefined for parts of items.
+func (r PairedProportions) FlipsP() float64 {
+	diff := make([]int, len(r.size))
+	for k := range diff {
+		net := r.wins[k] - r.losses[k]
+		if diff[k] = int(net); float64(diff[k]) != net {
+			return math.NaN()
+		}
 	}
-	df := math.Min(m.DF, varianceDF(diff, size, m.Value, k))
-	t := tQuantile((1-level)/2, n-1) / tQuantile((1-level)/2, df)
-	return math.Min(n, n*independent/(m.SE*m.SE)) * t * t
+	return flipWhole(diff)
+}
+
+// P is the two-sided p-value of the interval: 1 minus the highest level at which it
+// excludes 0.
+func (r PairedProportions) P() float64 {
+	if r.Undefined != "" {
+		return math.NaN()
+	}
+	return r.Reading().P
 }
 
 // Interval is the interval of the difference at another level.
@@ -174,8 +175,67 @@ func (r PairedProportions) Interval(level float64) Interval {
 	if r.Undefined != "" || checkLevel(level) != nil {
 		return undefinedInterval(level)
 	}
-	f := r.Effective / float64(r.N)
-	return tango(f*float64(r.B), f*float64(r.C), r.Effective, level)
+	return r.Reading().Interval(level)
+}
+
+// Reading is the interval of the difference with its p-value.
+func (r PairedProportions) Reading() Reading {
+	if r.Clusters == r.N {
+		return r.score()
+	}
+	none := make([]float64, len(r.size))
+	d := newDifference(r.net(), r.size, none, r.size)
+	return Reading{d.p(), func(level float64) Interval { return d.interval(level).Clamp(-1, 1) }}.within(r.rare)
+}
+
+// score is Tango's interval. With fewer items than can show anything it includes 0.
+func (r PairedProportions) score() Reading {
+	p := 1.0
+	if d := r.B + r.C; d > 0 {
+		p = 2 * (dist.Normal{Mean: 0, SD: 1}).CDF(-math.Abs(r.B-r.C)/math.Sqrt(d))
+	}
+	least := math.Min(1, chance(r.N))
+	return Reading{math.Max(p, least), func(level float64) Interval {
+		ci := tango(r.B, r.C, float64(r.N), level)
+		if 1-level < least-1e-12 {
+			ci.Low, ci.High = math.Min(ci.Low, 0), math.Max(ci.High, 0)
+		}
+		return ci
+	}}
+}
+
+func (r PairedProportions) net() []float64 {
+	net := make([]float64, len(r.size))
+	for k := range net {
+		net[k] = r.wins[k] - r.losses[k]
+	}
+	return net
+}
+
+// Rare is what few wins and losses leave open, with or without clusters, whatever the
+// method is that the differences are compared by: a reading that claims no more than it
+// and another do.
+func (r PairedProportions) Rare(other Reading) Reading { return other.within(r.rare) }
+
+func (r PairedProportions) rare(level float64) Interval {
+	n := float64(r.N)
+	d := newOutcomes(r.size, n, level)
+	return Interval{r.B/n - d.most(r.losses), d.most(r.wins) - r.C/n, level}
+}
+
+// A Reading is the interval of a difference at any level with its p-value: the interval
+// excludes 0 where p is below 1 minus the level.
+type Reading struct {
+	P        float64
+	Interval func(level float64) Interval
+}
+
+// Wider claims only what both readings do.
+func (r Reading) Wider(other Reading) Reading {
+	return Reading{math.Max(r.P, other.P), func(level float64) Interval {
+		a, b := r.Interval(level), other.Interval(level)
+		return Interval{math.Min(a.Low, b.Low), math.Max(a.High, b.High), level}
+	}}
 }
 
 // flipWhole is the two-sided p of flipping the signs of whole numbers, by the

@@ -365,7 +365,16 @@ func (s labelled) weight(rare rareEvents) float64 {
 }
 
 // variance returns the sum of the squared contributions of the clusters.
-func (s labelled) variance(lambda float64) float64 {
+func (s labelled) variance(lambda float64) (v float64) {
+	for _, x := range s.contributions(lambda) {
+		v += x * x
+	}
+	return v
+}
+
+// contributions are those of the clusters to the error of the estimate, in order of
+// appearance.
+func (s labelled) contributions(lambda float64) []float64 {
 	parts := make([]float64, s.clusters)
 	n := float64(len(s.y))
 	corrected := make([]float64, len(s.y))
@@ -382,9 +391,5 @@ func (s labelled) variance(lambda float64) float64 {
 			parts[g] += lambda * (s.rest[i] - m) / rest
 		}
 	}
-	var v float64
-	for _, x := range parts {
-		v += x * x
-	}
-	return v
+	return parts
 }

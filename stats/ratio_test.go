@@ -12,14 +12,15 @@ import (
 
 // Wilson's interval at the effective number of outcomes. Proportion, standard
 // error and degrees of freedom of the design are those of R's survey 4.1-1
-// (svydesign(id=~id), svymean, degf) with one row an outcome; the number is
+// (svydesign(id=~id), svymean, degf) with one row an outcome. The limits are
 //
-//	e <- num - p*den
-//	df <- min(degf, 2*sum(e^2)^2 / (sum(e^4) - sum(e^2)^2/k))
-//	neff <- min(n, p*(1-p)/vcov * k/(k-1)) * (qt(.025, n-1)/qt(.025, df))^2
+//	v <- sum((num - p*den)^2 / (1 - den/63))          # CR2
+//	own <- v/(63*p*(1-p)) * (qt(.975, 16.53341)/qnorm(.975))^2
+//	prior <- 1 + (sum(den^2)/63 - 1)*0.3
+//	effect <- function(t) max(own, (4*prior^2 + t*own)/(4*prior + t))
 //
-// which is svyciprop's (method "beta") with the factor k/(k-1) of k clusters and
-// the degrees of freedom of the variance.
+// of Wilson's interval at 63/effect(t) outcomes: t = 16 for the lower one, and for the
+// upper one at least that of t = 47.
 func TestProportionOfSumsAgreesWithSurvey(t *testing.T) {
 	num := []float64{3, 1, 0, 2, 3, 3, 2, 0, 1, 3, 3, 2, 3, 3, 0, 3, 2, 3, 1, 3, 3, 3}
 	den := []float64{3, 3, 2, 3, 3, 4, 3, 1, 3, 3, 3, 2, 3, 3, 2, 3, 3, 3, 3, 3, 4, 3}
@@ -31,12 +32,14 @@ func TestProportionOfSumsAgreesWithSurvey(t *testing.T) {
 		"proportion": {r.Value, 0.746031746031746},
 		"SE":         {r.SE, 0.0646630431697633},
 		"df":         {r.DF, 21},
-		"low":        {r.CI.Low, 0.601117017937709},
-		"high":       {r.CI.High, 0.851320568715127},
+		"low":        {r.CI.Low, 0.593692778907003},
 	} {
 		if math.Abs(c.got-c.want) > 1e-12 {
 			t.Errorf("%s = %.15g, want %.15g", name, c.got, c.want)
 		}
+	}
+	if least := 0.8550495485854936; r.CI.High < least || r.CI.High > least+0.003 {
+		t.Errorf("high = %v, want %v, or a little more", r.CI.High, least)
 	}
 }
 
@@ -120,14 +123,16 @@ func TestProportionOfSumsOfTheComplement(t *testing.T) {
 	})
 }
 
-// Clusters that are all alike tell no more than one outcome each.
+// Without an event the interval is Wilson's at the number of outcomes over
+// 1 + (2 − 1)·0.3, and says what it assumes.
 func TestProportionOfSumsWithoutSpread(t *testing.T) {
 	twos := []float64{2, 2, 2, 2}
-	for value, num := range map[float64][]float64{0: {0, 0, 0, 0}, 0.5: {1, 1, 1, 1}, 1: {2, 2, 2, 2}} {
-		r, err := stats.ProportionOfSums(num, twos, 8, 0.95)
-		if want := stats.Wilson(int(4*value), 4, 0.95); err != nil || r.CI != want || len(r.Warnings) == 0 || r.Undefined != "" {
-			t.Errorf("%v: %+v, %v; want %v", value, r, err, want)
-		}
+	z := 1.959963984540054
+	open := z * z / (8/1.3 + z*z)
+	none, err := stats.ProportionOfSums(make([]float64, 4), twos, 8, 0.95)
+	all, _ := stats.ProportionOfSums(twos, twos, 8, 0.95)
+	if err != nil || none.CI.Low != 0 || all.CI.High != 1 || math.Abs(none.CI.High-open) > 1e-12 || math.Abs(all.CI.Low-(1-open)) > 1e-12 || len(none.Warnings) != 2 {
+		t.Errorf("%+v, %+v, %v; want %v", none, all, err, open)
 	}
 	for _, c := range []struct{ num, den, outcomes float64 }{{3, 2, 8}, {-1, 2, 8}, {1, 2, 1}, {1, 2, math.NaN()}, {1, 2, math.Inf(1)}} {
 		if r, err := stats.ProportionOfSums([]float64{c.num, c.num}, []float64{c.den, c.den}, c.outcomes, 0.95); err == nil {

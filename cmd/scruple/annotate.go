@@ -18,6 +18,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/annotate"
+	"github.com/scruple-eval/scruple/internal/disk"
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/report"
 	"github.com/scruple-eval/scruple/internal/serve"
@@ -106,7 +107,7 @@ func (a *app) annotate(ctx context.Context, arg string, f *annotating) error {
 	}
 	switch {
 	case f.export != "":
-		return a.exportAnnotations(place, tasks, subjects, f)
+		return a.exportAnnotations(from, place, tasks, subjects, f)
 	case f.imports != "":
 		return a.importAnnotations(place, tasks, subjects, f)
 	}
@@ -202,23 +203,26 @@ func (a *app) subjects(ctx context.Context, arg string, x *experiment.Experiment
 	return r.Subjects(ctx), db.Close, nil
 }
 
-// addPeoplesVerdicts is storePeoplesVerdicts with messages.
+// addPeoplesVerdicts stores the answers of people about the run as verdicts, with messages.
 func (a *app) addPeoplesVerdicts(ctx context.Context, db *store.DB, r *experiment.Run) error {
-	return storePeoplesVerdicts(ctx, db, r, a.noAgreement, func(task string, added, stale int) {
+	return takePeoplesVerdicts(ctx, db, r, a.noAgreement, func(task string, list []store.PersonVerdict, stale int) error {
+		added, err := r.AddVerdicts(ctx, list)
 		if added > 0 {
 			a.say("task %s: %s of people added", task, text.Plural(added, "verdict", "verdicts"))
 		}
 		if stale > 0 {
 			a.warn("warning: task %s: %s not used: the study shows something else now", task, text.Plural(stale, "answer is", "answers are"))
 		}
+		return err
 	})
 }
 
 func (a *app) noAgreement(err error) { a.warn("warning: no agreement of people: %v", err) }
 
-// storePeoplesVerdicts stores the answers of people about the run as verdicts, and gives the
-// run their agreement. What cannot be compared is passed to warn: it concerns no score.
-func storePeoplesVerdicts(ctx context.Context, db *store.DB, r *experiment.Run, warn func(error), done func(task string, added, stale int)) error {
+// takePeoplesVerdicts passes the answers of people about the run as verdicts to take, and
+// gives the run their agreement. What cannot be compared is passed to warn: it concerns no
+// score.
+func takePeoplesVerdicts(ctx context.Context, db *store.DB, r *experiment.Run, warn func(error), take func(task string, list []store.PersonVerdict, stale int) error) error {
 	place := annotate.At(r.File, r.Study, db.Path(), time.Now)
 	for _, t := range r.Study.Annotation {
 		list, stale, err := place.Verdicts(t, r.Subjects(ctx))
@@ -229,11 +233,9 @@ func storePeoplesVerdicts(ctx context.Context, db *store.DB, r *experiment.Run, 
 		for _, v := range list {
 			of = append(of, store.PersonVerdict{Trial: v.Trial, Verdict: v.Verdict})
 		}
-		added, err := r.AddVerdicts(ctx, of)
-		if err != nil {
+		if err := take(t.Name, of, stale); err != nil {
 			return err
 		}
-		done(t.Name, added, stale)
 	}
 	addAgreements(place, r, r.Subjects(ctx), warn)
 	return nil
@@ -313,7 +315,7 @@ func (a *app) lockTask(x *experiment.Experiment, place annotate.Place, tasks []s
 	if err != nil {
 		return err
 	}
-	l, err := place.Lock(r, gold, cmp.Or(strings.TrimSpace(f.sign), people[0]), f.declare)
+	l, err := place.Lock(r, gold, cmp.Or(strings.TrimSpace(f.sign), people[0]), f.declare, subjects.Items())
 	if err != nil {
 		return exit(exitNotAllowed, err)
 	}
@@ -330,7 +332,7 @@ func (a *app) lockTask(x *experiment.Experiment, place annotate.Place, tasks []s
 	return nil
 }
 
-func (a *app) exportAnnotations(place annotate.Place, tasks []study.Task, subjects annotate.Source, f *annotating) error {
+func (a *app) exportAnnotations(from source, place annotate.Place, tasks []study.Task, subjects annotate.Source, f *annotating) error {
 	x, err := place.Export(tasks[0], subjects, f.export, f.offsets)
 	if err != nil {
 		return err
@@ -341,11 +343,7 @@ func (a *app) exportAnnotations(place annotate.Place, tasks []study.Task, subjec
 	if x.Withheld > 0 {
 		a.warn("left out %s without an answer: the export would name their arms; judge them with `scruple annotate`", text.Plural(x.Withheld, "subject", "subjects"))
 	}
-	if f.out != "" {
-		return writeFile(f.out, x.Data)
-	}
-	_, err = a.out.Write(x.Data)
-	return err
+	return a.print(f.out, from, disk.Bytes(x.Data))
 }
 
 func (a *app) importAnnotations(place annotate.Place, tasks []study.Task, subjects annotate.Source, f *annotating) error {

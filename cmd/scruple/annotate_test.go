@@ -199,7 +199,7 @@ func answerAll(t *testing.T, base, task string, choose func(f form) map[string]a
 func contracts(t *testing.T) (dir, file string) {
 	t.Helper()
 	dir = t.TempDir()
-	must(t, os.CopyFS(dir, os.DirFS(filepath.Join("..", "..", "examples", "contracts"))))
+	must(t, os.CopyFS(dir, shipped("contracts")))
 	return dir, filepath.Join(dir, "study.yaml")
 }
 
@@ -315,6 +315,26 @@ func TestLockedGoldIsScoredAgainstAndCannotChange(t *testing.T) {
 		if _, errs, code := line(t, verb, study); code == exitOK || !strings.Contains(errs, "changed after the gold of task fields was locked") {
 			t.Errorf("%s: exit code %d: %s", verb, code, errs)
 		}
+	}
+}
+
+// A task cannot change once it was drawn: it gets another name. The bundle has the people's
+// files of both, and gold that another study of the folder locked, as the ledger has them.
+func TestBundleOfARenamedTask(t *testing.T) {
+	t.Parallel()
+	dir, study := contracts(t)
+	edit(t, study, "    again: {count: 15}\n", "")
+	urls, end := startServer(t, "annotate", study, "--task", "fields", "--as", "anna")
+	answerAll(t, urls["anna"], "fields", goldOf(t, dir))
+	end()
+	writeTestFile(t, filepath.Join(dir, "seen.csv"), "gold of another study\n")
+	ok(t, "lock", study, filepath.Join(dir, "seen.csv"), "--sign", "Anna", "--declare", "I saw no answer of any arm", "-o", "name=other")
+	edit(t, study, "name: fields", "name: fields2")
+	ok(t, "run", study)
+	zip := filepath.Join(dir, "b.zip")
+	ok(t, "bundle", study, "--out", zip)
+	if out := ok(t, "verify", zip); !strings.Contains(out, "of people, as the ") {
+		t.Errorf("verify says\n%s", out)
 	}
 }
 
@@ -589,7 +609,7 @@ func TestOwnersPages(t *testing.T) {
 func TestJudgeOfSpansAndPeople(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	must(t, os.CopyFS(dir, os.DirFS(filepath.Join("..", "..", "examples", "spans"))))
+	must(t, os.CopyFS(dir, shipped("spans")))
 	study := filepath.Join(dir, "study.yaml")
 	edit(t, study, "  secondary: [error_rate, false_positive_rate, confidence_ece, confidence_auroc, precision, recall, partial_f1, macro_f1]\n", "")
 	data, err := os.ReadFile(study)

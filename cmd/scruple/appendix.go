@@ -14,6 +14,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/annotate"
 	"github.com/scruple-eval/scruple/internal/appendix"
 	"github.com/scruple-eval/scruple/internal/bundle"
+	"github.com/scruple-eval/scruple/internal/disk"
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/text"
@@ -78,7 +79,7 @@ func (a *app) appendix(ctx context.Context, arg, dir string) error {
 	var names []string
 	for _, f := range files {
 		name := filepath.Join(dir, f.Name)
-		if err := writeFile(name, f.Data); err != nil {
+		if err := (disk.File{Path: name, Allow: from.keeps(x)}).Write(disk.Bytes(f.Data)); err != nil {
 			return err
 		}
 		names = append(names, name)

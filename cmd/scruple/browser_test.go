@@ -120,7 +120,7 @@ func exampleReport(t *testing.T, name string) string {
 func runExample(t *testing.T, name string) string {
 	t.Helper()
 	dir := t.TempDir()
-	must(t, os.CopyFS(dir, os.DirFS(filepath.Join("..", "..", "examples", name))))
+	must(t, os.CopyFS(dir, shipped(name)))
 	study := filepath.Join(dir, "study.yaml")
 	ok(t, "run", study)
 	return study

@@ -63,6 +63,9 @@ func (a *app) bundle(ctx context.Context, arg, output string) error {
 		return err
 	}
 	defer x.Close()
+	if err := checkOut(output, from); err != nil {
+		return err
+	}
 	env := a.bundleEnv()
 	if env.Private, err = a.private(x, from); err != nil {
 		return err
@@ -102,10 +105,18 @@ func (a *app) noteTest(ctx context.Context, db *store.DB, name string) error {
 
 func (a *app) bundleEnv() bundle.Env {
 	return bundle.Env{Experiment: experimentEnv(), Samples: samplesPerArm, Outputs: bundleOutputs,
-		AddPeople: func(ctx context.Context, db *store.DB, r *experiment.Run) (n int, err error) {
-			err = storePeoplesVerdicts(ctx, db, r, a.noAgreement, func(_ string, added, _ int) { n += added })
-			return n, err
-		}}
+		People: a.people}
+}
+
+// people gives a run the agreement of people, and returns how many of their verdicts the
+// store lacks. It stores nothing.
+func (a *app) people(ctx context.Context, db *store.DB, r *experiment.Run) (lacks int, err error) {
+	err = takePeoplesVerdicts(ctx, db, r, a.noAgreement, func(_ string, list []store.PersonVerdict, _ int) error {
+		n, err := db.NotInForce(ctx, r.Record, list)
+		lacks += n
+		return err
+	})
+	return lacks, err
 }
 
 // bundleOutputs lists the report in all formats and the tables of a run.

@@ -38,20 +38,36 @@ func TestBundleOfEverySuite(t *testing.T) {
 			for _, out := range []string{"a.zip", "b.zip"} {
 				do(0, "bundle", in("mine/study.yaml"), "--out", in(out))
 			}
-			a, errA := os.ReadFile(in("a.zip"))
-			b, errB := os.ReadFile(in("b.zip"))
-			if err := errors.Join(errA, errB); err != nil {
-				t.Fatal(err)
-			}
+			a, err := os.ReadFile(in("a.zip"))
+			must(t, err)
+			b, err := os.ReadFile(in("b.zip"))
+			must(t, err)
 			if !bytes.Equal(a, b) {
 				t.Error("the same run gave two bundles")
 			}
-			// An outcome that its answers do not give, scored and packed like the others.
+			// An outcome that its answers do not give, in the bundle and then in the store.
+			rewrite(t, in("a.zip"), in("altered.zip"), func(files map[string][]byte) {
+				packed := "files/study/.scruple/scruple.db"
+				was := files[packed]
+				writeTestFile(t, in("packed.db"), string(was))
+				alterOutcome(t, in("packed.db"))
+				files[packed], err = os.ReadFile(in("packed.db"))
+				must(t, err)
+				swap(files, "MANIFEST.json", sumOf(was), sumOf(files[packed]))
+				swap(files, "MANIFEST.json", fmt.Sprintf(`"size": %d`, len(was)), fmt.Sprintf(`"size": %d`, len(files[packed])))
+				swap(files, "SHA256SUMS", sumOf(was), sumOf(files[packed]))
+				swap(files, "SHA256SUMS", string(files["SHA256SUMS"][:64]), sumOf(files["MANIFEST.json"]))
+			})
+			if out := do(1, "verify", in("altered.zip")); !strings.Contains(out, "scruple.db: not what the stored answers give: outcome of ") {
+				t.Errorf("verify of an altered outcome says\n%s", out)
+			}
 			alterOutcome(t, in("mine/.scruple/scruple.db"))
 			do(0, "score", in("mine/study.yaml"))
-			do(0, "bundle", in("mine/study.yaml"), "--out", in("altered.zip"))
-			if out := do(1, "verify", in("altered.zip")); !strings.Contains(out, "scruple.db: 1 outcome is not what the stored answers give: ") {
-				t.Errorf("verify of an altered outcome says\n%s", out)
+			if out := do(2, "bundle", in("mine/study.yaml"), "--out", in("none.zip")); !strings.Contains(out, "would not verify") || !strings.Contains(out, "not what the stored answers give: outcome of ") {
+				t.Errorf("bundle of an altered outcome says\n%s", out)
+			}
+			if left, _ := filepath.Glob(in("*none.zip*")); len(left) > 0 {
+				t.Errorf("a bundle that does not verify left %v", left)
 			}
 			if err := os.RemoveAll(in("mine")); err != nil {
 				t.Fatal(err)

@@ -222,7 +222,7 @@ func TestRetryFailed(t *testing.T) {
 	if err := json.Unmarshal([]byte(output(t, scruple, "status", path, "--json")), &status); err != nil {
 		t.Fatal(err)
 	}
-	if status.Failed < 10 || status.State != "error" {
+	if status.Failed < 10 || status.State != "failures" {
 		t.Fatalf("status %+v", status)
 	}
 	for range 20 {

@@ -3,22 +3,30 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/scruple-eval/scruple/internal/annotate"
+	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/report"
 	"github.com/scruple-eval/scruple/internal/store"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 func doctorVerb(a *app) *cobra.Command {
 	return verb("doctor STUDY|STORE", "check that a store is sound and holds what was written", `
 Checks the database file, its format, the references between its rows, the plan of
 every run and every stored answer by checksum; warns if others can read the file or
-the disk is nearly full. It changes nothing, and exits 4 if something is damaged.
-Answers stored by an older version have no checksum and are counted.`, cobra.ExactArgs(1),
+the disk is nearly full. Then it computes the outcomes, verdicts of judges, scores and
+analysis of every run again from the stored answers, and names the rows that differ. That
+needs the study as it was when the run was last scored: it warns of a run whose study
+changed or is gone.
+
+It changes nothing, and exits 4 if something is damaged. Answers stored by an older
+version have no checksum and are counted.`, cobra.ExactArgs(1),
 		func(c *cobra.Command, args []string) error { return a.doctor(c.Context(), args[0]) })
 }
 
@@ -38,6 +46,11 @@ func (a *app) doctor(ctx context.Context, arg string) error {
 	if err != nil {
 		return err
 	}
+	recomputed, err := a.recompute(ctx, path, checks)
+	if err != nil {
+		return err
+	}
+	checks = append(checks, recomputed...)
 	damaged := false
 	for _, c := range checks {
 		damaged = damaged || c.State == store.CheckDamaged
@@ -55,4 +68,107 @@ func (a *app) doctor(ctx context.Context, arg string) error {
 		return exit(exitInfrastructure, &store.Error{Path: path, Err: errors.New("the file is damaged: restore a copy; what can still be read is in `scruple export`")})
 	}
 	return nil
+}
+
+// recompute computes the results of every run of a store again.
+func (a *app) recompute(ctx context.Context, path string, checks []store.Check) (list []store.Check, err error) {
+	for _, c := range checks {
+		if c.Name == "format" && c.State != store.CheckOK || c.Name == "integrity" && c.State != store.CheckOK || len(checks) == 1 {
+			return nil, nil // the check says what is to be done first
+		}
+	}
+	db, err := store.OpenRead(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	runs, err := db.Runs(ctx)
+	if err != nil {
+		return []store.Check{{Name: "results", State: store.CheckDamaged, Note: err.Error()}}, nil
+	}
+	for _, r := range runs {
+		c := a.recomputeRun(ctx, db, r)
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		c.Name, c.Note = "results", r.ID+": "+c.Note
+		list = append(list, c)
+	}
+	return list, nil
+}
+
+func (a *app) recomputeRun(ctx context.Context, db *store.DB, r *store.Run) store.Check {
+	skipped := func(err error) store.Check {
+		return store.Check{State: store.CheckWarning, Note: "not computed again: " + err.Error()}
+	}
+	kept, err := experiment.Kept(ctx, db, r)
+	scored := err == nil
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return skipped(err)
+	}
+	env := experimentEnv()
+	if scored {
+		env.Version = kept.Analysis.Run.Version // the analysis names it
+	}
+	x, err := source{r.StudyPath, r.Overrides, db.Path(), r.ID}.loadWith(env)
+	if err != nil {
+		return skipped(err)
+	}
+	defer x.Close()
+	run, err := x.Attach(ctx, db, r)
+	if err != nil {
+		return skipped(err)
+	}
+	var differ []string
+	rep, err := run.Repeat(ctx)
+	if err != nil {
+		return skipped(err)
+	}
+	if err := rep.Err(); err != nil {
+		differ = append(differ, err.Error())
+	}
+	note := text.Plural(rep.Outcomes, "outcome", "outcomes")
+	if rep.Verdicts > 0 {
+		note += " and " + text.Plural(rep.Verdicts, "verdict", "verdicts") + " of judges"
+	}
+	note += " follow from the stored answers"
+	if rep.Left > 0 {
+		note += fmt.Sprintf(", but for %s that left the plan", text.Plural(rep.Left, "trial", "trials"))
+	}
+	var open []string // what was not compared
+	if rep.Earlier > 0 {
+		open = append(open, text.Plural(rep.Earlier, "trial", "trials")+" of an earlier plan: the study moved on since")
+	}
+	if rep.Unrepeated > 0 {
+		open = append(open, fmt.Sprintf("%s could not be performed again, such as %v", text.Plural(rep.Unrepeated, "trial", "trials"), rep.Why))
+	}
+	switch lacks, err := a.people(ctx, db, run); {
+	case err != nil:
+		open = append(open, "people's work: "+err.Error())
+	case lacks > 0:
+		open = append(open, text.Plural(lacks, "verdict", "verdicts")+" of people are in their files only: `scruple score` adds them")
+	case !scored:
+		note += "; the run has no analysis yet"
+	case !run.Analysed(kept):
+		open = append(open, "the study changed since the analysis: `scruple score` analyses again at no cost")
+	default:
+		_, other, err := run.Recompute(ctx, samplesPerArm(len(x.Bench.Arms())), kept)
+		switch {
+		case err != nil:
+			differ = append(differ, err.Error())
+		case other != nil && (rep.Older || env.Version != version()):
+			open = append(open, "scores and analysis of an older version of scruple: `scruple score` brings them up to date at no cost")
+		case other != nil:
+			differ = append(differ, other.Error())
+		default:
+			note += ", and scores and analysis from them"
+		}
+	}
+	switch {
+	case len(differ) > 0:
+		return store.Check{State: store.CheckDamaged, Note: strings.Join(differ, "; ")}
+	case len(open) > 0:
+		return store.Check{State: store.CheckWarning, Note: note + "; not compared: " + strings.Join(open, "; ")}
+	}
+	return store.Check{State: store.CheckOK, Note: note}
 }

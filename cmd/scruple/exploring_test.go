@@ -53,7 +53,7 @@ decide:
 		check(strings.Join(args, " "), out+errs)
 	}
 	const marked = "documents: {source: synthetic, seed: 7}"
-	for _, study := range []string{write("paired_ttest", "paired_ttest", "split: dev\n"+marked), write("mixed_effects", "mixed_effects", "split: dev\n"+marked), write("whole", "paired_ttest", marked)} {
+	for _, study := range []string{write("paired_ttest", "auto", "split: dev\n"+marked), write("mixed_effects", "mixed_effects", "split: dev\n"+marked), write("whole", "auto", marked)} {
 		see("run", study)
 		see("run", study, "--json")
 		see("gate", study)
@@ -116,7 +116,7 @@ decide:
 		t.Fatal("the generated documents have no split")
 	}
 	writeTestFile(t, filepath.Join(dir, "unmarked.jsonl"), string(unmarked))
-	study = write("unmarked", "paired_ttest", "documents: {source: jsonl, path: unmarked.jsonl}")
+	study = write("unmarked", "auto", "documents: {source: jsonl, path: unmarked.jsonl}")
 	code, _, errs = scrupleIn(t, dir, "run", study)
 	if code != exitOK {
 		t.Fatal(errs)

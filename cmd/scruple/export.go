@@ -52,10 +52,11 @@ the folder given with --out:
 		if table == recordsTable {
 			write = func(w io.Writer) error { return a.exportRecords(c.Context(), w, db, r, args[0], format, vectors) }
 		}
-		if output == "" {
-			return write(a.out)
+		from, err := a.locate(c.Context(), args[0])
+		if err != nil {
+			return err
 		}
-		return streamFile(output, write)
+		return a.print(output, from, write)
 	})
 	c.Flags().StringVar(&table, "table", "scores", "calls | outcomes | scores | summary | records")
 	c.Flags().BoolVar(&vectors, "embeddings", false, "with --table records: the vectors too")

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -45,6 +44,13 @@ Rules are expressions over named results:
 		if err != nil {
 			return err
 		}
+		from, err := a.locate(c.Context(), args[0])
+		if err != nil {
+			return err
+		}
+		if err := checkOut(output, from); err != nil {
+			return err
+		}
 		decided := false
 		defer func() {
 			if _, missing := os.Stat(output); !decided && missing == nil {
@@ -56,7 +62,7 @@ Rules are expressions over named results:
 				return err
 			}
 		}
-		decided, err = a.gate(c.Context(), args[0], write, output)
+		decided, err = a.gate(c.Context(), args[0], from, write, output)
 		return err
 	})
 	c.Flags().StringVar(&format, "format", "terminal", "terminal | markdown | junit | json")
@@ -123,7 +129,7 @@ func (a *app) live(ctx context.Context, arg string) error {
 // gate applies the current rules of a study file, which may have changed since
 // the run: deciding again costs nothing. For a run id it prints the stored
 // verdict. It reports whether a verdict was written.
-func (a *app) gate(ctx context.Context, arg string, write func(io.Writer, report.Report) error, output string) (decided bool, err error) {
+func (a *app) gate(ctx context.Context, arg string, from source, write func(io.Writer, report.Report) error, output string) (decided bool, err error) {
 	db, r, err := a.findShown(ctx, arg)
 	if err != nil {
 		return false, err
@@ -154,16 +160,8 @@ func (a *app) gate(ctx context.Context, arg string, write func(io.Writer, report
 	if result.Verdict == nil {
 		return false, errNoRules
 	}
-	var b bytes.Buffer
-	if err := write(&b, report.Report{Analysis: result.Analysis, Verdict: result.Verdict}); err != nil {
-		return false, err
-	}
-	if output != "" {
-		err = writeFile(output, b.Bytes())
-	} else {
-		_, err = a.out.Write(b.Bytes())
-	}
-	if err != nil {
+	shown := report.Report{Analysis: result.Analysis, Verdict: result.Verdict}
+	if err := a.print(output, from, func(w io.Writer) error { return write(w, shown) }); err != nil {
 		return false, err
 	}
 	return true, exitOf(result.Verdict)

@@ -8,6 +8,10 @@ import (
 	"sync"
 
 	"github.com/spf13/cobra"
+
+	"github.com/scruple-eval/scruple/internal/procedure"
+	"github.com/scruple-eval/scruple/internal/suites"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 )
 
 // A step is a group of verbs in the order of work.
@@ -21,6 +25,51 @@ type step struct {
 type example struct {
 	verb  *cobra.Command
 	lines []string
+}
+
+// offerNames has the shell complete suites, formats and methods.
+func offerNames(c *cobra.Command) {
+	for _, sub := range c.Commands() {
+		offerNames(sub)
+	}
+	var first []string // the first argument
+	switch c.Name() {
+	case "init":
+		first = namesOf(suites.All(), func(s kit.Suite) string { return s.Name })
+	case "stats":
+		first = namesOf(procedure.All(), func(p procedure.Procedure) string { return p.Name })
+	case "import":
+		for _, s := range suites.All() {
+			first = append(first, namesOf(s.Imports, func(i kit.Import) string { return i.Name })...)
+		}
+	}
+	if first != nil {
+		c.ValidArgsFunction = func(_ *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(given) > 0 {
+				return nil, cobra.ShellCompDirectiveDefault
+			}
+			return first, cobra.ShellCompDirectiveNoFileComp
+		}
+	}
+	// The help of these flags lists their values: "terminal | markdown | json | html".
+	for _, name := range []string{"format", "table", "export"} {
+		if flag := c.Flags().Lookup(name); flag != nil {
+			var values []string
+			for v := range strings.SplitSeq(flag.Usage[strings.LastIndex(flag.Usage, ":")+1:], " | ") {
+				if word, _, _ := strings.Cut(strings.TrimSpace(v), ","); !strings.Contains(word, " ") {
+					values = append(values, word)
+				}
+			}
+			_ = c.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+		}
+	}
+}
+
+func namesOf[T any](list []T, name func(T) string) (names []string) {
+	for _, x := range list {
+		names = append(names, name(x))
+	}
+	return names
 }
 
 // steps returns the verbs in the order in which help lists them.

@@ -1,15 +1,16 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/scruple-eval/scruple/internal/disk"
 	"github.com/scruple-eval/scruple/internal/suites"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 )
@@ -58,7 +59,7 @@ func (a *app) importData(format, path, output string, opt kit.ImportOptions) err
 			if err != nil {
 				return fmt.Errorf("import: %w", err)
 			}
-			if err := writeInto(output, data); err != nil {
+			if err := writeInto(output, path, data); err != nil {
 				return err
 			}
 			written, kept, err := writeBeside(output, i.Files, opt)
@@ -87,28 +88,29 @@ func writeBeside(output string, files func(kit.ImportOptions) []kit.File, opt ki
 	if files == nil {
 		return nil, nil, nil
 	}
+	if info, err := os.Stat(output); err != nil || !info.Mode().IsRegular() {
+		return nil, nil, err // a pipe has no folder
+	}
+	if info, err := os.Lstat(output); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		output = withoutLinks(output)
+	}
+	var missing []kit.File
 	for _, f := range files(opt) {
 		path := filepath.Join(filepath.Dir(output), filepath.FromSlash(f.Path))
 		if _, err := os.Stat(path); err == nil {
 			kept = append(kept, path)
-			continue
+		} else {
+			missing = append(missing, f)
 		}
-		var b bytes.Buffer
-		if err := f.Write(&b); err != nil {
-			return nil, nil, fmt.Errorf("writing %s: %w", path, err)
-		}
-		if err := writeInto(path, b.Bytes()); err != nil {
-			return nil, nil, err
-		}
-		written = append(written, path)
 	}
-	return written, kept, nil
+	written, err = kit.WriteFiles(filepath.Dir(output), missing)
+	return written, kept, err
 }
 
-// writeInto writes a file and creates its folder.
-func writeInto(path string, data []byte) error {
+// writeInto writes a file made of another one, and creates its folder.
+func writeInto(path, from string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("writing %s: %w", path, err)
 	}
-	return writeFile(path, data)
+	return disk.File{Path: path, Allow: notInput(from)}.Write(disk.Bytes(data))
 }

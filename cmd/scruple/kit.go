@@ -17,8 +17,10 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/blind"
+	"github.com/scruple-eval/scruple/internal/disk"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/experiment"
+	"github.com/scruple-eval/scruple/internal/report"
 	"github.com/scruple-eval/scruple/internal/run"
 	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/text"
@@ -26,10 +28,10 @@ import (
 
 func kitVerb(a *app) *cobra.Command {
 	c := verb("kit COMMAND", "let an outsider run a study on their private data", `
-build makes a folder with the study's prompts, templates and instructions. The outsider
-puts documents and gold into it, commits to them with commit, and runs it once with run.
-The result is blind-result.json: averages of each comparison, and nothing of single
-documents. scruple ledger blind reads it into the study.`, cobra.ArbitraryArgs,
+build makes a folder with the study's prompts and instructions. The outsider puts data and
+gold into it, commits to them with commit, and runs it once with run. The result is
+blind-result.json: averages of each comparison, and nothing of single items. scruple ledger
+commit records the commitment, and scruple ledger blind reads the result into the study.`, cobra.ArbitraryArgs,
 		func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return fmt.Errorf("kit: there is no %q; name build, commit or run", args[0])
@@ -39,8 +41,9 @@ documents. scruple ledger blind reads it into the study.`, cobra.ArbitraryArgs,
 	var output, by, recipient string
 	var program bool
 	build := verb("build STUDY", "make the folder of a blind validation", `
-The study of the kit has the kernels, comparisons, metrics and statistics of STUDY; the
-outsider may change models and documents only.`, cobra.ExactArgs(1),
+The study of the kit is STUDY without its rules; the outsider may change models and data
+only. Of the study's files only prompts and the first file of each program go out: all files
+of the kit are listed. The ledger of the study records the kit.`, cobra.ExactArgs(1),
 		func(_ *cobra.Command, args []string) error { return a.buildKit(args[0], output, program) })
 	build.Flags().StringVar(&output, "out", "", "folder to make")
 	build.Flags().BoolVar(&program, "program", false, "also copy this program, for outsiders with the same system")
@@ -70,33 +73,67 @@ func (a *app) buildKit(path, output string, withProgram bool) error {
 		return err
 	}
 	defer x.Close()
-	var files []string
-	data := map[string]bool{}
-	for _, p := range x.Bench.Pipelines() {
-		if p.Kind != "exec" && p.Kind != "http" {
-			return x.File.Errorf("kernels", "arm %s has answers to the documents of this study: leave it out of the kit with -o", strings.TrimPrefix(p.Model, eval.PipelinePrefix))
-		}
-		for _, f := range p.Files {
-			data[f] = true
-		}
+	spec, unsent, err := kitSpec(x)
+	if err != nil {
+		return err
 	}
-	for _, rel := range x.File.Used() {
-		info, err := os.Stat(x.File.Place(rel))
-		if err == nil && info.Mode().IsRegular() && (data[rel] || blind.IsPrompt(rel)) {
-			files = append(files, rel)
-		}
-	}
-	program := ""
 	if withProgram {
-		if program, err = os.Executable(); err != nil {
+		if spec.Program, err = os.Executable(); err != nil {
 			return err
 		}
 	}
-	if err := blind.Build(x.File, output, files, version(), program); err != nil {
+	made, err := blind.Build(x.File, output, spec)
+	if err != nil {
 		return fmt.Errorf("kit build: %w", err)
 	}
-	a.say("made %s: send the folder to the outsider, who begins with its README.md", output)
+	if err := x.RecordKit(made.Digest, made.Files, a.user()); err != nil {
+		return err
+	}
+	if a.json {
+		return printJSON(a.out, made)
+	}
+	a.say("made %s, which goes out with these files and no others:", output)
+	for _, f := range made.Files {
+		a.say("  %s", report.PlainLine(f))
+	}
+	if len(unsent) > 0 {
+		a.say("not sent, though the study reads them: %s", report.PlainLine(strings.Join(unsent, ", ")))
+	}
+	a.say("kit SHA-256 %s, which is in the ledger", made.Digest)
+	a.say("send the folder to the outsider, who begins with its README.md; record the hash that they send back before they run it: scruple ledger commit %s HASH --from NAME", quoted(path))
 	return nil
+}
+
+// kitSpec says what a kit of a study is made of, and what the study reads that stays here.
+// Only prompts and the first file of each program go out: other files may be data.
+func kitSpec(x *experiment.Experiment) (spec blind.Spec, unsent []string, err error) {
+	of := x.Suite.Blind
+	spec = blind.Spec{Arms: of.Arms, Drop: of.Drop, Guide: of.Guide, Templates: of.Templates, Version: version()}
+	for _, d := range of.Data {
+		spec.Data = append(spec.Data, blind.Datum(d))
+	}
+	send := x.File.Prompts()
+	others := x.File.Used()
+	for _, p := range x.Bench.Pipelines() {
+		switch {
+		case p.Kind != "exec" && p.Kind != "http":
+			return spec, nil, x.File.Errorf(of.Arms, "arm %s has answers to the data of this study: leave it out of the kit with -o", strings.TrimPrefix(p.Model, eval.PipelinePrefix))
+		case p.Program != "" && !filepath.IsAbs(p.Program): // an absolute path is of this machine alone
+			send = append(send, p.Program)
+		}
+		others = append(others, p.Files...)
+	}
+	for _, rel := range slices.Compact(slices.Sorted(slices.Values(append(send, others...)))) {
+		info, err := os.Stat(x.File.Place(rel))
+		switch {
+		case err != nil || filepath.Clean(rel) == ".":
+		case slices.Contains(send, rel) && info.Mode().IsRegular():
+			spec.Files = append(spec.Files, rel)
+		case info.Mode().IsRegular() || info.IsDir():
+			unsent = append(unsent, rel)
+		}
+	}
+	return spec, unsent, nil
 }
 
 // openKit opens a kit with its study.
@@ -143,7 +180,7 @@ func (a *app) commitKit(dir, by string) error {
 		a.warn("note: this replaces the commitment of %s by %s, SHA-256 %s; both stay in the ledger of the kit, and the result names %s", was.At, was.By, was.Data, by)
 	}
 	if a.json {
-		return printJSON(a.out, map[string]any{"data_sha256": k.Data(), "documents": len(x.Items())})
+		return printJSON(a.out, map[string]any{"kit_sha256": k.Digest(), "data_sha256": k.Data(), "documents": len(x.Items())})
 	}
 	a.say("committed to %s: SHA-256 %s", text.Plural(len(x.Items()), "document", "documents"), k.Data())
 	a.say("send this hash to whoever made the kit, then run: scruple kit run %s", quoted(dir))
@@ -207,7 +244,7 @@ func (a *app) runKit(ctx context.Context, dir, recipient string) (err error) {
 		}
 	}
 	comparisons, simulated := blindResult(result.Analysis)
-	written, err := k.Finish(comparisons, simulated, writeFile)
+	written, err := k.Finish(comparisons, simulated, func(path string, data []byte) error { return disk.File{Path: path}.Write(disk.Bytes(data)) })
 	if err != nil {
 		return err
 	}
@@ -276,7 +313,7 @@ func blindResult(a *analyse.Analysis) (list []analyse.BlindComparison, simulated
 // writeDetail writes the answers and scores of single documents, a ZIP archive of
 // tables, encrypted.
 func writeDetail(ctx context.Context, path string, to age.Recipient, db *store.DB, r *experiment.Run) error {
-	return streamFile(path, func(w io.Writer) error {
+	return disk.File{Path: path}.Write(func(w io.Writer) error {
 		encrypted, err := age.Encrypt(w, to)
 		if err != nil {
 			return fmt.Errorf("encrypting %s: %w", path, err)

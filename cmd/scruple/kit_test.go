@@ -97,10 +97,10 @@ func TestKit(t *testing.T) {
 		}
 	}
 	for _, tt := range []struct{ old, new, want string }{
-		{"(?m)^  path: documents$", "  path: ../other-documents", "the data of a kit are in its folders documents and schemas"},
-		{"(?m)^  path: documents$", "  path: documents\n  count: 5", "the data of a kit are in its folders"},
-		{"(?m)^schemas: schemas$", "schemas: ../other-schemas", "the data of a kit are in its folders"},
-		{"(?m)^schemas: schemas$", "schemas: schemas\nsplit: dev", "a kit runs on all committed documents: remove split"},
+		{"(?m)^  path: documents$", "  path: ../other-documents", "the data of a kit are in documents and schemas"},
+		{"(?m)^  path: documents$", "  path: documents\n  count: 5", "the data of a kit are in "},
+		{"(?m)^schemas: schemas$", "schemas: ../other-schemas", "the data of a kit are in "},
+		{"(?m)^schemas: schemas$", "schemas: schemas\nsplit: dev", "a kit runs on all committed data: remove split"},
 	} {
 		changed := regexp.MustCompile(tt.old).ReplaceAllString(string(study), tt.new)
 		if changed == string(study) {
@@ -150,7 +150,7 @@ func TestKit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if result.Format != "scruple-blind/1" || result.By != "a group" || result.Data != hash || len(result.Comparisons) == 0 || result.Comparisons[0].Pairs != 6 || result.Comparisons[0].Diff == nil {
+	if result.Format != "scruple-blind/2" || result.By != "a group" || result.Data != hash || len(result.Comparisons) == 0 || result.Comparisons[0].Pairs != 6 || result.Comparisons[0].Diff == nil {
 		t.Errorf("the result is %+v, the committed hash %s", result, hash)
 	}
 	left := ""
@@ -203,5 +203,77 @@ func TestKit(t *testing.T) {
 	do(2, "kit", "run", "kit")
 	if _, err := os.Stat("kit/.scruple/kit.db"); !os.IsNotExist(err) {
 		t.Errorf("the answers are still there without documents: %v", err)
+	}
+}
+
+// A study of any suite has a kit: with data in the places of the kit it runs, and no file
+// of the study's data is in it.
+func TestKitOfEverySuite(t *testing.T) {
+	for _, test := range []struct{ suite, data string }{
+		{"qa", "questions.jsonl"},
+		{"soundness", "data/fragment_corpus.csv data/gold_standard.csv"},
+		{"atoms", "corpus"},
+		{"rerank", "data/items.jsonl data/reviews.jsonl data/users.jsonl data/requests.jsonl"},
+		{"spans", "prompts.jsonl>data/records.jsonl"},
+	} {
+		t.Run(test.suite, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			do := func(want int, args ...string) string {
+				t.Helper()
+				var out bytes.Buffer
+				if code := execute(t.Context(), args, strings.NewReader(""), &out, &out, func(string) string { return "" }); code != want {
+					t.Fatalf("scruple %s: exit %d, want %d\n%s", strings.Join(args, " "), code, want, &out)
+				}
+				return out.String()
+			}
+			do(0, "init", test.suite, "mine")
+			out := do(0, "kit", "build", "mine/study.yaml", "--out", "kit")
+			for pair := range strings.FieldsSeq(test.data) {
+				from, to, moved := strings.Cut(pair, ">")
+				if !moved {
+					to = from
+				}
+				if !strings.Contains(out, "not sent") || !strings.Contains(out, from) {
+					t.Errorf("%s is not listed as not sent: %s", from, out)
+				}
+				from, to = filepath.Join("mine", from), filepath.Join("kit", to)
+				info, err := os.Stat(from)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if info.IsDir() {
+					if entries, _ := os.ReadDir(to); len(entries) > 0 {
+						t.Errorf("%s has files", to)
+					}
+					err = os.CopyFS(to, os.DirFS(from))
+				} else {
+					var data []byte
+					if _, err := os.Stat(to); err == nil {
+						t.Errorf("%s is in the kit", to)
+					}
+					if data, err = os.ReadFile(from); err == nil {
+						err = os.WriteFile(to, data, 0o600)
+					}
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			do(0, "kit", "commit", "kit", "--by", "a group")
+			do(0, "kit", "run", "kit")
+			do(3, "ledger", "blind", "mine/study.yaml", "kit/blind-result.json")
+			var result struct {
+				Data string `json:"data_sha256"`
+			}
+			data, err := os.ReadFile("kit/blind-result.json")
+			if err == nil {
+				err = json.Unmarshal(data, &result)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			do(0, "ledger", "commit", "mine/study.yaml", result.Data, "--from", "a group")
+			do(0, "ledger", "blind", "mine/study.yaml", "kit/blind-result.json")
+		})
 	}
 }

@@ -14,9 +14,7 @@ import (
 func TestLaptops(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS(filepath.Join("..", "..", "examples", "rerank-laptops"))); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.CopyFS(dir, shipped("rerank-laptops")))
 	do := func(args ...string) []byte {
 		t.Helper()
 		var out, errs bytes.Buffer

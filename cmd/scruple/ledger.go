@@ -2,6 +2,8 @@ package main
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -12,8 +14,10 @@ import (
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/annotate"
 	"github.com/scruple-eval/scruple/internal/discipline"
+	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/ledger"
 	"github.com/scruple-eval/scruple/internal/report"
+	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -21,15 +25,15 @@ func ledgerVerb(a *app) *cobra.Command {
 	c := verb("ledger COMMAND", "show or verify the ledger of a study", `
 The ledger records what must not change afterwards: registrations and runs of TEST,
 revisions, drawn queues, locked gold, the state of people's files. It is
-.scruple/ledger.jsonl beside the study; people's entries are in the folder of the store
-if that is another.`, cobra.ArbitraryArgs,
+.scruple/ledger.jsonl, the nearest one in the folder of the study or above it, as far as the
+folder of the repository, where it is made.`, cobra.ArbitraryArgs,
 		func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return fmt.Errorf("ledger: there is no %q; name show, verify or blind", args[0])
+				return fmt.Errorf("ledger: there is no %q; name show, verify, commit or blind", args[0])
 			}
-			return fmt.Errorf("ledger: name show, verify or blind")
+			return fmt.Errorf("ledger: name show, verify, commit or blind")
 		})
-	c.AddCommand(ledgerBlindVerb(a))
+	c.AddCommand(ledgerCommitVerb(a), ledgerBlindVerb(a))
 	for _, sub := range []*cobra.Command{ledgerShowVerb(a), ledgerVerifyVerb(a)} {
 		a.takeStudy(sub)
 		c.AddCommand(sub)
@@ -70,8 +74,9 @@ place of its own, such as a registration: it shows later that nothing was taken 
 
 func ledgerVerifyVerb(a *app) *cobra.Command {
 	return verb("verify STUDY|RUN", "check the ledger and the files that it records", `
-Reports an edited, missing or moved line with its number, and a changed queue,
-answer or gold file.`, cobra.ExactArgs(1),
+Compares the ledger with the folder and the store, both ways. Reports an edited, missing
+or moved line with its number, a missing head, a queue, file of answers or gold that was
+changed, cut, removed or added, and a run that only one of ledger and store has.`, cobra.ExactArgs(1),
 		func(c *cobra.Command, args []string) error {
 			x, from, err := a.loadFor(c.Context(), args[0])
 			if err != nil {
@@ -81,16 +86,16 @@ answer or gold file.`, cobra.ExactArgs(1),
 			n, paths := 0, ledgersOf(from)
 			for _, path := range paths {
 				entries, err := ledger.Read(path)
+				if err == nil {
+					err = ledger.CheckHead(path, entries)
+				}
 				if err != nil {
 					return exit(exitNotAllowed, err)
 				}
 				n += len(entries)
 			}
 			_, files, err := annotationsOf(x, from).Verify()
-			if err == nil {
-				_, err = discipline.Read(discipline.Path(from.path))
-			}
-			if err != nil {
+			if err = errors.Join(err, a.checkRuns(c.Context(), x, from)); err != nil {
 				return exit(exitNotAllowed, err)
 			}
 			if a.json {
@@ -104,9 +109,48 @@ answer or gold file.`, cobra.ExactArgs(1),
 		})
 }
 
+// checkRuns compares the ledger with the store of a study, if there is one.
+func (a *app) checkRuns(ctx context.Context, x *experiment.Experiment, from source) (err error) {
+	db, err := store.OpenRead(ctx, from.store)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	return x.CheckLedger(ctx, db)
+}
+
+func ledgerCommitVerb(a *app) *cobra.Command {
+	var from string
+	c := verb("commit STUDY HASH", "record the commitment of an outsider before a blind run", `
+HASH is what scruple kit commit printed at the outsider, who is named with --from. A result
+is accepted only for data that were committed to.`, cobra.ExactArgs(2),
+		func(c *cobra.Command, args []string) error {
+			x, _, err := a.loadFor(c.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			defer x.Close()
+			if err := x.RecordCommitment(args[1], from, a.user()); err != nil {
+				return err
+			}
+			if a.json {
+				return printJSON(a.out, map[string]string{"data_sha256": args[1], "from": from})
+			}
+			a.say("recorded the commitment of %s", report.PlainLine(from))
+			return nil
+		})
+	c.Flags().StringVar(&from, "from", "", "the outsider: a name or group")
+	a.studyFlags(c)
+	return c
+}
+
 func ledgerBlindVerb(a *app) *cobra.Command {
 	c := verb("blind STUDY FILE", "record the result of a blind validation", `
-FILE is an outsider's result on private data, in the format `+analyse.BlindFormat+`.
+FILE is an outsider's result on private data, in the format `+analyse.BlindFormat+`, of a kit
+that scruple kit build made of the study and of data that scruple ledger commit recorded.
 Rules of the study read it as blind_runs, blind_min and blind_max.`, cobra.ExactArgs(2),
 		func(c *cobra.Command, args []string) error {
 			x, _, err := a.loadFor(c.Context(), args[0])
@@ -191,6 +235,14 @@ func entryText(e ledger.Entry) string {
 			}
 			return fmt.Sprintf("study %s: %s", b.Study, r)
 		})
+	case discipline.KitEntry:
+		said = described(e, func(k discipline.Kit) string {
+			return fmt.Sprintf("study %s: a kit of %s went out, SHA-256 %s", k.Study, text.Plural(len(k.Files), "file", "files"), k.Digest)
+		})
+	case discipline.CommitEntry:
+		said = described(e, func(c discipline.Commitment) string {
+			return fmt.Sprintf("study %s: %s committed to data with SHA-256 %s", c.Study, c.Who, c.Data)
+		})
 	default:
 		said = annotate.Describe(e)
 	}
@@ -206,13 +258,14 @@ func described[T any](e ledger.Entry, say func(T) string) string {
 	return say(data)
 }
 
-// ledgersOf lists the ledger beside the study, and that of the store if it is another.
+// ledgersOf lists the ledger of the study, and one beside the store, which earlier
+// versions made.
 func ledgersOf(from source) []string {
-	beside, ofStore := discipline.Path(from.path), filepath.Join(filepath.Dir(from.store), ledger.Name)
-	if sameFile(beside, ofStore) {
-		return []string{ofStore}
+	own, ofStore := discipline.Path(from.path), filepath.Join(filepath.Dir(from.store), ledger.Name)
+	if sameFile(own, ofStore) || ledger.Missing(ofStore) {
+		return []string{own}
 	}
-	return []string{beside, ofStore}
+	return []string{own, ofStore}
 }
 
 func sameFile(a, b string) bool {

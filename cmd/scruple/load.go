@@ -64,9 +64,12 @@ func (s source) loadWith(env experiment.Env) (*experiment.Experiment, error) {
 		return x, nil
 	}
 	place := annotationsOf(x, s)
-	err = place.CheckLocks()
-	if k, ok := x.Bench.(eval.GoldKeeper); ok && err == nil {
-		err = place.CheckGold(k.GoldPath())
+	gold := ""
+	if k, ok := x.Bench.(eval.GoldKeeper); ok {
+		gold = k.GoldPath()
+	}
+	if err = place.CheckLocks(); err == nil {
+		err = place.CheckGold(gold, x.Bench.Items())
 	}
 	if err != nil {
 		x.Close()

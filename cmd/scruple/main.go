@@ -10,6 +10,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -21,15 +22,17 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/scruple-eval/scruple/internal/dataset/limited"
 	"github.com/scruple-eval/scruple/internal/dataset/pdf"
+	"github.com/scruple-eval/scruple/internal/disk"
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/run"
 	"github.com/scruple-eval/scruple/internal/store"
-	"github.com/scruple-eval/scruple/internal/suites"
+	"github.com/scruple-eval/scruple/internal/table"
 )
 
 func main() {
-	pdf.Host()
+	limited.Host(pdf.Reader(), table.Reader())
 	os.Exit(execute(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Getenv))
 }
 
@@ -60,7 +63,7 @@ const (
 	exitFail           = 1   // the gate failed, or verify found a difference
 	exitUsage          = 2   // bad usage or bad input
 	exitNotAllowed     = 3   // not allowed, or not enough evidence to decide
-	exitInfrastructure = 4   // a provider, the store or too many trials failed
+	exitInfrastructure = 4   // a provider, the store, the disk or too many trials failed
 	exitInterrupted    = 130 // stopped by Ctrl-C
 )
 
@@ -70,7 +73,8 @@ EXIT STATUS
   1    the gate failed, or verify found a difference
   2    bad usage or bad input
   3    not allowed, or not enough evidence to decide
-  4    infrastructure: a provider, the store, or more failed trials than the study allows
+  4    infrastructure: a provider, the store, the disk, or more failed trials than the
+       study allows
   130  interrupted; run the same command to resume`
 
 // An exitError carries the exit code of an error. With a nil err nothing more
@@ -106,6 +110,8 @@ func exitCode(err error) int {
 		return exitNotAllowed
 	case errors.As(err, &e):
 		return e.code
+	case disk.Full(err):
+		return exitInfrastructure
 	case errors.Is(err, store.ErrNotFound):
 		return exitUsage
 	case errors.As(err, &tooMany), errors.As(err, &call), errors.As(err, &broken):
@@ -123,6 +129,7 @@ type app struct {
 	json      bool
 	storePath string
 	profile   string
+	profiled  bytes.Buffer
 	overrides []string
 }
 
@@ -130,11 +137,11 @@ func newRoot(a *app) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "scruple",
 		Short: "is it really better, and may we ship it?",
-		Long: fmt.Sprintf(`Scruple compares prompts, models, methods and pipelines the way a published
+		Long: `Scruple compares prompts, models, methods and pipelines the way a published
 experiment would: every answer is kept, every number has its interval, and the
 rules that decide are in the study file.
 
-Start with:  scruple init %s my-study && scruple run my-study/study.yaml`, suites.All()[0].Name),
+Start with:  scruple init qa my-study && scruple run my-study/study.yaml`,
 		Version:       version(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -153,6 +160,7 @@ Start with:  scruple init %s my-study && scruple run my-study/study.yaml`, suite
 	})
 	a.addVerbs(root)
 	addExitStatus(root)
+	offerNames(root)
 	return root
 }
 
@@ -162,16 +170,16 @@ func (a *app) beginProfile() error {
 	if a.profile == "" {
 		return nil
 	}
-	f, err := os.Create(a.profile)
-	if err != nil {
-		return fmt.Errorf("--cpuprofile: %w", err)
-	}
-	return pprof.StartCPUProfile(f)
+	return pprof.StartCPUProfile(&a.profiled)
 }
 
 func (a *app) endProfile() {
-	if a.profile != "" {
-		pprof.StopCPUProfile() // which has then written the file
+	if a.profile == "" {
+		return
+	}
+	pprof.StopCPUProfile()
+	if err := (disk.File{Path: a.profile, Allow: notOurs}).Write(disk.Bytes(a.profiled.Bytes())); err != nil {
+		a.warn("--cpuprofile: %v", err)
 	}
 }
 

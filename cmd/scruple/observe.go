@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -13,7 +14,6 @@ import (
 	"github.com/vbauerster/mpb/v8/decor"
 	"golang.org/x/term"
 
-	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/report"
 	"github.com/scruple-eval/scruple/internal/run"
 	"github.com/scruple-eval/scruple/internal/text"
@@ -26,7 +26,7 @@ func (a *app) observer() (run.Observer, func()) {
 	case a.json:
 		return &jsonObserver{out: json.NewEncoder(a.out)}, func() {}
 	case isTerminal(a.err):
-		o := &barObserver{progress: mpb.New(mpb.WithOutput(a.err), mpb.WithWidth(40)), bars: map[string]*armBar{}, keys: refusals{}}
+		o := &barObserver{progress: mpb.New(mpb.WithOutput(a.err), mpb.WithWidth(40)), bars: map[string]*armBar{}, said: causes{}}
 		return o, o.close
 	}
 	return &plainObserver{w: a.err, every: 5 * time.Second}, func() {}
@@ -41,6 +41,7 @@ func isTerminal(w io.Writer) bool {
 func (a *app) terminal() report.TerminalOptions {
 	o := report.TerminalOptions{Width: 80}
 	if f, ok := a.out.(*os.File); ok && isTerminal(a.out) {
+		o.Rows = report.SummaryRows
 		if w, _, err := term.GetSize(int(f.Fd())); err == nil {
 			o.Width = w
 		}
@@ -89,44 +90,53 @@ func costOrUnknown(cost float64, unpriced int) string {
 	return fmt.Sprintf("≥ $%.4f (%s of unknown cost)", cost, text.Plural(unpriced, "call", "calls"))
 }
 
-// refusals remembers why keys were refused: every call in flight has the same error.
-type refusals map[string]bool
+// causes counts the events of each cause: hundreds of calls may have the same error.
+type causes map[string]int
 
-func (r refusals) repeated(e run.Event) bool {
-	if e.Kind != "failed" || e.Error != eval.ErrAuth {
-		return false
+// varying matches what differs between events of one cause: ids and times. A status of
+// HTTP does not vary.
+var varying = regexp.MustCompile(`[0-9a-zA-Z_-]{5,}[0-9][0-9a-zA-Z_-]*|[0-9a-zA-Z_-]*[0-9][0-9a-zA-Z_-]{5,}|[0-9.]+ ?(ms|s)\b`)
+
+// causesShown is how many causes of a kind of event are printed.
+const causesShown = 10
+
+// line returns what to print about an event: the first one of a cause, and at the second
+// one that there are more; else "".
+func (c causes) line(e run.Event) string {
+	why := e.Note
+	if _, behind, ok := strings.Cut(why, ": "); ok && e.Kind == "failed" { // the trial
+		why = behind
 	}
-	_, why, _ := strings.Cut(e.Note, ": ") // behind the trial
-	was := r[why]
-	r[why] = true
-	return was
+	cause := e.Kind + " " + varying.ReplaceAllString(why, "#")
+	if c[cause] == 0 {
+		c[e.Kind]++
+	}
+	switch c[cause]++; {
+	case c[e.Kind] == causesShown+1 && c[cause] == 1:
+		return fmt.Sprintf("further events of this kind (%s) are not printed; the report counts them", e.Kind)
+	case c[e.Kind] > causesShown:
+	case c[cause] == 1:
+		return describe(e)
+	case c[cause] == 2:
+		return fmt.Sprintf("further events with this cause (%s) are not printed; the report counts them: %s", e.Kind, text.Shorten(report.PlainLine(why), 100))
+	}
+	return ""
 }
 
-// A plainObserver prints progress from time to time, and events. It prints the
-// first few events of each kind.
+// A plainObserver prints progress from time to time, and events.
 type plainObserver struct {
 	w     io.Writer
 	every time.Duration
 	last  time.Time
-	seen  map[string]int
-	keys  refusals
+	said  causes
 }
 
-// eventsShown is how many events of a kind are printed.
-const eventsShown = 10
-
 func (o *plainObserver) Event(e run.Event) {
-	if o.seen == nil {
-		o.seen, o.keys = map[string]int{}, refusals{}
+	if o.said == nil {
+		o.said = causes{}
 	}
-	if o.keys.repeated(e) {
-		return
-	}
-	switch o.seen[e.Kind]++; {
-	case o.seen[e.Kind] <= eventsShown:
-		fmt.Fprintln(o.w, describe(e))
-	case o.seen[e.Kind] == eventsShown+1:
-		fmt.Fprintf(o.w, "further events of this kind (%s) are not printed; the report counts them\n", e.Kind)
+	if line := o.said.line(e); line != "" {
+		fmt.Fprintln(o.w, line)
 	}
 }
 
@@ -169,7 +179,7 @@ func (o *jsonObserver) Progress(p run.Progress) {
 type barObserver struct {
 	progress *mpb.Progress
 	bars     map[string]*armBar
-	keys     refusals
+	said     causes
 }
 
 // An armBar is the progress of an arm. Another goroutine draws it.
@@ -179,13 +189,29 @@ type armBar struct {
 }
 
 func (o *barObserver) Event(e run.Event) {
-	if !o.keys.repeated(e) {
-		fmt.Fprintln(o.progress, describe(e))
+	if line := o.said.line(e); line != "" {
+		fmt.Fprintln(o.progress, line)
 	}
 }
 
+// mostBars is how many arms have bars of their own: the bars of two stages fit 24 rows.
+// More rows than the terminal has could not be drawn again.
+const mostBars = 10
+
+// together returns the arms to draw: one for all if there are many.
+func together(arms []run.ArmPlan) []run.ArmPlan {
+	if len(arms) <= mostBars {
+		return arms
+	}
+	all := run.ArmPlan{Arm: fmt.Sprintf("all %d arms", len(arms))}
+	for _, a := range arms {
+		all.Planned, all.Done, all.Failed, all.Cost, all.Unpriced = all.Planned+a.Planned, all.Done+a.Done, all.Failed+a.Failed, all.Cost+a.Cost, all.Unpriced+a.Unpriced
+	}
+	return []run.ArmPlan{all}
+}
+
 func (o *barObserver) Progress(p run.Progress) {
-	for _, a := range p.Arms {
+	for _, a := range together(p.Arms) {
 		key := string(p.Stage) + " " + a.Arm
 		if o.bars[key] == nil {
 			o.bars[key] = o.bar(key, &a)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -9,27 +10,48 @@ import (
 	"github.com/scruple-eval/scruple/internal/run"
 )
 
-// The error of a key is printed once, whatever number of calls is in flight; other
-// failures are printed for each trial.
-func TestARefusedKeyIsPrintedOnce(t *testing.T) {
+// A cause is printed once, whatever number of calls is in flight.
+func TestACauseIsPrintedOnce(t *testing.T) {
 	var b strings.Builder
 	o := &plainObserver{w: &b, every: time.Hour}
-	for _, item := range []string{"a", "b", "c"} {
+	for i, item := range []string{"a", "b", "c"} {
 		trial := eval.Trial{Item: item, Arm: "x", Replicate: 1}
-		for _, e := range []struct {
-			kind eval.ErrorKind
-			why  string
-		}{{eval.ErrAuth, "auth (HTTP 401): check KEY_1"}, {eval.ErrAuth, "auth (HTTP 401): check KEY_2"}, {eval.ErrTimeout, "timeout"}} {
-			o.Event(run.Event{Kind: "failed", Trial: trial, Error: e.kind, Note: "asking m about " + item + ": " + e.why})
+		for _, why := range []string{"auth (HTTP 401): check KEY_1", "auth (HTTP 401): check KEY_2", fmt.Sprintf("timeout (HTTP 408) after %d.5s, request req_0%dCXYZ", i, i), "timeout (HTTP 504)"} {
+			o.Event(run.Event{Kind: "failed", Trial: trial, Note: "asking m about " + item + ": " + why})
 		}
 	}
 	const want = `asking m about a: auth (HTTP 401): check KEY_1
 asking m about a: auth (HTTP 401): check KEY_2
-asking m about a: timeout
-asking m about b: timeout
-asking m about c: timeout
+asking m about a: timeout (HTTP 408) after 0.5s, request req_00CXYZ
+asking m about a: timeout (HTTP 504)
+further events with this cause (failed) are not printed; the report counts them: auth (HTTP 401): check KEY_1
+further events with this cause (failed) are not printed; the report counts them: auth (HTTP 401): check KEY_2
+further events with this cause (failed) are not printed; the report counts them: timeout (HTTP 408) after 1.5s, request req_01CXYZ
+further events with this cause (failed) are not printed; the report counts them: timeout (HTTP 504)
 `
 	if b.String() != want {
 		t.Errorf("printed\n%s\nwant\n%s", b.String(), want)
+	}
+	b.Reset()
+	for i := range 20 {
+		o.Event(run.Event{Kind: "retry", Note: strings.Repeat("x", i+1)})
+	}
+	if n := strings.Count(b.String(), "\n"); n != causesShown+1 {
+		t.Errorf("%d lines about 20 causes, want %d", n, causesShown+1)
+	}
+}
+
+// More bars than rows of a terminal leave stale lines.
+func TestManyArmsHaveOneBar(t *testing.T) {
+	arms := make([]run.ArmPlan, 24)
+	for i := range arms {
+		arms[i] = run.ArmPlan{Arm: fmt.Sprint(i), Planned: 10, Done: 5, Failed: 1, Cost: 0.5, Unpriced: 2}
+	}
+	got := together(arms)
+	if len(got) != 1 || got[0] != (run.ArmPlan{Arm: "all 24 arms", Planned: 240, Done: 120, Failed: 24, Cost: 12, Unpriced: 48}) {
+		t.Errorf("%+v", got)
+	}
+	if few := together(arms[:mostBars]); len(few) != mostBars {
+		t.Errorf("%d bars for %d arms", len(few), mostBars)
 	}
 }

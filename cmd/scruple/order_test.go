@@ -38,7 +38,7 @@ func shuffled(t *testing.T, path string, seed uint64) {
 func TestTheOrderOfADataFileHasNoEffect(t *testing.T) {
 	t.Parallel()
 	for suite, file := range map[string]string{"extraction": "data/contracts.jsonl", "qa": "questions.jsonl"} {
-		for _, method := range []string{"clustered", "permutation", "mixed_effects", "wilcoxon"} {
+		for _, method := range []string{"auto", "permutation", "mixed_effects"} {
 			t.Run(suite+" "+method, func(t *testing.T) {
 				var want any
 				for n := range 3 {

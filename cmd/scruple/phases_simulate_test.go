@@ -79,7 +79,7 @@ func TestPhase1Verdicts(t *testing.T) {
 func phase1Once(t *testing.T, seed int, override string) (*analyse.Analysis, *gate.Verdict) {
 	t.Helper()
 	dir := t.TempDir()
-	must(t, os.CopyFS(dir, os.DirFS(filepath.Join("..", "..", "examples", "extraction"))))
+	must(t, os.CopyFS(dir, shipped("extraction")))
 	study := filepath.Join(dir, "phase1.yaml")
 	with := []string{"-o", fmt.Sprintf("documents.seed=%d", seed), "-o", fmt.Sprintf("execution.seed=%d", seed), "-o", "output.generate_report=false"}
 	if override != "" {

@@ -23,7 +23,7 @@ func rulesOf(t *testing.T, phase string) *gate.Rules {
 	must(t, err)
 	defer x.Close()
 	names := gate.Names{Arms: x.ArmIDs(), Metrics: x.Suite.Metrics, Compared: func(a, b, metric string) bool { return true },
-		Factors: []string{"doc_type", "source"}, Strata: []string{"source=synthetic", "source=public"}, Tasks: []string{"double"}}
+		Factors: []string{"doc_type", "source"}, Strata: []string{"source=synthetic", "source=public", "source=own"}, Tasks: []string{"double"}}
 	for _, across := range x.Across {
 		names.Across = append(names.Across, [4]string{across.A, across.B, "composite", across.Factor})
 	}
@@ -236,8 +236,12 @@ func TestPhase2Outcomes(t *testing.T) {
 								a.Comparisons[len(a.Comparisons)-1].Stratum = &eval.Level{Name: "doc_type", Value: fmt.Sprint(k)}
 							}
 							a.Blind = found
-							a.Replications = []analyse.Replication{{A: "ctn", B: "idiomatic", Metric: "composite", Change: analyse.Number(c.change),
-								EquivLow: analyse.Number(c.change - c.half), EquivHigh: analyse.Number(c.change + c.half)}}
+							// Synthetic documents alone replicate whatever real ones do.
+							a.Replications = []analyse.Replication{{A: "ctn", B: "idiomatic", Metric: "composite", Change: 0, EquivLow: -0.01, EquivHigh: 0.01}}
+							for _, source := range []string{"public", "own"} {
+								a.Replications = append(a.Replications, analyse.Replication{A: "ctn", B: "idiomatic", Metric: "composite", Stratum: &eval.Level{Name: "source", Value: source},
+									Change: analyse.Number(c.change), EquivLow: analyse.Number(c.change - c.half), EquivHigh: analyse.Number(c.change + c.half)})
+							}
 							v := r.Decide(a)
 							if got := outcome(t, v); got != want {
 								t.Fatalf("diff %v, p %v, change %v, literal %d, types %v, blind %d: outcome %s, want %s", diff, p, c, literal, types, i, got, want)
@@ -436,7 +440,8 @@ func TestPhasesAreReadable(t *testing.T) {
 	}
 	for _, phase := range []string{"phase1", "phase2", "phase3"} {
 		got := says("validate", filepath.Join("..", "..", "examples", "extraction", phase+".yaml"), "-o", "split=test")
-		if strings.Contains(got, "warning") {
+		// Two of the public contracts have the same text.
+		if strings.Contains(strings.Replace(got, "warning: 1 item repeats the input of another item, so they are one observation, in one cluster: cuad-1f43b8daeb = cuad-5d0e019481\n", "", 1), "warning") {
 			t.Errorf("%s: %s", phase, got)
 		}
 		for line := range strings.Lines(got) {
@@ -451,7 +456,7 @@ func TestPhasesAreReadable(t *testing.T) {
 	got := says("plan", filepath.Join("..", "..", "examples", "extraction", "phase2.yaml"))
 	for _, want := range []string{
 		"4 people agree on more than 80 % of the fields that two of them annotated (require): does not depend on the number of items: it reads agreement\n",
-		"2 at least one comparison holds after correction (require): can be met with ",
+		"2 at least one comparison holds after correction (require): asks for a difference: ",
 		"F1 blind positive (outcome): not checked against ",
 	} {
 		if !strings.Contains(got, want) {
@@ -465,7 +470,7 @@ func TestPhasesAreReadable(t *testing.T) {
 func TestPhase2WithImportedContracts(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	must(t, os.CopyFS(dir, os.DirFS(filepath.Join("..", "..", "examples"))))
+	must(t, os.CopyFS(dir, shipped("")))
 	scruple := func(args ...string) string {
 		var out, errs strings.Builder
 		if code := execute(t.Context(), args, nil, &out, &errs, func(string) string { return "" }); code != exitOK {

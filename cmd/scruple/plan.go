@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -72,17 +73,7 @@ func (a *app) plan(ctx context.Context, arg string) error {
 		a.say(row, e.Arm, e.Trials, e.Calls, e.Input, percentOf(e.InputMargin, e.Input), e.Output, dollars(e.CostUSD))
 	}
 	a.sayStanding(p.Standing)
-	if d := p.Detectable; d != nil && d.Discordant > 0 {
-		units, only := "items", ""
-		if d.Clusters < p.Items {
-			units = "clusters"
-		}
-		if d.Discordant > d.Clusters {
-			only = fmt.Sprintf(" The study has %d, so no result can show a difference.", d.Clusters)
-		}
-		a.say("\nSmallest step of a score of 0 or 1: %.4g, one item of %d. McNemar's exact test needs %d %s on which the arms differ, all for the same arm, at two-sided α = %.4g (%s, correction: %s).%s",
-			d.Step, p.Items, d.Discordant, units, d.Alpha, text.Plural(d.Tests, "primary test", "primary tests"), x.Study.Statistics.Correction, only)
-	} else if d != nil {
+	if d := p.Detectable; d != nil {
 		a.say("\nSmallest detectable effect: d = %.3f with %d independent items or clusters, power %.0f %%, two-sided α = %.4g (%s, correction: %s).",
 			d.DZ, d.Clusters, 100*d.Power, d.Alpha, text.Plural(d.Tests, "primary test", "primary tests"), x.Study.Statistics.Correction)
 		a.say("That is a mean difference of %.3f, %.3f or %.3f if the standard deviation of the differences is 0.1, 0.2 or 0.3.",
@@ -93,6 +84,9 @@ func (a *app) plan(ctx context.Context, arg string) error {
 		a.say("\nThe price of a model is unknown: give it with `price:` in the study for an estimate of the cost.")
 	}
 	a.sayCalls(x, p)
+	if keys := keysSent(x.Study.Models); keys != nil {
+		a.say("\nKeys that a run sends: %s.", strings.Join(keys, ", "))
+	}
 	return nil
 }
 

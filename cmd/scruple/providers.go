@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/model"
@@ -91,6 +92,26 @@ func (p preset) endpoint(m study.Model, getenv func(string) string) (model.Endpo
 		return e, &noKeyError{m.ID, e.BaseURL, e.KeyEnv}
 	}
 	return e, nil
+}
+
+// keysSent says which variable's key is sent to which host when a study runs: a study may
+// come from somebody else.
+func keysSent(list []study.Model) (said []string) {
+	for _, m := range list {
+		p, ok := findPreset(m.Provider)
+		if !ok {
+			continue
+		}
+		e, _ := p.endpoint(m, func(string) string { return "set" })
+		to, err := url.Parse(e.BaseURL)
+		if e.KeyEnv == "" || err != nil || to.Host == "" {
+			continue
+		}
+		if text := fmt.Sprintf("%s to %s", e.KeyEnv, to.Host); !slices.Contains(said, text) {
+			said = append(said, text)
+		}
+	}
+	return said
 }
 
 // openWire makes a client for a wire format.

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -176,5 +177,14 @@ func TestBaseURLs(t *testing.T) {
 		if sent := server.Requests(); len(sent) != 1 || sent[0].Path != test.want {
 			t.Errorf("%s at …%s: sent %v, want one to %s", test.provider, test.suffix, sent, test.want)
 		}
+	}
+}
+
+// A study of a stranger may send any key anywhere: validate and plan say which and where.
+func TestKeysSent(t *testing.T) {
+	got := keysSent([]study.Model{{ID: "a", Provider: "openai"}, {ID: "b", Provider: "openai"}, {ID: "s", Provider: "simulated"},
+		{ID: "c", Provider: "openai", BaseURL: "https://evil.example/v1", APIKeyEnv: "AWS_SECRET_ACCESS_KEY"}})
+	if want := []string{"OPENAI_API_KEY to api.openai.com", "AWS_SECRET_ACCESS_KEY to evil.example"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -60,13 +60,14 @@ func TestReadmeRules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	said := fmt.Sprintf("few fabricated quotes (require): holds with %d items if nothing goes wrong, with one opportunity for fabrication each; fewer items with more opportunities, and items without one do not count\n", enough)
 	for _, tc := range []struct {
 		documents, code int
 		plan            string
 	}{
-		{25, exitNotAllowed, fmt.Sprintf("cannot be met with 25 items, whatever the answers are: it needs %d; items without an opportunity for fabrication do not count\n", enough)},
-		{enough - 1, exitNotAllowed, fmt.Sprintf("it needs %d; items without an opportunity for fabrication do not count\n", enough)},
-		{enough, exitOK, fmt.Sprintf("few fabricated quotes (require): can be met with %d items; items without an opportunity for fabrication do not count\n", enough)},
+		{25, exitNotAllowed, said},
+		{122, exitNotAllowed, said}, // two values each, of which 1.54 count: 2/(1 + 0.3)
+		{123, exitOK, said},
 	} {
 		dir := t.TempDir()
 		path := invoices(t, dir, "", tc.documents, "{}")

@@ -145,11 +145,17 @@ func (a *app) embed(ctx context.Context, arg string) error {
 			return err
 		}
 	} else if m == nil {
+		if a.json {
+			return printJSON(a.out, map[string]any{"run": found.ID, "model": nil})
+		}
 		a.say("the study has no embedding model, so its records have local embeddings, which need no request; a model is output: {embeddings: {provider, name}}")
 		return nil
 	}
 	if texts > 0 {
 		return exit(exitInfrastructure, fmt.Errorf("%s no embedding yet: run the same command again; `scruple status %s` has the errors", text.Plural(texts, "text has", "texts have"), arg))
+	}
+	if a.json {
+		return printJSON(a.out, map[string]any{"run": found.ID, "model": m.Name, "without_embedding": texts})
 	}
 	a.say("all texts of %s have embeddings", found.ID)
 	return nil

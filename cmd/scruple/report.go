@@ -14,7 +14,11 @@ Formats: terminal (default), markdown, json, and html (one self-contained file).
 		if err != nil {
 			return err
 		}
-		return a.render(report.Report{Analysis: result.Analysis, Verdict: result.Verdict}, to)
+		from, err := a.locate(c.Context(), args[0])
+		if err != nil {
+			return err
+		}
+		return a.render(report.Report{Analysis: result.Analysis, Verdict: result.Verdict}, to, from)
 	})
 	to.flags(c)
 	c.Flags().BoolVarP(&to.verbose, "verbose", "v", false, "show all metrics and breakdowns (terminal)")

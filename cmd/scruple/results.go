@@ -1,9 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/scruple-eval/scruple/internal/disk"
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/report"
 	"github.com/scruple-eval/scruple/internal/store"
@@ -29,8 +30,9 @@ func samplesPerArm(arms int) int {
 }
 
 // conclude scores and analyses a run from its stored answers, writes the report
-// files and prints the answer in brief. arg is the study or run that the command names.
-func (a *app) conclude(ctx context.Context, db *store.DB, r *experiment.Run, arg string) (experiment.Result, error) {
+// files and prints the answer in brief. arg is the study or run that the command names;
+// decides says that the command exits with the verdict.
+func (a *app) conclude(ctx context.Context, db *store.DB, r *experiment.Run, arg string, decides bool) (experiment.Result, error) {
 	if err := a.addPeoplesVerdicts(ctx, db, r); err != nil {
 		return experiment.Result{}, err
 	}
@@ -46,18 +48,18 @@ func (a *app) conclude(ctx context.Context, db *store.DB, r *experiment.Run, arg
 		return result, err
 	}
 	shown := report.Report{Analysis: result.Analysis, Verdict: result.Verdict}
-	files, err := writeReports(ctx, db, r, shown)
-	if err != nil {
-		return result, exit(exitInfrastructure, err)
+	files, unwritten := writeReports(ctx, db, r, shown)
+	if unwritten != nil { // after the result, which was paid for
+		unwritten = exit(exitInfrastructure, fmt.Errorf("%w; `%s` writes the report when the cause is gone", unwritten, a.again("score", arg, r.Record, db.Path())))
 	}
 	if a.json {
 		err = json.NewEncoder(a.out).Encode(map[string]any{"event": "result", "run": r.Record.ID, "files": files,
 			"analysis": result.Analysis, "verdict": result.Verdict})
 	} else {
-		err = report.Summary(a.out, shown, a.terminal(), report.Ending{Files: files,
+		err = report.Summary(a.out, shown, a.terminal(), report.Ending{Files: files, Decides: decides,
 			Report: a.again("report", arg, r.Record, db.Path()), Worst: a.again("show", arg, r.Record, db.Path(), "--worst", "10")})
 	}
-	if err != nil {
+	if err := errors.Join(err, unwritten); err != nil {
 		return result, err
 	}
 	return result, r.CheckFailures(result)
@@ -72,44 +74,48 @@ func resultsDir(x *experiment.Experiment) string {
 	return x.File.Place(filepath.Join(dir, x.Study.Split))
 }
 
-// writeReports writes the report in every file format, and the raw answers if
-// the study asks for them.
-func writeReports(ctx context.Context, db *store.DB, r *experiment.Run, shown report.Report) ([]string, error) {
-	if g := r.Study.Output.GenerateReport; g != nil && !*g {
-		return nil, nil
+// A reportFile is a file in the results folder of a study.
+type reportFile struct {
+	path  string
+	write func(ctx context.Context, w io.Writer, db *store.DB, r *store.Run, shown report.Report) error
+}
+
+// reportFiles lists the report in every file format, and the raw answers if the study asks
+// for them.
+func reportFiles(x *experiment.Experiment) (list []reportFile) {
+	if g := x.Study.Output.GenerateReport; g != nil && !*g {
+		return nil
 	}
-	dir := resultsDir(r.Experiment)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("creating the results folder: %w", err)
-	}
-	var files []string
+	dir := resultsDir(x)
 	for _, f := range report.Formats() {
-		if f.Name == "terminal" {
-			continue
+		if f.Name != "terminal" {
+			list = append(list, reportFile{filepath.Join(dir, "report"+f.Ext), func(_ context.Context, w io.Writer, _ *store.DB, _ *store.Run, shown report.Report) error {
+				return f.Render(w, shown)
+			}})
 		}
-		path := filepath.Join(dir, "report"+f.Ext)
-		var b bytes.Buffer
-		if err := f.Render(&b, shown); err != nil {
-			return nil, fmt.Errorf("rendering %s: %w", path, err)
-		}
-		if err := writeFile(path, b.Bytes()); err != nil {
-			return nil, err
-		}
-		files = append(files, path)
 	}
-	if !r.Study.Output.SaveRaw {
-		return files, nil
+	if x.Study.Output.SaveRaw {
+		for _, table := range []string{"outcomes", "scores"} {
+			list = append(list, reportFile{filepath.Join(dir, table+".jsonl"), func(ctx context.Context, w io.Writer, db *store.DB, r *store.Run, _ report.Report) error {
+				return exportTable(ctx, w, db, r, table, "jsonl")
+			}})
+		}
 	}
-	for _, table := range []string{"outcomes", "scores"} {
-		path := filepath.Join(dir, table+".jsonl")
-		var b bytes.Buffer
-		if err := exportTable(ctx, &b, db, r.Record, table, "jsonl"); err != nil {
-			return nil, err
+	return list
+}
+
+// writeReports writes the files of a run and lists them.
+func writeReports(ctx context.Context, db *store.DB, r *experiment.Run, shown report.Report) (files []string, err error) {
+	keeps := source{path: r.File.Path, store: db.Path()}.keeps(r.Experiment)
+	for _, f := range reportFiles(r.Experiment) {
+		if err := os.MkdirAll(filepath.Dir(f.path), 0o755); err != nil {
+			return files, fmt.Errorf("creating the results folder: %w", err)
 		}
-		if err := writeFile(path, b.Bytes()); err != nil {
-			return nil, err
+		err := disk.File{Path: f.path, Allow: keeps}.Write(func(w io.Writer) error { return f.write(ctx, w, db, r.Record, shown) })
+		if err != nil {
+			return files, err
 		}
-		files = append(files, path)
+		files = append(files, f.path)
 	}
 	return files, nil
 }
@@ -125,7 +131,7 @@ func (r *rendering) flags(c *cobra.Command) {
 	c.Flags().StringVar(&r.output, "out", "", "file to write (default: standard output)")
 }
 
-func (a *app) render(result report.Report, to rendering) error {
+func (a *app) render(result report.Report, to rendering, from source) error {
 	if a.json {
 		to.format = "json"
 	}
@@ -146,15 +152,7 @@ func (a *app) render(result report.Report, to rendering) error {
 		}
 		write = formats[i].Render
 	}
-	var b bytes.Buffer
-	if err := write(&b, result); err != nil {
-		return err
-	}
-	if to.output != "" {
-		return writeFile(to.output, b.Bytes())
-	}
-	_, err := a.out.Write(b.Bytes())
-	return err
+	return a.print(to.output, from, func(w io.Writer) error { return write(w, result) })
 }
 
 // keptFor reads the stored result of the run that an argument names.

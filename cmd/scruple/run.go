@@ -111,6 +111,9 @@ func (a *app) run(ctx context.Context, arg string, opt runOptions) (err error) {
 	if err := x.CheckScorer(); err != nil {
 		return err
 	}
+	if err := from.checkResults(x); err != nil {
+		return err
+	}
 	models, tape, closeModels, err := a.models(ctx, x, opt.record != "")
 	if err != nil {
 		return err
@@ -131,7 +134,7 @@ func (a *app) run(ctx context.Context, arg string, opt runOptions) (err error) {
 		return err
 	}
 	if r.SeenTest > 0 {
-		a.warn("warning: the study has no split, and %s marked as test: the ledger keeps that they were seen, so a registration of them will need a reason. --split dev leaves them out",
+		a.warn("warning: the study has no split, and %s marked as test: the ledger keeps that they were seen, so a registration of them in this folder or repository will need a reason. --split dev leaves them out",
 			text.Plural(r.SeenTest, "of its items is", "of its items are"))
 	}
 	if r.Changed != "" {
@@ -145,7 +148,7 @@ func (a *app) run(ctx context.Context, arg string, opt runOptions) (err error) {
 	if asked != nil && !errors.Is(asked, run.ErrStopped) {
 		return asked
 	}
-	result, err := a.conclude(ctx, db, r, arg)
+	result, err := a.conclude(ctx, db, r, arg, opt.gate)
 	if opt.gate && asked == nil && err == nil {
 		return exitOf(result.Verdict)
 	}
@@ -192,11 +195,11 @@ func (a *app) ask(ctx context.Context, r *experiment.Run, models map[string]*run
 	if err != nil || left.None() {
 		return err
 	}
-	unreachable, err := r.Unreachable()
+	unmeetable, err := r.Unmeetable()
 	if err != nil {
 		return err
 	}
-	for _, text := range unreachable {
+	for _, text := range unmeetable {
 		a.warn("warning: %s", report.PlainLine(text))
 	}
 	observer, closeObserver := a.observer()
@@ -206,28 +209,33 @@ func (a *app) ask(ctx context.Context, r *experiment.Run, models map[string]*run
 	return r.Ask(ctx, left, experiment.Asking{Models: models, Observer: observer, Stop: stop, NoReuse: opt.noReuse || opt.record != "", MaxCalls: opt.maxCalls})
 }
 
-// interruptible sends on stop at the first Ctrl-C and cancels the context at the
-// second.
+// interruptible sends on stop at the first Ctrl-C, or when the terminal is closed, and
+// cancels the context at the second Ctrl-C.
 func interruptible(ctx context.Context) (_ context.Context, stop <-chan error, restore func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	hangup := make(chan os.Signal, 1)
+	if !signal.Ignored(syscall.SIGHUP) { // as nohup does
+		signal.Notify(hangup, syscall.SIGHUP) // it may come several times
+	}
 	quit := make(chan struct{})
 	interrupted := make(chan error, 1)
 	go func() {
-		for _, act := range []func(){
-			func() { interrupted <- errInterrupted },
-			func() { cancel(fmt.Errorf("%w: %w", run.ErrStopped, errInterrupted)) },
-		} {
-			select {
-			case <-signals:
-				act()
-			case <-quit:
-				return
-			}
+		select {
+		case <-signals:
+		case <-hangup:
+		case <-quit:
+			return
+		}
+		interrupted <- errInterrupted
+		select {
+		case <-signals:
+			cancel(fmt.Errorf("%w: %w", run.ErrStopped, errInterrupted))
+		case <-quit:
 		}
 	}()
-	return ctx, interrupted, func() { signal.Stop(signals); close(quit); cancel(nil) }
+	return ctx, interrupted, func() { signal.Stop(signals); signal.Stop(hangup); close(quit); cancel(nil) }
 }
 
 // errInterrupted is the cause of a run stopped by the user.

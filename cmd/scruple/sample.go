@@ -10,9 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/scruple-eval/scruple/internal/dataset"
+	"github.com/scruple-eval/scruple/internal/disk"
 	"github.com/scruple-eval/scruple/internal/sampling"
+	"github.com/scruple-eval/scruple/internal/table"
 	"github.com/scruple-eval/scruple/internal/text"
-	"github.com/scruple-eval/scruple/internal/workbook"
 )
 
 func sampleVerb(a *app) *cobra.Command {
@@ -59,15 +61,15 @@ func filters(flag string, list []string) ([]sampling.Filter, error) {
 }
 
 func (a *app) sample(list, sheet, out string, p sampling.Plan) error {
-	data, err := os.ReadFile(list)
+	data, err := dataset.ReadFile(list)
 	if err != nil {
 		return fmt.Errorf("reading the list: %w", err)
 	}
-	table, err := workbook.Parse(list, sheet, data)
+	rows, err := table.Parse(list, sheet, data)
 	if err != nil {
 		return err
 	}
-	s, err := sampling.Draw(table, data, p)
+	s, err := sampling.Draw(rows, data, p)
 	if err != nil {
 		return err
 	}
@@ -83,7 +85,7 @@ func (a *app) sample(list, sheet, out string, p sampling.Plan) error {
 		if err != nil {
 			return err
 		}
-		if err := writeFile(out+ending, data); err != nil {
+		if err := (disk.File{Path: out + ending, Allow: notOurs}).Write(disk.Bytes(data)); err != nil {
 			return err
 		}
 	}

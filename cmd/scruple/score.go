@@ -13,8 +13,9 @@ func scoreVerb(a *app) *cobra.Command {
 	unblind := ""
 	c := verb("score STUDY|RUN", "score and analyse a run again from its stored answers", `
 Calls no model. Use it after a change of gold, metrics, comparisons or rules. The
-plan of the run follows the study: what is new stays pending. A change of gold or of
-the plan is recorded in the history of the run. A TEST run is scored with what was registered,
+run follows the study: outcomes and verdicts that depend on something that changed are
+derived again from the answers, and what takes another answer stays pending. What changed
+is recorded in the history of the run. A TEST run is scored with what was registered,
 unless --unblind gives a reason.`, cobra.ExactArgs(1),
 		func(c *cobra.Command, args []string) error { return a.score(c.Context(), args[0], unblind) })
 	c.Flags().StringVar(&unblind, "unblind", "", "why a TEST run is scored with other inputs than were registered; recorded for good")
@@ -42,10 +43,6 @@ func (a *app) score(ctx context.Context, arg, unblind string) error {
 	if err := x.CheckTest(ctx, db, found, experiment.Attempt{Unblind: unblind, By: a.user()}); err != nil {
 		return err
 	}
-	change, err := x.AcceptGold(ctx, db, found)
-	if err != nil {
-		return err
-	}
 	r, err := x.Follow(ctx, db, found)
 	if err != nil {
 		return err
@@ -53,12 +50,6 @@ func (a *app) score(ctx context.Context, arg, unblind string) error {
 	if r.Changed != "" {
 		a.say("%s follows the study: %s", r.Record.ID, r.Changed)
 	}
-	if change != nil {
-		a.say("%s", change.Note)
-		if change.Rejudge {
-			a.say("run `scruple run %s` to judge these items again; until then they have no verdicts. Judge requests that did not change are answered from the store", x.File.Path)
-		}
-	}
-	_, err = a.conclude(ctx, db, r, arg)
+	_, err = a.conclude(ctx, db, r, arg, false)
 	return err
 }

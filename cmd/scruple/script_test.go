@@ -9,6 +9,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"os/exec"
@@ -277,6 +278,24 @@ func fakeStats(url string) (string, error) {
 	var b bytes.Buffer
 	_, err = b.ReadFrom(r.Body)
 	return b.String(), err
+}
+
+// shipped is a folder of examples without what a run there creates: whoever follows the
+// README has run one before the tests.
+func shipped(example string) fs.FS {
+	return unrun{os.DirFS(filepath.Join("..", "..", "examples", example))}
+}
+
+// ofRuns are the folders that runs and people create beside a study.
+var ofRuns = []string{".scruple", "results", "annotations"}
+
+type unrun struct{ fs.FS }
+
+func (u unrun) ReadDir(name string) ([]fs.DirEntry, error) {
+	list, err := fs.ReadDir(u.FS, name)
+	return slices.DeleteFunc(list, func(d fs.DirEntry) bool {
+		return slices.Contains(ofRuns, d.Name())
+	}), err
 }
 
 func writeTestFile(t testing.TB, path, content string) {

@@ -40,12 +40,12 @@ outcomes: all arms), or --arm and --against.`, cobra.MinimumNArgs(1),
 				return a.list(c.Context(), args[0], *query)
 			}
 			which.Item, which.Arms = args[1], args[2:]
-			return a.withRun(c.Context(), args[0], func(x *experiment.Experiment) error { return x.CheckSelection(which) }, func(r *experiment.Run, _ *store.DB) error {
+			return a.withRun(c.Context(), args[0], func(x *experiment.Experiment) error { return x.CheckSelection(which) }, func(r *experiment.Run, db *store.DB) error {
 				shown, err := r.Show(c.Context(), which)
 				if err != nil {
 					return err
 				}
-				return a.render(report.Report{Analysis: shown, Trials: true, Replicate: which.Replicate}, to)
+				return a.render(report.Report{Analysis: shown, Trials: true, Replicate: which.Replicate}, to, source{path: r.File.Path, overrides: a.overrides, store: db.Path()})
 			})
 		})
 	to.flags(c)
@@ -107,6 +107,8 @@ func (l *listing) query(c *cobra.Command, args []string) (*experiment.Query, err
 	}
 	lists := c.Flags().Changed("worst") || len(q.Outcomes) > 0
 	switch {
+	case lists && (c.Flags().Changed("format") || c.Flags().Changed("out")):
+		return nil, errors.New("show: --format and --out are for an item: a list is text, or JSON with --json")
 	case lists && len(args) > 1:
 		return nil, fmt.Errorf("show: %s is an item to show, and the flags ask for a list: leave one out", args[1])
 	case !lists && len(args) == 1:

@@ -22,7 +22,7 @@ import (
 func panelStudy(t *testing.T) (dir, file string) {
 	t.Helper()
 	dir = t.TempDir()
-	must(t, os.CopyFS(dir, os.DirFS(filepath.Join("..", "..", "examples", "soundness"))))
+	must(t, os.CopyFS(dir, shipped("soundness")))
 	file = filepath.Join(dir, "study.yaml")
 	edit(t, file, "again: {count: 10, after: 12, gap: 24h}", "again: {count: 10, after: 20, gap: 1ms}\n    memo: [Time taken, Boundary cases]")
 	edit(t, file, "session: 12 ", "session: 20 ")

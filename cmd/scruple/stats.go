@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -47,7 +49,7 @@ one JSON object. Undefined values are null. An invalid case gives
 	f := c.Flags()
 	f.BoolVar(&o.list, "list", false, "describe the methods")
 	f.StringVar(&o.caseFile, "case", "", "run a case file (- is stdin)")
-	f.StringVar(&o.csv, "csv", "", "run METHOD on a CSV file with a header (- is stdin)")
+	f.StringVar(&o.csv, "csv", "", "run METHOD on a table with a header: CSV, .xlsx or JSON (- is stdin)")
 	f.StringSliceVar(&o.cols, "cols", nil, "columns, in the order of the method's roles or as role=column")
 	f.StringArrayVar(&o.set, "set", nil, "an option of the method, name=value")
 	f.StringVar(&o.formula, "formula", "", "model formula, as --set formula=…")
@@ -67,10 +69,51 @@ func (a *app) stats(args []string, o statsOptions) error {
 	if err != nil {
 		return err
 	}
-	if o.csv == "" {
+	switch {
+	case o.csv != "":
+		return a.statsTable(p, o)
+	case len(o.set) == 0 && len(o.cols) == 0 && o.formula == "":
 		return a.describe(p)
+	case len(p.Columns) > 0 || len(o.cols) > 0:
+		return fmt.Errorf("stats %s: --set, --cols and --formula are for data: give a table with --csv FILE, or a case with --case FILE", p.Name)
 	}
-	return a.statsTable(p, o)
+	return a.statsNumbers(p, o)
+}
+
+// statsNumbers runs a method that needs no table on the numbers of --set.
+func (a *app) statsNumbers(p procedure.Procedure, o statsOptions) error {
+	given, err := settings(o)
+	if err != nil {
+		return err
+	}
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(given, &all); err != nil {
+		return err
+	}
+	params, input := map[string]json.RawMessage{}, map[string]json.RawMessage{}
+	for name, value := range all {
+		if slices.ContainsFunc(p.Params, func(o procedure.Param) bool { return o.Name == name }) {
+			params[name] = value
+		} else {
+			input[name] = value
+		}
+	}
+	body, err := json.Marshal(map[string]any{"method": p.Name, "params": params, "input": input})
+	if err != nil {
+		return err
+	}
+	c, err := procedure.ReadCase(bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	result, err := c.Run()
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return printJSON(a.out, result)
+	}
+	return procedure.Render(a.out, p, result)
 }
 
 // statsCase runs a case. An error is also printed as one JSON object, so a

@@ -60,7 +60,7 @@ func (a *app) status(ctx context.Context, arg string) error {
 		if u.Run == s.Run {
 			from = "this run (equal questions to a judge, or trials that had left the plan)"
 		}
-		a.say("reused   %s of %s, $%.4f not paid again", text.Plural(u.Answers, "answer", "answers"), from, u.CostUSD)
+		a.say("reused   %s of %s, %s not paid again", text.Plural(u.Answers, "answer", "answers"), from, costOrUnknown(u.CostUSD, u.Unpriced))
 	}
 	for _, n := range s.Sessions {
 		a.say("session  %s", sessionLine(n))
@@ -77,7 +77,7 @@ func (a *app) status(ctx context.Context, arg string) error {
 	switch s.State {
 	case "interrupted":
 		a.say("resume with `%s`", a.command("run", arg))
-	case "error":
+	case "failures":
 		a.say("retry failed trials with `%s`", a.command("run", arg, "--retry-failed"))
 	}
 	return nil

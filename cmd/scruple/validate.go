@@ -39,7 +39,7 @@ and code, by the ontology.yaml in the folder or the shipped one.`, cobra.ExactAr
 		}
 		summary := map[string]any{"study": x.Study.Name, "suite": x.Study.Suite, "items": len(x.Items()), "arms": x.ArmIDs(), "trials": x.Plan.Len()}
 		sayValid(a, args[0], x)
-		warnings, err := x.Unreachable()
+		warnings, err := x.Unmeetable()
 		if err != nil {
 			return err
 		}
@@ -53,6 +53,14 @@ and code, by the ontology.yaml in the folder or the shipped one.`, cobra.ExactAr
 			}
 			a.say("data: %s", strings.Join(words, ", "))
 			summary["facts"] = facts
+		}
+		summary["notes"] = append([]string{}, x.Notes()...)
+		for _, text := range x.Notes() {
+			a.say("note: %s", report.PlainLine(text))
+		}
+		if keys := keysSent(x.Study.Models); keys != nil {
+			a.say("keys that a run sends: %s", strings.Join(keys, ", "))
+			summary["keys"] = keys
 		}
 		summary["warnings"] = append([]string{}, warnings...)
 		for _, text := range warnings {

@@ -1,14 +1,11 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -142,45 +139,4 @@ func (a *app) open(file string) (io.ReadCloser, error) {
 		return io.NopCloser(a.in), nil
 	}
 	return os.Open(file)
-}
-
-// writeFile replaces a file atomically: neither a reader nor a crash can leave
-// a partial file.
-func writeFile(path string, data []byte) error {
-	return streamFile(path, func(w io.Writer) error {
-		_, err := w.Write(data)
-		return err
-	})
-}
-
-// streamFile is [writeFile] for content that is not in memory. An error of write is
-// returned as it is. A device or pipe, which cannot be replaced, is written to.
-func streamFile(path string, write func(io.Writer) error) (err error) {
-	var failed error // of write
-	defer func() {
-		if err = errors.Join(failed, err); err != nil && failed == nil {
-			err = fmt.Errorf("writing %s: %w", path, err)
-		}
-	}()
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		f, err := os.OpenFile(path, os.O_WRONLY, 0)
-		if err != nil {
-			return err
-		}
-		failed = write(f)
-		return f.Close()
-	}
-	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(tmp.Name())
-	b := bufio.NewWriterSize(tmp, 1<<16)
-	if failed = write(b); failed != nil {
-		return tmp.Close()
-	}
-	if err := errors.Join(b.Flush(), tmp.Chmod(0o644), tmp.Sync(), tmp.Close()); err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), path)
 }

@@ -30,6 +30,10 @@ folder.`, cobra.MaximumNArgs(1), func(c *cobra.Command, args []string) error {
 		if len(args) == 1 {
 			if path = a.storeFor(args[0]); isStore(args[0]) {
 				path = args[0]
+			} else if x, err := (source{path: args[0], overrides: a.overrides, store: path}).load(); err == nil {
+				x.Close()
+			} else if exitCode(err) == exitNotAllowed { // other errors do not keep from looking at runs
+				return err
 			}
 		}
 		return a.view(c.Context(), path, listen, check)
@@ -88,7 +92,10 @@ func (a *app) view(ctx context.Context, path string, listen serve.Config, check 
 	if check {
 		server.Close()
 		a.say("%s", server.URL(""))
-		return v.Close()
+		if a.json {
+			err = printJSON(a.out, map[string]string{"url": server.URL("")})
+		}
+		return errors.Join(err, v.Close())
 	}
 	err = a.serve(ctx, server, v)
 	stop()

@@ -431,18 +431,18 @@ done
 		r.content("live")
 	}
 	run.until(`!document.querySelector('.reload').hidden`)
-	// A trial that is lost, as when its item's gold changed, is seen too.
+	// A trial that is pending again, as when it takes another answer, is seen too.
 	db, err := store.Open(t.Context(), filepath.Join(dir, ".scruple", "scruple.db"))
 	must(t, err)
 	defer db.Close()
 	stored, err := db.Run(t.Context(), "contracts-2")
 	must(t, err)
-	items, err := db.Items(t.Context(), stored)
+	x, err := experiment.Load(filepath.Join(dir, "study.yaml"), nil, experimentEnv())
 	must(t, err)
-	for _, it := range items {
-		must(t, db.SetGold(t.Context(), stored, []eval.Item{it}, []string{"heuristic"}))
-		break
-	}
+	defer x.Close()
+	_, err = x.Attach(t.Context(), db, stored)
+	must(t, err)
+	must(t, db.Renew(t.Context(), stored, []store.Renewal{{Trial: x.Plan.Trial(0), Stage: eval.StageRun}}))
 	run.until(`document.querySelector('.live .count').textContent === '119 of 120'`)
 }
 

@@ -8,7 +8,6 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/study"
-	"github.com/scruple-eval/scruple/internal/text"
 	"github.com/scruple-eval/scruple/stats"
 )
 
@@ -214,7 +213,7 @@ func (c *Collector) compareLevels(r *Interaction, levels []gaps, paired bool, q 
 	}
 	level := 1 - q.Study.Alpha/float64(count)
 	r.Level = Number(level)
-	t := tester{q: q, level: level, family: count}
+	t := tester{q: q, level: level}
 	var ps []float64
 	few := false
 	for i, first := range levels {
@@ -242,15 +241,9 @@ func (c *Collector) compareLevels(r *Interaction, levels []gaps, paired bool, q 
 			if err != nil {
 				return err
 			}
-			reading := byT("cluster-robust t", robust)
-			if q.Study.Method == "clustered" {
-				c := Comparison{A: r.A + " " + r.Factor, B: r.B + " " + first.name + " " + second.name, Metric: r.Metric}
-				if reading, err = t.bootstrap(&c, matched{numA: numA, denA: denA, numB: numB, denB: denB}, robust); err != nil {
-					return err
-				}
-			}
-			r.Method = "differences of differences, " + strings.TrimSuffix(reading.method, " over "+text.Plural(robust.Clusters, "cluster", "clusters")) + "; p by Holm over the pairs of levels"
-			if robust.Undefined != "" {
+			reading := by("cluster-robust t", robust, robust.Reading())
+			r.Method = "differences of differences, " + reading.method + "; p by Holm over the pairs of levels"
+			if math.IsNaN(robust.SE) {
 				r.warn(fmt.Sprintf("no test of %s against %s: %s", first.name, second.name, robust.Undefined))
 			} else if robust.Clusters < stats.FewClusters {
 				few = true

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -72,12 +73,12 @@ func same12(t *testing.T, what string, got analyse.Number, want float64) {
 }
 
 // TestAcrossArms: between levels of a factor of arms, the test is the t-test of the
-// differences of differences of items, by hand.
+// differences of differences of items.
 func TestAcrossArms(t *testing.T) {
 	const n = 40
 	values := map[string][]float64{}
 	draw := noisy(1, map[string]float64{"new@m1": 0.1})
-	a := acrossRun(t, n, 1, "test", "paired_ttest", func(i int, arm string) float64 {
+	a := acrossRun(t, n, 1, "test", "auto", func(i int, arm string) float64 {
 		v := draw(i, arm)
 		values[arm] = append(values[arm], v)
 		return v
@@ -93,7 +94,8 @@ func TestAcrossArms(t *testing.T) {
 			x = append(x, values["new@"+pair[0]][i]-values["old@"+pair[0]][i])
 			y = append(y, values["new@"+pair[1]][i]-values["old@"+pair[1]][i])
 		}
-		want, err := stats.PairedT(x, y, 1-0.05/3)
+		ones := slices.Repeat([]float64{1}, n)
+		want, err := stats.RatioDifference(x, ones, y, ones, 1-0.05/3)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,11 +103,11 @@ func TestAcrossArms(t *testing.T) {
 		if got.First != pair[0] || got.Second != pair[1] || got.Items != n {
 			t.Errorf("%+v", got)
 		}
-		same12(t, "difference", got.Diff, want.MeanDiff)
-		same12(t, "p", got.P, want.P)
-		same12(t, "lower end", got.Low, want.CI.Low)
-		same12(t, "upper end", got.High, want.CI.High)
-		ps = append(ps, want.P)
+		same12(t, "difference", got.Diff, want.Diff)
+		same12(t, "p", got.P, want.Reading().P)
+		same12(t, "lower end", got.Low, want.Reading().Interval(1-0.05/3).Low)
+		same12(t, "upper end", got.High, want.Reading().Interval(1-0.05/3).High)
+		ps = append(ps, want.Reading().P)
 	}
 	adjusted, _ := stats.Adjust("holm", ps)
 	same12(t, "p of the factor", r.P, min(adjusted[0], adjusted[1], adjusted[2]))
@@ -122,7 +124,7 @@ func TestAcrossStrata(t *testing.T) {
 	const n = 60
 	at := map[string][]float64{}
 	draw := noisy(2, nil)
-	a := acrossRun(t, n, 1, "test", "paired_ttest", func(i int, arm string) float64 {
+	a := acrossRun(t, n, 1, "test", "auto", func(i int, arm string) float64 {
 		v := draw(i, arm)
 		if strings.HasSuffix(arm, "@m1") {
 			at[fmt.Sprint(arm, i%2)] = append(at[fmt.Sprint(arm, i%2)], v)
@@ -158,7 +160,7 @@ func TestAcrossStrata(t *testing.T) {
 func TestNotTheClassicalError(t *testing.T) {
 	wrong, differ := 0, 0
 	for seed := range uint64(40) {
-		a := acrossRun(t, 40, 1, "test", "paired_ttest", noisy(seed, map[string]float64{"new@m1": 0.06, "new@m2": 0.06, "new@m3": 0.06}))
+		a := acrossRun(t, 40, 1, "test", "auto", noisy(seed, map[string]float64{"new@m1": 0.06, "new@m2": 0.06, "new@m3": 0.06}))
 		significant := 0
 		for _, c := range a.Comparisons {
 			if c.Stratum == nil && c.P < 0.05 {
@@ -178,10 +180,10 @@ func TestNotTheClassicalError(t *testing.T) {
 	}
 }
 
-// TestAcrossClusters: whole clusters are the units, and the planned bootstrap is used.
+// TestAcrossClusters: whole clusters are the units.
 func TestAcrossClusters(t *testing.T) {
 	draw := noisy(3, nil)
-	for method, want := range map[string]string{"mixed_effects": "cluster-robust t", "clustered": "cluster bootstrap"} {
+	for method, want := range map[string]string{"mixed_effects": "cluster-robust t", "auto": "cluster-robust t"} {
 		a := acrossRun(t, 240, 4, "test", method, draw)
 		r, _ := a.Interaction("new", "old", "value", "model")
 		if len(r.Pairs) != 3 || r.Pairs[0].Clusters != 60 || !strings.Contains(r.Method, want) || !r.Spread().Defined() || !r.P.Defined() {
@@ -192,7 +194,7 @@ func TestAcrossClusters(t *testing.T) {
 
 // TestAcrossOnDev: DEV has no p-value.
 func TestAcrossOnDev(t *testing.T) {
-	a := acrossRun(t, 20, 1, "dev", "paired_ttest", noisy(4, nil))
+	a := acrossRun(t, 20, 1, "dev", "auto", noisy(4, nil))
 	r, ok := a.Interaction("new", "old", "value", "model")
 	if !ok || r.P.Defined() || len(r.Pairs) > 0 || len(r.Levels) != 3 {
 		t.Errorf("%+v", r)

@@ -25,16 +25,21 @@ type Question struct {
 	Late        []string // arms added or changed after results had been shown
 	Rejudged    []string // arms whose judge alone was changed after that
 	Calibration *eval.Calibration
-	Samples     int // number of best and of worst trials shown per arm
+	// Family are the comparisons that are corrected together: two arms and a metric of
+	// each, any of which would do for the rules. Nil, without rules, is the primary
+	// comparisons on primary metrics.
+	Family  [][3]string
+	Samples int // number of best and of worst trials shown per arm
 	// A simulated study needs less. Overall leaves out results by stratum, NoEffect
-	// the intervals of d, and NoReach the reach of comparisons.
-	Overall, NoEffect, NoReach bool
+	// the intervals of d.
+	Overall, NoEffect bool
 }
 
 // A Pair is two arms to compare.
 type Pair struct {
 	A, B    string
 	Primary bool
+	Family  string   // of primary pairs that are corrected together
 	Metrics []string // empty: the primary and secondary ones
 	// Contrast marks a pair chosen by the suite, which is compared over all items
 	// and not by stratum.
@@ -70,7 +75,11 @@ func (c *Collector) Analyse(q Question, from Sources) (*Analysis, error) {
 	}
 	a := &Analysis{Format: Format, Study: q.Study, Run: q.Run, Metrics: c.metrics(q), Asked: from.Asked}
 	c.outcomes(a, from)
+	a.Run.AtLook = a.Run.Looks != nil && a.Run.Looks.Planned > 0 && a.Run.Done < a.Run.Planned && a.Run.Unjudged == 0 && c.whole(a.Run.Replicates)
 	a.judges(from)
+	if from.Ratings != nil {
+		c.rated = from.Ratings.byArm()
+	}
 	selections := c.selections()
 	if q.Overall {
 		selections = selections[:1]
@@ -90,7 +99,7 @@ func (c *Collector) Analyse(q Question, from Sources) (*Analysis, error) {
 			return nil, err
 		}
 	}
-	markLate(a.Comparisons, q.Late, q.Rejudged)
+	markLate(a.Comparisons, slices.Concat(q.Late, q.Rejudged))
 	if q.Run.Exploratory() {
 		a.onlyDescribe()
 	}
@@ -132,7 +141,7 @@ func (c *Collector) Analyse(q Question, from Sources) (*Analysis, error) {
 		return nil, err
 	}
 	a.CutPrompts = CutsOf(from.Cuts)
-	a.Warnings = append(a.Warnings, warnings(a)...)
+	a.Warnings = append(a.Warnings, warnings(a, q)...)
 	return a, nil
 }
 
@@ -247,11 +256,12 @@ func (c *Collector) estimates(a *Analysis, q Question, selections []selection, l
 	for _, arm := range a.Arms {
 		for _, m := range a.Metrics {
 			values := c.values(&c.a, c.armIdx[arm.ID], c.metric[m.Name])
+			missing := c.missing(c.armIdx[arm.ID], c.metric[m.Name])
 			for _, s := range selections {
 				if s.stratum != nil && m.Rank == "other" {
 					continue
 				}
-				e, err := c.estimate(arm.ID, m, s, values, q, level)
+				e, err := c.estimate(arm.ID, m, s, values, missing, q, level)
 				if err != nil {
 					return err
 				}
@@ -264,10 +274,28 @@ func (c *Collector) estimates(a *Analysis, q Question, selections []selection, l
 	return nil
 }
 
-func (c *Collector) estimate(arm string, m Metric, s selection, values []cell, q Question, level float64) (Estimate, error) {
+func (c *Collector) estimate(arm string, m Metric, s selection, values []cell, missing []float64, q Question, level float64) (Estimate, error) {
 	metric := c.metric[m.Name]
 	if c.suite.Metrics[metric].Estimate != nil {
-		return c.estimateRows(arm, metric, s, q, level)
+		e, err := c.estimateRows(arm, metric, s, unknown, q, level)
+		e.JudgeAlone = c.judgeAlone(c.armIdx[arm], metric)
+		if err == nil && s.stratum == nil {
+			c.lacking(&e, c.armIdx[arm], metric, missing)
+		}
+		if err != nil || !c.bounding(metric, s, missing, c.armIdx[arm]) {
+			return e, err
+		}
+		for _, x := range []struct {
+			at   end
+			into **Bounds
+		}{{least, &e.Least}, {most, &e.Most}} {
+			b, err := c.estimateRows(arm, metric, s, x.at, q, level)
+			if err != nil {
+				return e, err
+			}
+			*x.into = &Bounds{b.Value, b.Low, b.High}
+		}
+		return e, nil
 	}
 	e := Estimate{Arm: arm, Metric: m.Name, Stratum: s.stratum, Value: Undefined(), Low: Undefined(), High: Undefined()}
 	for _, i := range s.items {
@@ -281,36 +309,45 @@ func (c *Collector) estimate(arm string, m Metric, s selection, values []cell, q
 		if c.suite.Metrics[metric].Pooling == eval.MeanOfItems {
 			e.SD = spread(values)
 		}
-		e.Unscored, e.JudgeFailed = c.columns[c.armIdx[arm]][metric].without()
+		c.lacking(&e, c.armIdx[arm], metric, missing)
 	}
-	num, den := c.clusters.sum(&c.sumA, s.items, func(i int) cell { return c.fraction(metric, values[i]) })
-	var r stats.Ratio
-	var err error
-	if c.suite.Metrics[metric].Binary {
-		r, err = stats.ProportionOfSums(num, den, float64(e.Den), level)
-	} else {
-		r, err = stats.RatioOfSums(num, den, level)
+	err := c.bounds(&e, metric, s, values, missing, level)
+	if err != nil {
+		return e, fmt.Errorf("estimating the bounds of %s of %s: %w", m.Name, arm, err)
 	}
+	r, ci, of, err := c.pooled(metric, s, values, level)
 	if err != nil {
 		return e, fmt.Errorf("estimating %s of %s: %w", m.Name, arm, err)
 	}
-	ci := r.CI.Clamp(float64(m.Min), float64(m.Max))
+	num, den := of.num, of.den
 	e.Value, e.Low, e.High = Number(r.Value), Number(ci.Low), Number(ci.High)
 	e.Clusters, e.Method, e.Warnings = r.Clusters, r.Method, r.Warnings
 	if r.Undefined != "" {
 		e.Warnings = append(e.Warnings, r.Undefined)
-	}
-	if c.suite.Metrics[metric].Binary && s.stratum == nil {
-		if e.Best, e.Worst, err = extremes(c.suite.Metrics[metric], den, float64(e.Den), level); err != nil {
-			return e, fmt.Errorf("estimating the limits of %s of %s: %w", m.Name, arm, err)
-		}
 	}
 	if q.Study.Intervals == "bootstrap" {
 		if err := e.bootstrap(num, den, q, level); err != nil {
 			return e, fmt.Errorf("bootstrapping %s of %s: %w", m.Name, arm, err)
 		}
 	}
-	return e, nil
+	return e, c.byPeople(&e, metric, s, values, missing, level)
+}
+
+// pooled estimates a metric of fractions, and returns its sums by cluster.
+func (c *Collector) pooled(metric int, s selection, values []cell, level float64) (r stats.Ratio, ci stats.Interval, of sums, err error) {
+	m := &c.suite.Metrics[metric]
+	of.num, of.den = c.clusters.sum(&c.sumA, s.items, func(i int) cell { return c.fraction(metric, values[i]) })
+	if m.Binary {
+		outcomes := 0.0
+		for _, i := range s.items {
+			outcomes += values[i].den
+		}
+		r, err = stats.ProportionOfSums(of.num, of.den, outcomes, level)
+	} else {
+		r, err = stats.RatioOfSums(of.num, of.den, level)
+		r.CI = r.Monotone(level, m.Min, m.Max)
+	}
+	return r, r.CI.Clamp(m.Min, m.Max), of, err
 }
 
 // spread is the standard deviation between items, 0 of fewer than two.
@@ -329,23 +366,6 @@ func spread(values []cell) Number {
 		sum += (x - mean) * (x - mean)
 	}
 	return Number(math.Sqrt(sum / float64(len(scores)-1)))
-}
-
-// extremes returns the intervals of a proportion with only the best and only the
-// worst outcomes.
-func extremes(m eval.Metric, den []float64, outcomes, level float64) (best, worst *Bounds, err error) {
-	at := func(value float64) *Bounds {
-		r, e := stats.ProportionOfSums(scaled(den, value), den, outcomes, level)
-		if e != nil {
-			err = e
-		}
-		return &Bounds{Number(r.Value), Number(r.CI.Low), Number(r.CI.High)}
-	}
-	best, worst = at(1), at(0)
-	if !m.HigherIsBetter {
-		best, worst = worst, best
-	}
-	return best, worst, err
 }
 
 // bootstrap computes the interval by resampling clusters. If that fails, it keeps
@@ -466,8 +486,48 @@ func picked(a *Analysis, q Question, from Sources) error {
 // mostSampled is the largest number of arms with samples in a report.
 const mostSampled = 60
 
-// OfHistory begins the warnings about changes of a run.
-const OfHistory = "history of the run: "
+// history is the warning about the changes of a run, "" if there is nothing to say: their
+// number, the last one, and what follows for comparisons. A run may change every day.
+func history(a *Analysis, q Question) string {
+	compared := func(arms []string) (list []string) {
+		for _, arm := range arms {
+			late := func(c Comparison) bool { return c.Late == arm }
+			if !slices.Contains(list, arm) && slices.ContainsFunc(a.Comparisons, late) {
+				list = append(list, arm)
+			}
+		}
+		return list
+	}
+	late := compared(q.Late)
+	rejudged := slices.DeleteFunc(compared(q.Rejudged), func(arm string) bool { return slices.Contains(late, arm) })
+	var said []string
+	switch n := len(a.Run.History); n {
+	case 0:
+	case 1:
+		said = a.Run.History
+	default:
+		said = []string{fmt.Sprintf("%d changes (`scruple status` lists them), the last: %s", n, a.Run.History[n-1])}
+	}
+	for _, of := range []struct {
+		arms             []string
+		before, one, all string
+	}{{late, "", "was added or changed", "were added or changed"}, {rejudged, "the judge of ", "was changed", "was changed"}} {
+		if n := len(of.arms); n > 0 {
+			were, with := of.one, "it"
+			if n > 1 {
+				were, with = of.all, "them"
+			}
+			said = append(said, of.before+listed(of.arms)+" "+were+" after results had been shown: comparisons with "+with+" are exploratory")
+		}
+	}
+	if len(said) > 0 && len(late)+len(rejudged) == 0 {
+		said = append(said, "no arm was added or changed after results had been shown")
+	}
+	if len(said) == 0 {
+		return ""
+	}
+	return "history of the run: " + strings.Join(said, "; ")
+}
 
 // sampled lists the arms with samples in the study's order. If there are too
 // many, arms that the study compares come before others.
@@ -506,7 +566,7 @@ func ranked(values []cell) []int {
 }
 
 // warnings lists what a reader must know before the numbers, the most important first.
-func warnings(a *Analysis) []string {
+func warnings(a *Analysis, q Question) []string {
 	var w, last, simulated []string
 	first := a.FailedJudges()
 	if len(a.SimulatedJudges) > 0 {
@@ -532,13 +592,20 @@ func warnings(a *Analysis) []string {
 			w = append(w, fmt.Sprintf("%s: %d versions of its model answered; its numbers mix them", arm.ID, len(arm.Versions)))
 		}
 	}
+	w = append(w, a.Run.Dependent...)
 	for _, c := range a.CutPrompts {
 		w = append(w, c.String())
 	}
-	for _, change := range a.Run.History {
-		w = append(w, OfHistory+change)
+	if said := history(a, q); said != "" {
+		w = append(w, said)
 	}
-	if !a.Run.Complete() {
+	switch looked := a.Run.Looks.String(); {
+	case a.Run.AtLook:
+		first = append(first, fmt.Sprintf("%s; %d of %s done, run the same command to go on", looked, a.Run.Done, text.Plural(a.Run.Planned, "trial", "trials")))
+	case looked != "" && !a.Run.Exploratory():
+		first = append(first, looked)
+	}
+	if !a.Run.Complete() && !a.Run.AtLook {
 		unfinished := fmt.Sprintf("the run is unfinished: %d of %s done", a.Run.Done, text.Plural(a.Run.Planned, "trial", "trials"))
 		if a.Run.Unjudged > 0 {
 			unfinished += fmt.Sprintf("; the judge has not judged %d of them", a.Run.Unjudged)
@@ -548,19 +615,7 @@ func warnings(a *Analysis) []string {
 	if a.Run.JudgeFails > 0 {
 		first = append(first, fmt.Sprintf("judging failed for %s, and the scores that depend on it are left out; retry with `%s`", text.Plural(a.Run.JudgeFails, "trial", "trials"), a.Run.Retry()))
 	}
-	for _, e := range a.Estimates {
-		if e.Stratum == nil && e.Unscored > 0 {
-			left := fmt.Sprintf("%s of %s: %s without a score, left out of the averages", e.Metric, e.Arm, text.Plural(e.Unscored, "entry", "entries"))
-			switch e.JudgeFailed {
-			case 0:
-			case e.Unscored:
-				left += ": " + eval.JudgeFailed
-			default:
-				left += fmt.Sprintf("; %d of them because %s", e.JudgeFailed, eval.JudgeFailed)
-			}
-			w = append(w, left)
-		}
-	}
+	w = append(w, a.unscoredWarnings()...)
 	return slices.Concat(first, w, last) // reports mark simulated arms everywhere
 }
 

@@ -126,9 +126,9 @@ func TestAnalyse(t *testing.T) {
 	near(t, "t", c.T, 2)
 	near(t, "d", c.D, 2/math.Sqrt(3))
 	near(t, "mean of x over the pairs", c.MeanA, 2.0/3)
-	near(t, "p", c.P, 0.18350341907227397) // R: 2*pt(-2, 2)
+	near(t, "p", c.P, 0.2951672353008666) // R: 2*pt(-2, 1); few clusters have one degree of freedom less
 	near(t, "adjusted p", c.PAdjusted, float64(c.P))
-	if c.Pairs != 3 || c.Unpaired != 1 || c.Wins != 2 || c.Ties != 1 || c.Losses != 0 || c.DF != 2 {
+	if c.Pairs != 3 || c.Unpaired != 1 || c.Wins != 2 || c.Ties != 1 || c.Losses != 0 || c.DF != 1 {
 		t.Errorf("comparison %+v", c)
 	}
 	r, _ := a.Comparison("y", "x", "value")
@@ -295,7 +295,7 @@ func TestRoundingIsNoWin(t *testing.T) {
 		c.Add(scored(it.ID, "x", eval.OK, score("f", "value", 0.1, 1), score("g", "value", 0.2, 1), score("h", "value", 0.3, 1)))
 		c.Add(scored(it.ID, "y", eval.OK, score("f", "value", 0.3, 1), score("g", "value", 0.2, 1), score("h", "value", 0.1, 1)))
 	}
-	a, err := c.Analyse(analyse.Question{Study: analyse.Study{Alpha: 0.05, Method: "paired_ttest"}, Run: analyse.Run{Items: 2, Replicates: 1, Planned: 4},
+	a, err := c.Analyse(analyse.Question{Study: analyse.Study{Alpha: 0.05, Method: "auto"}, Run: analyse.Run{Items: 2, Replicates: 1, Planned: 4},
 		Primary: []string{"value"}, Comparisons: []analyse.Pair{{A: "x", B: "y"}}}, analyse.Sources{})
 	if err != nil {
 		t.Fatal(err)

@@ -5,6 +5,8 @@
 package analyse
 
 import (
+	"slices"
+
 	"github.com/scruple-eval/scruple/internal/eval"
 )
 
@@ -16,7 +18,7 @@ func Undefined() Number { return eval.Undefined() }
 
 // Format is the version of the layout of an analysis. It changes when a field
 // changes its meaning or a new field is required.
-const Format = "scruple-analysis/4"
+const Format = "scruple-analysis/5"
 
 // An Analysis holds everything that a gate reads and a report shows. It contains
 // no times: the same study, data, seed and answers give the same bytes.
@@ -63,15 +65,16 @@ type Analysis struct {
 
 // A Study describes the study.
 type Study struct {
-	Name        string  `json:"name"`
-	Version     string  `json:"version,omitempty"`
-	Suite       string  `json:"suite"`
-	Title       string  `json:"title"` // the suite's
-	Description string  `json:"description,omitempty"`
-	Alpha       float64 `json:"alpha"`
-	Method      string  `json:"method"`
-	Correction  string  `json:"correction"`
-	Beside      string  `json:"beside,omitempty"`
+	Name        string   `json:"name"`
+	Version     string   `json:"version,omitempty"`
+	Suite       string   `json:"suite"`
+	Title       string   `json:"title"` // the suite's
+	Description string   `json:"description,omitempty"`
+	Alpha       float64  `json:"alpha"`
+	MaxUnscored float64  `json:"max_unscored"` // of an arm and metric, above which rules on it are undecided
+	Method      string   `json:"method"`
+	Correction  string   `json:"correction"`
+	Beside      []string `json:"beside,omitempty"` // tests shown beside what decides
 	// Resamples is the number of resamples and sign flips. Random names the strata
 	// that are random intercepts of a mixed model; nil means all.
 	Resamples int      `json:"resamples,omitempty"`
@@ -96,8 +99,14 @@ type Run struct {
 	JudgeFails int     `json:"judge_failed,omitempty"` // trials with a failed judge call
 	MaxFailed  float64 `json:"max_failed"`
 	Strata     []Count `json:"strata,omitempty"` // items by stratum, "doc_type=invoice"
+	// Dependent says which items are not independent of each other, or of DEV.
+	Dependent []string `json:"dependent,omitempty"`
 	// History lists changes of the plan and of gold since the run began.
 	History []string `json:"history,omitempty"`
+	// Looks are those at the run and at others before it; nil for the first.
+	Looks *Looks `json:"looks,omitempty"`
+	// AtLook reports that the run is unfinished, but at a planned look: what it has is whole.
+	AtLook bool `json:"at_look,omitempty"`
 	// Reused counts the answers taken from runs instead of being asked for. Those of
 	// the run itself are judges' answers to equal questions, and answers of trials that
 	// had left the plan.
@@ -218,16 +227,32 @@ type Estimate struct {
 	Num      Number      `json:"num"` // sums over all fractions
 	Den      Number      `json:"den"`
 	SD       Number      `json:"sd,omitempty"` // between items, of all items and metrics with scores of items
-	Unscored int         `json:"unscored,omitempty"`
-	// JudgeFailed counts those of Unscored whose judge failed its calibration.
-	JudgeFailed int    `json:"judge_failed,omitempty"`
-	Method      string `json:"method"` // of the interval
-	// Best and Worst are the estimate and its interval if every outcome were the best
-	// or the worst possible: the most that these items can show. Only for metrics
-	// that count outcomes; the intervals of others can be as short as the data.
-	Best     *Bounds  `json:"best,omitempty"`
-	Worst    *Bounds  `json:"worst,omitempty"`
-	Warnings []string `json:"warnings,omitempty"`
+	// Unscored counts the entries without a score, by reason, with those of failed trials;
+	// UnscoredShare is their share of all that there is to score. Of a stratum they are 0.
+	Unscored      int     `json:"unscored,omitempty"`
+	Reasons       []Count `json:"unscored_reasons,omitempty"`
+	UnscoredShare Number  `json:"unscored_share,omitempty"`
+	// Least and Most are the estimate if every missing score were the lowest or the highest
+	// possible; nil if none is missing, and for a metric with an estimator.
+	Least  *Bounds `json:"least,omitempty"`
+	Most   *Bounds `json:"most,omitempty"`
+	Method string  `json:"method"` // of the interval
+	// ByJudge is what the judge alone says, of an estimate corrected by people; N is how
+	// many units they judged. JudgeAlone: it depends on a judge whom no person checked.
+	ByJudge    *eval.Measured `json:"by_judge,omitempty"`
+	JudgeAlone bool           `json:"judge_alone,omitempty"`
+	Warnings   []string       `json:"warnings,omitempty"`
+}
+
+// Unjudged counts the entries without a score whose trial did not fail.
+func (e Estimate) Unjudged() int {
+	n := e.Unscored
+	for _, r := range e.Reasons {
+		if r.Name == ofFailed {
+			n -= r.N
+		}
+	}
+	return n
 }
 
 // Bounds are a value and its interval.
@@ -244,6 +269,7 @@ type Comparison struct {
 	B        string `json:"b"`
 	Metric   string `json:"metric"`
 	Primary  bool   `json:"primary,omitempty"`
+	Family   string `json:"family,omitempty"`   // of primary comparisons that are corrected together
 	Contrast bool   `json:"contrast,omitempty"` // the suite's, not the study's
 	// Late names the arm that was added or changed, or its judge, after results had been shown: the
 	// comparison was not planned before.
@@ -276,27 +302,16 @@ type Comparison struct {
 	Ties      int    `json:"ties"`
 	Losses    int    `json:"losses"`
 	Method    string `json:"method"`
-	// Planned is what the planned test says by itself, if it ignores clusters, that
-	// scores are 0 or 1, or that arms vary unequally. A rule must hold by both readings.
-	Planned *Reading `json:"planned,omitempty"`
-	// Untested reports that the planned test cannot be made with these scores. The
-	// interval describes them and decides nothing.
-	Untested bool `json:"untested,omitempty"`
-	// Beside is a second method that the study asks for. It decides nothing.
-	Beside *Reading `json:"beside,omitempty"`
-	// Reach is the most that these items can show, where that has a limit.
-	Reach    *Reach   `json:"reach,omitempty"`
-	Warnings []string `json:"warnings,omitempty"`
-}
-
-// A Reach holds the results if every score of one arm were the best or the worst
-// possible and those of the other as they are, or if all scores were the same.
-type Reach struct {
-	BestA  Reading `json:"best_a"`
-	WorstA Reading `json:"worst_a"`
-	BestB  Reading `json:"best_b"`
-	WorstB Reading `json:"worst_b"`
-	Same   Reading `json:"same"`
+	// Beside are other tests that the study asks for. They decide nothing.
+	Beside []Reading `json:"beside,omitempty"`
+	// ByJudge is what the judge alone says, of a difference corrected by people.
+	ByJudge *Reading `json:"by_judge,omitempty"`
+	// Least and Most are the comparison if every missing score of A were the lowest possible
+	// and those of B the highest, and the other way round; nil if none is missing, and for a
+	// metric with an estimator.
+	Least    *Comparison `json:"least,omitempty"`
+	Most     *Comparison `json:"most,omitempty"`
+	Warnings []string    `json:"warnings,omitempty"`
 }
 
 // A Reading is the result of another test, or of other scores.
@@ -315,14 +330,6 @@ type Reading struct {
 func (c Comparison) By(p Reading) Comparison {
 	c.Diff, c.Low, c.High, c.P, c.PAdjusted, c.EquivLow, c.EquivHigh, c.Method = p.Diff, p.Low, p.High, p.P, p.PAdjusted, p.EquivLow, p.EquivHigh, p.Method
 	return c
-}
-
-// AsPlanned returns the comparison by the planned reading, if there is one.
-func (c Comparison) AsPlanned() Comparison {
-	if c.Planned == nil {
-		return c
-	}
-	return c.By(*c.Planned)
 }
 
 func (p Reading) reversed() Reading {
@@ -443,23 +450,23 @@ func (a *Analysis) Comparison(armA, armB, metric string) (Comparison, bool) {
 }
 
 func (c Comparison) reversed() Comparison {
+	if c.Least != nil {
+		least, most := c.Most.reversed(), c.Least.reversed()
+		c.Least, c.Most = &least, &most
+	}
 	c.A, c.B = c.B, c.A
 	c.MeanA, c.MeanB = c.MeanB, c.MeanA
 	c.Diff, c.Low, c.High = -c.Diff, -c.High, -c.Low
 	c.T, c.D, c.DLow, c.DHigh = -c.T, -c.D, -c.DHigh, -c.DLow
 	c.EquivLow, c.EquivHigh = -c.EquivHigh, -c.EquivLow
 	c.Wins, c.Losses = c.Losses, c.Wins
-	if c.Planned != nil {
-		p := c.Planned.reversed()
-		c.Planned = &p
+	c.Beside = slices.Clone(c.Beside)
+	for i, p := range c.Beside {
+		c.Beside[i] = p.reversed()
 	}
-	if c.Beside != nil {
-		p := c.Beside.reversed()
-		c.Beside = &p
-	}
-	if c.Reach != nil {
-		r := *c.Reach
-		c.Reach = &Reach{r.BestB.reversed(), r.WorstB.reversed(), r.BestA.reversed(), r.WorstA.reversed(), r.Same.reversed()}
+	if c.ByJudge != nil {
+		p := c.ByJudge.reversed()
+		c.ByJudge = &p
 	}
 	return c
 }

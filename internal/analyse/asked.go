@@ -12,8 +12,7 @@ type Asked struct {
 	Parties []Party `json:"parties"`
 }
 
-// A Party is an arm or a judge that was asked, with its first answered trial in plan
-// order as the example.
+// A Party is an arm or a judge that was asked, with a trial that succeeded as the example.
 type Party struct {
 	Name     string  `json:"name"` // of the arm, or id of the judge's model
 	Judge    bool    `json:"judge,omitempty"`

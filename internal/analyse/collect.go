@@ -22,11 +22,13 @@ type Collector struct {
 	armIdx   map[string]int
 	metric   map[string]int // by name, in the suite's order
 	columns  [][]column     // by arm and metric
+	trials   []column       // by arm: failed trials over answered ones
 	rows     [][]observations
 	current  []open  // by arm
 	tallies  []tally // by arm
 	clusters clustering
-	problem  error // the first error
+	problem  error              // the first error
+	rated    map[string][]Rated // by arm, if people judged units
 	// later is the first scored replicate of an arm and item, by index of item, if
 	// it is not replicate 1.
 	later map[[2]int]int
@@ -46,25 +48,49 @@ type Order interface {
 type column struct {
 	runs     []cells
 	n        int            // positions so far
-	unscored map[string]int // by reason
+	unscored map[string]int // entries by reason
+	used     bool           // the arm has entries of the metric
+	perCase  bool           // a score is that of all replicates of a case
 }
 
-// without counts the entries without a score, and those among them whose judge failed
-// its calibration.
-func (c *column) without() (all, judgeFailed int) {
-	for _, n := range c.unscored {
-		all += n
-	}
-	return all, c.unscored[eval.JudgeFailed]
+// A cell is what an arm has of a metric on an item. Without a denominator it has nothing
+// to count, if it is answered, or no score.
+type cell struct {
+	num, den float64
+	lost     float64 // opportunities of the unscored entries that state them
+	vague    float64 // number of unscored entries that do not
+	answered bool    // there is an answer, and no entry of it is unscored
 }
 
-type cell struct{ num, den float64 }
-
-// observations are the rows of one arm and metric, by index of item.
+// observations are the rows of one arm and metric, by index of item, and those of its
+// unscored entries, of which some may have none.
 type observations struct {
-	of   []int32
-	rows []eval.Row
+	of          []int32
+	rows        []eval.Row
+	ofMissing   []int32
+	least, most []eval.Row
+	unbounded   bool
 }
+
+// at returns the rows of the missing scores at an end, by index of item.
+func (o *observations) at(e end) (of []int32, rows []eval.Row) {
+	switch e {
+	case least:
+		return o.ofMissing, o.least
+	case most:
+		return o.ofMissing, o.most
+	}
+	return nil, nil
+}
+
+// An end is what missing scores are taken for.
+type end int
+
+const (
+	unknown end = iota // left out
+	least              // the lowest possible
+	most               // the highest
+)
 
 type cells struct {
 	cell
@@ -87,6 +113,7 @@ func (c *column) push(v cell, n int) {
 type open struct {
 	position int // −1 before the first
 	sums     []cell
+	trials   cell
 }
 
 // A tally counts the outcomes of an arm's trials.
@@ -129,7 +156,7 @@ func (r resorted) At(position int) int { return int(r.rank[r.Order.At(position)]
 func NewCollector(suite *eval.Suite, items []eval.Item, arms []eval.Arm, order Order) *Collector {
 	items, order = inOrder(items, order)
 	c := &Collector{suite: suite, items: items, arms: arms, order: order, armIdx: make(map[string]int, len(arms)),
-		metric: make(map[string]int, len(suite.Metrics)), columns: make([][]column, len(arms)), rows: make([][]observations, len(arms)), current: make([]open, len(arms)),
+		metric: make(map[string]int, len(suite.Metrics)), columns: make([][]column, len(arms)), trials: make([]column, len(arms)), rows: make([][]observations, len(arms)), current: make([]open, len(arms)),
 		tallies: make([]tally, len(arms)), clusters: clustersOf(items)}
 	for m, metric := range suite.Metrics {
 		c.metric[metric.Name] = m
@@ -138,7 +165,7 @@ func NewCollector(suite *eval.Suite, items []eval.Item, arms []eval.Arm, order O
 		c.armIdx[arm.ID] = a
 		c.columns[a] = make([]column, len(suite.Metrics))
 		c.rows[a] = make([]observations, len(suite.Metrics))
-		c.current[a] = open{-1, make([]cell, len(suite.Metrics))}
+		c.current[a] = open{position: -1, sums: make([]cell, len(suite.Metrics))}
 		c.tallies[a] = tally{map[eval.OutcomeKind]int{}, map[string]int{}, map[string]int{}, map[string]first{}}
 	}
 	return c
@@ -154,13 +181,17 @@ func (c *Collector) turn(arm, position int) {
 		c.complain("items are out of order: position %d of %s after %d", position, c.arms[arm].ID, cur.position)
 		return
 	}
-	for m := range cur.sums {
+	close := func(col *column, of *cell) {
 		if cur.position >= 0 {
-			c.columns[arm][m].push(cur.sums[m], 1)
+			col.push(*of, 1)
 		}
-		c.columns[arm][m].push(cell{}, position-cur.position-1)
-		cur.sums[m] = cell{}
+		col.push(cell{}, position-cur.position-1)
+		*of = cell{}
 	}
+	for m := range cur.sums {
+		close(&c.columns[arm][m], &cur.sums[m])
+	}
+	close(&c.trials[arm], &cur.trials)
 	cur.position = position
 }
 
@@ -178,6 +209,11 @@ func (c *Collector) Add(s eval.Scored) {
 	for i := range s.Trials {
 		o := &s.Trials[i].Outcome
 		t.kinds[o.Kind]++
+		if o.Kind == eval.Failed {
+			c.current[a].trials.num++
+		} else {
+			c.current[a].trials.den++
+		}
 		if o.Kind == eval.Malformed || o.Kind == eval.Refused {
 			t.note(string(o.Kind), c.order.At(position), s.Trials[i].Trial.Replicate)
 		}
@@ -209,13 +245,22 @@ func (c *Collector) score(s eval.Scored, score eval.Score, arm, position int) {
 		c.complain("score %s of %s × %s: the suite does not declare this metric", score.Metric, s.Item, s.Arm)
 		return
 	}
-	metric, col := &c.suite.Metrics[m], &c.columns[arm][m]
+	metric, col, sum := &c.suite.Metrics[m], &c.columns[arm][m], &c.current[arm].sums[m]
+	col.used, col.perCase = true, score.Replicate == 0
 	switch {
 	case score.Unscored != "":
 		if col.unscored == nil {
 			col.unscored = map[string]int{}
 		}
 		col.unscored[score.Unscored]++
+		if sum.lost += score.Den; score.Den == 0 {
+			sum.vague++
+		}
+		if metric.Estimate != nil {
+			o, item := &c.rows[arm][m], int32(c.order.At(position))
+			o.unbounded = o.unbounded || score.Least == nil || score.Most == nil
+			o.ofMissing, o.least, o.most = append(o.ofMissing, item), append(o.least, slices.Clone(score.Least)), append(o.most, slices.Clone(score.Most))
+		}
 	case (metric.Estimate != nil) != (score.Row != nil):
 		c.complain("score %s of %s × %s: a metric has rows if and only if it has an estimator", score.Metric, s.Item, s.Arm)
 	case score.Row != nil:
@@ -226,9 +271,17 @@ func (c *Collector) score(s eval.Scored, score eval.Score, arm, position int) {
 	case metric.Binary && (score.Num < 0 || score.Num > score.Den || score.Num != math.Trunc(score.Num) || score.Den != math.Trunc(score.Den)):
 		c.complain("score %s of %s × %s is %v/%v, but a binary metric must count outcomes: k/n with whole numbers and k ≤ n", score.Metric, s.Item, s.Arm, score.Num, score.Den)
 	default:
-		c.current[arm].sums[m].num += score.Num
-		c.current[arm].sums[m].den += score.Den
+		sum.num += score.Num
+		sum.den += score.Den
 	}
+}
+
+// Scores returns what an arm has of a metric on each item, numerators and denominators.
+func (c *Collector) Scores(arm, metric string) (num, den []float64) {
+	for _, v := range c.values(&c.a, c.armIdx[arm], c.metric[metric]) {
+		num, den = append(num, v.num), append(den, v.den)
+	}
+	return num, den
 }
 
 // firstReplicate returns the first scored replicate of an arm and item.
@@ -263,20 +316,29 @@ func counts(m map[string]int) []Count {
 // thousand items.
 func (c *Collector) values(buffer *[]cell, arm, metric int) []cell {
 	list := emptied(buffer, len(c.items))
+	c.each(&c.columns[arm][metric], func(item int, v cell) { list[item] = v })
+	c.each(&c.trials[arm], func(item int, trials cell) {
+		v := &list[item]
+		v.answered = trials.den > 0 && v.lost == 0 && v.vague == 0
+	})
+	return list
+}
+
+// each calls f with the cells of a column.
+func (c *Collector) each(col *column, f func(item int, v cell)) {
 	position := 0
-	for _, r := range c.columns[arm][metric].runs {
+	for _, r := range col.runs {
 		for range r.n {
-			list[c.order.At(position)] = r.cell
+			f(c.order.At(position), r.cell)
 			position++
 		}
 	}
-	return list
 }
 
 // fraction returns the contribution of an item to a metric under its pooling.
 func (c *Collector) fraction(metric int, v cell) cell {
 	if v.den > 0 && c.suite.Metrics[metric].Pooling == eval.MeanOfItems {
-		return cell{v.num / v.den, 1}
+		return cell{num: v.num / v.den, den: 1}
 	}
 	return v
 }

@@ -1,6 +1,7 @@
 package analyse
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -13,13 +14,13 @@ import (
 
 // comparisons compares each pair on each of its metrics over all items, and on
 // the first metric by stratum. Then it corrects the p-values of the primary
-// family.
+// families.
 func (c *Collector) comparisons(a *Analysis, q Question, selections []selection, level float64) error {
 	contests, err := c.contests(a, q)
 	if err != nil {
 		return err
 	}
-	t := tester{q: q, level: level, fits: map[int]*fit{}, family: 1}
+	t := tester{q: q, level: level, fits: map[int]*fit{}}
 	if q.Study.Method == "mixed_effects" && !q.Run.Exploratory() {
 		for metric := range c.suite.Metrics {
 			if arms := compared(a.Arms, contests, metric); len(arms) > 0 && c.suite.Metrics[metric].Pooling == eval.MeanOfItems {
@@ -40,13 +41,16 @@ func (c *Collector) comparisons(a *Analysis, q Question, selections []selection,
 				continue
 			}
 			with := t
-			if s.stratum == nil && k.pair.Primary && slices.Contains(q.Primary, c.suite.Metrics[k.metric].Name) {
+			if s.stratum == nil && q.family(k.pair, c.suite.Metrics[k.metric].Name) {
 				family[len(a.Comparisons)] = k
 				with = draft
 			}
-			r, err := c.compare(k, s, with)
+			r, err := c.bounded(k, s, with)
 			if err != nil {
 				return err
+			}
+			if s.stratum == nil && k.pair.Primary && !with.draft {
+				r.PAdjusted = r.P // the rules need it as it is
 			}
 			if s.stratum == nil || r.Pairs > 0 {
 				a.Comparisons = append(a.Comparisons, r)
@@ -56,30 +60,48 @@ func (c *Collector) comparisons(a *Analysis, q Question, selections []selection,
 	if q.Run.Exploratory() {
 		return nil
 	}
-	return adjust(a, q, slices.Sorted(maps.Keys(family)), func(index int, level float64) (Comparison, error) {
-		k := family[index]
-		k.a, k.b = c.values(&c.a, c.armIdx[k.pair.A], k.metric), c.values(&c.b, c.armIdx[k.pair.B], k.metric)
-		final := t
-		final.level, final.family = level, len(family)
-		return c.compare(k, selections[0], final)
-	})
+	families := map[string][]int{}
+	for _, i := range slices.Sorted(maps.Keys(family)) {
+		families[family[i].pair.Family] = append(families[family[i].pair.Family], i)
+	}
+	for _, name := range slices.Sorted(maps.Keys(families)) {
+		err := adjust(a, q, families[name], func(index int, level float64) (Comparison, error) {
+			k := family[index]
+			k.a, k.b = c.values(&c.a, c.armIdx[k.pair.A], k.metric), c.values(&c.b, c.armIdx[k.pair.B], k.metric)
+			final := t
+			final.level = level
+			return c.bounded(k, selections[0], final)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// markLate marks the comparisons with an arm that was not planned before results had
-// been shown.
-func markLate(comparisons []Comparison, late, rejudged []string) {
+// family reports whether a comparison is corrected together with others.
+func (q Question) family(p Pair, metric string) bool {
+	if q.Family == nil {
+		return p.Primary && slices.Contains(q.Primary, metric)
+	}
+	return slices.Contains(q.Family, [3]string{p.A, p.B, metric}) || slices.Contains(q.Family, [3]string{p.B, p.A, metric})
+}
+
+// NotPlanned is the warning of a comparison with a late arm; the history of the run
+// names the arms.
+const NotPlanned = "exploratory: it was not planned before results had been shown"
+
+// markLate marks the comparisons with an arm that was added or changed, or its judge, after
+// results had been shown.
+func markLate(comparisons []Comparison, late []string) {
 	for i := range comparisons {
 		r := &comparisons[i]
-		mark := func(arms []string, what string) {
-			for _, arm := range []string{r.A, r.B} {
-				if r.Late == "" && slices.Contains(arms, arm) {
-					r.Late = arm
-					r.Warnings = append(r.Warnings, fmt.Sprintf(what, arm)+" after results had been shown: the comparison is exploratory, it was not planned")
-				}
+		for _, arm := range []string{r.A, r.B} {
+			if r.Late == "" && slices.Contains(late, arm) {
+				r.Late = arm
+				r.Warnings = append(r.Warnings, NotPlanned)
 			}
 		}
-		mark(late, "%s was added or changed")
-		mark(rejudged, "the judge of %s was changed")
 	}
 }
 
@@ -89,6 +111,8 @@ type contest struct {
 	metric int
 	first  bool // the pair's first metric, which is also compared by stratum
 	a, b   []cell
+	// atA and atB are what missing rows of a metric with an estimator are taken for.
+	atA, atB end
 }
 
 // contests lists the pairs and metrics to compare.
@@ -147,18 +171,23 @@ func (c *Collector) compare(k contest, s selection, t tester) (Comparison, error
 	var clusters []int32
 	for _, i := range s.items {
 		x, y := k.a[i], k.b[i]
+		a, b := x.num/x.den, y.num/y.den
 		switch {
+		case !(x.den > 0 || y.den > 0):
+			continue
 		case x.den > 0 && y.den > 0:
-			both = append(both, i)
-			a, b := x.num/x.den, y.num/y.den
 			if math.Abs(a-b) < noise {
 				b = a
 			}
-			xs, ys, clusters = append(xs, a), append(ys, b), append(clusters, c.clusters.of[i])
 			r.count(a, b, metric.HigherIsBetter)
-		case x.den > 0 || y.den > 0:
+		case metric.Pooling == eval.RatioOfSums && (x.answered || x.den > 0) && (y.answered || y.den > 0):
+			// One has nothing to count, 0/0: in pooled values the other's counts all the same.
+		default:
 			r.Unpaired++
+			continue
 		}
+		both = append(both, i)
+		xs, ys, clusters = append(xs, a), append(ys, b), append(clusters, c.clusters.of[i])
 	}
 	r.Pairs = len(xs)
 	if r.Unpaired > 0 {
@@ -176,9 +205,13 @@ func (c *Collector) compare(k contest, s selection, t tester) (Comparison, error
 	m.numA, m.denA = c.clusters.sum(&c.sumA, both, func(i int) cell { return c.fraction(k.metric, k.a[i]) })
 	m.numB, m.denB = c.clusters.sum(&c.sumB, both, func(i int) cell { return c.fraction(k.metric, k.b[i]) })
 	if t.q.Run.Exploratory() {
-		return r, k.failed(metric, r.describe(m, &metric))
+		err := r.describe(m, &metric)
+		return r, k.failed(metric, errors.Join(err, c.differenceByPeople(&r, k, s, t)))
 	}
 	if err := t.test(&r, m, k, &metric); err != nil {
+		return r, k.failed(metric, err)
+	}
+	if err := c.differenceByPeople(&r, k, s, t); err != nil {
 		return r, k.failed(metric, err)
 	}
 	r.within(metric.Max - metric.Min)
@@ -201,14 +234,8 @@ func (r *Comparison) within(most float64) {
 		return
 	}
 	ends := []*Number{&r.Low, &r.High, &r.EquivLow, &r.EquivHigh}
-	var others []*Reading
-	if r.Planned != nil {
-		others = append(others, r.Planned)
-	}
-	if r.Reach != nil {
-		others = append(others, &r.Reach.BestA, &r.Reach.WorstA, &r.Reach.BestB, &r.Reach.WorstB, &r.Reach.Same)
-	}
-	for _, p := range others {
+	for i := range r.Beside {
+		p := &r.Beside[i]
 		ends = append(ends, &p.Low, &p.High, &p.EquivLow, &p.EquivHigh)
 	}
 	for _, end := range ends {
@@ -223,7 +250,7 @@ func (r *Comparison) within(most float64) {
 
 func newComparison(p Pair, metric string, stratum *eval.Level) Comparison {
 	u := Undefined()
-	return Comparison{A: p.A, B: p.B, Metric: metric, Primary: p.Primary, Contrast: p.Contrast, Stratum: stratum, MeanA: u, MeanB: u, Diff: u,
+	return Comparison{A: p.A, B: p.B, Metric: metric, Primary: p.Primary, Family: p.Family, Contrast: p.Contrast, Stratum: stratum, MeanA: u, MeanB: u, Diff: u,
 		Low: u, High: u, Level: u, T: u, DF: u, P: u, PAdjusted: u, D: u, DLow: u, DHigh: u, EquivLow: u, EquivHigh: u}
 }
 
@@ -239,32 +266,34 @@ func (r *Comparison) count(x, y float64, higherIsBetter bool) {
 	}
 }
 
-// adjust corrects the results of the primary family, the primary comparisons on
-// the primary metrics over all items, for their number: p-values, and intervals that
-// cover all differences at once, which again computes at their level.
+// adjust corrects the results of the family for their number: p-values, and intervals
+// that exclude 0 where these are significant, which again computes at their level.
 func adjust(a *Analysis, q Question, family []int, again func(index int, level float64) (Comparison, error)) error {
-	var p, planned []float64
+	var p []float64
 	for _, i := range family {
-		p, planned = append(p, float64(a.Comparisons[i].P)), append(planned, float64(a.Comparisons[i].AsPlanned().P))
+		p = append(p, float64(a.Comparisons[i].P))
 	}
-	level, err := simultaneous(q.Study.Correction, q.Study.Alpha, p)
+	raw := p
+	p, err := corrected(q.Study.Correction, raw)
 	if err != nil {
 		return err
 	}
-	if p, err = corrected(q.Study.Correction, p); err != nil {
-		return err
-	}
-	if planned, err = corrected(q.Study.Correction, planned); err != nil {
-		return err
-	}
 	for k, i := range family {
-		c, err := again(i, level)
+		c, err := again(i, correctedLevel(q.Study.Correction, q.Study.Alpha, raw, k))
 		if err != nil {
 			return err
 		}
 		c.PAdjusted = Number(p[k])
-		if c.Planned != nil {
-			c.Planned.PAdjusted = Number(planned[k])
+		for _, bound := range []*Comparison{c.Least, c.Most} {
+			if bound == nil {
+				continue
+			}
+			with := slices.Clone(raw)
+			with[k] = float64(bound.P)
+			if with, err = corrected(q.Study.Correction, with); err != nil {
+				return err
+			}
+			bound.PAdjusted = Number(with[k])
 		}
 		a.Comparisons[i] = c
 	}
@@ -289,40 +318,57 @@ func corrected(correction string, p []float64) ([]float64, error) {
 	return adjusted, err
 }
 
-// simultaneous returns the level of each interval of a family. For corrections of
-// the family-wise error it is Bonferroni's, 1 − α/m: intervals that belong to the
-// step-wise tests say no more than that about a rejected difference (Strassburger &
-// Bretz 2008). For corrections of the false discovery rate it is that of R selected
+// correctedLevel returns the level of the interval of one comparison of a family: that at which
+// the correction tests it, so interval and corrected p-value agree about 0. Step-wise
+// tests are Holm's at α/(m − i + 1) for the i-th smallest of m p-values up to the first
+// that is not significant, which sets the level of the rest, and Hochberg's from the
+// largest that is. For corrections of the false discovery rate it is that of R selected
 // of m, 1 − αR/m (Benjamini & Yekutieli 2005).
-func simultaneous(correction string, alpha float64, p []float64) (float64, error) {
+func correctedLevel(correction string, alpha float64, p []float64, of int) float64 {
 	m := len(p)
-	share := 1.0
-	switch {
-	case m < 2 || correction == "" || correction == "none":
-	case correction == "bh" || correction == "by":
-		adjusted, err := corrected(correction, p)
-		if err != nil {
-			return 0, err
+	filled := slices.Clone(p)
+	for i, x := range p {
+		if math.IsNaN(x) {
+			filled[i] = 1
 		}
-		selected := 0
-		for _, x := range adjusted {
-			if x < alpha {
-				selected++
+	}
+	sorted := slices.Sorted(slices.Values(filled))
+	rank := 1 + slices.Index(sorted, filled[of])
+	step := func(i int) float64 { return alpha / float64(m-i+1) }
+	share := alpha
+	switch correction {
+	case "", "none":
+	case "holm":
+		last := 1
+		for last < rank && sorted[last-1] < step(last) {
+			last++
+		}
+		share = step(last)
+	case "hochberg":
+		share = step(rank)
+		for i := m; i > rank; i-- {
+			if sorted[i-1] < step(i) {
+				share = step(i)
+				break
 			}
 		}
-		share = float64(max(1, selected)) / float64(m)
+	case "bh", "by":
+		selected := 1
+		scale := 1.0
 		if correction == "by" {
-			var harmonic float64
+			scale = 0
 			for i := 1; i <= m; i++ {
-				harmonic += 1 / float64(i)
+				scale += 1 / float64(i)
 			}
-			share /= harmonic
 		}
+		for i := 1; i <= m; i++ {
+			if sorted[i-1] < alpha*float64(i)/float64(m)/scale {
+				selected = i
+			}
+		}
+		share = alpha * float64(selected) / float64(m) / scale
 	default:
-		share = 1 / float64(m)
+		share = alpha / float64(m)
 	}
-	if share == 1 {
-		return 1 - alpha, nil
-	}
-	return 1 - alpha*share, nil
+	return 1 - share
 }

@@ -11,6 +11,7 @@ type Discipline struct {
 	Unblindings  []Unblinding  `json:"unblindings,omitempty"`
 	Revisions    []Revision    `json:"revisions,omitempty"`
 	Budget       []Used        `json:"budget,omitempty"`
+	Others       []OtherTest   `json:"other_tests,omitempty"`
 	Problem      string        `json:"problem,omitempty"` // why nothing shows the registration
 }
 
@@ -51,6 +52,16 @@ type Unblinding struct {
 	By      string   `json:"by"`
 	Reason  string   `json:"reason"`
 	Changes []string `json:"changes"`
+}
+
+// An OtherTest is another TEST run in the ledger with arms of this one. Whoever reports
+// the best of several runs would be found here.
+type OtherTest struct {
+	Study string   `json:"study"`
+	Run   string   `json:"run"`
+	Date  string   `json:"date"`
+	Entry int      `json:"entry"` // line of the ledger
+	Arms  []string `json:"arms"`  // that both have
 }
 
 // A Revision is a cycle on DEV.

@@ -118,8 +118,8 @@ func TestBinaryMeansYesOrNo(t *testing.T) {
 	}
 }
 
-// TestDifferencesArePossible: the interval of a difference is within the possible
-// range.
+// TestDifferencesArePossible: the interval of a difference is within the possible range,
+// and all of it with fewer items than can show anything.
 func TestDifferencesArePossible(t *testing.T) {
 	s := simulate(func(_ *rand.Rand, item int, arm string) float64 {
 		if arm == "x" && item != 0 {
@@ -131,11 +131,11 @@ func TestDifferencesArePossible(t *testing.T) {
 	for i := range s.items {
 		s.items[i].Cluster = ""
 	}
-	c := compared(t, s.analyse(t, "paired_ttest", "none"))
+	c := compared(t, s.analyse(t, "auto", "none"))
 	free, err := stats.PairedT(s.x, s.y, 0.95)
 	if err != nil || free.Interval(0.95).High <= 1 {
 		t.Fatalf("the interval is not wide enough to show anything: %+v, %v", free.Interval(0.95), err)
 	}
-	near(t, "low", c.Low, free.Interval(0.95).Low)
+	near(t, "low", c.Low, -1)
 	near(t, "high", c.High, 1)
 }

@@ -3,12 +3,14 @@ package analyse
 import (
 	"slices"
 
+	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/text"
 	"github.com/scruple-eval/scruple/stats"
 )
 
 // matched is the data of one comparison: the scores of the items that both arms
-// have, the cluster of each, and their fractions added up by cluster.
+// have, the cluster of each, and their fractions added up by cluster. Of a pooled metric
+// an arm can have no score on an item, but not both.
 type matched struct {
 	xs, ys                 []float64
 	cluster                []int32
@@ -18,8 +20,8 @@ type matched struct {
 // clustered reports whether there are fewer clusters than items.
 func (m matched) clustered() bool {
 	n := 0
-	for _, d := range m.denA {
-		if d > 0 {
+	for k := range m.denA {
+		if m.denA[k] > 0 || m.denB[k] > 0 {
 			n++
 		}
 	}
@@ -34,6 +36,19 @@ func (m matched) unclustered() matched {
 		own[i] = int32(i)
 	}
 	return matched{m.xs, m.ys, own, m.xs, one, m.ys, one}
+}
+
+// occupied keeps the clusters with a denominator in one of the arms: those of another
+// stratum must not be resampled.
+func (m matched) occupied() matched {
+	var of matched
+	for k := range m.denA {
+		if m.denA[k] > 0 || m.denB[k] > 0 {
+			of.numA, of.denA = append(of.numA, m.numA[k]), append(of.denA, m.denA[k])
+			of.numB, of.denB = append(of.numB, m.numB[k]), append(of.denB, m.denB[k])
+		}
+	}
+	return of
 }
 
 // units counts the units of a test: clusters or items.
@@ -54,18 +69,28 @@ func (m matched) differences() []float64 {
 	return a
 }
 
-// proportions compares scores that are 0 or 1.
+// proportions compares scores of items that pass or fail, or do so in a part of their
+// replicates.
 func (m matched) proportions(level float64) (stats.PairedProportions, error) {
 	clusters := len(m.numA)
-	b, c, n := make([]int, clusters), make([]int, clusters), make([]int, clusters)
+	b, c, n := make([]float64, clusters), make([]float64, clusters), make([]int, clusters)
 	for i, k := range m.cluster {
 		n[k]++
-		switch {
-		case m.xs[i] > m.ys[i]:
-			b[k]++
-		case m.xs[i] < m.ys[i]:
-			c[k]++
-		}
+		b[k], c[k] = b[k]+max(0, m.xs[i]-m.ys[i]), c[k]+max(0, m.ys[i]-m.xs[i])
+	}
+	return stats.ComparePairedProportions(b, c, n, level)
+}
+
+// paired compares scores that pass or fail, of items or of the same opportunities, of which
+// the net differences of clusters are known.
+func (m matched) paired(pooling eval.Pooling, level float64) (stats.PairedProportions, error) {
+	if pooling == eval.MeanOfItems {
+		return m.proportions(level)
+	}
+	b, c, n := make([]float64, len(m.numA)), make([]float64, len(m.numA)), make([]int, len(m.numA))
+	for k := range n {
+		n[k] = int(m.denA[k])
+		b[k], c[k] = max(0, m.numA[k]-m.numB[k]), max(0, m.numB[k]-m.numA[k])
 	}
 	return stats.ComparePairedProportions(b, c, n, level)
 }
@@ -74,23 +99,4 @@ func (m matched) proportions(level float64) (stats.PairedProportions, error) {
 func (m matched) binary() bool {
 	other := func(x float64) bool { return x != 0 && x != 1 }
 	return !slices.ContainsFunc(m.xs, other) && !slices.ContainsFunc(m.ys, other)
-}
-
-// constantA gives the first arm the same score on every item.
-func (m matched) constantA(score float64) matched {
-	m.xs, m.numA = slices.Repeat([]float64{score}, len(m.xs)), scaled(m.denA, score)
-	return m
-}
-
-// reversed exchanges the arms.
-func (m matched) reversed() matched {
-	return matched{m.ys, m.xs, m.cluster, m.numB, m.denB, m.numA, m.denA}
-}
-
-func scaled(xs []float64, by float64) []float64 {
-	out := make([]float64, len(xs))
-	for i, x := range xs {
-		out[i] = by * x
-	}
-	return out
 }

@@ -159,15 +159,15 @@ func (f *fit) read(a, b string) (_ reading, ok bool) {
 		p, ok = f.pairs[[2]string{b, a}]
 	}
 	u := Undefined()
-	out := reading{method: "linear mixed model, REML, Satterthwaite", diff: u, t: u, df: u, p: u, interval: func(level float64) stats.Interval {
+	out := reading{method: "linear mixed model, REML, Satterthwaite", diff: u, t: u, df: u, Reading: stats.Reading{P: float64(u), Interval: func(level float64) stats.Interval {
 		return stats.Interval{Low: float64(u), High: float64(u), Level: level}
-	}}
+	}}}
 	if !ok {
 		out.warnings = []string{"no test: " + cmp.Or(f.reason, "one of the arms has no scores")}
 		return out, false
 	}
-	out.diff, out.t, out.df, out.p = Number(sign*p.Value), Number(sign*p.T), Number(p.DF), Number(p.P)
-	out.interval = func(level float64) stats.Interval {
+	out.diff, out.t, out.df, out.P = Number(sign*p.Value), Number(sign*p.T), Number(p.DF), p.P
+	out.Interval = func(level float64) stats.Interval {
 		ci := p.Interval(level)
 		if sign < 0 {
 			ci.Low, ci.High = -ci.High, -ci.Low

@@ -39,7 +39,7 @@ func Pairs(compare []study.Compare, arms []eval.Arm) ([]Pair, error) {
 		for _, a := range as {
 			for _, b := range bs {
 				if a.ID != b.ID && alike(a, b, c) {
-					pairs = append(pairs, Pair{A: a.ID, B: b.ID, Primary: c.Primary, Metrics: c.Metrics})
+					pairs = append(pairs, Pair{A: a.ID, B: b.ID, Primary: c.Primary, Family: c.Family, Metrics: c.Metrics})
 				}
 			}
 		}

@@ -25,6 +25,15 @@ type Ratings struct {
 	Differ int // units on which people differ and nobody decided
 }
 
+// byArm are the ratings of each arm.
+func (r *Ratings) byArm() map[string][]Rated {
+	of := map[string][]Rated{}
+	for _, x := range r.Rated {
+		of[x.Trial.Arm] = append(of[x.Trial.Arm], x)
+	}
+	return of
+}
+
 // JudgeAndPeople compares a judge with people who judged a sample of the same units.
 type JudgeAndPeople struct {
 	Judge      string `json:"judge"`
@@ -137,34 +146,33 @@ func judgeAndPeople(r *Ratings, level float64) (*JudgeAndPeople, error) {
 }
 
 func correctedRate(units []Rated, level float64) (CorrectedRate, error) {
-	judge, human := make([]float64, len(units)), make([]float64, len(units))
-	cluster := make([]int, len(units))
-	numbers := map[string]int{}
-	one := map[bool]float64{true: 1}
-	rate := CorrectedRate{Units: len(units)}
-	for i, x := range units {
-		judge[i], human[i] = one[x.Yes], math.NaN()
-		if x.Human != nil {
-			human[i] = one[*x.Human]
-			rate.Labelled++
-		}
-		if _, ok := numbers[x.Cluster]; !ok {
-			numbers[x.Cluster] = len(numbers)
-		}
-		cluster[i] = numbers[x.Cluster]
-	}
-	if rate.Labelled == 0 {
-		return rate, nil
-	}
-	p, err := stats.PredictionPoweredClusters(judge, human, cluster, level)
-	if err != nil {
+	r, err := stats.CorrectedRate(judgedUnits(units, numbering{}, true), stats.Judged{}, level)
+	rate := CorrectedRate{Units: len(units), Labelled: r.Labelled}
+	if err != nil || rate.Labelled == 0 {
 		return rate, err
 	}
-	ci := p.CI.Clamp(0, 1)
-	rate.Judge, rate.People, rate.Corrected = Number(p.JudgeMean), Number(p.HumanMean), Number(p.Estimate)
-	rate.Low, rate.High, rate.Warnings = Number(ci.Low), Number(ci.High), p.Warnings
-	if p.Undefined != "" {
-		rate.Warnings = append(rate.Warnings, p.Undefined)
+	rate.Judge, rate.People, rate.Corrected = Number(r.Judge), Number(r.People), Number(r.Value)
+	rate.Low, rate.High, rate.Warnings = Number(r.CI.Low), Number(r.CI.High), r.Warnings
+	if r.Undefined != "" {
+		rate.Warnings = append(rate.Warnings, r.Undefined)
 	}
 	return rate, nil
+}
+
+// judgedUnits are units as verdicts of yes, or of no.
+func judgedUnits(units []Rated, clusters numbering, yes bool) (j stats.Judged) {
+	label := func(said bool) float64 {
+		if said == yes {
+			return 1
+		}
+		return 0
+	}
+	for _, x := range units {
+		human := math.NaN()
+		if x.Human != nil {
+			human = label(*x.Human)
+		}
+		j.Add(clusters.of(x.Cluster), label(x.Yes), human)
+	}
+	return j
 }

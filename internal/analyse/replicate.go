@@ -5,18 +5,21 @@ import (
 	"math"
 	"strings"
 
+	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // A Replication is how a difference changed since an earlier run on other items.
 type Replication struct {
-	Run     string `json:"run"` // the earlier one
-	A       string `json:"a"`
-	B       string `json:"b"`
-	Metric  string `json:"metric"`
-	Earlier Number `json:"earlier"`
-	Here    Number `json:"here"`
-	Change  Number `json:"change"` // Here − Earlier
+	Run    string `json:"run"` // the earlier one
+	A      string `json:"a"`
+	B      string `json:"b"`
+	Metric string `json:"metric"`
+	// Stratum is that of the items of this run; the earlier difference is over all of its items.
+	Stratum *eval.Level `json:"stratum,omitempty"`
+	Earlier Number      `json:"earlier"`
+	Here    Number      `json:"here"`
+	Change  Number      `json:"change"` // Here − Earlier
 	// EquivLow and EquivHigh are the interval of the change of level 1 − 2α, or more
 	// if one of the differences has a simultaneous interval or the earlier study a smaller α.
 	EquivLow  Number `json:"equivalence_low"`
@@ -25,23 +28,24 @@ type Replication struct {
 	Unblinded string `json:"unblinded,omitempty"` // why TEST of the earlier run was looked at again
 }
 
-// Replicate compares the differences over all items with those of an earlier run. The
+// Replicate compares the differences over all items, and in each stratum, with those over
+// all items of an earlier run. The
 // interval of a change is made from the intervals of both differences (MOVER, Zou &
 // Donner 2008), so it holds for every method by which those were computed.
 func (a *Analysis) Replicate(earlier *Analysis) {
 	for _, c := range a.Comparisons {
 		was, ok := earlier.Comparison(c.A, c.B, c.Metric)
-		if !ok || c.Stratum != nil {
+		if !ok {
 			continue
 		}
-		r := Replication{Run: earlier.Run.ID, A: c.A, B: c.B, Metric: c.Metric, Earlier: was.Diff, Here: c.Diff, Change: c.Diff - was.Diff}
+		r := Replication{Run: earlier.Run.ID, A: c.A, B: c.B, Metric: c.Metric, Stratum: c.Stratum, Earlier: was.Diff, Here: c.Diff, Change: c.Diff - was.Diff}
 		r.EquivLow = r.Change - hypot(c.Diff-c.EquivLow, was.EquivHigh-was.Diff)
 		r.EquivHigh = r.Change + hypot(c.EquivHigh-c.Diff, was.Diff-was.EquivLow)
 		if earlier.Study.Alpha > a.Study.Alpha {
 			r.EquivLow, r.EquivHigh = Undefined(), Undefined()
 			r.Warning = fmt.Sprintf("no interval of the change: those of run %s are narrower, with alpha %v instead of %v: score its study with `-o statistics.alpha=%[3]v`", earlier.Run.ID, earlier.Study.Alpha, a.Study.Alpha)
 		}
-		if c.Untested || was.Untested {
+		if !c.P.Defined() || !was.P.Defined() {
 			r.EquivLow, r.EquivHigh = Undefined(), Undefined()
 			r.Warning = "no interval of the change: the planned test cannot be made in both runs"
 		}
@@ -58,11 +62,11 @@ func (a *Analysis) Replicate(earlier *Analysis) {
 
 func hypot(x, y Number) Number { return Number(math.Hypot(float64(x), float64(y))) }
 
-// Replication finds how the difference of two arms changed.
-func (a *Analysis) Replication(armA, armB, metric string) (Replication, bool) {
+// Replication finds how the difference of two arms changed, over all items or in a stratum.
+func (a *Analysis) Replication(armA, armB, metric string, stratum *eval.Level) (Replication, bool) {
 	for _, r := range a.Replications {
 		switch {
-		case r.Metric != metric:
+		case r.Metric != metric || (r.Stratum == nil) != (stratum == nil) || stratum != nil && *r.Stratum != *stratum:
 		case r.A == armA && r.B == armB:
 			return r, true
 		case r.A == armB && r.B == armA:
@@ -75,7 +79,7 @@ func (a *Analysis) Replication(armA, armB, metric string) (Replication, bool) {
 }
 
 // BlindFormat is the format of a [BlindFile].
-const BlindFormat = "scruple-blind/1"
+const BlindFormat = "scruple-blind/2"
 
 // A BlindFile is the file with the result of a blind validation.
 type BlindFile struct {
@@ -86,8 +90,9 @@ type BlindFile struct {
 // A BlindResult is an outsider's result on private data.
 type BlindResult struct {
 	By          string            `json:"by"`
-	Data        string            `json:"data_sha256"`         // committed before the run
-	Simulated   []string          `json:"simulated,omitempty"` // arms whose answers were simulated
+	Kit         string            `json:"kit_sha256,omitempty"` // of an earlier version it is not known
+	Data        string            `json:"data_sha256"`          // committed before the run
+	Simulated   []string          `json:"simulated,omitempty"`  // arms whose answers were simulated
 	Comparisons []BlindComparison `json:"comparisons"`
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/eval"
 )
 
 // The interval of a change is that of two independent differences. For normal intervals
@@ -19,11 +20,11 @@ func TestReplicate(t *testing.T) {
 	}
 	now := of("two-1", "x", "y", 0.08, 0.02)
 	now.Replicate(of("one-1", "y", "x", -0.10, 0.015)) // the other way round
-	r, ok := now.Replication("x", "y", "m")
+	r, ok := now.Replication("x", "y", "m", nil)
 	if !ok || r.Run != "one-1" || math.Abs(float64(r.Change)+0.02) > 1e-12 || math.Abs(float64(r.EquivHigh)-(-0.02+0.041125)) > 1e-9 || math.Abs(float64(r.EquivLow)-(-0.02-0.041125)) > 1e-9 {
 		t.Errorf("got %+v, want the change −0.02 ± 0.041125", r)
 	}
-	back, ok := now.Replication("y", "x", "m")
+	back, ok := now.Replication("y", "x", "m", nil)
 	if !ok || back.Change != -r.Change || back.EquivLow != -r.EquivHigh || back.Earlier != -r.Earlier {
 		t.Errorf("reversed: %+v", back)
 	}
@@ -31,7 +32,7 @@ func TestReplicate(t *testing.T) {
 	a := &analyse.Analysis{Comparisons: []analyse.Comparison{{A: "x", B: "y", Metric: "m", Diff: 0.1, EquivLow: 0.07, EquivHigh: 0.11}}}
 	b := &analyse.Analysis{Comparisons: []analyse.Comparison{{A: "x", B: "y", Metric: "m", Diff: 0.1, EquivLow: 0.08, EquivHigh: 0.14}}}
 	a.Replicate(b)
-	r, _ = a.Replication("x", "y", "m")
+	r, _ = a.Replication("x", "y", "m", nil)
 	if math.Abs(float64(r.EquivLow)+0.05) > 1e-12 || math.Abs(float64(r.EquivHigh)-math.Hypot(0.01, 0.02)) > 1e-12 {
 		t.Errorf("got [%v, %v], want [−0.05, 0.02236]", r.EquivLow, r.EquivHigh)
 	}
@@ -44,7 +45,7 @@ func TestReplicate(t *testing.T) {
 		now, earlier := of("two-1", "x", "y", 0.08, 0.02), of("one-1", "x", "y", 0.10, 0.015)
 		now.Study.Alpha, earlier.Study.Alpha = 0.05, tt.alpha
 		now.Replicate(earlier)
-		r, _ := now.Replication("x", "y", "m")
+		r, _ := now.Replication("x", "y", "m", nil)
 		if r.EquivLow.Defined() != tt.want || r.EquivHigh.Defined() != tt.want || (r.Warning == "") != tt.want || !r.Change.Defined() {
 			t.Errorf("alpha %v after %v: %+v", 0.05, tt.alpha, r)
 		}
@@ -54,26 +55,48 @@ func TestReplicate(t *testing.T) {
 		now, earlier := of("two-1", "x", "y", 0.08, 0.02), of("one-1", "x", "y", 0.10, 0.015)
 		earlier.Run = dev
 		now.Replicate(earlier)
-		if r, _ := now.Replication("x", "y", "m"); r.Change.Defined() || !strings.Contains(r.Warning, "DEV") || r.Unblinded != "" {
+		if r, _ := now.Replication("x", "y", "m", nil); r.Change.Defined() || !strings.Contains(r.Warning, "DEV") || r.Unblinded != "" {
 			t.Errorf("of DEV: %+v", r)
 		}
 	}
 	again, earlier := of("two-1", "x", "y", 0.08, 0.02), of("one-1", "x", "y", 0.10, 0.015)
 	earlier.Discipline = &analyse.Discipline{Unblindings: []analyse.Unblinding{{Date: "2026-01-02", By: "eve", Reason: "once more"}}}
 	again.Replicate(earlier)
-	if r, _ := again.Replication("x", "y", "m"); !r.Change.Defined() || !strings.Contains(r.Unblinded, "once more") {
+	if r, _ := again.Replication("x", "y", "m", nil); !r.Change.Defined() || !strings.Contains(r.Unblinded, "once more") {
 		t.Errorf("of an unblinded run: %+v", r)
 	}
 	// Nothing decides in the place of a test that cannot be made.
 	for _, untested := range [][2]bool{{true, false}, {false, true}} {
 		now, earlier := of("two-1", "x", "y", 0.08, 0.02), of("one-1", "x", "y", 0.10, 0.015)
-		now.Comparisons[0].Untested, earlier.Comparisons[0].Untested = untested[0], untested[1]
+		for i, a := range []*analyse.Analysis{now, earlier} {
+			if untested[i] {
+				a.Comparisons[0].P = analyse.Undefined()
+			}
+		}
 		now.Replicate(earlier)
-		if r, _ := now.Replication("x", "y", "m"); r.EquivLow.Defined() || r.EquivHigh.Defined() || r.Warning == "" || !r.Change.Defined() {
+		if r, _ := now.Replication("x", "y", "m", nil); r.EquivLow.Defined() || r.EquivHigh.Defined() || r.Warning == "" || !r.Change.Defined() {
 			t.Errorf("untested %v: %+v", untested, r)
 		}
 	}
-	if _, ok := a.Replication("x", "z", "m"); ok {
+	if _, ok := a.Replication("x", "z", "m", nil); ok {
 		t.Error("a comparison that neither run has")
+	}
+}
+
+// Each stratum is compared with the earlier difference over all items: documents like the
+// earlier ones do not hide that others show nothing.
+func TestReplicateInStrata(t *testing.T) {
+	source := func(value string) *eval.Level { return &eval.Level{Name: "source", Value: value} }
+	now := &analyse.Analysis{Comparisons: []analyse.Comparison{{A: "x", B: "y", Metric: "m", Diff: 0.09},
+		{A: "x", B: "y", Metric: "m", Stratum: source("synthetic"), Diff: 0.11}, {A: "x", B: "y", Metric: "m", Stratum: source("public"), Diff: 0.05}}}
+	earlier := &analyse.Analysis{Comparisons: []analyse.Comparison{{A: "x", B: "y", Metric: "m", Diff: 0.11}, {A: "x", B: "y", Metric: "m", Stratum: source("public"), Diff: 0.5}}}
+	now.Replicate(earlier)
+	for stratum, want := range map[*eval.Level]float64{nil: -0.02, source("synthetic"): 0, source("public"): -0.06} {
+		if r, ok := now.Replication("x", "y", "m", stratum); !ok || math.Abs(float64(r.Change)-want) > 1e-12 {
+			t.Errorf("%v: %+v, want the change %v", stratum, r, want)
+		}
+	}
+	if _, ok := now.Replication("x", "y", "m", source("own")); ok {
+		t.Error("a stratum without a comparison changed")
 	}
 }

@@ -12,8 +12,8 @@ import (
 )
 
 // clustersOfRows lists the rows of an arm and metric by cluster for the selected
-// items, and counts the items that have rows.
-func (c *Collector) clustersOfRows(arm, metric int, wanted []bool) (byCluster [][]eval.Row, items int) {
+// items, with missing ones at an end, and counts the items that have rows.
+func (c *Collector) clustersOfRows(arm, metric int, wanted []bool, at end) (byCluster [][]eval.Row, items int) {
 	byCluster = make([][]eval.Row, c.clusters.n)
 	o := &c.rows[arm][metric]
 	last := int32(-1)
@@ -26,11 +26,17 @@ func (c *Collector) clustersOfRows(arm, metric int, wanted []bool) (byCluster []
 			items, last = items+1, item
 		}
 	}
+	of, rows := o.at(at)
+	for k, item := range of {
+		if wanted[item] {
+			byCluster[c.clusters.of[item]] = append(byCluster[c.clusters.of[item]], rows[k])
+		}
+	}
 	return byCluster, items
 }
 
-// itemsWithRows marks the selected items for which an arm has rows.
-func (c *Collector) itemsWithRows(arm, metric int, s selection) []bool {
+// itemsWithRows marks the selected items for which an arm has rows, or has at an end.
+func (c *Collector) itemsWithRows(arm, metric int, s selection, at end) []bool {
 	in := make([]bool, len(c.items))
 	for _, i := range s.items {
 		in[i] = true
@@ -38,6 +44,9 @@ func (c *Collector) itemsWithRows(arm, metric int, s selection) []bool {
 	has := make([]bool, len(c.items))
 	for _, item := range c.rows[arm][metric].of {
 		has[item] = in[item]
+	}
+	for _, item := range c.rows[arm][metric].ofMissing {
+		has[item] = has[item] || at != unknown && in[item]
 	}
 	return has
 }
@@ -101,14 +110,11 @@ func withRows(lists ...[][]eval.Row) [][][]eval.Row {
 
 // estimateRows estimates a metric with an estimator: its value on all rows and
 // the BCa interval of a bootstrap over clusters of items.
-func (c *Collector) estimateRows(arm string, metric int, s selection, q Question, level float64) (Estimate, error) {
+func (c *Collector) estimateRows(arm string, metric int, s selection, at end, q Question, level float64) (Estimate, error) {
 	m := c.suite.Metrics[metric]
 	a := c.armIdx[arm]
 	e := Estimate{Arm: arm, Metric: m.Name, Stratum: s.stratum, Value: Undefined(), Low: Undefined(), High: Undefined(), Num: Undefined(), Den: Undefined()}
-	if s.stratum == nil {
-		e.Unscored, e.JudgeFailed = c.columns[a][metric].without()
-	}
-	all, items := c.clustersOfRows(a, metric, c.itemsWithRows(a, metric, s))
+	all, items := c.clustersOfRows(a, metric, c.itemsWithRows(a, metric, s, at), at)
 	clusters := withRows(all)[0]
 	e.Items, e.Clusters = items, len(clusters)
 	e.Method = fmt.Sprintf("cluster bootstrap, BCa of %d resamples", q.Study.Resamples)
@@ -157,14 +163,15 @@ func resampling(b stats.Bootstrap) string {
 func (c *Collector) compareRows(r *Comparison, k contest, s selection, t tester) error {
 	m := c.suite.Metrics[k.metric]
 	armA, armB := c.armIdx[k.pair.A], c.armIdx[k.pair.B]
-	hasA, hasB := c.itemsWithRows(armA, k.metric, s), c.itemsWithRows(armB, k.metric, s)
+	hasA, hasB := c.itemsWithRows(armA, k.metric, s, k.atA), c.itemsWithRows(armB, k.metric, s, k.atB)
 	both := make([]bool, len(c.items))
 	for i := range both {
-		both[i] = hasA[i] && hasB[i]
 		switch {
-		case both[i]:
+		case !hasA[i] && !hasB[i]:
+		case (hasA[i] || k.a[i].answered) && (hasB[i] || k.b[i].answered): // one may have no row
+			both[i] = true
 			r.Pairs++
-		case hasA[i] || hasB[i]:
+		default:
 			r.Unpaired++
 		}
 	}
@@ -175,8 +182,8 @@ func (c *Collector) compareRows(r *Comparison, k contest, s selection, t tester)
 		r.warn("no item has a value for both arms")
 		return nil
 	}
-	allA, _ := c.clustersOfRows(armA, k.metric, both)
-	allB, _ := c.clustersOfRows(armB, k.metric, both)
+	allA, _ := c.clustersOfRows(armA, k.metric, both, k.atA)
+	allB, _ := c.clustersOfRows(armB, k.metric, both, k.atB)
 	kept := withRows(allA, allB)
 	a, b := kept[0], kept[1]
 	estimate := estimator{of: m.Estimate}
@@ -202,10 +209,18 @@ func (c *Collector) compareRows(r *Comparison, k contest, s selection, t tester)
 		r.note(boot.Undefined, len(a), text.Plural(len(a), "cluster", "clusters"))
 		return nil
 	}
-	r.P = Number(stats.ExchangeTest(len(a), func(exchanged []bool) float64 {
+	p := stats.ExchangeTest(len(a), func(exchanged []bool) float64 {
 		return estimate.exchanged(a, b, exchanged) - estimate.exchanged(b, a, exchanged)
-	}, t.q.Study.Resamples, t.seed(r), runtime.GOMAXPROCS(0)))
-	r.Low, r.High, r.EquivLow, r.EquivHigh = t.limits(reading{p: r.P, interval: func(level float64) stats.Interval { return resampled(boot, level) }})
+	}, t.q.Study.Resamples, t.seed(r), runtime.GOMAXPROCS(0))
+	interval := func(level float64) stats.Interval { return resampled(boot, level) }
+	claim := stats.Reading{P: stats.Excluding(interval), Interval: interval}.Wider(stats.Reading{P: p, Interval: func(level float64) stats.Interval {
+		if p < 1-level {
+			return stats.Interval{Low: boot.Estimate, High: boot.Estimate, Level: level}
+		}
+		return stats.Interval{Low: min(0, boot.Estimate), High: max(0, boot.Estimate), Level: level}
+	}})
+	r.P = Number(claim.P)
+	r.Low, r.High, r.EquivLow, r.EquivHigh = t.limits(claim)
 	r.within(m.Max - m.Min)
 	r.note("", len(a), text.Plural(len(a), "cluster", "clusters"))
 	return nil

@@ -11,7 +11,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/study"
-	"github.com/scruple-eval/scruple/internal/workbook"
+	"github.com/scruple-eval/scruple/internal/table"
 )
 
 // A format writes and reads the records of a task.
@@ -30,14 +30,14 @@ func formats() []format {
 			if err != nil {
 				return nil, err
 			}
-			return workbook.CSV(rows)
+			return table.CSV(rows)
 		}, File.fromTable},
 		{"xlsx", func(t study.Task, list []record, _ string) ([]byte, error) {
 			rows, err := tableOf(t, list)
 			if err != nil {
 				return nil, err
 			}
-			return workbook.Write(workbook.Sheet{Name: "Answers", Rows: rows})
+			return table.Write(table.Sheet{Name: "Answers", Rows: rows})
 		}, File.fromTable},
 		{"label-studio", exportLabelStudio, File.fromLabelStudio},
 		byLine("doccano", doccanoOf, fromDoccano),

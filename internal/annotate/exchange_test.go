@@ -78,6 +78,7 @@ func TestExchange(t *testing.T) {
 							t.Errorf("offsets of %s were read as %s", offsets, other)
 						}
 						os.Remove(p.workPath("all", "ben"))
+						os.Remove(p.workPath("all", "ben") + ledger.HeadSuffix)
 						forget(t, &p)
 					}
 				}
@@ -113,7 +114,7 @@ func forget(t *testing.T, p *Place) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := p.add("", drawEntry, drawn{p.Study, "all", hashOf(data), 3}); err != nil {
+	if err := p.add("", drawEntry, drawn{p.taskOf("all"), hashOf(data), 3}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -96,7 +96,7 @@ func TestReplacedTexts(t *testing.T) {
 	if err != nil || len(r.Settled) != 4 || !strings.Contains(fmt.Sprint(r.Missing), "2 subjects were, such as i") {
 		t.Fatalf("%d settled, missing %q: %v", len(r.Settled), r.Missing, err)
 	}
-	if _, err := p.Lock(r, nil, "anna", "declared"); err == nil || !strings.Contains(err.Error(), "no longer shows") {
+	if _, err := p.Lock(r, nil, "anna", "declared", nil); err == nil || !strings.Contains(err.Error(), "no longer shows") {
 		t.Errorf("locked: %v", err)
 	}
 }
@@ -127,7 +127,7 @@ func TestReplacedTextIsNotLocked(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := p.Lock(r, gold, "anna", "declared"); (test.err == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), test.err) {
+		if _, err := p.Lock(r, gold, "anna", "declared", nil); (test.err == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), test.err) {
 			t.Errorf("%v, want %q", err, test.err)
 		}
 	}

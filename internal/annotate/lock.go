@@ -8,13 +8,16 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/scruple-eval/scruple/internal/dataset"
+	"github.com/scruple-eval/scruple/internal/disk"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/ledger"
 	"github.com/scruple-eval/scruple/internal/study"
@@ -42,11 +45,72 @@ type Lock struct {
 	Subjects    int    `json:"subjects"`
 	Name        string `json:"name"` // who declares
 	Declaration string `json:"declaration"`
+	// Inputs are the hashes of the inputs of the items that the gold is about, sorted, and
+	// Answers those of their gold, in the same order, where the study read it. Another
+	// study with one of the items has this gold or none. Of more than [mostLocked] items
+	// they are those of the first.
+	Inputs  []string `json:"inputs,omitempty"`
+	Answers []string `json:"answers,omitempty"`
+}
+
+// mostLocked bounds the hashes in a line of the ledger.
+const mostLocked = 20_000
+
+// cover puts the items that the gold is about into a lock; answers says whether they
+// have it.
+func (l *Lock) cover(items []eval.Item, answers bool) {
+	gold := map[string]string{}
+	for _, it := range items {
+		if it.Gold != 0 || !answers {
+			gold[it.Input.String()] = it.Gold.String()
+		}
+	}
+	l.Inputs = slices.Sorted(maps.Keys(gold))
+	l.Inputs = l.Inputs[:min(len(l.Inputs), mostLocked)]
+	for _, in := range l.Inputs {
+		if answers {
+			l.Answers = append(l.Answers, gold[in])
+		}
+	}
+}
+
+// shared counts the items that a lock is about, and lists those with another gold.
+func (l Lock) shared(items []eval.Item) (n int, changed []string) {
+	for _, it := range items {
+		at, found := slices.BinarySearch(l.Inputs, it.Input.String())
+		if !found {
+			continue
+		}
+		n++
+		if at < len(l.Answers) && it.Gold != 0 && l.Answers[at] != it.Gold.String() {
+			changed = append(changed, it.ID)
+		}
+	}
+	return n, changed
 }
 
 // locks lists the locks of the study; task "" means all tasks.
 func (p Place) locks(task string) ([]Lock, error) {
-	return entriesOf(p, LockEntry, func(l Lock) bool { return l.Study == p.Study && (task == "" || l.Task == task) })
+	return entriesOf(p, LockEntry, func(l Lock) bool { return p.owns(l.Study, l.Folder) && (task == "" || l.Task == task) })
+}
+
+// allLocks lists the locks in the ledger of the study, and in that of its store.
+func (p Place) allLocks() ([]Lock, error) {
+	any := func(Lock) bool { return true }
+	list, err := entriesOf(p, LockEntry, any)
+	if err != nil || p.Beside == "" {
+		return list, err
+	}
+	beside := p
+	beside.Ledger = p.Beside
+	more, err := entriesOf(beside, LockEntry, any)
+	for i := range more { // its folders are seen from there
+		at := filepath.Join(filepath.Dir(p.Beside), filepath.FromSlash(more[i].Folder))
+		if same, err := relative(at, filepath.Dir(p.Dir)); err == nil && same == "." {
+			more[i].Folder = p.folder()
+		}
+	}
+	return append(list, more...), err
 }
 
 // A Declared is a lock with its place in the ledger.
@@ -70,7 +134,7 @@ func (p Place) Declared() (list []Declared, err error) {
 		if err := e.Decode(&l); err != nil {
 			return nil, fmt.Errorf("%s: %w", p.Ledger, err)
 		}
-		if l.Study == p.Study {
+		if p.owns(l.Study, l.Folder) {
 			list = append(list, Declared{l, e.Seq, e.At})
 		}
 	}
@@ -88,6 +152,9 @@ func (p Place) checkOpen(task string) error {
 
 // folder is the folder of the study as locks have it.
 func (p Place) folder() string {
+	if p.from != "" {
+		return path.Join("..", p.from)
+	}
 	rel, err := relative(filepath.Dir(p.Ledger), filepath.Dir(p.Dir))
 	if err != nil { // on another drive
 		return ""
@@ -99,7 +166,8 @@ func (p Place) folder() string {
 // them: a file does not lose its lock when a study gets another name.
 func (p Place) locksHere() ([]Lock, error) {
 	here := p.folder()
-	return entriesOf(p, LockEntry, func(l Lock) bool { return l.Study == p.Study || l.Folder == here })
+	locks, err := p.allLocks()
+	return slices.DeleteFunc(locks, func(l Lock) bool { return !p.owns(l.Study, l.Folder) && l.Folder != here }), err
 }
 
 // CheckLocks returns an error if the gold of a locked task, or a locked file, of any study
@@ -126,10 +194,14 @@ func (p Place) changed(l Lock, data []byte) error {
 }
 
 func (p Place) lockedPath(l Lock) string {
-	if l.Path != "" {
-		return filepath.Join(filepath.Dir(p.Dir), filepath.FromSlash(l.Path))
+	study := filepath.Dir(p.Dir)
+	if !p.owns(l.Study, l.Folder) && l.Folder != p.folder() {
+		study = filepath.Join(filepath.Dir(p.Ledger), filepath.FromSlash(l.Folder))
 	}
-	return filepath.Join(p.Dir, filepath.Base(l.File))
+	if l.Path != "" {
+		return filepath.Join(study, filepath.FromSlash(l.Path))
+	}
+	return filepath.Join(study, filepath.Base(p.Dir), filepath.Base(l.File))
 }
 
 func (l Lock) what() string {
@@ -139,14 +211,24 @@ func (l Lock) what() string {
 	return "the gold of task " + l.Task
 }
 
-// CheckGold returns an error if the study has locked gold and reads gold from a file with
-// other content. path is that file, or "".
-func (p Place) CheckGold(path string) error {
-	locks, err := p.locks("")
+// CheckGold returns an error if gold was locked of the study, or of some of its items by
+// any study, and the study has other gold. path is the file that it reads gold from, or
+// "" if the suite has none; items are those of the study.
+func (p Place) CheckGold(path string, items []eval.Item) error {
+	all, err := p.allLocks()
 	if err != nil {
 		return err
 	}
-	locks = slices.DeleteFunc(locks, func(l Lock) bool { return !l.Gold })
+	var locks []Lock
+	for _, l := range all {
+		n, changed := l.shared(items)
+		if len(changed) > 0 {
+			return fmt.Errorf("the gold of %s (%s of %s) was locked by %s in %s, and is another now: locked gold is never revised; restore it", text.Plural(len(changed), "item", "items"), named(changed), p.Study, l.Name, p.lockedPath(l))
+		}
+		if l.Gold && (n > 0 || p.owns(l.Study, l.Folder)) {
+			locks = append(locks, l)
+		}
+	}
 	if len(locks) == 0 {
 		return nil
 	}
@@ -159,9 +241,18 @@ func (p Place) CheckGold(path string) error {
 		return fmt.Errorf("reading gold: %w", err)
 	}
 	if hash := hashOf(data); !slices.ContainsFunc(locks, func(l Lock) bool { return l.SHA256 == hash }) {
-		return fmt.Errorf("the study reads gold from %s (SHA-256 %s), but locked is %s (SHA-256 %s): name the locked file in the study", path, hash, p.lockedPath(last), last.SHA256)
+		return fmt.Errorf("the study reads gold from %s (SHA-256 %s), but locked is %s of study %s (SHA-256 %s): name the locked file in the study", path, hash, p.lockedPath(last), last.Study, last.SHA256)
 	}
 	return nil
+}
+
+// named lists the first few of some items.
+func named(items []string) string {
+	const few = 5
+	if len(items) > few {
+		return strings.Join(items[:few], ", ") + ", …"
+	}
+	return strings.Join(items, ", ")
 }
 
 func relative(dir, path string) (string, error) {
@@ -176,7 +267,8 @@ func relative(dir, path string) (string, error) {
 }
 
 // LockFile locks a file of the study that people made elsewhere. It makes it read-only.
-func (p Place) LockFile(path, name, declaration string, gold bool) (Lock, error) {
+// gold says that it is the file of gold of the suite, and items are those of the study.
+func (p Place) LockFile(path, name, declaration string, gold bool, items []eval.Item) (Lock, error) {
 	if strings.TrimSpace(declaration) == "" || strings.TrimSpace(name) == "" {
 		return Lock{}, errors.New("a lock needs a name and a declaration: who vouches for the file, and for what")
 	}
@@ -191,6 +283,7 @@ func (p Place) LockFile(path, name, declaration string, gold bool) (Lock, error)
 	sum := md5.Sum(data)
 	l := Lock{Study: p.Study, Folder: p.folder(), File: filepath.Base(path), Path: filepath.ToSlash(rel), Gold: gold, MD5: hex.EncodeToString(sum[:]), SHA256: hashOf(data),
 		Name: strings.TrimSpace(name), Declaration: strings.TrimSpace(declaration)}
+	l.cover(items, true)
 	locks, err := p.locks("")
 	if err != nil {
 		return Lock{}, err
@@ -390,8 +483,8 @@ func (r *Result) JSONL() ([]byte, error) {
 }
 
 // Lock writes the gold of a task to a read-only file and records its hashes with the
-// declaration. gold is the file.
-func (p Place) Lock(r *Result, gold []byte, name, declaration string) (Lock, error) {
+// declaration. gold is the file, and items are those of the study.
+func (p Place) Lock(r *Result, gold []byte, name, declaration string, items []eval.Item) (Lock, error) {
 	task := r.Task.Name
 	if err := p.checkOpen(task); err != nil {
 		return Lock{}, err
@@ -415,12 +508,19 @@ func (p Place) Lock(r *Result, gold []byte, name, declaration string) (Lock, err
 	sum := md5.Sum(gold)
 	l := Lock{Study: p.Study, Folder: p.folder(), Task: task, File: file, Gold: r.file != "", MD5: hex.EncodeToString(sum[:]), SHA256: hashOf(gold),
 		Subjects: len(r.Settled), Name: name, Declaration: strings.TrimSpace(declaration)}
+	if l.Gold {
+		about := map[string]bool{}
+		for _, s := range r.Settled {
+			about[s.Subject.Item] = true
+		}
+		l.cover(slices.DeleteFunc(slices.Clone(items), func(it eval.Item) bool { return !about[it.ID] }), false)
+	}
 	for _, w := range r.Everyone {
 		entries, err := ledger.Read(p.workPath(task, w.Person))
 		if err != nil {
 			return Lock{}, err
 		}
-		if err := p.add(w.Person, headEntry, head{p.Study, task, w.Person, ledger.HeadOf(entries)}); err != nil {
+		if err := p.add(w.Person, headEntry, head{p.taskOf(task), w.Person, ledger.HeadOf(entries)}); err != nil {
 			return Lock{}, err
 		}
 	}
@@ -476,25 +576,61 @@ func writeOnce(path string, data []byte) error {
 		return fmt.Errorf("writing gold: %w", err)
 	}
 	_, err = f.Write(data)
-	if err := errors.Join(err, f.Chmod(0o444), f.Sync(), f.Close(), ledger.SyncFolder(filepath.Dir(path))); err != nil {
+	if err := errors.Join(err, f.Chmod(0o444), f.Sync(), f.Close(), disk.SyncFolder(filepath.Dir(path))); err != nil {
 		return fmt.Errorf("writing gold: %w", errors.Join(err, os.Remove(path)))
 	}
 	return nil
 }
 
-// Verify checks the ledger, and the queue, the files of all people and the gold of
-// each task that it has.
+// draws lists the queues of the study that the ledger has, those of tasks that had another
+// name or are gone included.
+func (p Place) draws() ([]drawn, error) {
+	return entriesOf(p, drawEntry, func(d drawn) bool { return p.has(d.taskOf, "") })
+}
+
+// Files lists what [Place.Verify] reads, files and folders relative to that of the study.
+func (p Place) Files() (list []string, err error) {
+	draws, err := p.draws()
+	if err != nil {
+		return nil, err
+	}
+	locks, err := p.locksHere()
+	if err != nil {
+		return nil, err
+	}
+	var paths []string
+	for _, d := range draws {
+		paths = append(paths, filepath.Join(p.Dir, d.Task))
+	}
+	for _, l := range locks {
+		paths = append(paths, p.lockedPath(l))
+	}
+	for _, path := range paths {
+		rel, err := filepath.Rel(filepath.Dir(p.Dir), path)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, rel)
+	}
+	return list, nil
+}
+
+// Verify compares the ledger with the folder, both ways: the queue, the files of all
+// people and the gold of each task that the ledger has, and each such file that the
+// folder has.
 func (p Place) Verify() (entries int, files []string, err error) {
 	list, err := ledger.Read(p.Ledger)
 	if err != nil {
 		return 0, nil, err
 	}
-	draws, err := entriesOf(p, drawEntry, func(d drawn) bool { return d.Study == p.Study })
+	errs := []error{ledger.CheckHead(p.Ledger, list)}
+	draws, err := p.draws()
 	if err != nil {
 		return 0, nil, err
 	}
-	var errs []error
+	known := map[string]bool{} // tasks
 	for _, d := range draws {
+		known[d.Task] = true
 		data, err := os.ReadFile(p.queuePath(d.Task))
 		if err == nil && hashOf(data) != d.Queue {
 			err = fmt.Errorf("%s is not the file that the ledger recorded: restore it", p.queuePath(d.Task))
@@ -504,11 +640,80 @@ func (p Place) Verify() (entries int, files []string, err error) {
 			err = dataset.DecodeStrict(data, &q)
 		}
 		everyone, err2 := p.Everyone(d.Task)
-		errs = append(errs, err, err2)
+		errs = append(errs, err, err2, p.checkPeople(d.Task, everyone))
 		files = append(files, p.queuePath(d.Task))
 		for _, w := range everyone {
 			files = append(files, p.workPath(d.Task, w.Person))
 		}
 	}
-	return len(list), files, errors.Join(append(errs, p.CheckLocks())...)
+	return len(list), files, errors.Join(append(errs, p.checkUnknown(known), p.CheckLocks())...)
+}
+
+// checkPeople compares the people whose files a task has with those in the ledger.
+func (p Place) checkPeople(task string, everyone []*Work) error {
+	starters, err := entriesOf(p, personEntry, func(s starter) bool { return p.has(s.taskOf, task) })
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, s := range starters {
+		path := p.workPath(task, s.Person)
+		if ledger.Missing(path) {
+			errs = append(errs, fmt.Errorf("%s is missing, though the ledger has that %s began: restore it", path, s.Person))
+		} else if entries, err := ledger.Read(path); err != nil {
+			errs = append(errs, err)
+		} else if s.Head {
+			errs = append(errs, ledger.CheckHead(path, entries))
+		}
+	}
+	for _, w := range everyone {
+		if w.began() && !slices.ContainsFunc(starters, func(s starter) bool { return s.Person == w.Person }) {
+			errs = append(errs, fmt.Errorf("%s has answers, but the ledger has no entry that %s began: it was not made here, or the ledger was replaced", p.workPath(task, w.Person), w.Person))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// began reports whether a person answered as one of those whose answers are compared: who
+// only decides about their answers is not in the ledger as an annotator.
+func (w *Work) began() bool {
+	return slices.ContainsFunc(w.order, func(k slot) bool { return k.pass != passAdjudicate })
+}
+
+// checkUnknown looks for people's files of tasks that the ledger does not have, and for
+// gold in the form of a lock that nobody locked.
+func (p Place) checkUnknown(known map[string]bool) error {
+	entries, err := os.ReadDir(p.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	others, err := entriesOf(p, drawEntry, func(d drawn) bool { return true })
+	if err != nil {
+		return err
+	}
+	for _, d := range others { // studies in one folder have one folder of annotations
+		if d.Folder == p.folder() || d.Folder == "" {
+			known[d.Task] = true
+		}
+	}
+	locks, err := p.locksHere()
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, e := range entries {
+		path := filepath.Join(p.Dir, e.Name())
+		switch {
+		case e.IsDir() && !known[e.Name()]:
+			if people, err := p.people(e.Name()); err != nil || len(people) > 0 {
+				errs = append(errs, err, fmt.Errorf("%s has people's files, but the ledger %s has no draw of such a task: the ledger was replaced, or the folder was not made here", path, p.Ledger))
+			}
+		case strings.HasSuffix(e.Name(), GoldFile("")) && !slices.ContainsFunc(locks, func(l Lock) bool { return p.lockedPath(l) == path }):
+			errs = append(errs, fmt.Errorf("%s has the name of locked gold, but the ledger has no lock of it", path))
+		}
+	}
+	return errors.Join(errs...)
 }

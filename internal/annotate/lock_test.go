@@ -51,7 +51,7 @@ func (p Place) lock(t *testing.T, task study.Task) (Lock, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p.Lock(r, gold, "anna", "declared")
+	return p.Lock(r, gold, "anna", "declared", nil)
 }
 
 // Two tasks, and then two studies in one folder, lock gold on one day: no lock replaces a

@@ -255,7 +255,7 @@ func (s *Server) lockTask(r *http.Request) (Lock, error) {
 	if err != nil {
 		return Lock{}, err
 	}
-	l, err := s.place.Lock(result, gold, d.Name, d.Declaration)
+	l, err := s.place.Lock(result, gold, d.Name, d.Declaration, s.source.Items())
 	if err != nil {
 		var broken *ledger.BrokenError
 		if errors.As(err, &broken) {

@@ -440,7 +440,7 @@ func TestPracticeIsNotGold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Lock(r, gold, "anna", "declared"); err == nil || !strings.Contains(err.Error(), "practice, which is never gold") {
+	if _, err := p.Lock(r, gold, "anna", "declared", nil); err == nil || !strings.Contains(err.Error(), "practice, which is never gold") {
 		t.Error(err)
 	}
 }
@@ -464,7 +464,7 @@ func TestLockFile(t *testing.T) {
 		{gold, "Anna", "declared", ""},
 		{gold, "Ben", "declared", "is locked already, by Anna"},
 	} {
-		_, err := p.LockFile(tt.path, tt.name, tt.declaration, true)
+		_, err := p.LockFile(tt.path, tt.name, tt.declaration, true, nil)
 		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
 			t.Errorf("%+v: %v", tt, err)
 		}
@@ -473,16 +473,16 @@ func TestLockFile(t *testing.T) {
 	if err := os.WriteFile(copied, []byte("a,b\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.CheckGold(copied); err != nil {
+	if err := p.CheckGold(copied, nil); err != nil {
 		t.Errorf("gold with the same bytes: %v", err)
 	}
-	if err := p.CheckGold(""); err == nil || !strings.Contains(err.Error(), "the study reads none") {
+	if err := p.CheckGold("", nil); err == nil || !strings.Contains(err.Error(), "the study reads none") {
 		t.Error(err)
 	}
 	if err := os.WriteFile(copied, []byte("a,c\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.CheckGold(copied); err == nil || !strings.Contains(err.Error(), "name the locked file in the study") {
+	if err := p.CheckGold(copied, nil); err == nil || !strings.Contains(err.Error(), "name the locked file in the study") {
 		t.Error(err)
 	}
 }

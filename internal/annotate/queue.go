@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/scruple-eval/scruple/internal/dataset"
+	"github.com/scruple-eval/scruple/internal/disk"
 	"github.com/scruple-eval/scruple/internal/ledger"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/text"
@@ -31,6 +32,27 @@ const (
 	headEntry   = "annotation-head"
 	LockEntry   = "lock"
 )
+
+// taskOf is the task that an entry is about. Studies in several folders have one ledger
+// and may have one name.
+type taskOf struct {
+	Study  string `json:"study"`
+	Folder string `json:"folder,omitempty"` // as in [Lock]; "" if it is not known
+	Task   string `json:"task"`
+}
+
+func (p Place) taskOf(task string) taskOf { return taskOf{p.Study, p.folder(), task} }
+
+// has reports whether an entry is about a task of the study; task "" means all tasks.
+func (p Place) has(t taskOf, task string) bool {
+	return p.owns(t.Study, t.Folder) && (task == "" || t.Task == task)
+}
+
+// owns reports whether a name and a folder are those of the study, as far as is known.
+func (p Place) owns(study, folder string) bool {
+	here := p.folder()
+	return study == p.Study && (folder == here || folder == "" || here == "")
+}
 
 // A Queue is the drawn subjects of a task.
 type Queue struct {
@@ -47,8 +69,7 @@ type Queue struct {
 
 // drawn is the ledger's entry of a queue.
 type drawn struct {
-	Study    string `json:"study"`
-	Task     string `json:"task"`
+	taskOf
 	Queue    string `json:"queue"` // SHA-256 of the file
 	Subjects int    `json:"subjects"`
 }
@@ -195,8 +216,11 @@ type Place struct {
 	Study  string // name
 	Dir    string // the folder annotations
 	Ledger string // file
+	Beside string // the ledger of the store if that is another, which may have locks
 	Seed   int64
 	Now    func() time.Time
+
+	from string // of [ledger.Find]
 }
 
 // At is the place of a study.
@@ -208,7 +232,34 @@ func At(f *study.File, s *study.Study, store string, now func() time.Time) Place
 
 // Of is the place of a study that is not loaded: nothing can be drawn there.
 func Of(path, name, store string, now func() time.Time) Place {
-	return Place{Study: name, Dir: filepath.Join(filepath.Dir(path), "annotations"), Ledger: filepath.Join(filepath.Dir(store), ledger.Name), Now: now}
+	own, from := ledger.Find(filepath.Dir(path))
+	p := Place{Study: name, Dir: filepath.Join(filepath.Dir(path), "annotations"), Ledger: own, Now: now, from: from}
+	beside := filepath.Join(filepath.Dir(store), ledger.Name)
+	if same, err := relative(own, beside); store == "" || err == nil && same == "." || ledger.Missing(beside) {
+		return p
+	}
+	p.Beside = beside
+	// Earlier versions put people's work in the ledger of the store.
+	before := p
+	before.Ledger = beside
+	if names, err := before.Drawn(); err == nil && len(names) > 0 {
+		if names, err := p.Drawn(); err == nil && len(names) == 0 {
+			p.Ledger, p.Beside, p.from = beside, own, ""
+		}
+	}
+	return p
+}
+
+// Drawn lists the tasks of the study that the ledger has, those that it no longer names
+// included.
+func (p Place) Drawn() (names []string, err error) {
+	list, err := entriesOf(p, drawEntry, func(d drawn) bool { return p.has(d.taskOf, "") })
+	for _, d := range list {
+		if !slices.Contains(names, d.Task) {
+			names = append(names, d.Task)
+		}
+	}
+	return names, err
 }
 
 func (p Place) queuePath(task string) string { return filepath.Join(p.Dir, task, "queue.json") }
@@ -270,10 +321,10 @@ func (p Place) queue(t study.Task, source Source) (*Queue, error) {
 	if err := os.MkdirAll(filepath.Join(p.Dir, t.Name), 0o700); err != nil {
 		return nil, fmt.Errorf("creating the folder of task %s: %w", t.Name, err)
 	}
-	if err := writeFile(p.queuePath(t.Name), data, 0o600); err != nil {
+	if err := (disk.File{Path: p.queuePath(t.Name), Mode: 0o600}).Write(disk.Bytes(data)); err != nil {
 		return nil, err
 	}
-	return q, p.add("", drawEntry, drawn{p.Study, t.Name, hashOf(data), len(q.Subjects)})
+	return q, p.add("", drawEntry, drawn{p.taskOf(t.Name), hashOf(data), len(q.Subjects)})
 }
 
 // checkItems refuses a queue of which the study has no item: those of the other split.
@@ -292,7 +343,7 @@ func (q *Queue) checkItems(source Source) error {
 // one in the ledger, and a task that asks or shows something else now.
 func (p Place) readQueue(t study.Task) (*Queue, error) {
 	path := p.queuePath(t.Name)
-	recorded, err := entriesOf(p, drawEntry, func(d drawn) bool { return d.Study == p.Study && d.Task == t.Name })
+	recorded, err := entriesOf(p, drawEntry, func(d drawn) bool { return p.has(d.taskOf, t.Name) })
 	if err != nil {
 		return nil, err
 	}
@@ -342,25 +393,8 @@ func (p Place) people(task string) ([]string, error) {
 	return names, nil
 }
 
-// writeFile replaces a file atomically and durably.
-func writeFile(path string, data []byte, mode fs.FileMode) error {
-	tmp, err := os.CreateTemp(filepath.Dir(path), ".new*")
-	if err != nil {
-		return fmt.Errorf("writing %s: %w", path, err)
-	}
-	defer os.Remove(tmp.Name())
-	_, err = tmp.Write(data)
-	if err := errors.Join(err, tmp.Chmod(mode), tmp.Sync(), tmp.Close()); err != nil {
-		return fmt.Errorf("writing %s: %w", path, err)
-	}
-	if err := errors.Join(os.Rename(tmp.Name(), path), ledger.SyncFolder(filepath.Dir(path))); err != nil {
-		return fmt.Errorf("writing %s: %w", path, err)
-	}
-	return nil
-}
-
 // Started reports whether the subjects of a task were drawn.
 func (p Place) Started(task string) (bool, error) {
-	draws, err := entriesOf(p, drawEntry, func(d drawn) bool { return d.Study == p.Study && d.Task == task })
+	draws, err := entriesOf(p, drawEntry, func(d drawn) bool { return p.has(d.taskOf, task) })
 	return len(draws) > 0, err
 }

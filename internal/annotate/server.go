@@ -21,6 +21,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/keys"
+	"github.com/scruple-eval/scruple/internal/ledger"
 	"github.com/scruple-eval/scruple/internal/serve"
 	"github.com/scruple-eval/scruple/internal/study"
 )
@@ -152,6 +153,9 @@ func (s *Server) desk(r *http.Request, task string) (*desk, error) {
 		s.queues[task] = q
 	}
 	d, err := s.place.open(s.tasks[i], s.queues[task], s.source, person, s.version)
+	if errors.Is(err, ledger.ErrInUse) {
+		return nil, &refusal{http.StatusConflict, "another session of " + person + " is open in this task: answer there, or end that scruple annotate and reload the page"}
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package annotate
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -11,7 +12,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/study"
-	"github.com/scruple-eval/scruple/internal/workbook"
+	"github.com/scruple-eval/scruple/internal/table"
 )
 
 // columns are those before the columns of the questions.
@@ -52,7 +53,7 @@ func tableOf(t study.Task, list []record) ([][]string, error) {
 }
 
 func (f File) fromTable(t study.Task) (list []record, err error) {
-	table, err := workbook.Parse(f.Name, "", f.Data)
+	answers, err := table.Parse(f.Name, "", f.Data)
 	if err != nil {
 		return nil, err
 	}
@@ -60,30 +61,24 @@ func (f File) fromTable(t study.Task) (list []record, err error) {
 	for _, q := range t.Ask {
 		known = append(known, q.Name)
 	}
-	for i, name := range table.Header {
-		if !slices.Contains(known, name) {
-			return nil, fmt.Errorf("%s: unknown column %q: remove it, or name it as one of %s", f.Name, name, strings.Join(known, ", "))
-		}
-		if slices.Contains(table.Header[:i], name) {
-			return nil, fmt.Errorf("%s: duplicate column %q", f.Name, name)
-		}
+	c := answers.Bind(table.Names{Known: known, Remedy: func(known, _ string) string { return "name it " + known }}, func(_ string, e error) { err = cmp.Or(err, e) })
+	if err != nil {
+		return nil, err
 	}
-	for _, row := range table.Rows {
-		cell := func(name string) string {
-			if i := slices.Index(table.Header, name); i >= 0 {
-				return row.Cells[i]
-			}
-			return ""
-		}
+	if names := c.OtherNames(); len(names) > 0 {
+		return nil, fmt.Errorf("%s: unknown column %q: remove it, or name it as one of %s", f.Name, names[0], strings.Join(known, ", "))
+	}
+	for _, row := range answers.Rows {
+		cell := func(name string) string { return strings.TrimSpace(c.Cell(row, name).Text) }
 		x := record{Subject: Subject{Item: cell("item"), Arm: cell("arm"), Other: cell("other"), Unit: cell("unit")}, ShownAsA: cell("shown_as_a"), By: cell("by"), Answer: Answer{}}
 		if number := cell("replicate"); number != "" { // of an item
 			if x.Subject.Replicate, err = strconv.Atoi(number); err != nil {
-				return nil, fmt.Errorf("%s: replicate: %q is not a number", table.Place(row, slices.Index(table.Header, "replicate")), number)
+				return nil, c.Errorf(row, "replicate", "replicate: %q is not a number", number)
 			}
 		}
 		for _, q := range t.Ask {
 			if err := x.fromCell(q, cell(q.Name)); err != nil {
-				return nil, fmt.Errorf("%s: %s: %w", table.Place(row, slices.Index(table.Header, q.Name)), q.Name, err)
+				return nil, c.Errorf(row, q.Name, "%s: %w", q.Name, err)
 			}
 		}
 		list = append(list, x)

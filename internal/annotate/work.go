@@ -186,15 +186,14 @@ func fold(task, person, path string, entries []ledger.Entry) (*Work, error) {
 
 // head is the ledger's entry of the newest line of a person's file.
 type head struct {
-	Study  string `json:"study"`
-	Task   string `json:"task"`
+	taskOf
 	Person string `json:"person"`
 	ledger.Head
 }
 
 // checkHeads compares a person's file with the heads in the ledger.
 func (p Place) checkHeads(task, person string, entries []ledger.Entry) error {
-	heads, err := entriesOf(p, headEntry, func(h head) bool { return h.Study == p.Study && h.Task == task && h.Person == person })
+	heads, err := entriesOf(p, headEntry, func(h head) bool { return p.has(h.taskOf, task) && h.Person == person })
 	if err != nil {
 		return err
 	}
@@ -232,7 +231,7 @@ func (p Place) Everyone(task string) ([]*Work, error) {
 	if err != nil {
 		return nil, err
 	}
-	heads, err := entriesOf(p, headEntry, func(h head) bool { return h.Study == p.Study && h.Task == task })
+	heads, err := entriesOf(p, headEntry, func(h head) bool { return p.has(h.taskOf, task) })
 	if err != nil {
 		return nil, err
 	}
@@ -262,13 +261,13 @@ func place(order []string, name string) int {
 
 // starter is the ledger's entry of a person who gives their first answer.
 type starter struct {
-	Study  string `json:"study"`
-	Task   string `json:"task"`
+	taskOf
 	Person string `json:"person"`
+	Head   bool   `json:"head,omitempty"` // the file has its newest hash in a file beside it
 }
 
 func (p Place) starters(task string) (names []string, err error) {
-	list, err := entriesOf(p, personEntry, func(s starter) bool { return s.Study == p.Study && s.Task == task })
+	list, err := entriesOf(p, personEntry, func(s starter) bool { return p.has(s.taskOf, task) })
 	for _, s := range list {
 		if !slices.Contains(names, s.Person) {
 			names = append(names, s.Person)
@@ -291,13 +290,14 @@ type desk struct {
 	secret  []byte // of the keys of subjects, made of the queue
 }
 
-// open opens the file of a person for writing.
+// open opens the file of a person for writing. Its head is written with every answer, so
+// that a cut after a crash shows.
 func (p Place) open(t study.Task, q *Queue, source Source, person, version string) (*desk, error) {
 	if err := CheckPerson(person); err != nil {
 		return nil, err
 	}
 	path := p.workPath(t.Name, person)
-	log, err := ledger.Open(path, false)
+	log, err := ledger.Open(path, true)
 	if err != nil {
 		return nil, err
 	}
@@ -336,7 +336,7 @@ func (d *desk) start() error {
 	if d.started {
 		return nil
 	}
-	if err := d.place.add(d.work.Person, personEntry, starter{d.place.Study, d.task.Name, d.work.Person}); err != nil {
+	if err := d.place.add(d.work.Person, personEntry, starter{d.place.taskOf(d.task.Name), d.work.Person, true}); err != nil {
 		return err
 	}
 	return d.rank()
@@ -477,7 +477,7 @@ func (d *desk) append(kind string, ev Event) (ledger.Entry, error) {
 // record puts the head of the file in the ledger.
 func (d *desk) record() error {
 	p := d.place
-	return p.add(d.work.Person, headEntry, head{p.Study, d.task.Name, d.work.Person, d.log.Head()})
+	return p.add(d.work.Person, headEntry, head{p.taskOf(d.task.Name), d.work.Person, d.log.Head()})
 }
 
 // close ends the session.

@@ -157,7 +157,7 @@ func TestSecondRoundThatNeverBegins(t *testing.T) {
 		t.Fatal(err)
 	}
 	data, _ := json.Marshal(q)
-	if err := errors.Join(os.MkdirAll(filepath.Dir(p.queuePath("t")), 0o700), os.WriteFile(p.queuePath("t"), data, 0o600), p.add("", drawEntry, drawn{p.Study, "t", hashOf(data), 6})); err != nil {
+	if err := errors.Join(os.MkdirAll(filepath.Dir(p.queuePath("t")), 0o700), os.WriteFile(p.queuePath("t"), data, 0o600), p.add("", drawEntry, drawn{p.taskOf("t"), hashOf(data), 6})); err != nil {
 		t.Fatal(err)
 	}
 	d := open(t, p, task, "anna")

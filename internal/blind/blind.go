@@ -2,16 +2,19 @@
 // private documents, after committing to them, and sends back averages.
 //
 // A kit is a folder: study.yaml, the prompts, templates, instructions, and KIT.json with
-// what must not change. Its ledger has three entries: a hash of the data ([CommitEntry]),
-// the run ([RunEntry]) and the result ([ResultEntry]).
+// what must not change. Nothing else leaves the machine of the study's authors. The digest
+// of a kit is the SHA-256 of KIT.json: the ledger of the study has it, and the result names
+// it. The ledger of a kit has three entries: a hash of the data ([CommitEntry]), the run
+// ([RunEntry]) and the result ([ResultEntry]).
 //
 // # The result
 //
 // The file blind-result.json has the averages of each comparison, and no document:
 //
 //	{
-//	  "format": "scruple-blind/1",
+//	  "format": "scruple-blind/2",
 //	  "by": "a group",
+//	  "kit_sha256": "…64 digits…",
 //	  "data_sha256": "…64 digits…",
 //	  "comparisons": [
 //	    {"a": "ctn", "b": "idiomatic", "metric": "composite",
@@ -35,6 +38,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -56,12 +60,10 @@ const (
 	ResultFile = "blind-result.json"
 	DetailFile = "blind-detail.age"
 	kitFile    = "KIT.json"
-	documents  = "documents"
-	schemas    = "schemas"
 )
 
 // kitFormat is the format of KIT.json.
-const kitFormat = "scruple-kit/2"
+const kitFormat = "scruple-kit/3"
 
 // The kinds of entries in the ledger of a kit.
 const (
@@ -73,19 +75,32 @@ const (
 //go:embed template
 var template embed.FS
 
-// fixed are the keys of a study that must not change, so that the result is one of the
-// study that the kit was made of.
-var fixed = []string{"suite", "kernels", "comparisons", "metrics", "statistics", "judge_model", "weights"}
+// dropped are the keys of a study that a kit does not need.
+var dropped = []string{"decide", "assume", "annotation", "output", "split", "budget", "replicates", "blind"}
 
-// data are the keys of a study that say where its data are, as [Build] writes them. They
-// must stay, so that what runs is what [hashData] covers.
-var data = []struct{ key, value string }{
-	{"documents", `{"source": "directory", "path": "` + documents + `"}`},
-	{"schemas", `"` + schemas + `"`},
+// free are the keys that an outsider may change.
+var free = []string{"name", "description", "models", "execution"}
+
+// A Datum is a key of a study that says where its data are.
+type Datum struct {
+	Key    string
+	Kit    string   // what it is in a kit, as JSON; "": the study's value with the members of Keep
+	Places []string // where its data are in a kit, if Kit is given
+	Keep   []string
 }
 
-// dropped are the keys of a study that a kit does not need.
-var dropped = []string{"decide", "assume", "annotation", "output", "documents", "schemas", "split", "budget", "replicates", "blind"}
+// A Spec says what a kit is made of.
+type Spec struct {
+	Data      []Datum
+	Arms      string   // key of the arms
+	Drop      []string // keys that a kit does not have
+	Guide     string   // what the data are, "" for those at the paths of the study
+	Templates fs.FS
+	// Files are the only files of the study that go out, by their paths: prompts and programs.
+	Files   []string
+	Version string // of this program
+	Program string // a copy of it to add, "" for none
+}
 
 // IsKit reports whether a folder is a kit.
 func IsKit(dir string) bool {
@@ -98,8 +113,12 @@ type kit struct {
 	Format  string            `json:"format"`
 	Study   string            `json:"study"` // name of the study that it was made of
 	Scruple string            `json:"scruple"`
-	Fixed   map[string]string `json:"fixed"` // hashes of keys of the study
-	Files   map[string]string `json:"files"` // hashes of files that must not change
+	Arms    string            `json:"arms"`   // key of the arms, whose models may change
+	Data    map[string]string `json:"data"`   // the keys of data, as JSON
+	Drop    []string          `json:"drop"`   // keys that the kit does not have
+	Places  []string          `json:"places"` // files and folders of the data
+	Fixed   map[string]string `json:"fixed"`  // hashes of keys of the study
+	Files   map[string]string `json:"files"`  // hashes of files that must not change
 }
 
 // withoutAcross leaves out the factors across which a study compares differences: an
@@ -115,99 +134,160 @@ func withoutAcross(comparisons json.RawMessage) (json.RawMessage, error) {
 	return json.Marshal(list)
 }
 
-// Build writes a kit of a study into a new folder. files are those that the study
-// reads besides its data, by their paths relative to the study; program is a copy of this
-// program to add, "" for none.
-func Build(f *study.File, dir string, files []string, version, program string) error {
+// A Made is a kit that was built.
+type Made struct {
+	Digest string   `json:"kit_sha256"`
+	Files  []string `json:"files"` // all that it has, sorted
+}
+
+// Build writes a kit of a study into a new folder.
+func Build(f *study.File, dir string, spec Spec) (m Made, err error) {
 	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
-		return fmt.Errorf("%s is not empty: choose another folder", dir)
+		return m, fmt.Errorf("%s is not empty: choose another folder", dir)
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+		return m, err
 	}
 	var keys map[string]json.RawMessage
 	if err := json.Unmarshal(f.Canonical(), &keys); err != nil {
-		return err
+		return m, err
 	}
 	var name string
 	if err := json.Unmarshal(keys["name"], &name); err != nil {
-		return err
-	}
-	if keys["documents"] == nil {
-		return f.Errorf("suite", "a kit is made of a study with documents, such as one of suite extraction")
+		return m, err
 	}
 	if list := keys["comparisons"]; list != nil {
-		list, err := withoutAcross(list)
-		if err != nil {
-			return err
+		if keys["comparisons"], err = withoutAcross(list); err != nil {
+			return m, err
 		}
-		keys["comparisons"] = list
 	}
-	held, err := fixedOf(keys)
-	if err != nil {
-		return err
-	}
-	k := kit{Format: kitFormat, Study: name, Scruple: version, Fixed: held, Files: map[string]string{}}
-	for _, key := range dropped {
+	drop := append(slices.Clone(dropped), spec.Drop...)
+	for _, key := range drop {
 		delete(keys, key)
 	}
-	keys["name"] = json.RawMessage(fmt.Sprintf("%q", name+"-blind"))
-	for _, d := range data {
-		keys[d.key] = json.RawMessage(d.value)
+	k := kit{Format: kitFormat, Study: name, Scruple: spec.Version, Arms: spec.Arms, Drop: drop, Data: map[string]string{}, Files: map[string]string{}}
+	for _, d := range spec.Data {
+		if keys[d.Key] == nil && d.Kit == "" {
+			continue
+		}
+		places, err := d.set(f, keys)
+		if err != nil {
+			return m, err
+		}
+		k.Data[d.Key], k.Places = string(keys[d.Key]), append(k.Places, places...)
 	}
+	if k.Fixed, err = k.fixedOf(keys); err != nil {
+		return m, err
+	}
+	keys["name"] = json.RawMessage(fmt.Sprintf("%q", name+"-blind"))
 	text, err := json.Marshal(keys)
 	if err != nil {
-		return err
+		return m, err
 	}
 	if text, err = yaml.JSONToYAML(text); err != nil {
-		return fmt.Errorf("writing the study of the kit: %w", err)
-	}
-	install := "    go install github.com/scruple-eval/scruple/cmd/scruple@latest\n\nThe kit was made with version " + version + "; `scruple --version` shows yours."
-	if program != "" {
-		install = "The program is in this folder: write `./" + filepath.Base(program) + "` instead of `scruple`."
-	}
-	readme, err := template.ReadFile("template/README.md")
-	if err != nil {
-		return err
+		return m, fmt.Errorf("writing the study of the kit: %w", err)
 	}
 	content := map[string][]byte{
-		StudyFile:   append([]byte("# Set your models here, and where a kernel has models. The rest of kernels, comparisons, metrics and statistics must stay.\n"), text...),
-		"README.md": []byte(strings.NewReplacer("STUDY", name, "INSTALL", install).Replace(string(readme))),
+		StudyFile: append([]byte("# Set your models here, and where one of "+spec.Arms+" has models. The rest must stay.\n"), text...),
 	}
-	for _, name := range []string{"document.txt", "document.json", "schema.json"} {
-		if content["templates/"+name], err = template.ReadFile("template/" + name); err != nil {
-			return err
+	if content["README.md"], err = readme(name, k.Places, spec); err != nil {
+		return m, err
+	}
+	if spec.Templates != nil {
+		names, err := fs.Glob(spec.Templates, "*")
+		if err != nil {
+			return m, err
+		}
+		for _, name := range names {
+			if content["templates/"+name], err = fs.ReadFile(spec.Templates, name); err != nil {
+				return m, err
+			}
 		}
 	}
-	for _, file := range files {
+	for _, file := range spec.Files {
+		name := filepath.ToSlash(filepath.Clean(file))
 		if !filepath.IsLocal(file) {
-			return fmt.Errorf("%s: a kit has files of the study's folder only: move it there", file)
+			return m, fmt.Errorf("%s: a kit has files of the study's folder only: move it there", file)
 		}
-		if content[filepath.ToSlash(file)], err = os.ReadFile(f.Place(file)); err != nil {
-			return err
+		if slices.ContainsFunc(k.Places, func(p string) bool { return name == p || strings.HasPrefix(name, p+"/") }) {
+			return m, fmt.Errorf("%s is sent with the kit, but is where data of the study are: move it", file)
 		}
-		k.Files[filepath.ToSlash(file)] = hashOf(content[filepath.ToSlash(file)])
+		if content[name], err = os.ReadFile(f.Place(file)); err != nil {
+			return m, err
+		}
+		k.Files[name] = hashOf(content[name])
 	}
 	if content[kitFile], err = json.MarshalIndent(k, "", "  "); err != nil {
-		return err
+		return m, err
 	}
+	m.Digest = hashOf(content[kitFile])
 	for name, data := range content {
 		if err := place(dir, name, data, 0o644); err != nil {
-			return err
+			return m, err
+		}
+		m.Files = append(m.Files, name)
+	}
+	for _, at := range k.Places {
+		if filepath.Ext(at) != "" {
+			at = filepath.Dir(at)
+		}
+		if err := os.MkdirAll(filepath.Join(dir, filepath.FromSlash(at)), 0o755); err != nil {
+			return m, err
 		}
 	}
-	for _, empty := range []string{documents, schemas} {
-		if err := os.MkdirAll(filepath.Join(dir, empty), 0o755); err != nil {
-			return err
+	if spec.Program != "" {
+		data, err := os.ReadFile(spec.Program)
+		if err != nil {
+			return m, err
+		}
+		if err := place(dir, filepath.Base(spec.Program), data, 0o755); err != nil {
+			return m, err
+		}
+		m.Files = append(m.Files, filepath.Base(spec.Program))
+	}
+	slices.Sort(m.Files)
+	return m, nil
+}
+
+// set gives a key its value in a kit and returns where its data are.
+func (d Datum) set(f *study.File, keys map[string]json.RawMessage) (places []string, err error) {
+	if d.Kit != "" {
+		keys[d.Key] = json.RawMessage(d.Kit)
+		return d.Places, nil
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(keys[d.Key], &members); err != nil {
+		return nil, err
+	}
+	maps.DeleteFunc(members, func(name string, _ json.RawMessage) bool { return !slices.Contains(d.Keep, name) })
+	used := f.Used()
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		var path string
+		if json.Unmarshal(members[name], &path) != nil || !slices.Contains(used, path) {
+			continue // not a path
+		}
+		if !filepath.IsLocal(path) {
+			return nil, f.Errorf(d.Key+"."+name, "a kit has its data in its own folder, at the paths of the study: %s leads out of it; move the data into the study's folder", path)
+		}
+		places = append(places, filepath.ToSlash(filepath.Clean(path)))
+	}
+	keys[d.Key], err = json.Marshal(members)
+	return places, err
+}
+
+// readme is the outsider's instructions.
+func readme(name string, places []string, spec Spec) ([]byte, error) {
+	install := "    go install github.com/scruple-eval/scruple/cmd/scruple@latest\n\nThe kit was made with version " + spec.Version + "; `scruple --version` shows yours."
+	if spec.Program != "" {
+		install = "The program is in this folder: write `./" + filepath.Base(spec.Program) + "` instead of `scruple`."
+	}
+	guide := spec.Guide
+	for _, p := range places {
+		if spec.Guide == "" {
+			guide += "- `" + p + "`: your own data, in the format that `study.yaml` and the documentation of its suite describe.\n"
 		}
 	}
-	if program == "" {
-		return nil
-	}
-	data, err := os.ReadFile(program)
-	if err != nil {
-		return err
-	}
-	return place(dir, filepath.Base(program), data, 0o755)
+	text, err := template.ReadFile("template/README.md")
+	return []byte(strings.NewReplacer("STUDY", name, "INSTALL", install, "GUIDE\n", guide, "ARMS", "`"+spec.Arms+"`").Replace(string(text))), err
 }
 
 // place writes a file of a kit.
@@ -224,24 +304,24 @@ func hashOf(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// fixedOf hashes the keys that must not change. The models of a kernel may.
-func fixedOf(keys map[string]json.RawMessage) (map[string]string, error) {
+// fixedOf hashes the keys that must not change: all but data and what is the outsider's.
+// The models of an arm may.
+func (k kit) fixedOf(keys map[string]json.RawMessage) (map[string]string, error) {
 	hashes := map[string]string{}
-	for _, key := range fixed {
-		value := []byte(keys[key])
-		if value == nil {
+	for key, value := range keys {
+		if _, is := k.Data[key]; is || slices.Contains(free, key) || slices.Contains(k.Drop, key) {
 			continue
 		}
-		if key == "kernels" {
-			var kernels []map[string]json.RawMessage
-			if err := json.Unmarshal(value, &kernels); err != nil {
+		if key == k.Arms {
+			var list []map[string]json.RawMessage
+			if err := json.Unmarshal(value, &list); err != nil {
 				return nil, err
 			}
-			for _, k := range kernels {
-				delete(k, "models")
+			for _, arm := range list {
+				delete(arm, "models")
 			}
 			var err error
-			if value, err = json.Marshal(kernels); err != nil {
+			if value, err = json.Marshal(list); err != nil {
 				return nil, err
 			}
 		}
@@ -250,16 +330,14 @@ func fixedOf(keys map[string]json.RawMessage) (map[string]string, error) {
 	return hashes, nil
 }
 
-// IsPrompt reports whether a file that a study reads is a prompt. A prompt in the folder
-// of kernels comes before the shipped one with its name.
-func IsPrompt(file string) bool {
-	return strings.HasPrefix(filepath.ToSlash(file), "kernels/") || strings.HasSuffix(file, ".txt")
-}
+// dropIn is a folder whose files are prompts, without a word in the study.
+const dropIn = "kernels/"
 
 // A Kit is a kit on the outsider's machine.
 type Kit struct {
 	dir     string
 	kit     kit
+	digest  string // of KIT.json
 	data    string // hash of the data as they are
 	entries []ledger.Entry
 	now     func() time.Time
@@ -284,6 +362,7 @@ func Open(dir string, f *study.File, now func() time.Time) (*Kit, error) {
 	if err := dataset.DecodeStrict(data, &k.kit); err != nil {
 		return nil, dataset.Locate(filepath.Join(dir, kitFile), data, err)
 	}
+	k.digest = hashOf(data)
 	if k.kit.Format != kitFormat {
 		return nil, fmt.Errorf("%s has format %q, but this scruple reads %s: use the version that made it, %s", filepath.Join(dir, kitFile), k.kit.Format, kitFormat, k.kit.Scruple)
 	}
@@ -291,16 +370,18 @@ func Open(dir string, f *study.File, now func() time.Time) (*Kit, error) {
 	if err := json.Unmarshal(f.Canonical(), &keys); err != nil {
 		return nil, err
 	}
-	have, err := fixedOf(keys)
+	have, err := k.kit.fixedOf(keys)
 	if err != nil {
 		return nil, err
 	}
-	for _, key := range fixed {
+	both := maps.Clone(have)
+	maps.Copy(both, k.kit.Fixed)
+	for _, key := range slices.Sorted(maps.Keys(both)) {
 		if have[key] != k.kit.Fixed[key] {
 			return nil, forbid("%v", f.Errorf(key, "%s is not that of the kit: undo the change, or the result would not count", key))
 		}
 	}
-	if err := ownData(f, keys); err != nil {
+	if err := k.ownData(f, keys); err != nil {
 		return nil, err
 	}
 	for name, want := range k.kit.Files {
@@ -315,15 +396,16 @@ func Open(dir string, f *study.File, now func() time.Time) (*Kit, error) {
 			return nil, forbid("%s is not that of the kit: restore it from the kit, or the result would not count", filepath.Join(dir, name))
 		}
 	}
+	prompts := f.Prompts()
 	for _, name := range f.Used() {
-		if name = filepath.ToSlash(name); !IsPrompt(name) || k.kit.Files[name] != "" || strings.HasPrefix(name, documents+"/") {
+		if prompt := strings.HasPrefix(filepath.ToSlash(name), dropIn) || slices.Contains(prompts, name); !prompt || k.kit.Files[filepath.ToSlash(filepath.Clean(name))] != "" {
 			continue
 		}
 		if info, err := os.Stat(f.Place(name)); err == nil && info.Mode().IsRegular() {
 			return nil, forbid("%s is not part of the kit and would be used as a prompt: remove it, or the result would not count", f.Place(name))
 		}
 	}
-	if k.data, err = hashData(dir); err != nil {
+	if k.data, err = hashData(dir, k.kit.Places); err != nil {
 		return nil, err
 	}
 	k.entries, err = ledger.Read(k.ledger())
@@ -331,20 +413,44 @@ func Open(dir string, f *study.File, now func() time.Time) (*Kit, error) {
 }
 
 // ownData checks that a study reads the data of the kit, all of them, and no other.
-func ownData(f *study.File, keys map[string]json.RawMessage) error {
-	for _, d := range data {
+func (k *Kit) ownData(f *study.File, keys map[string]json.RawMessage) error {
+	for _, key := range slices.Sorted(maps.Keys(k.kit.Data)) {
 		var want, have any
-		if err := errors.Join(json.Unmarshal([]byte(d.value), &want), json.Unmarshal(keys[d.key], &have)); err != nil {
-			return err
+		if json.Unmarshal([]byte(k.kit.Data[key]), &want) != nil {
+			return fmt.Errorf("%s: data.%s is not JSON", filepath.Join(k.dir, kitFile), key)
 		}
-		if !reflect.DeepEqual(have, want) {
-			return forbid("%v", f.Errorf(d.key, "the data of a kit are in its folders %s and %s, which the committed hash covers: write %s: %s", documents, schemas, d.key, d.value))
+		if keys[key] != nil && json.Unmarshal(keys[key], &have) != nil || !covers(have, want) {
+			return forbid("%v", f.Errorf(key, "the data of a kit are in %s, which the committed hash covers: write %s: %s", strings.Join(k.kit.Places, " and "), key, k.kit.Data[key]))
 		}
 	}
 	if keys["split"] != nil {
-		return forbid("%v", f.Errorf("split", "a kit runs on all committed documents: remove split"))
+		return forbid("%v", f.Errorf("split", "a kit runs on all committed data: remove split"))
 	}
 	return nil
+}
+
+// covers reports whether a value is another one, apart from members that were filled in
+// with nothing.
+func covers(have, want any) bool { return reflect.DeepEqual(bare(have), bare(want)) }
+
+func bare(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		out := map[string]any{}
+		for key, value := range v {
+			if value != nil && value != "" && value != false && value != 0.0 {
+				out[key] = bare(value)
+			}
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = bare(v[i])
+		}
+		return out
+	}
+	return v
 }
 
 // Ran reports whether the kit in a folder has a result in its ledger.
@@ -363,11 +469,17 @@ func (k *Kit) ledger() string { return filepath.Join(k.dir, ".scruple", ledger.N
 // Data is the hash of the data.
 func (k *Kit) Data() string { return k.data }
 
-// hashData hashes the names and contents of the documents and schemas.
-func hashData(dir string) (string, error) {
+// Digest is that of the kit.
+func (k *Kit) Digest() string { return k.digest }
+
+// hashData hashes the names and contents of the data.
+func hashData(dir string, places []string) (string, error) {
 	var lines []string
-	for _, folder := range []string{documents, schemas} {
-		err := filepath.WalkDir(filepath.Join(dir, folder), func(p string, d fs.DirEntry, err error) error {
+	for _, at := range places {
+		if !filepath.IsLocal(filepath.FromSlash(at)) {
+			return "", fmt.Errorf("%s: %q leads out of the kit", filepath.Join(dir, kitFile), at)
+		}
+		err := filepath.WalkDir(filepath.Join(dir, filepath.FromSlash(at)), func(p string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() {
 				return err
 			}
@@ -474,7 +586,7 @@ func (k *Kit) Finish(comparisons []analyse.BlindComparison, simulated []string, 
 			c.Diff, c.Low, c.High, c.P = analyse.Undefined(), analyse.Undefined(), analyse.Undefined(), analyse.Undefined()
 		}
 	}
-	r := analyse.BlindFile{Format: analyse.BlindFormat, BlindResult: analyse.BlindResult{By: commit.By, Data: k.data, Simulated: simulated, Comparisons: comparisons}}
+	r := analyse.BlindFile{Format: analyse.BlindFormat, BlindResult: analyse.BlindResult{By: commit.By, Kit: k.digest, Data: k.data, Simulated: simulated, Comparisons: comparisons}}
 	data, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return r, err

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/scruple-eval/scruple/internal/dataset"
+	"github.com/scruple-eval/scruple/internal/disk"
 )
 
 // Limits of an archive that is read. The store of a run compresses ten to thirty
@@ -122,7 +123,11 @@ func readArchive(file, dir string) (*Manifest, []Finding, error) {
 		if budget -= want.Size; budget < 0 {
 			return nil, nil, refused("%s: the files are more than %d times as large as the archive: not a bundle", file, maxRatio)
 		}
-		if text := unpack(f, want, dir); text != "" {
+		text, err := unpack(f, want, dir)
+		if err != nil {
+			return nil, nil, err
+		}
+		if text != "" {
 			findings = append(findings, Finding{f.Name, text})
 		}
 	}
@@ -244,34 +249,37 @@ func readEntry(f *zip.File) ([]byte, error) {
 
 // unpack writes an entry to a folder and says how it differs from the manifest, ""
 // if it does not.
-func unpack(f *zip.File, want File, dir string) string {
+func unpack(f *zip.File, want File, dir string) (differs string, err error) {
 	in, err := f.Open()
 	if err != nil {
-		return "cannot be read: " + err.Error()
+		return "cannot be read: " + err.Error(), nil
 	}
 	defer in.Close()
 	path := filepath.Join(dir, filepath.FromSlash(f.Name))
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return "cannot be unpacked: " + err.Error()
+		return "", fmt.Errorf("unpacking %s: %w", f.Name, err)
 	}
 	out, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, modeOf(want.Exec)&0o700)
 	if err != nil {
-		return "cannot be unpacked: " + err.Error()
+		return "", fmt.Errorf("unpacking %s: %w", f.Name, err)
 	}
 	sum := sha256.New()
 	n, err := io.Copy(io.MultiWriter(out, sum), io.LimitReader(in, want.Size+1))
-	if err := errors.Join(err, out.Close()); err != nil {
-		return "was changed or is damaged: " + err.Error()
+	switch err := errors.Join(err, out.Close()); {
+	case disk.Full(err):
+		return "", fmt.Errorf("unpacking %s: %w", f.Name, err)
+	case err != nil:
+		return "was changed or is damaged: " + err.Error(), nil
 	}
 	switch got := hex.EncodeToString(sum.Sum(nil)); {
 	case n > want.Size:
-		return fmt.Sprintf("was changed: it has more than the %d bytes that the manifest says", want.Size)
+		return fmt.Sprintf("was changed: it has more than the %d bytes that the manifest says", want.Size), nil
 	case got != want.SHA256:
-		return fmt.Sprintf("was changed: its SHA-256 is %s…, but the manifest says %s…", got[:12], want.SHA256[:min(12, len(want.SHA256))])
+		return fmt.Sprintf("was changed: its SHA-256 is %s…, but the manifest says %s…", got[:12], want.SHA256[:min(12, len(want.SHA256))]), nil
 	case f.Mode().Perm()&0o100 != 0 != want.Exec:
-		return "was changed: the permission to execute it"
+		return "was changed: the permission to execute it", nil
 	}
-	return ""
+	return "", nil
 }
 
 // compareArchive packs the unpacked files again and finds the first byte at which the

@@ -37,7 +37,7 @@ func small(t testing.TB) (file string, m *Manifest) {
 	}
 	m = &Manifest{Format: Format, Go: runtime.Version(), StudyFile: "files/study/study.yaml", Files: files, Overrides: []string{}}
 	file = filepath.Join(t.TempDir(), "small.zip")
-	if err := writeBundle(file, dir, m); err != nil {
+	if err := writeBundle(file, dir, m, func(string) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
 	return file, m

@@ -14,12 +14,14 @@
 //	files/study/…      the folder of the study, with what the study reads in it
 //	files/study/.scruple/scruple.db      the store, with this run and those it took answers from
 //	files/study/.scruple/ledger.jsonl    the ledger
+//	files/study/.scruple/origin          where the study was, seen from it
 //	files/study/annotations/…            people's work
 //	report/…           the report and tables of the run
 //
 // The study file is packed as it is. If it reads files outside of its folder, such as
 // ../data/x.jsonl, they are packed where this path leads from files/study, which is
-// nested as deep as needed: names of folders above the study are not packed. An
+// nested as deep as needed: names of folders above the study are not packed, apart from
+// those below its repository, which the ledger has. An
 // unpacked bundle is an ordinary study with its store: `scruple report` and `scruple
 // run` work in it, and have all answers.
 //
@@ -105,9 +107,9 @@ type Env struct {
 	Experiment experiment.Env
 	// Outputs renders the report and the tables of a run.
 	Outputs func(ctx context.Context, db *store.DB, r *experiment.Run, result experiment.Result) ([]Output, error)
-	// AddPeople stores what people said of a run as verdicts. It returns how many were
-	// not stored before.
-	AddPeople func(ctx context.Context, db *store.DB, r *experiment.Run) (int, error)
+	// People gives a run the agreement of people. It returns how many of their verdicts the
+	// store lacks.
+	People func(ctx context.Context, db *store.DB, r *experiment.Run) (int, error)
 	// Samples is how many of the best and of the worst trials of an arm a report shows.
 	Samples func(arms int) int
 	// Private are texts that no bundle contains, such as keys and the folder of the

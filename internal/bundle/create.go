@@ -1,11 +1,9 @@
 package bundle
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/scruple-eval/scruple/internal/disk"
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/ledger"
 	"github.com/scruple-eval/scruple/internal/store"
@@ -33,18 +32,23 @@ type Source struct {
 
 // Create packs a run of a study into a file. It refuses a run whose results are not
 // those of its stored answers, and a study that needs what cannot be packed, with all
-// reasons. The file is replaced only when the bundle is whole.
-func Create(ctx context.Context, file string, s Source, env Env) (*Manifest, error) {
+// reasons. The file is replaced only when the bundle is whole and [Verify] finds nothing
+// in it.
+func Create(ctx context.Context, file string, s Source, env Env) (_ *Manifest, err error) {
 	kept, err := experiment.Kept(ctx, s.Store, s.Run)
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp("", "scruple-bundle-")
+	dir, remove, err := disk.Temp("bundle", s.Run.ID)
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir)
-	studyFile, err := gather(s.Experiment, s.Store, dir)
+	defer func() { err = errors.Join(err, remove()) }()
+	book, origin, entries, err := ledgerOf(s)
+	if err != nil {
+		return nil, err
+	}
+	studyFile, err := gather(s.Experiment, book, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +68,10 @@ func Create(ctx context.Context, file string, s Source, env Env) (*Manifest, err
 	if reasons = append(reasons, more...); len(reasons) > 0 {
 		return nil, &RefusedError{reasons}
 	}
-	if m.Ledger, err = addLedger(dir, m, s); err != nil {
+	if len(entries) > 0 {
+		m.Ledger = ledger.HeadOf(entries)
+	}
+	if err := addLedger(dir, m, book, origin, entries); err != nil {
 		return nil, err
 	}
 	if err := addReport(ctx, dir, m, env); err != nil {
@@ -82,7 +89,23 @@ func Create(ctx context.Context, file string, s Source, env Env) (*Manifest, err
 	if len(reasons) > 0 {
 		return nil, &RefusedError{reasons}
 	}
-	return m, writeBundle(file, dir, m)
+	return m, writeBundle(file, dir, m, func(written string) error { return verifies(ctx, written, env) })
+}
+
+// verifies returns an error that names what differs if a bundle does not verify.
+func verifies(ctx context.Context, file string, env Env) error {
+	v, err := Verify(ctx, file, env)
+	if err != nil {
+		return fmt.Errorf("verifying the bundle before it gets its name: %w", err)
+	}
+	if v.OK() {
+		return nil
+	}
+	reasons := []string{"the bundle would not verify, so no file was written; `scruple doctor` checks the store, and `scruple run --new` makes a new run with the stored answers:"}
+	for _, f := range v.Findings {
+		reasons = append(reasons, f.String())
+	}
+	return &RefusedError{reasons}
 }
 
 // addStore extracts the run from the store. Reasons are private texts in it.
@@ -123,7 +146,7 @@ func addStore(ctx context.Context, dir string, m *Manifest, s Source, env Env) (
 			return nil, err
 		}
 		for _, f := range found {
-			reasons = append(reasons, fmt.Sprintf("the store: %s %s in %s of %s: what models and programs answered cannot be edited", text.Plural(f.Rows, "row has", "rows have"), p.What, f.Column, f.Table))
+			reasons = append(reasons, fmt.Sprintf("the store: %s %s in %s of %s: what models and programs were asked and answered cannot be edited", text.Plural(f.Rows, "row has", "rows have"), p.What, f.Column, f.Table))
 		}
 	}
 	again, err := packed.Run(ctx, s.Run.ID)
@@ -137,34 +160,38 @@ func addStore(ctx context.Context, dir string, m *Manifest, s Source, env Env) (
 	return reasons, err
 }
 
-// addLedger copies the ledger and returns its head. It is beside the store or, with
-// --store elsewhere, beside the study; in a bundle these are one place.
-func addLedger(dir string, m *Manifest, s Source) (ledger.Head, error) {
-	from := filepath.Join(filepath.Dir(s.Store.Path()), ledger.Name)
-	entries, err := ledger.Read(from)
-	if err != nil {
-		return ledger.Head{}, err
+// ledgerOf finds the ledger of a study. It is beside the store or, with --store elsewhere,
+// that of the study; in a bundle these are one place.
+func ledgerOf(s Source) (file, origin string, entries []ledger.Entry, err error) {
+	file = filepath.Join(filepath.Dir(s.Store.Path()), ledger.Name)
+	if entries, err = ledger.Read(file); err != nil {
+		return "", "", nil, err
 	}
-	beside := s.Experiment.File.Place(filepath.Join(storeDir, ledger.Name))
-	other, err := ledger.Read(beside)
+	own, origin := ledger.Find(s.Experiment.File.Dir)
+	other, err := ledger.Read(own)
 	switch {
 	case err != nil:
-		return ledger.Head{}, err
+		return "", "", nil, err
 	case len(entries) == 0:
-		from, entries = beside, other
+		return own, origin, other, nil
 	case len(other) > 0 && ledger.HeadOf(other) != ledger.HeadOf(entries):
-		return ledger.Head{}, refused("%s and %s are two ledgers of the study, and a bundle has one: use the store beside the study, without --store", beside, from)
+		return "", "", nil, refused("%s and %s are two ledgers of the study, and a bundle has one: use the store beside the study, without --store", own, file)
 	}
-	if len(entries) == 0 {
-		return ledger.Head{}, nil
-	}
+	return file, origin, entries, nil
+}
+
+// addLedger copies the ledger, with a file that says where the study was seen from it.
+func addLedger(dir string, m *Manifest, from, origin string, entries []ledger.Entry) error {
 	to := filepath.Join(dir, filepath.FromSlash(m.folder()), storeDir, ledger.Name)
+	if err := os.WriteFile(filepath.Join(filepath.Dir(to), ledger.OriginName), []byte(origin), 0o600); err != nil || len(entries) == 0 {
+		return err
+	}
 	for _, suffix := range []string{"", ledger.HeadSuffix} {
 		if err := copyFile(from+suffix, to+suffix); err != nil && !(suffix != "" && errors.Is(err, fs.ErrNotExist)) {
-			return ledger.Head{}, err
+			return err
 		}
 	}
-	return ledger.HeadOf(entries), nil
+	return nil
 }
 
 // addReport renders the report from the files of the bundle, which shows that they
@@ -175,8 +202,8 @@ func addReport(ctx context.Context, dir string, m *Manifest, env Env) error {
 		return fmt.Errorf("scoring run %s with the packed files alone: %w", m.Run, err)
 	}
 	defer again.Close()
-	if err := again.compareKept(); err != nil {
-		return err
+	if again.other != nil {
+		return refused("the stored results of run %s are not those of its answers, study and people's work as they are now: bring them up to date with `scruple score`, which asks nothing (%v)", m.Run, again.other)
 	}
 	if err := os.MkdirAll(filepath.Join(dir, reportDir), 0o700); err != nil {
 		return err
@@ -195,22 +222,6 @@ func writeOutput(file string, o Output) error {
 		return err
 	}
 	return errors.Join(o.Write(f), f.Close())
-}
-
-// compareKept returns an error if the results stored with the run are not those that
-// its answers give.
-func (a *reproduction) compareKept() error {
-	var forms [2][]byte
-	for i, r := range []experiment.Result{a.kept, a.result} {
-		var err error
-		if forms[i], err = json.Marshal([]any{r.Analysis, r.Verdict}); err != nil {
-			return err
-		}
-	}
-	if !bytes.Equal(forms[0], forms[1]) {
-		return refused("the stored results of run %s are not those of its answers, study and people's work as they are now: bring them up to date with `scruple score`, which asks nothing", a.run.Record.ID)
-	}
-	return nil
 }
 
 // list lists the files of a folder with their checksums, sorted by path.
@@ -255,21 +266,25 @@ func sumFile(file string) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// writeBundle replaces a file with the archive of a folder, durably.
-func writeBundle(file, dir string, m *Manifest) error {
-	tmp, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+".*")
+// writeBundle replaces a file with the archive of a folder, durably, if check returns nil
+// for what was written, which is in the folder first.
+func writeBundle(file, dir string, m *Manifest, check func(written string) error) error {
+	packed := filepath.Join(dir, ".bundle.zip")
+	if err := disk.Create(packed, func(w io.Writer) error { return writeArchive(w, dir, m) }); err != nil {
+		return err
+	}
+	if err := check(packed); err != nil {
+		return err
+	}
+	in, err := os.Open(packed)
 	if err != nil {
-		return fmt.Errorf("writing %s: %w", file, err)
+		return err
 	}
-	defer os.Remove(tmp.Name())
-	err = writeArchive(tmp, dir, m)
-	if err := errors.Join(err, tmp.Chmod(0o644), tmp.Sync(), tmp.Close()); err != nil {
-		return fmt.Errorf("writing %s: %w", file, err)
-	}
-	if err := os.Rename(tmp.Name(), file); err != nil {
-		return fmt.Errorf("writing %s: %w", file, err)
-	}
-	return nil
+	defer in.Close()
+	return disk.File{Path: file}.Write(func(w io.Writer) error {
+		_, err := io.Copy(w, in)
+		return err
+	})
 }
 
 // readme tells a reader without Scruple what the bundle is.

@@ -2,7 +2,6 @@ package bundle
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,7 +16,6 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/annotate"
 	"github.com/scruple-eval/scruple/internal/experiment"
-	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/text"
 )
@@ -30,9 +28,9 @@ type gathering struct {
 	reasons []string
 }
 
-// gather copies the files of a study. It returns the path of the study file in the
-// bundle.
-func gather(x *experiment.Experiment, db *store.DB, dir string) (string, error) {
+// gather copies the files of a study, and those of people that its ledger has. It returns
+// the path of the study file in the bundle.
+func gather(x *experiment.Experiment, book, dir string) (string, error) {
 	g := &gathering{x: x, dir: dir}
 	for _, m := range x.Study.Models {
 		if m.Cassette != "" {
@@ -47,17 +45,14 @@ func gather(x *experiment.Experiment, db *store.DB, dir string) (string, error) 
 			g.add(rel)
 		}
 	}
-	for _, task := range x.Study.Annotation {
-		for _, rel := range []string{task.Name, annotate.GoldFile(task.Name)} {
-			g.add(filepath.Join("annotations", rel))
-		}
-	}
-	locked, err := annotate.At(x.File, x.Study, db.Path(), time.Now).Declared()
+	place := annotate.At(x.File, x.Study, "", time.Now)
+	place.Ledger = book
+	people, err := place.Files()
 	if err != nil {
 		return "", err
 	}
-	for _, l := range locked {
-		g.add(filepath.FromSlash(cmp.Or(l.Path, "annotations/"+l.File)))
+	for _, rel := range people {
+		g.add(rel)
 	}
 	name := filepath.Base(x.File.Path)
 	if !validName(name) {

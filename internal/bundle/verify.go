@@ -9,10 +9,10 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/scruple-eval/scruple/internal/annotate"
+	"github.com/scruple-eval/scruple/internal/disk"
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/ledger"
 	"github.com/scruple-eval/scruple/internal/store"
@@ -41,12 +41,12 @@ func (v *Verification) found(file string, err error) {
 // Verify checks a bundle: every checksum, the ledger, and that its answers give its
 // report. The error is for a file that is not a bundle or cannot be read by this version;
 // differences are findings.
-func Verify(ctx context.Context, file string, env Env) (*Verification, error) {
-	dir, err := os.MkdirTemp("", "scruple-verify-")
+func Verify(ctx context.Context, file string, env Env) (_ *Verification, err error) {
+	dir, remove, err := disk.Temp("verify", "")
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { err = errors.Join(err, remove()) }()
 	m, findings, err := readArchive(file, dir)
 	if err != nil {
 		return nil, err
@@ -75,8 +75,8 @@ func Verify(ctx context.Context, file string, env Env) (*Verification, error) {
 	} else if len(files) > 0 {
 		v.checked("%s of people, as the %s of the ledger recorded them", text.Plural(len(files), "file", "files"), text.Plural(entries, "entry", "entries"))
 	}
-	if err := again.compareKept(); err != nil {
-		v.found(m.store(), err)
+	if again.other != nil {
+		v.found(m.store(), again.other)
 	}
 	if err := v.compareManifest(ctx, again); err != nil {
 		return nil, err
@@ -126,29 +126,34 @@ func (v *Verification) checkLedger(dir string) {
 	}
 }
 
-// mostTrials bounds the trials that a finding names.
-const mostTrials = 5
-
-// checkOutcomes derives the outcomes of trials from their answers: outcomes have no
-// checksum of their own.
+// checkOutcomes derives outcomes and verdicts from their answers: they have no checksum of
+// their own.
 func (v *Verification) checkOutcomes(ctx context.Context, run *experiment.Run) error {
 	rep, err := run.Repeat(ctx)
 	if err != nil {
 		return err
 	}
-	if n := len(rep.Different); n > 0 {
-		named := strings.Join(rep.Different[:min(n, mostTrials)], ", ")
-		v.found(v.Manifest.store(), fmt.Errorf("%s not what the stored answers give: %s", text.Plural(n, "outcome is", "outcomes are"), named))
+	if len(rep.Different) > 0 {
+		v.found(v.Manifest.store(), rep.Err())
 		return nil
 	}
 	note := ""
+	if rep.Earlier > 0 {
+		note += fmt.Sprintf("; NOT CHECKED: %s of an earlier plan, the study moved on since", text.Plural(rep.Earlier, "trial", "trials"))
+	}
+	if rep.Left > 0 {
+		note += fmt.Sprintf("; not of %s that left the plan", text.Plural(rep.Left, "trial", "trials"))
+	}
 	if rep.Failed > 0 {
 		note += fmt.Sprintf("; %s without one", text.Plural(rep.Failed, "failed trial", "failed trials"))
 	}
 	if rep.Unrepeated > 0 {
 		note += fmt.Sprintf("; NOT CHECKED: %s, such as %v", text.Plural(rep.Unrepeated, "trial", "trials"), rep.Why)
 	}
-	v.checked("%s of trials, derived from the answers again%s", text.Plural(rep.Same, "outcome", "outcomes"), note)
+	v.checked("%s of trials, derived from the answers again%s", text.Plural(rep.Outcomes, "outcome", "outcomes"), note)
+	if rep.Verdicts > 0 {
+		v.checked("%s of judges, derived from their answers again", text.Plural(rep.Verdicts, "verdict", "verdicts"))
+	}
 	return nil
 }
 
@@ -225,16 +230,15 @@ func differs(file string, o Output) (int64, error) {
 	return int64(at), nil
 }
 
-// A reproduction is a run scored and analysed again from the files of a bundle, in a
-// copy of its store.
+// A reproduction is a run scored and analysed again from the files of a bundle.
 type reproduction struct {
 	x       *experiment.Experiment
 	db      *store.DB
 	run     *experiment.Run
 	kept    experiment.Result // as stored
 	result  experiment.Result // as computed
+	other   error             // how what is stored differs
 	outputs []Output
-	scratch string
 }
 
 // reproduce scores the packed answers. The files of the bundle do not change.
@@ -245,24 +249,16 @@ func reproduce(ctx context.Context, dir string, m *Manifest, env Env) (_ *reprod
 			a.Close()
 		}
 	}()
-	if a.scratch, err = os.MkdirTemp("", "scruple-again-"); err != nil {
-		return nil, err
-	}
-	// The study of the store is beside the folder of the store, and so is its ledger.
-	from, to := filepath.Join(dir, filepath.FromSlash(m.folder()), storeDir), filepath.Join(a.scratch, storeDir)
-	for _, name := range []string{storeName, ledger.Name, ledger.Name + ledger.HeadSuffix} {
-		if err := copyFile(filepath.Join(from, name), filepath.Join(to, name)); err != nil && !(name != storeName && errors.Is(err, os.ErrNotExist)) {
-			return nil, err
-		}
-	}
-	if a.db, err = store.Open(ctx, filepath.Join(to, storeName)); err != nil {
+	if a.db, err = store.OpenRead(ctx, filepath.Join(dir, filepath.FromSlash(m.store()))); err != nil {
 		return nil, err
 	}
 	found, err := a.db.Run(ctx, m.Run)
 	if err != nil {
 		return nil, err
 	}
-	if found.StudyPath != filepath.Join(a.scratch, path.Base(m.StudyFile)) {
+	// The study of the store is beside the folder of the store.
+	studyFile := filepath.Join(dir, filepath.FromSlash(m.StudyFile))
+	if found.StudyPath != studyFile {
 		return nil, fmt.Errorf("run %s is of the study %s, not of %s", m.Run, found.StudyPath, m.StudyFile)
 	}
 	if a.kept, err = experiment.Kept(ctx, a.db, found); err != nil {
@@ -270,8 +266,7 @@ func reproduce(ctx context.Context, dir string, m *Manifest, env Env) (_ *reprod
 	}
 	same := env.Experiment
 	same.Version = m.Scruple // that analysed: the report names it
-	same.Now = func() time.Time { return found.CreatedAt }
-	if a.x, err = experiment.Load(filepath.Join(dir, filepath.FromSlash(m.StudyFile)), m.Overrides, same); err != nil {
+	if a.x, err = experiment.Load(studyFile, m.Overrides, same); err != nil {
 		return nil, err
 	}
 	if err := a.x.CheckScorer(); err != nil {
@@ -280,18 +275,15 @@ func reproduce(ctx context.Context, dir string, m *Manifest, env Env) (_ *reprod
 	if a.run, err = a.x.Attach(ctx, a.db, found); err != nil {
 		return nil, err
 	}
-	added, err := env.AddPeople(ctx, a.db, a.run)
+	lacks, err := env.People(ctx, a.db, a.run)
 	if err != nil {
 		return nil, err
 	}
-	if added > 0 {
-		return nil, fmt.Errorf("%s of people not in the store: bring it up to date with `scruple score`", text.Plural(added, "verdict is", "verdicts are"))
+	if lacks > 0 {
+		return nil, fmt.Errorf("%s of people not in the store: bring it up to date with `scruple score`", text.Plural(lacks, "verdict is", "verdicts are"))
 	}
-	if a.result, err = a.run.Rescore(ctx, env.Samples(len(a.x.Bench.Arms()))); err != nil {
+	if a.result, a.other, err = a.run.Recompute(ctx, env.Samples(len(a.x.Bench.Arms())), a.kept); err != nil {
 		return nil, err
-	}
-	if d, was := a.result.Analysis.Discipline, a.kept.Analysis.Discipline; d != nil && was != nil {
-		d.Budget = was.Budget // it counts runs that are not packed
 	}
 	a.outputs, err = env.Outputs(ctx, a.db, a.run, a.result)
 	return a, err
@@ -302,7 +294,7 @@ func (a *reproduction) place() annotate.Place {
 	return annotate.At(a.x.File, a.x.Study, a.db.Path(), time.Now)
 }
 
-// Close removes what was computed.
+// Close closes the study and the store.
 func (a *reproduction) Close() error {
 	var errs []error
 	if a.x != nil {
@@ -311,5 +303,5 @@ func (a *reproduction) Close() error {
 	if a.db != nil {
 		errs = append(errs, a.db.Close())
 	}
-	return errors.Join(append(errs, os.RemoveAll(a.scratch))...)
+	return errors.Join(errs...)
 }

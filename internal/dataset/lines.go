@@ -44,9 +44,9 @@ type record struct {
 // OpenLines opens a JSON Lines file, plain or compressed with gzip, and finds
 // its records. It checks lengths and encoding, not JSON.
 func OpenLines(path string) (*Lines, error) {
-	f, err := os.Open(path)
+	f, err := Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("opening data: %w", err)
+		return nil, err
 	}
 	l := &Lines{path: path, file: f}
 	if err := l.load(); err != nil {
@@ -92,14 +92,17 @@ func (l *Lines) Decode(i int, buf []byte, into any) ([]byte, error) {
 	return buf, nil
 }
 
-// Locate puts file and line before err, and column too where err is a
+// Locate puts file and line before err as [LocateLine] does.
+func (l *Lines) Locate(i int, err error) error { return LocateLine(l.path, l.Line(i), err) }
+
+// LocateLine puts file and line before an error about a line, and column too where err is a
 // [*DecodeError] that knows it.
-func (l *Lines) Locate(i int, err error) error {
+func LocateLine(file string, line int, err error) error {
 	var d *DecodeError
 	if errors.As(err, &d) && d.Column > 0 {
-		return fmt.Errorf("%s:%d:%d: %w", l.path, l.Line(i), d.Column, d.Err)
+		return fmt.Errorf("%s:%d:%d: %w", file, line, d.Column, d.Err)
 	}
-	return fmt.Errorf("%s:%d: %w", l.path, l.Line(i), err)
+	return fmt.Errorf("%s:%d: %w", file, line, err)
 }
 
 // Errorf is an error about record i that starts with file and line.
@@ -119,7 +122,11 @@ func (l *Lines) Close() error {
 // load reads the file to its end and finds its records.
 func (l *Lines) load() error {
 	packed := l.file
-	err := scanFile(l.path, packed, l.unpack, func(offset int64, line int, text []byte, err error) error {
+	info, err := packed.Stat()
+	if err != nil {
+		return fmt.Errorf("opening data: %w", err)
+	}
+	err = scanFile(l.path, packed, info.Size(), l.unpack, func(offset int64, line int, text []byte, err error) error {
 		switch {
 		case err != nil:
 			return err

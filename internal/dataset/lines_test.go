@@ -113,7 +113,7 @@ func TestOpenLinesRefuses(t *testing.T) {
 		want    string
 	}{
 		{"Latin-1", []byte("{}\n\n{\"name\":\"M\xfcller\"}\n"), "data.jsonl:3: byte 11 of the line is not UTF-8: save the file as UTF-8"},
-		{"UTF-16", []byte("\xff\xfe{\x00}\x00"), "data.jsonl:1: byte 1 of the line is not UTF-8: save the file as UTF-8"},
+		{"UTF-16", []byte("\xff\xfe{\x00}\x00"), "data.jsonl is UTF-16: save it as UTF-8"},
 		{"Latin-1, packed", packed(t, []byte("\xe9\n")), "data.jsonl:1: byte 1 of the line is not UTF-8: save the file as UTF-8"},
 		{"no line ends", bytes.Repeat([]byte("x"), MaxLine+1), "data.jsonl:1: reading data: line longer than 64 MB: the file must be JSON Lines, one value per line"},
 		{"packed file cut off", whole[:len(whole)/2], "reading data: unexpected EOF"},

@@ -3,12 +3,10 @@ package dataset
 import (
 	"bufio"
 	"bytes"
-	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"io"
-	"os"
 )
 
 // Scan reads a JSON Lines file, plain or compressed with gzip, once from its
@@ -18,14 +16,18 @@ import (
 // gets nil and an error. It returns the SHA-256 of the file's bytes on disk, in
 // hexadecimal, or an error if the file cannot be read to its end.
 func Scan(path string, visit func(line int, text []byte, err error)) (hash string, err error) {
-	f, err := os.Open(path)
+	f, err := Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	info, err := f.Stat()
 	if err != nil {
 		return "", fmt.Errorf("opening data: %w", err)
 	}
-	defer f.Close()
 	discard := func() (io.Writer, error) { return io.Discard, nil }
 	sum := sha256.New()
-	err = scanFile(path, io.TeeReader(f, sum), discard, func(_ int64, line int, text []byte, err error) error {
+	err = scanFile(path, io.TeeReader(f, sum), info.Size(), discard, func(_ int64, line int, text []byte, err error) error {
 		visit(line, text, err)
 		return nil
 	})
@@ -41,21 +43,27 @@ const (
 // begins in the text, or an error about it. An error of its own ends the scan.
 type visitor func(offset int64, line int, text []byte, err error) error
 
-// scanFile reads a file to its end. The content of a compressed one is copied
+// scanFile reads a file of size bytes to its end. The content of a compressed one is copied
 // to what unpack returns.
-func scanFile(path string, f io.Reader, unpack func() (io.Writer, error), visit visitor) error {
+func scanFile(path string, f io.Reader, size int64, unpack func() (io.Writer, error), visit visitor) error {
 	disk := bufio.NewReaderSize(f, 1<<16)
 	content := disk
 	if magic, _ := disk.Peek(len(gzipMagic)); string(magic) == gzipMagic { // a file too short to be packed is not
-		unpacked, err := gzip.NewReader(disk)
+		unpacked, err := gunzip(disk, size)
 		if err != nil {
-			return fmt.Errorf("%s: unpacking: %w", path, err)
+			return fmt.Errorf("%s: %w", path, err)
 		}
 		to, err := unpack()
 		if err != nil {
 			return fmt.Errorf("%s: unpacking into a temporary file: %w", path, err)
 		}
 		content = bufio.NewReaderSize(io.TeeReader(unpacked, to), 1<<16)
+	}
+	switch start, _ := content.Peek(4); {
+	case bytes.HasPrefix(start, []byte("PK\x03\x04")):
+		return fmt.Errorf("%s is a workbook or another archive: want JSON Lines, a JSON object on each line", path)
+	case bytes.HasPrefix(start, []byte("\xff\xfe")), bytes.HasPrefix(start, []byte("\xfe\xff")):
+		return fmt.Errorf("%s is UTF-16: save it as UTF-8", path)
 	}
 	if line, err := scanLines(content, visit); err != nil {
 		return fmt.Errorf("%s:%d: %w", path, line, err)

@@ -72,3 +72,15 @@ func TestDecodeLoose(t *testing.T) {
 		}
 	}
 }
+
+// A file of another format is one error, not one for each line.
+func TestScanOtherFormats(t *testing.T) {
+	for content, want := range map[string]string{"PK\x03\x04\x14\x00\n\xff\n\xff": "is a workbook or another archive: want JSON Lines", "\xff\xfe{\x00}\x00\n\x00": "is UTF-16: save it as UTF-8"} {
+		for _, data := range [][]byte{[]byte(content), packed(t, []byte(content))} {
+			_, err := Scan(write(t, "x.jsonl", data), func(line int, _ []byte, err error) { t.Errorf("line %d: %v", line, err) })
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("got %v, want %s", err, want)
+			}
+		}
+	}
+}

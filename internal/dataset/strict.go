@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -37,7 +36,7 @@ func (e *DecodeError) Unwrap() error { return e.Err }
 // ReadJSON decodes a file of one JSON value as [DecodeStrict] does. It may begin with a
 // byte order mark, as some editors write one.
 func ReadJSON(file string, into any, options ...json.Options) error {
-	data, err := os.ReadFile(file)
+	data, err := ReadFile(file)
 	if err != nil {
 		return err
 	}
@@ -72,7 +71,8 @@ func Locate(file string, data []byte, err error) error {
 // DecodeStrict reads one JSON value into a pointer and refuses what
 // encoding/json lets pass in silence: keys the type does not know (or knows in
 // another case), keys given twice, text that is not UTF-8, and null for the
-// whole value. Every error is a [*DecodeError].
+// whole value. Every error is a [*DecodeError], and leaves the zero value, never a part of
+// the record.
 //
 // Options can say more of how values are decoded.
 //
@@ -89,9 +89,11 @@ func DecodeLoose(data []byte, into any) error { return decode(data, into) }
 func decode(data []byte, into any, options ...json.Options) error {
 	t := reflect.TypeOf(into).Elem()
 	if err := json.Unmarshal(data, into, options...); err != nil {
+		reflect.ValueOf(into).Elem().SetZero()
 		return explain(data, t, err)
 	}
 	if value := bytes.TrimLeft(data, space); value[0] == 'n' {
+		reflect.ValueOf(into).Elem().SetZero()
 		return faultf(data, len(data)-len(value), "want %s, got null", kindOf(t))
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
@@ -205,6 +206,25 @@ func BenchmarkDecodeStrict(b *testing.B) {
 		var g gold
 		if err := DecodeStrict(data, &g); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+// A record that is wrong in any way leaves nothing behind: a part of one was taken for a
+// whole, and its raw values were empty.
+func TestNoHalfRecords(t *testing.T) {
+	for _, text := range []string{`{"id": "a", "answer": "b`, `{"id": "a", "x": "\t`, "{\"id\": \"a\tb\"}", `{"id": "a", "x": "\ud800"}`, `{"id": "a"} x`, `{"id": "a", "id": "b"}`, `{"id": "a", "n": {"deep": [}`, "null"} {
+		values := map[string]jsontext.Value{}
+		record := struct {
+			ID string `json:"id"`
+		}{"old"}
+		for _, decode := range []func(data []byte, into any) error{func(data []byte, into any) error { return DecodeStrict(data, into) }, DecodeLoose} {
+			if err := decode([]byte(text), &values); err == nil || values != nil {
+				t.Errorf("%s: %v left %v", text, err, values)
+			}
+			if err := decode([]byte(text), &record); err == nil || record.ID != "" {
+				t.Errorf("%s: %v left %v", text, err, record)
+			}
 		}
 	}
 }

@@ -3,9 +3,10 @@
 // looked at again, and the revisions made on DEV. [Book] is what a ledger says of them,
 // and [Book.Start] decides whether a run on TEST may start.
 //
-// The ledger is .scruple/ledger.jsonl beside the study file, wherever the store is, so
-// that another store does not make a second TEST run the first one. Items are compared
-// by the hashes of their inputs, so that another name of the study does not either.
+// The ledger is that of the study's folder or repository ([ledger.Find]), wherever the
+// store is, so that another store or folder does not make a second TEST run the first
+// one. Items are compared by the hashes of their inputs, so that another name of the
+// study does not either.
 //
 // The package must not know suites, stores or results.
 package discipline
@@ -37,24 +38,42 @@ const (
 	UnblindingEntry   = "unblinding"
 	RevisionEntry     = "revision"
 	BlindEntry        = "blind validation"
+	KitEntry          = "blind kit"
+	CommitEntry       = "blind commitment"
 )
-
-// folder has the ledger and the store of the study files beside it.
-const folder = ".scruple"
 
 // StorePath is the store of a study file, unless another is given.
 func StorePath(study string) string {
-	return filepath.Join(filepath.Dir(study), folder, "scruple.db")
+	return filepath.Join(filepath.Dir(study), ledger.Folder, "scruple.db")
 }
 
 // Path is the ledger of a study file.
 func Path(study string) string {
-	return filepath.Join(filepath.Dir(study), folder, ledger.Name)
+	path, _ := ledger.Find(filepath.Dir(study))
+	return path
+}
+
+// An Owner is the study that an entry is about. Studies in several folders have one
+// ledger and may have one name.
+type Owner struct {
+	Study  string `json:"study"`            // name
+	Folder string `json:"folder,omitempty"` // seen from that of the ledger; "" if it is not known
+}
+
+// OwnerOf is the owner of the entries of a study file.
+func OwnerOf(file, name string) Owner {
+	_, from := ledger.Find(filepath.Dir(file))
+	return Owner{name, from}
+}
+
+// Is reports whether two owners are one study, as far as is known.
+func (o Owner) Is(other Owner) bool {
+	return o.Study == other.Study && (o.Folder == other.Folder || o.Folder == "" || other.Folder == "")
 }
 
 // A Registration is what a TEST run will be: everything that determines its results.
 type Registration struct {
-	Study  string      `json:"study"`
+	Owner
 	File   string      `json:"file"`
 	Digest string      `json:"sha256"` // of Parts
 	Test   string      `json:"planned_test"`
@@ -128,19 +147,26 @@ func DigestOf(parts []eval.Part) string {
 
 // A TestRun is a run on TEST, recorded before its first call.
 type TestRun struct {
-	Study   string   `json:"study"`
+	Owner
 	Run     string   `json:"run"`
 	Created string   `json:"created_at"` // with Run it tells stores apart
 	Store   string   `json:"store"`
 	Digest  string   `json:"registration"`     // of what ran
 	Budget  []Used   `json:"budget,omitempty"` // what was used before it
 	Inputs  []string `json:"inputs,omitempty"`
+	Arms    []Arm    `json:"arms,omitempty"` // without those that calibrate
+}
+
+// An Arm is an arm of a TEST run.
+type Arm struct {
+	ID   string `json:"id"`
+	Hash string `json:"hash"`
 }
 
 // Seen are items that a run outside of TEST asks about, recorded before its first call.
 // Those of an earlier entry are not repeated.
 type Seen struct {
-	Study   string   `json:"study"`
+	Owner
 	Split   string   `json:"split,omitempty"` // "" for a study without splits
 	Run     string   `json:"run"`
 	Created string   `json:"created_at"`
@@ -159,7 +185,7 @@ type Used struct {
 // An Unblinding is the reason for which TEST is looked at again, or with other inputs
 // than were registered.
 type Unblinding struct {
-	Study   string   `json:"study"`
+	Owner
 	Reason  string   `json:"reason"`
 	Digest  string   `json:"registration"` // of what may run now
 	Changes []string `json:"changes"`      // why it was needed
@@ -167,7 +193,7 @@ type Unblinding struct {
 
 // A Revision is one cycle on DEV: what is believed, and the one change made.
 type Revision struct {
-	Study      string `json:"study"`
+	Owner
 	Run        string `json:"run,omitempty"`        // the DEV run behind it
 	After      string `json:"after_test,omitempty"` // the TEST run that began before it
 	Hypothesis string `json:"hypothesis"`
@@ -177,8 +203,22 @@ type Revision struct {
 // A Blind is the result of a blind validation by an outsider. Result is of the
 // program's form.
 type Blind struct {
-	Study  string         `json:"study"`
+	Owner
 	Result jsontext.Value `json:"result"`
+}
+
+// A Kit is a kit for a blind validation, made of a study.
+type Kit struct {
+	Owner
+	Digest string   `json:"kit_sha256"`
+	Files  []string `json:"files"` // all that went out
+}
+
+// A Commitment is the hash of an outsider's data, sent before the run.
+type Commitment struct {
+	Owner
+	Data string `json:"data_sha256"`
+	Who  string `json:"who"` // the outsider
 }
 
 // Decode decodes the result.
@@ -203,6 +243,8 @@ type Book struct {
 	Unblindings   []Entry[Unblinding]
 	Revisions     []Entry[Revision]
 	Blind         []Entry[Blind]
+	Kits          []Entry[Kit]
+	Commitments   []Entry[Commitment]
 }
 
 // Read reads and checks a ledger. One that does not exist has no entries.
@@ -231,6 +273,10 @@ func bookOf(path string, entries []ledger.Entry) (Book, error) {
 			b.Revisions, err = with(b.Revisions, e)
 		case BlindEntry:
 			b.Blind, err = with(b.Blind, e)
+		case KitEntry:
+			b.Kits, err = with(b.Kits, e)
+		case CommitEntry:
+			b.Commitments, err = with(b.Commitments, e)
 		}
 		if err != nil {
 			return b, fmt.Errorf("reading %s: %w", path, err)
@@ -249,37 +295,47 @@ func with[T any](list []Entry[T], e ledger.Entry) ([]Entry[T], error) {
 func (b Book) Empty() bool { return len(b.Registrations)+len(b.Tests) == 0 }
 
 // Registration returns the newest registration of a study.
-func (b Book) Registration(study string) (Entry[Registration], bool) {
-	return b.registration(study, math.MaxInt)
+func (b Book) Registration(of Owner) (Entry[Registration], bool) {
+	return b.registration(of, math.MaxInt)
 }
 
 // RegistrationOf returns the registration that a TEST run began with.
 func (b Book) RegistrationOf(t Entry[TestRun]) (Entry[Registration], bool) {
-	return b.registration(t.Data.Study, t.Seq)
+	return b.registration(t.Data.Owner, t.Seq)
 }
 
-func (b Book) registration(study string, before int) (Entry[Registration], bool) {
+func (b Book) registration(of Owner, before int) (Entry[Registration], bool) {
 	for _, r := range slices.Backward(b.Registrations) {
-		if r.Data.Study == study && r.Seq < before {
+		if r.Data.Is(of) && r.Seq < before {
 			return r, true
 		}
 	}
 	return Entry[Registration]{}, false
 }
 
-// Test returns the entry of a run.
-func (b Book) Test(run, created string) (Entry[TestRun], bool) {
-	i := slices.IndexFunc(b.Tests, func(t Entry[TestRun]) bool { return t.Data.Run == run && t.Data.Created == created })
-	if i < 0 {
-		return Entry[TestRun]{}, false
+// A RunKey tells runs of all stores apart.
+type RunKey struct {
+	Owner
+	Run     string
+	Created string
+}
+
+// Test returns the entry of a run. That of a study whose folder was moved is found too.
+func (b Book) Test(k RunKey) (Entry[TestRun], bool) {
+	for _, same := range []func(Owner) bool{k.Is, func(o Owner) bool { return o.Study == k.Study }} {
+		for _, t := range b.Tests {
+			if t.Data.Run == k.Run && t.Data.Created == k.Created && same(t.Data.Owner) {
+				return t, true
+			}
+		}
 	}
-	return b.Tests[i], true
+	return Entry[TestRun]{}, false
 }
 
 // LastTest returns the newest TEST run of a study.
-func (b Book) LastTest(study string) (Entry[TestRun], bool) {
+func (b Book) LastTest(of Owner) (Entry[TestRun], bool) {
 	for _, t := range slices.Backward(b.Tests) {
-		if t.Data.Study == study {
+		if t.Data.Is(of) {
 			return t, true
 		}
 	}
@@ -287,8 +343,10 @@ func (b Book) LastTest(study string) (Entry[TestRun], bool) {
 }
 
 // Saw reports whether the ledger lists what a run saw.
-func (b Book) Saw(run, created string) bool {
-	return slices.ContainsFunc(b.Seen, func(s Entry[Seen]) bool { return s.Data.Run == run && s.Data.Created == created })
+func (b Book) Saw(k RunKey) bool {
+	return slices.ContainsFunc(b.Seen, func(s Entry[Seen]) bool {
+		return s.Data.Run == k.Run && s.Data.Created == k.Created && s.Data.Study == k.Study
+	})
 }
 
 // Unseen returns the inputs that the ledger does not list as seen, at most [MostInputs].
@@ -304,15 +362,36 @@ func (b Book) Unseen(inputs []string) []string {
 	return slices.DeleteFunc(inputs, func(in string) bool { return known[in] })
 }
 
+// Others returns the other TEST runs of the ledger that have arms of a run: arms with
+// the name or the content of one of them. Of a run of another version no arms are known.
+func (b Book) Others(run Entry[TestRun]) (list []Entry[TestRun]) {
+	for _, t := range b.Tests {
+		if t.Seq != run.Seq && len(t.Data.Shared(run.Data)) > 0 {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+// Shared lists the arms of a run that another one has by name or content.
+func (t TestRun) Shared(other TestRun) (ids []string) {
+	for _, a := range t.Arms {
+		if slices.ContainsFunc(other.Arms, func(b Arm) bool { return a.ID == b.ID || a.Hash == b.Hash }) {
+			ids = append(ids, a.ID)
+		}
+	}
+	return ids
+}
+
 // Of returns the revisions and unblindings of a study.
-func (b Book) Of(study string) (revisions []Entry[Revision], unblindings []Entry[Unblinding]) {
+func (b Book) Of(study Owner) (revisions []Entry[Revision], unblindings []Entry[Unblinding]) {
 	for _, r := range b.Revisions {
-		if r.Data.Study == study {
+		if r.Data.Is(study) {
 			revisions = append(revisions, r)
 		}
 	}
 	for _, u := range b.Unblindings {
-		if u.Data.Study == study {
+		if u.Data.Is(study) {
 			unblindings = append(unblindings, u)
 		}
 	}
@@ -333,7 +412,7 @@ func (b Book) Registered(inputs []string) (r Entry[Registration], n int) {
 // Changes lists what differs between the newest registration of a study and what
 // would run now. Nil: nothing does, or an unblinding accepted it.
 func (b Book) Changes(now Registration) []string {
-	r, ok := b.Registration(now.Study)
+	r, ok := b.Registration(now.Owner)
 	if !ok || r.Data.Digest == now.Digest || b.accepted(now, 0) {
 		return nil
 	}
@@ -352,7 +431,7 @@ func (b Book) Accepts(now Registration) bool { return b.accepted(now, 0) }
 // accepted reports whether an unblinding behind an entry accepted what would run.
 func (b Book) accepted(now Registration, behind int) bool {
 	return slices.ContainsFunc(b.Unblindings, func(u Entry[Unblinding]) bool {
-		return u.Seq > behind && u.Data.Study == now.Study && u.Data.Digest == now.Digest
+		return u.Seq > behind && u.Data.Is(now.Owner) && u.Data.Digest == now.Digest
 	})
 }
 
@@ -397,7 +476,7 @@ func (b Book) lastTest(now Registration) (seq int) {
 
 // shares reports whether a TEST run is of the study, or of some of its items.
 func (r Registration) shares(t TestRun) bool {
-	return t.Study == r.Study || count(setOf(r.Inputs), t.Inputs) > 0
+	return t.Is(r.Owner) || count(setOf(r.Inputs), t.Inputs) > 0
 }
 
 // Day is the date of a time in a ledger.
@@ -474,13 +553,19 @@ func (d *Desk) Unblind(u Unblinding) error { return d.add(UnblindingEntry, u) }
 func (d *Desk) Revise(r Revision) error { return d.add(RevisionEntry, r) }
 
 // AddBlind appends the result of a blind validation of a study.
-func (d *Desk) AddBlind(study string, result any) error {
+func (d *Desk) AddBlind(study Owner, result any) error {
 	data, err := json.Marshal(result)
 	if err != nil {
 		return err
 	}
 	return d.add(BlindEntry, Blind{study, data})
 }
+
+// AddKit appends a kit that was made of a study.
+func (d *Desk) AddKit(k Kit) error { return d.add(KitEntry, k) }
+
+// Commit appends the hash of an outsider's data.
+func (d *Desk) Commit(c Commitment) error { return d.add(CommitEntry, c) }
 
 func (d *Desk) add(kind string, data any) error {
 	if _, err := d.log.Append(d.at(), d.by, kind, data); err != nil {

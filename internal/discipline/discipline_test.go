@@ -13,7 +13,7 @@ import (
 
 func registration(study, gold string, inputs ...string) discipline.Registration {
 	parts := []eval.Part{{Name: "gold", Value: gold}}
-	return discipline.Registration{Study: study, Digest: discipline.DigestOf(parts), Parts: parts, Inputs: inputs, Items: len(inputs)}
+	return discipline.Registration{Owner: discipline.Owner{Study: study}, Digest: discipline.DigestOf(parts), Parts: parts, Inputs: inputs, Items: len(inputs)}
 }
 
 // What a new TEST run is refused for, as entries are added to the ledger of a study.
@@ -45,7 +45,7 @@ func TestStart(t *testing.T) {
 	}
 	one, changed, renamed, other := registration("one", "g1", "a", "b"), registration("one", "g2", "a", "b"), registration("two", "g1", "b", "c"), registration("three", "g1", "x")
 	began := func(r discipline.Registration, run string) discipline.TestRun {
-		return discipline.TestRun{Study: r.Study, Run: run, Created: "2026-11-22T10:00:00Z", Store: "s.db", Digest: r.Digest, Inputs: r.Inputs}
+		return discipline.TestRun{Owner: r.Owner, Run: run, Created: "2026-11-22T10:00:00Z", Store: "s.db", Digest: r.Digest, Inputs: r.Inputs}
 	}
 
 	step(desk.Register(one))
@@ -57,15 +57,15 @@ func TestStart(t *testing.T) {
 	refused(changed, nil, "gold", "one-2")
 	refused(renamed, nil, "one-2") // shares an item
 	refused(other, nil)
-	if e, ok := desk.Book.Test("one-2", "2026-11-22T10:00:00Z"); !ok || e.Data.Digest != one.Digest || e.By != "anna" {
+	if e, ok := desk.Book.Test(discipline.RunKey{Owner: discipline.Owner{Study: "one"}, Run: "one-2", Created: "2026-11-22T10:00:00Z"}); !ok || e.Data.Digest != one.Digest || e.By != "anna" {
 		t.Errorf("the entry of the run is %v", e)
 	}
-	if _, ok := desk.Book.Test("one-2", "2026-11-23T10:00:00Z"); ok {
+	if _, ok := desk.Book.Test(discipline.RunKey{Owner: discipline.Owner{Study: "one"}, Run: "one-2", Created: "2026-11-23T10:00:00Z"}); ok {
 		t.Error("a run of another store has the entry")
 	}
 
 	// A reason allows one more run, of what it was given for.
-	step(desk.Unblind(discipline.Unblinding{Study: "one", Reason: "gold was wrong", Digest: changed.Digest}))
+	step(desk.Unblind(discipline.Unblinding{Owner: discipline.Owner{Study: "one"}, Reason: "gold was wrong", Digest: changed.Digest}))
 	refused(changed, nil)
 	refused(one, nil, "one-2")
 	if desk.Book.Accepts(one) || !desk.Book.Accepts(changed) {
@@ -82,15 +82,15 @@ func TestStart(t *testing.T) {
 	}
 
 	// What ran outside of TEST was seen; each item is listed once.
-	step(desk.Show(discipline.Seen{Study: "four", Run: "four-1", Created: "2026-11-22T09:00:00Z", Store: "s.db", Inputs: desk.Book.Unseen([]string{"y", "x", "y"})}))
+	step(desk.Show(discipline.Seen{Owner: discipline.Owner{Study: "four"}, Run: "four-1", Created: "2026-11-22T09:00:00Z", Store: "s.db", Inputs: desk.Book.Unseen([]string{"y", "x", "y"})}))
 	refused(other, nil, "run four-1 of study four had 1 of the items outside of a TEST run")
-	if got := desk.Book.Unseen([]string{"z", "x", "y"}); !slices.Equal(got, []string{"z"}) || !desk.Book.Saw("four-1", "2026-11-22T09:00:00Z") || desk.Book.Saw("four-1", "2026-11-23T09:00:00Z") {
+	if got := desk.Book.Unseen([]string{"z", "x", "y"}); !slices.Equal(got, []string{"z"}) || !desk.Book.Saw(discipline.RunKey{Owner: discipline.Owner{Study: "four"}, Run: "four-1", Created: "2026-11-22T09:00:00Z"}) || desk.Book.Saw(discipline.RunKey{Owner: discipline.Owner{Study: "four"}, Run: "four-1", Created: "2026-11-23T09:00:00Z"}) {
 		t.Errorf("unseen: %q", got)
 	}
-	step(desk.Unblind(discipline.Unblinding{Study: "three", Reason: "seen by mistake", Digest: other.Digest}))
+	step(desk.Unblind(discipline.Unblinding{Owner: discipline.Owner{Study: "three"}, Reason: "seen by mistake", Digest: other.Digest}))
 	refused(other, nil)
-	step(desk.Revise(discipline.Revision{Study: "one", Hypothesis: "h", Change: "c"}))
-	revisions, unblindings := desk.Book.Of("one")
+	step(desk.Revise(discipline.Revision{Owner: discipline.Owner{Study: "one"}, Hypothesis: "h", Change: "c"}))
+	revisions, unblindings := desk.Book.Of(discipline.Owner{Study: "one"})
 	if len(revisions) != 1 || len(unblindings) != 1 {
 		t.Errorf("%d revisions, %d unblindings", len(revisions), len(unblindings))
 	}
@@ -123,5 +123,64 @@ func TestNoLedger(t *testing.T) {
 	book, err := discipline.Read(filepath.Join(t.TempDir(), "ledger.jsonl"))
 	if err != nil || !book.Empty() || len(book.Start(registration("one", "g"), nil)) != 0 {
 		t.Errorf("a study without a ledger: %v, %v", book, err)
+	}
+}
+
+// Two studies with one name in folders of one repository are two studies, unless they
+// share items; entries of before have no folder and are of both.
+func TestOwners(t *testing.T) {
+	in := func(folder string, r discipline.Registration) discipline.Registration {
+		r.Folder = folder
+		return r
+	}
+	began := func(r discipline.Registration, run string, arms ...discipline.Arm) discipline.TestRun {
+		return discipline.TestRun{Owner: r.Owner, Run: run, Created: "c", Digest: r.Digest, Inputs: r.Inputs, Arms: arms}
+	}
+	a, b, c := in("a", registration("s", "g", "x")), in("b", registration("s", "g", "y")), in("c", registration("s", "g", "x"))
+	desk, err := discipline.Open(filepath.Join(t.TempDir(), "study.yaml"), "anna", time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer desk.Close()
+	for _, err := range []error{
+		desk.Register(a),
+		desk.Began(began(a, "s-1", discipline.Arm{ID: "ctn", Hash: "1"}, discipline.Arm{ID: "plain", Hash: "2"})),
+		desk.Began(began(b, "s-2", discipline.Arm{ID: "ctn", Hash: "9"})),
+		desk.Began(began(b, "s-3", discipline.Arm{ID: "renamed", Hash: "2"})),
+		desk.Began(began(b, "s-4", discipline.Arm{ID: "else", Hash: "3"})),
+		desk.Revise(discipline.Revision{Owner: a.Owner, Hypothesis: "h", Change: "c"}),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, ok := desk.Book.Registration(b.Owner); ok {
+		t.Error("a study in another folder has the registration")
+	}
+	if _, ok := desk.Book.Registration(discipline.Owner{Study: "s"}); !ok {
+		t.Error("a study without a known folder does not have the registration")
+	}
+	if reasons := desk.Book.Before(in("d", registration("s", "g", "z")), nil); len(reasons) != 0 {
+		t.Errorf("items that nobody saw: %q", reasons)
+	}
+	if reasons := desk.Book.Before(c, nil); len(reasons) != 1 || !strings.Contains(reasons[0], "s-1") {
+		t.Errorf("items that s-1 had: %q", reasons)
+	}
+	if revisions, _ := desk.Book.Of(b.Owner); len(revisions) != 0 {
+		t.Errorf("a study in another folder has the revisions %v", revisions)
+	}
+	first, _ := desk.Book.Test(discipline.RunKey{Owner: discipline.Owner{Study: "s"}, Run: "s-1", Created: "c"})
+	if moved, ok := desk.Book.Test(discipline.RunKey{Owner: discipline.Owner{Study: "s", Folder: "moved"}, Run: "s-1", Created: "c"}); !ok || moved.Seq != first.Seq {
+		t.Errorf("the run of a study that was moved: %+v", moved)
+	}
+	if _, ok := desk.Book.Test(discipline.RunKey{Owner: discipline.Owner{Study: "other"}, Run: "s-1", Created: "c"}); ok {
+		t.Error("a run of another study")
+	}
+	var others []string
+	for _, o := range desk.Book.Others(first) {
+		others = append(others, o.Data.Run+" "+strings.Join(o.Data.Shared(first.Data), ","))
+	}
+	if got := strings.Join(others, "; "); got != "s-2 ctn; s-3 renamed" {
+		t.Errorf("other TEST runs with these arms: %s", got)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -64,8 +65,10 @@ type Request struct {
 	// that reasoning does not use up the visible output.
 	Allowance int
 	Reasoning Reasoning
-	// Item and Replicate are part of the request: replicates never share an
-	// answer, and external pipelines (exec, http, outputs) receive the item.
+	// Replicate is part of the request: replicates never share an answer. Item is part
+	// of it where it is sent: external pipelines (exec, http, outputs) and simulated
+	// models receive it. A model receives only the prompt, so that equal prompts of
+	// two items, or of an item before and after it was renamed, are one request.
 	Item      string
 	Replicate int
 	// Payload is one JSON object that an external pipeline receives instead of
@@ -175,9 +178,26 @@ func (r *Request) Parts() []Part {
 	if len(r.Payload) > 0 {
 		add("payload", digest(string(r.Payload)))
 	}
-	add("item", r.Item)
+	if r.SendsItem() {
+		add("item", r.Item)
+	}
 	add("replicate", optionalInt(r.Replicate))
 	return parts
+}
+
+// SendsItem reports whether the id of the item is sent with the request.
+func (r *Request) SendsItem() bool {
+	return len(r.Payload) > 0 || strings.HasPrefix(r.Model, PipelinePrefix)
+}
+
+// FormerKey returns the key that earlier versions gave the request for an item: the id
+// of the item was part of every request.
+func FormerKey(parts []Part, item string) string {
+	i := slices.IndexFunc(parts, func(p Part) bool { return p.Name == "replicate" })
+	if i < 0 {
+		i = len(parts)
+	}
+	return KeyOf(slices.Insert(slices.Clone(parts), i, Part{"item", item}))
 }
 
 // digest hashes length-delimited strings and returns 16 hexadecimal digits, enough
@@ -395,6 +415,9 @@ type Call struct {
 	Sent      []Attempt // the requests, oldest first; earlier formats of stores have none
 	CostUSD   float64   // NaN if the price is unknown
 	LatencyMS float64   // of the last attempt
+	// Stale is whether its trial no longer asks it, because what the request depends on
+	// changed.
+	Stale bool
 	// Source is the journal's number of the call whose answer was taken, and SourceRun
 	// the run of that call; 0 and "" if the answer was asked for. Its tokens and cost
 	// are those of the answer, but were not paid again.

@@ -25,6 +25,10 @@ type Outcome struct {
 // NoteTruncated marks an answer that a token limit cut off, whatever its kind.
 const NoteTruncated = "truncated"
 
+// NoteLenient marks an answer that was read although it is not in the form that was
+// asked for.
+const NoteLenient = "read leniently"
+
 // Source is the kind of judge of a verdict. It is a closed set.
 type Source string
 

@@ -3,7 +3,9 @@ package eval
 // A Score is a fraction: accuracy is x/1, a rate is hits/opportunities, micro
 // F1 is 2TP/(2TP+FP+FN). Aggregates, cluster resamples and intervals need only
 // sums of fractions and no knowledge of the suite. For a metric with an estimator
-// it is a row of observations instead.
+// it is a row of observations instead. An answer without an entry of a metric has nothing
+// to count, 0/0: it neither helps nor harms its arm. What is not known must be an entry
+// that is unscored.
 type Score struct {
 	// Replicate is the scored trial; 0 scores the whole case, such as the majority
 	// of its replicates.
@@ -11,15 +13,19 @@ type Score struct {
 	Unit      string // field, edge, claim, span; "" for the whole trial
 	Metric    string
 	Num       float64
-	Den       float64 // > 0, except for a row or an unscored entry
+	Den       float64 // > 0, except for a row
 	Row       Row     `json:"-"` // nil for a fraction
 	// Unscored is the reason for a missing score. Such entries are counted but not
-	// averaged.
+	// averaged: rules must hold whatever these scores are. Den is how many opportunities
+	// have no score; 0 stands for as many as other answers to the item have.
 	Unscored string
+	// Least and Most are the rows that the entry would add to those of an estimator if it
+	// were the lowest and the highest possible. Without them no rule can read the metric.
+	Least, Most Row `json:"-"`
 }
 
 // JudgeFailed is the reason for scores that are missing because the judge failed its
-// calibration. Rules do not decide by what is left of their metric.
+// calibration.
 const JudgeFailed = "the judge failed its calibration"
 
 // A Row is one observation of an estimator, such as the labels of two raters
@@ -58,6 +64,18 @@ const (
 	ByEstimator Pooling = "estimator"
 )
 
+// JudgeUse is how a metric depends on the verdicts of an arm's judges, if it has any.
+type JudgeUse string
+
+// The ways to depend on a judge. What a metric counts of units that were judged is
+// corrected by what people say of them.
+const (
+	NoJudge   JudgeUse = ""
+	JudgeYes  JudgeUse = "yes"   // a judged unit counts if the judge says yes
+	JudgeNo   JudgeUse = "no"    // a judged unit counts if the judge says no
+	JudgeElse JudgeUse = "other" // in another way
+)
+
 // A Metric includes its documentation, from which help, schema and reports are
 // generated.
 type Metric struct {
@@ -71,6 +89,7 @@ type Metric struct {
 	NoDirection    bool // neither higher nor lower is better: it describes
 	Kind           Kind
 	Pooling        Pooling
+	Judge          JudgeUse
 	Binary         bool // every fraction counts yes-or-no outcomes, k of n: intervals are those of proportions
 	// Estimate computes the metric from rows (kappa, AUROC, calibration error);
 	// nil for fractions. It is pure, must not keep or change the rows, and

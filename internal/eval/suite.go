@@ -31,6 +31,9 @@ func (s *Suite) Metric(name string) (Metric, bool) {
 type Bench interface {
 	Items() []Item
 	Arms() []Arm
+	// Basis returns what a trial of the bench depends on. It is fast: it is called for every
+	// trial whenever a run is opened.
+	Basis(t Trial) Basis
 	// Perform performs a trial. It may ask many times and in parallel. When it is
 	// called again, it must send the same requests in the same steps: that is how an
 	// interrupted trial resumes at no cost. It returns only errors of the asker or
@@ -140,6 +143,7 @@ type Pipeline struct {
 	// Files are the files whose content is in Version. Current computes the version
 	// again; nil if there is no program.
 	Files   []string
+	Program string // the first file that the command names, "" if it names none
 	Current func() (string, error)
 }
 

@@ -140,4 +140,19 @@ type Trial struct {
 	Replicate int // from 1
 }
 
+// A Basis is what a trial depends on beyond the input of its item and the hash of its
+// arm, as hashes; 0 is nothing. A trial with another basis is derived again: from its
+// answers if they are to the same requests, else it is asked again.
+type Basis struct {
+	// Asked is what its requests depend on, such as the gold that a simulated model
+	// answers from.
+	Asked Hash
+	// Read is what its outcome depends on beside the answers: the gold that a local arm
+	// answers from, limits and settings of the reader.
+	Read Hash
+	// Judged is what its verdicts depend on beside the outcome: prompt, reference, rubric,
+	// and the rule that decides whether to ask. The models of judges need not be in it.
+	Judged Hash
+}
+
 func (t Trial) String() string { return fmt.Sprintf("%s × %s #%d", t.Item, t.Arm, t.Replicate) }

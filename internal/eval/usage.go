@@ -38,7 +38,9 @@ func (a *ArmCalls) Add(b ArmCalls) {
 type Reuse struct {
 	Run     string  `json:"run"` // the run itself: answers shared, or kept from trials that left its plan
 	Answers int     `json:"answers"`
-	CostUSD float64 `json:"cost_usd"` // not paid again
+	CostUSD float64 `json:"cost_usd"` // not paid again, of the answers with a known cost
+	// Unpriced are the answers of unknown cost.
+	Unpriced int `json:"unpriced_calls,omitempty"`
 }
 
 // An ArmLatency is the median and the 95th percentile, by nearest rank, of the

@@ -43,11 +43,12 @@ func (l *Left) None() bool { return l.Trials+l.Judgments == 0 }
 
 // Left reads the pending work of a part of a run.
 func (r *Run) Left(ctx context.Context, part Part) (*Left, error) {
-	selected, err := r.selected(part)
+	p, err := r.db.Progress(ctx, r.Record)
 	if err != nil {
 		return nil, err
 	}
-	p, err := r.db.Progress(ctx, r.Record)
+	part = r.untilLook(part, p)
+	selected, err := r.selected(part)
 	if err != nil {
 		return nil, err
 	}
@@ -176,9 +177,13 @@ func (r *Run) Ask(ctx context.Context, left *Left, a Asking) error {
 		run.Spent{Calls: spent.Calls, Tokens: spent.Tokens, Cost: spent.Cost, Unpriced: spent.Unpriced}, a.Observer)
 	defer stopOn(a.Stop, engine)()
 
-	err = engine.Perform(ctx, r.Bench, r.armPlans(left, eval.StageRun), r.runTasks(left))
+	keeper, err := r.keeper(ctx, journal)
+	if err != nil {
+		return errors.Join(err, journal.Close())
+	}
+	err = engine.Perform(ctx, keeper, r.armPlans(left, eval.StageRun), r.runTasks(left))
 	if err == nil && r.HasJudge() {
-		err = r.judge(ctx, engine, journal, left.part)
+		err = r.judge(ctx, engine, journal, keeper, left.part)
 	}
 	err = errors.Join(err, journal.Close())
 	if changed := r.checkPrograms(context.WithoutCancel(ctx), left); changed != nil {
@@ -243,7 +248,7 @@ func stopOn(stop <-chan error, engine *run.Engine) (end func()) {
 }
 
 // judge judges every outcome without a verdict.
-func (r *Run) judge(ctx context.Context, engine *run.Engine, journal *store.Journal, part Part) error {
+func (r *Run) judge(ctx context.Context, engine *run.Engine, journal *store.Journal, keeper *keeper, part Part) error {
 	if err := journal.Flush(); err != nil {
 		return err
 	}
@@ -255,7 +260,7 @@ func (r *Run) judge(ctx context.Context, engine *run.Engine, journal *store.Jour
 	if err != nil {
 		return err
 	}
-	return engine.Judge(ctx, r.judging(registered != nil), r.armPlans(left, eval.StageJudge), r.judgeTasks(ctx, left))
+	return engine.Judge(ctx, keeper.judging(r.judging(registered != nil)), r.armPlans(left, eval.StageJudge), r.judgeTasks(ctx, left))
 }
 
 func (r *Run) runTasks(left *Left) iter.Seq2[run.Task, error] {

@@ -20,26 +20,30 @@ const (
 	mostSteps = 2  // of a trial
 )
 
-// askedOf describes what was asked of whom, from the journal. The prompts are those of
-// the first answered trial of each arm and judge.
+// askedOf describes what was asked of whom, from the journal and the prompts that were kept
+// when they were asked. It performs nothing.
 func (r *Run) askedOf(ctx context.Context, sums store.CallSums) (*analyse.Asked, error) {
 	a := &analyse.Asked{Program: r.Record.Version, Study: eval.HashOf(r.File.Canonical()).String(), Parties: []analyse.Party{}}
 	a.Inputs, a.Gold = dataHashes(r.Items())
-	firsts, versions := sums.First(), sums.Versions()
-	shown := map[string]bool{} // methods with prompts
+	kept, err := r.db.Examples(ctx, r.Record)
+	if err != nil {
+		return nil, err
+	}
+	// Without a kept one, the example is the first answered trial.
+	firsts, versions, shown := sums.First(), sums.Versions(), r.exemplary()
+	exampleOf := func(is func(store.Asked) bool) store.Example {
+		if i := slices.IndexFunc(kept, func(e store.Example) bool { return is(e.Asked) }); i >= 0 {
+			return kept[i]
+		}
+		return store.Example{Asked: firsts[slices.IndexFunc(firsts, is)]}
+	}
 	for _, arm := range r.Bench.Arms() {
-		i := slices.IndexFunc(firsts, func(f store.Asked) bool { return f.Stage == eval.StageRun && f.Trial.Arm == arm.ID })
-		if i < 0 || arm.Role == eval.RoleCalibration {
+		ofArm := func(f store.Asked) bool { return f.Stage == eval.StageRun && f.Trial.Arm == arm.ID }
+		if arm.Role == eval.RoleCalibration || !slices.ContainsFunc(firsts, ofArm) {
 			continue
 		}
 		p := analyse.Party{Name: arm.ID, Hash: arm.Hash, Answered: versionsOf(versions, arm.ID)}
-		method := arm.ID
-		if len(arm.Levels) > 0 && len(r.Bench.Arms()) > fewArms {
-			method = arm.Levels[0].Value
-		}
-		prompts := !shown[method] && len(shown) < fewArms
-		shown[method] = shown[method] || prompts
-		if err := r.example(ctx, &p, firsts[i], prompts); err != nil {
+		if err := r.example(ctx, &p, exampleOf(ofArm), shown[arm.ID]); err != nil {
 			return nil, err
 		}
 		a.Parties = append(a.Parties, p)
@@ -51,7 +55,8 @@ func (r *Run) askedOf(ctx context.Context, sums store.CallSums) (*analyse.Asked,
 			continue
 		}
 		p := analyse.Party{Judge: true, Model: f.Model, Answered: versionsOf(versions, f.Model)}
-		if err := r.example(ctx, &p, f, true); err != nil {
+		ofJudge := func(o store.Asked) bool { return o.Stage == eval.StageJudge && o.Model == f.Model }
+		if err := r.example(ctx, &p, exampleOf(ofJudge), true); err != nil {
 			return nil, err
 		}
 		judges = append(judges, p)
@@ -81,19 +86,21 @@ func versionsOf(versions []eval.ArmVersion, name string) (list []analyse.Count) 
 	return list
 }
 
-// example adds the requests of a trial to a party.
-func (r *Run) example(ctx context.Context, p *analyse.Party, f store.Asked, prompts bool) error {
-	calls, err := r.db.CallsOf(ctx, r.Record, f.Trial, f.Stage)
+// example adds a trial to a party.
+func (r *Run) example(ctx context.Context, p *analyse.Party, e store.Example, prompts bool) error {
+	calls, err := r.db.CallsOf(ctx, r.Record, e.Trial, e.Stage)
 	if err != nil {
 		return err
 	}
 	steps := slices.Sorted(maps.Keys(calls))
-	i := slices.IndexFunc(steps, func(s string) bool { return calls[s].Model == f.Model && calls[s].ErrKind == "" })
+	i := slices.IndexFunc(steps, func(s string) bool {
+		return calls[s].Model == e.Model && calls[s].ErrKind == "" && !calls[s].Stale
+	})
 	if i < 0 {
 		return nil
 	}
 	first := calls[steps[i]]
-	p.Item, p.Steps, p.Provider, p.Model, p.Adapted = f.Trial.Item, len(steps), first.Provider, first.Model, first.Response.Adapted
+	p.Item, p.Steps, p.Provider, p.Model, p.Adapted = e.Trial.Item, cmp.Or(e.Steps, len(steps)), first.Provider, first.Model, first.Response.Adapted
 	for _, part := range first.Parts {
 		switch part.Name {
 		case "model":
@@ -101,6 +108,10 @@ func (r *Run) example(ctx context.Context, p *analyse.Party, f store.Asked, prom
 				p.Name = part.Value
 			}
 		case "provider", "name", "item", "replicate", "messages", "payload": // shown elsewhere, or of the item
+		case "program":
+			if !p.Judge { // of a judge, a hash of settings
+				p.Settings = append(p.Settings, eval.Level(part))
+			}
 		default:
 			p.Settings = append(p.Settings, eval.Level(part))
 		}
@@ -108,31 +119,13 @@ func (r *Run) example(ctx context.Context, p *analyse.Party, f store.Asked, prom
 	if !prompts {
 		return nil // of so many arms
 	}
-	again := &replay{calls: calls, asked: map[string]string{}}
-	if err := r.repeat(ctx, f, again); err != nil {
-		// Scoring may come after a change of the study: the hashes are of what was asked.
-		p.Missing = text.Shorten(err.Error(), 300)
-		return nil
+	for _, prompt := range e.Prompts {
+		p.Prompts = append(p.Prompts, analyse.Prompt(prompt))
 	}
-	for _, step := range steps {
-		if t, ok := again.asked[step]; ok && calls[step].Model == f.Model && len(p.Prompts) < mostSteps {
-			p.Prompts = append(p.Prompts, analyse.Prompt{Step: step, Text: shortPrompt(t)})
-		}
+	if len(e.Prompts) == 0 {
+		p.Missing = "the store has none; `scruple show --prompts` builds those of a trial again"
 	}
 	return nil
-}
-
-// repeat performs or judges a trial with the answers of the journal.
-func (r *Run) repeat(ctx context.Context, f store.Asked, again *replay) error {
-	if f.Stage == eval.StageRun {
-		_, err := r.Bench.Perform(ctx, f.Trial, again)
-		return err
-	}
-	judged, err := r.db.Outcome(ctx, r.Record, f.Trial)
-	if err == nil {
-		_, err = r.Bench.Judge(ctx, f.Trial, judged.Outcome, again)
-	}
-	return err
 }
 
 // Lengths of the beginning and the end of a prompt that is too long, in bytes.

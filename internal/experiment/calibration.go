@@ -63,7 +63,7 @@ func (r *Run) registeredJudge() (m *eval.Measurement, missing string, err error)
 	if err != nil {
 		return nil, "", err
 	}
-	t, _ := book.Test(r.Record.ID, created(r.Record))
+	t, _ := book.Test(keyOf(r.Record))
 	g, _ := book.RegistrationOf(t)
 	m, missing = r.judgeOf(g)
 	return m, missing, nil
@@ -181,7 +181,7 @@ func (x *Experiment) planned() (eval.Bench, error) {
 		return x.Bench, nil
 	}
 	book, err := x.book()
-	g, _ := book.Registration(x.Study.Name)
+	g, _ := book.Registration(x.owner())
 	m, _ := x.judgeOf(g)
 	return x.judging(m != nil), err
 }

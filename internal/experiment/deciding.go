@@ -222,6 +222,10 @@ func (x *Experiment) recordRules(ctx context.Context, db *store.DB, r *store.Run
 func inWords(events []store.Event) []store.Event {
 	var last *deciding
 	for i, e := range events {
+		var l look
+		if e.What == lookEvent && json.Unmarshal([]byte(e.Note), &l) == nil {
+			events[i].Note = l.String()
+		}
 		var d deciding
 		if e.What != rulesEvent || json.Unmarshal([]byte(e.Note), &d) != nil {
 			continue

@@ -104,12 +104,16 @@ func (r *Run) recordSeen(a Attempt) (err error) {
 			r.SeenTest++
 		}
 	}
-	return desk.Show(discipline.Seen{Study: r.Study.Name, Split: r.Study.Split, Run: r.Record.ID, Created: created(r.Record), Store: r.storeBeside(r.db), Inputs: unseen})
+	return desk.Show(discipline.Seen{Owner: r.owner(), Split: r.Study.Split, Run: r.Record.ID, Created: created(r.Record), Store: r.storeBeside(r.db), Inputs: unseen})
 }
 
-// storeBeside is the path of a store relative to the study.
+// owner is the study as the ledger names it.
+func (x *Experiment) owner() discipline.Owner { return discipline.OwnerOf(x.File.Path, x.Study.Name) }
+
+// storeBeside is the path of a store relative to the folder of the ledger.
 func (x *Experiment) storeBeside(db *store.DB) string {
-	at, dir, err := absolute(db.Path(), x.File.Dir)
+	root := filepath.Dir(filepath.Dir(discipline.Path(x.File.Path)))
+	at, dir, err := absolute(db.Path(), root)
 	if err != nil {
 		return filepath.Base(db.Path())
 	}
@@ -163,7 +167,7 @@ func (x *Experiment) beginTest(ctx context.Context, db *store.DB, a Attempt) (ru
 	}
 	defer func() { err = errors.Join(err, desk.Close()) }()
 	now := x.registrationIn(desk.Book)
-	if _, ok := desk.Book.Registration(now.Study); !ok {
+	if _, ok := desk.Book.Registration(now.Owner); !ok {
 		return nil, notAllowed("a TEST run needs a registration of what it will ask and how it will decide: `scruple preregister %s`", x.File.Path)
 	}
 	if !a.Fresh {
@@ -194,7 +198,7 @@ func (x *Experiment) resumeTest(ctx context.Context, db *store.DB, desk *discipl
 	if last == nil || err != nil {
 		return nil, err
 	}
-	entry, known := desk.Book.Test(last.ID, created(last))
+	entry, known := desk.Book.Test(keyOf(last))
 	p, err := db.Progress(ctx, last)
 	if err != nil {
 		return nil, err
@@ -286,7 +290,7 @@ func seenIn(ctx context.Context, db *store.DB, book discipline.Book, now discipl
 	}
 	var seen []string
 	for _, r := range runs {
-		if _, known := book.Test(r.ID, created(r)); known || book.Saw(r.ID, created(r)) {
+		if _, known := book.Test(keyOf(r)); known || book.Saw(keyOf(r)) {
 			continue
 		}
 		items, err := db.Items(ctx, r)
@@ -313,6 +317,78 @@ func seenIn(ctx context.Context, db *store.DB, book discipline.Book, now discipl
 	return seen, nil
 }
 
+// CheckLedger compares the ledger with the runs of a store, both ways: each TEST run of
+// the study, and each run that asked about items with splits, is in the ledger, and each
+// run that the ledger has of this store is in the store.
+func (x *Experiment) CheckLedger(ctx context.Context, db *store.DB) error {
+	book, err := x.book()
+	if err != nil {
+		return err
+	}
+	runs, err := db.Runs(ctx)
+	if err != nil {
+		return err
+	}
+	var problems []error
+	has := map[[2]string]bool{}
+	for _, r := range runs {
+		has[[2]string{r.ID, created(r)}] = true
+		if r.Study == x.Study.Name {
+			problems = append(problems, x.checkKnown(ctx, db, book, r))
+		}
+	}
+	at := x.storeBeside(db)
+	gone := func(seq int, of discipline.Owner, run, made, in string) {
+		if of.Is(x.owner()) && in == at && !has[[2]string{run, made}] {
+			problems = append(problems, fmt.Errorf("entry %d of %s is of run %s, which store %s does not have: the store was replaced, or the run was deleted", seq, book.Path, run, db.Path()))
+		}
+	}
+	for _, t := range book.Tests {
+		gone(t.Seq, t.Data.Owner, t.Data.Run, t.Data.Created, t.Data.Store)
+	}
+	for _, s := range book.Seen {
+		gone(s.Seq, s.Data.Owner, s.Data.Run, s.Data.Created, s.Data.Store)
+	}
+	return errors.Join(problems...)
+}
+
+// checkKnown returns an error if a run with answers should be in the ledger and is not.
+// One without answers may be left from a crash before its entry.
+func (x *Experiment) checkKnown(ctx context.Context, db *store.DB, book discipline.Book, r *store.Run) error {
+	p, err := db.Progress(ctx, r)
+	if err != nil || p.Done.Count() == 0 {
+		return err
+	}
+	lost := func(what string) error {
+		return fmt.Errorf("run %s of store %s %s, but %s does not have it: the ledger was replaced or removed; restore it", r.ID, db.Path(), what, book.Path)
+	}
+	if splitOf(r) == study.SplitTest {
+		if _, known := book.Test(keyOf(r)); !known {
+			return lost("asked about TEST")
+		}
+		return nil
+	}
+	items, err := db.Items(ctx, r)
+	if err != nil {
+		return err
+	}
+	split := map[string]bool{}
+	for _, it := range x.Bench.Items() {
+		split[it.Input.String()] = it.Split != ""
+	}
+	var inputs []string
+	for _, it := range items {
+		if in := it.Input.String(); split[in] {
+			inputs = append(inputs, in)
+		}
+	}
+	// A part of the plan is recorded alone, and what was seen before has no new entry.
+	if unseen := len(book.Unseen(inputs)); len(inputs) > 0 && unseen == len(slices.Compact(slices.Sorted(slices.Values(inputs)))) {
+		return lost("asked about items with splits")
+	}
+	return nil
+}
+
 // noOtherRun is a registration for an unblinding that allows no other run.
 func noOtherRun(now discipline.Registration) discipline.Registration {
 	now.Digest = ""
@@ -325,7 +401,7 @@ func (x *Experiment) permit(desk *discipline.Desk, now discipline.Registration, 
 		return notAllowed("not allowed on TEST:\n  %s\nundo the change, or give the reason with --unblind \"…\": it is recorded for good and printed on every report",
 			strings.Join(reasons, "\n  "))
 	}
-	return desk.Unblind(discipline.Unblinding{Study: now.Study, Reason: why, Digest: now.Digest, Changes: reasons})
+	return desk.Unblind(discipline.Unblinding{Owner: now.Owner, Reason: why, Digest: now.Digest, Changes: reasons})
 }
 
 func (x *Experiment) unblind(a Attempt, now discipline.Registration, reasons []string) (err error) {
@@ -355,24 +431,39 @@ func (x *Experiment) desk(by string) (*discipline.Desk, error) {
 
 func created(r *store.Run) string { return r.CreatedAt.UTC().Format(time.RFC3339) }
 
+// keyOf is a run as the ledger names it.
+func keyOf(r *store.Run) discipline.RunKey {
+	return discipline.RunKey{Owner: discipline.OwnerOf(r.StudyPath, r.Study), Run: r.ID, Created: created(r)}
+}
+
 // began records a TEST run before its first call.
 func (x *Experiment) began(ctx context.Context, db *store.DB, desk *discipline.Desk, r *store.Run, now discipline.Registration) error {
 	used, err := x.budget(ctx, db, desk.Book, r.CreatedAt)
 	if err != nil {
 		return err
 	}
-	t := discipline.TestRun{Study: now.Study, Run: r.ID, Created: created(r), Store: x.storeBeside(db), Digest: now.Digest, Inputs: now.Inputs}
+	t := discipline.TestRun{Owner: now.Owner, Arms: x.testedArms(), Run: r.ID, Created: created(r), Store: x.storeBeside(db), Digest: now.Digest, Inputs: now.Inputs}
 	for _, u := range used {
 		t.Budget = append(t.Budget, discipline.Used(u))
 	}
 	return desk.Began(t)
 }
 
+// testedArms lists the arms that a TEST run is about, without baselines.
+func (x *Experiment) testedArms() (list []discipline.Arm) {
+	for _, a := range x.Bench.Arms() {
+		if a.Role == eval.RoleArm {
+			list = append(list, discipline.Arm{ID: a.ID, Hash: a.Hash})
+		}
+	}
+	return list
+}
+
 // registrationIn describes what would run now, with the judge's accuracy that the newest
 // registration of a TEST run has.
 func (x *Experiment) registrationIn(book discipline.Book) discipline.Registration {
 	var judge *discipline.Measured
-	if g, ok := book.Registration(x.Study.Name); ok && x.measuresOnDev() {
+	if g, ok := book.Registration(x.owner()); ok && x.measuresOnDev() {
 		judge = g.Data.Judge
 	}
 	return x.registration(judge)
@@ -409,7 +500,7 @@ func (x *Experiment) registration(judge *discipline.Measured) discipline.Registr
 		parts = append(parts, eval.Part{Name: "accuracy of the judge", Value: fmt.Sprintf("%s, SHA-256 %s", judge, sum(data))})
 	}
 	inputs = inputs[:min(len(inputs), discipline.MostInputs)]
-	return discipline.Registration{Study: x.Study.Name, File: filepath.Base(x.File.Path), Digest: discipline.DigestOf(parts), Test: x.plannedTest(),
+	return discipline.Registration{Owner: x.owner(), File: filepath.Base(x.File.Path), Digest: discipline.DigestOf(parts), Test: x.plannedTest(),
 		Items: len(x.items), Parts: parts, Inputs: inputs, Judge: judge}
 }
 
@@ -457,7 +548,11 @@ func (x *Experiment) plannedTest() string {
 	if len(pairs) > few {
 		of = text.Plural(len(pairs), "primary comparison", "primary comparisons")
 	}
-	return fmt.Sprintf("%s at alpha %g, correction %s, of %s on %s", s.Method, s.Alpha, s.Correction, of, strings.Join(x.Primary, ", "))
+	level := fmt.Sprintf("alpha %g", s.Alpha)
+	if s.Looks > 1 {
+		level += fmt.Sprintf(" spent over %d looks", s.Looks)
+	}
+	return fmt.Sprintf("%s at %s, correction %s, of %s on %s", s.Method, level, s.Correction, of, strings.Join(x.Primary, ", "))
 }
 
 // A Registered is what [Experiment.Preregister] did.
@@ -480,7 +575,7 @@ func (x *Experiment) Preregister(ctx context.Context, db *store.DB, by, unblind 
 		return r, err
 	}
 	defer func() { err = errors.Join(err, desk.Close()) }()
-	was, again := desk.Book.Registration(x.Study.Name)
+	was, again := desk.Book.Registration(x.owner())
 	judge, missing, err := x.measuredOnDev(ctx, db)
 	if err != nil {
 		return r, err
@@ -509,7 +604,7 @@ func (x *Experiment) Preregister(ctx context.Context, db *store.DB, by, unblind 
 	if err := desk.Register(now); err != nil {
 		return r, err
 	}
-	r.Entry, _ = desk.Book.Registration(now.Study)
+	r.Entry, _ = desk.Book.Registration(now.Owner)
 	return r, nil
 }
 
@@ -546,7 +641,7 @@ func (x *Experiment) Revise(ctx context.Context, db *store.DB, by, hypothesis, c
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, desk.Close()) }()
-	done, _ := desk.Book.Of(x.Study.Name)
+	done, _ := desk.Book.Of(x.owner())
 	if most := x.Study.Budget.Cycles; most != nil && len(done) >= *most {
 		return nil, notAllowed("the study allows %s and all are used: run TEST, change the question, or raise budget.cycles", text.Plural(*most, "revision cycle", "revision cycles"))
 	}
@@ -561,12 +656,12 @@ func (x *Experiment) Revise(ctx context.Context, db *store.DB, by, hypothesis, c
 		}
 	}
 	r = &Revised{}
-	revision := discipline.Revision{Study: x.Study.Name, Run: run, Hypothesis: hypothesis, Change: change}
-	if t, ok := desk.Book.LastTest(x.Study.Name); ok {
+	revision := discipline.Revision{Owner: x.owner(), Run: run, Hypothesis: hypothesis, Change: change}
+	if t, ok := desk.Book.LastTest(x.owner()); ok {
 		revision.After = t.Data.Run
 		r.After = fmt.Sprintf("TEST of this study began on %s (%s, entry %d of the ledger): its items are no test of this change. Reports say that the revision came after TEST; "+
 			"to test it, register items that nobody has seen", discipline.Day(t.At), t.Data.Run, t.Seq)
-	} else if g, ok := desk.Book.Registration(x.Study.Name); ok {
+	} else if g, ok := desk.Book.Registration(x.owner()); ok {
 		r.After = fmt.Sprintf("the study is registered (entry %d of the ledger): register it again after the change, before TEST runs", g.Seq)
 	}
 	if err := desk.Revise(revision); err != nil {
@@ -613,7 +708,7 @@ func (x *Experiment) budget(ctx context.Context, db *store.DB, book discipline.B
 
 // cycles counts the revisions of the study.
 func (x *Experiment) cycles(book discipline.Book) analyse.Used {
-	revisions, _ := book.Of(x.Study.Name)
+	revisions, _ := book.Of(x.owner())
 	return analyse.Used{Name: "revision cycles", Used: float64(len(revisions)), Allowed: limit(x.Study.Budget.Cycles)}
 }
 
@@ -649,7 +744,7 @@ func (x *Experiment) testChanges(r *store.Run) (now discipline.Registration, cha
 	if err != nil {
 		return now, nil, err
 	}
-	entry, ok := book.Test(r.ID, created(r))
+	entry, ok := book.Test(keyOf(r))
 	began, _ := book.RegistrationOf(entry)
 	now = x.registration(began.Data.Judge)
 	switch {
@@ -692,8 +787,13 @@ func splitOf(r *store.Run) string {
 // CheckShown refuses to show anything of a TEST run before it is finished: who sees
 // results could stop it while they are good.
 func CheckShown(ctx context.Context, db *store.DB, r *store.Run) error {
-	if splitOf(r) != study.SplitTest || r.Analysed {
+	if splitOf(r) != study.SplitTest {
 		return nil
+	}
+	if r.Analysed { // nothing is shown between two planned looks
+		if _, _, _, err := db.Analysis(ctx, r); !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
 	}
 	return notAllowed("%s is a TEST run that is not finished, or of which too many trials failed, so its results are not shown: `scruple run %s --split test` resumes it or says why", r.ID, r.StudyPath)
 }
@@ -703,14 +803,14 @@ func CheckShown(ctx context.Context, db *store.DB, r *store.Run) error {
 // more failed trials than the study allows. Nobody has seen its results, so these trials may
 // be asked again.
 func (r *Run) Blinded(ctx context.Context) (int, error) {
-	if r.Study.Split != study.SplitTest || r.Record.Analysed || r.shown {
+	if r.Study.Split != study.SplitTest || r.Record.Analysed && r.Study.Statistics.Looks < 2 || r.shown {
 		return 0, nil
 	}
 	p, err := r.db.Progress(ctx, r.Record)
 	if err != nil {
 		return 0, err
 	}
-	if r.pending(p) {
+	if r.pending(p) && !r.atLook(p) {
 		pending := p.Trials - p.Done.Count()
 		if r.HasJudge() {
 			pending += p.ToJudge()
@@ -755,7 +855,12 @@ func (r *Run) tooManyFailed(p *store.Progress) *TooManyFailedError {
 func disciplineOf(book discipline.Book, r *store.Run) *analyse.Discipline {
 	split := splitOf(r)
 	d := &analyse.Discipline{}
-	revisions, unblindings := book.Of(r.Study)
+	entry, ok := book.Test(keyOf(r))
+	owner := keyOf(r).Owner
+	if ok {
+		owner = entry.Data.Owner
+	}
+	revisions, unblindings := book.Of(owner)
 	for _, v := range revisions {
 		d.Revisions = append(d.Revisions, analyse.Revision{Date: discipline.Day(v.At), Hypothesis: v.Data.Hypothesis, Change: v.Data.Change, After: v.Data.After})
 	}
@@ -768,7 +873,6 @@ func disciplineOf(book discipline.Book, r *store.Run) *analyse.Discipline {
 	case split != study.SplitTest:
 		return d
 	}
-	entry, ok := book.Test(r.ID, created(r))
 	if !ok {
 		d.Problem = "the ledger beside the study has no entry of this TEST run: it was moved or removed, and nothing shows what was registered"
 		return d
@@ -776,9 +880,12 @@ func disciplineOf(book discipline.Book, r *store.Run) *analyse.Discipline {
 	for _, u := range entry.Data.Budget {
 		d.Budget = append(d.Budget, analyse.Used(u))
 	}
+	for _, t := range book.Others(entry) {
+		d.Others = append(d.Others, analyse.OtherTest{Study: t.Data.Study, Run: t.Data.Run, Date: discipline.Day(t.At), Entry: t.Seq, Arms: t.Data.Shared(entry.Data)})
+	}
 	n := 0
 	for _, g := range book.Registrations {
-		if g.Data.Study != r.Study || g.Seq > entry.Seq {
+		if !g.Data.Is(owner) || g.Seq > entry.Seq {
 			continue
 		}
 		n++

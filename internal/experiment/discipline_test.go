@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/scruple-eval/scruple/internal/discipline"
-	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
@@ -20,7 +19,7 @@ func splitSuite() kit.Suite {
 		b, err := open(f, own)
 		for i := range b.(*fixture).items {
 			it := &b.(*fixture).items[i]
-			it.Split, it.Input = []string{study.SplitDev, study.SplitTest}[i%2], eval.Hash(i+1)
+			it.Split, it.Cluster = []string{study.SplitDev, study.SplitTest}[i%2], ""
 		}
 		return b, err
 	}

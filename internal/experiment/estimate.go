@@ -36,14 +36,12 @@ type RulePlan struct {
 	Name string `json:"name"`
 	Kind string `json:"kind"` // "require" or "outcome"
 	That string `json:"that"`
-	// Reachable reports whether any scores of the study's items could meet the rule;
-	// Needs is the number of items for which some could, from that of the study on; Same
-	// that for which it holds if all arms have the best scores. Null if there is none up
-	// to 5,000.
-	Reachable bool    `json:"reachable"`
-	Needs     *int    `json:"items_needed"`
-	Same      *int    `json:"items_needed_if_all_are_perfect"`
-	Power     []Power `json:"power,omitempty"` // under each assumption of the study
+	// Perfect is the number of items for which it holds if all arms have the best scores,
+	// null if there is none up to 5,000. With fewer it cannot hold if it reads one arm
+	// only (Alone), as a worse arm never does better.
+	Perfect *int    `json:"items_needed_if_all_are_perfect"`
+	Alone   bool    `json:"reads_one_arm_only"`
+	Power   []Power `json:"power,omitempty"` // under each assumption of the study
 	// Opportunities are the metrics of the rule in which an item counts only if its
 	// answer has an opportunity.
 	Opportunities []string `json:"opportunities,omitempty"`
@@ -100,13 +98,7 @@ type Detectable struct {
 	Tests    int     `json:"tests"`    // in the corrected family
 	Alpha    float64 `json:"alpha"`    // of one test, after the correction
 	Power    float64 `json:"power"`
-	// DZ is of a t-test, 0 if the test is exact.
-	DZ float64 `json:"d_z,omitempty"`
-	// Step is the smallest change of a score of 0 or 1 over all items, and Discordant the
-	// fewest units on which only one arm passes, always the same, that McNemar's exact
-	// test shows. 0 for other tests.
-	Step       float64 `json:"smallest_step,omitempty"`
-	Discordant int     `json:"discordant_needed,omitempty"`
+	DZ       float64 `json:"d_z"` // of a t-test
 }
 
 // Estimate performs a sample of trials without a model and counts their tokens
@@ -153,18 +145,18 @@ func (x *Experiment) design() power.Design {
 	return power.Design{Suite: &x.Suite.Suite, Items: x.Items(), Arms: x.Bench.Arms(), Question: q, Rules: x.rules}
 }
 
-// Limits returns what each rule needs, whatever the answers will be.
-func (x *Experiment) Limits() ([]power.Limit, error) { return x.design().Limits() }
+// Needs returns what each rule takes, whatever the answers will be.
+func (x *Experiment) Needs() ([]power.Need, error) { return x.design().Needs() }
 
 // RulePlans returns what each rule needs, and its power under each assumption.
 func (x *Experiment) RulePlans() ([]RulePlan, error) {
-	limits, err := x.Limits()
+	needs, err := x.Needs()
 	if err != nil {
 		return nil, err
 	}
 	var plans []RulePlan
-	for _, l := range limits {
-		plans = append(plans, x.planOf(l))
+	for _, n := range needs {
+		plans = append(plans, x.planOf(n))
 	}
 	for i, a := range x.Study.Assume {
 		powers, err := x.design().Simulate(a)
@@ -184,13 +176,10 @@ func (x *Experiment) RulePlans() ([]RulePlan, error) {
 }
 
 // planOf describes what a rule needs.
-func (x *Experiment) planOf(l power.Limit) RulePlan {
-	r := RulePlan{Name: l.Rule.Name, Kind: l.Rule.Kind, That: l.Rule.That, Reachable: l.Reachable, Opportunities: x.opportunities(l.Rule), Apart: l.Rule.Apart, Scores: l.Rule.Scores}
-	if l.Needs > 0 {
-		r.Needs = &l.Needs
-	}
-	if l.Same > 0 {
-		r.Same = &l.Same
+func (x *Experiment) planOf(n power.Need) RulePlan {
+	r := RulePlan{Name: n.Rule.Name, Kind: n.Rule.Kind, That: n.Rule.That, Alone: n.Alone, Opportunities: x.opportunities(n.Rule), Apart: n.Rule.Apart, Scores: n.Rule.Scores}
+	if n.Perfect > 0 {
+		r.Perfect = &n.Perfect
 	}
 	return r
 }
@@ -213,11 +202,9 @@ func (x *Experiment) pricer() plan.Pricer {
 // plannedPower is the power of the smallest detectable effect.
 const plannedPower = 0.8
 
-// detectable assumes the paired t-test, which approximates the other tests but
-// McNemar's: scores of 0 or 1 have steps, and the test is exact. For
-// step-wise corrections such as Holm's it uses the level of the first step. It
-// ignores corrections of the false discovery rate, whose level depends on the
-// number of true effects.
+// detectable assumes the paired t-test. For step-wise corrections such as Holm's it uses
+// the level of the first step. It ignores corrections of the false discovery rate, whose
+// level depends on the number of true effects.
 func (x *Experiment) detectable() (*Detectable, error) {
 	d := &Detectable{Clusters: x.clusters(), Tests: x.primaryTests(), Alpha: x.Study.Statistics.Alpha, Power: plannedPower}
 	if len(x.Pairs) == 0 || d.Clusters < 2 {
@@ -227,24 +214,9 @@ func (x *Experiment) detectable() (*Detectable, error) {
 	case "bonferroni", "holm", "hochberg":
 		d.Alpha /= float64(max(1, d.Tests))
 	}
-	binary := func(m eval.Metric) bool { return m.Binary && slices.Contains(x.Primary, m.Name) }
-	if x.Study.Statistics.Method == "mcnemar" && slices.ContainsFunc(x.Suite.Metrics, binary) {
-		d.Step, d.Discordant = 1/float64(len(x.Items())), discordant(d.Alpha)
-		return d, nil
-	}
 	var err error
 	d.DZ, err = stats.PairedEffect(float64(d.Clusters), d.Power, d.Alpha, stats.TwoSided)
 	return d, err
-}
-
-// discordant is the smallest n with a two-sided exact p-value below alpha if all n
-// discordant pairs favour the same arm.
-func discordant(alpha float64) int {
-	n := 0
-	for p := 2.0; p >= alpha; p /= 2 {
-		n++
-	}
-	return n
 }
 
 // clusters counts the independent units of the data.
@@ -260,16 +232,19 @@ func (x *Experiment) clusters() int {
 	return len(ids)
 }
 
-func (x *Experiment) primaryTests() (n int) {
+// primaryTests counts the tests of the largest family.
+func (x *Experiment) primaryTests() (most int) {
+	of := map[string]int{}
 	for _, p := range x.Pairs {
 		if !p.Primary {
 			continue
 		}
 		for _, m := range x.Primary {
 			if len(p.Metrics) == 0 || slices.Contains(p.Metrics, m) {
-				n++
+				of[p.Family]++
+				most = max(most, of[p.Family])
 			}
 		}
 	}
-	return n
+	return most
 }

@@ -20,6 +20,7 @@
 package experiment
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -27,11 +28,13 @@ import (
 	"time"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/discipline"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/gate"
 	"github.com/scruple-eval/scruple/internal/plan"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // An Env is what experiments need from the calling program.
@@ -65,6 +68,7 @@ type Experiment struct {
 	env       Env
 	files     []study.Sum // that the study and its bench read, of a study with splits
 	items     []eval.Item
+	dependent []string // what the data say against their independence
 	overrides []string
 	rules     *gate.Rules
 	treatment []eval.Part
@@ -86,7 +90,16 @@ func Load(path string, overrides []string, env Env) (*Experiment, error) {
 		return nil, err
 	}
 	x := &Experiment{File: file, Study: own.Common(), Suite: suite, Bench: bench, env: env, overrides: overrides}
-	if x.items, err = itemsOf(bench, x.Study.Split); err != nil {
+	var programs []string
+	for _, p := range bench.Pipelines() {
+		programs = append(programs, p.Files...)
+	}
+	err = errors.Join(file.CheckLinks(programs), file.Contained(cmp.Or(x.Study.Output.ResultsDir, "results")), file.Contained(discipline.StorePath("")))
+	if err != nil {
+		x.Close()
+		return nil, err
+	}
+	if x.items, x.dependent, err = itemsOf(bench, x.Study); err != nil {
 		x.Close()
 		return nil, file.Errorf("split", "%w", err)
 	}
@@ -133,7 +146,34 @@ func (x *Experiment) Warnings() []string {
 				strings.TrimPrefix(p.Model, eval.PipelinePrefix)))
 		}
 	}
-	return slices.Concat(list, x.alternatives(), x.untested())
+	return slices.Concat(list, x.dependent, x.lookAlikes(), x.alternatives())
+}
+
+// lookAlikes warns of items whose ids differ only in white space or in how Unicode writes
+// the same characters: gold or answers from elsewhere may mean the other one.
+func (x *Experiment) lookAlikes() (list []string) {
+	const few = 3
+	first, n := map[string]string{}, 0
+	for _, it := range x.Items() {
+		key := text.Minimal(it.ID)
+		if other, ok := first[key]; !ok {
+			first[key] = it.ID
+		} else if n++; n <= few {
+			list = append(list, fmt.Sprintf("items %+q and %+q look the same: give one of them another id", other, it.ID))
+		}
+	}
+	if n > few {
+		list = append(list, fmt.Sprintf("%s more look like another item", text.Plural(n-few, "item", "items")))
+	}
+	return list
+}
+
+// Notes lists what is said once about the data, when a study is validated.
+func (x *Experiment) Notes() []string {
+	if n, ok := x.Bench.(kit.Describer); ok {
+		return n.Notes()
+	}
+	return nil
 }
 
 // Facts returns counts of the data, or nil if the suite has none.
@@ -144,19 +184,29 @@ func (x *Experiment) Facts() []eval.Fact {
 	return nil
 }
 
-// Items returns the items of the study's split, or all items if it has none.
+// Items returns the items of the study's split, or all items if it has none. Equal inputs
+// have one cluster.
 func (x *Experiment) Items() []eval.Item { return x.items }
 
-func itemsOf(bench eval.Bench, split string) ([]eval.Item, error) {
-	all := bench.Items()
-	if split == "" {
-		return all, nil
+func itemsOf(bench eval.Bench, s *study.Study) (items []eval.Item, dependent []string, err error) {
+	items, repeats := independent(bench.Items())
+	shared, err := separate(s, items)
+	if err != nil {
+		return nil, nil, err
 	}
-	items := slices.DeleteFunc(slices.Clone(all), func(it eval.Item) bool { return it.Split != split })
+	for _, note := range []string{repeats, shared} {
+		if note != "" {
+			dependent = append(dependent, note)
+		}
+	}
+	if s.Split == "" {
+		return items, dependent, nil
+	}
+	items = slices.DeleteFunc(slices.Clone(items), func(it eval.Item) bool { return it.Split != s.Split })
 	if len(items) == 0 {
-		return nil, fmt.Errorf("no item of the study has split %s: give the key split to the items in the data, or leave it out of the study", split)
+		return nil, nil, fmt.Errorf("no item of the study has split %s: give the key split to the items in the data, or leave it out of the study", s.Split)
 	}
-	return items, nil
+	return items, dependent, nil
 }
 
 // ofSplit is a bench with the items of a split.

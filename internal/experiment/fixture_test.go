@@ -41,7 +41,7 @@ func fixtureSuite() kit.Suite {
 		Open: func(*study.File, study.Any) (kit.Bench, error) {
 			f := &fixture{}
 			for i := range fixtureItems {
-				f.items = append(f.items, eval.Item{ID: fmt.Sprintf("t%02d", i), Cluster: fmt.Sprint(i / 2), Input: 1, Gold: 1})
+				f.items = append(f.items, eval.Item{ID: fmt.Sprintf("t%02d", i), Cluster: fmt.Sprint(i / 2), Input: eval.Hash(i + 1), Gold: 1})
 			}
 			return f, nil
 		},
@@ -72,6 +72,8 @@ func (f *fixture) Arms() []eval.Arm {
 	}
 	return append(arms, eval.Arm{ID: "unjudged", Levels: []eval.Level{{Name: "arm", Value: "unjudged"}}, Hash: "unjudged"})
 }
+
+func (f *fixture) Basis(eval.Trial) eval.Basis { return eval.Basis{} }
 
 func (f *fixture) Pipelines() []eval.Pipeline { return nil }
 

@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -38,24 +39,38 @@ func withPrompts(ctx context.Context, bench eval.Bench, t eval.Trial, calls map[
 	return list, nil
 }
 
+// errOtherRequest is why a replay has no answer to a request: the step had another one.
+var errOtherRequest = errors.New("had another request")
+
 // A replay answers a trial from the journal and keeps its prompts.
 type replay struct {
 	calls map[string]eval.Call
 
 	mu    sync.Mutex
 	asked map[string]string // text by step
+	used  []string          // steps in the journal
 }
 
 func (p *replay) Ask(_ context.Context, step string, r eval.Request) (eval.Response, error) {
 	c, ok := p.calls[step]
-	if !ok {
-		return eval.Response{}, fmt.Errorf("step %s has no answer in the journal", step)
+	same, diff := false, []string(nil)
+	if ok {
+		if same, diff = run.Matches(&c, r); !same && c.Stage == eval.StageJudge {
+			c, ok = p.calls[run.SupersedingStep(step, r, c.Trial)]
+			if ok {
+				same, diff = run.Matches(&c, r)
+			}
+		}
 	}
-	if same, diff := run.Matches(&c, r); !same {
-		return eval.Response{}, fmt.Errorf("step %s had another request (%s): the study or its data changed since", step, strings.Join(diff, "; "))
+	switch {
+	case !ok:
+		return eval.Response{}, &missingAnswerError{step}
+	case !same:
+		return eval.Response{}, fmt.Errorf("step %s %w (%s): the study or its data changed since", step, errOtherRequest, strings.Join(diff, "; "))
 	}
 	p.mu.Lock()
 	p.asked[step] = requestText(&r)
+	p.used = append(p.used, c.Step)
 	p.mu.Unlock()
 	switch {
 	case c.ErrKind == "":
@@ -63,8 +78,23 @@ func (p *replay) Ask(_ context.Context, step string, r eval.Request) (eval.Respo
 	case r.Optional:
 		return eval.Response{}, &eval.NoAnswer{Kind: c.ErrKind}
 	}
-	return eval.Response{}, fmt.Errorf("step %s failed: %s", step, c.Err)
+	return eval.Response{}, &failedCallError{step, c.Err}
 }
+
+// A missingAnswerError is the error of a step that the journal has no call of.
+type missingAnswerError struct{ step string }
+
+func (e *missingAnswerError) Error() string {
+	return fmt.Sprintf("step %s has no answer in the journal", e.step)
+}
+
+// A failedCallError is the error of a step whose call failed.
+type failedCallError struct{ step, err string }
+
+func (e *failedCallError) Error() string { return fmt.Sprintf("step %s failed: %s", e.step, e.err) }
+
+// Fatal reports that the error concerns one call, as those of the engine do.
+func (e *failedCallError) Fatal() bool { return false }
 
 // requestText returns a request as readable text.
 func requestText(r *eval.Request) string {

@@ -21,6 +21,9 @@ func (x *Experiment) resolve() error {
 	if x.Plan, err = plan.New(x.Items(), plan.Questions(s, arms), s.Execution.Replicates, s.Execution.Seed); err != nil {
 		problems = append(problems, err)
 	}
+	if x.Plan != nil {
+		x.Plan.Depend(x.Bench.Basis, plan.Judges(s, arms))
+	}
 	problems = append(problems, x.resolveMetrics()...)
 	x.Pairs, err = analyse.Pairs(s.Comparisons, arms)
 	var unpaired *analyse.PairError

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/gate"
 	"github.com/scruple-eval/scruple/internal/plan"
+	"github.com/scruple-eval/scruple/internal/power"
 	"github.com/scruple-eval/scruple/internal/score"
 	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/study"
@@ -28,19 +30,41 @@ type Result struct {
 	// [Experiment.RecordRules].
 	NewRules bool
 
-	basis string
+	basis  string
+	looked []store.Event // that the results are shown
 }
 
 // Rescore computes scores from outcomes, the analysis from scores and the verdict
 // from the analysis, and stores all three. It calls no model. samples is the
 // number of best and of worst trials of each arm in the analysis.
 func (r *Run) Rescore(ctx context.Context, samples int) (Result, error) {
+	result, err := r.compute(ctx, samples, func(scores iter.Seq2[eval.Scored, error]) error {
+		return r.db.ReplaceScores(ctx, r.Record, scores)
+	})
+	if err != nil {
+		return Result{}, err
+	}
+	for _, e := range result.looked {
+		if err := r.db.AddEvent(ctx, r.Record, e); err != nil {
+			return Result{}, err
+		}
+	}
+	if result.Analysis.Run.Done > 0 { // results are seen
+		if err := r.RecordRules(ctx, r.db, r.Record); err != nil {
+			return Result{}, err
+		}
+	}
+	return result, r.keep(ctx, result)
+}
+
+// compute computes what Rescore stores. scored takes the scores.
+func (r *Run) compute(ctx context.Context, samples int, scored func(iter.Seq2[eval.Scored, error]) error) (Result, error) {
 	scorer, calibration, err := r.calibrate(ctx)
 	if err != nil {
 		return Result{}, err
 	}
-	collector, err := r.score(ctx, scorer)
-	if err != nil {
+	collector := analyse.NewCollector(&r.Suite.Suite, r.Items(), r.Bench.Arms(), r.Plan)
+	if err := scored(r.scores(ctx, scorer, collector)); err != nil {
 		return Result{}, err
 	}
 	progress, err := r.db.Progress(ctx, r.Record)
@@ -65,6 +89,10 @@ func (r *Run) Rescore(ctx context.Context, samples int) (Result, error) {
 	if err := r.remember(ctx, &q, sums); err != nil {
 		return Result{}, err
 	}
+	looked, err := r.look(ctx, &q, progress.Done.Count())
+	if err != nil {
+		return Result{}, err
+	}
 	q.Calibration, q.Samples = calibration, samples
 	analysis, err := collector.Analyse(q, from)
 	if err != nil {
@@ -73,11 +101,9 @@ func (r *Run) Rescore(ctx context.Context, samples int) (Result, error) {
 	if err := r.addFromOutside(ctx, analysis); err != nil {
 		return Result{}, err
 	}
-	result := Result{Analysis: analysis, Verdict: r.decide(analysis), basis: r.basis()}
-	if analysis.Run.Done > 0 { // results are seen
-		if err := r.RecordRules(ctx, r.db, r.Record); err != nil {
-			return Result{}, err
-		}
+	result := Result{Analysis: analysis, Verdict: r.decide(analysis), basis: r.basis(), looked: looked}
+	if err := r.needs(result.Verdict, analysis, collector.Scores); err != nil {
+		return Result{}, err
 	}
 	if result.Verdict != nil {
 		history, err := r.rulesNow(ctx, r.db, r.Record)
@@ -86,13 +112,12 @@ func (r *Run) Rescore(ctx context.Context, samples int) (Result, error) {
 		}
 		result.Verdict.Changed = history.changes()
 	}
-	return result, r.keep(ctx, result)
+	return result, nil
 }
 
-// score scores every case, stores the scores and collects them.
-func (r *Run) score(ctx context.Context, scorer eval.Scorer) (*analyse.Collector, error) {
-	collector := analyse.NewCollector(&r.Suite.Suite, r.Items(), r.Bench.Arms(), r.Plan)
-	return collector, r.db.ReplaceScores(ctx, r.Record, func(yield func(eval.Scored, error) bool) {
+// scores scores every case and collects the scores.
+func (r *Run) scores(ctx context.Context, scorer eval.Scorer, collector *analyse.Collector) iter.Seq2[eval.Scored, error] {
+	return func(yield func(eval.Scored, error) bool) {
 		for s, err := range score.All(scorer, r.db.Cases(ctx, r.Record)) {
 			if err == nil {
 				collector.Add(s)
@@ -102,7 +127,7 @@ func (r *Run) score(ctx context.Context, scorer eval.Scorer) (*analyse.Collector
 				return
 			}
 		}
-	})
+	}
 }
 
 // question returns the study's settings for the analysis.
@@ -112,12 +137,16 @@ func (x *Experiment) question() analyse.Question {
 	if s.Split == "" && !x.env.Kit {
 		dev = devItems(x.Items())
 	}
-	return analyse.Question{
+	var family [][3]string
+	if x.rules != nil && !x.rules.Empty() {
+		family = append([][3]string{}, x.rules.Alternatives()...)
+	}
+	return analyse.Question{Family: family,
 		Study: analyse.Study{Name: s.Name, Version: s.Version, Suite: s.Suite, Title: x.Suite.Title, Description: s.Description,
-			Alpha: s.Statistics.Alpha, Method: s.Statistics.Method, Correction: s.Statistics.Correction, Beside: s.Statistics.Beside,
+			Alpha: s.Statistics.Alpha, MaxUnscored: s.Statistics.Unscored(), Method: s.Statistics.Method, Correction: s.Statistics.Correction, Beside: s.Statistics.Beside,
 			Resamples: s.Statistics.Resamples, Random: s.Statistics.Random, Intervals: s.Statistics.Intervals},
 		Run: analyse.Run{Split: s.Split, Version: x.env.Version, Items: len(x.Items()), Dev: dev, Replicates: s.Execution.Replicates, Seed: s.Execution.Seed,
-			Planned: x.Plan.Len(), MaxFailed: *s.Execution.MaxFailed},
+			Planned: x.Plan.Len(), MaxFailed: *s.Execution.MaxFailed, Dependent: x.dependent},
 		Primary: x.Primary, Secondary: x.Secondary, Comparisons: x.Pairs, Across: x.Across,
 	}
 }
@@ -261,6 +290,35 @@ func (x *Experiment) decide(a *analyse.Analysis) *gate.Verdict {
 	return &v
 }
 
+// needs says of each rule that is open how many items it takes. A run that is not complete
+// or on DEV decides nothing.
+func (x *Experiment) needs(v *gate.Verdict, a *analyse.Analysis, of power.Scores) error {
+	if v == nil || !a.Run.Complete() || a.Run.Exploratory() {
+		return nil
+	}
+	var open []gate.Rule
+	var conditions []int
+	for i, c := range v.Conditions {
+		for _, rule := range x.rules.All() {
+			if c.Open && rule.Name == c.Name && rule.That == c.That && len(rule.Apart) == 0 && !rule.Trials {
+				open, conditions = append(open, rule), append(conditions, i)
+				break
+			}
+		}
+	}
+	if len(open) == 0 {
+		return nil
+	}
+	takes, most, err := x.design().Takes(open, of)
+	if err != nil {
+		return err
+	}
+	for k, i := range conditions {
+		v.Need(i, takes[k], most)
+	}
+	return nil
+}
+
 func (r *Run) keep(ctx context.Context, result Result) error {
 	analysis, err := json.Marshal(result.Analysis)
 	if err != nil {
@@ -282,11 +340,17 @@ func Kept(ctx context.Context, db *store.DB, r *store.Run) (Result, error) {
 		return Result{}, err
 	}
 	result := Result{basis: basis}
-	if err := json.Unmarshal(analysis, &result.Analysis); err != nil {
+	var layout struct {
+		Format string `json:"format"`
+	}
+	if err := json.Unmarshal(analysis, &layout); err != nil {
 		return Result{}, fmt.Errorf("reading the analysis of run %s: %w", r.ID, err)
 	}
-	if found := result.Analysis.Format; found != analyse.Format {
+	if found := layout.Format; found != analyse.Format {
 		return Result{}, fmt.Errorf("run %s was analysed by another version of Scruple (%s, this one writes %s): run `scruple score` to analyse it again at no cost", r.ID, found, analyse.Format)
+	}
+	if err := json.Unmarshal(analysis, &result.Analysis); err != nil {
+		return Result{}, fmt.Errorf("reading the analysis of run %s: %w", r.ID, err)
 	}
 	if verdict != nil {
 		result.Verdict = new(gate.Verdict)
@@ -303,7 +367,7 @@ func (result Result) refresh(r *store.Run) error {
 	if err != nil {
 		return &NotAllowedError{err}
 	}
-	if blind, err := blindResults(book, r.Study); err != nil {
+	if blind, err := blindResults(book, discipline.OwnerOf(r.StudyPath, r.Study)); err != nil {
 		return err
 	} else if len(blind) > 0 {
 		result.Analysis.Blind = blind
@@ -339,7 +403,7 @@ func (r *Run) addFromOutside(ctx context.Context, a *analyse.Analysis) error {
 	if a.Discipline != nil && r.Study.Split == study.SplitDev {
 		a.Discipline.Budget = []analyse.Used{r.cycles(book)}
 	}
-	if a.Blind, err = blindResults(book, r.Study.Name); err != nil {
+	if a.Blind, err = blindResults(book, r.owner()); err != nil {
 		return err
 	}
 	earlier, err := r.replicated(ctx)
@@ -405,7 +469,11 @@ func (x *Experiment) Decide(ctx context.Context, db *store.DB, r *store.Run, kep
 	if kept.basis != x.basis() {
 		return Result{}, notAllowed("the metrics, comparisons or statistics of the study changed since run %s was analysed: run `scruple score %s` to analyse it again at no cost", r.ID, x.File.Path)
 	}
+	before := kept.Verdict
 	kept.Verdict = x.decide(kept.Analysis)
+	if kept.Verdict != nil && before != nil {
+		kept.Verdict.NeedAsBefore(*before)
+	}
 	history, err := x.rulesNow(ctx, db, r)
 	if err != nil {
 		return Result{}, err
@@ -431,6 +499,9 @@ func (x *Experiment) basis() string {
 	parts := []eval.Part{{Name: "max_failed", Value: string(execution.MaxFailed)}}
 	for _, key := range []string{"metrics", "comparisons", "statistics", "judge_model"} {
 		parts = append(parts, eval.Part{Name: key, Value: string(keys[key])})
+	}
+	for _, p := range x.rules.Alternatives() { // they are corrected together
+		parts = append(parts, eval.Part{Name: "alternative", Value: strings.Join(p[:], " ")})
 	}
 	return eval.HashOf([]byte(eval.EncodeParts(parts))).String()[:12] // the stored form
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -53,7 +52,7 @@ func (x *Experiment) StartOrResume(ctx context.Context, db *store.DB, id string)
 		if err != nil {
 			return nil, err
 		}
-		return x.Resume(ctx, db, found)
+		return x.Follow(ctx, db, found)
 	}
 	last, err := db.LastRun(ctx, x.Study.Name, x.Study.Split)
 	switch {
@@ -62,7 +61,7 @@ func (x *Experiment) StartOrResume(ctx context.Context, db *store.DB, id string)
 	case err != nil:
 		return nil, err
 	}
-	return x.Resume(ctx, db, last)
+	return x.Follow(ctx, db, last)
 }
 
 // Start records a new run with its whole plan.
@@ -86,28 +85,6 @@ func (x *Experiment) record() (store.Run, error) {
 	absolute, err := filepath.Abs(x.File.Path)
 	return store.Run{Study: x.Study.Name, Suite: x.Study.Suite, StudyPath: absolute, StudyJSON: x.File.Canonical(), Overrides: x.overrides,
 		Treatment: x.treatment, Replicates: x.Study.Execution.Replicates, Version: x.env.Version, CreatedAt: x.env.Now()}, err
-}
-
-// Resume prepares a run to be resumed. Its plan follows the study: new arms, items
-// and replicates are appended, and what the study no longer has leaves the plan. It
-// rejects a run whose gold changed.
-func (x *Experiment) Resume(ctx context.Context, db *store.DB, r *store.Run) (*Run, error) {
-	was, err := db.Items(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	if gold := plan.Regraded(was, x.Items()); len(gold) > 0 {
-		if err := db.Damage(ctx); err != nil {
-			return nil, err
-		}
-		return nil, x.goldChanged(r, gold)
-	}
-	return x.Follow(ctx, db, r)
-}
-
-func (x *Experiment) goldChanged(r *store.Run, gold []string) error {
-	return notAllowed("the gold of %s changed since run %s: %s\nundo the change, or score the answers against the new gold with `scruple score`",
-		text.Plural(len(gold), "item", "items"), r.ID, strings.Join(plan.Shorten(gold, 5), ", "))
 }
 
 // bind adds to the plan what the store knows: the questions behind the answers of
@@ -142,7 +119,11 @@ func (x *Experiment) bind(ctx context.Context, db *store.DB) error {
 	return nil
 }
 
-// Follow makes the study's plan that of a run, and records how it changed.
+// Follow makes a run what the study says now. New arms, items and replicates are appended
+// to its plan, and what the study no longer has leaves it. Outcomes and verdicts that depend
+// on something that changed, such as gold or the settings of a reader, are derived again
+// from the answers; those that take another answer are pending. The history of the run has
+// what changed.
 func (x *Experiment) Follow(ctx context.Context, db *store.DB, r *store.Run) (*Run, error) {
 	if err := x.bind(ctx, db); err != nil {
 		return nil, err
@@ -151,8 +132,14 @@ func (x *Experiment) Follow(ctx context.Context, db *store.DB, r *store.Run) (*R
 	if err != nil && !errors.Is(err, store.ErrOtherPlan) {
 		return nil, err
 	}
+	other := err != nil || !same
+	items, err := db.Items(ctx, r)
+	if err != nil {
+		return nil, err
+	}
 	run := &Run{Experiment: x, Record: r, db: db}
-	if err == nil && same && slices.Equal(r.Treatment, x.treatment) {
+	gold := plan.Regraded(items, x.Items())
+	if !other && len(gold) == 0 && slices.Equal(r.Treatment, x.treatment) {
 		return run, nil
 	}
 	// What reads like a changed study may be a damaged file.
@@ -162,31 +149,72 @@ func (x *Experiment) Follow(ctx context.Context, db *store.DB, r *store.Run) (*R
 	if err := x.checkSources(r); err != nil {
 		return nil, err
 	}
-	now, err := x.record()
-	if err != nil {
-		return nil, err
-	}
-	items, err := db.Items(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	if err := x.replaceGold(ctx, db, r, items); err != nil {
-		return nil, err
-	}
 	if err := x.recordFirstRules(ctx, db, r); err != nil {
 		return nil, err
 	}
-	late, err := lateArms(ctx, db, r)
-	if err != nil {
+	seen, judge := r.Analysed, changedParts(plan.JudgeParts(r.Treatment), plan.JudgeParts(x.treatment))
+	if err := run.amend(ctx, items, gold); err != nil {
 		return nil, err
 	}
-	moved := moves(r.Treatment, x.treatment)
-	judge := plan.JudgeChanges(r.Treatment, x.treatment, x.Bench.Arms())
-	_, err = db.Amend(ctx, r, now, x.Items(), x.Plan, x.unchanged(r, items), func(a store.Amendment) []store.Event {
-		run.Changed = strings.Join(append(describe(a, judge), moved...), "; ")
-		return x.history(run.Changed, a, late, judge)
+	return run, run.renew(ctx, setOf(gold), judge, seen)
+}
+
+// amend makes the plan of the study that of the run.
+func (r *Run) amend(ctx context.Context, items map[string]eval.Item, gold []string) error {
+	now, err := r.record()
+	if err != nil {
+		return err
+	}
+	moved, err := r.moved(ctx, r.db, r.Record)
+	if err != nil {
+		return err
+	}
+	late, err := lateArms(ctx, r.db, r.Record)
+	if err != nil {
+		return err
+	}
+	notes := moves(r.Record.Treatment, r.treatment)
+	_, err = r.db.Amend(ctx, r.Record, now, r.Items(), r.Plan, moved, r.unchanged(r.Record, items), func(a store.Amendment) []store.Event {
+		changed := append(describe(a), notes...)
+		events := r.history(strings.Join(changed, "; "), a, late)
+		if len(gold) > 0 {
+			note := fmt.Sprintf("scored against changed gold of %s: %s", text.Plural(len(gold), "item", "items"), strings.Join(plan.Shorten(gold, 20), ", "))
+			events, changed = append(events, store.Event{At: r.env.Now(), What: goldEvent, Note: note}), append(changed, note)
+		}
+		r.add(changed...)
+		return events
 	})
-	return run, err
+	return err
+}
+
+// add appends to what changed.
+func (r *Run) add(changed ...string) {
+	r.Changed = strings.Join(slices.DeleteFunc(append([]string{r.Changed}, changed...), func(s string) bool { return s == "" }), "; ")
+}
+
+// moved returns the items of a run that have another id now.
+func (x *Experiment) moved(ctx context.Context, db *store.DB, r *store.Run) (m store.Moved, err error) {
+	was, err := db.PlannedItems(ctx, r)
+	if err != nil {
+		return m, err
+	}
+	m.Items = plan.Renamed(was, x.Items())
+	for _, a := range x.Bench.Arms() {
+		if a.Simulated || strings.HasPrefix(a.Model, eval.PipelinePrefix) {
+			m.Except = append(m.Except, a.ID)
+		}
+	}
+	return m, nil
+}
+
+// changedParts lists the names of parts that differ.
+func changedParts(was, now []eval.Part) (names []string) {
+	for _, p := range append(slices.Clone(was), now...) {
+		if !(slices.Contains(was, p) && slices.Contains(now, p)) && !slices.Contains(names, p.Name) {
+			names = append(names, p.Name)
+		}
+	}
+	return names
 }
 
 // checkSources rejects arms that take their answers from the run itself: its answers
@@ -207,21 +235,6 @@ func (x *Experiment) unchanged(r *store.Run, items map[string]eval.Item) func(ev
 	kept := plan.Unchanged(r.Treatment, x.treatment)
 	changed := setOf(plan.Reworded(items, x.Items()))
 	return func(t eval.Trial) bool { return kept(t.Arm) && !changed[t.Item] }
-}
-
-// replaceGold deletes what depends on the old gold of items of which input and gold
-// changed: their trials leave the plan, and may come back with the old input.
-func (x *Experiment) replaceGold(ctx context.Context, db *store.DB, r *store.Run, was map[string]eval.Item) error {
-	var changed []eval.Item
-	for _, it := range x.Items() {
-		if w, ok := was[it.ID]; ok && w.Input != it.Input && w.Gold != it.Gold {
-			changed = append(changed, it)
-		}
-	}
-	if len(changed) == 0 {
-		return nil
-	}
-	return db.SetGold(ctx, r, changed, slices.Sorted(maps.Keys(x.calibrationArms())))
 }
 
 // lateArms lists the arms of a run that came after its results had been shown, and those
@@ -248,9 +261,8 @@ const (
 
 // history returns the events of a change of the plan. Arms that came after results
 // had been shown are named, because their comparisons were not planned. late lists those
-// of earlier changes, which stay late under another name. judge has the changed settings of
-// the judge if nothing else of the arms changed.
-func (x *Experiment) history(changed string, a store.Amendment, late map[string][]string, judge []string) []store.Event {
+// of earlier changes, which stay late under another name.
+func (x *Experiment) history(changed string, a store.Amendment, late map[string][]string) []store.Event {
 	if changed == "" {
 		return nil
 	}
@@ -259,37 +271,29 @@ func (x *Experiment) history(changed string, a store.Amendment, late map[string]
 		note += ", and results had been shown"
 	}
 	events := []store.Event{{At: x.env.Now(), What: planEvent, Note: note}}
-	add := func(what string, arms ...string) {
-		for _, arm := range arms {
-			events = append(events, store.Event{At: x.env.Now(), What: what, Note: arm})
-		}
-	}
 	if a.Seen {
-		add(lateEvent, a.Added...)
-		if len(judge) > 0 {
-			add(lateJudgeEvent, a.Changed...)
-		} else {
-			add(lateEvent, a.Changed...)
-		}
+		events = append(events, x.eventsOf(lateEvent, slices.Concat(a.Added, a.Changed))...)
 	}
 	for _, what := range []string{lateEvent, lateJudgeEvent} {
 		for _, r := range a.Renamed {
 			if slices.Contains(late[what], r[0]) {
-				add(what, r[1])
+				events = append(events, x.eventsOf(what, r[1:])...)
 			}
 		}
 	}
 	return events
 }
 
-// describe lists how a plan changed. judge has the changed settings of the judge if
-// nothing else of the arms changed.
-func describe(a store.Amendment, judge []string) (list []string) {
-	changed := a.Changed
-	if len(judge) > 0 && len(changed) > 0 {
-		list = append(list, fmt.Sprintf("the judge changed (%s): answers to the arms' equal questions are kept and judged again", strings.Join(judge, ", ")))
-		changed = nil
+// eventsOf returns an event for each arm.
+func (x *Experiment) eventsOf(what string, arms []string) (events []store.Event) {
+	for _, arm := range arms {
+		events = append(events, store.Event{At: x.env.Now(), What: what, Note: arm})
 	}
+	return events
+}
+
+// describe lists how a plan changed.
+func describe(a store.Amendment) (list []string) {
 	add := func(n int, one, many, what string) {
 		if n > 0 {
 			list = append(list, text.Plural(n, one, many)+" "+what)
@@ -298,7 +302,7 @@ func describe(a store.Amendment, judge []string) (list []string) {
 	for _, c := range []struct {
 		arms []string
 		what string
-	}{{a.Added, "added"}, {a.Removed, "removed"}, {changed, "changed"}} {
+	}{{a.Added, "added"}, {a.Removed, "removed"}, {a.Changed, "changed"}} {
 		if len(c.arms) > 0 {
 			noun := "arm"
 			if len(c.arms) > 1 {
@@ -313,16 +317,12 @@ func describe(a store.Amendment, judge []string) (list []string) {
 	add(a.ItemsAdded, "item", "items", "added")
 	add(a.ItemsRemoved, "item", "items", "removed")
 	add(a.ItemsChanged, "item", "items", "changed")
+	add(a.ItemsRenamed, "item", "items", "renamed")
 	if len(list) == 0 && a.New+a.Back+a.Left > 0 {
-		list = append(list, "replicates changed")
+		list = append(list, "what requests depend on changed")
 	}
 	if len(list) > 0 {
-		fresh := a.New
-		if len(judge) > 0 {
-			fresh -= a.Again
-		}
-		list = append(list, fmt.Sprintf("%s new", text.Plural(fresh, "trial is", "trials are")))
-		add(a.New-fresh, "trial keeps its answer", "trials keep their answers", "and will be judged again")
+		list = append(list, fmt.Sprintf("%s new", text.Plural(a.New, "trial is", "trials are")))
 		add(a.Back, "trial came", "trials came", "back with answers")
 	}
 	return list
@@ -379,10 +379,10 @@ func (x *Experiment) checkSame(ctx context.Context, db *store.DB, r *store.Run) 
 	}
 	gold := plan.Regraded(was, x.Items())
 	var diffs []string
-	if other || !same {
+	if other || !same && len(gold) == 0 {
 		diffs = x.differences(r, was)
 		if older, err := db.WithoutQuestions(ctx, r); err != nil || !older && len(diffs) == 0 {
-			diffs = append(diffs, "the answers of another run that an arm takes")
+			diffs = append(diffs, "what outcomes or verdicts depend on: the settings of a reader or judge, the gold of other items, or the answers of another run that an arm takes")
 			if err != nil {
 				return err
 			}
@@ -394,11 +394,12 @@ func (x *Experiment) checkSame(ctx context.Context, db *store.DB, r *store.Run) 
 		}
 	}
 	if other || len(diffs) > 0 {
-		return notAllowed("the study no longer matches run %s:\n  %s\nundo the change, or run `scruple run %s`, which asks only what is new",
+		return notAllowed("the study no longer matches run %s:\n  %s\nundo the change, or bring the run up to date with `scruple run %s`, which asks only what is new, or `scruple score`, which asks nothing",
 			r.ID, strings.Join(diffs, "\n  "), x.File.Path)
 	}
 	if len(gold) > 0 {
-		return x.goldChanged(r, gold)
+		return notAllowed("the gold of %s changed since run %s was scored: %s\nundo the change, or score the answers against the new gold with `scruple score %s`",
+			text.Plural(len(gold), "item", "items"), r.ID, strings.Join(plan.Shorten(gold, 5), ", "), x.File.Path)
 	}
 	return nil
 }
@@ -418,36 +419,4 @@ func (x *Experiment) differences(r *store.Run, was map[string]eval.Item) []strin
 		diffs = append(diffs, fmt.Sprintf("trials: was %d, now %d", r.Trials, now))
 	}
 	return diffs
-}
-
-// A GoldChange is an accepted change of gold.
-type GoldChange struct {
-	Note    string // as in the history of the run
-	Rejudge bool   // the items must be judged again
-}
-
-// AcceptGold records changed gold in the run's history and deletes results that
-// depend on the old gold. It returns nil if gold is unchanged.
-func (x *Experiment) AcceptGold(ctx context.Context, db *store.DB, r *store.Run) (*GoldChange, error) {
-	was, err := db.Items(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	gold := plan.Regraded(was, x.Items())
-	if len(gold) == 0 {
-		return nil, nil
-	}
-	note := fmt.Sprintf("scored against changed gold of %s: %s", text.Plural(len(gold), "item", "items"), strings.Join(plan.Shorten(gold, 20), ", "))
-	if err := db.AddEvent(ctx, r, store.Event{At: x.env.Now(), What: goldEvent, Note: note}); err != nil {
-		return nil, err
-	}
-	changed := setOf(gold)
-	var items []eval.Item
-	for _, it := range x.Items() {
-		if changed[it.ID] {
-			items = append(items, it)
-		}
-	}
-	fromGold := slices.Sorted(maps.Keys(x.calibrationArms()))
-	return &GoldChange{note, x.HasJudge()}, db.SetGold(ctx, r, items, fromGold)
 }

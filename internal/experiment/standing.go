@@ -44,7 +44,11 @@ func (x *Experiment) Standing(ctx context.Context, db *store.DB, e *Estimate, re
 		if err := x.bind(ctx, db); err != nil {
 			return nil, err
 		}
-		if done, err = db.Answered(ctx, last, x.Plan, x.ArmIDs(), x.unchanged(last, items)); err != nil {
+		moved, err := x.moved(ctx, db, last)
+		if err != nil {
+			return nil, err
+		}
+		if done, err = db.Answered(ctx, last, x.Plan, x.ArmIDs(), moved, x.unchanged(last, items)); err != nil {
 			return nil, err
 		}
 	}

@@ -18,7 +18,7 @@ type Status struct {
 	Suite       string             `json:"suite"`
 	File        string             `json:"study_file"`
 	CreatedAt   string             `json:"created_at"`
-	State       string             `json:"state"` // started | interrupted | success | error
+	State       string             `json:"state"` // started | interrupted | success | failures: all is done, and some trials failed
 	Trials      int                `json:"trials"`
 	Done        int                `json:"done"`
 	Failed      int                `json:"failed"`
@@ -61,7 +61,7 @@ func StatusOf(ctx context.Context, db *store.DB, r *store.Run) (Status, error) {
 			s.State = "started"
 		}
 	case s.Failed > 0 || s.JudgeFailed > 0:
-		s.State = "error"
+		s.State = "failures"
 	default:
 		s.State = "success"
 	}

@@ -28,11 +28,21 @@ type Interval struct {
 	Simultaneous bool    `json:"simultaneous,omitempty"`
 }
 
+// Percent is the level of an interval in per cent, 1 − alpha: "95", and "99.99988" of an
+// early look.
+func Percent(alpha float64) string {
+	digits := 2
+	for unit := 1e-2; digits < 9 && 100*alpha < 5*unit; unit /= 10 {
+		digits++
+	}
+	return strings.TrimRight(strings.TrimRight(strconv.FormatFloat(100*(1-alpha), 'f', digits, 64), "0"), ".")
+}
+
 // Name is "95 % CI", with a non-breaking space, or "95 % CI of the difference".
 func (i Interval) Name() string {
 	name := "interval"
 	if i.Level > 0 {
-		name = strconv.FormatFloat(math.Round(1e4*i.Level)/100, 'f', -1, 64) + "\u00a0% CI"
+		name = Percent(1-i.Level) + "\u00a0% CI"
 	}
 	if i.Simultaneous {
 		name = "simultaneous " + name
@@ -53,7 +63,7 @@ func basisOf(n int, of string, low, high analyse.Number, level float64) Basis {
 
 // estimateBasis is the basis of an estimate.
 func (v view) estimateBasis(e analyse.Estimate) Basis {
-	return basisOf(e.Items, "items", e.Low, e.High, 1-v.alpha)
+	return basisOf(e.Items, "items", e.Low, e.High, 1-v.Study.Alpha)
 }
 
 // comparisonBasis is the basis of a comparison with one of its intervals. The level is
@@ -61,21 +71,21 @@ func (v view) estimateBasis(e analyse.Estimate) Basis {
 func (v view) comparisonBasis(c analyse.Comparison, low, high analyse.Number, level float64) Basis {
 	b := basisOf(c.Pairs, "pairs", low, high, level)
 	if b.Interval != nil {
-		b.Interval.Simultaneous = float64(c.Level) > 1-v.alpha+1e-9
+		b.Interval.Simultaneous = float64(c.Level) > 1-v.Study.Alpha+1e-9
 	}
 	return b
 }
 
 func (v view) diffBasis(c analyse.Comparison) Basis {
-	return v.comparisonBasis(c, c.Low, c.High, 1-v.alpha)
+	return v.comparisonBasis(c, c.Low, c.High, 1-v.Study.Alpha)
 }
 
 func effectBasis(v view, c analyse.Comparison) Basis {
-	return basisOf(c.Pairs, "pairs", c.DLow, c.DHigh, 1-v.alpha)
+	return basisOf(c.Pairs, "pairs", c.DLow, c.DHigh, 1-v.Study.Alpha)
 }
 
 func equivalenceBasis(v view, c analyse.Comparison) Basis {
-	return v.comparisonBasis(c, c.EquivLow, c.EquivHigh, 1-2*v.alpha)
+	return v.comparisonBasis(c, c.EquivLow, c.EquivHigh, 1-2*v.Study.Alpha)
 }
 
 // withoutInterval leaves the interval out of the basis: it is that of another result.
@@ -114,7 +124,7 @@ type call struct {
 // explain adds to a condition what its values rest on, and warns if it holds by
 // estimates alone.
 func (r rule) explain(a *analyse.Analysis, c *Condition) {
-	v := viewOf(a)
+	v := view{Analysis: a}
 	for _, x := range r.calls {
 		for i := range c.Values {
 			u := &c.Values[i]

@@ -10,6 +10,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/gate"
 	"github.com/scruple-eval/scruple/internal/study"
+	"pgregory.net/rapid"
 )
 
 var names = gate.Names{Arms: []string{"ctn", "plain"},
@@ -59,7 +60,8 @@ func TestTheFirstOutcomeThatAppliesDecides(t *testing.T) {
 		{0.12, 0.01, 0.8, "A", gate.Pass, 0},
 		{0.12, 0.01, 0.4, "B", gate.Pass, 0},
 		{0.06, 0.08, 0.3, "C", gate.Undecided, 3},
-		{0.06, 0.20, 0.3, "D", gate.Fail, 1},
+		{0.06, 0.20, 0.3, "D", gate.Undecided, 3}, // B is not excluded
+		{0.00, 0.90, 0.0, "D", gate.Fail, 1},
 		{-0.2, 0.001, -1, "D", gate.Fail, 1},
 		{math.NaN(), math.NaN(), math.NaN(), "", gate.Undecided, 3},
 	} {
@@ -96,7 +98,7 @@ func TestRequirements(t *testing.T) {
 		"diff_low('ctn','plain','composite') > 0.05":                                         gate.Pass,
 		"diff('plain','ctn','composite') < -0.05":                                            gate.Pass, // turned round
 		"diff('plain','ctn','composite') < −0.05":                                            gate.Pass, // pasted from a report
-		"low('ctn','composite') > high('plain','composite')":                                 gate.Fail,
+		"low('ctn','composite') > high('plain','composite')":                                 gate.Undecided,
 		"n('ctn','composite') >= 100 and pairs('ctn','plain','composite') == 100":            gate.Pass,
 		"failed('plain') < 0.05 && malformed('ctn') == 0":                                    gate.Pass,
 		"value('ctn','composite') - value('plain','composite') >= 0.2":                       gate.Fail,
@@ -120,8 +122,7 @@ func TestWithin(t *testing.T) {
 	for that, want := range map[string]gate.State{
 		"within('ctn','plain','composite', 0.03)":                                                      gate.Pass,
 		"within('plain','ctn','composite', 0.03)":                                                      gate.Pass,
-		"within('ctn','plain','composite', 0.02)":                                                      gate.Fail,
-		"!within('ctn','plain','composite', 0.02)":                                                     gate.Pass,
+		"within('ctn','plain','composite', 0.02)":                                                      gate.Undecided,
 		"equiv_high('ctn','plain','composite') < 0.05 && equiv_low('ctn','plain','composite') > -0.05": gate.Pass,
 	} {
 		v := compile(t, rule(that)).Decide(a)
@@ -133,7 +134,7 @@ func TestWithin(t *testing.T) {
 		}
 	}
 	a.Comparisons[0].EquivLow = analyse.Undefined()
-	v := compile(t, rule("!within('ctn','plain','composite', 1)")).Decide(a)
+	v := compile(t, study.Decide{Outcomes: []study.Class{{Name: "r", When: "!within('ctn','plain','composite', 1)", Verdict: "fail"}}}).Decide(a)
 	if v.State != gate.Undecided {
 		t.Errorf("an interval that is undefined decided: %s", v.State)
 	}
@@ -188,108 +189,86 @@ func TestWhatCannotDecide(t *testing.T) {
 	}
 }
 
-// TestTwoReadings: a rule must hold by the reading that respects the data and by
-// the planned test. If they disagree, there is not enough evidence.
-func TestTwoReadings(t *testing.T) {
-	u := analyse.Undefined()
-	for name, c := range map[string]struct {
-		low     analyse.Number // of the reading that decides
-		planned *analyse.Reading
-		want    gate.State
+// TestThreeValues: a rule passes where the interval lies within its limit, fails where
+// it lies outside, and is undecided between the two. FAIL never means "not known".
+func TestThreeValues(t *testing.T) {
+	for _, c := range []struct {
+		diff, low, high analyse.Number
+		p               analyse.Number
+		that            string
+		want            gate.State
 	}{
-		"both hold":                     {0.01, &analyse.Reading{Low: 0.02, High: 0.2, P: 0.01}, gate.Pass},
-		"only the planned test holds":   {-0.01, &analyse.Reading{Low: 0.02, High: 0.2, P: 0.01, Method: "paired t-test over items"}, gate.Undecided},
-		"only the other one holds":      {0.01, &analyse.Reading{Low: -0.02, High: 0.2, P: 0.1}, gate.Undecided},
-		"neither holds":                 {-0.01, &analyse.Reading{Low: -0.02, High: 0.2, P: 0.1}, gate.Fail},
-		"the planned test is undefined": {0.01, &analyse.Reading{Low: u, High: u, P: u}, gate.Pass},
-		"there is only one":             {-0.01, nil, gate.Fail},
+		{0.10, 0.02, 0.18, 0.01, "diff_low('ctn','plain','composite') > 0", gate.Pass},
+		{0.10, -0.02, 0.22, 0.09, "diff_low('ctn','plain','composite') > 0", gate.Undecided},
+		{-0.10, -0.22, 0.02, 0.09, "diff_low('ctn','plain','composite') > 0", gate.Undecided},
+		{-0.10, -0.18, -0.02, 0.01, "diff_low('ctn','plain','composite') > 0", gate.Fail},
+		{0, -0.16, 0.16, 1, "diff_low('ctn','plain','composite') > -0.05", gate.Undecided}, // equal arms never fail
+		{-0.10, -0.18, -0.06, 0.01, "diff_low('ctn','plain','composite') > -0.05", gate.Fail},
+		{-0.10, -0.18, -0.02, 0.01, "diff_high('plain','ctn','composite') < 0", gate.Fail},
+		{-0.10, -0.22, 0.02, 0.09, "diff_high('plain','ctn','composite') < 0", gate.Undecided},
+		{0.01, -0.02, 0.04, 0.5, "within('ctn','plain','composite', 0.05)", gate.Pass},
+		{0.01, -0.07, 0.09, 0.5, "within('ctn','plain','composite', 0.05)", gate.Undecided},
+		{0.11, 0.07, 0.15, 0.01, "within('ctn','plain','composite', 0.05)", gate.Fail},
+		{0.10, 0.02, 0.18, 0.01, "p('ctn','plain','composite') < 0.05 && diff('ctn','plain','composite') > 0", gate.Pass},
+		{0.10, -0.02, 0.22, 0.09, "p('ctn','plain','composite') < 0.05 && diff('ctn','plain','composite') > 0", gate.Undecided},
+		{-0.01, -0.13, 0.11, 0.9, "p('ctn','plain','composite') < 0.05 && diff('ctn','plain','composite') > 0", gate.Undecided},
+		{-0.10, -0.18, -0.02, 0.01, "p('ctn','plain','composite') < 0.05 && diff('ctn','plain','composite') > 0", gate.Fail},
+		{-0.10, -0.22, 0.02, 0.09, "diff('ctn','plain','composite') > 0", gate.Fail}, // the study asks for the estimate
 	} {
+		a := analysis(float64(c.diff), float64(c.p), 0.8)
+		a.Comparisons[0].Low, a.Comparisons[0].High, a.Comparisons[0].EquivLow, a.Comparisons[0].EquivHigh = c.low, c.high, c.low, c.high
+		v := compile(t, rule(c.that)).Decide(a)
+		if v.State != c.want || v.Conditions[0].Open != (c.want == gate.Undecided) {
+			t.Errorf("%s with %v to %v: %s, want %s (%v)", c.that, c.low, c.high, v.State, c.want, v.Reasons)
+		}
+	}
+	a := analysis(0, 1, 0)
+	a.Comparisons[0].Low, a.Comparisons[0].High, a.Study.Alpha = -0.16, 0.16, 0.05
+	v := compile(t, rule("diff_low('ctn','plain','composite') > -0.05")).Decide(a)
+	if want := "too few data to tell: diff(ctn, plain, composite) may be -0.16 to 0.16 by its 95\u00a0% CI (n = 100 pairs)"; v.Conditions[0].Reason != want {
+		t.Errorf("reason %q, want %q", v.Conditions[0].Reason, want)
+	}
+}
+
+// TestAnOpenOutcome: an outcome that is not shown does not apply. The class for the rest
+// cannot fail the gate while one that passes is not excluded.
+func TestAnOpenOutcome(t *testing.T) {
+	list := study.Decide{Outcomes: []study.Class{
+		{Name: "better", When: "diff_low('ctn','plain','composite') > 0", Verdict: "pass"},
+		{Name: "no worse", When: "diff_low('ctn','plain','composite') > -0.05", Verdict: "pass"},
+		{Name: "rest", Verdict: "fail"}}}
+	for _, c := range []struct {
+		low, high analyse.Number
+		outcome   string
+		want      gate.State
+	}{{0.01, 0.2, "better", gate.Pass}, {-0.01, 0.2, "no worse", gate.Pass}, {-0.1, 0.2, "rest", gate.Undecided}, {-0.1, -0.02, "rest", gate.Undecided}, {-0.2, -0.06, "rest", gate.Fail}} {
 		a := analysis(0.1, 0.01, 0.8)
-		a.Comparisons[0].Low, a.Comparisons[0].Planned, a.Comparisons[0].Method = c.low, c.planned, "cluster-robust t over 8 clusters"
-		for _, that := range []string{"diff_low('ctn','plain','composite') > 0", "diff_high('plain','ctn','composite') < 0"} {
-			v := compile(t, rule(that)).Decide(a)
-			if v.State != c.want {
-				t.Errorf("%s: %s: %s, want %s (%v)", name, that, v.State, c.want, v.Reasons)
-			}
-			if name == "only the planned test holds" && !strings.Contains(v.Conditions[0].Reason, "it holds by paired t-test over items, not by cluster-robust t over 8 clusters") {
-				t.Errorf("%s: the reason is %q", name, v.Conditions[0].Reason)
-			}
+		a.Comparisons[0].Low, a.Comparisons[0].High = c.low, c.high
+		if v := compile(t, list).Decide(a); v.State != c.want || v.Outcome != c.outcome {
+			t.Errorf("%v to %v: %s, outcome %q; want %s, %q", c.low, c.high, v.State, v.Outcome, c.want, c.outcome)
 		}
 	}
 }
 
-// TestWithoutThePlannedTest: intervals of a comparison that the planned test cannot
-// make decide nothing. Its difference is as good as another.
-func TestWithoutThePlannedTest(t *testing.T) {
-	a := analysis(0.1, 0.01, 0.8)
-	a.Comparisons[0].Low, a.Comparisons[0].High, a.Comparisons[0].EquivLow, a.Comparisons[0].EquivHigh = 0.01, 0.2, 0.02, 0.19
-	a.Comparisons[0].Warnings = []string{"no test: McNemar's test needs scores that are 0 or 1"}
-	for that, want := range map[string]gate.State{
-		"diff_low('ctn','plain','composite') > 0":   gate.Undecided,
-		"diff_high('plain','ctn','composite') < 0":  gate.Undecided,
-		"diff_low('ctn','plain','composite') > 0.1": gate.Undecided,
-		"within('ctn', 'plain', 'composite', 0.3)":  gate.Undecided,
-		"diff('ctn','plain','composite') > 0":       gate.Pass,
-		"pairs('ctn','plain','composite') >= 1":     gate.Pass,
-	} {
-		a.Comparisons[0].Untested = true
-		v := compile(t, rule(that)).Decide(a)
-		if v.State != want || want == gate.Undecided && !strings.Contains(v.Conditions[0].Reason, "McNemar") {
-			t.Errorf("%s: %s, want %s (%v)", that, v.State, want, v.Conditions[0].Reason)
+// TestWorseNeverDoesBetter: where every limit of an interval is worse, so is the verdict,
+// or it is the same.
+func TestWorseNeverDoesBetter(t *testing.T) {
+	rank := map[gate.State]int{gate.Fail: 0, gate.Undecided: 1, gate.Pass: 2}
+	rapid.Check(t, func(t *rapid.T) {
+		limit := rapid.Float64Range(-0.2, 0.2).Draw(t, "limit")
+		number := rapid.Float64Range(-0.5, 0.5)
+		low := number.Draw(t, "low")
+		high := low + rapid.Float64Range(0, 0.5).Draw(t, "width")
+		worse := analysis(0, 1, 0)
+		better := analysis(0, 1, 0)
+		better.Comparisons[0].Low, better.Comparisons[0].High = analyse.Number(low), analyse.Number(high)
+		worse.Comparisons[0].Low = analyse.Number(low - rapid.Float64Range(0, 0.3).Draw(t, "lower"))
+		worse.Comparisons[0].High = max(worse.Comparisons[0].Low, analyse.Number(high-rapid.Float64Range(0, 0.3).Draw(t, "less high")))
+		rules, _ := gate.Compile(rule(fmt.Sprintf("diff_low('ctn','plain','composite') > %v", limit)), names)
+		if a, b := rules.Decide(worse).State, rules.Decide(better).State; rank[a] > rank[b] {
+			t.Fatalf("the worse one: %s, the better one: %s", a, b)
 		}
-		a.Comparisons[0].Untested = false
-		if v := compile(t, rule(that)).Decide(a); v.State == gate.Undecided {
-			t.Errorf("%s: undecided with the planned test: %v", that, v.Reasons)
-		}
-	}
-}
-
-// TestTooFewItemsToDecide: a rule that no scores could have met with these items is
-// undecided, unless the data contradict it.
-func TestTooFewItemsToDecide(t *testing.T) {
-	limit := func(value, low, high analyse.Number) *analyse.Bounds {
-		return &analyse.Bounds{Value: value, Low: low, High: high}
-	}
-	// A rate of 0 of 100 has the upper limit 0.037, of 189 it has 0.0199.
-	for name, c := range map[string]struct {
-		estimate analyse.Estimate
-		want     gate.State
-	}{
-		"no event of 100":            {analyse.Estimate{Value: 0, Low: 0, High: 0.037, Best: limit(0, 0, 0.037), Worst: limit(1, 0.963, 1)}, gate.Undecided},
-		"no event of 189":            {analyse.Estimate{Value: 0, Low: 0, High: 0.0199, Best: limit(0, 0, 0.0199), Worst: limit(1, 0.98, 1)}, gate.Pass},
-		"one of 189":                 {analyse.Estimate{Value: 0.0053, Low: 0.0009, High: 0.029, Best: limit(0, 0, 0.0199), Worst: limit(1, 0.98, 1)}, gate.Fail},
-		"forty of 100":               {analyse.Estimate{Value: 0.4, Low: 0.31, High: 0.5, Best: limit(0, 0, 0.037), Worst: limit(1, 0.963, 1)}, gate.Fail},
-		"a metric without a limit":   {analyse.Estimate{Value: 0.05, Low: 0.01, High: 0.09}, gate.Fail},
-		"three of 100, not rejected": {analyse.Estimate{Value: 0.03, Low: 0.01, High: 0.085, Best: limit(0, 0, 0.037), Worst: limit(1, 0.963, 1)}, gate.Undecided},
-	} {
-		a := analysis(0.1, 0.01, 0.8)
-		c.estimate.Arm, c.estimate.Metric = "ctn", "composite"
-		a.Estimates[0] = c.estimate
-		v := compile(t, rule("high('ctn','composite') < 0.02 && failed('ctn') < 0.05")).Decide(a)
-		if v.State != c.want {
-			t.Errorf("%s: %s, want %s (%v)", name, v.State, c.want, v.Reasons)
-		}
-	}
-
-	// Sign flips of five clusters have p ≥ 1/16.
-	few := func(diff analyse.Number) *analyse.Analysis {
-		a := analysis(float64(diff), 0.0625, 0.8)
-		all := func(d analyse.Number) analyse.Reading {
-			return analyse.Reading{Diff: d, Low: -1, High: 1, P: 0.0625, PAdjusted: 0.0625, EquivLow: -1, EquivHigh: 1}
-		}
-		a.Comparisons[0].Reach = &analyse.Reach{BestA: all(0.3), WorstA: all(-0.7), BestB: all(-0.3), WorstB: all(0.7), Same: all(0)}
-		return a
-	}
-	p := "p('ctn','plain','composite') < 0.05 && diff('ctn','plain','composite') > 0"
-	if v := compile(t, rule(p)).Decide(few(0.1)); v.State != gate.Undecided || !strings.Contains(strings.Join(v.Reasons, " "), "no scores of one of its arms could meet the rule") {
-		t.Errorf("five clusters: %s, %v", v.State, v.Reasons)
-	}
-	if v := compile(t, rule(p)).Decide(few(-0.1)); v.State != gate.Fail {
-		t.Errorf("five clusters, the other arm is better: %s, %v", v.State, v.Reasons)
-	}
-	if v := compile(t, phase1).Decide(few(0.2)); v.State != gate.Undecided || v.Outcome != "" {
-		t.Errorf("outcome %q, %s: a later class must not apply where an earlier one cannot be decided", v.Outcome, v.State)
-	}
+	})
 }
 
 func TestRulesAreCheckedBeforeAnythingRuns(t *testing.T) {
@@ -345,7 +324,8 @@ func TestOutsideResults(t *testing.T) {
 	stratum("y", -0.1, 0.001) // the other arm is better
 	stratum("z", 0.05, 0.004)
 	a.Estimates = append(a.Estimates, analyse.Estimate{Arm: "ctn", Metric: "composite", Stratum: &eval.Level{Name: "type", Value: "x"}, Value: 0.4})
-	a.Replications = []analyse.Replication{{A: "ctn", B: "plain", Metric: "composite", Change: 0.01, EquivLow: -0.02, EquivHigh: 0.04}}
+	a.Replications = []analyse.Replication{{A: "ctn", B: "plain", Metric: "composite", Change: 0.01, EquivLow: -0.02, EquivHigh: 0.04},
+		{A: "ctn", B: "plain", Metric: "composite", Stratum: &eval.Level{Name: "type", Value: "x"}, Change: -0.002, EquivLow: -0.02, EquivHigh: 0.016}}
 	a.Blind = []analyse.BlindResult{{Comparisons: []analyse.BlindComparison{{A: "plain", B: "ctn", Metric: "composite", Diff: -0.03}}},
 		{Comparisons: []analyse.BlindComparison{{A: "ctn", B: "plain", Metric: "composite", Diff: -0.01}}}}
 	a.Agreements = []analyse.Agreement{{Task: "double", Question: "exists", Same: 9, N: 10}, {Task: "double", Question: "value", Same: 4, N: 5}}
@@ -365,7 +345,11 @@ func TestOutsideResults(t *testing.T) {
 		"change('ctn','plain','composite') == 0.01":                     gate.Pass,
 		"change('plain','ctn','composite') == -0.01":                    gate.Pass,
 		"replicates('ctn','plain','composite', 0.05)":                   gate.Pass,
-		"replicates('ctn','plain','composite', 0.03)":                   gate.Fail,
+		"replicates('ctn','plain','composite', 0.03)":                   gate.Undecided,
+		"replicates_in('ctn','plain','composite','type=x', 0.03)":       gate.Pass, // not by the change over all items
+		"change_in('ctn','plain','composite','type=x') < 0":             gate.Pass,
+		"change_in_high('plain','ctn','composite','type=x') < 0.021":    gate.Pass,
+		"change_in_high('plain','ctn','composite','type=x') < -0.02":    gate.Fail,
 		"blind_runs() == 2":                             gate.Pass,
 		"blind_min('ctn','plain','composite') == -0.01": gate.Pass,
 		"blind_max('ctn','plain','composite') == 0.03":  gate.Pass,
@@ -414,8 +398,8 @@ func TestDiagnoses(t *testing.T) {
 		Diagnose: []study.Diagnosis{{Name: "high", When: "value('ctn','composite') > 0.9", Advice: "x"}, {Name: "wide", When: "diff('ctn','plain','composite') > 0.05", Advice: "y"}, {Name: "none"}},
 	})
 	a := analysis(0.1, 0.5, 0.5)
-	if v := rules.Decide(a); v.State != gate.Fail || v.Diagnosis != "wide" || v.DiagnosisAdvice != "y" || v.Conditions[3].State != gate.Fail {
-		t.Errorf("a run that fails: %+v", v)
+	if v := rules.Decide(a); v.State != gate.Undecided || v.Diagnosis != "wide" || v.DiagnosisAdvice != "y" || v.Conditions[3].State != gate.Fail {
+		t.Errorf("a run that does not pass: %+v", v)
 	}
 	a.Run.Split = study.SplitDev
 	if v := rules.Decide(a); v.State != gate.Undecided || v.ExitCode() != 3 || v.Diagnosis != "wide" || len(v.Conditions) != 3 {
@@ -431,40 +415,117 @@ func TestDiagnoses(t *testing.T) {
 	}
 }
 
-// TestAJudgeThatFailedDecidesNothing: a rule does not decide by what is left of a metric
-// whose other scores are missing because the judge failed its calibration. It may
-// decide by the rest of the arms and metrics.
-func TestAJudgeThatFailedDecidesNothing(t *testing.T) {
-	const reason = "the judge failed its calibration: composite of plain lacks 12 of its scores"
-	for that, want := range map[string]gate.State{
-		"value('plain','composite') > 0":            gate.Undecided,
-		"value('plain','composite') > 1":            gate.Undecided, // it does not fail either
-		"n('plain','composite') > 1":                gate.Undecided,
-		"diff('ctn','plain','composite') > 0":       gate.Undecided,
-		"sd('plain','composite') >= 0":              gate.Undecided,
-		"failed('plain') < 0.05":                    gate.Pass,
-		"value('ctn','composite') > 0":              gate.Pass,
-		"within('ctn','plain','composite', 0.5)":    gate.Undecided,
-		"p_across('ctn','plain','composite','k')<1": gate.Undecided,
+// TestMissingScoresDecideNothing: a rule stays undecided if too many scores of an arm and
+// metric that it reads are missing, whatever the reason, or if it would be decided
+// otherwise were they the lowest or the highest. It may decide by the other arms and metrics.
+func TestMissingScoresDecideNothing(t *testing.T) {
+	const (
+		tooMany  = "12.0 % of composite of plain has no score (12 entries: the judge failed its calibration), the limit is 5.0 %"
+		reverses = "12 answers without a score could reverse this: 12 of composite of plain (the judge failed its calibration)"
+	)
+	at := func(diff float64) *analyse.Comparison {
+		c := analysis(diff, 0.01, 0.8).Comparisons[0]
+		return &c
+	}
+	for that, want := range map[string][2]gate.State{ // with 12 and with 4 per cent missing
+		"value('plain','composite') > 0":            {gate.Undecided, gate.Pass},
+		"value('plain','composite') > 1":            {gate.Undecided, gate.Fail},
+		"value('plain','composite') > 0.5":          {gate.Undecided, gate.Undecided}, // 0.45 to 0.55
+		"value('plain','composite') < 0.5":          {gate.Undecided, gate.Undecided},
+		"n('plain','composite') > 1":                {gate.Undecided, gate.Pass},
+		"diff('ctn','plain','composite') > 0":       {gate.Undecided, gate.Pass},
+		"diff('ctn','plain','composite') > 0.05":    {gate.Undecided, gate.Undecided}, // 0.04 to 0.16
+		"diff('plain','ctn','composite') > -0.05":   {gate.Undecided, gate.Undecided},
+		"diff('ctn','plain','composite') > 0.2":     {gate.Undecided, gate.Fail},
+		"sd('plain','composite') >= 0":              {gate.Undecided, gate.Pass},
+		"failed('plain') < 0.05":                    {gate.Pass, gate.Pass},
+		"value('ctn','composite') > 0":              {gate.Pass, gate.Pass},
+		"within('ctn','plain','composite', 0.5)":    {gate.Undecided, gate.Pass},
+		"p_across('ctn','plain','composite','k')<1": {gate.Undecided, gate.Undecided},
 	} {
-		a := analysis(0.1, 0.01, 0.8)
-		a.Judges = []analyse.Judge{{Name: "j", Failed: true, Effect: "right on 3 of 9"}}
-		a.Estimates[1].Unscored, a.Estimates[1].JudgeFailed = 12, 12
-		across := names
-		across.Across = [][4]string{{"ctn", "plain", "composite", "k"}}
-		rules, problems := gate.Compile(rule(that), across)
-		if len(problems) > 0 {
-			t.Fatalf("%s: %v", that, problems)
+		for i, share := range []analyse.Number{0.12, 0.04} {
+			a := analysis(0.1, 0.01, 0.8)
+			a.Study.MaxUnscored = 0.05
+			a.Judges = []analyse.Judge{{Name: "j", Failed: true, Effect: "right on 3 of 9"}}
+			e := &a.Estimates[1]
+			e.Unscored, e.UnscoredShare, e.Reasons = 12, share, []analyse.Count{{Name: eval.JudgeFailed, N: 12}}
+			e.Least, e.Most = &analyse.Bounds{Value: 0.45}, &analyse.Bounds{Value: 0.55}
+			a.Comparisons[0].Least, a.Comparisons[0].Most = at(0.04), at(0.16)
+			across := names
+			across.Across = [][4]string{{"ctn", "plain", "composite", "k"}}
+			rules, problems := gate.Compile(rule(that), across)
+			if len(problems) > 0 {
+				t.Fatalf("%s: %v", that, problems)
+			}
+			v := rules.Decide(a)
+			if v.State != want[i] {
+				t.Errorf("%s, %v missing: %s, want %s (%v)", that, share, v.State, want[i], v.Reasons)
+			}
+			if got, said := v.Conditions[0].Reason, [2]string{tooMany, reverses}[i]; v.State == gate.Undecided && got != said && !strings.HasPrefix(that, "p_across") {
+				t.Errorf("%s: undecided because %q, want %q", that, got, said)
+			}
+			if len(v.FailedJudges) != 1 || v.FailedJudges[0] != "judge j failed its calibration: right on 3 of 9" {
+				t.Errorf("%s: the verdict says %q of the judge", that, v.FailedJudges)
+			}
 		}
-		v := rules.Decide(a)
-		if v.State != want {
-			t.Errorf("%s: %s, want %s (%v)", that, v.State, want, v.Reasons)
+	}
+}
+
+// TestRulesAskForEvidence: a rule that holds on results that know nothing is an error, if it
+// can make the gate pass. One that holds by an estimate is none: the gate warns of it.
+func TestRulesAskForEvidence(t *testing.T) {
+	bounded := names
+	bounded.Metrics = []eval.Metric{{Name: "composite", Kind: eval.Scoring, Max: 1}}
+	bounded.Factors = []string{"type"}
+	for that, wrong := range map[string]bool{
+		"p('ctn','plain','composite') > 0.05":                                         true,
+		"p('ctn','plain','composite') >= 0.05 && diff('ctn','plain','composite') > 0": true,
+		"p('ctn','plain','composite') > 0.05 || diff('ctn','plain','composite') > 0":  true,
+		"!(diff_high('ctn','plain','composite') < 0)":                                 true,
+		"not (p_adjusted('ctn','plain','composite') < 0.05)":                          true,
+		"diff_high('ctn','plain','composite') > 0":                                    true,
+		"diff_low('ctn','plain','composite') > -2":                                    true, // it always is
+		"high('ctn','composite') <= 1":                                                true,
+		"!within('ctn','plain','composite', 0.1)":                                     true,
+		"p_min('ctn','plain','composite','type') > 0.05":                              true,
+		"p('ctn','plain','composite') < 0.05":                                         false,
+		"diff_low('ctn','plain','composite') > -0.05":                                 false,
+		"within('ctn','plain','composite', 0.1)":                                      false,
+		"high('ctn','composite') < 0.02":                                              false,
+		"low('ctn','composite') > high('plain','composite')":                          false,
+		"!(diff_low('ctn','plain','composite') <= -0.05)":                             false,
+		"value('ctn','composite') >= 0.6":                                             false,
+		"value('ctn','composite') >= 0.6 || p('ctn','plain','composite') < 0.05":      false,
+		"diff('ctn','plain','composite') > 0 && p('ctn','plain','composite') < 0.05":  false,
+		"n('ctn','composite') > 30 && diff_low('ctn','plain','composite') > 0":        false,
+		"diff_max('ctn','plain','composite','type') > 0.1":                            false,
+		"failed('ctn') < 0.05":                                                        false,
+	} {
+		for _, d := range []study.Decide{rule(that), {Outcomes: []study.Class{{Name: "A", When: that, Verdict: "pass"}, {Name: "B", Verdict: "undecided"}}}} {
+			if _, problems := gate.Compile(d, bounded); (len(problems) > 0) != wrong {
+				t.Errorf("%s: %v, want an error: %v", that, problems, wrong)
+			}
 		}
-		if got := v.Conditions[0].Reason; want == gate.Undecided && got != reason {
-			t.Errorf("%s: undecided because %q, want %q", that, got, reason)
+		for _, harmless := range []string{"fail", "undecided"} {
+			if _, problems := gate.Compile(study.Decide{Outcomes: []study.Class{{Name: "A", When: that, Verdict: harmless}}}, bounded); len(problems) > 0 {
+				t.Errorf("%s: %s is refused: %v", that, harmless, problems)
+			}
 		}
-		if len(v.FailedJudges) != 1 || v.FailedJudges[0] != "judge j failed its calibration: right on 3 of 9" {
-			t.Errorf("%s: the verdict says %q of the judge", that, v.FailedJudges)
+	}
+	ship := []study.Class{{Name: "worse", When: "diff_high('ctn','plain','composite') < 0", Verdict: "fail"}, {Name: "ship", Verdict: "pass"}}
+	if _, problems := gate.Compile(study.Decide{Outcomes: ship}, bounded); len(problems) != 1 || problems[0].At != "decide.outcomes[1].verdict" {
+		t.Errorf("an outcome for the rest passes: %v", problems)
+	}
+	if _, problems := gate.Compile(study.Decide{Require: rule("diff_low('ctn','plain','composite') > -0.05").Require, Outcomes: ship}, bounded); len(problems) > 0 {
+		t.Errorf("an outcome for the rest beside a required rule is refused: %v", problems)
+	}
+}
+
+// TestRulesCannotReadTheClock: the same results give the same verdict at any time.
+func TestRulesCannotReadTheClock(t *testing.T) {
+	for _, that := range []string{"now().Year() > 2000", "now() > date('2030-01-01')", "duration('1h').Hours() > 0 and p('ctn','plain','composite') < 0.05", "timezone('UTC') != nil"} {
+		if _, problems := gate.Compile(rule(that), names); len(problems) != 1 || !strings.Contains(problems[0].Error(), "cannot read the clock") {
+			t.Errorf("%s: %v", that, problems)
 		}
 	}
 }

@@ -31,6 +31,7 @@ type rule struct {
 	name, text string
 	program    *vm.Program // nil: always holds
 	reads
+	checked bool // judges must be checked by people
 }
 
 // reads is what a rule names.
@@ -85,7 +86,8 @@ func (e *RuleError) Error() string { return e.Err.Error() }
 func (e *RuleError) Unwrap() error { return e.Err }
 
 // Compile checks rules against the names a study has: syntax, types, arms,
-// metrics, and that no rule uses an analysis metric. It reports all errors.
+// metrics, that no rule uses an analysis metric, and that none passes though nothing is
+// known. It reports all errors.
 func Compile(d study.Decide, names Names) (*Rules, []*RuleError) {
 	r := &Rules{}
 	var problems []*RuleError
@@ -94,7 +96,7 @@ func Compile(d study.Decide, names Names) (*Rules, []*RuleError) {
 		if err != nil {
 			problems = append(problems, &RuleError{at, err})
 		}
-		return rule{name, text, program, reads}
+		return rule{name, text, program, reads, d.RequireMeasured}
 	}
 	for i, c := range d.Require {
 		r.require = append(r.require, add(fmt.Sprintf("decide.require[%d].that", i), c.Name, c.That))
@@ -117,7 +119,7 @@ func Compile(d study.Decide, names Names) (*Rules, []*RuleError) {
 		}
 		r.diagnoses = append(r.diagnoses, out)
 	}
-	return r, problems
+	return r, append(problems, r.ignorance(names.Metrics)...)
 }
 
 // Otherwise is the text of a class without a condition.
@@ -170,9 +172,69 @@ func (r *Rules) All() []Rule {
 	return list
 }
 
-// Reachable reports whether any scores of the arms that the rule names could meet it,
-// with the items of an analysis and its scores of the other arms.
-func (r Rule) Reachable(a *analyse.Analysis) bool { return r.rule.reachable(viewOf(a)) }
+// Alternatives are the comparisons any of which would do for the gate to pass: chance has
+// several tries at them, so they are corrected together. Rules that must all hold need no
+// correction: the gate then passes by mistake no more often than the most doubtful of them
+// (intersection-union; Berger 1982, Technometrics 24).
+func (r *Rules) Alternatives() [][3]string {
+	var list [][3]string
+	add := func(tested [][3]string) {
+		for _, p := range tested {
+			if !slices.ContainsFunc(list, same(p)) {
+				list = append(list, p)
+			}
+		}
+	}
+	rules := r.All()
+	var classes []Rule // that pass: any of them will do
+	for _, x := range rules {
+		switch {
+		case x.Kind == "outcome" && x.Passes:
+			classes = append(classes, x)
+		case x.Kind == "require" && x.Either && several(x.Tested) && !anchored(x, rules):
+			add(x.Tested)
+		}
+	}
+	if len(classes) == 0 {
+		return list
+	}
+	common := slices.Clone(classes[0].Tested) // every class needs them
+	var all [][3]string
+	for _, x := range classes {
+		common = slices.DeleteFunc(common, func(p [3]string) bool { return x.Either || !slices.ContainsFunc(x.Tested, same(p)) })
+		all = append(all, x.Tested...)
+	}
+	if len(common) == 0 && several(all) {
+		add(all)
+	}
+	return list
+}
+
+// several reports whether there is more than one comparison.
+func several(list [][3]string) bool {
+	return len(list) > 0 && slices.ContainsFunc(list, func(p [3]string) bool { return !same(list[0])(p) })
+}
+
+// anchored reports whether all must hold together with a rule that asks for evidence
+// about the same two arms and has no alternatives: then chance has one try.
+func anchored(r Rule, rules []Rule) bool {
+	if len(r.Measured) > 0 {
+		return false
+	}
+	return slices.ContainsFunc(rules, func(anchor Rule) bool {
+		return anchor.Kind == "require" && !anchor.Either && anchor.Evidence && slices.ContainsFunc(anchor.Tested, func(t [3]string) bool {
+			return !slices.ContainsFunc(r.Tested, func(p [3]string) bool {
+				p[2] = t[2]
+				return !same(t)(p)
+			})
+		})
+	})
+}
+
+// same reports whether a comparison is another one, either way round.
+func same(p [3]string) func([3]string) bool {
+	return func(q [3]string) bool { return q == p || q == [3]string{p[1], p[0], p[2]} }
+}
 
 // Holds reports whether the rule holds by an analysis.
 func (r Rule) Holds(a *analyse.Analysis) bool { return r.rule.apply(r.Kind, a).State == Pass }
@@ -237,6 +299,10 @@ func firstLine(err error) string {
 	return line
 }
 
+// ofTime are the functions of the expression language that read the clock or the zone of
+// the machine.
+var ofTime = []string{"now", "date", "duration", "timezone"}
+
 // A checker checks the calls of an expression against the names of the study.
 type checker struct {
 	names Names
@@ -247,6 +313,9 @@ type checker struct {
 // Visit implements ast.Visitor.
 func (c *checker) Visit(node *ast.Node) {
 	c.either = c.either || branches(*node)
+	if b, ok := (*node).(*ast.BuiltinNode); ok && slices.Contains(ofTime, b.Name) && c.err == nil {
+		c.err = fmt.Errorf("%s: a rule cannot read the clock: the same results give the same verdict at any time", b.Name)
+	}
 	call, ok := (*node).(*ast.CallNode)
 	if !ok || c.err != nil {
 		return

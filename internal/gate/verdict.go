@@ -3,14 +3,20 @@
 // [analyse.Analysis], and undefined numbers cannot decide.
 package gate
 
-import "github.com/scruple-eval/scruple/internal/analyse"
+import (
+	"fmt"
+	"strings"
+
+	"github.com/scruple-eval/scruple/internal/analyse"
+)
 
 // State is the result of a condition or of the gate.
 type State string
 
-// The states. Undecided means that there is not enough evidence: a result the rule
-// names is undefined, two readings of it disagree, no result could meet the rule with
-// this number of items, the run is unfinished, or too many trials failed.
+// The states. A rule passes if the intervals that it reads lie within its limits, and
+// fails if they lie outside. Undecided means that there is not enough evidence: an
+// interval lies across a limit, a result is undefined, the run is unfinished, or too many
+// trials failed.
 const (
 	Pass      State = "pass"
 	Fail      State = "fail"
@@ -36,6 +42,9 @@ type Verdict struct {
 	Judges []analyse.Judge `json:"judges,omitempty"`
 	// Blind are the blind validations by outsiders, also if no rule reads them.
 	Blind []string `json:"blind_validations,omitempty"`
+	// Looked says how often results were shown while answers could be added, and what it
+	// costs; "" for the first look.
+	Looked string `json:"looked,omitempty"`
 	// Changed lists the changes of the rules after results of the run were seen.
 	Changed []string `json:"rules_changed,omitempty"`
 	// Unblinded lists the reasons for which TEST was looked at again.
@@ -49,14 +58,52 @@ type Verdict struct {
 
 // A Condition is one rule with the values it used.
 type Condition struct {
-	Name   string `json:"name"`
-	Kind   string `json:"kind"` // "require", "outcome" or "diagnosis"
-	That   string `json:"that"`
-	State  State  `json:"state"`
+	Name  string `json:"name"`
+	Kind  string `json:"kind"` // "require", "outcome" or "diagnosis"
+	That  string `json:"that"`
+	State State  `json:"state"`
+	// Open reports that it is undecided because its intervals lie across its limits.
+	Open bool `json:"open,omitempty"`
+	// Needs is the number of items at which an open rule would hold if further items came
+	// out like these; 0 if it is unknown.
+	Needs  int    `json:"items_needed,omitempty"`
+	Tried  int    `json:"items_tried,omitempty"` // the most that were analysed for it
 	Values []Used `json:"values,omitempty"`
 	Reason string `json:"reason,omitempty"` // why undecided
-	// Warnings say that a rule holds by estimates whose intervals do not meet it.
+	// JudgeAlone reports that a judge whom nobody checked could reverse it.
+	JudgeAlone bool `json:"judge_alone,omitempty"`
+	// Warnings say that a rule holds by estimates whose intervals do not meet it, and which
+	// error of a judge would reverse it.
 	Warnings []string `json:"warnings,omitempty"`
+}
+
+// Need adds to an open condition how many items it takes, and to the reasons of the
+// verdict; 0 is no number up to the most that are tried.
+func (v *Verdict) Need(condition int, items, most int) {
+	c := &v.Conditions[condition]
+	c.Needs, c.Tried = items, most
+	more := fmt.Sprintf("; about %d items would be enough if the further ones came out like these", items)
+	if items == 0 {
+		more = fmt.Sprintf("; if further items came out like these, not even %d would be enough", most)
+	}
+	for i, reason := range v.Reasons {
+		if strings.HasSuffix(reason, c.Reason) {
+			v.Reasons[i] += more
+		}
+	}
+	c.Reason += more
+}
+
+// NeedAsBefore takes the numbers of items from an earlier verdict on the same results.
+func (v *Verdict) NeedAsBefore(earlier Verdict) {
+	for i, c := range v.Conditions {
+		for _, was := range earlier.Conditions {
+			if c.Open && was.Open && was.That == c.That && was.Reason != c.Reason {
+				v.Need(i, was.Needs, was.Tried)
+				break
+			}
+		}
+	}
 }
 
 // Used is a named result a condition read.

@@ -35,6 +35,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/scruple-eval/scruple/internal/dataset"
+	"github.com/scruple-eval/scruple/internal/disk"
 )
 
 // Name is the file of a ledger in the folder of its store.
@@ -207,7 +208,7 @@ func open(path string, beside bool, begin func(l *Log, created bool) error) (*Lo
 
 func (l *Log) begin(created bool) error {
 	if err := lock(l.file); err != nil {
-		return fmt.Errorf("opening %s: another scruple process is writing to it: %w", l.path, err)
+		return fmt.Errorf("opening %s: %w: %w", l.path, ErrInUse, err)
 	}
 	data, err := io.ReadAll(l.file)
 	if err != nil {
@@ -231,7 +232,7 @@ func (l *Log) begin(created bool) error {
 	}
 	l.size, l.head, l.entries = int64(whole), HeadOf(entries), entries
 	if created {
-		return SyncFolder(filepath.Dir(l.path))
+		return disk.SyncFolder(filepath.Dir(l.path))
 	}
 	return nil
 }
@@ -241,7 +242,7 @@ func (l *Log) begin(created bool) error {
 // lines before. It returns false if the last line is not the recorded head.
 func (l *Log) atEnd() (ok bool, err error) {
 	if err := lock(l.file); err != nil {
-		return false, fmt.Errorf("opening %s: another scruple process is writing to it: %w", l.path, err)
+		return false, fmt.Errorf("opening %s: %w: %w", l.path, ErrInUse, err)
 	}
 	info, err := l.file.Stat()
 	if err != nil {
@@ -342,6 +343,21 @@ func Add(path string, at time.Time, by, kind string, data any) (Entry, error) {
 	return e, errors.Join(err, l.Close())
 }
 
+// lock locks an open file for this process. Writers hold it for an append only, so it
+// waits a second.
+func lock(f *os.File) (err error) {
+	for range 20 {
+		if err = disk.Lock(f); err == nil {
+			return nil
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	return err
+}
+
+// ErrInUse is wrapped by the error of opening a file that another process has open.
+var ErrInUse = errors.New("another scruple process is writing to it")
+
 // HeadSuffix ends the name of the file with the newest hash of a ledger.
 const HeadSuffix = ".head"
 
@@ -366,17 +382,5 @@ func writeHead(path string, h Head) error {
 	if err != nil {
 		return err
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(path), ".head*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(tmp.Name())
-	_, err = tmp.Write(append(data, '\n'))
-	if err := errors.Join(err, tmp.Sync(), tmp.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(tmp.Name(), headPath(path)); err != nil {
-		return err
-	}
-	return SyncFolder(filepath.Dir(path))
+	return disk.File{Path: headPath(path), Mode: 0o600}.Write(disk.Bytes(append(data, '\n')))
 }

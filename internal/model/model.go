@@ -82,6 +82,8 @@ func KindOfStatus(status int) eval.ErrorKind {
 		return eval.ErrRateLimited
 	case status == http.StatusRequestTimeout, status == http.StatusGatewayTimeout:
 		return eval.ErrTimeout
+	case status == http.StatusTooEarly: // to be sent again, says RFC 8470
+		return eval.ErrUnavailable
 	case status == 529:
 		return eval.ErrOverloaded
 	case status >= 500:

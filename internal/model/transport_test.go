@@ -100,6 +100,7 @@ func TestFaults(t *testing.T) {
 			want: model.Error{Kind: eval.ErrRateLimited, Message: "slow down"}},
 		{name: "server error", status: 500, body: `{"error":{"message":"boom"}}`, want: model.Error{Kind: eval.ErrUnavailable, Message: "boom"}},
 		{name: "server error without a body", status: 502, want: model.Error{Kind: eval.ErrUnavailable, Message: "bad gateway"}},
+		{name: "too early", status: 425, body: `{"error":{"message":"Too Early"}}`, want: model.Error{Kind: eval.ErrUnavailable, Message: "Too Early"}},
 		{name: "overloaded, 529", status: 529, body: `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, want: model.Error{Kind: eval.ErrOverloaded, Message: "Overloaded"}},
 		{name: "overloaded, 503 in words", status: 503, body: `{"error":{"code":503,"message":"The model is overloaded. Please try again later.","status":"UNAVAILABLE"}}`,
 			want: model.Error{Kind: eval.ErrOverloaded, Message: "The model is overloaded. Please try again later."}},

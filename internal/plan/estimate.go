@@ -283,7 +283,7 @@ type dryAsker struct {
 }
 
 func (d *dryAsker) Ask(_ context.Context, _ string, r eval.Request) (eval.Response, error) {
-	if r.Payload != nil && r.Messages == nil { // a pipeline outside: its tokens are its own
+	if strings.HasPrefix(r.Model, eval.PipelinePrefix) { // a pipeline outside, or its stored answers: its tokens are its own
 		return eval.Response{}, nil
 	}
 	bytes, tokens := len(r.System), d.count(r.System)

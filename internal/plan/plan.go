@@ -27,6 +27,8 @@ type Plan struct {
 	arms       []string
 	hashes     []string // of the arms
 	replicates int
+	judges     []string // hashes of the arms' judges
+	basis      func(eval.Trial) eval.Basis
 	sources    map[string]func(item string, replicate int) int64 // by arm
 }
 
@@ -48,7 +50,7 @@ func New(items []eval.Item, arms []eval.Arm, replicates int, seed int64) (*Plan,
 		if i > 0 && arms[i-1].ID == a.ID {
 			return nil, fmt.Errorf("duplicate arm id %q: rename one", a.ID)
 		}
-		p.arms, p.hashes = append(p.arms, a.ID), append(p.hashes, a.Hash)
+		p.arms, p.hashes, p.judges = append(p.arms, a.ID), append(p.hashes, a.Hash), append(p.judges, "")
 	}
 	if replicates < 1 {
 		return nil, fmt.Errorf("replicates is %d: want at least 1", replicates)
@@ -74,23 +76,54 @@ func (p *Plan) Trial(seq int) eval.Trial {
 	return eval.Trial{Item: p.items[p.order[cell/len(p.arms)]].ID, Arm: p.arms[cell%len(p.arms)], Replicate: r + 1}
 }
 
+// Depend tells the plan what trials depend on: basis is that of the bench, and judges has a
+// hash of the settings of each arm's judges, see [Judges].
+func (p *Plan) Depend(basis func(eval.Trial) eval.Basis, judges map[string]string) {
+	p.basis = basis
+	for i, arm := range p.arms {
+		p.judges[i] = judges[arm]
+	}
+}
+
+// of returns what a trial depends on.
+func (p *Plan) of(seq int) eval.Basis {
+	if p.basis == nil {
+		return eval.Basis{}
+	}
+	return p.basis(p.Trial(seq))
+}
+
 // SetSources gives arms that take their answers from another run the questions of the
 // trials there, which become part of their own.
 func (p *Plan) SetSources(sources map[string]func(item string, replicate int) int64) {
 	p.sources = sources
 }
 
-// Question returns a hash of what determines the requests of a trial: its arm and
-// the input of its item. It is never 0 or negative.
+// Question returns a hash of what determines the requests of a trial: its arm, the
+// input of its item, and what its bench says they depend on. It is never 0 or negative.
 func (p *Plan) Question(seq int) int64 {
 	cell := seq / p.replicates
 	item := p.items[p.order[cell/len(p.arms)]]
-	h := eval.HashOf([]byte(item.Input.String() + p.hashes[cell%len(p.arms)]))
+	parts := item.Input.String() + p.hashes[cell%len(p.arms)]
+	if asked := p.of(seq).Asked; asked != 0 {
+		parts += asked.String()
+	}
+	h := eval.HashOf([]byte(parts))
 	if source := p.sources[p.arms[cell%len(p.arms)]]; source != nil {
 		h = eval.HashOf([]byte(h.String() + strconv.FormatInt(source(item.ID, seq%p.replicates+1), 10)))
 	}
-	return max(1, int64(h>>1))
+	return positive(h)
 }
+
+// Basis returns hashes of what the outcome of a trial depends on beside its answers, and
+// its verdicts beside the outcome. They are never 0 or negative.
+func (p *Plan) Basis(seq int) (read, judged int64) {
+	b := p.of(seq)
+	arm := seq / p.replicates % len(p.arms)
+	return positive(eval.HashOf([]byte("read " + b.Read.String()))), positive(eval.HashOf([]byte("judged " + b.Judged.String() + p.judges[arm])))
+}
+
+func positive(h eval.Hash) int64 { return max(1, int64(h>>1)) }
 
 // Seq returns the position of a trial, and whether the plan contains it.
 func (p *Plan) Seq(t eval.Trial) (int, bool) {

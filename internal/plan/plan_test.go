@@ -2,6 +2,7 @@ package plan_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -143,7 +144,7 @@ func TestQuestions(t *testing.T) {
 		"name":        {func(s *study.Study, _ *eval.Arm) { s.Models[0].Name = "n2" }, false},
 		"max_tokens":  {func(s *study.Study, _ *eval.Arm) { s.Models[0].MaxTokens = 9 }, false},
 		"host":        {func(s *study.Study, _ *eval.Arm) { s.Models[0].BaseURL = "http://i:1/v1" }, false},
-		"judge":       {func(s *study.Study, _ *eval.Arm) { s.Models[1].MaxTokens = 9 }, false},
+		"judge":       {func(s *study.Study, _ *eval.Arm) { s.Models[1].MaxTokens = 9 }, true},
 		"prompt":      {func(_ *study.Study, a *eval.Arm) { a.Hash = "i" }, false},
 		"seed":        {func(s *study.Study, _ *eval.Arm) { s.Execution.Seed = 1 }, false},
 		"port":        {func(s *study.Study, _ *eval.Arm) { s.Models[0].BaseURL = "http://h:2/v1" }, true},
@@ -156,6 +157,25 @@ func TestQuestions(t *testing.T) {
 		if got := plan.Questions(s, []eval.Arm{a})[0].Hash; (got == was) != c.same {
 			t.Errorf("%s: the question is the same: %v, want %v", name, got == was, c.same)
 		}
+		// Judges have a key of their own.
+		judges, now := plan.Judges(base(), []eval.Arm{arm})["a"], plan.Judges(s, []eval.Arm{{ID: "a", Judges: a.Judges}})["a"]
+		if same := judges == now; same != (name != "judge") {
+			t.Errorf("%s: the judge is the same: %v", name, same)
+		}
+	}
+}
+
+// Renamed items keep what they were asked: of one input in the order of their ids.
+func TestRenamed(t *testing.T) {
+	item := func(id string, input int) eval.Item { return eval.Item{ID: id, Input: eval.Hash(input)} }
+	was := map[string]eval.Item{}
+	for _, it := range []eval.Item{item("a", 1), item("b", 2), item("c", 3), item("d", 4), item("e", 4), item("f", 5)} {
+		was[it.ID] = it
+	}
+	now := []eval.Item{item("a", 1), item("b", 3), item("c", 2), item("x", 4), item("y", 4), item("z", 4), item("f", 6), item("n", 5)}
+	want := map[string]string{"b": "c", "c": "b", "d": "x", "e": "y", "f": "n"}
+	if got := plan.Renamed(was, now); !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }
 
@@ -166,41 +186,6 @@ func TestReadable(t *testing.T) {
 	want := []eval.Part{{Name: "model m.skill", Value: "miss 0.01, wrong 0.12; with a:b: no errors; with few_shot: wrong 0.1"}, {Name: "model m.name", Value: "m"}}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
-	}
-}
-
-// TestJudgeChanges: only a change of nothing but judges leaves the arms' answers valid.
-func TestJudgeChanges(t *testing.T) {
-	was := []eval.Part{{Name: "seed", Value: "1"}, {Name: "arm a", Value: "h"}, {Name: "judge_model", Value: "j"}, {Name: "model j.name", Value: "x"}, {Name: "model m.name", Value: "y"}}
-	with := func(changes ...eval.Part) []eval.Part {
-		now := slices.Clone(was)
-		for _, c := range changes {
-			if i := slices.IndexFunc(now, func(p eval.Part) bool { return p.Name == c.Name }); i >= 0 {
-				now[i] = c
-			} else {
-				now = append(now, c)
-			}
-		}
-		return now
-	}
-	arm := []eval.Arm{{ID: "a", Model: "m"}}
-	for _, c := range []struct {
-		what string
-		now  []eval.Part
-		arms []eval.Arm
-		want string
-	}{
-		{"nothing", was, arm, ""},
-		{"the judge's name", with(eval.Part{Name: "model j.name", Value: "z"}), arm, "model j.name"},
-		{"a setting of the judge more", with(eval.Part{Name: "model j.reasoning.effort", Value: "low"}), arm, "model j.reasoning.effort"},
-		{"another judge", with(eval.Part{Name: "judge_model", Value: "k"}, eval.Part{Name: "model k.name", Value: "z"}), arm, "judge_model, model k.name"},
-		{"the judge and an arm", with(eval.Part{Name: "model j.name", Value: "z"}, eval.Part{Name: "arm a", Value: "g"}), arm, ""},
-		{"the arm's model", with(eval.Part{Name: "model m.name", Value: "z"}), arm, ""},
-		{"a judge that also answers", with(eval.Part{Name: "model j.name", Value: "z"}), []eval.Arm{{ID: "a", Model: "j"}}, ""},
-	} {
-		if got := strings.Join(plan.JudgeChanges(was, c.now, c.arms), ", "); got != c.want {
-			t.Errorf("%s: %q, want %q", c.what, got, c.want)
-		}
 	}
 }
 

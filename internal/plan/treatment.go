@@ -122,26 +122,44 @@ func skillWords(stored string) string {
 }
 
 // Questions returns the arms with a hash of everything that determines the requests
-// of their trials and judges: the arm's own hash, the suite, the seed, and the
-// settings of models. An arm with another hash is asked anew.
+// of their trials: the arm's own hash, the suite, the seed, and the settings of the
+// model. An arm with another hash is asked anew.
 func Questions(s *study.Study, arms []eval.Arm) []eval.Arm {
-	models := map[string][]eval.Part{}
-	for _, m := range s.Models {
-		models[m.ID] = modelParts(m)
-	}
 	out := slices.Clone(arms)
 	for i, a := range arms {
 		parts := []eval.Part{{Name: "suite", Value: s.Suite}, {Name: "seed", Value: strconv.FormatInt(s.Execution.Seed, 10)}, {Name: "arm", Value: a.Hash}}
-		for _, id := range append([]string{a.Model}, a.Judges...) {
-			parts = append(parts, eval.Part{Name: "asks", Value: id})
-			for _, p := range models[id] {
+		out[i].Hash = eval.KeyOf(append(parts, asks(s, a.Model)...))
+	}
+	return out
+}
+
+// Judges returns a hash of the settings of the judges of each arm. With another one, its
+// trials are judged again.
+func Judges(s *study.Study, arms []eval.Arm) map[string]string {
+	hashes := make(map[string]string, len(arms))
+	for _, a := range arms {
+		if len(a.Judges) > 0 {
+			hashes[a.ID] = eval.KeyOf(asks(s, a.Judges...))
+		}
+	}
+	return hashes
+}
+
+// asks lists models with their settings, without the ports of servers.
+func asks(s *study.Study, ids ...string) (parts []eval.Part) {
+	for _, id := range ids {
+		parts = append(parts, eval.Part{Name: "asks", Value: id})
+		for _, m := range s.Models {
+			if m.ID != id {
+				continue
+			}
+			for _, p := range modelParts(m) {
 				p.Value = eval.WithoutPort(p.Value)
 				parts = append(parts, p)
 			}
 		}
-		out[i].Hash = eval.KeyOf(parts)
 	}
-	return out
+	return parts
 }
 
 // JudgeParts returns the parts of a treatment that are settings of judges, without the
@@ -179,33 +197,6 @@ func isOfJudge(part string, judges map[string]bool) bool {
 		id = strings.TrimSuffix(id[:i], ".reasoning")
 	}
 	return isModel && judges[id]
-}
-
-// JudgeChanges returns the parts of the treatment that changed if all are those of judges:
-// the answers of arms do not depend on them. It returns nil if something else changed.
-func JudgeChanges(was, now []eval.Part, arms []eval.Arm) (changed []string) {
-	values := [2]map[string]string{{}, {}}
-	for i, parts := range [][]eval.Part{was, now} {
-		for _, p := range parts {
-			values[i][p.Name] = p.Value
-		}
-	}
-	judges := judgesOf(slices.Concat(was, now))
-	for _, a := range arms {
-		delete(judges, a.Model) // its answers depend on the model too
-	}
-	for _, p := range slices.Concat(was, now) {
-		before, had := values[0][p.Name]
-		after, has := values[1][p.Name]
-		if had == has && eval.WithoutPort(before) == eval.WithoutPort(after) || slices.Contains(changed, p.Name) {
-			continue
-		}
-		if !isOfJudge(p.Name, judges) {
-			return nil
-		}
-		changed = append(changed, p.Name)
-	}
-	return changed
 }
 
 // Unchanged reports which arms of an earlier treatment have the same settings now,
@@ -248,6 +239,38 @@ func Reworded(was map[string]eval.Item, now []eval.Item) (ids []string) {
 		}
 	}
 	return ids
+}
+
+// Renamed pairs the items of a plan that have another id now: items of an equal input, of
+// which neither id has it in the other list. Items of one input are paired in the order of
+// their ids. The result maps the id before to the id now.
+func Renamed(was map[string]eval.Item, now []eval.Item) map[string]string {
+	var left []eval.Item // ids whose input is gone from them
+	after := make(map[string]eval.Hash, len(now))
+	for _, it := range now {
+		after[it.ID] = it.Input
+	}
+	for id, it := range was {
+		if input, ok := after[id]; !ok || input != it.Input {
+			left = append(left, it)
+		}
+	}
+	byID := func(a, b eval.Item) int { return strings.Compare(a.ID, b.ID) }
+	slices.SortFunc(left, byID)
+	queues := map[eval.Hash][]string{}
+	for _, it := range left {
+		queues[it.Input] = append(queues[it.Input], it.ID)
+	}
+	renamed := map[string]string{}
+	for _, it := range slices.SortedFunc(slices.Values(now), byID) {
+		if w, ok := was[it.ID]; ok && w.Input == it.Input {
+			continue
+		}
+		if q := queues[it.Input]; len(q) > 0 {
+			renamed[q[0]], queues[it.Input] = it.ID, q[1:]
+		}
+	}
+	return renamed
 }
 
 // Shorten truncates a list and appends the number of omitted entries.

@@ -1,15 +1,13 @@
-// Package power says before a run what its rules need: whether any scores could
-// meet them with the study's items, how many items they need if not, and how often
-// they would be met if the arms had stated true scores. It simulates scores, and
-// analyses and decides them with the code of a run, so it promises what the gate
-// will do.
+// Package power says what rules need: before a run how many items they take if nothing
+// goes wrong, and how often they would be met if the arms had stated true scores; after
+// it how many items a rule would have taken that is undecided. It simulates scores, and
+// analyses and decides them with the code of a run, so it promises what the gate will do.
 //
 // The package must not know any suite, store or model. It performs no trials.
 package power
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"slices"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
@@ -26,120 +24,151 @@ type Design struct {
 	Rules    *gate.Rules
 }
 
-// A Limit says what a rule needs.
-type Limit struct {
-	Rule      gate.Rule
-	Reachable bool // some scores would meet it with the items of the design
-	Needs     int  // items at which some would; 0 if not found up to [MostItems]
-	// Same is the number of items at which it is met if all arms have only the best
-	// scores, as non-inferiority and equivalence are; 0 if not found.
-	Same int
+// A Need is the number of items that a rule takes at the least.
+type Need struct {
+	Rule gate.Rule
+	// Perfect is the number of items at which the rule holds if every arm has only the
+	// best scores, as rules about one arm, non-inferiority and equivalence can; 0 if not
+	// found up to [MostItems].
+	Perfect int
+	// Alone reports that the rule reads one arm only, and scores of items: more faults never
+	// help it, so below Perfect it cannot hold. Of pooled rates an item has one opportunity
+	// at Perfect, and may have more.
+	Alone bool
 }
 
-// MostItems is the number of items up to which limits are searched. Rules that need
+// MostItems is the number of items up to which needs are searched. Rules that need
 // more ask for margins of less than a thousandth.
 const MostItems = 5000
 
-// Limits returns what each rule needs. A design without rules has none. Of more than
-// MostItems items the first ones stand for all.
-func (d Design) Limits() ([]Limit, error) {
+// Needs returns what each rule takes. A design without rules has none.
+func (d Design) Needs() ([]Need, error) {
 	rules := d.Rules.All()
 	if len(rules) == 0 || len(d.Items) == 0 {
 		return nil, nil
 	}
 	d = d.relevant()
-	// What an interval can be at most does not depend on many resamples, nor on the
-	// variances that a mixed model estimates.
+	// An interval of scores without differences does not depend on many resamples, nor on
+	// the variances that a mixed model estimates.
 	d.Question.Study.Resamples = min(d.Question.Study.Resamples, 1000)
 	if d.Question.Study.Method == "mixed_effects" {
-		d.Question.Study.Method = "paired_ttest"
+		d.Question.Study.Method = "auto"
 	}
-	worst, best := d.extremes(false), d.extremes(true)
-	n := min(len(d.Items), MostItems)
-	var limits []Limit
+	known := map[int]*analyse.Analysis{}
+	var needs []Need
 	for _, r := range rules {
-		l := Limit{Rule: r}
-		var err error
-		if l.Needs, err = needed(n, func(n int) (bool, error) {
-			a, err := worst(n)
-			return err == nil && r.Reachable(a), err
-		}); err != nil {
+		perfect, err := least(1, MostItems, func(n int) (bool, error) {
+			if known[n] == nil {
+				a, err := d.perfect(n)
+				if err != nil {
+					return false, err
+				}
+				known[n] = a
+			}
+			return r.Holds(known[n]), nil
+		})
+		if err != nil {
 			return nil, err
 		}
-		l.Reachable = l.Needs == n || len(d.Items) > MostItems
-		if l.Needs > 0 && len(r.Pairs) > 0 {
-			if l.Same, err = least(n, MostItems, func(n int) (bool, error) {
-				a, err := best(n)
-				return err == nil && r.Holds(a), err
-			}); err != nil {
-				return nil, err
-			}
-		}
-		limits = append(limits, l)
+		needs = append(needs, Need{r, perfect, len(r.Arms) == 1 && len(r.Apart) == 0 && !d.pools(r)})
 	}
-	return limits, nil
+	return needs, nil
 }
 
-// extremes analyses studies of n items in which every arm has the worst scores or the
-// best. Scores that are not outcomes vary a little, as t intervals need.
-func (d Design) extremes(best bool) func(n int) (*analyse.Analysis, error) {
-	known := map[int]*analyse.Analysis{}
-	return func(n int) (*analyse.Analysis, error) {
-		if a := known[n]; a != nil {
-			return a, nil
+// Scores returns what an arm has of a metric on each item of a run.
+type Scores func(arm, metric string) (num, den []float64)
+
+// mostAnalysed bounds what [Design.Takes] analyses, in items times comparisons: some
+// seconds.
+const mostAnalysed = 60_000
+
+// Takes returns how many items it takes until each rule holds, if further items come out
+// like those of a run, in clusters of their own; 0 if they do not at most items, the largest
+// number that was analysed. In large studies the numbers are rough.
+func (d Design) Takes(rules []gate.Rule, of Scores) (takes []int, most int, err error) {
+	d = d.relevant()
+	if d.Question.Study.Method == "mixed_effects" {
+		d.Question.Study.Method = "auto"
+	}
+	d.Question.Study.Resamples = min(d.Question.Study.Resamples, 1000)
+	type fractions struct{ num, den []float64 }
+	known := map[[2]int]fractions{}
+	for a, arm := range d.Arms {
+		for m, metric := range d.Suite.Metrics {
+			num, den := of(arm.ID, metric.Name)
+			known[[2]int{m, a}] = fractions{num, den}
 		}
-		r := rand.New(rand.NewPCG(1, uint64(n)))
-		resized := d.resized(n)
-		resized.Question.NoReach = best // whether a rule holds does not depend on it
-		a, err := resized.collect(newListed(resized.Items), func(metric, _, _ int) (num, den float64) {
-			m := d.Suite.Metrics[metric]
-			low := max(m.Min, -1e9) // a metric may have no bounds
-			high := min(m.Max, low+1)
-			x := low
-			if m.HigherIsBetter == best {
-				x = high
-			}
-			if !m.Binary {
-				x += (0.5*(low+high) - x) * 0.01 * r.Float64()
-			}
-			return x, 1
+	}
+	takes = make([]int, len(rules))
+	below := slices.Repeat([]int{len(d.Items)}, len(rules)) // the largest number that is too small
+	left := mostAnalysed / max(1, len(d.Question.Comparisons))
+	try := func(n int) (bool, error) {
+		if left -= n; left < 0 && most > 0 {
+			return false, nil
+		}
+		more := d.resized(n)
+		a, err := more.collect(newListed(more.Items), func(metric, arm, item int) (num, den float64) {
+			f := known[[2]int{metric, arm}]
+			return f.num[item%len(d.Items)], f.den[item%len(d.Items)]
 		})
-		known[n] = a
-		return a, err
+		if err != nil {
+			return false, err
+		}
+		most = max(most, n)
+		for i, r := range rules {
+			switch {
+			case n <= below[i] || takes[i] > 0 && n >= takes[i]:
+			case r.Holds(a):
+				takes[i] = n
+			default:
+				below[i] = n
+			}
+		}
+		return true, nil
 	}
-}
-
-// needed returns the smallest number of items from n at which a rule is reachable, 0
-// if it is not up to MostItems.
-func needed(n int, reachable func(n int) (bool, error)) (int, error) {
-	for low, high := n, n; ; low, high = high, 2*high {
-		ok, err := reachable(min(high, MostItems))
-		switch {
-		case err != nil:
-			return 0, err
-		case ok:
-			return least(low, min(high, MostItems), reachable)
-		case high >= MostItems:
-			return 0, nil
+	for n := len(d.Items); n < MostItems && slices.Contains(takes, 0); {
+		n = min(2*n, MostItems)
+		if ok, err := try(n); err != nil || !ok {
+			return takes, most, err
 		}
 	}
+	for i := range rules {
+		for takes[i] > below[i]+1 {
+			if ok, err := try((takes[i] + below[i]) / 2); err != nil || !ok {
+				return takes, most, err
+			}
+		}
+	}
+	return takes, most, nil
+}
+
+// pools reports whether a rule reads a pooled rate.
+func (d Design) pools(r gate.Rule) bool {
+	return slices.ContainsFunc(r.Estimates, func(e [2]string) bool {
+		return slices.ContainsFunc(d.Suite.Metrics, func(m eval.Metric) bool { return m.Name == e[1] && m.Pooling == eval.RatioOfSums })
+	})
+}
+
+// perfect analyses a study of n items in which every arm has the best scores.
+func (d Design) perfect(n int) (*analyse.Analysis, error) {
+	d = d.resized(n)
+	return d.collect(newListed(d.Items), func(metric, _, _ int) (num, den float64) {
+		m := d.Suite.Metrics[metric]
+		best := max(m.Min, -1e9) // a metric may have no bounds
+		if m.HigherIsBetter {
+			best = min(m.Max, best+1)
+		}
+		return best, 1
+	})
 }
 
 // least returns the smallest number from low to high that has a property, if larger
 // numbers have it too, and 0 if high has not.
 func least(low, high int, has func(n int) (bool, error)) (int, error) {
-	for _, n := range []int{low, high} {
-		ok, err := has(n)
-		switch {
-		case err != nil:
-			return 0, err
-		case ok && n == low:
-			return low, nil
-		case !ok && n == high:
-			return 0, nil
-		}
+	if ok, err := has(high); err != nil || !ok {
+		return 0, err
 	}
-	for high-low > 1 {
+	for low < high {
 		mid := (low + high) / 2
 		ok, err := has(mid)
 		if err != nil {
@@ -148,7 +177,7 @@ func least(low, high int, has func(n int) (bool, error)) (int, error) {
 		if ok {
 			high = mid
 		} else {
-			low = mid
+			low = mid + 1
 		}
 	}
 	return high, nil

@@ -49,54 +49,33 @@ func design(t *testing.T, method string, clusters, size int, rules ...string) po
 	return d
 }
 
-func TestLimits(t *testing.T) {
+// TestNeeds: the number of items at which a rule holds if nothing goes wrong.
+func TestNeeds(t *testing.T) {
 	for _, c := range []struct {
-		method         string
-		clusters, size int
-		rule           string
-		needs          int // items; that of the design if it is enough
-		why            string
+		size    int
+		rule    string
+		perfect int
+		alone   bool
+		why     string
 	}{
-		{"paired_ttest", 25, 1, "high('a','rate') < 0.02", 189, "Wilson: z²/(n + z²) < 0.02"},
-		{"paired_ttest", 189, 1, "high('a','rate') < 0.02", 189, "enough"},
-		{"paired_ttest", 25, 4, "high('a','rate') < 0.02", 753, "189 clusters: 188 of 4 and one item"},
-		{"paired_ttest", 20, 1, "low('a','passed') > 0.9", 35, "n/(n + z²) > 0.9"},
-		{"mcnemar", 60, 1, "within('a','b','passed', 0.01)", 268, "Tango: z²/(n + z²) < 0.01 at 90 %"},
-		{"permutation", 5, 1, "p('a','b','score') < 0.05", 6, "2/2⁵ is above 0.05"},
-		{"permutation", 5, 4, "p('a','b','score') < 0.05", 21, "six clusters"},
-		{"wilcoxon", 5, 1, "p('a','b','score') < 0.05", 6, "2/2⁵ is above 0.05"},
-		{"paired_ttest", 5, 1, "p('a','b','score') < 0.05", 5, "t has no limit"},
-		{"mixed_effects", 5, 1, "diff_low('a','b','score') > 0.5", 5, "nor has the model"},
-		{"paired_ttest", 5, 1, "diff_low('a','b','passed') > 1.5", 0, "no number of items"},
-		{"mcnemar", 5, 1, "p('a','b','passed') < 0.05 || high('a','rate') < 0.02", 6, "either is enough"},
-		{"paired_ttest", 30, 1, "failed('a') < 0.01 && high('a','rate') < 0.1", 35, "trials may all succeed"},
-		{"mcnemar", 60, 1, "diff_low('a','b','passed') > -0.01", 60, "a may be much better"},
+		{1, "high('a','rate') < 0.02", 189, false, "Wilson: z²/(n + z²) < 0.02"},
+		{1, "low('a','passed') > 0.9", 35, true, "n/(n + z²) > 0.9"},
+		{1, "within('a','b','passed', 0.01)", 268, false, "Tango: z²/(n + z²) < 0.01 at 90 %"},
+		{1, "diff_low('a','b','passed') > -0.01", 381, false, "Tango at 95 %"},
+		{1, "diff_low('a','b','passed') > 0", 0, false, "equal arms do not differ"},
+		{1, "diff_low('a','b','passed') > 1.5", 0, false, "no number of items"},
+		{1, "failed('a') < 0.01 && high('a','rate') < 0.1", 35, false, "trials may all succeed"},
 	} {
-		limits, err := design(t, c.method, c.clusters, c.size, c.rule).Limits()
+		needs, err := design(t, "auto", 60, c.size, c.rule).Needs()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if l := limits[0]; l.Needs != c.needs || l.Reachable != (c.needs == c.clusters*c.size) {
-			t.Errorf("%s, %d×%d: %s: reachable %v, needs %d items, want %d: %s", c.method, c.clusters, c.size, c.rule, l.Reachable, l.Needs, c.needs, c.why)
+		if n := needs[0]; n.Perfect != c.perfect || n.Alone != c.alone {
+			t.Errorf("%s needs %d items (alone %v), want %d: %s", c.rule, n.Perfect, n.Alone, c.perfect, c.why)
 		}
 	}
-	for rule, want := range map[string]int{"diff_low('a','b','passed') > -0.01": 381, "within('a','b','passed', 0.01)": 268,
-		"diff_low('a','b','passed') > 0": 0, "diff_low('a','b','passed') > -0.2": 60} {
-		limits, err := design(t, "mcnemar", 60, 1, rule).Limits()
-		if err != nil {
-			t.Fatal(err)
-		}
-		// An equivalence rule is out of reach of 60 items in any case.
-		if l := limits[0]; l.Reachable && l.Same != want || !l.Reachable && l.Needs != want {
-			t.Errorf("%s of perfect arms needs %d items, want %d", rule, l.Same, want)
-		}
-	}
-	one := design(t, "paired_ttest", 1, 12, "diff_low('a','b','passed') > 0")
-	if l, err := one.Limits(); err != nil || l[0].Reachable || l[0].Needs != 37 {
-		t.Errorf("one cluster of 12: needs %d items, %v; Tango of 4 clusters excludes 0", l[0].Needs, err)
-	}
-	if limits, err := design(t, "", 5, 1).Limits(); limits != nil || err != nil {
-		t.Errorf("no rules: %v, %v", limits, err)
+	if needs, err := design(t, "", 5, 1).Needs(); needs != nil || err != nil {
+		t.Errorf("no rules: %v, %v", needs, err)
 	}
 }
 

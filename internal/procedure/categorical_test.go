@@ -111,8 +111,8 @@ func TestSettingsAreKnown(t *testing.T) {
 func TestRefusedTables(t *testing.T) {
 	for _, c := range []struct{ method, table, cols, reason string }{
 		{"two_proportion_z", "a,g\n1,x\n0,y\n1,z\n", "a,g", `input.group has 3 groups, expected 2: ["x" "y" "z"]`},
-		{"mcnemar", "a,b\n1,0\n2,1\n", "a,b", `t.csv:3: column "a" is "2", expected 0 or 1`},
-		{"cohen_kappa", "a,b\nx,y\n,y\n", "a,b", `t.csv:3: column "a" is "", expected a label`},
+		{"mcnemar", "a,b\n1,0\n2,1\n", "a,b", `t.csv:3:1: column "a" is "2", expected 0 or 1`},
+		{"cohen_kappa", "a,b\nx,y\n,y\n", "a,b", `t.csv:3:1: column "a" is "", expected a label`},
 		{"krippendorff_alpha", "a,b\nx,y\n", "a,b", ""},
 		{"fleiss_kappa", "a,b\n1,2\n3,1\n", "a,b", ""},
 		{"fleiss_kappa", "a,b\n1,2\n3,\n", "a,b", "row 2 lacks rating 2: Fleiss' kappa needs all of them; krippendorff_alpha and gwet_ac1 do not"},

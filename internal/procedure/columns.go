@@ -1,8 +1,6 @@
 package procedure
 
 import (
-	"encoding/csv"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -10,18 +8,18 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/scruple-eval/scruple/internal/table"
 )
 
 // A column is one column's cells as text.
 type column struct {
 	role  string
 	name  string
-	file  string
 	cells []string
-	lines []int32 // where each cell stood
+	place func(row int) string
 }
 
 // asInput makes the input of a case of columns: each role's column, or list of
@@ -103,7 +101,7 @@ func (c column) values(role Role) ([]jsontext.Value, error) {
 			if role.Missing {
 				expected += " or nothing"
 			}
-			return nil, fmt.Errorf("%s:%d: column %q is %s, expected %s", c.file, c.lines[i], c.name, quoted(s), expected)
+			return nil, fmt.Errorf("%s: column %q is %s, expected %s", c.place(i), c.name, quoted(s), expected)
 		}
 		values[i] = v
 	}
@@ -171,39 +169,33 @@ func asciiMinus(s string) string {
 
 const commaRemedy = "write it with a decimal point and without separators of thousands"
 
-// readTable reads the columns a procedure needs from CSV with a header. cols assigns
-// them: "role=column", or column names in the order of the roles.
+// readTable reads the columns a procedure needs. cols assigns them: "role=column", or
+// column names in the order of the roles.
 func readTable(r io.Reader, file string, roles []Role, cols []string) ([]column, error) {
-	content, err := plainText(r)
+	data, err := io.ReadAll(r)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
+		return nil, fmt.Errorf("reading %s: %w", file, err)
 	}
-	d := csv.NewReader(content)
-	d.ReuseRecord = true
-	d.Comma = separator(content, cols)
-	header, err := d.Read()
-	if errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%s: empty file; the first line must name the columns", file)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
-	}
-	header = slices.Clone(header)
-	for i, name := range header {
-		header[i] = strings.TrimSpace(name)
-		if !utf8.ValidString(name) {
-			return nil, fmt.Errorf("%s:1: the name of column %d is not valid UTF-8: save the file as UTF-8", file, i+1)
-		}
-		// Spreadsheets write empty columns at the end.
-		if header[i] != "" && slices.Contains(header[:i], header[i]) {
-			return nil, fmt.Errorf("%s:1: duplicate column %q", file, header[i])
-		}
-	}
-	bound, err := bind(header, file, roles, cols)
+	t, err := table.Parse(file, "", data)
 	if err != nil {
 		return nil, err
 	}
-	return readRows(d, file, header, bound)
+	bound, err := bind(t.Header, t.Top(), roles, cols)
+	if err != nil {
+		return nil, err
+	}
+	if len(t.Rows) == 0 {
+		return nil, fmt.Errorf("%s: no rows under the header", file)
+	}
+	columns := make([]column, len(bound))
+	for k, b := range bound {
+		c := column{role: b.role, name: t.Header[b.column], cells: make([]string, len(t.Rows)), place: func(i int) string { return t.Place(t.Rows[i], b.column) }}
+		for i, row := range t.Rows {
+			c.cells[i] = asciiMinus(row.Text(b.column))
+		}
+		columns[k] = c
+	}
+	return columns, nil
 }
 
 // A binding is one column of the file and the role it was given.
@@ -212,7 +204,7 @@ type binding struct {
 	column int
 }
 
-func bind(header []string, file string, roles []Role, cols []string) ([]binding, error) {
+func bind(header []string, top string, roles []Role, cols []string) ([]binding, error) {
 	var bound []binding
 	taken := map[string]bool{}
 	next := 0
@@ -238,7 +230,7 @@ func bind(header []string, file string, roles []Role, cols []string) ([]binding,
 		taken[role] = true
 		k := slices.Index(header, strings.TrimSpace(name))
 		if k < 0 {
-			return nil, fmt.Errorf("%s:1: no column %q; the columns are %q", file, name, header)
+			return nil, fmt.Errorf("%s: no column %q; the columns are %q", top, name, header)
 		}
 		bound = append(bound, binding{role, k})
 	}
@@ -248,51 +240,4 @@ func bind(header []string, file string, roles []Role, cols []string) ([]binding,
 		}
 	}
 	return bound, nil
-}
-
-func readRows(d *csv.Reader, file string, header []string, bound []binding) ([]column, error) {
-	columns := make([]column, len(bound))
-	for k, b := range bound {
-		columns[k] = column{role: b.role, name: header[b.column], file: file}
-	}
-	var lines []int32
-	seen := map[string]string{} // equal cells share their text
-	for {
-		record, err := d.Read()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if errors.Is(err, csv.ErrFieldCount) {
-			at, _ := d.FieldPos(0)
-			return nil, fmt.Errorf("%s:%d: wrong number of fields: %d, the header has %d; a text with %q needs quotes, a decimal comma must be a point",
-				file, at, len(record), len(header), d.Comma)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
-		}
-		at, _ := d.FieldPos(0)
-		lines = append(lines, int32(at))
-		for k, b := range bound {
-			text := strings.TrimSpace(record[b.column])
-			if !utf8.ValidString(text) {
-				return nil, fmt.Errorf("%s:%d: column %q is not valid UTF-8: save the file as UTF-8", file, at, columns[k].name)
-			}
-			kept, ok := seen[text]
-			if !ok {
-				text = strings.Clone(text)
-				kept = asciiMinus(text)
-				if len(seen) < 1<<16 {
-					seen[text] = kept
-				}
-			}
-			columns[k].cells = append(columns[k].cells, kept)
-		}
-	}
-	if len(lines) == 0 {
-		return nil, fmt.Errorf("%s: no rows under the header", file)
-	}
-	for k := range columns {
-		columns[k].lines = lines
-	}
-	return columns, nil
 }

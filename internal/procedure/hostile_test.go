@@ -195,24 +195,24 @@ func FuzzTable(f *testing.F) {
 func TestReadTableMistakes(t *testing.T) {
 	roles := []Role{{Name: "a", Doc: "first"}, {Name: "b", Doc: "second", Optional: true}}
 	for _, c := range []struct{ text, cols, reason string }{
-		{"", "a", "x.csv: empty"},
+		{"", "a", "x.csv is empty"},
 		{"a,b\n", "a", "no rows under the header"},
 		{"a,a\n1,2\n", "a", `duplicate column "a"`},
-		{"a,b\n1,2,3\n", "a", "wrong number of fields"},
+		{"a,b\n1,2,3\n", "a", "the record has 3 fields, the header 2"},
 		{"a,b\n\"1,2\n", "a", "extraneous or missing"},
 		{"a,b\n1,2\n", "c", `no column "c"; the columns are ["a" "b"]`},
 		{"a,b\n1,2\n", "c=a", `unknown role "c": the method takes a,[b]`},
 		{"a,b\n1,2\n", "a,b,a", "unexpected column"},
 		{"a,b\n1,2\n", "b=b", `missing column for "a"`},
 		{"a,b\n1,2\n", "a=a,a=b", "two columns for"},
-		{"a,b\n\xff,2\n", "a", "x.csv:2: column \"a\" is not valid UTF-8"},
+		{"a,b\n\xff,2\n", "a", "x.csv:2: the text is not UTF-8"},
 	} {
 		_, err := tableInput(strings.NewReader(c.text), "x.csv", roles, strings.Split(c.cols, ","))
 		if err == nil || !strings.Contains(err.Error(), c.reason) {
 			t.Errorf("%q with %s: got %v, want %q", c.text, c.cols, err, c.reason)
 		}
 	}
-	if _, err := tableInput(strings.NewReader("a\n1\n\n\"2\n\"\nx\nInf\n"), "x.csv", roles[:1], []string{"a"}); err == nil || !strings.Contains(err.Error(), `x.csv:6: column "a" is "x", expected a number`) {
+	if _, err := tableInput(strings.NewReader("a\n1\n\n\"2\n\"\nx\nInf\n"), "x.csv", roles[:1], []string{"a"}); err == nil || !strings.Contains(err.Error(), `x.csv:6:1: column "a" is "x", expected a number`) {
 		t.Errorf("got %v", err)
 	}
 }

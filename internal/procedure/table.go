@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// RunTable computes the result of params and the columns of a CSV table, as
+// RunTable computes the result of params and the columns of a table, as
 // [readTable] reads them. The result begins with the column of each role, so that
 // a reader need not guess which of two arms a difference is in favour of.
 func (p Procedure) RunTable(r io.Reader, file string, cols []string, params jsontext.Value) (jsontext.Value, error) {

@@ -86,16 +86,16 @@ func TestTypographicMinus(t *testing.T) {
 // TestTableRemedies: what cannot be read as it stands is refused, with what to do.
 func TestTableRemedies(t *testing.T) {
 	for _, c := range []struct{ method, cols, text, reason string }{
-		{"paired_t_test", "a,b", "a;b\n0,9;0,7\n0,8;0,7\n", `t.csv:2: column "a" is "0,9", expected a number: write it with a decimal point`},
-		{"paired_t_test", "a,b", "a,b\n0,9,0,7\n", `t.csv:2: wrong number of fields: 4, the header has 2`},
+		{"paired_t_test", "a,b", "a;b\n0,9;0,7\n0,8;0,7\n", `t.csv:2:1: column "a" is "0,9", expected a number: write it with a decimal point`},
+		{"paired_t_test", "a,b", "a,b\n0,9,0,7\n", `t.csv:2: the record has 4 fields, the header 2`},
 		{"paired_t_test", "a,b", "a;b\n−0,9;0,7\n0,8;0,7\n", `write it with a decimal point`},
 		{"paired_t_test", "a,b", "a,b\n\"1,234\",2\n", "without separators of thousands"},
 		{"paired_t_test", "a,b", "a;b;c\n1;2;3\n", ""},
 		{"paired_t_test", "a,x", "a;b;c\n1;2;3\n", `no column "x"; the columns are ["a" "b" "c"]`},
-		{"paired_t_test", "a,b", "PK\x03\x04\x14\x00", "save the sheet as CSV"},
+		{"paired_t_test", "a,b", "PK\x03\x04\x14\x00", "open it in a spreadsheet and save it as .xlsx"},
 		{"paired_t_test", "a,b", "a\x00,\x00b\x00", "UTF-16 without a byte order mark"},
 		{"paired_t_test", "a,b", "\x1f\x8bxxxxxxxxxxxx", "t.csv: unpacking"},
-		{"paired_t_test", "a,b", "a,b,\xff\n1,2,3\n", "column 3 is not valid UTF-8"},
+		{"paired_t_test", "a,b", "a,b,\xff\n1,2,3\n", "t.csv:1: the text is not UTF-8"},
 		// Decimal commas do not make a column of numbers a factor.
 		{"lmm_random_intercepts", "score,doc", "score;doc\n0,5;x\n1;x\n2;y\n3;y\n", "decimal point"},
 	} {

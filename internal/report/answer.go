@@ -2,11 +2,13 @@ package report
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/gate"
 )
 
@@ -153,6 +155,12 @@ func (b *builder) sentence(c analyse.Comparison) answer {
 		a.Tone = unsure
 		a.Text += " Interim: the run is unfinished."
 	}
+	for _, t := range b.a.TroublesOf(c.A, c.B) {
+		if t.Kind == string(eval.Malformed) && t.N == t.Answers && f != notCompared {
+			a.Tone = unsure
+			a.Text = fmt.Sprintf("No answer of %s could be read: %s. As it stands, %s", t.Arm, plural(t.N, "malformed answer", "malformed answers"), a.Text)
+		}
+	}
 	if tags := b.simulatedTag(c.A, c.B); tags != nil {
 		a.Tone = unsure
 		if b.brief {
@@ -210,22 +218,10 @@ func (b *builder) correction() string {
 	return strings.ToUpper(string(name[:1])) + string(name[1:])
 }
 
-// reservation explains a disagreement between test and interval, and an interval
-// that contains 0.
+// reservation says that an interval contains 0.
 func (b *builder) reservation(f finding, c analyse.Comparison) string {
-	if !c.Low.Defined() || !c.High.Defined() {
-		return ""
-	}
-	spans := c.Low <= 0 && c.High >= 0
-	switch {
-	case f == noEvidence && spans, f == notTested && spans:
+	if (f == noEvidence || f == notTested) && c.Low <= 0 && c.High >= 0 {
 		return "; the interval contains 0"
-	case f == noEvidence:
-		return "; the interval excludes 0, but the test does not reject 0"
-	case (f == aBetter || f == bBetter) && spans && b.simultaneous(c):
-		return "; the test rejects 0, but the simultaneous interval contains it"
-	case (f == aBetter || f == bBetter) && spans:
-		return "; the test rejects 0, but the interval contains it"
 	}
 	return ""
 }
@@ -242,11 +238,18 @@ func newVerdict(v *gate.Verdict) *verdict {
 	if v.Diagnosis != "" {
 		said.Advice = strings.TrimSpace(said.Advice + " Diagnosis: " + strings.TrimSuffix(v.Diagnosis+": "+v.DiagnosisAdvice, ": "))
 	}
-	said.Warnings = slices.Concat(v.FailedJudges, rulesChanged(v), unblinded(v.Unblinded), byEstimateAlone(v))
+	said.Warnings = slices.Concat(v.FailedJudges, looked(v), rulesChanged(v), unblinded(v.Unblinded), byEstimateAlone(v))
 	for _, t := range v.Troubles {
 		said.Warnings = append(said.Warnings, t.Brief())
 	}
 	return said
+}
+
+func looked(v *gate.Verdict) []string {
+	if v.Looked == "" {
+		return nil
+	}
+	return []string{v.Looked}
 }
 
 // rulesChanged lists the changes of rules that came after results.

@@ -93,7 +93,10 @@ func (b *builder) estimated(m analyse.Metric, e analyse.Estimate, ns *notes) cel
 		Href:   b.href(behindEstimate(e)),
 	}
 	if e.Unscored > 0 {
-		c.Detail = append(c.Detail, count(e.Unscored)+" unscored")
+		c.Detail = append(c.Detail, count(e.Unscored)+" unscored ("+withUnit(fixed(float64(e.UnscoredShare), 2, 1), nbsp+"%")+")")
+	}
+	if e.Least != nil {
+		c.Detail = append(c.Detail, "with them "+s.interval(e.Least.Value, e.Most.Value, false))
 	}
 	return c
 }
@@ -134,7 +137,7 @@ func (b *builder) outcomeTable() *table {
 	}
 	t.Legend = []string{
 		"Malformed and refused answers are scored like any other. Failed trials have no answer: they are counted here and not scored.",
-		"Unscored counts entries of all metrics without a score; the results have the reasons.",
+		"Unscored counts entries of all metrics without a score, without those of failed trials; the results have the reasons.",
 	}
 	return t
 }
@@ -291,7 +294,7 @@ func (b *builder) unscored(arm string) int {
 	n := 0
 	for _, e := range b.a.Estimates {
 		if e.Arm == arm && e.Stratum == nil {
-			n += e.Unscored
+			n += e.Unjudged()
 		}
 	}
 	return n

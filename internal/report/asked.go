@@ -57,7 +57,7 @@ func promptsOf(parties []analyse.Party) []prompt {
 
 func (b *builder) partyTable(parties []analyse.Party) *table {
 	t := &table{Caption: "Models and pipelines", Columns: []column{{Title: "Arm or judge"}, {Title: "Provider"}, {Title: "Model asked for"}, {Title: "Answered by"}, {Title: "Settings as sent"}, {Title: "Hash"}},
-		Legend: []string{"Settings are those of the first answered trial; what is not listed was not sent, so the provider's default holds. Hash: of the prompts and settings of the arm."}}
+		Legend: []string{"Settings are those of an example; what is not listed was not sent, so the provider's default holds. Hash: of the prompts and settings of the arm."}}
 	for _, p := range parties {
 		name := cell{Text: p.Name, Tags: b.tagsOf(p.Name)}
 		if p.Judge {

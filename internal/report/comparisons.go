@@ -175,29 +175,27 @@ func comparisonReasons(c analyse.Comparison) []string {
 	return []string{"undefined for an unknown reason"}
 }
 
-// remarks returns the warnings of a comparison and its arms, and what the planned test says by
-// itself if items are clustered or it disagrees.
+// remarks returns the warnings of a comparison and its arms, and what the tests beside it say.
 func (b *builder) remarks(c analyse.Comparison) []string {
 	list := slices.Clone(c.Warnings)
 	for _, t := range b.a.TroublesOf(c.A, c.B) {
 		list = append(list, t.Brief())
 	}
-	if p := c.Beside; p != nil && p.Low.Defined() {
-		list = append(list, "beside it, "+p.Method+" gives "+scaleOf(b.metric(c.Metric)).interval(p.Low, p.High, true)+", "+b.pOf(c, p.P, p.PAdjusted))
-	}
-	if p := c.Planned; p != nil && p.Low.Defined() {
-		disagree := excludes0(c) != excludes0(c.AsPlanned())
-		text := "the planned test by itself (" + p.Method + ") gives " + scaleOf(b.metric(c.Metric)).interval(p.Low, p.High, true) + ", " + b.pOf(c, p.P, p.PAdjusted)
-		ignores := c.Clusters < c.Pairs && b.a.Study.IgnoresClusters()
-		if ignores {
-			text += "; it ignores that the " + plural(c.Pairs, "item is", "items are") + " in " + plural(c.Clusters, "cluster", "clusters")
+	for _, p := range c.Beside {
+		if b.brief && (!p.P.Defined() || excludes0(c) == excludes0(c.By(p))) {
+			continue
 		}
-		if disagree {
-			text += "; the two disagree, so rules that depend on it may be undecided"
+		text := "beside it, " + p.Method
+		if p.Low.Defined() {
+			text += " gives " + scaleOf(b.metric(c.Metric)).interval(p.Low, p.High, true)
+			if p.P.Defined() {
+				text += ", " + b.pOf(c, p.P, p.PAdjusted)
+			}
+			if excludes0(c) != excludes0(c.By(p)) {
+				text += "; it says otherwise than what decides"
+			}
 		}
-		if disagree || ignores {
-			list = append(list, text)
-		}
+		list = append(list, text)
 	}
 	return list
 }
@@ -206,7 +204,7 @@ func (b *builder) remarks(c analyse.Comparison) []string {
 // and else says that it is not, since the interval beside it is.
 func (b *builder) pOf(c analyse.Comparison, p, adjusted analyse.Number) string {
 	switch {
-	case !b.corrected() || !c.PAdjusted.Defined():
+	case !b.corrected() || !c.PAdjusted.Defined() || !b.simultaneous(c) && c.PAdjusted == c.P:
 		return pSentence(p, b.a.Study.Alpha)
 	case adjusted.Defined():
 		return pSentence(adjusted, b.a.Study.Alpha) + " after " + b.correction() + " correction"
@@ -243,7 +241,7 @@ func (b *builder) testTable(cs []analyse.Comparison) *table {
 		t.Rows = append(t.Rows, []cell{
 			b.pairCell(c),
 			{Text: m.Title + arrow(m)},
-			{Text: s.value(c.Diff, true), Detail: []string{s.interval(c.Low, c.High, true)}, Refs: t.Notes.refs(b.reasons(c))},
+			differenceCell(s, c, t.Notes.refs(b.reasons(c))),
 			{Text: count(c.Pairs), Detail: []string{count(c.Unpaired) + " unpaired"}},
 			statistic(pValue(c.P, alpha), c, &t.Notes), b.adjustedCell(c, &t.Notes),
 			effectCell(c, &t.Notes),
@@ -254,6 +252,15 @@ func (b *builder) testTable(cs []analyse.Comparison) *table {
 	}
 	t.Legend = b.testLegend()
 	return t
+}
+
+// differenceCell has a difference, and what it would be with the missing scores.
+func differenceCell(s scale, c analyse.Comparison, refs []int) cell {
+	x := cell{Text: s.value(c.Diff, true), Detail: []string{s.interval(c.Low, c.High, true)}, Refs: refs}
+	if c.Least != nil {
+		x.Detail = append(x.Detail, "with missing scores "+s.interval(c.Least.Diff, c.Most.Diff, true))
+	}
+	return x
 }
 
 // differenceTable is the table of an exploratory run, which has no tests.

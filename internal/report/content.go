@@ -318,6 +318,9 @@ func (b *builder) record() (facts []fact) {
 		}
 		facts = append(facts, fact{Name: "Registered", Value: text}, fact{Name: "Planned test", Value: g.Test})
 	}
+	if n := len(d.Others); n > 0 {
+		facts = append(facts, fact{Name: "Other TEST runs", Value: "this ledger has " + plural(n, "other TEST run", "other TEST runs") + " with arms of this one: " + otherTests(d.Others)})
+	}
 	for _, u := range d.Budget {
 		allowed := "no limit"
 		if u.Allowed != nil {
@@ -337,6 +340,22 @@ func (b *builder) record() (facts []fact) {
 		facts = append(facts, fact{Name: "Revision " + count(i+1), Value: v.Date + ": " + v.Hypothesis + " → " + v.Change + after})
 	}
 	return facts
+}
+
+// otherTests lists TEST runs with the arms that this one has too.
+func otherTests(tests []analyse.OtherTest) string {
+	var list []string
+	for _, t := range tests {
+		list = append(list, t.Run+" of study "+t.Study+", "+t.Date+", entry "+count(t.Entry)+" ("+strings.Join(firstOf(t.Arms, 6), ", ")+")")
+	}
+	return strings.Join(list, "; ")
+}
+
+func firstOf(list []string, n int) []string {
+	if len(list) > n {
+		return append(slices.Clone(list[:n]), "…")
+	}
+	return list
 }
 
 // metric finds a metric. If the analysis lacks it, only its name is set.

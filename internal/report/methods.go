@@ -73,7 +73,7 @@ func (b *builder) inference() []string {
 	}
 	lines := []string{
 		"Significance level α = " + strconv.FormatFloat(b.a.Study.Alpha, 'f', -1, 64) + "; every interval is a " + b.ci + ".",
-		"Planned test: " + cmp.Or(b.a.Study.Method, dash) + "; correction for the number of comparisons: " + cmp.Or(b.a.Study.Correction, dash) + ".",
+		"Method: " + cmp.Or(b.a.Study.Method, dash) + beside(b.a.Study.Beside) + "; correction for the number of comparisons: " + cmp.Or(b.a.Study.Correction, dash) + ".",
 	}
 	for _, method := range nonEmpty(factors(b.a.Estimates, func(e analyse.Estimate) string { return e.Method })...) {
 		lines = append(lines, "Intervals of estimates: "+method+".")
@@ -82,8 +82,11 @@ func (b *builder) inference() []string {
 		lines = append(lines, "Comparisons: "+method+".")
 	}
 	if i := slices.IndexFunc(b.a.Comparisons, b.simultaneous); i >= 0 {
-		lines = append(lines, "Intervals of the primary comparisons on the primary metrics cover all their differences at once: each at "+
-			withUnit(short(100*float64(b.a.Comparisons[i].Level)), nbsp+"%")+".")
+		of := "Intervals of the primary comparisons on the primary metrics cover all their differences at once: each at "
+		if b.a.Comparisons[i].Family != "" {
+			of = "Intervals of the primary comparisons of a family, such as “" + b.a.Comparisons[i].Family + "”, cover all their differences at once: in it each at "
+		}
+		lines = append(lines, of+withUnit(short(100*float64(b.a.Comparisons[i].Level)), nbsp+"%")+".")
 	}
 	return append(lines, undefined,
 		"“No evidence of a difference” does not mean that two arms are equal: the interval shows which differences are compatible with the data.")
@@ -110,6 +113,8 @@ func (b *builder) exclusions() []string {
 	r := b.a.Run
 	lines := []string{"Failed trials: " + count(r.Failed) + ". They have no answer and are not scored. The study does not decide if more than " +
 		withUnit(fixed(r.MaxFailed, 2, 1), nbsp+"%") + " fail."}
+	lines = append(lines, "Missing scores: a rule must hold whatever they are, and is undecided if more than "+
+		withUnit(fixed(b.a.Study.MaxUnscored, 2, 1), nbsp+"%")+" of an arm and metric are missing.")
 	for _, arm := range b.a.Arms {
 		if arm.Failed > 0 {
 			lines = append(lines, "Failed in "+arm.ID+": "+count(arm.Failed)+" of "+count(arm.Planned)+withReasons(arm)+".")
@@ -117,7 +122,7 @@ func (b *builder) exclusions() []string {
 	}
 	for _, e := range b.a.Estimates {
 		if e.Stratum == nil && e.Unscored > 0 {
-			lines = append(lines, "Unscored: "+plural(e.Unscored, "entry", "entries")+" of "+b.metric(e.Metric).Title+" in "+e.Arm+".")
+			lines = append(lines, "Unscored: "+plural(e.Unscored, "entry", "entries")+" of "+b.metric(e.Metric).Title+" in "+e.Arm+" ("+withUnit(fixed(float64(e.UnscoredShare), 2, 1), nbsp+"%")+"): "+counted(e.Reasons)+".")
 		}
 	}
 	for _, c := range b.a.Comparisons {
@@ -157,4 +162,12 @@ func (b *builder) commands() []string {
 		"scruple gate STUDY.yaml",
 		"scruple report STUDY.yaml",
 	}
+}
+
+// beside names the tests that are shown and decide nothing.
+func beside(tests []string) string {
+	if len(tests) == 0 {
+		return ""
+	}
+	return "; beside it " + strings.Join(tests, ", ")
 }

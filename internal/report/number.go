@@ -9,6 +9,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/gate"
 )
 
 const (
@@ -227,8 +228,7 @@ func confidence(alpha float64) string {
 	if !(alpha > 0 && alpha < 1) {
 		return "interval"
 	}
-	s := fixed(1-alpha, 2, 2)
-	return strings.TrimRight(strings.TrimRight(s, "0"), ".") + nbsp + "% CI"
+	return gate.Percent(alpha) + nbsp + "% CI"
 }
 
 // short formats a number that is not a result, such as a fraction's terms, with at

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/eval"
 )
 
 // outsideBlocks show what comes from outside of the run: how differences changed since an
@@ -29,11 +30,18 @@ func (b *builder) replications() *table {
 		m := b.metric(r.Metric)
 		s := scaleOf(m)
 		why := slices.DeleteFunc([]string{r.Warning, r.Unblinded}, func(s string) bool { return s == "" })
-		t.Rows = append(t.Rows, []cell{{Text: r.A + minusBetween + r.B, Tags: b.simulatedTag(r.A, r.B)}, {Text: m.Title + arrow(m)},
+		t.Rows = append(t.Rows, []cell{{Text: r.A + minusBetween + r.B + inWhich(r.Stratum), Tags: b.simulatedTag(r.A, r.B)}, {Text: m.Title + arrow(m)},
 			{Text: s.value(r.Earlier, true)}, {Text: s.value(r.Here, true)}, {Text: s.value(r.Change, true)}, {Text: s.interval(r.EquivLow, r.EquivHigh, true), Refs: t.Notes.refs(why)}})
 	}
 	t.Legend = []string{"Differences on the items of the earlier run and of this one, which are different items. If the interval of the change lies within ±m, two one-sided tests show that the difference changed by less than m. Its level is " + plainNumber(analyse.Number(100*(1-2*b.a.Study.Alpha)), 0) + nbsp + "% or more."}
 	return t
+}
+
+func inWhich(stratum *eval.Level) string {
+	if stratum == nil {
+		return ""
+	}
+	return ", " + stratum.Name + "=" + stratum.Value
 }
 
 func (b *builder) blindResults() *table {

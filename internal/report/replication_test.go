@@ -44,7 +44,7 @@ func TestOutsideResults(t *testing.T) {
 func TestReadingsSayWhetherTheyAreCorrected(t *testing.T) {
 	r := load(t, "study")
 	c := &r.Analysis.Comparisons[0]
-	c.Beside = &analyse.Reading{Diff: c.Diff, Low: c.Low, High: c.High, P: 0.031, PAdjusted: analyse.Undefined(), Method: "bootstrap"}
+	c.Beside = []analyse.Reading{{Diff: c.Diff, Low: c.Low, High: c.High, P: 0.031, PAdjusted: analyse.Undefined(), Method: "bootstrap"}}
 	out := strings.NewReplacer("\u00a0", " ").Replace(render(t, r, Markdown))
 	for _, want := range []string{"beside it, bootstrap gives", "p = 0.031 before correction"} {
 		if !strings.Contains(out, want) {

@@ -19,8 +19,8 @@ import (
 // prompt may follow.
 const SummaryRows = 22
 
-// itemRows is the most rows of one sentence of a summary, and fewAnswers the number of
-// answers that come before a second rule or warning.
+// itemRows is the most rows of one sentence of a summary that has to fit a terminal, and
+// fewAnswers the number of answers that come before a second rule or warning.
 const (
 	itemRows   = 5
 	fewAnswers = 3
@@ -31,11 +31,13 @@ const (
 type Ending struct {
 	Files         []string
 	Report, Worst string
+	// Decides: the command exits with the code of the verdict, as gate does.
+	Decides bool
 }
 
 // Summary writes the answer in brief, for the end of a run: the primary comparisons,
-// the verdict and the warnings, as many of each as fit into [SummaryRows], the most
-// important first.
+// the verdict and the warnings, as many of each as fit into the rows of the terminal, the
+// most important first. Without a terminal it has all of them in full.
 func Summary(w io.Writer, r Report, opt TerminalOptions, end Ending) error {
 	if err := r.check(); err != nil {
 		return err
@@ -44,8 +46,8 @@ func Summary(w io.Writer, r Report, opt TerminalOptions, end Ending) error {
 	b.brief = true
 	s := newScreen(opt)
 	answers := s.briefAnswers(&b)
-	parts := []*part{s.heading(&b), answers, s.briefGate(&b), s.briefWarnings(&b), s.ending(end)}
-	fill(parts, answers, s.width)
+	parts := []*part{s.heading(&b), answers, s.briefGate(&b, end.Decides), s.briefWarnings(&b), s.ending(end)}
+	s.fill(parts, answers)
 	for i, p := range parts {
 		if lines := p.lines(p.shown); len(lines) > 0 {
 			if i > 0 {
@@ -78,13 +80,14 @@ func (p *part) lines(n int) []string {
 
 // fill shows one item of each part, then more of the answers, then one more of each
 // part in turn, and items in full, while all parts fit.
-func fill(parts []*part, answers *part, width int) {
+func (s *screen) fill(parts []*part, answers *part) {
+	fit := func() bool { return s.rows == 0 || rows(parts, s.width) <= s.rows }
 	grow := func(p *part) bool {
 		if p.shown == len(p.items) {
 			return false
 		}
 		p.shown++
-		if rows(parts, width) > SummaryRows {
+		if !fit() {
 			p.shown--
 			return false
 		}
@@ -96,7 +99,7 @@ func fill(parts []*part, answers *part, width int) {
 			grow(p)
 		}
 	}
-	for answers.shown < fewAnswers && grow(answers) {
+	for (answers.shown < fewAnswers || s.rows == 0) && grow(answers) {
 	}
 	for grown := true; grown; {
 		grown = false
@@ -107,7 +110,7 @@ func fill(parts []*part, answers *part, width int) {
 	for _, p := range parts {
 		for i := range min(p.shown, len(p.whole)) {
 			short := p.items[i]
-			if p.items[i] = p.whole[i]; rows(parts, width) > SummaryRows {
+			if p.items[i] = p.whole[i]; !fit() {
 				p.items[i] = short
 			}
 		}
@@ -129,13 +132,13 @@ func rows(parts []*part, width int) int {
 	return n
 }
 
-// item returns a text as lines, cut to some rows.
+// item returns a text as lines, cut to some rows if it has to fit a terminal.
 func (s *screen) item(t tone, lead, text string, rows int) []string {
 	line := newScreen(TerminalOptions{Width: s.width, Color: s.color})
 	if text = s.clean(text); text == "" {
 		return nil
 	}
-	if all := wrapped(text, s.width-ansi.StringWidth(lead)); len(all) > rows {
+	if all := wrapped(text, s.width-ansi.StringWidth(lead)); s.rows > 0 && len(all) > rows {
 		all = all[:rows]
 		ellipsis := s.clean("…")
 		all[rows-1] = cutAtWord(all[rows-1], s.width-ansi.StringWidth(lead)-ansi.StringWidth(ellipsis)) + ellipsis
@@ -256,11 +259,14 @@ func gain(n analyse.Number, m analyse.Metric) float64 {
 
 // briefGate has the verdict and its rules, those that do not pass first, with the
 // values they read.
-func (s *screen) briefGate(b *builder) *part {
+func (s *screen) briefGate(b *builder, decides bool) *part {
 	if b.v == nil {
 		return &part{head: s.item(muted, "", "The study has no rules, so there is no verdict.", 1)}
 	}
 	v := newVerdict(b.v)
+	if !decides {
+		v.Exit = "gate exits with " + strings.TrimPrefix(v.Exit, "exit ")
+	}
 	p := &part{head: slices.Concat(s.item(v.Tone, "", v.line(), 1), s.item(plain, "  ", v.Advice, 1))}
 	rules := slices.Clone(v.Conditions)
 	order := map[gate.State]int{gate.Fail: 0, gate.Undecided: 1, gate.Pass: 2}
@@ -284,7 +290,12 @@ func (s *screen) briefGate(b *builder) *part {
 		if c.State != gate.Pass {
 			said = append(nonEmpty(c.Reason), values(c)...)
 		}
-		if len(c.Warnings) > 0 {
+		switch {
+		case c.JudgeAlone && len(c.Warnings) > 1:
+			word += " by the estimate and the judge alone"
+		case c.JudgeAlone && len(c.Warnings) > 0:
+			word += " by the judge alone"
+		case len(c.Warnings) > 0:
 			word += " by the estimate alone"
 		}
 		p.items = append(p.items, s.item(t, "  ", strings.TrimSuffix(word+": "+c.Name+": "+strings.Join(said, "; "), ": "), itemRows))
@@ -326,7 +337,7 @@ func (b *builder) warnings() []string {
 	if r := b.a.Run; r.Exploratory() && !r.OnDev() {
 		list = append(list, withoutTests(r))
 	}
-	list = append(list, lastChange(b.a.Warnings)...)
+	list = append(list, b.a.Warnings...)
 	if b.v != nil {
 		list = append(list, byEstimateAlone(b.v)...)
 	}
@@ -340,31 +351,11 @@ func (b *builder) warnings() []string {
 	for _, c := range b.primaryComparisons() {
 		if c.Diff.Defined() { // else its sentence has them
 			for _, note := range b.remarks(c) {
-				if slices.ContainsFunc(b.a.Troubles, func(t analyse.Trouble) bool { return t.Brief() == note }) {
+				if note == analyse.NotPlanned || slices.ContainsFunc(b.a.Troubles, func(t analyse.Trouble) bool { return t.Brief() == note }) {
 					continue // already in the list, once
 				}
 				list = append(list, c.A+minusBetween+c.B+", "+b.metric(c.Metric).Title+": "+note)
 			}
-		}
-	}
-	return list
-}
-
-// lastChange replaces the changes of a run that grew by their number and the last
-// one: there may be dozens, and other warnings come after them.
-func lastChange(warnings []string) []string {
-	var list []string
-	changes, at := 0, 0
-	for _, w := range warnings {
-		change, ok := strings.CutPrefix(w, analyse.OfHistory)
-		switch {
-		case !ok:
-			list = append(list, w)
-		case changes == 0:
-			changes, at, list = 1, len(list), append(list, w)
-		default:
-			changes++
-			list[at] = analyse.OfHistory + count(changes) + " changes (`scruple status` lists them), the last: " + change
 		}
 	}
 	return list

@@ -15,6 +15,7 @@ import (
 // TerminalOptions control how a report is shown on a terminal.
 type TerminalOptions struct {
 	Width   int  // columns; 0 means 80, less than 40 means 40
+	Rows    int  // that a summary may take; 0 is no limit, as where there is no terminal
 	Color   bool // ANSI colours and Unicode symbols; otherwise ASCII except in data
 	Verbose bool // include the breakdown by stratum
 }
@@ -78,6 +79,7 @@ func (s *screen) writeTo(w io.Writer, what string) error {
 // A screen collects the lines of a report.
 type screen struct {
 	width   int
+	rows    int
 	verbose bool
 	color   bool
 	g       glyphs
@@ -85,7 +87,7 @@ type screen struct {
 }
 
 func newScreen(opt TerminalOptions) *screen {
-	s := &screen{width: max(cmp.Or(opt.Width, 80), 40), verbose: opt.Verbose, color: opt.Color, g: asciiGlyphs()}
+	s := &screen{width: max(cmp.Or(opt.Width, 80), 40), rows: opt.Rows, verbose: opt.Verbose, color: opt.Color, g: asciiGlyphs()}
 	if s.color {
 		s.g = unicodeGlyphs()
 	}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
@@ -264,11 +265,12 @@ func wrapped(s string, width int) []string {
 		if line != "" {
 			lines = append(lines, line)
 		}
-		for lipgloss.Width(word) > width {
-			head := ansi.Truncate(word, width, "")
+		for left := lipgloss.Width(word); left > width; {
+			head := ansi.Truncate(beginning(word, width), width, "")
 			if head == "" { // a character wider than the line
 				break
 			}
+			left -= lipgloss.Width(head)
 			lines, word = append(lines, head), word[len(head):]
 		}
 		line = word
@@ -280,17 +282,31 @@ func wrapped(s string, width int) []string {
 // is one, and keeps every character.
 func folded(s string, width int) []string {
 	var lines []string
-	for width = max(width, 2); lipgloss.Width(s) > width; {
-		head := ansi.Truncate(s, width, "")
+	width = max(width, 2)
+	for left := lipgloss.Width(s); left > width; {
+		head := ansi.Truncate(beginning(s, width), width, "")
 		if i := strings.LastIndexByte(head, ' '); i >= 0 && strings.TrimLeft(head[:i], " ") != "" {
 			head = head[:i+1]
 		}
 		if head == "" { // a character wider than the line
 			break
 		}
+		left -= lipgloss.Width(head)
 		lines, s = append(lines, head), s[len(head):]
 	}
 	return append(lines, s)
+}
+
+// beginning is as much of a long text as a line can need: cutting measures all it gets.
+func beginning(s string, width int) string {
+	n := 16 * width
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
 }
 
 func widest(texts []string) int {

@@ -85,11 +85,21 @@ func (a *asker) Ask(ctx context.Context, step string, r eval.Request) (eval.Resp
 	key := r.Key()
 	if a.lookup {
 		c, ok, err := a.engine.journal.Lookup(ctx, a.trial, a.stage, step)
+		if err == nil && ok && a.stage == eval.StageJudge && !sameRequest(&c, key, shared) {
+			step = SupersedingStep(step, r, a.trial)
+			c, ok, err = a.engine.journal.Lookup(ctx, a.trial, a.stage, step)
+		}
 		switch {
 		case err != nil:
 			return eval.Response{}, err
 		case ok && !sameRequest(&c, key, shared):
 			return eval.Response{}, &MismatchError{a.trial, step, eval.DiffParts(c.Parts, parts)}
+		case ok && c.Stale:
+			if err := a.engine.journal.Revive(&c); err != nil {
+				return eval.Response{}, err
+			}
+		}
+		switch {
 		case ok && c.ErrKind == "":
 			a.note(nil, false)
 			return c.Response, nil
@@ -203,7 +213,7 @@ func (a *asker) send(ctx context.Context, m *Model, r *eval.Request, call *eval.
 		switch {
 		case dead, last && failure.Unreachable && e.lines[m.Group].count() == answered:
 			return e.lost(call, r.Model, failure)
-		case !fresh && (last || failure.Final || !retryable(failure.Kind)):
+		case !fresh && (last || failure.Final || !retryable(failure.Kind) && !a.refusedOnce(failure)):
 			return e.giveUp(call, r.Model, failure)
 		}
 		wait := failure.RetryAfter
@@ -221,6 +231,12 @@ func (a *asker) send(ctx context.Context, m *Model, r *eval.Request, call *eval.
 			return ErrStopped
 		}
 	}
+}
+
+// refusedOnce reports whether a key was refused that has served the arm: one server of a
+// provider may refuse it for a moment.
+func (a *asker) refusedOnce(failure *model.Error) bool {
+	return failure.Kind == eval.ErrAuth && !failure.Rejected() && a.health.isProven()
 }
 
 // unheard reports whether nobody has answered in this session, and whether nobody

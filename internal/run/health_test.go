@@ -76,6 +76,38 @@ func TestRejections(t *testing.T) {
 	}
 }
 
+// A provider that refuses a key once, which has served before, does not end the run; one
+// that goes on refusing it does, and so does one that refuses it from the beginning.
+func TestAKeyRefusedOnce(t *testing.T) {
+	for _, test := range []struct {
+		name     string
+		refused  func(n int) bool
+		outcomes int
+		ends     bool
+	}{
+		{"once", func(n int) bool { return n == 10 }, 20, false},
+		{"from then on", func(n int) bool { return n >= 10 }, 9, true},
+		{"at first", func(n int) bool { return n == 1 }, 0, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := replying(func(n int, _ *eval.Request) error {
+					time.Sleep(time.Second)
+					if test.refused(n) {
+						return &model.Error{Kind: eval.ErrAuth, Status: 401}
+					}
+					return nil
+				})
+				j := newMemory()
+				err := run.New(run.Settings{Concurrency: 1, Retries: []time.Duration{time.Second, time.Second}}, j, models(c), run.Spent{}, nil).Perform(t.Context(), steps{n: 1}, nil, sequence(20))
+				if (err != nil) != test.ends || len(j.outcomes) != test.outcomes {
+					t.Errorf("%d outcomes, want %d; %v", len(j.outcomes), test.outcomes, err)
+				}
+			})
+		})
+	}
+}
+
 // inARow is the documented number of items.
 const inARow = 5
 

@@ -34,20 +34,28 @@ func Matches(c *eval.Call, r eval.Request) (same bool, diff []string) {
 	return false, eval.DiffParts(c.Parts, r.Parts())
 }
 
+// SupersedingStep is the name of the step of a judge whose request changed, because gold, a
+// rubric or an outcome did: the journal keeps the answer to the former request under the
+// step's own name, in case that it is asked again.
+func SupersedingStep(step string, r eval.Request, t eval.Trial) string {
+	r, _ = posed(r, t, eval.StageJudge)
+	return step + " " + r.Key()[:8]
+}
+
 // sameRequest reports whether a journalled call has the request with this key.
-// Earlier versions had the port of endpoints in keys, and the item and replicate in
-// those of shared requests.
+// Earlier versions had the port of endpoints in keys, the item in all of them, and the
+// item and replicate in those of shared requests.
 func sameRequest(c *eval.Call, key string, shared bool) bool {
 	if c.Key == key {
 		return true
 	}
 	var parts []eval.Part
 	for _, p := range c.Parts {
-		if !shared || p.Name != "item" && p.Name != "replicate" {
+		if p.Name != "item" && (!shared || p.Name != "replicate") {
 			parts = append(parts, p)
 		}
 	}
-	return eval.KeyOf(parts) == key
+	return eval.KeyOf(parts) == key || eval.KeyOf(c.Parts) == key
 }
 
 // take answers a call from another one and records it, if there is one.

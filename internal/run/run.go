@@ -60,6 +60,8 @@ type Journal interface {
 	// failed. With wait, it returns when the attempt is durable.
 	Attempt(c *eval.Call, wait bool) error
 	Lookup(ctx context.Context, t eval.Trial, stage eval.Stage, step string) (eval.Call, bool, error)
+	// Revive puts a stale call in force again.
+	Revive(*eval.Call) error
 	// Take fills in a call with the answer that another call with its key has: with
 	// other, of another run or a trial that left the plan; with shared, of a trial of
 	// the plan.

@@ -21,7 +21,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/scruple-eval/scruple/internal/workbook"
+	"github.com/scruple-eval/scruple/internal/table"
 )
 
 // A Filter keeps or removes rows by the value of a column.
@@ -74,7 +74,7 @@ type Left struct {
 type Sample struct {
 	Record
 	header []string
-	main   []workbook.Row
+	main   []table.Row
 	order  []int // indexes of main
 	id     int
 }
@@ -89,7 +89,7 @@ func random(seed int64, words ...string) *rand.Rand {
 
 // Draw filters a list and draws from it. list is the content of the file. The error
 // lists every row without an id or with that of another row.
-func Draw(t *workbook.Table, list []byte, p Plan) (*Sample, error) {
+func Draw(t *table.Table, list []byte, p Plan) (*Sample, error) {
 	s := &Sample{header: t.Header}
 	sum := sha256.Sum256(list)
 	s.Record = Record{Plan: p, List: t.File, Sheet: t.Sheet, SHA256: hex.EncodeToString(sum[:]), Rows: len(t.Rows), Algorithm: algorithm, Left: []Left{}}
@@ -101,11 +101,11 @@ func Draw(t *workbook.Table, list []byte, p Plan) (*Sample, error) {
 	if err != nil {
 		return nil, err
 	}
-	first := map[string]workbook.Row{}
+	first := map[string]table.Row{}
 	var errs []error
 	left := map[string]int{}
 	for _, r := range t.Rows {
-		id := r.Cells[s.id]
+		id := r.Text(s.id)
 		if other, twice := first[id]; twice {
 			errs = append(errs, fmt.Errorf("%s: duplicate id %q, also at %s", t.Place(r, s.id), id, t.Place(other, s.id)))
 		}
@@ -143,7 +143,7 @@ func Draw(t *workbook.Table, list []byte, p Plan) (*Sample, error) {
 
 // filters returns a function that says why a row is left out, or "". A filter for a
 // value that no row has is an error, since it is probably misspelt.
-func (s *Sample) filters(t *workbook.Table) (func(workbook.Row) string, error) {
+func (s *Sample) filters(t *table.Table) (func(table.Row) string, error) {
 	include := map[int][]string{}
 	exclude := map[int][]string{}
 	for _, of := range []struct {
@@ -156,15 +156,15 @@ func (s *Sample) filters(t *workbook.Table) (func(workbook.Row) string, error) {
 			if err != nil {
 				return nil, fmt.Errorf("--%s %s=%s: %w", of.flag, f.Column, f.Value, err)
 			}
-			if !slices.ContainsFunc(t.Rows, func(r workbook.Row) bool { return r.Cells[column] == f.Value }) {
+			if !slices.ContainsFunc(t.Rows, func(r table.Row) bool { return r.Text(column) == f.Value }) {
 				return nil, fmt.Errorf("--%s %s=%s: no row has this value; the values are %s", of.flag, f.Column, f.Value, values(t, column))
 			}
 			of.by[column] = append(of.by[column], f.Value)
 		}
 	}
-	return func(r workbook.Row) string {
+	return func(r table.Row) string {
 		for i, name := range t.Header {
-			value := r.Cells[i]
+			value := r.Text(i)
 			switch {
 			case slices.Contains(exclude[i], value):
 				return fmt.Sprintf("%s is %s", name, value)
@@ -183,11 +183,11 @@ func orNothing(s string) string {
 	return s
 }
 
-func values(t *workbook.Table, column int) string {
+func values(t *table.Table, column int) string {
 	const few = 20
 	var list []string
 	for _, r := range t.Rows {
-		if v := orNothing(r.Cells[column]); !slices.Contains(list, v) {
+		if v := orNothing(r.Text(column)); !slices.Contains(list, v) {
 			list = append(list, v)
 		}
 		if len(list) > few {
@@ -203,12 +203,12 @@ func values(t *workbook.Table, column int) string {
 func (s *Sample) Workbook() ([]byte, error) {
 	main, randomizer := [][]string{s.header}, [][]string{{"order", "position", s.header[s.id], "seed " + strconv.FormatInt(s.Seed, 10), fmt.Sprintf("%d of %d", s.N, s.Of)}}
 	for _, r := range s.main {
-		main = append(main, r.Cells)
+		main = append(main, r.Texts())
 	}
 	for k, i := range s.order {
-		randomizer = append(randomizer, []string{strconv.Itoa(k + 1), strconv.Itoa(i + 1), s.main[i].Cells[s.id]})
+		randomizer = append(randomizer, []string{strconv.Itoa(k + 1), strconv.Itoa(i + 1), s.main[i].Text(s.id)})
 	}
-	return workbook.Write(workbook.Sheet{Name: "Main", Rows: main}, workbook.Sheet{Name: "Randomizer", Rows: randomizer}, workbook.Sheet{Name: "Sample", Rows: s.rows()})
+	return table.Write(table.Sheet{Name: "Main", Rows: main}, table.Sheet{Name: "Randomizer", Rows: randomizer}, table.Sheet{Name: "Sample", Rows: s.rows()})
 }
 
 // orderColumn is the first column of a sample. A list that is a sample itself has it too,
@@ -222,10 +222,10 @@ func (s *Sample) rows() [][]string {
 	}
 	rows := [][]string{append([]string{order}, s.header...)}
 	for k, i := range s.order {
-		rows = append(rows, append([]string{strconv.Itoa(k + 1)}, s.main[i].Cells...))
+		rows = append(rows, append([]string{strconv.Itoa(k + 1)}, s.main[i].Texts()...))
 	}
 	return rows
 }
 
 // CSV is the drawn rows in the order of the draw.
-func (s *Sample) CSV() ([]byte, error) { return workbook.CSV(s.rows()) }
+func (s *Sample) CSV() ([]byte, error) { return table.CSV(s.rows()) }

@@ -11,30 +11,30 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/scruple-eval/scruple/internal/workbook"
+	"github.com/scruple-eval/scruple/internal/table"
 )
 
-func list(t testing.TB, csv string) (*workbook.Table, []byte) {
+func reportList(t testing.TB, csv string) (*table.Table, []byte) {
 	t.Helper()
-	table, err := workbook.Parse("list.csv", "", []byte(csv))
+	list, err := table.Parse("list.csv", "", []byte(csv))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return table, []byte(csv)
+	return list, []byte(csv)
 }
 
 const reports = "id,type,year\n10,Impact,2020\n11,Project,2021\n12,Other,2020\n13,Impact,2019\n14,Synthesis and Lessons,2022\n15,Impact,2020\n"
 
 func TestDrawFilters(t *testing.T) {
-	table, data := list(t, reports)
-	s, err := Draw(table, data, Plan{ID: "ID", N: 2, Seed: 7,
+	list, data := reportList(t, reports)
+	s, err := Draw(list, data, Plan{ID: "ID", N: 2, Seed: 7,
 		Include: []Filter{{"type", "Impact"}, {"type", "Project"}}, Exclude: []Filter{{"year", "2019"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var ids []string
 	for _, r := range s.main {
-		ids = append(ids, r.Cells[0])
+		ids = append(ids, r.Text(0))
 	}
 	if want := []string{"10", "11", "15"}; !slices.Equal(ids, want) || s.Of != 3 {
 		t.Errorf("Main has %v, want %v", ids, want)
@@ -56,12 +56,12 @@ func TestDrawHasNoRepeats(t *testing.T) {
 		for i := range size {
 			fmt.Fprintf(&b, "%d\n", i)
 		}
-		table, err := workbook.Parse("list.csv", "", []byte(b.String()))
+		list, err := table.Parse("list.csv", "", []byte(b.String()))
 		if err != nil {
 			t.Fatal(err)
 		}
 		p := Plan{ID: "id", N: n, Seed: rapid.Int64().Draw(t, "seed")}
-		s, err := Draw(table, nil, p)
+		s, err := Draw(list, nil, p)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,15 +69,15 @@ func TestDrawHasNoRepeats(t *testing.T) {
 		if len(slices.Compact(seen)) != n {
 			t.Fatalf("%v has repeats", s.order)
 		}
-		again, err := Draw(table, nil, p)
+		again, err := Draw(list, nil, p)
 		if err != nil || !slices.Equal(again.order, s.order) {
 			t.Fatal("the same seed draws other rows")
 		}
 	})
-	table, data := list(t, reports)
+	list, data := reportList(t, reports)
 	counts := make([]int, 6)
 	for seed := range int64(3000) {
-		s, err := Draw(table, data, Plan{ID: "id", N: 2, Seed: seed})
+		s, err := Draw(list, data, Plan{ID: "id", N: 2, Seed: seed})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -109,8 +109,8 @@ func TestDrawRefuses(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			table, data := list(t, tt.csv)
-			_, err := Draw(table, data, tt.plan)
+			list, data := reportList(t, tt.csv)
+			_, err := Draw(list, data, tt.plan)
 			if err == nil {
 				t.Fatal("drawn")
 			}
@@ -129,8 +129,8 @@ func TestDrawRefuses(t *testing.T) {
 // The workbook has the three tabs, and the rows of Sample are those of Main at the
 // positions of Randomizer.
 func TestWorkbook(t *testing.T) {
-	table, data := list(t, reports)
-	s, err := Draw(table, data, Plan{ID: "id", N: 4, Seed: 3})
+	list, data := reportList(t, reports)
+	s, err := Draw(list, data, Plan{ID: "id", N: 4, Seed: 3})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,9 +138,9 @@ func TestWorkbook(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tab := map[string]*workbook.Table{}
+	tab := map[string]*table.Table{}
 	for _, name := range []string{"Main", "Randomizer", "Sample"} {
-		if tab[name], err = workbook.Parse("sample.xlsx", name, made); err != nil {
+		if tab[name], err = table.Parse("sample.xlsx", name, made); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -149,8 +149,8 @@ func TestWorkbook(t *testing.T) {
 	}
 	for k, r := range tab["Randomizer"].Rows {
 		var position int
-		fmt.Sscan(r.Cells[1], &position)
-		if from, to := tab["Main"].Rows[position-1].Cells, tab["Sample"].Rows[k].Cells; !slices.Equal(from, to[1:]) || r.Cells[2] != from[0] {
+		fmt.Sscan(r.Text(1), &position)
+		if from, to := tab["Main"].Rows[position-1].Texts(), tab["Sample"].Rows[k].Texts(); !slices.Equal(from, to[1:]) || r.Text(2) != from[0] {
 			t.Errorf("position %d is %q in Main and %q in Sample", position, from, to)
 		}
 	}
@@ -158,8 +158,8 @@ func TestWorkbook(t *testing.T) {
 
 func drawn(t *testing.T) string {
 	t.Helper()
-	table, data := list(t, reports)
-	s, err := Draw(table, data, Plan{ID: "id", N: 3, Seed: 3})
+	list, data := reportList(t, reports)
+	s, err := Draw(list, data, Plan{ID: "id", N: 3, Seed: 3})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,11 +188,11 @@ func TestSampleOfASample(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		table, err := workbook.Parse(path, "", data)
+		list, err := table.Parse(path, "", data)
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := Draw(table, data, Plan{ID: "id", N: 2, Seed: 5})
+		s, err := Draw(list, data, Plan{ID: "id", N: 2, Seed: 5})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -214,7 +214,7 @@ func TestSampleOfASample(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if tr.Next != table.Rows[s.order[0]].Cells[s.id] {
+		if tr.Next != list.Rows[s.order[0]].Text(s.id) {
 			t.Errorf("next is %s of %q", tr.Next, tr.order)
 		}
 	}

@@ -15,8 +15,8 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/ledger"
+	"github.com/scruple-eval/scruple/internal/table"
 	"github.com/scruple-eval/scruple/internal/text"
-	"github.com/scruple-eval/scruple/internal/workbook"
 )
 
 // Kinds of lines of a tracking file.
@@ -80,16 +80,16 @@ func OpenTracking(sample string, target int) (*Tracking, error) {
 	if hash := hex.EncodeToString(sum[:]); hash != t.record.Sample {
 		return nil, fmt.Errorf("%s changed after it was drawn (SHA-256 %s, %s has %s): restore it", sample, hash, recordPath, t.record.Sample)
 	}
-	table, err := workbook.Parse(sample, "", data)
+	list, err := table.Parse(sample, "", data)
 	if err != nil {
 		return nil, err
 	}
-	id, err := table.Column(t.record.ID)
+	id, err := list.Column(t.record.ID)
 	if err != nil {
 		return nil, err
 	}
-	for _, r := range table.Rows {
-		t.order = append(t.order, r.Cells[id])
+	for _, r := range list.Rows {
+		t.order = append(t.order, r.Text(id))
 	}
 	entries, err := ledger.Read(t.Path)
 	if err != nil {

@@ -19,27 +19,32 @@ const (
 type Amendment struct {
 	Added   []string // arms
 	Removed []string
-	Changed []string    // arms with another question: their trials are new
+	Changed []string    // arms with another question for every item: their trials are new
 	Renamed [][2]string // arms that have another id now
 
-	ItemsAdded, ItemsRemoved, ItemsChanged int
+	ItemsAdded, ItemsRemoved, ItemsChanged, ItemsRenamed int
 	// Trials that are new or come back without an outcome, come back with one, and leave
 	// the plan.
 	New, Back, Left int
-	// Again counts the new trials of changed arms whose trial before had an outcome for the
-	// same input.
-	Again int
-	Done  int  // trials of the plan before that had an outcome
-	Seen  bool // results of the run had been shown
+	Done            int  // trials of the plan before that had an outcome
+	Seen            bool // results of the run had been shown
+}
+
+// Moved are items of a run that have another id now.
+type Moved struct {
+	Items map[string]string // the id now by the id before
+	// Except are the arms that send the id: their trials are those of another request.
+	Except []string
 }
 
 // Amend makes p the plan of a run. Trials whose question is the same keep their
 // answers, also those that left the plan earlier; others are appended. Trials that p
-// does not have leave the plan and keep theirs. now has the study, overrides,
+// does not have leave the plan and keep theirs. Trials of moved items keep their answers
+// under the new id. now has the study, overrides,
 // treatment and replicates of the plan. The trials of a store of an older format
 // have the question of p if old says so. The events that history makes of the amendment
 // are recorded with it.
-func (db *DB) Amend(ctx context.Context, run *Run, now Run, items []eval.Item, p Plan, old func(eval.Trial) bool, history func(Amendment) []Event) (a Amendment, err error) {
+func (db *DB) Amend(ctx context.Context, run *Run, now Run, items []eval.Item, p Plan, moved Moved, old func(eval.Trial) bool, history func(Amendment) []Event) (a Amendment, err error) {
 	a.Seen = run.Analysed
 	was, err := db.Items(ctx, run)
 	if err != nil {
@@ -55,7 +60,9 @@ func (db *DB) Amend(ctx context.Context, run *Run, now Run, items []eval.Item, p
 		x.fill(p)
 		x.exec(`CREATE INDEX temp.next_by_trial ON next (item, arm, replicate)`)
 		x.adopt(old)
+		x.move(&a, moved)
 		x.rename(&a)
+		x.distinct()
 		x.compare(&a, was, items)
 		x.exec(`CREATE TEMP TABLE back AS SELECT t.id FROM trials t JOIN temp.next n ON `+match+` AND n.question = t.question WHERE t.run = ? AND t.place < 0`, x.run)
 		x.exec(`UPDATE trials SET place = -id WHERE run = ? AND place >= 0`, x.run)
@@ -67,6 +74,7 @@ func (db *DB) Amend(ctx context.Context, run *Run, now Run, items []eval.Item, p
 			SELECT ?, item, arm, replicate, place, question FROM temp.next ORDER BY place`, x.run)
 		x.exec(`DROP TABLE temp.next`)
 		x.exec(`DROP TABLE temp.back`)
+		x.exec(`DROP TABLE temp.moved`)
 		x.exec(`UPDATE runs SET (study_json, overrides, treatment, replicates, trials) = (?,?,?,?,?) WHERE n = ?`,
 			string(now.StudyJSON), string(overrides), eval.EncodeParts(now.Treatment), now.Replicates, p.Len(), x.run)
 		x.exec(`DELETE FROM analyses WHERE run = ?`, x.run)
@@ -201,10 +209,33 @@ func (x *amending) rename(a *Amendment) {
 		done["was "+was], done["now "+now] = true, true
 		a.Renamed = append(a.Renamed, [2]string{was, now})
 		x.exec(`UPDATE trials SET arm = ? WHERE run = ? AND arm = ? AND place >= 0`, now, x.run, was)
-		// An arm of that name may have left the plan with the same trials.
-		x.exec(`UPDATE trials SET question = ? WHERE id IN (SELECT id FROM (
-			SELECT id, row_number() OVER (PARTITION BY item, replicate, question ORDER BY place DESC) AS n FROM trials WHERE run = ? AND arm = ? AND question > 0) WHERE n > 1)`, unusable, x.run, now)
 	}
+}
+
+// move gives the trials of moved items, and what people said of them, their new id.
+func (x *amending) move(a *Amendment, moved Moved) {
+	x.exec(`CREATE TEMP TABLE moved (was TEXT PRIMARY KEY, now TEXT)`)
+	for was, now := range moved.Items {
+		x.exec(`INSERT INTO temp.moved VALUES (?, ?)`, was, now)
+	}
+	if len(moved.Items) == 0 {
+		return
+	}
+	except, err := json.Marshal(append([]string{}, moved.Except...))
+	if x.err == nil {
+		x.err = err
+	}
+	a.ItemsRenamed = len(moved.Items)
+	x.exec(`UPDATE trials SET item = m.now FROM temp.moved m WHERE run = ? AND place >= 0 AND item = m.was AND arm NOT IN (SELECT value FROM json_each(?))`, x.run, string(except))
+	x.exec(`UPDATE verdicts SET item = t.item FROM trials t WHERE verdicts.run = ? AND t.id = verdicts.trial AND t.item <> verdicts.item`, x.run)
+	x.exec(`UPDATE verdicts SET item = m.now FROM temp.moved m WHERE run = ? AND trial = 0 AND item = m.was`, x.run)
+}
+
+// distinct keeps one of the trials with the same question: an item or arm of the new name
+// may have left the plan before.
+func (x *amending) distinct() {
+	x.exec(`UPDATE trials SET question = ? WHERE id IN (SELECT id FROM (
+		SELECT id, row_number() OVER (PARTITION BY item, arm, replicate, question ORDER BY place DESC) AS n FROM trials WHERE run = ? AND question > 0) WHERE n > 1)`, unusable, x.run)
 }
 
 // compare finds out what differs between the plan and the new one.
@@ -215,20 +246,17 @@ func (x *amending) compare(a *Amendment, was map[string]eval.Item, items []eval.
 	)
 	a.Added = x.names(`SELECT DISTINCT arm FROM temp.next WHERE arm NOT IN (`+arms+`) ORDER BY arm`, x.run)
 	a.Removed = x.names(`SELECT DISTINCT arm FROM trials WHERE run = ? AND place >= 0 AND arm NOT IN (SELECT arm FROM temp.next) ORDER BY arm`, x.run)
-	a.ItemsAdded = x.count(`SELECT count(DISTINCT item) FROM temp.next WHERE item NOT IN (`+inPlan+`)`, x.run)
-	a.ItemsRemoved = x.count(`SELECT count(DISTINCT item) FROM trials WHERE run = ? AND place >= 0 AND item NOT IN (SELECT item FROM temp.next)`, x.run)
+	a.ItemsAdded = x.count(`SELECT count(DISTINCT item) FROM temp.next WHERE item NOT IN (`+inPlan+`) AND item NOT IN (SELECT now FROM temp.moved)`, x.run)
+	a.ItemsRemoved = x.count(`SELECT count(DISTINCT item) FROM trials WHERE run = ? AND place >= 0 AND item NOT IN (SELECT item FROM temp.next) AND item NOT IN (SELECT was FROM temp.moved)`, x.run)
 	x.exec(`CREATE TEMP TABLE changed (item TEXT PRIMARY KEY)`)
 	for _, it := range items {
 		if w, ok := was[it.ID]; ok && w.Input != it.Input {
 			x.exec(`INSERT INTO temp.changed VALUES (?)`, it.ID)
 		}
 	}
-	a.ItemsChanged = x.count(`SELECT count(*) FROM temp.changed WHERE item IN (`+inPlan+`)`, x.run)
-	a.Changed = x.names(`SELECT DISTINCT t.arm FROM trials t JOIN temp.next n ON `+match+`
-		WHERE t.run = ? AND t.place >= 0 AND n.question <> t.question AND t.item NOT IN (SELECT item FROM temp.changed) ORDER BY 1`, x.run)
-	a.Again = x.count(`SELECT count(*) FROM trials t JOIN temp.next n ON `+match+` JOIN outcomes o ON o.trial = t.id
-		WHERE t.run = ? AND t.place >= 0 AND n.question <> t.question AND t.item NOT IN (SELECT item FROM temp.changed)
-		AND (t.item, t.arm, t.replicate) NOT IN (SELECT t.item, t.arm, t.replicate FROM trials t JOIN temp.next n ON `+match+` AND n.question = t.question JOIN outcomes o ON o.trial = t.id WHERE t.run = ? AND t.place < 0)`, x.run, x.run)
+	a.ItemsChanged = x.count(`SELECT count(*) FROM temp.changed WHERE item IN (`+inPlan+`) AND item NOT IN (SELECT now FROM temp.moved)`, x.run)
+	a.Changed = x.names(`SELECT t.arm FROM trials t JOIN temp.next n ON `+match+`
+		WHERE t.run = ? AND t.place >= 0 AND t.item NOT IN (SELECT item FROM temp.changed) GROUP BY t.arm HAVING min(n.question <> t.question) ORDER BY 1`, x.run)
 	x.exec(`DROP TABLE temp.changed`)
 	a.Done = x.count(`SELECT count(*) FROM trials t JOIN outcomes o ON o.trial = t.id WHERE t.run = ? AND t.place >= 0`, x.run)
 	kept := x.count(`SELECT count(*) FROM trials t JOIN temp.next n ON `+match+` AND n.question = t.question WHERE t.run = ? AND t.place >= 0`, x.run)
@@ -255,16 +283,26 @@ func (x *amending) separate(a *Amendment) {
 	x.exec(`DROP TABLE temp.twice`)
 }
 
+// Retire makes the answers of trials unusable for them: the next plan has new trials in
+// their place, whose requests differ.
+func (db *DB) Retire(ctx context.Context, run *Run, trials []eval.Trial) error {
+	return db.setQuestion(ctx, run, trials, unusable)
+}
+
 // Distrust makes the answers of trials unusable, also for other runs: the next plan has
 // new trials in their place. The answers are kept.
 func (db *DB) Distrust(ctx context.Context, run *Run, trials []eval.Trial) error {
+	return db.setQuestion(ctx, run, trials, distrusted)
+}
+
+func (db *DB) setQuestion(ctx context.Context, run *Run, trials []eval.Trial, question int64) error {
 	return db.change(ctx, func(tx *sql.Tx) error {
 		for _, t := range trials {
 			id, err := run.id(t)
 			if err != nil {
 				return err
 			}
-			if _, err := tx.ExecContext(ctx, `UPDATE trials SET question = ? WHERE id = ?`, distrusted, id); err != nil {
+			if _, err := tx.ExecContext(ctx, `UPDATE trials SET question = ? WHERE id = ?`, question, id); err != nil {
 				return err
 			}
 		}

@@ -69,7 +69,7 @@ func TestAmend(t *testing.T) {
 			if r == nil {
 				r, err = db.CreateRun(ctx, now, items, p)
 			} else {
-				_, err = db.Amend(ctx, r, now, items, p, func(eval.Trial) bool { return false }, unrecorded)
+				_, err = db.Amend(ctx, r, now, items, p, store.Moved{}, func(eval.Trial) bool { return false }, unrecorded)
 			}
 			if err != nil {
 				rt.Fatal(err)
@@ -166,7 +166,7 @@ func TestAmendments(t *testing.T) {
 	}{
 		{"an arm", items(3, 1), []eval.Arm{a, b}, store.Amendment{Added: []string{"b"}, New: 3, Done: 3, Seen: true}},
 		{"an item", items(4, 1), []eval.Arm{a, b}, store.Amendment{ItemsAdded: 1, New: 2, Done: 3, Seen: true}},
-		{"another prompt", items(4, 1), []eval.Arm{a2, b}, store.Amendment{Changed: []string{"a"}, New: 4, Left: 4, Again: 3, Done: 3, Seen: true}},
+		{"another prompt", items(4, 1), []eval.Arm{a2, b}, store.Amendment{Changed: []string{"a"}, New: 4, Left: 4, Done: 3, Seen: true}},
 		{"the first one again", items(4, 1), []eval.Arm{a, b}, store.Amendment{Changed: []string{"a"}, New: 1, Back: 3, Left: 4, Seen: true}},
 		{"another text", items(4, 2), []eval.Arm{a, b}, store.Amendment{ItemsChanged: 1, New: 2, Left: 2, Done: 3, Seen: true}},
 		{"the text again", items(4, 1), []eval.Arm{a, b}, store.Amendment{ItemsChanged: 1, New: 1, Back: 1, Left: 2, Done: 2, Seen: true}},
@@ -174,7 +174,7 @@ func TestAmendments(t *testing.T) {
 		{"another name", items(2, 1), []eval.Arm{renamed}, store.Amendment{Renamed: [][2]string{{"a", "a@m"}}, Done: 2, Seen: true}},
 	} {
 		p = planOf(t, step.items, step.arms, 1)
-		got, err := db.Amend(ctx, r, store.Run{StudyJSON: []byte(`{}`), Replicates: 1}, step.items, p, func(eval.Trial) bool { return false }, unrecorded)
+		got, err := db.Amend(ctx, r, store.Run{StudyJSON: []byte(`{}`), Replicates: 1}, step.items, p, store.Moved{}, func(eval.Trial) bool { return false }, unrecorded)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -340,7 +340,7 @@ func TestAmendOlderFormat(t *testing.T) {
 			}
 			for i, s := range steps {
 				p := planOf(t, items(s.items), s.arms, 1)
-				if _, err := db.Amend(ctx, r, store.Run{StudyJSON: []byte(`{}`), Replicates: 1}, items(s.items), p, func(eval.Trial) bool { return s.old }, unrecorded); err != nil {
+				if _, err := db.Amend(ctx, r, store.Run{StudyJSON: []byte(`{}`), Replicates: 1}, items(s.items), p, store.Moved{}, func(eval.Trial) bool { return s.old }, unrecorded); err != nil {
 					t.Fatalf("step %d: %v", i+1, err)
 				}
 				if progress, err := db.Progress(ctx, r); err != nil || progress.Done.Count() != s.done {
@@ -374,16 +374,17 @@ func TestGoldOfTrialsThatLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	amend := func(arms ...eval.Arm) {
-		if _, err := db.Amend(ctx, r, store.Run{StudyJSON: []byte(`{}`), Replicates: 1}, items, planOf(t, items, arms, 1), func(eval.Trial) bool { return false }, unrecorded); err != nil {
+		if _, err := db.Amend(ctx, r, store.Run{StudyJSON: []byte(`{}`), Replicates: 1}, items, planOf(t, items, arms, 1), store.Moved{}, func(eval.Trial) bool { return false }, unrecorded); err != nil {
 			t.Fatal(err)
 		}
 	}
 	amend(a)
-	items[0].Gold = 2
-	if err := db.SetGold(ctx, r, items, nil); err != nil {
-		t.Fatal(err)
-	}
 	amend(a, b)
+	for seq := range both.Len() {
+		if err := db.Renew(ctx, r, []store.Renewal{{Trial: both.Trial(seq), Stage: eval.StageJudge}}); err != nil {
+			t.Fatal(err)
+		}
+	}
 	progress, err := db.Progress(ctx, r)
 	if err != nil || progress.Done.Count() != 2 || progress.Judged.Count() != 0 {
 		t.Errorf("%+v, %v: want two answers and no judgment", progress, err)
@@ -426,7 +427,7 @@ func TestAnArmComesBackWithoutATakenAnswer(t *testing.T) {
 	of := func(arm string) *eval.Call { return call(eval.Trial{Item: "doc", Arm: arm, Replicate: 1}, "answer") }
 	for _, arms := range [][]eval.Arm{{a}, {b}} {
 		if arms[0].ID == "b" {
-			if _, err := db.Amend(ctx, r, store.Run{StudyJSON: []byte(`{}`), Replicates: 1}, items, planOf(t, items, arms, 1), func(eval.Trial) bool { return false }, unrecorded); err != nil {
+			if _, err := db.Amend(ctx, r, store.Run{StudyJSON: []byte(`{}`), Replicates: 1}, items, planOf(t, items, arms, 1), store.Moved{}, func(eval.Trial) bool { return false }, unrecorded); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -439,7 +440,7 @@ func TestAnArmComesBackWithoutATakenAnswer(t *testing.T) {
 		}
 	}
 	p = planOf(t, items, []eval.Arm{a, b}, 1)
-	got, err := db.Amend(ctx, r, store.Run{StudyJSON: []byte(`{}`), Replicates: 1}, items, p, func(eval.Trial) bool { return false }, unrecorded)
+	got, err := db.Amend(ctx, r, store.Run{StudyJSON: []byte(`{}`), Replicates: 1}, items, p, store.Moved{}, func(eval.Trial) bool { return false }, unrecorded)
 	if err != nil || got.New != 1 || got.Back != 0 {
 		t.Errorf("%+v, %v: want a new trial", got, err)
 	}

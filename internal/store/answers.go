@@ -70,6 +70,43 @@ func (db *DB) Questions(ctx context.Context, run *Run, arm string) (map[eval.Tri
 	return questions, nil
 }
 
+// Earlier says which trials of a run an earlier plan had.
+type Earlier struct {
+	// Outcomes and Verdicts are the trials of the plan with those of an earlier one, which
+	// had another question for them or another basis.
+	Outcomes, Verdicts Set
+	Left               int  // trials with an outcome that left the plan
+	Older              bool // outcomes are of a version that recorded no basis: it is not known
+}
+
+// Earlier returns the trials of a run that an earlier plan had.
+func (db *DB) Earlier(ctx context.Context, run *Run) (e Earlier, err error) {
+	type row struct {
+		place                   int
+		question, basis, judged int64
+		failed                  bool
+	}
+	e.Outcomes, e.Verdicts = newSet(run.Trials), newSet(run.Trials)
+	for r, err := range query(ctx, db, `SELECT t.place, t.question, o.basis, o.kind = 'failed', coalesce((SELECT j.basis FROM judged j WHERE j.trial = t.id), 0)
+		FROM `+planned+`outcomes o ON o.trial = t.id WHERE `+inPlan, []any{run.N}, func(rows *sql.Rows) (r row, err error) {
+		return r, rows.Scan(&r.place, &r.question, &r.basis, &r.failed, &r.judged)
+	}) {
+		if err != nil {
+			return e, err
+		}
+		e.Older = e.Older || r.basis == 0 && !r.failed
+		basis, judged := run.plan.Basis(r.place)
+		if r.question != 0 && r.question != run.plan.Question(r.place) || r.basis != 0 && r.basis != basis {
+			e.Outcomes.add(r.place)
+		}
+		if r.judged != 0 && r.judged != judged {
+			e.Verdicts.add(r.place)
+		}
+	}
+	err = db.sql.QueryRowContext(ctx, `SELECT count(*) FROM trials t JOIN outcomes o ON o.trial = t.id WHERE t.run = ? AND t.place < 0`, run.N).Scan(&e.Left)
+	return e, explain(db.path, err)
+}
+
 // WithoutQuestions reports whether trials of the plan have no question: a version
 // before format 5 wrote them.
 func (db *DB) WithoutQuestions(ctx context.Context, run *Run) (some bool, err error) {
@@ -84,7 +121,7 @@ func (a *Answers) Get(ctx context.Context, item string, replicate int) (o eval.O
 	if !ok {
 		return o, "", fmt.Errorf("item %q replicate %d of run %s: %w", item, replicate, a.run.ID, ErrNotFound)
 	}
-	for v, err := range query(ctx, a.db, `SELECT model_version FROM calls WHERE trial = ? AND stage = 'run' AND error_kind = '' ORDER BY id DESC LIMIT 1`, []any{id}, func(rows *sql.Rows) (v string, err error) {
+	for v, err := range query(ctx, a.db, `SELECT model_version FROM calls WHERE trial = ? AND stage = 'run' AND error_kind = '' AND NOT stale ORDER BY id DESC LIMIT 1`, []any{id}, func(rows *sql.Rows) (v string, err error) {
 		return v, rows.Scan(&v)
 	}) {
 		if err != nil {

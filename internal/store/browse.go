@@ -62,7 +62,7 @@ func (db *DB) Efforts(ctx context.Context, run *Run, from, to int) iter.Seq2[Eff
 		+ CASE WHEN usage_flags & 1 THEN 0 ELSE cached_tokens + cache_write_tokens END
 		+ CASE WHEN usage_flags & 2 THEN 0 ELSE reasoning_tokens END),
 		CASE WHEN sum(cost_usd IS NULL AND error_kind = '') = 0 THEN coalesce(sum(cost_usd), 0) END, sum(latency_ms)
-		FROM `+planned+`calls c ON c.trial = t.id AND c.stage = 'run' WHERE t.run = ? AND t.place >= ? AND t.place < ? GROUP BY t.place`,
+		FROM `+planned+`calls c ON c.trial = t.id AND c.stage = 'run' AND NOT c.stale WHERE t.run = ? AND t.place >= ? AND t.place < ? GROUP BY t.place`,
 		[]any{run.N, from, to}, func(rows *sql.Rows) (e Effort, err error) {
 			return e, rows.Scan(&e.Place, &e.Calls, &e.Tokens, &e.CostUSD, &e.LatencyMS)
 		})

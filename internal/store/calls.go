@@ -31,7 +31,7 @@ func (db *DB) CallSums(ctx context.Context, run *Run) (CallSums, error) {
 		sum(c.cached_tokens), sum(c.reasoning_tokens), coalesce(sum(c.cost_usd), 0), sum(c.cost_usd IS NULL AND c.error_kind = ''), sum(c.usage_flags & 4 <> 0),
 		sum(c.source IS NOT NULL), coalesce(sum(CASE WHEN c.source IS NULL THEN 0 ELSE c.cost_usd END), 0),
 		coalesce(sum(c.adapted LIKE '%' || ? || '%'), 0) > 0, t.item, t.replicate, min(t.place)
-		FROM `+planned+`calls c ON c.trial = t.id WHERE `+inPlan+` AND c.stage <> 'embed' GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5`,
+		FROM `+planned+`calls c ON c.trial = t.id WHERE `+inPlan+inForce+` AND c.stage <> 'embed' GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5`,
 		[]any{eval.CutNote, run.N}, func(rows *sql.Rows) (s callSum, err error) {
 			err = rows.Scan(&s.Arm, &s.Stage, &s.model, &s.version, &s.answered, &s.Calls, &s.Requests, &s.Input, &s.Output, &s.Cached, &s.Reasoning,
 				&s.CostUSD, &s.Unpriced, &s.Estimated, &s.Reused, &s.ReusedUSD, &s.cut, &s.first.Item, &s.first.Replicate, &s.place)
@@ -122,7 +122,8 @@ func (sums CallSums) Reused() bool {
 	return slices.ContainsFunc(sums, func(s callSum) bool { return s.ArmCalls.Reused > 0 })
 }
 
-// CallsOf returns the calls of a trial in one stage by step. The attempts are left out.
+// CallsOf returns the calls of a trial in one stage by step, stale ones included. The
+// attempts are left out.
 func (db *DB) CallsOf(ctx context.Context, run *Run, t eval.Trial, stage eval.Stage) (map[string]eval.Call, error) {
 	id, err := run.id(t)
 	if err != nil {

@@ -9,6 +9,8 @@ import (
 	"hash"
 	"math"
 	"strings"
+
+	"github.com/scruple-eval/scruple/internal/eval"
 )
 
 // A checksum adds up stored values: the first 8 bytes of a SHA-256 over each
@@ -64,6 +66,7 @@ func withChecksum(row []any) []any {
 // querier is a database or a transaction.
 type querier interface {
 	QueryContext(ctx context.Context, text string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, text string, args ...any) *sql.Row
 }
 
 // planSum adds up a run, its items without gold, which may change, and its trials.
@@ -106,17 +109,26 @@ func sumPlan(ctx context.Context, tx *sql.Tx, n int64) error {
 // damagedPlans lists the runs whose plan is not what was written.
 func (db *DB) damagedPlans(ctx context.Context) (damaged []string, err error) {
 	type row struct {
-		n   int64
-		id  string
-		sum sql.NullInt64
+		n      int64
+		id     string
+		trials int
+		sum    sql.NullInt64
 	}
-	runs, err := collect(query(ctx, db, `SELECT n, id, checksum FROM runs ORDER BY n`, nil, func(rows *sql.Rows) (r row, err error) {
-		return r, rows.Scan(&r.n, &r.id, &r.sum)
+	runs, err := collect(query(ctx, db, `SELECT n, id, trials, checksum FROM runs ORDER BY n`, nil, func(rows *sql.Rows) (r row, err error) {
+		return r, rows.Scan(&r.n, &r.id, &r.trials, &r.sum)
 	}))
 	if err != nil {
 		return nil, err
 	}
 	for _, r := range runs {
+		var places int
+		if err := db.sql.QueryRowContext(ctx, `SELECT count(*) FROM runs r JOIN trials t ON t.run = r.n AND t.place >= 0 WHERE r.n = ? AND t.place < r.trials`, r.n).Scan(&places); err != nil {
+			return nil, explain(db.path, err)
+		}
+		if places != r.trials {
+			damaged = append(damaged, r.id)
+			continue
+		}
 		if !r.sum.Valid {
 			continue
 		}
@@ -181,6 +193,18 @@ func (db *DB) checkCalls(ctx context.Context) (a answerCheck, err error) {
 		}
 	}
 	return a, nil
+}
+
+// lostCalls names answered requests whose calls are gone: both are written at once.
+func (db *DB) lostCalls(ctx context.Context) ([]string, error) {
+	return collect(query(ctx, db, `SELECT t.item, t.arm, t.replicate, a.stage, a.step FROM attempts a JOIN trials t ON t.id = a.trial
+		WHERE a.ended AND a.error_kind = '' AND NOT EXISTS (SELECT 1 FROM calls c WHERE c.trial = a.trial AND c.stage = a.stage AND c.step = a.step)
+		ORDER BY a.trial, a.stage, a.step`, nil, func(rows *sql.Rows) (string, error) {
+		var t eval.Trial
+		var stage, step string
+		err := rows.Scan(&t.Item, &t.Arm, &t.Replicate, &stage, &step)
+		return fmt.Sprintf("%v, %s step %s", t, stage, step), err
+	}))
 }
 
 // Damage returns an error if the file is not as it was written, for a run that

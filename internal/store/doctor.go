@@ -73,6 +73,9 @@ func plain(err error) string {
 	return err.Error()
 }
 
+// summed is the first format whose plans and answers are checked.
+const summed = 5
+
 // contents checks what is in the file.
 func (x *examination) contents(db *DB) {
 	says, err := db.integrity(x.ctx)
@@ -92,13 +95,15 @@ func (x *examination) contents(db *DB) {
 	case err != nil:
 		x.damaged("format", plain(err))
 		return
-	case have < format:
+	case have < summed:
 		x.add("format", CheckWarning, "format %d of %d: migrated when it is next opened, until then there are no checksums", have, format)
+	case have < format:
+		x.add("format", CheckWarning, "format %d of %d: migrated when it is next opened", have, format)
 	default:
 		x.add("format", CheckOK, "format %d", have)
 	}
 	x.references(db)
-	if have < format {
+	if have < summed {
 		return
 	}
 	x.plans(db)
@@ -132,6 +137,8 @@ func (x *examination) plans(db *DB) {
 
 func (x *examination) answers(db *DB) {
 	a, err := db.checkCalls(x.ctx)
+	lost, lostErr := db.lostCalls(x.ctx)
+	err = errors.Join(err, lostErr)
 	older := ""
 	if a.unknown > 0 {
 		older = fmt.Sprintf("; of an older version, without checksum: %d", a.unknown)
@@ -141,6 +148,8 @@ func (x *examination) answers(db *DB) {
 		x.damaged("answers", plain(err))
 	case a.wrong > 0:
 		x.add("answers", CheckDamaged, "calls not as written: %d, such as %s%s", a.wrong, strings.Join(a.examples, ", "), older)
+	case len(lost) > 0:
+		x.add("answers", CheckDamaged, "answers that came and are gone: %d, such as %s", len(lost), lost[0])
 	default:
 		x.add("answers", CheckOK, "calls as written: %d%s", a.right, older)
 	}

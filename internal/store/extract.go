@@ -9,6 +9,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"github.com/scruple-eval/scruple/internal/disk"
 )
 
 // An Extraction says what to copy of a store, and under which names.
@@ -45,6 +47,7 @@ var extracted = []struct {
 	{"events", "run", map[string]string{"id": "events", "run": "runs"}, "id"},
 	{"sessions", "run", map[string]string{"id": "sessions", "run": "runs"}, "id"},
 	{"attempts", "trial", map[string]string{"trial": "trials", "session": "sessions"}, "trial, session, n"},
+	{"prompts", "trial", map[string]string{"trial": "trials"}, "trial, stage, model"},
 }
 
 // numbered are the tables whose rows get new numbers, with the column of the number.
@@ -122,7 +125,7 @@ func (db *DB) sound(ctx context.Context) error {
 
 // Sound returns an error if the file has other tables than a store, or is not as it
 // was written. It reads the whole file.
-func (db *DB) Sound(ctx context.Context) error {
+func (db *DB) Sound(ctx context.Context) (err error) {
 	list := func(db *DB) ([]string, error) {
 		return collect(query(ctx, db, `SELECT coalesce(sql, '') FROM sqlite_master WHERE name NOT LIKE 'sqlite_%' ORDER BY type, name`, nil, func(rows *sql.Rows) (s string, err error) {
 			return s, rows.Scan(&s)
@@ -132,11 +135,11 @@ func (db *DB) Sound(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp("", "scruple-schema-")
+	dir, remove, err := disk.Temp("schema", "")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { err = errors.Join(err, remove()) }()
 	fresh, err := Open(ctx, dir+"/fresh.db")
 	if err != nil {
 		return err

@@ -72,7 +72,7 @@ func TestExtractKeepsChecksumsOfPlans(t *testing.T) {
 	// A later run of this format: a copy of the old one, with the checksum of its plan.
 	for _, statement := range []string{
 		`CREATE TEMP TABLE later AS SELECT * FROM runs ORDER BY n LIMIT 1`,
-		`UPDATE temp.later SET n = 99, id = 'later'`,
+		`UPDATE temp.later SET n = 99, id = 'later', trials = 0`,
 		`INSERT INTO runs SELECT * FROM temp.later`,
 	} {
 		if _, err := db.sql.ExecContext(ctx, statement); err != nil {

@@ -22,7 +22,7 @@ type Journal struct {
 	db   *DB
 	run  *Run
 	conn *sql.Conn
-	stmt struct{ call, calls, attempt, attempts, outcome, outcomes, verdict, judged *sql.Stmt }
+	stmt struct{ call, calls, attempt, attempts, outcome, outcomes, verdict, judged, revive *sql.Stmt }
 
 	session int64
 	process string
@@ -57,6 +57,8 @@ type group struct {
 	attempts []attempt
 	outcomes []stored
 	verdicts []judgedEntry
+	revived  []revived
+	examples []examples
 	done     chan struct{}
 	err      error
 }
@@ -69,19 +71,28 @@ type attempt struct {
 }
 
 type stored struct {
-	trial   int64
-	outcome eval.Outcome
+	trial, basis int64
+	outcome      eval.Outcome
 }
 
 type judgedEntry struct {
-	trial    int64
-	item     string
-	verdicts []eval.Verdict
+	trial, basis int64
+	item         string
+	verdicts     []eval.Verdict
+}
+
+// revived is a stale call that its trial asks again.
+type revived struct {
+	trial int64
+	stage eval.Stage
+	step  string
 }
 
 func newGroup() *group { return &group{done: make(chan struct{})} }
 
-func (g *group) size() int { return len(g.calls) + len(g.attempts) + len(g.outcomes) + len(g.verdicts) }
+func (g *group) size() int {
+	return len(g.calls) + len(g.attempts) + len(g.outcomes) + len(g.verdicts) + len(g.revived) + len(g.examples)
+}
 
 // Journal opens the journal of a run for writing. Close it before the store.
 func (db *DB) Journal(ctx context.Context, run *Run) (*Journal, error) {
@@ -100,7 +111,7 @@ func (db *DB) Journal(ctx context.Context, run *Run) (*Journal, error) {
 	}{
 		{&j.stmt.call, upsertCall(1)}, {&j.stmt.calls, upsertCall(atOnce)},
 		{&j.stmt.attempt, upsertAttempt(1)}, {&j.stmt.attempts, upsertAttempt(atOnce)},
-		{&j.stmt.outcome, upsertOutcome(1)}, {&j.stmt.outcomes, upsertOutcome(atOnce)}, {&j.stmt.verdict, insertVerdict}, {&j.stmt.judged, `INSERT OR IGNORE INTO judged (trial) VALUES (?)`},
+		{&j.stmt.outcome, upsertOutcome(1)}, {&j.stmt.outcomes, upsertOutcome(atOnce)}, {&j.stmt.verdict, insertVerdict}, {&j.stmt.judged, upsertJudged}, {&j.stmt.revive, `UPDATE calls SET stale = 0 WHERE trial = ? AND stage = ? AND step = ?`},
 	} {
 		if *p.stmt, err = conn.PrepareContext(ctx, p.text); err != nil {
 			conn.Close()
@@ -159,13 +170,15 @@ func upsertAttempt(rows int) string {
 ON CONFLICT (trial, session, n) DO UPDATE SET (ended, error_kind) = (excluded.ended, excluded.error_kind)`
 }
 
-const outcomeColumnCount = 6
+const outcomeColumnCount = 7
 
 func upsertOutcome(rows int) string {
-	return `INSERT INTO outcomes (trial, kind, reason, notes, detail, data) VALUES ` + placeholders(rows, outcomeColumnCount) + `
-ON CONFLICT (trial) DO UPDATE SET (kind, reason, notes, detail, data) =
- (excluded.kind, excluded.reason, excluded.notes, excluded.detail, excluded.data)`
+	return `INSERT INTO outcomes (trial, kind, reason, notes, detail, data, basis) VALUES ` + placeholders(rows, outcomeColumnCount) + `
+ON CONFLICT (trial) DO UPDATE SET (kind, reason, notes, detail, data, basis) =
+ (excluded.kind, excluded.reason, excluded.notes, excluded.detail, excluded.data, excluded.basis)`
 }
+
+const upsertJudged = `INSERT INTO judged (trial, basis) VALUES (?,?) ON CONFLICT (trial) DO UPDATE SET basis = excluded.basis`
 
 const insertVerdict = `INSERT INTO verdicts (run, item, trial, unit, step, source, judge, round, at, data, error) VALUES (?,?,?,?,?,?,?,?,?,?,?)`
 
@@ -218,24 +231,36 @@ func (j *Journal) last(c *eval.Call) ([]attempt, error) {
 	return []attempt{{id, c.Stage, c.Step, *a}}, nil
 }
 
-// Outcome records the outcome of a trial. It does not wait for the disk.
-func (j *Journal) Outcome(t eval.Trial, o eval.Outcome) error {
-	id, err := j.run.id(t)
+// Revive puts a stale call in force again. It does not wait for the disk.
+func (j *Journal) Revive(c *eval.Call) error {
+	id, err := j.run.id(c.Trial)
 	if err != nil {
 		return err
 	}
-	_, err = j.enqueue(func(g *group) { g.outcomes = append(g.outcomes, stored{id, o}) })
+	_, err = j.enqueue(func(g *group) { g.revived = append(g.revived, revived{id, c.Stage, c.Step}) })
+	return err
+}
+
+// Outcome records the outcome of a trial. It does not wait for the disk.
+func (j *Journal) Outcome(t eval.Trial, o eval.Outcome) error {
+	id, seq, err := j.run.place(t)
+	if err != nil {
+		return err
+	}
+	basis, _ := j.run.plan.Basis(seq)
+	_, err = j.enqueue(func(g *group) { g.outcomes = append(g.outcomes, stored{id, basis, o}) })
 	return err
 }
 
 // Judged records the verdicts on a trial and marks it as judged. It does not wait
 // for the disk.
 func (j *Journal) Judged(t eval.Trial, vs []eval.Verdict) error {
-	id, err := j.run.id(t)
+	id, seq, err := j.run.place(t)
 	if err != nil {
 		return err
 	}
-	_, err = j.enqueue(func(g *group) { g.verdicts = append(g.verdicts, judgedEntry{id, t.Item, vs}) })
+	_, basis := j.run.plan.Basis(seq)
+	_, err = j.enqueue(func(g *group) { g.verdicts = append(g.verdicts, judgedEntry{id, basis, t.Item, vs}) })
 	return err
 }
 
@@ -312,6 +337,11 @@ func (j *Journal) insert(ctx context.Context, g *group) error {
 	if err == nil {
 		err = inRows(ctx, j.stmt.outcome, j.stmt.outcomes, g.outcomes, outcomeRow)
 	}
+	for _, x := range g.examples {
+		if err == nil {
+			err = replaceExamples(ctx, j.conn, x)
+		}
+	}
 	if err != nil {
 		return err
 	}
@@ -321,7 +351,12 @@ func (j *Journal) insert(ctx context.Context, g *group) error {
 				return err
 			}
 		}
-		if _, err := j.stmt.judged.ExecContext(ctx, v.trial); err != nil {
+		if _, err := j.stmt.judged.ExecContext(ctx, v.trial, v.basis); err != nil {
+			return err
+		}
+	}
+	for _, r := range g.revived {
+		if _, err := j.stmt.revive.ExecContext(ctx, r.trial, string(r.stage), r.step); err != nil {
 			return err
 		}
 	}
@@ -361,7 +396,7 @@ func (j *Journal) attemptRow(args []any, a attempt) ([]any, error) {
 
 func outcomeRow(args []any, o stored) ([]any, error) {
 	notes, err := jsonOrNull(o.outcome.Notes)
-	return append(args, o.trial, string(o.outcome.Kind), o.outcome.Reason, notes, o.outcome.Detail, o.outcome.Data), err
+	return append(args, o.trial, string(o.outcome.Kind), o.outcome.Reason, notes, o.outcome.Detail, o.outcome.Data, o.basis), err
 }
 
 func (j *Journal) callRow(args []any, c *eval.Call) ([]any, error) {
@@ -445,7 +480,7 @@ func (j *Journal) Close() error {
 	j.room.Broadcast()
 	j.mu.Unlock()
 	<-j.done
-	for _, s := range []*sql.Stmt{j.stmt.call, j.stmt.calls, j.stmt.attempt, j.stmt.attempts, j.stmt.outcome, j.stmt.outcomes, j.stmt.verdict, j.stmt.judged} {
+	for _, s := range []*sql.Stmt{j.stmt.call, j.stmt.calls, j.stmt.attempt, j.stmt.attempts, j.stmt.outcome, j.stmt.outcomes, j.stmt.verdict, j.stmt.judged, j.stmt.revive} {
 		s.Close()
 	}
 	j.mu.Lock()

@@ -13,7 +13,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 )
 
-// Lookup finds the journalled call of a step.
+// Lookup finds the journalled call of a step, also a stale one.
 func (j *Journal) Lookup(ctx context.Context, t eval.Trial, stage eval.Stage, step string) (eval.Call, bool, error) {
 	id, err := j.run.id(t)
 	if err != nil {
@@ -28,22 +28,24 @@ func (j *Journal) Lookup(ctx context.Context, t eval.Trial, stage eval.Stage, st
 const callColumns = `SELECT t.item, t.arm, t.replicate, c.stage, c.step, c.key, c.parts, c.provider, c.model, c.model_version,
   c.request_id, c.text, c.tool_calls, c.stop, c.stop_reason, c.refusal, c.adapted, c.input_tokens, c.output_tokens,
   c.cached_tokens, c.cache_write_tokens, c.reasoning_tokens, c.usage_flags, c.cost_usd, c.latency_ms, c.attempts,
-  c.error_kind, c.error, coalesce(c.source, 0), coalesce((SELECT r.id FROM calls s JOIN trials o ON o.id = s.trial JOIN runs r ON r.n = o.run WHERE s.id = c.source), '') FROM `
+  c.error_kind, c.error, c.stale, coalesce(c.source, 0), coalesce((SELECT r.id FROM calls s JOIN trials o ON o.id = s.trial JOIN runs r ON r.n = o.run WHERE s.id = c.source), '') FROM `
 
 // planned begins a FROM clause over the trials of a plan, joined with another table
 // in plan order, and inPlan selects those of one run.
 const (
 	planned = `trials t CROSS JOIN `
 	inPlan  = `t.run = ? AND t.place >= 0`
+	// inForce selects the calls that their trials ask.
+	inForce = ` AND NOT c.stale`
 )
 
-// Calls yields all calls of a run in plan order, then by stage and step.
+// Calls yields the calls of a run that are in force, in plan order, then by stage and step.
 func (db *DB) Calls(ctx context.Context, run *Run) iter.Seq2[eval.Call, error] {
 	return func(yield func(eval.Call, error) bool) {
 		attempts, stop := iter.Pull2(db.attempts(ctx, run))
 		defer stop()
 		next, attemptErr, more := attempts()
-		for c, err := range db.calls(ctx, planned+`calls c ON c.trial = t.id WHERE `+inPlan+` ORDER BY t.place, c.stage DESC, c.step`, run.N) {
+		for c, err := range db.calls(ctx, planned+`calls c ON c.trial = t.id WHERE `+inPlan+inForce+` ORDER BY t.place, c.stage DESC, c.step`, run.N) {
 			for err == nil && attemptErr == nil && more && next.trial == c.Trial && next.stage == c.Stage && next.step == c.Step {
 				c.Sent = append(c.Sent, next.Attempt)
 				next, attemptErr, more = attempts()
@@ -79,7 +81,7 @@ func (db *DB) attempts(ctx context.Context, run *Run) iter.Seq2[sent, error] {
 	return query(ctx, db, `SELECT t.item, t.arm, t.replicate, a.stage, a.step, a.n, a.sent_at, s.process, a.ended, a.error_kind, a.tokens, a.cost_usd
 		FROM `+planned+`attempts a ON a.trial = t.id JOIN sessions s ON s.id = a.session
 		JOIN calls c ON c.trial = a.trial AND c.stage = a.stage AND c.step = a.step
-		WHERE `+inPlan+` ORDER BY t.place, a.stage DESC, a.step, a.session, a.n`, []any{run.N}, func(rows *sql.Rows) (s sent, err error) {
+		WHERE `+inPlan+inForce+` ORDER BY t.place, a.stage DESC, a.step, a.session, a.n`, []any{run.N}, func(rows *sql.Rows) (s sent, err error) {
 		err = rows.Scan(&s.trial.Item, &s.trial.Arm, &s.trial.Replicate, &s.stage, &s.step, &s.N, &s.At, &s.Process, &s.Ended, &s.Err, &s.Tokens, &s.CostUSD)
 		return s, err
 	})
@@ -95,7 +97,7 @@ func (db *DB) calls(ctx context.Context, from string, args ...any) iter.Seq2[eva
 		err = rows.Scan(&c.Trial.Item, &c.Trial.Arm, &c.Trial.Replicate, &c.Stage, &c.Step, &c.Key, &parts, &c.Provider, &c.Model,
 			&r.ModelVersion, &r.RequestID, &r.Text, &tools, &r.Stop, &r.StopReason, &r.Refusal, &adapted,
 			&r.Usage.Input, &r.Usage.Output, &r.Usage.Cached, &r.Usage.CacheWrite, &r.Usage.Reasoning, &flags,
-			&cost, &c.LatencyMS, &c.Attempts, &c.ErrKind, &c.Err, &c.Source, &c.SourceRun)
+			&cost, &c.LatencyMS, &c.Attempts, &c.ErrKind, &c.Err, &c.Stale, &c.Source, &c.SourceRun)
 		if err != nil {
 			return c, err
 		}
@@ -269,7 +271,7 @@ type onSubject struct {
 	eval.Verdict
 }
 
-// inForce selects verdicts that are neither stale nor superseded. SQLite takes
+// Of the verdicts that are not stale, the last of one judge is in force. SQLite takes
 // the other columns from the row with the maximum.
 const (
 	verdictColumns = `v.item, v.unit, v.step, v.source, v.judge, v.round, v.at, v.data, v.error, max(v.id) FROM `

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"slices"
 	"sync"
 
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -72,11 +73,12 @@ func (j *Journal) Take(ctx context.Context, c *eval.Call, other, shared bool) (b
 }
 
 // candidates returns the query for calls whose answer a call may take, best first. The
-// joins are CROSS JOINs because SQLite would read all trials of the run.
+// joins are CROSS JOINs because SQLite would read all trials of the run. Earlier versions
+// had the item in every key.
 func candidates(run *Run, c *eval.Call, other, shared bool) (text string, args []any) {
 	text = `SELECT c.id, t.arm, r.id, c.parts FROM calls c CROSS JOIN trials t ON t.id = c.trial CROSS JOIN runs r ON r.n = t.run
-		WHERE c.key = ? AND c.stage = ? AND c.error_kind = '' AND c.source IS NULL AND t.question <> ?`
-	args = []any{c.Key, string(c.Stage), distrusted}
+		WHERE c.key IN (?, ?) AND c.stage = ? AND c.error_kind = '' AND c.source IS NULL AND t.question <> ?`
+	args = []any{c.Key, eval.FormerKey(c.Parts, c.Trial.Item), string(c.Stage), distrusted}
 	if !shared {
 		text, args = text+` AND c.step = ? AND (t.place < 0 OR t.run <> ?)`, append(args, c.Step, run.N)
 	}
@@ -141,8 +143,9 @@ func (j *Journal) take(ctx context.Context, id int64) (bool, error) {
 
 // Answered reports which trials of a plan have an outcome in a run, by sequence
 // number: with the same question, whether or not they are in the run's own plan, and
-// whatever the name of their arm was. Trials of an older format have it if old says so.
-func (db *DB) Answered(ctx context.Context, run *Run, p Plan, arms []string, old func(eval.Trial) bool) ([]bool, error) {
+// whatever the name of their item or arm was; moved has the items that were renamed. Trials
+// of an older format have it if old says so.
+func (db *DB) Answered(ctx context.Context, run *Run, p Plan, arms []string, moved Moved, old func(eval.Trial) bool) ([]bool, error) {
 	type row struct {
 		eval.Trial
 		question int64
@@ -153,6 +156,9 @@ func (db *DB) Answered(ctx context.Context, run *Run, p Plan, arms []string, old
 	}) {
 		if err != nil {
 			return nil, err
+		}
+		if now, ok := moved.Items[r.Item]; ok && !slices.Contains(moved.Except, r.Arm) {
+			r.Item = now
 		}
 		if seq, ok := p.Seq(r.Trial); ok {
 			done[seq] = done[seq] || p.Question(seq) == r.question || r.question == 0 && old(r.Trial)
@@ -178,9 +184,9 @@ func (db *DB) Answer(ctx context.Context, key string, stage eval.Stage, step str
 
 // Reused counts the answers that the trials of a run's plan took, by run.
 func (db *DB) Reused(ctx context.Context, run *Run) ([]eval.Reuse, error) {
-	return collect(query(ctx, db, `SELECT r.id, count(*), coalesce(sum(c.cost_usd), 0) FROM `+planned+`calls c ON c.trial = t.id
-		JOIN calls s ON s.id = c.source JOIN trials o ON o.id = s.trial JOIN runs r ON r.n = o.run WHERE `+inPlan+` AND c.stage <> 'embed' GROUP BY r.n ORDER BY r.n`,
+	return collect(query(ctx, db, `SELECT r.id, count(*), coalesce(sum(c.cost_usd), 0), count(*) - count(c.cost_usd) FROM `+planned+`calls c ON c.trial = t.id
+		JOIN calls s ON s.id = c.source JOIN trials o ON o.id = s.trial JOIN runs r ON r.n = o.run WHERE `+inPlan+inForce+` AND c.stage <> 'embed' GROUP BY r.n ORDER BY r.n`,
 		[]any{run.N}, func(rows *sql.Rows) (u eval.Reuse, err error) {
-			return u, rows.Scan(&u.Run, &u.Answers, &u.CostUSD)
+			return u, rows.Scan(&u.Run, &u.Answers, &u.CostUSD, &u.Unpriced)
 		}))
 }

@@ -39,24 +39,32 @@ type Run struct {
 
 // A Plan numbers the trials of a run from 0 in the order of execution. Trial and
 // Seq are inverses of each other. Question is a hash of everything that determines
-// the requests of a trial, never 0.
+// the requests of a trial, never 0. Basis has hashes of what else determines its outcome
+// and its verdicts, never 0.
 type Plan interface {
 	Len() int
 	Trial(seq int) eval.Trial
 	Seq(eval.Trial) (int, bool)
 	Question(seq int) int64
+	Basis(seq int) (read, judged int64)
 }
 
 func (r *Run) id(t eval.Trial) (int64, error) {
+	id, _, err := r.place(t)
+	return id, err
+}
+
+// place returns the id of a trial and its place in the plan.
+func (r *Run) place(t eval.Trial) (id int64, seq int, err error) {
 	if r.plan != nil {
 		if seq, ok := r.plan.Seq(t); ok {
 			if r.ids != nil {
-				return r.ids[seq], nil
+				return r.ids[seq], seq, nil
 			}
-			return r.first + int64(seq), nil
+			return r.first + int64(seq), seq, nil
 		}
 	}
-	return 0, fmt.Errorf("store: trial %v is not in the plan of run %s", t, r.ID)
+	return 0, 0, fmt.Errorf("store: trial %v is not in the plan of run %s", t, r.ID)
 }
 
 // CreateRun records a run and its whole plan before the first call. It sets the
@@ -183,19 +191,22 @@ func (db *DB) Runs(ctx context.Context) ([]*Run, error) {
 
 // SetPlan sets the plan of a run read from the store. The trials of the plan must
 // be those of the run in the same order, else the error wraps [ErrOtherPlan]. It
-// reports whether each trial has the question of the plan.
+// reports whether each trial has the question of the plan, and each outcome and judgement
+// the basis.
 func (db *DB) SetPlan(ctx context.Context, r *Run, p Plan) (same bool, err error) {
 	if p.Len() != r.Trials {
 		return false, fmt.Errorf("%w: run %s has %d trials, but the plan has %d", ErrOtherPlan, r.ID, r.Trials, p.Len())
 	}
 	type row struct {
-		id, question int64
+		id, question, read, judged int64
 		eval.Trial
 	}
 	same = true
 	seq, ids := 0, []int64(nil)
-	for t, err := range query(ctx, db, `SELECT id, item, arm, replicate, question FROM trials WHERE run = ? AND place >= 0 ORDER BY place`, []any{r.N}, func(rows *sql.Rows) (t row, err error) {
-		return t, rows.Scan(&t.id, &t.Item, &t.Arm, &t.Replicate, &t.question)
+	for t, err := range query(ctx, db, `SELECT t.id, t.item, t.arm, t.replicate, t.question, 
+			CASE WHEN o.kind = 'failed' THEN 0 ELSE coalesce(o.basis, 0) END, CASE WHEN o.kind = 'failed' THEN 0 ELSE coalesce(j.basis, 0) END
+		FROM trials t LEFT JOIN outcomes o ON o.trial = t.id LEFT JOIN judged j ON j.trial = t.id WHERE `+inPlan+` ORDER BY t.place`, []any{r.N}, func(rows *sql.Rows) (t row, err error) {
+		return t, rows.Scan(&t.id, &t.Item, &t.Arm, &t.Replicate, &t.question, &t.read, &t.judged)
 	}) {
 		if err != nil {
 			return false, err
@@ -203,7 +214,10 @@ func (db *DB) SetPlan(ctx context.Context, r *Run, p Plan) (same bool, err error
 		if seq >= p.Len() || p.Trial(seq) != t.Trial {
 			return false, fmt.Errorf("%w: trial %d of run %s is %v, but the plan has another trial there", ErrOtherPlan, seq+1, r.ID, t.Trial)
 		}
-		same = same && p.Question(seq) == t.question
+		if same = same && p.Question(seq) == t.question; same && (t.read != 0 || t.judged != 0) {
+			read, judged := p.Basis(seq)
+			same = (t.read == 0 || t.read == read) && (t.judged == 0 || t.judged == judged)
+		}
 		if ids == nil && t.id != r.first+int64(seq) {
 			ids = make([]int64, seq, p.Len())
 			for i := range ids {
@@ -255,31 +269,6 @@ func scanItem(row *sql.Rows) (it eval.Item, err error) {
 		return it, fmt.Errorf("item %s: %w", it.ID, err)
 	}
 	return it, nil
-}
-
-// SetGold records changed gold. For changed items it marks verdicts of judges as
-// stale, so that they are judged again, and deletes outcomes of the arms that
-// answer from gold, also of trials that left the plan and may come back. It keeps
-// answers of models and verdicts of people.
-func (db *DB) SetGold(ctx context.Context, run *Run, changed []eval.Item, fromGold []string) error {
-	return db.change(ctx, func(tx *sql.Tx) (err error) {
-		exec := func(text string, args ...any) {
-			if err == nil {
-				_, err = tx.ExecContext(ctx, text, args...)
-			}
-		}
-		const ofItem = ` WHERE trial IN (SELECT id FROM trials WHERE run = ? AND item = ?`
-		for _, it := range changed {
-			exec(`UPDATE items SET gold = ? WHERE run = ? AND item = ?`, it.Gold.String(), run.N, it.ID)
-			exec(`UPDATE verdicts SET stale = 1`+ofItem+`) AND source <> ?`, run.N, it.ID, string(eval.ByHuman))
-			exec(`UPDATE verdicts SET stale = 1 WHERE trial = 0 AND run = ? AND item = ? AND source <> ?`, run.N, it.ID, string(eval.ByHuman))
-			exec(`DELETE FROM judged`+ofItem+`)`, run.N, it.ID)
-			for _, arm := range fromGold {
-				exec(`DELETE FROM outcomes`+ofItem+` AND arm = ?)`, run.N, it.ID, arm)
-			}
-		}
-		return err
-	})
 }
 
 // An Event is an entry in the history of a run.

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,63 +18,121 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 )
 
+// A scoreRow is a row of the scores of a trial, or of those of a whole case.
+type scoreRow struct {
+	trial  int64
+	ofCase bool
+	data   string
+}
+
+func (r scoreRow) table() string {
+	if r.ofCase {
+		return "case_scores"
+	}
+	return "scores"
+}
+
+// scoreRows yields scores as they are stored.
+func scoreRows(run *Run, scores iter.Seq2[eval.Scored, error]) iter.Seq2[scoreRow, error] {
+	return func(yield func(scoreRow, error) bool) {
+		var data []byte
+		row := func(t eval.Trial, ofCase bool, scores []eval.Score) bool {
+			id, err := run.id(t)
+			data = appendScores(data[:0], scores)
+			return yield(scoreRow{id, ofCase, string(data)}, err)
+		}
+		for s, err := range scores {
+			if err != nil {
+				yield(scoreRow{}, err)
+				return
+			}
+			rest := s.Scores
+			for t := range s.Answered() {
+				n := 0
+				for n < len(rest) && rest[n].Replicate == t.Trial.Replicate {
+					n++
+				}
+				if !row(t.Trial, false, rest[:n]) {
+					return
+				}
+				rest = rest[n:]
+			}
+			for _, x := range rest {
+				if x.Replicate != 0 {
+					yield(scoreRow{}, fmt.Errorf("store: the score of replicate %d of %s × %s is out of order", x.Replicate, s.Item, s.Arm))
+					return
+				}
+			}
+			if len(rest) > 0 && !row(s.Trials[0].Trial, true, rest) {
+				return
+			}
+		}
+	}
+}
+
 // ReplaceScores replaces the scores of a run in one transaction: readers see the
 // old scores until it commits, and an error keeps them.
 func (db *DB) ReplaceScores(ctx context.Context, run *Run, scores iter.Seq2[eval.Scored, error]) error {
 	var ofScores error // an error in the scores, not in the store
 	err := db.change(ctx, func(tx *sql.Tx) error {
+		into := map[string]*bulk{}
 		for _, table := range []string{"scores", "case_scores"} {
 			if _, err := tx.ExecContext(ctx, `DELETE FROM `+table+` WHERE trial IN (SELECT id FROM trials WHERE run = ?)`, run.N); err != nil {
 				return err
 			}
+			into[table] = newBulk(tx, `INSERT INTO `+table+` (trial, data) VALUES `, 2)
 		}
-		ofTrials := newBulk(tx, `INSERT INTO scores (trial, data) VALUES `, 2)
-		ofCases := newBulk(tx, `INSERT INTO case_scores (trial, data) VALUES `, 2)
-		var data []byte
-		for s, err := range scores {
+		for r, err := range scoreRows(run, scores) {
 			if err != nil {
 				ofScores = err
 				return err
 			}
-			rest := s.Scores
-			for t := range s.Answered() {
-				id, err := run.id(t.Trial)
-				if err != nil {
-					ofScores = err
-					return err
-				}
-				n := 0
-				for n < len(rest) && rest[n].Replicate == t.Trial.Replicate {
-					n++
-				}
-				data = appendScores(data[:0], rest[:n])
-				if err := ofTrials.add(ctx, id, string(data)); err != nil {
-					return err
-				}
-				rest = rest[n:]
-			}
-			if len(rest) == 0 {
-				continue
-			}
-			for _, x := range rest {
-				if x.Replicate != 0 {
-					ofScores = fmt.Errorf("store: the score of replicate %d of %s × %s is out of order", x.Replicate, s.Item, s.Arm)
-					return ofScores
-				}
-			}
-			id, err := run.id(s.Trials[0].Trial)
-			if err != nil {
-				ofScores = err
-				return err
-			}
-			data = appendScores(data[:0], rest)
-			if err := ofCases.add(ctx, id, string(data)); err != nil {
+			if err := into[r.table()].add(ctx, r.trial, r.data); err != nil {
 				return err
 			}
 		}
-		return errors.Join(ofTrials.flush(ctx), ofCases.flush(ctx))
+		return errors.Join(into["scores"].flush(ctx), into["case_scores"].flush(ctx))
 	})
 	return cmp.Or(ofScores, err)
+}
+
+// OtherScores names the trials of a run whose stored scores are not these.
+func (db *DB) OtherScores(ctx context.Context, run *Run, scores iter.Seq2[eval.Scored, error]) (other []string, err error) {
+	type key struct {
+		trial  int64
+		ofCase bool
+	}
+	left := map[key]eval.Hash{}
+	for _, ofCase := range []bool{false, true} {
+		for r, err := range query(ctx, db, `SELECT s.trial, s.data FROM `+scoreRow{ofCase: ofCase}.table()+` s JOIN trials t ON t.id = s.trial WHERE t.run = ?`, []any{run.N}, func(rows *sql.Rows) (r scoreRow, err error) {
+			return r, rows.Scan(&r.trial, &r.data)
+		}) {
+			if err != nil {
+				return nil, err
+			}
+			left[key{r.trial, ofCase}] = eval.HashOf([]byte(r.data))
+		}
+	}
+	for r, err := range scoreRows(run, scores) {
+		if err != nil {
+			return nil, err
+		}
+		k := key{r.trial, r.ofCase}
+		if was, ok := left[k]; !ok {
+			left[k] = 0
+		} else if was == eval.HashOf([]byte(r.data)) {
+			delete(left, k)
+		}
+	}
+	for k := range left {
+		var t eval.Trial
+		if err := db.sql.QueryRowContext(ctx, `SELECT item, arm, replicate FROM trials WHERE id = ?`, k.trial).Scan(&t.Item, &t.Arm, &t.Replicate); err != nil {
+			return nil, explain(db.path, err)
+		}
+		other = append(other, t.String())
+	}
+	slices.Sort(other)
+	return slices.Compact(other), nil
 }
 
 // appendScores writes scores in the format documented at the scores table. Scores
@@ -284,7 +343,7 @@ func (db *DB) Cuts(ctx context.Context, run *Run) ([]eval.ArmCuts, error) {
 func (db *DB) Latencies(ctx context.Context, run *Run) ([]eval.ArmLatency, error) {
 	return collect(query(ctx, db, `SELECT arm, max(CASE WHEN place = (n + 1) / 2 THEN latency_ms END), max(CASE WHEN place = (95 * n + 99) / 100 THEN latency_ms END)
 		FROM (SELECT t.arm, c.latency_ms, row_number() OVER (PARTITION BY t.arm ORDER BY c.latency_ms) AS place, count(*) OVER (PARTITION BY t.arm) AS n
-			FROM `+planned+`calls c ON c.trial = t.id WHERE `+inPlan+` AND c.stage = ? AND c.error_kind = '')
+			FROM `+planned+`calls c ON c.trial = t.id WHERE `+inPlan+inForce+` AND c.stage = ? AND c.error_kind = '')
 		GROUP BY arm ORDER BY arm`,
 		[]any{run.N, string(eval.StageRun)}, func(rows *sql.Rows) (a eval.ArmLatency, err error) {
 			return a, rows.Scan(&a.Arm, &a.Median, &a.P95)

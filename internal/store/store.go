@@ -10,8 +10,8 @@
 // left it keep their calls. A request is one row of attempts, written before it is
 // sent, with its time and process. A call is one row, written before its answer is
 // used, and replaced only when a failed call is retried. Calls and plans have
-// checksums, which [Examine] checks. Data derived from calls (outcomes, verdicts, scores, analyses) can
-// be recomputed at no cost.
+// checksums, which [Examine] checks. Data derived from calls (outcomes, verdicts, scores, analyses)
+// have none: they can be recomputed at no cost, and compared.
 //
 // # Durability
 //
@@ -32,10 +32,13 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/pressly/goose/v3"
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/scruple-eval/scruple/internal/disk"
 )
 
 //go:embed migrations/*.sql
@@ -46,6 +49,8 @@ type DB struct {
 	path string
 	sql  *sql.DB
 	lock *sql.DB // held by the writing process
+
+	remove func() error // of a migrated copy, nil without one
 }
 
 // An Error reports that a store could not be opened, read or written.
@@ -86,7 +91,7 @@ func Open(ctx context.Context, path string) (*DB, error) {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real // one lock for all paths of a store
 	}
-	if err := foreign(ctx, path); err != nil {
+	if err := errors.Join(regular(path), foreign(ctx, path)); err != nil {
 		return nil, err
 	}
 	// Prompts, documents and answers are for their owner. SQLite gives its other
@@ -157,31 +162,72 @@ func (db *DB) identify(ctx context.Context) error {
 	return fault(db.path, "%w: give a file of its own with --store", errForeign)
 }
 
+// regular refuses pipes, devices and sockets, which block or keep nothing.
+func regular(path string) error {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		return fmt.Errorf("store %s: is a pipe, device or socket: name a file", path) // bad input, no failure of the store
+	}
+	return nil
+}
+
 // OpenRead opens an existing store for reading, even while another process writes.
 func OpenRead(ctx context.Context, path string) (*DB, error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, fault(path, "%w: run the study first", ErrNotFound)
 	}
-	db, err := openRead(ctx, path, url.Values{})
-	if errors.Is(err, errOldFormat) {
-		// A writer migrates.
-		w, err := Open(ctx, path)
-		if err != nil {
-			return nil, fault(path, "%w: migrating it: %w", errOldFormat, err)
-		}
-		if err := w.Close(); err != nil {
-			return nil, err
-		}
-		return openRead(ctx, path, url.Values{})
+	if err := regular(path); err != nil {
+		return nil, err
 	}
+	q := url.Values{}
+	db, err := openRead(ctx, path, q)
 	if c := code(err); c == sqlite3.SQLITE_CANTOPEN || c == sqlite3.SQLITE_READONLY {
 		if _, wal := os.Stat(path + "-wal"); wal != nil {
 			// The folder is read-only, so there is no writer and the file does
 			// not change.
-			return openRead(ctx, path, url.Values{"immutable": {"1"}})
+			q.Set("immutable", "1")
+			db, err = openRead(ctx, path, q)
 		}
 	}
+	if errors.Is(err, errOldFormat) {
+		return openMigrated(ctx, path, q)
+	}
 	return db, err
+}
+
+// openMigrated opens a copy of a store of an older format, migrated: reading changes
+// nothing, and the store may be on a medium that cannot be written.
+func openMigrated(ctx context.Context, path string, q url.Values) (_ *DB, err error) {
+	dir, remove, err := disk.Temp("migrated", "")
+	if err != nil {
+		return nil, fault(path, "%w: copying it: %w", errOldFormat, err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, remove())
+		}
+	}()
+	copied := filepath.Join(dir, "store.db")
+	old, err := open(ctx, path, q)
+	if err == nil {
+		_, err = old.sql.ExecContext(ctx, `VACUUM INTO ?`, copied)
+		err = errors.Join(err, old.Close())
+	}
+	if err != nil {
+		return nil, fault(path, "%w: copying it: %w", errOldFormat, err)
+	}
+	w, err := Open(ctx, copied)
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		return nil, fault(path, "%w: migrating a copy of it: %w", errOldFormat, err)
+	}
+	db, err := openRead(ctx, copied, url.Values{})
+	if err != nil {
+		return nil, err
+	}
+	db.path, db.remove = path, remove
+	return db, nil
 }
 
 func openRead(ctx context.Context, path string, q url.Values) (*DB, error) {
@@ -272,6 +318,9 @@ func (db *DB) Close() error {
 	if db.lock != nil {
 		err = errors.Join(err, db.lock.Close())
 	}
+	if db.remove != nil {
+		err = errors.Join(err, db.remove())
+	}
 	return err
 }
 
@@ -344,7 +393,7 @@ func steps() ([]*goose.Migration, error) {
 
 // format is the newest migration this program knows; a test compares it with the
 // files.
-const format = 5
+const format = 7
 
 // version returns the format of the file, which this program must know. It is 0
 // for a new file, which is an error for readers.
@@ -372,6 +421,19 @@ func code(err error) int {
 	return 0
 }
 
+// outOfFiles reports whether the process has no descriptors left for a store, which
+// SQLite does not say.
+func outOfFiles() bool {
+	for range 8 {
+		f, err := os.Open(os.DevNull)
+		if err != nil {
+			return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
+		}
+		defer f.Close()
+	}
+	return false
+}
+
 // explain adds a remedy to an error of SQLite.
 func explain(path string, err error) error {
 	if err == nil {
@@ -385,6 +447,9 @@ func explain(path string, err error) error {
 		remedy = ": the store cannot be written: check the permissions of the file and its folder, or use another --store"
 	case sqlite3.SQLITE_CANTOPEN:
 		remedy = ": check that the folder exists and is writable, or use another --store"
+		if outOfFiles() {
+			remedy = ": this process may not open more files: lower execution.concurrency, or raise the limit with ulimit -n; recorded answers are safe"
+		}
 	case sqlite3.SQLITE_NOTADB:
 		remedy = ": the file is not a valid SQLite database: restore a copy, or use another --store"
 	case sqlite3.SQLITE_CORRUPT:

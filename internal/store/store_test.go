@@ -364,7 +364,7 @@ func TestVerdicts(t *testing.T) {
 		}
 	}
 	check(append(slices.Clone(people), rule))
-	if err := db.SetGold(t.Context(), r, []eval.Item{{ID: trial.Item, Gold: 7}}, nil); err != nil {
+	if err := db.Renew(t.Context(), r, []store.Renewal{{Trial: trial, Stage: eval.StageJudge}}); err != nil {
 		t.Fatal(err)
 	}
 	check(people)
@@ -377,6 +377,7 @@ func TestVerdicts(t *testing.T) {
 // TestMigrate: a store of format 1, written by scruple of 2026-11-22, opens without
 // loss.
 func TestMigrate(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
 	path := filepath.Join(t.TempDir(), "s.db")
 	old, err := os.ReadFile("testdata/format1.db")
 	if err == nil {
@@ -416,6 +417,22 @@ func TestMigrate(t *testing.T) {
 	}
 	if _, _, _, err := db.Analysis(t.Context(), r); err != nil {
 		t.Error(err)
+	}
+	// Reading has changed nothing, and leaves nothing.
+	if err := db.Close(); err != nil {
+		t.Error(err)
+	}
+	if now, err := os.ReadFile(path); err != nil || !bytes.Equal(old, now) {
+		t.Errorf("reading changed the store (%v)", err)
+	}
+	if made, err := os.ReadDir(filepath.Dir(path)); err != nil || len(made) != 1 {
+		t.Errorf("reading made %v (%v)", made, err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(os.Getenv("TMPDIR"), "scruple-*")); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+	if db.Path() != path {
+		t.Errorf("the path is %s", db.Path())
 	}
 }
 

@@ -31,6 +31,8 @@ type File struct {
 
 	mu   sync.Mutex
 	used map[string]bool // paths that were resolved
+	// prompts are those of them that [File.Prompt] resolved.
+	prompts map[string]bool
 }
 
 // SHA256 returns the SHA-256 of the bytes of the file in hexadecimal.
@@ -235,6 +237,26 @@ func (f *File) Resolve(rel string) string {
 	return f.Place(rel)
 }
 
+// Prompt is Resolve for a file whose text is part of what models are asked, such as a
+// prompt, or otherwise defines an arm. [File.Prompts] lists these paths.
+func (f *File) Prompt(rel string) string {
+	place := f.Resolve(rel)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.prompts == nil {
+		f.prompts = map[string]bool{}
+	}
+	f.prompts[rel] = true
+	return place
+}
+
+// Prompts lists the paths of prompts, as the study has them, sorted.
+func (f *File) Prompts() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Sorted(maps.Keys(f.prompts))
+}
+
 // Place is Resolve for a path that the study does not read, such as one that it
 // writes.
 func (f *File) Place(rel string) string {
@@ -267,6 +289,9 @@ func (f *File) Sums() ([]Sum, error) {
 				return nil
 			case d.IsDir():
 				return nil
+			}
+			if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // reading a pipe waits for its writer
+				return fmt.Errorf("%s is not a regular file: remove it", path)
 			}
 			data, err := os.ReadFile(path)
 			if err != nil {

@@ -61,7 +61,7 @@ schemas: schemas
 kernels: [{name: ctn, path: kernels/ctn.txt, models: [fake]}, {name: h, builtin: heuristic}]
 comparisons: [{a: ctn, b: h, primary: true}]
 metrics: {primary: [composite], composite_weights: {value: 0.3, evidence: 0.3, page: 0.1, status: 0.2, schema: 0.1}}
-statistics: {method: paired_ttest, alpha: 0.05, correction: none}
+statistics: {method: auto, alpha: 0.05, correction: none}
 decide: {require: [{name: better, that: "diff('ctn', 'h', 'composite') >= 0.05"}], outcomes: [{name: A, when: "p < 0.05", verdict: pass}, {name: B, verdict: fail}]}
 `
 
@@ -89,7 +89,7 @@ func TestLoadReadsAStudy(t *testing.T) {
 				Timeout: Duration(time.Minute), Replicates: 1, Seed: 42, MaxFailed: &tolerated},
 			Comparisons: []Compare{{A: "ctn", B: "h", Primary: true}},
 			Metrics:     Metrics{Primary: []string{"composite"}},
-			Statistics:  Statistics{Method: "paired_ttest", Alpha: 0.05, Correction: "none", Resamples: 10000, Intervals: "analytic"},
+			Statistics:  Statistics{Method: "auto", Alpha: 0.05, Correction: "none", Resamples: 10000, Intervals: "analytic"},
 			Decide: Decide{Require: []Condition{{Name: "better", That: "diff('ctn', 'h', 'composite') >= 0.05"}},
 				Outcomes: []Class{{Name: "A", When: "p < 0.05", Verdict: "pass"}, {Name: "B", Verdict: "fail"}}},
 			Output: Output{ResultsDir: "results", GenerateReport: &yes},
@@ -112,7 +112,7 @@ func TestDefaults(t *testing.T) {
 		Name: "n", Suite: "s",
 		Execution: Execution{Concurrency: 16, Retries: []Duration{Duration(10 * time.Second), Duration(30 * time.Second), Duration(90 * time.Second)},
 			Timeout: Duration(time.Minute), Replicates: 1, Seed: 42, MaxFailed: &tolerated},
-		Statistics: Statistics{Method: "paired_ttest", Alpha: 0.05, Correction: "none", Resamples: 10000, Intervals: "analytic"},
+		Statistics: Statistics{Method: "auto", Alpha: 0.05, Correction: "holm", Resamples: 10000, Intervals: "analytic"},
 		Output:     Output{ResultsDir: "results", GenerateReport: &yes},
 	}
 	tests := []struct {
@@ -189,7 +189,7 @@ func TestCanonical(t *testing.T) {
 	}
 	want := `{"decide":{},"execution":{"concurrency":8,"max_failed":0.05,"replicates":1,"retries":["10s","30s","1m30s"],"seed":42,"timeout":"1m0s"},` +
 		`"metrics":{},"name":"n","output":{"generate_report":true,"results_dir":"results"},"schemas":"<a&b>",` +
-		`"statistics":{"alpha":0.05,"correction":"none","intervals":"analytic","method":"paired_ttest","resamples":10000},"suite":"s"}`
+		`"statistics":{"alpha":0.05,"correction":"holm","intervals":"analytic","method":"auto","resamples":10000},"suite":"s"}`
 	for _, yaml := range []string{
 		"name: n\nsuite: s\nschemas: <a&b>\nexecution: {concurrency: 8}\n",
 		"suite: 's'\nschemas: \"<a&b>\"\nexecution:\n  timeout: 60\n  concurrency: 8.0\n  seed: 0x2a\nname: n\n",

@@ -102,7 +102,7 @@ func TestMistakes(t *testing.T) {
 		{"an unknown correction", minimal("statistics: {correction: fdr}"),
 			`study.yaml:3:14: statistics.correction: "fdr" is not known: want one of bh, bonferroni, by, hochberg, holm, none`},
 		{"an unknown method", minimal("statistics: {method: anova}"),
-			`study.yaml:3:14: statistics.method: "anova" is not known: want one of clustered, mcnemar, mixed_effects, paired_ttest, permutation, wilcoxon`},
+			`study.yaml:3:14: statistics.method: "anova" is not known: want one of auto, mixed_effects, permutation`},
 		{"a word of the suite", minimal("documents: {source: json}"),
 			`study.yaml:3:13: documents.source: "json" is not known: did you mean "jsonl"?`},
 
@@ -150,7 +150,7 @@ func TestMistakes(t *testing.T) {
 		{"an arm against itself", minimal("comparisons: [{a: x, b: y}, {a: x, b: x}]"),
 			`study.yaml:3:29: comparisons[1]: a and b are both "x": want two different arms`},
 		{"a key that was dropped", minimal("statistics: {cluster_by: document}"),
-			`study.yaml:3:14: unknown key "cluster_by" in statistics: want one of alpha, beside, correction, intervals, method, random, resamples`},
+			`study.yaml:3:14: unknown key "cluster_by" in statistics: want one of alpha, beside, correction, intervals, looks, max_unscored, method, random, resamples`},
 		{"a negative weight", minimal("metrics: {composite_weights: {value: 1.5, page: -0.5}}"),
 			`study.yaml:3:43: metrics.composite_weights.page: want at least 0, got -0.5`},
 		{"a condition named twice", minimal("decide: {require: [{name: a, that: x}, {name: a, that: y}]}"),

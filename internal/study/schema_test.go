@@ -68,7 +68,7 @@ func TestSchemaAgreesWithLoad(t *testing.T) {
 		"execution: {concurrency: 8.0}",
 		"comparisons: [{a: x, b: y, primary: true, metrics: [m]}]",
 		"metrics: {primary: [a], secondary: [], composite_weights: {value: 1}}",
-		"statistics: {alpha: 0.001, method: paired_ttest, correction: bonferroni}",
+		"statistics: {alpha: 0.001, method: auto, correction: bonferroni}",
 		"decide: {require: [{name: n, that: x}], outcomes: [{name: o, verdict: undecided, advice: wait}]}",
 		"output: {results_dir: out, save_raw: true, generate_report: false}",
 		"documents: {source: mixed, parts: [{source: jsonl, path: a}, {source: directory}]}",

@@ -19,19 +19,21 @@ import (
 
 // A Study holds the keys every suite shares.
 type Study struct {
-	Name        string     `json:"name" jsonschema:"required,minLength=1,maxLength=100,pattern=^[A-Za-z0-9_]([A-Za-z0-9._ -]*[A-Za-z0-9_-])?$,description=Name of the study and of its results folder" jsonschema_extras:"errorMessage=want a name that can be a folder: letters and digits with . _ - or spaces between"`
-	Version     string     `json:"version,omitempty" jsonschema:"description=Version of the study file\\, for your own records"`
-	Suite       string     `json:"suite" jsonschema:"required,minLength=1,description=Name of the suite"`
-	Description string     `json:"description,omitempty" jsonschema:"description=The question of the study\\, for the report"`
-	Models      []Model    `json:"models,omitempty" jsonschema:"description=The models of the arms"`
-	JudgeModel  string     `json:"judge_model,omitempty" jsonschema:"description=Id of the model that judges; default: the rules of the suite"`
-	Split       string     `json:"split,omitempty" jsonschema:"enum=dev,enum=test,description=Use only the items of this split. dev is for exploring: no test is made. test needs scruple preregister and runs once (default: all items\\, without these rules)"`
-	Budget      Budget     `json:"budget,omitempty,omitzero" jsonschema:"description=Limits of a study with splits\\, shown as used / allowed"`
-	Execution   Execution  `json:"execution,omitempty"`
-	Comparisons []Compare  `json:"comparisons,omitempty" jsonschema:"description=Pairs of arms to compare"`
-	Metrics     Metrics    `json:"metrics,omitempty"`
-	Statistics  Statistics `json:"statistics,omitempty"`
-	Decide      Decide     `json:"decide,omitempty"`
+	Name        string  `json:"name" jsonschema:"required,minLength=1,maxLength=100,pattern=^[A-Za-z0-9_]([A-Za-z0-9._ -]*[A-Za-z0-9_-])?$,description=Name of the study and of its results folder" jsonschema_extras:"errorMessage=want a name that can be a folder: letters and digits with . _ - or spaces between"`
+	Version     string  `json:"version,omitempty" jsonschema:"description=Version of the study file\\, for your own records"`
+	Suite       string  `json:"suite" jsonschema:"required,minLength=1,description=Name of the suite"`
+	Description string  `json:"description,omitempty" jsonschema:"description=The question of the study\\, for the report"`
+	Models      []Model `json:"models,omitempty" jsonschema:"description=The models of the arms"`
+	JudgeModel  string  `json:"judge_model,omitempty" jsonschema:"description=Id of the model that judges; default: the rules of the suite"`
+	Split       string  `json:"split,omitempty" jsonschema:"enum=dev,enum=test,description=Use only the items of this split. dev is for exploring: no test is made. test needs scruple preregister and runs once (default: all items\\, without these rules)"`
+	// SharedClusters allows what would make TEST confirm DEV.
+	SharedClusters bool       `json:"shared_clusters,omitempty" jsonschema:"description=Allow clusters with items on DEV and on TEST: what was chosen on DEV then passes on TEST more often by chance"`
+	Budget         Budget     `json:"budget,omitempty,omitzero" jsonschema:"description=Limits of a study with splits\\, shown as used / allowed"`
+	Execution      Execution  `json:"execution,omitempty"`
+	Comparisons    []Compare  `json:"comparisons,omitempty" jsonschema:"description=Pairs of arms to compare"`
+	Metrics        Metrics    `json:"metrics,omitempty"`
+	Statistics     Statistics `json:"statistics,omitempty"`
+	Decide         Decide     `json:"decide,omitempty"`
 	// Assume does not affect a run: plan computes the power of the rules from it.
 	Assume []Assumption `json:"assume,omitempty" jsonschema:"description=True scores under which plan computes how often each rule would be met"`
 	Output Output       `json:"output,omitempty"`
@@ -181,6 +183,7 @@ type Compare struct {
 	A       string   `json:"a" jsonschema:"required,minLength=1"`
 	B       string   `json:"b" jsonschema:"required,minLength=1"`
 	Primary bool     `json:"primary,omitempty" jsonschema:"description=The main comparison of the study; others are reported as secondary"`
+	Family  string   `json:"family,omitempty" jsonschema:"description=Question that the comparison belongs to: primary comparisons of one family are corrected for their number\\, apart from those of others (default: one family)"`
 	Metrics []string `json:"metrics,omitempty" jsonschema:"description=Metrics to compare (default: the primary ones)"`
 	Across  []string `json:"across,omitempty" jsonschema:"uniqueItems=true,description=Factors of the arms\\, such as model\\, or strata of the items\\, such as doc_type: a test shows whether the difference depends on them"`
 }
@@ -193,20 +196,32 @@ type Metrics struct {
 
 // Statistics configures estimates and comparisons.
 type Statistics struct {
-	Method     string   `json:"method,omitempty" jsonschema:"enum=paired_ttest,enum=wilcoxon,enum=permutation,enum=clustered,enum=mixed_effects,enum=mcnemar,default=paired_ttest,description=Planned test of a comparison (default paired_ttest)"`
-	Alpha      float64  `json:"alpha,omitempty" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=0.5,default=0.05,description=Significance level; intervals cover 1−alpha (default 0.05)"`
-	Beside     string   `json:"beside,omitempty" jsonschema:"enum=clustered,description=Second test of each comparison over all items\\, shown beside the planned one: a cluster bootstrap"`
-	Correction string   `json:"correction,omitempty" jsonschema:"enum=none,enum=bonferroni,enum=holm,enum=hochberg,enum=bh,enum=by,default=none,description=Correction over the primary comparisons (default none)"`
-	Resamples  int      `json:"resamples,omitempty" jsonschema:"minimum=1000,maximum=1000000,default=10000,description=Resamples of bootstraps\\, and of permutation tests that cannot enumerate (default 10000)"`
-	Intervals  string   `json:"intervals,omitempty" jsonschema:"enum=analytic,enum=bootstrap,default=analytic,description=Intervals of single arms: Wilson's for binary metrics and the cluster-robust t for others (default)\\, or a bootstrap over clusters\\, BCa"`
-	Random     []string `json:"random,omitempty" jsonschema:"uniqueItems=true,description=Strata that mixed_effects takes as random intercepts in addition to the item (default all)"`
+	Method      string   `json:"method,omitempty" jsonschema:"enum=auto,enum=permutation,enum=mixed_effects,default=auto,description=What gives a difference its interval and p-value (default auto: the score interval for single items that pass or fail\\, else the cluster-robust t)"`
+	Alpha       float64  `json:"alpha,omitempty" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=0.5,default=0.05,description=Significance level; intervals cover 1−alpha (default 0.05)"`
+	MaxUnscored *float64 `json:"max_unscored,omitempty" jsonschema:"minimum=0,maximum=1,description=Share of missing scores of an arm and metric above which rules on it stay undecided (default 0.05)"`
+	Looks       int      `json:"looks,omitempty" jsonschema:"minimum=2,maximum=50,description=Number of times that results are looked at while answers are added: the level is spent over all looks (O'Brien and Fleming)\\, and a TEST run stops at each"`
+	Beside      []string `json:"beside,omitempty" jsonschema:"uniqueItems=true,enum=paired_ttest,enum=wilcoxon,enum=mcnemar,enum=bootstrap,description=Tests that are shown beside what decides\\, such as one that a protocol planned"`
+	Correction  string   `json:"correction,omitempty" jsonschema:"enum=none,enum=bonferroni,enum=holm,enum=hochberg,enum=bh,enum=by,default=holm,description=Correction where any of several comparisons would do: of the rules\\, or without rules of the primary comparisons (default holm)"`
+	Resamples   int      `json:"resamples,omitempty" jsonschema:"minimum=1000,maximum=1000000,default=10000,description=Resamples of bootstraps\\, and of permutation tests that cannot enumerate (default 10000)"`
+	Intervals   string   `json:"intervals,omitempty" jsonschema:"enum=analytic,enum=bootstrap,default=analytic,description=Intervals of single arms: Wilson's for binary metrics and the cluster-robust t for others (default)\\, or a bootstrap over clusters\\, BCa"`
+	Random      []string `json:"random,omitempty" jsonschema:"uniqueItems=true,description=Strata that mixed_effects takes as random intercepts in addition to the item (default all)"`
+}
+
+// Unscored returns MaxUnscored or its default.
+func (s Statistics) Unscored() float64 {
+	if s.MaxUnscored == nil {
+		return 0.05
+	}
+	return *s.MaxUnscored
 }
 
 // Decide holds the rules of the gate. All conditions of Require must hold; of
 // Outcomes, the first whose condition holds is the result.
 type Decide struct {
-	Require  []Condition `json:"require,omitempty" jsonschema:"description=Conditions that must all hold for the gate to pass"`
-	Outcomes []Class     `json:"outcomes,omitempty" jsonschema:"description=Ordered classes of results; the first that applies is the result"`
+	// RequireMeasured leaves a rule undecided that rests on a judge whom nobody checked.
+	RequireMeasured bool        `json:"require_measured,omitempty" jsonschema:"description=A rule that reads a judge's verdicts is undecided unless people judged some of the answers it reads: scruple annotate"`
+	Require         []Condition `json:"require,omitempty" jsonschema:"description=Conditions that must all hold for the gate to pass"`
+	Outcomes        []Class     `json:"outcomes,omitempty" jsonschema:"description=Ordered classes of results; the first that applies is the result"`
 	// Diagnose explains a DEV run, and another run that is not a pass. It decides nothing.
 	Diagnose []Diagnosis `json:"diagnose,omitempty" jsonschema:"description=Ordered explanations of a DEV run\\, and of another run that does not pass; the first that applies is shown with its advice"`
 }

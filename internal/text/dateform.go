@@ -35,12 +35,16 @@ func (d *dateText) yearFirst(i int) (DateReading, int) {
 	return r, taken(ok, 5)
 }
 
-// numeric: 15/03/2024, 3-14-18, 15.03.2024.
+// numeric: 15/03/2024, 3-14-18, 15.03.2024. Full stops are written where the day comes
+// first.
 func (d *dateText) numeric(i int) (DateReading, int) {
 	a, b := d.at(i), d.at(i+2)
 	year, ok := d.year(i + 4)
 	if !ok || !isShort(a) || !isShort(b) || !d.separated(i) {
 		return DateReading{}, 0
+	}
+	if r, ok := exactly(year, b.number, a.number); ok && d.at(i+1).is('.') {
+		return r, 5
 	}
 	r, ok := eitherOrder(a.number, b.number, year)
 	return r, taken(ok, 5)

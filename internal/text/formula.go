@@ -1,6 +1,9 @@
 package text
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // EscapeFormula returns a text for a cell of a CSV file. A text that a spreadsheet
 // would take for a formula gets an apostrophe in front, and so does one that looks
@@ -20,8 +23,9 @@ func UnescapeFormula(s string) string {
 	return s
 }
 
-// formula reports whether a text begins like a formula, after apostrophes if any.
+// formula reports whether a text begins like a formula, after apostrophes if any. A
+// spreadsheet may skip white space, and reads full-width signs as their ASCII ones.
 func formula(s string) bool {
-	s = strings.TrimLeft(s, "'")
-	return s != "" && strings.IndexByte("=+-@\t\r", s[0]) >= 0
+	r, _ := utf8.DecodeRuneInString(strings.TrimLeft(s, "'"))
+	return strings.ContainsRune("=+-@\t\r\n＝＋－＠", r)
 }

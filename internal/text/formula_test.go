@@ -10,6 +10,7 @@ import (
 func TestEscapeFormula(t *testing.T) {
 	for s, want := range map[string]string{
 		"=1+1": "'=1+1", "@x": "'@x", "-x": "'-x", "+x": "'+x", "\t=x": "'\t=x", "\r=x": "'\r=x",
+		"\n=1": "'\n=1", "＝1": "'＝1", "＋1": "'＋1", "\xff": "\xff",
 		"'=1": "''=1", "x=1": "x=1", "'x'": "'x'", "'": "'", "": "",
 	} {
 		if got := EscapeFormula(s); got != want {
@@ -20,7 +21,7 @@ func TestEscapeFormula(t *testing.T) {
 
 func TestUnescapeFormulaRestores(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := rapid.StringMatching(`['=+@\t\rx -]{0,5}`).Draw(t, "text")
+		s := rapid.StringMatching(`['=+@\t\r\n＝x -]{0,5}`).Draw(t, "text")
 		if got := UnescapeFormula(EscapeFormula(s)); got != s {
 			t.Errorf("%q becomes %q", s, got)
 		}

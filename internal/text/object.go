@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // A Reading is the JSON object found in an answer.
@@ -12,6 +13,7 @@ type Reading struct {
 	JSON     []byte // one valid JSON object, white space around it left out
 	Repaired bool   // it was not JSON as it stood
 	Cut      bool   // the answer ends inside the object
+	Wrapped  bool   // it was in another object or in an array
 }
 
 // maxAnswer is the most bytes an answer can have.
@@ -39,6 +41,7 @@ var (
 //
 // Text before a leading <think> tag closes is reasoning and is skipped. An
 // array of objects is an error, rather than its first element an answer.
+// Typographic quotation marks count as quotation marks in a repair.
 //
 // Valid means valid for [encoding/json]: of two equal keys a decoder takes the
 // last, bytes that are not UTF-8 and lone surrogates become U+FFFD when
@@ -46,13 +49,21 @@ var (
 func ReadObject(answer string) (Reading, error) { return ReadObjectWith(answer, "") }
 
 // ReadObjectWith is as [ReadObject], but prefers the first valid object that
-// has the key to one that comes before it.
+// has the key to one that comes before it. An object without the key may be a
+// wrapper, such as {"answer": {…}} or [{…}]: if exactly one object in it has the
+// key, the answer is that one.
 func ReadObjectWith(answer, key string) (Reading, error) {
 	if len(answer) > maxAnswer {
 		return Reading{}, fmt.Errorf("reading the answer's JSON: %w: %d bytes, at most %d", ErrTooLong, len(answer), maxAnswer)
 	}
 	text := bytes.TrimFunc([]byte(answer), isSpace)
 	if len(text) > 0 && text[0] == '{' && json.Valid(text) {
+		if key == "" || hasKey(text, key) {
+			return Reading{JSON: text}, nil
+		}
+		if inner := unwrap(text, key, maxWrappers); inner != nil {
+			return Reading{JSON: inner, Wrapped: true}, nil
+		}
 		return Reading{JSON: text}, nil
 	}
 	r, err := searchObject(skipReasoning(text), key)
@@ -62,15 +73,69 @@ func ReadObjectWith(answer, key string) (Reading, error) {
 	return r, nil
 }
 
-// skipReasoning drops a block of reasoning that some servers leave in front.
+// skipReasoning drops a block of reasoning that some servers leave in front. The
+// prompt may have opened it.
 func skipReasoning(text []byte) []byte {
 	const opening, closing = "<think>", "</think>"
-	if bytes.HasPrefix(text, []byte(opening)) {
-		if i := bytes.Index(text, []byte(closing)); i >= 0 {
-			return text[i+len(closing):]
-		}
+	i := bytes.Index(text, []byte(closing))
+	if i >= 0 && (bytes.HasPrefix(text, []byte(opening)) || bytes.Count(text, []byte(closing)) == 1 && nextStart(text[:i], 0) < 0) {
+		return text[i+len(closing):]
 	}
 	return text
+}
+
+// maxWrappers is how many wrappers an object can be in.
+const maxWrappers = 3
+
+// wrappers are the names under which models wrap an answer. What is under another
+// name, such as "example", is not the answer.
+var wrappers = map[string]bool{"answer": true, "finalanswer": true, "final": true, "result": true, "results": true, "response": true,
+	"output": true, "data": true, "json": true, "object": true, "arguments": true, "args": true, "parameters": true, "input": true, "content": true}
+
+// Unwrap returns the only object with the key in a wrapper such as {"answer": {…}}, nil
+// if there is none or there are several.
+func Unwrap(object []byte, key string) []byte { return unwrap(object, key, maxWrappers) }
+
+func unwrap(value []byte, key string, depth int) (found []byte) {
+	value = bytes.TrimFunc(value, isSpace)
+	if depth == 0 || len(value) == 0 || !bytes.Contains(value, []byte(key)) {
+		return nil
+	}
+	var inside []json.RawMessage
+	switch value[0] {
+	case '[':
+		if json.Unmarshal(value, &inside) != nil {
+			return nil
+		}
+	case '{':
+		var members map[string]json.RawMessage
+		if json.Unmarshal(value, &members) != nil {
+			return nil
+		}
+		for name, v := range members {
+			if name = strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(name)); wrappers[name] {
+				inside = append(inside, v)
+			}
+		}
+	}
+	for _, v := range inside {
+		var encoded string
+		if v[0] == '"' && json.Unmarshal(v, &encoded) == nil && json.Valid([]byte(encoded)) {
+			v = []byte(encoded) // JSON in a string
+		}
+		v = bytes.TrimFunc(v, isSpace)
+		if len(v) == 0 || v[0] != '{' || !hasKey(v, key) {
+			v = unwrap(v, key, depth-1)
+		}
+		if v == nil {
+			continue
+		}
+		if found != nil {
+			return nil
+		}
+		found = v
+	}
+	return found
 }
 
 // searchObject finds the object in a text that is not plain JSON.
@@ -93,8 +158,14 @@ func searchObject(text []byte, key string) (Reading, error) {
 				broken = text[i:]
 			}
 		case body[0] == '[':
+			if inner := unwrap(body, key, maxWrappers); key != "" && inner != nil {
+				return Reading{JSON: inner, Wrapped: true}, nil
+			}
 			array = array || other == nil
 		case key != "" && !hasKey(body, key):
+			if inner := unwrap(body, key, maxWrappers); inner != nil {
+				return Reading{JSON: inner, Wrapped: true}, nil
+			}
 			if other == nil && !blank {
 				other = body
 			}
@@ -169,6 +240,9 @@ func nextStart(text []byte, from int) int {
 			case '"', '\'', '/', '}':
 				return i
 			}
+			if quoted(text[i+1:]) {
+				return i
+			}
 		case '[':
 			if firstByte(text[i+1:]) == '{' {
 				return i
@@ -176,6 +250,12 @@ func nextStart(text []byte, from int) int {
 		}
 	}
 	return -1
+}
+
+// quoted reports whether a typographic quotation mark comes next.
+func quoted(text []byte) bool {
+	text = bytes.TrimLeft(text, jsonSpace)
+	return bytes.HasPrefix(text, []byte("“")) || bytes.HasPrefix(text, []byte("”")) || bytes.HasPrefix(text, []byte("„"))
 }
 
 // firstByte is the first byte of text that is not white space, 0 if there is

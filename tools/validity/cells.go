@@ -74,12 +74,9 @@ var (
 // cells lists all cells.
 func cells() []cell {
 	var list []cell
-	for _, method := range []string{"paired_ttest", "wilcoxon", "permutation", "clustered", "mcnemar", "mixed_effects"} {
+	for _, method := range []string{"auto", "permutation", "mixed_effects"} {
 		for _, d := range []design{eight, thirty, unrelated} {
 			for _, m := range measures {
-				if method == "mcnemar" && m.metric != passed {
-					continue
-				}
 				for _, comparisons := range []int{1, 3} {
 					list = append(list, m.cell(method, d, noDifference, make([]float64, comparisons)))
 					diffs := make([]float64, comparisons)
@@ -90,7 +87,7 @@ func cells() []cell {
 			}
 		}
 	}
-	for _, method := range []string{"mcnemar", "paired_ttest"} {
+	for _, method := range []string{"auto", "permutation"} {
 		for _, n := range []int{20, 100} {
 			for _, margin := range []float64{0.01, 0.02} {
 				list = append(list, fewDiscordant(method, n, margin))

@@ -47,22 +47,22 @@ func TestCells(t *testing.T) {
 	}
 }
 
-// TestRepeat takes known data through the program. The differences 0.1, 0.2,
-// 0.3 and 0.2 have mean 0.2, standard error 0.1/√6 and the t quantile 3.18245
-// on 3 degrees of freedom.
+// TestRepeat takes known data through the program. The differences 0.1 and
+// 0.3, four of each, have mean 0.2, standard error 0.1/√7 and the t quantile 2.36462
+// on 7 degrees of freedom.
 func TestRepeat(t *testing.T) {
 	b, err := newBench(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer b.close()
-	c := measures[1].cell("paired_ttest", design{"four", 4, 1}, noDifference, []float64{0.1})
+	c := measures[1].cell("auto", design{"eight", 8, 1}, noDifference, []float64{0.1})
 	var better, worse []observation
-	for _, d := range []float64{0.1, 0.2, 0.3, 0.2} {
+	for _, d := range []float64{0.1, 0.3, 0.1, 0.3, 0.1, 0.3, 0.1, 0.3} {
 		better = append(better, observation{scores: [][]float64{{0.5 + d}, {0.5}}})
 		worse = append(worse, observation{scores: [][]float64{{0.5}, {0.5 + d}}})
 	}
-	half := 3.18245 * 0.1 / math.Sqrt(6)
+	half := 2.36462 * 0.1 / math.Sqrt(7)
 	for n, want := range []struct {
 		data  []observation
 		state gate.State
@@ -92,8 +92,8 @@ func TestSimulate(t *testing.T) {
 	dir := t.TempDir()
 	tables := map[string]table{}
 	for _, c := range []struct{ workers, cells string }{
-		{"1", "^clustered/30x2/continuous/3/effect$|^rate/100x5/limit-0.05$"},
-		{"3", "^clustered/30x2/continuous/3/effect$|^rate/100x5/limit-0.05$"},
+		{"1", "^auto/30x2/continuous/3/effect$|^rate/100x5/limit-0.05$"},
+		{"3", "^auto/30x2/continuous/3/effect$|^rate/100x5/limit-0.05$"},
 		{"2", "^rate/100x5/limit-0.05$"},
 	} {
 		file, md := filepath.Join(dir, c.workers+".json"), filepath.Join(dir, c.workers+".md")
@@ -211,7 +211,7 @@ func TestShare(t *testing.T) {
 // that 1,000 of them contradict.
 func TestSummary(t *testing.T) {
 	nan := math.NaN()
-	null, better := cell{name: "null", method: "paired_ttest", truth: noDifference}, cell{name: "effect", method: "paired_ttest", truth: effect}
+	null, better := cell{name: "null", method: "auto", truth: noDifference}, cell{name: "effect", method: "auto", truth: effect}
 	many := func(passes, covered int) (list []result) {
 		for i := range 1000 {
 			r := result{state: gate.Fail, intervals: []interval{{1, 2, 0}}, named: 1}

@@ -88,6 +88,8 @@ func (b *scoresBench) Items() []eval.Item { return b.items }
 
 func (b *scoresBench) Arms() []eval.Arm { return b.arms }
 
+func (b *scoresBench) Basis(eval.Trial) eval.Basis { return eval.Basis{} }
+
 func (b *scoresBench) Pipelines() []eval.Pipeline { return nil }
 
 func (b *scoresBench) Close() error { return nil }

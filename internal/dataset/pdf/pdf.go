@@ -13,8 +13,8 @@
 // drawings of their own), and of annotations as they look, such as fields that were filled
 // in. Hidden annotations have none.
 //
-// Files are not trusted: they are read in a process of their own, see [Host], and sizes,
-// memory and time are limited. Panics of the library are errors.
+// Files are not trusted: they are read in a process of their own, see package limited, and
+// sizes, memory and time are limited. Panics of the library are errors.
 package pdf
 
 import (
@@ -26,9 +26,13 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/ledongthuc/pdf"
+
+	"github.com/scruple-eval/scruple/internal/dataset"
+	"github.com/scruple-eval/scruple/internal/dataset/limited"
 )
 
 // Limits of a file. A thousand pages of dense text have 5 MB.
@@ -42,26 +46,37 @@ const (
 // Text returns the text of a file, with a line ---PAGE n--- before each page.
 func Text(file string) (string, error) {
 	info, err := os.Stat(file)
+	if err == nil && info.Size() > maxFile {
+		err = fmt.Errorf("%s has %d MB: want at most %d: split it, or remove its pictures", file, info.Size()>>20, maxFile>>20)
+	}
 	if err != nil {
 		return "", err
 	}
-	if info.Size() > maxFile {
-		return "", fmt.Errorf("%s has %d MB: want at most %d: split it, or remove its pictures", file, info.Size()>>20, maxFile>>20)
-	}
-	data, err := os.ReadFile(file)
+	data, err := dataset.ReadFile(file)
 	if err != nil {
 		return "", err
 	}
-	text := ""
-	if hosted {
-		text, err = isolated(data, maxTime)
-	} else {
-		text, err = read(data)
-	}
+	text, err := isolated(data, Reader())
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", file, err)
 	}
 	return text, nil
+}
+
+// Reader reads a file in memory.
+func Reader() limited.Reader {
+	return limited.Reader{Name: "PDF", Memory: 1 << 30, Time: time.Minute, Read: func(data []byte, _ string) ([]byte, error) {
+		text, err := read(data)
+		return []byte(text), err
+	}}
+}
+
+func isolated(data []byte, r limited.Reader) (string, error) {
+	text, err := r.Run(data, "")
+	if e := limited.Exceeded(""); errors.As(err, &e) {
+		err = damaged(e)
+	}
+	return string(text), err
 }
 
 var (

@@ -3,14 +3,14 @@ package pdf
 import (
 	"bytes"
 	"compress/zlib"
-	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/scruple-eval/scruple/internal/dataset/limited"
 )
 
 // testdata/invoice.pdf was printed from testdata/invoice.html, which was written for
@@ -216,11 +216,11 @@ func TestBombs(t *testing.T) {
 		{"a table that follows itself", table("0", "/Size 1/Prev 64"), "takes longer than 2s"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			limit := maxTime
+			r := Reader()
 			if strings.Contains(tt.want, "2s") {
-				limit = 2 * time.Second
+				r.Time = 2 * time.Second
 			}
-			if got, err := isolated(tt.data, limit); err == nil || !strings.Contains(err.Error(), tt.want) {
+			if got, err := isolated(tt.data, r); err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("got %.50q, %v, want an error with %q", got, err, tt.want)
 			}
 		})
@@ -230,9 +230,6 @@ func TestBombs(t *testing.T) {
 // What a process of its own says is what was read.
 func TestIsolated(t *testing.T) {
 	file := filepath.Join("testdata", "invoice.pdf")
-	if !hosted {
-		t.Fatal("Host was not called")
-	}
 	if got, err := Text(file); err != nil || got != invoice {
 		t.Errorf("got %q, %v", got, err)
 	}
@@ -245,21 +242,8 @@ func TestIsolated(t *testing.T) {
 	}
 }
 
-// A Ctrl-C, which ends the reading process too, says nothing about the file.
-func TestInterrupted(t *testing.T) {
-	for signal, want := range map[string]bool{"INT": true, "TERM": true, "KILL": false} {
-		var ended *exec.ExitError
-		if err := exec.Command("sh", "-c", "kill -"+signal+" $$").Run(); !errors.As(err, &ended) {
-			t.Skipf("no shell that ends itself: %v", err)
-		}
-		if got := interrupted(ended); got != want {
-			t.Errorf("%s: got %v, want %v", signal, got, want)
-		}
-	}
-}
-
 func TestMain(m *testing.M) {
-	Host()
+	limited.Host(Reader())
 	os.Exit(m.Run())
 }
 
@@ -271,11 +255,11 @@ func FuzzRead(f *testing.F) {
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		text, err := isolated(data, maxTime)
+		text, err := isolated(data, Reader())
 		if err == nil && !strings.HasPrefix(text, "---PAGE 1---\n") {
 			t.Fatalf("the text begins with %.20q", text)
 		}
-		if again, err2 := isolated(data, maxTime); again != text || (err == nil) != (err2 == nil) {
+		if again, err2 := isolated(data, Reader()); again != text || (err == nil) != (err2 == nil) {
 			t.Fatal("the same file gave two texts")
 		}
 	})

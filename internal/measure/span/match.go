@@ -161,6 +161,40 @@ func intersect(gold, predicted []Span) Counts {
 	return c
 }
 
+// Agree compares spans as sets, whose result does not depend on an order: the spans that
+// both lists have for [Strict], [Exact] and [Conll], and pairs that overlap, the largest
+// overlap first, for [Type] and [Partial]. Both lists must be sorted by [Compare].
+func Agree(s Scheme, gold, predicted []Span) Counts {
+	switch s {
+	case Exact:
+		gold, predicted = unlabelled(gold), unlabelled(predicted)
+	case Type, Partial:
+		var c Counts
+		for _, p := range pairs(gold, predicted, func(a, b Span) bool { return s == Partial || a.Label == b.Label }) {
+			switch {
+			case p.Predicted < 0:
+				c.Missed++
+			case p.Gold < 0:
+				c.Spurious++
+			case s == Partial && p.IoU < 1:
+				c.Partial++
+			default:
+				c.Correct++
+			}
+		}
+		return c
+	}
+	return intersect(gold, predicted)
+}
+
+func unlabelled(spans []Span) []Span {
+	spans = slices.Clone(spans)
+	for i := range spans {
+		spans[i].Label = ""
+	}
+	return spans
+}
+
 // A Tally sums the counts of texts, over all labels and by label. The counts of a
 // label compare only the spans that have it, as nervaluate does; so those of
 // [Exact], [Partial] and [Type] do not sum to the counts over all labels.
@@ -244,10 +278,15 @@ type Pair struct {
 // pair with the largest IoU first, of equal ones that with the same label, then
 // the first. The result has every span once, in order of gold, then prediction.
 func Pairs(gold, predicted []Span) []Pair {
+	return pairs(gold, predicted, func(Span, Span) bool { return true })
+}
+
+// pairs are the pairs of spans that may be matched.
+func pairs(gold, predicted []Span, may func(gold, predicted Span) bool) []Pair {
 	var candidates []Pair
 	for i, g := range gold {
 		for j, p := range predicted {
-			if v := IoU(g, p); v > 0 {
+			if v := IoU(g, p); v > 0 && may(g, p) {
 				candidates = append(candidates, Pair{i, j, v})
 			}
 		}
@@ -262,20 +301,20 @@ func Pairs(gold, predicted []Span) []Pair {
 		}
 		return 0
 	})
-	pairs := make([]Pair, len(gold), len(gold)+len(predicted))
-	for i := range pairs {
-		pairs[i] = Pair{Gold: i, Predicted: -1}
+	list := make([]Pair, len(gold), len(gold)+len(predicted))
+	for i := range list {
+		list[i] = Pair{Gold: i, Predicted: -1}
 	}
 	taken := make([]bool, len(predicted))
 	for _, c := range candidates {
-		if pairs[c.Gold].Predicted < 0 && !taken[c.Predicted] {
-			pairs[c.Gold], taken[c.Predicted] = c, true
+		if list[c.Gold].Predicted < 0 && !taken[c.Predicted] {
+			list[c.Gold], taken[c.Predicted] = c, true
 		}
 	}
 	for j := range predicted {
 		if !taken[j] {
-			pairs = append(pairs, Pair{Gold: -1, Predicted: j})
+			list = append(list, Pair{Gold: -1, Predicted: j})
 		}
 	}
-	return pairs
+	return list
 }

@@ -464,3 +464,67 @@ func BenchmarkTally(b *testing.B) {
 		})
 	}
 }
+
+// An exact span counts, whatever else was predicted: nervaluate's order gives its gold span
+// to the shorter one that stands before it.
+func TestAgreeOnOverlaps(t *testing.T) {
+	a := func(start, end int) span.Span { return span.Span{Start: start, End: end, Label: "A"} }
+	for _, predicted := range [][]span.Span{{a(0, 4), a(0, 15)}, {a(0, 15), a(5, 15)}} {
+		gold := []span.Span{a(0, 15)}
+		if f := span.Agree(span.Strict, gold, predicted).F1(); math.Abs(f-2.0/3) > 1e-12 {
+			t.Errorf("%v: strict F1 %v, want 2/3", predicted, f)
+		}
+		for s, want := range map[span.Scheme]span.Counts{span.Exact: {Correct: 1, Spurious: 1}, span.Partial: {Correct: 1, Spurious: 1}, span.Type: {Correct: 1, Spurious: 1}} {
+			if got := span.Agree(s, gold, predicted); got != want {
+				t.Errorf("%v: %s %+v, want %+v", predicted, s, got, want)
+			}
+		}
+	}
+	gold, wrong := []span.Span{a(0, 10)}, []span.Span{{Start: 0, End: 9, Label: "B"}, {Start: 3, End: 5, Label: "A"}}
+	for s, want := range map[span.Scheme]span.Counts{span.Strict: {Missed: 1, Spurious: 2}, span.Partial: {Partial: 1, Spurious: 1}, span.Type: {Correct: 1, Spurious: 1}} {
+		if got := span.Agree(s, gold, wrong); got != want {
+			t.Errorf("%s: %+v, want %+v", s, got, want)
+		}
+	}
+}
+
+// Counts by sets are those of the intersection, add up to the spans, and a span more is
+// never worth more than one that is gold.
+func TestAgreeIsIntersection(t *testing.T) {
+	one := rapid.Custom(func(t *rapid.T) span.Span {
+		start := rapid.IntRange(0, 6).Draw(t, "start")
+		return span.Span{Start: start, End: start + rapid.IntRange(0, 4).Draw(t, "length"), Label: rapid.SampledFrom([]string{"A", "B"}).Draw(t, "label")}
+	})
+	lists := rapid.SliceOfNDistinct(one, 0, 8, rapid.ID[span.Span])
+	rapid.Check(t, func(t *rapid.T) {
+		gold, predicted := lists.Draw(t, "gold"), lists.Draw(t, "predicted")
+		slices.SortFunc(gold, span.Compare)
+		slices.SortFunc(predicted, span.Compare)
+		both := 0
+		for _, s := range predicted {
+			if slices.Contains(gold, s) && s.Start < s.End {
+				both++
+			}
+		}
+		strict := span.Agree(span.Strict, gold, predicted)
+		if strict.Correct != both {
+			t.Fatalf("%d spans are in both lists, got %+v", both, strict)
+		}
+		for _, s := range []span.Scheme{span.Strict, span.Exact, span.Partial, span.Type} {
+			c := span.Agree(s, gold, predicted)
+			if c.Gold() != len(gold) || c.Predicted() != len(predicted) {
+				t.Fatalf("%s: %+v for %d gold and %d predicted spans", s, c, len(gold), len(predicted))
+			}
+			if s != span.Strict && c.Points() < float64(both) {
+				t.Fatalf("%s: %v points, %d spans are right", s, c.Points(), both)
+			}
+		}
+		for i, s := range predicted {
+			less := slices.Delete(slices.Clone(predicted), i, i+1)
+			without := span.Agree(span.Strict, gold, less)
+			if right := slices.Contains(gold, s) && s.Start < s.End; right != (strict.Correct > without.Correct) {
+				t.Fatalf("%v is gold: %t, but %+v becomes %+v without it", s, right, strict, without)
+			}
+		}
+	})
+}

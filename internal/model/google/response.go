@@ -103,15 +103,16 @@ type usage struct {
 	Candidates model.Count `json:"candidatesTokenCount"`
 	Cached     model.Count `json:"cachedContentTokenCount"`
 	Thoughts   model.Count `json:"thoughtsTokenCount"`
+	Tools      model.Count `json:"toolUsePromptTokenCount"` // results of the provider's own tools
 }
 
-// readUsage reads token counts. Gemini counts cached tokens within the prompt
-// and thoughts apart from the candidates.
+// readUsage reads token counts. Gemini counts cached tokens within the prompt, and apart
+// from each other the prompt, what its own tools added to it, candidates and thoughts.
 func readUsage(raw json.RawMessage) eval.Usage {
 	var u usage
 	_ = json.Unmarshal(raw, &u) // invalid counts must not lose the answer
 	return eval.Usage{
-		Input: int(u.Prompt), Output: int(u.Candidates), Cached: int(u.Cached), Reasoning: int(u.Thoughts),
+		Input: int(u.Prompt) + int(u.Tools), Output: int(u.Candidates), Cached: int(u.Cached), Reasoning: int(u.Thoughts),
 		CachedInInput: true,
 	}
 }

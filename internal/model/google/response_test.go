@@ -3,6 +3,7 @@ package google
 import (
 	"testing"
 
+	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/model/wiretest"
 )
 
@@ -12,4 +13,13 @@ func FuzzDecode(f *testing.F) {
 		`{"promptFeedback":{"blockReason":"SAFETY"}}`, `{"candidates":[{"finishReason":"MODEL_ARMOR","finishMessage":"no"}]}`,
 		`{"candidates":[null]}`, `{"error":{"code":503}}`, `{"usageMetadata":[]}`,
 	)
+}
+
+// The tokens that the provider's own tools add to a prompt are input, too; they are not in
+// promptTokenCount (https://ai.google.dev/api/generate-content#UsageMetadata).
+func TestUsageCountsTools(t *testing.T) {
+	got := readUsage([]byte(`{"promptTokenCount":100,"toolUsePromptTokenCount":40,"cachedContentTokenCount":30,"candidatesTokenCount":7,"thoughtsTokenCount":5}`))
+	if want := (eval.Usage{Input: 140, Output: 7, Cached: 30, Reasoning: 5, CachedInInput: true}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
 }

@@ -34,6 +34,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/model"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // A Client answers from one file. It implements [model.Client]. Close it.
@@ -143,10 +144,21 @@ const maxListed = 20
 func (c *Client) load() error {
 	var mistakes []error
 	var buf []byte
+	again := map[string]int{} // by the text of a mistake: on how many lines more it is
 	for i := range c.lines.Len() {
 		var err error
-		if buf, err = c.add(i, buf); err != nil {
-			mistakes = append(mistakes, err)
+		if buf, err = c.add(i, buf); err == nil {
+			continue
+		}
+		if _, known := again[cause(err)]; known {
+			again[cause(err)]++
+			continue
+		}
+		again[cause(err)], mistakes = 0, append(mistakes, err)
+	}
+	for i, err := range mistakes {
+		if n := again[cause(err)]; n > 0 {
+			mistakes[i] = fmt.Errorf("%w (and on %s)", err, text.Plural(n, "line more", "lines more"))
 		}
 	}
 	for item, answers := range c.index {
@@ -156,6 +168,14 @@ func (c *Client) load() error {
 		mistakes = append(mistakes[:maxListed], fmt.Errorf("%s: and %d more", c.lines.Path(), more))
 	}
 	return errors.Join(mistakes...)
+}
+
+// cause is the text of a mistake without its place.
+func cause(err error) string {
+	if inner := errors.Unwrap(err); inner != nil {
+		return inner.Error()
+	}
+	return err.Error()
 }
 
 // add checks record i and enters it in the index.

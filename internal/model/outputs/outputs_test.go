@@ -163,16 +163,26 @@ func TestOpenListsMistakes(t *testing.T) {
 	}
 }
 
+// A mistake on many lines is listed once, and of many mistakes the first twenty.
 func TestOpenListsTwentyMistakes(t *testing.T) {
-	path := write(t, strings.Repeat("{}\n", 33))
-	_, err := Open(path)
-	lines := strings.Split(err.Error(), "\n")
-	if len(lines) != 21 || !strings.HasPrefix(lines[19], path+":20: ") || lines[20] != path+": and 13 more" {
+	mistakes := func(n int) (lines []string) {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, `{"item":"a","replicate":-%d,"output":""}`+"\n", i)
+		}
+		_, err := Open(write(t, b.String()))
+		return strings.Split(err.Error(), "\n")
+	}
+	if lines := mistakes(33); len(lines) != 21 || !strings.Contains(lines[19], ".jsonl:20: ") || !strings.HasSuffix(lines[20], ": and 13 more") {
 		t.Errorf("%d lines, the last two are %q", len(lines), lines[len(lines)-2:])
 	}
-	_, err = Open(write(t, strings.Repeat("{}\n", 20)))
-	if lines := strings.Split(err.Error(), "\n"); len(lines) != 20 {
+	if lines := mistakes(20); len(lines) != 20 {
 		t.Errorf("20 mistakes take %d lines", len(lines))
+	}
+	path := write(t, strings.Repeat("{}\n", 33))
+	_, err := Open(path)
+	if want := path + `:1: missing item id: set "document_id" or "item" (and on 32 lines more)`; err == nil || err.Error() != want {
+		t.Errorf("got  %v\nwant %s", err, want)
 	}
 }
 

@@ -43,6 +43,7 @@ type Exec struct {
 	closed bool
 	idle   []*worker            // the last one used comes first
 	live   map[*worker]struct{} // every one that has not been discarded
+	guard  guard
 }
 
 var _ model.Client = (*Exec)(nil)
@@ -172,8 +173,12 @@ func (e *Exec) take() (*worker, error) {
 	if err != nil {
 		return nil, notStarted(e.words[0], err)
 	}
+	e.guard.add(w.cmd.Process.Pid)
 	e.live[w] = struct{}{}
-	e.watched.Go(w.watch)
+	e.watched.Go(func() {
+		w.watch()
+		e.guard.remove(w.cmd.Process.Pid)
+	})
 	return w, nil
 }
 
@@ -184,12 +189,15 @@ func (e *Exec) command() *exec.Cmd {
 // notStarted classifies the error of starting a program: an error of the program
 // itself affects every request.
 func notStarted(name string, err error) error {
-	kind := eval.ErrUnavailable
+	kind, remedy := eval.ErrUnavailable, "check that the program exists and is executable; a script must begin with a line such as #!/usr/bin/env python3"
+	if errors.Is(err, syscall.EMFILE) {
+		remedy = "this process may not open more files: lower execution.concurrency, or raise the limit with ulimit -n"
+	}
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ENOEXEC) {
 		kind = eval.ErrBadRequest
 	}
 	return &model.Error{Kind: kind, Err: err, Message: fmt.Sprintf("starting %q: %v", name, err),
-		Remedy: "check that the program exists and is executable; a script must begin with a line such as #!/usr/bin/env python3"}
+		Remedy: remedy}
 }
 
 // release puts a process back, or discards it.
@@ -236,5 +244,6 @@ func (e *Exec) Close() error {
 	for w := range e.live {
 		w.discard()
 	}
+	e.guard.close()
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -255,6 +256,38 @@ func TestExecKillsWhatHangs(t *testing.T) {
 	}
 	if again := mustAnswer(t, e, ask("doc")).Text; strings.HasPrefix(again, fmt.Sprint(parent, " ")) {
 		t.Error("no new process has taken its place")
+	}
+}
+
+// Nobody can catch kill -9: the busy processes of a killed program, and what they
+// started, end all the same.
+func TestExecEndsWithAKilledProgram(t *testing.T) {
+	t.Parallel()
+	c := exec.Command(os.Args[0])
+	c.Env = append(os.Environ(), part+"=employs")
+	out, err := c.StdoutPipe()
+	if err == nil {
+		err = c.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var busy, child int
+	if _, err := fmt.Fscan(out, &busy, &child); err != nil {
+		t.Fatal(err)
+	}
+	for _, pid := range []int{busy, child} {
+		if err := syscall.Kill(pid, 0); err != nil {
+			t.Fatalf("process %d is not there yet: %v", pid, err)
+		}
+	}
+	_ = c.Process.Kill()
+	_ = c.Wait()
+	for _, pid := range []int{busy, child} {
+		if !gone(pid) {
+			t.Errorf("process %d is still there", pid)
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
 	}
 }
 

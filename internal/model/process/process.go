@@ -25,7 +25,7 @@
 // A command is split into words by [text.SplitCommand], never by a shell, and started in
 // the study's folder once per call in flight, on demand. A process answers requests
 // sequentially until its standard input is closed, and should then exit; the rest
-// of its process group is killed. A process may also answer one request, exit with
+// of its process group is killed. If Scruple is killed, so are the groups of its commands. A process may also answer one request, exit with
 // status 0, and be restarted for the next. Standard output must contain only
 // answers, each flushed; the last 4 KB of standard error are part of error
 // messages.

@@ -4,6 +4,7 @@ package process
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -173,6 +174,20 @@ var parts = map[string]func(*stage){
 		s.must()
 		fmt.Fprintln(os.Stderr, "thinking about it")
 		time.Sleep(time.Hour)
+	},
+	// employs has a command that hangs, and says the pids that it got from it.
+	"employs": func(*stage) {
+		e, err := NewExec("'"+os.Args[0]+"'", ExecOptions{Env: []string{part + "=hangs"}, Pass: []string{part}})
+		if err != nil {
+			panic(err)
+		}
+		response, err := e.Complete(context.Background(), ask("doc"))
+		if err != nil {
+			panic(err)
+		}
+		fmt.Println(response.Text)
+		_, err = e.Complete(context.Background(), ask("doc"))
+		panic(err)
 	},
 	"sleeps": func(*stage) { time.Sleep(time.Hour) },
 	// abandons exits while a child of it holds on to its pipes.

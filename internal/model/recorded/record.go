@@ -17,6 +17,7 @@ import (
 
 	"gopkg.in/dnaeon/go-vcr.v4/pkg/cassette"
 
+	"github.com/scruple-eval/scruple/internal/disk"
 	"github.com/scruple-eval/scruple/internal/model"
 )
 
@@ -88,11 +89,7 @@ func (r *Recorder) start(file string, resume bool) error {
 		}
 		b.Write(line)
 	}
-	part := file + ".part"
-	if err := os.WriteFile(part, b.Bytes(), 0o600); err != nil {
-		return err
-	}
-	if err := os.Rename(part, file); err != nil {
+	if err := (disk.File{Path: file, Mode: 0o600}).Write(disk.Bytes(b.Bytes())); err != nil {
 		return err
 	}
 	r.file, r.err = nil, nil

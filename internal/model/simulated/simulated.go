@@ -139,7 +139,9 @@ func (c *Client) Complete(ctx context.Context, r *eval.Request) (eval.Response, 
 			Message: fmt.Sprintf("model %q is simulated, but the request about item %q has no answer sheet: %v", r.Model, r.Item, err),
 			Remedy:  "use a real model for this part of the study: the suite does not simulate it"}
 	}
-	key := r.Key()
+	drawn := *r // by another skill, the same draws
+	drawn.Program, drawn.SealedKey = "", ""
+	key := drawn.Key()
 	one := Client{c.skill.Of(sheet.Arm), c.seed}
 	text := one.write(&sheet, newStream(c.seed, r.Model, key))
 	return eval.Response{

@@ -110,19 +110,7 @@ func score(t testing.TB, b *Bench, item, arm string) map[string]float64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return ratios(b.Score(nil, eval.CaseOf(tr, o, nil)))
-}
-
-func ratios(scores []eval.Score) map[string]float64 {
-	num, den := map[string]float64{}, map[string]float64{}
-	for _, s := range scores {
-		num[s.Metric] += s.Num
-		den[s.Metric] += s.Den
-	}
-	for m := range num {
-		num[m] /= den[m]
-	}
-	return num
+	return pool(b.Score(nil, eval.CaseOf(tr, o, nil)))
 }
 
 // A model that answers perfectly scores perfectly: nothing is lost from candidates
@@ -136,7 +124,7 @@ func TestPipelineIsLossless(t *testing.T) {
 				t.Errorf("%s: %s is %v, want %v", s.id, metric, got[metric], want)
 			}
 		}
-		if f, ok := got[metricFaithfulness]; ok && f != 1 {
+		if f := got[metricFaithfulness]; f == f && f != 1 {
 			t.Errorf("%s: faithfulness is %v", s.id, f)
 		}
 	}
@@ -154,7 +142,7 @@ func TestWriterBugs(t *testing.T) {
 			}
 		}
 		o := eval.Outcome{Kind: eval.OK, Data: (&bundle{Files: files}).encode()}
-		return ratios(b.Score(nil, eval.CaseOf(eval.Trial{Item: s.id, Arm: "outline", Replicate: 1}, o, nil)))
+		return pool(b.Score(nil, eval.CaseOf(eval.Trial{Item: s.id, Arm: "outline", Replicate: 1}, o, nil)))
 	}
 	perfect := whole(func(_, text string) string { return text })
 	for name, test := range map[string]struct {
@@ -198,7 +186,7 @@ func TestRepair(t *testing.T) {
 	}
 	b := scorer([]*sample{{id: "x", sources: []source{{"a", "b"}}, goldFiles: after}}, o)
 	o2 := eval.Outcome{Kind: eval.OK, Data: (&bundle{Files: store(after), Unrepaired: store(before)}).encode()}
-	got := ratios(b.Score(nil, eval.CaseOf(eval.Trial{Item: "x", Arm: "a", Replicate: 1}, o2, nil)))
+	got := pool(b.Score(nil, eval.CaseOf(eval.Trial{Item: "x", Arm: "a", Replicate: 1}, o2, nil)))
 	if got[metricErrors] != 2 || got[metricErrorsAfter] != 0 || got[metricAtomF1] != 1 {
 		t.Errorf("errors %v, after %v, atom F1 %v; want 2, 0, 1", got[metricErrors], got[metricErrorsAfter], got[metricAtomF1])
 	}
@@ -269,12 +257,14 @@ func TestWriteRepeatedStages(t *testing.T) {
 	}
 }
 
-// TestShortEvidence: a short claim or sentence is evidence if it is copied whole; a part
-// of a longer one is not.
+// TestShortEvidence: evidence is a whole sentence or item, or several; a part of one and a
+// heading are not.
 func TestShortEvidence(t *testing.T) {
-	const source = "Why? It is cheap. Faster.\n\n- Less mud\n- 更快。"
+	const source = "# Minutes\n\nWhy? It is cheap. Faster.\n\n- Less mud\n- 更快。\n\nThe desk keeps the queue at the\nSouth gate. It costs less than before."
 	for evidence, want := range map[string]bool{
 		"Faster.": true, "“faster”": true, "Why?": true, "less mud": true, "更快": true, "It is cheap.": true,
+		"Why? It is cheap.": true, "the desk keeps the queue at the South gate": true, "The desk keeps the queue at the South gate. It costs less than before": true,
+		"the desk keeps the queu": false, "It costs": false, "# Minutes": false, "Minutes": false, "It is cheap. The desk keeps the queue at the South gate.": false,
 		"cheap": false, "fast": false, "mud": false, ".": false, "": false, "“…”": false, "Fewer.": false,
 	} {
 		if got := standsIn(evidence, "Other text.", source); got != want {
@@ -299,6 +289,9 @@ func TestReadAnswer(t *testing.T) {
 	for reply, want := range map[string]string{
 		`{"files": {"a.md": "x"}}`:                              "a.md=x",
 		`Here: {"files": [{"path": "a.md", "text": "x"}]} done`: "a.md=x",
+		`{"answer": {"files": {"a.md": "x"}}}`:                  "a.md=x",
+		`[{"files": {"a.md": "x"}}]`:                            "a.md=x",
+		`{"example": {"files": {"a.md": "x"}}}`:                 noFiles,
 		`{"folder": "out"}`:                                     "a.md=x\xff",
 		`{"folder": "../` + filepath.Base(root) + `/out"}`:      badFolder,
 		`{"folder": "/etc"}`:                                    badFolder,
@@ -307,7 +300,7 @@ func TestReadAnswer(t *testing.T) {
 		`{}`:                                                    noFiles,
 		`sorry`:                                                 noJSON,
 	} {
-		b, reason, _ := readAnswer(reply, root)
+		b, _, reason, _ := readAnswer(reply, root)
 		got := reason
 		if b != nil {
 			for _, f := range filesOf(b.Files) {
@@ -439,7 +432,7 @@ func TestRatings(t *testing.T) {
 		claims++
 		data := `{"grounded": false, "evidence": ""}`
 		if i == 0 {
-			data = fmt.Sprintf(`{"grounded": true, "evidence": %q}`, s.sources[0].Text[:40])
+			data = fmt.Sprintf(`{"grounded": true, "evidence": %q}`, s.sources[0].Text[s.sentences[1].start:s.sentences[1].end])
 		}
 		verdicts = append(verdicts, eval.Verdict{Step: p.step, Source: eval.ByModel, Data: []byte(data)})
 	}
@@ -659,7 +652,7 @@ func TestJudgeEstimators(t *testing.T) {
 	}
 }
 
-// Every ratio of sums has a macro average, which takes a case's units together and leaves
+// Every ratio of sums and faithfulness have a macro average, which takes a case's units together and leaves
 // out what has no score.
 func TestMacroAverages(t *testing.T) {
 	byName := map[string]eval.Metric{}
@@ -669,14 +662,16 @@ func TestMacroAverages(t *testing.T) {
 	judges := []string{metricJudgeError, metricSensitivity, metricSpecificity, metricStands}
 	for _, m := range metrics() {
 		macro, has := byName[macroOf(m.Name)]
-		if want := m.Pooling == eval.RatioOfSums && !slices.Contains(judges, m.Name); has != want || has && (macro.Pooling != eval.MeanOfItems || macro.HigherIsBetter != m.HigherIsBetter) {
+		if want := m.Pooling == eval.RatioOfSums && !slices.Contains(judges, m.Name) || m.Name == metricFaithfulness; has != want || has && (macro.Pooling != eval.MeanOfItems || macro.HigherIsBetter != m.HigherIsBetter) {
 			t.Errorf("%s: macro average %t, want %t: %+v", m.Name, has, want, macro)
 		}
 	}
 	got := scoreMacro(nil, []eval.Score{
 		{Metric: metricGrounded, Unit: "a", Num: 1, Den: 1}, {Metric: metricGrounded, Unit: "b", Den: 1}, {Metric: metricGrounded, Unit: "c", Unscored: eval.JudgeFailed},
-		{Metric: metricEdgeF1, Unit: "uses", Num: 2, Den: 3}, {Metric: metricEdgeF1, Unit: "owns", Num: 0, Den: 1}, {Metric: metricCovered, Unit: "d", Unscored: eval.JudgeFailed}})
-	want := []eval.Score{{Metric: "edge_f1_macro", Num: 2, Den: 4}, {Metric: "grounded_macro", Num: 1, Den: 2}}
+		{Metric: metricEdgeF1, Unit: "uses", Num: 2, Den: 3}, {Metric: metricEdgeF1, Unit: "owns", Num: 0, Den: 1}, {Metric: metricCovered, Unit: "d", Unscored: eval.JudgeFailed},
+		{Metric: metricFaithfulness, Row: eval.Row{1, 2, 1, 4}}})
+	want := []eval.Score{{Metric: "edge_f1_macro", Num: 2, Den: 4}, {Metric: "faithfulness_macro", Num: 1.0 / 3, Den: 1},
+		{Metric: "grounded_macro", Den: 1, Unscored: eval.JudgeFailed}, {Metric: "covered_macro", Den: 1, Unscored: eval.JudgeFailed}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -691,13 +686,13 @@ func FuzzReadAnswer(f *testing.F) {
 	}
 	root := f.TempDir()
 	f.Fuzz(func(t *testing.T, reply, verdict string) {
-		if made, reason, _ := readAnswer(reply, root); (made == nil) == (reason == "") {
+		if made, _, reason, _ := readAnswer(reply, root); (made == nil) == (reason == "") {
 			t.Fatalf("%q: %v and %q", reply, made, reason)
 		}
 		o := b.outside(eval.Response{Text: reply})
 		c := eval.CaseOf(eval.Trial{Item: "hiring", Arm: "x", Replicate: 1}, o, nil)
 		for _, s := range b.Score(nil, c) {
-			if !(s.Den > 0) && s.Unscored == "" {
+			if !(s.Den > 0) && s.Unscored == "" && s.Row == nil {
 				t.Fatalf("%+v", s)
 			}
 		}
@@ -705,7 +700,7 @@ func FuzzReadAnswer(f *testing.F) {
 			t.Fatal(err)
 		}
 		readVerdict([]byte(verdict), "grounded", func(e string) bool { return standsIn(e, reply) })
-		found, _, _, _ := b.readCandidates(eval.Response{Text: reply})
+		found, _, _, _, _ := b.readCandidates(eval.Response{Text: reply})
 		if _, err := write(found, b.ontology, true); err != nil {
 			t.Fatal(err)
 		}
@@ -736,7 +731,7 @@ func TestCorrectedRates(t *testing.T) {
 		got = append(got, strings.Join(row[1:], " "))
 	}
 	want := []string{
-		"faithfulness 8 0.38 0.50 [0.38, 0.62]", // (4·0.75 + 1) / 8
+		"faithfulness 8 0.33 0.38 [0.33, 0.40]", // 2·0.75·0.25 / (0.75 + 0.25)
 		"grounded 4 0.50 0.75 [0.50, 1.00]", "fabrication 4 0.50 0.25 [0.00, 0.50]",
 		"covered 4 0.25 –", "omission 4 0.75 –",
 	}
@@ -744,6 +739,50 @@ func TestCorrectedRates(t *testing.T) {
 		t.Errorf("(-want +got)\n%s", d)
 	}
 	if rows := b.claimTable(correction{}, map[string]*tally{"a": {covered: covered}}).Rows; rows[0][4] != "–" {
-		t.Errorf("nothing was emitted, and faithfulness is corrected: %q", rows)
+		t.Errorf("nothing was emitted, and a rate is corrected: %q", rows)
+	}
+}
+
+// TestFaithfulness: neither padding nor silence is made up for, and what was not judged is
+// neither.
+func TestFaithfulness(t *testing.T) {
+	for name, test := range map[string]struct {
+		rows []eval.Row // grounded, emitted, covered, gold
+		want float64
+	}{
+		"harmonic mean of pooled shares": {[]eval.Row{{1, 2, 1, 1}, {2, 2, 0, 3}}, 2 * 0.75 * 0.25 / (0.75 + 0.25)},
+		"36 true sentences, no reason":   {[]eval.Row{{36, 36, 0, 4}}, 0},
+		"all made up, all covered":       {[]eval.Row{{0, 4, 4, 4}}, 0},
+		"nothing emitted":                {[]eval.Row{{0, 0, 0, 4}}, 0},
+		"perfect, and a case of neither": {[]eval.Row{{3, 3, 2, 2}, {0, 0, 0, 0}}, 1},
+		"reasons without gold":           {[]eval.Row{{1, 2, 0, 0}}, 2 * 0.5 / 1.5},
+		"no claims":                      {[]eval.Row{{0, 0, 0, 0}}, math.NaN()},
+		"emitted claims are unjudged":    {[]eval.Row{{0, 0, 4, 4}}, math.NaN()},
+	} {
+		if got := faithfulness(test.rows); got != test.want && !(math.IsNaN(got) && math.IsNaN(test.want)) {
+			t.Errorf("%s: %v, want %v", name, got, test.want)
+		}
+	}
+}
+
+// TestUnknownVerdicts: a verdict that is no yes and no no, or that ends before its evidence,
+// is unknown: neither support nor a fabrication.
+func TestUnknownVerdicts(t *testing.T) {
+	stands := func(e string) bool { return e == "It costs ten euros." }
+	for verdict, want := range map[string]judgement{
+		`{"grounded": true, "evidence": "It costs ten euros."}`:  {holds: true},
+		`{"grounded": true, "evidence": "It costs nothing."}`:    {},
+		`{"grounded": false, "evidence": ""}`:                    {},
+		`{"grounded": false, "evidence": "It co`:                 {},
+		`{"grounded": true, "evidence": "It costs ten`:           {missing: true},
+		`{"grounded": true,`:                                     {missing: true},
+		`{"grounded": null, "evidence": "It costs ten euros."}`:  {missing: true},
+		`{"grounded": "yes", "evidence": "It costs ten euros."}`: {missing: true},
+		`{"evidence": "It costs ten euros."}`:                    {missing: true},
+		`The claim seems plausible to me.`:                       {missing: true},
+	} {
+		if got := readVerdict([]byte(verdict), "grounded", stands); got.holds != want.holds || got.missing != want.missing {
+			t.Errorf("%s: %+v", verdict, got)
+		}
 	}
 }

@@ -29,7 +29,8 @@ type Bench struct {
 	quality  *quality     // of the judge; nil if it is not known
 	root     string       // folder of the study
 	warnings []string
-	schema   []byte // of candidates
+	schema   []byte    // of candidates
+	reading  eval.Hash // of the ontology
 }
 
 type arm struct {
@@ -81,7 +82,7 @@ func openCorpus(f *study.File, s *Study) (kit.Bench, error) {
 	for _, c := range b.samples {
 		b.byID[c.id] = c
 	}
-	b.schema = candidateSchema(b.ontology)
+	b.schema, b.reading = candidateSchema(b.ontology), kit.HashOf(b.ontology)
 	if missing := gaps(b.samples, b.ontology); len(missing) > 0 {
 		say := fmt.Sprintf("no gold atom has %s", strings.Join(missing, ", "))
 		if s.Corpus.AllowGaps {
@@ -255,6 +256,27 @@ type payload struct {
 	Ontology *ontology.Ontology `json:"ontology"`
 }
 
+// Basis returns what a trial depends on beside the documents and the prompt: the ontology
+// that files are read with, the claims of gold that the judge is asked about, and the gold
+// that simulated models answer from.
+func (b *Bench) Basis(t eval.Trial) (on eval.Basis) {
+	c, a := b.byID[t.Item], b.byArm[t.Arm]
+	if c == nil || a == nil {
+		return on
+	}
+	on.Read = b.reading
+	switch {
+	case a.Simulated:
+		on.Asked = kit.Hash(c.item.Gold.String(), b.reading.String())
+	case a.Pipeline != nil && !a.Answered():
+		on.Asked = b.reading
+	}
+	if b.judge != nil {
+		on.Judged = kit.Hash(c.item.Gold.String(), b.reading.String())
+	}
+	return on
+}
+
 // Perform extracts atoms from the documents of a case.
 func (b *Bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval.Outcome, error) {
 	c, a := b.byID[t.Item], b.byArm[t.Arm]
@@ -292,11 +314,15 @@ func (b *Bench) outside(r eval.Response) eval.Outcome {
 	if r.Stop == eval.StopRefused {
 		return eval.Outcome{Kind: eval.Refused, Reason: declined, Detail: r.Refusal}
 	}
-	made, reason, detail := readAnswer(r.Answer(""), b.root)
+	made, lenient, reason, detail := readAnswer(r.Answer(""), b.root)
 	if reason != "" {
 		return eval.Outcome{Kind: eval.Malformed, Reason: reason, Detail: text.Shorten(detail, 300), Data: []byte(r.Answer(""))}
 	}
-	return eval.Outcome{Kind: eval.OK, Data: made.encode()}
+	o := eval.Outcome{Kind: eval.OK, Data: made.encode()}
+	if lenient {
+		o.Notes = []string{eval.NoteLenient}
+	}
+	return o
 }
 
 // fileOf is the path of an atom.

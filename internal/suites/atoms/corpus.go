@@ -55,7 +55,7 @@ type record struct {
 // readCorpus reads the cases of a study.
 func readCorpus(f *study.File, s *Study, errs *study.Errors) (samples []*sample, o *ontology.Ontology) {
 	if s.Ontology != "" {
-		data, err := os.ReadFile(f.Resolve(s.Ontology))
+		data, err := dataset.ReadFile(f.Prompt(s.Ontology))
 		if err == nil {
 			o, err = ontology.Parse(data)
 		}
@@ -290,37 +290,37 @@ const (
 )
 
 // readAnswer reads the answer of a pipeline outside. Folders are below root, the
-// study's folder.
-func readAnswer(reply, root string) (b *bundle, reason, detail string) {
+// study's folder. Lenient means that its object was repaired or in another one.
+func readAnswer(reply, root string) (b *bundle, lenient bool, reason, detail string) {
 	found, err := text.ReadObjectWith(reply, "files")
 	if err != nil {
-		return nil, noJSON, err.Error()
+		return nil, false, noJSON, err.Error()
 	}
 	var a answer
 	if err := json.Unmarshal(found.JSON, &a); err != nil {
-		return nil, noJSON, err.Error()
+		return nil, false, noJSON, err.Error()
 	}
 	b = new(bundle)
 	switch {
 	case len(a.Files) > 0:
 		if b.Files, err = readFiles(a.Files); err != nil {
-			return nil, noFiles, err.Error()
+			return nil, false, noFiles, err.Error()
 		}
 	case a.Folder != "":
 		files, findings, err := readBelow(root, a.Folder)
 		if err != nil {
-			return nil, badFolder, err.Error()
+			return nil, false, badFolder, err.Error()
 		}
 		b.Files, b.Findings = store(files), findings
 	default:
-		return nil, noFiles, `the answer has neither "files" nor "folder"`
+		return nil, false, noFiles, `the answer has neither "files" nor "folder"`
 	}
 	if len(a.Unrepaired) > 0 {
 		if b.Unrepaired, err = readFiles(a.Unrepaired); err != nil {
-			return nil, noFiles, err.Error()
+			return nil, false, noFiles, err.Error()
 		}
 	}
-	return b, "", ""
+	return b, found.Repaired || found.Wrapped, "", ""
 }
 
 // readFiles reads files as an object of texts by path or as a list.

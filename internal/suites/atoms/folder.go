@@ -4,10 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
+	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/suites/atoms/graph"
 	"github.com/scruple-eval/scruple/internal/suites/atoms/okf"
 	"github.com/scruple-eval/scruple/internal/suites/atoms/ontology"
@@ -37,7 +37,7 @@ type checked struct {
 func checkFolder(dir string) (kit.Checked, error) {
 	c := &checked{Folder: dir, Ontology: "default", Links: map[string]int{}, Findings: []okf.Finding{}}
 	o := ontology.Default()
-	data, err := os.ReadFile(filepath.Join(dir, ontologyFile))
+	data, err := dataset.ReadFile(filepath.Join(dir, ontologyFile))
 	switch {
 	case err == nil:
 		c.Ontology = ontologyFile

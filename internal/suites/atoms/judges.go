@@ -184,6 +184,9 @@ func (b *judgeBench) Facts() []eval.Fact {
 	return []eval.Fact{{Name: "grounded", N: grounded}, {Name: "ungrounded", N: len(b.claims) - grounded}}
 }
 
+// Basis is empty: a verdict depends on claim and source alone.
+func (b *judgeBench) Basis(eval.Trial) eval.Basis { return eval.Basis{} }
+
 // Perform asks a judge about a claim.
 func (b *judgeBench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval.Outcome, error) {
 	c, a := b.byID[t.Item], b.byArm[t.Arm]
@@ -217,6 +220,8 @@ func (b *judgeBench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) 
 		o.Kind, o.Reason = eval.Refused, declined
 	} else if j := b.read(c, a, &o); j.missing {
 		o.Kind, o.Reason, o.Detail = eval.Malformed, noJSON, j.why
+	} else if j.lenient {
+		o.Notes = []string{eval.NoteLenient}
 	}
 	return o, nil
 }

@@ -76,13 +76,21 @@ func metrics() []eval.Metric {
 		count(lower(pooled(metricErrors, "Graph errors", "Errors of the graph before any repair: several producers of one artifact or none, producers of a wrong type, dangling edges.", "errors / cases", seed))),
 		count(analysis(lower(pooled(metricErrorsAfter, "Graph errors after repair", "The same in the final files, for extractors that repair.", "errors / cases", k3)))),
 		count(analysis(lower(pooled(metricWarnings, "Graph warnings", "Cycles of stages, atoms without edges, and roles that own nothing, before any repair.", "warnings / cases", seed)))),
-		share(metricFaithfulness, "Faithfulness", "Share of claims that are right: emitted claims that a source supports, and gold claims that an emitted claim states.", "(grounded + covered) / (emitted claims + gold claims)", seed),
+		estimator(metricFaithfulness, "Faithfulness", "Harmonic mean of the shares grounded and covered: neither claims without support nor reasons left out are made up for by more of the others.", "2·grounded·covered / (grounded + covered)", seed, 0, faithfulness),
 		share(metricGrounded, "Grounded", "Share of the emitted claims that the judge finds supported, with a sentence that stands in a source.", "grounded / emitted claims", seed),
 		share(metricCovered, "Covered", "Share of the gold claims that an emitted claim of the same atom states.", "covered / gold claims", seed),
 		lower(share(metricFabrication, "Fabrication", "Share of the emitted claims without support in a source.", "1 − grounded", seed)),
 		lower(share(metricOmission, "Omission", "Share of the gold claims that no emitted claim states.", "1 − covered", seed)),
 	}
-	for _, m := range list {
+	for i, m := range list {
+		switch m.Name {
+		case metricGrounded:
+			list[i].Judge = eval.JudgeYes
+		case metricFabrication:
+			list[i].Judge = eval.JudgeNo
+		case metricCovered, metricOmission, metricFaithfulness:
+			list[i].Judge = eval.JudgeElse
+		}
 		if slices.Contains(pooledMetrics, m.Name) {
 			list = append(list, macro(m))
 		}
@@ -99,19 +107,45 @@ func metrics() []eval.Metric {
 	)
 }
 
-// pooledMetrics are the metrics whose value is a ratio of sums over all cases. Each has a
+// pooledMetrics are the metrics whose value is one of sums over all cases. Each has a
 // macro average beside it.
 var pooledMetrics = []string{metricAtomF1, metricAtomPrecision, metricAtomRecall, metricTypes, metricEdgeF1, metricEdgePrecision, metricEdgeRecall, metricEvidence,
 	metricValidity, metricConformance, metricFaithfulness, metricGrounded, metricCovered, metricFabrication, metricOmission}
 
 func macroOf(metric string) string { return metric + "_macro" }
 
-// macro is the macro average of a pooled metric: the mean of the cases' own ratios.
+// macro is the macro average of a pooled metric: the mean of the cases' own values.
 func macro(m eval.Metric) eval.Metric {
 	m.Doc = fmt.Sprintf("Mean over cases of %s; cases without one are left out.", m.Name)
 	m.Name, m.Title, m.Formula = macroOf(m.Name), m.Title+", macro", "mean of "+m.Formula
-	m.Kind, m.Pooling, m.Binary = eval.Analysis, eval.MeanOfItems, false
+	m.Kind, m.Pooling, m.Binary, m.Estimate, m.Judge = eval.Analysis, eval.MeanOfItems, false, nil, eval.NoJudge
 	return m
+}
+
+// faithfulness is the harmonic mean of grounded / emitted and covered / gold, from rows of
+// these four counts. A share of no claims takes nothing away; without any claims, or if
+// none of the claims that cover gold was judged, there is no mean.
+func faithfulness(rows []eval.Row) float64 {
+	var grounded, emitted, covered, gold float64
+	for _, r := range rows {
+		grounded, emitted, covered, gold = grounded+r[0], emitted+r[1], covered+r[2], gold+r[3]
+	}
+	switch {
+	case emitted == 0 && (gold == 0 || covered > 0):
+		return math.NaN()
+	case emitted == 0:
+		return 0
+	case gold == 0:
+		return harmonic(grounded/emitted, 1)
+	}
+	return harmonic(grounded/emitted, covered/gold)
+}
+
+func harmonic(x, y float64) float64 {
+	if x+y == 0 {
+		return 0
+	}
+	return 2 * x * y / (x + y)
 }
 
 // agreement counts rows of judge and human labels.

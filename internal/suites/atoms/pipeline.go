@@ -100,7 +100,10 @@ func (b *Bench) pipeline(ctx context.Context, a *arm, c *sample, ask eval.Asker)
 		if err != nil {
 			return eval.Outcome{}, err
 		}
-		found, kind, reason, detail := b.readCandidates(response)
+		found, lenient, kind, reason, detail := b.readCandidates(response)
+		if lenient && !slices.Contains(o.Notes, eval.NoteLenient) {
+			o.Notes = append(o.Notes, eval.NoteLenient)
+		}
 		if kind != eval.OK {
 			o.Kind, o.Reason, o.Detail, o.Data = kind, reason, detail, []byte(response.Answer(toolName))
 			o.Notes = append(o.Notes, d.Name+": "+reason)
@@ -127,23 +130,24 @@ func (b *Bench) pipeline(ctx context.Context, a *arm, c *sample, ask eval.Asker)
 	return eval.Outcome{Kind: eval.OK, Notes: o.Notes, Data: made.encode()}, nil
 }
 
-// readCandidates reads the candidates in a model's answer.
-func (b *Bench) readCandidates(r eval.Response) (list []candidate, kind eval.OutcomeKind, reason, detail string) {
+// readCandidates reads the candidates in a model's answer. Lenient means that its object
+// was repaired or in another one.
+func (b *Bench) readCandidates(r eval.Response) (list []candidate, lenient bool, kind eval.OutcomeKind, reason, detail string) {
 	if r.Stop == eval.StopRefused {
-		return nil, eval.Refused, declined, r.Refusal
+		return nil, false, eval.Refused, declined, r.Refusal
 	}
 	found, err := text.ReadObjectWith(r.Answer(toolName), "atoms")
 	if err != nil {
-		return nil, eval.Malformed, noJSON, err.Error()
+		return nil, false, eval.Malformed, noJSON, err.Error()
 	}
 	if found.Cut || r.Stop == eval.StopLength {
-		return nil, eval.Malformed, cutOff, "the answer ends before its JSON does"
+		return nil, false, eval.Malformed, cutOff, "the answer ends before its JSON does"
 	}
 	var answer struct {
 		Atoms []map[string]any `json:"atoms"`
 	}
 	if err := json.Unmarshal(found.JSON, &answer); err != nil {
-		return nil, eval.Malformed, noAtoms, err.Error()
+		return nil, false, eval.Malformed, noAtoms, err.Error()
 	}
 	for _, raw := range answer.Atoms {
 		if raw == nil {
@@ -160,7 +164,7 @@ func (b *Bench) readCandidates(r eval.Response) (list []candidate, kind eval.Out
 			list = append(list, c)
 		}
 	}
-	return list, eval.OK, "", ""
+	return list, found.Repaired || found.Wrapped, eval.OK, "", ""
 }
 
 func word(v any) string {

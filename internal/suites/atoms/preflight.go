@@ -107,16 +107,33 @@ func checkDamage(c *preflightCase) (kit.Result, error) {
 
 // pooled scores an answer for each case, and pools the scores of each metric.
 func (b *Bench) pooled(answers map[string]*bundle) map[string]float64 {
-	num, den := map[string]float64{}, map[string]float64{}
+	var scores []eval.Score
 	for _, s := range b.samples {
 		o := eval.Outcome{Kind: eval.OK, Data: answers[s.id].encode()}
-		for _, score := range b.Score(nil, eval.CaseOf(eval.Trial{Item: s.id, Arm: "case", Replicate: 1}, o, nil)) {
-			num[score.Metric] += score.Num
-			den[score.Metric] += score.Den
+		scores = b.Score(scores, eval.CaseOf(eval.Trial{Item: s.id, Arm: "case", Replicate: 1}, o, nil))
+	}
+	return pool(scores)
+}
+
+// pool pools the scores of each metric.
+func pool(scores []eval.Score) map[string]float64 {
+	num, den, rows := map[string]float64{}, map[string]float64{}, map[string][]eval.Row{}
+	for _, s := range scores {
+		switch {
+		case s.Unscored != "":
+		case s.Row != nil:
+			rows[s.Metric] = append(rows[s.Metric], s.Row)
+		default:
+			num[s.Metric], den[s.Metric] = num[s.Metric]+s.Num, den[s.Metric]+s.Den
 		}
 	}
 	for m := range num {
 		num[m] /= den[m]
+	}
+	for _, m := range metrics() {
+		if len(rows[m.Name]) > 0 {
+			num[m.Name] = m.Estimate(rows[m.Name])
+		}
 	}
 	return num
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -38,7 +37,7 @@ type labelled struct {
 const qualityFormat = "scruple-judge-quality/1"
 
 func readQuality(path string) (*quality, error) {
-	data, err := os.ReadFile(path)
+	data, err := dataset.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}

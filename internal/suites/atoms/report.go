@@ -146,19 +146,20 @@ func (n *tally) add(b *Bench, s *sample, t *eval.Judged) {
 	if files > 0 {
 		w.valid = float64(valid) / float64(files)
 	}
-	var holding, all float64
+	row := make(eval.Row, 4)
 	for _, p := range s.points(pred) {
 		j := b.judgement(s, p, t.Verdicts)
 		if j.missing {
 			continue
 		}
 		l := eval.Labelled{Cluster: s.item.ClusterID(), Judge: kit.Indicator(j.holds)}
+		at := 0
 		if p.fromGold {
-			n.covered = append(n.covered, l)
+			n.covered, at = append(n.covered, l), 2
 		} else {
 			n.said = append(n.said, l)
 		}
-		holding, all = holding+l.Judge, all+1
+		row[at], row[at+1] = row[at]+l.Judge, row[at+1]+1
 		if !j.holds {
 			what := "fabricated"
 			if p.fromGold {
@@ -167,9 +168,7 @@ func (n *tally) add(b *Bench, s *sample, t *eval.Judged) {
 			w.wrong = append(w.wrong, fmt.Sprintf("%s: %s", what, text.Shorten(p.claim, 60)))
 		}
 	}
-	if all > 0 {
-		w.faithful = eval.Number(holding / all)
-	}
+	w.faithful = eval.Number(faithfulness([]eval.Row{row}))
 	if t.Outcome.Kind != eval.OK {
 		w.wrong = append([]string{string(t.Outcome.Kind) + ": " + t.Outcome.Reason}, w.wrong...)
 	}
@@ -329,7 +328,7 @@ func (b *Bench) claimTable(r eval.Results, tallies map[string]*tally) eval.Table
 	if b.quality == nil {
 		t.Note = "The judge was not measured on claims with human labels, so nothing is corrected: see judge_quality."
 	} else {
-		t.Note = "Corrected: what people say where the judge says yes and where it says no, on claims with human labels, weighted by what it says here (prediction-powered). It assumes that people agree with each verdict as often as on the labelled claims. These measure whether a source supports a claim, so coverage and omission are not corrected, and in faithfulness only the emitted claims are. Judge " + b.quality.Judge + ": " + b.quality.describe() + "."
+		t.Note = "Corrected by the judge's sensitivity and specificity on claims with human labels (Rogan & Gladen). It assumes that the judge is right as often here, on what is supported and on what is not. The labels measure whether a source supports a claim, so coverage and omission are not corrected, and in faithfulness only the emitted claims are. Judge " + b.quality.Judge + ": " + b.quality.describe() + "."
 	}
 	b.inOrder(tallies, func(id string, n *tally) {
 		var grounded eval.Measured
@@ -337,40 +336,36 @@ func (b *Bench) claimTable(r eval.Results, tallies map[string]*tally) eval.Table
 		if b.quality != nil && len(n.said) > 0 {
 			grounded, known = r.Corrected(n.said, b.quality.known())
 		}
-		add := func(name string, list []eval.Labelled, loss bool, correct func(grounded eval.Number) eval.Number) {
-			if len(list) == 0 {
-				return
-			}
-			says, corrected := sum(list)/float64(len(list)), "–"
+		add := func(name string, claims int, says float64, correct func(grounded float64) float64) {
+			corrected := "–"
 			if known && correct != nil {
-				m := eval.Measured{Value: correct(grounded.Value), Low: correct(grounded.Low), High: correct(grounded.High)}
-				if loss {
+				m := eval.Measured{Value: eval.Number(correct(float64(grounded.Value))), Low: eval.Number(correct(float64(grounded.Low))), High: eval.Number(correct(float64(grounded.High)))}
+				if m.Low > m.High {
 					m.Low, m.High = m.High, m.Low
 				}
 				corrected = shown(m)
 			}
-			if loss {
-				says = 1 - says
+			if claims > 0 && says == says {
+				t.Rows = append(t.Rows, []string{id, name, fmt.Sprint(claims), fmt.Sprintf("%.2f", says), corrected})
 			}
-			t.Rows = append(t.Rows, []string{id, name, fmt.Sprint(len(list)), fmt.Sprintf("%.2f", says), corrected})
 		}
-		add(metricFaithfulness, append(slices.Clone(n.said), n.covered...), false, func(x eval.Number) eval.Number {
-			return (x*eval.Number(len(n.said)) + eval.Number(sum(n.covered))) / eval.Number(len(n.said)+len(n.covered))
-		})
-		add(metricGrounded, n.said, false, func(x eval.Number) eval.Number { return x })
-		add(metricFabrication, n.said, true, func(x eval.Number) eval.Number { return 1 - x })
-		add(metricCovered, n.covered, false, nil)
-		add(metricOmission, n.covered, true, nil)
+		said, covers := holding(n.said), holding(n.covered)
+		add(metricFaithfulness, len(n.said)+len(n.covered), harmonic(said, covers), func(x float64) float64 { return harmonic(x, covers) })
+		add(metricGrounded, len(n.said), said, func(x float64) float64 { return x })
+		add(metricFabrication, len(n.said), 1-said, func(x float64) float64 { return 1 - x })
+		add(metricCovered, len(n.covered), covers, nil)
+		add(metricOmission, len(n.covered), 1-covers, nil)
 	})
 	return t
 }
 
-// sum counts the claims that hold by the judge.
-func sum(list []eval.Labelled) (n float64) {
+// holding is the share of claims that hold by the judge; NaN of none.
+func holding(list []eval.Labelled) float64 {
+	n := 0.0
 	for _, l := range list {
 		n += l.Judge
 	}
-	return n
+	return n / float64(len(list))
 }
 
 func (b *Bench) costTable(r eval.Results, tallies map[string]*tally) eval.Table {

@@ -23,14 +23,27 @@ func (b *Bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
 	})
 }
 
-// scoreMacro scores a trial by the ratio of its own sums, for macro averages.
+// scoreMacro scores a trial by its own sums, for macro averages.
 func scoreMacro(dst, scores []eval.Score) []eval.Score {
 	for _, metric := range pooledMetrics {
 		num, den := 0.0, 0.0
+		unscored := ""
 		for _, s := range scores {
-			if s.Metric == metric && s.Unscored == "" {
+			switch {
+			case s.Metric != metric:
+			case s.Unscored != "":
+				unscored = s.Unscored
+			case s.Row == nil:
 				num, den = num+s.Num, den+s.Den
+			default:
+				if f := faithfulness([]eval.Row{s.Row}); f == f {
+					num, den = f, 1
+				}
 			}
+		}
+		if unscored != "" {
+			dst = append(dst, eval.Score{Metric: macroOf(metric), Den: 1, Unscored: unscored})
+			continue
 		}
 		dst = ratio(dst, macroOf(metric), "", num, den)
 	}
@@ -113,20 +126,26 @@ func severities(list []okf.Finding) (errors, warnings int) {
 }
 
 // scoreClaims scores each claim: emitted ones are grounded or fabricated, gold ones
-// covered or omitted.
+// covered or omitted. Faithfulness needs the four counts of a trial, also if all are 0.
 func (b *Bench) scoreClaims(dst []eval.Score, c *sample, pred *okf.Base, t *eval.Judged) []eval.Score {
-	for _, p := range c.points(pred) {
-		share, loss := metricGrounded, metricFabrication
+	row := make(eval.Row, 4) // grounded, emitted, covered, gold
+	points := c.points(pred)
+	for _, p := range points {
+		share, loss, at := metricGrounded, metricFabrication, 0
 		if p.fromGold {
-			share, loss = metricCovered, metricOmission
+			share, loss, at = metricCovered, metricOmission, 2
 		}
 		j := b.judgement(c, p, t.Verdicts)
 		if j.missing {
-			dst = append(dst, eval.Score{Metric: metricFaithfulness, Unit: p.unit, Unscored: j.why}, eval.Score{Metric: share, Unit: p.unit, Unscored: j.why}, eval.Score{Metric: loss, Unit: p.unit, Unscored: j.why})
+			none, all := make(eval.Row, 4), make(eval.Row, 4)
+			none[at+1], all[at], all[at+1] = 1, 1, 1
+			dst = append(dst, eval.Score{Metric: metricFaithfulness, Unit: p.unit, Den: 1 / float64(len(points)), Unscored: j.why, Least: none, Most: all},
+				eval.Score{Metric: share, Unit: p.unit, Den: 1, Unscored: j.why}, eval.Score{Metric: loss, Unit: p.unit, Den: 1, Unscored: j.why})
 			continue
 		}
 		holds := kit.Indicator(j.holds)
-		dst = append(dst, eval.Score{Metric: metricFaithfulness, Unit: p.unit, Num: holds, Den: 1}, eval.Score{Metric: share, Unit: p.unit, Num: holds, Den: 1}, eval.Score{Metric: loss, Unit: p.unit, Num: 1 - holds, Den: 1})
+		row[at], row[at+1] = row[at]+holds, row[at+1]+1
+		dst = append(dst, eval.Score{Metric: share, Unit: p.unit, Num: holds, Den: 1}, eval.Score{Metric: loss, Unit: p.unit, Num: 1 - holds, Den: 1})
 	}
-	return dst
+	return append(dst, eval.Score{Metric: metricFaithfulness, Row: row})
 }

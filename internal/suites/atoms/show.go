@@ -42,14 +42,14 @@ func (b *Bench) Show(c eval.Case) (eval.Exhibit, error) {
 			break
 		}
 		j := b.judgement(s, p, t.Verdicts)
-		row := eval.ExhibitRow{Unit: p.atom, Note: j.why}
+		row, share := eval.ExhibitRow{Unit: p.atom, Note: j.why}, metricGrounded
 		switch {
 		case p.fromGold:
-			row.Gold = p.claim
+			row.Gold, share = p.claim, metricCovered
 			if j.holds {
 				row.Answer = j.evidence
 			}
-			if at, share := nearest(p.claim, s.sentences); at >= 0 && share >= enough {
+			if at, like := nearest(p.claim, s.sentences); at >= 0 && like >= enough {
 				known = append(known, s.sources[s.sentences[at].source].Text[s.sentences[at].start:s.sentences[at].end])
 			}
 		default:
@@ -65,9 +65,9 @@ func (b *Bench) Show(c eval.Case) (eval.Exhibit, error) {
 			row.Note = "omitted: " + row.Note
 		}
 		if j.missing {
-			row.Scores = []eval.Score{{Metric: metricFaithfulness, Unscored: j.why}}
+			row.Scores = []eval.Score{{Metric: share, Unscored: j.why}}
 		} else {
-			row.Scores = []eval.Score{{Metric: metricFaithfulness, Num: kit.Indicator(j.holds), Den: 1}}
+			row.Scores = []eval.Score{{Metric: share, Num: kit.Indicator(j.holds), Den: 1}}
 		}
 		x.Rows = append(x.Rows, row)
 	}

@@ -36,6 +36,8 @@ func Suite() kit.Suite {
 			Primary:   []string{metricAtomF1, metricEdgeF1, metricValidity, metricErrors, metricFaithfulness},
 			Secondary: []string{metricAtomPrecision, metricAtomRecall, metricTypes, metricConformance, metricWarnings, metricFabrication, metricOmission, macroOf(metricAtomF1), macroOf(metricEdgeF1), macroOf(metricFaithfulness)},
 		},
+		Blind: kit.Blind{Data: []kit.Datum{{Key: "corpus", Keep: []string{"path", "allow_gaps"}}, {Key: "claims", Keep: []string{"path"}}},
+			Arms: "extractors", Drop: []string{"judge_quality"}},
 		Study:       func() study.Any { return new(Study) },
 		Open:        kit.Opener(Open),
 		Starter:     func() ([]kit.File, error) { return kit.Template(template, "template") },

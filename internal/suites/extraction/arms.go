@@ -45,7 +45,7 @@ type planner struct {
 
 func newPlanner(s *Study, resolve func(string) string, fault func(key, format string, args ...any)) *planner {
 	return &planner{study: s, Planner: kit.Planner{Noun: "kernel", Models: s.Models,
-		Offline: "use builtin: heuristic to run without a model", Resolve: resolve, Fault: fault}}
+		Offline: "use builtin: heuristic to run without a model", Resolve: resolve, Prompt: resolve, Fault: fault}}
 }
 
 // plan makes the arms: every kernel on each of its models, always the null
@@ -164,6 +164,7 @@ func (p *planner) dropped() []Kernel {
 		case !kit.ValidName(name):
 			p.Fault("kernels", "%s: the name of the file names the arm, so rename it with letters, digits, dots, dashes and underscores", p.Resolve(k.Path))
 		case len(p.Models) == 0:
+			p.Prompt(k.Path)
 			p.waiting++
 		default:
 			list = append(list, k)
@@ -248,7 +249,7 @@ func (p *planner) rawText(k *Kernel) (text, where string, err error) {
 		}
 		return shippedKernel(k.Builtin), ".builtin", nil
 	case k.Path != "":
-		text, err := kit.ReadText(p.Resolve(k.Path))
+		text, err := kit.ReadText(p.Prompt(k.Path))
 		if err != nil {
 			err = fmt.Errorf("reading the kernel: %w", err)
 		}

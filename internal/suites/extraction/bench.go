@@ -23,6 +23,7 @@ type Bench struct {
 	corpus   *corpus
 	items    []eval.Item
 	places   []place          // of items
+	schemaOf []*Schema        // of items
 	byID     map[string]int32 // while loading
 	index    *eval.ItemIndex  // after loading
 	mostGold int              // the largest number of annotated fields in a document
@@ -119,6 +120,35 @@ func (d *prepared) ready() *prepared {
 	return d
 }
 
+// Basis returns what a trial depends on beside the document and the prompt: the fields of
+// the schema that programs are sent, and the gold that simulated models and the calibration
+// arm answer from, and that decides which quotes the judge is asked about.
+func (b *Bench) Basis(t eval.Trial) (on eval.Basis) {
+	a := b.byArm[t.Arm]
+	place, ok := b.index.Find(t.Item)
+	if a == nil || !ok {
+		return on
+	}
+	it, schema := &b.items[place], b.schemaOf[place].sum
+	gold := kit.Hash(it.Gold.String(), schema)
+	switch {
+	case a.Simulated:
+		on.Asked = gold
+	case a.Pipeline != nil && !a.Answered():
+		on.Asked = kit.Hash(schema)
+	case a.Role == eval.RoleCalibration:
+		if !b.hasDev || it.Split == splitDev {
+			on.Read = gold
+		}
+	case a.local != nil:
+		on.Read = kit.Hash(schema)
+	}
+	if b.judgeModel != nil {
+		on.Judged = gold
+	}
+	return on
+}
+
 // Perform gets the arm's answer for the document. It makes at most one call.
 func (b *Bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval.Outcome, error) {
 	a := b.byArm[t.Arm]
@@ -162,6 +192,9 @@ func outcomeOf(answer string, stop eval.Stop) eval.Outcome {
 	}
 	if a.Repaired {
 		o.Notes = append(o.Notes, noteRepaired)
+	}
+	if a.Wrapped {
+		o.Notes = append(o.Notes, eval.NoteLenient)
 	}
 	if a.Cut || stop == eval.StopLength {
 		o.Notes = append(o.Notes, eval.NoteTruncated)
@@ -217,7 +250,12 @@ func (b *Bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
 	}
 	return kit.ScoreTrials(dst, c, func(dst []eval.Score, t *eval.Judged) []eval.Score {
 		if err != nil {
-			return append(dst, eval.Score{Metric: metricComposite, Unscored: err.Error()})
+			for _, m := range metrics() {
+				if m.Kind == eval.Scoring && m.Name != metricGoldVerified {
+					dst = append(dst, eval.Score{Metric: m.Name, Unscored: err.Error()})
+				}
+			}
+			return dst
 		}
 		return b.score(dst, d, &t.Outcome, t.Verdicts, role)
 	})

@@ -133,7 +133,7 @@ func (m *emitter) rate(metric string, hits, of int) {
 // score adds a component or the reason why it is unscored.
 func (m *emitter) score(metric string, score float64, unscored string) {
 	if unscored != "" {
-		m.scores = append(m.scores, eval.Score{Unit: m.unit, Metric: metric, Unscored: unscored})
+		m.scores = append(m.scores, eval.Score{Unit: m.unit, Metric: metric, Den: 1, Unscored: unscored})
 		return
 	}
 	m.add(metric, score, 1)

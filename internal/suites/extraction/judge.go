@@ -75,7 +75,7 @@ func (b *Bench) Judge(ctx context.Context, t eval.Trial, o eval.Outcome, asker e
 // judgeRequest shows the judge the field's name and the quote, but not the
 // claimed value.
 func (b *Bench) judgeRequest(document string, q question) eval.Request {
-	r := kit.RequestTo(b.judgeModel)
+	r := kit.JudgeRequest(b.judgeModel)
 	r.Item = document
 	r.Messages = []eval.Message{{Role: "user", Content: "What is the " + q.field.Name + " in the following text? " +
 		"Answer with the value alone, as it is written there.\n\nText: " + q.quote}}

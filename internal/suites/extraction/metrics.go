@@ -56,13 +56,13 @@ func metrics() []eval.Metric {
 // componentMetrics are the scores of a field; a document scores their mean.
 func componentMetrics() []eval.Metric {
 	list := []eval.Metric{
-		{Name: metricComposite, Title: "Composite",
+		{Name: metricComposite, Title: "Composite", Judge: eval.JudgeElse,
 			Doc:     "Weighted sum of the five component scores of a field.",
 			Formula: "0.30·value + 0.30·evidence + 0.10·page + 0.15·status + 0.15·schema, or the study's own weights"},
 		{Name: metricValue, Title: "Value",
 			Doc:     "Whether the value is right. Missing field: the value must be null and the status missing. Ambiguous field: F1 of the candidates against gold.",
 			Formula: "present: 1 acceptable, 0.5 similarity > 0.9, else 0; missing: 1 or 0; ambiguous: F1 of the candidates' values"},
-		{Name: metricEvidence, Title: "Evidence",
+		{Name: metricEvidence, Title: "Evidence", Judge: eval.JudgeElse,
 			Doc:     "Whether a quote from the document shows the value. 0 if the value is wrong, the quote is not in the text or the value is not in the quote.",
 			Formula: "0.3·token + 0.7·judge, token = clamp(1 − 0.1·(words(quote)/max(words(value), 1) − 5), 0, 1); ambiguous: value × mean over candidates; missing: 1 if no quote"},
 		{Name: metricPage, Title: "Page",

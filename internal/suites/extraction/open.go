@@ -30,6 +30,7 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 	b := &Bench{study: s, weights: s.weights(), mix: trustedJudge, byID: map[string]int32{},
 		schemas: newSchemas(f.Resolve(s.Schemas)), cache: newCache(), buffers: new(sync.Pool)}
 	p := newPlanner(s, f.Resolve, fault)
+	p.Prompt = f.Prompt
 	b.arms, b.waiting = p.plan(), p.waiting
 	checkWeights(s, fault)
 	b.corpus = s.open(f.Resolve, fault)
@@ -64,7 +65,7 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 func (b *Bench) load(errs *study.Errors) {
 	total := 0
 	for _, p := range b.corpus.parts {
-		total += p.take
+		total += len(p.used)
 	}
 	b.items, b.places = make([]eval.Item, 0, total), make([]place, 0, total)
 	strata := map[string][]eval.Level{} // shared between documents
@@ -72,7 +73,7 @@ func (b *Bench) load(errs *study.Errors) {
 	var d Document
 	var err error
 	for i, p := range b.corpus.parts {
-		for r := range p.take {
+		for _, r := range p.used {
 			at := place{uint32(i), uint32(r)}
 			d = Document{Truth: d.Truth[:0]}
 			if buf, err = b.corpus.read(at, buf, &d, true); err != nil {
@@ -116,7 +117,7 @@ func (b *Bench) admit(at place, d *Document, part string, strata map[string][]ev
 	}
 	b.unannotated += len(s.Fields) - len(d.Truth)
 	b.byID[d.ID] = int32(len(b.items))
-	b.places = append(b.places, at)
+	b.places, b.schemaOf = append(b.places, at), append(b.schemaOf, s)
 	docType := d.DocType
 	if docType == "" {
 		docType = s.Name

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -298,7 +299,7 @@ kernels: [{name: h, builtin: heuristic}]
 	for _, it := range b.Items() {
 		got = append(got, it.ID+" "+eval.LevelOf(it.Strata, "source")+" "+eval.LevelOf(it.Strata, "doc_type")+" "+eval.LevelOf(it.Strata, "difficulty"))
 	}
-	want := []string{"doc-000000 docs invoice easy", "doc-000001 docs invoice easy", "doc-named own invoice easy", "b own invoice easy"}
+	want := []string{"doc-000000 docs invoice easy", "doc-000002 docs invoice easy", "doc-named own invoice easy", "b own invoice easy"}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("(-want +got)\n%s", d)
 	}
@@ -515,5 +516,48 @@ func TestShippedExample(t *testing.T) {
 		"schemas/cuad.json": string(schema)})
 	if len(b.Items()) != 40 {
 		t.Errorf("%d contracts, want 40", len(b.Items()))
+	}
+}
+
+// TestDraw: a count draws every type, difficulty and split in proportion; a larger one keeps
+// what a smaller one drew.
+func TestDraw(t *testing.T) {
+	seed := uint64(43)
+	src, err := openSynthetic(Synthetic{Seed: &seed, Split: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var before []int
+	for _, count := range []int{10, 50, 80} {
+		used, err := draw(src, count, 42)
+		if err != nil || len(used) != count {
+			t.Fatalf("%d documents of %d, %v", len(used), count, err)
+		}
+		all, have := map[string]int{}, map[string]int{}
+		for i := range src.Len() {
+			var d Document
+			if _, err := src.read(i, nil, &d, withoutGold); err != nil {
+				t.Fatal(err)
+			}
+			key := d.DocType + d.Schema + d.Difficulty
+			all[key]++
+			if slices.Contains(used, i) {
+				have[key]++
+			}
+		}
+		for key, n := range all {
+			if share := float64(n*count) / float64(src.Len()); math.Abs(float64(have[key])-share) > 1 {
+				t.Errorf("count %d: %d of %s, want about %.1f of %d", count, have[key], key, share, n)
+			}
+		}
+		for _, i := range before {
+			if !slices.Contains(used, i) {
+				t.Errorf("count %d does not have document %d of the smaller draw", count, i)
+			}
+		}
+		before = used
+	}
+	if other, _ := draw(src, 80, 7); slices.Equal(other, before) {
+		t.Error("the seed has no effect")
 	}
 }

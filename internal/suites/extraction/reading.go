@@ -37,6 +37,7 @@ const (
 type Answer struct {
 	Entries  []Entry
 	Repaired bool // it was not valid JSON and was repaired
+	Wrapped  bool // it was in another object or in an array
 	Cut      bool // it ended inside the object
 }
 
@@ -104,7 +105,7 @@ func ReadAnswer(answer string) (Answer, error) {
 	if err != nil {
 		return Answer{}, &readError{reasonNotJSON, err.Error()}
 	}
-	a := Answer{Repaired: r.Repaired, Cut: r.Cut}
+	a := Answer{Repaired: r.Repaired, Wrapped: r.Wrapped, Cut: r.Cut}
 	if !newAnswerReader(r.JSON).answer(&a) {
 		return Answer{}, &readError{reason: reasonNoList}
 	}

@@ -34,6 +34,8 @@ func TestReadAnswer(t *testing.T) {
 		{"other keys beside it", `{"note":{"extractions":[1]},"extractions":[` + one + `],"x":[[],{}]}`, Answer{Entries: []Entry{entry}}},
 		{"cut off inside the second entry", `{"extractions":[` + one + `,{"field":"g","val`,
 			Answer{Repaired: true, Cut: true, Entries: []Entry{entry, {Field: "g", Fault: "no value: want a value or null"}}}},
+		{"in a wrapper", `{"answer":{"extractions":[` + one + `]}}`, Answer{Wrapped: true, Entries: []Entry{entry}}},
+		{"in a list", `[{"extractions":[` + one + `]}]`, Answer{Wrapped: true, Entries: []Entry{entry}}},
 		{"trailing comma", `{"extractions":[` + one + `,]}`, Answer{Repaired: true, Entries: []Entry{entry}}},
 	}
 	for _, tt := range tests {
@@ -59,13 +61,14 @@ func TestReadAnswer(t *testing.T) {
 
 func TestReadAnswerErrors(t *testing.T) {
 	for answer, reason := range map[string]string{
-		"":                          reasonEmpty,
-		" \n\t":                     reasonEmpty,
-		"none":                      reasonNotJSON,
-		`{"fields": {"f": "v"}}`:    reasonNoList,
-		`{"extractions": {"f":1}}`:  reasonNoList,
-		`{"extractions": null}`:     reasonNoList,
-		`{"Invoice Number":"A-17"}`: reasonNoList,
+		"":                               reasonEmpty,
+		" \n\t":                          reasonEmpty,
+		"none":                           reasonNotJSON,
+		`{"fields": {"f": "v"}}`:         reasonNoList,
+		`{"extractions": {"f":1}}`:       reasonNoList,
+		`{"extractions": null}`:          reasonNoList,
+		`{"Invoice Number":"A-17"}`:      reasonNoList,
+		`{"example":{"extractions":[]}}`: reasonNoList,
 	} {
 		_, err := ReadAnswer(answer)
 		if err == nil || ReadReason(err) != reason {
@@ -150,6 +153,7 @@ func TestOutcomeNotes(t *testing.T) {
 		{whole, eval.StopLength, "truncated"},
 		{whole[:len(whole)-4], eval.StopEnd, "repaired,truncated"},
 		{"[" + missing() + ",]", eval.StopEnd, "repaired"},
+		{`{"result": ` + whole + "}", eval.StopEnd, eval.NoteLenient},
 	}
 	for _, tt := range tests {
 		if got := strings.Join(outcomeOf(tt.answer, tt.stop).Notes, ","); got != tt.want {

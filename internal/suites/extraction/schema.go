@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -27,6 +26,7 @@ type Schema struct {
 	Name   string  `json:"name"`
 	Fields []Field `json:"fields"`
 
+	sum      string // hash of the fields
 	null     sync.Once
 	nullText string // the answer with every field missing
 }
@@ -83,6 +83,9 @@ func parseSchema(file string, data []byte) (*Schema, error) {
 		fault("name is %q: documents refer to the schema by its file name, so write %q", s.Name, want)
 	}
 	s.check(fault)
+	for _, f := range s.Fields {
+		s.sum = kit.Hash(s.sum, f.Name, string(f.Type), f.Description).String()
+	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, &schemaFileError{err}
 	}
@@ -145,7 +148,7 @@ func (c *schemas) load(name string) (*Schema, error) {
 		return nil, fmt.Errorf("schema %q is not a plain name: give the file name without folder and .json", name)
 	}
 	file := filepath.Join(c.dir, name+".json")
-	data, err := os.ReadFile(file)
+	data, err := dataset.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		file = "schemas/" + name + ".json"
 		if data, err = shippedSchemas.ReadFile(file); err != nil {

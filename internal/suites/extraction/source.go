@@ -135,7 +135,7 @@ func (f *folder) text(i int) (string, error) {
 		}
 		return content, err
 	}
-	content, err := os.ReadFile(path + ".txt")
+	content, err := dataset.ReadFile(path + ".txt")
 	if err != nil {
 		return "", fmt.Errorf("reading document: %w", err)
 	}
@@ -154,7 +154,58 @@ type corpusPart struct {
 	source
 	name string // the stratum of a part of a mixed source, else ""
 	set  string // split of documents that have none
-	take int    // number of documents used
+	used []int  // documents, in the order of the source
+}
+
+// draw draws count documents so that each type, difficulty and split has its share, as
+// nearly as whole documents allow. A larger count keeps the documents of a smaller one, and
+// the order of a file has no effect.
+func draw(src source, count int, seed int64) (used []int, err error) {
+	type drawn struct {
+		at   int
+		hash string
+		// place of the document in the order in which all strata fill up evenly
+		place float64
+	}
+	strata := map[string][]drawn{}
+	var buf []byte
+	var d Document
+	var errs []error
+	for i := range src.Len() {
+		used = append(used, i)
+		if count == 0 || count >= src.Len() {
+			continue
+		}
+		d = Document{}
+		if buf, err = src.read(i, buf, &d, withoutGold); err != nil {
+			errs = append(errs, err)
+		}
+		key := strings.Join([]string{cmp.Or(d.DocType, d.Schema), d.Difficulty, d.Split}, "\x00")
+		strata[key] = append(strata[key], drawn{at: i, hash: kit.Hash(fmt.Sprint(seed), d.ID).String()})
+	}
+	switch {
+	case len(errs) > 0:
+		return nil, errors.Join(errs...)
+	case len(strata) == 0:
+		return used, nil
+	}
+	var all []drawn
+	for _, list := range strata {
+		slices.SortFunc(list, func(a, b drawn) int { return cmp.Or(strings.Compare(a.hash, b.hash), a.at-b.at) })
+		for k := range list {
+			list[k].place = (float64(k) + 0.5) / float64(len(list))
+		}
+		all = append(all, list...)
+	}
+	slices.SortFunc(all, func(a, b drawn) int {
+		return cmp.Or(cmp.Compare(a.place, b.place), strings.Compare(a.hash, b.hash), a.at-b.at)
+	})
+	used = used[:0]
+	for _, x := range all[:count] {
+		used = append(used, x.at)
+	}
+	slices.Sort(used)
+	return used, nil
 }
 
 // open opens the sources of a study. It reports errors to fault with the key
@@ -194,11 +245,11 @@ func (s *Study) open(resolve func(string) string, fault func(key, format string,
 		case count > src.Len():
 			fault(key+".count", "count is %d, but %s has %s", count, cmp.Or(path, kind), text.Plural(src.Len(), "document", "documents"))
 		}
-		take := src.Len()
-		if count > 0 {
-			take = min(take, count)
+		used, err := draw(src, count, s.Execution.Seed)
+		for _, e := range kit.Unjoin(err) {
+			fault(key, "%v", e)
 		}
-		c.parts = append(c.parts, corpusPart{src, name, set, take})
+		c.parts = append(c.parts, corpusPart{src, name, set, used})
 	}
 	if d.Source != "mixed" {
 		if len(d.Parts) > 0 {

@@ -45,7 +45,7 @@ func (Metrics) JSONSchemaExtend(s *jsonschema.Schema) {
 type Documents struct {
 	Source string `json:"source" jsonschema:"required,enum=jsonl,enum=directory,enum=mixed,enum=synthetic,description=jsonl: one record per line. directory: NAME.txt or NAME.pdf with NAME.json. mixed: several of these. synthetic: generated from a seed"`
 	Path   string `json:"path,omitempty" jsonschema:"description=File or folder, relative to the study file"`
-	Count  int    `json:"count,omitempty" jsonschema:"minimum=0,description=Use only the first count documents (default all)"`
+	Count  int    `json:"count,omitempty" jsonschema:"minimum=0,description=Use only so many documents\\, drawn by execution.seed so that each type\\, difficulty and split has its share (default all)"`
 	Parts  []Part `json:"parts,omitempty" jsonschema:"description=The parts of a mixed source"`
 	Gold   string `json:"gold,omitempty" jsonschema:"description=File of gold that scruple annotate --lock wrote: the study has its documents only\\, with this gold instead of their own"`
 	Synthetic
@@ -64,7 +64,7 @@ type Part struct {
 	Source string `json:"source" jsonschema:"required,enum=jsonl,enum=directory,enum=synthetic"`
 	Path   string `json:"path,omitempty"`
 	Synthetic
-	Count int    `json:"count,omitempty" jsonschema:"minimum=0,description=Use only the first count documents (default all)"`
+	Count int    `json:"count,omitempty" jsonschema:"minimum=0,description=Use only so many documents\\, drawn by execution.seed so that each type\\, difficulty and split has its share (default all)"`
 	Set   string `json:"set,omitempty" jsonschema:"enum=dev,enum=test,description=Split of the documents that have none"`
 }
 

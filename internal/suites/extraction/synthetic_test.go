@@ -67,7 +67,7 @@ func TestReadChecklist(t *testing.T) {
 		t.Errorf("an export of answers: %v, %v", got, err)
 	}
 	for content, want := range map[string]string{
-		"":                                       "v.csv is empty: want the columns document_id,type",
+		"":                                       "v.csv is empty: want a header with the names of the columns",
 		"a,b\n":                                  "v.csv:1: the columns are",
 		checklistHead + "a,i,e,maybe,,,,,\n":     "v.csv:2: values_correct is \"maybe\": write yes or no",
 		checklistHead + "a,,,,,,,,\na,,,,,,,,\n": "v.csv:3: duplicate document \"a\"",

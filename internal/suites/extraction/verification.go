@@ -1,17 +1,16 @@
 package extraction
 
 import (
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/suites/extraction/synthetic"
+	"github.com/scruple-eval/scruple/internal/table"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -25,13 +24,15 @@ var (
 
 // writeChecklist writes an empty checklist.
 func writeChecklist(w io.Writer, documents []*synthetic.Document) error {
-	c := csv.NewWriter(w)
-	c.Write(checklistHeader) // Error below reports the error
+	rows := [][]string{checklistHeader}
 	for _, d := range documents {
-		c.Write(append([]string{d.ID, d.Schema, d.Difficulty}, make([]string, len(checklistPoints)+1)...))
+		rows = append(rows, append([]string{d.ID, d.Schema, d.Difficulty}, make([]string, len(checklistPoints)+1)...))
 	}
-	c.Flush()
-	return c.Error()
+	data, err := table.CSV(rows)
+	if err == nil {
+		_, err = w.Write(data)
+	}
+	return err
 }
 
 // A verification is a filled-in row of a checklist.
@@ -51,49 +52,39 @@ func (v verification) counts() (confirmed, checked int) {
 }
 
 // readChecklist reads a checklist by document, or what people answered to its points as a
-// task, exported as CSV. The error lists all errors.
+// task, exported as a table. The error lists all errors.
 func readChecklist(file string, data []byte) (map[string]verification, error) {
-	records, err := dataset.CSV(file, data)
+	t, err := table.Parse(file, "", data)
 	if err != nil {
 		return nil, err
 	}
-	if len(records) == 0 {
-		return nil, fmt.Errorf("%s is empty: want the columns %s", file, strings.Join(checklistHeader, ","))
+	var errs []error
+	const item = "item" // in exports
+	document := checklistDocument[0]
+	// The answers that people export have other columns, too.
+	c := t.Bind(table.Names{Known: append([]string{document, item}, checklistPoints...), Remedy: func(known, _ string) string { return "rename it" }}, func(_ string, err error) { errs = append(errs, err) })
+	if !c.Has(document) {
+		document = item
 	}
-	var header []string
-	for _, f := range records[0] {
-		header = append(header, f.Text)
-	}
-	document := max(slices.Index(header, checklistDocument[0]), slices.Index(header, "item"))
-	at := make([]int, len(checklistPoints)) // the answers that people export have other columns, too
-	for i, point := range checklistPoints {
-		at[i] = slices.Index(header, point)
-	}
-	if document < 0 || slices.Contains(at, -1) {
-		return nil, fmt.Errorf("%s:1: the columns are %q, want %q", file, strings.Join(header, ","), strings.Join(checklistHeader, ","))
+	if !c.Has(document) || slices.ContainsFunc(checklistPoints, func(point string) bool { return !c.Has(point) }) {
+		return nil, fmt.Errorf("%s:1: the columns are %q, want %q", file, strings.Join(t.Header, ","), strings.Join(checklistHeader, ","))
 	}
 	rows := map[string]verification{}
-	var errs []error
-	for _, record := range records[1:] {
-		line := record[0].Line
-		if len(record) != len(header) {
-			errs = append(errs, fmt.Errorf("%s:%d: the record has %d fields, the header %d", file, line, len(record), len(header)))
-			continue
-		}
-		id := record[document].Text
+	for _, r := range t.Rows {
+		id := c.Text(r, document)
 		if _, dup := rows[id]; dup {
-			errs = append(errs, fmt.Errorf("%s:%d: duplicate document %q", file, line, id))
+			errs = append(errs, t.Errorf(r, -1, "duplicate document %q", id))
 		}
 		var v verification
 		for i, point := range checklistPoints {
-			switch cell := strings.ToLower(strings.TrimSpace(record[at[i]].Text)); cell {
+			switch cell := strings.ToLower(strings.TrimSpace(c.Text(r, point))); cell {
 			case "":
 			case "y", "yes":
 				v[i] = 'y'
 			case "n", "no":
 				v[i] = 'n'
 			default:
-				errs = append(errs, fmt.Errorf("%s:%d: %s is %q: write yes or no, or leave it empty until it is checked", file, line, point, clip(cell)))
+				errs = append(errs, t.Errorf(r, -1, "%s is %q: write yes or no, or leave it empty until it is checked", point, clip(cell)))
 			}
 		}
 		rows[id] = v
@@ -107,7 +98,7 @@ func (s *Study) openChecklist(resolve func(string) string) (map[string]verificat
 		return nil, nil
 	}
 	file := resolve(s.Documents.Verification)
-	data, err := os.ReadFile(file)
+	data, err := dataset.ReadFile(file)
 	if err != nil {
 		return nil, fmt.Errorf("reading the checklist: %w", err)
 	}

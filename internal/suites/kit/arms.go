@@ -3,12 +3,12 @@ package kit
 import (
 	"cmp"
 	"fmt"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/text"
@@ -129,13 +129,14 @@ type Planner struct {
 	Skip    string        // id of a model that is used only if an entry names it
 	Offline string        // how to run without a model, to follow "or"
 	Resolve func(path string) string
+	Prompt  func(path string) string // Resolve of prompts
 	Fault   func(key, format string, args ...any)
 }
 
 // NewPlanner plans the arms of a study whose models run all entries, except the judge.
 // It adds errors to errs.
 func NewPlanner(f *study.File, s *study.Study, noun, offline string, errs *study.Errors) *Planner {
-	return &Planner{Noun: noun, Models: s.Models, Skip: s.JudgeModel, Offline: offline, Resolve: f.Resolve,
+	return &Planner{Noun: noun, Models: s.Models, Skip: s.JudgeModel, Offline: offline, Resolve: f.Resolve, Prompt: f.Prompt,
 		Fault: func(key, format string, args ...any) { errs.Add(f.Errorf(key, format, args...)) }}
 }
 
@@ -249,7 +250,7 @@ func (p *Planner) models(i int, name string, ids []string) []*study.Model {
 
 // Text reads the file of an entry's prompt, which what names in errors.
 func (p *Planner) Text(i int, path, what string) (string, bool) {
-	text, err := ReadText(p.Resolve(path))
+	text, err := ReadText(p.Prompt(path))
 	if err != nil {
 		p.Fault(p.Key(i)+".path", "reading the %s: %v", what, err)
 	}
@@ -258,7 +259,7 @@ func (p *Planner) Text(i int, path, what string) (string, bool) {
 
 // ReadText reads a file in UTF-8, without its byte order mark.
 func ReadText(path string) (string, error) {
-	data, err := os.ReadFile(path)
+	data, err := dataset.ReadFile(path)
 	if err == nil && !utf8.Valid(data) {
 		err = fmt.Errorf("%s is not UTF-8", path)
 	}

@@ -3,15 +3,25 @@ package kit
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/json"
 	"io"
-	"os"
 	"strconv"
 
+	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/eval"
 )
 
 // Hash hashes strings, including their boundaries.
 func Hash(parts ...string) eval.Hash { return eval.HashOf(AppendParts(nil, parts...)) }
+
+// HashOf hashes settings by their JSON. It panics if they have none.
+func HashOf(settings ...any) eval.Hash {
+	data, err := json.Marshal(settings)
+	if err != nil {
+		panic("kit: hashing settings: " + err.Error())
+	}
+	return eval.HashOf(data)
+}
 
 // AppendParts appends strings prefixed with their lengths.
 func AppendParts(b []byte, parts ...string) []byte {
@@ -25,7 +35,7 @@ func AppendParts(b []byte, parts ...string) []byte {
 
 // hashFile is [eval.HashOf] of a file, which may be larger than the memory.
 func hashFile(path string) (eval.Hash, error) {
-	f, err := os.Open(path)
+	f, err := dataset.Open(path)
 	if err != nil {
 		return 0, err
 	}

@@ -25,6 +25,12 @@ type ImportOptions struct {
 	MaxText int    // most bytes of text of a document
 }
 
+// ContentID is the id of an item without one: a hash of its input, so that an item inserted
+// before it changes nothing. Items of an equal input are numbered.
+func ContentID(taken map[string]int, prefix string, input ...string) string {
+	return UniqueID(taken, prefix+"-"+Hash(input...).String()[:8], "-")
+}
+
 // UniqueID returns an id that no earlier call with the same taken returned: the id itself,
 // or the id with a number behind mark.
 func UniqueID(taken map[string]int, id, mark string) string {

@@ -26,7 +26,9 @@ func (p *Planner) program(pipeline *eval.Pipeline, o Outside) error {
 	watch := o.Watch
 	var named []string
 	if pipeline.Kind == kindExec {
-		named = p.namedFiles(o.Exec)
+		if named = p.namedFiles(o.Exec); len(named) > 0 {
+			pipeline.Program = named[0]
+		}
 	}
 	current := func() (string, []string, error) {
 		files, err := p.watched(watch)

@@ -19,6 +19,17 @@ func RequestTo(m *study.Model) eval.Request {
 	}
 }
 
+// JudgeRequest makes a request with the settings of a judge. Its program has those that the
+// answers of a simulated or recorded judge depend on and that are not sent: with others, the
+// request is another one.
+func JudgeRequest(m *study.Model) eval.Request {
+	r := RequestTo(m)
+	if m.Skill != nil || m.Cassette != "" {
+		r.Program = HashOf(m.Skill, m.Cassette).String()
+	}
+	return r
+}
+
 // Structure requests structured output as the model's settings say: by schema,
 // by a tool with the schema as parameters, or not at all.
 func Structure(r *eval.Request, m *study.Model, schema eval.Schema, tool eval.Tool) {

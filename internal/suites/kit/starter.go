@@ -1,7 +1,6 @@
 package kit
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -11,6 +10,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+
+	"github.com/scruple-eval/scruple/internal/disk"
 )
 
 // studyFile is the name of the study file in its folder.
@@ -57,7 +58,7 @@ func Template(fsys fs.FS, folder string) ([]File, error) {
 }
 
 // WriteFiles writes files into a folder and lists their paths. A file that
-// already exists is an error, and then nothing is written.
+// already exists is an error. After an error none of them is left.
 func WriteFiles(dir string, files []File) ([]string, error) {
 	var errs []error
 	for _, f := range files {
@@ -74,24 +75,19 @@ func WriteFiles(dir string, files []File) ([]string, error) {
 	var paths []string
 	for _, f := range files {
 		path := filepath.Join(dir, filepath.FromSlash(f.Path))
-		if err := writeNew(path, f.Write); err != nil {
-			return paths, fmt.Errorf("writing %s: %w", path, err)
+		err := os.MkdirAll(filepath.Dir(path), 0o755)
+		if err == nil {
+			err = disk.Create(path, f.Write)
+		}
+		if err != nil {
+			for _, written := range paths {
+				err = errors.Join(err, os.Remove(written))
+			}
+			return nil, fmt.Errorf("writing %s: %w", path, err)
 		}
 		paths = append(paths, path)
 	}
 	return paths, nil
-}
-
-func writeNew(path string, write func(io.Writer) error) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
-	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if err != nil {
-		return err
-	}
-	w := bufio.NewWriter(f)
-	return errors.Join(write(w), w.Flush(), f.Close())
 }
 
 // Init writes a runnable study to a folder and lists the files, the study file

@@ -13,6 +13,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
+	"github.com/scruple-eval/scruple/internal/table"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -27,6 +28,7 @@ type Bench struct {
 	judge     *study.Model // nil for studies without rubrics
 	trusted   bool         // whether the judge's verdicts count
 	warnings  []string
+	notes     []string
 }
 
 type arm struct {
@@ -87,7 +89,7 @@ func (b *Bench) load(f *study.File, s *Study, errs *study.Errors) {
 			errs.Add(f.Errorf("questions.columns."+ours, "unknown column %q: want one of %s%s", ours, strings.Join(columns, ", "), kit.DidYouMean(ours, columns)))
 		}
 	}
-	t, err := readTable(f.Resolve(s.Questions.Path))
+	t, err := table.Read(f.Resolve(s.Questions.Path))
 	if errors.Is(err, fs.ErrNotExist) {
 		err = f.Errorf("questions.path", "%w", err)
 	}
@@ -95,47 +97,51 @@ func (b *Bench) load(f *study.File, s *Study, errs *study.Errors) {
 		kit.AddAll(errs, err)
 		return
 	}
-	ignored := t.rename(s.Questions.Columns)
-	if len(ignored) > 0 {
-		b.warnings = append(b.warnings, fmt.Sprintf("%s: ignored columns: %s", t.path, strings.Join(ignored, ", ")))
-	}
-	column := cmp.Or(s.Questions.Columns["question"], "question")
-	if len(t.header) > 0 && !slices.Contains(t.header, column) {
-		errs.Add(fmt.Errorf("%s: no column %q: give the name of the column of questions in questions.columns, as in {question: NAME}; the columns are %s", t.path, column, strings.Join(t.header, ", ")))
+	misnamed := false
+	known := t.Bind(table.Names{Known: columns, File: s.Questions.Columns, Remedy: func(known, found string) string {
+		return fmt.Sprintf("rename it, or write questions.columns: {%s: %s} in the study; {%s: ''} says that it is something else", known, found, known)
+	}}, func(ours string, err error) {
+		misnamed = true
+		if ours != "" {
+			err = f.Errorf("questions.columns."+ours, "%w", err)
+		}
+		errs.Add(err)
+	})
+	kit.CheckStrata(f, "questions.strata", s.Questions.Strata, []string{"match", "group"}, known, errs)
+	if misnamed {
 		return
 	}
-	numbered := 0
+	if !known.Has("question") {
+		errs.Add(fmt.Errorf("%s: no column %q: give the name of the column of questions in questions.columns, as in {question: NAME}; the columns are %s", t.File, "question", strings.Join(t.Header, ", ")))
+		return
+	}
+	if !known.Has("answer") && !known.Has("rubric") {
+		errs.Add(fmt.Errorf("%s: no column %q: give the name of the column of right answers in questions.columns, as in {answer: NAME}; the columns are %s", t.File, "answer", strings.Join(t.Header, ", ")))
+		return
+	}
+	b.notes = kit.OtherColumns(known, s.Questions.Strata, "questions.strata")
+	made := map[string]int{}   // ids of questions without one
 	lineOf := map[string]int{} // of each question that is valid
-	var wrong []error
-	for i, record := range t.records {
+	for _, row := range t.Rows {
 		if s.Questions.Count > 0 && len(b.questions) == s.Questions.Count {
 			break
 		}
-		q, err := parse(record, i+1, cmp.Or(s.Questions.Match, matchNormalized))
+		record := cellsOf(t, known, row)
+		q, err := parse(record, cmp.Or(s.Questions.Match, matchNormalized))
+		if q.id == "" {
+			q.id = kit.ContentID(made, "q", append([]string{q.text}, q.choices...)...)
+		}
 		if err != nil {
-			wrong = append(wrong, t.errorf(i, "question %s: %w", q.id, err))
+			errs.Add(t.Errorf(row, -1, "question %s: %w", q.id, err))
 			continue
 		}
 		if line, ok := lineOf[q.id]; ok {
-			wrong = append(wrong, t.errorf(i, "duplicate id %q: also in line %d", q.id, line))
+			errs.Add(t.Errorf(row, -1, "duplicate id %q: also in line %d", q.id, line))
 			continue
 		}
-		lineOf[q.id] = t.lines[i]
-		if record.one("id") == "" {
-			numbered++
-		}
+		lineOf[q.id] = row.Line
+		q.strata, q.others = kit.SplitColumns(known.Others(row), s.Questions.Strata)
 		b.questions = append(b.questions, q)
-	}
-	if len(wrong) > 0 {
-		// A misspelled column is why values are missing, so it comes first.
-		for _, name := range ignored {
-			if hint := kit.DidYouMean(name, columns); hint != "" {
-				errs.Add(fmt.Errorf("%s: unknown column %q%s", t.path, name, hint))
-			}
-		}
-	}
-	for _, err := range wrong {
-		errs.Add(err)
 	}
 	// In the order of ids: the order of the file has no effect, not even on ties of
 	// the baseline and on the wrong answers that calibrate a judge.
@@ -146,10 +152,7 @@ func (b *Bench) load(f *study.File, s *Study, errs *study.Errors) {
 		b.items = append(b.items, q.item())
 	}
 	if len(b.questions) == 0 && errs.Err() == nil {
-		errs.Add(fmt.Errorf("%s has no questions", t.path))
-	}
-	if numbered > 0 {
-		b.warnings = append(b.warnings, fmt.Sprintf("%s: %s no id: ids are assigned by position, so inserting a line changes them", t.path, text.Plural(numbered, "question has", "questions have")))
+		errs.Add(fmt.Errorf("%s has no questions", t.File))
 	}
 }
 
@@ -300,8 +303,37 @@ func (b *Bench) Pipelines() []eval.Pipeline { return kit.Pipelines(b.arms) }
 // Close does nothing: the questions are in memory.
 func (b *Bench) Close() error { return nil }
 
+// contradictions warns of questions that are the same, with the same choices, and have
+// different right answers: no model can be right about both.
+func (b *Bench) contradictions() (list []string) {
+	const few = 3
+	first, n := map[string]*question{}, 0
+	for i := range b.questions {
+		q := &b.questions[i]
+		key := strings.Join(append([]string{q.match, text.Minimal(q.text), q.rubric}, q.choices...), "\x00")
+		other, ok := first[key]
+		if !ok {
+			first[key] = q
+			continue
+		}
+		if slices.Equal(slices.Sorted(slices.Values(q.answers)), slices.Sorted(slices.Values(other.answers))) {
+			continue
+		}
+		if n++; n <= few {
+			list = append(list, fmt.Sprintf("questions %q and %q are the same, with different answers: no model can be right about both", other.id, q.id))
+		}
+	}
+	if n > few {
+		list = append(list, fmt.Sprintf("%s more have the text of another one and different answers", text.Plural(n-few, "question", "questions")))
+	}
+	return list
+}
+
 // Warnings are about data that look wrong but are legal.
-func (b *Bench) Warnings() []string { return b.warnings }
+func (b *Bench) Warnings() []string { return slices.Concat(b.warnings, b.contradictions()) }
+
+// Notes say which columns of the file are only shown.
+func (b *Bench) Notes() []string { return b.notes }
 
 // Facts count the questions by match.
 func (b *Bench) Facts() []eval.Fact {
@@ -319,6 +351,28 @@ type payload struct {
 	ID       string   `json:"id"`
 	Question string   `json:"question"`
 	Choices  []string `json:"choices,omitempty"`
+}
+
+// Basis returns what a trial depends on beside the question and the prompt: what it takes to
+// read an answer, the answers that local arms and simulated models have from gold, and what
+// the judge is shown.
+func (b *Bench) Basis(t eval.Trial) (on eval.Basis) {
+	q, a := b.question(t.Item), b.byArm[t.Arm]
+	if q == nil || a == nil {
+		return on
+	}
+	read := append([]string{q.match}, q.choices...)
+	if a.local != nil {
+		read = append(read, a.local(q))
+	}
+	on.Read = kit.Hash(read...)
+	if a.Simulated {
+		on.Asked = kit.Hash(b.gold(q), b.other(q))
+	}
+	if q.match == matchRubric {
+		on.Judged = kit.Hash(append([]string{q.rubric}, q.answers...)...)
+	}
+	return on
 }
 
 // Perform asks a question.
@@ -379,6 +433,8 @@ func (q *question) outcome(r eval.Response) eval.Outcome {
 	}
 	if malformed != "" {
 		o.Kind, o.Reason = eval.Malformed, malformed
+	} else if q.lenient(reply) {
+		o.Notes = append(o.Notes, eval.NoteLenient)
 	}
 	return o
 }

@@ -25,7 +25,8 @@ func (b *Bench) Judge(ctx context.Context, t eval.Trial, o eval.Outcome, ask eva
 	if a := b.byArm[t.Arm]; a != nil && a.Role == eval.RoleCalibration && len(q.answers) == 0 {
 		return nil, nil // no known verdict
 	}
-	v, err := kit.AskJudge(ctx, ask, judgeStep, b.judgeRequest(q, final(string(o.Data))))
+	answer, _ := q.final(string(o.Data))
+	v, err := kit.AskJudge(ctx, ask, judgeStep, b.judgeRequest(q, answer))
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +40,7 @@ func (b *Bench) Judge(ctx context.Context, t eval.Trial, o eval.Outcome, ask eva
 // there is one, and the answer between tags, so that it is not taken for
 // instructions.
 func (b *Bench) judgeRequest(q *question, answer string) eval.Request {
-	r := kit.RequestTo(b.judge)
+	r := kit.JudgeRequest(b.judge)
 	r.Item = q.id
 	var text strings.Builder
 	text.WriteString("Decide whether an answer to a question satisfies a rubric. The answer stands between <answer> and </answer>. " +

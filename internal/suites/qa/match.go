@@ -15,9 +15,21 @@ import (
 // marked finds the line that gives the final answer after reasoning.
 var marked = regexp.MustCompile(`(?im)^[\s*_#>]*(?:final )?answer\s*[*_]*\s*:[*_]*[ \t]*`)
 
-// final is the answer in a reply: the text after the last "Answer:" at the start
-// of a line, else the whole reply.
-func final(reply string) string {
+// final is the answer in a reply: what <answer> or \boxed{} marks at its end, else the
+// text after the last "Answer:" at the start of a line, else the whole reply. Lenient
+// means that something else was left out, such as a courtesy after it. Nothing is left
+// out of a reply that matches with it, nor of one that a judge reads, but tokens.
+func (q *question) final(reply string) (answer string, lenient bool) {
+	written := text.Ended(reply)
+	answer = afterMark(written.Text)
+	if q.match == matchRubric || q.byText() && q.matches(answer) {
+		return answer, written.Lenient
+	}
+	bare := text.Bare(reply)
+	return afterMark(bare.Text), bare.Lenient
+}
+
+func afterMark(reply string) string {
 	if at := marked.FindAllStringIndex(reply, -1); at != nil {
 		if rest := strings.TrimSpace(reply[at[len(at)-1][1]:]); rest != "" {
 			reply = rest
@@ -25,6 +37,17 @@ func final(reply string) string {
 	}
 	return strings.TrimSpace(reply)
 }
+
+// byText reports whether the text of an answer is matched.
+func (q *question) byText() bool { return q.match != matchNumeric && q.match != matchChoice }
+
+// lenient reports whether a reply is read although its form is odd.
+func (q *question) lenient(reply string) bool {
+	answer, lenient := q.final(reply)
+	return lenient || !q.byText() && text.Narrow(answer) != answer || q.match == matchChoice && said.MatchString(lastLine(answer))
+}
+
+func lastLine(s string) string { return strings.TrimSpace(s[strings.LastIndexByte(s, '\n')+1:]) }
 
 // Why a reply is malformed.
 const (
@@ -38,7 +61,7 @@ const (
 // read parses a reply by the question's match. It returns a key that is equal
 // for equal answers, or the reason why the reply is malformed.
 func (q *question) read(reply string) (key, malformed string) {
-	answer := final(reply)
+	answer, _ := q.final(reply)
 	if answer == "" {
 		return "", emptyReply
 	}
@@ -66,7 +89,11 @@ func (q *question) read(reply string) (key, malformed string) {
 
 // right reports whether a valid reply matches. The judge decides rubrics.
 func (q *question) right(reply string) bool {
-	answer := final(reply)
+	answer, _ := q.final(reply)
+	return q.matches(answer)
+}
+
+func (q *question) matches(answer string) bool {
 	switch q.match {
 	case matchExact:
 		return slices.ContainsFunc(q.answers, func(a string) bool { return strings.TrimSpace(a) == answer })
@@ -83,14 +110,16 @@ func (q *question) right(reply string) bool {
 }
 
 var (
-	letterAlone = regexp.MustCompile(`^[(\[*]*([A-Za-z])[)\].:*]*$`)
+	letterAlone = regexp.MustCompile(`^(?:(?i:option|choice)\s+)?[(\[*]*([A-Za-z])[)\].:*]*$`)
 	letterFirst = regexp.MustCompile(`^[(\[*]*([A-Z])[)\].:*]+\s*(.*)$`)
+	// said matches a line that does nothing but name the letter.
+	said = regexp.MustCompile(`^(?i:(?:so|thus|therefore|hence),?\s+)?(?i:the|my)\s+(?i:(?:final|correct|best|right)\s+)?(?i:answer|choice|option)\s+(?i:is|would be)\s*:?\s*(?i:(?:option|choice)\s+)?[(\[*"]*([A-Z])[)\]*".!]*$`)
 )
 
 // choice parses the letter of a choice: the letter alone, a letter before text,
-// or the text of a choice.
+// the text of a choice, or a last line such as "The answer is B."
 func (q *question) choice(answer string) (string, bool) {
-	answer = strings.TrimSpace(answer)
+	answer = strings.TrimSpace(text.Narrow(answer))
 	valid := func(letter string) (string, bool) {
 		letter = strings.ToUpper(letter)
 		return letter, int(letter[0]-'A') < len(q.choices)
@@ -107,14 +136,28 @@ func (q *question) choice(answer string) (string, bool) {
 	if m := letterFirst.FindStringSubmatch(line); m != nil {
 		return valid(m[1])
 	}
+	if m := said.FindStringSubmatch(lastLine(answer)); m != nil {
+		return valid(m[1])
+	}
 	return "", false
 }
 
 var number = regexp.MustCompile(`[-−+]?(?:\d[\d.,'’\x{00a0}\x{202f}]*|\.\d+)(?:[eE][-−+]?\d+)?`)
 
-// lastNumber parses the last number in a text, by the convention of GSM8K. A dash
-// after a letter or digit, as in 12-15, is not a minus sign.
+// aside matches a remark in parentheses: words that may have numbers.
+var aside = regexp.MustCompile(`\([^()]*\pL[^()]*\)`)
+
+// lastNumber parses the last number in a text, by the convention of GSM8K; of "5 %
+// (of 100)" that is 5. A dash after a letter or digit, as in 12-15, is not a minus sign.
 func lastNumber(s string) (float64, bool) {
+	s = text.Narrow(s)
+	if x, ok := numberAtEnd(aside.ReplaceAllString(s, " ")); ok {
+		return x, true
+	}
+	return numberAtEnd(s)
+}
+
+func numberAtEnd(s string) (float64, bool) {
 	for _, at := range slices.Backward(number.FindAllStringIndex(s, -1)) {
 		found := strings.TrimRight(strings.ReplaceAll(s[at[0]:at[1]], "−", "-"), ".,'’\u00a0\u202f")
 		if before, _ := utf8.DecodeLastRuneInString(s[:at[0]]); unicode.IsLetter(before) || unicode.IsDigit(before) {
@@ -150,7 +193,8 @@ func normalize(s string) string {
 // tokenF1 is the maximum word F1 over the right answers.
 func (q *question) tokenF1(reply string) float64 {
 	best := 0.0
-	got := strings.Fields(normalize(final(reply)))
+	answer, _ := q.final(reply)
+	got := strings.Fields(normalize(answer))
 	for _, a := range q.answers {
 		want := strings.Fields(normalize(a))
 		if len(got) == 0 || len(want) == 0 {

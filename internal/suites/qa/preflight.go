@@ -30,7 +30,7 @@ func checkCase(data []byte) (kit.Result, error) {
 	if c.Tolerance != 0 {
 		record["tolerance"] = []string{formatNumber(c.Tolerance)}
 	}
-	q, err := parse(record, 1, matchNormalized)
+	q, err := parse(record, matchNormalized)
 	if err != nil {
 		return kit.Result{}, err
 	}

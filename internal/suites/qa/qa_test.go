@@ -1,18 +1,23 @@
 package qa
 
 import (
+	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+	"unicode/utf16"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites/suitetest"
+	"github.com/scruple-eval/scruple/internal/table"
 )
 
 // open writes files into a folder and opens the study among them.
@@ -96,12 +101,105 @@ func TestReadCSV(t *testing.T) {
 	for _, q := range b.questions {
 		got = append(got, fmt.Sprint(q.id, " ", q.match, " ", q.answers))
 	}
-	if d := cmp.Diff([]string{"q1 normalized [4]", "q2 normalized [Bern Berne]", "q3 choice [B]"}, got); d != "" {
+	if d := cmp.Diff([]string{"q-1ac282d3 normalized [4]", "q-33dd7a21 normalized [Bern Berne]", "q-e6898b60 choice [B]"}, got); d != "" {
 		t.Errorf("(-want +got)\n%s", d)
 	}
-	if all := strings.Join(b.Warnings(), "\n"); !strings.Contains(all, "ignored columns: source") || !strings.Contains(all, "3 questions have no id") {
+	if all := strings.Join(b.Warnings(), "\n"); all != "" {
 		t.Errorf("warnings: %s", all)
 	}
+	if all := strings.Join(b.Notes(), "\n"); !strings.HasSuffix(all, "q.csv: other columns, shown beside the item: source; questions.strata breaks results down by them") {
+		t.Errorf("notes: %s", all)
+	}
+}
+
+// TestColumns: a name of the mapping that the file does not have, and a column with nearly a
+// known name, are errors with what to do. Each was ignored once, and an undecided comparison
+// passed because its clusters were lost.
+func TestColumns(t *testing.T) {
+	for name, test := range map[string]struct{ columns, header, want string }{
+		"mapped, other case":   {"{cluster: Topic}", "id,question,answer,topic", `study.yaml:3:36: questions.columns.cluster: q.csv has no column "Topic": did you mean "topic"?; the columns are id, question, answer, topic`},
+		"mapped, not there":    {"{answer: expcted_answer}", "id,question,answer,x", `questions.columns.answer: q.csv has no column "expcted_answer"; the columns are`},
+		"other case":           {"{}", "id,question,answer,Cluster", `q.csv:1:20: column "Cluster" is not "cluster": rename it, or write questions.columns: {cluster: Cluster} in the study; {cluster: ''} says that it is something else`},
+		"plural":               {"{}", "id,question,answer,clusters", `column "clusters" is not "cluster"`},
+		"spelling":             {"{}", "ID,question,anwser,x", `q.csv:1:13: column "anwser" is not "answer"`},
+		"short names":          {"{}", "uid,question,answer,x", ""},
+		"something else":       {"{cluster: ''}", "id,question,answer,clusters", ""},
+		"both":                 {"{}", "cluster,question,answer,clusters", ""},
+		"mapped":               {"{cluster: Cluster}", "id,question,answer,Cluster", ""},
+		"no strata":            {"{}, strata: [ownr]", "id,question,answer,owner", `questions.strata[0]: q.csv has no further column "ownr": did you mean "owner"?`},
+		"a stratum of its own": {"{cluster: ''}, strata: [group]", "id,question,answer,group", `has no further column "group"`},
+	} {
+		yaml := strings.Replace(fmt.Sprintf(minimal, "q.csv"), "{path: q.csv}", "{path: q.csv, columns: "+test.columns+"}", 1)
+		_, err := open(t, map[string]string{"study.yaml": yaml, "q.csv": test.header + "\n1,Who?,a,b\n"})
+		got := ""
+		if err != nil {
+			got = dirs.ReplaceAllString(filepath.ToSlash(err.Error()), "")
+		}
+		if (test.want == "") != (err == nil) || !strings.Contains(got, test.want) {
+			t.Errorf("%s: got %v, want %q", name, got, test.want)
+		}
+	}
+}
+
+var dirs = regexp.MustCompile(`/[^ :]*/`)
+
+// TestOtherColumns: columns that the suite does not know are shown beside the item, and
+// break results down where the study names them.
+func TestOtherColumns(t *testing.T) {
+	b, err := open(t, map[string]string{
+		"study.yaml": strings.Replace(fmt.Sprintf(minimal, "q.jsonl"), "{path: q.jsonl}", "{path: q.jsonl, strata: [owner]}", 1),
+		"q.jsonl":    `{"id": "a", "question": "?", "answer": "x", "owner": "Ann", "meta": {"page": 7}, "empty": null}`})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff([]eval.Level{{Name: "match", Value: "normalized"}, {Name: "owner", Value: "Ann"}}, b.items[0].Strata); d != "" {
+		t.Error(d)
+	}
+	x, err := b.Show(eval.CaseOf(eval.Trial{Item: "a", Arm: "direct", Replicate: 1}, eval.Outcome{Kind: eval.OK, Data: []byte("x")}, nil))
+	if err != nil || eval.LevelOf(x.Facts, "meta") != `{"page": 7}` || eval.LevelOf(x.Facts, "owner") != "Ann" {
+		t.Errorf("%v, %v", x.Facts, err)
+	}
+}
+
+// TestFormats: a table is the same in each of its formats.
+func TestFormats(t *testing.T) {
+	rows := [][]string{{"id", "question", "answer", "choices"}, {"a", "Who?", `["x","y"]`, ""}, {"b", "Which, ü?", "B", `["x","y"]`}}
+	asCSV, err := table.CSV(rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asXLSX, err := table.Write(table.Sheet{Name: "Questions", Rows: rows})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const asJSON = `{"id": "a", "question": "Who?", "answer": ["x", "y"], "choices": null}, {"id": "b", "question": "Which, ü?", "answer": "B", "choices": ["x", "y"]}`
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	z.Write(asCSV)
+	z.Close()
+	for name, data := range map[string]string{"q.csv": string(asCSV), "q.tsv": strings.ReplaceAll("id\tquestion\tanswer\tchoices\na\tWho?\t[\"x\",\"y\"]\t\nb\tWhich, ü?\tB\t[\"x\",\"y\"]\n", `["x","y"]`, `"[""x"",""y""]"`),
+		"q.xlsx": string(asXLSX), "q.json": "[" + asJSON + "]", "q.jsonl": strings.Replace(asJSON, "}, {", "}\n{", 1), "q.csv.gz": packed.String(), "q.txt": utf16LE(string(asCSV))} {
+		b, err := open(t, map[string]string{"study.yaml": fmt.Sprintf(minimal, name), name: data})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		got := ""
+		for _, q := range b.questions {
+			got += fmt.Sprint(q.id, " ", q.text, " ", q.answers, " ", q.choices, "\n")
+		}
+		if want := "a Who? [x y] []\nb Which, ü? [B] [x y]\n"; got != want {
+			t.Errorf("%s: got %s", name, got)
+		}
+	}
+}
+
+func utf16LE(s string) string {
+	b := []byte("\xff\xfe")
+	for _, u := range utf16.Encode([]rune(s)) {
+		b = append(b, byte(u), byte(u>>8))
+	}
+	return string(b)
 }
 
 // TestOpenCSVErrors: errors in the form of a CSV file.
@@ -125,9 +223,10 @@ func TestOpenCSVErrors(t *testing.T) {
 // TestOpenErrors: every error has file, line and what to do.
 func TestOpenErrors(t *testing.T) {
 	for name, test := range map[string]struct{ study, data, want string }{
-		"no question":      {"", `{"id": "a", "answer": "x"}`, "q.jsonl:1: question a: question is missing"},
-		"no answer":        {"", `{"id": "a", "question": "?"}`, "answer is missing"},
-		"misspelled key":   {"", `{"question": "?", "anwser": "x"}`, `q.jsonl: unknown column "anwser": did you mean "answer"?`},
+		"no question":      {"", `{"id": "a", "answer": "x"}` + "\n" + `{"question": "?", "answer": "x"}`, "q.jsonl:1: question a: question is missing"},
+		"no answer":        {"", `{"id": "a", "question": "?"}` + "\n" + `{"question": "?", "answer": "x"}`, "q.jsonl:1: question a: answer is missing"},
+		"no column":        {"", `{"id": "a", "question": "?"}`, `no column "answer": give the name of the column of right answers`},
+		"misspelled key":   {"", `{"question": "?", "anwser": "x"}`, `q.jsonl: column "anwser" is not "answer": rename it, or write questions.columns: {answer: anwser} in the study`},
 		"misspelled name":  {"prompts: [{name: stepwse}]", `{"question": "?", "answer": "x"}`, `no built-in prompt "stepwse": did you mean "stepwise"?`},
 		"match unknown":    {"", `{"question": "?", "answer": "x", "match": "numerical"}`, `did you mean "numeric"?`},
 		"number":           {"", `{"question": "?", "answer": "x", "match": "numeric"}`, `answer "x": want a number`},
@@ -137,8 +236,8 @@ func TestOpenErrors(t *testing.T) {
 		"duplicate later":  {"", `{"id": "x"}` + "\n" + `{"id": "a", "question": "?", "answer": "x"}` + "\n" + `{"id": "a", "question": "?", "answer": "x"}`, `q.jsonl:3: duplicate id "a": also in line 2`},
 		"tolerance":        {"", `{"question": "?", "answer": "1", "tolerance": -1, "match": "numeric"}`, "want a number of at least 0"},
 		"object":           {"", `{"question": {"a": 1}, "answer": "1"}`, "not an object"},
-		"two objects":      {"", `{"question": {"a": 1}, "answer": {"b": 1}}`, "answer: want a string, number, boolean or list, not an object\nquestion: want"},
-		"no questions":     {"", "\n", "has no questions"},
+		"two objects":      {"", `{"question": {"a": 1}, "answer": {"b": 1}}`, "q.jsonl:1:34: answer: want a string, number, boolean or list, not an object"},
+		"no questions":     {"", "\n", "q.jsonl is empty: want a header"},
 		"rubric, no judge": {"", `{"question": "?", "rubric": "good"}`, "name the model that judges"},
 		"no hole":          {"prompts: [{name: p, prompt: hello}]", `{"question": "?", "answer": "x"}`, "contains {{QUESTION}} 0 times"},
 		"unknown builtin":  {"prompts: [{name: p}]", `{"question": "?", "answer": "x"}`, `no built-in prompt "p"`},
@@ -168,7 +267,7 @@ func TestReplicates(t *testing.T) {
 	}{
 		{[]string{"7", "8", "it is 7"}, 1, 1.0 / 3},
 		{[]string{"8", "7", "8.0"}, 0, 1.0 / 3},
-		{[]string{"8", "7"}, 0, 0},       // equally frequent: the first
+		{[]string{"8", "7"}, -1, 0},      // equally frequent: the replicate that failed decides
 		{[]string{"?", "??", "7"}, 0, 0}, // malformed answers count as one answer, which agrees with none
 		{[]string{"7", "7", "7"}, 1, 1},
 	} {
@@ -183,10 +282,67 @@ func TestReplicates(t *testing.T) {
 			if s.Replicate == 0 {
 				got[s.Metric] = s.Num / s.Den
 			}
+			if s.Unscored != "" {
+				got[s.Metric] = -1
+			}
 		}
 		if d := cmp.Diff(map[string]float64{metricMajority: test.majority, metricConsistency: test.consistency}, got); d != "" {
 			t.Errorf("%v (-want +got)\n%s", test.replies, d)
 		}
+	}
+}
+
+// TestOddReplies: what people would read is read, and counted; the rest stays as it was.
+func TestOddReplies(t *testing.T) {
+	choices := []string{"Paris", "Rome", "Oslo"}
+	for _, test := range []struct {
+		match, gold, reply string
+		right              bool
+		note               string // "malformed" for one that is not read
+	}{
+		{matchNormalized, "Bad Gateway", "Answer: Bad Gateway\n\nLet me know if you have any questions!", true, eval.NoteLenient},
+		{matchNormalized, "Bad Gateway", "<answer>Bad Gateway</answer>", true, eval.NoteLenient},
+		{matchNormalized, "Bad Gateway", "Bad Gateway<|eot_id|>", true, eval.NoteLenient},
+		{matchNormalized, "Bad Gateway", `\boxed{\text{Bad Gateway}}`, true, eval.NoteLenient},
+		{matchNormalized, "Bad Gateway", "<think>404?</think>Bad Gateway", true, ""},
+		{matchNormalized, "Bad Gateway", "Bad Gateway\nLet me know if 503 is better.", false, ""},
+		{matchExact, "Hello\nThank you", "Hello\nThank you", true, ""}, // a part of the answer
+		{matchNumeric, "42", `The result is $\boxed{42}$.`, true, eval.NoteLenient},
+		{matchNumeric, "42", "Answer: ４２", true, eval.NoteLenient},
+		{matchNumeric, "5", "Answer: 5 % (of 100)", true, ""},
+		{matchNumeric, "1250", `\boxed{1{,}250}`, true, eval.NoteLenient},
+		{matchNumeric, "7", "Answer: 7\nThe other 2 do not count.", false, ""},
+		{matchChoice, "B", "The answer is B.", true, eval.NoteLenient},
+		{matchChoice, "B", "Rome was not built in a day.\nTherefore, the correct answer is **B**.", true, eval.NoteLenient},
+		{matchChoice, "B", `\boxed{B}`, true, eval.NoteLenient},
+		{matchChoice, "B", "Ｂ", true, eval.NoteLenient},
+		{matchChoice, "B", "Option B", true, ""},
+		{matchChoice, "B", "The answer is B or C.", false, "malformed"},
+		{matchChoice, "B", "The answer is not B.", false, "malformed"},
+		{matchChoice, "A", "The answer is A good one.", false, "malformed"},
+		{matchChoice, "B", "The answer is B.\nNo, wait.", false, "malformed"},
+	} {
+		c := cells{"question": {"?"}, "answer": {test.gold}, "match": {test.match}}
+		if test.match == matchChoice {
+			c["choices"] = choices
+		}
+		q, err := parse(c, matchNormalized)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := q.outcome(eval.Response{Text: test.reply, Stop: eval.StopEnd})
+		note := strings.Join(o.Notes, ", ")
+		if o.Kind == eval.Malformed {
+			note = "malformed"
+		}
+		if right := o.Kind == eval.OK && q.right(test.reply); right != test.right || note != test.note {
+			t.Errorf("%s %q: right is %v, %q; want %v, %q", test.match, test.reply, right, note, test.right, test.note)
+		}
+	}
+	q, _ := parse(cells{"question": {"?"}, "rubric": {"polite"}, "match": {matchRubric}}, matchNormalized)
+	const letter = "We are sorry.\n\nLet me know if you need anything else."
+	if got, lenient := q.final(letter); got != letter || lenient {
+		t.Errorf("a judge reads %q", got)
 	}
 }
 
@@ -252,7 +408,7 @@ func FuzzRead(f *testing.F) {
 		{"question": {"?"}, "answer": {"7"}, "match": {matchNumeric}}, {"question": {"?"}, "answer": {"B"}, "choices": {"x", "y"}},
 		{"question": {"?"}, "answer": {"the x"}}, {"question": {"?"}, "answer": {"x"}, "match": {matchExact}}, {"question": {"?"}, "answer": {"x+"}, "match": {matchRegex}},
 	} {
-		q, err := parse(c, 1, matchNormalized)
+		q, err := parse(c, matchNormalized)
 		if err != nil {
 			f.Fatal(err)
 		}

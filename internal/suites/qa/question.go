@@ -1,20 +1,16 @@
 package qa
 
 import (
-	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"os"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
+	"github.com/scruple-eval/scruple/internal/table"
 )
 
 // The ways an answer is matched.
@@ -41,6 +37,7 @@ type question struct {
 	tolerance             float64 // absolute, for matchNumeric
 	rubric                string
 	group, cluster, split string
+	strata, others        []eval.Level // of columns that the suite does not know
 
 	numbers  []float64        // the answers, for matchNumeric
 	patterns []*regexp.Regexp // the answers, for matchRegex
@@ -51,153 +48,23 @@ type cells map[string][]string
 
 func (c cells) one(column string) string { return strings.TrimSpace(strings.Join(c[column], ", ")) }
 
-// A table is a file of records.
-type table struct {
-	path    string
-	header  []string // column names; nil for JSON Lines
-	lines   []int    // of each record
-	records []cells
+// cellsOf are the known values of a row.
+func cellsOf(t *table.Table, known *table.Columns, r table.Row) cells {
+	c := cells{}
+	for _, name := range columns {
+		if list := t.List(known.Cell(r, name)); list != nil {
+			c[name] = list
+		}
+	}
+	return c
 }
 
-func (t *table) errorf(i int, format string, args ...any) error {
-	return fmt.Errorf("%s:%d: "+format, append([]any{t.path, t.lines[i]}, args...)...)
-}
-
-// readTable reads a file: CSV if its name ends in .csv, else JSON Lines.
-func readTable(path string) (*table, error) {
-	if strings.HasSuffix(strings.ToLower(path), ".csv") {
-		return readCSV(path)
-	}
-	t := &table{path: path}
-	var errs []error
-	_, err := dataset.Scan(path, func(line int, text []byte, err error) {
-		var record map[string]json.RawMessage
-		if err == nil {
-			err = dataset.DecodeStrict(text, &record)
-		}
-		row := cells{}
-		for _, name := range slices.Sorted(maps.Keys(record)) {
-			values, bad := scalars(record[name])
-			if bad != nil {
-				err = errors.Join(err, fmt.Errorf("%s: %w", name, bad))
-			}
-			row[name] = values
-		}
-		if err != nil {
-			errs = append(errs, fmt.Errorf("%s:%d: %w", path, line, err))
-			return
-		}
-		t.lines, t.records = append(t.lines, line), append(t.records, row)
-	})
-	return t, errors.Join(append(errs, err)...)
-}
-
-// scalars decodes a JSON string, number or boolean, or an array of them, to
-// strings.
-func scalars(value json.RawMessage) ([]string, error) {
-	switch value[0] {
-	case 'n':
-		return nil, nil
-	case '{':
-		return nil, errors.New("want a string, number, boolean or list, not an object")
-	case '"':
-		var s string
-		err := json.Unmarshal(value, &s)
-		return []string{s}, err
-	case '[':
-		var list []json.RawMessage
-		if err := json.Unmarshal(value, &list); err != nil {
-			return nil, err
-		}
-		var all []string
-		for _, v := range list {
-			if v[0] == '[' || v[0] == '{' || v[0] == 'n' {
-				return nil, errors.New("want a list of strings, numbers or booleans")
-			}
-			one, err := scalars(v)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, one...)
-		}
-		return all, nil
-	}
-	return []string{string(value)}, nil
-}
-
-func readCSV(path string) (*table, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	records, err := dataset.CSV(path, data)
-	if err != nil {
-		return nil, err
-	}
-	if len(records) == 0 {
-		return nil, fmt.Errorf("%s is empty: want a header with the names of the columns, then one question per record", path)
-	}
-	t := &table{path: path}
-	for _, f := range records[0] {
-		name := strings.TrimSpace(f.Text)
-		if slices.Contains(t.header, name) {
-			return nil, fmt.Errorf("%s:%d: duplicate column %q", path, f.Line, name)
-		}
-		t.header = append(t.header, name)
-	}
-	for _, fields := range records[1:] {
-		line := fields[0].Line
-		if len(fields) != len(t.header) {
-			return nil, fmt.Errorf("%s:%d: the record has %d fields, the header %d: put fields that contain the separator in quotes", path, line, len(fields), len(t.header))
-		}
-		row := cells{}
-		for i, f := range fields {
-			if f.Text == "" {
-				continue
-			}
-			row[t.header[i]] = []string{f.Text}
-			if f.Text[0] == '[' { // a list, as in JSON Lines
-				if list, err := scalars(json.RawMessage(f.Text)); err == nil {
-					row[t.header[i]] = list
-				}
-			}
-		}
-		t.lines, t.records = append(t.lines, line), append(t.records, row)
-	}
-	return t, nil
-}
-
-// rename changes column names to those of the suite. It returns the ignored
-// columns, sorted.
-func (t *table) rename(names map[string]string) (ignored []string) {
-	oursOf := map[string]string{} // the suite's name by the file's
-	for _, ours := range columns {
-		oursOf[cmp.Or(names[ours], ours)] = ours
-	}
-	unread := map[string]bool{}
-	for i, record := range t.records {
-		row := cells{}
-		for name, values := range record {
-			if ours, ok := oursOf[name]; ok {
-				row[ours] = values
-			} else {
-				unread[name] = true
-			}
-		}
-		t.records[i] = row
-	}
-	return slices.Sorted(maps.Keys(unread))
-}
-
-// parse makes a question of a record. The error joins all errors.
-func parse(c cells, number int, match string) (question, error) {
+// parse makes a question of a record. Its id may be empty. The error joins all errors.
+func parse(c cells, match string) (question, error) {
 	q := question{id: c.one("id"), text: c.one("question"), answers: c["answer"], choices: c["choices"], rubric: c.one("rubric"),
 		group: c.one("group"), cluster: c.one("cluster"), split: c.one("split")}
 	var errs []error
 	fault := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	if q.id == "" {
-		q.id = fmt.Sprintf("q%d", number)
-	}
 	if q.text == "" {
 		fault("question is missing")
 	}
@@ -293,5 +160,6 @@ func (q *question) item() eval.Item {
 	if q.group != "" {
 		it.Strata = append(it.Strata, eval.Level{Name: "group", Value: q.group})
 	}
+	it.Strata = append(it.Strata, q.strata...)
 	return it
 }

@@ -66,8 +66,14 @@ func (b *Bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
 			winner = key
 		}
 	}
+	majority := b.correctness(metricMajority, q, first[winner])
+	for _, key := range keys {
+		if key != winner && votes[winner]-votes[key] < len(c.Trials)-replicates {
+			majority = eval.Score{Metric: metricMajority, Den: 1, Unscored: "a replicate that failed decides"}
+		}
+	}
 	pairs := replicates * (replicates - 1) / 2
-	return append(dst, b.correctness(metricMajority, q, first[winner]),
+	return append(dst, majority,
 		eval.Score{Metric: metricConsistency, Num: float64(agreeing), Den: float64(pairs)})
 }
 
@@ -75,7 +81,7 @@ func (b *Bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
 func (b *Bench) correctness(metric string, q *question, t *eval.Judged) eval.Score {
 	right, unscored := b.correct(q, t)
 	if unscored != "" {
-		return eval.Score{Metric: metric, Unscored: unscored}
+		return eval.Score{Metric: metric, Den: 1, Unscored: unscored}
 	}
 	return eval.Score{Metric: metric, Num: kit.Indicator(right), Den: 1}
 }
@@ -88,8 +94,9 @@ func (b *Bench) Show(c eval.Case) (eval.Exhibit, error) {
 	}
 	t := &c.Trials[0]
 	x := eval.Exhibit{Item: c.Item, Arm: c.Arm, Title: fmt.Sprintf("%s, answered by %s", c.Item, c.Arm), Lead: q.shown(), Raw: string(t.Outcome.Data)}
-	x.Facts = append(x.Facts, b.items[b.byID[q.id]].Strata...)
-	row := eval.ExhibitRow{Unit: "answer", Gold: strings.Join(q.answers, " | "), Answer: final(string(t.Outcome.Data))}
+	x.Facts = slices.Concat(b.items[b.byID[q.id]].Strata, q.others)
+	answer, _ := q.final(string(t.Outcome.Data))
+	row := eval.ExhibitRow{Unit: "answer", Gold: strings.Join(q.answers, " | "), Answer: answer}
 	if q.match == matchRubric {
 		row.Gold = cmp.Or(row.Gold, q.rubric)
 	}
@@ -143,7 +150,8 @@ func (b *Bench) Report(r eval.Results) ([]eval.Block, error) {
 				if wrong[q.id] == nil {
 					wrong[q.id] = map[string]int{}
 				}
-				wrong[q.id][cmp.Or(t.Outcome.Reason, final(string(t.Outcome.Data)))]++
+				answer, _ := q.final(string(t.Outcome.Data))
+				wrong[q.id][cmp.Or(t.Outcome.Reason, answer)]++
 			}
 		}
 	}

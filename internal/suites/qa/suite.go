@@ -1,5 +1,5 @@
 // Package qa evaluates answers to questions with known answers, or with a rubric
-// that a judge applies. Questions are read from CSV or JSON Lines. Each is
+// that a judge applies. Questions are read from a table. Each is
 // matched as exact, normalized, numeric, choice, regex or rubric.
 //
 // The package must not import the store, statistics or clients of models.
@@ -33,6 +33,7 @@ func Suite() kit.Suite {
 		Study:   func() study.Any { return new(Study) },
 		Open:    kit.Opener(Open),
 		Starter: func() ([]kit.File, error) { return kit.Template(template, "template") },
+		Blind:   kit.Blind{Data: []kit.Datum{{Key: "questions", Keep: []string{"path", "columns", "match"}}}, Arms: "prompts"},
 		Cases:   shippedCases,
 		Check:   checkCase,
 	}
@@ -47,8 +48,9 @@ type Study struct {
 
 // Questions names the file of questions and the default match.
 type Questions struct {
-	Path    string            `json:"path" jsonschema:"required,minLength=1,description=CSV file with a header or JSON Lines file\\, relative to the study file"`
-	Columns map[string]string `json:"columns,omitempty" jsonschema:"description=Names of columns in the file if they differ\\, such as {answer: gold}"`
+	Path    string            `json:"path" jsonschema:"required,minLength=1,description=Table: CSV\\, XLSX\\, JSON or JSON Lines\\, relative to the study file"`
+	Columns map[string]string `json:"columns,omitempty" jsonschema:"description=Names of columns in the file if they differ\\, such as {answer: gold}; an empty name says that the file does not have the column"`
+	Strata  []string          `json:"strata,omitempty" jsonschema:"uniqueItems=true,description=Further columns of the file to break results down by"`
 	Match   string            `json:"match,omitempty" jsonschema:"enum=exact,enum=normalized,enum=numeric,enum=choice,enum=regex,enum=rubric,default=normalized,description=Match of questions without their own (default normalized)"`
 	Count   int               `json:"count,omitempty" jsonschema:"minimum=0,description=Use only the first count questions (default all)"`
 }
@@ -75,7 +77,7 @@ const (
 
 func metrics() []eval.Metric {
 	return []eval.Metric{
-		{Name: metricCorrect, Title: "Correct", Min: 0, Max: 1, HigherIsBetter: true, Kind: eval.Scoring, Pooling: eval.MeanOfItems, Binary: true,
+		{Name: metricCorrect, Title: "Correct", Judge: eval.JudgeYes, Min: 0, Max: 1, HigherIsBetter: true, Kind: eval.Scoring, Pooling: eval.MeanOfItems, Binary: true,
 			Doc:     "Whether the answer matches, or satisfies the rubric by the judge's verdict. Malformed and refused answers are wrong.",
 			Formula: "1 if the answer matches any right answer, else 0"},
 		{Name: metricF1, Title: "Token F1", Min: 0, Max: 1, HigherIsBetter: true, Kind: eval.Scoring, Pooling: eval.MeanOfItems,
@@ -84,7 +86,7 @@ func metrics() []eval.Metric {
 			Source:  "Rajpurkar et al. 2016, SQuAD"},
 		{Name: metricReadable, Title: "Readable", Min: 0, Max: 1, HigherIsBetter: true, Kind: eval.Analysis, Pooling: eval.MeanOfItems, Binary: true,
 			Doc: "Share of answers that are neither malformed nor refused.", Formula: "readable answers / answers"},
-		{Name: metricMajority, Title: "Majority correct", Min: 0, Max: 1, HigherIsBetter: true, Kind: eval.Scoring, Pooling: eval.MeanOfItems, Binary: true,
+		{Name: metricMajority, Title: "Majority correct", Judge: eval.JudgeElse, Min: 0, Max: 1, HigherIsBetter: true, Kind: eval.Scoring, Pooling: eval.MeanOfItems, Binary: true,
 			Doc:     "Whether the most frequent answer of the replicates matches. Ties go to the first answer. Needs at least two replicates.",
 			Formula: "1 if the majority answer matches, else 0", Source: "Wang et al. 2023, self-consistency"},
 		{Name: metricConsistency, Title: "Consistency", Min: 0, Max: 1, HigherIsBetter: true, Kind: eval.Analysis, Pooling: eval.MeanOfItems,

@@ -87,20 +87,40 @@ type record struct {
 // its prompts are those of the clean arm.
 func (r *record) untouched() bool { return r.Attack != "" && r.Changed == 0 }
 
+// Basis returns what a trial depends on beside the text of the request and the data: the
+// right items, which are among the candidates and fix their order; and the truth of the
+// request where requests or outcomes depend on it.
+func (b *Bench) Basis(t eval.Trial) (on eval.Basis) {
+	a, r, err := b.find(t)
+	if err != nil {
+		return on
+	}
+	on.Read = b.items[b.byID[t.Item]].Gold
+	if on.Asked = on.Read; !a.knowsTruth() && a.attack == nil {
+		asked := []string{r.Gold}
+		for _, g := range r.Answers() {
+			asked = append(asked, g.ID)
+		}
+		on.Asked = hashed(asked...)
+	}
+	return on
+}
+
 // A drawn is a request with a number of candidates.
 type drawn struct {
-	request string
+	request *request.Request
 	size    int
 }
 
-// shown lists the candidates of a request in the order shown to an arm.
+// shown lists the candidates of a request in the order shown to an arm. They are drawn by
+// the text of the request: its id may change.
 func (b *Bench) shown(r *request.Request, a *arm) []string {
-	return b.drawn.of(drawn{r.ID, a.size}, func() []string {
+	return b.drawn.of(drawn{r, a.size}, func() []string {
 		var right []string
 		for _, g := range r.Answers() {
 			right = append(right, g.ID)
 		}
-		return b.arranger.Arrange(r.ID, r.Gold, candidates.Draw(b.seed, r.ID, right, b.itemIDs, a.size))
+		return b.arranger.Arrange(r.Text, r.Gold, candidates.Draw(b.seed, r.Text, right, b.itemIDs, a.size))
 	})
 }
 
@@ -171,7 +191,7 @@ func (b *Bench) scene(r *request.Request, a *arm) (method.Task, record) {
 // the record. A change that makes a rival satisfy the request, or a right candidate
 // fail it, is refused: the candidate keeps its reviews.
 func (b *Bench) attacked(r *request.Request, a *attack.Attack, items []*catalog.Item, reviews [][]catalog.Review, rec *record) [][]catalog.Review {
-	attacked, report := attack.Plan{Attack: a, Options: b.study.Attacks.options(), Seed: b.seed, Request: r.ID, Right: r.IsRight}.Run(items, reviews)
+	attacked, report := attack.Plan{Attack: a, Options: b.study.Attacks.options(), Seed: b.seed, Request: r.Text, Right: r.IsRight}.Run(items, reviews)
 	rec.Attack, rec.Promoted, rec.changed = a.Name, report.Promoted+1, make([]bool, len(items))
 	read := slices.ContainsFunc(r.Structure.Leaves(), func(n *request.Node) bool { return readsReviews(n.Evidence) })
 	for i, item := range items {

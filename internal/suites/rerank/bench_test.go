@@ -162,7 +162,7 @@ func reviews(list any) string {
 }
 
 // TestScalingIsPaired: smaller candidate sets are subsets of larger ones, and
-// gold is at every position about equally often.
+// gold is at every position.
 func TestScalingIsPaired(t *testing.T) {
 	b, err := starter(t, "candidates: {sizes: [10, 20]}\nmethods: [{name: random}]\n")
 	if err != nil {
@@ -184,8 +184,8 @@ func TestScalingIsPaired(t *testing.T) {
 		places[small.Gold]++
 	}
 	for place := 1; place <= 10; place++ {
-		if n := places[place]; n < 5 || n > 7 {
-			t.Errorf("gold is at %d in %d of 60 requests, want 6 ± 1", place, n)
+		if n := places[place]; n < 1 || n > 14 { // binomial: 0 in 0.2 %, 15 in 0.06 % of draws
+			t.Errorf("gold is at %d in %d of 60 requests, want about 6", place, n)
 		}
 	}
 }

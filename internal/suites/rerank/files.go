@@ -69,12 +69,12 @@ func writeRun(b *Bench, k kit.Kept, dir string) (string, error) {
 	w := folder{dir: into, files: map[string]*openFile{}}
 	for j, err := range k.Outcomes() {
 		if err != nil {
-			return "", errors.Join(err, w.close())
+			return "", w.close(err)
 		}
 		t := j.Trial
 		p, err := b.placement(t, j.Outcome)
 		if err != nil {
-			return "", errors.Join(err, w.close())
+			return "", w.close(err)
 		}
 		line := resultLine{RequestID: t.Item, Arm: t.Arm, Levels: b.byArm[t.Arm].Levels, Candidates: p.N, Gold: p.Gold, Right: p.Right, Rank: p.Rank,
 			Hit1: p.Rank == 1, Hit5: p.Rank >= 1 && p.Rank <= min(5, p.N), Outcome: string(j.Outcome.Kind), Reason: j.Outcome.Reason}
@@ -94,9 +94,9 @@ func writeRun(b *Bench, k kit.Kept, dir string) (string, error) {
 		w.json("usage.jsonl", u)
 	}
 	if err := b.summaries(k, &w); err != nil {
-		return "", errors.Join(err, w.close())
+		return "", w.close(err)
 	}
-	if err := w.close(); err != nil {
+	if err := w.close(nil); err != nil {
 		return "", fmt.Errorf("exporting files: %w", err)
 	}
 	return into, nil
@@ -255,7 +255,8 @@ func numbered(dir, name string) (string, error) {
 	return "", fmt.Errorf("%s has 999 runs: move some elsewhere", dir)
 }
 
-// A folder writes files. Errors are returned by close.
+// A folder writes new files. Errors are returned by close, which after an error, its
+// argument included, leaves none of them.
 type folder struct {
 	dir   string
 	files map[string]*openFile
@@ -268,10 +269,16 @@ type openFile struct {
 }
 
 func (w *folder) open(name string) *openFile {
+	if w.err != nil {
+		return nil
+	}
 	if w.files[name] == nil {
-		file, err := os.Create(filepath.Join(w.dir, name))
+		file, err := os.OpenFile(filepath.Join(w.dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+		if errors.Is(err, fs.ErrExist) {
+			err = fmt.Errorf("%s already exists: choose another folder or move it", filepath.Join(w.dir, name))
+		}
 		if err != nil {
-			w.err = errors.Join(w.err, err)
+			w.err = err
 			return nil
 		}
 		w.files[name] = &openFile{bufio.NewWriter(file), file}
@@ -292,11 +299,16 @@ func (w *folder) json(name string, v any) {
 	w.text(name, string(b)+"\n")
 }
 
-func (w *folder) close() error {
-	err := w.err
+func (w *folder) close(err error) error {
+	err = errors.Join(err, w.err)
 	for _, name := range slices.Sorted(maps.Keys(w.files)) {
 		f := w.files[name]
 		err = errors.Join(err, f.Flush(), f.file.Close())
+	}
+	if err != nil {
+		for _, f := range w.files {
+			err = errors.Join(err, os.Remove(f.file.Name()))
+		}
 	}
 	return err
 }

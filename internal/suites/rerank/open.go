@@ -44,11 +44,7 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 	if err := errs.Err(); err != nil {
 		return nil, err
 	}
-	var asked []candidates.Request
-	for i := range b.requests {
-		asked = append(asked, candidates.Request{ID: b.requests[i].ID, Group: b.requests[i].Group})
-	}
-	b.arranger = candidates.NewArranger(b.seed, cmp.Or(candidates.Shuffle(s.Candidates.Shuffle), candidates.Balanced), asked)
+	b.arranger = candidates.NewArranger(b.seed, cmp.Or(candidates.Shuffle(s.Candidates.Shuffle), candidates.Balanced))
 	b.society, b.deck = method.NewSociety(b.catalog.Graph), method.NewDeck()
 	b.drawn.most, b.budgeted.most = 1<<10, 1<<16
 	for _, it := range b.catalog.Items {
@@ -164,7 +160,6 @@ const noGroup = "none"
 func (b *Bench) settle() {
 	strip := slices.Sorted(slices.Values(b.study.Data.Strip))
 	data := strings.Join(append([]string{b.hashes.Data}, strip...), "\x00")
-	var truths []string
 	grouped := slices.ContainsFunc(b.requests, func(r request.Request) bool { return r.Group != "" })
 	for i := range b.requests {
 		r := &b.requests[i]
@@ -173,21 +168,19 @@ func (b *Bench) settle() {
 		if err != nil {
 			panic("rerank: " + err.Error()) // trees of texts and numbers always marshal
 		}
-		input, gold := []string{data, r.ID, r.Text}, []string{r.Gold, string(structure)}
+		input, gold := []string{data, r.Text}, []string{r.Gold, string(structure)}
 		if b.several {
 			input = append(input, "several") // prompts say so
 		}
 		if r.Right != nil {
 			gold = append(gold, fmt.Sprint(r.Right))
 		}
-		truths = append(append(truths, r.ID), gold...)
 		item := eval.Item{ID: r.ID, Input: hashed(input...), Gold: hashed(gold...)}
 		if grouped {
 			item.Strata = []eval.Level{{Name: "group", Value: cmp.Or(r.Group, noGroup)}}
 		}
 		b.items = append(b.items, item)
 	}
-	truth := fmt.Sprint(hashed(truths...))
 	for _, a := range b.arms {
 		settings, err := json.Marshal(struct {
 			Candidates Candidates
@@ -204,11 +197,7 @@ func (b *Bench) settle() {
 			r := kit.RequestTo(a.Settings)
 			model = r.Key() + " prompts " + method.PromptVersion
 		}
-		parts := append([]string{a.ID, string(settings), model, a.Target}, a.does()...)
-		if a.knowsTruth() {
-			parts = append(parts, truth)
-		}
-		a.Hash = hashed(parts...).String()
+		a.Hash = hashed(append([]string{a.ID, string(settings), model, a.Target}, a.does()...)...).String()
 	}
 	b.byArm = kit.ByID(b.arms)
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
 )
 
-// untouchedTrial is why a trial under an attack that changed nothing is unscored.
+// untouchedTrial is why a trial under an attack that changed nothing has no scores: there
+// is nothing to count.
 const untouchedTrial = "the attack changed nothing: the clean arm has the answer"
 
 // goldIsNew is why a ranking is unscored after gold has changed.
@@ -32,10 +33,10 @@ func (b *Bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
 // several right items; with one it equals Hits.
 func appendScores(dst []eval.Score, o eval.Outcome, r *request.Request, cutOffs []int, several bool) []eval.Score {
 	rec, _ := read(&o)
-	unscored := ""
 	if rec.untouched() {
-		unscored = untouchedTrial
+		return append(dst, eval.Score{Metric: metricApplied, Den: 1})
 	}
+	unscored := ""
 	for _, g := range r.Answers() {
 		if rec.placeOf(g.ID) == 0 && len(rec.Candidates) > 0 {
 			unscored = goldIsNew
@@ -49,7 +50,7 @@ func appendScores(dst []eval.Score, o eval.Outcome, r *request.Request, cutOffs 
 	rank := slices.IndexFunc(grades, func(g float64) bool { return g > 0 }) + 1
 	one := func(metric string, num float64) {
 		if unscored != "" {
-			dst = append(dst, eval.Score{Metric: metric, Unscored: unscored})
+			dst = append(dst, eval.Score{Metric: metric, Den: 1, Unscored: unscored})
 			return
 		}
 		dst = append(dst, eval.Score{Metric: metric, Num: num, Den: 1})
@@ -73,10 +74,10 @@ func appendScores(dst []eval.Score, o eval.Outcome, r *request.Request, cutOffs 
 	if rec.Attack != "" {
 		dst = append(dst, eval.Score{Metric: metricApplied, Num: truth(rec.Changed > 0), Den: 1})
 	}
-	if rec.Promoted > 0 && !rec.untouched() {
+	if rec.Promoted > 0 {
 		one(metricPromoted, truth(o.Kind == eval.OK && len(rec.Ranking) > 0 && rec.Ranking[0] == rec.Promoted))
 	}
-	if n, gold := len(rec.Candidates), rec.placeOf(r.Gold); gold > 0 && r.Right == nil && !rec.untouched() {
+	if n, gold := len(rec.Candidates), rec.placeOf(r.Gold); gold > 0 && r.Right == nil {
 		one(hitsIn(thirds[min((gold-1)*len(thirds)/n, len(thirds)-1)]), measure.Hit(rank, 1))
 	}
 	if rec.Coverage.Reviews > 0 {

@@ -152,9 +152,9 @@ func TestWithoutPrediction(t *testing.T) {
 	}
 }
 
-// TestHashes: the hashes of items and arms cover what changes an
-// answer. A change of gold alone changes neither input hashes nor the arms of
-// real models.
+// TestHashes: the hashes of items and arms, and the basis of trials, cover what changes an
+// answer. A change of the truth of one request changes neither inputs nor arms, but what
+// simulated models and the oracle answer to that request.
 func TestHashes(t *testing.T) {
 	open := func(text string, change func([]string)) *Bench {
 		b, err := Open(opened(t, text, change))
@@ -182,8 +182,11 @@ func TestHashes(t *testing.T) {
 		id   string
 		same bool
 	}{{"bm25", true}, {"cot@m", true}, {"oracle", false}, {"cot@sim", false}} {
-		if same := was.byArm[arm.id].Hash == renamed.byArm[arm.id].Hash; same != arm.same {
-			t.Errorf("%s: the same after a change of truth: %v, want %v", arm.id, same, arm.same)
+		for i, want := range []bool{arm.same, true} {
+			trial := eval.Trial{Item: was.items[i].ID, Arm: arm.id, Replicate: 1}
+			if same := was.byArm[arm.id].Hash == renamed.byArm[arm.id].Hash && was.Basis(trial).Asked == renamed.Basis(trial).Asked; same != want {
+				t.Errorf("%v: the same after a change of truth: %v, want %v", trial, same, want)
+			}
 		}
 	}
 	k := open("candidates: {k: 3}\n"+arms, nil)

@@ -1,7 +1,6 @@
 package rerank
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -38,7 +37,7 @@ func writeTREC(b *Bench, k kit.Kept, dir string) (string, error) {
 	judged := map[string]bool{}
 	for j, err := range k.Outcomes() {
 		if err != nil {
-			return "", errors.Join(err, w.close())
+			return "", w.close(err)
 		}
 		ids, right, ranked := b.ranking(j.Trial, j.Outcome)
 		query := trecID(j.Trial.Item)
@@ -59,7 +58,7 @@ func writeTREC(b *Bench, k kit.Kept, dir string) (string, error) {
 			w.text(name+".run", fmt.Sprintf("%s Q0 %s %d %d %s\n", query, trecID(id), i+1, len(ids)-i, name))
 		}
 	}
-	if err := w.close(); err != nil {
+	if err := w.close(nil); err != nil {
 		return "", fmt.Errorf("exporting runs: %w", err)
 	}
 	return fmt.Sprintf("%s to %s", text.Plural(len(w.files), "file", "files"), dir), nil

@@ -31,6 +31,7 @@ type Bench struct {
 	judge      *study.Model // nil: the indicators decide, or a person
 	reader     *reader
 	margin     int
+	reading    eval.Hash // of what answers are read and checked with
 	attempts   int
 	replicates int
 	alpha      float64
@@ -42,6 +43,7 @@ type Bench struct {
 	plain      prompt
 	worked     prompt
 	warnings   []string
+	notes      []string
 }
 
 type arm struct {
@@ -73,7 +75,7 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 			b.coded = t.Name
 		}
 	}
-	b.fragments, b.warnings = fragments, l.warnings
+	b.fragments, b.warnings, b.notes = fragments, l.warnings, l.notes
 	slices.SortFunc(b.fragments, func(x, y Fragment) int { return strings.Compare(x.ID, y.ID) })
 	for i := range b.fragments {
 		b.byID[b.fragments[i].ID] = i
@@ -86,6 +88,7 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 	if s.Gold.Path == "" {
 		b.warnings = append(b.warnings, "the study has no gold: nothing is scored until gold.path names the expert's judgements")
 	}
+	b.reading = kit.HashOf(s.Labels, s.Reading, s.Coherence, string(englishWording))
 	b.judge = s.Judge()
 	if b.judge == nil {
 		b.warnings = append(b.warnings, "the study has no judge_model: runs whose coherence the indicators do not decide are ambiguous until a person decides")
@@ -242,6 +245,9 @@ func (b *Bench) Close() error { return nil }
 // Warnings are about data that look wrong but are legal.
 func (b *Bench) Warnings() []string { return b.warnings }
 
+// Notes name further columns of the files.
+func (b *Bench) Notes() []string { return b.notes }
+
 // Facts count the fragments by expert label, and the worked examples.
 func (b *Bench) Facts() []eval.Fact {
 	var facts []eval.Fact
@@ -280,6 +286,24 @@ type payload struct {
 	Fragment string   `json:"fragment"`
 	Labels   []string `json:"labels"`
 	Attempt  int      `json:"attempt"`
+}
+
+// Basis returns what a trial depends on beside the fragment and the prompt: lists of phrases,
+// attempts and margin decide how an answer is read, whether it is asked for again, and
+// whether the judge is asked. Simulated models answer from gold.
+func (b *Bench) Basis(t eval.Trial) (on eval.Basis) {
+	f, a := b.fragment(t.Item), b.byArm[t.Arm]
+	if f == nil || a == nil {
+		return on
+	}
+	on.Read, on.Judged = b.reading, b.reading
+	switch {
+	case a.Simulated:
+		on.Asked = kit.HashOf(b.expected(f), b.reading)
+	case a.Pipeline != nil && !a.Answered():
+		on.Asked = kit.Hash(b.labels[0].Name, b.labels[1].Name)
+	}
+	return on
 }
 
 // Perform asks for a judgement. An answer in no readable format is asked for again.
@@ -349,7 +373,11 @@ func (b *Bench) outcome(r eval.Response, tool string) eval.Outcome {
 	if r.Stop == eval.StopLength {
 		o.Notes = append(o.Notes, eval.NoteTruncated)
 	}
-	switch p := b.reader.read(answer, r.Stop == eval.StopLength); p.reason {
+	p := b.reader.read(answer, r.Stop == eval.StopLength)
+	if p.lenient {
+		o.Notes = append(o.Notes, eval.NoteLenient)
+	}
+	switch p.reason {
 	case "":
 	case reasonRefusal, reasonSafety:
 		o.Kind, o.Reason = eval.Refused, p.reason
@@ -372,7 +400,7 @@ func (b *Bench) Show(c eval.Case) (eval.Exhibit, error) {
 	t := &c.Trials[0]
 	x := eval.Exhibit{Item: c.Item, Arm: c.Arm, Title: fmt.Sprintf("%s, judged by %s", c.Item, c.Arm), Raw: string(t.Outcome.Data),
 		Pages: []eval.ExhibitPage{{Number: 1, Title: f.ID, Text: f.Text}}}
-	x.Facts = append(x.Facts, b.items[b.byID[f.ID]].Strata...)
+	x.Facts = slices.Concat(x.Facts, b.items[b.byID[f.ID]].Strata, f.Others)
 	a := b.assess(f, t)
 	label := eval.ExhibitRow{Unit: "label", Answer: "–"}
 	rationale := eval.ExhibitRow{Unit: "rationale", Answer: a.Rationale}

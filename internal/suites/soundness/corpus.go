@@ -9,7 +9,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
-	"github.com/scruple-eval/scruple/internal/suites/soundness/sheet"
+	"github.com/scruple-eval/scruple/internal/table"
 )
 
 // A Fragment is one item: a text that an expert judged.
@@ -21,6 +21,8 @@ type Fragment struct {
 	Group      string
 	Paragraphs int
 	Gold       *Gold // nil without one
+
+	Strata, Others []eval.Level // of columns that the suite does not know
 }
 
 // Gold is the expert's judgement of a fragment.
@@ -40,21 +42,21 @@ type Example struct {
 }
 
 // fragments reads the corpus.
-func (l *loader) fragments(t Table) (list []Fragment, s *sheet.Sheet) {
+func (l *loader) fragments(t Table) (list []Fragment, s *table.Columns) {
 	if s = l.read("corpus", t, corpusSchema); s == nil {
 		return nil, nil
 	}
-	for i := range s.Records {
-		r := &s.Records[i]
-		f := Fragment{ID: r.Cell(columnID).Text, Text: r.Cell(columnText).Text, Criterion: r.Cell(columnCriterion).Text, Report: r.Cell(columnReport).Text,
-			Cluster: r.Cell(columnCluster).Text, Group: r.Cell(columnGroup).Text}
+	for _, r := range s.Table.Rows {
+		f := Fragment{ID: s.Text(r, columnID), Text: s.Text(r, columnText), Criterion: s.Text(r, columnCriterion), Report: s.Text(r, columnReport),
+			Cluster: s.Text(r, columnCluster), Group: s.Text(r, columnGroup)}
 		f.Paragraphs = paragraphs(f.Text)
-		if c := r.Cell(columnParagraphs); c.Text != "" {
-			if n, err := strconv.Atoi(c.Text); err == nil && n != f.Paragraphs {
-				l.finding("warning", s, c, "%s: %d, but the text has %d", columnParagraphs, n, f.Paragraphs)
+		if c := s.Text(r, columnParagraphs); c != "" {
+			if n, err := strconv.Atoi(c); err == nil && n != f.Paragraphs {
+				l.finding("warning", s, r, columnParagraphs, "%d, but the text has %d", n, f.Paragraphs)
 				f.Paragraphs = n
 			}
 		}
+		f.Strata, f.Others = kit.SplitColumns(s.Others(r), t.Strata)
 		list = append(list, f)
 	}
 	l.oneReport(list, s)
@@ -63,7 +65,7 @@ func (l *loader) fragments(t Table) (list []Fragment, s *sheet.Sheet) {
 
 // oneReport makes fragments of one report a cluster, unless the corpus says which depend on
 // each other. The design draws one fragment of a report.
-func (l *loader) oneReport(list []Fragment, s *sheet.Sheet) {
+func (l *loader) oneReport(list []Fragment, s *table.Columns) {
 	if s.Has(columnCluster) {
 		return
 	}
@@ -80,7 +82,7 @@ func (l *loader) oneReport(list []Fragment, s *sheet.Sheet) {
 		}
 		list[i].Cluster = "report " + f.Report
 		if i != same[0] {
-			l.finding("warning", s, s.Records[i].Cell(columnReport), "%s: %s has more than one fragment: they count as one cluster", columnReport, f.Report)
+			l.finding("warning", s, s.Table.Rows[i], columnReport, "%s has more than one fragment: they count as one cluster", f.Report)
 		}
 	}
 }
@@ -101,57 +103,55 @@ func (l *loader) practice(t, corpus Table, fragments []Fragment) []Fragment {
 		same[f.ID], same[strings.TrimSpace(f.Text)] = f.ID, f.ID
 	}
 	var list []Fragment
-	for i := range s.Records {
-		r := &s.Records[i]
-		id, text := r.Cell(columnID), r.Cell(columnText)
-		of := same[strings.TrimSpace(text.Text)]
+	for _, r := range s.Table.Rows {
+		id, text := s.Text(r, columnID), s.Text(r, columnText)
+		of := same[strings.TrimSpace(text)]
 		switch {
-		case same[id.Text] != "" || reserved != nil && reserved.has(id.Text):
-			l.finding("error", s, id, "%s: %q is in the range of the corpus: practice is apart from gold", columnID, id.Text)
+		case same[id] != "" || reserved != nil && reserved.has(id):
+			l.finding("error", s, r, columnID, "%q is in the range of the corpus: practice is apart from gold", id)
 		case of != "":
-			l.finding("error", s, text, "%s: the text of %s of the corpus: practice is apart from gold", columnText, of)
+			l.finding("error", s, r, columnText, "the text of %s of the corpus: practice is apart from gold", of)
 		}
-		list = append(list, Fragment{ID: id.Text, Text: text.Text})
+		list = append(list, Fragment{ID: id, Text: text})
 	}
 	return list
 }
 
 // judged adds the gold of fragments. Every fragment must have one.
-func (l *loader) judged(t Table, fragments []Fragment, corpus *sheet.Sheet) {
+func (l *loader) judged(t Table, fragments []Fragment, corpus *table.Columns) {
 	s := l.read("gold", t, goldSchema)
 	if s == nil || corpus == nil {
 		return
 	}
-	byID := map[string]int{}
+	byID, judged := map[string]int{}, map[string]bool{}
 	for i := range fragments {
 		byID[fragments[i].ID] = i
 	}
-	for i := range s.Records {
-		r := &s.Records[i]
-		id := r.Cell(columnID)
-		k, ok := byID[id.Text]
+	for _, r := range s.Table.Rows {
+		id := s.Text(r, columnID)
+		k, ok := byID[id]
 		if !ok {
-			if id.Text != "" {
-				l.finding("error", s, id, "%s: %q is not in %s", columnID, id.Text, corpus.Path)
+			if id != "" {
+				l.finding("error", s, r, columnID, "%q is not in %s", id, corpus.Table.File)
 			}
 			continue
 		}
-		g := &Gold{Label: slices.Index(l.labels, r.Cell(columnLabel).Text), Rationale: r.Cell(columnRationale).Text, Notes: r.Cell(columnBoundaryWhy).Text}
-		if c := r.Cell(columnSalient); c.Text != "" {
-			g.Salient, _ = l.parseDomains(c.Text)
+		judged[id] = true
+		g := &Gold{Label: slices.Index(l.labels, s.Text(r, columnLabel)), Rationale: s.Text(r, columnRationale), Notes: s.Text(r, columnBoundaryWhy)}
+		if c := s.Text(r, columnSalient); c != "" {
+			g.Salient, _ = l.parseDomains(c)
 		}
-		g.Boundary, _ = parseBoolean(r.Cell(columnBoundary).Text)
-		if c := r.Cell(columnBoundaryWhy); g.Boundary && strings.TrimSpace(c.Text) == "" && s.Has(columnBoundaryWhy) {
-			l.finding("error", s, c, "%s: empty, though %s is True: say why it is a boundary case", columnBoundaryWhy, columnBoundary)
+		g.Boundary, _ = parseBoolean(s.Text(r, columnBoundary))
+		if g.Boundary && strings.TrimSpace(g.Notes) == "" && s.Has(columnBoundaryWhy) {
+			l.finding("error", s, r, columnBoundaryWhy, "empty, though %s is True: say why it is a boundary case", columnBoundary)
 		}
 		if g.Label >= 0 {
 			fragments[k].Gold = g
 		}
 	}
-	for i := range corpus.Records {
-		id := corpus.Records[i].Cell(columnID)
-		if !slices.ContainsFunc(s.Records, func(r sheet.Record) bool { return r.Cell(columnID).Text == id.Text }) {
-			l.finding("error", corpus, id, "%s: %q has no judgement in %s", columnID, id.Text, s.Path)
+	for _, r := range corpus.Table.Rows {
+		if id := corpus.Text(r, columnID); !judged[id] {
+			l.finding("error", corpus, r, columnID, "%q has no judgement in %s", id, s.Table.File)
 		}
 	}
 }
@@ -173,38 +173,36 @@ func (l *loader) worked(t, corpus Table, fragments []Fragment) (list []Example) 
 	count := make([]int, len(l.labels))
 	shows := map[string]bool{} // label and characteristic
 	levels := map[string]bool{}
-	for i := range s.Records {
-		r := &s.Records[i]
-		id := r.Cell(columnID)
-		if c := r.Cell(columnCharacteristic); c.Text != "" {
-			key := r.Cell(columnClass).Text + "\x00" + c.Text
+	for _, r := range s.Table.Rows {
+		id := s.Text(r, columnID)
+		if c := s.Text(r, columnCharacteristic); c != "" {
+			key := s.Text(r, columnClass) + "\x00" + c
 			if shows[key] {
-				l.finding("warning", s, c, "%s: another example with this label shows %q too: examples should vary", columnCharacteristic, c.Text)
+				l.finding("warning", s, r, columnCharacteristic, "another example with this label shows %q too: examples should vary", c)
 			}
 			shows[key] = true
 		}
-		levels[r.Cell(columnComplexity).Text] = true
-		if inCorpus[id.Text] || reserved != nil && reserved.has(id.Text) {
-			l.finding("error", s, id, "%s: %q is in the range of the corpus: a worked example must not be judged too", columnID, id.Text)
+		levels[s.Text(r, columnComplexity)] = true
+		if inCorpus[id] || reserved != nil && reserved.has(id) {
+			l.finding("error", s, r, columnID, "%q is in the range of the corpus: a worked example must not be judged too", id)
 		}
-		if same, ok := textOf[strings.TrimSpace(r.Cell(columnText).Text)]; ok {
-			l.finding("error", s, r.Cell(columnText), "%s: the text of %s of the corpus: a worked example must not be judged too", columnText, same)
+		if same, ok := textOf[strings.TrimSpace(s.Text(r, columnText))]; ok {
+			l.finding("error", s, r, columnText, "the text of %s of the corpus: a worked example must not be judged too", same)
 		}
-		e := Example{ID: r.Cell(columnCalibration).Text, Fragment: id.Text, Text: r.Cell(columnText).Text,
-			Label: slices.Index(l.labels, r.Cell(columnClass).Text), Rationale: r.Cell(columnWhy).Text}
+		e := Example{ID: s.Text(r, columnCalibration), Fragment: id, Text: s.Text(r, columnText),
+			Label: slices.Index(l.labels, s.Text(r, columnClass)), Rationale: s.Text(r, columnWhy)}
 		if e.Label < 0 {
 			continue
 		}
 		count[e.Label]++
 		list = append(list, e)
 	}
-	if len(s.Records) > 1 && len(levels) == 1 && !levels[""] {
-		c := s.Records[0].Cell(columnComplexity)
-		l.finding("warning", s, c, "%s: every example is %s: examples should range from simple to moderate", columnComplexity, c.Text)
+	if rows := s.Table.Rows; len(rows) > 1 && len(levels) == 1 && !levels[""] {
+		l.finding("warning", s, rows[0], columnComplexity, "every example is %s: examples should range from simple to moderate", s.Text(rows[0], columnComplexity))
 	}
 	for label, n := range count {
 		if t.PerLabel > 0 && n != t.PerLabel {
-			l.errs.Add(fmt.Errorf("%s: %d of the examples are %s, the study wants %d", s.Path, n, l.labels[label], t.PerLabel))
+			l.errs.Add(fmt.Errorf("%s: %d of the examples are %s, the study wants %d", s.Table.File, n, l.labels[label], t.PerLabel))
 		}
 	}
 	slices.SortFunc(list, func(a, b Example) int { return strings.Compare(a.ID, b.ID) })
@@ -231,5 +229,6 @@ func (f *Fragment) item(labels []Label) eval.Item {
 		length = "several paragraphs"
 	}
 	add("length", length)
+	it.Strata = append(it.Strata, f.Strata...)
 	return it
 }

@@ -1,9 +1,6 @@
 package soundness
 
 import (
-	"bufio"
-	"encoding/csv"
-	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -13,6 +10,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/suites/soundness/wording"
+	"github.com/scruple-eval/scruple/internal/table"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -133,18 +131,18 @@ func (b *Bench) export(k kit.Kept, dir string) (string, error) {
 	}
 	outcomes := b.outcomes(rows)
 	files := []kit.File{
-		table("response_database.csv", responseColumns, responses),
-		table("scored_database.csv", append(responseColumns[:len(responseColumns):len(responseColumns)], scoredColumns...), scored),
-		table("fragment_outcomes.csv", outcomeColumns, outcomes),
-		table("call_log.csv", callColumns, calls),
-		table("appendix_F1_session_log.csv", sessionColumns, log),
+		csvTable("response_database.csv", responseColumns, responses),
+		csvTable("scored_database.csv", append(responseColumns[:len(responseColumns):len(responseColumns)], scoredColumns...), scored),
+		csvTable("fragment_outcomes.csv", outcomeColumns, outcomes),
+		csvTable("call_log.csv", callColumns, calls),
+		csvTable("appendix_F1_session_log.csv", sessionColumns, log),
 	}
 	if b.coded != "" {
 		failures, err := b.failureRows(k)
 		if err != nil {
 			return "", fmt.Errorf("exporting codes of failures: %w", err)
 		}
-		files = append(files, table("failure_codes_"+b.main+".csv", failureColumns, failures))
+		files = append(files, csvTable("failure_codes_"+b.main+".csv", failureColumns, failures))
 	}
 	paths, err := kit.WriteFiles(dir, files)
 	if err != nil {
@@ -154,22 +152,14 @@ func (b *Bench) export(k kit.Kept, dir string) (string, error) {
 	return fmt.Sprintf("%d files to %s: %d of %d responses, %d of %d fragment outcomes", len(paths), dir, len(responses), wantResponses, len(outcomes), wantOutcomes), nil
 }
 
-// table is a CSV file. Text of models and people is escaped, so that a spreadsheet reads no
-// formula.
-func table(name string, columns []string, rows [][]string) kit.File {
+// csvTable is a CSV file.
+func csvTable(name string, columns []string, rows [][]string) kit.File {
 	return kit.File{Path: name, Write: func(w io.Writer) error {
-		buffer := bufio.NewWriter(w)
-		c := csv.NewWriter(buffer)
-		err := c.Write(columns)
-		for _, row := range rows {
-			cells := make([]string, len(row))
-			for i, cell := range row {
-				cells[i] = text.EscapeFormula(cell)
-			}
-			err = errors.Join(err, c.Write(cells))
+		data, err := table.CSV(append([][]string{columns}, rows...))
+		if err == nil {
+			_, err = w.Write(data)
 		}
-		c.Flush()
-		return errors.Join(err, c.Error(), buffer.Flush())
+		return err
 	}}
 }
 

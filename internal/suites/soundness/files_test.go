@@ -52,7 +52,7 @@ func TestFindings(t *testing.T) {
 		"example in the corpus": {examplesFile, replace("X_001", "F_003"), `calibration_examples.csv:2:8: fragment_id: "F_003" is in the range of the corpus`},
 		"unbalanced":            {examplesFile, replace(",not_sound,", ",sound,"), "3 of the examples are sound, the study wants 2"},
 		"empty file":            {goldFile, func(string) string { return "" }, "gold_standard.csv is empty"},
-		"not UTF-8":             {goldFile, replace("question", "qu\xffstion"), "is not UTF-8: save the file as CSV UTF-8"},
+		"not UTF-8":             {goldFile, replace("question", "qu\xffstion"), "is not UTF-8: save the file as UTF-8"},
 		"only a header":         {goldFile, func(s string) string { return s[:strings.Index(s, "\n")+1] }, "gold_standard.csv has no records"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -175,7 +175,7 @@ func TestSpreadsheetsAndJSON(t *testing.T) {
 	}
 	write(t, path, "../s/data.jsonl", func(s string) string { return strings.Replace(s, "sound", "sond", 1) + "[1]\n" })
 	_, err := open(t, path, "corpus={path: data.jsonl, columns: essential}", "gold={path: data.jsonl, columns: essential}")
-	for _, want := range []string{`data.jsonl:1:77: expert_classification: unknown label "sond"`, "data.jsonl:3:1: want one JSON object per line"} {
+	for _, want := range []string{`data.jsonl:1:77: expert_classification: unknown label "sond"`, "data.jsonl:3: want a JSON object for each row, got [1]"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}
@@ -238,7 +238,7 @@ func TestSentences(t *testing.T) {
 // What a model wrote is no formula in the exported tables.
 func TestTablesHaveNoFormulas(t *testing.T) {
 	var out strings.Builder
-	if err := table("x.csv", []string{"id", "rationale"}, [][]string{{"F_001", `=HYPERLINK("http://x")`}, {"F_002", "-1"}, {"F_003", "plain"}}).Write(&out); err != nil {
+	if err := csvTable("x.csv", []string{"id", "rationale"}, [][]string{{"F_001", `=HYPERLINK("http://x")`}, {"F_002", "-1"}, {"F_003", "plain"}}).Write(&out); err != nil {
 		t.Fatal(err)
 	}
 	if want := "id,rationale\nF_001,\"'=HYPERLINK(\"\"http://x\"\")\"\nF_002,'-1\nF_003,plain\n"; out.String() != want {

@@ -276,7 +276,7 @@ func (b *Bench) GoldFile(day string, settled []eval.ItemGold) (name string, data
 	}
 	slices.SortFunc(rows, func(x, y []string) int { return strings.Compare(x[0], y[0]) })
 	var buf bytes.Buffer
-	file := table("gold_standard_locked_"+day+".csv", header, rows)
+	file := csvTable("gold_standard_locked_"+day+".csv", header, rows)
 	err = file.Write(&buf)
 	return file.Path, buf.Bytes(), err
 }

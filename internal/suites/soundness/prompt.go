@@ -39,7 +39,7 @@ func (b *Bench) prompts(f *study.File, s *Study, errs *study.Errors) (plain, wor
 	case s.PromptPath != "":
 		key = "prompt_path"
 		var err error
-		if source, err = kit.ReadText(f.Resolve(s.PromptPath)); err != nil {
+		if source, err = kit.ReadText(f.Prompt(s.PromptPath)); err != nil {
 			errs.Add(f.Errorf(key, "reading the prompt: %w", err))
 			return
 		}

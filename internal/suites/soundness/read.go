@@ -87,6 +87,7 @@ func newReader(s *Study) (*reader, error) {
 // The reasons why an answer has no label, or fails whatever its label is. It is a
 // closed set.
 const (
+	reasonUnjudged   = "unjudged"            // excluded: the judge failed, not the model
 	reasonRefusal    = "substantive_refusal" // fails
 	reasonSafety     = "safety_trigger"      // fails, flagged
 	reasonUnresolved = "unresolved_labels"   // both labels and no final one: fails
@@ -119,6 +120,7 @@ type reply struct {
 	label     int // wording.None without one
 	rationale string
 	method    string
+	lenient   bool   // its object was in another one
 	reason    string // "" for a label with a substantive rationale
 }
 
@@ -225,9 +227,12 @@ type labelled struct {
 	rationale string
 	example   bool // it may be one: it gives way to another object
 	from, to  int  // its place in the answer, 0 if it was repaired
+	wrapped   bool // it was in another object
 }
 
-func (l labelled) reply() reply { return reply{label: l.label, rationale: l.rationale, method: byJSON} }
+func (l labelled) reply() reply {
+	return reply{label: l.label, rationale: l.rationale, method: byJSON, lenient: l.wrapped}
+}
 
 // object reads the object that an answer gives as its label. Several objects must agree,
 // or the last must be announced as final; forms to fill in do not count, nor examples
@@ -298,7 +303,13 @@ func (r *reader) labelled(object []byte) (o labelled, ok bool) {
 	fields, values := membersOf(object)
 	o.label = wording.None
 	if o.value, ok = stringOf(fields, labelKeys); !ok {
-		return o, false
+		for _, key := range labelKeys {
+			if inner := text.Unwrap(object, key); inner != nil && !o.wrapped {
+				o, ok = r.labelled(inner)
+				o.wrapped = true
+			}
+		}
+		return o, ok
 	}
 	read := r.labels.Value(o.value)
 	o.label, o.conflict, o.rationale = read.Label, read.Conflict, rationaleIn(fields)

@@ -1,6 +1,7 @@
 package soundness
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -32,6 +33,27 @@ func TestEnglishLabels(t *testing.T) {
 		}
 		if got := b.reader.labels.Value(answer); got.Label != want {
 			t.Errorf("the value %q is read as %d, want %d", answer, got.Label, want)
+		}
+	}
+}
+
+// TestOddAnswers: an object in another one is read with a note; tokens and tags around an
+// answer change nothing.
+func TestOddAnswers(t *testing.T) {
+	b := opened(t, starter(t))
+	object := `{"classification": "sound", "rationale": "` + praise + `"}`
+	for answer, note := range map[string]string{
+		object:                            "",
+		object + "</s>":                   "",
+		"<answer>" + object + "</answer>": "",
+		"[" + object + "]":                "",
+		`{"answer": ` + object + `}`:      eval.NoteLenient,
+		`{"name": "x", "arguments": ` + object + `}`: eval.NoteLenient,
+	} {
+		o := b.outcome(eval.Response{Text: answer, Stop: eval.StopEnd}, "")
+		a := b.assess(&Fragment{Gold: &Gold{Label: 0}}, &eval.Judged{Outcome: o})
+		if a.Label != 0 || a.Rationale != praise || strings.Join(o.Notes, ", ") != note {
+			t.Errorf("%s: label %d, rationale %q, notes %q", answer, a.Label, a.Rationale, o.Notes)
 		}
 	}
 }

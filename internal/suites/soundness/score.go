@@ -30,7 +30,8 @@ type Assessment struct {
 	Method    string // json or text
 	Reason    string // from the closed set; "" for a label with a substantive rationale
 	Excluded  bool
-	Checked   bool // coherence was checked: there is a label with a substantive rationale
+	Unjudged  string // why the judge gave no verdict that the run needs: it is excluded
+	Checked   bool   // coherence was checked: there is a label with a substantive rationale
 	Rule      string
 	Sure      bool
 	Strength  int
@@ -78,10 +79,13 @@ func (b *Bench) assess(f *Fragment, t *eval.Judged) Assessment {
 		default:
 			rule := b.rule(p)
 			a.Checked, a.Rule, a.Sure, a.Strength, a.Weakness = true, rule.says, rule.sure, rule.strength, rule.weakness
-			if !rule.sure {
-				a.Screen = screened(t.Verdicts)
-			}
 			a.Manual = b.manual(t.Verdicts)
+			if !rule.sure {
+				var unjudged string
+				if a.Screen, unjudged = screened(t.Verdicts); unjudged != "" && b.judge != nil && a.Manual == "" {
+					a.Excluded, a.Reason, a.Unjudged = true, reasonUnjudged, unjudged
+				}
+			}
 			a.Automatic = settle(rule, a.Screen)
 			if a.Coherence = a.Automatic; a.Automatic == ambiguous {
 				a.Coherence = cmp.Or(a.Manual, ambiguous)
@@ -180,9 +184,18 @@ func appendRun(dst []eval.Score, f *Fragment, a Assessment) []eval.Score {
 	dst = append(dst, yes(metricExcluded, a.Excluded))
 	switch {
 	case a.Excluded:
-		return append(dst, eval.Score{Metric: metricRun, Unscored: unscoredExcluded + a.Reason})
+		why, metrics := unscoredExcluded+a.Reason, []string{metricRun, metricCoherent, metricAccuracy}
+		if a.Unjudged != "" {
+			why = "no verdict: " + a.Unjudged
+		} else {
+			metrics = append(metrics, metricMatch)
+		}
+		for _, metric := range metrics {
+			dst = append(dst, eval.Score{Metric: metric, Den: 1, Unscored: why})
+		}
+		return appendLabel(dst, f, a)
 	case f.Gold == nil:
-		dst = append(dst, eval.Score{Metric: metricRun, Unscored: unscoredGold})
+		dst = append(dst, eval.Score{Metric: metricRun, Den: 1, Unscored: unscoredGold})
 	default:
 		dst = append(dst, yes(metricRun, a.Pass))
 		for _, kind := range []string{failureType1, failureType2, failureType3} {
@@ -191,11 +204,16 @@ func appendRun(dst []eval.Score, f *Fragment, a Assessment) []eval.Score {
 	}
 	dst = append(dst, yes(metricCoherent, a.Coherence == coherent), yes(metricAmbiguous, a.Coherence == ambiguous),
 		yes(metricRefused, a.Reason == reasonRefusal || a.Reason == reasonSafety))
-	if f.Gold == nil || a.Label == wording.None {
-		return dst
-	}
-	if a.Coherence == coherent {
+	if f.Gold != nil && a.Coherence == coherent {
 		dst = append(dst, yes(metricAccuracy, a.Correct))
+	}
+	return appendLabel(dst, f, a)
+}
+
+// appendLabel appends what the label of a run shows without its coherence.
+func appendLabel(dst []eval.Score, f *Fragment, a Assessment) []eval.Score {
+	if f.Gold == nil || a.Label == wording.None || a.Excluded && a.Unjudged == "" {
+		return dst
 	}
 	recall := metricSensitivity
 	if f.Gold.Label == 1 {
@@ -210,9 +228,9 @@ func appendFragment(dst []eval.Score, f *Fragment, d Adjudication) []eval.Score 
 	known := func(metric string, is, known bool, why string) {
 		switch {
 		case f.Gold == nil:
-			dst = append(dst, eval.Score{Metric: metric, Unscored: unscoredGold})
+			dst = append(dst, eval.Score{Metric: metric, Den: 1, Unscored: unscoredGold})
 		case !known:
-			dst = append(dst, eval.Score{Metric: metric, Unscored: why})
+			dst = append(dst, eval.Score{Metric: metric, Den: 1, Unscored: why})
 		default:
 			dst = append(dst, yes(metric, is))
 		}

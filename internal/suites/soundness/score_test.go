@@ -92,7 +92,8 @@ func human(task, by, says string, round int) eval.Verdict {
 }
 
 // TestPeopleDecide: rule and judge that disagree leave a run ambiguous, which counts as
-// not coherent until people agree or one decides. People change nothing else.
+// not coherent until people agree or one decides. A run without the judge's verdict is
+// excluded until then: that is no fault of the model. People change nothing else.
 func TestPeopleDecide(t *testing.T) {
 	b := opened(t, starter(t))
 	f := &Fragment{Gold: &Gold{Label: 0}}
@@ -104,18 +105,18 @@ func TestPeopleDecide(t *testing.T) {
 		verdicts  []eval.Verdict
 		want      string // automatic, coherence, outcome
 	}{
-		"not judged":          {mixed, nil, "ambiguous ambiguous fail"},
+		"not judged":          {mixed, nil, "ambiguous ambiguous excluded"},
 		"judge agrees":        {mixed, []eval.Verdict{judge(coherent)}, "coherent coherent pass"},
 		"judge disagrees":     {mixed, []eval.Verdict{judge(incoherent)}, "ambiguous ambiguous fail"},
-		"judge failed":        {mixed, []eval.Verdict{{Step: judgeStep, Source: eval.ByModel, Data: []byte(coherent), Err: "timeout"}}, "ambiguous ambiguous fail"},
+		"judge failed":        {mixed, []eval.Verdict{{Step: judgeStep, Source: eval.ByModel, Data: []byte(coherent), Err: "timeout"}}, "ambiguous ambiguous excluded"},
 		"person decides":      {mixed, []eval.Verdict{judge(incoherent), human("coherence", "a", coherent, 1)}, "ambiguous coherent pass"},
 		"person says no":      {mixed, []eval.Verdict{judge(incoherent), human("coherence", "a", incoherent, 1)}, "ambiguous incoherent fail"},
 		"another task":        {mixed, []eval.Verdict{judge(incoherent), human("rc2", "a", coherent, 1)}, "ambiguous ambiguous fail"},
-		"people differ":       {mixed, []eval.Verdict{human("coherence", "a", coherent, 1), human("coherence", "b", incoherent, 1)}, "ambiguous ambiguous fail"},
+		"people differ":       {mixed, []eval.Verdict{human("coherence", "a", coherent, 1), human("coherence", "b", incoherent, 1)}, "ambiguous ambiguous excluded"},
 		"decision":            {mixed, []eval.Verdict{human("coherence", "a", coherent, 1), human("coherence", "b", incoherent, 1), human("coherence", "c", coherent, 3)}, "ambiguous coherent pass"},
-		"second round":        {mixed, []eval.Verdict{human("coherence", "a", coherent, 2)}, "ambiguous ambiguous fail"},
+		"second round":        {mixed, []eval.Verdict{human("coherence", "a", coherent, 2)}, "ambiguous ambiguous excluded"},
 		"sure without people": {blame, []eval.Verdict{judge(coherent), human("coherence", "a", coherent, 1)}, "incoherent incoherent fail"},
-		"unreadable answer":   {mixed, []eval.Verdict{{Step: "coherence", Source: eval.ByHuman, Round: 1, Data: []byte("\xff{")}}, "ambiguous ambiguous fail"},
+		"unreadable answer":   {mixed, []eval.Verdict{{Step: "coherence", Source: eval.ByHuman, Round: 1, Data: []byte("\xff{")}}, "ambiguous ambiguous excluded"},
 	} {
 		j := answerOf(b, 0, test.rationale)
 		j.Verdicts = test.verdicts
@@ -195,16 +196,13 @@ func TestScores(t *testing.T) {
 		got[fmt.Sprint(s.Replicate, " ", s.Metric)] = fmt.Sprintf("%g/%g%s", s.Num, s.Den, s.Unscored)
 	}
 	for key, want := range map[string]string{
-		"1 run_pass": "1/1", "2 run_pass": "0/1", "3 run_pass": "0/0excluded: broken_format", "3 excluded": "1/1",
+		"1 run_pass": "1/1", "2 run_pass": "0/1", "3 run_pass": "0/1excluded: broken_format", "3 excluded": "1/1",
 		"2 type_1": "1/1", "2 label_match": "0/1", "1 accuracy": "1/1",
-		"0 fragment_pass": "0/0" + unscoredUndecided, "0 unanimous_pass": "0/1", "0 unanimous_agreement": "0/1",
+		"0 fragment_pass": "0/1" + unscoredUndecided, "3 coherent": "0/1excluded: broken_format", "0 unanimous_pass": "0/1", "0 unanimous_agreement": "0/1",
 	} {
 		if got[key] != want {
 			t.Errorf("%s is %s, want %s", key, got[key], want)
 		}
-	}
-	if _, ok := got["3 coherent"]; ok {
-		t.Error("an excluded run is scored for coherence")
 	}
 	if d := cmp.Diff(1.0, kappa([]eval.Row{{0, 0}, {1, 1}})); d != "" {
 		t.Error(d)
@@ -221,7 +219,7 @@ func FuzzAnswer(f *testing.F) {
 	b := opened(f, starter(f))
 	fragment := &b.fragments[0]
 	known := map[string]bool{"": true}
-	for _, r := range []string{reasonRefusal, reasonSafety, reasonUnresolved, reasonShort, reasonNonsense, reasonBroken, reasonUnknown, reasonEmpty, reasonCut} {
+	for _, r := range []string{reasonRefusal, reasonSafety, reasonUnresolved, reasonShort, reasonNonsense, reasonBroken, reasonUnknown, reasonEmpty, reasonCut, reasonUnjudged} {
 		known[r] = true
 	}
 	f.Fuzz(func(t *testing.T, answer string, cut bool) {
@@ -232,7 +230,7 @@ func FuzzAnswer(f *testing.F) {
 		j := eval.Judged{Trial: eval.Trial{Item: fragment.ID, Arm: b.arms[0].ID, Replicate: 1}, Outcome: b.outcome(eval.Response{Text: answer, Stop: stop}, "")}
 		j.Verdicts = []eval.Verdict{{Step: judgeStep, Source: eval.ByModel, Data: []byte(answer)}, {Step: b.task, Source: eval.ByHuman, Round: 1, Data: []byte(answer)}}
 		a := b.assess(fragment, &j)
-		if !known[a.Reason] || !known[j.Outcome.Reason] || a.Reason != j.Outcome.Reason || a.Pass && (a.Reason != "" || !a.Correct || a.Coherence != coherent) {
+		if !known[a.Reason] || !known[j.Outcome.Reason] || a.Reason != j.Outcome.Reason && a.Reason != reasonUnjudged || a.Pass && (a.Reason != "" || !a.Correct || a.Coherence != coherent) {
 			t.Errorf("%q: %+v, %+v", answer, a, j.Outcome)
 		}
 		readScreen(answer)

@@ -32,11 +32,12 @@ type Study struct {
 
 // A Table is a file of the study with its checks.
 type Table struct {
-	Path    string  `json:"path,omitempty" jsonschema:"description=CSV file with a header\\, or JSON Lines\\, relative to the study file"`
-	Columns string  `json:"columns,omitempty" jsonschema:"enum=all,enum=essential,default=all,description=all: every column of the schema must exist (default). essential: id and text or label are enough"`
-	IDs     string  `json:"ids,omitempty" jsonschema:"description=Range of the ids\\, as in F_001–F_150"`
-	Count   int     `json:"count,omitempty" jsonschema:"minimum=0,description=Number of records that there must be"`
-	Checks  []Check `json:"checks,omitempty" jsonschema:"description=What values may be\\, with the severity of others"`
+	Path    string   `json:"path,omitempty" jsonschema:"description=Table: CSV\\, XLSX\\, JSON or JSON Lines\\, relative to the study file"`
+	Columns string   `json:"columns,omitempty" jsonschema:"enum=all,enum=essential,default=all,description=all: every column of the schema must exist (default). essential: id and text or label are enough"`
+	IDs     string   `json:"ids,omitempty" jsonschema:"description=Range of the ids\\, as in F_001–F_150"`
+	Count   int      `json:"count,omitempty" jsonschema:"minimum=0,description=Number of records that there must be"`
+	Strata  []string `json:"strata,omitempty" jsonschema:"uniqueItems=true,description=Further columns of the corpus to break results down by"`
+	Checks  []Check  `json:"checks,omitempty" jsonschema:"description=What values may be\\, with the severity of others"`
 	// PerLabel is the balance rule of worked examples.
 	PerLabel int `json:"per_label,omitempty" jsonschema:"minimum=0,description=Number of records with each label that there must be"`
 }

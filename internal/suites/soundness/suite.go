@@ -34,6 +34,8 @@ func Suite() kit.Suite {
 			Primary:   []string{metricFragment},
 			Secondary: []string{metricUnanimous, metricRun, metricAgreement, metricAccuracy, metricCoherent},
 		},
+		Blind: kit.Blind{Data: []kit.Datum{{Key: "corpus", Keep: []string{"path", "columns"}}, {Key: "gold", Keep: []string{"path", "columns"}}},
+			Arms: "conditions", Drop: []string{"practice"}},
 		Study:      func() study.Any { return new(Study) },
 		Open:       kit.Opener(Open),
 		Starter:    func() ([]kit.File, error) { return kit.Template(template, "template") },
@@ -70,7 +72,7 @@ func metrics() []eval.Metric {
 	rate := func(name, title, doc, formula string, kind eval.Kind, pooling eval.Pooling, higher bool) eval.Metric {
 		return eval.Metric{Name: name, Title: title, Doc: doc, Formula: formula, Min: 0, Max: 1, HigherIsBetter: higher, Kind: kind, Pooling: pooling, Binary: true}
 	}
-	return []eval.Metric{
+	list := []eval.Metric{
 		rate(metricFragment, "Fragment pass rate", "Whether most runs on a fragment pass. With two valid runs both must agree; otherwise the fragment is undecided and unscored.",
 			"1 if at least two runs pass, 0 if at least two fail", eval.Scoring, eval.MeanOfItems, true),
 		rate(metricUnanimous, "Unanimous pass rate", "Whether every run on a fragment passes. Unscored if an excluded run would decide.",
@@ -91,11 +93,17 @@ func metrics() []eval.Metric {
 		rate(metricType2, "Failure type 2", "Share of the valid runs that are correct and not coherent.", "correct and not coherent / valid runs", eval.Analysis, eval.RatioOfSums, false),
 		rate(metricType3, "Failure type 3", "Share of the valid runs that are incorrect and not coherent. Refusals and answers without one label are of this type.", "neither correct nor coherent / valid runs", eval.Analysis, eval.RatioOfSums, false),
 		rate(metricRefused, "Refused", "Share of the valid runs in which the model or its provider declined.", "refusals / valid runs", eval.Analysis, eval.RatioOfSums, false),
-		rate(metricExcluded, "Excluded", "Share of the answered runs that are left out, because no attempt had a readable format. Calls that failed are counted as failed trials.",
+		rate(metricExcluded, "Excluded", "Share of the answered runs that are left out, because no attempt had a readable format, or the judge gave no verdict. Calls that failed are counted as failed trials.",
 			"excluded / answered runs", eval.Analysis, eval.RatioOfSums, false),
 		rate(metricSensitivity, "Recall of the first label", "Share of the runs with a label on fragments with the first label that give it.", "right / runs with a label", eval.Analysis, eval.RatioOfSums, true),
 		rate(metricSpecificity, "Recall of the second label", "Share of the runs with a label on fragments with the second label that give it.", "right / runs with a label", eval.Analysis, eval.RatioOfSums, true),
 		{Name: metricKappa, Title: "Kappa with the expert", Min: -1, Max: 1, HigherIsBetter: true, Kind: eval.Analysis, Pooling: eval.ByEstimator, Estimate: kappa,
 			Doc: "Agreement of the labels of runs with the expert's, corrected for chance. Runs without a label are left out.", Formula: "(agreement − chance) / (1 − chance)", Source: "Cohen 1960"},
 	}
+	for i, m := range list {
+		if m.Kind == eval.Scoring && m.Name != metricMatch {
+			list[i].Judge = eval.JudgeElse // of coherence
+		}
+	}
+	return list
 }

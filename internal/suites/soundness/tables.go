@@ -12,7 +12,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
-	"github.com/scruple-eval/scruple/internal/suites/soundness/sheet"
+	"github.com/scruple-eval/scruple/internal/table"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -84,11 +84,12 @@ type loader struct {
 	domains  int
 	errs     *study.Errors
 	warnings []string
+	notes    []string
 }
 
 // finding adds what is wrong with a cell.
-func (l *loader) finding(severity string, s *sheet.Sheet, c sheet.Cell, format string, args ...any) {
-	switch err := s.Errorf(c, format, args...); severity {
+func (l *loader) finding(severity string, s *table.Columns, r table.Row, column, format string, args ...any) {
+	switch err := s.Errorf(r, column, column+": "+format, args...); severity {
 	case "ignore":
 	case "warning":
 		l.warnings = append(l.warnings, err.Error())
@@ -99,18 +100,31 @@ func (l *loader) finding(severity string, s *sheet.Sheet, c sheet.Cell, format s
 
 // read reads one file and checks its columns and values. It returns nil if there is
 // nothing to read.
-func (l *loader) read(key string, t Table, schema []column) *sheet.Sheet {
+func (l *loader) read(key string, t Table, schema []column) *table.Columns {
 	if t.Path == "" {
 		return nil
 	}
-	s, err := sheet.Read(l.file.Resolve(t.Path))
+	resolve := l.file.Resolve
+	if key == "examples" { // they are parts of prompts
+		resolve = l.file.Prompt
+	}
+	file, err := table.Read(resolve(t.Path))
 	if errors.Is(err, fs.ErrNotExist) {
 		l.errs.Add(l.file.Errorf(key+".path", "%w", err))
 		return nil
 	}
 	kit.AddAll(l.errs, err)
-	if s == nil || len(s.Header) == 0 {
+	if file == nil {
 		return nil
+	}
+	names := table.Names{Known: []string{columnCluster, columnGroup}, Remedy: func(known, _ string) string { return "rename it" }}
+	for _, c := range schema {
+		names.Known = append(names.Known, c.name)
+	}
+	s := file.Bind(names, func(_ string, err error) { l.errs.Add(err) })
+	kit.CheckStrata(l.file, key+".strata", t.Strata, []string{"criterion", "group", "expert", "boundary", "length"}, s, l.errs)
+	if key != "corpus" && len(t.Strata) > 0 {
+		l.errs.Add(l.file.Errorf(key+".strata", "results are broken down by columns of the corpus"))
 	}
 	if !l.header(key, t, s, schema) {
 		return nil
@@ -121,34 +135,33 @@ func (l *loader) read(key string, t Table, schema []column) *sheet.Sheet {
 		l.errs.Add(l.file.Errorf(key+".ids", "%w", err))
 	}
 	seen := map[string]int{}
-	for i := range s.Records {
-		r := &s.Records[i]
+	for _, r := range file.Rows {
 		for _, c := range schema {
 			if s.Has(c.name) {
 				l.value(s, r, c, t)
 			}
 		}
-		id := r.Cell(idOf)
-		if line, ok := seen[id.Text]; ok {
-			l.finding("error", s, id, "%s: duplicate %q, also in line %d", idOf, id.Text, line)
+		id := s.Text(r, idOf)
+		if line, ok := seen[id]; ok {
+			l.finding("error", s, r, idOf, "duplicate %q, also in line %d", id, line)
 		}
-		seen[id.Text] = r.Line
-		if ids != nil && id.Text != "" && !ids.has(id.Text) {
-			l.finding("error", s, id, "%s: %q is outside of %s", idOf, id.Text, t.IDs)
+		seen[id] = r.Line
+		if ids != nil && id != "" && !ids.has(id) {
+			l.finding("error", s, r, idOf, "%q is outside of %s", id, t.IDs)
 		}
 	}
-	if t.Count > 0 && len(s.Records) != t.Count {
-		l.errs.Add(fmt.Errorf("%s: %s, the study expects %d", s.Path, text.Plural(len(s.Records), "record", "records"), t.Count))
+	if t.Count > 0 && len(file.Rows) != t.Count {
+		l.errs.Add(fmt.Errorf("%s: %s, the study expects %d", file.File, text.Plural(len(file.Rows), "record", "records"), t.Count))
 	}
-	if len(s.Records) == 0 {
-		l.errs.Add(fmt.Errorf("%s has no records", s.Path))
+	if len(file.Rows) == 0 {
+		l.errs.Add(fmt.Errorf("%s has no records", file.File))
 	}
 	return s
 }
 
 // header checks the columns of a file. It returns false if the records cannot be read
 // without them.
-func (l *loader) header(key string, t Table, s *sheet.Sheet, schema []column) bool {
+func (l *loader) header(key string, t Table, s *table.Columns, schema []column) bool {
 	known := make([]string, len(schema))
 	ok := true
 	for i, c := range schema {
@@ -158,23 +171,15 @@ func (l *loader) header(key string, t Table, s *sheet.Sheet, schema []column) bo
 		}
 		ok = ok && !c.essential
 		hint := ""
-		if near, found := text.Nearest(c.name, s.Header); found {
+		if near, found := text.Nearest(c.name, s.Table.Header); found {
 			hint = fmt.Sprintf(" (%q is not the same)", near)
 		}
 		if !c.essential {
 			hint += fmt.Sprintf("; set %s.columns to essential if it is not needed", key)
 		}
-		l.errs.Add(fmt.Errorf("%s:1:1: column %q is missing%s", s.Path, c.name, hint))
+		l.errs.Add(fmt.Errorf("%s:1:1: column %q is missing%s", s.Table.File, c.name, hint))
 	}
-	var ignored []string
-	for _, name := range s.Header {
-		if !slices.Contains(known, name) && name != columnCluster && name != columnGroup {
-			ignored = append(ignored, name)
-		}
-	}
-	if len(ignored) > 0 && t.Columns != "essential" {
-		l.warnings = append(l.warnings, fmt.Sprintf("%s: ignored columns: %s", s.Path, strings.Join(ignored, ", ")))
-	}
+	l.notes = append(l.notes, kit.OtherColumns(s, t.Strata, "corpus.strata")...)
 	for i, c := range t.Checks {
 		if !slices.Contains(known, c.Column) {
 			l.errs.Add(l.file.Errorf(fmt.Sprintf("%s.checks[%d].column", key, i), "the schema has no column %q%s", c.Column, kit.DidYouMean(c.Column, known)))
@@ -184,57 +189,57 @@ func (l *loader) header(key string, t Table, s *sheet.Sheet, schema []column) bo
 }
 
 // value checks one cell.
-func (l *loader) value(s *sheet.Sheet, r *sheet.Record, c column, t Table) {
-	cell := r.Cell(c.name)
+func (l *loader) value(s *table.Columns, r table.Row, c column, t Table) {
+	cell := s.Text(r, c.name)
 	fault := func(format string, args ...any) {
-		l.finding("error", s, cell, c.name+": "+format, args...)
+		l.finding("error", s, r, c.name, format, args...)
 	}
-	switch trimmed := strings.TrimSpace(cell.Text); {
+	switch trimmed := strings.TrimSpace(cell); {
 	case trimmed == "":
 		if !c.optional && (c.essential || t.Columns != "essential") {
 			fault("empty value")
 		}
 		return
-	case trimmed != cell.Text && c.kind != asSentences && c.name != columnText:
-		fault("%q has white space around it: remove it", cell.Text)
+	case trimmed != cell && c.kind != asSentences && c.name != columnText:
+		fault("%q has white space around it: remove it", cell)
 		return
 	}
 	number, numeric := 0.0, false
 	switch c.kind {
 	case asInteger:
-		n, err := strconv.Atoi(cell.Text)
+		n, err := strconv.Atoi(cell)
 		if err != nil {
-			fault("want a whole number, got %q", cell.Text)
+			fault("want a whole number, got %q", cell)
 			return
 		}
 		number, numeric = float64(n), true
 	case asBoolean:
-		if _, ok := parseBoolean(cell.Text); !ok {
-			fault("want True or False, got %q", cell.Text)
+		if _, ok := parseBoolean(cell); !ok {
+			fault("want True or False, got %q", cell)
 			return
 		}
 	case asDate:
-		if !validDate(cell.Text) {
-			fault("want a date such as 2026-01-31, got %q", cell.Text)
+		if !validDate(cell) {
+			fault("want a date such as 2026-01-31, got %q", cell)
 			return
 		}
 	case asURL:
-		if !validURL.MatchString(cell.Text) {
-			fault("want a URL that begins with http:// or https://, got %q", cell.Text)
+		if !validURL.MatchString(cell) {
+			fault("want a URL that begins with http:// or https://, got %q", cell)
 			return
 		}
 	case asLabel:
-		if !slices.Contains(l.labels, cell.Text) {
-			fault("unknown label %q: want one of %s%s", cell.Text, strings.Join(l.labels, ", "), kit.DidYouMean(cell.Text, l.labels))
+		if !slices.Contains(l.labels, cell) {
+			fault("unknown label %q: want one of %s%s", cell, strings.Join(l.labels, ", "), kit.DidYouMean(cell, l.labels))
 			return
 		}
 	case asDomains:
-		if _, err := l.parseDomains(cell.Text); err != nil {
+		if _, err := l.parseDomains(cell); err != nil {
 			fault("%w", err)
 			return
 		}
 	case asSentences:
-		number, numeric = float64(sentences(cell.Text)), true
+		number, numeric = float64(sentences(cell)), true
 	}
 	for _, check := range t.Checks {
 		if check.Column != c.name {
@@ -245,7 +250,7 @@ func (l *loader) value(s *sheet.Sheet, r *sheet.Record, c column, t Table) {
 			unit = " sentences"
 		}
 		out := func(format string, args ...any) {
-			l.finding(check.Severity, s, cell, c.name+": "+format, args...)
+			l.finding(check.Severity, s, r, c.name, format, args...)
 		}
 		if numeric && check.Min != nil && number < *check.Min {
 			out("want at least %v%s, got %v", *check.Min, unit, number)
@@ -253,8 +258,8 @@ func (l *loader) value(s *sheet.Sheet, r *sheet.Record, c column, t Table) {
 		if numeric && check.Max != nil && number > *check.Max {
 			out("want at most %v%s, got %v", *check.Max, unit, number)
 		}
-		if len(check.Values) > 0 && !slices.Contains(check.Values, cell.Text) {
-			out("%q is none of %s%s", cell.Text, strings.Join(check.Values, ", "), kit.DidYouMean(cell.Text, check.Values))
+		if len(check.Values) > 0 && !slices.Contains(check.Values, cell) {
+			out("%q is none of %s%s", cell, strings.Join(check.Values, ", "), kit.DidYouMean(cell, check.Values))
 		}
 	}
 }

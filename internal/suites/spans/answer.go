@@ -30,6 +30,7 @@ type answer struct {
 	dropped  int      // entries that are not spans
 	outside  int      // confidences that are not from 0 to 1: they count as not stated
 	repaired bool
+	wrapped  bool // its object was in another one
 }
 
 // errSpans is the error of an answer without a list of spans.
@@ -39,11 +40,11 @@ var errSpans = errors.New(`want an object with the key "spans"`)
 // or role are dropped and counted.
 func (b *Bench) readAnswer(raw []byte, of string) (answer, error) {
 	var a answer
-	list, repaired, err := spanList(string(raw))
+	list, reading, err := spanList(string(raw))
 	if err != nil {
 		return a, err
 	}
-	a.repaired = repaired
+	a.repaired, a.wrapped = reading.Repaired, reading.Wrapped
 	ruler := label.NewRuler(of)
 	sections := b.reader.Sectioner.Detect(ruler)
 	for _, one := range list {
@@ -80,21 +81,21 @@ func (b *Bench) readAnswer(raw []byte, of string) (answer, error) {
 }
 
 // spanList finds the list of spans in an answer: an object with spans, or a list.
-func spanList(raw string) (list []json.RawMessage, repaired bool, err error) {
-	if trimmed := strings.TrimSpace(raw); strings.HasPrefix(trimmed, "[") && json.Unmarshal([]byte(trimmed), &list) == nil {
-		return list, false, nil
+func spanList(raw string) (list []json.RawMessage, reading text.Reading, err error) {
+	reading, err = text.ReadObjectWith(raw, "spans")
+	if trimmed := strings.TrimSpace(raw); !reading.Wrapped && strings.HasPrefix(trimmed, "[") && json.Unmarshal([]byte(trimmed), &list) == nil {
+		return list, text.Reading{}, nil
 	}
-	reading, err := text.ReadObjectWith(raw, "spans")
 	if err != nil {
-		return nil, false, err
+		return nil, reading, err
 	}
 	var object struct {
 		Spans *[]json.RawMessage `json:"spans"`
 	}
 	if err := json.Unmarshal(reading.JSON, &object); err != nil || object.Spans == nil {
-		return nil, false, errSpans
+		return nil, reading, errSpans
 	}
-	return *object.Spans, reading.Repaired, nil
+	return *object.Spans, reading, nil
 }
 
 // encodeAnswer is the answer with these spans.
@@ -153,6 +154,9 @@ func (a *answer) outcomeNotes() []string {
 	var notes []string
 	if a.repaired {
 		notes = append(notes, noteRepaired)
+	}
+	if a.wrapped {
+		notes = append(notes, eval.NoteLenient)
 	}
 	for _, note := range []string{label.Realigned, label.Unaligned} {
 		n := 0

@@ -8,11 +8,11 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/measure/span"
 	"github.com/scruple-eval/scruple/internal/study"
@@ -37,6 +37,7 @@ type Bench struct {
 	byArm    map[string]*arm
 	judge    *study.Model // nil for studies without a judge
 	judging  judging
+	reading  eval.Hash               // of what answers and judgements are read with
 	trusted  bool                    // whether the judge's verdicts count
 	people   map[[2]string][]checked // by id and arm
 	warnings []string
@@ -94,6 +95,7 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 	}
 	b.reader = &snapshot.Reader{Taxonomy: b.taxonomy, Sectioner: sections}
 	b.load(f, s, &errs)
+	b.reading = kit.HashOf(s.Taxonomy, s.Sections)
 	if b.judge = s.Judge(); b.judge != nil {
 		b.judging = judging{verdict.System(b.taxonomy), verdict.Schema(b.taxonomy)}
 	}
@@ -187,7 +189,7 @@ func (b *Bench) spansOf(spans []label.Span, categories bool) []span.Span {
 func (r *record) item() eval.Item {
 	gold := []string{fmt.Sprint(r.Labelled)}
 	for _, s := range r.Spans {
-		gold = append(gold, s.Role, fmt.Sprint(s.Start, s.End))
+		gold = append(gold, s.Role, s.Text, fmt.Sprint(s.Start, s.End))
 	}
 	return eval.Item{ID: r.ID, Split: r.Split, Cluster: r.Cluster, Strata: []eval.Level{{Name: "group", Value: r.Group}},
 		Input: kit.Hash(r.Text), Gold: kit.Hash(gold...)}
@@ -211,7 +213,6 @@ func (b *Bench) plan(f *study.File, s *Study, errs *study.Errors) {
 	for _, a := range b.arms {
 		if len(a.Judges) == 0 {
 			a.Judges = []string{b.judge.ID}
-			a.Hash = kit.Hash(a.Hash, verdict.PromptVersion).String()
 		}
 	}
 }
@@ -282,7 +283,7 @@ func (b *Bench) lexiconArm(p *kit.Planner, i int, e *Labeller) {
 	if e.Lexicon != "" {
 		key += ".lexicon"
 		var err error
-		if data, err = os.ReadFile(p.Resolve(e.Lexicon)); err != nil {
+		if data, err = dataset.ReadFile(p.Prompt(e.Lexicon)); err != nil {
 			p.Fault(key, "reading the lexicon: %v", err)
 			return
 		}
@@ -303,7 +304,7 @@ func (b *Bench) lexiconArm(p *kit.Planner, i int, e *Labeller) {
 // file.
 func (b *Bench) recordedArm(p *kit.Planner, i int, e *Labeller) {
 	path := p.Resolve(e.Spans)
-	content, err := os.ReadFile(path)
+	content, err := dataset.ReadFile(path)
 	if err != nil {
 		p.Fault(p.Key(i)+".spans", "reading spans: %v", err)
 		return
@@ -387,6 +388,31 @@ type payload struct {
 	ID    string   `json:"id"`
 	Text  string   `json:"text"`
 	Roles []string `json:"roles"`
+}
+
+// Basis returns what a trial depends on beside the text and the prompt: the taxonomy and
+// sections that answers and judgements are read with, and the gold that the calibration
+// arms and simulated models answer from.
+func (b *Bench) Basis(t eval.Trial) (on eval.Basis) {
+	r, a := b.record(t.Item), b.byArm[t.Arm]
+	if r == nil || a == nil {
+		return on
+	}
+	gold := kit.Hash(b.reading.String(), b.items[b.byID[t.Item]].Gold.String())
+	if on.Read = b.reading; a.Role == eval.RoleCalibration {
+		on.Read = gold
+	}
+	switch {
+	case a.Simulated:
+		on.Asked = gold
+	case a.Pipeline != nil && !a.Answered():
+		on.Asked = b.reading
+	}
+	on.Judged = kit.Hash(b.reading.String(), verdict.PromptVersion)
+	if b.judge != nil && b.judge.Provider == kit.SimulatedProvider {
+		on.Judged = kit.Hash(gold.String(), verdict.PromptVersion)
+	}
+	return on
 }
 
 // Perform gets the arm's spans of a text.

@@ -38,8 +38,14 @@ func (b *Bench) Judge(ctx context.Context, t eval.Trial, o eval.Outcome, ask eva
 	if err != nil {
 		return nil, err
 	}
+	if v.Err == "" && verdict.Parse(string(v.Data), b.taxonomy, found.spans).Step == verdict.None {
+		v.Err = unparsed
+	}
 	return []eval.Verdict{v}, nil
 }
+
+// unparsed is why a judgement is missing though the judge answered.
+const unparsed = "the judgement could not be parsed"
 
 // judged is the judgement that a snapshot has of a text.
 func (a *arm) judged(id string, reader *snapshot.Reader) []eval.Verdict {
@@ -58,7 +64,7 @@ func (a *arm) judged(id string, reader *snapshot.Reader) []eval.Verdict {
 }
 
 func (b *Bench) judgeRequest(r *record, spans []label.Span) eval.Request {
-	q := kit.RequestTo(b.judge)
+	q := kit.JudgeRequest(b.judge)
 	q.Item, q.System = r.ID, b.judging.system
 	q.Messages = []eval.Message{{Role: "user", Content: verdict.User(r.Text, spans)}}
 	kit.Structure(&q, b.judge, eval.Schema{Name: "judgement", Strict: true, JSON: b.judging.schema},
@@ -133,7 +139,7 @@ func plantedAt(r *record) int {
 	if len(r.Spans) == 0 {
 		return -1
 	}
-	return int(uint64(kit.Hash(r.ID, r.Text)) % uint64(len(r.Spans)))
+	return int(uint64(kit.Hash(r.Text)) % uint64(len(r.Spans)))
 }
 
 // Measure measures the judge on gold: it must find the planted error, and none
@@ -146,6 +152,9 @@ func (b *Bench) Measure(cases iter.Seq2[eval.Case, error]) (eval.Measurement, er
 		}
 		j := b.judgement(r, t)
 		if j.missing != "" {
+			return kit.Counted{Missing: 1}, nil
+		}
+		if !j.parsed.Result.KnowsSpans() {
 			return kit.Counted{Missing: 1}, nil
 		}
 		if found := j.flags[plantedAt(r)] != 0; found == (c.Arm == calibrationPlanted) {
@@ -203,7 +212,7 @@ func (b *Bench) judgement(r *record, t *eval.Judged) judgement {
 			continue
 		}
 		if v.Err != "" {
-			return judgement{missing: "no judgement: " + firstLine(v.Err), failed: true, parsed: verdict.Parsed{Result: verdict.Empty(), Step: verdict.None}}
+			return judgement{missing: "no judgement: " + firstLine(v.Err), failed: true, parsed: verdict.Parsed{Result: verdict.Empty(), Step: verdict.None, Raw: string(v.Data)}}
 		}
 		return b.read(r, t, v.Data, v.Source == eval.ByPipeline)
 	}
@@ -223,7 +232,7 @@ func (b *Bench) read(r *record, t *eval.Judged, data []byte, recorded bool) judg
 		j.parsed = verdict.Parse(string(data), b.taxonomy, a.spans)
 	}
 	if j.parsed.Step == verdict.None {
-		j.missing, j.failed = "the judgement could not be parsed", true
+		j.missing, j.failed = unparsed, true
 	}
 	j.flags = j.parsed.Result.Flags(len(a.spans))
 	return j
@@ -239,7 +248,7 @@ func (b *Bench) Ratings(c eval.Case) (list []eval.Rating) {
 	for t := range c.Answered() {
 		a, err := b.readAnswer(t.Outcome.Data, r.Text)
 		j := b.judgement(r, t)
-		if err != nil || j.missing != "" {
+		if err != nil || j.missing != "" || !j.parsed.Result.KnowsSpans() {
 			continue
 		}
 		for i, s := range a.spans {

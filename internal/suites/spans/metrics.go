@@ -39,24 +39,25 @@ const (
 const kindMissed = "missed"
 
 func metrics() []eval.Metric {
-	const muc = "Chinchor & Sundheim 1993 (MUC-5); Segura-Bedmar et al. 2013 (SemEval task 9); as nervaluate 1.2"
+	const muc = "Chinchor & Sundheim 1993 (MUC-5); Segura-Bedmar et al. 2013 (SemEval task 9)"
+	const sets = "Tjong Kim Sang & De Meulder 2003 (CoNLL): as conlleval and seqeval"
 	ratio := func(name, title, doc, formula, source string, kind eval.Kind) eval.Metric {
 		return eval.Metric{Name: name, Title: title, Doc: doc, Formula: formula, Source: source, Min: 0, Max: 1, HigherIsBetter: true, Kind: kind, Pooling: eval.RatioOfSums}
 	}
 	// A span is right or not, so these have the intervals of proportions, as the error rate.
 	proportion := func(name, title, doc, formula string) eval.Metric {
-		m := ratio(name, title, doc, formula, muc, eval.Scoring)
+		m := ratio(name, title, doc, formula, sets, eval.Scoring)
 		m.Binary = true
 		return m
 	}
 	list := []eval.Metric{
-		ratio(metricF1, "F1", "Micro F1 of spans with the same borders and role as gold.", "2·correct / (predicted + gold)", muc, eval.Scoring),
+		ratio(metricF1, "F1", "Micro F1 of spans with the same borders and role as gold.", "2·correct / (predicted + gold)", sets, eval.Scoring),
 		proportion(metricPrecision, "Precision", "Share of the predicted spans that are gold, with borders and role.", "correct / predicted"),
 		proportion(metricRecall, "Recall", "Share of the gold spans that were found, with borders and role.", "correct / gold"),
-		ratio(metricExact, "F1 of borders", "Micro F1 of spans with the borders of gold, whatever their role.", "2·correct / (predicted + gold)", muc, eval.Scoring),
-		ratio(metricPartial, "F1, partial", "Micro F1 of spans that overlap gold, whatever their role: one point for the same borders, half a point for others.", "2·(correct + partial/2) / (predicted + gold)", muc, eval.Scoring),
-		ratio(metricType, "F1 of roles", "Micro F1 of spans that overlap gold and have its role.", "2·correct / (predicted + gold)", muc, eval.Scoring),
-		ratio(metricCategory, "F1 of categories", "Micro F1 of spans with the same borders and category as gold.", "2·correct / (predicted + gold)", muc, eval.Scoring),
+		ratio(metricExact, "F1 of borders", "Micro F1 of spans with the borders of gold, whatever their role.", "2·correct / (predicted + gold)", sets, eval.Scoring),
+		ratio(metricPartial, "F1, partial", "Micro F1 of spans that overlap gold, matched one to one by overlap whatever their role: one point for the same borders, half a point for others.", "2·(correct + partial/2) / (predicted + gold)", muc, eval.Scoring),
+		ratio(metricType, "F1 of roles", "Micro F1 of spans that overlap gold of the same role, matched one to one by overlap.", "2·correct / (predicted + gold)", muc, eval.Scoring),
+		ratio(metricCategory, "F1 of categories", "Micro F1 of spans with the same borders and category as gold.", "2·correct / (predicted + gold)", sets, eval.Scoring),
 		{Name: metricMacro, Title: "Macro F1", Min: 0, Max: 1, HigherIsBetter: true, Kind: eval.Scoring, Pooling: eval.ByEstimator, Estimate: macroF1,
 			Doc: "Mean over roles of the F1 of each role, so that rare roles count as much as frequent ones.", Formula: "mean of F1 over the roles in gold or prediction", Source: "as seqeval"},
 		ratio(metricIoU, "Overlap", "Mean overlap of predicted spans with the gold spans they match best.", "Σ intersection/union / matched pairs", "", eval.Analysis),
@@ -66,8 +67,8 @@ func metrics() []eval.Metric {
 			Doc: "Share of the spans whose text is where their offsets say. Others are realigned, or have no place.", Formula: "spans in place / spans"},
 		{Name: metricReadable, Title: "Readable", Min: 0, Max: 1, HigherIsBetter: true, Kind: eval.Analysis, Pooling: eval.MeanOfItems, Binary: true,
 			Doc: "Share of answers that are neither malformed nor refused.", Formula: "readable answers / answers"},
-		{Name: metricTotal, Title: "Judged total", Min: 0, Max: verdict.MostTotal, HigherIsBetter: true, Kind: eval.Scoring, Pooling: eval.MeanOfItems,
-			Doc: "Sum of the judge's five scores. Judgements that failed are unscored.", Formula: "coverage + precision + granularity + taxonomy + technicalSpecs"},
+		{Name: metricTotal, Title: "Judged total", Judge: eval.JudgeElse, Min: 0, Max: verdict.MostTotal, HigherIsBetter: true, Kind: eval.Scoring, Pooling: eval.MeanOfItems,
+			Doc: "Sum of the judge's five scores. An answer that cannot be read has the lowest, 5. Judgements that failed are unscored.", Formula: "coverage + precision + granularity + taxonomy + technicalSpecs"},
 	}
 	titles := [5]string{"Judged coverage", "Judged precision", "Judged granularity", "Judged taxonomy", "Judged technical specs"}
 	for i, c := range verdict.Criteria {
@@ -75,8 +76,8 @@ func metrics() []eval.Metric {
 			Doc: "The judge's score for " + c + ".", Formula: "1 to 5"})
 	}
 	list = append(list,
-		eval.Metric{Name: metricErrorRate, Title: "Error rate", Min: 0, Max: 1, Kind: eval.Scoring, Pooling: eval.RatioOfSums, Binary: true,
-			Doc: "Share of the spans with an error of any kind, by the judge.", Formula: "spans with a false positive, taxonomy or granularity error / spans"},
+		eval.Metric{Name: metricErrorRate, Title: "Error rate", Judge: eval.JudgeNo, Min: 0, Max: 1, Kind: eval.Scoring, Pooling: eval.RatioOfSums, Binary: true,
+			Doc: "Share of the spans with an error of any kind, by the judge. An answer that cannot be read counts as wrong spans, as many as gold has and at least one. Unscored where the judge's lists of errors are not complete.", Formula: "spans with a false positive, taxonomy or granularity error / spans"},
 		eval.Metric{Name: metricFalse, Title: "False positive rate", Min: 0, Max: 1, Kind: eval.Analysis, Pooling: eval.RatioOfSums, Binary: true,
 			Doc: "Share of the spans that should not be there, by the judge.", Formula: "false positives / spans"},
 		eval.Metric{Name: metricMissed, Title: "Missed elements", Min: 0, Max: math.Inf(1), Kind: eval.Analysis, Pooling: eval.MeanOfItems,

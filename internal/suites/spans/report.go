@@ -45,7 +45,7 @@ func (b *Bench) Report(results eval.Results) ([]eval.Block, error) {
 		k := byArm[a.ID]
 		if k == nil {
 			k = &counting{tally: b.reader.NewTally()}
-			k.byRole.Scheme, k.byKind.Scheme, k.confusion, k.people = span.Strict, span.Strict, map[[2]string]int{}, map[*checked]bool{}
+			k.byRole.Scheme, k.byKind.Scheme, k.confusion, k.people = span.Conll, span.Conll, map[[2]string]int{}, map[*checked]bool{}
 			byArm[a.ID] = k
 		}
 		for i := range c.Trials {
@@ -126,7 +126,9 @@ func (b *Bench) count(k *tallies, tally *snapshot.Tally, r *record, a *arm, t *e
 		l.State, l.Why = snapshot.NotJudged, j.missing
 	default:
 		l.Verdict = j.parsed
-		k.quality.Add(r.ID, j.flags, people)
+		if j.parsed.Result.KnowsSpans() {
+			k.quality.Add(r.ID, j.flags, people)
+		}
 	}
 	tally.Add(b.reader.EntryOf(r.ID, r.Text, l))
 }

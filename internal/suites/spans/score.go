@@ -50,9 +50,14 @@ func (b *Bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
 		return dst
 	}
 	return kit.ScoreTrials(dst, c, func(dst []eval.Score, t *eval.Judged) []eval.Score {
+		arm := b.byArm[t.Trial.Arm]
+		judged := arm != nil && len(arm.Judges) > 0
 		if absent(&t.Outcome) {
-			for _, m := range []string{metricF1, metricTotal} {
-				dst = append(dst, eval.Score{Metric: m, Unscored: "the file does not have the text"})
+			if r.Labelled {
+				dst = unscored(dst, noText, 0, metricF1, metricPrecision, metricRecall, metricExact, metricPartial, metricType, metricCategory, metricMacro)
+			}
+			if judged {
+				dst = unscored(dst, noText, 0, judgedMetrics...)
 			}
 			return dst
 		}
@@ -76,8 +81,11 @@ func (b *Bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
 		if r.Labelled {
 			dst = b.scoreGold(dst, r, &a)
 		}
-		if arm := b.byArm[t.Trial.Arm]; arm != nil && len(arm.Judges) > 0 && readable {
+		switch {
+		case judged && readable:
 			return b.scoreJudge(dst, r, &a, t)
+		case judged:
+			return scoreUnreadable(dst, r)
 		}
 		if r.Labelled {
 			right := make([]bool, len(a.spans))
@@ -90,6 +98,38 @@ func (b *Bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
 		}
 		return dst
 	})
+}
+
+// noText is why the arms of files lack scores.
+const noText = "the file does not have the text"
+
+// judgedMetrics are the metrics that need a judgement.
+var judgedMetrics = func() []string {
+	list := []string{metricTotal, metricErrorRate, metricFalse, metricMissed}
+	for _, c := range verdict.Criteria {
+		list = append(list, criterionPrefix+c)
+	}
+	return list
+}()
+
+// unscored appends entries without a score, each for n opportunities; 0 if their number
+// is not known.
+func unscored(dst []eval.Score, why string, n int, metrics ...string) []eval.Score {
+	for _, m := range metrics {
+		dst = append(dst, eval.Score{Metric: m, Den: float64(n), Unscored: why})
+	}
+	return dst
+}
+
+// scoreUnreadable scores an answer without spans that can be judged by the lowest scores
+// that a judge can give. It counts as wrong spans, as many as gold has and at least one.
+func scoreUnreadable(dst []eval.Score, r *record) []eval.Score {
+	dst = append(dst, eval.Score{Metric: metricTotal, Num: float64(len(verdict.Criteria) * verdict.LeastScore), Den: 1})
+	for _, c := range verdict.Criteria {
+		dst = append(dst, eval.Score{Metric: criterionPrefix + c, Num: verdict.LeastScore, Den: 1})
+	}
+	n := float64(max(1, len(r.Spans)))
+	return append(dst, eval.Score{Metric: metricErrorRate, Num: n, Den: n})
 }
 
 // confidences adds the row of the spans with a stated confidence.
@@ -111,13 +151,12 @@ func confidences(dst []eval.Score, a *answer, right func(int) bool) []eval.Score
 func (b *Bench) scoreGold(dst []eval.Score, r *record, a *answer) []eval.Score {
 	predicted := b.spansOf(a.spans, false)
 	slices.SortFunc(predicted, span.Compare)
-	var m span.Matcher
 	f1 := func(metric string, c span.Counts) {
 		if den := c.Predicted() + c.Gold(); den > 0 {
 			dst = append(dst, eval.Score{Metric: metric, Num: 2 * c.Points(), Den: float64(den)})
 		}
 	}
-	strict := m.Match(span.Strict, r.gold, predicted)
+	strict := span.Agree(span.Strict, r.gold, predicted)
 	f1(metricF1, strict)
 	if n := strict.Predicted(); n > 0 {
 		dst = append(dst, eval.Score{Metric: metricPrecision, Num: float64(strict.Correct), Den: float64(n)})
@@ -125,15 +164,15 @@ func (b *Bench) scoreGold(dst []eval.Score, r *record, a *answer) []eval.Score {
 	if n := strict.Gold(); n > 0 {
 		dst = append(dst, eval.Score{Metric: metricRecall, Num: float64(strict.Correct), Den: float64(n)})
 	}
-	f1(metricExact, m.Match(span.Exact, r.gold, predicted))
-	f1(metricPartial, m.Match(span.Partial, r.gold, predicted))
-	f1(metricType, m.Match(span.Type, r.gold, predicted))
+	f1(metricExact, span.Agree(span.Exact, r.gold, predicted))
+	f1(metricPartial, span.Agree(span.Partial, r.gold, predicted))
+	f1(metricType, span.Agree(span.Type, r.gold, predicted))
 	goldC, predictedC := b.spansOf(r.Spans, true), b.spansOf(a.spans, true)
 	slices.SortFunc(goldC, span.Compare)
 	slices.SortFunc(predictedC, span.Compare)
-	f1(metricCategory, m.Match(span.Strict, goldC, predictedC))
+	f1(metricCategory, span.Agree(span.Strict, goldC, predictedC))
 
-	tally := span.Tally{Scheme: span.Strict}
+	tally := span.Tally{Scheme: span.Conll}
 	tally.Add(r.gold, predicted)
 	var row eval.Row
 	for _, role := range tally.Labels() {
@@ -161,34 +200,56 @@ func (b *Bench) scoreGold(dst []eval.Score, r *record, a *answer) []eval.Score {
 	return dst
 }
 
+// lostList is why the errors of an answer are not known though it has a total.
+const lostList = "the judge's list of errors is not complete"
+
 // scoreJudge scores an answer by its judgement.
 func (b *Bench) scoreJudge(dst []eval.Score, r *record, a *answer, t *eval.Judged) []eval.Score {
 	j := b.judgement(r, t)
 	if len(j.parsed.Raw) > 0 {
 		dst = append(dst, eval.Score{Metric: metricParsed, Num: kit.Indicator(j.parsed.Step == verdict.Enhanced || j.parsed.Step == verdict.Repaired), Den: 1})
 	}
+	missing, n := j.missing, len(a.spans)
 	if !b.trusted && b.byArm[t.Trial.Arm].judge == "" {
-		return append(dst, eval.Score{Metric: metricTotal, Unscored: eval.JudgeFailed}, eval.Score{Metric: metricErrorRate, Unscored: eval.JudgeFailed})
+		missing = eval.JudgeFailed
 	}
-	if j.missing != "" {
-		return append(dst, eval.Score{Metric: metricTotal, Unscored: j.missing})
+	if missing != "" {
+		for _, m := range judgedMetrics {
+			switch of := m == metricErrorRate || m == metricFalse; {
+			case of && n > 0:
+				dst = unscored(dst, missing, n, m)
+			case !of:
+				dst = unscored(dst, missing, 1, m)
+			}
+		}
+		return dst
 	}
 	v := &j.parsed.Result
 	dst = append(dst, eval.Score{Metric: metricTotal, Num: v.TotalScore, Den: 1})
 	for i, x := range v.Scores.List() {
 		dst = append(dst, eval.Score{Metric: criterionPrefix + verdict.Criteria[i], Num: x, Den: 1})
 	}
-	dst = append(dst, eval.Score{Metric: metricMissed, Num: float64(len(v.MissedElements)), Den: 1})
-	if n := len(a.spans); n > 0 {
-		wrong, spurious := 0, 0
-		for _, f := range j.flags {
-			wrong += int(kit.Indicator(f != 0))
-			spurious += int(kit.Indicator(f&1 != 0))
+	count := func(metric string, known bool, num, den int) {
+		switch {
+		case den == 0:
+		case !known:
+			dst = unscored(dst, lostList, den, metric)
+		default:
+			dst = append(dst, eval.Score{Metric: metric, Num: float64(num), Den: float64(den)})
 		}
-		dst = append(dst, eval.Score{Metric: metricErrorRate, Num: float64(wrong), Den: float64(n)}, eval.Score{Metric: metricFalse, Num: float64(spurious), Den: float64(n)})
+	}
+	count(metricMissed, v.KnowsMissed(), len(v.MissedElements), 1)
+	wrong, spurious := 0, 0
+	for _, f := range j.flags {
+		wrong += int(kit.Indicator(f != 0))
+		spurious += int(kit.Indicator(f&1 != 0))
+	}
+	count(metricErrorRate, v.KnowsSpans(), wrong, n)
+	count(metricFalse, v.KnowsFalse(), spurious, n)
+	if n > 0 && v.KnowsSpans() {
 		dst = confidences(dst, a, func(i int) bool { return j.flags[i] == 0 })
 	}
-	if h := b.checkedOf(t, a.spans); h != nil {
+	if h := b.checkedOf(t, a.spans); h != nil && len(v.Lost) == 0 {
 		dst = compareWithPeople(dst, &j, h)
 	}
 	return dst

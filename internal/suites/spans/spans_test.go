@@ -15,7 +15,6 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/study"
-	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/suites/spans/label"
 	"github.com/scruple-eval/scruple/internal/suites/spans/snapshot"
 	"github.com/scruple-eval/scruple/internal/suites/spans/verdict"
@@ -114,7 +113,7 @@ func small(t testing.TB) *Bench {
 // TestOpenErrors: every error has file, line or key, and what to do.
 func TestOpenErrors(t *testing.T) {
 	for name, test := range map[string]struct{ from, to, data, want string }{
-		"missing file":     {"r.jsonl", "none.jsonl", twoTexts, "records[0].path: opening spans"},
+		"missing file":     {"r.jsonl", "none.jsonl", twoTexts, "records[0].path: opening data"},
 		"unknown role":     {"", "", `{"id": "a", "text": "x", "spans": [{"start": 0, "end": 1, "label": "subject.identiy"}]}`, `gold has the role "subject.identiy", 1 time, which the taxonomy does not have: did you mean "subject.identity"?`},
 		"duplicate id":     {"[{path: r.jsonl}]", "[{path: r.jsonl}, {path: r.jsonl}]", twoTexts, `records[1].path: duplicate id "a"`},
 		"unknown builtin":  {"{name: lexicon}", "{name: lexikon}", twoTexts, `no built-in labeller "lexikon"`},
@@ -190,6 +189,8 @@ func TestConfidences(t *testing.T) {
 		"per cent": {`{"spans": [{"text": "boy", "role": "subject.identity", "confidence": 95}, {"text": "runs", "role": "action.movement", "confidence": 10}]}`, nil, "2 confidences outside 0 to 1, not used", "subject.identity; action.movement"},
 		"mixed":    {`{"spans": [{"text": "boy", "role": "subject.identity", "confidence": 0.5}, {"text": "runs", "role": "action.movement", "confidence": -0.1}]}`, []eval.Row{{0.5, 1}}, "1 confidence outside 0 to 1, not used", "subject.identity, 0.50; action.movement"},
 		"none":     {`{"spans": [{"text": "boy", "role": "subject.identity"}, {"text": "runs", "role": "action.movement"}]}`, nil, "", "subject.identity; action.movement"},
+		"wrapper":  {`{"answer": {"spans": [{"text": "boy", "role": "subject.identity"}, {"text": "runs", "role": "action.movement"}]}}`, nil, eval.NoteLenient, "subject.identity; action.movement"},
+		"list":     {`[{"spans": [{"text": "boy", "role": "subject.identity"}, {"text": "runs", "role": "action.movement"}]}]`, nil, eval.NoteLenient, "subject.identity; action.movement"},
 		"borders":  {`{"spans": [{"text": "boy", "role": "subject.identity", "confidence": 1}, {"text": "runs", "role": "style", "confidence": 0}]}`, []eval.Row{{1, 1, 0, 0}}, "", "subject.identity, 1.00; style, 0.00"},
 	} {
 		o := b.outcomeOf(eval.Response{Text: test.answer, Stop: eval.StopEnd}, "", b.record("a").Text)
@@ -261,7 +262,7 @@ func TestJudgeSteps(t *testing.T) {
 		"enhanced": {right, verdict.Enhanced, "", 0.5},
 		"repaired": {strings.TrimSuffix(right, "}") + ",}", verdict.Repaired, "", 0.5},
 		"basic":    {`{"scores": {"coverage": 4, "precision": 4, "granularity": 4, "taxonomy": 4, "technicalSpecs": 4}, "incorrectExtractions": ["boy", "runs"]}`, verdict.Basic, "", 1},
-		"none":     {"It is fine.", verdict.None, "the judgement could not be parsed", 0},
+		"none":     {"It is fine.", verdict.None, "no judgement: the judgement could not be parsed", 0},
 	} {
 		var asked []eval.Request
 		vs, err := b.Judge(t.Context(), tr, o, says{text: test.answer, asks: &asked})
@@ -276,7 +277,7 @@ func TestJudgeSteps(t *testing.T) {
 			t.Errorf("%s: step %s", name, got)
 		}
 		for _, s := range b.Score(nil, c) {
-			if s.Metric == metricTotal && s.Unscored != test.unscored || s.Metric == metricErrorRate && s.Num/s.Den != test.errors {
+			if s.Metric == metricTotal && s.Unscored != test.unscored || s.Metric == metricErrorRate && (s.Num/s.Den != test.errors || s.Unscored != test.unscored) {
 				t.Errorf("%s: %+v", name, s)
 			}
 		}
@@ -287,6 +288,64 @@ func TestJudgeSteps(t *testing.T) {
 	if vs, err := b.Judge(t.Context(), tr, eval.Outcome{Kind: eval.Malformed, Data: []byte("x")}, says{}); err != nil || vs != nil {
 		t.Errorf("a malformed answer is judged: %v, %v", vs, err)
 	}
+}
+
+// TestUnknownErrors: errors that a judgement does not have in full are unscored, not
+// absent; an answer that cannot be read has the lowest scores, not none.
+func TestUnknownErrors(t *testing.T) {
+	b := small(t)
+	r := b.record("a")
+	full := string(b.foreseen(r, b.planted(r)).Encode())
+	at := func(key string) int { return strings.Index(full, `"`+key+`"`) }
+	const scores = `{"scores": {"coverage": 4, "precision": 4, "granularity": 4, "taxonomy": 4, "technicalSpecs": 4}`
+	for name, test := range map[string]struct {
+		answer              string
+		errors, missed, bad string // num/den, or ? where it is not known
+	}{
+		"complete":              {full, "1/2", "0/1", "0/2"},
+		"cut in a list":         {full[:at("taxonomyErrors")+len(`"taxonomyErrors":[{"span`)], "?", "0/1", "0/2"},
+		"cut before the lists":  {full[:at("missedElements")-1], "?", "?", "?"},
+		"cut in the last words": {full[:at("notes")+len(`"notes":"Th`)], "1/2", "0/1", "0/2"},
+		"a list is null":        {strings.Replace(full, `"falsePositives":[]`, `"falsePositives":null`, 1), "?", "0/1", "?"},
+		"a list is an object":   {strings.Replace(full, `"missedElements":[]`, `"missedElements":{}`, 1), "1/2", "?", "0/2"},
+		"an element is a word":  {strings.Replace(full, `"granularityErrors":[]`, `"granularityErrors":["long"]`, 1), "?", "0/1", "0/2"},
+		"basic, one list":       {scores + `, "missedElements": [], "incorrectExtractions": ["boy"]}`, "1/2", "0/1", "1/2"},
+		"scores alone":          {scores + `}`, "?", "?", "?"},
+		"prose":                 {"It is fine.", "?", "?", "?"},
+	} {
+		vs, err := b.Judge(t.Context(), eval.Trial{Item: "a", Arm: "labeller", Replicate: 1}, eval.Outcome{Kind: eval.OK, Data: encodeAnswer(b.planted(r))}, says{text: test.answer})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := shown(b, eval.Outcome{Kind: eval.OK, Data: encodeAnswer(b.planted(r))}, vs)
+		for metric, want := range map[string]string{metricErrorRate: test.errors, metricMissed: test.missed, metricFalse: test.bad} {
+			if got[metric] != want {
+				t.Errorf("%s: %s is %s, want %s", name, metric, got[metric], want)
+			}
+		}
+		if name == "prose" && vs[0].Err == "" {
+			t.Error("a judgement that cannot be read is not a failure that can be retried")
+		}
+	}
+	for _, o := range []eval.Outcome{{Kind: eval.Malformed, Data: []byte("x")}, {Kind: eval.Refused}} {
+		got := shown(b, o, nil)
+		for metric, want := range map[string]string{metricTotal: "5/1", metricErrorRate: "2/2", metricF1: "0/2", "judge_coverage": "1/1"} {
+			if got[metric] != want {
+				t.Errorf("%s: %s is %s, want %s", o.Kind, metric, got[metric], want)
+			}
+		}
+	}
+}
+
+// shown are the scores of an answer to text a: num/den, or ? without.
+func shown(b *Bench, o eval.Outcome, vs []eval.Verdict) map[string]string {
+	got := map[string]string{}
+	for _, s := range b.Score(nil, eval.CaseOf(eval.Trial{Item: "a", Arm: "labeller", Replicate: 1}, o, vs)) {
+		if got[s.Metric] = fmt.Sprintf("%v/%v", s.Num, s.Den); s.Unscored != "" {
+			got[s.Metric] = "?"
+		}
+	}
+	return got
 }
 
 // TestCalibrate: a judge that finds planted errors is trusted, one that finds
@@ -487,17 +546,24 @@ func TestPromptVersion(t *testing.T) {
 	}
 }
 
-// The version of the judge's prompt is part of what judged arms are: judgements by another
-// prompt do not count for them.
-func TestJudgePromptVersionIsOfTheArm(t *testing.T) {
+// The judge is no part of what judged arms are asked, but of what their judgements are.
+func TestJudgeIsNotOfTheArm(t *testing.T) {
 	judged := small(t)
 	plain, err := open(t, map[string]string{"study.yaml": strings.Replace(minimal, "judge_model: j\n", "", 1), "r.jsonl": twoTexts})
 	if err != nil {
 		t.Fatal(err)
 	}
 	const id = "lexicon"
-	if got, want := judged.byArm[id].Hash, kit.Hash(plain.byArm[id].Hash, verdict.PromptVersion).String(); got != want {
+	if got, want := judged.byArm[id].Hash, plain.byArm[id].Hash; got != want {
 		t.Errorf("%s: hash %s, want %s", id, got, want)
+	}
+	trial := eval.Trial{Item: judged.items[0].ID, Arm: id, Replicate: 1}
+	other, err := open(t, map[string]string{"study.yaml": minimal, "r.jsonl": strings.Replace(twoTexts, `"start"`, `"start" `, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if judged.Basis(trial).Judged != other.Basis(trial).Judged {
+		t.Error("spacing in a file of texts changes what the judge is asked")
 	}
 }
 

@@ -33,6 +33,8 @@ func Suite() kit.Suite {
 			Primary:   []string{metricF1},
 			Secondary: []string{metricPrecision, metricRecall, metricPartial, metricTotal, metricErrorRate},
 		},
+		Blind: kit.Blind{Data: []kit.Datum{{Key: "records", Kit: `[{"path": "data/records.jsonl"}]`, Places: []string{"data/records.jsonl"}}},
+			Arms: "labellers", Drop: []string{"human"}},
 		Study:    func() study.Any { return new(Study) },
 		Open:     kit.Opener(Open),
 		Starter:  func() ([]kit.File, error) { return kit.Template(template, "template") },

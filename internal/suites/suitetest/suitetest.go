@@ -268,8 +268,8 @@ func (c *conformance) check(t *testing.T, tr eval.Trial, s eval.Score) {
 	case !ok:
 		t.Errorf("%v: metric %q is not declared", tr, s.Metric)
 	case s.Unscored != "":
-		if s.Num != 0 || s.Den != 0 {
-			t.Errorf("%v: %s of %q is unscored but has %v/%v", tr, s.Metric, s.Unit, s.Num, s.Den)
+		if s.Num != 0 || s.Den < 0 || s.Row != nil {
+			t.Errorf("%v: %s of %q is unscored but has %v/%v, %v", tr, s.Metric, s.Unit, s.Num, s.Den, s.Row)
 		}
 	case m.Estimate != nil || s.Row != nil:
 		if m.Estimate == nil || s.Row == nil {

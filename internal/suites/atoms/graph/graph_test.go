@@ -216,3 +216,65 @@ func BenchmarkScore(b *testing.B) {
 		graph.Integrity(pred)
 	}
 }
+
+// TestMatchIsLargest: no one-to-one matching has more pairs by id or, with as many, more
+// by title. All matchings of small graphs are tried.
+func TestMatchIsLargest(t *testing.T) {
+	draw := func(t *rapid.T, name string) *okf.Base {
+		var lines []string
+		for range rapid.IntRange(0, 5).Draw(t, name) {
+			lines = append(lines, rapid.SampledFrom([]string{"a", "b", "c", "''"}).Draw(t, "id")+"|"+
+				rapid.SampledFrom([]string{"role", "system"}).Draw(t, "type")+"|"+rapid.SampledFrom([]string{"X", "Y", "Z", "''"}).Draw(t, "title"))
+		}
+		return base(lines...)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		gold, pred := draw(t, "gold"), draw(t, "pred")
+		kind := func(g, p int) [2]int { // of a pair: by id, or by title
+			a, b := &gold.Atoms[g], &pred.Atoms[p]
+			switch {
+			case a.ID != "" && a.ID == b.ID:
+				return [2]int{1, 0}
+			case a.Type == b.Type && okf.Normal(a.Title) != "" && okf.Normal(a.Title) == okf.Normal(b.Title):
+				return [2]int{0, 1}
+			}
+			return [2]int{}
+		}
+		used := make([]bool, len(pred.Atoms))
+		var best func(g int) [2]int
+		best = func(g int) (most [2]int) {
+			if g == len(gold.Atoms) {
+				return most
+			}
+			most = best(g + 1)
+			for p := range pred.Atoms {
+				k := kind(g, p)
+				if used[p] || k == [2]int{} {
+					continue
+				}
+				used[p] = true
+				rest := best(g + 1)
+				used[p] = false
+				if n := [2]int{k[0] + rest[0], k[1] + rest[1]}; n[0] > most[0] || n[0] == most[0] && n[1] > most[1] {
+					most = n
+				}
+			}
+			return most
+		}
+		m := graph.Match(gold, pred)
+		var got [2]int
+		for g, p := range m.Gold {
+			if p < 0 {
+				continue
+			}
+			k := kind(g, p)
+			if k == [2]int{} || m.Pred[p] != g {
+				t.Fatalf("gold %d is paired with %d", g, p)
+			}
+			got[0], got[1] = got[0]+k[0], got[1]+k[1]
+		}
+		if want := best(0); got != want {
+			t.Fatalf("%v pairs by id and title, %v are possible: %v", got, want, m.Gold)
+		}
+	})
+}

@@ -18,17 +18,32 @@ type Matching struct {
 }
 
 // Match pairs atoms with the same id first, then those with the same type and
-// normalised title. No other one-to-one matching has more pairs by id or, with as
-// many, more by title: within a class of equal atoms any pairing is as good.
+// normalised title. No other one-to-one matching has more pairs by id or, with as many,
+// more by title: where several atoms have one id, those whose titles are needed elsewhere
+// stay free. Within an id, atoms of equal title pair first, then those of equal type.
 func Match(gold, pred *okf.Base) Matching {
 	m := Matching{filled(len(gold.Atoms)), filled(len(pred.Atoms))}
-	m.by(gold, pred, func(a *okf.Atom) string { return a.ID }, func(g, p *okf.Atom) bool { return g.Type == p.Type && okf.Normal(g.Title) == okf.Normal(p.Title) })
-	m.by(gold, pred, func(a *okf.Atom) string {
-		if t := okf.Normal(a.Title); t != "" {
-			return a.Type + "\x00" + t
+	ids := idsOf(gold, pred)
+	for _, title := range spare(ids, gold, pred) {
+		for i := range title.gold {
+			m.pair(title.gold[i], title.pred[i])
 		}
-		return ""
-	}, nil)
+	}
+	for _, alike := range []func(g, p *okf.Atom) bool{
+		func(g, p *okf.Atom) bool { return titleKey(g) == titleKey(p) },
+		func(g, p *okf.Atom) bool { return g.Type == p.Type },
+		func(*okf.Atom, *okf.Atom) bool { return true },
+	} {
+		for _, id := range ids {
+			for _, g := range id.gold {
+				for _, p := range id.pred {
+					if m.Gold[g] < 0 && m.Pred[p] < 0 && alike(&gold.Atoms[g], &pred.Atoms[p]) {
+						m.pair(g, p)
+					}
+				}
+			}
+		}
+	}
 	return m
 }
 
@@ -40,34 +55,161 @@ func filled(n int) []int {
 	return list
 }
 
-// by pairs atoms with equal keys, preferring pairs that are alike otherwise.
-func (m *Matching) by(gold, pred *okf.Base, key func(*okf.Atom) string, alike func(g, p *okf.Atom) bool) {
-	free := map[string][]int{}
+func (m *Matching) pair(g, p int) { m.Gold[g], m.Pred[p] = p, g }
+
+// A group is the atoms with one key.
+type group struct{ gold, pred []int }
+
+// idsOf groups the atoms by id, in order of appearance. An atom without an id is a
+// group of its own.
+func idsOf(gold, pred *okf.Base) (list []*group) {
+	at := map[string]*group{}
+	of := func(a *okf.Atom) *group {
+		g := at[a.ID]
+		if g == nil {
+			g = new(group)
+			list = append(list, g)
+			if a.ID != "" {
+				at[a.ID] = g
+			}
+		}
+		return g
+	}
+	for i := range gold.Atoms {
+		g := of(&gold.Atoms[i])
+		g.gold = append(g.gold, i)
+	}
 	for i := range pred.Atoms {
-		if k := key(&pred.Atoms[i]); k != "" && m.Pred[i] < 0 {
-			free[k] = append(free[k], i)
+		g := of(&pred.Atoms[i])
+		g.pred = append(g.pred, i)
+	}
+	return list
+}
+
+// titleKey is the type and normalised title of an atom; "" if it has no title.
+func titleKey(a *okf.Atom) string {
+	if t := okf.Normal(a.Title); t != "" {
+		return a.Type + "\x00" + t
+	}
+	return ""
+}
+
+// spare pairs as many atoms by title as can be without a pair by id less. An id with
+// more atoms on one side than on the other can spare the difference, so this is a
+// maximum flow from the ids that spare gold atoms, through titles, to the ids that spare
+// predicted ones.
+func spare(ids []*group, gold, pred *okf.Base) []*group {
+	var net network
+	source, sink := net.node(), net.node()
+	nodes := map[string]int{}
+	var titles []*group
+	titleAt := map[int]*group{}
+	type arc struct {
+		edge, atom int
+		title      *group
+		gold       bool
+	}
+	var arcs []arc
+	lead := func(id, atom int, a *okf.Atom, isGold bool) {
+		key := titleKey(a)
+		if key == "" {
+			return
+		}
+		node, ok := nodes[key]
+		if !ok {
+			node = net.node()
+			nodes[key], titleAt[node] = node, new(group)
+			titles = append(titles, titleAt[node])
+		}
+		from, to := id, node
+		if !isGold {
+			from, to = node, id
+		}
+		arcs = append(arcs, arc{net.edge(from, to, 1), atom, titleAt[node], isGold})
+	}
+	for _, id := range ids {
+		switch n := len(id.gold) - len(id.pred); {
+		case n > 0:
+			node := net.node()
+			net.edge(source, node, n)
+			for _, g := range id.gold {
+				lead(node, g, &gold.Atoms[g], true)
+			}
+		case n < 0:
+			node := net.node()
+			net.edge(node, sink, -n)
+			for _, p := range id.pred {
+				lead(node, p, &pred.Atoms[p], false)
+			}
 		}
 	}
-	for g := range gold.Atoms {
-		if m.Gold[g] >= 0 {
-			continue
+	net.fill(source, sink)
+	for _, a := range arcs {
+		switch {
+		case net.edges[a.edge].free > 0:
+		case a.gold:
+			a.title.gold = append(a.title.gold, a.atom)
+		default:
+			a.title.pred = append(a.title.pred, a.atom)
 		}
-		list := free[key(&gold.Atoms[g])]
-		if len(list) == 0 {
-			continue
-		}
-		at := 0
-		if alike != nil && len(list) > 1 {
-			for k, p := range list {
-				if alike(&gold.Atoms[g], &pred.Atoms[p]) {
-					at = k
-					break
+	}
+	return titles
+}
+
+// A network is a graph with capacities. Edge i^1 is the reverse of edge i.
+type network struct {
+	edges []struct{ to, free int }
+	of    [][]int // edges of each node
+}
+
+func (n *network) node() int {
+	n.of = append(n.of, nil)
+	return len(n.of) - 1
+}
+
+func (n *network) edge(from, to, capacity int) int {
+	i := len(n.edges)
+	n.edges = append(n.edges, struct{ to, free int }{to, capacity}, struct{ to, free int }{from, 0})
+	n.of[from], n.of[to] = append(n.of[from], i), append(n.of[to], i+1)
+	return i
+}
+
+// fill makes the flow the largest possible, by paths found breadth first.
+func (n *network) fill(source, sink int) {
+	for {
+		level := filled(len(n.of))
+		level[source] = 0
+		for queue := []int{source}; len(queue) > 0; queue = queue[1:] {
+			for _, e := range n.of[queue[0]] {
+				if to := n.edges[e].to; n.edges[e].free > 0 && level[to] < 0 {
+					level[to] = level[queue[0]] + 1
+					queue = append(queue, to)
 				}
 			}
 		}
-		m.Gold[g], m.Pred[list[at]] = list[at], g
-		free[key(&gold.Atoms[g])] = append(list[:at:at], list[at+1:]...)
+		next := make([]int, len(n.of)) // edges of each node that lead nowhere are not tried again
+		if level[sink] < 0 || !n.push(source, sink, level, next) {
+			return
+		}
+		for n.push(source, sink, level, next) {
+		}
 	}
+}
+
+// push sends one unit along a shortest path.
+func (n *network) push(at, sink int, level, next []int) bool {
+	if at == sink {
+		return true
+	}
+	for ; next[at] < len(n.of[at]); next[at]++ {
+		e := n.of[at][next[at]]
+		if to := n.edges[e].to; n.edges[e].free > 0 && level[to] == level[at]+1 && n.push(to, sink, level, next) {
+			n.edges[e].free--
+			n.edges[e^1].free++
+			return true
+		}
+	}
+	return false
 }
 
 // Counts are what precision, recall and F1 need.

@@ -16,6 +16,7 @@ const (
 	maxFile  = 8 << 20
 	maxTotal = 1 << 30
 	maxFiles = 100_000
+	maxName  = 255 // of a file or folder, in bytes: the limit of file systems
 )
 
 // A File is a file of a folder in memory.
@@ -133,13 +134,15 @@ func read(root *os.Root, name string) ([]byte, error) {
 }
 
 // SortFiles sorts files by path and removes those with a path that leaves the
-// folder or occurs twice, which it names.
+// folder, that no file can have, or that occurs twice, which it names.
 func SortFiles(files []File) (kept []File, findings []Finding) {
 	slices.SortStableFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 	for i, f := range files {
 		switch {
 		case !fs.ValidPath(f.Path) || f.Path == "." || path.Clean(f.Path) != f.Path:
 			findings = append(findings, Finding{Code: CodeUnreadable, Severity: Error, File: f.Path, Text: "the path leaves the folder or is not clean"})
+		case strings.ContainsRune(f.Path, 0) || slices.ContainsFunc(strings.Split(f.Path, "/"), func(name string) bool { return len(name) > maxName }):
+			findings = append(findings, Finding{Code: CodeUnreadable, Severity: Error, File: f.Path, Text: fmt.Sprintf("no file can have this path: it has a NUL, or a name of more than %d bytes", maxName)})
 		case i > 0 && files[i-1].Path == f.Path:
 			findings = append(findings, Finding{Code: CodeUnreadable, Severity: Error, File: f.Path, Text: "duplicate path"})
 		case len(f.Data) > maxFile:

@@ -36,11 +36,11 @@ const (
 // names finds atoms by what links call them. Of several atoms with one name, the
 // first that an edge allows counts.
 type names struct {
-	ids, titles, paths, slugs map[string][]int
+	ids, titles, paths, endings, slugs map[string][]int
 }
 
 func newNames(b *Base) *names {
-	n := &names{map[string][]int{}, map[string][]int{}, map[string][]int{}, map[string][]int{}}
+	n := &names{map[string][]int{}, map[string][]int{}, map[string][]int{}, map[string][]int{}, map[string][]int{}}
 	for i, a := range b.Atoms {
 		d := b.Documents[b.of[i]]
 		if a.ID != "" {
@@ -69,16 +69,21 @@ func newNames(b *Base) *names {
 // addPath enters a path and its endings, so that links from another root resolve.
 func (n *names) addPath(file string, i int) {
 	key := pathKey(file)
-	for key != "" {
-		if list := n.paths[key]; len(list) < 8 { // as many as could be of different types
-			n.paths[key] = append(list, i)
+	n.paths[key] = append(n.paths[key], i)
+	for _, rest, ok := strings.Cut(key, "/"); ok; _, rest, ok = strings.Cut(rest, "/") {
+		if list := n.endings[rest]; len(list) < 8 { // as many as could be of different types
+			n.endings[rest] = append(list, i)
 		}
-		_, rest, ok := strings.Cut(key, "/")
-		if !ok {
-			break
-		}
-		key = rest
 	}
+}
+
+// byPath lists the atoms of a path: the file itself, else those whose paths end so.
+func (n *names) byPath(p string) []int {
+	key := pathKey(p)
+	if list := n.paths[key]; len(list) > 0 && key != "" {
+		return list
+	}
+	return n.endings[key]
 }
 
 // pathKey is a path without what links leave out: case, endings, README.
@@ -99,7 +104,7 @@ func pathKey(p string) string {
 // Normal is the normal form of titles: no case, punctuation or articles, single
 // spaces.
 func Normal(s string) string {
-	words := strings.FieldsFunc(text.Fold(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.Is(unicode.M, r) })
+	words := wordsOf(s)
 	kept := words[:0]
 	for _, w := range words {
 		if w != "a" && w != "an" && w != "the" {
@@ -110,8 +115,11 @@ func Normal(s string) string {
 }
 
 // Slug makes an id of a text: lower-case words joined by dashes.
-func Slug(s string) string {
-	return strings.Join(strings.FieldsFunc(text.Fold(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }), "-")
+func Slug(s string) string { return strings.Join(wordsOf(s), "-") }
+
+// wordsOf are the words of a text without case and punctuation, in any script.
+func wordsOf(s string) []string {
+	return strings.FieldsFunc(text.Fold(s), func(r rune) bool { return !unicode.In(r, unicode.Letter, unicode.Digit, unicode.Mark) })
 }
 
 var (
@@ -124,7 +132,8 @@ var (
 // Resolve finds what a link in a file leads to. The link is an id, a title, a path,
 // a URL, or a wiki or Markdown link to one. To lists the allowed types; empty means
 // any. A bare text in the form of an id is an id and nothing else, unless atoms have
-// none: a changed id must not go unnoticed because a title or a file is like it.
+// none: a changed id must not go unnoticed because a title or a file is like it. In a
+// script without capitals a title can look like an id, so there it may be either.
 func (b *Base) Resolve(link, file string, to []string) Resolution {
 	link = strings.TrimSpace(link)
 	if m := submatch(wikiLink, link); m != nil && m[0] == link {
@@ -142,11 +151,12 @@ func (b *Base) Resolve(link, file string, to []string) Resolution {
 	if inner := strings.TrimSuffix(strings.TrimPrefix(link, "<"), ">"); inner != link {
 		return b.resolve(inner, file, to)
 	}
-	if b.Ontology.ValidID(link) && !IsMarkdown(link) && !strings.Contains(link, "/") {
+	caseless := strings.ContainsFunc(link, func(r rune) bool { return unicode.Is(unicode.Lo, r) })
+	if b.Ontology.ValidID(link) && !caseless && !IsMarkdown(link) && !strings.Contains(link, "/") {
 		if at := b.pick(b.names.ids[link], to); at >= 0 {
 			return Resolution{ToAtom, at}
 		}
-		for _, i := range b.names.paths[pathKey(link)] {
+		for _, i := range b.names.byPath(link) {
 			if b.Atoms[i].ID == "" {
 				return Resolution{ToAtom, i}
 			}
@@ -189,7 +199,7 @@ func (b *Base) resolve(link, file string, to []string) Resolution {
 	if !strings.HasPrefix(target, "/") {
 		relative = path.Join(path.Dir(file), target)
 	}
-	for _, try := range [][]int{b.names.paths[pathKey(relative)], b.names.titles[Normal(link)], b.names.slugs[Slug(link)], b.names.paths[pathKey(target)]} {
+	for _, try := range [][]int{b.names.byPath(relative), b.names.titles[Normal(link)], b.names.slugs[Slug(link)], b.names.byPath(target)} {
 		if at := b.pick(try, to); at >= 0 {
 			return Resolution{ToAtom, at}
 		}

@@ -241,6 +241,41 @@ func TestResolve(t *testing.T) {
 	}
 }
 
+// TestResolveExactPath: a file of the written path comes before others whose paths end
+// so, however many there are and wherever they sort.
+func TestResolveExactPath(t *testing.T) {
+	var files []okf.File
+	for _, p := range []string{"a1/form.md", "a2/form.md", "a3/form.md", "a4/form.md", "a5/form.md", "a6/form.md", "a7/form.md", "a8/form.md", "form.md", "process/order.md", "archive/process/order.md"} {
+		files = append(files, okf.File{Path: p, Data: []byte("---\ntype: artifact\ntitle: " + p + "\n---\n")})
+	}
+	b := okf.Load(files, nil, ontology.Default())
+	for _, c := range [][3]string{{"[Form](form.md)", "p.md", "form.md"}, {"../process/order.md", "x/p.md", "process/order.md"}, {"form", "p.md", "form.md"}, {"/a3/form.md", "x/p.md", "a3/form.md"}, {"wiki/form.md", "p.md", "unresolved"}} {
+		got := "unresolved"
+		if r := b.Resolve(c[0], c[1], nil); r.To >= 0 {
+			got = b.Atoms[r.To].File
+		}
+		if got != c[2] {
+			t.Errorf("%q in %s leads to %s, want %s", c[0], c[1], got, c[2])
+		}
+	}
+}
+
+// TestIDsOfAnyScript: what Slug makes of a title is a valid id, and resolves.
+func TestIDsOfAnyScript(t *testing.T) {
+	for _, title := range []string{"Use 漢字", "漢字", "Größe prüfen", "Vérifier l'état", "Заказ принять", "सामान की जाँच", "التحقق من الطلب", "注文 受付"} {
+		id := okf.Slug(title)
+		b := okf.Load([]okf.File{{Path: id + ".md", Data: []byte("---\nid: " + id + "\ntype: role\ntitle: " + title + "\n---\n")}}, nil, ontology.Default())
+		if f := b.Findings(); len(f) > 0 {
+			t.Errorf("%q: %v", title, f)
+		}
+		for _, link := range []string{id, title} {
+			if r := b.Resolve(link, "x.md", nil); r.To != 0 {
+				t.Errorf("%q does not lead to %q: %+v", link, title, r)
+			}
+		}
+	}
+}
+
 // TestFindings: each problem with its code, line and severity.
 func TestFindings(t *testing.T) {
 	const role = "---\nid: r\ntype: role\ntitle: R\n---\n"
@@ -465,8 +500,9 @@ func TestReadFolder(t *testing.T) {
 
 // Paths from answers stay inside.
 func TestSortFiles(t *testing.T) {
-	kept, findings := okf.SortFiles([]okf.File{{Path: "b.md"}, {Path: "../a.md"}, {Path: "/etc/x.md"}, {Path: "b.md"}, {Path: "x/../y.md"}, {Path: "a/b.md"}})
-	if len(kept) != 2 || len(findings) != 4 {
+	kept, findings := okf.SortFiles([]okf.File{{Path: "b.md"}, {Path: "../a.md"}, {Path: "/etc/x.md"}, {Path: "b.md"}, {Path: "x/../y.md"}, {Path: "a/b.md"},
+		{Path: "a\x00b.md"}, {Path: strings.Repeat("n", 256) + "/c.md"}})
+	if len(kept) != 2 || len(findings) != 6 {
 		t.Errorf("kept %v, findings %v", kept, findings)
 	}
 	for _, f := range kept {

@@ -26,8 +26,8 @@ type Ontology struct {
 	Edges []Edge            `yaml:"edges" json:"edges"`
 	// Enums are keys whose values are restricted.
 	Enums map[string][]string `yaml:"enums,omitempty" json:"enums,omitempty"`
-	// IDs is a regular expression for ids; the default is lower-case words joined by
-	// dashes.
+	// IDs is a regular expression for ids; the default is words of any script, without
+	// capitals, joined by dashes.
 	IDs string `yaml:"ids,omitempty" json:"ids,omitempty"`
 
 	ids    *regexp.Regexp
@@ -105,8 +105,8 @@ func Parse(data []byte) (o *Ontology, err error) {
 	return o, o.Check()
 }
 
-// defaultIDs matches lower-case words joined by dashes.
-const defaultIDs = `^[a-z0-9]+([-_.][a-z0-9]+)*$`
+// defaultIDs matches words without capitals, of any script, joined by dashes.
+const defaultIDs = `^[\p{Ll}\p{Lm}\p{Lo}\p{M}\p{N}]+([-_.][\p{Ll}\p{Lm}\p{Lo}\p{M}\p{N}]+)*$`
 
 // Check validates an ontology and prepares its lookups.
 func (o *Ontology) Check() error {

@@ -11,8 +11,8 @@ package candidates
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/suites/rerank/stable"
@@ -23,7 +23,7 @@ import (
 // a smaller n is a subset of the set of a larger one. The result has no duplicates
 // and is in the order of items; right items that are not among them are last. Draw
 // returns all items if there are fewer than n, and nil for n < 1.
-func Draw(runSeed uint64, requestID string, right, items []string, n int) []string {
+func Draw(runSeed uint64, request string, right, items []string, n int) []string {
 	if n < 1 {
 		return nil
 	}
@@ -31,7 +31,7 @@ func Draw(runSeed uint64, requestID string, right, items []string, n int) []stri
 	for _, id := range right {
 		chosen[id] = true
 	}
-	for _, r := range smallest(runSeed, requestID, right, items, max(0, n-len(chosen))) {
+	for _, r := range smallest(runSeed, request, right, items, max(0, n-len(chosen))) {
 		chosen[r.id] = true
 	}
 	list := make([]string, 0, len(chosen))
@@ -62,8 +62,8 @@ func (a rival) compare(b rival) int {
 
 // smallest returns the n rivals with the smallest hashes. Most items cost only
 // one comparison, with the last one kept.
-func smallest(runSeed uint64, requestID string, right, items []string, n int) []rival {
-	prefix := stable.Seed(runSeed, "draw", requestID)
+func smallest(runSeed uint64, request string, right, items []string, n int) []rival {
+	prefix := stable.Seed(runSeed, "draw", request)
 	kept := make([]rival, 0, n+1)
 	for _, id := range items {
 		r := rival{stable.Seed(prefix, id), id}
@@ -88,48 +88,26 @@ const (
 	None     Shuffle = "none"     // order of the data
 	Middle   Shuffle = "middle"   // gold in the middle, position n/2 from 0; the others drawn
 	Random   Shuffle = "random"   // all drawn
-	Balanced Shuffle = "balanced" // gold moves through the positions over the requests of each group; the others drawn
+	Balanced Shuffle = "balanced" // the position of gold drawn for each request and N; the others drawn
 )
 
-// A Request has one set of candidates at every N.
-type Request struct{ ID, Group string }
-
-// An Arranger orders the candidates of the requests of a study.
+// An Arranger orders candidates by a seed. An order depends on the seed, the request and
+// its candidates, never on other requests, so that requests may be added to a run.
 type Arranger struct {
 	seed    uint64
 	shuffle Shuffle
-	ranks   map[string]int // of requests, by group, then in a drawn order
 }
 
-// NewArranger takes all requests of the study, in any order. It balances over
-// all of them at every N, so a request excluded at one N must be excluded at
-// all. The requests go around one ring of positions group after group, so that
-// gold is at each position equally often, plus or minus one, within each group
-// and overall. Within a group they are ranked by hash, since ids may follow the
-// order of creation.
-//
-// Adding requests moves gold: positions that are fixed for later requests cannot
-// be balanced both within groups and overall.
-func NewArranger(runSeed uint64, s Shuffle, requests []Request) *Arranger {
-	prefix := stable.Seed(runSeed, "rank")
-	sorted := slices.Clone(requests)
-	slices.SortFunc(sorted, func(a, b Request) int {
-		return cmp.Or(strings.Compare(a.Group, b.Group), rival{stable.Seed(prefix, a.ID), a.ID}.compare(rival{stable.Seed(prefix, b.ID), b.ID}))
-	})
-	ranks := make(map[string]int, len(sorted))
-	for i, r := range slices.Compact(sorted) {
-		ranks[r.ID] = i
-	}
-	return &Arranger{runSeed, s, ranks}
-}
+// NewArranger returns the arranger of a run.
+func NewArranger(runSeed uint64, s Shuffle) *Arranger { return &Arranger{runSeed, s} }
 
 // Arrange orders the candidates drawn for a request. Candidates other than gold
 // keep their relative order from one N to the next.
-func (a *Arranger) Arrange(requestID, gold string, drawn []string) []string {
+func (a *Arranger) Arrange(request, gold string, drawn []string) []string {
 	if a.shuffle == None {
 		return slices.Clone(drawn)
 	}
-	order := a.mixed(requestID, drawn)
+	order := a.mixed(request, drawn)
 	if a.shuffle == Random {
 		return order
 	}
@@ -138,28 +116,21 @@ func (a *Arranger) Arrange(requestID, gold string, drawn []string) []string {
 		return order
 	}
 	order = slices.Delete(order, at, at+1)
-	return slices.Insert(order, a.position(requestID, len(drawn)), gold)
+	return slices.Insert(order, a.position(request, len(drawn)), gold)
 }
 
-// position returns the 0-based position of gold among n. The ring of positions
-// is drawn for each n, so that a request's gold is not early at every n, and the
-// positions of a group smaller than the ring are not contiguous.
-func (a *Arranger) position(requestID string, n int) int {
+// position returns the 0-based position of gold among n. It is drawn for each n, so that a
+// request's gold is not early at every n, and uniform over the requests.
+func (a *Arranger) position(request string, n int) int {
 	if a.shuffle == Middle {
 		return n / 2
 	}
-	prefix := stable.Seed(a.seed, "balance", fmt.Sprint(n))
-	hashes, ring := make([]uint64, n), make([]int, n)
-	for i := range ring {
-		hashes[i], ring[i] = stable.Seed(prefix, fmt.Sprint(i)), i
-	}
-	slices.SortStableFunc(ring, func(i, j int) int { return cmp.Compare(hashes[i], hashes[j]) })
-	return ring[a.ranks[requestID]%n]
+	return int(stable.Seed(a.seed, "balance", request, strconv.Itoa(n)) % uint64(n))
 }
 
 // mixed returns a request's candidates in a seeded order.
-func (a *Arranger) mixed(requestID string, drawn []string) []string {
-	prefix := stable.Seed(a.seed, "order", requestID)
+func (a *Arranger) mixed(request string, drawn []string) []string {
+	prefix := stable.Seed(a.seed, "order", request)
 	order := make([]rival, len(drawn))
 	for i, id := range drawn {
 		order[i] = rival{stable.Seed(prefix, id), id}

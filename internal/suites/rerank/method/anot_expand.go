@@ -82,7 +82,7 @@ func (n *network) expand(ctx context.Context) error {
 			return err
 		}
 		var tool anotTool
-		err = decode(a, "tool", &tool)
+		err = n.decode(step, a, "tool", &tool)
 		if a.Failed != "" || err != nil {
 			if unreadable++; a.Failed != "" || unreadable == anotUnreadable {
 				n.note(step, "fault", "the steps stay as they are: %v", err)

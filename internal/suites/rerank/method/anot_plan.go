@@ -78,7 +78,7 @@ func (n *network) makePlan(ctx context.Context) error {
 		if err := incomplete(a); err != nil {
 			return err
 		}
-		if wrong = n.readPlan(a); wrong == nil {
+		if wrong = n.readPlan(step, a); wrong == nil {
 			n.prune(step)
 			return nil
 		}
@@ -94,9 +94,9 @@ func (n *network) makePlan(ctx context.Context) error {
 var idForm = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,19}$`)
 
 // readPlan parses and validates a plan.
-func (n *network) readPlan(a Answer) error {
+func (n *network) readPlan(step string, a Answer) error {
 	var plan anotPlan
-	if err := decode(a, "conditions", &plan); err != nil {
+	if err := n.decode(step, a, "conditions", &plan); err != nil {
 		return err
 	}
 	if len(plan.Conditions) == 0 || len(plan.Conditions) > anotConditions {

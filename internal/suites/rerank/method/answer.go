@@ -33,9 +33,9 @@ func fault(reason, format string, args ...any) *Fault {
 	return &Fault{reason, fmt.Sprintf(format, args...)}
 }
 
-// decode parses the JSON object with this key from an answer, ignoring prose
-// and code fences around it.
-func decode(a Answer, key string, into any) error {
+// decode parses the JSON object with this key from an answer, ignoring prose,
+// code fences and wrappers around it.
+func (s *session) decode(step string, a Answer, key string, into any) error {
 	if err := incomplete(a); err != nil {
 		return err
 	}
@@ -45,6 +45,9 @@ func decode(a Answer, key string, into any) error {
 	}
 	if err := json.Unmarshal(r.JSON, into); err != nil {
 		return fmt.Errorf("reading the answer's JSON: %w", err)
+	}
+	if r.Repaired || r.Wrapped {
+		s.remark(step, NoteFormat)
 	}
 	return nil
 }

@@ -9,8 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/method"
+	"github.com/scruple-eval/scruple/internal/text"
 	"pgregory.net/rapid"
 )
 
@@ -62,12 +64,13 @@ var endings = []struct {
 	{answer: "Ranking: 3, 1, 3, 7", want: []int{3, 1, 7}, notes: "D"},
 	{answer: "Ranking: 3, 9, 1, 7", want: []int{3, 1, 7}, notes: "G"},
 	{answer: "Ranking: 3, 99999999999999999999, 1, 1, 7", want: []int{3, 1, 7}, notes: "DG"},
+	{answer: "Ranking: 3, 1, 7\nI hope this helps.", want: []int{3, 1, 7}, notes: "F"},
 	{answer: "Sure: {\"ranking\": [3, 3, 1, 7, 12]}", want: []int{3, 1, 7}, notes: "DFG"},
 	// With no meaning, or with several.
 	{answer: "", reason: method.InvalidNoRanking},
 	{answer: "3, 1, 7", reason: method.InvalidNoRanking},
 	{answer: "The best are 3 and 1.", reason: method.InvalidNoRanking},
-	{answer: "Ranking: 3, 1, 7\nI hope this helps.", reason: method.InvalidNoRanking},
+	{answer: "Ranking: 3, 1, 7\nI hope this works, mostly.", reason: method.InvalidNoRanking},
 	{answer: "Ranking: 3, 1, 7\nOn reflection, 7 comes first.", reason: method.InvalidNoRanking},
 	{answer: "Ranking:", reason: method.InvalidNoRanking},
 	{answer: "Ranking: …", reason: method.InvalidIndex},
@@ -119,6 +122,79 @@ func TestEndings(t *testing.T) {
 		errors.As(err, &f)
 		if !slices.Equal(r.Places, c.want) || letters(r.Notes) != c.notes || (f == nil) != (c.reason == "") || f != nil && f.Reason != c.reason {
 			t.Errorf("%q reads as %v %q, %v; want %v %q %s", c.answer, r.Places, letters(r.Notes), err, c.want, c.notes, c.reason)
+		}
+	}
+}
+
+// Odd answers read as people would, with a note, or not at all.
+func TestOddAnswers(t *testing.T) {
+	for _, f := range oddAnswers(t) {
+		want, _, _ := strings.Cut(f.Name, "/")
+		r, err := method.ReadRanking(string(f.Data), 8)
+		got := strings.Trim(fmt.Sprint(r.Places), "[]")
+		if err != nil {
+			got = "none"
+		}
+		if got != want || err == nil && letters(r.Notes) != "F" {
+			t.Errorf("%s: reads as %s %q, %v", f.Name, got, letters(r.Notes), err)
+		}
+	}
+}
+
+func oddAnswers(t testing.TB) []txtar.File {
+	a, err := txtar.ParseFile("testdata/answers.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a.Files
+}
+
+// Reasoning before a ranking is nothing odd.
+func TestReasoningIsNotNoted(t *testing.T) {
+	r, err := method.ReadRanking("<think>2？</think>Ranking: 3, 1", 8)
+	if err != nil || !slices.Equal(r.Places, []int{3, 1}) || r.Notes != nil {
+		t.Errorf("%v, %v", r, err)
+	}
+}
+
+// Weaver takes its query from the JSON object, from the only block of SQL, or alone.
+func TestWeaverReadsOddSQL(t *testing.T) {
+	const query = "SELECT item FROM items WHERE item IN (3, 1) ORDER BY item DESC"
+	for answer, note := range map[string]string{
+		`{"reasoning": "", "sql": "` + query + `", "questions": []}`:             "",
+		`{"sql": "` + "```sql\\n" + query + "\\n```" + `", "questions": []}`:     "F",
+		`{"answer": {"reasoning": "", "sql": "` + query + `", "questions": []}}`: "F",
+		`[{"reasoning": "", "sql": "` + query + `", "questions": []}]`:           "F",
+		"```sql\n" + query + ";\n```":                                            "F",
+		"First I filter:\n```sql\n" + query + "\n```\nI hope this helps!":        "F",
+		query + "</s>": "F",
+		"```sql\n" + query + "\n```\nor\n```sql\n" + "SELECT item FROM items" + "\n```": "none",
+		"I would select from items.": "none",
+	} {
+		r := perform(t, find(t, "weaver"), scene(8), steps(map[string]string{"plan": answer, "plan/retry1": answer, "plan/retry2": answer, "order": answer}))
+		got := letters(r.Notes)
+		if r.Invalid != "" {
+			got = "none"
+		} else if !slices.Equal(r.Ranking, []int{3, 1}) {
+			t.Errorf("%q: ranking %v", answer, r.Ranking)
+		}
+		if got != note {
+			t.Errorf("%q: %q %s, want %q", answer, got, r.Detail, note)
+		}
+	}
+}
+
+// plan_act reads an action in a wrapper, and a ranking that is a text.
+func TestPlanActReadsOddActions(t *testing.T) {
+	for _, answer := range []string{
+		`{"thought": "", "action": "finish", "ranking": "3, 1"}`,
+		`{"answer": {"thought": "", "action": "finish", "ranking": [3, 1]}}`,
+		`[{"thought": "", "action": "finish", "ranking": [3, 1]}]`,
+		`{“thought”: “”, “action”: “finish”, “ranking”: [3, 1]}`,
+	} {
+		r := perform(t, find(t, "plan_act"), scene(8), steps(map[string]string{"act/01": answer}))
+		if !slices.Equal(r.Ranking, []int{3, 1}) || letters(r.Notes) != "F" {
+			t.Errorf("%q: %v %q %s", answer, r.Ranking, letters(r.Notes), r.Detail)
 		}
 	}
 }
@@ -240,7 +316,10 @@ func FuzzReadRanking(f *testing.F) {
 	for _, c := range endings {
 		f.Add(c.answer, 8)
 	}
-	for _, s := range []string{"Ranking: \xff", "Ranking: ,", "Ranking: (((1", "Ranking: 1 (", "{", "{}", "}", "\n{\n}", "Ranking\n#", "Ranking:\n-"} {
+	for _, odd := range oddAnswers(f) {
+		f.Add(string(odd.Data), 8)
+	}
+	for _, s := range []string{"Ranking:1(00000A)0", "Ranking: 1#2", `\boxed{"}`, "Ranking: \xff", "Ranking: ,", "Ranking: (((1", "Ranking: 1 (", "{", "{}", "}", "\n{\n}", "Ranking\n#", "Ranking:\n-"} {
 		f.Add(s, 3)
 	}
 	f.Fuzz(func(t *testing.T, answer string, n int) {
@@ -261,7 +340,7 @@ func FuzzReadRanking(f *testing.F) {
 				t.Fatalf("%q of %d reads as %v", answer, n, r)
 			}
 			seen[i] = true
-			if !strings.Contains(answer, strconv.Itoa(i)) {
+			if !strings.Contains(text.Narrow(answer), strconv.Itoa(i)) {
 				t.Fatalf("%q reads as %v, but has no %d", answer, r, i)
 			}
 		}

@@ -49,7 +49,7 @@ func TestRandomIsEvenAndStable(t *testing.T) {
 	m, hits := find(t, "random"), 0
 	for i := range 400 {
 		task := scene(10)
-		task.ID = fmt.Sprint("R", i)
+		task.Text = fmt.Sprint("R", i)
 		r := perform(t, m, task, &script{answer: right})
 		if len(r.Ranking) != len(task.Candidates) {
 			t.Fatal("random does not rank all")
@@ -352,7 +352,7 @@ func TestANoTChanceKnowsNoPlaces(t *testing.T) {
 	first := 0 // requests for which the first candidate is shown
 	for i := range 100 {
 		task := scene(n)
-		task.ID = fmt.Sprint("R", i)
+		task.Text = fmt.Sprint("R", i)
 		rank := func() (shown, rest []string) {
 			s := steps(map[string]string{"plan": plan, "decide": "Ranking: 1"})
 			r := perform(t, find(t, "anot"), task, s)

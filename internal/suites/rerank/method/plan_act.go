@@ -70,7 +70,7 @@ type planActAction struct {
 	Argument  string `json:"argument"`
 	Candidate number `json:"candidate"`
 	Page      number `json:"page"`
-	Ranking   []any  `json:"ranking"`
+	Ranking   any    `json:"ranking"`
 }
 
 var planActSchema = schema("action", `{"type":"object","additionalProperties":false,
@@ -92,7 +92,7 @@ func (l *planActLoop) act(ctx context.Context, step string, done int) ([]int, bo
 		return nil, false, err
 	}
 	var action planActAction
-	err = decode(a, "action", &action)
+	err = l.decode(step, a, "action", &action)
 	if err != nil || action.Action == "" {
 		if r, none := ReadRanking(a.Text, len(l.Candidates)); none == nil { // it finishes without the action
 			r.note(NoteFormat)
@@ -109,7 +109,15 @@ func (l *planActLoop) act(ctx context.Context, step string, done int) ([]int, bo
 		return nil, false, nil
 	}
 	if action.Action == "finish" {
-		ranking, err := l.keep(step)(readArray(action.Ranking, len(l.Candidates)))
+		list, plain, err := readValue(action.Ranking)
+		if err != nil {
+			return nil, true, err
+		}
+		r, err := choose(list, len(l.Candidates))
+		if err == nil && !plain {
+			r.note(NoteFormat)
+		}
+		ranking, err := l.keep(step)(r, err)
 		return ranking, true, err
 	}
 	l.observe(step, a, l.do(action))

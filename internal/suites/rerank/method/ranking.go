@@ -2,6 +2,7 @@ package method
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // The notes of results. The set is closed, so that notes can be counted.
@@ -40,63 +43,100 @@ func (r *Ranking) note(note string) {
 // A ranking is one of these, at the end of the answer:
 //
 //   - the line "Ranking: 3, 1, 7"; places may be separated by commas, semicolons,
-//     "|", ">", arrows or blanks, and written as 3, #3, [3], (3) or candidate 3,
+//     "|", ">", arrows or blanks, and written as 3, #3, [3], (3), C3 or candidate 3,
 //     with a name in parentheses after them;
 //   - a line "Ranking:" and a list below it, one place a line, with bullets or the
-//     numbers 1, 2, 3 … in front;
-//   - a JSON object with the key "ranking", whose value is an array.
+//     numbers 1, 2, 3 … in front, or a table with a column of candidates;
+//   - a list of places in <answer> tags or in \boxed{};
+//   - a JSON object with the key "ranking", whose value is an array, or such a list in
+//     a string; or an array of objects with the key "candidate".
 //
-// Duplicates and places above n are dropped. Other text is not searched for
-// numbers: text after the ranking, a place 0 (do the places start at 0?), ranges,
-// ties, fractions and names without a place are faults.
+// Tokens that end a turn, rules and courtesies after it are left out, as
+// [text.Bare] has it. Duplicates and places above n are dropped. Other text is not
+// searched for numbers: text after the ranking, a place 0 (do the places start at
+// 0?), ranges, ties, fractions, names without a place, and two rankings that differ
+// are faults.
 func ReadRanking(answer string, n int) (Ranking, error) {
-	body := unfence(answer)
-	if list, whole, ok := readObject(body); ok {
-		r, err := readArray(list, n)
-		if err == nil && !whole {
-			r.note(NoteFormat)
-		}
-		return r, err
-	}
-	head, below, ok := finalBlock(body)
-	var list []string
-	var err error
-	switch {
-	case !ok:
-		return Ranking{}, fault(InvalidNoRanking, `the answer does not end with "Ranking: …" but with %q`, ellipsis(head, 80))
-	case head == "" && len(below) == 0:
-		return Ranking{}, fault(InvalidNoRanking, "the ranking is empty")
-	case head != "" && len(below) > 0:
-		return Ranking{}, fault(InvalidNoRanking, "text follows the ranking: %q", ellipsis(below[0], 80))
-	case head != "":
-		list, err = readLine(head)
-	case len(below) == 1 && !listLine.MatchString(below[0]):
-		list, err = readLine(below[0])
-	default:
-		list, err = readLines(below)
-	}
+	reply := text.Bare(answer)
+	body := unfence(text.Narrow(reply.Text))
+	list, exact, err := readList(body, reply.Marked)
 	if err != nil {
 		return Ranking{}, err
 	}
+	if before := unfence(text.Narrow(reply.Outside)); reply.Marked {
+		other, _, err := readList(before, false)
+		var f *Fault
+		if errors.As(err, &f) && f.Reason == InvalidNoRanking {
+			other = list // there is none
+		}
+		if !slices.Equal(other, list) {
+			return Ranking{}, fault(InvalidIndex, "the answer has two rankings, %q and %q", ellipsis(tail(before, 80), 80), ellipsis(body, 80))
+		}
+	}
 	r, err := choose(list, n)
-	if err == nil && !asked.MatchString(head) {
+	if err == nil && (!exact || reply.Lenient || !strings.HasSuffix(unfence(reply.Text), body[strings.LastIndexByte(body, '\n')+1:])) {
 		r.note(NoteFormat)
 	}
 	return r, err
+}
+
+// readList reads the places of the ranking at the end of a text; marked means that the
+// whole text is the final answer. Exact means that it is written as the prompts ask for.
+func readList(body string, marked bool) (list []string, exact bool, err error) {
+	if list, exact, found, err := readJSON(body); found {
+		return list, exact, err
+	}
+	head, below, plain, ok := finalBlock(body)
+	switch {
+	case !ok && marked:
+		if all := lines(body); len(all) == 1 {
+			list, err = readLine(body)
+		} else {
+			list, err = readBlock("", all)
+		}
+	case !ok:
+		err = fault(InvalidNoRanking, `the answer does not end with "Ranking: …" but with %q`, ellipsis(head, 80))
+	default:
+		list, err = readBlock(head, below)
+	}
+	return list, plain && asked.MatchString(head), err
+}
+
+// readBlock reads a ranking from the rest of its first line and the lines below it.
+func readBlock(head string, below []string) ([]string, error) {
+	all := strings.Join(below, "\n")
+	if array, ok := jsonArray(head + all); ok {
+		return elements(array), nil
+	}
+	switch {
+	case head == "" && len(below) == 0:
+		return nil, fault(InvalidNoRanking, "the ranking is empty")
+	case head != "" && len(below) > 0:
+		return nil, fault(InvalidNoRanking, "text follows the ranking: %q", ellipsis(below[0], 80))
+	case head != "":
+		return readLine(head)
+	case strings.HasPrefix(below[0], "|"):
+		return readTable(below)
+	case len(below) == 1:
+		if list, err := readLine(below[0]); err == nil || !listLine.MatchString(below[0]) {
+			return list, err
+		}
+	}
+	return readLines(below)
 }
 
 var (
 	// fences matches the lines around a code block.
 	fences = regexp.MustCompile("(?m)^[ \t]*```[a-zA-Z]*[ \t]*\r?$")
 	// header matches the line that begins a ranking, with Markdown emphasis; without
-	// a colon only if nothing else is on the line.
-	header = regexp.MustCompile("(?i)^[\\s*_`#>-]*(?:(?:the|my)\\s+)?(?:final\\s+)?ranking(?:\\s+is)?[*_`\\s]*(?:[:：][\\s*_`]*(.*?)[\\s*_`]*|[#\\s]*)$")
+	// a colon only before a place or if nothing else is on the line.
+	header = regexp.MustCompile("(?i)^[\\s*_`#>-]*((?:final\\s+)?answer\\s*[:：][\\s*_`]*|here\\s+is\\s+)?(?:(?:the|my)\\s+)?(?:final\\s+)?ranking(?:\\s+is)?[*_`\\s]*(?:[:：][\\s*_`]*(.*?)[\\s*_`]*|[-–—=][\\s*_`]+([\\[(#]*\\d.*?)[\\s*_`]*|[#\\s]*)$")
 	// asked matches what the prompts ask for.
 	asked = regexp.MustCompile(`^\d+(?:\s*,\s*\d+)*\.?$`)
 	// listLine matches a line of a list: a bullet or a number, a place in one of its
 	// forms, and a text, which needs parentheses after a bare place. Prompts show a
 	// candidate as [3]; a (3) before a text may be the number of the line.
-	listLine = regexp.MustCompile(`(?i)^(?:[-+*•]\s+|(\d+)[.)]\s+)?(?:(?:candidate\s*#?\s*|#\s*)(\d+)(\b.*)?|\[\s*#?(\d+)\s*\](.*)|\(\s*#?(\d+)\s*\)|(\d+)(?:\s*\([^()]*\pL[^()]*\))?[.,;]?)$`)
+	listLine = regexp.MustCompile(`(?i)^(?:[-+*•]\s+|(\d+)[.)]\s+)?(?:(?:candidate\s*#?\s*|#\s*|C)(\d+)(\b.*)?|\[\s*#?(\d+)\s*\](.*)|\(\s*#?(\d+)\s*\)|(\d+)(?:\s*\([^()]*\pL[^()]*\))?[.,;]?)$`)
 	// reference matches a place that cannot be part of a name.
 	reference = regexp.MustCompile(`(?i)#\s*\d|\[\s*#?\d+\s*\]|\bcandidate\s*\d`)
 )
@@ -104,23 +144,70 @@ var (
 // unfence removes the lines around code blocks.
 func unfence(answer string) string { return strings.TrimSpace(fences.ReplaceAllString(answer, "")) }
 
-// readObject parses the JSON object with a ranking at the end of an answer. Whole
-// means that it is the whole answer.
-func readObject(body string) (list []any, whole, ok bool) {
-	if !strings.HasSuffix(body, "}") || !strings.Contains(body, "{") {
-		return nil, false, false
-	}
-	last := strings.LastIndexByte(body, '\n') + 1
-	for _, start := range []int{0, strings.LastIndex(body, "\n{") + 1, last + max(0, strings.IndexByte(body[last:], '{')), strings.LastIndexByte(body, '{')} {
-		var object struct {
-			Ranking []any `json:"ranking"`
+// lines are the lines of a text without emphasis, empty ones left out.
+func lines(s string) (list []string) {
+	for _, line := range strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' }) {
+		if line = strings.TrimSpace(emphasis.Replace(line)); line != "" {
+			list = append(list, line)
 		}
-		if body[start] != '{' || unmarshal([]byte(body[start:]), &object) != nil || object.Ranking == nil {
-			continue
-		}
-		return object.Ranking, start == 0, true
 	}
-	return nil, false, false
+	return list
+}
+
+// readJSON reads the JSON with a ranking at the end of an answer. Found is false if
+// there is none.
+func readJSON(body string) (list []string, exact, found bool, err error) {
+	object := ""
+	places := text.Objects(body)
+	array, isArray := jsonArray(body)
+	switch last := len(places) - 1; {
+	case isArray && len(places) == 1 && strings.Contains(body, `"ranking"`):
+		object = body // a wrapper
+	case isArray && last >= 0:
+		return elements(array), false, true, nil
+	case last >= 0 && places[last][1] == len(body):
+		object, exact = body[places[last][0]:], len(places) == 1 && places[0][0] == 0
+	case last < 0 && strings.HasPrefix(body, "{") && strings.HasSuffix(body, "}"):
+		object = body // to be repaired
+	default:
+		return nil, false, false, nil
+	}
+	r, err := text.ReadObjectWith(object, "ranking")
+	if err != nil || r.Cut {
+		return nil, false, false, nil
+	}
+	var said struct {
+		Ranking any `json:"ranking"`
+	}
+	if unmarshal(r.JSON, &said) != nil || said.Ranking == nil {
+		return nil, false, false, nil
+	}
+	list, plain, err := readValue(said.Ranking)
+	return list, exact && plain && !r.Wrapped && !r.Repaired, true, err
+}
+
+// readValue reads the places in a JSON value; plain means an array of numbers.
+func readValue(v any) (list []string, plain bool, err error) {
+	switch v := v.(type) {
+	case []any:
+		return elements(v), !slices.ContainsFunc(v, func(e any) bool { _, number := element(e); return !number }), nil
+	case string:
+		if v == "" {
+			return nil, false, nil
+		}
+		list, err = readLine(v)
+		return list, false, err
+	case nil:
+		return nil, false, nil
+	}
+	place, _ := element(v)
+	return []string{place}, false, nil
+}
+
+// jsonArray decodes a text that is an array.
+func jsonArray(s string) (array []any, ok bool) {
+	ok = strings.HasPrefix(s, "[") && unmarshal([]byte(s), &array) == nil
+	return array, ok
 }
 
 // unmarshal is json.Unmarshal that keeps numbers as they are written.
@@ -133,19 +220,40 @@ func unmarshal(data []byte, into any) error {
 	return d.Decode(into)
 }
 
-// readArray makes a ranking of the elements of a JSON array.
-func readArray(array []any, n int) (Ranking, error) {
-	var list []string
-	plain := true
-	for _, v := range array {
-		place, number := element(v)
-		list, plain = append(list, place), plain && number
+// elements returns the elements of a JSON array as places.
+func elements(array []any) []string {
+	list := []string{}
+	for i, v := range array {
+		place, _ := element(v)
+		if object, ok := v.(map[string]any); ok {
+			place = placeOf(object, i+1, place)
+		}
+		list = append(list, place)
 	}
-	r, err := choose(list, n)
-	if err == nil && !plain {
-		r.note(NoteFormat)
+	return list
+}
+
+// placeOf returns the place in an object such as {"rank": 1, "candidate": 3}; other if
+// it is not the only number in it, apart from the rank.
+func placeOf(object map[string]any, rank int, other string) string {
+	place := ""
+	for key, v := range object {
+		s, number := element(v)
+		switch key = strings.ToLower(key); {
+		case key == "candidate" || key == "candidate_id" || key == "candidate_number" || key == "id" || key == "number":
+			if place != "" || !digits.MatchString(s) {
+				return other
+			}
+			place = s
+		case key == "rank" || key == "position":
+			if s != strconv.Itoa(rank) {
+				return other
+			}
+		case number: // such as a score: does it decide the order?
+			return other
+		}
 	}
-	return r, err
+	return cmp.Or(place, other)
 }
 
 // element returns a value of JSON as a place; number reports that it is a number. A
@@ -176,23 +284,19 @@ func wholeNumber(s string) string {
 }
 
 // finalBlock returns the rest of the last line that begins a ranking, and the lines
-// below it. If there is none, it returns the last line and false.
-func finalBlock(body string) (head string, below []string, ok bool) {
-	lines := strings.FieldsFunc(body, func(r rune) bool { return r == '\n' || r == '\r' })
-	for i := len(lines) - 1; i >= 0; i-- {
-		line := strings.TrimSpace(lines[i])
-		if m := header.FindStringSubmatch(line); m != nil {
-			slices.Reverse(below)
-			return m[1], below, true
-		}
-		if line = strings.TrimSpace(emphasis.Replace(line)); line != "" {
-			below = append(below, line)
+// below it; plain means that it begins as asked for. If there is none, it returns the
+// last line and false.
+func finalBlock(body string) (head string, below []string, plain, ok bool) {
+	split := strings.FieldsFunc(body, func(r rune) bool { return r == '\n' || r == '\r' })
+	for i, line := range slices.Backward(split) {
+		if m := header.FindStringSubmatch(strings.TrimSpace(line)); m != nil {
+			return m[2] + m[3], lines(strings.Join(split[i+1:], "\n")), m[1]+m[3] == "", true
 		}
 	}
-	if len(lines) == 0 {
-		return "", nil, false
+	if len(split) == 0 {
+		return "", nil, false, false
 	}
-	return lines[len(lines)-1], nil, false
+	return split[len(split)-1], nil, false, false
 }
 
 // readLines reads a list with one place a line.
@@ -217,9 +321,59 @@ func readLines(lines []string) ([]string, error) {
 	return list, nil
 }
 
+// readTable reads a Markdown table with one column of candidates. A column of ranks
+// must count 1, 2, 3 …
+func readTable(rows []string) ([]string, error) {
+	cells := func(row string) []string {
+		list := strings.Split(strings.Trim(row, "| "), "|")
+		for i := range list {
+			list[i] = strings.TrimSpace(list[i])
+		}
+		return list
+	}
+	bad := func(row string) error {
+		return fault(InvalidIndex, "row %q of the ranking is not one place", ellipsis(row, 80))
+	}
+	head := cells(rows[0])
+	candidates, ranks := -1, -1
+	for i, name := range head {
+		switch {
+		case candidateColumn.MatchString(name) && candidates < 0:
+			candidates = i
+		case rankColumn.MatchString(name) && ranks < 0:
+			ranks = i
+		case candidateColumn.MatchString(name) || rankColumn.MatchString(name):
+			return nil, bad(rows[0])
+		}
+	}
+	if candidates < 0 || len(rows) < 3 || !divider.MatchString(rows[1]) {
+		return nil, bad(rows[0])
+	}
+	var list []string
+	for i, row := range rows[2:] {
+		is := cells(row)
+		if len(is) != len(head) || !strings.HasPrefix(row, "|") || ranks >= 0 && strings.Trim(is[ranks], ".) ") != strconv.Itoa(i+1) {
+			return nil, bad(row)
+		}
+		place, err := readLines(is[candidates : candidates+1])
+		if err != nil {
+			return nil, bad(row)
+		}
+		list = append(list, place...)
+	}
+	return list, nil
+}
+
 var (
-	emphasis  = strings.NewReplacer("*", " ", "`", " ", `"`, " ", "__", " ")
+	candidateColumn = regexp.MustCompile(`(?i)^(?:candidates?|item)(?:\s*(?:#|no\.?|number|id))?$`)
+	rankColumn      = regexp.MustCompile(`(?i)^(?:rank(?:ing)?|position|place|#|no\.?)$`)
+	divider         = regexp.MustCompile(`^[|:\s-]+$`)
+)
+
+var (
+	emphasis  = strings.NewReplacer("*", " ", "`", " ", `"`, " ", "“", " ", "”", " ", "__", " ")
 	word      = regexp.MustCompile(`(?i)\bcandidate\s*#?\s*(\d)`)
+	letter    = regexp.MustCompile(`(?i)\bC(\d)`)
 	sharp     = regexp.MustCompile(`#\s*(\d)`)
 	names     = regexp.MustCompile(`(\d[\])]?)\s*\([^()]*\pL[^()]*\)`)
 	enclosed  = regexp.MustCompile(`^[\[(]([^\[\]()]*)[\])]$`)
@@ -234,10 +388,11 @@ var (
 // readLine reads a list on one line.
 func readLine(s string) ([]string, error) {
 	whole := s
-	s = emphasis.Replace(s) // by blanks, which do not join digits
-	s = word.ReplaceAllString(s, "$1")
-	s = sharp.ReplaceAllString(s, "$1")
-	s = names.ReplaceAllString(s, "$1")
+	s = emphasis.Replace(s) // all by blanks, which do not join digits
+	s = word.ReplaceAllString(s, " $1")
+	s = sharp.ReplaceAllString(s, " $1")
+	s = names.ReplaceAllString(s, "$1 ")
+	s = letter.ReplaceAllString(s, " $1") // not of a name
 	s = rest.ReplaceAllString(strings.TrimSpace(s), "")
 	s = enclosed.ReplaceAllString(s, "$1")
 	s = strings.TrimSpace(bracketed.ReplaceAllString(s, " $1 "))

@@ -38,7 +38,7 @@ func (s *session) readTruths(step string, a Answer, asked []int) []evidence.Trut
 		return r.truths
 	}
 	var said map[string]any
-	if err := decode(a, "yes", &said); err != nil {
+	if err := s.decode(step, a, "yes", &said); err != nil {
 		r.wrong = append(r.wrong, err.Error())
 	} else {
 		r.read(said)

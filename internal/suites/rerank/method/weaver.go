@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/rerank/evidence"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/sqltable"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 const (
@@ -90,7 +92,7 @@ func weaver(ctx context.Context, s *session, limits sqltable.Limits) (ranking []
 	}
 	w.kept = slices.Sorted(slices.Values(kept))
 	s.note("plan", "prune", "kept %s", join(w.kept))
-	if err := decode(a, "sql", &w.plan); err != nil {
+	if w.plan, err = w.readSQL("plan", a); err != nil {
 		return nil, fault(InvalidPlan, "%v", err)
 	}
 	w.nameQuestions()
@@ -147,13 +149,38 @@ func (w *weaving) sql(ctx context.Context, step string, p Prompt) (Answer, []int
 	return Answer{}, nil, fault(InvalidQuery, "%d attempts, the last: %s", weaverAttempts, last)
 }
 
+// startOfSQL matches the beginning of a query.
+var startOfSQL = regexp.MustCompile(`(?i)^(?:SELECT|WITH)\s`)
+
+// readSQL reads the query of an answer: in the JSON object that was asked for, in the
+// only block of SQL, or alone. Without an object there are no questions.
+func (w *weaving) readSQL(step string, a Answer) (plan weaverPlan, err error) {
+	err = w.decode(step, a, "sql", &plan)
+	bare := func(answer string) (string, bool) {
+		if code, ok := text.CodeOf(answer, "sql"); ok {
+			return code, startOfSQL.MatchString(code)
+		}
+		answer = text.Bare(answer).Text
+		return answer, startOfSQL.MatchString(answer)
+	}
+	from := plan.SQL
+	if err != nil || plan.SQL == "" {
+		from = a.Text
+	} else if startOfSQL.MatchString(plan.SQL) {
+		return plan, nil
+	}
+	if sql, ok := bare(from); ok && incomplete(a) == nil {
+		w.remark(step, NoteFormat)
+		plan.SQL, err = sql, nil
+	}
+	return plan, err
+}
+
 // try runs the query of an answer. It returns the candidates, or what is wrong
 // with the query, or an error that the query did not cause.
 func (w *weaving) try(ctx context.Context, step string, a Answer) (found []int, wrong string, err error) {
-	var q struct {
-		SQL string `json:"sql"`
-	}
-	if err := decode(a, "sql", &q); err != nil {
+	q, err := w.readSQL(step, a)
+	if err != nil {
 		return nil, err.Error(), nil
 	}
 	w.record(step, "sql", q.SQL)

@@ -19,6 +19,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/measure/span"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/suites/spans/label"
 	"github.com/scruple-eval/scruple/internal/suites/spans/snapshot"
 	"github.com/scruple-eval/scruple/internal/text"
@@ -67,22 +68,20 @@ type Data struct {
 // Read reads a file of any format, which is known by its content. The file may be
 // compressed with gzip. The error joins all errors, with their lines.
 func Read(path string, o Options) (*Data, error) {
-	r, err := snapshot.Open(path)
+	data, err := dataset.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	defer r.Close()
 	o.Name = cmp.Or(o.Name, path)
-	return ReadFrom(r, o)
+	return ReadFrom(bytes.NewReader(data), o)
 }
 
 // ReadFrom is [Read] for an open file.
 func ReadFrom(r io.Reader, o Options) (*Data, error) {
-	unpacked, err := snapshot.Unpack(r)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", o.Name, err)
+	data, err := io.ReadAll(r)
+	if err == nil {
+		data, err = dataset.Unpack(data)
 	}
-	data, err := io.ReadAll(unpacked)
 	if err != nil {
 		return nil, fmt.Errorf("%s: reading: %w", o.Name, err)
 	}
@@ -90,7 +89,7 @@ func ReadFrom(r io.Reader, o Options) (*Data, error) {
 	if !utf8.Valid(data) {
 		return nil, fmt.Errorf("%s is not UTF-8: save it as UTF-8", o.Name)
 	}
-	d := &reader{Options: o, data: &Data{}, raw: data, ids: map[string]int{}}
+	d := &reader{Options: o, data: &Data{}, raw: data, ids: map[string]int{}, made: map[string]int{}}
 	switch start := bytes.TrimLeft(data, " \t\r\n"); {
 	case len(start) == 0:
 		return nil, fmt.Errorf("%s is empty: want labelled texts", o.Name)
@@ -121,6 +120,7 @@ type reader struct {
 	raw  []byte
 	errs []error
 	ids  map[string]int // place in the file
+	made map[string]int // ids of texts without one
 
 }
 
@@ -158,6 +158,9 @@ type wireSpan struct {
 // unless the options say otherwise.
 func (d *reader) add(doc Doc, spans []wireSpan, unit label.Unit) {
 	where := doc.Line
+	if doc.ID == "" {
+		doc.ID = kit.ContentID(d.made, "t", doc.Text)
+	}
 	if doc.Text == "" && doc.Failed == "" {
 		d.fail(where, "text %s: the text is missing", doc.ID)
 		return
@@ -309,7 +312,6 @@ func (d *reader) lines(data []byte) error {
 		if d.System != "" {
 			return fmt.Errorf("%s: only a WNUT17 file has systems: remove the name %q", d.Name, d.System)
 		}
-		doc.ID = cmp.Or(doc.ID, fmt.Sprintf("t%d", len(d.data.Docs)+1))
 		var spans []wireSpan
 		if w.Spans != nil {
 			spans, doc.Labelled = *w.Spans, true
@@ -344,8 +346,8 @@ func (d *reader) prompts(data []byte) error {
 		return fmt.Errorf("%s: reading prompts: %w", d.Name, err)
 	}
 	failed := 0
-	for i, p := range file.Prompts {
-		doc := Doc{ID: cmp.Or(p.ID, fmt.Sprintf("t%d", i+1)), Text: cmp.Or(p.Text, p.Output), Group: file.Metadata.Category}
+	for _, p := range file.Prompts {
+		doc := Doc{ID: p.ID, Text: cmp.Or(p.Text, p.Output), Group: file.Metadata.Category}
 		if doc.Text == "" && p.Error != "" {
 			failed++
 			continue
@@ -369,7 +371,7 @@ func (d *reader) snapshot(data []byte) error {
 		own := *r
 		return &own
 	}, func(i int, r *snapshot.Result) error {
-		doc := Doc{ID: cmp.Or(r.PromptID, fmt.Sprintf("t%d", i+1)), Text: r.Text(), Labelled: true, Result: r}
+		doc := Doc{ID: r.PromptID, Text: r.Text(), Labelled: true, Result: r}
 		if r.Error != nil {
 			doc.Failed = *r.Error
 		}
@@ -421,7 +423,7 @@ func (d *reader) list(data []byte) error {
 		if len(task.Data.ID) > 0 && string(task.Data.ID) != "null" {
 			id = idOf(task.Data.ID)
 		}
-		doc := Doc{ID: cmp.Or(id, fmt.Sprintf("t%d", i+1)), Text: task.Data.Text}
+		doc := Doc{ID: id, Text: task.Data.Text}
 		var spans []wireSpan
 		for _, a := range task.Annotations {
 			if a.Cancelled {
@@ -479,15 +481,15 @@ func (d *reader) tagged(data []byte) error {
 	if err != nil {
 		return err
 	}
-	for i, s := range sentences {
-		doc := Doc{ID: fmt.Sprintf("s%d", i+1), Line: s.Line, Labelled: true, Tokens: s.Tokens, Tags: s.Tags}
+	for _, s := range sentences {
+		doc := Doc{Line: s.Line, Labelled: true, Tokens: s.Tokens, Tags: s.Tags}
 		chunks, err := span.Chunks(s.Tags)
 		if err != nil {
 			d.fail(s.Line, "%w", err)
 			continue
 		}
 		text, spans := Join(s.Tokens, chunks)
-		doc.Text, doc.Spans = text, spans
+		doc.ID, doc.Text, doc.Spans = kit.ContentID(d.made, "s", text), text, spans
 		d.data.Docs = append(d.data.Docs, doc)
 	}
 	return nil

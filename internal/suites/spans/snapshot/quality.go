@@ -59,29 +59,19 @@ func (q *Quality) Corrected() []Rate {
 		if k > 0 {
 			mask = 1 << (k - 1)
 		}
-		judge, human := make([]float64, len(q.judge)), make([]float64, len(q.judge))
-		labelled := 0
+		var units stats.Judged
 		for i := range q.judge {
-			judge[i] = bit(q.judge[i]&mask != 0)
-			human[i] = math.NaN()
+			human := math.NaN()
 			if q.human[i] >= 0 {
-				human[i] = bit(uint8(q.human[i])&mask != 0)
-				labelled++
+				human = bit(uint8(q.human[i])&mask != 0)
 			}
+			units.Add(q.cluster[i], bit(q.judge[i]&mask != 0), human)
 		}
-		if labelled == 0 {
+		r, err := stats.CorrectedRate(units, stats.Judged{}, level)
+		if err != nil || r.Labelled == 0 {
 			return nil
 		}
-		p, err := stats.PredictionPoweredClusters(judge, human, q.cluster, level)
-		if err != nil {
-			continue
-		}
-		ci := p.CI.Clamp(0, 1)
-		r := Rate{kind, eval.Number(p.JudgeMean), eval.Number(p.HumanMean), eval.Number(p.Estimate), eval.Number(ci.Low), eval.Number(ci.High), labelled, p.Undefined}
-		if r.Undefined != "" { // without an interval, a corrected rate would look certain
-			r.Value, r.Low, r.High = eval.Undefined(), eval.Undefined(), eval.Undefined()
-		}
-		rates = append(rates, r)
+		rates = append(rates, Rate{kind, eval.Number(r.Judge), eval.Number(r.People), eval.Number(r.Value), eval.Number(r.CI.Low), eval.Number(r.CI.High), r.Labelled, r.Undefined})
 	}
 	return rates
 }

@@ -37,9 +37,10 @@ type Summary struct {
 	ZeroScores            int                              `json:"zeroScoreCount"`         // judged, with a total of 0
 	JudgeFailureReasons   map[string]int                   `json:"judgeFailureReasons"`
 	ParseSteps            map[verdict.Step]int             `json:"parseSteps"`
-	UncountableConfusions int                              `json:"uncountableConfusions"`  // equal or unknown roles
-	SpanNotes             map[string]int                   `json:"spanNotes"`              // realigned, unaligned
-	NoConfidence          int                              `json:"spansWithoutConfidence"` // none, or not from 0 to 1: not in the analysis of confidences
+	LostLists             int                              `json:"lostListCount,omitempty"` // judged, with a list of errors that is not complete
+	UncountableConfusions int                              `json:"uncountableConfusions"`   // equal or unknown roles
+	SpanNotes             map[string]int                   `json:"spanNotes"`               // realigned, unaligned
+	NoConfidence          int                              `json:"spansWithoutConfidence"`  // none, or not from 0 to 1: not in the analysis of confidences
 	Warnings              []string                         `json:"warnings,omitempty"`
 
 	confusions map[[2]string]int // all that can be counted
@@ -176,7 +177,9 @@ func (d *Reader) EntryOf(id, text string, l Labelled) Entry {
 	if l.State == Judged {
 		v := &l.Verdict.Result
 		e.Total, e.Errors = v.TotalScore, v.Entries()
-		flags = v.Flags(len(l.Spans))
+		if v.KnowsSpans() {
+			flags = v.Flags(len(l.Spans))
+		}
 		ruler := label.NewRuler(text)
 		if l.Sections == nil {
 			l.Sections = d.Sectioner.Detect(ruler)
@@ -243,6 +246,9 @@ func (t *Tally) Add(e Entry) {
 	s.ParseSteps[l.Verdict.Step]++
 	v := &l.Verdict.Result
 	t.total += e.Total
+	if len(v.Lost) > 0 {
+		s.LostLists++
+	}
 	if e.Total == 0 {
 		s.ZeroScores++
 	}

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -45,6 +46,9 @@ func Parse(raw string, t *label.Taxonomy, spans []label.Span) Parsed {
 		p.note("%v", err)
 		return p
 	}
+	if reading.Wrapped {
+		p.note("read leniently: the result is in another object or in a list")
+	}
 	switch err := p.enhanced(reading.JSON, t); {
 	case err == nil && reading.Repaired:
 		p.Step = Repaired
@@ -59,9 +63,40 @@ func Parse(raw string, t *label.Taxonomy, spans []label.Span) Parsed {
 		}
 		p.Step = Basic
 	}
+	if reading.Cut {
+		p.cut(reading.JSON)
+	}
 	p.settle(t, spans)
 	return p
 }
+
+// cut marks the list in which an answer ends that was cut off.
+func (p *Parsed) cut(data []byte) {
+	last := ""
+	d := json.NewDecoder(bytes.NewReader(data))
+	if _, err := d.Token(); err != nil {
+		return
+	}
+	for d.More() {
+		key, err := d.Token()
+		var value json.RawMessage
+		if err != nil || d.Decode(&value) != nil {
+			return
+		}
+		last, _ = key.(string)
+	}
+	switch last {
+	case incorrect:
+		last = listFalse
+		fallthrough
+	case listMissed, listFalse, listTaxonomy, listGranularity:
+		p.note("%s was cut off", last)
+		p.Result.lose(last)
+	}
+}
+
+// incorrect is the list of wrong spans of the basic format, which has no others.
+const incorrect = "incorrectExtractions"
 
 func (p *Parsed) note(format string, args ...any) {
 	p.Notes = append(p.Notes, fmt.Sprintf(format, args...))
@@ -77,6 +112,7 @@ type wire struct {
 	GranularityErrors *[]Granularity                  `json:"granularityErrors"`
 	CategoryScores    *map[string]map[string]*float64 `json:"categoryScores"`
 	Notes             *string                         `json:"notes"`
+	Lost              []string                        `json:"lostLists"` // of a stored result
 }
 
 // enhanced reads a full result, or returns why it is not one.
@@ -102,6 +138,7 @@ func (p *Parsed) enhanced(data []byte, t *label.Taxonomy) error {
 			return fmt.Errorf("%s is missing", missing.name)
 		}
 	}
+	r.Lost = w.Lost
 	r.MissedElements, r.FalsePositives, r.TaxonomyErrors, r.GranularityErrors = *w.MissedElements, *w.FalsePositives, *w.TaxonomyErrors, *w.GranularityErrors
 	for i, e := range r.MissedElements {
 		if !slices.Contains(t.Severities, e.Severity) {
@@ -191,7 +228,7 @@ func (p *Parsed) basic(data []byte, t *label.Taxonomy) bool {
 		r.TotalScore = total
 	}
 	leastSevere := t.Severities[len(t.Severities)-1]
-	for _, e := range list(p, keys, "missedElements", func(s string) Missed {
+	for _, e := range list(p, keys, listMissed, func(s string) Missed {
 		return Missed{Text: s, ExpectedRole: "unknown", Category: "unknown"}
 	}) {
 		if !slices.Contains(t.Severities, e.Severity) {
@@ -202,18 +239,19 @@ func (p *Parsed) basic(data []byte, t *label.Taxonomy) bool {
 	byText := func(s string) FalsePositive {
 		return FalsePositive{SpanIndex: -1, Text: s, AssignedRole: "unknown"}
 	}
-	for _, e := range append(list(p, keys, "falsePositives", byText), list(p, keys, "incorrectExtractions", byText)...) {
+	for _, e := range append(list(p, keys, listFalse, byText), list(p, keys, incorrect, byText)...) {
 		if !slices.Contains(t.Reasons, e.Reason) {
 			e.Reason = label.Other
 		}
 		r.FalsePositives = append(r.FalsePositives, e)
 	}
-	r.TaxonomyErrors = append(r.TaxonomyErrors, list[Confusion](p, keys, "taxonomyErrors", nil)...)
-	for i, e := range list[Granularity](p, keys, "granularityErrors", nil) {
+	r.TaxonomyErrors = append(r.TaxonomyErrors, list[Confusion](p, keys, listTaxonomy, nil)...)
+	for i, e := range list[Granularity](p, keys, listGranularity, nil) {
 		if slices.Contains(t.Granularity, e.Issue) {
 			r.GranularityErrors = append(r.GranularityErrors, e)
 		} else {
 			p.note("granularityErrors[%d] dropped: unknown issue %q", i, e.Issue)
+			r.lose(listGranularity)
 		}
 	}
 	var categories map[string]json.RawMessage
@@ -231,11 +269,23 @@ func (p *Parsed) basic(data []byte, t *label.Taxonomy) bool {
 }
 
 // list decodes the elements of a list that can be decoded, and notes the others; a text
-// is an element where ofText is given.
+// is an element where ofText is given. A list that is not there is not an empty one.
 func list[E any](p *Parsed, keys map[string]json.RawMessage, kind string, ofText func(string) E) []E {
 	var raw []json.RawMessage
-	if data, ok := keys[kind]; ok && json.Unmarshal(data, &raw) != nil {
+	data, ok := keys[kind]
+	of := kind
+	if kind == incorrect {
+		of = listFalse
+	}
+	switch _, basic := keys[incorrect]; {
+	case !ok:
+		if kind != incorrect && (!basic || kind == listMissed) {
+			p.note("%s is missing", kind)
+			p.Result.lose(kind)
+		}
+	case json.Unmarshal(data, &raw) != nil || raw == nil:
 		p.note("%s dropped: not a list", kind)
+		p.Result.lose(of)
 	}
 	var all []E
 	for i, one := range raw {
@@ -249,6 +299,7 @@ func list[E any](p *Parsed, keys map[string]json.RawMessage, kind string, ofText
 			all = append(all, e)
 		default:
 			p.note("%s[%d] dropped: it does not have the form of an error", kind, i)
+			p.Result.lose(of)
 		}
 	}
 	return all

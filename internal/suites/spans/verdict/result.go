@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -152,6 +153,36 @@ type Result struct {
 	Notes             string                    `json:"notes"`
 	// Step is how a recorded judgement was read, if it was not valid as written. No judge sets it.
 	Step Step `json:"parseStep,omitempty" jsonschema:"-"`
+	// Lost names the lists of errors that are not all of what the judge found: they were
+	// missing from its answer, cut off, or could not be read in part. No judge sets it.
+	Lost []string `json:"lostLists,omitempty" jsonschema:"-"`
+}
+
+// The lists of errors, by their names in JSON.
+const (
+	listMissed      = "missedElements"
+	listFalse       = "falsePositives"
+	listTaxonomy    = "taxonomyErrors"
+	listGranularity = "granularityErrors"
+)
+
+// KnowsMissed reports whether all missed elements that the judge found are known.
+func (r *Result) KnowsMissed() bool { return !slices.Contains(r.Lost, listMissed) }
+
+// KnowsFalse reports whether all false positives that the judge found are known.
+func (r *Result) KnowsFalse() bool { return !slices.Contains(r.Lost, listFalse) }
+
+// KnowsSpans reports whether all errors of spans that the judge found are known: a span
+// without one is right.
+func (r *Result) KnowsSpans() bool {
+	return r.KnowsFalse() && !slices.Contains(r.Lost, listTaxonomy) && !slices.Contains(r.Lost, listGranularity)
+}
+
+// lose marks a list of errors as incomplete.
+func (r *Result) lose(list string) {
+	if !slices.Contains(r.Lost, list) {
+		r.Lost = append(r.Lost, list)
+	}
 }
 
 // Empty is the result without scores and errors.

@@ -1,0 +1,34 @@
+//go:build unix
+
+package main
+
+import (
+	"errors"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// A closed terminal stops a run as Ctrl-C does, so that the processes of pipelines end.
+// The system may say so twice, which is no second Ctrl-C.
+func TestAClosedTerminalStopsARun(t *testing.T) {
+	ctx, stop, restore := interruptible(t.Context())
+	defer restore()
+	for range 3 {
+		if err := syscall.Kill(syscall.Getpid(), syscall.SIGHUP); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	select {
+	case err := <-stop:
+		if !errors.Is(err, errInterrupted) {
+			t.Error(err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("the run was not stopped")
+	}
+	if ctx.Err() != nil {
+		t.Errorf("calls in flight were cancelled: %v", ctx.Err())
+	}
+}

@@ -1,0 +1,27 @@
+package analyse
+
+import "testing"
+
+// A run that grew for weeks has one line, which says what follows for its comparisons.
+func TestHistoryIsOneLine(t *testing.T) {
+	planned, late := Comparison{A: "a", B: "b"}, Comparison{A: "small", B: "b", Late: "small"}
+	for _, test := range []struct {
+		changes     []string
+		comparisons []Comparison
+		q           Question
+		want        string
+	}{
+		{nil, []Comparison{planned}, Question{}, ""},
+		{[]string{"20 items added"}, []Comparison{planned}, Question{Late: []string{"nobody compares it"}},
+			"history of the run: 20 items added; no arm was added or changed after results had been shown"},
+		{[]string{"20 items added", "arm small added"}, []Comparison{planned, late, late}, Question{Late: []string{"small", "small"}, Rejudged: []string{"small"}},
+			"history of the run: 2 changes (`scruple status` lists them), the last: arm small added; small was added or changed after results had been shown: comparisons with it are exploratory"},
+		{nil, []Comparison{late}, Question{Rejudged: []string{"small"}},
+			"history of the run: the judge of small was changed after results had been shown: comparisons with it are exploratory"},
+	} {
+		a := &Analysis{Comparisons: test.comparisons, Run: Run{History: test.changes}}
+		if got := history(a, test.q); got != test.want {
+			t.Errorf("%v: %q\nwant %q", test.changes, got, test.want)
+		}
+	}
+}

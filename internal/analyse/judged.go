@@ -1,0 +1,157 @@
+package analyse
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/text"
+	"github.com/scruple-eval/scruple/stats"
+)
+
+// judgedUnits are the units of an arm that a metric counts, with what the judge and people
+// say of them, and those that need no judge. It is false unless people judged some.
+func (c *Collector) judgedUnits(arm, metric int, s selection, values []cell) (units stats.Judged, ok bool) {
+	m := c.suite.Metrics[metric]
+	rated := c.rated[c.arms[arm].ID]
+	if len(rated) == 0 || m.Judge != eval.JudgeYes && m.Judge != eval.JudgeNo {
+		return units, false
+	}
+	in := make(map[string]int, len(s.items))
+	for _, i := range s.items {
+		in[c.items[i].ID] = i
+	}
+	rest := slices.Clone(values)
+	for _, x := range rated {
+		i, here := in[x.Trial.Item]
+		if !here {
+			continue
+		}
+		judge, human := label(x.Yes, m.Judge), math.NaN()
+		if x.Human != nil {
+			human, ok = label(*x.Human, m.Judge), true
+		}
+		units.Add(int(c.clusters.of[i]), judge, human)
+		rest[i].num, rest[i].den = rest[i].num-judge, rest[i].den-1
+	}
+	for _, i := range s.items {
+		if rest[i].den < -noise {
+			return units, false // more units than the metric counts
+		}
+		for range int(math.Round(rest[i].den)) {
+			units.Add(int(c.clusters.of[i]), math.NaN(), rest[i].num/rest[i].den)
+		}
+	}
+	return units, ok
+}
+
+// label is 1 for what the metric counts, else 0.
+func label(yes bool, counts eval.JudgeUse) float64 {
+	if yes == (counts == eval.JudgeYes) {
+		return 1
+	}
+	return 0
+}
+
+// judgeAlone reports whether a metric of an arm depends on a judge.
+func (c *Collector) judgeAlone(arm, metric int) bool {
+	return c.suite.Metrics[metric].Judge != eval.NoJudge && len(c.arms[arm].Judges) > 0
+}
+
+// byPeople corrects an estimate by what people say of some of its units.
+func (c *Collector) byPeople(e *Estimate, metric int, s selection, values []cell, missing []float64, level float64) error {
+	arm := c.armIdx[e.Arm]
+	e.JudgeAlone = c.judgeAlone(arm, metric)
+	correct := func(values []cell) (stats.JudgedRate, bool, error) {
+		units, ok := c.judgedUnits(arm, metric, s, values)
+		if !ok {
+			return stats.JudgedRate{}, false, nil
+		}
+		r, err := stats.CorrectedRate(units, stats.Judged{}, level)
+		return r, true, err
+	}
+	r, ok, err := correct(values)
+	if !ok && err == nil {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("correcting %s of %s by what people say: %w", e.Metric, e.Arm, err)
+	}
+	if r.Undefined != "" {
+		e.Warnings = append(e.Warnings, "by the judge alone, not corrected by people: "+r.Undefined)
+		return nil
+	}
+	e.JudgeAlone = false
+	e.ByJudge = &eval.Measured{Value: e.Value, Low: e.Low, High: e.High, N: r.Labelled}
+	e.Value, e.Low, e.High = Number(r.Value), Number(r.CI.Low), Number(r.CI.High)
+	e.Method = "prediction-powered"
+	low, high := c.span(metric)
+	for score, b := range map[float64]*Bounds{low: e.Least, high: e.Most} {
+		if b == nil {
+			continue
+		}
+		if x, ok, err := correct(filled(values, missing, score)); err == nil && ok && x.Undefined == "" {
+			b.Value, b.Low, b.High = Number(x.Value), Number(x.CI.Low), Number(x.CI.High)
+		}
+	}
+	e.Warnings = append(e.Warnings, append([]string{correctedBy(r.Labelled, "by the judge alone it is "+short(e.ByJudge.Value))}, r.Warnings...)...)
+	return nil
+}
+
+// correctedBy says how many units people judged.
+func correctedBy(labelled int, alone string) string {
+	return fmt.Sprintf("corrected by what people say of %s; %s", text.Plural(labelled, "unit", "units"), alone)
+}
+
+func short(x Number) string { return fmt.Sprintf("%.3g", float64(x)) }
+
+// differenceByPeople corrects a comparison of two arms if people judged units of both. What the judge
+// alone says stays beside it.
+func (c *Collector) differenceByPeople(r *Comparison, k contest, s selection, t tester) error {
+	a, okA := c.judgedUnits(c.armIdx[k.pair.A], k.metric, s, k.a)
+	b, okB := c.judgedUnits(c.armIdx[k.pair.B], k.metric, s, k.b)
+	if !okA || !okB {
+		return nil
+	}
+	d, err := stats.CorrectedDifference(a, b, t.level)
+	if err != nil {
+		return err
+	}
+	if d.Undefined != "" {
+		r.warn("by the judge alone, not corrected by people: " + d.Undefined)
+		return nil
+	}
+	alone := Reading{Diff: r.Diff, Low: r.Low, High: r.High, P: r.P, PAdjusted: Undefined(), EquivLow: r.EquivLow, EquivHigh: r.EquivHigh, Method: r.Method}
+	r.MeanA, r.MeanB, r.Diff = Number(d.A.Value), Number(d.B.Value), Number(d.Diff)
+	r.D, r.DLow, r.DHigh = Undefined(), Undefined(), Undefined()
+	if t.q.Run.Exploratory() {
+		return nil
+	}
+	r.ByJudge = &alone
+	t.read(r, reading{method: "difference of rates, prediction-powered", diff: Number(d.Diff), t: Number(d.T), df: Number(d.DF), Reading: stats.Reading{P: d.P, Interval: d.Interval}})
+	r.warn(correctedBy(d.A.Labelled+d.B.Labelled, "by the judge alone the difference is "+short(alone.Diff)))
+	return nil
+}
+
+// Moved is the estimate if the judge erred by the opposite of a number more than it does.
+func (e Estimate) Moved(by Number) Estimate {
+	e.Value, e.Low, e.High = e.Value+by, e.Low+by, e.High+by
+	return e
+}
+
+// Moved is the comparison if the judge's errors on the arms differed by the opposite of a
+// number more than they do. Its p-values say only whether the interval excludes 0.
+func (c Comparison) Moved(by Number) Comparison {
+	c.Diff, c.Low, c.High, c.EquivLow, c.EquivHigh = c.Diff+by, c.Low+by, c.High+by, c.EquivLow+by, c.EquivHigh+by
+	if c.P.Defined() {
+		c.P = 1
+		if c.Low > 0 || c.High < 0 {
+			c.P = 0
+		}
+	}
+	if c.PAdjusted.Defined() {
+		c.PAdjusted = c.P
+	}
+	return c
+}

@@ -1,0 +1,113 @@
+package analyse
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/scruple-eval/scruple/internal/text"
+	"github.com/scruple-eval/scruple/stats"
+	"github.com/scruple-eval/scruple/stats/dist"
+)
+
+// Looks are the times at which results of a study were shown while data could still be
+// added: each is a chance of a false pass. They are nil for the first look at the first run.
+type Looks struct {
+	// Seen counts the looks at the run, this one included, and Runs the runs of the study
+	// whose results had been shown before.
+	Seen int `json:"seen"`
+	Runs int `json:"runs,omitempty"`
+	// Level is the chance of a false pass of one look, one-sided, and Chance that over all
+	// looks and runs, if none was planned.
+	Level  Number `json:"level"`
+	Chance Number `json:"chance"`
+	// Planned is how many looks the study plans, 0 for none. Then Share is that of the data
+	// at this look, and the level of the study is what this look may spend of Alpha.
+	Planned int    `json:"planned,omitempty"`
+	Share   Number `json:"share,omitempty"`
+	Alpha   Number `json:"alpha,omitempty"`
+}
+
+// LooksAt describes looks at numbers of answers, in their order and the last of them this
+// one, of all that the run plans. It returns the level for the intervals of this look.
+func LooksAt(answers []int, all, runs, planned int, alpha float64) (*Looks, float64, error) {
+	l := &Looks{Runs: runs, Level: Number(alpha / 2), Planned: planned}
+	var info []float64
+	for _, n := range answers {
+		if len(info) == 0 || float64(n) > info[len(info)-1] { // another look at as many answers is none
+			info = append(info, float64(n))
+		}
+	}
+	if len(info) == 0 || planned == 0 && len(info) < 2 && runs == 0 {
+		return nil, alpha, nil
+	}
+	l.Seen = len(info)
+	of := info[len(info)-1]
+	if planned > 0 {
+		of = float64(max(all, int(of)))
+	}
+	z := make([]float64, len(info))
+	normal := dist.Normal{SD: 1}
+	for i := range info {
+		info[i] /= of
+		z[i] = normal.Quantile(1 - alpha/2)
+	}
+	this := alpha
+	if last := len(info) - 1; planned > 0 {
+		var err error
+		if z, err = stats.SpendingBounds(info, alpha/2); err != nil {
+			return nil, 0, err
+		}
+		l.Share, l.Alpha = Number(info[last]), Number(alpha)
+		if last > 0 || info[last] < 1 {
+			this = min(alpha, 2*normal.CDF(-z[last]))
+		}
+	}
+	chance, err := stats.FalseCrossing(info, z)
+	if err != nil {
+		return nil, 0, err
+	}
+	if planned > 0 {
+		chance = alpha / 2 // what is not spent yet is planned
+	}
+	kept := 1.0
+	for range runs + 1 {
+		kept *= 1 - chance
+	}
+	l.Chance = Number(1 - kept)
+	return l, this, nil
+}
+
+// String says what was looked at and what it costs; "" for nothing.
+func (l *Looks) String() string {
+	if l == nil {
+		return ""
+	}
+	var parts []string
+	if l.Planned > 0 {
+		parts = append(parts, fmt.Sprintf("look %d of %d planned, at %.0f %% of the data: intervals are wider, so that all looks together keep a level of %.3g", l.Seen, l.Planned, 100*l.Share, float64(l.Alpha)))
+	} else if l.Seen > 1 {
+		parts = append(parts, fmt.Sprintf("looked at %d times while answers were added", l.Seen))
+	}
+	if l.Runs > 0 {
+		parts = append(parts, fmt.Sprintf("results of %s of the study had been shown before", text.Plural(l.Runs, "other run", "other runs")))
+	}
+	s := strings.Join(parts, ", and ")
+	if l.Planned == 0 || l.Runs > 0 {
+		s += fmt.Sprintf(": the chance of a false pass is about %.2g %%, not %.3g %%", 100*l.Chance, 100*l.Level)
+	}
+	return s
+}
+
+// whole reports whether every item has all of its trials or none.
+func (c *Collector) whole(replicates int) bool {
+	done := make([]int, len(c.items))
+	for arm := range c.arms {
+		c.each(&c.trials[arm], func(item int, trials cell) { done[item] += int(trials.num + trials.den) })
+	}
+	for _, n := range done {
+		if n != 0 && n != replicates*len(c.arms) {
+			return false
+		}
+	}
+	return true
+}

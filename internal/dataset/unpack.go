@@ -1,0 +1,63 @@
+package dataset
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+)
+
+// What gzip may unpack to: small files to a few megabytes, others to a hundred times
+// their size. Data seldom unpack to thirty times; gzip can reach a thousand.
+const (
+	fewBytes  = 32 << 20
+	mostTimes = 100
+)
+
+// gunzip unpacks a file of size bytes.
+func gunzip(r io.Reader, size int64) (io.Reader, error) {
+	z, err := gzip.NewReader(r)
+	if err != nil {
+		return nil, fmt.Errorf("unpacking: %w: pack it again", err)
+	}
+	most := max(fewBytes, mostTimes*size)
+	return &bounded{z, most, most}, nil
+}
+
+// A bounded reader ends with an error after most bytes.
+type bounded struct {
+	r          io.Reader
+	left, most int64
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	n, err := b.r.Read(p)
+	if b.left -= int64(n); b.left < 0 {
+		return 0, fmt.Errorf("it unpacks to more than %d MB: unpack it, or split it", b.most>>20)
+	}
+	return n, err
+}
+
+// Unpack unpacks what is compressed with gzip, to at most [MaxFile] bytes. It counts
+// first, so that a file that unpacks to too much takes no memory.
+func Unpack(data []byte) ([]byte, error) {
+	if !bytes.HasPrefix(data, []byte(gzipMagic)) {
+		return data, nil
+	}
+	r, err := gunzip(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		return nil, err
+	}
+	size, err := io.Copy(io.Discard, r)
+	if err != nil {
+		return nil, fmt.Errorf("unpacking: %w", err)
+	}
+	if size > MaxFile {
+		return nil, fmt.Errorf("it unpacks to %d MB: want at most %d: split it", size>>20, MaxFile>>20)
+	}
+	unpacked := make([]byte, size)
+	if r, err = gunzip(bytes.NewReader(data), int64(len(data))); err == nil {
+		_, err = io.ReadFull(r, unpacked)
+	}
+	return unpacked, err
+}

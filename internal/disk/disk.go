@@ -1,0 +1,250 @@
+// Package disk writes files whole or not at all, and makes temporary folders that do
+// not outlive their process for long.
+//
+// [File.Write] is the only way in which the program replaces a file: it follows links to
+// the file that they name, writes to devices, pipes and descriptors instead of replacing
+// them, keeps the mode of a file, and asks its caller whether this file may be written
+// over. [Create] writes a file that must not exist yet.
+//
+// What a killed process leaves behind is locked by nobody: the next write of the same
+// file, and the next [Temp] of the same kind, remove it.
+//
+// The package must not know what is written, nor by which verb.
+package disk
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// A File is a file to write.
+type File struct {
+	Path string
+	Mode fs.FileMode // of a new file; 0 is 0644. A file that exists keeps its own.
+	// Allow returns an error if the target must not be written; nil allows all.
+	Allow func(Target) error
+}
+
+// A Target is what a path leads to.
+type Target struct {
+	Path string      // absolute, without links
+	Info fs.FileInfo // nil if it does not exist
+}
+
+// through reports whether the target is written to and not replaced.
+func (t Target) through() bool {
+	return isDescriptor(t.Path) || t.Info != nil && !t.Info.Mode().IsRegular()
+}
+
+// Full reports whether an error means that the disk is full or broken, rather than that
+// the path is wrong.
+func Full(err error) bool {
+	for _, no := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG, syscall.EIO} {
+		if errors.Is(err, no) {
+			return true
+		}
+	}
+	return false
+}
+
+// Bytes is content for [File.Write].
+func Bytes(data []byte) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	}
+}
+
+// Write replaces the file with what write writes, durably: neither a reader nor a crash
+// can leave a part of it. A device, pipe or descriptor is written to. An error of write is
+// returned as it is.
+func (f File) Write(write func(io.Writer) error) error {
+	var failed error // of write
+	err := f.write(func(w io.Writer) error {
+		b := bufio.NewWriterSize(w, 1<<16)
+		if failed = write(b); failed != nil {
+			return failed
+		}
+		return b.Flush()
+	})
+	if failed != nil || err == nil {
+		return failed
+	}
+	return fmt.Errorf("writing %s: %w", f.Path, err)
+}
+
+func (f File) write(write func(io.Writer) error) error {
+	t, err := f.target()
+	if err != nil {
+		return err
+	}
+	if t.through() {
+		device := descriptor(t.Path)
+		if device == nil {
+			if device, err = os.OpenFile(t.Path, os.O_WRONLY|os.O_APPEND, 0); err != nil {
+				return err
+			}
+		}
+		return errors.Join(write(device), device.Close())
+	}
+	tmp, err := f.temporary(t)
+	if err != nil {
+		return err
+	}
+	defer tmp.discard()
+	if err := errors.Join(write(tmp.file), tmp.file.Sync()); err != nil {
+		return err
+	}
+	if t.Info != nil {
+		if err := tmp.file.Chmod(t.Info.Mode().Perm()); err != nil {
+			return err
+		}
+	}
+	if err := os.Rename(tmp.file.Name(), t.Path); err != nil {
+		return err
+	}
+	return SyncFolder(filepath.Dir(t.Path))
+}
+
+// Check returns the error that [File.Write] would return for this path, as far as it can
+// be known before: its folders need not exist yet. It leaves nothing behind.
+func (f File) Check() error {
+	err := f.check()
+	if err != nil {
+		err = fmt.Errorf("writing %s: %w", f.Path, err)
+	}
+	return err
+}
+
+func (f File) check() error {
+	t, err := f.target()
+	if err != nil || t.through() {
+		return err
+	}
+	dir := filepath.Dir(t.Path)
+	for {
+		info, err := os.Stat(dir)
+		if err == nil && !info.IsDir() {
+			return fmt.Errorf("%s is not a folder", dir)
+		}
+		if err == nil || !missing(err) || dir == filepath.Dir(dir) {
+			break
+		}
+		dir = filepath.Dir(dir)
+	}
+	tmp, err := f.temporary(Target{Path: filepath.Join(dir, filepath.Base(t.Path))})
+	if err != nil {
+		return err
+	}
+	defer tmp.discard()
+	_, err = tmp.file.Write(make([]byte, 4096)) // a full disk makes empty files
+	return err
+}
+
+// target finds what the path leads to and whether it may be written.
+func (f File) target() (t Target, err error) {
+	if t.Path, err = follow(f.Path); err != nil {
+		return t, err
+	}
+	switch t.Info, err = os.Stat(t.Path); {
+	case missing(err):
+		t.Info = nil
+	case err != nil:
+		return t, err
+	case t.Info.IsDir():
+		return t, errors.New("it is a folder: name a file")
+	case t.Info.Mode()&fs.ModeDevice != 0 && t.Info.Mode()&fs.ModeCharDevice == 0:
+		return t, errors.New("it is a disk: name a file")
+	case t.Info.Mode().IsRegular() && t.Info.Mode().Perm()&0o200 == 0:
+		return t, errors.New("it is read-only: choose another name, or make it writable")
+	}
+	if f.Allow != nil {
+		return t, f.Allow(t)
+	}
+	return t, nil
+}
+
+// missing reports whether a file does not exist, nor perhaps its folder.
+func missing(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+}
+
+// follow resolves links, to the end even if the last one leads to nothing. A descriptor of
+// a process, as /dev/stdout is, stays as it is: what it leads to has no path.
+func follow(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	for range 40 {
+		if isDescriptor(path) {
+			return path, nil
+		}
+		to, err := os.Readlink(path)
+		if err != nil { // it is no link, or does not exist
+			dir, err := filepath.EvalSymlinks(filepath.Dir(path))
+			if err != nil {
+				return path, nil // the caller makes the folder, or writing says that it is missing
+			}
+			return filepath.Join(dir, filepath.Base(path)), nil
+		}
+		if !filepath.IsAbs(to) {
+			to = filepath.Join(filepath.Dir(path), to)
+		}
+		path = to
+	}
+	return "", errors.New("too many links")
+}
+
+// A temporary is a file on its way to its name.
+type temporary struct{ file *os.File }
+
+// partSuffix ends the names of files on their way.
+const partSuffix = ".part"
+
+// temporary makes a locked file beside a target, and removes those that killed processes
+// left.
+func (f File) temporary(t Target) (temporary, error) {
+	dir, prefix := filepath.Dir(t.Path), "."+filepath.Base(t.Path)+"."
+	if entries, err := os.ReadDir(dir); err == nil {
+		for _, e := range entries {
+			if strings.HasPrefix(e.Name(), prefix) && strings.HasSuffix(e.Name(), partSuffix) && e.Type().IsRegular() {
+				removeLeft(filepath.Join(dir, e.Name()), os.Remove)
+			}
+		}
+	}
+	mode := f.Mode
+	if mode == 0 {
+		mode = 0o644
+	}
+	file, err := hold(func() (*os.File, error) {
+		return os.OpenFile(filepath.Join(dir, prefix+random()+partSuffix), os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
+	})
+	return temporary{file}, err
+}
+
+// discard closes the file and removes it unless it was renamed.
+func (t temporary) discard() {
+	t.file.Close()
+	_ = os.Remove(t.file.Name())
+}
+
+// Create writes a file that must not exist. An error leaves none.
+func Create(path string, write func(io.Writer) error) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	b := bufio.NewWriter(f)
+	if err := errors.Join(write(b), b.Flush(), f.Close()); err != nil {
+		return errors.Join(err, os.Remove(path))
+	}
+	return nil
+}

@@ -1,0 +1,84 @@
+package disk
+
+import (
+	"errors"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Temp makes a temporary folder that only this user can read. Its name has the kind and
+// the name of what it is for. Folders of this kind that killed processes left are removed
+// first. The caller removes the folder with the returned function.
+func Temp(kind, name string) (dir string, remove func() error, err error) {
+	begin := "scruple-" + kind + "-"
+	entries, err := os.ReadDir(os.TempDir())
+	if err == nil {
+		for _, e := range entries {
+			if strings.HasPrefix(e.Name(), begin) && strings.HasSuffix(e.Name(), tempSuffix) && e.IsDir() {
+				removeLeft(filepath.Join(os.TempDir(), e.Name()), os.RemoveAll)
+			}
+		}
+	}
+	if name != "" {
+		begin += unsafe.ReplaceAllString(name, "-") + "-"
+	}
+	lock, err := hold(func() (*os.File, error) {
+		for {
+			dir = filepath.Join(os.TempDir(), begin+random()+tempSuffix)
+			if err := os.Mkdir(dir, 0o700); err != nil {
+				return nil, err
+			}
+			// Another process may have removed it as left: then this makes another one.
+			if f, err := os.Open(dir); !errors.Is(err, fs.ErrNotExist) {
+				return f, err
+			}
+		}
+	})
+	if err != nil {
+		return "", nil, err
+	}
+	return dir, func() error { return errors.Join(os.RemoveAll(dir), lock.Close()) }, nil
+}
+
+const tempSuffix = ".tmp"
+
+// unsafe matches what a name of a run may have and that of a folder should not.
+var unsafe = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+
+func random() string { return strconv.FormatUint(rand.Uint64(), 36) }
+
+// hold makes a file and locks it. Another process may take it for one that was left and
+// remove it before it is locked: then it makes another one.
+func hold(create func() (*os.File, error)) (*os.File, error) {
+	for {
+		f, err := create()
+		if err != nil {
+			return nil, err
+		}
+		if err := Lock(f); err != nil {
+			return f, nil // a file system without locks: nobody can remove it as left
+		}
+		mine, err := f.Stat()
+		if there, err2 := os.Lstat(f.Name()); err == nil && err2 == nil && os.SameFile(mine, there) {
+			return f, nil
+		}
+		f.Close()
+	}
+}
+
+// removeLeft removes what no process has locked.
+func removeLeft(path string, remove func(string) error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return
+	}
+	if Lock(f) == nil {
+		_ = remove(path) // tried again by the next one
+	}
+	f.Close()
+}

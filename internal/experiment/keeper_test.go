@@ -1,0 +1,153 @@
+package experiment_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/experiment"
+	"github.com/scruple-eval/scruple/internal/model"
+	"github.com/scruple-eval/scruple/internal/run"
+	"github.com/scruple-eval/scruple/internal/store"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
+)
+
+const promptedStudy = `name: prompted
+suite: extraction
+documents: {source: jsonl, path: documents.jsonl}
+models: [{id: m, provider: openai, name: asked}, {id: judge, provider: openai, name: judges, temperature: 0}]
+judge_model: judge
+kernels: [{name: plain, path: plain.txt, models: [m]}]
+execution: {retries: [], max_failed: 1, concurrency: 1}
+`
+
+// numbers answers with the number of the document. A document with an odd number is too
+// much for it.
+type numbers struct{}
+
+var invoiceNumber = regexp.MustCompile(`Invoice Number: A-(\d+)`)
+
+func (numbers) Complete(_ context.Context, r *eval.Request) (eval.Response, error) {
+	if r.Name == "judges" {
+		return eval.Response{Text: "a number", Stop: eval.StopEnd}, nil
+	}
+	number := invoiceNumber.FindStringSubmatch(r.Messages[len(r.Messages)-1].Content)
+	if strings.ContainsAny(number[1][len(number[1])-1:], "13579") {
+		return eval.Response{}, &model.Error{Kind: eval.ErrUnavailable, Status: 500}
+	}
+	return eval.Response{Stop: eval.StopEnd, Text: fmt.Sprintf(`{"extractions": [{"field": "invoice_number", "value": "A-%[1]s", "evidence": {"quote": "Invoice Number: A-%[1]s", "page": 1}, "status": "ok", "confidence": "high", "candidates": []}]}`, number[1])}, nil
+}
+
+// writePrompted writes the study with documents of these numbers.
+func writePrompted(t *testing.T, dir string, documents []int) (path string) {
+	t.Helper()
+	write(t, filepath.Join(dir, "plain.txt"), "What is the number? {{SCHEMA}} {{OUTPUT_FORMAT}}")
+	var b strings.Builder
+	for _, n := range documents {
+		fmt.Fprintf(&b, `{"document_id": "d%[1]d", "text": "---PAGE 1---\nInvoice Number: A-%[1]d\n", "schema": "invoice", "ground_truth": [{"field": "invoice_number", "exists_in_document": true, "is_ambiguous": false, "correct_value": "A-%[1]d", "evidence_quote": "A-%[1]d", "page": 1}]}`+"\n", n)
+	}
+	write(t, filepath.Join(dir, "documents.jsonl"), b.String())
+	return write(t, filepath.Join(dir, "study.yaml"), promptedStudy)
+}
+
+// prompted runs the study on documents, and returns the run and what its report says was
+// asked.
+func prompted(t *testing.T, db *store.DB, path string) (*experiment.Run, *analyse.Asked) {
+	t.Helper()
+	r := start(t, load(t, path), db)
+	ask := experiment.Asking{Models: map[string]*run.Model{"m": {Client: numbers{}, Group: "m"}, "judge": {Client: numbers{}, Group: "judge"}}}
+	if err := r.Ask(t.Context(), left(t, r, false), ask); err != nil {
+		t.Fatal(err)
+	}
+	return r, rescore(t, r).Analysis.Asked
+}
+
+// asleep is a bench that must not be asked to do anything.
+type asleep struct {
+	kit.Bench
+	t *testing.T
+}
+
+func (b asleep) Perform(_ context.Context, t eval.Trial, _ eval.Asker) (eval.Outcome, error) {
+	b.t.Errorf("%v is performed again", t)
+	return eval.Outcome{}, nil
+}
+
+func (b asleep) Judge(_ context.Context, t eval.Trial, _ eval.Outcome, _ eval.Asker) ([]eval.Verdict, error) {
+	b.t.Errorf("%v is judged again", t)
+	return nil, nil
+}
+
+// A report has the prompts of a trial that succeeded, of the arm and of the judge, and
+// performs nothing for them.
+func TestReportsPerformNothing(t *testing.T) {
+	dir := t.TempDir()
+	db, path := openStore(t, dir), writePrompted(t, dir, []int{1, 2, 3, 4})
+	r, asked := prompted(t, db, path)
+	if len(asked.Parties) != 2 {
+		t.Fatalf("asked: %+v", asked.Parties)
+	}
+	for _, p := range asked.Parties {
+		if len(p.Prompts) != 1 || !p.Judge && p.Item != "d2" && p.Item != "d4" || !strings.Contains(p.Prompts[0].Text, "A-"+p.Item[1:]) || p.Missing != "" || p.Steps != 1 {
+			t.Errorf("%s: %+v", p.Name, p)
+		}
+	}
+	r.Bench = asleep{r.Bench, t}
+	if d := cmp.Diff(asked, rescore(t, r).Analysis.Asked); d != "" {
+		t.Errorf("scored again (-was +now):\n%s", d)
+	}
+	if l := left(t, r, false); !l.None() {
+		t.Errorf("left: %+v", l)
+	}
+	if err := r.Ask(t.Context(), left(t, r, false), experiment.Asking{}); err != nil {
+		t.Error(err)
+	}
+}
+
+// The example does not depend on how the run grew: it is that of a new run.
+func TestExampleOfAGrownRun(t *testing.T) {
+	const most = 24
+	for seed := range uint64(8) {
+		random := rand.New(rand.NewPCG(seed, 0))
+		dir, fresh := t.TempDir(), t.TempDir()
+		db := openStore(t, dir)
+		has := [most]bool{}
+		for i := range has {
+			has[i] = random.IntN(2) == 0
+		}
+		var asked *analyse.Asked
+		var list []int
+		for round := range 3 {
+			if round > 0 && len(asked.Parties) > 0 { // the example leaves
+				n, err := strconv.Atoi(asked.Parties[0].Item[1:])
+				if err != nil {
+					t.Fatal(err)
+				}
+				has[n] = false
+			}
+			for range random.IntN(5) {
+				has[random.IntN(most)] = true
+			}
+			list = nil
+			for i, is := range has {
+				if is {
+					list = append(list, i)
+				}
+			}
+			_, asked = prompted(t, db, writePrompted(t, dir, list))
+		}
+		_, want := prompted(t, openStore(t, fresh), writePrompted(t, fresh, list))
+		if d := cmp.Diff(want, asked); d != "" {
+			t.Errorf("seed %d, documents %v (-new run +grown run):\n%s", seed, list, d)
+		}
+	}
+}

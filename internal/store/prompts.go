@@ -1,0 +1,94 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+)
+
+// An Example is what a model was asked in a stage of a trial.
+type Example struct {
+	Asked
+	Steps   int      // of the trial in the stage, of all models
+	Prompts []Prompt // of the first steps
+}
+
+// A Prompt is the text of one request.
+type Prompt struct {
+	Step string `json:"step"`
+	Text string `json:"text"`
+}
+
+// examples replace those of a trial in a stage.
+type examples struct {
+	trial int64
+	stage eval.Stage
+	list  []Example
+}
+
+// Examples records what models were asked in a stage of a trial, instead of what is
+// recorded of it. It does not wait for the disk; an outcome or verdict that is recorded
+// later is not on disk without it.
+func (j *Journal) Examples(t eval.Trial, stage eval.Stage, list []Example) error {
+	id, err := j.run.id(t)
+	if err != nil {
+		return err
+	}
+	_, err = j.enqueue(func(g *group) { g.examples = append(g.examples, examples{id, stage, list}) })
+	return err
+}
+
+// An execer is a connection or a transaction.
+type execer interface {
+	ExecContext(ctx context.Context, text string, args ...any) (sql.Result, error)
+}
+
+func replaceExamples(ctx context.Context, to execer, x examples) error {
+	_, err := to.ExecContext(ctx, `DELETE FROM prompts WHERE trial = ? AND stage = ?`, x.trial, string(x.stage))
+	for _, e := range x.list {
+		texts, encoding := json.Marshal(e.Prompts)
+		if err == nil {
+			err = encoding
+		}
+		if err == nil {
+			_, err = to.ExecContext(ctx, `INSERT INTO prompts (trial, stage, model, steps, texts) VALUES (?,?,?,?,?)`, x.trial, string(x.stage), e.Model, e.Steps, string(texts))
+		}
+	}
+	return err
+}
+
+// Examples returns what is recorded of trials in the plan of a run, by the hash of the
+// input of their item, which does not depend on other items.
+func (db *DB) Examples(ctx context.Context, run *Run) ([]Example, error) {
+	return collect(query(ctx, db, `SELECT p.stage, p.model, t.item, t.arm, t.replicate, p.steps, p.texts
+		FROM `+planned+`prompts p ON p.trial = t.id JOIN items i ON i.run = t.run AND i.item = t.item WHERE `+inPlan+`
+		ORDER BY i.input, t.item, t.arm, t.replicate, p.stage, p.model`, []any{run.N}, func(rows *sql.Rows) (e Example, err error) {
+		var texts string
+		if err := rows.Scan(&e.Stage, &e.Model, &e.Trial.Item, &e.Trial.Arm, &e.Trial.Replicate, &e.Steps, &texts); err != nil {
+			return e, err
+		}
+		return e, json.Unmarshal([]byte(texts), &e.Prompts)
+	}))
+}
+
+// FirstAsked returns, of each stage, model and arm, the trial in the order of
+// [DB.Examples] that came first of those that were answered and did not fail.
+func (db *DB) FirstAsked(ctx context.Context, run *Run) ([]Asked, error) {
+	return collect(query(ctx, db, `SELECT c.stage, c.model, t.arm, t.item, t.replicate, min(i.input || char(0) || t.item || char(0) || printf('%09d', t.replicate))
+		FROM `+planned+`calls c ON c.trial = t.id JOIN outcomes o ON o.trial = t.id JOIN items i ON i.run = t.run AND i.item = t.item
+		WHERE `+inPlan+inForce+` AND c.error_kind = '' AND c.stage <> 'embed' AND o.kind <> 'failed' GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`, []any{run.N}, func(rows *sql.Rows) (a Asked, err error) {
+		var first string
+		return a, rows.Scan(&a.Stage, &a.Model, &a.Trial.Arm, &a.Trial.Item, &a.Trial.Replicate, &first)
+	}))
+}
+
+// PutExamples records what models were asked in a stage of a trial.
+func (db *DB) PutExamples(ctx context.Context, run *Run, t eval.Trial, stage eval.Stage, list []Example) error {
+	id, err := run.id(t)
+	if err != nil {
+		return err
+	}
+	return db.change(ctx, func(tx *sql.Tx) error { return replaceExamples(ctx, tx, examples{id, stage, list}) })
+}

@@ -1,0 +1,119 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"iter"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+)
+
+// Outdated yields the trials of the plan whose outcome, in the stage run, or verdicts, in
+// the stage judge, were derived from something else than the plan says, in plan order.
+// Failed trials are not among them: they have nothing to derive an outcome from.
+func (db *DB) Outdated(ctx context.Context, run *Run, stage eval.Stage) iter.Seq2[eval.Judged, error] {
+	table := map[eval.Stage]string{eval.StageRun: "outcomes", eval.StageJudge: "judged"}[stage]
+	return func(yield func(eval.Judged, error) bool) {
+		outdated := map[int]bool{}
+		for place, err := range query(ctx, db, `SELECT t.place, b.basis FROM `+planned+table+` b ON b.trial = t.id JOIN outcomes o ON o.trial = t.id WHERE `+inPlan+` AND o.kind <> 'failed'`,
+			[]any{run.N}, func(rows *sql.Rows) (place int, err error) {
+				var basis int64
+				if err := rows.Scan(&place, &basis); err != nil {
+					return 0, err
+				}
+				now, judged := run.plan.Basis(place)
+				if stage == eval.StageJudge {
+					now = judged
+				}
+				if now == basis {
+					return -1, nil
+				}
+				return place, nil
+			}) {
+			if err != nil {
+				yield(eval.Judged{}, err)
+				return
+			}
+			if place >= 0 {
+				outdated[place] = true
+			}
+		}
+		if len(outdated) == 0 {
+			return
+		}
+		for j, err := range db.Outcomes(ctx, run) {
+			if err != nil {
+				yield(j, err)
+				return
+			}
+			if seq, ok := run.plan.Seq(j.Trial); ok && outdated[seq] && !yield(j, nil) {
+				return
+			}
+		}
+	}
+}
+
+// A Renewal is what was derived again of a trial in one stage.
+type Renewal struct {
+	Trial eval.Trial
+	Stage eval.Stage
+	// Derived is whether the journal has every answer that it takes. If not, the trial has
+	// no outcome, or no verdicts, until it is asked.
+	Derived bool
+	Changed bool // of the stage run: it is another outcome than before
+	Outcome eval.Outcome
+	// Verdicts of the stage judge.
+	Verdicts []eval.Verdict
+	Steps    []string // the steps it takes that the journal has; the others are stale
+	Examples []Example
+}
+
+// Renew records what was derived again, in one transaction. Verdicts on an outcome that
+// changed are stale, but those of people.
+func (db *DB) Renew(ctx context.Context, run *Run, list []Renewal) error {
+	return db.change(ctx, func(tx *sql.Tx) error {
+		x := amending{ctx: ctx, tx: tx, run: run.N}
+		for _, r := range list {
+			id, seq, err := run.place(r.Trial)
+			if err != nil {
+				return err
+			}
+			steps, err := json.Marshal(append([]string{}, r.Steps...))
+			if err != nil {
+				return err
+			}
+			read, judged := run.plan.Basis(seq)
+			x.exec(`UPDATE calls SET stale = step NOT IN (SELECT value FROM json_each(?)) WHERE trial = ? AND stage = ?`, string(steps), id, string(r.Stage))
+			if x.err == nil {
+				x.err = replaceExamples(ctx, tx, examples{id, r.Stage, r.Examples})
+			}
+			if r.Stage == eval.StageRun {
+				if r.Derived {
+					row, err := outcomeRow(nil, stored{id, read, r.Outcome})
+					if err != nil {
+						return err
+					}
+					x.exec(upsertOutcome(1), row...)
+				} else {
+					x.exec(`DELETE FROM outcomes WHERE trial = ?`, id)
+				}
+				if r.Derived && !r.Changed {
+					continue
+				}
+				x.exec(`UPDATE calls SET stale = 1 WHERE trial = ? AND stage = ?`, id, string(eval.StageJudge))
+				x.exec(`DELETE FROM prompts WHERE trial = ? AND stage = ?`, id, string(eval.StageJudge))
+			}
+			x.exec(`UPDATE verdicts SET stale = 1 WHERE trial = ? AND source <> ?`, id, string(eval.ByHuman))
+			x.exec(`DELETE FROM judged WHERE trial = ?`, id)
+			if r.Stage != eval.StageJudge || !r.Derived {
+				continue
+			}
+			for _, v := range r.Verdicts {
+				x.exec(insertVerdict, verdictRow(run, r.Trial.Item, id, &v)...)
+			}
+			x.exec(upsertJudged, id, judged)
+		}
+		return x.err
+	})
+}

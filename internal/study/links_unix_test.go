@@ -1,0 +1,41 @@
+//go:build unix
+
+package study
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestCheckLinks: links that stay in the study's folder are followed, those that lead out are
+// refused, and a path that leads out as written is allowed.
+func TestCheckLinks(t *testing.T) {
+	outside := filepath.Join(t.TempDir(), "secret")
+	dir := t.TempDir()
+	for name, text := range map[string]string{outside: "x", filepath.Join(dir, "q.csv"): "x", filepath.Join(dir, "docs", "a.txt"): "x", filepath.Join(dir, "linked", "b.txt"): "x"} {
+		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, target := range map[string]string{"same.csv": "q.csv", "out.csv": outside, "linked/c.txt": outside, "out": filepath.Dir(outside), "docs/d.txt": "../q.csv", "python": outside} {
+		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for rel, want := range map[string]string{
+		"q.csv": "", "same.csv": "", "docs": "", "missing": "", ".": "", outside: "", "../x": "", "python": "",
+		"out.csv": "out.csv leads out of the study's folder by a link, to " + outside, "linked": filepath.Join("linked", "c.txt") + " leads out", "out/secret": "leads out", "out/new/file": "out leads out",
+	} {
+		f := &File{Path: filepath.Join(dir, "study.yaml"), Dir: dir}
+		f.Resolve(rel)
+		err := f.CheckLinks([]string{"python"})
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", rel, err, want)
+		}
+	}
+}

@@ -1,0 +1,147 @@
+package table
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/scruple-eval/scruple/internal/text"
+)
+
+// Columns are the columns of a table by the names that a reader knows.
+type Columns struct {
+	Table *Table
+
+	at    map[string]int // by known name
+	other []int          // the columns that the reader does not know
+}
+
+// Names say how the known columns are called in a file.
+type Names struct {
+	Known []string
+	// File has the name in the file by the known name, where they differ; "" says that
+	// the file does not have the column.
+	File map[string]string
+	// Remedy says what to do about a column whose name is like a known one.
+	Remedy func(known, found string) string
+}
+
+// Bind finds the known columns. A name of the file that it does not have is a fault, with
+// the known name; so is, with "", a column with nearly the name of a known one that would
+// else be ignored, and a value of a known column that is no text, number, boolean or list.
+func (t *Table) Bind(n Names, fault func(known string, err error)) *Columns {
+	c := &Columns{Table: t, at: map[string]int{}}
+	taken := map[int]bool{}
+	var missing []string // known ones that the file may have under another name
+	for _, known := range n.Known {
+		name, named := n.File[known]
+		if named && name == "" {
+			continue
+		}
+		if !named {
+			name = known
+		}
+		i := slices.Index(t.Header, name)
+		switch {
+		case i >= 0:
+			c.at[known], taken[i] = i, true
+		case named:
+			fault(known, fmt.Errorf("%s has no column %q%s; the columns are %s", t.File, name, text.DidYouMean(name, t.Header), text.Shorten(strings.Join(t.Header, ", "), 400)))
+		default:
+			missing = append(missing, known)
+		}
+	}
+	for i, name := range t.Header {
+		if taken[i] {
+			continue
+		}
+		c.other = append(c.other, i)
+		if k := slices.IndexFunc(missing, func(known string) bool { return like(name, known) }); k >= 0 {
+			fault("", fmt.Errorf("%s: column %q is not %q: %s", t.headerPlace(i), name, missing[k], n.Remedy(missing[k], name)))
+		}
+	}
+	for _, r := range t.Rows {
+		for _, known := range n.Known {
+			if i, ok := c.at[known]; ok && r.Cells[i].kind == nested {
+				want := "a string, number, boolean or list, not an object"
+				if strings.HasPrefix(r.Cells[i].Text, "[") {
+					want = "a list of strings, numbers or booleans"
+				}
+				fault("", t.Errorf(r, i, "%s: want %s", known, want))
+			}
+		}
+	}
+	return c
+}
+
+// like reports whether a name is nearly that of a known column. Short names have too many
+// neighbours.
+func like(name, known string) bool {
+	const short = 3
+	letters := func(s string) string {
+		return strings.NewReplacer(" ", "", "_", "", "-", "").Replace(strings.ToLower(s))
+	}
+	_, near := text.Nearest(name, []string{known})
+	return letters(name) == letters(known) || near && len(known) > short
+}
+
+// Top says where the header is, or the file for JSON, which has none.
+func (t *Table) Top() string { return t.headerPlace(-1) }
+
+func (t *Table) headerPlace(column int) string {
+	if t.top.Line == 0 { // JSON
+		return t.File
+	}
+	return t.Place(t.top, column)
+}
+
+// Has reports whether the table has a known column.
+func (c *Columns) Has(known string) bool { _, ok := c.at[known]; return ok }
+
+// Cell returns the value of a known column, which is empty if the table does not have it.
+func (c *Columns) Cell(r Row, known string) Cell {
+	if i, ok := c.at[known]; ok {
+		return r.Cells[i]
+	}
+	return Cell{}
+}
+
+// Text returns the value of a known column as text: a list of JSON has its items between
+// commas.
+func (c *Columns) Text(r Row, known string) string {
+	cell := c.Cell(r, known)
+	if cell.kind == list {
+		return strings.Join(c.Table.List(cell), ",")
+	}
+	return cell.Text
+}
+
+// Errorf is an error about the value of a known column, or about the row.
+func (c *Columns) Errorf(r Row, known, format string, args ...any) error {
+	i, ok := c.at[known]
+	if !ok {
+		i = -1
+	}
+	return c.Table.Errorf(r, i, format, args...)
+}
+
+// A Value is a value of a column that the reader does not know.
+type Value struct{ Column, Text string }
+
+// Others returns the values of the other columns of a row that are not empty.
+func (c *Columns) Others(r Row) (list []Value) {
+	for _, i := range c.other {
+		if s := r.Text(i); s != "" {
+			list = append(list, Value{c.Table.Header[i], s})
+		}
+	}
+	return list
+}
+
+// OtherNames lists the columns that the reader does not know.
+func (c *Columns) OtherNames() (names []string) {
+	for _, i := range c.other {
+		names = append(names, c.Table.Header[i])
+	}
+	return names
+}

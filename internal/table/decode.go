@@ -1,0 +1,342 @@
+package table
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"golang.org/x/text/encoding/unicode"
+
+	"github.com/scruple-eval/scruple/internal/dataset"
+	"github.com/scruple-eval/scruple/internal/text"
+)
+
+// plain reads CSV or JSON.
+func (t *Table) plain(data []byte) error {
+	if bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) {
+		decoded, err := unicode.UTF16(unicode.LittleEndian, unicode.ExpectBOM).NewDecoder().Bytes(data)
+		if err != nil {
+			return fmt.Errorf("%s: decoding UTF-16: %w", t.File, err)
+		}
+		data = decoded
+	}
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	if bytes.IndexByte(data, '\n') < 0 {
+		data = bytes.ReplaceAll(data, []byte("\r"), []byte("\n")) // of old Macs
+	}
+	line := 0
+	for text := range bytes.Lines(data) {
+		line++
+		switch {
+		case !utf8.Valid(text):
+			return fmt.Errorf("%s:%d: the text is not UTF-8: save the file as UTF-8, in a spreadsheet as CSV UTF-8", t.File, line)
+		case bytes.IndexByte(text, 0) >= 0:
+			return fmt.Errorf("%s:%d: the text has a NUL byte, so it is not text, or UTF-16 without a byte order mark: save the file as UTF-8", t.File, line)
+		}
+	}
+	t.text = slices.Clip(data)
+	if t.text == nil {
+		t.text = []byte{}
+	}
+	name := strings.TrimSuffix(strings.ToLower(t.File), ".gz")
+	ends := func(endings ...string) bool {
+		return slices.ContainsFunc(endings, func(e string) bool { return strings.HasSuffix(name, e) })
+	}
+	start := bytes.TrimLeft(data, " \t\r\n")
+	switch {
+	case ends(".csv", ".tsv"):
+		t.csv()
+	case bytes.HasPrefix(start, []byte("[")):
+		t.array()
+	case bytes.HasPrefix(start, []byte("{")), ends(".json", ".jsonl", ".ndjson"):
+		t.lines()
+	default:
+		t.csv()
+	}
+	return nil
+}
+
+func newCSV(data []byte, comma rune) *csv.Reader {
+	r := csv.NewReader(bytes.NewReader(data))
+	r.Comma, r.FieldsPerRecord = comma, -1
+	return r
+}
+
+// separator returns the one of comma, semicolon and tab that divides most of the first
+// records like the header. Spreadsheets write semicolons where numbers have a decimal
+// comma.
+func separator(data []byte) rune {
+	const few = 20
+	best, most := ',', 0
+	for _, comma := range ",;\t" {
+		r := newCSV(data, comma)
+		header, err := r.Read()
+		if err != nil || len(header) < 2 {
+			continue
+		}
+		alike := 1
+		for range few {
+			record, err := r.Read()
+			if err != nil {
+				break
+			}
+			if len(record) == len(header) {
+				alike++
+			}
+		}
+		if alike > most {
+			best, most = comma, alike
+		}
+	}
+	return best
+}
+
+func (t *Table) csv() {
+	t.comma = separator(t.text)
+	r := newCSV(t.text, t.comma)
+	r.ReuseRecord = true
+	for {
+		row := Row{at: int(r.InputOffset())}
+		fields, err := r.Read()
+		var bad *csv.ParseError
+		switch {
+		case err == io.EOF:
+			return
+		case errors.As(err, &bad): // what follows a stray quotation mark cannot be divided into records
+			t.wrong.add(fmt.Errorf("%s:%d:%d: %w: put the field in quotes and double the quotation marks inside it", t.File, bad.Line, bad.Column, bad.Err))
+			return
+		}
+		row.Line, _ = r.FieldPos(0)
+		row.at += lineBegins(t.text[row.at:])
+		if blank(fields) {
+			continue
+		}
+		place := func(i int) string { return t.Place(row, i) }
+		if t.Header == nil {
+			t.top = row
+			t.head(slices.Clone(fields), place)
+			continue
+		}
+		n := len(fields)
+		for n > len(t.Header) && strings.TrimSpace(fields[n-1]) == "" {
+			n--
+		}
+		if n != len(t.Header) {
+			t.wrong.add(fmt.Errorf("%s: the record has %d fields, the header %d: put a field that contains %q in quotes; a decimal comma must be a point", place(-1), n, len(t.Header), t.comma))
+			continue
+		}
+		row.Cells = make([]Cell, n)
+		for i, f := range fields[:n] {
+			row.Cells[i].Text = text.UnescapeFormula(f)
+		}
+		if !t.add(row) {
+			return
+		}
+	}
+}
+
+// lineBegins is the offset of the first line that is not empty: the CSV reader skips
+// others.
+func lineBegins(data []byte) int { return len(data) - len(bytes.TrimLeft(data, "\r\n")) }
+
+// fieldAt is the offset of a field of the first record.
+func fieldAt(data []byte, comma rune, column int) int {
+	r := newCSV(data, comma)
+	fields, _ := r.Read()
+	if column >= len(fields) {
+		return 0
+	}
+	line, at := r.FieldPos(column)
+	begin := 0
+	for range line - 1 {
+		begin += bytes.IndexByte(data[begin:], '\n') + 1
+	}
+	return min(begin+at-1, len(data))
+}
+
+// lines reads JSON Lines.
+func (t *Table) lines() {
+	at, line := 0, 0
+	for data := range bytes.Lines(t.text) {
+		row := Row{Line: line + 1, at: at}
+		line, at = line+1, at+len(data)
+		if data = bytes.TrimRight(data, "\r\n"); len(bytes.TrimSpace(data)) == 0 {
+			continue
+		}
+		value := jsontext.Value(data)
+		if value.Kind() == '{' {
+			if err := dataset.DecodeStrict(data, &value); err != nil {
+				t.wrong.add(dataset.LocateLine(t.File, row.Line, err))
+				continue
+			}
+		}
+		if !t.object(row, value) {
+			return
+		}
+	}
+}
+
+// array reads a JSON array of objects.
+func (t *Table) array() {
+	d := jsontext.NewDecoder(bytes.NewReader(t.text))
+	_, err := d.ReadToken()
+	line, counted := 1, 0
+	for err == nil && d.PeekKind() != ']' {
+		var value jsontext.Value
+		if value, err = d.ReadValue(); err == nil {
+			at := int(d.InputOffset()) - len(value)
+			line, counted = line+bytes.Count(t.text[counted:at], []byte("\n")), at
+			if !t.object(Row{Line: line, at: at}, value) {
+				return
+			}
+		}
+	}
+	if err == nil {
+		_, err = d.ReadToken()
+	}
+	if err == nil {
+		if rest := bytes.TrimSpace(t.text[d.InputOffset():]); len(rest) > 0 {
+			err = errors.New("text after the list: want one list of objects")
+		}
+	}
+	if err != nil {
+		offset := int(d.InputOffset())
+		begin := bytes.LastIndexByte(t.text[:offset], '\n') + 1
+		t.wrong.add(fmt.Errorf("%s:%d:%d: reading JSON: %w", t.File, 1+bytes.Count(t.text[:offset], []byte("\n")), 1+utf8.RuneCount(t.text[begin:offset]), err))
+	}
+}
+
+// object adds a row. It returns false if no more rows can be read.
+func (t *Table) object(row Row, value jsontext.Value) bool {
+	if value.Kind() != '{' {
+		t.wrong.add(fmt.Errorf("%s: want a JSON object for each row, got %s", t.Place(row, -1), text.Shorten(string(value), 40)))
+		return true
+	}
+	row.Cells = make([]Cell, len(t.Header))
+	if t.Header == nil {
+		t.Header, t.columns = []string{}, map[string]int{}
+	}
+	for name, member := range members(value) {
+		column, known := t.columns[strings.ToLower(name)]
+		switch {
+		case strings.TrimSpace(name) == "":
+			t.wrong.add(fmt.Errorf("%s: a key has no name", t.Place(row, -1)))
+			return true
+		case !known && len(t.Header) == maxColumns:
+			t.wrong.add(fmt.Errorf("%s: the objects have more than %d different keys", t.Place(row, -1), maxColumns))
+			return false
+		case !known:
+			column = len(t.Header)
+			t.columns[strings.ToLower(name)] = column
+			t.Header, row.Cells = append(t.Header, name), append(row.Cells, Cell{})
+		case t.Header[column] != name:
+			t.wrong.add(fmt.Errorf("%s: keys %q and %q: use one name", t.Place(row, -1), t.Header[column], name))
+			return true
+		}
+		row.Cells[column] = cellOf(member)
+	}
+	return t.add(row)
+}
+
+// members yields the members of a valid object.
+func members(object jsontext.Value) func(yield func(string, jsontext.Value) bool) {
+	return func(yield func(string, jsontext.Value) bool) {
+		d := jsontext.NewDecoder(bytes.NewReader(object))
+		_, _ = d.ReadToken()
+		for d.PeekKind() == '"' {
+			token, err := d.ReadToken()
+			if err != nil {
+				return
+			}
+			name := token.String()
+			value, err := d.ReadValue()
+			if err != nil || !yield(name, value) {
+				return
+			}
+		}
+	}
+}
+
+// memberAt is the offset of the value of a name in an object that a text begins with.
+func memberAt(data []byte, name string) int {
+	d := jsontext.NewDecoder(bytes.NewReader(data))
+	_, _ = d.ReadToken()
+	for d.PeekKind() == '"' {
+		token, err := d.ReadToken()
+		if err != nil {
+			return 0
+		}
+		found := token.String() == name
+		value, err := d.ReadValue()
+		if err != nil {
+			return 0
+		}
+		if found {
+			return int(d.InputOffset()) - len(value)
+		}
+	}
+	return 0
+}
+
+func cellOf(value jsontext.Value) Cell {
+	switch value.Kind() {
+	case 'n':
+		return Cell{}
+	case '"':
+		b, _ := jsontext.AppendUnquote(nil, value)
+		return Cell{Text: string(b)}
+	case '{':
+		return Cell{string(value), nested}
+	case '[':
+		if _, ok := items(value); !ok {
+			return Cell{string(value), nested}
+		}
+		return Cell{string(value), list}
+	}
+	return Cell{Text: string(value)}
+}
+
+// items returns the items of a JSON list of strings, numbers and booleans.
+func items(value jsontext.Value) (all []string, ok bool) {
+	d := jsontext.NewDecoder(bytes.NewReader(value))
+	if token, err := d.ReadToken(); err != nil || token.Kind() != '[' {
+		return nil, false
+	}
+	all = []string{}
+	for d.PeekKind() != ']' {
+		item, err := d.ReadValue()
+		if err != nil {
+			return nil, false
+		}
+		switch item.Kind() {
+		case '[', '{', 'n':
+			return nil, false
+		}
+		all = append(all, cellOf(item).Text)
+	}
+	if _, err := d.ReadToken(); err != nil {
+		return nil, false
+	}
+	_, err := d.ReadToken()
+	return all, err == io.EOF
+}
+
+// List returns the items of a cell: those of a list, which is written as JSON also in CSV
+// and workbooks, the value of another cell, or nothing.
+func (t *Table) List(c Cell) []string {
+	if c.kind == list || c.kind == scalar && (t.comma != 0 || t.text == nil) && strings.HasPrefix(c.Text, "[") {
+		if all, ok := items(jsontext.Value(c.Text)); ok {
+			return all
+		}
+	}
+	if strings.TrimSpace(c.Text) == "" {
+		return nil
+	}
+	return []string{c.Text}
+}
