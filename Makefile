@@ -41,6 +41,7 @@ test: chromium vet
 vet:
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "gofmt would change: $$unformatted"; exit 1; fi
 	$(GO) vet ./...
+	@for m in $(MODULES); do $(GO) -C $$m vet ./... || exit 1; done
 
 lint:
 	$(GO) run $(STATICCHECK) ./...
