@@ -177,11 +177,11 @@ func (r *Run) Ask(ctx context.Context, left *Left, a Asking) error {
 		run.Spent{Calls: spent.Calls, Tokens: spent.Tokens, Cost: spent.Cost, Unpriced: spent.Unpriced}, a.Observer)
 	defer stopOn(a.Stop, engine)()
 
-	keeper, err := r.keeper(ctx, journal)
+	keeper, err := r.keeper(ctx)
 	if err != nil {
 		return errors.Join(err, journal.Close())
 	}
-	err = engine.Perform(ctx, keeper, r.armPlans(left, eval.StageRun), r.runTasks(left))
+	err = engine.Perform(ctx, keeping{r.Bench, keeper, journal}, r.armPlans(left, eval.StageRun), r.runTasks(left))
 	if err == nil && r.HasJudge() {
 		err = r.judge(ctx, engine, journal, keeper, left.part)
 	}
@@ -256,11 +256,11 @@ func (r *Run) judge(ctx context.Context, engine *run.Engine, journal *store.Jour
 	if err != nil {
 		return err
 	}
-	registered, _, err := r.registeredJudge()
+	bench, _, err := r.judgeBench()
 	if err != nil {
 		return err
 	}
-	return engine.Judge(ctx, keeper.judging(r.judging(registered != nil)), r.armPlans(left, eval.StageJudge), r.judgeTasks(ctx, left))
+	return engine.Judge(ctx, keeping{bench, keeper, journal}, r.armPlans(left, eval.StageJudge), r.judgeTasks(ctx, left))
 }
 
 func (r *Run) runTasks(left *Left) iter.Seq2[run.Task, error] {

@@ -2,13 +2,19 @@ package experiment
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
+	"strings"
+	"sync"
 
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/gate"
 	"github.com/scruple-eval/scruple/internal/plan"
 	"github.com/scruple-eval/scruple/internal/power"
+	"github.com/scruple-eval/scruple/internal/store"
+	"github.com/scruple-eval/scruple/internal/text"
 	"github.com/scruple-eval/scruple/stats"
 )
 
@@ -247,4 +253,216 @@ func (x *Experiment) primaryTests() (most int) {
 		}
 	}
 	return most
+}
+
+// Unmeetable describes the rules that even perfect arms could not meet with the study's
+// items.
+func (x *Experiment) Unmeetable() ([]string, error) {
+	needs, err := x.Needs()
+	var list []string
+	for _, n := range needs {
+		if n.Alone && (n.Perfect == 0 || n.Perfect > len(x.Items())) && (n.Rule.Kind == "require" || n.Rule.Passes) {
+			list = append(list, fmt.Sprintf("%s (%q) %s", n.Rule.At, n.Rule.Name, x.planOf(n).Needed(len(x.Items()))))
+		}
+	}
+	return list, err
+}
+
+// Needed says how many items the rule takes if its arms are perfect. A rule that also
+// reads other results than the scores of its arms is not checked before a run.
+func (r RulePlan) Needed(items int) string {
+	with, perfect := text.Plural(items, "item", "items"), 0
+	if r.Perfect != nil {
+		perfect = *r.Perfect
+	}
+	var s string
+	switch {
+	case len(r.Apart) > 0 && !r.Scores:
+		return "does not depend on the number of items: it reads " + strings.Join(r.Apart, " and ")
+	case len(r.Apart) > 0:
+		return fmt.Sprintf("not checked against %s: it also reads %s, which follows from more than the scores of its arms", with, strings.Join(r.Apart, " and "))
+	case len(r.Opportunities) > 0 && perfect > 1:
+		return fmt.Sprintf("holds with %s if nothing goes wrong, with one opportunity for %s each; fewer items with more opportunities, and items without one do not count",
+			text.Plural(perfect, "item", "items"), strings.Join(r.Opportunities, " or "))
+	case !r.Alone && len(r.Opportunities) == 0 && perfect == 0:
+		return "asks for a difference: `assume` in the study says how large it may be, and plan then how often " + with + " show it"
+	case !r.Alone && perfect > 1:
+		s = fmt.Sprintf("holds with %s if its arms are equally perfect", text.Plural(perfect, "item", "items"))
+	case perfect == 0:
+		return fmt.Sprintf("cannot be met with %s, nor with any number up to %d", with, power.MostItems)
+	case perfect == 1:
+		s = "can be met with " + with
+	case perfect <= items:
+		s = fmt.Sprintf("can be met with %s: it needs %d if nothing goes wrong, and more with every fault", with, perfect)
+	default:
+		s = fmt.Sprintf("cannot be met with %s, even if nothing goes wrong: it needs %d", with, perfect)
+	}
+	if len(r.Opportunities) > 0 {
+		s += "; items without an opportunity for " + strings.Join(r.Opportunities, " or ") + " do not count"
+	}
+	return s
+}
+
+// opportunities returns the metrics of a rule that pool counts: in them an item counts
+// only if its answer has an opportunity, which is not known before a run.
+func (x *Experiment) opportunities(r gate.Rule) []string {
+	var list []string
+	add := func(name string) {
+		i := slices.IndexFunc(x.Suite.Metrics, func(m eval.Metric) bool { return m.Name == name })
+		if i >= 0 && x.Suite.Metrics[i].Pooling == eval.RatioOfSums && !slices.Contains(list, name) {
+			list = append(list, name)
+		}
+	}
+	for _, e := range r.Estimates {
+		add(e[1])
+	}
+	for _, p := range r.Pairs {
+		add(p[2])
+	}
+	return list
+}
+
+// alternatives warns of rules that any of several comparisons or arms could meet
+// without a correction: chance has several tries at them.
+func (x *Experiment) alternatives() []string {
+	var list []string
+	if n := len(x.rules.Alternatives()); n > 1 && x.Study.Statistics.Correction == "none" {
+		list = append(list, fmt.Sprintf("the rules could be met by any of %s, whose errors add up: leave out statistics.correction, which is holm by default, or require evidence of one of them as well", text.Plural(n, "comparison", "comparisons")))
+	}
+	for _, r := range x.rules.All() {
+		estimates := slices.Compact(slices.SortedFunc(slices.Values(r.Measured), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }))
+		if r.Either && (r.Kind == "require" || r.Passes) && len(estimates) > 1 {
+			list = append(list, fmt.Sprintf("%s (%q) could be met by any of %s of single arms, whose intervals are not corrected: compare the arms, or require each of them",
+				r.At, r.Name, text.Plural(len(estimates), "estimate", "estimates")))
+		}
+	}
+	return list
+}
+
+// A Standing says what of a study's plan a store has.
+type Standing struct {
+	Run   string `json:"run"`   // newest run of the study, "" if there is none
+	Done  int    `json:"done"`  // trials with an outcome in it
+	New   int    `json:"new"`   // the others
+	Calls int    `json:"calls"` // expected of new trials
+	// Known estimates how many of these calls have an answer in the store, from a sample.
+	Known   int      `json:"known_calls"`
+	CostUSD *float64 `json:"max_cost_usd"` // of the others; null if a price is missing
+}
+
+// sampledForStanding is the number of new trials of an arm whose requests are looked
+// up.
+const sampledForStanding = 40
+
+// Standing looks up what of the plan is in a store. Answers of the models for which
+// reusable is true may be taken from other runs.
+func (x *Experiment) Standing(ctx context.Context, db *store.DB, e *Estimate, reusable func(model string) bool) (*Standing, error) {
+	s := &Standing{}
+	done := make([]bool, x.Plan.Len())
+	last, err := db.LastRun(ctx, x.Study.Name, x.Study.Split)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+	case err != nil:
+		return nil, err
+	default:
+		s.Run = last.ID
+		items, err := db.Items(ctx, last)
+		if err != nil {
+			return nil, err
+		}
+		if err := x.bind(ctx, db); err != nil {
+			return nil, err
+		}
+		moved, err := x.moved(ctx, db, last)
+		if err != nil {
+			return nil, err
+		}
+		if done, err = db.Answered(ctx, last, x.Plan, x.ArmIDs(), moved, x.unchanged(last, items)); err != nil {
+			return nil, err
+		}
+	}
+	pending := map[string][]eval.Trial{}
+	for seq, is := range done {
+		if is {
+			s.Done++
+			continue
+		}
+		t := x.Plan.Trial(seq)
+		pending[t.Arm] = append(pending[t.Arm], t)
+	}
+	s.New = len(done) - s.Done
+	cost := 0.0
+	for _, arm := range e.PerArm {
+		trials := pending[arm.Arm]
+		if len(trials) == 0 || arm.Trials == 0 {
+			continue
+		}
+		share := float64(len(trials)) / float64(arm.Trials)
+		calls := share * float64(arm.Calls)
+		known, err := x.knownShare(ctx, db, trials, reusable)
+		if err != nil {
+			return nil, err
+		}
+		s.Calls += int(math.Round(calls))
+		s.Known += int(math.Round(calls * known))
+		if arm.CostUSD == nil {
+			cost = math.NaN()
+		} else {
+			cost += *arm.CostUSD * share * (1 - known)
+		}
+	}
+	if !math.IsNaN(cost) {
+		s.CostUSD = &cost
+	}
+	return s, nil
+}
+
+// knownShare is the share of the calls of trials whose answers are in the store, from
+// trials at even distances.
+func (x *Experiment) knownShare(ctx context.Context, db *store.DB, trials []eval.Trial, reusable func(model string) bool) (float64, error) {
+	look := &looker{db: db, reusable: reusable}
+	n := min(sampledForStanding, len(trials))
+	for k := range n {
+		look.trial = trials[k*len(trials)/n]
+		if _, err := x.Bench.Perform(ctx, look.trial, look); err != nil {
+			return 0, err
+		}
+	}
+	if look.calls == 0 {
+		return 0, nil
+	}
+	return float64(look.known) / float64(look.calls), nil
+}
+
+// A looker answers the requests of a trial from the store, else as predicted.
+type looker struct {
+	db       *store.DB
+	reusable func(model string) bool
+	trial    eval.Trial
+
+	mu           sync.Mutex
+	calls, known int
+}
+
+func (l *looker) Ask(ctx context.Context, step string, r eval.Request) (eval.Response, error) {
+	r.Replicate = l.trial.Replicate
+	var found bool
+	var response eval.Response
+	if l.reusable(r.Model) {
+		var err error
+		if response, found, err = l.db.Answer(ctx, r.Key(), eval.StageRun, step); err != nil {
+			return response, err
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.calls++
+	if found {
+		l.known++
+		return response, nil
+	}
+	if r.Foreseen != nil {
+		return eval.Response{Text: r.Foreseen(), Stop: eval.StopEnd}, nil
+	}
+	return eval.Response{}, nil
 }

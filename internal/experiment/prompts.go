@@ -1,112 +1,355 @@
 package experiment
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
+	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
-	"github.com/scruple-eval/scruple/internal/run"
+	"github.com/scruple-eval/scruple/internal/store"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
-// withPrompts adds the prompts to the steps of a trial. The journal keeps only
-// hashes of requests, so the trial is performed again with the journal's answers
-// and its requests are checked against the hashes.
-func withPrompts(ctx context.Context, bench eval.Bench, t eval.Trial, calls map[string]eval.Call, steps []eval.ExhibitStep) ([]eval.ExhibitStep, error) {
-	again := &replay{calls: calls, asked: map[string]string{}}
-	if _, err := bench.Perform(ctx, t, again); err != nil {
-		return nil, fmt.Errorf("rebuilding the prompts of %v: %w", t, err)
+// Limits of the prompts in an analysis.
+const (
+	fewArms   = 12 // up to which each arm has prompts; of more, the first of each method has
+	mostSteps = 2  // of a trial
+)
+
+// askedOf describes what was asked of whom, from the journal and the prompts that were kept
+// when they were asked. It performs nothing.
+func (r *Run) askedOf(ctx context.Context, sums store.CallSums) (*analyse.Asked, error) {
+	a := &analyse.Asked{Program: r.Record.Version, Study: eval.HashOf(r.File.Canonical()).String(), Parties: []analyse.Party{}}
+	a.Inputs, a.Gold = dataHashes(r.Items())
+	kept, err := r.db.Examples(ctx, r.Record)
+	if err != nil {
+		return nil, err
 	}
-	var list []eval.ExhibitStep
-	show := func(step string) {
-		if text, ok := again.asked[step]; ok {
-			list = append(list, eval.ExhibitStep{Name: step + " asked", Text: text})
-			delete(again.asked, step)
+	// Without a kept one, the example is the first answered trial.
+	firsts, versions, shown := sums.First(), sums.Versions(), r.exemplary()
+	exampleOf := func(is func(store.Asked) bool) store.Example {
+		if i := slices.IndexFunc(kept, func(e store.Example) bool { return is(e.Asked) }); i >= 0 {
+			return kept[i]
+		}
+		return store.Example{Asked: firsts[slices.IndexFunc(firsts, is)]}
+	}
+	for _, arm := range r.Bench.Arms() {
+		ofArm := func(f store.Asked) bool { return f.Stage == eval.StageRun && f.Trial.Arm == arm.ID }
+		if arm.Role == eval.RoleCalibration || !slices.ContainsFunc(firsts, ofArm) {
+			continue
+		}
+		p := analyse.Party{Name: arm.ID, Hash: arm.Hash, Answered: versionsOf(versions, arm.ID)}
+		if err := r.example(ctx, &p, exampleOf(ofArm), shown[arm.ID]); err != nil {
+			return nil, err
+		}
+		a.Parties = append(a.Parties, p)
+	}
+	versions = sums.JudgeVersions()
+	var judges []analyse.Party
+	for _, f := range firsts {
+		if f.Stage != eval.StageJudge || slices.ContainsFunc(judges, func(p analyse.Party) bool { return p.Model == f.Model }) {
+			continue
+		}
+		p := analyse.Party{Judge: true, Model: f.Model, Answered: versionsOf(versions, f.Model)}
+		ofJudge := func(o store.Asked) bool { return o.Stage == eval.StageJudge && o.Model == f.Model }
+		if err := r.example(ctx, &p, exampleOf(ofJudge), true); err != nil {
+			return nil, err
+		}
+		judges = append(judges, p)
+	}
+	slices.SortFunc(judges, func(a, b analyse.Party) int { return cmp.Compare(a.Name, b.Name) })
+	a.Parties = append(a.Parties, judges...)
+	return a, nil
+}
+
+// dataHashes are hashes over the items in the order of their ids, so that the order
+// of a file has no effect.
+func dataHashes(items []eval.Item) (inputs, gold string) {
+	var in, out strings.Builder
+	for _, it := range slices.SortedFunc(slices.Values(items), func(a, b eval.Item) int { return strings.Compare(a.ID, b.ID) }) {
+		in.WriteString(it.ID + "=" + it.Input.String() + "\n")
+		out.WriteString(it.ID + "=" + it.Gold.String() + "\n")
+	}
+	return eval.HashOf([]byte(in.String())).String(), eval.HashOf([]byte(out.String())).String()
+}
+
+func versionsOf(versions []eval.ArmVersion, name string) (list []analyse.Count) {
+	for _, v := range versions {
+		if v.Arm == name && v.Version != "" {
+			list = append(list, analyse.Count{Name: v.Version, N: v.Calls})
 		}
 	}
-	for _, s := range steps {
-		step, _, _ := strings.Cut(s.Name, " ")
-		show(step)
-		list = append(list, s)
-	}
-	for _, step := range slices.Sorted(maps.Keys(again.asked)) {
-		show(step)
-	}
-	return list, nil
+	return list
 }
 
-// errOtherRequest is why a replay has no answer to a request: the step had another one.
-var errOtherRequest = errors.New("had another request")
-
-// A replay answers a trial from the journal and keeps its prompts.
-type replay struct {
-	calls map[string]eval.Call
-
-	mu    sync.Mutex
-	asked map[string]string // text by step
-	used  []string          // steps in the journal
-}
-
-func (p *replay) Ask(_ context.Context, step string, r eval.Request) (eval.Response, error) {
-	c, ok := p.calls[step]
-	same, diff := false, []string(nil)
-	if ok {
-		if same, diff = run.Matches(&c, r); !same && c.Stage == eval.StageJudge {
-			c, ok = p.calls[run.SupersedingStep(step, r, c.Trial)]
-			if ok {
-				same, diff = run.Matches(&c, r)
+// example adds a trial to a party.
+func (r *Run) example(ctx context.Context, p *analyse.Party, e store.Example, prompts bool) error {
+	calls, err := r.db.CallsOf(ctx, r.Record, e.Trial, e.Stage)
+	if err != nil {
+		return err
+	}
+	steps := slices.Sorted(maps.Keys(calls))
+	i := slices.IndexFunc(steps, func(s string) bool {
+		return calls[s].Model == e.Model && calls[s].ErrKind == "" && !calls[s].Stale
+	})
+	if i < 0 {
+		return nil
+	}
+	first := calls[steps[i]]
+	p.Item, p.Steps, p.Provider, p.Model, p.Adapted = e.Trial.Item, cmp.Or(e.Steps, len(steps)), first.Provider, first.Model, first.Response.Adapted
+	for _, part := range first.Parts {
+		switch part.Name {
+		case "model":
+			if p.Judge {
+				p.Name = part.Value
 			}
+		case "provider", "name", "item", "replicate", "messages", "payload": // shown elsewhere, or of the item
+		case "program":
+			if !p.Judge { // of a judge, a hash of settings
+				p.Settings = append(p.Settings, eval.Level(part))
+			}
+		default:
+			p.Settings = append(p.Settings, eval.Level(part))
 		}
 	}
-	switch {
-	case !ok:
-		return eval.Response{}, &missingAnswerError{step}
-	case !same:
-		return eval.Response{}, fmt.Errorf("step %s %w (%s): the study or its data changed since", step, errOtherRequest, strings.Join(diff, "; "))
+	if !prompts {
+		return nil // of so many arms
 	}
-	p.mu.Lock()
-	p.asked[step] = requestText(&r)
-	p.used = append(p.used, c.Step)
-	p.mu.Unlock()
-	switch {
-	case c.ErrKind == "":
-		return c.Response, nil
-	case r.Optional:
-		return eval.Response{}, &eval.NoAnswer{Kind: c.ErrKind}
+	for _, prompt := range e.Prompts {
+		p.Prompts = append(p.Prompts, analyse.Prompt(prompt))
 	}
-	return eval.Response{}, &failedCallError{step, c.Err}
+	if len(e.Prompts) == 0 {
+		p.Missing = "the store has none; `scruple show --prompts` builds those of a trial again"
+	}
+	return nil
 }
 
-// A missingAnswerError is the error of a step that the journal has no call of.
-type missingAnswerError struct{ step string }
+// Lengths of the beginning and the end of a prompt that is too long, in bytes.
+const (
+	promptHead = 6000
+	promptTail = 1000
+)
 
-func (e *missingAnswerError) Error() string {
-	return fmt.Sprintf("step %s has no answer in the journal", e.step)
+// shortPrompt leaves out the middle of a long prompt, which is mostly the document: the
+// beginning has the instructions.
+func shortPrompt(s string) string {
+	if len(s) <= promptHead+promptTail {
+		return s
+	}
+	head, tail := s[:promptHead], s[len(s)-promptTail:]
+	for !utf8.RuneStart(s[len(head)]) {
+		head = head[:len(head)-1]
+	}
+	for !utf8.RuneStart(tail[0]) {
+		tail = tail[1:]
+	}
+	return head + "\n[… " + text.Plural(utf8.RuneCountInString(s[len(head):len(s)-len(tail)]), "character", "characters") + " …]\n" + tail
 }
 
-// A failedCallError is the error of a step whose call failed.
-type failedCallError struct{ step, err string }
+// fewExamples is how many trials of an arm, and of the judge of arms, have their prompts
+// kept: those first by the hash of their input. If items leave the study, the first of the
+// rest is still among them, and new items change nothing unless they come first. So the
+// example of a report does not depend on how a run grew.
+const fewExamples = 3
 
-func (e *failedCallError) Error() string { return fmt.Sprintf("step %s failed: %s", e.step, e.err) }
+// A keeper knows of which trials prompts are kept.
+type keeper struct {
+	inputs map[string]string // of items
+	shown  map[string]bool   // arms whose prompts reports show
+	judges map[string]string // of arms
 
-// Fatal reports that the error concerns one call, as those of the engine do.
-func (e *failedCallError) Fatal() bool { return false }
+	mu   sync.Mutex
+	kept map[string][]string // places of trials by party, sorted
+}
 
-// requestText returns a request as readable text.
-func requestText(r *eval.Request) string {
-	var b strings.Builder
-	if r.System != "" {
-		b.WriteString(r.System + "\n\n")
+// keeper returns what is kept already of a run.
+func (r *Run) keeper(ctx context.Context) (*keeper, error) {
+	k := &keeper{inputs: map[string]string{}, shown: r.exemplary(), judges: map[string]string{}, kept: map[string][]string{}}
+	for _, it := range r.Items() {
+		k.inputs[it.ID] = it.Input.String()
 	}
-	for _, m := range r.Messages {
-		fmt.Fprintf(&b, "[%s]\n%s\n\n", m.Role, m.Content)
+	for _, arm := range r.Bench.Arms() {
+		k.judges[arm.ID] = strings.Join(arm.Judges, " ")
 	}
-	if len(r.Messages) == 0 {
-		b.Write(r.Payload) // of an external pipeline
+	list, err := r.db.Examples(ctx, r.Record)
+	for _, e := range list {
+		k.add(e.Trial, e.Stage)
 	}
-	return strings.TrimSpace(b.String())
+	return k, err
+}
+
+// exemplary returns the arms whose prompts a report shows: all if they are few, else the
+// first of each method.
+func (x *Experiment) exemplary() map[string]bool {
+	shown, methods := map[string]bool{}, map[string]bool{}
+	for _, arm := range x.Bench.Arms() {
+		method := arm.ID
+		if len(arm.Levels) > 0 && len(x.Bench.Arms()) > fewArms {
+			method = arm.Levels[0].Value
+		}
+		if arm.Role != eval.RoleCalibration && arm.Model != "" && !methods[method] && len(methods) < fewArms {
+			shown[arm.ID], methods[method] = true, true
+		}
+	}
+	return shown
+}
+
+// party is who is asked: an arm, or the judge of arms.
+func (k *keeper) party(t eval.Trial, stage eval.Stage) string {
+	if stage == eval.StageJudge {
+		return "judge " + k.judges[t.Arm]
+	}
+	return "arm " + t.Arm
+}
+
+// place orders trials as [store.DB.Examples] does.
+func (k *keeper) place(t eval.Trial) string {
+	return fmt.Sprintf("%s\x00%s\x00%s\x00%09d", k.inputs[t.Item], t.Item, t.Arm, t.Replicate)
+}
+
+// shows reports whether reports show what is asked in a stage of an arm.
+func (k *keeper) shows(t eval.Trial, stage eval.Stage) bool {
+	return stage == eval.StageJudge || k.shown[t.Arm]
+}
+
+// find returns where a trial is among those of its party, and whether it is kept.
+func (k *keeper) find(t eval.Trial, stage eval.Stage) (party string, at int, kept bool) {
+	party = k.party(t, stage)
+	at, kept = slices.BinarySearch(k.kept[party], k.place(t))
+	return party, at, kept
+}
+
+// wants reports whether the prompts of a trial are to be kept.
+func (k *keeper) wants(t eval.Trial, stage eval.Stage) bool {
+	if !k.shows(t, stage) {
+		return false
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	_, at, kept := k.find(t, stage)
+	return kept || at < fewExamples
+}
+
+func (k *keeper) add(t eval.Trial, stage eval.Stage) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if party, at, kept := k.find(t, stage); !kept {
+		k.kept[party] = slices.Insert(k.kept[party], at, k.place(t))
+	}
+}
+
+// A keeping bench has the prompts of a few trials kept while they are asked: nothing else
+// knows them, as the journal has hashes of requests.
+type keeping struct {
+	eval.Bench
+	*keeper
+	journal *store.Journal
+}
+
+// Weight is that of the bench.
+func (k keeping) Weight(t eval.Trial) int {
+	if w, ok := k.Bench.(eval.Weigher); ok {
+		return w.Weight(t)
+	}
+	return 0
+}
+
+func (k keeping) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (o eval.Outcome, err error) {
+	err = k.keep(t, eval.StageRun, ask, func(ask eval.Asker) (bool, error) {
+		o, err = k.Bench.Perform(ctx, t, ask)
+		return o.Kind != eval.Failed, err
+	})
+	return o, err
+}
+
+func (k keeping) Judge(ctx context.Context, t eval.Trial, o eval.Outcome, ask eval.Asker) (list []eval.Verdict, err error) {
+	err = k.keep(t, eval.StageJudge, ask, func(ask eval.Asker) (bool, error) {
+		list, err = k.Bench.Judge(ctx, t, o, ask)
+		return true, err
+	})
+	return list, err
+}
+
+// keep does a trial in a stage, and has its prompts kept if it succeeds and is one of the
+// first.
+func (k keeping) keep(t eval.Trial, stage eval.Stage, ask eval.Asker, do func(eval.Asker) (succeeded bool, err error)) error {
+	if !k.wants(t, stage) {
+		_, err := do(ask)
+		return err
+	}
+	l := &listener{answer: func(ctx context.Context, step string, r eval.Request) (response eval.Response, from string, err error) {
+		response, err = ask.Ask(ctx, step, r)
+		return response, "", err
+	}}
+	succeeded, err := do(l)
+	if err != nil || !succeeded {
+		return err
+	}
+	list := examples(l.heard(), t, stage)
+	if len(list) > 0 {
+		k.add(t, stage)
+	}
+	return k.journal.Examples(t, stage, list)
+}
+
+// examples returns the first prompts of each model among the requests of a trial.
+func examples(all []heard, t eval.Trial, stage eval.Stage) (list []store.Example) {
+	all = slices.DeleteFunc(slices.Clone(all), func(h heard) bool { return h.failed })
+	for _, h := range all {
+		i := slices.IndexFunc(list, func(e store.Example) bool { return e.Model == h.model })
+		if i < 0 {
+			i, list = len(list), append(list, store.Example{Asked: store.Asked{Stage: stage, Model: h.model, Trial: t}, Steps: len(all)})
+		}
+		if e := &list[i]; len(e.Prompts) < mostSteps {
+			e.Prompts = append(e.Prompts, store.Prompt{Step: h.step, Text: shortPrompt(h.text)})
+		}
+	}
+	return list
+}
+
+// keepFirst has the prompts of the first trial of each arm and judge kept, if the trials of
+// which they are have left the plan: it is the one that a new run keeps.
+func (r *Run) keepFirst(ctx context.Context) error {
+	keep, err := r.keeper(ctx)
+	if err != nil {
+		return err
+	}
+	asked, err := r.db.FirstAsked(ctx, r.Record)
+	if err != nil {
+		return err
+	}
+	first := map[string]store.Asked{} // by party
+	for _, a := range asked {
+		party := keep.party(a.Trial, a.Stage)
+		if was, ok := first[party]; keep.shows(a.Trial, a.Stage) && (!ok || keep.place(a.Trial) < keep.place(was.Trial)) {
+			first[party] = a
+		}
+	}
+	for _, party := range slices.Sorted(maps.Keys(first)) {
+		a := first[party]
+		if _, _, kept := keep.find(a.Trial, a.Stage); kept {
+			continue
+		}
+		was, err := r.db.Outcome(ctx, r.Record, a.Trial)
+		if err != nil {
+			return err
+		}
+		d, err := r.redo(ctx, r.Bench, a.Stage, was)
+		switch {
+		case d.calls == nil:
+			return err
+		case err != nil:
+			continue // the report says that it has none
+		}
+		if err := r.db.PutExamples(ctx, r.Record, a.Trial, a.Stage, examples(d.heard, a.Trial, a.Stage)); err != nil {
+			return err
+		}
+	}
+	return nil
 }

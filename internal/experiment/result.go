@@ -14,7 +14,6 @@ import (
 	"github.com/scruple-eval/scruple/internal/discipline"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/gate"
-	"github.com/scruple-eval/scruple/internal/plan"
 	"github.com/scruple-eval/scruple/internal/power"
 	"github.com/scruple-eval/scruple/internal/score"
 	"github.com/scruple-eval/scruple/internal/store"
@@ -44,10 +43,8 @@ func (r *Run) Rescore(ctx context.Context, samples int) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	for _, e := range result.looked {
-		if err := r.db.AddEvent(ctx, r.Record, e); err != nil {
-			return Result{}, err
-		}
+	if err := addEvents(ctx, r.db, r.Record, result.looked); err != nil {
+		return Result{}, err
 	}
 	if result.Analysis.Run.Done > 0 { // results are seen
 		if err := r.RecordRules(ctx, r.db, r.Record); err != nil {
@@ -169,76 +166,6 @@ func (r *Run) asked(progress *store.Progress) analyse.Question {
 		q.Run.Unjudged, q.Run.JudgeFails = progress.ToJudge(), progress.Unjudged.Count()
 	}
 	return q
-}
-
-// remember adds to the question what happened to the run.
-func (r *Run) remember(ctx context.Context, q *analyse.Question, sums store.CallSums) error {
-	events, err := r.db.Events(ctx, r.Record)
-	if err != nil {
-		return err
-	}
-	for _, e := range events {
-		switch e.What {
-		case planEvent, goldEvent:
-			q.Run.History = append(q.Run.History, e.Note)
-		case lateEvent:
-			q.Late = append(q.Late, e.Note)
-		case lateJudgeEvent:
-			q.Rejudged = append(q.Rejudged, e.Note)
-		}
-	}
-	if !sums.Reused() {
-		return nil
-	}
-	if q.Run.Reused, err = r.db.Reused(ctx, r.Record); err != nil {
-		return err
-	}
-	for _, u := range q.Run.Reused {
-		if u.Run == r.Record.ID {
-			continue
-		}
-		if err := r.inherit(ctx, q, u.Run, sums.ByArm()); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// inherit adds what a run of the same study, from which answers were taken, makes of
-// the question. If its results had been shown, this run was planned with them: arms
-// that were late there, or that it does not have as they are now, came after results, and
-// so did another judge.
-func (r *Run) inherit(ctx context.Context, q *analyse.Question, id string, calls []eval.ArmCalls) error {
-	from, err := r.db.Run(ctx, id)
-	if err != nil || !from.Analysed || from.Study != r.Record.Study {
-		return err
-	}
-	q.Run.History = append(q.Run.History, fmt.Sprintf("answers were taken from %s, whose results had been shown", id))
-	late, err := lateArms(ctx, r.db, from)
-	if err != nil {
-		return err
-	}
-	q.Late = append(q.Late, late[lateEvent]...)
-	q.Rejudged = append(q.Rejudged, late[lateJudgeEvent]...)
-	had, err := r.db.PlanArms(ctx, from)
-	if err != nil {
-		return err
-	}
-	for _, arm := range r.ArmIDs() {
-		anew := slices.ContainsFunc(calls, func(c eval.ArmCalls) bool { return c.Arm == arm && c.Stage == eval.StageRun && c.Reused == 0 })
-		if anew || !slices.Contains(had, arm) {
-			q.Late = append(q.Late, arm)
-		}
-	}
-	if slices.Equal(plan.JudgeParts(from.Treatment), plan.JudgeParts(r.Record.Treatment)) {
-		return nil
-	}
-	for _, arm := range r.Bench.Arms() {
-		if len(arm.Judges) > 0 {
-			q.Rejudged = append(q.Rejudged, arm.ID)
-		}
-	}
-	return nil
 }
 
 // sources returns what an analysis needs beyond scores.

@@ -1,9 +1,12 @@
 package experiment
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -13,6 +16,26 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/text"
 )
+
+// Exhibits returns a function that shows trials with an outcome one by one. It measures
+// the judge only once.
+func (r *Run) Exhibits(ctx context.Context) (func(context.Context, eval.Trial) (eval.Exhibit, error), error) {
+	scorer, _, err := r.calibrate(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, t eval.Trial) (eval.Exhibit, error) { return r.exhibit(ctx, scorer, t) }, nil
+}
+
+// Ratings are what the judge and people say of the same units, as the analysis compares
+// them; nil if no task measures the judge.
+func (r *Run) Ratings(ctx context.Context) (*analyse.Ratings, error) {
+	scorer, _, err := r.calibrate(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return r.ratings(ctx, scorer)
+}
 
 // A Selection selects trials of one item to show.
 type Selection struct {
@@ -57,12 +80,6 @@ func (r *Run) Show(ctx context.Context, s Selection) (*analyse.Analysis, error) 
 	q := r.asked(&store.Progress{})
 	shown := &analyse.Analysis{Format: analyse.Format, Study: q.Study, Run: q.Run}
 	shown.Run.Done = shown.Run.Planned // pending trials of other items do not matter here
-	var calls map[string]map[string]eval.Call
-	if s.Prompts {
-		if calls, err = r.callsAbout(ctx, s); err != nil {
-			return nil, err
-		}
-	}
 	for _, arm := range r.Bench.Arms() {
 		if arm.Role == eval.RoleCalibration || len(s.Arms) > 0 && !slices.Contains(s.Arms, arm.ID) {
 			continue
@@ -84,7 +101,7 @@ func (r *Run) Show(ctx context.Context, s Selection) (*analyse.Analysis, error) 
 			exhibit.Failed = strings.TrimSuffix(exhibit.Failed+": "+o.Outcome.Detail, ": ")
 		}
 		if s.Prompts {
-			if exhibit.Steps, err = withPrompts(ctx, r.Bench, t, calls[arm.ID], exhibit.Steps); err != nil {
+			if exhibit.Steps, err = r.withPrompts(ctx, t, exhibit.Steps); err != nil {
 				return nil, err
 			}
 		}
@@ -97,19 +114,247 @@ func (r *Run) Show(ctx context.Context, s Selection) (*analyse.Analysis, error) 
 	return shown, nil
 }
 
-// callsAbout returns the calls of the selected trials by arm and step.
-func (r *Run) callsAbout(ctx context.Context, s Selection) (map[string]map[string]eval.Call, error) {
-	calls := map[string]map[string]eval.Call{}
-	for c, err := range r.db.Calls(ctx, r.Record) {
+// A Query selects items or trials of a run to list.
+type Query struct {
+	// Worst is how many items to list on which Arm loses most to Against by the first
+	// primary metric, or has the worst scores if it loses on none or is compared with
+	// no arm.
+	Worst int
+	// Outcomes lists the trials with these outcomes instead.
+	Outcomes []eval.OutcomeKind
+	// Arm is the arm to list; by default that of the first primary comparison for the
+	// worst items, and all arms for outcomes. Against is by default the arm that the
+	// study compares it with.
+	Arm, Against string
+}
+
+// A List is the answer to a query.
+type List struct {
+	Run     string   `json:"run"`
+	Metric  string   `json:"metric,omitempty"`
+	Title   string   `json:"-"` // of the metric
+	Arm     string   `json:"arm,omitempty"`
+	Against string   `json:"against,omitempty"`
+	Losses  *int     `json:"losses,omitempty"` // items on which the arm loses to the other
+	Total   int      `json:"total"`            // items or trials to choose from; Entries may have fewer
+	Without int      `json:"without_score,omitempty"`
+	Entries []Listed `json:"entries"`
+}
+
+// A Listed is an item, or a trial with its outcome.
+type Listed struct {
+	Item       string           `json:"item"`
+	Arms       []string         `json:"arms"`      // to show
+	Replicate  int              `json:"replicate"` // of an item the one with the worst score
+	Score      *float64         `json:"score,omitempty"`
+	Other      *float64         `json:"against_score,omitempty"`
+	Difference *float64         `json:"difference,omitempty"`
+	Outcome    eval.OutcomeKind `json:"outcome,omitempty"`
+	Reason     string           `json:"reason,omitempty"`
+	Detail     string           `json:"detail,omitempty"`
+}
+
+// List answers a query from stored scores and outcomes.
+func (r *Run) List(ctx context.Context, q Query) (*List, error) {
+	known := r.contestants()
+	for _, arm := range []string{q.Arm, q.Against} {
+		if arm != "" && !slices.Contains(known, arm) {
+			return nil, fmt.Errorf("show: study %s has no arm %q%s; the arms are %s", r.Study.Name, arm, kit.DidYouMean(arm, known), strings.Join(known, ", "))
+		}
+	}
+	if len(q.Outcomes) > 0 {
+		return r.listOutcomes(ctx, q, known)
+	}
+	return r.listWorst(ctx, q)
+}
+
+// listOutcomes lists trials by arm, item and replicate.
+func (r *Run) listOutcomes(ctx context.Context, q Query, arms []string) (*List, error) {
+	list := &List{Run: r.Record.ID, Arm: q.Arm, Entries: []Listed{}}
+	for j, err := range r.db.Outcomes(ctx, r.Record) {
 		if err != nil {
 			return nil, err
 		}
-		if t := c.Trial; t.Item == s.Item && t.Replicate == s.Replicate && c.Stage == eval.StageRun {
-			if calls[t.Arm] == nil {
-				calls[t.Arm] = map[string]eval.Call{}
-			}
-			calls[t.Arm][c.Step] = c
+		t, o := j.Trial, j.Outcome
+		if !slices.Contains(q.Outcomes, o.Kind) || !slices.Contains(arms, t.Arm) || q.Arm != "" && t.Arm != q.Arm {
+			continue
+		}
+		list.Entries = append(list.Entries, Listed{Item: t.Item, Arms: []string{t.Arm}, Replicate: t.Replicate, Outcome: o.Kind, Reason: o.Reason, Detail: o.Detail})
+	}
+	slices.SortFunc(list.Entries, func(x, y Listed) int {
+		return cmp.Or(cmp.Compare(slices.Index(arms, x.Arms[0]), slices.Index(arms, y.Arms[0])), cmp.Compare(x.Item, y.Item), cmp.Compare(x.Replicate, y.Replicate))
+	})
+	list.Total = len(list.Entries)
+	return list, nil
+}
+
+// listWorst lists the items with the largest losses, or with the worst scores.
+func (r *Run) listWorst(ctx context.Context, q Query) (*List, error) {
+	metric, err := r.listedMetric()
+	if err != nil {
+		return nil, err
+	}
+	if q.Arm, q.Against, err = r.contest(q.Arm, q.Against); err != nil {
+		return nil, err
+	}
+	list := &List{Run: r.Record.ID, Metric: metric.Name, Title: cmp.Or(metric.Title, metric.Name), Arm: q.Arm, Against: q.Against, Entries: []Listed{}}
+	scores, err := r.itemScores(ctx, metric.Name)
+	if err != nil {
+		return nil, err
+	}
+	worse := 1.0 // what to multiply by so that less is worse
+	if !metric.HigherIsBetter {
+		worse = -1
+	}
+	var lost, all []Listed
+	for _, it := range r.Items() {
+		a, ok := scores[q.Arm].of(it.ID)
+		b, okB := scores[q.Against].of(it.ID)
+		if !ok || q.Against != "" && !okB {
+			list.Without++
+			continue
+		}
+		replicate := scores[q.Arm].worst(it.ID, worse)
+		all = append(all, Listed{Item: it.ID, Arms: []string{q.Arm}, Replicate: replicate, Score: &a})
+		if d := a - b; q.Against != "" && worse*d < -noise {
+			lost = append(lost, Listed{Item: it.ID, Arms: []string{q.Arm, q.Against}, Replicate: replicate, Score: &a, Other: &b, Difference: &d})
 		}
 	}
-	return calls, nil
+	slices.SortFunc(all, func(x, y Listed) int {
+		return cmp.Or(cmp.Compare(worse**x.Score, worse**y.Score), cmp.Compare(x.Item, y.Item))
+	})
+	slices.SortFunc(lost, func(x, y Listed) int {
+		return cmp.Or(cmp.Compare(worse**x.Difference, worse**y.Difference), cmp.Compare(x.Item, y.Item))
+	})
+	if q.Against != "" {
+		n := len(lost)
+		list.Losses = &n
+	}
+	if len(lost) == 0 {
+		lost = all
+	}
+	list.Total = len(lost)
+	list.Entries = append(list.Entries, lost[:min(q.Worst, len(lost))]...)
+	return list, nil
+}
+
+// noise bounds the rounding error of a difference of sums of scores.
+const noise = 1e-12
+
+// listedMetric returns the first primary metric whose items have scores of their own.
+func (x *Experiment) listedMetric() (eval.Metric, error) {
+	for _, name := range x.Primary {
+		i := slices.IndexFunc(x.Suite.Metrics, func(m eval.Metric) bool { return m.Name == name })
+		if i >= 0 && x.Suite.Metrics[i].Estimate == nil {
+			return x.Suite.Metrics[i], nil
+		}
+	}
+	return eval.Metric{}, fmt.Errorf("show: no primary metric of study %s scores single items: name one under metrics.primary", x.Study.Name)
+}
+
+// contest completes the arms of a query from the comparisons of the study, primary
+// ones first.
+func (x *Experiment) contest(arm, against string) (a, b string, err error) {
+	if arm != "" && arm == against {
+		return "", "", fmt.Errorf("show: --arm and --against are both %s: name two arms", arm)
+	}
+	pairs := slices.Clone(x.Pairs)
+	slices.SortStableFunc(pairs, func(p, q analyse.Pair) int { return cmp.Compare(order(p), order(q)) })
+	for _, p := range pairs {
+		switch {
+		case arm != "" && against != "":
+			return arm, against, nil
+		case arm == "" && against == "":
+			return p.A, p.B, nil
+		case arm == p.A || against == p.B:
+			return p.A, p.B, nil
+		case arm == p.B || against == p.A:
+			return p.B, p.A, nil
+		}
+	}
+	switch arms := x.contestants(); {
+	case arm == "" && against != "":
+		return "", "", errors.New("show: --against needs --arm: the study compares it with no arm")
+	case arm == "" && len(arms) == 1:
+		arm = arms[0]
+	case arm == "":
+		return "", "", fmt.Errorf("show: the study has no comparison: name an arm with --arm, one of %s", strings.Join(arms, ", "))
+	}
+	return arm, against, nil
+}
+
+// order sorts the study's primary comparisons first, and contrasts of suites last.
+func order(p analyse.Pair) int {
+	switch {
+	case p.Primary:
+		return 0
+	case p.Contrast:
+		return 2
+	}
+	return 1
+}
+
+// scored are the sums of an arm's fractions by item.
+type scored map[string]*tally
+
+// A tally is the sum of the fractions of an item, and of each replicate.
+type tally struct {
+	num, den float64
+	by       map[int]*tally
+}
+
+func (t *tally) add(s eval.Score) {
+	t.num += s.Num
+	t.den += s.Den
+}
+
+func (s scored) of(item string) (float64, bool) {
+	if x := s[item]; x != nil && x.den > 0 {
+		return x.num / x.den, true
+	}
+	return 0, false
+}
+
+// worst returns the replicate of an item with the worst score, the first of equal
+// ones. Less is worse if worse is 1, and more if it is -1.
+func (s scored) worst(item string, worse float64) int {
+	best, least := 1, math.Inf(1)
+	for _, replicate := range slices.Sorted(maps.Keys(s[item].by)) {
+		t := s[item].by[replicate]
+		if x := worse * t.num / t.den; replicate > 0 && x < least {
+			best, least = replicate, x
+		}
+	}
+	return best
+}
+
+// itemScores reads the stored scores of a metric by arm.
+func (r *Run) itemScores(ctx context.Context, metric string) (map[string]scored, error) {
+	arms := map[string]scored{}
+	for s, err := range r.db.Scores(ctx, r.Record) {
+		if err != nil {
+			return nil, err
+		}
+		for _, score := range s.Scores {
+			if score.Metric != metric || score.Unscored != "" {
+				continue
+			}
+			arm := arms[s.Trial.Arm]
+			if arm == nil {
+				arm = scored{}
+				arms[s.Trial.Arm] = arm
+			}
+			item := arm[s.Trial.Item]
+			if item == nil {
+				item = &tally{by: map[int]*tally{}}
+				arm[s.Trial.Item] = item
+			}
+			if item.by[s.Trial.Replicate] == nil {
+				item.by[s.Trial.Replicate] = &tally{}
+			}
+			item.add(score)
+			item.by[s.Trial.Replicate].add(score)
+		}
+	}
+	return arms, nil
 }

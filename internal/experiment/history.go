@@ -1,0 +1,492 @@
+package experiment
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/plan"
+	"github.com/scruple-eval/scruple/internal/store"
+	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/text"
+)
+
+// The kinds of event in the history of a run.
+const (
+	goldEvent = "gold changed"
+	planEvent = "plan changed"
+	lateEvent = "late arm" // the note is its id
+	// lateJudgeEvent is that of an arm of which only the judge changed.
+	lateJudgeEvent = "late judge"
+	// rulesEvent records under which rules results of a run were seen: one when they were
+	// first seen, and one for each change. The note is [deciding] as JSON.
+	rulesEvent = "rules"
+	// lookEvent is a look at the results of a run; the note is a [look].
+	lookEvent = "results shown"
+)
+
+// addEvents appends to the history of a run.
+func addEvents(ctx context.Context, db *store.DB, r *store.Run, events []store.Event) error {
+	for _, e := range events {
+		if err := db.AddEvent(ctx, r, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// remember adds to the question what happened to the run.
+func (r *Run) remember(ctx context.Context, q *analyse.Question, sums store.CallSums) error {
+	events, err := r.db.Events(ctx, r.Record)
+	if err != nil {
+		return err
+	}
+	for _, e := range events {
+		switch e.What {
+		case planEvent, goldEvent:
+			q.Run.History = append(q.Run.History, e.Note)
+		case lateEvent:
+			q.Late = append(q.Late, e.Note)
+		case lateJudgeEvent:
+			q.Rejudged = append(q.Rejudged, e.Note)
+		}
+	}
+	if !sums.Reused() {
+		return nil
+	}
+	if q.Run.Reused, err = r.db.Reused(ctx, r.Record); err != nil {
+		return err
+	}
+	for _, u := range q.Run.Reused {
+		if u.Run == r.Record.ID {
+			continue
+		}
+		if err := r.inherit(ctx, q, u.Run, sums.ByArm()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inherit adds what a run of the same study, from which answers were taken, makes of
+// the question. If its results had been shown, this run was planned with them: arms
+// that were late there, or that it does not have as they are now, came after results, and
+// so did another judge.
+func (r *Run) inherit(ctx context.Context, q *analyse.Question, id string, calls []eval.ArmCalls) error {
+	from, err := r.db.Run(ctx, id)
+	if err != nil || !from.Analysed || from.Study != r.Record.Study {
+		return err
+	}
+	q.Run.History = append(q.Run.History, fmt.Sprintf("answers were taken from %s, whose results had been shown", id))
+	late, err := lateArms(ctx, r.db, from)
+	if err != nil {
+		return err
+	}
+	q.Late = append(q.Late, late[lateEvent]...)
+	q.Rejudged = append(q.Rejudged, late[lateJudgeEvent]...)
+	had, err := r.db.PlanArms(ctx, from)
+	if err != nil {
+		return err
+	}
+	for _, arm := range r.ArmIDs() {
+		anew := slices.ContainsFunc(calls, func(c eval.ArmCalls) bool { return c.Arm == arm && c.Stage == eval.StageRun && c.Reused == 0 })
+		if anew || !slices.Contains(had, arm) {
+			q.Late = append(q.Late, arm)
+		}
+	}
+	if slices.Equal(plan.JudgeParts(from.Treatment), plan.JudgeParts(r.Record.Treatment)) {
+		return nil
+	}
+	for _, arm := range r.Bench.Arms() {
+		if len(arm.Judges) > 0 {
+			q.Rejudged = append(q.Rejudged, arm.ID)
+		}
+	}
+	return nil
+}
+
+// lateArms lists the arms of a run that came after its results had been shown, and those
+// of which only the judge did, by kind of event.
+func lateArms(ctx context.Context, db *store.DB, r *store.Run) (map[string][]string, error) {
+	events, err := db.Events(ctx, r)
+	late := map[string][]string{}
+	for _, e := range events {
+		if e.What == lateEvent || e.What == lateJudgeEvent {
+			late[e.What] = append(late[e.What], e.Note)
+		}
+	}
+	return late, err
+}
+
+// history returns the events of a change of the plan. Arms that came after results
+// had been shown are named, because their comparisons were not planned. late lists those
+// of earlier changes, which stay late under another name.
+func (x *Experiment) history(changed string, a store.Amendment, late map[string][]string) []store.Event {
+	if changed == "" {
+		return nil
+	}
+	note := fmt.Sprintf("%s; %s then", changed, text.Plural(a.Done, "trial had an outcome", "trials had an outcome"))
+	if a.Seen {
+		note += ", and results had been shown"
+	}
+	events := []store.Event{{At: x.env.Now(), What: planEvent, Note: note}}
+	if a.Seen {
+		events = append(events, x.eventsOf(lateEvent, slices.Concat(a.Added, a.Changed))...)
+	}
+	for _, what := range []string{lateEvent, lateJudgeEvent} {
+		for _, r := range a.Renamed {
+			if slices.Contains(late[what], r[0]) {
+				events = append(events, x.eventsOf(what, r[1:])...)
+			}
+		}
+	}
+	return events
+}
+
+// eventsOf returns an event for each arm.
+func (x *Experiment) eventsOf(what string, arms []string) (events []store.Event) {
+	for _, arm := range arms {
+		events = append(events, store.Event{At: x.env.Now(), What: what, Note: arm})
+	}
+	return events
+}
+
+// describe lists how a plan changed.
+func describe(a store.Amendment) (list counted) {
+	for _, c := range []struct {
+		arms []string
+		what string
+	}{{a.Added, "added"}, {a.Removed, "removed"}, {a.Changed, "changed"}} {
+		if len(c.arms) > 0 {
+			noun := map[bool]string{false: "arm", true: "arms"}[len(c.arms) > 1]
+			list = append(list, fmt.Sprintf("%s %s %s", noun, strings.Join(plan.Shorten(c.arms, 5), ", "), c.what))
+		}
+	}
+	for _, r := range a.Renamed {
+		list = append(list, fmt.Sprintf("arm %s is now %s", r[0], r[1]))
+	}
+	list.add(a.ItemsAdded, "item", "items", "added")
+	list.add(a.ItemsRemoved, "item", "items", "removed")
+	list.add(a.ItemsChanged, "item", "items", "changed")
+	list.add(a.ItemsRenamed, "item", "items", "renamed")
+	if len(list) == 0 && a.New+a.Back+a.Left > 0 {
+		list = append(list, "what requests depend on changed")
+	}
+	if len(list) > 0 {
+		list = append(list, fmt.Sprintf("%s new", text.Plural(a.New, "trial is", "trials are")))
+		list.add(a.Back, "trial came", "trials came", "back with answers")
+	}
+	return list
+}
+
+// moves lists the models whose server has another port. Their answers are kept.
+func moves(was, now []eval.Part) (list []string) {
+	old := map[string]string{}
+	for _, p := range was {
+		old[p.Name] = p.Value
+	}
+	for _, p := range now {
+		if o, ok := old[p.Name]; ok && o != p.Value && strings.HasSuffix(p.Name, ".base_url") && eval.WithoutPort(o) == eval.WithoutPort(p.Value) {
+			list = append(list, fmt.Sprintf("%s was %s and is %s, taken as the same model", p.Name, o, p.Value))
+		}
+	}
+	return list
+}
+
+// counted lists how many there are of something.
+type counted []string
+
+func (list *counted) add(n int, one, many, what string) {
+	if n > 0 {
+		*list = append(*list, text.Plural(n, one, many)+" "+what)
+	}
+}
+
+// A look is what results were of, and how many runs of the study had been shown before.
+type look struct {
+	Trials int `json:"trials"`
+	Items  int `json:"items"`
+	Runs   int `json:"runs"`
+}
+
+func (l look) String() string {
+	return text.Plural(l.Trials, "trial", "trials") + " of " + text.Plural(l.Items, "item", "items")
+}
+
+// look adds all looks at the results of a run to the question, with the one that the event
+// records which it returns: there is none if the results have the answers of the last time.
+func (r *Run) look(ctx context.Context, q *analyse.Question, done int) (fresh []store.Event, err error) {
+	if done == 0 || q.Run.Exploratory() {
+		return nil, nil
+	}
+	events, err := r.db.Events(ctx, r.Record)
+	if err != nil {
+		return nil, err
+	}
+	var seen []look
+	for _, e := range events {
+		var l look
+		if e.What == lookEvent && json.Unmarshal([]byte(e.Note), &l) == nil {
+			seen = append(seen, l)
+		}
+	}
+	if n := len(seen); n == 0 || seen[n-1].Trials != done || seen[n-1].Items != q.Run.Items {
+		now := look{Trials: done, Items: q.Run.Items}
+		if n > 0 {
+			now.Runs = seen[0].Runs
+		} else if runs, err := r.shownBefore(ctx); err != nil {
+			return nil, err
+		} else {
+			now.Runs = runs
+		}
+		note, err := json.Marshal(now)
+		if err != nil {
+			return nil, err
+		}
+		fresh = append(fresh, store.Event{At: r.env.Now(), What: lookEvent, Note: string(note)})
+		seen = append(seen, now)
+	}
+	var answers []int
+	for _, l := range seen {
+		answers = append(answers, l.Trials)
+	}
+	q.Run.Looks, q.Study.Alpha, err = analyse.LooksAt(answers, q.Run.Planned, seen[0].Runs, r.Study.Statistics.Looks, q.Study.Alpha)
+	return fresh, err
+}
+
+// shownBefore counts the earlier runs of the study, and of its split, whose results were
+// shown.
+func (r *Run) shownBefore(ctx context.Context) (n int, err error) {
+	runs, err := r.db.Runs(ctx)
+	for _, other := range runs {
+		if other.N < r.Record.N && other.Analysed && other.Study == r.Record.Study && splitOf(other) == r.Study.Split {
+			n++
+		}
+	}
+	return n, err
+}
+
+// deciding is everything in a study by which the gate decides, beside the numbers.
+type deciding struct {
+	Decide     study.Decide               `json:"decide"`
+	Statistics map[string]json.RawMessage `json:"statistics"`
+	MaxFailed  json.RawMessage            `json:"max_failed"`
+}
+
+// decidingOf reads it from a study in canonical JSON. What a rule advises decides
+// nothing.
+func decidingOf(canonical []byte) (d deciding, err error) {
+	var s struct {
+		Decide     study.Decide               `json:"decide"`
+		Statistics map[string]json.RawMessage `json:"statistics"`
+		Execution  struct {
+			MaxFailed json.RawMessage `json:"max_failed"`
+		} `json:"execution"`
+	}
+	if err := json.Unmarshal(canonical, &s); err != nil {
+		return d, fmt.Errorf("reading the rules of the stored study: %w", err)
+	}
+	for i := range s.Decide.Outcomes {
+		s.Decide.Outcomes[i].Advice = ""
+	}
+	return deciding{s.Decide, s.Statistics, s.Execution.MaxFailed}, nil
+}
+
+// changes describes what differs, in the order of the study.
+func (d deciding) changes(now deciding) []string {
+	list := ruleChanges("rule", conditionsOf(d.Decide.Require), conditionsOf(now.Decide.Require))
+	was, is := classesOf(d.Decide.Outcomes), classesOf(now.Decide.Outcomes)
+	outcomes := ruleChanges("outcome", was, is)
+	if len(outcomes) == 0 && !slices.Equal(was, is) {
+		outcomes = []string{"the order of the outcomes was " + names(was) + ", now " + names(is)}
+	}
+	list = append(list, outcomes...)
+	keys := maps.Clone(d.Statistics)
+	maps.Copy(keys, now.Statistics)
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		list = append(list, settingChange("statistics."+key, d.Statistics[key], now.Statistics[key])...)
+	}
+	return append(list, settingChange("execution.max_failed", d.MaxFailed, now.MaxFailed)...)
+}
+
+func conditionsOf(list []study.Condition) (rules []eval.Level) {
+	for _, c := range list {
+		rules = append(rules, eval.Level{Name: c.Name, Value: c.That})
+	}
+	return rules
+}
+
+func classesOf(list []study.Class) (rules []eval.Level) {
+	for _, c := range list {
+		when := c.When
+		if when == "" {
+			when = "otherwise"
+		}
+		rules = append(rules, eval.Level{Name: c.Name, Value: c.Verdict + " if " + when})
+	}
+	return rules
+}
+
+func names(rules []eval.Level) string {
+	var list []string
+	for _, r := range rules {
+		list = append(list, r.Name)
+	}
+	return strings.Join(list, ", ")
+}
+
+// ruleChanges compares rules by name. Of rules with one name the first belong
+// together.
+func ruleChanges(kind string, was, now []eval.Level) (list []string) {
+	now = slices.Clone(now)
+	for _, w := range was {
+		i := slices.IndexFunc(now, func(n eval.Level) bool { return n.Name == w.Name })
+		switch {
+		case i < 0:
+			list = append(list, fmt.Sprintf("%s %q was removed, it was %s", kind, w.Name, w.Value))
+			continue
+		case now[i].Value != w.Value:
+			list = append(list, fmt.Sprintf("%s %q was %s, now %s", kind, w.Name, w.Value, now[i].Value))
+		}
+		now = slices.Delete(now, i, i+1)
+	}
+	for _, n := range now {
+		list = append(list, fmt.Sprintf("%s %q was added, it is %s", kind, n.Name, n.Value))
+	}
+	return list
+}
+
+func settingChange(name string, was, now json.RawMessage) []string {
+	value := func(v json.RawMessage) string {
+		if v == nil {
+			return "not set"
+		}
+		if s, err := strconv.Unquote(string(v)); err == nil {
+			return s
+		}
+		return string(v)
+	}
+	if value(was) == value(now) {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s was %s, now %s", name, value(was), value(now))}
+}
+
+// A rulesHistory is the rules under which results of a run were seen, oldest first.
+type rulesHistory struct {
+	seen     []deciding
+	recorded int // of them; a run of an older version has none
+}
+
+// rulesSeen reads the history of the rules of a run. A run of an older version whose
+// results were seen began with the rules of its study.
+func rulesSeen(ctx context.Context, db *store.DB, r *store.Run) (h rulesHistory, err error) {
+	events, err := db.Events(ctx, r)
+	if err != nil {
+		return h, err
+	}
+	for _, e := range events {
+		if e.What != rulesEvent {
+			continue
+		}
+		var d deciding
+		if err := json.Unmarshal([]byte(e.Note), &d); err != nil {
+			return h, fmt.Errorf("reading the history of run %s: %w", r.ID, err)
+		}
+		h.seen = append(h.seen, d)
+	}
+	if h.recorded = len(h.seen); h.recorded > 0 {
+		return h, nil
+	}
+	if !r.Analysed {
+		return h, nil
+	}
+	d, err := decidingOf(r.StudyJSON)
+	h.seen = []deciding{d}
+	return h, err
+}
+
+// add appends the current rules if they differ from the last.
+func (h *rulesHistory) add(now deciding) {
+	if n := len(h.seen); n == 0 || len(h.seen[n-1].changes(now)) > 0 {
+		h.seen = append(h.seen, now)
+	}
+}
+
+// changes describes the changes after results were first seen.
+func (h *rulesHistory) changes() (list []string) {
+	for i := 1; i < len(h.seen); i++ {
+		list = append(list, h.seen[i-1].changes(h.seen[i])...)
+	}
+	return list
+}
+
+// rulesNow returns the history of a run's rules with those of the study.
+func (x *Experiment) rulesNow(ctx context.Context, db *store.DB, r *store.Run) (h rulesHistory, err error) {
+	if h, err = rulesSeen(ctx, db, r); err != nil {
+		return h, err
+	}
+	now, err := decidingOf(x.File.Canonical())
+	h.add(now)
+	return h, err
+}
+
+// RecordRules records that results of the run are seen under the rules of the study,
+// if the history of the run does not say so yet.
+func (x *Experiment) RecordRules(ctx context.Context, db *store.DB, r *store.Run) error {
+	h, err := x.rulesNow(ctx, db, r)
+	if err != nil {
+		return err
+	}
+	return x.recordRules(ctx, db, r, h)
+}
+
+// recordFirstRules records the rules that a run of an older version began with, before
+// its study is replaced.
+func (x *Experiment) recordFirstRules(ctx context.Context, db *store.DB, r *store.Run) error {
+	h, err := rulesSeen(ctx, db, r)
+	if err != nil {
+		return err
+	}
+	return x.recordRules(ctx, db, r, h)
+}
+
+func (x *Experiment) recordRules(ctx context.Context, db *store.DB, r *store.Run, h rulesHistory) error {
+	var events []store.Event
+	for _, d := range h.seen[h.recorded:] {
+		note, err := json.Marshal(d)
+		if err != nil {
+			return err
+		}
+		events = append(events, store.Event{At: x.env.Now(), What: rulesEvent, Note: string(note)})
+	}
+	return addEvents(ctx, db, r, events)
+}
+
+// inWords replaces the events of the rules by sentences.
+func inWords(events []store.Event) []store.Event {
+	var last *deciding
+	for i, e := range events {
+		var l look
+		if e.What == lookEvent && json.Unmarshal([]byte(e.Note), &l) == nil {
+			events[i].Note = l.String()
+		}
+		var d deciding
+		if e.What != rulesEvent || json.Unmarshal([]byte(e.Note), &d) != nil {
+			continue
+		}
+		if last == nil {
+			events[i].What, events[i].Note = "results seen", "the study had "+text.Plural(len(d.Decide.Require)+len(d.Decide.Outcomes), "rule", "rules")
+		} else {
+			events[i].What, events[i].Note = "rules changed", "after results were seen: "+strings.Join(last.changes(d), "; ")
+		}
+		last = &d
+	}
+	return events
+}
