@@ -4,7 +4,6 @@ go 1.26.0
 
 require (
 	charm.land/lipgloss/v2 v2.0.6
-	filippo.io/age v1.3.2
 	github.com/agext/levenshtein v1.2.3
 	github.com/charmbracelet/x/ansi v0.11.8
 	github.com/chromedp/cdproto v0.159.0
@@ -39,7 +38,6 @@ require (
 )
 
 require (
-	filippo.io/hpke v0.4.0 // indirect
 	github.com/VividCortex/ewma v1.2.0 // indirect
 	github.com/acarl005/stripansi v0.0.0-20180116102854-5a71ef0e047d // indirect
 	github.com/bahlo/generic-list-go v0.2.0 // indirect

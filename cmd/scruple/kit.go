@@ -1,18 +1,15 @@
 package main
 
 import (
-	"archive/zip"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
-	"filippo.io/age"
 	"github.com/spf13/cobra"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
@@ -38,7 +35,7 @@ commit records the commitment, and scruple ledger blind reads the result into th
 			}
 			return fmt.Errorf("kit: name build, commit or run")
 		})
-	var output, by, recipient string
+	var output, by string
 	var program bool
 	build := verb("build STUDY", "make the folder of a blind validation", `
 The study of the kit is STUDY without its rules; the outsider may change models and data
@@ -55,10 +52,8 @@ run begins.`, cobra.ExactArgs(1),
 	runKit := verb("run FOLDER", "run a kit once, and write its averages", `
 Refused without a commitment, with other data than were committed, and after a result was
 written. An interrupted run is continued by the same command. Afterwards, answers and
-scores of single documents are deleted; with --recipient they are encrypted first, for
-whoever has the key.`, cobra.ExactArgs(1),
-		func(c *cobra.Command, args []string) error { return a.runKit(c.Context(), args[0], recipient) })
-	runKit.Flags().StringVar(&recipient, "recipient", "", "public key of age (age1…): also write "+blind.DetailFile+", encrypted to it")
+scores of single documents are deleted.`, cobra.ExactArgs(1),
+		func(c *cobra.Command, args []string) error { return a.runKit(c.Context(), args[0]) })
 	a.studyFlags(build)
 	c.AddCommand(build, commit, runKit)
 	return c
@@ -187,13 +182,7 @@ func (a *app) commitKit(dir, by string) error {
 	return nil
 }
 
-func (a *app) runKit(ctx context.Context, dir, recipient string) (err error) {
-	var to age.Recipient
-	if recipient != "" {
-		if to, err = age.ParseX25519Recipient(recipient); err != nil {
-			return fmt.Errorf("--recipient: %w: want the public key that age-keygen prints, age1…", err)
-		}
-	}
+func (a *app) runKit(ctx context.Context, dir string) (err error) {
 	x, k, err := a.openKit(dir)
 	if err != nil {
 		return err
@@ -237,11 +226,6 @@ func (a *app) runKit(ctx context.Context, dir, recipient string) (err error) {
 	}
 	if err := r.CheckFailures(result); err != nil {
 		return err // nothing is written: the same command asks failed trials again
-	}
-	if to != nil {
-		if err := writeDetail(ctx, filepath.Join(dir, blind.DetailFile), to, db, r); err != nil {
-			return err
-		}
 	}
 	comparisons, simulated := blindResult(result.Analysis)
 	written, err := k.Finish(comparisons, simulated, func(path string, data []byte) error { return disk.File{Path: path}.Write(disk.Bytes(data)) })
@@ -308,31 +292,6 @@ func blindResult(a *analyse.Analysis) (list []analyse.BlindComparison, simulated
 		}
 	}
 	return list, simulated
-}
-
-// writeDetail writes the answers and scores of single documents, a ZIP archive of
-// tables, encrypted.
-func writeDetail(ctx context.Context, path string, to age.Recipient, db *store.DB, r *experiment.Run) error {
-	return disk.File{Path: path}.Write(func(w io.Writer) error {
-		encrypted, err := age.Encrypt(w, to)
-		if err != nil {
-			return fmt.Errorf("encrypting %s: %w", path, err)
-		}
-		z := zip.NewWriter(encrypted)
-		for _, table := range []string{"outcomes", "scores"} {
-			var w io.Writer
-			if w, err = z.Create(table + ".jsonl"); err == nil {
-				err = exportTable(ctx, w, db, r.Record, table, "jsonl")
-			}
-			if err != nil {
-				return fmt.Errorf("encrypting %s: %w", path, err)
-			}
-		}
-		if err := errors.Join(z.Close(), encrypted.Close()); err != nil {
-			return fmt.Errorf("encrypting %s: %w", path, err)
-		}
-		return nil
-	})
 }
 
 // removeStore deletes the answers of a kit.

@@ -100,7 +100,7 @@ that the journal does not have. Answers are in the journal before the next reque
 nothing is paid twice, and max_cost, max_calls and max_tokens of the study hold for them.
 export --table records computes cosines from them.
 
-A study without such a model needs no embed: its records have local embeddings.`, cobra.ExactArgs(1),
+The records of a study without such a model have no cosines.`, cobra.ExactArgs(1),
 		func(c *cobra.Command, args []string) error { return a.embed(c.Context(), args[0]) })
 }
 
@@ -148,7 +148,7 @@ func (a *app) embed(ctx context.Context, arg string) error {
 		if a.json {
 			return printJSON(a.out, map[string]any{"run": found.ID, "model": nil})
 		}
-		a.say("the study has no embedding model, so its records have local embeddings, which need no request; a model is output: {embeddings: {provider, name}}")
+		a.say("the study has no embedding model, so its records have no cosines; a model is output: {embeddings: {provider, name}}")
 		return nil
 	}
 	if texts > 0 {

@@ -64,7 +64,7 @@ func TestEmbed(t *testing.T) {
 	study := filepath.Join("mine", "study.yaml")
 	do(0, "init", "extraction", "mine")
 	do(0, "run", study)
-	if out := do(0, "embed", study); !strings.Contains(out, "its records have local embeddings") {
+	if out := do(0, "embed", study); !strings.Contains(out, "its records have no cosines") {
 		t.Errorf("without a model: %s", out)
 	}
 	with := func(more ...string) []string {

@@ -58,7 +58,6 @@ import (
 const (
 	StudyFile  = "study.yaml"
 	ResultFile = "blind-result.json"
-	DetailFile = "blind-detail.age"
 	kitFile    = "KIT.json"
 )
 

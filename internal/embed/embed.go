@@ -1,17 +1,5 @@
-// Package embed turns texts into vectors, to compare what a quote, a value and the
-// description of a field say. Vectors come from a provider, or from [Local], which
-// needs none.
-//
-// # The local embedding
-//
-// [Local] hashes what a text is made of: its words, and the sequences of three
-// characters of the text with a space before and after. The text is first normalised as
-// values are to be compared: NFKC, white space collapsed, case folded, punctuation
-// around it removed. Each feature is hashed with FNV-1a (64 bits) of "w" or "c" and its
-// bytes in UTF-8. The remainder of the hash by [LocalSize] is its place in the vector,
-// to which the highest bit adds 1 if set, else -1. The vector is then scaled to length 1.
-// Similar spelling gives a high cosine; meaning is not known. The empty text has the
-// zero vector.
+// Package embed keeps the vectors that a provider's embedding model gave for texts, to
+// compare what a quote, a value and the description of a field say.
 //
 // The package must not know what the texts are.
 package embed
@@ -23,61 +11,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"hash/fnv"
 	"math"
-	"strings"
-
-	"github.com/scruple-eval/scruple/internal/text"
 )
-
-// LocalName names the local embedding in records.
-const LocalName = "local-ngram-256"
-
-// LocalSize is the number of components of its vectors.
-const LocalSize = 256
-
-// Local embeds a text without a model, see the package comment.
-func Local(s string) []float32 {
-	s = text.Fold(s)
-	v := make([]float32, LocalSize)
-	add := func(kind, feature string) {
-		h := fnv.New64a()
-		h.Write([]byte(kind))
-		h.Write([]byte(feature))
-		sum := h.Sum64()
-		if sum>>63 == 1 {
-			v[sum%LocalSize]++
-		} else {
-			v[sum%LocalSize]--
-		}
-	}
-	if s == "" {
-		return v
-	}
-	for _, w := range strings.Fields(s) {
-		add("w", w)
-	}
-	runes := []rune(" " + s + " ")
-	for i := 0; i+3 <= len(runes); i++ {
-		add("c", string(runes[i:i+3]))
-	}
-	scale(v)
-	return v
-}
-
-// scale makes the length of a vector 1, unless it is 0.
-func scale(v []float32) {
-	sum := 0.0
-	for _, x := range v {
-		sum += float64(x) * float64(x)
-	}
-	if sum == 0 {
-		return
-	}
-	for i := range v {
-		v[i] = float32(float64(v[i]) / math.Sqrt(sum))
-	}
-}
 
 // Cosine is the cosine of the angle between two vectors of one length: NaN if one of
 // them is 0 or missing.
@@ -155,19 +90,15 @@ func EncodeBatch(texts []string, vectors [][]float32) string {
 	return string(b)
 }
 
-// A Set holds the vectors of texts.
+// A Set holds the vectors of texts. The zero Set is that of no model: no text has a
+// vector, and none is missing.
 type Set struct {
 	Name    string // of the model
 	vectors map[Key][]float32
 }
 
-// NewSet returns a set of a model's vectors, or of the local ones if name is "".
-func NewSet(name string) *Set {
-	if name == "" {
-		return &Set{Name: LocalName}
-	}
-	return &Set{Name: name, vectors: map[Key][]float32{}}
-}
+// NewSet returns a set of a model's vectors.
+func NewSet(name string) *Set { return &Set{Name: name, vectors: map[Key][]float32{}} }
 
 // Add adds what [EncodeBatch] wrote.
 func (s *Set) Add(batch string) (err error) {
@@ -193,11 +124,8 @@ func (s *Set) Has(text string) bool {
 
 // Of returns the vector of a text, nil if there is none.
 func (s *Set) Of(text string) []float32 {
-	switch {
-	case text == "":
+	if text == "" {
 		return nil
-	case s.vectors == nil:
-		return Local(text)
 	}
 	return s.vectors[KeyOf(text)]
 }

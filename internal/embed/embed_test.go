@@ -7,29 +7,18 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Computed with another program (Python, 20 lines) from the definition in the package
-// comment.
-func TestLocal(t *testing.T) {
-	want := map[int]float64{26: -0.316228, 31: -0.316228, 51: 0.316228, 85: 0.316228, 88: -0.316228, 152: 0.316228,
-		171: 0.316228, 205: 0.316228, 213: 0.316228, 233: -0.316228}
-	for i, x := range Local("Total €5") {
-		if math.Abs(float64(x)-want[i]) > 1e-6 {
-			t.Errorf("component %d is %v, want %v", i, x, want[i])
-		}
+func TestCosine(t *testing.T) {
+	// (1·2 + 2·1)/(√5·√5) = 0.8
+	if got := Cosine([]float32{1, 2}, []float32{2, 1}); math.Abs(got-0.8) > 1e-12 {
+		t.Errorf("got %v", got)
 	}
-	for _, tt := range []struct {
-		a, b string
-		want float64
-	}{
-		{"September 1, 1989", "dated as of September 1, 1989", 0.771099601},
-		{"Total", "TOTAL", 1},
-		{"ﬁve  apples", "five apples", 1},
-		{"alpha", "omega", 0},
-		{"Straße 5", "STRASSE 5", 1},
-	} {
-		if got := Cosine(Local(tt.a), Local(tt.b)); math.Abs(got-tt.want) > 1e-6 {
-			t.Errorf("cosine of %q and %q is %v, want %v", tt.a, tt.b, got, tt.want)
-		}
+}
+
+// TestZeroSet has no vectors and misses none.
+func TestZeroSet(t *testing.T) {
+	var none Set
+	if !none.Has("x") || none.Of("x") != nil {
+		t.Error("the set of no model misses a text, or has a vector")
 	}
 }
 

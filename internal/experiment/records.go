@@ -53,12 +53,12 @@ func (r *Run) Records(ctx context.Context) iter.Seq2[eval.Record, error] {
 	}
 }
 
-// Embeddings returns the vectors of the texts of a run that were asked for, or the
-// local ones for a study without an embedding model.
+// Embeddings returns the vectors of the texts of a run that were asked for; a study
+// without an embedding model has none.
 func (r *Run) Embeddings(ctx context.Context) (*embed.Set, error) {
 	m := r.Study.Output.Embeddings
 	if m == nil {
-		return embed.NewSet(""), nil
+		return &embed.Set{}, nil
 	}
 	set := embed.NewSet(m.Name)
 	q, err := embedding(m, "")
@@ -109,7 +109,7 @@ type batch struct {
 func (r *Run) unembedded(ctx context.Context) (list []batch, err error) {
 	m := r.Study.Output.Embeddings
 	if m == nil {
-		return nil, nil // local embeddings need no request
+		return nil, nil
 	}
 	set, err := r.Embeddings(ctx)
 	if err != nil {
