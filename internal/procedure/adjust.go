@@ -27,7 +27,7 @@ type pValues struct {
 	P gaps `json:"p"`
 }
 
-func adjusted(params adjustParams, in pValues) (any, error) {
+func adjusted(params adjustParams, in pValues) (Result, error) {
 	if len(in.P) == 0 {
 		return nil, errors.New("input.p is empty: want at least one p-value")
 	}
@@ -39,16 +39,16 @@ func adjusted(params adjustParams, in pValues) (any, error) {
 	if !(params.Alpha > 0 && params.Alpha < 1) {
 		return nil, fmt.Errorf("params.alpha is %v, expected a level between 0 and 1", params.Alpha)
 	}
-	result, reject := Ordered{{"p", []float64(in.P)}}, Ordered{}
+	result, reject := Result{{"p", []float64(in.P)}}, Result{}
 	for _, method := range []string{"bonferroni", "holm", "hochberg", "bh", "by"} {
 		p, err := stats.Adjust(method, in.P)
 		if err != nil {
 			return nil, err
 		}
-		result = append(result, Entry{method, p})
-		reject = append(reject, Entry{method, rejected(p, params.Alpha)})
+		result = append(result, Row{method, p})
+		reject = append(reject, Row{method, rejected(p, params.Alpha)})
 	}
-	return append(result, Entry{"reject", reject}), nil
+	return append(result, Row{"reject", reject}), nil
 }
 
 // rejected holds corrected p-values against a level; an undefined one is

@@ -57,7 +57,7 @@ type raters struct {
 	B []string `json:"rater_b"`
 }
 
-func kappa(p kappaParams, in raters) (any, error) {
+func kappa(p kappaParams, in raters) (Result, error) {
 	labels, a, b := normal(p.Labels), normal(in.A), normal(in.B)
 	var warnings []string
 	ordered := labels != nil
@@ -75,13 +75,13 @@ func kappa(p kappaParams, in raters) (any, error) {
 	if len(labels) > 1000 {
 		return nil, fmt.Errorf("%d different labels: too many for a table", len(labels))
 	}
-	table, err := stats.KappaTable(a, b, labels)
+	counts, err := stats.KappaTable(a, b, labels)
 	if err != nil {
 		return nil, err
 	}
 	var by [3]stats.Kappa
 	for weights := range by {
-		if by[weights], err = stats.CohenKappa(table, stats.Weights(weights), p.Conf); err != nil {
+		if by[weights], err = stats.CohenKappa(counts, stats.Weights(weights), p.Conf); err != nil {
 			return nil, err
 		}
 	}
@@ -89,18 +89,14 @@ func kappa(p kappaParams, in raters) (any, error) {
 		if weights != stats.Unweighted && !ordered {
 			return nil
 		}
-		return explain(by[weights], by[weights].Undefined)
+		return explain(by[weights])
 	}
-	r := Ordered{{"n", by[0].N}, {"labels", labels}, {"table", table}, {"percent_agreement", by[0].Agreement},
+	r := Result{{"n", by[0].N}, {"labels", margin(labels)}, {"table", crosstab{labels, labels, counts}}, {"percent_agreement", by[0].Agreement},
 		{"unweighted", of(stats.Unweighted)}, {"linear", of(stats.LinearWeights)}, {"quadratic", of(stats.QuadraticWeights)}}
 	if ordered {
-		r = append(r, Entry{"weights", "by rank in labels"})
+		r = append(r, Row{"weights", "by rank in labels"})
 	}
-	r = append(r, Entry{"kappa_max", by[0].Max})
-	if warnings != nil {
-		r = append(r, Entry{"warnings", warnings})
-	}
-	return at(p.Conf, r), nil
+	return append(r, Row{"kappa_max", by[0].Max}).with(warningsKey, warnings).at(p.Conf), nil
 }
 
 // normal writes 1.0 as 1, in labels that a list and a table may have written
@@ -153,7 +149,7 @@ type subjects struct {
 	Columns []string    `json:"columns,omitempty"`
 }
 
-func fleiss(p fleissParams, in subjects) (any, error) {
+func fleiss(p fleissParams, in subjects) (Result, error) {
 	if err := choice("params.columns", p.Columns, "raters", "categories"); err != nil {
 		return nil, err
 	}
@@ -195,11 +191,11 @@ func fleiss(p fleissParams, in subjects) (any, error) {
 	if f.Undefined == "" && math.IsNaN(interval.Low) {
 		warnings = append([]string{"no interval of kappa: all subjects contribute the same to it"}, warnings...)
 	}
-	after := map[string]Ordered{"se": {{"ci95", interval}}, "randolph_kappa": drawn}
+	r := explain(f, warnings...).after("se", Row{"ci95", interval}).after("randolph_kappa", drawn...)
 	if categories != nil {
-		after["p_two_sided"] = Ordered{{"categories", categories}}
+		r = r.after("p_two_sided", Row{"categories", categories})
 	}
-	return at(p.Conf, extended{explain(f, f.Undefined, warnings...), after}), nil
+	return r.at(p.Conf), nil
 }
 
 // complete are the ratings, none of which may be missing.
@@ -241,7 +237,7 @@ type givenLabels struct {
 	Counts  [][]int     `json:"counts,omitempty"`
 }
 
-func gwet(p gwetParams, in givenLabels) (any, error) {
+func gwet(p gwetParams, in givenLabels) (Result, error) {
 	counts, labels := in.Counts, p.Labels
 	switch {
 	case counts != nil && in.Ratings != nil:
@@ -260,11 +256,11 @@ func gwet(p gwetParams, in givenLabels) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	var names Ordered
+	r := explain(g)
 	if labels != nil {
-		names = Ordered{{"labels", labels}}
+		r = r.after("n_categories", Row{"labels", enumeration(labels)})
 	}
-	return at(p.Conf, extended{explain(g, g.Undefined, g.Warnings...), map[string]Ordered{"n_categories": names}}), nil
+	return r.at(p.Conf), nil
 }
 
 // count counts each subject's labels, which are those in the data if none are
@@ -318,7 +314,7 @@ type ratings struct {
 	Ratings []jsontext.Value `json:"ratings"`
 }
 
-func krippendorff(p krippendorffParams, in ratings) (any, error) {
+func krippendorff(p krippendorffParams, in ratings) (Result, error) {
 	levels := []string{"nominal", "ordinal", "interval", "ratio"} // in the order of stats.Scale
 	if err := choice("params.level", p.Level, levels...); err != nil {
 		return nil, err
@@ -343,7 +339,7 @@ func krippendorff(p krippendorffParams, in ratings) (any, error) {
 		return nil, err
 	}
 	if k.Undefined != "" {
-		return at(p.Conf, explain(k, k.Undefined)), nil
+		return explain(k).at(p.Conf), nil
 	}
 	drawn, warnings, err := p.redraw.run(p.Conf, "alpha", "units", func(o stats.BootstrapOptions) (stats.Bootstrap, error) {
 		return stats.KrippendorffBootstrap(rows, scale, o)
@@ -351,7 +347,7 @@ func krippendorff(p krippendorffParams, in ratings) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return at(p.Conf, extended{explain(k, k.Undefined, warnings...), map[string]Ordered{"alpha": drawn}}), nil
+	return explain(k, warnings...).after("alpha", drawn...).at(p.Conf), nil
 }
 
 // numeric reads ratings that are numbers.

@@ -29,7 +29,7 @@ func TestJudgedAndWatched(t *testing.T) {
 		if result, err := parsed.Run(); err != nil {
 			got = "refused: " + err.Error()
 		} else {
-			got = string(result)
+			got = inJSON(t, result)
 		}
 		if !strings.Contains(got, c.want) {
 			t.Errorf("%s: got %s, want %s", c.name, got, c.want)

@@ -24,6 +24,7 @@ func bootstraps() []Procedure {
 		Summary: "The same with the resamples in params.indices, following SciPy and R's boot.",
 		Source:  "scipy.stats.bootstrap; R boot::boot.ci",
 		Params:  []Param{{"indices", "", "one list of cluster indices per resample"}, {"indices_base", "0", "index of the first cluster"}, confParam},
+		Hide:    []string{"bca_alphas"},
 		method:  typed[resampleParams, resampledInput]{defaults: resampleParams{Conf: 0.95}, answer: resampled},
 	}}
 }
@@ -63,7 +64,7 @@ type bootstrapParams struct {
 	Conf float64 `json:"conf"`
 }
 
-func bootstrapped(p bootstrapParams, in clustered) (any, error) {
+func bootstrapped(p bootstrapParams, in clustered) (Result, error) {
 	num, den, err := in.sums()
 	if err != nil {
 		return nil, err
@@ -72,25 +73,19 @@ func bootstrapped(p bootstrapParams, in clustered) (any, error) {
 		return nil, err
 	}
 	b, err := stats.ClusterBootstrap(num, den, stats.BootstrapOptions{Resamples: p.Resamples, Level: p.Conf, Seed: uint64(p.Seed), Workers: p.Workers})
-	if err != nil {
-		return nil, err
-	}
-	return at(p.Conf, bootstrap(b, len(in.Diff), nil)), nil
+	return bootstrap(b, len(in.Diff)).at(p.Conf), err
 }
 
 // bootstrap adds the number of rows, some replicates, the name that quantiles
 // have elsewhere, and other conventions.
-func bootstrap(b stats.Bootstrap, rows int, conventions Ordered) any {
+func bootstrap(b stats.Bootstrap, rows int, conventions ...Row) Result {
 	last := "jackknife_se"
 	if b.Degenerate {
 		last = "degenerate"
 	}
-	return extended{explain(b, b.Undefined, b.Warnings...), map[string]Ordered{
-		"n_clusters":   {{"n_rows", rows}},
-		"replicate_sd": {{"replicates_first5", b.Replicates[:min(5, len(b.Replicates))]}},
-		"percentile":   {{"percentile_type7", b.Percentile}},
-		last:           conventions,
-	}}
+	return explain(b).after("n_clusters", Row{"n_rows", rows}).
+		after("replicate_sd", Row{"replicates_first5", b.Replicates[:min(5, len(b.Replicates))]}).
+		after("percentile", Row{"percentile_type7", b.Percentile}).after(last, conventions...)
 }
 
 type resampleParams struct {
@@ -104,7 +99,7 @@ type resampledInput struct {
 	Indices [][]int `json:"indices,omitempty"` // where params has none
 }
 
-func resampled(p resampleParams, in resampledInput) (any, error) {
+func resampled(p resampleParams, in resampledInput) (Result, error) {
 	num, den, err := in.sums()
 	if err != nil {
 		return nil, err
@@ -125,9 +120,8 @@ func resampled(p resampleParams, in resampledInput) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return at(p.Conf, bootstrap(b, len(in.Diff), Ordered{
-		{"scipy", Ordered{{"percentile", b.Percentile}, {"basic", b.Basic}, {"bca", b.BCa}, {"bca_z0", b.Z0}, {"bca_acceleration", b.Acceleration},
+	return bootstrap(b, len(in.Diff),
+		Row{"scipy", Result{{"percentile", b.Percentile}, {"basic", b.Basic}, {"bca", b.BCa}, {"bca_z0", b.Z0}, {"bca_acceleration", b.Acceleration},
 			{"bca_alphas", b.Alphas}, {"standard_error", b.SD}}},
-		{"r_boot", b.BootCI()},
-	})), nil
+		Row{"r_boot", b.BootCI()}).at(p.Conf), nil
 }

@@ -34,7 +34,7 @@ type confidences struct {
 	Outcome    []bool    `json:"outcome"`
 }
 
-func calibrated(p calibrationParams, in confidences) (any, error) {
+func calibrated(p calibrationParams, in confidences) (Result, error) {
 	r, err := stats.CalibrationCurve(in.Confidence, in.Outcome, stats.CalibrationOptions{Bins: p.Bins, EqualCounts: p.EqualCounts, Level: p.Conf})
 	if err != nil {
 		return nil, err
@@ -45,8 +45,7 @@ func calibrated(p calibrationParams, in confidences) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.Warnings = append(r.Warnings, warnings...)
-	return at(p.Conf, extended{r, map[string]Ordered{"brier": drawn}}), nil
+	return explain(r, warnings...).after("brier", drawn...).at(p.Conf), nil
 }
 
 type scores struct {
@@ -55,26 +54,18 @@ type scores struct {
 	Other    []float64 `json:"other,omitempty"`
 }
 
-func auroc(p level, in scores) (any, error) {
+func auroc(p level, in scores) (Result, error) {
 	a, err := stats.ROC(in.Score, in.Positive, p.Conf)
 	if err != nil {
 		return nil, err
 	}
-	type other struct {
-		AUROC     float64 `json:"auroc"`
-		Direction string  `json:"direction"`
-		stats.AUROCDiff
-	}
-	r := struct {
-		stats.AUROC
-		Other *other `json:"other,omitempty"`
-	}{AUROC: a}
+	r := rowsOf(a)
 	if in.Other != nil {
 		d, err := stats.CompareROC(in.Score, in.Other, in.Positive, p.Conf)
 		if err != nil {
 			return nil, err
 		}
-		r.Other = &other{d.B.Value, "score - other", d}
+		r = append(r, Row{"other", append(Result{{"auroc", d.B.Value}, {"direction", "score - other"}}, rowsOf(d)...)})
 	}
-	return at(p.Conf, explain(r, a.Undefined, a.Warnings...)), nil
+	return r.explained().at(p.Conf), nil
 }

@@ -64,16 +64,16 @@ type outcomes struct {
 	B     []bool  `json:"b_pass,omitempty"`
 }
 
-func mcnemar(p level, in outcomes) (any, error) {
+func mcnemar(p level, in outcomes) (Result, error) {
 	r, err := in.compare(p.Conf)
 	if err != nil {
 		return nil, err
 	}
-	var undefined Ordered
+	rows := rowsOf(r).after("d", Row{"direction", "first - second"})
 	if r.Undefined != "" {
-		undefined = Ordered{{"odds_ratio_undefined", true}}
+		rows = rows.after("odds_ratio", Row{"odds_ratio_undefined", true})
 	}
-	return at(p.Conf, extended{r, map[string]Ordered{"odds_ratio": undefined, "d": {{"direction", "first - second"}}}}), nil
+	return rows.at(p.Conf), nil
 }
 
 func (in outcomes) compare(conf float64) (stats.McNemar, error) {
@@ -97,18 +97,18 @@ type arms struct {
 	Names []string `json:"arms,omitempty"`
 }
 
-func cochran(_ none, in arms) (any, error) {
+func cochran(_ none, in arms) (Result, error) {
 	r, err := stats.CochranQ(in.Pass)
 	if err != nil {
 		return nil, err
 	}
 	if in.Names == nil {
-		return explain(r, r.Undefined), nil
+		return explain(r), nil
 	}
 	if len(in.Names) != len(r.Passes) {
 		return nil, fmt.Errorf("input.arms has %d names, input.pass %d arms", len(in.Names), len(r.Passes))
 	}
-	return extended{explain(r, r.Undefined), map[string]Ordered{"n": {{"arms", in.Names}}}}, nil
+	return explain(r).after("n", Row{"arms", in.Names}), nil
 }
 
 // crossTable is a table of counts with the labels of its rows and columns, or
@@ -153,7 +153,7 @@ type chiSquaredParams struct {
 // maxPairs is the number of rows up to which all their pairs are compared.
 const maxPairs = 200
 
-func chiSquared(p chiSquaredParams, in crossTable) (any, error) {
+func chiSquared(p chiSquaredParams, in crossTable) (Result, error) {
 	if err := in.count(); err != nil {
 		return nil, err
 	}
@@ -161,64 +161,65 @@ func chiSquared(p chiSquaredParams, in crossTable) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	warnings := test.Warnings
-	type pair struct {
-		stats.RowPair
-		A string `json:"row_i,omitzero"`
-		B string `json:"row_j,omitzero"`
+	r, err := in.rows()
+	if err != nil {
+		return nil, err
 	}
-	var r struct {
-		Rows    []string `json:"rows,omitempty"`
-		Columns []string `json:"columns,omitempty"`
-		Table   [][]int  `json:"table"`
-		stats.Independence
-		Pairs      []pair    `json:"pairwise"`
-		Bonferroni []float64 `json:"pairwise_p_bonferroni"`
-		Yates      []float64 `json:"pairwise_p_yates_bonferroni"`
-	}
-	r.Independence, r.Table = test, in.Table
-	if in.Rows != nil && in.Columns != nil {
-		if err := in.checkNames(); err != nil {
-			return nil, err
+	for _, row := range rowsOf(test) {
+		if in.named() && (row.Key == "expected" || row.Key == "std_residuals") {
+			row.Value = crosstab{in.Rows, in.Columns, row.Value}
 		}
-		r.Rows, r.Columns = in.Rows, in.Columns
+		r = append(r, row)
+	}
+	var rows []Result
+	var bonferroni, yates []float64
+	answer := func(warning string) (Result, error) {
+		r = append(r, Row{"pairwise", rows}, Row{"pairwise_p_bonferroni", bonferroni}, Row{"pairwise_p_yates_bonferroni", yates})
+		if warning != "" {
+			return r.explained(warning), nil
+		}
+		return r.explained(), nil
 	}
 	if len(in.Table) > maxPairs {
-		warnings = append(warnings, fmt.Sprintf("%d rows: pairs are compared for at most %d", len(in.Table), maxPairs))
-		return explain(r, test.Undefined, warnings...), nil
+		return answer(fmt.Sprintf("%d rows: pairs are compared for at most %d", len(in.Table), maxPairs))
 	}
 	pairs, err := stats.RowPairs(in.Table)
 	if err != nil {
 		return nil, err
 	}
 	left := 0
-	r.Pairs = []pair{}
+	rows = []Result{}
 	for _, p := range pairs {
 		if math.IsNaN(p.PFisher) {
 			left++
 		}
-		named := pair{RowPair: p}
-		if r.Rows != nil {
-			named.A, named.B = r.Rows[p.I], r.Rows[p.J]
+		pair := rowsOf(p)
+		if in.named() {
+			pair = pair.with("row_i", in.Rows[p.I]).with("row_j", in.Rows[p.J])
 		}
-		r.Pairs = append(r.Pairs, named)
-		r.Bonferroni, r.Yates = append(r.Bonferroni, p.PBonferroni), append(r.Yates, p.PYatesBonferroni)
+		rows = append(rows, pair)
+		bonferroni, yates = append(bonferroni, p.PBonferroni), append(yates, p.PYatesBonferroni)
 	}
 	if left > 0 {
-		warnings = append(warnings, fmt.Sprintf("no exact test for %d of %d pairs: too many tables to enumerate", left, len(r.Pairs)))
+		return answer(fmt.Sprintf("no exact test for %d of %d pairs: too many tables to enumerate", left, len(rows)))
 	}
-	return explain(r, test.Undefined, warnings...), nil
+	return answer("")
 }
 
-// checkNames compares the names of rows and columns with the table.
-func (in crossTable) checkNames() error {
+func (in crossTable) named() bool { return in.Rows != nil && in.Columns != nil }
+
+// rows are the table and the names of its rows and columns, if there are any.
+func (in crossTable) rows() (Result, error) {
+	if !in.named() {
+		return Result{{"table", in.Table}}, nil
+	}
 	if len(in.Rows) != len(in.Table) || len(in.Table) > 0 && len(in.Columns) != len(in.Table[0]) {
-		return fmt.Errorf("input.rows and input.columns have %d and %d names, input.table is %d × %d", len(in.Rows), len(in.Columns), len(in.Table), len(in.Table[0]))
+		return nil, fmt.Errorf("input.rows and input.columns have %d and %d names, input.table is %d × %d", len(in.Rows), len(in.Columns), len(in.Table), len(in.Table[0]))
 	}
-	return nil
+	return Result{{"rows", margin(in.Rows)}, {"columns", margin(in.Columns)}, {"table", crosstab{in.Rows, in.Columns, in.Table}}}, nil
 }
 
-func fisher(_ none, in crossTable) (any, error) {
+func fisher(_ none, in crossTable) (Result, error) {
 	if err := in.count(); err != nil {
 		return nil, err
 	}
@@ -226,12 +227,6 @@ func fisher(_ none, in crossTable) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	result := Ordered{}
-	if in.Rows != nil && in.Columns != nil {
-		if err := in.checkNames(); err != nil {
-			return nil, err
-		}
-		result = Ordered{{"rows", in.Rows}, {"columns", in.Columns}}
-	}
-	return append(result, Entry{"table", in.Table}, Entry{"p", p}), nil
+	r, err := in.rows()
+	return append(r, Row{"p", p}), err
 }

@@ -52,7 +52,7 @@ func TestTablesAreCases(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if want := answer(t, of); string(got) != want {
+			if want := answer(t, of); inJSON(t, got) != want {
 				t.Errorf("the table gives %s\nthe case %s", got, want)
 			}
 		})
@@ -65,7 +65,17 @@ func answer(t *testing.T, c Case) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return string(result)
+	return inJSON(t, result)
+}
+
+// inJSON is a result as JSON.
+func inJSON(t *testing.T, r Result) string {
+	t.Helper()
+	b, err := r.MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
 }
 
 // TestOptionsChangeTheAnswer, and what they leave undefined says why.

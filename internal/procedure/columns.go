@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/scruple-eval/scruple/internal/table"
@@ -25,7 +26,7 @@ type column struct {
 // asInput makes the input of a case of columns: each role's column, or list of
 // columns, under the role's name.
 func asInput(columns []column, roles []Role) (jsontext.Value, error) {
-	input := Ordered{}
+	input := map[string]any{}
 	for _, role := range roles {
 		var values [][]jsontext.Value
 		for _, c := range columns {
@@ -38,23 +39,23 @@ func asInput(columns []column, roles []Role) (jsontext.Value, error) {
 			}
 			values = append(values, v)
 			if role.Named {
-				input = append(input, Entry{c.name, v})
+				input[c.name] = v
 			}
 		}
 		if role.Names != "" && values != nil {
-			input = append(input, Entry{role.Names, columnsOf(columns, role)})
+			input[role.Names] = columnsOf(columns, role)
 		}
 		switch {
 		case role.Named || values == nil:
 		case role.ByRow:
-			input = append(input, Entry{role.Name, transposed(values)})
+			input[role.Name] = transposed(values)
 		case role.Many:
-			input = append(input, Entry{role.Name, values})
+			input[role.Name] = values
 		default:
-			input = append(input, Entry{role.Name, values[0]})
+			input[role.Name] = values[0]
 		}
 	}
-	return encode(input)
+	return json.Marshal(input)
 }
 
 func columnsOf(columns []column, role Role) []string {

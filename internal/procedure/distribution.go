@@ -72,24 +72,24 @@ func (q question) distribution() (distribution, error) {
 	return dist.Binomial{N: int(p[0]), P: p[1]}, nil
 }
 
-func answers(_ none, in questions) (any, error) {
+func answers(_ none, in questions) (Result, error) {
 	if in.Cases == nil && in.Quantiles == nil {
 		return nil, errors.New("input needs cases (tails) or quantiles")
 	}
-	tails, err := each(in.Cases, "input.cases", func(q question) (Ordered, error) {
-		return q.answer("x", q.X, func(d distribution, x float64) Ordered { return Ordered{{"sf", d.Survival(x)}, {"cdf", d.CDF(x)}} })
+	tails, err := each(in.Cases, "input.cases", func(q question) (Result, error) {
+		return q.answer("x", q.X, func(d distribution, x float64) Result { return Result{{"sf", d.Survival(x)}, {"cdf", d.CDF(x)}} })
 	})
 	if err != nil {
 		return nil, err
 	}
-	quantiles, err := each(in.Quantiles, "input.quantiles", func(q question) (Ordered, error) {
-		return q.answer("p", q.P, func(d distribution, p float64) Ordered { return Ordered{{"quantile", d.Quantile(p)}} })
+	quantiles, err := each(in.Quantiles, "input.quantiles", func(q question) (Result, error) {
+		return q.answer("p", q.P, func(d distribution, p float64) Result { return Result{{"quantile", d.Quantile(p)}} })
 	})
-	return Ordered{{"cases", tails}, {"quantiles", quantiles}}, err
+	return Result{{"cases", tails}, {"quantiles", quantiles}}, err
 }
 
 // answer looks at a distribution in one place, the value of a key.
-func (q question) answer(key string, at *float64, look func(distribution, float64) Ordered) (Ordered, error) {
+func (q question) answer(key string, at *float64, look func(distribution, float64) Result) (Result, error) {
 	d, err := q.distribution()
 	if err != nil {
 		return nil, err
@@ -97,5 +97,5 @@ func (q question) answer(key string, at *float64, look func(distribution, float6
 	if at == nil {
 		return nil, fmt.Errorf("%s is missing", key)
 	}
-	return append(Ordered{{"dist", q.Dist}, {"params", q.Params}, {key, *at}}, look(d, *at)...), nil
+	return append(Result{{"dist", q.Dist}, {"params", q.Params}, {key, *at}}, look(d, *at)...), nil
 }

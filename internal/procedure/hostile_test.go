@@ -128,7 +128,7 @@ func run(t *testing.T, c Case, what string, v any) {
 		}
 		return
 	}
-	if !json.Valid(result) {
+	if !json.Valid([]byte(inJSON(t, result))) {
 		t.Errorf("%s = %v: the result is no JSON: %s", what, v, result)
 		return
 	}
@@ -144,8 +144,8 @@ func FuzzCase(f *testing.F) {
 	}
 	f.Add(`{"method": "paired_t_test", "input": {"a": [1e400], "b": [null]}}`)
 	f.Add(`{"method": "lmm_random_intercepts", "params": {"formula": "y ~ x + (1|g)"}, "input": {"y": [1, 2, 1, 4], "x": ["a", "b", "a", "b"], "g": [1, 1, 2, 2]}}`)
-	f.Fuzz(func(t *testing.T, text string) {
-		c, err := ReadCase(strings.NewReader(text))
+	f.Fuzz(func(t *testing.T, file string) {
+		c, err := ReadCase(strings.NewReader(file))
 		if err != nil {
 			return
 		}
@@ -153,7 +153,7 @@ func FuzzCase(f *testing.F) {
 		if json.Unmarshal(c.Params, &p) == nil && p.Resamples > 1e5 {
 			return
 		}
-		run(t, c, "case", text)
+		run(t, c, "case", file)
 	})
 }
 
@@ -169,7 +169,7 @@ func FuzzTable(f *testing.F) {
 	f.Add("\xff\xfea\x00,\x00b\x00\n\x001\x00,\x002\x00\n\x00", "a,b")
 	f.Add("\xfe\xff\x00a\x00\n\x001\xd8\x00", "a")
 	f.Add("\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff", "a")
-	f.Fuzz(func(t *testing.T, text, cols string) {
+	f.Fuzz(func(t *testing.T, file, cols string) {
 		for _, p := range All() {
 			if len(p.Columns) == 0 {
 				continue
@@ -178,11 +178,11 @@ func FuzzTable(f *testing.F) {
 			if slices.ContainsFunc(p.Params, func(o Param) bool { return o.Name == "resamples" }) {
 				params = jsontext.Value(`{"resamples": 20}`)
 			}
-			result, err := p.RunTable(strings.NewReader(text), "fuzz.csv", strings.Split(cols, ","), params)
+			result, err := p.RunTable(strings.NewReader(file), "fuzz.csv", strings.Split(cols, ","), params)
 			if err != nil {
 				continue
 			}
-			if !json.Valid(result) {
+			if !json.Valid([]byte(inJSON(t, result))) {
 				t.Errorf("%s: the result is no JSON: %s", p.Name, result)
 			}
 			if err := Render(&strings.Builder{}, p, result); err != nil {

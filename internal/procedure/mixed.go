@@ -71,7 +71,7 @@ type mixedOptions struct {
 // labels depends on the params.
 type modelData map[string]jsontext.Value
 
-func modelMethod(run func(modelOptions, modelData) (any, error)) method {
+func modelMethod(run func(modelOptions, modelData) (Result, error)) method {
 	return typed[modelOptions, modelData]{answer: run,
 		uses: func(p modelOptions) ([]string, error) {
 			f, err := p.formula()
@@ -147,50 +147,13 @@ func columnNames(f stats.Formula, more ...string) []string {
 	return out
 }
 
-type mixedResult struct {
-	Formula   string            `json:"formula"`
-	NObs      int               `json:"n_obs"`
-	NGroups   map[string]int    `json:"n_groups"`
-	Reference map[string]string `json:"reference_levels,omitempty"`
-	REML      mixedFit          `json:"reml"`
-	ML        *mixedFit         `json:"ml"`
-	Dropped   []string          `json:"dropped_columns,omitempty"`
-	Anova     []stats.TermTest  `json:"anova_satterthwaite_reml,omitempty"`
-	LRT       any               `json:"lrt_ml,omitzero"`
-	RandomLRT []Ordered         `json:"random_lrt_reml,omitempty"`
-	Factor    string            `json:"emmeans_factor,omitzero"`
-	Means     []Ordered         `json:"emmeans,omitempty"`
-	Pairs     []Ordered         `json:"pairwise,omitempty"`
-	Warnings  []string          `json:"warnings,omitempty"`
-}
-
-type mixedFit struct {
-	Coefficients []stats.Estimate              `json:"coefficients"`
-	Vcov         [][]float64                   `json:"vcov"`
-	Variance     map[string]float64            `json:"variance"`
-	SD           map[string]float64            `json:"sd"`
-	Sigma        float64                       `json:"sigma"`
-	Theta        map[string]float64            `json:"theta"`
-	Criterion    float64                       `json:"criterion"`
-	LogLik       float64                       `json:"log_lik"`
-	Parameters   int                           `json:"n_parameters"`
-	AIC          float64                       `json:"aic"`
-	BIC          float64                       `json:"bic"`
-	Singular     bool                          `json:"singular"`
-	Modes        map[string]map[string]float64 `json:"blups,omitempty"`
-}
-
 // runMixed fits by REML. What is computed besides is null if it fails, with a
 // warning: it must not take the fit with it.
-func runMixed(p mixedOptions, in modelData) (any, error) {
+func runMixed(p mixedOptions, in modelData) (Result, error) {
 	if err := p.check(); err != nil {
 		return nil, err
 	}
-	formula, err := p.formula()
-	if err != nil {
-		return nil, err
-	}
-	frame, err := p.frame(formula, in)
+	formula, frame, err := p.model(in)
 	if err != nil {
 		return nil, err
 	}
@@ -198,27 +161,32 @@ func runMixed(p mixedOptions, in modelData) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := mixedResult{Formula: formula.String(), NObs: reml.N, NGroups: map[string]int{}, Dropped: reml.Dropped, Anova: reml.Anova(), Warnings: reml.Warnings}
+	warnings := without(reml.Warnings)
+	groups := map[string]int{}
 	for _, t := range reml.Random {
-		r.NGroups[t.Name] = len(t.Levels)
+		groups[t.Name] = len(t.Levels)
 	}
-	if r.Reference, err = references(frame, reml); err != nil {
+	reference, err := references(frame, reml)
+	if err != nil {
 		return nil, err
 	}
-	if r.REML, err = fitted(reml, p.Conf); err != nil {
+	fit, err := fitted(reml, p.Conf)
+	if err != nil {
 		return nil, err
 	}
+	r := Result{{"formula", formula.String()}, {"n_obs", reml.N}, {"n_groups", groups}}.with("reference_levels", reference)
+	r = append(r, Row{"reml", fit})
+	var mlFit any
 	ml, err := stats.FitMixed(frame, formula, stats.MixedOptions{ML: true})
 	if err == nil {
-		var fit mixedFit
-		fit, err = fitted(ml, p.Conf)
-		r.ML = &fit
+		mlFit, err = fitted(ml, p.Conf)
 	}
 	if err != nil {
-		r.ML = nil
-		r.without("ml (the fit by maximum likelihood)", err)
+		mlFit = nil
+		warnings.add("ml (the fit by maximum likelihood)", err)
 	}
-	r.ratios(reml, ml)
+	r = append(r, Row{"ml", mlFit}).with("dropped_columns", reml.Dropped).with("anova_satterthwaite_reml", reml.Anova())
+	r = append(r, ratios(reml, ml, &warnings)...)
 	factor := p.Means
 	if factor == "" {
 		factor = firstFactor(reml)
@@ -226,17 +194,32 @@ func runMixed(p mixedOptions, in modelData) (any, error) {
 		return nil, fmt.Errorf("params.emmeans_factor is %q, expected a factor among the fixed effects", factor)
 	}
 	if factor != "" && len(reml.Dropped) == 0 {
-		if err := r.contrasts(reml, factor, p.Conf); err != nil {
-			r.Means, r.Pairs = nil, nil
-			r.without("emmeans and pairwise of "+factor, err)
+		r = append(r, Row{"emmeans_factor", factor})
+		more, err := contrasts(reml, factor, p.Conf)
+		if err != nil {
+			warnings.add("emmeans and pairwise of "+factor, err)
+		} else {
+			r = append(r, more...)
 		}
 	}
-	return at(p.Conf, r), nil
+	return r.with(warningsKey, []string(warnings)).at(p.Conf), nil
 }
 
-// without warns that a by-product could not be computed.
-func (r *mixedResult) without(what string, err error) {
-	r.Warnings = append(r.Warnings, fmt.Sprintf("no %s: %s", what, strings.TrimPrefix(err.Error(), "stats: ")))
+// model reads the formula, and the columns that it and more name.
+func (p modelOptions) model(in modelData, more ...string) (stats.Formula, *stats.Frame, error) {
+	f, err := p.formula()
+	if err != nil {
+		return f, nil, err
+	}
+	frame, err := p.frame(f, in, more...)
+	return f, frame, err
+}
+
+// without are warnings, also of by-products that could not be computed.
+type without []string
+
+func (w *without) add(what string, err error) {
+	*w = append(*w, fmt.Sprintf("no %s: %s", what, strings.TrimPrefix(err.Error(), "stats: ")))
 }
 
 // references are the first levels of the fixed factors, which the coefficients of
@@ -266,71 +249,66 @@ func firstFactor(m *stats.Mixed) string {
 	return ""
 }
 
-func fitted(m *stats.Mixed, conf float64) (mixedFit, error) {
-	f := mixedFit{Vcov: m.Vcov, Variance: map[string]float64{}, SD: map[string]float64{}, Theta: map[string]float64{},
-		Sigma: m.Sigma, Criterion: m.Criterion, LogLik: m.LogLik, Parameters: m.Parameters,
-		AIC: m.AIC, BIC: m.BIC, Singular: m.Singular, Modes: map[string]map[string]float64{}}
+func fitted(m *stats.Mixed, conf float64) (Result, error) {
+	variance, sd := map[string]float64{"Residual": m.Sigma * m.Sigma}, map[string]float64{"Residual": m.Sigma}
+	theta, modes := map[string]float64{}, map[string]map[string]float64{}
 	for _, t := range m.Random {
-		f.Variance[t.Name], f.SD[t.Name], f.Theta[t.Name] = t.Variance, t.SD, t.Theta
-		f.Modes[t.Name] = map[string]float64{}
+		variance[t.Name], sd[t.Name], theta[t.Name] = t.Variance, t.SD, t.Theta
+		modes[t.Name] = map[string]float64{}
 		for k, level := range t.Levels {
-			f.Modes[t.Name][level] = t.Modes[k]
+			modes[t.Name][level] = t.Modes[k]
 		}
 	}
-	f.Variance["Residual"], f.SD["Residual"] = m.Sigma*m.Sigma, m.Sigma
-	var err error
-	f.Coefficients, err = m.Coefficients(conf)
-	return f, err
+	coefficients, err := m.Coefficients(conf)
+	return Result{{"coefficients", coefficients}, {"vcov", m.Vcov}, {"variance", variance}, {"sd", sd}, {"sigma", m.Sigma},
+		{"theta", theta}, {"criterion", m.Criterion}, {"log_lik", m.LogLik}, {"n_parameters", m.Parameters},
+		{"aic", m.AIC}, {"bic", m.BIC}, {"singular", m.Singular}}.with("blups", modes), err
 }
 
 // ratios compares with models without a term. ml may be nil.
-func (r *mixedResult) ratios(reml, ml *stats.Mixed) {
+func ratios(reml, ml *stats.Mixed, warnings *without) (r Result) {
 	if fixed := reml.Formula.Fixed; len(fixed) > 0 && len(reml.Dropped) == 0 && ml != nil {
 		l, err := ml.WithoutFixed(fixed[0])
 		if err != nil {
-			r.LRT = jsontext.Value("null")
-			r.without("lrt_ml (without "+fixed[0]+")", err)
+			r = append(r, Row{"lrt_ml", nil})
+			warnings.add("lrt_ml (without "+fixed[0]+")", err)
 		} else {
-			r.LRT = Ordered{{"dropped_term", l.Dropped}, {"null_log_lik", l.LogLikNull}, {"chi2", l.Chi2}, {"df", l.DF}, {"p", l.P}}
+			r = append(r, Row{"lrt_ml", Result{{"dropped_term", l.Dropped}, {"null_log_lik", l.LogLikNull}, {"chi2", l.Chi2}, {"df", l.DF}, {"p", l.P}}})
 		}
 	}
+	var random []Result
 	for _, name := range reml.Formula.Random {
 		l, err := reml.WithoutRandom(name)
 		if err != nil {
 			nan := math.NaN()
 			l = stats.LikelihoodRatio{Dropped: name, LogLikNull: nan, Chi2: nan, DF: nan, P: nan}
-			r.without("random_lrt_reml (without (1|"+name+"))", err)
+			warnings.add("random_lrt_reml (without (1|"+name+"))", err)
 		}
-		r.RandomLRT = append(r.RandomLRT, Ordered{{"term", l.Dropped}, {"log_lik_without", l.LogLikNull}, {"chi2", l.Chi2}, {"df", l.DF}, {"p_naive_chi2", l.P}})
+		random = append(random, Result{{"term", l.Dropped}, {"log_lik_without", l.LogLikNull}, {"chi2", l.Chi2}, {"df", l.DF}, {"p_naive_chi2", l.P}})
 	}
+	return r.with("random_lrt_reml", random)
 }
 
-func (r *mixedResult) contrasts(m *stats.Mixed, factor string, conf float64) error {
-	r.Factor = factor
-	means, err := m.MarginalMeans(factor, conf)
-	if err != nil {
-		return err
-	}
-	for _, e := range means {
-		r.Means = append(r.Means, Ordered{{"level", e.Name}, {"estimate", e.Value}, {"se", e.SE}, {"df", e.DF}, {"ci95", e.CI}})
-	}
-	pairs, err := m.Pairwise(factor, conf)
-	if err != nil {
-		return err
-	}
-	for _, e := range pairs {
-		r.Pairs = append(r.Pairs, Ordered{{"a", e.A}, {"b", e.B}, {"estimate", e.Value}, {"se", e.SE}, {"df", e.DF}, {"t", e.T}, {"p", e.P},
-			{"p_holm", e.PHolm}, {"p_bonferroni", e.PBonferroni}, {"ci95_unadjusted", e.CI}})
-	}
-	return nil
-}
-
-func runLogistic(p modelOptions, in modelData) (any, error) {
-	formula, err := p.formula()
+// contrasts are the marginal means of a factor's levels, and all their differences.
+func contrasts(m *stats.Mixed, factor string, conf float64) (Result, error) {
+	list, err := m.MarginalMeans(factor, conf)
 	if err != nil {
 		return nil, err
 	}
-	frame, err := p.frame(formula, in)
+	var means, pairs []Result
+	for _, e := range list {
+		means = append(means, Result{{"level", e.Name}, {"estimate", e.Value}, {"se", e.SE}, {"df", e.DF}, {"ci95", e.CI}})
+	}
+	differences, err := m.Pairwise(factor, conf)
+	for _, e := range differences {
+		pairs = append(pairs, Result{{"a", e.A}, {"b", e.B}, {"estimate", e.Value}, {"se", e.SE}, {"df", e.DF}, {"t", e.T}, {"p", e.P},
+			{"p_holm", e.PHolm}, {"p_bonferroni", e.PBonferroni}, {"ci95_unadjusted", e.CI}})
+	}
+	return Result{}.with("emmeans", means).with("pairwise", pairs), err
+}
+
+func runLogistic(p modelOptions, in modelData) (Result, error) {
+	formula, frame, err := p.model(in)
 	if err != nil {
 		return nil, err
 	}
@@ -338,30 +316,24 @@ func runLogistic(p modelOptions, in modelData) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	var effects []Ordered
+	var effects []Result
 	for c, name := range m.Names {
-		effects = append(effects, Ordered{{"name", name}, {"estimate", m.Beta[c]}, {"se", m.SE[c]}, {"z", m.Z[c]}, {"p", m.P[c]}, {"odds_ratio", math.Exp(m.Beta[c])}})
+		effects = append(effects, Result{{"name", name}, {"estimate", m.Beta[c]}, {"se", m.SE[c]}, {"z", m.Z[c]}, {"p", m.P[c]}, {"odds_ratio", math.Exp(m.Beta[c])}})
 	}
-	sd := Ordered{}
+	sd := Result{}
 	for _, t := range m.Random {
-		sd = append(sd, Entry{t.Name, t.SD})
+		sd = append(sd, Row{t.Name, t.SD})
 	}
-	r := Ordered{{"formula", formula.String()}, {"n_obs", m.N}, {"coefficients", effects}, {"sd", sd}, {"log_lik", m.LogLik}, {"singular", m.Singular}}
-	warnings := m.Warnings
+	r := Result{{"formula", formula.String()}, {"n_obs", m.N}, {"coefficients", effects}, {"sd", sd}, {"log_lik", m.LogLik}, {"singular", m.Singular}}
+	warnings := without(m.Warnings)
 	if len(formula.Fixed) > 0 {
 		key := "lrt_" + formula.Fixed[0]
 		if l, err := m.WithoutFixed(formula.Fixed[0]); err != nil {
-			r = append(r, Entry{key, nil})
-			warnings = append(warnings, fmt.Sprintf("no %s: %s", key, strings.TrimPrefix(err.Error(), "stats: ")))
+			r = append(r, Row{key, nil})
+			warnings.add(key, err)
 		} else {
-			r = append(r, Entry{key, Ordered{{"chi2", l.Chi2}, {"df", l.DF}, {"p", l.P}}})
+			r = append(r, Row{key, Result{{"chi2", l.Chi2}, {"df", l.DF}, {"p", l.P}}})
 		}
 	}
-	if m.Undefined != "" {
-		r = append(r, Entry{"undefined_reason", m.Undefined})
-	}
-	if len(warnings) > 0 {
-		r = append(r, Entry{"warnings", warnings})
-	}
-	return r, nil
+	return r.with(reasonKey, m.Undefined).with(warningsKey, []string(warnings)), nil
 }

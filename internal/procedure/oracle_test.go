@@ -56,7 +56,7 @@ func TestOracle(t *testing.T) {
 				t.Fatal(err)
 			}
 			var got any
-			if err := json.Unmarshal(result, &got); err != nil {
+			if err := json.Unmarshal([]byte(inJSON(t, result)), &got); err != nil {
 				t.Fatal(err)
 			}
 			want.compare(t, "", want.Expected, got)

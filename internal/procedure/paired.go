@@ -61,22 +61,16 @@ type pairs struct {
 }
 
 // aMinusB says which way the differences of two arms go.
-var aMinusB = Entry{"direction", "a - b"}
+var aMinusB = Row{"direction", "a - b"}
 
-func pairedT(p level, in pairs) (any, error) {
+func pairedT(p level, in pairs) (Result, error) {
 	t, err := stats.PairedT(in.A, in.B, p.Conf)
 	if err != nil {
 		return nil, err
 	}
-	after := map[string]Ordered{
-		"n":        {aMinusB},
-		"ci95":     {{"ci90", t.Interval(0.90)}}, // that of two one-sided tests
-		"cohen_dz": {{"cohen_dz_ci95_noncentral_t", t.EffectInterval(p.Conf)}},
-	}
-	if p.Conf == 0.90 {
-		delete(after, "ci95")
-	}
-	return at(p.Conf, extended{explain(t, t.Undefined), after}), nil
+	return explain(t).after("n", aMinusB).
+		after("ci95", Row{"ci90", t.Interval(0.90)}). // that of two one-sided tests
+		after("cohen_dz", Row{"cohen_dz_ci95_noncentral_t", t.EffectInterval(p.Conf)}).at(p.Conf), nil
 }
 
 type alternativeParams struct {
@@ -97,7 +91,7 @@ func alternative(path, word string) (stats.Alternative, error) {
 	return stats.TwoSided, choice(path, word, "two_sided", "two.sided", "greater", "less")
 }
 
-func wilcoxon(p alternativeParams, in pairs) (any, error) {
+func wilcoxon(p alternativeParams, in pairs) (Result, error) {
 	side, err := alternative("params.alternative", p.Alternative)
 	if err != nil {
 		return nil, err
@@ -106,14 +100,14 @@ func wilcoxon(p alternativeParams, in pairs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	warnings := r.Warnings
+	var warnings []string
 	if r.Zeros > 0 && r.Used > 0 {
 		warnings = append(warnings, fmt.Sprintf("%d of %d differences are 0: the test, the Hodges-Lehmann estimate and its interval are about the others", r.Zeros, r.N))
 	}
 	if r.Used > 0 && math.IsNaN(r.HLNormal.Low) && math.IsNaN(r.HLCI.Low) {
 		warnings = append(warnings, fmt.Sprintf("no interval: the test rejects no shift of %d differences at this level", r.Used))
 	}
-	return at(p.Conf, extended{explain(r, r.Undefined, warnings...), map[string]Ordered{"n": {aMinusB}}}), nil
+	return explain(r, warnings...).after("n", aMinusB).at(p.Conf), nil
 }
 
 // differences are those of pairs, or pairs to take them of.
@@ -135,12 +129,13 @@ func (in differences) of() ([]float64, error) {
 	return stats.Differences(in.A, in.B)
 }
 
-func signFlipExact(_ none, in differences) (any, error) {
+func signFlipExact(_ none, in differences) (Result, error) {
 	diff, err := in.of()
 	if err != nil {
 		return nil, err
 	}
-	return stats.SignFlipExact(diff)
+	r, err := stats.SignFlipExact(diff)
+	return rowsOf(r), err
 }
 
 // drawParams say how to draw at random.
@@ -158,7 +153,7 @@ func (p drawParams) check() error {
 		within("params.workers", p.Workers, 1, 256))
 }
 
-func signFlipRandom(p drawParams, in differences) (any, error) {
+func signFlipRandom(p drawParams, in differences) (Result, error) {
 	diff, err := in.of()
 	if err != nil {
 		return nil, err
@@ -166,7 +161,8 @@ func signFlipRandom(p drawParams, in differences) (any, error) {
 	if err := p.check(); err != nil {
 		return nil, err
 	}
-	return stats.SignFlipRandom(diff, p.Resamples, uint64(p.Seed), p.Workers)
+	r, err := stats.SignFlipRandom(diff, p.Resamples, uint64(p.Seed), p.Workers)
+	return rowsOf(r), err
 }
 
 type equivalenceParams struct {
@@ -196,39 +192,30 @@ type equivalenceInput struct {
 	DF       *float64  `json:"df,omitempty"`
 }
 
-func equivalence(p equivalenceParams, in equivalenceInput) (any, error) {
+func equivalence(p equivalenceParams, in equivalenceInput) (Result, error) {
 	low, high, err := p.limits()
 	if err != nil {
 		return nil, err
 	}
 	alpha := given(p.Alpha, 0.05)
-	var r struct {
-		N int `json:"n,omitzero"`
-		stats.Equivalence
-	}
+	var r stats.Equivalence
+	pairs, rows := pairs{in.A, in.B}, Result{}
 	switch {
 	case in.Estimate == nil:
-		if err := missing("input", reflect.ValueOf(pairs{in.A, in.B}), false); err != nil {
+		if err := missing("input", reflect.ValueOf(pairs), false); err != nil {
 			return nil, err
 		}
-		r.N = len(in.A)
-		r.Equivalence, err = stats.PairedTOST(in.A, in.B, low, high, alpha)
+		rows = Result{{"n", len(in.A)}, aMinusB}
+		r, err = stats.PairedTOST(in.A, in.B, low, high, alpha)
 	case in.SE == nil || in.DF == nil:
 		err = errors.New("input.estimate needs se and df")
 	default:
-		r.Equivalence, err = stats.TOST(*in.Estimate, *in.SE, *in.DF, low, high, alpha)
+		r, err = stats.TOST(*in.Estimate, *in.SE, *in.DF, low, high, alpha)
 	}
-	if err != nil {
-		return nil, err
-	}
-	result := explain(r, r.Undefined)
-	if in.Estimate != nil {
-		return result, nil
-	}
-	return extended{result, map[string]Ordered{"n": {aMinusB}}}, nil
+	return append(rows, explain(r)...), err
 }
 
-func correlation(params level, in pairs) (any, error) {
+func correlation(params level, in pairs) (Result, error) {
 	p, err := stats.Pearson(in.A, in.B, params.Conf)
 	if err != nil {
 		return nil, err
@@ -237,14 +224,6 @@ func correlation(params level, in pairs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	type coefficient struct {
-		R  float64        `json:"r"`
-		P  float64        `json:"p"`
-		CI stats.Interval `json:"ci95"`
-	}
-	return at(params.Conf, explain(struct {
-		N        int         `json:"n"`
-		Pearson  coefficient `json:"pearson"`
-		Spearman coefficient `json:"spearman"`
-	}{p.N, coefficient{p.R, p.P, p.CI}, coefficient{s.R, s.P, s.CI}}, p.Undefined, p.Warnings...)), nil
+	row := func(c stats.Correlation) Result { return Result{{"r", c.R}, {"p", c.P}, {"ci95", c.CI}} }
+	return Result{{"n", p.N}, {"pearson", row(p)}, {"spearman", row(s)}}.undefined(p.Undefined).with(warningsKey, p.Warnings).at(params.Conf), nil
 }

@@ -37,7 +37,7 @@ func TestPairedTablesAreCases(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if want := answer(t, of); string(got) != want {
+			if want := answer(t, of); inJSON(t, got) != want {
 				t.Errorf("the table gives %s\nthe case %s", got, want)
 			}
 		})

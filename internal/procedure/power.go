@@ -36,13 +36,13 @@ type cases[Q any] struct {
 }
 
 // byCase is the method that answers each case.
-func byCase[P, Q, R any](defaults P, answer func(Q, P) (R, error)) typed[P, cases[Q]] {
-	return typed[P, cases[Q]]{defaults: defaults, answer: func(p P, in cases[Q]) (any, error) {
+func byCase[P, Q any](defaults P, answer func(Q, P) (Result, error)) typed[P, cases[Q]] {
+	return typed[P, cases[Q]]{defaults: defaults, answer: func(p P, in cases[Q]) (Result, error) {
 		if in.Cases == nil {
 			return answer(in.One, p)
 		}
-		results, err := each(in.Cases, "input.cases", func(q Q) (R, error) { return answer(q, p) })
-		return Ordered{{"cases", results}}, err
+		results, err := each(in.Cases, "input.cases", func(q Q) (Result, error) { return answer(q, p) })
+		return Result{{"cases", results}}, err
 	}}
 }
 
@@ -70,7 +70,7 @@ type pairedDesign struct {
 	Alternative *string  `json:"alternative,omitempty"`
 }
 
-func (q pairedDesign) answer(none) (Ordered, error) {
+func (q pairedDesign) answer(none) (Result, error) {
 	n, dz, power, alpha := given(q.N, math.NaN()), given(q.DZ, math.NaN()), given(q.Power, math.NaN()), given(q.Alpha, 0.05)
 	word := "two.sided"
 	if q.Alternative != nil {
@@ -86,23 +86,23 @@ func (q pairedDesign) answer(none) (Ordered, error) {
 	if err := choice("solve", q.Solve, "power", "n", "dz"); err != nil {
 		return nil, err
 	}
-	r := Ordered{{"solve", q.Solve}}
-	for _, known := range []Entry{{"n", n}, {"dz", dz}, {"power", power}} {
+	r := Result{{"solve", q.Solve}}
+	for _, known := range []Row{{"n", n}, {"dz", dz}, {"power", power}} {
 		if known.Key != q.Solve {
 			r = append(r, known)
 		}
 	}
-	r = append(r, Entry{"alpha", alpha}, Entry{"alternative", word})
+	r = append(r, Row{"alpha", alpha}, Row{"alternative", word})
 	switch q.Solve {
 	case "n":
 		n, err := stats.PairedSize(dz, power, alpha, side)
-		return append(r, Entry{"value", n}, Entry{"value_ceiling", math.Ceil(n)}), err
+		return append(r, Row{"value", n}, Row{"value_ceiling", math.Ceil(n)}), err
 	case "dz":
 		dz, err := stats.PairedEffect(n, power, alpha, side)
-		return append(r, Entry{"value", dz}), err
+		return append(r, Row{"value", dz}), err
 	}
 	p, one, err := stats.PairedPower(n, dz, alpha, side)
-	return append(r, Entry{"value", p}, Entry{"value_one_tail", one}), err
+	return append(r, Row{"value", p}, Row{"value_one_tail", one}), err
 }
 
 type mcnemarDesign struct {
@@ -113,14 +113,14 @@ type mcnemarDesign struct {
 	N     *int     `json:"n,omitempty"`
 }
 
-func (q mcnemarDesign) answer(none) (Ordered, error) {
+func (q mcnemarDesign) answer(none) (Result, error) {
 	d := stats.McNemarDesign{P10: given(q.P10, math.NaN()), P01: given(q.P01, math.NaN()), Alpha: given(q.Alpha, 0.05)}
 	power := given(q.Power, 0.8)
 	required, err := d.Size(power)
 	if err != nil {
 		return nil, err
 	}
-	r := Ordered{{"p10", d.P10}, {"p01", d.P01}, {"alpha", d.Alpha}, {"power", power}, {"n", q.N},
+	r := Result{{"p10", d.P10}, {"p01", d.P01}, {"alpha", d.Alpha}, {"power", power}, {"n", q.N},
 		{"n_required", required}, {"n_required_ceiling", math.Ceil(required)}}
 	if q.N == nil {
 		return r, nil
@@ -134,7 +134,7 @@ func (q mcnemarDesign) answer(none) (Ordered, error) {
 	if undetectable != nil {
 		detectable = math.NaN()
 	}
-	return append(r, Entry{"power_at_n", p}, Entry{"power_at_n_exact_test", exact}, Entry{"smallest_detectable_difference", detectable}), err
+	return append(r, Row{"power_at_n", p}, Row{"power_at_n_exact_test", exact}, Row{"smallest_detectable_difference", detectable}), err
 }
 
 type clusteredDesign struct {
@@ -147,7 +147,7 @@ type clusteredDesign struct {
 	Power      *float64 `json:"power,omitempty"`
 }
 
-func (q clusteredDesign) answer(none) (Ordered, error) {
+func (q clusteredDesign) answer(none) (Result, error) {
 	nan := math.NaN()
 	d := stats.ClusteredDesign{Clusters: given(q.Clusters, nan), Size: given(q.Size, nan), SD: given(q.SD, nan), ICC: given(q.ICC, nan), Alpha: given(q.Alpha, 0.05)}
 	power := given(q.Power, 0.8)
@@ -155,7 +155,7 @@ func (q clusteredDesign) answer(none) (Ordered, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := Ordered{{"clusters", d.Clusters}, {"size", d.Size}, {"design_effect", d.DesignEffect()},
+	r := Result{{"clusters", d.Clusters}, {"size", d.Size}, {"design_effect", d.DesignEffect()},
 		{"power", power}, {"smallest_detectable_difference", detectable}}
 	if q.Difference == nil {
 		return r, nil
@@ -165,5 +165,5 @@ func (q clusteredDesign) answer(none) (Ordered, error) {
 		return nil, err
 	}
 	k, err := d.ClustersFor(*q.Difference, power)
-	return append(r, Entry{"power_at_difference", p}, Entry{"clusters_required", math.Ceil(k)}), err
+	return append(r, Row{"power_at_difference", p}, Row{"clusters_required", math.Ceil(k)}), err
 }

@@ -49,15 +49,12 @@ type judged struct {
 	Cluster []string `json:"cluster,omitempty"`
 }
 
-func poweredMean(p level, in judged) (any, error) {
+func poweredMean(p level, in judged) (Result, error) {
 	if err := p.check(); err != nil {
 		return nil, err
 	}
 	r, err := stats.PredictionPoweredClusters(in.Judge, in.Human, clusters(in.Cluster), p.Conf)
-	if err != nil {
-		return nil, err
-	}
-	return at(p.Conf, explain(r, r.Undefined, r.Warnings...)), nil
+	return explain(r).at(p.Conf), err
 }
 
 type judgedArms struct {
@@ -68,15 +65,12 @@ type judgedArms struct {
 	Cluster []string `json:"cluster,omitempty"`
 }
 
-func poweredDifference(p level, in judgedArms) (any, error) {
+func poweredDifference(p level, in judgedArms) (Result, error) {
 	if err := p.check(); err != nil {
 		return nil, err
 	}
 	r, err := stats.PredictionPoweredDiff(in.JudgeA, in.JudgeB, in.HumanA, in.HumanB, clusters(in.Cluster), p.Conf)
-	if err != nil {
-		return nil, err
-	}
-	return at(p.Conf, extended{explain(r, r.Undefined, r.Warnings...), map[string]Ordered{"n_clusters_labelled": {aMinusB}}}), nil
+	return explain(r).after("n_clusters_labelled", aMinusB).at(p.Conf), err
 }
 
 // clusters converts labels to numbers; nil means no clusters.

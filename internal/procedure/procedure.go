@@ -1,7 +1,7 @@
 // Package procedure gives the methods of package stats names, documented
 // options and plain data: what `scruple stats` runs on a case file or a CSV
 // table. It decodes JSON and columns into typed inputs, calls stats, and
-// encodes the result as JSON. It computes nothing itself, and knows no study,
+// makes a [Result] of what it found, which JSON and text show. It computes nothing itself, and knows no study,
 // no store and no model.
 package procedure
 
@@ -28,10 +28,9 @@ type Procedure struct {
 	method method
 }
 
-// A method computes a procedure's result, which encode encodes. It returns an
-// error for invalid input.
+// A method computes a procedure's result. It returns an error for invalid input.
 type method interface {
-	run(params, input jsontext.Value, notes bool) (any, error)
+	run(params, input jsontext.Value, notes bool) (Result, error)
 	columns(params jsontext.Value) ([]string, error)
 }
 
@@ -39,14 +38,14 @@ type method interface {
 // fields. A list or pointer without omitempty is required.
 type typed[P, I any] struct {
 	defaults P
-	answer   func(P, I) (any, error)
+	answer   func(P, I) (Result, error)
 	uses     func(P) ([]string, error) // the columns where --cols is left out; nil: it must be given
 }
 
 // none is the type of empty params.
 type none struct{}
 
-func (m typed[P, I]) run(params, input jsontext.Value, notes bool) (any, error) {
+func (m typed[P, I]) run(params, input jsontext.Value, notes bool) (Result, error) {
 	p := m.defaults
 	if err := decodeParams(params, &p, notes); err != nil {
 		return nil, err
@@ -55,7 +54,11 @@ func (m typed[P, I]) run(params, input jsontext.Value, notes bool) (any, error) 
 	if err := decode("input", input, &in); err != nil {
 		return nil, err
 	}
-	return m.answer(p, in)
+	r, err := m.answer(p, in)
+	if err != nil {
+		return nil, err
+	}
+	return settled(r).(Result), nil
 }
 
 func (m typed[P, I]) columns(params jsontext.Value) ([]string, error) {
@@ -70,25 +73,17 @@ func (m typed[P, I]) columns(params jsontext.Value) ([]string, error) {
 }
 
 // Run answers the case. Its params may hold notes.
-func (c Case) Run() (jsontext.Value, error) {
+func (c Case) Run() (Result, error) {
 	p, err := Find(c.Method)
 	if err != nil {
 		return nil, err
 	}
-	result, err := p.method.run(c.Params, c.Input, true)
-	if err != nil {
-		return nil, err
-	}
-	return encode(result)
+	return p.method.run(c.Params, c.Input, true)
 }
 
 // Run computes the result of params and input, JSON objects.
-func (p Procedure) Run(params, input jsontext.Value) (jsontext.Value, error) {
-	result, err := p.method.run(params, input, false)
-	if err != nil {
-		return nil, err
-	}
-	return encode(result)
+func (p Procedure) Run(params, input jsontext.Value) (Result, error) {
+	return p.method.run(params, input, false)
 }
 
 // DefaultColumns are the columns a table is read for where none were named.

@@ -46,7 +46,7 @@ func passed(outcomes []bool) (n int) {
 	return n
 }
 
-func (q proportion) intervals(p level) (any, error) {
+func (q proportion) intervals(p level) (Result, error) {
 	var x, n int
 	conf := given(q.Conf, p.Conf)
 	switch {
@@ -67,17 +67,9 @@ func (q proportion) intervals(p level) (any, error) {
 	if n == 0 {
 		reason = "0 of 0 is not a proportion"
 	}
-	return explain(struct {
-		X              int            `json:"x"`
-		N              int            `json:"n"`
-		Conf           float64        `json:"conf"`
-		Proportion     float64        `json:"proportion"`
-		Wilson         stats.Interval `json:"wilson"`
-		ClopperPearson stats.Interval `json:"clopper_pearson"`
-		Jeffreys       stats.Interval `json:"jeffreys"`
-		AgrestiCoull   stats.Interval `json:"agresti_coull_unclipped"`
-	}{x, n, conf, float64(x) / float64(n), stats.Wilson(x, n, conf), stats.ClopperPearson(x, n, conf),
-		stats.Jeffreys(x, n, conf), stats.AgrestiCoull(x, n, conf)}, reason), nil
+	return Result{{"x", x}, {"n", n}, {"conf", conf}, {"proportion", float64(x) / float64(n)},
+		{"wilson", stats.Wilson(x, n, conf)}, {"clopper_pearson", stats.ClopperPearson(x, n, conf)},
+		{"jeffreys", stats.Jeffreys(x, n, conf)}, {"agresti_coull_unclipped", stats.AgrestiCoull(x, n, conf)}}.undefined(reason), nil
 }
 
 type proportionParams struct {
@@ -129,7 +121,7 @@ func (in *twoProportions) order(first string) error {
 	return nil
 }
 
-func compared(p proportionParams, in twoProportions) (any, error) {
+func compared(p proportionParams, in twoProportions) (Result, error) {
 	if in.Pass != nil && in.Group != nil {
 		if err := in.count(); err != nil {
 			return nil, err
@@ -153,19 +145,10 @@ func compared(p proportionParams, in twoProportions) (any, error) {
 			r.Undefined = "both proportions are 0 or 1: the unpooled standard error is 0"
 		}
 	}
-	type named struct {
-		Group1    string `json:"group1,omitzero"`
-		Group2    string `json:"group2,omitzero"`
-		X1        int    `json:"x1"`
-		N1        int    `json:"n1"`
-		X2        int    `json:"x2"`
-		N2        int    `json:"n2"`
-		Direction string `json:"direction"`
-		stats.TwoProportions
-	}
-	result := named{X1: in.X[0], N1: in.N[0], X2: in.X[1], N2: in.N[1], Direction: "group1 - group2", TwoProportions: r}
+	groups := Result{}
 	if len(in.Names) == 2 {
-		result.Group1, result.Group2 = in.Names[0], in.Names[1]
+		groups = groups.with("group1", in.Names[0]).with("group2", in.Names[1])
 	}
-	return at(p.Conf, explain(result, r.Undefined)), nil
+	groups = append(groups, Result{{"x1", in.X[0]}, {"n1", in.N[0]}, {"x2", in.X[1]}, {"n2", in.N[1]}, {"direction", "group1 - group2"}}...)
+	return append(groups, explain(r)...).at(p.Conf), nil
 }

@@ -36,7 +36,7 @@ type query struct {
 	Relevance map[string]float64 `json:"relevance"`
 }
 
-func rankingMeasures(p rankingParams, in queries) (any, error) {
+func rankingMeasures(p rankingParams, in queries) (Result, error) {
 	ks := p.Ks
 	if ks == nil {
 		ks = []int{1, 3, 5, 10}
@@ -59,16 +59,16 @@ func rankingMeasures(p rankingParams, in queries) (any, error) {
 			ranks[i] = &places[i]
 		}
 	}
-	r := Ordered{{"rank", ranks}}
-	intervals := Ordered{}
+	r := Result{{"rank", ranks}}
+	intervals := Result{}
 	var warnings []string
 	mean := func(name string, values []float64) error {
-		r = append(r, Entry{name, sumOf(values) / float64(len(values))})
+		r = append(r, Row{name, sumOf(values) / float64(len(values))})
 		drawn, warned, err := p.redraw.run(p.Conf, name, "queries", func(o stats.BootstrapOptions) (stats.Bootstrap, error) {
 			return stats.ClusterBootstrap(values, slices.Repeat([]float64{1}, len(values)), o)
 		}, bca)
 		for _, d := range drawn {
-			intervals = append(intervals, Entry{name, d.Value})
+			intervals = append(intervals, Row{name, d.Value})
 		}
 		for _, w := range warned {
 			if !slices.Contains(warnings, w) {
@@ -105,19 +105,13 @@ func rankingMeasures(p rankingParams, in queries) (any, error) {
 					counted[i] = values[i]
 				}
 			}
-			r = append(r, Entry{fmt.Sprintf("ndcg_%s@%d", g.name, k), values})
+			r = append(r, Row{fmt.Sprintf("ndcg_%s@%d", g.name, k), values})
 			if err := mean(fmt.Sprintf("mean_ndcg_%s@%d", g.name, k), counted); err != nil {
 				return nil, err
 			}
 		}
 	}
-	if len(intervals) > 0 {
-		r = append(r, Entry{"bootstrap", intervals})
-	}
-	if len(warnings) > 0 {
-		r = append(r, Entry{"warnings", warnings})
-	}
-	return at(p.Conf, r), nil
+	return r.with("bootstrap", intervals).with(warningsKey, warnings).at(p.Conf), nil
 }
 
 func sumOf(xs []float64) (s float64) {

@@ -30,7 +30,7 @@ func bca(b stats.Bootstrap) (string, stats.Interval) {
 
 // run draws units, and gives the member that describes the bootstrap and its
 // warnings. A measure whose bootstrap fails keeps its estimate.
-func (d redraw) run(conf float64, what, units string, draw func(stats.BootstrapOptions) (stats.Bootstrap, error), choose func(stats.Bootstrap) (string, stats.Interval)) (Ordered, []string, error) {
+func (d redraw) run(conf float64, what, units string, draw func(stats.BootstrapOptions) (stats.Bootstrap, error), choose func(stats.Bootstrap) (string, stats.Interval)) (Result, []string, error) {
 	if err := within("params.resamples", d.Resamples, 0, maxResamples); err != nil {
 		return nil, nil, err
 	}
@@ -45,7 +45,7 @@ func (d redraw) run(conf float64, what, units string, draw func(stats.BootstrapO
 		err = errors.New(b.Undefined)
 	}
 	if err != nil {
-		return Ordered{{"bootstrap", nil}}, []string{"no bootstrap interval of " + what + ": " + strings.TrimPrefix(err.Error(), "stats: ")}, nil
+		return Result{{"bootstrap", nil}}, []string{"no bootstrap interval of " + what + ": " + strings.TrimPrefix(err.Error(), "stats: ")}, nil
 	}
 	var warnings []string
 	for _, w := range b.Warnings {
@@ -55,5 +55,5 @@ func (d redraw) run(conf float64, what, units string, draw func(stats.BootstrapO
 	if b.Degenerate {
 		method, ci = "none", stats.Interval{Low: math.NaN(), High: math.NaN(), Level: conf}
 	}
-	return Ordered{{"bootstrap", Ordered{{"of", what}, {"n", b.Clusters}, {"method", method}, {"resamples", b.Resamples}, {"seed", d.Seed}, {"se", b.SD}, {"ci95", ci}}}}, warnings, nil
+	return Result{{"bootstrap", Result{{"of", what}, {"n", b.Clusters}, {"method", method}, {"resamples", b.Resamples}, {"seed", d.Seed}, {"se", b.SD}, {"ci95", ci}}}}, warnings, nil
 }

@@ -1,6 +1,7 @@
 package procedure
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -10,25 +11,21 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
+	"github.com/scruple-eval/scruple/stats"
 )
 
-// Render formats a result for reading: the method, then every number by name,
+// Render writes a result for reading: the method, then every number by name,
 // lists of records as tables, and the warnings. Long lists are truncated with a
 // note.
-func Render(w io.Writer, p Procedure, result jsontext.Value) error {
-	v, err := parse(result)
-	if err != nil {
-		return err
-	}
+func Render(w io.Writer, p Procedure, result Result) error {
 	fmt.Fprintf(w, "%s\n", p.Title)
 	r := renderer{w: w, hide: p.Hide, labels: p.Labels}
-	if o, ok := v.(Ordered); ok {
-		r.object(o, "")
-	} else {
-		r.value("result", v, "")
+	for _, row := range result {
+		if conf, ok := row.Value.(float64); ok && row.Key == "conf" {
+			r.level = strconv.FormatFloat(100*conf, 'g', 10, 64)
+		}
 	}
+	r.object(result, "")
 	for _, warning := range r.warnings {
 		fmt.Fprintf(w, "\nnote: %s", warning)
 	}
@@ -38,47 +35,16 @@ func Render(w io.Writer, p Procedure, result jsontext.Value) error {
 	if len(p.Hide) > 0 {
 		fmt.Fprintf(w, "\nnote: --json also has %s", strings.Join(p.Hide, ", "))
 	}
-	_, err = fmt.Fprintln(w)
+	_, err := fmt.Fprintln(w)
 	return err
-}
-
-// A numeral is a number as JSON writes it.
-type numeral string
-
-// parse reads JSON with objects in their order.
-func parse(raw jsontext.Value) (any, error) {
-	switch raw.Kind() {
-	case '{':
-		o, err := members(raw)
-		for i := range o {
-			if err == nil {
-				o[i].Value, err = parse(o[i].Value.(jsontext.Value))
-			}
-		}
-		return o, err
-	case '[':
-		var values []jsontext.Value
-		err := json.Unmarshal(raw, &values, jsontext.AllowDuplicateNames(true))
-		list := make([]any, len(values))
-		for i := range values {
-			if err == nil {
-				list[i], err = parse(values[i])
-			}
-		}
-		return list, err
-	case '0':
-		return numeral(raw), nil
-	}
-	var v any
-	err := json.Unmarshal(raw, &v)
-	return v, err
 }
 
 type renderer struct {
 	w        io.Writer
 	hide     []string
 	labels   map[string]string
-	warnings []string
+	level    string // of the intervals, in percent
+	warnings list
 	cut      bool
 }
 
@@ -89,115 +55,54 @@ const (
 )
 
 // object formats scalars first, one per line, then tables.
-func (r *renderer) object(o Ordered, indent string) {
+func (r *renderer) object(o Result, indent string) {
 	t := tabwriter.NewWriter(r.w, 0, 0, 2, ' ', 0)
-	var rest Ordered
-	for _, e := range o {
-		if slices.Contains(r.hide, e.Key) {
+	var rest Result
+	for _, row := range o {
+		if slices.Contains(r.hide, row.Key) {
 			continue
 		}
-		switch v := e.Value.(type) {
-		case Ordered:
-			if e.Key != "roles" {
-				rest = append(rest, e)
+		switch v := row.Value.(type) {
+		case margin: // shown with the table
+		case list:
+			if row.Key == warningsKey {
+				r.warnings = append(r.warnings, v...)
+				continue
+			}
+			rest = append(rest, row)
+		case Result:
+			if row.Key != "roles" {
+				rest = append(rest, row)
 				continue
 			}
 			for _, role := range v {
-				fmt.Fprintf(t, "%s  %s\tcolumn %s\n", indent, role.Key, listed(role.Value))
+				fmt.Fprintf(t, "%s  %s\tcolumn %s\n", indent, role.Key, r.scalar(role))
 			}
-		case []any:
-			switch {
-			case isAxis(o, e.Key): // shown with the table
-			case e.Key == "labels" && len(v) <= maxEntries && !slices.ContainsFunc(v, func(x any) bool { return !plain(x) }):
-				fmt.Fprintf(t, "%s  %s\t%s\n", indent, r.words(e.Key), listed(v))
-			case e.Key == "warnings":
-				for _, x := range v {
-					r.warnings = append(r.warnings, fmt.Sprint(x))
-				}
-			case isInterval(e.Key, v):
-				fmt.Fprintf(t, "%s  %s\t%s\n", indent, r.words(e.Key), interval(v))
-			default:
-				rest = append(rest, e)
-			}
+		case crosstab:
+			rest = append(rest, row)
 		default:
-			fmt.Fprintf(t, "%s  %s\t%s\n", indent, r.words(e.Key), r.number(e.Key, v))
+			fmt.Fprintf(t, "%s  %s\t%s\n", indent, r.words(row.Key), r.scalar(row))
 		}
 	}
 	t.Flush()
-	rows, columns := axes(o)
 	for len(rest) > 0 {
-		if n := parallel(rest); n > 1 {
+		n := parallel(rest)
+		if n > 1 {
 			r.columns(rest[:n], indent)
-			rest = rest[n:]
-			continue
-		}
-		if cells, ok := rest[0].Value.([]any); ok && crosses(cells, rows, columns) {
-			r.crossTable(rest[0].Key, cells, rows, columns, indent)
 		} else {
-			r.value(rest[0].Key, rest[0].Value, indent)
+			n = 1
+			r.block(rest[0], indent)
 		}
-		rest = rest[1:]
+		rest = rest[n:]
 	}
-}
-
-// axes are the labels of the rows and columns of an object's tables: those of
-// raters are the same.
-func axes(o Ordered) (rows, columns []any) {
-	for _, e := range o {
-		list, _ := e.Value.([]any)
-		switch e.Key {
-		case "rows":
-			rows = list
-		case "columns":
-			columns = list
-		case "labels":
-			rows, columns = list, list
-		}
-	}
-	return rows, columns
-}
-
-// isAxis reports whether the key's list labels a table of the object.
-func isAxis(o Ordered, key string) bool {
-	if key != "rows" && key != "columns" && key != "labels" {
-		return false
-	}
-	rows, columns := axes(o)
-	return slices.ContainsFunc(o, func(e Entry) bool {
-		cells, ok := e.Value.([]any)
-		return ok && crosses(cells, rows, columns)
-	})
-}
-
-// crosses reports whether a list is a table with these rows and columns.
-func crosses(cells, rows, columns []any) bool {
-	if len(cells) == 0 || len(cells) != len(rows) {
-		return false
-	}
-	return !slices.ContainsFunc(cells, func(row any) bool {
-		list, ok := row.([]any)
-		return !ok || len(list) != len(columns)
-	})
-}
-
-func (r *renderer) crossTable(key string, cells, rows, columns []any, indent string) {
-	fmt.Fprintf(r.w, "\n%s%s\n", indent, r.words(key))
-	records := make([]Ordered, len(cells))
-	for i, row := range cells {
-		records[i] = Ordered{{"", rows[i]}}
-		for j, cell := range row.([]any) {
-			records[i] = append(records[i], Entry{scalar(columns[j]), cell})
-		}
-	}
-	r.grid(records, indent)
 }
 
 // parallel counts the leading lists that have one length: they are columns.
-func parallel(o Ordered) int {
+func parallel(o Result) int {
 	n := 0
-	for _, e := range o {
-		l, ok := e.Value.([]any)
-		if !ok || len(l) == 0 || !plain(l[0]) || (n > 0 && len(l) != len(o[0].Value.([]any))) {
+	for _, row := range o {
+		l, _ := row.Value.(list)
+		if len(l) == 0 || !plain(l[0]) || (n > 0 && len(l) != len(o[0].Value.(list))) {
 			break
 		}
 		n++
@@ -207,217 +112,178 @@ func parallel(o Ordered) int {
 
 func plain(v any) bool {
 	switch v.(type) {
-	case Ordered, []any:
+	case Result, list, stats.Interval:
 		return false
 	}
 	return true
 }
 
-func (r *renderer) columns(o Ordered, indent string) {
-	records := make([]Ordered, len(o[0].Value.([]any)))
+func (r *renderer) columns(o Result, indent string) {
+	records := make([]Result, len(o[0].Value.(list)))
 	for i := range records {
-		records[i] = Ordered{{"#", numeral(strconv.Itoa(i + 1))}}
-		for _, e := range o {
-			records[i] = append(records[i], Entry{e.Key, e.Value.([]any)[i]})
+		records[i] = Result{{"#", i + 1}}
+		for _, row := range o {
+			records[i] = append(records[i], Row{row.Key, row.Value.(list)[i]})
 		}
 	}
 	fmt.Fprintln(r.w)
-	r.table(records, indent)
+	r.records(records, indent)
 }
 
-func (r *renderer) value(key string, v any, indent string) {
-	switch v := v.(type) {
-	case Ordered:
-		fmt.Fprintf(r.w, "\n%s%s\n", indent, r.words(key))
+// block writes what takes more than a line.
+func (r *renderer) block(row Row, indent string) {
+	fmt.Fprintf(r.w, "\n%s%s\n", indent, r.words(row.Key))
+	switch v := row.Value.(type) {
+	case Result:
 		if len(v) > maxEntries {
 			r.cut = true
 			v = v[:maxEntries]
 		}
 		r.object(v, indent)
-	case []any:
-		r.list(key, v, indent)
-	default:
-		fmt.Fprintf(r.w, "%s  %s  %s\n", indent, r.words(key), scalar(v))
-	}
-}
-
-func (r *renderer) list(key string, v []any, indent string) {
-	fmt.Fprintf(r.w, "\n%s%s\n", indent, r.words(key))
-	var records []Ordered
-	for _, x := range v {
-		switch x := x.(type) {
-		case Ordered:
-			records = append(records, x)
-		case []any:
-			o := Ordered{}
-			for i, cell := range x {
-				o = append(o, Entry{strconv.Itoa(i + 1), cell})
+	case crosstab:
+		var rows [][]string
+		for i, cells := range v.cells.(list) {
+			rows = append(rows, []string{printed(v.rows[i])})
+			for _, x := range cells.(list) {
+				rows[i] = append(rows[i], printed(x))
 			}
-			records = append(records, o)
-		default:
-			records = append(records, Ordered{{key, x}})
 		}
+		head := []string{""}
+		for _, name := range v.columns {
+			head = append(head, printed(name))
+		}
+		r.grid(head, rows, indent)
+	case list:
+		var records []Result
+		for _, x := range v {
+			switch x := x.(type) {
+			case Result:
+				records = append(records, x)
+			case list:
+				o := Result{}
+				for i, cell := range x {
+					o = append(o, Row{strconv.Itoa(i + 1), cell})
+				}
+				records = append(records, o)
+			default:
+				records = append(records, Result{{row.Key, x}})
+			}
+		}
+		r.records(records, indent)
 	}
-	r.table(records, indent)
 }
 
-// table writes records under the keys of the first one that has most.
-func (r *renderer) table(records []Ordered, indent string) {
-	var keys []string
+// records writes records under the keys of the first one that has most.
+func (r *renderer) records(records []Result, indent string) {
+	var longest Result
 	for _, o := range records {
-		if len(o) > len(keys) {
-			keys = keys[:0]
-			for _, e := range o {
-				keys = append(keys, e.Key)
+		if len(o) > len(longest) {
+			longest = o
+		}
+	}
+	head := make([]string, len(longest))
+	for i, row := range longest {
+		head[i] = r.words(row.Key)
+	}
+	rows := make([][]string, len(records))
+	for i, o := range records {
+		rows[i] = make([]string, len(head))
+		for k := range head {
+			at := slices.IndexFunc(o, func(row Row) bool { return row.Key == longest[k].Key })
+			if at >= 0 {
+				rows[i][k] = r.scalar(o[at])
 			}
 		}
 	}
-	row := make([]string, len(keys))
-	for i, k := range keys {
-		row[i] = r.words(k)
-	}
-	r.rows(row, records, func(o Ordered, i int) string { return r.cell(o, keys[i]) }, indent)
+	r.grid(head, rows, indent)
 }
 
-// grid writes records of the same length, under the names of the first one as they
-// are: they may be a user's labels, and duplicate.
-func (r *renderer) grid(records []Ordered, indent string) {
-	row := make([]string, len(records[0]))
-	for i, e := range records[0] {
-		row[i] = e.Key
-	}
-	r.rows(row, records, func(o Ordered, i int) string { return scalar(o[i].Value) }, indent)
-}
-
-func (r *renderer) rows(head []string, records []Ordered, cell func(o Ordered, i int) string, indent string) {
-	if len(records) > maxRows {
-		r.cut = true
-		records = records[:maxRows]
-	}
-	if len(head) > maxEntries {
-		r.cut = true
-		head = head[:maxEntries]
-	}
+func (r *renderer) grid(head []string, rows [][]string, indent string) {
+	shown := min(len(head), maxEntries)
+	r.cut = r.cut || len(rows) > maxRows || len(head) > maxEntries
 	t := tabwriter.NewWriter(r.w, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(t, "%s  %s\n", indent, strings.Join(head, "\t"))
-	row := make([]string, len(head))
-	for _, o := range records {
-		for i := range row {
-			row[i] = cell(o, i)
-		}
-		fmt.Fprintf(t, "%s  %s\n", indent, strings.Join(row, "\t"))
+	fmt.Fprintf(t, "%s  %s\n", indent, strings.Join(head[:shown], "\t"))
+	for _, row := range rows[:min(len(rows), maxRows)] {
+		fmt.Fprintf(t, "%s  %s\n", indent, strings.Join(row[:shown], "\t"))
 	}
 	t.Flush()
 }
 
-func (r *renderer) cell(o Ordered, key string) string {
-	for _, e := range o {
-		if e.Key != key {
-			continue
+// scalar writes a value in a line.
+func (r *renderer) scalar(row Row) string {
+	switch v := row.Value.(type) {
+	case enumeration:
+		return printed(strings.Join(v, ", "))
+	case list:
+		return fmt.Sprintf("(%d values)", len(v))
+	case Result:
+		var parts []string
+		for _, x := range v {
+			parts = append(parts, r.words(x.Key)+" "+r.scalar(x))
 		}
-		if l, ok := e.Value.([]any); ok {
-			if isInterval(key, l) {
-				return interval(l)
-			}
-			return fmt.Sprintf("(%d values)", len(l))
+		return strings.Join(parts, ", ")
+	case float64:
+		if v == 0 && r.isP(row.Key) { // too small for a float64
+			return "< 1e-300"
 		}
-		if inner, ok := e.Value.(Ordered); ok {
-			var parts []string
-			for _, x := range inner {
-				parts = append(parts, r.words(x.Key)+" "+scalar(x.Value))
-			}
-			return strings.Join(parts, ", ")
-		}
-		return r.number(key, e.Value)
 	}
-	return ""
+	return printed(row.Value)
 }
 
-// number writes a value; a p-value too small for a float64 is not 0. A key with a
-// label of its own is not a p-value.
-func (r *renderer) number(key string, v any) string {
-	if n, ok := v.(numeral); ok && n == "0" && pValue.MatchString(key) && r.labels[key] == "" {
-		return "< 1e-300"
-	}
-	return scalar(v)
+// isP reports whether a key is that of a p-value: one with a label of its own is not.
+func (r *renderer) isP(key string) bool {
+	words := strings.Split(key, "_")
+	return r.labels[key] == "" && slices.Contains(words, "p")
 }
-
-// pValue matches the keys of p-values, but not p1, p10 or p_bar: those are
-// proportions and probabilities.
-var pValue = regexp.MustCompile(`^(p|p_(two_sided|greater|less|exact|mid|g|holm|bonferroni|fisher|continuity|normal|naive|chi2|yates|above|below).*|pratt_p_.*|pairwise_p_.*)$`)
-
-func listed(v any) string {
-	list, ok := v.([]any)
-	if !ok {
-		return scalar(v)
-	}
-	parts := make([]string, len(list))
-	for i, x := range list {
-		parts[i] = scalar(x)
-	}
-	return strings.Join(parts, ", ")
-}
-
-var intervalKey = regexp.MustCompile(`(^|_)ci([\d.]*)($|_)|^(wilson|clopper_pearson|jeffreys|agresti_coull|percentile|basic|bca|normal_bias)`)
-
-func isInterval(key string, v []any) bool {
-	if len(v) != 2 || !intervalKey.MatchString(key) {
-		return false
-	}
-	return plain(v[0]) && plain(v[1])
-}
-
-func interval(v []any) string { return scalar(v[0]) + " to " + scalar(v[1]) }
 
 // words makes a label of a key, unless the procedure has one: "p_two_sided" is "p
 // two sided", "ci95" is "95 % interval".
 func (r *renderer) words(key string) string {
-	if label := r.labels[key]; label != "" {
+	if label := cmp.Or(r.labels[key], labels[key]); label != "" {
 		return label
 	}
-	if label := labels[key]; label != "" {
-		return label
-	}
-	s := strings.Map(printable, strings.ReplaceAll(key, "_", " "))
-	return percent.ReplaceAllString(s, "$1 % interval")
+	return interval.ReplaceAllStringFunc(printed(strings.ReplaceAll(key, "_", " ")), func(ci string) string {
+		if ci != "ci95" || r.level == "" {
+			return ci[len("ci"):] + " % interval"
+		}
+		return r.level + " % interval"
+	})
 }
 
 // labels are of keys that many results have.
 var labels = map[string]string{"direction": "differences are", "conf": "confidence level"}
 
-var percent = regexp.MustCompile(`\bci(\d+(?:\.\d+)?)\b`)
+// interval matches what the keys of intervals have: ci95 is at the level of conf,
+// whatever that is; another number is the level.
+var interval = regexp.MustCompile(`\bci[0-9]+\b`)
 
-// scalar writes a number with five significant digits.
-func scalar(v any) string {
+// printed writes a number with five significant digits. Labels of a user's file cannot
+// move the cursor or the columns.
+func printed(v any) string {
 	switch v := v.(type) {
 	case nil:
 		return "undefined"
-	case numeral:
-		x, err := strconv.ParseFloat(string(v), 64)
-		if err != nil {
-			return string(v)
-		}
-		if x == math.Trunc(x) && math.Abs(x) < 1e15 {
-			return strconv.FormatFloat(x, 'f', -1, 64)
-		}
-		return strconv.FormatFloat(x, 'g', 5, 64)
-	case string:
-		switch v {
-		case "Infinity":
+	case float64:
+		switch {
+		case math.IsNaN(v):
+			return "undefined"
+		case math.IsInf(v, 1):
 			return "∞"
-		case "-Infinity":
+		case math.IsInf(v, -1):
 			return "-∞"
+		case v == math.Trunc(v) && math.Abs(v) < 1e15:
+			return strconv.FormatFloat(v, 'f', -1, 64)
 		}
-		return strings.Map(printable, v)
+		return strconv.FormatFloat(v, 'g', 5, 64)
+	case stats.Interval:
+		return printed(v.Low) + " to " + printed(v.High)
+	case string:
+		return strings.Map(func(r rune) rune {
+			if r < ' ' || r == 0x7f {
+				return ' '
+			}
+			return r
+		}, v)
 	}
 	return fmt.Sprint(v)
-}
-
-// printable keeps labels of a user's file from moving the cursor or the
-// columns.
-func printable(r rune) rune {
-	if r < ' ' || r == 0x7f {
-		return ' '
-	}
-	return r
 }

@@ -35,7 +35,7 @@ func (p robustOptions) formula() (stats.Formula, error) {
 	return f, err
 }
 
-func runRobust(p robustOptions, in modelData) (any, error) {
+func runRobust(p robustOptions, in modelData) (Result, error) {
 	f, err := p.formula()
 	if err != nil {
 		return nil, err
@@ -48,25 +48,19 @@ func runRobust(p robustOptions, in modelData) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	named := func(xs []float64) Ordered {
-		o := Ordered{}
+	named := func(xs []float64) Result {
+		o := Result{}
 		for c, name := range r.Names {
-			o = append(o, Entry{name, xs[c]})
+			o = append(o, Row{name, xs[c]})
 		}
 		return o
 	}
-	var tests []Ordered
+	var tests []Result
 	for c, name := range r.Names {
-		tests = append(tests, Ordered{{"name", name}, {"t", r.T[c]}, {"df", r.DF[c]}, {"p", r.P[c]}})
+		tests = append(tests, Result{{"name", name}, {"t", r.T[c]}, {"df", r.DF[c]}, {"p", r.P[c]}})
 	}
-	out := Ordered{{"formula", f.String()}, {"n_obs", r.N}, {"n_clusters", r.Clusters}, {"coefficients", named(r.Beta)}, {"se_classical", named(r.Classical)},
+	out := Result{{"formula", f.String()}, {"n_obs", r.N}, {"n_clusters", r.Clusters}, {"coefficients", named(r.Beta)}, {"se_classical", named(r.Classical)},
 		{"se_cr0", named(r.CR0)}, {"se_cr1", named(r.CR1)}, {"se_cr1s", named(r.CR1S)}, {"se_cr2", named(r.CR2)}, {"se_cr3", named(r.CR3)},
 		{"vcov_cr2", r.VcovCR2}, {"cr2_satterthwaite", tests}}
-	if len(r.Dropped) > 0 {
-		out = append(out, Entry{"dropped_columns", r.Dropped})
-	}
-	if len(r.Warnings) > 0 {
-		out = append(out, Entry{"warnings", r.Warnings})
-	}
-	return out, nil
+	return out.with("dropped_columns", r.Dropped).with(warningsKey, r.Warnings), nil
 }

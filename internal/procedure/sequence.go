@@ -34,7 +34,7 @@ type sequenceResult struct {
 	Warnings     []string       `json:"warnings,omitempty"`
 }
 
-func sequence(p sequenceParams, in differences) (any, error) {
+func sequence(p sequenceParams, in differences) (Result, error) {
 	if in.Diff != nil && (in.A != nil || in.B != nil) {
 		return nil, errors.New("confidence_sequence takes input.diff, or input.a and input.b, not both")
 	}
@@ -66,8 +66,9 @@ func sequence(p sequenceParams, in differences) (any, error) {
 	case r.Mean < r.CI.Low || r.Mean > r.CI.High:
 		r.Warnings = []string{"the mean of all observations is outside the interval: check that they are independent and in random order"}
 	}
-	if in.Diff != nil {
-		return at(p.Conf, r), nil
+	rows := rowsOf(r)
+	if in.Diff == nil {
+		rows = rows.after("n", aMinusB)
 	}
-	return at(p.Conf, extended{r, map[string]Ordered{"n": {aMinusB}}}), nil
+	return rows.at(p.Conf), nil
 }

@@ -42,7 +42,7 @@ func TestTableFormats(t *testing.T) {
 	w.Write([]byte("\ufeff" + plain))
 	w.Close()
 	semicolons := strings.ReplaceAll(plain, ",", ";")
-	for name, text := range map[string]string{
+	for name, file := range map[string]string{
 		"byte order mark":              "\ufeff" + plain,
 		"byte order mark and quotes":   "\ufeff\"document\",\"ctn\",\"plain\"\n" + plain[strings.Index(plain, "\n")+1:],
 		"UTF-16, little-endian":        utf16(unicode.LittleEndian),
@@ -54,8 +54,8 @@ func TestTableFormats(t *testing.T) {
 		"Windows line ends":            strings.ReplaceAll(plain, "\n", "\r\n"),
 		"empty columns":                strings.ReplaceAll(plain, "\n", ",,\n"),
 	} {
-		got, err := p.RunTable(strings.NewReader(text), "t.csv", []string{"ctn", "plain"}, nil)
-		if err != nil || string(got) != string(want) {
+		got, err := p.RunTable(strings.NewReader(file), "t.csv", []string{"ctn", "plain"}, nil)
+		if err != nil || inJSON(t, got) != inJSON(t, want) {
 			t.Errorf("%s: %s, %v", name, got, err)
 		}
 	}
@@ -72,7 +72,7 @@ func TestTypographicMinus(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return string(got)
+			return inJSON(t, got)
 		}
 		if got, want := run(strings.ReplaceAll(table, "-", "−")), run(table); got != want {
 			t.Errorf("%s: got %s, want %s", method, got, want)
@@ -112,11 +112,11 @@ func TestTableRemedies(t *testing.T) {
 func TestOneLabel(t *testing.T) {
 	p := find(t, "cohen_kappa")
 	got, err := p.RunTable(strings.NewReader("x,y\n1,1.0\n2,2.00\n3,3\n1.0,2\n"), "t.csv", []string{"x", "y"}, nil)
-	if err != nil || !strings.Contains(string(got), `"labels":["1","2","3"]`) || !strings.Contains(string(got), `"percent_agreement":0.75`) {
+	if err != nil || !strings.Contains(inJSON(t, got), `"labels":["1","2","3"]`) || !strings.Contains(inJSON(t, got), `"percent_agreement":0.75`) {
 		t.Errorf("%s, %v", got, err)
 	}
 	got, err = p.RunTable(strings.NewReader("x,y\n1.0,1\n0,0.0\n"), "t.csv", []string{"x", "y"}, []byte(`{"labels": ["0.0", "1.0"]}`))
-	if err != nil || !strings.Contains(string(got), `"percent_agreement":1`) {
+	if err != nil || !strings.Contains(inJSON(t, got), `"percent_agreement":1`) {
 		t.Errorf("labels with a fraction: %s, %v", got, err)
 	}
 	for in, want := range map[string]string{"1.0": "1", "-0": "0", "0.50": "0.5", "1e3": "1000", "12345678901234567": "12345678901234567",
@@ -163,18 +163,18 @@ func TestResultsNameColumns(t *testing.T) {
 			t.Errorf("%s: %v", c.method, err)
 			continue
 		}
-		if !strings.Contains(string(got), c.holds) {
+		if !strings.Contains(inJSON(t, got), c.holds) {
 			t.Errorf("%s: %s does not hold %s", c.method, got, c.holds)
 		}
-		var text strings.Builder
-		if err := Render(&text, p, got); err != nil || !strings.Contains(text.String(), c.shown) {
-			t.Errorf("%s: %s\ndoes not show %s, %v", c.method, text.String(), c.shown, err)
+		var shown strings.Builder
+		if err := Render(&shown, p, got); err != nil || !strings.Contains(shown.String(), c.shown) {
+			t.Errorf("%s: %s\ndoes not show %s, %v", c.method, shown.String(), c.shown, err)
 		}
 	}
 	rows := "document,kernel,score\nd1,ctn,0.9\nd1,plain,0.7\nd2,ctn,0.8\nd2,plain,0.7\nd3,ctn,0.7\nd3,plain,0.65\n"
 	got, err := find(t, "lmm_random_intercepts").RunTable(strings.NewReader(rows), "t.csv", []string{"score", "kernel", "document"}, []byte(`{"formula": "score ~ kernel + (1|document)", "conf": 0.9}`))
-	for _, holds := range []string{`"reference_levels":{"kernel":"ctn"}`, `"emmeans_factor":"kernel"`, `"ci90":[`, `"ci90_unadjusted":[`} {
-		if err != nil || !strings.Contains(string(got), holds) || strings.Contains(string(got), "ci95") {
+	for _, holds := range []string{`"reference_levels":{"kernel":"ctn"}`, `"emmeans_factor":"kernel"`, `"ci95":[`, `"ci95_unadjusted":[`, `"conf":0.9}`} {
+		if err != nil || !strings.Contains(inJSON(t, got), holds) {
 			t.Errorf("%s does not hold %s, %v", got, holds, err)
 		}
 	}
@@ -194,36 +194,40 @@ func TestProportionsAreNotPValues(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var text strings.Builder
-		if err := Render(&text, find(t, of.Method), []byte(answer(t, of))); err != nil {
+		result, err := of.Run()
+		if err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Join(strings.Fields(text.String()), " "); !strings.Contains(got, c.shown) || strings.Contains(got, c.not) {
+		var shown strings.Builder
+		if err := Render(&shown, find(t, of.Method), result); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(strings.Fields(shown.String()), " "); !strings.Contains(got, c.shown) || strings.Contains(got, c.not) {
 			t.Errorf("%s\ndoes not show %q, or shows %q", got, c.shown, c.not)
 		}
 	}
 }
 
-// TestLevels: an interval says its level in its key, and has that level.
+// TestLevels: conf has the level of the intervals, whose keys do not change, and text shows it.
 func TestLevels(t *testing.T) {
 	const pairs = `{"a": [1, 2, 3, 4, 6, 9, 8, 5, 7, 3, 6, 9], "b": [0, 1, 1, 5, 2, 4, 9, 1, 2, 4, 5, 8]}`
 	for _, c := range []struct{ method, input, key string }{
-		{"paired_t_test", pairs, "ci%"}, {"paired_t_test", pairs, "cohen_dz_ci%_noncentral_t"},
-		{"wilcoxon_signed_rank", pairs, "hodges_lehmann_ci%_normal"},
-		{"correlation", pairs, "pearson/ci%"},
-		{"two_proportion_z", `{"x": [15, 5], "n": [25, 20]}`, "diff_ci%_newcombe"},
-		{"mcnemar", `{"table": [[12, 7], [3, 8]]}`, "odds_ratio_ci%_exact"},
-		{"cohen_kappa", `{"rater_a": [1, 2, 2, 1, 1, 2], "rater_b": [1, 2, 1, 1, 2, 2]}`, "unweighted/ci%"},
-		{"fleiss_kappa", `{"counts": [[3, 0], [2, 1], [0, 3], [1, 2], [3, 0]]}`, "ci%"},
-		{"gwet_ac1", `{"counts": [[3, 0], [2, 1], [0, 3], [1, 2], [3, 0]]}`, "ci%"},
-		{"krippendorff_alpha", `{"ratings": [[1, 2, 2, 1, 1, 2], [1, 2, 1, 1, 2, 2]]}`, "bootstrap/ci%"},
-		{"calibration", `{"confidence": [0.9, 0.8, 0.3, 0.4, 0.7], "outcome": [1, 0, 0, 1, 1]}`, "bootstrap/ci%"},
-		{"auroc", `{"score": [1, 3, 2, 4, 6, 5], "positive": [0, 1, 0, 0, 1, 1]}`, "ci%"},
-		{"ppi_mean", `{"judge": [1, 0, 1, 1, 0, 1], "human": [1, 0, 0, 1, null, null]}`, "ci%"},
-		{"ir_metrics", `{"queries": [{"ranking": ["a", "b"], "gold": "a", "relevance": {"a": 1}}, {"ranking": ["b", "c"], "gold": "c", "relevance": {"c": 1}}, {"ranking": ["b", "a"], "gold": "z", "relevance": {"a": 1}}]}`, "bootstrap/mean_ndcg_linear@5/ci%"},
+		{"paired_t_test", pairs, "ci95"}, {"paired_t_test", pairs, "cohen_dz_ci95_noncentral_t"},
+		{"wilcoxon_signed_rank", pairs, "hodges_lehmann_ci95_normal"},
+		{"correlation", pairs, "pearson/ci95"},
+		{"two_proportion_z", `{"x": [15, 5], "n": [25, 20]}`, "diff_ci95_newcombe"},
+		{"mcnemar", `{"table": [[12, 7], [3, 8]]}`, "odds_ratio_ci95_exact"},
+		{"cohen_kappa", `{"rater_a": [1, 2, 2, 1, 1, 2], "rater_b": [1, 2, 1, 1, 2, 2]}`, "unweighted/ci95"},
+		{"fleiss_kappa", `{"counts": [[3, 0], [2, 1], [0, 3], [1, 2], [3, 0]]}`, "ci95"},
+		{"gwet_ac1", `{"counts": [[3, 0], [2, 1], [0, 3], [1, 2], [3, 0]]}`, "ci95"},
+		{"krippendorff_alpha", `{"ratings": [[1, 2, 2, 1, 1, 2], [1, 2, 1, 1, 2, 2]]}`, "bootstrap/ci95"},
+		{"calibration", `{"confidence": [0.9, 0.8, 0.3, 0.4, 0.7], "outcome": [1, 0, 0, 1, 1]}`, "bootstrap/ci95"},
+		{"auroc", `{"score": [1, 3, 2, 4, 6, 5], "positive": [0, 1, 0, 0, 1, 1]}`, "ci95"},
+		{"ppi_mean", `{"judge": [1, 0, 1, 1, 0, 1], "human": [1, 0, 0, 1, null, null]}`, "ci95"},
+		{"ir_metrics", `{"queries": [{"ranking": ["a", "b"], "gold": "a", "relevance": {"a": 1}}, {"ranking": ["b", "c"], "gold": "c", "relevance": {"c": 1}}, {"ranking": ["b", "a"], "gold": "z", "relevance": {"a": 1}}]}`, "bootstrap/mean_ndcg_linear@5/ci95"},
 	} {
 		width := map[string]float64{}
-		for conf, name := range map[string]string{"0.8": "80", "0.95": "95", "0.995": "99.5"} {
+		for conf, shown := range map[string]string{"0.8": "80 % interval", "0.95": "95 % interval", "0.995": "99.5 % interval"} {
 			of, err := ReadCase(strings.NewReader(`{"method": "` + c.method + `", "params": {"conf": ` + conf + `}, "input": ` + c.input + `}`))
 			if err != nil {
 				t.Fatal(err)
@@ -236,7 +240,7 @@ func TestLevels(t *testing.T) {
 			if stated := got.(map[string]any)["conf"]; jsonText(stated) != conf {
 				t.Errorf("%s at %s: conf is %v", c.method, conf, stated)
 			}
-			for _, key := range strings.Split(strings.Replace(c.key, "%", name, 1), "/") {
+			for _, key := range strings.Split(c.key, "/") {
 				m, _ := got.(map[string]any)
 				got = m[key]
 			}
@@ -246,8 +250,13 @@ func TestLevels(t *testing.T) {
 				continue
 			}
 			width[conf] = ci[1].(float64) - ci[0].(float64)
-			if conf != "0.95" && strings.Contains(result, "ci95") {
-				t.Errorf("%s at %s has a 95 %% interval: %s", c.method, conf, result)
+			answered, err := of.Run()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var page strings.Builder
+			if err := Render(&page, find(t, c.method), answered); err != nil || !strings.Contains(page.String(), shown) {
+				t.Errorf("%s at %s does not show %s: %s, %v", c.method, conf, shown, &page, err)
 			}
 		}
 		if !(width["0.8"] <= width["0.95"] && width["0.95"] <= width["0.995"] && width["0.8"] < width["0.995"]) {
