@@ -81,7 +81,7 @@ func readGoogle(body string) (eval.Response, error) {
 	r := eval.Response{ModelVersion: v.ModelVersion, RequestID: v.ResponseID}
 	if u := v.UsageMetadata; u != nil {
 		r.Usage = eval.Usage{
-			Input: int(u.PromptTokenCount), Output: int(u.CandidatesTokenCount), Cached: int(u.CachedContentTokenCount),
+			Input: int(u.PromptTokenCount + u.ToolUsePromptTokenCount), Output: int(u.CandidatesTokenCount), Cached: int(u.CachedContentTokenCount),
 			Reasoning: int(u.ThoughtsTokenCount), CachedInInput: true,
 		}
 	}
