@@ -327,7 +327,7 @@ func (a *app) lockTask(x *experiment.Experiment, place annotate.Place, tasks []s
 		a.say("the file is read-only: name it in the study as the path of its gold")
 	}
 	if r.Task.Kind == "gold" && x.Suite.Name == "extraction" {
-		a.say("score against it: scruple run %s -o documents.gold=annotations/%s", quoted(x.File.Path), l.File)
+		a.say("score against it: scruple run %s -o data.gold=annotations/%s", quoted(x.File.Path), l.File)
 	}
 	return nil
 }

@@ -304,7 +304,7 @@ func TestLockedGoldIsScoredAgainstAndCannotChange(t *testing.T) {
 		t.Error(out)
 	}
 	gold := filepath.Join("annotations", annotate.GoldFile("fields"))
-	out = ok(t, "run", study, "-o", "documents.gold="+gold, "--json")
+	out = ok(t, "run", study, "-o", "data.gold="+gold, "--json")
 	if !strings.Contains(out, `"items":10`) {
 		t.Errorf("the run has not the ten documents: %.300s", out)
 	}

@@ -119,7 +119,7 @@ func TestBundleOfAnInstalledProgram(t *testing.T) {
 	dir := t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }
 	for name, text := range map[string]string{
-		"study.yaml": "name: s\nsuite: qa\nquestions: {path: q.csv}\nprompts: [{name: program, exec: /bin/sh answer.sh}]\ncomparisons: [{a: program, b: most_common}]\nexecution: {retries: [10ms]}\n",
+		"study.yaml": "name: s\nsuite: qa\ndata: {path: q.csv}\narms: [{name: program, exec: /bin/sh answer.sh}]\ncomparisons: [{a: program, b: most_common}]\nexecution: {retries: [10ms]}\n",
 		"q.csv":      "id,question,answer\n1,2 + 2?,4\n2,1 + 3?,4\n",
 		"answer.sh":  "while read line; do id=${line#*'\"id\":\"'}; echo \"{\\\"id\\\": \\\"${id%%'\"'*}\\\", \\\"output\\\": \\\"4\\\"}\"; done\n",
 	} {

@@ -38,8 +38,8 @@ func invoices(t testing.TB, dir, url string, n int, execution string) string {
 	path := filepath.Join(dir, "study.yaml")
 	writeTestFile(t, path, fmt.Sprintf(`name: memos
 suite: extraction
-documents: {source: jsonl, path: memos.jsonl}
-kernels: [{name: k, path: kernel.txt}]
+data: {source: jsonl, path: memos.jsonl}
+arms: [{name: k, path: kernel.txt}]
 models: [{id: fake, provider: openai, name: any, base_url: %q, temperature: 0, max_tokens: 256}]
 execution: %s
 `, url+"/v1", execution))
@@ -259,7 +259,7 @@ func TestKillNineInALoop(t *testing.T) {
 suite: rerank
 data: {items: data/items.jsonl, reviews: data/reviews.jsonl, users: data/users.jsonl, requests: data/requests.jsonl}
 candidates: {sizes: [20]}
-methods: [{name: anot}, {name: plan_act}, {name: weaver}]
+arms: [{name: anot}, {name: plan_act}, {name: weaver}]
 models: [{id: sim, provider: simulated, name: sim, skill: {wrong: 0.2}}]
 execution: {concurrency: 2}
 `

@@ -51,7 +51,7 @@ func TestKilledTestRun(t *testing.T) {
 	// Nor do arms that take its answers for other items with the same ids.
 	writeTestFile(t, filepath.Join(dir, "other.jsonl"), strings.ReplaceAll(string(text), "PAGE 1---", "PAGE 1--- "))
 	peek := filepath.Join(dir, "peek.yaml")
-	writeTestFile(t, peek, "name: peek\nsuite: extraction\ndocuments: {source: jsonl, path: other.jsonl}\nkernels: [{name: k, run: 'memos-1:k'}]\n")
+	writeTestFile(t, peek, "name: peek\nsuite: extraction\ndata: {source: jsonl, path: other.jsonl}\narms: [{name: k, run: 'memos-1:k'}]\n")
 	if code, out, errs := scrupleIn(t, dir, "run", peek); code != exitNotAllowed || !strings.Contains(errs, "not finished") {
 		t.Errorf("answers of an unfinished TEST run: exit code %d: %s%s", code, out, errs)
 	}

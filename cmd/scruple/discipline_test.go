@@ -23,8 +23,8 @@ func TestItemsOfALargeTESTSetAreKnownAgain(t *testing.T) {
 	must(t, os.WriteFile("documents.jsonl", documents.Bytes(), 0o600))
 	must(t, os.WriteFile("study.yaml", []byte(`name: large
 suite: extraction
-documents: {source: jsonl, path: documents.jsonl}
-kernels: [{name: heuristic}]
+data: {source: jsonl, path: documents.jsonl}
+arms: [{name: heuristic}]
 comparisons: [{a: heuristic, b: null_baseline, primary: true}]
 `), 0o600))
 	do := func(args ...string) (int, string) {

@@ -24,7 +24,7 @@ func TestExploringHasNoTests(t *testing.T) {
 		writeTestFile(t, study, `name: `+name+`
 suite: extraction
 `+data+`
-kernels: [{name: ctn_extraction}, {name: idiomatic}]
+arms: [{name: ctn_extraction}, {name: idiomatic}]
 models: [{id: m, provider: simulated, name: m, skill: {miss: 0.3, arms: {ctn_extraction: {miss: 0.1, wrong: 0.1}}}}]
 comparisons: [{a: ctn_extraction, b: idiomatic, primary: true}, {a: ctn_extraction, b: null_baseline}]
 metrics: {primary: [composite, hallucination], secondary: [value, fabrication, parse_failure]}
@@ -52,7 +52,7 @@ decide:
 		}
 		check(strings.Join(args, " "), out+errs)
 	}
-	const marked = "documents: {source: synthetic, seed: 7}"
+	const marked = "data: {source: synthetic, seed: 7}"
 	for _, study := range []string{write("paired_ttest", "auto", "split: dev\n"+marked), write("mixed_effects", "mixed_effects", "split: dev\n"+marked), write("whole", "auto", marked)} {
 		see("run", study)
 		see("run", study, "--json")
@@ -116,7 +116,7 @@ decide:
 		t.Fatal("the generated documents have no split")
 	}
 	writeTestFile(t, filepath.Join(dir, "unmarked.jsonl"), string(unmarked))
-	study = write("unmarked", "auto", "documents: {source: jsonl, path: unmarked.jsonl}")
+	study = write("unmarked", "auto", "data: {source: jsonl, path: unmarked.jsonl}")
 	code, _, errs = scrupleIn(t, dir, "run", study)
 	if code != exitOK {
 		t.Fatal(errs)

@@ -230,7 +230,7 @@ func TestDeadProviders(t *testing.T) {
 	}
 	t.Run("pipeline", func(t *testing.T) {
 		path := invoices(t, t.TempDir(), gone.URL, 3, execution)
-		writeTestFile(t, path, fmt.Sprintf("name: memos\nsuite: extraction\ndocuments: {source: jsonl, path: memos.jsonl}\nkernels: [{name: mine, exec: \"'%s' no-such-verb\"}]\nexecution: %s\n", filepath.ToSlash(scruple), execution))
+		writeTestFile(t, path, fmt.Sprintf("name: memos\nsuite: extraction\ndata: {source: jsonl, path: memos.jsonl}\narms: [{name: mine, exec: \"'%s' no-such-verb\"}]\nexecution: %s\n", filepath.ToSlash(scruple), execution))
 		begun := time.Now()
 		code, out := attempt(t, scruple, "run", path)
 		if took := time.Since(begun); code != exitInfrastructure || took > time.Minute || !strings.Contains(out, "exited without an answer") {

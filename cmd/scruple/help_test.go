@@ -17,7 +17,7 @@ func TestExamplesRun(t *testing.T) {
 	t.Chdir(t.TempDir())
 	writeTestFile(t, "receipts.jsonl", `{"id": "r1", "pages": ["BOOK STORE SDN BHD\nTOTAL: 9.00"], "gold": {"company": "BOOK STORE SDN BHD", "total": "9.00"}}`+"\n")
 	writeTestFile(t, "reports.csv", "id,title,type\n1,One,Impact\n2,Two,Other\n3,Three,Impact\n")
-	writeTestFile(t, "phase1.yaml", "name: phase1\nsuite: extraction\ndocuments: {source: synthetic}\nkernels: [{name: heuristic}]\n")
+	writeTestFile(t, "phase1.yaml", "name: phase1\nsuite: extraction\ndata: {source: synthetic}\narms: [{name: heuristic}]\n")
 	if code, _, errs := cli(t, "init", "soundness", "judged"); code != exitOK {
 		t.Fatal(errs)
 	}

@@ -81,7 +81,7 @@ func phase1Once(t *testing.T, seed int, override string) (*analyse.Analysis, *ga
 	dir := t.TempDir()
 	must(t, os.CopyFS(dir, shipped("extraction")))
 	study := filepath.Join(dir, "phase1.yaml")
-	with := []string{"-o", fmt.Sprintf("documents.seed=%d", seed), "-o", fmt.Sprintf("execution.seed=%d", seed), "-o", "output.generate_report=false"}
+	with := []string{"-o", fmt.Sprintf("data.seed=%d", seed), "-o", fmt.Sprintf("execution.seed=%d", seed), "-o", "output.generate_report=false"}
 	if override != "" {
 		with = append(with, "-o", override)
 	}

@@ -493,7 +493,7 @@ func TestPhase2WithImportedContracts(t *testing.T) {
 			t.Errorf("%s differs from %s", ours, shipped)
 		}
 	}
-	got := scruple("validate", filepath.Join(dir, "extraction", "phase2.yaml"), "-o", "documents.parts[public].path=public.jsonl", "-o", "schemas=schemas")
+	got := scruple("validate", filepath.Join(dir, "extraction", "phase2.yaml"), "-o", "data.parts[public].path=public.jsonl", "-o", "schemas=schemas")
 	if !strings.Contains(got, "190 items") {
 		t.Error(got)
 	}

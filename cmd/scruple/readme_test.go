@@ -85,8 +85,8 @@ func TestReadmeRules(t *testing.T) {
 		writeTestFile(t, filepath.Join(dir, "other.jsonl"), other.String())
 		writeTestFile(t, path, `name: rules
 suite: extraction
-documents: {source: jsonl, path: memos.jsonl}
-kernels: [{name: ours, outputs: ours.jsonl}, {name: ctn, outputs: other.jsonl}]
+data: {source: jsonl, path: memos.jsonl}
+arms: [{name: ours, outputs: ours.jsonl}, {name: ctn, outputs: other.jsonl}]
 comparisons: [{a: ours, b: ctn, primary: true}]
 `+strings.ReplaceAll(strings.TrimSuffix(string(rules), "```"), "ctn@sonnet", "ctn"))
 		var out, errs bytes.Buffer

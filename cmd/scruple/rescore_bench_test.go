@@ -19,11 +19,11 @@ func BenchmarkScore100k(b *testing.B) {
 	study := filepath.Join(b.TempDir(), "study.yaml")
 	if err := os.WriteFile(study, []byte(`name: hundred
 suite: extraction
-documents: {source: synthetic}
+data: {source: synthetic}
 models:
   - {id: a, provider: simulated, skill: {miss: 0.05, wrong: 0.05, invent: 0.05, fabricate: 0.03}}
   - {id: b, provider: simulated, skill: {miss: 0.10, wrong: 0.08, invent: 0.10, fabricate: 0.06, malformed: 0.01}}
-kernels:
+arms:
   - {name: ctn, builtin: ctn_extraction}
   - {name: idiomatic, builtin: idiomatic}
   - {name: literal, builtin: literal}

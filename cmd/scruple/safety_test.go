@@ -33,8 +33,8 @@ func scrupleIn(t *testing.T, dir string, args ...string) (code int, out, errOut 
 
 const sums = `name: sums
 suite: qa
-questions: {path: q.csv, match: numeric}
-prompts: [{name: a, prompt: "{{QUESTION}}"}]
+data: {path: q.csv, match: numeric}
+arms: [{name: a, prompt: "{{QUESTION}}"}]
 models: [{id: m, provider: simulated, name: m}]
 decide: {require: [{name: good, that: 'value("a", "correct") >= 0'}]}
 `

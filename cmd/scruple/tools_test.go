@@ -113,7 +113,7 @@ func TestToolAnswersBesideText(t *testing.T) {
 		}
 	})
 	dir := t.TempDir()
-	study := "name: tools\nsuite: extraction\ndocuments: {source: jsonl, path: docs.jsonl}\nkernels: [{name: k, builtin: idiomatic}]\nmodels:\n"
+	study := "name: tools\nsuite: extraction\ndata: {source: jsonl, path: docs.jsonl}\narms: [{name: k, builtin: idiomatic}]\nmodels:\n"
 	for _, f := range formats {
 		suffix := ""
 		if strings.HasPrefix(f, "openai") {

@@ -31,7 +31,7 @@ func TestWeek(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.SplitAfter(string(all), "\n")
-	replace(t, path, "kernels: .*", "kernels: [{name: k, path: kernel.txt}, {name: short, path: short.txt}]")
+	replace(t, path, "arms: .*", "arms: [{name: k, path: kernel.txt}, {name: short, path: short.txt}]")
 	writeTestFile(t, filepath.Join(dir, "short.txt"), "List the fields.\n{{SCHEMA}}\n{{OUTPUT_FORMAT}}\n")
 
 	sent := 0

@@ -75,7 +75,7 @@ const (
 var template embed.FS
 
 // dropped are the keys of a study that a kit does not need.
-var dropped = []string{"decide", "assume", "annotation", "output", "split", "budget", "replicates", "blind"}
+var dropped = []string{"decide", "assume", "annotation", "output", "split", "budget", "replication_of", "blind"}
 
 // free are the keys that an outsider may change.
 var free = []string{"name", "description", "models", "execution"}

@@ -87,7 +87,7 @@ const ranking = `name: ranks
 suite: rerank
 data: {items: data/items.jsonl, reviews: data/reviews.jsonl, users: data/users.jsonl, requests: data/requests.jsonl}
 candidates: {sizes: [10]}
-methods: [{name: random}, {name: bm25}, {name: listwise}]
+arms: [{name: random}, {name: bm25}, {name: listwise}]
 models: [{id: sim, provider: simulated, name: sim, max_tokens: 1024}]
 execution: {concurrency: 4}
 comparisons: [{a: bm25/n10, b: random/n10, primary: true}]
@@ -321,10 +321,10 @@ func TestLoadReportsAll(t *testing.T) {
 
 const judging = `name: judged
 suite: extraction
-documents: {source: jsonl, path: documents.jsonl}
+data: {source: jsonl, path: documents.jsonl}
 models: [{id: judge, provider: openai, name: any}]
 judge_model: judge
-kernels: [{name: good, outputs: good.jsonl}]
+arms: [{name: good, outputs: good.jsonl}]
 execution: {retries: []}
 `
 

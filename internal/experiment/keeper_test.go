@@ -23,10 +23,10 @@ import (
 
 const promptedStudy = `name: prompted
 suite: extraction
-documents: {source: jsonl, path: documents.jsonl}
+data: {source: jsonl, path: documents.jsonl}
 models: [{id: m, provider: openai, name: asked}, {id: judge, provider: openai, name: judges, temperature: 0}]
 judge_model: judge
-kernels: [{name: plain, path: plain.txt, models: [m]}]
+arms: [{name: plain, path: plain.txt, models: [m]}]
 execution: {retries: [], max_failed: 1, concurrency: 1}
 `
 

@@ -346,7 +346,7 @@ func (r *Run) addFromOutside(ctx context.Context, a *analyse.Analysis) error {
 // Replicated returns the run that the study replicates, nil if there is none: the
 // newest TEST run of the study of that name, or its newest run.
 func (x *Experiment) Replicated(ctx context.Context, db *store.DB) (*store.Run, error) {
-	name := x.Study.Replicates
+	name := x.Study.ReplicationOf
 	if name == "" {
 		return nil, nil
 	}

@@ -117,13 +117,27 @@ func (c *checker) unknown(f *jsonschema.ValidationError, keys []string) {
 	known := slices.Sorted(maps.Keys(properties))
 	for _, key := range keys {
 		hint := suggest(key, known)
-		if inner, ok := c.within(properties, key); ok {
+		if now, ok := renamed(properties, key); ok {
+			hint = "it is now " + quote(now)
+			c.meant[joinPath(path, now)] = true
+		} else if inner, ok := c.within(properties, key); ok {
 			hint = "it belongs in " + joinPath(path, inner)
 		} else if k, ok := text.Nearest(key, known); ok {
 			c.meant[joinPath(path, k)] = true
 		}
 		c.errs.Add(&Error{Pos: n.get(key).at, Err: fmt.Errorf("unknown key %s in %s: %s", quote(key), where, hint)})
 	}
+}
+
+// renamed finds the property that had the key before: its tag jsonschema_extras says
+// former=KEY.
+func renamed(properties map[string]any, key string) (string, bool) {
+	for _, name := range slices.Sorted(maps.Keys(properties)) {
+		if part, _ := properties[name].(map[string]any); part["former"] == key {
+			return name, true
+		}
+	}
+	return "", false
 }
 
 // within finds the one section among properties that has the key.

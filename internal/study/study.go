@@ -37,8 +37,8 @@ type Study struct {
 	// Assume does not affect a run: plan computes the power of the rules from it.
 	Assume []Assumption `json:"assume,omitempty" jsonschema:"description=True scores under which plan computes how often each rule would be met"`
 	Output Output       `json:"output,omitempty"`
-	// Replicates names results that rules read.
-	Replicates string `json:"replicates,omitempty" jsonschema:"description=Name of an earlier study\\, or id of a run of it\\, in the same store: rules read how its differences changed"`
+	// ReplicationOf names results that rules read.
+	ReplicationOf string `json:"replication_of,omitempty" jsonschema:"description=Name of an earlier study\\, or id of a run of it\\, in the same store: rules read how its differences changed" jsonschema_extras:"former=replicates"`
 	// Annotation does not affect a run: people answer these tasks.
 	Annotation []Task `json:"annotation,omitempty" jsonschema:"description=Tasks for people: scruple annotate"`
 }

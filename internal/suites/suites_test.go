@@ -1,6 +1,7 @@
 package suites
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -81,7 +82,7 @@ func TestPipelinesComeThrough(t *testing.T) {
 		t.Fatal(err)
 	}
 	own := e.Study()
-	f, err := study.Load(files[0], []string{"kernels[heuristic].builtin=", "kernels[heuristic].exec=cat -"}, own)
+	f, err := study.Load(files[0], []string{"arms[heuristic].builtin=", "arms[heuristic].exec=cat -"}, own)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,6 +107,29 @@ func TestKeysOfOneSuite(t *testing.T) {
 		unknown := err != nil && strings.Contains(err.Error(), `study.yaml:3:11: unknown key "composite_weights" in metrics`)
 		if unknown == (s.Name == "extraction") {
 			t.Errorf("%s: %v", s.Name, err)
+		}
+	}
+}
+
+// Every suite has its data under data and what it compares under arms. The keys of before
+// are unknown, and the error names the new one.
+func TestFormerKeys(t *testing.T) {
+	former := map[string]map[string]string{
+		"qa": {"questions": "data", "prompts": "arms"}, "extraction": {"documents": "data", "kernels": "arms"},
+		"atoms": {"corpus": "data", "extractors": "arms"}, "soundness": {"corpus": "data", "conditions": "arms"},
+		"spans": {"records": "data", "labellers": "arms"}, "rerank": {"methods": "arms"},
+	}
+	for _, s := range All() {
+		for was, now := range former[s.Name] {
+			path := filepath.Join(t.TempDir(), "study.yaml")
+			if err := os.WriteFile(path, []byte("name: n\nsuite: s\n"+was+": []\n"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			_, err := study.Load(path, nil, s.Study())
+			want := fmt.Sprintf("study.yaml:3:1: unknown key %q in study: it is now %q", was, now)
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v, want %s", s.Name, err, want)
+			}
 		}
 	}
 }

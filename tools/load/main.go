@@ -239,8 +239,8 @@ func study(dir, name, provider, url string, n int) string {
 	path := filepath.Join(folder, "study.yaml")
 	check(os.WriteFile(path, fmt.Appendf(nil, `name: %s
 suite: extraction
-documents: {source: jsonl, path: documents.jsonl}
-kernels: [{name: k, path: kernel.txt}]
+data: {source: jsonl, path: documents.jsonl}
+arms: [{name: k, path: kernel.txt}]
 models: [{id: fake, provider: %s, name: any, base_url: %q, temperature: 0, max_tokens: 256}]
 execution: {concurrency: %d}
 `, name, provider, url, concurrency), 0o644))

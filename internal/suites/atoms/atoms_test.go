@@ -83,7 +83,7 @@ func TestPreflight(t *testing.T) {
 
 // TestConformance: the tests for every suite's bench, for extractors and for judges.
 func TestConformance(t *testing.T) {
-	b := mustOpen(t, nil, "judge_model=sim", "models[0].skill={}", "extractors[0].repair=true")
+	b := mustOpen(t, nil, "judge_model=sim", "models[0].skill={}", "arms[0].repair=true")
 	suitetest.Bench(t, Suite().Suite, b, foreseen)
 	const claims = `{"id": "a", "set": "x", "source": "The sky is blue. Grass is green.", "claim": "The sky is blue.", "grounded": true}
 {"id": "b", "set": "x", "source": "The sky is blue.", "claim": "Nobody knows why dogs bark.", "grounded": false}
@@ -320,29 +320,29 @@ func TestOpenErrors(t *testing.T) {
 		overrides []string
 		want      string
 	}{
-		"no form":          {nil, []string{"corpus=null"}, "name a corpus to compare extractors, or claims"},
-		"no corpus":        {nil, []string{"corpus.path=none"}, "corpus.path"},
-		"unknown":          {nil, []string{"extractors[0].name=magic"}, `no built-in extractor "magic"`},
-		"invalid gold":     {map[string]string{"corpus/hiring/gold/role/x.md": "---\nid: X Y\ntype: role\ntitle: X\n---\n"}, nil, `case hiring: role/x.md:2: error bad-id: id "X Y"`},
-		"dangling gold":    {map[string]string{"corpus/hiring/gold/role/x.md": "---\nid: x\ntype: role\ntitle: X\nrelates_to: [gone]\n---\n"}, nil, `no atom "gone"`},
-		"no source":        {map[string]string{"corpus/new/gold/role/x.md": "---\nid: x\ntype: role\ntitle: X\n---\n"}, nil, "case new"},
-		"gap":              {map[string]string{"o.yaml": strings.Replace(shippedOntology(t), "types:", "types:\n  - {name: ghost}", 1)}, []string{"ontology=o.yaml"}, "no gold atom has type ghost: add cases with them"},
-		"ontology":         {map[string]string{"o.yaml": "types: [{name: x}]\nedges: [{name: e, to: [y]}]\n"}, []string{"ontology=o.yaml"}, `edge e: unknown type "y"`},
-		"repair":           {nil, []string{"extractors[1].repair=true"}, "repair is for the pipeline"},
-		"judges":           {nil, []string{"judges=[{name: rules}]"}, "judges are for studies with claims"},
-		"quality":          {map[string]string{"q.json": `{"format": "scruple-judge-quality/1", "judge": "other", "run": "r", "balanced_accuracy": {"value": null, "low": null, "high": null}, "kappa": {"value": null, "low": null, "high": null}, "error": {"value": null, "low": null, "high": null}, "claims": [{"id": "a", "judge": 1, "human": 0}]}`}, []string{"judge_quality=q.json"}, `measures the judge "other", and this study's is "rules"`},
-		"quality label":    {map[string]string{"q.json": `{"format": "scruple-judge-quality/1", "judge": "rules", "run": "r", "balanced_accuracy": {"value": null, "low": null, "high": null}, "kappa": {"value": null, "low": null, "high": null}, "error": {"value": null, "low": null, "high": null}, "claims": [{"id": "a", "judge": 2, "human": 0}]}`}, []string{"judge_quality=q.json"}, "labels must be 0 or 1"},
-		"claims label":     {map[string]string{"study.yaml": judgeStudy, "claims.jsonl": `{"id": "a", "source": "s", "claim": "c"}`}, nil, "claims.jsonl:1: grounded is missing"},
-		"claims twice":     {map[string]string{"study.yaml": judgeStudy, "claims.jsonl": strings.Repeat(`{"id": "a", "source": "s", "claim": "c", "grounded": true}`+"\n", 2)}, nil, `claims.jsonl:2: duplicate id "a"`},
-		"records":          {map[string]string{"c.jsonl": `{"id": "a"}` + "\n" + `{"documents": []}`}, []string{"corpus.path=c.jsonl"}, "c.jsonl:2: id is missing"},
-		"extractors there": {map[string]string{"study.yaml": judgeStudy + "extractors: [{name: outline}]\n", "claims.jsonl": `{"id": "a", "source": "s", "claim": "c", "grounded": true}`}, nil, "extractors is for studies with a corpus"},
+		"no form":       {nil, []string{"data=null"}, "name a corpus to compare extractors, or claims"},
+		"no corpus":     {nil, []string{"data.path=none"}, "data.path"},
+		"unknown":       {nil, []string{"arms[0].name=magic"}, `no built-in extractor "magic"`},
+		"invalid gold":  {map[string]string{"corpus/hiring/gold/role/x.md": "---\nid: X Y\ntype: role\ntitle: X\n---\n"}, nil, `case hiring: role/x.md:2: error bad-id: id "X Y"`},
+		"dangling gold": {map[string]string{"corpus/hiring/gold/role/x.md": "---\nid: x\ntype: role\ntitle: X\nrelates_to: [gone]\n---\n"}, nil, `no atom "gone"`},
+		"no source":     {map[string]string{"corpus/new/gold/role/x.md": "---\nid: x\ntype: role\ntitle: X\n---\n"}, nil, "case new"},
+		"gap":           {map[string]string{"o.yaml": strings.Replace(shippedOntology(t), "types:", "types:\n  - {name: ghost}", 1)}, []string{"ontology=o.yaml"}, "no gold atom has type ghost: add cases with them"},
+		"ontology":      {map[string]string{"o.yaml": "types: [{name: x}]\nedges: [{name: e, to: [y]}]\n"}, []string{"ontology=o.yaml"}, `edge e: unknown type "y"`},
+		"repair":        {nil, []string{"arms[1].repair=true"}, "repair is for the pipeline"},
+		"judges":        {nil, []string{"judges=[{name: rules}]"}, "judges are for studies with claims"},
+		"quality":       {map[string]string{"q.json": `{"format": "scruple-judge-quality/1", "judge": "other", "run": "r", "balanced_accuracy": {"value": null, "low": null, "high": null}, "kappa": {"value": null, "low": null, "high": null}, "error": {"value": null, "low": null, "high": null}, "claims": [{"id": "a", "judge": 1, "human": 0}]}`}, []string{"judge_quality=q.json"}, `measures the judge "other", and this study's is "rules"`},
+		"quality label": {map[string]string{"q.json": `{"format": "scruple-judge-quality/1", "judge": "rules", "run": "r", "balanced_accuracy": {"value": null, "low": null, "high": null}, "kappa": {"value": null, "low": null, "high": null}, "error": {"value": null, "low": null, "high": null}, "claims": [{"id": "a", "judge": 2, "human": 0}]}`}, []string{"judge_quality=q.json"}, "labels must be 0 or 1"},
+		"claims label":  {map[string]string{"study.yaml": judgeStudy, "claims.jsonl": `{"id": "a", "source": "s", "claim": "c"}`}, nil, "claims.jsonl:1: grounded is missing"},
+		"claims twice":  {map[string]string{"study.yaml": judgeStudy, "claims.jsonl": strings.Repeat(`{"id": "a", "source": "s", "claim": "c", "grounded": true}`+"\n", 2)}, nil, `claims.jsonl:2: duplicate id "a"`},
+		"records":       {map[string]string{"c.jsonl": `{"id": "a"}` + "\n" + `{"documents": []}`}, []string{"data.path=c.jsonl"}, "c.jsonl:2: id is missing"},
+		"arms there":    {map[string]string{"study.yaml": judgeStudy + "arms: [{name: outline}]\n", "claims.jsonl": `{"id": "a", "source": "s", "claim": "c", "grounded": true}`}, nil, "arms is for studies with a corpus"},
 	} {
 		_, err := starter(t, test.files, test.overrides...)
 		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: got %v, want %q", name, err, test.want)
 		}
 	}
-	b := mustOpen(t, map[string]string{"o.yaml": strings.Replace(shippedOntology(t), "types:", "types:\n  - {name: ghost}", 1)}, "ontology=o.yaml", "corpus.allow_gaps=true")
+	b := mustOpen(t, map[string]string{"o.yaml": strings.Replace(shippedOntology(t), "types:", "types:\n  - {name: ghost}", 1)}, "ontology=o.yaml", "data.allow_gaps=true")
 	if w := strings.Join(b.Warnings(), "\n"); !strings.Contains(w, "type ghost") {
 		t.Errorf("warnings: %s", w)
 	}
@@ -366,7 +366,7 @@ func TestFolderArm(t *testing.T) {
 	for _, f := range shipped.byID["library-lending"].goldFiles {
 		files["out/library-lending/"+f.Path] = string(f.Data)
 	}
-	b := mustOpen(t, files, "extractors[1]={name: made, folder: out}")
+	b := mustOpen(t, files, "arms[1]={name: made, folder: out}")
 	if got := score(t, b, "library-lending", "made"); got[metricAtomF1] != 1 || got[metricEdgeF1] != 1 || got[metricValidity] != 1 || got[metricFaithfulness] != 1 {
 		t.Errorf("gold as an answer scores %v", got)
 	}
@@ -563,7 +563,7 @@ func TestDocRED(t *testing.T) {
 // corpusOf opens a corpus of records.
 func corpusOf(t testing.TB, data []byte) *Bench {
 	t.Helper()
-	return mustOpen(t, map[string]string{"c.jsonl": string(data)}, "corpus={path: c.jsonl}", "extractors=[{name: outline}]")
+	return mustOpen(t, map[string]string{"c.jsonl": string(data)}, "data={path: c.jsonl}", "arms=[{name: outline}]")
 }
 
 // TestRE3D: relations whose ends are entities become edges.

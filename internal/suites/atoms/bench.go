@@ -72,7 +72,7 @@ func openCorpus(f *study.File, s *Study) (kit.Bench, error) {
 		errs.Add(f.Errorf("judges", "judges are for studies with claims: name the judge of claims in judge_model"))
 	}
 	if len(s.Extractors) == 0 {
-		errs.Add(f.Errorf("corpus", "list what is compared under extractors, such as {name: outline}"))
+		errs.Add(f.Errorf("data", "list what is compared under extractors, such as {name: outline}"))
 	}
 	b := &Bench{byID: map[string]*sample{}, root: f.Place(".")}
 	b.samples, b.ontology = readCorpus(f, s, &errs)
@@ -88,7 +88,7 @@ func openCorpus(f *study.File, s *Study) (kit.Bench, error) {
 		if s.Corpus.AllowGaps {
 			b.warnings = append(b.warnings, say+": answers are not tested for them")
 		} else {
-			errs.Add(f.Errorf("corpus.path", "%s: add cases with them, mark them as supporting in the ontology, or set corpus.allow_gaps", say))
+			errs.Add(f.Errorf("data.path", "%s: add cases with them, mark them as supporting in the ontology, or set data.allow_gaps", say))
 		}
 	}
 	b.judge = s.Judge()

@@ -67,7 +67,7 @@ func readCorpus(f *study.File, s *Study, errs *study.Errors) (samples []*sample,
 	where := f.Resolve(s.Corpus.Path)
 	info, err := os.Stat(where)
 	if err != nil {
-		errs.Add(f.Errorf("corpus.path", "%w", err))
+		errs.Add(f.Errorf("data.path", "%w", err))
 		return nil, nil
 	}
 	if info.IsDir() {
@@ -88,7 +88,7 @@ func readCorpus(f *study.File, s *Study, errs *study.Errors) (samples []*sample,
 		samples = samples[:min(s.Corpus.Count, len(samples))]
 	}
 	if len(samples) == 0 && err == nil {
-		errs.Add(f.Errorf("corpus.path", "%s has no cases: want a folder for each, with the documents in source and the atoms in gold", where))
+		errs.Add(f.Errorf("data.path", "%s has no cases: want a folder for each, with the documents in source and the atoms in gold", where))
 	}
 	for _, c := range samples {
 		c.prepare(where, o, errs)

@@ -61,7 +61,7 @@ func openJudges(f *study.File, s *Study) (kit.Bench, error) {
 	for _, k := range []struct {
 		key   string
 		given bool
-	}{{"extractors", len(s.Extractors) > 0}, {"judge_quality", s.JudgeQuality != ""}, {"ontology", s.Ontology != ""}} {
+	}{{"arms", len(s.Extractors) > 0}, {"judge_quality", s.JudgeQuality != ""}, {"ontology", s.Ontology != ""}} {
 		if k.given {
 			errs.Add(f.Errorf(k.key, "%s is for studies with a corpus: remove it", k.key))
 		}
@@ -122,6 +122,7 @@ func (b *judgeBench) readClaims(f *study.File, s *Study, errs *study.Errors) {
 
 func (b *judgeBench) plan(f *study.File, s *Study, errs *study.Errors) {
 	p := kit.NewPlanner(f, &s.Study, "judge", "use builtin: rules, outputs, exec, http or run", errs)
+	p.List = "judges"
 	p.Skip = "" // judges are what is compared
 	kit.CheckNames(p, s.Judges, func(e JudgeArm) string { return e.Name })
 	for i := range s.Judges {

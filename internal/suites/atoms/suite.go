@@ -36,15 +36,15 @@ func Suite() kit.Suite {
 			Primary:   []string{metricAtomF1, metricEdgeF1, metricValidity, metricErrors, metricFaithfulness},
 			Secondary: []string{metricAtomPrecision, metricAtomRecall, metricTypes, metricConformance, metricWarnings, metricFabrication, metricOmission, macroOf(metricAtomF1), macroOf(metricEdgeF1), macroOf(metricFaithfulness)},
 		},
-		Blind: kit.Blind{Data: []kit.Datum{{Key: "corpus", Keep: []string{"path", "allow_gaps"}}, {Key: "claims", Keep: []string{"path"}}},
-			Arms: "extractors", Drop: []string{"judge_quality"}},
+		Blind: kit.Blind{Data: []kit.Datum{{Key: "data", Keep: []string{"path", "allow_gaps"}}, {Key: "claims", Keep: []string{"path"}}},
+			Arms: "arms", Drop: []string{"judge_quality"}},
 		Study:       func() study.Any { return new(Study) },
 		Open:        kit.Opener(Open),
 		Starter:     func() ([]kit.File, error) { return kit.Template(template, "template") },
 		Cases:       shippedCases,
 		Check:       checkCase,
 		CheckFolder: checkFolder,
-		Shortcuts:   []kit.Shortcut{{Flag: "allow-gaps", Key: "corpus.allow_gaps", Switch: true, Doc: "only warn about types and edges that no gold atom has"}},
+		Shortcuts:   []kit.Shortcut{{Flag: "allow-gaps", Key: "data.allow_gaps", Switch: true, Doc: "only warn about types and edges that no gold atom has"}},
 
 		Imports: imports(),
 		Exports: exports(),
@@ -55,8 +55,8 @@ func Suite() kit.Suite {
 type Study struct {
 	study.Study
 	Ontology     string      `json:"ontology,omitempty" jsonschema:"description=File with the types and edges (default: that of the corpus\\, else the shipped one)"`
-	Corpus       *Corpus     `json:"corpus,omitempty" jsonschema:"description=Documents with their reference atoms"`
-	Extractors   []Extractor `json:"extractors,omitempty" jsonschema:"description=What is compared: models\\, rules\\, folders\\, pipelines"`
+	Corpus       *Corpus     `json:"data,omitempty" jsonschema:"description=Documents with their reference atoms" jsonschema_extras:"former=corpus"`
+	Extractors   []Extractor `json:"arms,omitempty" jsonschema:"description=What is compared: models\\, rules\\, folders\\, pipelines" jsonschema_extras:"former=extractors"`
 	JudgeQuality string      `json:"judge_quality,omitempty" jsonschema:"description=File that a study of judges exported (--format judge-quality): faithfulness is corrected by the judge's error"`
 	Claims       *Claims     `json:"claims,omitempty" jsonschema:"description=Claims with human labels\\, to measure judges"`
 	Judges       []JudgeArm  `json:"judges,omitempty" jsonschema:"description=The judges that are compared on claims"`

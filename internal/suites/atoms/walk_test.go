@@ -40,9 +40,9 @@ edges:
 `, []string{"rationale", "rationale, owner"}[s.Reader])
 		files["study.yaml"] = fmt.Sprintf(`name: walk
 suite: atoms
-corpus: {path: corpus.jsonl, allow_gaps: true}
+data: {path: corpus.jsonl, allow_gaps: true}
 ontology: ontology.yaml
-extractors:
+arms:
   - {name: outline}
 %smodels:
   - {id: m, provider: openai, name: x, base_url: "http://localhost:1/v1"}

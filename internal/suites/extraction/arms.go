@@ -44,7 +44,7 @@ type planner struct {
 }
 
 func newPlanner(s *Study, resolve func(string) string, fault func(key, format string, args ...any)) *planner {
-	return &planner{study: s, Planner: kit.Planner{Noun: "kernel", Models: s.Models,
+	return &planner{study: s, Planner: kit.Planner{Noun: "kernel", List: kit.Entries, Models: s.Models,
 		Offline: "use builtin: heuristic to run without a model", Resolve: resolve, Prompt: resolve, Fault: fault}}
 }
 
@@ -60,7 +60,7 @@ func (p *planner) plan() []*arm {
 	}
 	p.kernels = append(slices.Clip(p.kernels), p.dropped()...)
 	if len(p.kernels) == 0 && p.waiting == 0 {
-		p.Fault("kernels", "the study compares nothing: list a kernel, or put a prompt into %s", p.Resolve(kernelFolder))
+		p.Fault("arms", "the study compares nothing: list a kernel, or put a prompt into %s", p.Resolve(kernelFolder))
 	}
 	for i := range p.kernels {
 		p.kernel(i)
@@ -162,7 +162,7 @@ func (p *planner) dropped() []Kernel {
 		}
 		switch k := (Kernel{Name: name, Path: kernelFolder + "/" + e.Name()}); {
 		case !kit.ValidName(name):
-			p.Fault("kernels", "%s: the name of the file names the arm, so rename it with letters, digits, dots, dashes and underscores", p.Resolve(k.Path))
+			p.Fault("arms", "%s: the name of the file names the arm, so rename it with letters, digits, dots, dashes and underscores", p.Resolve(k.Path))
 		case len(p.Models) == 0:
 			p.Prompt(k.Path)
 			p.waiting++

@@ -89,9 +89,9 @@ func starterBench(t testing.TB) *Bench {
 
 const invoiceStudy = `name: test
 suite: extraction
-documents: {source: jsonl, path: docs.jsonl}
+data: {source: jsonl, path: docs.jsonl}
 models: [{id: m, provider: openai, name: any, base_url: "http://127.0.0.1:1/v1", temperature: 0, max_tokens: 256}]
-kernels:
+arms:
   - {name: ctn, builtin: ctn_extraction}
   - {name: rules, builtin: heuristic}
 `

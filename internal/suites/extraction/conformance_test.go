@@ -19,7 +19,7 @@ func TestConformance(t *testing.T) {
 		"answers.jsonl": "{}\n",
 		"study.yaml": `name: t
 suite: extraction
-documents: {source: jsonl, path: data/contracts.jsonl}
+data: {source: jsonl, path: data/contracts.jsonl}
 models:
   - {id: m, provider: openai, name: x}
   - {id: s, provider: anthropic, name: y, structured: schema}
@@ -27,7 +27,7 @@ models:
   - {id: sim, provider: simulated, skill: {wrong: 0.2}}
   - {id: judge, provider: openai, name: j}
 judge_model: judge
-kernels:
+arms:
   - {name: k, path: kernels/ctn_extraction.txt}
   - {name: no-v1, of: k, remove: [v1], models: [m]}
   - {name: rules, builtin: heuristic}

@@ -20,12 +20,12 @@ func judgedStudy(lines ...string) map[string]string {
 	return map[string]string{
 		"study.yaml": `name: test
 suite: extraction
-documents: {source: jsonl, path: docs.jsonl}
+data: {source: jsonl, path: docs.jsonl}
 models:
   - {id: m, provider: openai, name: x}
   - {id: j, provider: openai, name: small, temperature: 0}
 judge_model: j
-kernels: [{name: k, builtin: idiomatic}]
+arms: [{name: k, builtin: idiomatic}]
 `,
 		"docs.jsonl": strings.Join(lines, "\n"),
 	}

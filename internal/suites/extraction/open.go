@@ -37,13 +37,13 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 	var err error
 	if b.verified, err = s.openChecklist(f.Resolve); err != nil {
 		for _, e := range kit.Unjoin(err) {
-			fault("documents.verification", "%v", e)
+			fault("data.verification", "%v", e)
 		}
 	}
 	b.load(&errs)
 	for _, id := range slices.Sorted(maps.Keys(b.verified)) {
 		if _, ok := b.byID[id]; !ok {
-			fault("documents.verification", "the checklist has a row for %q, which is not a document of this study", id)
+			fault("data.verification", "the checklist has a row for %q, which is not a document of this study", id)
 		}
 	}
 	if err := errs.Err(); err != nil {

@@ -26,9 +26,9 @@ func with(files map[string]string, name, content string) map[string]string {
 // studyOf is a study of one valid document with these kernels and more.
 func studyOf(kernels string, more ...string) map[string]string {
 	return map[string]string{
-		"study.yaml": "name: test\nsuite: extraction\ndocuments: {source: jsonl, path: docs.jsonl}\n" +
+		"study.yaml": "name: test\nsuite: extraction\ndata: {source: jsonl, path: docs.jsonl}\n" +
 			"models:\n  - {id: a, provider: openai, name: x}\n  - {id: b, provider: openai, name: y}\n" + strings.Join(more, "") +
-			"kernels:\n" + kernels,
+			"arms:\n" + kernels,
 		"docs.jsonl":    invoiceLine("1", 100),
 		"kernel.txt":    "Extract.\n{{SCHEMA}}\n{{OUTPUT_FORMAT}}\n",
 		"answers.jsonl": `{"document_id":"doc-1","output":"{}"}` + "\n",
@@ -102,9 +102,9 @@ func TestKernelsWithoutALine(t *testing.T) {
 		{"dropped prompts", "  - {name: listed, path: kernels/mine.txt, models: [a]}\n  - {name: off, enabled: false}\n", dropped, "listed dropped@a dropped@b null_baseline", 0},
 		{"an ablation of a dropped prompt", "  - {name: less, of: ctn, remove: [v1], models: [a]}\n",
 			map[string]string{"kernels/ctn.txt": shippedKernel(ablated)}, "less ctn@a ctn@b null_baseline", 0},
-		{"only dropped prompts", "", map[string]string{"kernels/a.txt": prompt, "study.yaml": strings.Replace(studyOf("")["study.yaml"], "kernels:\n", "", 1)}, "a@a a@b null_baseline", 0},
+		{"only dropped prompts", "", map[string]string{"kernels/a.txt": prompt, "study.yaml": strings.Replace(studyOf("")["study.yaml"], "arms:\n", "", 1)}, "a@a a@b null_baseline", 0},
 		{"without a model they wait", "", map[string]string{"kernels/a.txt": prompt,
-			"study.yaml": "name: t\nsuite: extraction\ndocuments: {source: jsonl, path: docs.jsonl}\nkernels: [{name: heuristic}]\n"}, "heuristic null_baseline", 1},
+			"study.yaml": "name: t\nsuite: extraction\ndata: {source: jsonl, path: docs.jsonl}\narms: [{name: heuristic}]\n"}, "heuristic null_baseline", 1},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -141,8 +141,8 @@ func TestOpenErrors(t *testing.T) {
 		want  []string
 	}{
 		{"a dropped prompt", with(studyOf("  - {name: heuristic}\n"), "kernels/my prompt.txt", "x"), []string{"kernels/my prompt.txt: the name of the file names the arm"}},
-		{"a dropped prompt without placeholders", with(studyOf("  - {name: heuristic}\n"), "kernels/p.txt", "x"), []string{"kernels[1].path: the kernel has no {{SCHEMA}}"}},
-		{"no kernels", map[string]string{"docs.jsonl": invoiceLine("1", 100), "study.yaml": "name: t\nsuite: extraction\ndocuments: {source: jsonl, path: docs.jsonl}\n"}, []string{"the study compares nothing: list a kernel"}},
+		{"a dropped prompt without placeholders", with(studyOf("  - {name: heuristic}\n"), "kernels/p.txt", "x"), []string{"arms[1].path: the kernel has no {{SCHEMA}}"}},
+		{"no kernels", map[string]string{"docs.jsonl": invoiceLine("1", 100), "study.yaml": "name: t\nsuite: extraction\ndata: {source: jsonl, path: docs.jsonl}\n"}, []string{"the study compares nothing: list a kernel"}},
 		{"kernels", studyOf(`  - {name: k}
   - {name: k, path: kernel.txt, exec: cat}
   - {name: "a b", path: nothere.txt}
@@ -155,24 +155,24 @@ func TestOpenErrors(t *testing.T) {
   - {name: r, outputs: nothere.jsonl}
   - {name: s, path: docs.jsonl}
 `), []string{
-			`study.yaml:8:5: kernels[0]: kernel "k" has no source: kernels/k.txt does not exist`,
-			`kernels[1].name: duplicate kernel name "k"`,
-			`kernels[1]: kernel "k" has path and exec: want exactly one`,
-			`kernels[2].name: kernel name "a b": want letters`,
-			`kernels[2].path: reading the kernel:`,
-			`kernels[3].models[0]: the study has no model "c"`,
-			`kernels[3].models[2]: duplicate model "a"`,
-			`kernels[4].models: kernel "m" uses no model`,
-			`kernels[5].of: no kernel "ctn_extractoin" with a prompt: did you mean "ctn_extraction"?`,
-			`kernels[6].remove: of needs remove`,
-			`kernels[7].remove: remove needs of`,
-			`kernels[8].remove: no tensor block "v9"`,
-			`kernels[9].outputs: reading answers:`,
-			`kernels[10].path: the kernel has no {{SCHEMA}}`,
-			`kernels[10].path: the kernel has no {{OUTPUT_FORMAT}}`,
+			`study.yaml:8:5: arms[0]: kernel "k" has no source: kernels/k.txt does not exist`,
+			`arms[1].name: duplicate kernel name "k"`,
+			`arms[1]: kernel "k" has path and exec: want exactly one`,
+			`arms[2].name: kernel name "a b": want letters`,
+			`arms[2].path: reading the kernel:`,
+			`arms[3].models[0]: the study has no model "c"`,
+			`arms[3].models[2]: duplicate model "a"`,
+			`arms[4].models: kernel "m" uses no model`,
+			`arms[5].of: no kernel "ctn_extractoin" with a prompt: did you mean "ctn_extraction"?`,
+			`arms[6].remove: of needs remove`,
+			`arms[7].remove: remove needs of`,
+			`arms[8].remove: no tensor block "v9"`,
+			`arms[9].outputs: reading answers:`,
+			`arms[10].path: the kernel has no {{SCHEMA}}`,
+			`arms[10].path: the kernel has no {{OUTPUT_FORMAT}}`,
 		}},
 		{"no model", map[string]string{
-			"study.yaml": "name: t\nsuite: extraction\ndocuments: {source: jsonl, path: docs.jsonl}\nkernels: [{name: k, builtin: idiomatic}]\n",
+			"study.yaml": "name: t\nsuite: extraction\ndata: {source: jsonl, path: docs.jsonl}\narms: [{name: k, builtin: idiomatic}]\n",
 			"docs.jsonl": invoiceLine("1", 100)},
 			[]string{`kernel "k" needs a model, but the study has none`}},
 		{"weights", studyOf("  - {name: h, builtin: heuristic}\n", "metrics: {composite_weights: {value: 0.5, evidnce: 0.5}}\n"),
@@ -181,10 +181,10 @@ func TestOpenErrors(t *testing.T) {
 			[]string{`metrics.composite_weights: the weights sum to 0.9, want 1`}},
 		{"weights just off", studyOf("  - {name: h, builtin: heuristic}\n", "metrics: {composite_weights: {value: 0.6, page: 0.40000001}}\n"),
 			[]string{`the weights sum to 1.00000001, want 1`}},
-		{"no file", map[string]string{"study.yaml": "name: t\nsuite: extraction\ndocuments: {source: jsonl, path: x.jsonl}\nkernels: [{name: h, builtin: heuristic}]\n"},
+		{"no file", map[string]string{"study.yaml": "name: t\nsuite: extraction\ndata: {source: jsonl, path: x.jsonl}\narms: [{name: h, builtin: heuristic}]\n"},
 			[]string{"does not exist", "paths are relative to the study file"}},
 		{"documents", map[string]string{
-			"study.yaml":       "name: t\nsuite: extraction\ndocuments: {source: jsonl, path: docs.jsonl}\nkernels: [{name: h, builtin: heuristic}]\n",
+			"study.yaml":       "name: t\nsuite: extraction\ndata: {source: jsonl, path: docs.jsonl}\narms: [{name: h, builtin: heuristic}]\n",
 			"schemas/bad.json": `{"name":"bda","fields":[{"name":"a b","type":"text","description":""},{"name":"x","type":"date"},{"name":"x","type":"date"}]}`,
 			"docs.jsonl": invoiceLine("1", 100) + "\n" + invoiceLine("1", 100) +
 				`{"document_id":"d3","text":"x","schema":"invioce","ground_truth":[]}` + "\n" +
@@ -209,7 +209,7 @@ func TestOpenErrors(t *testing.T) {
 				`docs.jsonl:8`,
 			}},
 		{"a record of a folder", map[string]string{
-			"study.yaml": "name: t\nsuite: extraction\ndocuments: {source: directory, path: docs}\nkernels: [{name: h, builtin: heuristic}]\n",
+			"study.yaml": "name: t\nsuite: extraction\ndata: {source: directory, path: docs}\narms: [{name: h, builtin: heuristic}]\n",
 			"docs/a.txt": "x", "docs/a.json": "{\"schema\": \"invoice\",\n \"truth\": []}\n"},
 			[]string{`docs/a.json:2:2: unknown key "truth"`}},
 	}
@@ -238,7 +238,7 @@ func TestSchemaErrorsNameTheirFile(t *testing.T) {
 	const document = `{"document_id":"d%d","text":"x","schema":"own","ground_truth":[]}` + "\n"
 	dir := t.TempDir()
 	write(t, dir, map[string]string{
-		"study.yaml":       "name: t\nsuite: extraction\ndocuments: {source: jsonl, path: docs.jsonl}\nkernels: [{name: h, builtin: heuristic}]\n",
+		"study.yaml":       "name: t\nsuite: extraction\ndata: {source: jsonl, path: docs.jsonl}\narms: [{name: h, builtin: heuristic}]\n",
 		"schemas/own.json": "{\n  \"name\": \"own\",\n  \"fields\": [\n    {\"name\": \"é\", \"typ\": \"date\"}\n  ]\n}\n",
 		"docs.jsonl":       fmt.Sprintf(document, 1) + fmt.Sprintf(document, 2)})
 	_, err := open(t, dir)
@@ -280,12 +280,12 @@ func TestSources(t *testing.T) {
 	files := map[string]string{
 		"study.yaml": `name: t
 suite: extraction
-documents:
+data:
   source: mixed
   parts:
     - {source: jsonl, path: docs.jsonl, count: 2}
     - {source: directory, path: folder, name: own}
-kernels: [{name: h, builtin: heuristic}]
+arms: [{name: h, builtin: heuristic}]
 `,
 		"docs.jsonl":     invoices(3, 100),
 		"folder/b.txt":   body("b"),
@@ -322,7 +322,7 @@ kernels: [{name: h, builtin: heuristic}]
 		{"path, count, seed and split of a mixed source", "study.yaml", "source: mixed", "source: mixed\n  path: x"},
 		{"parts need source: mixed", "study.yaml", "source: mixed", "source: jsonl\n  path: docs.jsonl"},
 		{"source jsonl needs a path", "study.yaml", "path: docs.jsonl, ", ""},
-		{"documents.parts[1]: source synthetic has no path", "study.yaml", "source: directory", "source: synthetic"},
+		{"data.parts[1]: source synthetic has no path", "study.yaml", "source: directory", "source: synthetic"},
 	} {
 		changed := maps.Clone(files)
 		changed[tt.file] = strings.Replace(files[tt.file], tt.old, tt.new, 1)
@@ -511,7 +511,7 @@ func TestShippedExample(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := mustOpen(t, map[string]string{
-		"study.yaml":        "name: t\nsuite: extraction\ndocuments: {source: jsonl, path: contracts.jsonl}\nkernels: [{name: h, builtin: heuristic}]\n",
+		"study.yaml":        "name: t\nsuite: extraction\ndata: {source: jsonl, path: contracts.jsonl}\narms: [{name: h, builtin: heuristic}]\n",
 		"contracts.jsonl":   string(all),
 		"schemas/cuad.json": string(schema)})
 	if len(b.Items()) != 40 {

@@ -96,10 +96,10 @@ type overlay struct {
 func overlaid(src source, path string) (*overlay, error) {
 	gold, err := dataset.OpenLines(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("documents.gold: %s does not exist: people make it with `scruple annotate`, and its --lock writes it", path)
+		return nil, fmt.Errorf("data.gold: %s does not exist: people make it with `scruple annotate`, and its --lock writes it", path)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("documents.gold: %w", err)
+		return nil, fmt.Errorf("data.gold: %w", err)
 	}
 	o := &overlay{source: src, path: path, lines: gold}
 	lineOf := map[string]int{}

@@ -11,7 +11,7 @@ import (
 // ratio is that of the quote's words, 2, to the value's.
 func TestRecords(t *testing.T) {
 	b := mustOpen(t, map[string]string{
-		"study.yaml":        "name: s\nsuite: extraction\ndocuments: {source: jsonl, path: d.jsonl}\nkernels: [{name: heuristic}]\n",
+		"study.yaml":        "name: s\nsuite: extraction\ndata: {source: jsonl, path: d.jsonl}\narms: [{name: heuristic}]\n",
 		"schemas/memo.json": `{"name": "memo", "fields": [{"name": "number", "type": "id", "description": "its number"}, {"name": "day", "type": "date", "description": "its day"}, {"name": "sum", "type": "money", "description": "its sum"}]}`,
 		"d.jsonl": `{"document_id": "d", "schema": "memo", "text": "Number: A-1, 5 or 6 EUR", "ground_truth": [` +
 			`{"field": "number", "exists_in_document": true, "is_ambiguous": false, "correct_value": "A-1", "evidence_quote": "A-1", "page": 1},` +

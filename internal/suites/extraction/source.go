@@ -253,20 +253,20 @@ func (s *Study) open(resolve func(string) string, fault func(key, format string,
 	}
 	if d.Source != "mixed" {
 		if len(d.Parts) > 0 {
-			fault("documents.parts", "parts need source: mixed, not source: %s", d.Source)
+			fault("data.parts", "parts need source: mixed, not source: %s", d.Source)
 		}
-		add("documents", d.Source, d.Path, "", "", d.Synthetic, d.Count)
+		add("data", d.Source, d.Path, "", "", d.Synthetic, d.Count)
 		return c
 	}
 	if d.Gold != "" {
-		fault("documents.gold", "a file of gold needs source jsonl or directory, not mixed")
+		fault("data.gold", "a file of gold needs source jsonl or directory, not mixed")
 		return c
 	}
 	if len(d.Parts) == 0 {
-		fault("documents.parts", "a mixed source needs parts, each with source and path")
+		fault("data.parts", "a mixed source needs parts, each with source and path")
 	}
 	if d.Path != "" || d.Count != 0 || d.Synthetic != (Synthetic{}) {
-		fault("documents", "path, count, seed and split of a mixed source belong to its parts")
+		fault("data", "path, count, seed and split of a mixed source belong to its parts")
 	}
 	for i, p := range d.Parts {
 		name := p.Name
@@ -275,7 +275,7 @@ func (s *Study) open(resolve func(string) string, fault func(key, format string,
 		} else if name == "" {
 			name = strings.TrimSuffix(filepath.Base(p.Path), filepath.Ext(p.Path))
 		}
-		add(fmt.Sprintf("documents.parts[%d]", i), p.Source, p.Path, name, p.Set, p.Synthetic, p.Count)
+		add(fmt.Sprintf("data.parts[%d]", i), p.Source, p.Path, name, p.Set, p.Synthetic, p.Count)
 	}
 	return c
 }

@@ -10,9 +10,9 @@ import (
 // A Study is a study file of this suite: the common keys and its own.
 type Study struct {
 	study.Study
-	Documents Documents `json:"documents" jsonschema:"required,description=Source of the documents and their gold"`
+	Documents Documents `json:"data" jsonschema:"required,description=Source of the documents and their gold" jsonschema_extras:"former=documents"`
 	Schemas   string    `json:"schemas,omitempty" jsonschema:"default=schemas,description=Folder of schema files; shipped schemas are found without it (default schemas)"`
-	Kernels   []Kernel  `json:"kernels,omitempty" jsonschema:"description=What is compared: prompts and pipelines. Each .txt file of the folder kernels next to the study is a prompt too\\, unless an entry has its name"`
+	Kernels   []Kernel  `json:"arms,omitempty" jsonschema:"description=What is compared: prompts and pipelines. Each .txt file of the folder kernels next to the study is a prompt too\\, unless an entry has its name" jsonschema_extras:"former=kernels"`
 	Metrics   Metrics   `json:"metrics,omitempty"`
 
 	forPeople bool

@@ -23,9 +23,9 @@ func Suite() kit.Suite {
 			Secondary: []string{metricValue, metricEvidence, metricPage, metricStatus, metricSchema, metricHallucination, metricFabrication},
 		},
 		Blind: kit.Blind{Data: []kit.Datum{
-			{Key: "documents", Kit: `{"source": "directory", "path": "documents"}`, Places: []string{"documents"}},
+			{Key: "data", Kit: `{"source": "directory", "path": "documents"}`, Places: []string{"documents"}},
 			{Key: "schemas", Kit: `"schemas"`, Places: []string{"schemas"}},
-		}, Arms: "kernels", Guide: blindGuide, Templates: blindTemplates()},
+		}, Arms: "arms", Guide: blindGuide, Templates: blindTemplates()},
 		Study:    func() study.Any { return new(Study) },
 		Open:     kit.Opener(Open),
 		Starter:  starterFiles,

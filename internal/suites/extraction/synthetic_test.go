@@ -7,7 +7,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 )
 
-const syntheticStudy = "name: t\nsuite: extraction\ndocuments: {source: synthetic, %}\nkernels: [{name: heuristic}]\n"
+const syntheticStudy = "name: t\nsuite: extraction\ndata: {source: synthetic, %}\narms: [{name: heuristic}]\n"
 
 func syntheticFilesOf(keys string) map[string]string {
 	return map[string]string{"study.yaml": strings.Replace(syntheticStudy, "%", keys, 1)}

@@ -34,9 +34,9 @@ func TestWalk(t *testing.T) {
 		files["schemas/note.json"] = fmt.Sprintf(`{"name": "note", "fields": [{"name": "number", "type": "%s", "description": "the number of the invoice"}]}`, []string{"id", "string"}[s.Reader])
 		files["study.yaml"] = fmt.Sprintf(`name: walk
 suite: extraction
-documents: {source: jsonl, path: documents.jsonl}
+data: {source: jsonl, path: documents.jsonl}
 schemas: schemas
-kernels:
+arms:
   - {name: rules, builtin: heuristic}
 %smodels:
   - {id: m, provider: openai, name: x, base_url: "http://localhost:1/v1"}

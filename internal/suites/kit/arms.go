@@ -121,10 +121,14 @@ func ByID[A Armed](arms []A) map[string]A {
 	return m
 }
 
+// Entries is the key of what a study compares.
+const Entries = "arms"
+
 // A Planner turns the entries of a list in the study into arms and reports
 // errors. Entries are numbered from 0. [NewPlanner] makes one.
 type Planner struct {
 	Noun    string        // for an entry, such as "method"
+	List    string        // key of the entries
 	Models  []study.Model // of the study
 	Skip    string        // id of a model that is used only if an entry names it
 	Offline string        // how to run without a model, to follow "or"
@@ -136,12 +140,12 @@ type Planner struct {
 // NewPlanner plans the arms of a study whose models run all entries, except the judge.
 // It adds errors to errs.
 func NewPlanner(f *study.File, s *study.Study, noun, offline string, errs *study.Errors) *Planner {
-	return &Planner{Noun: noun, Models: s.Models, Skip: s.JudgeModel, Offline: offline, Resolve: f.Resolve, Prompt: f.Prompt,
+	return &Planner{Noun: noun, List: Entries, Models: s.Models, Skip: s.JudgeModel, Offline: offline, Resolve: f.Resolve, Prompt: f.Prompt,
 		Fault: func(key, format string, args ...any) { errs.Add(f.Errorf(key, format, args...)) }}
 }
 
 // Key is the path of an entry in the study.
-func (p *Planner) Key(i int) string { return fmt.Sprintf("%ss[%d]", p.Noun, i) }
+func (p *Planner) Key(i int) string { return fmt.Sprintf("%s[%d]", p.List, i) }
 
 func (p *Planner) fault(i int, key, format string, args ...any) {
 	p.Fault(p.Key(i)+key, p.Noun+" "+format, args...)

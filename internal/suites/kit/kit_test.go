@@ -55,7 +55,7 @@ func TestInit(t *testing.T) {
 // plannerOf is a planner with two models, and its errors.
 func plannerOf(t *testing.T) (*Planner, *[]string) {
 	var found []string
-	return &Planner{Noun: "thing", Models: []study.Model{{ID: "a"}, {ID: "judge", Provider: SimulatedProvider}}, Skip: "judge", Offline: "take none",
+	return &Planner{Noun: "thing", List: "things", Models: []study.Model{{ID: "a"}, {ID: "judge", Provider: SimulatedProvider}}, Skip: "judge", Offline: "take none",
 		Resolve: func(path string) string { return filepath.Join(t.TempDir(), path) },
 		Fault:   func(key, format string, args ...any) { found = append(found, key+": "+fmt.Sprintf(format, args...)) }}, &found
 }

@@ -86,12 +86,12 @@ func (b *Bench) count(match string) (n int) {
 func (b *Bench) load(f *study.File, s *Study, errs *study.Errors) {
 	for _, ours := range slices.Sorted(maps.Keys(s.Questions.Columns)) {
 		if !slices.Contains(columns, ours) {
-			errs.Add(f.Errorf("questions.columns."+ours, "unknown column %q: want one of %s%s", ours, strings.Join(columns, ", "), kit.DidYouMean(ours, columns)))
+			errs.Add(f.Errorf("data.columns."+ours, "unknown column %q: want one of %s%s", ours, strings.Join(columns, ", "), kit.DidYouMean(ours, columns)))
 		}
 	}
 	t, err := table.Read(f.Resolve(s.Questions.Path))
 	if errors.Is(err, fs.ErrNotExist) {
-		err = f.Errorf("questions.path", "%w", err)
+		err = f.Errorf("data.path", "%w", err)
 	}
 	if err != nil {
 		kit.AddAll(errs, err)
@@ -99,27 +99,27 @@ func (b *Bench) load(f *study.File, s *Study, errs *study.Errors) {
 	}
 	misnamed := false
 	known := t.Bind(table.Names{Known: columns, File: s.Questions.Columns, Remedy: func(known, found string) string {
-		return fmt.Sprintf("rename it, or write questions.columns: {%s: %s} in the study; {%s: ''} says that it is something else", known, found, known)
+		return fmt.Sprintf("rename it, or write data.columns: {%s: %s} in the study; {%s: ''} says that it is something else", known, found, known)
 	}}, func(ours string, err error) {
 		misnamed = true
 		if ours != "" {
-			err = f.Errorf("questions.columns."+ours, "%w", err)
+			err = f.Errorf("data.columns."+ours, "%w", err)
 		}
 		errs.Add(err)
 	})
-	kit.CheckStrata(f, "questions.strata", s.Questions.Strata, []string{"match", "group"}, known, errs)
+	kit.CheckStrata(f, "data.strata", s.Questions.Strata, []string{"match", "group"}, known, errs)
 	if misnamed {
 		return
 	}
 	if !known.Has("question") {
-		errs.Add(fmt.Errorf("%s: no column %q: give the name of the column of questions in questions.columns, as in {question: NAME}; the columns are %s", t.File, "question", strings.Join(t.Header, ", ")))
+		errs.Add(fmt.Errorf("%s: no column %q: give the name of the column of questions in data.columns, as in {question: NAME}; the columns are %s", t.File, "question", strings.Join(t.Header, ", ")))
 		return
 	}
 	if !known.Has("answer") && !known.Has("rubric") {
-		errs.Add(fmt.Errorf("%s: no column %q: give the name of the column of right answers in questions.columns, as in {answer: NAME}; the columns are %s", t.File, "answer", strings.Join(t.Header, ", ")))
+		errs.Add(fmt.Errorf("%s: no column %q: give the name of the column of right answers in data.columns, as in {answer: NAME}; the columns are %s", t.File, "answer", strings.Join(t.Header, ", ")))
 		return
 	}
-	b.notes = kit.OtherColumns(known, s.Questions.Strata, "questions.strata")
+	b.notes = kit.OtherColumns(known, s.Questions.Strata, "data.strata")
 	made := map[string]int{}   // ids of questions without one
 	lineOf := map[string]int{} // of each question that is valid
 	for _, row := range t.Rows {

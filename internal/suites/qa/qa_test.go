@@ -82,8 +82,8 @@ func TestConformance(t *testing.T) {
 
 const minimal = `name: s
 suite: qa
-questions: {path: %s}
-prompts: [{name: direct}]
+data: {path: %s}
+arms: [{name: direct}]
 models: [{id: m, provider: openai, name: x}]
 `
 
@@ -107,7 +107,7 @@ func TestReadCSV(t *testing.T) {
 	if all := strings.Join(b.Warnings(), "\n"); all != "" {
 		t.Errorf("warnings: %s", all)
 	}
-	if all := strings.Join(b.Notes(), "\n"); !strings.HasSuffix(all, "q.csv: other columns, shown beside the item: source; questions.strata breaks results down by them") {
+	if all := strings.Join(b.Notes(), "\n"); !strings.HasSuffix(all, "q.csv: other columns, shown beside the item: source; data.strata breaks results down by them") {
 		t.Errorf("notes: %s", all)
 	}
 }
@@ -117,16 +117,16 @@ func TestReadCSV(t *testing.T) {
 // passed because its clusters were lost.
 func TestColumns(t *testing.T) {
 	for name, test := range map[string]struct{ columns, header, want string }{
-		"mapped, other case":   {"{cluster: Topic}", "id,question,answer,topic", `study.yaml:3:36: questions.columns.cluster: q.csv has no column "Topic": did you mean "topic"?; the columns are id, question, answer, topic`},
-		"mapped, not there":    {"{answer: expcted_answer}", "id,question,answer,x", `questions.columns.answer: q.csv has no column "expcted_answer"; the columns are`},
-		"other case":           {"{}", "id,question,answer,Cluster", `q.csv:1:20: column "Cluster" is not "cluster": rename it, or write questions.columns: {cluster: Cluster} in the study; {cluster: ''} says that it is something else`},
+		"mapped, other case":   {"{cluster: Topic}", "id,question,answer,topic", `study.yaml:3:31: data.columns.cluster: q.csv has no column "Topic": did you mean "topic"?; the columns are id, question, answer, topic`},
+		"mapped, not there":    {"{answer: expcted_answer}", "id,question,answer,x", `data.columns.answer: q.csv has no column "expcted_answer"; the columns are`},
+		"other case":           {"{}", "id,question,answer,Cluster", `q.csv:1:20: column "Cluster" is not "cluster": rename it, or write data.columns: {cluster: Cluster} in the study; {cluster: ''} says that it is something else`},
 		"plural":               {"{}", "id,question,answer,clusters", `column "clusters" is not "cluster"`},
 		"spelling":             {"{}", "ID,question,anwser,x", `q.csv:1:13: column "anwser" is not "answer"`},
 		"short names":          {"{}", "uid,question,answer,x", ""},
 		"something else":       {"{cluster: ''}", "id,question,answer,clusters", ""},
 		"both":                 {"{}", "cluster,question,answer,clusters", ""},
 		"mapped":               {"{cluster: Cluster}", "id,question,answer,Cluster", ""},
-		"no strata":            {"{}, strata: [ownr]", "id,question,answer,owner", `questions.strata[0]: q.csv has no further column "ownr": did you mean "owner"?`},
+		"no strata":            {"{}, strata: [ownr]", "id,question,answer,owner", `data.strata[0]: q.csv has no further column "ownr": did you mean "owner"?`},
 		"a stratum of its own": {"{cluster: ''}, strata: [group]", "id,question,answer,group", `has no further column "group"`},
 	} {
 		yaml := strings.Replace(fmt.Sprintf(minimal, "q.csv"), "{path: q.csv}", "{path: q.csv, columns: "+test.columns+"}", 1)
@@ -207,7 +207,7 @@ func TestOpenCSVErrors(t *testing.T) {
 	for name, test := range map[string]struct{ data, want string }{
 		"empty":     {"", "q.csv is empty: want a header"},
 		"fields":    {"question,answer\nWho?,a\nWhere?,b,c\n", "q.csv:3: the record has 3 fields, the header 2"},
-		"no column": {"Prompt,answer\nWho?,a\n", `no column "question": give the name of the column of questions in questions.columns, as in {question: NAME}; the columns are Prompt, answer`},
+		"no column": {"Prompt,answer\nWho?,a\n", `no column "question": give the name of the column of questions in data.columns, as in {question: NAME}; the columns are Prompt, answer`},
 	} {
 		_, err := open(t, map[string]string{"study.yaml": fmt.Sprintf(minimal, "q.csv"), "q.csv": test.data})
 		if err == nil || !strings.Contains(err.Error(), test.want) {
@@ -215,7 +215,7 @@ func TestOpenCSVErrors(t *testing.T) {
 		}
 	}
 	_, err := open(t, map[string]string{"study.yaml": fmt.Sprintf(minimal, "none.csv")})
-	if err == nil || !strings.Contains(err.Error(), "study.yaml:3:13: questions.path: ") {
+	if err == nil || !strings.Contains(err.Error(), "study.yaml:3:8: data.path: ") {
 		t.Errorf("missing file: %v", err)
 	}
 }
@@ -226,8 +226,8 @@ func TestOpenErrors(t *testing.T) {
 		"no question":      {"", `{"id": "a", "answer": "x"}` + "\n" + `{"question": "?", "answer": "x"}`, "q.jsonl:1: question a: question is missing"},
 		"no answer":        {"", `{"id": "a", "question": "?"}` + "\n" + `{"question": "?", "answer": "x"}`, "q.jsonl:1: question a: answer is missing"},
 		"no column":        {"", `{"id": "a", "question": "?"}`, `no column "answer": give the name of the column of right answers`},
-		"misspelled key":   {"", `{"question": "?", "anwser": "x"}`, `q.jsonl: column "anwser" is not "answer": rename it, or write questions.columns: {answer: anwser} in the study`},
-		"misspelled name":  {"prompts: [{name: stepwse}]", `{"question": "?", "answer": "x"}`, `no built-in prompt "stepwse": did you mean "stepwise"?`},
+		"misspelled key":   {"", `{"question": "?", "anwser": "x"}`, `q.jsonl: column "anwser" is not "answer": rename it, or write data.columns: {answer: anwser} in the study`},
+		"misspelled name":  {"arms: [{name: stepwse}]", `{"question": "?", "answer": "x"}`, `no built-in prompt "stepwse": did you mean "stepwise"?`},
 		"match unknown":    {"", `{"question": "?", "answer": "x", "match": "numerical"}`, `did you mean "numeric"?`},
 		"number":           {"", `{"question": "?", "answer": "x", "match": "numeric"}`, `answer "x": want a number`},
 		"pattern":          {"", `{"question": "?", "answer": "(", "match": "regex"}`, "missing closing )"},
@@ -239,12 +239,12 @@ func TestOpenErrors(t *testing.T) {
 		"two objects":      {"", `{"question": {"a": 1}, "answer": {"b": 1}}`, "q.jsonl:1:34: answer: want a string, number, boolean or list, not an object"},
 		"no questions":     {"", "\n", "q.jsonl is empty: want a header"},
 		"rubric, no judge": {"", `{"question": "?", "rubric": "good"}`, "name the model that judges"},
-		"no hole":          {"prompts: [{name: p, prompt: hello}]", `{"question": "?", "answer": "x"}`, "contains {{QUESTION}} 0 times"},
-		"unknown builtin":  {"prompts: [{name: p}]", `{"question": "?", "answer": "x"}`, `no built-in prompt "p"`},
+		"no hole":          {"arms: [{name: p, prompt: hello}]", `{"question": "?", "answer": "x"}`, "contains {{QUESTION}} 0 times"},
+		"unknown builtin":  {"arms: [{name: p}]", `{"question": "?", "answer": "x"}`, `no built-in prompt "p"`},
 	} {
 		yaml := fmt.Sprintf(minimal, "q.jsonl")
 		if test.study != "" {
-			yaml = strings.Replace(yaml, "prompts: [{name: direct}]", test.study, 1)
+			yaml = strings.Replace(yaml, "arms: [{name: direct}]", test.study, 1)
 		}
 		_, err := open(t, map[string]string{"study.yaml": yaml, "q.jsonl": test.data})
 		if err == nil || !strings.Contains(err.Error(), test.want) {

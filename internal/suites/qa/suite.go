@@ -33,7 +33,7 @@ func Suite() kit.Suite {
 		Study:   func() study.Any { return new(Study) },
 		Open:    kit.Opener(Open),
 		Starter: func() ([]kit.File, error) { return kit.Template(template, "template") },
-		Blind:   kit.Blind{Data: []kit.Datum{{Key: "questions", Keep: []string{"path", "columns", "match"}}}, Arms: "prompts"},
+		Blind:   kit.Blind{Data: []kit.Datum{{Key: "data", Keep: []string{"path", "columns", "match"}}}, Arms: "arms"},
 		Cases:   shippedCases,
 		Check:   checkCase,
 	}
@@ -42,8 +42,8 @@ func Suite() kit.Suite {
 // A Study is a study file of this suite: the common keys and its own.
 type Study struct {
 	study.Study
-	Questions Questions `json:"questions" jsonschema:"required,description=File of questions and how answers are matched"`
-	Prompts   []Prompt  `json:"prompts" jsonschema:"required,minItems=1,description=What is compared: prompts and pipelines"`
+	Questions Questions `json:"data" jsonschema:"required,description=File of questions and how answers are matched" jsonschema_extras:"former=questions"`
+	Prompts   []Prompt  `json:"arms" jsonschema:"required,minItems=1,description=What is compared: prompts and pipelines" jsonschema_extras:"former=prompts"`
 }
 
 // Questions names the file of questions and the default match.

@@ -45,8 +45,8 @@ func TestWalk(t *testing.T) {
 			"questions.jsonl": questions.String(),
 			"study.yaml": fmt.Sprintf(`name: walk
 suite: qa
-questions: {path: questions.jsonl, match: %s}
-prompts:
+data: {path: questions.jsonl, match: %s}
+arms:
 %smodels:
   - {id: m, provider: openai, name: x, base_url: "http://localhost:1/v1"}
   - {id: s, provider: simulated, name: x}

@@ -55,7 +55,7 @@ type planner struct {
 }
 
 func newPlanner(s *Study, resolve func(string) string, fault func(key, format string, args ...any)) *planner {
-	return &planner{study: s, Planner: kit.Planner{Noun: "method", Models: s.Models,
+	return &planner{study: s, Planner: kit.Planner{Noun: "method", List: kit.Entries, Models: s.Models,
 		Offline: "use random, bm25 or oracle", Resolve: resolve, Prompt: resolve, Fault: fault}}
 }
 

@@ -38,9 +38,9 @@ func (l *listener) perform(t *testing.T, b *Bench, arm string) (eval.Outcome, re
 }
 
 const asking = `candidates: {k: 4}
-budget: {reviews: 2}
+review_budget: {reviews: 2}
 models: [{id: plain, provider: openai, name: x}, {id: schema, provider: openai, name: y, structured: schema}, {id: tool, provider: google, name: z, structured: tool}]
-methods: [{name: cot, models: [plain]}, {name: weaver, models: [schema]}, {name: anot, models: [tool]}, {name: e, exec: cat}, {name: o, outputs: answers.jsonl}, {name: bm25}]
+arms: [{name: cot, models: [plain]}, {name: weaver, models: [schema]}, {name: anot, models: [tool]}, {name: e, exec: cat}, {name: o, outputs: answers.jsonl}, {name: bm25}]
 attacks: {names: [inject_override], defence: both}
 `
 
@@ -224,8 +224,8 @@ func (f askerFunc) Ask(_ context.Context, step string, r eval.Request) (eval.Res
 // TestHiddenGold: if the budget removes the evidence for gold the trial has a
 // note. With all reviews none has.
 func TestHiddenGold(t *testing.T) {
-	for budget, want := range map[string]bool{"budget: {chars: 1}\n": true, "": false} {
-		b, err := starter(t, budget+"methods: [{name: bm25}]\n")
+	for budget, want := range map[string]bool{"review_budget: {chars: 1}\n": true, "": false} {
+		b, err := starter(t, budget+"arms: [{name: bm25}]\n")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -256,22 +256,22 @@ func TestArmHashes(t *testing.T) {
 	model := "models: [{id: m, provider: openai, name: x}]\n"
 	seen := map[string]string{}
 	for _, text := range []string{
-		"methods: [{name: mine, builtin: random}]\n",
-		"methods: [{name: mine, builtin: bm25}]\n",
-		"methods: [{name: mine, builtin: bm25}]\ncandidates: {sizes: [20]}\n",
-		"methods: [{name: mine, builtin: bm25}]\ncandidates: {shuffle: none}\n",
-		"methods: [{name: mine, builtin: bm25}]\ncandidates: {k: 3}\n",
-		"methods: [{name: mine, builtin: bm25}]\nbudget: {reviews: 3}\n",
-		"methods: [{name: mine, builtin: bm25}]\nattacks: {strength: 2}\n",
-		"methods: [{name: mine, builtin: bm25}]\nattacks: {reviews: 2}\n",
-		"methods: [{name: mine, builtin: bm25}]\nexecution: {seed: 7}\n",
-		model + "methods: [{name: mine, builtin: cot}]\n",
-		model + "methods: [{name: mine, builtin: ps}]\n",
-		model + "methods: [{name: mine, builtin: cot}]\nattacks: {defence: \"on\"}\n",
-		strings.Replace(model, "name: x", "name: x, temperature: 1", 1) + "methods: [{name: mine, builtin: cot}]\n",
-		"methods: [{name: mine, exec: cat}]\n",
-		"methods: [{name: mine, exec: tac}]\n",
-		"methods: [{name: mine, http: \"http://127.0.0.1:1/cat\"}]\n",
+		"arms: [{name: mine, builtin: random}]\n",
+		"arms: [{name: mine, builtin: bm25}]\n",
+		"arms: [{name: mine, builtin: bm25}]\ncandidates: {sizes: [20]}\n",
+		"arms: [{name: mine, builtin: bm25}]\ncandidates: {shuffle: none}\n",
+		"arms: [{name: mine, builtin: bm25}]\ncandidates: {k: 3}\n",
+		"arms: [{name: mine, builtin: bm25}]\nreview_budget: {reviews: 3}\n",
+		"arms: [{name: mine, builtin: bm25}]\nattacks: {strength: 2}\n",
+		"arms: [{name: mine, builtin: bm25}]\nattacks: {reviews: 2}\n",
+		"arms: [{name: mine, builtin: bm25}]\nexecution: {seed: 7}\n",
+		model + "arms: [{name: mine, builtin: cot}]\n",
+		model + "arms: [{name: mine, builtin: ps}]\n",
+		model + "arms: [{name: mine, builtin: cot}]\nattacks: {defence: \"on\"}\n",
+		strings.Replace(model, "name: x", "name: x, temperature: 1", 1) + "arms: [{name: mine, builtin: cot}]\n",
+		"arms: [{name: mine, exec: cat}]\n",
+		"arms: [{name: mine, exec: tac}]\n",
+		"arms: [{name: mine, http: \"http://127.0.0.1:1/cat\"}]\n",
 	} {
 		h := hash(text)
 		if other, ok := seen[h]; ok {
@@ -314,7 +314,7 @@ func TestScoresByPosition(t *testing.T) {
 // TestAttackOptions: strength, number of reviews and seed reach the attack.
 func TestAttackOptions(t *testing.T) {
 	changed := func(options string) (texts string, reviews int) {
-		b, err := starter(t, "methods: [{name: bm25}]\n"+options)
+		b, err := starter(t, "arms: [{name: bm25}]\n"+options)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -342,7 +342,7 @@ func TestAttackOptions(t *testing.T) {
 
 // TestAttacksKeepTheBudget: reviews added by an attack replace the item's own.
 func TestAttacksKeepTheBudget(t *testing.T) {
-	b, err := starter(t, "budget: {reviews: 3}\nmethods: [{name: bm25}]\nattacks: {names: [fake_positive, sarcastic_noise]}\n")
+	b, err := starter(t, "review_budget: {reviews: 3}\narms: [{name: bm25}]\nattacks: {names: [fake_positive, sarcastic_noise]}\n")
 	if err != nil {
 		t.Fatal(err)
 	}

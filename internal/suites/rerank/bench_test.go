@@ -73,12 +73,12 @@ func starter(t *testing.T, text string) (*Bench, error) {
 // Every method, at two sizes, under attack, with and without the defence.
 func TestConformance(t *testing.T) {
 	b, err := starter(t, `candidates: {sizes: [4, 6]}
-budget: {reviews: 3}
+review_budget: {reviews: 3}
 models:
   - {id: m, provider: openai, name: x, structured: schema}
   - {id: tool, provider: google, name: z, structured: tool}
   - {id: sim, provider: simulated, skill: {wrong: 0.2}}
-methods:
+arms:
   - {name: random}
   - {name: bm25}
   - {name: oracle}
@@ -118,7 +118,7 @@ func perform(t *testing.T, b *Bench, arm string, i int) (eval.Outcome, map[strin
 // TestBounds: the oracle is always right, random is at chance and BM25 between.
 // Attacks do not change gold, except one.
 func TestBounds(t *testing.T) {
-	b, err := starter(t, "candidates: {sizes: [10, 20, 40]}\nmethods: [{name: random}, {name: bm25}, {name: oracle}]\nattacks: {names: [all]}\n")
+	b, err := starter(t, "candidates: {sizes: [10, 20, 40]}\narms: [{name: random}, {name: bm25}, {name: oracle}]\nattacks: {names: [all]}\n")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +164,7 @@ func reviews(list any) string {
 // TestScalingIsPaired: smaller candidate sets are subsets of larger ones, and
 // gold is at every position.
 func TestScalingIsPaired(t *testing.T) {
-	b, err := starter(t, "candidates: {sizes: [10, 20]}\nmethods: [{name: random}]\n")
+	b, err := starter(t, "candidates: {sizes: [10, 20]}\narms: [{name: random}]\n")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,17 +192,17 @@ func TestScalingIsPaired(t *testing.T) {
 
 func TestOpenErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		"methods: [{name: magic}]\n":                                                              `unknown method "magic"`,
-		"methods: [{name: cot}]\n":                                                                "the study has none",
-		"methods: [{name: bm25}]\ncandidates: {sizes: [1]}\n":                                     "want at least 2 candidates",
-		"methods: [{name: bm25}]\ncandidates: {sizes: [1000]}\n":                                  "the data have 80 items",
-		"methods: [{name: bm25}]\nattacks: {names: [hypnosis]}\n":                                 "hypnosis",
-		"methods: [{name: bm25}, {name: bm25}]\n":                                                 `duplicate method name "bm25"`,
-		"methods: [{name: x, exec: cat, http: \"http://h\"}]\n":                                   "exactly one",
-		"methods: [{name: x, outputs: answers.jsonl}]\ncandidates: {sizes: [10, 20]}\n":           "a separate study",
-		"methods: [{name: x, outputs: nowhere.jsonl}]\n":                                          "reading answers",
-		"methods: [{name: bm25, models: [m]}]\nmodels: [{id: m, provider: openai, name: x}]\n":    "uses no model",
-		"methods: [{name: cot, models: [other]}]\nmodels: [{id: m, provider: openai, name: x}]\n": `no model "other"`,
+		"arms: [{name: magic}]\n":                                                              `unknown method "magic"`,
+		"arms: [{name: cot}]\n":                                                                "the study has none",
+		"arms: [{name: bm25}]\ncandidates: {sizes: [1]}\n":                                     "want at least 2 candidates",
+		"arms: [{name: bm25}]\ncandidates: {sizes: [1000]}\n":                                  "the data have 80 items",
+		"arms: [{name: bm25}]\nattacks: {names: [hypnosis]}\n":                                 "hypnosis",
+		"arms: [{name: bm25}, {name: bm25}]\n":                                                 `duplicate method name "bm25"`,
+		"arms: [{name: x, exec: cat, http: \"http://h\"}]\n":                                   "exactly one",
+		"arms: [{name: x, outputs: answers.jsonl}]\ncandidates: {sizes: [10, 20]}\n":           "a separate study",
+		"arms: [{name: x, outputs: nowhere.jsonl}]\n":                                          "reading answers",
+		"arms: [{name: bm25, models: [m]}]\nmodels: [{id: m, provider: openai, name: x}]\n":    "uses no model",
+		"arms: [{name: cot, models: [other]}]\nmodels: [{id: m, provider: openai, name: x}]\n": `no model "other"`,
 	} {
 		_, err := starter(t, text)
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -50,7 +50,7 @@ func (asAsked) Effort(string) (float64, string) { return 2, "calls a trial" }
 func TestFigures(t *testing.T) {
 	b, err := starter(t, `candidates: {sizes: [10, 20], k: 3}
 models: [{id: m, provider: openai, name: x}]
-methods: [{name: oracle}, {name: bm25}, {name: cot}]
+arms: [{name: oracle}, {name: bm25}, {name: cot}]
 attacks: {names: [typo_20, inject_hidden], defence: both}
 `)
 	if err != nil {

@@ -59,7 +59,7 @@ func cheapest(gold string) string {
 
 // Validation proves that gold is all of what is right, and that a candidate is not.
 func TestSeveralRightItemsAreProved(t *testing.T) {
-	const local = "candidates: {sizes: [6]}\nmethods: [{name: oracle}]\n"
+	const local = "candidates: {sizes: [6]}\narms: [{name: oracle}]\n"
 	for gold, want := range map[string]string{
 		`["a","b","c","e"]`:         "",
 		`{"a":1,"b":3,"c":1,"e":2}`: "",
@@ -73,7 +73,7 @@ func TestSeveralRightItemsAreProved(t *testing.T) {
 			t.Errorf("gold %s: %v, want %q", gold, err, want)
 		}
 	}
-	_, err := shop(t, "candidates: {sizes: [4]}\nmethods: [{name: oracle}]\n", cheapest(`["a","b","c","e"]`))
+	_, err := shop(t, "candidates: {sizes: [4]}\narms: [{name: oracle}]\n", cheapest(`["a","b","c","e"]`))
 	if err == nil || !strings.Contains(err.Error(), "request R1 has 4 right items") {
 		t.Errorf("candidates that are all right: %v", err)
 	}
@@ -82,7 +82,7 @@ func TestSeveralRightItemsAreProved(t *testing.T) {
 // All right items are candidates at every size, and the oracle ranks them by
 // grade.
 func TestSeveralRightCandidates(t *testing.T) {
-	b, err := shop(t, "candidates: {sizes: [5, 6], k: 6}\nmethods: [{name: oracle}]\n", cheapest(`{"a":1,"b":3,"c":1,"e":2}`))
+	b, err := shop(t, "candidates: {sizes: [5, 6], k: 6}\narms: [{name: oracle}]\n", cheapest(`{"a":1,"b":3,"c":1,"e":2}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +147,7 @@ func TestGradedScores(t *testing.T) {
 
 // Recall is not scored where it equals Hits.
 func TestOneRightItemHasNoRecall(t *testing.T) {
-	b, err := starter(t, "methods: [{name: bm25}]\n")
+	b, err := starter(t, "arms: [{name: bm25}]\n")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +164,7 @@ const quiet = `{"id":"R2","text":"No loud fan.","gold":"b","structure":{"op":"AN
 // An attack that would make a rival satisfy the request is refused, and the trial
 // says so: a has no review that says loud until an injection writes one.
 func TestAttacksDoNotMakeRivalsRight(t *testing.T) {
-	b, err := shop(t, "candidates: {sizes: [6], shuffle: none}\nmethods: [{name: bm25}]\nattacks: {names: [inject_override]}\n", quiet)
+	b, err := shop(t, "candidates: {sizes: [6], shuffle: none}\narms: [{name: bm25}]\nattacks: {names: [inject_override]}\n", quiet)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +193,7 @@ func TestAttacksDoNotMakeRivalsRight(t *testing.T) {
 
 // Blame is on gold, within the budget, and never at the cost of gold's evidence.
 func TestBlameIsOnGold(t *testing.T) {
-	b, err := shop(t, "candidates: {sizes: [6]}\nbudget: {reviews: 2}\nmethods: [{name: bm25}]\nattacks: {names: [fake_negative]}\n", quiet)
+	b, err := shop(t, "candidates: {sizes: [6]}\nreview_budget: {reviews: 2}\narms: [{name: bm25}]\nattacks: {names: [fake_negative]}\n", quiet)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +216,7 @@ func TestBlameIsOnGold(t *testing.T) {
 
 // No candidate shows more characters under attack than the budget allows.
 func TestAttacksKeepTheBudgetOfCharacters(t *testing.T) {
-	b, err := starter(t, "budget: {reviews: 6, chars: 400}\nmethods: [{name: bm25}]\nattacks: {names: [all], strength: 3}\n")
+	b, err := starter(t, "review_budget: {reviews: 6, chars: 400}\narms: [{name: bm25}]\nattacks: {names: [all], strength: 3}\n")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -244,7 +244,7 @@ func TestAttacksKeepTheBudgetOfCharacters(t *testing.T) {
 // A request that the attack does not change asks nothing and is not scored; plan
 // warns of it.
 func TestUntouchedRequestsAreNotAsked(t *testing.T) {
-	b, err := starter(t, "models: [{id: m, provider: openai, name: x}]\nmethods: [{name: cot}]\nattacks: {names: [sarcastic_wifi, typo_10]}\n")
+	b, err := starter(t, "models: [{id: m, provider: openai, name: x}]\narms: [{name: cot}]\nattacks: {names: [sarcastic_wifi, typo_10]}\n")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -279,7 +279,7 @@ func TestUntouchedRequestsAreNotAsked(t *testing.T) {
 
 // The cost over all requests is the cost over the changed ones times their share.
 func TestAttackTable(t *testing.T) {
-	b, err := starter(t, "methods: [{name: bm25}]\nattacks: {names: [typo_20]}\n")
+	b, err := starter(t, "arms: [{name: bm25}]\nattacks: {names: [typo_20]}\n")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -321,7 +321,7 @@ func TestWallTime(t *testing.T) {
 
 // Methods with parallel steps say which ran in parallel.
 func TestParallelStepsAreRecorded(t *testing.T) {
-	b, err := starter(t, "models: [{id: sim, provider: simulated}]\nmethods: [{name: weaver}, {name: anot}, {name: cot}]\n")
+	b, err := starter(t, "models: [{id: sim, provider: simulated}]\narms: [{name: weaver}, {name: anot}, {name: cot}]\n")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/rerank/evidence"
 )
 
-const local = "methods: [{name: bm25}, {name: oracle}]\n"
+const local = "arms: [{name: bm25}, {name: oracle}]\n"
 
 func field(t *testing.T, line, name string) string {
 	t.Helper()
@@ -163,7 +163,7 @@ func TestHashes(t *testing.T) {
 		}
 		return b
 	}
-	arms := "models: [{id: m, provider: openai, name: x}, {id: sim, provider: simulated}]\nmethods: [{name: bm25}, {name: oracle}, {name: cot}]\n"
+	arms := "models: [{id: m, provider: openai, name: x}, {id: sim, provider: simulated}]\narms: [{name: bm25}, {name: oracle}, {name: cot}]\n"
 	was := open(arms, nil)
 	stripped := open(arms, nil)
 	stripped.study.Data.Strip = []string{"stars"}

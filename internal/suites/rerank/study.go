@@ -15,8 +15,8 @@ type Study struct {
 	study.Study
 	Data       Data       `json:"data" jsonschema:"required,description=Items\\, reviews\\, people and requests"`
 	Candidates Candidates `json:"candidates,omitempty" jsonschema:"description=Number and order of candidates"`
-	Budget     Budget     `json:"budget,omitempty" jsonschema:"description=How much of each item's reviews a method is shown\\, the same at every size"`
-	Methods    []Method   `json:"methods" jsonschema:"required,minItems=1,description=What is compared"`
+	Budget     Budget     `json:"review_budget,omitempty" jsonschema:"description=How much of each item's reviews a method is shown\\, the same at every size"`
+	Methods    []Method   `json:"arms" jsonschema:"required,minItems=1,description=What is compared" jsonschema_extras:"former=methods"`
 	Attacks    Attacks    `json:"attacks,omitempty" jsonschema:"description=Changes to the reviews of candidates"`
 }
 

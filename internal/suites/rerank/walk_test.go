@@ -34,12 +34,12 @@ func TestWalk(t *testing.T) {
 suite: rerank
 data: {items: items.jsonl, reviews: reviews.jsonl, users: users.jsonl, requests: requests.jsonl}
 candidates: {sizes: [6]}
-budget: {reviews: %d}
+review_budget: {reviews: %d}
 attacks: {names: [inject_hidden]}
 models:
   - {id: m, provider: openai, name: x, base_url: "http://localhost:1/v1", temperature: 0.5}
   - {id: s, provider: simulated, name: x}
-methods:
+arms:
   - {name: random}
   - {name: oracle}
 %scomparisons: [{a: arm0/n6, b: random/n6, primary: true}]

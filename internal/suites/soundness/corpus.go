@@ -43,7 +43,7 @@ type Example struct {
 
 // fragments reads the corpus.
 func (l *loader) fragments(t Table) (list []Fragment, s *table.Columns) {
-	if s = l.read("corpus", t, corpusSchema); s == nil {
+	if s = l.read("data", t, corpusSchema); s == nil {
 		return nil, nil
 	}
 	for _, r := range s.Table.Rows {

@@ -118,7 +118,7 @@ func TestFragmentsOfAReport(t *testing.T) {
 // says.
 func TestSeverities(t *testing.T) {
 	check := func(severity string) string {
-		return fmt.Sprintf("corpus.checks=[{column: criterion_addressed, values: [relevance], severity: %s}, {column: paragraph_count, max: 0, severity: %s}]", severity, severity)
+		return fmt.Sprintf("data.checks=[{column: criterion_addressed, values: [relevance], severity: %s}, {column: paragraph_count, max: 0, severity: %s}]", severity, severity)
 	}
 	path := starter(t)
 	if _, err := open(t, path, check("error")); err == nil || !strings.Contains(err.Error(), `criterion_addressed: "effectiveness" is none of relevance`) || !strings.Contains(err.Error(), "paragraph_count: want at most 0, got 1") {
@@ -136,13 +136,13 @@ func TestSeverities(t *testing.T) {
 	if all := strings.Join(b.Warnings(), "\n"); !strings.Contains(all, "expert_rationale: want at least 3 sentences, got 2") {
 		t.Errorf("sentences: %s", all)
 	}
-	if _, err := open(t, path, "corpus.checks=[{column: yaer, max: 1}]"); err == nil || !strings.Contains(err.Error(), `the schema has no column "yaer": did you mean "year"?`) {
+	if _, err := open(t, path, "data.checks=[{column: yaer, max: 1}]"); err == nil || !strings.Contains(err.Error(), `the schema has no column "yaer": did you mean "year"?`) {
 		t.Errorf("unknown column: %v", err)
 	}
-	if _, err := open(t, path, "corpus.count=150"); err == nil || !strings.Contains(err.Error(), "8 records, the study expects 150") {
+	if _, err := open(t, path, "data.count=150"); err == nil || !strings.Contains(err.Error(), "8 records, the study expects 150") {
 		t.Errorf("count: %v", err)
 	}
-	if _, err := open(t, path, "corpus.ids=F_8-F_001"); err == nil || !strings.Contains(err.Error(), "want the first and the last id, as in F_001–F_150") {
+	if _, err := open(t, path, "data.ids=F_8-F_001"); err == nil || !strings.Contains(err.Error(), "want the first and the last id, as in F_001–F_150") {
 		t.Errorf("ids: %v", err)
 	}
 }
@@ -169,12 +169,12 @@ func TestSpreadsheetsAndJSON(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(filepath.Dir(path), "data.jsonl"), []byte(lines), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	b := opened(t, path, "corpus={path: data.jsonl, columns: essential}", "gold={path: data.jsonl, columns: essential}")
+	b := opened(t, path, "data={path: data.jsonl, columns: essential}", "gold={path: data.jsonl, columns: essential}")
 	if f := b.fragment("F_1"); len(b.fragments) != 2 || !f.Gold.Boundary || len(f.Gold.Salient) != 2 || b.fragment("F_2").Gold.Label != 1 {
 		t.Errorf("%+v", b.fragments)
 	}
 	write(t, path, "../s/data.jsonl", func(s string) string { return strings.Replace(s, "sound", "sond", 1) + "[1]\n" })
-	_, err := open(t, path, "corpus={path: data.jsonl, columns: essential}", "gold={path: data.jsonl, columns: essential}")
+	_, err := open(t, path, "data={path: data.jsonl, columns: essential}", "gold={path: data.jsonl, columns: essential}")
 	for _, want := range []string{`data.jsonl:1:77: expert_classification: unknown label "sond"`, "data.jsonl:3: want a JSON object for each row, got [1]"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
@@ -196,7 +196,7 @@ func TestStudyErrors(t *testing.T) {
 		{"prompt_path=nowhere.txt", "reading the prompt:"},
 		{"examples={}", "the study has no worked examples"},
 		{"gold.path=nowhere.csv", "nowhere.csv: no such file"},
-		{"conditions[1].name=zero_shot", `duplicate condition name "zero_shot"`},
+		{"arms[1].name=zero_shot", `duplicate condition name "zero_shot"`},
 	} {
 		if _, err := open(t, path, test.override); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: got %v, want %q", test.override, err, test.want)

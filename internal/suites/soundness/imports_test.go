@@ -83,10 +83,10 @@ func imported(t *testing.T, name, file string, labels [2]string) *Bench {
 		dir := t.TempDir()
 		study := fmt.Sprintf(`name: s
 suite: soundness
-corpus: {path: x.jsonl, columns: essential}
+data: {path: x.jsonl, columns: essential}
 gold: {path: x.jsonl, columns: essential}
 labels: [{name: "%s", side: strength}, {name: "%s", side: weakness}]
-conditions: [{name: zero_shot}]
+arms: [{name: zero_shot}]
 models: [{id: m, provider: openai, name: m}]
 `, labels[0], labels[1])
 		for name, text := range map[string]string{"study.yaml": study, "x.jsonl": string(data)} {

@@ -9,7 +9,7 @@ import (
 // A Study is a study file of this suite: the common keys and its own.
 type Study struct {
 	study.Study
-	Corpus   Table `json:"corpus" jsonschema:"required,description=The fragments (schema 1)"`
+	Corpus   Table `json:"data" jsonschema:"required,description=The fragments (schema 1)" jsonschema_extras:"former=corpus"`
 	Gold     Table `json:"gold,omitempty" jsonschema:"description=The expert's judgements (schema 2); without them nothing is scored"`
 	Examples Table `json:"examples,omitempty" jsonschema:"description=The worked examples of prompts (schema 3)"`
 
@@ -19,7 +19,7 @@ type Study struct {
 	Domains    []Domain    `json:"domains,omitempty" jsonschema:"description=Domains of the checklist\\, each with its checkpoints; failure codes are F1.1 and so on by domain and place in the list"`
 	Prompt     string      `json:"prompt,omitempty" jsonschema:"description=Text with {{FRAGMENT}} and {{EXAMPLES}}\\, and perhaps {{CHECKLIST}}\\, {{LABELS}} and {{MEANINGS}} (default: the built-in one)"`
 	PromptPath string      `json:"prompt_path,omitempty" jsonschema:"description=File with the prompt\\, relative to the study file"`
-	Conditions []Condition `json:"conditions" jsonschema:"required,minItems=1,description=What is compared: the prompt with or without worked examples\\, and pipelines"`
+	Conditions []Condition `json:"arms" jsonschema:"required,minItems=1,description=What is compared: the prompt with or without worked examples\\, and pipelines" jsonschema_extras:"former=conditions"`
 	Families   []Family    `json:"families,omitempty" jsonschema:"description=Groups of the models\\, such as open and closed"`
 	// Main is the model whose failures are coded.
 	Main               string   `json:"main_model,omitempty" jsonschema:"description=Id of the model whose failures people code"`

@@ -123,7 +123,7 @@ func (l *loader) read(key string, t Table, schema []column) *table.Columns {
 	}
 	s := file.Bind(names, func(_ string, err error) { l.errs.Add(err) })
 	kit.CheckStrata(l.file, key+".strata", t.Strata, []string{"criterion", "group", "expert", "boundary", "length"}, s, l.errs)
-	if key != "corpus" && len(t.Strata) > 0 {
+	if key != "data" && len(t.Strata) > 0 {
 		l.errs.Add(l.file.Errorf(key+".strata", "results are broken down by columns of the corpus"))
 	}
 	if !l.header(key, t, s, schema) {
@@ -179,7 +179,7 @@ func (l *loader) header(key string, t Table, s *table.Columns, schema []column) 
 		}
 		l.errs.Add(fmt.Errorf("%s:1:1: column %q is missing%s", s.Table.File, c.name, hint))
 	}
-	l.notes = append(l.notes, kit.OtherColumns(s, t.Strata, "corpus.strata")...)
+	l.notes = append(l.notes, kit.OtherColumns(s, t.Strata, "data.strata")...)
 	for i, c := range t.Checks {
 		if !slices.Contains(known, c.Column) {
 			l.errs.Add(l.file.Errorf(fmt.Sprintf("%s.checks[%d].column", key, i), "the schema has no column %q%s", c.Column, kit.DidYouMean(c.Column, known)))

@@ -26,13 +26,13 @@ func TestWalk(t *testing.T) {
 			"corpus.csv": corpus, "gold.csv": gold,
 			"study.yaml": fmt.Sprintf(`name: walk
 suite: soundness
-corpus: {path: corpus.csv, columns: essential}
+data: {path: corpus.csv, columns: essential}
 gold: {path: gold.csv, columns: essential}
 labels:
   - {name: sound, side: strength, means: it follows}
   - {name: not_sound, side: weakness, means: it does not follow, phrases: [unsound]}
 prompt: "Is it sound? Answer in JSON with classification and rationale. {{EXAMPLES}} {{FRAGMENT}}"
-conditions:
+arms:
 %smodels:
   - {id: m0, provider: openai, name: x%d, base_url: "http://localhost:1/v1", temperature: 0.5, max_tokens: 500}
   - {id: m1, provider: openai, name: y, base_url: "http://localhost:1/v1", temperature: 0.5, max_tokens: 500}

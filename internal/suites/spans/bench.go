@@ -111,7 +111,7 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 func (b *Bench) load(f *study.File, s *Study, errs *study.Errors) {
 	unknown := map[string]int{}
 	for i, source := range s.Records {
-		key := fmt.Sprintf("records[%d].path", i)
+		key := fmt.Sprintf("data[%d].path", i)
 		d, err := format.Read(f.Resolve(source.Path), format.Options{Offsets: source.Offsets})
 		if err != nil {
 			if errors.Is(err, fs.ErrNotExist) {
@@ -162,7 +162,7 @@ func (b *Bench) load(f *study.File, s *Study, errs *study.Errors) {
 		b.roles[role] = i
 	}
 	if len(b.records) == 0 && errs.Err() == nil {
-		errs.Add(f.Errorf("records", "there are no texts"))
+		errs.Add(f.Errorf("data", "there are no texts"))
 	}
 }
 

@@ -91,8 +91,8 @@ func TestPreflight(t *testing.T) {
 
 const minimal = `name: s
 suite: spans
-records: [{path: r.jsonl}]
-labellers: [{name: labeller}, {name: lexicon}]
+data: [{path: r.jsonl}]
+arms: [{name: labeller}, {name: lexicon}]
 models: [{id: m, provider: openai, name: x}, {id: j, provider: openai, name: y}]
 judge_model: j
 `
@@ -113,12 +113,12 @@ func small(t testing.TB) *Bench {
 // TestOpenErrors: every error has file, line or key, and what to do.
 func TestOpenErrors(t *testing.T) {
 	for name, test := range map[string]struct{ from, to, data, want string }{
-		"missing file":     {"r.jsonl", "none.jsonl", twoTexts, "records[0].path: opening data"},
+		"missing file":     {"r.jsonl", "none.jsonl", twoTexts, "data[0].path: opening data"},
 		"unknown role":     {"", "", `{"id": "a", "text": "x", "spans": [{"start": 0, "end": 1, "label": "subject.identiy"}]}`, `gold has the role "subject.identiy", 1 time, which the taxonomy does not have: did you mean "subject.identity"?`},
-		"duplicate id":     {"[{path: r.jsonl}]", "[{path: r.jsonl}, {path: r.jsonl}]", twoTexts, `records[1].path: duplicate id "a"`},
+		"duplicate id":     {"[{path: r.jsonl}]", "[{path: r.jsonl}, {path: r.jsonl}]", twoTexts, `data[1].path: duplicate id "a"`},
 		"unknown builtin":  {"{name: lexicon}", "{name: lexikon}", twoTexts, `no built-in labeller "lexikon"`},
 		"no roles":         {"{name: lexicon}", "{name: p, prompt: hello}", twoTexts, "contains {{ROLES}} 0 times: want it once"},
-		"lexicon":          {"{name: lexicon}", "{name: l, builtin: lexicon, lexicon: r.jsonl}", twoTexts, "labellers[1].lexicon: reading the lexicon: column 8"},
+		"lexicon":          {"{name: lexicon}", "{name: l, builtin: lexicon, lexicon: r.jsonl}", twoTexts, "arms[1].lexicon: reading the lexicon: column 8"},
 		"taxonomy":         {"judge_model", "taxonomy: {categories: [{name: x}, {name: x}]}\njudge_model", twoTexts, `taxonomy: duplicate role "x"`},
 		"default lexicon":  {"judge_model", "taxonomy: {categories: [{name: subject, attributes: [identity]}, {name: action, attributes: [movement]}]}\njudge_model", twoTexts, "the default lexicon is for video prompts"},
 		"section":          {"judge_model", "sections: [{section: x, pattern: '('}]\njudge_model", twoTexts, `sections: section "x"`},

@@ -33,8 +33,8 @@ func Suite() kit.Suite {
 			Primary:   []string{metricF1},
 			Secondary: []string{metricPrecision, metricRecall, metricPartial, metricTotal, metricErrorRate},
 		},
-		Blind: kit.Blind{Data: []kit.Datum{{Key: "records", Kit: `[{"path": "data/records.jsonl"}]`, Places: []string{"data/records.jsonl"}}},
-			Arms: "labellers", Drop: []string{"human"}},
+		Blind: kit.Blind{Data: []kit.Datum{{Key: "data", Kit: `[{"path": "data/records.jsonl"}]`, Places: []string{"data/records.jsonl"}}},
+			Arms: "arms", Drop: []string{"human"}},
 		Study:    func() study.Any { return new(Study) },
 		Open:     kit.Opener(Open),
 		Starter:  func() ([]kit.File, error) { return kit.Template(template, "template") },
@@ -50,10 +50,10 @@ func Suite() kit.Suite {
 // A Study is a study file of this suite: the common keys and its own.
 type Study struct {
 	study.Study
-	Records     []Records      `json:"records" jsonschema:"required,minItems=1,description=Files of texts\\, with or without gold spans"`
+	Records     []Records      `json:"data" jsonschema:"required,minItems=1,description=Files of texts\\, with or without gold spans" jsonschema_extras:"former=records"`
 	Taxonomy    label.Taxonomy `json:"taxonomy,omitempty" jsonschema:"description=Roles of spans and kinds of error (default: those of video prompts)"`
 	Sections    []label.Header `json:"sections,omitempty" jsonschema:"description=Headers that begin a section (default: technical specifications and alternatives in bold)"`
-	Labellers   []Labeller     `json:"labellers" jsonschema:"required,minItems=1,description=What is compared: prompts\\, files of spans\\, pipelines and the lexicon"`
+	Labellers   []Labeller     `json:"arms" jsonschema:"required,minItems=1,description=What is compared: prompts\\, files of spans\\, pipelines and the lexicon" jsonschema_extras:"former=labellers"`
 	Human       string         `json:"human,omitempty" jsonschema:"description=JSON Lines file of errors that people found\\, to measure the judge: id\\, arm\\, spans and result\\, as scruple export --format people writes it"`
 	Regressions snapshot.Rules `json:"regressions,omitempty" jsonschema:"description=When scruple compare calls a snapshot worse than another"`
 }

@@ -36,12 +36,12 @@ func TestWalk(t *testing.T) {
 			"lexicon.json": `{"person": ["Ann", "Cid"], "place": ["Oslo"]}`, "records.jsonl": records,
 			"study.yaml": fmt.Sprintf(`name: walk
 suite: spans
-records: [{path: records.jsonl}]
+data: [{path: records.jsonl}]
 taxonomy:
   task: notes
   guidelines: Label names.
   categories: [{name: person}, {name: place}%s]
-labellers:
+arms:
   - {name: words, builtin: lexicon, lexicon: lexicon.json}
 %smodels:
   - {id: m, provider: openai, name: x, base_url: "http://localhost:1/v1"}
