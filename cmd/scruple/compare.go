@@ -18,20 +18,11 @@ import (
 
 func compareVerb(a *app) *cobra.Command {
 	var metric string
-	var files filesOptions
 	c := verb("compare STUDY|RUN [RUN]", "show the comparisons of a run, or compare two runs", `
 With one argument it shows the comparisons that the study names. With two it compares
 each arm of the second run with that of the first, on the items that both have with
 the same input; RUN:ARM names one arm. Metrics and statistics are those of the second
-run's study. Two files compare results of other tools, the second with the first: `+comparedFiles()+`.`, cobra.RangeArgs(1, 2), func(c *cobra.Command, args []string) error {
-		if len(args) == 2 {
-			if s, ok := filesOf(args[0], args[1]); ok {
-				return a.compareFiles(s, args[0], args[1], files)
-			}
-		}
-		if files.given() {
-			return errors.New("compare: --study, --markdown and --fail-on-regression are for two files of results: for runs of suite spans, `scruple export RUN --format snapshot --out DIR` writes them")
-		}
+run's study.`, cobra.RangeArgs(1, 2), func(c *cobra.Command, args []string) error {
 		if len(args) == 2 {
 			return a.compareRuns(c.Context(), args[0], args[1], metric)
 		}
@@ -42,7 +33,6 @@ run's study. Two files compare results of other tools, the second with the first
 		return a.showComparisons(result.Analysis, metric)
 	})
 	c.Flags().StringVar(&metric, "metric", "", "show only this metric")
-	files.flags(c)
 	return c
 }
 

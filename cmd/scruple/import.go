@@ -18,15 +18,15 @@ import (
 func importVerb(a *app) *cobra.Command {
 	var opt kit.ImportOptions
 	var output string
-	c := verb("import FORMAT FILE", "convert a data set into documents with gold", `
+	c := verb("import FORMAT FILE...", "convert a data set into documents with gold, or recorded results into a study", `
 Formats:
 `+importFormats()+`
 
 Prints how many documents and fields were kept and dropped, and why. Beside the
 output it writes the schema that the documents name, schemas/NAME.json, unless a
 file has this name; give the folder as schemas in the study. With --schema the
-documents name yours, and none is written.`, cobra.ExactArgs(2), func(_ *cobra.Command, args []string) error {
-		return a.importData(args[0], args[1], output, opt)
+documents name yours, and none is written.`, cobra.MinimumNArgs(2), func(_ *cobra.Command, args []string) error {
+		return a.importData(args[0], args[1:], output, opt)
 	})
 	c.Flags().StringVar(&output, "out", "", "file to write (required)")
 	c.Flags().StringVar(&opt.Schema, "schema", "", "schema of the documents (default: that of the format)")
@@ -46,7 +46,7 @@ func importFormats() string {
 	return b.String()
 }
 
-func (a *app) importData(format, path, output string, opt kit.ImportOptions) error {
+func (a *app) importData(format string, paths []string, output string, opt kit.ImportOptions) error {
 	for _, s := range suites.All() {
 		for _, i := range s.Imports {
 			if i.Name != format {
@@ -55,11 +55,11 @@ func (a *app) importData(format, path, output string, opt kit.ImportOptions) err
 			if output == "" {
 				return errors.New("import: give the output file with --out")
 			}
-			data, report, err := i.Convert(path, opt)
+			data, report, err := converted(i, paths, output, opt)
 			if err != nil {
 				return fmt.Errorf("import: %w", err)
 			}
-			if err := writeInto(output, path, data); err != nil {
+			if err := writeInto(output, data, paths...); err != nil {
 				return err
 			}
 			written, kept, err := writeBeside(output, i.Files, opt)
@@ -80,6 +80,19 @@ func (a *app) importData(format, path, output string, opt kit.ImportOptions) err
 		}
 	}
 	return fmt.Errorf("import: unknown format %q; see `scruple import --help`", format)
+}
+
+// converted is what an import makes of files.
+func converted(i kit.Import, paths []string, output string, opt kit.ImportOptions) ([]byte, fmt.Stringer, error) {
+	switch {
+	case i.Study != nil && opt != kit.ImportOptions{}:
+		return nil, nil, fmt.Errorf("--schema, --limit and --max-text: %s has no documents to choose from, its files are imported whole", i.Name)
+	case i.Study != nil:
+		return i.Study(paths, output)
+	case len(paths) > 1:
+		return nil, nil, fmt.Errorf("%s takes one file, and %d were given", i.Name, len(paths))
+	}
+	return i.Convert(paths[0], opt)
 }
 
 // writeBeside writes the files that imported data refer to into the folder of the
@@ -107,10 +120,10 @@ func writeBeside(output string, files func(kit.ImportOptions) []kit.File, opt ki
 	return written, kept, err
 }
 
-// writeInto writes a file made of another one, and creates its folder.
-func writeInto(path, from string, data []byte) error {
+// writeInto writes a file made of others, and creates its folder.
+func writeInto(path string, data []byte, from ...string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("writing %s: %w", path, err)
 	}
-	return disk.File{Path: path, Allow: notInput(from)}.Write(disk.Bytes(data))
+	return disk.File{Path: path, Allow: notInput(from...)}.Write(disk.Bytes(data))
 }

@@ -57,7 +57,7 @@ var rules = []struct {
 	{"internal/annotate", []string{"internal/eval", "internal/text", "internal/dataset", "internal/disk", "internal/study", "internal/ledger", "internal/serve", "internal/keys", "internal/table", "stats"}, []string{"database"},
 		"people judge what a bench shows them: no model, and the store only through a small interface"},
 	{"internal/suites/spans/snapshot", []string{"internal/eval", "internal/measure", "internal/text", "internal/suites/spans/label", "internal/suites/spans/verdict", "stats"}, []string{"net", "database", "time"},
-		"a snapshot comes from another tool, without a run and its analysis: its summary and comparison compute their own intervals"},
+		"the summary in a snapshot has intervals, and is written without the analysis of a run"},
 	{"internal/suites/extraction/synthetic", []string{"internal/text"}, []string{"net", "database", "os"},
 		"synthetic documents depend on their seed alone; time is for the calendar"},
 	{"internal/suites/suitetest", []string{"internal/bundle", "internal/eval", "internal/study", "internal/model/simulated", "internal/run", "internal/store", "internal/experiment", "internal/report", "internal/suites/kit"}, []string{"net"},

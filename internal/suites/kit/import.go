@@ -13,6 +13,9 @@ type Import struct {
 	// Convert returns the data to write and a report of what was kept, changed
 	// and dropped, which is printed as text or JSON.
 	Convert func(file string, o ImportOptions) (data []byte, report fmt.Stringer, err error)
+	// Study makes a study of recorded results instead: the files are arms of it. The paths in
+	// the study are relative to output, the file that it is written to.
+	Study func(files []string, output string) (data []byte, report fmt.Stringer, err error)
 	// Files are those that the data refer to, relative to the folder of the data. nil:
 	// there are none.
 	Files func(o ImportOptions) []File

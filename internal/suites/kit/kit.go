@@ -42,9 +42,6 @@ type Suite struct {
 	// FOLDER. Nil for suites without one.
 	CheckFolder func(dir string) (Checked, error)
 
-	// Files compares files of the suite's results; nil for suites without such files.
-	Files *Files
-
 	Shortcuts []Shortcut
 	Commands  []Command
 	Exports   []Export

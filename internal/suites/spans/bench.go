@@ -40,6 +40,7 @@ type Bench struct {
 	reading  eval.Hash               // of what answers and judgements are read with
 	trusted  bool                    // whether the judge's verdicts count
 	people   map[[2]string][]checked // by id and arm
+	compared []study.Compare
 	warnings []string
 }
 
@@ -60,7 +61,7 @@ type arm struct {
 	system   string
 	local    func(r *record) []label.Span // answers without a call
 	recorded map[string]*format.Doc       // answers of a file, by id
-	judge    string                       // model whose recorded judgements are used
+	snapshot *snapshot.File               // the file, if it has judgements
 }
 
 // The built-in labellers.
@@ -78,11 +79,34 @@ const (
 // judgedBefore is the judge of arms with recorded judgements.
 const judgedBefore = "recorded"
 
+// judgeOf is the model that judged an arm.
+func (b *Bench) judgeOf(a *arm) string {
+	switch {
+	case a.snapshot != nil:
+		return cmp.Or(a.snapshot.JudgeModel, judgedBefore)
+	case b.judge != nil:
+		return b.judge.Name
+	}
+	return ""
+}
+
+// changedJudges lists the comparisons of arms that two models judged.
+func (b *Bench) changedJudges() eval.Table {
+	t := eval.Table{Name: "changed_judges", Title: "Arms with different judges", Columns: []string{"arm", "its judge", "compared with", "its judge"}, Summary: true,
+		Note: "Their judged difference may be that of the judges."}
+	for _, c := range b.compared {
+		if x, y := b.byArm[c.A], b.byArm[c.B]; x != nil && y != nil && len(x.Judges) > 0 && len(y.Judges) > 0 && b.judgeOf(x) != b.judgeOf(y) {
+			t.Rows = append(t.Rows, []string{c.A, b.judgeOf(x), c.B, b.judgeOf(y)})
+		}
+	}
+	return t
+}
+
 // Open binds the suite to a study: it reads and validates texts, spans and prompts.
 // The error is a [study.Errors].
 func Open(f *study.File, s *Study) (*Bench, error) {
 	var errs study.Errors
-	b := &Bench{byID: map[string]int{}, roles: map[string]int{}, trusted: true, people: map[[2]string][]checked{}}
+	b := &Bench{byID: map[string]int{}, roles: map[string]int{}, trusted: true, people: map[[2]string][]checked{}, compared: s.Comparisons}
 	t := s.Taxonomy
 	if err := t.Complete(); err != nil {
 		errs.Add(f.Errorf("taxonomy", "%w", err))
@@ -105,6 +129,9 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 		return nil, err
 	}
 	b.byArm = kit.ByID(b.arms)
+	for _, row := range b.changedJudges().Rows {
+		b.warnings = append(b.warnings, fmt.Sprintf("%s is judged by %s and %s by %s: their judged difference may be that of the judges", row[0], row[1], row[2], row[3]))
+	}
 	return b, nil
 }
 
@@ -342,7 +369,7 @@ func (b *Bench) recordedArm(p *kit.Planner, i int, e *Labeller) {
 	}
 	a.Hash = kit.Hash("spans", eval.HashOf(content).String(), string(e.Offsets), e.System).String()
 	if d.Format == format.Snapshot {
-		a.judge = cmp.Or(d.JudgeModel, judgedBefore)
+		a.snapshot = d.Snapshot
 		a.Judges = []string{judgedBefore}
 	}
 	b.add(e.Name, a)

@@ -3,6 +3,7 @@ package spans
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,7 +14,6 @@ import (
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/eval"
-	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/suites/spans/format"
 	"github.com/scruple-eval/scruple/internal/suites/spans/label"
@@ -24,10 +24,9 @@ import (
 // imports convert other tools' files to the suite's JSON Lines. A study reads these
 // formats as they are, too.
 func imports() []kit.Import {
-	var list []kit.Import
+	list := []kit.Import{{Name: format.Snapshot, Doc: "snapshots of a span labeller and its judge: a study with each of them as an arm", Study: importSnapshots}}
 	for _, f := range []struct{ name, doc string }{
 		{format.Prompts, "golden set or prompts of the video prompt tool: {\"prompts\": [{\"id\", \"text\", \"groundTruth\"}]}"},
-		{format.Snapshot, "snapshot of a span labeller: its spans become gold"},
 		{format.WNUT17, "WNUT17, one sentence per line: id, tokens, gold, systems"},
 		{format.LabelStudio, "JSON export of Label Studio: the first annotation of each task"},
 		{format.Prodigy, "JSON Lines export of Prodigy: ner.manual or spans.manual"},
@@ -38,6 +37,75 @@ func imports() []kit.Import {
 		}})
 	}
 	return list
+}
+
+// importSnapshots makes a study of snapshots: a run of it has their spans and judgements as
+// trials, without a call. Each is compared with the first.
+func importSnapshots(files []string, output string) ([]byte, fmt.Stringer, error) {
+	var records, arms, comparisons, rules strings.Builder
+	var first string
+	r := importedRuns{Warnings: []string{}}
+	names := map[string]int{}
+	for _, path := range files {
+		d, err := format.Read(path, format.Options{})
+		if err != nil {
+			return nil, nil, err
+		}
+		if d.Format != format.Snapshot {
+			return nil, nil, fmt.Errorf("%s is not of format %s but of %s: name that", path, format.Snapshot, d.Format)
+		}
+		r.Warnings = append(r.Warnings, d.Warnings...)
+		relative, err := relativeTo(filepath.Dir(output), path)
+		if err != nil {
+			return nil, nil, err
+		}
+		name := kit.UniqueID(names, groupOf(path), "-")
+		fmt.Fprintf(&records, "  - {path: %q, group: recorded}\n", relative)
+		fmt.Fprintf(&arms, "  - {name: %q, spans: %q} # judged by %q\n", name, relative, cmp.Or(d.Snapshot.JudgeModel, "an unknown model"))
+		if first == "" {
+			first = name
+		} else {
+			fmt.Fprintf(&comparisons, "  - {a: %q, b: %q, primary: true}\n", name, first)
+			fmt.Fprintf(&rules, "    - {name: %q, that: \"diff_low('%s', '%s', 'judge_total') > -0.5\"}\n", name+" is not worse", name, first)
+		}
+		r.Arms, r.Texts = append(r.Arms, name), r.Texts+len(d.Docs)
+	}
+	study := "# Recorded spans and judgements as arms of a study: a run of it calls no model.\n" +
+		fmt.Sprintf("name: %q\nsuite: spans\ndata:\n%sarms:\n%s", groupOf(output), records.String(), arms.String()) +
+		"metrics:\n  primary: [judge_total]\n  secondary: [error_rate, false_positive_rate, missed_elements, confidence_ece, confidence_auroc]\n"
+	if len(r.Arms) > 1 {
+		study += "comparisons:\n" + comparisons.String() + "decide:\n  require:\n" + rules.String()
+	}
+	return []byte(study), r, nil
+}
+
+// relativeTo is the path of a file as a study in a folder names it.
+func relativeTo(folder, path string) (string, error) {
+	from, errFrom := filepath.Abs(folder)
+	to, errTo := filepath.Abs(path)
+	if err := errors.Join(errFrom, errTo); err != nil {
+		return "", err
+	}
+	relative, err := filepath.Rel(from, to)
+	if err != nil {
+		return "", fmt.Errorf("naming %s in a study in %s: %w", path, folder, err)
+	}
+	return filepath.ToSlash(relative), nil
+}
+
+// importedRuns reports which snapshots a study has.
+type importedRuns struct {
+	Arms     []string `json:"arms"`
+	Texts    int      `json:"results"`
+	Warnings []string `json:"warnings"`
+}
+
+func (r importedRuns) String() string {
+	s := fmt.Sprintf("%s of %s: %s\n", text.Plural(r.Texts, "result", "results"), text.Plural(len(r.Arms), "snapshot", "snapshots"), strings.Join(r.Arms, ", "))
+	for _, w := range r.Warnings {
+		s += "note: " + w + "\n"
+	}
+	return s
 }
 
 // imported reports what was converted.
@@ -183,12 +251,16 @@ func exportSnapshots(bench kit.Bench, k kit.Kept, dir string) (string, error) {
 	}
 	var files []kit.File
 	for _, arm := range slices.Sorted(maps.Keys(byArm)) {
-		f := &snapshot.File{Header: snapshot.Header{Timestamp: k.Run().Created, SourceFile: k.Run().Study, JudgeModel: b.judgeOf(arm)}}
+		f := &snapshot.File{Timestamp: k.Run().Created, SourceFile: k.Run().Study, JudgeModel: b.judgeOf(b.byArm[arm])}
+		if was := b.byArm[arm].snapshot; was != nil {
+			*f = *was
+		}
+		f.Results = []snapshot.Result{}
 		tally := b.reader.NewTally()
 		for i := range byArm[arm] {
 			r, l := b.result(&byArm[arm][i])
 			f.Results = append(f.Results, r)
-			tally.Add(b.reader.EntryOf(r.PromptID, r.Text(), l))
+			tally.Add(&l)
 		}
 		summary := tally.Summary(1)
 		files = append(files, kit.File{Path: fileName(arm) + ".json", Write: func(w io.Writer) error {
@@ -199,24 +271,35 @@ func exportSnapshots(bench kit.Bench, k kit.Kept, dir string) (string, error) {
 	return written(dir, files)
 }
 
-// judgeOf is the model that judged an arm.
-func (b *Bench) judgeOf(arm string) string {
-	if judge := b.byArm[arm].judge; judge != "" {
-		return judge
+// labelled is a trial as a summary counts it. Of a snapshot it is the result that was recorded.
+func (b *Bench) labelled(r *record, t *eval.Judged, found answer, j *judgement) snapshot.Labelled {
+	if doc := b.byArm[t.Trial.Arm].recorded[r.ID]; doc != nil && doc.Result != nil {
+		return b.reader.Label(doc.Result)
 	}
-	if b.judge != nil {
-		return b.judge.Name
+	l := snapshot.Labelled{ID: r.ID, Text: r.Text, Spans: found.spans, Notes: found.notes, State: snapshot.NotJudged, Why: j.missing}
+	switch {
+	case t.Outcome.Kind != eval.OK:
+		l.State, l.Why = snapshot.Errored, strings.TrimSpace(string(t.Outcome.Kind)+": "+t.Outcome.Detail)
+	case j.missing == "":
+		l.State, l.Verdict = snapshot.Judged, j.parsed
+	case j.failed:
+		l.State = snapshot.JudgeFailed
 	}
-	return ""
+	return l
 }
 
 // result is a trial as a result of a snapshot, with offsets in UTF-16.
 func (b *Bench) result(t *eval.Judged) (snapshot.Result, snapshot.Labelled) {
 	r := b.record(t.Trial.Item)
-	ruler := label.NewRuler(r.Text)
-	out := snapshot.Result{PromptID: r.ID, Input: r.Text, Output: r.Text, Spans: []snapshot.Span{}, JudgeResult: []byte("null"), Meta: []byte("null")}
 	a, _ := b.readAnswer(t.Outcome.Data, r.Text) // without spans there are none
-	l := snapshot.Labelled{Spans: a.spans, Notes: a.notes, Sections: b.reader.Sectioner.Detect(ruler), State: snapshot.NotJudged}
+	j := b.judgement(r, t)
+	l := b.labelled(r, t, a, &j)
+	if doc := b.byArm[t.Trial.Arm].recorded[r.ID]; doc != nil && doc.Result != nil {
+		return *doc.Result, l
+	}
+	ruler := label.NewRuler(r.Text)
+	out := snapshot.Result{PromptID: r.ID, Input: r.Text, Output: r.Text, Spans: []snapshot.Span{}, JudgeResult: []byte("null"), Meta: []byte("null"),
+		SpanCount: len(a.spans), Metadata: b.reader.Metadata(r.Text, a.spans)}
 	for _, s := range a.spans {
 		one := snapshot.Span{Text: s.Text, Role: s.Role, Start: ruler.In(s.Start, label.UTF16), End: ruler.In(s.End, label.UTF16), Section: s.Section}
 		if s.Stated() {
@@ -224,19 +307,13 @@ func (b *Bench) result(t *eval.Judged) (snapshot.Result, snapshot.Labelled) {
 		}
 		out.Spans = append(out.Spans, one)
 	}
-	out.SpanCount = len(out.Spans)
-	out.Metadata = b.reader.Metadata(r.Text, a.spans, l.Sections)
-	switch j := b.judgement(r, t); {
-	case t.Outcome.Kind != eval.OK:
-		why := strings.TrimSpace(string(t.Outcome.Kind) + ": " + t.Outcome.Detail)
-		out.Error = &why
-		l.State, l.Why = snapshot.Errored, why
-	case j.missing == "":
-		l.State, l.Verdict = snapshot.Judged, j.parsed
-		out.JudgeResult = withStep(&j)
-	case j.failed: // as the original tool records it, with the raw answer
-		l.State, l.Why = snapshot.JudgeFailed, j.missing
+	switch l.State {
+	case snapshot.Errored:
+		out.Error = &l.Why
+	case snapshot.JudgeFailed: // as the original tool records it, with the raw answer
 		j.parsed.Result.Notes = "Judge failed: " + j.missing
+		fallthrough
+	case snapshot.Judged:
 		out.JudgeResult = withStep(&j)
 	}
 	return out, l
@@ -262,56 +339,4 @@ func withStep(j *judgement) []byte {
 		panic("spans: " + err.Error()) // texts always encode
 	}
 	return append(append(data[:len(data)-1], ','), more[1:]...)
-}
-
-// compareFiles compares two snapshots.
-func compareFiles() *kit.Files {
-	return &kit.Files{
-		Doc: "two snapshots of a span labeller and its judge (spans)",
-		Is: func(path string) bool {
-			r, err := snapshot.Open(path)
-			if err != nil {
-				return false
-			}
-			defer r.Close()
-			head := make([]byte, 1<<16)
-			n, _ := io.ReadFull(r, head) // a short file is read whole
-			return snapshot.Is(head[:n])
-		},
-		Compare: func(baseline, current string, own study.Any) (kit.Compared, error) {
-			d, rules := snapshot.DefaultReader(), snapshot.Rules{}
-			if s, ok := own.(*Study); ok {
-				var err error
-				if d, err = s.reader(); err != nil {
-					return nil, err
-				}
-				rules = s.Regressions
-			}
-			var sides [2]*snapshot.Side
-			for i, path := range []string{baseline, current} {
-				r, err := snapshot.Open(path)
-				if err != nil {
-					return nil, err
-				}
-				sides[i], err = d.ReadSide(r, path)
-				if err := errors.Join(err, r.Close()); err != nil {
-					return nil, err
-				}
-			}
-			return d.Compare(sides[0], sides[1], rules), nil
-		},
-	}
-}
-
-// reader reads snapshots by the taxonomy and sections of the study.
-func (s *Study) reader() (*snapshot.Reader, error) {
-	t := s.Taxonomy
-	if err := t.Complete(); err != nil {
-		return nil, fmt.Errorf("taxonomy: %w", err)
-	}
-	sections, err := label.NewSectioner(s.Sections)
-	if err != nil {
-		return nil, fmt.Errorf("sections: %w", err)
-	}
-	return &snapshot.Reader{Taxonomy: &t, Sectioner: sections}, nil
 }

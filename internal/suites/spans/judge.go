@@ -24,8 +24,8 @@ func (b *Bench) Judge(ctx context.Context, t eval.Trial, o eval.Outcome, ask eva
 	if r == nil || a == nil || o.Kind != eval.OK || absent(&o) {
 		return nil, nil
 	}
-	if a.recorded != nil && a.judge != "" {
-		return a.judged(r.ID, b.reader), nil
+	if a.snapshot != nil {
+		return b.judged(a, r.ID), nil
 	}
 	if b.judge == nil || a.Role == eval.RoleCalibration && len(r.Spans) == 0 {
 		return nil, nil
@@ -48,13 +48,13 @@ func (b *Bench) Judge(ctx context.Context, t eval.Trial, o eval.Outcome, ask eva
 const unparsed = "the judgement could not be parsed"
 
 // judged is the judgement that a snapshot has of a text.
-func (a *arm) judged(id string, reader *snapshot.Reader) []eval.Verdict {
+func (b *Bench) judged(a *arm, id string) []eval.Verdict {
 	doc := a.recorded[id]
 	if doc == nil || doc.Result == nil {
 		return nil
 	}
-	v := eval.Verdict{Step: judgeStep, Source: eval.ByPipeline, By: a.judge, Data: doc.Result.JudgeResult}
-	switch l := reader.Label(doc.Result); l.State {
+	v := eval.Verdict{Step: judgeStep, Source: eval.ByPipeline, By: b.judgeOf(a), Data: doc.Result.JudgeResult}
+	switch l := b.reader.Label(doc.Result); l.State {
 	case snapshot.NotJudged:
 		v.Data, v.Err = nil, "the snapshot has no judgement"
 	case snapshot.JudgeFailed:
@@ -187,8 +187,8 @@ func (b *Bench) Calibrate(m eval.Measurement) (eval.Scorer, eval.Calibration) {
 
 func (b *Bench) recordedJudge() string {
 	for _, a := range b.arms {
-		if a.judge != "" {
-			return a.judge
+		if a.snapshot != nil {
+			return b.judgeOf(a)
 		}
 	}
 	return ""

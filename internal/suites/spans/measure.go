@@ -1,7 +1,7 @@
 package spans
 
 import (
-	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -10,12 +10,11 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/measure/span"
-	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/suites/spans/format"
 	"github.com/scruple-eval/scruple/internal/suites/spans/label"
-	"github.com/scruple-eval/scruple/internal/suites/spans/snapshot"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -122,11 +121,14 @@ func (m *measured) columns(c kit.Call, file string) error {
 		return err
 	}
 	defer r.Close()
-	unpacked, err := snapshot.Unpack(r)
-	if err != nil {
-		return fmt.Errorf("%s: %w", file, err)
+	data, err := io.ReadAll(r)
+	if err == nil {
+		data, err = dataset.Unpack(data)
 	}
-	list, err := span.ReadCoNLL(unpacked, file)
+	if err != nil {
+		return fmt.Errorf("%s: reading: %w", file, err)
+	}
+	list, err := span.ReadCoNLL(bytes.NewReader(data), file)
 	if err != nil {
 		return err
 	}
@@ -286,65 +288,4 @@ func (m *measured) conlleval(b *strings.Builder) {
 		c := m.tally.ByLabel[l]
 		fmt.Fprintf(b, "%17s: precision: %6.2f%%; recall: %6.2f%%; FB1: %6.2f  %d\n", l, 100*c.Precision(), 100*c.Recall(), 100*c.F1(), c.Predicted())
 	}
-}
-
-// snapshotCommand summarises a snapshot.
-func snapshotCommand() kit.Command {
-	return kit.Command{
-		Name: "measure", Sub: "snapshot", Args: []string{"FILE"},
-		Short: "summarise a snapshot of a span labeller and its judge",
-		Long: `Reads a snapshot, plain or gzipped, and computes its summary again: averages with
-and without failed judgements, scores by category, kinds of error, confusions, and
-how well confidences tell right spans from wrong ones. Failed judgements that were
-recorded as totals of 0 are counted apart. scruple compare FILE FILE compares two.`,
-		New: func(f *flag.FlagSet) func(kit.Call) (fmt.Stringer, error) {
-			out := f.String("out", "", "also write the snapshot with its new summary to this file")
-			path := f.String("study", "", "study whose taxonomy and sections apply (default: those of video prompts)")
-			return func(c kit.Call) (fmt.Stringer, error) { return summarise(c, c.Args[0], *out, *path) }
-		},
-	}
-}
-
-func summarise(c kit.Call, file, out, path string) (fmt.Stringer, error) {
-	d := snapshot.DefaultReader()
-	if path != "" {
-		own := new(Study)
-		_, err := study.Load(path, nil, own)
-		switch {
-		case err != nil:
-		case own.Suite != "spans":
-			err = fmt.Errorf("is of suite %s, and snapshots are of suite spans", own.Suite)
-		default:
-			d, err = own.reader()
-		}
-		if err != nil {
-			return nil, fmt.Errorf("--study %s: %w", path, err)
-		}
-	}
-	r, err := c.Open(file)
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	unpacked, err := snapshot.Unpack(r)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
-	}
-	if out == "" {
-		side, err := d.ReadSide(unpacked, file)
-		if err != nil {
-			return nil, err
-		}
-		return side.Summary, nil
-	}
-	f, err := snapshot.Read(unpacked, file)
-	if err != nil {
-		return nil, err
-	}
-	summary := d.Summarise(f)
-	_, err = kit.WriteFiles("", []kit.File{{Path: out, Write: func(w io.Writer) error {
-		b := bufio.NewWriter(w)
-		return errors.Join(f.Write(b, summary), b.Flush())
-	}}})
-	return summary, err
 }

@@ -80,6 +80,10 @@ func (b *Bench) Report(results eval.Results) ([]eval.Block, error) {
 	for _, t := range judgedTables(arms, all) {
 		table(t)
 	}
+	table(b.changedJudges())
+	for _, t := range b.changes(all) {
+		table(t)
+	}
 	table(b.peopleTable(arms, all))
 	table(qualityTable(arms, all))
 	return blocks, nil
@@ -116,21 +120,12 @@ func (b *Bench) count(k *tallies, tally *snapshot.Tally, r *record, a *arm, t *e
 	if h := b.checkedOf(t, found.spans); h != nil {
 		k.people[h], people = true, h.flags
 	}
-	l := snapshot.Labelled{Spans: found.spans, Notes: found.notes, State: snapshot.Judged}
-	switch j := b.judgement(r, t); {
-	case t.Outcome.Kind != eval.OK:
-		l.State, l.Why = snapshot.Errored, cmp.Or(t.Outcome.Detail, t.Outcome.Reason)
-	case j.failed:
-		l.State, l.Why = snapshot.JudgeFailed, j.missing
-	case j.missing != "":
-		l.State, l.Why = snapshot.NotJudged, j.missing
-	default:
-		l.Verdict = j.parsed
-		if j.parsed.Result.KnowsSpans() {
-			k.quality.Add(r.ID, j.flags, people)
-		}
+	j := b.judgement(r, t)
+	l := b.labelled(r, t, found, &j)
+	if l.State == snapshot.Judged && l.Verdict.Result.KnowsSpans() {
+		k.quality.Add(r.ID, j.flags, people)
 	}
-	tally.Add(b.reader.EntryOf(r.ID, r.Text, l))
+	tally.Add(&l)
 }
 
 func ratio(x float64) string { return fmt.Sprintf("%.3f", x) }
@@ -212,27 +207,50 @@ func judgedTables(arms []string, all map[string]*tallies) []eval.Table {
 			continue
 		}
 		for _, t := range s.Tables() {
-			at := slices.IndexFunc(tables, func(o eval.Table) bool { return o.Name == t.Name })
-			if at < 0 {
-				at = len(tables)
-				note := t.Note
-				if t.Name == "confidence" || t.Name == "confusions" || t.Name == "results" {
-					note = "" // of one arm
-				}
-				tables = append(tables, eval.Table{Name: t.Name, Title: t.Title, Note: note, Columns: append([]string{"arm"}, t.Columns...)})
+			note := t.Note
+			switch t.Name {
+			case "results":
+				t.Columns[0] = "count"
+				fallthrough
+			case "confidence", "confusions":
+				t.Note = "" // of one arm
 			}
-			for _, row := range t.Rows {
-				tables[at].Rows = append(tables[at].Rows, append([]string{arm}, row...))
-			}
+			tables = joined(tables, arm, "arm", t)
 			if t.Name == "confidence" {
-				tables[at].Note = strings.TrimSpace(tables[at].Note + " " + arm + ": " + strings.ToLower(t.Note[:1]) + t.Note[1:])
+				last := &tables[slices.IndexFunc(tables, func(o eval.Table) bool { return o.Name == t.Name })]
+				last.Note = strings.TrimSpace(last.Note + " " + arm + ": " + strings.ToLower(note[:1]) + note[1:])
 			}
 		}
 	}
-	for i := range tables {
-		if tables[i].Name == "results" {
-			tables[i].Columns[1] = "count"
+	return tables
+}
+
+// changes compares the judged arms of each comparison of the study.
+func (b *Bench) changes(all map[string]*tallies) []eval.Table {
+	var tables []eval.Table
+	for _, c := range b.compared {
+		is, was := all[c.A], all[c.B]
+		if is == nil || was == nil || is.summary.Results == 0 || was.summary.Results == 0 {
+			continue
 		}
+		for _, t := range snapshot.Changes(was.summary, is.summary) {
+			tables = joined(tables, c.A+" − "+c.B, "comparison", t)
+		}
+	}
+	return tables
+}
+
+// joined adds a table to those of others, by its name. What has its own first column.
+func joined(tables []eval.Table, of, what string, t eval.Table) []eval.Table {
+	at := slices.IndexFunc(tables, func(o eval.Table) bool { return o.Name == t.Name })
+	if at < 0 {
+		at = len(tables)
+		head := t
+		head.Columns, head.Rows = append([]string{what}, t.Columns...), nil
+		tables = append(tables, head)
+	}
+	for _, row := range t.Rows {
+		tables[at].Rows = append(tables[at].Rows, append([]string{of}, row...))
 	}
 	return tables
 }

@@ -210,7 +210,7 @@ func (b *Bench) scoreJudge(dst []eval.Score, r *record, a *answer, t *eval.Judge
 		dst = append(dst, eval.Score{Metric: metricParsed, Num: kit.Indicator(j.parsed.Step == verdict.Enhanced || j.parsed.Step == verdict.Repaired), Den: 1})
 	}
 	missing, n := j.missing, len(a.spans)
-	if !b.trusted && b.byArm[t.Trial.Arm].judge == "" {
+	if !b.trusted && b.byArm[t.Trial.Arm].snapshot == nil {
 		missing = eval.JudgeFailed
 	}
 	if missing != "" {

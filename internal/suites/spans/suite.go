@@ -3,7 +3,7 @@
 // by a model, or both; recorded results of other tools are arms like any other.
 //
 // The package must not import the store, statistics or clients of models; package
-// snapshot computes the intervals of files that come without a run.
+// snapshot computes the intervals that a snapshot's summary has.
 package spans
 
 import (
@@ -13,7 +13,6 @@ import (
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/suites/spans/label"
-	"github.com/scruple-eval/scruple/internal/suites/spans/snapshot"
 )
 
 //go:embed template
@@ -40,22 +39,20 @@ func Suite() kit.Suite {
 		Starter:  func() ([]kit.File, error) { return kit.Template(template, "template") },
 		Cases:    shippedCases,
 		Check:    checkCase,
-		Commands: []kit.Command{measureCommand(), snapshotCommand()},
+		Commands: []kit.Command{measureCommand()},
 		Imports:  imports(),
 		Exports:  exports(),
-		Files:    compareFiles(),
 	}
 }
 
 // A Study is a study file of this suite: the common keys and its own.
 type Study struct {
 	study.Study
-	Records     []Records      `json:"data" jsonschema:"required,minItems=1,description=Files of texts\\, with or without gold spans" jsonschema_extras:"former=records"`
-	Taxonomy    label.Taxonomy `json:"taxonomy,omitempty" jsonschema:"description=Roles of spans and kinds of error (default: those of video prompts)"`
-	Sections    []label.Header `json:"sections,omitempty" jsonschema:"description=Headers that begin a section (default: technical specifications and alternatives in bold)"`
-	Labellers   []Labeller     `json:"arms" jsonschema:"required,minItems=1,description=What is compared: prompts\\, files of spans\\, pipelines and the lexicon" jsonschema_extras:"former=labellers"`
-	Human       string         `json:"human,omitempty" jsonschema:"description=JSON Lines file of errors that people found\\, to measure the judge: id\\, arm\\, spans and result\\, as scruple export --format people writes it"`
-	Regressions snapshot.Rules `json:"regressions,omitempty" jsonschema:"description=When scruple compare calls a snapshot worse than another"`
+	Records   []Records      `json:"data" jsonschema:"required,minItems=1,description=Files of texts\\, with or without gold spans" jsonschema_extras:"former=records"`
+	Taxonomy  label.Taxonomy `json:"taxonomy,omitempty" jsonschema:"description=Roles of spans and kinds of error (default: those of video prompts)"`
+	Sections  []label.Header `json:"sections,omitempty" jsonschema:"description=Headers that begin a section (default: technical specifications and alternatives in bold)"`
+	Labellers []Labeller     `json:"arms" jsonschema:"required,minItems=1,description=What is compared: prompts\\, files of spans\\, pipelines and the lexicon" jsonschema_extras:"former=labellers"`
+	Human     string         `json:"human,omitempty" jsonschema:"description=JSON Lines file of errors that people found\\, to measure the judge: id\\, arm\\, spans and result\\, as scruple export --format people writes it"`
 }
 
 // Records is a file of texts.

@@ -59,10 +59,10 @@ type Options struct {
 
 // A Data is a file that was read.
 type Data struct {
-	Format     string
-	Docs       []Doc
-	JudgeModel string   // of a snapshot
-	Warnings   []string // about data that look wrong but are legal
+	Format   string
+	Docs     []Doc
+	Snapshot *snapshot.File
+	Warnings []string // about data that look wrong but are legal
 }
 
 // Read reads a file of any format, which is known by its content. The file may be
@@ -366,11 +366,13 @@ func (d *reader) prompts(data []byte) error {
 }
 
 func (d *reader) snapshot(data []byte) error {
-	d.data.Format = Snapshot
-	h, err := snapshot.Each(bytes.NewReader(data), d.Name, func(r *snapshot.Result) *snapshot.Result {
-		own := *r
-		return &own
-	}, func(i int, r *snapshot.Result) error {
+	f, err := snapshot.Read(data, d.Name)
+	if err != nil {
+		return err
+	}
+	d.data.Format, d.data.Snapshot = Snapshot, f
+	for i := range f.Results {
+		r := &f.Results[i]
 		doc := Doc{ID: r.PromptID, Text: r.Text(), Labelled: true, Result: r}
 		if r.Error != nil {
 			doc.Failed = *r.Error
@@ -381,12 +383,8 @@ func (d *reader) snapshot(data []byte) error {
 			spans[k] = wireSpan{Text: &s.Text, Start: &s.Start, End: &s.End, Role: s.Role, Confidence: s.Confidence}
 		}
 		d.add(doc, spans, label.UTF16)
-		return nil
-	})
-	if err == nil {
-		d.data.JudgeModel = h.JudgeModel
 	}
-	return err
+	return nil
 }
 
 // list reads an export of Label Studio: tasks with annotations, of which the first

@@ -80,7 +80,7 @@ func TestSnapshots(t *testing.T) {
 				t.Errorf("%s: %+v", name, doc)
 			}
 		}
-		if got := [2]int{len(d.Docs), spans}; got != want || failed != 1 || d.JudgeModel != "gpt-4o" || d.Format != format.Snapshot {
+		if got := [2]int{len(d.Docs), spans}; got != want || failed != 1 || d.Snapshot.JudgeModel != "gpt-4o" || d.Format != format.Snapshot {
 			t.Errorf("%s: %v, %d failed", name, got, failed)
 		}
 	}
@@ -172,7 +172,7 @@ func TestErrors(t *testing.T) {
 		"a\n":              `f:1: "a" has no tag`,
 		`[{"data": 3}]`:    "record 1 of the list",
 		`{"prompts": 3}`:   "reading prompts",
-		`{"results": [3]}`: "results[0]",
+		`{"results": [3]}`: "/results/0",
 	} {
 		_, err := format.ReadFrom(strings.NewReader(text), format.Options{Name: "f"})
 		if err == nil || !strings.Contains(err.Error(), want) {

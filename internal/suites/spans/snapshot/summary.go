@@ -45,6 +45,13 @@ type Summary struct {
 
 	confusions map[[2]string]int // all that can be counted
 	categories map[string]int    // judged results with a score
+	texts      map[string]outcome
+}
+
+// An outcome is what became of a text.
+type outcome struct {
+	state State
+	total float64
 }
 
 // A Distribution counts judged results by bands of the total.
@@ -113,22 +120,21 @@ const mostConfusions = 10
 
 // A Tally collects results for a summary.
 type Tally struct {
-	reader  *Reader
-	s       Summary
-	scores  map[string]*[3]float64 // sums of coverage and precision, and their number, by category
-	total   float64
-	spans   int
-	failed  int // spans of results with an error
-	conf    confidences
-	unknown map[string]bool // warnings given
+	reader *Reader
+	s      Summary
+	scores map[string]*[3]float64 // sums of coverage and precision, and their number, by category
+	total  float64
+	spans  int
+	failed int // spans of results with an error
+	conf   confidences
 }
 
 // NewTally makes an empty tally.
 func (d *Reader) NewTally() *Tally {
-	t := &Tally{reader: d, scores: map[string]*[3]float64{}, unknown: map[string]bool{}, s: Summary{
+	t := &Tally{reader: d, scores: map[string]*[3]float64{}, s: Summary{
 		FalsePositiveReasons: map[string]int{}, ErrorsBySection: map[string]SectionErrors{Unknown: {}},
 		AvgCategoryScores: map[string]verdict.CategoryScore{}, JudgeFailureReasons: map[string]int{}, ParseSteps: map[verdict.Step]int{},
-		SpanNotes: map[string]int{}, confusions: map[[2]string]int{}, categories: map[string]int{}, TopTaxonomyErrors: []Count{}}}
+		SpanNotes: map[string]int{}, confusions: map[[2]string]int{}, categories: map[string]int{}, texts: map[string]outcome{}}}
 	for _, reason := range d.Taxonomy.Reasons {
 		t.s.FalsePositiveReasons[reason] = 0
 	}
@@ -141,62 +147,98 @@ func (d *Reader) NewTally() *Tally {
 	return t
 }
 
-// An Entry is what a tally needs of a result.
-type Entry struct {
-	ID     string
-	State  State
-	Why    string
-	Total  float64
-	Errors int        // entries of the judgement
-	stated []spanFact // spans of a judged result that have a confidence
-	notes  []string
-	labels Labelled
-	missed []string // sections
-	meta   meta
-}
-
-type spanFact struct {
-	confidence float64
-	flags      uint8
-}
-
-// Entry takes what a tally needs from a result. It may be called from several
-// goroutines.
-func (d *Reader) Entry(r *Result) Entry { return d.entry(r.brief()) }
-
-func (d *Reader) entry(r *brief) Entry {
-	e := d.EntryOf(r.PromptID, r.text(), d.label(r))
-	e.meta = r.Meta
-	return e
-}
-
-// EntryOf is the entry of a labelled text that is not a result of a snapshot.
-func (d *Reader) EntryOf(id, text string, l Labelled) Entry {
-	e := Entry{ID: id, State: l.State, Why: l.Why, labels: l}
-	var flags []uint8
-	if l.State == Judged {
-		v := &l.Verdict.Result
-		e.Total, e.Errors = v.TotalScore, v.Entries()
-		if v.KnowsSpans() {
-			flags = v.Flags(len(l.Spans))
+// Add adds a result.
+func (t *Tally) Add(l *Labelled) {
+	s := &t.s
+	s.Results++
+	t.source(l)
+	for _, n := range l.Notes {
+		if n != "" {
+			s.SpanNotes[n]++
 		}
-		ruler := label.NewRuler(text)
-		if l.Sections == nil {
-			l.Sections = d.Sectioner.Detect(ruler)
+	}
+	t.spans += len(l.Spans)
+	for _, one := range l.Spans {
+		if !one.Stated() {
+			s.NoConfidence++
 		}
+	}
+	if _, ok := s.texts[l.ID]; !ok { // the first replicate
+		s.texts[l.ID] = outcome{l.State, l.Verdict.Result.TotalScore}
+	}
+	switch l.State {
+	case Errored:
+		s.ErrorCount++
+		t.failed += len(l.Spans)
+	case NotJudged:
+		s.NotJudged++
+	case JudgeFailed:
+		s.JudgeFailures++
+		s.JudgeFailureReasons[reason(l.Why)]++
+		s.ParseSteps[verdict.None]++
+	case Judged:
+		t.judged(l)
+	}
+}
+
+// judged adds a judgement.
+func (t *Tally) judged(l *Labelled) {
+	s, v, x := &t.s, &l.Verdict.Result, t.reader.Taxonomy
+	s.JudgedResults++
+	s.ParseSteps[l.Verdict.Step]++
+	t.total += v.TotalScore
+	if len(v.Lost) > 0 {
+		s.LostLists++
+	}
+	if v.TotalScore == 0 {
+		s.ZeroScores++
+	}
+	s.ScoreDistribution.add(v.TotalScore)
+	for _, c := range x.Categories {
+		if score := v.CategoryScores[c.Name]; score != nil {
+			sum := t.scores[c.Name]
+			if sum == nil {
+				sum = new([3]float64)
+				t.scores[c.Name] = sum
+			}
+			sum[0], sum[1], sum[2] = sum[0]+score.Coverage, sum[1]+score.Precision, sum[2]+1
+		}
+	}
+	for _, n := range l.Verdict.Notes {
+		if strings.HasPrefix(n, "unknown category") && !slices.Contains(s.Warnings, n) {
+			s.Warnings = append(s.Warnings, n)
+		}
+	}
+	for _, f := range v.FalsePositives {
+		s.FalsePositiveReasons[f.Reason]++
+		name := Unknown
+		if f.SpanIndex >= 0 && f.SpanIndex < len(l.Spans) {
+			name = l.Spans[f.SpanIndex].Section
+		}
+		e := s.ErrorsBySection[name]
+		e.FalsePositives++
+		s.ErrorsBySection[name] = e
+	}
+	if len(v.MissedElements) > 0 {
+		ruler := label.NewRuler(l.Text)
+		sections := t.reader.Sectioner.Detect(ruler)
 		for _, m := range v.MissedElements {
-			e.missed = append(e.missed, d.sectionOf(text, m.Text, ruler, l.Sections))
+			name := t.reader.sectionOf(l.Text, m.Text, ruler, sections)
+			e := s.ErrorsBySection[name]
+			e.Missed++
+			s.ErrorsBySection[name] = e
 		}
 	}
-	for i, s := range l.Spans {
-		if s.Stated() && flags != nil {
-			e.stated = append(e.stated, spanFact{s.Confidence, flags[i]})
+	for _, c := range v.TaxonomyErrors {
+		if !verdict.Countable(c, x) {
+			s.UncountableConfusions++
+			continue
 		}
-		if l.Notes[i] != "" {
-			e.notes = append(e.notes, l.Notes[i])
-		}
+		s.confusions[[2]string{x.Canonical(c.AssignedRole), x.Canonical(c.ExpectedRole)}]++
 	}
-	return e
+	if v.KnowsSpans() {
+		t.conf.add(l.Spans, v.Flags(len(l.Spans)))
+	}
 }
 
 // sectionOf is the section of the first occurrence of a text, in any case.
@@ -214,99 +256,16 @@ func (d *Reader) sectionOf(text, part string, ruler *label.Ruler, sections label
 	return d.Sectioner.Of(sections, ruler.Point(at, label.Bytes))
 }
 
-// Add adds a result.
-func (t *Tally) Add(e Entry) {
-	s, l := &t.s, &e.labels
-	s.Results++
-	t.source(e)
-	for _, n := range e.notes {
-		s.SpanNotes[n]++
-	}
-	t.spans += len(l.Spans)
-	for _, one := range l.Spans {
-		if !one.Stated() {
-			s.NoConfidence++
-		}
-	}
-	switch e.State {
-	case Errored:
-		s.ErrorCount++
-		t.failed += len(l.Spans)
-		return
-	case NotJudged:
-		s.NotJudged++
-		return
-	case JudgeFailed:
-		s.JudgeFailures++
-		s.JudgeFailureReasons[reason(e.Why)]++
-		s.ParseSteps[verdict.None]++
-		return
-	}
-	s.JudgedResults++
-	s.ParseSteps[l.Verdict.Step]++
-	v := &l.Verdict.Result
-	t.total += e.Total
-	if len(v.Lost) > 0 {
-		s.LostLists++
-	}
-	if e.Total == 0 {
-		s.ZeroScores++
-	}
-	s.ScoreDistribution.add(e.Total)
-	for _, c := range t.reader.Taxonomy.Categories {
-		if score := v.CategoryScores[c.Name]; score != nil {
-			sum := t.scores[c.Name]
-			if sum == nil {
-				sum = new([3]float64)
-				t.scores[c.Name] = sum
-			}
-			sum[0], sum[1], sum[2] = sum[0]+score.Coverage, sum[1]+score.Precision, sum[2]+1
-		}
-	}
-	for _, n := range l.Verdict.Notes {
-		if strings.HasPrefix(n, "unknown category") && !t.unknown[n] {
-			t.unknown[n] = true
-			s.Warnings = append(s.Warnings, n)
-		}
-	}
-	section := func(name string, count func(*SectionErrors)) {
-		e := s.ErrorsBySection[name]
-		count(&e)
-		s.ErrorsBySection[name] = e
-	}
-	for _, f := range v.FalsePositives {
-		s.FalsePositiveReasons[f.Reason]++
-		name := Unknown
-		if f.SpanIndex >= 0 && f.SpanIndex < len(l.Spans) {
-			name = l.Spans[f.SpanIndex].Section
-		}
-		section(name, func(e *SectionErrors) { e.FalsePositives++ })
-	}
-	for _, name := range e.missed {
-		section(name, func(e *SectionErrors) { e.Missed++ })
-	}
-	x := t.reader.Taxonomy
-	for _, c := range v.TaxonomyErrors {
-		if !verdict.Countable(c, x) {
-			s.UncountableConfusions++
-			continue
-		}
-		s.confusions[[2]string{x.Canonical(c.AssignedRole), x.Canonical(c.ExpectedRole)}]++
-	}
-	t.conf.add(e.stated)
-}
-
-func (t *Tally) source(e Entry) {
+func (t *Tally) source(l *Labelled) {
 	s := &t.s
-	source := strings.ToLower(e.meta.Source)
-	switch {
+	switch source := strings.ToLower(l.source.Source); {
 	case strings.Contains(source, "nlp"), strings.Contains(source, "neuro"), strings.Contains(source, "symbolic"):
 		s.PipelineSources.NLP++
-		s.SpanSources.ClosedVocab += e.meta.ClosedVocab
-		s.SpanSources.OpenVocab += e.meta.OpenVocab
+		s.SpanSources.ClosedVocab += l.source.ClosedVocab
+		s.SpanSources.OpenVocab += l.source.OpenVocab
 	case strings.Contains(source, "llm"):
 		s.PipelineSources.LLM++
-		s.SpanSources.LLM += len(e.labels.Spans)
+		s.SpanSources.LLM += len(l.Spans)
 	default:
 		s.PipelineSources.Unknown++
 	}
@@ -433,8 +392,8 @@ type confidences struct {
 	seen     int
 }
 
-func (c *confidences) add(spans []spanFact) {
-	if len(spans) == 0 {
+func (c *confidences) add(spans []label.Span, flags []uint8) {
+	if !slices.ContainsFunc(spans, label.Span.Stated) {
 		return
 	}
 	if len(c.clusters) < mostGroups {
@@ -442,8 +401,11 @@ func (c *confidences) add(spans []spanFact) {
 	}
 	counts := c.clusters[c.seen%mostGroups]
 	c.seen++
-	for _, s := range spans {
-		x := s.confidence
+	for i, s := range spans {
+		x := s.Confidence
+		if !s.Stated() {
+			continue
+		}
 		n := counts[x]
 		if n == nil {
 			n = new([2]float64)
@@ -457,10 +419,10 @@ func (c *confidences) add(spans []spanFact) {
 			b = &c.buckets[1]
 		}
 		b.Total++
-		if s.flags&1 != 0 {
+		if flags[i]&1 != 0 {
 			b.FalsePositives++
 		}
-		if s.flags != 0 {
+		if flags[i] != 0 {
 			b.Errors++
 			n[1]++
 		} else {
@@ -488,50 +450,46 @@ func (c *confidences) analyse(seed uint64) *Confidence {
 	}
 	a := &Confidence{Buckets: Buckets{c.buckets[2], c.buckets[1], c.buckets[0]}}
 	a.threshold()
-	// Distinct confidences, and the counts of each cluster by them.
-	values := map[float64]int{}
+	// The counts of each cluster, by the place of their confidence.
+	distinct := map[float64]bool{}
 	for _, counts := range c.clusters {
 		for x := range counts {
-			values[x] = 0
+			distinct[x] = true
 		}
 	}
-	sorted := slices.Sorted(maps.Keys(values))
-	for i, x := range sorted {
-		values[x] = i
-	}
+	sorted := slices.Sorted(maps.Keys(distinct))
 	type cell struct {
 		at           int
 		right, wrong float64
 	}
 	cells := make([][]cell, len(c.clusters))
+	every := make([]int, len(c.clusters))
 	for i, counts := range c.clusters {
+		every[i] = i
 		for x, n := range counts {
-			cells[i] = append(cells[i], cell{values[x], n[0], n[1]})
+			at, _ := slices.BinarySearch(sorted, x)
+			cells[i] = append(cells[i], cell{at, n[0], n[1]})
 		}
 	}
-	all := func(drawn []int) []measure.Stated {
-		sum := make([]measure.Stated, len(sorted))
+	sum := func(drawn []int) []measure.Stated {
+		all := make([]measure.Stated, len(sorted))
 		for i, x := range sorted {
-			sum[i].Confidence = x
+			all[i].Confidence = x
 		}
 		for _, i := range drawn {
 			for _, n := range cells[i] {
-				sum[n.at].Right += n.right
-				sum[n.at].Wrong += n.wrong
+				all[n.at].Right += n.right
+				all[n.at].Wrong += n.wrong
 			}
 		}
-		return sum
+		return all
 	}
 	measured := func(statistic func([]measure.Stated) float64) eval.Measured {
-		every := make([]int, len(cells))
-		for i := range every {
-			every[i] = i
-		}
-		m := eval.Measured{Value: eval.Number(statistic(all(every))), Low: eval.Undefined(), High: eval.Undefined(), N: total}
+		m := eval.Measured{Value: eval.Number(statistic(sum(every))), Low: eval.Undefined(), High: eval.Undefined(), N: total}
 		if len(cells) < 2 {
 			return m
 		}
-		boot, err := stats.BootstrapClusters(len(cells), func(drawn []int) float64 { return statistic(all(drawn)) },
+		boot, err := stats.BootstrapClusters(len(cells), func(drawn []int) float64 { return statistic(sum(drawn)) },
 			stats.BootstrapOptions{Resamples: resamples, Level: level, Seed: seed, Workers: 2})
 		if err == nil && boot.Undefined == "" {
 			m.Low, m.High = eval.Number(boot.Percentile.Low), eval.Number(boot.Percentile.High)
@@ -540,11 +498,7 @@ func (c *confidences) analyse(seed uint64) *Confidence {
 	}
 	a.ECE = measured(func(s []measure.Stated) float64 { return measure.CalibrationError(s, ECEBins) })
 	a.AUROC = measured(measure.AUROC)
-	every := make([]int, len(cells))
-	for i := range every {
-		every[i] = i
-	}
-	for _, b := range measure.ReliabilityCurve(all(every), ECEBins) {
+	for _, b := range measure.ReliabilityCurve(sum(every), ECEBins) {
 		ci := stats.Wilson(int(math.Round(b.N*b.Accuracy)), int(b.N), level)
 		a.Reliability = append(a.Reliability, Reliability{b.Low, b.High, int(b.N), b.Confidence, b.Accuracy, ci.Low, ci.High})
 	}
@@ -566,13 +520,4 @@ func (a *Confidence) threshold() {
 	default:
 		a.Notes = "no bucket below 0.8 has an error rate above 50 %"
 	}
-}
-
-// Summarise summarises all results of a file.
-func (d *Reader) Summarise(f *File) *Summary {
-	t := d.NewTally()
-	for i := range f.Results {
-		t.Add(d.Entry(&f.Results[i]))
-	}
-	return t.Summary(1)
 }

@@ -188,7 +188,7 @@ func scoresOf(values map[string]*float64) (Scores, error) {
 func (p *Parsed) categories(values map[string]map[string]*float64, t *label.Taxonomy) error {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		v := values[name]
-		if !slices.ContainsFunc(t.Categories, func(c label.Category) bool { return c.Name == name }) {
+		if !hasCategory(t, name) {
 			p.note("unknown category %q skipped", name)
 			continue
 		}
@@ -365,40 +365,23 @@ func (p *Parsed) about(kind string, i, index int, of string, spans []label.Span)
 // answer.
 func Recorded(data []byte, t *label.Taxonomy, spans []label.Span) Parsed {
 	r := new(Result)
-	if err := jsonv2.Unmarshal(data, r); err != nil || !r.Complete() {
+	if err := jsonv2.Unmarshal(data, r); err != nil || !r.complete() {
 		return Parse(string(data), t, spans)
 	}
-	p := Taken(r, t, spans)
-	p.Raw = string(data)
-	return p
-}
-
-// Complete reports whether a stored judgement has all lists, and scores that are
-// numbers.
-func (r *Result) Complete() bool {
-	return r.MissedElements != nil && r.FalsePositives != nil && r.TaxonomyErrors != nil && r.GranularityErrors != nil && finite(r.Scores)
-}
-
-// Taken is a complete judgement that another tool has stored. It changes r.
-func Taken(r *Result, t *label.Taxonomy, spans []label.Span) Parsed {
-	if r.CategoryScores == nil {
-		r.CategoryScores = map[string]*CategoryScore{}
-	}
-	p := Parsed{Step: Enhanced}
+	p := Parsed{Step: Enhanced, Raw: string(data)}
 	if r.Step == Repaired || r.Step == Basic {
 		p.Step = r.Step
 	}
-	for name, s := range r.CategoryScores {
-		if s != nil && (s.Coverage == 0 || s.Precision == 0) {
+	if r.CategoryScores == nil {
+		r.CategoryScores = map[string]*CategoryScore{}
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.CategoryScores)) {
+		if s := r.CategoryScores[name]; s != nil && (s.Coverage == 0 || s.Precision == 0) {
 			r.CategoryScores[name] = nil // absent: see categories
 		}
-	}
-	if len(r.CategoryScores) > 0 {
-		for _, name := range slices.Sorted(maps.Keys(r.CategoryScores)) {
-			if !slices.ContainsFunc(t.Categories, func(c label.Category) bool { return c.Name == name }) {
-				p.note("unknown category %q skipped", name)
-				delete(r.CategoryScores, name)
-			}
+		if !hasCategory(t, name) {
+			p.note("unknown category %q skipped", name)
+			delete(r.CategoryScores, name)
 		}
 	}
 	p.Result = *r
@@ -409,7 +392,13 @@ func Taken(r *Result, t *label.Taxonomy, spans []label.Span) Parsed {
 	return p
 }
 
-func finite(s Scores) bool {
-	total := s.Total()
-	return !math.IsNaN(total) && !math.IsInf(total, 0)
+// complete reports whether a stored judgement has all lists, and scores that are
+// numbers.
+func (r *Result) complete() bool {
+	total := r.Scores.Total()
+	return r.MissedElements != nil && r.FalsePositives != nil && r.TaxonomyErrors != nil && r.GranularityErrors != nil && !math.IsNaN(total) && !math.IsInf(total, 0)
+}
+
+func hasCategory(t *label.Taxonomy, name string) bool {
+	return slices.ContainsFunc(t.Categories, func(c label.Category) bool { return c.Name == name })
 }

@@ -1,0 +1,223 @@
+package snapshot
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/suites/spans/label"
+	"github.com/scruple-eval/scruple/internal/suites/spans/verdict"
+	"github.com/scruple-eval/scruple/internal/text"
+)
+
+func fixed(x float64) string { return strings.Replace(fmt.Sprintf("%.2f", x), "-", "−", 1) }
+
+// signed is a difference with its sign.
+func signed(x float64) string {
+	if s := fixed(x); x > 0 {
+		return "+" + s
+	} else {
+		return s
+	}
+}
+
+func percent(a, b int) string {
+	if b == 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%.1f %%", 100*float64(a)/float64(b))
+}
+
+// Tables are the summary's tables.
+func (s *Summary) Tables() []eval.Table {
+	var tables []eval.Table
+	add := func(name, title, note string, columns []string, rows [][]string) {
+		if len(rows) > 0 {
+			tables = append(tables, eval.Table{Name: name, Title: title, Note: note, Columns: columns, Rows: rows})
+		}
+	}
+	count := func(name string, n int) []string { return []string{name, fmt.Sprint(n)} }
+	rows := [][]string{count("results", s.Results), count("judged", s.JudgedResults), count("judge failed", s.JudgeFailures), count("not judged", s.NotJudged),
+		count("labeller failed", s.ErrorCount), {"average total of judged", fixed(s.AvgScore)},
+		{"average with failures as 0", fixed(s.AvgScoreWithFailures)}, count("judged with a total of 0", s.ZeroScores), {"average number of spans", fixed(s.AvgSpanCount)}, {"average with errors as 0 spans", fixed(s.AvgSpanCountAll)}}
+	for _, note := range []string{label.Realigned, label.Unaligned} {
+		rows = append(rows, count("spans "+note, s.SpanNotes[note]))
+	}
+	rows = append(rows, count("spans without a confidence from 0 to 1", s.NoConfidence))
+	pipelines, sources := s.PipelineSources, s.SpanSources
+	rows = append(rows, []string{"pipelines", fmt.Sprintf("nlp %d, llm %d, unknown %d", pipelines.NLP, pipelines.LLM, pipelines.Unknown)},
+		[]string{"sources of spans", fmt.Sprintf("closed vocabulary %d, open vocabulary %d, llm %d", sources.ClosedVocab, sources.OpenVocab, sources.LLM)})
+	add("results", "Results", strings.Join(s.Warnings, "; "), []string{"", "value"}, rows)
+	rows = nil
+	for _, why := range slices.Sorted(maps.Keys(s.JudgeFailureReasons)) {
+		rows = append(rows, count(why, s.JudgeFailureReasons[why]))
+	}
+	add("judge_failures", "Failed judgements", "Recorded as totals of 0. They are not in the averages.", []string{"reason", "times"}, rows)
+	if s.JudgedResults > 0 {
+		names, counts := s.ScoreDistribution.Bands()
+		rows = nil
+		for i, name := range names {
+			rows = append(rows, []string{name, fmt.Sprint(counts[i]), percent(counts[i], s.JudgedResults)})
+		}
+		add("distribution", "Distribution of totals", "", []string{"band", "results", "share"}, rows)
+		rows = nil
+		for _, step := range verdict.Steps {
+			rows = append(rows, count(string(step), s.ParseSteps[step]))
+		}
+		add("parse_steps", "How judgements were parsed", "enhanced: valid as written. repaired: after one repair. basic: only parts were valid. none: nothing was.", []string{"step", "judgements"}, rows)
+	}
+	rows = nil
+	for _, name := range slices.Sorted(maps.Keys(s.categories)) {
+		c := s.AvgCategoryScores[name]
+		rows = append(rows, []string{name, fixed(c.Coverage), fixed(c.Precision), fmt.Sprint(s.categories[name])})
+	}
+	add("categories", "Average scores by category", "Means of 1 to 5 over the judged results that have the category.", []string{"category", "coverage", "precision", "results"}, rows)
+	rows = nil
+	for _, name := range slices.SortedFunc(maps.Keys(s.FalsePositiveReasons), func(a, b string) int {
+		return cmp.Or(s.FalsePositiveReasons[b]-s.FalsePositiveReasons[a], strings.Compare(a, b))
+	}) {
+		if n := s.FalsePositiveReasons[name]; n > 0 {
+			rows = append(rows, count(name, n))
+		}
+	}
+	add("false_positive_reasons", "False positives by reason", "", []string{"reason", "times"}, rows)
+	rows = nil
+	for _, c := range s.TopTaxonomyErrors {
+		rows = append(rows, []string{c.AssignedRole, c.ExpectedRole, fmt.Sprint(c.Count)})
+	}
+	note := ""
+	if s.UncountableConfusions > 0 {
+		note = fmt.Sprintf("Left out: %s with two equal roles or an expected role that the taxonomy does not have.", text.Plural(s.UncountableConfusions, "confusion", "confusions"))
+	}
+	add("confusions", "Most frequent confusions", note, []string{"assigned", "expected", "times"}, rows)
+	rows = nil
+	if s.JudgedResults > 0 {
+		for _, name := range slices.Sorted(maps.Keys(s.ErrorsBySection)) {
+			e := s.ErrorsBySection[name]
+			rows = append(rows, []string{name, fmt.Sprint(e.FalsePositives), fmt.Sprint(e.Missed)})
+		}
+	}
+	add("sections", "Errors by section", "A missed element is located by its text.", []string{"section", "false positives", "missed"}, rows)
+	if c := s.ConfidenceAnalysis; c != nil {
+		tables = append(tables, c.tables()...)
+	}
+	return tables
+}
+
+// interval is Wilson's interval of the error rate, empty without spans.
+func (b *Bucket) interval() string {
+	if b.Total == 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%.1f to %.1f %%", 100*b.ErrorRateLow, 100*b.ErrorRateHigh)
+}
+
+func (c *Confidence) tables() []eval.Table {
+	t := eval.Table{Name: "confidence", Title: "Errors by confidence", Columns: []string{"confidence", "spans", "errors", "error rate", "95 % interval", "false positives", "false positive rate"}}
+	names, buckets := c.Buckets.List()
+	for i, b := range buckets {
+		t.Rows = append(t.Rows, []string{fmt.Sprintf("%s, %.1f to %.1f", names[i], b.Range[0], b.Range[1]), fmt.Sprint(b.Total), fmt.Sprint(b.Errors), percent(b.Errors, b.Total),
+			b.interval(), fmt.Sprint(b.FalsePositives), percent(b.FalsePositives, b.Total)})
+	}
+	interval := func(m eval.Measured) string {
+		return fmt.Sprintf("%s [%s, %s]", three(m.Value), three(m.Low), three(m.High))
+	}
+	t.Note = fmt.Sprintf("Threshold: %s. Calibration error %s, AUROC %s, with 95 %% intervals of a bootstrap over prompts. An error is any false positive, wrong role or wrong border.", c.Notes, interval(c.ECE), interval(c.AUROC))
+	r := eval.Table{Name: "reliability", Title: "Reliability", Note: "Share of spans without an error, by stated confidence. Intervals are Wilson's, 95 %.", Columns: []string{"confidence", "spans", "mean confidence", "without error", "95 % interval"}}
+	for _, b := range c.Reliability {
+		r.Rows = append(r.Rows, []string{fmt.Sprintf("%.1f to %.1f", b.Low, b.High), fmt.Sprint(b.N), fmt.Sprintf("%.3f", b.Confidence), fmt.Sprintf("%.3f", b.Accuracy), fmt.Sprintf("%.3f to %.3f", b.CILow, b.CIHigh)})
+	}
+	return []eval.Table{t, r}
+}
+
+func three(n eval.Number) string {
+	if !n.Defined() {
+		return "–"
+	}
+	return fmt.Sprintf("%.3f", float64(n))
+}
+
+// mostChanges are the confusions and texts that a comparison lists.
+const mostChanges = 10
+
+// Changes compares two summaries: the scores of categories, confusions that only one of
+// them has, and the texts whose total or state differs. Differences are is minus was.
+func Changes(was, is *Summary) []eval.Table {
+	categories := eval.Table{Name: "category_changes", Title: "Changes by category",
+		Note:    "Means over the judged results of each arm that have the category. Differences are those of the first arm from the second.",
+		Columns: []string{"category", "coverage", "change", "precision", "change"}}
+	for _, name := range slices.Sorted(maps.Keys(is.categories)) {
+		if was.categories[name] > 0 {
+			a, b := was.AvgCategoryScores[name], is.AvgCategoryScores[name]
+			categories.Rows = append(categories.Rows, []string{name, fixed(a.Coverage) + " → " + fixed(b.Coverage), signed(b.Coverage - a.Coverage),
+				fixed(a.Precision) + " → " + fixed(b.Precision), signed(b.Precision - a.Precision)})
+		}
+	}
+	confusions := eval.Table{Name: "confusion_changes", Title: "New and resolved confusions", Columns: []string{"", "assigned", "expected", "times"},
+		Note: fmt.Sprintf("New: in the first arm only. Resolved: in the second only. The %d most frequent of each.", mostChanges)}
+	for _, side := range []struct {
+		what         string
+		in, othersOf *Summary
+	}{{"new", is, was}, {"resolved", was, is}} {
+		only := maps.Clone(side.in.confusions)
+		maps.DeleteFunc(only, func(pair [2]string, _ int) bool { return side.othersOf.confusions[pair] > 0 })
+		for _, c := range top(only, mostChanges) {
+			confusions.Rows = append(confusions.Rows, []string{side.what, c.AssignedRole, c.ExpectedRole, fmt.Sprint(c.Count)})
+		}
+	}
+	return []eval.Table{categories, confusions, changedTexts(was, is)}
+}
+
+// changedTexts has the texts with the largest losses first, then those that only one judged.
+func changedTexts(was, is *Summary) eval.Table {
+	type change struct {
+		id      string
+		was, is outcome
+	}
+	var changed []change
+	both := 0
+	for _, id := range slices.Sorted(maps.Keys(is.texts)) {
+		if before, ok := was.texts[id]; ok {
+			if both++; before != is.texts[id] {
+				changed = append(changed, change{id, before, is.texts[id]})
+			}
+		}
+	}
+	delta := func(c change) (float64, bool) {
+		return c.is.total - c.was.total, c.was.state == Judged && c.is.state == Judged
+	}
+	slices.SortStableFunc(changed, func(a, b change) int {
+		da, okA := delta(a)
+		db, okB := delta(b)
+		switch {
+		case okA && okB:
+			return cmp.Compare(da, db)
+		case okA:
+			return -1
+		case okB:
+			return 1
+		}
+		return 0
+	})
+	t := eval.Table{Name: "text_changes", Title: "Changed texts", Columns: []string{"text", "total", "change", "state"},
+		Note: fmt.Sprintf("%d of %s changed; those with the largest losses.", len(changed), text.Plural(both, "text of both", "texts of both"))}
+	for _, c := range changed[:min(mostChanges, len(changed))] {
+		total := func(o outcome) string {
+			if o.state != Judged {
+				return "–"
+			}
+			return fmt.Sprint(o.total)
+		}
+		row := []string{c.id, total(c.was) + " → " + total(c.is), "–", ""}
+		if d, ok := delta(c); ok {
+			row[2] = signed(d)
+		} else {
+			row[3] = fmt.Sprintf("%s, now %s", c.was.state, c.is.state)
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
