@@ -40,7 +40,7 @@ type Bench struct {
 	reading  eval.Hash               // of what answers and judgements are read with
 	trusted  bool                    // whether the judge's verdicts count
 	people   map[[2]string][]checked // by id and arm
-	compared []study.Compare
+	compared []study.Compare // each pair of arms once
 	warnings []string
 }
 
@@ -106,7 +106,7 @@ func (b *Bench) changedJudges() eval.Table {
 // The error is a [study.Errors].
 func Open(f *study.File, s *Study) (*Bench, error) {
 	var errs study.Errors
-	b := &Bench{byID: map[string]int{}, roles: map[string]int{}, trusted: true, people: map[[2]string][]checked{}, compared: s.Comparisons}
+	b := &Bench{byID: map[string]int{}, roles: map[string]int{}, trusted: true, people: map[[2]string][]checked{}}
 	t := s.Taxonomy
 	if err := t.Complete(); err != nil {
 		errs.Add(f.Errorf("taxonomy", "%w", err))
@@ -129,6 +129,11 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 		return nil, err
 	}
 	b.byArm = kit.ByID(b.arms)
+	for _, c := range s.Comparisons {
+		if !slices.ContainsFunc(b.compared, func(o study.Compare) bool { return o.A == c.A && o.B == c.B }) {
+			b.compared = append(b.compared, c)
+		}
+	}
 	for _, row := range b.changedJudges().Rows {
 		b.warnings = append(b.warnings, fmt.Sprintf("%s is judged by %s and %s by %s: their judged difference may be that of the judges", row[0], row[1], row[2], row[3]))
 	}

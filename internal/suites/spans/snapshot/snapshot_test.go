@@ -170,7 +170,7 @@ func TestRealChanges(t *testing.T) {
 	for name, list := range map[string][]string{
 		"category_changes":  {"camera 4.02 → 4.24 +0.22 4.33 → 4.53 +0.20\n", "subject 3.67 → 3.71 +0.05 4.27 → 4.16 −0.10\n"},
 		"confusion_changes": {"new environment.location lighting.source 2\n", "resolved lighting.quality lighting.source 2\n"},
-		"text_changes":      {"27 of 51 texts of both changed", "5YRd34ZpFN5GPmZX6ha6 19 → 17 −2.00 \n2kQffVhqY2sIWXUTBXZA 19 → 18 −1.00"},
+		"text_changes":      {"all that changed 27 of 51", "5YRd34ZpFN5GPmZX6ha6 19 → 17 −2.00 \n2kQffVhqY2sIWXUTBXZA 19 → 18 −1.00"},
 	} {
 		for _, want := range list {
 			if !strings.Contains(got[name], want) {

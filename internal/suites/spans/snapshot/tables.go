@@ -203,7 +203,7 @@ func changedTexts(was, is *Summary) eval.Table {
 		return 0
 	})
 	t := eval.Table{Name: "text_changes", Title: "Changed texts", Columns: []string{"text", "total", "change", "state"},
-		Note: fmt.Sprintf("%d of %s changed; those with the largest losses.", len(changed), text.Plural(both, "text of both", "texts of both"))}
+		Note: fmt.Sprintf("The texts with the largest losses, at most %d of a comparison.", mostChanges)}
 	for _, c := range changed[:min(mostChanges, len(changed))] {
 		total := func(o outcome) string {
 			if o.state != Judged {
@@ -218,6 +218,9 @@ func changedTexts(was, is *Summary) eval.Table {
 			row[3] = fmt.Sprintf("%s, now %s", c.was.state, c.is.state)
 		}
 		t.Rows = append(t.Rows, row)
+	}
+	if len(changed) > 0 {
+		t.Rows = append(t.Rows, []string{"all that changed", fmt.Sprintf("%d of %d", len(changed), both), "", ""})
 	}
 	return t
 }
