@@ -40,7 +40,7 @@ type Bench struct {
 	reading  eval.Hash               // of what answers and judgements are read with
 	trusted  bool                    // whether the judge's verdicts count
 	people   map[[2]string][]checked // by id and arm
-	compared []study.Compare // each pair of arms once
+	compared []study.Compare         // each pair of arms once
 	warnings []string
 }
 
