@@ -1,27 +1,36 @@
 package main
 
 import (
-	"fmt"
-	"strings"
-
 	"github.com/spf13/cobra"
 
 	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/suites"
 )
 
 func schemaVerb(a *app) *cobra.Command {
-	return verb("schema SUITE", "print the JSON Schema of a suite's study files", `
+	return verb("schema [SUITE]", "print the JSON Schema of study files, or of those of a suite", `
 For editors: save it and begin the study file with
-  # yaml-language-server: $schema=FILE`, cobra.ExactArgs(1), func(_ *cobra.Command, args []string) error {
+  # yaml-language-server: $schema=FILE`, cobra.MaximumNArgs(1), func(_ *cobra.Command, args []string) error {
+		const ids = "https://scruple.invalid/schema/"
+		if len(args) == 0 {
+			all := map[string]any{}
+			for _, s := range suites.All() {
+				all[s.Name] = s.Study()
+			}
+			return a.raw(study.SchemaOfAll(all, ids+"study.json", "Scruple study"))
+		}
 		entry, err := suiteCalled(args[0])
 		if err != nil {
 			return err
 		}
-		b, err := study.Schema(entry.Study(), "https://scruple.invalid/schema/"+entry.Name+".json", "Scruple study: "+entry.Title)
-		if err != nil {
-			return err
-		}
-		_, err = fmt.Fprintln(a.out, strings.TrimSpace(string(b)))
-		return err
+		return a.raw(study.Schema(entry.Study(), ids+entry.Name+".json", "Scruple study: "+entry.Title))
 	})
+}
+
+// raw prints data as they are.
+func (a *app) raw(data []byte, err error) error {
+	if err == nil {
+		_, err = a.out.Write(data)
+	}
+	return err
 }

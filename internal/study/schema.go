@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path"
 	"reflect"
+	"slices"
 
 	"github.com/invopop/jsonschema"
 	checking "github.com/santhosh-tekuri/jsonschema/v6"
@@ -20,9 +22,33 @@ import (
 func Schema(v any, id, title string) ([]byte, error) {
 	s := reflectSchema(reflect.TypeOf(v))
 	s.ID, s.Title = jsonschema.ID(id), title
+	return encoded(s)
+}
+
+// SchemaOfAll is the schema of the studies of several suites, by name: the key suite says
+// which of them a file follows.
+func SchemaOfAll(suites map[string]any, id, title string) ([]byte, error) {
+	all := &jsonschema.Schema{Version: jsonschema.Version, ID: jsonschema.ID(id), Title: title, Type: "object",
+		Required: []string{"suite"}, Properties: jsonschema.NewProperties(), Definitions: jsonschema.Definitions{}}
+	suite := &jsonschema.Schema{Type: "string"}
+	all.Properties.Set("suite", suite)
+	for _, name := range slices.Sorted(maps.Keys(suites)) {
+		s := reflectSchema(reflect.TypeOf(suites[name]))
+		maps.Copy(all.Definitions, s.Definitions) // named by package and type
+		s.Definitions, s.Version = nil, ""
+		all.Definitions[name] = s
+		suite.Enum = append(suite.Enum, name)
+		is := jsonschema.NewProperties()
+		is.Set("suite", &jsonschema.Schema{Const: name})
+		all.AllOf = append(all.AllOf, &jsonschema.Schema{If: &jsonschema.Schema{Properties: is}, Then: &jsonschema.Schema{Ref: "#/$defs/" + name}})
+	}
+	return encoded(all)
+}
+
+func encoded(s *jsonschema.Schema) ([]byte, error) {
 	data, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
-		return nil, fmt.Errorf("making the JSON Schema %s: %w", id, err)
+		return nil, fmt.Errorf("making the JSON Schema %s: %w", s.ID, err)
 	}
 	return append(data, '\n'), nil
 }

@@ -1,12 +1,16 @@
 package suites
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/goccy/go-yaml"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/study"
@@ -130,6 +134,49 @@ func TestFormerKeys(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: %v, want %s", s.Name, err, want)
 			}
+		}
+	}
+}
+
+// The schema of all suites takes every starter study, and refuses it under the name of
+// another suite.
+func TestSchemaOfAll(t *testing.T) {
+	own := map[string]any{}
+	for _, s := range All() {
+		own[s.Name] = s.Study()
+	}
+	data, err := study.SchemaOfAll(own, "https://example.org/s.json", "Study")
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("s.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	schema := c.MustCompile("s.json")
+	for i, s := range All() {
+		files, err := s.Starter()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var file bytes.Buffer
+		if err := files[0].Write(&file); err != nil {
+			t.Fatal(err)
+		}
+		var mine map[string]any
+		if err := yaml.Unmarshal(file.Bytes(), &mine); err != nil {
+			t.Fatal(err)
+		}
+		if err := schema.Validate(mine); err != nil {
+			t.Errorf("%s: %v", s.Name, err)
+		}
+		mine["suite"] = All()[(i+1)%len(All())].Name
+		if schema.Validate(mine) == nil {
+			t.Errorf("the study of %s is one of %s too", s.Name, mine["suite"])
 		}
 	}
 }
