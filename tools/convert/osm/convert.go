@@ -1,9 +1,13 @@
 package osm
 
 import (
+	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"maps"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,44 +22,74 @@ import (
 // Attribution is what whoever passes the data on must say.
 const Attribution = "© OpenStreetMap contributors, Open Database License (ODbL) 1.0, https://www.openstreetmap.org/copyright"
 
-// A Note is something of an item that could not be read, or was not.
-type Note struct {
-	Item, Name string
-	Text       string
+// Main writes the items of a file of restaurants as JSON Lines, and to stderr
+// what could not be read and what whoever passes them on must say.
+func Main(args []string, stdout, stderr io.Writer) int {
+	if len(args) != 1 {
+		fmt.Fprintln(stderr, "usage: go run ./tools/convert osm RESTAURANTS.json > items.jsonl")
+		return 2
+	}
+	if err := convertFile(args[0], stdout, stderr); err != nil {
+		fmt.Fprintf(stderr, "convert osm: %v\n", err)
+		return 2
+	}
+	return 0
 }
 
-func (n Note) String() string { return fmt.Sprintf("%s (%s): %s", n.Item, n.Name, n.Text) }
-
-type element struct {
-	ID   string            `json:"id"`
-	Name string            `json:"name"`
-	Lat  float64           `json:"lat"`
-	Lon  float64           `json:"lon"`
-	Tags map[string]string `json:"tags"`
+func convertFile(path string, stdout, stderr io.Writer) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("reading restaurants: %w", err)
+	}
+	items, notes, err := Convert(data)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	w := bufio.NewWriter(stdout)
+	for _, item := range items {
+		line, err := item.Marshal()
+		if err != nil {
+			return err
+		}
+		_, _ = w.Write(append(line, '\n')) // Flush says what went wrong
+	}
+	for _, n := range notes {
+		fmt.Fprintln(stderr, "note:", n)
+	}
+	_, err = fmt.Fprintln(stderr, Attribution)
+	return errors.Join(w.Flush(), err)
 }
 
 // Convert reads a JSON list of elements with id, name, lat, lon and tags, and
-// makes an item of each. Notes are in the order of the elements. An error is
-// about the whole: elements without an id or a name, or with an id twice.
-func Convert(data []byte) (items []*catalog.Item, notes []Note, err error) {
-	var elements []element
+// makes an item of each. Notes say what could not be read, in the order of the
+// elements. An error is about the whole: elements without an id or a name, or
+// with an id twice.
+func Convert(data []byte) (items []*catalog.Item, notes []string, err error) {
+	var elements []struct {
+		ID   string            `json:"id"`
+		Name string            `json:"name"`
+		Lat  float64           `json:"lat"`
+		Lon  float64           `json:"lon"`
+		Tags map[string]string `json:"tags"`
+	}
 	if err := json.Unmarshal(data, &elements); err != nil {
 		return nil, nil, fmt.Errorf("reading OpenStreetMap elements: %w", err)
 	}
-	seen := map[string]bool{}
 	for i, e := range elements {
 		switch {
 		case e.ID == "" || e.Name == "":
 			return nil, nil, fmt.Errorf("element %d: missing id or name", i+1)
-		case seen[e.ID]:
+		case slices.ContainsFunc(items, func(o *catalog.Item) bool { return o.ID == e.ID }):
 			return nil, nil, fmt.Errorf("element %d: duplicate id %s", i+1, e.ID)
 		}
-		seen[e.ID] = true
-		c := converter{item: &catalog.Item{ID: e.ID, Attributes: map[string]catalog.Value{}, Fields: map[string]catalog.Value{}}}
-		c.convert(e)
+		c := converter{tags: map[string]string{}, item: &catalog.Item{ID: e.ID, Attributes: map[string]catalog.Value{},
+			Fields: map[string]catalog.Value{"latitude": catalog.NumberValue(e.Lat), "longitude": catalog.NumberValue(e.Lon)}}}
+		maps.Copy(c.tags, e.Tags)
+		c.tags["name"] = e.Name
+		c.convert()
 		items = append(items, c.item)
 		for _, text := range c.notes {
-			notes = append(notes, Note{e.ID, c.item.Name, text})
+			notes = append(notes, fmt.Sprintf("%s (%s): %s", e.ID, c.item.Name, text))
 		}
 	}
 	return items, notes, nil
@@ -71,19 +105,23 @@ func (c *converter) note(format string, args ...any) {
 	c.notes = append(c.notes, fmt.Sprintf(format, args...))
 }
 
-func (c *converter) convert(e element) {
-	c.item.Name = c.text("name", e.Name)
-	c.tags = map[string]string{}
-	for _, key := range sortedKeys(e.Tags) {
-		if key != "name" {
-			c.tags[key] = c.text(key, e.Tags[key])
+func (c *converter) convert() {
+	for _, key := range slices.Sorted(maps.Keys(c.tags)) {
+		if s := Repair(c.tags[key]); s != c.tags[key] {
+			c.note("%s: text in the wrong encoding repaired: %s", key, s)
+			c.tags[key] = s
 		}
 	}
-	c.item.Fields["latitude"] = catalog.NumberValue(e.Lat)
-	c.item.Fields["longitude"] = catalog.NumberValue(e.Lon)
+	c.item.Name = c.tags["name"]
 	c.categories()
 	for _, t := range translations {
-		c.translate(t)
+		if s := c.tags[t.tag]; s == "" {
+			continue
+		} else if v := t.value(s); v.IsZero() {
+			c.note("%s: unsupported value %q", t.tag, s)
+		} else {
+			c.item.Attributes[t.attribute] = v
+		}
 	}
 	c.wifi()
 	for _, f := range fields {
@@ -91,65 +129,56 @@ func (c *converter) convert(e element) {
 			c.item.Fields[f.field] = catalog.TextValue(v)
 		}
 	}
-	c.hours()
-}
-
-// text repairs text that was read in the wrong encoding.
-func (c *converter) text(key, s string) string {
-	repaired, ok := Repair(s)
-	if ok {
-		c.note("%s: text in the wrong encoding repaired: %s", key, repaired)
+	if s := c.tags["opening_hours"]; s != "" {
+		h, notes, err := ParseHours(s)
+		if err != nil {
+			notes = []string{err.Error()}
+		}
+		for _, n := range notes {
+			c.note("opening_hours %q: %s", s, n)
+		}
+		c.item.Hours = h
 	}
-	return repaired
 }
 
-// Repair undoes the reading of UTF-8 as Windows-1251 or Windows-1252 ("CafÃ©"),
-// and reports whether that was so: the text is repaired if all of it can be
-// written in that encoding and is then UTF-8 with more than ASCII in it, which
-// text that was read rightly hardly ever is. Marks that cannot be seen are left
-// out.
-func Repair(s string) (string, bool) {
+// Repair undoes the reading of UTF-8 as Windows-1251 or Windows-1252 ("CafÃ©"): a
+// text is repaired if all of it can be written in that encoding and is then UTF-8
+// with more than ASCII in it, which text that was read rightly hardly ever is.
+// Marks that cannot be seen are left out.
+func Repair(s string) string {
 	for _, code := range []*charmap.Charmap{charmap.Windows1252, charmap.Windows1251} {
 		b, err := code.NewEncoder().String(s)
 		if err == nil && b != s && utf8.ValidString(b) {
-			return strings.TrimSpace(strings.Map(visible, b)), true
+			return strings.TrimSpace(strings.Map(func(r rune) rune {
+				if unicode.Is(unicode.Cf, r) {
+					return -1
+				}
+				return r
+			}, b))
 		}
 	}
-	return s, false
-}
-
-func visible(r rune) rune {
-	if unicode.Is(unicode.Cf, r) {
-		return -1
-	}
-	return r
+	return s
 }
 
 // categories are the cuisines, one a category, and what it is.
 func (c *converter) categories() {
-	add := func(s string) {
-		s = strings.TrimSpace(strings.ReplaceAll(s, "_", " "))
-		if s == "" {
-			return
-		}
-		r, n := utf8.DecodeRuneInString(s)
-		c.item.Categories = append(c.item.Categories, string(unicode.ToUpper(r))+s[n:])
-	}
+	names := strings.FieldsFunc(c.tags["cuisine"], func(r rune) bool { return r == ';' || r == ',' })
 	if c.tags["amenity"] == "restaurant" {
-		add("restaurants")
+		names = append([]string{"restaurants"}, names...)
 	}
-	for _, s := range strings.FieldsFunc(c.tags["cuisine"], func(r rune) bool { return r == ';' || r == ',' }) {
-		add(s)
+	for _, s := range names {
+		if s = strings.TrimSpace(strings.ReplaceAll(s, "_", " ")); s != "" {
+			r, n := utf8.DecodeRuneInString(s)
+			c.item.Categories = append(c.item.Categories, string(unicode.ToUpper(r))+s[n:])
+		}
 	}
 }
 
-// A translation makes an attribute of a tag.
-type translation struct {
+// translations make attributes of tags; a missing value is not supported.
+var translations = []struct {
 	tag, attribute string
-	value          func(string) (catalog.Value, bool)
-}
-
-var translations = []translation{
+	value          func(string) catalog.Value
+}{
 	{"outdoor_seating", "OutdoorSeating", flag("yes", "pedestrian_zone", "sidewalk", "terrace", "garden", "street", "patio")},
 	{"takeaway", "RestaurantsTakeOut", flag("yes", "only")},
 	{"delivery", "RestaurantsDelivery", flag("yes", "only")},
@@ -171,88 +200,50 @@ var translations = []translation{
 
 // fields are tags that are kept as they are.
 var fields = []struct{ tag, field string }{
-	{"addr:city", "city"}, {"addr:suburb", "suburb"}, {"addr:postcode", "postal_code"}, {"addr:street", "street"}, {"addr:place", "place"},
-	{"brand", "brand"}, {"description", "description"}, {"wheelchair:description:de", "wheelchair_note"}, {"wheelchair:description", "wheelchair_note"},
+	{"addr:city", "city"}, {"addr:suburb", "suburb"}, {"addr:postcode", "postal_code"}, {"addr:street", "street"},
+	{"addr:place", "place"}, {"brand", "brand"}, {"description", "description"},
+	{"wheelchair:description:de", "wheelchair_note"}, {"wheelchair:description", "wheelchair_note"},
 }
 
 // flag is true for these words and false for no.
-func flag(yes ...string) func(string) (catalog.Value, bool) {
-	return func(s string) (catalog.Value, bool) {
-		for _, y := range yes {
-			if s == y {
-				return catalog.BoolValue(true), true
-			}
+func flag(yes ...string) func(string) catalog.Value {
+	return func(s string) (v catalog.Value) {
+		if is := slices.Contains(yes, s); is || s == "no" {
+			v = catalog.BoolValue(is)
 		}
-		return catalog.BoolValue(false), s == "no"
+		return v
 	}
 }
 
-func words(known ...string) func(string) (catalog.Value, bool) {
-	return func(s string) (catalog.Value, bool) {
-		for _, k := range known {
-			if s == k {
-				return catalog.TextValue(s), true
-			}
+func words(known ...string) func(string) catalog.Value {
+	return func(s string) (v catalog.Value) {
+		if slices.Contains(known, s) {
+			v = catalog.TextValue(s)
 		}
-		return catalog.Value{}, false
+		return v
 	}
 }
 
-func number(s string) (catalog.Value, bool) {
-	n, err := strconv.ParseFloat(s, 64)
-	return catalog.NumberValue(n), err == nil
-}
-
-func (c *converter) translate(t translation) {
-	s := c.tags[t.tag]
-	if s == "" {
-		return
+func number(s string) (v catalog.Value) {
+	if n, err := strconv.ParseFloat(s, 64); err == nil {
+		v = catalog.NumberValue(n)
 	}
-	v, ok := t.value(s)
-	if !ok {
-		c.note("%s: unsupported value %q", t.tag, s)
-		return
-	}
-	c.item.Attributes[t.attribute] = v
+	return v
 }
 
 // wifi joins two tags into one attribute: "free", "paid", "no", or "yes" where
 // the price is not told.
 func (c *converter) wifi() {
-	access, fee := c.tags["internet_access"], c.tags["internet_access:fee"]
-	v := ""
-	switch {
-	case access == "no":
-		v = "no"
-	case access == "":
-		return
-	case access != "wlan" && access != "yes" && access != "wifi":
+	known := map[string]string{"no": "no", "wlan": "yes", "yes": "yes", "wifi": "yes", "": ""}
+	access := c.tags["internet_access"]
+	said, ok := known[access]
+	if !ok {
 		c.note("internet_access: unsupported value %q", access)
-		return
-	case fee == "no" || fee == "customers":
-		v = "free"
-	case fee == "yes":
-		v = "paid"
-	default:
-		v = "yes"
 	}
-	c.item.Attributes["WiFi"] = catalog.TextValue(v)
+	if price := map[string]string{"no": "free", "customers": "free", "yes": "paid"}[c.tags["internet_access:fee"]]; said == "yes" && price != "" {
+		said = price
+	}
+	if said != "" {
+		c.item.Attributes["WiFi"] = catalog.TextValue(said)
+	}
 }
-
-func (c *converter) hours() {
-	s := c.tags["opening_hours"]
-	if s == "" {
-		return
-	}
-	h, notes, err := ParseHours(s)
-	if err != nil {
-		c.note("opening_hours %q: %v", s, err)
-		return
-	}
-	for _, n := range notes {
-		c.note("opening_hours %q: %s", s, n)
-	}
-	c.item.Hours = h
-}
-
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

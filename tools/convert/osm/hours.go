@@ -11,6 +11,23 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
 )
 
+// The parts of a rule: days, times (or 24/7), a modifier and a comment.
+const (
+	aDay  = `(?:mo|tu|we|th|fr|sa|su|ph|sh)\b`
+	days  = aDay + `(?:\s*-\s*` + aDay + `)?`
+	times = `\d{1,2}:\d{2}(?:\s*[-–—]\s*\d{1,2}:\d{2})?\s*\+?`
+)
+
+var (
+	// rule matches at every place: all of its parts may be absent. The colon after
+	// the days is not in the grammar, but people write it.
+	rule = regexp.MustCompile(`(?i)^\s*(?:(` + days + `(?:\s*,\s*` + days + `)*)\s*:?)?\s*(24/7|` + times + `(?:\s*,\s*` + times + `)*)?` +
+		`\s*(?:(off|closed|open)\b)?\s*("[^"]*")?\s*`)
+	clock    = regexp.MustCompile(`\d+`)
+	word     = regexp.MustCompile(`^[^\s;,]*`)
+	dayNames = strings.Fields("mo tu we th fr sa su ph sh")
+)
+
 // ParseHours parses the value of an opening_hours tag that describes a week: days
 // and ranges of days (Mo-Fr, Su-Th, Sa,Su), one or more intervals
 // (11:30-14:30,17:00-24:00), also past midnight (18:00-02:00, 18:00-26:00), off and
@@ -25,262 +42,135 @@ import (
 //
 // The grammar is that of wiki.openstreetmap.org/wiki/Key:opening_hours/specification.
 func ParseHours(s string) (h catalog.Hours, notes []string, err error) {
-	p := hours{text: s}
-	if err := p.rules(); err != nil {
-		return catalog.Hours{}, nil, err
+	if strings.TrimSpace(s) == "" {
+		return h, nil, errors.New("empty value")
 	}
-	for day := range catalog.Weekdays {
-		if !p.unknown[day] {
-			h.Set(day, p.days[day]...)
+	note := func(text string) {
+		if !slices.Contains(notes, text) {
+			notes = append(notes, text)
 		}
 	}
-	return h, p.notes, nil
-}
-
-// hours is a value that is being read.
-type hours struct {
-	text    string
-	at      int
-	days    [7][]catalog.Interval
-	unknown [7]bool
-	notes   []string
-}
-
-var (
-	dayWord   = regexp.MustCompile(`(?i)^(mo|tu|we|th|fr|sa|su|ph|sh)\b`)
-	clockWord = regexp.MustCompile(`^(\d{1,2}):(\d{2})`)
-	offWord   = regexp.MustCompile(`(?i)^(off|closed)\b`)
-	openWord  = regexp.MustCompile(`(?i)^open\b`)
-	always    = regexp.MustCompile(`^24/7`)
-	comment   = regexp.MustCompile(`^"[^"]*"`)
-	word      = regexp.MustCompile(`^[^\s;,]+`)
-)
-
-var dayNames = []string{"mo", "tu", "we", "th", "fr", "sa", "su", "ph", "sh"}
-
-func (p *hours) errorf(format string, args ...any) error {
-	return fmt.Errorf("column %d: %s", p.at+1, fmt.Sprintf(format, args...))
-}
-
-func (p *hours) note(s string) {
-	if !slices.Contains(p.notes, s) {
-		p.notes = append(p.notes, s)
-	}
-}
-
-func (p *hours) skip() {
-	for p.at < len(p.text) && strings.IndexByte(" \t", p.text[p.at]) >= 0 {
-		p.at++
-	}
-}
-
-// take moves over what an expression matches, "" if it does not.
-func (p *hours) take(re *regexp.Regexp) string {
-	p.skip()
-	m := re.FindString(p.text[p.at:])
-	p.at += len(m)
-	return m
-}
-
-func (p *hours) peek(re *regexp.Regexp) bool {
-	p.skip()
-	return re.MatchString(p.text[p.at:])
-}
-
-func (p *hours) byte(c byte) bool {
-	p.skip()
-	if p.at < len(p.text) && p.text[p.at] == c {
-		p.at++
-		return true
-	}
-	return false
-}
-
-func (p *hours) end() bool { p.skip(); return p.at == len(p.text) }
-
-// rules reads rules and what stands between them.
-func (p *hours) rules() error {
-	if p.end() {
-		return errors.New("empty value")
-	}
+	var open [7][]catalog.Interval
+	var unknown [7]bool
 	for add := false; ; {
-		if err := p.rule(add); err != nil {
-			return err
+		m := rule.FindStringSubmatch(s)
+		s = s[len(m[0]):]
+		on, holidays, err := daysOf(m[1])
+		if err != nil {
+			return h, nil, err
+		}
+		intervals, vague, err := intervalsOf(m[2])
+		off := m[3] != "" && !strings.EqualFold(m[3], "open")
+		switch {
+		case err != nil:
+			return h, nil, err
+		case off && m[2] != "":
+			return h, nil, errors.New("off with times is not supported")
+		case m[2]+m[3] == "":
+			return h, nil, fmt.Errorf("want times, off or 24/7, got %q", word.FindString(s))
+		case m[2] == "" && !off:
+			intervals = []catalog.Interval{{From: 0, To: catalog.Day}}
+		}
+		if holidays != "" {
+			note(holidays + " (holidays) is ignored")
+		}
+		if m[4] != "" {
+			note("the comment " + m[4] + " is left out")
+		}
+		for _, day := range on {
+			if !add || off {
+				open[day], unknown[day] = nil, false
+			}
+			open[day] = append(open[day], intervals...)
+			if vague != "" {
+				unknown[day] = true
+				note(vague + " leaves its days unknown")
+			}
+		}
+		add = strings.HasPrefix(s, ",")
+		switch {
+		case s == "" || strings.TrimSpace(s) == ";":
+			for day := range open {
+				if !unknown[day] {
+					h.Set(day, open[day]...)
+				}
+			}
+			return h, notes, nil
+		case strings.HasPrefix(s, "||"):
+			return h, nil, errors.New("fallbacks (||) are not supported")
+		case !add && s[0] != ';':
+			return h, nil, fmt.Errorf("%q is not supported", word.FindString(s))
+		}
+		s = s[1:]
+	}
+}
+
+// daysOf lists days and ranges of them, all seven for "", and the last holidays named.
+func daysOf(s string) (list []int, holidays string, err error) {
+	if s == "" {
+		return []int{0, 1, 2, 3, 4, 5, 6}, "", nil
+	}
+	for part := range strings.SplitSeq(strings.ToLower(s), ",") {
+		from, to, ranges := strings.Cut(part, "-")
+		first := slices.Index(dayNames, strings.TrimSpace(from))
+		last := first
+		if ranges {
+			last = slices.Index(dayNames, strings.TrimSpace(to))
 		}
 		switch {
-		case p.end():
-			return nil
-		case strings.HasPrefix(p.text[p.at:], "||"):
-			return p.errorf("fallbacks (||) are not supported")
-		case p.byte(';'):
-			if p.end() {
-				return nil
-			}
-			add = false
-		case p.byte(','):
-			add = true
-		default:
-			return p.errorf("%q is not supported", p.word())
+		case ranges && max(first, last) > 6:
+			return nil, "", fmt.Errorf("want a range of days such as Mo-Fr, got %q", part)
+		case first > 6:
+			holidays = strings.ToUpper(dayNames[first])
+			continue
 		}
-	}
-}
-
-func (p *hours) word() string { p.skip(); return word.FindString(p.text[p.at:]) }
-
-// rule reads days, times and a modifier, and applies them.
-func (p *hours) rule(add bool) error {
-	days, onlyHolidays, err := p.weekdays()
-	if err != nil {
-		return err
-	}
-	intervals, vague, said, err := p.times()
-	if err != nil {
-		return err
-	}
-	off := p.take(offWord) != ""
-	switch {
-	case off && said:
-		return p.errorf("off with times is not supported")
-	case !off && !said && p.take(openWord) == "":
-		return p.errorf("want times, off or 24/7, got %q", p.word())
-	case !off && !said:
-		intervals = []catalog.Interval{{From: 0, To: catalog.Day}}
-	case said:
-		p.take(openWord)
-	}
-	if c := p.take(comment); c != "" {
-		p.note("the comment " + c + " is left out")
-	}
-	if onlyHolidays {
-		return nil
-	}
-	for _, day := range days {
-		if !add || off {
-			p.days[day], p.unknown[day] = nil, false
-		}
-		p.days[day] = append(p.days[day], intervals...)
-		if vague != "" {
-			p.unknown[day] = true
-			p.note(vague + " leaves its days unknown")
-		}
-	}
-	return nil
-}
-
-// weekdays reads days and ranges of them; all seven if none is named.
-func (p *hours) weekdays() (days []int, onlyHolidays bool, err error) {
-	if !p.peek(dayWord) {
-		return []int{0, 1, 2, 3, 4, 5, 6}, false, nil
-	}
-	for {
-		first := slices.Index(dayNames, strings.ToLower(p.take(dayWord)))
-		if first < 0 {
-			return nil, false, p.errorf("want a day, got %q", p.word())
-		}
-		if first > 6 {
-			p.note(strings.ToUpper(dayNames[first]) + " (holidays) is ignored")
-		}
-		last := first
-		if p.byte('-') {
-			last = slices.Index(dayNames, strings.ToLower(p.take(dayWord)))
-			if first > 6 || last < 0 || last > 6 {
-				return nil, false, p.errorf("want a range of days such as Mo-Fr")
-			}
-		}
-		for day := first; first <= 6; day = (day + 1) % 7 {
-			days = append(days, day)
-			if day == last {
+		for day := first; ; day = (day + 1) % 7 {
+			if list = append(list, day); day == last {
 				break
 			}
 		}
-		before := p.at
-		if !p.byte(',') {
-			break
-		}
-		if !p.peek(dayWord) { // the comma of an additional rule
-			p.at = before
-			break
-		}
 	}
-	p.byte(':') // "Mo-Fr: 9:00-17:00", which people write
-	return days, len(days) == 0, nil
+	return list, holidays, nil
 }
 
-// The reasons for unknown hours.
-const (
-	openEnd  = "open-ended time (+)"
-	noLength = "empty interval"
-)
-
-// times reads intervals; said tells whether there were any.
-func (p *hours) times() (list []catalog.Interval, vague string, said bool, err error) {
-	if p.take(always) != "" {
-		return []catalog.Interval{{From: 0, To: catalog.Day}}, "", true, nil
+// intervalsOf lists intervals. Vague is why their days stay unknown, or "".
+func intervalsOf(s string) (list []catalog.Interval, vague string, err error) {
+	if s == "24/7" {
+		return []catalog.Interval{{From: 0, To: catalog.Day}}, "", nil
 	}
-	for p.peek(clockWord) {
-		said = true
-		from, err := p.clock()
-		if err != nil {
-			return nil, "", false, err
+	for part := range strings.SplitSeq(s, ",") {
+		n := []int{} // hours and minutes
+		for _, digits := range clock.FindAllString(part, -1) {
+			i, err := strconv.Atoi(digits)
+			if err != nil {
+				return nil, "", err
+			}
+			n = append(n, i)
 		}
-		if p.byte('+') {
-			vague = openEnd
-		} else {
-			i, plus, err := p.interval(from)
-			switch {
-			case err != nil:
-				return nil, "", false, err
-			case plus:
-				vague = openEnd
-			case i.To-i.From == catalog.Day && i.From > 0: // 0:00-0:00 is a whole day
-				vague = noLength
-			default:
-				list = append(list, i)
+		i := catalog.Interval{}
+		for k := 0; k < len(n); k += 2 {
+			i.From, i.To = i.To, n[k]*60+n[k+1]
+			if n[k+1] > 59 || i.To > 2*catalog.Day { // what ends on the next day
+				return nil, "", fmt.Errorf("%q is not a time of day", part)
 			}
 		}
-		before := p.at
-		if !p.byte(',') {
-			break
+		if i.To <= i.From {
+			i.To += catalog.Day
 		}
-		if !p.peek(clockWord) { // the comma of an additional rule
-			p.at = before
-			break
+		switch plus := strings.HasSuffix(part, "+"); {
+		case len(n) == 2 && plus:
+			vague = "open-ended time (+)"
+		case len(n) == 2:
+			return nil, "", fmt.Errorf("want an interval such as 11:00-22:00, got %q", part)
+		case len(n) == 4 && (i.From >= catalog.Day || i.To > i.From+catalog.Day):
+			return nil, "", errors.New("an interval must start on its day and last at most 24 hours")
+		case plus:
+			vague = "open-ended time (+)"
+		case len(n) == 4 && i.To-i.From == catalog.Day && i.From > 0: // 0:00-0:00 is a whole day
+			vague = "empty interval"
+		case len(n) == 4:
+			list = append(list, i)
 		}
 	}
-	return list, vague, said, nil
-}
-
-// interval parses the rest of an interval; plus reports an open end.
-func (p *hours) interval(from int) (i catalog.Interval, plus bool, err error) {
-	if !p.byte('-') && p.take(dash) == "" {
-		return i, false, p.errorf("want an interval such as 11:00-22:00, got %q", p.word())
-	}
-	if !p.peek(clockWord) {
-		return i, false, p.errorf("want an end time, got %q", p.word())
-	}
-	to, err := p.clock()
-	if err != nil {
-		return i, false, err
-	}
-	if to <= from {
-		to += catalog.Day
-	}
-	if from >= catalog.Day || to > from+catalog.Day {
-		return i, false, p.errorf("an interval must start on its day and last at most 24 hours")
-	}
-	return catalog.Interval{From: from, To: to}, p.byte('+'), nil
-}
-
-var dash = regexp.MustCompile(`^[–—]`)
-
-// clock reads hours and minutes, up to 48:00 for what ends on the next day.
-func (p *hours) clock() (int, error) {
-	m := clockWord.FindStringSubmatch(p.text[p.at:])
-	hour, err1 := strconv.Atoi(m[1])
-	minute, err2 := strconv.Atoi(m[2])
-	if err1 != nil || err2 != nil || minute > 59 || hour*60+minute > 2*catalog.Day {
-		return 0, p.errorf("%s is not a time of day", m[0])
-	}
-	p.at += len(m[0])
-	return hour*60 + minute, nil
+	return list, vague, nil
 }
