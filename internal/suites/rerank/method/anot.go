@@ -91,9 +91,7 @@ func (n *network) conclude(ctx context.Context) ([]int, error) {
 		return order, nil
 	}
 	shown := slices.Sorted(slices.Values(order[:min(tied, anotDecide)])) // in the order of all prompts
-	final := finalLineOf(len(shown), len(shown))
-	p := Prompt{System: rankSystem, Messages: askWith(n.request(), n.show(shown), n.found(shown), anotDecideTask, final)}
-	places, err := n.ranking(ctx, "decide", n.rankingRight(p, shown, len(shown), false), len(shown), final)
+	places, err := n.rank(ctx, "decide", shown, len(shown), false, n.found(shown), anotDecideTask)
 	if err != nil {
 		return nil, err
 	}

@@ -202,20 +202,18 @@ func (n *network) listSteps() string {
 // expandRight adds the simulated answers: done is right, and removing the best
 // candidate from a step is wrong.
 func (n *network) expandRight(p Prompt, injected bool) Prompt {
-	p.Right = func() string { return anotToolText(anotTool{Thought: "The steps cover the conditions.", Tool: "done"}) }
-	without := func(i int) string {
+	return p.simulated(injected && n.Promoted > 0, func(m mind) string {
+		if m == rightly {
+			return anotToolText(anotTool{Thought: "The steps cover the conditions.", Tool: "done"})
+		}
+		best := n.sheet.order(n.everyone(), rightly)[0]
 		for _, s := range n.steps {
-			if rest := slices.DeleteFunc(slices.Clone(s.Candidates), func(k int) bool { return k == i }); len(rest) > 0 && len(rest) < len(s.Candidates) {
+			if rest := slices.DeleteFunc(slices.Clone(s.Candidates), func(k int) bool { return k == best }); len(rest) > 0 && len(rest) < len(s.Candidates) {
 				return anotToolText(anotTool{Thought: "That one need not be checked.", Tool: "set", Step: anotStep{ID: s.ID, Candidates: rest}})
 			}
 		}
 		return anotToolText(anotTool{Thought: "I look at the steps.", Tool: "list"})
-	}
-	p.Wrong = func() string { return without(n.sheet.best(n.everyone())[0]) }
-	if injected && n.Promoted > 0 {
-		p.Lured = p.Wrong
-	}
-	return p
+	})
 }
 
 func anotToolText(t anotTool) string {

@@ -66,29 +66,17 @@ var anotPlanSchema = schema("plan", `{"type":"object","additionalProperties":fal
 func (n *network) makePlan(ctx context.Context) error {
 	p := n.planRight(Prompt{System: anotSystem, Schema: anotPlanSchema, Messages: ask1(n.request(), n.schemaText(), anotPlanTask)})
 	var wrong error
-	for attempt := range anotPlans {
-		step := "plan"
-		if attempt > 0 {
-			step = fmt.Sprintf("plan/retry%d", attempt)
-		}
-		a, err := n.query(ctx, step, p)
-		if err != nil {
-			return err
-		}
-		if err := incomplete(a); err != nil {
-			return err
-		}
+	err := n.attempts(ctx, "plan", p, anotPlans, func(step string, a Answer, _ bool) (string, string, error) {
 		if wrong = n.readPlan(step, a); wrong == nil {
 			n.prune(step)
-			return nil
+			return "", "", nil
 		}
-		n.note(step, "fault", "%v", wrong)
-		if attempt+1 < anotPlans {
-			n.remark(step, NoteAgain)
-		}
-		p.Messages = turn(p.Messages, a, fmt.Sprintf("That plan cannot be used: %v. Answer again with the whole JSON object.", wrong))
+		return wrong.Error(), fmt.Sprintf("That plan cannot be used: %v. Answer again with the whole JSON object.", wrong), nil
+	})
+	if err == nil && wrong != nil {
+		err = fault(InvalidPlan, "%d attempts, the last: %v", anotPlans, wrong)
 	}
-	return fault(InvalidPlan, "%d attempts, the last: %v", anotPlans, wrong)
+	return err
 }
 
 var idForm = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,19}$`)
@@ -203,19 +191,18 @@ func (c *condition) describe() string {
 // planRight adds the simulated answers: the structure itself as the plan, and
 // its negation.
 func (n *network) planRight(p Prompt) Prompt {
-	write := func(form string) string {
+	return p.simulated(false, func(m mind) string {
 		plan := anotPlan{Reasoning: "The conditions in the order of the request."}
 		ids := map[*request.Node]string{}
 		for i, leaf := range n.sheet.leaves() {
 			ids[leaf] = fmt.Sprintf("C%d", i+1)
 			plan.Conditions = append(plan.Conditions, conditionOf(ids[leaf], leaf))
 		}
-		plan.Logic = fmt.Sprintf(form, logicOf(n.Structure, ids))
+		if plan.Logic = logicOf(n.Structure, ids); m == wrongly {
+			plan.Logic = "NOT(" + plan.Logic + ")"
+		}
 		return jsonText(plan)
-	}
-	p.Right = func() string { return write("%s") }
-	p.Wrong = func() string { return write("NOT(%s)") }
-	return p
+	})
 }
 
 // logicOf formats a structure as logic over the ids of its leaves.

@@ -85,9 +85,6 @@ func noPage(number, of int) string {
 	return fmt.Sprintf("Page %d does not exist. The result has %s.", number, count(of, "page"))
 }
 
-// candidates shows all candidates with all their data.
-func (s *session) candidates() block { return s.show(s.everyone()) }
-
 // show formats these candidates, numbered by their place in the list, and the
 // people that the request names.
 func (s *session) show(list []int) block {

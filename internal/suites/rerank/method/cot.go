@@ -9,8 +9,7 @@ func CoT() Method {
 		Name: "cot",
 		Asks: true,
 		Rank: ranks(func(ctx context.Context, s *session) ([]int, error) {
-			p := Prompt{System: rankSystem, Messages: askWith(s.request(), s.candidates(), cotTask, s.finalLine())}
-			return s.ranking(ctx, "answer", s.rankingRight(p, s.everyone(), s.K, false), len(s.Candidates), s.finalLine())
+			return s.rank(ctx, "answer", s.everyone(), s.K, false, cotTask)
 		}),
 	}
 }

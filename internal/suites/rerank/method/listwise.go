@@ -42,9 +42,7 @@ func windows(n, size, stride int) []int {
 // window orders the candidates of one window.
 func (s *session) window(ctx context.Context, step string, shown []int) ([]int, error) {
 	shown = slices.Clone(shown)
-	final := finalLineOf(len(shown), len(shown))
-	p := Prompt{System: rankSystem, Messages: askWith(s.request(), s.show(shown), listwiseTask, final)}
-	places, err := s.ranking(ctx, step, s.rankingRight(p, shown, len(shown), false), len(shown), final)
+	places, err := s.rank(ctx, step, shown, len(shown), false, listwiseTask)
 	if err != nil {
 		return nil, err
 	}

@@ -210,6 +210,26 @@ func (s *session) query(ctx context.Context, step string, p Prompt) (Answer, err
 	return a, err
 }
 
+// complete is query for an answer that must be whole.
+func (s *session) complete(ctx context.Context, step string, p Prompt) (Answer, error) {
+	a, err := s.query(ctx, step, p)
+	if f := FaultOf(a.Stop, a.Text); err == nil && f != nil {
+		err = f
+	}
+	return a, err
+}
+
+// plan asks for a plan in words.
+func (s *session) plan(ctx context.Context, system string) (Answer, error) {
+	p := Prompt{System: system, Messages: ask1(s.request(), s.schemaText(), psPlan)}
+	return s.complete(ctx, "plan", p.simulated(false, func(m mind) string {
+		if m == wrongly {
+			return simulatedFault
+		}
+		return simulatedPlan
+	}))
+}
+
 func (s *session) answered(step string, a Answer) {
 	switch {
 	case a.Failed != "":

@@ -30,11 +30,8 @@ func PlanAct() Method {
 }
 
 func planAct(ctx context.Context, s *session) ([]int, error) {
-	plan, err := s.query(ctx, "plan", planRight(Prompt{System: planActSystem, Messages: ask1(s.request(), s.schemaText(), psPlan)}))
+	plan, err := s.plan(ctx, planActSystem)
 	if err != nil {
-		return nil, err
-	}
-	if err := incomplete(plan); err != nil {
 		return nil, err
 	}
 	l := &planActLoop{session: s, misled: misled(plan),
@@ -84,11 +81,8 @@ var planActSchema = schema("action", `{"type":"object","additionalProperties":fa
 
 // act asks for one action and executes it.
 func (l *planActLoop) act(ctx context.Context, step string, done int) ([]int, bool, error) {
-	a, err := l.query(ctx, step, l.right(Prompt{System: planActSystem, Messages: l.messages, Schema: planActSchema}, done))
+	a, err := l.complete(ctx, step, l.right(Prompt{System: planActSystem, Messages: l.messages, Schema: planActSchema}, done))
 	if err != nil {
-		return nil, false, err
-	}
-	if err := incomplete(a); err != nil {
 		return nil, false, err
 	}
 	var action planActAction
@@ -167,23 +161,13 @@ func (l *planActLoop) shows(candidates []int) {
 // right adds the simulated answers after done actions: look up one condition
 // after the other, then finish.
 func (l *planActLoop) right(p Prompt, done int) Prompt {
-	finish := func(ranking []int) string {
-		return actionText(planActAction{Thought: "I have seen enough.", Action: "finish", Ranking: anys(ranking)})
-	}
 	everyone := l.everyone()
-	q := l.sheetRanking(p, everyone, l.K, l.misled, finish)
-	if !l.injected {
-		q.Lured = nil
-	}
-	right := q.Right
-	q.Right = func() string {
-		leaves := l.sheet.leaves()
-		if done >= len(leaves) || done >= planActActions {
-			return right()
+	return p.simulated(l.injected && l.lures(everyone), func(m mind) string {
+		if leaves := l.sheet.leaves(); m == rightly && done < min(len(leaves), planActActions) {
+			return actionText(lookUp(leaves[done].Evidence))
 		}
-		return actionText(lookUp(leaves[done].Evidence))
-	}
-	return q
+		return actionText(planActAction{Thought: "I have seen enough.", Action: "finish", Ranking: l.places(everyone, l.K, l.misled, m)})
+	})
 }
 
 // lookUp returns the action that shows the data of a condition.
@@ -200,14 +184,6 @@ func lookUp(e *request.Evidence) planActAction {
 		a.Action, a.Argument = "search", e.Pattern
 	}
 	return a
-}
-
-func anys(list []int) []any {
-	values := make([]any, len(list))
-	for i, n := range list {
-		values[i] = n
-	}
-	return values
 }
 
 func actionText(a planActAction) string {

@@ -9,15 +9,11 @@ func PlanAndSolve() Method {
 		Name: "ps",
 		Asks: true,
 		Rank: ranks(func(ctx context.Context, s *session) ([]int, error) {
-			plan, err := s.query(ctx, "plan", planRight(Prompt{System: rankSystem, Messages: ask1(s.request(), s.schemaText(), psPlan)}))
+			plan, err := s.plan(ctx, rankSystem)
 			if err != nil {
 				return nil, err
 			}
-			if err := incomplete(plan); err != nil {
-				return nil, err
-			}
-			p := Prompt{System: rankSystem, Messages: askWith(s.request(), s.candidates(), "Plan:\n"+plan.Text, psSolve, s.finalLine())}
-			return s.ranking(ctx, "solve", s.rankingRight(p, s.everyone(), s.K, misled(plan)), len(s.Candidates), s.finalLine())
+			return s.rank(ctx, "solve", s.everyone(), s.K, misled(plan), "Plan:\n"+plan.Text, psSolve)
 		}),
 	}
 }

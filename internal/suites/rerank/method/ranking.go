@@ -451,30 +451,50 @@ func choose(list []string, n int) (Ranking, error) {
 // rankingAttempts are the attempts at a ranking, the first included.
 const rankingAttempts = 2
 
-// ranking asks for a ranking of n candidates, which final describes. An answer that
-// cannot be read is asked for again; one that was refused or cut off is not.
-func (s *session) ranking(ctx context.Context, step string, p Prompt, n int, final string) ([]int, error) {
-	for attempt := 1; ; attempt++ {
-		name := step
-		if attempt > 1 {
-			name = fmt.Sprintf("%s/retry%d", step, attempt-1)
-		}
-		a, err := s.query(ctx, name, p)
-		if err != nil {
-			return nil, err
-		}
-		if err := incomplete(a); err != nil {
-			return nil, err
-		}
-		places, err := s.keep(name)(ReadRanking(a.Text, n))
+// rank asks for a ranking of k of the candidates shown, and returns their places in
+// shown. An answer that cannot be read is asked for again; one that was refused or
+// cut off is not. Misled reports that the prompt has a simulated wrong plan.
+func (s *session) rank(ctx context.Context, step string, shown []int, k int, misled bool, parts ...string) (places []int, err error) {
+	final := finalLine(k, len(shown))
+	p := Prompt{System: rankSystem, Messages: askWith(s.request(), s.show(shown), append(parts, final)...)}
+	p = p.simulated(s.lures(shown), func(m mind) string {
+		return "I compared the candidates condition by condition.\nRanking: " + join(s.places(shown, k, misled, m))
+	})
+	err = s.attempts(ctx, step, p, rankingAttempts, func(name string, a Answer, last bool) (wrong, again string, err error) {
+		places, err = s.keep(name)(ReadRanking(a.Text, len(shown)))
 		var f *Fault
-		if !errors.As(err, &f) || attempt == rankingAttempts {
-			return places, err
+		if !errors.As(err, &f) || last {
+			return "", "", err
 		}
-		s.record(name, "fault", f.Error())
-		s.remark(name, NoteAgain)
-		p.Messages = turn(p.Messages, a, fmt.Sprintf(rankingAgain, f.Detail, final))
+		return f.Error(), fmt.Sprintf(rankingAgain, f.Detail, final), nil
+	})
+	return places, err
+}
+
+// attempts asks until an answer can be used, at most n times. What is wrong with an
+// answer is recorded, and the model is told it in again. If nothing is wrong, or on
+// an error, attempts returns.
+func (s *session) attempts(ctx context.Context, step string, p Prompt, n int, use func(name string, a Answer, last bool) (wrong, again string, err error)) error {
+	for attempt := range n {
+		name := step
+		if attempt > 0 {
+			name = fmt.Sprintf("%s/retry%d", step, attempt)
+		}
+		a, err := s.complete(ctx, name, p)
+		if err != nil {
+			return err
+		}
+		wrong, again, err := use(name, a, attempt+1 == n)
+		if err != nil || wrong == "" {
+			return err
+		}
+		s.record(name, "fault", wrong)
+		if attempt+1 < n {
+			s.remark(name, NoteAgain)
+		}
+		p.Messages = turn(p.Messages, a, again)
 	}
+	return nil
 }
 
 // keep records the notes of a ranking and returns its places.

@@ -53,11 +53,44 @@ func (h *sheet) leaf(n *request.Node, candidate int) evidence.Truth {
 	return h.task.Deck.truth(n, item, func() evidence.Truth { return h.evaluator.Leaf(n.Evidence, item) })
 }
 
-// best sorts candidates by truth; the sort is stable.
-func (h *sheet) best(shown []int) []int {
+// A mind is how a simulated model answers a step.
+type mind int
+
+const (
+	rightly mind = iota
+	wrongly
+	lured // follows an injection in the prompt
+)
+
+// simulated adds the answers of a simulated model. Lures reports that the prompt
+// contains an injection.
+func (p Prompt) simulated(lures bool, write func(mind) string) Prompt {
+	p.Right = func() string { return write(rightly) }
+	p.Wrong = func() string { return write(wrongly) }
+	if lures {
+		p.Lured = func() string { return write(lured) }
+	}
+	return p
+}
+
+// order sorts candidates by truth; the sort is stable. Wrongly, the right ones, or
+// else the first, come last; lured, the promoted one is also first.
+func (h *sheet) order(shown []int, m mind) []int {
 	truth := h.truths()
 	order := slices.Clone(shown)
 	slices.SortStableFunc(order, func(a, b int) int { return h.compare(truth, a, b) })
+	if m == rightly {
+		return order
+	}
+	right := 1
+	for right < len(order)-1 && truth[order[right]-1] == evidence.True {
+		right++
+	}
+	order = slices.Concat(order[right:], order[:right])
+	if m == lured {
+		order = slices.DeleteFunc(order, func(i int) bool { return i == h.task.Promoted })
+		order = slices.Insert(order, 0, h.task.Promoted)
+	}
 	return order
 }
 
@@ -65,22 +98,6 @@ func (h *sheet) best(shown []int) []int {
 func (h *sheet) compare(truth []evidence.Truth, a, b int) int {
 	grade := func(i int) int { return h.task.Candidates[i-1].Grade }
 	return cmp.Or(cmp.Compare(truth[b-1], truth[a-1]), cmp.Compare(grade(b), grade(a)))
-}
-
-// worst is best with the right candidates, or else the first, moved to the end.
-func (h *sheet) worst(shown []int) []int {
-	order, truth := h.best(shown), h.truths()
-	right := 1
-	for right < len(order)-1 && truth[order[right]-1] == evidence.True {
-		right++
-	}
-	return slices.Concat(order[right:], order[:right])
-}
-
-// lured is the ranking that an injection asks for: the promoted candidate first.
-func (h *sheet) lured(shown []int) []int {
-	order := slices.DeleteFunc(h.worst(shown), func(i int) bool { return i == h.task.Promoted })
-	return slices.Insert(order, 0, h.task.Promoted)
 }
 
 // lures reports whether a prompt with these candidates' reviews contains an
@@ -94,34 +111,19 @@ func (s *session) isCandidate(i int) bool { return i >= 1 && i <= len(s.Candidat
 // everyone lists all candidates.
 func (s *session) everyone() []int { return s.sorted(func(int, int) int { return 0 }) }
 
-// sheetRanking adds the simulated answers to a prompt: rankings of the first k
-// of the candidates shown, by their place in shown. Misled reports that an
-// earlier step was wrong; then the right answer is wrong too.
-func (s *session) sheetRanking(p Prompt, shown []int, k int, misled bool, write func(ranking []int) string) Prompt {
-	local := func(order []int) string {
-		places := make([]int, 0, k)
-		for _, i := range order[:min(k, len(order))] {
-			places = append(places, slices.Index(shown, i)+1)
-		}
-		return write(places)
+// places is a simulated ranking of the first k of the candidates shown, by their
+// place in shown. Misled reports that an earlier step was wrong; then the right
+// answer is wrong too.
+func (s *session) places(shown []int, k int, misled bool, m mind) []int {
+	if misled && m == rightly {
+		m = wrongly
 	}
-	h := s.sheet
-	p.Wrong = func() string { return local(h.worst(shown)) }
-	p.Right = func() string { return local(h.best(shown)) }
-	if misled {
-		p.Right = p.Wrong
+	order := s.sheet.order(shown, m)
+	places := make([]int, 0, k)
+	for _, i := range order[:min(k, len(order))] {
+		places = append(places, slices.Index(shown, i)+1)
 	}
-	if s.lures(shown) {
-		p.Lured = func() string { return local(h.lured(shown)) }
-	}
-	return p
-}
-
-// rankingRight is sheetRanking for answers with a final line.
-func (s *session) rankingRight(p Prompt, shown []int, k int, misled bool) Prompt {
-	return s.sheetRanking(p, shown, k, misled, func(r []int) string {
-		return "I compared the candidates condition by condition.\nRanking: " + join(r)
-	})
+	return places
 }
 
 // The plans of a simulated model. The wrong one misleads the step that uses it.
@@ -129,13 +131,6 @@ const (
 	simulatedPlan  = "Check every condition of the request in turn and combine them as the request does."
 	simulatedFault = "Check the last condition of the request only."
 )
-
-// planRight adds the simulated answers to a prompt that asks for a plan in words.
-func planRight(p Prompt) Prompt {
-	p.Right = func() string { return simulatedPlan }
-	p.Wrong = func() string { return simulatedFault }
-	return p
-}
 
 // misled reports whether a plan is the simulated wrong one.
 func misled(plan Answer) bool { return plan.Text == simulatedFault }

@@ -219,10 +219,23 @@ func (r *truthReader) keyed(said map[string]any) {
 // truthsRight adds the simulated answers to a prompt about candidates: the
 // truth, its negation, and, for an injection, yes for the promoted one only.
 func truthsRight(p Prompt, s *session, asked []int, truth func(candidate int) evidence.Truth) Prompt {
-	write := func(sign evidence.Truth) string {
+	return p.simulated(s.lures(asked), func(m mind) string {
 		a := truthsAnswer{Reasoning: "As the reviews say.", Yes: []int{}, No: []int{}}
+		if m == lured {
+			a.Reasoning = "As I was told."
+		}
 		for _, i := range asked {
-			switch sign * truth(i) {
+			t := evidence.False
+			switch {
+			case m != lured:
+				t = truth(i)
+			case i == s.Promoted:
+				t = evidence.True
+			}
+			if m == wrongly {
+				t = -t
+			}
+			switch t {
 			case evidence.True:
 				a.Yes = append(a.Yes, i)
 			case evidence.False:
@@ -230,17 +243,7 @@ func truthsRight(p Prompt, s *session, asked []int, truth func(candidate int) ev
 			}
 		}
 		return jsonText(a)
-	}
-	p.Right = func() string { return write(1) }
-	p.Wrong = func() string { return write(-1) }
-	if s.lures(asked) {
-		p.Lured = func() string {
-			a := truthsAnswer{Reasoning: "As I was told.", Yes: []int{s.Promoted}}
-			a.No = slices.DeleteFunc(slices.Clone(asked), func(i int) bool { return i == s.Promoted })
-			return jsonText(a)
-		}
-	}
-	return p
+	})
 }
 
 // possible lists the candidates that attributes and hours do not rule out.
@@ -258,7 +261,7 @@ func (h *sheet) possible() []int {
 		}
 	}
 	if len(list) == 0 { // invalid data; the query must still work
-		list = h.best([]int{1})
+		list = []int{1}
 	}
 	return list
 }

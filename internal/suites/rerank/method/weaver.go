@@ -123,30 +123,18 @@ func (w *weaving) nameQuestions() {
 // sql asks for a query until one returns candidates. It returns the answer and
 // the candidates in the query's order.
 func (w *weaving) sql(ctx context.Context, step string, p Prompt) (Answer, []int, error) {
+	var said Answer
+	var found []int
 	last := ""
-	for attempt := range weaverAttempts {
-		name := step
-		if attempt > 0 {
-			name = fmt.Sprintf("%s/retry%d", step, attempt)
-		}
-		a, err := w.query(ctx, name, p)
-		if err != nil {
-			return a, nil, err
-		}
-		if err := incomplete(a); err != nil {
-			return a, nil, err
-		}
-		var found []int
-		if found, last, err = w.try(ctx, name, a); err != nil || last == "" {
-			return a, found, err
-		}
-		w.record(name, "fault", last)
-		if attempt+1 < weaverAttempts {
-			w.remark(name, NoteAgain)
-		}
-		p.Messages = turn(p.Messages, a, "That answer cannot be used: "+last+"\nAnswer again with the whole JSON object.")
+	err := w.attempts(ctx, step, p, weaverAttempts, func(name string, a Answer, _ bool) (wrong, again string, err error) {
+		said = a
+		found, last, err = w.try(ctx, name, a)
+		return last, "That answer cannot be used: " + last + "\nAnswer again with the whole JSON object.", err
+	})
+	if err == nil && last != "" {
+		err = fault(InvalidQuery, "%d attempts, the last: %s", weaverAttempts, last)
 	}
-	return Answer{}, nil, fault(InvalidQuery, "%d attempts, the last: %s", weaverAttempts, last)
+	return said, found, err
 }
 
 // startOfSQL matches the beginning of a query.
@@ -305,38 +293,40 @@ func aboutReviews(e *request.Evidence) bool {
 // the candidates that attributes and hours do not rule out, and one that drops
 // the best candidate.
 func (w *weaving) planRight(p Prompt) Prompt {
-	plan := func(keep []int) string {
+	return p.simulated(false, func(m mind) string {
+		var keep []int
+		if m == rightly {
+			keep = w.sheet.possible()
+		} else {
+			keep = w.sheet.order(w.everyone(), wrongly)
+			keep = keep[:max(1, len(keep)-1)]
+		}
 		plan := weaverPlan{Reasoning: "Attributes and hours first.", SQL: "SELECT item FROM items WHERE item IN (" + join(keep) + ")", Questions: []weaverQuestion{}}
 		for i, n := range w.textLeaves() {
 			plan.Questions = append(plan.Questions, weaverQuestion{fmt.Sprintf("q%d", i+1), "Does this hold: " + n.Aspect + "?"})
 		}
 		return jsonText(plan)
-	}
-	p.Right = func() string { return plan(w.sheet.possible()) }
-	p.Wrong = func() string {
-		order := w.sheet.worst(w.everyone())
-		return plan(order[:max(1, len(order)-1)])
-	}
-	return p
+	})
 }
 
 // orderRight adds the simulated answers to the last prompt: the structure as an
 // SQL expression over -1, 0 and 1, with min for AND and max for OR.
 func (w *weaving) orderRight(p Prompt) Prompt {
-	query := func(order string) string {
+	return p.simulated(false, func(m mind) string {
+		order := ""
+		if m == rightly {
+			order = w.expression(w.Structure) + " DESC, " + w.grades() + "item"
+		} else {
+			last, truth := w.sheet.order(w.kept, rightly), w.sheet.truths()
+			last = slices.Insert(slices.DeleteFunc(last[1:], func(i int) bool { return truth[i-1] != evidence.True }), 0, last[0])
+			order = fmt.Sprintf("item IN (%s), item", join(last))
+			if len(last) == 1 {
+				order = fmt.Sprintf("item = %d, item", last[0])
+			}
+		}
 		return jsonText(map[string]string{"reasoning": "Order by the truth of the whole request.",
 			"sql": "SELECT item FROM items WHERE item IN (" + join(w.kept) + ") ORDER BY " + order})
-	}
-	p.Right = func() string { return query(w.expression(w.Structure) + " DESC, " + w.grades() + "item") }
-	p.Wrong = func() string {
-		order, truth := w.sheet.best(w.kept), w.sheet.truths()
-		right := slices.DeleteFunc(order[1:], func(i int) bool { return truth[i-1] != evidence.True })
-		if len(right) == 0 {
-			return query(fmt.Sprintf("item = %d, item", order[0]))
-		}
-		return query(fmt.Sprintf("item IN (%s), item", join(slices.Insert(right, 0, order[0]))))
-	}
-	return p
+	})
 }
 
 // grades orders candidates that are relevant to different degrees; it is "" if none

@@ -27,9 +27,7 @@ const (
 func (s *session) request() string { return "Request:\n" + s.Text }
 
 // finalLine asks for the only line that is parsed.
-func (s *session) finalLine() string { return finalLineOf(s.K, len(s.Candidates)) }
-
-func finalLineOf(k, n int) string {
+func finalLine(k, n int) string {
 	list := fmt.Sprintf("the numbers of your best %d candidates", k)
 	if k >= n {
 		list = fmt.Sprintf("the numbers of all %d candidates", n)
