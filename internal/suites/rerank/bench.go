@@ -36,8 +36,8 @@ type Bench struct {
 	deck      *method.Deck
 	itemBytes int // of an item in a prompt, on average
 	arranger  *candidates.Arranger
-	drawn     memo[drawn, []string]
-	budgeted  memo[*catalog.Item, budgeted]
+	drawn     method.Memo[drawn, []string]
+	budgeted  method.Memo[*catalog.Item, budgeted]
 	itemIDs   []string
 	items     []eval.Item
 	byID      map[string]int
@@ -115,7 +115,7 @@ type drawn struct {
 // shown lists the candidates of a request in the order shown to an arm. They are drawn by
 // the text of the request: its id may change.
 func (b *Bench) shown(r *request.Request, a *arm) []string {
-	return b.drawn.of(drawn{r, a.size}, func() []string {
+	return b.drawn.Of(drawn{r, a.size}, func() []string {
 		var right []string
 		for _, g := range r.Answers() {
 			right = append(right, g.ID)
@@ -131,7 +131,7 @@ type budgeted struct {
 }
 
 func (b *Bench) within(item *catalog.Item) budgeted {
-	return b.budgeted.of(item, func() (w budgeted) {
+	return b.budgeted.Of(item, func() (w budgeted) {
 		w.reviews, w.coverage = candidates.Budget(b.study.Budget).Apply(item.Reviews)
 		return w
 	})

@@ -46,7 +46,7 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 	}
 	b.arranger = candidates.NewArranger(b.seed, cmp.Or(candidates.Shuffle(s.Candidates.Shuffle), candidates.Balanced))
 	b.society, b.deck = method.NewSociety(b.catalog.Graph), method.NewDeck()
-	b.drawn.most, b.budgeted.most = 1<<10, 1<<16
+	b.drawn.Most, b.budgeted.Most = 1<<10, 1<<16
 	for _, it := range b.catalog.Items {
 		b.itemIDs = append(b.itemIDs, it.ID)
 		const facts, head = 1000, 200 // bytes, about

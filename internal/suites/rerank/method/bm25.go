@@ -3,7 +3,6 @@ package method
 import (
 	"cmp"
 	"context"
-	"iter"
 	"math"
 	"strings"
 	"unicode"
@@ -54,21 +53,8 @@ func bagOf(query []string, parts []string) bag {
 	for _, w := range query {
 		b.count[w] = 0
 	}
-	lower := make([]byte, 0, 64)
 	for _, part := range parts {
-		if !isASCII(part) {
-			for _, w := range anyWords(part) {
-				b.add([]byte(w))
-			}
-			continue
-		}
-		for w := range plainWords(part) {
-			lower = lower[:0]
-			for i := range len(w) {
-				lower = append(lower, lowerASCII[w[i]])
-			}
-			b.add(lower)
-		}
+		eachWord(part, b.add)
 	}
 	return b
 }
@@ -108,65 +94,44 @@ func bm25(query []string, documents []bag) []float64 {
 
 // words splits text into words.
 func words(s string) (list []string) {
-	if !isASCII(s) {
-		return anyWords(s)
-	}
-	for w := range plainWords(s) {
-		list = append(list, strings.ToLower(w))
-	}
+	eachWord(s, func(word []byte) { list = append(list, string(word)) })
 	return list
 }
 
-func isASCII(s string) bool {
-	for i := range len(s) {
-		if s[i] >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
-}
-
-// lowerASCII folds case. A byte outside of words is 0.
-var lowerASCII = func() (t [256]byte) {
-	for c := 'a'; c <= 'z'; c++ {
-		t[c], t[c-'a'+'A'] = byte(c), byte(c)
-	}
-	for c := '0'; c <= '9'; c++ {
-		t[c] = byte(c)
-	}
-	return t
-}()
-
-// plainWords yields the words of ASCII text, without folding case.
-func plainWords(s string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		begin := -1 // of a word
-		for i := 0; i <= len(s); i++ {
-			inside := i < len(s) && lowerASCII[s[i]] != 0
-			hump := inside && begin >= 0 && s[i] >= 'A' && s[i] <= 'Z' && s[i-1] >= 'a' && s[i-1] <= 'z'
-			if begin >= 0 && (!inside || hump) {
-				if !yield(s[begin:i]) {
-					return
-				}
-				begin = -1
+// eachWord calls do for each word of a text, case folded. The word is valid until do
+// returns.
+func eachWord(s string, do func(word []byte)) {
+	if strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) {
+		var spread strings.Builder // folding does not keep the humps of camel case
+		last := ' '
+		for _, r := range s {
+			if unicode.IsUpper(r) && unicode.IsLower(last) {
+				spread.WriteByte(' ')
 			}
-			if inside && begin < 0 {
-				begin = i
-			}
+			spread.WriteRune(r)
+			last = r
 		}
+		s = text.Fold(spread.String())
 	}
-}
-
-func anyWords(s string) []string {
-	var spread strings.Builder
-	spread.Grow(len(s) + len(s)/16)
+	word := make([]byte, 0, 64)
 	last := ' '
 	for _, r := range s {
-		if unicode.IsUpper(r) && unicode.IsLower(last) {
-			spread.WriteByte(' ')
+		upper := 'A' <= r && r <= 'Z'
+		inside := upper || 'a' <= r && r <= 'z' || '0' <= r && r <= '9' || r >= utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r))
+		if len(word) > 0 && (!inside || upper && 'a' <= last && last <= 'z') {
+			do(word)
+			word = word[:0]
 		}
-		spread.WriteRune(r)
 		last = r
+		switch {
+		case !inside:
+		case upper:
+			word = append(word, byte(r)+'a'-'A')
+		default:
+			word = utf8.AppendRune(word, r)
+		}
 	}
-	return strings.FieldsFunc(text.Fold(spread.String()), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	if len(word) > 0 {
+		do(word)
+	}
 }

@@ -1,7 +1,7 @@
 package method
 
 import (
-	"slices"
+	"fmt"
 	"strconv"
 	"strings"
 	"sync"
@@ -11,18 +11,54 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
 )
 
+// A Memo keeps results that tasks have in common, above all the arms of a request,
+// which are performed one after the other: it need not keep many. The zero Memo
+// keeps none. It is safe for concurrent use.
+type Memo[K comparable, V any] struct {
+	Most int         // results kept, or their size; a full memo starts over
+	Size func(V) int // nil: 1
+
+	mu   sync.Mutex
+	kept map[K]V
+	size int
+}
+
+// Of returns the result for a key, which do computes. The result must not change.
+func (m *Memo[K, V]) Of(key K, do func() V) V {
+	m.mu.Lock()
+	v, ok := m.kept[key]
+	m.mu.Unlock()
+	if ok {
+		return v
+	}
+	v = do()
+	size := 1
+	if m.Size != nil {
+		size = m.Size(v)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.kept == nil || m.size+size > m.Most {
+		m.kept, m.size = map[K]V{}, 0
+	}
+	m.kept[key] = v
+	m.size += size
+	return v
+}
+
 // A Deck keeps what the tasks of a study have in common: the rendered data of items,
 // so that a candidate is rendered once for a study and not once for each prompt, and
-// what the arms of one request need alike. It is safe for concurrent use. It keeps only
-// cards with reviews that are those of the catalog:
-// attacked ones differ from request to request.
+// what the arms of one request need alike. It keeps only cards with reviews that are
+// those of the catalog: attacked ones differ from request to request.
 type Deck struct {
-	mu       sync.Mutex
-	cards    map[deckKey]*card
-	bytes    int
-	truths   map[truthKey]evidence.Truth
-	overview []overview // a ring
-	oldest   int        // of overview
+	cards     Memo[deckKey, *card]
+	truths    Memo[truthKey, evidence.Truth]
+	overviews Memo[string, overview]
+}
+
+type deckKey struct {
+	item    *catalog.Item
+	reviews int
 }
 
 // A truthKey is a condition of a request and an item.
@@ -31,66 +67,24 @@ type truthKey struct {
 	item      *catalog.Item
 }
 
-// An overview is the text of [session.schemaText] for these candidates.
+// An overview is the text of [session.schemaText]. It holds its cards, whose
+// addresses are its key.
 type overview struct {
 	cards []*card
 	text  string
 }
 
-// What a deck keeps of the requests in progress. The arms of one request are
-// performed one after the other.
-const (
-	keptTruths    = 1 << 14
-	keptOverviews = 32
-)
-
-type deckKey struct {
-	item    *catalog.Item
-	reviews int
-}
-
-// deckBytes limits the text that a deck keeps. A full deck starts over.
-const deckBytes = 32 << 20
-
 // NewDeck returns an empty deck.
 func NewDeck() *Deck {
-	return &Deck{cards: map[deckKey]*card{}, truths: map[truthKey]evidence.Truth{}, overview: make([]overview, keptOverviews)}
+	d := new(Deck)
+	d.cards.Most, d.cards.Size = 32<<20, func(c *card) int { return c.size }
+	d.truths.Most, d.overviews.Most = 1<<14, 32
+	return d
 }
 
-// truth returns the truth of a condition for an item, which evaluate computes.
-func (d *Deck) truth(n *request.Node, item *catalog.Item, evaluate func() evidence.Truth) evidence.Truth {
-	key := truthKey{n, item}
-	d.mu.Lock()
-	t, ok := d.truths[key]
-	d.mu.Unlock()
-	if ok {
-		return t
-	}
-	t = evaluate()
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if len(d.truths) >= keptTruths {
-		clear(d.truths)
-	}
-	d.truths[key] = t
-	return t
-}
-
-// describe returns the overview of candidates, which write formats.
-func (d *Deck) describe(cards []*card, write func() string) string {
-	d.mu.Lock()
-	i := slices.IndexFunc(d.overview, func(o overview) bool { return slices.Equal(o.cards, cards) })
-	if i >= 0 {
-		defer d.mu.Unlock()
-		return d.overview[i].text
-	}
-	d.mu.Unlock()
-	text := write()
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.overview[d.oldest] = overview{cards, text}
-	d.oldest = (d.oldest + 1) % len(d.overview)
-	return text
+// describe returns the overview of candidates.
+func (d *Deck) describe(cards []*card) string {
+	return d.overviews.Of(fmt.Sprint(cards), func() overview { return overview{cards, schemaOf(cards)} }).text
 }
 
 // card returns the card of a candidate.
@@ -99,19 +93,7 @@ func (d *Deck) card(c *Candidate, s *Society) *card {
 	if !own {
 		return newCard(c, s)
 	}
-	key := deckKey{c.Item, len(c.Reviews)}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if found := d.cards[key]; found != nil {
-		return found
-	}
-	made := newCard(c, s)
-	if d.bytes += made.size; d.bytes > deckBytes {
-		clear(d.cards)
-		d.bytes = made.size
-	}
-	d.cards[key] = made
-	return made
+	return d.cards.Of(deckKey{c.Item, len(c.Reviews)}, func() *card { return newCard(c, s) })
 }
 
 // A card is a rendered candidate, without its number.

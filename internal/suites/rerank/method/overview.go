@@ -19,7 +19,7 @@ func (s *session) schemaText() string {
 	for i := range cards {
 		cards[i] = s.cards.of(i + 1)
 	}
-	return s.Deck.describe(cards, func() string { return schemaOf(cards) })
+	return s.Deck.describe(cards)
 }
 
 func schemaOf(cards []*card) string {

@@ -264,8 +264,6 @@ func element(v any) (place string, number bool) {
 		return wholeNumber(v.String()), true
 	case float64:
 		return strconv.FormatFloat(v, 'f', -1, 64), true
-	case int: // of a simulated answer
-		return strconv.Itoa(v), true
 	case string:
 		if list, err := readLine(v); err == nil && len(list) == 1 {
 			return list[0], false

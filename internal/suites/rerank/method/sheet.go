@@ -31,7 +31,7 @@ func (h *sheet) truths() []evidence.Truth {
 			item := h.task.Candidates[i].Item
 			on := h.evaluator.On(item)
 			h.truth[i] = evidence.Combine(h.task.Structure, func(n *request.Node) evidence.Truth {
-				return h.task.Deck.truth(n, item, func() evidence.Truth { return on(n.Evidence) })
+				return h.task.Deck.truths.Of(truthKey{n, item}, func() evidence.Truth { return on(n.Evidence) })
 			})
 		}
 	})
@@ -50,7 +50,7 @@ func (h *sheet) leaves() []*request.Node {
 func (h *sheet) leaf(n *request.Node, candidate int) evidence.Truth {
 	h.truths() // sets the evaluator
 	item := h.task.Candidates[candidate-1].Item
-	return h.task.Deck.truth(n, item, func() evidence.Truth { return h.evaluator.Leaf(n.Evidence, item) })
+	return h.task.Deck.truths.Of(truthKey{n, item}, func() evidence.Truth { return h.evaluator.Leaf(n.Evidence, item) })
 }
 
 // A mind is how a simulated model answers a step.

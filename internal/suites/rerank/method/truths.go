@@ -75,11 +75,23 @@ func (r *truthReader) read(said map[string]any) {
 		return
 	}
 	r.loose = r.loose || !hasYes || !hasNo
-	if inYes, inNo := booleans(yes), booleans(no); inYes != nil || inNo != nil {
-		r.positions(inYes, inNo)
+	var inYes, inNo []int
+	if y, n := booleans(yes), booleans(no); y == nil && n == nil {
+		inYes, inNo = r.list("yes", yes), r.list("no", no)
+	} else if len(y) != len(r.asked) || len(n) != len(r.asked) { // one array alone does not say which are unknown
+		r.fault("%d and %d booleans for %d candidates", len(y), len(n), len(r.asked))
 		return
+	} else { // one for each candidate in the order shown
+		r.loose = true
+		for i, candidate := range r.asked {
+			if y[i] {
+				inYes = append(inYes, candidate)
+			}
+			if n[i] {
+				inNo = append(inNo, candidate)
+			}
+		}
 	}
-	inYes, inNo := r.list("yes", yes), r.list("no", no)
 	for i, candidate := range r.asked {
 		switch yes, no := slices.Contains(inYes, candidate), slices.Contains(inNo, candidate); {
 		case yes && no:
@@ -159,26 +171,6 @@ func booleans(v any) (list []bool) {
 		list = append(list, b)
 	}
 	return list
-}
-
-// positions reads two arrays with one boolean for each candidate in the order
-// shown. One array alone does not say which candidates are unknown.
-func (r *truthReader) positions(yes, no []bool) {
-	if len(yes) != len(r.asked) || len(no) != len(r.asked) {
-		r.fault("%d and %d booleans for %d candidates", len(yes), len(no), len(r.asked))
-		return
-	}
-	r.loose = true
-	for i := range r.asked {
-		switch {
-		case yes[i] && no[i]:
-			r.fault("candidate %d is on both lists", r.asked[i])
-		case yes[i]:
-			r.truths[i] = evidence.True
-		case no[i]:
-			r.truths[i] = evidence.False
-		}
-	}
 }
 
 // keyed reads an object with a truth for each candidate.
