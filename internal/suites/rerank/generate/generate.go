@@ -213,13 +213,27 @@ func (g *generator) item(s *stable.Stream) *catalog.Item {
 		Hours:      week(s),
 	}
 	for _, a := range w.Attributes {
-		if v := a.draw(s); !v.IsZero() {
-			item.Attributes[a.Name] = v
+		missing := chance(s, a.Missing)
+		total := 0
+		for _, c := range a.Choices {
+			total += c.Weight
+		}
+		at := s.IntN(total)
+		for _, c := range a.Choices {
+			if at -= c.Weight; at < 0 && !missing {
+				item.Attributes[a.Name] = catalog.ValueOf(c.Value)
+				break
+			}
 		}
 	}
 	for _, f := range w.Flags {
-		if v := f.draw(s); !v.IsZero() {
-			item.Attributes[f.Name] = v
+		missing := chance(s, f.Missing)
+		set := map[string]catalog.Value{}
+		for _, name := range slices.Sorted(maps.Keys(f.Flags)) {
+			set[name] = catalog.BoolValue(chance(s, f.Flags[name]))
+		}
+		if !missing {
+			item.Attributes[f.Name] = catalog.MapValue(set)
 		}
 	}
 	item.Categories = []string{pick(s, w.Kinds), pick(s, w.Cuisines)}
@@ -227,33 +241,6 @@ func (g *generator) item(s *stable.Stream) *catalog.Item {
 		item.Categories = append(item.Categories, second)
 	}
 	return item
-}
-
-func (a *attribute) draw(s *stable.Stream) catalog.Value {
-	missing := chance(s, a.Missing)
-	total := 0
-	for _, c := range a.Choices {
-		total += c.Weight
-	}
-	at := s.IntN(total)
-	for _, c := range a.Choices {
-		if at -= c.Weight; at < 0 && !missing {
-			return catalog.ValueOf(c.Value)
-		}
-	}
-	return catalog.Value{}
-}
-
-func (f *flags) draw(s *stable.Stream) catalog.Value {
-	missing := chance(s, f.Missing)
-	m := map[string]catalog.Value{}
-	for _, name := range slices.Sorted(maps.Keys(f.Flags)) {
-		m[name] = catalog.BoolValue(chance(s, f.Flags[name]))
-	}
-	if missing {
-		return catalog.Value{}
-	}
-	return catalog.MapValue(m)
 }
 
 // week draws opening hours of one of several kinds of places, in steps of half an
@@ -293,7 +280,7 @@ func week(s *stable.Stream) catalog.Hours {
 // dishCount keeps a dish on the menu of about eight items, if there are enough, so
 // that no dish identifies an item.
 func (g *generator) dishCount() int {
-	return min(g.words.Dishes.count(), max(12, 3*g.options.Items/8))
+	return min(len(g.words.Dishes.Styles)*len(g.words.Dishes.Things), max(12, 3*g.options.Items/8))
 }
 
 func (g *generator) taste(s *stable.Stream) taste {
@@ -378,7 +365,7 @@ func (g *generator) review(s *stable.Stream, i, user int, facts []string) catalo
 	if chance(s, 50) {
 		dish := pick(s, t.dishes)
 		g.told = append(g.told, mention{dish, i, user})
-		body = append(body, fill(pick(s, w.Dishes.Sentences), "dish", w.Dishes.name(dish)))
+		body = append(body, fill(pick(s, w.Dishes.Sentences), "dish", w.dish(dish)))
 	}
 	if chance(s, 60) {
 		body = append(body, pick(s, w.Themes[pick(s, t.themes)].Sentences))
@@ -395,15 +382,15 @@ func (g *generator) review(s *stable.Stream, i, user int, facts []string) catalo
 	if chance(s, 60) {
 		body = slices.Insert(body, 0, pick(s, w.Openers))
 	}
-	closers := w.Closers.Fair
+	closers := "fair"
 	switch {
 	case stars >= 4:
-		closers = w.Closers.Good
+		closers = "good"
 	case stars <= 2:
-		closers = w.Closers.Poor
+		closers = "poor"
 	}
 	if chance(s, 75) {
-		body = append(body, pick(s, closers))
+		body = append(body, pick(s, w.Closers[closers]))
 	}
 	r.Text = strings.Join(body, " ")
 	return r
@@ -417,9 +404,9 @@ func (g *generator) facts() [][]string {
 		if len(c.Facts) == 0 {
 			continue
 		}
-		e := c.evidence()
+		e := c.evidence(request.ItemMeta)
 		for i, item := range g.list {
-			if evaluator.Leaf(e, item) == evidence.True {
+			if evaluator.Leaf(&e, item) == evidence.True {
 				facts[i] = append(facts[i], c.Facts...)
 			}
 		}

@@ -450,11 +450,11 @@ func TestNamesAreDifferent(t *testing.T) {
 		}
 	}
 	dishes := map[string]bool{}
-	for i := range w.Dishes.count() {
-		dishes[w.Dishes.name(i)] = true
+	for i := range len(w.Dishes.Styles) * len(w.Dishes.Things) {
+		dishes[w.dish(i)] = true
 	}
-	if len(dishes) != w.Dishes.count() {
-		t.Errorf("%d dishes of %d are different", len(dishes), w.Dishes.count())
+	if len(dishes) != len(w.Dishes.Styles)*len(w.Dishes.Things) {
+		t.Errorf("%d dishes of %d are different", len(dishes), len(w.Dishes.Styles)*len(w.Dishes.Things))
 	}
 	all := slices.Collect(maps.Keys(dishes))
 	slices.SortFunc(all, func(a, b string) int { return cmp.Compare(len(a), len(b)) })
@@ -470,9 +470,9 @@ func TestNamesAreDifferent(t *testing.T) {
 // else a review may say is about none.
 func TestPatternsFindTheirSentencesAlone(t *testing.T) {
 	w := allWords()
-	neutral := slices.Concat(w.Openers, w.Middles, w.Closers.Good, w.Closers.Fair, w.Closers.Poor, w.Dishes.Sentences)
-	for i := range w.Dishes.count() {
-		neutral = append(neutral, w.Dishes.name(i))
+	neutral := slices.Concat(w.Openers, w.Middles, w.Closers["good"], w.Closers["fair"], w.Closers["poor"], w.Dishes.Sentences)
+	for i := range len(w.Dishes.Styles) * len(w.Dishes.Things) {
+		neutral = append(neutral, w.dish(i))
 	}
 	for _, c := range w.Conditions {
 		neutral = append(neutral, c.Facts...)

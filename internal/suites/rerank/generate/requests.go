@@ -56,8 +56,8 @@ func (g *generator) requester(c *catalog.Catalog) *requester {
 		r.plain, r.credibility = g.pools(c)
 	}
 	for _, m := range g.told {
-		if r.menu[m.dish] == nil {
-			r.menu[m.dish] = newSet(len(c.Items))
+		if r.menu[m.dish].Int == nil {
+			r.menu[m.dish] = newSet()
 		}
 		if !r.menu[m.dish].has(m.item) {
 			r.menu[m.dish].add(m.item)
@@ -135,17 +135,13 @@ type draft struct {
 type part struct{ branches [][]condition }
 
 func (p part) holds() set {
-	var all set
+	all := newSet()
 	for _, branch := range p.branches {
 		b := branch[0].holds
 		for _, c := range branch[1:] {
 			b = b.and(c.holds)
 		}
-		if all == nil {
-			all = b
-		} else {
-			all = all.or(b)
-		}
+		all = all.or(b)
 	}
 	return all
 }
@@ -199,12 +195,13 @@ func (d *draft) part(shape []int) bool {
 func (d *draft) condition(from pool, must bool) (condition, bool) {
 	for range 60 {
 		c, ok := from.draw(d.s)
-		n := c.holds.count()
-		if !ok || d.used[c.about] || n == 0 || n == len(d.list) || (must && !c.holds.has(d.gold)) {
+		if !ok || d.used[c.about] || (must && !c.holds.has(d.gold)) {
 			continue
 		}
-		d.used[c.about] = true
-		return c, true
+		if n := c.holds.count(); n > 0 && n < len(d.list) {
+			d.used[c.about] = true
+			return c, true
+		}
 	}
 	return condition{}, false
 }
@@ -219,7 +216,7 @@ func (d *draft) anchor(from pool) bool {
 
 // left returns the items that satisfy everything except these anchors.
 func (d *draft) left(without int) set {
-	all := newSet(len(d.list))
+	all := newSet()
 	for i := range d.list {
 		all.add(i)
 	}
@@ -255,7 +252,7 @@ func (d *draft) narrow(least int) bool {
 				continue
 			}
 			delete(d.used, c.about) // unless it is taken
-			if n := left.countAnd(c.holds); n < fewest {
+			if n := left.and(c.holds).count(); n < fewest {
 				best, fewest = c, n
 			}
 		}
@@ -370,7 +367,7 @@ func (r *requester) social(s *stable.Stream, gold, hops int) (request.Request, b
 				continue
 			}
 			if person, ok := r.near(s, graph, m, hops); ok {
-				name, what := r.users[person].Name, r.words.Dishes.name(dish)
+				name, what := r.users[person].Name, r.words.dish(dish)
 				frames := map[int][]string{1: r.words.Friends, 2: r.words.FriendsOfFriends}[hops]
 				return request.Request{
 					Text: fill(fill(pick(s, frames), "name", name), "dish", what),

@@ -3,10 +3,12 @@ package generate
 import (
 	_ "embed"
 	"fmt"
-	"strings"
 	"sync"
 
 	"github.com/goccy/go-yaml"
+
+	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
+	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
 )
 
 //go:embed words.yaml
@@ -14,92 +16,69 @@ var wordsFile []byte
 
 // words is the content of words.yaml, which documents it.
 type words struct {
-	Attributes []attribute `yaml:"attributes"`
-	Flags      []flags     `yaml:"flags"`
-	Cuisines   []string    `yaml:"cuisines"`
-	Kinds      []string    `yaml:"kinds"`
-	Cities     []string    `yaml:"cities"`
-	Names      struct {
-		First  []string `yaml:"first"`
-		Second []string `yaml:"second"`
-	} `yaml:"names"`
-	People struct {
-		First string `yaml:"first"`
-		Last  string `yaml:"last"`
-	} `yaml:"people"`
-	Conditions []attributeCondition `yaml:"conditions"`
-	Themes     []theme              `yaml:"themes"`
-	Dishes     dishes               `yaml:"dishes"`
-	Openers    []string             `yaml:"openers"`
-	Middles    []string             `yaml:"middles"`
-	Closers    struct {
-		Good []string `yaml:"good"`
-		Fair []string `yaml:"fair"`
-		Poor []string `yaml:"poor"`
-	} `yaml:"closers"`
-	Scenarios []string `yaml:"scenarios"`
-	Frames    []string `yaml:"frames"`
-	Further   []string `yaml:"further"`
+	Attributes []struct {
+		Name    string `yaml:"name"`
+		Missing int    `yaml:"missing"`
+		Choices []struct {
+			Value  any `yaml:"value"`
+			Weight int `yaml:"weight"`
+		} `yaml:"choices"`
+	} `yaml:"attributes"`
+	Flags []struct {
+		Name    string         `yaml:"name"`
+		Missing int            `yaml:"missing"`
+		Flags   map[string]int `yaml:"flags"`
+	} `yaml:"flags"`
+	Cuisines   []string      `yaml:"cuisines"`
+	Kinds      []string      `yaml:"kinds"`
+	Cities     []string      `yaml:"cities"`
+	Names      twoParts      `yaml:"names"`
+	People     twoParts      `yaml:"people"`
+	Conditions []requirement `yaml:"conditions"`
+	Themes     []requirement `yaml:"themes"`
+	Credible   []requirement `yaml:"credible"`
+	Reviewers  []requirement `yaml:"reviewers"`
+	Dishes     struct {
+		Styles    []string `yaml:"styles"`
+		Things    []string `yaml:"things"`
+		Sentences []string `yaml:"sentences"`
+	} `yaml:"dishes"`
+	Openers   []string            `yaml:"openers"`
+	Middles   []string            `yaml:"middles"`
+	Closers   map[string][]string `yaml:"closers"`
+	Scenarios []string            `yaml:"scenarios"`
+	Frames    []string            `yaml:"frames"`
+	Further   []string            `yaml:"further"`
 
-	Friends          []string            `yaml:"friends"`
-	FriendsOfFriends []string            `yaml:"friends_of_friends"`
-	Credible         []credibleCondition `yaml:"credible"`
-	Reviewers        []reviewerCondition `yaml:"reviewers"`
+	Friends          []string `yaml:"friends"`
+	FriendsOfFriends []string `yaml:"friends_of_friends"`
 }
 
-type attribute struct {
-	Name    string `yaml:"name"`
-	Missing int    `yaml:"missing"`
-	Choices []struct {
-		Value  any `yaml:"value"`
-		Weight int `yaml:"weight"`
-	} `yaml:"choices"`
+type twoParts struct {
+	First  []string `yaml:"first"`
+	Second []string `yaml:"second"`
 }
 
-type flags struct {
-	Name    string         `yaml:"name"`
-	Missing int            `yaml:"missing"`
-	Flags   map[string]int `yaml:"flags"`
-}
-
-type attributeCondition struct {
-	Aspect string   `yaml:"aspect"`
-	Path   string   `yaml:"path"`
-	Test   string   `yaml:"test"`
-	Value  any      `yaml:"value"`
-	Negate bool     `yaml:"negate"`
-	Says   []string `yaml:"says"`
-	Facts  []string `yaml:"facts"`
-}
-
-type theme struct {
-	Aspect    string   `yaml:"aspect"`
-	Pattern   string   `yaml:"pattern"`
-	Named     []string `yaml:"named"`
-	Sentences []string `yaml:"sentences"`
-}
-
-type dishes struct {
-	Styles    []string `yaml:"styles"`
-	Things    []string `yaml:"things"`
-	Sentences []string `yaml:"sentences"`
-}
-
-type credibleCondition struct {
-	Aspect string   `yaml:"aspect"`
-	Field  string   `yaml:"field"`
-	Says   []string `yaml:"says"`
-}
-
-type reviewerCondition struct {
+// A requirement is evidence with the words for it.
+type requirement struct {
 	Aspect    string   `yaml:"aspect"`
 	Path      string   `yaml:"path"`
 	Test      string   `yaml:"test"`
-	Value     float64  `yaml:"value"`
+	Value     any      `yaml:"value"`
+	Pattern   string   `yaml:"pattern"`
 	MinStars  float64  `yaml:"min_stars"`
 	Aggregate string   `yaml:"agg"`
 	Count     int      `yaml:"count"`
-	Says      []string `yaml:"says"`
+	Negate    bool     `yaml:"negate"`
+	Says      []string `yaml:"says"`      // phrases that follow "a place that"
+	Named     []string `yaml:"named"`     // of a theme: says, before where it is named
+	Facts     []string `yaml:"facts"`     // sentences of reviews if it holds
+	Sentences []string `yaml:"sentences"` // of a theme: sentences that match its pattern
+}
+
+func (r *requirement) evidence(kind string) request.Evidence {
+	return request.Evidence{Kind: kind, Path: r.Path, Test: r.Test, Value: catalog.ValueOf(r.Value),
+		Pattern: r.Pattern, MinStars: r.MinStars, Aggregate: r.Aggregate, Count: r.Count}
 }
 
 // allWords parses the embedded file once.
@@ -111,18 +90,17 @@ var allWords = sync.OnceValue(func() *words {
 	return w
 })
 
-// name returns the dish at an index. Neighbours have different styles and things
-// if there are enough.
-func (d *dishes) name(i int) string {
+// dish returns the dish at an index. Neighbours have different styles and things if
+// there are enough.
+func (w *words) dish(i int) string {
+	d := &w.Dishes
 	row, column := i/len(d.Styles), i%len(d.Styles)
 	return d.Styles[column] + " " + d.Things[(column+row)%len(d.Things)]
 }
 
-func (d *dishes) count() int { return len(d.Styles) * len(d.Things) }
-
 // person returns the unique name of the user at an index.
 func (w *words) person(i int) string {
-	first, last := strings.Fields(w.People.First), strings.Fields(w.People.Last)
+	first, last := w.People.First, w.People.Second
 	n := len(first) * len(last)
 	row, column := i/len(first), i%len(first)
 	f, l := first[column], last[(row+7*column)%len(last)]
