@@ -6,7 +6,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	jsonv2 "github.com/go-json-experiment/json"
@@ -32,27 +31,16 @@ func (k Kind) String() string {
 
 // A Value is the value of an attribute or field. Values are immutable; the zero
 // Value is missing.
-type Value struct {
-	kind   Kind
-	number float64 // of Number; of Bool 1 for true
-	text   string
-	parts  *parts // of List and Map
-}
+type Value struct{ x any } // nil, bool, float64, string, []Value or *object
 
-// parts are the elements of a list, or of a map in the order of its keys.
-type parts struct {
+// An object has the values of a map in the order of its keys.
+type object struct {
 	keys   []string
 	values []Value
 }
 
 // BoolValue returns a bool.
-func BoolValue(b bool) Value {
-	v := Value{kind: Bool}
-	if b {
-		v.number = 1
-	}
-	return v
-}
+func BoolValue(b bool) Value { return Value{b} }
 
 // NumberValue returns a number. NaN and infinities are missing values, since
 // JSON cannot represent them.
@@ -60,72 +48,79 @@ func NumberValue(n float64) Value {
 	if math.IsNaN(n) || math.IsInf(n, 0) {
 		return Value{}
 	}
-	return Value{kind: Number, number: n}
+	return Value{n}
 }
 
 // TextValue returns a text, which may be empty.
-func TextValue(s string) Value { return Value{kind: Text, text: s} }
+func TextValue(s string) Value { return Value{s} }
 
 // ListValue returns a list of values.
-func ListValue(list ...Value) Value {
-	return Value{kind: List, parts: &parts{values: slices.Clone(list)}}
-}
+func ListValue(list ...Value) Value { return Value{slices.Clone(list)} }
 
 // MapValue returns a map of values, such as flags.
 func MapValue(m map[string]Value) Value {
-	p := &parts{keys: slices.Sorted(maps.Keys(m)), values: make([]Value, 0, len(m))}
-	for _, key := range p.keys {
-		p.values = append(p.values, m[key])
+	o := &object{keys: slices.Sorted(maps.Keys(m)), values: make([]Value, 0, len(m))}
+	for _, key := range o.keys {
+		o.values = append(o.values, m[key])
 	}
-	return Value{kind: Map, parts: p}
+	return Value{o}
 }
 
 // Kind returns the type of the value.
-func (v Value) Kind() Kind { return v.kind }
+func (v Value) Kind() Kind {
+	switch v.x.(type) {
+	case bool:
+		return Bool
+	case float64:
+		return Number
+	case string:
+		return Text
+	case []Value:
+		return List
+	case *object:
+		return Map
+	}
+	return Missing
+}
+
+// as returns a value of this type, and the zero value for every other kind.
+func as[T any](v Value) T {
+	x, _ := v.x.(T)
+	return x
+}
 
 // IsZero reports whether the value is missing.
-func (v Value) IsZero() bool { return v.kind == Missing }
+func (v Value) IsZero() bool { return v.x == nil }
 
 // Bool returns a Bool's value, and false for every other kind.
-func (v Value) Bool() bool { return v.kind == Bool && v.number != 0 }
+func (v Value) Bool() bool { return as[bool](v) }
 
 // Number returns a Number's value, and 0 for every other kind.
-func (v Value) Number() float64 {
-	if v.kind != Number {
-		return 0
-	}
-	return v.number
-}
+func (v Value) Number() float64 { return as[float64](v) }
 
 // Text returns a Text's value, and "" for every other kind. [Value.String]
 // formats values of any kind.
-func (v Value) Text() string { return v.text }
+func (v Value) Text() string { return as[string](v) }
 
 // List returns the elements of a List; nil for every other kind. The caller must
 // not modify them.
-func (v Value) List() []Value {
-	if v.kind != List {
-		return nil
-	}
-	return v.parts.values
-}
+func (v Value) List() []Value { return as[[]Value](v) }
 
 // Keys returns the sorted keys of a Map; nil for every other kind. The caller
 // must not modify them.
 func (v Value) Keys() []string {
-	if v.kind != Map {
-		return nil
+	if o, ok := v.x.(*object); ok {
+		return o.keys
 	}
-	return v.parts.keys
+	return nil
 }
 
 // Get returns the value of a key in a Map, or a missing value.
 func (v Value) Get(key string) Value {
-	if v.kind != Map {
-		return Value{}
-	}
-	if i, ok := slices.BinarySearch(v.parts.keys, key); ok {
-		return v.parts.values[i]
+	if o, ok := v.x.(*object); ok {
+		if i, ok := slices.BinarySearch(o.keys, key); ok {
+			return o.values[i]
+		}
 	}
 	return Value{}
 }
@@ -156,29 +151,27 @@ func at(path string, get func(key string) Value) Value {
 // case folding, lists in order, maps with case-sensitive keys. Missing values are
 // equal. "1", 1 and true are three different values.
 func (v Value) Equal(o Value) bool {
-	if v.kind != o.kind {
+	if v.Kind() != o.Kind() {
 		return false
 	}
-	switch v.kind {
-	case Bool, Number:
-		return v.number == o.number
-	case Text:
-		return strings.EqualFold(v.text, o.text)
-	case List, Map:
-		return slices.Equal(v.parts.keys, o.parts.keys) && slices.EqualFunc(v.parts.values, o.parts.values, Value.Equal)
+	switch x := v.x.(type) {
+	case string:
+		return strings.EqualFold(x, o.Text())
+	case []Value:
+		return slices.EqualFunc(x, o.List(), Value.Equal)
+	case *object:
+		return slices.Equal(x.keys, o.Keys()) && slices.EqualFunc(x.values, as[*object](o).values, Value.Equal)
 	}
-	return true
+	return v.x == o.x
 }
 
 // String returns a text unchanged, "" for a missing value, and JSON otherwise.
 func (v Value) String() string {
-	switch v.kind {
-	case Missing:
+	switch x := v.x.(type) {
+	case nil:
 		return ""
-	case Text:
-		return v.text
-	case Bool:
-		return strconv.FormatBool(v.number != 0)
+	case string:
+		return x
 	}
 	b, err := v.MarshalJSON()
 	if err != nil {
@@ -193,48 +186,38 @@ func (v Value) MarshalJSON() ([]byte, error) { return json.Marshal(v.plain()) }
 
 // plain returns the value as encoding/json decodes it into an any.
 func (v Value) plain() any {
-	switch v.kind {
-	case Bool:
-		return v.Bool()
-	case Number:
-		return v.number
-	case Text:
-		return v.text
-	case List:
-		list := make([]any, len(v.parts.values))
-		for i, e := range v.parts.values {
+	switch x := v.x.(type) {
+	case []Value:
+		list := make([]any, len(x))
+		for i, e := range x {
 			list[i] = e.plain()
 		}
 		return list
-	case Map:
-		m := make(map[string]any, len(v.parts.keys))
-		for i, key := range v.parts.keys {
-			m[key] = v.parts.values[i].plain()
+	case *object:
+		m := make(map[string]any, len(x.keys))
+		for i, key := range x.keys {
+			m[key] = x.values[i].plain()
 		}
 		return m
 	}
-	return nil
+	return v.x
 }
 
 // ValueOf converts a value that a JSON or YAML decoder stored in an any.
 func ValueOf(x any) Value {
 	switch x := x.(type) {
-	case nil:
-		return Value{}
-	case bool:
-		return BoolValue(x)
+	case nil, bool, string:
+		return Value{x}
 	case float64:
 		return NumberValue(x)
 	case uint64: // from YAML
 		return NumberValue(float64(x))
-	case string:
-		return TextValue(x)
 	case []any:
 		list := make([]Value, len(x))
 		for i, e := range x {
 			list[i] = ValueOf(e)
 		}
-		return Value{kind: List, parts: &parts{values: list}}
+		return Value{list}
 	case map[string]any:
 		m := make(map[string]Value, len(x))
 		for key, e := range x {
