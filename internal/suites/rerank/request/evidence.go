@@ -2,14 +2,96 @@ package request
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
 	"slices"
 	"strings"
 
+	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
 )
+
+// evidenceRecord is the file format of [Evidence]. Some fields have an alias,
+// which is accepted but never written.
+type evidenceRecord struct {
+	Kind string   `json:"kind"`
+	Path pathText `json:"path,omitempty"`
+
+	True        catalog.Value `json:"true,omitzero"` // for hours: the interval
+	False       catalog.Value `json:"false,omitzero"`
+	NotTrue     catalog.Value `json:"not_true,omitzero"`
+	TrueNot     catalog.Value `json:"true_not,omitzero"`
+	Contains    catalog.Value `json:"contains,omitzero"`
+	NotContains catalog.Value `json:"not_contains,omitzero"`
+	Neutral     catalog.Value `json:"neutral,omitzero"`
+	Missing     int           `json:"missing,omitempty"`
+
+	Day  string `json:"day,omitempty"`
+	From string `json:"from,omitempty"`
+	To   string `json:"to,omitempty"`
+
+	Pattern               string    `json:"pattern,omitempty"`
+	WeightBy              *weightBy `json:"weight_by,omitempty"`
+	Percentile            *float64  `json:"percentile,omitempty"`
+	CredibilityPercentile *float64  `json:"credibility_percentile,omitempty"`
+	MinCredibleMatches    *int      `json:"min_credible_matches,omitempty"`
+	SocialFilter          *circle   `json:"social_filter,omitempty"`
+
+	Op       *string       `json:"op,omitempty"`
+	Value    catalog.Value `json:"value,omitzero"`
+	NotEmpty *bool         `json:"not_empty,omitempty"`
+	AtLeast  *float64      `json:"gte,omitempty"`
+	AtMost   *float64      `json:"lte,omitempty"`
+	Between  catalog.Value `json:"between,omitzero"`
+	MinStars float64       `json:"min_stars,omitempty"`
+	Agg      string        `json:"agg,omitempty"`
+	Count    *int          `json:"count,omitempty"`
+
+	circle
+}
+
+// circle is a social filter, which may also be part of review_text.
+type circle struct {
+	Names      []string `json:"names,omitempty"`
+	Friends    []string `json:"friends,omitempty"`
+	Hops       *int     `json:"hops,omitempty"`
+	MinMatches *int     `json:"min_matches,omitempty"`
+}
+
+// pathText is a dot-separated path; a list of keys is joined.
+type pathText string
+
+func (p *pathText) UnmarshalJSON(data []byte) error {
+	var keys []string
+	err := json.Unmarshal(data, (*string)(p))
+	if data[0] == '[' {
+		err = json.Unmarshal(data, &keys)
+		*p = pathText(strings.Join(keys, "."))
+	}
+	if err != nil {
+		return errors.New("path: want a text or a list of texts")
+	}
+	return nil
+}
+
+// weightBy is the path of a field, or an object with a field.
+type weightBy string
+
+func (w *weightBy) UnmarshalJSON(data []byte) error {
+	if data[0] != '{' {
+		return (*pathText)(w).UnmarshalJSON(data)
+	}
+	var o struct {
+		Field pathText `json:"field"`
+	}
+	if err := dataset.DecodeStrict(data, &o); err != nil {
+		return fmt.Errorf("weight_by: %w", err)
+	}
+	*w = weightBy(o.Field)
+	return nil
+}
 
 // keys lists the keys that are set.
 func (r *evidenceRecord) keys() []string {
@@ -24,80 +106,78 @@ func (r *evidenceRecord) keys() []string {
 	return list
 }
 
-// allowed lists the valid keys of each kind.
-var allowed = map[string][]string{
-	ItemMeta:      {"path", "true", "false", "not_true", "true_not", "contains", "not_contains", "neutral", "gte", "lte", "between", "missing"},
-	ItemMetaHours: {"path", "true", "day", "from", "to", "missing"},
-	ReviewText:    {"pattern", "weight_by", "percentile", "credibility_percentile", "min_credible_matches", "social_filter", "min_matches"},
-	ReviewMeta:    {"path", "op", "value", "not_empty", "gte", "lte", "min_stars", "agg", "count", "missing"},
-	SocialFilter:  {"pattern", "names", "friends", "hops", "min_matches"},
+// kinds lists the kinds with their valid keys.
+var kinds = []struct {
+	name string
+	keys []string
+}{
+	{ItemMeta, strings.Fields("path true false not_true true_not contains not_contains neutral gte lte between missing")},
+	{ItemMetaHours, strings.Fields("path true day from to missing")},
+	{ReviewText, strings.Fields("pattern weight_by percentile credibility_percentile min_credible_matches social_filter min_matches")},
+	{ReviewMeta, strings.Fields("path op value not_empty gte lte min_stars agg count missing")},
+	{SocialFilter, strings.Fields("pattern names friends hops min_matches")},
 }
-
-var kinds = []string{ItemMeta, ItemMetaHours, ReviewText, ReviewMeta, SocialFilter}
 
 // typed converts evidence from a file. [Check] validates the result.
 func (r *evidenceRecord) typed() (*Evidence, error) {
-	if !slices.Contains(kinds, r.Kind) {
-		return nil, fmt.Errorf("unknown kind of evidence: want %s", strings.Join(kinds, ", "))
+	var names []string
+	for _, k := range kinds {
+		names = append(names, k.name)
+	}
+	at := slices.Index(names, r.Kind)
+	if at < 0 {
+		return nil, fmt.Errorf("unknown kind of evidence: want %s", strings.Join(names, ", "))
 	}
 	for _, key := range r.keys() {
-		if !slices.Contains(allowed[r.Kind], key) {
-			return nil, fmt.Errorf("unknown key %q: want %s", key, strings.Join(allowed[r.Kind], ", "))
+		if !slices.Contains(kinds[at].keys, key) {
+			return nil, fmt.Errorf("unknown key %q: want %s", key, strings.Join(kinds[at].keys, ", "))
 		}
 	}
-	e := &Evidence{Kind: r.Kind, Path: string(r.Path)}
-	if r.Missing != nil {
-		if *r.Missing < -1 || *r.Missing > 1 {
-			return nil, fmt.Errorf("invalid missing %d: want -1, 0 or 1", *r.Missing)
-		}
-		e.Missing = int8(*r.Missing)
+	if r.Missing < -1 || r.Missing > 1 {
+		return nil, fmt.Errorf("invalid missing %d: want -1, 0 or 1", r.Missing)
 	}
+	e := &Evidence{Kind: r.Kind, Path: string(r.Path), Missing: int8(r.Missing), Pattern: r.Pattern, MinStars: r.MinStars, Aggregate: r.Agg}
+	var err error
 	switch r.Kind {
 	case ItemMeta:
-		return e, r.itemMeta(e)
+		err = r.itemMeta(e)
 	case ItemMetaHours:
-		return e, r.hours(e)
+		err = r.hours(e)
 	case ReviewText:
-		return e, r.reviewText(e)
+		err = r.reviewText(e)
 	case ReviewMeta:
-		return e, r.reviewMeta(e)
+		err = r.reviewMeta(e)
+	case SocialFilter:
+		err = r.circle.fill(e)
 	}
-	return e, r.circle.fill(e, r.Pattern)
+	return e, err
+}
+
+// A named is a test with its value.
+type named struct {
+	name  string
+	value *catalog.Value
+}
+
+// tests lists the tests of an attribute whose value may be of any kind.
+func (r *evidenceRecord) tests() []named {
+	return []named{{IsTrue, &r.True}, {NotTrue, &r.NotTrue}, {Contains, &r.Contains}, {NotContains, &r.NotContains},
+		{Between, &r.Between}, {IsFalse, &r.False}, {IsNeutral, &r.Neutral}}
 }
 
 func (r *evidenceRecord) itemMeta(e *Evidence) error {
-	if r.NotTrue == nil {
+	if r.NotTrue.IsZero() {
 		r.NotTrue = r.TrueNot
 	}
-	type test struct {
-		name  string
-		value *catalog.Value
+	least, most := numberOf(r.AtLeast), numberOf(r.AtMost)
+	if r.AtLeast != nil && r.AtMost != nil && r.Between.IsZero() {
+		r.Between, least, most = catalog.ListValue(least, most), catalog.Value{}, catalog.Value{}
 	}
-	var given []test
-	var atLeast, atMost *catalog.Value
-	switch {
-	case r.AtLeast != nil && r.AtMost != nil && r.Between == nil:
-		both := catalog.ListValue(catalog.NumberValue(*r.AtLeast), catalog.NumberValue(*r.AtMost))
-		r.Between = &both
-	default:
-		atLeast, atMost = numberOf(r.AtLeast), numberOf(r.AtMost)
-	}
-	for _, t := range []test{{IsTrue, r.True}, {NotTrue, r.NotTrue}, {Contains, r.Contains}, {NotContains, r.NotContains},
-		{AtLeast, atLeast}, {AtMost, atMost}, {Between, r.Between}, {IsFalse, r.False}, {IsNeutral, r.Neutral}} {
-		if t.value == nil {
-			continue
-		}
-		if t.value.IsZero() {
-			return fmt.Errorf("%s is null: want a value", t.name)
-		}
-		given = append(given, t)
-	}
-	if len(given) == 0 {
-		return nil
-	}
-	e.Test, e.Value = given[0].name, *given[0].value
-	for _, t := range given[1:] {
+	for _, t := range slices.Insert(r.tests(), 4, named{AtLeast, &least}, named{AtMost, &most}) {
 		switch {
+		case t.value.IsZero():
+		case e.Test == "":
+			e.Test, e.Value = t.name, *t.value
 		case e.Test == IsTrue && t.name == IsFalse:
 			e.False = *t.value
 		case e.Test == IsTrue && t.name == IsNeutral:
@@ -109,19 +189,17 @@ func (r *evidenceRecord) itemMeta(e *Evidence) error {
 	return nil
 }
 
-func numberOf(n *float64) *catalog.Value {
+func numberOf(n *float64) catalog.Value {
 	if n == nil {
-		return nil
+		return catalog.Value{}
 	}
-	v := catalog.NumberValue(*n)
-	return &v
+	return catalog.NumberValue(*n)
 }
 
 // hours accepts day, from and to, or a path that ends in the day with the
 // interval in true.
 func (r *evidenceRecord) hours(e *Evidence) error {
-	e.Path = ""
-	e.Day, e.From, e.To = r.Day, r.From, r.To
+	e.Path, e.Day, e.From, e.To = "", r.Day, r.From, r.To
 	if r.Path != "" {
 		if r.Day != "" {
 			return errors.New("both path and day are set: want one of them")
@@ -132,7 +210,7 @@ func (r *evidenceRecord) hours(e *Evidence) error {
 		}
 		e.Day = day
 	}
-	if r.True != nil {
+	if !r.True.IsZero() {
 		if r.From != "" || r.To != "" {
 			return errors.New("both true and from, to are set: want one of them")
 		}
@@ -149,96 +227,68 @@ func (r *evidenceRecord) hours(e *Evidence) error {
 }
 
 func (r *evidenceRecord) reviewText(e *Evidence) error {
-	if r.SocialFilter != nil {
-		if r.WeightBy != nil {
-			return errors.New("both weight_by and social_filter are set: want one of them")
-		}
-		c := *r.SocialFilter
-		if c.MinMatches == nil {
-			c.MinMatches = r.MinMatches
-		}
-		e.Kind = SocialFilter
-		return c.fill(e, r.Pattern)
-	}
-	if r.Pattern != nil {
-		e.Pattern = *r.Pattern
-	}
-	if r.MinMatches != nil {
+	percentile := cmp.Or(r.Percentile, r.CredibilityPercentile)
+	switch {
+	case r.SocialFilter != nil && r.WeightBy != nil:
+		return errors.New("both weight_by and social_filter are set: want one of them")
+	case r.SocialFilter != nil:
+		e.Kind, r.SocialFilter.MinMatches = SocialFilter, cmp.Or(r.SocialFilter.MinMatches, r.MinMatches)
+		return r.SocialFilter.fill(e)
+	case r.MinMatches != nil:
 		return errors.New("min_matches requires social_filter; with weight_by use min_credible_matches")
-	}
-	percentile := r.Percentile
-	if percentile == nil {
-		percentile = r.CredibilityPercentile
-	}
-	if r.WeightBy == nil {
-		if percentile != nil || r.MinCredibleMatches != nil {
-			return errors.New("percentile and min_credible_matches require weight_by")
-		}
+	case r.WeightBy == nil && (percentile != nil || r.MinCredibleMatches != nil):
+		return errors.New("percentile and min_credible_matches require weight_by")
+	case r.WeightBy == nil:
 		return nil
+	case *r.WeightBy == "":
+		return errors.New("weight_by has no field: want one such as user.review_count")
 	}
 	e.WeightBy, e.Percentile, e.MinCredible = string(*r.WeightBy), DefaultPercentile, DefaultMinCredible
 	if percentile != nil {
 		e.Percentile = *percentile
 	}
-	if r.MinCredibleMatches != nil {
-		e.MinCredible = *r.MinCredibleMatches
-		if e.MinCredible < 1 {
-			return fmt.Errorf("invalid min_credible_matches %d: want at least 1", e.MinCredible)
+	return atLeastOne("min_credible_matches", r.MinCredibleMatches, &e.MinCredible)
+}
+
+// atLeastOne sets a number that was given.
+func atLeastOne(key string, given, into *int) error {
+	if given != nil {
+		if *into = *given; *into < 1 {
+			return fmt.Errorf("invalid %s %d: want at least 1", key, *into)
 		}
-	}
-	if e.WeightBy == "" {
-		return errors.New("weight_by has no field: want one such as user.review_count")
 	}
 	return nil
 }
 
 // reviewMeta accepts {"gte": 5} and {"op": "gte", "value": 5}.
 func (r *evidenceRecord) reviewMeta(e *Evidence) error {
-	given := 0
+	var tests []Evidence
 	if r.NotEmpty != nil {
+		tests = append(tests, Evidence{Test: NotEmpty})
 		if !*r.NotEmpty {
 			return errors.New("not_empty is false: put the condition into NOT")
 		}
-		given++
-		e.Test = NotEmpty
 	}
 	if r.AtLeast != nil {
-		given++
-		e.Test, e.Value = AtLeast, catalog.NumberValue(*r.AtLeast)
+		tests = append(tests, Evidence{Test: AtLeast, Value: numberOf(r.AtLeast)})
 	}
 	if r.AtMost != nil {
-		given++
-		e.Test, e.Value = AtMost, catalog.NumberValue(*r.AtMost)
+		tests = append(tests, Evidence{Test: AtMost, Value: numberOf(r.AtMost)})
 	}
 	if r.Op != nil {
-		given++
-		e.Test = *r.Op
-		if r.Value != nil {
-			e.Value = *r.Value
-		}
+		tests = append(tests, Evidence{Test: *r.Op, Value: r.Value})
 	}
-	if given > 1 {
+	if len(tests) > 1 {
 		return errors.New("want one of not_empty, gte and lte")
 	}
-	if given == 0 {
-		e.Test = NotEmpty
+	e.Test = NotEmpty
+	if len(tests) == 1 {
+		e.Test, e.Value = tests[0].Test, tests[0].Value
 	}
-	if r.MinStars != nil {
-		e.MinStars = *r.MinStars
-	}
-	if r.Agg != nil {
-		e.Aggregate = *r.Agg
-	}
-	if r.Count != nil {
-		e.Count = *r.Count
-		if e.Count < 1 {
-			return fmt.Errorf("invalid count %d: want at least 1", e.Count)
-		}
-	}
-	return nil
+	return atLeastOne("count", r.Count, &e.Count)
 }
 
-func (c circle) fill(e *Evidence, pattern *string) error {
+func (c circle) fill(e *Evidence) error {
 	if c.Names != nil && c.Friends != nil {
 		return errors.New("both names and friends are set: want one of them")
 	}
@@ -249,84 +299,39 @@ func (c circle) fill(e *Evidence, pattern *string) error {
 	if c.Hops != nil {
 		e.Hops = *c.Hops
 	}
-	if c.MinMatches != nil {
-		e.MinMatches = *c.MinMatches
-		if e.MinMatches < 1 {
-			return fmt.Errorf("invalid min_matches %d: want at least 1", e.MinMatches)
-		}
-	}
-	if pattern != nil {
-		e.Pattern = *pattern
-	}
-	return nil
+	return atLeastOne("min_matches", c.MinMatches, &e.MinMatches)
 }
 
 // recordOf converts evidence to its file format.
 func recordOf(e *Evidence) *evidenceRecord {
-	r := &evidenceRecord{Kind: e.Kind, Path: pathText(e.Path)}
-	if e.Missing != 0 {
-		missing := int(e.Missing)
-		r.Missing = &missing
-	}
-	if e.Pattern != "" {
-		r.Pattern = &e.Pattern
-	}
-	switch e.Kind {
-	case ItemMeta:
-		tests := map[string]**catalog.Value{IsTrue: &r.True, IsFalse: &r.False, NotTrue: &r.NotTrue,
-			Contains: &r.Contains, NotContains: &r.NotContains, IsNeutral: &r.Neutral, Between: &r.Between}
-		bound := e.Value.Number()
-		switch e.Test {
-		case AtLeast:
-			r.AtLeast = &bound
-		case AtMost:
-			r.AtMost = &bound
-		default:
-			if at := tests[e.Test]; at != nil {
-				*at = &e.Value
-			}
-		}
-		if !e.False.IsZero() {
-			r.False = &e.False
-		}
-		if !e.Neutral.IsZero() {
-			r.Neutral = &e.Neutral
-		}
-	case ItemMetaHours:
-		r.Day, r.From, r.To = e.Day, e.From, e.To
-	case ReviewText:
-		if e.WeightBy != "" {
-			count := cmp.Or(e.MinCredible, DefaultMinCredible)
-			r.WeightBy, r.Percentile, r.MinCredibleMatches = (*weightBy)(&e.WeightBy), &e.Percentile, &count
-		}
-	case ReviewMeta:
-		recordReviewMeta(r, e)
-	case SocialFilter:
-		r.Names, r.Hops = e.Names, &e.Hops
-		if e.MinMatches > 1 {
-			r.MinMatches = &e.MinMatches
+	r := &evidenceRecord{Kind: e.Kind, Path: pathText(e.Path), False: e.False, Neutral: e.Neutral, Missing: int(e.Missing),
+		Day: e.Day, From: e.From, To: e.To, Pattern: e.Pattern, MinStars: e.MinStars, Agg: e.Aggregate, circle: circle{Names: e.Names}}
+	for _, t := range r.tests() {
+		if e.Kind == ItemMeta && t.name == e.Test {
+			*t.value = e.Value
 		}
 	}
-	return r
-}
-
-func recordReviewMeta(r *evidenceRecord, e *Evidence) {
 	yes, bound := true, e.Value.Number()
 	switch e.Test {
-	case NotEmpty:
-		r.NotEmpty = &yes
 	case AtLeast:
 		r.AtLeast = &bound
 	case AtMost:
 		r.AtMost = &bound
+	case NotEmpty:
+		r.NotEmpty = &yes
 	}
-	if e.MinStars != 0 {
-		r.MinStars = &e.MinStars
-	}
-	if e.Aggregate != "" {
-		r.Agg = &e.Aggregate
+	if e.WeightBy != "" {
+		count := cmp.Or(e.MinCredible, DefaultMinCredible)
+		r.WeightBy, r.Percentile, r.MinCredibleMatches = (*weightBy)(&e.WeightBy), &e.Percentile, &count
 	}
 	if e.Count != 0 {
 		r.Count = &e.Count
 	}
+	if e.Kind == SocialFilter {
+		r.Hops = &e.Hops
+	}
+	if e.MinMatches > 1 {
+		r.MinMatches = &e.MinMatches
+	}
+	return r
 }

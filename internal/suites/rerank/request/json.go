@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/dataset"
-	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
 )
 
 // record is the file format of a request.
@@ -31,53 +30,6 @@ type nodeRecord struct {
 	Args     []*nodeRecord   `json:"args,omitempty"`
 	Aspect   string          `json:"aspect,omitempty"`
 	Evidence *evidenceRecord `json:"evidence,omitempty"`
-}
-
-// evidenceRecord is the file format of [Evidence]. Some fields have an alias,
-// which is accepted but never written.
-type evidenceRecord struct {
-	Kind string   `json:"kind"`
-	Path pathText `json:"path,omitempty"`
-
-	True        *catalog.Value `json:"true,omitempty"` // for hours: the interval
-	False       *catalog.Value `json:"false,omitempty"`
-	NotTrue     *catalog.Value `json:"not_true,omitempty"`
-	TrueNot     *catalog.Value `json:"true_not,omitempty"`
-	Contains    *catalog.Value `json:"contains,omitempty"`
-	NotContains *catalog.Value `json:"not_contains,omitempty"`
-	Neutral     *catalog.Value `json:"neutral,omitempty"`
-	Missing     *int           `json:"missing,omitempty"`
-
-	Day  string `json:"day,omitempty"`
-	From string `json:"from,omitempty"`
-	To   string `json:"to,omitempty"`
-
-	Pattern               *string   `json:"pattern,omitempty"`
-	WeightBy              *weightBy `json:"weight_by,omitempty"`
-	Percentile            *float64  `json:"percentile,omitempty"`
-	CredibilityPercentile *float64  `json:"credibility_percentile,omitempty"`
-	MinCredibleMatches    *int      `json:"min_credible_matches,omitempty"`
-	SocialFilter          *circle   `json:"social_filter,omitempty"`
-
-	Op       *string        `json:"op,omitempty"`
-	Value    *catalog.Value `json:"value,omitempty"`
-	NotEmpty *bool          `json:"not_empty,omitempty"`
-	AtLeast  *float64       `json:"gte,omitempty"`
-	AtMost   *float64       `json:"lte,omitempty"`
-	Between  *catalog.Value `json:"between,omitempty"`
-	MinStars *float64       `json:"min_stars,omitempty"`
-	Agg      *string        `json:"agg,omitempty"`
-	Count    *int           `json:"count,omitempty"`
-
-	circle
-}
-
-// circle is a social filter, which may also be part of review_text.
-type circle struct {
-	Names      []string `json:"names,omitempty"`
-	Friends    []string `json:"friends,omitempty"`
-	Hops       *int     `json:"hops,omitempty"`
-	MinMatches *int     `json:"min_matches,omitempty"`
 }
 
 // golds are the right items, best first. In a file they are one id, a list of
@@ -152,41 +104,6 @@ func (g golds) check() error {
 		}
 		seen[right.ID] = true
 	}
-	return nil
-}
-
-// pathText is a dot-separated path; a list of keys is joined.
-type pathText string
-
-func (p *pathText) UnmarshalJSON(data []byte) error {
-	var keys []string
-	if data[0] == '[' {
-		if err := json.Unmarshal(data, &keys); err != nil {
-			return errors.New("path: want a text or a list of texts")
-		}
-		*p = pathText(strings.Join(keys, "."))
-		return nil
-	}
-	if err := json.Unmarshal(data, (*string)(p)); err != nil {
-		return errors.New("path: want a text or a list of texts")
-	}
-	return nil
-}
-
-// weightBy is the path of a field, or an object with a field.
-type weightBy string
-
-func (w *weightBy) UnmarshalJSON(data []byte) error {
-	if data[0] != '{' {
-		return (*pathText)(w).UnmarshalJSON(data)
-	}
-	var o struct {
-		Field pathText `json:"field"`
-	}
-	if err := dataset.DecodeStrict(data, &o); err != nil {
-		return fmt.Errorf("weight_by: %w", err)
-	}
-	*w = weightBy(o.Field)
 	return nil
 }
 
