@@ -49,7 +49,7 @@ place of its own, such as a registry: whoever can write the ledger can make it a
 }
 
 // sayRegistered prints a registration, and what it replaces.
-func (a *app) sayRegistered(r experiment.Registered, study string) {
+func (a *app) sayRegistered(r discipline.Registered, study string) {
 	switch {
 	case r.Known:
 		a.say("registered already, on %s; nothing changed since, and nothing was recorded", discipline.Day(r.At))

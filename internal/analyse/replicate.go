@@ -1,8 +1,11 @@
 package analyse
 
 import (
+	"encoding/hex"
+	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -85,6 +88,37 @@ const BlindFormat = "scruple-blind/2"
 type BlindFile struct {
 	Format string `json:"format"`
 	BlindResult
+}
+
+// Check returns an error if a file is not one with the result of a blind validation.
+func (r *BlindFile) Check() error {
+	switch {
+	case r.Format != BlindFormat:
+		return fmt.Errorf("format is %q: want %q", r.Format, BlindFormat)
+	case strings.TrimSpace(r.By) == "":
+		return errors.New("by is missing: want who ran it")
+	case !IsSum(r.Kit):
+		return fmt.Errorf("kit_sha256 is %q: want the 64 digits of the kit", r.Kit)
+	case !IsSum(r.Data):
+		return fmt.Errorf("data_sha256 is %q: want the 64 digits that were committed before the run", r.Data)
+	case len(r.Comparisons) == 0:
+		return errors.New("the file has no comparisons")
+	}
+	if !slices.ContainsFunc(r.Comparisons, func(c BlindComparison) bool { return c.Diff.Defined() }) {
+		return errors.New("no comparison has a difference")
+	}
+	for i, c := range r.Comparisons {
+		if c.A == "" || c.B == "" || c.Metric == "" { // a difference may be undefined
+			return fmt.Errorf("comparisons[%d]: want a, b and metric", i)
+		}
+	}
+	return nil
+}
+
+// IsSum reports whether a text is a SHA-256 in hexadecimal.
+func IsSum(s string) bool {
+	_, err := hex.DecodeString(s)
+	return err == nil && len(s) == 64
 }
 
 // A BlindResult is an outsider's result on private data.

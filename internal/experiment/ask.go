@@ -10,22 +10,12 @@ import (
 	"sync"
 	"time"
 
+	"github.com/scruple-eval/scruple/internal/discipline"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/run"
 	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 )
-
-// A Part selects what of a run's pending work to do.
-type Part struct {
-	Items       []string // empty: all
-	Arms        []string // empty: all. The arms that calibrate judges are always included
-	Limit       int      // the first items of the plan, a random sample; 0: all
-	RetryFailed bool     // failed trials too
-}
-
-// Whole reports whether the part is the whole run.
-func (p Part) Whole() bool { return len(p.Items)+len(p.Arms) == 0 && p.Limit == 0 }
 
 // Left counts the pending work of a part of a run.
 type Left struct {
@@ -47,7 +37,7 @@ func (r *Run) Left(ctx context.Context, part Part) (*Left, error) {
 	if err != nil {
 		return nil, err
 	}
-	part = r.untilLook(part, p)
+	part = r.UntilLook(part, p)
 	selected, err := r.selected(part)
 	if err != nil {
 		return nil, err
@@ -228,7 +218,7 @@ func (r *Run) checkPrograms(ctx context.Context, left *Left) error {
 		return nil
 	}
 	return errors.Join(
-		notAllowed("the program of arm %s changed while the run asked it, so its answers may be of two programs and are not used: run the same command again to ask it anew", strings.Join(names, ", ")),
+		discipline.NotAllowed("the program of arm %s changed while the run asked it, so its answers may be of two programs and are not used: run the same command again to ask it anew", strings.Join(names, ", ")),
 		r.db.Distrust(ctx, r.Record, trials))
 }
 

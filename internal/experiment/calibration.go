@@ -56,21 +56,21 @@ func (x *Experiment) measure(ctx context.Context, db *store.DB, r *store.Run) (*
 // registeredJudge returns the accuracy of the judge on DEV that the registration of a TEST
 // run has. A run that needs one and has none gets a reason instead.
 func (r *Run) registeredJudge() (m *eval.Measurement, missing string, err error) {
-	if !r.measuresOnDev() {
+	if !r.MeasuresJudge {
 		return nil, "", nil
 	}
-	book, err := r.book()
+	book, err := r.Book()
 	if err != nil {
 		return nil, "", err
 	}
-	t, _ := book.Test(keyOf(r.Record))
+	t, _ := book.Test(discipline.KeyOf(r.Record))
 	g, _ := book.RegistrationOf(t)
 	m, missing = r.judgeOf(g)
 	return m, missing, nil
 }
 
-// measuresOnDev reports whether a DEV run should have measured the judge.
-func (x *Experiment) measuresOnDev() bool {
+// measuresJudge reports whether a DEV run should have measured the judge.
+func (x *Experiment) measuresJudge() bool {
 	_, ok := x.Bench.(eval.Calibrator)
 	return ok && x.Study.Split == study.SplitTest && len(x.calibrationArms()) > 0
 }
@@ -80,7 +80,7 @@ func (x *Experiment) judgeOf(g discipline.Entry[discipline.Registration]) (m *ev
 	switch j := g.Data.Judge; {
 	case j == nil:
 		return nil, "no accuracy on DEV is registered"
-	case j.Settings != x.judgeSettings(x.treatment):
+	case j.Settings != x.JudgeSettings:
 		return nil, "the registered accuracy on DEV is of another judge or other settings"
 	default:
 		m := j.Measurement()
@@ -104,7 +104,7 @@ func (x *Experiment) judgeSettings(treatment []eval.Part) string {
 // measuredOnDev returns the accuracy of the judge in the newest finished DEV run of the
 // study with the same judge and the same data, or why there is none. db may be nil.
 func (x *Experiment) measuredOnDev(ctx context.Context, db *store.DB) (j *discipline.Measured, missing string, err error) {
-	if !x.measuresOnDev() {
+	if !x.MeasuresJudge {
 		return nil, "", nil
 	}
 	var runs []*store.Run
@@ -114,7 +114,7 @@ func (x *Experiment) measuredOnDev(ctx context.Context, db *store.DB) (j *discip
 		}
 	}
 	for _, r := range slices.Backward(runs) {
-		if r.Study != x.Study.Name || splitOf(r) != study.SplitDev {
+		if r.Study != x.Study.Name || discipline.SplitOf(r) != study.SplitDev {
 			continue
 		}
 		unfit, err := x.unfit(ctx, db, r)
@@ -124,7 +124,7 @@ func (x *Experiment) measuredOnDev(ctx context.Context, db *store.DB) (j *discip
 		if unfit == "" {
 			m, err := x.measure(ctx, db, r)
 			if err != nil || len(m.Cases) > 0 {
-				return &discipline.Measured{Judge: x.Study.JudgeModel, Settings: x.judgeSettings(x.treatment), Run: r.ID, Created: created(r),
+				return &discipline.Measured{Judge: x.Study.JudgeModel, Settings: x.JudgeSettings, Run: r.ID, Created: discipline.Created(r),
 					Tallies: discipline.TalliesOf(*m), Missing: m.Missing}, "", err
 			}
 			unfit = "has no case with a verdict of the judge"
@@ -136,7 +136,7 @@ func (x *Experiment) measuredOnDev(ctx context.Context, db *store.DB) (j *discip
 
 // unfit says why a DEV run does not measure the judge of the study, or "".
 func (x *Experiment) unfit(ctx context.Context, db *store.DB, r *store.Run) (string, error) {
-	if x.judgeSettings(r.Treatment) != x.judgeSettings(x.treatment) {
+	if x.judgeSettings(r.Treatment) != x.JudgeSettings {
 		return "has another judge or other settings of it", nil
 	}
 	p, err := db.Progress(ctx, r)
@@ -144,7 +144,7 @@ func (x *Experiment) unfit(ctx context.Context, db *store.DB, r *store.Run) (str
 	if err := errors.Join(err, errItems); err != nil {
 		return "", err
 	}
-	if x.pending(p) {
+	if x.Pending(p) {
 		return "is not finished", nil
 	}
 	for _, it := range x.Bench.Items() {
@@ -158,15 +158,6 @@ func (x *Experiment) unfit(ctx context.Context, db *store.DB, r *store.Run) (str
 	return "", nil
 }
 
-// keepsJudge returns what a registration has of the judge already, if DEV measured nothing
-// else.
-func (x *Experiment) keepsJudge(was, now *discipline.Measured) *discipline.Measured {
-	if was != nil && was.Settings == x.judgeSettings(x.treatment) && (now == nil || slices.Equal(was.Tallies, now.Tallies)) {
-		return was
-	}
-	return now
-}
-
 // withArms is a bench with some settings of its arms changed.
 type withArms struct {
 	eval.Bench
@@ -177,11 +168,11 @@ func (b withArms) Arms() []eval.Arm { return b.arms }
 
 // planned is the bench whose calls are estimated.
 func (x *Experiment) planned() (eval.Bench, error) {
-	if !x.measuresOnDev() {
+	if !x.MeasuresJudge {
 		return x.Bench, nil
 	}
-	book, err := x.book()
-	g, _ := book.Registration(x.owner())
+	book, err := x.Book()
+	g, _ := book.Registration(x.Owner())
 	m, _ := x.judgeOf(g)
 	return x.judging(m != nil), err
 }

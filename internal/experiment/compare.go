@@ -160,7 +160,7 @@ func (o byID) At(position int) int              { return position }
 func (c *contrast) analyse(ctx context.Context) (*analyse.Analysis, error) {
 	q := c.x.question()
 	q.Comparisons, q.Overall = nil, false
-	if splitOf(c.older.Run) == study.SplitDev || splitOf(c.newer.Run) == study.SplitDev {
+	if discipline.SplitOf(c.older.Run) == study.SplitDev || discipline.SplitOf(c.newer.Run) == study.SplitDev {
 		q.Run.Split = study.SplitDev
 	}
 	q.Run.ID = c.newer.Run.ID + " and " + c.older.Run.ID
@@ -205,11 +205,11 @@ func (c *contrast) unblindings() (*analyse.Discipline, error) {
 			continue
 		}
 		done[path+" "+r.Study] = true
-		book, err := discipline.Read(path)
+		book, err := discipline.BookOf(r.StudyPath)
 		if err != nil {
-			return nil, &NotAllowedError{err}
+			return nil, err
 		}
-		if own := disciplineOf(book, r); own != nil {
+		if own := discipline.Of(book, r); own != nil {
 			d.Unblindings = append(d.Unblindings, own.Unblindings...)
 		}
 	}

@@ -21,6 +21,7 @@ package experiment
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -32,6 +33,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/gate"
 	"github.com/scruple-eval/scruple/internal/plan"
+	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/text"
@@ -64,9 +66,10 @@ type Experiment struct {
 	Across    []analyse.Across
 	Primary   []string
 	Secondary []string
+	// Subject decides by the ledger what may run and be shown.
+	*discipline.Subject
 
 	env       Env
-	files     []study.Sum // that the study and its bench read, of a study with splits
 	items     []eval.Item
 	dependent []string // what the data say against their independence
 	overrides []string
@@ -107,13 +110,27 @@ func Load(path string, overrides []string, env Env) (*Experiment, error) {
 		x.Close()
 		return nil, err
 	}
+	x.Subject = &discipline.Subject{Study: x.Study, File: file, Items: x.items, All: bench.Items(), Arms: bench.Arms(), Plan: x.Plan, Treatment: x.treatment,
+		Pairs: x.Pairs, Primary: x.Primary, Version: env.Version, Now: env.Now,
+		MeasuresJudge: x.measuresJudge(), MeasuredOnDev: x.measuredOnDev, JudgeSettings: x.judgeSettings(x.treatment)}
 	if x.Study.Split == study.SplitTest {
-		if x.files, err = file.Sums(); err != nil {
+		if x.Files, err = file.Sums(); err != nil {
 			x.Close()
 			return nil, err
 		}
 	}
 	return x, nil
+}
+
+// A NotAllowedError is that of the discipline.
+type NotAllowedError = discipline.NotAllowedError
+
+// A TooManyFailedError is that of the discipline.
+type TooManyFailedError = discipline.TooManyFailedError
+
+// CheckShown is that of the discipline.
+func CheckShown(ctx context.Context, db *store.DB, r *store.Run) error {
+	return discipline.CheckShown(ctx, db, r)
 }
 
 // Read reads a study file into the type of its suite without opening the data.
@@ -189,8 +206,8 @@ func (x *Experiment) Facts() []eval.Fact {
 func (x *Experiment) Items() []eval.Item { return x.items }
 
 func itemsOf(bench eval.Bench, s *study.Study) (items []eval.Item, dependent []string, err error) {
-	items, repeats := independent(bench.Items())
-	shared, err := separate(s, items)
+	items, repeats := discipline.Independent(bench.Items())
+	shared, err := discipline.Separate(s, items)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -273,4 +290,19 @@ func (x *Experiment) CheckScorer() error {
 		return err
 	}
 	return CheckCases(results)
+}
+
+// CheckCases returns a [NotAllowedError] that lists the pre-flight cases the
+// scorer fails, if any.
+func CheckCases(results []kit.Result) error {
+	var wrong []string
+	for _, r := range results {
+		if !r.OK() {
+			wrong = append(wrong, r.Name+": "+strings.Join(r.Wrong, ", "))
+		}
+	}
+	if len(wrong) == 0 {
+		return nil
+	}
+	return discipline.NotAllowed("the scorer fails %d of %s; no model was called:\n  %s", len(wrong), text.Plural(len(results), "pre-flight case", "pre-flight cases"), strings.Join(wrong, "\n  "))
 }

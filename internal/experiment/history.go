@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/discipline"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/plan"
 	"github.com/scruple-eval/scruple/internal/store"
@@ -265,7 +266,7 @@ func (r *Run) look(ctx context.Context, q *analyse.Question, done int) (fresh []
 func (r *Run) shownBefore(ctx context.Context) (n int, err error) {
 	runs, err := r.db.Runs(ctx)
 	for _, other := range runs {
-		if other.N < r.Record.N && other.Analysed && other.Study == r.Record.Study && splitOf(other) == r.Study.Split {
+		if other.N < r.Record.N && other.Analysed && other.Study == r.Record.Study && discipline.SplitOf(other) == r.Study.Split {
 			n++
 		}
 	}

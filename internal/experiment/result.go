@@ -290,11 +290,11 @@ func Kept(ctx context.Context, db *store.DB, r *store.Run) (Result, error) {
 
 // refresh takes what the ledger says now: an unblinding is on every report after it.
 func (result Result) refresh(r *store.Run) error {
-	book, err := discipline.Read(discipline.Path(r.StudyPath))
+	book, err := discipline.BookOf(r.StudyPath)
 	if err != nil {
-		return &NotAllowedError{err}
+		return err
 	}
-	if blind, err := blindResults(book, discipline.OwnerOf(r.StudyPath, r.Study)); err != nil {
+	if blind, err := discipline.BlindResults(book, discipline.OwnerOf(r.StudyPath, r.Study)); err != nil {
 		return err
 	} else if len(blind) > 0 {
 		result.Analysis.Blind = blind
@@ -302,7 +302,7 @@ func (result Result) refresh(r *store.Run) error {
 			result.Verdict.Blind = result.Analysis.BlindValidations()
 		}
 	}
-	d := disciplineOf(book, r)
+	d := discipline.Of(book, r)
 	if d == nil {
 		return nil
 	}
@@ -322,15 +322,15 @@ func (result Result) refresh(r *store.Run) error {
 // addFromOutside adds to an analysis what does not come from the scores of the run:
 // the ledger, the run that is replicated, and blind validations.
 func (r *Run) addFromOutside(ctx context.Context, a *analyse.Analysis) error {
-	book, err := r.book()
+	book, err := r.Book()
 	if err != nil {
 		return err
 	}
-	a.Discipline, a.Agreements = disciplineOf(book, r.Record), r.Agreements
+	a.Discipline, a.Agreements = discipline.Of(book, r.Record), r.Agreements
 	if a.Discipline != nil && r.Study.Split == study.SplitDev {
-		a.Discipline.Budget = []analyse.Used{r.cycles(book)}
+		a.Discipline.Budget = []analyse.Used{r.Cycles(book)}
 	}
-	if a.Blind, err = blindResults(book, r.owner()); err != nil {
+	if a.Blind, err = discipline.BlindResults(book, r.Owner()); err != nil {
 		return err
 	}
 	earlier, err := r.replicated(ctx)
@@ -380,13 +380,13 @@ func (r *Run) replicated(ctx context.Context) (*analyse.Analysis, error) {
 // rejects an analysis of another study, other metrics or other statistics.
 // Verdict is nil for a study without rules.
 func (x *Experiment) Decide(ctx context.Context, db *store.DB, r *store.Run, kept Result) (Result, error) {
-	if splitOf(r) == study.SplitTest {
-		_, changes, err := x.testChanges(r)
+	if discipline.SplitOf(r) == study.SplitTest {
+		_, changes, err := x.TestChanges(r)
 		if err != nil {
 			return Result{}, err
 		}
 		if len(changes) > 0 {
-			return Result{}, notAllowed("the study is not what was registered for %s:\n  %s\nundo the change, or give the reason with `scruple score %s --split test --unblind \"…\"`: it is recorded for good and printed on every report",
+			return Result{}, discipline.NotAllowed("the study is not what was registered for %s:\n  %s\nundo the change, or give the reason with `scruple score %s --split test --unblind \"…\"`: it is recorded for good and printed on every report",
 				r.ID, strings.Join(changes, "\n  "), x.File.Path)
 		}
 	}
@@ -394,7 +394,7 @@ func (x *Experiment) Decide(ctx context.Context, db *store.DB, r *store.Run, kep
 		return Result{}, err
 	}
 	if kept.basis != x.basis() {
-		return Result{}, notAllowed("the metrics, comparisons or statistics of the study changed since run %s was analysed: run `scruple score %s` to analyse it again at no cost", r.ID, x.File.Path)
+		return Result{}, discipline.NotAllowed("the metrics, comparisons or statistics of the study changed since run %s was analysed: run `scruple score %s` to analyse it again at no cost", r.ID, x.File.Path)
 	}
 	before := kept.Verdict
 	kept.Verdict = x.decide(kept.Analysis)

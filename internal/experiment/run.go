@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/discipline"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/plan"
 	"github.com/scruple-eval/scruple/internal/store"
@@ -31,6 +32,69 @@ type Run struct {
 	shown      bool // results of TEST, in spite of failed trials
 }
 
+// A Part selects what of a run's pending work to do.
+type Part = discipline.Part
+
+// An Attempt is how a run is to be started or resumed.
+type Attempt = discipline.Attempt
+
+// Begin starts or resumes a run, if the ledger of the study allows it. A run on TEST
+// needs a registration of exactly what it asks, and there is one. Of another run on data
+// with splits, the ledger keeps which items it asks about.
+func (x *Experiment) Begin(ctx context.Context, db *store.DB, a Attempt) (r *Run, err error) {
+	if x.Study.Split == study.SplitTest {
+		shown, err := x.BeginTest(ctx, db, a, func() (*store.Run, error) {
+			if r, err = x.Start(ctx, db); err != nil {
+				return nil, err
+			}
+			return r.Record, nil
+		}, func(last *store.Run) error {
+			r, err = x.Attach(ctx, db, last)
+			return err
+		})
+		if r != nil {
+			r.shown = shown
+		}
+		return r, err
+	}
+	if err := x.CheckRegistered(a); err != nil {
+		return nil, err
+	}
+	if a.Fresh {
+		r, err = x.Start(ctx, db)
+	} else {
+		r, err = x.StartOrResume(ctx, db, a.ID)
+	}
+	if err != nil {
+		return nil, err
+	}
+	selected, err := r.selected(a.Part)
+	if err != nil {
+		return r, err
+	}
+	var asked map[string]bool // items of the part
+	if selected != nil {
+		asked = map[string]bool{}
+	}
+	for seq, is := range selected {
+		if is {
+			asked[r.Plan.Trial(seq).Item] = true
+		}
+	}
+	r.SeenTest, err = x.RecordSeen(db, r.Record, a.By, asked)
+	return r, err
+}
+
+// Blinded returns the number of pending trials of an unfinished TEST run, whose results
+// are not computed, else 0, or a [TooManyFailedError], see [discipline.Subject.Blinded].
+func (r *Run) Blinded(ctx context.Context) (int, error) {
+	p, err := r.db.Progress(ctx, r.Record)
+	if err != nil || r.shown {
+		return 0, err
+	}
+	return r.Subject.Blinded(r.Record, p)
+}
+
 // LastRun finds the newest run of the study in a file.
 func LastRun(ctx context.Context, db *store.DB, path string, overrides []string) (*store.Run, error) {
 	name, err := study.Name(path, overrides)
@@ -49,6 +113,9 @@ func LastRun(ctx context.Context, db *store.DB, path string, overrides []string)
 func (x *Experiment) StartOrResume(ctx context.Context, db *store.DB, id string) (*Run, error) {
 	if id != "" {
 		found, err := db.Run(ctx, id)
+		if err == nil {
+			err = x.CheckSplit(found)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -222,7 +289,7 @@ func changedParts(was, now []eval.Part) (names []string) {
 func (x *Experiment) checkSources(r *store.Run) error {
 	for _, p := range x.Bench.Pipelines() {
 		if id, _, _ := strings.Cut(p.Target, ":"); p.Kind == "run" && id == r.ID {
-			return notAllowed("arm %s takes its answers from run %s, which follows the study and would take them from itself: start another run with `scruple run --new %s`",
+			return discipline.NotAllowed("arm %s takes its answers from run %s, which follows the study and would take them from itself: start another run with `scruple run --new %s`",
 				strings.TrimPrefix(p.Model, eval.PipelinePrefix), r.ID, x.File.Path)
 		}
 	}
@@ -249,7 +316,7 @@ func (x *Experiment) Attach(ctx context.Context, db *store.DB, r *store.Run) (*R
 		if damage := db.Damage(ctx); damage != nil {
 			return nil, damage
 		}
-		return nil, notAllowed("%w: the study now has other items, arms or replicates: undo the change, or bring the run up to date with `scruple run %s`, which asks only what is new, or `scruple score`, which asks nothing",
+		return nil, discipline.NotAllowed("%w: the study now has other items, arms or replicates: undo the change, or bring the run up to date with `scruple run %s`, which asks only what is new, or `scruple score`, which asks nothing",
 			err, x.File.Path)
 	case err != nil:
 		return nil, err
@@ -289,11 +356,11 @@ func (x *Experiment) checkSame(ctx context.Context, db *store.DB, r *store.Run) 
 		}
 	}
 	if other || len(diffs) > 0 {
-		return notAllowed("the study no longer matches run %s:\n  %s\nundo the change, or bring the run up to date with `scruple run %s`, which asks only what is new, or `scruple score`, which asks nothing",
+		return discipline.NotAllowed("the study no longer matches run %s:\n  %s\nundo the change, or bring the run up to date with `scruple run %s`, which asks only what is new, or `scruple score`, which asks nothing",
 			r.ID, strings.Join(diffs, "\n  "), x.File.Path)
 	}
 	if len(gold) > 0 {
-		return notAllowed("the gold of %s changed since run %s was scored: %s\nundo the change, or score the answers against the new gold with `scruple score %s`",
+		return discipline.NotAllowed("the gold of %s changed since run %s was scored: %s\nundo the change, or score the answers against the new gold with `scruple score %s`",
 			text.Plural(len(gold), "item", "items"), r.ID, strings.Join(plan.Shorten(gold, 5), ", "), x.File.Path)
 	}
 	return nil

@@ -1,14 +1,3 @@
-// Package discipline records in the ledger of a study what must be settled before
-// results are seen: preregistrations, TEST runs, the reasons for which a TEST set was
-// looked at again, and the revisions made on DEV. [Book] is what a ledger says of them,
-// and [Book.Start] decides whether a run on TEST may start.
-//
-// The ledger is that of the study's folder or repository ([ledger.Find]), wherever the
-// store is, so that another store or folder does not make a second TEST run the first
-// one. Items are compared by the hashes of their inputs, so that another name of the
-// study does not either.
-//
-// The package must not know suites, stores or results.
 package discipline
 
 import (

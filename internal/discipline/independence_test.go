@@ -1,4 +1,4 @@
-package experiment
+package discipline
 
 import (
 	"strings"
@@ -41,7 +41,7 @@ func TestIndependent(t *testing.T) {
 		"chains":          {made("a p - x", "b q - x", "c q - y", "d r - y", "e r - z"), "p|p|p|p|p", "2 items repeat the input of another item, so they are one observation, in one cluster: a = b; c = d"},
 		"eight of a kind": {made("a - - x", "b - - x", "c - - x", "d - - x", "e - - x", "f - - x", "g - - x"), strings.Repeat("input of a|", 6) + "input of a", "6 items repeat the input of another item, so they are one observation, in one cluster: a = b = c = d = e = 2 more"},
 	} {
-		list, note := independent(test.items)
+		list, note := Independent(test.items)
 		var clusters []string
 		for _, it := range list {
 			clusters = append(clusters, it.Cluster)
@@ -51,7 +51,7 @@ func TestIndependent(t *testing.T) {
 		}
 	}
 	before := made("a - - x", "b - - x")
-	if independent(before); before[0].Cluster != "" {
+	if Independent(before); before[0].Cluster != "" {
 		t.Error("the suite's items changed")
 	}
 }
@@ -59,7 +59,7 @@ func TestIndependent(t *testing.T) {
 // TestSeparate: a cluster on both splits is refused and named, unless the study allows it.
 func TestSeparate(t *testing.T) {
 	shared := made("a p dev x", "b p test y", "c q dev z", "d - test w")
-	repeated, _ := independent(made("a - dev x", "b - test x"))
+	repeated, _ := Independent(made("a - dev x", "b - test x"))
 	for name, test := range map[string]struct {
 		study study.Study
 		items []eval.Item
@@ -72,7 +72,7 @@ func TestSeparate(t *testing.T) {
 		"allowed":         {study.Study{Split: "test", SharedClusters: true}, shared, "", "p (dev: a, test: b); what was chosen on DEV passes on TEST too often"},
 		"separate":        {study.Study{Split: "test"}, made("a p dev x", "b q test y"), "", ""},
 	} {
-		note, err := separate(&test.study, test.items)
+		note, err := Separate(&test.study, test.items)
 		if (err == nil) != (test.err == "") || err != nil && !strings.Contains(err.Error(), test.err) || !strings.Contains(note, test.note) || (note == "") != (test.note == "") {
 			t.Errorf("%s: %q, %v", name, note, err)
 		}

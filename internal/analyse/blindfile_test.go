@@ -1,4 +1,4 @@
-package experiment
+package analyse_test
 
 import (
 	"strings"
@@ -33,7 +33,7 @@ func TestCheckBlind(t *testing.T) {
 		{"no kit", analyse.BlindFormat, noKit, `kit_sha256 is ""`},
 		{"no metric", analyse.BlindFormat, noMetric, "comparisons[0]"},
 	} {
-		err := checkBlind(c.format, c.result)
+		err := (&analyse.BlindFile{Format: c.format, BlindResult: c.result}).Check()
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)
 		}

@@ -1,4 +1,4 @@
-package experiment
+package discipline
 
 import (
 	"path/filepath"

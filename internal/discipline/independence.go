@@ -1,4 +1,4 @@
-package experiment
+package discipline
 
 import (
 	"fmt"
@@ -14,10 +14,10 @@ import (
 // namedInputs is how many clusters a message names.
 const namedInputs = 5
 
-// independent returns the items with one cluster for equal inputs: the same question under
+// Independent returns the items with one cluster for equal inputs: the same question under
 // eight ids is one observation, not eight. Clusters that the data give are joined where they
 // share an input. The note names the items; it is empty if all inputs differ.
-func independent(items []eval.Item) (list []eval.Item, note string) {
+func Independent(items []eval.Item) (list []eval.Item, note string) {
 	root := make([]int, len(items))
 	find := func(i int) int {
 		for root[i] != i {
@@ -116,9 +116,9 @@ func straddling(items []eval.Item) []string {
 	return list
 }
 
-// separate checks that DEV and TEST share no cluster: what DEV was tuned on would be
+// Separate checks that DEV and TEST share no cluster: what DEV was tuned on would be
 // confirmed by itself. If the study allows it, the note says so.
-func separate(s *study.Study, items []eval.Item) (note string, err error) {
+func Separate(s *study.Study, items []eval.Item) (note string, err error) {
 	if s.Split == "" {
 		return "", nil
 	}

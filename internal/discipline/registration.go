@@ -1,0 +1,303 @@
+package discipline
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/store"
+	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/text"
+)
+
+// registrationIn describes what would run now, with the judge's accuracy that the newest
+// registration of a TEST run has.
+func (s *Subject) registrationIn(book Book) Registration {
+	var judge *Measured
+	if g, ok := book.Registration(s.Owner()); ok && s.MeasuresJudge {
+		judge = g.Data.Judge
+	}
+	return s.registration(judge)
+}
+
+// registration describes what would run now with an accuracy of the judge, nil for none.
+func (s *Subject) registration(judge *Measured) Registration {
+	sum := func(data []byte) string {
+		s := sha256.Sum256(data)
+		return hex.EncodeToString(s[:])
+	}
+	var inputs, in, gold []string
+	for _, it := range s.Items {
+		inputs = append(inputs, it.Input.String())
+		in, gold = append(in, it.ID+"="+it.Input.String()), append(gold, it.ID+"="+it.Gold.String())
+	}
+	slices.Sort(inputs)
+	slices.Sort(in)
+	slices.Sort(gold)
+	parts := []eval.Part{
+		{Name: "study file", Value: s.File.SHA256()},
+		{Name: "settings", Value: sum(s.lastingSettings())},
+		{Name: "items", Value: fmt.Sprint(len(s.Items))},
+		{Name: "inputs", Value: sum([]byte(strings.Join(in, "\n")))},
+		{Name: "gold", Value: sum([]byte(strings.Join(gold, "\n")))},
+	}
+	parts = append(parts, s.Treatment...)
+	for _, f := range s.Files {
+		parts = append(parts, eval.Part{Name: "file " + f.Path, Value: f.SHA256})
+	}
+	parts = append(parts, eval.Part{Name: "scorer of scruple", Value: s.Version}, eval.Part{Name: "planned test", Value: s.plannedTest()})
+	if judge != nil {
+		data, _ := json.Marshal(judge) // numbers and texts
+		parts = append(parts, eval.Part{Name: "accuracy of the judge", Value: fmt.Sprintf("%s, SHA-256 %s", judge, sum(data))})
+	}
+	inputs = inputs[:min(len(inputs), MostInputs)]
+	return Registration{Owner: s.Owner(), File: filepath.Base(s.File.Path), Digest: DigestOf(parts), Test: s.plannedTest(),
+		Items: len(s.Items), Parts: parts, Inputs: inputs, Judge: judge}
+}
+
+// testedArms lists the arms that a TEST run is about, without baselines.
+func (s *Subject) testedArms() (list []Arm) {
+	for _, a := range s.Arms {
+		if a.Role == eval.RoleArm {
+			list = append(list, Arm{ID: a.ID, Hash: a.Hash})
+		}
+	}
+	return list
+}
+
+// passing are the settings that change neither requests nor results.
+var passing = map[string][]string{
+	"execution": {"concurrency", "retries", "timeout", "delay", "max_cost", "max_calls", "max_tokens"},
+	"output":    nil, // all of them
+	"assume":    nil,
+}
+
+// lastingSettings are those of the study and of the overrides by which a TEST run must
+// not differ from its registration.
+func (s *Subject) lastingSettings() []byte {
+	var keys map[string]json.RawMessage
+	if err := json.Unmarshal(s.File.Canonical(), &keys); err != nil {
+		panic("experiment: the canonical study is not an object: " + err.Error()) // package study wrote it
+	}
+	for section, names := range passing {
+		if names == nil {
+			delete(keys, section)
+			continue
+		}
+		var own map[string]json.RawMessage
+		if json.Unmarshal(keys[section], &own) != nil {
+			continue
+		}
+		maps.DeleteFunc(own, func(name string, _ json.RawMessage) bool { return slices.Contains(names, name) })
+		keys[section], _ = json.Marshal(own) // raw messages that were valid
+	}
+	lasting, _ := json.Marshal(keys)
+	return lasting
+}
+
+// plannedTest describes how the study decides.
+func (s *Subject) plannedTest() string {
+	set := s.Study.Statistics
+	var pairs []string
+	for _, p := range s.Pairs {
+		if p.Primary {
+			pairs = append(pairs, p.A+" against "+p.B)
+		}
+	}
+	const few = 6
+	of := cmp.Or(strings.Join(pairs, ", "), "no comparison")
+	if len(pairs) > few {
+		of = text.Plural(len(pairs), "primary comparison", "primary comparisons")
+	}
+	level := fmt.Sprintf("alpha %g", set.Alpha)
+	if set.Looks > 1 {
+		level += fmt.Sprintf(" spent over %d looks", set.Looks)
+	}
+	return fmt.Sprintf("%s at %s, correction %s, of %s on %s", set.Method, level, set.Correction, of, strings.Join(s.Primary, ", "))
+}
+
+// A Registered is what [Subject.Preregister] did.
+type Registered struct {
+	Entry[Registration]
+	Known  bool                 // the newest entry had registered the same
+	Before *Entry[Registration] // what it replaces, nil for nothing
+	// OnTest says why the judge will be measured on TEST; "" if DEV measured it, or none is.
+	OnTest string
+}
+
+// Preregister records what a TEST run will ask and how it will decide. What is registered
+// already is not recorded again.
+func (s *Subject) Preregister(ctx context.Context, db *store.DB, by, unblind string) (r Registered, err error) {
+	if s.Study.Split != study.SplitTest {
+		return r, fmt.Errorf("preregister: the study has split %q: register TEST with --split test", s.Study.Split)
+	}
+	desk, err := s.desk(by)
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, desk.Close()) }()
+	was, again := desk.Book.Registration(s.Owner())
+	judge, missing, err := s.MeasuredOnDev(ctx, db)
+	if err != nil {
+		return r, err
+	}
+	if judge = s.keepsJudge(was.Data.Judge, judge); judge == nil {
+		r.OnTest = missing
+	}
+	now := s.registration(judge)
+	seen, err := s.seenElsewhere(ctx, db, desk.Book, now)
+	if err != nil {
+		return r, err
+	}
+	r.Known = again && was.Data.Digest == now.Digest
+	if reasons := desk.Book.Before(now, seen); len(reasons) > 0 && (!r.Known || len(desk.Book.Start(now, seen)) > 0) {
+		if err := s.permit(desk, now, reasons, unblind); err != nil {
+			return r, err
+		}
+	}
+	if r.Known {
+		r.Entry = was
+		return r, nil
+	}
+	if again {
+		r.Before = &was
+	}
+	if err := desk.Register(now); err != nil {
+		return r, err
+	}
+	r.Entry, _ = desk.Book.Registration(now.Owner)
+	return r, nil
+}
+
+// Unblind records a reason to look at TEST again, or with changed inputs. db may be nil.
+func (s *Subject) Unblind(ctx context.Context, db *store.DB, by, reason string) (changes []string, err error) {
+	desk, err := s.desk(by)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, desk.Close()) }()
+	now := s.registrationIn(desk.Book)
+	seen, err := s.seenElsewhere(ctx, db, desk.Book, now)
+	if err != nil {
+		return nil, err
+	}
+	changes = append(desk.Book.Changes(now), desk.Book.Before(now, seen)...)
+	if len(changes) == 0 {
+		return nil, NotAllowed("nothing is blinded: the study is as registered and no TEST run of it began")
+	}
+	return changes, s.permit(desk, now, changes, reason)
+}
+
+// A Revised is what was used of the budget after a revision, and what the revision comes
+// after, if the study is registered or TEST began.
+type Revised struct {
+	Used  []analyse.Used
+	After string
+}
+
+// Revise records a revision cycle on DEV.
+func (s *Subject) Revise(ctx context.Context, db *store.DB, by, hypothesis, change string) (r *Revised, err error) {
+	desk, err := s.desk(by)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, desk.Close()) }()
+	done, _ := desk.Book.Of(s.Owner())
+	if most := s.Study.Budget.Cycles; most != nil && len(done) >= *most {
+		return nil, NotAllowed("the study allows %s and all are used: run TEST, change the question, or raise budget.cycles", text.Plural(*most, "revision cycle", "revision cycles"))
+	}
+	run := ""
+	if db != nil {
+		last, err := db.LastRun(ctx, s.Study.Name, study.SplitDev)
+		switch {
+		case err == nil:
+			run = last.ID
+		case !errors.Is(err, store.ErrNotFound):
+			return nil, err
+		}
+	}
+	r = &Revised{}
+	revision := Revision{Owner: s.Owner(), Run: run, Hypothesis: hypothesis, Change: change}
+	if t, ok := desk.Book.LastTest(s.Owner()); ok {
+		revision.After = t.Data.Run
+		r.After = fmt.Sprintf("TEST of this study began on %s (%s, entry %d of the ledger): its items are no test of this change. Reports say that the revision came after TEST; "+
+			"to test it, register items that nobody has seen", Day(t.At), t.Data.Run, t.Seq)
+	} else if g, ok := desk.Book.Registration(s.Owner()); ok {
+		r.After = fmt.Sprintf("the study is registered (entry %d of the ledger): register it again after the change, before TEST runs", g.Seq)
+	}
+	if err := desk.Revise(revision); err != nil {
+		return nil, err
+	}
+	r.Used, err = s.budget(ctx, db, desk.Book, s.Now())
+	return r, err
+}
+
+// budget lists what was used of the limits of a study until a time.
+func (s *Subject) budget(ctx context.Context, db *store.DB, book Book, until time.Time) ([]analyse.Used, error) {
+	var first time.Time
+	cost, calls := 0.0, 0
+	if db != nil {
+		runs, err := db.Runs(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range runs {
+			if r.Study != s.Study.Name || r.CreatedAt.After(until) {
+				continue
+			}
+			if first.IsZero() {
+				first = r.CreatedAt
+			}
+			p, err := db.Progress(ctx, r)
+			if err != nil {
+				return nil, err
+			}
+			cost, calls = cost+p.Cost, calls+p.Unpriced
+		}
+	}
+	days := 0.0
+	if !first.IsZero() {
+		days = math.Floor(until.Sub(first).Hours()/24) + 1
+	}
+	b := s.Study.Budget
+	list := []analyse.Used{s.Cycles(book), {Name: "days", Used: days, Allowed: limit(b.Days)}, {Name: "cost in US dollars", Used: math.Round(cost*1e4) / 1e4, Allowed: b.Cost}}
+	if calls > 0 {
+		list[2].Note = text.Plural(calls, "call", "calls") + " of unknown cost not counted"
+	}
+	return list, nil
+}
+
+// cycles counts the revisions of the study.
+func (s *Subject) Cycles(book Book) analyse.Used {
+	revisions, _ := book.Of(s.Owner())
+	return analyse.Used{Name: "revision cycles", Used: float64(len(revisions)), Allowed: limit(s.Study.Budget.Cycles)}
+}
+
+func limit(n *int) *float64 {
+	if n == nil {
+		return nil
+	}
+	f := float64(*n)
+	return &f
+}
+
+// keepsJudge returns what a registration has of the judge already, if DEV measured nothing
+// else.
+func (s *Subject) keepsJudge(was, now *Measured) *Measured {
+	if was != nil && was.Settings == s.JudgeSettings && (now == nil || slices.Equal(was.Tallies, now.Tallies)) {
+		return was
+	}
+	return now
+}

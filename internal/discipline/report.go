@@ -1,0 +1,144 @@
+package discipline
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/dataset"
+	"github.com/scruple-eval/scruple/internal/store"
+	"github.com/scruple-eval/scruple/internal/study"
+)
+
+// Of is what the ledger says of a run, for its report; nil for a run
+// without a split.
+func Of(book Book, r *store.Run) *analyse.Discipline {
+	split := SplitOf(r)
+	d := &analyse.Discipline{}
+	entry, ok := book.Test(KeyOf(r))
+	owner := KeyOf(r).Owner
+	if ok {
+		owner = entry.Data.Owner
+	}
+	revisions, unblindings := book.Of(owner)
+	for _, v := range revisions {
+		d.Revisions = append(d.Revisions, analyse.Revision{Date: Day(v.At), Hypothesis: v.Data.Hypothesis, Change: v.Data.Change, After: v.Data.After})
+	}
+	for _, u := range unblindings {
+		d.Unblindings = append(d.Unblindings, analyse.Unblinding{Date: Day(u.At), By: u.By, Reason: u.Data.Reason, Changes: u.Data.Changes})
+	}
+	switch {
+	case split == "" && len(d.Unblindings) == 0:
+		return nil
+	case split != study.SplitTest:
+		return d
+	}
+	if !ok {
+		d.Problem = "the ledger beside the study has no entry of this TEST run: it was moved or removed, and nothing shows what was registered"
+		return d
+	}
+	for _, u := range entry.Data.Budget {
+		d.Budget = append(d.Budget, analyse.Used(u))
+	}
+	for _, t := range book.Others(entry) {
+		d.Others = append(d.Others, analyse.OtherTest{Study: t.Data.Study, Run: t.Data.Run, Date: Day(t.At), Entry: t.Seq, Arms: t.Data.Shared(entry.Data)})
+	}
+	n := 0
+	for _, g := range book.Registrations {
+		if !g.Data.Is(owner) || g.Seq > entry.Seq {
+			continue
+		}
+		n++
+		d.Registration = &analyse.Registration{Date: Day(g.At), By: g.By, SHA256: g.Data.Digest, Entry: g.Seq, EntryHash: g.Hash, Test: g.Data.Test, Times: n}
+	}
+	return d
+}
+
+// RecordBlind appends the result of a blind validation, made by an outsider on private
+// data, to the ledger of the study. Rules read it from then on.
+func (s *Subject) RecordBlind(file, by string) (r analyse.BlindResult, err error) {
+	var read analyse.BlindFile
+	if err := dataset.ReadJSON(file, &read); err != nil {
+		return r, fmt.Errorf("reading the result of a blind validation: %w", err)
+	}
+	r = read.BlindResult
+	if err := read.Check(); err != nil {
+		return r, fmt.Errorf("%s: %w", file, err)
+	}
+	desk, err := s.desk(by)
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, desk.Close()) }()
+	mine := s.Owner()
+	if !slices.ContainsFunc(desk.Book.Kits, func(k Entry[Kit]) bool { return k.Data.Is(mine) && k.Data.Digest == r.Kit }) {
+		return r, NotAllowed("the result is of the kit with SHA-256 %s, which the ledger %s does not have: a result counts if it is of a kit that `scruple kit build` made of this study, unchanged", r.Kit, desk.Book.Path)
+	}
+	if !slices.ContainsFunc(desk.Book.Commitments, func(c Entry[Commitment]) bool { return c.Data.Is(mine) && c.Data.Data == r.Data }) {
+		return r, NotAllowed("the result is of data with SHA-256 %s, to which nobody committed: record the hash that the outsider sent before the run with `scruple ledger commit`", r.Data)
+	}
+	for _, e := range desk.Book.Blind {
+		var was analyse.BlindResult
+		if err := e.Data.Decode(&was); err != nil {
+			return r, err
+		}
+		if e.Data.Is(mine) && was.Data == r.Data {
+			return r, NotAllowed("the result of these data is entry %d of the ledger already: a blind validation runs once", e.Seq)
+		}
+	}
+	return r, desk.AddBlind(mine, r)
+}
+
+// RecordKit appends a kit that was made of the study to its ledger.
+func (s *Subject) RecordKit(digest string, files []string, by string) (err error) {
+	desk, err := s.desk(by)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, desk.Close()) }()
+	return desk.AddKit(Kit{Owner: s.Owner(), Digest: digest, Files: files})
+}
+
+// RecordCommitment appends the hash to which an outsider committed, before they run
+// their kit.
+func (s *Subject) RecordCommitment(data, who, by string) (err error) {
+	if !analyse.IsSum(data) {
+		return fmt.Errorf("commitment %q: want the 64 digits that `scruple kit commit` printed", data)
+	}
+	if strings.TrimSpace(who) == "" {
+		return errors.New("say who committed with --from")
+	}
+	desk, err := s.desk(by)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, desk.Close()) }()
+	mine := s.Owner()
+	if len(desk.Book.Kits) == 0 {
+		return NotAllowed("the ledger %s has no kit of this study: make one with `scruple kit build`", desk.Book.Path)
+	}
+	for _, c := range desk.Book.Commitments {
+		if c.Data.Is(mine) && c.Data.Data == data {
+			return NotAllowed("this commitment is entry %d of the ledger already", c.Seq)
+		}
+	}
+	return desk.Commit(Commitment{Owner: mine, Data: data, Who: strings.TrimSpace(who)})
+}
+
+// BlindResults reads the results of blind validations of a study.
+func BlindResults(book Book, study Owner) ([]analyse.BlindResult, error) {
+	var list []analyse.BlindResult
+	for _, e := range book.Blind {
+		if !e.Data.Is(study) {
+			continue
+		}
+		var r analyse.BlindResult
+		if err := e.Data.Decode(&r); err != nil {
+			return nil, err
+		}
+		list = append(list, r)
+	}
+	return list, nil
+}

@@ -1,0 +1,496 @@
+package discipline
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/store"
+	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/text"
+)
+
+// CheckRegistered refuses items of a registered TEST set outside of a TEST run.
+func (s *Subject) CheckRegistered(a Attempt) error {
+	book, err := s.Book()
+	if err != nil || book.Empty() {
+		return err
+	}
+	now := s.registrationIn(book)
+	r, n := book.Registered(now.Inputs)
+	if n == 0 || book.Accepts(now) {
+		return nil
+	}
+	reason := fmt.Sprintf("%s of the study are in the TEST set that study %s registered (entry %d of %s)", text.Plural(n, "item", "items"), r.Data.Study, r.Seq, book.Path)
+	if a.Unblind == "" {
+		return NotAllowed("%s: run them with --split test, leave them out with --split dev, or give the reason with --unblind, which is recorded for good", reason)
+	}
+	return s.unblind(a, now, []string{reason})
+}
+
+// RecordSeen records the items of a run outside of TEST, so that a registration of them
+// in another store is not the first look at them. It counts those marked as TEST that the
+// ledger did not have. asked has the items of a part of the run, nil for all.
+func (s *Subject) RecordSeen(db *store.DB, r *store.Run, by string, asked map[string]bool) (tests int, err error) {
+	if !slices.ContainsFunc(s.Items, func(it eval.Item) bool { return it.Split != "" }) {
+		return 0, nil
+	}
+	var inputs []string
+	test := map[string]bool{}
+	for _, it := range s.Items {
+		if asked == nil || asked[it.ID] {
+			inputs = append(inputs, it.Input.String())
+			test[it.Input.String()] = it.Split == study.SplitTest
+		}
+	}
+	book, err := s.Book()
+	if err != nil || len(book.Unseen(inputs)) == 0 {
+		return 0, err
+	}
+	desk, err := s.desk(by)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, desk.Close()) }()
+	unseen := desk.Book.Unseen(inputs)
+	for _, in := range unseen {
+		if test[in] {
+			tests++
+		}
+	}
+	return tests, desk.Show(Seen{Owner: s.Owner(), Split: s.Study.Split, Run: r.ID, Created: Created(r), Store: s.storeBeside(db), Inputs: unseen})
+}
+
+// storeBeside is the path of a store relative to the folder of the ledger.
+func (s *Subject) storeBeside(db *store.DB) string {
+	root := filepath.Dir(filepath.Dir(Path(s.File.Path)))
+	at, dir, err := absolute(db.Path(), root)
+	if err != nil {
+		return filepath.Base(db.Path())
+	}
+	return relative(dir, at)
+}
+
+// relative is a path relative to a folder, or its name alone if the two share no folder:
+// the ledger is in bundles, which have no paths of a machine.
+func relative(dir, path string) string {
+	rel, err := filepath.Rel(dir, path)
+	rel = filepath.ToSlash(rel)
+	depth := strings.Count(filepath.ToSlash(dir), "/") // of an absolute path
+	if err != nil || strings.HasPrefix(rel, strings.Repeat("../", depth)) {
+		return filepath.Base(path)
+	}
+	return rel
+}
+
+func absolute(a, b string) (string, string, error) {
+	a, errA := filepath.Abs(a)
+	b, errB := filepath.Abs(b)
+	return a, b, errors.Join(errA, errB)
+}
+
+// BeginTest starts a TEST run, or attaches the one that was interrupted. shown is whether its
+// results are shown in spite of failed trials.
+func (s *Subject) BeginTest(ctx context.Context, db *store.DB, a Attempt, start func() (*store.Run, error), attach func(*store.Run) error) (shown bool, err error) {
+	if !a.Part.Whole() {
+		return false, NotAllowed("a TEST run asks for everything that was registered: leave out --limit, --items and --arms")
+	}
+	desk, err := s.desk(a.By)
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, desk.Close()) }()
+	now := s.registrationIn(desk.Book)
+	if _, ok := desk.Book.Registration(now.Owner); !ok {
+		return false, NotAllowed("a TEST run needs a registration of what it will ask and how it will decide: `scruple preregister %s`", s.File.Path)
+	}
+	if !a.Fresh {
+		resumed, shown, err := s.resumeTest(ctx, db, desk, now, a, attach)
+		if resumed || err != nil {
+			return shown, err
+		}
+	}
+	seen, err := s.seenElsewhere(ctx, db, desk.Book, now)
+	if err != nil {
+		return false, err
+	}
+	if reasons := desk.Book.Start(now, seen); len(reasons) > 0 {
+		if err := s.permit(desk, now, reasons, a.Unblind); err != nil {
+			return false, err
+		}
+	}
+	run, err := start()
+	if err != nil {
+		return false, err
+	}
+	used, err := s.budget(ctx, db, desk.Book, run.CreatedAt)
+	if err != nil {
+		return false, err
+	}
+	t := TestRun{Owner: now.Owner, Arms: s.testedArms(), Run: run.ID, Created: Created(run), Store: s.storeBeside(db), Digest: now.Digest, Inputs: now.Inputs}
+	for _, u := range used {
+		t.Budget = append(t.Budget, Used(u))
+	}
+	return false, desk.Began(t)
+}
+
+// resumeTest resumes the newest TEST run if it is unfinished and what it began with is
+// what the study asks now. It returns false if another run is wanted.
+func (s *Subject) resumeTest(ctx context.Context, db *store.DB, desk *Desk, now Registration, a Attempt, attach func(*store.Run) error) (resumed, shown bool, err error) {
+	last, err := s.lastTest(ctx, db, a.ID)
+	if last == nil || err != nil {
+		return false, false, err
+	}
+	entry, known := desk.Book.Test(KeyOf(last))
+	p, err := db.Progress(ctx, last)
+	if err != nil {
+		return false, false, err
+	}
+	// Without an entry, a crash came between the run and its entry, before its first call,
+	// or the ledger was removed.
+	if !known || entry.Data.Digest != now.Digest {
+		return false, false, nil
+	}
+	if last.Analysed && !s.Pending(p) {
+		switch failed := p.Failed.Count() + p.Unjudged.Count(); {
+		case a.Part.RetryFailed && failed > 0:
+			reason := fmt.Sprintf("the results of %s were shown, and %s would be asked again", last.ID, text.Plural(failed, "failed trial", "failed trials"))
+			if err := s.permit(desk, noOtherRun(now), []string{reason}, a.Unblind); err != nil {
+				return false, false, err
+			}
+		case strings.TrimSpace(a.Unblind) == "" && len(desk.Book.Start(now, nil)) > 0:
+			return false, false, NotAllowed("TEST runs once, and %s is finished: `scruple report %[2]s --split test` and `scruple gate %[2]s --split test` have its results. "+
+				"Another run needs a reason, --unblind \"…\", which is recorded for good", last.ID, s.File.Path)
+		default:
+			return false, false, nil
+		}
+	}
+	if err := attach(last); err != nil || strings.TrimSpace(a.Unblind) == "" {
+		return err == nil, false, err
+	}
+	if e := s.tooManyFailed(p); e != nil && !last.Analysed && !s.Pending(p) && !a.Part.RetryFailed {
+		reason := fmt.Sprintf("the results of %s are shown although %.1f %% of %s", last.ID, 100*e.Share, e.Of)
+		if err := s.permit(desk, noOtherRun(now), []string{reason}, a.Unblind); err != nil {
+			return false, false, err
+		}
+		shown = true
+	}
+	return true, shown, nil
+}
+
+func (s *Subject) lastTest(ctx context.Context, db *store.DB, id string) (*store.Run, error) {
+	if id != "" {
+		last, err := db.Run(ctx, id)
+		if err == nil {
+			err = s.CheckSplit(last)
+		}
+		return last, err
+	}
+	last, err := db.LastRun(ctx, s.Study.Name, study.SplitTest)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	return last, err
+}
+
+// Pending reports whether a run is unfinished.
+func (s *Subject) Pending(p *store.Progress) bool {
+	return p.Done.Count() < p.Trials || s.judged() && p.ToJudge() > 0
+}
+
+// seenElsewhere lists the runs of a store, and of the one beside the study, that the
+// ledger does not know and that have answers about the items. db may be nil.
+func (s *Subject) seenElsewhere(ctx context.Context, db *store.DB, book Book, now Registration) (seen []string, err error) {
+	beside := StorePath(s.File.Path)
+	if db != nil {
+		if seen, err = seenIn(ctx, db, book, now); err != nil {
+			return nil, err
+		}
+		if a, b, err := absolute(db.Path(), beside); err != nil || a == b {
+			return seen, err
+		}
+	}
+	other, err := store.OpenRead(ctx, beside)
+	if errors.Is(err, store.ErrNotFound) {
+		return seen, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	more, err := seenIn(ctx, other, book, now)
+	return append(seen, more...), errors.Join(err, other.Close())
+}
+
+func seenIn(ctx context.Context, db *store.DB, book Book, now Registration) ([]string, error) {
+	runs, err := db.Runs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	wanted := map[string]bool{}
+	for _, in := range now.Inputs {
+		wanted[in] = true
+	}
+	var seen []string
+	for _, r := range runs {
+		if _, known := book.Test(KeyOf(r)); known || book.Saw(KeyOf(r)) {
+			continue
+		}
+		items, err := db.Items(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		shared := 0
+		for _, it := range items {
+			if wanted[it.Input.String()] {
+				shared++
+			}
+		}
+		if shared == 0 {
+			continue
+		}
+		p, err := db.Progress(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		if p.Done.Count() > 0 {
+			seen = append(seen, fmt.Sprintf("run %s of store %s has %s of them", r.ID, db.Path(), text.Plural(shared, "item", "items")))
+		}
+	}
+	return seen, nil
+}
+
+// noOtherRun is a registration for an unblinding that allows no other run.
+func noOtherRun(now Registration) Registration {
+	now.Digest = ""
+	return now
+}
+
+// permit records an unblinding, or refuses without a reason.
+func (s *Subject) permit(desk *Desk, now Registration, reasons []string, why string) error {
+	if why = strings.TrimSpace(why); why == "" {
+		return NotAllowed("not allowed on TEST:\n  %s\nundo the change, or give the reason with --unblind \"…\": it is recorded for good and printed on every report",
+			strings.Join(reasons, "\n  "))
+	}
+	return desk.Unblind(Unblinding{Owner: now.Owner, Reason: why, Digest: now.Digest, Changes: reasons})
+}
+
+func (s *Subject) unblind(a Attempt, now Registration, reasons []string) (err error) {
+	desk, err := s.desk(a.By)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, desk.Close()) }()
+	return s.permit(desk, now, reasons, a.Unblind)
+}
+
+// CheckTest refuses to score a TEST run again with other inputs than it ran with.
+func (s *Subject) CheckTest(ctx context.Context, db *store.DB, r *store.Run, a Attempt) error {
+	if err := s.CheckSplit(r); err != nil {
+		return err
+	}
+	if SplitOf(r) != study.SplitTest {
+		return s.CheckRegistered(a)
+	}
+	if err := CheckShown(ctx, db, r); err != nil {
+		return err
+	}
+	now, changes, err := s.TestChanges(r)
+	if err != nil || len(changes) == 0 {
+		return err
+	}
+	return s.unblind(a, now, changes)
+}
+
+// TestChanges lists what changed in the study since a TEST run began.
+func (s *Subject) TestChanges(r *store.Run) (now Registration, changes []string, err error) {
+	book, err := s.Book()
+	if err != nil {
+		return now, nil, err
+	}
+	entry, ok := book.Test(KeyOf(r))
+	began, _ := book.RegistrationOf(entry)
+	now = s.registration(began.Data.Judge)
+	switch {
+	case !ok:
+		return now, []string{"the ledger has no entry of " + r.ID}, nil
+	case entry.Data.Digest == now.Digest || book.Accepts(now):
+		return now, nil, nil
+	}
+	if changes = book.Changes(now); len(changes) == 0 {
+		changes = []string{"the study is not what " + r.ID + " ran with"}
+	}
+	return now, changes, nil
+}
+
+// CheckSplit refuses to make a run one of another split: a TEST run would lose its
+// results unseen by the ledger, and a DEV run would be tested.
+func (s *Subject) CheckSplit(r *store.Run) error {
+	was, now := SplitOf(r), s.Study.Split
+	if was == now {
+		return nil
+	}
+	called := func(split string) string {
+		if split == "" {
+			return "no split"
+		}
+		return "split " + split
+	}
+	return NotAllowed("%s has %s and keeps it, but the study now has %s: give the split of the run, or the study file for a run of its own", r.ID, called(was), called(now))
+}
+
+// SplitOf is the split of a run.
+func SplitOf(r *store.Run) string {
+	var s struct {
+		Split string `json:"split"`
+	}
+	_ = json.Unmarshal(r.StudyJSON, &s) // the store has what package study wrote
+	return s.Split
+}
+
+// Created is when a run was created, as the ledger has it.
+func Created(r *store.Run) string { return r.CreatedAt.UTC().Format(time.RFC3339) }
+
+// KeyOf is a run as the ledger names it.
+func KeyOf(r *store.Run) RunKey {
+	return RunKey{Owner: OwnerOf(r.StudyPath, r.Study), Run: r.ID, Created: Created(r)}
+}
+
+// CheckShown refuses to show anything of a TEST run before it is finished: who sees
+// results could stop it while they are good.
+func CheckShown(ctx context.Context, db *store.DB, r *store.Run) error {
+	if SplitOf(r) != study.SplitTest {
+		return nil
+	}
+	if r.Analysed { // nothing is shown between two planned looks
+		if _, _, _, err := db.Analysis(ctx, r); !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+	}
+	return NotAllowed("%s is a TEST run that is not finished, or of which too many trials failed, so its results are not shown: `scruple run %s --split test` resumes it or says why", r.ID, r.StudyPath)
+}
+
+// Blinded returns the number of pending trials of an unfinished TEST run, whose results
+// are not computed, else 0. It returns a [TooManyFailedError] for a finished TEST run with
+// more failed trials than the study allows. Nobody has seen its results, so these trials may
+// be asked again.
+func (s *Subject) Blinded(r *store.Run, p *store.Progress) (int, error) {
+	if s.Study.Split != study.SplitTest || r.Analysed && s.Study.Statistics.Looks < 2 {
+		return 0, nil
+	}
+	if s.Pending(p) && !s.atLook(p) {
+		pending := p.Trials - p.Done.Count()
+		if s.judged() {
+			pending += p.ToJudge()
+		}
+		return pending, nil
+	}
+	if e := s.tooManyFailed(p); e != nil {
+		return 0, e
+	}
+	return 0, nil
+}
+
+// tooManyFailed is [analyse.Analysis.WorstFailures] of a run that is not analysed, nil
+// if the study allows them.
+func (s *Subject) tooManyFailed(p *store.Progress) *TooManyFailedError {
+	e := &TooManyFailedError{Allowed: *s.Study.Execution.MaxFailed, Study: s.File.Path + " --split test", Hidden: true}
+	worse := func(failed, of int, what string) {
+		if share := float64(failed) / float64(max(of, 1)); share > max(e.Share, e.Allowed) {
+			e.Share, e.Of = share, what
+		}
+	}
+	if s.judged() {
+		worse(p.Unjudged.Count(), p.Done.Count(), "trials could not be judged")
+	}
+	failed := map[string]int{}
+	for seq := range p.Trials {
+		if p.Failed.Has(seq) {
+			failed[s.Plan.Trial(seq).Arm]++
+		}
+	}
+	for _, arm := range s.Arms {
+		worse(failed[arm.ID], len(s.Items)*s.Plan.Replicates(), "trials of "+arm.ID+" failed")
+	}
+	if e.Of == "" {
+		return nil
+	}
+	return e
+}
+
+// CheckLedger compares the ledger with the runs of a store, both ways: each TEST run of
+// the study, and each run that asked about items with splits, is in the ledger, and each
+// run that the ledger has of this store is in the store.
+func (s *Subject) CheckLedger(ctx context.Context, db *store.DB) error {
+	book, err := s.Book()
+	if err != nil {
+		return err
+	}
+	runs, err := db.Runs(ctx)
+	if err != nil {
+		return err
+	}
+	var problems []error
+	has := map[[2]string]bool{}
+	for _, r := range runs {
+		has[[2]string{r.ID, Created(r)}] = true
+		if r.Study == s.Study.Name {
+			problems = append(problems, s.checkKnown(ctx, db, book, r))
+		}
+	}
+	at := s.storeBeside(db)
+	gone := func(seq int, of Owner, run, made, in string) {
+		if of.Is(s.Owner()) && in == at && !has[[2]string{run, made}] {
+			problems = append(problems, fmt.Errorf("entry %d of %s is of run %s, which store %s does not have: the store was replaced, or the run was deleted", seq, book.Path, run, db.Path()))
+		}
+	}
+	for _, t := range book.Tests {
+		gone(t.Seq, t.Data.Owner, t.Data.Run, t.Data.Created, t.Data.Store)
+	}
+	for _, s := range book.Seen {
+		gone(s.Seq, s.Data.Owner, s.Data.Run, s.Data.Created, s.Data.Store)
+	}
+	return errors.Join(problems...)
+}
+
+// checkKnown returns an error if a run with answers should be in the ledger and is not.
+// One without answers may be left from a crash before its entry.
+func (s *Subject) checkKnown(ctx context.Context, db *store.DB, book Book, r *store.Run) error {
+	p, err := db.Progress(ctx, r)
+	if err != nil || p.Done.Count() == 0 {
+		return err
+	}
+	lost := func(what string) error {
+		return fmt.Errorf("run %s of store %s %s, but %s does not have it: the ledger was replaced or removed; restore it", r.ID, db.Path(), what, book.Path)
+	}
+	if SplitOf(r) == study.SplitTest {
+		if _, known := book.Test(KeyOf(r)); !known {
+			return lost("asked about TEST")
+		}
+		return nil
+	}
+	items, err := db.Items(ctx, r)
+	if err != nil {
+		return err
+	}
+	split := map[string]bool{}
+	for _, it := range s.All {
+		split[it.Input.String()] = it.Split != ""
+	}
+	var inputs []string
+	for _, it := range items {
+		if in := it.Input.String(); split[in] {
+			inputs = append(inputs, in)
+		}
+	}
+	// A part of the plan is recorded alone, and what was seen before has no new entry.
+	if unseen := len(book.Unseen(inputs)); len(inputs) > 0 && unseen == len(slices.Compact(slices.Sorted(slices.Values(inputs)))) {
+		return lost("asked about items with splits")
+	}
+	return nil
+}

@@ -1,0 +1,133 @@
+// Package discipline keeps DEV and TEST apart, and says what may run and be shown.
+//
+// A ledger records what must be settled before results are seen: preregistrations, TEST
+// runs, the reasons for which a TEST set was looked at again, and the revisions made on
+// DEV. [Book] is what a ledger says of them (book.go). A [Subject] is a study that is
+// compared with it: what a TEST run is registered with (registration.go), whether a run
+// may start and its results be shown (start.go), at which items TEST is looked at
+// (looks.go), what reports say of all that (report.go), and which items are one
+// observation or would let TEST confirm DEV (independence.go).
+//
+// The ledger is that of the study's folder or repository ([ledger.Find]), wherever the
+// store is, so that another store or folder does not make a second TEST run the first
+// one. Items are compared by the hashes of their inputs, so that another name of the
+// study does not either.
+//
+// The package must not know suites or models, and reads no answer: of a store it reads
+// which runs there are, their items and their progress.
+package discipline
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/plan"
+	"github.com/scruple-eval/scruple/internal/store"
+	"github.com/scruple-eval/scruple/internal/study"
+)
+
+// A Subject is a study with its data, as far as it decides what may run and be shown.
+type Subject struct {
+	Study     *study.Study
+	File      *study.File
+	Items     []eval.Item // of the split
+	All       []eval.Item // of the data
+	Arms      []eval.Arm
+	Plan      *plan.Plan
+	Treatment []eval.Part
+	Files     []study.Sum // that the study and its bench read, of a study with splits
+	Pairs     []analyse.Pair
+	Primary   []string
+	Version   string // of the program
+	Now       func() time.Time
+	// MeasuresJudge is whether a DEV run should have measured the judge. MeasuredOnDev is
+	// what one did, with a reason if none did.
+	MeasuresJudge bool
+	MeasuredOnDev func(context.Context, *store.DB) (m *Measured, missing string, err error)
+	JudgeSettings string // a hash of those of the judge
+}
+
+// A Part selects what of a run's pending work to do.
+type Part struct {
+	Items       []string // empty: all
+	Arms        []string // empty: all. The arms that calibrate judges are always included
+	Limit       int      // the first items of the plan, a random sample; 0: all
+	RetryFailed bool     // failed trials too
+}
+
+// Whole reports whether the part is the whole run.
+func (p Part) Whole() bool { return len(p.Items)+len(p.Arms) == 0 && p.Limit == 0 }
+
+// An Attempt is how a run is to be started or resumed.
+type Attempt struct {
+	ID      string // of the run, "" for the newest of the study
+	Fresh   bool   // start another run
+	Part    Part
+	Unblind string // why TEST is looked at again; "" for no reason
+	By      string // who acts
+}
+
+// judged reports whether any arm is judged.
+func (s *Subject) judged() bool {
+	return slices.ContainsFunc(s.Arms, func(arm eval.Arm) bool { return len(arm.Judges) > 0 })
+}
+
+// Owner is the study as the ledger names it.
+func (s *Subject) Owner() Owner { return OwnerOf(s.File.Path, s.Study.Name) }
+
+// Book reads the ledger of the study.
+func (s *Subject) Book() (Book, error) { return BookOf(s.File.Path) }
+
+// BookOf reads the ledger of a study file.
+func BookOf(study string) (Book, error) {
+	book, err := Read(Path(study))
+	if err != nil {
+		return book, &NotAllowedError{err}
+	}
+	return book, nil
+}
+
+func (s *Subject) desk(by string) (*Desk, error) {
+	desk, err := Open(s.File.Path, by, s.Now)
+	if err != nil {
+		return nil, &NotAllowedError{err}
+	}
+	return desk, nil
+}
+
+// A NotAllowedError prevents mixing two experiments or deciding by unreliable
+// numbers: the study no longer matches the run, the analysis is outdated, or the
+// scorer fails a known case.
+type NotAllowedError struct{ Err error }
+
+func (e *NotAllowedError) Error() string { return e.Err.Error() }
+
+func (e *NotAllowedError) Unwrap() error { return e.Err }
+
+// NotAllowed returns a [NotAllowedError].
+func NotAllowed(format string, args ...any) error {
+	return &NotAllowedError{fmt.Errorf(format, args...)}
+}
+
+// A TooManyFailedError reports that more trials failed than the study allows.
+type TooManyFailedError struct {
+	Share   float64 // of trials or judgements
+	Of      string  // what the share counts
+	Allowed float64
+	Study   string // the study's file, and its split if that is TEST
+	Retry   string // the command that asks again
+	Hidden  bool   // the run is a TEST run, and its results are not shown
+}
+
+func (e *TooManyFailedError) Error() string {
+	if e.Hidden {
+		return fmt.Sprintf("%.1f %% of %s, the study allows %.1f %%: the results of TEST are not shown, so that the failed trials can be asked again: `scruple run --retry-failed %s`. "+
+			"--unblind \"…\" shows the results without them; the reason is recorded for good", 100*e.Share, e.Of, 100*e.Allowed, e.Study)
+	}
+	return fmt.Sprintf("%.1f %% of %s, the study allows %.1f %%: `scruple report %[4]s` gives the reasons; retry with `%[5]s %[4]s`",
+		100*e.Share, e.Of, 100*e.Allowed, e.Study, e.Retry)
+}
