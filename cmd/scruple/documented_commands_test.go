@@ -107,6 +107,7 @@ func words(line string) (list []string) {
 func (m mention) check() error {
 	root := newRoot(&app{})
 	root.InitDefaultHelpFlag()
+	root.InitDefaultHelpCmd()
 	root.InitDefaultVersionFlag()
 	if first := m.words[0]; placeholder.MatchString(first) && !strings.HasPrefix(first, "-") {
 		return nil // VERB, …

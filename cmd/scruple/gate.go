@@ -37,9 +37,7 @@ skipped. --format json is the same as --json.
 A rule that holds by an estimate, and not by an end of its interval, passes with a
 warning: low, high, diff_low and diff_high require the interval.
 
-Rules are expressions over named results:
-
-`+gate.Help(), cobra.ExactArgs(1), func(c *cobra.Command, args []string) error {
+Rules are expressions over named results: `+"`scruple help rules`"+` lists them.`, cobra.ExactArgs(1), func(c *cobra.Command, args []string) error {
 		write, err := a.verdictFormat(format)
 		if err != nil {
 			return err
@@ -167,7 +165,7 @@ func (a *app) gate(ctx context.Context, arg string, from source, write func(io.W
 	return true, exitOf(result.Verdict)
 }
 
-var errNoRules = errors.New("the study has no rules: add `decide:` to it (see `scruple gate --help`)")
+var errNoRules = errors.New("the study has no rules: add `decide:` to it (see `scruple help rules`)")
 
 // exitOf returns the exit code of a verdict as an error, or nil for a pass.
 func exitOf(v *gate.Verdict) error {

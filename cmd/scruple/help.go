@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/scruple-eval/scruple/internal/gate"
 	"github.com/scruple-eval/scruple/internal/procedure"
 	"github.com/scruple-eval/scruple/internal/suites"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
@@ -162,14 +163,50 @@ func (a *app) addVerbs(root *cobra.Command) {
 			root.AddCommand(e.verb)
 		}
 	}
+	// A command that does nothing is a topic of help.
+	root.AddCommand(
+		&cobra.Command{Use: "exit-codes", Short: "what the exit code of a command says", Long: exitCodes},
+		&cobra.Command{Use: "rules", Short: "the results that rules of a study can name", Long: "Rules are expressions over named results:\n\n" + gate.Help()})
+	all := root.Flags().Bool("all", false, "list all commands")
 	showHelp := root.HelpFunc()
 	root.SetHelpFunc(func(c *cobra.Command, args []string) {
+		if c == root && !*all {
+			frontPage(root)
+			return
+		}
 		a.showSuiteFlags(c)
 		showHelp(c, args)
 	})
 	root.SetUsageTemplate(root.UsageTemplate() + `{{with .Annotations.notes}}
 {{.}}
 {{end}}`)
+}
+
+// front lists the verbs on the front page: those of most studies.
+var front = strings.Fields("init validate plan run status show report view compare annotate gate stats")
+
+// frontPage prints the help of the program.
+func frontPage(root *cobra.Command) {
+	w := root.OutOrStdout()
+	fmt.Fprintf(w, "%s\n", root.Long)
+	last := ""
+	for _, c := range root.Commands() {
+		if !slices.Contains(front, c.Name()) {
+			continue
+		}
+		if c.GroupID != last {
+			last = c.GroupID
+			fmt.Fprintf(w, "\n%s:\n", last)
+		}
+		fmt.Fprintf(w, "  %-10s %s\n", c.Name(), c.Short)
+	}
+	fmt.Fprint(w, `
+More:
+  scruple COMMAND --help    arguments, flags and examples of a command
+  scruple --help --all      all commands
+  scruple help rules        the results that rules of a study can name
+  scruple help exit-codes   what the exit code of a command says
+`)
 }
 
 // indented returns lines as help shows them.

@@ -23,7 +23,7 @@ func TestExamplesRun(t *testing.T) {
 	}
 	for _, c := range newRoot(&app{}).Commands() {
 		lines := strings.Split(strings.TrimSpace(c.Example), "\n")
-		if c.Name() == "help" || c.Name() == "completion" {
+		if c.Name() == "help" || c.Name() == "completion" || !c.Runnable() { // a topic
 			continue
 		}
 		if c.Example == "" || len(lines) > 2 {
@@ -43,6 +43,22 @@ func TestExamplesRun(t *testing.T) {
 			}
 			cancel()
 		}
+	}
+}
+
+// The front page has the twelve verbs of most studies, each with what it does.
+func TestFrontPage(t *testing.T) {
+	code, page, errs := cli(t, "--help")
+	if code != exitOK || len(front) != 12 {
+		t.Fatalf("exit code %d, %d verbs\n%s", code, len(front), errs)
+	}
+	for _, name := range front {
+		if !strings.Contains(page, "\n  "+name+" ") {
+			t.Errorf("no %s on the front page:\n%s", name, page)
+		}
+	}
+	if lines := strings.Count(page, "\n"); lines > 40 {
+		t.Errorf("the front page has %d lines", lines)
 	}
 }
 

@@ -67,15 +67,16 @@ const (
 	exitInterrupted    = 130 // stopped by Ctrl-C
 )
 
-const exitStatus = `
-EXIT STATUS
+const exitCodes = `Exit codes, the same for every command:
+
   0    done; for gate: passed
   1    the gate failed, or verify found a difference
   2    bad usage or bad input
   3    not allowed, or not enough evidence to decide
   4    infrastructure: a provider, the store, the disk, or more failed trials than the
        study allows
-  130  interrupted; run the same command to resume`
+  130  interrupted; run the same command to resume
+`
 
 // An exitError carries the exit code of an error. With a nil err nothing more
 // is printed.
@@ -159,7 +160,6 @@ Start with:  scruple init qa my-study && scruple run my-study/study.yaml`,
 		return exit(exitUsage, fmt.Errorf("%w; `%s --help` lists the flags", err, c.CommandPath()))
 	})
 	a.addVerbs(root)
-	addExitStatus(root)
 	offerNames(root)
 	return root
 }
@@ -180,14 +180,6 @@ func (a *app) endProfile() {
 	pprof.StopCPUProfile()
 	if err := (disk.File{Path: a.profile, Allow: notOurs}).Write(disk.Bytes(a.profiled.Bytes())); err != nil {
 		a.warn("--cpuprofile: %v", err)
-	}
-}
-
-// addExitStatus ends the help of every command with the exit codes.
-func addExitStatus(c *cobra.Command) {
-	for _, sub := range c.Commands() {
-		sub.Long = strings.TrimSpace(sub.Long) + "\n" + exitStatus
-		addExitStatus(sub)
 	}
 }
 

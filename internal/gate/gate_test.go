@@ -276,7 +276,7 @@ func TestRulesAreCheckedBeforeAnythingRuns(t *testing.T) {
 		"value('ctx','composite') > 0":          `unknown arm "ctx": did you mean "ctn"?; the arms are ctn, plain`,
 		"value('other','composite') > 0":        `unknown arm "other"; the arms are ctn, plain`,
 		"value('ctn','compsite') > 0":           `unknown metric "compsite": did you mean "composite"?; the metrics are composite`,
-		"valu('ctn','composite') > 0":           "unknown function \"valu\": did you mean \"value\"?; `scruple gate --help` lists the functions",
+		"valu('ctn','composite') > 0":           "unknown function \"valu\": did you mean \"value\"?; `scruple help rules` lists the functions",
 		"value('ctn','composite') = 0":          "(1:26): use == to compare",
 		"value('ctn','composite') == = 0":       "(1:29): use == to compare",
 		"== 0":                                  "want a condition that is true or false",

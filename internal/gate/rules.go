@@ -286,7 +286,7 @@ func noCondition(condition string, err error) error {
 	if errors.As(err, &at) && assigns([]rune(condition), at.From) {
 		return fmt.Errorf("%s: use == to compare", firstLine(err))
 	}
-	return fmt.Errorf("%s: want a condition that is true or false, such as value('arm', 'metric') > 0.5; `scruple gate --help` lists the functions", firstLine(err))
+	return fmt.Errorf("%s: want a condition that is true or false, such as value('arm', 'metric') > 0.5; `scruple help rules` lists the functions", firstLine(err))
 }
 
 // assigns reports whether a condition has a single = at a place.
@@ -426,7 +426,7 @@ func unknownFunction(name string) error {
 	for _, f := range functions {
 		known = append(known, f.name)
 	}
-	return fmt.Errorf("unknown function %q%s; `scruple gate --help` lists the functions", name, text.DidYouMean(name, known))
+	return fmt.Errorf("unknown function %q%s; `scruple help rules` lists the functions", name, text.DidYouMean(name, known))
 }
 
 func (c *checker) checkArgs(f function, args []string) error {
