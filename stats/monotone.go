@@ -65,7 +65,7 @@ func newDifference(numA, denA, numB, denB []float64) *difference {
 //
 // The function is concave, so cutting one contribution after the other to where it is
 // largest ends at its maximum; but not where the standard error gets 0, which is a kink.
-// There a small variance that is added and then reduced makes it round. With equal
+// There a variance that is added and then reduced makes it round. With equal
 // denominators the result is good to 6 digits. With others, and few clusters that are
 // equal but for outliers far out, it may be some thousandths of the scores short.
 func (d *difference) low(t float64) float64 {
@@ -85,7 +85,7 @@ func (d *difference) limit(t float64) (low, zero float64) {
 	}
 	better()
 	const mostSweeps = 1000
-	for _, round := range []float64{0, 1e-2, 1e-4, 1e-6} {
+	for _, round := range []float64{0, 1, 0.3, 0.1, 0.03, 1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 1e-5, 1e-6} {
 		s.round = round * d.se * round * d.se
 		for range mostSweeps {
 			change := 0.0
@@ -101,7 +101,7 @@ func (d *difference) limit(t float64) (low, zero float64) {
 				break
 			}
 		}
-		if s.se() > 1e-3*d.se {
+		if round == 0 && s.se() > 1e-3*d.se {
 			break
 		}
 	}
@@ -210,14 +210,38 @@ func (d *difference) p() float64 {
 		return least
 	}
 	t := of.diff / of.se
-	for { // Newton's method: the limit is convex in t
-		low, zero := of.limit(t)
-		if p := 2 * tCDF(-t, d.freedom()); low <= 1e-12*of.diff || zero <= t*(1+1e-12) || p < least {
-			break
+	// Newton's method: the limit is convex in t. A limit that was found too low ends it
+	// early, so it looks further too.
+	for _, further := range []float64{1, 1.01, 1.1, 1.5} {
+		for at := further * t; 2*tCDF(-at, d.freedom()) >= least; at = t {
+			low, zero := of.limit(at)
+			if low <= 1e-12*of.diff || zero <= t*(1+1e-12) {
+				break
+			}
+			t = zero
 		}
-		t = zero
 	}
 	return math.Max(least, 2*tCDF(-t, d.freedom()))
+}
+
+// reading is the interval with its p-value. Both are found by steps that may end a little
+// short of the limit: where such an error makes them differ about 0, the interval follows
+// the p-value.
+func (d *difference) reading() Reading {
+	p := d.p()
+	return Reading{p, func(level float64) Interval {
+		ci := d.interval(level)
+		nearest := 1e-12 * d.diff
+		switch {
+		case p >= 1-level:
+			ci.Low, ci.High = math.Min(ci.Low, 0), math.Max(ci.High, 0)
+		case d.diff > 0:
+			ci.Low = math.Max(ci.Low, nearest)
+		default:
+			ci.High = math.Min(ci.High, nearest)
+		}
+		return ci
+	}}
 }
 
 // chance is the probability that k independent differences of a symmetric distribution

@@ -184,8 +184,8 @@ func (r PairedProportions) Reading() Reading {
 		return r.score()
 	}
 	none := make([]float64, len(r.size))
-	d := newDifference(r.net(), r.size, none, r.size)
-	return Reading{d.p(), func(level float64) Interval { return d.interval(level).Clamp(-1, 1) }}.within(r.rare)
+	d := newDifference(r.net(), r.size, none, r.size).reading()
+	return Reading{d.P, func(level float64) Interval { return d.Interval(level).Clamp(-1, 1) }}.within(r.rare)
 }
 
 // score is Tango's interval. With fewer items than can show anything it includes 0.

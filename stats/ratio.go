@@ -19,6 +19,7 @@ type Ratio struct {
 	Effective float64 // number of outcomes of a proportion, for their clusters
 	Method    string
 	Undefined string // why Value or CI is NaN
+	Assumes   string // what the interval takes for granted, where the data do not show it
 	Warnings  []string
 
 	data *difference
@@ -189,7 +190,8 @@ func ProportionOfSums(num, den []float64, outcomes, level float64) (Ratio, error
 	r.CI = Interval{math.Max(0, 1-d.most(rest)), d.most(events), level}
 	r.Effective, r.Method = d.effective(events), "Wilson at the effective number of outcomes"
 	if r.Value == 0 || r.Value == 1 {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("no variation between clusters: the interval assumes an intraclass correlation of %v at most", PriorICC))
+		r.Assumes = fmt.Sprintf("no variation between clusters: the interval assumes an intraclass correlation of %v at most", PriorICC)
+		r.Warnings = append(r.Warnings, r.Assumes)
 	}
 	if r.Clusters < FewClusters {
 		r.Warnings = append(r.Warnings, fewClusters(r.Clusters))
@@ -201,8 +203,77 @@ func ProportionOfSums(num, den []float64, outcomes, level float64) (Ratio, error
 // where the data have too few events to estimate it.
 const PriorICC = 0.3
 
-// outcomeClusters are clusters of outcomes, of which some are events.
+// PriorBurst is the number of events of a case that upper limits of counts allow for where
+// the data have too few events to show it.
+const PriorBurst = 5
+
+// CountsOfSums is [RatioOfSums] for counts without a bound, such as the errors of a
+// document: a case may have several, and those that matter may not have come yet. The
+// upper limit is the larger of two: that of t, by [Ratio.Monotone], and the score limit of
+// a Poisson mean at the effective number of cases, which is their number over the
+// variance of the counts of clusters over their mean. Few events say little about that, so
+// it is at least a mean of itself, weighted by the number t of events, and of d =
+// [PriorBurst]·(1 + (Σm²/Σm − 1)·[PriorICC]), weighted by 4d.
+//
+// Without an event the limit is z²·[PriorBurst]/n. It then holds for cases of up to
+// PriorBurst events; no method can hold for more without being told how many there can be.
+// The interval is monotone as that of [ProportionOfSums] is.
+//
+// Source: Korn & Graubard (1998) for the effective number, as [ProportionOfSums];
+// Brown, Cai & DasGupta (2003), Statistica Sinica 13, 19–49, for the score interval of a
+// Poisson mean; McCullagh & Nelder (1989), Generalized Linear Models, §6.2, for a variance
+// in proportion to the mean. The prior was chosen by simulation (docs/statistics.md).
+func CountsOfSums(num, den []float64, level float64) (Ratio, error) {
+	r, err := RatioOfSums(num, den, level)
+	if err != nil || r.data == nil || math.IsNaN(r.SE) {
+		return r, err
+	}
+	r.Undefined, r.Warnings, r.Method = "", nil, "cluster-robust t, no lower than few events allow"
+	d := newCounts(den, level)
+	var events []float64
+	for k, m := range den {
+		if m > 0 {
+			events = append(events, num[k])
+		}
+	}
+	r.CI = r.data.interval(level)
+	r.CI.Low, r.CI.High = math.Max(0, r.CI.Low), math.Max(r.CI.High, d.most(events))
+	if r.Num < 4*d.prior {
+		r.Assumes = fmt.Sprintf("only %v events: the upper limit assumes that no case has more than about %d", r.Num, PriorBurst)
+		r.Warnings = append(r.Warnings, r.Assumes)
+	}
+	if r.Clusters < FewClusters {
+		r.Warnings = append(r.Warnings, fewClusters(r.Clusters))
+	}
+	return r, nil
+}
+
+// CompareCounts compares counts of events of the same cases. The lower limit is the lesser
+// of that of [RatioDiff.Reading] and of what few events leave open: what A has more of,
+// minus the upper limit by [CountsOfSums] of what B has more of. The upper limit is its
+// mirror image.
+func CompareCounts(numA, numB, den []float64, level float64) (RatioDiff, Reading, error) {
+	d, err := RatioDifference(numA, den, numB, den, level)
+	if err != nil || math.IsNaN(d.Diff) || d.Clusters < 2 {
+		return d, Reading{math.NaN(), undefinedInterval}, err
+	}
+	var more, less []float64
+	for k, m := range den {
+		if m > 0 {
+			more, less = append(more, math.Max(0, numA[k]-numB[k])), append(less, math.Max(0, numB[k]-numA[k]))
+		}
+	}
+	n := sum(den)
+	return d, d.Reading().within(func(level float64) Interval {
+		of := newCounts(den, level)
+		return Interval{sum(more)/n - of.most(less), of.most(more) - sum(less)/n, level}
+	}), nil
+}
+
+// outcomeClusters are clusters of outcomes, of which some are events; or of cases, with
+// counts of events that have no bound.
 type outcomeClusters struct {
+	counts    bool
 	sizes     []float64
 	n         float64 // sum of the sizes
 	each      float64 // outcomes in a unit of the sizes
@@ -228,19 +299,33 @@ func newOutcomes(den []float64, outcomes, level float64) outcomeClusters {
 	return d
 }
 
-// upper is Wilson's limit of a number of events whose clusters' residuals have a sum of
+// newCounts are clusters of cases with counts of events.
+func newCounts(den []float64, level float64) outcomeClusters {
+	d := newOutcomes(den, sum(den), level)
+	d.counts, d.prior = true, d.prior*PriorBurst
+	return d
+}
+
+// upper is the score limit of a number of events whose clusters' residuals have a sum of
 // squares, those of cluster k over 1 − mₖ/n.
 func (d outcomeClusters) upper(events, squares float64) float64 {
+	if d.counts {
+		n, z := d.n/d.effect(events, squares), d.z
+		return events/d.n + z*z/(2*n) + z*math.Sqrt(events/d.n/n+z*z/(4*n*n))
+	}
 	return wilsonAt(math.Min(events/d.n, 1), d.n*d.each/d.effect(events, squares), d.level, d.z).High
 }
 
 // effect is the design effect.
 func (d outcomeClusters) effect(events, squares float64) float64 {
 	p := events / d.n
-	if !(p > 0 && p < 1) {
+	if !(p > 0 && (p < 1 || d.counts)) {
 		return d.prior
 	}
-	own := math.Max(1, math.Min(squares/(d.n*p*(1-p))*d.inflation, d.kish)*d.each)
+	own := math.Max(1, squares/events*d.inflation)
+	if !d.counts {
+		own = math.Max(1, math.Min(squares/(d.n*p*(1-p))*d.inflation, d.kish)*d.each)
+	}
 	t := events * d.each
 	return math.Max(own, (4*d.prior*d.prior+t*own)/(4*d.prior+t))
 }
@@ -330,7 +415,7 @@ func (d RatioDiff) Reading() Reading {
 	if d.data == nil || math.IsNaN(d.SE) {
 		return Reading{math.NaN(), undefinedInterval}
 	}
-	return Reading{d.data.p(), d.data.interval}
+	return d.data.reading()
 }
 
 // Freedom is the degrees of freedom of the interval of [RatioDiff.Reading]: one less than

@@ -321,7 +321,7 @@ func (c *Collector) estimate(arm string, m Metric, s selection, values []cell, m
 	}
 	num, den := of.num, of.den
 	e.Value, e.Low, e.High = Number(r.Value), Number(ci.Low), Number(ci.High)
-	e.Clusters, e.Method, e.Warnings = r.Clusters, r.Method, r.Warnings
+	e.Clusters, e.Method, e.Assumes, e.Warnings = r.Clusters, r.Method, r.Assumes, r.Warnings
 	if r.Undefined != "" {
 		e.Warnings = append(e.Warnings, r.Undefined)
 	}
@@ -337,13 +337,16 @@ func (c *Collector) estimate(arm string, m Metric, s selection, values []cell, m
 func (c *Collector) pooled(metric int, s selection, values []cell, level float64) (r stats.Ratio, ci stats.Interval, of sums, err error) {
 	m := &c.suite.Metrics[metric]
 	of.num, of.den = c.clusters.sum(&c.sumA, s.items, func(i int) cell { return c.fraction(metric, values[i]) })
-	if m.Binary {
+	switch {
+	case m.Binary:
 		outcomes := 0.0
 		for _, i := range s.items {
 			outcomes += values[i].den
 		}
 		r, err = stats.ProportionOfSums(of.num, of.den, outcomes, level)
-	} else {
+	case m.Counts:
+		r, err = stats.CountsOfSums(of.num, of.den, level)
+	default:
 		r, err = stats.RatioOfSums(of.num, of.den, level)
 		r.CI = r.Monotone(level, m.Min, m.Max)
 	}
@@ -384,7 +387,7 @@ func (e *Estimate) bootstrap(num, den []float64, q Question, level float64) erro
 	case b.Undefined != "" || b.Degenerate:
 		e.Warnings = append(e.Warnings, "no bootstrap: all resamples are identical")
 	default:
-		e.Low, e.High, e.Warnings = Number(b.BCa.Low), Number(b.BCa.High), b.Warnings
+		e.Low, e.High, e.Assumes, e.Warnings = Number(b.BCa.Low), Number(b.BCa.High), "", b.Warnings
 		e.Method = fmt.Sprintf("cluster bootstrap, BCa of %d resamples", q.Study.Resamples)
 	}
 	return nil

@@ -241,7 +241,9 @@ type Estimate struct {
 	// many units they judged. JudgeAlone: it depends on a judge whom no person checked.
 	ByJudge    *eval.Measured `json:"by_judge,omitempty"`
 	JudgeAlone bool           `json:"judge_alone,omitempty"`
-	Warnings   []string       `json:"warnings,omitempty"`
+	// Assumes is what the interval takes for granted, where the data cannot show it.
+	Assumes  string   `json:"assumes,omitempty"`
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 // Unjudged counts the entries without a score whose trial did not fail.
@@ -309,9 +311,11 @@ type Comparison struct {
 	// Least and Most are the comparison if every missing score of A were the lowest possible
 	// and those of B the highest, and the other way round; nil if none is missing, and for a
 	// metric with an estimator.
-	Least    *Comparison `json:"least,omitempty"`
-	Most     *Comparison `json:"most,omitempty"`
-	Warnings []string    `json:"warnings,omitempty"`
+	Least *Comparison `json:"least,omitempty"`
+	Most  *Comparison `json:"most,omitempty"`
+	// Assumes is what the interval takes for granted, where the data cannot show it.
+	Assumes  string   `json:"assumes,omitempty"`
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 // A Reading is the result of another test, or of other scores.

@@ -95,7 +95,12 @@ func (t tester) test(r *Comparison, m matched, k contest, metric *eval.Metric) e
 			r.Beside = append(r.Beside, t.reading(f))
 		}
 		if t.fragile(m, metric, deciding) {
-			r.warn(fmt.Sprintf("rests on there being no outlier: one more item on which %s scores worst and %s best would reverse it", better(r), worse(r)))
+			best, worst := r.A, r.B
+			if r.Diff < 0 {
+				best, worst = r.B, r.A
+			}
+			r.Assumes = fmt.Sprintf("rests on there being no outlier: one more item on which %s scores worst and %s best would reverse it", best, worst)
+			r.warn(r.Assumes)
 		}
 	}
 	undefined := ""
@@ -104,20 +109,6 @@ func (t tester) test(r *Comparison, m matched, k contest, metric *eval.Metric) e
 	}
 	r.note(undefined, robust.Clusters, m.units(robust.Clusters))
 	return nil
-}
-
-func better(r *Comparison) string {
-	if r.Diff < 0 {
-		return r.B
-	}
-	return r.A
-}
-
-func worse(r *Comparison) string {
-	if r.Diff < 0 {
-		return r.A
-	}
-	return r.B
 }
 
 // auto compares two arms by the method that fits their scores: of single items that pass
@@ -146,6 +137,12 @@ func (t tester) auto(m matched, metric *eval.Metric) (reading, stats.RatioDiff, 
 	case metric.Binary:
 		robust, both, err := stats.CompareRates(m.numA, m.denA, m.numB, m.denB, t.level)
 		f := by("difference of rates: "+monotone+", no narrower than few events allow", robust, both)
+		f.df = Number(robust.Freedom())
+		return f.beyond(robust), robust, err
+	}
+	if metric.Counts && slices.Equal(m.denA, m.denB) {
+		robust, both, err := stats.CompareCounts(m.numA, m.numB, m.denA, t.level)
+		f := by("difference of counts: "+monotone+", no narrower than few events allow", robust, both)
 		f.df = Number(robust.Freedom())
 		return f.beyond(robust), robust, err
 	}

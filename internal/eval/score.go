@@ -91,6 +91,7 @@ type Metric struct {
 	Pooling        Pooling
 	Judge          JudgeUse
 	Binary         bool // every fraction counts yes-or-no outcomes, k of n: intervals are those of proportions
+	Counts         bool // every score is a number of events without a bound: upper limits allow for several in a case
 	// Estimate computes the metric from rows (kappa, AUROC, calibration error);
 	// nil for fractions. It is pure, must not keep or change the rows, and
 	// returns NaN if undefined. Its interval resamples clusters of items.

@@ -53,7 +53,7 @@ func metrics() []eval.Metric {
 	analysis := func(m eval.Metric) eval.Metric { m.Kind = eval.Analysis; return m }
 	lower := func(m eval.Metric) eval.Metric { m.HigherIsBetter = false; return m }
 	count := func(m eval.Metric) eval.Metric {
-		m.Max, m.Pooling = math.Inf(1), eval.MeanOfItems
+		m.Max, m.Pooling, m.Counts = math.Inf(1), eval.MeanOfItems, true
 		return m
 	}
 	estimator := func(name, title, doc, formula, source string, low float64, estimate func([]eval.Row) float64) eval.Metric {
