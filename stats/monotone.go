@@ -69,12 +69,13 @@ func newDifference(numA, denA, numB, denB []float64) *difference {
 // denominators the result is good to 6 digits. With others, and few clusters that are
 // equal but for outliers far out, it may be some thousandths of the scores short.
 func (d *difference) low(t float64) float64 {
-	low, _ := d.limit(t)
+	low, _, _ := d.limit(t)
 	return low
 }
 
-// limit returns the lower limit, and the t at which that of the same data is 0.
-func (d *difference) limit(t float64) (low, zero float64) {
+// limit returns the lower limit, and the t at which that of the same data is 0. It is
+// rough if the limit is at a kink.
+func (d *difference) limit(t float64) (low, zero float64, rough bool) {
 	s := state{difference: d, a: slices.Clone(d.a), b: slices.Clone(d.b)}
 	s.sum()
 	low, zero = d.hull(), math.Inf(1)
@@ -85,7 +86,12 @@ func (d *difference) limit(t float64) (low, zero float64) {
 	}
 	better()
 	const mostSweeps = 1000
-	for _, round := range []float64{0, 1, 0.3, 0.1, 0.03, 1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 1e-5, 1e-6} {
+	rounds := []float64{0, 1, 0.3, 0.1, 0.03, 1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 1e-5, 1e-6}
+	for i, round := range rounds {
+		small := 1e-7 * d.se // between two rounds
+		if i == 0 || i == len(rounds)-1 {
+			small = 1e-12 * d.se
+		}
 		s.round = round * d.se * round * d.se
 		for range mostSweeps {
 			change := 0.0
@@ -97,15 +103,15 @@ func (d *difference) limit(t float64) (low, zero float64) {
 			}
 			s.sum() // without rounding errors of the sweep
 			better()
-			if change <= 1e-12*d.se {
+			if change <= small {
 				break
 			}
 		}
-		if round == 0 && s.se() > 1e-3*d.se {
-			break
+		if i == 0 && s.se() > 1e-3*d.se {
+			return low, zero, false
 		}
 	}
-	return low, zero
+	return low, zero, true
 }
 
 // hull is the difference of the worst cluster of A and the best of B: no limit is lower.
@@ -210,18 +216,22 @@ func (d *difference) p() float64 {
 		return least
 	}
 	t := of.diff / of.se
-	// Newton's method: the limit is convex in t. A limit that was found too low ends it
-	// early, so it looks further too.
+	// Newton's method: the limit is convex in t. A rough limit may be too low and end it
+	// early, so it looks further then, where anyone would ask.
+	tail := func(t float64) float64 { return 2 * tCDF(-t, d.freedom()) }
+	lowest, rough := least, true
 	for _, further := range []float64{1, 1.01, 1.1, 1.5} {
-		for at := further * t; 2*tCDF(-at, d.freedom()) >= least; at = t {
-			low, zero := of.limit(at)
+		for at := further * t; rough && tail(at) >= lowest; at = t {
+			low, zero, kink := of.limit(at)
 			if low <= 1e-12*of.diff || zero <= t*(1+1e-12) {
+				rough = kink
 				break
 			}
 			t = zero
 		}
+		lowest = math.Max(least, 1e-5)
 	}
-	return math.Max(least, 2*tCDF(-t, d.freedom()))
+	return math.Max(least, tail(t))
 }
 
 // reading is the interval with its p-value. Both are found by steps that may end a little

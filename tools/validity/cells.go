@@ -34,6 +34,8 @@ type cell struct {
 	compare []string // arms compared with the base
 	assume  string   // what plan is told of the scores, in YAML; "" for no promise
 	source  func() source
+	looks   int  // at shares of the items, until one passes; 0: one look at all
+	biased  bool // scores are missing where an arm is wrong, so no interval covers the truth
 }
 
 // right reports whether a pass is the right verdict.
@@ -99,7 +101,7 @@ func cells() []cell {
 			list = append(list, rateAtLimit(d, limit))
 		}
 	}
-	return list
+	return append(list, hardCells()...)
 }
 
 // cell is a cell in which some arms are compared with the base. The study asks

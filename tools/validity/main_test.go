@@ -28,7 +28,7 @@ func TestCells(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
-		if items, arms := len(x.Bench.Items()), len(x.Bench.Arms()); items != c.design.clusters*c.design.size && c.metric != rate || items != len(data) || arms != len(data[0].scores) {
+		if items, arms := len(x.Bench.Items()), len(x.Bench.Arms()); unequal[c.design.name] == nil && items != c.design.clusters*c.design.size && c.metric != rate || items != len(data) || arms != len(data[0].scores) {
 			t.Errorf("%s: %d items and %d arms", c.name, items, arms)
 		}
 		if len(x.Pairs) != len(c.diffs) {

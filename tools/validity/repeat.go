@@ -13,6 +13,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/experiment"
+	"github.com/scruple-eval/scruple/internal/gate"
 	"github.com/scruple-eval/scruple/internal/run"
 	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/study"
@@ -94,7 +95,17 @@ func (b *bench) repeat(ctx context.Context, c cell, data []observation, repetiti
 	if err != nil {
 		return result{}, err
 	}
-	left, err := r.Left(ctx, experiment.Part{})
+	for k := 1; k < c.looks; k++ {
+		if at, err := b.look(ctx, c, x, r, experiment.Part{Limit: k * len(data) / c.looks}); err != nil || at.state == gate.Pass {
+			return at, err
+		}
+	}
+	return b.look(ctx, c, x, r, experiment.Part{})
+}
+
+// look answers a part of the study, scores, analyses and decides it.
+func (b *bench) look(ctx context.Context, c cell, x *experiment.Experiment, r *experiment.Run, part experiment.Part) (result, error) {
+	left, err := r.Left(ctx, part)
 	if err != nil {
 		return result{}, err
 	}
@@ -105,11 +116,11 @@ func (b *bench) repeat(ctx context.Context, c cell, data []observation, repetiti
 	if err != nil {
 		return result{}, err
 	}
-	kept, err := experiment.Kept(ctx, db, r.Record)
+	kept, err := experiment.Kept(ctx, b.db, r.Record)
 	if err != nil {
 		return result{}, err
 	}
-	decided, err := x.Decide(ctx, db, r.Record, kept)
+	decided, err := x.Decide(ctx, b.db, r.Record, kept)
 	if err != nil {
 		return result{}, err
 	}
@@ -162,11 +173,11 @@ func studyOf(c cell, seed int) string {
 	fmt.Fprintf(&s, "suite: scores\nscores: scores.jsonl\nmetric: %s\narms: [%s]\n", c.metric, strings.Join(c.arms(), ", "))
 	fmt.Fprintf(&s, "execution: {seed: %d, concurrency: 1}\nmetrics: {primary: [%s]}\n", seed, c.metric)
 	if c.method != "" {
-		correction := "none"
-		if len(c.compare) > 1 {
-			correction = "holm"
+		looks := ""
+		if c.looks > 0 {
+			looks = fmt.Sprintf(", looks: %d", c.looks)
 		}
-		fmt.Fprintf(&s, "statistics: {method: %s, correction: %s}\ncomparisons:\n", c.method, correction)
+		fmt.Fprintf(&s, "statistics: {method: %s%s}\ncomparisons:\n", c.method, looks)
 		for _, arm := range c.compare {
 			fmt.Fprintf(&s, "  - {a: %s, b: %s, primary: true}\n", arm, base)
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"strconv"
 
@@ -15,16 +16,20 @@ import (
 
 // The metrics of the suite. A study uses one of them.
 const (
-	passed = "passed"
-	score  = "score"
-	rate   = "rate"
+	passed   = "passed"
+	score    = "score"
+	rate     = "rate"
+	mistakes = "mistakes"
 )
+
+// noScore in place of a score is a missing one.
+const noScore = -1
 
 // A scoresStudy is a study file of the suite: a file of scores and its arms.
 type scoresStudy struct {
 	study.Study
 	Scores string   `json:"scores" jsonschema:"required,minLength=1,description=JSON Lines file with the scores of each item and arm"`
-	Metric string   `json:"metric" jsonschema:"required,enum=passed,enum=score,enum=rate,description=What the scores are"`
+	Metric string   `json:"metric" jsonschema:"required,enum=passed,enum=score,enum=rate,enum=mistakes,description=What the scores are"`
 	Arms   []string `json:"arms" jsonschema:"required,minItems=1,description=Names of the arms"`
 }
 
@@ -35,6 +40,7 @@ func scoresSuite() kit.Suite {
 			{Name: passed, Title: "Passed", Min: 0, Max: 1, HigherIsBetter: true, Kind: eval.Scoring, Pooling: eval.MeanOfItems, Binary: true},
 			{Name: score, Title: "Score", Min: 0, Max: 1, HigherIsBetter: true, Kind: eval.Scoring, Pooling: eval.MeanOfItems},
 			{Name: rate, Title: "Rate", Min: 0, Max: 1, Kind: eval.Scoring, Pooling: eval.RatioOfSums, Binary: true},
+			{Name: mistakes, Title: "Mistakes", Min: 0, Max: math.Inf(1), Kind: eval.Scoring, Pooling: eval.MeanOfItems, Counts: true},
 		}},
 		Study: func() study.Any { return new(scoresStudy) },
 		Open:  kit.Opener(openScores),
@@ -116,6 +122,9 @@ func (b *scoresBench) Score(dst []eval.Score, c eval.Case) []eval.Score {
 		}
 		for i, x := range values {
 			s := eval.Score{Replicate: t.Trial.Replicate, Metric: b.metric, Num: x, Den: 1}
+			if x == noScore {
+				s = eval.Score{Replicate: t.Trial.Replicate, Metric: b.metric, Unscored: "no verdict", Den: 1}
+			}
 			if len(values) > 1 {
 				s.Unit = strconv.Itoa(i + 1)
 			}

@@ -71,12 +71,14 @@ type summary struct {
 	Coverage  share    `json:"coverage"`
 	MeanWidth *float64 `json:"mean_width"`
 	Flags     []string `json:"flags,omitempty"`
+
+	biased bool
 }
 
 // summarise summarises the repetitions of a cell.
 func summarise(c cell, results []result, promised float64, promises bool) summary {
 	s := summary{Cell: c.name, Method: c.method, Design: c.design.name, Metric: c.metric, Comparisons: len(c.compare), Truth: c.truth,
-		Rule: c.rule, Repetitions: len(results)}
+		Rule: c.rule, Repetitions: len(results), biased: c.biased || c.looks > 0}
 	var named, undefined, defined, covered, widths int
 	var width float64
 	for _, r := range results {
@@ -131,7 +133,7 @@ func (s summary) flags() (list []string) {
 	if p := s.FalsePass; p != nil && p.Of > 0 && *p.Low > worstFalse {
 		list = append(list, "false pass")
 	}
-	if c := s.Coverage; c.Of > 0 && *c.High < leastCovered {
+	if c := s.Coverage; !s.biased && c.Of > 0 && *c.High < leastCovered {
 		list = append(list, "coverage")
 	}
 	if p := s.Power; p != nil && s.Promised != nil && p.Of > 0 && (*p.High < *s.Promised-powerError || *p.Low > *s.Promised+powerError) {

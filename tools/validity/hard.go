@@ -1,0 +1,157 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// The cells of this file are those in which earlier versions passed too often: clusters
+// and documents of unequal size, scores that are missing where an arm is wrong, arms at
+// the ceiling, rare bursts of errors, and looks at a growing study.
+
+// unequal are numbers of items of clusters.
+var unequal = map[string][]int{
+	"half":  {18, 2, 2, 2, 2, 2, 2, 2, 2, 2}, // one cluster has half of the items
+	"steps": {1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7, 8, 8, 9, 9, 10, 10},
+}
+
+// hardCells lists them.
+func hardCells() []cell {
+	var list []cell
+	for _, name := range []string{"half", "steps"} {
+		sizes := unequal[name]
+		d := design{name, len(sizes), sizes[0] + sizes[len(sizes)-1] - 2} // at least the largest
+		for _, m := range measures {
+			for _, of := range []struct {
+				truth truth
+				diff  float64
+			}{{noDifference, 0}, {atMargin, -m.margin}, {effect, m.effect["8x5"]}} {
+				c := m.cell("auto", d, of.truth, []float64{of.diff})
+				whole := c.source
+				c.source = func() source { return trimmed(whole(), sizes) }
+				c.assume = ""
+				list = append(list, c)
+			}
+		}
+	}
+	for _, d := range []design{eight, thirty, {"100x1", 100, 1}, {"30x20", 30, 20}} {
+		const margin = 0.05
+		list = append(list, cell{name: fmt.Sprintf("auto/%s/binary/1/ceiling", d.name), method: "auto", design: d, metric: passed, truth: atMargin,
+			diffs: []float64{-margin}, margin: margin, compare: []string{"a"}, rule: better([]string{"a"}, passed, margin),
+			source: func() source { return ceiling(d, margin, icc) }})
+	}
+	for _, n := range []int{40, 100} {
+		for _, b := range []burst{{0.03, 5}, {0.05, 3}, {0.1, 2}, {0.1, 1}} {
+			d := design{fmt.Sprintf("n%d", n), n, 1}
+			list = append(list, cell{name: fmt.Sprintf("counts/%s/%v-in-%v", d.name, b.size, b.share), design: d, metric: mistakes, truth: atLimit, rate: b.mean(),
+				rule: fmt.Sprintf("high('a', 'mistakes') < %v", b.mean()), source: func() source { return bursts(n, b) }})
+		}
+	}
+	for _, n := range []int{40, 100} {
+		for _, icc := range []float64{0.1, 0.3} {
+			const limit = 0.05
+			d := design{fmt.Sprintf("n%d", n), n, 1}
+			list = append(list, cell{name: fmt.Sprintf("documents/%s/icc-%v", d.name, icc), design: d, metric: rate, truth: atLimit, rate: limit,
+				rule: fmt.Sprintf("high('a', 'rate') < %v", limit), source: func() source { return documents(n, limit, icc) }})
+		}
+	}
+	for _, lost := range []float64{0.04, 0.1, 0.5} { // of the wrong answers of one arm
+		const n, right = 200, 0.56
+		list = append(list, cell{name: fmt.Sprintf("missing/n%d/wrong-%v", n, lost), method: "auto", design: design{"n200", n, 1}, metric: passed,
+			truth: noDifference, diffs: []float64{0}, compare: []string{"a"}, rule: better([]string{"a"}, passed, 0), biased: true,
+			source: func() source { return silent(n, right, lost) }})
+	}
+	for _, m := range measures {
+		c := m.cell("auto", design{"n100", 100, 1}, noDifference, []float64{0})
+		c.looks = 5
+		c.name = fmt.Sprintf("looks-5/n100/%s/1/null", m.name)
+		list = append(list, c)
+	}
+	return list
+}
+
+// trimmed keeps the first items of each cluster.
+func trimmed(of source, sizes []int) source {
+	return func(r *rand.Rand) []observation {
+		var list []observation
+		seen := map[string]int{}
+		index := map[string]int{}
+		for _, o := range of(r) {
+			if _, ok := index[o.cluster]; !ok {
+				index[o.cluster] = len(index)
+			}
+			if seen[o.cluster]++; seen[o.cluster] <= sizes[index[o.cluster]] {
+				list = append(list, o)
+			}
+		}
+		return list
+	}
+}
+
+// ceiling draws items that the base always passes. The arm fails a share of them, which
+// is beta-distributed over clusters.
+func ceiling(d design, loss, icc float64) source {
+	return func(r *rand.Rand) []observation {
+		total := 1/icc - 1
+		own := distuv.Beta{Alpha: loss * total, Beta: (1 - loss) * total, Src: r}
+		var list []observation
+		for k := range d.clusters {
+			p := own.Rand()
+			for range d.size {
+				list = append(list, observation{cluster: d.cluster(k), scores: [][]float64{{indicator(r.Float64() >= p)}, {1}}})
+			}
+		}
+		return list
+	}
+}
+
+// A burst is a number of errors that a share of the cases has.
+type burst struct{ share, size float64 }
+
+func (b burst) mean() float64 { return b.share * b.size }
+
+func bursts(n int, b burst) source {
+	return func(r *rand.Rand) []observation {
+		var list []observation
+		for range n {
+			list = append(list, observation{scores: [][]float64{{b.size * indicator(r.Float64() < b.share)}}})
+		}
+		return list
+	}
+}
+
+// documents have 1 + 60/k opportunities: 61, 31, 21, 16 and so on to 1.
+func documents(n int, rate, icc float64) source {
+	return func(r *rand.Rand) []observation {
+		total := 1/icc - 1
+		document := distuv.Beta{Alpha: rate * total, Beta: (1 - rate) * total, Src: r}
+		var list []observation
+		for k := range n {
+			p := document.Rand()
+			events := make([]float64, 1+60/(k+1))
+			for i := range events {
+				events[i] = indicator(r.Float64() < p)
+			}
+			list = append(list, observation{scores: [][]float64{events}})
+		}
+		return list
+	}
+}
+
+// silent draws two arms that are equally good. A share of the wrong answers of the first
+// has no score, as if its judge gave no verdict.
+func silent(n int, right, lost float64) source {
+	return func(r *rand.Rand) []observation {
+		var list []observation
+		for range n {
+			a := indicator(r.Float64() < right)
+			if a == 0 && r.Float64() < lost {
+				a = noScore
+			}
+			list = append(list, observation{scores: [][]float64{{a}, {indicator(r.Float64() < right)}}})
+		}
+		return list
+	}
+}
