@@ -319,17 +319,15 @@ func (a *app) lockTask(x *experiment.Experiment, place annotate.Place, tasks []s
 	if err != nil {
 		return exit(exitNotAllowed, err)
 	}
-	if a.json {
-		return printJSON(a.out, l)
-	}
-	a.say("locked %s: annotations/%s\nMD5     %s\nSHA-256 %s", text.Plural(l.Subjects, "answer", "answers"), l.File, l.MD5, l.SHA256)
-	if l.Gold {
-		a.say("the file is read-only: name it in the study as the path of its gold")
-	}
-	if r.Task.Kind == "gold" && x.Suite.Name == "extraction" {
-		a.say("score against it: scruple run %s -o data.gold=annotations/%s", quoted(x.File.Path), l.File)
-	}
-	return nil
+	return a.result(l, func() {
+		a.say("locked %s: annotations/%s\nMD5     %s\nSHA-256 %s", text.Plural(l.Subjects, "answer", "answers"), l.File, l.MD5, l.SHA256)
+		if l.Gold {
+			a.say("the file is read-only: name it in the study as the path of its gold")
+		}
+		if key := x.Suite.GoldKey; r.Task.Kind == "gold" && key != "" {
+			a.say("score against it: scruple run %s -o %s=annotations/%s", quoted(x.File.Path), key, l.File)
+		}
+	})
 }
 
 func (a *app) exportAnnotations(from source, place annotate.Place, tasks []study.Task, subjects annotate.Source, f *annotating) error {

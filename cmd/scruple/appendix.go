@@ -28,17 +28,14 @@ consistency checks, declarations, and the tables of the report by subject. What 
 exist yet is said in them. Their tables are those of the last scoring: run scruple score
 after people answered. Files that exist are replaced. They are written beside the reports
 of the study, in its output.results_dir (default results/NAME), under appendices.`, cobra.ExactArgs(1),
-		func(c *cobra.Command, args []string) error { return a.appendix(c.Context(), args[0], dir) })
+		a.onStudy(func(c *cobra.Command, args []string, x *experiment.Experiment, from source) error {
+			return a.appendix(c.Context(), args[0], x, from, dir)
+		}))
 	c.Flags().StringVar(&dir, "out", "", "folder to write to (default: appendices, beside the reports)")
 	return c
 }
 
-func (a *app) appendix(ctx context.Context, arg, dir string) error {
-	x, from, err := a.loadFor(ctx, arg)
-	if err != nil {
-		return err
-	}
-	defer x.Close()
+func (a *app) appendix(ctx context.Context, arg string, x *experiment.Experiment, from source, dir string) error {
 	if len(x.Suite.Appendices) == 0 {
 		return fmt.Errorf("appendix: suite %s declares no appendices; scruple report has the tables", x.Suite.Name)
 	}
@@ -84,11 +81,7 @@ func (a *app) appendix(ctx context.Context, arg, dir string) error {
 		}
 		names = append(names, name)
 	}
-	if a.json {
-		return printJSON(a.out, names)
-	}
-	a.say("wrote %s to %s", text.Plural(len(names), "appendix", "appendices"), dir)
-	return nil
+	return a.result(names, func() { a.say("wrote %s to %s", text.Plural(len(names), "appendix", "appendices"), dir) })
 }
 
 // bundledAppendices lists the appendices of a run for a bundle.

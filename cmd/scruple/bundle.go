@@ -79,16 +79,14 @@ func (a *app) bundle(ctx context.Context, arg, output string) error {
 			return err
 		}
 	}
-	if a.json {
-		return printJSON(a.out, map[string]any{"file": output, "sha256": m.Sum(), "manifest": m})
-	}
-	split := ""
-	if x.Study.Split != "" {
-		split = " on " + strings.ToUpper(x.Study.Split)
-	}
-	a.say("wrote %s: run %s%s, %s", output, m.Run, split, text.Plural(len(m.Files), "file", "files"))
-	a.say("SHA-256 of its manifest: %s", m.Sum())
-	return nil
+	return a.result(map[string]any{"file": output, "sha256": m.Sum(), "manifest": m}, func() {
+		split := ""
+		if x.Study.Split != "" {
+			split = " on " + strings.ToUpper(x.Study.Split)
+		}
+		a.say("wrote %s: run %s%s, %s", output, m.Run, split, text.Plural(len(m.Files), "file", "files"))
+		a.say("SHA-256 of its manifest: %s", m.Sum())
+	})
 }
 
 // noteTest says that the study has a TEST run, which a bundle of its DEV run lacks.
@@ -190,11 +188,7 @@ func (a *app) verify(ctx context.Context, file, expect string) error {
 	if expect != "" && !strings.EqualFold(expect, v.Sum) {
 		v.Findings = append(v.Findings, bundle.Finding{File: "MANIFEST.json", Text: "its SHA-256 is " + v.Sum + ", not the expected one"})
 	}
-	if a.json {
-		err = printJSON(a.out, map[string]any{"ok": v.OK(), "verification": v, "verified_by": version()})
-	} else {
-		a.sayVerified(v)
-	}
+	err = a.result(map[string]any{"ok": v.OK(), "verification": v, "verified_by": version()}, func() { a.sayVerified(v) })
 	if err == nil && !v.OK() {
 		err = exit(exitFail, nil)
 	}

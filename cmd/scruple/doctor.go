@@ -55,14 +55,13 @@ func (a *app) doctor(ctx context.Context, arg string) error {
 	for _, c := range checks {
 		damaged = damaged || c.State == store.CheckDamaged
 	}
-	if a.json {
-		if err := printJSON(a.out, map[string]any{"store": path, "damaged": damaged, "checks": checks}); err != nil {
-			return err
-		}
-	} else {
+	err = a.result(map[string]any{"store": path, "damaged": damaged, "checks": checks}, func() {
 		for _, c := range checks {
 			a.say("%-12s %-8s %s", c.Name, c.State, report.PlainLine(c.Note))
 		}
+	})
+	if err != nil {
+		return err
 	}
 	if damaged {
 		return exit(exitInfrastructure, &store.Error{Path: path, Err: errors.New("the file is damaged: restore a copy; what can still be read is in `scruple export`")})

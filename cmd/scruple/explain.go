@@ -40,13 +40,11 @@ For suites that compute the truth.
 			if err != nil {
 				return err
 			}
-			if a.json {
-				return printJSON(a.out, truth)
-			}
-			for line := range strings.Lines(truth.String()) {
-				fmt.Fprintln(a.out, report.PlainText(strings.TrimRight(line, "\n")))
-			}
-			return nil
+			return a.result(truth, func() {
+				for line := range strings.Lines(truth.String()) {
+					fmt.Fprintln(a.out, report.PlainText(strings.TrimRight(line, "\n")))
+				}
+			})
 		})
 }
 

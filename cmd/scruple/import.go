@@ -66,17 +66,16 @@ func (a *app) importData(format string, paths []string, output string, opt kit.I
 			if err != nil {
 				return err
 			}
-			if a.json {
-				return printJSON(a.out, map[string]any{"files": append([]string{output}, written...), "report": report})
-			}
-			a.say("%s", strings.TrimRight(fmt.Sprint(report), "\n"))
-			for _, file := range append([]string{output}, written...) {
-				a.say("wrote %s", file)
-			}
-			for _, file := range kept {
-				a.say("kept %s, which exists", file)
-			}
-			return nil
+			files := append([]string{output}, written...)
+			return a.result(map[string]any{"files": files, "report": report}, func() {
+				a.say("%s", strings.TrimRight(fmt.Sprint(report), "\n"))
+				for _, file := range files {
+					a.say("wrote %s", file)
+				}
+				for _, file := range kept {
+					a.say("kept %s, which exists", file)
+				}
+			})
 		}
 	}
 	return fmt.Errorf("import: unknown format %q; see `scruple import --help`", format)

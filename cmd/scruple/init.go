@@ -17,13 +17,11 @@ and models.`, cobra.ExactArgs(2), func(_ *cobra.Command, args []string) error {
 		if err != nil {
 			return err
 		}
-		if a.json {
-			return printJSON(a.out, map[string]any{"suite": entry.Name, "files": files})
-		}
-		for _, f := range files {
-			a.say("wrote %s", f)
-		}
-		a.say("\nRun it:  scruple run %s", files[0])
-		return nil
+		return a.result(map[string]any{"suite": entry.Name, "files": files}, func() {
+			for _, f := range files {
+				a.say("wrote %s", f)
+			}
+			a.say("\nRun it:  scruple run %s", files[0])
+		})
 	})
 }

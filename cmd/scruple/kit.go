@@ -174,12 +174,10 @@ func (a *app) commitKit(dir, by string) error {
 	if was != nil {
 		a.warn("note: this replaces the commitment of %s by %s, SHA-256 %s; both stay in the ledger of the kit, and the result names %s", was.At, was.By, was.Data, by)
 	}
-	if a.json {
-		return printJSON(a.out, map[string]any{"kit_sha256": k.Digest(), "data_sha256": k.Data(), "documents": len(x.Items())})
-	}
-	a.say("committed to %s: SHA-256 %s", text.Plural(len(x.Items()), "document", "documents"), k.Data())
-	a.say("send this hash to whoever made the kit, then run: scruple kit run %s", quoted(dir))
-	return nil
+	return a.result(map[string]any{"kit_sha256": k.Digest(), "data_sha256": k.Data(), "documents": len(x.Items())}, func() {
+		a.say("committed to %s: SHA-256 %s", text.Plural(len(x.Items()), "document", "documents"), k.Data())
+		a.say("send this hash to whoever made the kit, then run: scruple kit run %s", quoted(dir))
+	})
 }
 
 func (a *app) runKit(ctx context.Context, dir string) (err error) {
@@ -233,12 +231,10 @@ func (a *app) runKit(ctx context.Context, dir string) (err error) {
 		return err
 	}
 	done = true
-	if a.json {
-		return printJSON(a.out, written)
-	}
-	a.sayBlind(written.Comparisons, result.Analysis, simulated)
-	a.say("wrote %s: look at it, and send it", filepath.Join(dir, blind.ResultFile))
-	return nil
+	return a.result(written, func() {
+		a.sayBlind(written.Comparisons, result.Analysis, simulated)
+		a.say("wrote %s: look at it, and send it", filepath.Join(dir, blind.ResultFile))
+	})
 }
 
 // sayBlind prints the comparisons of a kit, which are those of an analysis over all documents.

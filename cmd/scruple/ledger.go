@@ -65,10 +65,7 @@ place of its own, such as a registration: it shows later that nothing was taken 
 					a.say("head: entry %d, SHA-256 %s", head.Seq, head.Hash)
 				}
 			}
-			if a.json {
-				return printJSON(a.out, all)
-			}
-			return nil
+			return a.result(all, func() {})
 		})
 }
 
@@ -77,12 +74,7 @@ func ledgerVerifyVerb(a *app) *cobra.Command {
 Compares the ledger with the folder and the store, both ways. Reports an edited, missing
 or moved line with its number, a missing head, a queue, file of answers or gold that was
 changed, cut, removed or added, and a run that only one of ledger and store has.`, cobra.ExactArgs(1),
-		func(c *cobra.Command, args []string) error {
-			x, from, err := a.loadFor(c.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			defer x.Close()
+		a.onStudy(func(c *cobra.Command, _ []string, x *experiment.Experiment, from source) error {
 			n, paths := 0, ledgersOf(from)
 			for _, path := range paths {
 				entries, err := ledger.Read(path)
@@ -98,15 +90,13 @@ changed, cut, removed or added, and a run that only one of ledger and store has.
 			if err = errors.Join(err, a.checkRuns(c.Context(), x, from)); err != nil {
 				return exit(exitNotAllowed, err)
 			}
-			if a.json {
-				return printJSON(a.out, struct {
-					Entries int      `json:"entries"`
-					Files   []string `json:"files"`
-				}{n, files})
-			}
-			a.say("the ledger has %s and is intact (%s); %s checked", text.Plural(n, "entry", "entries"), strings.Join(paths, ", "), text.Plural(len(files), "file of annotation was", "files of annotation were"))
-			return nil
-		})
+			return a.result(struct {
+				Entries int      `json:"entries"`
+				Files   []string `json:"files"`
+			}{n, files}, func() {
+				a.say("the ledger has %s and is intact (%s); %s checked", text.Plural(n, "entry", "entries"), strings.Join(paths, ", "), text.Plural(len(files), "file of annotation was", "files of annotation were"))
+			})
+		}))
 }
 
 // checkRuns compares the ledger with the store of a study, if there is one.
@@ -127,21 +117,14 @@ func ledgerCommitVerb(a *app) *cobra.Command {
 	c := verb("commit STUDY HASH", "record the commitment of an outsider before a blind run", `
 HASH is what scruple kit commit printed at the outsider, who is named with --from. A result
 is accepted only for data that were committed to.`, cobra.ExactArgs(2),
-		func(c *cobra.Command, args []string) error {
-			x, _, err := a.loadFor(c.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			defer x.Close()
+		a.onStudy(func(_ *cobra.Command, args []string, x *experiment.Experiment, _ source) error {
 			if err := x.RecordCommitment(args[1], from, a.user()); err != nil {
 				return err
 			}
-			if a.json {
-				return printJSON(a.out, map[string]string{"data_sha256": args[1], "from": from})
-			}
-			a.say("recorded the commitment of %s", report.PlainLine(from))
-			return nil
-		})
+			return a.result(map[string]string{"data_sha256": args[1], "from": from}, func() {
+				a.say("recorded the commitment of %s", report.PlainLine(from))
+			})
+		}))
 	c.Flags().StringVar(&from, "from", "", "the outsider: a name or group")
 	a.studyFlags(c)
 	return c
@@ -152,25 +135,18 @@ func ledgerBlindVerb(a *app) *cobra.Command {
 FILE is an outsider's result on private data, in the format `+analyse.BlindFormat+`, of a kit
 that scruple kit build made of the study and of data that scruple ledger commit recorded.
 Rules of the study read it as blind_runs, blind_min and blind_max.`, cobra.ExactArgs(2),
-		func(c *cobra.Command, args []string) error {
-			x, _, err := a.loadFor(c.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			defer x.Close()
+		a.onStudy(func(_ *cobra.Command, args []string, x *experiment.Experiment, _ source) error {
 			r, err := x.RecordBlind(args[1], a.user())
 			if err != nil {
 				return err
 			}
-			if a.json {
-				return printJSON(a.out, r)
-			}
-			a.say("recorded the blind validation of %s: %s", r.By, text.Plural(len(r.Comparisons), "comparison", "comparisons"))
-			if len(r.Simulated) > 0 {
-				a.say("SIMULATED: the answers of %s were derived from gold and say nothing about real models", strings.Join(r.Simulated, ", "))
-			}
-			return nil
-		})
+			return a.result(r, func() {
+				a.say("recorded the blind validation of %s: %s", r.By, text.Plural(len(r.Comparisons), "comparison", "comparisons"))
+				if len(r.Simulated) > 0 {
+					a.say("SIMULATED: the answers of %s were derived from gold and say nothing about real models", strings.Join(r.Simulated, ", "))
+				}
+			})
+		}))
 	a.studyFlags(c)
 	return c
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/study"
 )
 
@@ -22,12 +23,7 @@ with exit code 3. It also refuses every other study of the ledger that has other
 the same items.
 
 Gold that people make on the pages of scruple annotate is locked by its flag --lock.`, cobra.RangeArgs(1, 2),
-		func(c *cobra.Command, args []string) error {
-			x, from, err := a.loadFor(c.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			defer x.Close()
+		a.onStudy(func(_ *cobra.Command, args []string, x *experiment.Experiment, from source) error {
 			gold := ""
 			if k, ok := x.Bench.(eval.GoldKeeper); ok {
 				gold = k.GoldPath()
@@ -48,12 +44,8 @@ Gold that people make on the pages of scruple annotate is locked by its flag --l
 			if err != nil {
 				return fmt.Errorf("lock: %w", err)
 			}
-			if a.json {
-				return printJSON(a.out, l)
-			}
-			a.say("locked %s\nMD5     %s\nSHA-256 %s", path, l.MD5, l.SHA256)
-			return nil
-		})
+			return a.result(l, func() { a.say("locked %s\nMD5     %s\nSHA-256 %s", path, l.MD5, l.SHA256) })
+		}))
 	c.Flags().StringVar(&name, "sign", "", "the name under the declaration")
 	c.Flags().StringVar(&declaration, "declare", "", "a declaration for the ledger, such as how the gold was made")
 	return c

@@ -37,15 +37,12 @@ simulated studies:
         - {arm: old, metric: accuracy, value: 0.80}
       icc: 0.1           # share of the variance between clusters; default 0
       correlation: 0.5   # of two arms on an item; default 0.5`, cobra.ExactArgs(1),
-		func(c *cobra.Command, args []string) error { return a.plan(c.Context(), args[0]) })
+		a.onStudy(func(c *cobra.Command, _ []string, x *experiment.Experiment, from source) error {
+			return a.plan(c.Context(), x, from)
+		}))
 }
 
-func (a *app) plan(ctx context.Context, arg string) error {
-	x, from, err := a.loadFor(ctx, arg)
-	if err != nil {
-		return err
-	}
-	defer x.Close()
+func (a *app) plan(ctx context.Context, x *experiment.Experiment, from source) error {
 	a.warnOf(x)
 	noKeys, err := a.checkModels(ctx, x)
 	for _, text := range noKeys {

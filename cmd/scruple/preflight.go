@@ -13,12 +13,7 @@ import (
 func preflightVerb(a *app) *cobra.Command {
 	return verb("preflight STUDY|RUN", "run the suite's scorer on cases with known scores", `
 The same check runs before every run; one wrong case stops the run before the
-first call. Put your own cases into the folder preflight beside the study.`, cobra.ExactArgs(1), func(c *cobra.Command, args []string) error {
-		x, _, err := a.loadFor(c.Context(), args[0])
-		if err != nil {
-			return err
-		}
-		defer x.Close()
+first call. Put your own cases into the folder preflight beside the study.`, cobra.ExactArgs(1), a.onStudy(func(_ *cobra.Command, _ []string, x *experiment.Experiment, _ source) error {
 		results, err := x.Preflight()
 		if err != nil {
 			return err
@@ -41,7 +36,7 @@ first call. Put your own cases into the folder preflight beside the study.`, cob
 		}
 		a.sayCells(results)
 		return wrong
-	})
+	}))
 }
 
 // preflightResult is the result as JSON: whether all cases passed, and each case.

@@ -36,11 +36,7 @@ place of its own, such as a registry: whoever can write the ledger can make it a
 				if err != nil {
 					return err
 				}
-				if a.json {
-					return printJSON(a.out, r.Entry)
-				}
-				a.sayRegistered(r, args[0])
-				return nil
+				return a.result(r.Entry, func() { a.sayRegistered(r, args[0]) })
 			})
 		})
 	c.Flags().StringVar(&unblind, "unblind", "", "why TEST is registered after some of it was seen; recorded for good")
@@ -94,12 +90,10 @@ the registration. The reason stays in the ledger and is printed on every report.
 				if err != nil {
 					return err
 				}
-				if a.json {
-					return printJSON(a.out, changes)
-				}
-				a.say("recorded for good; it allows what these had prevented:")
-				a.sayEach(changes)
-				return nil
+				return a.result(changes, func() {
+					a.say("recorded for good; it allows what these had prevented:")
+					a.sayEach(changes)
+				})
 			})
 		})
 	c.Flags().StringVar(&reason, "reason", "", "the reason")
@@ -124,14 +118,12 @@ that has used its budget.cycles is refused.`, cobra.ExactArgs(1),
 				if r.After != "" {
 					a.warn("note: %s", r.After)
 				}
-				if a.json {
-					return printJSON(a.out, r.Used)
-				}
-				a.say("recorded the revision of %s in the ledger; used of the budget:", x.Study.Name)
-				for _, u := range r.Used {
-					a.say("%s", budgetLine(u))
-				}
-				return nil
+				return a.result(r.Used, func() {
+					a.say("recorded the revision of %s in the ledger; used of the budget:", x.Study.Name)
+					for _, u := range r.Used {
+						a.say("%s", budgetLine(u))
+					}
+				})
 			})
 		})
 	c.Flags().StringVar(&hypothesis, "hypothesis", "", "what you believe, from the results so far")

@@ -101,25 +101,12 @@ nothing is paid twice, and max_cost, max_calls and max_tokens of the study hold 
 export --table records computes cosines from them.
 
 The records of a study without such a model have no cosines.`, cobra.ExactArgs(1),
-		func(c *cobra.Command, args []string) error { return a.embed(c.Context(), args[0]) })
+		a.onRun(a.embed))
 }
 
-func (a *app) embed(ctx context.Context, arg string) error {
-	x, from, err := a.loadFor(ctx, arg)
-	if err != nil {
-		return err
-	}
-	defer x.Close()
-	db, err := store.Open(ctx, from.store)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	found, err := from.find(ctx, db)
-	if err != nil {
-		return err
-	}
-	r, err := x.Attach(ctx, db, found)
+func (a *app) embed(ctx context.Context, arg string, o opened) error {
+	x := o.x
+	r, err := x.Attach(ctx, o.db, o.run)
 	if err != nil {
 		return err
 	}
@@ -128,7 +115,12 @@ func (a *app) embed(ctx context.Context, arg string) error {
 		return err
 	}
 	m := x.Study.Output.Embeddings
-	if m != nil && texts > 0 {
+	if m == nil {
+		return a.result(map[string]any{"run": o.run.ID, "model": nil}, func() {
+			a.say("the study has no embedding model, so its records have no cosines; a model is output: {embeddings: {provider, name}}")
+		})
+	}
+	if texts > 0 {
 		connected, err := embeddingModel(x.File, m, a.getenv, model.NewTransport(x.Study.Execution.Concurrency))
 		if err != nil {
 			return err
@@ -144,21 +136,13 @@ func (a *app) embed(ctx context.Context, arg string) error {
 		if texts, _, err = r.Unembedded(ctx); err != nil {
 			return err
 		}
-	} else if m == nil {
-		if a.json {
-			return printJSON(a.out, map[string]any{"run": found.ID, "model": nil})
-		}
-		a.say("the study has no embedding model, so its records have no cosines; a model is output: {embeddings: {provider, name}}")
-		return nil
 	}
 	if texts > 0 {
 		return exit(exitInfrastructure, fmt.Errorf("%s no embedding yet: run the same command again; `scruple status %s` has the errors", text.Plural(texts, "text has", "texts have"), arg))
 	}
-	if a.json {
-		return printJSON(a.out, map[string]any{"run": found.ID, "model": m.Name, "without_embedding": texts})
-	}
-	a.say("all texts of %s have embeddings", found.ID)
-	return nil
+	return a.result(map[string]any{"run": o.run.ID, "model": m.Name, "without_embedding": texts}, func() {
+		a.say("all texts of %s have embeddings", o.run.ID)
+	})
 }
 
 // embeddingModel makes the connection to an embedding model.

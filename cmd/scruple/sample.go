@@ -89,15 +89,13 @@ func (a *app) sample(list, sheet, out string, p sampling.Plan) error {
 			return err
 		}
 	}
-	if a.json {
-		return printJSON(a.out, s.Record)
-	}
-	a.say("drew %d of %s with seed %d", s.N, text.Plural(s.Of, "report", "reports"), s.Seed)
-	for _, l := range s.Left {
-		a.say("left out: %s: %s", text.Plural(l.Rows, "row", "rows"), l.Why)
-	}
-	a.say("wrote %s", strings.Join([]string{out + ".xlsx", out + ".csv", out + ".json"}, ", "))
-	return nil
+	return a.result(s.Record, func() {
+		a.say("drew %d of %s with seed %d", s.N, text.Plural(s.Of, "report", "reports"), s.Seed)
+		for _, l := range s.Left {
+			a.say("left out: %s: %s", text.Plural(l.Rows, "row", "rows"), l.Why)
+		}
+		a.say("wrote %s", strings.Join([]string{out + ".xlsx", out + ".csv", out + ".json"}, ", "))
+	})
 }
 
 func trackVerb(a *app) *cobra.Command {
@@ -129,11 +127,7 @@ The records are in SAMPLE.tracking.jsonl, each line with the hash of the one bef
 			} else if p.Eligible != 0 || p.Excluded != "" {
 				return errors.New("--eligible and --exclude are about a report: name it after the sample")
 			}
-			if a.json {
-				return printJSON(a.out, t)
-			}
-			_, err = fmt.Fprint(a.out, t)
-			return err
+			return a.result(t, func() { fmt.Fprint(a.out, t) })
 		})
 	c.Flags().IntVar(&p.Eligible, "eligible", 0, "number of eligible fragments of REPORT")
 	c.Flags().StringVar(&p.Excluded, "exclude", "", "why nothing is taken from REPORT")

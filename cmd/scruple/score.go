@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/scruple-eval/scruple/internal/experiment"
-	"github.com/scruple-eval/scruple/internal/store"
 )
 
 func scoreVerb(a *app) *cobra.Command {
@@ -17,39 +16,25 @@ run follows the study: outcomes and verdicts that depend on something that chang
 derived again from the answers, and what takes another answer stays pending. What changed
 is recorded in the history of the run. A TEST run is scored with what was registered,
 unless --unblind gives a reason.`, cobra.ExactArgs(1),
-		func(c *cobra.Command, args []string) error { return a.score(c.Context(), args[0], unblind) })
+		a.onRun(func(ctx context.Context, arg string, o opened) error { return a.score(ctx, arg, o, unblind) }))
 	c.Flags().StringVar(&unblind, "unblind", "", "why a TEST run is scored with other inputs than were registered; recorded for good")
 	return c
 }
 
-func (a *app) score(ctx context.Context, arg, unblind string) error {
-	x, from, err := a.loadFor(ctx, arg)
-	if err != nil {
+func (a *app) score(ctx context.Context, arg string, o opened, unblind string) error {
+	if err := o.x.CheckScorer(); err != nil {
 		return err
 	}
-	defer x.Close()
-	if err := x.CheckScorer(); err != nil {
+	if err := o.x.CheckTest(ctx, o.db, o.run, experiment.Attempt{Unblind: unblind, By: a.user()}); err != nil {
 		return err
 	}
-	db, err := store.Open(ctx, from.store)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	found, err := from.find(ctx, db)
-	if err != nil {
-		return err
-	}
-	if err := x.CheckTest(ctx, db, found, experiment.Attempt{Unblind: unblind, By: a.user()}); err != nil {
-		return err
-	}
-	r, err := x.Follow(ctx, db, found)
+	r, err := o.x.Follow(ctx, o.db, o.run)
 	if err != nil {
 		return err
 	}
 	if r.Changed != "" {
 		a.say("%s follows the study: %s", r.Record.ID, r.Changed)
 	}
-	_, err = a.conclude(ctx, db, r, arg, false)
+	_, err = a.conclude(ctx, o.db, r, arg, false)
 	return err
 }

@@ -142,11 +142,7 @@ func (a *app) list(ctx context.Context, arg string, q experiment.Query) error {
 			}
 			commands = append(commands, a.again("show", arg, r.Record, db.Path(), rest...))
 		}
-		if a.json {
-			return printJSON(a.out, listJSON(found, commands))
-		}
-		a.sayList(found, q, commands)
-		return nil
+		return a.result(listJSON(found, commands), func() { a.sayList(found, q, commands) })
 	})
 }
 

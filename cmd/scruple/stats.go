@@ -110,6 +110,11 @@ func (a *app) statsNumbers(p procedure.Procedure, o statsOptions) error {
 	if err != nil {
 		return err
 	}
+	return a.found(p, result)
+}
+
+// found prints the result of a procedure.
+func (a *app) found(p procedure.Procedure, result procedure.Result) error {
 	if a.json {
 		return printJSON(a.out, result)
 	}
@@ -175,10 +180,7 @@ func (a *app) statsTable(p procedure.Procedure, o statsOptions) error {
 	if err != nil {
 		return err
 	}
-	if a.json {
-		return printJSON(a.out, result)
-	}
-	return procedure.Render(a.out, p, result)
+	return a.found(p, result)
 }
 
 // settings returns --set and --formula as a JSON object.

@@ -38,9 +38,10 @@ func (a *app) status(ctx context.Context, arg string) error {
 	if err != nil {
 		return err
 	}
-	if a.json {
-		return printJSON(a.out, s)
-	}
+	return a.result(s, func() { a.sayStatus(s, arg) })
+}
+
+func (a *app) sayStatus(s experiment.Status, arg string) {
 	a.say("run      %s (%s), started %s", s.Run, s.Suite, s.CreatedAt)
 	a.say("study    %s", s.File)
 	idle := ""
@@ -80,7 +81,6 @@ func (a *app) status(ctx context.Context, arg string) error {
 	case "failures":
 		a.say("retry failed trials with `%s`", a.command("run", arg, "--retry-failed"))
 	}
-	return nil
 }
 
 // sessionLine describes a session.
@@ -105,14 +105,12 @@ func (a *app) allRuns(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if a.json {
-		return printJSON(a.out, list)
-	}
-	for _, s := range list {
-		a.say("%-24s %-11s %d/%d done, %d failed, %s, %s  %s", s.Run, s.State, s.Done, s.Trials, s.Failed, text.Plural(s.Calls, "call", "calls"), costOrUnknown(s.CostUSD, s.Unpriced), s.CreatedAt)
-	}
-	if len(list) == 0 {
-		a.say("no runs yet")
-	}
-	return nil
+	return a.result(list, func() {
+		for _, s := range list {
+			a.say("%-24s %-11s %d/%d done, %d failed, %s, %s  %s", s.Run, s.State, s.Done, s.Trials, s.Failed, text.Plural(s.Calls, "call", "calls"), costOrUnknown(s.CostUSD, s.Unpriced), s.CreatedAt)
+		}
+		if len(list) == 0 {
+			a.say("no runs yet")
+		}
+	})
 }

@@ -10,7 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/report"
+	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -119,6 +121,52 @@ func printJSON(w io.Writer, v any) error {
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
 	return e.Encode(v)
+}
+
+// result prints what a verb found: as JSON with --json, else as text, for which say is
+// called.
+func (a *app) result(found any, say func()) error {
+	if a.json {
+		return printJSON(a.out, found)
+	}
+	say()
+	return nil
+}
+
+// onStudy is a verb that works on the study that its first argument names: do gets it
+// loaded.
+func (a *app) onStudy(do func(c *cobra.Command, args []string, x *experiment.Experiment, from source) error) func(*cobra.Command, []string) error {
+	return func(c *cobra.Command, args []string) error {
+		x, from, err := a.loadFor(c.Context(), args[0])
+		if err != nil {
+			return err
+		}
+		defer x.Close()
+		return do(c, args, x, from)
+	}
+}
+
+// opened is a study with its store, open for writing, and a run in it.
+type opened struct {
+	x   *experiment.Experiment
+	db  *store.DB
+	run *store.Run
+}
+
+// onRun is a verb that adds to the run that its first argument names.
+func (a *app) onRun(do func(ctx context.Context, arg string, o opened) error) func(*cobra.Command, []string) error {
+	return a.onStudy(func(c *cobra.Command, args []string, x *experiment.Experiment, from source) error {
+		db, err := store.Open(c.Context(), from.store)
+		if err != nil {
+			return err
+		}
+		defer db.Close()
+		found, err := from.find(c.Context(), db)
+		if err != nil {
+			return err
+		}
+		return do(c.Context(), args[0], opened{x, db, found})
+	})
 }
 
 // say prints text, or nothing with --json.

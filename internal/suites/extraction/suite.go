@@ -22,6 +22,7 @@ func Suite() kit.Suite {
 			Primary:   []string{metricComposite},
 			Secondary: []string{metricValue, metricEvidence, metricPage, metricStatus, metricSchema, metricHallucination, metricFabrication},
 		},
+		GoldKey: "data.gold",
 		Blind: kit.Blind{Data: []kit.Datum{
 			{Key: "data", Kit: `{"source": "directory", "path": "documents"}`, Places: []string{"documents"}},
 			{Key: "schemas", Kit: `"schemas"`, Places: []string{"schemas"}},

@@ -35,6 +35,8 @@ type Suite struct {
 	Check func(data []byte) (Result, error)
 	// Blind says what is an outsider's own in a kit of a blind validation.
 	Blind Blind
+	// GoldKey is the key of a study that takes gold of people as it was locked, if any.
+	GoldKey string
 	// Explain is nil for suites whose gold is annotated, not computed.
 	Explain *Explain
 
