@@ -3,6 +3,7 @@ package rerank
 import (
 	"context"
 	"encoding/json"
+	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -129,7 +130,7 @@ func TestPipelinesSeeWhatMethodsSee(t *testing.T) {
 			t.Errorf("%s has %d reviews, the budget is 2", c.ID, len(c.Reviews))
 		}
 		for _, r := range c.Reviews {
-			if slices.ContainsFunc(p.People, func(q payloadPerson) bool { return q.ID == r.UserID }) {
+			if slices.ContainsFunc(p.People, func(q *catalog.User) bool { return q.ID == r.UserID }) {
 				known++
 			}
 		}

@@ -193,7 +193,7 @@ func (b *Bench) scene(r *request.Request, a *arm) (method.Task, record) {
 func (b *Bench) attacked(r *request.Request, a *attack.Attack, items []*catalog.Item, reviews [][]catalog.Review, rec *record) [][]catalog.Review {
 	attacked, report := attack.Plan{Attack: a, Options: b.study.Attacks.options(), Seed: b.seed, Request: r.Text, Right: r.IsRight}.Run(items, reviews)
 	rec.Attack, rec.Promoted, rec.changed = a.Name, report.Promoted+1, make([]bool, len(items))
-	read := slices.ContainsFunc(r.Structure.Leaves(), func(n *request.Node) bool { return readsReviews(n.Evidence) })
+	read := slices.ContainsFunc(r.Structure.Leaves(), func(n *request.Node) bool { return n.Evidence.AboutReviews() })
 	for i, item := range items {
 		changed := false
 		if report.Changes[i].Any() {
@@ -211,11 +211,6 @@ func (b *Bench) attacked(r *request.Request, a *attack.Attack, items []*catalog.
 		rec.Changed++
 	}
 	return attacked
-}
-
-// readsReviews reports whether a condition depends on reviews.
-func readsReviews(e *request.Evidence) bool {
-	return e.Kind != request.ItemMeta && e.Kind != request.ItemMetaHours
 }
 
 // Perform ranks the candidates of a request.
@@ -242,37 +237,32 @@ func (b *Bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval
 	if err != nil {
 		return eval.Outcome{}, fmt.Errorf("rerank: encoding the record of %v: %w", t, err)
 	}
-	o := eval.Outcome{Kind: eval.OK, Data: data}
+	o := eval.Outcome{Kind: eval.Malformed, Data: data, Reason: result.Invalid, Detail: result.Detail, Notes: slices.Clone(result.Notes)}
 	switch result.Invalid {
 	case "":
+		o.Kind, o.Detail = eval.OK, ""
 	case method.InvalidRefused:
-		o.Kind, o.Reason, o.Detail = eval.Refused, result.Invalid, result.Detail
+		o.Kind = eval.Refused
 	case method.InvalidTime:
 		// The machine stopped the query, not the method: another one may finish it.
 		// Keeping what each query returned in the journal would make trials
 		// reproducible too, but blame the method for a slow machine.
-		o.Kind, o.Reason, o.Detail = eval.Failed, result.Invalid, result.Detail
-	default:
-		o.Kind, o.Reason, o.Detail = eval.Malformed, result.Invalid, result.Detail
+		o.Kind = eval.Failed
 	}
-	o.Notes = slices.Clone(result.Notes)
-	if result.Invalid == method.InvalidCutOff {
-		o.Notes = append(o.Notes, eval.NoteTruncated)
-	}
-	if failed.Load() > 0 {
-		o.Notes = append(o.Notes, "a step got no answer and counts as unknown")
-	}
-	if lost := rec.Coverage.Lost(); lost > 0 {
-		o.Notes = append(o.Notes, "reviews left out by the budget")
-	}
-	if rec.Hidden {
-		o.Notes = append(o.Notes, "review budget removed the evidence for gold")
-	}
-	if rec.untouched() {
-		o.Notes = append(o.Notes, "the attack found nothing to change")
-	}
-	if len(rec.Refused) > 0 {
-		o.Notes = append(o.Notes, "an attack that would have changed the truth of a candidate was refused")
+	for _, note := range []struct {
+		text string
+		is   bool
+	}{
+		{eval.NoteTruncated, result.Invalid == method.InvalidCutOff},
+		{"a step got no answer and counts as unknown", failed.Load() > 0},
+		{"reviews left out by the budget", rec.Coverage.Lost() > 0},
+		{"review budget removed the evidence for gold", rec.Hidden},
+		{"the attack found nothing to change", rec.untouched()},
+		{"an attack that would have changed the truth of a candidate was refused", len(rec.Refused) > 0},
+	} {
+		if note.is {
+			o.Notes = append(o.Notes, note.text)
+		}
 	}
 	return o, nil
 }
@@ -354,13 +344,7 @@ type payload struct {
 	Candidates []payloadCandidate `json:"candidates"`        // positions in this order, from 1, are the answer
 	// People are the writers of these reviews, their friends, and the friends'
 	// friends.
-	People []payloadPerson `json:"people,omitempty"`
-}
-
-type payloadPerson struct {
-	ID      string   `json:"id"`
-	Name    string   `json:"name"`
-	Friends []string `json:"friends,omitempty"` // ids
+	People []*catalog.User `json:"people,omitempty"`
 }
 
 type payloadCandidate struct {
@@ -370,16 +354,7 @@ type payloadCandidate struct {
 	Attributes map[string]catalog.Value `json:"attributes,omitempty"`
 	Hours      map[string]string        `json:"hours,omitempty"`
 	Fields     map[string]catalog.Value `json:"fields,omitempty"`
-	Reviews    []payloadReview          `json:"reviews"`
-}
-
-type payloadReview struct {
-	UserID string                   `json:"user_id,omitempty"`
-	Stars  float64                  `json:"stars,omitempty"` // omitted if 0
-	Date   string                   `json:"date,omitempty"`
-	Text   string                   `json:"text"`
-	User   map[string]catalog.Value `json:"user,omitempty"`
-	Fields map[string]catalog.Value `json:"fields,omitempty"`
+	Reviews    []catalog.Review         `json:"reviews"`
 }
 
 func (b *Bench) askPipeline(ctx context.Context, a *arm, r *request.Request, t method.Task, ask eval.Asker) (method.Result, error) {
@@ -413,7 +388,7 @@ func (b *Bench) askPipeline(ctx context.Context, a *arm, r *request.Request, t m
 
 // people lists everyone within two friendships of the writers, sorted by id: a
 // request can concern reviews by friends and by their friends.
-func (b *Bench) people(t method.Task) []payloadPerson {
+func (b *Bench) people(t method.Task) (list []*catalog.User) {
 	near := map[string]bool{}
 	for _, c := range t.Candidates {
 		for _, r := range c.Reviews {
@@ -421,17 +396,16 @@ func (b *Bench) people(t method.Task) []payloadPerson {
 		}
 	}
 	b.catalog.Graph.Around(near, 2)
-	var list []payloadPerson
 	for _, id := range slices.Sorted(maps.Keys(near)) {
 		if u := b.catalog.Users[id]; u != nil {
-			list = append(list, payloadPerson{u.ID, u.Name, u.Friends})
+			list = append(list, u)
 		}
 	}
 	return list
 }
 
 func shown(c method.Candidate) payloadCandidate {
-	p := payloadCandidate{ID: c.Item.ID, Name: c.Item.Name, Categories: c.Item.Categories, Attributes: c.Item.Attributes, Fields: c.Item.Fields, Reviews: []payloadReview{}}
+	p := payloadCandidate{ID: c.Item.ID, Name: c.Item.Name, Categories: c.Item.Categories, Attributes: c.Item.Attributes, Fields: c.Item.Fields, Reviews: append([]catalog.Review{}, c.Reviews...)}
 	for d, day := range catalog.Weekdays {
 		if c.Item.Hours.Known[d] {
 			if p.Hours == nil {
@@ -439,9 +413,6 @@ func shown(c method.Candidate) payloadCandidate {
 			}
 			p.Hours[day] = c.Item.Hours.On(d).Text()
 		}
-	}
-	for _, r := range c.Reviews {
-		p.Reviews = append(p.Reviews, payloadReview{r.UserID, r.Stars, r.Date, r.Text, r.User, r.Fields})
 	}
 	return p
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
+	"github.com/scruple-eval/scruple/internal/suites/rerank/generate"
 )
 
 //go:embed template
@@ -52,7 +53,7 @@ func starterFiles() ([]kit.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, _, err := generateData(dataSize{Seed: 42, Items: 80, Reviews: 960, Requests: 60})
+	d, err := generate.Generate(generate.Options{Seed: 42, Items: 80, Reviews: 960, Requests: 60})
 	if err != nil {
 		return nil, err
 	}

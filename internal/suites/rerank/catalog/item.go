@@ -44,15 +44,19 @@ func (i *Item) At(path string) Value {
 	return at(path, func(key string) Value { return i.Fields[key] })
 }
 
-// A Review is a user's review of an item.
+// A Review is a user's review of an item. It is encoded as pipelines get it;
+// [Review.Marshal] writes files.
 type Review struct {
-	ID, ItemID, UserID string
-	Stars              float64 // from 0 to 5; 0 if none are given
-	Text, Date         string
+	ID     string  `json:"-"`
+	ItemID string  `json:"-"`
+	UserID string  `json:"user_id,omitempty"`
+	Stars  float64 `json:"stars,omitempty"` // from 0 to 5; 0 if none are given
+	Date   string  `json:"date,omitempty"`
+	Text   string  `json:"text"`
 	// User holds data about the writer: review_count, fans, elite, …
 	// Reviews share the map; it must not be modified.
-	User   map[string]Value
-	Fields map[string]Value // other keys of the record: useful, funny, …
+	User   map[string]Value `json:"user,omitempty"`
+	Fields map[string]Value `json:"fields,omitempty"` // other keys of the record: useful, funny, …
 }
 
 // At returns the value at a path: "stars", "text", "date", "user.fans" or a field
@@ -84,8 +88,9 @@ func (r *Review) At(path string) Value {
 
 // A User writes reviews.
 type User struct {
-	ID, Name string
-	Friends  []string // ids, sorted; mutual after Load
+	ID      string   `json:"id"`
+	Name    string   `json:"name"`
+	Friends []string `json:"friends,omitempty"` // ids, sorted; mutual after Load
 }
 
 // A Catalog holds items in the order of their file, each with its reviews, and

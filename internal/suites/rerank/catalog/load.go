@@ -67,7 +67,7 @@ func Load(files Files) (*Catalog, []Finding, error) {
 type loader struct {
 	Log
 	files   Files
-	strip   *strip
+	strip   strip
 	catalog *Catalog
 
 	lines    map[string]int              // by id, in the current file
@@ -168,7 +168,7 @@ func (l *loader) item(line int, text []byte) {
 	for _, err := range errs {
 		l.Fault(line, "item %q: %v", i.ID, err)
 	}
-	l.strip.item(i)
+	l.strip.each("", i.without)
 	l.catalog.Items = append(l.catalog.Items, i)
 	l.catalog.byID[i.ID] = i
 }
@@ -263,8 +263,8 @@ func (l *loader) user(line int, text []byte) {
 	}
 	l.catalog.Users[userID] = u
 	years(r.Fields)
-	if fields := l.strip.user(r.Fields); len(fields) > 0 {
-		l.metadata[userID] = fields
+	if l.stripUser(r.Fields); len(r.Fields) > 0 {
+		l.metadata[userID] = r.Fields
 	}
 }
 
@@ -320,15 +320,19 @@ func (l *loader) review(line int, text []byte) {
 	years(r.Fields)
 	years(r.User)
 	out.User = l.writer(r.UserID, r.User)
-	l.strip.review(&out)
+	l.strip.each(ofReviews, out.without)
 	item.Reviews = append(item.Reviews, out)
+}
+
+func (l *loader) stripUser(data map[string]Value) {
+	l.strip.each(ofUsers, func(path string) bool { return cutField(data, path) })
 }
 
 // writer returns the data about the writer of a review: the review's own, which
 // date from when it was written, completed from users.jsonl.
 func (l *loader) writer(userID string, said map[string]Value) map[string]Value {
 	listed := l.metadata[userID]
-	said = l.strip.user(said)
+	l.stripUser(said)
 	if len(said) == 0 {
 		return listed
 	}

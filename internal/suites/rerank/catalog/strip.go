@@ -1,17 +1,19 @@
 package catalog
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 )
 
-// strip removes paths that reveal the answer, and counts the removals.
-type strip struct {
-	items, reviews, users []string // paths within each, the longest first
-	count                 map[string]int
+// strip lists paths that reveal the answer, the longest first: nested paths come
+// before the path that contains them.
+type strip []*stripped
+
+type stripped struct {
+	path     string // of and rest together
+	of, rest string // a prefix below, and the path within
+	count    int    // of removals
 }
 
 const (
@@ -23,62 +25,48 @@ const (
 var required = []string{"id", "business_id", "name", "reviews", "reviews.id", "reviews.review_id",
 	"reviews.item_id", "reviews.business_id", "reviews.user_id", "reviews.text"}
 
-func stripping(paths []string) *strip {
-	s := &strip{count: map[string]int{}}
-	for _, p := range paths {
-		if _, twice := s.count[p]; twice {
-			continue
+func stripping(paths []string) (s strip) {
+	for _, p := range slices.Compact(slices.Sorted(slices.Values(paths))) {
+		c := &stripped{path: p, rest: p}
+		for _, prefix := range []string{ofReviews, ofUsers} {
+			if rest, ok := strings.CutPrefix(p, prefix); ok {
+				c.of, c.rest = prefix, rest
+			}
 		}
-		s.count[p] = 0
-		switch {
-		case slices.Contains(required, p):
-		case strings.HasPrefix(p, ofUsers):
-			s.users = append(s.users, p[len(ofUsers):])
-		case strings.HasPrefix(p, ofReviews):
-			s.reviews = append(s.reviews, p[len(ofReviews):])
-		default:
-			s.items = append(s.items, p)
-		}
+		s = append(s, c)
 	}
-	// Nested paths come before the path that contains them.
-	for _, list := range [][]string{s.items, s.reviews, s.users} {
-		slices.SortFunc(list, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
-	}
+	slices.SortStableFunc(s, func(a, b *stripped) int { return len(b.rest) - len(a.rest) })
 	return s
 }
 
+// each removes the paths within a part of the data. Cut reports whether there was a
+// value.
+func (s strip) each(of string, cut func(path string) bool) {
+	for _, c := range s {
+		if c.of == of && !slices.Contains(required, c.path) && cut(c.rest) {
+			c.count++
+		}
+	}
+}
+
 // findings reports paths that stripped nothing, each with its file.
-func (s *strip) findings(files Files) []Finding {
-	var list []Finding
-	for _, path := range slices.Sorted(maps.Keys(s.count)) {
+func (s strip) findings(files Files) (list []Finding) {
+	for _, c := range s {
 		f, none := Finding{File: files.Items}, `no item has it; paths in reviews begin with "reviews."`
-		if path == "reviews" || strings.HasPrefix(path, ofReviews) {
+		if c.path == "reviews" || c.of != "" {
 			f.File, none = files.Reviews, "no review has it"
 		}
 		switch {
-		case slices.Contains(required, path):
-			f.Text = fmt.Sprintf("cannot strip %q: it is required", path)
-		case s.count[path] == 0:
-			f.Text = fmt.Sprintf("cannot strip %q: %s", path, none)
-		default:
+		case slices.Contains(required, c.path):
+			none = "it is required"
+		case c.count > 0:
 			continue
 		}
+		f.Text = fmt.Sprintf("cannot strip %q: %s", c.path, none)
 		list = append(list, f)
 	}
+	slices.SortFunc(list, func(a, b Finding) int { return strings.Compare(a.Text, b.Text) })
 	return list
-}
-
-// met counts a removed path.
-func (s *strip) met(path string, there bool) {
-	if there {
-		s.count[path]++
-	}
-}
-
-func (s *strip) item(i *Item) {
-	for _, path := range s.items {
-		s.met(path, i.without(path))
-	}
 }
 
 // without removes the value at a path of [Item.At] and reports whether there was
@@ -108,29 +96,21 @@ func (i *Item) without(path string) bool {
 	return there
 }
 
-func (s *strip) review(r *Review) {
-	for _, path := range s.reviews {
-		there := false
-		switch path {
-		case "stars":
-			there, r.Stars = r.Stars != 0, 0
-		case "date":
-			there, r.Date = r.Date != "", ""
-		case "user":
-			there, r.User = len(r.User) > 0, nil
-		default:
-			there = cutField(r.Fields, path)
-		}
-		s.met(ofReviews+path, there)
+// without removes the value at a path of [Review.At], except the writer's data, and
+// reports whether there was one.
+func (r *Review) without(path string) bool {
+	there := false
+	switch path {
+	case "stars":
+		there, r.Stars = r.Stars != 0, 0
+	case "date":
+		there, r.Date = r.Date != "", ""
+	case "user":
+		there, r.User = len(r.User) > 0, nil
+	default:
+		return cutField(r.Fields, path)
 	}
-}
-
-// user strips the data about a writer in place.
-func (s *strip) user(m map[string]Value) map[string]Value {
-	for _, path := range s.users {
-		s.met(ofUsers+path, cutField(m, path))
-	}
-	return m
+	return there
 }
 
 // cutField removes the value at a path from a map, matching the longest key first

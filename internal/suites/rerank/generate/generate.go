@@ -1,6 +1,7 @@
 package generate
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -17,8 +18,8 @@ import (
 // Options set the sizes of a data set.
 type Options struct {
 	Seed     uint64
-	Items    int // with Base, 0 means all of them
-	Reviews  int // at least one per item
+	Items    int // 0 means 100, with Base all of them
+	Reviews  int // at least one per item; 0 means 12
 	Users    int // 0 means a tenth of the reviews, at least 30
 	Requests int
 	// Base are items to use instead of generated ones; if there are more than
@@ -44,9 +45,12 @@ type Data struct {
 // items and reviews, some groups may have no request that only one item
 // satisfies.
 func Generate(o Options) (*Data, error) {
-	if o.Base != nil && o.Items == 0 {
-		o.Items = len(o.Base)
+	if o.Items == 0 {
+		if o.Items = 100; o.Base != nil {
+			o.Items = len(o.Base)
+		}
 	}
+	o.Reviews = cmp.Or(o.Reviews, 12*o.Items)
 	if o.Users == 0 {
 		o.Users = max(30, o.Reviews/10)
 	}

@@ -243,7 +243,7 @@ func (h *sheet) possible() []int {
 	var list []int
 	for i := range h.task.Candidates {
 		truth := evidence.Combine(h.task.Structure, func(n *request.Node) evidence.Truth {
-			if aboutReviews(n.Evidence) {
+			if n.Evidence.AboutReviews() {
 				return evidence.Unknown
 			}
 			return h.leaf(n, i+1)

@@ -280,13 +280,7 @@ func (w *weaving) soFar(answers sqltable.Table) string {
 
 // textLeaves returns the conditions that SQL cannot check: those about texts.
 func (w *weaving) textLeaves() []*request.Node {
-	return slices.DeleteFunc(w.sheet.leaves(), func(n *request.Node) bool { return !aboutReviews(n.Evidence) })
-}
-
-// aboutReviews reports whether a condition is about reviews, not attributes or
-// hours.
-func aboutReviews(e *request.Evidence) bool {
-	return e.Kind != request.ItemMeta && e.Kind != request.ItemMetaHours
+	return slices.DeleteFunc(w.sheet.leaves(), func(n *request.Node) bool { return !n.Evidence.AboutReviews() })
 }
 
 // planRight adds the simulated answers to the first prompt: a query that keeps

@@ -153,6 +153,9 @@ func (e *Evidence) Key() string {
 	return string(b)
 }
 
+// AboutReviews reports whether a condition is about reviews, not attributes or hours.
+func (e *Evidence) AboutReviews() bool { return e.Kind != ItemMeta && e.Kind != ItemMetaHours }
+
 // Title returns the name of a condition: its aspect, or else its shorthand.
 func (n *Node) Title() string {
 	if n.Aspect != "" {
