@@ -37,16 +37,8 @@ func (a Asked) String() string {
 // A TruthTable has the truth of each condition for every item.
 type TruthTable struct {
 	Asked
-	Conditions []string   `json:"conditions"` // from left to right
-	Items      []TruthRow `json:"items"`      // true first, then unknown, then false
-}
-
-// A TruthRow is the row of an item.
-type TruthRow struct {
-	Item       string           `json:"item"`
-	Name       string           `json:"name"`
-	Conditions []evidence.Truth `json:"conditions"`
-	Truth      evidence.Truth   `json:"truth"`
+	Conditions []string       `json:"conditions"` // from left to right
+	Items      []evidence.Row `json:"items"`      // true first, then unknown, then false
 }
 
 // An ItemTruth explains the truth of a request for one item.
@@ -89,14 +81,8 @@ func truthTable(asked Asked, structure *request.Node, evaluator *evidence.Evalua
 	for _, leaf := range structure.Leaves() {
 		t.Conditions = append(t.Conditions, leaf.Title())
 	}
-	rows := evaluator.Table(structure, items)
-	for _, pass := range []evidence.Truth{evidence.True, evidence.Unknown, evidence.False} {
-		for i, row := range rows {
-			if row.Truth == pass {
-				t.Items = append(t.Items, TruthRow{row.Item, items[i].Name, row.Conditions, row.Truth})
-			}
-		}
-	}
+	t.Items = evaluator.Table(structure, items)
+	slices.SortStableFunc(t.Items, func(a, b evidence.Row) int { return int(b.Truth - a.Truth) })
 	return t
 }
 

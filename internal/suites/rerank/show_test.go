@@ -44,7 +44,7 @@ func TestExplainInvalidRequest(t *testing.T) {
 	if first := table.Items[0]; first.Item != was || first.Truth != evidence.True {
 		t.Errorf("the first row is %+v, want %s, which satisfies it", first, was)
 	}
-	if !slices.IsSortedFunc(table.Items, func(a, b TruthRow) int { return int(b.Truth) - int(a.Truth) }) {
+	if !slices.IsSortedFunc(table.Items, func(a, b evidence.Row) int { return int(b.Truth) - int(a.Truth) }) {
 		t.Error("an item that satisfies the request is not before one that does not")
 	}
 	if table.Gold != "i01" || !strings.Contains(x.String(), "-  (gold)") && !strings.Contains(x.String(), "more that do not satisfy") {

@@ -74,9 +74,10 @@ func Mark(t Truth) string {
 // A Row is a row of a truth table: an item, the truth of each condition from left
 // to right, and the truth of the tree.
 type Row struct {
-	Item       string
-	Conditions []Truth
-	Truth      Truth
+	Item       string  `json:"item"`
+	Name       string  `json:"name"`
+	Conditions []Truth `json:"conditions"`
+	Truth      Truth   `json:"truth"`
 }
 
 // Table returns the truth table of a tree over items, in their order. The columns
@@ -86,7 +87,7 @@ func (e *Evaluator) Table(n *request.Node, items []*catalog.Item) []Row {
 	rows := make([]Row, len(items))
 	for i, item := range items {
 		truths := make(map[*request.Node]Truth, len(leaves))
-		row := Row{Item: item.ID, Conditions: make([]Truth, len(leaves))}
+		row := Row{Item: item.ID, Name: item.Name, Conditions: make([]Truth, len(leaves))}
 		for k, leaf := range leaves {
 			truths[leaf] = e.Leaf(leaf.Evidence, item)
 			row.Conditions[k] = truths[leaf]

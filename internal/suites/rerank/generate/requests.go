@@ -163,9 +163,11 @@ func (d *draft) draw(group string) bool {
 		least = 3
 	case "G04":
 		least = 2
-		if !d.anchor(d.credibility) {
+		c, ok := d.condition(d.credibility, true)
+		if !ok {
 			return false
 		}
+		d.anchors = append(d.anchors, c)
 	}
 	return d.narrow(least)
 }
@@ -204,14 +206,6 @@ func (d *draft) condition(from pool, must bool) (condition, bool) {
 		}
 	}
 	return condition{}, false
-}
-
-func (d *draft) anchor(from pool) bool {
-	c, ok := d.condition(from, true)
-	if ok {
-		d.anchors = append(d.anchors, c)
-	}
-	return ok
 }
 
 // left returns the items that satisfy everything except these anchors.
@@ -294,20 +288,13 @@ func (d *draft) alternativesMatter() bool {
 }
 
 func (d *draft) structure() *request.Node {
-	n := &request.Node{Op: request.And}
-	for _, a := range d.anchors {
-		n.Args = append(n.Args, a.node)
-	}
+	n := &request.Node{Op: request.And, Args: nodes(d.anchors)}
 	for _, p := range d.parts {
 		or := &request.Node{Op: request.Or}
 		for _, branch := range p.branches {
+			and := &request.Node{Op: request.And, Args: nodes(branch)}
 			if len(branch) == 1 {
-				or.Args = append(or.Args, branch[0].node)
-				continue
-			}
-			and := &request.Node{Op: request.And}
-			for _, c := range branch {
-				and.Args = append(and.Args, c.node)
+				and = branch[0].node
 			}
 			or.Args = append(or.Args, and)
 		}
@@ -316,43 +303,47 @@ func (d *draft) structure() *request.Node {
 	return n
 }
 
+func nodes(conditions []condition) (list []*request.Node) {
+	for _, c := range conditions {
+		list = append(list, c.node)
+	}
+	return list
+}
+
+// phrases draws the words of conditions.
+func (d *draft) phrases(conditions []condition) (list []string) {
+	for _, c := range conditions {
+		list = append(list, pick(d.s, c.says))
+	}
+	return list
+}
+
 // text formats the request in words: the anchors in one sentence, the
 // alternatives in another.
 func (d *draft) text() string {
-	var anchors []string
-	for _, a := range d.anchors {
-		anchors = append(anchors, pick(d.s, a.says))
-	}
-	text := fill(pick(d.s, d.words.Frames), "that", enumerate(anchors, "and"))
+	anchors := enumerate(d.phrases(d.anchors), "and")
+	text := fill(pick(d.s, d.words.Frames), "that", anchors)
 	if len(d.parts) == 0 {
 		return text
 	}
 	var parts []string
 	for _, p := range d.parts {
-		parts = append(parts, d.alternatives(p))
+		var branches []string
+		simple := true
+		for _, branch := range p.branches {
+			says := strings.Join(d.phrases(branch), " and ")
+			if len(branch) > 1 {
+				simple, says = false, "both "+says
+			}
+			branches = append(branches, says)
+		}
+		if simple {
+			parts = append(parts, "either "+enumerate(branches, "or"))
+		} else {
+			parts = append(parts, "either "+strings.Join(branches, ", or "))
+		}
 	}
 	return text + " " + fill(pick(d.s, d.words.Further), "that", strings.Join(parts, ", and that "))
-}
-
-func (d *draft) alternatives(p part) string {
-	var branches []string
-	simple := true
-	for _, branch := range p.branches {
-		var says []string
-		for _, c := range branch {
-			says = append(says, pick(d.s, c.says))
-		}
-		simple = simple && len(says) == 1
-		text := says[0]
-		if len(says) > 1 {
-			text = "both " + strings.Join(says, " and ")
-		}
-		branches = append(branches, text)
-	}
-	if simple {
-		return "either " + enumerate(branches, "or")
-	}
-	return "either " + strings.Join(branches, ", or ")
 }
 
 // social requires a dish that a friend of a person wrote about, or for two hops a
@@ -361,50 +352,41 @@ func (r *requester) social(s *stable.Stream, gold, hops int) (request.Request, b
 	mentioned := slices.Clone(r.dishes[gold])
 	stable.Shuffle(s, mentioned)
 	graph := &catalog.Graph{Users: r.users}
+	frames := map[int][]string{1: r.words.Friends, 2: r.words.FriendsOfFriends}[hops]
 	for _, dish := range mentioned {
 		for _, m := range r.byDish[dish] {
 			if m.item != gold {
 				continue
 			}
-			if person, ok := r.near(s, graph, m, hops); ok {
-				name, what := r.users[person].Name, r.words.dish(dish)
-				frames := map[int][]string{1: r.words.Friends, 2: r.words.FriendsOfFriends}[hops]
-				return request.Request{
-					Text: fill(fill(pick(s, frames), "name", name), "dish", what),
-					Structure: &request.Node{Aspect: "social_" + slug(what), Evidence: &request.Evidence{
-						Kind: request.SocialFilter, Names: []string{name}, Hops: hops, Pattern: what}},
-				}, true
+			if name, ok := r.near(s, graph, m, hops); ok {
+				what := r.words.dish(dish)
+				c := leaf("social_"+slug(what), "", request.Evidence{Kind: request.SocialFilter, Names: []string{name}, Hops: hops, Pattern: what})
+				return request.Request{Text: fill(fill(pick(s, frames), "name", name), "dish", what), Structure: c.node}, true
 			}
 		}
 	}
 	return request.Request{}, false
 }
 
-// near finds a user exactly hops friendships away from the writer of a mention.
-// Nobody in the user's circle mentions the dish for another item, and nobody
+// near finds the name of a user exactly hops friendships away from the writer of a
+// mention. Nobody in the user's circle mentions the dish for another item, and nobody
 // closer mentions it for this one.
 func (r *requester) near(s *stable.Stream, graph *catalog.Graph, m mention, hops int) (string, bool) {
-	writer := r.byIndex[m.user]
-	around := circle(graph, writer.ID, hops)
-	closer := circle(graph, writer.ID, hops-1)
+	circle := func(id string, hops int) map[string]bool { return graph.Within(graph.Users[id].Name, hops) }
+	writer := r.byIndex[m.user].ID
+	around, closer := circle(writer, hops), circle(writer, hops-1)
 	people := slices.DeleteFunc(slices.Sorted(maps.Keys(around)), func(id string) bool { return closer[id] })
 	stable.Shuffle(s, people)
 	for _, id := range people {
-		within := circle(graph, id, hops)
-		if slices.ContainsFunc(r.byDish[m.dish], func(o mention) bool { return o.item != m.item && within[r.byIndex[o.user].ID] }) {
-			continue
-		}
-		closest := circle(graph, id, hops-1)
-		if !slices.ContainsFunc(r.byDish[m.dish], func(o mention) bool { return o.item == m.item && closest[r.byIndex[o.user].ID] }) {
-			return id, true
+		within, closest := circle(id, hops), circle(id, hops-1)
+		if !slices.ContainsFunc(r.byDish[m.dish], func(o mention) bool {
+			by := r.byIndex[o.user].ID
+			return o.item != m.item && within[by] || o.item == m.item && closest[by]
+		}) {
+			return graph.Users[id].Name, true
 		}
 	}
 	return "", false
-}
-
-// circle returns all users at most hops friendships away from a user.
-func circle(graph *catalog.Graph, id string, hops int) map[string]bool {
-	return graph.Within(graph.Users[id].Name, hops)
 }
 
 // slug converts a name to an aspect: lower-case letters and underscores.
