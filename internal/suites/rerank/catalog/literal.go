@@ -51,16 +51,16 @@ var (
 
 // typed parses an attribute that is a text. If all texts are literals, as in
 // Yelp's files, one that does not parse is an error. Otherwise it stays a text,
-// and doubt is set if it looks like a literal.
-func typed(s string, allLiterals bool) (v Value, doubt, err error) {
+// with a doubt if it looks like a literal.
+func typed(s string, allLiterals bool) (v Value, doubts []error, err error) {
 	v, err = ParseLiteral(s)
 	switch {
 	case err == nil || allLiterals || onlyLiteral.MatchString(s):
 		return v, nil, err
 	case likeLiteral.MatchString(s):
-		doubt = err
+		doubts = []error{err}
 	}
-	return TextValue(s), doubt, nil
+	return TextValue(s), doubts, nil
 }
 
 // maxDepth is the maximum nesting of lists and dictionaries.

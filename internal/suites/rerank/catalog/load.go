@@ -79,27 +79,41 @@ type loader struct {
 	zeroStars int // reviews with 0 stars
 }
 
-// decode parses a record. It returns false if it reported an error.
-func (l *loader) decode(line int, text []byte, into any) bool {
+// record decodes a record and checks its id, which has one of two keys; yelp reports
+// that it has the second. It returns false if it reported an error.
+func (l *loader) record(line int, text []byte, into any, of ids) (id string, yelp, ok bool) {
 	if err := dataset.DecodeLoose(text, into); err != nil {
 		l.Fault(line, "%v", err)
-		return false
+		return "", false, false
 	}
-	return true
+	key, id, yelp := of.id()
+	first, twice := l.lines[id]
+	switch {
+	case strings.TrimSpace(id) == "":
+		l.Fault(line, "missing %s", key)
+	case twice:
+		l.Fault(line, "duplicate %s %q: first on line %d", key, id, first)
+	default:
+		l.lines[id] = line
+		return id, yelp, true
+	}
+	return "", false, false
 }
 
-// unique checks an id. It returns false if the id is missing or duplicate.
-func (l *loader) unique(line int, key, id string) bool {
-	if strings.TrimSpace(id) == "" {
-		l.Fault(line, "missing %s", key)
-		return false
+// ids are an id in either format, with their keys.
+type ids struct {
+	ours, yelps     **string
+	ourKey, yelpKey string
+}
+
+func (i ids) id() (key, id string, yelp bool) {
+	switch {
+	case *i.ours != nil:
+		return i.ourKey, **i.ours, false
+	case *i.yelps != nil:
+		return i.yelpKey, **i.yelps, true
 	}
-	if first, ok := l.lines[id]; ok {
-		l.Fault(line, "duplicate %s %q: first on line %d", key, id, first)
-		return false
-	}
-	l.lines[id] = line
-	return true
+	return i.ourKey, "", false
 }
 
 // intern returns a shared copy of a text.
@@ -122,24 +136,10 @@ type itemRecord struct {
 	Fields     map[string]Value `json:",inline"`
 }
 
-// id returns the id of a record in either format, and its key.
-func id(ours, yelps *string, ourKey, yelpKey string) (key, id string, yelp bool) {
-	switch {
-	case ours != nil:
-		return ourKey, *ours, false
-	case yelps != nil:
-		return yelpKey, *yelps, true
-	}
-	return ourKey, "", false
-}
-
 func (l *loader) item(line int, text []byte) {
 	var r itemRecord
-	if !l.decode(line, text, &r) {
-		return
-	}
-	key, itemID, yelp := id(r.ID, r.BusinessID, "id", "business_id")
-	if !l.unique(line, key, itemID) {
+	itemID, yelp, ok := l.record(line, text, &r, ids{&r.ID, &r.BusinessID, "id", "business_id"})
+	if !ok {
 		return
 	}
 	i := &Item{ID: itemID, Name: r.Name, Attributes: map[string]Value{}, Fields: r.Fields, Line: line}
@@ -178,11 +178,7 @@ func (l *loader) item(line int, text []byte) {
 func attributeValue(v Value, yelp bool) (typedValue Value, doubts []error, err error) {
 	switch v.Kind() {
 	case Text:
-		v, doubt, err := typed(v.Text(), yelp)
-		if doubt != nil {
-			doubts = append(doubts, doubt)
-		}
-		return v, doubts, err
+		return typed(v.Text(), yelp)
 	case Map:
 		m := make(map[string]Value, len(v.Keys()))
 		for _, key := range v.Keys() {
@@ -203,26 +199,26 @@ func attributeValue(v Value, yelp bool) (typedValue Value, doubts []error, err e
 // texts parses a list, or one comma-separated text.
 func texts(v Value) ([]string, error) {
 	var list []string
-	add := func(s string) {
-		if s = strings.TrimSpace(s); s != "" {
-			list = append(list, s)
-		}
-	}
 	switch v.Kind() {
 	case Missing:
 	case Text:
-		for s := range strings.SplitSeq(v.Text(), ",") {
-			add(s)
-		}
+		list = strings.Split(v.Text(), ",")
 	case List:
 		for _, e := range v.List() {
 			if e.Kind() != Text {
 				return nil, fmt.Errorf("want texts, got a %v", e.Kind())
 			}
-			add(e.Text())
+			list = append(list, e.Text())
 		}
 	default:
 		return nil, fmt.Errorf("want a list of texts or one comma-separated text, got a %v", v.Kind())
+	}
+	for i := range list {
+		list[i] = strings.TrimSpace(list[i])
+	}
+	list = slices.DeleteFunc(list, func(s string) bool { return s == "" })
+	if len(list) == 0 {
+		return nil, nil // written as null
 	}
 	return list, nil
 }
@@ -237,11 +233,8 @@ type userRecord struct {
 
 func (l *loader) user(line int, text []byte) {
 	var r userRecord
-	if !l.decode(line, text, &r) {
-		return
-	}
-	key, userID, _ := id(r.ID, r.UserID, "id", "user_id")
-	if !l.unique(line, key, userID) {
+	userID, _, ok := l.record(line, text, &r, ids{&r.ID, &r.UserID, "id", "user_id"})
+	if !ok {
 		return
 	}
 	if strings.TrimSpace(r.Name) == "" {
@@ -283,14 +276,11 @@ type reviewRecord struct {
 
 func (l *loader) review(line int, text []byte) {
 	var r reviewRecord
-	if !l.decode(line, text, &r) {
+	reviewID, _, ok := l.record(line, text, &r, ids{&r.ID, &r.ReviewID, "id", "review_id"})
+	if !ok {
 		return
 	}
-	key, reviewID, _ := id(r.ID, r.ReviewID, "id", "review_id")
-	if !l.unique(line, key, reviewID) {
-		return
-	}
-	itemKey, itemID, _ := id(r.ItemID, r.BusinessID, "item_id", "business_id")
+	itemKey, itemID, _ := ids{&r.ItemID, &r.BusinessID, "item_id", "business_id"}.id()
 	item := l.catalog.byID[itemID]
 	switch {
 	case itemID == "":
