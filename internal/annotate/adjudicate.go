@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/scruple-eval/scruple/internal/stable"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/text"
 )
@@ -127,7 +128,7 @@ func (p Place) others(d *desk) ([]*Work, error) {
 // showBoth adds the answers of two people to what is shown, without names and in an
 // order that is drawn. swapped says which arm of a pair is shown as A; arms are not named.
 func (d *desk) showBoth(shown Shown, c Coding, swapped bool) (_ Shown, reversed bool) {
-	reversed = random(d.queue.Seed, "adjudicate", d.task.Name, c.Subject.String()).IntN(2) == 1
+	reversed = stable.Random(d.queue.Seed, "adjudicate", d.task.Name, c.Subject.String()).IntN(2) == 1
 	two := slices.Clone(c.First[:2])
 	for i := range c.First { // the first two that differ
 		pair := Coding{First: []*Given{c.First[0], c.First[i]}}

@@ -4,14 +4,12 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"math"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,6 +19,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/disk"
 	"github.com/scruple-eval/scruple/internal/ledger"
+	"github.com/scruple-eval/scruple/internal/stable"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/text"
 )
@@ -119,12 +118,6 @@ func hashOf(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// random is a generator whose numbers depend on the words alone.
-func random(seed int64, words ...string) *rand.Rand {
-	key := sha256.Sum256(fmt.Appendf(nil, "%d %q", seed, words))
-	return rand.New(rand.NewPCG(binary.BigEndian.Uint64(key[:]), binary.BigEndian.Uint64(key[8:])))
-}
-
 // draw draws the subjects of a task: whole items or trials, then the double share.
 func draw(t study.Task, seed int64, source Source) (*Queue, error) {
 	if t.Seed != nil {
@@ -145,7 +138,7 @@ func draw(t study.Task, seed int64, source Source) (*Queue, error) {
 	if t.Draw > len(groups) {
 		return nil, fmt.Errorf("task %s draws %d, but there are %d to draw from", t.Name, t.Draw, len(groups))
 	}
-	order := random(seed, "draw", t.Name).Perm(len(groups))
+	order := stable.Random(seed, "draw", t.Name).Perm(len(groups))
 	if t.Draw > 0 {
 		order = order[:t.Draw]
 	}
@@ -164,7 +157,7 @@ func (q *Queue) drawDouble(t study.Task) {
 		share = *t.Double
 	}
 	n := int(math.Round(share * float64(len(q.Subjects))))
-	q.Double = append(q.Double, random(q.Seed, "double", t.Name).Perm(len(q.Subjects))[:n]...)
+	q.Double = append(q.Double, stable.Random(q.Seed, "double", t.Name).Perm(len(q.Subjects))[:n]...)
 	slices.Sort(q.Double)
 }
 
@@ -193,7 +186,7 @@ func (q *Queue) drawStrata(t study.Task, source Source) error {
 		if s.Draw > 0 {
 			n = min(n, s.Draw)
 		}
-		for rank, i := range random(q.Seed, "stratum", t.Name, name).Perm(len(members))[:n] {
+		for rank, i := range stable.Random(q.Seed, "stratum", t.Name, name).Perm(len(members))[:n] {
 			chosen[members[i]] = true
 			check[members[i]] = rank < s.Check
 		}

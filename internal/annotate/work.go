@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/scruple-eval/scruple/internal/ledger"
+	"github.com/scruple-eval/scruple/internal/stable"
 	"github.com/scruple-eval/scruple/internal/study"
 )
 
@@ -345,11 +346,11 @@ func (d *desk) start() error {
 // order lists the person's subjects of a pass in their order.
 func (d *desk) order(pass int) []Subject {
 	t, q := d.task, d.queue
-	rng := random(q.Seed, "order", t.Name, d.work.Person, fmt.Sprint(pass))
+	rng := stable.Random(q.Seed, "order", t.Name, d.work.Person, fmt.Sprint(pass))
 	if pass == passAgain {
 		done := d.firsts(cmp.Or(t.Again.After, len(d.order(passFirst))))
 		count := max(t.Again.Count, int(math.Ceil(t.Again.Share*float64(len(done)))))
-		chosen := random(q.Seed, "again", t.Name, d.work.Person).Perm(len(done))
+		chosen := stable.Random(q.Seed, "again", t.Name, d.work.Person).Perm(len(done))
 		var list []Subject
 		for _, i := range chosen[:min(count, len(done))] {
 			list = append(list, done[i])
@@ -411,7 +412,7 @@ func (d *desk) firsts(n int) (list []Subject) {
 
 // swapped draws which arm of a pair is A.
 func (d *desk) swapped(s Subject, pass int) bool {
-	return s.Other != "" && random(d.queue.Seed, "side", d.task.Name, d.work.Person, s.String(), fmt.Sprint(pass)).IntN(2) == 1
+	return s.Other != "" && stable.Random(d.queue.Seed, "side", d.task.Name, d.work.Person, s.String(), fmt.Sprint(pass)).IntN(2) == 1
 }
 
 // next returns the first open subject. wait is when a re-test may begin, if it is

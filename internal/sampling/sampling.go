@@ -12,15 +12,14 @@ package sampling
 
 import (
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/scruple-eval/scruple/internal/stable"
 	"github.com/scruple-eval/scruple/internal/table"
 )
 
@@ -81,12 +80,6 @@ type Sample struct {
 
 const algorithm = "positions = first n of math/rand/v2 Perm(N) with PCG(a, b); a, b = first 16 bytes, big-endian, of SHA-256 of `SEED [\"sample\"]`"
 
-// random is a generator whose numbers depend on the words alone.
-func random(seed int64, words ...string) *rand.Rand {
-	key := sha256.Sum256(fmt.Appendf(nil, "%d %q", seed, words))
-	return rand.New(rand.NewPCG(binary.BigEndian.Uint64(key[:]), binary.BigEndian.Uint64(key[8:])))
-}
-
 // Draw filters a list and draws from it. list is the content of the file. The error
 // lists every row without an id or with that of another row.
 func Draw(t *table.Table, list []byte, p Plan) (*Sample, error) {
@@ -131,7 +124,7 @@ func Draw(t *table.Table, list []byte, p Plan) (*Sample, error) {
 	if p.N < 1 || p.N > s.Of {
 		return nil, fmt.Errorf("drawing %d of %d reports that pass the filters: want 1 to %d", p.N, s.Of, s.Of)
 	}
-	s.order = random(p.Seed, "sample").Perm(s.Of)[:p.N]
+	s.order = stable.Random(p.Seed, "sample").Perm(s.Of)[:p.N]
 	data, err := s.CSV()
 	if err != nil {
 		return nil, err

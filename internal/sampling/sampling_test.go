@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/scruple-eval/scruple/internal/stable"
 	"github.com/scruple-eval/scruple/internal/table"
 )
 
@@ -263,7 +264,7 @@ func TestTracking(t *testing.T) {
 	if tr.String() != want {
 		t.Errorf("got\n%swant\n%s", tr, want)
 	}
-	again := random(3, "fragment", order[0]).IntN(4) + 1
+	again := stable.Random(3, "fragment", order[0]).IntN(4) + 1
 	if tr.Processed[0].Drawn != again {
 		t.Errorf("the draw of fragment %d cannot be repeated: %d", tr.Processed[0].Drawn, again)
 	}

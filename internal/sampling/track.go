@@ -15,6 +15,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/ledger"
+	"github.com/scruple-eval/scruple/internal/stable"
 	"github.com/scruple-eval/scruple/internal/table"
 	"github.com/scruple-eval/scruple/internal/text"
 )
@@ -162,7 +163,7 @@ func (t *Tracking) Add(p Processed, now time.Time) (Processed, error) {
 		return p, fmt.Errorf("report %s: %d eligible fragments: want 1 to 1000", p.Report, p.Eligible)
 	}
 	if p.Eligible > 0 {
-		p.Drawn = 1 + random(t.record.Seed, "fragment", p.Report).IntN(p.Eligible)
+		p.Drawn = 1 + stable.Random(t.record.Seed, "fragment", p.Report).IntN(p.Eligible)
 	}
 	log, err := ledger.Open(t.Path, true)
 	if err != nil {

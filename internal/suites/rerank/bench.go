@@ -29,8 +29,7 @@ type Bench struct {
 	hits  []int // cut-offs of Hits@K
 	sizes []int
 
-	catalog   *catalog.Catalog
-	requests  []request.Request
+	*studyData
 	evaluator *evidence.Evaluator
 	society   *method.Society
 	deck      *method.Deck
@@ -41,8 +40,6 @@ type Bench struct {
 	itemIDs   []string
 	items     []eval.Item
 	byID      map[string]int
-	hashes    Hashes
-	warnings  []string
 	statuses  map[string]int // number of requests by validation status
 	rivals    int            // number of rivals that may satisfy a request
 	several   bool           // some request has several right items

@@ -32,14 +32,14 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 	b.hits = hitsAt(b.k)
 	p := newPlanner(s, f.Resolve, fault)
 	b.arms, b.sizes = p.plan(), p.sizes
-	d, err := readData(f, s.Data)
-	if err != nil {
+	var err error
+	if b.studyData, err = readData(f, s.Data); err != nil {
 		errs.Add(err)
 		return nil, errs.Err()
 	}
-	errs = append(errs, d.faults...)
-	b.catalog, b.requests, b.evaluator, b.warnings, b.hashes = d.catalog, d.requests, evidence.New(d.catalog.Graph), d.warnings, d.hashes
-	b.check(f, &errs, len(d.faults) > 0)
+	errs = append(errs, b.faults...)
+	b.evaluator = evidence.New(b.catalog.Graph)
+	b.check(f, &errs)
 	b.checkSizes(f, &errs)
 	if err := errs.Err(); err != nil {
 		return nil, err
@@ -96,9 +96,8 @@ func readData(f *study.File, d Data) (*studyData, error) {
 	return out, nil
 }
 
-// check validates every request against every item. If partial, invalid lines
-// may be the cause of an error.
-func (b *Bench) check(f *study.File, errs *study.Errors, partial bool) {
+// check validates every request against every item.
+func (b *Bench) check(f *study.File, errs *study.Errors) {
 	for _, s := range evidence.Validate(b.catalog, b.requests) {
 		b.statuses[s.Status]++
 		b.rivals += s.Unknown
@@ -106,7 +105,7 @@ func (b *Bench) check(f *study.File, errs *study.Errors, partial bool) {
 			continue
 		}
 		text := statusText(s)
-		if partial {
+		if len(b.faults) > 0 {
 			text += "; invalid lines in the data may be the cause"
 		}
 		errs.Add(catalog.Finding{File: f.Resolve(b.study.Data.Requests), Line: s.Line, Text: text})

@@ -18,8 +18,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/scruple-eval/scruple/internal/stable"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
-	"github.com/scruple-eval/scruple/internal/suites/rerank/stable"
 )
 
 // Options set how strong an attack is. Zero values mean the default.

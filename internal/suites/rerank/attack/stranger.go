@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/scruple-eval/scruple/internal/stable"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
-	"github.com/scruple-eval/scruple/internal/suites/rerank/stable"
 )
 
 // stranger returns a new review without text. It copies user id, fields and date

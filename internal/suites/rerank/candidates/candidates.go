@@ -15,7 +15,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/scruple-eval/scruple/internal/suites/rerank/stable"
+	"github.com/scruple-eval/scruple/internal/stable"
 )
 
 // Draw returns the candidates of a request: its right items and, up to n in all,

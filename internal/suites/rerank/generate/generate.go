@@ -9,10 +9,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/scruple-eval/scruple/internal/stable"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/evidence"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
-	"github.com/scruple-eval/scruple/internal/suites/rerank/stable"
 )
 
 // Options set the sizes of a data set.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/scruple-eval/scruple/internal/stable"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
-	"github.com/scruple-eval/scruple/internal/suites/rerank/stable"
 )
 
 // golds balances gold: each item is gold equally often within a group and

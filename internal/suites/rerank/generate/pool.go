@@ -7,10 +7,10 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/scruple-eval/scruple/internal/stable"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/evidence"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
-	"github.com/scruple-eval/scruple/internal/suites/rerank/stable"
 )
 
 // A condition is a possible requirement with the items that satisfy it.

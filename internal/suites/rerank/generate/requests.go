@@ -8,9 +8,9 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/scruple-eval/scruple/internal/stable"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
-	"github.com/scruple-eval/scruple/internal/suites/rerank/stable"
 )
 
 // requester finds requests that exactly one item satisfies.

@@ -13,8 +13,8 @@ import (
 	"testing"
 
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/stable"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/method"
-	"github.com/scruple-eval/scruple/internal/suites/rerank/stable"
 )
 
 func TestRightAnswersPutGoldFirst(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/scruple-eval/scruple/internal/suites/rerank/stable"
+	"github.com/scruple-eval/scruple/internal/stable"
 )
 
 // Random orders the candidates at random: the lower bound, 1/N in Hits@1.

@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/scruple-eval/scruple/internal/suites/rerank/stable"
+	"github.com/scruple-eval/scruple/internal/stable"
 )
 
 // The stream is SplitMix64; from state 0 its first outputs are those of the

@@ -6,10 +6,20 @@
 package stable
 
 import (
+	"crypto/sha256"
 	"encoding/binary"
+	"fmt"
 	"hash/fnv"
 	"math/bits"
+	"math/rand/v2"
 )
+
+// Random returns a generator for samples, whose protocols name it: PCG with the
+// first 16 bytes of a SHA-256 of seed and names.
+func Random(seed int64, names ...string) *rand.Rand {
+	key := sha256.Sum256(fmt.Appendf(nil, "%d %q", seed, names))
+	return rand.New(rand.NewPCG(binary.BigEndian.Uint64(key[:]), binary.BigEndian.Uint64(key[8:])))
+}
 
 // Seed returns a 64-bit hash of a seed and length-delimited names: FNV-1a,
 // finished by the mixer of SplitMix64, because FNV alone mixes the high bits of
