@@ -86,11 +86,7 @@ func rankWords(rec *record, right []int, kind eval.OutcomeKind) string {
 }
 
 func joined(list []int) string {
-	texts := make([]string, len(list))
-	for i, n := range list {
-		texts[i] = fmt.Sprint(n)
-	}
-	return strings.Join(texts, ", ")
+	return strings.Trim(strings.ReplaceAll(fmt.Sprint(list), " ", ", "), "[]")
 }
 
 func traceText(rec *record) string {

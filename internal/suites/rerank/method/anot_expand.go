@@ -1,6 +1,7 @@
 package method
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -156,14 +157,9 @@ func (n *network) use(t *anotTool) string {
 
 // merge overwrites the fields that are set in o.
 func (s *anotStep) merge(o *anotStep) {
-	if o.Condition != "" {
-		s.Condition = o.Condition
-	}
+	s.Condition, s.Question = cmp.Or(o.Condition, s.Condition), cmp.Or(o.Question, s.Question)
 	if len(o.Candidates) > 0 {
 		s.Candidates = o.Candidates
-	}
-	if o.Question != "" {
-		s.Question = o.Question
 	}
 	if len(o.After) > 0 {
 		s.After = o.After

@@ -14,13 +14,18 @@ func (n *number) UnmarshalJSON(data []byte) error {
 	if err := unmarshal(data, &v); err != nil || v == nil || v == "" {
 		return err
 	}
+	i, err := whole(v)
+	*n = number(i)
+	return err
+}
+
+func whole(v any) (int, error) {
 	text, _ := element(v)
 	i, err := strconv.Atoi(text)
 	if err != nil {
-		return fmt.Errorf("%s is not a whole number", ellipsis(string(data), 40))
+		return 0, fmt.Errorf("%s is not a whole number", ellipsis(text, 40))
 	}
-	*n = number(i)
-	return nil
+	return i, nil
 }
 
 // numbers is an array of numbers in a model's JSON, or one number alone.
@@ -37,10 +42,9 @@ func (n *numbers) UnmarshalJSON(data []byte) error {
 	}
 	*n = make(numbers, len(array))
 	for k, e := range array {
-		text, _ := element(e)
-		i, err := strconv.Atoi(text)
+		i, err := whole(e)
 		if err != nil {
-			return fmt.Errorf("%s is not a whole number", ellipsis(text, 40))
+			return err
 		}
 		(*n)[k] = i
 	}

@@ -2,8 +2,8 @@ package method
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -136,9 +136,5 @@ const (
 func misled(plan Answer) bool { return plan.Text == simulatedFault }
 
 func join(list []int) string {
-	texts := make([]string, len(list))
-	for i, n := range list {
-		texts[i] = strconv.Itoa(n)
-	}
-	return strings.Join(texts, ", ")
+	return strings.Trim(strings.ReplaceAll(fmt.Sprint(list), " ", ", "), "[]")
 }
