@@ -14,7 +14,6 @@ import (
 	"github.com/scruple-eval/scruple/internal/annotate"
 	"github.com/scruple-eval/scruple/internal/blind"
 	"github.com/scruple-eval/scruple/internal/discipline"
-	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/report"
 	"github.com/scruple-eval/scruple/internal/store"
@@ -65,7 +64,7 @@ func (s source) loadWith(env experiment.Env) (*experiment.Experiment, error) {
 	}
 	place := annotationsOf(x, s)
 	gold := ""
-	if k, ok := x.Bench.(eval.GoldKeeper); ok {
+	if k := x.Bench.Capabilities().GoldKeeper; k != nil {
 		gold = k.GoldPath()
 	}
 	if err = place.CheckLocks(); err == nil {

@@ -25,7 +25,7 @@ the same items.
 Gold that people make on the pages of scruple annotate is locked by its flag --lock.`, cobra.RangeArgs(1, 2),
 		a.onStudy(func(_ *cobra.Command, args []string, x *experiment.Experiment, from source) error {
 			gold := ""
-			if k, ok := x.Bench.(eval.GoldKeeper); ok {
+			if k := x.Bench.Capabilities().GoldKeeper; k != nil {
 				gold = k.GoldPath()
 			}
 			path := gold

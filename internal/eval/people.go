@@ -26,13 +26,6 @@ type UnitGold struct {
 	Page    int
 }
 
-// A Rater is a bench that reads the verdicts of its judge as yes or no, so that the
-// judge can be measured by people.
-type Rater interface {
-	// Ratings returns what the judge says of the units of each trial that did not fail.
-	Ratings(c Case) []Rating
-}
-
 // A Rating is what a judge says of a unit of a trial.
 type Rating struct {
 	Trial Trial
@@ -63,10 +56,6 @@ type Passage struct {
 	Name string `json:"name"`
 	Text string `json:"text"`
 }
-
-// A Practiser is a bench with items for people's practice, apart from those of the
-// study. Its Show shows them too.
-type Practiser interface{ Practice() []Item }
 
 // A GoldKeeper is a bench whose gold is people's answers about whole items.
 type GoldKeeper interface {

@@ -18,10 +18,3 @@ type Record struct {
 	JudgeScore float64
 	Extra      []string // units of the answer that nobody asked for
 }
-
-// A Recorder is a bench with analysis records.
-type Recorder interface {
-	// Records appends the records of a case: those of its trials in their order, and of
-	// a trial in the order of its units.
-	Records(dst []Record, c Case) ([]Record, error)
-}

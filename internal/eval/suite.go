@@ -45,21 +45,6 @@ type Bench interface {
 	Scorer
 }
 
-// A Weigher is a bench whose trials may hold much memory while they are open:
-// prompts, tables. The engine opens fewer of them at a time.
-type Weigher interface {
-	// Weight estimates the bytes that a trial holds.
-	Weight(t Trial) int
-}
-
-// A Ceiling is a bench whose trials may need more requests than predicted answers do,
-// such as those that ask again for an answer in a readable format.
-type Ceiling interface {
-	// MostCalls returns the most requests of a trial of an arm, and of judging it.
-	// Retries of failed requests are not among them.
-	MostCalls(arm string) (asked, judged int)
-}
-
 // A Scorer turns stored outcomes into scores and exhibits.
 type Scorer interface {
 	// Score appends the scores of a case to dst in the order described at [Scored].
@@ -70,6 +55,46 @@ type Scorer interface {
 	// Show returns a case in readable form: text, marks, gold beside answer. For one
 	// replicate, pass a case of that trial alone.
 	Show(c Case) (Exhibit, error)
+	// Capabilities lists what the bench can do beside.
+	Capabilities() Capabilities
+}
+
+// Capabilities are what a bench can do beside what every bench does. A bench sets the
+// fields that it has; the others are nil, and their callers do without.
+type Capabilities struct {
+	// Warnings are about data that look wrong but are legal. Notes are about data and ask
+	// for nothing: they are said once, when a study is validated. Facts count the data.
+	Warnings func() []string
+	Notes    func() []string
+	Facts    func() []Fact
+	// Weight estimates the bytes that a trial holds while it is open: prompts, tables.
+	// The engine opens fewer trials that hold much.
+	Weight func(t Trial) int
+	// MostCalls returns the most requests of a trial of an arm, and of judging it, where
+	// that may be more than predicted answers need, as in suites that ask again for an
+	// answer in a readable format. Retries of failed requests are not among them.
+	MostCalls func(arm string) (asked, judged int)
+	// Contrasts are pairs of arms compared in addition to those of the study.
+	Contrasts func() []Contrast
+	// Report makes the suite's own tables and figures.
+	Report func(r Results) ([]Block, error)
+	// Pick picks the trials of each arm that a report shows in full, those to be read
+	// first at the front, instead of the best and worst by the first primary metric. few
+	// is the number of trials of an arm that a report of many arms has room for.
+	Pick func(cases iter.Seq2[Case, error], few int) ([]Picked, error)
+	// Records appends the analysis records of a case: those of its trials in their order,
+	// and of a trial in the order of its units.
+	Records func(dst []Record, c Case) ([]Record, error)
+	// Ratings reads the verdicts of the judge on each trial that did not fail as yes or
+	// no, so that the judge can be measured by people.
+	Ratings func(c Case) []Rating
+	// Practice are items for people's practice, apart from those of the study. Show shows
+	// them too.
+	Practice   func() []Item
+	Calibrator Calibrator
+	Annotated  Annotated
+	Queuer     Queuer
+	GoldKeeper GoldKeeper
 }
 
 // A Case is an item and an arm: all trials with an outcome, and the verdicts of
@@ -195,27 +220,11 @@ type Block struct {
 	Figure *Figure
 }
 
-// A Reporter is a bench with its own tables and figures.
-type Reporter interface {
-	Report(r Results) ([]Block, error)
-}
-
 // A Contrast is a pair of arms that a suite compares in addition to those of the
 // study: never a primary comparison, and only over all items.
 type Contrast struct {
 	A, B    string
 	Metrics []string
-}
-
-// A Contraster is a bench with contrasts.
-type Contraster interface{ Contrasts() []Contrast }
-
-// A Picker is a bench that picks the trials that a report shows in full, instead of
-// the best and worst by the first primary metric.
-type Picker interface {
-	// Pick lists trials of each arm, those to be read first at the front. few is the
-	// number of trials of an arm that a report of many arms has room for.
-	Pick(cases iter.Seq2[Case, error], few int) ([]Picked, error)
 }
 
 // Picked is a trial with a word for why it is shown, such as worst, or "".

@@ -12,7 +12,6 @@ import (
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/store"
-	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -20,8 +19,8 @@ import (
 func (x *Experiment) completeTasks() error {
 	var problems []error
 	for i, t := range x.Study.Annotation {
-		if b, ok := x.Bench.(kit.Tasker); ok {
-			t = b.Task(t)
+		if x.Suite.Task != nil {
+			t = x.Suite.Task(x.Bench, t)
 		}
 		for _, f := range t.Faults() {
 			problems = append(problems, x.File.Errorf(fmt.Sprintf("annotation[%d]%s", i, f.Key), "%s", f.Text))
@@ -55,8 +54,8 @@ func (s *Subjects) Items() []eval.Item { return s.x.Items() }
 
 // Units returns the units of an item.
 func (s *Subjects) Units(item string) ([]string, error) {
-	b, ok := s.x.Bench.(eval.Annotated)
-	if !ok {
+	b := s.x.Bench.Capabilities().Annotated
+	if b == nil {
 		return nil, fmt.Errorf("the items of suite %s have no units: use of: item", s.x.Suite.Name)
 	}
 	return b.Units(item)
@@ -64,23 +63,20 @@ func (s *Subjects) Units(item string) ([]string, error) {
 
 // Gold makes a record of gold of an item.
 func (s *Subjects) Gold(item string, of []eval.UnitGold) ([]byte, error) {
-	b, ok := s.x.Bench.(eval.Annotated)
-	if !ok {
+	b := s.x.Bench.Capabilities().Annotated
+	if b == nil {
 		return nil, fmt.Errorf("suite %s has no gold of units", s.x.Suite.Name)
 	}
 	return b.Gold(item, of)
 }
 
 // Keeper returns nil if the suite has no gold of whole items.
-func (s *Subjects) Keeper() eval.GoldKeeper {
-	k, _ := s.x.Bench.(eval.GoldKeeper)
-	return k
-}
+func (s *Subjects) Keeper() eval.GoldKeeper { return s.x.Bench.Capabilities().GoldKeeper }
 
 // Practice returns the items for practice.
 func (s *Subjects) Practice() ([]eval.Item, error) {
-	if b, ok := s.x.Bench.(eval.Practiser); ok {
-		if items := b.Practice(); len(items) > 0 {
+	if practice := s.x.Bench.Capabilities().Practice; practice != nil {
+		if items := practice(); len(items) > 0 {
 			return items, nil
 		}
 	}
@@ -88,9 +84,9 @@ func (s *Subjects) Practice() ([]eval.Item, error) {
 }
 
 func (s *Subjects) queuer() (eval.Queuer, error) {
-	b, ok := s.scorer.(eval.Queuer)
+	b := s.scorer.Capabilities().Queuer
 	switch {
-	case !ok:
+	case b == nil:
 		return nil, fmt.Errorf("suite %s has no queues", s.x.Suite.Name)
 	case s.r == nil:
 		return nil, errors.New("the study has no run: run it first")
@@ -156,8 +152,8 @@ func (s *Subjects) ShowQueued(name string, t eval.Trial) ([]eval.Passage, error)
 
 // Same reports whether two people say the same value of a unit.
 func (s *Subjects) Same(item string, a, c eval.UnitGold) (bool, error) {
-	b, ok := s.x.Bench.(eval.Annotated)
-	if !ok {
+	b := s.x.Bench.Capabilities().Annotated
+	if b == nil {
 		return false, fmt.Errorf("suite %s has no gold of units", s.x.Suite.Name)
 	}
 	return b.Same(item, a, c)
@@ -208,12 +204,12 @@ func (r *Run) AddVerdicts(ctx context.Context, of []store.PersonVerdict) (added 
 // ratings compares the judge of the suite with the verdicts of people, if the study has
 // a task for that.
 func (r *Run) ratings(ctx context.Context, scorer eval.Scorer) (*analyse.Ratings, error) {
-	rater, ok := scorer.(eval.Rater)
+	ratings := scorer.Capabilities().Ratings
 	steps := map[string]bool{}
 	for _, t := range r.Study.Annotation {
 		steps[t.Name] = t.Judge
 	}
-	if !ok || !slices.Contains(slices.Collect(maps.Values(steps)), true) {
+	if ratings == nil || !slices.Contains(slices.Collect(maps.Values(steps)), true) {
 		return nil, nil
 	}
 	cluster := map[string]string{}
@@ -233,7 +229,7 @@ func (r *Run) ratings(ctx context.Context, scorer eval.Scorer) (*analyse.Ratings
 		for _, t := range c.Trials {
 			of[t.Trial] = t.Verdicts
 		}
-		for _, rating := range rater.Ratings(c) {
+		for _, rating := range ratings(c) {
 			human, differ := settled(of[rating.Trial], rating.Unit, steps)
 			if differ {
 				all.Differ++

@@ -17,8 +17,8 @@ import (
 
 // calibrate returns the scorer for the accuracy of the judge, if scoring depends on it.
 func (r *Run) calibrate(ctx context.Context) (eval.Scorer, *eval.Calibration, error) {
-	bench, ok := r.Bench.(eval.Calibrator)
-	if !ok {
+	bench := r.Bench.Capabilities().Calibrator
+	if bench == nil {
 		return r.Bench, nil, nil
 	}
 	m, missing, err := r.registeredJudge()
@@ -40,7 +40,7 @@ func (r *Run) calibrate(ctx context.Context) (eval.Scorer, *eval.Calibration, er
 // measure measures the judge on the calibration arms of a run.
 func (x *Experiment) measure(ctx context.Context, db *store.DB, r *store.Run) (*eval.Measurement, error) {
 	arms := x.calibrationArms()
-	m, err := x.Bench.(eval.Calibrator).Measure(func(yield func(eval.Case, error) bool) {
+	m, err := x.Bench.Capabilities().Calibrator.Measure(func(yield func(eval.Case, error) bool) {
 		if len(arms) == 0 {
 			return
 		}
@@ -71,8 +71,7 @@ func (r *Run) registeredJudge() (m *eval.Measurement, missing string, err error)
 
 // measuresJudge reports whether a DEV run should have measured the judge.
 func (x *Experiment) measuresJudge() bool {
-	_, ok := x.Bench.(eval.Calibrator)
-	return ok && x.Study.Split == study.SplitTest && len(x.calibrationArms()) > 0
+	return x.Bench.Capabilities().Calibrator != nil && x.Study.Split == study.SplitTest && len(x.calibrationArms()) > 0
 }
 
 // judgeOf returns the accuracy of the judge that a registration has, or why there is none.

@@ -126,10 +126,10 @@ func (x *Experiment) Estimate(ctx context.Context, count plan.Counter) (*Estimat
 	}
 	e := &Estimate{Study: x.Study.Name, Items: len(x.Items()), Arms: len(perArm), Replicates: estimator.Replicates, Quantities: quantitiesOf(all),
 		JudgeCalls: all.JudgeCalls, PerArm: []ArmEstimate{}}
-	if c, ok := x.Bench.(eval.Ceiling); ok {
+	if mostCalls := x.Bench.Capabilities().MostCalls; mostCalls != nil {
 		most, judge := 0, 0
 		for _, arm := range perArm {
-			asked, judged := c.MostCalls(arm.Arm)
+			asked, judged := mostCalls(arm.Arm)
 			most, judge = most+arm.Trials*(asked+judged), judge+arm.Trials*judged
 		}
 		e.MostCalls, e.MostJudge = &most, &judge

@@ -85,8 +85,8 @@ func Load(path string, overrides []string, env Env) (*Experiment, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s, ok := own.(interface{ ForPeople() }); ok && env.ForPeople {
-		s.ForPeople()
+	if env.ForPeople && suite.ForPeople != nil {
+		suite.ForPeople(own)
 	}
 	bench, err := suite.Open(file, own)
 	if err != nil {
@@ -154,8 +154,8 @@ func (x *Experiment) Close() error { return x.Bench.Close() }
 // Warnings lists data and rules that look wrong but are legal.
 func (x *Experiment) Warnings() []string {
 	var list []string
-	if w, ok := x.Bench.(kit.Warner); ok {
-		list = w.Warnings()
+	if warnings := x.Bench.Capabilities().Warnings; warnings != nil {
+		list = warnings()
 	}
 	for _, p := range x.Bench.Pipelines() {
 		if p.Current != nil && p.Version == "" {
@@ -187,16 +187,16 @@ func (x *Experiment) lookAlikes() (list []string) {
 
 // Notes lists what is said once about the data, when a study is validated.
 func (x *Experiment) Notes() []string {
-	if n, ok := x.Bench.(kit.Describer); ok {
-		return n.Notes()
+	if notes := x.Bench.Capabilities().Notes; notes != nil {
+		return notes()
 	}
 	return nil
 }
 
 // Facts returns counts of the data, or nil if the suite has none.
 func (x *Experiment) Facts() []eval.Fact {
-	if w, ok := x.Bench.(kit.Warner); ok {
-		return w.Facts()
+	if facts := x.Bench.Capabilities().Facts; facts != nil {
+		return facts()
 	}
 	return nil
 }

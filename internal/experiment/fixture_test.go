@@ -79,6 +79,8 @@ func (f *fixture) Pipelines() []eval.Pipeline { return nil }
 
 func (f *fixture) Close() error { return nil }
 
+func (f *fixture) Capabilities() (none eval.Capabilities) { return none }
+
 func (f *fixture) number(item string) (n int) {
 	fmt.Sscanf(item, "t%d", &n)
 	return n

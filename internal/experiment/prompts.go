@@ -252,14 +252,6 @@ type keeping struct {
 	journal *store.Journal
 }
 
-// Weight is that of the bench.
-func (k keeping) Weight(t eval.Trial) int {
-	if w, ok := k.Bench.(eval.Weigher); ok {
-		return w.Weight(t)
-	}
-	return 0
-}
-
 func (k keeping) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (o eval.Outcome, err error) {
 	err = k.keep(t, eval.StageRun, ask, func(ask eval.Asker) (bool, error) {
 		o, err = k.Bench.Perform(ctx, t, ask)

@@ -22,8 +22,11 @@ const EmbeddingModel = "embeddings"
 func (r *Run) Records(ctx context.Context) iter.Seq2[eval.Record, error] {
 	return func(yield func(eval.Record, error) bool) {
 		scorer, _, err := r.calibrate(ctx)
-		recorder, ok := scorer.(eval.Recorder)
-		if err == nil && !ok {
+		var records func([]eval.Record, eval.Case) ([]eval.Record, error)
+		if err == nil {
+			records = scorer.Capabilities().Records
+		}
+		if err == nil && records == nil {
 			err = fmt.Errorf("suite %s has no analysis records", r.Suite.Name)
 		}
 		if err != nil {
@@ -40,7 +43,7 @@ func (r *Run) Records(ctx context.Context) iter.Seq2[eval.Record, error] {
 			if hidden[c.Arm] {
 				continue
 			}
-			if list, err = recorder.Records(list[:0], c); err != nil {
+			if list, err = records(list[:0], c); err != nil {
 				yield(eval.Record{}, fmt.Errorf("records of %s: %w", c.Item, err))
 				return
 			}

@@ -133,11 +133,11 @@ func (x *Experiment) checkMetric(path, name string, deciding bool) []error {
 
 // addContrasts adds the suite's contrasts to the comparisons of the study.
 func (x *Experiment) addContrasts() {
-	c, ok := x.Bench.(eval.Contraster)
-	if !ok {
+	contrasts := x.Bench.Capabilities().Contrasts
+	if contrasts == nil {
 		return
 	}
-	for _, k := range c.Contrasts() {
+	for _, k := range contrasts() {
 		if !slices.ContainsFunc(x.Pairs, func(p analyse.Pair) bool { return samePair(p, k.A, k.B) }) {
 			x.Pairs = append(x.Pairs, analyse.Pair{A: k.A, B: k.B, Metrics: k.Metrics, Contrast: true})
 		}

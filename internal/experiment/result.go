@@ -181,12 +181,8 @@ func (r *Run) sources(ctx context.Context, scorer eval.Scorer, sums store.CallSu
 	if r.Study.Output.Latency {
 		from.Latencies, err = r.db.Latencies(ctx, r.Record)
 	}
-	if reporter, ok := scorer.(eval.Reporter); ok { // the calibrated one, as for scores
-		from.Report = reporter.Report
-	}
-	if picker, ok := scorer.(eval.Picker); ok {
-		from.Pick = picker.Pick
-	}
+	can := scorer.Capabilities() // those of the calibrated one, as for scores
+	from.Report, from.Pick = can.Report, can.Pick
 	return from, err
 }
 

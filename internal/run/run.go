@@ -196,9 +196,9 @@ func (e *Engine) stopped() bool {
 
 // Perform performs trials and records their outcomes.
 func (e *Engine) Perform(ctx context.Context, bench eval.Bench, planned []ArmPlan, tasks iter.Seq2[Task, error]) error {
-	weight := func(eval.Trial) int { return 0 }
-	if w, ok := bench.(eval.Weigher); ok {
-		weight = w.Weight
+	weight := bench.Capabilities().Weight
+	if weight == nil {
+		weight = func(eval.Trial) int { return 0 }
 	}
 	return e.each(ctx, eval.StageRun, planned, tasks, weight, func(ctx context.Context, t Task, ask *asker) (result, error) {
 		outcome, err := bench.Perform(ctx, t.Trial, ask)

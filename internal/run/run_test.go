@@ -94,6 +94,8 @@ type steps struct {
 	text string
 }
 
+func (steps) Capabilities() (none eval.Capabilities) { return none }
+
 func (b steps) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval.Outcome, error) {
 	var answer eval.Response
 	for i := range b.n {
@@ -111,6 +113,8 @@ type performer struct {
 	eval.Bench
 	f func(context.Context, eval.Trial, eval.Asker) (eval.Outcome, error)
 }
+
+func (performer) Capabilities() (none eval.Capabilities) { return none }
 
 func (p performer) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval.Outcome, error) {
 	return p.f(ctx, t, ask)
@@ -340,6 +344,8 @@ func TestWaitingTrialsHoldNoPlace(t *testing.T) {
 
 // A trial whose parallel steps all wait must not deadlock the run.
 type parallel struct{ eval.Bench }
+
+func (parallel) Capabilities() (none eval.Capabilities) { return none }
 
 func (parallel) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval.Outcome, error) {
 	var wg sync.WaitGroup
@@ -596,7 +602,9 @@ type heavy struct {
 	bytes int
 }
 
-func (h heavy) Weight(eval.Trial) int { return h.bytes }
+func (h heavy) Capabilities() eval.Capabilities {
+	return eval.Capabilities{Weight: func(eval.Trial) int { return h.bytes }}
+}
 
 // Trials are begun as far as what they hold fits; one alone always is.
 func TestTrialsInProgressAreBoundedByWhatTheyHold(t *testing.T) {

@@ -22,6 +22,8 @@ func (length) Score(dst []eval.Score, c eval.Case) []eval.Score {
 
 func (length) Show(eval.Case) (eval.Exhibit, error) { return eval.Exhibit{}, nil }
 
+func (length) Capabilities() (none eval.Capabilities) { return none }
+
 func cases(n int, fail error) iter.Seq2[eval.Case, error] {
 	return func(yield func(eval.Case, error) bool) {
 		for i := range n {

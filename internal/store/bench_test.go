@@ -22,6 +22,8 @@ func (constant) Score(dst []eval.Score, c eval.Case) []eval.Score {
 
 func (constant) Show(eval.Case) (eval.Exhibit, error) { return eval.Exhibit{}, nil }
 
+func (constant) Capabilities() (none eval.Capabilities) { return none }
+
 // BenchmarkRescore reads stored answers, scores them and writes the scores.
 func BenchmarkRescore(b *testing.B) {
 	const items = 10_000 // by two arms

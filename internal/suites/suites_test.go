@@ -12,7 +12,6 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 )
@@ -57,7 +56,7 @@ func TestEntries(t *testing.T) {
 			if len(b.Items()) == 0 || len(b.Arms()) < 2 {
 				t.Errorf("%d items, %d arms", len(b.Items()), len(b.Arms()))
 			}
-			if _, ok := b.(eval.Reporter); !ok {
+			if b.Capabilities().Report == nil {
 				t.Error("the bench's tables and figures are lost on the way")
 			}
 			schema, err := study.Schema(mine, "https://example.org/s.json", e.Suite.Title)

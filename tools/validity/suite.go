@@ -100,6 +100,9 @@ func (b *scoresBench) Pipelines() []eval.Pipeline { return nil }
 
 func (b *scoresBench) Close() error { return nil }
 
+// Capabilities are none.
+func (*scoresBench) Capabilities() (none eval.Capabilities) { return none }
+
 // Perform answers with the scores as JSON.
 func (b *scoresBench) Perform(_ context.Context, t eval.Trial, _ eval.Asker) (eval.Outcome, error) {
 	data, err := json.Marshal(b.scores[t.Item][t.Arm])

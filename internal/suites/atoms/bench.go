@@ -17,8 +17,8 @@ import (
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
-// A Bench is the suite bound to a study of extractors. It implements [eval.Bench],
-// [eval.Calibrator] and [eval.Reporter], and is safe for concurrent use.
+// A Bench is the suite bound to a study of extractors. It is safe for
+// concurrent use.
 type Bench struct {
 	ontology *ontology.Ontology
 	samples  []*sample
@@ -235,6 +235,11 @@ func (b *Bench) Close() error { return nil }
 
 // Warnings are about data that look wrong but are legal.
 func (b *Bench) Warnings() []string { return b.warnings }
+
+// Capabilities are what the suite has of them.
+func (b *Bench) Capabilities() eval.Capabilities {
+	return eval.Capabilities{Warnings: b.Warnings, Facts: b.Facts, Report: b.Report, Pick: b.Pick, Ratings: b.Ratings, Calibrator: b}
+}
 
 // Facts count the gold atoms, edges and claims.
 func (b *Bench) Facts() []eval.Fact {

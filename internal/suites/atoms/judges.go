@@ -172,7 +172,6 @@ func (b *judgeBench) Items() []eval.Item {
 func (b *judgeBench) Arms() []eval.Arm           { return kit.Arms(b.arms) }
 func (b *judgeBench) Pipelines() []eval.Pipeline { return kit.Pipelines(b.arms) }
 func (b *judgeBench) Close() error               { return nil }
-func (b *judgeBench) Warnings() []string         { return b.warnings }
 
 // Facts count the claims by label.
 func (b *judgeBench) Facts() []eval.Fact {
@@ -186,6 +185,10 @@ func (b *judgeBench) Facts() []eval.Fact {
 }
 
 // Basis is empty: a verdict depends on claim and source alone.
+func (b *judgeBench) Capabilities() eval.Capabilities {
+	return eval.Capabilities{Warnings: func() []string { return b.warnings }, Facts: b.Facts}
+}
+
 func (b *judgeBench) Basis(eval.Trial) eval.Basis { return eval.Basis{} }
 
 // Perform asks a judge about a claim.

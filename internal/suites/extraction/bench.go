@@ -11,8 +11,8 @@ import (
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
-// A Bench is the suite bound to one study. It implements [eval.Bench],
-// [eval.Calibrator] and [eval.Reporter], and is safe for concurrent use.
+// A Bench is the suite bound to one study. It is safe for
+// concurrent use.
 type Bench struct {
 	study      *Study
 	weights    Weights

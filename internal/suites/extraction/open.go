@@ -154,6 +154,11 @@ func (b *Bench) Warnings() []string {
 	return b.warnings
 }
 
+// Capabilities are what the suite has of them.
+func (b *Bench) Capabilities() eval.Capabilities {
+	return eval.Capabilities{Warnings: b.Warnings, Facts: b.Facts, Report: b.Report, Records: b.Records, Ratings: b.Ratings, Calibrator: b, Annotated: b}
+}
+
 // Facts counts the prompts that cannot run; strata count the documents.
 func (b *Bench) Facts() []eval.Fact {
 	if b.waiting == 0 {

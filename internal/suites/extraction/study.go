@@ -15,12 +15,10 @@ type Study struct {
 	Kernels   []Kernel  `json:"arms,omitempty" jsonschema:"description=What is compared: prompts and pipelines. Each .txt file of the folder kernels next to the study is a prompt too\\, unless an entry has its name" jsonschema_extras:"former=kernels"`
 	Metrics   Metrics   `json:"metrics,omitempty"`
 
+	// forPeople lets the study be opened to make its gold: documents need none, and the file
+	// that will have it need not exist.
 	forPeople bool
 }
-
-// ForPeople lets the study be opened to make its gold: documents need none, and the file
-// that will have it need not exist.
-func (s *Study) ForPeople() { s.forPeople = true }
 
 // Metrics selects the reported metrics and the weights of the composite.
 type Metrics struct {

@@ -27,13 +27,14 @@ func Suite() kit.Suite {
 			{Key: "data", Kit: `{"source": "directory", "path": "documents"}`, Places: []string{"documents"}},
 			{Key: "schemas", Kit: `"schemas"`, Places: []string{"schemas"}},
 		}, Arms: "arms", Guide: blindGuide, Templates: blindTemplates()},
-		Study:    func() study.Any { return new(Study) },
-		Open:     kit.Opener(Open),
-		Starter:  starterFiles,
-		Cases:    shippedPreflight,
-		Check:    checkCase,
-		Imports:  imports(),
-		Commands: []kit.Command{generateCommand()},
+		Study:     func() study.Any { return new(Study) },
+		Open:      kit.Opener(Open),
+		ForPeople: func(own study.Any) { own.(*Study).forPeople = true },
+		Starter:   starterFiles,
+		Cases:     shippedPreflight,
+		Check:     checkCase,
+		Imports:   imports(),
+		Commands:  []kit.Command{generateCommand()},
 	}
 }
 

@@ -11,10 +11,6 @@ import (
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
-// A Describer is a bench with notes on its data that nobody needs to act on. They are said
-// once, when a study is validated.
-type Describer interface{ Notes() []string }
-
 // OtherColumns notes the columns of a file that a suite does not know and that are not
 // among the strata of the study, which key names.
 func OtherColumns(c *table.Columns, strata []string, key string) []string {

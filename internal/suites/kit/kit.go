@@ -17,7 +17,8 @@ import (
 	"github.com/scruple-eval/scruple/internal/study"
 )
 
-// A Suite is one kind of evaluation.
+// A Suite is one kind of evaluation. What a suite can do beside is in the fields that are
+// nil where it cannot, and in the [eval.Capabilities] of its benches; nothing else says so.
 type Suite struct {
 	eval.Suite
 
@@ -26,6 +27,12 @@ type Suite struct {
 	// Open binds the suite to a loaded study from Study. The error lists all
 	// errors in the study's data.
 	Open func(f *study.File, own study.Any) (Bench, error)
+	// ForPeople lets Open open a study whose gold people have still to make; nil for
+	// suites whose studies open only with gold.
+	ForPeople func(own study.Any)
+	// Task completes a task for people, such as with the labels and the checklist of the
+	// study. Keys that the task has stay. Nil for suites that add nothing.
+	Task func(b Bench, t study.Task) study.Task
 	// Starter lists the files of a study that runs offline, study.yaml first. The
 	// first NAME in study.yaml is replaced with the study's name.
 	Starter func() ([]File, error)
@@ -116,19 +123,6 @@ type Bench interface {
 	eval.Bench
 	Pipelines() []eval.Pipeline
 	Close() error
-}
-
-// A Warner is a bench with warnings about data that look wrong but are legal,
-// and with counts of its data.
-type Warner interface {
-	Warnings() []string
-	Facts() []eval.Fact
-}
-
-// A Tasker is a bench that completes tasks for people, such as with the labels and the
-// checklist of its study. Keys that the task has stay.
-type Tasker interface {
-	Task(t study.Task) study.Task
 }
 
 // Opener erases the types of a suite's study and bench. The returned function

@@ -17,8 +17,8 @@ import (
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
-// A Bench is the suite bound to one study. It implements [eval.Bench],
-// [eval.Calibrator] and [eval.Reporter], and is safe for concurrent use.
+// A Bench is the suite bound to one study. It is safe for
+// concurrent use.
 type Bench struct {
 	questions []question
 	items     []eval.Item
@@ -334,6 +334,11 @@ func (b *Bench) Warnings() []string { return slices.Concat(b.warnings, b.contrad
 
 // Notes say which columns of the file are only shown.
 func (b *Bench) Notes() []string { return b.notes }
+
+// Capabilities are what the suite has of them.
+func (b *Bench) Capabilities() eval.Capabilities {
+	return eval.Capabilities{Warnings: b.Warnings, Notes: b.Notes, Facts: b.Facts, Report: b.Report, Ratings: b.Ratings, Calibrator: b}
+}
 
 // Facts count the questions by match.
 func (b *Bench) Facts() []eval.Fact {

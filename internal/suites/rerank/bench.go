@@ -20,8 +20,8 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
 )
 
-// A Bench is the suite bound to one study. It implements [eval.Bench],
-// [eval.Reporter] and [eval.Contraster], and is safe for concurrent use.
+// A Bench is the suite bound to one study. It is safe for
+// concurrent use.
 type Bench struct {
 	study *Study
 	seed  uint64
@@ -56,6 +56,11 @@ func (b *Bench) Arms() []eval.Arm { return kit.Arms(b.arms) }
 
 // Pipelines are the external pipelines that arms call.
 func (b *Bench) Pipelines() []eval.Pipeline { return kit.Pipelines(b.arms) }
+
+// Capabilities are what the suite has of them.
+func (b *Bench) Capabilities() eval.Capabilities {
+	return eval.Capabilities{Warnings: b.Warnings, Facts: b.Facts, Weight: b.Weight, Contrasts: b.Contrasts, Report: b.Report}
+}
 
 // Close does nothing: the data are in memory.
 func (b *Bench) Close() error { return nil }

@@ -14,8 +14,8 @@ import (
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
-// A Bench is the suite bound to one study. It implements [eval.Bench] and
-// [eval.Reporter], and is safe for concurrent use.
+// A Bench is the suite bound to one study. It is safe for
+// concurrent use.
 type Bench struct {
 	labels     []Label
 	domains    []Domain
@@ -247,6 +247,11 @@ func (b *Bench) Warnings() []string { return b.warnings }
 
 // Notes name further columns of the files.
 func (b *Bench) Notes() []string { return b.notes }
+
+// Capabilities are what the suite has of them.
+func (b *Bench) Capabilities() eval.Capabilities {
+	return eval.Capabilities{Warnings: b.Warnings, Notes: b.Notes, Facts: b.Facts, MostCalls: b.MostCalls, Report: b.Report, Practice: b.Practice, Queuer: b, GoldKeeper: b}
+}
 
 // Facts count the fragments by expert label, and the worked examples.
 func (b *Bench) Facts() []eval.Fact {

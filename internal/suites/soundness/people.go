@@ -53,8 +53,8 @@ func (b *Bench) domainOf(name string) int {
 	return 0
 }
 
-// Task completes a task with the labels, checklist and codes of the study.
-func (b *Bench) Task(t study.Task) study.Task {
+// complete completes a task with the labels, checklist and codes of the study.
+func (b *Bench) complete(t study.Task) study.Task {
 	if t.Kind == "assessment" {
 		if t.Labels == nil {
 			t.Labels = []string{b.labels[0].Name, b.labels[1].Name}

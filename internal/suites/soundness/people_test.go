@@ -308,16 +308,16 @@ func TestRepresentativeRun(t *testing.T) {
 // The tasks get labels, checklist and codes from the study.
 func TestTasks(t *testing.T) {
 	b := coder(t)
-	gold := b.Task(study.Task{Name: "gold", Kind: "assessment"})
+	gold := b.complete(study.Task{Name: "gold", Kind: "assessment"})
 	if f := gold.Faults(); len(f) > 0 || len(gold.Checklist) != 6 || len(gold.Full().Ask) != 5 {
 		t.Errorf("%v %+v", f, gold.Full().Ask)
 	}
-	failures := b.Task(study.Task{Name: "failures", Queue: queueFailures})
+	failures := b.complete(study.Task{Name: "failures", Queue: queueFailures})
 	full := failures.Full()
 	if f := failures.Faults(); len(f) > 0 || len(full.Ask[0].Options) != 23 || len(full.Ask[0].Notes) != 23 || full.Of != "trial" {
 		t.Errorf("%v %+v", f, full)
 	}
-	coherence := b.Task(study.Task{Name: "coherence", Queue: queueCoherence})
+	coherence := b.complete(study.Task{Name: "coherence", Queue: queueCoherence})
 	if f := coherence.Faults(); len(f) > 0 || len(coherence.Strata) != 3 {
 		t.Errorf("%v %+v", f, coherence)
 	}
@@ -457,7 +457,7 @@ func TestPractice(t *testing.T) {
 // The representative run is one of the runs that there are.
 func TestRepresentativeRunIsChecked(t *testing.T) {
 	b := coder(t)
-	task := b.Task(study.Task{Name: "failures", Queue: queueFailures})
+	task := b.complete(study.Task{Name: "failures", Queue: queueFailures})
 	i := slices.IndexFunc(task.Ask, func(q study.Question) bool { return q.Name == "run" })
 	if q := task.Ask[i]; q.Type != "choice" || !slices.Equal(q.Options, []string{"1", "2", "3"}) {
 		t.Errorf("%+v", q)

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/eval"
-	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/suites/soundness/wording"
 	"github.com/scruple-eval/scruple/internal/text"
 )
@@ -526,6 +525,3 @@ func (b *Bench) extremes(p eval.Panel) (best, worst string) {
 	}
 	return best, worst
 }
-
-var _ eval.Reporter = (*Bench)(nil)
-var _ kit.Warner = (*Bench)(nil)

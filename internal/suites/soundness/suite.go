@@ -38,6 +38,7 @@ func Suite() kit.Suite {
 			Arms: "arms", Drop: []string{"practice"}},
 		Study:      func() study.Any { return new(Study) },
 		Open:       kit.Opener(Open),
+		Task:       func(b kit.Bench, t study.Task) study.Task { return b.(*Bench).complete(t) },
 		Starter:    func() ([]kit.File, error) { return kit.Template(template, "template") },
 		Cases:      shippedCases,
 		Check:      checkCase,

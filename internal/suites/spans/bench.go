@@ -24,8 +24,8 @@ import (
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
-// A Bench is the suite bound to one study. It implements [eval.Bench],
-// [eval.Calibrator] and [eval.Reporter], and is safe for concurrent use.
+// A Bench is the suite bound to one study. It is safe for
+// concurrent use.
 type Bench struct {
 	taxonomy *label.Taxonomy
 	reader   *snapshot.Reader
@@ -395,6 +395,11 @@ func (b *Bench) Close() error { return nil }
 
 // Warnings are about data that look wrong but are legal.
 func (b *Bench) Warnings() []string { return b.warnings }
+
+// Capabilities are what the suite has of them.
+func (b *Bench) Capabilities() eval.Capabilities {
+	return eval.Capabilities{Warnings: b.Warnings, Facts: b.Facts, Report: b.Report, Ratings: b.Ratings, Calibrator: b}
+}
 
 // Facts count the texts and gold spans.
 func (b *Bench) Facts() []eval.Fact {

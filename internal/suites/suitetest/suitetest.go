@@ -50,7 +50,7 @@ func Bench(t *testing.T, suite eval.Suite, b eval.Bench, answer Answer) {
 	t.Run("scoring depends only on stored data", func(t *testing.T) { c.pure(t, trials, first) })
 	t.Run("concurrent use changes nothing", func(t *testing.T) { c.concurrent(t, trials, first) })
 	t.Run("exhibits stay inside their text", func(t *testing.T) { c.exhibits(t, trials, first) })
-	if _, ok := b.(eval.Rater); ok {
+	if b.Capabilities().Ratings != nil {
 		t.Run("ratings are of units that people are shown", func(t *testing.T) { c.rated(t, trials, first) })
 	}
 	t.Run("outcomes of every kind can be scored", func(t *testing.T) { c.anyOutcome(t, trials) })
@@ -341,7 +341,6 @@ func (c *conformance) exhibits(t *testing.T, trials []eval.Trial, first []done) 
 
 // rated compares what the judge rates with what people are shown, who see no verdicts.
 func (c *conformance) rated(t *testing.T, trials []eval.Trial, first []done) {
-	rater := c.bench.(eval.Rater)
 	ratings, said := 0, map[bool]int{}
 	for i, tr := range trials {
 		if first[i].outcome.Kind != eval.OK {
@@ -360,7 +359,7 @@ func (c *conformance) rated(t *testing.T, trials []eval.Trial, first []done) {
 			shown[u.ID] = true
 		}
 		twice := map[string]bool{}
-		for _, r := range rater.Ratings(eval.CaseOf(tr, first[i].outcome, first[i].verdicts)) {
+		for _, r := range c.bench.Capabilities().Ratings(eval.CaseOf(tr, first[i].outcome, first[i].verdicts)) {
 			if r.Trial != tr || !shown[r.Unit] || twice[r.Unit] {
 				t.Errorf("%v: a rating of unit %q of %v, which people are not shown, or twice", tr, r.Unit, r.Trial)
 			}
