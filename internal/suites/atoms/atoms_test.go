@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -13,7 +12,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/study"
@@ -452,169 +450,6 @@ func TestFence(t *testing.T) {
 	text := r.Messages[0].Content
 	if strings.Count(text, "</source>") != 2 || strings.Count(text, "</claim>") != 2 { // once in the instructions
 		t.Errorf("%s", text)
-	}
-}
-
-// docREDPrediction is a prediction in the terms of Re-DocRED.
-type triple struct {
-	head, tail int
-	relation   string
-}
-
-// TestDocRED: scores of perturbed predictions equal those of the data set's own rules:
-// micro F1 of triples, each once for a document, and micro F1 of the evidence
-// sentences of right triples over all that were given and all of gold (evaluation.py of
-// DocRED: correct / submitted and correct / gold).
-func TestDocRED(t *testing.T) {
-	const few = 5 // documents
-	data, report, err := fromDocRED(filepath.Join("testdata", "redocred.jsonl.gz"), kit.ImportOptions{Limit: few})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := report.String(); !strings.HasPrefix(got, "5 cases") {
-		t.Error(got)
-	}
-	b := corpusOf(t, data)
-	var documents []docRED
-	if err := each(filepath.Join("testdata", "redocred.jsonl.gz"), few, func(_ int, d *docRED) error { documents = append(documents, *d); return nil }); err != nil {
-		t.Fatal(err)
-	}
-	ids := map[string]int{}
-	rapid.Check(t, func(t *rapid.T) {
-		clear(ids)
-		answers := map[string]*bundle{}
-		var right, submitted, gold, rightEvidence, submittedEvidence, goldEvidence float64
-		for line, d := range documents {
-			truth := map[triple]map[int]bool{}
-			for _, l := range d.Labels {
-				k := triple{l.Head, l.Tail, l.Relation}
-				if truth[k] == nil {
-					truth[k] = map[int]bool{}
-				}
-				for _, e := range l.Evidence {
-					truth[k][e] = true
-				}
-			}
-			gold += float64(len(truth))
-			for _, e := range truth {
-				goldEvidence += float64(len(e))
-			}
-			predicted := map[triple][]int{}
-			for _, l := range d.Labels {
-				switch rapid.IntRange(0, 5).Draw(t, "fate") {
-				case 0: // dropped
-				case 1:
-					predicted[triple{l.Tail, l.Head, l.Relation}] = l.Evidence
-				case 2:
-					predicted[triple{l.Head, l.Tail, d.Labels[0].Relation}] = []int{0}
-				case 3:
-					predicted[triple{l.Head, l.Tail, l.Relation}] = []int{0, 1}
-				default:
-					predicted[triple{l.Head, l.Tail, l.Relation}] = l.Evidence
-				}
-			}
-			var relations []relation
-			for k, e := range predicted {
-				set := map[int]bool{}
-				for _, n := range e {
-					set[n] = true
-				}
-				submitted++
-				submittedEvidence += float64(len(set))
-				if truth[k] != nil {
-					right++
-					for n := range set {
-						if truth[k][n] {
-							rightEvidence++
-						}
-					}
-				}
-				relations = append(relations, relation{k.head, k.tail, k.relation, slices.Clone(e)})
-			}
-			var nodes []node
-			for _, v := range d.Vertices {
-				nodes = append(nodes, node{v[0].Type, v[0].Name})
-			}
-			w := newGraphWriter()
-			w.add("x", "", nodes, relations)
-			made := new(bundle)
-			for _, p := range slices.Sorted(maps.Keys(w.lines[0].Gold)) {
-				made.Files = append(made.Files, stored{Path: p, Text: w.lines[0].Gold[p]})
-			}
-			answers[uniqueID(ids, d.Title, line)] = made
-		}
-		got := b.pooled(answers)
-		f1 := func(right, submitted, gold float64) float64 {
-			p, r := right/submitted, right/gold
-			return 2 * p * r / (p + r)
-		}
-		if want := f1(right, submitted, gold); math.Abs(got[metricEdgeF1]-want) > 1e-12 {
-			t.Fatalf("edge F1 %v, by the rules of the data %v", got[metricEdgeF1], want)
-		}
-		if want := f1(rightEvidence, submittedEvidence, goldEvidence); math.Abs(got[metricEvidence]-want) > 1e-12 {
-			t.Fatalf("evidence F1 %v, by the rules of the data %v", got[metricEvidence], want)
-		}
-		if got[metricAtomF1] != 1 || got[metricValidity] != 1 {
-			t.Fatalf("atom F1 %v, validity %v", got[metricAtomF1], got[metricValidity])
-		}
-	})
-}
-
-// corpusOf opens a corpus of records.
-func corpusOf(t testing.TB, data []byte) *Bench {
-	t.Helper()
-	return mustOpen(t, map[string]string{"c.jsonl": string(data)}, "data={path: c.jsonl}", "arms=[{name: outline}]")
-}
-
-// TestRE3D: relations whose ends are entities become edges.
-func TestRE3D(t *testing.T) {
-	data, report, err := fromRE3D(filepath.Join("testdata", "re3d.jsonl.gz"), kit.ImportOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := corpusOf(t, data)
-	answers := map[string]*bundle{}
-	edges, dropped := 0, 0
-	for _, s := range b.samples {
-		var files []okf.File
-		for i, f := range s.goldFiles {
-			if len(s.gold.Atoms[i].Links) > 0 && dropped == 0 { // an answer without the edges of one atom
-				dropped = len(s.gold.Atoms[i].Links)
-				f.Data = graphAtom(s.gold.Atoms[i].ID, node{s.gold.Atoms[i].Type, s.gold.Atoms[i].Title}, nil)
-			}
-			files = append(files, f)
-			edges += len(s.gold.Atoms[i].Links)
-		}
-		answers[s.id] = &bundle{Files: store(files)}
-	}
-	if edges == 0 || !strings.Contains(report.String(), fmt.Sprintf("%d edges", edges)) {
-		t.Errorf("%d edges, report %s", edges, report)
-	}
-	got := b.pooled(answers)
-	if want := 2 * float64(edges-dropped) / float64(2*edges-dropped); math.Abs(got[metricEdgeF1]-want) > 1e-12 || got[metricAtomF1] != 1 {
-		t.Errorf("edge F1 %v, want %v; atom F1 %v", got[metricEdgeF1], want, got[metricAtomF1])
-	}
-}
-
-// TestClaimImports: claims with the labels of the data sets.
-func TestClaimImports(t *testing.T) {
-	for name, want := range map[string]string{"begin_wow_dev.jsonl": "begin", "halueval_general.jsonl": "halueval", "mts_dialog_automatic_summaries.jsonl": "mts-dialog"} {
-		for _, i := range imports() {
-			if i.Name != want {
-				continue
-			}
-			data, report, err := i.Convert(filepath.Join("testdata", name), kit.ImportOptions{Limit: 5})
-			if err != nil {
-				t.Fatal(err)
-			}
-			b, err := starter(t, map[string]string{"study.yaml": judgeStudy, "claims.jsonl": string(data)})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if len(b.Items()) != 5 || !strings.HasPrefix(report.String(), "5 cases") {
-				t.Errorf("%s: %d items, report %s", name, len(b.Items()), report)
-			}
-		}
 	}
 }
 

@@ -46,7 +46,6 @@ func Suite() kit.Suite {
 		CheckFolder: checkFolder,
 		Shortcuts:   []kit.Shortcut{{Flag: "allow-gaps", Key: "data.allow_gaps", Switch: true, Doc: "only warn about types and edges that no gold atom has"}},
 
-		Imports: imports(),
 		Exports: exports(),
 	}
 }

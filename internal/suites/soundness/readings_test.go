@@ -3,9 +3,12 @@ package soundness
 import (
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/suites/soundness/wording"
 )
 
@@ -146,6 +149,56 @@ func TestObjects(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("%s: read as %s, want %s", answer, got, want)
+		}
+	}
+}
+
+// TestReadingsOfLLMBar: the outputs of the judges of LLMBar read as the winners that its
+// authors read in them, or as nothing.
+func TestReadingsOfLLMBar(t *testing.T) {
+	r, err := newReader(&Study{Labels: []Label{{Name: "1", Phrases: []string{"Output (a)"}, Side: "strength"}, {Name: "2", Phrases: []string{"Output (b)"}, Side: "weakness"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob("testdata/llmbar/*.results.jsonl.gz")
+	if err != nil || len(files) != 6 {
+		t.Fatalf("%d files, %v", len(files), err)
+	}
+	for _, file := range files {
+		unreadable, outputs := 0, 0
+		_, err := dataset.Scan(file, func(line int, data []byte, err error) {
+			var pair struct {
+				Results []map[string]struct {
+					Completion []string `json:"completion"`
+					Winner     *string  `json:"winner"`
+				} `json:"results"`
+			}
+			if err == nil {
+				err = dataset.DecodeLoose(data, &pair)
+			}
+			if err != nil || len(pair.Results) == 0 {
+				t.Fatalf("%s:%d: %v, %d results", file, line, err, len(pair.Results))
+			}
+			for order, o := range pair.Results[len(pair.Results)-1] {
+				if o.Winner == nil {
+					continue
+				}
+				outputs++
+				read := r.labels.Text(o.Completion[0]).Label
+				if order == "swap = True" && read != wording.None {
+					read = 1 - read // (a) is the second answer there
+				}
+				switch winner := slices.Index([]string{"1", "2"}, *o.Winner); {
+				case read == winner:
+				case read == wording.None:
+					unreadable++
+				default:
+					t.Errorf("%s:%d: reads as answer %d, the winner is %s", file, line, read+1, *o.Winner)
+				}
+			}
+		})
+		if err != nil || outputs < 100 || unreadable > 1 {
+			t.Errorf("%s: %d of %d outputs read as nothing, %v", file, unreadable, outputs, err)
 		}
 	}
 }

@@ -42,8 +42,6 @@ func Suite() kit.Suite {
 		Starter:    func() ([]kit.File, error) { return kit.Template(template, "template") },
 		Cases:      shippedCases,
 		Check:      checkCase,
-		Commands:   []kit.Command{measureCommand()},
-		Imports:    imports(),
 		Exports:    exports(),
 		Appendices: appendices(),
 	}
