@@ -26,7 +26,7 @@ import (
 // registration of a TEST run has.
 func (s *Subject) registrationIn(book Book) Registration {
 	var judge *Measured
-	if g, ok := book.Registration(s.Owner()); ok && s.MeasuresJudge {
+	if g, ok := book.Registration(s.Owner()); ok && s.Judge.Measures {
 		judge = g.Data.Judge
 	}
 	return s.registration(judge)
@@ -149,7 +149,7 @@ func (s *Subject) Preregister(ctx context.Context, db *store.DB, by, unblind str
 	}
 	defer func() { err = errors.Join(err, desk.Close()) }()
 	was, again := desk.Book.Registration(s.Owner())
-	judge, missing, err := s.MeasuredOnDev(ctx, db)
+	judge, missing, err := s.Judge.OnDev(ctx, db)
 	if err != nil {
 		return r, err
 	}
@@ -296,7 +296,7 @@ func limit(n *int) *float64 {
 // keepsJudge returns what a registration has of the judge already, if DEV measured nothing
 // else.
 func (s *Subject) keepsJudge(was, now *Measured) *Measured {
-	if was != nil && was.Settings == s.JudgeSettings && (now == nil || slices.Equal(was.Tallies, now.Tallies)) {
+	if was != nil && was.Settings == s.Judge.Settings && (now == nil || slices.Equal(was.Tallies, now.Tallies)) {
 		return was
 	}
 	return now

@@ -44,11 +44,15 @@ type Subject struct {
 	Primary   []string
 	Version   string // of the program
 	Now       func() time.Time
-	// MeasuresJudge is whether a DEV run should have measured the judge. MeasuredOnDev is
-	// what one did, with a reason if none did.
-	MeasuresJudge bool
-	MeasuredOnDev func(context.Context, *store.DB) (m *Measured, missing string, err error)
-	JudgeSettings string // a hash of those of the judge
+	Judge     Judge
+}
+
+// A Judge is that of a study, as far as a registration has its accuracy.
+type Judge struct {
+	Measures bool   // whether a DEV run should have measured it
+	Settings string // a hash of them
+	// OnDev is what the newest fit DEV run measured, or why none did.
+	OnDev func(context.Context, *store.DB) (m *Measured, missing string, err error)
 }
 
 // A Part selects what of a run's pending work to do.

@@ -56,7 +56,7 @@ func (x *Experiment) measure(ctx context.Context, db *store.DB, r *store.Run) (*
 // registeredJudge returns the accuracy of the judge on DEV that the registration of a TEST
 // run has. A run that needs one and has none gets a reason instead.
 func (r *Run) registeredJudge() (m *eval.Measurement, missing string, err error) {
-	if !r.MeasuresJudge {
+	if !r.Judge.Measures {
 		return nil, "", nil
 	}
 	book, err := r.Book()
@@ -79,7 +79,7 @@ func (x *Experiment) judgeOf(g discipline.Entry[discipline.Registration]) (m *ev
 	switch j := g.Data.Judge; {
 	case j == nil:
 		return nil, "no accuracy on DEV is registered"
-	case j.Settings != x.JudgeSettings:
+	case j.Settings != x.Judge.Settings:
 		return nil, "the registered accuracy on DEV is of another judge or other settings"
 	default:
 		m := j.Measurement()
@@ -103,7 +103,7 @@ func (x *Experiment) judgeSettings(treatment []eval.Part) string {
 // measuredOnDev returns the accuracy of the judge in the newest finished DEV run of the
 // study with the same judge and the same data, or why there is none. db may be nil.
 func (x *Experiment) measuredOnDev(ctx context.Context, db *store.DB) (j *discipline.Measured, missing string, err error) {
-	if !x.MeasuresJudge {
+	if !x.Judge.Measures {
 		return nil, "", nil
 	}
 	var runs []*store.Run
@@ -123,7 +123,7 @@ func (x *Experiment) measuredOnDev(ctx context.Context, db *store.DB) (j *discip
 		if unfit == "" {
 			m, err := x.measure(ctx, db, r)
 			if err != nil || len(m.Cases) > 0 {
-				return &discipline.Measured{Judge: x.Study.JudgeModel, Settings: x.JudgeSettings, Run: r.ID, Created: discipline.Created(r),
+				return &discipline.Measured{Judge: x.Study.JudgeModel, Settings: x.Judge.Settings, Run: r.ID, Created: discipline.Created(r),
 					Tallies: discipline.TalliesOf(*m), Missing: m.Missing}, "", err
 			}
 			unfit = "has no case with a verdict of the judge"
@@ -135,7 +135,7 @@ func (x *Experiment) measuredOnDev(ctx context.Context, db *store.DB) (j *discip
 
 // unfit says why a DEV run does not measure the judge of the study, or "".
 func (x *Experiment) unfit(ctx context.Context, db *store.DB, r *store.Run) (string, error) {
-	if x.judgeSettings(r.Treatment) != x.JudgeSettings {
+	if x.judgeSettings(r.Treatment) != x.Judge.Settings {
 		return "has another judge or other settings of it", nil
 	}
 	p, err := db.Progress(ctx, r)
@@ -167,7 +167,7 @@ func (b withArms) Arms() []eval.Arm { return b.arms }
 
 // planned is the bench whose calls are estimated.
 func (x *Experiment) planned() (eval.Bench, error) {
-	if !x.MeasuresJudge {
+	if !x.Judge.Measures {
 		return x.Bench, nil
 	}
 	book, err := x.Book()

@@ -112,7 +112,7 @@ func Load(path string, overrides []string, env Env) (*Experiment, error) {
 	}
 	x.Subject = &discipline.Subject{Study: x.Study, File: file, Items: x.items, All: bench.Items(), Arms: bench.Arms(), Plan: x.Plan, Treatment: x.treatment,
 		Pairs: x.Pairs, Primary: x.Primary, Version: env.Version, Now: env.Now,
-		MeasuresJudge: x.measuresJudge(), MeasuredOnDev: x.measuredOnDev, JudgeSettings: x.judgeSettings(x.treatment)}
+		Judge: discipline.Judge{Measures: x.measuresJudge(), Settings: x.judgeSettings(x.treatment), OnDev: x.measuredOnDev}}
 	if x.Study.Split == study.SplitTest {
 		if x.Files, err = file.Sums(); err != nil {
 			x.Close()

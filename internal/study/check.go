@@ -1,6 +1,7 @@
 package study
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -231,7 +232,7 @@ func mismatch(n *node, want []string, got string) string {
 	}
 	names := make([]string, len(want))
 	for i, w := range want {
-		names[i] = typeName(w)
+		names[i] = cmp.Or(typeNames[w], w)
 	}
 	s := "want " + strings.Join(names, " or ") + ", got " + got
 	switch scalar := n.kind == str || n.kind == number || n.kind == truth; {
@@ -243,23 +244,9 @@ func mismatch(n *node, want []string, got string) string {
 	return s
 }
 
-func typeName(jsonType string) string {
-	switch jsonType {
-	case "string":
-		return "text"
-	case "integer":
-		return "a whole number"
-	case "number":
-		return "a number"
-	case "boolean":
-		return "true or false"
-	case "array":
-		return "a list"
-	case "object":
-		return "a section with keys"
-	}
-	return jsonType
-}
+// typeNames are the types of JSON as errors name them.
+var typeNames = map[string]string{"string": "text", "integer": "a whole number", "number": "a number", "boolean": "true or false",
+	"array": "a list", "object": "a section with keys"}
 
 func words(values []any) []string {
 	var w []string

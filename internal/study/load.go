@@ -46,11 +46,11 @@ func (f *File) SHA256() string { return hex.EncodeToString(f.sum[:]) }
 // Keys are those of the json tags; the jsonschema tags define constraints and
 // defaults.
 func Load(path string, overrides []string, into Any) (*File, error) {
-	data, err := readFile(path, maxBytes)
+	f, err := read(path, overrides)
 	if err != nil {
-		return nil, Errors{fmt.Errorf("reading the study: %w", err)}
+		return nil, err
 	}
-	return load(path, data, overrides, into)
+	return f, f.load(into)
 }
 
 func load(path string, data []byte, overrides []string, into Any) (*File, error) {
@@ -58,19 +58,20 @@ func load(path string, data []byte, overrides []string, into Any) (*File, error)
 	if err != nil {
 		return nil, err
 	}
+	return f, f.load(into)
+}
+
+// load validates a study and decodes it.
+func (f *File) load(into Any) error {
 	s := document(reflectSchema(reflect.TypeOf(into)))
 	if err := check(f.root, s); err != nil {
-		return nil, err
+		return err
 	}
 	fill(s, f.root)
 	if err := f.decode(into); err != nil {
-		return nil, err
+		return err
 	}
-	if err := f.validate(into.Common()); err != nil {
-		return nil, err
-	}
-	f.sum = sha256.Sum256(data)
-	return f, nil
+	return f.validate(into.Common())
 }
 
 // Suite reads only the suite of the study at path, so that the caller can choose
@@ -86,7 +87,7 @@ func Name(path string, overrides []string) (string, error) {
 
 // Split reads only the split of the study at path, "" if it has none.
 func Split(path string, overrides []string) (string, error) {
-	f, err := unvalidated(path, overrides)
+	f, err := read(path, overrides)
 	if err != nil {
 		return "", err
 	}
@@ -98,7 +99,7 @@ func Split(path string, overrides []string) (string, error) {
 
 // peek reads one text of a study without validating the rest.
 func peek(path string, overrides []string, key, remedy string) (string, error) {
-	f, err := unvalidated(path, overrides)
+	f, err := read(path, overrides)
 	if err != nil {
 		return "", err
 	}
@@ -114,8 +115,8 @@ func peek(path string, overrides []string, key, remedy string) (string, error) {
 	}
 }
 
-// unvalidated reads a study without validating it.
-func unvalidated(path string, overrides []string) (*File, error) {
+// read reads a study without validating it.
+func read(path string, overrides []string) (*File, error) {
 	data, err := readFile(path, maxBytes)
 	if err != nil {
 		return nil, Errors{fmt.Errorf("reading the study: %w", err)}
@@ -145,7 +146,7 @@ func parse(path string, data []byte, overrides []string) (*File, error) {
 			errs.Add(errors.New("the study has a split and an override removes it, so that DEV would have tests and TEST no registration: use --split dev or --split test"))
 		}
 	}
-	return &File{Path: path, Dir: filepath.Dir(path), root: root}, errs.Err()
+	return &File{Path: path, Dir: filepath.Dir(path), root: root, sum: sha256.Sum256(data)}, errs.Err()
 }
 
 func hasSplit(root *node) bool {

@@ -15,9 +15,7 @@ func (f *File) validate(s *Study) error {
 	v.models(s.Models)
 	v.judge(s)
 	v.comparisons(s.Comparisons)
-	v.conditions(s.Decide.Require)
-	v.outcomes(s.Decide.Outcomes)
-	v.diagnoses(s.Decide.Diagnose)
+	v.decide(s.Decide)
 	v.tasks(s.Annotation)
 	return v.errs.Err()
 }
@@ -82,11 +80,11 @@ func (v *validator) judge(s *Study) {
 	if s.JudgeModel == "" {
 		return
 	}
-	ids := make([]string, len(s.Models))
-	for i, m := range s.Models {
-		ids[i] = m.ID
+	var ids []string
+	for _, m := range s.Models {
+		ids = append(ids, m.ID)
 	}
-	if !slices.Contains(ids, s.JudgeModel) {
+	if s.Judge() == nil {
 		v.errorf("judge_model", "no model with the id %s: %s", quote(s.JudgeModel), suggest(s.JudgeModel, ids))
 	}
 }
@@ -100,36 +98,30 @@ func (v *validator) comparisons(comparisons []Compare) {
 	}
 }
 
-func (v *validator) conditions(conditions []Condition) {
-	for i, first := range firsts(conditions, func(c Condition) string { return c.Name }) {
-		if first < i {
-			v.errorf(elementPath("decide.require", i)+".name", "duplicate name %s, also of require[%d]", quote(conditions[i].Name), first)
-		}
+func (v *validator) decide(d Decide) {
+	var outcomes, diagnose []Condition
+	for _, c := range d.Outcomes {
+		outcomes = append(outcomes, Condition{c.Name, c.When})
 	}
+	for _, c := range d.Diagnose {
+		diagnose = append(diagnose, Condition{c.Name, c.When})
+	}
+	v.rules("require", "", d.Require)
+	v.rules("outcomes", "outcome", outcomes)
+	v.rules("diagnose", "diagnosis", diagnose)
 }
 
-func (v *validator) outcomes(outcomes []Class) {
-	first := firsts(outcomes, func(c Class) string { return c.Name })
-	for i, c := range outcomes {
-		path := elementPath("decide.outcomes", i)
+// rules refuses two rules of one name and, of ordered ones, which have a noun, conditions that
+// are missing before the last.
+func (v *validator) rules(key, noun string, list []Condition) {
+	first := firsts(list, func(c Condition) string { return c.Name })
+	for i, c := range list {
+		path := elementPath("decide."+key, i)
 		if first[i] < i {
-			v.errorf(path+".name", "duplicate name %s, also of outcomes[%d]", quote(c.Name), first[i])
+			v.errorf(path+".name", "duplicate name %s, also of %s[%d]", quote(c.Name), key, first[i])
 		}
-		if strings.TrimSpace(c.When) == "" && i != len(outcomes)-1 {
-			v.errorf(path, "%s has no when: only the last outcome may omit it", quote(c.Name))
-		}
-	}
-}
-
-func (v *validator) diagnoses(list []Diagnosis) {
-	first := firsts(list, func(d Diagnosis) string { return d.Name })
-	for i, d := range list {
-		path := elementPath("decide.diagnose", i)
-		if first[i] < i {
-			v.errorf(path+".name", "duplicate name %s, also of diagnose[%d]", quote(d.Name), first[i])
-		}
-		if strings.TrimSpace(d.When) == "" && i != len(list)-1 {
-			v.errorf(path, "%s has no when: only the last diagnosis may omit it", quote(d.Name))
+		if noun != "" && strings.TrimSpace(c.That) == "" && i != len(list)-1 {
+			v.errorf(path, "%s has no when: only the last %s may omit it", quote(c.Name), noun)
 		}
 	}
 }
