@@ -11,6 +11,12 @@
 //     [Kept] reads them back. [Experiment.Decide] applies the current rules.
 //   - [StatusOf] and [Run.Show] describe a run and single trials.
 //
+// The rooms: experiment.go and resolve.go load and check a study, estimate.go says what a run
+// takes, run.go and ask.go make and do one, again.go derives outcomes and verdicts again from
+// the journal, prompts.go keeps what was asked, result.go scores, analyses and decides,
+// history.go has what happened to a run, show.go its trials. What may run and be shown is
+// decided in package discipline.
+//
 // Everything is returned as data. The package must not know any provider,
 // concrete suite, terminal, signal, environment variable, command line or HTTP:
 // suites, prices, models, observers, the clock and the stop signal are
