@@ -4,9 +4,6 @@ import (
 	"embed"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"math"
-	"slices"
 	"strconv"
 
 	"github.com/scruple-eval/scruple/internal/dataset"
@@ -59,21 +56,5 @@ func (c *preflightCase) check() []string {
 	for _, s := range appendScores(nil, o, &request.Request{Gold: strconv.Itoa(c.Gold)}, hitsAt(5), false) {
 		got[s.Metric] = s.Num / s.Den
 	}
-	var wrong []string
-	suite := eval.Suite{Metrics: metrics()}
-	for _, m := range suite.Metrics {
-		want, asked := c.Expected[m.Name]
-		if !asked {
-			continue
-		}
-		if v, scored := got[m.Name]; !scored || math.Abs(v-want) > 1e-9 {
-			wrong = append(wrong, fmt.Sprintf("%s is %v, want %v", m.Name, v, want))
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(c.Expected)) {
-		if _, ok := suite.Metric(name); !ok {
-			wrong = append(wrong, fmt.Sprintf("unknown metric %q", name))
-		}
-	}
-	return wrong
+	return kit.Differences(got, c.Expected)
 }

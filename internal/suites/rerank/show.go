@@ -2,13 +2,11 @@ package rerank
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/study"
-	"github.com/scruple-eval/scruple/internal/suites/rerank/candidates"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/evidence"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
@@ -139,11 +137,7 @@ func (b *Bench) idleAttacks() []string {
 		seen[fmt.Sprint(a.attack.Name, a.size)] = true
 		finds := map[string]bool{}
 		for _, item := range b.catalog.Items {
-			reviews, _ := candidates.Budget(b.study.Budget).Apply(item.Reviews)
-			finds[item.ID] = a.attack.Finds(item, reviews)
-		}
-		if len(finds) == 0 || !slices.Contains(slices.Collect(maps.Values(finds)), false) {
-			continue
+			finds[item.ID] = a.attack.Finds(item, b.within(item).reviews)
 		}
 		idle := 0
 		for i := range b.requests {
@@ -152,13 +146,13 @@ func (b *Bench) idleAttacks() []string {
 				idle++
 			}
 		}
-		switch {
-		case idle == 0:
-		case idle == len(b.requests):
-			list = append(list, fmt.Sprintf("attack %s at %d candidates finds nothing to change: its arms will not be asked", a.attack.Name, a.size))
-		default:
-			list = append(list, fmt.Sprintf("attack %s at %d candidates finds nothing to change in %d of %s, which will not be asked again", a.attack.Name, a.size, idle, text.Plural(len(b.requests), "request", "requests")))
+		then := ": its arms will not be asked"
+		if idle == 0 {
+			continue
+		} else if idle < len(b.requests) {
+			then = fmt.Sprintf(" in %d of %s, which will not be asked again", idle, text.Plural(len(b.requests), "request", "requests"))
 		}
+		list = append(list, fmt.Sprintf("attack %s at %d candidates finds nothing to change%s", a.attack.Name, a.size, then))
 	}
 	return list
 }
