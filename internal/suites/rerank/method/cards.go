@@ -13,6 +13,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/evidence"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // Cards format candidates as text. The text of a candidate is always the same:
@@ -148,12 +149,7 @@ func (s *session) names() string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
+func count(n int, what string) string { return text.Plural(n, what, what+"s") }
 
 // reviewsBy formats the names and numbers of candidates and the reviews that
 // these people wrote; nil means everybody. Below is appended if it is not empty.

@@ -72,16 +72,9 @@ func values(c *Candidate) []pathValue {
 			note("hours."+name, "")
 		}
 	}
-	for _, r := range c.Reviews {
-		for name, v := range r.Fields {
-			if !v.IsZero() {
-				note("reviews: "+name, "")
-			}
-		}
-		for name, v := range r.User {
-			if !v.IsZero() {
-				note("reviews: user."+name, "")
-			}
+	for i := range c.Reviews {
+		for _, f := range reviewFields(&c.Reviews[i]) {
+			note("reviews: "+f.name, "")
 		}
 	}
 	return list

@@ -11,25 +11,26 @@ import (
 	"github.com/scruple-eval/scruple/internal/dataset"
 )
 
-// record is the file format of a request.
-type record struct {
-	ID        string      `json:"id"`
-	Group     string      `json:"group"`
-	Scenario  string      `json:"scenario,omitempty"`
-	Text      string      `json:"text"`
-	Shorthand string      `json:"shorthand"`
-	Structure *nodeRecord `json:"structure"`
-	Gold      golds       `json:"gold"`
+// record is the file format of a request: of nodeRecord as it is read, of [Node] as
+// it is written.
+type record[N any] struct {
+	ID        string `json:"id"`
+	Group     string `json:"group"`
+	Scenario  string `json:"scenario,omitempty"`
+	Text      string `json:"text"`
+	Shorthand string `json:"shorthand"`
+	Structure *N     `json:"structure"`
+	Gold      golds  `json:"gold"`
 	// Other data sets' name of gold.
 	GoldRestaurant string `json:"gold_restaurant,omitempty"`
 }
 
-// nodeRecord is the file format of a node.
+// nodeRecord is a node whose evidence was not checked.
 type nodeRecord struct {
-	Op       string          `json:"op,omitempty"`
-	Args     []*nodeRecord   `json:"args,omitempty"`
-	Aspect   string          `json:"aspect,omitempty"`
-	Evidence *evidenceRecord `json:"evidence,omitempty"`
+	Op       string          `json:"op"`
+	Args     []*nodeRecord   `json:"args"`
+	Aspect   string          `json:"aspect"`
+	Evidence *evidenceRecord `json:"evidence"`
 }
 
 // golds are the right items, best first. In a file they are one id, a list of
@@ -110,7 +111,7 @@ func (g golds) check() error {
 // decode parses a request from a line and returns all errors. The request is
 // valid only if there are none.
 func decode(line []byte) (Request, []error) {
-	var raw record
+	var raw record[nodeRecord]
 	if err := dataset.DecodeStrict(line, &raw); err != nil {
 		return Request{}, []error{err}
 	}
@@ -176,21 +177,18 @@ func (c *checker) grow(n *nodeRecord) *Node {
 
 // Marshal encodes a request as one line of a file for [Load].
 func Marshal(r Request) ([]byte, error) {
-	raw := record{ID: r.ID, Group: r.Group, Scenario: r.Scenario, Text: r.Text, Shorthand: r.Shorthand}
+	raw := record[Node]{ID: r.ID, Group: r.Group, Scenario: r.Scenario, Text: r.Text, Shorthand: r.Shorthand, Structure: r.Structure}
 	if r.Gold != "" {
 		raw.Gold = r.Answers()
 	}
-	if r.Structure != nil {
-		raw.Structure = nodeOf(r.Structure)
-		if raw.Shorthand == "" {
-			raw.Shorthand = r.Structure.Shorthand()
-		}
+	if r.Structure != nil && raw.Shorthand == "" {
+		raw.Shorthand = r.Structure.Shorthand()
 	}
 	return marshal(raw)
 }
 
-// MarshalJSON encodes a tree in its file format.
-func (n *Node) MarshalJSON() ([]byte, error) { return marshal(nodeOf(n)) }
+// MarshalJSON encodes evidence in its file format.
+func (e *Evidence) MarshalJSON() ([]byte, error) { return marshal(recordOf(e)) }
 
 // marshal does not escape <, > and &.
 func marshal(v any) ([]byte, error) {
@@ -201,19 +199,4 @@ func marshal(v any) ([]byte, error) {
 		return nil, fmt.Errorf("writing request: %w", err)
 	}
 	return []byte(strings.TrimSuffix(b.String(), "\n")), nil
-}
-
-func nodeOf(n *Node) *nodeRecord {
-	if n.Op == "" {
-		r := &nodeRecord{Aspect: n.Aspect}
-		if n.Evidence != nil {
-			r.Evidence = recordOf(n.Evidence)
-		}
-		return r
-	}
-	r := &nodeRecord{Op: n.Op}
-	for _, a := range n.Args {
-		r.Args = append(r.Args, nodeOf(a))
-	}
-	return r
 }

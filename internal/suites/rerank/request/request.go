@@ -59,10 +59,10 @@ const (
 
 // A Node is a condition, or conditions joined by an operator.
 type Node struct {
-	Op       string // And, Or, Not; "" for a condition
-	Args     []*Node
-	Aspect   string    // a condition's name
-	Evidence *Evidence // nil if only the shape is known
+	Op       string    `json:"op,omitempty"` // And, Or, Not; "" for a condition
+	Args     []*Node   `json:"args,omitempty"`
+	Aspect   string    `json:"aspect,omitempty"`   // a condition's name
+	Evidence *Evidence `json:"evidence,omitempty"` // nil if only the shape is known
 }
 
 // The kinds of [Evidence].

@@ -245,11 +245,8 @@ func Quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`
 
 func (db *DB) lock(ctx context.Context) error {
 	// In memory, sorts and intermediate results would have no limit.
-	if _, err := db.conn.ExecContext(ctx, "PRAGMA temp_store = FILE"); err != nil {
-		return fmt.Errorf("sqltable: limiting temporary space: %w", err)
-	}
-	if _, err := db.conn.ExecContext(ctx, "PRAGMA query_only = ON"); err != nil {
-		return fmt.Errorf("sqltable: making the database read-only: %w", err)
+	if _, err := db.conn.ExecContext(ctx, "PRAGMA temp_store = FILE; PRAGMA query_only = ON"); err != nil {
+		return fmt.Errorf("sqltable: limiting temporary space and making the database read-only: %w", err)
 	}
 	for id, most := range map[int]int{
 		sqlite3.SQLITE_LIMIT_ATTACHED:        0,
@@ -322,17 +319,16 @@ var functions = strings.Fields(`abs char coalesce concat concat_ws format glob g
 // that of ctx, is not caused by the query.
 func (db *DB) Query(ctx context.Context, query string) (Result, error) {
 	var r Result
-	err := db.within(ctx, func(ctx context.Context) error { return db.check(ctx, query) })
-	if err != nil {
-		return Result{}, err
+	err := db.within(ctx, func(ctx context.Context) error { return db.planned(ctx, query) })
+	if err == nil {
+		err = db.fillRead(ctx)
 	}
-	if err := db.fillRead(ctx); err != nil {
-		return Result{}, err
+	if err == nil {
+		err = db.within(ctx, func(ctx context.Context) (err error) {
+			r, err = db.read(ctx, query)
+			return err
+		})
 	}
-	err = db.within(ctx, func(ctx context.Context) (err error) {
-		r, err = db.read(ctx, query)
-		return err
-	})
 	if err != nil {
 		return Result{}, err
 	}
@@ -353,15 +349,6 @@ func (db *DB) within(ctx context.Context, do func(context.Context) error) error 
 		return fmt.Errorf("%w: %v", ErrTime, db.limits.Time)
 	}
 	return &Error{explain(err)}
-}
-
-// check refuses a query before it runs.
-func (db *DB) check(ctx context.Context, query string) error {
-	clear(db.reads)
-	if err := single(query); err != nil {
-		return err
-	}
-	return db.planned(ctx, query)
 }
 
 func (db *DB) read(ctx context.Context, query string) (r Result, err error) {
@@ -453,11 +440,15 @@ const (
 // temp matches the lines of a plan that need temporary space.
 var temp = regexp.MustCompile(`TEMP B-TREE|^MATERIALIZE|^CO-ROUTINE|^LIST SUBQUERY|USING AUTOMATIC`)
 
-// planned refuses a query that scans too many tables in a join or needs too many
-// intermediate results. SQLite's query plan has one line per table, SCAN if it
-// reads every row and SEARCH if it uses an index; the lines of a join have the
-// same parent.
+// planned refuses, before it runs, a query that is not one statement, scans too
+// many tables in a join or needs too many intermediate results. SQLite's query plan
+// has one line per table, SCAN if it reads every row and SEARCH if it uses an index;
+// the lines of a join have the same parent.
 func (db *DB) planned(ctx context.Context, query string) (err error) {
+	clear(db.reads)
+	if err := single(query); err != nil {
+		return err
+	}
 	rows, err := db.conn.QueryContext(ctx, "EXPLAIN QUERY PLAN "+query)
 	if err != nil {
 		return err
