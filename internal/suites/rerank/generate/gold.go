@@ -2,7 +2,6 @@ package generate
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strings"
 
@@ -34,18 +33,8 @@ func (g *generator) golds() *golds {
 // turns returns the items in the order in which a request of a group tries them:
 // by how often they were gold in the group, then overall.
 func (d *golds) turns(group string) []int {
-	type often struct{ here, anywhere int }
-	levels := map[often][]int{}
-	for _, i := range d.order[group] {
-		level := often{d.used[group][i], d.total[i]}
-		levels[level] = append(levels[level], i)
-	}
-	turns := make([]int, 0, len(d.total))
-	for _, level := range slices.SortedFunc(maps.Keys(levels), func(a, b often) int {
-		return cmp.Or(a.here-b.here, a.anywhere-b.anywhere)
-	}) {
-		turns = append(turns, levels[level]...)
-	}
+	turns, used := slices.Clone(d.order[group]), d.used[group]
+	slices.SortStableFunc(turns, func(a, b int) int { return cmp.Or(used[a]-used[b], d.total[a]-d.total[b]) })
 	return turns
 }
 
