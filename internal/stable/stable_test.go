@@ -1,6 +1,7 @@
 package stable_test
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
@@ -54,5 +55,13 @@ func TestIntNIsEven(t *testing.T) {
 	}
 	if s.IntN(0) != 0 || s.IntN(-1) != 0 {
 		t.Error("IntN of nothing is not 0")
+	}
+}
+
+// A change of these values would change every sample drawn from a protocol: SHA-256 of
+// `3 ["sample"]`, as package sampling describes it.
+func TestRandomStaysAsItIs(t *testing.T) {
+	if got, want := fmt.Sprint(stable.Random(3, "sample").Perm(8)), "[7 0 5 6 3 1 4 2]"; got != want {
+		t.Errorf("the permutation is %s, want %s", got, want)
 	}
 }
