@@ -72,23 +72,15 @@ func writeRun(b *Bench, k kit.Kept, dir string) (string, error) {
 			return "", w.close(err)
 		}
 		t := j.Trial
-		p, err := b.placement(t, j.Outcome)
+		line, rec, err := b.result(t, j.Outcome)
 		if err != nil {
 			return "", w.close(err)
 		}
-		line := resultLine{RequestID: t.Item, Arm: t.Arm, Levels: b.byArm[t.Arm].Levels, Candidates: p.N, Gold: p.Gold, Right: p.Right, Rank: p.Rank,
-			Hit1: p.Rank == 1, Hit5: p.Rank >= 1 && p.Rank <= min(5, p.N), Outcome: string(j.Outcome.Kind), Reason: j.Outcome.Reason}
-		if p.Untouched {
-			line.Outcome, line.Reason = "untouched", untouchedTrial
-		}
-		if p.Prediction > 0 {
-			line.Prediction = &p.Prediction
-		}
 		if u := trials[t]; u != nil {
-			line.LatencyMS, line.TokensIn, line.TokensOut = wallTime(u.steps, p.Parallel), u.TokensIn, u.TokensOut
+			line.LatencyMS, line.TokensIn, line.TokensOut = wallTime(u.steps, rec.Parallel), u.TokensIn, u.TokensOut
 		}
 		w.json(fmt.Sprintf("results_%d.jsonl", t.Replicate), line)
-		w.text("debug.log", fmt.Sprintf("== %v\n%s\n", t, p.Trace))
+		w.text("debug.log", fmt.Sprintf("== %v\n%s\n", t, traceText(&rec)))
 	}
 	for _, u := range usage {
 		w.json("usage.jsonl", u)
@@ -102,46 +94,34 @@ func writeRun(b *Bench, k kit.Kept, dir string) (string, error) {
 	return into, nil
 }
 
-// A placement is the result of a trial, in positions from 1.
-type placement struct {
-	Gold       int    // position of gold among the candidates
-	Right      []int  // all right positions, nil if gold is the only one
-	Prediction int    // the position ranked first; 0 for no prediction
-	Rank       int    // of the first right candidate; N+1 if none was ranked
-	N          int    // candidates
-	Trace      string // of the method
-	Parallel   [][]string
-	Untouched  bool // the attack changed nothing, so the trial was not asked
-}
-
-// placement reads the result of a trial. For a failed trial it computes the
-// position of gold.
-func (b *Bench) placement(t eval.Trial, o eval.Outcome) (placement, error) {
+// result reads the result of a trial. For a failed trial it computes the position of
+// gold.
+func (b *Bench) result(t eval.Trial, o eval.Outcome) (resultLine, record, error) {
 	a, r, err := b.find(t)
 	if err != nil {
-		return placement{}, err
+		return resultLine{}, record{}, err
 	}
 	rec, ok := read(&o)
 	if !ok {
 		rec = record{Candidates: b.shown(r, a)}
 	}
-	gold := rec.placeOf(r.Gold)
-	p := placement{Gold: gold, N: len(rec.Candidates), Rank: len(rec.Candidates) + 1, Trace: traceText(&rec), Parallel: rec.Parallel}
-	if r.Right != nil {
-		for _, g := range r.Right {
-			p.Right = append(p.Right, rec.placeOf(g.ID))
-		}
+	n := len(rec.Candidates)
+	line := resultLine{RequestID: t.Item, Arm: t.Arm, Levels: a.Levels, Candidates: n, Gold: rec.placeOf(r.Gold), Rank: n + 1,
+		Outcome: string(o.Kind), Reason: o.Reason}
+	for _, g := range r.Right {
+		line.Right = append(line.Right, rec.placeOf(g.ID))
 	}
 	switch {
 	case rec.untouched():
-		p.Rank, p.Untouched = 0, true
+		line.Rank, line.Outcome, line.Reason = 0, "untouched", untouchedTrial
 	case o.Kind == eval.OK && len(rec.Ranking) > 0:
-		p.Prediction = rec.Ranking[0]
+		line.Prediction = &rec.Ranking[0]
 		if at := slices.IndexFunc(rec.grades(rec.Ranking, r), func(g float64) bool { return g > 0 }); at >= 0 {
-			p.Rank = at + 1
+			line.Rank = at + 1
 		}
 	}
-	return p, nil
+	line.Hit1, line.Hit5 = line.Rank == 1, line.Rank >= 1 && line.Rank <= min(5, n)
+	return line, rec, nil
 }
 
 // wallTime is the latency of a request through the graph of its steps: steps in

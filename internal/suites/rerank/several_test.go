@@ -270,8 +270,8 @@ func TestUntouchedRequestsAreNotAsked(t *testing.T) {
 				t.Errorf("%s: %+v", arm, s)
 			}
 		}
-		p, err := b.placement(trial, o)
-		if err != nil || p.Untouched != (want == 0) || p.Untouched && (p.Rank != 0 || p.Prediction != 0) {
+		p, _, err := b.result(trial, o)
+		if err != nil || (p.Outcome == "untouched") != (want == 0) || want == 0 && (p.Rank != 0 || p.Prediction != nil) {
 			t.Errorf("%s: %+v, %v", arm, p, err)
 		}
 	}

@@ -111,7 +111,7 @@ func TestScoringOfChangedGold(t *testing.T) {
 	if x, err := b.Show(eval.CaseOf(trial, o, nil)); err != nil || x.Table.Rows[1][len(x.Table.Rows[1])-1] != "gold" || x.Table.Rows[0][0] != "1" {
 		t.Errorf("the exhibit does not mark it: %v %+v", err, x.Table.Rows)
 	}
-	if p, err := b.placement(trial, o); err != nil || p.Rank != 2 || p.Gold != rec.Ranking[1] {
+	if p, _, err := b.result(trial, o); err != nil || p.Rank != 2 || p.Gold != rec.Ranking[1] {
 		t.Errorf("it is placed at %+v, %v", p, err)
 	}
 	outside := ""
@@ -145,8 +145,8 @@ func TestWithoutPrediction(t *testing.T) {
 		t.Errorf("a malformed answer is exported as %v (gold %v)", ids, gold)
 	}
 	for _, o := range []eval.Outcome{o, {Kind: eval.Failed}} {
-		p, err := b.placement(trial, o)
-		if err != nil || p.N != 10 || p.Rank != 11 || p.Gold < 1 || p.Gold > 10 || p.Prediction != 0 {
+		p, _, err := b.result(trial, o)
+		if err != nil || p.Candidates != 10 || p.Rank != 11 || p.Gold < 1 || p.Gold > 10 || p.Prediction != nil {
 			t.Errorf("%s is placed at %+v, %v", o.Kind, p, err)
 		}
 	}
