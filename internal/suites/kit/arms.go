@@ -42,7 +42,7 @@ func (o Outside) Given() bool { return len(Given(o)) > 0 }
 
 // given lists the keys that are set.
 func (o Outside) given() []Way {
-	return []Way{{kindOutputs, o.Outputs}, {kindExec, o.Exec}, {kindHTTP, o.HTTP}, {kindRun, o.source()}}
+	return []Way{{Key: kindOutputs, Value: o.Outputs}, {Key: kindExec, Value: o.Exec}, {Key: kindHTTP, Value: o.HTTP}, {Key: kindRun, Value: o.source()}}
 }
 
 // source returns the run and its arm as RUN:ARM.
@@ -172,8 +172,57 @@ func CheckNames[E any](p *Planner, entries []E, nameOf func(E) string) {
 	}
 }
 
-// A Way is a key that defines an entry, with its value.
-type Way struct{ Key, Value string }
+// A Way is a key that defines an entry, with its value, and what makes arms of it.
+type Way struct {
+	Key, Value string
+	Make       func(value string)
+}
+
+// Entry makes the arms of an entry by the one key that defines it: pipeline gets the arm of
+// an external pipeline, and a way its value. An entry without such a key has its name as the
+// value of the last way, builtin.
+func (p *Planner) Entry(i int, name string, models []string, o Outside, pipeline func(Arm), ways ...Way) {
+	given := Given(o, ways...)
+	if !p.One(i, name, given) {
+		return
+	}
+	if len(given) == 0 {
+		ways[len(ways)-1].Make(name)
+		return
+	}
+	for _, w := range ways {
+		if w.Value != "" {
+			w.Make(w.Value)
+			return
+		}
+	}
+	if a, ok := p.Pipeline(i, name, models, o); ok {
+		pipeline(a)
+	}
+}
+
+// Builtin makes the arms of a built-in entry, of those under their names; or lists what
+// else an entry can be.
+func (p *Planner) Builtin(i int, name, builtin string, of []Way, or string) {
+	var known []string
+	for _, w := range of {
+		if w.Key == builtin {
+			w.Make(builtin)
+			return
+		}
+		known = append(known, w.Key)
+	}
+	p.fault(i, "", "%q: no built-in %s %q%s; the built-in %ss are %s; or give it one of %s", name, p.Noun, builtin, DidYouMean(builtin, known), p.Noun, strings.Join(known, ", "), or)
+}
+
+// OneHole checks that a prompt has the place of what it is about once.
+func (p *Planner) OneHole(i int, name, prompt, hole, of string) bool {
+	n := strings.Count(prompt, hole)
+	if n != 1 {
+		p.fault(i, "", "%q contains %s %s: want it once, in place of the %s", name, hole, text.Plural(n, "time", "times"), of)
+	}
+	return n == 1
+}
 
 // Given lists the keys that are set, those of a pipeline last.
 func Given(o Outside, ways ...Way) []string {

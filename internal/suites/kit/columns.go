@@ -1,7 +1,10 @@
 package kit
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 
@@ -10,6 +13,43 @@ import (
 	"github.com/scruple-eval/scruple/internal/table"
 	"github.com/scruple-eval/scruple/internal/text"
 )
+
+// TableKeys are the keys of a study that name a table, under Key.
+type TableKeys struct {
+	Key, Path   string
+	Columns     []string          // that the suite knows
+	Renamed     map[string]string // their names in the file
+	Strata, Own []string          // further columns to break results down by; strata of the suite
+}
+
+// ReadTable reads a table of a study and finds its columns. ok is false if it cannot be used.
+func ReadTable(f *study.File, k TableKeys, errs *study.Errors) (t *table.Table, known *table.Columns, ok bool) {
+	for _, ours := range slices.Sorted(maps.Keys(k.Renamed)) {
+		if !slices.Contains(k.Columns, ours) {
+			errs.Add(f.Errorf(k.Key+".columns."+ours, "unknown column %q: want one of %s%s", ours, strings.Join(k.Columns, ", "), DidYouMean(ours, k.Columns)))
+		}
+	}
+	t, err := table.Read(f.Resolve(k.Path))
+	if errors.Is(err, fs.ErrNotExist) {
+		err = f.Errorf(k.Key+".path", "%w", err)
+	}
+	if err != nil {
+		AddAll(errs, err)
+		return nil, nil, false
+	}
+	ok = true
+	known = t.Bind(table.Names{Known: k.Columns, File: k.Renamed, Remedy: func(known, found string) string {
+		return fmt.Sprintf("rename it, or write %s.columns: {%s: %s} in the study; {%s: ''} says that it is something else", k.Key, known, found, known)
+	}}, func(ours string, err error) {
+		ok = false
+		if ours != "" {
+			err = f.Errorf(k.Key+".columns."+ours, "%w", err)
+		}
+		errs.Add(err)
+	})
+	CheckStrata(f, k.Key+".strata", k.Strata, k.Own, known, errs)
+	return t, known, ok
+}
 
 // OtherColumns notes the columns of a file that a suite does not know and that are not
 // among the strata of the study, which key names.

@@ -1,9 +1,28 @@
 // Package kit is the common code of the suites: the suite as one value
 // ([Suite]), the files of a new study, pre-flight cases, exports and commands,
-// the planning of arms ([Planner]), and requests to models and pipelines.
+// their benches ([Base]) and arms ([Planner]), judges, and requests to models and pipelines.
 //
 // The program depends only on [Suite]: it makes help, flags, exports and
 // commands from its fields. [Opener] erases the types of a suite.
+//
+// # What a suite costs
+//
+// A suite is some 500 lines if its task is small, as that of package qa, which is one to
+// begin from:
+//
+//   - suite.go: the value, the keys of its studies, its metrics (100);
+//   - bench.go: a struct that embeds [Base]; [ReadTable] and [Base.Fill] read its data,
+//     [Planner.Entry] makes arms of prompts, built-ins and pipelines, Basis, Perform and
+//     outcome ask and read (250);
+//   - how an answer is read and compared, which is the task itself;
+//   - score.go: scores by [ScoreTrials], [Votes] of replicates, Show, Report (100);
+//   - judge.go: [AskRubric], [Passed], [PassRatings], [Measure] with [Count] and [Trust],
+//     or a judge of its own that [AskJudge] asks (50);
+//   - preflight.go and preflight/*.json: answers with known scores (50);
+//   - template/: a study that runs offline, for scruple init.
+//
+// It is named in suites.All and tested by suitetest.Bench and suitetest.Walk, which find
+// most mistakes. docs/NAME.md has its table of metrics, which a test compares.
 //
 // The package must not import suites, the store, or providers except the
 // simulated one, and it makes no calls.

@@ -34,7 +34,8 @@ func checkCase(data []byte) (kit.Result, error) {
 	if err != nil {
 		return kit.Result{}, err
 	}
-	b := &Bench{questions: []question{q}, byID: map[string]int{q.id: 0}}
+	b := new(bench)
+	b.Fill([]*question{&q}, (*question).item)
 	o := q.outcome(eval.Response{Text: c.Reply, Stop: eval.StopEnd})
 	r := kit.Result{Name: c.Case}
 	if o.Reason != c.Reason {

@@ -13,7 +13,7 @@ import (
 )
 
 // correct reports whether an outcome is right, or why it is unscored.
-func (b *Bench) correct(q *question, t *eval.Judged) (right bool, unscored string) {
+func (b *bench) correct(q *question, t *eval.Judged) (right bool, unscored string) {
 	switch {
 	case t.Outcome.Kind != eval.OK:
 		return false, ""
@@ -22,63 +22,36 @@ func (b *Bench) correct(q *question, t *eval.Judged) (right bool, unscored strin
 	case !b.trusted:
 		return false, eval.JudgeFailed
 	}
-	return verdict(t.Verdicts)
+	return kit.Passed(t.Verdicts)
 }
 
 // Score scores the replicates of a question and their majority.
-func (b *Bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
-	q := b.question(c.Item)
-	if q == nil {
+func (b *bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
+	q, ok := b.Datum(c.Item)
+	if !ok {
 		return dst
 	}
-	replicates := 0
-	votes, first := map[string]int{}, map[string]*eval.Judged{}
-	var keys []string // in order of appearance
+	var votes kit.Votes
 	dst = kit.ScoreTrials(dst, c, func(dst []eval.Score, t *eval.Judged) []eval.Score {
-		replicates++
 		dst = append(dst, b.correctness(metricCorrect, q, t))
-		answered := t.Outcome.Kind == eval.OK
+		answered, f1, key := t.Outcome.Kind == eval.OK, 0.0, ""
+		if answered {
+			key, _ = q.read(string(t.Outcome.Data))
+		}
+		votes.Add(key, t)
 		if q.match == matchExact || q.match == matchNormalized {
-			f1 := 0.0
 			if answered {
 				f1 = q.tokenF1(string(t.Outcome.Data))
 			}
 			dst = append(dst, eval.Score{Metric: metricF1, Num: f1, Den: 1})
 		}
-		key := "" // of malformed and refused answers
-		if answered {
-			key, _ = q.read(string(t.Outcome.Data))
-		}
-		if votes[key]++; votes[key] == 1 {
-			keys, first[key] = append(keys, key), t
-		}
 		return append(dst, eval.Score{Metric: metricReadable, Num: kit.Indicator(answered), Den: 1})
 	})
-	if replicates < 2 {
-		return dst
-	}
-	agreeing, winner := 0, keys[0]
-	for _, key := range keys {
-		if key != "" {
-			agreeing += votes[key] * (votes[key] - 1) / 2
-		}
-		if votes[key] > votes[winner] {
-			winner = key
-		}
-	}
-	majority := b.correctness(metricMajority, q, first[winner])
-	for _, key := range keys {
-		if key != winner && votes[winner]-votes[key] < len(c.Trials)-replicates {
-			majority = eval.Score{Metric: metricMajority, Den: 1, Unscored: "a replicate that failed decides"}
-		}
-	}
-	pairs := replicates * (replicates - 1) / 2
-	return append(dst, majority,
-		eval.Score{Metric: metricConsistency, Num: float64(agreeing), Den: float64(pairs)})
+	return votes.Score(dst, c, metricMajority, metricConsistency, func(metric string, t *eval.Judged) eval.Score { return b.correctness(metric, q, t) })
 }
 
 // correctness scores whether a trial is right.
-func (b *Bench) correctness(metric string, q *question, t *eval.Judged) eval.Score {
+func (b *bench) correctness(metric string, q *question, t *eval.Judged) eval.Score {
 	right, unscored := b.correct(q, t)
 	if unscored != "" {
 		return eval.Score{Metric: metric, Den: 1, Unscored: unscored}
@@ -87,14 +60,12 @@ func (b *Bench) correctness(metric string, q *question, t *eval.Judged) eval.Sco
 }
 
 // Show shows the first trial of a case: question, right answer and answer.
-func (b *Bench) Show(c eval.Case) (eval.Exhibit, error) {
-	q := b.question(c.Item)
-	if q == nil || len(c.Trials) == 0 {
-		return eval.Exhibit{}, fmt.Errorf("qa: %s × %s cannot be shown: the study does not have the question, or there is no trial", c.Item, c.Arm)
+func (b *bench) Show(c eval.Case) (eval.Exhibit, error) {
+	q, t, x, err := b.Shown(c, "answered by")
+	if err != nil {
+		return x, fmt.Errorf("qa: %w", err)
 	}
-	t := &c.Trials[0]
-	x := eval.Exhibit{Item: c.Item, Arm: c.Arm, Title: fmt.Sprintf("%s, answered by %s", c.Item, c.Arm), Lead: q.shown(), Raw: string(t.Outcome.Data)}
-	x.Facts = slices.Concat(b.items[b.byID[q.id]].Strata, q.others)
+	x.Lead, x.Facts = q.shown(), slices.Concat(x.Facts, q.others)
 	answer, _ := q.final(string(t.Outcome.Data))
 	row := eval.ExhibitRow{Unit: "answer", Gold: strings.Join(q.answers, " | "), Answer: answer}
 	if q.match == matchRubric {
@@ -117,26 +88,24 @@ func (b *Bench) Show(c eval.Case) (eval.Exhibit, error) {
 		}
 	}
 	x.Rows = []eval.ExhibitRow{row}
-	for _, v := range t.Verdicts {
-		x.Steps = append(x.Steps, eval.ExhibitStep{Name: string(v.Source) + " " + v.By, Text: cmp.Or(v.Err, string(v.Data))})
-	}
+	x.Steps = kit.Verdicts(t.Verdicts)
 	return x, nil
 }
 
 // maxUnsolved limits the rows of the table of unsolved questions.
 const maxUnsolved = 20
 
-// Report lists the questions that no arm answered correctly, with the most
+// report lists the questions that no arm answered correctly, with the most
 // frequent wrong answer. The cause is often wrong gold.
-func (b *Bench) Report(r eval.Results) ([]eval.Block, error) {
+func (b *bench) report(r eval.Results) ([]eval.Block, error) {
 	solved, tried := map[string]bool{}, map[string]bool{}
 	wrong := map[string]map[string]int{}
 	for c, err := range r.Cases() {
 		if err != nil {
 			return nil, err
 		}
-		q, a := b.question(c.Item), b.byArm[c.Arm]
-		if q == nil || a == nil || a.Role != eval.RoleArm {
+		q, a, err := b.Of(eval.Trial{Item: c.Item, Arm: c.Arm})
+		if err != nil || a.Role != eval.RoleArm {
 			continue
 		}
 		for t := range c.Answered() {
@@ -157,8 +126,7 @@ func (b *Bench) Report(r eval.Results) ([]eval.Block, error) {
 	}
 	table := eval.Table{Name: "unsolved", Title: "Questions without a correct answer", Columns: []string{"question", "text", "right answer", "most frequent answer", "times"}}
 	unsolved := 0
-	for i := range b.questions {
-		q := &b.questions[i]
+	for _, q := range b.Data {
 		if !tried[q.id] || solved[q.id] {
 			continue
 		}
@@ -176,7 +144,7 @@ func (b *Bench) Report(r eval.Results) ([]eval.Block, error) {
 	if unsolved == 0 {
 		return nil, nil
 	}
-	table.Note = fmt.Sprintf("%d of %s. Check the right answers first.", unsolved, text.Plural(len(b.questions), "question", "questions"))
+	table.Note = fmt.Sprintf("%d of %s. Check the right answers first.", unsolved, text.Plural(len(b.Data), "question", "questions"))
 	if unsolved > maxUnsolved {
 		table.Note += fmt.Sprintf(" The first %d are shown.", maxUnsolved)
 	}

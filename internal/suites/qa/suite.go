@@ -31,7 +31,7 @@ func Suite() kit.Suite {
 			Secondary: []string{metricF1, metricReadable, metricMajority, metricConsistency},
 		},
 		Study:   func() study.Any { return new(Study) },
-		Open:    kit.Opener(Open),
+		Open:    kit.Opener(open),
 		Starter: func() ([]kit.File, error) { return kit.Template(template, "template") },
 		Blind:   kit.Blind{Data: []kit.Datum{{Key: "data", Keep: []string{"path", "columns", "match"}}}, Arms: "arms"},
 		Cases:   shippedCases,

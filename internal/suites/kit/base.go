@@ -1,0 +1,135 @@
+package kit
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+)
+
+// Base is what benches share: data with an item each, arms, and what is said of them. A
+// bench embeds it and fills it while it is opened; then it is safe for concurrent use. D is
+// what an item is made from, a pointer, and A the suite's type of arm.
+type Base[D any, A Armed] struct {
+	Data []D // in the order of the ids of their items
+	On   []A // the arms, in the order of the report
+
+	items    []eval.Item
+	places   map[string]int // in Data and items, by id
+	byID     map[string]A
+	warnings []string
+	notes    []string
+}
+
+// Fill sets the data. They are sorted by the ids of their items: the order of a file has no
+// effect, not even on ties of a baseline and on wrong answers that measure a judge.
+func (b *Base[D, A]) Fill(data []D, itemOf func(D) eval.Item) {
+	type pair struct {
+		datum D
+		item  eval.Item
+	}
+	pairs := make([]pair, len(data))
+	for i, d := range data {
+		pairs[i] = pair{d, itemOf(d)}
+	}
+	slices.SortStableFunc(pairs, func(x, y pair) int { return strings.Compare(x.item.ID, y.item.ID) })
+	b.Data, b.items, b.places = make([]D, len(data)), make([]eval.Item, len(data)), make(map[string]int, len(data))
+	for i, p := range pairs {
+		b.Data[i], b.items[i], b.places[p.item.ID] = p.datum, p.item, i
+	}
+}
+
+// Add adds the arm of an entry. noun is what the suite calls its arms.
+func (b *Base[D, A]) Add(noun, name string, a A) {
+	arm := a.shared()
+	arm.Place(noun, name)
+	b.On = append(b.On, a)
+	if b.byID == nil {
+		b.byID = map[string]A{}
+	}
+	b.byID[arm.ID] = a
+}
+
+// JudgedBy gives every arm without a judge this one.
+func (b *Base[D, A]) JudgedBy(id string) {
+	for _, a := range b.On {
+		if arm := a.shared(); len(arm.Judges) == 0 {
+			arm.Judges = []string{id}
+		}
+	}
+}
+
+// Has reports whether an arm has a role.
+func (b *Base[D, A]) Has(role eval.Role) bool {
+	return slices.ContainsFunc(b.On, func(a A) bool { return a.shared().Role == role })
+}
+
+// Datum returns what the item with an id is made from.
+func (b *Base[D, A]) Datum(id string) (d D, ok bool) {
+	i, ok := b.places[id]
+	if ok {
+		d = b.Data[i]
+	}
+	return d, ok
+}
+
+// Place is the place in the data of an item of the bench.
+func (b *Base[D, A]) Place(id string) int { return b.places[id] }
+
+// Item returns an item of the bench.
+func (b *Base[D, A]) Item(id string) eval.Item { return b.items[b.places[id]] }
+
+// Arm returns the arm with an id.
+func (b *Base[D, A]) Arm(id string) (a A, ok bool) {
+	a, ok = b.byID[id]
+	return a, ok
+}
+
+// Of returns what a trial is about. The error is for a trial of another study.
+func (b *Base[D, A]) Of(t eval.Trial) (d D, a A, err error) {
+	d, known := b.Datum(t.Item)
+	a, ok := b.Arm(t.Arm)
+	if !known || !ok {
+		err = fmt.Errorf("%v is not in this study", t)
+	}
+	return d, a, err
+}
+
+// Warn adds a warning about data that look wrong but are legal.
+func (b *Base[D, A]) Warn(format string, args ...any) {
+	b.warnings = append(b.warnings, fmt.Sprintf(format, args...))
+}
+
+// Note adds what is said once about the data.
+func (b *Base[D, A]) Note(notes ...string) { b.notes = append(b.notes, notes...) }
+
+// Items, Arms, Pipelines and Close are those of a [Bench] whose data are in memory.
+func (b *Base[D, A]) Items() []eval.Item { return b.items }
+
+// Arms lists the arms.
+func (b *Base[D, A]) Arms() []eval.Arm { return Arms(b.On) }
+
+// Pipelines are the external pipelines that arms call.
+func (b *Base[D, A]) Pipelines() []eval.Pipeline { return Pipelines(b.On) }
+
+// Close does nothing: the data are in memory.
+func (b *Base[D, A]) Close() error { return nil }
+
+// Capabilities are warnings and notes; a suite adds its own.
+func (b *Base[D, A]) Capabilities() eval.Capabilities {
+	return eval.Capabilities{Warnings: func() []string { return b.warnings }, Notes: func() []string { return b.notes }}
+}
+
+// Shown begins the exhibit of the first trial of a case. did is what the arm did with the
+// item, such as "answered by".
+func (b *Base[D, A]) Shown(c eval.Case, did string) (d D, t *eval.Judged, x eval.Exhibit, err error) {
+	d, ok := b.Datum(c.Item)
+	if !ok || len(c.Trials) == 0 {
+		return d, nil, x, fmt.Errorf("%s × %s cannot be shown: the study does not have the item, or there is no trial", c.Item, c.Arm)
+	}
+	t = &c.Trials[0]
+	x = eval.Exhibit{Item: c.Item, Arm: c.Arm, Title: fmt.Sprintf("%s, %s %s", c.Item, did, c.Arm), Raw: string(t.Outcome.Data)}
+	x.Facts = slices.Clone(b.Item(c.Item).Strata)
+	return d, t, x, nil
+}
