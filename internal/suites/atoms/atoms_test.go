@@ -115,7 +115,7 @@ func score(t testing.TB, b *Bench, item, arm string) map[string]float64 {
 // to files and back.
 func TestPipelineIsLossless(t *testing.T) {
 	b := mustOpen(t, nil, "models[0].skill={}")
-	for _, s := range b.samples {
+	for _, s := range b.Data {
 		got := score(t, b, s.id, "pipeline")
 		for metric, want := range map[string]float64{metricAtomF1: 1, metricEdgeF1: 1, metricTypes: 1, metricValidity: 1, metricConformance: 1, metricErrors: 0} {
 			if got[metric] != want {
@@ -131,7 +131,7 @@ func TestPipelineIsLossless(t *testing.T) {
 // Scored is what was written: bugs of a writer lower the score.
 func TestWriterBugs(t *testing.T) {
 	b := mustOpen(t, nil)
-	s := b.byID["message-queue"]
+	s := b.Datum("message-queue")
 	whole := func(edit func(path, text string) string) map[string]float64 {
 		var files []stored
 		for _, f := range s.goldFiles {
@@ -341,7 +341,7 @@ func TestOpenErrors(t *testing.T) {
 		}
 	}
 	b := mustOpen(t, map[string]string{"o.yaml": strings.Replace(shippedOntology(t), "types:", "types:\n  - {name: ghost}", 1)}, "ontology=o.yaml", "data.allow_gaps=true")
-	if w := strings.Join(b.Warnings(), "\n"); !strings.Contains(w, "type ghost") {
+	if w := strings.Join(b.Capabilities().Warnings(), "\n"); !strings.Contains(w, "type ghost") {
 		t.Errorf("warnings: %s", w)
 	}
 }
@@ -361,7 +361,7 @@ func TestFolderArm(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range shipped.byID["library-lending"].goldFiles {
+	for _, f := range shipped.Datum("library-lending").goldFiles {
 		files["out/library-lending/"+f.Path] = string(f.Data)
 	}
 	b := mustOpen(t, files, "arms[1]={name: made, folder: out}")
@@ -374,7 +374,7 @@ func TestFolderArm(t *testing.T) {
 	if got := score(t, b, "message-queue", "made"); got[metricValidity] != 0 || got[metricAtomRecall] != 0 {
 		t.Errorf("no folder scores %v", got)
 	}
-	if w := strings.Join(b.Warnings(), "\n"); !strings.Contains(w, "incident-review, message-queue, order-handling") {
+	if w := strings.Join(b.Capabilities().Warnings(), "\n"); !strings.Contains(w, "incident-review, message-queue, order-handling") {
 		t.Errorf("warnings: %s", w)
 	}
 }
@@ -382,7 +382,7 @@ func TestFolderArm(t *testing.T) {
 // TestVerdict: the judge's own evidence is checked by the program.
 func TestVerdict(t *testing.T) {
 	b := mustOpen(t, nil, "judge_model=sim")
-	s := b.byID["library-lending"]
+	s := b.Datum("library-lending")
 	pred := okf.Load(s.goldFiles, nil, b.ontology)
 	p := s.points(pred)[0]
 	for data, want := range map[string]string{
@@ -419,7 +419,7 @@ func TestRatings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := b.byID[tr.Item]
+	s := b.Datum(tr.Item)
 	pred, _ := load(o.Data, b.ontology)
 	var verdicts []eval.Verdict
 	claims := 0
@@ -558,7 +558,8 @@ func (correction) Corrected([]eval.Labelled, []eval.LabelledTwice) (eval.Measure
 // TestCorrectedRates: the error of the judge is known for the support of claims by sources.
 // What covers a gold claim is another question, and no question at all if nothing was emitted.
 func TestCorrectedRates(t *testing.T) {
-	b := &Bench{arms: []*arm{{Arm: kit.Arm{Arm: eval.Arm{ID: "a"}}}}, quality: &quality{Judge: rules}}
+	b := &Bench{quality: &quality{Judge: rules}}
+	b.add("a", new(arm))
 	said := []eval.Labelled{{Judge: 1}, {Judge: 1}, {Judge: 0}, {Judge: 0}}
 	covered := []eval.Labelled{{Judge: 1}, {Judge: 0}, {Judge: 0}, {Judge: 0}}
 	var got []string

@@ -20,17 +20,13 @@ import (
 // A Bench is the suite bound to a study of extractors. It is safe for
 // concurrent use.
 type Bench struct {
+	kit.Base[*sample, *arm]
 	ontology *ontology.Ontology
-	samples  []*sample
-	byID     map[string]*sample
-	arms     []*arm
-	byArm    map[string]*arm
 	judge    *study.Model // nil: the judge by rules
 	quality  *quality     // of the judge; nil if it is not known
 	root     string       // folder of the study
-	warnings []string
-	schema   []byte    // of candidates
-	reading  eval.Hash // of the ontology
+	schema   []byte       // of candidates
+	reading  eval.Hash    // of the ontology
 }
 
 type arm struct {
@@ -74,19 +70,18 @@ func openCorpus(f *study.File, s *Study) (kit.Bench, error) {
 	if len(s.Extractors) == 0 {
 		errs.Add(f.Errorf("data", "list what is compared under extractors, such as {name: outline}"))
 	}
-	b := &Bench{byID: map[string]*sample{}, root: f.Place(".")}
-	b.samples, b.ontology = readCorpus(f, s, &errs)
+	b := &Bench{root: f.Place(".")}
+	samples, o := readCorpus(f, s, &errs)
 	if err := errs.Err(); err != nil {
 		return nil, err
 	}
-	for _, c := range b.samples {
-		b.byID[c.id] = c
-	}
+	b.ontology = o
+	b.Fill(samples, (*sample).asItem)
 	b.schema, b.reading = candidateSchema(b.ontology), kit.HashOf(b.ontology)
-	if missing := gaps(b.samples, b.ontology); len(missing) > 0 {
+	if missing := gaps(b.Data, b.ontology); len(missing) > 0 {
 		say := fmt.Sprintf("no gold atom has %s", strings.Join(missing, ", "))
 		if s.Corpus.AllowGaps {
-			b.warnings = append(b.warnings, say+": answers are not tested for them")
+			b.Warn("%s: answers are not tested for them", say)
 		} else {
 			errs.Add(f.Errorf("data.path", "%s: add cases with them, mark them as supporting in the ontology, or set data.allow_gaps", say))
 		}
@@ -101,11 +96,7 @@ func openCorpus(f *study.File, s *Study) (kit.Bench, error) {
 		}
 	}
 	b.plan(f, s, &errs)
-	if err := errs.Err(); err != nil {
-		return nil, err
-	}
-	b.byArm = kit.ByID(b.arms)
-	return b, nil
+	return b, errs.Err()
 }
 
 // plan makes the arms: each extractor on its models, and always the outline as a
@@ -120,16 +111,11 @@ func (b *Bench) plan(f *study.File, s *Study, errs *study.Errors) {
 		b.add(builtinOutline, newOutline(eval.RoleBaseline))
 	}
 	if b.judge != nil {
-		for _, a := range b.arms {
-			a.Judges = []string{b.judge.ID}
-		}
+		b.JudgedBy(b.judge.ID)
 	}
 }
 
-func (b *Bench) add(name string, a *arm) {
-	a.Place("extractor", name)
-	b.arms = append(b.arms, a)
-}
+func (b *Bench) add(name string, a *arm) { b.Add("extractor", name, a) }
 
 func newOutline(role eval.Role) *arm {
 	return &arm{Arm: kit.Local(role, builtinOutline, outlineVersion), local: func(c *sample, b *Bench) ([]okf.File, error) {
@@ -139,42 +125,32 @@ func newOutline(role eval.Role) *arm {
 
 // entry makes the arms of one entry of the study.
 func (b *Bench) entry(p *kit.Planner, i int, e *Extractor) {
-	given := kit.Given(e.Outside, kit.Way{Key: "builtin", Value: e.Builtin}, kit.Way{Key: "path", Value: e.Path}, kit.Way{Key: "folder", Value: e.Folder})
-	if !p.One(i, e.Name, given) {
-		return
-	}
-	if len(given) == 0 {
-		e.Builtin, given = e.Name, []string{"builtin"}
-	}
-	if e.Repair && given[0] != "path" && e.Builtin != builtinPipeline {
-		p.Fault(p.Key(i)+".repair", "repair is for the pipeline; another extractor gives its files before the repair as \"unrepaired\"")
-	}
-	switch given[0] {
-	case "outputs", "exec", "http", "run":
-		if a, ok := p.Pipeline(i, e.Name, e.Models, e.Outside); ok {
-			b.add(e.Name, &arm{Arm: a})
-		}
-	case "folder":
-		p.NoModels(i, e.Name, e.Models)
-		if a, err := b.folderArm(p.Resolve(e.Folder)); err != nil {
-			p.Fault(p.Key(i)+".folder", "%v", err)
-		} else {
-			b.add(e.Name, a)
-		}
-	case "path":
-		if instructions, ok := p.Text(i, e.Path, "instructions"); ok {
-			b.modelArms(p, i, e, instructions)
-		}
-	default:
-		switch e.Builtin {
-		case builtinOutline:
+	p.Entry(i, e.Name, e.Models, e.Outside, func(a kit.Arm) { b.add(e.Name, &arm{Arm: a}) },
+		kit.Way{Key: "builtin", Value: e.Builtin, Make: func(name string) {
+			e.Builtin = name
+			p.Builtin(i, e.Name, name, []kit.Way{
+				{Key: builtinPipeline, Make: func(string) { b.modelArms(p, i, e, instructions) }},
+				{Key: builtinOutline, Make: func(string) {
+					p.NoModels(i, e.Name, e.Models)
+					b.add(e.Name, newOutline(eval.RoleArm))
+				}},
+			}, "builtin, path, folder, outputs, exec, http, run")
+		}},
+		kit.Way{Key: "path", Value: e.Path, Make: func(path string) {
+			if instructions, ok := p.Text(i, path, "instructions"); ok {
+				b.modelArms(p, i, e, instructions)
+			}
+		}},
+		kit.Way{Key: "folder", Value: e.Folder, Make: func(folder string) {
 			p.NoModels(i, e.Name, e.Models)
-			b.add(e.Name, newOutline(eval.RoleArm))
-		case builtinPipeline:
-			b.modelArms(p, i, e, instructions)
-		default:
-			p.Fault(p.Key(i), "extractor %q: no built-in extractor %q; give it one of builtin, path, folder, outputs, exec, http, run", e.Name, e.Builtin)
-		}
+			if a, err := b.folderArm(p.Resolve(folder)); err != nil {
+				p.Fault(p.Key(i)+".folder", "%v", err)
+			} else {
+				b.add(e.Name, a)
+			}
+		}})
+	if e.Repair && e.Path == "" && e.Builtin != builtinPipeline {
+		p.Fault(p.Key(i)+".repair", "repair is for the pipeline; another extractor gives its files before the repair as \"unrepaired\"")
 	}
 }
 
@@ -196,7 +172,7 @@ func (b *Bench) folderArm(dir string) (*arm, error) {
 	defer root.Close()
 	a := &arm{folder: map[string]*bundle{}}
 	var parts, missing []string
-	for _, c := range b.samples {
+	for _, c := range b.Data {
 		if _, err := root.Stat(c.id); errors.Is(err, os.ErrNotExist) {
 			missing = append(missing, c.id)
 			continue
@@ -209,42 +185,23 @@ func (b *Bench) folderArm(dir string) (*arm, error) {
 		parts = append(parts, c.id, string(a.folder[c.id].encode()))
 	}
 	if len(missing) > 0 {
-		b.warnings = append(b.warnings, fmt.Sprintf("%s has no folder for %s: nothing was emitted for them", dir, text.Shorten(strings.Join(missing, ", "), 200)))
+		b.Warn("%s has no folder for %s: nothing was emitted for them", dir, text.Shorten(strings.Join(missing, ", "), 200))
 	}
 	a.Hash = kit.Hash(parts...).String()
 	return a, nil
 }
 
-// Items are the cases.
-func (b *Bench) Items() []eval.Item {
-	items := make([]eval.Item, len(b.samples))
-	for i, c := range b.samples {
-		items[i] = c.item
-	}
-	return items
-}
-
-// Arms are the extractors on their models, and the baseline.
-func (b *Bench) Arms() []eval.Arm { return kit.Arms(b.arms) }
-
-// Pipelines are the external pipelines that arms call.
-func (b *Bench) Pipelines() []eval.Pipeline { return kit.Pipelines(b.arms) }
-
-// Close does nothing: the corpus is in memory.
-func (b *Bench) Close() error { return nil }
-
-// Warnings are about data that look wrong but are legal.
-func (b *Bench) Warnings() []string { return b.warnings }
-
 // Capabilities are what the suite has of them.
 func (b *Bench) Capabilities() eval.Capabilities {
-	return eval.Capabilities{Warnings: b.Warnings, Facts: b.Facts, Report: b.Report, Pick: b.Pick, Ratings: b.Ratings, Calibrator: b}
+	can := b.Base.Capabilities()
+	can.Facts, can.Report, can.Pick, can.Ratings, can.Calibrator = b.Facts, b.Report, b.Pick, b.Ratings, b
+	return can
 }
 
 // Facts count the gold atoms, edges and claims.
 func (b *Bench) Facts() []eval.Fact {
 	var atoms, edges, claims int
-	for _, c := range b.samples {
+	for _, c := range b.Data {
 		atoms += len(c.gold.Atoms)
 		for _, a := range c.gold.Atoms {
 			edges += len(a.Links)
@@ -265,8 +222,8 @@ type payload struct {
 // that files are read with, the claims of gold that the judge is asked about, and the gold
 // that simulated models answer from.
 func (b *Bench) Basis(t eval.Trial) (on eval.Basis) {
-	c, a := b.byID[t.Item], b.byArm[t.Arm]
-	if c == nil || a == nil {
+	c, a, err := b.Of(t)
+	if err != nil {
 		return on
 	}
 	on.Read = b.reading
@@ -284,10 +241,10 @@ func (b *Bench) Basis(t eval.Trial) (on eval.Basis) {
 
 // Perform extracts atoms from the documents of a case.
 func (b *Bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval.Outcome, error) {
-	c, a := b.byID[t.Item], b.byArm[t.Arm]
+	c, a, err := b.Of(t)
 	switch {
-	case c == nil || a == nil:
-		return eval.Outcome{}, fmt.Errorf("atoms: %v is not in this study", t)
+	case err != nil:
+		return eval.Outcome{}, fmt.Errorf("atoms: %w", err)
 	case a.folder != nil:
 		made := a.folder[c.id]
 		if made == nil {

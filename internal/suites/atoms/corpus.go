@@ -52,6 +52,8 @@ type record struct {
 	Ontology *ontology.Ontology `json:"ontology,omitempty"`
 }
 
+func (s *sample) asItem() eval.Item { return s.item }
+
 // readCorpus reads the cases of a study.
 func readCorpus(f *study.File, s *Study, errs *study.Errors) (samples []*sample, o *ontology.Ontology) {
 	if s.Ontology != "" {

@@ -204,7 +204,7 @@ func (c *sample) points(pred *okf.Base) []point {
 
 // Judge asks the judge about every claim. The judge by rules needs no verdicts.
 func (b *Bench) Judge(ctx context.Context, t eval.Trial, o eval.Outcome, ask eval.Asker) ([]eval.Verdict, error) {
-	c := b.byID[t.Item]
+	c := b.Datum(t.Item)
 	if b.judge == nil || c == nil || o.Kind != eval.OK {
 		return nil, nil
 	}
@@ -285,10 +285,8 @@ func verdictText(key string, holds bool, evidence string) string {
 	return string(data)
 }
 
-var fenced = regexp.MustCompile(`(?i)<(\s*/?\s*(?:source|claim|reference))`)
-
 // fence escapes tags, so that a text cannot end its block.
-func fence(s string) string { return fenced.ReplaceAllString(s, "‹$1") }
+func fence(s string) string { return kit.Fence(s, "source", "claim", "reference") }
 
 // readVerdict reads a verdict. Evidence that does not stand in one of the texts makes
 // a claim not hold: the program checks what the judge rests on.
@@ -383,7 +381,7 @@ func (b *Bench) judgement(c *sample, p point, verdicts []eval.Verdict) judgement
 
 // Ratings returns whether the judge finds each claim of an answer grounded.
 func (b *Bench) Ratings(c eval.Case) (list []eval.Rating) {
-	s := b.byID[c.Item]
+	s := b.Datum(c.Item)
 	if s == nil {
 		return nil
 	}

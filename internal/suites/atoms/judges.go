@@ -17,11 +17,7 @@ import (
 // A judgeBench is the suite bound to a study of judges: its items are claims with
 // human labels.
 type judgeBench struct {
-	claims   []*claim
-	byID     map[string]*claim
-	arms     []*judgeArm
-	byArm    map[string]*judgeArm
-	warnings []string
+	kit.Base[*claim, *judgeArm]
 }
 
 type judgeArm struct {
@@ -69,20 +65,17 @@ func openJudges(f *study.File, s *Study) (kit.Bench, error) {
 	if len(s.Judges) == 0 {
 		errs.Add(f.Errorf("claims", "list the judges to measure under judges, such as {name: rules}"))
 	}
-	b := &judgeBench{byID: map[string]*claim{}}
+	b := new(judgeBench)
 	b.readClaims(f, s, &errs)
 	b.plan(f, s, &errs)
-	if err := errs.Err(); err != nil {
-		return nil, err
-	}
-	b.byArm = kit.ByID(b.arms)
-	return b, nil
+	return b, errs.Err()
 }
 
 // readClaims reads the claims.
 func (b *judgeBench) readClaims(f *study.File, s *Study, errs *study.Errors) {
 	path := f.Resolve(s.Claims.Path)
-	ofSet := map[string]int{}
+	ofSet, known := map[string]int{}, map[string]bool{}
+	var claims []*claim
 	_, err := dataset.Scan(path, func(line int, data []byte, err error) {
 		var r claimRecord
 		if err == nil {
@@ -94,7 +87,7 @@ func (b *judgeBench) readClaims(f *study.File, s *Study, errs *study.Errors) {
 			err = errors.New("id, source or claim is missing")
 		case r.Grounded == nil:
 			err = errors.New("grounded is missing: want the label of people, true or false")
-		case b.byID[r.ID] != nil:
+		case known[r.ID]:
 			err = fmt.Errorf("duplicate id %q", r.ID)
 		}
 		if err != nil {
@@ -109,15 +102,15 @@ func (b *judgeBench) readClaims(f *study.File, s *Study, errs *study.Errors) {
 		if r.Set != "" {
 			c.item.Strata = []eval.Level{{Name: "set", Value: r.Set}}
 		}
-		b.byID[r.ID] = c
-		b.claims = append(b.claims, c)
+		known[r.ID] = true
+		claims = append(claims, c)
 	})
 	if err != nil {
 		errs.Add(f.Errorf("claims.path", "%w", err))
-	} else if len(b.claims) == 0 && errs.Err() == nil {
+	} else if len(claims) == 0 && errs.Err() == nil {
 		errs.Add(fmt.Errorf("%s has no claims", path))
 	}
-	slices.SortFunc(b.claims, func(a, c *claim) int { return strings.Compare(a.id, c.id) })
+	b.Fill(claims, func(c *claim) eval.Item { return c.item })
 }
 
 func (b *judgeBench) plan(f *study.File, s *Study, errs *study.Errors) {
@@ -156,46 +149,34 @@ func (b *judgeBench) plan(f *study.File, s *Study, errs *study.Errors) {
 	b.add(always, &judgeArm{constant: verdictText("grounded", true, ""), Arm: kit.Local(eval.RoleBaseline, always, "1")})
 }
 
-func (b *judgeBench) add(name string, a *judgeArm) {
-	a.Place("judge", name)
-	b.arms = append(b.arms, a)
-}
-
-func (b *judgeBench) Items() []eval.Item {
-	items := make([]eval.Item, len(b.claims))
-	for i, c := range b.claims {
-		items[i] = c.item
-	}
-	return items
-}
-
-func (b *judgeBench) Arms() []eval.Arm           { return kit.Arms(b.arms) }
-func (b *judgeBench) Pipelines() []eval.Pipeline { return kit.Pipelines(b.arms) }
-func (b *judgeBench) Close() error               { return nil }
+func (b *judgeBench) add(name string, a *judgeArm) { b.Add("judge", name, a) }
 
 // Facts count the claims by label.
 func (b *judgeBench) Facts() []eval.Fact {
 	grounded := 0
-	for _, c := range b.claims {
+	for _, c := range b.Data {
 		if c.grounded {
 			grounded++
 		}
 	}
-	return []eval.Fact{{Name: "grounded", N: grounded}, {Name: "ungrounded", N: len(b.claims) - grounded}}
+	return []eval.Fact{{Name: "grounded", N: grounded}, {Name: "ungrounded", N: len(b.Data) - grounded}}
+}
+
+// Capabilities are what the suite has of them.
+func (b *judgeBench) Capabilities() eval.Capabilities {
+	can := b.Base.Capabilities()
+	can.Facts = b.Facts
+	return can
 }
 
 // Basis is empty: a verdict depends on claim and source alone.
-func (b *judgeBench) Capabilities() eval.Capabilities {
-	return eval.Capabilities{Warnings: func() []string { return b.warnings }, Facts: b.Facts}
-}
-
 func (b *judgeBench) Basis(eval.Trial) eval.Basis { return eval.Basis{} }
 
 // Perform asks a judge about a claim.
 func (b *judgeBench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval.Outcome, error) {
-	c, a := b.byID[t.Item], b.byArm[t.Arm]
-	if c == nil || a == nil {
-		return eval.Outcome{}, fmt.Errorf("atoms: %v is not in this study", t)
+	c, a, err := b.Of(t)
+	if err != nil {
+		return eval.Outcome{}, fmt.Errorf("atoms: %w", err)
 	}
 	var r eval.Request
 	switch {
@@ -243,7 +224,7 @@ func (b *judgeBench) read(c *claim, a *judgeArm, o *eval.Outcome) judgement {
 // Score compares the verdict with the label of people. A verdict that cannot be read,
 // or was refused, counts as ungrounded: that is how extractors are scored by it.
 func (b *judgeBench) Score(dst []eval.Score, c eval.Case) []eval.Score {
-	k, a := b.byID[c.Item], b.byArm[c.Arm]
+	k, a := b.Datum(c.Item), b.Arm(c.Arm)
 	if k == nil || a == nil {
 		return dst
 	}
@@ -270,7 +251,7 @@ func (b *judgeBench) Score(dst []eval.Score, c eval.Case) []eval.Score {
 
 // Show shows the first trial of a case: source, claim, label and verdict.
 func (b *judgeBench) Show(c eval.Case) (eval.Exhibit, error) {
-	k, a := b.byID[c.Item], b.byArm[c.Arm]
+	k, a := b.Datum(c.Item), b.Arm(c.Arm)
 	if k == nil || a == nil || len(c.Trials) == 0 {
 		return eval.Exhibit{}, fmt.Errorf("atoms: %s × %s cannot be shown: the study does not have the claim, or there is no trial", c.Item, c.Arm)
 	}

@@ -70,7 +70,7 @@ func checkDamage(c *preflightCase) (kit.Result, error) {
 		return kit.Result{}, fmt.Errorf("unknown damage %q: want one of %v", c.Damage, perturb.Kinds())
 	}
 	perfect, damaged := map[string]*bundle{}, map[string]*bundle{}
-	for _, s := range b.samples {
+	for _, s := range b.Data {
 		perfect[s.id] = &bundle{Files: store(s.goldFiles)}
 		files, err := perturb.Damage(s.goldFiles, b.ontology, c.Damage, c.Rate)
 		if err != nil {
@@ -108,7 +108,7 @@ func checkDamage(c *preflightCase) (kit.Result, error) {
 // pooled scores an answer for each case, and pools the scores of each metric.
 func (b *Bench) pooled(answers map[string]*bundle) map[string]float64 {
 	var scores []eval.Score
-	for _, s := range b.samples {
+	for _, s := range b.Data {
 		o := eval.Outcome{Kind: eval.OK, Data: answers[s.id].encode()}
 		scores = b.Score(scores, eval.CaseOf(eval.Trial{Item: s.id, Arm: "case", Replicate: 1}, o, nil))
 	}
@@ -140,12 +140,12 @@ func pool(scores []eval.Score) map[string]float64 {
 
 // scorer is a bench that only scores.
 func scorer(samples []*sample, o *ontology.Ontology) *Bench {
-	b := &Bench{ontology: o, samples: samples, byID: map[string]*sample{}}
+	b := &Bench{ontology: o}
 	var errs study.Errors
 	for _, s := range samples {
 		s.prepare("case", o, &errs)
-		b.byID[s.id] = s
 	}
+	b.Fill(samples, (*sample).asItem)
 	return b
 }
 

@@ -133,7 +133,7 @@ func writeQuality(kb kit.Bench, k kit.Kept, dir string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		c, a := b.byID[j.Trial.Item], b.byArm[j.Trial.Arm]
+		c, a := b.Datum(j.Trial.Item), b.Arm(j.Trial.Arm)
 		if c == nil || a == nil || j.Outcome.Kind == eval.Failed || j.Trial.Replicate > 1 {
 			continue
 		}
@@ -189,7 +189,7 @@ func writeAtoms(kb kit.Bench, k kit.Kept, dir string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if j.Outcome.Kind != eval.OK || b.byArm[j.Trial.Arm] == nil {
+		if j.Outcome.Kind != eval.OK || b.Arm(j.Trial.Arm) == nil {
 			continue
 		}
 		pred, _ := load(j.Outcome.Data, b.ontology)

@@ -68,7 +68,7 @@ func (b *Bench) tallies(cases iter.Seq2[eval.Case, error]) (map[string]*tally, e
 		if err != nil {
 			return nil, err
 		}
-		s, a := b.byID[c.Item], b.byArm[c.Arm]
+		s, a := b.Datum(c.Item), b.Arm(c.Arm)
 		if s == nil || a == nil {
 			continue
 		}
@@ -91,7 +91,7 @@ func (b *Bench) Pick(cases iter.Seq2[eval.Case, error], few int) ([]eval.Picked,
 		return nil, err
 	}
 	most := max(maxPicked, 2*few)
-	if len(b.arms) > maxPicked {
+	if len(b.On) > maxPicked {
 		most = few
 	}
 	var list []eval.Picked
@@ -247,7 +247,7 @@ func (b *Bench) edgeNames() []string {
 
 // inOrder yields the arms with results in their order.
 func (b *Bench) inOrder(tallies map[string]*tally, visit func(id string, n *tally)) {
-	for _, a := range b.arms {
+	for _, a := range b.On {
 		if n := tallies[a.ID]; n != nil {
 			visit(a.ID, n)
 		}
@@ -258,7 +258,7 @@ func (b *Bench) worstTable(tallies map[string]*tally) eval.Table {
 	t := eval.Table{Name: "worst", Title: "Worst cases", Columns: []string{"arm", "case", "atom F1", "edge F1", "validity", "graph errors", "faithfulness", "what is wrong"},
 		Note: "Cases that are not perfect, worst first: by the sum of what is missing to 1, and a quarter for each error of the graph."}
 	b.inOrder(tallies, func(id string, n *tally) {
-		if b.byArm[id].Role != eval.RoleArm {
+		if b.Arm(id).Role != eval.RoleArm {
 			return
 		}
 		n.sort()

@@ -9,7 +9,7 @@ import (
 
 // Score scores what was written: the files of each trial, parsed again.
 func (b *Bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
-	s := b.byID[c.Item]
+	s := b.Datum(c.Item)
 	if s == nil {
 		return dst
 	}

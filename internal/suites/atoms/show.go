@@ -19,7 +19,7 @@ const maxShown = 60
 // Show shows the first trial of a case: the graph of gold and answer, claims beside
 // the sentence they rest on, and the problems of files and graph.
 func (b *Bench) Show(c eval.Case) (eval.Exhibit, error) {
-	s := b.byID[c.Item]
+	s := b.Datum(c.Item)
 	if s == nil || len(c.Trials) == 0 {
 		return eval.Exhibit{}, fmt.Errorf("atoms: %s × %s cannot be shown: the study does not have the case, or there is no trial", c.Item, c.Arm)
 	}

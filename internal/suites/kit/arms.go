@@ -179,20 +179,16 @@ type Way struct {
 }
 
 // Entry makes the arms of an entry by the one key that defines it: pipeline gets the arm of
-// an external pipeline, and a way its value. An entry without such a key has its name as the
-// value of the last way, builtin.
+// an external pipeline, and a way its value. An entry without such a key has its name as
+// that of the way builtin.
 func (p *Planner) Entry(i int, name string, models []string, o Outside, pipeline func(Arm), ways ...Way) {
 	given := Given(o, ways...)
 	if !p.One(i, name, given) {
 		return
 	}
-	if len(given) == 0 {
-		ways[len(ways)-1].Make(name)
-		return
-	}
 	for _, w := range ways {
-		if w.Value != "" {
-			w.Make(w.Value)
+		if w.Value != "" || len(given) == 0 && w.Key == "builtin" {
+			w.Make(cmp.Or(w.Value, name))
 			return
 		}
 	}

@@ -65,13 +65,12 @@ func (b *Base[D, A]) Has(role eval.Role) bool {
 	return slices.ContainsFunc(b.On, func(a A) bool { return a.shared().Role == role })
 }
 
-// Datum returns what the item with an id is made from.
-func (b *Base[D, A]) Datum(id string) (d D, ok bool) {
-	i, ok := b.places[id]
-	if ok {
+// Datum returns what the item with an id is made from; nil if there is none.
+func (b *Base[D, A]) Datum(id string) (d D) {
+	if i, ok := b.places[id]; ok {
 		d = b.Data[i]
 	}
-	return d, ok
+	return d
 }
 
 // Place is the place in the data of an item of the bench.
@@ -80,20 +79,16 @@ func (b *Base[D, A]) Place(id string) int { return b.places[id] }
 // Item returns an item of the bench.
 func (b *Base[D, A]) Item(id string) eval.Item { return b.items[b.places[id]] }
 
-// Arm returns the arm with an id.
-func (b *Base[D, A]) Arm(id string) (a A, ok bool) {
-	a, ok = b.byID[id]
-	return a, ok
-}
+// Arm returns the arm with an id; nil if there is none.
+func (b *Base[D, A]) Arm(id string) A { return b.byID[id] }
 
 // Of returns what a trial is about. The error is for a trial of another study.
 func (b *Base[D, A]) Of(t eval.Trial) (d D, a A, err error) {
-	d, known := b.Datum(t.Item)
-	a, ok := b.Arm(t.Arm)
-	if !known || !ok {
-		err = fmt.Errorf("%v is not in this study", t)
+	_, known := b.places[t.Item]
+	if a, ok := b.byID[t.Arm]; ok && known {
+		return b.Datum(t.Item), a, nil
 	}
-	return d, a, err
+	return d, a, fmt.Errorf("%v is not in this study", t)
 }
 
 // Warn adds a warning about data that look wrong but are legal.
@@ -124,12 +119,11 @@ func (b *Base[D, A]) Capabilities() eval.Capabilities {
 // Shown begins the exhibit of the first trial of a case. did is what the arm did with the
 // item, such as "answered by".
 func (b *Base[D, A]) Shown(c eval.Case, did string) (d D, t *eval.Judged, x eval.Exhibit, err error) {
-	d, ok := b.Datum(c.Item)
-	if !ok || len(c.Trials) == 0 {
+	if _, ok := b.places[c.Item]; !ok || len(c.Trials) == 0 {
 		return d, nil, x, fmt.Errorf("%s × %s cannot be shown: the study does not have the item, or there is no trial", c.Item, c.Arm)
 	}
 	t = &c.Trials[0]
 	x = eval.Exhibit{Item: c.Item, Arm: c.Arm, Title: fmt.Sprintf("%s, %s %s", c.Item, did, c.Arm), Raw: string(t.Outcome.Data)}
 	x.Facts = slices.Clone(b.Item(c.Item).Strata)
-	return d, t, x, nil
+	return b.Datum(c.Item), t, x, nil
 }

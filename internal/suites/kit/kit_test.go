@@ -62,9 +62,11 @@ func plannerOf(t *testing.T) (*Planner, *[]string) {
 
 func TestPlannerErrors(t *testing.T) {
 	for want, do := range map[string]func(p *Planner){
-		`things[1].name: duplicate thing name "x"`:                                                       func(p *Planner) { CheckNames(p, []string{"x", "x"}, strings.Clone) },
-		`things[0].name: thing name "a b": want letters, digits, dots, dashes and underscores`:           func(p *Planner) { CheckNames(p, []string{"a b"}, strings.Clone) },
-		`things[2]: thing "x" has path and exec: want exactly one of them`:                               func(p *Planner) { p.One(2, "x", Given(Outside{Exec: "e"}, Way{Key: "path", Value: "p"}, Way{Key: "of", Value: ""})) },
+		`things[1].name: duplicate thing name "x"`:                                             func(p *Planner) { CheckNames(p, []string{"x", "x"}, strings.Clone) },
+		`things[0].name: thing name "a b": want letters, digits, dots, dashes and underscores`: func(p *Planner) { CheckNames(p, []string{"a b"}, strings.Clone) },
+		`things[2]: thing "x" has path and exec: want exactly one of them`: func(p *Planner) {
+			p.One(2, "x", Given(Outside{Exec: "e"}, Way{Key: "path", Value: "p"}, Way{Key: "of", Value: ""}))
+		},
 		`things[0].models: thing "x" uses no model of the study: remove models`:                          func(p *Planner) { p.NoModels(0, "x", []string{"a"}) },
 		`things[0].models[0]: the study has no model "juge": did you mean "judge"?`:                      func(p *Planner) { p.OnModels(0, "x", []string{"juge"}) },
 		`things[0].models[1]: duplicate model "a"`:                                                       func(p *Planner) { p.OnModels(0, "x", []string{"a", "a"}) },

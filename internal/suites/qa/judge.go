@@ -33,8 +33,8 @@ func (b *bench) Judge(ctx context.Context, t eval.Trial, o eval.Outcome, ask eva
 // answers, which must fail.
 func (b *bench) Measure(cases iter.Seq2[eval.Case, error]) (eval.Measurement, error) {
 	return kit.Measure(cases, func(c eval.Case, t *eval.Judged) (kit.Counted, error) {
-		q, ok := b.Datum(c.Item)
-		if !ok || q.match != matchRubric || len(q.answers) == 0 {
+		q := b.Datum(c.Item)
+		if q == nil || q.match != matchRubric || len(q.answers) == 0 {
 			return kit.Counted{}, nil
 		}
 		pass, missing := kit.Passed(t.Verdicts)

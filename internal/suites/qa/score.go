@@ -27,8 +27,8 @@ func (b *bench) correct(q *question, t *eval.Judged) (right bool, unscored strin
 
 // Score scores the replicates of a question and their majority.
 func (b *bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
-	q, ok := b.Datum(c.Item)
-	if !ok {
+	q := b.Datum(c.Item)
+	if q == nil {
 		return dst
 	}
 	var votes kit.Votes
