@@ -17,14 +17,10 @@ import (
 // A Bench is the suite bound to one study. It is safe for
 // concurrent use.
 type Bench struct {
+	kit.Base[*Fragment, *arm]
 	labels     []Label
 	domains    []Domain
-	fragments  []Fragment
 	examples   []Example
-	items      []eval.Item
-	byID       map[string]int
-	arms       []*arm
-	byArm      map[string]*arm
 	conditions []string // in the order of the study
 	models     []string // of the panel, in the order of the study
 	main       string
@@ -42,8 +38,6 @@ type Bench struct {
 	validity   Validity
 	plain      prompt
 	worked     prompt
-	warnings   []string
-	notes      []string
 }
 
 type arm struct {
@@ -57,7 +51,7 @@ type arm struct {
 // [study.Errors] with every finding.
 func Open(f *study.File, s *Study) (*Bench, error) {
 	var errs study.Errors
-	b := &Bench{labels: s.Labels, domains: s.Domains, byID: map[string]int{}, main: s.Main, margin: s.Coherence.Margin, attempts: s.Reading.Attempts,
+	b := &Bench{labels: s.Labels, domains: s.Domains, main: s.Main, margin: s.Coherence.Margin, attempts: s.Reading.Attempts,
 		replicates: s.Execution.Replicates, alpha: s.Statistics.Alpha, task: s.Coherence.Task}
 	b.checkLabels(f, s, &errs)
 	l := &loader{file: f, labels: []string{s.Labels[0].Name, s.Labels[1].Name}, domains: len(s.Domains), errs: &errs}
@@ -75,31 +69,30 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 			b.coded = t.Name
 		}
 	}
-	b.fragments, b.warnings, b.notes = fragments, l.warnings, l.notes
-	slices.SortFunc(b.fragments, func(x, y Fragment) int { return strings.Compare(x.ID, y.ID) })
-	for i := range b.fragments {
-		b.byID[b.fragments[i].ID] = i
-		b.items = append(b.items, b.fragments[i].item(b.labels))
+	for _, w := range l.warnings {
+		b.Warn("%s", w)
 	}
+	b.Note(l.notes...)
+	data := make([]*Fragment, len(fragments))
+	for i := range fragments {
+		data[i] = &fragments[i]
+	}
+	b.Fill(data, func(f *Fragment) eval.Item { return f.item(b.labels) })
 	var err error
 	if b.reader, err = newReader(s); err != nil {
 		errs.Add(fmt.Errorf("reading the lists of phrases: %w", err))
 	}
 	if s.Gold.Path == "" {
-		b.warnings = append(b.warnings, "the study has no gold: nothing is scored until gold.path names the expert's judgements")
+		b.Warn("the study has no gold: nothing is scored until gold.path names the expert's judgements")
 	}
 	b.reading = kit.HashOf(s.Labels, s.Reading, s.Coherence, string(englishWording))
 	b.judge = s.Judge()
 	if b.judge == nil {
-		b.warnings = append(b.warnings, "the study has no judge_model: runs whose coherence the indicators do not decide are ambiguous until a person decides")
+		b.Warn("the study has no judge_model: runs whose coherence the indicators do not decide are ambiguous until a person decides")
 	}
 	b.plain, b.worked = b.prompts(f, s, &errs)
 	b.plan(f, s, &errs)
-	if err := errs.Err(); err != nil {
-		return nil, err
-	}
-	b.byArm = kit.ByID(b.arms)
-	return b, nil
+	return b, errs.Err()
 }
 
 // checkLabels checks that the two labels and their phrasings differ.
@@ -133,8 +126,7 @@ func (b *Bench) plan(f *study.File, s *Study, errs *study.Errors) {
 		if c.Given() {
 			if given := kit.Given(c.Outside); p.One(i, c.Name, given) {
 				if on, ok := p.Pipeline(i, c.Name, c.Models, c.Outside); ok {
-					on.Levels = []eval.Level{{Name: "condition", Value: c.Name}}
-					b.arms = append(b.arms, &arm{Arm: on, condition: c.Name})
+					b.Add("condition", c.Name, &arm{Arm: on, condition: c.Name})
 				}
 			}
 			continue
@@ -158,15 +150,14 @@ func (b *Bench) plan(f *study.File, s *Study, errs *study.Errors) {
 			}
 			r := kit.RequestTo(a.Settings)
 			a.Hash = kit.Hash(r.Key(), a.Settings.Structured, prompt.before, prompt.after).String()
-			a.Levels = []eval.Level{{Name: "condition", Value: c.Name}, {Name: "model", Value: on.Settings.ID}}
+			a.Shape = c.Name
+			b.Add("condition", c.Name, a)
 			if a.group != "" {
 				a.Levels = append(a.Levels, eval.Level{Name: "group", Value: a.group})
 			}
-			a.Shape = c.Name
-			b.arms = append(b.arms, a)
 		}
 	}
-	for _, a := range b.arms {
+	for _, a := range b.On {
 		if b.judge != nil {
 			a.Judges = []string{b.judge.ID}
 		}
@@ -218,39 +209,23 @@ func (b *Bench) standard() {
 		return fmt.Sprintf("temperature %s, max_tokens %d", temperature, m.MaxTokens)
 	}
 	var first *arm
-	for _, a := range b.arms {
+	for _, a := range b.On {
 		switch {
 		case a.Settings == nil:
 		case first == nil:
 			first = a
 		case parameters(a.Settings) != parameters(first.Settings):
-			b.warnings = append(b.warnings, fmt.Sprintf("models differ in their parameters: %s has %s, %s has %s", first.Settings.ID, parameters(first.Settings), a.Settings.ID, parameters(a.Settings)))
+			b.Warn("models differ in their parameters: %s has %s, %s has %s", first.Settings.ID, parameters(first.Settings), a.Settings.ID, parameters(a.Settings))
 			return
 		}
 	}
 }
 
-// Items are the fragments.
-func (b *Bench) Items() []eval.Item { return b.items }
-
-// Arms are the conditions on their models, and the pipelines.
-func (b *Bench) Arms() []eval.Arm { return kit.Arms(b.arms) }
-
-// Pipelines are the external pipelines that arms call.
-func (b *Bench) Pipelines() []eval.Pipeline { return kit.Pipelines(b.arms) }
-
-// Close does nothing: the fragments are in memory.
-func (b *Bench) Close() error { return nil }
-
-// Warnings are about data that look wrong but are legal.
-func (b *Bench) Warnings() []string { return b.warnings }
-
-// Notes name further columns of the files.
-func (b *Bench) Notes() []string { return b.notes }
-
 // Capabilities are what the suite has of them.
 func (b *Bench) Capabilities() eval.Capabilities {
-	return eval.Capabilities{Warnings: b.Warnings, Notes: b.Notes, Facts: b.Facts, MostCalls: b.MostCalls, Report: b.Report, Practice: b.Practice, Queuer: b, GoldKeeper: b}
+	can := b.Base.Capabilities()
+	can.Facts, can.MostCalls, can.Report, can.Practice, can.Queuer, can.GoldKeeper = b.Facts, b.MostCalls, b.Report, b.Practice, b, b
+	return can
 }
 
 // Facts count the fragments by expert label, and the worked examples.
@@ -258,21 +233,14 @@ func (b *Bench) Facts() []eval.Fact {
 	var facts []eval.Fact
 	for i, l := range b.labels {
 		n := 0
-		for k := range b.fragments {
-			if g := b.fragments[k].Gold; g != nil && g.Label == i {
+		for k := range b.Data {
+			if g := b.Data[k].Gold; g != nil && g.Label == i {
 				n++
 			}
 		}
 		facts = append(facts, eval.Fact{Name: l.Name, N: n})
 	}
 	return append(facts, eval.Fact{Name: "worked examples", N: len(b.examples)})
-}
-
-func (b *Bench) fragment(id string) *Fragment {
-	if i, ok := b.byID[id]; ok {
-		return &b.fragments[i]
-	}
-	return nil
 }
 
 // showPractice shows a fragment for practice.
@@ -297,8 +265,8 @@ type payload struct {
 // attempts and margin decide how an answer is read, whether it is asked for again, and
 // whether the judge is asked. Simulated models answer from gold.
 func (b *Bench) Basis(t eval.Trial) (on eval.Basis) {
-	f, a := b.fragment(t.Item), b.byArm[t.Arm]
-	if f == nil || a == nil {
+	f, a, err := b.Of(t)
+	if err != nil {
 		return on
 	}
 	on.Read, on.Judged = b.reading, b.reading
@@ -313,9 +281,9 @@ func (b *Bench) Basis(t eval.Trial) (on eval.Basis) {
 
 // Perform asks for a judgement. An answer in no readable format is asked for again.
 func (b *Bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval.Outcome, error) {
-	f, a := b.fragment(t.Item), b.byArm[t.Arm]
-	if f == nil || a == nil {
-		return eval.Outcome{}, fmt.Errorf("soundness: %v is not in this study", t)
+	f, a, err := b.Of(t)
+	if err != nil {
+		return eval.Outcome{}, fmt.Errorf("soundness: %w", err)
 	}
 	for attempt := 1; ; attempt++ {
 		step := "judge"
@@ -343,7 +311,7 @@ func (b *Bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval
 // MostCalls returns the attempts at a readable answer, and the judge's call about a
 // rationale that the indicators do not decide.
 func (b *Bench) MostCalls(arm string) (asked, judged int) {
-	a := b.byArm[arm]
+	a := b.Arm(arm)
 	if a.Settings != nil {
 		asked = b.attempts
 	}
@@ -398,14 +366,11 @@ func (b *Bench) Show(c eval.Case) (eval.Exhibit, error) {
 	if x, ok := b.showPractice(c.Item); ok && c.Arm == "" {
 		return x, nil
 	}
-	f := b.fragment(c.Item)
-	if f == nil || len(c.Trials) == 0 {
-		return eval.Exhibit{}, fmt.Errorf("soundness: %s × %s cannot be shown: the study does not have the fragment, or there is no trial", c.Item, c.Arm)
+	f, t, x, err := b.Shown(c, "judged by")
+	if err != nil {
+		return x, fmt.Errorf("soundness: %w", err)
 	}
-	t := &c.Trials[0]
-	x := eval.Exhibit{Item: c.Item, Arm: c.Arm, Title: fmt.Sprintf("%s, judged by %s", c.Item, c.Arm), Raw: string(t.Outcome.Data),
-		Pages: []eval.ExhibitPage{{Number: 1, Title: f.ID, Text: f.Text}}}
-	x.Facts = slices.Concat(x.Facts, b.items[b.byID[f.ID]].Strata, f.Others)
+	x.Pages, x.Facts = []eval.ExhibitPage{{Number: 1, Title: f.ID, Text: f.Text}}, slices.Concat(x.Facts, f.Others)
 	a := b.assess(f, t)
 	label := eval.ExhibitRow{Unit: "label", Answer: "–"}
 	rationale := eval.ExhibitRow{Unit: "rationale", Answer: a.Rationale}

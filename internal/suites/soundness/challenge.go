@@ -101,8 +101,8 @@ func (s *synthesis) features(r eval.Results, list []challenge) *eval.Table {
 		isChallenge[c.fragment.ID] = true
 	}
 	var criteria []string
-	for i := range s.b.fragments {
-		if c := s.b.fragments[i].Criterion; c != "" && !slices.Contains(criteria, c) {
+	for i := range s.b.Data {
+		if c := s.b.Data[i].Criterion; c != "" && !slices.Contains(criteria, c) {
 			criteria = append(criteria, c)
 		}
 	}
@@ -126,8 +126,7 @@ func (s *synthesis) features(r eval.Results, list []challenge) *eval.Table {
 // table counts fragments with an outcome: rows are those that a function selects and the
 // others, columns challenge fragments and the others.
 func (s *synthesis) table(isChallenge map[string]bool, is func(*Fragment) bool) (n [2][2]int) {
-	for i := range s.b.fragments {
-		f := &s.b.fragments[i]
+	for _, f := range s.b.Data {
 		if s.decided[f.ID] == 0 {
 			continue
 		}
@@ -207,8 +206,7 @@ func (s *synthesis) defensible(list []challenge) *eval.Table {
 	for _, c := range list {
 		criteria[c.fragment.ID] = append(criteria[c.fragment.ID], c.criteria())
 	}
-	for i := range s.b.fragments {
-		f := &s.b.fragments[i]
+	for _, f := range s.b.Data {
 		if f.Gold == nil || criteria[f.ID] == nil && (s.decided[f.ID] == 0 || 2*s.wrong[f.ID] < s.decided[f.ID]) {
 			continue
 		}

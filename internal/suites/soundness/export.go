@@ -67,7 +67,7 @@ func (b *Bench) Rows(k kit.Kept) iter.Seq2[Row, error] {
 				yield(Row{}, err)
 				return
 			}
-			f, a := b.fragment(t.Trial.Item), b.byArm[t.Trial.Arm]
+			f, a := b.Datum(t.Trial.Item), b.Arm(t.Trial.Arm)
 			if f == nil || a == nil {
 				continue
 			}
@@ -102,7 +102,7 @@ func (a *arm) family() string {
 
 // Expected returns the number of responses and of fragment outcomes of the whole study.
 func (b *Bench) Expected() (responses, outcomes int) {
-	outcomes = len(b.fragments) * len(b.arms)
+	outcomes = len(b.Data) * len(b.On)
 	return outcomes * b.replicates, outcomes
 }
 
@@ -288,7 +288,7 @@ func (b *Bench) outcomes(rows []Row) [][]string {
 		if !known {
 			unanimous = none
 		}
-		if f := b.fragment(first.Trial.Item); f.Gold == nil {
+		if f := b.Datum(first.Trial.Item); f.Gold == nil {
 			outcome, unanimous = none, none
 		}
 		list = append(list, []string{first.Trial.Item, first.Family, first.Condition, strconv.Itoa(d.Passes), strconv.Itoa(d.Fails), outcome, unanimous})

@@ -81,7 +81,7 @@ func (b *Bench) failed(f *Fragment, c eval.Case) *failure {
 	if !b.isMain(c.Arm) || f.Gold == nil || b.adjudicated(f, c).Outcome != outcomeFail {
 		return nil
 	}
-	x := &failure{fragment: f, condition: b.byArm[c.Arm].condition}
+	x := &failure{fragment: f, condition: b.Arm(c.Arm).condition}
 	kinds := map[string]int{}
 	for t := range c.Answered() {
 		a := b.assess(f, t)
@@ -116,7 +116,7 @@ func (b *Bench) failureRows(k kit.Kept) (rows [][]string, err error) {
 	var c eval.Case
 	var errs []error
 	add := func() {
-		f := b.fragment(c.Item)
+		f := b.Datum(c.Item)
 		if f == nil {
 			return
 		}

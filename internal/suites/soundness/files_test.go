@@ -109,7 +109,7 @@ func TestFragmentsOfAReport(t *testing.T) {
 	if clusters["report 271"] != 2 || len(clusters) != 7 {
 		t.Errorf("clusters %v, want two fragments of report 271 and six by themselves", clusters)
 	}
-	if all := strings.Join(b.Warnings(), "\n"); strings.Count(all, "271 has more than one fragment") != 1 || !strings.Contains(all, "fragment_corpus.csv:3:7: report_id") {
+	if all := strings.Join(b.Capabilities().Warnings(), "\n"); strings.Count(all, "271 has more than one fragment") != 1 || !strings.Contains(all, "fragment_corpus.csv:3:7: report_id") {
 		t.Errorf("warnings: %s", all)
 	}
 }
@@ -125,15 +125,15 @@ func TestSeverities(t *testing.T) {
 		t.Errorf("errors: %v", err)
 	}
 	b := opened(t, path, check("warning"))
-	if all := strings.Join(b.Warnings(), "\n"); strings.Count(all, "is none of relevance") != 6 || strings.Count(all, "want at most 0") != 8 {
+	if all := strings.Join(b.Capabilities().Warnings(), "\n"); strings.Count(all, "is none of relevance") != 6 || strings.Count(all, "want at most 0") != 8 {
 		t.Errorf("warnings: %s", all)
 	}
 	b = opened(t, path, check("ignore"))
-	if all := strings.Join(b.Warnings(), "\n"); strings.Contains(all, "is none of") {
+	if all := strings.Join(b.Capabilities().Warnings(), "\n"); strings.Contains(all, "is none of") {
 		t.Errorf("ignored: %s", all)
 	}
 	b = opened(t, path, "gold.checks=[{column: expert_rationale, min: 3, max: 4, severity: warning}]")
-	if all := strings.Join(b.Warnings(), "\n"); !strings.Contains(all, "expert_rationale: want at least 3 sentences, got 2") {
+	if all := strings.Join(b.Capabilities().Warnings(), "\n"); !strings.Contains(all, "expert_rationale: want at least 3 sentences, got 2") {
 		t.Errorf("sentences: %s", all)
 	}
 	if _, err := open(t, path, "data.checks=[{column: yaer, max: 1}]"); err == nil || !strings.Contains(err.Error(), `the schema has no column "yaer": did you mean "year"?`) {
@@ -156,10 +156,10 @@ func TestSpreadsheetsAndJSON(t *testing.T) {
 		write(t, saved, file, func(s string) string { return "\ufeff" + strings.ReplaceAll(s, "\n", "\r\n") })
 	}
 	got := opened(t, saved)
-	if d := cmp.Diff(want.fragments, got.fragments); d != "" {
+	if d := cmp.Diff(want.Data, got.Data); d != "" {
 		t.Errorf("CRLF (-want +got)\n%s", d)
 	}
-	if d := cmp.Diff(want.items, got.items); d != "" {
+	if d := cmp.Diff(want.Items(), got.Items()); d != "" {
 		t.Errorf("hashes of items (-want +got)\n%s", d)
 	}
 	path := starter(t)
@@ -170,8 +170,8 @@ func TestSpreadsheetsAndJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := opened(t, path, "data={path: data.jsonl, columns: essential}", "gold={path: data.jsonl, columns: essential}")
-	if f := b.fragment("F_1"); len(b.fragments) != 2 || !f.Gold.Boundary || len(f.Gold.Salient) != 2 || b.fragment("F_2").Gold.Label != 1 {
-		t.Errorf("%+v", b.fragments)
+	if f := b.Datum("F_1"); len(b.Data) != 2 || !f.Gold.Boundary || len(f.Gold.Salient) != 2 || b.Datum("F_2").Gold.Label != 1 {
+		t.Errorf("%+v", b.Data)
 	}
 	write(t, path, "../s/data.jsonl", func(s string) string { return strings.Replace(s, "sound", "sond", 1) + "[1]\n" })
 	_, err := open(t, path, "data={path: data.jsonl, columns: essential}", "gold={path: data.jsonl, columns: essential}")
@@ -203,20 +203,20 @@ func TestStudyErrors(t *testing.T) {
 		}
 	}
 	b := opened(t, path, "gold={}")
-	if all := strings.Join(b.Warnings(), "\n"); !strings.Contains(all, "the study has no gold") {
+	if all := strings.Join(b.Capabilities().Warnings(), "\n"); !strings.Contains(all, "the study has no gold") {
 		t.Errorf("without gold: %s", all)
 	}
 	alike := starter(t)
 	write(t, alike, examplesFile, func(s string) string { return strings.Replace(s, ",over-generalisation", ",weak warrants", 1) })
-	if all := strings.Join(opened(t, alike).Warnings(), "\n"); !strings.Contains(all, `primary_characteristic: another example with this label shows "weak warrants" too`) {
+	if all := strings.Join(opened(t, alike).Capabilities().Warnings(), "\n"); !strings.Contains(all, `primary_characteristic: another example with this label shows "weak warrants" too`) {
 		t.Errorf("examples that show the same: %s", all)
 	}
 	write(t, alike, examplesFile, func(s string) string { return strings.ReplaceAll(s, ",moderate,", ",straightforward,") })
-	if all := strings.Join(opened(t, alike).Warnings(), "\n"); !strings.Contains(all, "complexity_level: every example is straightforward") {
+	if all := strings.Join(opened(t, alike).Capabilities().Warnings(), "\n"); !strings.Contains(all, "complexity_level: every example is straightforward") {
 		t.Errorf("examples of one complexity: %s", all)
 	}
 	b = opened(t, path, "models[1].max_tokens=100")
-	if all := strings.Join(b.Warnings(), "\n"); !strings.Contains(all, "models differ in their parameters: able has temperature 0, max_tokens 500, weak has temperature 0, max_tokens 100") {
+	if all := strings.Join(b.Capabilities().Warnings(), "\n"); !strings.Contains(all, "models differ in their parameters: able has temperature 0, max_tokens 500, weak has temperature 0, max_tokens 100") {
 		t.Errorf("other parameters: %s", all)
 	}
 }

@@ -117,7 +117,7 @@ func (b *Bench) Queue(name string, cases iter.Seq2[eval.Case, error]) (list []ev
 		if err != nil {
 			return nil, err
 		}
-		f := b.fragment(c.Item)
+		f := b.Datum(c.Item)
 		if f == nil {
 			continue
 		}
@@ -156,7 +156,7 @@ func (b *Bench) undecidedRuns(f *Fragment, c eval.Case) (n int) {
 
 // isMain reports whether an arm runs the model whose failures are coded.
 func (b *Bench) isMain(id string) bool {
-	a := b.byArm[id]
+	a := b.Arm(id)
 	return a != nil && a.Settings != nil && a.Settings.ID == b.main
 }
 
@@ -188,7 +188,7 @@ func (b *Bench) adjudicated(f *Fragment, c eval.Case) Adjudication {
 // ShowQueued shows label and rationale of a run, alone or beside the fragment and its
 // gold.
 func (b *Bench) ShowQueued(name string, c eval.Case, replicate int) ([]eval.Passage, error) {
-	f := b.fragment(c.Item)
+	f := b.Datum(c.Item)
 	if f == nil {
 		return nil, fmt.Errorf("the study has no fragment %s", c.Item)
 	}

@@ -58,9 +58,8 @@ func said(task string, round int, answer string) eval.Verdict {
 // panel has an outcome of each fragment under each arm: fails says which fail.
 func panel(b *Bench, fails func(f *Fragment, a *arm) bool, codes map[string]string) []eval.Case {
 	var list []eval.Case
-	for i := range b.fragments {
-		f := &b.fragments[i]
-		for _, a := range b.arms {
+	for _, f := range b.Data {
+		for _, a := range b.On {
 			c := eval.Case{Item: f.ID, Arm: a.ID}
 			for run := 1; run <= 3; run++ {
 				var vs []eval.Verdict
@@ -173,7 +172,7 @@ func TestSynthesis(t *testing.T) {
 		// Domain 4 in 3 of 4, domain 2 in 2 of 4, one failure has only the first: exact 1.
 		{tableQuestions, []string{"more failures in the first domain?", "Synthesis and integration: 3 of 4 (75.0 %)", "Evidence base: 2 of 4 (50.0 %)", "1.000"}},
 		{tableOverlap, []string{"0", "4", "0", "4", "0.000"}}, // the panel has one other model
-		{tableDefensible, []string{"F_001", b.labels[b.fragment("F_001").Gold.Label].Name, "False", "4 of 4", "2", ""}},
+		{tableDefensible, []string{"F_001", b.labels[b.Datum("F_001").Gold.Label].Name, "False", "4 of 4", "2", ""}},
 	} {
 		if got := row(tt.table, tt.want[0]); !slices.Equal(got[:len(tt.want)], tt.want) {
 			t.Errorf("%s\ngot  %q\nwant %q", tt.table, got, tt.want)
@@ -228,7 +227,7 @@ func TestQueues(t *testing.T) {
 		}
 		return fmt.Sprint(parts)
 	}
-	f := b.fragment("F_001")
+	f := b.Datum("F_001")
 	if s := text(queueCoherence); strings.Contains(s, f.Text) || strings.Contains(s, f.Gold.Rationale) || strings.Contains(s, "able") || strings.Contains(s, "shot") {
 		t.Errorf("a blind page shows too much: %s", s)
 	}
@@ -241,7 +240,7 @@ func TestQueues(t *testing.T) {
 // of the main model that can change them.
 func TestFailuresWaitForCoherence(t *testing.T) {
 	b := coder(t)
-	f := b.fragment("F_001")
+	f := b.Datum("F_001")
 	ambiguousRun := func(arm string, run int, vs ...eval.Verdict) eval.Judged {
 		j := answerOf(b, f.Gold.Label, mixed)
 		j.Trial, j.Verdicts = eval.Trial{Item: f.ID, Arm: arm, Replicate: run}, vs
@@ -285,7 +284,7 @@ func TestUncodedFailuresAreNoted(t *testing.T) {
 // The suggested run is the one with the largest difference of indicators.
 func TestRepresentativeRun(t *testing.T) {
 	b := coder(t)
-	f := b.fragment("F_001")
+	f := b.Datum("F_001")
 	c := eval.Case{Item: f.ID, Arm: "zero_shot@able"}
 	for run := 1; run <= 3; run++ {
 		c.Trials = append(c.Trials, answered(b, f, c.Arm, run, false))
@@ -328,14 +327,14 @@ func TestGoldFile(t *testing.T) {
 	path := starter(t)
 	b := opened(t, path)
 	var settled []eval.ItemGold
-	for i := range b.fragments {
+	for i := range b.Data {
 		boundary := `"no"`
 		notes := ""
 		if i == 2 {
 			boundary, notes = `"yes"`, "evidence and warrant pull apart, \"strongly\""
 		}
 		note, _ := json.Marshal(notes)
-		settled = append(settled, eval.ItemGold{Item: b.fragments[i].ID, Session: 1 + i/4, At: "2026-03-04T23:00:00Z", Answer: map[string]json.RawMessage{
+		settled = append(settled, eval.ItemGold{Item: b.Data[i].ID, Session: 1 + i/4, At: "2026-03-04T23:00:00Z", Answer: map[string]json.RawMessage{
 			"label": json.RawMessage(`"not_sound"`), "rationale": json.RawMessage(`" The evidence is thin. It does not carry the claim. "`),
 			"domains": json.RawMessage(`["Argument structure","Evidence base"]`), "boundary": json.RawMessage(boundary), "boundary_notes": note}})
 	}
@@ -355,7 +354,7 @@ func TestGoldFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		again := opened(t, path, "gold.path=data/"+name)
-		g := again.fragment("F_003").Gold
+		g := again.Datum("F_003").Gold
 		if !g.Boundary || g.Notes != "evidence and warrant pull apart, \"strongly\"" || !slices.Equal(g.Salient, []int{2, 3}) {
 			t.Errorf("%+v", g)
 		}
@@ -368,9 +367,9 @@ func TestGoldFileHasNoFormulas(t *testing.T) {
 	b := opened(t, path)
 	texts := []string{"=HYPERLINK(\"http://x\")", "+ evidence", "-1", "@expert", "'=quoted", "'plain", "plain"}
 	var settled []eval.ItemGold
-	for i := range b.fragments {
+	for i := range b.Data {
 		rationale, _ := json.Marshal(texts[i%len(texts)])
-		settled = append(settled, eval.ItemGold{Item: b.fragments[i].ID, Session: 1, At: "2026-03-04T23:00:00Z", Answer: map[string]json.RawMessage{
+		settled = append(settled, eval.ItemGold{Item: b.Data[i].ID, Session: 1, At: "2026-03-04T23:00:00Z", Answer: map[string]json.RawMessage{
 			"label": json.RawMessage(`"not_sound"`), "rationale": rationale, "domains": json.RawMessage(`["Evidence base"]`), "boundary": json.RawMessage(`"no"`), "boundary_notes": json.RawMessage(`""`)}})
 	}
 	name, data, err := b.GoldFile("2026-03-05", settled)
@@ -384,8 +383,8 @@ func TestGoldFileHasNoFormulas(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := opened(t, path, "gold.path=data/"+name)
-	for i := range b.fragments {
-		if got := again.fragment(b.fragments[i].ID).Gold.Rationale; got != texts[i%len(texts)] {
+	for i := range b.Data {
+		if got := again.Datum(b.Data[i].ID).Gold.Rationale; got != texts[i%len(texts)] {
 			t.Errorf("%q is read as %q", texts[i%len(texts)], got)
 		}
 	}
@@ -462,7 +461,7 @@ func TestRepresentativeRunIsChecked(t *testing.T) {
 	if q := task.Ask[i]; q.Type != "choice" || !slices.Equal(q.Options, []string{"1", "2", "3"}) {
 		t.Errorf("%+v", q)
 	}
-	f := b.fragment("F_002")
+	f := b.Datum("F_002")
 	for run, want := range map[string]string{`"3"`: "", `3`: "", `"1"`: "", `9`: "is 9: want one of 1, 2, 3: revise the answer of anna in task failures",
 		`1.5`: "is 1.5: want one of", `0`: "is 0: want one of", `""`: "is missing: want one of"} {
 		c := eval.Case{Item: f.ID, Arm: "few_shot@able"}
@@ -479,7 +478,7 @@ func TestRepresentativeRunIsChecked(t *testing.T) {
 // The rows of schema 7.
 func TestFailureCells(t *testing.T) {
 	b := coder(t)
-	f := b.fragment("F_002")
+	f := b.Datum("F_002")
 	c := eval.Case{Item: f.ID, Arm: "few_shot@able"}
 	for run := 1; run <= 3; run++ {
 		c.Trials = append(c.Trials, answered(b, f, c.Arm, run, false))

@@ -49,7 +49,7 @@ func shown(m eval.Measured, ok bool) string {
 
 // armsOf lists the arms that have a level and a condition; "" stands for any.
 func (b *Bench) armsOf(level, value, condition string) (ids []string) {
-	for _, a := range b.arms {
+	for _, a := range b.On {
 		if (value == "" || eval.LevelOf(a.Levels, level) == value) && (condition == "" || a.condition == condition) {
 			ids = append(ids, a.ID)
 		}
@@ -59,7 +59,7 @@ func (b *Bench) armsOf(level, value, condition string) (ids []string) {
 
 // groupNames lists the groups of models in the order of the arms.
 func (b *Bench) groupNames() (names []string) {
-	for _, a := range b.arms {
+	for _, a := range b.On {
 		if a.group != "" && !slices.Contains(names, a.group) {
 			names = append(names, a.group)
 		}
@@ -71,7 +71,7 @@ func (b *Bench) groupNames() (names []string) {
 func (b *Bench) matrix(r eval.Results) *eval.Table {
 	t := &eval.Table{Name: "performance_matrix", Title: "Performance by model and condition", Columns: []string{"model", "condition", "fragments pass, %", "unanimous pass, %", "runs pass, %", "fragments"},
 		Note: "In parentheses: intervals of the level of the study, Wilson's for fragments. Fragments pass by the majority of their runs; unanimous: all runs pass."}
-	for _, a := range b.arms {
+	for _, a := range b.On {
 		e, ok := r.Estimate(a.ID, metricFragment)
 		t.Rows = append(t.Rows, []string{a.family(), a.condition, shown(e, ok), shown(r.Estimate(a.ID, metricUnanimous)), shown(r.Estimate(a.ID, metricRun)), strconv.Itoa(e.N)})
 	}
@@ -203,7 +203,7 @@ func (b *Bench) commonConditions() (names []string) {
 
 // armOf is the arm of a model in a condition, "" if there is none.
 func (b *Bench) armOf(model, condition string) string {
-	for _, a := range b.arms {
+	for _, a := range b.On {
 		if a.condition == condition && a.Settings != nil && a.Settings.ID == model {
 			return a.ID
 		}
@@ -212,7 +212,7 @@ func (b *Bench) armOf(model, condition string) string {
 }
 
 func (b *Bench) modelsOf(group string) (models []string) {
-	for _, a := range b.arms {
+	for _, a := range b.On {
 		if a.group == group && !slices.Contains(models, a.Settings.ID) {
 			models = append(models, a.Settings.ID)
 		}
@@ -297,7 +297,7 @@ type counted struct {
 func (b *Bench) count(r eval.Results) ([]*counted, error) {
 	byArm := map[string]*counted{}
 	var list []*counted
-	for _, a := range b.arms {
+	for _, a := range b.On {
 		c := &counted{arm: a, types: map[string]int{}, excluded: map[string]int{}}
 		byArm[a.ID], list = c, append(list, c)
 	}
@@ -305,7 +305,7 @@ func (b *Bench) count(r eval.Results) ([]*counted, error) {
 		if err != nil {
 			return nil, err
 		}
-		f, n := b.fragment(c.Item), byArm[c.Arm]
+		f, n := b.Datum(c.Item), byArm[c.Arm]
 		if f == nil || n == nil {
 			continue
 		}
@@ -415,7 +415,7 @@ const (
 // design says what the study can find with its fragments.
 func (b *Bench) design(p eval.Panel) *eval.Table {
 	shares := []float64{0.15, 0.2, 0.3, 0.4}
-	t := &eval.Table{Name: "design", Title: fmt.Sprintf("Power of McNemar's test with %s", text.Plural(len(b.fragments), "fragment", "fragments")), Columns: []string{"difference, points"}}
+	t := &eval.Table{Name: "design", Title: fmt.Sprintf("Power of McNemar's test with %s", text.Plural(len(b.Data), "fragment", "fragments")), Columns: []string{"difference, points"}}
 	for _, s := range shares {
 		t.Columns = append(t.Columns, fmt.Sprintf("%.0f %% discordant", 100*s))
 	}
@@ -423,7 +423,7 @@ func (b *Bench) design(p eval.Panel) *eval.Table {
 		row := []string{fmt.Sprintf("%.0f", 100*d)}
 		for _, s := range shares {
 			cell := "–"
-			if power := p.Power(len(b.fragments), s, d); power.Defined() {
+			if power := p.Power(len(b.Data), s, d); power.Defined() {
 				cell = fmt.Sprintf("%.0f %%", 100*float64(power))
 			}
 			row = append(row, cell)

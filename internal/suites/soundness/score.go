@@ -158,7 +158,7 @@ const (
 
 // Score scores the runs on a fragment and the fragment.
 func (b *Bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
-	f := b.fragment(c.Item)
+	f := b.Datum(c.Item)
 	if f == nil {
 		return dst
 	}

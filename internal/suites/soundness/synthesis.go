@@ -70,7 +70,7 @@ func (b *Bench) synthesize(r eval.Results) (*synthesis, error) {
 		if err != nil {
 			return nil, err
 		}
-		f, a := b.fragment(c.Item), b.byArm[c.Arm]
+		f, a := b.Datum(c.Item), b.Arm(c.Arm)
 		if f == nil || a == nil || f.Gold == nil {
 			continue
 		}
