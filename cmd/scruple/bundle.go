@@ -126,7 +126,7 @@ func bundleOutputs(ctx context.Context, db *store.DB, r *experiment.Run, result 
 	}
 	for _, table := range []string{"calls", "outcomes", "scores", "summary"} {
 		list = append(list, bundle.Output{Name: table + ".jsonl", Write: func(w io.Writer) error {
-			return exportTable(ctx, w, db, r.Record, table, "jsonl")
+			return experiment.WriteTable(ctx, w, db, r.Record, table, "jsonl")
 		}})
 	}
 	appendices, err := bundledAppendices(ctx, db, r, result)

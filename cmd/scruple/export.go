@@ -3,8 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	"io"
 	"iter"
@@ -48,8 +46,8 @@ the folder given with --out:
 			}
 			return a.exportOwn(c.Context(), db, r, args[0], e, output)
 		}
-		write := func(w io.Writer) error { return exportTable(c.Context(), w, db, r, table, format) }
-		if table == recordsTable {
+		write := func(w io.Writer) error { return experiment.WriteTable(c.Context(), w, db, r, table, format) }
+		if table == experiment.RecordsTable {
 			write = func(w io.Writer) error { return a.exportRecords(c.Context(), w, db, r, args[0], format, vectors) }
 		}
 		from, err := a.locate(c.Context(), args[0])
@@ -147,7 +145,7 @@ func (k keptRun) Estimates(metrics ...string) ([]kit.Estimate, error) {
 	return list, nil
 }
 
-func (k keptRun) Time(micros int64) string { return timestamp(micros) }
+func (k keptRun) Time(micros int64) string { return experiment.Timestamp(micros) }
 
 func (k keptRun) Sessions() ([]kit.Session, error) {
 	stored, err := k.db.Sessions(k.ctx, k.run)
@@ -156,7 +154,7 @@ func (k keptRun) Sessions() ([]kit.Session, error) {
 	}
 	var list []kit.Session
 	for _, s := range stored {
-		n := kit.Session{N: s.N, First: timestamp(s.First), Last: timestamp(s.Last), Requests: s.Requests, Retries: s.Retries, Answers: s.Answers, Items: s.Items, New: s.New, Done: s.Done}
+		n := kit.Session{N: s.N, First: experiment.Timestamp(s.First), Last: experiment.Timestamp(s.Last), Requests: s.Requests, Retries: s.Retries, Answers: s.Answers, Items: s.Items, New: s.New, Done: s.Done}
 		for _, e := range s.Errors {
 			n.Errors = append(n.Errors, eval.Level{Name: cmp.Or(string(e.Kind), "interrupted"), Value: strconv.Itoa(e.Requests)})
 		}
@@ -165,251 +163,20 @@ func (k keptRun) Sessions() ([]kit.Session, error) {
 	return list, nil
 }
 
-// A row is one line of an exported table: values in column order.
-type row []any
-
-type exported struct {
-	columns []string
-	rows    func(ctx context.Context, db *store.DB, r *store.Run) iter.Seq2[row, error]
-}
-
-var tables = map[string]exported{
-	"calls": {strings.Fields(`item arm replicate step provider model model_version request_id text tool_calls stop_reason input_tokens
-		output_tokens cached_tokens reasoning_tokens cost_usd latency_ms attempts error_kind error stage cache_write_tokens refusal adapted key sent_at process usage_estimated sent reused_from`), callRows},
-	"outcomes": {strings.Fields(`item arm replicate outcome reason notes detail output`), outcomeRows},
-	"scores":   {strings.Fields(`item arm replicate unit metric num den unscored`), scoreRows},
-	"summary":  {strings.Fields(`arm metric stratum value low high items clusters num den unscored method`), summaryRows},
-}
-
-func exportTable(ctx context.Context, w io.Writer, db *store.DB, r *store.Run, table, format string) error {
-	t, ok := tables[table]
-	if !ok {
-		return fmt.Errorf("--table %q: the tables are calls, outcomes, scores, summary and records", table)
-	}
-	if err := writeTable(w, t.columns, t.rows(ctx, db, r), format); err != nil {
-		return fmt.Errorf("exporting %s: %w", table, err)
-	}
-	return nil
-}
-
-func writeTable(w io.Writer, columns []string, rows iter.Seq2[row, error], format string) error {
-	var write func(row) error
-	var flush func() error
-	switch format {
-	case "jsonl":
-		write, flush = jsonLines(w, columns)
-	case "csv":
-		write, flush = csvLines(w, columns)
-	default:
-		panic("scruple: no table format " + format) // checked before
-	}
-	for row, err := range rows {
-		if err != nil {
-			return err
-		}
-		if err := write(row); err != nil {
-			return err
-		}
-	}
-	return flush()
-}
-
-func callRows(ctx context.Context, db *store.DB, r *store.Run) iter.Seq2[row, error] {
-	return mapped(db.Calls(ctx, r), func(c eval.Call) row {
-		kind := c.ErrKind
-		if kind == "" && c.Response.Stop == eval.StopRefused {
-			kind = eval.ErrRefused
-		}
-		p := &c.Response
-		var sentAt, process any // unknown in stores of earlier formats
-		if n := len(c.Sent); n > 0 {
-			sentAt, process = timestamp(c.Sent[n-1].At), c.Sent[n-1].Process
-		}
-		return row{c.Trial.Item, c.Trial.Arm, c.Trial.Replicate, c.Step, c.Provider, c.Model, p.ModelVersion, p.RequestID, p.Text,
-			toolCalls(p.ToolCalls), p.StopReason, p.Usage.Input, p.Usage.Output, p.Usage.Cached, p.Usage.Reasoning, orNil(eval.Number(c.CostUSD)), c.LatencyMS,
-			c.Attempts, string(kind), c.Err, string(c.Stage), p.Usage.CacheWrite, p.Refusal, list(p.Adapted), c.Key, sentAt, process, p.Usage.Estimated, requests(c.Sent), c.SourceRun}
-	})
-}
-
-func timestamp(micros int64) string {
-	return time.UnixMicro(micros).UTC().Format("2006-01-02T15:04:05.000000Z")
-}
-
-// requests lists the requests that were sent for a call.
-func requests(sent []eval.Attempt) []map[string]any {
-	shown := make([]map[string]any, 0, len(sent))
-	for _, s := range sent {
-		shown = append(shown, map[string]any{"at": timestamp(s.At), "process": s.Process, "ended": s.Ended, "error_kind": string(s.Err)})
-	}
-	return shown
-}
-
-// toolCalls shows arguments as JSON if they are valid, else as text.
-func toolCalls(calls []eval.ToolCall) []map[string]any {
-	shown := make([]map[string]any, 0, len(calls))
-	for _, c := range calls {
-		var arguments any = string(c.Arguments)
-		if json.Valid(c.Arguments) {
-			arguments = c.Arguments
-		}
-		shown = append(shown, map[string]any{"id": c.ID, "name": c.Name, "arguments": arguments})
-	}
-	return shown
-}
-
-func list(s []string) []string {
-	if s == nil {
-		return []string{}
-	}
-	return s
-}
-
-// orNil returns the number, or nil if it is undefined.
-func orNil(n eval.Number) any {
-	if !n.Defined() {
-		return nil
-	}
-	return float64(n)
-}
-
-func outcomeRows(ctx context.Context, db *store.DB, r *store.Run) iter.Seq2[row, error] {
-	return mapped(db.Outcomes(ctx, r), func(j eval.Judged) row {
-		o := j.Outcome
-		return row{j.Trial.Item, j.Trial.Arm, j.Trial.Replicate, string(o.Kind), o.Reason, list(o.Notes), o.Detail, string(o.Data)}
-	})
-}
-
-func scoreRows(ctx context.Context, db *store.DB, r *store.Run) iter.Seq2[row, error] {
-	return func(yield func(row, error) bool) {
-		for s, err := range db.Scores(ctx, r) {
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			for _, x := range s.Scores {
-				var num, den, unscored any = x.Num, x.Den, nil
-				switch {
-				case x.Unscored != "":
-					num, den, unscored = nil, nil, x.Unscored
-				case x.Row != nil: // the whole row: it has no columns in this table
-					num, den = rowCell(x.Row), nil
-				}
-				if !yield(row{s.Trial.Item, s.Trial.Arm, s.Trial.Replicate, x.Unit, x.Metric, num, den, unscored}, nil) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// rowCell returns a row as a list, with null for missing values.
-func rowCell(row eval.Row) []eval.Number {
-	cells := make([]eval.Number, len(row))
-	for i, x := range row {
-		cells[i] = eval.Number(x)
-	}
-	return cells
-}
-
-func mapped[A, B any](seq iter.Seq2[A, error], f func(A) B) iter.Seq2[B, error] {
-	return func(yield func(B, error) bool) {
-		for a, err := range seq {
-			if !yield(f(a), err) {
-				return
-			}
-		}
-	}
-}
-
-func summaryRows(ctx context.Context, db *store.DB, r *store.Run) iter.Seq2[row, error] {
-	return func(yield func(row, error) bool) {
-		result, err := experiment.Kept(ctx, db, r)
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		for _, e := range result.Analysis.Estimates {
-			stratum := ""
-			if e.Stratum != nil {
-				stratum = e.Stratum.Name + "=" + e.Stratum.Value
-			}
-			if !yield(row{e.Arm, e.Metric, stratum, orNil(e.Value), orNil(e.Low), orNil(e.High), e.Items, e.Clusters,
-				orNil(e.Num), orNil(e.Den), e.Unscored, e.Method}, nil) {
-				return
-			}
-		}
-	}
-}
-
-// jsonLines writes objects whose keys are in column order. A missing value is
-// null, except that unscored, which is nearly always empty, is omitted.
-func jsonLines(w io.Writer, columns []string) (func(row) error, func() error) {
-	var b []byte
-	write := func(r row) error {
-		b = append(b[:0], '{')
-		for i, v := range r {
-			if v == nil && columns[i] == "unscored" {
-				continue
-			}
-			value, err := marshal(v)
-			if err != nil {
-				return err
-			}
-			if len(b) > 1 {
-				b = append(b, ',')
-			}
-			b = strconv.AppendQuote(b, columns[i])
-			b = append(append(b, ':'), value...)
-		}
-		_, err := w.Write(append(b, '}', '\n'))
+// exportRecords writes the analysis records of a run.
+func (a *app) exportRecords(ctx context.Context, w io.Writer, db *store.DB, record *store.Run, arg, format string, vectors bool) error {
+	x, _, err := a.loadFor(ctx, arg)
+	if err != nil {
 		return err
 	}
-	return write, func() error { return nil }
-}
-
-func marshal(v any) ([]byte, error) {
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, err
+	defer x.Close()
+	r, err := x.Attach(ctx, db, record)
+	if err != nil {
+		return err
 	}
-	return []byte(strings.TrimSuffix(b.String(), "\n")), nil
-}
-
-func csvLines(w io.Writer, columns []string) (func(row) error, func() error) {
-	c := csv.NewWriter(w)
-	_ = c.Write(columns) // the next write reports the error
-	fields := make([]string, len(columns))
-	write := func(r row) error {
-		for i, v := range r {
-			text, err := csvField(v)
-			if err != nil {
-				return err
-			}
-			fields[i] = text
-		}
-		return c.Write(fields)
+	missing, err := r.WriteRecords(ctx, w, format, vectors)
+	if missing > 0 {
+		a.warn("warning: %s no embedding by %s, so their cosines are empty: `scruple embed` asks for them", text.Plural(missing, "text has", "texts have"), x.Study.Output.Embeddings.Name)
 	}
-	return write, func() error {
-		c.Flush()
-		return c.Error()
-	}
-}
-
-// csvField writes a value for a spreadsheet. Text comes from models, so text that
-// a spreadsheet would run as a formula gets an apostrophe in front.
-func csvField(v any) (string, error) {
-	switch v := v.(type) {
-	case nil:
-		return "", nil
-	case string:
-		return text.EscapeFormula(v), nil
-	case int:
-		return strconv.Itoa(v), nil
-	case float64:
-		return strconv.FormatFloat(v, 'g', -1, 64), nil
-	}
-	b, err := marshal(v)
-	return string(b), err
+	return err
 }

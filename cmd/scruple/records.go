@@ -5,93 +5,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"iter"
 	"math"
 	"net/http"
 	"path/filepath"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
-	"github.com/scruple-eval/scruple/internal/embed"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/model"
 	"github.com/scruple-eval/scruple/internal/model/openai"
 	"github.com/scruple-eval/scruple/internal/run"
-	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/text"
 )
-
-// recordsTable is the table of analysis records. It needs the study, not only the
-// store.
-const recordsTable = "records"
-
-var recordColumns = strings.Fields(`item arm replicate unit candidate status value quote description value_length quote_length value_words quote_words
-	token_ratio judge_score cosine_quote_to_value cosine_quote_to_description extra_fields embedding`)
-
-// vectorColumns follow the others with --embeddings.
-var vectorColumns = []string{"value_embedding", "quote_embedding", "description_embedding"}
-
-// exportRecords writes the analysis records of a run.
-func (a *app) exportRecords(ctx context.Context, w io.Writer, db *store.DB, record *store.Run, arg, format string, vectors bool) error {
-	x, _, err := a.loadFor(ctx, arg)
-	if err != nil {
-		return err
-	}
-	defer x.Close()
-	r, err := x.Attach(ctx, db, record)
-	if err != nil {
-		return err
-	}
-	set, err := r.Embeddings(ctx)
-	if err != nil {
-		return err
-	}
-	columns := recordColumns
-	if vectors {
-		columns = append(columns[:len(columns):len(columns)], vectorColumns...)
-	}
-	missing := map[embed.Key]bool{}
-	if err := writeTable(w, columns, recordRows(r.Records(ctx), set, missing, vectors), format); err != nil {
-		return fmt.Errorf("exporting %s: %w", recordsTable, err)
-	}
-	if n := len(missing); n > 0 {
-		a.warn("warning: %s no embedding by %s, so their cosines are empty: `scruple embed` asks for them", text.Plural(n, "text has", "texts have"), set.Name)
-	}
-	return nil
-}
-
-// recordRows makes rows of records. It collects the texts without an embedding.
-func recordRows(records iter.Seq2[eval.Record, error], set *embed.Set, missing map[embed.Key]bool, vectors bool) iter.Seq2[row, error] {
-	return mapped(records, func(x eval.Record) row {
-		for _, s := range []string{x.Value, x.Quote, x.About} {
-			if !set.Has(s) {
-				missing[embed.KeyOf(s)] = true
-			}
-		}
-		value, quote, about := set.Of(x.Value), set.Of(x.Quote), set.Of(x.About)
-		r := row{x.Trial.Item, x.Trial.Arm, x.Trial.Replicate, x.Unit, x.Candidate, x.Status, x.Value, x.Quote, x.About,
-			utf8.RuneCountInString(x.Value), utf8.RuneCountInString(x.Quote), text.Words(x.Value), text.Words(x.Quote),
-			orNil(eval.Number(x.TokenRatio)), orNil(eval.Number(x.JudgeScore)),
-			orNil(eval.Number(embed.Cosine(quote, value))), orNil(eval.Number(embed.Cosine(quote, about))), list(x.Extra), set.Name}
-		if vectors {
-			r = append(r, components(value), components(quote), components(about))
-		}
-		return r
-	})
-}
-
-// components returns a vector for a table, nil if there is none.
-func components(v []float32) any {
-	if v == nil {
-		return nil
-	}
-	return v
-}
 
 func embedVerb(a *app) *cobra.Command {
 	return verb("embed STUDY|RUN", "ask for the embeddings of the texts in analysis records", `

@@ -8,10 +8,11 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/scruple-eval/scruple/internal/experiment"
 )
 
 // A server of embeddings: the vector of a text is its length and the number of its
@@ -186,7 +187,7 @@ func TestRecordsToolHasTheColumns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	columns := append(slices.Clone(recordColumns), vectorColumns...)
+	columns := experiment.RecordColumns(true)
 	for _, c := range columns {
 		if !strings.Contains(string(source), "`json:\""+c+"\" parquet:\""+c) {
 			t.Errorf("tools/records/record.go has no column %s", c)

@@ -97,7 +97,7 @@ func reportFiles(x *experiment.Experiment) (list []reportFile) {
 	if x.Study.Output.SaveRaw {
 		for _, table := range []string{"outcomes", "scores"} {
 			list = append(list, reportFile{filepath.Join(dir, table+".jsonl"), func(ctx context.Context, w io.Writer, db *store.DB, r *store.Run, _ report.Report) error {
-				return exportTable(ctx, w, db, r, table, "jsonl")
+				return experiment.WriteTable(ctx, w, db, r, table, "jsonl")
 			}})
 		}
 	}
