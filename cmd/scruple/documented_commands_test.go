@@ -240,7 +240,8 @@ func TestDocumentedCommandsAreFound(t *testing.T) {
 }
 
 // Commands of the documents that need neither a model nor data of the reader run, each
-// document in a folder of its own, with the examples and a few tables beside.
+// once: the starters of a suite are one study in all documents, with the examples and a
+// few tables beside.
 func TestDocumentedCommandsRun(t *testing.T) {
 	t.Parallel()
 	repo, err := filepath.Abs(filepath.Join("..", ".."))
@@ -253,33 +254,46 @@ func TestDocumentedCommandsRun(t *testing.T) {
 	}
 	examples := t.TempDir()
 	must(t, os.CopyFS(examples, shipped("")))
-	done := map[string]bool{} // commands on the examples, which all documents share
-	ran := 0
+	folders := map[string]string{} // by the suite of the starter in it, "" for none
+	folder := func(suite string) string {
+		if folders[suite] == "" {
+			dir := t.TempDir()
+			must(t, os.Symlink(examples, filepath.Join(dir, "examples")))
+			for name, table := range tablesOfDocs {
+				must(t, os.WriteFile(filepath.Join(dir, name), []byte(table), 0o644))
+			}
+			folders[suite] = dir
+		}
+		return folders[suite]
+	}
+	done := map[string]bool{}
 	for _, path := range documents {
 		text, err := os.ReadFile(path)
 		must(t, err)
-		dir := t.TempDir()
-		must(t, os.Symlink(examples, filepath.Join(dir, "examples")))
-		for name, table := range tablesOfDocs {
-			must(t, os.WriteFile(filepath.Join(dir, name), []byte(table), 0o644))
-		}
+		suite := ""
 		for _, m := range inMarkdown(string(text)) {
-			line := m.String()
-			if !m.runs(dir) || done[line] {
+			if m.fenced && len(m.words) == 3 && m.words[0] == "init" {
+				suite = m.words[1]
+			}
+			line, dir := m.String(), folder(suite)
+			key := suite + ": " + line
+			if strings.Contains(line, "examples/") {
+				key = line
+			}
+			if done[key] || !m.runs(dir) {
 				continue
 			}
-			done[line] = strings.Contains(line, "examples/") || !strings.Contains(line, "mine")
+			done[key] = true
 			code, _, errs := scrupleIn(t, dir, append(m.words, shorter(line)...)...)
 			// The verdict of a gate is not the document's business.
 			if code != exitOK && !(m.words[0] == "gate" && (code == exitFail || code == exitNotAllowed)) {
 				t.Errorf("%s: scruple %s: exit code %d\n%s", path, line, code, errs)
 			}
-			ran++
 			t.Logf("%s: scruple %s", filepath.Base(path), line)
 		}
 	}
-	if ran < 15 {
-		t.Errorf("%d commands ran, want at least 15: the documents have more", ran)
+	if len(done) < 15 {
+		t.Errorf("%d commands ran, want at least 15: the documents have more", len(done))
 	}
 }
 
