@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -48,11 +50,31 @@ outcomes: all arms), or --arm and --against.`, cobra.MinimumNArgs(1),
 				return a.render(report.Report{Analysis: shown, Trials: true, Replicate: which.Replicate}, to, source{path: r.File.Path, overrides: a.overrides, store: db.Path()})
 			})
 		})
+	c.ValidArgsFunction = a.offerItems
 	to.flags(c)
 	c.Flags().BoolVar(&which.Prompts, "prompts", false, "show the prompts")
 	c.Flags().IntVar(&which.Replicate, "replicate", 1, "number of the replicate to show")
 	list.flags(c)
 	return c
+}
+
+// offerItems has the shell complete items and arms of the last run of a study.
+func (a *app) offerItems(c *cobra.Command, given []string, begin string) (names []string, _ cobra.ShellCompDirective) {
+	if len(given) == 0 {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	db, r, err := a.findRun(c.Context(), given[0])
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp // there is no place for an error
+	}
+	defer db.Close()
+	if len(given) == 1 {
+		items, _ := db.PlannedItems(c.Context(), r)
+		names = slices.Sorted(maps.Keys(items))
+	} else {
+		names, _ = db.PlanArms(c.Context(), r)
+	}
+	return slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, begin) }), cobra.ShellCompDirectiveNoFileComp
 }
 
 // withRun runs do on the run that an argument names. check is called before the store

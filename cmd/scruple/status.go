@@ -52,6 +52,9 @@ func (a *app) sayStatus(s experiment.Status, arg string) {
 	if s.ToJudge+s.JudgeFailed > 0 {
 		a.say("judging  %s pending, %d failed", text.Plural(s.ToJudge, "trial", "trials"), s.JudgeFailed)
 	}
+	for _, e := range s.JudgeErrors {
+		a.say("         judge %s, %s: %s", e.Judge, text.Plural(e.Verdicts, "verdict", "verdicts"), report.PlainLine(e.Reason))
+	}
 	a.say("spent    %s, %s, %s", text.Plural(s.Calls, "call", "calls"), text.Plural(s.Tokens, "token", "tokens"), costOrUnknown(s.CostUSD, s.Unpriced))
 	if s.Estimated > 0 {
 		a.say("         of which the usage of %s is estimated, on the high side: the provider sent no token counts", text.Plural(s.Estimated, "answer", "answers"))

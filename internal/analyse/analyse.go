@@ -616,10 +616,28 @@ func warnings(a *Analysis, q Question) []string {
 		first = append(first, unfinished+"; run the same command to resume")
 	}
 	if a.Run.JudgeFails > 0 {
-		first = append(first, fmt.Sprintf("judging failed for %s, and the scores that depend on it are left out; retry with `%s`", text.Plural(a.Run.JudgeFails, "trial", "trials"), a.Run.Retry()))
+		first = append(first, fmt.Sprintf("judging failed for %s, and the scores that depend on it are left out%s; retry with `%s`",
+			text.Plural(a.Run.JudgeFails, "trial", "trials"), a.Run.judgeErrors(), a.Run.Retry()))
 	}
 	w = append(w, a.unscoredWarnings()...)
 	return slices.Concat(first, w, last) // reports mark simulated arms everywhere
+}
+
+// judgeErrors says why judging failed: the most frequent reasons of each judge.
+func (r Run) judgeErrors() string {
+	const few, longest = 3, 200
+	said, of, more := "", map[string]int{}, 0
+	for _, e := range r.JudgeErrors {
+		if of[e.Judge]++; of[e.Judge] > few {
+			more += e.Verdicts
+			continue
+		}
+		said += fmt.Sprintf("; judge %s, %s: %s", e.Judge, text.Plural(e.Verdicts, "verdict", "verdicts"), text.Shorten(e.Reason, longest))
+	}
+	if more > 0 {
+		said += fmt.Sprintf("; other reasons: %s", text.Plural(more, "verdict", "verdicts"))
+	}
+	return said
 }
 
 // FailedJudges says of each judge that failed its calibration what follows from it.

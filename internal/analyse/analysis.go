@@ -98,7 +98,9 @@ type Run struct {
 	Unjudged   int     `json:"unjudged,omitempty"`     // trials not yet judged
 	JudgeFails int     `json:"judge_failed,omitempty"` // trials with a failed judge call
 	MaxFailed  float64 `json:"max_failed"`
-	Strata     []Count `json:"strata,omitempty"` // items by stratum, "doc_type=invoice"
+	// JudgeErrors are the reasons why judging failed.
+	JudgeErrors []eval.JudgeError `json:"judge_errors,omitempty"`
+	Strata      []Count           `json:"strata,omitempty"` // items by stratum, "doc_type=invoice"
 	// Dependent says which items are not independent of each other, or of DEV.
 	Dependent []string `json:"dependent,omitempty"`
 	// History lists changes of the plan and of gold since the run began.

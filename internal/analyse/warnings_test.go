@@ -3,6 +3,8 @@ package analyse
 import (
 	"strings"
 	"testing"
+
+	"github.com/scruple-eval/scruple/internal/eval"
 )
 
 // A judge that failed or is simulated comes first. An unfinished run comes before failed trials, and simulated answers, which are marked
@@ -23,5 +25,15 @@ func TestWarningsByImportance(t *testing.T) {
 		if !strings.HasPrefix(got[i], w) {
 			t.Errorf("warning %d is %q, want %q", i+1, got[i], w)
 		}
+	}
+}
+
+// Failed judging is said with the judge, the reasons and their counts.
+func TestJudgeErrors(t *testing.T) {
+	r := Run{JudgeErrors: []eval.JudgeError{{Judge: "a", Reason: "timeout", Verdicts: 4}, {Judge: "a", Reason: "no JSON", Verdicts: 3}, {Judge: "a", Reason: "HTTP 500", Verdicts: 2},
+		{Judge: "a", Reason: "HTTP 501", Verdicts: 1}, {Judge: "b", Reason: "refused", Verdicts: 1}}}
+	want := "; judge a, 4 verdicts: timeout; judge a, 3 verdicts: no JSON; judge a, 2 verdicts: HTTP 500; judge b, 1 verdict: refused; other reasons: 1 verdict"
+	if got := r.judgeErrors(); got != want {
+		t.Errorf("got  %q\nwant %q", got, want)
 	}
 }

@@ -57,3 +57,10 @@ type Verdict struct {
 	Data   []byte // content, in the suite's own format
 	Err    string // why judging failed, or ""
 }
+
+// A JudgeError counts the verdicts that a judge failed to give for one reason.
+type JudgeError struct {
+	Judge    string `json:"judge"`
+	Reason   string `json:"reason"`
+	Verdicts int    `json:"verdicts"`
+}

@@ -140,6 +140,10 @@ func (x *Experiment) history(changed string, a store.Amendment, late map[string]
 	if a.Seen {
 		events = append(events, x.eventsOf(lateEvent, slices.Concat(a.Added, a.Changed))...)
 	}
+	if a.Seen && len(a.Renamed) > 0 {
+		note, _ := json.Marshal(deciding{Renamed: a.Renamed}) // names can be encoded
+		events = append(events, store.Event{At: x.env.Now(), What: rulesEvent, Note: string(note)})
+	}
 	for _, what := range []string{lateEvent, lateJudgeEvent} {
 		for _, r := range a.Renamed {
 			if slices.Contains(late[what], r[0]) {
@@ -278,6 +282,28 @@ type deciding struct {
 	Decide     study.Decide               `json:"decide"`
 	Statistics map[string]json.RawMessage `json:"statistics"`
 	MaxFailed  json.RawMessage            `json:"max_failed"`
+	// Renamed are arms that have another id from here on; such an event has nothing else.
+	Renamed [][2]string `json:"renamed,omitempty"`
+}
+
+// renamed returns the rules with other ids of arms: rules that only follow an arm to its
+// new id did not change.
+func (d deciding) renamed(arms [][2]string) deciding {
+	var ids []string
+	for _, r := range arms {
+		for _, quote := range []string{"'", `"`} {
+			ids = append(ids, quote+r[0]+quote, quote+r[1]+quote)
+		}
+	}
+	now := strings.NewReplacer(ids...)
+	d.Decide.Require, d.Decide.Outcomes = slices.Clone(d.Decide.Require), slices.Clone(d.Decide.Outcomes)
+	for i := range d.Decide.Require {
+		d.Decide.Require[i].That = now.Replace(d.Decide.Require[i].That)
+	}
+	for i := range d.Decide.Outcomes {
+		d.Decide.Outcomes[i].When = now.Replace(d.Decide.Outcomes[i].When)
+	}
+	return d
 }
 
 // decidingOf reads it from a study in canonical JSON. What a rule advises decides
@@ -296,7 +322,7 @@ func decidingOf(canonical []byte) (d deciding, err error) {
 	for i := range s.Decide.Outcomes {
 		s.Decide.Outcomes[i].Advice = ""
 	}
-	return deciding{s.Decide, s.Statistics, s.Execution.MaxFailed}, nil
+	return deciding{Decide: s.Decide, Statistics: s.Statistics, MaxFailed: s.Execution.MaxFailed}, nil
 }
 
 // changes describes what differs, in the order of the study.
@@ -400,6 +426,10 @@ func rulesSeen(ctx context.Context, db *store.DB, r *store.Run) (h rulesHistory,
 		if err := json.Unmarshal([]byte(e.Note), &d); err != nil {
 			return h, fmt.Errorf("reading the history of run %s: %w", r.ID, err)
 		}
+		if n := len(h.seen); n > 0 && d.Renamed != nil {
+			h.seen[n-1] = h.seen[n-1].renamed(d.Renamed)
+			continue
+		}
 		h.seen = append(h.seen, d)
 	}
 	if h.recorded = len(h.seen); h.recorded > 0 {
@@ -482,6 +512,11 @@ func inWords(events []store.Event) []store.Event {
 		if e.What != rulesEvent || json.Unmarshal([]byte(e.Note), &d) != nil {
 			continue
 		}
+		if d.Renamed != nil && last != nil { // the event of the plan says so
+			*last = last.renamed(d.Renamed)
+			events[i] = store.Event{}
+			continue
+		}
 		if last == nil {
 			events[i].What, events[i].Note = "results seen", "the study had "+text.Plural(len(d.Decide.Require)+len(d.Decide.Outcomes), "rule", "rules")
 		} else {
@@ -489,5 +524,5 @@ func inWords(events []store.Event) []store.Event {
 		}
 		last = &d
 	}
-	return events
+	return slices.DeleteFunc(events, func(e store.Event) bool { return e == store.Event{} })
 }

@@ -83,6 +83,9 @@ func (r *Run) compute(ctx context.Context, samples int, scored func(iter.Seq2[ev
 		return Result{}, err
 	}
 	q := r.asked(progress)
+	if q.Run.JudgeErrors, err = r.db.JudgeErrors(ctx, r.Record); err != nil {
+		return Result{}, err
+	}
 	if err := r.remember(ctx, &q, sums); err != nil {
 		return Result{}, err
 	}

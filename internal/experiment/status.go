@@ -24,6 +24,7 @@ type Status struct {
 	Failed      int                `json:"failed"`
 	ToJudge     int                `json:"to_judge"`     // trials whose judging is pending
 	JudgeFailed int                `json:"judge_failed"` // trials of which a judge call failed
+	JudgeErrors []eval.JudgeError  `json:"judge_errors,omitempty"`
 	Calls       int                `json:"calls"`
 	Tokens      int                `json:"tokens"`
 	CostUSD     float64            `json:"cost_usd"`                  // of the calls with a known cost
@@ -53,6 +54,9 @@ func StatusOf(ctx context.Context, db *store.DB, r *store.Run) (Status, error) {
 		Trials: r.Trials, Done: p.Done.Count(), Failed: p.Failed.Count(), Calls: p.Calls, Tokens: p.Tokens, CostUSD: p.Cost, Unpriced: p.Unpriced, Estimated: p.Estimated}
 	if wasJudged(r) {
 		s.ToJudge, s.JudgeFailed = p.ToJudge(), p.Unjudged.Count()
+		if s.JudgeErrors, err = db.JudgeErrors(ctx, r); err != nil {
+			return s, err
+		}
 	}
 	switch {
 	case s.Done < s.Trials || s.ToJudge > 0:

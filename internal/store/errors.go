@@ -4,8 +4,11 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"iter"
 	"regexp"
 	"slices"
+
+	"github.com/scruple-eval/scruple/internal/eval"
 )
 
 // An ErrorCount counts the failed calls with one error.
@@ -20,12 +23,30 @@ var varying = regexp.MustCompile(`[0-9a-zA-Z_-]*[0-9][0-9a-zA-Z_-]*`)
 
 // Errors returns the most frequent errors of calls without an answer, at most n.
 func (db *DB) Errors(ctx context.Context, run *Run, n int) ([]ErrorCount, error) {
+	list, err := byCause(query(ctx, db, `SELECT count(*), error_kind, error FROM `+planned+`calls c ON c.trial = t.id
+		WHERE `+inPlan+` AND error_kind <> '' GROUP BY error_kind, error ORDER BY error_kind, error`, []any{run.N}, scanError))
+	return list[:min(n, len(list))], err
+}
+
+// JudgeErrors counts the verdicts that judges failed to give, by judge and reason.
+func (db *DB) JudgeErrors(ctx context.Context, run *Run) (list []eval.JudgeError, err error) {
+	causes, err := byCause(query(ctx, db, `SELECT count(*), judge, error FROM (SELECT `+verdictColumns+planned+`verdicts v ON v.trial = t.id
+		WHERE `+inPlan+` AND NOT v.stale GROUP BY t.place, `+ofOneJudge+`) WHERE error <> '' GROUP BY judge, error ORDER BY judge, error`, []any{run.N}, scanError))
+	for _, c := range causes {
+		list = append(list, eval.JudgeError{Judge: c.Kind, Reason: c.Text, Verdicts: c.Calls})
+	}
+	slices.SortStableFunc(list, func(a, b eval.JudgeError) int { return cmp.Compare(a.Judge, b.Judge) })
+	return list, err
+}
+
+func scanError(rows *sql.Rows) (e ErrorCount, err error) {
+	return e, rows.Scan(&e.Calls, &e.Kind, &e.Text)
+}
+
+// byCause adds up errors that differ only in numbers and ids, the most frequent first.
+func byCause(rows iter.Seq2[ErrorCount, error]) ([]ErrorCount, error) {
 	byCause := map[string]*ErrorCount{}
-	for e, err := range query(ctx, db, `SELECT count(*), error_kind, error FROM `+planned+`calls c ON c.trial = t.id
-		WHERE `+inPlan+` AND error_kind <> '' GROUP BY error_kind, error ORDER BY error_kind, error`,
-		[]any{run.N}, func(rows *sql.Rows) (e ErrorCount, err error) {
-			return e, rows.Scan(&e.Calls, &e.Kind, &e.Text)
-		}) {
+	for e, err := range rows {
 		if err != nil {
 			return nil, err
 		}
@@ -43,5 +64,5 @@ func (db *DB) Errors(ctx context.Context, run *Run, n int) ([]ErrorCount, error)
 	slices.SortFunc(list, func(a, b ErrorCount) int {
 		return cmp.Or(b.Calls-a.Calls, cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Text, b.Text))
 	})
-	return list[:min(n, len(list))], nil
+	return list, nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -77,11 +78,13 @@ func (b *bench) load(f *study.File, s *Study, errs *study.Errors) {
 	made := map[string]int{}   // ids of questions without one
 	lineOf := map[string]int{} // of each question that is valid
 	var questions []*question
+	var padded []string // ids with white space around them
 	for _, row := range t.Rows {
 		if s.Questions.Count > 0 && len(questions) == s.Questions.Count {
 			break
 		}
-		q, err := parse(cellsOf(t, known, row), cmp.Or(s.Questions.Match, matchNormalized))
+		record := cellsOf(t, known, row)
+		q, err := parse(record, cmp.Or(s.Questions.Match, matchNormalized))
 		if q.id == "" {
 			q.id = kit.ContentID(made, "q", append([]string{q.text}, q.choices...)...)
 		}
@@ -94,8 +97,14 @@ func (b *bench) load(f *study.File, s *Study, errs *study.Errors) {
 			continue
 		}
 		lineOf[q.id] = row.Line
+		if id := record["id"]; len(id) == 1 && id[0] != q.id && strings.TrimSpace(id[0]) != "" {
+			padded = append(padded, strconv.Quote(id[0]))
+		}
 		q.strata, q.others = kit.SplitColumns(known.Others(row), s.Questions.Strata)
 		questions = append(questions, &q)
+	}
+	if len(padded) > 0 {
+		b.Note(fmt.Sprintf("%s: %s white space around it, such as %s, which is left out", t.File, text.Plural(len(padded), "id has", "ids have"), text.Shorten(padded[0], 60)))
 	}
 	b.Fill(questions, (*question).item)
 	if len(questions) == 0 && errs.Err() == nil {
