@@ -43,6 +43,9 @@ func scanError(rows *sql.Rows) (e ErrorCount, err error) {
 	return e, rows.Scan(&e.Calls, &e.Kind, &e.Text)
 }
 
+// ofStep matches what the error of a step begins with: the model, the trial and the step.
+var ofStep = regexp.MustCompile(`^asking .+?, step .+?(, \d+ attempts)?: `)
+
 // byCause adds up errors that differ only in numbers and ids, the most frequent first.
 func byCause(rows iter.Seq2[ErrorCount, error]) ([]ErrorCount, error) {
 	byCause := map[string]*ErrorCount{}
@@ -50,6 +53,7 @@ func byCause(rows iter.Seq2[ErrorCount, error]) ([]ErrorCount, error) {
 		if err != nil {
 			return nil, err
 		}
+		e.Text = ofStep.ReplaceAllString(e.Text, "")
 		cause := e.Kind + "\n" + varying.ReplaceAllString(e.Text, "#")
 		if known := byCause[cause]; known != nil {
 			known.Calls += e.Calls
