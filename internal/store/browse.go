@@ -68,7 +68,7 @@ func (db *DB) Efforts(ctx context.Context, run *Run, from, to int) iter.Seq2[Eff
 		})
 }
 
-// A Stored is the scores of a trial in the form of the scores table; [ScanScores] reads
+// A Stored is the scores of a trial in the form of the scores table; [ReadScores] reads
 // it.
 type Stored struct {
 	Place int

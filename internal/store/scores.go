@@ -1,17 +1,17 @@
 package store
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -190,78 +190,98 @@ func appendString(b []byte, s string) []byte {
 	return b
 }
 
-// decodeScores reads what appendScores wrote, in the same order.
-func decodeScores(data string) ([]eval.Score, error) {
-	d := json.NewDecoder(strings.NewReader(data))
-	var scores []eval.Score
+// ReadScores reads what appendScores wrote, in the same order, and calls f for each score.
+// Rows of viewers, of which there may be a million, and single trials are read alike.
+func ReadScores(data string, f func(eval.Score)) error {
+	d := jsontext.NewDecoder(bytes.NewBufferString(data), jsontext.AllowDuplicateNames(true))
 	err := eachKey(d, func(unit string) error {
 		return eachKey(d, func(metric string) error {
-			s := eval.Score{Unit: unit, Metric: metric, Den: 1}
-			var v any
-			if err := d.Decode(&v); err != nil {
-				return err
+			s, err := readScore(d)
+			if s.Unit, s.Metric = unit, metric; err != nil {
+				return fmt.Errorf("%s of %q: %w", metric, unit, err)
 			}
-			switch v := v.(type) {
-			case float64:
-				s.Num = v
-			case string:
-				s.Den, s.Unscored = 0, v
-			case []any:
-				if row, ok := rowOf(v); ok {
-					s.Den, s.Row = 0, row
-					break
-				}
-				if len(v) != 2 {
-					return fmt.Errorf("%s of %q is a list of %d", metric, unit, len(v))
-				}
-				s.Num, _ = v[0].(float64)
-				s.Den, _ = v[1].(float64)
-			default:
-				return fmt.Errorf("%s of %q is %v", metric, unit, v)
-			}
-			scores = append(scores, s)
+			f(s)
 			return nil
 		})
 	})
-	if err != nil {
-		return nil, fmt.Errorf("reading stored scores: %w", err)
-	}
-	return scores, nil
-}
-
-// rowOf reads a nested list.
-func rowOf(list []any) (eval.Row, bool) {
-	if len(list) != 1 {
-		return nil, false
-	}
-	cells, ok := list[0].([]any)
-	row := make(eval.Row, len(cells))
-	for i, c := range cells {
-		var isNumber bool
-		if row[i], isNumber = c.(float64); !isNumber {
-			row[i] = math.NaN()
+	if err == nil {
+		if _, end := d.ReadToken(); end != io.EOF {
+			err = errors.Join(end, errors.New("text after the object"))
 		}
 	}
-	return row, ok
+	if err != nil {
+		return fmt.Errorf("reading stored scores: %w", err)
+	}
+	return nil
+}
+
+// readScore reads a number, the reason why there is none, a fraction or a row.
+func readScore(d *jsontext.Decoder) (s eval.Score, err error) {
+	t, err := d.ReadToken()
+	if err != nil {
+		return s, err
+	}
+	switch t.Kind() {
+	case '0':
+		return eval.Score{Num: t.Float(), Den: 1}, nil
+	case '"':
+		return eval.Score{Unscored: t.String()}, nil
+	case '[':
+		if d.PeekKind() == '[' {
+			_, _ = d.ReadToken()
+			row, err := readNumbers(d)
+			if _, end := d.ReadToken(); err == nil {
+				err = end
+			}
+			return eval.Score{Row: row}, err
+		}
+		x, err := readNumbers(d)
+		if err == nil && len(x) == 2 {
+			s.Num, s.Den = x[0], x[1]
+			return s, nil
+		}
+		return s, cmp.Or(err, fmt.Errorf("want two numbers, got %d", len(x)))
+	}
+	return s, fmt.Errorf("unexpected %v", t)
+}
+
+// readNumbers reads the rest of a list of numbers, with null for NaN.
+func readNumbers(d *jsontext.Decoder) (list []float64, err error) {
+	for {
+		t, err := d.ReadToken()
+		switch {
+		case err != nil:
+			return nil, err
+		case t.Kind() == '0':
+			list = append(list, t.Float())
+		case t.Kind() == 'n':
+			list = append(list, math.NaN())
+		case t.Kind() == ']':
+			return list, nil
+		default:
+			return nil, fmt.Errorf("unexpected %v in a list", t)
+		}
+	}
 }
 
 // eachKey reads an object and calls f at the value of each key, in order.
-func eachKey(d *json.Decoder, f func(key string) error) error {
-	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+func eachKey(d *jsontext.Decoder, f func(key string) error) error {
+	if t, err := d.ReadToken(); err != nil || t.Kind() != '{' {
 		return errors.Join(err, fmt.Errorf("want an object, got %v", t))
 	}
-	for d.More() {
-		t, err := d.Token()
-		if err != nil {
+	for {
+		t, err := d.ReadToken()
+		if err != nil || t.Kind() == '}' {
 			return err
 		}
-		key, _ := t.(string)
-		if err := f(key); err != nil {
+		if err := f(t.String()); err != nil {
 			return err
 		}
 	}
-	_, err := d.Token()
-	return err
+}
+
+func decodeScores(data string) (list []eval.Score, err error) {
+	return list, ReadScores(data, func(s eval.Score) { list = append(list, s) })
 }
 
 // TrialScores are the scores of a trial, or of a whole case if the replicate is

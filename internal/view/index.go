@@ -138,13 +138,13 @@ func buildIndex(ctx context.Context, db *store.DB, run *store.Run, from, to int)
 			return nil, err
 		}
 		i := s.Place - from
-		err := store.ScanScores(s.Data, func(_, metric string, num, den float64) {
-			if den == 0 {
+		err := store.ReadScores(s.Data, func(s eval.Score) {
+			if s.Den == 0 {
 				return
 			}
+			metric := s.Metric
 			c := metrics[metric]
 			if c == nil {
-				metric = string([]byte(metric)) // not the whole row
 				c = x.addNumbers(identifier(metric), metric)
 				if c == nil {
 					c = &column{numbers: make([]float64, x.n)} // the name is taken
@@ -152,7 +152,7 @@ func buildIndex(ctx context.Context, db *store.DB, run *store.Run, from, to int)
 				c.metric = true
 				metrics[metric] = c
 			}
-			c.addScore(i, num, den)
+			c.addScore(i, s.Num, s.Den)
 		})
 		if err != nil {
 			return nil, err
