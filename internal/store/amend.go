@@ -3,7 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -50,12 +50,8 @@ func (db *DB) Amend(ctx context.Context, run *Run, now Run, items []eval.Item, p
 	if err != nil {
 		return a, err
 	}
-	overrides, err := json.Marshal(append([]string{}, now.Overrides...))
-	if err != nil {
-		return a, err
-	}
-	err = db.change(ctx, func(tx *sql.Tx) error {
-		x := amending{ctx: ctx, tx: tx, run: run.N}
+	err = db.change(ctx, func(s *steps) {
+		x := amending{s, run.N}
 		x.exec(`CREATE TEMP TABLE next (place INTEGER PRIMARY KEY, item TEXT, arm TEXT, replicate INTEGER, question INTEGER)`)
 		x.fill(p)
 		x.exec(`CREATE INDEX temp.next_by_trial ON next (item, arm, replicate)`)
@@ -76,20 +72,13 @@ func (db *DB) Amend(ctx context.Context, run *Run, now Run, items []eval.Item, p
 		x.exec(`DROP TABLE temp.back`)
 		x.exec(`DROP TABLE temp.moved`)
 		x.exec(`UPDATE runs SET (study_json, overrides, treatment, replicates, trials) = (?,?,?,?,?) WHERE n = ?`,
-			string(now.StudyJSON), string(overrides), eval.EncodeParts(now.Treatment), now.Replicates, p.Len(), x.run)
+			string(now.StudyJSON), x.list(now.Overrides), eval.EncodeParts(now.Treatment), now.Replicates, p.Len(), x.run)
 		x.exec(`DELETE FROM analyses WHERE run = ?`, x.run)
-		if x.err == nil {
-			x.err = putItems(ctx, tx, run, items)
-		}
-		if x.err == nil {
-			x.err = sumPlan(ctx, tx, run.N)
-		}
+		x.putItems(run, items)
+		x.sumPlan(run.N)
 		for _, e := range history(a) {
-			if x.err == nil {
-				x.err = addEvent(ctx, tx, run, e)
-			}
+			x.addEvent(run, e)
 		}
-		return x.err
 	})
 	if err != nil {
 		return a, err
@@ -103,60 +92,20 @@ func (db *DB) Amend(ctx context.Context, run *Run, now Run, items []eval.Item, p
 	return a, err
 }
 
-// amending is a transaction that keeps its first error.
+// amending are the steps of an amendment of a run.
 type amending struct {
-	ctx context.Context
-	tx  *sql.Tx
+	*steps
 	run int64
-	err error
-}
-
-func (x *amending) exec(text string, args ...any) {
-	if x.err == nil {
-		_, x.err = x.tx.ExecContext(x.ctx, text, args...)
-	}
-}
-
-func (x *amending) count(text string, args ...any) (n int) {
-	if x.err == nil {
-		x.err = x.tx.QueryRowContext(x.ctx, text, args...).Scan(&n)
-	}
-	return n
-}
-
-func (x *amending) names(text string, args ...any) (list []string) {
-	if x.err != nil {
-		return nil
-	}
-	rows, err := x.tx.QueryContext(x.ctx, text, args...)
-	if x.err = err; err != nil {
-		return nil
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var s string
-		if x.err = rows.Scan(&s); x.err != nil {
-			return nil
-		}
-		list = append(list, s)
-	}
-	x.err = rows.Err()
-	return list
 }
 
 // fill writes the new plan.
 func (x *amending) fill(p Plan) {
-	if x.err != nil {
-		return
-	}
-	rows := newBulk(x.tx, `INSERT INTO temp.next (place, item, arm, replicate, question) VALUES `, 5)
+	rows := x.bulk(`INSERT INTO temp.next (place, item, arm, replicate, question) VALUES `, 5)
 	for seq := range p.Len() {
 		t := p.Trial(seq)
-		if x.err = rows.add(x.ctx, seq, t.Item, t.Arm, t.Replicate, p.Question(seq)); x.err != nil {
-			return
-		}
+		rows.add(seq, t.Item, t.Arm, t.Replicate, p.Question(seq))
 	}
-	x.err = rows.flush(x.ctx)
+	rows.flush()
 }
 
 // adopt gives trials of an older format, which have no question, that of the new
@@ -169,25 +118,14 @@ func (x *amending) adopt(old func(eval.Trial) bool) {
 		id, question int64
 		eval.Trial
 	}
-	var same []row
-	rows, err := x.tx.QueryContext(x.ctx, `SELECT t.id, n.question, t.item, t.arm, t.replicate FROM trials t
-		JOIN temp.next n ON n.item = t.item AND n.arm = t.arm AND n.replicate = t.replicate WHERE t.run = ? AND t.question = 0`, x.run)
-	if x.err = err; err != nil {
-		return
-	}
-	for rows.Next() {
-		var r row
-		if x.err = rows.Scan(&r.id, &r.question, &r.Item, &r.Arm, &r.Replicate); x.err != nil {
-			rows.Close()
-			return
-		}
-		if old(r.Trial) {
-			same = append(same, r)
-		}
-	}
-	x.err = rows.Err()
+	same := slices.Collect(each(x.steps, `SELECT t.id, n.question, t.item, t.arm, t.replicate FROM trials t
+		JOIN temp.next n ON n.item = t.item AND n.arm = t.arm AND n.replicate = t.replicate WHERE t.run = ? AND t.question = 0`, []any{x.run}, func(rows *sql.Rows) (r row, err error) {
+		return r, rows.Scan(&r.id, &r.question, &r.Item, &r.Arm, &r.Replicate)
+	}))
 	for _, r := range same {
-		x.exec(`UPDATE trials SET question = ? WHERE id = ?`, r.question, r.id)
+		if old(r.Trial) {
+			x.exec(`UPDATE trials SET question = ? WHERE id = ?`, r.question, r.id)
+		}
 	}
 	// The treatment of the run is that of the new plan from now on: it can no longer say
 	// what the others were asked.
@@ -221,12 +159,8 @@ func (x *amending) move(a *Amendment, moved Moved) {
 	if len(moved.Items) == 0 {
 		return
 	}
-	except, err := json.Marshal(append([]string{}, moved.Except...))
-	if x.err == nil {
-		x.err = err
-	}
 	a.ItemsRenamed = len(moved.Items)
-	x.exec(`UPDATE trials SET item = m.now FROM temp.moved m WHERE run = ? AND place >= 0 AND item = m.was AND arm NOT IN (SELECT value FROM json_each(?))`, x.run, string(except))
+	x.exec(`UPDATE trials SET item = m.now FROM temp.moved m WHERE run = ? AND place >= 0 AND item = m.was AND arm NOT IN (SELECT value FROM json_each(?))`, x.run, x.list(moved.Except))
 	x.exec(`UPDATE verdicts SET item = t.item FROM trials t WHERE verdicts.run = ? AND t.id = verdicts.trial AND t.item <> verdicts.item`, x.run)
 	x.exec(`UPDATE verdicts SET item = m.now FROM temp.moved m WHERE run = ? AND trial = 0 AND item = m.was`, x.run)
 }
@@ -296,16 +230,11 @@ func (db *DB) Distrust(ctx context.Context, run *Run, trials []eval.Trial) error
 }
 
 func (db *DB) setQuestion(ctx context.Context, run *Run, trials []eval.Trial, question int64) error {
-	return db.change(ctx, func(tx *sql.Tx) error {
+	return db.change(ctx, func(x *steps) {
 		for _, t := range trials {
 			id, err := run.id(t)
-			if err != nil {
-				return err
-			}
-			if _, err := tx.ExecContext(ctx, `UPDATE trials SET question = ? WHERE id = ?`, question, id); err != nil {
-				return err
-			}
+			x.fail(err)
+			x.exec(`UPDATE trials SET question = ? WHERE id = ?`, question, id)
 		}
-		return nil
 	})
 }

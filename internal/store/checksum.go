@@ -63,48 +63,24 @@ func withChecksum(row []any) []any {
 	return append(row, c.sum())
 }
 
-// querier is a database or a transaction.
-type querier interface {
-	QueryContext(ctx context.Context, text string, args ...any) (*sql.Rows, error)
-	QueryRowContext(ctx context.Context, text string, args ...any) *sql.Row
-}
-
 // planSum adds up a run, its items without gold, which may change, and its trials.
 // The place of a trial is not part of it.
-func planSum(ctx context.Context, q querier, n int64) (int64, error) {
+func (x *steps) planSum(n int64) int64 {
 	c := newChecksum()
 	for _, text := range []string{
 		`SELECT id, study, suite, study_json, overrides, treatment, replicates, trials FROM runs WHERE n = ?`,
 		`SELECT item, input FROM items WHERE run = ? ORDER BY item`,
 		`SELECT item, arm, replicate FROM trials WHERE run = ? ORDER BY id`,
 	} {
-		rows, err := q.QueryContext(ctx, text, n)
-		if err != nil {
-			return 0, err
-		}
-		for rows.Next() {
-			values, err := scanAll(rows)
-			if err != nil {
-				rows.Close()
-				return 0, err
-			}
+		for values := range each(x, text, []any{n}, scanAll) {
 			c.add(values...)
 		}
-		if err := rows.Err(); err != nil {
-			return 0, err
-		}
 	}
-	return c.sum(), nil
+	return c.sum()
 }
 
 // sumPlan stores the checksum of a run's plan.
-func sumPlan(ctx context.Context, tx *sql.Tx, n int64) error {
-	sum, err := planSum(ctx, tx, n)
-	if err == nil {
-		_, err = tx.ExecContext(ctx, `UPDATE runs SET checksum = ? WHERE n = ?`, sum, n)
-	}
-	return err
-}
+func (x *steps) sumPlan(n int64) { x.exec(`UPDATE runs SET checksum = ? WHERE n = ?`, x.planSum(n), n) }
 
 // damagedPlans lists the runs whose plan is not what was written.
 func (db *DB) damagedPlans(ctx context.Context) (damaged []string, err error) {
@@ -120,27 +96,14 @@ func (db *DB) damagedPlans(ctx context.Context) (damaged []string, err error) {
 	if err != nil {
 		return nil, err
 	}
+	x := &steps{ctx: ctx, on: db.sql}
 	for _, r := range runs {
-		var places int
-		if err := db.sql.QueryRowContext(ctx, `SELECT count(*) FROM runs r JOIN trials t ON t.run = r.n AND t.place >= 0 WHERE r.n = ? AND t.place < r.trials`, r.n).Scan(&places); err != nil {
-			return nil, explain(db.path, err)
-		}
-		if places != r.trials {
-			damaged = append(damaged, r.id)
-			continue
-		}
-		if !r.sum.Valid {
-			continue
-		}
-		sum, err := planSum(ctx, db.sql, r.n)
-		if err != nil {
-			return nil, explain(db.path, err)
-		}
-		if sum != r.sum.Int64 {
+		places := x.count(`SELECT count(*) FROM runs r JOIN trials t ON t.run = r.n AND t.place >= 0 WHERE r.n = ? AND t.place < r.trials`, r.n)
+		if places != r.trials || r.sum.Valid && x.planSum(r.n) != r.sum.Int64 {
 			damaged = append(damaged, r.id)
 		}
 	}
-	return damaged, nil
+	return damaged, explain(db.path, x.err)
 }
 
 // scanAll returns a row as values.

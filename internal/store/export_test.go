@@ -50,7 +50,7 @@ func TestFormatIsTheNewestMigration(t *testing.T) {
 
 // Numbers of migrations may have gaps, and a gap may be filled later.
 func TestAGapInTheFormatsIsHarmless(t *testing.T) {
-	all, err := steps()
+	all, err := migrationSteps()
 	if err != nil {
 		t.Fatal(err)
 	}

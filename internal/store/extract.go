@@ -85,7 +85,7 @@ func (db *DB) Extract(ctx context.Context, path string, x Extraction) (err error
 	}
 	defer func() { err = errors.Join(err, into.Close()) }()
 	into.sql.SetMaxOpenConns(1) // temporary tables belong to a connection
-	c := copying{ctx: ctx, sql: into.sql}
+	c := &steps{ctx: ctx, on: into.sql}
 	c.exec(`ATTACH DATABASE ? AS src`, "file:"+(&url.URL{Path: db.path}).EscapedPath()+"?mode=ro")
 	c.exec(`BEGIN`)
 	c.number(x)
@@ -154,34 +154,14 @@ func (db *DB) Sound(ctx context.Context) (err error) {
 	return db.sound(ctx)
 }
 
-// copying is a sequence of statements that keeps its first error.
-type copying struct {
-	ctx context.Context
-	sql *sql.DB
-	err error
-}
-
-func (c *copying) exec(text string, args ...any) {
-	if c.err == nil {
-		_, c.err = c.sql.ExecContext(c.ctx, text, args...)
-	}
-}
-
-func (c *copying) count(text string, args ...any) (n int) {
-	if c.err == nil {
-		c.err = c.sql.QueryRowContext(c.ctx, text, args...).Scan(&n)
-	}
-	return n
-}
-
 // number selects the runs to copy and gives new numbers to all rows.
-func (c *copying) number(x Extraction) {
+func (c *steps) number(x Extraction) {
 	c.exec(`CREATE TEMP TABLE wanted (n INTEGER PRIMARY KEY)`)
 	for _, id := range append([]string{x.Run}, x.Others...) {
 		c.exec(`INSERT OR IGNORE INTO temp.wanted SELECT n FROM src.runs WHERE id = ?`, id)
 	}
 	if c.count(`SELECT count(*) FROM temp.wanted JOIN src.runs USING (n) WHERE id = ?`, x.Run) == 0 && c.err == nil {
-		c.err = fmt.Errorf("run %s: %w", x.Run, ErrNotFound)
+		c.fail(fmt.Errorf("run %s: %w", x.Run, ErrNotFound))
 	}
 	// Runs of which answers were taken, and those of which these took theirs.
 	for before, now := -1, 0; before != now && c.err == nil; {
@@ -199,7 +179,7 @@ func (c *copying) number(x Extraction) {
 }
 
 // copy copies the wanted rows of a table with new numbers.
-func (c *copying) copy(table, of string, maps map[string]string, order string) {
+func (c *steps) copy(table, of string, maps map[string]string, order string) {
 	columns := c.columns(table)
 	values := make([]string, len(columns))
 	for i, column := range columns {
@@ -213,50 +193,19 @@ func (c *copying) copy(table, of string, maps map[string]string, order string) {
 }
 
 // columns lists the columns of a table, of whatever format the store has.
-func (c *copying) columns(table string) (names []string) {
-	if c.err != nil {
-		return nil
-	}
-	rows, err := c.sql.QueryContext(c.ctx, `SELECT name FROM pragma_table_info(?) ORDER BY cid`, table)
-	if c.err = err; err != nil {
-		return nil
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var name string
-		if c.err = rows.Scan(&name); c.err != nil {
-			return nil
-		}
-		names = append(names, name)
-	}
-	c.err = rows.Err()
-	return names
+func (c *steps) columns(table string) []string {
+	return c.names(`SELECT name FROM pragma_table_info(?) ORDER BY cid`, table)
 }
 
 // checksums replaces the checksums of calls, which cover the numbers of rows. The
 // originals were checked. Those of plans cover no numbers, so they were copied.
-func (c *copying) checksums() {
-	if c.err != nil {
-		return
-	}
+func (c *steps) checksums() {
 	sums := map[int64]int64{}
-	rows, err := c.sql.QueryContext(c.ctx, `SELECT `+strings.Join(summedColumns, ", ")+`, id FROM calls WHERE checksum IS NOT NULL ORDER BY id`)
-	if c.err = err; err != nil {
-		return
-	}
-	for rows.Next() {
-		values, err := scanAll(rows)
-		if err != nil {
-			c.err = errors.Join(err, rows.Close())
-			return
-		}
+	for values := range each(c, `SELECT `+strings.Join(summedColumns, ", ")+`, id FROM calls WHERE checksum IS NOT NULL ORDER BY id`, nil, scanAll) {
 		last := len(values) - 1
 		s := newChecksum()
 		s.add(values[:last]...)
 		sums[values[last].(int64)] = s.sum()
-	}
-	if c.err = rows.Err(); c.err != nil {
-		return
 	}
 	for id, sum := range sums {
 		c.exec(`UPDATE calls SET checksum = ? WHERE id = ?`, sum, id)
@@ -271,22 +220,13 @@ type Mention struct {
 
 // Mentions lists the columns that contain a text.
 func (db *DB) Mentions(ctx context.Context, text string) (list []Mention, err error) {
+	x := &steps{ctx: ctx, on: db.sql}
 	for _, t := range extracted {
-		columns, err := collect(query(ctx, db, `SELECT name FROM pragma_table_info(?) ORDER BY cid`, []any{t.table}, func(rows *sql.Rows) (s string, err error) {
-			return s, rows.Scan(&s)
-		}))
-		if err != nil {
-			return nil, err
-		}
-		for _, column := range columns {
-			m := Mention{Table: t.table, Column: column}
-			if err := db.sql.QueryRowContext(ctx, fmt.Sprintf(`SELECT count(*) FROM %s WHERE instr(%s, ?) > 0`, t.table, column), text).Scan(&m.Rows); err != nil {
-				return nil, explain(db.path, err)
-			}
-			if m.Rows > 0 {
-				list = append(list, m)
+		for _, column := range x.columns(t.table) {
+			if n := x.count(fmt.Sprintf(`SELECT count(*) FROM %s WHERE instr(%s, ?) > 0`, t.table, column), text); n > 0 {
+				list = append(list, Mention{t.table, column, n})
 			}
 		}
 	}
-	return list, nil
+	return list, explain(db.path, x.err)
 }

@@ -8,7 +8,6 @@ import (
 	"math"
 	"os"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -138,12 +137,6 @@ func process() string {
 // atOnce is the number of rows per statement if that many are queued, at half the
 // cost of single rows.
 const atOnce = 8
-
-// placeholders returns a list of rows of question marks.
-func placeholders(rows, columns int) string {
-	row := "(" + strings.TrimSuffix(strings.Repeat("?,", columns), ",") + ")"
-	return strings.TrimSuffix(strings.Repeat(row+",", rows), ",")
-}
 
 const callColumnCount = 28
 
@@ -315,75 +308,52 @@ func (j *Journal) write() {
 
 func (j *Journal) commit(g *group) error {
 	ctx := context.Background() // finish a commit even if the run is stopping
-	if _, err := j.conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
-		return explain(j.db.path, err)
+	x := &steps{ctx: ctx, on: j.conn}
+	if x.exec("BEGIN IMMEDIATE"); x.err != nil {
+		return explain(j.db.path, x.err)
 	}
-	err := j.insert(ctx, g)
-	if err == nil {
-		_, err = j.conn.ExecContext(ctx, "COMMIT")
-	}
-	if err != nil {
+	j.insert(x, g)
+	if x.exec("COMMIT"); x.err != nil {
 		_, _ = j.conn.ExecContext(ctx, "ROLLBACK")
-		return explain(j.db.path, err)
 	}
-	return nil
+	return explain(j.db.path, x.err)
 }
 
-func (j *Journal) insert(ctx context.Context, g *group) error {
-	err := inRows(ctx, j.stmt.call, j.stmt.calls, g.calls, j.callRow)
-	if err == nil {
-		err = inRows(ctx, j.stmt.attempt, j.stmt.attempts, g.attempts, j.attemptRow)
-	}
-	if err == nil {
-		err = inRows(ctx, j.stmt.outcome, j.stmt.outcomes, g.outcomes, outcomeRow)
-	}
-	for _, x := range g.examples {
-		if err == nil {
-			err = replaceExamples(ctx, j.conn, x)
-		}
-	}
-	if err != nil {
-		return err
+func (j *Journal) insert(x *steps, g *group) {
+	inRows(x, j.stmt.call, j.stmt.calls, g.calls, j.callRow)
+	inRows(x, j.stmt.attempt, j.stmt.attempts, g.attempts, j.attemptRow)
+	inRows(x, j.stmt.outcome, j.stmt.outcomes, g.outcomes, outcomeRow)
+	for _, e := range g.examples {
+		e.replace(x)
 	}
 	for _, v := range g.verdicts {
 		for _, w := range v.verdicts {
-			if _, err := j.stmt.verdict.ExecContext(ctx, verdictRow(j.run, v.item, v.trial, &w)...); err != nil {
-				return err
-			}
+			x.run(j.stmt.verdict, verdictRow(j.run, v.item, v.trial, &w)...)
 		}
-		if _, err := j.stmt.judged.ExecContext(ctx, v.trial, v.basis); err != nil {
-			return err
-		}
+		x.run(j.stmt.judged, v.trial, v.basis)
 	}
 	for _, r := range g.revived {
-		if _, err := j.stmt.revive.ExecContext(ctx, r.trial, string(r.stage), r.step); err != nil {
-			return err
-		}
+		x.run(j.stmt.revive, r.trial, string(r.stage), r.step)
 	}
-	return nil
 }
 
 // inRows writes entries, several per statement if there are enough.
-func inRows[T any](ctx context.Context, one, many *sql.Stmt, entries []T, row func([]any, T) ([]any, error)) error {
+func inRows[T any](x *steps, one, many *sql.Stmt, entries []T, row func([]any, T) ([]any, error)) {
 	var args []any
-	for len(entries) > 0 {
+	for len(entries) > 0 && x.err == nil {
 		stmt, n := many, atOnce
 		if len(entries) < atOnce {
 			stmt, n = one, 1
 		}
 		args = args[:0]
-		var err error
 		for _, e := range entries[:n] {
-			if args, err = row(args, e); err != nil {
-				return err
-			}
+			var err error
+			args, err = row(args, e)
+			x.fail(err)
 		}
-		if _, err := stmt.ExecContext(ctx, args...); err != nil {
-			return err
-		}
+		x.run(stmt, args...)
 		entries = entries[n:]
 	}
-	return nil
 }
 
 func verdictRow(run *Run, item string, trial int64, v *eval.Verdict) []any {

@@ -19,11 +19,10 @@ type PersonVerdict struct {
 // AddPeople appends those verdicts of people that are not in force already, in one
 // transaction. Verdicts on trials that the run does not have are left out.
 func (db *DB) AddPeople(ctx context.Context, run *Run, list []PersonVerdict) (added int, err error) {
-	err = db.change(ctx, func(tx *sql.Tx) error {
-		return notInForce(ctx, tx, run, list, func(id int64, v PersonVerdict) error {
+	err = db.change(ctx, func(x *steps) {
+		x.notInForce(run, list, func(id int64, v PersonVerdict) {
 			added++
-			_, err := tx.ExecContext(ctx, insertVerdict, verdictRow(run, v.Trial.Item, id, &v.Verdict)...)
-			return err
+			x.exec(insertVerdict, verdictRow(run, v.Trial.Item, id, &v.Verdict)...)
 		})
 	})
 	return added, err
@@ -31,11 +30,12 @@ func (db *DB) AddPeople(ctx context.Context, run *Run, list []PersonVerdict) (ad
 
 // NotInForce counts those verdicts of people that are not in force.
 func (db *DB) NotInForce(ctx context.Context, run *Run, list []PersonVerdict) (n int, err error) {
-	err = notInForce(ctx, db.sql, run, list, func(int64, PersonVerdict) error { n++; return nil })
-	return n, explain(db.path, err)
+	x := &steps{ctx: ctx, on: db.sql}
+	x.notInForce(run, list, func(int64, PersonVerdict) { n++ })
+	return n, explain(db.path, x.err)
 }
 
-func notInForce(ctx context.Context, q querier, run *Run, list []PersonVerdict, do func(trial int64, v PersonVerdict) error) error {
+func (x *steps) notInForce(run *Run, list []PersonVerdict, do func(trial int64, v PersonVerdict)) {
 	for _, v := range list {
 		id := int64(0)
 		if v.Trial.Arm != "" {
@@ -45,17 +45,14 @@ func notInForce(ctx context.Context, q querier, run *Run, list []PersonVerdict, 
 			}
 		}
 		var data []byte
-		err := q.QueryRowContext(ctx, `SELECT data FROM verdicts WHERE run = ? AND item = ? AND trial = ? AND unit = ? AND step = ? AND source = ? AND judge = ? AND round = ? AND NOT stale
-			ORDER BY id DESC LIMIT 1`, run.N, v.Trial.Item, id, v.Unit, v.Step, string(v.Source), v.By, max(1, v.Round)).Scan(&data)
-		switch {
-		case err == nil && bytes.Equal(data, v.Data):
-			continue
-		case err != nil && !errors.Is(err, sql.ErrNoRows):
-			return err
+		x.get(`SELECT data FROM verdicts WHERE run = ? AND item = ? AND trial = ? AND unit = ? AND step = ? AND source = ? AND judge = ? AND round = ? AND NOT stale
+			ORDER BY id DESC LIMIT 1`, []any{run.N, v.Trial.Item, id, v.Unit, v.Step, string(v.Source), v.By, max(1, v.Round)}, &data)
+		none := errors.Is(x.err, sql.ErrNoRows)
+		if none {
+			x.err = nil
 		}
-		if err := do(id, v); err != nil {
-			return err
+		if x.err == nil && (none || !bytes.Equal(data, v.Data)) {
+			do(id, v)
 		}
 	}
-	return nil
 }

@@ -40,23 +40,13 @@ func (j *Journal) Examples(t eval.Trial, stage eval.Stage, list []Example) error
 	return err
 }
 
-// An execer is a connection or a transaction.
-type execer interface {
-	ExecContext(ctx context.Context, text string, args ...any) (sql.Result, error)
-}
-
-func replaceExamples(ctx context.Context, to execer, x examples) error {
-	_, err := to.ExecContext(ctx, `DELETE FROM prompts WHERE trial = ? AND stage = ?`, x.trial, string(x.stage))
-	for _, e := range x.list {
-		texts, encoding := json.Marshal(e.Prompts)
-		if err == nil {
-			err = encoding
-		}
-		if err == nil {
-			_, err = to.ExecContext(ctx, `INSERT INTO prompts (trial, stage, model, steps, texts) VALUES (?,?,?,?,?)`, x.trial, string(x.stage), e.Model, e.Steps, string(texts))
-		}
+func (e examples) replace(x *steps) {
+	x.exec(`DELETE FROM prompts WHERE trial = ? AND stage = ?`, e.trial, string(e.stage))
+	for _, asked := range e.list {
+		texts, err := json.Marshal(asked.Prompts)
+		x.fail(err)
+		x.exec(`INSERT INTO prompts (trial, stage, model, steps, texts) VALUES (?,?,?,?,?)`, e.trial, string(e.stage), asked.Model, asked.Steps, string(texts))
 	}
-	return err
 }
 
 // Examples returns what is recorded of trials in the plan of a run, by the hash of the
@@ -90,5 +80,5 @@ func (db *DB) PutExamples(ctx context.Context, run *Run, t eval.Trial, stage eva
 	if err != nil {
 		return err
 	}
-	return db.change(ctx, func(tx *sql.Tx) error { return replaceExamples(ctx, tx, examples{id, stage, list}) })
+	return db.change(ctx, examples{id, stage, list}.replace)
 }

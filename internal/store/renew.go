@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"iter"
 
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -72,28 +71,19 @@ type Renewal struct {
 // Renew records what was derived again, in one transaction. Verdicts on an outcome that
 // changed are stale, but those of people.
 func (db *DB) Renew(ctx context.Context, run *Run, list []Renewal) error {
-	return db.change(ctx, func(tx *sql.Tx) error {
-		x := amending{ctx: ctx, tx: tx, run: run.N}
+	return db.change(ctx, func(x *steps) {
 		for _, r := range list {
 			id, seq, err := run.place(r.Trial)
-			if err != nil {
-				return err
-			}
-			steps, err := json.Marshal(append([]string{}, r.Steps...))
-			if err != nil {
-				return err
+			if x.fail(err); x.err != nil {
+				return
 			}
 			read, judged := run.plan.Basis(seq)
-			x.exec(`UPDATE calls SET stale = step NOT IN (SELECT value FROM json_each(?)) WHERE trial = ? AND stage = ?`, string(steps), id, string(r.Stage))
-			if x.err == nil {
-				x.err = replaceExamples(ctx, tx, examples{id, r.Stage, r.Examples})
-			}
+			x.exec(`UPDATE calls SET stale = step NOT IN (SELECT value FROM json_each(?)) WHERE trial = ? AND stage = ?`, x.list(r.Steps), id, string(r.Stage))
+			examples{id, r.Stage, r.Examples}.replace(x)
 			if r.Stage == eval.StageRun {
 				if r.Derived {
 					row, err := outcomeRow(nil, stored{id, read, r.Outcome})
-					if err != nil {
-						return err
-					}
+					x.fail(err)
 					x.exec(upsertOutcome(1), row...)
 				} else {
 					x.exec(`DELETE FROM outcomes WHERE trial = ?`, id)
@@ -114,6 +104,5 @@ func (db *DB) Renew(ctx context.Context, run *Run, list []Renewal) error {
 			}
 			x.exec(upsertJudged, id, judged)
 		}
-		return x.err
 	})
 }

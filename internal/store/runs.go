@@ -33,8 +33,6 @@ type Run struct {
 	first int64   // id of its first trial
 	ids   []int64 // of its trials by place; nil if they are consecutive
 	plan  Plan    // nil if read from the store
-
-	overridesJSON string // as stored
 }
 
 // A Plan numbers the trials of a run from 0 in the order of execution. Trial and
@@ -71,66 +69,46 @@ func (r *Run) place(t eval.Trial) (id int64, seq int, err error) {
 // run's number, id and trials.
 func (db *DB) CreateRun(ctx context.Context, run Run, items []eval.Item, p Plan) (*Run, error) {
 	run.Trials, run.CreatedAt, run.plan = p.Len(), run.CreatedAt.UTC(), p
-	return &run, db.change(ctx, func(tx *sql.Tx) error {
-		if err := insertRun(ctx, tx, &run); err != nil {
-			return err
-		}
-		return insertPlan(ctx, tx, &run, items)
+	return &run, db.change(ctx, func(x *steps) {
+		x.insertRun(&run)
+		x.insertPlan(&run, items)
 	})
 }
 
 // insertRun writes the run without its plan and sets its number and id.
-func insertRun(ctx context.Context, tx *sql.Tx, run *Run) error {
-	var ordinal int
-	if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM runs WHERE study = ?`, run.Study).Scan(&ordinal); err != nil {
-		return err
-	}
+func (x *steps) insertRun(run *Run) {
+	ordinal := x.count(`SELECT count(*) FROM runs WHERE study = ?`, run.Study)
 	for taken := true; taken; { // another study's name may end in a number
 		ordinal++
 		run.ID = fmt.Sprintf("%s-%d", strings.ReplaceAll(run.Study, " ", "-"), ordinal)
-		if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM runs WHERE id = ?`, run.ID).Scan(&taken); err != nil {
-			return err
-		}
+		taken = x.count(`SELECT count(*) FROM runs WHERE id = ?`, run.ID) > 0
 	}
-	overrides, err := json.Marshal(append([]string{}, run.Overrides...))
-	if err != nil {
-		return err
-	}
-	run.overridesJSON = string(overrides)
-	return tx.QueryRowContext(ctx, `INSERT INTO runs (id, study, suite, study_path, study_json, overrides, treatment, replicates, trials, created_at, version)
+	x.get(`INSERT INTO runs (id, study, suite, study_path, study_json, overrides, treatment, replicates, trials, created_at, version)
 		VALUES (?,?,?,?,?,?,?,?,?,?,?) RETURNING n, (SELECT coalesce(max(id), 0) + 1 FROM trials)`,
-		run.ID, run.Study, run.Suite, run.StudyPath, string(run.StudyJSON), string(overrides), eval.EncodeParts(run.Treatment),
-		run.Replicates, run.Trials, run.CreatedAt.Format(time.RFC3339), run.Version).Scan(&run.N, &run.first)
+		[]any{run.ID, run.Study, run.Suite, run.StudyPath, string(run.StudyJSON), x.list(run.Overrides), eval.EncodeParts(run.Treatment),
+			run.Replicates, run.Trials, run.CreatedAt.Format(time.RFC3339), run.Version}, &run.N, &run.first)
 }
 
 // insertPlan writes items and trials with many rows per statement: writing 50,000
 // trials takes a fraction of a second.
-func insertPlan(ctx context.Context, tx *sql.Tx, run *Run, items []eval.Item) error {
-	if err := putItems(ctx, tx, run, items); err != nil {
-		return err
-	}
-	trials := newBulk(tx, `INSERT INTO trials (id, run, item, arm, replicate, place, question) VALUES `, 7)
+func (x *steps) insertPlan(run *Run, items []eval.Item) {
+	x.putItems(run, items)
+	trials := x.bulk(`INSERT INTO trials (id, run, item, arm, replicate, place, question) VALUES `, 7)
 	for seq := range run.Trials {
 		t := run.plan.Trial(seq)
-		if err := trials.add(ctx, run.first+int64(seq), run.N, t.Item, t.Arm, t.Replicate, seq, run.plan.Question(seq)); err != nil {
-			return err
-		}
+		trials.add(run.first+int64(seq), run.N, t.Item, t.Arm, t.Replicate, seq, run.plan.Question(seq))
 	}
-	if err := trials.flush(ctx); err != nil {
-		return err
-	}
-	return sumPlan(ctx, tx, run.N)
+	trials.flush()
+	x.sumPlan(run.N)
 }
 
 // putItems writes the hashes of items, and replaces those that are there.
-func putItems(ctx context.Context, tx *sql.Tx, run *Run, items []eval.Item) error {
-	rows := newBulk(tx, `INSERT OR REPLACE INTO items (run, item, input, gold) VALUES `, 4)
+func (x *steps) putItems(run *Run, items []eval.Item) {
+	rows := x.bulk(`INSERT OR REPLACE INTO items (run, item, input, gold) VALUES `, 4)
 	for _, it := range items {
-		if err := rows.add(ctx, run.N, it.ID, it.Input.String(), it.Gold.String()); err != nil {
-			return err
-		}
+		rows.add(run.N, it.ID, it.Input.String(), it.Gold.String())
 	}
-	return rows.flush(ctx)
+	rows.flush()
 }
 
 const runColumns = `SELECT n, id, study, suite, study_path, study_json, overrides, treatment, replicates, trials, created_at, version, analysed,
@@ -280,13 +258,11 @@ type Event struct {
 
 // AddEvent appends to the run's history.
 func (db *DB) AddEvent(ctx context.Context, run *Run, e Event) error {
-	return db.change(ctx, func(tx *sql.Tx) error { return addEvent(ctx, tx, run, e) })
+	return db.change(ctx, func(x *steps) { x.addEvent(run, e) })
 }
 
-func addEvent(ctx context.Context, tx *sql.Tx, run *Run, e Event) error {
-	_, err := tx.ExecContext(ctx, `INSERT INTO events (run, at, what, note) VALUES (?,?,?,?)`,
-		run.N, e.At.UTC().Format(time.RFC3339), e.What, e.Note)
-	return err
+func (x *steps) addEvent(run *Run, e Event) {
+	x.exec(`INSERT INTO events (run, at, what, note) VALUES (?,?,?,?)`, run.N, e.At.UTC().Format(time.RFC3339), e.What, e.Note)
 }
 
 // Events lists the run's history, oldest first.

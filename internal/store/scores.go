@@ -74,24 +74,21 @@ func scoreRows(run *Run, scores iter.Seq2[eval.Scored, error]) iter.Seq2[scoreRo
 // old scores until it commits, and an error keeps them.
 func (db *DB) ReplaceScores(ctx context.Context, run *Run, scores iter.Seq2[eval.Scored, error]) error {
 	var ofScores error // an error in the scores, not in the store
-	err := db.change(ctx, func(tx *sql.Tx) error {
+	err := db.change(ctx, func(x *steps) {
 		into := map[string]*bulk{}
 		for _, table := range []string{"scores", "case_scores"} {
-			if _, err := tx.ExecContext(ctx, `DELETE FROM `+table+` WHERE trial IN (SELECT id FROM trials WHERE run = ?)`, run.N); err != nil {
-				return err
-			}
-			into[table] = newBulk(tx, `INSERT INTO `+table+` (trial, data) VALUES `, 2)
+			x.exec(`DELETE FROM `+table+` WHERE trial IN (SELECT id FROM trials WHERE run = ?)`, run.N)
+			into[table] = x.bulk(`INSERT INTO `+table+` (trial, data) VALUES `, 2)
 		}
 		for r, err := range scoreRows(run, scores) {
-			if err != nil {
-				ofScores = err
-				return err
+			ofScores = err
+			if x.fail(err); x.err != nil {
+				return
 			}
-			if err := into[r.table()].add(ctx, r.trial, r.data); err != nil {
-				return err
-			}
+			into[r.table()].add(r.trial, r.data)
 		}
-		return errors.Join(into["scores"].flush(ctx), into["case_scores"].flush(ctx))
+		into["scores"].flush()
+		into["case_scores"].flush()
 	})
 	return cmp.Or(ofScores, err)
 }
@@ -246,7 +243,8 @@ func readScore(d *jsontext.Decoder) (s eval.Score, err error) {
 }
 
 // readNumbers reads the rest of a list of numbers, with null for NaN.
-func readNumbers(d *jsontext.Decoder) (list []float64, err error) {
+func readNumbers(d *jsontext.Decoder) ([]float64, error) {
+	list := []float64{}
 	for {
 		t, err := d.ReadToken()
 		switch {
@@ -377,13 +375,10 @@ func (db *DB) SaveAnalysis(ctx context.Context, run *Run, analysis, verdict []by
 	if verdict != nil {
 		v = string(verdict)
 	}
-	return db.change(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `INSERT INTO analyses (run, analysis, verdict, basis) VALUES (?,?,?,?)
+	return db.change(ctx, func(x *steps) {
+		x.exec(`INSERT INTO analyses (run, analysis, verdict, basis) VALUES (?,?,?,?)
 			ON CONFLICT (run) DO UPDATE SET (analysis, verdict, basis) = (excluded.analysis, excluded.verdict, excluded.basis)`, run.N, string(analysis), v, basis)
-		if err == nil {
-			_, err = tx.ExecContext(ctx, `UPDATE runs SET analysed = 1 WHERE n = ? AND NOT analysed`, run.N)
-		}
-		return err
+		x.exec(`UPDATE runs SET analysed = 1 WHERE n = ? AND NOT analysed`, run.N)
 	})
 }
 

@@ -324,19 +324,6 @@ func (db *DB) Close() error {
 	return err
 }
 
-// change runs f in one transaction.
-func (db *DB) change(ctx context.Context, f func(*sql.Tx) error) error {
-	tx, err := db.sql.BeginTx(ctx, nil)
-	if err != nil {
-		return explain(db.path, err)
-	}
-	defer tx.Rollback()
-	if err = f(tx); err == nil {
-		err = tx.Commit()
-	}
-	return explain(db.path, err)
-}
-
 func (db *DB) migrate(ctx context.Context) error {
 	if err := db.identify(ctx); err != nil {
 		return err
@@ -345,7 +332,7 @@ func (db *DB) migrate(ctx context.Context) error {
 	if err != nil || have == format {
 		return err
 	}
-	steps, err := steps()
+	steps, err := migrationSteps()
 	if err != nil {
 		return fault(db.path, "reading migrations: %w", err)
 	}
@@ -366,9 +353,9 @@ func migrator(db *sql.DB, steps []*goose.Migration) (*goose.Provider, error) {
 	return goose.NewProvider(goose.DialectSQLite3, db, nil, goose.WithGoMigrations(steps...), goose.WithDisableGlobalRegistry(true), goose.WithAllowOutofOrder(true))
 }
 
-// steps returns the migrations. SQLite executes a file of several statements;
+// migrationSteps returns the migrations. SQLite executes a file of several statements;
 // goose's parser would allocate 16 MB to split it.
-func steps() ([]*goose.Migration, error) {
+func migrationSteps() ([]*goose.Migration, error) {
 	files, err := fs.Glob(migrations, "migrations/*.sql")
 	if err != nil {
 		return nil, err
