@@ -278,7 +278,7 @@ func (c *Collector) estimate(arm string, m Metric, s selection, values []cell, m
 	metric := c.metric[m.Name]
 	if c.suite.Metrics[metric].Estimate != nil {
 		e, err := c.estimateRows(arm, metric, s, unknown, q, level)
-		e.JudgeAlone = c.judgeAlone(c.armIdx[arm], metric)
+		c.byJudge(&e, c.armIdx[arm], metric)
 		if err == nil && s.stratum == nil {
 			c.lacking(&e, c.armIdx[arm], metric, missing)
 		}

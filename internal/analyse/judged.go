@@ -54,15 +54,18 @@ func label(yes bool, counts eval.JudgeUse) float64 {
 	return 0
 }
 
-// judgeAlone reports whether a metric of an arm depends on a judge.
-func (c *Collector) judgeAlone(arm, metric int) bool {
-	return c.suite.Metrics[metric].Judge != eval.NoJudge && len(c.arms[arm].Judges) > 0
+// byJudge says that an estimate depends on a judge, if it does: alone until people correct
+// it, which they can where the metric counts single verdicts.
+func (c *Collector) byJudge(e *Estimate, arm, metric int) {
+	m := &c.suite.Metrics[metric]
+	e.JudgeAlone = m.Judge != eval.NoJudge && len(c.arms[arm].Judges) > 0
+	e.Combined = e.JudgeAlone && (m.Estimate != nil || m.Judge == eval.JudgeElse)
 }
 
 // byPeople corrects an estimate by what people say of some of its units.
 func (c *Collector) byPeople(e *Estimate, metric int, s selection, values []cell, missing []float64, level float64) error {
 	arm := c.armIdx[e.Arm]
-	e.JudgeAlone = c.judgeAlone(arm, metric)
+	c.byJudge(e, arm, metric)
 	correct := func(values []cell) (stats.JudgedRate, bool, error) {
 		units, ok := c.judgedUnits(arm, metric, s, values)
 		if !ok {

@@ -1,6 +1,7 @@
 package analyse
 
 import (
+	"cmp"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -27,8 +28,12 @@ type Replication struct {
 	// if one of the differences has a simultaneous interval or the earlier study a smaller α.
 	EquivLow  Number `json:"equivalence_low"`
 	EquivHigh Number `json:"equivalence_high"`
-	Warning   string `json:"warning,omitempty"`   // why there is no interval, or no change
-	Unblinded string `json:"unblinded,omitempty"` // why TEST of the earlier run was looked at again
+	// Least and Most are the change if every missing score of both runs were the lowest or
+	// the highest possible; nil if none is missing.
+	Least     *Replication `json:"least,omitempty"`
+	Most      *Replication `json:"most,omitempty"`
+	Warning   string       `json:"warning,omitempty"`   // why there is no interval, or no change
+	Unblinded string       `json:"unblinded,omitempty"` // why TEST of the earlier run was looked at again
 }
 
 // Replicate compares the differences over all items, and in each stratum, with those over
@@ -41,9 +46,11 @@ func (a *Analysis) Replicate(earlier *Analysis) {
 		if !ok {
 			continue
 		}
-		r := Replication{Run: earlier.Run.ID, A: c.A, B: c.B, Metric: c.Metric, Stratum: c.Stratum, Earlier: was.Diff, Here: c.Diff, Change: c.Diff - was.Diff}
-		r.EquivLow = r.Change - hypot(c.Diff-c.EquivLow, was.EquivHigh-was.Diff)
-		r.EquivHigh = r.Change + hypot(c.EquivHigh-c.Diff, was.Diff-was.EquivLow)
+		r := earlier.changed(c, was)
+		if c.Least != nil || was.Least != nil {
+			low, high := earlier.changed(*cmp.Or(c.Least, &c), *cmp.Or(was.Most, &was)), earlier.changed(*cmp.Or(c.Most, &c), *cmp.Or(was.Least, &was))
+			r.Least, r.Most = &low, &high
+		}
 		if earlier.Study.Alpha > a.Study.Alpha {
 			r.EquivLow, r.EquivHigh = Undefined(), Undefined()
 			r.Warning = fmt.Sprintf("no interval of the change: those of run %s are narrower, with alpha %v instead of %v: score its study with `-o statistics.alpha=%[3]v`", earlier.Run.ID, earlier.Study.Alpha, a.Study.Alpha)
@@ -63,6 +70,14 @@ func (a *Analysis) Replicate(earlier *Analysis) {
 	}
 }
 
+// changed is the change of a difference since an earlier analysis.
+func (a *Analysis) changed(c, was Comparison) Replication {
+	r := Replication{Run: a.Run.ID, A: c.A, B: c.B, Metric: c.Metric, Stratum: c.Stratum, Earlier: was.Diff, Here: c.Diff, Change: c.Diff - was.Diff}
+	r.EquivLow = r.Change - hypot(c.Diff-c.EquivLow, was.EquivHigh-was.Diff)
+	r.EquivHigh = r.Change + hypot(c.EquivHigh-c.Diff, was.Diff-was.EquivLow)
+	return r
+}
+
 func hypot(x, y Number) Number { return Number(math.Hypot(float64(x), float64(y))) }
 
 // Replication finds how the difference of two arms changed, over all items or in a stratum.
@@ -73,12 +88,20 @@ func (a *Analysis) Replication(armA, armB, metric string, stratum *eval.Level) (
 		case r.A == armA && r.B == armB:
 			return r, true
 		case r.A == armB && r.B == armA:
-			r.A, r.B, r.Earlier, r.Here, r.Change = r.B, r.A, -r.Earlier, -r.Here, -r.Change
-			r.EquivLow, r.EquivHigh = -r.EquivHigh, -r.EquivLow
-			return r, true
+			return r.reversed(), true
 		}
 	}
 	return Replication{}, false
+}
+
+func (r Replication) reversed() Replication {
+	r.A, r.B, r.Earlier, r.Here, r.Change = r.B, r.A, -r.Earlier, -r.Here, -r.Change
+	r.EquivLow, r.EquivHigh = -r.EquivHigh, -r.EquivLow
+	if r.Least != nil {
+		least, most := r.Most.reversed(), r.Least.reversed()
+		r.Least, r.Most = &least, &most
+	}
+	return r
 }
 
 // BlindFormat is the format of a [BlindFile].

@@ -9,6 +9,7 @@ import (
 	"github.com/expr-lang/expr"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // A view is how a rule reads an analysis.
@@ -30,27 +31,28 @@ func (v view) arm(id string) (analyse.Arm, bool) {
 	return v.Arms[i], true
 }
 
-// read returns a result, and a note if it is undefined.
-func (v view) read(r rule, f function, args []string) (analyse.Number, string) {
-	if x, ok := v.instead[resultName(f, args)]; ok {
-		return analyse.Number(x), ""
-	}
-	switch {
-	case v.hopeful && f.evidence:
-		return f.other(v, args)
-	case v.hopeful && r.evidence && f.ends[0] != "" && f.basis != nil:
-		if i := f.basis(v, args).Interval; i != nil {
-			return analyse.Number([2]float64{i.Low, i.High}[v.end]), ""
+// figure returns a result, and a note if it is undefined.
+func (v view) figure(r Rule, x call) (analyse.Number, string) {
+	if len(v.instead) > 0 {
+		if value, ok := v.instead[x.String()]; ok {
+			return analyse.Number(value), ""
 		}
 	}
-	return f.read(v, args)
+	f := x.read(v, x.args)
+	switch {
+	case v.hopeful && x.evidence:
+		return f.other, f.note
+	case v.hopeful && r.Evidence && x.ends[0] != "" && f.basis.Interval != nil:
+		return analyse.Number([2]float64{f.basis.Interval.Low, f.basis.Interval.High}[v.end]), ""
+	}
+	return f.value, f.note
 }
 
 // apply evaluates a rule: it passes if the intervals it reads lie within its limits and
 // fails if they lie outside. Between the two it is undecided and open, and without a
 // result it cannot be decided.
-func (r rule) apply(kind string, a *analyse.Analysis) Condition {
-	c := Condition{Name: r.name, Kind: kind, That: r.text, State: Pass}
+func (r Rule) apply(a *analyse.Analysis) Condition {
+	c := Condition{Name: r.Name, Kind: r.Kind, That: r.That, State: Pass}
 	if r.program == nil {
 		return c
 	}
@@ -62,15 +64,15 @@ func (r rule) apply(kind string, a *analyse.Analysis) Condition {
 }
 
 // settle decides a rule by an analysis without regard to missing scores.
-func (r rule) settle(c *Condition, a *analyse.Analysis) {
+func (r Rule) settle(c *Condition, a *analyse.Analysis) {
 	v := view{Analysis: a}
 	if c.State, c.Values, c.Reason = r.evaluate(v); c.State == Fail && r.possible(v) {
-		c.State, c.Open, c.Reason = Undecided, true, r.tooFew(v)
+		c.State, c.Open, c.Reason = Undecided, true, r.tooFew(v, c)
 	}
 }
 
 // possible reports whether the rule could hold with what the intervals include.
-func (r rule) possible(v view) bool {
+func (r Rule) possible(v view) bool {
 	v.hopeful = true
 	for v.end = range 2 {
 		if state, _, _ := r.evaluate(v); state != Fail {
@@ -80,45 +82,88 @@ func (r rule) possible(v view) bool {
 	return false
 }
 
-// tooFew says what the evidence that a rule reads leaves open.
-func (r rule) tooFew(v view) string {
+// tooFew says what is known of the results that a rule reads by their intervals, and what
+// the data leave open.
+func (r Rule) tooFew(v view, c *Condition) string {
 	var list []string
 	for _, x := range r.calls {
 		if !x.evidence {
 			continue
 		}
-		s := "no interval excludes it"
-		if x.basis != nil {
-			if b := x.basis(v, x.args); b.Interval != nil {
-				b.Interval.Of = ""
-				s = fmt.Sprintf("%s may be %.4g to %.4g by its %s%s", resultName(x.subject(), x.args), b.Interval.Low, b.Interval.High, b.Interval.Name(), b.counted())
+		s, i := x.String()+" is not settled", x.read(v, x.args).basis.Interval
+		if i != nil {
+			i.Of = ""
+			may := "the truth"
+			if x.arms() == 2 {
+				may = "the difference"
 			}
+			s = v.known(x) + fmt.Sprintf(", so %s may be %.4g to %.4g (%s)", may, i.Low, i.High, i.Name())
 		}
 		list = with(list, s)
+		_, clustered := v.sample(x)
+		c.Clustered = c.Clustered || clustered
 	}
 	return "too few data to tell: " + strings.Join(list, "; ")
 }
 
-// subject is the function whose result an interval or a p-value is about.
-func (f function) subject() function {
-	for _, of := range functions {
-		if f.name == of.ends[0] || f.name == of.ends[1] {
-			return of
+// known says what was found of the subject of a result: counts of events where it has
+// some, and on how many items of how many texts.
+func (v view) known(x call) string {
+	on, _ := v.sample(x)
+	switch {
+	case x.apart || len(x.args) < 2:
+	case x.arms() == 1:
+		e, _ := v.Estimate(x.args[0], x.args[1])
+		if m, _ := v.Metric(x.args[1]); m.Max == 1 && m.Min == 0 && e.Den > 1 && whole(e.Num) && whole(e.Den) && math.Abs(float64(e.Num/e.Den-e.Value)) < 1e-9 {
+			return fmt.Sprintf("%s of %s is %.4g, %.0f of %.0f, %s", x.args[1], x.args[0], float64(e.Value), float64(e.Num), float64(e.Den), on)
+		}
+		return fmt.Sprintf("%s of %s is %.4g %s", x.args[1], x.args[0], float64(e.Value), on)
+	default:
+		c, _ := v.Comparison(x.args[0], x.args[1], x.args[2])
+		switch size := math.Abs(float64(c.Diff)); {
+		case c.Ties == c.Pairs && c.Pairs > 0:
+			return fmt.Sprintf("%s and %s have the same %s %s", c.A, c.B, c.Metric, strings.Replace(on, "on ", "on all ", 1))
+		case c.Diff == 0:
+			return fmt.Sprintf("%s of %s and %s is the same %s", c.Metric, c.A, c.B, on)
+		case c.Diff < 0:
+			return fmt.Sprintf("%s of %s is %.4g lower than that of %s %s", c.Metric, c.A, size, c.B, on)
+		default:
+			return fmt.Sprintf("%s of %s is %.4g higher than that of %s %s", c.Metric, c.A, size, c.B, on)
 		}
 	}
-	if f.arms == 2 && !f.apart {
-		f.name = "diff"
+	return x.String() + " is " + fmt.Sprintf("%.4g", float64(x.read(v, x.args).value))
+}
+
+func whole(x analyse.Number) bool { return x == analyse.Number(math.Trunc(float64(x))) }
+
+// sample says on how many items of how many clusters a result rests.
+func (v view) sample(x call) (on string, clustered bool) {
+	n, clusters := 0, 0
+	switch {
+	case x.apart || len(x.args) < 2:
+		return "", false
+	case x.arms() == 1:
+		e, _ := v.Estimate(x.args[0], x.args[1])
+		n, clusters = e.Items, e.Clusters
+	default:
+		c, _ := v.Comparison(x.args[0], x.args[1], x.args[2])
+		n, clusters = c.Pairs, c.Clusters
 	}
-	return f
+	on = "on " + text.Plural(n, "item", "items")
+	if clusters > 0 && clusters < n {
+		return on + " of " + text.Plural(clusters, "cluster", "clusters"), true
+	}
+	return on, false
 }
 
 // evaluate evaluates the rule on a view: the state, the values it read, and why it
 // is undecided.
-func (r rule) evaluate(v view) (state State, values []Used, reason string) {
+func (r Rule) evaluate(v view) (state State, values []Used, reason string) {
 	seen := map[string]bool{}
 	result, err := expr.Run(r.program, environment(r.uses, func(f function, args []string) float64 {
-		x, note := v.read(r, f, args)
-		name := resultName(f, args)
+		of := call{f, args}
+		x, note := v.figure(r, of)
+		name := of.String()
 		if !seen[name] {
 			seen[name] = true
 			u := Used{Name: name}
@@ -146,4 +191,80 @@ func (r rule) evaluate(v view) (state State, values []Used, reason string) {
 		return Pass, values, ""
 	}
 	return Fail, values, ""
+}
+
+// explain adds to a condition what its values rest on. It warns if it holds by estimates
+// alone, and of what the intervals by which it holds take for granted.
+func (r Rule) explain(a *analyse.Analysis, c *Condition) {
+	v := view{Analysis: a}
+	for _, x := range r.calls {
+		for i := range c.Values {
+			u := &c.Values[i]
+			if u.Name != x.String() {
+				continue
+			}
+			if u.Basis = x.read(v, x.args).basis; u.Value == nil && u.Interval != nil && u.Interval.Of == "" {
+				u.Interval = nil // no result has it
+			}
+			switch {
+			case c.State != Pass || c.Kind == "diagnosis" || u.Value == nil:
+			case x.evidence:
+				if s := v.assumes(x); s != "" {
+					c.Warnings = with(c.Warnings, s)
+				}
+			case !r.exact(u.Name):
+				c.Warnings = append(c.Warnings, r.byEstimateAlone(v, x, *u)...)
+			}
+		}
+	}
+}
+
+// assumes is what the interval of a result takes for granted.
+func (v view) assumes(x call) string {
+	switch arms := x.arms(); {
+	case x.apart || len(x.args) <= arms:
+	case arms == 1:
+		if e, _ := v.Estimate(x.args[0], x.args[1]); e.Assumes != "" {
+			return fmt.Sprintf("%s of %s: %s", e.Metric, e.Arm, e.Assumes)
+		}
+	case arms == 2:
+		if c, _ := v.Comparison(x.args[0], x.args[1], x.args[2]); c.Assumes != "" {
+			return fmt.Sprintf("%s of %s and %s: %s", c.Metric, c.A, c.B, c.Assumes)
+		}
+	}
+	return ""
+}
+
+// exact reports whether a rule asks for one value of a result, which no interval is.
+func (r Rule) exact(result string) bool {
+	t := r.terms[result]
+	return t != nil && (strings.Contains(t.Threshold, "== ") || strings.Contains(t.Threshold, "!= "))
+}
+
+// byEstimateAlone warns of an estimate by which a rule holds while it would not hold by an
+// end of its interval.
+func (r Rule) byEstimateAlone(v view, x call, u Used) []string {
+	holdsAt := func(end float64) bool {
+		v.instead = map[string]float64{u.Name: end}
+		state, _, _ := r.evaluate(v)
+		return state == Pass
+	}
+	holds := fmt.Sprintf("holds by the estimate alone: %s = %.6g", u.Name, *u.Value)
+	if u.Interval == nil {
+		if x.ends[0] == "" || holdsAt(-math.MaxFloat64) && holdsAt(math.MaxFloat64) {
+			return nil
+		}
+		return []string{holds + ", which has no interval" + u.counted()}
+	}
+	for i, end := range []float64{u.Interval.Low, u.Interval.High} {
+		if holdsAt(end) {
+			continue
+		}
+		s := fmt.Sprintf("%s, not by the %s end of its %s, %.6g%s", holds, [2]string{"lower", "upper"}[i], u.Interval.Name(), end, u.counted())
+		if x.ends[i] != "" {
+			s += ": use " + x.ends[i] + " to require it"
+		}
+		return []string{s}
+	}
+	return nil
 }

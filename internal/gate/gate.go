@@ -9,361 +9,386 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 )
 
-// A function is a named result for rules: of one arm and a metric, two arms and a
-// metric, one arm, or none.
+// A function is a named result for rules. What it takes, how it is used and what it rests
+// on follow from its subject.
 type function struct {
-	name          string
-	arms, metrics int
-	factor        bool        // takes the name of a stratum behind the metric
-	level         bool        // the stratum is one of those of the name, as name=value
-	across        bool        // takes a comparison of the study by its names, a metric and a factor
-	task          bool        // takes the name of a task of annotation alone
-	apart         bool        // its value is not that of an estimate or a comparison
-	outside       bool        // its value does not come from the scores of the run
-	evidence      bool        // a p-value or the end of an interval
-	counts        bool        // a number of items, about which there is no chance
-	within        []*function // lower and upper end: it takes a number behind the names and is true or false
-	ends          [2]string   // functions with the ends of its interval
-	usage         string
-	doc           string
-	read          func(v view, args []string) (analyse.Number, string)
-	other         func(v view, args []string) (analyse.Number, string) // of evidence: the other end
-	basis         func(v view, args []string) Basis                    // nil for none
+	name     string
+	names    []string // what it takes, such as "arm a", "metric" and "stratum=value"
+	doc      string
+	apart    bool       // its value is not that of an estimate or a comparison
+	outside  bool       // its value does not come from the scores of the run
+	evidence bool       // a p-value or the end of an interval
+	counts   bool       // a number of items, about which there is no chance
+	ends     [2]string  // functions with the ends of its interval
+	within   []function // lower and upper end: it takes a number behind the names and is true or false
+	read     func(v view, names []string) figure
 }
 
-// functions lists all of them; the documentation is generated from it.
-var functions = []function{
-	ends("low", "high", ofArm("value", "the estimate", func(e analyse.Estimate) analyse.Number { return e.Value })),
-	endOfArm("low", "lower end of its interval", lowOf, highOf),
-	endOfArm("high", "upper end of its interval", highOf, lowOf),
-	counts(ofArm("n", "number of items", func(e analyse.Estimate) analyse.Number { return analyse.Number(e.Items) })),
-	ends("diff_low", "diff_high", ofPair("diff", "difference, first minus second", func(c analyse.Comparison) analyse.Number { return c.Diff })),
-	endOfPair(view.diffBasis, "diff_low", "lower end of its interval", diffLow, diffHigh),
-	endOfPair(view.diffBasis, "diff_high", "upper end of its interval", diffHigh, diffLow),
-	ofTest(ofPair("p", "two-sided p-value, not corrected", func(c analyse.Comparison) analyse.Number { return c.P })),
-	ofTest(ofPair("p_adjusted", "p-value, corrected where any of several comparisons would do for the rules", corrected)),
-	ends("d_low", "d_high", ofPairBy(effectBasis, "d", "Cohen's d for pairs", func(c analyse.Comparison) analyse.Number { return c.D })),
-	endOfPair(effectBasis, "d_low", "lower end of its interval", effectLow, effectHigh),
-	endOfPair(effectBasis, "d_high", "upper end of its interval", effectHigh, effectLow),
-	equivLow, equivHigh,
-	{name: "within", arms: 2, metrics: 1, evidence: true, within: []*function{&equivLow, &equivHigh}, usage: "within('arm a', 'arm b', 'metric', margin)",
-		doc: "true where two one-sided tests (TOST) show that the arms differ by less than the margin"},
-	counts(ofPair("pairs", "items with results in both arms", func(c analyse.Comparison) analyse.Number { return analyse.Number(c.Pairs) })),
-	withoutInterval(apart(ofArm("sd", "standard deviation between items", func(e analyse.Estimate) analyse.Number { return e.SD }))),
-	ofStrata("diff_max", "largest difference in a stratum, such as 'doc_type'", func(c []analyse.Comparison) analyse.Number {
-		return most(c, func(c analyse.Comparison) analyse.Number { return c.Diff })
-	}),
-	ofStrata("diff_min", "smallest difference in a stratum", func(c []analyse.Comparison) analyse.Number {
-		return -most(c, func(c analyse.Comparison) analyse.Number { return -c.Diff })
-	}),
-	evidence(ofStrata("p_min", "smallest p-value of the strata in which the first arm scores more, times the number of strata", bonferroni), nil),
-	ofAcross("p_across", "p-value of the test that the difference is the same at all levels of a factor, such as 'model'", func(r analyse.Interaction) analyse.Number { return r.P }),
-	ofAcross("across_spread", "the differences at all levels differ by less than this (two one-sided tests)", analyse.Interaction.Spread),
-	{name: "diff_in", arms: 2, metrics: 1, factor: true, level: true, apart: true, usage: "diff_in('arm a', 'arm b', 'metric', 'stratum=value')", doc: "difference in one stratum",
-		read: func(v view, args []string) (analyse.Number, string) {
-			name, value, _ := strings.Cut(args[3], "=")
-			for _, c := range v.Strata(args[0], args[1], args[2], name) {
-				if c.Stratum.Value == value {
-					return c.Diff, ""
-				}
-			}
-			return analyse.Undefined(), "the study does not compare the arms by this metric there"
-		},
-		basis: func(v view, args []string) Basis {
-			name, value, _ := strings.Cut(args[3], "=")
-			for _, c := range v.Strata(args[0], args[1], args[2], name) {
-				if c.Stratum.Value == value {
-					return v.diffBasis(c)
-				}
-			}
-			return Basis{}
-		}},
-	{name: "value_in", arms: 1, metrics: 1, factor: true, level: true, apart: true, usage: "value_in('arm', 'metric', 'stratum=value')", doc: "the estimate in one stratum",
-		read: func(v view, args []string) (analyse.Number, string) {
-			name, value, _ := strings.Cut(args[2], "=")
-			e, ok := v.EstimateIn(args[0], args[1], eval.Level{Name: name, Value: value})
-			if !ok {
-				return analyse.Undefined(), "no such estimate"
-			}
-			return e.Value, ""
-		},
-		basis: func(v view, args []string) Basis {
-			name, value, _ := strings.Cut(args[2], "=")
-			e, _ := v.EstimateIn(args[0], args[1], eval.Level{Name: name, Value: value})
-			return v.estimateBasis(e)
-		}},
-	{name: "agreement", task: true, apart: true, outside: true, usage: "agreement('task')", doc: "smallest share of equal answers of two people to a task, of its questions",
-		read: func(v view, args []string) (analyse.Number, string) {
-			least, ok := v.Agreement(args[0])
-			if !ok {
-				return analyse.Undefined(), "no two people answered the same subjects"
-			}
-			return least.Share(), ""
-		},
-		basis: func(v view, args []string) Basis {
-			least, _ := v.Agreement(args[0])
-			return Basis{N: &least.N, Of: "subjects"}
-		}},
-	ends("change_low", "change_high", ofChange("change", "change of the difference since the study that this one replicates", func(r analyse.Replication) analyse.Number { return r.Change })),
-	changeLow, changeHigh,
-	{name: "replicates", arms: 2, metrics: 1, apart: true, evidence: true, within: []*function{&changeLow, &changeHigh}, usage: "replicates('arm a', 'arm b', 'metric', margin)",
-		doc: "true where two one-sided tests show that the difference changed by less than the margin"},
-	ends("change_in_low", "change_in_high", inStratum("change_in", "the same for the items of one stratum of this run", ofChange("change", "", func(r analyse.Replication) analyse.Number { return r.Change }))),
-	changeInLow, changeInHigh,
-	{name: "replicates_in", arms: 2, metrics: 1, factor: true, level: true, apart: true, evidence: true, within: []*function{&changeInLow, &changeInHigh}, usage: "replicates_in('arm a', 'arm b', 'metric', 'stratum=value', margin)",
-		doc: "replicates for the items of one stratum, such as 'source=public'"},
-	{name: "registered", apart: true, outside: true, usage: "registered()", doc: "1 if the run is a TEST run as it was registered, without an unblinding, else 0",
-		read: func(v view, _ []string) (analyse.Number, string) {
-			if v.Discipline.AsRegistered() {
-				return 1, ""
-			}
-			return 0, ""
-		}},
-	{name: "blind_runs", apart: true, outside: true, usage: "blind_runs()", doc: "number of blind validations by outsiders",
-		read: func(v view, _ []string) (analyse.Number, string) { return analyse.Number(len(v.Blind)), "" }},
-	ofBlind("blind_min", "smallest difference in a blind validation", func(a, b analyse.Number) bool { return a < b }),
-	ofBlind("blind_max", "largest difference in a blind validation", func(a, b analyse.Number) bool { return a > b }),
-	ofTrials("failed", "share of trials that failed", func(a analyse.Arm) int { return a.Failed }),
-	ofTrials("malformed", "share of answers that do not parse", func(a analyse.Arm) int { return a.Malformed }),
-	ofTrials("refused", "share of answers that were refusals", func(a analyse.Arm) int { return a.Refused }),
+// A figure is what a function reads.
+type figure struct {
+	value analyse.Number
+	note  string         // why it may be undefined
+	other analyse.Number // of evidence, what the data allow besides: the other end, or a p-value of 0
+	basis Basis
 }
 
-// The ends of intervals. The two one-sided tests of within and replicates use those of
-// level 1 − 2α.
+// takes reports whether a function takes a name of a kind.
+func (f function) takes(kind string) bool { return slices.Contains(f.names, kind) }
+
+// arms is the number of arms that it takes: they come first, and then the metric.
+func (f function) arms() (n int) {
+	for n < len(f.names) && strings.HasPrefix(f.names[n], "arm") {
+		n++
+	}
+	return n
+}
+
+func (f function) usage() string {
+	var names []string
+	for _, n := range f.names {
+		names = append(names, "'"+n+"'")
+	}
+	if f.within != nil {
+		names = append(names, "margin")
+	}
+	return f.name + "(" + strings.Join(names, ", ") + ")"
+}
+
+// A subject is what names select in an analysis: an estimate, a comparison, an arm. It
+// has a number of observations and, for some results, an interval.
+type subject[T any] struct {
+	names          []string
+	apart, outside bool
+	find           func(v view, names []string) (T, bool)
+	missing        string // why it may not be there
+	note           func(T) string
+	count          func(T) (n int, of string)
+	ends           func(T) (low, high analyse.Number)
+	level          func(v view, x T) (level float64, simultaneous bool)
+}
+
+// basis is what the results of a subject rest on.
+func (s subject[T]) basis(v view, x T) (b Basis) {
+	if s.count != nil {
+		n, of := s.count(x)
+		b.N, b.Of = &n, of
+	}
+	if s.ends == nil {
+		return b
+	}
+	if low, high := s.ends(x); low.Defined() && high.Defined() {
+		b.Interval = &Interval{Low: float64(low), High: float64(high)}
+		b.Interval.Level, b.Interval.Simultaneous = s.level(v, x)
+	}
+	return b
+}
+
+// result is a function for one number of a subject.
+func (s subject[T]) result(name, doc string, get func(T) analyse.Number) function {
+	return function{name: name, names: s.names, doc: doc, apart: s.apart, outside: s.outside, read: func(v view, names []string) figure {
+		x, ok := s.find(v, names)
+		f := figure{value: analyse.Undefined(), note: s.missing, basis: s.basis(v, x)}
+		if ok {
+			f.value, f.note = get(x), ""
+			if s.note != nil {
+				f.note = s.note(x)
+			}
+		}
+		return f
+	}}
+}
+
+// ranged are the functions for a number and for the ends of its interval.
+func (s subject[T]) ranged(name, doc string, get func(T) analyse.Number, low, lowDoc, high, highDoc string) []function {
+	value := s.result(name, doc, get)
+	value.ends = [2]string{low, high}
+	return append([]function{value}, s.interval(low, lowDoc, high, highDoc)...)
+}
+
+// interval are the functions for the ends of the interval of a subject.
+func (s subject[T]) interval(low, lowDoc, high, highDoc string) []function {
+	lower := func(x T) analyse.Number { low, _ := s.ends(x); return low }
+	upper := func(x T) analyse.Number { _, high := s.ends(x); return high }
+	return []function{s.evidence(low, lowDoc, lower, upper), s.evidence(high, highDoc, upper, lower)}
+}
+
+// evidence is the function for a p-value or an end of an interval, with what the result
+// could be if the truth were as good as the data allow.
+func (s subject[T]) evidence(name, doc string, get, other func(T) analyse.Number) function {
+	f := s.result(name, doc, get)
+	f.evidence = true
+	read := f.read
+	f.read = func(v view, names []string) figure {
+		out := read(v, names)
+		if other != nil {
+			out.other = analyse.Undefined()
+			if x, ok := s.find(v, names); ok {
+				out.other = other(x)
+			}
+		}
+		return out
+	}
+	return f
+}
+
+// p is the function for a p-value: its basis is the interval of the difference.
+func (s subject[T]) p(name, doc string, get func(T) analyse.Number) function {
+	f := s.evidence(name, doc, get, nil)
+	read := f.read
+	f.read = func(v view, names []string) figure {
+		out := read(v, names)
+		if out.basis.Interval != nil {
+			out.basis.Interval.Of = "difference"
+		}
+		return out
+	}
+	return f
+}
+
+// number is the function for a number of items, which has no basis.
+func (s subject[T]) number(name, doc string, get func(T) analyse.Number) function {
+	s.count, s.ends = nil, nil
+	f := s.result(name, doc, get)
+	f.counts = true
+	return f
+}
+
+// margin is a function of two ends that is true where both lie within a margin of 0.
+func margin(name, doc string, ends []function) function {
+	f := ends[0]
+	return function{name: name, names: f.names, doc: doc, apart: f.apart, evidence: true, within: ends}
+}
+
+func nominal[T any](v view, _ T) (float64, bool) { return 1 - v.Study.Alpha, false }
+
+// The subjects. The level of a comparison is that of all simultaneous intervals together.
 var (
-	lowOf      = func(e analyse.Estimate) analyse.Number { return e.Low }
-	highOf     = func(e analyse.Estimate) analyse.Number { return e.High }
-	diffLow    = func(c analyse.Comparison) analyse.Number { return c.Low }
-	diffHigh   = func(c analyse.Comparison) analyse.Number { return c.High }
-	effectLow  = func(c analyse.Comparison) analyse.Number { return c.DLow }
-	effectHigh = func(c analyse.Comparison) analyse.Number { return c.DHigh }
-	lowest     = func(c analyse.Comparison) analyse.Number { return c.EquivLow }
-	highest    = func(c analyse.Comparison) analyse.Number { return c.EquivHigh }
-	equivLow   = endOfPair(equivalenceBasis, "equiv_low", "lower end of the 1 − 2α interval of the difference", lowest, highest)
-	equivHigh  = endOfPair(equivalenceBasis, "equiv_high", "upper end of the 1 − 2α interval of the difference", highest, lowest)
-
-	changedLow  = func(r analyse.Replication) analyse.Number { return r.EquivLow }
-	changedHigh = func(r analyse.Replication) analyse.Number { return r.EquivHigh }
-	changeLow   = evidence(ofChange("change_low", "lower end of the 1 − 2α interval of the change", changedLow), ofChange("", "", changedHigh).read)
-	changeHigh  = evidence(ofChange("change_high", "upper end of the 1 − 2α interval of the change", changedHigh), ofChange("", "", changedLow).read)
-
-	changeInLow  = inStratum("change_in_low", "lower end of its 1 − 2α interval", changeLow)
-	changeInHigh = inStratum("change_in_high", "upper end of its 1 − 2α interval", changeHigh)
+	estimates = subject[analyse.Estimate]{names: []string{"arm", "metric"}, missing: "no such estimate",
+		find:  func(v view, names []string) (analyse.Estimate, bool) { return v.Estimate(names[0], names[1]) },
+		note:  func(e analyse.Estimate) string { return strings.Join(e.Warnings, "; ") },
+		count: func(e analyse.Estimate) (int, string) { return e.Items, "items" },
+		ends:  func(e analyse.Estimate) (low, high analyse.Number) { return e.Low, e.High },
+		level: nominal[analyse.Estimate]}
+	pairs = subject[analyse.Comparison]{names: []string{"arm a", "arm b", "metric"}, missing: "no such comparison",
+		find: func(v view, names []string) (analyse.Comparison, bool) {
+			return v.Comparison(names[0], names[1], names[2])
+		},
+		note: func(c analyse.Comparison) string {
+			if c.Method == analyse.Descriptive {
+				return c.Method
+			}
+			return strings.Join(c.Warnings, "; ")
+		},
+		count: func(c analyse.Comparison) (int, string) { return c.Pairs, "pairs" },
+		ends:  func(c analyse.Comparison) (low, high analyse.Number) { return c.Low, c.High },
+		level: func(v view, c analyse.Comparison) (float64, bool) {
+			return 1 - v.Study.Alpha, float64(c.Level) > 1-v.Study.Alpha+1e-9
+		}}
+	changes = subject[analyse.Replication]{names: pairs.names, apart: true,
+		missing: "there is no finished run of the study that this one replicates, or it does not compare the arms",
+		find: func(v view, names []string) (analyse.Replication, bool) {
+			return v.Replication(names[0], names[1], names[2], nil)
+		},
+		note:  func(r analyse.Replication) string { return r.Warning },
+		ends:  func(r analyse.Replication) (low, high analyse.Number) { return r.EquivLow, r.EquivHigh },
+		level: func(v view, _ analyse.Replication) (float64, bool) { return 1 - 2*v.Study.Alpha, false }}
+	outside = subject[*analyse.Analysis]{outside: true, apart: true, find: func(v view, _ []string) (*analyse.Analysis, bool) { return v.Analysis, true }}
 )
 
-// corrected is the p-value after the correction, if the rules need one.
-func corrected(c analyse.Comparison) analyse.Number {
-	if c.PAdjusted.Defined() {
-		return c.PAdjusted
+// effects have the interval of d, and equivalences that of two one-sided tests.
+func effects() subject[analyse.Comparison] {
+	s := pairs
+	s.ends, s.level = func(c analyse.Comparison) (low, high analyse.Number) { return c.DLow, c.DHigh }, nominal[analyse.Comparison]
+	return s
+}
+
+func equivalences() subject[analyse.Comparison] {
+	s := pairs
+	s.ends = func(c analyse.Comparison) (low, high analyse.Number) { return c.EquivLow, c.EquivHigh }
+	s.level = func(v view, c analyse.Comparison) (float64, bool) {
+		_, simultaneous := pairs.level(v, c)
+		return 1 - 2*v.Study.Alpha, simultaneous
 	}
-	return c.P
+	return s
 }
 
-func endOfArm(name, doc string, end, other func(analyse.Estimate) analyse.Number) function {
-	return evidence(ofArm(name, doc, end), ofArm("", "", other).read)
-}
-
-func endOfPair(basis func(view, analyse.Comparison) Basis, name, doc string, end, other func(analyse.Comparison) analyse.Number) function {
-	return evidence(ofPairBy(basis, name, doc, end), ofPair("", "", other).read)
-}
-
-func apart(f function) function {
-	f.apart = true
-	return f
-}
-
-// ends names the functions with the ends of the interval.
-func ends(low, high string, f function) function {
-	f.ends = [2]string{low, high}
-	return f
-}
-
-// ofTest marks a p-value: its basis is the interval of the difference.
-func ofTest(f function) function {
-	basis := f.basis
-	f.basis = func(v view, args []string) Basis { return basis(v, args).of("difference") }
-	return evidence(f, nil)
-}
-
-// evidence marks a p-value or the end of an interval, and names the other end: what the
-// result could be if the truth were as good as the data allow. That of a p-value is 0.
-func evidence(f function, other func(view, []string) (analyse.Number, string)) function {
-	f.evidence, f.other = true, other
-	if other == nil {
-		f.other = func(view, []string) (analyse.Number, string) { return 0, "" }
-	}
-	return f
-}
-
-func counts(f function) function {
-	f.counts, f.basis = true, nil
-	return f
-}
-
-func ofStrata(name, doc string, get func([]analyse.Comparison) analyse.Number) function {
-	return function{name: name, arms: 2, metrics: 1, factor: true, apart: true, usage: name + "('arm a', 'arm b', 'metric', 'stratum')", doc: doc,
-		read: func(v view, args []string) (analyse.Number, string) {
-			list := v.Strata(args[0], args[1], args[2], args[3])
-			if len(list) == 0 {
-				return analyse.Undefined(), "the study does not compare the arms by this metric in strata of " + args[3]
-			}
-			return get(list), ""
-		},
-		basis: func(v view, args []string) Basis { // that of the stratum with the value
-			list := v.Strata(args[0], args[1], args[2], args[3])
-			x := get(list)
-			for _, c := range list {
-				if get([]analyse.Comparison{c}) == x {
-					return v.diffBasis(c)
-				}
-			}
-			return Basis{}
-		}}
-}
-
-// most returns the largest of the defined results of strata.
-func most(list []analyse.Comparison, get func(analyse.Comparison) analyse.Number) analyse.Number {
-	best := analyse.Undefined()
-	for _, c := range list {
-		if x := get(c); x.Defined() && (!best.Defined() || x > best) {
-			best = x
+// strata are the comparisons in the strata of a factor, of which the result is chosen.
+func strata(choose func([]analyse.Comparison) analyse.Comparison) subject[analyse.Comparison] {
+	s := pairs
+	s.names, s.apart = append(slices.Clone(pairs.names), "stratum"), true
+	s.missing, s.note = "the study does not compare the arms by this metric in these strata", nil
+	s.find = func(v view, names []string) (analyse.Comparison, bool) {
+		list := v.Strata(names[0], names[1], names[2], names[3])
+		if len(list) == 0 {
+			return analyse.Comparison{}, false
 		}
+		return choose(list), true
 	}
-	return best
+	return s
 }
 
-// bonferroni corrects for the choice of the stratum; 1 if the first arm scores more in
-// none.
-func bonferroni(list []analyse.Comparison) analyse.Number {
-	best := analyse.Number(1)
-	for _, c := range list {
-		if c.Diff > 0 && c.P.Defined() {
-			best = min(best, c.P*analyse.Number(len(list)))
-		}
-	}
-	return best
-}
-
-func ofAcross(name, doc string, get func(analyse.Interaction) analyse.Number) function {
-	return evidence(function{name: name, across: true, apart: true, usage: name + "('a', 'b', 'metric', 'factor')", doc: doc,
-		read: func(v view, args []string) (analyse.Number, string) {
-			r, ok := v.Interaction(args[0], args[1], args[2], args[3])
-			if !ok {
-				return analyse.Undefined(), "the study does not compare the difference across " + args[3]
-			}
-			return get(r), strings.Join(r.Warnings, "; ")
-		}}, nil)
-}
-
-func ofChange(name, doc string, get func(analyse.Replication) analyse.Number) function {
-	return function{name: name, arms: 2, metrics: 1, apart: true, usage: name + "('arm a', 'arm b', 'metric')", doc: doc,
-		read: func(v view, args []string) (analyse.Number, string) {
-			r, ok := v.Replication(args[0], args[1], args[2], levelOf(args[3:]))
-			if !ok {
-				return analyse.Undefined(), "there is no finished run of the study that this one replicates, or it does not compare the arms"
-			}
-			x := get(r)
-			if x.Defined() {
-				return x, ""
-			}
-			return x, r.Warning
-		},
-		basis: func(v view, args []string) Basis {
-			r, _ := v.Replication(args[0], args[1], args[2], levelOf(args[3:]))
-			b := basisOf(0, "", r.EquivLow, r.EquivHigh, 1-2*v.Study.Alpha)
-			b.N = nil
-			return b
-		}}
-}
-
-// inStratum is a change in one stratum of this run.
-func inStratum(name, doc string, f function) function {
-	f.name, f.doc, f.factor, f.level = name, doc, true, true
-	f.usage = name + "('arm a', 'arm b', 'metric', 'stratum=value')"
-	return f
-}
-
-// levelOf is the stratum that a function names, if it names one.
-func levelOf(names []string) *eval.Level {
-	if len(names) == 0 {
-		return nil
-	}
-	name, value, _ := strings.Cut(names[0], "=")
-	return &eval.Level{Name: name, Value: value}
-}
-
-func ofBlind(name, doc string, better func(a, b analyse.Number) bool) function {
-	find := func(v view, args []string) (best analyse.BlindComparison) {
-		best.Diff = analyse.Undefined()
-		for _, b := range v.Blind {
-			if c, ok := b.Comparison(args[0], args[1], args[2]); ok && (!best.Diff.Defined() || better(c.Diff, best.Diff)) {
+// most is the comparison with the largest of the defined differences, times a sign.
+func most(sign analyse.Number) func([]analyse.Comparison) analyse.Comparison {
+	return func(list []analyse.Comparison) analyse.Comparison {
+		best := list[0]
+		for _, c := range list[1:] {
+			if c.Diff.Defined() && (!best.Diff.Defined() || sign*c.Diff > sign*best.Diff) {
 				best = c
 			}
 		}
 		return best
 	}
-	return function{name: name, arms: 2, metrics: 1, apart: true, outside: true, usage: name + "('arm a', 'arm b', 'metric')", doc: doc,
-		read: func(v view, args []string) (analyse.Number, string) {
-			return find(v, args).Diff, "no blind validation has the comparison"
+}
+
+// bonferroni corrects a p-value for the choice of the stratum; it is 1 if the first arm
+// scores more in none.
+func bonferroni(list []analyse.Comparison) analyse.Comparison {
+	best := analyse.Comparison{}
+	best.P = 1
+	for _, c := range list {
+		if c.Diff > 0 && c.P.Defined() {
+			best.P = min(best.P, c.P*analyse.Number(len(list)))
+		}
+	}
+	return best
+}
+
+// inStratum is a subject in one stratum of its items.
+func inStratum[T any](s subject[T], find func(v view, names []string, in eval.Level) (T, bool)) subject[T] {
+	s.names, s.apart, s.note = append(slices.Clone(s.names), "stratum=value"), true, nil
+	s.find = func(v view, names []string) (T, bool) {
+		name, value, _ := strings.Cut(names[len(names)-1], "=")
+		return find(v, names, eval.Level{Name: name, Value: value})
+	}
+	return s
+}
+
+func comparisonIn(v view, names []string, in eval.Level) (analyse.Comparison, bool) {
+	for _, c := range v.Strata(names[0], names[1], names[2], in.Name) {
+		if *c.Stratum == in {
+			return c, true
+		}
+	}
+	return analyse.Comparison{}, false
+}
+
+func changesIn() subject[analyse.Replication] {
+	s := inStratum(changes, func(v view, names []string, in eval.Level) (analyse.Replication, bool) {
+		return v.Replication(names[0], names[1], names[2], &in)
+	})
+	s.note = changes.note
+	return s
+}
+
+func across(name, doc string, get func(analyse.Interaction) analyse.Number) function {
+	s := subject[analyse.Interaction]{names: []string{"a", "b", "metric", "factor"}, apart: true, missing: "the study does not compare the difference across this factor",
+		find: func(v view, names []string) (analyse.Interaction, bool) {
+			return v.Interaction(names[0], names[1], names[2], names[3])
 		},
-		basis: func(v view, args []string) Basis {
-			c := find(v, args)
-			return basisOf(c.Pairs, "pairs", c.Low, c.High, 0) // the level is the outsider's
-		}}
+		note: func(r analyse.Interaction) string { return strings.Join(r.Warnings, "; ") }}
+	return s.evidence(name, doc, get, nil)
 }
 
-func ofArm(name, doc string, get func(analyse.Estimate) analyse.Number) function {
-	return function{name: name, arms: 1, metrics: 1, usage: name + "('arm', 'metric')", doc: doc, read: func(v view, args []string) (analyse.Number, string) {
-		e, ok := v.Estimate(args[0], args[1])
-		if !ok {
-			return analyse.Undefined(), "no such estimate"
-		}
-		return get(e), strings.Join(e.Warnings, "; ")
-	}, basis: func(v view, args []string) Basis {
-		e, _ := v.Estimate(args[0], args[1])
-		return v.estimateBasis(e)
-	}}
+func blind(name, doc string, better func(a, b analyse.Number) bool) function {
+	s := subject[analyse.BlindComparison]{names: pairs.names, apart: true, outside: true, missing: "no blind validation has the comparison",
+		find: func(v view, names []string) (best analyse.BlindComparison, ok bool) {
+			for _, b := range v.Blind {
+				if c, has := b.Comparison(names[0], names[1], names[2]); has && (!ok || better(c.Diff, best.Diff)) {
+					best, ok = c, true
+				}
+			}
+			return best, ok
+		},
+		count: func(c analyse.BlindComparison) (int, string) { return c.Pairs, "pairs" },
+		ends:  func(c analyse.BlindComparison) (low, high analyse.Number) { return c.Low, c.High },
+		level: func(view, analyse.BlindComparison) (float64, bool) { return 0, false }} // the level is the outsider's
+	return s.result(name, doc, func(c analyse.BlindComparison) analyse.Number { return c.Diff })
 }
 
-func ofPair(name, doc string, get func(analyse.Comparison) analyse.Number) function {
-	return ofPairBy(view.diffBasis, name, doc, get)
+func trials(name, doc string, get func(analyse.Arm) int) function {
+	s := subject[analyse.Arm]{names: []string{"arm"}, missing: "the arm has no trials",
+		find: func(v view, names []string) (analyse.Arm, bool) {
+			arm, ok := v.arm(names[0])
+			return arm, ok && arm.Planned > 0
+		},
+		count: func(a analyse.Arm) (int, string) { return a.Planned, "trials" }}
+	return s.result(name, doc, func(a analyse.Arm) analyse.Number { return analyse.Number(float64(get(a)) / float64(a.Planned)) })
 }
 
-// ofPairBy is [ofPair] with another interval than that of the difference.
-func ofPairBy(basis func(view, analyse.Comparison) Basis, name, doc string, get func(analyse.Comparison) analyse.Number) function {
-	return function{name: name, arms: 2, metrics: 1, usage: name + "('arm a', 'arm b', 'metric')", doc: doc, read: func(v view, args []string) (analyse.Number, string) {
-		c, ok := v.Comparison(args[0], args[1], args[2])
-		if !ok {
-			return analyse.Undefined(), "no such comparison"
-		}
-		if c.Method == analyse.Descriptive {
-			return get(c), c.Method
-		}
-		return get(c), strings.Join(c.Warnings, "; ")
-	}, basis: func(v view, args []string) Basis {
-		c, _ := v.Comparison(args[0], args[1], args[2])
-		return basis(v, c)
-	}}
-}
+var agreements = subject[analyse.Agreement]{names: []string{"task"}, apart: true, outside: true, missing: "no two people answered the same subjects",
+	find:  func(v view, names []string) (analyse.Agreement, bool) { return v.Agreement(names[0]) },
+	count: func(g analyse.Agreement) (int, string) { return g.N, "subjects" }}
 
-func ofTrials(name, doc string, get func(analyse.Arm) int) function {
-	return function{name: name, arms: 1, usage: name + "('arm')", doc: doc, read: func(v view, args []string) (analyse.Number, string) {
-		arm, ok := v.arm(args[0])
-		if !ok || arm.Planned == 0 {
-			return analyse.Undefined(), "the arm has no trials"
-		}
-		return analyse.Number(float64(get(arm)) / float64(arm.Planned)), ""
-	}, basis: func(v view, args []string) Basis {
-		arm, _ := v.arm(args[0])
-		return Basis{N: &arm.Planned, Of: "trials"}
-	}}
-}
+// functions lists all of them; the documentation is generated from it.
+var functions = func() []function {
+	equivalence := equivalences().interval("equiv_low", "lower end of the 1 − 2α interval of the difference", "equiv_high", "upper end of the 1 − 2α interval of the difference")
+	change := changes.ranged("change", "change of the difference since the study that this one replicates", func(r analyse.Replication) analyse.Number { return r.Change },
+		"change_low", "lower end of the 1 − 2α interval of the change", "change_high", "upper end of the 1 − 2α interval of the change")
+	changeIn := changesIn().ranged("change_in", "the same for the items of one stratum of this run", func(r analyse.Replication) analyse.Number { return r.Change },
+		"change_in_low", "lower end of its 1 − 2α interval", "change_in_high", "upper end of its 1 − 2α interval")
+	sd := estimates
+	sd.apart, sd.ends = true, nil
+	diff := func(c analyse.Comparison) analyse.Number { return c.Diff }
+	p := func(c analyse.Comparison) analyse.Number { return c.P }
+	smallest := strata(bonferroni)
+	smallest.count, smallest.ends = nil, nil
+	return slices.Concat(
+		estimates.ranged("value", "the estimate", func(e analyse.Estimate) analyse.Number { return e.Value },
+			"low", "lower end of its interval", "high", "upper end of its interval"),
+		[]function{estimates.number("n", "number of items", func(e analyse.Estimate) analyse.Number { return analyse.Number(e.Items) })},
+		pairs.ranged("diff", "difference, first minus second", diff, "diff_low", "lower end of its interval", "diff_high", "upper end of its interval"),
+		[]function{
+			pairs.p("p", "two-sided p-value, not corrected", p),
+			pairs.p("p_adjusted", "p-value, corrected where any of several comparisons would do for the rules", func(c analyse.Comparison) analyse.Number {
+				if c.PAdjusted.Defined() {
+					return c.PAdjusted
+				}
+				return c.P
+			}),
+		},
+		effects().ranged("d", "Cohen's d for pairs", func(c analyse.Comparison) analyse.Number { return c.D },
+			"d_low", "lower end of its interval", "d_high", "upper end of its interval"),
+		equivalence,
+		[]function{
+			margin("within", "true where two one-sided tests (TOST) show that the arms differ by less than the margin", equivalence),
+			pairs.number("pairs", "items with results in both arms", func(c analyse.Comparison) analyse.Number { return analyse.Number(c.Pairs) }),
+			sd.result("sd", "standard deviation between items", func(e analyse.Estimate) analyse.Number { return e.SD }),
+			strata(most(1)).result("diff_max", "largest difference in a stratum, such as 'doc_type'", diff),
+			strata(most(-1)).result("diff_min", "smallest difference in a stratum", diff),
+			smallest.evidence("p_min", "smallest p-value of the strata in which the first arm scores more, times the number of strata", p, nil),
+			across("p_across", "p-value of the test that the difference is the same at all levels of a factor, such as 'model'", func(r analyse.Interaction) analyse.Number { return r.P }),
+			across("across_spread", "the differences at all levels differ by less than this (two one-sided tests)", analyse.Interaction.Spread),
+			inStratum(pairs, comparisonIn).result("diff_in", "difference in one stratum", diff),
+			inStratum(estimates, func(v view, names []string, in eval.Level) (analyse.Estimate, bool) {
+				return v.EstimateIn(names[0], names[1], in)
+			}).result("value_in", "the estimate in one stratum", func(e analyse.Estimate) analyse.Number { return e.Value }),
+			agreements.result("agreement", "smallest share of equal answers of two people to a task, of its questions", analyse.Agreement.Share),
+		},
+		change,
+		[]function{margin("replicates", "true where two one-sided tests show that the difference changed by less than the margin", change[1:])},
+		changeIn,
+		[]function{
+			margin("replicates_in", "replicates for the items of one stratum, such as 'source=public'", changeIn[1:]),
+			outside.result("registered", "1 if the run is a TEST run as it was registered, without an unblinding, else 0", func(a *analyse.Analysis) analyse.Number {
+				if a.Discipline.AsRegistered() {
+					return 1
+				}
+				return 0
+			}),
+			outside.result("blind_runs", "number of blind validations by outsiders", func(a *analyse.Analysis) analyse.Number { return analyse.Number(len(a.Blind)) }),
+			blind("blind_min", "smallest difference in a blind validation", func(a, b analyse.Number) bool { return a < b }),
+			blind("blind_max", "largest difference in a blind validation", func(a, b analyse.Number) bool { return a > b }),
+			trials("failed", "share of trials that failed", func(a analyse.Arm) int { return a.Failed }),
+			trials("malformed", "share of answers that do not parse", func(a analyse.Arm) int { return a.Malformed }),
+			trials("refused", "share of answers that were refusals", func(a analyse.Arm) int { return a.Refused }),
+		})
+}()
 
 // Help lists the functions for rules, one per line.
 func Help() string {
 	var b strings.Builder
 	for _, f := range functions {
-		fmt.Fprintf(&b, "  %-42s %s\n", f.usage, f.doc)
+		fmt.Fprintf(&b, "  %-42s %s\n", f.usage(), f.doc)
 	}
 	return b.String()
 }
@@ -377,178 +402,13 @@ func environment(list []function, use func(f function, args []string) float64) m
 			continue
 		}
 		within := func(margin float64, args ...string) bool {
-			low, high := use(*f.within[0], args), use(*f.within[1], args)
+			low, high := use(f.within[0], args), use(f.within[1], args)
 			return low > -margin && high < margin
 		}
 		env[f.name] = func(a, b, metric string, margin float64) bool { return within(margin, a, b, metric) }
-		if f.level {
+		if f.takes("stratum=value") {
 			env[f.name] = func(a, b, metric, stratum string, margin float64) bool { return within(margin, a, b, metric, stratum) }
 		}
 	}
 	return env
-}
-
-// Decide applies the rules to an analysis. It reports every condition, also those
-// after the first decisive one.
-func (r *Rules) Decide(a *analyse.Analysis) Verdict {
-	v := Verdict{State: Pass, SimulatedJudges: a.SimulatedJudges}
-	for _, arm := range a.Arms {
-		if arm.Simulated {
-			v.SimulatedArms = append(v.SimulatedArms, arm.ID)
-		}
-	}
-	v.Simulated = len(v.SimulatedArms)+len(v.SimulatedJudges) > 0
-	for _, b := range a.Blind {
-		v.Simulated = v.Simulated || len(b.Simulated) > 0
-	}
-	var named []string
-	for _, rule := range r.All() {
-		named = append(named, rule.Arms...)
-	}
-	for _, j := range a.Judges {
-		if j.Cases > 0 {
-			v.Judges = append(v.Judges, j)
-		}
-	}
-	v.FailedJudges, v.Blind = a.FailedJudges(), a.BlindValidations()
-	v.Troubles = a.TroublesOf(named...)
-	if a.Run.OnDev() {
-		v.State = Undecided
-		v.Reasons = append(v.Reasons, "the run is on DEV, which is for exploring: only TEST decides")
-	} else {
-		r.decideRequired(a, &v)
-		r.decideOutcome(a, &v)
-	}
-	if !a.Run.OnDev() {
-		v.Looked = a.Run.Looks.String()
-	}
-	if a.Run.AtLook && v.State == Undecided {
-		v.Reasons = append(v.Reasons, fmt.Sprintf("%d of %d trials are done: run the same command for the next look", a.Run.Done, a.Run.Planned))
-	}
-	if !a.Run.Complete() && !a.Run.AtLook {
-		v.State = Undecided
-		reason := fmt.Sprintf("the run is incomplete: %d of %d trials done", a.Run.Done, a.Run.Planned)
-		if a.Run.Unjudged > 0 {
-			reason += fmt.Sprintf("; the judge has not judged %d of them", a.Run.Unjudged)
-		}
-		v.Reasons = append(v.Reasons, reason)
-	}
-	if share, of := a.WorstFailures(); share > a.Run.MaxFailed {
-		v.State, v.Broken = Undecided, true
-		v.Reasons = append(v.Reasons, fmt.Sprintf("%.1f %% of %s, the limit is %.1f %%: retry them with `%s`",
-			100*share, of, 100*a.Run.MaxFailed, a.Run.Retry()))
-	}
-	if v.State != Pass {
-		v.limitAdvice(r.outcomes)
-		r.diagnose(a, &v)
-	}
-	return v
-}
-
-// limitAdvice marks the advice of a passing outcome where the gate does not pass: it does not
-// apply, or is provisional.
-func (v *Verdict) limitAdvice(outcomes []class) {
-	i := slices.IndexFunc(outcomes, func(c class) bool { return c.name == v.Outcome })
-	switch {
-	case i < 0 || outcomes[i].state != Pass || v.Advice == "":
-	case v.State == Fail:
-		v.Advice = "A required rule does not hold, so the advice of this outcome does not apply: " + v.Advice
-	default:
-		v.Advice = "Provisional, as the gate is undecided: " + v.Advice
-	}
-}
-
-// diagnose finds the first diagnosis that applies. One that cannot be decided does not
-// end the search, since it decides nothing.
-func (r *Rules) diagnose(a *analyse.Analysis, v *Verdict) {
-	var undecided []string
-	for _, d := range r.diagnoses {
-		c := d.apply("diagnosis", a)
-		if c.State == Undecided {
-			undecided = append(undecided, d.name)
-		}
-		d.explain(a, &c)
-		if d.program == nil && v.Diagnosis != "" {
-			c.State = Fail // otherwise
-		}
-		v.Conditions = append(v.Conditions, c)
-		if c.State == Pass && v.Diagnosis == "" {
-			v.Diagnosis, v.DiagnosisAdvice = d.name, d.advice
-			if d.program == nil && len(undecided) > 0 {
-				v.DiagnosisAdvice = strings.TrimSpace(v.DiagnosisAdvice + " Not decided: " + strings.Join(undecided, ", ") + ".")
-			}
-		}
-	}
-}
-
-func (r *Rules) decideRequired(a *analyse.Analysis, v *Verdict) {
-	for _, rule := range r.require {
-		c := rule.apply("require", a)
-		rule.byJudge(a, &c)
-		rule.explain(a, &c)
-		v.Conditions = append(v.Conditions, c)
-		switch {
-		case c.State == Fail:
-			v.State = Fail
-			v.Reasons = append(v.Reasons, fmt.Sprintf("%q does not hold", rule.name))
-		case c.State == Undecided:
-			v.worsen(Undecided)
-			v.Reasons = append(v.Reasons, fmt.Sprintf("%q cannot be decided: %s", rule.name, c.Reason))
-		}
-	}
-}
-
-// decideOutcome finds the first class that applies. One that reads something undefined
-// ends the search, since a later one might not be the first. One that is neither shown nor
-// excluded does not: its evidence is missing. But a class for the rest cannot fail the gate
-// while one that passes is still open.
-func (r *Rules) decideOutcome(a *analyse.Analysis, v *Verdict) {
-	settled, open := false, ""
-	for _, class := range r.outcomes {
-		c := class.apply("outcome", a)
-		class.byJudge(a, &c)
-		class.explain(a, &c)
-		if settled {
-			c.Warnings = nil // it has no effect
-		}
-		v.Conditions = append(v.Conditions, c)
-		switch {
-		case settled || c.State == Fail:
-		case c.Open:
-			if open == "" && class.state == Pass {
-				open = fmt.Sprintf("outcome %q is neither shown nor excluded: %s", class.name, c.Reason)
-			}
-		case c.State == Undecided:
-			settled = true
-			v.worsen(Undecided)
-			v.Reasons = append(v.Reasons, fmt.Sprintf("outcome %q cannot be decided: %s", class.name, c.Reason))
-		default:
-			settled = true
-			v.Outcome, v.Advice = class.name, class.advice
-			state := class.state
-			if state == Fail && class.program == nil && open != "" {
-				state = Undecided
-				v.Reasons = append(v.Reasons, open)
-			}
-			v.worsen(state)
-			if class.state != Pass {
-				v.Reasons = append(v.Reasons, fmt.Sprintf("the outcome is %q", class.name))
-			}
-		}
-	}
-	if len(r.outcomes) > 0 && !settled {
-		v.worsen(Undecided)
-		v.Reasons = append(v.Reasons, nonEmpty(open, "no outcome applies")...)
-	}
-}
-
-func nonEmpty(texts ...string) []string {
-	return slices.DeleteFunc(texts, func(s string) bool { return s == "" })
-}
-
-// worsen returns the worse state: fail, then undecided, then pass.
-func (v *Verdict) worsen(s State) {
-	if v.State != Fail && s != Pass {
-		v.State = s
-	}
 }

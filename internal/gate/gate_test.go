@@ -225,7 +225,7 @@ func TestThreeValues(t *testing.T) {
 	a := analysis(0, 1, 0)
 	a.Comparisons[0].Low, a.Comparisons[0].High, a.Study.Alpha = -0.16, 0.16, 0.05
 	v := compile(t, rule("diff_low('ctn','plain','composite') > -0.05")).Decide(a)
-	if want := "too few data to tell: diff(ctn, plain, composite) may be -0.16 to 0.16 by its 95\u00a0% CI (n = 100 pairs)"; v.Conditions[0].Reason != want {
+	if want := "too few data to tell: composite of ctn and plain is the same on 100 items, so the difference may be -0.16 to 0.16 (95\u00a0% CI)"; v.Conditions[0].Reason != want {
 		t.Errorf("reason %q, want %q", v.Conditions[0].Reason, want)
 	}
 }

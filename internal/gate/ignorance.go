@@ -16,8 +16,8 @@ const mostFree = 8
 // possible and every p-value 1. It is "" if the rule does not, or reads no evidence. A rule
 // that holds then by an estimate alone, as it would if all were known, is not meant: the
 // gate warns of it.
-func (r rule) ignorant(metrics []eval.Metric) string {
-	if r.program == nil || !r.evidence {
+func (r Rule) ignorant(metrics []eval.Metric) string {
+	if r.program == nil || !r.Evidence {
 		return ""
 	}
 	nothing, all := map[string]float64{}, map[string]float64{} // is known
@@ -25,10 +25,8 @@ func (r rule) ignorant(metrics []eval.Metric) string {
 	var free []call
 	for _, x := range r.calls {
 		low, high := x.reach(metrics)
-		name := resultName(x.function, x.args)
+		name := x.String()
 		switch {
-		case x.within != nil:
-			continue // its ends are calls too
 		case !x.evidence:
 			free = append(free, x)
 			continue
@@ -46,7 +44,7 @@ func (r rule) ignorant(metrics []eval.Metric) string {
 	for mask := range 1 << len(free) {
 		for i, x := range free {
 			low, high := x.reach(metrics)
-			name := resultName(x.function, x.args)
+			name := x.String()
 			nothing[name] = [2]float64{low, high}[mask>>i&1]
 			all[name] = nothing[name]
 		}
@@ -65,25 +63,26 @@ func (r rule) ignorant(metrics []eval.Metric) string {
 func (x call) reach(metrics []eval.Metric) (low, high float64) {
 	const unbounded = 1e9
 	low, high = -unbounded, unbounded
+	arms := x.arms()
 	i := -1
-	if at := x.arms; x.metrics > 0 && !x.across {
-		i = slices.IndexFunc(metrics, func(m eval.Metric) bool { return m.Name == x.args[at] })
+	if arms > 0 && x.takes("metric") {
+		i = slices.IndexFunc(metrics, func(m eval.Metric) bool { return m.Name == x.args[arms] })
 	}
 	switch {
 	case x.counts || x.name == "blind_runs":
 		return unbounded, unbounded // they are no evidence
-	case x.task || x.name == "registered":
+	case x.takes("task") || x.name == "registered":
 		return 1, 1
-	case x.metrics == 0:
+	case !x.takes("metric"):
 		return 0, 0 // trials that failed
 	case i < 0 || strings.HasPrefix(x.name, "d_") || x.name == "d":
 		return low, high
 	}
 	m := metrics[i]
-	if width := m.Max - m.Min; x.arms == 2 && width > 0 && !math.IsInf(width, 0) {
+	if width := m.Max - m.Min; arms == 2 && width > 0 && !math.IsInf(width, 0) {
 		return -width, width
 	}
-	if x.arms == 1 && m.Max > m.Min {
+	if arms == 1 && m.Max > m.Min {
 		low, high = max(low, m.Min), min(high, m.Max)
 	}
 	return low, high
@@ -98,7 +97,7 @@ func noEvidence(how string) error {
 func (r *Rules) ignorance(metrics []eval.Metric) (problems []*RuleError) {
 	asks := false // a required rule reads a result
 	for i, x := range r.require {
-		asks = asks || len(x.measured)+len(x.tested)+len(x.across) > 0
+		asks = asks || len(x.Measured)+len(x.Tested)+len(x.across) > 0
 		if how := x.ignorant(metrics); how != "" {
 			problems = append(problems, &RuleError{fmt.Sprintf("decide.require[%d].that", i), noEvidence(how)})
 		}
@@ -108,9 +107,9 @@ func (r *Rules) ignorance(metrics []eval.Metric) (problems []*RuleError) {
 		case x.state != Pass:
 		case how != "":
 			problems = append(problems, &RuleError{fmt.Sprintf("decide.outcomes[%d].when", i), noEvidence(how)})
-		case x.program == nil && x.text == Otherwise && !asks:
+		case x.program == nil && x.That == Otherwise && !asks:
 			problems = append(problems, &RuleError{fmt.Sprintf("decide.outcomes[%d].verdict", i),
-				fmt.Errorf("outcome %q passes whenever no other applies, so also when nothing is known: give it a condition, or a verdict of fail or undecided", x.name)})
+				fmt.Errorf("outcome %q passes whenever no other applies, so also when nothing is known: give it a condition, or a verdict of fail or undecided", x.Name)})
 		}
 	}
 	return problems

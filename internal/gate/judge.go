@@ -11,22 +11,33 @@ import (
 
 // byJudge adds to a decided condition that it rests on a judge whom no person checked, and
 // how far the judge would have to err to reverse it. If the study requires judges to be
-// measured, the condition is undecided.
-func (r rule) byJudge(a *analyse.Analysis, c *Condition) {
+// measured, the condition is undecided. What people say of single verdicts corrects a
+// metric that counts them, not one that combines them: the condition names such metrics.
+func (r Rule) byJudge(a *analyse.Analysis, c *Condition) {
 	if c.State == Undecided || c.Kind == "outcome" && c.State == Fail {
 		return
 	}
-	var of []string
+	var counted, combined []string
 	for _, e := range a.Estimates {
-		if e.Stratum == nil && e.JudgeAlone && r.readsScores(e.Arm, e.Metric) {
-			of = append(of, e.Metric+" of "+e.Arm)
+		switch {
+		case e.Stratum != nil || !e.JudgeAlone || !r.readsScores(e.Arm, e.Metric):
+		case e.Combined:
+			combined = append(combined, e.Metric+" of "+e.Arm)
+		default:
+			counted = append(counted, e.Metric+" of "+e.Arm)
 		}
 	}
-	if len(of) == 0 {
+	var remedies []string
+	if len(counted) > 0 {
+		remedies = append(remedies, "let people judge some of these answers with `scruple annotate`")
+	}
+	if len(combined) > 0 {
+		remedies = append(remedies, fmt.Sprintf("%s combines verdicts in a way that people's verdicts do not correct: let a rule read a metric that counts single verdicts", strings.Join(combined, ", ")))
+	}
+	if len(remedies) == 0 {
 		return
 	}
-	what := "on the judge alone for " + strings.Join(of, ", ")
-	const remedy = "let people judge some of these answers with `scruple annotate`"
+	what, remedy := "on the judge alone for "+strings.Join(append(counted, combined...), ", "), strings.Join(remedies, "; ")
 	if r.checked {
 		c.State, c.Reason = Undecided, fmt.Sprintf("it rests %s, and require_measured asks for people's verdicts: %s", what, remedy)
 		return
@@ -42,58 +53,56 @@ const steps = 400
 
 // reversal says which error of the judge would change the state of the rule: the smallest
 // difference between its errors on the two arms of a comparison, or error on one arm. It is
-// "" if none would.
-func (r rule) reversal(a *analyse.Analysis, state State) string {
-	least, text := math.Inf(1), ""
-	try := func(metric, between string, moved func(by analyse.Number) *analyse.Analysis) {
+// "" if none would, and says so where it cannot be tried.
+func (r Rule) reversal(a *analyse.Analysis, state State) string {
+	least, said := math.Inf(1), ""
+	if len(r.across) > 0 {
+		said = "how its errors enter a comparison across a factor is not known"
+	}
+	try := func(metric, between string, move func(moved *analyse.Analysis, by analyse.Number)) {
 		m, _ := a.Metric(metric)
 		most := float64(m.Max - m.Min)
 		if math.IsInf(most, 0) || math.IsNaN(most) {
+			if said == "" {
+				said = fmt.Sprintf("how far it may err is not known, since %s has no bounds", metric)
+			}
 			return
 		}
 		for k := 1; k <= steps && most*float64(k)/steps < least; k++ {
-			by := analyse.Number(most * float64(k) / steps)
-			for _, x := range []analyse.Number{by, -by} {
-				if r.apply("require", moved(x)).State == state {
+			for _, by := range []float64{most * float64(k) / steps, -most * float64(k) / steps} {
+				moved := *a
+				moved.Estimates, moved.Comparisons = slices.Clone(a.Estimates), slices.Clone(a.Comparisons)
+				move(&moved, analyse.Number(by))
+				if r.apply(&moved).State == state {
 					continue
 				}
-				least = float64(by)
+				least = math.Abs(by)
 				size := fmt.Sprintf("%.3g", least)
 				if m.Max == 1 && m.Min >= -1 {
 					size = fmt.Sprintf("%.2g points", 100*least)
 				}
-				text = fmt.Sprintf(between, size)
+				said = fmt.Sprintf(between, size)
 				return
 			}
 		}
 	}
-	for _, p := range r.pairs {
-		i := slices.IndexFunc(a.Comparisons, func(c analyse.Comparison) bool {
-			return c.Stratum == nil && c.Metric == p[2] && (c.A == p[0] && c.B == p[1] || c.A == p[1] && c.B == p[0])
-		})
-		if i < 0 || !judgeAlone(a, p[0], p[2]) && !judgeAlone(a, p[1], p[2]) {
-			continue
+	for i, c := range a.Comparisons {
+		pair := [3]string{c.A, c.B, c.Metric}
+		if c.Stratum == nil && slices.ContainsFunc(r.Pairs, same(pair)) && (judgeAlone(a, c.A, c.Metric) || judgeAlone(a, c.B, c.Metric)) {
+			named := r.Pairs[slices.IndexFunc(r.Pairs, same(pair))]
+			try(c.Metric, fmt.Sprintf("a difference of %%s between its errors on %s and on %s would reverse this", named[0], named[1]), func(moved *analyse.Analysis, by analyse.Number) {
+				moved.Comparisons[i] = c.Moved(by)
+			})
 		}
-		try(p[2], fmt.Sprintf("a difference of %%s between its errors on %s and on %s would reverse this", p[0], p[1]), func(by analyse.Number) *analyse.Analysis {
-			moved := *a
-			moved.Comparisons = slices.Clone(a.Comparisons)
-			moved.Comparisons[i] = moved.Comparisons[i].Moved(by)
-			return &moved
-		})
 	}
-	for _, e := range r.estimates {
-		i := slices.IndexFunc(a.Estimates, func(x analyse.Estimate) bool { return x.Stratum == nil && x.Arm == e[0] && x.Metric == e[1] })
-		if i < 0 || !a.Estimates[i].JudgeAlone {
-			continue
+	for i, e := range a.Estimates {
+		if e.Stratum == nil && e.JudgeAlone && slices.Contains(r.Estimates, [2]string{e.Arm, e.Metric}) {
+			try(e.Metric, fmt.Sprintf("an error of %%s on %s would reverse this", e.Arm), func(moved *analyse.Analysis, by analyse.Number) {
+				moved.Estimates[i] = e.Moved(by)
+			})
 		}
-		try(e[1], fmt.Sprintf("an error of %%s on %s would reverse this", e[0]), func(by analyse.Number) *analyse.Analysis {
-			moved := *a
-			moved.Estimates = slices.Clone(a.Estimates)
-			moved.Estimates[i] = moved.Estimates[i].Moved(by)
-			return &moved
-		})
 	}
-	return text
+	return said
 }
 
 func judgeAlone(a *analyse.Analysis, arm, metric string) bool {

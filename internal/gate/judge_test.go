@@ -1,6 +1,7 @@
 package gate_test
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -51,5 +52,78 @@ func TestJudgeAlone(t *testing.T) {
 	outcome := study.Decide{RequireMeasured: true, Outcomes: []study.Class{{Name: "A", When: "diff_low('ctn','plain','composite') > 0", Verdict: "pass"}, {Name: "B", Verdict: "fail"}}}
 	if v := compile(t, outcome).Decide(judged(true, true)); v.State != gate.Undecided {
 		t.Errorf("an outcome by the judge alone: %+v", v)
+	}
+}
+
+// TestCombinedVerdicts: of a metric that combines a judge's verdicts the condition says
+// that people's verdicts do not correct it, with require_measured too.
+func TestCombinedVerdicts(t *testing.T) {
+	combined := func(most float64) *analyse.Analysis {
+		a := analysis(0.1, 0.01, 0.5)
+		a.Metrics = []analyse.Metric{{Name: "composite", Min: 0, Max: analyse.Number(most)}}
+		a.Estimates[0].JudgeAlone, a.Estimates[0].Combined = true, true
+		return a
+	}
+	const said = "composite of ctn combines verdicts in a way that people's verdicts do not correct"
+	low := rule("low('ctn','composite') > 0.7")
+	for most, want := range map[float64]string{1: "an error of 5 points on ctn would reverse this; " + said, math.Inf(1): "how far it may err is not known, since composite has no bounds; " + said} {
+		c := compile(t, low).Decide(combined(most)).Conditions[0]
+		if got := strings.Join(c.Warnings, "\n"); c.State != gate.Pass || !c.JudgeAlone || !strings.Contains(got, want) || strings.Contains(got, "annotate") {
+			t.Errorf("%s %q, want %q", c.State, got, want)
+		}
+	}
+	low.RequireMeasured = true
+	if v := compile(t, low).Decide(combined(1)); v.State != gate.Undecided || !strings.Contains(v.Conditions[0].Reason, said) {
+		t.Errorf("require_measured: %+v", v)
+	}
+}
+
+// TestAssumption: a rule that holds by an interval names what that takes for granted.
+func TestAssumption(t *testing.T) {
+	a := analysis(0.1, 0.01, 0.5)
+	a.Estimates[0].Assumes, a.Comparisons[0].Assumes = "only 0 events", "rests on there being no outlier"
+	for that, want := range map[string]string{
+		"low('ctn','composite') > 0.7":            "composite of ctn: only 0 events",
+		"diff_low('ctn','plain','composite') > 0": "composite of ctn and plain: rests on there being no outlier",
+		"high('ctn','composite') < 0.7":           "",
+	} {
+		if got := strings.Join(compile(t, rule(that)).Decide(a).Conditions[0].Warnings, "\n"); got != want {
+			t.Errorf("%s: %q, want %q", that, got, want)
+		}
+	}
+}
+
+// TestMissingOfChange: a change since another run holds only if it does whatever the
+// missing scores of either are; what they do to p_across is not known.
+func TestMissingOfChange(t *testing.T) {
+	across := names
+	across.Across = [][4]string{{"ctn", "plain", "composite", "k"}}
+	for that, want := range map[string]string{
+		"replicates('ctn','plain','composite', 0.05)": "1 answer without a score could reverse this",
+		"replicates('plain','ctn','composite', 0.2)":  "",
+		"p_across('ctn','plain','composite','k') < 1": "what these would do to a comparison across a factor is not known",
+	} {
+		a := analysis(0.1, 0.01, 0.5)
+		a.Study.MaxUnscored = 0.05
+		e := &a.Estimates[0]
+		e.Unscored, e.UnscoredShare, e.Least, e.Most = 1, 0.01, &analyse.Bounds{Value: 0.79, Low: 0.74, High: 0.84}, &analyse.Bounds{Value: 0.8, Low: 0.75, High: 0.85}
+		c := a.Comparisons[0]
+		c.EquivLow, c.EquivHigh = c.Low, c.High
+		least, most := c, c
+		least.Diff, least.EquivLow, least.EquivHigh = 0.04, 0.03, 0.05
+		c.Least, c.Most = &least, &most
+		a.Comparisons[0] = c
+		earlier := analysis(0.1, 0.01, 0.5)
+		earlier.Comparisons[0].EquivLow, earlier.Comparisons[0].EquivHigh = 0.09, 0.11
+		a.Replicate(earlier)
+		a.Interactions = []analyse.Interaction{{A: "ctn", B: "plain", Metric: "composite", Factor: "k", P: 0.01}}
+		rules, problems := gate.Compile(rule(that), across)
+		if len(problems) > 0 {
+			t.Fatal(problems[0])
+		}
+		v := rules.Decide(a)
+		if got := v.Conditions[0].Reason; want == "" && v.State != gate.Pass || !strings.Contains(got, want) || want != "" && v.State != gate.Undecided {
+			t.Errorf("%s: %s %q, want %q", that, v.State, got, want)
+		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 // unscored says why missing scores leave a rule of a state undecided; "" if they do not. Either too
 // many are missing of an arm and metric that the rule reads, or it would be decided
 // otherwise if they were the lowest or the highest possible.
-func (r rule) unscored(a *analyse.Analysis, state State) string {
+func (r Rule) unscored(a *analyse.Analysis, state State) string {
 	var missing []string
 	n := map[string]int{} // by arm
 	for _, e := range a.Estimates {
@@ -26,8 +26,11 @@ func (r rule) unscored(a *analyse.Analysis, state State) string {
 		}
 		n[e.Arm] = max(n[e.Arm], e.Unscored)
 		missing = append(missing, fmt.Sprintf("%d of %s (%s)", e.Unscored, what, reasons(e)))
-		if e.Least == nil {
+		switch {
+		case e.Least == nil:
 			return fmt.Sprintf("%s has no score, and there is no lowest and highest one to try instead", missing[len(missing)-1])
+		case slices.Contains(r.across, e.Metric):
+			return fmt.Sprintf("%s has no score, and what these would do to a comparison across a factor is not known: retry them, or let the rule read the differences themselves", missing[len(missing)-1])
 		}
 	}
 	if len(missing) == 0 || state == Undecided {
@@ -65,32 +68,32 @@ const mostCorners = 10
 // corners yields the analyses in which each estimate and each comparison that the rule
 // reads and that lacks scores is at its least or at its most. Of more than mostCorners of
 // them it yields those in which one is, or all are at the same end.
-func (r rule) corners(a *analyse.Analysis) iter.Seq[*analyse.Analysis] {
+func (r Rule) corners(a *analyse.Analysis) iter.Seq[*analyse.Analysis] {
 	lacks := func(arm, metric string) bool {
 		e, _ := a.Estimate(arm, metric)
 		return e.Unscored > 0
 	}
 	var list []string // of statements
-	for _, e := range r.estimates {
+	for _, e := range r.Estimates {
 		if lacks(e[0], e[1]) {
 			list = append(list, statement(e[:]...))
 		}
 	}
-	for _, p := range r.pairs {
+	for _, p := range r.Pairs {
 		if lacks(p[0], p[2]) || lacks(p[1], p[2]) {
 			list = append(list, statement(p[:]...))
 		}
 	}
-	ends := func(yield func(map[string]bool) bool) {
+	return func(yield func(*analyse.Analysis) bool) {
 		if len(list) > mostCorners {
 			for _, end := range []bool{false, true} {
 				all := map[string]bool{}
 				for _, name := range list {
-					if all[name] = end; !yield(map[string]bool{name: end}) {
+					if all[name] = end; !yield(corner(a, map[string]bool{name: end})) {
 						return
 					}
 				}
-				if !yield(all) {
+				if !yield(corner(a, all)) {
 					return
 				}
 			}
@@ -101,13 +104,6 @@ func (r rule) corners(a *analyse.Analysis) iter.Seq[*analyse.Analysis] {
 			for i, name := range list {
 				most[name] = mask>>i&1 == 1
 			}
-			if !yield(most) {
-				return
-			}
-		}
-	}
-	return func(yield func(*analyse.Analysis) bool) {
-		for most := range ends {
 			if !yield(corner(a, most)) {
 				return
 			}
@@ -119,42 +115,48 @@ func (r rule) corners(a *analyse.Analysis) iter.Seq[*analyse.Analysis] {
 func statement(names ...string) string { return strings.Join(names, "\x00") }
 
 // corner returns the analysis in which the named estimates and comparisons are at their
-// most (true) or least (false), in strata too.
+// most (true) or least (false), in strata too, and the changes of differences with them.
 func corner(a *analyse.Analysis, most map[string]bool) *analyse.Analysis {
 	at := *a
-	at.Estimates = slices.Clone(a.Estimates)
+	at.Estimates, at.Comparisons, at.Replications = slices.Clone(a.Estimates), slices.Clone(a.Comparisons), slices.Clone(a.Replications)
 	for i := range at.Estimates {
 		e := &at.Estimates[i]
-		high, ok := most[statement(e.Arm, e.Metric)]
-		if !ok || e.Least == nil {
-			continue
+		if high, ok := most[statement(e.Arm, e.Metric)]; ok && e.Least != nil {
+			b := end(high, e.Least, e.Most)
+			e.Value, e.Low, e.High = b.Value, b.Low, b.High
 		}
-		b := e.Least
-		if high {
-			b = e.Most
-		}
-		e.Value, e.Low, e.High = b.Value, b.Low, b.High
 	}
-	at.Comparisons = slices.Clone(a.Comparisons)
+	ofPair := func(a, b, metric string) (high, ok bool) {
+		if high, ok = most[statement(a, b, metric)]; !ok {
+			high, ok = most[statement(b, a, metric)]
+			high = !high
+		}
+		return high, ok
+	}
 	for i := range at.Comparisons {
 		c := &at.Comparisons[i]
-		high, ok := most[statement(c.A, c.B, c.Metric)]
-		if turned, is := most[statement(c.B, c.A, c.Metric)]; is {
-			high, ok = !turned, true
+		if high, ok := ofPair(c.A, c.B, c.Metric); ok && c.Least != nil {
+			*c = *end(high, c.Least, c.Most)
 		}
-		switch {
-		case !ok || c.Least == nil:
-		case high:
-			*c = *c.Most
-		default:
-			*c = *c.Least
+	}
+	for i := range at.Replications {
+		c := &at.Replications[i]
+		if high, ok := ofPair(c.A, c.B, c.Metric); ok && c.Least != nil {
+			*c = *end(high, c.Least, c.Most)
 		}
 	}
 	return &at
 }
 
+func end[T any](high bool, least, most *T) *T {
+	if high {
+		return most
+	}
+	return least
+}
+
 // readsScores reports whether a rule reads a metric of an arm.
-func (r rule) readsScores(arm, metric string) bool {
-	return slices.Contains(r.estimates, [2]string{arm, metric}) || slices.Contains(r.across, metric) ||
-		slices.ContainsFunc(r.pairs, func(p [3]string) bool { return p[2] == metric && (p[0] == arm || p[1] == arm) })
+func (r Rule) readsScores(arm, metric string) bool {
+	return slices.Contains(r.Estimates, [2]string{arm, metric}) || slices.Contains(r.across, metric) ||
+		slices.ContainsFunc(r.Pairs, func(p [3]string) bool { return p[2] == metric && (p[0] == arm || p[1] == arm) })
 }

@@ -20,42 +20,63 @@ import (
 
 // Rules are the decision rules of a study, checked and ready to be applied.
 type Rules struct {
-	require  []rule
+	require  []Rule
 	outcomes []class
 	// diagnoses explain a run that is not a pass. They decide nothing, so their classes
 	// have no state.
 	diagnoses []class
 }
 
-type rule struct {
-	name, text string
-	program    *vm.Program // nil: always holds
+// A Rule is one rule, with what it reads.
+type Rule struct {
+	At     string // its key in the study file
+	Name   string
+	Kind   string // "require", "outcome" or "diagnosis"
+	That   string
+	Passes bool // it can make the gate pass
 	reads
-	checked bool // judges must be checked by people
+	program *vm.Program // nil: always holds
+	checked bool        // judges must be checked by people
 }
 
 // reads is what a rule names.
 type reads struct {
-	arms      []string
-	estimates [][2]string      // an arm and a metric
-	pairs     [][3]string      // two arms and a metric
-	across    []string         // the metrics of comparisons across a factor
-	either    bool             // it can hold in more than one way: or, not, any, a choice
-	effect    bool             // it reads the interval of d
-	trials    bool             // it reads shares of trials: failed, malformed, refused
-	apart     bool             // it reads results that do not follow from the scores of its arms alone
-	measured  [][2]string      // the estimates that it reads more of than their number of items
-	tested    [][3]string      // the comparisons, likewise
-	evidence  bool             // it reads a p-value or the end of an interval
-	others    []string         // functions it reads that are apart
-	scores    bool             // it reads a function whose value comes from the scores of the run
-	calls     []call           // the results that it names, with the ends of intervals for a margin
-	uses      []function       // the functions that it calls
-	terms     map[string]*Term // of each result that it names
+	Arms      []string
+	Estimates [][2]string // an arm and a metric
+	Pairs     [][3]string // two arms and a metric
+	// Either reports whether it can hold in more than one way: by or, not, any or a
+	// choice.
+	Either bool
+	Effect bool // it reads the interval of d, which takes long to compute
+	Trials bool // it reads how many trials fail
+	// Measured and Tested are the estimates and comparisons by which chance can meet the
+	// rule: those of which it reads more than the number of items.
+	Measured [][2]string
+	Tested   [][3]string
+	Evidence bool // it reads a p-value or the end of an interval
+	// Apart names the functions it reads whose values do not follow from the scores of
+	// its arms alone. Scores reports whether any value it reads comes from scores of the
+	// run: the number of items limits no other rule.
+	Apart  []string
+	Scores bool
+
+	across []string         // the metrics of comparisons across a factor
+	calls  []call           // the results that it names, with the ends of intervals for a margin
+	uses   []function       // the functions that it calls
+	terms  map[string]*Term // of each result that it names
 }
 
+// A call is a result that a rule names.
+type call struct {
+	function
+	args []string
+}
+
+// String is the name of the result in [Used].
+func (c call) String() string { return fmt.Sprintf("%s(%s)", c.name, strings.Join(c.args, ", ")) }
+
 type class struct {
-	rule
+	Rule
 	state  State
 	advice string
 }
@@ -85,91 +106,47 @@ func (e *RuleError) Error() string { return e.Err.Error() }
 
 func (e *RuleError) Unwrap() error { return e.Err }
 
+// Otherwise is the text of a class without a condition.
+const Otherwise = "otherwise"
+
 // Compile checks rules against the names a study has: syntax, types, arms,
 // metrics, that no rule uses an analysis metric, and that none passes though nothing is
 // known. It reports all errors.
 func Compile(d study.Decide, names Names) (*Rules, []*RuleError) {
 	r := &Rules{}
 	var problems []*RuleError
-	add := func(at, name, text string) rule {
-		program, reads, err := compile(text, names)
-		if err != nil {
-			problems = append(problems, &RuleError{at, err})
+	add := func(x Rule) Rule {
+		if x.checked = d.RequireMeasured; x.That == "" {
+			x.That = Otherwise
+			return x
 		}
-		return rule{name, text, program, reads, d.RequireMeasured}
+		var err error
+		if x.program, x.reads, err = compile(x.That, names); err != nil {
+			problems = append(problems, &RuleError{x.At, err})
+		}
+		return x
 	}
 	for i, c := range d.Require {
-		r.require = append(r.require, add(fmt.Sprintf("decide.require[%d].that", i), c.Name, c.That))
+		r.require = append(r.require, add(Rule{At: fmt.Sprintf("decide.require[%d].that", i), Name: c.Name, Kind: "require", That: c.That, Passes: true}))
 	}
 	for i, c := range d.Outcomes {
-		out := class{rule: rule{name: c.Name, text: c.When}, state: State(c.Verdict), advice: c.Advice}
-		if c.When == "" {
-			out.text = Otherwise
-		} else {
-			out.rule = add(fmt.Sprintf("decide.outcomes[%d].when", i), c.Name, c.When)
-		}
-		r.outcomes = append(r.outcomes, out)
+		x := add(Rule{At: fmt.Sprintf("decide.outcomes[%d].when", i), Name: c.Name, Kind: "outcome", That: c.When, Passes: State(c.Verdict) == Pass})
+		r.outcomes = append(r.outcomes, class{x, State(c.Verdict), c.Advice})
 	}
 	for i, c := range d.Diagnose {
-		out := class{rule: rule{name: c.Name, text: c.When}, advice: c.Advice}
-		if c.When == "" {
-			out.text = Otherwise
-		} else {
-			out.rule = add(fmt.Sprintf("decide.diagnose[%d].when", i), c.Name, c.When)
-		}
-		r.diagnoses = append(r.diagnoses, out)
+		x := add(Rule{At: fmt.Sprintf("decide.diagnose[%d].when", i), Name: c.Name, Kind: "diagnosis", That: c.When})
+		r.diagnoses = append(r.diagnoses, class{Rule: x, advice: c.Advice})
 	}
 	return r, append(problems, r.ignorance(names.Metrics)...)
 }
 
-// Otherwise is the text of a class without a condition.
-const Otherwise = "otherwise"
-
-// A Rule describes one rule.
-type Rule struct {
-	At        string // its key in the study file
-	Name      string
-	Kind      string // "require" or "outcome"
-	That      string
-	Passes    bool // it can make the gate pass
-	Arms      []string
-	Estimates [][2]string
-	Pairs     [][3]string
-	// Either reports whether it can hold in more than one way: by or, not, any or a
-	// choice.
-	Either bool
-	Effect bool // it reads the interval of d, which takes long to compute
-	Trials bool // it reads how many trials fail
-	// Measured and Tested are the estimates and comparisons by which chance can meet the
-	// rule: those of which it reads more than the number of items.
-	Measured [][2]string
-	Tested   [][3]string
-	Evidence bool // it reads a p-value or the end of an interval
-	// Apart names the functions it reads whose values do not follow from the scores of
-	// its arms alone. Scores reports whether any value it reads comes from scores of the
-	// run: the number of items limits no other rule.
-	Apart  []string
-	Scores bool
-
-	rule rule
-}
-
 // All describes the rules with a condition, in their order.
 func (r *Rules) All() []Rule {
-	var list []Rule
-	add := func(at, kind string, passes bool, x rule) {
-		if x.program != nil {
-			list = append(list, Rule{At: at, Name: x.name, Kind: kind, That: x.text, Passes: passes, Arms: x.arms, Estimates: x.estimates, Pairs: x.pairs,
-				Either: x.either, Effect: x.effect, Trials: x.trials, Measured: x.measured, Tested: x.tested, Evidence: x.evidence, Apart: x.others, Scores: x.scores, rule: x})
-		}
+	list := slices.Clone(r.require)
+	for _, x := range r.outcomes {
+		list = append(list, x.Rule)
 	}
-	for i, x := range r.require {
-		add(fmt.Sprintf("decide.require[%d].that", i), "require", true, x)
-	}
-	for i, x := range r.outcomes {
-		add(fmt.Sprintf("decide.outcomes[%d].when", i), "outcome", x.state == Pass, x.rule)
-	}
-	return list
+	return slices.DeleteFunc(list, func(x Rule) bool { return x.program == nil })
 }
 
 // Alternatives are the comparisons any of which would do for the gate to pass: chance has
@@ -237,7 +214,7 @@ func same(p [3]string) func([3]string) bool {
 }
 
 // Holds reports whether the rule holds by an analysis.
-func (r Rule) Holds(a *analyse.Analysis) bool { return r.rule.apply(r.Kind, a).State == Pass }
+func (r Rule) Holds(a *analyse.Analysis) bool { return r.apply(a).State == Pass }
 
 // Empty reports whether there are no rules.
 func (r *Rules) Empty() bool { return len(r.require)+len(r.outcomes)+len(r.diagnoses) == 0 }
@@ -248,17 +225,15 @@ func compile(condition string, names Names) (*vm.Program, reads, error) {
 	if err != nil {
 		return nil, reads{}, noCondition(condition, err)
 	}
-	check := &checker{names: names}
-	ast.Walk(&tree.Node, check)
-	if check.err != nil {
-		return nil, reads{}, check.err
+	w := walk(tree, &names)
+	if w.err != nil {
+		return nil, reads{}, w.err
 	}
-	check.terms = termsOf(tree)
 	program, err := expr.Compile(condition, expr.Env(environment(functions, nil)), expr.AsBool())
 	if err != nil {
 		return nil, reads{}, noCondition(condition, err)
 	}
-	return program, check.reads, nil
+	return program, w.reads, nil
 }
 
 // asciiMinus replaces the typographic minus (U+2212) of numbers pasted from a report,
@@ -303,112 +278,85 @@ func firstLine(err error) string {
 // the machine.
 var ofTime = []string{"now", "date", "duration", "timezone"}
 
-// A checker checks the calls of an expression against the names of the study.
-type checker struct {
-	names Names
+// A walker walks an expression once, for what it reads and the thresholds of that, and
+// checks the calls against the names of a study, if it has some.
+type walker struct {
+	names *Names
 	reads
 	err error
 }
 
+func walk(tree *parser.Tree, names *Names) *walker {
+	w := &walker{names: names}
+	w.terms = map[string]*Term{}
+	ast.Walk(&tree.Node, w)
+	return w
+}
+
 // Visit implements ast.Visitor.
-func (c *checker) Visit(node *ast.Node) {
-	c.either = c.either || branches(*node)
-	if b, ok := (*node).(*ast.BuiltinNode); ok && slices.Contains(ofTime, b.Name) && c.err == nil {
-		c.err = fmt.Errorf("%s: a rule cannot read the clock: the same results give the same verdict at any time", b.Name)
-	}
-	call, ok := (*node).(*ast.CallNode)
-	if !ok || c.err != nil {
+func (w *walker) Visit(node *ast.Node) {
+	if w.err != nil {
 		return
 	}
+	switch n := (*node).(type) {
+	case *ast.BuiltinNode:
+		w.Either = true
+		if slices.Contains(ofTime, n.Name) {
+			w.err = fmt.Errorf("%s: a rule cannot read the clock: the same results give the same verdict at any time", n.Name)
+		}
+	case *ast.ConditionalNode:
+		w.Either = true
+	case *ast.UnaryNode:
+		w.Either = w.Either || n.Operator == "!" || n.Operator == "not"
+	case *ast.BinaryNode:
+		w.Either = w.Either || n.Operator == "||" || n.Operator == "or"
+		if turned, ok := turns[n.Operator]; ok {
+			w.compare(n.Left, n.Operator, n.Right)
+			w.compare(n.Right, turned, n.Left)
+		}
+	case *ast.CallNode:
+		f, args, err := called(n)
+		if err == nil && w.names != nil {
+			err = w.names.check(f, args)
+		}
+		if err == nil {
+			w.add(f, args, n.Arguments[len(args):])
+		} else if w.names != nil {
+			w.err = err
+		}
+	}
+}
+
+// called returns the function of a call and its names. The last argument of a function
+// with a margin is not a name.
+func called(n *ast.CallNode) (f function, args []string, err error) {
 	name := ""
-	if id, ok := call.Callee.(*ast.IdentifierNode); ok {
+	if id, ok := n.Callee.(*ast.IdentifierNode); ok {
 		name = id.Value
 	}
 	i := slices.IndexFunc(functions, func(f function) bool { return f.name == name })
 	if i < 0 {
-		c.err = unknownFunction(name)
-		return
+		return f, nil, unknownFunction(name)
 	}
-	f := functions[i]
-	c.uses = append(c.uses, f)
-	names := call.Arguments
+	f = functions[i]
+	names := n.Arguments
 	if f.within != nil {
 		if len(names) == 0 || !isNumber(names[len(names)-1]) {
-			c.err = fmt.Errorf("%s: the last argument must be a number above 0, as in %s", name, f.usage)
-			return
+			return f, nil, fmt.Errorf("%s: the last argument must be a number above 0, as in %s", name, f.usage())
 		}
 		names = names[:len(names)-1]
 	}
-	var args []string
 	for _, a := range names {
 		s, ok := a.(*ast.StringNode)
 		if !ok {
-			c.err = fmt.Errorf("%s: arguments must be quoted names, as in %s", name, f.usage)
-			return
+			return f, nil, fmt.Errorf("%s: arguments must be quoted names, as in %s", name, f.usage())
 		}
 		args = append(args, s.Value)
 	}
-	if c.err = c.checkArgs(f, args); c.err != nil {
-		return
+	if len(args) != len(f.names) {
+		return f, nil, fmt.Errorf("%s takes %d names, got %d: use %s", f.name, len(f.names), len(args), f.usage())
 	}
-	for _, arm := range args[:f.arms] {
-		c.arms = with(c.arms, arm)
-	}
-	c.call(f, args)
-	for _, end := range f.within {
-		c.call(*end, args)
-	}
-	c.trials = c.trials || f.arms > 0 && f.metrics == 0
-	c.apart = c.apart || f.apart
-	c.effect = c.effect || f.name == "d_low" || f.name == "d_high"
-	c.evidence = c.evidence || f.evidence
-	c.scores = c.scores || !f.outside
-	if f.apart {
-		c.others = with(c.others, f.name)
-	}
-	switch {
-	case f.across:
-		c.across = with(c.across, args[2])
-	case f.arms == 2:
-		c.pairs = with(c.pairs, [3]string(args[:3]))
-		if !f.counts && !f.outside {
-			c.tested = with(c.tested, [3]string(args[:3]))
-		}
-	case f.arms == 1 && f.metrics == 1:
-		c.estimates = with(c.estimates, [2]string(args[:2]))
-		if !f.counts {
-			c.measured = with(c.measured, [2]string(args[:2]))
-		}
-	}
-}
-
-// call adds a result that the rule names.
-func (c *checker) call(f function, args []string) {
-	known := func(x call) bool { return resultName(x.function, x.args) == resultName(f, args) }
-	if !slices.ContainsFunc(c.calls, known) {
-		c.calls = append(c.calls, call{f, args})
-	}
-}
-
-// with appends x to a list that does not have it.
-func with[T comparable](list []T, x T) []T {
-	if slices.Contains(list, x) {
-		return list
-	}
-	return append(list, x)
-}
-
-// branches reports whether an expression can hold in more than one way.
-func branches(node ast.Node) bool {
-	switch n := node.(type) {
-	case *ast.BinaryNode:
-		return n.Operator == "||" || n.Operator == "or"
-	case *ast.UnaryNode:
-		return n.Operator == "!" || n.Operator == "not"
-	case *ast.ConditionalNode, *ast.BuiltinNode:
-		return true
-	}
-	return false
+	return f, args, nil
 }
 
 func isNumber(node ast.Node) bool {
@@ -429,63 +377,180 @@ func unknownFunction(name string) error {
 	return fmt.Errorf("unknown function %q%s; `scruple help rules` lists the functions", name, text.DidYouMean(name, known))
 }
 
-func (c *checker) checkArgs(f function, args []string) error {
-	if len(args) != f.names() {
-		return fmt.Errorf("%s takes %d names, got %d: use %s", f.name, f.names(), len(args), f.usage)
+// add adds what a call reads. The results of a function with a margin are the two ends,
+// which have it as their threshold.
+func (w *walker) add(f function, args []string, margin []ast.Node) {
+	w.uses = append(w.uses, f)
+	if f.within == nil {
+		w.result(call{f, args}, "")
+	} else {
+		m := margin[0].String()
+		w.result(call{f.within[0], args}, "> -"+m)
+		w.result(call{f.within[1], args}, "< "+m)
 	}
-	if f.across {
+	w.Evidence = w.Evidence || f.evidence
+	w.Scores = w.Scores || !f.outside
+	if f.apart {
+		w.Apart = with(w.Apart, f.name)
+	}
+	arms := f.arms()
+	for _, arm := range args[:arms] {
+		w.Arms = with(w.Arms, arm)
+	}
+	switch {
+	case f.takes("factor"):
+		w.across = with(w.across, args[2])
+	case arms == 2:
+		w.Effect = w.Effect || f.name == "d_low" || f.name == "d_high"
+		w.Pairs = with(w.Pairs, [3]string(args[:3]))
+		if !f.counts && !f.outside {
+			w.Tested = with(w.Tested, [3]string(args[:3]))
+		}
+	case arms == 1 && len(args) > 1:
+		w.Estimates = with(w.Estimates, [2]string(args[:2]))
+		if !f.counts {
+			w.Measured = with(w.Measured, [2]string(args[:2]))
+		}
+	case arms == 1:
+		w.Trials = true
+	}
+}
+
+// result adds a result that the rule names, and a threshold of it.
+func (w *walker) result(x call, threshold string) {
+	name := x.String()
+	t := w.terms[name]
+	if t == nil {
+		w.calls = append(w.calls, x)
+		t = &Term{}
+		if arms := x.arms(); !x.apart {
+			if t.Arms = x.args[:arms]; len(x.args) > arms {
+				t.Metric = x.args[arms]
+			}
+		}
+		w.terms[name] = t
+	}
+	if threshold != "" && t.Threshold != "" {
+		threshold = t.Threshold + " and " + threshold
+	}
+	if threshold != "" {
+		t.Threshold = threshold
+	}
+}
+
+// turns maps each comparison to the one with its sides exchanged.
+var turns = map[string]string{"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
+
+// compare adds a threshold to the result that a side of a comparison is.
+func (w *walker) compare(side ast.Node, operator string, with ast.Node) {
+	n, ok := side.(*ast.CallNode)
+	if !ok {
+		return
+	}
+	f, args, err := called(n)
+	if err != nil || f.within != nil {
+		return
+	}
+	limit := with.String()
+	if other, ok := with.(*ast.CallNode); ok {
+		if g, names, err := called(other); err == nil {
+			limit = call{g, names}.String()
+		}
+	}
+	w.result(call{f, args}, operator+" "+limit)
+}
+
+// A Term is a result that a condition reads, and what it is compared with.
+type Term struct {
+	Used
+	Arms      []string
+	Metric    string
+	Threshold string // such as "> 0.02"; empty if it is part of a larger expression
+}
+
+// Terms returns the results that a condition read, with their thresholds.
+func (c Condition) Terms() []Term {
+	var of map[string]*Term
+	if tree, err := parser.Parse(asciiMinus(c.That)); err == nil {
+		of = walk(tree, nil).terms
+	}
+	var list []Term
+	for _, u := range c.Values {
+		term := Term{}
+		if found := of[u.Name]; found != nil {
+			term = *found
+		}
+		term.Used = u
+		list = append(list, term)
+	}
+	return list
+}
+
+// with appends x to a list that does not have it.
+func with[T comparable](list []T, x T) []T {
+	if slices.Contains(list, x) {
+		return list
+	}
+	return append(list, x)
+}
+
+// check checks the names in a call.
+func (n *Names) check(f function, args []string) error {
+	if f.takes("factor") {
 		at := [4]string(args)
 		turned := [4]string{at[1], at[0], at[2], at[3]}
-		if !slices.Contains(c.names.Across, at) && !slices.Contains(c.names.Across, turned) {
+		if !slices.Contains(n.Across, at) && !slices.Contains(n.Across, turned) {
 			return fmt.Errorf("%s: the study does not compare the difference of %s and %s by %s across %s: add `across: [%s]` to that comparison", f.name, at[0], at[1], at[2], at[3], at[3])
 		}
 		return nil
 	}
-	for _, arm := range args[:f.arms] {
-		if !slices.Contains(c.names.Arms, arm) {
-			return fmt.Errorf("%s: unknown arm %q%s; the arms are %s", f.name, arm, text.DidYouMean(arm, c.names.Arms), strings.Join(c.names.Arms, ", "))
+	arms := f.arms()
+	for _, arm := range args[:arms] {
+		if !slices.Contains(n.Arms, arm) {
+			return unknown(f, "unknown arm %q%s; the arms are %s", arm, n.Arms)
 		}
 	}
-	if f.task && !slices.Contains(c.names.Tasks, args[0]) {
-		return fmt.Errorf("%s: the study has no task %q%s; the tasks are %s", f.name, args[0], text.DidYouMean(args[0], c.names.Tasks), strings.Join(c.names.Tasks, ", "))
+	if f.takes("task") && !slices.Contains(n.Tasks, args[0]) {
+		return unknown(f, "the study has no task %q%s; the tasks are %s", args[0], n.Tasks)
 	}
-	if f.metrics == 0 {
+	if !f.takes("metric") {
 		return nil
 	}
-	metric := args[f.arms]
-	i := slices.IndexFunc(c.names.Metrics, func(m eval.Metric) bool { return m.Name == metric })
+	metric, last := args[arms], args[len(args)-1]
+	i := slices.IndexFunc(n.Metrics, func(m eval.Metric) bool { return m.Name == metric })
 	if i < 0 {
 		var known []string
-		for _, m := range c.names.Metrics {
+		for _, m := range n.Metrics {
 			if m.Kind == eval.Scoring {
 				known = append(known, m.Name)
 			}
 		}
-		return fmt.Errorf("%s: unknown metric %q%s; the metrics are %s", f.name, metric, text.DidYouMean(metric, known), strings.Join(known, ", "))
+		return unknown(f, "unknown metric %q%s; the metrics are %s", metric, known)
 	}
-	if c.names.Metrics[i].Kind != eval.Scoring {
+	if n.Metrics[i].Kind != eval.Scoring {
 		return fmt.Errorf("%s: %s is an analysis metric: it explains results and cannot decide them", f.name, metric)
 	}
-	if f.factor {
-		known, stratum := c.names.Factors, args[len(args)-1]
-		if f.level {
-			known = c.names.Strata
-		}
-		if !slices.Contains(known, stratum) {
-			return fmt.Errorf("%s: items have no stratum %q%s; the strata are %s", f.name, stratum, text.DidYouMean(stratum, known), strings.Join(known, ", "))
+	for kind, known := range map[string][]string{"stratum": n.Factors, "stratum=value": n.Strata} {
+		if f.takes(kind) && !slices.Contains(known, last) {
+			return unknown(f, "items have no stratum %q%s; the strata are %s", last, known)
 		}
 	}
-	if f.arms == 2 && !c.names.Compared(args[0], args[1], metric) {
-		return c.notCompared(f.name, args[0], args[1], metric)
+	if arms == 2 && !n.Compared(args[0], args[1], metric) {
+		return n.notCompared(f.name, args[0], args[1], metric)
 	}
 	return nil
 }
 
+// unknown is the error of a name that a study does not have.
+func unknown(f function, problem, name string, known []string) error {
+	return fmt.Errorf("%s: "+problem, f.name, name, text.DidYouMean(name, known), strings.Join(known, ", "))
+}
+
 // notCompared says what to add to the study so that it compares two arms on a metric.
-func (c *checker) notCompared(of, a, b, metric string) error {
+func (n *Names) notCompared(of, a, b, metric string) error {
 	var compared []string
-	for _, m := range c.names.Metrics {
-		if c.names.Compared(a, b, m.Name) {
+	for _, m := range n.Metrics {
+		if n.Compared(a, b, m.Name) {
 			compared = append(compared, m.Name)
 		}
 	}

@@ -66,10 +66,12 @@ type Condition struct {
 	Open bool `json:"open,omitempty"`
 	// Needs is the number of items at which an open rule would hold if further items came
 	// out like these; 0 if it is unknown.
-	Needs  int    `json:"items_needed,omitempty"`
-	Tried  int    `json:"items_tried,omitempty"` // the most that were analysed for it
-	Values []Used `json:"values,omitempty"`
-	Reason string `json:"reason,omitempty"` // why undecided
+	Needs int `json:"items_needed,omitempty"`
+	Tried int `json:"items_tried,omitempty"` // the most that were analysed for it
+	// Clustered reports that the items of what it reads come in clusters.
+	Clustered bool   `json:"clustered,omitempty"`
+	Values    []Used `json:"values,omitempty"`
+	Reason    string `json:"reason,omitempty"` // why undecided
 	// JudgeAlone reports that a judge whom nobody checked could reverse it.
 	JudgeAlone bool `json:"judge_alone,omitempty"`
 	// Warnings say that a rule holds by estimates whose intervals do not meet it, and which
@@ -83,6 +85,9 @@ func (v *Verdict) Need(condition int, items, most int) {
 	c := &v.Conditions[condition]
 	c.Needs, c.Tried = items, most
 	more := fmt.Sprintf("; about %d items would be enough if the further ones came out like these", items)
+	if c.Clustered && items > 0 {
+		more = fmt.Sprintf("; about %d items would be enough if the further ones came out like these and were of other clusters", items)
+	}
 	if items == 0 {
 		more = fmt.Sprintf("; if further items came out like these, not even %d would be enough", most)
 	}

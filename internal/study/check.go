@@ -176,8 +176,22 @@ func (c *checker) report(f *jsonschema.ValidationError) {
 		return
 	}
 	if wrong := wording(f, n, c.part(f.SchemaURL)); wrong != "" {
+		if path == "statistics.method" {
+			wrong += formerMethod(n.text)
+		}
 		c.errorf(n.at, path, "%s", wrong)
 	}
+}
+
+// formerMethod is a hint for the name of a method that decided in earlier versions.
+func formerMethod(name string) string {
+	switch name {
+	case "paired_ttest", "wilcoxon", "mcnemar":
+		return fmt.Sprintf("; write `beside: [%s]` to have this test shown beside what decides", name)
+	case "clustered":
+		return "; auto decides by clusters where items have them, and `beside: [bootstrap]` shows the bootstrap"
+	}
+	return ""
 }
 
 // wording returns the error text for a value, given its schema; "" if it is

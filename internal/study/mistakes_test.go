@@ -103,6 +103,8 @@ func TestMistakes(t *testing.T) {
 			`study.yaml:3:14: statistics.correction: "fdr" is not known: want one of bh, bonferroni, by, hochberg, holm, none`},
 		{"an unknown method", minimal("statistics: {method: anova}"),
 			`study.yaml:3:14: statistics.method: "anova" is not known: want one of auto, mixed_effects, permutation`},
+		{"a former method", minimal("statistics: {method: mcnemar}"),
+			`study.yaml:3:14: statistics.method: "mcnemar" is not known: want one of auto, mixed_effects, permutation; write ` + "`beside: [mcnemar]`" + ` to have this test shown beside what decides`},
 		{"a word of the suite", minimal("documents: {source: json}"),
 			`study.yaml:3:13: documents.source: "json" is not known: did you mean "jsonl"?`},
 
