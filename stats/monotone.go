@@ -258,8 +258,10 @@ func (d *difference) reading() Reading {
 // lie all on one side of its centre: no method can say more with fewer clusters.
 func chance(k int) float64 { return math.Exp2(float64(1 - k)) }
 
-// Below fewest clusters the limits need one degree of freedom less to hold their level.
-const fewest = 7
+// Below fewest degrees of freedom the limits need one less to hold their level: with fewer
+// than seven equal clusters, or more of which one has most items (3.9 instead of 2.0 % of
+// 2.5 where one of ten has half of them).
+const fewest = 6
 
 // interval is the interval at a level, without ends for fewer clusters than can show
 // anything at it: 6 at 0.95.
@@ -272,7 +274,7 @@ func (d *difference) interval(level float64) Interval {
 }
 
 func (d *difference) freedom() float64 {
-	if len(d.a) < fewest {
+	if d.df < fewest-1e-9 {
 		return math.Max(1, d.df-1)
 	}
 	return d.df

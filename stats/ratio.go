@@ -419,7 +419,7 @@ func (d RatioDiff) Reading() Reading {
 }
 
 // Freedom is the degrees of freedom of the interval of [RatioDiff.Reading]: one less than
-// DF with fewer than seven clusters, with which its limits hold their level.
+// DF where that is below six, with which its limits hold their level.
 func (d RatioDiff) Freedom() float64 {
 	if d.data == nil {
 		return math.NaN()
