@@ -285,17 +285,10 @@ func (c *Collector) estimate(arm string, m Metric, s selection, values []cell, m
 		if err != nil || !c.bounding(metric, s, missing, c.armIdx[arm]) {
 			return e, err
 		}
-		for _, x := range []struct {
-			at   end
-			into **Bounds
-		}{{least, &e.Least}, {most, &e.Most}} {
-			b, err := c.estimateRows(arm, metric, s, x.at, q, level)
-			if err != nil {
-				return e, err
-			}
-			*x.into = &Bounds{b.Value, b.Low, b.High}
-		}
-		return e, nil
+		return e, e.bound(func(at end) (Bounds, error) {
+			b, err := c.estimateRows(arm, metric, s, at, q, level)
+			return Bounds{b.Value, b.Low, b.High}, err
+		})
 	}
 	e := Estimate{Arm: arm, Metric: m.Name, Stratum: s.stratum, Value: Undefined(), Low: Undefined(), High: Undefined()}
 	for _, i := range s.items {

@@ -401,22 +401,22 @@ type Sample struct {
 
 // Estimate finds the estimate of a metric for an arm over all items.
 func (a *Analysis) Estimate(arm, metric string) (Estimate, bool) {
-	for _, e := range a.Estimates {
-		if e.Stratum == nil && e.Arm == arm && e.Metric == metric {
-			return e, true
-		}
-	}
-	return Estimate{}, false
+	return find(a.Estimates, func(e Estimate) bool { return e.Stratum == nil && e.Arm == arm && e.Metric == metric })
 }
 
 // EstimateIn finds the estimate of a metric for an arm in a stratum.
 func (a *Analysis) EstimateIn(arm, metric string, stratum eval.Level) (Estimate, bool) {
-	for _, e := range a.Estimates {
-		if e.Stratum != nil && *e.Stratum == stratum && e.Arm == arm && e.Metric == metric {
-			return e, true
-		}
+	return find(a.Estimates, func(e Estimate) bool {
+		return e.Stratum != nil && *e.Stratum == stratum && e.Arm == arm && e.Metric == metric
+	})
+}
+
+// find is the first of a list of which something is true.
+func find[T any](list []T, is func(T) bool) (x T, ok bool) {
+	if i := slices.IndexFunc(list, is); i >= 0 {
+		return list[i], true
 	}
-	return Estimate{}, false
+	return x, false
 }
 
 // An Agreement is the share of equal answers of two people to a question of a task.
@@ -443,18 +443,26 @@ func (a *Analysis) Agreement(task string) (least Agreement, ok bool) {
 // Comparison finds the comparison of two arms over all items. If the analysis has
 // B − A, it is inverted.
 func (a *Analysis) Comparison(armA, armB, metric string) (Comparison, bool) {
+	return find(a.between(armA, armB, metric, func(s *eval.Level) bool { return s == nil }), func(Comparison) bool { return true })
+}
+
+// Strata returns the comparisons of two arms in the strata of a factor.
+func (a *Analysis) Strata(armA, armB, metric, factor string) []Comparison {
+	return a.between(armA, armB, metric, func(s *eval.Level) bool { return s != nil && s.Name == factor })
+}
+
+// between lists the comparisons of two arms in strata, as A − B.
+func (a *Analysis) between(armA, armB, metric string, in func(*eval.Level) bool) (list []Comparison) {
 	for _, c := range a.Comparisons {
-		if c.Stratum != nil || c.Metric != metric {
-			continue
-		}
-		if c.A == armA && c.B == armB {
-			return c, true
-		}
-		if c.A == armB && c.B == armA {
-			return c.reversed(), true
+		switch {
+		case c.Metric != metric || !in(c.Stratum):
+		case c.A == armA && c.B == armB:
+			list = append(list, c)
+		case c.A == armB && c.B == armA:
+			list = append(list, c.reversed())
 		}
 	}
-	return Comparison{}, false
+	return list
 }
 
 func (c Comparison) reversed() Comparison {
@@ -479,26 +487,7 @@ func (c Comparison) reversed() Comparison {
 	return c
 }
 
-// Strata returns the comparisons of two arms in the strata of a factor.
-func (a *Analysis) Strata(armA, armB, metric, factor string) (list []Comparison) {
-	for _, c := range a.Comparisons {
-		switch {
-		case c.Stratum == nil || c.Stratum.Name != factor || c.Metric != metric:
-		case c.A == armA && c.B == armB:
-			list = append(list, c)
-		case c.A == armB && c.B == armA:
-			list = append(list, c.reversed())
-		}
-	}
-	return list
-}
-
 // Metric finds a metric by name.
 func (a *Analysis) Metric(name string) (Metric, bool) {
-	for _, m := range a.Metrics {
-		if m.Name == name {
-			return m, true
-		}
-	}
-	return Metric{}, false
+	return find(a.Metrics, func(m Metric) bool { return m.Name == name })
 }

@@ -157,7 +157,8 @@ func NewCollector(suite *eval.Suite, items []eval.Item, arms []eval.Arm, order O
 	items, order = inOrder(items, order)
 	c := &Collector{suite: suite, items: items, arms: arms, order: order, armIdx: make(map[string]int, len(arms)),
 		metric: make(map[string]int, len(suite.Metrics)), columns: make([][]column, len(arms)), trials: make([]column, len(arms)), rows: make([][]observations, len(arms)), current: make([]open, len(arms)),
-		tallies: make([]tally, len(arms)), clusters: clustersOf(items)}
+		tallies: make([]tally, len(arms))}
+	c.clusters.of, c.clusters.n = eval.Clusters(items)
 	for m, metric := range suite.Metrics {
 		c.metric[metric.Name] = m
 	}
@@ -357,26 +358,6 @@ func emptied[T any](buffer *[]T, n int) []T {
 type clustering struct {
 	of []int32
 	n  int
-}
-
-func clustersOf(items []eval.Item) clustering {
-	c := clustering{of: make([]int32, len(items))}
-	index := map[string]int32{}
-	for i, it := range items {
-		if it.Cluster == "" { // a cluster of its own
-			c.of[i] = int32(c.n)
-			c.n++
-			continue
-		}
-		k, ok := index[it.Cluster]
-		if !ok {
-			k = int32(c.n)
-			index[it.Cluster] = k
-			c.n++
-		}
-		c.of[i] = k
-	}
-	return c
 }
 
 // sums are numerators and denominators by cluster, in reused buffers.

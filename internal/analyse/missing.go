@@ -183,17 +183,21 @@ func (c *Collector) bounds(e *Estimate, metric int, s selection, values []cell, 
 	if low > high {
 		return nil // no score of any arm, of a metric without bounds
 	}
-	for _, fill := range []struct {
-		with float64
-		into **Bounds
-	}{{low, &e.Least}, {high, &e.Most}} {
-		r, ci, _, err := c.pooled(metric, s, filled(values, missing, fill.with), level)
-		if err != nil {
-			return err
-		}
-		*fill.into = &Bounds{Number(r.Value), Number(ci.Low), Number(ci.High)}
+	return e.bound(func(at end) (Bounds, error) {
+		r, ci, _, err := c.pooled(metric, s, filled(values, missing, map[end]float64{least: low, most: high}[at]), level)
+		return Bounds{Number(r.Value), Number(ci.Low), Number(ci.High)}, err
+	})
+}
+
+// bound adds what an estimate would be at either end of the missing scores.
+func (e *Estimate) bound(at func(end) (Bounds, error)) error {
+	low, err := at(least)
+	if err != nil {
+		return err
 	}
-	return nil
+	high, err := at(most)
+	e.Least, e.Most = &low, &high
+	return err
 }
 
 // unscoredWarnings says of each metric that rules can read what is missing besides failed

@@ -123,6 +123,18 @@ func missingTest(name, why string) eval.Test {
 	return eval.Test{Name: name, P: Undefined(), Size: eval.Measured{Value: Undefined(), Low: Undefined(), High: Undefined()}, Undefined: why}
 }
 
+// made is a test, unless it could not be made: for an error, or since it is undefined.
+func made(name string, err error, undefined string, fill func(*eval.Test)) eval.Test {
+	if err != nil {
+		undefined = err.Error()
+	}
+	t := missingTest(name, undefined)
+	if undefined == "" {
+		fill(&t)
+	}
+	return t
+}
+
 func effect(value float64, ci stats.Interval, n int) eval.Measured {
 	return eval.Measured{Value: Number(value), Low: Number(ci.Low), High: Number(ci.High), N: n}
 }
@@ -265,18 +277,11 @@ func (p panel) Several(groups []eval.ArmGroup, positions []string, metric string
 	var h eval.Hypothesis
 	name := fmt.Sprintf("χ² over %d groups", len(groups))
 	chi, err := stats.ChiSquared(table, stats.ChiSquaredOptions{})
-	switch {
-	case err != nil:
-		h.Planned = []eval.Test{missingTest(name, err.Error())}
-	case chi.Undefined != "":
-		h.Planned = []eval.Test{missingTest(name, chi.Undefined)}
-	default:
-		t := missingTest(name, "")
+	h.Planned = []eval.Test{made(name, err, chi.Undefined, func(t *eval.Test) {
 		t.Statistic, t.P, t.Effect, t.Size.Value = fmt.Sprintf("χ²(%g) = %.2f", chi.DF, chi.Chi2), Number(chi.P), "Cramér's V", Number(chi.CramersV)
-		h.Planned = append(h.Planned, t)
-		if chi.P < p.q.Study.Alpha {
-			h.Planned = append(h.Planned, p.pairsOf(groups, table)...)
-		}
+	})}
+	if h.Planned[0].Undefined == "" && chi.P < p.q.Study.Alpha {
+		h.Planned = append(h.Planned, p.pairsOf(groups, table)...)
 	}
 	h.Respecting = p.cochran(groups, positions, cells)
 	h.Respecting = append(h.Respecting, p.logistic(groups, cells, true))
@@ -336,19 +341,12 @@ func (p panel) cochran(groups []eval.ArmGroup, positions []string, cells [][][]c
 			name += fmt.Sprintf(", %d incomplete left out", dropped)
 		}
 		q, err := stats.CochranQ(pass)
-		switch {
-		case err != nil:
-			each = append(each, missingTest(name, err.Error()))
-		case q.Undefined != "":
-			each = append(each, missingTest(name, q.Undefined))
-		default:
-			t := missingTest(name, "")
+		each = append(each, made(name, err, q.Undefined, func(t *eval.Test) {
 			t.Statistic, t.P = fmt.Sprintf("Q(%g) = %.2f", q.DF, q.Q), Number(q.P)
-			each = append(each, t)
 			if !(least <= q.P) {
 				least = q.P
 			}
-		}
+		}))
 	}
 	if len(positions) == 1 {
 		return each
@@ -450,16 +448,11 @@ func (p panel) Two(a, b eval.ArmGroup, metric string) (eval.Hypothesis, bool) {
 	var h eval.Hypothesis
 	name := "z of two proportions"
 	two, err := stats.CompareProportions(int(total(numA)), int(nA), int(total(numB)), int(nB), p.level())
-	switch {
-	case err != nil:
-		h.Planned = []eval.Test{missingTest(name, err.Error())}
-	case two.Undefined != "":
-		h.Planned = []eval.Test{missingTest(name, two.Undefined)}
-	default:
-		of := effect(two.Diff, two.Newcombe, int(nA+nB))
-		h.Planned = []eval.Test{
-			{Name: name + ", interval of Newcombe", Statistic: fmt.Sprintf("z = %.2f, Cohen's h = %.3f", two.Z, two.CohenH), P: Number(two.P), Effect: "difference", Size: of}}
-	}
+	h.Planned = []eval.Test{made(name, err, two.Undefined, func(t *eval.Test) {
+		t.Name += ", interval of Newcombe"
+		t.Statistic, t.P, t.Effect = fmt.Sprintf("z = %.2f, Cohen's h = %.3f", two.Z, two.CohenH), Number(two.P), "difference"
+		t.Size = effect(two.Diff, two.Newcombe, int(nA+nB))
+	})}
 	h.Respecting = []eval.Test{p.clusterT(a.Name+" − "+b.Name, metric, numA, denA, numB, denB),
 		p.logistic([]eval.ArmGroup{a, b}, [][][]cell{as, bs}, false)}
 	h.Disagree = p.disagreement(h.Planned[0], h.Respecting[0])

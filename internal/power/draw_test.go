@@ -33,9 +33,9 @@ func TestDrawnScores(t *testing.T) {
 			p.shared = sharedDraws(c.correlation, c.icc, p.arms)
 		}
 		const studies, clusters, size = 4000, 40, 4
-		cluster := make([]int, clusters*size)
+		cluster := make([]int32, clusters*size)
 		for i := range cluster {
-			cluster[i] = i / size
+			cluster[i] = int32(i / size)
 		}
 		r := rand.New(rand.NewPCG(1, 2))
 		var x, y, d moments

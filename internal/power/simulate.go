@@ -98,7 +98,7 @@ func (d Design) verdicts(a study.Assumption, metrics []population, studies int) 
 	name := fnv.New64a()
 	fmt.Fprintf(name, "%d %s", d.Question.Run.Seed, a.Name)
 	order := newListed(d.Items)
-	clusters := clustersOf(d.Items)
+	clusters, _ := eval.Clusters(d.Items)
 	out := make([][]gate.State, studies)
 	errs := make([]error, runtime.GOMAXPROCS(0))
 	var wait sync.WaitGroup
@@ -344,9 +344,9 @@ type population struct {
 type fraction struct{ num, den float64 }
 
 // draw draws the scores of one study.
-func draw(r *rand.Rand, a study.Assumption, metrics []population, cluster []int) score {
+func draw(r *rand.Rand, a study.Assumption, metrics []population, cluster []int32) score {
 	scores := make([][][]fraction, len(metrics)) // by metric, arm and item
-	clusters := slices.Max(cluster) + 1
+	clusters := int(slices.Max(cluster)) + 1
 	for m, p := range metrics {
 		if len(p.arms) == 0 {
 			continue
@@ -364,7 +364,7 @@ func draw(r *rand.Rand, a study.Assumption, metrics []population, cluster []int)
 }
 
 // outcomes draws yes-or-no outcomes.
-func (p population) outcomes(r *rand.Rand, cluster []int, clusters int) [][]fraction {
+func (p population) outcomes(r *rand.Rand, cluster []int32, clusters int) [][]fraction {
 	most := 0
 	for _, x := range p.arms {
 		most = max(most, x.outcomes)
@@ -407,7 +407,7 @@ func (p population) outcomes(r *rand.Rand, cluster []int, clusters int) [][]frac
 
 // numbers draws scores that are not outcomes, by normal variates of clusters and
 // items of which the arms have a part in common.
-func (p population) numbers(r *rand.Rand, a study.Assumption, cluster []int, clusters int) [][]fraction {
+func (p population) numbers(r *rand.Rand, a study.Assumption, cluster []int32, clusters int) [][]fraction {
 	correlation := correlationOf(a)
 	shared, own := math.Sqrt(correlation), math.Sqrt(1-correlation)
 	between, within := math.Sqrt(a.ICC), math.Sqrt(1-a.ICC)
@@ -439,20 +439,3 @@ func correlationOf(a study.Assumption) float64 {
 }
 
 func normalCDF(z float64) float64 { return 0.5 * math.Erfc(-z/math.Sqrt2) }
-
-// clustersOf numbers the clusters of items; an item without one is its own.
-func clustersOf(items []eval.Item) []int {
-	index := map[string]int{}
-	out := make([]int, len(items))
-	next := 0
-	for i, it := range items {
-		if k, ok := index[it.Cluster]; ok && it.Cluster != "" {
-			out[i] = k
-			continue
-		}
-		index[it.Cluster] = next
-		out[i] = next
-		next++
-	}
-	return out
-}
