@@ -20,7 +20,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/annotate"
 	"github.com/scruple-eval/scruple/internal/disk"
 	"github.com/scruple-eval/scruple/internal/experiment"
-	"github.com/scruple-eval/scruple/internal/report"
+	"github.com/scruple-eval/scruple/internal/say"
 	"github.com/scruple-eval/scruple/internal/serve"
 	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/study"
@@ -294,10 +294,10 @@ func (a *app) agreement(place annotate.Place, tasks []study.Task, subjects annot
 		}{append([]annotate.Agreement{}, all...), append([]annotate.Position{}, positions...)})
 	}
 	for _, g := range all {
-		fmt.Fprintln(a.out, report.PlainLines(g.String()))
+		fmt.Fprintln(a.out, say.PlainLines(g.String()))
 	}
 	for _, p := range positions {
-		fmt.Fprintln(a.out, report.PlainLine(p.String()))
+		fmt.Fprintln(a.out, say.PlainLine(p.String()))
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/report"
+	"github.com/scruple-eval/scruple/internal/say"
 	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 )
@@ -49,7 +50,7 @@ func (a *app) showComparisons(all *analyse.Analysis, metric string) error {
 	}
 	if a.json {
 		for _, reason := range all.Discipline.Reasons() {
-			a.warn("warning: UNBLINDED, TEST was looked at again: %s", report.PlainLine(reason))
+			a.warn("warning: UNBLINDED, TEST was looked at again: %s", say.PlainLine(reason))
 		}
 		return printJSON(a.out, shown)
 	}
@@ -105,7 +106,7 @@ func (a *app) compareRuns(ctx context.Context, first, second, metric string) err
 		warn = a.warn
 	}
 	for _, w := range result.Warnings {
-		warn("warning: %s", report.PlainLine(w))
+		warn("warning: %s", say.PlainLine(w))
 	}
 	return a.showComparisons(result, metric)
 }

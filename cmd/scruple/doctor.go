@@ -11,7 +11,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/annotate"
 	"github.com/scruple-eval/scruple/internal/experiment"
-	"github.com/scruple-eval/scruple/internal/report"
+	"github.com/scruple-eval/scruple/internal/say"
 	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/text"
 )
@@ -57,7 +57,7 @@ func (a *app) doctor(ctx context.Context, arg string) error {
 	}
 	err = a.result(map[string]any{"store": path, "damaged": damaged, "checks": checks}, func() {
 		for _, c := range checks {
-			a.say("%-12s %-8s %s", c.Name, c.State, report.PlainLine(c.Note))
+			a.say("%-12s %-8s %s", c.Name, c.State, say.PlainLine(c.Note))
 		}
 	})
 	if err != nil {

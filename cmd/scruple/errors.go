@@ -7,7 +7,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/scruple-eval/scruple/internal/report"
+	"github.com/scruple-eval/scruple/internal/say"
 	"github.com/scruple-eval/scruple/internal/study"
 )
 
@@ -25,7 +25,7 @@ var kinds = map[int]string{exitFail: "failed", exitUsage: "usage", exitNotAllowe
 
 // printError prints an error, as text or as JSON.
 func printError(w io.Writer, err error, code int, asJSON bool) {
-	message := report.PlainLines(strings.TrimSpace(err.Error()))
+	message := say.PlainLines(strings.TrimSpace(err.Error()))
 	if !asJSON {
 		fmt.Fprintf(w, "scruple: %s\n", message)
 		return
@@ -34,7 +34,7 @@ func printError(w io.Writer, err error, code int, asJSON bool) {
 	var findings study.Errors
 	if errors.As(err, &findings) {
 		for _, f := range findings {
-			o.Findings = append(o.Findings, report.PlainLines(f.Error()))
+			o.Findings = append(o.Findings, say.PlainLines(f.Error()))
 		}
 	}
 	e := json.NewEncoder(w)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/annotate"
 	"github.com/scruple-eval/scruple/internal/experiment"
-	"github.com/scruple-eval/scruple/internal/report"
+	"github.com/scruple-eval/scruple/internal/say"
 	"github.com/scruple-eval/scruple/internal/suites"
 )
 
@@ -42,7 +42,7 @@ For suites that compute the truth.
 			}
 			return a.result(truth, func() {
 				for line := range strings.Lines(truth.String()) {
-					fmt.Fprintln(a.out, report.PlainText(strings.TrimRight(line, "\n")))
+					fmt.Fprintln(a.out, say.PlainText(strings.TrimRight(line, "\n")))
 				}
 			})
 		})

@@ -17,8 +17,8 @@ import (
 	"github.com/scruple-eval/scruple/internal/disk"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/experiment"
-	"github.com/scruple-eval/scruple/internal/report"
 	"github.com/scruple-eval/scruple/internal/run"
+	"github.com/scruple-eval/scruple/internal/say"
 	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/text"
 )
@@ -89,10 +89,10 @@ func (a *app) buildKit(path, output string, withProgram bool) error {
 	}
 	a.say("made %s, which goes out with these files and no others:", output)
 	for _, f := range made.Files {
-		a.say("  %s", report.PlainLine(f))
+		a.say("  %s", say.PlainLine(f))
 	}
 	if len(unsent) > 0 {
-		a.say("not sent, though the study reads them: %s", report.PlainLine(strings.Join(unsent, ", ")))
+		a.say("not sent, though the study reads them: %s", say.PlainLine(strings.Join(unsent, ", ")))
 	}
 	a.say("kit SHA-256 %s, which is in the ledger", made.Digest)
 	a.say("send the folder to the outsider, who begins with its README.md; record the hash that they send back before they run it: scruple ledger commit %s HASH --from NAME", quoted(path))

@@ -16,7 +16,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/discipline"
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/ledger"
-	"github.com/scruple-eval/scruple/internal/report"
+	"github.com/scruple-eval/scruple/internal/say"
 	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/text"
 )
@@ -59,7 +59,7 @@ place of its own, such as a registration: it shows later that nothing was taken 
 				all = append(all, entries...)
 				a.say("%s: %s", path, text.Plural(len(entries), "entry", "entries"))
 				for _, e := range entries {
-					a.say("%4d  %s  %-16s %-12s %s", e.Seq, second(e.At), e.Kind, report.PlainLine(e.By), text.Shorten(report.PlainLine(entryText(e)), longestEntry))
+					a.say("%4d  %s  %-16s %-12s %s", e.Seq, second(e.At), e.Kind, say.PlainLine(e.By), text.Shorten(say.PlainLine(entryText(e)), longestEntry))
 				}
 				if head := ledger.HeadOf(entries); head.Seq > 0 {
 					a.say("head: entry %d, SHA-256 %s", head.Seq, head.Hash)
@@ -122,7 +122,7 @@ is accepted only for data that were committed to.`, cobra.ExactArgs(2),
 				return err
 			}
 			return a.result(map[string]string{"data_sha256": args[1], "from": from}, func() {
-				a.say("recorded the commitment of %s", report.PlainLine(from))
+				a.say("recorded the commitment of %s", say.PlainLine(from))
 			})
 		}))
 	c.Flags().StringVar(&from, "from", "", "the outsider: a name or group")
@@ -158,7 +158,7 @@ const longestEntry = 400
 func second(at string) string {
 	t, err := time.Parse(time.RFC3339, at)
 	if err != nil {
-		return report.PlainLine(at)
+		return say.PlainLine(at)
 	}
 	return t.UTC().Format(time.DateTime)
 }

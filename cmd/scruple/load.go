@@ -15,7 +15,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/blind"
 	"github.com/scruple-eval/scruple/internal/discipline"
 	"github.com/scruple-eval/scruple/internal/experiment"
-	"github.com/scruple-eval/scruple/internal/report"
+	"github.com/scruple-eval/scruple/internal/say"
 	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/suites"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
@@ -271,7 +271,7 @@ func (a *app) warnOf(x *experiment.Experiment) {
 	const few = 5
 	list := x.Warnings()
 	for _, text := range list[:min(few, len(list))] {
-		a.warn("warning: %s", report.PlainLine(text))
+		a.warn("warning: %s", say.PlainLine(text))
 	}
 	if more := len(list) - few; more > 0 {
 		a.warn("warning: and %d more; `scruple validate` lists them", more)

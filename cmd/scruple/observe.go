@@ -16,6 +16,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/report"
 	"github.com/scruple-eval/scruple/internal/run"
+	"github.com/scruple-eval/scruple/internal/say"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -60,7 +61,7 @@ func describe(e run.Event) string {
 	case "stopping":
 		line = "stopping: " + e.Note
 	}
-	return report.PlainLine(line)
+	return say.PlainLine(line)
 }
 
 // summarise formats the progress of a stage as a line of text. Calls and cost are
@@ -118,7 +119,7 @@ func (c causes) line(e run.Event) string {
 	case c[cause] == 1:
 		return describe(e)
 	case c[cause] == 2:
-		return fmt.Sprintf("further events with this cause (%s) are not printed; the report counts them: %s", e.Kind, text.Shorten(report.PlainLine(why), 100))
+		return fmt.Sprintf("further events with this cause (%s) are not printed; the report counts them: %s", e.Kind, text.Shorten(say.PlainLine(why), 100))
 	}
 	return ""
 }
@@ -159,7 +160,7 @@ type jsonObserver struct {
 
 func (o *jsonObserver) Event(e run.Event) {
 	_ = o.out.Encode(map[string]any{"event": e.Kind, "item": e.Trial.Item, "arm": e.Trial.Arm, "replicate": e.Trial.Replicate,
-		"step": e.Step, "error_kind": string(e.Error), "note": report.PlainLine(e.Note), "wait_s": e.Wait.Seconds()})
+		"step": e.Step, "error_kind": string(e.Error), "note": say.PlainLine(e.Note), "wait_s": e.Wait.Seconds()})
 }
 
 func (o *jsonObserver) Progress(p run.Progress) {
@@ -228,7 +229,7 @@ func (o *barObserver) Progress(p run.Progress) {
 func (o *barObserver) bar(key string, a *run.ArmPlan) *armBar {
 	bar := new(armBar)
 	bar.arm.Store(a)
-	key = report.PlainLine(key)
+	key = say.PlainLine(key)
 	bar.Bar = o.progress.AddBar(int64(a.Planned),
 		mpb.PrependDecorators(decor.Name(key, decor.WCSyncSpaceR), decor.CountersNoUnit("%d/%d", decor.WCSyncSpace)),
 		mpb.AppendDecorators(decor.Any(func(decor.Statistics) string {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/plan"
-	"github.com/scruple-eval/scruple/internal/report"
+	"github.com/scruple-eval/scruple/internal/say"
 	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/text"
 )
@@ -46,7 +46,7 @@ func (a *app) plan(ctx context.Context, x *experiment.Experiment, from source) e
 	a.warnOf(x)
 	noKeys, err := a.checkModels(ctx, x)
 	for _, text := range noKeys {
-		a.warn("warning: %s", report.PlainLine(text))
+		a.warn("warning: %s", say.PlainLine(text))
 	}
 	if err != nil {
 		return err
@@ -145,15 +145,15 @@ func (a *app) sayRules(p *experiment.Estimate) {
 	a.say("\nRules:")
 	assumed := false
 	for _, r := range p.Rules {
-		a.say("  %s (%s): %s", report.PlainLine(r.Name), r.Kind, r.Needed(p.Items))
+		a.say("  %s (%s): %s", say.PlainLine(r.Name), r.Kind, r.Needed(p.Items))
 		for _, w := range r.Power {
 			assumed = true
 			if w.Missing != "" {
-				a.say("    %s: %s", report.PlainLine(w.Assumption), w.Missing)
+				a.say("    %s: %s", say.PlainLine(w.Assumption), w.Missing)
 				continue
 			}
 			a.say("    %s: met in %.1f %% of %d simulated studies (95 %% CI %.1f to %.1f %%), undecided in %.1f %%",
-				report.PlainLine(w.Assumption), 100**w.Pass, w.Studies, 100**w.Low, 100**w.High, 100**w.Undecided)
+				say.PlainLine(w.Assumption), 100**w.Pass, w.Studies, 100**w.Low, 100**w.High, 100**w.Undecided)
 		}
 	}
 	if !assumed {

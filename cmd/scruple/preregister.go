@@ -12,7 +12,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/discipline"
 	"github.com/scruple-eval/scruple/internal/experiment"
-	"github.com/scruple-eval/scruple/internal/report"
+	"github.com/scruple-eval/scruple/internal/say"
 	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/text"
@@ -68,7 +68,7 @@ func (a *app) sayRegistered(r discipline.Registered, study string) {
 
 func (a *app) sayEach(lines []string) {
 	for _, line := range lines {
-		a.say("  %s", report.PlainLine(line))
+		a.say("  %s", say.PlainLine(line))
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/disk"
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/report"
+	"github.com/scruple-eval/scruple/internal/say"
 	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/text"
 )
@@ -165,7 +166,7 @@ func (a *app) keptFor(ctx context.Context, arg string) (experiment.Result, error
 	for _, o := range a.overrides {
 		key, _, _ := strings.Cut(o, "=")
 		if key != "split" && key != "name" && !slices.Contains(r.Overrides, o) {
-			a.warn("warning: -o %s has no effect on stored results: `scruple score` applies it", report.PlainLine(o))
+			a.warn("warning: -o %s has no effect on stored results: `scruple score` applies it", say.PlainLine(o))
 		}
 	}
 	return experiment.Kept(ctx, db, r)

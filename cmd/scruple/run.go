@@ -14,8 +14,8 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/model/recorded"
-	"github.com/scruple-eval/scruple/internal/report"
 	"github.com/scruple-eval/scruple/internal/run"
+	"github.com/scruple-eval/scruple/internal/say"
 	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/text"
 )
@@ -200,7 +200,7 @@ func (a *app) ask(ctx context.Context, r *experiment.Run, models map[string]*run
 		return err
 	}
 	for _, text := range unmeetable {
-		a.warn("warning: %s", report.PlainLine(text))
+		a.warn("warning: %s", say.PlainLine(text))
 	}
 	observer, closeObserver := a.observer()
 	defer closeObserver()

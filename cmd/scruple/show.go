@@ -15,6 +15,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/report"
+	"github.com/scruple-eval/scruple/internal/say"
 	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/text"
 )
@@ -192,8 +193,8 @@ func (a *app) sayList(found *experiment.List, q experiment.Query, commands []str
 			if e.Replicate > 1 {
 				line += fmt.Sprintf("  replicate %d", e.Replicate)
 			}
-			line += ": " + strings.TrimSuffix(e.Reason+": "+text.Shorten(report.PlainLine(e.Detail), 100), ": ")
-			a.say("%s\n    %s", report.PlainLine(strings.TrimSuffix(line, ": ")), report.PlainLine(commands[i]))
+			line += ": " + strings.TrimSuffix(e.Reason+": "+text.Shorten(say.PlainLine(e.Detail), 100), ": ")
+			a.say("%s\n    %s", say.PlainLine(strings.TrimSuffix(line, ": ")), say.PlainLine(commands[i]))
 		}
 		return
 	}
@@ -205,14 +206,14 @@ func (a *app) sayList(found *experiment.List, q experiment.Query, commands []str
 	}
 	wide := 0
 	for _, e := range found.Entries {
-		wide = max(wide, utf8.RuneCountInString(report.PlainLine(e.Item)))
+		wide = max(wide, utf8.RuneCountInString(say.PlainLine(e.Item)))
 	}
 	for i, e := range found.Entries {
-		line := fmt.Sprintf("%-*s  %6.3f", wide, report.PlainLine(e.Item), *e.Score)
+		line := fmt.Sprintf("%-*s  %6.3f", wide, say.PlainLine(e.Item), *e.Score)
 		if e.Difference != nil {
 			line += fmt.Sprintf(" against %.3f: %+.3f", *e.Other, *e.Difference)
 		}
-		a.say("%s\n    %s", line, report.PlainLine(commands[i]))
+		a.say("%s\n    %s", line, say.PlainLine(commands[i]))
 	}
 	if found.Without > 0 {
 		a.say("Without a score: %s.", text.Plural(found.Without, "item", "items"))

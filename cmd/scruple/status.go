@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/scruple-eval/scruple/internal/experiment"
-	"github.com/scruple-eval/scruple/internal/report"
+	"github.com/scruple-eval/scruple/internal/say"
 	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/text"
 )
@@ -70,10 +70,10 @@ func (a *app) sayStatus(s experiment.Status, arg string) {
 		a.say("session  %s", sessionLine(n))
 	}
 	for _, e := range s.Errors {
-		a.say("error    %s: %s", text.Plural(e.Calls, "call", "calls"), report.PlainLine(e.Text))
+		a.say("error    %s: %s", text.Plural(e.Calls, "call", "calls"), say.PlainLine(e.Text))
 	}
 	for _, w := range s.Warnings {
-		a.say("warning  %s", report.PlainLine(w))
+		a.say("warning  %s", say.PlainLine(w))
 	}
 	for _, e := range s.Events {
 		a.say("%s  %s: %s", e.At.Format(time.RFC3339), e.What, e.Note)

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/scruple-eval/scruple/internal/experiment"
-	"github.com/scruple-eval/scruple/internal/report"
+	"github.com/scruple-eval/scruple/internal/say"
 	"github.com/scruple-eval/scruple/internal/suites"
 	"github.com/scruple-eval/scruple/internal/text"
 )
@@ -56,7 +56,7 @@ and code, by the ontology.yaml in the folder or the shipped one.`, cobra.ExactAr
 		}
 		summary["notes"] = append([]string{}, x.Notes()...)
 		for _, text := range x.Notes() {
-			a.say("note: %s", report.PlainLine(text))
+			a.say("note: %s", say.PlainLine(text))
 		}
 		if keys := keysSent(x.Study.Models); keys != nil {
 			a.say("keys that a run sends: %s", strings.Join(keys, ", "))
@@ -64,7 +64,7 @@ and code, by the ontology.yaml in the folder or the shipped one.`, cobra.ExactAr
 		}
 		summary["warnings"] = append([]string{}, warnings...)
 		for _, text := range warnings {
-			a.say("warning: %s", report.PlainLine(text))
+			a.say("warning: %s", say.PlainLine(text))
 		}
 		if a.json {
 			return printJSON(a.out, summary)
@@ -111,7 +111,7 @@ func sayValid(a *app, path string, x *experiment.Experiment) {
 		if n := len(list) - mostValues; n > 0 {
 			list, more = list[:mostValues], fmt.Sprintf(", … and %d more", n)
 		}
-		a.say("  %s: %s%s", name, report.PlainLine(strings.Join(list, ", ")), more)
+		a.say("  %s: %s%s", name, say.PlainLine(strings.Join(list, ", ")), more)
 	}
 }
 
@@ -129,7 +129,7 @@ func (a *app) validateFolder(dir string) error {
 			err = printJSON(a.out, c)
 		} else {
 			for line := range strings.Lines(c.String()) {
-				a.say("%s", report.PlainLine(strings.TrimSuffix(line, "\n")))
+				a.say("%s", say.PlainLine(strings.TrimSuffix(line, "\n")))
 			}
 		}
 		if err == nil && !c.OK() {

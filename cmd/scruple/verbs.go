@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/scruple-eval/scruple/internal/experiment"
-	"github.com/scruple-eval/scruple/internal/report"
+	"github.com/scruple-eval/scruple/internal/say"
 	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/text"
 )
@@ -172,13 +172,13 @@ func (a *app) onRun(do func(ctx context.Context, arg string, o opened) error) fu
 // say prints text, or nothing with --json.
 func (a *app) say(format string, args ...any) {
 	if !a.json {
-		fmt.Fprintln(a.out, report.PlainLines(fmt.Sprintf(format, args...)))
+		fmt.Fprintln(a.out, say.PlainLines(fmt.Sprintf(format, args...)))
 	}
 }
 
 // warn prints text on standard error.
 func (a *app) warn(format string, args ...any) {
-	fmt.Fprintln(a.err, report.PlainLines(fmt.Sprintf(format, args...)))
+	fmt.Fprintln(a.err, say.PlainLines(fmt.Sprintf(format, args...)))
 }
 
 // open opens a file for reading; - is standard input.

@@ -10,6 +10,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/gate"
+	"github.com/scruple-eval/scruple/internal/say"
 )
 
 // An answer is a sentence that answers the study's question, or the reason why
@@ -60,7 +61,7 @@ func (b *builder) answer() section {
 		s.Blocks = append(s.Blocks, block{Warning: b.a.Warnings})
 	}
 	if n := others; n > 0 {
-		s.Blocks = append(s.Blocks, block{Brief: true, Prose: "--verbose shows " + plural(n, "table", "tables") + " of the suite and the breakdown by stratum."})
+		s.Blocks = append(s.Blocks, block{Brief: true, Prose: "--verbose shows " + say.Plural(n, "table", "tables") + " of the suite and the breakdown by stratum."})
 	}
 	return s
 }
@@ -125,7 +126,7 @@ func (b *builder) sentence(c analyse.Comparison) answer {
 	m := b.metric(c.Metric)
 	f := found(c, m, b.a.Study.Alpha)
 	on := " on " + m.Title
-	evidence := scaleOf(m).value(c.Diff, true) + " (" + b.evidence(c, m) + ")"
+	evidence := scaleOf(m).Value(c.Diff, true) + " (" + b.evidence(c, m) + ")"
 	a := answer{Tone: unsure, Notes: b.remarks(c), Href: b.href(behindComparison(c))}
 	switch f {
 	case notCompared:
@@ -158,13 +159,13 @@ func (b *builder) sentence(c analyse.Comparison) answer {
 	for _, t := range b.a.TroublesOf(c.A, c.B) {
 		if t.Kind == string(eval.Malformed) && t.N == t.Answers && f != notCompared {
 			a.Tone = unsure
-			a.Text = fmt.Sprintf("No answer of %s could be read: %s. As it stands, %s", t.Arm, plural(t.N, "malformed answer", "malformed answers"), a.Text)
+			a.Text = fmt.Sprintf("No answer of %s could be read: %s. As it stands, %s", t.Arm, say.Plural(t.N, "malformed answer", "malformed answers"), a.Text)
 		}
 	}
 	if tags := b.simulatedTag(c.A, c.B); tags != nil {
 		a.Tone = unsure
 		if b.brief {
-			a.Text = tagged(PlainLine, cell{Text: a.Text, Tags: tags})
+			a.Text = tagged(say.PlainLine, cell{Text: a.Text, Tags: tags})
 		} else {
 			a.Text += map[string]string{tagSimulated: " Simulated answers: this says nothing about real models.",
 				tagSimulatedJudge: " Simulated verdicts of the judge: scores by it say nothing about real answers."}[tags[0]]
@@ -173,21 +174,21 @@ func (b *builder) sentence(c analyse.Comparison) answer {
 	return a
 }
 
-const minusBetween = " " + minus + " "
+const minusBetween = " " + say.Minus + " "
 
 // evidence returns the text in brackets after a difference.
 func (b *builder) evidence(c analyse.Comparison, m analyse.Metric) string {
-	parts := []string{"n" + nbsp + "=" + nbsp + plural(c.Pairs, "pair", "pairs")}
+	parts := []string{"n" + say.NBSP + "=" + say.NBSP + say.Plural(c.Pairs, "pair", "pairs")}
 	if !b.a.Run.Exploratory() {
-		parts = append([]string{b.ciOf(c) + " " + scaleOf(m).interval(c.Low, c.High, true)}, parts...)
+		parts = append([]string{b.ciOf(c) + " " + scaleOf(m).Interval(c.Low, c.High, true)}, parts...)
 	}
 	if c.P.Defined() {
 		parts = append(parts, b.pOf(c, c.P, c.PAdjusted))
 	}
 	if c.D.Defined() && !b.brief {
-		d := "d =" + nbsp + plainNumber(c.D, 2)
+		d := "d =" + say.NBSP + say.Fixed(c.D, 2)
 		if c.DLow.Defined() && c.DHigh.Defined() {
-			d += " [" + scale{decimals: 2}.interval(c.DLow, c.DHigh, false) + "]"
+			d += " [" + say.Scale{Decimals: 2}.Interval(c.DLow, c.DHigh, false) + "]"
 		}
 		parts = append(parts, d)
 	}
@@ -280,7 +281,7 @@ func unblinded(reasons []string) (list []string) {
 
 // line returns the verdict on one line: "Gate: PASS (exit code 0), outcome A".
 func (v *verdict) line() string {
-	text := tagged(PlainLine, cell{Text: "Gate: " + v.Word + " (" + v.Exit + ")", Tags: v.Tags})
+	text := tagged(say.PlainLine, cell{Text: "Gate: " + v.Word + " (" + v.Exit + ")", Tags: v.Tags})
 	if v.Outcome != "" {
 		text += ", outcome " + v.Outcome
 	}
@@ -340,7 +341,7 @@ func conditionState(c gate.Condition, outcome string) (string, tone) {
 func used(u gate.Used, c gate.Condition, basis string) string {
 	text := u.Name + " = "
 	if u.Value == nil {
-		text += dash
+		text += say.Dash
 	} else {
 		text += exact(*u.Value)
 	}
@@ -361,29 +362,25 @@ func basis(u gate.Used) string {
 		parts = append(parts, intervalOf(*u.Interval))
 	}
 	if n := observations(u); n != "" {
-		parts = append(parts, "n"+nbsp+"="+nbsp+n)
+		parts = append(parts, "n"+say.NBSP+"="+say.NBSP+n)
 	}
 	return strings.Join(parts, ", ")
 }
 
 // intervalOf formats the interval of a result in the units of rules.
 func intervalOf(i gate.Interval) string {
-	return i.Name() + " " + significant(i.Low, 4) + " to " + significant(i.High, 4)
+	return i.Name() + " " + say.Significant(i.Low, 4) + " to " + say.Significant(i.High, 4)
 }
 
 func observations(u gate.Used) string {
 	if u.N == nil {
 		return ""
 	}
-	return plural(*u.N, strings.TrimSuffix(u.Of, "s"), u.Of)
+	return say.Plural(*u.N, strings.TrimSuffix(u.Of, "s"), u.Of)
 }
 
 // exact formats a value that a rule read for comparison with the threshold.
-func exact(x float64) string { return significant(x, 6) }
-
-func significant(x float64, digits int) string {
-	return strings.ReplaceAll(strconv.FormatFloat(x, 'g', digits, 64), "-", minus)
-}
+func exact(x float64) string { return say.Significant(x, 6) }
 
 func nonEmpty(texts ...string) []string {
 	return slices.DeleteFunc(texts, func(s string) bool { return s == "" })

@@ -7,6 +7,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/say"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -87,16 +88,16 @@ func (b *builder) estimateCell(arm string, m analyse.Metric, ns *notes) cell {
 func (b *builder) estimated(m analyse.Metric, e analyse.Estimate, ns *notes) cell {
 	s := scaleOf(m)
 	c := cell{
-		Text:   s.value(e.Value, false),
-		Detail: []string{s.interval(e.Low, e.High, false), "n = " + count(e.Items)},
+		Text:   s.Value(e.Value, false),
+		Detail: []string{s.Interval(e.Low, e.High, false), "n = " + say.Count(e.Items)},
 		Refs:   ns.refs(estimateReasons(e)),
 		Href:   b.href(behindEstimate(e)),
 	}
 	if e.Unscored > 0 {
-		c.Detail = append(c.Detail, count(e.Unscored)+" unscored ("+withUnit(fixed(float64(e.UnscoredShare), 2, 1), nbsp+"%")+")")
+		c.Detail = append(c.Detail, say.Count(e.Unscored)+" unscored ("+say.WithUnit(say.Shifted(float64(e.UnscoredShare), 2, 1), say.NBSP+"%")+")")
 	}
 	if e.Least != nil {
-		c.Detail = append(c.Detail, "with them "+s.interval(e.Least.Value, e.Most.Value, false))
+		c.Detail = append(c.Detail, "with them "+s.Interval(e.Least.Value, e.Most.Value, false))
 	}
 	return c
 }
@@ -169,16 +170,16 @@ func (b *builder) merged(t *table) *table {
 	for i, names := range arms {
 		switch {
 		case len(names) == len(t.Rows):
-			rows[i][0] = cell{Text: "all " + count(len(names)) + " arms"}
+			rows[i][0] = cell{Text: "all " + say.Count(len(names)) + " arms"}
 		case len(names) > 1:
-			rows[i][0] = cell{Text: count(len(names)) + " arms", Detail: []string{listed(names)}}
+			rows[i][0] = cell{Text: say.Count(len(names)) + " arms", Detail: []string{listed(names)}}
 		}
 	}
 	t.Rows = rows
 	return t
 }
 
-func number(n int) cell { return cell{Text: count(n)} }
+func number(n int) cell { return cell{Text: say.Count(n)} }
 
 // briefOutcomes has one row for arms with the same outcomes, and sums notes and
 // usage in the legend.
@@ -200,11 +201,11 @@ func (b *builder) briefOutcomes() *table {
 		for _, c := range arms {
 			trials += c.N
 		}
-		t.Legend = append(t.Legend, name+": "+plural(trials, "trial", "trials")+" of "+plural(len(arms), "arm", "arms")+".")
+		t.Legend = append(t.Legend, name+": "+say.Plural(trials, "trial", "trials")+" of "+say.Plural(len(arms), "arm", "arms")+".")
 	}
 	if u := b.a.Total; u != nil {
-		t.Legend = append(t.Legend, "All arms: "+plural(u.Calls+u.JudgeCalls, "call", "calls")+", "+plural(u.InputTokens, "input token", "input tokens")+", "+
-			plural(u.OutputTokens, "output token", "output tokens")+", "+spent(u)+". For each arm: the report with -v, or as HTML.")
+		t.Legend = append(t.Legend, "All arms: "+say.Plural(u.Calls+u.JudgeCalls, "call", "calls")+", "+say.Plural(u.InputTokens, "input token", "input tokens")+", "+
+			say.Plural(u.OutputTokens, "output token", "output tokens")+", "+spent(u)+". For each arm: the report with -v, or as HTML.")
 	}
 	return t
 }
@@ -214,7 +215,7 @@ func (b *builder) briefOutcomes() *table {
 func spent(u *analyse.Usage) string {
 	text := atLeast(u.CostUSD+u.JudgeCostUSD, u.Unpriced+u.JudgeUnpriced)
 	if c := u.Unpriced + u.JudgeUnpriced; c > 0 {
-		return text + " (" + plural(c, "call", "calls") + " of unknown cost)"
+		return text + " (" + say.Plural(c, "call", "calls") + " of unknown cost)"
 	}
 	return text
 }
@@ -225,9 +226,9 @@ func atLeast(cost analyse.Number, unpriced int) string {
 	case unpriced > 0 && cost == 0:
 		return "unknown"
 	case unpriced > 0:
-		return "≥" + nbsp + usd(cost)
+		return "≥" + say.NBSP + say.USD(cost)
 	}
-	return usd(cost)
+	return say.USD(cost)
 }
 
 // usage shows usage and cost of each arm, of the calibration of the judges, and of all
@@ -241,7 +242,7 @@ func (b *builder) usage() *table {
 		cost := func(c analyse.Number, unpriced int) cell {
 			text := cell{Text: atLeast(c, unpriced)}
 			if unpriced > 0 {
-				text.Refs = t.Notes.refs([]string{plural(unpriced, "call", "calls") + " of unknown cost; give models.price in the study file"})
+				text.Refs = t.Notes.refs([]string{say.Plural(unpriced, "call", "calls") + " of unknown cost; give models.price in the study file"})
 			}
 			return text
 		}
@@ -360,14 +361,14 @@ func latencyCells(arm analyse.Arm, ns *notes) []cell {
 		none := undefinedCell(ns, "no call was answered")
 		return []cell{none, none}
 	}
-	ms := scale{}
-	return []cell{{Text: withUnit(ms.number(arm.LatencyMS.Median, false), nbsp+"ms")}, {Text: withUnit(ms.number(arm.LatencyMS.P95, false), nbsp+"ms")}}
+	ms := say.Scale{}
+	return []cell{{Text: say.WithUnit(ms.Number(arm.LatencyMS.Median, false), say.NBSP+"ms")}, {Text: say.WithUnit(ms.Number(arm.LatencyMS.P95, false), say.NBSP+"ms")}}
 }
 
 func costCell(cost analyse.Number, calls int, ns *notes) cell {
 	switch {
 	case cost.Defined():
-		return cell{Text: usd(cost)}
+		return cell{Text: say.USD(cost)}
 	case calls == 0:
 		return undefinedCell(ns, "no call was made")
 	}

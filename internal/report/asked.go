@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/say"
 )
 
 // A prompt is the text of an example request.
@@ -44,7 +45,7 @@ func promptsOf(parties []analyse.Party) []prompt {
 			}
 			about := ", step " + x.Step + ", item " + p.Item
 			if i == len(p.Prompts)-1 && p.Steps > len(p.Prompts) {
-				about += " (and " + plural(p.Steps-len(p.Prompts), "step", "steps") + " more)"
+				about += " (and " + say.Plural(p.Steps-len(p.Prompts), "step", "steps") + " more)"
 			}
 			list, names = append(list, prompt{about, x.Text}), append(names, []string{p.Name})
 		}
@@ -70,7 +71,7 @@ func (b *builder) partyTable(parties []analyse.Party) *table {
 		if p.Missing != "" {
 			notes = append(notes, "no prompt: "+p.Missing)
 		}
-		t.Rows = append(t.Rows, []cell{name, {Text: p.Provider}, {Text: cmp.Or(p.Model, dash)}, {Text: cmp.Or(counted(p.Answered), "not named")},
+		t.Rows = append(t.Rows, []cell{name, {Text: p.Provider}, {Text: cmp.Or(p.Model, say.Dash)}, {Text: cmp.Or(counted(p.Answered), "not named")},
 			{Text: cmp.Or(strings.Join(told(p.Settings, " "), ", "), "none"), Refs: t.Notes.refs(notes)}, {Text: p.Hash}})
 	}
 	return t

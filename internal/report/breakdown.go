@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/say"
 )
 
 // breakdown is the fourth section: every metric by arm and stratum, the suite's
@@ -133,7 +134,7 @@ func (b *builder) otherMetrics() *table {
 }
 
 // accuracy is the scale of that of a judge.
-var accuracy = scale{percent: true, decimals: 1}
+var accuracy = say.Scale{Percent: true, Decimals: 1}
 
 func (b *builder) judges() *table {
 	t := &table{Caption: "Judges, on cases with known answers", Columns: []column{
@@ -146,10 +147,10 @@ func (b *builder) judges() *table {
 		}
 		t.Rows = append(t.Rows, []cell{
 			{Text: j.Name},
-			{Text: count(j.Right) + " of " + count(j.Cases)},
+			{Text: say.Count(j.Right) + " of " + say.Count(j.Cases)},
 			{
-				Text:   accuracy.value(j.Accuracy, false),
-				Detail: []string{accuracy.interval(j.Low, j.High, false), "n = " + plural(j.Cases, "case", "cases")},
+				Text:   accuracy.Value(j.Accuracy, false),
+				Detail: []string{accuracy.Interval(j.Low, j.High, false), "n = " + say.Plural(j.Cases, "case", "cases")},
 				Refs:   t.Notes.refs(reasons),
 			},
 			{Text: j.Effect},
@@ -185,10 +186,10 @@ func suiteTable(title, note string, columns []string, rows [][]string) *table {
 func numeric(rows [][]string, j int) bool {
 	some := false
 	for _, r := range rows {
-		if j >= len(r) || r[j] == "" || r[j] == dash || r[j] == "-" {
+		if j >= len(r) || r[j] == "" || r[j] == say.Dash || r[j] == "-" {
 			continue
 		}
-		digits := strings.TrimLeft(r[j], "+-$<> "+minus+nbsp)
+		digits := strings.TrimLeft(r[j], "+-$<> "+say.Minus+say.NBSP)
 		if digits == "" || digits[0] < '0' || digits[0] > '9' {
 			return false
 		}

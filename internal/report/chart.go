@@ -7,6 +7,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/say"
 )
 
 // A chart is a dot-and-whisker plot. A row has a label, a point with its interval
@@ -78,7 +79,7 @@ func (x *extent) include(ns ...analyse.Number) {
 // newAxis makes an axis with round ticks for an extent, with at most about the
 // given number of steps and within the known bounds of the metric. With
 // reference, it includes and marks 0.
-func newAxis(x extent, lowest, highest analyse.Number, s scale, reference bool, steps float64) axis {
+func newAxis(x extent, lowest, highest analyse.Number, s say.Scale, reference bool, steps float64) axis {
 	if x.low > x.high { // nothing to show
 		return axis{Low: -1, High: 1, Zero: math.NaN()}
 	}
@@ -90,19 +91,19 @@ func newAxis(x extent, lowest, highest analyse.Number, s scale, reference bool, 
 		x.low, x.high = x.low-room, x.high+room
 	}
 	step := roundStep((x.high - x.low) / steps)
-	first, last := math.Floor(x.low/step+noise), math.Ceil(x.high/step-noise)
+	first, last := math.Floor(x.low/step+say.Noise), math.Ceil(x.high/step-say.Noise)
 	if lowest.Defined() && x.low >= float64(lowest) {
-		first = max(first, math.Ceil(float64(lowest)/step-noise))
+		first = max(first, math.Ceil(float64(lowest)/step-say.Noise))
 	}
 	if highest.Defined() && x.high <= float64(highest) {
-		last = min(last, math.Floor(float64(highest)/step+noise))
+		last = min(last, math.Floor(float64(highest)/step+say.Noise))
 	}
 	a := axis{Low: min(first*step, x.low), High: max(last*step, x.high), Zero: math.NaN()}
-	decimals := max(0, -int(math.Floor(math.Log10(step)+noise)))
+	decimals := max(0, -int(math.Floor(math.Log10(step)+say.Noise)))
 	for i := first; i <= last; i++ {
 		a.Ticks = append(a.Ticks, tick{
 			At:    a.at(analyse.Number(i * step)),
-			Label: s.tickLabel(i*step, decimals, reference),
+			Label: tickLabel(s, i*step, decimals, reference),
 		})
 	}
 	if reference {
@@ -117,19 +118,19 @@ const chartSteps = 4 // of an axis
 func roundStep(x float64) float64 {
 	power := math.Pow(10, math.Floor(math.Log10(x)))
 	for _, m := range []float64{1, 2, 5} {
-		if x <= m*power*(1+noise) {
+		if x <= m*power*(1+say.Noise) {
 			return m * power
 		}
 	}
 	return 10 * power
 }
 
-func (s scale) tickLabel(x float64, decimals int, signed bool) string {
-	if math.Abs(x) < noise {
+func tickLabel(s say.Scale, x float64, decimals int, signed bool) string {
+	if math.Abs(x) < say.Noise {
 		return "0"
 	}
-	decimals = max(0, decimals-s.shift())
-	return sign(x, signed) + fixed(x, s.shift(), decimals) + strings.TrimPrefix(s.unit(signed), nbsp)
+	decimals = max(0, decimals-s.Shift())
+	return say.Sign(x, signed) + say.Shifted(x, s.Shift(), decimals) + strings.TrimPrefix(s.Unit(signed), say.NBSP)
 }
 
 // A measuredRow is a labelled number with its interval and n.
@@ -162,7 +163,7 @@ func (b *builder) levels(caption string, m analyse.Metric, rows []measuredRow) *
 }
 
 // plot places rows on an axis, which includes 0 for differences.
-func (c *chart) plot(rows []measuredRow, lowest, highest analyse.Number, s scale, differences bool) {
+func (c *chart) plot(rows []measuredRow, lowest, highest analyse.Number, s say.Scale, differences bool) {
 	x := newExtent()
 	for _, r := range rows {
 		x.include(r.Value, r.Low, r.High)
@@ -175,9 +176,9 @@ func (c *chart) plot(rows []measuredRow, lowest, highest analyse.Number, s scale
 			c.Rows = append(c.Rows, chartRow{Group: group})
 		}
 		cells := []cell{
-			{Text: s.value(r.Value, differences), Refs: c.Notes.refs(r.reasons), Href: r.href},
-			{Text: s.interval(r.Low, r.High, differences)},
-			{Text: count(r.N)},
+			{Text: s.Value(r.Value, differences), Refs: c.Notes.refs(r.reasons), Href: r.href},
+			{Text: s.Interval(r.Low, r.High, differences)},
+			{Text: say.Count(r.N)},
 		}
 		c.Rows = append(c.Rows, chartRow{Label: r.label, Total: r.total, Spot: c.Axis.spot(r.Measured), Cells: append(cells, r.more...)})
 	}

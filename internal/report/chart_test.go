@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/say"
 )
 
 func labels(a axis) string {
@@ -19,13 +20,13 @@ func labels(a axis) string {
 }
 
 func TestNewAxis(t *testing.T) {
-	raw, share := scale{decimals: 3}, scale{percent: true, decimals: 1}
+	raw, share := say.Scale{Decimals: 3}, say.Scale{Percent: true, Decimals: 1}
 	undefined := analyse.Undefined()
 	for _, tc := range []struct {
 		name            string
 		low, high       float64
 		lowest, highest analyse.Number
-		s               scale
+		s               say.Scale
 		reference       bool
 		want            string
 	}{
@@ -35,7 +36,7 @@ func TestNewAxis(t *testing.T) {
 		{"shares", 0.0, 0.15, 0, 1, share, false, "0 5% 10% 15%"},
 		{"small differences of shares", -0.052, 0.01, undefined, undefined, share, true, "−6pp −4pp −2pp 0 +2pp"},
 		{"one value", 0.5, 0.5, 0, 1, raw, false, "0.2 0.4 0.6 0.8"},
-		{"large", 1374, 2324, 0, undefined, scale{}, false, "1,000 1,500 2,000 2,500"},
+		{"large", 1374, 2324, 0, undefined, say.Scale{}, false, "1,000 1,500 2,000 2,500"},
 	} {
 		x := newExtent()
 		x.include(analyse.Number(tc.low), analyse.Number(tc.high))
@@ -59,7 +60,7 @@ func TestAxisHoldsItsNumbers(t *testing.T) {
 		for _, n := range ns {
 			x.include(analyse.Number(n))
 		}
-		a := newAxis(x, analyse.Undefined(), analyse.Undefined(), scale{decimals: 3}, reference, chartSteps)
+		a := newAxis(x, analyse.Undefined(), analyse.Undefined(), say.Scale{Decimals: 3}, reference, chartSteps)
 		for _, n := range ns {
 			if n < a.Low || n > a.High {
 				t.Fatalf("%v is not on the axis from %v to %v", n, a.Low, a.High)
@@ -102,7 +103,7 @@ func TestPlot(t *testing.T) {
 
 func TestTicksLine(t *testing.T) {
 	a := axis{Low: 0, High: 1, Ticks: []tick{{0, "0"}, {0.5, "0.5"}, {0.52, "close"}, {1, "1.0"}}}
-	if got, want := a.ticks(21, PlainLine), "0        0.5      1.0"; got != want {
+	if got, want := a.ticks(21, say.PlainLine), "0        0.5      1.0"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/say"
 )
 
 // comparisons is the third section: every difference with its interval and
@@ -126,7 +127,7 @@ func (b *builder) reasons(c analyse.Comparison) []string {
 		list = comparisonReasons(c)
 	}
 	if b.simultaneous(c) {
-		list = append(list, "simultaneous: "+withUnit(short(100*float64(c.Level)), nbsp+"%")+" for this interval, "+strings.TrimSuffix(b.ci, " CI")+" for those of all primary comparisons together")
+		list = append(list, "simultaneous: "+say.WithUnit(say.Short(100*float64(c.Level)), say.NBSP+"%")+" for this interval, "+strings.TrimSuffix(b.ci, " CI")+" for those of all primary comparisons together")
 	}
 	return list
 }
@@ -155,7 +156,7 @@ func favours(m analyse.Metric) string {
 
 // record formats wins, ties and losses of A.
 func record(c analyse.Comparison) string {
-	return count(c.Wins) + "/" + count(c.Ties) + "/" + count(c.Losses)
+	return say.Count(c.Wins) + "/" + say.Count(c.Ties) + "/" + say.Count(c.Losses)
 }
 
 // comparisonReasons returns why a comparison is undefined, and the warnings of the
@@ -187,7 +188,7 @@ func (b *builder) remarks(c analyse.Comparison) []string {
 		}
 		text := "beside it, " + p.Method
 		if p.Low.Defined() {
-			text += " gives " + scaleOf(b.metric(c.Metric)).interval(p.Low, p.High, true)
+			text += " gives " + scaleOf(b.metric(c.Metric)).Interval(p.Low, p.High, true)
 			if p.P.Defined() {
 				text += ", " + b.pOf(c, p.P, p.PAdjusted)
 			}
@@ -205,11 +206,11 @@ func (b *builder) remarks(c analyse.Comparison) []string {
 func (b *builder) pOf(c analyse.Comparison, p, adjusted analyse.Number) string {
 	switch {
 	case !b.corrected() || !c.PAdjusted.Defined() || !b.simultaneous(c) && c.PAdjusted == c.P:
-		return pSentence(p, b.a.Study.Alpha)
+		return say.PEquals(p, b.a.Study.Alpha)
 	case adjusted.Defined():
-		return pSentence(adjusted, b.a.Study.Alpha) + " after " + b.correction() + " correction"
+		return say.PEquals(adjusted, b.a.Study.Alpha) + " after " + b.correction() + " correction"
 	}
-	return pSentence(p, b.a.Study.Alpha) + " before correction"
+	return say.PEquals(p, b.a.Study.Alpha) + " before correction"
 }
 
 // excludes0 returns the sign of a difference whose interval excludes 0, else 0.
@@ -229,7 +230,7 @@ func (b *builder) testTable(cs []analyse.Comparison) *table {
 		return b.differenceTable(cs)
 	}
 	t := &table{Caption: "Tests", Keys: 2, Columns: []column{
-		{Title: "A " + minus + " B"}, {Title: "Metric"},
+		{Title: "A " + say.Minus + " B"}, {Title: "Metric"},
 		{Title: "Difference", Align: point}, {Title: "Pairs", Align: right}, {Title: "p", Align: point},
 		{Title: "p adjusted", Align: point}, {Title: "d", Align: point},
 		{Title: "W/T/L", Align: right}, {Title: "t", Align: point}, {Title: "Method"},
@@ -242,8 +243,8 @@ func (b *builder) testTable(cs []analyse.Comparison) *table {
 			b.pairCell(c),
 			{Text: m.Title + arrow(m)},
 			differenceCell(s, c, t.Notes.refs(b.reasons(c))),
-			{Text: count(c.Pairs), Detail: []string{count(c.Unpaired) + " unpaired"}},
-			statistic(pValue(c.P, alpha), c, &t.Notes), b.adjustedCell(c, &t.Notes),
+			{Text: say.Count(c.Pairs), Detail: []string{say.Count(c.Unpaired) + " unpaired"}},
+			statistic(say.P(c.P, alpha), c, &t.Notes), b.adjustedCell(c, &t.Notes),
 			effectCell(c, &t.Notes),
 			{Text: record(c)},
 			tCell(c, &t.Notes),
@@ -255,23 +256,23 @@ func (b *builder) testTable(cs []analyse.Comparison) *table {
 }
 
 // differenceCell has a difference, and what it would be with the missing scores.
-func differenceCell(s scale, c analyse.Comparison, refs []int) cell {
-	x := cell{Text: s.value(c.Diff, true), Detail: []string{s.interval(c.Low, c.High, true)}, Refs: refs}
+func differenceCell(s say.Scale, c analyse.Comparison, refs []int) cell {
+	x := cell{Text: s.Value(c.Diff, true), Detail: []string{s.Interval(c.Low, c.High, true)}, Refs: refs}
 	if c.Least != nil {
-		x.Detail = append(x.Detail, "with missing scores "+s.interval(c.Least.Diff, c.Most.Diff, true))
+		x.Detail = append(x.Detail, "with missing scores "+s.Interval(c.Least.Diff, c.Most.Diff, true))
 	}
 	return x
 }
 
 // differenceTable is the table of an exploratory run, which has no tests.
 func (b *builder) differenceTable(cs []analyse.Comparison) *table {
-	t := &table{Caption: "Differences", Keys: 2, Columns: []column{{Title: "A " + minus + " B"}, {Title: "Metric"}, {Title: "Difference", Align: point},
+	t := &table{Caption: "Differences", Keys: 2, Columns: []column{{Title: "A " + say.Minus + " B"}, {Title: "Metric"}, {Title: "Difference", Align: point},
 		{Title: "Pairs", Align: right}, {Title: "d", Align: point}, {Title: "W/T/L", Align: right}}}
 	for _, c := range cs {
 		m := b.metric(c.Metric)
 		t.Rows = append(t.Rows, []cell{b.pairCell(c), {Text: m.Title + arrow(m)},
-			{Text: scaleOf(m).value(c.Diff, true), Refs: t.Notes.refs(b.reasons(c))},
-			{Text: count(c.Pairs), Detail: []string{count(c.Unpaired) + " unpaired"}}, {Text: plainNumber(c.D, 2)}, {Text: record(c)}})
+			{Text: scaleOf(m).Value(c.Diff, true), Refs: t.Notes.refs(b.reasons(c))},
+			{Text: say.Count(c.Pairs), Detail: []string{say.Count(c.Unpaired) + " unpaired"}}, {Text: say.Fixed(c.D, 2)}, {Text: record(c)}})
 	}
 	t.Legend = []string{"DEV is for exploring: no test is made, and differences have no interval. W/T/L: items on which A wins, ties, loses. d: Cohen's d for pairs. Unpaired: items with a value for only one arm."}
 	return t
@@ -281,7 +282,7 @@ func (b *builder) differenceTable(cs []analyse.Comparison) *table {
 func (b *builder) adjustedCell(c analyse.Comparison, ns *notes) cell {
 	switch {
 	case c.PAdjusted.Defined() || !c.P.Defined():
-		return statistic(pValue(c.PAdjusted, b.a.Study.Alpha), c, ns)
+		return statistic(say.P(c.PAdjusted, b.a.Study.Alpha), c, ns)
 	case b.corrected():
 		return undefinedCell(ns, "the correction covers primary comparisons only")
 	}
@@ -290,17 +291,17 @@ func (b *builder) adjustedCell(c analyse.Comparison, ns *notes) cell {
 
 // effectCell returns d with its interval.
 func effectCell(c analyse.Comparison, ns *notes) cell {
-	d := statistic(plainNumber(c.D, 2), c, ns)
+	d := statistic(say.Fixed(c.D, 2), c, ns)
 	if c.D.Defined() && c.DLow.Defined() && c.DHigh.Defined() {
-		d.Detail = []string{scale{decimals: 2}.interval(c.DLow, c.DHigh, false)}
+		d.Detail = []string{say.Scale{Decimals: 2}.Interval(c.DLow, c.DHigh, false)}
 	}
 	return d
 }
 
 func tCell(c analyse.Comparison, ns *notes) cell {
-	t := statistic(plainNumber(c.T, 2), c, ns)
+	t := statistic(say.Fixed(c.T, 2), c, ns)
 	if c.DF.Defined() {
-		t.Detail = []string{"df = " + degrees(c.DF)}
+		t.Detail = []string{"df = " + say.Degrees(c.DF)}
 	}
 	return t
 }
@@ -309,7 +310,7 @@ func tCell(c analyse.Comparison, ns *notes) cell {
 // or the method does not compute it.
 func statistic(text string, c analyse.Comparison, ns *notes) cell {
 	switch {
-	case text != dash:
+	case text != say.Dash:
 		return cell{Text: text}
 	case c.P.Defined():
 		return undefinedCell(ns, "not computed by this method")
@@ -320,7 +321,7 @@ func statistic(text string, c analyse.Comparison, ns *notes) cell {
 }
 
 func undefinedCell(ns *notes, reasons ...string) cell {
-	return cell{Text: dash, Tone: muted, Refs: ns.refs(reasons)}
+	return cell{Text: say.Dash, Tone: muted, Refs: ns.refs(reasons)}
 }
 
 func (b *builder) testLegend() []string {

@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/gate"
+	"github.com/scruple-eval/scruple/internal/say"
 )
 
 // content is a report independent of the format. Every string is plain text, which
@@ -242,12 +244,12 @@ func (b *builder) banner() []string {
 		lines = append(lines, "JUDGE FAILED: "+j+".")
 	}
 	if r := b.a.Run; !r.Complete() {
-		text := "UNFINISHED: " + count(r.Done) + " of " + plural(r.Planned, "trial", "trials") + " are done."
+		text := "UNFINISHED: " + say.Count(r.Done) + " of " + say.Plural(r.Planned, "trial", "trials") + " are done."
 		if left := r.Planned - r.Done; left > 0 {
-			text += " The other " + count(left) + " are excluded from all numbers."
+			text += " The other " + say.Count(left) + " are excluded from all numbers."
 		}
 		if r.Unjudged > 0 {
-			text += " The judge has not judged " + plural(r.Unjudged, "done trial", "done trials") + ": these are scored without its verdict."
+			text += " The judge has not judged " + say.Plural(r.Unjudged, "done trial", "done trials") + ": these are scored without its verdict."
 		}
 		lines = append(lines, text+" All numbers, p-values included, are interim: run the same command to resume.")
 	}
@@ -256,7 +258,7 @@ func (b *builder) banner() []string {
 
 // withoutTests says why a run without a split has no tests.
 func withoutTests(r analyse.Run) string {
-	text := count(r.Dev) + " of " + plural(r.Items, "item is", "items are") + " marked dev, for changing prompts on them, and the run has no split: no test is made"
+	text := say.Count(r.Dev) + " of " + say.Plural(r.Items, "item is", "items are") + " marked dev, for changing prompts on them, and the run has no split: no test is made"
 	if r.Dev < r.Items {
 		text += "; --split test leaves them out"
 	}
@@ -269,7 +271,7 @@ func simulated(arms, judges []string) string {
 	var what []string
 	switch {
 	case len(arms) > 6:
-		what = append(what, "the answers of "+plural(len(arms), "arm", "arms")+", "+listed(arms[:3])+" among them,")
+		what = append(what, "the answers of "+say.Plural(len(arms), "arm", "arms")+", "+listed(arms[:3])+" among them,")
 	case len(arms) > 0:
 		what = append(what, "the answers of "+listed(arms))
 	case len(judges) == 0:
@@ -288,9 +290,9 @@ func simulated(arms, judges []string) string {
 func (b *builder) facts() []fact {
 	r := b.a.Run
 	facts := []fact{
-		{Name: "Items", Value: count(r.Items)},
-		{Name: "Replicates", Value: count(r.Replicates)},
-		{Name: "Trials", Value: count(r.Planned) + " planned, " + count(r.Done) + " done, " + count(r.Failed) + " failed"},
+		{Name: "Items", Value: say.Count(r.Items)},
+		{Name: "Replicates", Value: say.Count(r.Replicates)},
+		{Name: "Trials", Value: say.Count(r.Planned) + " planned, " + say.Count(r.Done) + " done, " + say.Count(r.Failed) + " failed"},
 		{Name: "Run", Value: r.ID},
 		{Name: "Seed", Value: strconv.FormatInt(r.Seed, 10)},
 		{Name: "Scruple", Value: r.Version},
@@ -312,21 +314,21 @@ func (b *builder) record() (facts []fact) {
 		return facts
 	}
 	if g := d.Registration; g != nil {
-		text := g.Date + " by " + cmp.Or(g.By, "an unknown user") + ", SHA-256 " + g.SHA256 + ", entry " + count(g.Entry) + " of the ledger"
+		text := g.Date + " by " + cmp.Or(g.By, "an unknown user") + ", SHA-256 " + g.SHA256 + ", entry " + say.Count(g.Entry) + " of the ledger"
 		if g.Times > 1 {
-			text += "; registered " + plural(g.Times, "time", "times")
+			text += "; registered " + say.Plural(g.Times, "time", "times")
 		}
 		facts = append(facts, fact{Name: "Registered", Value: text}, fact{Name: "Planned test", Value: g.Test})
 	}
 	if n := len(d.Others); n > 0 {
-		facts = append(facts, fact{Name: "Other TEST runs", Value: "this ledger has " + plural(n, "other TEST run", "other TEST runs") + " with arms of this one: " + otherTests(d.Others)})
+		facts = append(facts, fact{Name: "Other TEST runs", Value: "this ledger has " + say.Plural(n, "other TEST run", "other TEST runs") + " with arms of this one: " + otherTests(d.Others)})
 	}
 	for _, u := range d.Budget {
 		allowed := "no limit"
 		if u.Allowed != nil {
-			allowed = short(*u.Allowed)
+			allowed = say.Short(*u.Allowed)
 		}
-		text := short(u.Used) + " / " + allowed
+		text := say.Short(u.Used) + " / " + allowed
 		if u.Over() {
 			text += ", over the budget"
 		}
@@ -337,7 +339,7 @@ func (b *builder) record() (facts []fact) {
 		if v.After != "" {
 			after = " (after TEST began: " + v.After + ")"
 		}
-		facts = append(facts, fact{Name: "Revision " + count(i+1), Value: v.Date + ": " + v.Hypothesis + " → " + v.Change + after})
+		facts = append(facts, fact{Name: "Revision " + say.Count(i+1), Value: v.Date + ": " + v.Hypothesis + " → " + v.Change + after})
 	}
 	return facts
 }
@@ -346,7 +348,7 @@ func (b *builder) record() (facts []fact) {
 func otherTests(tests []analyse.OtherTest) string {
 	var list []string
 	for _, t := range tests {
-		list = append(list, t.Run+" of study "+t.Study+", "+t.Date+", entry "+count(t.Entry)+" ("+strings.Join(firstOf(t.Arms, 6), ", ")+")")
+		list = append(list, t.Run+" of study "+t.Study+", "+t.Date+", entry "+say.Count(t.Entry)+" ("+strings.Join(firstOf(t.Arms, 6), ", ")+")")
 	}
 	return strings.Join(list, "; ")
 }
@@ -458,7 +460,46 @@ func listed(names []string) string {
 func counted(counts []analyse.Count) string {
 	parts := make([]string, len(counts))
 	for i, c := range counts {
-		parts[i] = c.Name + " (" + count(c.N) + ")"
+		parts[i] = c.Name + " (" + say.Count(c.N) + ")"
 	}
 	return strings.Join(parts, ", ")
+}
+
+// scaleOf chooses a scale by range and pooling: a proportion (hits over
+// opportunities, between 0 and 1) is a percentage, a score between 0 and 1 has
+// three decimals, wider ranges have fewer.
+func scaleOf(m analyse.Metric) say.Scale {
+	span := float64(m.Max - m.Min)
+	switch {
+	case m.Min == 0 && m.Max == 1 && m.Pooling == eval.RatioOfSums:
+		return say.Scale{Percent: true, Decimals: 1}
+	case math.IsNaN(span) || math.IsInf(span, 0):
+		return say.Scale{Decimals: 2}
+	case span <= 2:
+		return say.Scale{Decimals: 3}
+	case span <= 20:
+		return say.Scale{Decimals: 2}
+	case span <= 200:
+		return say.Scale{Decimals: 1}
+	}
+	return say.Scale{}
+}
+
+// fraction formats a score: its value if the denominator is 1, else "3/4".
+func fraction(s eval.Score) string {
+	switch {
+	case s.Unscored != "":
+		return say.Dash
+	case s.Den == 1:
+		return say.Short(s.Num)
+	}
+	return say.Short(s.Num) + "/" + say.Short(s.Den)
+}
+
+// confidence returns the name of a study's intervals: "95 % CI".
+func confidence(alpha float64) string {
+	if !(alpha > 0 && alpha < 1) {
+		return "interval"
+	}
+	return gate.Percent(alpha) + say.NBSP + "% CI"
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/say"
 )
 
 // A figure is drawn in HTML, with its table below. Other formats show only the
@@ -107,7 +108,7 @@ func (b *builder) figure(f eval.Figure) *figure {
 	if ys.low >= 0 && ys.high <= 1 {
 		ys, lowest, highest = extent{0, 1}, 0, 1
 	}
-	y := newAxis(ys, lowest, highest, scale{decimals: 3}, false, figureSteps)
+	y := newAxis(ys, lowest, highest, say.Scale{Decimals: 3}, false, figureSteps)
 	at := placing{y: func(n analyse.Number) float64 { return plotBottom + y.at(n)*(plotTop-plotBottom) }}
 	for _, t := range y.Ticks {
 		g.YTicks = append(g.YTicks, tick{plotBottom + t.At*(plotTop-plotBottom), t.Label})
@@ -220,7 +221,7 @@ func xAxis(f eval.Figure, xs extent) ([]category, func(analyse.Number) float64) 
 	}
 	left, width := plotLeft+plotMargin, plotRight-plotLeft-2*plotMargin
 	if !f.Joined && f.Ticks == nil {
-		a := newAxis(xs, analyse.Undefined(), analyse.Undefined(), scale{decimals: 3}, false, figureSteps)
+		a := newAxis(xs, analyse.Undefined(), analyse.Undefined(), say.Scale{Decimals: 3}, false, figureSteps)
 		var ticks []category
 		for _, t := range a.Ticks {
 			ticks = append(ticks, category{tick: tick{left + t.At*width, t.Label}})
@@ -260,7 +261,7 @@ func xLabel(f eval.Figure, x float64) string {
 	if i := int(x); f.Ticks != nil && i >= 0 && i < len(f.Ticks) {
 		return f.Ticks[i]
 	}
-	return short(x)
+	return say.Short(x)
 }
 
 // spread formats a number and its interval as text.
@@ -275,15 +276,15 @@ func (b *builder) spread(s eval.Measured, signed bool) string {
 // spreadCell returns a number with its interval below it.
 func spreadCell(s eval.Measured, signed bool) cell {
 	if !s.Value.Defined() {
-		return cell{Text: dash, Tone: muted}
+		return cell{Text: say.Dash, Tone: muted}
 	}
-	three := scale{decimals: 3}
-	c := cell{Text: three.number(s.Value, signed)}
+	three := say.Scale{Decimals: 3}
+	c := cell{Text: three.Number(s.Value, signed)}
 	if s.Low.Defined() && s.High.Defined() {
-		c.Detail = []string{three.interval(s.Low, s.High, signed)}
+		c.Detail = []string{three.Interval(s.Low, s.High, signed)}
 	}
 	if s.N > 0 {
-		c.Detail = append(c.Detail, "n = "+count(s.N))
+		c.Detail = append(c.Detail, "n = "+say.Count(s.N))
 	}
 	return c
 }
@@ -319,7 +320,7 @@ func (b *builder) seriesTable(f eval.Figure) *table {
 		}
 		row := []cell{{Text: s.Name}}
 		for range xs {
-			row = append(row, cell{Text: dash, Tone: muted})
+			row = append(row, cell{Text: say.Dash, Tone: muted})
 		}
 		for _, p := range s.Points {
 			if i := slices.Index(xs, float64(p.X)); i >= 0 {

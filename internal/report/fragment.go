@@ -7,6 +7,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/say"
 )
 
 // The parts of reports that a viewer puts into its own pages. They have no styles of
@@ -17,7 +18,7 @@ func Style() string { return reportStyle }
 
 // Visible prepares a text for a page: it replaces control characters, and those that
 // reorder text, by visible symbols.
-func Visible(s string) string { return visible(s) }
+func Visible(s string) string { return say.Visible(s) }
 
 // Body returns a report as a part of a page, without the samples. The short form has
 // what a terminal shows: no details, no breakdown, no methods.

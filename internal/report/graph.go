@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/say"
 )
 
 // graphStates are the states of nodes and edges, in the order of the key.
@@ -37,5 +38,5 @@ func graphOutline(g *eval.Graph) string {
 		}
 		return strings.Join(parts, ", ")
 	}
-	return fmt.Sprintf("Graph of %s (%s) and %s (%s)", plural(len(g.Nodes), "atom", "atoms"), tally(nodes), plural(len(g.Edges), "edge", "edges"), tally(edges))
+	return fmt.Sprintf("Graph of %s (%s) and %s (%s)", say.Plural(len(g.Nodes), "atom", "atoms"), tally(nodes), say.Plural(len(g.Edges), "edge", "edges"), tally(edges))
 }

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf8"
+
+	"github.com/scruple-eval/scruple/internal/say"
 )
 
 //go:embed report.tmpl
@@ -26,8 +28,8 @@ var reportScript string
 // page is parsed at first use, not at program start.
 var page = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("report").Funcs(template.FuncMap{
-		"show":    visible,
-		"exact":   exactly,
+		"show":    say.Visible,
+		"exact":   say.Exactly,
 		"prose":   prose,
 		"percent": percent,
 		"place":   coordinate,
@@ -175,7 +177,7 @@ func align(rows [][]cell, j int) {
 			cells, texts = append(cells, &r[j]), append(texts, r[j].Text)
 		}
 	}
-	for i, lacking := range tails(texts) {
+	for i, lacking := range say.Tails(texts) {
 		cells[i].lacking = lacking
 	}
 }
@@ -200,7 +202,7 @@ type plottedRow struct {
 }
 
 func newPlot(r chartRow, a axis, heads []string) plottedRow {
-	parts := []string{tagged(visible, r.Label)}
+	parts := []string{tagged(say.Visible, r.Label)}
 	for j, h := range heads {
 		if j < len(r.Cells) {
 			parts = append(parts, h+" "+r.Cells[j].Text)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/say"
 )
 
 // elements and attributes lists all that a report may use.
@@ -137,7 +138,7 @@ func TestHTMLShowsHostileTextAsText(t *testing.T) {
 		}
 	}
 	for _, r := range body {
-		if r < ' ' && r != '\n' && r != '\t' || reorders(r) {
+		if r < ' ' && r != '\n' && r != '\t' || say.Reorders(r) {
 			t.Fatalf("control character %U on the page", r)
 		}
 	}
@@ -282,11 +283,11 @@ func TestProse(t *testing.T) {
 func TestPageTextKeepsOffsets(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := rapid.StringOfN(rapid.RuneFrom([]rune("a\r\n\t\x00\x1b\u202e\u0085é😀")), 0, 40, -1).Draw(t, "s")
-		if shown := exactly(s); len([]rune(shown)) != len([]rune(s)) || strings.ContainsAny(shown, "\r\x00\x1b\u202e") {
+		if shown := say.Exactly(s); len([]rune(shown)) != len([]rune(s)) || strings.ContainsAny(shown, "\r\x00\x1b\u202e") {
 			t.Fatalf("%q is shown as %q", s, shown)
 		}
 	})
-	if got := exactly("a\r\nb"); got != "a\u240d\nb" {
+	if got := say.Exactly("a\r\nb"); got != "a\u240d\nb" {
 		t.Errorf("%q", got)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/say"
 )
 
 // mostLevelPairs is the most pairs of levels that a chart shows.
@@ -22,7 +23,7 @@ func (b *builder) interactionBlocks() []block {
 		name := r.A + minusBetween + r.B
 		var at []string
 		for _, l := range r.Levels {
-			at = append(at, l.Name+nbsp+s.value(l.Diff, true))
+			at = append(at, l.Name+say.NBSP+s.Value(l.Diff, true))
 		}
 		c := &chart{Caption: "Does the difference " + name + " in " + m.Title + " depend on " + r.Factor + "?", Heads: []string{"Difference of differences", b.levelCI(r.Level), "n", "p adjusted"}}
 		c.Lead = b.dependence(r) + " " + name + ": " + strings.Join(at, ", ") + "."
@@ -30,7 +31,7 @@ func (b *builder) interactionBlocks() []block {
 		if n := len(pairs); n > mostLevelPairs {
 			slices.SortStableFunc(pairs, func(x, y analyse.DiffOfDiff) int { return cmp.Compare(x.P, y.P) })
 			pairs = pairs[:mostLevelPairs]
-			c.Lead += " The " + count(mostLevelPairs) + " pairs of levels with the smallest p of " + count(n) + "; the JSON report has all."
+			c.Lead += " The " + say.Count(mostLevelPairs) + " pairs of levels with the smallest p of " + say.Count(n) + "; the JSON report has all."
 		}
 		if len(r.Warnings) > 0 && r.P.Defined() {
 			c.Lead += " Note: " + strings.Join(r.Warnings, "; ") + "."
@@ -38,7 +39,7 @@ func (b *builder) interactionBlocks() []block {
 		var rows []measuredRow
 		for _, d := range pairs {
 			rows = append(rows, measuredRow{label: cell{Text: d.First + minusBetween + d.Second}, Measured: eval.Measured{Value: d.Diff, Low: d.Low, High: d.High, N: d.Items},
-				more: []cell{{Text: pValue(d.PAdjusted, b.a.Study.Alpha)}}})
+				more: []cell{{Text: say.P(d.PAdjusted, b.a.Study.Alpha)}}})
 		}
 		if len(rows) == 0 {
 			blocks = append(blocks, block{Prose: c.Caption + " " + c.Lead})
@@ -58,11 +59,11 @@ func (b *builder) dependence(r analyse.Interaction) string {
 	case !r.P.Defined():
 		return "Not tested: " + strings.Join(r.Warnings, "; ") + "."
 	case float64(r.P) < b.a.Study.Alpha:
-		return "Yes: the differences differ between levels, " + pSentence(r.P, b.a.Study.Alpha) + " (" + r.Method + ")."
+		return "Yes: the differences differ between levels, " + say.PEquals(r.P, b.a.Study.Alpha) + " (" + r.Method + ")."
 	}
-	text := "No evidence that it does, " + pSentence(r.P, b.a.Study.Alpha) + " (" + r.Method + ")."
+	text := "No evidence that it does, " + say.PEquals(r.P, b.a.Study.Alpha) + " (" + r.Method + ")."
 	if spread := r.Spread(); spread.Defined() {
-		text += " Two one-sided tests show that the differences differ by less than " + scaleOf(b.metric(r.Metric)).value(spread, false) + "."
+		text += " Two one-sided tests show that the differences differ by less than " + scaleOf(b.metric(r.Metric)).Value(spread, false) + "."
 	}
 	return text
 }

@@ -4,6 +4,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/scruple-eval/scruple/internal/say"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -72,7 +73,7 @@ func (m *markdown) block(b block) {
 	case b.Prompts != nil:
 		for _, p := range b.Prompts {
 			m.line("**", p.Title, "**")
-			m.fence(strings.Split(PlainLines(text.Shorten(p.Text, longestPrompt)), "\n"))
+			m.fence(strings.Split(say.PlainLines(text.Shorten(p.Text, longestPrompt)), "\n"))
 		}
 	case b.Code != nil:
 		m.fence(b.Code)
@@ -124,7 +125,7 @@ func (m *markdown) row(cells []string) {
 
 // inlineCell formats a cell on one line: "0.831 (0.801 to 0.860; n = 40)".
 func inlineCell(c cell) string {
-	text := inline(tagged(PlainLine, c)) + unicodeGlyphs().refs(c.Refs)
+	text := inline(tagged(say.PlainLine, c)) + unicodeGlyphs().refs(c.Refs)
 	if len(c.Detail) == 0 {
 		return text
 	}
@@ -190,7 +191,7 @@ func (m *markdown) samples(samples *samples) {
 		m.para("Shortened. The HTML report has every step.")
 	}
 	for _, s := range samples.List {
-		m.line("### ", strings.Join(append([]string{tagged(PlainLine, s.Arm)}, nonEmpty(s.Rank)...), ", ")+": "+s.Title)
+		m.line("### ", strings.Join(append([]string{tagged(say.PlainLine, s.Arm)}, nonEmpty(s.Rank)...), ", ")+": "+s.Title)
 		facts := append(nonEmpty(s.Score), "item "+s.Item)
 		m.para(strings.Join(append(facts, told(s.Facts, " ")...), " · "))
 		m.para(s.Lead)
@@ -214,7 +215,7 @@ func (m *markdown) samples(samples *samples) {
 func verbatim(text string) []string {
 	var lines []string
 	for line := range strings.Lines(text) {
-		lines = append(lines, PlainText(strings.ReplaceAll(strings.TrimRight(line, "\r\n"), "\t", "    ")))
+		lines = append(lines, say.PlainText(strings.ReplaceAll(strings.TrimRight(line, "\r\n"), "\t", "    ")))
 	}
 	return lines
 }
@@ -225,7 +226,7 @@ func shortened(t *table) *table {
 	for _, r := range t.Rows {
 		row := make([]cell, len(r))
 		for j, c := range r {
-			c.Text, c.Detail = text.Shorten(PlainLine(c.Text), sampleText), nil
+			c.Text, c.Detail = text.Shorten(say.PlainLine(c.Text), sampleText), nil
 			row[j] = c
 		}
 		cut.Rows = append(cut.Rows, row)
@@ -269,7 +270,7 @@ func (m *markdown) fence(lines []string) {
 
 // code returns a text as inline code, with as many backticks as it needs.
 func code(s string) string {
-	s = PlainLine(s)
+	s = say.PlainLine(s)
 	ticks := "`"
 	for strings.Contains(s, ticks) {
 		ticks += "`"
@@ -287,7 +288,7 @@ var markup = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `\`, `\
 // inline escapes a text so that Markdown shows it verbatim on one line: no markup,
 // HTML, cell border, link or formula.
 func inline(s string) string {
-	s = markup.Replace(PlainLine(s))
+	s = markup.Replace(say.PlainLine(s))
 	var b strings.Builder
 	for i, r := range s {
 		if r == '_' && !insideWord(s, i) {

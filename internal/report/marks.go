@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/say"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -50,7 +51,7 @@ func toneClass(tone int) string { return "tone t" + strconv.Itoa((tone-1)%tones)
 // Title describes the marks, for readers who do not see colours.
 func (s segment) Title() string {
 	if s.Tone > 0 {
-		return PlainLine(strings.Join(append(slices.Clone(s.Names), s.Faults...), "; "))
+		return say.PlainLine(strings.Join(append(slices.Clone(s.Names), s.Faults...), "; "))
 	}
 	return map[string]string{
 		"both":   "gold evidence, quoted by the answer",
@@ -62,7 +63,7 @@ func (s segment) Title() string {
 // Tag returns the labels after the segment, shortened to fit a line.
 func (s segment) Tag() string {
 	const most = 32
-	return text.Shorten(PlainLine(strings.Join(s.Labels, ", ")), most)
+	return text.Shorten(say.PlainLine(strings.Join(s.Labels, ", ")), most)
 }
 
 // split splits a text at the borders of its marks. The segments together are the
@@ -149,7 +150,7 @@ type piece struct {
 }
 
 // Gap describes skipped text.
-func (p piece) Gap() string { return "… " + count(p.Skipped) + " characters not shown …" }
+func (p piece) Gap() string { return "… " + say.Count(p.Skipped) + " characters not shown …" }
 
 // Pages up to wholePage characters are shown whole. Of longer pages, around
 // characters before and after each mark are shown. Gaps shorter than leastGap are

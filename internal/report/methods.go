@@ -8,6 +8,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/say"
 )
 
 // A definition is the documentation of a metric.
@@ -43,7 +44,7 @@ func (b *builder) definitions() []definition {
 func metricRange(m analyse.Metric) string {
 	end := func(n analyse.Number, otherwise string) string {
 		if n.Defined() {
-			return short(float64(n))
+			return say.Short(float64(n))
 		}
 		return otherwise
 	}
@@ -67,13 +68,13 @@ func analysisOnly(m analyse.Metric) string {
 // inference describes the methods for intervals and tests, as named by the
 // analysis.
 func (b *builder) inference() []string {
-	const undefined = "A value or interval that is undefined is shown as " + dash + " with the reason, never as 0. pp: percentage points."
+	const undefined = "A value or interval that is undefined is shown as " + say.Dash + " with the reason, never as 0. pp: percentage points."
 	if b.a.Run.Exploratory() {
 		return []string{"DEV is for exploring: no test is made, and differences have no interval. Intervals of single arms are " + b.ci + "s.", undefined}
 	}
 	lines := []string{
 		"Significance level α = " + strconv.FormatFloat(b.a.Study.Alpha, 'f', -1, 64) + "; every interval is a " + b.ci + ".",
-		"Method: " + cmp.Or(b.a.Study.Method, dash) + beside(b.a.Study.Beside) + "; correction for the number of comparisons: " + cmp.Or(b.a.Study.Correction, dash) + ".",
+		"Method: " + cmp.Or(b.a.Study.Method, say.Dash) + beside(b.a.Study.Beside) + "; correction for the number of comparisons: " + cmp.Or(b.a.Study.Correction, say.Dash) + ".",
 	}
 	for _, method := range nonEmpty(factors(b.a.Estimates, func(e analyse.Estimate) string { return e.Method })...) {
 		lines = append(lines, "Intervals of estimates: "+method+".")
@@ -86,7 +87,7 @@ func (b *builder) inference() []string {
 		if b.a.Comparisons[i].Family != "" {
 			of = "Intervals of the primary comparisons of a family, such as “" + b.a.Comparisons[i].Family + "”, cover all their differences at once: in it each at "
 		}
-		lines = append(lines, of+withUnit(short(100*float64(b.a.Comparisons[i].Level)), nbsp+"%")+".")
+		lines = append(lines, of+say.WithUnit(say.Short(100*float64(b.a.Comparisons[i].Level)), say.NBSP+"%")+".")
 	}
 	return append(lines, undefined,
 		"“No evidence of a difference” does not mean that two arms are equal: the interval shows which differences are compatible with the data.")
@@ -95,8 +96,8 @@ func (b *builder) inference() []string {
 func (b *builder) counts() []string {
 	r := b.a.Run
 	lines := []string{
-		plural(r.Items, "item", "items") + ", " + plural(len(b.a.Arms), "arm", "arms") + ", " +
-			plural(r.Replicates, "replicate", "replicates") + "; " + plural(r.Planned, "trial", "trials") + " planned, " + count(r.Done) + " done, " + count(r.Failed) + " failed.",
+		say.Plural(r.Items, "item", "items") + ", " + say.Plural(len(b.a.Arms), "arm", "arms") + ", " +
+			say.Plural(r.Replicates, "replicate", "replicates") + "; " + say.Plural(r.Planned, "trial", "trials") + " planned, " + say.Count(r.Done) + " done, " + say.Count(r.Failed) + " failed.",
 	}
 	if len(r.Strata) > 0 {
 		lines = append(lines, "Items by stratum: "+counted(r.Strata)+".")
@@ -111,23 +112,23 @@ func (b *builder) counts() []string {
 
 func (b *builder) exclusions() []string {
 	r := b.a.Run
-	lines := []string{"Failed trials: " + count(r.Failed) + ". They have no answer and are not scored. The study does not decide if more than " +
-		withUnit(fixed(r.MaxFailed, 2, 1), nbsp+"%") + " fail."}
+	lines := []string{"Failed trials: " + say.Count(r.Failed) + ". They have no answer and are not scored. The study does not decide if more than " +
+		say.WithUnit(say.Shifted(r.MaxFailed, 2, 1), say.NBSP+"%") + " fail."}
 	lines = append(lines, "Missing scores: a rule must hold whatever they are, and is undecided if more than "+
-		withUnit(fixed(b.a.Study.MaxUnscored, 2, 1), nbsp+"%")+" of an arm and metric are missing.")
+		say.WithUnit(say.Shifted(b.a.Study.MaxUnscored, 2, 1), say.NBSP+"%")+" of an arm and metric are missing.")
 	for _, arm := range b.a.Arms {
 		if arm.Failed > 0 {
-			lines = append(lines, "Failed in "+arm.ID+": "+count(arm.Failed)+" of "+count(arm.Planned)+withReasons(arm)+".")
+			lines = append(lines, "Failed in "+arm.ID+": "+say.Count(arm.Failed)+" of "+say.Count(arm.Planned)+withReasons(arm)+".")
 		}
 	}
 	for _, e := range b.a.Estimates {
 		if e.Stratum == nil && e.Unscored > 0 {
-			lines = append(lines, "Unscored: "+plural(e.Unscored, "entry", "entries")+" of "+b.metric(e.Metric).Title+" in "+e.Arm+" ("+withUnit(fixed(float64(e.UnscoredShare), 2, 1), nbsp+"%")+"): "+counted(e.Reasons)+".")
+			lines = append(lines, "Unscored: "+say.Plural(e.Unscored, "entry", "entries")+" of "+b.metric(e.Metric).Title+" in "+e.Arm+" ("+say.WithUnit(say.Shifted(float64(e.UnscoredShare), 2, 1), say.NBSP+"%")+"): "+counted(e.Reasons)+".")
 		}
 	}
 	for _, c := range b.a.Comparisons {
 		if c.Stratum == nil && c.Unpaired > 0 {
-			lines = append(lines, "Unpaired: "+plural(c.Unpaired, "item", "items")+" in "+c.A+minusBetween+c.B+" on "+
+			lines = append(lines, "Unpaired: "+say.Plural(c.Unpaired, "item", "items")+" in "+c.A+minusBetween+c.B+" on "+
 				b.metric(c.Metric).Title+", with a value for only one arm.")
 		}
 	}

@@ -2,25 +2,23 @@ package report
 
 import (
 	"math"
-	"strconv"
 	"strings"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/say"
 )
 
 // plainSpaces makes expected texts readable in a test.
-func plainSpaces(s string) string { return strings.ReplaceAll(s, nbsp, " ") }
+func plainSpaces(s string) string { return strings.ReplaceAll(s, say.NBSP, " ") }
 
 func TestNumbersAsText(t *testing.T) {
 	undefined := analyse.Undefined()
 	level := func(least, most analyse.Number, pooling eval.Pooling, x analyse.Number) string {
-		return scaleOf(analyse.Metric{Min: least, Max: most, Pooling: pooling}).value(x, false)
+		return scaleOf(analyse.Metric{Min: least, Max: most, Pooling: pooling}).Value(x, false)
 	}
-	raw, share := scale{decimals: 3}, scale{percent: true, decimals: 1}
+	raw, share := say.Scale{Decimals: 3}, say.Scale{Percent: true, Decimals: 1}
 	for _, tc := range []struct{ got, want string }{
 		// The range and pooling of a metric determine its format.
 		{level(0, 1, eval.RatioOfSums, 0.8312), "83.1 %"},
@@ -34,46 +32,46 @@ func TestNumbersAsText(t *testing.T) {
 		{level(0, 1, eval.RatioOfSums, analyse.Number(math.Inf(1))), "–"},
 
 		// Differences are signed.
-		{raw.value(0.31, true), "+0.310"},
-		{raw.value(-0.31, true), "−0.310"},
-		{raw.value(0, true), "0.000"},
-		{raw.value(0.0004, true), "+0.0004"}, // not +0.000
-		{raw.value(-0.0000123, true), "−0.00001"},
-		{raw.value(-3e-9, true), "−3e−09"},
-		{raw.value(1e-17, true), "0.000"}, // rounding error of 0
-		{raw.value(-1e-17, true), "0.000"},
-		{share.value(0.0312, true), "+3.1 pp"},
-		{share.value(-0.0004, true), "−0.04 pp"},
+		{raw.Value(0.31, true), "+0.310"},
+		{raw.Value(-0.31, true), "−0.310"},
+		{raw.Value(0, true), "0.000"},
+		{raw.Value(0.0004, true), "+0.0004"}, // not +0.000
+		{raw.Value(-0.0000123, true), "−0.00001"},
+		{raw.Value(-3e-9, true), "−3e−09"},
+		{raw.Value(1e-17, true), "0.000"}, // rounding error of 0
+		{raw.Value(-1e-17, true), "0.000"},
+		{share.Value(0.0312, true), "+3.1 pp"},
+		{share.Value(-0.0004, true), "−0.04 pp"},
 
-		{raw.interval(0.27, 0.35, true), "+0.270 to +0.350"},
-		{raw.interval(-0.01, 0.034, true), "−0.010 to +0.034"},
-		{raw.interval(0.801, 0.86, false), "0.801 to 0.860"},
-		{share.interval(0.01, 0.054, false), "1.0 to 5.4 %"},
-		{share.interval(-0.01, 0.054, true), "−1.0 to +5.4 pp"},
-		{raw.interval(undefined, undefined, false), "–"},
-		{raw.interval(undefined, 0.5, false), "– to 0.500"},
+		{raw.Interval(0.27, 0.35, true), "+0.270 to +0.350"},
+		{raw.Interval(-0.01, 0.034, true), "−0.010 to +0.034"},
+		{raw.Interval(0.801, 0.86, false), "0.801 to 0.860"},
+		{share.Interval(0.01, 0.054, false), "1.0 to 5.4 %"},
+		{share.Interval(-0.01, 0.054, true), "−1.0 to +5.4 pp"},
+		{raw.Interval(undefined, undefined, false), "–"},
+		{raw.Interval(undefined, 0.5, false), "– to 0.500"},
 
-		{pValue(0.034, 0.05), "0.034"},
-		{pValue(0.0009999, 0.05), "< 0.001"},
-		{pValue(0, 0.05), "< 0.001"},
-		{pValue(0.001, 0.05), "0.001"},
-		{pValue(0.9996, 0.05), "> 0.999"},
-		{pValue(1, 0.05), "1.000"},
-		{pValue(0.04996, 0.05), "0.04996"}, // 0.050 would suggest that it is not below 0.05
-		{pValue(0.0496, 0.05), "0.0496"},   // same here
-		{pValue(0.05, 0.05), "0.050"},
-		{pValue(0.05004, 0.05), "0.050"}, // 0.050 is not below 0.05, and neither is p
-		{pValue(0.0166, 1.0/60), "0.0166"},
-		{pValue(undefined, 0.05), "–"},
-		{pSentence(0.034, 0.05), "p = 0.034"},
-		{pSentence(0.0001, 0.05), "p < 0.001"},
+		{say.P(0.034, 0.05), "0.034"},
+		{say.P(0.0009999, 0.05), "< 0.001"},
+		{say.P(0, 0.05), "< 0.001"},
+		{say.P(0.001, 0.05), "0.001"},
+		{say.P(0.9996, 0.05), "> 0.999"},
+		{say.P(1, 0.05), "1.000"},
+		{say.P(0.04996, 0.05), "0.04996"}, // 0.050 would suggest that it is not below 0.05
+		{say.P(0.0496, 0.05), "0.0496"},   // same here
+		{say.P(0.05, 0.05), "0.050"},
+		{say.P(0.05004, 0.05), "0.050"}, // 0.050 is not below 0.05, and neither is p
+		{say.P(0.0166, 1.0/60), "0.0166"},
+		{say.P(undefined, 0.05), "–"},
+		{say.PEquals(0.034, 0.05), "p = 0.034"},
+		{say.PEquals(0.0001, 0.05), "p < 0.001"},
 
-		{usd(0), "$0"}, {usd(0.80837), "$0.8084"}, {usd(1), "$1.00"}, {usd(1234.5), "$1,234.50"},
-		{usd(0.00001234), "$0.00001"}, {usd(-2.5), "−$2.50"}, {usd(undefined), "–"},
+		{say.USD(0), "$0"}, {say.USD(0.80837), "$0.8084"}, {say.USD(1), "$1.00"}, {say.USD(1234.5), "$1,234.50"},
+		{say.USD(0.00001234), "$0.00001"}, {say.USD(-2.5), "−$2.50"}, {say.USD(undefined), "–"},
 
-		{count(0), "0"}, {count(999), "999"}, {count(2340), "2,340"}, {count(-1234567), "−1,234,567"},
-		{plural(1, "item", "items"), "1 item"}, {plural(0, "item", "items"), "0 items"},
-		{degrees(38), "38"}, {degrees(37.42), "37.4"}, {degrees(analyse.Undefined()), "–"},
+		{say.Count(0), "0"}, {say.Count(999), "999"}, {say.Count(2340), "2,340"}, {say.Count(-1234567), "−1,234,567"},
+		{say.Plural(1, "item", "items"), "1 item"}, {say.Plural(0, "item", "items"), "0 items"},
+		{say.Degrees(38), "38"}, {say.Degrees(37.42), "37.4"}, {say.Degrees(analyse.Undefined()), "–"},
 		{confidence(0.05), "95 % CI"}, {confidence(0.1), "90 % CI"},
 		{confidence(0.0125), "98.75 % CI"}, {confidence(0), "interval"},
 		{fraction(eval.Score{Num: 0.94, Den: 1}), "0.94"}, {fraction(eval.Score{Num: 2, Den: 3}), "2/3"},
@@ -83,55 +81,5 @@ func TestNumbersAsText(t *testing.T) {
 		if got := plainSpaces(tc.got); got != tc.want {
 			t.Errorf("%q, want %q", got, tc.want)
 		}
-	}
-}
-
-// The shown p-value is on the same side of alpha as the real one.
-func TestPValueKeepsItsSide(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		alpha := rapid.SampledFrom([]float64{0.1, 0.05, 0.025, 0.01, 0.005}).Draw(t, "alpha")
-		p := alpha + rapid.Float64Range(-1e-3, 1e-3).Draw(t, "off")
-		if math.Abs(p-alpha) < 1e-6 {
-			t.Skip("closer than six decimals can tell")
-		}
-		shown, err := strconv.ParseFloat(pValue(analyse.Number(p), alpha), 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if (shown < alpha) != (p < alpha) {
-			t.Fatalf("p = %v is shown as %v at alpha = %v", p, shown, alpha)
-		}
-	})
-}
-
-// A value is rounded only once: the percentage of x has the digits of x.
-func TestPercentageRoundsOnce(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		x := rapid.Float64Range(0, 1).Draw(t, "x")
-		got := fixed(x, 2, 1)
-		digits := strconv.FormatFloat(x, 'f', 3, 64)
-		want, _ := strconv.ParseFloat(digits, 64)
-		back, err := strconv.ParseFloat(got, 64)
-		if err != nil || math.Abs(back-want*100) > 1e-9 {
-			t.Fatalf("%v is %q percent, and %q as a fraction", x, got, digits)
-		}
-	})
-}
-
-func TestTails(t *testing.T) {
-	numbers := []string{"$0.8084", "$12.50", "–", "$0", "< 0.001", ""}
-	got := tails(numbers)
-	var points []int
-	for i, s := range numbers {
-		padded := s + strings.Repeat(" ", got[i])
-		points = append(points, len([]rune(padded))-len([]rune(s[:wholeEnd(s)])))
-	}
-	for i, p := range points[:5] {
-		if p != points[0] {
-			t.Errorf("%q: its point is %d from the right, want %d", numbers[i], p, points[0])
-		}
-	}
-	if got[5] != 0 {
-		t.Errorf("an empty cell is padded by %d", got[5])
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/gate"
+	"github.com/scruple-eval/scruple/internal/say"
 )
 
 // SummaryRows is the most rows of a summary: a terminal has 24, and an error or the
@@ -171,7 +172,7 @@ func (s *screen) heading(b *builder) *part {
 	if !b.a.Run.Complete() {
 		state.Tags = append(state.Tags, "unfinished")
 	}
-	facts := tagged(PlainLine, state) + " " + b.progress()
+	facts := tagged(say.PlainLine, state) + " " + b.progress()
 	return &part{head: slices.Concat(s.item(strong, "", b.a.Study.Name+" "+b.a.Study.Version, 1), s.item(plain, "", b.a.Study.Description, 1), s.item(muted, "", facts, 1))}
 }
 
@@ -198,10 +199,10 @@ func (s *screen) briefAnswers(b *builder) *part {
 			words string
 		}{{aBetter, "better"}, {bBetter, "worse"}, {noEvidence, "no evidence of a difference"}, {notTested, "not tested"}, {notCompared, "not compared"}} {
 			if n := said[f.finding]; n > 0 {
-				parts = append(parts, count(n)+" "+f.words)
+				parts = append(parts, say.Count(n)+" "+f.words)
 			}
 		}
-		return s.item(muted, "", "… and "+count(len(asked)-shown)+" more: "+strings.Join(parts, ", "), 1)
+		return s.item(muted, "", "… and "+say.Count(len(asked)-shown)+" more: "+strings.Join(parts, ", "), 1)
 	}
 	if len(asked) > 0 {
 		return p
@@ -213,11 +214,11 @@ func (s *screen) briefAnswers(b *builder) *part {
 	}
 	for _, e := range b.bestArms(ranked[0]) {
 		scale := scaleOf(ranked[0])
-		p.items = append(p.items, s.item(plain, "  ", tagged(PlainLine, cell{Text: e.Arm, Tags: b.simulatedTag(e.Arm)})+": "+ranked[0].Title+" "+scale.value(e.Value, false)+
-			" ("+b.ci+" "+scale.interval(e.Low, e.High, false)+", n"+nbsp+"="+nbsp+count(e.Items)+")", 2))
+		p.items = append(p.items, s.item(plain, "  ", tagged(say.PlainLine, cell{Text: e.Arm, Tags: b.simulatedTag(e.Arm)})+": "+ranked[0].Title+" "+scale.Value(e.Value, false)+
+			" ("+b.ci+" "+scale.Interval(e.Low, e.High, false)+", n"+say.NBSP+"="+say.NBSP+say.Count(e.Items)+")", 2))
 	}
 	p.more = func(shown int) []string {
-		return s.item(muted, "  ", "… and "+plural(len(p.items)-shown, "more arm", "more arms"), 1)
+		return s.item(muted, "  ", "… and "+say.Plural(len(p.items)-shown, "more arm", "more arms"), 1)
 	}
 	return p
 }
@@ -303,9 +304,9 @@ func (s *screen) briefGate(b *builder, decides bool) *part {
 	p.more = func(shown int) []string {
 		text := ""
 		if hidden := reasons - shown; hidden > 0 {
-			text = plural(hidden, "more reason", "more reasons") + " and "
+			text = say.Plural(hidden, "more reason", "more reasons") + " and "
 		}
-		return s.item(muted, "  ", "… and "+text+plural(len(p.items)-max(shown, reasons), "more rule", "more rules"), 1)
+		return s.item(muted, "  ", "… and "+text+say.Plural(len(p.items)-max(shown, reasons), "more rule", "more rules"), 1)
 	}
 	return p
 }
@@ -316,12 +317,12 @@ func (s *screen) briefWarnings(b *builder) *part {
 	if len(list) == 0 {
 		return p
 	}
-	p.head = s.item(unsure, "", "Warnings: "+count(len(list)), 1)
+	p.head = s.item(unsure, "", "Warnings: "+say.Count(len(list)), 1)
 	for _, w := range list {
 		p.items = append(p.items, s.item(plain, "  ! ", w, 1))
 		p.whole = append(p.whole, s.item(plain, "  ! ", w, 3))
 	}
-	p.more = func(shown int) []string { return s.item(muted, "  ", "… and "+count(len(list)-shown)+" more", 1) }
+	p.more = func(shown int) []string { return s.item(muted, "  ", "… and "+say.Count(len(list)-shown)+" more", 1) }
 	return p
 }
 
@@ -377,8 +378,8 @@ func (s *screen) ending(end Ending) *part {
 		if len(also) > 0 {
 			text += " (also " + strings.Join(also, ", ") + ")"
 		}
-		p.head = append(p.head, PlainLine(text))
+		p.head = append(p.head, say.PlainLine(text))
 	}
-	p.head = append(p.head, PlainLine("All results: "+end.Report), PlainLine("Worst items: "+end.Worst))
+	p.head = append(p.head, say.PlainLine("All results: "+end.Report), say.PlainLine("Worst items: "+end.Worst))
 	return p
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/gate"
+	"github.com/scruple-eval/scruple/internal/say"
 )
 
 // TerminalOptions control how a report is shown on a terminal.
@@ -120,7 +121,7 @@ func (s *screen) finished() string {
 	if s.color {
 		return s.b.String()
 	}
-	plain := strings.ReplaceAll(s.b.String(), nbsp, " ")
+	plain := strings.ReplaceAll(s.b.String(), say.NBSP, " ")
 	return regexp.MustCompile(" +\n").ReplaceAllString(plain, "\n")
 }
 
@@ -167,7 +168,7 @@ func (s *screen) block(b block) {
 // sample writes a trial without its source pages.
 func (s *screen) sample(x sample) {
 	s.blank()
-	s.text(strong, "", tagged(visible, x.Arm)+": "+x.Title)
+	s.text(strong, "", tagged(say.Visible, x.Arm)+": "+x.Title)
 	s.text(muted, "", strings.Join(append(nonEmpty(x.Score), told(x.Facts, ": ")...), "; "))
 	for line := range strings.Lines(x.Lead) {
 		s.text(plain, "", strings.TrimSpace(line))
@@ -195,7 +196,7 @@ func (s *screen) sample(x sample) {
 func (s *screen) lines(text string) {
 	for _, line := range verbatim(text) {
 		if s.g.ascii {
-			line = ascii(line)
+			line = say.ASCII(line)
 		}
 		for _, part := range folded(line, s.width-2) {
 			s.b.WriteString(trimRight("  "+part) + "\n")
@@ -270,8 +271,8 @@ func (s *screen) blank() { s.b.WriteByte('\n') }
 // clean makes a text safe for the terminal and replaces our own symbols if it
 // shows only ASCII.
 func (s *screen) clean(text string) string {
-	if text = PlainLine(text); s.g.ascii {
-		return ascii(text)
+	if text = say.PlainLine(text); s.g.ascii {
+		return say.ASCII(text)
 	}
 	return text
 }

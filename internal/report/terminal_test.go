@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/say"
 )
 
 // A terminal gets only text, line breaks and our own colours, and no line is too
@@ -44,7 +45,7 @@ func checkScreen(t fataler, out string, opt TerminalOptions) {
 	}
 	for line := range strings.SplitSeq(out, "\n") {
 		for _, r := range line {
-			if unicode.IsControl(r) || reorders(r) {
+			if unicode.IsControl(r) || say.Reorders(r) {
 				t.Fatalf("%U reaches the terminal in %q", r, line)
 			}
 		}
@@ -91,44 +92,6 @@ func TestTerminalSections(t *testing.T) {
 			t.Errorf("verbose %v: section %s there: %v, want %v", tc.verbose, tc.want, got, tc.there)
 		}
 	}
-}
-
-func TestPlainLine(t *testing.T) {
-	for _, tc := range []struct{ name, in, want string }{
-		{"colour", "\x1b[1;31mred\x1b[0m", "red"},
-		{"title", "a\x1b]0;owned\x07b", "ab"},
-		{"link", "\x1b]8;;https://evil.example\x1b\\click\x1b]8;;\x1b\\", "click"},
-		{"eight-bit", "\u009b2Jx", "x"},
-		{"an open string hides nothing", "\x1b]0;still here", "]0;still here"},
-		{"a lone escape", "a\x1bb", "ab"},
-		{"bell, null, backspace", "a\x07\x00\x08b", "ab"},
-		{"lines", "a\r\nb\tc\u2028d", "a b c d"},
-		{"direction", "\u202eevil\u202c", "evil"},
-		{"hidden", "a\u200b\ufeff\u00adb", "ab"},
-		{"joined emoji stay", "👩‍👧", "👩‍👧"},
-		{"not UTF-8", "a\xffb", "a\ufffdb"},
-	} {
-		if got := PlainLine(tc.in); got != tc.want {
-			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
-		}
-	}
-}
-
-func FuzzPlainLine(f *testing.F) {
-	for _, s := range nasty() {
-		f.Add(s + "x" + s)
-	}
-	f.Fuzz(func(t *testing.T, s string) {
-		got := PlainLine(s)
-		for _, r := range got {
-			if unicode.IsControl(r) || reorders(r) || invisible(r) {
-				t.Fatalf("%U is left of %q", r, s)
-			}
-		}
-		if again := PlainLine(got); again != got {
-			t.Fatalf("%q becomes %q, and then %q", s, got, again)
-		}
-	})
 }
 
 // The output of gate and compare is as safe as a whole report.

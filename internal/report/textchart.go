@@ -8,6 +8,8 @@ import (
 
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
+
+	"github.com/scruple-eval/scruple/internal/say"
 )
 
 // glyphs are the symbols of a text chart.
@@ -24,7 +26,7 @@ func unicodeGlyphs() glyphs {
 
 func asciiGlyphs() glyphs {
 	return glyphs{low: '[', line: '-', point: 'o', high: ']', zero: '|', cross: '+', rule: "-", ascii: true,
-		ref: func(n int) string { return "[" + count(n) + "]" }}
+		ref: func(n int) string { return "[" + say.Count(n) + "]" }}
 }
 
 // superscript formats the number of a note: "¹²".

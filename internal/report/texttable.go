@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"charm.land/lipgloss/v2"
+
+	"github.com/scruple-eval/scruple/internal/say"
 )
 
 // A grid is a table laid out in lines of text before drawing.
@@ -108,7 +110,7 @@ func (s *screen) cellTexts(cells []cell, onPoint bool) []string {
 		texts[i] = tagged(s.clean, c) + s.g.refs(c.Refs)
 	}
 	if onPoint {
-		for i, lacking := range tails(texts) {
+		for i, lacking := range say.Tails(texts) {
 			texts[i] += strings.Repeat(" ", lacking)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/gate"
+	"github.com/scruple-eval/scruple/internal/say"
 )
 
 // GateMarkdown writes a verdict for the summary of a CI job: its rules in a table and
@@ -23,7 +24,7 @@ func GateMarkdown(w io.Writer, r Report) error {
 		m.table(t)
 	}
 	if warnings := b.warnings(); len(warnings) > 0 {
-		m.line("**", "Warnings: "+count(len(warnings)), "**")
+		m.line("**", "Warnings: "+say.Count(len(warnings)), "**")
 		m.list(warnings)
 	}
 	_, err := io.WriteString(w, m.b.String())
@@ -39,7 +40,7 @@ func newBuilder(r Report) builder {
 func evidence(v *gate.Verdict) (list []string) {
 	for _, j := range v.Judges {
 		if !j.Failed { // else a warning says so
-			list = append(list, "judge "+j.Name+": "+j.Effect+"; interval of the accuracy "+accuracy.interval(j.Low, j.High, false))
+			list = append(list, "judge "+j.Name+": "+j.Effect+"; interval of the accuracy "+accuracy.Interval(j.Low, j.High, false))
 		}
 	}
 	for _, by := range v.Blind {
@@ -56,7 +57,7 @@ func (b *builder) about() string {
 // progress says how many trials of the run are done.
 func (b *builder) progress() string {
 	r := b.a.Run
-	return plural(r.Items, "item", "items") + "; " + count(r.Done) + " of " + plural(r.Planned, "trial", "trials") + " done, " + count(r.Failed) + " failed; run " + r.ID
+	return say.Plural(r.Items, "item", "items") + "; " + say.Count(r.Done) + " of " + say.Plural(r.Planned, "trial", "trials") + " done, " + say.Count(r.Failed) + " failed; run " + r.ID
 }
 
 // rules is a table with a row for each value that a rule read.
@@ -128,10 +129,10 @@ type (
 func GateJUnit(w io.Writer, r Report) error {
 	b := newBuilder(r)
 	v := newVerdict(b.v)
-	suite := junitSuite{junitCounts: junitCounts{Name: PlainLine(b.a.Study.Name), Time: "0"}}
+	suite := junitSuite{junitCounts: junitCounts{Name: say.PlainLine(b.a.Study.Name), Time: "0"}}
 	add := func(name string, state gate.State, skipped bool, message string, text []string) {
-		c := junitCase{Class: suite.Name, Name: PlainLine(name), Time: "0"}
-		p := &junitProblem{Message: PlainLine(message), Type: string(state), Text: PlainLines(strings.Join(text, "\n"))}
+		c := junitCase{Class: suite.Name, Name: say.PlainLine(name), Time: "0"}
+		p := &junitProblem{Message: say.PlainLine(message), Type: string(state), Text: say.PlainLines(strings.Join(text, "\n"))}
 		suite.Tests++
 		switch {
 		case skipped:
@@ -155,7 +156,7 @@ func GateJUnit(w io.Writer, r Report) error {
 		add(c.Name, c.State, inapplicable, strings.TrimSuffix(word+": "+said, ": "), slices.Concat([]string{c.That}, values(c), c.Warnings))
 	}
 	add("gate", v.State, false, strings.Join(append([]string{v.line()}, v.Reasons...), "; "), v.Reasons)
-	suite.Out = PlainLines(strings.Join(slices.Concat([]string{b.about()}, evidence(b.v), b.warnings()), "\n"))
+	suite.Out = say.PlainLines(strings.Join(slices.Concat([]string{b.about()}, evidence(b.v), b.warnings()), "\n"))
 	all := junitSuites{junitCounts: suite.junitCounts, Suite: suite}
 	all.Name = "scruple"
 	text, err := xml.MarshalIndent(all, "", "  ")

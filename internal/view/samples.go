@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/scruple-eval/scruple/internal/report"
+	"github.com/scruple-eval/scruple/internal/say"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -392,4 +392,4 @@ func (v *Viewer) neighbours(r *request, id int64) (n neighbourhood, err error) {
 }
 
 // shortItem is an item as a heading shows it.
-func shortItem(s string) string { return text.Shorten(report.PlainLine(s), 120) }
+func shortItem(s string) string { return text.Shorten(say.PlainLine(s), 120) }

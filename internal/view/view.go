@@ -35,6 +35,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/keys"
 	"github.com/scruple-eval/scruple/internal/report"
+	"github.com/scruple-eval/scruple/internal/say"
 	"github.com/scruple-eval/scruple/internal/store"
 )
 
@@ -87,7 +88,7 @@ func New(ctx context.Context, o Options) (*Viewer, error) {
 		return nil, err
 	}
 	v.pages = template.Must(template.New("page").Funcs(template.FuncMap{
-		"show": report.Visible,
+		"show": say.Visible,
 	}).Parse(pages))
 	v.style = v.asset("style", "css", "text/css; charset=utf-8", report.Style()+keys.Style+ownStyle)
 	v.script = v.asset("view", "js", "text/javascript; charset=utf-8", keys.Script+script)

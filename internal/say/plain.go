@@ -1,4 +1,4 @@
-package report
+package say
 
 import (
 	"regexp"
@@ -25,7 +25,7 @@ func PlainText(s string) string {
 		switch {
 		case r == '\n', r == '\t', r == '\r', r == '\v', r == '\f', r == '\u0085', r == '\u2028', r == '\u2029':
 			return ' '
-		case unicode.IsControl(r), reorders(r), invisible(r):
+		case unicode.IsControl(r), Reorders(r), invisible(r):
 			return -1
 		}
 		return r
@@ -43,8 +43,8 @@ func PlainLines(s string) string {
 
 var blanks = regexp.MustCompile("  +")
 
-// reorders reports whether a character overrides or embeds text direction.
-func reorders(r rune) bool {
+// Reorders reports whether a character overrides or embeds text direction.
+func Reorders(r rune) bool {
 	return r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069'
 }
 
@@ -58,9 +58,9 @@ func invisible(r rune) bool {
 	return r >= 0xe0000 && r <= 0xe007f // tags
 }
 
-// visible prepares a text for a page: it keeps line breaks and tabs, and replaces
+// Visible prepares a text for a page: it keeps line breaks and tabs, and replaces
 // other control characters and those that reorder text by visible symbols.
-func visible(s string) string {
+func Visible(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n', r == '\t':
@@ -71,21 +71,21 @@ func visible(s string) string {
 			return '\u2400' + r // the Unicode control picture
 		case r == 0x7f:
 			return '\u2421'
-		case unicode.IsControl(r), reorders(r):
+		case unicode.IsControl(r), Reorders(r):
 			return '\ufffd'
 		}
 		return r
 	}, s)
 }
 
-// exactly is visible one for one: the offsets in what it returns, in code points, are
+// Exactly is Visible one for one: the offsets in what it returns, in code points, are
 // those of the text.
-func exactly(s string) string { return visible(strings.ReplaceAll(s, "\r", "\u240d")) }
+func Exactly(s string) string { return Visible(strings.ReplaceAll(s, "\r", "\u240d")) }
 
-// ascii replaces our own typography by ASCII. It keeps other letters in data.
-func ascii(s string) string { return typography.Replace(s) }
+// ASCII replaces our own typography by ASCII. It keeps other letters in data.
+func ASCII(s string) string { return typography.Replace(s) }
 
 var typography = strings.NewReplacer(
-	minus, "-", dash, "-", "\u2014", "-", "…", "...", "×", "x",
+	Minus, "-", Dash, "-", "\u2014", "-", "…", "...", "×", "x",
 	"↑", "^", "↓", "v", "“", `"`, "”", `"`, "‘", "'", "’", "'", "α", "alpha", "±", "+/-", "·", "*", "≥", ">=", "≤", "<=",
 )
