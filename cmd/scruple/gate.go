@@ -77,7 +77,7 @@ func (a *app) verdictFormat(format string) (func(io.Writer, report.Report) error
 	switch format {
 	case "terminal":
 		return func(w io.Writer, r report.Report) error {
-			return errors.Join(report.Gate(w, r.Verdict, a.terminal()), report.Tables(w, worstCases(r), a.terminal()))
+			return errors.Join(report.Gate(w, r.Verdict, a.terminal()), report.Tables(w, worstCases(r), r.Analysis.Study.Alpha, a.terminal()))
 		}, nil
 	case "markdown", "md":
 		return report.GateMarkdown, nil
@@ -189,9 +189,9 @@ func worstCases(result report.Report) []eval.Table {
 		if t.Name != worstTable {
 			continue
 		}
-		t.Rows = slices.DeleteFunc(slices.Clone(t.Rows), func(row []string) bool {
+		t.Rows = slices.DeleteFunc(slices.Clone(t.Rows), func(row []eval.Cell) bool {
 			return !slices.ContainsFunc(result.Verdict.Conditions, func(c gate.Condition) bool {
-				return c.State == gate.Fail && len(row) > 0 && strings.Contains(c.That, "'"+row[0]+"'")
+				return c.State == gate.Fail && len(row) > 0 && strings.Contains(c.That, "'"+row[0].Text+"'")
 			})
 		})
 		if len(t.Rows) > 0 {

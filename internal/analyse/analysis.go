@@ -18,7 +18,7 @@ func Undefined() Number { return eval.Undefined() }
 
 // Format is the version of the layout of an analysis. It changes when a field
 // changes its meaning or a new field is required.
-const Format = "scruple-analysis/5"
+const Format = "scruple-analysis/6"
 
 // An Analysis holds everything that a gate reads and a report shows. It contains
 // no times: the same study, data, seed and answers give the same bytes.

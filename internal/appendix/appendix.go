@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -140,13 +139,13 @@ func memos(results []*annotate.Result) (parts []report.Part) {
 				}
 			}
 			for i, a := range answers {
-				row := []string{strconv.Itoa(i + 1), a.Subject.Blind(), strconv.FormatInt(int64(a.Active.Round(time.Second)/time.Second), 10)}
+				row := []eval.Cell{eval.Count(i + 1), eval.Text(a.Subject.Blind()), eval.Count(int(a.Active.Round(time.Second) / time.Second))}
 				for _, q := range r.Task.Ask {
 					if q.Type == "choice" || q.Type == "several" {
-						row = append(row, given(a.Answer, q))
+						row = append(row, eval.Text(given(a.Answer, q)))
 					}
 				}
-				t.Rows = append(t.Rows, row)
+				t.Row(row...)
 			}
 			parts = append(parts, report.Part{Table: t})
 			for _, a := range answers {
@@ -191,8 +190,8 @@ func sessions(results []*annotate.Result) (parts []report.Part) {
 				if n := len(s.Items); n > 0 {
 					first, last = s.Items[0].Blind(), s.Items[n-1].Blind()
 				}
-				t.Rows = append(t.Rows, []string{strconv.Itoa(s.Number), s.Start.UTC().Format(time.DateOnly), first, last, strconv.Itoa(len(s.Items)), strconv.Itoa(s.Again),
-					strconv.Itoa(s.Breaks), strconv.FormatFloat(s.Active.Minutes(), 'f', 1, 64), s.Note})
+				t.Row(eval.Count(s.Number), eval.Text(s.Start.UTC().Format(time.DateOnly)), eval.Text(first), eval.Text(last), eval.Count(len(s.Items)), eval.Count(s.Again),
+					eval.Count(s.Breaks), eval.Quantity(eval.Number(s.Active.Minutes())), eval.Text(s.Note))
 			}
 			if len(t.Rows) > 0 {
 				parts = append(parts, report.Part{Table: t})
@@ -243,15 +242,19 @@ func (s Source) declarations() (parts []report.Part, err error) {
 		if file == "" {
 			file = "annotations/" + l.File
 		}
-		rows := [][]string{{"file", file}, {"MD5", l.MD5}, {"SHA-256", l.SHA256}, {"declared by", l.Name}, {"at", l.At}, {"entry of the ledger", strconv.Itoa(l.Seq)}}
+		t := &eval.Table{Columns: []string{"", ""}}
+		for _, fact := range [][2]string{{"file", file}, {"MD5", l.MD5}, {"SHA-256", l.SHA256}, {"declared by", l.Name}, {"at", l.At}} {
+			t.Row(eval.Texts(fact[:]...)...)
+		}
+		t.Row(eval.Text("entry of the ledger"), eval.Count(l.Seq))
 		if l.Subjects > 0 {
-			rows = append(rows, []string{"answers", strconv.Itoa(l.Subjects)})
+			t.Row(eval.Text("answers"), eval.Count(l.Subjects))
 		}
 		heading := l.Task
 		if heading == "" {
 			heading = l.File
 		}
-		parts = append(parts, report.Part{Heading: heading, Verbatim: l.Declaration}, report.Part{Table: &eval.Table{Columns: []string{"", ""}, Rows: rows}})
+		parts = append(parts, report.Part{Heading: heading, Verbatim: l.Declaration}, report.Part{Table: t})
 	}
 	return orNothing(parts, "Nothing is locked yet."), nil
 }
@@ -266,7 +269,8 @@ func (s Source) runSessions() []report.Part {
 		if issues == nil {
 			issues = []string{"none"}
 		}
-		t.Rows = append(t.Rows, []string{strconv.Itoa(x.N), x.First, x.Last, strconv.Itoa(x.Requests), strconv.Itoa(x.Retries), strconv.Itoa(x.Answers), strconv.Itoa(x.Items), strconv.Itoa(x.New), strconv.Itoa(x.Done), strings.Join(issues, "; ")})
+		t.Row(eval.Count(x.N), eval.Text(x.First), eval.Text(x.Last), eval.Count(x.Requests), eval.Count(x.Retries), eval.Count(x.Answers), eval.Count(x.Items), eval.Count(x.New), eval.Count(x.Done),
+			eval.Text(strings.Join(issues, "; ")))
 	}
 	if len(t.Rows) == 0 {
 		return []report.Part{prose("The study was not run yet.")}
@@ -296,7 +300,7 @@ func (s Source) tables(names []string) (parts []report.Part) {
 
 // reliability has all agreements of people in one table.
 func (s Source) reliability(results []*annotate.Result) ([]report.Part, error) {
-	t := &eval.Table{Title: "Reliability", Columns: []string{"task", "question", "what is compared", "n", "agreement, %", "measure", "value", "95 % interval", "target", "standing"},
+	t := &eval.Table{Title: "Reliability", Columns: []string{"task", "question", "what is compared", "n", "agreement", "measure", "value and 95 % interval", "target", "standing"},
 		Note: "The target is one of Cohen's kappa, which only questions with labels have. Small numbers of subjects make it a screen: read the interval."}
 	for _, r := range results {
 		list, err := r.Agreements(s.Subjects)
@@ -305,10 +309,9 @@ func (s Source) reliability(results []*annotate.Result) ([]report.Part, error) {
 		}
 		for i := range list {
 			row := reliabilityOf(&list[i])
-			t.Rows = append(t.Rows, row)
+			t.Row(row...)
 			if o := list[i].Overlap; o != nil && len(list[i].Labels) > 0 { // of sets of labels
-				value, interval := measured(*o)
-				t.Rows = append(t.Rows, append(slices.Clone(row[:5]), o.Name, value, interval, "–", "–"))
+				t.Row(append(slices.Clone(row[:5]), eval.Text(o.Name), measured(o), eval.Ratio(eval.Undefined()), eval.Text("–"))...)
 			}
 		}
 	}
@@ -320,36 +323,28 @@ func (s Source) reliability(results []*annotate.Result) ([]report.Part, error) {
 
 // reliabilityOf is the row of an agreement: with kappa and its target if the answers are
 // labels, else with the measure of numbers or passages.
-func reliabilityOf(g *annotate.Agreement) []string {
-	m := annotate.Measure{Name: "–", Value: math.NaN()}
-	target, standing := "–", "–"
+func reliabilityOf(g *annotate.Agreement) []eval.Cell {
+	m, target, standing := &annotate.Measure{Name: "–", Value: math.NaN()}, eval.Undefined(), "–"
 	switch {
 	case g.Cohen != nil:
-		m = *g.Cohen
-		if g.Target != nil {
-			target, standing = strconv.FormatFloat(*g.Target, 'f', 2, 64), g.Standing()
+		if m = g.Cohen; g.Target != nil {
+			target, standing = eval.Number(*g.Target), g.Standing()
 		}
 	case g.Alpha != nil:
-		m = *g.Alpha
+		m = g.Alpha
 	case g.Kappa != nil:
-		m = *g.Kappa
+		m = g.Kappa
 	case g.Overlap != nil:
-		m = *g.Overlap
+		m = g.Overlap
 	}
-	value, interval := measured(m)
-	if m.Name == "–" {
-		value = "–"
-	}
-	return []string{g.Task, g.Question, g.A + " / " + g.B, strconv.Itoa(g.N), strconv.FormatFloat(100*float64(g.Same)/float64(g.N), 'f', 1, 64), m.Name, value, interval, target, standing}
+	return []eval.Cell{eval.Text(g.Task), eval.Text(g.Question), eval.Text(g.A + " / " + g.B), eval.Count(g.N), eval.ShareOf(g.Same, g.N),
+		eval.Text(m.Name), measured(m), eval.Ratio(target), eval.Text(standing)}
 }
 
-// measured writes a measure and its interval.
-func measured(m annotate.Measure) (value, interval string) {
-	switch {
-	case math.IsNaN(m.Value):
-		return "undefined", "–"
-	case math.IsNaN(m.CI.Low):
-		return strconv.FormatFloat(m.Value, 'f', 3, 64), "–"
+// measured is a measure with its interval.
+func measured(m *annotate.Measure) eval.Cell {
+	if math.IsNaN(m.Value) && m.Name != "–" {
+		return eval.Missing(eval.KindRatio, "undefined")
 	}
-	return strconv.FormatFloat(m.Value, 'f', 3, 64), fmt.Sprintf("%.3f to %.3f", m.CI.Low, m.CI.High)
+	return eval.Ratio(eval.Number(m.Value)).Within(eval.Number(m.CI.Low), eval.Number(m.CI.High))
 }

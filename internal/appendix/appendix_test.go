@@ -51,7 +51,7 @@ func TestAppendicesOfNothing(t *testing.T) {
 // Locks, sessions of models, tables and figures. Text of a study stays text.
 func TestAppendices(t *testing.T) {
 	s := source(t)
-	s.Analysis = &analyse.Analysis{Tables: []eval.Table{{Name: "rates", Title: "Rates", Note: "A note.", Columns: []string{"arm", "rate"}, Rows: [][]string{{"a|b", "0.5"}, {"# <b>c</b>", "0.25"}}}, {Name: "empty", Title: "Exclusions", Columns: []string{"x"}}},
+	s.Analysis = &analyse.Analysis{Tables: []eval.Table{{Name: "rates", Title: "Rates", Note: "A note.", Columns: []string{"arm", "rate"}, Rows: [][]eval.Cell{{eval.Text("a|b"), eval.Ratio(0.5)}, {eval.Text("# <b>c</b>"), eval.Ratio(0.25)}}}, {Name: "empty", Title: "Exclusions", Columns: []string{"x"}}},
 		Figures: []eval.Figure{{Name: "bars", Title: "Bars", Ticks: []string{"m"}, Bars: true, Series: []eval.Series{{Name: "x", Points: []eval.Point{{X: 0, Measured: eval.Measured{Value: 0.5, Low: 0.25, High: 0.75, N: 8}}}}}}}}
 	s.Sessions = []kit.Session{{N: 1, First: "2026-03-04T10:00:00Z", Last: "2026-03-04T11:00:00Z", Requests: 9, Retries: 2, Answers: 7, Items: 1, New: 1, Done: 1, Errors: []eval.Level{{Name: "rate limited", Value: "2"}}}}
 	lock := annotate.Lock{Study: "s", Task: "gold", File: "gold.csv", MD5: "m", SHA256: "s", Subjects: 3, Name: "Anna *Example*", Declaration: "I saw no answer.\n# Not a heading"}
@@ -109,13 +109,13 @@ func TestReliabilityWithoutKappa(t *testing.T) {
 		g    annotate.Agreement
 		want string
 	}{
-		{labels, "Cohen's kappa|0.800|0.436 to 1.000|0.80|kappa reaches the target of 0.80; its interval has values on both sides, so the true value may be on either"},
-		{numbers, "Krippendorff's alpha|0.750|0.500 to 0.900|–|–"},
-		{undefined, "Krippendorff's alpha|undefined|–|–|–"},
-		{passages, "overlap|0.500|–|–|–"},
-		{whole, "–|–|–|–|–"},
+		{labels, "Cohen's kappa|0.800 (0.436 to 1.000)|0.800|kappa reaches the target of 0.80; its interval has values on both sides, so the true value may be on either"},
+		{numbers, "Krippendorff's alpha|0.750 (0.500 to 0.900)|–|–"},
+		{undefined, "Krippendorff's alpha|– (undefined)|–|–"},
+		{passages, "overlap|0.500|–|–"},
+		{whole, "–|–|–|–"},
 	} {
-		row := reliabilityOf(&test.g)
+		row := (&eval.Table{Rows: [][]eval.Cell{reliabilityOf(&test.g)}}).Strings()[0]
 		if got := strings.Join(row[5:], "|"); got != test.want {
 			t.Errorf("got %s, want %s", got, test.want)
 		}

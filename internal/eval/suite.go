@@ -203,17 +203,6 @@ type Calibration struct {
 	Failed bool   // the judge is too often wrong: its verdicts do not count
 }
 
-// A Table is a suite's own table, as shown in reports.
-type Table struct {
-	Name    string     `json:"name"` // stable, for exports
-	Title   string     `json:"title"`
-	Note    string     `json:"note,omitempty"`
-	Columns []string   `json:"columns"`
-	Rows    [][]string `json:"rows"`
-	// Summary marks findings in brief, which a report shows with its answer.
-	Summary bool `json:"summary,omitempty"`
-}
-
 // A Block is a part of a suite's own report: a table or a figure.
 type Block struct {
 	Table  *Table
@@ -326,8 +315,7 @@ type Exhibit struct {
 	Pages []ExhibitPage `json:"pages,omitempty"`
 	Rows  []ExhibitRow  `json:"rows,omitempty"`
 	// Table replaces Rows if gold and answer do not have units to show side by
-	// side. Cells that are [VerdictTrue], [VerdictFalse] or [VerdictUnknown] are
-	// shown as verdicts.
+	// side.
 	Table *Table        `json:"table,omitempty"`
 	Graph *Graph        `json:"graph,omitempty"` // gold and answer as one graph
 	Steps []ExhibitStep `json:"steps,omitempty"` // the arm's steps
@@ -351,13 +339,6 @@ func (x Exhibit) WithoutAnswer(why string) Exhibit {
 	x.Rows = rows
 	return x
 }
-
-// The cells of a table that are verdicts.
-const (
-	VerdictTrue    = "+"
-	VerdictFalse   = "-"
-	VerdictUnknown = "?"
-)
 
 // A Graph is a drawing of nodes and edges that is laid out. Its units are those of an
 // SVG.

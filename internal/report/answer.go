@@ -42,7 +42,7 @@ func (b *builder) answer() section {
 	others := 0
 	for _, t := range b.a.Tables {
 		if t.Summary {
-			summary = append(summary, block{Table: suiteTable(t.Title, t.Note, t.Columns, t.Rows)})
+			summary = append(summary, block{Table: suiteTable(t, b.a.Study.Alpha)})
 		} else {
 			others++
 		}

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/say"
 )
 
@@ -27,7 +28,7 @@ func (b *builder) breakdown() section {
 		if t.Summary {
 			continue
 		}
-		s.Blocks = append(s.Blocks, block{Table: suiteTable(t.Title, t.Note, t.Columns, t.Rows)})
+		s.Blocks = append(s.Blocks, block{Table: suiteTable(t, b.a.Study.Alpha)})
 	}
 	return s
 }
@@ -161,20 +162,22 @@ func (b *builder) judges() *table {
 }
 
 // suiteTable shows a suite's own table. Its rows may be ragged.
-func suiteTable(title, note string, columns []string, rows [][]string) *table {
-	t := &table{Caption: title, Legend: nonEmpty(note)}
-	for j, c := range columns {
+func suiteTable(of eval.Table, alpha float64) *table {
+	t := &table{Caption: of.Title, Legend: nonEmpty(of.Note)}
+	for j, c := range of.Columns {
 		align := left
-		if j > 0 && numeric(rows, j) {
+		if j > 0 && numeric(of.Rows, j) {
 			align = point
 		}
 		t.Columns = append(t.Columns, column{Title: c, Align: align})
 	}
-	for _, r := range rows {
-		row := make([]cell, len(columns))
-		for i := range row {
-			if i < len(r) {
-				row[i].Text = r[i]
+	tones := map[string]tone{eval.VerdictTrue: good, eval.VerdictFalse: bad, eval.VerdictUnknown: unsure}
+	for _, r := range of.Rows {
+		row := make([]cell, len(of.Columns))
+		for i, c := range r[:min(len(r), len(row))] {
+			row[i] = cell{Text: c.Number(alpha), Detail: nonEmpty(c.Interval()), Refs: t.Notes.refs(nonEmpty(c.Why))}
+			if c.Kind == eval.KindVerdict {
+				row[i].Tone = tones[row[i].Text]
 			}
 		}
 		t.Rows = append(t.Rows, row)
@@ -182,18 +185,17 @@ func suiteTable(title, note string, columns []string, rows [][]string) *table {
 	return t
 }
 
-// numeric reports whether a column contains only numbers.
-func numeric(rows [][]string, j int) bool {
+// numeric reports whether a column has only numbers.
+func numeric(rows [][]eval.Cell, j int) bool {
 	some := false
 	for _, r := range rows {
-		if j >= len(r) || r[j] == "" || r[j] == say.Dash || r[j] == "-" {
-			continue
-		}
-		digits := strings.TrimLeft(r[j], "+-$<> "+say.Minus+say.NBSP)
-		if digits == "" || digits[0] < '0' || digits[0] > '9' {
+		switch {
+		case j >= len(r) || r[j].String() == "":
+		case r[j].Kind == eval.KindText || r[j].Kind == eval.KindVerdict:
 			return false
+		default:
+			some = true
 		}
-		some = true
 	}
 	return some
 }

@@ -39,7 +39,7 @@ func WriteDocument(w io.Writer, d Document, alpha float64) error {
 			m.fence(verbatim(p.Verbatim))
 		}
 		if p.Table != nil {
-			m.table(suiteTable(p.Table.Title, p.Table.Note, p.Table.Columns, p.Table.Rows))
+			m.table(suiteTable(*p.Table, alpha))
 		}
 		switch f := p.Figure; {
 		case f == nil:

@@ -16,7 +16,7 @@ func TestOutsideResults(t *testing.T) {
 	r.Analysis.Replications = []analyse.Replication{{Run: "phase1-2", A: "ctn", B: "plain", Metric: metric, Earlier: 0.109, Here: 0.09, Change: -0.019, EquivLow: -0.06, EquivHigh: 0.023, Unblinded: "TEST ran twice"}}
 	r.Analysis.Blind = []analyse.BlindResult{{By: "eve", Data: strings.Repeat("ab", 32), Comparisons: []analyse.BlindComparison{{A: "ctn", B: "plain", Metric: metric, Diff: 0.05, Low: 0.01, High: 0.09, P: 0.02, Pairs: 60}}}}
 	r.Analysis.Agreements = []analyse.Agreement{{Task: "double", Question: "value", Same: 17, N: 20}}
-	r.Analysis.Tables = append(r.Analysis.Tables, eval.Table{Name: "s", Title: "Findings in brief", Summary: true, Columns: []string{"question", "finding"}, Rows: [][]string{{"which?", "this one"}}})
+	r.Analysis.Tables = append(r.Analysis.Tables, eval.Table{Name: "s", Title: "Findings in brief", Summary: true, Columns: []string{"question", "finding"}, Rows: [][]eval.Cell{eval.Texts("which?", "this one")}})
 	for name, out := range map[string]string{
 		"markdown": render(t, r, Markdown),
 		"terminal": render(t, r, onTerminal(TerminalOptions{Verbose: true, Width: 200})),

@@ -126,7 +126,7 @@ func (b *builder) sample(x analyse.Sample, number int) sample {
 		s.Why = "The trial failed, so there is no answer to show: " + x.Show.Failed
 	}
 	if t := x.Show.Table; t != nil {
-		s.Rows = verdicts(suiteTable(t.Title, t.Note, t.Columns, t.Rows))
+		s.Rows = suiteTable(*t, b.a.Study.Alpha)
 	}
 	for _, p := range x.Show.Pages {
 		s.Pages = append(s.Pages, newSamplePage(p))
@@ -183,17 +183,6 @@ func (b *builder) exhibitTable(rows []eval.ExhibitRow) *table {
 			wrong.Tone = bad
 		}
 		t.Rows = append(t.Rows, append(row, wrong))
-	}
-	return t
-}
-
-// verdicts sets the colours of cells that are verdicts.
-func verdicts(t *table) *table {
-	tones := map[string]tone{eval.VerdictTrue: good, eval.VerdictFalse: bad, eval.VerdictUnknown: unsure}
-	for _, row := range t.Rows {
-		for j := range row {
-			row[j].Tone = tones[row[j].Text]
-		}
 	}
 	return t
 }

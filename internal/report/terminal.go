@@ -49,12 +49,12 @@ func Gate(w io.Writer, v *gate.Verdict, opt TerminalOptions) error {
 	return s.writeTo(w, "verdict")
 }
 
-// Tables writes tables of a suite.
-func Tables(w io.Writer, tables []eval.Table, opt TerminalOptions) error {
+// Tables writes tables of a suite. alpha is that of the study.
+func Tables(w io.Writer, tables []eval.Table, alpha float64, opt TerminalOptions) error {
 	s := newScreen(opt)
 	for _, t := range tables {
 		s.blank()
-		s.table(suiteTable(t.Title, t.Note, t.Columns, t.Rows))
+		s.table(suiteTable(t, alpha))
 	}
 	_, err := io.WriteString(w, s.finished())
 	return written("tables to the terminal", err)

@@ -563,18 +563,19 @@ func TestCorrectedRates(t *testing.T) {
 	said := []eval.Labelled{{Judge: 1}, {Judge: 1}, {Judge: 0}, {Judge: 0}}
 	covered := []eval.Labelled{{Judge: 1}, {Judge: 0}, {Judge: 0}, {Judge: 0}}
 	var got []string
-	for _, row := range b.claimTable(correction{}, map[string]*tally{"a": {said: said, covered: covered}}).Rows {
+	claims := b.claimTable(correction{}, map[string]*tally{"a": {said: said, covered: covered}})
+	for _, row := range claims.Strings() {
 		got = append(got, strings.Join(row[1:], " "))
 	}
 	want := []string{
-		"faithfulness 8 0.33 0.38 [0.33, 0.40]", // 2·0.75·0.25 / (0.75 + 0.25)
-		"grounded 4 0.50 0.75 [0.50, 1.00]", "fabrication 4 0.50 0.25 [0.00, 0.50]",
-		"covered 4 0.25 –", "omission 4 0.75 –",
+		"faithfulness 8 0.333 0.375 (0.333 to 0.400)", // 2·0.75·0.25 / (0.75 + 0.25)
+		"grounded 4 0.500 0.750 (0.500 to 1.000)", "fabrication 4 0.500 0.250 (0.000 to 0.500)",
+		"covered 4 0.250 –", "omission 4 0.750 –",
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("(-want +got)\n%s", d)
 	}
-	if rows := b.claimTable(correction{}, map[string]*tally{"a": {covered: covered}}).Rows; rows[0][4] != "–" {
+	if rows := b.claimTable(correction{}, map[string]*tally{"a": {covered: covered}}).Rows; rows[0][4].Value.Defined() {
 		t.Errorf("nothing was emitted, and a rate is corrected: %q", rows)
 	}
 }

@@ -270,17 +270,11 @@ func (b *Bench) worstTable(tallies map[string]*tally) eval.Table {
 			if w.replicate > 1 {
 				name += fmt.Sprintf(" #%d", w.replicate)
 			}
-			t.Rows = append(t.Rows, []string{id, name, two(w.atomF1), two(w.edgeF1), two(eval.Number(w.valid)), fmt.Sprint(w.errors), two(w.faithful), text.Shorten(strings.Join(w.wrong, "; "), 240)})
+			t.Row(eval.Text(id), eval.Text(name), eval.Ratio(w.atomF1), eval.Ratio(w.edgeF1), eval.Ratio(eval.Number(w.valid)), eval.Count(w.errors), eval.Ratio(w.faithful),
+				eval.Text(text.Shorten(strings.Join(w.wrong, "; "), 240)))
 		}
 	})
 	return t
-}
-
-func two(v eval.Number) string {
-	if !v.Defined() {
-		return "–"
-	}
-	return fmt.Sprintf("%.2f", float64(v))
 }
 
 func (b *Bench) countTable(tallies map[string]*tally, name, title string, names []string, of func(*tally) map[string]*graph.Counts) eval.Table {
@@ -291,17 +285,17 @@ func (b *Bench) countTable(tallies map[string]*tally, name, title string, names 
 			if c == nil || c.Gold+c.Predicted == 0 {
 				continue
 			}
-			t.Rows = append(t.Rows, []string{id, k, fmt.Sprint(c.Gold), fmt.Sprint(c.Predicted), fmt.Sprint(c.True), share(c.True, c.Predicted), share(c.True, c.Gold), two(f1Of(*c))})
+			t.Row(eval.Text(id), eval.Text(k), eval.Count(c.Gold), eval.Count(c.Predicted), eval.Count(c.True), share(c.True, c.Predicted), share(c.True, c.Gold), eval.Ratio(f1Of(*c)))
 		}
 	})
 	return t
 }
 
-func share(n, of int) string {
+func share(n, of int) eval.Cell {
 	if of == 0 {
-		return "–"
+		return eval.Missing(eval.KindRatio, "")
 	}
-	return fmt.Sprintf("%.2f", float64(n)/float64(of))
+	return eval.Ratio(eval.Number(n) / eval.Number(of))
 }
 
 func (b *Bench) problemTable(tallies map[string]*tally) eval.Table {
@@ -315,7 +309,7 @@ func (b *Bench) problemTable(tallies map[string]*tally) eval.Table {
 			if code == graph.CodeCycle || code == graph.CodeOrphan || code == graph.CodeIdle {
 				severity = okf.Warning
 			}
-			t.Rows = append(t.Rows, []string{id, string(code), string(severity), fmt.Sprint(n.before[code]), fmt.Sprint(n.after[code])})
+			t.Row(eval.Text(id), eval.Text(string(code)), eval.Text(string(severity)), eval.Count(n.before[code]), eval.Count(n.after[code]))
 		}
 	})
 	return t
@@ -337,16 +331,16 @@ func (b *Bench) claimTable(r eval.Results, tallies map[string]*tally) eval.Table
 			grounded, known = r.Corrected(n.said, b.quality.known())
 		}
 		add := func(name string, claims int, says float64, correct func(grounded float64) float64) {
-			corrected := "–"
+			corrected := eval.Missing(eval.KindRatio, "")
 			if known && correct != nil {
 				m := eval.Measured{Value: eval.Number(correct(float64(grounded.Value))), Low: eval.Number(correct(float64(grounded.Low))), High: eval.Number(correct(float64(grounded.High)))}
 				if m.Low > m.High {
 					m.Low, m.High = m.High, m.Low
 				}
-				corrected = shown(m)
+				corrected = eval.MeasuredRatio(m, true)
 			}
 			if claims > 0 && says == says {
-				t.Rows = append(t.Rows, []string{id, name, fmt.Sprint(claims), fmt.Sprintf("%.2f", says), corrected})
+				t.Row(eval.Text(id), eval.Text(name), eval.Count(claims), eval.Ratio(eval.Number(says)), corrected)
 			}
 		}
 		said, covers := holding(n.said), holding(n.covered)
@@ -375,11 +369,11 @@ func (b *Bench) costTable(r eval.Results, tallies map[string]*tally) eval.Table 
 		if each == 0 || n.trials == 0 {
 			return
 		}
-		atom := "–"
+		atom, all := eval.Undefined(), each*float64(n.trials)
 		if n.emitted > 0 {
-			atom = fmt.Sprintf("%.4g", each*float64(n.trials)/float64(n.emitted))
+			atom = eval.Number(all / float64(n.emitted))
 		}
-		t.Rows = append(t.Rows, []string{id, strings.TrimSuffix(unit, " a trial"), fmt.Sprintf("%.4g", each), fmt.Sprintf("%.4g", each*float64(n.trials)), atom})
+		t.Row(eval.Text(id), eval.Text(strings.TrimSuffix(unit, " a trial")), eval.Quantity(eval.Number(each)), eval.Quantity(eval.Number(all)), eval.Quantity(atom))
 	})
 	return t
 }

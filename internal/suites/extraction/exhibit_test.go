@@ -89,15 +89,15 @@ func TestTables(t *testing.T) {
 			sums[arm+" "+s.Metric] = [2]float64{v[0] + s.Num, v[1] + s.Den}
 		}
 	}
-	value := func(arm, metric string) (float64, bool) {
-		v, ok := sums[arm+" "+metric]
-		return v[0] / v[1], ok
+	value := func(arm, metric string) eval.Number {
+		v := sums[arm+" "+metric] // 0/0 of none
+		return eval.Number(v[0] / v[1])
 	}
 	tables := []eval.Table{b.nullTable(value), b.modesTable(value)}
 	// Four annotated fields: 2 present, 1 missing, 1 ambiguous; the null
 	// baseline scores (1 + 3·0.15)/4 = 0.3625, and gold has a short quote for every value.
-	want := [][]string{{"null_baseline", "50.0 %", "25.0 %", "25.0 %", "0.3625", "0.3625", "1.0000"}}
-	if d := cmp.Diff(want, tables[0].Rows); d != "" {
+	want := [][]string{{"null_baseline", "50.0 %", "25.0 %", "25.0 %", "0.362", "0.362", "1.000"}}
+	if d := cmp.Diff(want, tables[0].Strings()); d != "" {
 		t.Errorf("(-want +got)\n%s", d)
 	}
 	if !strings.Contains(tables[0].Note, "because they have no gold: 1 field.") {
@@ -110,14 +110,14 @@ func TestTables(t *testing.T) {
 		{"How does rules fail?", "ambiguity not flagged in 25.0 % of the fields."},
 		{"Are quotes real?", "0.0 % of the quotes that rules owes are not in the document, the largest share of all arms."},
 		{"Was gold verified?", "97.5 % of the points on the checklist were confirmed, of 40 documents of this run."},
-	}, summary.Rows); d != "" || !summary.Summary {
+	}, summary.Strings()); d != "" || !summary.Summary {
 		t.Errorf("(-want +got)\n%s", d)
 	}
 	modes := tables[1]
 	if d := cmp.Diff([]string{"failure", "ctn", "rules", "null_baseline"}, modes.Columns); d != "" {
 		t.Errorf("(-want +got)\n%s", d)
 	}
-	for _, row := range modes.Rows {
+	for _, row := range modes.Strings() {
 		if row[0] == "missed" && row[3] != "50.0 %" || row[1] != "–" {
 			t.Errorf("row %v", row)
 		}

@@ -110,7 +110,7 @@ func TestVerification(t *testing.T) {
 		}
 	}
 	table := b.verifiedTable()
-	if rows := table.Rows; len(rows) != 6 || strings.Join(rows[5], " ") != "all points 3 2 66.7 %" {
+	if rows := table.Strings(); len(rows) != 6 || strings.Join(rows[5], " ") != "all points 3 2 66.7 %" {
 		t.Errorf("table %v", rows)
 	}
 	dir := t.TempDir()

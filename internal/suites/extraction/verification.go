@@ -114,7 +114,7 @@ func (b *Bench) verifiedTable() *eval.Table {
 		Note:    fmt.Sprintf("%s on the checklist. Rules read the share of confirmed points as %s of the null baseline.", text.Plural(len(b.verified), "document", "documents"), metricGoldVerified),
 		Columns: []string{"point", "checked", "confirmed", "share"}}
 	row := func(title string, confirmed, checked int) {
-		t.Rows = append(t.Rows, []string{title, fmt.Sprint(checked), fmt.Sprint(confirmed), percent(float64(confirmed)/float64(max(checked, 1)), checked > 0)})
+		t.Row(eval.Text(title), eval.Count(checked), eval.Count(confirmed), eval.ShareOf(confirmed, checked))
 	}
 	var sum, of int
 	for i, point := range checklistPoints {

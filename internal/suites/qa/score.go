@@ -139,7 +139,7 @@ func (b *bench) report(r eval.Results) ([]eval.Block, error) {
 				answer = a
 			}
 		}
-		table.Rows = append(table.Rows, []string{q.id, text.Shorten(q.text, 60), text.Shorten(strings.Join(q.answers, " | "), 40), text.Shorten(answer, 40), fmt.Sprint(wrong[q.id][answer])})
+		table.Row(append(eval.Texts(q.id, text.Shorten(q.text, 60), text.Shorten(strings.Join(q.answers, " | "), 40), text.Shorten(answer, 40)), eval.Count(wrong[q.id][answer]))...)
 	}
 	if unsolved == 0 {
 		return nil, nil

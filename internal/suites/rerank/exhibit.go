@@ -103,6 +103,17 @@ func traceText(rec *record) string {
 	return s.String()
 }
 
+// verdict is the truth of a condition as a cell.
+func verdict(t evidence.Truth) eval.Cell {
+	switch t {
+	case evidence.True:
+		return eval.Is(true)
+	case evidence.False:
+		return eval.Is(false)
+	}
+	return eval.Missing(eval.KindVerdict, "")
+}
+
 // truths is the truth table of the candidates, ranked ones first. It is nil if
 // candidates are no longer in the data.
 func (b *Bench) truths(rec *record, r *request.Request) *eval.Table {
@@ -139,13 +150,13 @@ func (b *Bench) truths(rec *record, r *request.Request) *eval.Table {
 	}
 	truth := b.evaluator.Table(r.Structure, items)
 	for at, place := range order {
-		rank := "–"
+		rank := eval.Missing(eval.KindCount, "")
 		if at < ranked {
-			rank = fmt.Sprint(at + 1)
+			rank = eval.Count(at + 1)
 		}
-		row := []string{rank, fmt.Sprint(place), items[place-1].Name}
+		row := []eval.Cell{rank, eval.Count(place), eval.Text(items[place-1].Name)}
 		for _, condition := range truth[place-1].Conditions {
-			row = append(row, evidence.Mark(condition))
+			row = append(row, verdict(condition))
 		}
 		var notes []string
 		if grade := r.Grade(rec.Candidates[place-1]); grade == 1 {
@@ -156,11 +167,11 @@ func (b *Bench) truths(rec *record, r *request.Request) *eval.Table {
 		if place == rec.Promoted {
 			notes = append(notes, "promoted by the injection")
 		}
-		row = append(row, evidence.Mark(truth[place-1].Truth))
+		row = append(row, verdict(truth[place-1].Truth))
 		if place <= len(rec.Lost) {
-			row = append(row, fmt.Sprint(rec.Lost[place-1]))
+			row = append(row, eval.Count(rec.Lost[place-1]))
 		}
-		t.Rows = append(t.Rows, append(row, strings.Join(notes, ", ")))
+		t.Row(append(row, eval.Text(strings.Join(notes, ", ")))...)
 	}
 	return t
 }

@@ -207,7 +207,7 @@ func (b *Bench) attackCost(r eval.Results) eval.Figure {
 // difference of 0, so the second is the first times the share of changed requests.
 func (b *Bench) attackTable(r eval.Results) *eval.Table {
 	t := &eval.Table{Name: "attack_cost", Title: "Attack cost over changed and over all requests",
-		Note:    "Change in Hits@1 from clean data, with its interval. A request that the attack does not change is not asked again: its change is 0.",
+		Note:    "Change in Hits@1 from clean data, and below it its interval. A request that the attack does not change is not asked again: its change is 0.",
 		Columns: []string{"arm", "changed requests", "over changed", "over all"}}
 	clean := b.cleanArms()
 	for _, a := range b.arms {
@@ -216,26 +216,19 @@ func (b *Bench) attackTable(r eval.Results) *eval.Table {
 			continue
 		}
 		share := float64(applied.Value)
-		row := []string{a.ID, fmt.Sprintf("%.0f of %d", math.Round(share*float64(applied.N)), applied.N), "–", "0"}
+		changed, all := eval.Missing(eval.KindDifference, ""), eval.Difference(0)
 		if d, ok := r.Difference(a.ID, clean[a.cleanKey()], hits(1)); ok && share > 0 {
-			row[2], row[3] = interval(d, 1), interval(d, share)
+			of := func(share eval.Number) eval.Cell {
+				return eval.Difference(share*d.Value).Within(share*d.Low, share*d.High)
+			}
+			changed, all = of(1), of(applied.Value)
 		}
-		t.Rows = append(t.Rows, row)
+		t.Row(eval.Text(a.ID), eval.CountOf(int(math.Round(share*float64(applied.N))), applied.N), changed, all)
 	}
 	if len(t.Rows) == 0 {
 		return nil
 	}
 	return t
-}
-
-// interval formats a difference times a share.
-func interval(d eval.Measured, share float64) string {
-	at := func(n eval.Number) float64 { return share * float64(n) }
-	s := fmt.Sprintf("%+.3f", at(d.Value))
-	if !math.IsNaN(float64(d.Low)) && !math.IsNaN(float64(d.High)) {
-		s += fmt.Sprintf(" [%+.3f, %+.3f]", at(d.Low), at(d.High))
-	}
-	return s
 }
 
 // attackSuccess is the success rate of injections.

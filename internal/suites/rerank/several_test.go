@@ -284,9 +284,9 @@ func TestAttackTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	table := b.attackTable(applied{asAsked{b}})
-	want := [][]string{{"bm25/typo_20", "15 of 60", "-0.500 [-0.700, -0.300]", "-0.125 [-0.175, -0.075]"}}
-	if !cmp.Equal(table.Rows, want) {
-		t.Errorf("%q", table.Rows)
+	want := [][]string{{"bm25/typo_20", "15 of 60", "−0.500 (−0.700 to −0.300)", "−0.125 (−0.175 to −0.075)"}}
+	if !cmp.Equal(table.Strings(), want) {
+		t.Errorf("%q", table.Strings())
 	}
 }
 

@@ -108,7 +108,7 @@ func TestScoringOfChangedGold(t *testing.T) {
 	if got := score(second); got["hits_1"].Num != 0 || got["mrr"].Num != 0.5 {
 		t.Errorf("gold that was ranked second: %+v", got)
 	}
-	if x, err := b.Show(eval.CaseOf(trial, o, nil)); err != nil || x.Table.Rows[1][len(x.Table.Rows[1])-1] != "gold" || x.Table.Rows[0][0] != "1" {
+	if x, err := b.Show(eval.CaseOf(trial, o, nil)); err != nil || x.Table.Rows[1][len(x.Table.Rows[1])-1].Text != "gold" || x.Table.Rows[0][0].String() != "1" {
 		t.Errorf("the exhibit does not mark it: %v %+v", err, x.Table.Rows)
 	}
 	if p, _, err := b.result(trial, o); err != nil || p.Rank != 2 || p.Gold != rec.Ranking[1] {

@@ -3,7 +3,6 @@ package soundness
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -62,8 +61,8 @@ func (s *synthesis) challengeTable(list []challenge) *eval.Table {
 			codes = strings.Join(c.coding.codes, ", ")
 		}
 		f := c.fragment
-		t.Rows = append(t.Rows, []string{f.ID, c.condition, c.criteria(), fmt.Sprintf("%d: %s", len(c.others), strings.Join(c.others, ", ")), f.Criterion,
-			strconv.Itoa(f.Paragraphs), strconv.Itoa(len(strings.Fields(f.Text))), boolean(f.Gold.Boundary), codes})
+		t.Row(eval.Text(f.ID), eval.Text(c.condition), eval.Text(c.criteria()), eval.Textf("%d: %s", len(c.others), strings.Join(c.others, ", ")), eval.Text(f.Criterion),
+			eval.Count(f.Paragraphs), eval.Count(len(strings.Fields(f.Text))), eval.Text(boolean(f.Gold.Boundary)), eval.Text(codes))
 	}
 	return t
 }
@@ -82,15 +81,15 @@ func (s *synthesis) overlap(list []challenge) *eval.Table {
 			both++
 		}
 	}
-	row := []string{strconv.Itoa(first), strconv.Itoa(second), strconv.Itoa(both), strconv.Itoa(len(list)), "–"}
-	switch {
+	row := []eval.Cell{eval.Count(first), eval.Count(second), eval.Count(both), eval.Count(len(list)), eval.Missing(eval.KindRatio, "")}
+	switch none := eval.Missing(eval.KindCount, ""); {
 	case len(s.coded) == 0 && len(s.failures) > 0:
-		row = []string{strconv.Itoa(first), "not coded", "–", "–", "–"}
+		row = []eval.Cell{eval.Count(first), eval.Missing(eval.KindCount, "not coded"), none, none, row[4]}
 	case len(list) > 0:
-		row[4] = strconv.FormatFloat(float64(both)/float64(len(list)), 'f', 3, 64)
+		row[4] = eval.Ratio(eval.Number(both) / eval.Number(len(list)))
 	}
 	return &eval.Table{Name: tableOverlap, Title: "Overlap of the criteria", Columns: []string{"criterion 1", "criterion 2", "both", "either", "Jaccard"},
-		Rows: [][]string{row},
+		Rows: [][]eval.Cell{row},
 		Note: "Much overlap: the cases are hard for models in general. Little: disagreement of the panel and recurring weaknesses are different things."}
 }
 
@@ -110,7 +109,7 @@ func (s *synthesis) features(r eval.Results, list []challenge) *eval.Table {
 	if len(criteria) < 2 || len(list) == 0 {
 		return nil
 	}
-	t := &eval.Table{Name: tableLikeness, Title: "Challenge fragments by what they address", Columns: []string{"addresses", "fragments", "challenge fragments", "%", "exact p", "Holm"},
+	t := &eval.Table{Name: tableLikeness, Title: "Challenge fragments by what they address", Columns: []string{"addresses", "fragments", "challenge fragments", "share", "exact p", "Holm"},
 		Note: "Fisher's exact test of each against all others."}
 	var tables [][2][2]int
 	for _, c := range criteria {
@@ -118,7 +117,7 @@ func (s *synthesis) features(r eval.Results, list []challenge) *eval.Table {
 	}
 	for i, a := range associate(r, tables) {
 		n := tables[i][0]
-		t.Rows = append(t.Rows, []string{criteria[i], strconv.Itoa(n[0] + n[1]), strconv.Itoa(n[0]), plainShare(n[0], n[0]+n[1]), number(a.P), number(a.Adjusted)})
+		t.Row(eval.Text(criteria[i]), eval.Count(n[0]+n[1]), eval.Count(n[0]), eval.ShareOf(n[0], n[0]+n[1]), eval.P(a.P), eval.P(a.Adjusted))
 	}
 	return t
 }
@@ -148,17 +147,17 @@ func (s *synthesis) questions(r eval.Results, list []challenge) *eval.Table {
 	domain := func(name string) int {
 		return 1 + slices.IndexFunc(s.b.domains, func(d Domain) bool { return d.Name == name })
 	}
-	add := func(question, a, b string, table [2][2]int, paired bool) {
-		p := "–"
+	add := func(question string, a, b eval.Cell, table [2][2]int, paired bool) {
+		p := eval.Missing(eval.KindP, "")
 		if list := associate(r, [][2][2]int{table}); list != nil && paired {
-			p = number(list[0].Paired)
+			p = eval.P(list[0].Paired)
 		} else if list != nil {
-			p = number(list[0].P)
+			p = eval.P(list[0].P)
 		}
-		t.Rows = append(t.Rows, []string{question, a, b, p})
+		t.Row(eval.Text(question), a, b, p)
 	}
-	share := func(what string, n, of int) string {
-		return fmt.Sprintf("%s: %d of %d (%s %%)", what, n, of, plainShare(n, of))
+	share := func(what string, n, of int) eval.Cell {
+		return eval.Textf("%s: %d of %d (%s)", what, n, of, eval.ShareOf(n, of))
 	}
 	v, coded, note := s.b.validity, len(s.coded), ""
 	if v.Harder != "" && coded > 0 {
@@ -172,7 +171,7 @@ func (s *synthesis) questions(r eval.Results, list []challenge) *eval.Table {
 	if v.Tacit != "" && coded > 0 && len(s.b.conditions) == 2 {
 		_, by := s.count(s.inDomain(domain(v.Tacit)))
 		var table [2][2]int
-		var cells [2]string
+		var cells [2]eval.Cell
 		for k, c := range s.b.conditions {
 			all := s.by[c]
 			table[k], cells[k] = [2]int{by[c], all - by[c]}, share(c, by[c], all)
@@ -216,7 +215,7 @@ func (s *synthesis) defensible(list []challenge) *eval.Table {
 		if by == "" {
 			by = "no"
 		}
-		t.Rows = append(t.Rows, []string{f.ID, s.b.labels[f.Gold.Label].Name, boolean(f.Gold.Boundary), fmt.Sprintf("%d of %d", s.wrong[f.ID], s.decided[f.ID]), by, f.Gold.Notes})
+		t.Row(eval.Text(f.ID), eval.Text(s.b.labels[f.Gold.Label].Name), eval.Text(boolean(f.Gold.Boundary)), eval.CountOf(s.wrong[f.ID], s.decided[f.ID]), eval.Text(by), eval.Text(f.Gold.Notes))
 	}
 	return t
 }

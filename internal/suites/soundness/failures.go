@@ -180,10 +180,3 @@ func (b *Bench) checkValidity(f *study.File, s *Study, errs *study.Errors) {
 	}
 	b.validity = v
 }
-
-func plainShare(n, of int) string {
-	if of == 0 {
-		return "–"
-	}
-	return fmt.Sprintf("%.1f", 100*float64(n)/float64(of))
-}

@@ -147,12 +147,12 @@ func TestSynthesis(t *testing.T) {
 		if by[table] == nil {
 			t.Fatalf("no table %s", table)
 		}
-		for _, r := range by[table].Rows {
+		for _, r := range by[table].Strings() {
 			if r[0] == first {
 				return r
 			}
 		}
-		t.Fatalf("%s has no row %q: %q", table, first, by[table].Rows)
+		t.Fatalf("%s has no row %q: %q", table, first, by[table].Strings())
 		return nil
 	}
 	for _, tt := range []struct {
@@ -161,11 +161,11 @@ func TestSynthesis(t *testing.T) {
 	}{
 		{tableTypes, []string{"zero_shot", "8", "4", "4", "0", "0", "3"}},
 		{tableTypes, []string{"few_shot", "8", "1", "1", "0", "0", "1"}},
-		{tableCodes, []string{"F4.1", "criteria and evidence stand side by side", "2", "2", "50.0", "66.7", "0.0"}},
-		{tableCodes, []string{"reads the title only", "emergent", "1", "1", "25.0", "0.0", "100.0"}},
-		{tableDomains, []string{"Synthesis and integration", "3", "75.0", "F4.1 (2)", "100.0", "0.0", "0.250"}}, // Fisher of 3 of 3 and 0 of 1
-		{tableOrigin, []string{"deductive", "3", "75.0", "6", "4"}},
-		{tableOrigin, []string{"inductive", "1", "25.0", "1", "1"}},
+		{tableCodes, []string{"F4.1", "criteria and evidence stand side by side", "2", "2", "50.0 %", "66.7 %", "0.0 %"}},
+		{tableCodes, []string{"reads the title only", "emergent", "1", "1", "25.0 %", "0.0 %", "100.0 %"}},
+		{tableDomains, []string{"Synthesis and integration", "3", "75.0 %", "F4.1 (2)", "100.0 %", "0.0 %", "0.250"}}, // Fisher of 3 of 3 and 0 of 1
+		{tableOrigin, []string{"deductive", "3", "75.0 %", "6", "4"}},
+		{tableOrigin, []string{"inductive", "1", "25.0 %", "1", "1"}},
 		{tableSignature, []string{"sequences of codes", "F4.1 → F2.2 (1), F4.1 → F2.2 → F6.3 (1)"}},
 		// F4.1 and F2.2 are together in 2 of 4, never apart: lift 4·2/(2·2), Fisher 1/6·2.
 		{tablePairs, []string{"F2.2", "F4.1", "2", "0", "0", "2", "2.000", "0.333"}},
@@ -190,12 +190,12 @@ func TestSynthesis(t *testing.T) {
 func TestSynthesisOfNothing(t *testing.T) {
 	b := coder(t)
 	by := tables(t, b, panel(b, func(*Fragment, *arm) bool { return false }, nil))
-	if by[tableCodes] != nil || by[tablePairs] != nil || len(by[tableChallenge].Rows) != 0 || by[tableOverlap].Rows[0][4] != "–" {
+	if by[tableCodes] != nil || by[tablePairs] != nil || len(by[tableChallenge].Rows) != 0 || by[tableOverlap].Strings()[0][4] != "–" {
 		t.Errorf("%+v", by)
 	}
 	by = tables(t, b, panel(b, func(f *Fragment, _ *arm) bool { return f.ID == "F_001" }, nil))
-	if want := []string{"0", "not coded", "–", "–", "–"}; !slices.Equal(by[tableOverlap].Rows[0], want) {
-		t.Errorf("overlap without codes: %q, want %q", by[tableOverlap].Rows[0], want)
+	if want := []string{"0", "– (not coded)", "–", "–", "–"}; !slices.Equal(by[tableOverlap].Strings()[0], want) {
+		t.Errorf("overlap without codes: %q, want %q", by[tableOverlap].Strings()[0], want)
 	}
 }
 

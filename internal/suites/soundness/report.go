@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -36,17 +35,6 @@ func (b *Bench) Report(r eval.Results) ([]eval.Block, error) {
 	return append(blocks, failures...), err
 }
 
-// per cent with an interval.
-func shown(m eval.Measured, ok bool) string {
-	switch {
-	case !ok || !m.Value.Defined():
-		return "–"
-	case !m.Low.Defined():
-		return fmt.Sprintf("%.1f", 100*float64(m.Value))
-	}
-	return fmt.Sprintf("%.1f (%.1f–%.1f)", 100*float64(m.Value), 100*float64(m.Low), 100*float64(m.High))
-}
-
 // armsOf lists the arms that have a level and a condition; "" stands for any.
 func (b *Bench) armsOf(level, value, condition string) (ids []string) {
 	for _, a := range b.On {
@@ -69,31 +57,29 @@ func (b *Bench) groupNames() (names []string) {
 
 // matrix has the three rates of every combination of model and condition.
 func (b *Bench) matrix(r eval.Results) *eval.Table {
-	t := &eval.Table{Name: "performance_matrix", Title: "Performance by model and condition", Columns: []string{"model", "condition", "fragments pass, %", "unanimous pass, %", "runs pass, %", "fragments"},
-		Note: "In parentheses: intervals of the level of the study, Wilson's for fragments. Fragments pass by the majority of their runs; unanimous: all runs pass."}
+	t := &eval.Table{Name: "performance_matrix", Title: "Performance by model and condition", Columns: []string{"model", "condition", "fragments pass", "unanimous pass", "runs pass", "fragments"},
+		Note: "Below each value: its interval of the level of the study, Wilson's for fragments. Fragments pass by the majority of their runs; unanimous: all runs pass."}
 	for _, a := range b.On {
 		e, ok := r.Estimate(a.ID, metricFragment)
-		t.Rows = append(t.Rows, []string{a.family(), a.condition, shown(e, ok), shown(r.Estimate(a.ID, metricUnanimous)), shown(r.Estimate(a.ID, metricRun)), strconv.Itoa(e.N)})
+		t.Row(eval.Text(a.family()), eval.Text(a.condition), eval.MeasuredShare(e, ok), eval.MeasuredShare(r.Estimate(a.ID, metricUnanimous)),
+			eval.MeasuredShare(r.Estimate(a.ID, metricRun)), eval.Count(e.N))
 	}
 	return t
 }
 
 // collapsed has the three rates by model, by condition and by group.
 func (b *Bench) collapsed(p eval.Panel) *eval.Table {
-	t := &eval.Table{Name: "collapsed_rates", Title: "Performance by model, condition and group", Columns: []string{"", "fragments pass, %", "of", "interval of whole fragments", "unanimous pass, %", "runs pass, %"},
-		Note: "In parentheses: Wilson's intervals, which take outcomes for independent. The fourth column respects that a fragment is judged several times."}
+	t := &eval.Table{Name: "collapsed_rates", Title: "Performance by model, condition and group", Columns: []string{"", "fragments pass", "of", "with the interval of whole fragments", "unanimous pass", "runs pass"},
+		Note: "Below each value: Wilson's interval, which takes outcomes for independent. The interval of the fourth column respects that a fragment is judged several times."}
 	add := func(name string, arms []string) {
 		f, ok := p.Rate(arms, metricFragment)
 		if !ok {
 			return
 		}
-		whole := "–"
-		if f.ClusterLow.Defined() {
-			whole = fmt.Sprintf("%.1f–%.1f", 100*float64(f.ClusterLow), 100*float64(f.ClusterHigh))
-		}
 		u, okU := p.Rate(arms, metricUnanimous)
 		runs, okR := p.Rate(arms, metricRun)
-		t.Rows = append(t.Rows, []string{name, shown(f.Measured, ok), strconv.Itoa(f.Outcomes), whole, shown(u.Measured, okU), shown(runs.Measured, okR)})
+		t.Row(eval.Text(name), eval.MeasuredShare(f.Measured, ok), eval.Count(f.Outcomes), eval.Share(f.Value).Within(f.ClusterLow, f.ClusterHigh),
+			eval.MeasuredShare(u.Measured, okU), eval.MeasuredShare(runs.Measured, okR))
 	}
 	for _, level := range []struct {
 		name   string
@@ -223,21 +209,15 @@ func (b *Bench) modelsOf(group string) (models []string) {
 // tests lists the planned tests and, beside them, those that respect the repeated
 // fragments.
 func tests(list []tested) *eval.Table {
-	t := &eval.Table{Name: "hypotheses", Title: "Hypotheses on the fragment pass rate", Columns: []string{"question", "", "test", "statistic", "p", "effect", "size (interval)"}}
+	t := &eval.Table{Name: "hypotheses", Title: "Hypotheses on the fragment pass rate", Columns: []string{"question", "", "test", "statistic", "p", "effect", "size"}}
 	var notes, agree []string
 	row := func(question, kind string, x eval.Test) {
-		size := "–"
-		if x.Size.Value.Defined() {
-			size = fmt.Sprintf("%.3g", float64(x.Size.Value))
-			if x.Size.Low.Defined() {
-				size += fmt.Sprintf(" (%.3g to %.3g)", float64(x.Size.Low), float64(x.Size.High))
-			}
-		}
-		p := probability(x.P)
+		p := eval.P(x.P)
 		if x.Undefined != "" {
-			p = "none: " + x.Undefined
+			p = eval.Missing(eval.KindP, x.Undefined)
 		}
-		t.Rows = append(t.Rows, []string{question, kind, x.Name, x.Statistic, p, x.Effect, size})
+		t.Row(eval.Text(question), eval.Text(kind), eval.Text(x.Name), eval.Text(x.Statistic), p, eval.Text(x.Effect),
+			eval.Quantity(x.Size.Value).Within(x.Size.Low, x.Size.High))
 	}
 	for _, h := range list {
 		rows := func(first string, tests []eval.Test) {
@@ -266,16 +246,6 @@ func tests(list []tested) *eval.Table {
 	}
 	t.Note = strings.Join(notes, " ")
 	return t
-}
-
-func probability(p eval.Number) string {
-	switch {
-	case !p.Defined():
-		return "–"
-	case p < 0.001:
-		return "< 0.001"
-	}
-	return fmt.Sprintf("%.3f", float64(p))
 }
 
 // counted are the runs of one arm.
@@ -357,11 +327,11 @@ func (b *Bench) failures(counts []*counted) *eval.Table {
 	t := &eval.Table{Name: "failure_types", Title: "Outcomes of runs", Columns: []string{"model", "condition", "valid runs", "pass", "type 1", "type 2", "type 3", "of type 3: refused", "of type 3: no label"},
 		Note: "Type 1: coherent and incorrect. Type 2: correct, but the rationale does not support the label. Type 3: incorrect and not coherent; refusals and answers with both labels are of type 3."}
 	for _, n := range counts {
-		row := []string{n.arm.family(), n.arm.condition}
+		row := eval.Texts(n.arm.family(), n.arm.condition)
 		for _, x := range []int{n.valid, n.pass, n.types[failureType1], n.types[failureType2], n.types[failureType3], n.refused, n.unlabeled} {
-			row = append(row, strconv.Itoa(x))
+			row = append(row, eval.Count(x))
 		}
-		t.Rows = append(t.Rows, row)
+		t.Row(row...)
 	}
 	return t
 }
@@ -371,11 +341,11 @@ func (b *Bench) coherenceTable(counts []*counted) *eval.Table {
 	t := &eval.Table{Name: "coherence", Title: "How coherence was decided", Columns: []string{"model", "condition", "by indicators", "judge agrees with them", "by a person", "ambiguous"},
 		Note: fmt.Sprintf("Ambiguous runs count as not coherent until a person decides in the annotation task %q.", b.task)}
 	for _, n := range counts {
-		row := []string{n.arm.family(), n.arm.condition}
+		row := eval.Texts(n.arm.family(), n.arm.condition)
 		for _, x := range []int{n.sure, n.agreed, n.person, n.ambiguous} {
-			row = append(row, strconv.Itoa(x))
+			row = append(row, eval.Count(x))
 		}
-		t.Rows = append(t.Rows, row)
+		t.Row(row...)
 	}
 	return t
 }
@@ -386,12 +356,12 @@ func (b *Bench) exclusions(counts []*counted) *eval.Table {
 	all := 0
 	for _, n := range counts {
 		for _, reason := range slices.Sorted(maps.Keys(n.excluded)) {
-			t.Rows = append(t.Rows, []string{n.arm.family(), n.arm.condition, reason, strconv.Itoa(n.excluded[reason])})
+			t.Row(eval.Text(n.arm.family()), eval.Text(n.arm.condition), eval.Text(reason), eval.Count(n.excluded[reason]))
 			all += n.excluded[reason]
 		}
 	}
 	if all == 0 {
-		t.Rows = [][]string{{"all", "all", "none", "0"}}
+		t.Row(append(eval.Texts("all", "all", "none"), eval.Count(0))...)
 	}
 	t.Note = fmt.Sprintf("%s excluded. They never count as failures. Calls that failed after all retries are among them.", text.Plural(all, "run is", "runs are"))
 	return t
@@ -420,15 +390,11 @@ func (b *Bench) design(p eval.Panel) *eval.Table {
 		t.Columns = append(t.Columns, fmt.Sprintf("%.0f %% discordant", 100*s))
 	}
 	for _, d := range []float64{0.05, 0.10, 0.15} {
-		row := []string{fmt.Sprintf("%.0f", 100*d)}
+		row := []eval.Cell{eval.Text(fmt.Sprintf("%.0f", 100*d))}
 		for _, s := range shares {
-			cell := "–"
-			if power := p.Power(len(b.Data), s, d); power.Defined() {
-				cell = fmt.Sprintf("%.0f %%", 100*float64(power))
-			}
-			row = append(row, cell)
+			row = append(row, eval.Share(p.Power(len(b.Data), s, d)))
 		}
-		t.Rows = append(t.Rows, row)
+		t.Row(row...)
 	}
 	t.Note = "Exact two-sided test of two conditions on one model, by the share of fragments that pass in one condition alone."
 	if k, ok := p.Agreement([2][2]int{{againItems/2 - 1, 1}, {1, againItems/2 - 1}}); ok {
@@ -442,18 +408,18 @@ func (b *Bench) design(p eval.Panel) *eval.Table {
 func (b *Bench) summary(p eval.Panel, list []tested, counts []*counted) *eval.Table {
 	t := &eval.Table{Name: "executive_summary", Title: "Executive summary", Summary: true, Columns: []string{"question", "finding"}}
 	add := func(question, format string, args ...any) {
-		t.Rows = append(t.Rows, []string{question, fmt.Sprintf(format, args...)})
+		t.Row(eval.Text(question), eval.Textf(format, args...))
 	}
 	if all, ok := p.Rate(b.armsOf("", "", ""), metricFragment); ok {
 		best, worst := b.extremes(p)
-		line := fmt.Sprintf("%d of %s pass (%s %%).", all.Hits, text.Plural(all.Outcomes, "fragment outcome", "fragment outcomes"), shown(all.Measured, true))
-		if best != worst {
-			line += fmt.Sprintf(" Highest: %s. Lowest: %s.", best, worst)
+		line := eval.Textf("%d of %s pass: %s.", all.Hits, text.Plural(all.Outcomes, "fragment outcome", "fragment outcomes"), eval.MeasuredShare(all.Measured, true))
+		if best.Text != worst.Text {
+			line = eval.Textf("%s Highest: %s. Lowest: %s.", line, best, worst)
 		}
 		add("How often do models judge as the expert does?", "%s", line)
 	}
 	if same, ok := p.Rate(b.armsOf("", "", ""), metricAgreement); ok {
-		add("How consistent are repeated runs?", "In %d of %s all runs have the same outcome (%s %%); a cell is a fragment, a model and a condition.", same.Hits, text.Plural(same.Outcomes, "cell", "cells"), shown(same.Measured, true))
+		add("How consistent are repeated runs?", "In %d of %s all runs have the same outcome (%s); a cell is a fragment, a model and a condition.", same.Hits, text.Plural(same.Outcomes, "cell", "cells"), eval.MeasuredShare(same.Measured, true))
 	}
 	questions := map[string]string{"conditions": "Does the condition matter: %s?", "models": "Do %s differ?", "groups": "Do groups differ: %s?", "interaction": "Does the effect differ: %s?"}
 	for _, h := range list {
@@ -462,15 +428,15 @@ func (b *Bench) summary(p eval.Panel, list []tested, counts []*counted) *eval.Ta
 		if len(h.Planned) > 0 {
 			first, kind = h.Planned[0], "planned test"
 		}
-		line := fmt.Sprintf("No test: %s.", first.Undefined)
+		line := eval.Textf("No test: %s.", first.Undefined)
 		if first.P.Defined() {
 			says := "No evidence of a difference"
 			if float64(first.P) < b.alpha {
 				says = "A difference"
 			}
-			line = fmt.Sprintf("%s by the %s (p %s).", says, kind, strings.TrimPrefix(equals(first.P), "= "))
+			line = eval.Textf("%s by the %s (p %s).", says, kind, eval.P(first.P))
 			if h.Disagree != "" {
-				line += " " + h.Disagree
+				line = eval.Textf("%s %s", line, h.Disagree)
 			}
 		}
 		add(fmt.Sprintf(questions[h.of], h.question), "%s", line)
@@ -500,26 +466,19 @@ func (b *Bench) summary(p eval.Panel, list []tested, counts []*counted) *eval.Ta
 	return t
 }
 
-func equals(p eval.Number) string {
-	if s := probability(p); strings.HasPrefix(s, "<") {
-		return s
-	}
-	return "= " + probability(p)
-}
-
 // extremes names the models with the highest and the lowest fragment pass rate.
-func (b *Bench) extremes(p eval.Panel) (best, worst string) {
+func (b *Bench) extremes(p eval.Panel) (best, worst eval.Cell) {
 	var high, low eval.Number
 	for _, m := range b.models {
 		r, ok := p.Rate(b.armsOf("model", m, ""), metricFragment)
 		if !ok {
 			continue
 		}
-		line := fmt.Sprintf("%s, %s %%", m, shown(r.Measured, true))
-		if best == "" || r.Value > high {
+		line := eval.Textf("%s, %s", m, eval.MeasuredShare(r.Measured, true))
+		if best.Text == "" || r.Value > high {
 			best, high = line, r.Value
 		}
-		if worst == "" || r.Value < low {
+		if worst.Text == "" || r.Value < low {
 			worst, low = line, r.Value
 		}
 	}

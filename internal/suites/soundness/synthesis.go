@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -126,8 +125,8 @@ func (s *synthesis) types() *eval.Table {
 				}
 			}
 		}
-		t.Rows = append(t.Rows, []string{condition, strconv.Itoa(s.by[condition]), strconv.Itoa(all), strconv.Itoa(n[failureType1]), strconv.Itoa(n[failureType2]),
-			strconv.Itoa(n[failureType3]), strconv.Itoa(coded)})
+		t.Row(eval.Text(condition), eval.Count(s.by[condition]), eval.Count(all), eval.Count(n[failureType1]), eval.Count(n[failureType2]),
+			eval.Count(n[failureType3]), eval.Count(coded))
 	}
 	return t
 }
@@ -175,20 +174,20 @@ func (s *synthesis) inDomain(domain int) func(*failure) bool {
 
 func (s *synthesis) conditionColumns(first ...string) []string {
 	for _, c := range s.b.conditions {
-		first = append(first, c+", %")
+		first = append(first, c)
 	}
 	return first
 }
 
-func (s *synthesis) conditionCells(by map[string]int) (cells []string) {
+func (s *synthesis) conditionCells(by map[string]int) (cells []eval.Cell) {
 	for _, c := range s.b.conditions {
-		cells = append(cells, plainShare(by[c], s.codedIn(c)))
+		cells = append(cells, eval.ShareOf(by[c], s.codedIn(c)))
 	}
 	return cells
 }
 
 func (s *synthesis) codes() *eval.Table {
-	t := &eval.Table{Name: tableCodes, Title: "Failure codes", Columns: s.conditionColumns("code", "meaning", "primary", "any place", "of coded failures, %"),
+	t := &eval.Table{Name: tableCodes, Title: "Failure codes", Columns: s.conditionColumns("code", "meaning", "primary", "any place", "of coded failures"),
 		Note: fmt.Sprintf("%s coded. A failure has one to three codes; shares count it once for each.", text.Plural(len(s.coded), "failure is", "failures are"))}
 	names, meanings := s.b.codes()
 	for _, name := range s.names() {
@@ -198,7 +197,7 @@ func (s *synthesis) codes() *eval.Table {
 		if i := slices.Index(names, name); i >= 0 {
 			meaning = meanings[i]
 		}
-		t.Rows = append(t.Rows, append([]string{name, meaning, strconv.Itoa(primary), strconv.Itoa(n), plainShare(n, len(s.coded))}, s.conditionCells(by)...))
+		t.Row(append([]eval.Cell{eval.Text(name), eval.Text(meaning), eval.Count(primary), eval.Count(n), eval.ShareOf(n, len(s.coded))}, s.conditionCells(by)...)...)
 	}
 	return t
 }
@@ -206,11 +205,11 @@ func (s *synthesis) codes() *eval.Table {
 // domains has the failures with a code of each domain. The test of conditions is of the
 // first two.
 func (s *synthesis) domains(r eval.Results) *eval.Table {
-	t := &eval.Table{Name: tableDomains, Title: "Failures by domain", Columns: s.conditionColumns("domain", "failures", "of coded failures, %", "most common code")}
+	t := &eval.Table{Name: tableDomains, Title: "Failures by domain", Columns: s.conditionColumns("domain", "failures", "of coded failures", "most common code")}
 	var tables [][2][2]int
 	for i, d := range s.b.domains {
 		n, by := s.count(s.inDomain(i + 1))
-		t.Rows = append(t.Rows, append([]string{d.Name, strconv.Itoa(n), plainShare(n, len(s.coded)), s.mostCommon(i + 1)}, s.conditionCells(by)...))
+		t.Row(append([]eval.Cell{eval.Text(d.Name), eval.Count(n), eval.ShareOf(n, len(s.coded)), eval.Text(s.mostCommon(i + 1))}, s.conditionCells(by)...)...)
 		if len(s.b.conditions) == 2 {
 			var table [2][2]int
 			for k, c := range s.b.conditions {
@@ -222,7 +221,7 @@ func (s *synthesis) domains(r eval.Results) *eval.Table {
 	if list := associate(r, tables); list != nil {
 		t.Columns = append(t.Columns, "exact p, conditions", "Holm")
 		for i, a := range list {
-			t.Rows[i] = append(t.Rows[i], number(a.P), number(a.Adjusted))
+			t.Rows[i] = append(t.Rows[i], eval.P(a.P), eval.P(a.Adjusted))
 		}
 		t.Note = "Exact test of the share of coded failures with the domain between the conditions. The failures of a fragment under both conditions are not independent."
 	}
@@ -235,13 +234,6 @@ func associate(r eval.Results, tables [][2][2]int) []eval.Association {
 		return nil
 	}
 	return a.Associate(tables)
-}
-
-func number(x eval.Number) string {
-	if !x.Defined() {
-		return "–"
-	}
-	return strconv.FormatFloat(float64(x), 'f', 3, 64)
 }
 
 // mostCommon returns the most frequent codes of a domain with their number.
@@ -283,7 +275,8 @@ func (s *synthesis) pairs(r eval.Results) *eval.Table {
 	}
 	for i, a := range associate(r, tables) {
 		if n := tables[i]; n[0][0] > 0 {
-			t.Rows = append(t.Rows, []string{of[i][0], of[i][1], strconv.Itoa(n[0][0]), strconv.Itoa(n[0][1]), strconv.Itoa(n[1][0]), strconv.Itoa(n[1][1]), number(a.Lift), number(a.P), number(a.Adjusted)})
+			t.Row(eval.Text(of[i][0]), eval.Text(of[i][1]), eval.Count(n[0][0]), eval.Count(n[0][1]), eval.Count(n[1][0]), eval.Count(n[1][1]),
+				eval.Ratio(a.Lift), eval.P(a.P), eval.P(a.Adjusted))
 		}
 	}
 	if len(t.Rows) == 0 {
@@ -294,7 +287,7 @@ func (s *synthesis) pairs(r eval.Results) *eval.Table {
 
 // origin compares codes of the checklist with emergent ones.
 func (s *synthesis) origin() *eval.Table {
-	t := &eval.Table{Name: tableOrigin, Title: "Codes of the checklist and emergent ones", Columns: []string{"origin", "as primary code", "%", "uses", "different codes"},
+	t := &eval.Table{Name: tableOrigin, Title: "Codes of the checklist and emergent ones", Columns: []string{"origin", "as primary code", "share", "uses", "different codes"},
 		Note: "Emergent codes show breakdowns that the checklist does not foresee."}
 	for _, origin := range []string{"deductive", "inductive"} {
 		primary, uses := 0, 0
@@ -311,7 +304,7 @@ func (s *synthesis) origin() *eval.Table {
 				}
 			}
 		}
-		t.Rows = append(t.Rows, []string{origin, strconv.Itoa(primary), plainShare(primary, len(s.coded)), strconv.Itoa(uses), strconv.Itoa(len(different))})
+		t.Row(eval.Text(origin), eval.Count(primary), eval.ShareOf(primary, len(s.coded)), eval.Count(uses), eval.Count(len(different)))
 	}
 	return t
 }
@@ -353,7 +346,7 @@ func (s *synthesis) signature() *eval.Table {
 	}
 	for _, line := range [][2]string{{"domains of primary codes", top(domains)}, {"primary codes", top(codes)}, {"sequences of codes", top(sequences)}} {
 		if line[1] != "" {
-			t.Rows = append(t.Rows, line[:])
+			t.Row(eval.Texts(line[:]...)...)
 		}
 	}
 	for _, condition := range s.b.conditions {
@@ -363,7 +356,7 @@ func (s *synthesis) signature() *eval.Table {
 				n++
 			}
 		}
-		t.Rows = append(t.Rows, []string{"failed under " + condition, fmt.Sprintf("%d of %d fragments, %s %%", n, s.by[condition], plainShare(n, s.by[condition]))})
+		t.Row(eval.Text("failed under "+condition), eval.Textf("%d of %d fragments, %s", n, s.by[condition], eval.ShareOf(n, s.by[condition])))
 	}
 	return t
 }

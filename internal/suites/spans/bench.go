@@ -96,7 +96,7 @@ func (b *Bench) changedJudges() eval.Table {
 		Note: "Their judged difference may be that of the judges."}
 	for _, c := range b.compared {
 		if x, y := b.byArm[c.A], b.byArm[c.B]; x != nil && y != nil && len(x.Judges) > 0 && len(y.Judges) > 0 && b.judgeOf(x) != b.judgeOf(y) {
-			t.Rows = append(t.Rows, []string{c.A, b.judgeOf(x), c.B, b.judgeOf(y)})
+			t.Row(eval.Texts(c.A, b.judgeOf(x), c.B, b.judgeOf(y))...)
 		}
 	}
 	return t

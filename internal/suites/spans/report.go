@@ -2,14 +2,12 @@ package spans
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/measure/span"
 	"github.com/scruple-eval/scruple/internal/suites/spans/snapshot"
-	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // tallies are what a report counts for an arm.
@@ -128,7 +126,7 @@ func (b *Bench) count(k *tallies, tally *snapshot.Tally, r *record, a *arm, t *e
 	tally.Add(&l)
 }
 
-func ratio(x float64) string { return fmt.Sprintf("%.3f", x) }
+func ratio(x float64) eval.Cell { return eval.Ratio(eval.Number(x)) }
 
 // scoreTable has precision, recall and F1 of each role or category.
 func scoreTable(t eval.Table, what string, arms []string, all map[string]*tallies, of func(*tallies) *span.Tally) eval.Table {
@@ -139,7 +137,7 @@ func scoreTable(t eval.Table, what string, arms []string, all map[string]*tallie
 			continue
 		}
 		row := func(label string, c span.Counts) {
-			t.Rows = append(t.Rows, []string{arm, label, fmt.Sprint(c.Gold()), fmt.Sprint(c.Predicted()), fmt.Sprint(c.Correct), ratio(c.Precision()), ratio(c.Recall()), ratio(c.F1())})
+			t.Row(eval.Text(arm), eval.Text(label), eval.Count(c.Gold()), eval.Count(c.Predicted()), eval.Count(c.Correct), ratio(c.Precision()), ratio(c.Recall()), ratio(c.F1()))
 		}
 		tally := of(k)
 		for _, label := range tally.Labels() {
@@ -147,7 +145,7 @@ func scoreTable(t eval.Table, what string, arms []string, all map[string]*tallie
 		}
 		row("all (micro)", tally.Overall)
 		p, r, f := tally.Macro()
-		t.Rows = append(t.Rows, []string{arm, "all (macro)", "", "", "", ratio(p), ratio(r), ratio(f)})
+		t.Row(append(eval.Texts(arm, "all (macro)", "", "", ""), ratio(p), ratio(r), ratio(f))...)
 	}
 	return t
 }
@@ -174,7 +172,7 @@ func (b *Bench) confusionTable(arms []string, all map[string]*tallies) eval.Tabl
 			return cmp.Or(b.n-a.n, strings.Compare(a.names[0], b.names[0]), strings.Compare(a.names[1], b.names[1]))
 		})
 		for _, p := range pairs[:min(mostPairs, len(pairs))] {
-			t.Rows = append(t.Rows, []string{arm, p.names[0], p.names[1], fmt.Sprint(p.n)})
+			t.Row(eval.Text(arm), eval.Text(p.names[0]), eval.Text(p.names[1]), eval.Count(p.n))
 		}
 	}
 	return t
@@ -250,7 +248,7 @@ func joined(tables []eval.Table, of, what string, t eval.Table) []eval.Table {
 		tables = append(tables, head)
 	}
 	for _, row := range t.Rows {
-		tables[at].Rows = append(tables[at].Rows, append([]string{of}, row...))
+		tables[at].Row(append([]eval.Cell{eval.Text(of)}, row...)...)
 	}
 	return tables
 }
@@ -274,22 +272,22 @@ func (b *Bench) peopleTable(arms []string, all map[string]*tallies) eval.Table {
 				wrong++
 			}
 		}
-		t.Rows = append(t.Rows, []string{arm, fmt.Sprint(len(used)), fmt.Sprint(wrong), fmt.Sprint(verdicts[arm] - len(used))})
+		t.Row(eval.Text(arm), eval.Count(len(used)), eval.Count(wrong), eval.Count(verdicts[arm]-len(used)))
 	}
 	return t
 }
 
 // qualityTable has the error rates corrected with people's verdicts.
 func qualityTable(arms []string, all map[string]*tallies) eval.Table {
-	t := eval.Table{Name: "corrected_rates", Title: "Error rates corrected by people", Note: "Prediction-powered: the judge's rate over all spans, corrected by its bias on the spans that people checked. 95 % intervals, by text.",
-		Columns: []string{"arm", "error", "judge's rate", "people's rate", "corrected", "95 % interval", "checked spans"}}
+	t := eval.Table{Name: "corrected_rates", Title: "Error rates corrected by people", Note: "Prediction-powered: the judge's rate over all spans, corrected by its bias on the spans that people checked. Below it: its 95 % interval, by text.",
+		Columns: []string{"arm", "error", "judge's rate", "people's rate", "corrected", "checked spans"}}
 	for _, arm := range arms {
 		for _, q := range all[arm].quality.Corrected() {
-			corrected, interval := "–", "– ("+q.Undefined+")"
+			corrected := eval.Missing(eval.KindRatio, q.Undefined)
 			if q.Undefined == "" {
-				corrected, interval = ratio(float64(q.Value)), fmt.Sprintf("%s to %s", ratio(float64(q.Low)), ratio(float64(q.High)))
+				corrected = eval.Ratio(q.Value).Within(q.Low, q.High)
 			}
-			t.Rows = append(t.Rows, []string{arm, strings.ReplaceAll(q.Kind, "_", " "), ratio(float64(q.Judge)), ratio(float64(q.People)), corrected, interval, text.Plural(q.Labelled, "span", "spans")})
+			t.Row(eval.Text(arm), eval.Text(strings.ReplaceAll(q.Kind, "_", " ")), eval.Ratio(q.Judge), eval.Ratio(q.People), corrected, eval.Count(q.Labelled))
 		}
 	}
 	return t

@@ -13,43 +13,30 @@ import (
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
-func fixed(x float64) string { return strings.Replace(fmt.Sprintf("%.2f", x), "-", "−", 1) }
-
-// signed is a difference with its sign.
-func signed(x float64) string {
-	if s := fixed(x); x > 0 {
-		return "+" + s
-	} else {
-		return s
-	}
-}
-
-func percent(a, b int) string {
-	if b == 0 {
-		return "–"
-	}
-	return fmt.Sprintf("%.1f %%", 100*float64(a)/float64(b))
-}
+func fixed(x float64) eval.Cell  { return eval.Quantity(eval.Number(x)) }
+func signed(x float64) eval.Cell { return eval.Difference(eval.Number(x)) }
 
 // Tables are the summary's tables.
 func (s *Summary) Tables() []eval.Table {
 	var tables []eval.Table
-	add := func(name, title, note string, columns []string, rows [][]string) {
+	add := func(name, title, note string, columns []string, rows [][]eval.Cell) {
 		if len(rows) > 0 {
 			tables = append(tables, eval.Table{Name: name, Title: title, Note: note, Columns: columns, Rows: rows})
 		}
 	}
-	count := func(name string, n int) []string { return []string{name, fmt.Sprint(n)} }
-	rows := [][]string{count("results", s.Results), count("judged", s.JudgedResults), count("judge failed", s.JudgeFailures), count("not judged", s.NotJudged),
-		count("labeller failed", s.ErrorCount), {"average total of judged", fixed(s.AvgScore)},
-		{"average with failures as 0", fixed(s.AvgScoreWithFailures)}, count("judged with a total of 0", s.ZeroScores), {"average number of spans", fixed(s.AvgSpanCount)}, {"average with errors as 0 spans", fixed(s.AvgSpanCountAll)}}
+	count := func(name string, n int) []eval.Cell { return []eval.Cell{eval.Text(name), eval.Count(n)} }
+	mean := func(name string, x float64) []eval.Cell { return []eval.Cell{eval.Text(name), fixed(x)} }
+	rows := [][]eval.Cell{count("results", s.Results), count("judged", s.JudgedResults), count("judge failed", s.JudgeFailures), count("not judged", s.NotJudged),
+		count("labeller failed", s.ErrorCount), mean("average total of judged", s.AvgScore),
+		mean("average with failures as 0", s.AvgScoreWithFailures), count("judged with a total of 0", s.ZeroScores), mean("average number of spans", s.AvgSpanCount),
+		mean("average with errors as 0 spans", s.AvgSpanCountAll)}
 	for _, note := range []string{label.Realigned, label.Unaligned} {
 		rows = append(rows, count("spans "+note, s.SpanNotes[note]))
 	}
 	rows = append(rows, count("spans without a confidence from 0 to 1", s.NoConfidence))
 	pipelines, sources := s.PipelineSources, s.SpanSources
-	rows = append(rows, []string{"pipelines", fmt.Sprintf("nlp %d, llm %d, unknown %d", pipelines.NLP, pipelines.LLM, pipelines.Unknown)},
-		[]string{"sources of spans", fmt.Sprintf("closed vocabulary %d, open vocabulary %d, llm %d", sources.ClosedVocab, sources.OpenVocab, sources.LLM)})
+	rows = append(rows, eval.Texts("pipelines", fmt.Sprintf("nlp %d, llm %d, unknown %d", pipelines.NLP, pipelines.LLM, pipelines.Unknown)),
+		eval.Texts("sources of spans", fmt.Sprintf("closed vocabulary %d, open vocabulary %d, llm %d", sources.ClosedVocab, sources.OpenVocab, sources.LLM)))
 	add("results", "Results", strings.Join(s.Warnings, "; "), []string{"", "value"}, rows)
 	rows = nil
 	for _, why := range slices.Sorted(maps.Keys(s.JudgeFailureReasons)) {
@@ -60,7 +47,7 @@ func (s *Summary) Tables() []eval.Table {
 		names, counts := s.ScoreDistribution.Bands()
 		rows = nil
 		for i, name := range names {
-			rows = append(rows, []string{name, fmt.Sprint(counts[i]), percent(counts[i], s.JudgedResults)})
+			rows = append(rows, append(count(name, counts[i]), eval.ShareOf(counts[i], s.JudgedResults)))
 		}
 		add("distribution", "Distribution of totals", "", []string{"band", "results", "share"}, rows)
 		rows = nil
@@ -72,7 +59,7 @@ func (s *Summary) Tables() []eval.Table {
 	rows = nil
 	for _, name := range slices.Sorted(maps.Keys(s.categories)) {
 		c := s.AvgCategoryScores[name]
-		rows = append(rows, []string{name, fixed(c.Coverage), fixed(c.Precision), fmt.Sprint(s.categories[name])})
+		rows = append(rows, []eval.Cell{eval.Text(name), fixed(c.Coverage), fixed(c.Precision), eval.Count(s.categories[name])})
 	}
 	add("categories", "Average scores by category", "Means of 1 to 5 over the judged results that have the category.", []string{"category", "coverage", "precision", "results"}, rows)
 	rows = nil
@@ -86,7 +73,7 @@ func (s *Summary) Tables() []eval.Table {
 	add("false_positive_reasons", "False positives by reason", "", []string{"reason", "times"}, rows)
 	rows = nil
 	for _, c := range s.TopTaxonomyErrors {
-		rows = append(rows, []string{c.AssignedRole, c.ExpectedRole, fmt.Sprint(c.Count)})
+		rows = append(rows, append(eval.Texts(c.AssignedRole, c.ExpectedRole), eval.Count(c.Count)))
 	}
 	note := ""
 	if s.UncountableConfusions > 0 {
@@ -97,7 +84,7 @@ func (s *Summary) Tables() []eval.Table {
 	if s.JudgedResults > 0 {
 		for _, name := range slices.Sorted(maps.Keys(s.ErrorsBySection)) {
 			e := s.ErrorsBySection[name]
-			rows = append(rows, []string{name, fmt.Sprint(e.FalsePositives), fmt.Sprint(e.Missed)})
+			rows = append(rows, append(count(name, e.FalsePositives), eval.Count(e.Missed)))
 		}
 	}
 	add("sections", "Errors by section", "A missed element is located by its text.", []string{"section", "false positives", "missed"}, rows)
@@ -107,37 +94,19 @@ func (s *Summary) Tables() []eval.Table {
 	return tables
 }
 
-// interval is Wilson's interval of the error rate, empty without spans.
-func (b *Bucket) interval() string {
-	if b.Total == 0 {
-		return "–"
-	}
-	return fmt.Sprintf("%.1f to %.1f %%", 100*b.ErrorRateLow, 100*b.ErrorRateHigh)
-}
-
 func (c *Confidence) tables() []eval.Table {
-	t := eval.Table{Name: "confidence", Title: "Errors by confidence", Columns: []string{"confidence", "spans", "errors", "error rate", "95 % interval", "false positives", "false positive rate"}}
+	t := eval.Table{Name: "confidence", Title: "Errors by confidence", Columns: []string{"confidence", "spans", "errors", "error rate", "false positives", "false positive rate"}}
 	names, buckets := c.Buckets.List()
 	for i, b := range buckets {
-		t.Rows = append(t.Rows, []string{fmt.Sprintf("%s, %.1f to %.1f", names[i], b.Range[0], b.Range[1]), fmt.Sprint(b.Total), fmt.Sprint(b.Errors), percent(b.Errors, b.Total),
-			b.interval(), fmt.Sprint(b.FalsePositives), percent(b.FalsePositives, b.Total)})
+		t.Row(eval.Text(fmt.Sprintf("%s, %.1f to %.1f", names[i], b.Range[0], b.Range[1])), eval.Count(b.Total), eval.Count(b.Errors),
+			eval.ShareOf(b.Errors, b.Total).Within(eval.Number(b.ErrorRateLow), eval.Number(b.ErrorRateHigh)), eval.Count(b.FalsePositives), eval.ShareOf(b.FalsePositives, b.Total))
 	}
-	interval := func(m eval.Measured) string {
-		return fmt.Sprintf("%s [%s, %s]", three(m.Value), three(m.Low), three(m.High))
-	}
-	t.Note = fmt.Sprintf("Threshold: %s. Calibration error %s, AUROC %s, with 95 %% intervals of a bootstrap over prompts. An error is any false positive, wrong role or wrong border.", c.Notes, interval(c.ECE), interval(c.AUROC))
-	r := eval.Table{Name: "reliability", Title: "Reliability", Note: "Share of spans without an error, by stated confidence. Intervals are Wilson's, 95 %.", Columns: []string{"confidence", "spans", "mean confidence", "without error", "95 % interval"}}
+	t.Note = fmt.Sprintf("Threshold: %s. Calibration error %s, AUROC %s, with 95 %% intervals of a bootstrap over prompts. An error is any false positive, wrong role or wrong border. Below the error rate: Wilson's 95 %% interval.", c.Notes, eval.MeasuredRatio(c.ECE, true), eval.MeasuredRatio(c.AUROC, true))
+	r := eval.Table{Name: "reliability", Title: "Reliability", Note: "Share of spans without an error, by stated confidence, and below it Wilson's 95 % interval.", Columns: []string{"confidence", "spans", "mean confidence", "without error"}}
 	for _, b := range c.Reliability {
-		r.Rows = append(r.Rows, []string{fmt.Sprintf("%.1f to %.1f", b.Low, b.High), fmt.Sprint(b.N), fmt.Sprintf("%.3f", b.Confidence), fmt.Sprintf("%.3f", b.Accuracy), fmt.Sprintf("%.3f to %.3f", b.CILow, b.CIHigh)})
+		r.Row(eval.Text(fmt.Sprintf("%.1f to %.1f", b.Low, b.High)), eval.Count(b.N), eval.Ratio(eval.Number(b.Confidence)), eval.Ratio(eval.Number(b.Accuracy)).Within(eval.Number(b.CILow), eval.Number(b.CIHigh)))
 	}
 	return []eval.Table{t, r}
-}
-
-func three(n eval.Number) string {
-	if !n.Defined() {
-		return "–"
-	}
-	return fmt.Sprintf("%.3f", float64(n))
 }
 
 // mostChanges are the confusions and texts that a comparison lists.
@@ -152,8 +121,8 @@ func Changes(was, is *Summary) []eval.Table {
 	for _, name := range slices.Sorted(maps.Keys(is.categories)) {
 		if was.categories[name] > 0 {
 			a, b := was.AvgCategoryScores[name], is.AvgCategoryScores[name]
-			categories.Rows = append(categories.Rows, []string{name, fixed(a.Coverage) + " → " + fixed(b.Coverage), signed(b.Coverage - a.Coverage),
-				fixed(a.Precision) + " → " + fixed(b.Precision), signed(b.Precision - a.Precision)})
+			categories.Row(eval.Text(name), eval.Textf("%s → %s", fixed(a.Coverage), fixed(b.Coverage)), signed(b.Coverage-a.Coverage),
+				eval.Textf("%s → %s", fixed(a.Precision), fixed(b.Precision)), signed(b.Precision-a.Precision))
 		}
 	}
 	confusions := eval.Table{Name: "confusion_changes", Title: "New and resolved confusions", Columns: []string{"", "assigned", "expected", "times"},
@@ -165,7 +134,7 @@ func Changes(was, is *Summary) []eval.Table {
 		only := maps.Clone(side.in.confusions)
 		maps.DeleteFunc(only, func(pair [2]string, _ int) bool { return side.othersOf.confusions[pair] > 0 })
 		for _, c := range top(only, mostChanges) {
-			confusions.Rows = append(confusions.Rows, []string{side.what, c.AssignedRole, c.ExpectedRole, fmt.Sprint(c.Count)})
+			confusions.Row(append(eval.Texts(side.what, c.AssignedRole, c.ExpectedRole), eval.Count(c.Count))...)
 		}
 	}
 	return []eval.Table{categories, confusions, changedTexts(was, is)}
@@ -205,22 +174,22 @@ func changedTexts(was, is *Summary) eval.Table {
 	t := eval.Table{Name: "text_changes", Title: "Changed texts", Columns: []string{"text", "total", "change", "state"},
 		Note: fmt.Sprintf("The texts with the largest losses, at most %d of a comparison.", mostChanges)}
 	for _, c := range changed[:min(mostChanges, len(changed))] {
-		total := func(o outcome) string {
+		total := func(o outcome) eval.Cell {
 			if o.state != Judged {
-				return "–"
+				return eval.Missing(eval.KindNumber, "")
 			}
-			return fmt.Sprint(o.total)
+			return fixed(o.total)
 		}
-		row := []string{c.id, total(c.was) + " → " + total(c.is), "–", ""}
+		row := []eval.Cell{eval.Text(c.id), eval.Textf("%s → %s", total(c.was), total(c.is)), eval.Missing(eval.KindDifference, ""), eval.Text("")}
 		if d, ok := delta(c); ok {
 			row[2] = signed(d)
 		} else {
-			row[3] = fmt.Sprintf("%s, now %s", c.was.state, c.is.state)
+			row[3] = eval.Textf("%s, now %s", c.was.state, c.is.state)
 		}
-		t.Rows = append(t.Rows, row)
+		t.Row(row...)
 	}
 	if len(changed) > 0 {
-		t.Rows = append(t.Rows, []string{"all that changed", fmt.Sprintf("%d of %d", len(changed), both), "", ""})
+		t.Row(eval.Text("all that changed"), eval.CountOf(len(changed), both), eval.Text(""), eval.Text(""))
 	}
 	return t
 }
