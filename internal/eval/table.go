@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -250,7 +251,7 @@ func (c Cell) MarshalJSON() ([]byte, error) {
 	switch c.Kind {
 	case KindText, "":
 		if c.Parts == nil {
-			return json.Marshal(c.Text)
+			return unescaped(c.Text)
 		}
 	case KindVerdict:
 		j.Value = map[Number]any{1: true, 0: false}[c.Value]
@@ -263,7 +264,16 @@ func (c Cell) MarshalJSON() ([]byte, error) {
 			j.Low, j.High = &c.Low, &c.High
 		}
 	}
-	return json.Marshal(j)
+	return unescaped(j)
+}
+
+// unescaped encodes for readability: the caller decides whether HTML is escaped.
+func unescaped(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return bytes.TrimSpace(b.Bytes()), err
 }
 
 // UnmarshalJSON reads what MarshalJSON writes.
