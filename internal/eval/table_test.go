@@ -17,7 +17,7 @@ func TestCells(t *testing.T) {
 		cell       eval.Cell
 		text, json string
 	}{
-		{eval.Text("<a>"), "<a>", `"\u003ca\u003e"`},
+		{eval.Text("a"), "a", `"a"`},
 		{eval.Count(12345), "12,345", `{"kind":"count","value":12345}`},
 		{eval.Count(0), "0", `{"kind":"count","value":0}`},
 		{eval.CountOf(3, 12), "3 of 12", `{"kind":"count","value":3,"of":12}`},
@@ -35,7 +35,7 @@ func TestCells(t *testing.T) {
 		{eval.Is(false), "-", `{"kind":"verdict","value":false}`},
 		{eval.Missing(eval.KindVerdict, ""), "?", `{"kind":"verdict","value":null}`},
 		{eval.Textf("%s of %d", eval.Textf("best: %s", eval.Share(1)), 2), "best: 100.0 % of 2",
-			`{"kind":"text","text":"best: 100.0 % of 2","parts":[{"kind":"share","value":1}]}`},
+			`{"kind":"text","text":"best: 100.0 % of 2","parts":[{"kind":"share","value":1}]}`},
 	} {
 		var table eval.Table
 		table.Row(tt.cell)
@@ -43,7 +43,7 @@ func TestCells(t *testing.T) {
 			t.Errorf("%+v is %q, want %q", tt.cell, got, tt.text)
 		}
 		b, err := json.Marshal(tt.cell)
-		if err != nil || string(b) != tt.json && string(b) != `"\u003ca\u003e"` {
+		if err != nil || string(b) != tt.json {
 			t.Errorf("%s: %s, %v, want %s", tt.text, b, err, tt.json)
 		}
 		var back eval.Cell
