@@ -13,7 +13,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
-func fixed(x float64) eval.Cell  { return eval.Quantity(eval.Number(x)) }
+func fixed(x float64) eval.Cell  { return eval.Ratio(eval.Number(x)) }
 func signed(x float64) eval.Cell { return eval.Difference(eval.Number(x)) }
 
 // Tables are the summary's tables.
@@ -178,7 +178,7 @@ func changedTexts(was, is *Summary) eval.Table {
 			if o.state != Judged {
 				return eval.Missing(eval.KindNumber, "")
 			}
-			return fixed(o.total)
+			return eval.Quantity(eval.Number(o.total))
 		}
 		row := []eval.Cell{eval.Text(c.id), eval.Textf("%s → %s", total(c.was), total(c.is)), eval.Missing(eval.KindDifference, ""), eval.Text("")}
 		if d, ok := delta(c); ok {
