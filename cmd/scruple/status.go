@@ -53,7 +53,7 @@ func (a *app) sayStatus(s experiment.Status, arg string) {
 		a.say("judging  %s pending, %d failed", text.Plural(s.ToJudge, "trial", "trials"), s.JudgeFailed)
 	}
 	for _, e := range s.JudgeErrors {
-		a.say("         judge %s, %s: %s", e.Judge, text.Plural(e.Verdicts, "verdict", "verdicts"), report.PlainLine(e.Reason))
+		a.say("         judge %s, %s: %s", e.Judge, text.Plural(e.Verdicts, "verdict", "verdicts"), say.PlainLine(e.Reason))
 	}
 	a.say("spent    %s, %s, %s", text.Plural(s.Calls, "call", "calls"), text.Plural(s.Tokens, "token", "tokens"), costOrUnknown(s.CostUSD, s.Unpriced))
 	if s.Estimated > 0 {
