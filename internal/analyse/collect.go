@@ -158,7 +158,7 @@ func NewCollector(suite *eval.Suite, items []eval.Item, arms []eval.Arm, order O
 	c := &Collector{suite: suite, items: items, arms: arms, order: order, armIdx: make(map[string]int, len(arms)),
 		metric: make(map[string]int, len(suite.Metrics)), columns: make([][]column, len(arms)), trials: make([]column, len(arms)), rows: make([][]observations, len(arms)), current: make([]open, len(arms)),
 		tallies: make([]tally, len(arms))}
-	c.clusters.of, c.clusters.n = eval.Clusters(items)
+	c.clusters.of, c.clusters.n = Clusters(items)
 	for m, metric := range suite.Metrics {
 		c.metric[metric.Name] = m
 	}
@@ -358,6 +358,22 @@ func emptied[T any](buffer *[]T, n int) []T {
 type clustering struct {
 	of []int32
 	n  int
+}
+
+// Clusters numbers the clusters of items and returns that of each. An item without one is
+// its own.
+func Clusters(items []eval.Item) (of []int32, n int) {
+	of, index := make([]int32, len(items)), map[string]int32{}
+	for i, it := range items {
+		k, ok := index[it.Cluster]
+		if !ok || it.Cluster == "" {
+			k = int32(n)
+			index[it.Cluster] = k
+			n++
+		}
+		of[i] = k
+	}
+	return of, n
 }
 
 // sums are numerators and denominators by cluster, in reused buffers.

@@ -98,22 +98,6 @@ func (x *ItemIndex) Duplicate() (first, second int, ok bool) {
 	return 0, 0, false
 }
 
-// Clusters numbers the clusters of items and returns that of each. An item without one is
-// its own.
-func Clusters(items []Item) (of []int32, n int) {
-	of, index := make([]int32, len(items)), map[string]int32{}
-	for i, it := range items {
-		k, ok := index[it.Cluster]
-		if !ok || it.Cluster == "" {
-			k = int32(n)
-			index[it.Cluster] = k
-			n++
-		}
-		of[i] = k
-	}
-	return of, n
-}
-
 // ClusterID returns the cluster of the item, by default its own id.
 func (it Item) ClusterID() string {
 	if it.Cluster != "" {

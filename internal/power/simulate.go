@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/gate"
 	"github.com/scruple-eval/scruple/internal/study"
@@ -98,7 +99,7 @@ func (d Design) verdicts(a study.Assumption, metrics []population, studies int) 
 	name := fnv.New64a()
 	fmt.Fprintf(name, "%d %s", d.Question.Run.Seed, a.Name)
 	order := newListed(d.Items)
-	clusters, _ := eval.Clusters(d.Items)
+	clusters, _ := analyse.Clusters(d.Items)
 	out := make([][]gate.State, studies)
 	errs := make([]error, runtime.GOMAXPROCS(0))
 	var wait sync.WaitGroup
