@@ -91,4 +91,4 @@ fuzz:
 	done
 
 update:
-	$(GO) test ./internal/report ./internal/suites/extraction ./internal/suites/rerank/method ./internal/model ./internal/dataset/convert/cuad ./cmd/scruple -update
+	$(GO) test ./internal/report ./internal/suites/extraction ./internal/suites/rerank/method ./internal/model ./tools/convert/documents ./cmd/scruple -update

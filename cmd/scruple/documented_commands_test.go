@@ -222,12 +222,12 @@ func inSource(path string) (list []mention, err error) {
 
 // The search finds what it should, and the check refuses what does not exist.
 func TestDocumentedCommandsAreFound(t *testing.T) {
-	const document = "Use `scruple\njudge STUDY` or ``no`` `scruple gate --nope`.\n\n```sh\n$ scruple init qa mine && scruple run mine/study.yaml   # offline\nscruple stats lmm --formula \"a ~ b # c\" \\\n  --csv x.csv\nwrote scruple things\n```\n    scruple import sroie FILE -o out.jsonl\n"
+	const document = "Use `scruple\njudge STUDY` or ``no`` `scruple gate --nope`.\n\n```sh\n$ scruple init qa mine && scruple run mine/study.yaml   # offline\nscruple stats lmm --formula \"a ~ b # c\" \\\n  --csv x.csv\nwrote scruple things\n```\n    scruple import conll FILE -o out.jsonl\n"
 	var got []string
 	for _, m := range inMarkdown(document) {
 		got = append(got, strings.Join(m.words, "·")+map[bool]string{true: " ok", false: " refused"}[m.check() == nil])
 	}
-	want := []string{"init·qa·mine ok", "run·mine/study.yaml ok", "stats·lmm·--formula·a ~ b # c·--csv·x.csv ok", "import·sroie·FILE·-o·out.jsonl refused", "judge·STUDY refused", "gate·--nope refused"}
+	want := []string{"init·qa·mine ok", "run·mine/study.yaml ok", "stats·lmm·--formula·a ~ b # c·--csv·x.csv ok", "import·conll·FILE·-o·out.jsonl refused", "judge·STUDY refused", "gate·--nope refused"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}

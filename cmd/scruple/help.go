@@ -124,7 +124,7 @@ func (a *app) steps() []step {
 		{"Data in and out", []example{
 			{sampleVerb(a), []string{"scruple sample reports.csv --n 2 --include type=Impact"}},
 			{trackVerb(a), []string{"scruple track sample.csv"}},
-			{importVerb(a), []string{"scruple import sroie receipts.jsonl --out documents.jsonl"}},
+			{importVerb(a), []string{"scruple import conll tagged.conll --out texts.jsonl"}},
 			ofSuites("generate", "scruple generate rerank made --items 60 --reviews 600 --requests 20"),
 			{embedVerb(a), []string{"scruple embed mine/study.yaml"}},
 			{exportVerb(a), []string{"scruple export mine/study.yaml --table outcomes --format csv", "scruple export shop/study.yaml --format trec --out trec"}},

@@ -11,11 +11,11 @@ import (
 )
 
 // The examples in the help of all verbs run in their order in an empty folder, with a
-// file of receipts, a list of reports, a study of synthetic documents and one of
+// tagged text, a list of reports, a study of synthetic documents and one of
 // people's judgements.
 func TestExamplesRun(t *testing.T) {
 	t.Chdir(t.TempDir())
-	writeTestFile(t, "receipts.jsonl", `{"id": "r1", "pages": ["BOOK STORE SDN BHD\nTOTAL: 9.00"], "gold": {"company": "BOOK STORE SDN BHD", "total": "9.00"}}`+"\n")
+	writeTestFile(t, "tagged.conll", "Anna\tB-person\nleft\tO\n")
 	writeTestFile(t, "reports.csv", "id,title,type\n1,One,Impact\n2,Two,Other\n3,Three,Impact\n")
 	writeTestFile(t, "phase1.yaml", "name: phase1\nsuite: extraction\ndata: {source: synthetic}\narms: [{name: heuristic}]\n")
 	if code, _, errs := cli(t, "init", "soundness", "judged"); code != exitOK {

@@ -112,6 +112,8 @@ var rules = []struct {
 		"validity takes simulated studies through the program as a command does; it judges stats, so it does not use it"},
 	{"tools/convert/osm", []string{"internal/suites/rerank"}, []string{"net", "database"},
 		"a converter reads files and writes the data of an example"},
+	{"tools/convert/documents", []string{"internal/dataset", "internal/text"}, []string{"net", "database"},
+		"likewise; it knows the data of the extraction suite and none of its code"},
 	{"tools/convert", nil, nil, "the command only selects a converter"},
 	{"tools", nil, nil, "tools measure the program from outside"},
 }

@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/scruple-eval/scruple/tools/convert/documents"
 	"github.com/scruple-eval/scruple/tools/convert/osm"
 )
 
@@ -20,6 +21,8 @@ var converters = []struct {
 	name, doc string
 	main      func(args []string, stdout, stderr io.Writer) int
 }{
+	{"cuad", "contracts of CUAD, as documents of the extraction suite", documents.Main("cuad", documents.CUAD)},
+	{"sroie", "receipts of SROIE, likewise", documents.Main("sroie", documents.SROIE)},
 	{"osm", "restaurants of OpenStreetMap, as items of the rerank suite", osm.Main},
 }
 

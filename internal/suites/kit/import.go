@@ -16,16 +16,12 @@ type Import struct {
 	// Study makes a study of recorded results instead: the files are arms of it. The paths in
 	// the study are relative to output, the file that it is written to.
 	Study func(files []string, output string) (data []byte, report fmt.Stringer, err error)
-	// Files are those that the data refer to, relative to the folder of the data. nil:
-	// there are none.
-	Files func(o ImportOptions) []File
 }
 
 // ImportOptions are the flags of import. A zero is the default of the format.
 type ImportOptions struct {
-	Schema  string // of the documents
-	Limit   int    // most documents
-	MaxText int    // most bytes of text of a document
+	Limit   int // most documents
+	MaxText int // most bytes of text of a document
 }
 
 // ContentID is the id of an item without one: a hash of its input, so that an item inserted

@@ -137,9 +137,6 @@ func (r imported) String() string {
 }
 
 func convert(file, want string, o kit.ImportOptions) ([]byte, fmt.Stringer, error) {
-	if o.Schema != "" {
-		return nil, nil, errors.New("--schema: labelled texts have no schema")
-	}
 	d, err := format.Read(file, format.Options{})
 	if err != nil {
 		return nil, nil, err

@@ -1,4 +1,4 @@
-package convert
+package documents
 
 import (
 	"bytes"
@@ -24,7 +24,6 @@ type Document struct {
 	Truth   []Truth `json:"ground_truth"`
 
 	decisions []decision
-	excluded  []Exclusion
 }
 
 // A Truth is the gold of one field.
@@ -77,26 +76,8 @@ func (d *Document) Ambiguous(field, note string, candidates []string) {
 }
 
 // Decide records the rule for a field; without gold, the field is excluded.
-func (d *Document) Decide(field string, rule Rule) { d.decide(field, rule, "") }
-
-// Exclude records the rule that excludes a field, and its annotation.
-func (d *Document) Exclude(field string, rule Rule, annotated string) {
-	d.decide(field, rule, annotated)
-}
-
-func (d *Document) decide(field string, rule Rule, annotated string) {
+func (d *Document) Decide(field string, rule Rule) {
 	d.decisions = append(d.decisions, decision{field, rule})
-	if !rule.Kept() {
-		d.excluded = append(d.excluded, Exclusion{Document: d.ID, Field: field, Rule: rule.Name, Annotated: annotated})
-	}
-}
-
-// An Exclusion is a field of a document that did not become gold.
-type Exclusion struct {
-	Document  string `json:"document"`
-	Field     string `json:"field"`
-	Rule      string `json:"rule"`
-	Annotated string `json:"annotated,omitempty"` // the value, if there is one
 }
 
 // A Source is a document's text prepared for finding quotes in it.

@@ -1,4 +1,4 @@
-package convert
+package documents
 
 import (
 	"encoding/json"
@@ -75,11 +75,11 @@ func TestSROIEDocument(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, report, err := SROIE(write(t, record), Options{Schema: "receipt"})
+	out, report, err := SROIE(write(t, record), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `{"document_id":"sroie-1","schema":"receipt","cluster":"mrdiymsdnbhd","text":"---PAGE 1---\nMR. D.I.Y. (M) SDN BHD\nTOTAL 9.00\n",` +
+	want := `{"document_id":"sroie-1","schema":"sroie","cluster":"mrdiymsdnbhd","text":"---PAGE 1---\nMR. D.I.Y. (M) SDN BHD\nTOTAL 9.00\n",` +
 		`"ground_truth":[{"field":"company","exists_in_document":true,"is_ambiguous":false,"correct_value":"MR. D.I.Y. (M) SDN BHD",` +
 		`"acceptable_values":["MR. D.I.Y. (M) SDN BHD"],"evidence_quote":"MR. D.I.Y. (M) SDN BHD","page":1},` +
 		`{"field":"total","exists_in_document":true,"is_ambiguous":false,"correct_value":"9.00","acceptable_values":["9.00"],"evidence_must_contain":"9.00"}]}` + "\n"

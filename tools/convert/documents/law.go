@@ -1,22 +1,21 @@
-package cuad
+package documents
 
 import (
 	"strings"
 
-	"github.com/scruple-eval/scruple/internal/dataset/convert"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // convertLaw makes gold of a jurisdiction that the quotes name. Answers list
 // several with ";", and with "," either several or a place and its country.
-func convertLaw(d *convert.Document, field, answer string, quotes []convert.Quote) {
+func convertLaw(d *Document, field, answer string, quotes []Quote) {
 	if q, written, ok := nameLaw(answer, quotes); ok {
 		d.Present(field, written, q, lawForms(answer, written, q)...)
 		return
 	}
 	parts := strings.FieldsFunc(answer, func(r rune) bool { return r == ';' || r == ',' })
 	var named []string
-	places := make(map[convert.Quote]bool)
+	places := make(map[Quote]bool)
 	for i, part := range parts {
 		parts[i] = strings.TrimSpace(part)
 		if q, written, ok := nameLaw(parts[i], quotes); ok {
@@ -25,7 +24,7 @@ func convertLaw(d *convert.Document, field, answer string, quotes []convert.Quot
 		}
 	}
 	if len(parts) < 2 || len(named) < len(parts) {
-		d.Decide(field, convert.Derived)
+		d.Decide(field, Derived)
 		return
 	}
 	joined := strings.Join(parts, " and ")
@@ -41,12 +40,12 @@ func convertLaw(d *convert.Document, field, answer string, quotes []convert.Quot
 		d.Present(field, written, q, append(lawForms(parts[0], written, q), answer)...)
 		return
 	}
-	d.Decide(field, convert.Several)
+	d.Decide(field, Several)
 }
 
 // nameLaw finds the first quote that names a jurisdiction, in full or by the
 // abbreviation contracts use, and returns the name as it is to be given.
-func nameLaw(name string, quotes []convert.Quote) (convert.Quote, string, bool) {
+func nameLaw(name string, quotes []Quote) (Quote, string, bool) {
 	for _, q := range quotes {
 		for _, form := range append([]string{name}, abbreviations(name)...) {
 			if text.Contains(text.String, q.Text, form) {
@@ -54,7 +53,7 @@ func nameLaw(name string, quotes []convert.Quote) (convert.Quote, string, bool) 
 			}
 		}
 	}
-	return convert.Quote{}, "", false
+	return Quote{}, "", false
 }
 
 // abbreviations are the short forms contracts use for a country.
@@ -69,7 +68,7 @@ func abbreviations(name string) []string {
 }
 
 // lawForms are the other names under which the quote gives the jurisdiction.
-func lawForms(answer, written string, q convert.Quote) []string {
+func lawForms(answer, written string, q Quote) []string {
 	forms := []string{answer}
 	for _, of := range []string{"State of ", "Commonwealth of ", "Province of "} {
 		if text.Contains(text.String, q.Text, of+written) {

@@ -1,11 +1,10 @@
-package cuad
+package documents
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/scruple-eval/scruple/internal/dataset/convert"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -14,20 +13,20 @@ func monthFirst(r text.DateReading) text.Day { return r.MonthFirst }
 
 // convertDate makes gold of a day that the quotes of a contract hold in
 // writing. Answers list several days with ";".
-func convertDate(d *convert.Document, field, answer string, quotes []convert.Quote) {
+func convertDate(d *Document, field, answer string, quotes []Quote) {
 	var days []text.Day
 	for part := range strings.SplitSeq(answer, ";") {
 		switch part = strings.TrimSpace(part); {
 		case strings.EqualFold(part, "perpetual"):
-			d.Decide(field, convert.Perpetual)
+			d.Decide(field, Perpetual)
 			return
 		case strings.ContainsAny(part, "[]*_"):
-			d.Decide(field, convert.Incomplete)
+			d.Decide(field, Incomplete)
 			return
 		}
 		r, err := text.ParseDate(part)
 		if err != nil {
-			d.Decide(field, convert.NoAnswer)
+			d.Decide(field, NoAnswer)
 			return
 		}
 		days = append(days, monthFirst(r))
@@ -40,7 +39,7 @@ func convertDate(d *convert.Document, field, answer string, quotes []convert.Quo
 
 // withBareDates adds the days of quotes that are a date and nothing else: who
 // marks two dates as the agreement's and normalises one leaves the choice open.
-func withBareDates(days []text.Day, quotes []convert.Quote) []text.Day {
+func withBareDates(days []text.Day, quotes []Quote) []text.Day {
 	for _, q := range quotes {
 		r, err := text.ParseDate(strings.TrimRight(q.Text, ".,"))
 		if err == nil && !slices.Contains(days, monthFirst(r)) {
@@ -51,15 +50,15 @@ func withBareDates(days []text.Day, quotes []convert.Quote) []text.Day {
 }
 
 // decideDays makes gold of the days that stand in the quotes.
-func decideDays(d *convert.Document, field string, days []text.Day, quotes []convert.Quote) {
+func decideDays(d *Document, field string, days []text.Day, quotes []Quote) {
 	var (
 		held  []text.Day
-		where convert.Quote
+		where Quote
 		forms []string
 	)
 	for _, day := range days {
 		for _, q := range quotes {
-			if f := convert.FormsOf(day, q.Text, monthFirst); len(f) > 0 {
+			if f := FormsOf(day, q.Text, monthFirst); len(f) > 0 {
 				held, where, forms = append(held, day), q, f
 				break
 			}
@@ -67,9 +66,9 @@ func decideDays(d *convert.Document, field string, days []text.Day, quotes []con
 	}
 	switch {
 	case len(held) == 0:
-		d.Decide(field, convert.Derived)
+		d.Decide(field, Derived)
 	case len(held) < len(days):
-		d.Decide(field, convert.Several)
+		d.Decide(field, Several)
 	case len(days) == 1:
 		d.Present(field, days[0].String(), where, forms...)
 	default:

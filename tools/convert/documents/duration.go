@@ -1,4 +1,4 @@
-package cuad
+package documents
 
 import (
 	"fmt"
@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-
-	"github.com/scruple-eval/scruple/internal/dataset/convert"
 )
 
 // A duration is a length of time as contracts count it: twelve months are not
@@ -20,13 +18,13 @@ type duration struct {
 
 // convertDuration makes gold of a length of time that a quote holds. The
 // lawyers' answers are such as "successive 1 year" and "180 days / 6 months".
-func convertDuration(d *convert.Document, field, answer string, quotes []convert.Quote) {
+func convertDuration(d *Document, field, answer string, quotes []Quote) {
 	wanted, ok := readAnswer(answer)
 	if !ok {
 		if strings.Contains(answer, ";") {
-			d.Decide(field, convert.Several)
+			d.Decide(field, Several)
 		} else {
-			d.Decide(field, convert.NoAnswer)
+			d.Decide(field, NoAnswer)
 		}
 		return
 	}
@@ -40,7 +38,7 @@ func convertDuration(d *convert.Document, field, answer string, quotes []convert
 			}
 		}
 	}
-	d.Decide(field, convert.Derived)
+	d.Decide(field, Derived)
 }
 
 // answerForm is how the lawyers write a duration, with their misspellings of

@@ -1,15 +1,10 @@
-package convert
+package documents
 
 import (
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/text"
 )
-
-// SROIE converts a file of SROIE receipts. The package comment says by which rules.
-func SROIE(path string, o Options) ([]byte, Report, error) {
-	return Lines(path, o, (*receipt).convert)
-}
 
 // A receipt is one record of the corpus.
 type receipt struct {
@@ -42,12 +37,12 @@ func (r *receipt) convert() (*Document, error) {
 // convertCopy makes gold of a value that was copied from the receipt.
 func convertCopy(d *Document, field, value string, s *Source) {
 	if value == "" {
-		d.Exclude(field, NoAnswer, value)
+		d.Decide(field, NoAnswer)
 		return
 	}
 	q, ok := s.Find(value)
 	if !ok {
-		d.Exclude(field, NotInText, value)
+		d.Decide(field, NotInText)
 		return
 	}
 	d.Present(field, q.Text, q, value)
@@ -62,7 +57,7 @@ func convertReceiptDate(d *Document, value string, s *Source) {
 	const field = "date"
 	r, err := text.ParseDate(value)
 	if err != nil {
-		d.Exclude(field, NoAnswer, value)
+		d.Decide(field, NoAnswer)
 		return
 	}
 	day := dayFirst(r)
@@ -72,7 +67,7 @@ func convertReceiptDate(d *Document, value string, s *Source) {
 			return
 		}
 	}
-	d.Exclude(field, NotInText, value)
+	d.Decide(field, NotInText)
 }
 
 // convertTotal takes an amount that is anywhere in the text.
@@ -80,9 +75,9 @@ func convertTotal(d *Document, value string, s *Source) {
 	const field = "total"
 	switch {
 	case value == "":
-		d.Exclude(field, NoAnswer, value)
+		d.Decide(field, NoAnswer)
 	case !s.Index.Has(value) || !text.Contains(text.Money, s.Text, value):
-		d.Exclude(field, NotInText, value)
+		d.Decide(field, NotInText)
 	default:
 		d.Truth = append(d.Truth, Truth{Field: field, Exists: true, Correct: value, Acceptable: []string{value}, MustContain: value})
 		d.Decide(field, Contained)

@@ -1,4 +1,4 @@
-package cuad
+package documents
 
 import (
 	"bytes"
@@ -11,30 +11,29 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/scruple-eval/scruple/internal/dataset/convert"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
 var update = flag.Bool("update", false, "write examples/contracts/data/contracts.jsonl from testdata")
 
-const example = "../../../../examples/contracts"
+const example = "../../../examples/contracts"
 
 // shipped converts the raw records of the example.
-func shipped(t *testing.T) ([]byte, convert.Report) {
+func shipped(t *testing.T) ([]byte, Report) {
 	t.Helper()
-	out, report, err := Convert("testdata/cuad.jsonl.gz", convert.Options{MaxText: 15_000, Limit: 40})
+	out, report, err := CUAD("testdata/cuad.jsonl.gz", Options{MaxText: 15_000, Limit: 40})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return out, report
 }
 
-func shippedDocuments(t *testing.T) []convert.Document {
+func shippedDocuments(t *testing.T) []Document {
 	t.Helper()
 	data, _ := shipped(t)
-	var docs []convert.Document
+	var docs []Document
 	for line := range bytes.Lines(data) {
-		var d convert.Document
+		var d Document
 		if err := json.Unmarshal(line, &d); err != nil {
 			t.Fatal(err)
 		}
@@ -78,7 +77,7 @@ func TestExampleCountsAreDocumented(t *testing.T) {
 	if table := report.Markdown(); !strings.Contains(string(readme), table) {
 		t.Errorf("README.md does not hold the table of counts:\n%s", table)
 	}
-	for _, rule := range convert.Rules() {
+	for _, rule := range Rules() {
 		if report.Total(rule) > 0 && !strings.Contains(string(readme), rule.Doc) {
 			t.Errorf("README.md does not explain the rule %q: %s", rule.Name, rule.Doc)
 		}
@@ -109,7 +108,7 @@ func TestExampleSchema(t *testing.T) {
 	_, report := shipped(t)
 	var inGold []string
 	for _, f := range report.Fields {
-		if report.Count(f, convert.Set) == 0 {
+		if report.Count(f, Set) == 0 {
 			inGold = append(inGold, f)
 		}
 	}
@@ -151,7 +150,7 @@ func withoutMarkers(s string) string {
 	return b.String()
 }
 
-func check(g convert.Truth, pages map[int]string) error {
+func check(g Truth, pages map[int]string) error {
 	switch {
 	case !g.Exists:
 		if g.Ambiguous || g.Correct != "" || g.Acceptable != nil || g.Candidates != nil || g.Quote != "" || g.MustContain != "" || g.Page != 0 {

@@ -1,8 +1,7 @@
-package convert
+package documents
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -64,40 +63,6 @@ func write(t testing.TB, content []byte) string {
 		t.Fatal(err)
 	}
 	return path
-}
-
-// Every field that did not become gold is listed with its rule and annotation, also
-// of a document without any gold.
-func TestReasons(t *testing.T) {
-	in := `{"id":"one","pages":["BOOK STORE\n9.00"],"gold":{"company":"BOOK  STORE","date":"32/13/2018","address":"1 Nowhere  Road","total":"9.00"}}` + "\n" +
-		`{"id":"two","pages":["x"],"gold":{"company":"","date":"","address":"","total":"7.00"}}`
-	_, report, err := SROIE(write(t, []byte(in)), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	const want = `excluded: no answer (4). A clause is annotated without a normalised answer that parses.
-  one: date "32/13/2018"
-  two: company
-  two: date
-  two: address
-excluded: not in the text (2). The text does not contain the value or the quote in readable form.
-  one: address "1 Nowhere Road"
-  two: total "7.00"
-`
-	if got := report.Reasons(); got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
-	b, err := json.Marshal(report)
-	if err != nil || !strings.Contains(string(b), `{"document":"one","field":"address","rule":"excluded: not in the text","annotated":"1 Nowhere  Road"}`) ||
-		!strings.Contains(string(b), `{"rule":"present","doc":"The annotated quote contains the value, and the text contains the quote.","kept":true,"counts":{"company":1}}`) {
-		t.Errorf("%s, %v", b, err)
-	}
-	for range mostReasons + 5 {
-		report.Excluded = append(report.Excluded, Exclusion{Document: "three", Field: "total", Rule: NotInText.Name})
-	}
-	if got := report.Reasons(); !strings.HasSuffix(got, "  three: total\n  and 7 more\n") {
-		t.Errorf("a long list ends %q", got[len(got)-60:])
-	}
 }
 
 func TestLinesErrors(t *testing.T) {

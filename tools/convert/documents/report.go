@@ -1,7 +1,6 @@
-package convert
+package documents
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -50,10 +49,7 @@ type Report struct {
 	TooLong int      // left out by Options.MaxText
 	NoGold  int      // left out because no field became gold
 	Fields  []string // in the order of the corpus
-	// Excluded are the fields that did not become gold, those of documents that were
-	// left out for it included.
-	Excluded []Exclusion
-	counts   map[decision]int
+	counts  map[decision]int
 }
 
 // Count is how often a rule applied to a field.
@@ -76,11 +72,9 @@ func (r *Report) count(d *Document, o Options) bool {
 		return false
 	case len(d.Truth) == 0:
 		r.NoGold++
-		r.Excluded = append(r.Excluded, d.excluded...)
 		return false
 	}
 	r.Written++
-	r.Excluded = append(r.Excluded, d.excluded...)
 	if r.counts == nil {
 		r.counts = make(map[decision]int)
 	}
@@ -111,68 +105,6 @@ func (r *Report) Markdown() string {
 		row(append(cells, number(r.Total(rule)))...)
 	}
 	return b.String()
-}
-
-// mostReasons is the number of excluded fields that Reasons lists for a rule.
-const mostReasons = 100
-
-// Reasons lists the excluded fields by rule, with the rule's sentence and the
-// annotations.
-func (r *Report) Reasons() string {
-	var b strings.Builder
-	for _, rule := range Rules() {
-		var list []Exclusion
-		for _, e := range r.Excluded {
-			if e.Rule == rule.Name {
-				list = append(list, e)
-			}
-		}
-		if len(list) == 0 {
-			continue
-		}
-		fmt.Fprintf(&b, "%s (%d). %s\n", rule.Name, len(list), rule.Doc)
-		for _, e := range list[:min(len(list), mostReasons)] {
-			fmt.Fprintf(&b, "  %s: %s", e.Document, e.Field)
-			if e.Annotated != "" {
-				fmt.Fprintf(&b, " %q", text.Shorten(strings.Join(strings.Fields(e.Annotated), " "), 100))
-			}
-			b.WriteByte('\n')
-		}
-		if more := len(list) - mostReasons; more > 0 {
-			fmt.Fprintf(&b, "  and %d more\n", more)
-		}
-	}
-	return b.String()
-}
-
-// MarshalJSON gives the counts of [Report.Markdown] and every excluded field.
-func (r Report) MarshalJSON() ([]byte, error) {
-	type ruleCounts struct {
-		Rule   string         `json:"rule"`
-		Doc    string         `json:"doc"`
-		Kept   bool           `json:"kept"`
-		Counts map[string]int `json:"counts"` // by field
-	}
-	rules := []ruleCounts{}
-	for _, rule := range Rules() {
-		c := ruleCounts{Rule: rule.Name, Doc: rule.Doc, Kept: rule.Kept(), Counts: map[string]int{}}
-		for _, f := range r.Fields {
-			if n := r.Count(f, rule); n > 0 {
-				c.Counts[f] = n
-			}
-		}
-		if len(c.Counts) > 0 {
-			rules = append(rules, c)
-		}
-	}
-	return json.Marshal(struct {
-		Written  int          `json:"written"`
-		TooLong  int          `json:"too_long"`
-		NoGold   int          `json:"no_gold"`
-		Fields   []string     `json:"fields"`
-		Rules    []ruleCounts `json:"rules"`
-		Excluded []Exclusion  `json:"excluded"`
-	}{r.Written, r.TooLong, r.NoGold, append([]string{}, r.Fields...), rules, append([]Exclusion{}, r.Excluded...)})
 }
 
 // number writes zero as a dot, so that what happened stands out.
