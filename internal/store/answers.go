@@ -47,9 +47,7 @@ func (db *DB) Answers(ctx context.Context, run *Run, arm string) (*Answers, erro
 
 // PlanArms lists the arms of a run's plan.
 func (db *DB) PlanArms(ctx context.Context, run *Run) ([]string, error) {
-	return collect(query(ctx, db, `SELECT DISTINCT arm FROM trials WHERE run = ? AND place >= 0 ORDER BY arm`, []any{run.N}, func(rows *sql.Rows) (s string, err error) {
-		return s, rows.Scan(&s)
-	}))
+	return column[string](ctx, db, `SELECT DISTINCT arm FROM trials WHERE run = ? AND place >= 0 ORDER BY arm`, run.N)
 }
 
 // Questions returns the question of each trial of an arm.

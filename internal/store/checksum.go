@@ -194,9 +194,7 @@ func (db *DB) Damage(ctx context.Context) error {
 
 // integrity returns what SQLite says about the file, nothing if it is sound.
 func (db *DB) integrity(ctx context.Context) ([]string, error) {
-	says, err := collect(query(ctx, db, `PRAGMA integrity_check(5)`, nil, func(rows *sql.Rows) (s string, err error) {
-		return s, rows.Scan(&s)
-	}))
+	says, err := column[string](ctx, db, `PRAGMA integrity_check(5)`)
 	if len(says) == 1 && says[0] == "ok" {
 		says = nil
 	}

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"net/url"
@@ -127,9 +126,7 @@ func (db *DB) sound(ctx context.Context) error {
 // was written. It reads the whole file.
 func (db *DB) Sound(ctx context.Context) (err error) {
 	list := func(db *DB) ([]string, error) {
-		return collect(query(ctx, db, `SELECT coalesce(sql, '') FROM sqlite_master WHERE name NOT LIKE 'sqlite_%' ORDER BY type, name`, nil, func(rows *sql.Rows) (s string, err error) {
-			return s, rows.Scan(&s)
-		}))
+		return column[string](ctx, db, `SELECT coalesce(sql, '') FROM sqlite_master WHERE name NOT LIKE 'sqlite_%' ORDER BY type, name`)
 	}
 	have, err := list(db)
 	if err != nil {

@@ -5,9 +5,12 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"os"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,6 +25,7 @@ type Journal struct {
 	run  *Run
 	conn *sql.Conn
 	stmt struct{ call, calls, attempt, attempts, outcome, outcomes, verdict, judged, revive *sql.Stmt }
+	open []*sql.Stmt // all of them
 
 	session int64
 	process string
@@ -116,6 +120,7 @@ func (db *DB) Journal(ctx context.Context, run *Run) (*Journal, error) {
 			conn.Close()
 			return nil, explain(db.path, err)
 		}
+		j.open = append(j.open, *p.stmt)
 	}
 	if err := conn.QueryRowContext(ctx, `INSERT INTO sessions (run, process) VALUES (?, ?) RETURNING id`, run.N, j.process).Scan(&j.session); err != nil {
 		conn.Close()
@@ -138,37 +143,32 @@ func process() string {
 // cost of single rows.
 const atOnce = 8
 
-const callColumnCount = 28
-
-func upsertCall(rows int) string {
-	return `INSERT INTO calls (trial, stage, step, key, parts, provider, model, model_version, request_id,
-  text, tool_calls, stop, stop_reason, refusal, adapted, input_tokens, output_tokens, cached_tokens, cache_write_tokens,
-  reasoning_tokens, usage_flags, cost_usd, latency_ms, attempts, error_kind, error, checksum, source)
-VALUES ` + placeholders(rows, callColumnCount) + `
-ON CONFLICT (trial, stage, step) DO UPDATE SET (key, parts, provider, model, model_version, request_id,
-  text, tool_calls, stop, stop_reason, refusal, adapted, input_tokens, output_tokens, cached_tokens, cache_write_tokens,
-  reasoning_tokens, usage_flags, cost_usd, latency_ms, attempts, error_kind, error, checksum, source) =
- (excluded.key, excluded.parts, excluded.provider, excluded.model, excluded.model_version, excluded.request_id,
-  excluded.text, excluded.tool_calls, excluded.stop, excluded.stop_reason, excluded.refusal, excluded.adapted,
-  excluded.input_tokens, excluded.output_tokens, excluded.cached_tokens, excluded.cache_write_tokens,
-  excluded.reasoning_tokens, excluded.usage_flags, excluded.cost_usd, excluded.latency_ms,
-  calls.attempts + excluded.attempts, excluded.error_kind, excluded.error, excluded.checksum, excluded.source)
-WHERE calls.error_kind <> ''`
+// upsert writes rows of a table. Of a row with the same key, the columns of set are
+// replaced.
+func upsert(table, columns, key string, set []string, rows int) string {
+	values := make([]string, len(set))
+	for i, column := range set {
+		if values[i] = "excluded." + column; column == "attempts" { // retries add to it
+			values[i] = "calls.attempts + excluded.attempts"
+		}
+	}
+	return fmt.Sprintf("INSERT INTO %s (%s) VALUES %s ON CONFLICT (%s) DO UPDATE SET (%s) = (%s)", table, columns,
+		placeholders(rows, 1+strings.Count(columns, ",")), key, strings.Join(set, ", "), strings.Join(values, ", "))
 }
 
-const attemptColumnCount = 10
+// upsertCall never replaces a call that has an answer.
+func upsertCall(rows int) string {
+	columns := append(slices.Insert(slices.Clone(summedColumns), attemptsAt, "attempts"), "checksum", "source")
+	return upsert("calls", strings.Join(columns, ", "), "trial, stage, step", columns[3:], rows) + ` WHERE calls.error_kind <> ''`
+}
 
 func upsertAttempt(rows int) string {
-	return `INSERT INTO attempts (trial, session, n, stage, step, sent_at, ended, error_kind, tokens, cost_usd) VALUES ` + placeholders(rows, attemptColumnCount) + `
-ON CONFLICT (trial, session, n) DO UPDATE SET (ended, error_kind) = (excluded.ended, excluded.error_kind)`
+	return upsert("attempts", "trial, session, n, stage, step, sent_at, ended, error_kind, tokens, cost_usd", "trial, session, n", []string{"ended", "error_kind"}, rows)
 }
 
-const outcomeColumnCount = 7
-
 func upsertOutcome(rows int) string {
-	return `INSERT INTO outcomes (trial, kind, reason, notes, detail, data, basis) VALUES ` + placeholders(rows, outcomeColumnCount) + `
-ON CONFLICT (trial) DO UPDATE SET (kind, reason, notes, detail, data, basis) =
- (excluded.kind, excluded.reason, excluded.notes, excluded.detail, excluded.data, excluded.basis)`
+	columns := []string{"kind", "reason", "notes", "detail", "data", "basis"}
+	return upsert("outcomes", "trial, "+strings.Join(columns, ", "), "trial", columns, rows)
 }
 
 const upsertJudged = `INSERT INTO judged (trial, basis) VALUES (?,?) ON CONFLICT (trial) DO UPDATE SET basis = excluded.basis`
@@ -450,7 +450,7 @@ func (j *Journal) Close() error {
 	j.room.Broadcast()
 	j.mu.Unlock()
 	<-j.done
-	for _, s := range []*sql.Stmt{j.stmt.call, j.stmt.calls, j.stmt.attempt, j.stmt.attempts, j.stmt.outcome, j.stmt.outcomes, j.stmt.verdict, j.stmt.judged, j.stmt.revive} {
+	for _, s := range j.open {
 		s.Close()
 	}
 	j.mu.Lock()

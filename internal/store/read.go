@@ -165,6 +165,11 @@ func collect[T any](rows iter.Seq2[T, error]) (list []T, err error) {
 	return list, nil
 }
 
+// column returns the only column of a query with a small result.
+func column[T any](ctx context.Context, db *DB, text string, args ...any) ([]T, error) {
+	return collect(query(ctx, db, text, args, func(rows *sql.Rows) (v T, err error) { return v, rows.Scan(&v) }))
+}
+
 // Cases yields every case of the run with an outcome, in plan order.
 func (db *DB) Cases(ctx context.Context, run *Run) iter.Seq2[eval.Case, error] {
 	return func(yield func(eval.Case, error) bool) {

@@ -320,9 +320,7 @@ func (db *DB) scores(ctx context.Context, run *Run, order string) iter.Seq2[Tria
 
 // ScoredArms lists the arms with scores.
 func (db *DB) ScoredArms(ctx context.Context, run *Run) ([]string, error) {
-	return collect(query(ctx, db, `SELECT DISTINCT t.arm FROM `+planned+`scores s ON s.trial = t.id WHERE `+inPlan+` ORDER BY 1`, []any{run.N}, func(rows *sql.Rows) (arm string, err error) {
-		return arm, rows.Scan(&arm)
-	}))
+	return column[string](ctx, db, `SELECT DISTINCT t.arm FROM `+planned+`scores s ON s.trial = t.id WHERE `+inPlan+` ORDER BY 1`, run.N)
 }
 
 // Cuts counts the prompts that a server cut, by arm and stage in order.
