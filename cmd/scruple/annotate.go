@@ -65,7 +65,7 @@ exchange answers with other tools.`, cobra.ExactArgs(1),
 	c.Flags().StringVar(&f.sign, "sign", "", "with --lock: the name under the declaration (default: that of --as)")
 	c.Flags().StringVar(&f.export, "export", "", "write the answers to --task: "+strings.Join(annotate.Formats(), " | "))
 	c.Flags().StringVar(&f.imports, "import", "", "read answers of one person to --task from a file")
-	c.Flags().StringVar(&f.offsets, "offsets", annotate.CodePoints, "what offsets of --export and --import count: "+strings.Join(annotate.Offsets(), " | "))
+	c.Flags().StringVar(&f.offsets, "offsets", string(text.CodePoints), "what offsets of --export and --import count: code_points | utf16 | bytes")
 	c.Flags().StringVar(&f.out, "out", "", "file to write (default: standard output)")
 	c.Flags().StringVar(&f.format, "format", "jsonl", "with --import: the format of the file")
 	servingFlags(c, &f.server)

@@ -2,7 +2,6 @@ package annotate
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,47 +9,47 @@ import (
 	"unicode/utf8"
 
 	"github.com/scruple-eval/scruple/internal/dataset"
+	"github.com/scruple-eval/scruple/internal/disk"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/table"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // A format writes and reads the records of a task.
 type format struct {
 	name  string
-	write func(t study.Task, list []record, offsets string) ([]byte, error)
+	write func(t study.Task, list []record) ([]byte, error)
 	read  func(f File, t study.Task) ([]record, error)
 }
 
 // formats are those of exports and imports.
-func formats() []format {
-	return []format{
-		byLine("jsonl", func(_ study.Task, x record) any { return x }, fromPlain),
-		{"csv", func(t study.Task, list []record, _ string) ([]byte, error) {
-			rows, err := tableOf(t, list)
-			if err != nil {
-				return nil, err
-			}
-			return table.CSV(rows)
-		}, File.fromTable},
-		{"xlsx", func(t study.Task, list []record, _ string) ([]byte, error) {
-			rows, err := tableOf(t, list)
-			if err != nil {
-				return nil, err
-			}
-			return table.Write(table.Sheet{Name: "Answers", Rows: rows})
-		}, File.fromTable},
-		{"label-studio", exportLabelStudio, File.fromLabelStudio},
-		byLine("doccano", doccanoOf, fromDoccano),
-		byLine("prodigy", prodigyOf, fromProdigy),
-		byLine("argilla", argillaOf, File.fromArgilla),
-		{"brat", exportBrat, File.fromBrat},
-	}
+var formats = [...]format{
+	{"jsonl", func(_ study.Task, list []record) ([]byte, error) {
+		var b bytes.Buffer
+		err := disk.Lines(list)(&b)
+		return b.Bytes(), err
+	}, File.fromLines},
+	{"csv", func(t study.Task, list []record) ([]byte, error) {
+		rows, err := tableOf(t, list)
+		if err != nil {
+			return nil, err
+		}
+		return table.CSV(rows)
+	}, File.fromTable},
+	{"xlsx", func(t study.Task, list []record) ([]byte, error) {
+		rows, err := tableOf(t, list)
+		if err != nil {
+			return nil, err
+		}
+		return table.Write(table.Sheet{Name: "Answers", Rows: rows})
+	}, File.fromTable},
+	{"label-studio", exportLabelStudio, File.fromLabelStudio},
 }
 
 // Formats lists the names of the formats of exports and imports.
 func Formats() []string {
 	var names []string
-	for _, f := range formats() {
+	for _, f := range formats {
 		names = append(names, f.name)
 	}
 	return names
@@ -62,47 +61,31 @@ func formatOf(flag, name string) (format, error) {
 	if i < 0 {
 		return format{}, fmt.Errorf("%s %s: the formats are %s", flag, name, strings.Join(Formats(), ", "))
 	}
-	return formats()[i], nil
+	return formats[i], nil
 }
 
-// byLine is a format with one JSON object per line.
-func byLine(name string, write func(study.Task, record) any, read func(File, study.Task, []byte) (record, error)) format {
-	return format{name, func(t study.Task, list []record, _ string) ([]byte, error) {
-		var b bytes.Buffer
-		e := json.NewEncoder(&b)
-		e.SetEscapeHTML(false)
-		for _, x := range list {
-			if err := e.Encode(write(t, x)); err != nil {
-				return nil, err
-			}
+// fromLines reads records, one per line.
+func (f File) fromLines(study.Task) (list []record, err error) {
+	line := 0
+	for data := range bytes.Lines(f.Data) {
+		line++
+		if len(bytes.TrimSpace(data)) == 0 {
+			continue
 		}
-		return b.Bytes(), nil
-	}, func(f File, t study.Task) (list []record, err error) {
-		line := 0
-		for data := range bytes.Lines(f.Data) {
-			line++
-			if len(bytes.TrimSpace(data)) == 0 {
-				continue
-			}
-			x, err := read(f, t, data)
-			if err == nil && x.Subject.Item == "" {
-				err = errors.New("the record has no subject: export the task, and keep this field in the other tool")
-			}
-			if err != nil {
-				return nil, fmt.Errorf("%s:%d: %w", f.Name, line, err)
-			}
-			if x.Answer == nil {
-				x.Answer = Answer{}
-			}
-			list = append(list, x)
+		var x record
+		err := dataset.DecodeLoose(data, &x)
+		if err == nil && x.Subject.Item == "" {
+			err = errors.New("the record has no subject: export the task, and keep this field in the other tool")
 		}
-		return list, nil
-	}}
-}
-
-// fromPlain reads a record as jsonl has it.
-func fromPlain(_ File, _ study.Task, data []byte) (x record, err error) {
-	return x, dataset.DecodeLoose(data, &x)
+		if err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", f.Name, line, err)
+		}
+		if x.Answer == nil {
+			x.Answer = Answer{}
+		}
+		list = append(list, x)
+	}
+	return list, nil
 }
 
 // A record is an answer on its way from or to another tool. Its text is all pages,
@@ -124,13 +107,10 @@ type record struct {
 type outSpan struct {
 	Start    int    `json:"start"`
 	End      int    `json:"end"`
-	Text     string `json:"text"` // "" in formats without it
+	Text     string `json:"text"`
 	Question string `json:"question"`
 	Label    string `json:"label,omitempty"`
 }
-
-// name is the label of a passage in tools that have one list of labels.
-func (s outSpan) name() string { return strings.TrimSuffix(s.Question+": "+s.Label, ": ") }
 
 // blank reports whether a record has no answer.
 func (x record) blank() bool { return len(x.Answer) == 0 && len(x.Spans) == 0 }
@@ -183,7 +163,8 @@ type Exported struct {
 func (p Place) Export(t study.Task, source Source, format, offsets string) (Exported, error) {
 	var out Exported
 	to, err := formatOf("--export", format)
-	if err := errors.Join(err, checkOffsets(offsets)); err != nil {
+	unit, errUnit := offsetsOf(offsets)
+	if err := errors.Join(err, errUnit); err != nil {
 		return out, err
 	}
 	if _, err := p.queue(t.Full(), source); err != nil {
@@ -193,7 +174,7 @@ func (p Place) Export(t study.Task, source Source, format, offsets string) (Expo
 	if err != nil {
 		return out, err
 	}
-	list, err := r.given(source, offsets)
+	list, err := r.given(source, unit)
 	if err != nil {
 		return out, err
 	}
@@ -216,12 +197,12 @@ func (p Place) Export(t study.Task, source Source, format, offsets string) (Expo
 			list = append(list, record{Subject: s, Answer: Answer{}, Text: shown.text()})
 		}
 	}
-	out.Data, err = to.write(r.Task, list, offsets)
+	out.Data, err = to.write(r.Task, list)
 	return out, err
 }
 
 // given are the final answers of everyone's first round.
-func (r *Result) given(source Source, offsets string) (list []record, err error) {
+func (r *Result) given(source Source, unit text.Unit) (list []record, err error) {
 	for _, w := range r.Everyone {
 		for _, k := range w.order {
 			g := w.given[k]
@@ -235,15 +216,16 @@ func (r *Result) given(source Source, offsets string) (list []record, err error)
 			if shown.Hash() != g.Final.Shown {
 				return nil, fmt.Errorf("exporting %v: the study shows something else now than %s saw", k.subject, w.Person)
 			}
-			list = append(list, exported(r.Task, shown, w.Person, g, offsets))
+			list = append(list, exported(r.Task, shown, w.Person, g, unit))
 		}
 	}
 	return list, nil
 }
 
-func exported(t study.Task, shown Shown, person string, g *Given, offsets string) record {
+func exported(t study.Task, shown Shown, person string, g *Given, unit text.Unit) record {
 	x := record{Subject: g.Subject, ShownAsA: armOf("A", g.Subject, g.Final.Swapped), By: person, At: g.FinalAt.UTC().Format("2006-01-02T15:04:05Z"), Answer: Answer{}, Shown: g.Final.Shown,
 		Seconds: float64(g.Final.WallMS) / 1000, Text: shown.text()}
+	ruler := text.NewRuler(x.Text)
 	for _, q := range t.Ask {
 		value, given := g.Final.Answer[q.Name]
 		if !given {
@@ -261,7 +243,7 @@ func exported(t study.Task, shown Shown, person string, g *Given, offsets string
 				}
 				from += utf8.RuneCountInString(page.Text) + 1
 			}
-			x.Spans = append(x.Spans, outSpan{units(x.Text, from+s.Start, offsets), units(x.Text, from+s.End, offsets), s.Text, q.Name, s.Label})
+			x.Spans = append(x.Spans, outSpan{ruler.In(from+s.Start, unit), ruler.In(from+s.End, unit), s.Text, q.Name, s.Label})
 		}
 	}
 	return x

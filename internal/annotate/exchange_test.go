@@ -2,7 +2,6 @@ package annotate
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,6 +12,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/ledger"
 	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // emoji is a corpus of two pages whose offsets differ by unit.
@@ -21,6 +21,8 @@ type emoji struct{ corpus }
 func (emoji) Show(t eval.Trial) (eval.Exhibit, error) {
 	return eval.Exhibit{Pages: []eval.ExhibitPage{{Number: 1, Text: "a😀é\r\nb " + t.Item}, {Number: 2, Text: "z😀 two"}}}, nil
 }
+
+const codePoints = string(text.CodePoints)
 
 var everything = study.Task{Name: "all", Of: "item", Show: []string{"pages"}, Ask: []study.Question{
 	{Name: "q", Type: "choice", Options: []string{"yes", "no"}}, {Name: "m", Type: "several", Options: []string{"x", "y", "z"}},
@@ -34,8 +36,8 @@ func TestExchange(t *testing.T) {
 	clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
 	now := func() time.Time { return clock }
 	for _, format := range Formats() {
-		for _, offsets := range Offsets() {
-			t.Run(format+" "+offsets, func(t *testing.T) {
+		for _, offsets := range text.Units {
+			t.Run(format+" "+string(offsets), func(t *testing.T) {
 				dir := t.TempDir()
 				p := Place{Study: "s", Dir: filepath.Join(dir, "annotations"), Ledger: filepath.Join(dir, ledger.Name), Now: now}
 				source := emoji{corpus{3}}
@@ -62,7 +64,7 @@ func TestExchange(t *testing.T) {
 					}
 				}
 				d.close()
-				exported, err := p.Export(everything, source, format, offsets)
+				exported, err := p.Export(everything, source, format, string(offsets))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -70,11 +72,11 @@ func TestExchange(t *testing.T) {
 				if format == "csv" && !strings.Contains(string(data), `"'=because`) {
 					t.Errorf("a spreadsheet takes an answer for a formula: %s", data)
 				}
-				file := File{Name: "f", Data: data, Format: format, Offsets: offsets, Person: "ben"}
-				for _, other := range Offsets() {
+				file := File{Name: "f", Data: data, Format: format, Offsets: string(offsets), Person: "ben"}
+				for _, other := range text.Units {
 					if wrong := file; other != offsets {
-						wrong.Offsets = other
-						if _, _, err := p.Import(everything, source, wrong); err == nil && format != "doccano" && format != "argilla" { // which have no text of passages
+						wrong.Offsets = string(other)
+						if _, _, err := p.Import(everything, source, wrong); err == nil {
 							t.Errorf("offsets of %s were read as %s", offsets, other)
 						}
 						os.Remove(p.workPath("all", "ben"))
@@ -127,24 +129,19 @@ func TestImportRefusals(t *testing.T) {
 		{"jsonl", `{"answer":{}}`, "f:1: the record has no subject"},
 		{"jsonl", `{"subject":{"item":"../x"},"answer":{}}`, "no subject ../x"},
 		{"jsonl", `{"subject":{"item":"i00"},"answer":{"q":"maybe"}}`, `"maybe" is not an option`},
-		{"doccano", `{"text":"other","label":[],"subject":{"item":"i00"},"answer":{}}`, "not that of the study"},
-		{"doccano", `{"text":"a😀é\r\nb i00\nz😀 two","label":[[5,12,"spans: bad"]],"subject":{"item":"i00"},"answer":{}}`, "on several"},
-		{"doccano", `{"label":[[0,1,"other: bad"]],"subject":{"item":"i00"},"answer":{}}`, `no question "other"`},
-		{"prodigy", `[]`, "f:1:"},
+		{"jsonl", `{"text":"other","subject":{"item":"i00"},"answer":{}}`, "not that of the study"},
+		{"jsonl", `{"text":"a😀é\r\nb i00\nz😀 two","spans":[{"start":5,"end":12,"question":"spans","label":"bad"}],"subject":{"item":"i00"},"answer":{}}`, "on several"},
+		{"jsonl", `{"spans":[{"start":0,"end":1,"question":"other"}],"subject":{"item":"i00"},"answer":{}}`, `no question "other"`},
+		{"jsonl", `[]`, "f:1:"},
 		{"csv", "item,q\ni00,perhaps\n", `"perhaps" is not an option`},
 		{"csv", "item,n\ni00,many\n", "f:2:5: n: "},
 		{"label-studio", `[{"data":{"text":""},"annotations":[{"result":[]}]}]`, "data.subject is missing"},
 		{"label-studio", `[{"data":{"subject":{"item":"i00"}},"annotations":[{"result":[{"from_name":"spans","value":{"start":0.7,"end":1.2,"labels":["bad"]}}]}]}]`, "whole numbers"},
-		{"argilla", `{"q.responses":["yes"]}`, "the record has no subject"},
-		{"argilla", `{"subject":{"item":"i00"},"q.responses":["yes","no"],"q.responses.users":["eve","bob"]}`, "say whose with --as"},
-		{"argilla", `{"subject":{"item":"i00"},"q.responses":"yes"}`, "q.responses"},
-		{"argilla", `{"subject":{"item":"i00"},"q.responses":["yes"],"q.responses.status":["discarded"]}`, "has no answers"},
-		{"brat", "T1\tspans 0 1\ta", "want a ZIP file"},
 		{"xml", "", "the formats are"},
 	} {
 		dir := t.TempDir()
 		p := Place{Study: "s", Dir: filepath.Join(dir, "annotations"), Ledger: filepath.Join(dir, ledger.Name), Now: func() time.Time { return clock }}
-		_, _, err := p.Import(everything, emoji{corpus{2}}, File{Name: "f", Data: []byte(test.data), Format: test.format, Offsets: CodePoints, Person: "anna"})
+		_, _, err := p.Import(everything, emoji{corpus{2}}, File{Name: "f", Data: []byte(test.data), Format: test.format, Offsets: codePoints, Person: "anna"})
 		if err == nil || !strings.Contains(err.Error(), test.words) {
 			t.Errorf("%s %s: %v, want %q", test.format, test.data, err, test.words)
 		}
@@ -152,7 +149,7 @@ func TestImportRefusals(t *testing.T) {
 			t.Errorf("%s: %s was written", test.format, data)
 		}
 	}
-	if _, err := points("😀", 1, utf16Units); err == nil {
+	if _, err := text.NewRuler("😀").Exactly(1, text.UTF16); err == nil {
 		t.Error("an offset inside of a character")
 	}
 }
@@ -162,7 +159,7 @@ func FuzzImport(f *testing.F) {
 		f.Add(i, []byte(`{"subject":{"item":"i00"},"answer":{"q":"yes"},"label":[[0,1,"spans: bad"]]}`))
 	}
 	f.Fuzz(func(t *testing.T, i int, data []byte) {
-		file := File{Name: "f", Data: data, Format: Formats()[uint(i)%uint(len(Formats()))], Offsets: byteUnits}
+		file := File{Name: "f", Data: data, Format: Formats()[uint(i)%uint(len(Formats()))], Offsets: string(text.Bytes)}
 		list, err := file.records(everything)
 		if err != nil {
 			return
@@ -180,43 +177,31 @@ func FuzzImport(f *testing.F) {
 	})
 }
 
-// Passages of brat over several lines have parts; other gaps, other texts and unknown types
-// are refused.
-func TestBratLines(t *testing.T) {
-	types := map[string]string{"spans__bad": "spans: bad"}
-	for _, test := range []struct {
-		line, words string
-		want        outSpan
-	}{
-		{"T1\tspans__bad 1 2\t😀", "", outSpan{1, 2, "😀", "spans", "bad"}},
-		{"T1\tspans__bad 2 3;4 5\té b", "", outSpan{2, 5, "é\nb", "spans", "bad"}},
-		{"T1\tspans__bad 0 1;2 3\ta é", "gaps", outSpan{}},
-		{"T1\tspans__bad 2 3;2 3\té é", "gaps", outSpan{}},
-		{"T1\tspans__bad 1 2\tx", `is "😀", not "x"`, outSpan{}},
-		{"T1\tspans__bad 3 2\tx", "start before the end", outSpan{}},
-		{"T1\tspans__bad 1 99\tx", "offset 99", outSpan{}},
-		{"T1\tspans__bad 1\tx", "two numbers", outSpan{}},
-		{"T1\tother 1 2\tx", "no passages of type", outSpan{}},
-		{"T1", "tabs between", outSpan{}},
-	} {
-		x := record{Text: "a😀é\nb"}
-		err := x.fromBratLine(test.line, types, CodePoints)
-		if test.words != "" {
-			if err == nil || !strings.Contains(err.Error(), test.words) {
-				t.Errorf("%q: %v, want %q", test.line, err, test.words)
-			}
-			continue
-		}
-		if err != nil || len(x.Spans) != 1 || x.Spans[0] != test.want {
-			t.Errorf("%q: %+v, %v", test.line, x.Spans, err)
-		}
+// A task of Label Studio has the annotations of all people, and names no user: Label Studio
+// refuses those whom it does not have. After an import it has ids of its own, and that of the file
+// as import_id.
+func TestLabelStudioTasks(t *testing.T) {
+	subject := Subject{Item: "i00"}
+	list := []record{{Subject: subject, By: "anna", Answer: Answer{"q": []byte(`"yes"`)}}, {Subject: subject, By: "ben", Answer: Answer{"q": []byte(`"no"`)}}}
+	data, err := exportLabelStudio(everything, list)
+	if err != nil {
+		t.Fatal(err)
 	}
-	x := record{Text: "a"}
-	if err := errors.Join(x.fromBratLine("#1\tAnnotatorNotes T1\tnote", types, CodePoints), x.fromBratLine("", types, CodePoints)); err != nil || len(x.Spans) > 0 {
-		t.Errorf("%+v, %v", x.Spans, err)
+	var tasks []map[string]any
+	if err := json.Unmarshal(data, &tasks); err != nil || len(tasks) != 1 || len(tasks[0]["annotations"].([]any)) != 2 || strings.Contains(string(data), "completed_by") {
+		t.Fatalf("%v\n%s", err, data)
 	}
-	if _, err := bratTypes(study.Task{Ask: []study.Question{{Name: "q", Type: "span", Options: []string{"a b", "a_b"}}}}); err == nil {
-		t.Error("two labels with one name in brat")
+	theirs := strings.NewReplacer(`"id": 1`, `"id": 71, "import_id": 1, "completed_by": 1`, `"id": 2`, `"id": 72, "import_id": 2, "completed_by": {"email": "boss@x"}`).Replace(string(data))
+	added := strings.Replace(theirs, `"import_id": 2, `, "", 1)
+	for file, want := range map[string]string{string(data): "anna yes, ben no", theirs: "anna yes, ben no", added: "anna yes, boss@x no"} {
+		list, err := File{Name: "f", Data: []byte(file)}.fromLabelStudio(everything)
+		var got []string
+		for _, x := range list {
+			got = append(got, x.By+" "+x.Answer.Text("q"))
+		}
+		if strings.Join(got, ", ") != want || err != nil {
+			t.Errorf("%v, %v, want %s of\n%s", got, err, want, file)
+		}
 	}
 }
 
@@ -241,7 +226,7 @@ func TestImportIsRepeated(t *testing.T) {
 		{line("i04", "yes") + line("i04", "yes"), 0, "i04 has two answers"},
 		{line("i03", "yes"), 1, ""},
 	} {
-		n, _, err := p.Import(task, corpus{6}, File{Name: "f", Data: []byte(step.data), Format: "jsonl", Offsets: CodePoints, Person: "anna"})
+		n, _, err := p.Import(task, corpus{6}, File{Name: "f", Data: []byte(step.data), Format: "jsonl", Offsets: codePoints, Person: "anna"})
 		if n != step.n || (step.err == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), step.err) {
 			t.Errorf("%s: %d, %v, want %d, %q", step.data, n, err, step.n, step.err)
 		}
@@ -265,12 +250,12 @@ func TestExchangeOfPairs(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		exported, err := p.Export(task, corpus{8}, format, CodePoints)
+		exported, err := p.Export(task, corpus{8}, format, codePoints)
 		if err != nil {
 			t.Fatal(err)
 		}
 		data := exported.Data
-		file := File{Name: "f", Data: data, Format: format, Offsets: CodePoints, Person: "ben"}
+		file := File{Name: "f", Data: data, Format: format, Offsets: codePoints, Person: "ben"}
 		if n, _, err := p.Import(task, corpus{8}, file); err != nil || n != 8 {
 			t.Fatalf("%s: %d, %v", format, n, err)
 		}
@@ -288,7 +273,7 @@ func TestExchangeOfPairs(t *testing.T) {
 		}
 	}
 	p := at(t, &clock)
-	file := File{Name: "f", Data: []byte(`{"subject":{"item":"i00","arm":"secret-arm","other":"other-arm","replicate":1},"answer":{"better":"A"}}`), Format: "jsonl", Offsets: CodePoints, Person: "ben"}
+	file := File{Name: "f", Data: []byte(`{"subject":{"item":"i00","arm":"secret-arm","other":"other-arm","replicate":1},"answer":{"better":"A"}}`), Format: "jsonl", Offsets: codePoints, Person: "ben"}
 	if _, _, err := p.Import(task, corpus{8}, file); err == nil || !strings.Contains(err.Error(), `shown_as_a is "": want the arm`) {
 		t.Error(err)
 	}
@@ -297,15 +282,12 @@ func TestExchangeOfPairs(t *testing.T) {
 // The answers of one person are taken from a file with those of several.
 func TestImportOfOnePerson(t *testing.T) {
 	clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
-	const both = `{"subject":{"item":"i00"},"q.responses":["yes"],"q.responses.users":["anna"]}` + "\n" + `{"subject":{"item":"i01"},"q.responses":["no"],"q.responses.users":["bob"]}`
+	const both = `{"subject":{"item":"i00"},"answer":{"q":"yes"},"by":"anna"}` + "\n" + `{"subject":{"item":"i01"},"answer":{"q":"no"},"by":"bob"}`
 	for _, test := range []struct {
 		format, data, person string
 		n                    int
 		err                  string
 	}{
-		{"argilla", both, "bob", 1, ""},
-		{"argilla", both, "carl", 0, "f has the answers of anna, bob: say whose with --as"},
-		{"argilla", `{"subject":{"item":"i00"},"q.responses":["yes"],"q.responses.users":["0b1f"]}`, "carl", 1, ""}, // a name in the other tool
 		{"csv", "item,by,q\ni00,anna,yes\ni00,bob,no\n", "bob", 1, ""},
 		{"csv", "item,by,q\ni00,anna,yes\ni01,bob,no\n", "carl", 0, "say whose with --as"},
 		{"csv", "item,q,boundary_note\ni00,yes,why\n", "carl", 0, `unknown column "boundary_note"`},
@@ -314,7 +296,7 @@ func TestImportOfOnePerson(t *testing.T) {
 	} {
 		task := label
 		task.Again = study.Again{}
-		n, _, err := at(t, &clock).Import(task, corpus{6}, File{Name: "f", Data: []byte(test.data), Format: test.format, Offsets: CodePoints, Person: test.person})
+		n, _, err := at(t, &clock).Import(task, corpus{6}, File{Name: "f", Data: []byte(test.data), Format: test.format, Offsets: codePoints, Person: test.person})
 		if n != test.n || (test.err == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), test.err) {
 			t.Errorf("%s as %s: %d, %v, want %d, %q", test.data, test.person, n, err, test.n, test.err)
 		}
@@ -327,35 +309,35 @@ func TestExchangeOfUnanswered(t *testing.T) {
 	clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
 	for _, format := range Formats() {
 		p := at(t, &clock)
-		x, err := p.Export(everything, emoji{corpus{3}}, format, CodePoints)
+		x, err := p.Export(everything, emoji{corpus{3}}, format, codePoints)
 		if err != nil || x.Unanswered != 3 || x.Answers != 0 || x.Withheld != 0 {
 			t.Fatalf("%s: %+v, %v", format, x, err)
 		}
-		if text := string(x.Data); format != "xlsx" && format != "brat" && !strings.Contains(text, "i02") {
+		if text := string(x.Data); format != "xlsx" && !strings.Contains(text, "i02") {
 			t.Errorf("%s has no subject: %s", format, text)
 		}
-		file := File{Name: "f", Data: x.Data, Format: format, Offsets: CodePoints, Person: "anna"}
+		file := File{Name: "f", Data: x.Data, Format: format, Offsets: codePoints, Person: "anna"}
 		if _, _, err := p.Import(everything, emoji{corpus{3}}, file); err == nil || !strings.Contains(err.Error(), "f has no answers, only 3 subjects without one") {
 			t.Errorf("%s: %v", format, err)
 		}
 	}
 	task := study.Task{Name: "q", Of: "item", Show: []string{"pages"}, Ask: []study.Question{{Name: "q", Text: "Is it?", Type: "choice", Options: []string{"yes", "no"}}}}
 	p := at(t, &clock)
-	x, err := p.Export(task, emoji{corpus{3}}, "jsonl", CodePoints)
+	x, err := p.Export(task, emoji{corpus{3}}, "jsonl", codePoints)
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := File{Name: "f", Format: "jsonl", Offsets: CodePoints, Person: "anna"}
+	file := File{Name: "f", Format: "jsonl", Offsets: codePoints, Person: "anna"}
 	file.Data = []byte(strings.Replace(string(x.Data), `"answer":{}`, `"answer":{"q":"no"},"by":"anna"`, 1))
 	if n, skipped, err := p.Import(task, emoji{corpus{3}}, file); n != 1 || skipped != 2 || err != nil {
 		t.Errorf("imported %d, skipped %d: %v", n, skipped, err)
 	}
-	if x, err := p.Export(task, emoji{corpus{3}}, "jsonl", CodePoints); err != nil || x.Answers != 1 || x.Unanswered != 2 {
+	if x, err := p.Export(task, emoji{corpus{3}}, "jsonl", codePoints); err != nil || x.Answers != 1 || x.Unanswered != 2 {
 		t.Errorf("%+v, %v", x, err)
 	}
 	// An arm is not named before its answer is judged.
 	judged := study.Task{Name: "t", Kind: "pair", Arms: []string{"secret-arm", "other-arm"}}.Full()
-	if x, err := at(t, &clock).Export(judged, corpus{8}, "jsonl", CodePoints); err != nil || x.Withheld != 8 || len(x.Data) != 0 {
+	if x, err := at(t, &clock).Export(judged, corpus{8}, "jsonl", codePoints); err != nil || x.Withheld != 8 || len(x.Data) != 0 {
 		t.Errorf("%+v, %v", x, err)
 	}
 	two := Answer{"other": []byte(`1`)}

@@ -2,12 +2,14 @@ package annotate
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -29,7 +31,8 @@ type File struct {
 // imported before is left out, so that an import that was interrupted can be repeated;
 // another answer to its subject is an error. Subjects without an answer are skipped.
 func (p Place) Import(t study.Task, source Source, f File) (n, skipped int, err error) {
-	if err := errors.Join(checkOffsets(f.Offsets), CheckPerson(f.Person), p.checkOpen(t.Name)); err != nil {
+	_, errUnit := offsetsOf(f.Offsets)
+	if err := errors.Join(errUnit, CheckPerson(f.Person), p.checkOpen(t.Name)); err != nil {
 		return 0, 0, err
 	}
 	list, err := f.records(t.Full())
@@ -177,16 +180,13 @@ func (x *record) place(shown Shown, offsets string) error {
 	if err := x.checkText(shown); err != nil {
 		return err
 	}
-	text := joined(shown.Pages)
+	ruler := text.NewRuler(joined(shown.Pages))
 	byQuestion := map[string][]Span{}
 	for _, s := range x.Spans {
-		start, err := points(text, s.Start, offsets)
-		if err != nil {
-			return err
-		}
-		end, err := points(text, s.End, offsets)
-		if err != nil {
-			return err
+		start, errStart := ruler.Exactly(s.Start, text.Unit(offsets))
+		end, errEnd := ruler.Exactly(s.End, text.Unit(offsets))
+		if err := cmp.Or(errStart, errEnd); err != nil {
+			return fmt.Errorf("%w: give what the offsets count with --offsets", err)
 		}
 		span, err := split(shown.Pages, start, end)
 		if err != nil {
@@ -196,7 +196,7 @@ func (x *record) place(shown Shown, offsets string) error {
 		if i < 0 {
 			return fmt.Errorf("the task has no question %q about passages", s.Question)
 		}
-		span.Text, span.Label = string([]rune(text)[start:end]), s.Label
+		span.Text, span.Label = ruler.Slice(start, end), s.Label
 		if s.Text != "" && s.Text != span.Text {
 			return fmt.Errorf("the passage %d to %d is %q, not %q: give what the offsets count with --offsets", s.Start, s.End, span.Text, s.Text)
 		}
@@ -212,8 +212,24 @@ func (x *record) place(shown Shown, offsets string) error {
 	return nil
 }
 
-// named adds a passage with the name of its question and label.
-func (x *record) named(start, end int, text, name string) {
-	question, label, _ := strings.Cut(name, ": ")
-	x.Spans = append(x.Spans, outSpan{start, end, text, question, label})
+// offsetsOf is what the offsets of an exchange count.
+func offsetsOf(name string) (text.Unit, error) {
+	unit, err := text.ParseUnit(name)
+	if err != nil {
+		return "", fmt.Errorf("--offsets %w", err)
+	}
+	return unit, nil
+}
+
+// split finds the page of a passage of the joined text, in code points.
+func split(pages []Page, start, end int) (Span, error) {
+	from := 0
+	for _, p := range pages {
+		n := utf8.RuneCountInString(p.Text)
+		if start >= from && end <= from+n && start < end {
+			return Span{Page: p.Number, Start: start - from, End: end - from}, nil
+		}
+		from += n + 1
+	}
+	return Span{}, fmt.Errorf("the passage %d to %d is on no page, or on several", start, end)
 }

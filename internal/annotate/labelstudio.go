@@ -12,16 +12,22 @@ import (
 	"github.com/scruple-eval/scruple/internal/study"
 )
 
+// A labelStudio is a task of Label Studio. Its data are passed through.
 type labelStudio struct {
 	Data struct {
 		Text     string  `json:"text"`
 		Subject  Subject `json:"subject"`
 		ShownAsA string  `json:"shown_as_a,omitempty"`
+		// By are the people of the annotations, in the order of their ids: Label Studio refuses
+		// a task that names a user whom it does not have.
+		By []string `json:"annotated_by,omitempty"`
 	} `json:"data"`
 	Annotations []lsAnnotation `json:"annotations"`
 }
 
 type lsAnnotation struct {
+	ID           int        `json:"id,omitempty"`
+	ImportID     int        `json:"import_id,omitempty"` // the id at the import into Label Studio
 	CompletedBy  any        `json:"completed_by,omitempty"`
 	LeadTime     float64    `json:"lead_time,omitempty"`
 	WasCancelled bool       `json:"was_cancelled"`
@@ -36,44 +42,62 @@ type lsResult struct {
 	Value    map[string]any `json:"value"`
 }
 
-func exportLabelStudio(t study.Task, list []record, _ string) ([]byte, error) {
-	out := []labelStudio{}
+// lsTypes are the types of results by those of questions; a passage has another form.
+var lsTypes = map[string]string{"choice": "choices", "several": "choices", "text": "textarea", "number": "number"}
+
+// exportLabelStudio writes a task for each subject, with the annotations of all people who saw
+// its sides in one order.
+func exportLabelStudio(t study.Task, list []record) ([]byte, error) {
+	type side struct {
+		subject Subject
+		a       string
+	}
+	out, at := []labelStudio{}, map[side]int{}
 	for _, x := range list {
-		var ls labelStudio
-		ls.Data.Text, ls.Data.Subject, ls.Data.ShownAsA = x.Text, x.Subject, x.ShownAsA
-		if x.By == "" {
-			ls.Annotations = []lsAnnotation{}
+		key := side{x.Subject, x.ShownAsA}
+		i, ok := at[key]
+		if !ok {
+			i = len(out)
+			at[key] = i
+			ls := labelStudio{Annotations: []lsAnnotation{}}
+			ls.Data.Text, ls.Data.Subject, ls.Data.ShownAsA = x.Text, x.Subject, x.ShownAsA
 			out = append(out, ls)
-			continue
 		}
-		a := lsAnnotation{CompletedBy: map[string]string{"email": x.By}, LeadTime: x.Seconds, Result: []lsResult{}}
-		add := func(q, kind string, value map[string]any) {
-			a.Result = append(a.Result, lsResult{q, "text", kind, value})
+		if x.By != "" {
+			out[i].Data.By = append(out[i].Data.By, x.By)
+			out[i].Annotations = append(out[i].Annotations, x.annotation(t, len(out[i].Data.By)))
 		}
-		for _, q := range t.Ask {
-			value, given := x.Answer[q.Name]
-			switch {
-			case !given:
-			case q.Type == "choice":
-				add(q.Name, "choices", map[string]any{"choices": []any{value}})
-			case q.Type == "several":
-				add(q.Name, "choices", map[string]any{"choices": value})
-			case q.Type == "text":
-				add(q.Name, "textarea", map[string]any{"text": []any{value}})
-			case q.Type == "number":
-				add(q.Name, "number", map[string]any{"number": value})
-			}
-		}
-		for _, s := range x.Spans {
-			add(s.Question, "labels", map[string]any{"start": s.Start, "end": s.End, "text": s.Text, "labels": []string{cmp.Or(s.Label, s.Question)}})
-		}
-		ls.Annotations = []lsAnnotation{a}
-		out = append(out, ls)
 	}
 	data, err := json.MarshalIndent(out, "", " ")
 	return append(data, '\n'), err
 }
 
+// annotation is a record as an annotation of Label Studio.
+func (x *record) annotation(t study.Task, id int) lsAnnotation {
+	a := lsAnnotation{ID: id, LeadTime: x.Seconds, Result: []lsResult{}}
+	for _, q := range t.Ask {
+		var value any = x.Answer[q.Name]
+		if len(x.Answer[q.Name]) == 0 {
+			continue
+		}
+		kind := lsTypes[q.Type]
+		key := kind
+		switch q.Type {
+		case "choice":
+			value = []any{value}
+		case "text":
+			key, value = "text", []any{value}
+		}
+		a.Result = append(a.Result, lsResult{q.Name, "text", kind, map[string]any{key: value}})
+	}
+	for _, s := range x.Spans {
+		a.Result = append(a.Result, lsResult{s.Question, "text", "labels",
+			map[string]any{"start": s.Start, "end": s.End, "text": s.Text, "labels": []string{cmp.Or(s.Label, s.Question)}}})
+	}
+	return a
+}
+
+// fromLabelStudio reads an export of Label Studio.
 func (f File) fromLabelStudio(t study.Task) (list []record, err error) {
 	var all []labelStudio
 	if err := dataset.DecodeLoose(f.Data, &all); err != nil {
@@ -85,7 +109,7 @@ func (f File) fromLabelStudio(t study.Task) (list []record, err error) {
 			list = append(list, record{Subject: ls.Data.Subject, ShownAsA: ls.Data.ShownAsA, Text: ls.Data.Text, Answer: Answer{}})
 		}
 		for _, a := range made {
-			x := record{Subject: ls.Data.Subject, ShownAsA: ls.Data.ShownAsA, By: completedBy(a), Text: ls.Data.Text, Answer: Answer{}}
+			x := record{Subject: ls.Data.Subject, ShownAsA: ls.Data.ShownAsA, By: ls.by(a), Text: ls.Data.Text, Answer: Answer{}}
 			if x.Subject.Item == "" {
 				return nil, fmt.Errorf("%s: task %d: data.subject is missing: export the task, and keep this field in Label Studio", f.Name, i+1)
 			}
@@ -100,15 +124,20 @@ func (f File) fromLabelStudio(t study.Task) (list []record, err error) {
 	return list, nil
 }
 
-// completedBy is who made an annotation: Label Studio has an address or a number.
-func completedBy(a lsAnnotation) string {
-	if by, ok := a.CompletedBy.(map[string]any); ok {
-		return fmt.Sprint(by["email"])
+// by is who made an annotation: the person who was exported, or the address or number of a user
+// of Label Studio.
+func (ls *labelStudio) by(a lsAnnotation) string {
+	if i := cmp.Or(a.ImportID, a.ID); i > 0 && i <= len(ls.Data.By) && (a.ImportID > 0 || a.CompletedBy == nil) {
+		return ls.Data.By[i-1]
 	}
-	if a.CompletedBy == nil {
+	switch by := a.CompletedBy.(type) {
+	case nil:
 		return ""
+	case map[string]any:
+		return fmt.Sprint(by["email"])
+	default:
+		return fmt.Sprint(by)
 	}
-	return fmt.Sprint(a.CompletedBy)
 }
 
 func (x *record) fromResult(t study.Task, r lsResult) error {

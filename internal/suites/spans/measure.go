@@ -58,13 +58,14 @@ that is not in its text matches nothing: it counts as missed or spurious.`,
 }
 
 func measureSpans(c kit.Call, goldFile, predictedFile string, scheme span.Scheme, unit label.Unit, system string) (fmt.Stringer, error) {
+	if _, err := text.ParseUnit(string(unit)); unit != "" && err != nil {
+		return nil, fmt.Errorf("--offsets %w", err)
+	}
 	switch {
 	case predictedFile == "":
 		return nil, errors.New("--pred is missing: give the file with predicted spans")
 	case goldFile == "-" && predictedFile == "-":
 		return nil, errors.New("only one of --gold and --pred can be -")
-	case unit != "" && unit != label.CodePoints && unit != label.UTF16 && unit != label.Bytes:
-		return nil, fmt.Errorf("--offsets %q: want code_points, utf16 or bytes", unit)
 	}
 	m := &measured{Scheme: scheme, tally: span.Tally{Scheme: scheme}}
 	if goldFile == "" {

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/scruple-eval/scruple/internal/dataset"
+	"github.com/scruple-eval/scruple/internal/disk"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
@@ -241,16 +241,11 @@ func exportPeople(bench kit.Bench, kept kit.Kept, dir string) (string, error) {
 	lines = slices.CompactFunc(lines, func(a, b line) bool {
 		return a.ID == b.ID && a.Arm == b.Arm && slices.EqualFunc(a.spans, b.spans, sameSpan)
 	})
-	return written(dir, []kit.File{{Path: peopleFormat + ".jsonl", Write: func(w io.Writer) error {
-		out := json.NewEncoder(w)
-		out.SetEscapeHTML(false)
-		for i := range lines {
-			if err := out.Encode(lines[i].peopleLine); err != nil {
-				return fmt.Errorf("writing lines for people: %w", err)
-			}
-		}
-		return nil
-	}}})
+	out := make([]peopleLine, len(lines))
+	for i := range lines {
+		out[i] = lines[i].peopleLine
+	}
+	return written(dir, []kit.File{{Path: peopleFormat + ".jsonl", Write: disk.Lines(out)}})
 }
 
 // spansOnly is the list of the spans of an answer without confidences, which might

@@ -5,8 +5,9 @@ package label
 
 import (
 	"strings"
-	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // A Span is a labelled part of a text. Offsets are Unicode code points, the end
@@ -30,126 +31,20 @@ const Unstated = -1
 func (s Span) Stated() bool { return s.Confidence >= 0 && s.Confidence <= 1 }
 
 // A Unit is the unit of offsets in a file.
-type Unit string
+type Unit = text.Unit
 
 // The units of offsets.
 const (
-	CodePoints Unit = "code_points" // Python, Prodigy
-	UTF16      Unit = "utf16"       // JavaScript, Java, Label Studio
-	Bytes      Unit = "bytes"       // Go, Rust, of UTF-8
+	CodePoints = text.CodePoints
+	UTF16      = text.UTF16
+	Bytes      = text.Bytes
 )
 
-// A Ruler converts offsets in one text. Offsets inside a character are moved to
-// its start; those outside the text give -1.
-type Ruler struct {
-	text  string
-	ascii bool
-	start []int // byte offset of each code point, and of the end
-	units []int // the same in UTF-16 units; made when needed
-}
+// A Ruler places spans in one text.
+type Ruler struct{ *text.Ruler }
 
 // NewRuler makes a ruler for a text.
-func NewRuler(text string) *Ruler {
-	r := &Ruler{text: text, ascii: true}
-	for i := range len(text) {
-		if text[i] >= utf8.RuneSelf {
-			r.ascii = false
-			break
-		}
-	}
-	if !r.ascii {
-		for i := range text {
-			r.start = append(r.start, i)
-		}
-		r.start = append(r.start, len(text))
-	}
-	return r
-}
-
-// Len is the number of code points.
-func (r *Ruler) Len() int {
-	if r.ascii {
-		return len(r.text)
-	}
-	return len(r.start) - 1
-}
-
-// Byte converts a code point offset to a byte offset.
-func (r *Ruler) Byte(point int) int {
-	switch {
-	case point < 0 || point > r.Len():
-		return -1
-	case r.ascii:
-		return point
-	}
-	return r.start[point]
-}
-
-// Point converts an offset of a unit to code points.
-func (r *Ruler) Point(offset int, u Unit) int {
-	switch {
-	case offset < 0:
-		return -1
-	case r.ascii || u == CodePoints || u == "":
-		if offset > r.Len() {
-			return -1
-		}
-		return offset
-	case u == Bytes:
-		return last(r.start, offset)
-	}
-	return last(r.utf16(), offset)
-}
-
-// In converts a code point offset to a unit.
-func (r *Ruler) In(point int, u Unit) int {
-	switch {
-	case point < 0 || point > r.Len():
-		return -1
-	case r.ascii || u == CodePoints || u == "":
-		return point
-	case u == Bytes:
-		return r.start[point]
-	}
-	return r.utf16()[point]
-}
-
-func (r *Ruler) utf16() []int {
-	if r.units == nil {
-		n := 0
-		for _, c := range r.text {
-			r.units = append(r.units, n)
-			n += utf16.RuneLen(c)
-		}
-		r.units = append(r.units, n)
-	}
-	return r.units
-}
-
-// last is the index of the last offset that is at most want; -1 beyond the end.
-func last(offsets []int, want int) int {
-	if want > offsets[len(offsets)-1] {
-		return -1
-	}
-	low, high := 0, len(offsets)
-	for high-low > 1 {
-		if middle := (low + high) / 2; offsets[middle] <= want {
-			low = middle
-		} else {
-			high = middle
-		}
-	}
-	return low
-}
-
-// Slice is the text between two code point offsets; "" if they are not a range of
-// the text.
-func (r *Ruler) Slice(start, end int) string {
-	if start < 0 || end < start || end > r.Len() {
-		return ""
-	}
-	return r.text[r.Byte(start):r.Byte(end)]
-}
+func NewRuler(s string) *Ruler { return &Ruler{text.NewRuler(s)} }
 
 // What happened to a span when it was placed.
 const (
@@ -168,7 +63,7 @@ func (r *Ruler) Place(s *Span) (note string) {
 		s.Text = at
 		return ""
 	case s.Text != "":
-		if start := r.nearest(s.Text, s.Start); start >= 0 {
+		if start := r.Nearest(s.Text, s.Start); start >= 0 {
 			s.Start, s.End = start, start+utf8.RuneCountInString(s.Text)
 			return Realigned
 		}
@@ -176,26 +71,6 @@ func (r *Ruler) Place(s *Span) (note string) {
 	s.Start, s.End = -1, -1
 	return Unaligned
 }
-
-// nearest is the start of the occurrence of a text that is nearest to an offset,
-// of two equally near ones the first; -1 if there is none.
-func (r *Ruler) nearest(text string, to int) int {
-	best := -1
-	for from := 0; ; {
-		i := strings.Index(r.text[from:], text)
-		if i < 0 {
-			return best
-		}
-		point := r.Point(from+i, Bytes)
-		if best < 0 || distance(point, to) < distance(best, to) {
-			best = point
-		}
-		_, size := utf8.DecodeRuneInString(r.text[from+i:])
-		from += i + size
-	}
-}
-
-func distance(a, b int) int { return max(a-b, b-a) }
 
 // Find places a span that has no offsets: at the first occurrence of its text
 // that none of the earlier spans with the same text has.
@@ -206,11 +81,11 @@ func (r *Ruler) Find(s *Span, earlier []Span) (note string) {
 			from = max(from, r.Byte(earlier[i].Start)+1)
 		}
 	}
-	for from < len(r.text) && !utf8.RuneStart(r.text[from]) {
+	for from < len(r.Text) && !utf8.RuneStart(r.Text[from]) {
 		from++
 	}
 	if s.Text != "" {
-		if i := strings.Index(r.text[min(from, len(r.text)):], s.Text); i >= 0 {
+		if i := strings.Index(r.Text[min(from, len(r.Text)):], s.Text); i >= 0 {
 			s.Start = r.Point(from+i, Bytes)
 			s.End = s.Start + utf8.RuneCountInString(s.Text)
 			return ""

@@ -66,12 +66,12 @@ func (s *Sectioner) Detect(r *Ruler) Sections {
 	found := make(Sections, len(s.Names))
 	found[0] = &Boundary{0, r.Len()}
 	for i, re := range s.patterns {
-		at := re.FindStringIndex(r.text)
+		at := re.FindStringIndex(r.Text)
 		if at == nil {
 			continue
 		}
 		start := at[0]
-		for start < at[1] && (r.text[start] == ' ' || r.text[start] == '\t') {
+		for start < at[1] && (r.Text[start] == ' ' || r.Text[start] == '\t') {
 			start++ // white space that indents the header belongs to the section before
 		}
 		found[i+1] = &Boundary{r.Point(start, Bytes), r.Len()}

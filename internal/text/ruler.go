@@ -1,0 +1,171 @@
+package text
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// A Unit is the unit of offsets in a file.
+type Unit string
+
+// The units of offsets.
+const (
+	CodePoints Unit = "code_points" // Python, Prodigy
+	UTF16      Unit = "utf16"       // JavaScript, Java, Label Studio
+	Bytes      Unit = "bytes"       // Go, Rust, of UTF-8
+)
+
+// Units lists the units.
+var Units = [...]Unit{CodePoints, UTF16, Bytes}
+
+// ParseUnit checks the name of a unit.
+func ParseUnit(name string) (Unit, error) {
+	if u := Unit(name); slices.Contains(Units[:], u) {
+		return u, nil
+	}
+	return "", fmt.Errorf("%q: want code_points, utf16 or bytes", name)
+}
+
+// A Ruler converts offsets in one text. Offsets inside a character are moved to
+// its start; those outside the text give -1.
+type Ruler struct {
+	Text  string
+	ascii bool
+	start []int // byte offset of each code point, and of the end
+	units []int // the same in UTF-16 units; made when needed
+}
+
+// NewRuler makes a ruler for a text.
+func NewRuler(text string) *Ruler {
+	r := &Ruler{Text: text, ascii: true}
+	for i := range len(text) {
+		if text[i] >= utf8.RuneSelf {
+			r.ascii = false
+			break
+		}
+	}
+	if !r.ascii {
+		for i := range text {
+			r.start = append(r.start, i)
+		}
+		r.start = append(r.start, len(text))
+	}
+	return r
+}
+
+// Len is the number of code points.
+func (r *Ruler) Len() int {
+	if r.ascii {
+		return len(r.Text)
+	}
+	return len(r.start) - 1
+}
+
+// Byte converts a code point offset to a byte offset.
+func (r *Ruler) Byte(point int) int {
+	switch {
+	case point < 0 || point > r.Len():
+		return -1
+	case r.ascii:
+		return point
+	}
+	return r.start[point]
+}
+
+// Point converts an offset of a unit to code points.
+func (r *Ruler) Point(offset int, u Unit) int {
+	switch {
+	case offset < 0:
+		return -1
+	case r.ascii || u == CodePoints || u == "":
+		if offset > r.Len() {
+			return -1
+		}
+		return offset
+	case u == Bytes:
+		return last(r.start, offset)
+	}
+	return last(r.utf16(), offset)
+}
+
+// In converts a code point offset to a unit.
+func (r *Ruler) In(point int, u Unit) int {
+	switch {
+	case point < 0 || point > r.Len():
+		return -1
+	case r.ascii || u == CodePoints || u == "":
+		return point
+	case u == Bytes:
+		return r.start[point]
+	}
+	return r.utf16()[point]
+}
+
+func (r *Ruler) utf16() []int {
+	if r.units == nil {
+		n := 0
+		for _, c := range r.Text {
+			r.units = append(r.units, n)
+			n += utf16.RuneLen(c)
+		}
+		r.units = append(r.units, n)
+	}
+	return r.units
+}
+
+// last is the index of the last offset that is at most want; -1 beyond the end.
+func last(offsets []int, want int) int {
+	if want > offsets[len(offsets)-1] {
+		return -1
+	}
+	low, high := 0, len(offsets)
+	for high-low > 1 {
+		if middle := (low + high) / 2; offsets[middle] <= want {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return low
+}
+
+// Exactly converts an offset of a unit to code points. One inside of a character is an error.
+func (r *Ruler) Exactly(offset int, u Unit) (int, error) {
+	point := r.Point(offset, u)
+	if point < 0 || r.In(point, u) != offset {
+		return 0, fmt.Errorf("offset %d (%s) is not between two characters of the text", offset, u)
+	}
+	return point, nil
+}
+
+// Slice is the text between two code point offsets; "" if they are not a range of
+// the text.
+func (r *Ruler) Slice(start, end int) string {
+	if start < 0 || end < start || end > r.Len() {
+		return ""
+	}
+	return r.Text[r.Byte(start):r.Byte(end)]
+}
+
+// Nearest is the start of the occurrence of a text that is nearest to an offset,
+// of two equally near ones the first; -1 if there is none.
+func (r *Ruler) Nearest(text string, to int) int {
+	best := -1
+	for from := 0; ; {
+		i := strings.Index(r.Text[from:], text)
+		if i < 0 {
+			return best
+		}
+		point := r.Point(from+i, Bytes)
+		if best < 0 || distance(point, to) < distance(best, to) {
+			best = point
+		}
+		_, size := utf8.DecodeRuneInString(r.Text[from+i:])
+		from += i + size
+	}
+}
+
+func distance(a, b int) int { return max(a-b, b-a) }
