@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	jsonv2 "github.com/go-json-experiment/json"
+
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/text"
@@ -37,33 +39,72 @@ type Agreement struct {
 	Labels []string `json:"labels,omitempty"`
 	Table  [][]int  `json:"table,omitempty"`
 
-	// The measures in the order in which they are shown. Only Equal always exists.
-	Equal Measure      `json:"agreement"` // share of subjects with equal answers
-	Cohen *Measure     `json:"cohen_kappa,omitempty"`
-	Max   *eval.Number `json:"cohen_kappa_max,omitempty"` // largest possible kappa with these margins
-	// Intraclass is Fleiss' kappa of two ratings, which is Scott's pi: unlike Cohen's it
-	// does not forgive a drift of the margins.
-	Intraclass *Measure `json:"intraclass_kappa,omitempty"`
-	AC1        *Measure `json:"gwet_ac1,omitempty"`
-	// Overlap is of options that both chose, in options that either chose; or of
-	// characters that both marked.
-	Overlap *Measure `json:"overlap,omitempty"`
-	Kappa   *Measure `json:"character_kappa,omitempty"`
-	Borders *Measure `json:"same_borders,omitempty"`       // of passages
-	Alpha   *Measure `json:"krippendorff_alpha,omitempty"` // of numbers
-	Shift   *Measure `json:"shift,omitempty"`              // the mean of the second numbers less the first
+	// Measures are in the order in which they are shown. The first, of equal answers, always
+	// exists.
+	Measures []Measure    `json:"-"`
+	Max      *eval.Number `json:"-"` // largest possible kappa with these margins
 
 	ByLabel []LabelAgreement `json:"by_label,omitempty"`
 	ByUnit  []UnitAgreement  `json:"by_unit,omitempty"`
 	Notes   []string         `json:"notes,omitempty"`
 }
 
+// MarshalJSON has a key for each measure.
+func (g Agreement) MarshalJSON() ([]byte, error) {
+	type plain Agreement
+	keys := map[string]any{}
+	for _, m := range g.Measures {
+		keys[m.Key] = m
+	}
+	if g.Max != nil {
+		keys["cohen_kappa_max"] = *g.Max
+	}
+	return jsonv2.Marshal(struct {
+		Facts    plain          `json:",inline"`
+		Measures map[string]any `json:",inline"`
+	}{plain(g), keys}, jsonv2.Deterministic(true))
+}
+
+// The keys of the measures.
+const (
+	Equal = "agreement" // share of subjects with equal answers
+	Cohen = "cohen_kappa"
+	// Intraclass is Fleiss' kappa of two ratings, which is Scott's pi: unlike Cohen's it
+	// does not forgive a drift of the margins.
+	Intraclass = "intraclass_kappa"
+	AC1        = "gwet_ac1"
+	// Overlap is of options that both chose, in options that either chose; or of
+	// characters that both marked.
+	Overlap = "overlap"
+	Kappa   = "character_kappa"
+	Borders = "same_borders"       // of passages
+	Alpha   = "krippendorff_alpha" // of numbers
+	Shift   = "shift"              // the mean of the second numbers less the first
+)
+
 // A Measure is a number with its interval, NaN where there is none.
 type Measure struct {
+	Key   string
 	Name  string
 	Value float64
 	CI    stats.Interval
 	Note  string
+}
+
+// Measure is the measure of a key, or nil.
+func (g *Agreement) Measure(key string) *Measure {
+	if i := slices.IndexFunc(g.Measures, func(m Measure) bool { return m.Key == key }); i >= 0 {
+		return &g.Measures[i]
+	}
+	return nil
+}
+
+// add adds a measure, unless it could not be computed.
+func (g *Agreement) add(m Measure, err error) error {
+	if err == nil {
+		g.Measures = append(g.Measures, m)
+	}
+	return err
 }
 
 // MarshalJSON writes the number and its interval, undefined ones as null.
@@ -73,7 +114,7 @@ func (m Measure) MarshalJSON() ([]byte, error) {
 
 // share is the share of equal answers.
 func share(same, n int, ci stats.Interval) Measure {
-	return Measure{"agreement", float64(same) / float64(n), ci, fmt.Sprintf("  (%d of %d)", same, n)}
+	return Measure{Equal, "agreement", float64(same) / float64(n), ci, fmt.Sprintf("  (%d of %d)", same, n)}
 }
 
 // A LabelAgreement is the agreement on one label: of the times that either series
@@ -102,7 +143,7 @@ const level = 0.95
 // small is the number of subjects below which an agreement is called a screen.
 const small = 50
 
-// resamples of the intervals of alpha and of kappa of characters.
+// resamples of the intervals without a formula.
 const resamples = 2000
 
 // doubleCoded is the share of equal gold that double annotation aims at.
@@ -230,7 +271,7 @@ func (g *Agreement) compute(t study.Task, source Source, q *study.Question, p pa
 		}
 	}
 	if q == nil {
-		g.Notes = append(g.Notes, double(g.Equal.CI))
+		g.Notes = append(g.Notes, double(g.Measures[0].CI))
 	}
 	g.small()
 	return nil
@@ -272,7 +313,7 @@ func (g *Agreement) same(subjects []Subject, equal func(int) bool) error {
 	if math.IsNaN(ratio.CI.Low) { // of one item
 		ratio.CI = stats.Wilson(g.Same, g.N, level)
 	}
-	g.Equal = share(g.Same, g.N, ratio.CI)
+	g.Measures = slices.Insert(g.Measures, 0, share(g.Same, g.N, ratio.CI))
 	if len(nums) < g.N && len(g.Labels) > 0 {
 		g.Notes = append(g.Notes, "the intervals of kappa and AC1 count units of one item as independent; that of the percentage does not")
 	}
@@ -343,9 +384,8 @@ func (g *Agreement) labels(a, b []string) (err error) {
 		note = fmt.Sprintf("  (largest possible %.3f)", largest)
 	}
 	g.Max = &largest
-	g.Cohen = &Measure{"Cohen's kappa", cohen.Kappa, cohen.Interval().Clamp(-1, 1), note}
-	g.Intraclass = &Measure{"intraclass kappa", fleiss.Kappa, fleiss.Interval(level).Clamp(-1, 1), ""}
-	g.AC1 = &Measure{"Gwet's AC1", ac1.AC1, ac1.CI, ""}
+	g.Measures = append(g.Measures, Measure{Cohen, "Cohen's kappa", cohen.Kappa, cohen.Interval().Clamp(-1, 1), note},
+		Measure{Intraclass, "intraclass kappa", fleiss.Kappa, fleiss.Interval(level).Clamp(-1, 1), ""}, Measure{AC1, "Gwet's AC1", ac1.AC1, ac1.CI, ""})
 	for _, l := range g.Labels {
 		if err := g.addLabel(l, func(i int) bool { return a[i] == l }, func(i int) bool { return b[i] == l }); err != nil {
 			return err
@@ -366,11 +406,12 @@ func (g *Agreement) labels(a, b []string) (err error) {
 
 // Met reports whether kappa reaches the target. ok is false without a target or kappa.
 func (g *Agreement) Met() (met, ok bool) {
-	if g.Target == nil || g.Cohen == nil || math.IsNaN(g.Cohen.Value) {
+	kappa := g.Measure(Cohen)
+	if g.Target == nil || kappa == nil || math.IsNaN(kappa.Value) {
 		return false, false
 	}
 	const rounding = 1e-12 // 0.8 from whole numbers may be a bit less
-	return g.Cohen.Value >= *g.Target-rounding, true
+	return kappa.Value >= *g.Target-rounding, true
 }
 
 // Standing compares kappa and its interval with the target.
@@ -383,7 +424,7 @@ func (g *Agreement) Standing() string {
 	if !met {
 		s = fmt.Sprintf("kappa is below the target of %.2f", *g.Target)
 	}
-	switch ci := g.Cohen.CI; {
+	switch ci := g.Measure(Cohen).CI; {
 	case math.IsNaN(ci.Low):
 		s += "; it has no interval here, see that of the percentage"
 	case ci.Low >= *g.Target:
@@ -441,19 +482,17 @@ func (g *Agreement) options(q *study.Question, p pairing) error {
 			return err
 		}
 	}
-	var err error
-	g.Overlap, err = p.ratio("options that both chose", num, den)
-	return err
+	return g.add(p.ratio(Overlap, "options that both chose", num, den))
 }
 
 // ratio is a share of sums over items.
-func (p pairing) ratio(name string, num, den []float64) (*Measure, error) {
+func (p pairing) ratio(key, name string, num, den []float64) (Measure, error) {
 	nums, dens, err := stats.SumByCluster(num, den, p.items())
 	if err != nil {
-		return nil, err
+		return Measure{}, err
 	}
 	r, err := stats.RatioOfSums(nums, dens, level)
-	return &Measure{Name: name, Value: r.Value, CI: r.CI.Clamp(0, 1), Note: fmt.Sprintf("  (%g of %g)", r.Num, r.Den)}, err
+	return Measure{Key: key, Name: name, Value: r.Value, CI: r.CI.Clamp(0, 1), Note: fmt.Sprintf("  (%g of %g)", r.Num, r.Den)}, err
 }
 
 func (p pairing) items() []string {
@@ -464,10 +503,13 @@ func (p pairing) items() []string {
 	return items
 }
 
-// byItem groups the subjects by their items.
-func (p pairing) byItem() (groups [][]int) {
-	at := map[string]int{}
+// resampled is a statistic of subjects, with an interval of a bootstrap over items: the units of
+// one are not independent.
+func (p pairing) resampled(key, name string, statistic func(subjects []int) float64) (Measure, error) {
+	var groups [][]int
+	every, at := make([]int, len(p.subjects)), map[string]int{}
 	for i, item := range p.items() {
+		every[i] = i
 		k, ok := at[item]
 		if !ok {
 			k = len(groups)
@@ -476,11 +518,22 @@ func (p pairing) byItem() (groups [][]int) {
 		}
 		groups[k] = append(groups[k], i)
 	}
-	return groups
+	m := Measure{Key: key, Name: name, Value: statistic(every), CI: stats.Interval{Low: math.NaN(), High: math.NaN(), Level: level}}
+	if len(groups) < 2 || math.IsNaN(m.Value) {
+		return m, nil
+	}
+	b, err := stats.BootstrapClusters(len(groups), func(drawn []int) float64 {
+		var subjects []int
+		for _, k := range drawn {
+			subjects = append(subjects, groups[k]...)
+		}
+		return statistic(subjects)
+	}, stats.BootstrapOptions{Resamples: resamples, Level: level, Seed: 1, Workers: 1})
+	if m.CI = b.BCa.Clamp(-1, 1); math.IsNaN(b.BCa.Low) {
+		m.CI = b.Percentile.Clamp(-1, 1)
+	}
+	return m, err
 }
-
-// bootstrapOptions are those of the intervals without a formula.
-var bootstrapOptions = stats.BootstrapOptions{Resamples: resamples, Level: level, Seed: 1, Workers: 1}
 
 // numbers are the answers of both series to a question about a number.
 func (p pairing) numbers(q *study.Question) (a, b []float64) {
@@ -492,36 +545,27 @@ func (p pairing) numbers(q *study.Question) (a, b []float64) {
 	return a, b
 }
 
-// numbers compares numbers on the interval scale. Units of an item are not independent:
-// items are resampled.
+// numbers compares numbers on the interval scale.
 func (g *Agreement) numbers(a, b []float64, p pairing) error {
 	k, err := stats.KrippendorffAlpha([][]float64{a, b}, stats.IntervalScale)
 	if err != nil {
 		return err
 	}
-	g.Alpha = &Measure{Name: "Krippendorff's alpha", Value: k.Alpha, CI: stats.Interval{Low: math.NaN(), High: math.NaN(), Level: level}}
-	clusters := p.byItem()
 	if k.Undefined != "" {
 		g.Notes = append(g.Notes, "alpha is undefined: "+k.Undefined+"; read the percentage")
-	} else if len(clusters) > 1 {
-		alpha := func(drawn []int) float64 {
-			var ratings [2][]float64
-			for _, c := range drawn {
-				for _, i := range clusters[c] {
-					ratings[0], ratings[1] = append(ratings[0], a[i]), append(ratings[1], b[i])
-				}
-			}
-			k, err := stats.KrippendorffAlpha(ratings[:], stats.IntervalScale)
-			if err != nil {
-				return math.NaN() // the numbers were accepted above
-			}
-			return k.Alpha
+	}
+	if err := g.add(p.resampled(Alpha, "Krippendorff's alpha", func(subjects []int) float64 {
+		var ratings [2][]float64
+		for _, i := range subjects {
+			ratings[0], ratings[1] = append(ratings[0], a[i]), append(ratings[1], b[i])
 		}
-		b, err := stats.BootstrapClusters(len(clusters), alpha, bootstrapOptions)
+		k, err := stats.KrippendorffAlpha(ratings[:], stats.IntervalScale)
 		if err != nil {
-			return err
+			return math.NaN() // the numbers were accepted above
 		}
-		g.Alpha.CI = resampled(b)
+		return k.Alpha
+	})); err != nil {
+		return err
 	}
 	shift, ones := make([]float64, g.N), make([]float64, g.N)
 	for i := range g.N {
@@ -532,16 +576,7 @@ func (g *Agreement) numbers(a, b []float64, p pairing) error {
 		return err
 	}
 	mean, err := stats.RatioOfSums(shifts, counts, level)
-	g.Shift = &Measure{Name: "second less first", Value: mean.Value, CI: mean.CI}
-	return err
-}
-
-// resampled is the interval of a bootstrap.
-func resampled(b stats.Bootstrap) stats.Interval {
-	if !math.IsNaN(b.BCa.Low) {
-		return b.BCa.Clamp(-1, 1)
-	}
-	return b.Percentile.Clamp(-1, 1)
+	return g.add(Measure{Key: Shift, Name: "second less first", Value: mean.Value, CI: mean.CI}, err)
 }
 
 // units compares the answers unit by unit.
@@ -596,17 +631,6 @@ func (g *Agreement) units(t study.Task, q *study.Question, p pairing, equal func
 	return nil
 }
 
-// Measures lists the measures in the order in which they are shown.
-func (g *Agreement) Measures() []Measure {
-	list := []Measure{g.Equal}
-	for _, m := range []*Measure{g.Cohen, g.Intraclass, g.AC1, g.Overlap, g.Kappa, g.Borders, g.Alpha, g.Shift} {
-		if m != nil {
-			list = append(list, *m)
-		}
-	}
-	return list
-}
-
 // Kind says who is compared.
 func (g *Agreement) Kind() string {
 	switch {
@@ -623,7 +647,7 @@ func (g *Agreement) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, %s: %s and %s (%s), n = %d\n", g.Task, g.Question, g.A, g.B, g.Kind(), g.N)
 	wide := 0
-	for _, m := range g.Measures() {
+	for _, m := range g.Measures {
 		wide = max(wide, len(m.Name))
 	}
 	line := func(m Measure) {
@@ -638,7 +662,7 @@ func (g *Agreement) String() string {
 		b.WriteString(m.Note + "\n")
 	}
 	none := stats.Interval{Low: math.NaN()}
-	for _, m := range g.Measures() {
+	for _, m := range g.Measures {
 		line(m)
 	}
 	for _, l := range g.ByLabel {
@@ -646,7 +670,7 @@ func (g *Agreement) String() string {
 		if l.Kappa.Defined() {
 			note = fmt.Sprintf("  kappa %.3f", l.Kappa)
 		}
-		line(Measure{"on " + l.Label, float64(l.Share), none, note})
+		line(Measure{Name: "on " + l.Label, Value: float64(l.Share), CI: none, Note: note})
 	}
 	for _, u := range g.ByUnit {
 		note := u.Equal.Note
@@ -656,7 +680,7 @@ func (g *Agreement) String() string {
 		if u.Overlap.Defined() {
 			note += fmt.Sprintf("  overlap %.3f", u.Overlap)
 		}
-		line(Measure{u.Unit, u.Equal.Value, u.Equal.CI, note})
+		line(Measure{Name: u.Unit, Value: u.Equal.Value, CI: u.Equal.CI, Note: note})
 	}
 	if len(g.Labels) > 0 {
 		wide := 0

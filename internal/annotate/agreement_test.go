@@ -76,22 +76,22 @@ func TestAgreementOnLabels(t *testing.T) {
 	q := study.Question{Name: "q", Type: "choice", Options: []string{"y", "n"}}
 	task, p := paired(t, study.Task{Of: "item"}, q, 0, a, b)
 	g := agree(t, task, &q, p)
-	near(t, "kappa", g.Cohen.Value, 0.4)
-	near(t, "pi", g.Intraclass.Value, (0.7-0.505)/(1-0.505))
+	near(t, "kappa", g.Measure(Cohen).Value, 0.4)
+	near(t, "pi", g.Measure(Intraclass).Value, (0.7-0.505)/(1-0.505))
 	near(t, "kappa of y", float64(g.ByLabel[0].Kappa), 0.4)
 	if g.Same != 35 || g.Table[0][1] != 5 || g.Table[1][0] != 10 || g.ByLabel[0].Share != 40.0/55 || len(g.ByUnit) > 0 {
 		t.Errorf("%+v", g)
 	}
 	task, p = paired(t, study.Task{Of: "item"}, q, 0, []any{"y", "y"}, []any{"y", "y"})
 	same := agree(t, task, &q, p)
-	if !strings.Contains(same.String(), "kappa is undefined") || same.AC1.Value != 1 {
+	if !strings.Contains(same.String(), "kappa is undefined") || same.Measure(AC1).Value != 1 {
 		t.Error(same.String())
 	}
 	// Full agreement on two labels: the standard error is 0, which five subjects cannot show.
 	task, p = paired(t, study.Task{Of: "item"}, q, 0, []any{"y", "n", "y", "n", "y"}, []any{"y", "n", "y", "n", "y"})
 	full := agree(t, task, &q, p)
 	full.Target = new(0.8)
-	if full.Cohen.Value != 1 || !math.IsNaN(full.Cohen.CI.Low) || strings.Contains(full.Standing(), "whole interval") {
+	if full.Measure(Cohen).Value != 1 || !math.IsNaN(full.Measure(Cohen).CI.Low) || strings.Contains(full.Standing(), "whole interval") {
 		t.Errorf("of full agreement: %s", full.String())
 	}
 	if data, err := json.Marshal(same); err != nil || !strings.Contains(string(data), `"cohen_kappa":{"value":null`) {
@@ -104,7 +104,7 @@ func TestAgreementOnSets(t *testing.T) {
 	q := study.Question{Name: "q", Type: "several", Options: []string{"x", "y", "z"}}
 	task, p := paired(t, study.Task{Of: "item"}, q, 0, []any{[]string{"x", "y"}, []string{"x"}}, []any{[]string{"z", "y"}, []string{"x"}})
 	g := agree(t, task, &q, p)
-	near(t, "overlap", g.Overlap.Value, 2.0/4)
+	near(t, "overlap", g.Measure(Overlap).Value, 2.0/4)
 	if g.Same != 1 || len(g.ByLabel) != 3 || g.ByLabel[0].Label != "x" || g.ByLabel[0].Share != 2.0/3 || g.ByLabel[1].Share != 1 || g.ByLabel[2].Share != 0 {
 		t.Errorf("%+v", g)
 	}
@@ -117,10 +117,10 @@ func TestAgreementOnNumbers(t *testing.T) {
 	q := study.Question{Name: "q", Type: "number"}
 	task, p := paired(t, study.Task{Of: "item"}, q, 0, []any{1, 2, 3, 4}, []any{1, 2, 3, 5})
 	g := agree(t, task, &q, p)
-	near(t, "alpha", g.Alpha.Value, 1-0.25/(222.0/56))
-	near(t, "shift", g.Shift.Value, 0.25)
-	if g.Same != 3 || !(g.Alpha.CI.Low < g.Alpha.Value && g.Alpha.CI.High > g.Alpha.Value) {
-		t.Errorf("%+v %+v", g, g.Alpha)
+	near(t, "alpha", g.Measure(Alpha).Value, 1-0.25/(222.0/56))
+	near(t, "shift", g.Measure(Shift).Value, 0.25)
+	if g.Same != 3 || !(g.Measure(Alpha).CI.Low < g.Measure(Alpha).Value && g.Measure(Alpha).CI.High > g.Measure(Alpha).Value) {
+		t.Errorf("%+v %+v", g, g.Measure(Alpha))
 	}
 	task, p = paired(t, study.Task{Of: "item"}, q, 0, []any{2, 2}, []any{2, 2})
 	if g := agree(t, task, &q, p); !strings.Contains(g.String(), "alpha is undefined") {
@@ -137,9 +137,9 @@ func TestAgreementOnPassages(t *testing.T) {
 	base := study.Task{Of: "item", Show: []string{"pages"}}
 	task, p := paired(t, base, q, 0, a, b)
 	g := agree(t, task, &q, p)
-	near(t, "overlap", g.Overlap.Value, 4.0/11)
-	near(t, "kappa", g.Kappa.Value, -24.0/39)
-	near(t, "borders", g.Borders.Value, 0)
+	near(t, "overlap", g.Measure(Overlap).Value, 4.0/11)
+	near(t, "kappa", g.Measure(Kappa).Value, -24.0/39)
+	near(t, "borders", g.Measure(Borders).Value, 0)
 	if g.Same != 0 {
 		t.Errorf("%+v", g)
 	}
@@ -147,9 +147,9 @@ func TestAgreementOnPassages(t *testing.T) {
 	two := []Span{span(0, 4, "text"), span(8, 11, "i01")}
 	task, p = paired(t, base, q, 0, []any{a[0], two, []Span{}}, []any{b[0], []Span{two[1], two[0]}, []Span{}})
 	g = agree(t, task, &q, p)
-	near(t, "overlap", g.Overlap.Value, (4+14)/(11.0+14))
-	near(t, "borders", g.Borders.Value, 4.0/6)
-	if g.Same != 2 || math.IsNaN(g.Kappa.CI.Low) {
+	near(t, "overlap", g.Measure(Overlap).Value, (4+14)/(11.0+14))
+	near(t, "borders", g.Measure(Borders).Value, 4.0/6)
+	if g.Same != 2 || math.IsNaN(g.Measure(Kappa).CI.Low) {
 		t.Errorf("%+v", g)
 	}
 	// Characters count only with the same label.
@@ -158,8 +158,8 @@ func TestAgreementOnPassages(t *testing.T) {
 	s := two[0]
 	task, p = paired(t, base, q, 0, []any{[]Span{label(s, "x"), label(two[1], "y")}}, []any{[]Span{label(s, "y"), label(two[1], "y")}})
 	g = agree(t, task, &q, p)
-	near(t, "overlap", g.Overlap.Value, 6.0/14)
-	near(t, "kappa", g.Kappa.Value, 1) // marked or not
+	near(t, "overlap", g.Measure(Overlap).Value, 6.0/14)
+	near(t, "kappa", g.Measure(Kappa).Value, 1) // marked or not
 	if len(g.ByLabel) != 2 || g.ByLabel[0].Share != 0 || g.ByLabel[1].Share != 6.0/10 {
 		t.Errorf("%+v", g.ByLabel)
 	}
@@ -303,8 +303,8 @@ func TestAgreementOnOpenNumbers(t *testing.T) {
 			t.Fatal(list, err)
 		}
 		for _, g := range list {
-			near(t, "alpha", g.Alpha.Value, 1)
-			near(t, "shift", g.Shift.Value, 0)
+			near(t, "alpha", g.Measure(Alpha).Value, 1)
+			near(t, "shift", g.Measure(Shift).Value, 0)
 			if g.N != test.n || g.Same != test.n || !strings.Contains(g.String(), "2 subjects without a number of both are not compared") {
 				t.Error(g.String())
 			}
@@ -326,7 +326,7 @@ func TestIntervalsOfNumbersResampleItems(t *testing.T) {
 	one := agree(t, task, &q, p)
 	task, p = paired(t, study.Task{Of: "unit"}, q, 2, a2, b2)
 	two := agree(t, task, &q, p)
-	for _, m := range []struct{ one, two *Measure }{{one.Alpha, two.Alpha}, {one.Shift, two.Shift}} {
+	for _, m := range []struct{ one, two *Measure }{{one.Measure(Alpha), two.Measure(Alpha)}, {one.Measure(Shift), two.Measure(Shift)}} {
 		if single, double := m.one.CI.High-m.one.CI.Low, m.two.CI.High-m.two.CI.Low; !(double > 0.9*single) {
 			t.Errorf("%s: the interval is %.3f wide with one unit, %.3f with two", m.one.Name, single, double)
 		}

@@ -78,7 +78,7 @@ func (r *Result) compareWith(list *[]Agreement, now map[eval.Trial]string, fresh
 				g.Same++
 			}
 		}
-		g.Equal = share(g.Same, g.N, stats.Wilson(g.Same, g.N, level))
+		g.Measures = []Measure{share(g.Same, g.N, stats.Wilson(g.Same, g.N, level))}
 		if err := g.labels(a, b); err != nil {
 			return fmt.Errorf("agreement of %s and %s in task %s: %w", g.A, g.B, g.Task, err)
 		}

@@ -29,7 +29,7 @@ func (a Answer) codes() (list []string) {
 
 // codeSets compares the sets of codes of failures, for kappa of the primary code alone
 // counts the same codes in another order as a difference.
-func (g *Agreement) codeSets(t study.Task, q *study.Question, p pairing) (err error) {
+func (g *Agreement) codeSets(t study.Task, q *study.Question, p pairing) error {
 	if t.Kind != "failure" || q.Name != codePlaces[0] {
 		return nil
 	}
@@ -43,6 +43,5 @@ func (g *Agreement) codeSets(t study.Task, q *study.Question, p pairing) (err er
 		}
 		den[i] = float64(len(a)+len(b)) - num[i]
 	}
-	g.Overlap, err = p.ratio("codes that both gave, in any place", num, den)
-	return err
+	return g.add(p.ratio(Overlap, "codes that both gave, in any place", num, den))
 }

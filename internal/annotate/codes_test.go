@@ -42,8 +42,8 @@ func TestCodeSets(t *testing.T) {
 	} {
 		g := Agreement{N: 2}
 		p := pairing{subjects: []Subject{{Item: "a"}, {Item: "b"}}, a: []*Event{test.a, test.a}, b: []*Event{test.b, test.b}}
-		if err := g.codeSets(task, primary, p); err != nil || g.Overlap == nil || math.Abs(g.Overlap.Value-test.want) > 1e-12 {
-			t.Errorf("%s: %+v, %v, want %v", name, g.Overlap, err, test.want)
+		if err := g.codeSets(task, primary, p); err != nil || g.Measure(Overlap) == nil || math.Abs(g.Measure(Overlap).Value-test.want) > 1e-12 {
+			t.Errorf("%s: %+v, %v, want %v", name, g.Measure(Overlap), err, test.want)
 		}
 	}
 	for _, other := range []struct {
@@ -51,8 +51,8 @@ func TestCodeSets(t *testing.T) {
 		q    *study.Question
 	}{{study.Task{Kind: "codes"}, primary}, {task, &study.Question{Name: "secondary"}}} {
 		g := Agreement{N: 0}
-		if err := g.codeSets(other.task, other.q, pairing{}); err != nil || g.Overlap != nil {
-			t.Errorf("%+v, %v", g.Overlap, err)
+		if err := g.codeSets(other.task, other.q, pairing{}); err != nil || g.Measure(Overlap) != nil {
+			t.Errorf("%+v, %v", g.Measure(Overlap), err)
 		}
 	}
 }

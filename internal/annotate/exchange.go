@@ -9,7 +9,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/scruple-eval/scruple/internal/dataset"
-	"github.com/scruple-eval/scruple/internal/disk"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/table"
 	"github.com/scruple-eval/scruple/internal/text"
@@ -26,7 +25,7 @@ type format struct {
 var formats = [...]format{
 	{"jsonl", func(_ study.Task, list []record) ([]byte, error) {
 		var b bytes.Buffer
-		err := disk.Lines(list)(&b)
+		err := dataset.EncodeLines(list)(&b)
 		return b.Bytes(), err
 	}, File.fromLines},
 	{"csv", func(t study.Task, list []record) ([]byte, error) {

@@ -144,7 +144,7 @@ func (s *Server) state(t study.Task) taskState {
 
 func shownOf(g *Agreement) shownAgreement {
 	x := shownAgreement{Agreement: g}
-	for _, m := range g.Measures() {
+	for _, m := range g.Measures {
 		n := shownNumber{Name: m.Name, Value: decimals(m.Value), Note: m.Note}
 		if !math.IsNaN(m.Value) && !math.IsNaN(m.CI.Low) {
 			n.Interval = fmt.Sprintf("%.3f to %.3f", m.CI.Low, m.CI.High)

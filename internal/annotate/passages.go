@@ -2,14 +2,13 @@ package annotate
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"unicode"
 
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/measure"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/text"
-	"github.com/scruple-eval/scruple/stats"
 )
 
 // A character of a page with a label.
@@ -48,7 +47,7 @@ func borders(a, b []Span) (n int) {
 }
 
 // passages compares marked passages by their characters and by their borders.
-func (g *Agreement) passages(t study.Task, source Source, q *study.Question, p pairing) (err error) {
+func (g *Agreement) passages(t study.Task, source Source, q *study.Question, p pairing) error {
 	num, den := make([]float64, g.N), make([]float64, g.N)
 	exact, all := make([]float64, g.N), make([]float64, g.N)
 	tables := make([][2][2]float64, g.N) // of characters: marked by the first, by the second
@@ -87,10 +86,7 @@ func (g *Agreement) passages(t study.Task, source Source, q *study.Question, p p
 			}
 		}
 	}
-	if g.Overlap, err = p.ratio("characters that both marked", num, den); err != nil {
-		return err
-	}
-	if g.Borders, err = p.ratio("passages with the same borders", exact, all); err != nil {
+	if err := g.add(p.ratio(Overlap, "characters that both marked", num, den)); err != nil {
 		return err
 	}
 	for _, l := range append(slices.Clone(q.Options), "") {
@@ -101,7 +97,20 @@ func (g *Agreement) passages(t study.Task, source Source, q *study.Question, p p
 	if stale > 0 {
 		g.Notes = append(g.Notes, fmt.Sprintf("kappa of characters without %s: the study shows something else now", text.Plural(stale, "subject", "subjects")))
 	}
-	return g.kappaOf(tables, p)
+	if err := g.add(p.resampled(Kappa, "Cohen's kappa of characters", func(subjects []int) float64 {
+		var t [2][2]float64
+		for _, i := range subjects {
+			for x := range 2 {
+				for y := range 2 {
+					t[x][y] += tables[i][x][y]
+				}
+			}
+		}
+		return measure.Kappa(t[0][0], t[0][1], t[1][0], t[1][1])
+	})); err != nil {
+		return err
+	}
+	return g.add(p.ratio(Borders, "passages with the same borders", exact, all))
 }
 
 func unlabelled(set map[marked]bool) map[marked]bool {
@@ -110,48 +119,4 @@ func unlabelled(set map[marked]bool) map[marked]bool {
 		plain[marked{page: c.page, at: c.at}] = true
 	}
 	return plain
-}
-
-// kappaOf is Cohen's kappa of the sum of tables, with an interval by resampling items.
-func (g *Agreement) kappaOf(tables [][2][2]float64, p pairing) error {
-	var clusters [][2][2]float64
-	for _, group := range p.byItem() {
-		var sum [2][2]float64
-		for _, i := range group {
-			for x := range 2 {
-				for y := range 2 {
-					sum[x][y] += tables[i][x][y]
-				}
-			}
-		}
-		clusters = append(clusters, sum)
-	}
-	kappa := func(drawn []int) float64 {
-		var t [2][2]float64
-		for _, k := range drawn {
-			for x := range 2 {
-				for y := range 2 {
-					t[x][y] += clusters[k][x][y]
-				}
-			}
-		}
-		n := t[0][0] + t[0][1] + t[1][0] + t[1][1]
-		byA, byB := (t[0][0]+t[0][1])/n, (t[0][0]+t[1][0])/n
-		chance := byA*byB + (1-byA)*(1-byB)
-		if chance == 1 {
-			return math.NaN()
-		}
-		return ((t[0][0]+t[1][1])/n - chance) / (1 - chance)
-	}
-	every := make([]int, len(clusters))
-	for i := range every {
-		every[i] = i
-	}
-	g.Kappa = &Measure{Name: "Cohen's kappa of characters", Value: kappa(every), CI: stats.Interval{Low: math.NaN(), High: math.NaN(), Level: level}}
-	if len(clusters) < 2 || math.IsNaN(g.Kappa.Value) {
-		return nil
-	}
-	b, err := stats.BootstrapClusters(len(clusters), kappa, bootstrapOptions)
-	g.Kappa.CI = resampled(b)
-	return err
 }

@@ -58,7 +58,7 @@ var rules = []struct {
 		"a ledger chains lines and does not know what they mean"},
 	{"internal/discipline", []string{"internal/eval", "internal/text", "internal/dataset", "internal/study", "internal/ledger", "internal/plan", "internal/store", "internal/analyse"}, []string{"net", "database", "os"},
 		"what may run on TEST and be shown follows from the ledger, the plan and what stores say of runs: no suite, no model, and no answer is read"},
-	{"internal/annotate", []string{"internal/stable", "internal/eval", "internal/text", "internal/dataset", "internal/disk", "internal/study", "internal/ledger", "internal/serve", "internal/keys", "internal/table", "stats"}, []string{"database"},
+	{"internal/annotate", []string{"internal/stable", "internal/eval", "internal/measure", "internal/text", "internal/dataset", "internal/disk", "internal/study", "internal/ledger", "internal/serve", "internal/keys", "internal/table", "stats"}, []string{"database"},
 		"people judge what a bench shows them: no model, and the store only through a small interface"},
 	{"internal/suites/spans/snapshot", []string{"internal/eval", "internal/measure", "internal/text", "internal/suites/spans/label", "internal/suites/spans/verdict", "stats"}, []string{"net", "database", "time"},
 		"the summary in a snapshot has intervals, and is written without the analysis of a run"},

@@ -13,7 +13,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/scruple-eval/scruple/internal/dataset"
-	"github.com/scruple-eval/scruple/internal/disk"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
@@ -245,7 +244,7 @@ func exportPeople(bench kit.Bench, kept kit.Kept, dir string) (string, error) {
 	for i := range lines {
 		out[i] = lines[i].peopleLine
 	}
-	return written(dir, []kit.File{{Path: peopleFormat + ".jsonl", Write: disk.Lines(out)}})
+	return written(dir, []kit.File{{Path: peopleFormat + ".jsonl", Write: dataset.EncodeLines(out)}})
 }
 
 // spansOnly is the list of the spans of an answer without confidences, which might

@@ -513,7 +513,29 @@ func Join(tokens []string, chunks []span.Span) (string, []label.Span) {
 
 // Writers write labelled texts by format.
 var Writers = map[string]func(w io.Writer, docs []Doc) error{
-	JSONL: writeJSONL, Prompts: writePrompts, LabelStudio: writeLabelStudio, Prodigy: writeProdigy, CoNLL: writeCoNLL, WNUT17: writeWNUT17,
+	JSONL: byLine(lineOf), Prodigy: byLine(prodigyOf), WNUT17: byLine(wnutOf), CoNLL: writeCoNLL,
+	Prompts: whole(promptsOf), LabelStudio: whole(tasksOf),
+}
+
+// byLine is a format with a line of JSON for each text.
+func byLine(of func(*Doc) any) func(io.Writer, []Doc) error {
+	return func(w io.Writer, docs []Doc) error {
+		lines := make([]any, len(docs))
+		for i := range docs {
+			lines[i] = of(&docs[i])
+		}
+		return dataset.EncodeLines(lines)(w)
+	}
+}
+
+// whole is a format of one JSON value.
+func whole(of func([]Doc) any) func(io.Writer, []Doc) error {
+	return func(w io.Writer, docs []Doc) error {
+		e := json.NewEncoder(w)
+		e.SetEscapeHTML(false)
+		e.SetIndent("", " ")
+		return e.Encode(of(docs))
+	}
 }
 
 type lineSpan struct {
@@ -541,37 +563,24 @@ func lineSpans(spans []label.Span, convert func(int) int) []lineSpan {
 
 func same(i int) int { return i }
 
-func writeJSONL(w io.Writer, docs []Doc) error {
-	e := encoder(w)
-	for i := range docs {
-		d := &docs[i]
-		var spans *[]lineSpan
-		if d.Labelled {
-			list := lineSpans(d.Spans, same)
-			spans = &list
-		}
-		if err := e.Encode(struct {
-			ID      string      `json:"id"`
-			Text    string      `json:"text"`
-			Group   string      `json:"group,omitempty"`
-			Cluster string      `json:"cluster,omitempty"`
-			Split   string      `json:"split,omitempty"`
-			Spans   *[]lineSpan `json:"spans,omitempty"`
-		}{d.ID, d.Text, d.Group, d.Cluster, d.Split, spans}); err != nil {
-			return err
-		}
+func lineOf(d *Doc) any {
+	var spans *[]lineSpan
+	if d.Labelled {
+		list := lineSpans(d.Spans, same)
+		spans = &list
 	}
-	return nil
+	return struct {
+		ID      string      `json:"id"`
+		Text    string      `json:"text"`
+		Group   string      `json:"group,omitempty"`
+		Cluster string      `json:"cluster,omitempty"`
+		Split   string      `json:"split,omitempty"`
+		Spans   *[]lineSpan `json:"spans,omitempty"`
+	}{d.ID, d.Text, d.Group, d.Cluster, d.Split, spans}
 }
 
-func encoder(w io.Writer) *json.Encoder {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	return e
-}
-
-// writePrompts writes a golden set, with offsets in UTF-16 as in the original.
-func writePrompts(w io.Writer, docs []Doc) error {
+// promptsOf is a golden set, with offsets in UTF-16 as in the original.
+func promptsOf(docs []Doc) any {
 	type goldSpan struct {
 		Text  string `json:"text"`
 		Role  string `json:"role"`
@@ -603,13 +612,11 @@ func writePrompts(w io.Writer, docs []Doc) error {
 		}
 		file.Prompts = append(file.Prompts, p)
 	}
-	e := encoder(w)
-	e.SetIndent("", " ")
-	return e.Encode(file)
+	return file
 }
 
-// writeLabelStudio writes tasks that Label Studio imports, with its offsets.
-func writeLabelStudio(w io.Writer, docs []Doc) error {
+// tasksOf are tasks that Label Studio imports, with its offsets.
+func tasksOf(docs []Doc) any {
 	type annotation struct {
 		Result []labelStudioTag `json:"result"`
 	}
@@ -636,26 +643,17 @@ func writeLabelStudio(w io.Writer, docs []Doc) error {
 		}
 		t.Annotations = append(t.Annotations, a)
 	}
-	e := encoder(w)
-	e.SetIndent("", " ")
-	return e.Encode(tasks)
+	return tasks
 }
 
-// writeProdigy writes examples that Prodigy imports. Prodigy adds its own hashes.
-func writeProdigy(w io.Writer, docs []Doc) error {
-	e := encoder(w)
-	for i := range docs {
-		d := &docs[i]
-		if err := e.Encode(struct {
-			ID     string     `json:"id"`
-			Text   string     `json:"text"`
-			Spans  []lineSpan `json:"spans"`
-			Answer string     `json:"answer"`
-		}{d.ID, d.Text, lineSpans(d.Spans, same), "accept"}); err != nil {
-			return err
-		}
-	}
-	return nil
+// prodigyOf is an example that Prodigy imports. Prodigy adds its own hashes.
+func prodigyOf(d *Doc) any {
+	return struct {
+		ID     string     `json:"id"`
+		Text   string     `json:"text"`
+		Spans  []lineSpan `json:"spans"`
+		Answer string     `json:"answer"`
+	}{d.ID, d.Text, lineSpans(d.Spans, same), "accept"}
 }
 
 // bio returns the tokens that blanks separate, with BIO tags. A span is widened to
@@ -681,24 +679,17 @@ func bio(d *Doc) (tokens, tags []string) {
 	return tokens, tags
 }
 
-// writeWNUT17 writes spans as gold, without systems.
-func writeWNUT17(w io.Writer, docs []Doc) error {
-	e := encoder(w)
-	for i := range docs {
-		d := &docs[i]
-		tokens, tags := bio(d)
-		if err := e.Encode(struct {
-			ID       string         `json:"id"`
-			Text     string         `json:"text"`
-			Tokens   []string       `json:"tokens"`
-			GoldTags []string       `json:"gold_tags"`
-			Gold     []lineSpan     `json:"gold"`
-			Systems  map[string]any `json:"systems"`
-		}{d.ID, d.Text, tokens, tags, lineSpans(d.Spans, same), map[string]any{}}); err != nil {
-			return err
-		}
-	}
-	return nil
+// wnutOf has the spans as gold, without systems.
+func wnutOf(d *Doc) any {
+	tokens, tags := bio(d)
+	return struct {
+		ID       string         `json:"id"`
+		Text     string         `json:"text"`
+		Tokens   []string       `json:"tokens"`
+		GoldTags []string       `json:"gold_tags"`
+		Gold     []lineSpan     `json:"gold"`
+		Systems  map[string]any `json:"systems"`
+	}{d.ID, d.Text, tokens, tags, lineSpans(d.Spans, same), map[string]any{}}
 }
 
 // writeCoNLL writes the tokens of each text with BIO tags.

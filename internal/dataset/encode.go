@@ -1,4 +1,4 @@
-package disk
+package dataset
 
 import (
 	"encoding/json"
@@ -6,8 +6,8 @@ import (
 	"io"
 )
 
-// Lines writes a list as JSON Lines. Characters of HTML stay as they are.
-func Lines[T any](list []T) func(io.Writer) error {
+// EncodeLines writes a list as JSON Lines. Characters of HTML stay as they are.
+func EncodeLines[T any](list []T) func(io.Writer) error {
 	return func(w io.Writer) error {
 		e := json.NewEncoder(w)
 		e.SetEscapeHTML(false)
