@@ -310,7 +310,7 @@ func (s Source) reliability(results []*annotate.Result) ([]report.Part, error) {
 		for i := range list {
 			row := reliabilityOf(&list[i])
 			t.Row(row...)
-			if o := list[i].Overlap; o != nil && len(list[i].Labels) > 0 { // of sets of labels
+			if o := list[i].Measure(annotate.Overlap); o != nil && len(list[i].Labels) > 0 { // of sets of labels
 				t.Row(append(slices.Clone(row[:5]), eval.Text(o.Name), measured(o), eval.Ratio(eval.Undefined()), eval.Text("–"))...)
 			}
 		}
@@ -325,17 +325,14 @@ func (s Source) reliability(results []*annotate.Result) ([]report.Part, error) {
 // labels, else with the measure of numbers or passages.
 func reliabilityOf(g *annotate.Agreement) []eval.Cell {
 	m, target, standing := &annotate.Measure{Name: "–", Value: math.NaN()}, eval.Undefined(), "–"
-	switch {
-	case g.Cohen != nil:
-		if m = g.Cohen; g.Target != nil {
-			target, standing = eval.Number(*g.Target), g.Standing()
+	for _, key := range []string{annotate.Cohen, annotate.Alpha, annotate.Kappa, annotate.Overlap} {
+		if of := g.Measure(key); of != nil {
+			m = of
+			break
 		}
-	case g.Alpha != nil:
-		m = g.Alpha
-	case g.Kappa != nil:
-		m = g.Kappa
-	case g.Overlap != nil:
-		m = g.Overlap
+	}
+	if m.Key == annotate.Cohen && g.Target != nil {
+		target, standing = eval.Number(*g.Target), g.Standing()
 	}
 	return []eval.Cell{eval.Text(g.Task), eval.Text(g.Question), eval.Text(g.A + " / " + g.B), eval.Count(g.N), eval.ShareOf(g.Same, g.N),
 		eval.Text(m.Name), measured(m), eval.Ratio(target), eval.Text(standing)}

@@ -101,10 +101,10 @@ func TestReliabilityWithoutKappa(t *testing.T) {
 	}
 	base := annotate.Agreement{Task: "codes", Question: "q", A: "anna", B: "ben", N: 10, Same: 9, Target: &target}
 	labels, numbers, undefined, passages, whole := base, base, base, base, base
-	labels.Labels, labels.Table, labels.Cohen = []string{"yes", "no"}, table, &annotate.Measure{Name: "Cohen's kappa", Value: kappa.Kappa, CI: kappa.CI.Clamp(-1, 1)} // as annotate does
-	numbers.Alpha = &annotate.Measure{Name: "Krippendorff's alpha", Value: 0.75, CI: stats.Interval{Low: 0.5, High: 0.9}}
-	undefined.Alpha = &annotate.Measure{Name: "Krippendorff's alpha", Value: math.NaN(), CI: open}
-	passages.Overlap = &annotate.Measure{Name: "overlap", Value: 0.5, CI: open}
+	labels.Labels, labels.Table, labels.Measures = []string{"yes", "no"}, table, []annotate.Measure{{Key: annotate.Cohen, Name: "Cohen's kappa", Value: kappa.Kappa, CI: kappa.CI.Clamp(-1, 1)}} // as annotate does
+	numbers.Measures = []annotate.Measure{{Key: annotate.Alpha, Name: "Krippendorff's alpha", Value: 0.75, CI: stats.Interval{Low: 0.5, High: 0.9}}}
+	undefined.Measures = []annotate.Measure{{Key: annotate.Alpha, Name: "Krippendorff's alpha", Value: math.NaN(), CI: open}}
+	passages.Measures = []annotate.Measure{{Key: annotate.Overlap, Name: "overlap", Value: 0.5, CI: open}}
 	for _, test := range []struct {
 		g    annotate.Agreement
 		want string
