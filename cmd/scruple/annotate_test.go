@@ -427,7 +427,7 @@ func TestAgreementAdjudicationAndJudge(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(dir, "both.csv"), []byte(csv), 0o600))
 	var want map[string]any
 	must(t, json.Unmarshal([]byte(ok(t, "stats", "cohen_kappa", "--csv", filepath.Join(dir, "both.csv"), "--cols", "a,b", "--json")), &want))
-	if k := found(want, "kappa"); len(got) != 1 || got[0].N != len(a) || fmt.Sprintf("%.9f", got[0].Measure(annotate.Cohen).Value) != fmt.Sprintf("%.9f", k) {
+	if k := found(want, "kappa"); len(got) != 1 || got[0].N != len(a) || fmt.Sprintf("%.9f", got[0].Cohen.Value) != fmt.Sprintf("%.9f", k) {
 		t.Errorf("%+v, want kappa %v of %d", got, k, len(a))
 	}
 	text := ok(t, "annotate", study, "--task", "claims", "--agreement")

@@ -242,7 +242,7 @@ func kappaIsTheOracle(t *testing.T, dir, study string) {
 		t.Fatalf("%d pairs, %+v", n, list)
 	}
 	want := oracle.Unweighted.Kappa
-	if got := list[i].Measure(annotate.Cohen).Value; got-want > 1e-12 || want-got > 1e-12 || want == 1 {
+	if got := list[i].Cohen.Value; got-want > 1e-12 || want-got > 1e-12 || want == 1 {
 		t.Errorf("kappa %v, oracle %v", got, want)
 	}
 }
