@@ -239,7 +239,11 @@ func CountsOfSums(num, den []float64, level float64) (Ratio, error) {
 	r.CI = r.data.interval(level)
 	r.CI.Low, r.CI.High = math.Max(0, r.CI.Low), math.Max(r.CI.High, d.most(events))
 	if r.Num < 4*d.prior {
-		r.Assumes = fmt.Sprintf("only %v events: the upper limit assumes that no case has more than about %d", r.Num, PriorBurst)
+		events := "no events"
+		if r.Num > 0 {
+			events = fmt.Sprintf("only %v events", r.Num)
+		}
+		r.Assumes = fmt.Sprintf("%s: the upper limit assumes that no case has more than about %d", events, PriorBurst)
 		r.Warnings = append(r.Warnings, r.Assumes)
 	}
 	if r.Clusters < FewClusters {

@@ -58,7 +58,7 @@ func (b *Bench) groupNames() (names []string) {
 // matrix has the three rates of every combination of model and condition.
 func (b *Bench) matrix(r eval.Results) *eval.Table {
 	t := &eval.Table{Name: "performance_matrix", Title: "Performance by model and condition", Columns: []string{"model", "condition", "fragments pass", "unanimous pass", "runs pass", "fragments"},
-		Note: "Below each value: its interval of the level of the study, Wilson's for fragments. Fragments pass by the majority of their runs; unanimous: all runs pass."}
+		Note: "With each value: its interval of the level of the study, Wilson's for fragments. Fragments pass by the majority of their runs; unanimous: all runs pass."}
 	for _, a := range b.On {
 		e, ok := r.Estimate(a.ID, metricFragment)
 		t.Row(eval.Text(a.family()), eval.Text(a.condition), eval.MeasuredShare(e, ok), eval.MeasuredShare(r.Estimate(a.ID, metricUnanimous)),
@@ -70,7 +70,7 @@ func (b *Bench) matrix(r eval.Results) *eval.Table {
 // collapsed has the three rates by model, by condition and by group.
 func (b *Bench) collapsed(p eval.Panel) *eval.Table {
 	t := &eval.Table{Name: "collapsed_rates", Title: "Performance by model, condition and group", Columns: []string{"", "fragments pass", "of", "with the interval of whole fragments", "unanimous pass", "runs pass"},
-		Note: "Below each value: Wilson's interval, which takes outcomes for independent. The interval of the fourth column respects that a fragment is judged several times."}
+		Note: "With each value: Wilson's interval, which takes outcomes for independent. The interval of the fourth column respects that a fragment is judged several times."}
 	add := func(name string, arms []string) {
 		f, ok := p.Rate(arms, metricFragment)
 		if !ok {

@@ -101,7 +101,7 @@ func (c *Confidence) tables() []eval.Table {
 		t.Row(eval.Text(fmt.Sprintf("%s, %.1f to %.1f", names[i], b.Range[0], b.Range[1])), eval.Count(b.Total), eval.Count(b.Errors),
 			eval.ShareOf(b.Errors, b.Total).Within(eval.Number(b.ErrorRateLow), eval.Number(b.ErrorRateHigh)), eval.Count(b.FalsePositives), eval.ShareOf(b.FalsePositives, b.Total))
 	}
-	t.Note = fmt.Sprintf("Threshold: %s. Calibration error %s, AUROC %s, with 95 %% intervals of a bootstrap over prompts. An error is any false positive, wrong role or wrong border. Below the error rate: Wilson's 95 %% interval.", c.Notes, eval.MeasuredRatio(c.ECE, true), eval.MeasuredRatio(c.AUROC, true))
+	t.Note = fmt.Sprintf("Threshold: %s. Calibration error %s, AUROC %s, with 95 %% intervals of a bootstrap over prompts. An error is any false positive, wrong role or wrong border. With the error rate: Wilson's 95 %% interval.", c.Notes, eval.MeasuredRatio(c.ECE, true), eval.MeasuredRatio(c.AUROC, true))
 	r := eval.Table{Name: "reliability", Title: "Reliability", Note: "Share of spans without an error, by stated confidence, and below it Wilson's 95 % interval.", Columns: []string{"confidence", "spans", "mean confidence", "without error"}}
 	for _, b := range c.Reliability {
 		r.Row(eval.Text(fmt.Sprintf("%.1f to %.1f", b.Low, b.High)), eval.Count(b.N), eval.Ratio(eval.Number(b.Confidence)), eval.Ratio(eval.Number(b.Accuracy)).Within(eval.Number(b.CILow), eval.Number(b.CIHigh)))
