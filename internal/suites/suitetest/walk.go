@@ -78,12 +78,13 @@ const walks = 5
 // same words.
 //
 // Rapid's own number of checks takes minutes: it is walks unless -rapid.checks says another.
+// The walks are the same each time; -rapid.checks or -rapid.seed gives others.
 func Walk(t *testing.T, c Changing) {
-	if f := flag.Lookup("rapid.checks"); f.Value.String() == f.DefValue {
-		if err := f.Value.Set(strconv.Itoa(walks)); err != nil {
-			t.Fatal(err)
+	if checks, seed := flag.Lookup("rapid.checks"), flag.Lookup("rapid.seed"); isDefault(checks) {
+		defer set(t, checks, strconv.Itoa(walks))()
+		if isDefault(seed) {
+			defer set(t, seed, "27")()
 		}
-		defer func() { _ = f.Value.Set(f.DefValue) }()
 	}
 	rapid.Check(t, func(rt *rapid.T) {
 		dir, err := os.MkdirTemp(t.TempDir(), "walk")
@@ -117,6 +118,16 @@ func Walk(t *testing.T, c Changing) {
 			}
 		}
 	})
+}
+
+func isDefault(f *flag.Flag) bool { return f.Value.String() == f.DefValue }
+
+// set sets a flag until the returned function is called.
+func set(t *testing.T, f *flag.Flag, value string) (restore func()) {
+	if err := f.Value.Set(value); err != nil {
+		t.Fatal(err)
+	}
+	return func() { _ = f.Value.Set(f.DefValue) }
 }
 
 func keys(m map[string]string) func(func(string) bool) {
