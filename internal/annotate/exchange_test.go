@@ -282,7 +282,6 @@ func TestExchangeOfPairs(t *testing.T) {
 // The answers of one person are taken from a file with those of several.
 func TestImportOfOnePerson(t *testing.T) {
 	clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
-	const both = `{"subject":{"item":"i00"},"answer":{"q":"yes"},"by":"anna"}` + "\n" + `{"subject":{"item":"i01"},"answer":{"q":"no"},"by":"bob"}`
 	for _, test := range []struct {
 		format, data, person string
 		n                    int

@@ -237,6 +237,9 @@ func (r *Run) renew(ctx context.Context, gold map[string]bool, judge []string, s
 	}); err != nil {
 		return err
 	}
+	if err := r.db.Unfinished(ctx, r.Record); err != nil {
+		return err
+	}
 	var notes counted
 	if changed+pending > 0 {
 		notes.add(read-len(retired), "answer", "answers", "read again")

@@ -68,6 +68,18 @@ type Renewal struct {
 	Examples []Example
 }
 
+// Unfinished makes the calls of trials stale that have no outcome, or no judgement, yet: the
+// study changed before they were done, and they may no longer need all of them. Those that
+// they ask again are in force again.
+func (db *DB) Unfinished(ctx context.Context, run *Run) error {
+	return db.change(ctx, func(x *steps) {
+		for stage, table := range map[eval.Stage]string{eval.StageRun: "outcomes", eval.StageJudge: "judged"} {
+			x.exec(`UPDATE calls SET stale = 1 WHERE stage = ? AND NOT stale AND trial IN (SELECT id FROM trials WHERE run = ? AND place >= 0)
+				AND trial NOT IN (SELECT trial FROM `+table+`)`, string(stage), run.N)
+		}
+	})
+}
+
 // Renew records what was derived again, in one transaction. Verdicts on an outcome that
 // changed are stale, but those of people.
 func (db *DB) Renew(ctx context.Context, run *Run, list []Renewal) error {

@@ -367,15 +367,6 @@ func (b *Bench) exclusions(counts []*counted) *eval.Table {
 	return t
 }
 
-func sortedKeys(m map[string]int) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
-}
-
 // The re-assessment of an expert, by which kappa is shown.
 const (
 	againItems  = 20

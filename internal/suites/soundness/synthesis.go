@@ -173,10 +173,7 @@ func (s *synthesis) inDomain(domain int) func(*failure) bool {
 }
 
 func (s *synthesis) conditionColumns(first ...string) []string {
-	for _, c := range s.b.conditions {
-		first = append(first, c)
-	}
-	return first
+	return append(first, s.b.conditions...)
 }
 
 func (s *synthesis) conditionCells(by map[string]int) (cells []eval.Cell) {
