@@ -1,5 +1,7 @@
 # make build     the program, ./scruple
-# make test      build, vet and run everything; installs chromium (Debian) where it is missing
+# make test      build, vet and test everything but what e2e has
+# make e2e       the program as it is installed: killed, with faults, in a browser, at full size, with every suite;
+#                installs chromium (Debian) where it is missing
 # make lint      staticcheck
 # make race      the concurrent packages under the race detector; installs gcc (Debian) where it is missing
 # make simulate  the simulations of coverage, power and verdicts that make test leaves out; verdicts of SEEDS studies
@@ -29,22 +31,27 @@ TEST = $(GO) test -vet=off -pgo=off -ldflags='-s -w'
 # Modules of their own, so that the program does not depend on what they need.
 MODULES = $(patsubst %/go.mod,%,$(wildcard tools/*/go.mod))
 
-.PHONY: build test vet lint race simulate validity cross bench fuzz update chromium gcc
+.PHONY: build test e2e vet lint race simulate validity cross bench fuzz update chromium gcc
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags='-s -w' -o scruple ./cmd/scruple
 
-test: chromium vet
+test: vet
 	$(TEST) -timeout 40m ./...
 	@for m in $(MODULES); do $(GO) -C $$m test -timeout 40m ./... || exit 1; done
 
+# With more walks than make test, and the documented commands on examples.
+e2e: chromium
+	$(TEST) -timeout 40m -tags e2e -count 1 ./e2e
+	SCRUPLE_E2E=1 $(TEST) -timeout 40m -run '^(TestWalk|TestDocumentedCommandsRun)$$' ./internal/suites/... ./cmd/scruple
+
 vet:
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "gofmt would change: $$unformatted"; exit 1; fi
-	$(GO) vet ./...
+	$(GO) vet -tags e2e ./...
 	@for m in $(MODULES); do $(GO) -C $$m vet ./... || exit 1; done
 
 lint:
-	$(GO) run $(STATICCHECK) ./...
+	$(GO) run $(STATICCHECK) -tags e2e ./...
 
 race: gcc
 	CGO_ENABLED=1 $(TEST) -race -timeout 40m -skip '^TestWalk$$' $(CONCURRENT)
@@ -55,7 +62,7 @@ simulate:
 	SCRUPLE_SIMULATE=1 SCRUPLE_SEEDS='$(SEEDS)' $(TEST) -timeout 40m -run Phase1Verdicts -v ./cmd/scruple
 
 validity:
-	$(GO) run ./tools/validity -reps '$(REPS)' -cells '$(CELLS)'
+	$(GO) run ./tools/validity -reps '$(REPS)' -cells '$(CELLS)' $(if $(PEERS),-peers)
 
 cross:
 	@for t in $(TARGETS); do \

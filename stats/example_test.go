@@ -502,7 +502,7 @@ func ExampleComparePairedProportions() {
 	}
 	iv := r.Interval(0.95)
 	fmt.Printf("%.2f (%.2f to %.2f), p = %.3f\n", r.Diff, iv.Low, iv.High, r.P())
-	// Output: 0.31 (0.06 to 0.54), p = 0.022
+	// Output: 0.31 (0.03 to 0.55), p = 0.037
 }
 
 // The interval of a permutation test: all differences that it does not reject.

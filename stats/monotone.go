@@ -204,7 +204,7 @@ func (d *difference) reversed() *difference {
 // p is the two-sided p-value of the interval: that of the largest t whose limit excludes
 // 0. Without outliers it is that of the difference.
 func (d *difference) p() float64 {
-	least := math.Min(1, chance(len(d.a)))
+	least, lone := math.Min(1, chance(len(d.a))), d.lone()
 	of := d
 	if d.diff < 0 {
 		of = d.reversed()
@@ -218,7 +218,7 @@ func (d *difference) p() float64 {
 	t := of.diff / of.se
 	// Newton's method: the limit is convex in t. A rough limit may be too low and end it
 	// early, so it looks further then, where anyone would ask.
-	tail := func(t float64) float64 { return 2 * tCDF(-t, d.freedom()) }
+	tail := func(t float64) float64 { return lone + (1-lone)*2*tCDF(-t, d.freedom()) }
 	lowest, rough := least, true
 	for _, further := range []float64{1, 1.01, 1.1, 1.5} {
 		for at := further * t; rough && tail(at) >= lowest; at = t {
@@ -258,26 +258,38 @@ func (d *difference) reading() Reading {
 // lie all on one side of its centre: no method can say more with fewer clusters.
 func chance(k int) float64 { return math.Exp2(float64(1 - k)) }
 
-// Below fewest degrees of freedom the limits need one less to hold their level: with fewer
-// than seven equal clusters, or more of which one has most items (3.9 instead of 2.0 % of
-// 2.5 where one of ten has half of them).
-const fewest = 6
+// lone is the chance that all of fewer than [FewClusters] lie on one side: the limit excludes 0
+// then, even where t does not. The p-value is that of t and this chance, so that the limits
+// hold their level: without it they miss in 2.6 % instead of 1.7 with eight clusters, and in
+// 2.1 with it (normal clusters, level 0.983).
+func (d *difference) lone() float64 {
+	if len(d.a) >= FewClusters {
+		return 0
+	}
+	return math.Min(1, chance(len(d.a)))
+}
 
 // interval is the interval at a level, without ends for fewer clusters than can show
 // anything at it: 6 at 0.95.
 func (d *difference) interval(level float64) Interval {
-	if 1-level < chance(len(d.a))-1e-12 {
+	lone := d.lone()
+	alpha := (1 - level - lone) / (1 - lone)
+	if !(alpha > 1e-12) || 1-level < chance(len(d.a)) {
 		return Interval{math.Inf(-1), math.Inf(1), level}
 	}
-	t := tQuantile((1-level)/2, d.freedom())
+	t := tQuantile(alpha/2, d.freedom())
 	return Interval{d.low(t), -d.reversed().low(t), level}
 }
 
+// freedom is the degrees of freedom of the limits. Of k clusters of unequal sizes, which have
+// less than k − 1, it takes that share of them, halfway: the limits of a few large clusters
+// are too near with all (3.9 instead of 2.5 % where one of ten has half of the items, 3.7 in
+// the micro F1 of 30 texts of 1 to 61 spans).
 func (d *difference) freedom() float64 {
-	if d.df < fewest-1e-9 {
-		return math.Max(1, d.df-1)
+	if len(d.a) < 2 {
+		return d.df
 	}
-	return d.df
+	return d.df * (1 + d.df/float64(len(d.a)-1)) / 2
 }
 
 // within is the p-value of nested intervals that one with this p-value contains: mostly p,

@@ -3,6 +3,7 @@ package stats_test
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -252,6 +253,39 @@ func TestCountsHold(t *testing.T) {
 		}
 		if float64(below)/studies > 0.035 {
 			t.Errorf("%+v: the limit is below the mean in %d of %d", x, below, studies)
+		}
+	}
+}
+
+// TestMonotoneHoldsItsLevel: with few clusters the largest limit of the data with less in A is
+// beyond 0 more often than that of t, up to twice as often as the level says at 0.983. The
+// p-value includes the chance of it. 2,500 studies: the bound is the level and three standard
+// errors, and half of it more where the level is small.
+func TestMonotoneHoldsItsLevel(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 8))
+	const studies = 2500
+	for _, clusters := range []int{7, 8, 10} {
+		ones, zeros := slices.Repeat([]float64{1}, clusters), make([]float64, clusters)
+		missed := map[float64]int{}
+		for range studies {
+			a := make([]float64, clusters)
+			for i := range a {
+				a[i] = random.NormFloat64()
+			}
+			d, err := stats.RatioDifference(a, ones, zeros, ones, 0.95)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, alpha := range []float64{0.05, 0.05 / 3} {
+				if d.Reading().P < alpha {
+					missed[alpha]++
+				}
+			}
+		}
+		for alpha, most := range map[float64]float64{0.05: 0.05 + 3*0.0044, 0.05 / 3: 1.5*0.05/3 + 3*0.003} {
+			if share := float64(missed[alpha]) / studies; share > most {
+				t.Errorf("%d clusters at %.4f: %.4f of the intervals miss the truth, at most %.4f", clusters, alpha, share, most)
+			}
 		}
 	}
 }

@@ -412,9 +412,10 @@ type RatioDiff struct {
 }
 
 // Reading is the monotone interval of the difference with its p-value: that of t, but
-// the scores of a cluster that are better than most do not make a limit worse. It has no
-// ends with fewer clusters than can show anything, six at level 0.95. Without outliers it
-// is the interval of t.
+// the scores of a cluster that are better than most do not make a limit worse. Its p-value
+// includes the chance that all of few clusters lie on one side, 1 in 128 of eight, so it has no ends
+// with fewer clusters than can show anything, six at level 0.95. With many clusters and
+// without outliers it is the interval of t.
 func (d RatioDiff) Reading() Reading {
 	if d.data == nil || math.IsNaN(d.SE) {
 		return Reading{math.NaN(), undefinedInterval}
@@ -422,8 +423,8 @@ func (d RatioDiff) Reading() Reading {
 	return d.data.reading()
 }
 
-// Freedom is the degrees of freedom of the interval of [RatioDiff.Reading]: one less than
-// DF where that is below six, with which its limits hold their level.
+// Freedom is the degrees of freedom of the interval of [RatioDiff.Reading]: DF, and less
+// where clusters are of unequal sizes.
 func (d RatioDiff) Freedom() float64 {
 	if d.data == nil {
 		return math.NaN()

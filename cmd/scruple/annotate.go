@@ -46,16 +46,7 @@ type annotating struct {
 
 func annotateVerb(a *app) *cobra.Command {
 	var f annotating
-	c := verb("annotate STUDY|RUN", "let people answer the tasks of a study in a browser", `
-Prints an address for each person, and serves the pages of the study's tasks (key
-annotation) until Ctrl-C. Pages show what a task shows and nothing else: no arm, gold,
-score, judge or other person. Answers are in annotations/TASK/PERSON.jsonl beside the
-study, on disk before a page says saved. score turns them into verdicts.
-
-Without a server: --agreement compares people with each other and with themselves,
---lock makes the answers to a task final and writes its gold, --export and --import
-exchange answers with other tools.`, cobra.ExactArgs(1),
-		func(c *cobra.Command, args []string) error { return a.annotate(c.Context(), args[0], &f) })
+	c := a.verb("annotate", func(c *cobra.Command, args []string) error { return a.annotate(c.Context(), args[0], &f) })
 	c.Flags().StringVar(&f.task, "task", "", "name of one task (default all)")
 	c.Flags().StringSliceVar(&f.as, "as", nil, "who answers; with several names each gets an address (default: the name of the user)")
 	c.Flags().BoolVar(&f.adjudicate, "adjudicate", false, "decide on the answers on which people differ")
@@ -104,8 +95,6 @@ func (a *app) annotate(ctx context.Context, arg string, f *annotating) error {
 		return a.agreement(place, tasks, subjects)
 	case f.lock:
 		return a.lockTask(x, place, tasks, subjects, f)
-	}
-	switch {
 	case f.export != "":
 		return a.exportAnnotations(from, place, tasks, subjects, f)
 	case f.imports != "":
@@ -267,22 +256,17 @@ func (a *app) agreement(place annotate.Place, tasks []study.Task, subjects annot
 	var positions []annotate.Position
 	for _, t := range tasks {
 		r, err := place.Result(t, subjects)
-		if err != nil {
-			if len(tasks) > 1 {
-				a.warn("%v", err)
-				continue
-			}
-			return err
+		var list []annotate.Agreement
+		if err == nil {
+			list, err = r.Agreements(subjects)
 		}
-		list, err := r.Agreements(subjects)
-		if err != nil && len(tasks) > 1 {
+		switch {
+		case err != nil && len(tasks) > 1:
 			a.warn("%v", err)
 			continue
-		}
-		if err != nil {
+		case err != nil:
 			return err
-		}
-		if len(list) == 0 {
+		case len(list) == 0:
 			a.warn("task %s: no subject has two answers to compare", t.Name)
 		}
 		all, positions = append(all, list...), append(positions, r.Positions()...)

@@ -22,15 +22,7 @@ import (
 
 func appendixVerb(a *app) *cobra.Command {
 	var dir string
-	c := verb("appendix STUDY|RUN", "write the appendices of a study", `
-Appendices are Markdown files that the study's suite declares: logs of people's sessions,
-consistency checks, declarations, and the tables of the report by subject. What does not
-exist yet is said in them. Their tables are those of the last scoring: run scruple score
-after people answered. Files that exist are replaced. They are written beside the reports
-of the study, in its output.results_dir (default results/NAME), under appendices.`, cobra.ExactArgs(1),
-		a.onStudy(func(c *cobra.Command, args []string, x *experiment.Experiment, from source) error {
-			return a.appendix(c.Context(), args[0], x, from, dir)
-		}))
+	c := a.verb("soundness appendix", a.on(theStudy, func(o *opened) error { return a.appendix(o.ctx, o.arg, o.x, o.from, dir) }))
 	c.Flags().StringVar(&dir, "out", "", "folder to write to (default: appendices, beside the reports)")
 	return c
 }

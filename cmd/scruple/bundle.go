@@ -24,20 +24,12 @@ import (
 
 func bundleVerb(a *app) *cobra.Command {
 	var output string
-	c := verb("bundle STUDY|RUN", "pack a run into one file that others can check", `
-The file is a ZIP archive with the study and all files that it reads, the answers,
-people's work, the ledger, the report, versions, and a SHA-256 of each file. The same
-run gives the same bytes. scruple verify checks it on another machine; unpacked, it is
-an ordinary study with all its answers.
-
-A bundle has no keys and no paths of this machine: what would need them is refused
-with its place. Runs from which this one took answers are packed with it.`, cobra.ExactArgs(1),
-		func(c *cobra.Command, args []string) error {
-			if output == "" {
-				return errors.New("bundle: give the file to write with --out, such as --out study.zip")
-			}
-			return a.bundle(c.Context(), args[0], output)
-		})
+	c := a.verb("bundle", func(c *cobra.Command, args []string) error {
+		if output == "" {
+			return errors.New("bundle: give the file to write with --out, such as --out study.zip")
+		}
+		return a.bundle(c.Context(), args[0], output)
+	})
 	c.Flags().StringVar(&output, "out", "", "file to write")
 	return c
 }
@@ -126,7 +118,7 @@ func bundleOutputs(ctx context.Context, db *store.DB, r *experiment.Run, result 
 	}
 	for _, table := range []string{"calls", "outcomes", "scores", "summary"} {
 		list = append(list, bundle.Output{Name: table + ".jsonl", Write: func(w io.Writer) error {
-			return experiment.WriteTable(ctx, w, db, r.Record, table, "jsonl")
+			return experiment.WriteTable(ctx, w, db, r.Record, table, experiment.JSONLines)
 		}})
 	}
 	appendices, err := bundledAppendices(ctx, db, r, result)
@@ -164,15 +156,7 @@ func (a *app) private(x *experiment.Experiment, from source) ([]bundle.Private, 
 
 func verifyVerb(a *app) *cobra.Command {
 	var expect string
-	c := verb("verify BUNDLE", "check a bundle and compute its report again", `
-Needs no study, store, network or key. It checks every file against its checksum, the
-ledger against its chain, and the answers against theirs; then it scores, analyses and
-renders the packed answers and compares each file of the report byte for byte.
-
-Exits 0 if nothing differs and 1 if something does; each difference is printed with its
-file. The checksums show changes after packing: compare the SHA-256 of the manifest
-with a published one, or give that with --expect, to know that it is the same bundle.`, cobra.ExactArgs(1),
-		func(c *cobra.Command, args []string) error { return a.verify(c.Context(), args[0], expect) })
+	c := a.verb("verify", func(c *cobra.Command, args []string) error { return a.verify(c.Context(), args[0], expect) })
 	c.Flags().StringVar(&expect, "expect", "", "SHA-256 of the manifest that bundle printed")
 	return c
 }

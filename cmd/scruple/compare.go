@@ -19,11 +19,7 @@ import (
 
 func compareVerb(a *app) *cobra.Command {
 	var metric string
-	c := verb("compare STUDY|RUN [RUN]", "show the comparisons of a run, or compare two runs", `
-With one argument it shows the comparisons that the study names. With two it compares
-each arm of the second run with that of the first, on the items that both have with
-the same input; RUN:ARM names one arm. Metrics and statistics are those of the second
-run's study.`, cobra.RangeArgs(1, 2), func(c *cobra.Command, args []string) error {
+	c := a.verb("compare", func(c *cobra.Command, args []string) error {
 		if len(args) == 2 {
 			return a.compareRuns(c.Context(), args[0], args[1], metric)
 		}

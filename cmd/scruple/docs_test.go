@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/scruple-eval/scruple/internal/effort"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/procedure"
 	"github.com/scruple-eval/scruple/internal/suites"
@@ -19,6 +20,8 @@ func TestMetricsAreDocumented(t *testing.T) {
 	for _, entry := range suites.All() {
 		generated(t, entry.Name+".md", "metrics", metricsTable(entry.Metrics))
 	}
+	of := eval.Metric{Name: "correct", Title: "the first primary metric", Binary: true, HigherIsBetter: true}
+	generated(t, "statistics.md", "metrics", metricsTable(effort.Offered(of, 2)))
 }
 
 // The list of methods in docs/statistics.md is generated from the procedures.

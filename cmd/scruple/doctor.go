@@ -17,17 +17,7 @@ import (
 )
 
 func doctorVerb(a *app) *cobra.Command {
-	return verb("doctor STUDY|STORE", "check that a store is sound and holds what was written", `
-Checks the database file, its format, the references between its rows, the plan of
-every run and every stored answer by checksum; warns if others can read the file or
-the disk is nearly full. Then it computes the outcomes, verdicts of judges, scores and
-analysis of every run again from the stored answers, and names the rows that differ. That
-needs the study as it was when the run was last scored: it warns of a run whose study
-changed or is gone.
-
-It changes nothing, and exits 4 if something is damaged. Answers stored by an older
-version have no checksum and are counted.`, cobra.ExactArgs(1),
-		func(c *cobra.Command, args []string) error { return a.doctor(c.Context(), args[0]) })
+	return a.verb("doctor", func(c *cobra.Command, args []string) error { return a.doctor(c.Context(), args[0]) })
 }
 
 func (a *app) doctor(ctx context.Context, arg string) error {
@@ -109,7 +99,7 @@ func (a *app) recomputeRun(ctx context.Context, db *store.DB, r *store.Run) stor
 	if scored {
 		env.Version = kept.Analysis.Run.Version // the analysis names it
 	}
-	x, err := source{r.StudyPath, r.Overrides, db.Path(), r.ID}.loadWith(env)
+	x, err := source{path: r.StudyPath, overrides: r.Overrides, store: db.Path(), run: r.ID, except: r.ID}.loadWith(env)
 	if err != nil {
 		return skipped(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -23,43 +24,38 @@ import (
 
 func exportVerb(a *app) *cobra.Command {
 	var table, format, output string
-	var vectors bool
-	c := verb("export STUDY|RUN", "print the stored data of a run, for other programs", `
-Tables: calls (one line per request), outcomes (one per trial), scores (one per
-fraction), summary (one per estimate) and records (of extraction: one per field of an
-answer, for analysis and not for decisions; see docs/records.md). Lines are in plan order, which depends
-only on the study and the seed. The formats of suites write several files into
-the folder given with --out:
-`+suiteFormats(), cobra.ExactArgs(1), func(c *cobra.Command, args []string) error {
+	var vectors, content bool
+	c := a.verb("export", func(c *cobra.Command, args []string) error {
+		if own := !slices.Contains(tableFormats, format); own || table == experiment.RecordsTable {
+			return a.on(shownRun, func(o *opened) error {
+				if slices.Contains(runFormats, format) {
+					return a.exportRun(o, format, output, content)
+				}
+				if own {
+					return a.exportOwn(o, format, output)
+				}
+				return a.print(output, o.from, func(w io.Writer) error { return a.exportRecords(w, o, format, vectors) })
+			})(c, args)
+		}
 		db, r, err := a.findShown(c.Context(), args[0])
 		if err != nil {
 			return err
 		}
 		defer db.Close()
-		if format != "jsonl" && format != "csv" {
-			e, err := exportCalled(r.Suite, format)
-			if err != nil {
-				return err
-			}
-			if output == "" {
-				return fmt.Errorf("--format %s writes several files: give their folder with --out", format)
-			}
-			return a.exportOwn(c.Context(), db, r, args[0], e, output)
-		}
-		write := func(w io.Writer) error { return experiment.WriteTable(c.Context(), w, db, r, table, format) }
-		if table == experiment.RecordsTable {
-			write = func(w io.Writer) error { return a.exportRecords(c.Context(), w, db, r, args[0], format, vectors) }
-		}
 		from, err := a.locate(c.Context(), args[0])
 		if err != nil {
 			return err
 		}
-		return a.print(output, from, write)
+		return a.print(output, from, func(w io.Writer) error {
+			return experiment.WriteTable(c.Context(), w, db, r, table, tableFormat(format, table, r))
+		})
 	})
 	c.Flags().StringVar(&table, "table", "scores", "calls | outcomes | scores | summary | records")
 	c.Flags().BoolVar(&vectors, "embeddings", false, "with --table records: the vectors too")
-	c.Flags().StringVar(&format, "format", "jsonl", "jsonl | csv, or a format of the suite")
-	c.Flags().StringVar(&output, "out", "", "file to write (default: standard output); a folder for a format of the suite")
+	c.Flags().StringVar(&format, "format", "jsonl", "jsonl | csv | parquet, inspect | eee | otel, or a format of the suite")
+	c.Flags().BoolVar(&content, "content", false, "with --format otel: prompts and answers too")
+	c.Flags().StringVar(&output, "out", "", "file to write (default: standard output); a folder for a format of the suite, inspect and eee; for otel also the URL of a server")
+	c.Long = strings.ReplaceAll(c.Long, "{{FORMATS}}", suiteFormats())
 	return c
 }
 
@@ -74,35 +70,23 @@ func suiteFormats() string {
 	return b.String()
 }
 
-// exportCalled finds a format of a suite by name.
-func exportCalled(suite, format string) (kit.Export, error) {
-	s, err := suiteCalled(suite)
-	if err != nil {
-		return kit.Export{}, err
-	}
-	formats := []string{"jsonl", "csv"}
-	for _, e := range s.Exports {
-		if e.Name == format {
-			return e, nil
-		}
-		formats = append(formats, e.Name)
-	}
-	last := len(formats) - 1
-	return kit.Export{}, fmt.Errorf("--format %q: the formats are %s and %s", format, strings.Join(formats[:last], ", "), formats[last])
-}
-
 // exportOwn writes a run in a format of its suite. The study must still have
 // the items and arms of the run.
-func (a *app) exportOwn(ctx context.Context, db *store.DB, r *store.Run, arg string, e kit.Export, dir string) error {
-	x, _, err := a.loadFor(ctx, arg)
-	if err != nil {
+func (a *app) exportOwn(o *opened, format, dir string) error {
+	formats := namesOf(o.x.Suite.Exports, func(e kit.Export) string { return e.Name })
+	i := slices.Index(formats, format)
+	if i < 0 {
+		formats = slices.Concat(tableFormats, runFormats, formats)
+		last := len(formats) - 1
+		return fmt.Errorf("--format %q: the formats are %s and %s", format, strings.Join(formats[:last], ", "), formats[last])
+	}
+	if dir == "" {
+		return fmt.Errorf("--format %s writes several files: give their folder with --out", format)
+	}
+	if _, err := o.attached(); err != nil {
 		return err
 	}
-	defer x.Close()
-	if _, err := x.Attach(ctx, db, r); err != nil {
-		return err
-	}
-	wrote, err := e.Write(x.Bench, keptRun{ctx, db, r, x.Study}, dir)
+	wrote, err := o.x.Suite.Exports[i].Write(kit.Suited(o.x.Bench), keptRun{o.ctx, o.db, o.run, o.x.Study}, dir)
 	if err != nil {
 		return err
 	}
@@ -136,9 +120,11 @@ func (k keptRun) Estimates(metrics ...string) ([]kit.Estimate, error) {
 	var list []kit.Estimate
 	for _, arm := range result.Analysis.Arms {
 		for _, metric := range metrics {
-			if e, ok := result.Analysis.Estimate(arm.ID, metric); ok {
-				list = append(list, kit.Estimate{Arm: arm.ID, Levels: arm.Levels, Metric: metric,
-					Measured: eval.Measured{Value: e.Value, Low: e.Low, High: e.High, N: e.Items}})
+			for _, e := range result.Analysis.Estimates {
+				if e.Arm == arm.ID && e.Metric == metric {
+					list = append(list, kit.Estimate{Arm: arm.ID, Levels: arm.Levels, Metric: metric, Stratum: e.Stratum,
+						Measured: eval.Measured{Value: e.Value, Low: e.Low, High: e.High, N: e.Items}})
+				}
 			}
 		}
 	}
@@ -164,19 +150,14 @@ func (k keptRun) Sessions() ([]kit.Session, error) {
 }
 
 // exportRecords writes the analysis records of a run.
-func (a *app) exportRecords(ctx context.Context, w io.Writer, db *store.DB, record *store.Run, arg, format string, vectors bool) error {
-	x, _, err := a.loadFor(ctx, arg)
+func (a *app) exportRecords(w io.Writer, o *opened, format string, vectors bool) error {
+	r, err := o.attached()
 	if err != nil {
 		return err
 	}
-	defer x.Close()
-	r, err := x.Attach(ctx, db, record)
-	if err != nil {
-		return err
-	}
-	missing, err := r.WriteRecords(ctx, w, format, vectors)
+	missing, err := r.WriteRecords(o.ctx, w, tableFormat(format, experiment.RecordsTable, o.run), vectors)
 	if missing > 0 {
-		a.warn("warning: %s no embedding by %s, so their cosines are empty: `scruple embed` asks for them", text.Plural(missing, "text has", "texts have"), x.Study.Output.Embeddings.Name)
+		a.warn("warning: %s no embedding by %s, so their cosines are empty: `scruple extraction embed` asks for them", text.Plural(missing, "text has", "texts have"), o.x.Study.Output.Embeddings.Name)
 	}
 	return err
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/scruple-eval/scruple/internal/bundle"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/gate"
@@ -19,25 +21,9 @@ import (
 )
 
 func gateVerb(a *app) *cobra.Command {
-	var format, output string
+	var format, output, baseline, comment string
 	live := false
-	c := verb("gate STUDY|RUN", "apply the rules of the study and exit with the verdict", `
-Prints every condition with the values it used and, if it failed, the worst cases
-of suites that list them. Exits 0 if the gate passed, 1 if it failed, 3 if the
-results cannot decide, and 4 if more trials failed than the study allows.
-
-It asks no model, except with --live: that prints the estimated cost, runs the
-study, and decides.
-
---format markdown is a summary for a CI job. --format junit has a test case for
-each rule and one for the gate as a whole: a rule that does not hold is a failure,
-one that cannot be decided is an error, and an outcome that does not apply is
-skipped. --format json is the same as --json.
-
-A rule that holds by an estimate, and not by an end of its interval, passes with a
-warning: low, high, diff_low and diff_high require the interval.
-
-Rules are expressions over named results: `+"`scruple help rules`"+` lists them.`, cobra.ExactArgs(1), func(c *cobra.Command, args []string) error {
+	c := a.verb("gate", func(c *cobra.Command, args []string) error {
 		write, err := a.verdictFormat(format)
 		if err != nil {
 			return err
@@ -60,10 +46,21 @@ Rules are expressions over named results: `+"`scruple help rules`"+` lists them.
 				return err
 			}
 		}
+		if baseline != "" && comment == "" {
+			return errors.New("gate --baseline: give the file for the comment on the pull request with --comment, such as --comment comment.md")
+		}
+		if comment != "" {
+			if err := checkOut(comment, from); err != nil {
+				return err
+			}
+			write = a.andComment(c.Context(), write, args[0], from, comment, baseline)
+		}
 		decided, err = a.gate(c.Context(), args[0], from, write, output)
 		return err
 	})
-	c.Flags().StringVar(&format, "format", "terminal", "terminal | markdown | junit | json")
+	c.Flags().StringVar(&format, "format", "terminal", "terminal | markdown | github | junit | json")
+	c.Flags().StringVar(&comment, "comment", "", "also write a comment for a pull request to this file")
+	c.Flags().StringVar(&baseline, "baseline", "", "run, or bundle of one, that the comment compares with")
 	c.Flags().StringVar(&output, "out", "", "file to write (default: standard output)")
 	c.Flags().BoolVar(&live, "live", false, "run the study before deciding; needs the keys of its models")
 	return c
@@ -81,12 +78,97 @@ func (a *app) verdictFormat(format string) (func(io.Writer, report.Report) error
 		}, nil
 	case "markdown", "md":
 		return report.GateMarkdown, nil
+	case "github":
+		return a.gateGitHub, nil
 	case "junit":
 		return report.GateJUnit, nil
 	case "json":
 		return func(w io.Writer, r report.Report) error { return printJSON(w, r.Verdict) }, nil
 	}
-	return nil, fmt.Errorf("--format %q: the formats are terminal, markdown, junit, json", format)
+	return nil, fmt.Errorf("--format %q: the formats are terminal, markdown, github, junit, json", format)
+}
+
+// gateGitHub writes annotations, and the verdict to the job summary, which has a limit.
+func (a *app) gateGitHub(w io.Writer, r report.Report) error {
+	if err := report.GateGitHub(w, r); err != nil {
+		return err
+	}
+	summary := a.getenv("GITHUB_STEP_SUMMARY")
+	if summary == "" {
+		return nil
+	}
+	f, err := os.OpenFile(summary, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return fmt.Errorf("writing the job summary: %w", err)
+	}
+	var text bytes.Buffer
+	err = report.GateMarkdown(&text, r)
+	if info, _ := f.Stat(); err == nil && info != nil && info.Size()+int64(text.Len()) > report.MostSummary {
+		a.warn("the job summary is full: the verdict is not in it")
+	} else if err == nil {
+		_, err = f.Write(text.Bytes())
+	}
+	return errors.Join(err, f.Close())
+}
+
+// andComment writes a verdict, and a comment on it for a pull request.
+func (a *app) andComment(ctx context.Context, write func(io.Writer, report.Report) error, arg string, from source, file, baseline string) func(io.Writer, report.Report) error {
+	return func(w io.Writer, r report.Report) error {
+		var base *report.Baseline
+		if baseline != "" {
+			var err error
+			if base, err = a.against(ctx, arg, from, baseline); err != nil {
+				return fmt.Errorf("gate --baseline %s: %w", baseline, err)
+			}
+		}
+		if err := a.print(file, from, func(w io.Writer) error { return report.Comment(w, r, base) }); err != nil {
+			return err
+		}
+		return write(w, r)
+	}
+}
+
+// against compares the run of an argument with a baseline: a run, or a bundle of one.
+func (a *app) against(ctx context.Context, arg string, from source, baseline string) (_ *report.Baseline, err error) {
+	db, r, err := a.findShown(ctx, arg)
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	x, err := source{path: r.StudyPath, overrides: r.Overrides, store: db.Path(), run: r.ID}.load()
+	if err != nil {
+		return nil, err
+	}
+	defer x.Close()
+	var older experiment.Side
+	if info, missing := os.Stat(baseline); missing == nil && info.Mode().IsRegular() {
+		m, packed, closeBundle, err := bundle.Open(ctx, baseline)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, closeBundle()) }()
+		run, err := packed.Run(ctx, m.Run)
+		if err != nil {
+			return nil, err
+		}
+		older = experiment.Side{DB: packed, Run: run}
+	} else {
+		if older, err = a.side(ctx, baseline, arg); err != nil {
+			return nil, err
+		}
+		defer older.DB.Close()
+	}
+	const answers = 20
+	changes, err := x.ChangesOf(ctx, older, experiment.Side{DB: db, Run: r}, answers)
+	if err != nil {
+		return nil, err
+	}
+	base := &report.Baseline{Run: older.Run.ID, Version: older.Run.Version, Days: int(r.CreatedAt.Sub(older.Run.CreatedAt).Hours() / 24),
+		Compared: changes.Compared, Worse: changes.Worse, Better: changes.Better, Equal: changes.Equal}
+	for _, c := range changes.Items {
+		base.Changed = append(base.Changed, report.ChangedItem(c))
+	}
+	return base, nil
 }
 
 // recordRules records in the history of a run that its results were seen under other

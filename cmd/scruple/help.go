@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	_ "embed" // help.md
 	"fmt"
 	"slices"
 	"strings"
@@ -15,17 +16,76 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 )
 
-// A step is a group of verbs in the order of work.
-type step struct {
-	title string
-	verbs []example
+// helpText describes the commands.
+//
+//go:embed help.md
+var helpText string
+
+// A topic is a command as help.md describes it.
+type topic struct {
+	group       string
+	path        string   // such as test register
+	args        []string // such as STUDY|RUN
+	short, long string
+	examples    []string
 }
 
-// An example is a verb with command lines for its help. A test runs those of all
-// verbs in their order, as one session.
-type example struct {
-	verb  *cobra.Command
-	lines []string
+// topics are the commands in the order of work.
+var topics = sync.OnceValue(func() (list []topic) {
+	for _, section := range strings.Split(helpText, "\n# ")[1:] {
+		entries := strings.Split(section, "\n## ")
+		for _, entry := range entries[1:] {
+			head, body, _ := strings.Cut(entry, "\n")
+			words := strings.Fields(head)
+			at := slices.IndexFunc(append(words, "END"), func(w string) bool { return w[0] < 'a' })
+			t := topic{group: strings.TrimSpace(entries[0]), path: strings.Join(words[:at], " "), args: words[at:]}
+			t.short, body, _ = strings.Cut(body, "\n")
+			body = strings.TrimLeft(body, "\n")
+			for strings.HasPrefix(body, "    scruple ") {
+				var line string
+				line, body, _ = strings.Cut(body, "\n")
+				t.examples = append(t.examples, strings.TrimSpace(line))
+			}
+			t.long = strings.Trim(body, "\n")
+			list = append(list, t)
+		}
+	}
+	return list
+})
+
+// called finds a topic.
+func called(path string) topic {
+	i := slices.IndexFunc(topics(), func(t topic) bool { return t.path == path })
+	if i < 0 {
+		panic("help.md has no " + path)
+	}
+	return topics()[i]
+}
+
+// verbs has what makes the commands of help.md. One without is a group of those below it.
+var verbs = map[string]func(*app) *cobra.Command{
+	"init": initVerb, "validate": validateVerb, "plan": planVerb,
+	"run": runVerb, "status": statusVerb,
+	"show": showVerb, "report": reportVerb, "view": viewVerb, "compare": compareVerb,
+	"annotate": annotateVerb, "gate": gateVerb,
+	"test revise": reviseVerb, "test register": registerVerb, "test unblind": unblindVerb, "test lock": lockVerb,
+	"test ledger show": ledgerShowVerb, "test ledger verify": ledgerVerifyVerb,
+	"blind build": blindBuildVerb, "blind commit": blindCommitVerb, "blind run": blindRunVerb,
+	"blind commitment": blindCommitmentVerb, "blind result": blindResultVerb,
+	"score": scoreVerb, "preflight": preflightVerb, "doctor": doctorVerb,
+	"bundle": bundleVerb, "verify": verifyVerb,
+	"import": importVerb, "export": exportVerb, "schema": schemaVerb, "stats": statsVerb,
+	"extraction embed": embedVerb, "rerank explain": explainVerb,
+	"soundness sample": sampleVerb, "soundness track": trackVerb, "soundness appendix": appendixVerb,
+}
+
+// moved has the names that commands had.
+var moved = map[string]string{
+	"preregister": "test register", "revise": "test revise", "unblind": "test unblind", "lock": "test lock",
+	"ledger": "test ledger; its commit is blind commitment, its blind is blind result", "kit": "blind",
+	"generate": "extraction generate or rerank generate", "measure": "rerank measure or spans measure",
+	"explain": "rerank explain", "embed": "extraction embed",
+	"sample": "soundness sample", "track": "soundness track", "appendix": "soundness appendix",
 }
 
 // offerNames has the shell complete suites, formats and methods.
@@ -38,7 +98,7 @@ func offerNames(c *cobra.Command) {
 	case "init":
 		first = namesOf(suites.All(), func(s kit.Suite) string { return s.Name })
 	case "stats":
-		first = namesOf(procedure.All(), func(p procedure.Procedure) string { return p.Name })
+		first = procedure.Names()
 	case "import":
 		for _, s := range suites.All() {
 			first = append(first, namesOf(s.Imports, func(i kit.Import) string { return i.Name })...)
@@ -73,95 +133,32 @@ func namesOf[T any](list []T, name func(T) string) (names []string) {
 	return names
 }
 
-// steps returns the verbs in the order in which help lists them.
-func (a *app) steps() []step {
-	own := suiteVerbs(a)
-	ofSuites := func(name string, lines ...string) example {
-		i := slices.IndexFunc(own, func(c *cobra.Command) bool { return c.Name() == name })
-		v := own[i]
-		own = slices.Delete(own, i, i+1)
-		return example{v, lines}
-	}
-	steps := []step{
-		{"Start a study", []example{
-			{initVerb(a), []string{"scruple init extraction mine", "scruple init rerank shop"}},
-			{validateVerb(a), []string{"scruple validate mine/study.yaml"}},
-			{planVerb(a), []string{"scruple plan mine/study.yaml", "scruple plan mine/study.yaml -o execution.replicates=3"}},
-		}},
-		{"Run it", []example{
-			{runVerb(a), []string{"scruple run mine/study.yaml --gate", "scruple run shop/study.yaml"}},
-			{reviseVerb(a), []string{"scruple revise phase1.yaml --hypothesis \"dates are missed\" --change \"name the date formats\""}},
-			{preregisterVerb(a), []string{"scruple preregister phase1.yaml"}},
-			{unblindVerb(a), []string{"scruple unblind phase1.yaml -o statistics.alpha=0.01 --reason \"a stricter level\""}},
-			{statusVerb(a), []string{"scruple status mine/study.yaml"}},
-		}},
-		{"See what came of it", []example{
-			{showVerb(a), []string{"scruple show mine/study.yaml --worst 10", "scruple show mine/study.yaml cuad-00c463d350"}},
-			{reportVerb(a), []string{"scruple report mine/study.yaml --verbose", "scruple report mine/study.yaml --format markdown --out report.md"}},
-			{viewVerb(a), []string{"scruple view mine/study.yaml --check"}},
-			{compareVerb(a), []string{"scruple compare mine/study.yaml --metric composite"}},
-			{explainVerb(a), []string{"scruple explain shop/study.yaml R01", "scruple explain shop/study.yaml R01 i01"}},
-		}},
-		{"Let people judge", []example{
-			{annotateVerb(a), []string{"scruple annotate mine/study.yaml --as anna", "scruple annotate mine/study.yaml --agreement"}},
-			{appendixVerb(a), []string{"scruple appendix judged/study.yaml"}},
-			{lockVerb(a), []string{"scruple lock shop/study.yaml shop/data/requests.jsonl --sign Anna --declare checked"}},
-			{ledgerVerb(a), []string{"scruple ledger show mine/study.yaml", "scruple ledger verify mine/study.yaml"}},
-		}},
-		{"Decide", []example{
-			{gateVerb(a), []string{"scruple gate mine/study.yaml", "scruple gate mine/study.yaml --format junit --out gate.xml"}},
-		}},
-		{"Score again and check", []example{
-			{scoreVerb(a), []string{"scruple score mine/study.yaml"}},
-			{preflightVerb(a), []string{"scruple preflight mine/study.yaml"}},
-			{doctorVerb(a), []string{"scruple doctor mine/study.yaml"}},
-		}},
-		{"Share it", []example{
-			{bundleVerb(a), []string{"scruple bundle mine/study.yaml --out mine.zip"}},
-			{verifyVerb(a), []string{"scruple verify mine.zip"}},
-			{kitVerb(a), []string{"scruple kit build mine/study.yaml --out mine-kit"}},
-		}},
-		{"Data in and out", []example{
-			{sampleVerb(a), []string{"scruple sample reports.csv --n 2 --include type=Impact"}},
-			{trackVerb(a), []string{"scruple track sample.csv"}},
-			{importVerb(a), []string{"scruple import conll tagged.conll --out texts.jsonl"}},
-			ofSuites("generate", "scruple generate rerank made --items 60 --reviews 600 --requests 20"),
-			{embedVerb(a), []string{"scruple embed mine/study.yaml"}},
-			{exportVerb(a), []string{"scruple export mine/study.yaml --table outcomes --format csv", "scruple export shop/study.yaml --format trec --out trec"}},
-			{schemaVerb(a), []string{"scruple schema extraction"}},
-		}},
-		{"Numbers of your own", []example{
-			{statsVerb(a), []string{"scruple stats --list", "scruple stats paired_t_test"}},
-			ofSuites("measure", "scruple measure ranking --run trec/bm25_n10.run --qrels trec/qrels.txt"),
-		}},
-	}
-	for _, v := range own { // verbs that only suites know
-		last := &steps[len(steps)-1]
-		last.verbs = append(last.verbs, example{verb: v})
-	}
-	return steps
-}
-
 // inOrder keeps the verbs in the order of work. Cobra sorts them unless told not to,
 // for the whole process.
 var inOrder = sync.OnceFunc(func() { cobra.EnableCommandSorting = false })
 
-// addVerbs adds all verbs, in groups.
+// addVerbs adds all commands, in groups.
 func (a *app) addVerbs(root *cobra.Command) {
 	inOrder()
-	for _, s := range a.steps() {
-		root.AddGroup(&cobra.Group{ID: s.title, Title: s.title + ":"})
-		for _, e := range s.verbs {
-			e.verb.GroupID = s.title
-			e.verb.Example = indented(e.lines)
-			for _, sub := range e.verb.Commands() {
-				sub.Example = indented(slices.DeleteFunc(slices.Clone(e.lines), func(line string) bool {
-					return !strings.HasPrefix(line+" ", "scruple "+e.verb.Name()+" "+sub.Name()+" ")
-				}))
+	made := map[string]*cobra.Command{"": root}
+	for _, t := range topics() {
+		above, _ := splitLast(t.path)
+		parent := made[above]
+		c := a.made(t)
+		if parent == root {
+			if !root.ContainsGroup(t.group) {
+				root.AddGroup(&cobra.Group{ID: t.group, Title: t.group + ":"})
 			}
-			a.takeStudy(e.verb)
-			root.AddCommand(e.verb)
+			c.GroupID = t.group
 		}
+		parent.AddCommand(c)
+		made[t.path] = c
+	}
+	for old, now := range moved {
+		root.AddCommand(&cobra.Command{Use: old, Hidden: true, DisableFlagParsing: true,
+			RunE: func(*cobra.Command, []string) error {
+				return fmt.Errorf("scruple %s has another name: scruple %s", old, now)
+			}})
 	}
 	// A command that does nothing is a topic of help.
 	root.AddCommand(
@@ -180,6 +177,38 @@ func (a *app) addVerbs(root *cobra.Command) {
 	root.SetUsageTemplate(root.UsageTemplate() + `{{with .Annotations.notes}}
 {{.}}
 {{end}}`)
+}
+
+// made makes the command of a topic.
+func (a *app) made(t topic) *cobra.Command {
+	if of := verbs[t.path]; of != nil {
+		return of(a)
+	}
+	above, name := splitLast(t.path)
+	for _, s := range suites.All() {
+		for _, own := range s.Commands {
+			if s.Name == above && own.Name == name {
+				return a.suiteCommand(t.path, own)
+			}
+		}
+	}
+	c := a.verb(t.path, func(c *cobra.Command, args []string) error {
+		have := strings.Join(namesOf(c.Commands(), (*cobra.Command).Name), ", ")
+		if len(args) == 0 {
+			return fmt.Errorf("%s: name one of %s", t.path, have)
+		}
+		return fmt.Errorf("%s: there is no %q; name one of %s", t.path, args[0], have)
+	})
+	c.Args = cobra.ArbitraryArgs
+	return c
+}
+
+// splitLast splits off the last word of the name of a command.
+func splitLast(path string) (above, name string) {
+	if i := strings.LastIndexByte(path, ' '); i >= 0 {
+		return path[:i], path[i+1:]
+	}
+	return "", path
 }
 
 // front lists the verbs on the front page: those of most studies.
@@ -209,30 +238,22 @@ More:
 `)
 }
 
-// indented returns lines as help shows them.
-func indented(lines []string) string {
-	if len(lines) == 0 {
-		return ""
-	}
-	return "  " + strings.Join(lines, "\n  ")
-}
-
 // showSuiteFlags shows in the help of a verb the flags of the suite of the study that
 // the command line names, or says how to see them.
 func (a *app) showSuiteFlags(c *cobra.Command) {
-	if !takesStudy(c) {
-		return
-	}
-	note := fmt.Sprintf("`%s STUDY --help` also lists the flags of the study's suite.", c.CommandPath())
-	if suite, err := a.suiteOf(context.WithoutCancel(c.Context()), c.Flags().Args()); err == nil {
-		note = fmt.Sprintf("Suite %s has no flags of its own.", suite.Name)
-		for _, s := range suite.Shortcuts {
-			c.Flags().Lookup(s.Flag).Hidden = false
-			note = ""
+	note := ""
+	if c.Flags().Lookup("temperature") != nil {
+		note = fmt.Sprintf("`%s STUDY --help` also lists the flags of the study's suite.", c.CommandPath())
+		if suite, err := a.suiteOf(context.WithoutCancel(c.Context()), c.Flags().Args()); err == nil {
+			note = fmt.Sprintf("Suite %s has no flags of its own.", suite.Name)
+			for _, s := range suite.Shortcuts {
+				c.Flags().Lookup(s.Flag).Hidden = false
+				note = ""
+			}
 		}
 	}
 	if hasDefault(c) {
-		note = strings.TrimSpace(note + "\nWithout STUDY|RUN, the study is " + defaultStudy + " in the current folder.")
+		note = strings.TrimSpace(note + "\nWithout STUDY, it is " + defaultStudy + " in the current folder.")
 	}
 	c.Annotations = map[string]string{"notes": note}
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"github.com/scruple-eval/scruple/internal/suites"
 )
 
 // The examples in the help of all verbs run in their order in an empty folder, with a
@@ -16,24 +18,22 @@ import (
 func TestExamplesRun(t *testing.T) {
 	t.Chdir(t.TempDir())
 	writeTestFile(t, "tagged.conll", "Anna\tB-person\nleft\tO\n")
+	for _, model := range []string{"old", "new"} {
+		writeTestFile(t, model+".eval", `{"version": 2, "status": "success", "eval": {"task": "t", "model": "`+model+`"}, "samples": [{"id": 1, "scores": {"match": {"value": "C"}}}]}`)
+	}
 	writeTestFile(t, "reports.csv", "id,title,type\n1,One,Impact\n2,Two,Other\n3,Three,Impact\n")
 	writeTestFile(t, "phase1.yaml", "name: phase1\nsuite: extraction\ndata: {source: synthetic}\narms: [{name: heuristic}]\n")
 	if code, _, errs := cli(t, "init", "soundness", "judged"); code != exitOK {
 		t.Fatal(errs)
 	}
-	for _, c := range newRoot(&app{}).Commands() {
-		lines := strings.Split(strings.TrimSpace(c.Example), "\n")
-		if c.Name() == "help" || c.Name() == "completion" || !c.Runnable() { // a topic
-			continue
+	for _, topic := range topics() {
+		if n := len(topic.examples); n > 2 || n == 0 && len(topic.args) > 0 && topic.args[0] != "COMMAND" && !strings.HasPrefix(topic.path, "blind ") {
+			t.Errorf("the help of %s has %d examples, want one or two", topic.path, n)
 		}
-		if c.Example == "" || len(lines) > 2 {
-			t.Errorf("the help of %s has %d examples, want one or two", c.Name(), len(lines))
-			continue
-		}
-		for _, line := range lines {
+		for _, line := range topic.examples {
 			args := words(line)
-			if len(args) < 2 || args[0] != "scruple" || args[1] != c.Name() {
-				t.Errorf("%q is no example of %s", line, c.Name())
+			if !strings.HasPrefix(line+" ", "scruple "+topic.path+" ") {
+				t.Errorf("%q is no example of %s", line, topic.path)
 				continue
 			}
 			var errs bytes.Buffer
@@ -72,13 +72,64 @@ func (end untilServing) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// Every command is in help.md and everything there is a command: what suites declare, and
+// groups. A name that a command had is an error that says the new one.
+func TestHelpHasEveryCommand(t *testing.T) {
+	described := map[string]topic{}
+	for _, topic := range topics() {
+		described[topic.path] = topic
+	}
+	for path := range verbs {
+		if described[path].short == "" {
+			t.Errorf("help.md does not describe %s", path)
+		}
+	}
+	for _, s := range suites.All() {
+		for _, own := range s.Commands {
+			if _, ok := described[s.Name+" "+own.Name]; !ok {
+				t.Errorf("help.md has no %s %s", s.Name, own.Name)
+			}
+		}
+		if _, ok := described[s.Name+" explain"]; ok != (s.Explain != nil) {
+			t.Errorf("help.md has %s explain: %v", s.Name, ok)
+		}
+		if _, ok := described[s.Name+" appendix"]; ok != (len(s.Appendices) > 0) {
+			t.Errorf("help.md has %s appendix: %v", s.Name, ok)
+		}
+	}
+	for _, path := range slices.Concat(asking, settable, looking) {
+		if verbs[path] == nil {
+			t.Errorf("no command %s takes flags", path)
+		}
+	}
+	for old, now := range moved {
+		if code, _, errs := cli(t, old, "study.yaml", "--flag"); code != exitUsage || !strings.Contains(errs, "scruple "+now) {
+			t.Errorf("%s: exit code %d: %s", old, code, errs)
+		}
+	}
+}
+
+// Flags are only where they act: what looks at runs takes no settings.
+func TestFlagsOfVerbs(t *testing.T) {
+	for path, flags := range map[string][4]bool{"run": {true, true, true, true}, "show": {false, false, true, false}, "status": {false, false, true, false},
+		"export": {true, false, true, false}, "test ledger show": {}, "view": {}, "test register": {true, true, true, true}} {
+		c, _, err := newRoot(&app{}).Find(strings.Fields(path))
+		must(t, err)
+		for i, name := range []string{"override", "seed", "split", "temperature"} {
+			if has := c.Flags().Lookup(name) != nil; has != flags[i] {
+				t.Errorf("%s has --%s: %v", path, name, has)
+			}
+		}
+	}
+}
+
 // Help lists the verbs in the order of work.
 func TestVerbsInOrderOfWork(t *testing.T) {
 	var got []string
 	for _, c := range newRoot(&app{}).Commands() {
 		got = append(got, c.Name())
 	}
-	want := []string{"init", "validate", "plan", "run", "status", "show", "report", "compare", "gate", "score", "export", "measure"}
+	want := []string{"init", "validate", "plan", "run", "status", "show", "report", "compare", "gate", "score", "export", "stats"}
 	at := -1
 	for _, name := range want {
 		i := slices.Index(got, name)

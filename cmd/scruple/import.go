@@ -10,42 +10,58 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/scruple-eval/scruple/internal/disk"
+	"github.com/scruple-eval/scruple/internal/evallog"
 	"github.com/scruple-eval/scruple/internal/suites"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 )
 
 func importVerb(a *app) *cobra.Command {
 	var opt kit.ImportOptions
-	var output string
-	c := verb("import FORMAT FILE...", "convert a data set into documents with gold, or recorded results into a study", `
-Formats:
-`+importFormats()+`
-
-Prints how much was kept and dropped, and why.`, cobra.MinimumNArgs(2), func(_ *cobra.Command, args []string) error {
-		return a.importData(args[0], args[1:], output, opt)
+	var output, folder string
+	c := a.verb("import", func(_ *cobra.Command, args []string) error {
+		return a.importData(args[0], args[1:], output, folder, opt)
 	})
-	c.Flags().StringVar(&output, "out", "", "file to write (required)")
+	c.Flags().StringVar(&output, "out", "", "file to write")
+	c.Flags().StringVar(&folder, "to", "", "folder to write a study into, for results of another tool")
 	c.Flags().IntVar(&opt.Limit, "limit", 0, "stop after this many documents")
 	c.Flags().IntVar(&opt.MaxText, "max-text", 0, "skip documents with more text than this many bytes")
+	c.Long = strings.ReplaceAll(c.Long, "{{FORMATS}}", importFormats())
 	return c
 }
 
 // importFormats lists the formats of all suites, for help.
 func importFormats() string {
 	var b strings.Builder
-	for _, s := range suites.All() {
+	for _, s := range importing() {
 		for _, i := range s.Imports {
-			fmt.Fprintf(&b, "\n  %-6s (%s)  %s", i.Name, s.Name, i.Doc)
+			fmt.Fprintf(&b, "\n  %-9s (%s)  %s", i.Name, s.Name, i.Doc)
 		}
 	}
 	return b.String()
 }
 
-func (a *app) importData(format string, paths []string, output string, opt kit.ImportOptions) error {
-	for _, s := range suites.All() {
+// importing lists the suites with their imports, among them those of results of other tools.
+func importing() []kit.Suite {
+	list := suites.All()
+	for i := range list {
+		if list[i].Name == "given" {
+			list[i].Imports = evallog.Imports()
+		}
+	}
+	return list
+}
+
+func (a *app) importData(format string, paths []string, output, folder string, opt kit.ImportOptions) error {
+	for _, s := range importing() {
 		for _, i := range s.Imports {
 			if i.Name != format {
 				continue
+			}
+			if i.Folder != nil {
+				return a.importFolder(i, paths, output, folder, opt)
+			}
+			if folder != "" {
+				return fmt.Errorf("import: %s writes one file: give it with --out instead of --to", format)
 			}
 			if output == "" {
 				return errors.New("import: give the output file with --out")
@@ -63,6 +79,18 @@ func (a *app) importData(format string, paths []string, output string, opt kit.I
 		}
 	}
 	return fmt.Errorf("import: unknown format %q; see `scruple import --help`", format)
+}
+
+// importFolder writes a study of the results of another tool.
+func (a *app) importFolder(i kit.Import, paths []string, output, folder string, opt kit.ImportOptions) error {
+	if output != "" || opt != (kit.ImportOptions{}) || folder == "" {
+		return fmt.Errorf("import: %s writes a study: give its folder with --to, and neither --out, --limit nor --max-text", i.Name)
+	}
+	report, err := i.Folder(paths, folder)
+	if err != nil {
+		return fmt.Errorf("import: %w", err)
+	}
+	return a.result(map[string]any{"report": report}, func() { a.say("%s", strings.TrimRight(fmt.Sprint(report), "\n")) })
 }
 
 // converted is what an import makes of files.

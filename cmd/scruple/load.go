@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -48,13 +49,58 @@ type source struct {
 	overrides []string // the run's come first
 	store     string   // file of the store
 	run       string   // id; "" if the argument is a study file
+	except    string   // id of a run whose tag does not count: the study goes on with it
 }
 
 // load loads the study. It refuses one whose gold changed after people locked it, and
 // one that reads other gold than was locked.
-func (s source) load() (*experiment.Experiment, error) { return s.loadWith(experimentEnv()) }
+func (s source) load() (*experiment.Experiment, error) {
+	s.except = s.run
+	x, err := s.loadWith(experimentEnv())
+	if err != nil || s.store == "" {
+		return x, err
+	}
+	err = s.reading(func(ctx context.Context, db *store.DB) error {
+		s.except, err = x.FromItself(ctx, db)
+		return err
+	})
+	if err == nil && s.except != "" && s.run == "" {
+		return s.loadWith(experimentEnv())
+	}
+	return x, err
+}
+
+// reading calls with the store of the study, if there is one.
+func (s source) reading(with func(ctx context.Context, db *store.DB) error) error {
+	ctx := context.Background()
+	db, err := store.OpenRead(ctx, s.store)
+	if errors.Is(err, store.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(with(ctx, db), db.Close())
+}
+
+// tagged returns the newest run with a tag, "" if there is none or it is the id of a run.
+func (s source) tagged(tag string) (id string) {
+	_ = s.reading(func(ctx context.Context, db *store.DB) error { // the arm says what is wrong
+		if _, err := db.Run(ctx, tag); err == nil {
+			return nil
+		}
+		if r, err := db.Tagged(ctx, tag, s.except); err == nil {
+			id = r.ID
+		}
+		return nil
+	})
+	return id
+}
 
 func (s source) loadWith(env experiment.Env) (*experiment.Experiment, error) {
+	if s.store != "" {
+		env.Tagged = s.tagged
+	}
 	x, err := experiment.Load(s.path, s.overrides, env)
 	if err != nil {
 		return nil, s.orLocked(err)
@@ -97,17 +143,26 @@ func (s source) find(ctx context.Context, db *store.DB) (*store.Run, error) {
 	return experiment.LastRun(ctx, db, s.path, s.overrides)
 }
 
-// locate resolves an argument STUDY|RUN.
+// locate resolves an argument STUDY|RUN. Verbs that only look take the settings that the
+// newest run of a study was made with.
 func (a *app) locate(ctx context.Context, arg string) (source, error) {
-	if isStudyFile(arg) {
-		return source{arg, a.overrides, a.storeFor(arg), ""}, nil
+	of := source{path: arg, overrides: a.overrides, store: a.storeFor(arg)}
+	if isStudyFile(arg) && !a.looks {
+		return of, nil
 	}
 	db, run, err := a.findRun(ctx, arg)
+	if isStudyFile(arg) && errors.Is(err, store.ErrNotFound) {
+		return of, nil
+	}
 	if err != nil {
 		return source{}, err
 	}
 	defer db.Close()
-	return source{run.StudyPath, slices.Concat(run.Overrides, a.overrides), db.Path(), run.ID}, nil
+	if isStudyFile(arg) {
+		of.overrides = run.Overrides
+		return of, nil
+	}
+	return source{path: run.StudyPath, overrides: slices.Concat(run.Overrides, a.overrides), store: db.Path(), run: run.ID}, nil
 }
 
 // loadFor loads the study that an argument names.
@@ -127,7 +182,7 @@ func (a *app) findRun(ctx context.Context, arg string) (*store.DB, *store.Run, e
 		return nil, nil, err
 	}
 	if isStudyFile(arg) {
-		from = source{arg, a.overrides, a.storeFor(arg), ""}
+		from = source{path: arg, overrides: a.overrides, store: a.storeFor(arg)}
 	}
 	db, err := store.OpenRead(ctx, from.store)
 	if errors.Is(err, store.ErrNotFound) && a.storePath == "" && from.run != "" {
@@ -135,7 +190,7 @@ func (a *app) findRun(ctx context.Context, arg string) (*store.DB, *store.Run, e
 	}
 	if errors.Is(err, store.ErrNotFound) && from.run == "" {
 		if dir := filepath.Dir(arg); blind.IsKit(dir) {
-			return nil, nil, fmt.Errorf("%s is the study of a kit, which keeps no answers: run it with `scruple kit run %s` and see %s", arg, quoted(dir), filepath.Join(dir, blind.ResultFile))
+			return nil, nil, fmt.Errorf("%s is the study of a kit, which keeps no answers: run it with `scruple blind run %s` and see %s", arg, quoted(dir), filepath.Join(dir, blind.ResultFile))
 		}
 		return nil, nil, fmt.Errorf("%w: `%s`", err, a.command("run", arg))
 	}
@@ -147,6 +202,8 @@ func (a *app) findRun(ctx context.Context, arg string) (*store.DB, *store.Run, e
 		db.Close()
 		switch {
 		case !errors.Is(err, store.ErrNotFound):
+		case from.run != "" && isDir(arg):
+			err = fmt.Errorf("%s is a folder without study.yaml, and no run has this id: name a study file", arg)
 		case from.run != "":
 			err = fmt.Errorf("%w: `scruple status --store %s` lists the runs", err, from.store)
 		default:
@@ -254,6 +311,11 @@ func isStudyFile(arg string) bool {
 	}
 	info, err := os.Stat(arg)
 	return err == nil && !info.IsDir()
+}
+
+func isDir(arg string) bool {
+	info, err := os.Stat(arg)
+	return err == nil && info.IsDir()
 }
 
 // isFolder returns an error if an argument is a folder with a study, and names its file.

@@ -1,9 +1,12 @@
 // Command scruple answers whether a prompt, model, method or pipeline is
 // really better than another one, and whether it may be shipped.
 //
-// Each verb has its own file. The shared files are:
-// help.go lists the verbs in the order of work, with examples, verbs.go has their
-// arguments, shortcuts.go the flags that set keys of a study, providers.go lists the
+// Each verb has its own file; register.go has those of TEST beside the ledger's, blind.go
+// those of a blind validation, sample.go track too. What a suite has as its own verbs is in
+// its package, and commands.go makes commands of it. The shared files are:
+// help.md describes the commands in the order of work, with examples, and help.go makes
+// them of it; verbs.go has their arguments, open.go opens the study, store and run that a
+// verb works on, shortcuts.go has the flags that set keys of a study, providers.go lists the
 // providers, wire.go makes models and pipelines, load.go lists the suites and finds
 // studies and stores, observe.go shows progress, and results.go prints and writes
 // reports. The work of a verb is in package experiment.
@@ -132,6 +135,9 @@ type app struct {
 	profile   string
 	profiled  bytes.Buffer
 	overrides []string
+	looks     bool   // the verb only looks at runs
+	tag       string // that the run is to get
+	first     bool   // no run has the tag yet, and an arm is to take answers of one
 }
 
 func newRoot(a *app) *cobra.Command {

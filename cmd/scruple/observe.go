@@ -42,7 +42,7 @@ func isTerminal(w io.Writer) bool {
 func (a *app) terminal() report.TerminalOptions {
 	o := report.TerminalOptions{Width: 80}
 	if f, ok := a.out.(*os.File); ok && isTerminal(a.out) {
-		o.Rows = report.SummaryRows
+		o.Short = true
 		if w, _, err := term.GetSize(int(f.Fd())); err == nil {
 			o.Width = w
 		}

@@ -110,14 +110,8 @@ func within(file, folder string) bool {
 
 // withoutLinks is a path as [disk.Target] has it: the last part need not exist.
 func withoutLinks(path string) string {
-	if absolute, err := filepath.Abs(path); err == nil {
-		path = absolute
-	}
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real
-	}
-	if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
-		return filepath.Join(dir, filepath.Base(path))
+	if to, err := disk.Follow(path); err == nil {
+		return to
 	}
 	return path
 }

@@ -87,13 +87,16 @@ func phase1Once(t *testing.T, seed int, override string) (*analyse.Analysis, *ga
 	}
 	scruple := func(want int, args ...string) string {
 		var out, errs strings.Builder
-		if code := execute(t.Context(), append(args, with...), nil, &out, &errs, func(string) string { return "" }); code != want && want >= 0 {
+		if args[0] != "report" { // it shows a run with the settings that it was made with
+			args = append(args, with...)
+		}
+		if code := execute(t.Context(), args, nil, &out, &errs, func(string) string { return "" }); code != want && want >= 0 {
 			t.Fatalf("%v: exit code %d: %s", args, code, errs.String())
 		}
 		return out.String()
 	}
 	scruple(exitOK, "run", study, "--split", "dev")
-	scruple(exitOK, "preregister", study)
+	scruple(exitOK, "test", "register", study)
 	scruple(exitOK, "run", study, "--split", "test")
 	scruple(-1, "gate", study, "--split", "test")
 	var whole struct {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
@@ -14,9 +15,20 @@ import (
 	"github.com/scruple-eval/scruple/internal/study"
 )
 
-// rulesOf compiles the rules of a shipped phase.
+// compiled has the rules of the shipped phases that tests asked for.
+var compiled struct {
+	sync.Mutex
+	rules map[string]*gate.Rules
+}
+
+// rulesOf compiles the rules of a shipped phase, once.
 func rulesOf(t *testing.T, phase string) *gate.Rules {
 	t.Helper()
+	compiled.Lock()
+	defer compiled.Unlock()
+	if rules := compiled.rules[phase]; rules != nil {
+		return rules
+	}
 	path := filepath.Join("..", "..", "examples", "extraction", phase+".yaml")
 	x, err := experiment.Load(path, []string{"split=test"}, experimentEnv())
 	must(t, err)
@@ -30,6 +42,10 @@ func rulesOf(t *testing.T, phase string) *gate.Rules {
 	if len(wrong) > 0 {
 		t.Fatal(wrong)
 	}
+	if compiled.rules == nil {
+		compiled.rules = map[string]*gate.Rules{}
+	}
+	compiled.rules[phase] = rules
 	return rules
 }
 
@@ -40,12 +56,12 @@ func made(split string) *analyse.Analysis {
 
 func put(a *analyse.Analysis, armA, armB, metric string, diff, p, padj, d float64) {
 	u := analyse.Undefined()
-	a.Comparisons = append(a.Comparisons, analyse.Comparison{A: armA, B: armB, Metric: metric, Pairs: 100, Clusters: 100, Diff: analyse.Number(diff), Low: u, High: u,
-		P: analyse.Number(p), PAdjusted: analyse.Number(padj), D: analyse.Number(d), EquivLow: analyse.Number(diff - 0.02), EquivHigh: analyse.Number(diff + 0.02)})
+	a.Comparisons = append(a.Comparisons, analyse.Comparison{A: armA, B: armB, Metric: metric, Pairs: 100, Clusters: 100, Reading: analyse.Reading{Diff: analyse.Number(diff), Low: u, High: u,
+		P: analyse.Number(p), PAdjusted: analyse.Number(padj), EquivLow: analyse.Number(diff - 0.02), EquivHigh: analyse.Number(diff + 0.02)}, Effect: analyse.Effect{D: analyse.Number(d)}})
 }
 
 func estimate(a *analyse.Analysis, arm, metric string, value float64) {
-	a.Estimates = append(a.Estimates, analyse.Estimate{Arm: arm, Metric: metric, Value: analyse.Number(value), Items: 100})
+	a.Estimates = append(a.Estimates, analyse.Estimate{Arm: arm, Metric: metric, Bounds: analyse.Bounds{Value: analyse.Number(value)}, Items: 100})
 }
 
 // across puts whether the difference of ctn and idiomatic depends on a factor.
@@ -271,7 +287,7 @@ func TestPhase2Diagnoses(t *testing.T) {
 	seen := map[string]int{}
 	in := func(a *analyse.Analysis, source string, idiomatic, diff float64) {
 		level := &eval.Level{Name: "source", Value: source}
-		a.Estimates = append(a.Estimates, analyse.Estimate{Arm: "idiomatic", Metric: "composite", Stratum: level, Value: analyse.Number(idiomatic)})
+		a.Estimates = append(a.Estimates, analyse.Estimate{Arm: "idiomatic", Metric: "composite", Stratum: level, Bounds: analyse.Bounds{Value: analyse.Number(idiomatic)}})
 		put(a, "ctn", "idiomatic", "composite", diff, unread, unread, 0)
 		a.Comparisons[len(a.Comparisons)-1].Stratum = level
 	}

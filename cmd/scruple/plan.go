@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,35 +12,44 @@ import (
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/plan"
 	"github.com/scruple-eval/scruple/internal/say"
-	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
 func planVerb(a *app) *cobra.Command {
-	return verb("plan STUDY|RUN", "estimate the calls, tokens and cost of a run", `
-Estimates trials, calls, tokens and cost for each arm by performing a sample of
-trials without a model. The margin (±) is the sampling error at 95 %. Tokens are
-counted with the o200k vocabulary; other vocabularies differ by some percent.
-Output is counted at its limit, so the cost of the expected calls is an upper
-bound.
-
-For each rule it says whether any answers could meet it with this number of items.
-With true scores under assume: in the study it also gives the power of each rule, by
-simulated studies:
-
-  assume:
-    - name: five points better
-      scores:
-        - {arm: new, metric: accuracy, value: 0.85}
-        - {arm: old, metric: accuracy, value: 0.80}
-      icc: 0.1           # share of the variance between clusters; default 0
-      correlation: 0.5   # of two arms on an item; default 0.5`, cobra.ExactArgs(1),
-		a.onStudy(func(c *cobra.Command, _ []string, x *experiment.Experiment, from source) error {
-			return a.plan(c.Context(), x, from)
-		}))
+	var width float64
+	c := a.verb("plan", a.on(itsStore, func(o *opened) error {
+		if width != 0 {
+			return a.planWidth(o, width)
+		}
+		return a.plan(o)
+	}))
+	c.Flags().Float64Var(&width, "width", 0, "how many replicates or items an interval of this width takes, by the newest run")
+	return c
 }
 
-func (a *app) plan(ctx context.Context, x *experiment.Experiment, from source) error {
+// planWidth says what intervals of a width take.
+func (a *app) planWidth(o *opened, wanted float64) error {
+	w, err := o.x.Widths(o.ctx, o.db, wanted)
+	if err != nil {
+		return err
+	}
+	return a.result(w, func() {
+		a.say("%s: %.0f %% intervals of a width of %.4g, by run %s: %s, %s", w.Metric, 100*(1-o.x.Study.Statistics.Alpha), wanted, w.Run,
+			text.Plural(w.Items, "item", "items"), text.Plural(w.Replicates, "replicate", "replicates"))
+		const row = "%-40s %8v  %s"
+		a.say("\n"+row, "", "now", "takes")
+		for _, of := range w.Of {
+			takes := fmt.Sprintf("%s, or about %s", text.Plural(of.Replicates, "replicate", "replicates"), text.Plural(of.NeedsItems, "item", "items"))
+			if of.Replicates == 0 {
+				takes = fmt.Sprintf("about %s; more replicates lead to %.3f at best", text.Plural(of.NeedsItems, "item", "items"), of.Least)
+			}
+			a.say(row, of.Of, fmt.Sprintf("%.3f", of.Now), takes)
+		}
+	})
+}
+
+func (a *app) plan(o *opened) error {
+	ctx, x := o.ctx, o.x
 	a.warnOf(x)
 	noKeys, err := a.checkModels(ctx, x)
 	for _, text := range noKeys {
@@ -56,7 +63,7 @@ func (a *app) plan(ctx context.Context, x *experiment.Experiment, from source) e
 	if err != nil {
 		return err
 	}
-	if p.Standing, err = a.standing(ctx, x, p, from); err != nil {
+	if p.Standing, err = standing(o, p); err != nil {
 		return err
 	}
 	if a.json {
@@ -98,23 +105,18 @@ func (a *app) sayCalls(x *experiment.Experiment, p *experiment.Estimate) {
 }
 
 // standing looks up what of the plan the store has, nil if there is no store.
-func (a *app) standing(ctx context.Context, x *experiment.Experiment, p *experiment.Estimate, from source) (*experiment.Standing, error) {
-	db, err := store.OpenRead(ctx, from.store)
-	if errors.Is(err, store.ErrNotFound) {
+func standing(o *opened, p *experiment.Estimate) (*experiment.Standing, error) {
+	if o.db == nil {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	defer db.Close()
 	paying := map[string]bool{}
-	for _, m := range x.Study.Models {
+	for _, m := range o.x.Study.Models {
 		paying[m.ID] = paid(m)
 	}
-	for _, p := range x.Bench.Pipelines() {
+	for _, p := range o.x.Bench.Pipelines() {
 		paying[p.Model] = p.Version != ""
 	}
-	return x.Standing(ctx, db, p, func(model string) bool { return paying[model] })
+	return o.x.Standing(o.ctx, o.db, p, func(model string) bool { return paying[model] })
 }
 
 // sayStanding prints what is there and what is new.

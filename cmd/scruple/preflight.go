@@ -11,10 +11,8 @@ import (
 )
 
 func preflightVerb(a *app) *cobra.Command {
-	return verb("preflight STUDY|RUN", "run the suite's scorer on cases with known scores", `
-The same check runs before every run; one wrong case stops the run before the
-first call. Put your own cases into the folder preflight beside the study.`, cobra.ExactArgs(1), a.onStudy(func(_ *cobra.Command, _ []string, x *experiment.Experiment, _ source) error {
-		results, err := x.Preflight()
+	return a.verb("preflight", a.on(theStudy, func(o *opened) error {
+		results, err := o.x.Preflight()
 		if err != nil {
 			return err
 		}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -21,19 +20,12 @@ import (
 )
 
 func embedVerb(a *app) *cobra.Command {
-	return verb("embed STUDY|RUN", "ask for the embeddings of the texts in analysis records", `
-Asks the model of output.embeddings for the vectors of values, quotes and descriptions
-that the journal does not have. Answers are in the journal before the next request, so
-nothing is paid twice, and max_cost, max_calls and max_tokens of the study hold for them.
-export --table records computes cosines from them.
-
-The records of a study without such a model have no cosines.`, cobra.ExactArgs(1),
-		a.onRun(a.embed))
+	return a.verb("extraction embed", a.on(itsRun, a.embed))
 }
 
-func (a *app) embed(ctx context.Context, arg string, o opened) error {
-	x := o.x
-	r, err := x.Attach(ctx, o.db, o.run)
+func (a *app) embed(o *opened) error {
+	ctx, x := o.ctx, o.x
+	r, err := o.attached()
 	if err != nil {
 		return err
 	}
@@ -65,7 +57,7 @@ func (a *app) embed(ctx context.Context, arg string, o opened) error {
 		}
 	}
 	if texts > 0 {
-		return exit(exitInfrastructure, fmt.Errorf("%s no embedding yet: run the same command again; `scruple status %s` has the errors", text.Plural(texts, "text has", "texts have"), arg))
+		return exit(exitInfrastructure, fmt.Errorf("%s no embedding yet: run the same command again; `scruple status %s` has the errors", text.Plural(texts, "text has", "texts have"), o.arg))
 	}
 	return a.result(map[string]any{"run": o.run.ID, "model": m.Name, "without_embedding": texts}, func() {
 		a.say("all texts of %s have embeddings", o.run.ID)

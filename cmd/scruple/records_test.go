@@ -65,27 +65,27 @@ func TestEmbed(t *testing.T) {
 	study := filepath.Join("mine", "study.yaml")
 	do(0, "init", "extraction", "mine")
 	do(0, "run", study)
-	if out := do(0, "embed", study); !strings.Contains(out, "its records have no cosines") {
+	if out := do(0, "extraction", "embed", study); !strings.Contains(out, "its records have no cosines") {
 		t.Errorf("without a model: %s", out)
 	}
 	with := func(more ...string) []string {
 		return append([]string{study, "-o", fmt.Sprintf("output.embeddings={provider: openai, name: small, base_url: %s/v1, batch: 5, price: 1}", server.URL)}, more...)
 	}
-	before := do(0, append([]string{"report"}, with("--format", "json")...)...)
+	before := do(0, "report", study, "--format", "json")
 	if out := do(0, append([]string{"export"}, with("--table", "records")...)...); !strings.Contains(out, "have no embedding by small") {
 		t.Error("missing embeddings were not named")
 	}
 
 	// A budget stops it; what was answered is kept.
-	do(3, append([]string{"embed"}, with("-o", "execution.max_calls=2", "-o", "execution.concurrency=1")...)...)
+	do(3, append([]string{"extraction", "embed"}, with("-o", "execution.max_calls=2", "-o", "execution.concurrency=1")...)...)
 	if e.requests != 2 {
 		t.Errorf("%d requests under a budget of 2", e.requests)
 	}
-	if out := do(0, append([]string{"embed"}, with()...)...); !strings.Contains(out, "all texts of mine-1 have embeddings") {
+	if out := do(0, append([]string{"extraction", "embed"}, with()...)...); !strings.Contains(out, "all texts of mine-1 have embeddings") {
 		t.Error(out)
 	}
 	asked := e.requests
-	do(0, append([]string{"embed"}, with()...)...)
+	do(0, append([]string{"extraction", "embed"}, with()...)...)
 	if e.requests != asked {
 		t.Error("embeddings were asked for again")
 	}
@@ -94,7 +94,7 @@ func TestEmbed(t *testing.T) {
 			t.Errorf("%q was embedded %d times", s, n)
 		}
 	}
-	if after := do(0, append([]string{"report"}, with("--format", "json")...)...); after != before {
+	if after := do(0, "report", study, "--format", "json"); after != before {
 		t.Error("embeddings changed the report")
 	}
 	if out := do(0, "status", study); !strings.Contains(out, fmt.Sprintf("%d calls", asked)) {
@@ -144,12 +144,12 @@ func TestEmbed(t *testing.T) {
 	none("another model", "-o", fmt.Sprintf(model, "large", server.URL))
 	none("another server", "-o", fmt.Sprintf(model, "small", second.URL))
 	none("another size", with("-o", "output.embeddings.dimensions=2")[1:]...)
-	if out := do(0, "embed", study, "-o", fmt.Sprintf(model, "small", second.URL)); !strings.Contains(out, "all texts of mine-1 have embeddings") {
+	if out := do(0, "extraction", "embed", study, "-o", fmt.Sprintf(model, "small", second.URL)); !strings.Contains(out, "all texts of mine-1 have embeddings") {
 		t.Errorf("at another server: %s", out)
 	}
 
 	// A size that the server does not have is refused at once, and said.
-	if out := do(4, append([]string{"embed"}, with("-o", "output.embeddings.dimensions=3", "-o", "execution.concurrency=1")...)...); !strings.Contains(out, "2 components, although dimensions is 3") {
+	if out := do(4, append([]string{"extraction", "embed"}, with("-o", "output.embeddings.dimensions=3", "-o", "execution.concurrency=1")...)...); !strings.Contains(out, "2 components, although dimensions is 3") {
 		t.Errorf("another size: %s", out)
 	}
 	if out := do(0, "status", study); !strings.Contains(out, "2 components, although dimensions is 3") {
@@ -178,7 +178,7 @@ func TestEmbed(t *testing.T) {
 	}
 	do(0, "run", study)
 	e.fail, e.requests = true, 0
-	do(4, append([]string{"embed"}, with("-o", "execution.concurrency=1")...)...)
+	do(4, append([]string{"extraction", "embed"}, with("-o", "execution.concurrency=1")...)...)
 }
 
 // The command that writes Parquet has the columns of the table.

@@ -8,8 +8,7 @@ import (
 
 func reportVerb(a *app) *cobra.Command {
 	var to rendering
-	c := verb("report STUDY|RUN", "show the report of a run", `
-Formats: terminal (default), markdown, json, and html (one self-contained file).`, cobra.ExactArgs(1), func(c *cobra.Command, args []string) error {
+	c := a.verb("report", func(c *cobra.Command, args []string) error {
 		result, err := a.keptFor(c.Context(), args[0])
 		if err != nil {
 			return err

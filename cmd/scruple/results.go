@@ -16,7 +16,6 @@ import (
 	"github.com/scruple-eval/scruple/internal/disk"
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/report"
-	"github.com/scruple-eval/scruple/internal/say"
 	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/text"
 )
@@ -98,7 +97,7 @@ func reportFiles(x *experiment.Experiment) (list []reportFile) {
 	if x.Study.Output.SaveRaw {
 		for _, table := range []string{"outcomes", "scores"} {
 			list = append(list, reportFile{filepath.Join(dir, table+".jsonl"), func(ctx context.Context, w io.Writer, db *store.DB, r *store.Run, _ report.Report) error {
-				return experiment.WriteTable(ctx, w, db, r, table, "jsonl")
+				return experiment.WriteTable(ctx, w, db, r, table, experiment.JSONLines)
 			}})
 		}
 	}
@@ -163,11 +162,5 @@ func (a *app) keptFor(ctx context.Context, arg string) (experiment.Result, error
 		return experiment.Result{}, err
 	}
 	defer db.Close()
-	for _, o := range a.overrides {
-		key, _, _ := strings.Cut(o, "=")
-		if key != "split" && key != "name" && !slices.Contains(r.Overrides, o) {
-			a.warn("warning: -o %s has no effect on stored results: `scruple score` applies it", say.PlainLine(o))
-		}
-	}
 	return experiment.Kept(ctx, db, r)
 }

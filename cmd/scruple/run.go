@@ -17,39 +17,18 @@ import (
 	"github.com/scruple-eval/scruple/internal/run"
 	"github.com/scruple-eval/scruple/internal/say"
 	"github.com/scruple-eval/scruple/internal/store"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
 func runVerb(a *app) *cobra.Command {
 	var opt runOptions
-	c := verb("run STUDY|RUN", "run a study: ask, judge, score, analyse, report", `
-Every answer is on disk before it is used. After an interruption, the same command
-resumes the run and pays for no answer twice. A finished run is only scored and
-reported again.
-
-The run follows the study: for new items, arms or replicates, and for an arm whose
-prompt, model or settings changed, it asks what is new and keeps the rest. What the
-study no longer has leaves the analysis and keeps its answers. --new starts another
-run. Answers of other runs in the store to the same requests are taken, unless
---no-reuse asks again; a recording asks for everything.
-
---split dev and --split test run the items of one split. DEV is for exploring: nothing
-is tested. TEST needs scruple preregister, runs once and as a whole, and shows
-nothing before it is finished; --unblind "reason" allows another TEST run, for good
-on record.
-
---limit, --items and --arms run a part of the plan. The same command without them
-runs the rest. --max-calls limits the requests of this session, retries and the
-judge's included. It ends before an item that would not fit, by what the items
-before it took; an item that needs more than was expected is finished next time.
-
-Ctrl-C waits for calls in flight; a second Ctrl-C cancels them.`, cobra.ExactArgs(1),
-		func(c *cobra.Command, args []string) error {
-			if err := emptyPart(c); err != nil {
-				return err
-			}
-			return a.run(c.Context(), args[0], opt)
-		})
+	c := a.verb("run", func(c *cobra.Command, args []string) error {
+		if err := emptyPart(c); err != nil {
+			return err
+		}
+		return a.run(c.Context(), args[0], opt)
+	})
 	c.Flags().BoolVar(&opt.fresh, "new", false, "start a new run even if the study has one")
 	c.Flags().BoolVar(&opt.gate, "gate", false, "exit with the verdict of the study's rules, as gate does")
 	c.Flags().BoolVar(&opt.noReuse, "no-reuse", false, "ask again what other runs in the store have an answer to")
@@ -59,6 +38,7 @@ Ctrl-C waits for calls in flight; a second Ctrl-C cancels them.`, cobra.ExactArg
 	c.Flags().StringSliceVar(&opt.part.Arms, "arms", nil, "run these arms alone")
 	c.Flags().StringVar(&opt.unblind, "unblind", "", "why TEST is run again, or with other inputs than were registered; recorded for good")
 	c.Flags().IntVar(&opt.maxCalls, "max-calls", 0, "send at most this many requests in this session, and end it between two items if they fit")
+	c.Flags().StringVar(&opt.tag, "tag", "", "give the run this tag when it is finished: an arm run: TAG takes the answers of the newest run with it, and the run is not changed any more")
 	c.Flags().StringVar(&opt.record, "record", "", "record requests and answers in this cassette, for provider: recorded; a resumed run continues it")
 	return c
 }
@@ -83,18 +63,22 @@ type runOptions struct {
 	fresh, noReuse, gate bool
 	maxCalls             int
 	part                 experiment.Part
-	record, unblind      string
+	record, unblind, tag string
 }
 
 func (a *app) run(ctx context.Context, arg string, opt runOptions) (err error) {
 	if opt.fresh && !isStudyFile(arg) {
 		return fmt.Errorf("run %s: --new starts another run of a study: give the study file", arg)
 	}
+	if opt.tag != "" && !kit.ValidName(opt.tag) {
+		return fmt.Errorf("--tag %q: want letters, digits, dots, dashes and underscores", opt.tag)
+	}
 	x, from, err := a.loadFor(ctx, arg)
 	if err != nil {
 		return err
 	}
 	defer x.Close()
+	a.tag = opt.tag
 	if opt.gate && !x.HasRules() {
 		return fmt.Errorf("run --gate: %w", errNoRules)
 	}
@@ -137,6 +121,9 @@ func (a *app) run(ctx context.Context, arg string, opt runOptions) (err error) {
 		a.warn("warning: the study has no split, and %s marked as test: the ledger keeps that they were seen, so a registration of them in this folder or repository will need a reason. --split dev leaves them out",
 			text.Plural(r.SeenTest, "of its items is", "of its items are"))
 	}
+	if r.Kept != "" {
+		a.say("%s: %s", r.Record.ID, r.Kept)
+	}
 	if r.Changed != "" {
 		a.say("%s follows the study: %s", r.Record.ID, r.Changed)
 	}
@@ -149,10 +136,38 @@ func (a *app) run(ctx context.Context, arg string, opt runOptions) (err error) {
 		return asked
 	}
 	result, err := a.conclude(ctx, db, r, arg, opt.gate)
+	if opt.tag != "" && asked == nil {
+		if err, errTag := a.tagged(ctx, db, r, err, opt.tag); errTag != nil || !opt.gate {
+			return errors.Join(err, errTag)
+		}
+	}
 	if opt.gate && asked == nil && err == nil {
 		return exitOf(result.Verdict)
 	}
 	return errors.Join(asked, err)
+}
+
+// tagged gives a run its tag. That answers of the first run with a tag are missing from it is
+// no failure of it.
+func (a *app) tagged(ctx context.Context, db *store.DB, r *experiment.Run, concluded error, tag string) (error, error) {
+	if _, err := db.Run(ctx, tag); err == nil {
+		return concluded, fmt.Errorf("--tag %s: a run has this id: give another tag", tag)
+	}
+	finished, err := r.Tag(ctx, tag)
+	if err != nil {
+		return concluded, err
+	}
+	if !finished {
+		a.warn("%s has no tag %s yet: it is not finished", r.Record.ID, tag)
+		return concluded, nil
+	}
+	a.say("%s has the tag %s", r.Record.ID, tag)
+	var failed *experiment.TooManyFailedError
+	if a.first && errors.As(concluded, &failed) {
+		a.warn("no run had the tag %s before: its arm has no answers in this run, and the next run takes them from this one", tag)
+		return nil, nil
+	}
+	return concluded, nil
 }
 
 // record starts a recording, or continues that of the run to be resumed. A

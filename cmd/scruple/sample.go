@@ -21,23 +21,15 @@ func sampleVerb(a *app) *cobra.Command {
 	var p sampling.Plan
 	var include, exclude []string
 	var sheet, out string
-	c := verb("sample LIST", "draw reports at random from a list", `
-LIST is a workbook (.xlsx) or a CSV file with one report a row. The draw has no repeats
-and depends only on the seed and the number of rows that pass the filters. Its order is
-the order in which reports are to be read.
-
-Writes OUT.xlsx with the tabs Main (rows that pass the filters), Randomizer (the draw)
-and Sample (the drawn rows), OUT.csv with the drawn rows, and OUT.json with what was
-drawn how. Merged cells, missing columns and duplicate ids are errors.`, cobra.ExactArgs(1),
-		func(_ *cobra.Command, args []string) (err error) {
-			if p.Include, err = filters("--include", include); err != nil {
-				return err
-			}
-			if p.Exclude, err = filters("--exclude", exclude); err != nil {
-				return err
-			}
-			return a.sample(args[0], sheet, out, p)
-		})
+	c := a.verb("soundness sample", func(_ *cobra.Command, args []string) (err error) {
+		if p.Include, err = filters("--include", include); err != nil {
+			return err
+		}
+		if p.Exclude, err = filters("--exclude", exclude); err != nil {
+			return err
+		}
+		return a.sample(args[0], sheet, out, p)
+	})
 	c.Flags().IntVar(&p.N, "n", 200, "number of reports to draw")
 	c.Flags().Int64Var(&p.Seed, "seed", 1, "seed of the draw")
 	c.Flags().StringVar(&p.ID, "id", "id", "column that names a report")
@@ -101,34 +93,27 @@ func (a *app) sample(list, sheet, out string, p sampling.Plan) error {
 func trackVerb(a *app) *cobra.Command {
 	var p sampling.Processed
 	var target int
-	c := verb("track SAMPLE [REPORT]", "track what is taken from the reports of a sample", `
-SAMPLE is the CSV file of scruple sample. Without REPORT it prints the state: reports
-processed, excluded ones with reasons, fragments toward the target, and the next report.
-
-With REPORT, the next one, it records either --eligible, the number of its eligible
-fragments, of which one is drawn at random, or --exclude, the reason why none is taken.
-The records are in SAMPLE.tracking.jsonl, each line with the hash of the one before.`, cobra.RangeArgs(1, 2),
-		func(c *cobra.Command, args []string) error {
-			t, err := sampling.OpenTracking(args[0], target)
-			if err != nil {
+	c := a.verb("soundness track", func(c *cobra.Command, args []string) error {
+		t, err := sampling.OpenTracking(args[0], target)
+		if err != nil {
+			return err
+		}
+		if c.Flags().Changed("target") && t.Target != target {
+			return fmt.Errorf("--target %d: the target is %d, recorded with the first report in %s", target, t.Target, t.Path)
+		}
+		if len(args) == 2 {
+			p.Report = args[1]
+			if p, err = t.Add(p, time.Now()); err != nil {
 				return err
 			}
-			if c.Flags().Changed("target") && t.Target != target {
-				return fmt.Errorf("--target %d: the target is %d, recorded with the first report in %s", target, t.Target, t.Path)
+			if p.Drawn > 0 {
+				a.say("report %s: take fragment %d of %d", p.Report, p.Drawn, p.Eligible)
 			}
-			if len(args) == 2 {
-				p.Report = args[1]
-				if p, err = t.Add(p, time.Now()); err != nil {
-					return err
-				}
-				if p.Drawn > 0 {
-					a.say("report %s: take fragment %d of %d", p.Report, p.Drawn, p.Eligible)
-				}
-			} else if p.Eligible != 0 || p.Excluded != "" {
-				return errors.New("--eligible and --exclude are about a report: name it after the sample")
-			}
-			return a.result(t, func() { fmt.Fprint(a.out, t) })
-		})
+		} else if p.Eligible != 0 || p.Excluded != "" {
+			return errors.New("--eligible and --exclude are about a report: name it after the sample")
+		}
+		return a.result(t, func() { fmt.Fprint(a.out, t) })
+	})
 	c.Flags().IntVar(&p.Eligible, "eligible", 0, "number of eligible fragments of REPORT")
 	c.Flags().StringVar(&p.Excluded, "exclude", "", "why nothing is taken from REPORT")
 	c.Flags().StringVar(&p.Note, "note", "", "a note on REPORT")

@@ -8,9 +8,7 @@ import (
 )
 
 func schemaVerb(a *app) *cobra.Command {
-	return verb("schema [SUITE]", "print the JSON Schema of study files, or of those of a suite", `
-For editors: save it and begin the study file with
-  # yaml-language-server: $schema=FILE`, cobra.MaximumNArgs(1), func(_ *cobra.Command, args []string) error {
+	return a.verb("schema", func(_ *cobra.Command, args []string) error {
 		const ids = "https://scruple.invalid/schema/"
 		if len(args) == 0 {
 			all := map[string]any{}

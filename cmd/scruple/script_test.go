@@ -29,38 +29,7 @@ import (
 func updating() bool { return flag.Lookup("update").Value.String() == "true" }
 
 func TestMain(m *testing.M) {
-	testscript.Main(thenClean{m}, map[string]func(){"scruple": main})
-}
-
-// thenClean runs the tests and then what they left to be done after the last one.
-type thenClean struct{ *testing.M }
-
-func (m thenClean) Run() int {
-	defer func() {
-		for _, do := range slices.Backward(atEnd.list) {
-			do()
-		}
-	}()
-	return m.M.Run()
-}
-
-var atEnd struct {
-	sync.Mutex
-	list []func()
-}
-
-// afterAll has something done after the last test.
-func afterAll(do func()) {
-	atEnd.Lock()
-	defer atEnd.Unlock()
-	atEnd.list = append(atEnd.list, do)
-}
-
-// sharedDir makes a folder for what several tests use.
-func sharedDir(name string) (string, error) {
-	dir, err := os.MkdirTemp("", "scruple-test-"+name)
-	afterAll(func() { _ = os.RemoveAll(dir) })
-	return dir, err
+	testscript.Main(m, map[string]func(){"scruple": main})
 }
 
 // TestScripts runs testdata/script/*.txtar: what a user types and sees.
@@ -215,17 +184,6 @@ func unzipCommand(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.CopyFS(ts.MkAbs(args[1]), z))
 }
 
-// findScruple finds the program that tests start and kill: this test binary, which
-// testscript puts on the path as scruple.
-func findScruple(t testing.TB) string {
-	t.Helper()
-	path, err := exec.LookPath("scruple")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
 // findFake finds the fake provider of tools/fakellm, built once for all tests.
 func findFake(t testing.TB) string {
 	t.Helper()
@@ -304,6 +262,13 @@ func writeTestFile(t testing.TB, path, content string) {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
 		t.Fatal(err)
 	}
 }

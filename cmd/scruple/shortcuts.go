@@ -22,12 +22,32 @@ func commonShortcuts() []kit.Shortcut {
 	}
 }
 
-// studyFlags gives a verb -o and the flags that set one key of a study. Those of
-// suites are hidden: only the help of a study of the suite shows them.
-func (a *app) studyFlags(c *cobra.Command) {
-	c.Flags().StringArrayVarP(&a.overrides, "override", "o", nil, "override a key of the study, as in -o execution.concurrency=8")
+// Flags of a study are only where they act. Verbs of asking have -o and the flags that set one
+// key, settable ones -o and --split. Verbs that look at the newest run of a study, or of one of
+// its splits, have --split: a run keeps the settings it was made with.
+var (
+	asking   = []string{"validate", "plan", "run", "score", "gate", "test register", "test unblind", "blind build"}
+	settable = []string{"preflight", "export", "bundle", "annotate", "test revise", "test lock", "blind commitment", "blind result",
+		"rerank explain", "extraction embed"}
+	looking = []string{"status", "show", "report", "compare", "soundness appendix"}
+)
+
+// addFlags gives a verb on a study its flags. Those of suites are hidden: only the help of a
+// study of the suite shows them.
+func (a *app) addFlags(c *cobra.Command, path string) {
+	asks := slices.Contains(asking, path)
+	if asks || slices.Contains(settable, path) {
+		c.Flags().StringArrayVarP(&a.overrides, "override", "o", nil, "override a key of the study, as in -o execution.concurrency=8")
+	} else if !slices.Contains(looking, path) {
+		return
+	}
 	for _, s := range commonShortcuts() {
-		c.Flags().String(s.Flag, "", fmt.Sprintf("%s (-o %s)", s.Doc, s.Key))
+		if asks || s.Flag == "split" {
+			c.Flags().String(s.Flag, "", fmt.Sprintf("%s (-o %s)", s.Doc, s.Key))
+		}
+	}
+	if !asks {
+		return
 	}
 	for _, e := range suites.All() {
 		for _, s := range e.Shortcuts {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -16,7 +15,6 @@ import (
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/report"
 	"github.com/scruple-eval/scruple/internal/say"
-	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -24,33 +22,30 @@ func showVerb(a *app) *cobra.Command {
 	var to rendering
 	var which experiment.Selection
 	var list listing
-	c := verb("show STUDY|RUN [ITEM [ARM…]]", "show the trials of an item, or list the worst, malformed or failed ones", `
-Shows the outcome, gold beside the answer, and every step, for all arms or the
-named ones. --prompts adds the prompts: they are built again from the study and
-checked against the hashes in the journal. Formats: see report.
-
-Without ITEM it lists, with the command that shows each: --worst N the items on
-which an arm loses most to another one by the first primary metric, or has the
-worst scores if it loses on none; --malformed, --refused and --failed the trials
-with this outcome. The arms are those of the first primary comparison (for
-outcomes: all arms), or --arm and --against.`, cobra.MinimumNArgs(1),
-		func(c *cobra.Command, args []string) error {
-			query, err := list.query(c, args)
+	c := a.verb("show", func(c *cobra.Command, args []string) error {
+		query, err := list.query(c, args)
+		if err != nil {
+			return err
+		}
+		return a.on(shownRun, func(o *opened) error {
+			if query != nil {
+				return a.list(o, *query)
+			}
+			which.Item, which.Arms = o.rest[0], o.rest[1:]
+			if err := o.x.CheckSelection(which); err != nil { // before the run has its say
+				return err
+			}
+			r, err := o.attached()
 			if err != nil {
 				return err
 			}
-			if query != nil {
-				return a.list(c.Context(), args[0], *query)
+			shown, err := r.Show(o.ctx, which)
+			if err != nil {
+				return err
 			}
-			which.Item, which.Arms = args[1], args[2:]
-			return a.withRun(c.Context(), args[0], func(x *experiment.Experiment) error { return x.CheckSelection(which) }, func(r *experiment.Run, db *store.DB) error {
-				shown, err := r.Show(c.Context(), which)
-				if err != nil {
-					return err
-				}
-				return a.render(report.Report{Analysis: shown, Trials: true, Replicate: which.Replicate}, to, source{path: r.File.Path, overrides: a.overrides, store: db.Path()})
-			})
-		})
+			return a.render(report.Report{Analysis: shown, Trials: true, Replicate: which.Replicate}, to, o.from)
+		})(c, args)
+	})
 	c.ValidArgsFunction = a.offerItems
 	to.flags(c)
 	c.Flags().BoolVar(&which.Prompts, "prompts", false, "show the prompts")
@@ -76,29 +71,6 @@ func (a *app) offerItems(c *cobra.Command, given []string, begin string) (names 
 		names, _ = db.PlanArms(c.Context(), r)
 	}
 	return slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, begin) }), cobra.ShellCompDirectiveNoFileComp
-}
-
-// withRun runs do on the run that an argument names. check is called before the store
-// is opened.
-func (a *app) withRun(ctx context.Context, arg string, check func(*experiment.Experiment) error, do func(*experiment.Run, *store.DB) error) error {
-	x, _, err := a.loadFor(ctx, arg)
-	if err != nil {
-		return err
-	}
-	defer x.Close()
-	if err := check(x); err != nil {
-		return err
-	}
-	db, found, err := a.findShown(ctx, arg)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	r, err := x.Attach(ctx, db, found)
-	if err != nil {
-		return err
-	}
-	return do(r, db)
 }
 
 // A listing has the flags of lists.
@@ -151,22 +123,24 @@ func (l *listing) query(c *cobra.Command, args []string) (*experiment.Query, err
 }
 
 // list prints a list of items or trials, with the command that shows each.
-func (a *app) list(ctx context.Context, arg string, q experiment.Query) error {
-	return a.withRun(ctx, arg, func(*experiment.Experiment) error { return nil }, func(r *experiment.Run, db *store.DB) error {
-		found, err := r.List(ctx, q)
-		if err != nil {
-			return err
+func (a *app) list(o *opened, q experiment.Query) error {
+	r, err := o.attached()
+	if err != nil {
+		return err
+	}
+	found, err := r.List(o.ctx, q)
+	if err != nil {
+		return err
+	}
+	var commands []string
+	for _, e := range found.Entries {
+		rest := append([]string{e.Item}, e.Arms...)
+		if e.Replicate > 1 {
+			rest = append(rest, "--replicate", strconv.Itoa(e.Replicate))
 		}
-		var commands []string
-		for _, e := range found.Entries {
-			rest := append([]string{e.Item}, e.Arms...)
-			if e.Replicate > 1 {
-				rest = append(rest, "--replicate", strconv.Itoa(e.Replicate))
-			}
-			commands = append(commands, a.again("show", arg, r.Record, db.Path(), rest...))
-		}
-		return a.result(listJSON(found, commands), func() { a.sayList(found, q, commands) })
-	})
+		commands = append(commands, a.again("show", o.arg, r.Record, o.db.Path(), rest...))
+	}
+	return a.result(listJSON(found, commands), func() { a.sayList(found, q, commands) })
 }
 
 // listJSON is a list with the command that shows each entry.

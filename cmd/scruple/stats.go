@@ -25,27 +25,7 @@ type statsOptions struct {
 
 func statsVerb(a *app) *cobra.Command {
 	var o statsOptions
-	c := verb("stats [METHOD]", "statistical tests on your own numbers",
-		`The methods behind Scruple's own verdicts, for a CSV file or a JSON case:
-
-  scruple stats --list                                    list the methods
-  scruple stats paired_t_test                             describe one method
-  scruple stats paired_t_test --csv scores.csv --cols ctn,idiomatic
-  scruple stats lmm_random_intercepts --csv rows.csv --formula "score ~ kernel + (1|document)"
-  scruple stats --case case.json
-
---cols gives the columns in the order of the method's roles, or by name:
---cols a=ctn,b=idiomatic. --set gives an option, its value as JSON or as text:
---set alternative=greater --set conf=0.9 --set labels='["low","medium","high"]'.
-
-A table has a header and fields separated by commas, semicolons or tabs; it may be
-UTF-16 with a byte order mark, and packed with gzip. Numbers have decimal points.
-
-A case is a JSON object with method, params and input; its result on stdout is
-one JSON object. Undefined values are null. An invalid case gives
-{"error": true, "reason": …} and exit status 2.`,
-		cobra.MaximumNArgs(1),
-		func(_ *cobra.Command, args []string) error { return a.stats(args, o) })
+	c := a.verb("stats", func(_ *cobra.Command, args []string) error { return a.stats(args, o) })
 	f := c.Flags()
 	f.BoolVar(&o.list, "list", false, "describe the methods")
 	f.StringVar(&o.caseFile, "case", "", "run a case file (- is stdin)")

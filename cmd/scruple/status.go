@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,17 +16,12 @@ import (
 )
 
 func statusVerb(a *app) *cobra.Command {
-	return verb("status [STUDY|RUN]", "show the progress of a run, or of all runs of a store", `
-Shows trials done and failed, cost, sessions, the most frequent errors, and the
-history of the run. Errors that differ only in numbers and ids count as one. It changes
-nothing and works while the run is in progress. A run that is neither finished nor in
-progress is interrupted: it was stopped or killed, or a part or a limit ended it.`, cobra.MaximumNArgs(1),
-		func(c *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return a.allRuns(c.Context())
-			}
-			return a.status(c.Context(), args[0])
-		})
+	return a.verb("status", func(c *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return a.allRuns(c.Context())
+		}
+		return a.status(c.Context(), args[0])
+	})
 }
 
 func (a *app) status(ctx context.Context, arg string) error {
@@ -36,6 +32,10 @@ func (a *app) status(ctx context.Context, arg string) error {
 	defer db.Close()
 	s, err := experiment.StatusOf(ctx, db, r)
 	if err != nil {
+		return err
+	}
+	const most = 10
+	if s.Trend, err = experiment.Trend(ctx, db, r.Study, most); err != nil {
 		return err
 	}
 	return a.result(s, func() { a.sayStatus(s, arg) })
@@ -77,6 +77,16 @@ func (a *app) sayStatus(s experiment.Status, arg string) {
 	}
 	for _, e := range s.Events {
 		a.say("%s  %s: %s", e.At.Format(time.RFC3339), e.What, e.Note)
+	}
+	for i, p := range s.Trend {
+		var arms []string
+		for _, of := range p.Arms {
+			arms = append(arms, fmt.Sprintf("%s %.3f (%.3f to %.3f)", of.Arm, of.Value, of.Low, of.High))
+		}
+		if i == 0 {
+			a.say("trend of %s, newest first:", p.Metric)
+		}
+		a.say("  %s  %s  %s%s", p.Run, p.Created[:10], strings.Join(arms, ", "), strings.TrimSuffix("  ["+strings.Join(p.Tags, ", ")+"]", "  []"))
 	}
 	switch s.State {
 	case "interrupted":

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -16,16 +15,11 @@ import (
 )
 
 func validateVerb(a *app) *cobra.Command {
-	return verb("validate STUDY|RUN|FOLDER", "validate a study and everything it refers to, or a folder of atoms", `
-Reads the study, its data, gold, schemas and prompts, checks the rules, models and
-programs, and runs the suite's pre-flight cases. It refuses what `+"`scruple run`"+`
-would refuse before its first call, but for a key that is not set, of which it
-warns. It calls no model and writes nothing. It lists all findings, each with file,
-line and remedy.
-
-Of a folder, it lists the findings about the atoms in it, with file, line, severity
-and code, by the ontology.yaml in the folder or the shipped one.`, cobra.ExactArgs(1), func(c *cobra.Command, args []string) error {
-		if info, err := os.Stat(args[0]); err == nil && info.IsDir() {
+	return a.verb("validate", func(c *cobra.Command, args []string) error {
+		if isDir(args[0]) {
+			if err := isFolder(args[0]); err != nil {
+				return err
+			}
 			return a.validateFolder(args[0])
 		}
 		x, _, err := a.loadFor(c.Context(), args[0])

@@ -5,26 +5,51 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/say"
-	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
-// verb makes a command. A wrong number of arguments is an error that names them.
-func verb(use, short, long string, args cobra.PositionalArgs, run func(*cobra.Command, []string) error) *cobra.Command {
-	counted := func(c *cobra.Command, given []string) error {
-		if args(c, given) == nil {
-			return nil
-		}
-		return wrongCount(c, given)
+// verb makes a command of help.md. A wrong number of arguments is an error that names them;
+// a study has a default, and flags that set keys of it.
+func (a *app) verb(path string, run func(*cobra.Command, []string) error) *cobra.Command {
+	t := called(path)
+	_, name := splitLast(path)
+	c := &cobra.Command{Use: strings.Join(append([]string{name}, t.args...), " "), Short: t.short, Long: t.short + ".\n\n" + t.long}
+	if len(t.examples) > 0 {
+		c.Example = "  " + strings.Join(t.examples, "\n  ")
 	}
-	return &cobra.Command{Use: use, Short: short, Long: short + ".\n\n" + strings.TrimLeft(long, "\n"), Args: counted, RunE: run}
+	a.addFlags(c, path)
+	least, most := 0, len(t.args)
+	for _, arg := range t.args {
+		if !strings.HasPrefix(arg, "[") {
+			least++
+		}
+		if strings.Contains(arg, "…") || strings.Contains(arg, "...") {
+			most = math.MaxInt
+		}
+	}
+	c.Args = func(c *cobra.Command, given []string) error {
+		if n := len(a.withStudy(c, given)); n < least || n > most {
+			return wrongCount(c, a.withStudy(c, given))
+		}
+		return nil
+	}
+	c.RunE = func(c *cobra.Command, given []string) error {
+		given = a.withStudy(c, given)
+		a.looks = slices.Contains(looking, path)
+		if err := a.applyShortcuts(c, given); err != nil {
+			return err
+		}
+		return run(c, given)
+	}
+	return c
 }
 
 // wrongCount says which arguments of a command are missing, or what it takes.
@@ -56,34 +81,8 @@ func wrongCount(c *cobra.Command, given []string) error {
 // defaultStudy is the default study file of a folder.
 const defaultStudy = "study.yaml"
 
-// takesStudy reports whether a command works on a study, and hasDefault whether
-// defaultStudy is its default.
-func takesStudy(c *cobra.Command) bool {
-	return strings.Contains(c.Use, "STUDY|RUN")
-}
-
+// hasDefault reports whether defaultStudy is the default of a command.
 func hasDefault(c *cobra.Command) bool { return strings.Contains(c.Use, " STUDY") }
-
-// takeStudy gives a verb on a study its flags and its default.
-func (a *app) takeStudy(c *cobra.Command) {
-	if takesStudy(c) {
-		a.studyFlags(c)
-	}
-	if !takesStudy(c) && !hasDefault(c) {
-		return
-	}
-	args, run := c.Args, c.RunE
-	c.Args = func(c *cobra.Command, given []string) error { return args(c, a.withStudy(c, given)) }
-	c.RunE = func(c *cobra.Command, given []string) error {
-		given = a.withStudy(c, given)
-		if takesStudy(c) {
-			if err := a.applyShortcuts(c, given); err != nil {
-				return err
-			}
-		}
-		return run(c, given)
-	}
-}
 
 // withStudy puts the default study before the arguments if the current folder has it
 // and there are none, or they begin with an item.
@@ -131,42 +130,6 @@ func (a *app) result(found any, say func()) error {
 	}
 	say()
 	return nil
-}
-
-// onStudy is a verb that works on the study that its first argument names: do gets it
-// loaded.
-func (a *app) onStudy(do func(c *cobra.Command, args []string, x *experiment.Experiment, from source) error) func(*cobra.Command, []string) error {
-	return func(c *cobra.Command, args []string) error {
-		x, from, err := a.loadFor(c.Context(), args[0])
-		if err != nil {
-			return err
-		}
-		defer x.Close()
-		return do(c, args, x, from)
-	}
-}
-
-// opened is a study with its store, open for writing, and a run in it.
-type opened struct {
-	x   *experiment.Experiment
-	db  *store.DB
-	run *store.Run
-}
-
-// onRun is a verb that adds to the run that its first argument names.
-func (a *app) onRun(do func(ctx context.Context, arg string, o opened) error) func(*cobra.Command, []string) error {
-	return a.onStudy(func(c *cobra.Command, args []string, x *experiment.Experiment, from source) error {
-		db, err := store.Open(c.Context(), from.store)
-		if err != nil {
-			return err
-		}
-		defer db.Close()
-		found, err := from.find(c.Context(), db)
-		if err != nil {
-			return err
-		}
-		return do(c.Context(), args[0], opened{x, db, found})
-	})
 }
 
 // say prints text, or nothing with --json.

@@ -19,13 +19,7 @@ import (
 func viewVerb(a *app) *cobra.Command {
 	var listen serve.Config
 	var check bool
-	c := verb("view [STUDY|STORE]", "look at runs, samples and calls in a browser", `
-Prints the address of a page with the runs of a store: the report of each, with the
-trials behind every number, lists of trials with a filter, single trials with their
-calls, and two arms or runs item by item. The address has a secret and works until
-Ctrl-C. Nothing can be changed there, no other computer can reach it, and a run may
-be in progress. Without an argument it shows study.yaml or the store of the current
-folder.`, cobra.MaximumNArgs(1), func(c *cobra.Command, args []string) error {
+	c := a.verb("view", func(c *cobra.Command, args []string) error {
 		path := a.storeFor("")
 		if len(args) == 1 {
 			if path = a.storeFor(args[0]); isStore(args[0]) {

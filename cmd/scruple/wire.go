@@ -135,7 +135,7 @@ func (a *app) pipeline(ctx context.Context, p eval.Pipeline, x *experiment.Exper
 	case "outputs":
 		return a.answers(p, x)
 	case "run":
-		return openRunAnswers(ctx, a.storeFor(x.File.Path), p.Target)
+		return a.openRunAnswers(ctx, a.storeFor(x.File.Path), p.Target)
 	case "exec":
 		return process.NewExec(p.Target, process.ExecOptions{Dir: x.File.Dir, Pass: x.Study.Execution.Environment})
 	case "http":

@@ -52,17 +52,11 @@ type LevelDiff struct {
 
 // A DiffOfDiff is the difference at the first level minus that at the second.
 type DiffOfDiff struct {
-	First     string `json:"first"`
-	Second    string `json:"second"`
-	Diff      Number `json:"diff"`
-	Low       Number `json:"low"`
-	High      Number `json:"high"`
-	P         Number `json:"p"`
-	PAdjusted Number `json:"p_adjusted"` // Holm, over the pairs of levels
-	EquivLow  Number `json:"equivalence_low"`
-	EquivHigh Number `json:"equivalence_high"`
-	Items     int    `json:"items"`
-	Clusters  int    `json:"clusters"`
+	First    string `json:"first"`
+	Second   string `json:"second"`
+	Reading         // its p-value is corrected by Holm's method, over the pairs of levels
+	Items    int    `json:"items"`
+	Clusters int    `json:"clusters"`
 }
 
 // Interactions resolves the factors across which the study compares differences. strata
@@ -218,7 +212,7 @@ func (c *Collector) compareLevels(r *Interaction, levels []gaps, paired bool, q 
 	few := false
 	for i, first := range levels {
 		for _, second := range levels[i+1:] {
-			d := DiffOfDiff{First: first.name, Second: second.name, Diff: Number(first.mean - second.mean), P: Undefined(), PAdjusted: Undefined()}
+			d := DiffOfDiff{First: first.name, Second: second.name}
 			numA, denA := make([]float64, c.clusters.n), make([]float64, c.clusters.n)
 			numB, denB := make([]float64, c.clusters.n), make([]float64, c.clusters.n)
 			for item, of := range c.clusters.of {
@@ -248,9 +242,8 @@ func (c *Collector) compareLevels(r *Interaction, levels []gaps, paired bool, q 
 			} else if robust.Clusters < stats.FewClusters {
 				few = true
 			}
-			read := t.reading(reading)
-			d.Clusters = robust.Clusters
-			d.Diff, d.Low, d.High, d.P, d.EquivLow, d.EquivHigh = read.Diff, read.Low, read.High, read.P, read.EquivLow, read.EquivHigh
+			d.Clusters, d.Reading = robust.Clusters, t.reading(reading)
+			d.Method = "" // that of all
 			r.Pairs, ps = append(r.Pairs, d), append(ps, float64(d.P))
 		}
 	}

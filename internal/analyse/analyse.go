@@ -134,6 +134,16 @@ func (c *Collector) Analyse(q Question, from Sources) (*Analysis, error) {
 			}
 		}
 	}
+	unsolved, err := c.unsolved(a, q, from)
+	if err != nil {
+		return nil, err
+	}
+	if unsolved != nil {
+		a.Tables = append(a.Tables, *unsolved)
+	}
+	if t := a.ranks(q); t != nil {
+		a.Tables = append(a.Tables, *t)
+	}
 	if err := c.samples(a, q, from); err != nil {
 		return nil, err
 	}
@@ -287,10 +297,10 @@ func (c *Collector) estimate(arm string, m Metric, s selection, values []cell, m
 		}
 		return e, e.bound(func(at end) (Bounds, error) {
 			b, err := c.estimateRows(arm, metric, s, at, q, level)
-			return Bounds{b.Value, b.Low, b.High}, err
+			return b.Bounds, err
 		})
 	}
-	e := Estimate{Arm: arm, Metric: m.Name, Stratum: s.stratum, Value: Undefined(), Low: Undefined(), High: Undefined()}
+	e := Estimate{Arm: arm, Metric: m.Name, Stratum: s.stratum, Bounds: Bounds{Undefined(), Undefined(), Undefined()}}
 	for _, i := range s.items {
 		if v := values[i]; v.den > 0 {
 			e.Items++
@@ -313,7 +323,7 @@ func (c *Collector) estimate(arm string, m Metric, s selection, values []cell, m
 		return e, fmt.Errorf("estimating %s of %s: %w", m.Name, arm, err)
 	}
 	num, den := of.num, of.den
-	e.Value, e.Low, e.High = Number(r.Value), Number(ci.Low), Number(ci.High)
+	e.Bounds = Bounds{Number(r.Value), Number(ci.Low), Number(ci.High)}
 	e.Clusters, e.Method, e.Assumes, e.Warnings = r.Clusters, r.Method, r.Assumes, r.Warnings
 	if r.Undefined != "" {
 		e.Warnings = append(e.Warnings, r.Undefined)

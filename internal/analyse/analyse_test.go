@@ -126,9 +126,9 @@ func TestAnalyse(t *testing.T) {
 	near(t, "t", c.T, 2)
 	near(t, "d", c.D, 2/math.Sqrt(3))
 	near(t, "mean of x over the pairs", c.MeanA, 2.0/3)
-	near(t, "p", c.P, 0.2951672353008666) // R: 2*pt(-2, 1); few clusters have one degree of freedom less
+	near(t, "p", c.P, 0.3876275643042055) // R: 1/4 + 3/4 * 2*pt(-2, 2); 1/4 is the chance that all three lie on one side
 	near(t, "adjusted p", c.PAdjusted, float64(c.P))
-	if c.Pairs != 3 || c.Unpaired != 1 || c.Wins != 2 || c.Ties != 1 || c.Losses != 0 || c.DF != 1 {
+	if c.Pairs != 3 || c.Unpaired != 1 || c.Wins != 2 || c.Ties != 1 || c.Losses != 0 || c.DF != 2 {
 		t.Errorf("comparison %+v", c)
 	}
 	r, _ := a.Comparison("y", "x", "value")

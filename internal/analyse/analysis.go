@@ -2,6 +2,11 @@
 // intervals, comparisons of arms, warnings, samples. It cannot call a model
 // and knows suites only through eval. Everything downstream
 // (gate, report, view) reads the Analysis and computes nothing.
+//
+// analysis.go has the result. A [Collector] (collect.go) takes the fractions of each case,
+// and [Collector.Analyse] (analyse.go) does everything else, by planned.go (the method that
+// decides), compare.go with matched.go and rows.go, missing.go, across.go and mixed.go.
+// figures.go and panel.go are what suites compute tables with.
 package analyse
 
 import (
@@ -218,17 +223,15 @@ type Latency struct {
 
 // An Estimate is one metric of one arm, over all items or one stratum.
 type Estimate struct {
-	Arm      string      `json:"arm"`
-	Metric   string      `json:"metric"`
-	Stratum  *eval.Level `json:"stratum,omitempty"` // nil: all items
-	Value    Number      `json:"value"`
-	Low      Number      `json:"low"`
-	High     Number      `json:"high"`
-	Items    int         `json:"items"` // items with at least one fraction
-	Clusters int         `json:"clusters"`
-	Num      Number      `json:"num"` // sums over all fractions
-	Den      Number      `json:"den"`
-	SD       Number      `json:"sd,omitempty"` // between items, of all items and metrics with scores of items
+	Arm     string      `json:"arm"`
+	Metric  string      `json:"metric"`
+	Stratum *eval.Level `json:"stratum,omitempty"` // nil: all items
+	Bounds
+	Items    int    `json:"items"` // items with at least one fraction
+	Clusters int    `json:"clusters"`
+	Num      Number `json:"num"` // sums over all fractions
+	Den      Number `json:"den"`
+	SD       Number `json:"sd,omitempty"` // between items, of all items and metrics with scores of items
 	// Unscored counts the entries without a score, by reason, with those of failed trials;
 	// UnscoredShare is their share of all that there is to score. Of a stratum they are 0.
 	Unscored      int     `json:"unscored,omitempty"`
@@ -286,28 +289,16 @@ type Comparison struct {
 	Clusters int         `json:"clusters"` // of the pairs
 	MeanA    Number      `json:"mean_a"`   // over the pairs
 	MeanB    Number      `json:"mean_b"`
-	Diff     Number      `json:"diff"`
-	Low      Number      `json:"low"`
-	High     Number      `json:"high"`
+	Reading              // that decides
 	// Level is the level of the interval: 1 − α, or more for simultaneous intervals
 	// of several primary comparisons.
-	Level     Number `json:"level"`
-	T         Number `json:"t"`
-	DF        Number `json:"df"`
-	P         Number `json:"p"`
-	PAdjusted Number `json:"p_adjusted"`
-	D         Number `json:"d"` // Cohen's d for pairs
-	DLow      Number `json:"d_low"`
-	DHigh     Number `json:"d_high"`
-	// EquivLow and EquivHigh are the interval of level 1−2α, 1−α being Level. If it
-	// lies within ±m, two one-sided tests at α show that the arms differ by less
-	// than m (TOST).
-	EquivLow  Number `json:"equivalence_low"`
-	EquivHigh Number `json:"equivalence_high"`
-	Wins      int    `json:"wins"`
-	Ties      int    `json:"ties"`
-	Losses    int    `json:"losses"`
-	Method    string `json:"method"`
+	Level Number `json:"level"`
+	T     Number `json:"t"`
+	DF    Number `json:"df"`
+	Effect
+	Wins   int `json:"wins"`
+	Ties   int `json:"ties"`
+	Losses int `json:"losses"`
 	// Beside are other tests that the study asks for. They decide nothing.
 	Beside []Reading `json:"beside,omitempty"`
 	// ByJudge is what the judge alone says, of a difference corrected by people.
@@ -322,27 +313,42 @@ type Comparison struct {
 	Warnings []string `json:"warnings,omitempty"`
 }
 
-// A Reading is the result of another test, or of other scores.
+// A Reading is what one method says of a difference.
 type Reading struct {
 	Diff      Number `json:"diff"`
 	Low       Number `json:"low"`
 	High      Number `json:"high"`
 	P         Number `json:"p"`
 	PAdjusted Number `json:"p_adjusted"`
+	// EquivLow and EquivHigh are the interval of level 1−2α, 1−α being the level of the other. If
+	// it lies within ±m, two one-sided tests at α show that the arms differ by less than m (TOST).
 	EquivLow  Number `json:"equivalence_low"`
 	EquivHigh Number `json:"equivalence_high"`
 	Method    string `json:"method,omitempty"`
 }
 
-// By returns the comparison with the results of a reading.
-func (c Comparison) By(p Reading) Comparison {
-	c.Diff, c.Low, c.High, c.P, c.PAdjusted, c.EquivLow, c.EquivHigh, c.Method = p.Diff, p.Low, p.High, p.P, p.PAdjusted, p.EquivLow, p.EquivHigh, p.Method
-	return c
+// Unread is a reading of a difference without a test.
+func Unread(diff Number, method string) Reading {
+	u := Undefined()
+	return Reading{diff, u, u, u, u, u, u, method}
 }
 
 func (p Reading) reversed() Reading {
 	p.Diff, p.Low, p.High, p.EquivLow, p.EquivHigh = -p.Diff, -p.High, -p.Low, -p.EquivHigh, -p.EquivLow
 	return p
+}
+
+// moved adds a number to a difference and its intervals.
+func (p Reading) moved(by Number) Reading {
+	p.Diff, p.Low, p.High, p.EquivLow, p.EquivHigh = p.Diff+by, p.Low+by, p.High+by, p.EquivLow+by, p.EquivHigh+by
+	return p
+}
+
+// An Effect is Cohen's d for pairs.
+type Effect struct {
+	D     Number `json:"d"`
+	DLow  Number `json:"d_low"`
+	DHigh Number `json:"d_high"`
 }
 
 // A Model is the linear mixed model behind the comparisons on a metric.
@@ -471,10 +477,8 @@ func (c Comparison) reversed() Comparison {
 		c.Least, c.Most = &least, &most
 	}
 	c.A, c.B = c.B, c.A
-	c.MeanA, c.MeanB = c.MeanB, c.MeanA
-	c.Diff, c.Low, c.High = -c.Diff, -c.High, -c.Low
-	c.T, c.D, c.DLow, c.DHigh = -c.T, -c.D, -c.DHigh, -c.DLow
-	c.EquivLow, c.EquivHigh = -c.EquivHigh, -c.EquivLow
+	c.MeanA, c.MeanB, c.T = c.MeanB, c.MeanA, -c.T
+	c.Reading, c.Effect = c.Reading.reversed(), Effect{-c.D, -c.DHigh, -c.DLow}
 	c.Wins, c.Losses = c.Losses, c.Wins
 	c.Beside = slices.Clone(c.Beside)
 	for i, p := range c.Beside {

@@ -24,8 +24,9 @@ type Collector struct {
 	columns  [][]column     // by arm and metric
 	trials   []column       // by arm: failed trials over answered ones
 	rows     [][]observations
-	current  []open  // by arm
-	tallies  []tally // by arm
+	units    []map[string]map[string]eval.Fraction // by arm, metric and unit
+	current  []open                                // by arm
+	tallies  []tally                               // by arm
 	clusters clustering
 	problem  error              // the first error
 	rated    map[string][]Rated // by arm, if people judged units
@@ -157,7 +158,7 @@ func NewCollector(suite *eval.Suite, items []eval.Item, arms []eval.Arm, order O
 	items, order = inOrder(items, order)
 	c := &Collector{suite: suite, items: items, arms: arms, order: order, armIdx: make(map[string]int, len(arms)),
 		metric: make(map[string]int, len(suite.Metrics)), columns: make([][]column, len(arms)), trials: make([]column, len(arms)), rows: make([][]observations, len(arms)), current: make([]open, len(arms)),
-		tallies: make([]tally, len(arms))}
+		tallies: make([]tally, len(arms)), units: make([]map[string]map[string]eval.Fraction, len(arms))}
 	c.clusters.of, c.clusters.n = Clusters(items)
 	for m, metric := range suite.Metrics {
 		c.metric[metric.Name] = m
@@ -166,6 +167,7 @@ func NewCollector(suite *eval.Suite, items []eval.Item, arms []eval.Arm, order O
 		c.armIdx[arm.ID] = a
 		c.columns[a] = make([]column, len(suite.Metrics))
 		c.rows[a] = make([]observations, len(suite.Metrics))
+		c.units[a] = map[string]map[string]eval.Fraction{}
 		c.current[a] = open{position: -1, sums: make([]cell, len(suite.Metrics))}
 		c.tallies[a] = tally{map[eval.OutcomeKind]int{}, map[string]int{}, map[string]int{}, map[string]first{}}
 	}
@@ -274,6 +276,15 @@ func (c *Collector) score(s eval.Scored, score eval.Score, arm, position int) {
 	default:
 		sum.num += score.Num
 		sum.den += score.Den
+		if metric.Unit != "" {
+			units := c.units[arm][metric.Name]
+			if units == nil {
+				units = map[string]eval.Fraction{}
+				c.units[arm][metric.Name] = units
+			}
+			of := units[score.Unit]
+			units[score.Unit] = eval.Fraction{Num: of.Num + score.Num, Den: of.Den + score.Den}
+		}
 	}
 }
 

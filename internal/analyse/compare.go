@@ -233,25 +233,23 @@ func (r *Comparison) within(most float64) {
 	if !(most > 0) {
 		return
 	}
-	ends := []*Number{&r.Low, &r.High, &r.EquivLow, &r.EquivHigh}
+	readings := []*Reading{&r.Reading}
 	for i := range r.Beside {
-		p := &r.Beside[i]
-		ends = append(ends, &p.Low, &p.High, &p.EquivLow, &p.EquivHigh)
+		readings = append(readings, &r.Beside[i])
 	}
-	for _, end := range ends {
-		if math.IsNaN(float64(*end)) {
-			continue
-		}
-		if *end = Number(max(-most, min(most, float64(*end)))); math.IsInf(float64(*end), 0) {
-			*end = Undefined()
+	for _, p := range readings {
+		for _, end := range []*Number{&p.Low, &p.High, &p.EquivLow, &p.EquivHigh} {
+			if *end = Number(max(-most, min(most, float64(*end)))); math.IsInf(float64(*end), 0) {
+				*end = Undefined()
+			}
 		}
 	}
 }
 
 func newComparison(p Pair, metric string, stratum *eval.Level) Comparison {
 	u := Undefined()
-	return Comparison{A: p.A, B: p.B, Metric: metric, Primary: p.Primary, Family: p.Family, Contrast: p.Contrast, Stratum: stratum, MeanA: u, MeanB: u, Diff: u,
-		Low: u, High: u, Level: u, T: u, DF: u, P: u, PAdjusted: u, D: u, DLow: u, DHigh: u, EquivLow: u, EquivHigh: u}
+	return Comparison{A: p.A, B: p.B, Metric: metric, Primary: p.Primary, Family: p.Family, Contrast: p.Contrast, Stratum: stratum,
+		MeanA: u, MeanB: u, Reading: Unread(u, ""), Level: u, T: u, DF: u, Effect: Effect{u, u, u}}
 }
 
 // count adds an item to wins, ties or losses.

@@ -52,7 +52,7 @@ func (a *Analysis) onlyDescribe() {
 	u := Undefined()
 	for i := range a.Comparisons {
 		c := &a.Comparisons[i]
-		*c = c.By(Reading{Diff: c.Diff, Low: u, High: u, P: u, PAdjusted: u, EquivLow: u, EquivHigh: u, Method: Descriptive})
+		c.Reading = Unread(c.Diff, Descriptive)
 		c.Level, c.T, c.DF, c.DLow, c.DHigh, c.Beside = u, u, u, u, u, nil
 	}
 	a.Models = nil

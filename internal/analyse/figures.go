@@ -22,6 +22,18 @@ func (r results) Estimate(arm, metric string) (eval.Measured, bool) {
 	return measured(e), ok && e.Value.Defined()
 }
 
+func (r results) Sum(arm, metric string) eval.Fraction {
+	e, _ := r.a.Estimate(arm, metric)
+	return eval.Fraction{Num: float64(e.Num), Den: float64(e.Den)}
+}
+
+func (r results) ByUnit(arm, metric string) map[string]eval.Fraction {
+	if a, ok := r.c.armIdx[arm]; ok {
+		return r.c.units[a][metric]
+	}
+	return nil
+}
+
 func measured(e Estimate) eval.Measured {
 	return eval.Measured{Value: e.Value, Low: e.Low, High: e.High, N: e.Items}
 }
@@ -92,7 +104,17 @@ func (r results) Associate(tables [][2][2]int) []eval.Association {
 	return list
 }
 
-func (r results) Corrected(judged []eval.Labelled, known []eval.LabelledTwice) (eval.Measured, bool) {
+func (r results) Corrected(arm, metric string, known []eval.LabelledTwice) (eval.Measured, bool) {
+	var judged []eval.Labelled
+	for i, v := range r.c.values(&r.c.a, r.c.armIdx[arm], r.c.metric[metric]) {
+		for k := range int(v.den) {
+			l := eval.Labelled{Cluster: r.c.items[i].ClusterID()}
+			if float64(k) < v.num {
+				l.Judge = 1
+			}
+			judged = append(judged, l)
+		}
+	}
 	return correctedByJudge(judged, known, 1-r.a.Study.Alpha)
 }
 

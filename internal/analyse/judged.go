@@ -87,7 +87,7 @@ func (c *Collector) byPeople(e *Estimate, metric int, s selection, values []cell
 	}
 	e.JudgeAlone = false
 	e.ByJudge = &eval.Measured{Value: e.Value, Low: e.Low, High: e.High, N: r.Labelled}
-	e.Value, e.Low, e.High = Number(r.Value), Number(r.CI.Low), Number(r.CI.High)
+	e.Bounds = Bounds{Number(r.Value), Number(r.CI.Low), Number(r.CI.High)}
 	e.Method = "prediction-powered"
 	low, high := c.span(metric)
 	for score, b := range map[float64]*Bounds{low: e.Least, high: e.Most} {
@@ -95,7 +95,7 @@ func (c *Collector) byPeople(e *Estimate, metric int, s selection, values []cell
 			continue
 		}
 		if x, ok, err := correct(filled(values, missing, score)); err == nil && ok && x.Undefined == "" {
-			b.Value, b.Low, b.High = Number(x.Value), Number(x.CI.Low), Number(x.CI.High)
+			*b = Bounds{Number(x.Value), Number(x.CI.Low), Number(x.CI.High)}
 		}
 	}
 	e.Warnings = append(e.Warnings, append([]string{correctedBy(r.Labelled, "by the judge alone it is "+short(e.ByJudge.Value))}, r.Warnings...)...)
@@ -125,9 +125,10 @@ func (c *Collector) differenceByPeople(r *Comparison, k contest, s selection, t 
 		r.warn("by the judge alone, not corrected by people: " + d.Undefined)
 		return nil
 	}
-	alone := Reading{Diff: r.Diff, Low: r.Low, High: r.High, P: r.P, PAdjusted: Undefined(), EquivLow: r.EquivLow, EquivHigh: r.EquivHigh, Method: r.Method}
+	alone := r.Reading
+	alone.PAdjusted = Undefined()
 	r.MeanA, r.MeanB, r.Diff = Number(d.A.Value), Number(d.B.Value), Number(d.Diff)
-	r.D, r.DLow, r.DHigh = Undefined(), Undefined(), Undefined()
+	r.Effect = Effect{Undefined(), Undefined(), Undefined()}
 	if t.q.Run.Exploratory() {
 		return nil
 	}
@@ -139,14 +140,14 @@ func (c *Collector) differenceByPeople(r *Comparison, k contest, s selection, t 
 
 // Moved is the estimate if the judge erred by the opposite of a number more than it does.
 func (e Estimate) Moved(by Number) Estimate {
-	e.Value, e.Low, e.High = e.Value+by, e.Low+by, e.High+by
+	e.Bounds = Bounds{e.Value + by, e.Low + by, e.High + by}
 	return e
 }
 
 // Moved is the comparison if the judge's errors on the arms differed by the opposite of a
 // number more than they do. Its p-values say only whether the interval excludes 0.
 func (c Comparison) Moved(by Number) Comparison {
-	c.Diff, c.Low, c.High, c.EquivLow, c.EquivHigh = c.Diff+by, c.Low+by, c.High+by, c.EquivLow+by, c.EquivHigh+by
+	c.Reading = c.moved(by)
 	if c.P.Defined() {
 		c.P = 1
 		if c.Low > 0 || c.High < 0 {

@@ -2,6 +2,7 @@ package analyse
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -27,6 +28,10 @@ func (e *PairError) Unwrap() error { return e.Err }
 func Pairs(compare []study.Compare, arms []eval.Arm) ([]Pair, error) {
 	var pairs []Pair
 	for i, c := range compare {
+		if c.A == study.AllArms && c.B == study.AllArms {
+			pairs = append(pairs, allPairs(c, arms)...)
+			continue
+		}
 		as, err := named(c.A, arms)
 		if err != nil {
 			return nil, &PairError{fmt.Sprintf("comparisons[%d].a", i), err}
@@ -49,6 +54,17 @@ func Pairs(compare []study.Compare, arms []eval.Arm) ([]Pair, error) {
 		}
 	}
 	return pairs, nil
+}
+
+// allPairs compares each arm with those before it.
+func allPairs(c study.Compare, arms []eval.Arm) (pairs []Pair) {
+	arms = slices.DeleteFunc(slices.Clone(arms), func(a eval.Arm) bool { return a.Role == eval.RoleCalibration })
+	for i, b := range arms {
+		for _, a := range arms[i+1:] {
+			pairs = append(pairs, Pair{A: a.ID, B: b.ID, Primary: c.Primary, Family: c.Family, Metrics: c.Metrics})
+		}
+	}
+	return pairs
 }
 
 func named(name string, arms []eval.Arm) ([]eval.Arm, error) {

@@ -1,6 +1,8 @@
 package analyse
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"runtime"
@@ -23,8 +25,8 @@ type panel struct {
 func (p panel) level() float64 { return 1 - p.q.Study.Alpha }
 
 // cells returns the fractions of arms on a metric by item, false if an arm or the metric
-// is not known or the fractions are not counts.
-func (p panel) cells(arms []string, metric string) (list [][]cell, ok bool) {
+// is not known or the fractions are not counts. Those of single outcomes are 0/1 or 1/1.
+func (p panel) cells(arms []string, metric string, single bool) (list [][]cell, ok bool) {
 	m, known := p.c.metric[metric]
 	if !known || !p.c.suite.Metrics[m].Binary || len(arms) == 0 {
 		return nil, false
@@ -36,41 +38,28 @@ func (p panel) cells(arms []string, metric string) (list [][]cell, ok bool) {
 		}
 		var own []cell
 		list = append(list, p.c.values(&own, arm, m))
-	}
-	return list, true
-}
-
-// outcomes are cells that are 0 or 1.
-func (p panel) outcomes(arms []string, metric string) (list [][]cell, ok bool) {
-	if list, ok = p.cells(arms, metric); !ok {
-		return nil, false
-	}
-	for _, cells := range list {
-		for _, v := range cells {
-			if v.den != 0 && (v.den != 1 || v.num != 0 && v.num != 1) {
-				return nil, false
-			}
+		many := func(v cell) bool { return v.den != 0 && (v.den != 1 || v.num != 0 && v.num != 1) }
+		if single && slices.ContainsFunc(list[len(list)-1], many) {
+			return nil, false
 		}
 	}
 	return list, true
 }
 
 // byCluster sums the fractions of arms by cluster of items.
-func (p panel) byCluster(list [][]cell, use func(item int) bool) (num, den []float64) {
+func (p panel) byCluster(list [][]cell) (num, den []float64) {
 	num, den = make([]float64, p.c.clusters.n), make([]float64, p.c.clusters.n)
 	for _, cells := range list {
 		for i, v := range cells {
-			if use == nil || use(i) {
-				num[p.c.clusters.of[i]] += v.num
-				den[p.c.clusters.of[i]] += v.den
-			}
+			num[p.c.clusters.of[i]] += v.num
+			den[p.c.clusters.of[i]] += v.den
 		}
 	}
 	return num, den
 }
 
 func (p panel) Rate(arms []string, metric string) (eval.Rate, bool) {
-	list, ok := p.cells(arms, metric)
+	list, ok := p.cells(arms, metric, false)
 	if !ok {
 		return eval.Rate{}, false
 	}
@@ -92,7 +81,7 @@ func (p panel) Rate(arms []string, metric string) (eval.Rate, bool) {
 	}
 	ci := stats.Wilson(r.Hits, r.Outcomes, p.level())
 	r.Value, r.Low, r.High = Number(hits/all), Number(ci.Low), Number(ci.High)
-	num, den := occupied(p.byCluster(list, nil))
+	num, den := occupied(p.byCluster(list))
 	if ratio, err := stats.ProportionOfSums(num, den, all, p.level()); err == nil && ratio.Undefined == "" {
 		r.ClusterLow, r.ClusterHigh = Number(ratio.CI.Low), Number(ratio.CI.High)
 	}
@@ -144,8 +133,8 @@ func effect(value float64, ci stats.Interval, n int) eval.Measured {
 const exactBelow = 25
 
 func (p panel) Pairs(a, b eval.ArmGroup, metric string) (eval.Hypothesis, bool) {
-	as, okA := p.outcomes(a.Arms, metric)
-	bs, okB := p.outcomes(b.Arms, metric)
+	as, okA := p.cells(a.Arms, metric, true)
+	bs, okB := p.cells(b.Arms, metric, true)
 	if !okA || !okB || len(as) != len(bs) {
 		return eval.Hypothesis{}, false
 	}
@@ -170,7 +159,7 @@ func (p panel) Pairs(a, b eval.ArmGroup, metric string) (eval.Hypothesis, bool) 
 		return eval.Hypothesis{}, false
 	}
 	h := eval.Hypothesis{Planned: p.mcNemar(fmt.Sprintf("%d pairs of outcomes", n), pooled)}
-	h.Respecting = []eval.Test{p.exchange(a.Name+" − "+b.Name, metric, numA, numB, den)}
+	h.Respecting = []eval.Test{p.flips(a.Name+" − "+b.Name, metric, numA, numB, den)}
 	var each []eval.Test
 	var ps []float64
 	for k, table := range tables {
@@ -207,45 +196,23 @@ func (p panel) mcNemar(of string, table [2][2]int) []eval.Test {
 	return []eval.Test{chi, exact}
 }
 
-// exchange tests a difference by exchanging the arms of whole clusters, with an interval
-// of a bootstrap over clusters.
-func (p panel) exchange(of, metric string, numA, numB, den []float64) eval.Test {
-	var x, y, n []float64
+// flips tests a difference by exchanging the arms of whole clusters; the interval is its
+// inversion.
+func (p panel) flips(of, metric string, numA, numB, den []float64) eval.Test {
+	var diff, n []float64
 	for g := range den {
 		if den[g] > 0 {
-			x, y, n = append(x, numA[g]), append(y, numB[g]), append(n, den[g])
+			diff, n = append(diff, numA[g]-numB[g]), append(n, den[g])
 		}
 	}
 	name := fmt.Sprintf("exchange of whole items, %d clusters", len(n))
 	if len(n) < 2 {
 		return missingTest(name, "fewer than 2 clusters")
 	}
-	all := total(n)
-	t := missingTest(name, "")
-	t.P = Number(stats.ExchangeTest(len(n), func(exchanged []bool) float64 {
-		d := 0.0
-		for g, swap := range exchanged {
-			if swap {
-				d -= x[g] - y[g]
-			} else {
-				d += x[g] - y[g]
-			}
-		}
-		return d / all
-	}, p.q.Study.Resamples, seed(p.q.Run.Seed, nil, "exchange", of, metric), runtime.GOMAXPROCS(0)))
-	t.Effect, t.Size.Value, t.Size.N = "difference", Number((total(x)-total(y))/all), len(n)
-	p.bootstrapped(&t, x, n, y, n, of, metric)
-	return t
-}
-
-// bootstrapped adds the bootstrap interval of a difference to a test.
-func (p panel) bootstrapped(t *eval.Test, numA, denA, numB, denB []float64, of, metric string) {
-	b, err := stats.ClusterBootstrapDiff(numA, denA, numB, denB, stats.BootstrapOptions{Resamples: p.q.Study.Resamples, Level: p.level(),
-		Seed: seed(p.q.Run.Seed, nil, "bootstrap", of, metric), Workers: runtime.GOMAXPROCS(0)})
-	if err == nil && b.Undefined == "" && !b.Degenerate {
-		t.Size.Low, t.Size.High = Number(b.BCa.Low), Number(b.BCa.High)
-		t.Name += fmt.Sprintf("; BCa interval of %d resamples", p.q.Study.Resamples)
-	}
+	flips, err := stats.SignFlipInterval(diff, n, p.q.Study.Resamples, seed(p.q.Run.Seed, nil, "exchange", of, metric), runtime.GOMAXPROCS(0))
+	return made(name+"; interval by inversion", err, "", func(t *eval.Test) {
+		t.P, t.Effect, t.Size = Number(flips.P(0)), "difference", effect(flips.Estimate, flips.Interval(p.level()).Clamp(-1, 1), len(n))
+	})
 }
 
 func (p panel) Several(groups []eval.ArmGroup, positions []string, metric string) (eval.Hypothesis, bool) {
@@ -256,7 +223,7 @@ func (p panel) Several(groups []eval.ArmGroup, positions []string, metric string
 	table := make([][]int, len(groups))
 	for g, group := range groups {
 		var ok bool
-		if cells[g], ok = p.outcomes(group.Arms, metric); !ok || len(group.Arms) != len(groups[0].Arms) {
+		if cells[g], ok = p.cells(group.Arms, metric, true); !ok || len(group.Arms) != len(groups[0].Arms) {
 			return eval.Hypothesis{}, false
 		}
 		table[g] = make([]int, 2)
@@ -384,42 +351,26 @@ func (p panel) logistic(groups []eval.ArmGroup, cells [][][]cell, positions bool
 		formula = "pass ~ group + position + (1|item)"
 	}
 	name := "mixed logistic model " + formula + ", likelihood ratio"
-	f := stats.NewFrame(len(pass))
-	err := f.AddNumbers("pass", pass)
-	for _, add := range []func() error{
-		func() error { return f.AddFactor("group", group, names) },
-		func() error { return f.AddFactor("item", item, nil) },
-		func() error {
-			if !positions {
-				return nil
-			}
-			return f.AddFactor("position", position, places)
-		},
-	} {
-		if err == nil {
-			err = add()
+	fit, lr, err := func() (fit *stats.Logistic, lr stats.LikelihoodRatio, err error) {
+		f := stats.NewFrame(len(pass))
+		err = errors.Join(f.AddNumbers("pass", pass), f.AddFactor("group", group, names), f.AddFactor("item", item, nil))
+		if positions && err == nil {
+			err = f.AddFactor("position", position, places)
 		}
-	}
-	var parsed stats.Formula
-	if err == nil {
-		parsed, err = stats.ParseFormula(formula)
-	}
-	var fit *stats.Logistic
-	if err == nil {
-		fit, err = stats.FitLogistic(f, parsed)
-	}
-	if err == nil && fit.Undefined != "" {
-		return missingTest(name, fit.Undefined)
-	}
-	var lr stats.LikelihoodRatio
-	if err == nil {
-		lr, err = fit.WithoutFixed("group")
-	}
+		parsed, problem := stats.ParseFormula(formula)
+		if err = errors.Join(err, problem); err != nil {
+			return fit, lr, err
+		}
+		if fit, err = stats.FitLogistic(f, parsed); err == nil && fit.Undefined == "" {
+			lr, err = fit.WithoutFixed("group")
+		}
+		return fit, lr, err
+	}()
 	if err != nil {
 		return missingTest(name, strings.TrimPrefix(err.Error(), "stats: "))
 	}
-	if lr.Undefined != "" {
-		return missingTest(name, lr.Undefined)
+	if why := cmp.Or(fit.Undefined, lr.Undefined); why != "" {
+		return missingTest(name, why)
 	}
 	t := missingTest(name, "")
 	t.Statistic, t.P = fmt.Sprintf("χ²(%g) = %.2f", lr.DF, lr.Chi2), Number(lr.P)
@@ -434,13 +385,13 @@ func (p panel) logistic(groups []eval.ArmGroup, cells [][][]cell, positions bool
 }
 
 func (p panel) Two(a, b eval.ArmGroup, metric string) (eval.Hypothesis, bool) {
-	as, okA := p.outcomes(a.Arms, metric)
-	bs, okB := p.outcomes(b.Arms, metric)
+	as, okA := p.cells(a.Arms, metric, true)
+	bs, okB := p.cells(b.Arms, metric, true)
 	if !okA || !okB {
 		return eval.Hypothesis{}, false
 	}
-	numA, denA := p.byCluster(as, nil)
-	numB, denB := p.byCluster(bs, nil)
+	numA, denA := p.byCluster(as)
+	numB, denB := p.byCluster(bs)
 	nA, nB := total(denA), total(denB)
 	if nA == 0 || nB == 0 {
 		return eval.Hypothesis{}, false
@@ -453,14 +404,14 @@ func (p panel) Two(a, b eval.ArmGroup, metric string) (eval.Hypothesis, bool) {
 		t.Statistic, t.P, t.Effect = fmt.Sprintf("z = %.2f, Cohen's h = %.3f", two.Z, two.CohenH), Number(two.P), "difference"
 		t.Size = effect(two.Diff, two.Newcombe, int(nA+nB))
 	})}
-	h.Respecting = []eval.Test{p.clusterT(a.Name+" − "+b.Name, metric, numA, denA, numB, denB),
+	h.Respecting = []eval.Test{p.clusterT(numA, denA, numB, denB),
 		p.logistic([]eval.ArmGroup{a, b}, [][][]cell{as, bs}, false)}
 	h.Disagree = p.disagreement(h.Planned[0], h.Respecting[0])
 	return h, true
 }
 
 // clusterT is the t-test of a difference of ratios over whole clusters.
-func (p panel) clusterT(of, metric string, numA, denA, numB, denB []float64) eval.Test {
+func (p panel) clusterT(numA, denA, numB, denB []float64) eval.Test {
 	var x, m, y, n []float64
 	for g := range denA {
 		if denA[g] > 0 && denB[g] > 0 {
@@ -472,23 +423,20 @@ func (p panel) clusterT(of, metric string, numA, denA, numB, denB []float64) eva
 		return missingTest(name, "fewer than 2 clusters have both")
 	}
 	d, err := stats.RatioDifference(x, m, y, n, p.level())
-	if err != nil {
-		return missingTest(name, err.Error())
+	t := made(name, err, d.Undefined, func(t *eval.Test) {
+		t.Statistic, t.P = fmt.Sprintf("t(%.1f) = %.2f", d.DF, d.T), Number(d.P)
+	})
+	if err == nil {
+		t.Effect, t.Size = "difference", effect(d.Diff, d.Interval(p.level()), len(n))
 	}
-	t := missingTest(name, d.Undefined)
-	t.P, t.Effect, t.Size = Number(d.P), "difference", effect(d.Diff, d.Interval(p.level()), len(n))
-	if t.P.Defined() {
-		t.Statistic = fmt.Sprintf("t(%.1f) = %.2f", d.DF, d.T)
-	}
-	p.bootstrapped(&t, x, m, y, n, of, metric)
 	return t
 }
 
 func (p panel) Interaction(a1, b1, a2, b2 eval.ArmGroup, metric string) (eval.Test, bool) {
 	name := fmt.Sprintf("difference %s − %s in the first group minus that in the second", a1.Name, b1.Name)
 	differences := func(a, b eval.ArmGroup) (sum, n []float64, ok bool) {
-		as, okA := p.outcomes(a.Arms, metric)
-		bs, okB := p.outcomes(b.Arms, metric)
+		as, okA := p.cells(a.Arms, metric, true)
+		bs, okB := p.cells(b.Arms, metric, true)
 		if !okA || !okB || len(as) != len(bs) {
 			return nil, nil, false
 		}
@@ -508,7 +456,7 @@ func (p panel) Interaction(a1, b1, a2, b2 eval.ArmGroup, metric string) (eval.Te
 	if !ok1 || !ok2 {
 		return eval.Test{}, false
 	}
-	t := p.clusterT(name, metric, x, m, y, n)
+	t := p.clusterT(x, m, y, n)
 	t.Name = name + ": " + t.Name
 	return t, true
 }

@@ -146,7 +146,7 @@ func judgeAndPeople(r *Ratings, level float64) (*JudgeAndPeople, error) {
 }
 
 func correctedRate(units []Rated, level float64) (CorrectedRate, error) {
-	r, err := stats.CorrectedRate(judgedUnits(units, numbering{}, true), stats.Judged{}, level)
+	r, err := stats.CorrectedRate(judgedUnits(units), stats.Judged{}, level)
 	rate := CorrectedRate{Units: len(units), Labelled: r.Labelled}
 	if err != nil || rate.Labelled == 0 {
 		return rate, err
@@ -159,20 +159,15 @@ func correctedRate(units []Rated, level float64) (CorrectedRate, error) {
 	return rate, nil
 }
 
-// judgedUnits are units as verdicts of yes, or of no.
-func judgedUnits(units []Rated, clusters numbering, yes bool) (j stats.Judged) {
-	label := func(said bool) float64 {
-		if said == yes {
-			return 1
-		}
-		return 0
-	}
+// judgedUnits are units as verdicts of yes.
+func judgedUnits(units []Rated) (j stats.Judged) {
+	clusters := numbering{}
 	for _, x := range units {
 		human := math.NaN()
 		if x.Human != nil {
-			human = label(*x.Human)
+			human = label(*x.Human, eval.JudgeYes)
 		}
-		j.Add(clusters.of(x.Cluster), label(x.Yes), human)
+		j.Add(clusters.of(x.Cluster), label(x.Yes, eval.JudgeYes), human)
 	}
 	return j
 }

@@ -234,7 +234,7 @@ func (t tester) effect(r *Comparison, m matched, robust stats.RatioDiff) error {
 
 // read fills in the results of the reading that decides.
 func (t tester) read(r *Comparison, f reading) {
-	*r = r.By(t.reading(f))
+	r.Reading = t.reading(f)
 	r.T, r.DF = f.t, f.df
 	r.warn(f.warnings...)
 }

@@ -15,8 +15,8 @@ import (
 func TestReplicate(t *testing.T) {
 	const z = 1.645
 	of := func(run string, a, b string, diff, se float64) *analyse.Analysis {
-		return &analyse.Analysis{Run: analyse.Run{ID: run}, Comparisons: []analyse.Comparison{{A: a, B: b, Metric: "m", Diff: analyse.Number(diff),
-			EquivLow: analyse.Number(diff - z*se), EquivHigh: analyse.Number(diff + z*se)}}}
+		return &analyse.Analysis{Run: analyse.Run{ID: run}, Comparisons: []analyse.Comparison{{A: a, B: b, Metric: "m", Reading: analyse.Reading{Diff: analyse.Number(diff),
+			EquivLow: analyse.Number(diff - z*se), EquivHigh: analyse.Number(diff + z*se)}}}}
 	}
 	now := of("two-1", "x", "y", 0.08, 0.02)
 	now.Replicate(of("one-1", "y", "x", -0.10, 0.015)) // the other way round
@@ -29,8 +29,8 @@ func TestReplicate(t *testing.T) {
 		t.Errorf("reversed: %+v", back)
 	}
 	// An interval that is not symmetric: L = c − √((d−l)² + (u'−d')²), with 0.03, 0.01, 0.02, 0.04.
-	a := &analyse.Analysis{Comparisons: []analyse.Comparison{{A: "x", B: "y", Metric: "m", Diff: 0.1, EquivLow: 0.07, EquivHigh: 0.11}}}
-	b := &analyse.Analysis{Comparisons: []analyse.Comparison{{A: "x", B: "y", Metric: "m", Diff: 0.1, EquivLow: 0.08, EquivHigh: 0.14}}}
+	a := &analyse.Analysis{Comparisons: []analyse.Comparison{{A: "x", B: "y", Metric: "m", Reading: analyse.Reading{Diff: 0.1, EquivLow: 0.07, EquivHigh: 0.11}}}}
+	b := &analyse.Analysis{Comparisons: []analyse.Comparison{{A: "x", B: "y", Metric: "m", Reading: analyse.Reading{Diff: 0.1, EquivLow: 0.08, EquivHigh: 0.14}}}}
 	a.Replicate(b)
 	r, _ = a.Replication("x", "y", "m", nil)
 	if math.Abs(float64(r.EquivLow)+0.05) > 1e-12 || math.Abs(float64(r.EquivHigh)-math.Hypot(0.01, 0.02)) > 1e-12 {
@@ -87,9 +87,9 @@ func TestReplicate(t *testing.T) {
 // earlier ones do not hide that others show nothing.
 func TestReplicateInStrata(t *testing.T) {
 	source := func(value string) *eval.Level { return &eval.Level{Name: "source", Value: value} }
-	now := &analyse.Analysis{Comparisons: []analyse.Comparison{{A: "x", B: "y", Metric: "m", Diff: 0.09},
-		{A: "x", B: "y", Metric: "m", Stratum: source("synthetic"), Diff: 0.11}, {A: "x", B: "y", Metric: "m", Stratum: source("public"), Diff: 0.05}}}
-	earlier := &analyse.Analysis{Comparisons: []analyse.Comparison{{A: "x", B: "y", Metric: "m", Diff: 0.11}, {A: "x", B: "y", Metric: "m", Stratum: source("public"), Diff: 0.5}}}
+	now := &analyse.Analysis{Comparisons: []analyse.Comparison{{A: "x", B: "y", Metric: "m", Reading: analyse.Reading{Diff: 0.09}},
+		{A: "x", B: "y", Metric: "m", Stratum: source("synthetic"), Reading: analyse.Reading{Diff: 0.11}}, {A: "x", B: "y", Metric: "m", Stratum: source("public"), Reading: analyse.Reading{Diff: 0.05}}}}
+	earlier := &analyse.Analysis{Comparisons: []analyse.Comparison{{A: "x", B: "y", Metric: "m", Reading: analyse.Reading{Diff: 0.11}}, {A: "x", B: "y", Metric: "m", Stratum: source("public"), Reading: analyse.Reading{Diff: 0.5}}}}
 	now.Replicate(earlier)
 	for stratum, want := range map[*eval.Level]float64{nil: -0.02, source("synthetic"): 0, source("public"): -0.06} {
 		if r, ok := now.Replication("x", "y", "m", stratum); !ok || math.Abs(float64(r.Change)-want) > 1e-12 {

@@ -113,7 +113,7 @@ func withRows(lists ...[][]eval.Row) [][][]eval.Row {
 func (c *Collector) estimateRows(arm string, metric int, s selection, at end, q Question, level float64) (Estimate, error) {
 	m := c.suite.Metrics[metric]
 	a := c.armIdx[arm]
-	e := Estimate{Arm: arm, Metric: m.Name, Stratum: s.stratum, Value: Undefined(), Low: Undefined(), High: Undefined(), Num: Undefined(), Den: Undefined()}
+	e := Estimate{Arm: arm, Metric: m.Name, Stratum: s.stratum, Bounds: Bounds{Undefined(), Undefined(), Undefined()}, Num: Undefined(), Den: Undefined()}
 	all, items := c.clustersOfRows(a, metric, c.itemsWithRows(a, metric, s, at), at)
 	clusters := withRows(all)[0]
 	e.Items, e.Clusters = items, len(clusters)

@@ -281,7 +281,7 @@ func answers(name string, task study.Task, subjects []Subject, numbers []any) *W
 		if numbers[i] != nil {
 			e.Answer[task.Ask[0].Name], _ = json.Marshal(numbers[i])
 		}
-		w.given[slot{s, passFirst}] = &Given{Subject: s, Pass: passFirst, First: e, Final: e}
+		w.given[slot{s, passFirst}] = &Given{slot: slot{s, passFirst}, First: e, Final: e}
 	}
 	return w
 }

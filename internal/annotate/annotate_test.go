@@ -126,7 +126,7 @@ func (d *desk) say(t *testing.T, option string) error {
 	if !ok {
 		t.Fatalf("nothing to answer until %v", wait)
 	}
-	_, ev, err := (&Server{source: d.source}).see(d, k)
+	_, ev, err := d.see(k)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,8 +1,11 @@
 package annotate
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -11,6 +14,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/scruple-eval/scruple/internal/dataset"
+	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/text"
 )
@@ -28,32 +32,39 @@ type Span struct {
 	Label string `json:"label,omitempty"`
 }
 
-// Text is the answer to a choice or text, or "".
-func (a Answer) Text(name string) (s string) {
-	if json.Unmarshal(a[name], &s) != nil {
-		return ""
+// valueOf decodes an answer. ok is false if the question was left open.
+func valueOf[T any](a Answer, name string) (value T, ok bool) {
+	if data, given := a[name]; given && json.Unmarshal(data, &value) == nil {
+		return value, true
 	}
+	return *new(T), false
+}
+
+// Text is the answer to a choice or text, or "".
+func (a Answer) Text(name string) string {
+	s, _ := valueOf[string](a, name)
 	return s
 }
 
 // Spans is the answer to a question about passages.
-func (a Answer) Spans(name string) (s []Span) {
-	if json.Unmarshal(a[name], &s) != nil {
-		return nil
-	}
+func (a Answer) Spans(name string) []Span {
+	s, _ := valueOf[[]Span](a, name)
 	return s
-}
-
-// number is the answer to a question about a number. ok is false if it was left open.
-func (a Answer) number(name string) (x float64, ok bool) {
-	value, given := a[name]
-	return x, given && json.Unmarshal(value, &x) == nil
 }
 
 // list is the answer to a question with several options.
-func (a Answer) list(name string) (s []string) {
-	_ = json.Unmarshal(a[name], &s) // an answer is checked when it is given
+func (a Answer) list(name string) []string {
+	s, _ := valueOf[[]string](a, name)
 	return s
+}
+
+// put encodes the answer to a question.
+func (a Answer) put(name string, value any) {
+	data, err := json.Marshal(value)
+	if err != nil {
+		panic("annotate: encoding an answer: " + err.Error()) // strings and numbers alone
+	}
+	a[name] = data
 }
 
 // label is the answer to a question as one label, to compare people; "" if it was left open.
@@ -62,49 +73,88 @@ func (a Answer) label(q study.Question) string {
 	case "choice", "text":
 		return a.Text(q.Name)
 	case "several":
-		list := a.list(q.Name)
-		slices.Sort(list)
-		return strings.Join(list, " + ")
+		return strings.Join(slices.Sorted(slices.Values(a.list(q.Name))), " + ")
 	}
 	return string(a[q.Name])
+}
+
+// equal reports whether two answers say the same in JSON of any form.
+func (a Answer) equal(b Answer) bool {
+	return maps.EqualFunc(a, b, func(x, y jsontext.Value) bool {
+		x, y = x.Clone(), y.Clone()
+		return x.Canonicalize() == nil && y.Canonicalize() == nil && bytes.Equal(x, y)
+	})
+}
+
+// The questions of a failure: its codes in order, and the name of a new one.
+var (
+	codePlaces = []string{"primary", "secondary", "tertiary"}
+	newCode    = "emergent"
+)
+
+// codes are the codes of a failure, whatever their place. A new code counts under its name.
+func (a Answer) codes() (list []string) {
+	for _, place := range codePlaces {
+		code := a.Text(place)
+		if name := strings.ToLower(strings.TrimSpace(a.Text(newCode))); code == newCode && name != "" {
+			code = newCode + " " + name
+		}
+		if code != "" && !slices.Contains(list, code) {
+			list = append(list, code)
+		}
+	}
+	return list
+}
+
+// unitGold is an answer to the questions of kind gold.
+func (a Answer) unitGold(unit string) eval.UnitGold {
+	g := eval.UnitGold{Unit: unit}
+	switch a.Text("exists") {
+	case study.UnitMissing:
+		g.Missing = true
+	case study.UnitAmbiguous:
+		for line := range strings.Lines(a.Text("candidates")) {
+			if line = strings.TrimSpace(line); line != "" {
+				g.Values = append(g.Values, line)
+			}
+		}
+	default:
+		g.Values = []string{strings.TrimSpace(a.Text("value"))}
+		for _, s := range a.Spans("quote") {
+			g.Quote, g.Page = s.Text, s.Page
+		}
+	}
+	return g
 }
 
 // check returns what is wrong with an answer to what was shown. A draft may be
 // incomplete.
 func (a Answer) check(shown Shown, draft bool) error {
+	var names []string
+	for _, q := range shown.Ask {
+		names = append(names, q.Name)
+	}
 	for name := range a {
-		if !slices.ContainsFunc(shown.Ask, func(q study.Question) bool { return q.Name == name }) {
-			return fmt.Errorf("the task asks no %q; it asks %s", name, asked(shown.Ask))
+		if !slices.Contains(names, name) {
+			return fmt.Errorf("the task asks no %q; it asks %s", name, strings.Join(names, ", "))
 		}
 	}
 	for _, q := range shown.Ask {
 		value, given := a[q.Name]
-		if !q.Applies(a.Text) {
+		switch {
+		case !q.Applies(a.Text):
 			if given && !draft {
 				return fmt.Errorf("%s: is asked only if %s", q.Text, q.When)
 			}
-			continue
-		}
-		if !given {
-			if !q.Optional && !draft {
-				return fmt.Errorf("%s: missing answer %q: want %s", q.Text, q.Name, wanted(q))
+		case given:
+			if err := checkValue(q, value, shown, draft); err != nil {
+				return fmt.Errorf("%s: %w", q.Text, err)
 			}
-			continue
-		}
-		if err := checkValue(q, value, shown, draft); err != nil {
-			return fmt.Errorf("%s: %w", q.Text, err)
+		case !q.Optional && !draft:
+			return fmt.Errorf("%s: missing answer %q: want %s", q.Text, q.Name, wanted(q))
 		}
 	}
 	return nil
-}
-
-// asked lists the names of questions.
-func asked(list []study.Question) string {
-	var names []string
-	for _, q := range list {
-		names = append(names, q.Name)
-	}
-	return strings.Join(names, ", ")
 }
 
 // wanted says what answers a question takes.
@@ -124,54 +174,44 @@ func wanted(q study.Question) string {
 	return "passages"
 }
 
-func checkValue(q study.Question, value jsontext.Value, shown Shown, draft bool) error {
+func checkValue(q study.Question, value jsontext.Value, shown Shown, draft bool) (err error) {
 	switch q.Type {
 	case "choice":
 		var s string
-		if err := dataset.DecodeStrict(value, &s); err != nil {
-			return err
+		if err = dataset.DecodeStrict(value, &s); err == nil {
+			err = checkOption(q, s)
 		}
-		return checkOption(q, s)
 	case "several":
 		var list []string
-		if err := dataset.DecodeStrict(value, &list); err != nil {
-			return err
-		}
+		err = dataset.DecodeStrict(value, &list)
 		for i, s := range list {
 			if slices.Contains(list[:i], s) {
 				return fmt.Errorf("%q is given twice", s)
 			}
-			if err := checkOption(q, s); err != nil {
-				return err
-			}
+			err = cmp.Or(err, checkOption(q, s))
 		}
-		return checkCount(q, len(list), "option", "options", draft)
+		err = cmp.Or(err, checkCount(q, len(list), "option", "options", draft))
 	case "text":
 		var s string
-		if err := dataset.DecodeStrict(value, &s); err != nil {
-			return err
-		}
-		return checkCount(q, utf8.RuneCountInString(strings.TrimSpace(s)), "character", "characters", draft)
+		err = dataset.DecodeStrict(value, &s)
+		err = cmp.Or(err, checkCount(q, utf8.RuneCountInString(strings.TrimSpace(s)), "character", "characters", draft))
 	case "number":
 		var x float64
-		if err := dataset.DecodeStrict(value, &x); err != nil {
-			return err
+		if err = dataset.DecodeStrict(value, &x); err == nil {
+			err = checkRange(q, x)
 		}
-		return checkRange(q, x)
-	}
-	var spans []Span
-	if err := dataset.DecodeStrict(value, &spans); err != nil {
-		return err
-	}
-	for i, s := range spans {
-		if err := s.check(q, shown.Pages, draft); err != nil {
-			return err
+	default:
+		var spans []Span
+		err = dataset.DecodeStrict(value, &spans)
+		for i, s := range spans {
+			err = cmp.Or(err, s.check(q, shown.Pages, draft))
+			if err == nil && slices.Contains(spans[:i], s) && !draft {
+				return fmt.Errorf("the passage %d to %d of page %d is given twice", s.Start, s.End, s.Page)
+			}
 		}
-		if slices.Contains(spans[:i], s) && !draft {
-			return fmt.Errorf("the passage %d to %d of page %d is given twice", s.Start, s.End, s.Page)
-		}
+		err = cmp.Or(err, checkCount(q, len(spans), "passage", "passages", draft))
 	}
-	return checkCount(q, len(spans), "passage", "passages", draft)
+	return err
 }
 
 func checkOption(q study.Question, s string) error {
@@ -249,11 +289,7 @@ func (a Answer) exact(shown Shown) Answer {
 				}
 			}
 		}
-		data, err := json.Marshal(spans)
-		if err != nil {
-			panic("annotate: encoding spans: " + err.Error()) // strings and numbers alone
-		}
-		a[q.Name] = data
+		a.put(q.Name, spans)
 	}
 	return a
 }

@@ -28,67 +28,46 @@ var formats = [...]format{
 		err := dataset.EncodeLines(list)(&b)
 		return b.Bytes(), err
 	}, File.fromLines},
-	{"csv", func(t study.Task, list []record) ([]byte, error) {
-		rows, err := tableOf(t, list)
-		if err != nil {
-			return nil, err
-		}
-		return table.CSV(rows)
-	}, File.fromTable},
+	{"csv", func(t study.Task, list []record) ([]byte, error) { return table.CSV(tableOf(t, list)) }, File.fromTable},
 	{"xlsx", func(t study.Task, list []record) ([]byte, error) {
-		rows, err := tableOf(t, list)
-		if err != nil {
-			return nil, err
-		}
-		return table.Write(table.Sheet{Name: "Answers", Rows: rows})
+		return table.Write(table.Sheet{Name: "Answers", Rows: tableOf(t, list)})
 	}, File.fromTable},
 	{"label-studio", exportLabelStudio, File.fromLabelStudio},
 }
 
 // Formats lists the names of the formats of exports and imports.
-func Formats() []string {
-	var names []string
+func Formats() (names []string) {
 	for _, f := range formats {
 		names = append(names, f.name)
 	}
 	return names
 }
 
-// formatOf finds the format that a flag names.
-func formatOf(flag, name string) (format, error) {
+// formatOf finds the format that a flag names, and what its offsets count.
+func formatOf(flag, name, offsets string) (format, text.Unit, error) {
 	i := slices.Index(Formats(), name)
 	if i < 0 {
-		return format{}, fmt.Errorf("%s %s: the formats are %s", flag, name, strings.Join(Formats(), ", "))
+		return format{}, "", fmt.Errorf("%s %s: the formats are %s", flag, name, strings.Join(Formats(), ", "))
 	}
-	return formats[i], nil
+	unit, err := text.ParseUnit(offsets)
+	if err != nil {
+		return format{}, "", fmt.Errorf("--offsets %w", err)
+	}
+	return formats[i], unit, nil
 }
 
-// fromLines reads records, one per line.
-func (f File) fromLines(study.Task) (list []record, err error) {
-	line := 0
-	for data := range bytes.Lines(f.Data) {
-		line++
-		if len(bytes.TrimSpace(data)) == 0 {
-			continue
-		}
-		var x record
-		err := dataset.DecodeLoose(data, &x)
-		if err == nil && x.Subject.Item == "" {
-			err = errors.New("the record has no subject: export the task, and keep this field in the other tool")
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", f.Name, line, err)
-		}
-		if x.Answer == nil {
-			x.Answer = Answer{}
-		}
-		list = append(list, x)
-	}
-	return list, nil
+// A File is answers of one person to import.
+type File struct {
+	Name    string
+	Data    []byte
+	Format  string
+	Offsets string
+	Person  string
+	Version string
 }
 
 // A record is an answer on its way from or to another tool. Its text is all pages,
-// with a line feed between them.
+// with a line feed between them, and what else is shown.
 type record struct {
 	Subject Subject `json:"subject"`
 	// ShownAsA is the arm of a pair that was shown as A.
@@ -114,38 +93,6 @@ type outSpan struct {
 // blank reports whether a record has no answer.
 func (x record) blank() bool { return len(x.Answer) == 0 && len(x.Spans) == 0 }
 
-// unanswered reports whether a record has no answer. A person's empty record counts as an
-// answer if every question may be left open.
-func (x record) unanswered(t study.Task) bool {
-	needed := func(q study.Question) bool { return !q.Optional && q.When == "" }
-	return x.blank() && (x.By == "" || slices.ContainsFunc(t.Ask, needed))
-}
-
-// text is all that is shown, for tools that show one text. Pages come first, so that
-// offsets count in them.
-func (s Shown) text() string {
-	var texts []string
-	if len(s.Pages) > 0 {
-		texts = append(texts, joined(s.Pages))
-	}
-	if s.Lead != "" {
-		texts = append(texts, s.Lead)
-	}
-	for _, p := range s.Parts {
-		texts = append(texts, p.Name+":\n"+p.Text)
-	}
-	return strings.Join(texts, "\n\n")
-}
-
-// joined is the text of all pages.
-func joined(pages []Page) string {
-	var texts []string
-	for _, p := range pages {
-		texts = append(texts, p.Text)
-	}
-	return strings.Join(texts, "\n")
-}
-
 // Exported is an export and what is in it.
 type Exported struct {
 	Data       []byte
@@ -159,29 +106,37 @@ type Exported struct {
 // Export writes the final answers of everyone's first round, and the subjects
 // without an answer. It draws the task if that was not done, so that the work can begin
 // in another tool.
-func (p Place) Export(t study.Task, source Source, format, offsets string) (Exported, error) {
-	var out Exported
-	to, err := formatOf("--export", format)
-	unit, errUnit := offsetsOf(offsets)
-	if err := errors.Join(err, errUnit); err != nil {
-		return out, err
+func (p Place) Export(t study.Task, source Source, format, offsets string) (out Exported, err error) {
+	to, unit, err := formatOf("--export", format, offsets)
+	if err == nil {
+		_, err = p.queue(t.Full(), source)
 	}
-	if _, err := p.queue(t.Full(), source); err != nil {
+	if err != nil {
 		return out, err
 	}
 	r, err := p.Result(t, source)
 	if err != nil {
 		return out, err
 	}
-	list, err := r.given(source, unit)
-	if err != nil {
-		return out, err
+	var list []record
+	answered := map[Subject]bool{}
+	for _, w := range r.Everyone {
+		for _, g := range w.order {
+			if g.pass != passFirst || g.Final == nil {
+				continue
+			}
+			shown, err := show(r.Task, source, g.subject, g.Final.Swapped)
+			if err != nil {
+				return out, err
+			}
+			if shown.Hash() != g.Final.Shown {
+				return out, fmt.Errorf("exporting %v: the study shows something else now than %s saw", g.subject, w.Person)
+			}
+			list = append(list, exported(r.Task, shown, w.Person, g, unit))
+			answered[g.subject] = true
+		}
 	}
 	out.Answers = len(list)
-	answered := map[Subject]bool{}
-	for _, x := range list {
-		answered[x.Subject] = true
-	}
 	for _, s := range r.queue.Subjects {
 		switch {
 		case answered[s]:
@@ -200,39 +155,14 @@ func (p Place) Export(t study.Task, source Source, format, offsets string) (Expo
 	return out, err
 }
 
-// given are the final answers of everyone's first round.
-func (r *Result) given(source Source, unit text.Unit) (list []record, err error) {
-	for _, w := range r.Everyone {
-		for _, k := range w.order {
-			g := w.given[k]
-			if k.pass != passFirst || g.Final == nil {
-				continue
-			}
-			shown, err := show(r.Task, source, k.subject, g.Final.Swapped)
-			if err != nil {
-				return nil, err
-			}
-			if shown.Hash() != g.Final.Shown {
-				return nil, fmt.Errorf("exporting %v: the study shows something else now than %s saw", k.subject, w.Person)
-			}
-			list = append(list, exported(r.Task, shown, w.Person, g, unit))
-		}
-	}
-	return list, nil
-}
-
 func exported(t study.Task, shown Shown, person string, g *Given, unit text.Unit) record {
-	x := record{Subject: g.Subject, ShownAsA: armOf("A", g.Subject, g.Final.Swapped), By: person, At: g.FinalAt.UTC().Format("2006-01-02T15:04:05Z"), Answer: Answer{}, Shown: g.Final.Shown,
-		Seconds: float64(g.Final.WallMS) / 1000, Text: shown.text()}
+	x := record{Subject: g.subject, ShownAsA: g.subject.armOf("A", g.Final.Swapped), By: person, At: g.FinalAt.UTC().Format("2006-01-02T15:04:05Z"),
+		Answer: Answer{}, Shown: g.Final.Shown, Seconds: float64(g.Final.WallMS) / 1000, Text: shown.text()}
 	ruler := text.NewRuler(x.Text)
 	for _, q := range t.Ask {
 		value, given := g.Final.Answer[q.Name]
-		if !given {
-			continue
-		}
-		if q.Type != "span" {
+		if given && q.Type != "span" {
 			x.Answer[q.Name] = value
-			continue
 		}
 		for _, s := range g.Final.Answer.Spans(q.Name) {
 			from := 0
@@ -246,4 +176,28 @@ func exported(t study.Task, shown Shown, person string, g *Given, unit text.Unit
 		}
 	}
 	return x
+}
+
+// fromLines reads records, one per line.
+func (f File) fromLines(study.Task) (list []record, err error) {
+	line := 0
+	for data := range bytes.Lines(f.Data) {
+		line++
+		if len(bytes.TrimSpace(data)) == 0 {
+			continue
+		}
+		x := record{Answer: Answer{}}
+		err := dataset.DecodeLoose(data, &x)
+		if err == nil && x.Subject.Item == "" {
+			err = errors.New("the record has no subject: export the task, and keep this field in the other tool")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", f.Name, line, err)
+		}
+		if x.Answer == nil { // null
+			x.Answer = Answer{}
+		}
+		list = append(list, x)
+	}
+	return list, nil
 }

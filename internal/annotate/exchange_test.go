@@ -136,7 +136,7 @@ func TestImportRefusals(t *testing.T) {
 		{"csv", "item,q\ni00,perhaps\n", `"perhaps" is not an option`},
 		{"csv", "item,n\ni00,many\n", "f:2:5: n: "},
 		{"label-studio", `[{"data":{"text":""},"annotations":[{"result":[]}]}]`, "data.subject is missing"},
-		{"label-studio", `[{"data":{"subject":{"item":"i00"}},"annotations":[{"result":[{"from_name":"spans","value":{"start":0.7,"end":1.2,"labels":["bad"]}}]}]}]`, "whole numbers"},
+		{"label-studio", `[{"data":{"subject":{"item":"i00"}},"annotations":[{"result":[{"from_name":"spans","value":{"start":0.7,"end":1.2,"labels":["bad"]}}]}]}]`, "whole number"},
 		{"xml", "", "the formats are"},
 	} {
 		dir := t.TempDir()
@@ -169,7 +169,7 @@ func FuzzImport(f *testing.F) {
 			t.Fatal(err)
 		}
 		for _, x := range list {
-			if x.place(shown, file.Offsets) == nil && x.Answer.check(shown, false) == nil {
+			if x.place(shown, text.Unit(file.Offsets)) == nil && x.Answer.check(shown, false) == nil {
 				x.Answer.exact(shown)
 			}
 		}
@@ -265,7 +265,7 @@ func TestExchangeOfPairs(t *testing.T) {
 		}
 		for _, g := range w.given {
 			if arm := g.First.label(task, task.Ask[0]); arm != "secret-arm" {
-				t.Errorf("%s: %v: the preference became one for %s", format, g.Subject, arm)
+				t.Errorf("%s: %v: the preference became one for %s", format, g.subject, arm)
 			}
 		}
 		if list, stale, err := p.Verdicts(task, corpus{8}); err != nil || stale != 0 || len(list) != 16 {

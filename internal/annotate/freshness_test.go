@@ -36,7 +36,7 @@ func (d *desk) decide(t *testing.T, option string) Shown {
 	if err != nil || len(open) == 0 {
 		t.Fatalf("nothing to decide: %v", err)
 	}
-	shown, ev, err := (&Server{source: d.source}).see(d, slot{open[0].Subject, passAdjudicate})
+	shown, ev, err := d.see(slot{open[0].Subject, passAdjudicate})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,11 +150,11 @@ func TestDraftsOfAReplacedText(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, replaced := range []bool{false, true} {
-		for s, answer := range map[slot]string{answered: "yes", k: "no"} {
+		for s, answer := range map[slot]string{answered.slot: "yes", k: "no"} {
 			d.source = revised{corpus{6}, map[string]bool{s.subject.Item: replaced}}
 			r, w := httptest.NewRequest("GET", "/", nil), httptest.NewRecorder()
 			r.SetPathValue("key", d.key(s))
-			(&Server{source: d.source}).subject(w, r, d)
+			(&Server{source: d.source, passes: rounds}).subject(w, r, d)
 			if filled := strings.Contains(w.Body.String(), `data-draft="{&#34;q&#34;:&#34;`+answer); w.Code != 200 || filled == replaced {
 				t.Errorf("%v, text replaced %v: filled in %v, status %d", s, replaced, filled, w.Code)
 			}

@@ -1,49 +1,25 @@
 package annotate
 
 import (
+	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 
-	"github.com/scruple-eval/scruple/internal/dataset"
+	"github.com/scruple-eval/scruple/internal/spanfile"
 	"github.com/scruple-eval/scruple/internal/study"
 )
 
-// A labelStudio is a task of Label Studio. Its data are passed through.
-type labelStudio struct {
-	Data struct {
-		Text     string  `json:"text"`
-		Subject  Subject `json:"subject"`
-		ShownAsA string  `json:"shown_as_a,omitempty"`
-		// By are the people of the annotations, in the order of their ids: Label Studio refuses
-		// a task that names a user whom it does not have.
-		By []string `json:"annotated_by,omitempty"`
-	} `json:"data"`
-	Annotations []lsAnnotation `json:"annotations"`
+// labelData are the data of a task of Label Studio, which passes them through.
+type labelData struct {
+	Text     string  `json:"text"`
+	Subject  Subject `json:"subject"`
+	ShownAsA string  `json:"shown_as_a,omitempty"`
+	// By are the people of the annotations, in the order of their ids: Label Studio refuses
+	// a task that names a user whom it does not have.
+	By []string `json:"annotated_by,omitempty"`
 }
-
-type lsAnnotation struct {
-	ID           int        `json:"id,omitempty"`
-	ImportID     int        `json:"import_id,omitempty"` // the id at the import into Label Studio
-	CompletedBy  any        `json:"completed_by,omitempty"`
-	LeadTime     float64    `json:"lead_time,omitempty"`
-	WasCancelled bool       `json:"was_cancelled"`
-	GroundTruth  bool       `json:"ground_truth"`
-	Result       []lsResult `json:"result"`
-}
-
-type lsResult struct {
-	FromName string         `json:"from_name"`
-	ToName   string         `json:"to_name"`
-	Type     string         `json:"type"`
-	Value    map[string]any `json:"value"`
-}
-
-// lsTypes are the types of results by those of questions; a passage has another form.
-var lsTypes = map[string]string{"choice": "choices", "several": "choices", "text": "textarea", "number": "number"}
 
 // exportLabelStudio writes a task for each subject, with the annotations of all people who saw
 // its sides in one order.
@@ -52,83 +28,81 @@ func exportLabelStudio(t study.Task, list []record) ([]byte, error) {
 		subject Subject
 		a       string
 	}
-	out, at := []labelStudio{}, map[side]int{}
+	tasks, at := []spanfile.Task[labelData]{}, map[side]int{}
 	for _, x := range list {
 		key := side{x.Subject, x.ShownAsA}
-		i, ok := at[key]
-		if !ok {
-			i = len(out)
-			at[key] = i
-			ls := labelStudio{Annotations: []lsAnnotation{}}
-			ls.Data.Text, ls.Data.Subject, ls.Data.ShownAsA = x.Text, x.Subject, x.ShownAsA
-			out = append(out, ls)
+		if _, ok := at[key]; !ok {
+			at[key] = len(tasks)
+			data := &labelData{Text: x.Text, Subject: x.Subject, ShownAsA: x.ShownAsA}
+			tasks = append(tasks, spanfile.Task[labelData]{Data: data, Annotations: []spanfile.Annotation{}})
 		}
-		if x.By != "" {
-			out[i].Data.By = append(out[i].Data.By, x.By)
-			out[i].Annotations = append(out[i].Annotations, x.annotation(t, len(out[i].Data.By)))
+		if ls := &tasks[at[key]]; x.By != "" {
+			ls.Data.By = append(ls.Data.By, x.By)
+			ls.Annotations = append(ls.Annotations, spanfile.Annotation{ID: len(ls.Data.By), LeadTime: x.Seconds, Result: x.regions(t)})
 		}
 	}
-	data, err := json.MarshalIndent(out, "", " ")
-	return append(data, '\n'), err
+	var b bytes.Buffer
+	err := spanfile.WriteTasks(&b, tasks)
+	return b.Bytes(), err
 }
 
-// annotation is a record as an annotation of Label Studio.
-func (x *record) annotation(t study.Task, id int) lsAnnotation {
-	a := lsAnnotation{ID: id, LeadTime: x.Seconds, Result: []lsResult{}}
+// regions are the answers of a record.
+func (x *record) regions(t study.Task) []spanfile.Region {
+	list := []spanfile.Region{}
 	for _, q := range t.Ask {
-		var value any = x.Answer[q.Name]
 		if len(x.Answer[q.Name]) == 0 {
 			continue
 		}
-		kind := lsTypes[q.Type]
-		key := kind
+		r := spanfile.Region{FromName: q.Name, ToName: "text", Type: "choices"}
 		switch q.Type {
 		case "choice":
-			value = []any{value}
+			r.Value.Choices = []string{x.Answer.Text(q.Name)}
+		case "several":
+			r.Value.Choices = x.Answer.list(q.Name)
 		case "text":
-			key, value = "text", []any{value}
+			r.Type, r.Value.Text = "textarea", []string{x.Answer.Text(q.Name)}
+		case "number":
+			r.Type, r.Value.Number = "number", x.Answer[q.Name]
 		}
-		a.Result = append(a.Result, lsResult{q.Name, "text", kind, map[string]any{key: value}})
+		list = append(list, r)
 	}
 	for _, s := range x.Spans {
-		a.Result = append(a.Result, lsResult{s.Question, "text", "labels",
-			map[string]any{"start": s.Start, "end": s.End, "text": s.Text, "labels": []string{cmp.Or(s.Label, s.Question)}}})
+		list = append(list, spanfile.Passage(s.Question, s.Start, s.End, s.Text, cmp.Or(s.Label, s.Question)))
 	}
-	return a
+	return list
 }
 
 // fromLabelStudio reads an export of Label Studio.
 func (f File) fromLabelStudio(t study.Task) (list []record, err error) {
-	var all []labelStudio
-	if err := dataset.DecodeLoose(f.Data, &all); err != nil {
-		return nil, dataset.Locate(f.Name, f.Data, err)
-	}
-	for i, ls := range all {
-		made := slices.DeleteFunc(ls.Annotations, func(a lsAnnotation) bool { return a.WasCancelled })
-		if len(made) == 0 && ls.Data.Subject.Item != "" {
-			list = append(list, record{Subject: ls.Data.Subject, ShownAsA: ls.Data.ShownAsA, Text: ls.Data.Text, Answer: Answer{}})
+	tasks, err := spanfile.ReadTasks[labelData](f.Data, f.Name)
+	for i, ls := range tasks {
+		if ls.Data == nil || ls.Data.Subject.Item == "" {
+			return nil, fmt.Errorf("%s: task %d: data.subject is missing: export the task, and keep this field in Label Studio", f.Name, i+1)
+		}
+		plain := record{Subject: ls.Data.Subject, ShownAsA: ls.Data.ShownAsA, Text: ls.Data.Text, Answer: Answer{}}
+		made := slices.DeleteFunc(ls.Annotations, func(a spanfile.Annotation) bool { return a.Cancelled })
+		if len(made) == 0 {
+			list = append(list, plain)
 		}
 		for _, a := range made {
-			x := record{Subject: ls.Data.Subject, ShownAsA: ls.Data.ShownAsA, By: ls.by(a), Text: ls.Data.Text, Answer: Answer{}}
-			if x.Subject.Item == "" {
-				return nil, fmt.Errorf("%s: task %d: data.subject is missing: export the task, and keep this field in Label Studio", f.Name, i+1)
-			}
+			x := plain
+			x.By, x.Answer = ls.Data.by(a), Answer{}
 			for _, r := range a.Result {
-				if err := x.fromResult(t, r); err != nil {
+				if err := x.fromRegion(t, r); err != nil {
 					return nil, fmt.Errorf("%s: task %d, result %s: %w", f.Name, i+1, r.FromName, err)
 				}
 			}
 			list = append(list, x)
 		}
 	}
-	return list, nil
+	return list, err
 }
 
 // by is who made an annotation: the person who was exported, or the address or number of a user
 // of Label Studio.
-func (ls *labelStudio) by(a lsAnnotation) string {
-	if i := cmp.Or(a.ImportID, a.ID); i > 0 && i <= len(ls.Data.By) && (a.ImportID > 0 || a.CompletedBy == nil) {
-		return ls.Data.By[i-1]
+func (d *labelData) by(a spanfile.Annotation) string {
+	if i := cmp.Or(a.ImportID, a.ID); i > 0 && i <= len(d.By) && (a.ImportID > 0 || a.CompletedBy == nil) {
+		return d.By[i-1]
 	}
 	switch by := a.CompletedBy.(type) {
 	case nil:
@@ -140,44 +114,37 @@ func (ls *labelStudio) by(a lsAnnotation) string {
 	}
 }
 
-func (x *record) fromResult(t study.Task, r lsResult) error {
+func (x *record) fromRegion(t study.Task, r spanfile.Region) error {
 	i := slices.IndexFunc(t.Ask, func(q study.Question) bool { return q.Name == r.FromName })
 	if i < 0 {
 		return fmt.Errorf("the task asks no %q", r.FromName)
 	}
-	q := t.Ask[i]
-	list := func(key string) []any { l, _ := r.Value[key].([]any); return l }
-	first := func(key string) any {
-		if l := list(key); len(l) == 1 {
-			return l[0]
-		}
-		return nil
-	}
+	v, q := r.Value, t.Ask[i]
 	var value any
 	switch q.Type {
 	case "choice":
-		value = first("choices")
+		if len(v.Choices) == 1 {
+			value = v.Choices[0]
+		}
 	case "several":
-		value = list("choices")
+		value = v.Choices
 	case "text":
-		value = first("text")
+		if l, _ := v.Text.([]any); len(l) == 1 {
+			value = l[0]
+		}
 	case "number":
-		value = r.Value["number"]
+		value = v.Number
 	default:
-		start, ok1 := r.Value["start"].(float64)
-		end, ok2 := r.Value["end"].(float64)
-		label, _ := first("labels").(string)
-		if !ok1 || !ok2 || label == "" || start != math.Trunc(start) || end != math.Trunc(end) {
-			return errors.New("want start, end and one label, with whole numbers")
+		if v.Start == nil || v.End == nil || len(v.Labels) != 1 {
+			return errors.New("want start, end and one label")
 		}
-		if len(q.Options) == 0 {
-			label = ""
+		s := outSpan{Start: *v.Start, End: *v.End, Question: q.Name}
+		if s.Text, _ = v.Text.(string); len(q.Options) > 0 {
+			s.Label = v.Labels[0]
 		}
-		passage, _ := r.Value["text"].(string)
-		x.Spans = append(x.Spans, outSpan{int(start), int(end), passage, q.Name, label})
+		x.Spans = append(x.Spans, s)
 		return nil
 	}
-	data, err := json.Marshal(value)
-	x.Answer[q.Name] = data
-	return err
+	x.Answer.put(q.Name, value)
+	return nil
 }

@@ -4,12 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"regexp"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/scruple-eval/scruple/internal/serve"
 	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 type message struct {
@@ -17,13 +17,6 @@ type message struct {
 	Task               string // with it, the page has a button that ends the break
 	Notes              string // task to whose notes the page has a link
 	Skipped            string // key of a skipped subject to which the page has a link
-}
-
-type indexPage struct {
-	Depth, Title string
-	Person       string
-	Adjudicates  bool
-	Tasks        []indexTask
 }
 
 type indexTask struct {
@@ -36,119 +29,109 @@ type indexTask struct {
 	Active   time.Duration
 }
 
-func (s *Server) index(w http.ResponseWriter, r *http.Request) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	p := indexPage{Title: "Tasks of " + s.place.Study, Person: serve.HolderOf(r), Adjudicates: s.adjudicate}
+func (s *Server) adjudicates() bool { return s.passes[0] == passAdjudicate }
+
+// day is how pages name a time.
+func day(t time.Time) string { return t.Local().Format("Monday 2 January, 15:04") }
+
+func (s *Server) index(w http.ResponseWriter, r *http.Request) error {
+	var list []indexTask
 	for _, t := range s.tasks {
 		x := indexTask{Task: t, Closed: s.closed[t.Name]}
 		if x.Later = x.Closed == "" && s.queues[t.Name] == nil; x.Later {
 			if err := (&Queue{}).drawStrata(t, s.source); err != nil {
 				x.Waits = err.Error()
 			}
-		} else if x.Closed == "" {
-			d, err := s.desk(r, t.Name)
-			if err != nil { // the other tasks can be answered
-				x.Closed = err.Error()
-				p.Tasks = append(p.Tasks, x)
-				continue
-			}
-			x.Done, x.Of = d.progress(s.adjudicate)
+		} else if d, err := s.desk(r, t.Name); err != nil { // the other tasks can be answered
+			x.Closed = err.Error()
+		} else {
+			x.Done, x.Of = s.progress(d)
 			x.Active = d.work.active.Round(time.Second)
 			if _, _, ok, wait := d.next(); !ok && !wait.IsZero() {
-				x.Again = wait.Local().Format("Monday 2 January, 15:04")
+				x.Again = day(wait)
 			}
 		}
-		p.Tasks = append(p.Tasks, x)
+		list = append(list, x)
 	}
-	render(w, http.StatusOK, "index", p)
+	return render(w, http.StatusOK, "index", struct {
+		Depth, Title, Person string
+		Adjudicates          bool
+		Tasks                []indexTask
+	}{"", "Tasks of " + s.place.Study, serve.HolderOf(r), s.adjudicates(), list})
 }
 
-// progress counts the person's subjects of the pass they are in.
-func (d *desk) progress(adjudicates bool) (done, of int) {
-	if adjudicates {
-		for k := range d.work.given {
-			if k.pass == passAdjudicate {
-				done++
-			}
-		}
-		open, err := d.adjudicable()
-		if err != nil {
-			return done, done // the page of the task has the error
-		}
-		return done, done + len(open)
+// progress counts the person's subjects, or decisions.
+func (s *Server) progress(d *desk) (done, of int) {
+	if !s.adjudicates() {
+		return d.progress()
 	}
-	for _, pass := range []int{passFirst, passAgain} {
-		for _, s := range d.order(pass) {
-			of++
-			if d.work.given[slot{s, pass}] != nil {
-				done++
-			}
-		}
+	for k := range d.work.given {
+		done += one(k.pass == passAdjudicate)
 	}
-	return done, of
+	open, err := d.adjudicable()
+	if err != nil {
+		return done, done // the page of the task has the error
+	}
+	return done, done + len(open)
 }
 
 // depth is the way from the pages of a task to the first page.
 const depth = "../../"
 
 // onTask serves a page about a person's work on a task.
-func (s *Server) onTask(page func(w http.ResponseWriter, r *http.Request, d *desk)) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
+func (s *Server) onTask(show func(w http.ResponseWriter, r *http.Request, d *desk) error) http.HandlerFunc {
+	return s.page(depth, func(w http.ResponseWriter, r *http.Request) error {
 		d, err := s.desk(r, r.PathValue("task"))
 		if err != nil {
-			fail(w, depth, err)
-			return
+			return err
 		}
-		page(w, r, d)
-	}
+		return show(w, r, d)
+	})
 }
 
 // next sends the person to their next subject.
-func (s *Server) next(w http.ResponseWriter, _ *http.Request, d *desk) {
-	if s.adjudicate {
+func (s *Server) next(w http.ResponseWriter, _ *http.Request, d *desk) error {
+	if s.adjudicates() {
 		open, err := d.adjudicable()
-		switch {
-		case err != nil:
-			fail(w, depth, err)
-		case len(open) == 0:
-			render(w, http.StatusOK, "message", message{Depth: depth, Title: "Nothing to decide", Text: "All subjects with two answers agree or have a decision."})
-		default:
-			see(w, d.key(slot{open[0].Subject, passAdjudicate}))
+		if err != nil {
+			return err
 		}
-		return
+		if len(open) == 0 {
+			return render(w, http.StatusOK, "message", message{Depth: depth, Title: "Nothing to decide", Text: "All subjects with two answers agree or have a decision."})
+		}
+		return see(w, d.key(slot{open[0].Subject, passAdjudicate}))
 	}
 	k, _, ok, wait := d.next()
+	m := message{Depth: depth, Notes: d.task.Name, Title: "Done", Text: "You answered everything in this task. Thank you."}
 	switch {
-	case ok && d.work.since >= d.task.Session:
-		render(w, http.StatusOK, "message", message{Depth: depth, Task: d.task.Name, Notes: d.task.Name, Title: "Time for a break",
-			Text: fmt.Sprintf("You gave %d answers without a break. All are saved. Continue after a rest, now or on another day.", d.work.since)})
+	case ok && d.work.since < d.task.Session:
+		return see(w, d.key(k))
 	case ok:
-		see(w, d.key(k))
+		m.Task, m.Title = d.task.Name, "Time for a break"
+		m.Text = fmt.Sprintf("You gave %d answers without a break. All are saved. Continue after a rest, now or on another day.", d.work.since)
+		return render(w, http.StatusOK, "message", m)
 	case !wait.IsZero():
-		render(w, http.StatusOK, "message", message{Depth: depth, Notes: d.task.Name, Skipped: d.skipped(), Title: "Done for now",
-			Text: "The second round opens on " + wait.Local().Format("Monday 2 January, 15:04") + "."})
-	default:
-		render(w, http.StatusOK, "message", message{Depth: depth, Notes: d.task.Name, Skipped: d.skipped(), Title: "Done", Text: "You answered everything in this task. Thank you."})
+		m.Title, m.Text = "Done for now", "The second round opens on "+day(wait)+"."
 	}
+	m.Skipped = d.skipped()
+	return render(w, http.StatusOK, "message", m)
 }
 
 // skipped returns the key of the first subject that the person skipped, or "".
 func (d *desk) skipped() string {
-	for _, k := range d.work.order {
-		if k.pass != passAdjudicate && d.work.given[k].First == nil {
-			return d.key(k)
+	for _, g := range d.work.order {
+		if g.pass != passAdjudicate && g.First == nil {
+			return d.key(g.slot)
 		}
 	}
 	return ""
 }
 
 // see redirects to a page beside the current one.
-func see(w http.ResponseWriter, to string) {
+func see(w http.ResponseWriter, to string) error {
 	w.Header().Set("Location", to) // relative: the address has a secret that pages do not know
 	w.WriteHeader(http.StatusSeeOther)
+	return nil
 }
 
 type subjectPage struct {
@@ -162,89 +145,95 @@ type subjectPage struct {
 	Back          string // key of the previous subject, or ""
 	Session       int
 	Break         string // how many answers are left before a break
-	Done, Of      int
 	Again         bool
 	Marks         bool // there is a question about passages
-	Words         []string
 	ReasonWanted  string
 	SkipPermitted bool
 }
 
 // subject shows a subject with its questions.
-func (s *Server) subject(w http.ResponseWriter, r *http.Request, d *desk) {
-	k, at, ok := d.find(r.PathValue("key"), s.adjudicate)
-	given := d.work.given[k]
-	if !ok || given != nil && k.pass != passAdjudicate && !d.mayReview(k) || given != nil && k.pass == passAdjudicate {
-		render(w, http.StatusNotFound, "message", message{Depth: depth, Title: "Page not found", Text: "The subject does not exist, or its answer is final."})
-		return
+func (s *Server) subject(w http.ResponseWriter, r *http.Request, d *desk) error {
+	k, at, ok := d.find(r.PathValue("key"), s.passes)
+	given, decides := d.work.given[k], k.pass == passAdjudicate
+	if !ok || given != nil && (decides || !d.mayReview(k)) {
+		return render(w, http.StatusNotFound, "message", message{Depth: depth, Title: "Page not found", Text: "The subject does not exist, or its answer is final."})
 	}
-	shown, ev, err := s.see(d, k)
+	shown, ev, err := d.see(k)
 	if err != nil {
-		fail(w, depth, err)
-		return
+		return err
 	}
+	done, of := s.progress(d)
 	p := subjectPage{Depth: depth, Task: d.task, Person: d.work.Person, Kind: eventSubmit, Key: r.PathValue("key"), Hash: ev.Shown, Shown: shown,
-		Session: d.work.sessions, Break: d.breakIn(), Again: k.pass == passAgain, SkipPermitted: true}
-	p.Done, p.Of = d.progress(s.adjudicate)
-	p.Title = fmt.Sprintf("%s %d of %d", titled(d.task.Title), min(p.Done+1, p.Of), p.Of)
-	own := d.work.drafts[k]
-	switch {
-	case k.pass == passAdjudicate:
-		p.Kind, p.SkipPermitted, p.ReasonWanted = eventAdjudicate, false, "Reason for the verdict"
-	case given != nil && given.First == nil:
-		p.SkipPermitted = false
-		p.Title = titled(d.task.Title) + " a subject that you skipped"
-	case given != nil:
-		p.Kind, p.SkipPermitted, p.ReasonWanted = eventRevise, false, "Reason for the change"
-		p.Title = titled(d.task.Title) + " change your answer"
-		own = given.Final
+		Session: d.work.sessions, Break: "break after this answer", Again: k.pass == passAgain, SkipPermitted: given == nil && !decides,
+		Marks: slices.ContainsFunc(d.task.Ask, func(q study.Question) bool { return q.Type == "span" })}
+	if left := d.task.Session - d.work.since; left > 1 {
+		p.Break = fmt.Sprintf("break in %d answers", left)
 	}
+	title, own := fmt.Sprintf("%d of %d", min(done+1, of), of), d.work.drafts[k]
+	switch {
+	case decides:
+		p.Kind, p.ReasonWanted = eventAdjudicate, "Reason for the verdict"
+	case given != nil && given.First == nil:
+		title = "a subject that you skipped"
+	case given != nil:
+		p.Kind, p.ReasonWanted = eventRevise, "Reason for the change"
+		title, own = "change your answer", given.Final
+	}
+	p.Title = titled(d.task.Title) + " " + title
 	if own != nil && own.Shown == ev.Shown { // of another text, its passages are elsewhere
 		data, err := json.Marshal(own.Answer)
 		if err != nil {
-			fail(w, depth, err)
-			return
+			return err
 		}
 		p.Draft = string(data)
 	}
-	if k.pass != passAdjudicate {
-		p.Back = d.before(k, at)
+	if b, ok := d.before(k, at); ok && !decides {
+		p.Back = d.key(b)
 	}
-	for _, q := range d.task.Ask {
-		p.Marks = p.Marks || q.Type == "span"
-	}
-	render(w, http.StatusOK, "subject", p)
+	return render(w, http.StatusOK, "subject", p)
 }
 
-// titled ends a title with a colon, unless it ends with a mark of its own.
-func titled(title string) string {
-	if strings.HasSuffix(title, "?") || strings.HasSuffix(title, ".") || strings.HasSuffix(title, "!") {
-		return title
-	}
-	return title + ":"
+type noteForm struct {
+	Head, Text, About string
+	Topic, Key        string
+	Rows              int
 }
 
-var inBackticks = regexp.MustCompile("`([^`]*)`")
-
-// quoted is a message for a page: commands in backticks are between quotation marks.
-func quoted(text string) string { return inBackticks.ReplaceAllString(text, "“$1”") }
-
-// breakIn says when the next break is suggested.
-func (d *desk) breakIn() string {
-	if left := d.task.Session - d.work.since; left > 1 {
-		return fmt.Sprintf("break in %d answers", left)
+// notes shows what a person can write beside the answers: on the topics of the task, on
+// sessions, and on answers that differ between the rounds.
+func (s *Server) notes(w http.ResponseWriter, _ *http.Request, d *desk) error {
+	var memo, sessions, discrepant []noteForm
+	for _, t := range d.task.Memo {
+		memo = append(memo, noteForm{Head: t, Topic: memoTopic(t), Text: d.work.notes[noteKey{topic: memoTopic(t)}], Rows: 4})
 	}
-	return "break after this answer"
-}
-
-// before returns the key of the answered subject before a place, if it can still be
-// changed.
-func (d *desk) before(k slot, at int) string {
-	list := d.order(k.pass)
-	for i := at - 2; i >= 0; i-- {
-		if b := (slot{list[i], k.pass}); d.work.given[b] != nil && d.mayReview(b) {
-			return d.key(b)
+	for _, x := range slices.Backward(d.work.log) {
+		topic := sessionTopic(x.Number)
+		f := noteForm{Head: fmt.Sprintf("Session %d, %s", x.Number, day(x.Start)), Topic: topic, Rows: 2,
+			About: text.Plural(len(x.Items), "answer", "answers"), Text: d.work.notes[noteKey{topic: topic}]}
+		if x.Again > 0 {
+			f.About += fmt.Sprintf(", %d in the second round", x.Again)
 		}
+		f.About += fmt.Sprintf(", %v active", x.Active.Round(time.Second))
+		if n := len(x.Items); n > 0 {
+			f.About += "; first " + d.name(x.Items[0]) + ", last " + d.name(x.Items[n-1])
+		}
+		sessions = append(sessions, f)
 	}
-	return ""
+	list, over := d.discrepancies()
+	for _, x := range list {
+		side := func(label string) string { return x.Subject.sideOf(label, x.Second.Swapped) } // as in the second round
+		discrepant = append(discrepant, noteForm{Head: d.name(x.Subject), Topic: discrepancyTopic, Key: d.key(slot{x.Subject, passAgain}), Text: x.Note, Rows: 3,
+			About: "First answer:\n" + x.First.readable(d.task, side) + "\n\nSecond answer:\n" + x.Second.readable(d.task, side)})
+	}
+	return render(w, http.StatusOK, "notes", map[string]any{"Depth": depth, "Title": d.task.Title + ": notes and sessions", "Task": d.task.Name,
+		"Memo": memo, "Sessions": sessions, "Discrepant": discrepant, "Wait": !over && d.hasAgain()}) // Wait: the second round is not over
+}
+
+// name is the name of a subject on pages of the person. A queue of the suite decides what is
+// shown, which may exclude the item, so its subjects have numbers.
+func (d *part) name(s Subject) string {
+	if d.task.Queue == "" {
+		return s.Blind()
+	}
+	return fmt.Sprintf("subject %d", 1+slices.Index(d.order(passFirst), s))
 }

@@ -206,7 +206,7 @@ func TestAutomaticAgreement(t *testing.T) {
 			}
 			data, _ := json.Marshal(said)
 			e := &Event{Subject: &s, Pass: passFirst, Shown: shown.Hash(), Answer: Answer{"q": data}}
-			w.given[slot{s, passFirst}] = &Given{Subject: s, Pass: passFirst, First: e, Final: e}
+			w.given[slot{s, passFirst}] = &Given{slot: slot{s, passFirst}, First: e, Final: e}
 			q.Check = append(q.Check, len(q.Subjects))
 			q.Subjects, q.Strata = append(q.Subjects, s), append(q.Strata, stratum)
 		}
@@ -274,7 +274,7 @@ func TestDecisionOnAPair(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			said := map[bool]string{true: `"A"`, false: `"B"`}[armOf("A", k.subject, swapped) == arm]
+			said := map[bool]string{true: `"A"`, false: `"B"`}[k.subject.armOf("A", swapped) == arm]
 			ev := Event{Pass: k.pass, Subject: &k.subject, Shown: shown.Hash(), Swapped: swapped, Place: place, Answer: Answer{"better": []byte(said)}}
 			if _, err := d.append(eventSubmit, ev); err != nil {
 				t.Fatal(err)
@@ -411,7 +411,7 @@ func TestNotesOnAQueueNameNoItems(t *testing.T) {
 		}
 	}
 	w := httptest.NewRecorder()
-	(&Server{source: d.source}).notes(w, nil, d)
+	(&Server{source: d.source, passes: rounds}).notes(w, nil, d)
 	if body := w.Body.String(); !strings.Contains(body, "first subject 1, last subject 12") || strings.Contains(body, "i0") {
 		t.Error(body)
 	}
@@ -431,6 +431,9 @@ func TestPracticeIsNotGold(t *testing.T) {
 	}
 	if _, _, ok, _ := d.next(); ok {
 		t.Error("practice has more than the items for it")
+	}
+	if _, err := p.queue(task.Full(), corpus{6}); err != nil { // practice goes on another day
+		t.Error(err)
 	}
 	r, err := p.Result(task, corpus{6})
 	if err != nil || len(r.Settled) != 2 || r.Settled[0].Subject.Item != "p1" {

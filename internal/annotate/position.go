@@ -27,15 +27,12 @@ func (r *Result) Positions() (list []Position) {
 	}
 	for _, w := range r.Everyone {
 		p := Position{Task: r.Task.Name, Person: w.Person}
-		for _, k := range w.order {
-			g := w.given[k]
-			if k.pass != passFirst || g.First == nil || g.First.Sighted {
+		for _, g := range w.order {
+			if g.pass != passFirst || g.First == nil || g.First.Sighted {
 				continue
 			}
 			p.Pairs++
-			if g.First.Swapped {
-				p.Swapped++
-			}
+			p.Swapped += one(g.First.Swapped)
 			switch g.First.Answer.Text(r.Task.Ask[0].Name) {
 			case "A":
 				p.First++

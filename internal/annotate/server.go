@@ -2,10 +2,7 @@ package annotate
 
 import (
 	"bytes"
-	"crypto/hmac"
-	"crypto/sha256"
 	_ "embed"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -37,27 +35,27 @@ var templates string
 
 var pages = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("").Funcs(template.FuncMap{
-		"visible": visible,
-		"titled":  titled,
-		"quoted":  quoted,
-		"inc":     func(i int) int { return i + 1 },
+		"visible":  visible,
+		"titled":   titled,
+		"quoted":   func(text string) string { return inBackticks.ReplaceAllString(text, "“$1”") },
+		"inc":      func(i int) int { return i + 1 },
+		"decimals": func(x any) string { return decimals(reflect.ValueOf(x).Float()) },
 		"note": func(notes []string, i int) string {
-			if i < len(notes) {
-				return notes[i]
-			}
-			return ""
+			return slices.Concat(notes, make([]string, i+1))[i]
 		},
 	}).Parse(templates))
 })
 
+var inBackticks = regexp.MustCompile("`([^`]*)`")
+
 // A Server has the annotation pages of a study for people who are named by their
 // secrets, see [serve.HolderOf].
 type Server struct {
-	place      Place
-	tasks      []study.Task
-	source     Source
-	version    string
-	adjudicate bool
+	place   Place
+	tasks   []study.Task
+	source  Source
+	version string
+	passes  []int // that people answer: the rounds, or decisions
 
 	mu     sync.Mutex
 	queues map[string]*Queue
@@ -71,8 +69,11 @@ type Server struct {
 // there is only one task, it is drawn now, and an error if it cannot be. With adjudicate,
 // the people decide on subjects whose answers differ.
 func Open(p Place, tasks []study.Task, source Source, version string, adjudicate bool) (*Server, error) {
-	s := &Server{place: p, source: source, version: version, adjudicate: adjudicate,
+	s := &Server{place: p, source: source, version: version, passes: rounds,
 		queues: map[string]*Queue{}, closed: map[string]string{}, open: map[string]int64{}, desks: map[[2]string]*desk{}}
+	if adjudicate {
+		s.passes = []int{passAdjudicate}
+	}
 	for _, t := range tasks {
 		t = t.Full()
 		s.tasks = append(s.tasks, t)
@@ -109,120 +110,176 @@ func (s *Server) Close() error {
 	for _, d := range s.desks {
 		errs = append(errs, d.close())
 	}
-	s.desks = map[[2]string]*desk{}
+	clear(s.desks)
 	return errors.Join(errs...)
 }
 
-// Handler returns the pages of people and those of the [Owner].
+// Owner is the holder of the address with agreement and locks. It is not the name of a
+// person, see [CheckPerson]: the owner of a study answers with another address.
+const Owner = "Owner"
+
+// Handler returns the pages of people and those of the [Owner]. Neither sees those of the
+// other.
 func (s *Server) Handler() http.Handler {
-	mux, owner := http.NewServeMux(), s.ownerPages()
-	mux.HandleFunc("GET /{$}", s.index)
-	mux.HandleFunc("GET /t/{task}/{$}", s.onTask(s.next))
-	mux.HandleFunc("GET /t/{task}/notes", s.onTask(s.notes))
-	mux.HandleFunc("GET /t/{task}/{key}", s.onTask(s.subject))
-	mux.HandleFunc("POST /event", s.event)
-	for name, file := range map[string][2]string{"app.js": {"text/javascript; charset=utf-8", keys.Script + script}, "app.css": {"text/css; charset=utf-8", style + keys.Style}} {
-		serveFile := func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", file[0])
-			io.WriteString(w, file[1])
-		}
-		mux.HandleFunc("GET /"+name, serveFile)
-		owner.HandleFunc("GET /"+name, serveFile)
+	people, owner := http.NewServeMux(), http.NewServeMux()
+	people.HandleFunc("GET /{$}", s.page("", s.index))
+	people.HandleFunc("GET /t/{task}/{$}", s.onTask(s.next))
+	people.HandleFunc("GET /t/{task}/notes", s.onTask(s.notes))
+	people.HandleFunc("GET /t/{task}/{key}", s.onTask(s.subject))
+	people.HandleFunc("POST /event", post(s, "not saved: ", s.save))
+	owner.HandleFunc("GET /{$}", s.ownerPage("owner", ""))
+	owner.HandleFunc("GET /reliability", s.ownerPage("reliability", ""))
+	owner.HandleFunc("GET /lock/{task}", s.ownerPage("lock", "../"))
+	owner.HandleFunc("POST /lock/{task}", post(s, "not locked: ", s.lock))
+	for _, mux := range []*http.ServeMux{people, owner} {
+		mux.HandleFunc("GET /app.js", static("text/javascript; charset=utf-8", keys.Script+script))
+		mux.HandleFunc("GET /app.css", static("text/css; charset=utf-8", style+keys.Style))
 	}
-	return roles(mux, owner)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if serve.HolderOf(r) == Owner {
+			owner.ServeHTTP(w, r)
+		} else {
+			people.ServeHTTP(w, r)
+		}
+	})
+}
+
+func static(kind, content string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", kind)
+		io.WriteString(w, content)
+	}
+}
+
+// page serves a page under the lock; an error is a page, too. Depth is the way to the first
+// page.
+func (s *Server) page(depth string, show func(w http.ResponseWriter, r *http.Request) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if err := show(w, r); err != nil {
+			render(w, statusOf(err), "message", message{Depth: depth, Title: "This cannot be shown", Text: err.Error()})
+		}
+	}
+}
+
+func render(w http.ResponseWriter, status int, name string, data any) error {
+	var b bytes.Buffer
+	if err := pages().ExecuteTemplate(&b, name, data); err != nil {
+		http.Error(w, "the page cannot be shown: "+err.Error(), http.StatusInternalServerError)
+		return nil
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	w.Write(b.Bytes())
+	return nil
+}
+
+func statusOf(err error) int {
+	var refused *refusal
+	if errors.As(err, &refused) {
+		return refused.status
+	}
+	return http.StatusInternalServerError
+}
+
+// post serves a request that writes, under the lock, and answers with JSON; not begins
+// the words of an error.
+func post[T, Said any](s *Server, not string, do func(r *http.Request, body *T) (Said, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		var body T
+		var said any
+		err := read(r, &body)
+		if err == nil {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			said, err = do(r, &body)
+		}
+		if err != nil {
+			w.WriteHeader(statusOf(err))
+			said = map[string]string{"error": not + err.Error()}
+		}
+		if data, err := json.Marshal(said); err == nil {
+			w.Write(data)
+		}
+	}
+}
+
+func read(r *http.Request, into any) error {
+	data, err := io.ReadAll(r.Body)
+	var tooLarge *http.MaxBytesError
+	if errors.As(err, &tooLarge) {
+		return refuse(http.StatusRequestEntityTooLarge, "an answer may have %d bytes", tooLarge.Limit)
+	}
+	if err != nil {
+		return refuse(http.StatusBadRequest, "the request was cut off")
+	}
+	if err := dataset.DecodeStrict(data, into); err != nil {
+		return refuse(http.StatusBadRequest, "%v", err)
+	}
+	return nil
+}
+
+// task finds a task by its name.
+func (s *Server) task(name string) (study.Task, error) {
+	for _, t := range s.tasks {
+		if t.Name == name {
+			return t, nil
+		}
+	}
+	return study.Task{}, refuse(http.StatusNotFound, "no such task")
 }
 
 // desk returns the open file of the person who asks. The caller holds the lock.
 func (s *Server) desk(r *http.Request, task string) (*desk, error) {
-	i := slices.IndexFunc(s.tasks, func(t study.Task) bool { return t.Name == task })
-	if i < 0 {
-		return nil, &refusal{http.StatusNotFound, "no such task"}
+	t, err := s.task(task)
+	if err != nil {
+		return nil, err
 	}
 	if why := s.closed[task]; why != "" {
-		return nil, &refusal{http.StatusConflict, why}
+		return nil, refuse(http.StatusConflict, "%s", why)
 	}
 	person := serve.HolderOf(r)
 	if d := s.desks[[2]string{task, person}]; d != nil {
 		return d, d.rank()
 	}
 	if s.queues[task] == nil {
-		q, err := s.place.queue(s.tasks[i], s.source)
+		q, err := s.place.queue(t, s.source)
 		if err != nil { // nothing is drawn, so a later request can succeed
-			return nil, &refusal{http.StatusConflict, err.Error()}
+			return nil, refuse(http.StatusConflict, "%v", err)
 		}
 		s.queues[task] = q
 	}
-	d, err := s.place.open(s.tasks[i], s.queues[task], s.source, person, s.version)
+	d, err := s.place.open(t, s.queues[task], s.source, person, s.version)
 	if errors.Is(err, ledger.ErrInUse) {
-		return nil, &refusal{http.StatusConflict, "another session of " + person + " is open in this task: answer there, or end that scruple annotate and reload the page"}
+		return nil, refuse(http.StatusConflict, "another session of %s is open in this task: answer there, or end that scruple annotate and reload the page", person)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if _, err = d.append(eventStart, Event{}); err == nil {
-		err = d.record()
-	}
-	if err != nil {
+	if _, err = d.mark(eventStart, ""); err != nil {
 		return nil, errors.Join(err, d.log.Close())
 	}
 	s.desks[[2]string{task, person}] = d
 	return d, nil
 }
 
-// key names a slot in addresses without saying what it is.
-func (d *desk) key(k slot) string {
-	if d.secret == nil {
-		data, err := json.Marshal(d.queue)
-		if err != nil {
-			panic("annotate: encoding a queue: " + err.Error()) // it was decoded
-		}
-		sum := sha256.Sum256(data)
-		d.secret = sum[:]
+// checkOpen refuses a locked task. Another process can have locked it: the ledger is
+// read again if it grew.
+func (s *Server) checkOpen(task string) error {
+	size := int64(-1)
+	if info, err := os.Stat(s.place.Ledger); err == nil {
+		size = info.Size()
 	}
-	h := hmac.New(sha256.New, d.secret)
-	fmt.Fprintf(h, "%s %d %q", d.work.Person, k.pass, k.subject.String())
-	return hex.EncodeToString(h.Sum(nil)[:12])
-}
-
-// find returns the slot of a key and its place in the person's order.
-func (d *desk) find(key string, adjudicates bool) (k slot, at int, ok bool) {
-	passes := []int{passFirst, passAgain}
-	if adjudicates {
-		passes = []int{passAdjudicate}
+	if size >= 0 && s.open[task] == size {
+		return nil
 	}
-	for _, pass := range passes {
-		list := d.queue.Subjects
-		if pass != passAdjudicate {
-			list = d.order(pass)
-		}
-		for i, s := range list {
-			if k := (slot{s, pass}); hmac.Equal([]byte(d.key(k)), []byte(key)) {
-				return k, i + 1, true
-			}
-		}
+	if err := s.place.checkOpen(task); err != nil {
+		return refuse(http.StatusConflict, "%v", err)
 	}
-	return k, 0, false
-}
-
-// see builds what the person is shown in a slot, and an event that says so.
-func (s *Server) see(d *desk, k slot) (shown Shown, ev Event, err error) {
-	ev = Event{Pass: k.pass, Subject: &k.subject, Swapped: d.swapped(k.subject, k.pass)}
-	shown, err = show(d.task, s.source, k.subject, ev.Swapped)
-	if ev.Shown = shown.Hash(); err != nil || k.pass != passAdjudicate {
-		return shown, ev, err
-	}
-	open, err := d.adjudicable()
-	if err != nil {
-		return shown, ev, err
-	}
-	i := slices.IndexFunc(open, func(c Coding) bool { return c.Subject == k.subject })
-	if i < 0 {
-		return shown, ev, &refusal{http.StatusConflict, "there is nothing to decide: the answers agree, or a decision exists"}
-	}
-	ev.Base = ev.Shown
-	shown, ev.Reversed = d.showBoth(shown, open[i], ev.Swapped)
-	ev.Shown = shown.Hash()
-	return shown, ev, nil
+	s.open[task] = size
+	return nil
 }
 
 // said is a request to store an event.
@@ -241,178 +298,127 @@ type said struct {
 
 var eventID = regexp.MustCompile(`^[0-9a-f-]{16,64}$`)
 
-func (s *Server) event(w http.ResponseWriter, r *http.Request) {
-	at, err := s.store(r)
-	reply(w, map[string]string{"saved": at}, err)
-}
-
-// store stores one event and returns its time when it is on disk.
-func (s *Server) store(r *http.Request) (at string, err error) {
-	body, err := io.ReadAll(r.Body)
-	var tooLarge *http.MaxBytesError
-	if errors.As(err, &tooLarge) {
-		return "", &refusal{http.StatusRequestEntityTooLarge, fmt.Sprintf("not saved: an answer may have %d bytes", tooLarge.Limit)}
-	}
-	if err != nil {
-		return "", &refusal{http.StatusBadRequest, "not saved: the request was cut off"}
-	}
-	var e said
-	if err := dataset.DecodeStrict(body, &e); err != nil {
-		return "", &refusal{http.StatusBadRequest, "not saved: " + err.Error()}
-	}
+// save stores one event and returns its time when it is on disk.
+func (s *Server) save(r *http.Request, e *said) (map[string]string, error) {
 	switch {
 	case !eventID.MatchString(e.ID):
-		return "", &refusal{http.StatusBadRequest, "not saved: the event has no valid id"}
+		return nil, refuse(http.StatusBadRequest, "the event has no valid id")
 	case e.ActiveMS < 0 || e.WallMS < 0 || e.ActiveMS > e.WallMS+1000:
-		return "", &refusal{http.StatusBadRequest, "not saved: the active time is longer than the time"}
+		return nil, refuse(http.StatusBadRequest, "the active time is longer than the time")
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	d, err := s.desk(r, e.Task)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	if old, ok := d.work.ids[e.ID]; ok { // a re-send
-		return old.At, nil
-	}
-	if err := s.checkOpen(e.Task); err != nil {
-		return "", &refusal{http.StatusConflict, "not saved: " + err.Error()}
-	}
-	if e.Kind == eventBreak {
-		stored, err := d.append(eventBreak, Event{ID: e.ID})
-		if err == nil {
-			err = d.record()
+	stored, again := d.work.ids[e.ID] // a re-send
+	if !again {
+		if err := s.checkOpen(e.Task); err != nil {
+			return nil, err
 		}
-		return stored.At, err
+		if stored, err = d.save(e, s.passes); err != nil {
+			return nil, err
+		}
 	}
-	var ev Event
-	if e.Kind == eventNote {
-		ev, err = d.acceptNote(&e)
-	} else {
-		ev, err = s.accept(d, &e)
-	}
-	if err != nil {
-		return "", err
-	}
-	stored, err := d.append(e.Kind, ev)
-	return stored.At, err
+	return map[string]string{"saved": stored.At}, nil
 }
 
-// checkOpen refuses a locked task. Another process can have locked it: the ledger is
-// read again if it grew.
-func (s *Server) checkOpen(task string) error {
-	size := int64(-1)
-	if info, err := os.Stat(s.place.Ledger); err == nil {
-		size = info.Size()
+// save stores an event of the person.
+func (d *desk) save(e *said, passes []int) (stored ledger.Entry, err error) {
+	var ev Event
+	switch e.Kind {
+	case eventBreak:
+		return d.mark(eventBreak, e.ID)
+	case eventNote:
+		ev, err = d.acceptNote(e)
+	default:
+		ev, err = d.accept(e, passes)
 	}
-	if size >= 0 && s.open[task] == size {
-		return nil
+	if err != nil {
+		return stored, err
 	}
-	err := s.place.checkOpen(task)
-	if err == nil {
-		s.open[task] = size
-	}
-	return err
+	return d.append(e.Kind, ev)
 }
 
 // accept checks an event about a subject.
-func (s *Server) accept(d *desk, e *said) (Event, error) {
-	refuse := func(status int, format string, args ...any) (Event, error) {
-		return Event{}, &refusal{status, "not saved: " + fmt.Sprintf(format, args...)}
-	}
-	k, at, ok := d.find(e.Key, s.adjudicate)
+func (d *desk) accept(e *said, passes []int) (ev Event, err error) {
+	k, at, ok := d.find(e.Key, passes)
 	if !ok {
-		return refuse(http.StatusNotFound, "this subject is not in your queue")
+		return ev, refuse(http.StatusNotFound, "this subject is not in your queue")
 	}
-	given := d.work.given[k]
-	skipped := given != nil && given.First == nil
-	reasonable := len([]rune(strings.TrimSpace(e.Reason))) >= 3
+	if err := d.permits(e, k); err != nil {
+		return ev, err
+	}
+	shown, ev, err := d.see(k)
+	if err != nil {
+		return ev, err
+	}
+	if e.Shown != ev.Shown {
+		return ev, refuse(http.StatusConflict, "this page is out of date: reload the page")
+	}
+	if e.Kind != eventSkip {
+		if err := e.Answer.check(shown, e.Kind == eventDraft); err != nil {
+			return ev, refuse(http.StatusUnprocessableEntity, "%v", err)
+		}
+		ev.Answer = e.Answer.exact(shown)
+		if makesGold(d.task) && e.Kind != eventDraft {
+			if _, err := d.source.Gold(k.subject.Item, []eval.UnitGold{ev.Answer.unitGold(k.subject.Unit)}); err != nil {
+				return ev, refuse(http.StatusUnprocessableEntity, "%v", err)
+			}
+		}
+	}
+	ev.ID, ev.Place, ev.Reason = e.ID, at, strings.TrimSpace(e.Reason)
+	ev.Sighted, ev.ActiveMS, ev.WallMS = k.pass == passAdjudicate, e.ActiveMS, e.WallMS
+	return ev, nil
+}
+
+// permits refuses what cannot be said about a slot, or not any more.
+func (d *desk) permits(e *said, k slot) error {
+	given, reasonable := d.work.given[k], len([]rune(strings.TrimSpace(e.Reason))) >= 3
 	switch e.Kind {
 	case eventDraft, eventSubmit, eventSkip:
-		if given != nil && (!skipped || e.Kind == eventSkip) {
+		switch {
+		case given != nil && (given.First != nil || e.Kind == eventSkip): // what was skipped can be answered
 			return refuse(http.StatusConflict, "the subject has an answer already, perhaps from another window: reload the page")
-		}
-		if k.pass == passAdjudicate {
+		case k.pass == passAdjudicate:
 			return refuse(http.StatusBadRequest, "this server takes decisions only")
-		}
-		if e.Kind == eventSkip && !reasonable {
+		case e.Kind == eventSkip && !reasonable:
 			return refuse(http.StatusUnprocessableEntity, "give a reason for skipping")
 		}
 	case eventRevise:
-		if given == nil || !d.mayReview(k) {
+		switch {
+		case given == nil || !d.mayReview(k):
 			return refuse(http.StatusConflict, "this answer cannot be changed any more")
-		}
-		if !reasonable {
+		case !reasonable:
 			return refuse(http.StatusUnprocessableEntity, "give a reason for the change")
 		}
 	case eventAdjudicate:
-		if k.pass != passAdjudicate {
+		switch {
+		case k.pass != passAdjudicate:
 			return refuse(http.StatusBadRequest, "this server takes answers, not decisions: start it with --adjudicate")
-		}
-		if !reasonable {
+		case !reasonable:
 			return refuse(http.StatusUnprocessableEntity, "give a reason for the verdict")
 		}
 	default:
 		return refuse(http.StatusBadRequest, "unknown event %q", e.Kind)
 	}
-	shown, ev, err := s.see(d, k)
-	if err != nil {
-		return Event{}, err
-	}
-	if e.Shown != ev.Shown {
-		return refuse(http.StatusConflict, "this page is out of date: reload the page")
-	}
-	if e.Kind != eventSkip {
-		if err := e.Answer.check(shown, e.Kind == eventDraft); err != nil {
-			return refuse(http.StatusUnprocessableEntity, "%v", err)
-		}
-		e.Answer = e.Answer.exact(shown)
-		if makesGold(d.task) && e.Kind != eventDraft {
-			if _, err := s.source.Gold(k.subject.Item, []eval.UnitGold{e.Answer.unitGold(k.subject.Unit)}); err != nil {
-				return refuse(http.StatusUnprocessableEntity, "%v", err)
+	return nil
+}
+
+// acceptNote checks a note.
+func (d *desk) acceptNote(e *said) (Event, error) {
+	ev := Event{ID: e.ID, Topic: e.Topic, Reason: strings.TrimSpace(e.Reason)}
+	known := slices.ContainsFunc(d.task.Memo, func(t string) bool { return memoTopic(t) == e.Topic }) ||
+		slices.ContainsFunc(d.work.log, func(x Session) bool { return sessionTopic(x.Number) == e.Topic })
+	if e.Topic == discrepancyTopic {
+		list, _ := d.discrepancies()
+		for _, x := range list {
+			if d.key(slot{x.Subject, passAgain}) == e.Key {
+				ev.Subject, known = &x.Subject, true
 			}
 		}
-	} else {
-		e.Answer = nil
 	}
-	ev.ID, ev.Place, ev.Answer, ev.Reason = e.ID, at, e.Answer, strings.TrimSpace(e.Reason)
-	ev.Sighted, ev.ActiveMS, ev.WallMS = k.pass == passAdjudicate, e.ActiveMS, e.WallMS
+	if !known {
+		return ev, refuse(http.StatusNotFound, "no such topic: reload the page")
+	}
 	return ev, nil
-}
-
-// mayReview reports whether the person may see and change an answer of their own:
-// until the pass ends, and never if a second answer to the subject is wanted. What they
-// skipped they may answer at any time.
-func (d *desk) mayReview(k slot) bool {
-	if g := d.work.given[k]; g != nil && g.First == nil {
-		return true
-	}
-	again := d.order(passAgain)
-	for _, s := range d.order(k.pass) {
-		if d.work.given[slot{s, k.pass}] == nil {
-			return k.pass == passAgain || !slices.Contains(again, k.subject)
-		}
-	}
-	return false
-}
-
-// render writes a page.
-func render(w http.ResponseWriter, status int, name string, data any) {
-	var b bytes.Buffer
-	if err := pages().ExecuteTemplate(&b, name, data); err != nil {
-		http.Error(w, "the page cannot be shown: "+err.Error(), http.StatusInternalServerError)
-		return
-	}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.WriteHeader(status)
-	w.Write(b.Bytes())
-}
-
-func fail(w http.ResponseWriter, depth string, err error) {
-	status := http.StatusInternalServerError
-	var refused *refusal
-	if errors.As(err, &refused) {
-		status = refused.status
-	}
-	render(w, status, "message", message{Depth: depth, Title: "This cannot be shown", Text: err.Error()})
 }

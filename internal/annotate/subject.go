@@ -22,8 +22,18 @@ type Subject struct {
 	Unit      string `json:"unit,omitempty"`
 }
 
+func subjectOf(t eval.Trial) Subject {
+	return Subject{Item: t.Item, Arm: t.Arm, Replicate: t.Replicate}
+}
+
 func (s Subject) trial() eval.Trial {
 	return eval.Trial{Item: s.Item, Arm: s.Arm, Replicate: s.Replicate}
+}
+
+// second is the second answer of a pair.
+func (s Subject) second() Subject {
+	s.Arm = s.Other
+	return s
 }
 
 func (s Subject) String() string {
@@ -39,26 +49,72 @@ func (s Subject) String() string {
 	return strings.Join(parts, " · ")
 }
 
-// A Source shows the subjects of a study.
+// Blind names a subject without its arms.
+func (s Subject) Blind() string {
+	if s.Unit == "" {
+		return s.Item
+	}
+	return s.Item + " · " + s.Unit
+}
+
+// armOf returns the arm that was shown as A or B; other labels stay as they are.
+func (s Subject) armOf(side string, swapped bool) string {
+	switch {
+	case side == "A" && !swapped, side == "B" && swapped:
+		return s.Arm
+	case side == "A", side == "B":
+		return s.Other
+	}
+	return side
+}
+
+// sideOf returns the side on which an arm of a pair is shown; other labels stay as they are.
+func (s Subject) sideOf(label string, swapped bool) string {
+	switch {
+	case s.Other == "" || label != s.Arm && label != s.Other:
+		return label
+	case (label == s.Other) != swapped:
+		return "B"
+	}
+	return "A"
+}
+
+// A Source has what people judge, and makes gold of their answers.
 type Source interface {
+	Drawer
+	Shower
+	GoldMaker
+}
+
+// A Drawer lists what subjects can be drawn from.
+type Drawer interface {
 	Items() []eval.Item
+	// Practice are the items for practice.
+	Practice() ([]eval.Item, error)
 	// Units are the units of an item that people can judge before there are answers.
 	Units(item string) ([]string, error)
 	// Trials are the trials with an answer, those of calibration arms left out.
 	Trials() ([]eval.Trial, error)
+	// Queue lists the answers of a queue of the suite.
+	Queue(name string) ([]eval.Queued, error)
+}
+
+// A Shower shows answers.
+type Shower interface {
 	// Show shows an answer, or an item alone if the trial has no arm.
 	Show(t eval.Trial) (eval.Exhibit, error)
-	// Gold makes a record of gold in the format of the suite.
-	Gold(item string, of []eval.UnitGold) ([]byte, error)
-	// Keeper returns nil if the suite has no gold of whole items.
-	Keeper() eval.GoldKeeper
-	// Practice are the items for practice.
-	Practice() ([]eval.Item, error)
-	// Queue lists the answers of a queue of the suite, and ShowQueued shows one.
-	Queue(name string) ([]eval.Queued, error)
+	// ShowQueued shows an answer of a queue of the suite.
 	ShowQueued(name string, t eval.Trial) ([]eval.Passage, error)
+}
+
+// A GoldMaker knows gold in the format of the suite.
+type GoldMaker interface {
+	// Gold makes a record of what people say of the units of an item.
+	Gold(item string, of []eval.UnitGold) ([]byte, error)
 	// Same reports whether two people say the same value of a unit.
 	Same(item string, a, b eval.UnitGold) (bool, error)
+	// Keeper returns nil if the suite has no gold of whole items.
+	Keeper() eval.GoldKeeper
 }
 
 // Shown is everything that a person is shown of a subject.
@@ -78,38 +134,52 @@ type Page struct {
 }
 
 // A Part is a named text, such as an answer.
-type Part struct {
-	Name string `json:"name"`
-	Text string `json:"text"`
-}
+type Part = eval.Passage
 
 // Hash is the SHA-256 of what was shown.
-func (s Shown) Hash() string {
-	data, err := json.Marshal(s)
-	if err != nil {
-		panic("annotate: encoding what is shown: " + err.Error()) // strings and numbers alone
+func (s Shown) Hash() string { return hashOfJSON(s) }
+
+// joined is the text of all pages.
+func (s Shown) joined() string {
+	var texts []string
+	for _, p := range s.Pages {
+		texts = append(texts, p.Text)
 	}
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
+	return strings.Join(texts, "\n")
+}
+
+// text is all that is shown, for tools that show one text. Pages come first, so that
+// offsets count in them.
+func (s Shown) text() string {
+	var texts []string
+	if len(s.Pages) > 0 {
+		texts = append(texts, s.joined())
+	}
+	if s.Lead != "" {
+		texts = append(texts, s.Lead)
+	}
+	for _, p := range s.Parts {
+		texts = append(texts, p.Name+":\n"+p.Text)
+	}
+	return strings.Join(texts, "\n\n")
 }
 
 // show builds what a task shows of a subject, and nothing else. swapped shows the
 // second arm of a pair as A.
-func show(t study.Task, source Source, s Subject, swapped bool) (Shown, error) {
-	shown := Shown{Task: t.Name, Unit: s.Unit, Ask: withoutKeys(t.Ask)}
-	if t.Queue != "" {
-		parts, err := source.ShowQueued(t.Queue, s.trial())
+func show(t study.Task, source Shower, s Subject, swapped bool) (shown Shown, err error) {
+	shown = Shown{Task: t.Name, Unit: s.Unit, Ask: withoutKeys(t.Ask)}
+	defer func() {
 		if err != nil {
-			return shown, fmt.Errorf("showing %v: %w", s, err)
+			err = fmt.Errorf("showing %v: %w", s, err)
 		}
-		for _, p := range parts {
-			shown.Parts = append(shown.Parts, Part{p.Name, p.Text})
-		}
-		return shown, nil
+	}()
+	if t.Queue != "" {
+		shown.Parts, err = source.ShowQueued(t.Queue, s.trial())
+		return shown, err
 	}
 	x, err := source.Show(s.trial())
 	if err != nil {
-		return shown, fmt.Errorf("showing %v: %w", s, err)
+		return shown, err
 	}
 	shows := func(part string) bool { return slices.Contains(t.Show, part) }
 	if shows("lead") {
@@ -123,17 +193,15 @@ func show(t study.Task, source Source, s Subject, swapped bool) (Shown, error) {
 		}
 	}
 	if shows("gold") {
-		shown.Parts = append(shown.Parts, Part{"Gold", goldText(x, s)})
+		shown.Parts = append(shown.Parts, Part{Name: "Gold", Text: goldText(x, s)})
 	}
 	if s.Other == "" {
 		shown.Parts = append(shown.Parts, answerParts(x, s, shows)...)
 		return shown, nil
 	}
-	other := s
-	other.Arm = s.Other
-	y, err := source.Show(other.trial())
+	y, err := source.Show(s.second().trial())
 	if err != nil {
-		return shown, fmt.Errorf("showing %v: %w", other, err)
+		return shown, err
 	}
 	if swapped {
 		x, y = y, x
@@ -143,7 +211,7 @@ func show(t study.Task, source Source, s Subject, swapped bool) (Shown, error) {
 		for _, p := range answerParts(side, s, shows) {
 			text = append(text, p.Text)
 		}
-		shown.Parts = append(shown.Parts, Part{"Answer " + string(rune('A'+i)), strings.Join(text, "\n\n")})
+		shown.Parts = append(shown.Parts, Part{Name: "Answer " + string(rune('A'+i)), Text: strings.Join(text, "\n\n")})
 	}
 	return shown, nil
 }
@@ -181,7 +249,7 @@ func answerParts(x eval.Exhibit, s Subject, shows func(string) bool) (parts []Pa
 	}
 	add := func(part, name, text string) {
 		if shows(part) && text != "" {
-			parts = append(parts, Part{name, text})
+			parts = append(parts, Part{Name: name, Text: text})
 		}
 	}
 	add("answer", "Answer", strings.Join(answers, "\n"))
@@ -190,83 +258,32 @@ func answerParts(x eval.Exhibit, s Subject, shows func(string) bool) (parts []Pa
 	return parts
 }
 
-// candidates lists all subjects of a task in groups of one item or trial.
-func candidates(t study.Task, source Source) ([][]Subject, error) {
-	if t.Of == "item" || t.Of == "unit" && len(t.Arms) == 0 {
-		return ofItems(t, source)
+// withoutKeys returns questions without the keys of the keyboard.
+func withoutKeys(ask []study.Question) []study.Question {
+	ask = slices.Clone(ask)
+	for i := range ask {
+		ask[i].Key = ""
 	}
-	trials, err := source.Trials()
+	return ask
+}
+
+func hashOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+func hashOfJSON(x any) string {
+	data, err := json.Marshal(x)
 	if err != nil {
-		return nil, err
+		panic("annotate: " + err.Error()) // strings and numbers alone
 	}
-	var groups [][]Subject
-	have := map[eval.Trial]bool{}
-	for _, tr := range trials {
-		have[tr] = true
-	}
-	for _, tr := range trials {
-		s := Subject{Item: tr.Item, Arm: tr.Arm, Replicate: tr.Replicate}
-		switch {
-		case t.Of == "pair":
-			s.Other = t.Arms[1]
-			if tr.Arm == t.Arms[0] && have[eval.Trial{Item: tr.Item, Arm: s.Other, Replicate: tr.Replicate}] {
-				groups = append(groups, []Subject{s})
-			}
-		case len(t.Arms) > 0 && !slices.Contains(t.Arms, tr.Arm):
-		case t.Of == "unit":
-			x, err := source.Show(tr)
-			if err != nil {
-				return nil, err
-			}
-			var group []Subject
-			for _, r := range x.Judged() {
-				if s.Unit = r.ID; r.Quote != "" || !slices.Contains(t.Show, "quote") {
-					group = append(group, s)
-				}
-			}
-			if len(group) > 0 {
-				groups = append(groups, group)
-			}
-		default:
-			groups = append(groups, []Subject{s})
-		}
-	}
-	if len(groups) == 0 {
-		return nil, fmt.Errorf("task %s: no run of the study has answers to judge%s: run the study first", t.Name, ofArms(t.Arms))
-	}
-	return groups, nil
+	return hashOf(data)
 }
 
-func ofArms(arms []string) string {
-	if len(arms) == 0 {
-		return ""
+// titled ends a title with a colon, unless it ends with a mark of its own.
+func titled(title string) string {
+	if title != "" && strings.Contains("?.!", title[len(title)-1:]) {
+		return title
 	}
-	return " of " + strings.Join(arms, " and ")
-}
-
-func ofItems(t study.Task, source Source) ([][]Subject, error) {
-	var groups [][]Subject
-	items := source.Items()
-	if t.Practice {
-		var err error
-		if items, err = source.Practice(); err != nil {
-			return nil, fmt.Errorf("task %s: %w", t.Name, err)
-		}
-	}
-	for _, it := range items {
-		if t.Of == "item" {
-			groups = append(groups, []Subject{{Item: it.ID}})
-			continue
-		}
-		units, err := source.Units(it.ID)
-		if err != nil {
-			return nil, err
-		}
-		var group []Subject
-		for _, u := range units {
-			group = append(group, Subject{Item: it.ID, Unit: u})
-		}
-		groups = append(groups, group)
-	}
-	return groups, nil
+	return title + ":"
 }

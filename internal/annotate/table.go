@@ -19,37 +19,35 @@ import (
 var columns = []string{"item", "arm", "other", "replicate", "unit", "shown_as_a", "by", "at"}
 
 // tableOf has a column for each question; passages are JSON.
-func tableOf(t study.Task, list []record) ([][]string, error) {
-	head := slices.Clone(columns)
-	for _, q := range t.Ask {
-		head = append(head, q.Name)
-	}
-	rows := [][]string{head}
+func tableOf(t study.Task, list []record) [][]string {
+	rows := [][]string{columnsOf(t)}
 	for _, x := range list {
 		s := x.Subject
 		row := []string{s.Item, s.Arm, s.Other, fmt.Sprint(s.Replicate), s.Unit, x.ShownAsA, x.By, x.At}
 		for _, q := range t.Ask {
-			value := x.Answer.Text(q.Name)
-			if q.Type == "span" {
-				var own []outSpan
-				for _, s := range x.Spans {
-					if s.Question == q.Name {
-						own = append(own, s)
-					}
+			value := string(x.Answer[q.Name])
+			switch q.Type {
+			case "choice", "text":
+				value = x.Answer.Text(q.Name)
+			case "span":
+				own := slices.DeleteFunc(slices.Clone(x.Spans), func(s outSpan) bool { return s.Question != q.Name })
+				if data, err := json.Marshal(own); err == nil && len(own) > 0 {
+					value = string(data)
 				}
-				data, err := json.Marshal(own)
-				if err != nil {
-					return nil, err
-				}
-				value = strings.TrimPrefix(string(data), "null")
-			} else if q.Type != "choice" && q.Type != "text" {
-				value = string(x.Answer[q.Name])
 			}
 			row = append(row, value)
 		}
 		rows = append(rows, row)
 	}
-	return rows, nil
+	return rows
+}
+
+func columnsOf(t study.Task) []string {
+	names := slices.Clone(columns)
+	for _, q := range t.Ask {
+		names = append(names, q.Name)
+	}
+	return names
 }
 
 func (f File) fromTable(t study.Task) (list []record, err error) {
@@ -57,10 +55,7 @@ func (f File) fromTable(t study.Task) (list []record, err error) {
 	if err != nil {
 		return nil, err
 	}
-	known := slices.Clone(columns)
-	for _, q := range t.Ask {
-		known = append(known, q.Name)
-	}
+	known := columnsOf(t)
 	c := answers.Bind(table.Names{Known: known, Remedy: func(known, _ string) string { return "name it " + known }}, func(_ string, e error) { err = cmp.Or(err, e) })
 	if err != nil {
 		return nil, err
@@ -98,9 +93,8 @@ func (x *record) fromCell(q study.Question, cell string) error {
 		x.Spans = append(x.Spans, own...)
 		return nil
 	case q.Type == "choice" || q.Type == "text":
-		data, err := json.Marshal(cell)
-		x.Answer[q.Name] = data
-		return err
+		x.Answer.put(q.Name, cell)
+		return nil
 	}
 	if !jsontext.Value(cell).IsValid() {
 		return fmt.Errorf("%q is not JSON: want a number, or a list such as [\"a\",\"b\"]", cell)

@@ -136,8 +136,8 @@ func TestLocksAreOfTheItems(t *testing.T) {
 		} else {
 			d.log.Close()
 		}
-		if names, err := place.Drawn(); err != nil || len(names) != 1 { // whatever tasks the study has now
-			t.Errorf("%s has drawn %q, %v", place.Dir, names, err)
+		if started, err := place.Started(label.Name); err != nil || !started {
+			t.Errorf("%s has no draw: %v", place.Dir, err)
 		}
 		if _, files, err := place.Verify(); err != nil || len(files) != 2 {
 			t.Errorf("%s: %q, %v", place.Dir, files, err)

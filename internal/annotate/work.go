@@ -4,13 +4,12 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"math"
-	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/scruple-eval/scruple/internal/ledger"
-	"github.com/scruple-eval/scruple/internal/stable"
 	"github.com/scruple-eval/scruple/internal/study"
 )
 
@@ -61,10 +60,50 @@ type Event struct {
 	Version  string `json:"version,omitempty"` // of the program
 }
 
-// A Given is a person's answer to a subject in one pass.
+func (e *Event) active() time.Duration { return time.Duration(e.ActiveMS) * time.Millisecond }
+
+// label is the answer to a question as one label. For a pair it names the arm.
+func (e *Event) label(t study.Task, q study.Question) string {
+	l := e.Answer.label(q)
+	if t.Of == "pair" && q.Type == "choice" {
+		return e.Subject.armOf(l, e.Swapped)
+	}
+	return l
+}
+
+// Readable is an answer as text, one question a line. Arms of a pair are named.
+func (e *Event) Readable(t study.Task) string {
+	return e.readable(t, func(label string) string { return label }) + "\n"
+}
+
+// readable is an answer as text. show says how the labels of options are shown.
+func (e *Event) readable(t study.Task, show func(label string) string) string {
+	var lines []string
+	for _, q := range t.Ask {
+		if _, given := e.Answer[q.Name]; !given {
+			continue
+		}
+		said := []string{cmp.Or(show(e.label(t, q)), "none")}
+		if q.Type == "span" {
+			said = nil
+			for _, s := range e.Answer.Spans(q.Name) {
+				said = append(said, strings.TrimSpace(fmt.Sprintf("“%s” (page %d) %s", s.Text, s.Page, s.Label)))
+			}
+		}
+		lines = append(lines, titled(q.Text)+" "+strings.Join(said, "; "))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// A slot is a subject in a pass.
+type slot struct {
+	subject Subject
+	pass    int
+}
+
+// A Given is a person's answer in a slot.
 type Given struct {
-	Subject      Subject
-	Pass         int
+	slot
 	First, Final *Event // nil: skipped
 	FinalAt      time.Time
 	Skip         string // reason
@@ -72,17 +111,39 @@ type Given struct {
 	opened, answered int // lines of the file: the first one, and the first answer
 }
 
-type slot struct {
-	subject Subject
-	pass    int
+// A Session is the time from one start of the server to the next in a person's work.
+type Session struct {
+	Number     int
+	Start, End time.Time
+	Breaks     int
+	// Items are the subjects of new answers in their order, without those of the second
+	// round, which Again counts.
+	Items  []Subject
+	Again  int
+	Active time.Duration
+	Note   string // observations
 }
+
+// A noteKey is what a note is about. A later note replaces an earlier one; both stay in
+// the file.
+type noteKey struct {
+	topic   string
+	subject Subject
+}
+
+func sessionTopic(n int) string { return "session " + strconv.Itoa(n) }
+
+func memoTopic(topic string) string { return "memo: " + topic }
+
+// discrepancyTopic is the topic of notes on answers that differ between the rounds.
+const discrepancyTopic = "discrepancy"
 
 // Work is what a person did in a task.
 type Work struct {
 	Person string
 	Task   string
 	given  map[slot]*Given
-	order  []slot // of first answers
+	order  []*Given // as they were first answered or skipped
 	drafts map[slot]*Event
 	ids    map[string]ledger.Entry
 	// sessions counts starts; since counts answers after the last start or break.
@@ -93,18 +154,9 @@ type Work struct {
 	last            time.Time
 }
 
-var personName = regexp.MustCompile(`^[a-z0-9]([a-z0-9_-]{0,62}[a-z0-9])?$`)
-
-// CheckPerson rejects names that some system does not allow as a file name.
-func CheckPerson(name string) error {
-	if !personName.MatchString(name) {
-		return fmt.Errorf("name %q: want lower-case letters and digits, with - or _ inside", name)
-	}
-	return nil
-}
-
 func newWork(task, person string) *Work {
-	return &Work{Person: person, Task: task, given: map[slot]*Given{}, drafts: map[slot]*Event{}, ids: map[string]ledger.Entry{}, notes: map[noteKey]string{}}
+	return &Work{Person: person, Task: task, given: map[slot]*Given{}, drafts: map[slot]*Event{},
+		ids: map[string]ledger.Entry{}, notes: map[noteKey]string{}}
 }
 
 // apply adds an entry of the person's file.
@@ -124,55 +176,119 @@ func (w *Work) apply(e ledger.Entry) error {
 	if ev.ID != "" {
 		w.ids[ev.ID] = e
 	}
-	w.active += time.Duration(ev.ActiveMS) * time.Millisecond
+	w.active += ev.active()
 	switch e.Kind {
 	case eventStart:
 		w.sessions++
 		w.since = 0
 		w.log = append(w.log, Session{Number: w.sessions, Start: at, End: at})
-		return nil
 	case eventBreak:
 		w.since = 0
 		w.inSession(at).Breaks++
-		return nil
 	case eventEnd:
 		w.inSession(at)
-		return nil
 	case eventNote:
-		w.notes[noteOf(&ev)] = ev.Reason
-		return nil
-	}
-	if ev.Subject == nil {
-		return fmt.Errorf("entry %d (%s) has no subject", e.Seq, e.Kind)
-	}
-	k := slot{*ev.Subject, ev.Pass}
-	switch e.Kind {
-	case eventDraft:
-		w.drafts[k] = &ev
-		return nil
-	case eventSkip, eventSubmit, eventAdjudicate, eventImport, eventRevise:
+		k := noteKey{topic: ev.Topic}
+		if ev.Subject != nil {
+			k.subject = *ev.Subject
+		}
+		w.notes[k] = ev.Reason
+	case eventDraft, eventSkip, eventSubmit, eventAdjudicate, eventImport, eventRevise:
+		if ev.Subject == nil {
+			return fmt.Errorf("entry %d (%s) has no subject", e.Seq, e.Kind)
+		}
+		if k := (slot{*ev.Subject, ev.Pass}); e.Kind == eventDraft {
+			w.drafts[k] = &ev
+		} else {
+			w.answer(k, e, &ev, at)
+		}
 	default:
 		return fmt.Errorf("entry %d has the unknown kind %q: it was written by another version", e.Seq, e.Kind)
 	}
+	return nil
+}
+
+// answer adds an answer or a skip.
+func (w *Work) answer(k slot, e ledger.Entry, ev *Event, at time.Time) {
 	delete(w.drafts, k)
 	g := w.given[k]
 	if g == nil {
-		g = &Given{Subject: *ev.Subject, Pass: ev.Pass, opened: e.Seq}
+		g = &Given{slot: k, opened: e.Seq}
 		w.given[k] = g
-		w.order = append(w.order, k)
+		w.order = append(w.order, g)
 		w.since++
-		w.inSession(at).add(&ev)
+		s := w.inSession(at)
+		s.Active += ev.active()
+		if k.pass == passAgain {
+			s.Again++
+		} else {
+			s.Items = append(s.Items, k.subject)
+		}
 	}
-	g.FinalAt = at
-	if e.Kind == eventSkip {
+	if g.FinalAt = at; e.Kind == eventSkip {
 		g.Skip = ev.Reason
-		return nil
+		return
 	}
 	if g.First == nil { // also after a skip
-		g.First, g.answered = &ev, e.Seq
+		g.First, g.answered = ev, e.Seq
 	}
-	g.Final, g.Skip = &ev, ""
-	return nil
+	g.Final, g.Skip = ev, ""
+}
+
+// inSession returns the running session, which lasts at least until at.
+func (w *Work) inSession(at time.Time) *Session {
+	if len(w.log) == 0 { // an import has no session
+		w.log = append(w.log, Session{Start: at})
+	}
+	s := &w.log[len(w.log)-1]
+	s.End = at
+	return s
+}
+
+// Sessions lists the sessions in which the person answered or wrote something.
+func (w *Work) Sessions() (list []Session) {
+	for _, s := range w.log {
+		s.Note = w.notes[noteKey{topic: sessionTopic(s.Number)}]
+		if len(s.Items) > 0 || s.Again > 0 || s.Note != "" {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// An Answered is a final first answer of a person.
+type Answered struct {
+	Subject Subject
+	Answer  Answer // nil if the subject was skipped
+	Active  time.Duration
+}
+
+// Answers lists the person's answers of the first round in their order.
+func (w *Work) Answers() (list []Answered) {
+	for _, g := range w.order {
+		if g.pass != passFirst {
+			continue
+		}
+		a := Answered{Subject: g.subject}
+		if g.Final != nil {
+			a.Answer, a.Active = g.Final.Answer, g.Final.active()
+		}
+		list = append(list, a)
+	}
+	return list
+}
+
+// A Note is what a person wrote on a topic.
+type Note struct{ Topic, Text string }
+
+// Memo returns the notes on the topics of a task that are not empty, in their order.
+func (w *Work) Memo(topics []string) (list []Note) {
+	for _, t := range topics {
+		if text := w.notes[noteKey{topic: memoTopic(t)}]; text != "" {
+			list = append(list, Note{t, text})
+		}
+	}
+	return list
 }
 
 func fold(task, person, path string, entries []ledger.Entry) (*Work, error) {
@@ -185,55 +301,39 @@ func fold(task, person, path string, entries []ledger.Entry) (*Work, error) {
 	return w, nil
 }
 
-// head is the ledger's entry of the newest line of a person's file.
-type head struct {
-	taskOf
-	Person string `json:"person"`
-	ledger.Head
-}
-
 // checkHeads compares a person's file with the heads in the ledger.
 func (p Place) checkHeads(task, person string, entries []ledger.Entry) error {
-	heads, err := entriesOf(p, headEntry, func(h head) bool { return p.has(h.taskOf, task) && h.Person == person })
-	if err != nil {
-		return err
-	}
+	heads, err := entriesOf[head](p, headEntry, task)
 	for _, h := range heads {
-		if err := h.Check(p.workPath(task, person), entries); err != nil {
-			return err
+		if h.Person == person && err == nil {
+			err = h.Check(p.workPath(task, person), entries)
 		}
 	}
-	return nil
+	return err
 }
 
 // ReadWork reads and checks the file of a person.
 func (p Place) ReadWork(task, person string) (*Work, error) {
-	if err := CheckPerson(person); err != nil {
+	if err := CheckPerson(person); err != nil { // the ledger may name any
 		return nil, err
 	}
 	path := p.workPath(task, person)
 	entries, err := ledger.Read(path)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = p.checkHeads(task, person, entries)
 	}
-	if err := p.checkHeads(task, person, entries); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	return fold(task, person, path, entries)
 }
 
 // Everyone reads the files of all people in a task, in the order of their first answers.
-func (p Place) Everyone(task string) ([]*Work, error) {
-	names, err := p.people(task)
-	if err != nil {
-		return nil, err
-	}
-	order, err := p.starters(task)
-	if err != nil {
-		return nil, err
-	}
-	heads, err := entriesOf(p, headEntry, func(h head) bool { return p.has(h.taskOf, task) })
-	if err != nil {
+func (p Place) Everyone(task string) (all []*Work, err error) {
+	names, errPeople := p.people(task)
+	order, errOrder := p.starters(task)
+	heads, errHeads := entriesOf[head](p, headEntry, task)
+	if err := errors.Join(errPeople, errOrder, errHeads); err != nil {
 		return nil, err
 	}
 	for _, h := range heads { // a file that is gone altogether
@@ -241,8 +341,13 @@ func (p Place) Everyone(task string) ([]*Work, error) {
 			names = append(names, h.Person)
 		}
 	}
-	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(place(order, a), place(order, b)) })
-	var all []*Work
+	place := func(name string) int {
+		if i := slices.Index(order, name); i >= 0 {
+			return i
+		}
+		return len(order)
+	}
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(place(a), place(b)) })
 	for _, name := range names {
 		w, err := p.ReadWork(task, name)
 		if err != nil {
@@ -251,243 +356,4 @@ func (p Place) Everyone(task string) ([]*Work, error) {
 		all = append(all, w)
 	}
 	return all, nil
-}
-
-func place(order []string, name string) int {
-	if i := slices.Index(order, name); i >= 0 {
-		return i
-	}
-	return len(order)
-}
-
-// starter is the ledger's entry of a person who gives their first answer.
-type starter struct {
-	taskOf
-	Person string `json:"person"`
-	Head   bool   `json:"head,omitempty"` // the file has its newest hash in a file beside it
-}
-
-func (p Place) starters(task string) (names []string, err error) {
-	list, err := entriesOf(p, personEntry, func(s starter) bool { return p.has(s.taskOf, task) })
-	for _, s := range list {
-		if !slices.Contains(names, s.Person) {
-			names = append(names, s.Person)
-		}
-	}
-	return names, err
-}
-
-// A desk is the open file of a person in a task, with their queue.
-type desk struct {
-	place   Place
-	task    study.Task
-	queue   *Queue
-	source  Source
-	work    *Work
-	log     *ledger.Log
-	started bool // the ledger has the person
-	first   bool // the person who answers all subjects
-	version string
-	secret  []byte // of the keys of subjects, made of the queue
-}
-
-// open opens the file of a person for writing. Its head is written with every answer, so
-// that a cut after a crash shows.
-func (p Place) open(t study.Task, q *Queue, source Source, person, version string) (*desk, error) {
-	if err := CheckPerson(person); err != nil {
-		return nil, err
-	}
-	path := p.workPath(t.Name, person)
-	log, err := ledger.Open(path, true)
-	if err != nil {
-		return nil, err
-	}
-	d := &desk{place: p, task: t, queue: q, source: source, log: log, version: version}
-	if err := d.begin(path, person); err != nil {
-		return nil, errors.Join(err, log.Close())
-	}
-	return d, nil
-}
-
-func (d *desk) begin(path, person string) (err error) {
-	p := d.place
-	if err := p.checkHeads(d.task.Name, person, d.log.Entries()); err != nil {
-		return err
-	}
-	if d.work, err = fold(d.task.Name, person, path, d.log.Entries()); err != nil {
-		return err
-	}
-	return d.rank()
-}
-
-// rank finds out whether the person is the first, who answers all subjects. Nobody is
-// before an answer is stored: whoever only looks leaves all subjects to the others.
-func (d *desk) rank() error {
-	if d.started {
-		return nil
-	}
-	names, err := d.place.starters(d.task.Name)
-	d.started = slices.Contains(names, d.work.Person)
-	d.first = len(names) == 0 || names[0] == d.work.Person
-	return err
-}
-
-// start puts a person who is about to answer into the ledger.
-func (d *desk) start() error {
-	if d.started {
-		return nil
-	}
-	if err := d.place.add(d.work.Person, personEntry, starter{d.place.taskOf(d.task.Name), d.work.Person, true}); err != nil {
-		return err
-	}
-	return d.rank()
-}
-
-// order lists the person's subjects of a pass in their order.
-func (d *desk) order(pass int) []Subject {
-	t, q := d.task, d.queue
-	rng := stable.Random(q.Seed, "order", t.Name, d.work.Person, fmt.Sprint(pass))
-	if pass == passAgain {
-		done := d.firsts(cmp.Or(t.Again.After, len(d.order(passFirst))))
-		count := max(t.Again.Count, int(math.Ceil(t.Again.Share*float64(len(done)))))
-		chosen := stable.Random(q.Seed, "again", t.Name, d.work.Person).Perm(len(done))
-		var list []Subject
-		for _, i := range chosen[:min(count, len(done))] {
-			list = append(list, done[i])
-		}
-		rng.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
-		return list
-	}
-	list := slices.Clone(q.Subjects)
-	if !d.first {
-		list = list[:0]
-		for _, i := range q.Double {
-			list = append(list, q.Subjects[i])
-		}
-	}
-	rng.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
-	if t.Of == "unit" && len(t.Arms) == 0 {
-		together(list, q.Subjects)
-	}
-	return list
-}
-
-// together moves the units of an item to its first one, in the order of the queue, so
-// that a text is read once.
-func together(list, queue []Subject) {
-	item, unit := map[string]int{}, map[Subject]int{}
-	for i, s := range list {
-		if _, seen := item[s.Item]; !seen {
-			item[s.Item] = i
-		}
-	}
-	for i, s := range queue {
-		unit[s] = i
-	}
-	slices.SortStableFunc(list, func(a, b Subject) int {
-		return cmp.Or(cmp.Compare(item[a.Item], item[b.Item]), cmp.Compare(unit[a], unit[b]))
-	})
-}
-
-// firsts lists the subjects that were answered when the first n had been answered or
-// skipped, and none before. A skipped one that is answered later does not change the list:
-// the second round is drawn from it.
-func (d *desk) firsts(n int) (list []Subject) {
-	var all []*Given
-	for _, k := range d.work.order {
-		if k.pass == passFirst && len(all) < n {
-			all = append(all, d.work.given[k])
-		}
-	}
-	if len(all) < n || n == 0 {
-		return nil
-	}
-	for _, g := range all {
-		if g.First != nil && g.answered <= all[n-1].opened {
-			list = append(list, g.Subject)
-		}
-	}
-	return list
-}
-
-// swapped draws which arm of a pair is A.
-func (d *desk) swapped(s Subject, pass int) bool {
-	return s.Other != "" && stable.Random(d.queue.Seed, "side", d.task.Name, d.work.Person, s.String(), fmt.Sprint(pass)).IntN(2) == 1
-}
-
-// next returns the first open subject. wait is when a re-test may begin, if it is
-// too early for it. A re-test with a milestone comes before the other first answers.
-func (d *desk) next() (k slot, at int, ok bool, wait time.Time) {
-	passes := []int{passFirst, passAgain}
-	if d.task.Again.After > 0 {
-		passes = []int{passAgain, passFirst}
-	}
-	for _, pass := range passes {
-		for i, s := range d.order(pass) {
-			k := slot{s, pass}
-			if d.work.given[k] != nil {
-				continue
-			}
-			if pass == passAgain {
-				gap := d.task.Again.Gap.D()
-				if gap == 0 {
-					gap = 24 * time.Hour
-				}
-				if open := d.work.given[slot{s, passFirst}].FinalAt.Add(gap); d.place.Now().Before(open) {
-					wait = open
-					continue
-				}
-			}
-			return k, i + 1, true, time.Time{}
-		}
-	}
-	return slot{}, 0, false, wait
-}
-
-// A refusal is an event that was not stored, with its reason.
-type refusal struct {
-	status int
-	reason string
-}
-
-func (r *refusal) Error() string { return r.reason }
-
-// append stores an event and returns when it is on disk. A clock that went back
-// would make the order of events unclear.
-func (d *desk) append(kind string, ev Event) (ledger.Entry, error) {
-	now := d.place.Now()
-	if now.Before(d.work.last) {
-		return ledger.Entry{}, &refusal{409, fmt.Sprintf("not saved: the clock of this computer says %s, but the last answer was given at %s: set the clock", now.UTC().Format(time.DateTime), d.work.last.UTC().Format(time.DateTime))}
-	}
-	ev.Task, ev.Hash, ev.Session, ev.Version = d.task.Name, d.queue.Hash, max(1, d.work.sessions), d.version
-	if kind == eventStart {
-		ev.Session = d.work.sessions + 1
-	}
-	if kind == eventSubmit || kind == eventImport {
-		if err := d.start(); err != nil {
-			return ledger.Entry{}, err
-		}
-	}
-	e, err := d.log.Append(now, d.work.Person, kind, ev)
-	if err != nil {
-		return e, err
-	}
-	return e, d.work.apply(e)
-}
-
-// record puts the head of the file in the ledger.
-func (d *desk) record() error {
-	p := d.place
-	return p.add(d.work.Person, headEntry, head{p.taskOf(d.task.Name), d.work.Person, d.log.Head()})
-}
-
-// close ends the session.
-func (d *desk) close() error {
-	var err error
-	if d.work.sessions > 0 {
-		if _, err = d.append(eventEnd, Event{}); err == nil {
-			err = d.record()
-		}
-	}
-	return errors.Join(err, d.log.Close())
 }

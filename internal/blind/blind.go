@@ -32,7 +32,7 @@ package blind
 
 import (
 	"crypto/sha256"
-	"embed"
+	_ "embed" // the instructions
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -40,6 +40,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -50,6 +51,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/dataset"
+	"github.com/scruple-eval/scruple/internal/disk"
 	"github.com/scruple-eval/scruple/internal/ledger"
 	"github.com/scruple-eval/scruple/internal/study"
 )
@@ -71,8 +73,8 @@ const (
 	ResultEntry = "blind result"
 )
 
-//go:embed template
-var template embed.FS
+//go:embed template/README.md
+var template string
 
 // dropped are the keys of a study that a kit does not need.
 var dropped = []string{"decide", "assume", "annotation", "output", "split", "budget", "replication_of", "blind"}
@@ -120,17 +122,16 @@ type kit struct {
 	Files   map[string]string `json:"files"`  // hashes of files that must not change
 }
 
-// withoutAcross leaves out the factors across which a study compares differences: an
-// outsider's data have other strata, and models of their own.
-func withoutAcross(comparisons json.RawMessage) (json.RawMessage, error) {
-	var list []map[string]json.RawMessage
-	if err := json.Unmarshal(comparisons, &list); err != nil {
+// without leaves a key out of the objects of a list.
+func without(list json.RawMessage, key string) (json.RawMessage, error) {
+	var objects []map[string]json.RawMessage
+	if err := json.Unmarshal(list, &objects); err != nil {
 		return nil, err
 	}
-	for _, c := range list {
-		delete(c, "across")
+	for _, o := range objects {
+		delete(o, key)
 	}
-	return json.Marshal(list)
+	return json.Marshal(objects)
 }
 
 // A Made is a kit that was built.
@@ -139,112 +140,120 @@ type Made struct {
 	Files  []string `json:"files"` // all that it has, sorted
 }
 
-// Build writes a kit of a study into a new folder.
+// Build writes a kit of a study into a new folder. An error leaves none.
 func Build(f *study.File, dir string, spec Spec) (m Made, err error) {
 	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
 		return m, fmt.Errorf("%s is not empty: choose another folder", dir)
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return m, err
 	}
-	var keys map[string]json.RawMessage
-	if err := json.Unmarshal(f.Canonical(), &keys); err != nil {
+	content, places, err := spec.content(f)
+	if err != nil {
 		return m, err
 	}
-	var name string
-	if err := json.Unmarshal(keys["name"], &name); err != nil {
-		return m, err
-	}
-	if list := keys["comparisons"]; list != nil {
-		if keys["comparisons"], err = withoutAcross(list); err != nil {
-			return m, err
+	m.Digest, m.Files = hashOf(content[kitFile]), slices.Sorted(maps.Keys(content))
+	for i, at := range places {
+		if filepath.Ext(at) != "" {
+			places[i] = path.Dir(at)
 		}
 	}
-	drop := append(slices.Clone(dropped), spec.Drop...)
-	for _, key := range drop {
+	write := func() error {
+		for _, at := range places {
+			if err := os.MkdirAll(filepath.Join(dir, filepath.FromSlash(at)), 0o755); err != nil {
+				return err
+			}
+		}
+		for _, name := range m.Files {
+			mode, to := fs.FileMode(0o644), filepath.Join(dir, filepath.FromSlash(name))
+			if spec.Program != "" && name == filepath.Base(spec.Program) {
+				mode = 0o755
+			}
+			if err := errors.Join(os.MkdirAll(filepath.Dir(to), 0o755), os.WriteFile(to, content[name], mode)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := write(); err != nil {
+		return Made{}, errors.Join(err, os.RemoveAll(dir))
+	}
+	return m, nil
+}
+
+// content returns the files of a kit, and where its data will be.
+func (spec Spec) content(f *study.File) (content map[string][]byte, places []string, err error) {
+	var keys map[string]json.RawMessage
+	var name string
+	if err = json.Unmarshal(f.Canonical(), &keys); err == nil {
+		err = json.Unmarshal(keys["name"], &name)
+	}
+	if list := keys["comparisons"]; err == nil && list != nil {
+		// An outsider's data have other strata, and models of their own.
+		keys["comparisons"], err = without(list, "across")
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	k := kit{Format: kitFormat, Study: name, Scruple: spec.Version, Arms: spec.Arms, Drop: slices.Concat(dropped, spec.Drop), Data: map[string]string{}, Files: map[string]string{}}
+	for _, key := range k.Drop {
 		delete(keys, key)
 	}
-	k := kit{Format: kitFormat, Study: name, Scruple: spec.Version, Arms: spec.Arms, Drop: drop, Data: map[string]string{}, Files: map[string]string{}}
 	for _, d := range spec.Data {
 		if keys[d.Key] == nil && d.Kit == "" {
 			continue
 		}
-		places, err := d.set(f, keys)
+		at, err := d.set(f, keys)
 		if err != nil {
-			return m, err
+			return nil, nil, err
 		}
-		k.Data[d.Key], k.Places = string(keys[d.Key]), append(k.Places, places...)
+		k.Data[d.Key], k.Places = string(keys[d.Key]), append(k.Places, at...)
 	}
 	if k.Fixed, err = k.fixedOf(keys); err != nil {
-		return m, err
+		return nil, nil, err
 	}
 	keys["name"] = json.RawMessage(fmt.Sprintf("%q", name+"-blind"))
 	text, err := json.Marshal(keys)
+	if err == nil {
+		text, err = yaml.JSONToYAML(text)
+	}
 	if err != nil {
-		return m, err
+		return nil, nil, fmt.Errorf("writing the study of the kit: %w", err)
 	}
-	if text, err = yaml.JSONToYAML(text); err != nil {
-		return m, fmt.Errorf("writing the study of the kit: %w", err)
-	}
-	content := map[string][]byte{
-		StudyFile: append([]byte("# Set your models here, and where one of "+spec.Arms+" has models. The rest must stay.\n"), text...),
-	}
-	if content["README.md"], err = readme(name, k.Places, spec); err != nil {
-		return m, err
+	content = map[string][]byte{
+		StudyFile:   append([]byte("# Set your models here, and where one of "+spec.Arms+" has models. The rest must stay.\n"), text...),
+		"README.md": spec.readme(name, k.Places),
 	}
 	if spec.Templates != nil {
 		names, err := fs.Glob(spec.Templates, "*")
-		if err != nil {
-			return m, err
-		}
 		for _, name := range names {
-			if content["templates/"+name], err = fs.ReadFile(spec.Templates, name); err != nil {
-				return m, err
+			if err == nil {
+				content["templates/"+name], err = fs.ReadFile(spec.Templates, name)
 			}
+		}
+		if err != nil {
+			return nil, nil, err
 		}
 	}
 	for _, file := range spec.Files {
 		name := filepath.ToSlash(filepath.Clean(file))
 		if !filepath.IsLocal(file) {
-			return m, fmt.Errorf("%s: a kit has files of the study's folder only: move it there", file)
+			return nil, nil, fmt.Errorf("%s: a kit has files of the study's folder only: move it there", file)
 		}
 		if slices.ContainsFunc(k.Places, func(p string) bool { return name == p || strings.HasPrefix(name, p+"/") }) {
-			return m, fmt.Errorf("%s is sent with the kit, but is where data of the study are: move it", file)
+			return nil, nil, fmt.Errorf("%s is sent with the kit, but is where data of the study are: move it", file)
 		}
 		if content[name], err = os.ReadFile(f.Place(file)); err != nil {
-			return m, err
+			return nil, nil, err
 		}
 		k.Files[name] = hashOf(content[name])
 	}
-	if content[kitFile], err = json.MarshalIndent(k, "", "  "); err != nil {
-		return m, err
-	}
-	m.Digest = hashOf(content[kitFile])
-	for name, data := range content {
-		if err := place(dir, name, data, 0o644); err != nil {
-			return m, err
-		}
-		m.Files = append(m.Files, name)
-	}
-	for _, at := range k.Places {
-		if filepath.Ext(at) != "" {
-			at = filepath.Dir(at)
-		}
-		if err := os.MkdirAll(filepath.Join(dir, filepath.FromSlash(at)), 0o755); err != nil {
-			return m, err
-		}
-	}
 	if spec.Program != "" {
-		data, err := os.ReadFile(spec.Program)
-		if err != nil {
-			return m, err
+		if content[filepath.Base(spec.Program)], err = os.ReadFile(spec.Program); err != nil {
+			return nil, nil, err
 		}
-		if err := place(dir, filepath.Base(spec.Program), data, 0o755); err != nil {
-			return m, err
-		}
-		m.Files = append(m.Files, filepath.Base(spec.Program))
 	}
-	slices.Sort(m.Files)
-	return m, nil
+	content[kitFile], err = json.MarshalIndent(k, "", "  ")
+	return content, k.Places, err
 }
 
 // set gives a key its value in a kit and returns where its data are.
@@ -274,7 +283,7 @@ func (d Datum) set(f *study.File, keys map[string]json.RawMessage) (places []str
 }
 
 // readme is the outsider's instructions.
-func readme(name string, places []string, spec Spec) ([]byte, error) {
+func (spec Spec) readme(name string, places []string) []byte {
 	install := "    go install github.com/scruple-eval/scruple/cmd/scruple@latest\n\nThe kit was made with version " + spec.Version + "; `scruple --version` shows yours."
 	if spec.Program != "" {
 		install = "The program is in this folder: write `./" + filepath.Base(spec.Program) + "` instead of `scruple`."
@@ -285,17 +294,7 @@ func readme(name string, places []string, spec Spec) ([]byte, error) {
 			guide += "- `" + p + "`: your own data, in the format that `study.yaml` and the documentation of its suite describe.\n"
 		}
 	}
-	text, err := template.ReadFile("template/README.md")
-	return []byte(strings.NewReplacer("STUDY", name, "INSTALL", install, "GUIDE\n", guide, "ARMS", "`"+spec.Arms+"`").Replace(string(text))), err
-}
-
-// place writes a file of a kit.
-func place(dir, name string, data []byte, mode fs.FileMode) error {
-	path := filepath.Join(dir, filepath.FromSlash(name))
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
-	}
-	return os.WriteFile(path, data, mode)
+	return []byte(strings.NewReplacer("STUDY", name, "INSTALL", install, "GUIDE\n", guide, "ARMS", "`"+spec.Arms+"`").Replace(template))
 }
 
 func hashOf(b []byte) string {
@@ -312,15 +311,8 @@ func (k kit) fixedOf(keys map[string]json.RawMessage) (map[string]string, error)
 			continue
 		}
 		if key == k.Arms {
-			var list []map[string]json.RawMessage
-			if err := json.Unmarshal(value, &list); err != nil {
-				return nil, err
-			}
-			for _, arm := range list {
-				delete(arm, "models")
-			}
 			var err error
-			if value, err = json.Marshal(list); err != nil {
+			if value, err = without(value, "models"); err != nil {
 				return nil, err
 			}
 		}
@@ -334,10 +326,10 @@ const dropIn = "kernels/"
 
 // A Kit is a kit on the outsider's machine.
 type Kit struct {
+	Digest  string // of KIT.json
+	Data    string // hash of the data as they are
 	dir     string
 	kit     kit
-	digest  string // of KIT.json
-	data    string // hash of the data as they are
 	entries []ledger.Entry
 	now     func() time.Time
 }
@@ -361,7 +353,7 @@ func Open(dir string, f *study.File, now func() time.Time) (*Kit, error) {
 	if err := dataset.DecodeStrict(data, &k.kit); err != nil {
 		return nil, dataset.Locate(filepath.Join(dir, kitFile), data, err)
 	}
-	k.digest = hashOf(data)
+	k.Digest = hashOf(data)
 	if k.kit.Format != kitFormat {
 		return nil, fmt.Errorf("%s has format %q, but this scruple reads %s: use the version that made it, %s", filepath.Join(dir, kitFile), k.kit.Format, kitFormat, k.kit.Scruple)
 	}
@@ -395,20 +387,28 @@ func Open(dir string, f *study.File, now func() time.Time) (*Kit, error) {
 			return nil, forbid("%s is not that of the kit: restore it from the kit, or the result would not count", filepath.Join(dir, name))
 		}
 	}
-	prompts := f.Prompts()
-	for _, name := range f.Used() {
-		if prompt := strings.HasPrefix(filepath.ToSlash(name), dropIn) || slices.Contains(prompts, name); !prompt || k.kit.Files[filepath.ToSlash(filepath.Clean(name))] != "" {
-			continue
-		}
-		if info, err := os.Stat(f.Place(name)); err == nil && info.Mode().IsRegular() {
-			return nil, forbid("%s is not part of the kit and would be used as a prompt: remove it, or the result would not count", f.Place(name))
-		}
+	if err := k.noOtherPrompts(f); err != nil {
+		return nil, err
 	}
-	if k.data, err = hashData(dir, k.kit.Places); err != nil {
+	if k.Data, err = hashData(dir, k.kit.Places); err != nil {
 		return nil, err
 	}
 	k.entries, err = ledger.Read(k.ledger())
 	return k, err
+}
+
+// noOtherPrompts forbids prompts that the kit does not have.
+func (k *Kit) noOtherPrompts(f *study.File) error {
+	for _, name := range f.Used() {
+		isPrompt := strings.HasPrefix(filepath.ToSlash(name), dropIn) || slices.Contains(f.Prompts(), name)
+		if !isPrompt || k.kit.Files[filepath.ToSlash(filepath.Clean(name))] != "" {
+			continue
+		}
+		if info, err := os.Stat(f.Place(name)); err == nil && info.Mode().IsRegular() {
+			return forbid("%s is not part of the kit and would be used as a prompt: remove it, or the result would not count", f.Place(name))
+		}
+	}
+	return nil
 }
 
 // ownData checks that a study reads the data of the kit, all of them, and no other.
@@ -418,7 +418,7 @@ func (k *Kit) ownData(f *study.File, keys map[string]json.RawMessage) error {
 		if json.Unmarshal([]byte(k.kit.Data[key]), &want) != nil {
 			return fmt.Errorf("%s: data.%s is not JSON", filepath.Join(k.dir, kitFile), key)
 		}
-		if keys[key] != nil && json.Unmarshal(keys[key], &have) != nil || !covers(have, want) {
+		if keys[key] != nil && json.Unmarshal(keys[key], &have) != nil || !reflect.DeepEqual(bare(have), bare(want)) {
 			return forbid("%v", f.Errorf(key, "the data of a kit are in %s, which the committed hash covers: write %s: %s", strings.Join(k.kit.Places, " and "), key, k.kit.Data[key]))
 		}
 	}
@@ -428,26 +428,18 @@ func (k *Kit) ownData(f *study.File, keys map[string]json.RawMessage) error {
 	return nil
 }
 
-// covers reports whether a value is another one, apart from members that were filled in
-// with nothing.
-func covers(have, want any) bool { return reflect.DeepEqual(bare(have), bare(want)) }
-
+// bare is a value without the members of objects that were filled in with nothing.
 func bare(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
-		out := map[string]any{}
-		for key, value := range v {
-			if value != nil && value != "" && value != false && value != 0.0 {
-				out[key] = bare(value)
-			}
+		maps.DeleteFunc(v, func(_ string, m any) bool { return m == nil || m == "" || m == false || m == 0.0 })
+		for key := range v {
+			v[key] = bare(v[key])
 		}
-		return out
 	case []any:
-		out := make([]any, len(v))
 		for i := range v {
-			out[i] = bare(v[i])
+			v[i] = bare(v[i])
 		}
-		return out
 	}
 	return v
 }
@@ -464,12 +456,6 @@ func Ran(dir string) bool {
 func StoreOf(dir string) string { return filepath.Join(dir, ".scruple", "kit.db") }
 
 func (k *Kit) ledger() string { return filepath.Join(k.dir, ".scruple", ledger.Name) }
-
-// Data is the hash of the data.
-func (k *Kit) Data() string { return k.data }
-
-// Digest is that of the kit.
-func (k *Kit) Digest() string { return k.digest }
 
 // hashData hashes the names and contents of the data.
 func hashData(dir string, places []string) (string, error) {
@@ -539,16 +525,16 @@ func (k *Kit) Commit(by string, documents int) (*Commitment, error) {
 	}
 	e, again := k.last(CommitEntry)
 	if !again {
-		return nil, k.add(by, CommitEntry, committed{k.data, documents})
+		return nil, k.add(by, CommitEntry, committed{k.Data, documents})
 	}
 	var was committed
 	if err := e.Decode(&was); err != nil {
 		return nil, err
 	}
-	if e.By == by && was.Data == k.data {
+	if e.By == by && was.Data == k.Data {
 		return nil, nil
 	}
-	return &Commitment{e.By, e.At, was.Data}, k.add(by, CommitEntry, committed{k.data, documents})
+	return &Commitment{e.By, e.At, was.Data}, k.add(by, CommitEntry, committed{k.Data, documents})
 }
 
 // Begin records that the kit runs. It refuses data that were not committed, and a
@@ -556,13 +542,13 @@ func (k *Kit) Commit(by string, documents int) (*Commitment, error) {
 func (k *Kit) Begin() error {
 	commit, ok := k.last(CommitEntry)
 	if !ok {
-		return forbid("the data are not committed: run `scruple kit commit %s --by NAME`, and send the hash before you run the kit", k.dir)
+		return forbid("the data are not committed: run `scruple blind commit %s --by NAME`, and send the hash before you run the kit", k.dir)
 	}
 	var was committed
 	if err := commit.Decode(&was); err != nil {
 		return err
 	}
-	if was.Data != k.data {
+	if was.Data != k.Data {
 		return forbid("the data changed after they were committed on %s: restore them", commit.At)
 	}
 	if e, done := k.last(ResultEntry); done {
@@ -571,13 +557,13 @@ func (k *Kit) Begin() error {
 	if _, begun := k.last(RunEntry); begun {
 		return nil
 	}
-	return k.add(commit.By, RunEntry, committed{k.data, was.Documents})
+	return k.add(commit.By, RunEntry, committed{k.Data, was.Documents})
 }
 
-// Finish writes the averages of the comparisons as [ResultFile], and then records it. write
-// writes a file durably. A comparison of few documents, such as of a metric that most do
-// not have, would tell of single ones: it has no numbers. simulated are the arms whose answers were simulated.
-func (k *Kit) Finish(comparisons []analyse.BlindComparison, simulated []string, write func(path string, data []byte) error) (analyse.BlindFile, error) {
+// Finish writes the averages of the comparisons as [ResultFile], and then records it. A
+// comparison of few documents, such as of a metric that most do not have, would tell of
+// single ones: it has no numbers. simulated are the arms whose answers were simulated.
+func (k *Kit) Finish(comparisons []analyse.BlindComparison, simulated []string) (analyse.BlindFile, error) {
 	commit, _ := k.last(CommitEntry)
 	comparisons = slices.Clone(comparisons)
 	for i := range comparisons {
@@ -585,16 +571,14 @@ func (k *Kit) Finish(comparisons []analyse.BlindComparison, simulated []string, 
 			c.Diff, c.Low, c.High, c.P = analyse.Undefined(), analyse.Undefined(), analyse.Undefined(), analyse.Undefined()
 		}
 	}
-	r := analyse.BlindFile{Format: analyse.BlindFormat, BlindResult: analyse.BlindResult{By: commit.By, Kit: k.digest, Data: k.data, Simulated: simulated, Comparisons: comparisons}}
+	r := analyse.BlindFile{Format: analyse.BlindFormat, BlindResult: analyse.BlindResult{By: commit.By, Kit: k.Digest, Data: k.Data, Simulated: simulated, Comparisons: comparisons}}
 	data, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return r, err
 	}
 	data = append(data, '\n')
-	if err := write(filepath.Join(k.dir, ResultFile), data); err != nil {
+	if err := (disk.File{Path: filepath.Join(k.dir, ResultFile)}).Write(disk.Bytes(data)); err != nil {
 		return r, err
 	}
-	return r, k.add(commit.By, ResultEntry, struct {
-		Result string `json:"result_sha256"`
-	}{hashOf(data)})
+	return r, k.add(commit.By, ResultEntry, map[string]string{"result_sha256": hashOf(data)})
 }

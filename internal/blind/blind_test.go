@@ -12,7 +12,7 @@ import (
 
 // A comparison of one to four documents tells of single ones, so its numbers stay.
 func TestFinishKeepsSmallComparisons(t *testing.T) {
-	k := &Kit{dir: t.TempDir(), data: "0123", now: func() time.Time { return time.Date(2024, 3, 15, 0, 0, 0, 0, time.UTC) }}
+	k := &Kit{dir: t.TempDir(), Data: "0123", now: func() time.Time { return time.Date(2024, 3, 15, 0, 0, 0, 0, time.UTC) }}
 	if err := os.MkdirAll(filepath.Dir(k.ledger()), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +26,7 @@ func TestFinishKeepsSmallComparisons(t *testing.T) {
 		return analyse.BlindComparison{A: "a", B: "b", Metric: metric, Diff: 0.25, Low: 0, High: 0.5, P: 0.04, Pairs: pairs}
 	}
 	given := []analyse.BlindComparison{comparison("composite", 6), comparison("date_f1", Fewest), comparison("money_f1", Fewest-1), comparison("id_f1", 1)}
-	if _, err := k.Finish(given, nil, func(path string, data []byte) error { return os.WriteFile(path, data, 0o600) }); err != nil {
+	if _, err := k.Finish(given, nil); err != nil {
 		t.Fatal(err)
 	}
 	data, err := os.ReadFile(filepath.Join(k.dir, ResultFile))

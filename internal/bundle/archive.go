@@ -53,10 +53,7 @@ func writeArchive(w io.Writer, dir string, m *Manifest) error {
 		}
 		return nil
 	}
-	if err := add(manifestName, false, bytes.NewReader(manifest)); err != nil {
-		return err
-	}
-	if err := add(sumsName, false, bytes.NewReader(m.sums())); err != nil {
+	if err := errors.Join(add(manifestName, false, bytes.NewReader(manifest)), add(sumsName, false, bytes.NewReader(m.sums()))); err != nil {
 		return err
 	}
 	for _, f := range m.Files {
@@ -64,8 +61,7 @@ func writeArchive(w io.Writer, dir string, m *Manifest) error {
 		if err != nil {
 			return fmt.Errorf("packing %s: %w", f.Path, err)
 		}
-		err = errors.Join(add(f.Path, f.Exec, in), in.Close())
-		if err != nil {
+		if err := errors.Join(add(f.Path, f.Exec, in), in.Close()); err != nil {
 			return err
 		}
 	}
@@ -107,11 +103,14 @@ func readArchive(file, dir string) (*Manifest, []Finding, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	budget, err := budgetOf(file)
+	info, err := os.Stat(file)
 	if err != nil {
 		return nil, nil, err
 	}
+	budget := slack + maxRatio*info.Size()
+	there := map[string]bool{}
 	for _, f := range z.File {
+		there[f.Name] = true
 		if f.Name == manifestName || f.Name == sumsName {
 			continue
 		}
@@ -131,10 +130,6 @@ func readArchive(file, dir string) (*Manifest, []Finding, error) {
 			findings = append(findings, Finding{f.Name, text})
 		}
 	}
-	there := map[string]bool{}
-	for _, f := range z.File {
-		there[f.Name] = true
-	}
 	for _, f := range m.Files {
 		if !there[f.Path] {
 			findings = append(findings, Finding{f.Path, "is missing"})
@@ -144,15 +139,6 @@ func readArchive(file, dir string) (*Manifest, []Finding, error) {
 		findings, err = compareArchive(file, dir, m, z.File)
 	}
 	return m, findings, err
-}
-
-// budgetOf returns how many bytes a bundle may unpack to.
-func budgetOf(file string) (int64, error) {
-	info, err := os.Stat(file)
-	if err != nil {
-		return 0, err
-	}
-	return slack + maxRatio*info.Size(), nil
 }
 
 // checkNames refuses entries that cannot be files of a bundle.
@@ -294,46 +280,48 @@ func compareArchive(file, dir string, m *Manifest, entries []*zip.File) ([]Findi
 		return nil, err
 	}
 	defer in.Close()
-	c := &comparing{with: bufio.NewReaderSize(in, 1<<16)}
-	err = writeArchive(c, dir, m)
-	if _, more := c.with.ReadByte(); err == nil && more == nil {
-		err = errDiffers
-	}
-	if !errors.Is(err, errDiffers) {
+	at, err := differs(in, func(w io.Writer) error { return writeArchive(w, dir, m) })
+	if err != nil || at < 0 {
 		return nil, err
 	}
 	where := "the directory of the archive"
-	for _, f := range entries {
-		start, err := f.DataOffset()
-		if err == nil && c.at < start+int64(f.CompressedSize64) {
+	for _, f := range slices.Backward(entries) {
+		if start, err := f.DataOffset(); err == nil && at < start+int64(f.CompressedSize64) {
 			where = f.Name
-			break
 		}
 	}
-	return []Finding{{where, fmt.Sprintf("byte %d of the archive was changed", c.at)}}, nil
+	return []Finding{{where, fmt.Sprintf("byte %d of the archive was changed", at)}}, nil
+}
+
+// differs returns the first byte at which a file differs from what write writes, -1 if none.
+func differs(in io.Reader, write func(io.Writer) error) (int64, error) {
+	c := &comparing{with: bufio.NewReaderSize(in, 1<<16)}
+	err := write(c)
+	if _, more := c.with.ReadByte(); c.differ || err == nil && more == nil {
+		return c.at, nil
+	}
+	return -1, err
 }
 
 // comparing is a writer that compares what is written with what a reader has.
 type comparing struct {
-	with *bufio.Reader
-	at   int64
-	b    []byte
+	with   *bufio.Reader
+	at     int64
+	differ bool // at the byte at; who writes may go on
 }
 
-var errDiffers = errors.New("the archive differs")
+var errDiffers = errors.New("the file differs")
 
 func (c *comparing) Write(p []byte) (int, error) {
-	c.b = slices.Grow(c.b[:0], len(p))[:len(p)]
-	n, err := io.ReadFull(c.with, c.b)
-	for i := range n {
-		if c.b[i] != p[i] {
-			c.at += int64(i)
+	for i := range p {
+		if c.differ {
 			return i, errDiffers
 		}
-	}
-	c.at += int64(n)
-	if err != nil {
-		return n, errDiffers
+		if b, err := c.with.ReadByte(); err != nil || b != p[i] {
+			c.differ = true
+			return i, errDiffers
+		}
+		c.at++
 	}
 	return len(p), nil
 }

@@ -3,6 +3,7 @@ package bundle
 import (
 	"context"
 	"crypto/sha256"
+	_ "embed" // the readme
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -154,9 +155,7 @@ func addStore(ctx context.Context, dir string, m *Manifest, s Source, env Env) (
 		return nil, err
 	}
 	progress, err := packed.Progress(ctx, again)
-	if err == nil {
-		m.Calls = progress.Calls
-	}
+	m.Calls = progress.Calls
 	return reasons, err
 }
 
@@ -209,19 +208,11 @@ func addReport(ctx context.Context, dir string, m *Manifest, env Env) error {
 		return err
 	}
 	for _, o := range again.outputs {
-		if err := writeOutput(filepath.Join(dir, reportDir, o.Name), o); err != nil {
+		if err := disk.Create(filepath.Join(dir, reportDir, o.Name), o.Write); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func writeOutput(file string, o Output) error {
-	f, err := os.Create(file)
-	if err != nil {
-		return err
-	}
-	return errors.Join(o.Write(f), f.Close())
 }
 
 // list lists the files of a folder with their checksums, sorted by path.
@@ -260,20 +251,19 @@ func sumFile(file string) (string, error) {
 	}
 	defer f.Close()
 	sum := sha256.New()
-	if _, err := io.Copy(sum, f); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(sum.Sum(nil)), nil
+	_, err = io.Copy(sum, f)
+	return hex.EncodeToString(sum.Sum(nil)), err
 }
 
 // writeBundle replaces a file with the archive of a folder, durably, if check returns nil
 // for what was written, which is in the folder first.
 func writeBundle(file, dir string, m *Manifest, check func(written string) error) error {
 	packed := filepath.Join(dir, ".bundle.zip")
-	if err := disk.Create(packed, func(w io.Writer) error { return writeArchive(w, dir, m) }); err != nil {
-		return err
+	err := disk.Create(packed, func(w io.Writer) error { return writeArchive(w, dir, m) })
+	if err == nil {
+		err = check(packed)
 	}
-	if err := check(packed); err != nil {
+	if err != nil {
 		return err
 	}
 	in, err := os.Open(packed)
@@ -287,25 +277,10 @@ func writeBundle(file, dir string, m *Manifest, check func(written string) error
 	})
 }
 
+//go:embed readme.md
+var readmeText string
+
 // readme tells a reader without Scruple what the bundle is.
 func readme(m *Manifest) string {
-	return fmt.Sprintf(`# Run %[1]s of the study %[2]s
-
-This bundle holds a study of the suite %[3]s with its data, prompts, answers, ledger and
-report, written by Scruple (%[4]s).
-
-Check it: every checksum and the ledger, and whether the answers give this report.
-
-    scruple verify BUNDLE
-
-Without Scruple: sha256sum -c %[5]s
-
-Read the report in %[6]s/, which also has all answers and scores as JSON Lines. Unpacked,
-%[7]s is an ordinary study: it has all answers, so these commands ask no model.
-
-    cd %[8]s
-    scruple report %[1]s
-    scruple show %[1]s --worst 10
-    scruple score %[1]s
-`, m.Run, m.Study, m.Suite, m.Scruple, sumsName, reportDir, m.StudyFile, m.folder())
+	return strings.NewReplacer("RUN", m.Run, "STUDY", m.Study, "SUITE", m.Suite, "VERSION", m.Scruple, "FOLDER", m.folder(), "FILE", m.StudyFile).Replace(readmeText)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -26,6 +27,7 @@ type gathering struct {
 	dir     string // of the bundle
 	folder  string // of the study in it
 	reasons []string
+	err     error // of a copy: no reason of the study
 }
 
 // gather copies the files of a study, and those of people that its ledger has. It returns
@@ -59,6 +61,9 @@ func gather(x *experiment.Experiment, book, dir string) (string, error) {
 		name = "study.yaml"
 	}
 	g.file(x.File.Path, path.Join(g.folder, name))
+	if g.err != nil {
+		return "", fmt.Errorf("copying the files of the study: %w", g.err)
+	}
 	if len(g.reasons) > 0 {
 		return "", &RefusedError{g.reasons}
 	}
@@ -106,24 +111,19 @@ func (g *gathering) add(rel string) {
 		if err != nil {
 			return err
 		}
-		if p != from && strings.HasPrefix(d.Name(), ".") {
-			if d.IsDir() {
-				return fs.SkipDir
-			}
-			return nil
-		}
-		if d.IsDir() {
-			return nil
-		}
 		below, err := filepath.Rel(from, p)
-		if err != nil {
+		hidden := p != from && strings.HasPrefix(d.Name(), ".")
+		switch {
+		case err != nil:
 			return err
-		}
-		if !d.Type().IsRegular() {
+		case hidden && d.IsDir():
+			return fs.SkipDir
+		case hidden, d.IsDir():
+		case d.Type().IsRegular():
+			g.file(p, path.Join(g.folder, filepath.ToSlash(rel), filepath.ToSlash(below)))
+		default:
 			g.refuse("%s is not a file but a link or device: put a copy in its place", filepath.Join(rel, below))
-			return nil
 		}
-		g.file(p, path.Join(g.folder, filepath.ToSlash(rel), filepath.ToSlash(below)))
 		return nil
 	})
 	if err != nil {
@@ -145,8 +145,8 @@ func (g *gathering) file(from, name string) {
 	if _, err := os.Lstat(to); err == nil { // locked gold is read by the study too, and read-only
 		return
 	}
-	if err := copyFile(from, to); err != nil {
-		g.refuse("%v", err)
+	if g.err == nil {
+		g.err = copyFile(from, to)
 	}
 }
 
@@ -158,10 +158,10 @@ func copyFile(from, to string) error {
 	}
 	defer in.Close()
 	info, err := in.Stat()
-	if err != nil {
-		return err
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(to), 0o700)
 	}
-	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+	if err != nil {
 		return err
 	}
 	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600|info.Mode().Perm()&0o100)
@@ -222,18 +222,8 @@ func visit(v any, key string, f func(key, value string)) {
 			visit(e, fmt.Sprintf("%s[%d]", key, i), f)
 		}
 	case map[string]any:
-		for _, k := range slices.Sorted(mapKeys(v)) {
+		for _, k := range slices.Sorted(maps.Keys(v)) {
 			visit(v[k], key+"."+k, f)
-		}
-	}
-}
-
-func mapKeys(m map[string]any) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for k := range m {
-			if !yield(k) {
-				return
-			}
 		}
 	}
 }

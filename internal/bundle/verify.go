@@ -1,7 +1,6 @@
 package bundle
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -138,17 +137,18 @@ func (v *Verification) checkOutcomes(ctx context.Context, run *experiment.Run) e
 		return nil
 	}
 	note := ""
-	if rep.Earlier > 0 {
-		note += fmt.Sprintf("; NOT CHECKED: %s of an earlier plan, the study moved on since", text.Plural(rep.Earlier, "trial", "trials"))
-	}
-	if rep.Left > 0 {
-		note += fmt.Sprintf("; not of %s that left the plan", text.Plural(rep.Left, "trial", "trials"))
-	}
-	if rep.Failed > 0 {
-		note += fmt.Sprintf("; %s without one", text.Plural(rep.Failed, "failed trial", "failed trials"))
-	}
-	if rep.Unrepeated > 0 {
-		note += fmt.Sprintf("; NOT CHECKED: %s, such as %v", text.Plural(rep.Unrepeated, "trial", "trials"), rep.Why)
+	for _, part := range []struct {
+		n    int
+		text string
+	}{
+		{rep.Earlier, "NOT CHECKED: " + text.Plural(rep.Earlier, "trial", "trials") + " of an earlier plan, the study moved on since"},
+		{rep.Left, "not of " + text.Plural(rep.Left, "trial", "trials") + " that left the plan"},
+		{rep.Failed, text.Plural(rep.Failed, "failed trial", "failed trials") + " without one"},
+		{rep.Unrepeated, fmt.Sprintf("NOT CHECKED: %s, such as %v", text.Plural(rep.Unrepeated, "trial", "trials"), rep.Why)},
+	} {
+		if part.n > 0 {
+			note += "; " + part.text
+		}
 	}
 	v.checked("%s of trials, derived from the answers again%s", text.Plural(rep.Outcomes, "outcome", "outcomes"), note)
 	if rep.Verdicts > 0 {
@@ -193,7 +193,14 @@ func (v *Verification) compare(dir string, again *reproduction) {
 	for _, o := range again.outputs {
 		name := path.Join(reportDir, o.Name)
 		made[name] = true
-		if at, err := differs(filepath.Join(dir, filepath.FromSlash(name)), o); err != nil {
+		file, err := os.Open(filepath.Join(dir, filepath.FromSlash(name)))
+		if err != nil {
+			v.found(name, err)
+			continue
+		}
+		at, err := differs(file, o.Write)
+		file.Close()
+		if err != nil {
 			v.found(name, err)
 		} else if at >= 0 {
 			v.found(name, fmt.Errorf("the packed answers give another file, from byte %d", at))
@@ -207,27 +214,6 @@ func (v *Verification) compare(dir string, again *reproduction) {
 	if v.OK() {
 		v.checked("scores, analysis and report, computed again: %s, the same bytes", text.Plural(len(made), "file", "files"))
 	}
-}
-
-// differs returns the first byte at which a file differs from an output, -1 if none.
-func differs(file string, o Output) (int64, error) {
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return 0, err
-	}
-	var b bytes.Buffer
-	if err := o.Write(&b); err != nil {
-		return 0, err
-	}
-	made := b.Bytes()
-	if bytes.Equal(data, made) {
-		return -1, nil
-	}
-	at := 0
-	for at < min(len(data), len(made)) && data[at] == made[at] {
-		at++
-	}
-	return int64(at), nil
 }
 
 // A reproduction is a run scored and analysed again from the files of a bundle.
@@ -304,4 +290,25 @@ func (a *reproduction) Close() error {
 		errs = append(errs, a.db.Close())
 	}
 	return errors.Join(errs...)
+}
+
+// Open unpacks a bundle whose files have the checksums of its manifest, and opens its store for
+// reading. What the answers give is not computed again, as [Verify] does. close removes the
+// files.
+func Open(ctx context.Context, file string) (m *Manifest, db *store.DB, close func() error, err error) {
+	dir, remove, err := disk.Temp("baseline", "")
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	m, findings, err := readArchive(file, dir)
+	if err == nil && len(findings) > 0 {
+		err = refused("%s is damaged: %s: `scruple verify %s` lists what differs", file, findings[0], file)
+	}
+	if err == nil {
+		db, err = store.OpenRead(ctx, filepath.Join(dir, filepath.FromSlash(m.store())))
+	}
+	if err != nil {
+		return nil, nil, nil, errors.Join(err, remove())
+	}
+	return m, db, func() error { return errors.Join(db.Close(), remove()) }, nil
 }

@@ -1,8 +1,7 @@
 // Package dataset gives suites access to the files their items come from,
 // without keeping those files in memory: [Lines] is an index over a JSON Lines
 // file with sixteen bytes per record, and [DecodeStrict] decodes one record and
-// rejects unknown keys, with column and nearest known name. Converters from
-// published corpora are in package convert.
+// rejects unknown keys, with column and nearest known name. [Text] decodes other text files.
 //
 // A JSON Lines file is UTF-8 text with one JSON value per line. Accepted, since
 // editors and spreadsheets produce them: a byte order mark, CRLF line ends, blank

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"math"
 	"os"
 	"slices"
@@ -31,6 +32,7 @@ type Lines struct {
 	file    *os.File
 	discard func() error // removes the temporary file, nil when there is none
 	records []record
+	made    bool // the records are not as they are in the file, so columns mean nothing
 }
 
 // A record is the location of a line: its first byte, and its length without the
@@ -51,6 +53,26 @@ func OpenLines(path string) (*Lines, error) {
 	l := &Lines{path: path, file: f}
 	if err := l.load(); err != nil {
 		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
+}
+
+// MakeLines makes an index over records that are made of a file of another format, each with
+// the line of that file on which it begins. They are kept in a temporary file.
+func MakeLines(path string, records iter.Seq2[int, []byte]) (*Lines, error) {
+	l := &Lines{path: path, made: true}
+	to, err := l.unpack()
+	if err != nil {
+		return nil, fmt.Errorf("%s: making a temporary file: %w", path, err)
+	}
+	w, offset := bufio.NewWriter(to), int64(0)
+	for line, r := range records {
+		l.records = append(l.records, record{offset, uint32(len(r)), uint32(line)})
+		offset += int64(len(r))
+		w.Write(r) // Flush returns its error
+	}
+	if err := w.Flush(); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: writing a temporary file: %w", path, err), l.Close())
 	}
 	return l, nil
 }
@@ -93,7 +115,13 @@ func (l *Lines) Decode(i int, buf []byte, into any) ([]byte, error) {
 }
 
 // Locate puts file and line before err as [LocateLine] does.
-func (l *Lines) Locate(i int, err error) error { return LocateLine(l.path, l.Line(i), err) }
+func (l *Lines) Locate(i int, err error) error {
+	var d *DecodeError
+	if l.made && errors.As(err, &d) {
+		err = d.Err
+	}
+	return LocateLine(l.path, l.Line(i), err)
+}
 
 // LocateLine puts file and line before an error about a line, and column too where err is a
 // [*DecodeError] that knows it.

@@ -5,6 +5,9 @@ import (
 	"compress/gzip"
 	"fmt"
 	"io"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding/unicode"
 )
 
 // What gzip may unpack to: small files to a few megabytes, others to a hundred times
@@ -60,4 +63,28 @@ func Unpack(data []byte) ([]byte, error) {
 		_, err = io.ReadFull(r, unpacked)
 	}
 	return unpacked, err
+}
+
+// Text returns the content of a text file as UTF-8 without a byte order mark. UTF-16 is known
+// by its mark. The error names the file and the first line that is not text.
+func Text(file string, data []byte) ([]byte, error) {
+	if bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) {
+		decoded, err := unicode.UTF16(unicode.LittleEndian, unicode.ExpectBOM).NewDecoder().Bytes(data)
+		if err != nil {
+			return nil, fmt.Errorf("%s: decoding UTF-16: %w", file, err)
+		}
+		data = decoded
+	}
+	data = bytes.TrimPrefix(data, []byte(byteOrderMark))
+	line := 0
+	for text := range bytes.Lines(data) {
+		line++
+		switch {
+		case !utf8.Valid(text):
+			return nil, fmt.Errorf("%s:%d: the text is not UTF-8: save the file as UTF-8, in a spreadsheet as CSV UTF-8", file, line)
+		case bytes.IndexByte(text, 0) >= 0:
+			return nil, fmt.Errorf("%s:%d: the text has a NUL byte, so it is not text, or UTF-16 without a byte order mark: save the file as UTF-8", file, line)
+		}
+	}
+	return data, nil
 }

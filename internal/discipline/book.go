@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -14,21 +13,11 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/ledger"
-)
-
-// The kinds of entries.
-const (
-	RegistrationEntry = "preregistration"
-	TestEntry         = "test run"
-	SeenEntry         = "items seen"
-	UnblindingEntry   = "unblinding"
-	RevisionEntry     = "revision"
-	BlindEntry        = "blind validation"
-	KitEntry          = "blind kit"
-	CommitEntry       = "blind commitment"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // StorePath is the store of a study file, unless another is given.
@@ -129,21 +118,23 @@ func (m Measured) String() string {
 const MostInputs = 20_000
 
 // DigestOf is the digest of parts.
-func DigestOf(parts []eval.Part) string {
-	sum := sha256.Sum256([]byte(eval.EncodeParts(parts)))
+func DigestOf(parts []eval.Part) string { return sumOf([]byte(eval.EncodeParts(parts))) }
+
+func sumOf(data []byte) string {
+	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])
 }
 
 // A TestRun is a run on TEST, recorded before its first call.
 type TestRun struct {
 	Owner
-	Run     string   `json:"run"`
-	Created string   `json:"created_at"` // with Run it tells stores apart
-	Store   string   `json:"store"`
-	Digest  string   `json:"registration"`     // of what ran
-	Budget  []Used   `json:"budget,omitempty"` // what was used before it
-	Inputs  []string `json:"inputs,omitempty"`
-	Arms    []Arm    `json:"arms,omitempty"` // without those that calibrate
+	Run     string         `json:"run"`
+	Created string         `json:"created_at"` // with Run it tells stores apart
+	Store   string         `json:"store"`
+	Digest  string         `json:"registration"`     // of what ran
+	Budget  []analyse.Used `json:"budget,omitempty"` // what was used before it
+	Inputs  []string       `json:"inputs,omitempty"`
+	Arms    []Arm          `json:"arms,omitempty"` // without those that calibrate
 }
 
 // An Arm is an arm of a TEST run.
@@ -161,14 +152,6 @@ type Seen struct {
 	Created string   `json:"created_at"`
 	Store   string   `json:"store"`
 	Inputs  []string `json:"inputs"`
-}
-
-// Used is what was used of a limit; Allowed is nil without one.
-type Used struct {
-	Name    string   `json:"name"`
-	Used    float64  `json:"used"`
-	Allowed *float64 `json:"allowed,omitempty"`
-	Note    string   `json:"note,omitempty"`
 }
 
 // An Unblinding is the reason for which TEST is looked at again, or with other inputs
@@ -248,36 +231,102 @@ func Read(path string) (Book, error) {
 func bookOf(path string, entries []ledger.Entry) (Book, error) {
 	b := Book{Path: path, Head: ledger.HeadOf(entries)}
 	for _, e := range entries {
-		var err error
-		switch e.Kind {
-		case RegistrationEntry:
-			b.Registrations, err = with(b.Registrations, e)
-		case TestEntry:
-			b.Tests, err = with(b.Tests, e)
-		case SeenEntry:
-			b.Seen, err = with(b.Seen, e)
-		case UnblindingEntry:
-			b.Unblindings, err = with(b.Unblindings, e)
-		case RevisionEntry:
-			b.Revisions, err = with(b.Revisions, e)
-		case BlindEntry:
-			b.Blind, err = with(b.Blind, e)
-		case KitEntry:
-			b.Kits, err = with(b.Kits, e)
-		case CommitEntry:
-			b.Commitments, err = with(b.Commitments, e)
-		}
-		if err != nil {
-			return b, fmt.Errorf("reading %s: %w", path, err)
+		if read := kinds[e.Kind]; read != nil {
+			if _, err := read(&b, e); err != nil {
+				return b, fmt.Errorf("reading %s: %w", path, err)
+			}
 		}
 	}
 	return b, nil
 }
 
-func with[T any](list []Entry[T], e ledger.Entry) ([]Entry[T], error) {
-	made := Entry[T]{Seq: e.Seq, At: e.At, By: e.By, Hash: e.Hash}
-	err := e.Decode(&made.Data)
-	return append(list, made), err
+// A record is what an entry of the ledger says.
+type record interface {
+	Registration | TestRun | Seen | Unblinding | Revision | Blind | Kit | Commitment
+	fmt.Stringer
+}
+
+// kinds has what reads the entries of a kind into a book.
+var kinds = map[string]func(*Book, ledger.Entry) (fmt.Stringer, error){
+	"preregistration":  into(func(b *Book) *[]Entry[Registration] { return &b.Registrations }),
+	"test run":         into(func(b *Book) *[]Entry[TestRun] { return &b.Tests }),
+	"items seen":       into(func(b *Book) *[]Entry[Seen] { return &b.Seen }),
+	"unblinding":       into(func(b *Book) *[]Entry[Unblinding] { return &b.Unblindings }),
+	"revision":         into(func(b *Book) *[]Entry[Revision] { return &b.Revisions }),
+	"blind validation": into(func(b *Book) *[]Entry[Blind] { return &b.Blind }),
+	"blind kit":        into(func(b *Book) *[]Entry[Kit] { return &b.Kits }),
+	"blind commitment": into(func(b *Book) *[]Entry[Commitment] { return &b.Commitments }),
+}
+
+func into[T record](list func(*Book) *[]Entry[T]) func(*Book, ledger.Entry) (fmt.Stringer, error) {
+	return func(b *Book, e ledger.Entry) (fmt.Stringer, error) {
+		made := Entry[T]{Seq: e.Seq, At: e.At, By: e.By, Hash: e.Hash}
+		err := e.Decode(&made.Data)
+		*list(b) = append(*list(b), made)
+		return made.Data, err
+	}
+}
+
+// Describe says what an entry records, "" if it is of another kind or holds other data than
+// expected.
+func Describe(e ledger.Entry) string {
+	if read := kinds[e.Kind]; read != nil {
+		if said, err := read(new(Book), e); err == nil {
+			return said.String()
+		}
+	}
+	return ""
+}
+
+func (r Registration) String() string {
+	judge := ""
+	if r.Judge != nil {
+		judge = "; judge " + r.Judge.String()
+	}
+	return fmt.Sprintf("study %s, %s, %s; SHA-256 %s%s", r.Study, text.Plural(r.Items, "item", "items"), r.Test, r.Digest, judge)
+}
+
+func (t TestRun) String() string {
+	return fmt.Sprintf("run %s of study %s, store %s; ran what has SHA-256 %s", t.Run, t.Study, t.Store, t.Digest)
+}
+
+func (s Seen) String() string {
+	on := ""
+	if s.Split != "" {
+		on = " on " + strings.ToUpper(s.Split)
+	}
+	return fmt.Sprintf("run %s of study %s%s asks about %s not seen before, store %s", s.Run, s.Study, on, text.Plural(len(s.Inputs), "item", "items"), s.Store)
+}
+
+func (u Unblinding) String() string {
+	return fmt.Sprintf("study %s: %s; it allowed: %s", u.Study, u.Reason, strings.Join(u.Changes, "; "))
+}
+
+func (v Revision) String() string {
+	behind := ""
+	if v.Run != "" {
+		behind = ", DEV run " + v.Run
+	}
+	if v.After != "" {
+		behind += ", after TEST run " + v.After + " began"
+	}
+	return fmt.Sprintf("study %s%s: %s → %s", v.Study, behind, v.Hypothesis, v.Change)
+}
+
+func (b Blind) String() string {
+	var r analyse.BlindResult
+	if b.Decode(&r) != nil {
+		return ""
+	}
+	return fmt.Sprintf("study %s: %s", b.Study, r)
+}
+
+func (k Kit) String() string {
+	return fmt.Sprintf("study %s: a kit of %s went out, SHA-256 %s", k.Study, text.Plural(len(k.Files), "file", "files"), k.Digest)
+}
+
+func (c Commitment) String() string {
+	return fmt.Sprintf("study %s: %s committed to data with SHA-256 %s", c.Study, c.Who, c.Data)
 }
 
 // Empty reports whether the ledger says nothing of TEST.
@@ -491,14 +540,12 @@ func count(has map[string]bool, list []string) (n int) {
 func brief(parts []eval.Part) []eval.Part {
 	parts = slices.Clone(parts)
 	for i, p := range parts {
-		if len(p.Value) == hex.EncodedLen(sha256.Size) && !strings.ContainsFunc(p.Value, notHex) {
+		if analyse.IsSum(p.Value) {
 			parts[i].Value = p.Value[:12]
 		}
 	}
 	return parts
 }
-
-func notHex(r rune) bool { return !strings.ContainsRune("0123456789abcdef", r) }
 
 // A Desk is a ledger open for writing: nobody else can start a TEST run meanwhile.
 type Desk struct {
@@ -527,34 +574,19 @@ func Open(study, by string, now func() time.Time) (*Desk, error) {
 func (d *Desk) Close() error { return d.log.Close() }
 
 // Register appends a registration.
-func (d *Desk) Register(r Registration) error { return d.add(RegistrationEntry, r) }
+func (d *Desk) Register(r Registration) error { return d.add("preregistration", r) }
 
 // Began appends a TEST run.
-func (d *Desk) Began(t TestRun) error { return d.add(TestEntry, t) }
+func (d *Desk) Began(t TestRun) error { return d.add("test run", t) }
 
 // Show appends items that are seen.
-func (d *Desk) Show(s Seen) error { return d.add(SeenEntry, s) }
+func (d *Desk) Show(s Seen) error { return d.add("items seen", s) }
 
 // Unblind appends an unblinding.
-func (d *Desk) Unblind(u Unblinding) error { return d.add(UnblindingEntry, u) }
+func (d *Desk) Unblind(u Unblinding) error { return d.add("unblinding", u) }
 
 // Revise appends a revision.
-func (d *Desk) Revise(r Revision) error { return d.add(RevisionEntry, r) }
-
-// AddBlind appends the result of a blind validation of a study.
-func (d *Desk) AddBlind(study Owner, result any) error {
-	data, err := json.Marshal(result)
-	if err != nil {
-		return err
-	}
-	return d.add(BlindEntry, Blind{study, data})
-}
-
-// AddKit appends a kit that was made of a study.
-func (d *Desk) AddKit(k Kit) error { return d.add(KitEntry, k) }
-
-// Commit appends the hash of an outsider's data.
-func (d *Desk) Commit(c Commitment) error { return d.add(CommitEntry, c) }
+func (d *Desk) Revise(r Revision) error { return d.add("revision", r) }
 
 func (d *Desk) add(kind string, data any) error {
 	if _, err := d.log.Append(d.at(), d.by, kind, data); err != nil {

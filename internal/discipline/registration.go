@@ -3,8 +3,6 @@ package discipline
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -34,10 +32,6 @@ func (s *Subject) registrationIn(book Book) Registration {
 
 // registration describes what would run now with an accuracy of the judge, nil for none.
 func (s *Subject) registration(judge *Measured) Registration {
-	sum := func(data []byte) string {
-		s := sha256.Sum256(data)
-		return hex.EncodeToString(s[:])
-	}
 	var inputs, in, gold []string
 	for _, it := range s.Items {
 		inputs = append(inputs, it.Input.String())
@@ -48,10 +42,10 @@ func (s *Subject) registration(judge *Measured) Registration {
 	slices.Sort(gold)
 	parts := []eval.Part{
 		{Name: "study file", Value: s.File.SHA256()},
-		{Name: "settings", Value: sum(s.lastingSettings())},
+		{Name: "settings", Value: sumOf(s.lastingSettings())},
 		{Name: "items", Value: fmt.Sprint(len(s.Items))},
-		{Name: "inputs", Value: sum([]byte(strings.Join(in, "\n")))},
-		{Name: "gold", Value: sum([]byte(strings.Join(gold, "\n")))},
+		{Name: "inputs", Value: sumOf([]byte(strings.Join(in, "\n")))},
+		{Name: "gold", Value: sumOf([]byte(strings.Join(gold, "\n")))},
 	}
 	parts = append(parts, s.Treatment...)
 	for _, f := range s.Files {
@@ -60,7 +54,7 @@ func (s *Subject) registration(judge *Measured) Registration {
 	parts = append(parts, eval.Part{Name: "scorer of scruple", Value: s.Version}, eval.Part{Name: "planned test", Value: s.plannedTest()})
 	if judge != nil {
 		data, _ := json.Marshal(judge) // numbers and texts
-		parts = append(parts, eval.Part{Name: "accuracy of the judge", Value: fmt.Sprintf("%s, SHA-256 %s", judge, sum(data))})
+		parts = append(parts, eval.Part{Name: "accuracy of the judge", Value: fmt.Sprintf("%s, SHA-256 %s", judge, sumOf(data))})
 	}
 	inputs = inputs[:min(len(inputs), MostInputs)]
 	return Registration{Owner: s.Owner(), File: filepath.Base(s.File.Path), Digest: DigestOf(parts), Test: s.plannedTest(),
@@ -141,63 +135,59 @@ type Registered struct {
 // already is not recorded again.
 func (s *Subject) Preregister(ctx context.Context, db *store.DB, by, unblind string) (r Registered, err error) {
 	if s.Study.Split != study.SplitTest {
-		return r, fmt.Errorf("preregister: the study has split %q: register TEST with --split test", s.Study.Split)
+		return r, fmt.Errorf("test register: the study has split %q: register TEST with --split test", s.Study.Split)
 	}
-	desk, err := s.desk(by)
-	if err != nil {
-		return r, err
-	}
-	defer func() { err = errors.Join(err, desk.Close()) }()
-	was, again := desk.Book.Registration(s.Owner())
-	judge, missing, err := s.Judge.OnDev(ctx, db)
-	if err != nil {
-		return r, err
-	}
-	if judge = s.keepsJudge(was.Data.Judge, judge); judge == nil {
-		r.OnTest = missing
-	}
-	now := s.registration(judge)
-	seen, err := s.seenElsewhere(ctx, db, desk.Book, now)
-	if err != nil {
-		return r, err
-	}
-	r.Known = again && was.Data.Digest == now.Digest
-	if reasons := desk.Book.Before(now, seen); len(reasons) > 0 && (!r.Known || len(desk.Book.Start(now, seen)) > 0) {
-		if err := s.permit(desk, now, reasons, unblind); err != nil {
-			return r, err
+	err = s.write(by, func(desk *Desk) (err error) {
+		was, again := desk.Book.Registration(s.Owner())
+		judge, missing, err := s.Judge.OnDev(ctx, db)
+		if err != nil {
+			return err
 		}
-	}
-	if r.Known {
-		r.Entry = was
-		return r, nil
-	}
-	if again {
-		r.Before = &was
-	}
-	if err := desk.Register(now); err != nil {
-		return r, err
-	}
-	r.Entry, _ = desk.Book.Registration(now.Owner)
-	return r, nil
+		if judge = s.keepsJudge(was.Data.Judge, judge); judge == nil {
+			r.OnTest = missing
+		}
+		now := s.registration(judge)
+		seen, err := s.seenElsewhere(ctx, db, desk.Book, now)
+		if err != nil {
+			return err
+		}
+		r.Known = again && was.Data.Digest == now.Digest
+		if reasons := desk.Book.Before(now, seen); len(reasons) > 0 && (!r.Known || len(desk.Book.Start(now, seen)) > 0) {
+			if err := s.permit(desk, now, reasons, unblind); err != nil {
+				return err
+			}
+		}
+		if r.Known {
+			r.Entry = was
+			return nil
+		}
+		if again {
+			r.Before = &was
+		}
+		if err := desk.Register(now); err != nil {
+			return err
+		}
+		r.Entry, _ = desk.Book.Registration(now.Owner)
+		return nil
+	})
+	return r, err
 }
 
 // Unblind records a reason to look at TEST again, or with changed inputs. db may be nil.
 func (s *Subject) Unblind(ctx context.Context, db *store.DB, by, reason string) (changes []string, err error) {
-	desk, err := s.desk(by)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, desk.Close()) }()
-	now := s.registrationIn(desk.Book)
-	seen, err := s.seenElsewhere(ctx, db, desk.Book, now)
-	if err != nil {
-		return nil, err
-	}
-	changes = append(desk.Book.Changes(now), desk.Book.Before(now, seen)...)
-	if len(changes) == 0 {
-		return nil, NotAllowed("nothing is blinded: the study is as registered and no TEST run of it began")
-	}
-	return changes, s.permit(desk, now, changes, reason)
+	err = s.write(by, func(desk *Desk) (err error) {
+		now := s.registrationIn(desk.Book)
+		seen, err := s.seenElsewhere(ctx, db, desk.Book, now)
+		if err != nil {
+			return err
+		}
+		changes = append(desk.Book.Changes(now), desk.Book.Before(now, seen)...)
+		if len(changes) == 0 {
+			return NotAllowed("nothing is blinded: the study is as registered and no TEST run of it began")
+		}
+		return s.permit(desk, now, changes, reason)
+	})
+	return changes, err
 }
 
 // A Revised is what was used of the budget after a revision, and what the revision comes
@@ -209,38 +199,36 @@ type Revised struct {
 
 // Revise records a revision cycle on DEV.
 func (s *Subject) Revise(ctx context.Context, db *store.DB, by, hypothesis, change string) (r *Revised, err error) {
-	desk, err := s.desk(by)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, desk.Close()) }()
-	done, _ := desk.Book.Of(s.Owner())
-	if most := s.Study.Budget.Cycles; most != nil && len(done) >= *most {
-		return nil, NotAllowed("the study allows %s and all are used: run TEST, change the question, or raise budget.cycles", text.Plural(*most, "revision cycle", "revision cycles"))
-	}
-	run := ""
-	if db != nil {
-		last, err := db.LastRun(ctx, s.Study.Name, study.SplitDev)
-		switch {
-		case err == nil:
-			run = last.ID
-		case !errors.Is(err, store.ErrNotFound):
-			return nil, err
+	err = s.write(by, func(desk *Desk) (err error) {
+		done, _ := desk.Book.Of(s.Owner())
+		if most := s.Study.Budget.Cycles; most != nil && len(done) >= *most {
+			return NotAllowed("the study allows %s and all are used: run TEST, change the question, or raise budget.cycles", text.Plural(*most, "revision cycle", "revision cycles"))
 		}
-	}
-	r = &Revised{}
-	revision := Revision{Owner: s.Owner(), Run: run, Hypothesis: hypothesis, Change: change}
-	if t, ok := desk.Book.LastTest(s.Owner()); ok {
-		revision.After = t.Data.Run
-		r.After = fmt.Sprintf("TEST of this study began on %s (%s, entry %d of the ledger): its items are no test of this change. Reports say that the revision came after TEST; "+
-			"to test it, register items that nobody has seen", Day(t.At), t.Data.Run, t.Seq)
-	} else if g, ok := desk.Book.Registration(s.Owner()); ok {
-		r.After = fmt.Sprintf("the study is registered (entry %d of the ledger): register it again after the change, before TEST runs", g.Seq)
-	}
-	if err := desk.Revise(revision); err != nil {
-		return nil, err
-	}
-	r.Used, err = s.budget(ctx, db, desk.Book, s.Now())
+		run := ""
+		if db != nil {
+			last, err := db.LastRun(ctx, s.Study.Name, study.SplitDev)
+			switch {
+			case err == nil:
+				run = last.ID
+			case !errors.Is(err, store.ErrNotFound):
+				return err
+			}
+		}
+		r = &Revised{}
+		revision := Revision{Owner: s.Owner(), Run: run, Hypothesis: hypothesis, Change: change}
+		if t, ok := desk.Book.LastTest(s.Owner()); ok {
+			revision.After = t.Data.Run
+			r.After = fmt.Sprintf("TEST of this study began on %s (%s, entry %d of the ledger): its items are no test of this change. Reports say that the revision came after TEST; "+
+				"to test it, register items that nobody has seen", Day(t.At), t.Data.Run, t.Seq)
+		} else if g, ok := desk.Book.Registration(s.Owner()); ok {
+			r.After = fmt.Sprintf("the study is registered (entry %d of the ledger): register it again after the change, before TEST runs", g.Seq)
+		}
+		if err := desk.Revise(revision); err != nil {
+			return err
+		}
+		r.Used, err = s.budget(ctx, db, desk.Book, s.Now())
+		return err
+	})
 	return r, err
 }
 

@@ -1,6 +1,7 @@
 package discipline
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -39,9 +40,7 @@ func Of(book Book, r *store.Run) *analyse.Discipline {
 		d.Problem = "the ledger beside the study has no entry of this TEST run: it was moved or removed, and nothing shows what was registered"
 		return d
 	}
-	for _, u := range entry.Data.Budget {
-		d.Budget = append(d.Budget, analyse.Used(u))
-	}
+	d.Budget = entry.Data.Budget
 	for _, t := range book.Others(entry) {
 		d.Others = append(d.Others, analyse.OtherTest{Study: t.Data.Study, Run: t.Data.Run, Date: Day(t.At), Entry: t.Seq, Arms: t.Data.Shared(entry.Data)})
 	}
@@ -67,64 +66,59 @@ func (s *Subject) RecordBlind(file, by string) (r analyse.BlindResult, err error
 	if err := read.Check(); err != nil {
 		return r, fmt.Errorf("%s: %w", file, err)
 	}
-	desk, err := s.desk(by)
-	if err != nil {
-		return r, err
-	}
-	defer func() { err = errors.Join(err, desk.Close()) }()
 	mine := s.Owner()
-	if !slices.ContainsFunc(desk.Book.Kits, func(k Entry[Kit]) bool { return k.Data.Is(mine) && k.Data.Digest == r.Kit }) {
-		return r, NotAllowed("the result is of the kit with SHA-256 %s, which the ledger %s does not have: a result counts if it is of a kit that `scruple kit build` made of this study, unchanged", r.Kit, desk.Book.Path)
-	}
-	if !slices.ContainsFunc(desk.Book.Commitments, func(c Entry[Commitment]) bool { return c.Data.Is(mine) && c.Data.Data == r.Data }) {
-		return r, NotAllowed("the result is of data with SHA-256 %s, to which nobody committed: record the hash that the outsider sent before the run with `scruple ledger commit`", r.Data)
-	}
-	for _, e := range desk.Book.Blind {
-		var was analyse.BlindResult
-		if err := e.Data.Decode(&was); err != nil {
-			return r, err
+	return r, s.write(by, func(desk *Desk) error {
+		if !slices.ContainsFunc(desk.Book.Kits, func(k Entry[Kit]) bool { return k.Data.Is(mine) && k.Data.Digest == r.Kit }) {
+			return NotAllowed("the result is of the kit with SHA-256 %s, which the ledger %s does not have: a result counts if it is of a kit that `scruple blind build` made of this study, unchanged", r.Kit, desk.Book.Path)
 		}
-		if e.Data.Is(mine) && was.Data == r.Data {
-			return r, NotAllowed("the result of these data is entry %d of the ledger already: a blind validation runs once", e.Seq)
+		if !slices.ContainsFunc(desk.Book.Commitments, func(c Entry[Commitment]) bool { return c.Data.Is(mine) && c.Data.Data == r.Data }) {
+			return NotAllowed("the result is of data with SHA-256 %s, to which nobody committed: record the hash that the outsider sent before the run with `scruple blind commitment`", r.Data)
 		}
-	}
-	return r, desk.AddBlind(mine, r)
+		for _, e := range desk.Book.Blind {
+			var was analyse.BlindResult
+			if err := e.Data.Decode(&was); err != nil {
+				return err
+			}
+			if e.Data.Is(mine) && was.Data == r.Data {
+				return NotAllowed("the result of these data is entry %d of the ledger already: a blind validation runs once", e.Seq)
+			}
+		}
+		data, err := json.Marshal(r)
+		if err != nil {
+			return err
+		}
+		return desk.add("blind validation", Blind{mine, data})
+	})
 }
 
 // RecordKit appends a kit that was made of the study to its ledger.
-func (s *Subject) RecordKit(digest string, files []string, by string) (err error) {
-	desk, err := s.desk(by)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, desk.Close()) }()
-	return desk.AddKit(Kit{Owner: s.Owner(), Digest: digest, Files: files})
+func (s *Subject) RecordKit(digest string, files []string, by string) error {
+	return s.write(by, func(desk *Desk) error {
+		return desk.add("blind kit", Kit{Owner: s.Owner(), Digest: digest, Files: files})
+	})
 }
 
 // RecordCommitment appends the hash to which an outsider committed, before they run
 // their kit.
-func (s *Subject) RecordCommitment(data, who, by string) (err error) {
+func (s *Subject) RecordCommitment(data, who, by string) error {
 	if !analyse.IsSum(data) {
-		return fmt.Errorf("commitment %q: want the 64 digits that `scruple kit commit` printed", data)
+		return fmt.Errorf("commitment %q: want the 64 digits that `scruple blind commit` printed", data)
 	}
 	if strings.TrimSpace(who) == "" {
 		return errors.New("say who committed with --from")
 	}
-	desk, err := s.desk(by)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, desk.Close()) }()
-	mine := s.Owner()
-	if len(desk.Book.Kits) == 0 {
-		return NotAllowed("the ledger %s has no kit of this study: make one with `scruple kit build`", desk.Book.Path)
-	}
-	for _, c := range desk.Book.Commitments {
-		if c.Data.Is(mine) && c.Data.Data == data {
-			return NotAllowed("this commitment is entry %d of the ledger already", c.Seq)
+	return s.write(by, func(desk *Desk) error {
+		mine := s.Owner()
+		if len(desk.Book.Kits) == 0 {
+			return NotAllowed("the ledger %s has no kit of this study: make one with `scruple blind build`", desk.Book.Path)
 		}
-	}
-	return desk.Commit(Commitment{Owner: mine, Data: data, Who: strings.TrimSpace(who)})
+		for _, c := range desk.Book.Commitments {
+			if c.Data.Is(mine) && c.Data.Data == data {
+				return NotAllowed("this commitment is entry %d of the ledger already", c.Seq)
+			}
+		}
+		return desk.add("blind commitment", Commitment{Owner: mine, Data: data, Who: strings.TrimSpace(who)})
+	})
 }
 
 // BlindResults reads the results of blind validations of a study.

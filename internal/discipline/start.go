@@ -31,7 +31,7 @@ func (s *Subject) CheckRegistered(a Attempt) error {
 	if a.Unblind == "" {
 		return NotAllowed("%s: run them with --split test, leave them out with --split dev, or give the reason with --unblind, which is recorded for good", reason)
 	}
-	return s.unblind(a, now, []string{reason})
+	return s.write(a.By, func(desk *Desk) error { return s.permit(desk, now, []string{reason}, a.Unblind) })
 }
 
 // RecordSeen records the items of a run outside of TEST, so that a registration of them
@@ -53,18 +53,12 @@ func (s *Subject) RecordSeen(db *store.DB, r *store.Run, by string, asked map[st
 	if err != nil || len(book.Unseen(inputs)) == 0 {
 		return 0, err
 	}
-	desk, err := s.desk(by)
-	if err != nil {
-		return 0, err
-	}
-	defer func() { err = errors.Join(err, desk.Close()) }()
-	unseen := desk.Book.Unseen(inputs)
-	for _, in := range unseen {
-		if test[in] {
-			tests++
-		}
-	}
-	return tests, desk.Show(Seen{Owner: s.Owner(), Split: s.Study.Split, Run: r.ID, Created: Created(r), Store: s.storeBeside(db), Inputs: unseen})
+	err = s.write(by, func(desk *Desk) error {
+		unseen := desk.Book.Unseen(inputs)
+		tests = count(test, unseen)
+		return desk.Show(Seen{Owner: s.Owner(), Split: s.Study.Split, Run: r.ID, Created: Created(r), Store: s.storeBeside(db), Inputs: unseen})
+	})
+	return tests, err
 }
 
 // storeBeside is the path of a store relative to the folder of the ledger.
@@ -101,43 +95,37 @@ func (s *Subject) BeginTest(ctx context.Context, db *store.DB, a Attempt, start 
 	if !a.Part.Whole() {
 		return false, NotAllowed("a TEST run asks for everything that was registered: leave out --limit, --items and --arms")
 	}
-	desk, err := s.desk(a.By)
-	if err != nil {
-		return false, err
-	}
-	defer func() { err = errors.Join(err, desk.Close()) }()
-	now := s.registrationIn(desk.Book)
-	if _, ok := desk.Book.Registration(now.Owner); !ok {
-		return false, NotAllowed("a TEST run needs a registration of what it will ask and how it will decide: `scruple preregister %s`", s.File.Path)
-	}
-	if !a.Fresh {
-		resumed, shown, err := s.resumeTest(ctx, db, desk, now, a, attach)
-		if resumed || err != nil {
-			return shown, err
+	err = s.write(a.By, func(desk *Desk) (err error) {
+		now := s.registrationIn(desk.Book)
+		if _, ok := desk.Book.Registration(now.Owner); !ok {
+			return NotAllowed("a TEST run needs a registration of what it will ask and how it will decide: `scruple test register %s`", s.File.Path)
 		}
-	}
-	seen, err := s.seenElsewhere(ctx, db, desk.Book, now)
-	if err != nil {
-		return false, err
-	}
-	if reasons := desk.Book.Start(now, seen); len(reasons) > 0 {
-		if err := s.permit(desk, now, reasons, a.Unblind); err != nil {
-			return false, err
+		if !a.Fresh {
+			var resumed bool
+			if resumed, shown, err = s.resumeTest(ctx, db, desk, now, a, attach); resumed || err != nil {
+				return err
+			}
 		}
-	}
-	run, err := start()
-	if err != nil {
-		return false, err
-	}
-	used, err := s.budget(ctx, db, desk.Book, run.CreatedAt)
-	if err != nil {
-		return false, err
-	}
-	t := TestRun{Owner: now.Owner, Arms: s.testedArms(), Run: run.ID, Created: Created(run), Store: s.storeBeside(db), Digest: now.Digest, Inputs: now.Inputs}
-	for _, u := range used {
-		t.Budget = append(t.Budget, Used(u))
-	}
-	return false, desk.Began(t)
+		seen, err := s.seenElsewhere(ctx, db, desk.Book, now)
+		if err != nil {
+			return err
+		}
+		if reasons := desk.Book.Start(now, seen); len(reasons) > 0 {
+			if err := s.permit(desk, now, reasons, a.Unblind); err != nil {
+				return err
+			}
+		}
+		run, err := start()
+		if err != nil {
+			return err
+		}
+		t := TestRun{Owner: now.Owner, Arms: s.testedArms(), Run: run.ID, Created: Created(run), Store: s.storeBeside(db), Digest: now.Digest, Inputs: now.Inputs}
+		if t.Budget, err = s.budget(ctx, db, desk.Book, run.CreatedAt); err != nil {
+			return err
+		}
+		return desk.Began(t)
+	})
+	return shown, err
 }
 
 // resumeTest resumes the newest TEST run if it is unfinished and what it began with is
@@ -232,10 +220,7 @@ func seenIn(ctx context.Context, db *store.DB, book Book, now Registration) ([]s
 	if err != nil {
 		return nil, err
 	}
-	wanted := map[string]bool{}
-	for _, in := range now.Inputs {
-		wanted[in] = true
-	}
+	wanted := setOf(now.Inputs)
 	var seen []string
 	for _, r := range runs {
 		if _, known := book.Test(KeyOf(r)); known || book.Saw(KeyOf(r)) {
@@ -280,15 +265,6 @@ func (s *Subject) permit(desk *Desk, now Registration, reasons []string, why str
 	return desk.Unblind(Unblinding{Owner: now.Owner, Reason: why, Digest: now.Digest, Changes: reasons})
 }
 
-func (s *Subject) unblind(a Attempt, now Registration, reasons []string) (err error) {
-	desk, err := s.desk(a.By)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, desk.Close()) }()
-	return s.permit(desk, now, reasons, a.Unblind)
-}
-
 // CheckTest refuses to score a TEST run again with other inputs than it ran with.
 func (s *Subject) CheckTest(ctx context.Context, db *store.DB, r *store.Run, a Attempt) error {
 	if err := s.CheckSplit(r); err != nil {
@@ -304,7 +280,7 @@ func (s *Subject) CheckTest(ctx context.Context, db *store.DB, r *store.Run, a A
 	if err != nil || len(changes) == 0 {
 		return err
 	}
-	return s.unblind(a, now, changes)
+	return s.write(a.By, func(desk *Desk) error { return s.permit(desk, now, changes, a.Unblind) })
 }
 
 // TestChanges lists what changed in the study since a TEST run began.

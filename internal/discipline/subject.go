@@ -19,6 +19,7 @@ package discipline
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -95,12 +96,14 @@ func BookOf(study string) (Book, error) {
 	return book, nil
 }
 
-func (s *Subject) desk(by string) (*Desk, error) {
+// write does something with the ledger open for writing.
+func (s *Subject) write(by string, do func(*Desk) error) (err error) {
 	desk, err := Open(s.File.Path, by, s.Now)
 	if err != nil {
-		return nil, &NotAllowedError{err}
+		return &NotAllowedError{err}
 	}
-	return desk, nil
+	defer func() { err = errors.Join(err, desk.Close()) }()
+	return do(desk)
 }
 
 // A NotAllowedError prevents mixing two experiments or deciding by unreliable

@@ -150,7 +150,7 @@ func (f File) check() error {
 
 // target finds what the path leads to and whether it may be written.
 func (f File) target() (t Target, err error) {
-	if t.Path, err = follow(f.Path); err != nil {
+	if t.Path, err = Follow(f.Path); err != nil {
 		return t, err
 	}
 	switch t.Info, err = os.Stat(t.Path); {
@@ -176,9 +176,9 @@ func missing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
-// follow resolves links, to the end even if the last one leads to nothing. A descriptor of
+// Follow resolves links, to the end even if the last one leads to nothing. A descriptor of
 // a process, as /dev/stdout is, stays as it is: what it leads to has no path.
-func follow(path string) (string, error) {
+func Follow(path string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return "", err

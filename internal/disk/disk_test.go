@@ -14,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 func put(t *testing.T, path, text string, mode fs.FileMode) {
@@ -219,18 +220,23 @@ func TestAFullDisk(t *testing.T) {
 	}
 }
 
+// held keeps the lock of a folder: a file that nobody refers to is closed.
+var held func() error
+
 // TestLeave plays a process that is killed while it writes a file and a folder.
 func TestLeave(t *testing.T) {
 	dir := os.Getenv("SCRUPLE_LEAVE")
 	if dir == "" {
 		t.Skip("played in a process of its own")
 	}
-	if _, _, err := Temp("test", "run-1"); err != nil {
+	var err error
+	if _, held, err = Temp("test", "run-1"); err != nil {
 		t.Fatal(err)
 	}
 	_ = File{Path: filepath.Join(dir, "a")}.Write(func(io.Writer) error {
 		fmt.Println("writing")
-		select {}
+		time.Sleep(time.Hour) // select {} would end the process: the runtime sees a deadlock
+		return nil
 	})
 }
 

@@ -365,6 +365,8 @@ type Response struct {
 	// Adapted lists how what the model read differs from the request: parameters that
 	// it rejects, such as "temperature dropped", and a [Cut] of the prompt.
 	Adapted []string
+	// Taken is what an answer of another run took there; nil for one that was asked for.
+	Taken *Taken `json:"-"`
 }
 
 // Answer returns the answer to a request that forced this tool ([Request.Force], ""
@@ -451,3 +453,15 @@ const (
 
 // KnownCost returns the cost of the call and whether it is known.
 func (c *Call) KnownCost() (float64, bool) { return c.CostUSD, !math.IsNaN(c.CostUSD) }
+
+// Taken is what the calls of a trial took in its stage of the run.
+type Taken struct {
+	Trial
+	Calls               int
+	CostUSD             float64 // NaN if the price of a call is unknown
+	Seconds             float64 // the sum of the latencies
+	TokensIn, TokensOut int
+	Given               bool // from a file of answers
+	// Call is the journal's number of the last of the calls, of an answer that is taken.
+	Call int64
+}

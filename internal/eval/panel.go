@@ -42,8 +42,7 @@ type Panel interface {
 	// Rate pools arms.
 	Rate(arms []string, metric string) (Rate, bool)
 	// Pairs compares arms in pairs, a − b: McNemar's test over all pairs. respecting are
-	// the exchange test of whole clusters with a bootstrap interval, and each pair by
-	// itself.
+	// the exchange test of whole clusters with its interval, and each pair by itself.
 	Pairs(a, b ArmGroup, metric string) (Hypothesis, bool)
 	// Several compares groups: chi-squared over groups, and pairs of groups with
 	// Bonferroni's correction if it is significant. Respecting are Cochran's Q at each
@@ -51,7 +50,7 @@ type Panel interface {
 	// model.
 	Several(groups []ArmGroup, positions []string, metric string) (Hypothesis, bool)
 	// Two compares two groups, a − b: z of two proportions. Respecting are the t-test
-	// and bootstrap of whole clusters, and a mixed logistic model.
+	// of whole clusters, and a mixed logistic model.
 	Two(a, b ArmGroup, metric string) (Hypothesis, bool)
 	// Interaction compares the difference a − b of pairs of arms between two groups.
 	Interaction(a1, b1, a2, b2 ArmGroup, metric string) (Test, bool)

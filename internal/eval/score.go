@@ -24,6 +24,9 @@ type Score struct {
 	Least, Most Row `json:"-"`
 }
 
+// A Fraction is a sum of scores.
+type Fraction struct{ Num, Den float64 }
+
 // JudgeFailed is the reason for scores that are missing because the judge failed its
 // calibration.
 const JudgeFailed = "the judge failed its calibration"
@@ -90,8 +93,9 @@ type Metric struct {
 	Kind           Kind
 	Pooling        Pooling
 	Judge          JudgeUse
-	Binary         bool // every fraction counts yes-or-no outcomes, k of n: intervals are those of proportions
-	Counts         bool // every score is a number of events without a bound: upper limits allow for several in a case
+	Binary         bool   // every fraction counts yes-or-no outcomes, k of n: intervals are those of proportions
+	Unit           string // what the units of its scores are, such as "edge", if they are the same for many items and are added up
+	Counts         bool   // every score is a number of events without a bound: upper limits allow for several in a case
 	// Estimate computes the metric from rows (kappa, AUROC, calibration error);
 	// nil for fractions. It is pure, must not keep or change the rows, and
 	// returns NaN if undefined. Its interval resamples clusters of items.

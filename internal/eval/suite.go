@@ -67,6 +67,8 @@ type Capabilities struct {
 	Warnings func() []string
 	Notes    func() []string
 	Facts    func() []Fact
+	// Metrics are those of the bench, if they depend on the study, instead of the suite's.
+	Metrics func() []Metric
 	// Weight estimates the bytes that a trial holds while it is open: prompts, tables.
 	// The engine opens fewer trials that hold much.
 	Weight func(t Trial) int
@@ -238,6 +240,10 @@ type Results interface {
 	Estimate(arm, metric string) (Measured, bool)
 	// EstimateIn is Estimate over the items of a stratum, if the analysis has it.
 	EstimateIn(arm, metric string, stratum Level) (Measured, bool)
+	// Sum adds up the fractions of a metric over all trials of an arm, and ByUnit those of
+	// each unit, for a metric whose scores have units to add up: see [Metric].
+	Sum(arm, metric string) Fraction
+	ByUnit(arm, metric string) map[string]Fraction
 	// Difference returns the difference a − b, if the analysis compared the arms.
 	Difference(a, b, metric string) (Measured, bool)
 	// SameRate tests, for each of the arms, whether a rate is the same over
@@ -246,10 +252,10 @@ type Results interface {
 	// several outcomes, such as replicates, counts once, by its share of hits; hits are
 	// then rounded. NaN if there is nothing to compare or the test is too large.
 	SameRate(arms, metrics []string) []float64
-	// Corrected estimates the mean human label of claims from a judge's labels of them,
-	// corrected by the judge's error on other claims with human labels. Clusters group
-	// claims that may depend on each other. Labels are 0 or 1.
-	Corrected(judged []Labelled, known []LabelledTwice) (Measured, bool)
+	// Corrected estimates what a metric would be if people had judged what it counts, from
+	// the judge's labels and the judge's error on other claims with human labels. Clusters
+	// group claims that may depend on each other. Labels are 0 or 1.
+	Corrected(arm, metric string, known []LabelledTwice) (Measured, bool)
 	// Effort is the cost of a trial of an arm: dollars if the price of every arm is
 	// known, else calls.
 	Effort(arm string) (perTrial float64, unit string)

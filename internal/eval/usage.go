@@ -41,6 +41,8 @@ type Reuse struct {
 	CostUSD float64 `json:"cost_usd"` // not paid again, of the answers with a known cost
 	// Unpriced are the answers of unknown cost.
 	Unpriced int `json:"unpriced_calls,omitempty"`
+	// Planned are the answers of arms that take those of a run, as the study says.
+	Planned int `json:"planned,omitempty"`
 }
 
 // An ArmLatency is the median and the 95th percentile, by nearest rank, of the

@@ -12,6 +12,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/store"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -20,7 +21,7 @@ func (x *Experiment) completeTasks() error {
 	var problems []error
 	for i, t := range x.Study.Annotation {
 		if x.Suite.Task != nil {
-			t = x.Suite.Task(x.Bench, t)
+			t = x.Suite.Task(kit.Suited(x.Bench), t)
 		}
 		for _, f := range t.Faults() {
 			problems = append(problems, x.File.Errorf(fmt.Sprintf("annotation[%d]%s", i, f.Key), "%s", f.Text))

@@ -166,7 +166,12 @@ func (c *contrast) analyse(ctx context.Context) (*analyse.Analysis, error) {
 	q.Run.ID = c.newer.Run.ID + " and " + c.older.Run.ID
 	q.Run.Items, q.Run.Dev, q.Run.Planned = len(c.items), devItems(c.items), 0
 	var arms []eval.Arm
-	name := func(s Side, arm string) string { return s.Run.ID + ":" + arm }
+	name := func(s Side, arm string) string {
+		if s.DB != c.newer.DB && c.older.Run.ID == c.newer.Run.ID && s.DB == c.older.DB { // of another store
+			return "earlier " + s.Run.ID + ":" + arm
+		}
+		return s.Run.ID + ":" + arm
+	}
 	for _, p := range c.pairs {
 		a, b := name(c.newer, p[1]), name(c.older, p[0])
 		arms = append(arms, eval.Arm{ID: a}, eval.Arm{ID: b})
@@ -238,7 +243,11 @@ func (c *contrast) collect(into *analyse.Collector, wanted map[string]string, sc
 			flush()
 		}
 		open.Item, open.Arm = t.Trial.Item, name
-		open.Scores = append(open.Scores, t.Scores...)
+		for _, s := range t.Scores { // a run may have been scored by other metrics of its study
+			if _, known := c.x.Suite.Metric(s.Metric); known {
+				open.Scores = append(open.Scores, s)
+			}
+		}
 	}
 	flush()
 	return nil

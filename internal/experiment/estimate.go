@@ -51,10 +51,11 @@ type RulePlan struct {
 	// Opportunities are the metrics of the rule in which an item counts only if its
 	// answer has an opportunity.
 	Opportunities []string `json:"opportunities,omitempty"`
-	// Apart are the functions of the rule that read more than the scores of its arms, such
-	// as agreement. A rule that reads no scores does not depend on the number of items.
+	// Apart are the functions and metrics of the rule that read more than the scores of its
+	// arms, such as agreement. A rule that reads no scores does not depend on the number of items.
 	Apart  []string `json:"apart,omitempty"`
 	Scores bool     `json:"reads_scores"`
+	Differ bool     `json:"-"` // it compares arms, so that equal ones may not meet it
 }
 
 // A Power is the share of simulated studies in which a rule passes.
@@ -183,7 +184,8 @@ func (x *Experiment) RulePlans() ([]RulePlan, error) {
 
 // planOf describes what a rule needs.
 func (x *Experiment) planOf(n power.Need) RulePlan {
-	r := RulePlan{Name: n.Rule.Name, Kind: n.Rule.Kind, That: n.Rule.That, Alone: n.Alone, Opportunities: x.opportunities(n.Rule), Apart: n.Rule.Apart, Scores: n.Rule.Scores}
+	r := RulePlan{Name: n.Rule.Name, Kind: n.Rule.Kind, That: n.Rule.That, Alone: n.Alone, Opportunities: x.opportunities(n.Rule), Apart: n.Rule.Apart, Scores: n.Rule.Scores,
+		Differ: len(n.Rule.Pairs) > 0 || len(n.Rule.Arms) > 1}
 	if n.Perfect > 0 {
 		r.Perfect = &n.Perfect
 	}
@@ -284,7 +286,7 @@ func (r RulePlan) Needed(items int) string {
 	case len(r.Opportunities) > 0 && perfect > 1:
 		return fmt.Sprintf("holds with %s if nothing goes wrong, with one opportunity for %s each; fewer items with more opportunities, and items without one do not count",
 			text.Plural(perfect, "item", "items"), strings.Join(r.Opportunities, " or "))
-	case !r.Alone && len(r.Opportunities) == 0 && perfect == 0:
+	case r.Differ && perfect == 0:
 		return "asks for a difference: `assume` in the study says how large it may be, and plan then how often " + with + " show it"
 	case !r.Alone && perfect > 1:
 		s = fmt.Sprintf("holds with %s if its arms are equally perfect", text.Plural(perfect, "item", "items"))

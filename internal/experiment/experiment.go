@@ -11,10 +11,12 @@
 //     [Kept] reads them back. [Experiment.Decide] applies the current rules.
 //   - [StatusOf] and [Run.Show] describe a run and single trials.
 //
-// The rooms: experiment.go and resolve.go load and check a study, estimate.go says what a run
-// takes, run.go and ask.go make and do one, again.go derives outcomes and verdicts again from
-// the journal, prompts.go keeps what was asked, result.go scores, analyses and decides,
-// history.go has what happened to a run, show.go its trials. What may run and be shown is
+// The rooms: experiment.go and resolve.go load and check a study; estimate.go says what a run
+// takes; run.go begins, resumes and attaches one, and ask.go does what is pending; prompts.go
+// keeps what was asked; again.go derives outcomes and verdicts again from the journal, and
+// repeat.go compares them and all that follows with what is stored; score.go scores and
+// analyses; decide.go applies the rules, and knows under which ones results were seen;
+// history.go has what happened to a run; show.go shows its trials. What may run and be shown is
 // decided in package discipline.
 //
 // Everything is returned as data. The package must not know any provider,
@@ -36,6 +38,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/discipline"
+	"github.com/scruple-eval/scruple/internal/effort"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/gate"
 	"github.com/scruple-eval/scruple/internal/plan"
@@ -51,7 +54,9 @@ type Env struct {
 	Suite func(name string) (kit.Suite, error)
 	// Price returns the cost function of a model in US dollars, and whether the
 	// price is known. Unknown costs are NaN.
-	Price   func(study.Model) (cost func(eval.Usage) float64, known bool)
+	Price func(study.Model) (cost func(eval.Usage) float64, known bool)
+	// Tagged returns the id of the newest run with a tag, "" if there is none. It may be nil.
+	Tagged  func(tag string) string
 	Now     func() time.Time
 	Version string // of the program, recorded with runs and analyses
 	// ForPeople loads studies whose gold people have still to make, if the suite can.
@@ -81,6 +86,9 @@ type Experiment struct {
 	overrides []string
 	rules     *gate.Rules
 	treatment []eval.Part
+	// effort adds the metrics of effort that the study names, of those that are offered.
+	effort         effort.Adder
+	offered, named []string
 }
 
 // Load reads a study file, applies the overrides, opens the data, and validates
@@ -98,7 +106,15 @@ func Load(path string, overrides []string, env Env) (*Experiment, error) {
 	if err != nil {
 		return nil, err
 	}
+	suited := bench
+	if bench, err = kit.WithOwnScores(file, own.Common(), suited); err != nil {
+		return nil, errors.Join(err, suited.Close())
+	}
 	x := &Experiment{File: file, Study: own.Common(), Suite: suite, Bench: bench, env: env, overrides: overrides}
+	if err := x.addMetrics(); err != nil {
+		x.Close()
+		return nil, err
+	}
 	var programs []string
 	for _, p := range bench.Pipelines() {
 		programs = append(programs, p.Files...)
@@ -151,6 +167,9 @@ func Read(path string, overrides []string, env Env) (*study.File, study.Any, kit
 	}
 	own := suite.Study()
 	file, err := study.Load(path, overrides, own)
+	if file != nil {
+		file.Tagged = env.Tagged
+	}
 	return file, own, suite, err
 }
 
@@ -169,26 +188,11 @@ func (x *Experiment) Warnings() []string {
 				strings.TrimPrefix(p.Model, eval.PipelinePrefix)))
 		}
 	}
-	return slices.Concat(list, x.dependent, x.lookAlikes(), x.alternatives())
-}
-
-// lookAlikes warns of items whose ids differ only in white space or in how Unicode writes
-// the same characters: gold or answers from elsewhere may mean the other one.
-func (x *Experiment) lookAlikes() (list []string) {
-	const few = 3
-	first, n := map[string]string{}, 0
+	var ids []string
 	for _, it := range x.Items() {
-		key := text.Minimal(it.ID)
-		if other, ok := first[key]; !ok {
-			first[key] = it.ID
-		} else if n++; n <= few {
-			list = append(list, fmt.Sprintf("items %+q and %+q look the same: give one of them another id", other, it.ID))
-		}
+		ids = append(ids, it.ID)
 	}
-	if n > few {
-		list = append(list, fmt.Sprintf("%s more look like another item", text.Plural(n-few, "item", "items")))
-	}
-	return list
+	return slices.Concat(list, x.dependent, text.LookAlikes(ids), x.alternatives())
 }
 
 // Notes lists what is said once about the data, when a study is validated.

@@ -77,6 +77,8 @@ func (f *fixture) Basis(eval.Trial) eval.Basis { return eval.Basis{} }
 
 func (f *fixture) Pipelines() []eval.Pipeline { return nil }
 
+func (f *fixture) ScoreFiles() map[string]string { return nil }
+
 func (f *fixture) Close() error { return nil }
 
 func (f *fixture) Capabilities() (none eval.Capabilities) { return none }

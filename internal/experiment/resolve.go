@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/effort"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/gate"
 	"github.com/scruple-eval/scruple/internal/plan"
@@ -59,6 +60,81 @@ func (x *Experiment) checkJudge() error {
 	return x.File.Errorf("judge_model", "no arm of this %s study is judged: remove judge_model", x.Study.Suite)
 }
 
+// addMetrics adds the metrics of the study to those of the suite. By default the suite's are
+// the primary ones, and the first of the study if it has none of them.
+func (x *Experiment) addMetrics() error {
+	var problems []error
+	suite := &x.Suite.Suite
+	if metrics := x.Bench.Capabilities().Metrics; metrics != nil {
+		suite.Metrics = metrics()
+	}
+	suite.Metrics = slices.Clone(suite.Metrics)
+	has := func(name string) bool { _, ok := suite.Metric(name); return ok }
+	suite.Primary = slices.DeleteFunc(slices.Clone(suite.Primary), func(name string) bool { return !has(name) })
+	suite.Secondary = slices.Clone(suite.Secondary)
+	for i, own := range x.Study.Metrics.Own {
+		m := kit.OwnMetric(own)
+		switch listed, ok := suite.Metric(m.Name); {
+		case !ok:
+			suite.Metrics = append(suite.Metrics, m)
+		case listed.Source != m.Source:
+			problems = append(problems, x.File.Errorf(fmt.Sprintf("metrics.own[%d].name", i), "%q is a metric of the suite: choose another name", m.Name))
+		}
+		if len(suite.Primary) == 0 && m.Kind == eval.Scoring {
+			suite.Primary = []string{m.Name}
+		} else if !slices.Contains(x.Study.Metrics.Primary, m.Name) {
+			suite.Secondary = append(suite.Secondary, m.Name)
+		}
+	}
+	if len(suite.Primary) == 0 {
+		problems = append(problems, x.File.Errorf("metrics.own", "no metric of the study can decide: one must not have explains: true"))
+	}
+	x.addEffort()
+	return errors.Join(problems...)
+}
+
+// addEffort adds the metrics of effort that the study names: in its metrics, comparisons,
+// assumptions or rules. They are secondary ones if they are not primary.
+func (x *Experiment) addEffort() {
+	s, suite := x.Study, &x.Suite.Suite
+	for _, name := range slices.Concat(s.Metrics.Primary, suite.Primary) {
+		if m, ok := suite.Metric(name); ok {
+			x.effort.Primary = m
+			break
+		}
+	}
+	named := map[string]bool{}
+	for _, name := range slices.Concat(s.Metrics.Primary, s.Metrics.Secondary) {
+		named[name] = true
+	}
+	for _, c := range s.Comparisons {
+		for _, name := range c.Metrics {
+			named[name] = true
+		}
+	}
+	for _, a := range s.Assume {
+		for _, score := range a.Scores {
+			named[score.Metric] = true
+		}
+	}
+	for _, name := range gate.Metrics(s.Decide) {
+		named[name] = true
+	}
+	for _, m := range effort.Offered(x.effort.Primary, s.Execution.Replicates) {
+		if _, own := suite.Metric(m.Name); own {
+			continue
+		}
+		x.offered = append(x.offered, m.Name)
+		if !named[m.Name] {
+			continue
+		}
+		suite.Metrics, x.effort.Metrics = append(suite.Metrics, m), append(x.effort.Metrics, m)
+		if !slices.Contains(s.Metrics.Primary, m.Name) {
+			x.named = append(x.named, m.Name)
+		}
+	}
+}
+
 // resolveMetrics selects the metrics to report and checks every name.
 func (x *Experiment) resolveMetrics() []error {
 	m := x.Study.Metrics
@@ -68,6 +144,11 @@ func (x *Experiment) resolveMetrics() []error {
 	}
 	if len(x.Secondary) == 0 {
 		x.Secondary = x.Suite.Secondary
+	}
+	for _, name := range x.named {
+		if !slices.Contains(x.Secondary, name) {
+			x.Secondary = append(slices.Clip(x.Secondary), name)
+		}
 	}
 	problems := append(x.checkMetrics("metrics.primary", m.Primary, true), x.checkMetrics("metrics.secondary", m.Secondary, false)...)
 	problems = append(problems, x.checkDeciding("metrics.primary", m.Primary)...)
@@ -128,6 +209,7 @@ func (x *Experiment) checkMetric(path, name string, deciding bool) []error {
 			known = append(known, m.Name)
 		}
 	}
+	known = append(known, x.offered...)
 	return []error{x.File.Errorf(path, "unknown metric %q%s; the metrics are %s", name, kit.DidYouMean(name, known), strings.Join(known, ", "))}
 }
 

@@ -23,6 +23,8 @@ type Run struct {
 	Record *store.Run
 	// Changed says how the plan was changed to follow the study, "" if it was not.
 	Changed string
+	// Kept says which run stayed as it was because of its tag, "" if none did.
+	Kept string
 	// SeenTest counts the items marked as TEST that the run has outside of TEST and the
 	// ledger did not list before.
 	SeenTest int
@@ -128,7 +130,85 @@ func (x *Experiment) StartOrResume(ctx context.Context, db *store.DB, id string)
 	case err != nil:
 		return nil, err
 	}
+	tags, err := db.Tags(ctx, last)
+	if err != nil {
+		return nil, err
+	}
+	if same, err := x.continues(ctx, db, last, nil); len(tags) > 0 && (err != nil || !same) {
+		if err != nil {
+			return nil, err
+		}
+		r, err := x.Start(ctx, db)
+		if err == nil {
+			r.Kept = fmt.Sprintf("%s has the tag %s and stays as it is; the study changed, so this is another run", last.ID, strings.Join(tags, ", "))
+		}
+		return r, err
+	}
 	return x.Follow(ctx, db, last)
+}
+
+// continues reports whether a run is what the study says: its items, gold and treatment, but
+// for some arms.
+func (x *Experiment) continues(ctx context.Context, db *store.DB, r *store.Run, but []string) (bool, error) {
+	items, err := db.PlannedItems(ctx, r)
+	if err != nil {
+		return false, err
+	}
+	if len(items) != len(x.Items()) || len(plan.Regraded(items, x.Items())) > 0 || len(plan.Reworded(items, x.Items())) > 0 {
+		return false, nil
+	}
+	for _, it := range x.Items() {
+		if _, ok := items[it.ID]; !ok {
+			return false, nil
+		}
+	}
+	others := func(parts []eval.Part) []eval.Part {
+		return slices.DeleteFunc(slices.Clone(parts), func(p eval.Part) bool { return slices.Contains(but, strings.TrimPrefix(p.Name, "arm ")) })
+	}
+	return slices.Equal(others(r.Treatment), others(x.treatment)), nil
+}
+
+// FromItself reports whether the study takes answers by a tag from its own newest run and
+// goes on with that run: then it must take those of the tagged run before it.
+func (x *Experiment) FromItself(ctx context.Context, db *store.DB) (string, error) {
+	last, err := db.LastRun(ctx, x.Study.Name, x.Study.Split)
+	if errors.Is(err, store.ErrNotFound) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	var arms []string
+	for _, p := range x.Bench.Pipelines() {
+		if id, _, _ := strings.Cut(p.Target, ":"); p.Kind == "run" && id == last.ID {
+			arms = append(arms, strings.TrimPrefix(p.Model, eval.PipelinePrefix))
+		}
+	}
+	tags, err := db.Tags(ctx, last)
+	if err != nil || len(arms) == 0 || len(tags) == 0 {
+		return "", err
+	}
+	if same, err := x.continues(ctx, db, last, arms); err != nil || !same {
+		return "", err
+	}
+	return last.ID, nil
+}
+
+// Tag gives a finished run a tag, unless it is the newest that has it. It reports whether the
+// run is finished.
+func (r *Run) Tag(ctx context.Context, tag string) (bool, error) {
+	p, err := r.db.Progress(ctx, r.Record)
+	if err != nil || p.Done.Count() < r.Plan.Len() || r.HasJudge() && p.ToJudge() > 0 {
+		return false, err
+	}
+	newest, err := r.db.Tagged(ctx, tag, "")
+	switch {
+	case err == nil && newest.ID == r.Record.ID:
+		return true, nil
+	case err != nil && !errors.Is(err, store.ErrNotFound):
+		return true, err
+	}
+	return true, r.db.AddEvent(ctx, r.Record, store.Event{At: r.env.Now(), What: store.EventTag, Note: tag})
 }
 
 // Start records a new run with its whole plan.

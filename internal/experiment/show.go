@@ -294,33 +294,23 @@ func order(p analyse.Pair) int {
 	return 1
 }
 
-// scored are the sums of an arm's fractions by item.
-type scored map[string]*tally
+// scored are the sums of an arm's fractions by item and replicate; those of all replicates
+// are at 0.
+type scored map[string]map[int]tally
 
-// A tally is the sum of the fractions of an item, and of each replicate.
-type tally struct {
-	num, den float64
-	by       map[int]*tally
-}
-
-func (t *tally) add(s eval.Score) {
-	t.num += s.Num
-	t.den += s.Den
-}
+type tally struct{ num, den float64 }
 
 func (s scored) of(item string) (float64, bool) {
-	if x := s[item]; x != nil && x.den > 0 {
-		return x.num / x.den, true
-	}
-	return 0, false
+	all := s[item][0]
+	return all.num / all.den, all.den > 0
 }
 
 // worst returns the replicate of an item with the worst score, the first of equal
 // ones. Less is worse if worse is 1, and more if it is -1.
 func (s scored) worst(item string, worse float64) int {
 	best, least := 1, math.Inf(1)
-	for _, replicate := range slices.Sorted(maps.Keys(s[item].by)) {
-		t := s[item].by[replicate]
+	for _, replicate := range slices.Sorted(maps.Keys(s[item])) {
+		t := s[item][replicate]
 		if x := worse * t.num / t.den; replicate > 0 && x < least {
 			best, least = replicate, x
 		}
@@ -339,21 +329,17 @@ func (r *Run) itemScores(ctx context.Context, metric string) (map[string]scored,
 			if score.Metric != metric || score.Unscored != "" {
 				continue
 			}
-			arm := arms[s.Trial.Arm]
-			if arm == nil {
-				arm = scored{}
-				arms[s.Trial.Arm] = arm
+			if arms[s.Trial.Arm] == nil {
+				arms[s.Trial.Arm] = scored{}
 			}
-			item := arm[s.Trial.Item]
+			item := arms[s.Trial.Arm][s.Trial.Item]
 			if item == nil {
-				item = &tally{by: map[int]*tally{}}
-				arm[s.Trial.Item] = item
+				item = map[int]tally{}
+				arms[s.Trial.Arm][s.Trial.Item] = item
 			}
-			if item.by[s.Trial.Replicate] == nil {
-				item.by[s.Trial.Replicate] = &tally{}
+			for _, at := range slices.Compact([]int{0, s.Trial.Replicate}) {
+				item[at] = tally{item[at].num + score.Num, item[at].den + score.Den}
 			}
-			item.add(score)
-			item.by[s.Trial.Replicate].add(score)
 		}
 	}
 	return arms, nil

@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
@@ -35,6 +36,56 @@ type Status struct {
 	Events      []store.Event      `json:"events,omitempty"`
 	Sessions    []store.Session    `json:"sessions,omitempty"`
 	Warnings    []string           `json:"warnings,omitempty"` // of prompts that a server cut
+	Trend       []TrendPoint       `json:"trend,omitempty"`
+}
+
+// A TrendPoint has the figures of the first primary metric of a run.
+type TrendPoint struct {
+	Run     string         `json:"run"`
+	Created string         `json:"created_at"`
+	Tags    []string       `json:"tags,omitempty"`
+	Metric  string         `json:"metric"`
+	Arms    []TrendOfAnArm `json:"arms"`
+}
+
+// A TrendOfAnArm is the estimate for an arm.
+type TrendOfAnArm struct {
+	Arm string `json:"arm"`
+	eval.Measured
+}
+
+// Trend lists the figures of the newest runs of a study, newest first: those that are analysed
+// and may be shown.
+func Trend(ctx context.Context, db *store.DB, name string, most int) ([]TrendPoint, error) {
+	runs, err := db.Runs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var list []TrendPoint
+	for _, r := range slices.Backward(runs) {
+		if r.Study != name || !r.Analysed || len(list) == most || CheckShown(ctx, db, r) != nil {
+			continue
+		}
+		kept, err := Kept(ctx, db, r)
+		if err != nil {
+			continue // of another version: it can be scored again
+		}
+		i := slices.IndexFunc(kept.Analysis.Metrics, func(m analyse.Metric) bool { return m.Rank == "primary" })
+		if i < 0 {
+			continue
+		}
+		p := TrendPoint{Run: r.ID, Created: r.CreatedAt.UTC().Format(time.RFC3339), Metric: kept.Analysis.Metrics[i].Title}
+		if p.Tags, err = db.Tags(ctx, r); err != nil {
+			return nil, err
+		}
+		for _, arm := range kept.Analysis.Arms {
+			if e, ok := kept.Analysis.Estimate(arm.ID, kept.Analysis.Metrics[i].Name); ok && arm.Role == eval.RoleArm && e.Value.Defined() {
+				p.Arms = append(p.Arms, TrendOfAnArm{arm.ID, eval.Measured{Value: e.Value, Low: e.Low, High: e.High, N: e.Items}})
+			}
+		}
+		list = append(list, p)
+	}
+	return list, nil
 }
 
 // errorsShown is how many different errors a status has.

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,7 +21,7 @@ import (
 )
 
 // A row is one line of an exported table: values in column order.
-type row []any
+type row = []any
 
 type exported struct {
 	columns []string
@@ -34,8 +36,18 @@ var tables = map[string]exported{
 	"summary":  {strings.Fields(`arm metric stratum value low high items clusters num den unscored method`), summaryRows},
 }
 
-// WriteTable writes a table of a run but [RecordsTable], in the format jsonl or csv.
-func WriteTable(ctx context.Context, w io.Writer, db *store.DB, r *store.Run, table, format string) error {
+// A TableFormat starts a table: it returns functions that write a row, whose values are in the
+// order of the columns, and that end the table.
+type TableFormat func(w io.Writer, columns []string) (write func(row []any) error, end func() error)
+
+// TableNames lists the tables of [WriteTable].
+func TableNames() []string { return slices.Sorted(maps.Keys(tables)) }
+
+// TableColumns lists the columns of a table.
+func TableColumns(table string) []string { return tables[table].columns }
+
+// WriteTable writes a table of a run but [RecordsTable].
+func WriteTable(ctx context.Context, w io.Writer, db *store.DB, r *store.Run, table string, format TableFormat) error {
 	t, ok := tables[table]
 	if !ok {
 		return fmt.Errorf("--table %q: the tables are calls, outcomes, scores, summary and records", table)
@@ -46,17 +58,8 @@ func WriteTable(ctx context.Context, w io.Writer, db *store.DB, r *store.Run, ta
 	return nil
 }
 
-func writeTable(w io.Writer, columns []string, rows iter.Seq2[row, error], format string) error {
-	var write func(row) error
-	var flush func() error
-	switch format {
-	case "jsonl":
-		write, flush = jsonLines(w, columns)
-	case "csv":
-		write, flush = csvLines(w, columns)
-	default:
-		panic("scruple: no table format " + format) // checked before
-	}
+func writeTable(w io.Writer, columns []string, rows iter.Seq2[row, error], format TableFormat) error {
+	write, flush := format(w, columns)
 	for row, err := range rows {
 		if err != nil {
 			return err
@@ -196,11 +199,11 @@ func summaryRows(ctx context.Context, db *store.DB, r *store.Run) iter.Seq2[row,
 	}
 }
 
-// jsonLines writes objects whose keys are in column order. A missing value is
+// JSONLines writes objects whose keys are in column order. A missing value is
 // null, except that unscored, which is nearly always empty, is omitted.
-func jsonLines(w io.Writer, columns []string) (func(row) error, func() error) {
+func JSONLines(w io.Writer, columns []string) (func([]any) error, func() error) {
 	var b []byte
-	write := func(r row) error {
+	write := func(r []any) error {
 		b = append(b[:0], '{')
 		for i, v := range r {
 			if v == nil && columns[i] == "unscored" {
@@ -232,11 +235,12 @@ func marshal(v any) ([]byte, error) {
 	return []byte(strings.TrimSuffix(b.String(), "\n")), nil
 }
 
-func csvLines(w io.Writer, columns []string) (func(row) error, func() error) {
+// CSV writes a header and lines for spreadsheets.
+func CSV(w io.Writer, columns []string) (func([]any) error, func() error) {
 	c := csv.NewWriter(w)
 	_ = c.Write(columns) // the next write reports the error
 	fields := make([]string, len(columns))
-	write := func(r row) error {
+	write := func(r []any) error {
 		for i, v := range r {
 			text, err := csvField(v)
 			if err != nil {
@@ -285,7 +289,7 @@ func RecordColumns(vectors bool) []string {
 
 // WriteRecords writes the analysis records of a run. It returns how many of their texts
 // have no embedding by the model of the study.
-func (r *Run) WriteRecords(ctx context.Context, w io.Writer, format string, vectors bool) (missing int, err error) {
+func (r *Run) WriteRecords(ctx context.Context, w io.Writer, format TableFormat, vectors bool) (missing int, err error) {
 	set, err := r.Embeddings(ctx)
 	if err != nil {
 		return 0, err

@@ -17,13 +17,13 @@ func basisAnalysis() *analyse.Analysis {
 	a := analysis(0.1, 0.01, 0.8)
 	a.Study.Alpha = 0.05
 	a.Estimates[0].SD = 0.3
-	a.Estimates = append(a.Estimates, analyse.Estimate{Arm: "ctn", Metric: "composite", Stratum: &eval.Level{Name: "type", Value: "x"}, Value: 0.9, Low: 0.6, High: 1, Items: 7})
+	a.Estimates = append(a.Estimates, analyse.Estimate{Arm: "ctn", Metric: "composite", Stratum: &eval.Level{Name: "type", Value: "x"}, Bounds: analyse.Bounds{Value: 0.9, Low: 0.6, High: 1}, Items: 7})
 	c := &a.Comparisons[0]
 	c.Level, c.DLow, c.DHigh, c.EquivLow, c.EquivHigh = 0.95, 0.5, 1.1, 0.085, 0.115
 	for i, value := range []string{"x", "y"} {
 		d := analyse.Number(0.3 - 0.2*float64(i))
 		a.Comparisons = append(a.Comparisons, analyse.Comparison{A: "ctn", B: "plain", Metric: "composite", Level: 0.95,
-			Stratum: &eval.Level{Name: "type", Value: value}, Pairs: 7 + i, Diff: d, Low: d - 0.2, High: d + 0.2, P: 0.5})
+			Stratum: &eval.Level{Name: "type", Value: value}, Pairs: 7 + i, Reading: analyse.Reading{Diff: d, Low: d - 0.2, High: d + 0.2, P: 0.5}})
 	}
 	a.Replications = []analyse.Replication{{A: "ctn", B: "plain", Metric: "composite", Change: 0.01, EquivLow: -0.02, EquivHigh: 0.04}}
 	a.Blind = []analyse.BlindResult{{Comparisons: []analyse.BlindComparison{{A: "plain", B: "ctn", Metric: "composite", Diff: -0.1, Low: -0.2, High: 0.05, Pairs: 60}}}}

@@ -11,7 +11,6 @@ import (
 // A run on DEV decides nothing. One without a split that has items of DEV decides by
 // values; it has no tests.
 func TestItemsOfDev(t *testing.T) {
-	u := analyse.Undefined()
 	for _, c := range []struct {
 		that  string
 		split string
@@ -27,7 +26,7 @@ func TestItemsOfDev(t *testing.T) {
 		a := analysis(0.1, 0.01, 0.8)
 		a.Run.Split, a.Run.Dev = c.split, 3
 		k := &a.Comparisons[0]
-		*k = k.By(analyse.Reading{Diff: k.Diff, Low: u, High: u, P: u, PAdjusted: u, EquivLow: u, EquivHigh: u, Method: analyse.Descriptive})
+		k.Reading = analyse.Unread(k.Diff, analyse.Descriptive)
 		v := compile(t, rule(c.that)).Decide(a)
 		if v.State != c.want {
 			t.Errorf("split %q, %s: %s, want %s (%v)", c.split, c.that, v.State, c.want, v.Reasons)

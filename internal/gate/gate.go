@@ -21,6 +21,7 @@ type function struct {
 	counts   bool       // a number of items, about which there is no chance
 	ends     [2]string  // functions with the ends of its interval
 	within   []function // lower and upper end: it takes a number behind the names and is true or false
+	of       string     // the metric, of a function that takes only an arm
 	read     func(v view, names []string) figure
 }
 
@@ -45,13 +46,21 @@ func (f function) arms() (n int) {
 
 func (f function) usage() string {
 	var names []string
-	for _, n := range f.names {
+	for _, n := range f.names[:f.given()] {
 		names = append(names, "'"+n+"'")
 	}
 	if f.within != nil {
 		names = append(names, "margin")
 	}
 	return f.name + "(" + strings.Join(names, ", ") + ")"
+}
+
+// given is the number of names that a call gives: the others are known.
+func (f function) given() int {
+	if f.of != "" {
+		return len(f.names) - 1
+	}
+	return len(f.names)
 }
 
 // A subject is what names select in an analysis: an estimate, a comparison, an arm. It
@@ -320,6 +329,13 @@ var agreements = subject[analyse.Agreement]{names: []string{"task"}, apart: true
 	count: func(g analyse.Agreement) (int, string) { return g.N, "subjects" }}
 
 // functions lists all of them; the documentation is generated from it.
+// effortOf is the estimate of a metric of package effort, by its name.
+func effortOf(metric, doc string) function {
+	f := estimates.result(metric, doc, func(e analyse.Estimate) analyse.Number { return e.Value })
+	f.of, f.ends = metric, [2]string{"low", "high"}
+	return f
+}
+
 var functions = func() []function {
 	equivalence := equivalences().interval("equiv_low", "lower end of the 1 − 2α interval of the difference", "equiv_high", "upper end of the 1 − 2α interval of the difference")
 	change := changes.ranged("change", "change of the difference since the study that this one replicates", func(r analyse.Replication) analyse.Number { return r.Change },
@@ -335,7 +351,8 @@ var functions = func() []function {
 	return slices.Concat(
 		estimates.ranged("value", "the estimate", func(e analyse.Estimate) analyse.Number { return e.Value },
 			"low", "lower end of its interval", "high", "upper end of its interval"),
-		[]function{estimates.number("n", "number of items", func(e analyse.Estimate) analyse.Number { return analyse.Number(e.Items) })},
+		[]function{effortOf("cost", "US dollars for an answer: value of the metric cost"), effortOf("latency", "seconds for an answer: value of the metric latency"),
+			estimates.number("n", "number of items", func(e analyse.Estimate) analyse.Number { return analyse.Number(e.Items) })},
 		pairs.ranged("diff", "difference, first minus second", diff, "diff_low", "lower end of its interval", "diff_high", "upper end of its interval"),
 		[]function{
 			pairs.p("p", "two-sided p-value, not corrected", p),
@@ -390,6 +407,7 @@ func Help() string {
 	for _, f := range functions {
 		fmt.Fprintf(&b, "  %-42s %s\n", f.usage(), f.doc)
 	}
+	fmt.Fprintf(&b, "  %-42s %s\n", noWorseUsage, noWorseDoc)
 	return b.String()
 }
 
@@ -397,7 +415,12 @@ func Help() string {
 func environment(list []function, use func(f function, args []string) float64) map[string]any {
 	env := map[string]any{}
 	for _, f := range list {
-		env[f.name] = func(args ...string) float64 { return use(f, args) } // the checker counts them
+		env[f.name] = func(args ...string) float64 { // the checker counts them
+			if f.of != "" {
+				args = append(args, f.of)
+			}
+			return use(f, args)
+		}
 		if f.within == nil {
 			continue
 		}

@@ -3,6 +3,7 @@ package gate_test
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -22,10 +23,10 @@ func analysis(diff, p, d float64) *analyse.Analysis {
 	return &analyse.Analysis{
 		Run:  analyse.Run{Planned: 200, Done: 200, MaxFailed: 0.05},
 		Arms: []analyse.Arm{{ID: "ctn", Planned: 100, OK: 100}, {ID: "plain", Planned: 100, OK: 96, Failed: 4}},
-		Estimates: []analyse.Estimate{{Arm: "ctn", Metric: "composite", Value: 0.8, Low: 0.75, High: 0.85, Items: 100},
-			{Arm: "plain", Metric: "composite", Value: analyse.Number(0.8 - diff), Low: 0.65, High: 0.75, Items: 100}},
-		Comparisons: []analyse.Comparison{{A: "ctn", B: "plain", Metric: "composite", Pairs: 100, Clusters: 100, Diff: analyse.Number(diff),
-			Low: analyse.Number(diff - 0.02), High: analyse.Number(diff + 0.02), P: analyse.Number(p), PAdjusted: analyse.Number(p), D: analyse.Number(d)}},
+		Estimates: []analyse.Estimate{{Arm: "ctn", Metric: "composite", Bounds: analyse.Bounds{Value: 0.8, Low: 0.75, High: 0.85}, Items: 100},
+			{Arm: "plain", Metric: "composite", Bounds: analyse.Bounds{Value: analyse.Number(0.8 - diff), Low: 0.65, High: 0.75}, Items: 100}},
+		Comparisons: []analyse.Comparison{{A: "ctn", B: "plain", Metric: "composite", Pairs: 100, Clusters: 100, Reading: analyse.Reading{Diff: analyse.Number(diff),
+			Low: analyse.Number(diff - 0.02), High: analyse.Number(diff + 0.02), P: analyse.Number(p), PAdjusted: analyse.Number(p)}, Effect: analyse.Effect{D: analyse.Number(d)}}},
 	}
 }
 
@@ -318,12 +319,12 @@ func TestOutsideResults(t *testing.T) {
 	a := analysis(0.1, 0.01, 0.5)
 	a.Estimates[0].SD, a.Estimates[1].SD = 0.3, 0.1
 	stratum := func(value string, diff, p float64) {
-		a.Comparisons = append(a.Comparisons, analyse.Comparison{A: "plain", B: "ctn", Metric: "composite", Stratum: &eval.Level{Name: "type", Value: value}, Diff: analyse.Number(-diff), P: analyse.Number(p)})
+		a.Comparisons = append(a.Comparisons, analyse.Comparison{A: "plain", B: "ctn", Metric: "composite", Stratum: &eval.Level{Name: "type", Value: value}, Reading: analyse.Reading{Diff: analyse.Number(-diff), P: analyse.Number(p)}})
 	}
 	stratum("x", 0.2, 0.01)
 	stratum("y", -0.1, 0.001) // the other arm is better
 	stratum("z", 0.05, 0.004)
-	a.Estimates = append(a.Estimates, analyse.Estimate{Arm: "ctn", Metric: "composite", Stratum: &eval.Level{Name: "type", Value: "x"}, Value: 0.4})
+	a.Estimates = append(a.Estimates, analyse.Estimate{Arm: "ctn", Metric: "composite", Stratum: &eval.Level{Name: "type", Value: "x"}, Bounds: analyse.Bounds{Value: 0.4}})
 	a.Replications = []analyse.Replication{{A: "ctn", B: "plain", Metric: "composite", Change: 0.01, EquivLow: -0.02, EquivHigh: 0.04},
 		{A: "ctn", B: "plain", Metric: "composite", Stratum: &eval.Level{Name: "type", Value: "x"}, Change: -0.002, EquivLow: -0.02, EquivHigh: 0.016}}
 	a.Blind = []analyse.BlindResult{{Comparisons: []analyse.BlindComparison{{A: "plain", B: "ctn", Metric: "composite", Diff: -0.03}}},
@@ -526,6 +527,49 @@ func TestRulesCannotReadTheClock(t *testing.T) {
 	for _, that := range []string{"now().Year() > 2000", "now() > date('2030-01-01')", "duration('1h').Hours() > 0 and p('ctn','plain','composite') < 0.05", "timezone('UTC') != nil"} {
 		if _, problems := gate.Compile(rule(that), names); len(problems) != 1 || !strings.Contains(problems[0].Error(), "cannot read the clock") {
 			t.Errorf("%s: %v", that, problems)
+		}
+	}
+}
+
+// TestAlternatives: the comparisons that are corrected together are those any of which would
+// do for a rule, or for one of several outcomes that pass. Evidence of another metric of the
+// same arms is no reason to leave them alone: it may be true, and then the rule has its tries.
+func TestAlternatives(t *testing.T) {
+	three := names
+	three.Arms = append(slices.Clone(names.Arms), "other")
+	three.Metrics = append(slices.Clone(names.Metrics), eval.Metric{Name: "second", Max: 1, Kind: eval.Scoring}, eval.Metric{Name: "third", Max: 1, Kind: eval.Scoring})
+	three.Compared = func(_, _, _ string) bool { return true }
+	low := func(arm, metric string) string { return fmt.Sprintf("diff_low('%s','plain','%s') > 0", arm, metric) }
+	require := func(that ...string) (d study.Decide) {
+		for i, x := range that {
+			d.Require = append(d.Require, study.Condition{Name: fmt.Sprint(i), That: x})
+		}
+		return d
+	}
+	first, other := low("ctn", "composite"), low("other", "composite")
+	for name, c := range map[string]struct {
+		rules study.Decide
+		want  int
+	}{
+		"one":                           {require(first), 0},
+		"both must hold":                {require(first + " && " + other), 0},
+		"two rules":                     {require(first, other), 0},
+		"any":                           {require(first + " || " + other), 2},
+		"any of one comparison":         {require(first + " || p('plain','ctn','composite') < 0.01"), 0},
+		"any of two metrics":            {require(low("ctn", "second") + " || " + low("ctn", "third")), 2},
+		"the same beside a third":       {require(first, low("ctn", "second")+" || "+low("ctn", "third")), 2},
+		"estimates beside evidence":     {require(first, "diff('ctn','plain','second') > 0 || diff('ctn','plain','third') > 0"), 0},
+		"estimates beside other arms":   {require(other, "diff('ctn','plain','second') > 0 || diff('ctn','plain','third') > 0"), 2},
+		"outcomes":                      {study.Decide{Outcomes: []study.Class{{Name: "a", When: first, Verdict: "pass"}, {Name: "b", When: other, Verdict: "pass"}}}, 2},
+		"outcomes of one comparison":    {study.Decide{Outcomes: []study.Class{{Name: "a", When: first + " && " + other, Verdict: "pass"}, {Name: "b", When: first, Verdict: "pass"}}}, 0},
+		"an outcome that does not pass": {study.Decide{Outcomes: []study.Class{{Name: "a", When: first, Verdict: "pass"}, {Name: "b", When: other, Verdict: "fail"}}}, 0},
+	} {
+		r, problems := gate.Compile(c.rules, three)
+		if len(problems) > 0 {
+			t.Fatalf("%s: %v", name, problems[0])
+		}
+		if got := r.Alternatives(); len(got) != c.want {
+			t.Errorf("%s: %v, want %d", name, got, c.want)
 		}
 	}
 }

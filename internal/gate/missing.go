@@ -122,8 +122,7 @@ func corner(a *analyse.Analysis, most map[string]bool) *analyse.Analysis {
 	for i := range at.Estimates {
 		e := &at.Estimates[i]
 		if high, ok := most[statement(e.Arm, e.Metric)]; ok && e.Least != nil {
-			b := end(high, e.Least, e.Most)
-			e.Value, e.Low, e.High = b.Value, b.Low, b.High
+			e.Bounds = *end(high, e.Least, e.Most)
 		}
 	}
 	ofPair := func(a, b, metric string) (high, ok bool) {

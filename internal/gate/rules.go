@@ -3,6 +3,7 @@ package gate
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -73,7 +74,9 @@ type call struct {
 }
 
 // String is the name of the result in [Used].
-func (c call) String() string { return fmt.Sprintf("%s(%s)", c.name, strings.Join(c.args, ", ")) }
+func (c call) String() string {
+	return fmt.Sprintf("%s(%s)", c.name, strings.Join(c.args[:c.given()], ", "))
+}
 
 type class struct {
 	Rule
@@ -140,6 +143,39 @@ func Compile(d study.Decide, names Names) (*Rules, []*RuleError) {
 	return r, append(problems, r.ignorance(names.Metrics)...)
 }
 
+// Metrics lists the names in rules, among them those of metrics.
+func Metrics(d study.Decide) (names []string) {
+	var conditions []string
+	for _, c := range d.Require {
+		conditions = append(conditions, c.That)
+	}
+	for _, c := range d.Outcomes {
+		conditions = append(conditions, c.When)
+	}
+	for _, c := range d.Diagnose {
+		conditions = append(conditions, c.When)
+	}
+	for _, c := range conditions {
+		for _, x := range read(c, false).calls {
+			names = append(names, x.args...)
+		}
+	}
+	return names
+}
+
+// read is what a condition names. lower says that every no_worse in it is of a metric of which
+// lower is better.
+func read(condition string, lower bool) reads {
+	tree, err := parser.Parse(asciiMinus(condition))
+	if err != nil {
+		return reads{}
+	}
+	if _, err := expand(tree, func(string) bool { return lower }); err != nil {
+		return reads{}
+	}
+	return walk(tree, nil).reads
+}
+
 // All describes the rules with a condition, in their order.
 func (r *Rules) All() []Rule {
 	list := slices.Clone(r.require)
@@ -168,7 +204,7 @@ func (r *Rules) Alternatives() [][3]string {
 		switch {
 		case x.Kind == "outcome" && x.Passes:
 			classes = append(classes, x)
-		case x.Kind == "require" && x.Either && several(x.Tested) && !anchored(x, rules):
+		case x.Kind == "require" && x.Either && several(x.Tested) && (x.Evidence || !anchored(x, rules)):
 			add(x.Tested)
 		}
 	}
@@ -192,8 +228,8 @@ func several(list [][3]string) bool {
 	return len(list) > 0 && slices.ContainsFunc(list, func(p [3]string) bool { return !same(list[0])(p) })
 }
 
-// anchored reports whether all must hold together with a rule that asks for evidence
-// about the same two arms and has no alternatives: then chance has one try.
+// anchored reports whether a rule of estimates must hold together with one that asks for
+// evidence about the same two arms and has no alternatives: then chance has one try.
 func anchored(r Rule, rules []Rule) bool {
 	if len(r.Measured) > 0 {
 		return false
@@ -224,6 +260,11 @@ func compile(condition string, names Names) (*vm.Program, reads, error) {
 	tree, err := parser.Parse(condition)
 	if err != nil {
 		return nil, reads{}, noCondition(condition, err)
+	}
+	if found, err := expand(tree, lowerOf(names.Metrics)); err != nil {
+		return nil, reads{}, err
+	} else if found {
+		condition = tree.Node.String()
 	}
 	w := walk(tree, &names)
 	if w.err != nil {
@@ -320,7 +361,7 @@ func (w *walker) Visit(node *ast.Node) {
 			err = w.names.check(f, args)
 		}
 		if err == nil {
-			w.add(f, args, n.Arguments[len(args):])
+			w.add(f, args, n.Arguments[f.given():])
 		} else if w.names != nil {
 			w.err = err
 		}
@@ -353,8 +394,11 @@ func called(n *ast.CallNode) (f function, args []string, err error) {
 		}
 		args = append(args, s.Value)
 	}
-	if len(args) != len(f.names) {
-		return f, nil, fmt.Errorf("%s takes %d names, got %d: use %s", f.name, len(f.names), len(args), f.usage())
+	if len(args) != f.given() {
+		return f, nil, fmt.Errorf("%s takes %d names, got %d: use %s", f.name, f.given(), len(args), f.usage())
+	}
+	if f.of != "" {
+		args = append(args, f.of)
 	}
 	return f, args, nil
 }
@@ -370,7 +414,7 @@ func isNumber(node ast.Node) bool {
 }
 
 func unknownFunction(name string) error {
-	var known []string
+	known := []string{noWorse}
 	for _, f := range functions {
 		known = append(known, f.name)
 	}
@@ -470,9 +514,9 @@ type Term struct {
 
 // Terms returns the results that a condition read, with their thresholds.
 func (c Condition) Terms() []Term {
-	var of map[string]*Term
-	if tree, err := parser.Parse(asciiMinus(c.That)); err == nil {
-		of = walk(tree, nil).terms
+	of := map[string]*Term{}
+	for _, lower := range []bool{false, true} {
+		maps.Copy(of, read(c.That, lower).terms)
 	}
 	var list []Term
 	for _, u := range c.Values {

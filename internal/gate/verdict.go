@@ -1,6 +1,11 @@
 // Package gate turns an analysis into a verdict and an exit code by the rules
 // of the study. It computes no statistics: every number comes from the
 // [analyse.Analysis], and undefined numbers cannot decide.
+//
+// Read verdict.go; rules.go, where [Compile] checks rules; decide.go, where [Rules.Decide]
+// applies them; condition.go, which decides one by values and intervals; and gate.go, the
+// functions that rules call. What a number rests on is in basis.go; what makes a rule
+// undecided or doubtful in missing.go, ignorance.go and judge.go.
 package gate
 
 import (
@@ -92,7 +97,7 @@ func (v *Verdict) Need(condition int, items, most int) {
 		more = fmt.Sprintf("; if further items came out like these, not even %d would be enough", most)
 	}
 	for i, reason := range v.Reasons {
-		if strings.HasSuffix(reason, c.Reason) {
+		if strings.HasSuffix(reason, c.Reason) && strings.Contains(reason, fmt.Sprintf("%q ", c.Name)) { // other rules may have the same cause
 			v.Reasons[i] += more
 		}
 	}

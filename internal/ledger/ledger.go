@@ -12,7 +12,7 @@
 // A chain alone cannot show that its end was cut off. Beside the ledger of a store
 // stands a file with its newest hash, and the ledger has the heads of the files of
 // annotation. A person who can write all of these files can make them anew: to rule that
-// out, put the head that `scruple ledger show` prints in a place of its own, such as a
+// out, put the head that `scruple test ledger show` prints in a place of its own, such as a
 // registration.
 //
 // The package must not know studies, stores or what entries mean.
@@ -159,15 +159,20 @@ func Read(path string) ([]Entry, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("reading %s: %w", path, err)
 	}
-	entries, _, err := parse(path, data)
-	if err != nil {
-		return nil, err
+	entries, _, err := check(path, data)
+	return entries, err
+}
+
+// check parses a file and compares it with its recorded head.
+func check(path string, data []byte) (entries []Entry, whole int, err error) {
+	if entries, whole, err = parse(path, data); err != nil {
+		return nil, 0, err
 	}
 	head, err := readHead(path)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = head.Check(path, entries)
 	}
-	return entries, head.Check(path, entries)
+	return entries, whole, err
 }
 
 // A Log is a file open for appending, by one process at a time. It is not safe for
@@ -178,7 +183,7 @@ type Log struct {
 	size    int64
 	head    Head
 	entries []Entry
-	broken  error // of a write whose result is unknown
+	broken  error // of a write that could not be undone
 	beside  bool
 }
 
@@ -186,10 +191,6 @@ type Log struct {
 // With beside, the newest hash is kept in a second file. An interrupted append at
 // the end is removed; it was not confirmed.
 func Open(path string, beside bool) (*Log, error) {
-	return open(path, beside, (*Log).begin)
-}
-
-func open(path string, beside bool, begin func(l *Log, created bool) error) (*Log, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("creating the folder of %s: %w", path, err)
 	}
@@ -199,14 +200,18 @@ func open(path string, beside bool, begin func(l *Log, created bool) error) (*Lo
 		return nil, fmt.Errorf("opening %s: %w", path, err)
 	}
 	l := &Log{path: path, file: f, beside: beside}
-	if err := begin(l, missing != nil); err != nil {
+	err = l.begin()
+	if err == nil && missing != nil {
+		err = disk.SyncFolder(filepath.Dir(path))
+	}
+	if err != nil {
 		f.Close()
 		return nil, err
 	}
 	return l, nil
 }
 
-func (l *Log) begin(created bool) error {
+func (l *Log) begin() error {
 	if err := lock(l.file); err != nil {
 		return fmt.Errorf("opening %s: %w: %w", l.path, ErrInUse, err)
 	}
@@ -214,14 +219,7 @@ func (l *Log) begin(created bool) error {
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", l.path, err)
 	}
-	entries, whole, err := parse(l.path, data)
-	if err != nil {
-		return err
-	}
-	head, err := readHead(l.path)
-	if err == nil {
-		err = head.Check(l.path, entries)
-	}
+	entries, whole, err := check(l.path, data)
 	if err != nil {
 		return err
 	}
@@ -231,48 +229,7 @@ func (l *Log) begin(created bool) error {
 		}
 	}
 	l.size, l.head, l.entries = int64(whole), HeadOf(entries), entries
-	if created {
-		return disk.SyncFolder(filepath.Dir(l.path))
-	}
 	return nil
-}
-
-// atEnd opens a log without its entries: it checks the last line against the recorded
-// head, so that its cost does not grow with the file. A reader of the file checks the
-// lines before. It returns false if the last line is not the recorded head.
-func (l *Log) atEnd() (ok bool, err error) {
-	if err := lock(l.file); err != nil {
-		return false, fmt.Errorf("opening %s: %w: %w", l.path, ErrInUse, err)
-	}
-	info, err := l.file.Stat()
-	if err != nil {
-		return false, err
-	}
-	head, err := readHead(l.path)
-	if err != nil || head.Seq == 0 {
-		return false, err
-	}
-	var line []byte
-	for n := int64(16 << 10); ; n = maxLine + 1 {
-		data := make([]byte, min(n, info.Size()))
-		if _, err := l.file.ReadAt(data, info.Size()-int64(len(data))); err != nil {
-			return false, fmt.Errorf("reading %s: %w", l.path, err)
-		}
-		var ended bool
-		if line, ended = bytes.CutSuffix(data, []byte("\n")); !ended {
-			return false, nil // an interrupted append
-		}
-		if at := bytes.LastIndexByte(line, '\n'); at >= 0 || int64(len(data)) == info.Size() || n > maxLine {
-			line = line[at+1:]
-			break
-		}
-	}
-	last, err := parseLine(line)
-	if err != nil || last.Seq != head.Seq || last.Hash != head.Hash {
-		return false, nil
-	}
-	l.size, l.head = info.Size(), head
-	return true, nil
 }
 
 // Entries returns what the file had when it was opened, and what was appended since.
@@ -281,8 +238,8 @@ func (l *Log) Entries() []Entry { return l.entries }
 // Head returns the newest line.
 func (l *Log) Head() Head { return l.head }
 
-// Append appends an entry and returns when it is on disk. After an error whose result
-// is unknown, no more entries are accepted: open the file again.
+// Append appends an entry and returns when it is on disk. After an error, such as of a full
+// disk, the file is cut to what was confirmed, and takes entries again when there is space.
 func (l *Log) Append(at time.Time, by, kind string, data any) (Entry, error) {
 	if l.broken != nil {
 		return Entry{}, l.broken
@@ -310,8 +267,11 @@ func (l *Log) Append(at time.Time, by, kind string, data any) (Entry, error) {
 		err = l.file.Sync()
 	}
 	if err != nil {
-		l.broken = fmt.Errorf("writing to %s: %w", l.path, err)
-		return Entry{}, l.broken
+		err = fmt.Errorf("writing to %s: %w", l.path, err)
+		if cut := l.file.Truncate(l.size); cut != nil {
+			l.broken = errors.Join(err, cut)
+		}
+		return Entry{}, err
 	}
 	l.size += int64(len(line))
 	l.head = Head{e.Seq, e.Hash}
@@ -327,15 +287,9 @@ func (l *Log) Append(at time.Time, by, kind string, data any) (Entry, error) {
 // Close closes the file.
 func (l *Log) Close() error { return l.file.Close() }
 
-// Add appends one entry to a ledger that is not open. It checks the whole file only if
-// its end is not the recorded head.
+// Add appends one entry to a ledger that is not open.
 func Add(path string, at time.Time, by, kind string, data any) (Entry, error) {
-	l, err := open(path, true, func(l *Log, created bool) error {
-		if ok, err := l.atEnd(); ok || err != nil {
-			return err
-		}
-		return l.begin(created)
-	})
+	l, err := Open(path, true)
 	if err != nil {
 		return Entry{}, err
 	}

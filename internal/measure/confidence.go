@@ -16,27 +16,17 @@ type Stated struct {
 // CountStated counts cases by confidence, sorted. Confidences that are not numbers
 // are left out.
 func CountStated(confidence []float64, right []bool) []Stated {
-	at := make(map[float64]int)
-	var near [256]struct { // by a hash, before the map: many cases state the same few confidences
-		confidence float64
-		place      int // in counts, from 1
-	}
+	at := map[float64]int{} // place in counts
 	var counts []Stated
 	for i, c := range confidence {
 		if math.IsNaN(c) {
 			continue
 		}
-		n := &near[math.Float64bits(c)*0x9E3779B97F4A7C15>>56]
-		if n.place == 0 || n.confidence != c {
-			k, seen := at[c]
-			if !seen {
-				k = len(counts)
-				at[c] = k
-				counts = append(counts, Stated{Confidence: c})
-			}
-			n.confidence, n.place = c, k+1
+		k, seen := at[c]
+		if !seen {
+			k = len(counts)
+			at[c], counts = k, append(counts, Stated{Confidence: c})
 		}
-		k := n.place - 1
 		if right[i] {
 			counts[k].Right++
 		} else {

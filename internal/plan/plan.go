@@ -1,5 +1,7 @@
 // Package plan enumerates every trial of a study and estimates its usage and cost.
 // It calls no model and opens no store.
+//
+// plan.go numbers trials, treatment.go has what their answers depend on.
 package plan
 
 import (

@@ -70,6 +70,7 @@ func (d Design) Needs() ([]Need, error) {
 		if err != nil {
 			return nil, err
 		}
+		r.Apart = append(slices.Clone(r.Apart), d.Estimated(r)...)
 		needs = append(needs, Need{r, perfect, len(r.Arms) == 1 && len(r.Apart) == 0 && !d.pools(r)})
 	}
 	return needs, nil
@@ -140,6 +141,18 @@ func (d Design) Takes(rules []gate.Rule, of Scores) (takes []int, most int, err 
 		}
 	}
 	return takes, most, nil
+}
+
+// Estimated returns the metrics of a rule that an estimator computes from more than scores,
+// which are not simulated.
+func (d Design) Estimated(r gate.Rule) (names []string) {
+	for _, m := range d.Suite.Metrics {
+		if m.Estimate != nil && (slices.ContainsFunc(r.Estimates, func(e [2]string) bool { return e[1] == m.Name }) ||
+			slices.ContainsFunc(r.Pairs, func(p [3]string) bool { return p[2] == m.Name })) {
+			names = append(names, m.Name)
+		}
+	}
+	return names
 }
 
 // pools reports whether a rule reads a pooled rate.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -64,6 +65,7 @@ func TestNeeds(t *testing.T) {
 		{1, "diff_low('a','b','passed') > -0.01", 381, false, "Tango at 95 %"},
 		{1, "diff_low('a','b','passed') > 0", 0, false, "equal arms do not differ"},
 		{1, "diff_low('a','b','passed') > 1.5", 0, false, "no number of items"},
+		{1, "value('a','kappa') > 0.5", 0, false, "an estimator is not simulated"},
 		{1, "failed('a') < 0.01 && high('a','rate') < 0.1", 35, false, "trials may all succeed"},
 	} {
 		needs, err := design(t, "auto", 60, c.size, c.rule).Needs()
@@ -72,6 +74,9 @@ func TestNeeds(t *testing.T) {
 		}
 		if n := needs[0]; n.Perfect != c.perfect || n.Alone != c.alone {
 			t.Errorf("%s needs %d items (alone %v), want %d: %s", c.rule, n.Perfect, n.Alone, c.perfect, c.why)
+		}
+		if read := strings.Contains(c.rule, "kappa"); read != slices.Contains(needs[0].Rule.Apart, "kappa") {
+			t.Errorf("%s: kappa is read apart: %v, want %v", c.rule, !read, read)
 		}
 	}
 	if needs, err := design(t, "", 5, 1).Needs(); needs != nil || err != nil {

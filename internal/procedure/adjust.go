@@ -8,17 +8,6 @@ import (
 	"github.com/scruple-eval/scruple/stats"
 )
 
-func adjust() []Procedure {
-	return []Procedure{{
-		Name: "p_adjust", Title: "Correction for multiple comparisons",
-		Summary: "Adjusted p-values of a family of tests: Bonferroni, Holm, Hochberg (family-wise error), Benjamini-Hochberg and Benjamini-Yekutieli (false discovery rate).",
-		Source:  "R stats::p.adjust",
-		Columns: []Role{{Name: "p", Doc: "p-values, one test per row; undefined ones are ignored", Missing: true}},
-		Params:  []Param{{"alpha", "0.05", "significance level"}},
-		method:  typed[adjustParams, pValues]{defaults: adjustParams{Alpha: 0.05}, answer: adjusted},
-	}}
-}
-
 type adjustParams struct {
 	Alpha float64 `json:"alpha"`
 }

@@ -12,41 +12,6 @@ import (
 	"github.com/scruple-eval/scruple/stats"
 )
 
-func agreement() []Procedure {
-	return []Procedure{{
-		Name: "cohen_kappa", Title: "Cohen's kappa",
-		Summary: "Agreement of two raters beyond chance, unweighted and with linear and quadratic weights on the rank of labels; also percent agreement and the largest kappa that the margins allow. Weights need an order: give labels, unless all labels are numbers.",
-		Source:  "scikit-learn, statsmodels; Fleiss, Cohen & Everitt (1969)",
-		Columns: []Role{{Name: "rater_a", Doc: "labels of the first rater", Kind: Label}, {Name: "rater_b", Doc: "labels of the second rater", Kind: Label}},
-		Params:  []Param{{"labels", "those in the data, numbers by value", "all labels in their order: [\"low\", \"medium\", \"high\"]"}, confParam},
-		Labels:  map[string]string{"table": "table (rows: rater_a, columns: rater_b)"},
-		method:  typed[kappaParams, raters]{defaults: kappaParams{level: level{0.95}}, answer: kappa},
-	}, {
-		Name: "fleiss_kappa", Title: "Fleiss' kappa",
-		Summary: "Agreement of several raters, the same number for each subject; with kappa by category, Randolph's free-marginal kappa, and intervals from the standard error and by resampling subjects (BCa).",
-		Source:  "statsmodels; Fleiss (1971); Randolph (2005); R irrCAC fleiss.kappa.raw (interval)",
-		Columns: []Role{{Name: "ratings", Doc: "labels, one column per rater; or counts, one column per category", Kind: Label, Many: true, ByRow: true, Missing: true, Names: "columns"}},
-		Params: append([]Param{{"columns", "raters", "what the columns of a table are: raters (labels) or categories (counts)"}, confParam},
-			redrawParams...),
-		Labels: map[string]string{"p_bar": "observed agreement (mean P)", "p_e": "agreement expected by chance (P_e)"},
-		method: typed[fleissParams, subjects]{defaults: fleissParams{level{0.95}, defaultRedraw, "raters"}, answer: fleiss},
-	}, {
-		Name: "gwet_ac1", Title: "Gwet's AC1",
-		Summary: "Agreement of two or more raters beyond chance, with missing ratings. Unlike kappa it stays near the observed agreement when one category is far more frequent than the others. Its interval is about subjects like these, rated by these raters.",
-		Source:  "Gwet (2008); R irrCAC gwet.ac1.raw",
-		Columns: []Role{{Name: "ratings", Doc: "labels, one column per rater, one row per subject; empty means missing", Kind: Label, Many: true, Missing: true}},
-		Params:  []Param{{"labels", "those in the data", "all categories that could be given: more of them lower chance agreement"}, confParam},
-		method:  typed[gwetParams, givenLabels]{defaults: gwetParams{level: level{0.95}}, answer: gwet},
-	}, {
-		Name: "krippendorff_alpha", Title: "Krippendorff's alpha",
-		Summary: "Agreement of any number of raters with missing ratings, on nominal, ordinal, interval or ratio scales, with an interval by resampling units (BCa).",
-		Source:  "Krippendorff (2011)",
-		Columns: []Role{{Name: "ratings", Doc: "ratings, one column per rater, one row per unit; empty means missing", Kind: Either, Many: true, Missing: true}},
-		Params:  append([]Param{{"level", "nominal", "nominal, ordinal, interval or ratio"}, confParam}, redrawParams...),
-		method:  typed[krippendorffParams, ratings]{defaults: krippendorffParams{redraw: defaultRedraw, Conf: 0.95, Level: "nominal"}, answer: krippendorff},
-	}}
-}
-
 type kappaParams struct {
 	level
 	Labels []string `json:"labels"`

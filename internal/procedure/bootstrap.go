@@ -7,28 +7,6 @@ import (
 	"github.com/scruple-eval/scruple/stats"
 )
 
-func bootstraps() []Procedure {
-	roles := []Role{{Name: "diff", Doc: "value of each row: a difference, a score or a numerator"},
-		{Name: "cluster", Doc: "cluster of each row", Kind: Label, Optional: true}, {Name: "den", Doc: "denominators, for a ratio of sums", Optional: true}}
-	return []Procedure{{
-		Name: "cluster_bootstrap_random", Title: "Cluster bootstrap",
-		Summary: "Percentile, basic and BCa interval of a pooled mean or a ratio of sums when rows are clustered; whole clusters are resampled.",
-		Source:  "Efron (1987); scipy.stats.bootstrap",
-		Columns: roles,
-		Params: []Param{{"resamples", "10000", "resamples drawn"}, confParam, {"seed", "1", "random seed"},
-			{"workers", "1", "number of goroutines; does not change the result"}},
-		method: typed[bootstrapParams, clustered]{answer: bootstrapped,
-			defaults: bootstrapParams{drawParams{Resamples: 10000, Seed: 1, Workers: 1}, 0.95}},
-	}, {
-		Name: "cluster_bootstrap_fixed_resamples", Title: "Cluster bootstrap with resamples given",
-		Summary: "The same with the resamples in params.indices, following SciPy and R's boot.",
-		Source:  "scipy.stats.bootstrap; R boot::boot.ci",
-		Params:  []Param{{"indices", "", "one list of cluster indices per resample"}, {"indices_base", "0", "index of the first cluster"}, confParam},
-		Hide:    []string{"bca_alphas"},
-		method:  typed[resampleParams, resampledInput]{defaults: resampleParams{Conf: 0.95}, answer: resampled},
-	}}
-}
-
 // clustered are rows with clusters; the default of Den is 1.
 type clustered struct {
 	Diff    []float64 `json:"diff"`

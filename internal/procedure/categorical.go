@@ -9,38 +9,6 @@ import (
 	"github.com/scruple-eval/scruple/stats"
 )
 
-func categorical() []Procedure {
-	return []Procedure{{
-		Name: "mcnemar", Title: "McNemar's test",
-		Summary: "Whether two arms pass equally often on the same items, from the discordant items: exact and mid-p, χ² with and without continuity correction, odds ratio.",
-		Source:  "R mcnemar.test, binom.test; Fagerland et al. (2013)",
-		Columns: []Role{{Name: "a_pass", Doc: "outcomes of the first arm", Kind: Binary}, {Name: "b_pass", Doc: "outcomes of the second arm on the same items", Kind: Binary}},
-		Params:  []Param{confParam},
-		Labels: map[string]string{"a": "both pass (a)", "b": "only the first passes (b)", "c": "only the second passes (c)", "d": "neither passes (d)",
-			"odds_ratio": "odds ratio b/c"},
-		method: typed[level, outcomes]{defaults: level{0.95}, answer: mcnemar},
-	}, {
-		Name: "cochran_q", Title: "Cochran's Q",
-		Summary: "Whether several arms pass equally often on the same items.",
-		Source:  "statsmodels cochrans_q; Cochran (1950)",
-		Columns: []Role{{Name: "pass", Doc: "outcomes, one column per arm", Kind: Binary, Many: true, ByRow: true, Names: "arms"}},
-		method:  typed[none, arms]{answer: cochran},
-	}, {
-		Name: "chi2_independence", Title: "Chi-squared test of independence",
-		Summary: "Whether two groupings of independent observations are associated: χ², G, residuals, Cramér's V, and all pairs of rows with Bonferroni (plain, Yates, Fisher).",
-		Source:  "R chisq.test, fisher.test",
-		Columns: []Role{{Name: "row", Doc: "one grouping", Kind: Label}, {Name: "column", Doc: "the other", Kind: Label}},
-		Params:  []Param{{"continuity", "false", "Yates' correction, for 2×2 tables"}},
-		method:  typed[chiSquaredParams, crossTable]{answer: chiSquared},
-	}, {
-		Name: "fisher_exact", Title: "Fisher's exact test",
-		Summary: "Whether the rows and columns of a 2×k table are associated, with fixed margins.",
-		Source:  "R fisher.test",
-		Columns: []Role{{Name: "row", Doc: "one of two groups", Kind: Label}, {Name: "column", Doc: "outcome", Kind: Label}},
-		method:  typed[none, crossTable]{answer: fisher},
-	}}
-}
-
 // distinct lists labels, sorted as numbers or text.
 func distinct(labels []string) []string {
 	out := slices.Clone(labels)

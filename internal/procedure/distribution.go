@@ -8,17 +8,6 @@ import (
 	"github.com/scruple-eval/scruple/stats/dist"
 )
 
-func distributions() []Procedure {
-	return []Procedure{{
-		Name: "distribution_tails", Title: "Tails and quantiles of distributions",
-		Summary: "P(X > x), P(X ≤ x) and quantiles of normal (mean, sd), student_t (df), chi_squared (df), f (df1, df2), binomial (n, p), noncentral_t (df, ncp) and beta (a, b); small probabilities keep their relative accuracy.",
-		Source:  "R",
-		Params:  []Param{{"dist, params, x", "", "for each of input.cases"}, {"dist, params, p", "", "for each of input.quantiles"}},
-		Labels:  map[string]string{"p": "probability", "sf": "P(X > x)", "cdf": "P(X ≤ x)"},
-		method:  typed[none, questions]{answer: answers},
-	}}
-}
-
 type distribution interface {
 	CDF(x float64) float64
 	Survival(x float64) float64

@@ -13,43 +13,6 @@ import (
 	"github.com/scruple-eval/scruple/stats"
 )
 
-func mixed() []Procedure {
-	return []Procedure{{
-		Name:  "lmm_random_intercepts",
-		Title: "Linear mixed model with random intercepts",
-		Summary: "How a score depends on fixed effects when rows are grouped by document, type, annotator and so on, crossed or nested. " +
-			"REML and ML, tests with Satterthwaite's degrees of freedom (for several columns combined as lmerTest's contestMD does), marginal means and all pairwise contrasts.",
-		Source:  "R lme4 1.1-31, lmerTest 3.1-3, emmeans 1.8.4; Bates et al. (2015)",
-		Columns: modelColumns,
-		Params:  append(slices.Clone(modelParams), Param{"emmeans_factor", "first fixed factor", "the factor for marginal means and contrasts"}, confParam),
-		Hide:    []string{"vcov", "blups", "ml", "criterion", "theta", "n_parameters"},
-		method: typed[mixedOptions, modelData]{defaults: mixedOptions{level: level{0.95}}, answer: runMixed,
-			uses: func(p mixedOptions) ([]string, error) {
-				f, err := p.formula()
-				return columnNames(f), err
-			}},
-	}, {
-		Name:  "logistic_glmm_laplace",
-		Title: "Logistic mixed model with random intercepts",
-		Summary: "How the odds of passing depend on fixed effects when outcomes are grouped by fragment, document and so on. " +
-			"Maximum likelihood by Laplace's approximation, Wald tests.",
-		Source:  "R lme4 1.1-31 glmer (nAGQ = 1)",
-		Columns: modelColumns,
-		Params:  modelParams,
-		method:  modelMethod(runLogistic),
-	}}
-}
-
-var modelColumns = []Role{
-	{Name: "columns", Doc: "the columns in the formula; columns of numbers are numeric, others are factors", Kind: Either, Many: true, Named: true},
-}
-
-var modelParams = []Param{
-	{"formula", "", "such as score ~ kernel + (1|document) + (1|doc_type); or response, fixed and random_intercepts"},
-	{"factor_levels", "sorted", "levels of each factor, the first is the reference: {\"kernel\": [\"literal\", \"ctn\"]}"},
-	{"factors", "", "numeric columns to treat as factors"},
-}
-
 // modelOptions are the params of a model.
 type modelOptions struct {
 	Formula  string              `json:"formula"`
@@ -71,12 +34,10 @@ type mixedOptions struct {
 // labels depends on the params.
 type modelData map[string]jsontext.Value
 
-func modelMethod(run func(modelOptions, modelData) (Result, error)) method {
-	return typed[modelOptions, modelData]{answer: run,
-		uses: func(p modelOptions) ([]string, error) {
-			f, err := p.formula()
-			return columnNames(f), err
-		}}
+// columns are those in the formula.
+func (p modelOptions) columns() ([]string, error) {
+	f, err := p.formula()
+	return columnNames(f), err
 }
 
 // formula reads the formula, as text or as its parts.

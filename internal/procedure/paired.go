@@ -9,51 +9,6 @@ import (
 	"github.com/scruple-eval/scruple/stats"
 )
 
-var pairColumns = []Role{
-	{Name: "a", Doc: "scores of the first arm, one item per row"},
-	{Name: "b", Doc: "scores of the second arm, same items"},
-}
-
-func paired() []Procedure {
-	return []Procedure{{
-		Name: "paired_t_test", Title: "Paired t-test",
-		Summary: "Whether two arms differ in their mean on the same items. Assumes independent items, and differences that are roughly normal or many. With Cohen's d for pairs and its exact interval.",
-		Source:  "R stats::t.test, effectsize; d_z by the non-central t",
-		Columns: pairColumns, Params: []Param{confParam}, method: typed[level, pairs]{defaults: level{0.95}, answer: pairedT},
-	}, {
-		Name: "wilcoxon_signed_rank", Title: "Wilcoxon signed-rank test",
-		Summary: "Whether two arms differ on the same items, by ranks: robust to outliers. Assumes independent items and symmetric differences. Exact with ties; zeros are dropped (pratt: ranked, then dropped). The Hodges-Lehmann estimate has the exact interval without ties and zeros, and that of the normal approximation with continuity correction.",
-		Source:  "R stats::wilcox.test, exactRankTests, coin",
-		Columns: pairColumns, Params: []Param{{"alternative", "two_sided", "two_sided, greater (a above b) or less; intervals are two-sided"}, confParam},
-		method: typed[alternativeParams, pairs]{defaults: alternativeParams{level: level{0.95}}, answer: wilcoxon},
-	}, {
-		Name: "sign_flip_exact", Title: "Sign-flip permutation test, exact",
-		Summary: "Whether paired differences have mean 0, by enumerating all patterns of signs; up to 40 differences. For clustered differences, give one sum per cluster.",
-		Source:  "Fisher (1935); enumeration",
-		Columns: []Role{{Name: "diff", Doc: "differences, one item or cluster per row"}}, method: typed[none, differences]{answer: signFlipExact},
-	}, {
-		Name: "sign_flip_montecarlo", Title: "Sign-flip permutation test, sampled",
-		Summary: "The same with patterns drawn at random, for any number of differences; p = (count + 1)/(resamples + 1).",
-		Source:  "Phipson & Smyth (2010)",
-		Columns: []Role{{Name: "diff", Doc: "differences, one item or cluster per row"}},
-		Params:  []Param{{"resamples", "20000", "patterns drawn"}, {"seed", "1", "random seed"}, {"workers", "1", "number of goroutines; does not change the result"}},
-		method:  typed[drawParams, differences]{defaults: drawParams{Resamples: 20000, Seed: 1, Workers: 1}, answer: signFlipRandom},
-	}, {
-		Name: "tost", Title: "Equivalence of paired means (TOST)",
-		Summary: "Whether two arms differ by less than a margin on the same items: two one-sided t-tests. A nonsignificant difference does not show equivalence. With only the lower limit it is a test of non-inferiority. A case may give estimate, se and df instead of a and b.",
-		Source:  "Schuirmann (1987); R TOSTER",
-		Columns: pairColumns,
-		Params: []Param{{"margin", "", "largest difference, in either direction, that does not matter"}, {"low", "-margin", "lower limit, if the limits are asymmetric; without margin and high: non-inferiority"},
-			{"high", "margin", "upper limit"}, {"alpha", "0.05", "level of each test"}},
-		method: typed[equivalenceParams, equivalenceInput]{answer: equivalence},
-	}, {
-		Name: "correlation", Title: "Correlation",
-		Summary: "How two series of numbers for the same items correlate: Pearson's and Spearman's coefficients.",
-		Source:  "R stats::cor.test",
-		Columns: pairColumns, Params: []Param{confParam}, method: typed[level, pairs]{defaults: level{0.95}, answer: correlation},
-	}}
-}
-
 // pairs are two series of the same items.
 type pairs struct {
 	A []float64 `json:"a"`

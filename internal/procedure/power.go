@@ -7,28 +7,6 @@ import (
 	"github.com/scruple-eval/scruple/stats"
 )
 
-func power() []Procedure {
-	return []Procedure{{
-		Name: "power_paired_t", Title: "Power of the paired t-test",
-		Summary: "Power, number of pairs, or smallest detectable effect (d_z); cases name what to solve for: power, n or dz. Two-sided power counts both tails.",
-		Source:  "R pwr::pwr.t.test, power.t.test(strict = TRUE)",
-		Params:  []Param{{"solve, n, dz, power, alpha, alternative", "", "for each of input.cases; leave out what to solve for"}},
-		method:  byCase(none{}, pairedDesign.answer),
-	}, {
-		Name: "power_mcnemar", Title: "Power of McNemar's test",
-		Summary: "Number of items for a power; with n items also the power and the smallest detectable difference, null if they detect none. From the probabilities that an item passes with only one arm, by normal approximation and exact enumeration.",
-		Source:  "Connor (1987)",
-		Params:  []Param{{"p10, p01, alpha, power, n", "", "for each of input.cases"}},
-		method:  byCase(none{}, mcnemarDesign.answer),
-	}, {
-		Name: "power_clustered", Title: "Power of a paired comparison in clusters",
-		Summary: "Power, detectable difference and number of clusters when differences come in clusters (fields of a document, questions of a text) that share part of their variance.",
-		Source:  "Kish (1965) design effect; t-test of cluster means",
-		Params:  []Param{{"clusters, size, sd, icc, difference, alpha, power", "", "for each of input.cases"}},
-		method:  byCase(none{}, clusteredDesign.answer),
-	}}
-}
-
 // cases are a list of questions, or one question by itself.
 type cases[Q any] struct {
 	Cases []Q `json:"cases,omitempty"`

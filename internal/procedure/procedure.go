@@ -25,7 +25,7 @@ type Procedure struct {
 	Hide    []string          // keys of the result that only --json shows
 	Labels  map[string]string // what to show for keys that do not explain themselves
 
-	method method
+	method method `yaml:"-"`
 }
 
 // A method computes a procedure's result. It returns an error for invalid input.
@@ -102,7 +102,7 @@ type Role struct {
 	Kind     Kind
 	Optional bool   // may be left out
 	Many     bool   // takes all columns that are left: one column a rater, a model, …
-	ByRow    bool   // several columns are passed as one list per row, not per column
+	ByRow    bool   `yaml:"by_row"` // several columns are passed as one list per row, not per column
 	Named    bool   // many columns go in under their own names
 	Missing  bool   // empty cells are allowed, and become null
 	Names    string // key of the input that takes the names of many columns
@@ -117,6 +117,16 @@ const (
 	Binary              // 0/1, true/false, yes/no, pass/fail
 	Either              // numbers if all cells are numbers, else text
 )
+
+// UnmarshalText reads a kind as the catalog has it.
+func (k *Kind) UnmarshalText(b []byte) error {
+	i := slices.Index([]string{"number", "label", "binary", "either"}, string(b))
+	if i < 0 {
+		return fmt.Errorf("unknown kind %q", b)
+	}
+	*k = Kind(i)
+	return nil
+}
 
 // String says how cells are read, for people.
 func (k Kind) String() string { return [...]string{"number", "label", "0/1", "number"}[k] }
@@ -170,14 +180,4 @@ func (p Procedure) Description() any {
 		d.Columns = append(d.Columns, role{r.Name, r.Kind.String(), r.Doc, r.Optional, r.Many, r.Missing})
 	}
 	return d
-}
-
-// Find gives the procedure of a name.
-func Find(name string) (Procedure, error) {
-	all := All()
-	i := slices.IndexFunc(all, func(p Procedure) bool { return p.Name == name })
-	if i < 0 {
-		return Procedure{}, fmt.Errorf("unknown statistical method %q: see `scruple stats --list`", name)
-	}
-	return all[i], nil
 }

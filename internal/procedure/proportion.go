@@ -9,26 +9,6 @@ import (
 	"github.com/scruple-eval/scruple/stats"
 )
 
-func proportions() []Procedure {
-	return []Procedure{{
-		Name: "binomial_interval", Title: "Intervals of a proportion",
-		Summary: "Wilson, Clopper-Pearson (exact), Jeffreys and Agresti-Coull intervals of x of n.",
-		Source:  "R prop.test, binom.test; Brown, Cai & DasGupta (2001)",
-		Columns: []Role{{Name: "pass", Doc: "outcomes", Kind: Binary}},
-		Params:  []Param{confParam},
-		method:  byCase(level{0.95}, proportion.intervals),
-	}, {
-		Name: "two_proportion_z", Title: "Two independent proportions",
-		Summary: "Whether two proportions of different items differ: pooled z, Cohen's h, Wald and Newcombe interval. Outcomes on the same items belong to mcnemar.",
-		Source:  "R prop.test; Newcombe (1998)",
-		Columns: []Role{{Name: "pass", Doc: "outcomes", Kind: Binary}, {Name: "group", Doc: "which of two groups", Kind: Label}},
-		Labels:  map[string]string{"group1": "group 1", "group2": "group 2", "p1": "proportion of group 1", "p2": "proportion of group 2", "diff": "difference, group 1 − group 2"},
-		Params: []Param{{"pooled", "true", "z with the pooled standard error (false: with that of the Wald interval, without a continuity-corrected p)"},
-			{"first", "sorted first", "the group that is group 1: differences are group 1 − group 2"}, confParam},
-		method: typed[proportionParams, twoProportions]{defaults: proportionParams{level: level{0.95}, Pooled: true}, answer: compared},
-	}}
-}
-
 // proportion is x of n, or outcomes to count.
 type proportion struct {
 	X    *int     `json:"x,omitempty"`

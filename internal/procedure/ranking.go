@@ -10,16 +10,6 @@ import (
 	"github.com/scruple-eval/scruple/stats"
 )
 
-func rankings() []Procedure {
-	return []Procedure{{
-		Name: "ir_metrics", Title: "Measures of rankings",
-		Summary: "Rank of the gold document, Hits@K, reciprocal rank (whole list and @K), nDCG@K with linear and exponential gain; by query and as means, with bootstrap intervals of the means over queries (BCa). For TREC files see `scruple measure ranking`.",
-		Source:  "definitions; scikit-learn ndcg_score",
-		Params:  append([]Param{{"ks", "[1, 3, 5, 10]", "cut-offs"}, confParam}, redrawParams...),
-		method:  typed[rankingParams, queries]{defaults: rankingParams{level: level{0.95}, redraw: defaultRedraw}, answer: rankingMeasures},
-	}}
-}
-
 type rankingParams struct {
 	level
 	redraw

@@ -16,8 +16,6 @@ type redraw struct {
 
 var defaultRedraw = redraw{Resamples: 2000, Seed: 1}
 
-var redrawParams = []Param{{"resamples", "2000", "resamples of the bootstrap interval; 0 means no such interval"}, {"seed", "1", "random seed of the bootstrap"}}
-
 // percentile and bca choose an interval of a bootstrap.
 func percentile(b stats.Bootstrap) (string, stats.Interval) { return "percentile", b.Percentile }
 

@@ -6,22 +6,6 @@ import (
 	"github.com/scruple-eval/scruple/stats"
 )
 
-func robust() []Procedure {
-	return []Procedure{{
-		Name: "ols_clustered_se", Title: "Regression with clustered standard errors",
-		Summary: "How a score depends on fixed effects, by least squares with cluster-robust standard errors: CR0 to CR3, and tests by CR2 with Satterthwaite's degrees of freedom.",
-		Source:  "R clubSandwich 0.5.8, sandwich; Bell & McCaffrey (2002)",
-		Columns: modelColumns,
-		Params: []Param{{"formula", "", "such as score ~ kernel, or score ~ 1 for a mean"}, {"cluster", "", "the column that says cluster of each row"},
-			{"factor_levels", "sorted", "levels of each factor, the first is the reference"}, {"factors", "", "numeric columns to treat as factors"}},
-		method: typed[robustOptions, modelData]{answer: runRobust,
-			uses: func(p robustOptions) ([]string, error) {
-				f, err := p.formula()
-				return columnNames(f, p.Cluster), err
-			}},
-	}}
-}
-
 type robustOptions struct {
 	modelOptions
 	Cluster string `json:"cluster"`
@@ -33,6 +17,11 @@ func (p robustOptions) formula() (stats.Formula, error) {
 		err = errors.New("params.cluster is missing: the column that says cluster of each row")
 	}
 	return f, err
+}
+
+func (p robustOptions) columns() ([]string, error) {
+	f, err := p.formula()
+	return columnNames(f, p.Cluster), err
 }
 
 func runRobust(p robustOptions, in modelData) (Result, error) {

@@ -6,18 +6,6 @@ import (
 	"github.com/scruple-eval/scruple/stats"
 )
 
-func sequences() []Procedure {
-	return []Procedure{{
-		Name: "confidence_sequence", Title: "Anytime-valid confidence sequence",
-		Summary: "Intervals of the mean of bounded observations after each observation, simultaneously valid: a run may be monitored and stopped at any time. Rows are in the order of observation, items in random order.",
-		Source:  "Waudby-Smith & Ramdas (2023), hedged capital process",
-		Columns: []Role{{Name: "diff", Doc: "observations, such as paired differences", Optional: true},
-			{Name: "a", Doc: "instead of diff: scores of the first arm", Optional: true}, {Name: "b", Doc: "and of the second", Optional: true}},
-		Params: []Param{{"low", "-1", "smallest possible observation"}, {"high", "1", "largest possible one"}, confParam},
-		method: typed[sequenceParams, differences]{defaults: sequenceParams{-1, 1, 0.95}, answer: sequence},
-	}}
-}
-
 type sequenceParams struct {
 	Low  float64 `json:"low"`
 	High float64 `json:"high"`

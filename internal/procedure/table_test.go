@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -287,4 +288,18 @@ func tableInput(r io.Reader, file string, roles []Role, cols []string) (jsontext
 		return nil, err
 	}
 	return asInput(columns, roles)
+}
+
+func TestCatalogHasEachMethod(t *testing.T) {
+	var names []string
+	for _, p := range All() {
+		names = append(names, p.Name)
+		if p.method == nil || p.Title == "" || p.Summary == "" || p.Source == "" {
+			t.Errorf("%s: the catalog or methods lack a part of it", p.Name)
+		}
+	}
+	slices.Sort(names)
+	if !slices.Equal(names, Names()) {
+		t.Errorf("catalog %q, methods %q", names, Names())
+	}
 }

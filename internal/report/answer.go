@@ -18,50 +18,52 @@ import (
 type answer struct {
 	Text  string
 	Tone  tone
+	Tags  []string
 	Notes []string // warnings of the comparison
 	Href  string
 }
 
+func (a answer) cell() cell { return cell{Text: a.Text, Tags: a.Tags} }
+
+const noRules = "The study has no rules, so there is no verdict."
+
 // A verdict is the verdict of the gate, in words.
 type verdict struct {
 	*gate.Verdict
+	CI   string // name of the usual interval
 	Tone tone
 	// Advice is that of the outcome and of the diagnosis.
 	Advice string
 	Word   string // "PASS"
 	Exit   string
 	Tags   []string
-	// Warnings are changes of the rules, and the troubles of the arms that they name.
+	// Warnings are those of the rules. A report has the troubles of arms among its own.
 	Warnings []string
 }
 
-// answer is the first section: the answer in brief.
+// answer is the first section: the answer in brief. After many answers, a summary would be
+// overlooked, so it comes first.
 func (b *builder) answer() section {
-	s := section{ID: "answer", Title: "Answer", Blocks: []block{{Answers: b.answers()}}}
+	answers := []block{{Answers: b.answers()}}
 	var summary []block
-	others := 0
 	for _, t := range b.a.Tables {
 		if t.Summary {
 			summary = append(summary, block{Table: suiteTable(t, b.a.Study.Alpha)})
-		} else {
-			others++
 		}
 	}
-	if len(s.Blocks[0].Answers) > fewAnswers { // after many answers, a summary would be overlooked
-		s.Blocks = append(summary, s.Blocks...)
-	} else {
-		s.Blocks = append(s.Blocks, summary...)
+	s := section{ID: "answer", Title: "Answer", Blocks: slices.Concat(answers, summary)}
+	if len(answers[0].Answers) > fewAnswers {
+		s.Blocks = slices.Concat(summary, answers)
 	}
 	if b.v == nil {
-		s.Blocks = append(s.Blocks, block{Prose: "The study has no rules, so there is no verdict."})
+		s.Blocks = append(s.Blocks, block{Prose: noRules})
 	} else {
-		s.Blocks = append(s.Blocks, block{Verdict: newVerdict(b.v)})
+		s.Blocks = append(s.Blocks, block{Verdict: b.verdict()})
 	}
-	if len(b.a.Warnings) > 0 {
-		s.Blocks = append(s.Blocks, block{Warning: b.a.Warnings})
-	}
-	if n := others; n > 0 {
-		s.Blocks = append(s.Blocks, block{Brief: true, Prose: "--verbose shows " + say.Plural(n, "table", "tables") + " of the suite and the breakdown by stratum."})
+	// The banner says what is simulated.
+	warnings := filter(b.a.Warnings, func(w string) bool { return !strings.HasPrefix(w, "simulated ") })
+	if len(warnings) > 0 {
+		s.Blocks = append(s.Blocks, block{Warning: warnings})
 	}
 	return s
 }
@@ -84,9 +86,7 @@ func (b *builder) answers() []answer {
 // primaryComparisons returns the primary comparisons on primary metrics, over all
 // items.
 func (b *builder) primaryComparisons() []analyse.Comparison {
-	return filter(b.a.Comparisons, func(c analyse.Comparison) bool {
-		return c.Primary && c.Stratum == nil && b.metric(c.Metric).Rank == "primary"
-	})
+	return filter(b.a.Comparisons, b.answered)
 }
 
 // finding classifies the result of a comparison.
@@ -99,6 +99,8 @@ const (
 	aBetter
 	bBetter
 )
+
+var findings = map[finding]string{aBetter: "better", bBetter: "worse", noEvidence: "no evidence of a difference", notTested: "not tested", notCompared: "not compared"}
 
 // found classifies a comparison. A difference is significant if the p-value, after
 // the study's correction if any, is below alpha.
@@ -127,7 +129,7 @@ func (b *builder) sentence(c analyse.Comparison) answer {
 	f := found(c, m, b.a.Study.Alpha)
 	on := " on " + m.Title
 	evidence := scaleOf(m).Value(c.Diff, true) + " (" + b.evidence(c, m) + ")"
-	a := answer{Tone: unsure, Notes: b.remarks(c), Href: b.href(behindComparison(c))}
+	a := answer{Tone: unsure, Notes: b.remarks(c, false), Href: b.href(behindComparison(c))}
 	switch f {
 	case notCompared:
 		a.Text = c.A + " and " + c.B + " could not be compared" + on + ": " + strings.Join(comparisonReasons(c), "; ")
@@ -162,14 +164,8 @@ func (b *builder) sentence(c analyse.Comparison) answer {
 			a.Text = fmt.Sprintf("No answer of %s could be read: %s. As it stands, %s", t.Arm, say.Plural(t.N, "malformed answer", "malformed answers"), a.Text)
 		}
 	}
-	if tags := b.simulatedTag(c.A, c.B); tags != nil {
+	if a.Tags = b.simulatedTag(c.A, c.B); a.Tags != nil {
 		a.Tone = unsure
-		if b.brief {
-			a.Text = tagged(say.PlainLine, cell{Text: a.Text, Tags: tags})
-		} else {
-			a.Text += map[string]string{tagSimulated: " Simulated answers: this says nothing about real models.",
-				tagSimulatedJudge: " Simulated verdicts of the judge: scores by it say nothing about real answers."}[tags[0]]
-		}
 	}
 	return a
 }
@@ -178,7 +174,7 @@ const minusBetween = " " + say.Minus + " "
 
 // evidence returns the text in brackets after a difference.
 func (b *builder) evidence(c analyse.Comparison, m analyse.Metric) string {
-	parts := []string{"n" + say.NBSP + "=" + say.NBSP + say.Plural(c.Pairs, "pair", "pairs")}
+	parts := []string{nEquals(say.Plural(c.Pairs, "pair", "pairs"))}
 	if !b.a.Run.Exploratory() {
 		parts = append([]string{b.ciOf(c) + " " + scaleOf(m).Interval(c.Low, c.High, true)}, parts...)
 	}
@@ -194,6 +190,8 @@ func (b *builder) evidence(c analyse.Comparison, m analyse.Metric) string {
 	}
 	return strings.Join(parts, ", ")
 }
+
+func nEquals(n string) string { return "n" + say.NBSP + "=" + say.NBSP + n }
 
 // simultaneous reports whether the interval of a comparison is one of several that
 // cover all differences at once.
@@ -227,6 +225,12 @@ func (b *builder) reservation(f finding, c analyse.Comparison) string {
 	return ""
 }
 
+func (b *builder) verdict() *verdict {
+	v := newVerdict(b.v)
+	v.CI = b.ci
+	return v
+}
+
 func newVerdict(v *gate.Verdict) *verdict {
 	said := &verdict{Verdict: v, Tone: cmp.Or(map[gate.State]tone{gate.Pass: good, gate.Fail: bad}[v.State], unsure), Word: strings.ToUpper(string(v.State)), Exit: "exit code " + strconv.Itoa(v.ExitCode())}
 	if v.Simulated {
@@ -239,18 +243,8 @@ func newVerdict(v *gate.Verdict) *verdict {
 	if v.Diagnosis != "" {
 		said.Advice = strings.TrimSpace(said.Advice + " Diagnosis: " + strings.TrimSuffix(v.Diagnosis+": "+v.DiagnosisAdvice, ": "))
 	}
-	said.Warnings = slices.Concat(v.FailedJudges, looked(v), rulesChanged(v), unblinded(v.Unblinded), byEstimateAlone(v))
-	for _, t := range v.Troubles {
-		said.Warnings = append(said.Warnings, t.Brief())
-	}
+	said.Warnings = slices.Concat(v.FailedJudges, nonEmpty(v.Looked), rulesChanged(v), unblinded(v.Unblinded), byEstimateAlone(v))
 	return said
-}
-
-func looked(v *gate.Verdict) []string {
-	if v.Looked == "" {
-		return nil
-	}
-	return []string{v.Looked}
 }
 
 // rulesChanged lists the changes of rules that came after results.
@@ -286,27 +280,6 @@ func (v *verdict) line() string {
 		text += ", outcome " + v.Outcome
 	}
 	return text
-}
-
-// Table returns the rules with the values they read, or nil without rules.
-func (v *verdict) Table() *table {
-	if len(v.Conditions) == 0 {
-		return nil
-	}
-	t := &table{
-		Caption: "Rules of the gate",
-		Columns: []column{{Title: "Rule"}, {Title: "State"}, {Title: "Condition"}, {Title: "Values"}},
-	}
-	for _, c := range v.Conditions {
-		word, tone := conditionState(c, v.Outcome)
-		t.Rows = append(t.Rows, []cell{
-			{Text: c.Name, Detail: nonEmpty(c.Kind)},
-			{Text: word, Tone: tone, Refs: t.Notes.refs(nonEmpty(c.Reason))},
-			{Text: c.That},
-			{Detail: values(c)},
-		})
-	}
-	return t
 }
 
 // values returns the values a rule read, one per line. Why one is undefined is not
@@ -362,7 +335,7 @@ func basis(u gate.Used) string {
 		parts = append(parts, intervalOf(*u.Interval))
 	}
 	if n := observations(u); n != "" {
-		parts = append(parts, "n"+say.NBSP+"="+say.NBSP+n)
+		parts = append(parts, nEquals(n))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -381,7 +354,3 @@ func observations(u gate.Used) string {
 
 // exact formats a value that a rule read for comparison with the threshold.
 func exact(x float64) string { return say.Significant(x, 6) }
-
-func nonEmpty(texts ...string) []string {
-	return slices.DeleteFunc(texts, func(s string) bool { return s == "" })
-}

@@ -7,6 +7,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/gate"
+	"github.com/scruple-eval/scruple/internal/say"
 )
 
 // comparisonOf builds a comparison on a score, changed by the given function.
@@ -14,7 +15,7 @@ func comparisonOf(change func(*analyse.Comparison)) analyse.Comparison {
 	undefined := analyse.Undefined()
 	c := analyse.Comparison{
 		A: "heuristic", B: "null_baseline", Metric: "composite", Primary: true, Pairs: 40,
-		Diff: 0.31, Low: 0.27, High: 0.35, P: 0.0000001, PAdjusted: undefined, D: 1.9, DLow: undefined, DHigh: undefined,
+		Reading: analyse.Reading{Diff: 0.31, Low: 0.27, High: 0.35, P: 0.0000001, PAdjusted: undefined}, Effect: analyse.Effect{D: 1.9, DLow: undefined, DHigh: undefined},
 	}
 	if change != nil {
 		change(&c)
@@ -51,7 +52,7 @@ func TestSentence(t *testing.T) {
 		{"lower is better", "none", func(c *analyse.Comparison) { c.Metric, c.Diff, c.Low, c.High = "hallucination", -0.031, -0.05, -0.01 },
 			"heuristic beats null_baseline on Hallucination by −3.1 pp (95 % CI −5.0 to −1.0 pp, n = 40 pairs, p < 0.001, d = 1.90). Lower is better.", good},
 		{"simulated", "none", func(c *analyse.Comparison) { c.A = "sim" },
-			"sim beats null_baseline on Composite by +0.310 (95 % CI +0.270 to +0.350, n = 40 pairs, p < 0.001, d = 1.90). Simulated answers: this says nothing about real models.", unsure},
+			"sim beats null_baseline on Composite by +0.310 (95 % CI +0.270 to +0.350, n = 40 pairs, p < 0.001, d = 1.90). [SIMULATED]", unsure},
 		{"nothing could be read", "none", func(c *analyse.Comparison) { c.B, c.Diff, c.Low, c.High, c.D = "broken", -0.31, -0.35, -0.27, -1.9 },
 			"No answer of broken could be read: 60 malformed answers. As it stands, heuristic does worse than broken on Composite: −0.310 (95 % CI −0.350 to −0.270, n = 40 pairs, p < 0.001, d = −1.90).", unsure},
 		{"one pair", "none", func(c *analyse.Comparison) {
@@ -69,7 +70,7 @@ func TestSentence(t *testing.T) {
 				},
 			}}
 			got := b.sentence(comparisonOf(tc.change))
-			if text := plainSpaces(got.Text); text != tc.want {
+			if text := plainSpaces(tagged(say.PlainLine, got.cell())); text != tc.want {
 				t.Errorf("got  %s\nwant %s", text, tc.want)
 			}
 			if got.Tone != tc.tone {
@@ -151,12 +152,12 @@ func TestReasonsForWhatIsUndefined(t *testing.T) {
 		e    analyse.Estimate
 		want string
 	}{
-		{analyse.Estimate{Value: 1, Low: 0, High: 1, Items: 3}, ""},
-		{analyse.Estimate{Value: 1, Low: u, High: u, Items: 3, Den: 3, Clusters: 1}, "at least two clusters"},
-		{analyse.Estimate{Value: u, Low: u, High: u}, "no item has this metric"},
-		{analyse.Estimate{Value: u, Low: u, High: u, Items: 3, Clusters: 3}, "denominator is 0"},
-		{analyse.Estimate{Value: u, Low: u, High: u, Warnings: []string{"as it was"}}, "as it was"},
-		{analyse.Estimate{Value: u, Low: u, High: u, Items: 3, Den: 3, Clusters: 3}, "for an unknown reason"},
+		{analyse.Estimate{Bounds: analyse.Bounds{Value: 1, Low: 0, High: 1}, Items: 3}, ""},
+		{analyse.Estimate{Bounds: analyse.Bounds{Value: 1, Low: u, High: u}, Items: 3, Den: 3, Clusters: 1}, "at least two clusters"},
+		{analyse.Estimate{Bounds: analyse.Bounds{Value: u, Low: u, High: u}}, "no item has this metric"},
+		{analyse.Estimate{Bounds: analyse.Bounds{Value: u, Low: u, High: u}, Items: 3, Clusters: 3}, "denominator is 0"},
+		{analyse.Estimate{Bounds: analyse.Bounds{Value: u, Low: u, High: u}, Warnings: []string{"as it was"}}, "as it was"},
+		{analyse.Estimate{Bounds: analyse.Bounds{Value: u, Low: u, High: u}, Items: 3, Den: 3, Clusters: 3}, "for an unknown reason"},
 	} {
 		got := strings.Join(estimateReasons(tc.e), "; ")
 		if tc.want == "" && got != "" || !strings.Contains(got, tc.want) {
@@ -171,7 +172,7 @@ func TestBeside(t *testing.T) {
 		c.Beside = []analyse.Reading{{Low: c.Low, High: c.High, P: c.P, Method: "its method"}, {Low: -1, High: 1, P: 0.5, Method: "another"}, {Low: analyse.Undefined(), Method: "one that cannot be made"}}
 	})
 	b := builder{a: &analyse.Analysis{Study: analyse.Study{Alpha: 0.05}}}
-	got := b.remarks(c)
+	got := b.remarks(c, true)
 	for i, want := range []string{"beside it, its method gives", "beside it, another gives", "beside it, one that cannot be made"} {
 		if i >= len(got) || !strings.HasPrefix(got[i], want) || strings.Contains(got[i], "it says otherwise than what decides") != (i == 1) {
 			t.Errorf("remarks %q, want %q", got, want)

@@ -2,8 +2,8 @@ package report
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -11,59 +11,159 @@ import (
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
-// arms is the second section: scores, trial outcomes and usage of each arm.
+// arms is the section of scores, trial outcomes and usage of each arm.
 func (b *builder) arms() section {
 	s := section{ID: "arms", Title: "Arms"}
+	size := everywhere
+	if b.crowded() {
+		size = atLength
+	}
 	for _, m := range b.ranked("primary") {
-		if c := b.armChart(m); c != nil {
-			s.Blocks = append(s.Blocks, block{Chart: c, Detail: b.crowded() && len(b.a.Figures) > 0})
+		if t := b.armChart(m); t != nil {
+			chart := drawn
+			if b.crowded() && len(b.a.Figures) > 0 {
+				chart = inFull
+			}
+			s.Blocks = append(s.Blocks, block{Table: t, In: chart})
 		}
 	}
-	if ms := b.ranked("primary", "secondary"); len(ms) > 0 {
-		s.Blocks = append(s.Blocks, block{Table: b.scoreTable("Primary and secondary metrics", ms), Detail: b.crowded()})
+	s.Blocks = append(s.Blocks, b.scoreBlocks("Primary and secondary metrics", size, b.ranked("primary", "secondary"))...)
+	if t := b.outcomeTable(); len(t.Columns) > 3 {
+		s.Blocks = append(s.Blocks, block{Table: b.merged(t)})
+	} else {
+		s.Blocks = append(s.Blocks, block{Prose: "Trial outcomes: " + say.Plural(b.a.Run.Done, "trial", "trials") + " done, none malformed, refused, failed, repaired, truncated or unscored."})
 	}
-	many := b.crowded()
-	if many {
-		s.Blocks = append(s.Blocks, block{Table: b.briefOutcomes(), Brief: true})
+	if b.called() {
+		if b.a.Total != nil {
+			s.Blocks = append(s.Blocks, block{Prose: b.total()})
+		}
+		s.Blocks = append(s.Blocks, block{Table: b.usage(), In: atLength})
 	}
-	s.Blocks = append(s.Blocks, block{Table: b.merged(b.outcomeTable()), Detail: many}, block{Table: b.usage(), Detail: many || !b.called()})
 	return s
 }
 
 // called reports whether any arm called a model.
 func (b *builder) called() bool {
-	return slices.ContainsFunc(b.a.Arms, func(a analyse.Arm) bool { return a.Calls > 0 })
+	return slices.ContainsFunc(b.a.Arms, func(a analyse.Arm) bool { return a.Calls+a.JudgeCalls > 0 })
 }
 
-// armChart shows one metric of every arm over all items.
-func (b *builder) armChart(m analyse.Metric) *chart {
+// scoreBlocks have a table of the metrics that tell a reader something, and name the others: no
+// arm had an opportunity, or all numbers are those of a primary metric.
+func (b *builder) scoreBlocks(caption string, size shown, metrics []analyse.Metric) (blocks []block) {
+	var ms, idle []analyse.Metric
+	var why []string
+	for _, m := range metrics {
+		reason := ""
+		if m.Rank != "primary" && !b.any(m, func(e analyse.Estimate) bool { return e.Value.Defined() }) {
+			reason = "no opportunity"
+		}
+		for _, p := range b.ranked("primary") {
+			if m.Rank != "primary" && reason == "" && !b.any(m, func(e analyse.Estimate) bool { return !b.same(e, p) }) {
+				reason = "equals " + p.Title + " throughout"
+			}
+		}
+		if reason == "" {
+			ms = append(ms, m)
+		} else {
+			idle, why = append(idle, m), append(why, m.Title+" ("+reason+")")
+		}
+	}
+	if len(ms) > 0 {
+		blocks = append(blocks, block{Table: b.scoreTable(caption, ms), In: size})
+	}
+	if len(idle) > 0 {
+		blocks = append(blocks, block{Prose: "Not shown: " + strings.Join(why, ", ") + ".", In: size}, block{Table: b.scoreTable(caption+", not shown above", idle), In: inFull})
+	}
+	return blocks
+}
+
+// any reports whether an estimate of a metric over all items is as the function says.
+func (b *builder) any(m analyse.Metric, is func(analyse.Estimate) bool) bool {
+	return slices.ContainsFunc(b.contestants(), func(a analyse.Arm) bool {
+		e, ok := b.a.Estimate(a.ID, m.Name)
+		return ok && is(e)
+	})
+}
+
+// same reports whether an estimate is that of the same arm by another metric.
+func (b *builder) same(e analyse.Estimate, m analyse.Metric) bool {
+	o, ok := b.a.Estimate(e.Arm, m.Name)
+	return ok && o.Value == e.Value && o.Low == e.Low && o.High == e.High && o.Items == e.Items && o.Unscored == e.Unscored
+}
+
+// armChart shows one metric of every arm over all items, or is nil.
+func (b *builder) armChart(m analyse.Metric) *table {
 	var rows []measuredRow
 	for _, arm := range b.contestants() {
 		if e, ok := b.a.Estimate(arm.ID, m.Name); ok {
-			rows = append(rows, b.estimateRow("", armCell(arm), e))
+			rows = append(rows, measuredRow{label: armCell(arm), href: b.href(behindEstimate(e)), reasons: estimateReasons(e),
+				Measured: eval.Measured{Value: e.Value, Low: e.Low, High: e.High, N: e.Items}})
 		}
 	}
-	return b.levels(m.Title+" by arm", m, rows)
-}
-
-// scoreTable has a row for each arm and a column for each metric.
-func (b *builder) scoreTable(caption string, ms []analyse.Metric) *table {
-	t := &table{Caption: caption, Columns: []column{{Title: "Arm"}}, Legend: b.valueLegend()}
-	for _, m := range ms {
-		t.Columns = append(t.Columns, column{Title: m.Title + arrow(m), Align: point})
+	if len(rows) == 0 {
+		return nil
 	}
-	for _, arm := range b.contestants() {
-		row := []cell{armCell(arm)}
-		for _, m := range ms {
-			row = append(row, b.estimateCell(arm.ID, m, &t.Notes))
-		}
-		t.Rows = append(t.Rows, row)
-	}
+	t := newTable(m.Title+" by arm", "Arm", ".Value", ">"+b.ci, ">n")
+	t.Lead = direction(m)
+	t.plot(rows, m.Min, m.Max, scaleOf(m), false)
 	return t
 }
 
-func (b *builder) valueLegend() []string {
-	return []string{"Below each value: its " + b.ci + " and the number of items. ↑ higher is better, ↓ lower is better."}
+func behindEstimate(e analyse.Estimate) Behind {
+	return Behind{Arm: e.Arm, Metric: e.Metric, Stratum: e.Stratum}
+}
+
+func direction(m analyse.Metric) string {
+	if m.NoDirection {
+		return "Neither higher nor lower is better."
+	}
+	if m.HigherIsBetter {
+		return "Higher is better."
+	}
+	return "Lower is better."
+}
+
+// fewArms is the number of arms up to which they are the columns of a table of metrics.
+const fewArms = 3
+
+// scoreTable has a row for each arm and a column for each metric, or the other way round.
+func (b *builder) scoreTable(caption string, ms []analyse.Metric) *table {
+	t := newTable(caption, "Arm")
+	if len(b.contestants()) <= fewArms {
+		t.Columns[0].Title = "Metric"
+		for _, arm := range b.contestants() {
+			t.column(tagged(strings.TrimSpace, armCell(arm)), point)
+		}
+		for _, m := range ms {
+			cells := []cell{{Text: m.Title + arrow(m), Detail: nonEmpty(analysisOnly(m))}}
+			for _, arm := range b.contestants() {
+				cells = append(cells, b.estimateCell(arm.ID, m, t))
+			}
+			if n := counts(cells[1:]); len(n) == 1 {
+				cells[0].Detail = append(cells[0].Detail, n[0])
+				dropCounts(cells[1:])
+			}
+			t.add(cells...)
+		}
+	} else {
+		for _, m := range ms {
+			t.column(m.Title+arrow(m), point)
+		}
+		for _, arm := range b.contestants() {
+			cells := []cell{armCell(arm)}
+			for _, m := range ms {
+				cells = append(cells, b.estimateCell(arm.ID, m, t))
+			}
+			t.add(cells...)
+		}
+	}
+	return b.valued(t)
+}
+
+// valued adds the legend of values.
+func (b *builder) valued(t *table) *table {
+	t.Legend = append(t.Legend, "With each value: its "+b.ci+"; n counts items. ↑ higher is better, ↓ lower is better.")
+	return t.trimmed()
 }
 
 func arrow(m analyse.Metric) string {
@@ -77,30 +177,30 @@ func arrow(m analyse.Metric) string {
 }
 
 // estimateCell returns a value with its interval and n below it.
-func (b *builder) estimateCell(arm string, m analyse.Metric, ns *notes) cell {
+func (b *builder) estimateCell(arm string, m analyse.Metric, t *table) cell {
 	e, ok := b.a.Estimate(arm, m.Name)
 	if !ok {
-		return undefinedCell(ns, "not measured for this arm")
+		return t.undefined("not measured for this arm")
 	}
-	return b.estimated(m, e, ns)
+	return b.estimated(m, e, t)
 }
 
-func (b *builder) estimated(m analyse.Metric, e analyse.Estimate, ns *notes) cell {
+func (b *builder) estimated(m analyse.Metric, e analyse.Estimate, t *table) cell {
 	s := scaleOf(m)
-	c := cell{
-		Text:   s.Value(e.Value, false),
-		Detail: []string{s.Interval(e.Low, e.High, false), "n = " + say.Count(e.Items)},
-		Refs:   ns.refs(estimateReasons(e)),
-		Href:   b.href(behindEstimate(e)),
+	c := cell{Text: s.Value(e.Value, false), Refs: t.Notes.refs(estimateReasons(e)), Href: b.href(behindEstimate(e))}
+	if e.Value.Defined() {
+		c.Detail = []string{s.Interval(e.Low, e.High, false), "n = " + say.Count(e.Items)}
 	}
 	if e.Unscored > 0 {
-		c.Detail = append(c.Detail, say.Count(e.Unscored)+" unscored ("+say.WithUnit(say.Shifted(float64(e.UnscoredShare), 2, 1), say.NBSP+"%")+")")
+		c.Detail = append(c.Detail, say.Count(e.Unscored)+" unscored ("+percentOf(float64(e.UnscoredShare))+")")
 	}
 	if e.Least != nil {
 		c.Detail = append(c.Detail, "with them "+s.Interval(e.Least.Value, e.Most.Value, false))
 	}
 	return c
 }
+
+func percentOf(share float64) string { return say.WithUnit(say.Shifted(share, 2, 1), say.NBSP+"%") }
 
 // estimateReasons returns why an estimate or its interval is undefined, and the
 // warnings of the analysis.
@@ -119,26 +219,20 @@ func estimateReasons(e analyse.Estimate) []string {
 	return []string{"undefined for an unknown reason"}
 }
 
-// outcomeTable counts the trial outcomes of each arm. It shows failures that did
-// not occur as 0: a 0 is a result.
+// outcomeTable counts the trial outcomes of each arm.
 func (b *builder) outcomeTable() *table {
-	t := &table{Caption: "Trial outcomes", Columns: []column{
-		{Title: "Arm"},
-		{Title: "Planned", Align: right}, {Title: "OK", Align: right}, {Title: "Malformed", Align: right},
-		{Title: "Refused", Align: right}, {Title: "Failed", Align: right}, {Title: "Repaired", Align: right},
-		{Title: "Truncated", Align: right}, {Title: "Unscored", Align: right}, {Title: "Reasons and notes"},
-	}}
+	t := newTable("Trial outcomes", "Arm", ">Planned", ">OK", "?>Malformed", "?>Refused", "?>Failed", "?>Repaired", "?>Truncated", "?>Unscored", "?Reasons and notes")
 	for _, arm := range b.a.Arms {
-		t.Rows = append(t.Rows, []cell{
-			armCell(arm), number(arm.Planned), b.trialsOf(arm, eval.OK, number(arm.OK)),
+		t.add(armCell(arm), number(arm.Planned), b.trialsOf(arm, eval.OK, number(arm.OK)),
 			b.trialsOf(arm, eval.Malformed, trouble(arm.Malformed)), b.trialsOf(arm, eval.Refused, trouble(arm.Refused)), b.trialsOf(arm, eval.Failed, trouble(arm.Failed)),
-			rare(noted(arm, "repaired")), rare(noted(arm, "truncated")), trouble(b.unscored(arm.ID)),
-			{Text: reasonsAndNotes(arm)},
-		})
+			rare(noted(arm, "repaired")), rare(noted(arm, "truncated")), trouble(b.unscored(arm.ID)), words(reasonsAndNotes(arm)))
 	}
-	t.Legend = []string{
-		"Malformed and refused answers are scored like any other. Failed trials have no answer: they are counted here and not scored.",
-		"Unscored counts entries of all metrics without a score, without those of failed trials; the results have the reasons.",
+	t.trimmed()
+	if t.has("Malformed") || t.has("Refused") || t.has("Failed") {
+		t.Legend = append(t.Legend, "Malformed and refused answers are scored like any other. Failed trials have no answer: they are counted here and not scored.")
+	}
+	if t.has("Unscored") {
+		t.Legend = append(t.Legend, "Unscored counts entries of all metrics without a score, without those of failed trials; the results have the reasons.")
 	}
 	return t
 }
@@ -148,136 +242,6 @@ func (b *builder) outcomeTable() *table {
 func (b *builder) trialsOf(arm analyse.Arm, kind eval.OutcomeKind, c cell) cell {
 	if !b.crowded() && arm.Role != eval.RoleCalibration {
 		c.Href = b.href(Behind{Arm: arm.ID, Outcome: string(kind)})
-	}
-	return c
-}
-
-// merged joins rows that are the same for many arms.
-func (b *builder) merged(t *table) *table {
-	if !b.crowded() {
-		return t
-	}
-	var rows [][]cell
-	var arms [][]string
-	for _, r := range t.Rows {
-		i := slices.IndexFunc(rows, func(other []cell) bool { return reflect.DeepEqual(other[1:], r[1:]) })
-		if i < 0 {
-			i = len(rows)
-			rows, arms = append(rows, r), append(arms, nil)
-		}
-		arms[i] = append(arms[i], r[0].Text)
-	}
-	for i, names := range arms {
-		switch {
-		case len(names) == len(t.Rows):
-			rows[i][0] = cell{Text: "all " + say.Count(len(names)) + " arms"}
-		case len(names) > 1:
-			rows[i][0] = cell{Text: say.Count(len(names)) + " arms", Detail: []string{listed(names)}}
-		}
-	}
-	t.Rows = rows
-	return t
-}
-
-func number(n int) cell { return cell{Text: say.Count(n)} }
-
-// briefOutcomes has one row for arms with the same outcomes, and sums notes and
-// usage in the legend.
-func (b *builder) briefOutcomes() *table {
-	full := b.outcomeTable()
-	last := len(full.Columns) - 1
-	t := &table{Caption: full.Caption, Columns: full.Columns[:last]}
-	for _, r := range full.Rows {
-		t.Rows = append(t.Rows, r[:last])
-	}
-	t = b.merged(t)
-	var said []analyse.Count
-	for _, arm := range b.a.Arms {
-		said = slices.Concat(said, arm.Reasons, arm.Notes)
-	}
-	for _, name := range factors(said, func(c analyse.Count) string { return c.Name }) {
-		trials := 0
-		arms := filter(said, func(c analyse.Count) bool { return c.Name == name })
-		for _, c := range arms {
-			trials += c.N
-		}
-		t.Legend = append(t.Legend, name+": "+say.Plural(trials, "trial", "trials")+" of "+say.Plural(len(arms), "arm", "arms")+".")
-	}
-	if u := b.a.Total; u != nil {
-		t.Legend = append(t.Legend, "All arms: "+say.Plural(u.Calls+u.JudgeCalls, "call", "calls")+", "+say.Plural(u.InputTokens, "input token", "input tokens")+", "+
-			say.Plural(u.OutputTokens, "output token", "output tokens")+", "+spent(u)+". For each arm: the report with -v, or as HTML.")
-	}
-	return t
-}
-
-// spent formats the cost of all calls. A sum that lacks calls of unknown cost is a
-// lower bound.
-func spent(u *analyse.Usage) string {
-	text := atLeast(u.CostUSD+u.JudgeCostUSD, u.Unpriced+u.JudgeUnpriced)
-	if c := u.Unpriced + u.JudgeUnpriced; c > 0 {
-		return text + " (" + say.Plural(c, "call", "calls") + " of unknown cost)"
-	}
-	return text
-}
-
-// atLeast formats a cost that may lack calls of unknown cost.
-func atLeast(cost analyse.Number, unpriced int) string {
-	switch {
-	case unpriced > 0 && cost == 0:
-		return "unknown"
-	case unpriced > 0:
-		return "≥" + say.NBSP + say.USD(cost)
-	}
-	return say.USD(cost)
-}
-
-// usage shows usage and cost of each arm, of the calibration of the judges, and of all
-// calls.
-func (b *builder) usage() *table {
-	t := b.merged(b.usageTable())
-	add := func(name string, u *analyse.Usage) {
-		if u == nil {
-			return
-		}
-		cost := func(c analyse.Number, unpriced int) cell {
-			text := cell{Text: atLeast(c, unpriced)}
-			if unpriced > 0 {
-				text.Refs = t.Notes.refs([]string{say.Plural(unpriced, "call", "calls") + " of unknown cost; give models.price in the study file"})
-			}
-			return text
-		}
-		row := []cell{{Text: name, Tone: strong}, number(u.Calls), rare(u.Retried), number(u.InputTokens), number(u.CachedTokens), number(u.OutputTokens), number(u.Reasoning),
-			cost(u.CostUSD, u.Unpriced), number(u.JudgeCalls), cost(u.JudgeCostUSD, u.JudgeUnpriced)}
-		for len(row) < len(t.Columns) { // latencies
-			row = append(row, cell{})
-		}
-		t.Rows = append(t.Rows, row)
-	}
-	add("calibration of the judges", b.a.Calibration)
-	add("all calls", b.a.Total)
-	if b.a.Total != nil {
-		all := "All calls: " + spent(b.a.Total)
-		if c := b.a.Calibration; c != nil {
-			all += ", of which " + spent(c) + " for the calibration of the judges"
-		}
-		t.Legend = append(t.Legend, all+".")
-	}
-	return t
-}
-
-// rare is a count that is usually 0.
-func rare(n int) cell {
-	if n == 0 {
-		return cell{Text: "0", Tone: muted}
-	}
-	return number(n)
-}
-
-// trouble is a count that should be 0.
-func trouble(n int) cell {
-	c := rare(n)
-	if n != 0 {
-		c.Tone = unsure
 	}
 	return c
 }
@@ -307,29 +271,80 @@ func reasonsAndNotes(arm analyse.Arm) string {
 	return counted(slices.Concat(arm.Reasons, others))
 }
 
-// usageTable shows usage and cost.
-func (b *builder) usageTable() *table {
-	t := &table{Caption: "Usage and cost", Columns: []column{
-		{Title: "Arm"},
-		{Title: "Calls", Align: right}, {Title: "Retried", Align: right},
-		{Title: "Tokens in", Align: right}, {Title: "Cached", Align: right},
-		{Title: "Tokens out", Align: right}, {Title: "Thinking", Align: right},
-		{Title: "Cost", Align: point}, {Title: "Judge calls", Align: right}, {Title: "Judge cost", Align: point},
-	}}
+// total sums the calls of all arms.
+func (b *builder) total() string {
+	u := b.a.Total
+	calls := say.Plural(u.Calls, "call", "calls")
+	if u.JudgeCalls > 0 {
+		calls += " and " + say.Plural(u.JudgeCalls, "judge call", "judge calls")
+	}
+	text := "All arms: " + calls + ", " + say.Plural(u.InputTokens, "input token", "input tokens") + ", " +
+		say.Plural(u.OutputTokens, "output token", "output tokens") + ", " + spent(u)
+	if c := b.a.Calibration; c != nil {
+		text += ", of which " + spent(c) + " for the calibration of the judges"
+	}
+	return text + "."
+}
+
+// spent formats the cost of all calls. A sum that lacks calls of unknown cost is a
+// lower bound.
+func spent(u *analyse.Usage) string {
+	text := atLeast(u.CostUSD+u.JudgeCostUSD, u.Unpriced+u.JudgeUnpriced)
+	if c := u.Unpriced + u.JudgeUnpriced; c > 0 {
+		return text + " (" + say.Plural(c, "call", "calls") + " of unknown cost)"
+	}
+	return text
+}
+
+// atLeast formats a cost that may lack calls of unknown cost.
+func atLeast(cost analyse.Number, unpriced int) string {
+	switch {
+	case unpriced > 0 && cost == 0:
+		return "unknown"
+	case unpriced > 0:
+		return "≥" + say.NBSP + say.USD(cost)
+	}
+	return say.USD(cost)
+}
+
+// usage shows usage and cost of each arm, of the calibration of the judges, and of all calls.
+func (b *builder) usage() *table {
+	t := newTable("Usage and cost", "Arm", ">Calls", "?>Retried", ">Tokens in", "?>Cached", ">Tokens out", "?>Thinking", ".Cost", "?>Judge calls", "?.Judge cost")
 	timed := slices.ContainsFunc(b.a.Arms, func(a analyse.Arm) bool { return a.LatencyMS != nil })
 	if timed {
-		t.Columns = append(t.Columns, column{Title: "Latency, median", Align: right}, column{Title: "Latency, p95", Align: right})
+		t.column("Latency, median", right)
+		t.column("Latency, p95", right)
 	}
 	for _, arm := range b.a.Arms {
-		row := []cell{
-			armCell(arm), number(arm.Calls), rare(arm.Retried),
+		cells := []cell{armCell(arm), number(arm.Calls), rare(arm.Retried),
 			number(arm.InputTokens), number(arm.CachedTokens), number(arm.OutputTokens), number(arm.Reasoning),
-			costCell(arm.CostUSD, arm.Calls, &t.Notes), number(arm.JudgeCalls), costCell(arm.JudgeCostUSD, arm.JudgeCalls, &t.Notes),
-		}
+			costCell(arm.CostUSD, arm.Calls, t), number(arm.JudgeCalls), costCell(arm.JudgeCostUSD, arm.JudgeCalls, t)}
 		if timed {
-			row = append(row, latencyCells(arm, &t.Notes)...)
+			cells = append(cells, latencyCells(arm, t)...)
 		}
-		t.Rows = append(t.Rows, row)
+		t.add(cells...)
+	}
+	t = b.merged(t)
+	for _, sum := range []struct {
+		name string
+		*analyse.Usage
+	}{{"calibration of the judges", b.a.Calibration}, {"all calls", b.a.Total}} {
+		if sum.Usage == nil {
+			continue
+		}
+		cost := func(c analyse.Number, unpriced int) cell {
+			text := words(atLeast(c, unpriced))
+			if unpriced > 0 {
+				text.Refs = t.Notes.refs([]string{say.Plural(unpriced, "call", "calls") + " of unknown cost; give models.price in the study file"})
+			}
+			return text
+		}
+		cells := []cell{{Text: sum.name, Tone: strong}, number(sum.Calls), rare(sum.Retried), number(sum.InputTokens), number(sum.CachedTokens), number(sum.OutputTokens), number(sum.Reasoning),
+			cost(sum.CostUSD, sum.Unpriced), number(sum.JudgeCalls), cost(sum.JudgeCostUSD, sum.JudgeUnpriced)}
+		for len(cells) < len(t.Columns) { // latencies
+			cells = append(cells, cell{})
+		}
+		t.add(cells...)
 	}
 	source := "Tokens are as counted by the provider"
 	if slices.ContainsFunc(b.a.Arms, func(a analyse.Arm) bool { return a.Estimated > 0 }) {
@@ -339,11 +354,11 @@ func (b *builder) usageTable() *table {
 	for _, u := range b.a.Run.Reused {
 		t.Legend = append(t.Legend, b.reused(u))
 	}
-	return t
+	return t.trimmed()
 }
 
 // reused says which answers were not asked for. Their cost is in the table.
-func (b builder) reused(u eval.Reuse) string {
+func (b *builder) reused(u eval.Reuse) string {
 	answers := text.Plural(u.Answers, "answer", "answers")
 	unpaid := fmt.Sprintf("; the costs above include $%.4f for them that was not paid again", u.CostUSD)
 	if u.CostUSD == 0 {
@@ -356,21 +371,21 @@ func (b builder) reused(u eval.Reuse) string {
 }
 
 // latencyCells returns the median and the 95th percentile of a call.
-func latencyCells(arm analyse.Arm, ns *notes) []cell {
+func latencyCells(arm analyse.Arm, t *table) []cell {
 	if arm.LatencyMS == nil {
-		none := undefinedCell(ns, "no call was answered")
+		none := t.undefined("no call was answered")
 		return []cell{none, none}
 	}
-	ms := say.Scale{}
-	return []cell{{Text: say.WithUnit(ms.Number(arm.LatencyMS.Median, false), say.NBSP+"ms")}, {Text: say.WithUnit(ms.Number(arm.LatencyMS.P95, false), say.NBSP+"ms")}}
+	ms := func(n analyse.Number) cell { return words(say.WithUnit(say.Scale{}.Number(n, false), say.NBSP+"ms")) }
+	return []cell{ms(arm.LatencyMS.Median), ms(arm.LatencyMS.P95)}
 }
 
-func costCell(cost analyse.Number, calls int, ns *notes) cell {
+func costCell(cost analyse.Number, calls int, t *table) cell {
 	switch {
 	case cost.Defined():
-		return cell{Text: say.USD(cost)}
+		return words(say.USD(cost))
 	case calls == 0:
-		return undefinedCell(ns, "no call was made")
+		return cell{Text: say.Dash, Tone: muted}
 	}
-	return cell{Text: "unknown", Tone: muted, Refs: ns.refs([]string{"the price of this model is unknown; give models.price in the study file"})}
+	return cell{Text: "unknown", Tone: muted, Refs: t.Notes.refs([]string{"the price of this model is unknown; give models.price in the study file"})}
 }

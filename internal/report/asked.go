@@ -15,20 +15,20 @@ type prompt struct {
 	Text  string
 }
 
-// asked says what was asked of whom. A terminal shows it without the prompts.
+// asked says what was asked of whom. A terminal shows it if verbose.
 func (b *builder) asked() section {
 	s := section{ID: "asked", Title: "What was asked"}
 	a := b.a.Asked
 	if a == nil {
 		return s
 	}
-	s.Blocks = append(s.Blocks, block{Prose: "Asked by scruple " + cmp.Or(a.Program, "of unknown version") + "; hashes: study " + a.Study + ", inputs " + a.Inputs + ", gold " + a.Gold + "."})
+	s.Blocks = append(s.Blocks, block{In: atLength, Prose: "Asked by scruple " + cmp.Or(a.Program, "of unknown version") + "; hashes: study " + a.Study + ", inputs " + a.Inputs + ", gold " + a.Gold + "."})
 	if len(a.Parties) == 0 {
 		return s
 	}
-	s.Blocks = append(s.Blocks, block{Table: b.merged(b.partyTable(a.Parties)), Detail: b.crowded()})
+	s.Blocks = append(s.Blocks, block{Table: b.merged(b.partyTable(a.Parties)), In: atLength})
 	if prompts := promptsOf(a.Parties); len(prompts) > 0 {
-		s.Blocks = append(s.Blocks, block{Prompts: prompts})
+		s.Blocks = append(s.Blocks, block{Prompts: prompts, In: filed})
 	}
 	return s
 }
@@ -57,8 +57,8 @@ func promptsOf(parties []analyse.Party) []prompt {
 }
 
 func (b *builder) partyTable(parties []analyse.Party) *table {
-	t := &table{Caption: "Models and pipelines", Columns: []column{{Title: "Arm or judge"}, {Title: "Provider"}, {Title: "Model asked for"}, {Title: "Answered by"}, {Title: "Settings as sent"}, {Title: "Hash"}},
-		Legend: []string{"Settings are those of an example; what is not listed was not sent, so the provider's default holds. Hash: of the prompts and settings of the arm."}}
+	t := newTable("Models and pipelines", "Arm or judge", "Provider", "Model asked for", "Answered by", "Settings as sent", "Hash")
+	t.Legend = []string{"Settings are those of an example; what is not listed was not sent, so the provider's default holds. Hash: of the prompts and settings of the arm."}
 	for _, p := range parties {
 		name := cell{Text: p.Name, Tags: b.tagsOf(p.Name)}
 		if p.Judge {
@@ -71,8 +71,8 @@ func (b *builder) partyTable(parties []analyse.Party) *table {
 		if p.Missing != "" {
 			notes = append(notes, "no prompt: "+p.Missing)
 		}
-		t.Rows = append(t.Rows, []cell{name, {Text: p.Provider}, {Text: cmp.Or(p.Model, say.Dash)}, {Text: cmp.Or(counted(p.Answered), "not named")},
-			{Text: cmp.Or(strings.Join(told(p.Settings, " "), ", "), "none"), Refs: t.Notes.refs(notes)}, {Text: p.Hash}})
+		t.add(name, words(p.Provider), words(cmp.Or(p.Model, say.Dash)), words(cmp.Or(counted(p.Answered), "not named")),
+			cell{Text: cmp.Or(strings.Join(told(p.Settings, " "), ", "), "none"), Refs: t.Notes.refs(notes)}, words(p.Hash))
 	}
 	return t
 }

@@ -9,28 +9,40 @@ import (
 	"github.com/scruple-eval/scruple/internal/say"
 )
 
-// comparisons is the third section: every difference with its interval and
-// test, over all items and by stratum.
+// comparisons is the section of differences with their intervals and tests, over all items
+// and by stratum.
 func (b *builder) comparisons() section {
 	s := section{ID: "comparisons", Title: "Comparisons"}
 	whole := b.wholeComparisons()
-	own := filter(whole, func(c analyse.Comparison) bool { return !c.Contrast })
-	contrasts := filter(whole, func(c analyse.Comparison) bool { return c.Contrast })
-	for _, name := range factors(own, func(c analyse.Comparison) string { return c.Metric }) {
-		s.Blocks = append(s.Blocks, block{Chart: b.forest("Difference in ", name, own), Detail: b.metric(name).Rank != "primary"})
+	if own := filter(whole, func(c analyse.Comparison) bool { return !c.Contrast && b.metric(c.Metric).Rank == "primary" }); len(own) > 0 {
+		s.Blocks = append(s.Blocks, block{Table: b.differences("Differences", own), In: inText})
 	}
-	for _, name := range factors(contrasts, func(c analyse.Comparison) string { return c.Metric }) {
-		s.Blocks = append(s.Blocks, block{Chart: b.forest("Contrasts of the suite: difference in ", name, contrasts), Detail: b.crowded()})
+	caption := map[bool]string{false: "Difference in ", true: "Contrasts of the suite: difference in "}
+	for _, contrast := range []bool{false, true} {
+		list := filter(whole, func(c analyse.Comparison) bool { return c.Contrast == contrast })
+		if contrast && len(list) > 0 && !b.crowded() {
+			s.Blocks = append(s.Blocks, block{Table: b.differences("Contrasts of the suite", list), In: inText})
+		}
+		for _, name := range factors(list, func(c analyse.Comparison) string { return c.Metric }) {
+			of := filter(list, func(c analyse.Comparison) bool { return c.Metric == name })
+			size := drawn
+			if b.metric(name).Rank != "primary" || contrast && b.crowded() {
+				size = inFull
+			}
+			s.Blocks = append(s.Blocks, block{Table: b.forest(caption[contrast]+b.metric(name).Title, of), In: size})
+		}
 	}
 	if len(whole) > 0 {
-		s.Blocks = append(s.Blocks, block{Table: b.testTable(whole), Detail: true})
+		s.Blocks = append(s.Blocks, block{Table: b.testTable(whole), In: atLength})
 	}
 	s.Blocks = append(s.Blocks, b.outsideBlocks()...)
 	s.Blocks = append(s.Blocks, b.interactionBlocks()...)
 	s.Blocks = append(s.Blocks, b.modelBlocks()...)
 	for _, q := range factors(slices.Concat(whole, b.a.Comparisons), questionOf) {
-		if c := b.strataForest(q); c != nil {
-			s.Blocks = append(s.Blocks, block{Chart: c, Detail: b.crowded()})
+		if t, differ := b.strataForest(q); t != nil && differ && !b.crowded() {
+			s.Blocks = append(s.Blocks, block{Table: t})
+		} else if t != nil {
+			s.Blocks = append(s.Blocks, block{Table: t, In: inFull})
 		}
 	}
 	return s
@@ -40,6 +52,11 @@ func (b *builder) comparisons() section {
 type question struct{ a, b, metric string }
 
 func questionOf(c analyse.Comparison) question { return question{c.A, c.B, c.Metric} }
+
+// answered reports whether the answer is about a comparison.
+func (b *builder) answered(c analyse.Comparison) bool {
+	return c.Primary && c.Stratum == nil && b.metric(c.Metric).Rank == "primary"
+}
 
 // wholeComparisons returns the comparisons over all items, primary ones first.
 func (b *builder) wholeComparisons() []analyse.Comparison {
@@ -57,101 +74,119 @@ func (b *builder) pairCell(c analyse.Comparison) cell {
 	return cell{Text: c.A + minusBetween + c.B, Tags: tags}
 }
 
-// forest shows the differences in one metric over all items.
-func (b *builder) forest(caption, metric string, cs []analyse.Comparison) *chart {
-	var rows []measuredRow
+// differences has a line for each comparison, of one or several metrics. The caption names
+// what is the same in all of them: the metric, or the two arms.
+func (b *builder) differences(caption string, cs []analyse.Comparison) *table {
+	metrics := factors(cs, func(c analyse.Comparison) string { return c.Metric })
+	pairs := factors(cs, func(c analyse.Comparison) string { return b.pairCell(c).Text })
+	onePair := len(pairs) == 1 && len(metrics) > 1
+	t := newTable(caption, "A "+say.Minus+" B", "Metric", ".Difference", b.ci, ".p", ".p adjusted", ">n", ">W/T/L")
 	for _, c := range cs {
-		if c.Metric == metric {
-			rows = append(rows, b.differenceRow("", b.pairCell(c), c))
+		m := b.metric(c.Metric)
+		s := scaleOf(m)
+		pair, metric := b.pairCell(c), words(m.Title+arrow(m))
+		if onePair {
+			metric.Tags = pair.Tags
 		}
+		t.add(pair, metric, cell{Text: s.Value(c.Diff, true), Refs: t.Notes.refs(b.reasons(c, false))},
+			words(s.Interval(c.Low, c.High, true)), words(say.P(c.P, b.a.Study.Alpha)), words(say.P(c.PAdjusted, b.a.Study.Alpha)),
+			number(c.Pairs), words(record(c)))
 	}
-	m := b.metric(metric)
-	return b.differences(caption+m.Title, m, rows)
+	if !slices.ContainsFunc(cs, func(c analyse.Comparison) bool { return c.PAdjusted.Defined() && c.PAdjusted != c.P }) {
+		t.without(5)
+	}
+	if b.a.Run.Exploratory() { // DEV has neither intervals nor tests
+		t.without(4)
+		t.without(3)
+	}
+	t.Keys = 2
+	t.Legend = []string{"W/T/L: items on which A wins, ties, loses. ↑ higher is better, ↓ lower is better."}
+	switch {
+	case onePair:
+		t.without(0)
+		t.Caption = caption + ", " + pairs[0]
+	case len(metrics) == 1:
+		t.without(1)
+		t.Keys = 1
+		m := b.metric(metrics[0])
+		t.Caption, t.Lead, t.Legend = caption+" in "+m.Title, direction(m), []string{"W/T/L: items on which A wins, ties, loses."}
+	}
+	return t
 }
 
-// strataForest shows one difference over all items and in every stratum. It
-// returns nil without strata.
-func (b *builder) strataForest(q question) *chart {
+// forest charts the differences in one metric over all items.
+func (b *builder) forest(caption string, cs []analyse.Comparison) *table {
+	var rows []measuredRow
+	for _, c := range cs {
+		rows = append(rows, b.differenceRow("", b.pairCell(c), c))
+	}
+	return b.charted(caption, "A "+say.Minus+" B", b.metric(cs[0].Metric), rows)
+}
+
+// strataForest charts one difference over all items and in every stratum, and reports
+// whether strata differ: their intervals are apart. It returns nil without strata.
+func (b *builder) strataForest(q question) (t *table, differ bool) {
 	asked := filter(b.a.Comparisons, func(c analyse.Comparison) bool { return questionOf(c) == q })
 	strata := filter(asked, func(c analyse.Comparison) bool { return c.Stratum != nil })
 	if len(strata) == 0 {
-		return nil
+		return nil, false
 	}
 	var rows []measuredRow
 	for _, c := range asked {
 		if c.Stratum == nil {
-			rows = append(rows, b.differenceRow("", cell{Text: "All items"}, c))
+			rows = append(rows, b.differenceRow("", words("All items"), c))
 			rows[len(rows)-1].total = true
 		}
 	}
 	for _, factor := range factors(strata, func(c analyse.Comparison) string { return c.Stratum.Name }) {
-		for _, c := range strata {
-			if c.Stratum.Name == factor {
-				rows = append(rows, b.differenceRow(factor, cell{Text: c.Stratum.Value}, c))
-			}
+		of := filter(strata, func(c analyse.Comparison) bool { return c.Stratum.Name == factor })
+		for _, c := range of {
+			rows = append(rows, b.differenceRow(factor, words(c.Stratum.Value), c))
+			differ = differ || slices.ContainsFunc(of, func(o analyse.Comparison) bool { return c.Low > o.High })
 		}
 	}
 	m := b.metric(q.metric)
-	c := b.differences(q.a+minusBetween+q.b+", "+m.Title+", by stratum", m, rows)
+	t = b.charted(q.a+minusBetween+q.b+", "+m.Title+", by stratum", "Stratum", m, rows)
 	if tags := b.simulatedTag(q.a, q.b); tags != nil {
-		c.Lead += map[string]string{tagSimulated: " SIMULATED answers.", tagSimulatedJudge: " SIMULATED judge."}[tags[0]]
+		t.Lead += " " + strings.ToUpper(tags[0]) + "."
 	}
-	return c
-}
-
-// factors lists the distinct names of a list in order of appearance.
-func factors[T any, N comparable](list []T, name func(T) N) []N {
-	var names []N
-	for _, x := range list {
-		if n := name(x); !slices.Contains(names, n) {
-			names = append(names, n)
-		}
-	}
-	return names
+	return t, differ
 }
 
 func (b *builder) differenceRow(group string, label cell, c analyse.Comparison) measuredRow {
 	return measuredRow{group: group, label: label, href: b.href(behindComparison(c)), Measured: eval.Measured{Value: c.Diff, Low: c.Low, High: c.High, N: c.Pairs},
-		more: []cell{{Text: record(c)}}, reasons: b.reasons(c)}
+		more: []cell{words(record(c))}, reasons: b.reasons(c, false)}
+}
+
+// charted is a forest plot: differences around a line at 0.
+func (b *builder) charted(caption, label string, m analyse.Metric, rows []measuredRow) *table {
+	t := newTable(caption, label, ".Difference", ">"+b.ci, ">n", ">W/T/L")
+	t.Lead = direction(m)
+	t.plot(rows, analyse.Undefined(), analyse.Undefined(), scaleOf(m), true)
+	if b.a.Run.Exploratory() { // differences of DEV have no interval
+		t.without(2)
+	}
+	return t
 }
 
 func behindComparison(c analyse.Comparison) Behind {
 	return Behind{Arm: c.A, Against: c.B, Metric: c.Metric, Stratum: c.Stratum}
 }
 
-// reasons returns the remarks on a comparison, or why it is undefined, and the level
-// of a simultaneous interval.
-func (b *builder) reasons(c analyse.Comparison) []string {
-	list := b.remarks(c)
+// reasons returns the remarks on a comparison, or why it is undefined, and the level of a
+// simultaneous interval. If not all, those that the answer has are left out.
+func (b *builder) reasons(c analyse.Comparison, all bool) []string {
+	list := b.remarks(c, true)
 	if len(list) == 0 {
 		list = comparisonReasons(c)
+	}
+	if !all && b.whole && b.answered(c) {
+		list = nil
 	}
 	if b.simultaneous(c) {
 		list = append(list, "simultaneous: "+say.WithUnit(say.Short(100*float64(c.Level)), say.NBSP+"%")+" for this interval, "+strings.TrimSuffix(b.ci, " CI")+" for those of all primary comparisons together")
 	}
 	return list
-}
-
-// differences is a forest plot: differences around a line at 0.
-func (b *builder) differences(caption string, m analyse.Metric, rows []measuredRow) *chart {
-	c := &chart{Caption: caption, Lead: favours(m), Heads: []string{"Difference", b.ci, "n", "W/T/L"}}
-	c.plot(rows, analyse.Undefined(), analyse.Undefined(), scaleOf(m), true)
-	if b.a.Run.Exploratory() { // differences of DEV have no interval
-		c.Heads = slices.Delete(c.Heads, 1, 2)
-		for i := range c.Rows {
-			if c.Rows[i].Group == "" {
-				c.Rows[i].Cells = slices.Delete(c.Rows[i].Cells, 1, 2)
-			}
-		}
-	}
-	return c
-}
-
-func favours(m analyse.Metric) string {
-	if m.HigherIsBetter {
-		return "Right of 0 favours the first arm: higher is better."
-	}
-	return "Left of 0 favours the first arm: lower is better."
 }
 
 // record formats wins, ties and losses of A.
@@ -176,14 +211,17 @@ func comparisonReasons(c analyse.Comparison) []string {
 	return []string{"undefined for an unknown reason"}
 }
 
-// remarks returns the warnings of a comparison and its arms, and what the tests beside it say.
-func (b *builder) remarks(c analyse.Comparison) []string {
+// remarks returns the warnings of a comparison and its arms, and what the tests beside it say:
+// all, or those that say otherwise than what decides.
+func (b *builder) remarks(c analyse.Comparison, all bool) []string {
 	list := slices.Clone(c.Warnings)
-	for _, t := range b.a.TroublesOf(c.A, c.B) {
-		list = append(list, t.Brief())
+	if !b.whole { // else the warnings have them
+		for _, t := range b.a.TroublesOf(c.A, c.B) {
+			list = append(list, t.Brief())
+		}
 	}
 	for _, p := range c.Beside {
-		if b.brief && (!p.P.Defined() || excludes0(c) == excludes0(c.By(p))) {
+		if !all && (!p.P.Defined() || excludes0(c.Reading) == excludes0(p)) {
 			continue
 		}
 		text := "beside it, " + p.Method
@@ -192,7 +230,7 @@ func (b *builder) remarks(c analyse.Comparison) []string {
 			if p.P.Defined() {
 				text += ", " + b.pOf(c, p.P, p.PAdjusted)
 			}
-			if excludes0(c) != excludes0(c.By(p)) {
+			if excludes0(c.Reading) != excludes0(p) {
 				text += "; it says otherwise than what decides"
 			}
 		}
@@ -214,7 +252,7 @@ func (b *builder) pOf(c analyse.Comparison, p, adjusted analyse.Number) string {
 }
 
 // excludes0 returns the sign of a difference whose interval excludes 0, else 0.
-func excludes0(c analyse.Comparison) int {
+func excludes0(c analyse.Reading) int {
 	switch {
 	case c.Low > 0:
 		return 1
@@ -224,113 +262,93 @@ func excludes0(c analyse.Comparison) int {
 	return 0
 }
 
-// testTable has all test results, one row per comparison.
+// testTable has all numbers of comparisons, one row each. On DEV there are no tests.
 func (b *builder) testTable(cs []analyse.Comparison) *table {
-	if b.a.Run.Exploratory() {
-		return b.differenceTable(cs)
-	}
-	t := &table{Caption: "Tests", Keys: 2, Columns: []column{
-		{Title: "A " + say.Minus + " B"}, {Title: "Metric"},
-		{Title: "Difference", Align: point}, {Title: "Pairs", Align: right}, {Title: "p", Align: point},
-		{Title: "p adjusted", Align: point}, {Title: "d", Align: point},
-		{Title: "W/T/L", Align: right}, {Title: "t", Align: point}, {Title: "Method"},
-	}}
+	t := newTable("Tests", "A "+say.Minus+" B", "Metric", ".Difference", ">Pairs", ".d", ">W/T/L", ".p", ".p adjusted", ".t", "Method")
+	t.Keys = 2
 	alpha := b.a.Study.Alpha
 	for _, c := range cs {
 		m := b.metric(c.Metric)
-		s := scaleOf(m)
-		t.Rows = append(t.Rows, []cell{
-			b.pairCell(c),
-			{Text: m.Title + arrow(m)},
-			differenceCell(s, c, t.Notes.refs(b.reasons(c))),
-			{Text: say.Count(c.Pairs), Detail: []string{say.Count(c.Unpaired) + " unpaired"}},
-			statistic(say.P(c.P, alpha), c, &t.Notes), b.adjustedCell(c, &t.Notes),
-			effectCell(c, &t.Notes),
-			{Text: record(c)},
-			tCell(c, &t.Notes),
-			{Text: c.Method},
-		})
+		t.add(b.pairCell(c), words(m.Title+arrow(m)), b.differenceCell(c, t.Notes.refs(b.reasons(c, true))), b.pairsCell(c), effectCell(c, t),
+			words(record(c)), statistic(say.P(c.P, alpha), c, t), b.adjustedCell(c, t), tCell(c, t), words(c.Method))
 	}
-	t.Legend = b.testLegend()
+	t.Legend = []string{"W/T/L: items on which A wins, ties, loses. d: Cohen's d for pairs. Unpaired: items with a value for only one arm."}
+	switch {
+	case b.a.Run.Exploratory():
+		t.Caption, t.Columns = "Effects", t.Columns[:6]
+		for i := range t.Rows {
+			t.Rows[i].Cells = t.Rows[i].Cells[:6]
+		}
+		t.Legend = append(t.Legend, "DEV is for exploring: no test is made, and differences have no interval.")
+	case b.corrected():
+		t.Legend = append(t.Legend, "With each difference and each d: its "+b.ci+". p adjusted: "+b.correction()+" correction over the primary comparisons.")
+	default:
+		t.without(7)
+		t.Legend = append(t.Legend, "With each difference and each d: its "+b.ci+". p-values are not corrected for the number of comparisons (correction: none).")
+	}
 	return t
 }
 
+func (b *builder) pairsCell(c analyse.Comparison) cell {
+	n := number(c.Pairs)
+	if c.Unpaired > 0 {
+		n.Detail = []string{say.Count(c.Unpaired) + " unpaired"}
+	}
+	return n
+}
+
 // differenceCell has a difference, and what it would be with the missing scores.
-func differenceCell(s say.Scale, c analyse.Comparison, refs []int) cell {
-	x := cell{Text: s.Value(c.Diff, true), Detail: []string{s.Interval(c.Low, c.High, true)}, Refs: refs}
+func (b *builder) differenceCell(c analyse.Comparison, refs []int) cell {
+	s := scaleOf(b.metric(c.Metric))
+	x := cell{Text: s.Value(c.Diff, true), Refs: refs}
+	if b.a.Run.Exploratory() {
+		return x
+	}
+	x.Detail = []string{s.Interval(c.Low, c.High, true)}
 	if c.Least != nil {
 		x.Detail = append(x.Detail, "with missing scores "+s.Interval(c.Least.Diff, c.Most.Diff, true))
 	}
 	return x
 }
 
-// differenceTable is the table of an exploratory run, which has no tests.
-func (b *builder) differenceTable(cs []analyse.Comparison) *table {
-	t := &table{Caption: "Differences", Keys: 2, Columns: []column{{Title: "A " + say.Minus + " B"}, {Title: "Metric"}, {Title: "Difference", Align: point},
-		{Title: "Pairs", Align: right}, {Title: "d", Align: point}, {Title: "W/T/L", Align: right}}}
-	for _, c := range cs {
-		m := b.metric(c.Metric)
-		t.Rows = append(t.Rows, []cell{b.pairCell(c), {Text: m.Title + arrow(m)},
-			{Text: scaleOf(m).Value(c.Diff, true), Refs: t.Notes.refs(b.reasons(c))},
-			{Text: say.Count(c.Pairs), Detail: []string{say.Count(c.Unpaired) + " unpaired"}}, {Text: say.Fixed(c.D, 2)}, {Text: record(c)}})
-	}
-	t.Legend = []string{"DEV is for exploring: no test is made, and differences have no interval. W/T/L: items on which A wins, ties, loses. d: Cohen's d for pairs. Unpaired: items with a value for only one arm."}
-	return t
-}
-
 // adjustedCell returns the corrected p-value, or why a test has none.
-func (b *builder) adjustedCell(c analyse.Comparison, ns *notes) cell {
+func (b *builder) adjustedCell(c analyse.Comparison, t *table) cell {
 	switch {
 	case c.PAdjusted.Defined() || !c.P.Defined():
-		return statistic(say.P(c.PAdjusted, b.a.Study.Alpha), c, ns)
+		return statistic(say.P(c.PAdjusted, b.a.Study.Alpha), c, t)
 	case b.corrected():
-		return undefinedCell(ns, "the correction covers primary comparisons only")
+		return t.undefined("the correction covers primary comparisons only")
 	}
-	return undefinedCell(ns, "no correction is used")
+	return cell{}
 }
 
 // effectCell returns d with its interval.
-func effectCell(c analyse.Comparison, ns *notes) cell {
-	d := statistic(say.Fixed(c.D, 2), c, ns)
+func effectCell(c analyse.Comparison, t *table) cell {
+	d := statistic(say.Fixed(c.D, 2), c, t)
 	if c.D.Defined() && c.DLow.Defined() && c.DHigh.Defined() {
 		d.Detail = []string{say.Scale{Decimals: 2}.Interval(c.DLow, c.DHigh, false)}
 	}
 	return d
 }
 
-func tCell(c analyse.Comparison, ns *notes) cell {
-	t := statistic(say.Fixed(c.T, 2), c, ns)
+func tCell(c analyse.Comparison, t *table) cell {
+	x := statistic(say.Fixed(c.T, 2), c, t)
 	if c.DF.Defined() {
-		t.Detail = []string{"df = " + say.Degrees(c.DF)}
+		x.Detail = []string{"df = " + say.Degrees(c.DF)}
 	}
-	return t
+	return x
 }
 
-// statistic returns a number of a test, or why it is undefined: there was no test,
-// or the method does not compute it.
-func statistic(text string, c analyse.Comparison, ns *notes) cell {
+// statistic returns a number of a test, or why it is undefined: there was no test, or the
+// method does not compute it.
+func statistic(text string, c analyse.Comparison, t *table) cell {
 	switch {
 	case text != say.Dash:
-		return cell{Text: text}
+		return words(text)
 	case c.P.Defined():
-		return undefinedCell(ns, "not computed by this method")
+		return t.undefined("not computed by this method")
 	case len(comparisonReasons(c)) > 0:
-		return undefinedCell(ns, comparisonReasons(c)...)
+		return t.undefined(comparisonReasons(c)...)
 	}
-	return undefinedCell(ns, "no test was made")
-}
-
-func undefinedCell(ns *notes, reasons ...string) cell {
-	return cell{Text: say.Dash, Tone: muted, Refs: ns.refs(reasons)}
-}
-
-func (b *builder) testLegend() []string {
-	correction := "p adjusted: not corrected for the number of comparisons (correction: none)."
-	if b.corrected() {
-		correction = "p adjusted: " + b.correction() + " correction over the primary comparisons."
-	}
-	return []string{
-		"Below each difference and each d: its " + b.ci + ". W/T/L: items on which A wins, ties, loses. d: Cohen's d for pairs. Unpaired: items with a value for only one arm.",
-		correction,
-	}
+	return t.undefined("no test was made")
 }

@@ -38,38 +38,40 @@ func told(facts []fact, between string) []string {
 	return texts
 }
 
-// filter returns the elements for which keep is true.
-func filter[T any](list []T, keep func(T) bool) []T {
-	var kept []T
-	for _, x := range list {
-		if keep(x) {
-			kept = append(kept, x)
-		}
-	}
-	return kept
-}
-
-// A section is a chapter of the report. Terminals omit some unless verbose.
+// A section is a chapter of the report.
 type section struct {
 	ID     string
 	Title  string
-	InTerm visibility
 	Blocks []block
 }
 
-type visibility int
+// visible returns the blocks that a format shows, and how many tables it leaves out.
+func (s section) visible(shows ...shown) (blocks []block, left int) {
+	for _, b := range s.Blocks {
+		if slices.Contains(shows, b.In) {
+			blocks = append(blocks, b)
+		} else if b.Table != nil && (b.In == atLength || b.In == inFull) {
+			left++
+		}
+	}
+	return blocks, left
+}
+
+// shown says which formats show a block. By default all do.
+type shown int
 
 const (
-	always visibility = iota
-	whenVerbose
-	never
+	everywhere shown = iota
+	inText           // a terminal and Markdown: HTML draws it
+	atLength         // not a terminal, unless verbose
+	inFull           // HTML, folded, and a verbose terminal: it tells a reader little
+	filed            // Markdown and HTML: it is too long for a terminal
+	drawn            // HTML alone
 )
 
-// A block is one element of a section. Exactly one field is set, besides Detail
-// and Brief.
+// A block is one element of a section. Exactly one field is set, besides In.
 type block struct {
-	Detail  bool // omitted on a non-verbose terminal
-	Brief   bool // only on a non-verbose terminal
+	In      shown
 	Heading string
 	Prose   string
 	Answers []answer
@@ -77,82 +79,10 @@ type block struct {
 	Warning []string
 	List    []string
 	Table   *table
-	Chart   *chart
 	Figure  *figure
 	Metrics []definition
 	Samples *samples
-	Prompts []prompt // not on a terminal
-	Code    []string
-}
-
-// tone selects a colour. The text must carry the meaning without it.
-type tone string
-
-const (
-	plain   tone = ""
-	good    tone = "good"
-	bad     tone = "bad"
-	unsure  tone = "unsure"
-	muted   tone = "muted"
-	strong  tone = "strong"
-	loud    tone = "loud"
-	plotted tone = "plotted"
-)
-
-// A table has a caption, columns, numbered notes for its cells, and a legend.
-type table struct {
-	Caption string
-	Columns []column
-	// Keys are the leading columns that name a row, if not the first alone.
-	Keys   int
-	Rows   [][]cell
-	Notes  notes
-	Legend []string
-}
-
-type column struct {
-	Title string
-	Align alignment
-}
-
-type alignment string
-
-const (
-	left  alignment = ""
-	right alignment = "right"
-	point alignment = "point" // right, aligned on the decimal point
-)
-
-// A cell is text with smaller text below it. Refs count from 1 and refer to the
-// notes of the table or chart.
-type cell struct {
-	Text   string
-	Detail []string
-	Tags   []string
-	Refs   []int
-	Tone   tone
-	Depth  int // shading from 1 to shades, or 0 for none
-	Href   string
-
-	lacking int // columns missing after its decimal point, see tails
-}
-
-// notes collects the notes of one table or chart without duplicates.
-type notes []string
-
-func (n *notes) refs(texts []string) []int {
-	var refs []int
-	for _, t := range texts {
-		i := slices.Index(*n, t)
-		if i < 0 {
-			i = len(*n)
-			*n = append(*n, t)
-		}
-		if !slices.Contains(refs, i+1) {
-			refs = append(refs, i+1)
-		}
-	}
-	return refs
+	Prompts []prompt
 }
 
 // builder makes the content of one report.
@@ -162,7 +92,8 @@ type builder struct {
 	ci string // "95 % CI"
 	to func(Behind) string
 
-	brief bool // sentences leave out effect sizes, and mark simulated answers by a tag
+	brief bool // sentences leave out effect sizes
+	whole bool // the report has a list of warnings, so that comparisons need not repeat them
 }
 
 // href returns the address of the trials behind a number, or "".
@@ -184,23 +115,19 @@ func (b *builder) trialFacts(replicate int) []fact {
 
 func newContent(r Report) content {
 	b := newBuilder(r)
+	c := content{Title: b.a.Study.Name, Version: b.a.Study.Version, Suite: b.suite(), Banner: b.banner()}
 	if r.Trials {
-		shown := b.samples()
-		shown.Title, shown.InTerm = "Trials", always
-		shown.Blocks = slices.DeleteFunc(shown.Blocks, func(b block) bool { return b.Samples == nil })
-		return content{Title: b.a.Study.Name, Version: b.a.Study.Version, Suite: b.suite(), Banner: b.banner(), Facts: b.trialFacts(r.Replicate), Sections: []section{shown}}
+		c.Facts, c.Sections = b.trialFacts(r.Replicate), []section{{ID: "samples", Title: "Trials", Blocks: []block{{Samples: b.shownSamples()}}}}
+		return c
 	}
-	sections := []section{b.answer(), b.figures(), b.arms(), b.comparisons(), b.breakdown(), b.samples(), b.methods(), b.asked()}
-	return content{
-		Title:    b.a.Study.Name,
-		Version:  b.a.Study.Version,
-		Suite:    b.suite(),
-		Question: b.a.Study.Description,
-		Banner:   b.banner(),
-		Facts:    b.facts(),
-		Record:   b.record(),
-		Sections: slices.DeleteFunc(sections, func(s section) bool { return len(s.Blocks) == 0 }),
+	b.whole = true
+	c.Question, c.Facts, c.Record = b.a.Study.Description, b.facts(), b.record()
+	for _, s := range []section{b.answer(), b.figures(), b.arms(), b.comparisons(), b.breakdown(), b.samples(), b.methods(), b.asked()} {
+		if len(s.Blocks) > 0 {
+			c.Sections = append(c.Sections, s)
+		}
 	}
+	return c
 }
 
 func (b *builder) suite() string {
@@ -467,18 +394,18 @@ func counted(counts []analyse.Count) string {
 
 // scaleOf chooses a scale by range and pooling: a proportion (hits over
 // opportunities, between 0 and 1) is a percentage, a score between 0 and 1 has
-// three decimals, wider ranges have fewer.
+// three decimals, wider ranges have fewer, and one without an end has three digits.
 func scaleOf(m analyse.Metric) say.Scale {
 	span := float64(m.Max - m.Min)
 	switch {
 	case m.Min == 0 && m.Max == 1 && m.Pooling == eval.RatioOfSums:
 		return say.Scale{Percent: true, Decimals: 1}
 	case math.IsNaN(span) || math.IsInf(span, 0):
-		return say.Scale{Decimals: 2}
+		return say.Scale{Decimals: 2, Significant: 3}
 	case span <= 2:
 		return say.Scale{Decimals: 3}
 	case span <= 20:
-		return say.Scale{Decimals: 2}
+		return say.Scale{Decimals: 2, Significant: 3}
 	case span <= 200:
 		return say.Scale{Decimals: 1}
 	}

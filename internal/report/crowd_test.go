@@ -42,20 +42,15 @@ func TestCrowd(t *testing.T) {
 	}
 	var text strings.Builder
 	for _, row := range table.Rows {
-		text.WriteString(row[0].Text + " " + strings.Join(row[0].Detail, " ") + "\n")
+		text.WriteString(row.Cells[0].Text + " " + strings.Join(row.Cells[0].Detail, " ") + "\n")
 	}
 	for _, arm := range r.Analysis.Arms {
 		if !strings.Contains(text.String(), arm.ID) {
 			t.Errorf("what came of %s is not told:\n%s", arm.ID, &text)
 		}
 	}
-	if i := slices.IndexFunc(table.Rows, func(r []cell) bool { return r[0].Text == "twin03" }); i < 0 {
+	if i := slices.IndexFunc(table.Rows, func(r row) bool { return r.Cells[0].Text == "twin03" }); i < 0 {
 		t.Errorf("the arm that did worse is not a row of its own:\n%s", &text)
-	}
-	for _, r := range b.breakdown().Blocks {
-		if r.Chart != nil {
-			t.Errorf("%s is a chart of %d rows", r.Chart.Caption, len(r.Chart.Rows))
-		}
 	}
 	for _, f := range Formats() {
 		render(t, r, f.Render)
@@ -67,21 +62,20 @@ func TestCrowd(t *testing.T) {
 	}
 }
 
-// TestStrataTable: the table has every arm, level and number of the charts it
-// replaces.
+// TestStrataTable: the table has every arm and level.
 func TestStrataTable(t *testing.T) {
 	r := crowded(t)
 	b := builder{a: r.Analysis, ci: "95 % CI"}
 	m := b.ranked("primary")[0]
 	levels := 0
-	for _, blk := range b.strata(m) {
-		levels += len(blk.Table.Columns) - 2
-		if len(blk.Table.Rows) != len(b.contestants()) {
-			t.Errorf("%s has %d rows for %d arms", blk.Table.Caption, len(blk.Table.Rows), len(b.contestants()))
+	for _, table := range b.strata(m) {
+		levels += len(table.Columns) - 2
+		if len(table.Rows) != len(b.contestants()) {
+			t.Errorf("%s has %d rows for %d arms", table.Caption, len(table.Rows), len(b.contestants()))
 		}
-		for _, row := range blk.Table.Rows {
-			if len(row) != len(blk.Table.Columns) {
-				t.Errorf("%s: %d cells in %d columns", row[0].Text, len(row), len(blk.Table.Columns))
+		for _, row := range table.Rows {
+			if len(row.Cells) != len(table.Columns) {
+				t.Errorf("%s: %d cells in %d columns", row.Cells[0].Text, len(row.Cells), len(table.Columns))
 			}
 		}
 	}

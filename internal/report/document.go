@@ -25,18 +25,16 @@ type Part struct {
 
 // WriteDocument writes a document as Markdown. alpha is that of the study of its figures.
 func WriteDocument(w io.Writer, d Document, alpha float64) error {
-	b := builder{a: &analyse.Analysis{}, ci: confidence(alpha)}
+	b := newBuilder(Report{Analysis: &analyse.Analysis{Study: analyse.Study{Alpha: alpha}}})
 	var m markdown
-	m.line("# ", d.Title)
+	m.heading(1, d.Title)
 	for _, p := range d.Parts {
 		if p.Heading != "" {
-			m.line("## ", p.Heading)
+			m.heading(2, p.Heading)
 		}
-		for _, text := range p.Prose {
-			m.para(text)
-		}
+		m.para(plain, p.Prose...)
 		if p.Verbatim != "" {
-			m.fence(verbatim(p.Verbatim))
+			m.verbatim("", p.Verbatim)
 		}
 		if p.Table != nil {
 			m.table(suiteTable(*p.Table, alpha))

@@ -80,7 +80,11 @@ func (b *builder) figures() section {
 		if len(f.Rows) > 0 {
 			s.Blocks = append(s.Blocks, block{Table: b.grid(f)})
 		} else if g := b.figure(f); g != nil {
-			s.Blocks = append(s.Blocks, block{Figure: g, Detail: len(s.Blocks) > 0})
+			size := atLength
+			if b.crowded() && len(s.Blocks) == 0 {
+				size = everywhere
+			}
+			s.Blocks = append(s.Blocks, block{Figure: g, In: size})
 		}
 	}
 	return s
@@ -138,7 +142,7 @@ func (b *builder) line(f eval.Figure, i int, at placing) line {
 	} else if (f.Joined || f.Ticks != nil) && n > 1 {
 		dodge = (float64(i) - (n-1)/2) * min(3, 2*(plotMargin-2)/(n-1))
 	}
-	for _, p := range filter(s.Points, drawn) {
+	for _, p := range filter(s.Points, placed) {
 		m := mark{X: at.x(p.X) + dodge, Y: at.y(p.Value), Title: strings.TrimSpace(s.Name+" "+p.Label) + ": " + b.spread(p.Measured, false)}
 		m.Low, m.High = m.Y, m.Y
 		if p.Low.Defined() && p.High.Defined() {
@@ -165,12 +169,12 @@ func barWidth(f eval.Figure) float64 {
 	return min(widest, share*(plotRight-plotLeft)/float64(max(1, len(places(f)))*max(1, len(f.Series))))
 }
 
-func drawn(p eval.Point) bool { return p.X.Defined() && p.Value.Defined() }
+func placed(p eval.Point) bool { return p.X.Defined() && p.Value.Defined() }
 
 func drawnPoints(f eval.Figure) []eval.Point {
 	var points []eval.Point
 	for _, s := range f.Series {
-		points = append(points, filter(s.Points, drawn)...)
+		points = append(points, filter(s.Points, placed)...)
 	}
 	return points
 }
@@ -266,102 +270,92 @@ func xLabel(f eval.Figure, x float64) string {
 
 // spread formats a number and its interval as text.
 func (b *builder) spread(s eval.Measured, signed bool) string {
-	c := spreadCell(s, signed)
+	c := measuredCell(s, signed)
 	if s.Low.Defined() && s.High.Defined() {
 		c.Detail[0] = b.ci + " " + c.Detail[0]
 	}
 	return strings.Join(append([]string{c.Text}, c.Detail...), ", ")
 }
 
-// spreadCell returns a number with its interval below it.
-func spreadCell(s eval.Measured, signed bool) cell {
-	if !s.Value.Defined() {
-		return cell{Text: say.Dash, Tone: muted}
-	}
-	three := say.Scale{Decimals: 3}
-	c := cell{Text: three.Number(s.Value, signed)}
-	if s.Low.Defined() && s.High.Defined() {
-		c.Detail = []string{three.Interval(s.Low, s.High, signed)}
-	}
-	if s.N > 0 {
-		c.Detail = append(c.Detail, "n = "+say.Count(s.N))
-	}
-	return c
-}
-
-// seriesTable has one row per series and one column per x. If points are not
-// joined, it has one row per point.
+// seriesTable has one row per series and one column per x. If points are not joined, it has
+// one row per point.
 func (b *builder) seriesTable(f eval.Figure) *table {
-	t := &table{Caption: f.Title, Columns: []column{{Title: ""}}, Legend: append(nonEmpty(f.Note), "Below each value: its "+b.ci+" and the number of items.")}
 	if !f.Joined && !f.Bars {
-		t.Columns = []column{{Title: ""}, {Title: f.XTitle, Align: right}, {Title: f.YTitle, Align: right}}
+		t := newTable(f.Title, "", ">"+f.XTitle, ">"+f.YTitle)
 		for _, s := range f.Series {
 			for _, p := range s.Points {
 				x := strconv.FormatFloat(float64(p.X), 'g', 4, 64)
 				if f.Ticks != nil {
 					x = xLabel(f, float64(p.X))
 				}
-				t.Rows = append(t.Rows, []cell{{Text: strings.TrimSpace(s.Name + " " + p.Label)}, {Text: x}, spreadCell(p.Measured, false)})
+				t.add(words(strings.TrimSpace(s.Name+" "+p.Label)), words(x), measuredCell(p.Measured, false))
 			}
 		}
-		return t
+		return b.noted(t, f)
 	}
 	xs := places(f)
+	g := eval.Figure{Title: f.Title, Note: f.Note}
 	for _, x := range xs {
 		title := xLabel(f, x)
 		if f.Ticks == nil {
 			title = f.XTitle + " " + title
 		}
-		t.Columns = append(t.Columns, column{Title: title, Align: right})
+		g.Columns = append(g.Columns, title)
 	}
 	for _, s := range f.Series {
 		if len(s.Points) == 0 {
 			continue
 		}
-		row := []cell{{Text: s.Name}}
-		for range xs {
-			row = append(row, cell{Text: say.Dash, Tone: muted})
-		}
-		for _, p := range s.Points {
-			if i := slices.Index(xs, float64(p.X)); i >= 0 {
-				row[i+1] = shaded(spreadCell(p.Measured, false), p.Value)
+		cells := make([]eval.Measured, len(xs))
+		for j, x := range xs {
+			cells[j].Value = analyse.Undefined()
+			for _, p := range s.Points {
+				if float64(p.X) == x {
+					cells[j] = p.Measured
+				}
 			}
 		}
-		t.Rows = append(t.Rows, row)
+		g.Rows, g.Cells = append(g.Rows, s.Name), append(g.Cells, cells)
 	}
-	return t
+	return b.grid(g)
 }
 
-// grid is a figure of cells: differences beyond its limits are marked, levels are
-// shaded.
+// noted adds the legend of a figure.
+func (b *builder) noted(t *table, f eval.Figure) *table {
+	t.Legend = append(nonEmpty(f.Note), "With each value: its "+b.ci+"; n counts items.")
+	return t.trimmed()
+}
+
+// grid is a figure of cells: differences beyond its limits are marked, levels are shaded.
 func (b *builder) grid(f eval.Figure) *table {
-	t := &table{Caption: f.Title, Columns: []column{{Title: f.YTitle}}, Legend: append(nonEmpty(f.Note), "Below each value: its "+b.ci+" and the number of items.")}
+	t := &table{Caption: f.Title}
+	t.column(f.YTitle, left)
 	for _, c := range f.Columns {
-		t.Columns = append(t.Columns, column{Title: c, Align: right})
+		t.column(c, right)
 	}
 	for i, name := range f.Rows {
-		row := []cell{{Text: name}}
+		cells := []cell{words(name)}
 		for j := range f.Columns {
-			s := eval.Measured{Value: analyse.Undefined()}
+			m := eval.Measured{Value: analyse.Undefined()}
 			if i < len(f.Cells) && j < len(f.Cells[i]) {
-				s = f.Cells[i][j]
+				m = f.Cells[i][j]
 			}
-			c := spreadCell(s, f.Differences)
+			c := measuredCell(m, f.Differences)
 			switch {
-			case !s.Value.Defined():
+			case !m.Value.Defined():
 			case !f.Differences:
-				c = shaded(c, s.Value)
+				c = shaded(c, m.Value)
 			default:
-				word, tone := reading(f, s)
+				word, tone := reading(f, m)
 				c.Tone = tone
 				c.Detail = append(c.Detail, nonEmpty(word)...)
-				c = shaded(c, analyse.Number(math.Abs(float64(s.Value))))
+				c = shaded(c, analyse.Number(math.Abs(float64(m.Value))))
 			}
-			row = append(row, c)
+			cells = append(cells, c)
 		}
-		t.Rows = append(t.Rows, row)
+		t.add(cells...)
 	}
-	return t
+	return b.noted(t, f)
 }
 
 // reading returns the word for a difference by the limits of its figure, with a
@@ -378,15 +372,4 @@ func reading(f eval.Figure, s eval.Measured) (string, tone) {
 		word += "?"
 	}
 	return word, tone
-}
-
-// shades is the number of shading levels.
-const shades = 10
-
-// shaded sets the shading of a cell for a level or difference from 0 to 1.
-func shaded(c cell, level analyse.Number) cell {
-	if level.Defined() && level >= 0 && level <= 1 {
-		c.Depth = 1 + min(int(level*shades), shades-1)
-	}
-	return c
 }

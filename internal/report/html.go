@@ -33,12 +33,13 @@ var page = sync.OnceValue(func() *template.Template {
 		"prose":   prose,
 		"percent": percent,
 		"place":   coordinate,
-		"upper":   strings.ToUpper,
 		"outline": graphOutline,
 		"state":   graphState,
 		"states":  func() []string { return graphStates },
-		"plot":    newPlot,
-		"lines":   func(lines []string) string { return strings.Join(lines, "\n") },
+		"align":   align,
+		"spoken":  spoken,
+		"folded":  func(b block) bool { return b.In == inFull },
+		"inHTML":  func(b block) bool { return b.In != inText },
 	}).Parse(reportTemplate))
 })
 
@@ -72,7 +73,7 @@ func HTML(w io.Writer, r Report) error {
 	if err := r.check(); err != nil {
 		return err
 	}
-	c := aligned(newContent(r))
+	c := newContent(r)
 	b, err := pageOf(c)
 	for err == nil && len(b) > maxHTML && lighten(&c) {
 		b, err = pageOf(c)
@@ -99,25 +100,19 @@ func pageOf(c content) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// lighten leaves out of the samples what takes the most room: first the pages as a
-// whole, of which excerpts stay, and then the last half of the samples of each arm. It
-// reports whether it did.
+// lighten leaves out of the samples what takes the most room: first the pages as a whole, of
+// which excerpts stay, and then every second sample of each arm. It reports whether it did.
 func lighten(c *content) bool {
 	for _, s := range c.Sections {
-		for i, b := range s.Blocks {
-			if b.Samples == nil {
-				continue
-			}
-			if b.Samples.withoutWhole() {
+		for _, b := range s.Blocks {
+			switch {
+			case b.Samples == nil:
+			case b.Samples.withoutWhole():
 				s.Blocks[0].Prose += " Whole pages are left out to keep this file small: the command shows them too."
 				return true
-			}
-			if b.Samples.half() {
-				return true
-			}
-			if len(b.Samples.List) > 0 {
-				s.Blocks[0].Prose = "Samples are left out to keep this file small. `scruple show STUDY ITEM ARM` shows any trial."
-				s.Blocks[i].Samples = &samples{}
+			case len(b.Samples.List) > 0:
+				b.Samples.half()
+				s.Blocks[0].Prose = "Some samples are left out to keep this file small. `scruple show STUDY ITEM ARM` shows any trial."
 				return true
 			}
 		}
@@ -133,53 +128,23 @@ func policy() string {
 		base64.StdEncoding.EncodeToString(hash[:]) + "'; base-uri 'none'; form-action 'none'"
 }
 
-// aligned pads the numbers of tables and charts to align their decimal points.
-func aligned(c content) content {
-	for _, s := range c.Sections {
-		for _, b := range s.Blocks {
-			if b.Table != nil {
-				alignTable(b.Table)
-			}
-			if b.Chart != nil {
-				var numbers [][]cell
-				for _, r := range b.Chart.Rows {
-					numbers = append(numbers, r.Cells)
-				}
-				align(numbers, 0) // the values
-			}
-			if b.Figure != nil {
-				alignTable(b.Figure.Table)
-			}
-			if b.Samples != nil {
-				for _, x := range b.Samples.List {
-					alignTable(x.Rows)
-				}
-			}
-		}
-	}
-	return c
-}
-
-func alignTable(t *table) {
+// align pads the numbers of a table to align their decimal points.
+func align(t *table) *table {
 	for j, c := range t.Columns {
-		if c.Align == point {
-			align(t.Rows, j)
+		var texts []string
+		for _, r := range t.Rows {
+			if c.Align == point && r.Cells != nil {
+				texts = append(texts, r.Cells[j].Text)
+			}
+		}
+		tails := say.Tails(texts)
+		for i := range t.Rows {
+			if c.Align == point && t.Rows[i].Cells != nil {
+				t.Rows[i].Cells[j].lacking, tails = tails[0], tails[1:]
+			}
 		}
 	}
-}
-
-// align aligns the numbers of a column on their decimal points.
-func align(rows [][]cell, j int) {
-	var cells []*cell
-	var texts []string
-	for _, r := range rows {
-		if j < len(r) {
-			cells, texts = append(cells, &r[j]), append(texts, r[j].Text)
-		}
-	}
-	for i, lacking := range say.Tails(texts) {
-		cells[i].lacking = lacking
-	}
+	return t
 }
 
 // Long reports whether the title has a word that must be broken to fit, such as the name
@@ -194,19 +159,11 @@ func (t *table) Many() bool { return len(t.Columns) > 8 }
 // Pad returns the text after a number that aligns it.
 func (c cell) Pad() string { return strings.Repeat(figureSpace, c.lacking) }
 
-// A plottedRow is the data to draw one row of a chart.
-type plottedRow struct {
-	chartRow
-	Axis axis
-	Aria string // text for screen readers
-}
-
-func newPlot(r chartRow, a axis, heads []string) plottedRow {
-	parts := []string{tagged(say.Visible, r.Label)}
-	for j, h := range heads {
-		if j < len(r.Cells) {
-			parts = append(parts, h+" "+r.Cells[j].Text)
-		}
+// spoken describes a row of a chart for readers who do not see it.
+func spoken(r row, t *table) string {
+	parts := []string{tagged(say.Visible, r.Cells[0])}
+	for j, c := range r.Cells[1:] {
+		parts = append(parts, t.Columns[j+1].Title+" "+c.Text)
 	}
-	return plottedRow{r, a, strings.Join(parts, ", ")}
+	return strings.Join(parts, ", ")
 }

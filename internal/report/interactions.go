@@ -17,6 +17,10 @@ const mostLevelPairs = 12
 // differences of differences. A run on DEV has the differences at each level alone.
 func (b *builder) interactionBlocks() []block {
 	var blocks []block
+	size := everywhere
+	if b.crowded() {
+		size = atLength
+	}
 	for _, r := range b.a.Interactions {
 		m := b.metric(r.Metric)
 		s := scaleOf(m)
@@ -25,28 +29,28 @@ func (b *builder) interactionBlocks() []block {
 		for _, l := range r.Levels {
 			at = append(at, l.Name+say.NBSP+s.Value(l.Diff, true))
 		}
-		c := &chart{Caption: "Does the difference " + name + " in " + m.Title + " depend on " + r.Factor + "?", Heads: []string{"Difference of differences", b.levelCI(r.Level), "n", "p adjusted"}}
-		c.Lead = b.dependence(r) + " " + name + ": " + strings.Join(at, ", ") + "."
+		t := newTable("Does the difference "+name+" in "+m.Title+" depend on "+r.Factor+"?", "Levels", ".Difference of differences", ">"+b.levelCI(r.Level), ">n", ".p adjusted")
+		t.Lead = b.dependence(r) + " " + name + ": " + strings.Join(at, ", ") + "."
 		pairs := slices.Clone(r.Pairs)
 		if n := len(pairs); n > mostLevelPairs {
 			slices.SortStableFunc(pairs, func(x, y analyse.DiffOfDiff) int { return cmp.Compare(x.P, y.P) })
 			pairs = pairs[:mostLevelPairs]
-			c.Lead += " The " + say.Count(mostLevelPairs) + " pairs of levels with the smallest p of " + say.Count(n) + "; the JSON report has all."
+			t.Lead += " The " + say.Count(mostLevelPairs) + " pairs of levels with the smallest p of " + say.Count(n) + "; the JSON report has all."
 		}
 		if len(r.Warnings) > 0 && r.P.Defined() {
-			c.Lead += " Note: " + strings.Join(r.Warnings, "; ") + "."
+			t.Lead += " Note: " + strings.Join(r.Warnings, "; ") + "."
+		}
+		if len(pairs) == 0 {
+			blocks = append(blocks, block{Prose: t.Caption + " " + t.Lead})
+			continue
 		}
 		var rows []measuredRow
 		for _, d := range pairs {
-			rows = append(rows, measuredRow{label: cell{Text: d.First + minusBetween + d.Second}, Measured: eval.Measured{Value: d.Diff, Low: d.Low, High: d.High, N: d.Items},
-				more: []cell{{Text: say.P(d.PAdjusted, b.a.Study.Alpha)}}})
+			rows = append(rows, measuredRow{label: words(d.First + minusBetween + d.Second), Measured: eval.Measured{Value: d.Diff, Low: d.Low, High: d.High, N: d.Items},
+				more: []cell{words(say.P(d.PAdjusted, b.a.Study.Alpha))}})
 		}
-		if len(rows) == 0 {
-			blocks = append(blocks, block{Prose: c.Caption + " " + c.Lead})
-			continue
-		}
-		c.plot(rows, analyse.Undefined(), analyse.Undefined(), s, true)
-		blocks = append(blocks, block{Chart: c, Detail: b.crowded()})
+		t.plot(rows, analyse.Undefined(), analyse.Undefined(), s, true)
+		blocks = append(blocks, block{Table: t, In: size})
 	}
 	return blocks
 }

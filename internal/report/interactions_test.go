@@ -12,7 +12,7 @@ import (
 // for which there is no evidence, of one without a test, and on DEV.
 func TestInteractions(t *testing.T) {
 	u := analyse.Undefined()
-	pair := analyse.DiffOfDiff{First: "m1", Second: "m2", Diff: 0.05, Low: -0.01, High: 0.11, P: 0.2, PAdjusted: 0.2, EquivLow: 0, EquivHigh: 0.1, Items: 40}
+	pair := analyse.DiffOfDiff{First: "m1", Second: "m2", Reading: analyse.Reading{Diff: 0.05, Low: -0.01, High: 0.11, P: 0.2, PAdjusted: 0.2, EquivLow: 0, EquivHigh: 0.1}, Items: 40}
 	base := analyse.Interaction{A: "ctn", B: "plain", Metric: "composite", Factor: "model", Level: 0.95, P: 0.2, Method: "the method",
 		Levels: []analyse.LevelDiff{{Name: "m1", Diff: 0.10, Items: 40}, {Name: "m2", Diff: 0.05, Items: 40}}, Pairs: []analyse.DiffOfDiff{pair}}
 	for name, test := range map[string]struct {

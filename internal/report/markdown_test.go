@@ -167,13 +167,3 @@ func FuzzInline(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) { checkInline(t, inline(s)) })
 }
-
-func TestCode(t *testing.T) {
-	for in, want := range map[string]string{
-		"a/b": "`a/b`", "a`b": "``a`b``", "`a": "`` `a ``", "a\nb": "`a b`",
-	} {
-		if got := code(in); got != want {
-			t.Errorf("%q: %q, want %q", in, got, want)
-		}
-	}
-}

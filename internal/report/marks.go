@@ -17,6 +17,7 @@ type segment struct {
 	Text         string
 	Answer, Gold bool
 	Labels       []string // of the marks that end here
+	Units        string   // labels of all marks that cover it, a line each
 	// Tone is that of the shortest mark with one; Names are those of all of them, and
 	// Faults what is wrong with them.
 	Tone          int
@@ -83,7 +84,13 @@ func split(text string, marks []eval.Mark) []segment {
 		s := segment{Text: text[start:end]}
 		shortest := len(text) + 1
 		for _, m := range marks {
-			if m.Start <= start && end <= m.End && m.Tone > 0 {
+			if m.Start > start || end > m.End {
+				continue
+			}
+			if m.Label != "" {
+				s.Units += m.Label + "\n"
+			}
+			if m.Tone > 0 {
 				if m.End-m.Start < shortest {
 					s.Tone, shortest = m.Tone, m.End-m.Start
 				}
@@ -96,7 +103,7 @@ func split(text string, marks []eval.Mark) []segment {
 				} else if m.End == end {
 					s.Labels = append(s.Labels, m.Label)
 				}
-			} else if m.Start <= start && end <= m.End {
+			} else {
 				s.Answer = s.Answer || m.Kind != "gold"
 				s.Gold = s.Gold || m.Kind != "answer"
 				if m.End == end && m.Label != "" && !slices.Contains(s.Labels, m.Label) {
@@ -152,104 +159,78 @@ type piece struct {
 // Gap describes skipped text.
 func (p piece) Gap() string { return "… " + say.Count(p.Skipped) + " characters not shown …" }
 
-// Pages up to wholePage characters are shown whole. Of longer pages, around
-// characters before and after each mark are shown. Gaps shorter than leastGap are
-// shown too. All count characters, not bytes.
+// Pages up to wholePage characters are shown whole. Of longer pages, around characters before
+// and after each mark are shown. Gaps shorter than leastGap are shown too. All count
+// characters, not bytes.
 const (
 	wholePage = 1600
 	around    = 240
 	leastGap  = 120
 )
 
-// excerpt shortens a long page to the text around its marks, or to its beginning
-// if it has none. A short page is one piece.
-func excerpt(segments []segment) []piece {
+// excerpt shortens a long page to the text around its marks, or to its beginning if it has
+// none. A short page is one piece.
+func excerpt(segments []segment) (pieces []piece) {
 	length, marked := 0, false
 	for _, s := range segments {
 		length += utf8.RuneCountInString(s.Text)
 		marked = marked || s.Marked()
 	}
-	if length <= wholePage {
-		return []piece{{Segments: segments}}
-	}
-	var pieces []piece
-	if !marked {
-		return shorten(pieces, segments[0], 2*around, 0)
+	show := func(s segment) {
+		if s.Text == "" {
+			return
+		}
+		if len(pieces) == 0 || pieces[len(pieces)-1].Skipped > 0 {
+			pieces = append(pieces, piece{})
+		}
+		last := &pieces[len(pieces)-1]
+		last.Segments = append(last.Segments, s)
 	}
 	for i, s := range segments {
-		if s.Marked() {
-			pieces = show(pieces, s)
+		if length <= wholePage || s.Marked() {
+			show(s)
 			continue
 		}
-		keepHead, keepTail := around, around
+		head, tail := around, around
 		if i == 0 {
-			keepHead = 0
+			head = 0
 		}
 		if i == len(segments)-1 {
-			keepTail = 0
+			tail = 0
 		}
-		pieces = shorten(pieces, s, keepHead, keepTail)
+		if !marked {
+			head = 2 * around
+		}
+		before, skipped, after := ends(s.Text, head, tail)
+		if skipped < leastGap {
+			show(s)
+			continue
+		}
+		show(segment{Text: before})
+		pieces = append(pieces, piece{Skipped: skipped})
+		show(segment{Text: after})
 	}
 	return pieces
 }
 
-// shorten adds the ends of an unmarked segment and skips its middle.
-func shorten(pieces []piece, s segment, keepHead, keepTail int) []piece {
-	head, tail := headEnd(s.Text, keepHead), tailStart(s.Text, keepTail)
-	if head >= tail || utf8.RuneCountInString(s.Text[head:tail]) < leastGap {
-		return show(pieces, s)
+// ends cuts a text after about as many characters at its beginning as head says, and before as
+// many at its end as tail says, between words, and counts the characters between.
+func ends(text string, head, tail int) (before string, skipped int, after string) {
+	var starts []int // of characters
+	for i := range text {
+		starts = append(starts, i)
 	}
-	pieces = show(pieces, segment{Text: s.Text[:head]})
-	pieces = append(pieces, piece{Skipped: utf8.RuneCountInString(s.Text[head:tail])})
-	return show(pieces, segment{Text: s.Text[tail:]})
-}
-
-// show adds a segment to the last piece, or to a new one after a gap.
-func show(pieces []piece, s segment) []piece {
-	if s.Text == "" {
-		return pieces
+	if head+tail >= len(starts) {
+		return text, 0, ""
 	}
-	if len(pieces) == 0 || pieces[len(pieces)-1].Skipped > 0 {
-		pieces = append(pieces, piece{})
+	follows := func(k int) bool { return strings.ContainsAny(text[starts[k-1]:starts[k]], " \n") } // a space
+	from, to := head, len(starts)-tail
+	for from > head/2 && !follows(from) {
+		from--
 	}
-	last := &pieces[len(pieces)-1]
-	last.Segments = append(last.Segments, s)
-	return pieces
-}
-
-// headEnd returns the end of the first n characters, or of the last word in them.
-func headEnd(text string, n int) int {
-	if n == 0 {
-		return 0
+	for to < len(starts)-tail/2 && !follows(to) {
+		to++
 	}
-	end := 0
-	for ; n > 0 && end < len(text); n-- {
-		_, size := utf8.DecodeRuneInString(text[end:])
-		end += size
-	}
-	if end < len(text) {
-		if space := strings.LastIndexAny(text[:end], " \n"); space > end/2 {
-			end = space + 1
-		}
-	}
-	return end
-}
-
-// tailStart returns the start of the last n characters, or of the first word in
-// them.
-func tailStart(text string, n int) int {
-	start := len(text)
-	if n == 0 {
-		return start
-	}
-	for ; n > 0 && start > 0; n-- {
-		_, size := utf8.DecodeLastRuneInString(text[:start])
-		start -= size
-	}
-	if start > 0 {
-		if space := strings.IndexAny(text[start:], " \n"); space >= 0 && space < (len(text)-start)/2 {
-			start += space + 1
-		}
-	}
-	return start
+	starts = append(starts, len(text))
+	return text[:starts[from]], to - from, text[starts[to]:]
 }

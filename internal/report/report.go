@@ -10,6 +10,11 @@
 //
 // The same input gives the same bytes, independent of time, locale and map order.
 //
+// content.go lists the sections, which answer.go, arms.go, comparisons.go, breakdown.go,
+// verdict.go, outside.go, methods.go, asked.go and samples.go make of table.go and figure.go.
+// text.go with terminal.go and markdown.go, and html.go, lay them out. fragment.go has parts
+// for package view.
+//
 // The package must not compute: it only formats numbers from the analysis or the
 // verdict. It knows no suite, no store and no model.
 package report

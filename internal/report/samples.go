@@ -45,12 +45,21 @@ type samplePage struct {
 	Number int
 	Title  string // instead of the number
 	Pieces []piece
-	Whole  []segment
+	Whole  []segment // with the text that the pieces skip
+	Cut    bool      // the pieces skip text, and the whole page is shown too
 }
 
-// samples is the fifth section: the best and worst trials of each arm.
+// samples is the section of the best and worst trials of each arm.
 func (b *builder) samples() section {
-	s := section{ID: "samples", Title: "Samples", InTerm: never}
+	s := section{ID: "samples", Title: "Samples"}
+	if shown := b.shownSamples(); len(shown.List) > 0 {
+		s.Blocks = []block{{In: drawn, Prose: fmt.Sprintf("The best and worst items of %d of %d arms. `scruple show STUDY ITEM ARM` shows any other trial.",
+			len(shown.Arms), len(b.contestants()))}, {In: drawn, Samples: shown}}
+	}
+	return s
+}
+
+func (b *builder) shownSamples() *samples {
 	shown := &samples{Arms: factors(b.a.Samples, func(s analyse.Sample) string { return s.Show.Arm })}
 	for _, arm := range shown.Arms {
 		for _, x := range b.a.Samples {
@@ -61,32 +70,27 @@ func (b *builder) samples() section {
 			}
 		}
 	}
-	if len(shown.List) > 0 {
-		s.Blocks = []block{{Prose: fmt.Sprintf("The best and worst items of %d of %d arms. `scruple show STUDY ITEM ARM` shows any other trial.", len(shown.Arms), len(b.contestants()))}, {Samples: shown}}
-	}
-	return s
+	return shown
 }
 
 // withoutWhole removes the pages as a whole, and reports whether there were any.
 func (s *samples) withoutWhole() (found bool) {
 	for _, x := range s.List {
 		for i := range x.Pages {
-			found = found || len(x.Pages[i].Whole) > 0
-			x.Pages[i].Whole = nil
+			found = found || x.Pages[i].Cut
+			x.Pages[i].Cut = false
 		}
 	}
 	return found
 }
 
-// half removes every second sample of each arm, and reports whether there were any.
-func (s *samples) half() bool {
-	seen := map[string]int{}
-	n := len(s.List)
-	s.List = slices.DeleteFunc(s.List, func(x sample) bool {
-		seen[x.Exhibit.Arm]++
-		return seen[x.Exhibit.Arm]%2 == 0
+// half removes every second sample.
+func (s *samples) half() {
+	n := 0
+	s.List = slices.DeleteFunc(s.List, func(sample) bool {
+		n++
+		return n%2 == 1
 	})
-	return len(s.List) < n
 }
 
 // add adds the marks of pages to the key.
@@ -146,10 +150,8 @@ func (b *builder) tagsOf(id string) []string {
 
 func newSamplePage(p eval.ExhibitPage) samplePage {
 	segments := split(p.Text, p.Marks)
-	page := samplePage{Number: p.Number, Title: p.Title, Pieces: excerpt(segments)}
-	if slices.ContainsFunc(page.Pieces, func(p piece) bool { return p.Skipped > 0 }) {
-		page.Whole = segments
-	}
+	page := samplePage{Number: p.Number, Title: p.Title, Pieces: excerpt(segments), Whole: segments}
+	page.Cut = len(page.Pieces) > 1 // with a gap between pieces
 	return page
 }
 
@@ -158,31 +160,25 @@ func newSamplePage(p eval.ExhibitPage) samplePage {
 func (b *builder) exhibitTable(rows []eval.ExhibitRow) *table {
 	// Items without gold have no column for it.
 	gold := len(rows) == 0 || slices.ContainsFunc(rows, func(r eval.ExhibitRow) bool { return r.Gold != "" })
-	t := &table{Columns: []column{{Title: "Unit"}, {Title: "Gold"}, {Title: "Answer"}}}
-	if !gold {
-		t.Columns = slices.Delete(t.Columns, 1, 2)
-	}
+	t := newTable("", "Unit", "Gold", "Answer")
 	metrics := scoredBy(rows)
 	for _, name := range metrics {
-		t.Columns = append(t.Columns, column{Title: b.metric(name).Title, Align: point})
+		t.column(b.metric(name).Title, point)
 	}
-	t.Columns = append(t.Columns, column{Title: "Problem"})
+	t.column("Problem", left)
 	for _, r := range rows {
-		row := []cell{{Text: r.Unit}, {Text: r.Gold}, {Text: r.Answer}}
-		if r.Quote != "" {
-			row[2].Detail = []string{r.Quote}
-		}
-		if !gold {
-			row = slices.Delete(row, 1, 2)
-		}
+		cells := []cell{words(r.Unit), words(r.Gold), {Text: r.Answer, Detail: nonEmpty(r.Quote)}}
 		for _, name := range metrics {
-			row = append(row, unitScore(r.Scores, name, &t.Notes))
+			cells = append(cells, unitScore(r.Scores, name, &t.Notes))
 		}
-		wrong := cell{Text: r.Note}
+		wrong := words(r.Note)
 		if r.Note != "" {
 			wrong.Tone = bad
 		}
-		t.Rows = append(t.Rows, append(row, wrong))
+		t.add(append(cells, wrong)...)
+	}
+	if !gold {
+		t.without(1)
 	}
 	return t
 }

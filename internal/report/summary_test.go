@@ -13,22 +13,17 @@ import (
 
 func inBrief(opt TerminalOptions) func(io.Writer, Report) error {
 	return func(w io.Writer, r Report) error {
-		opt.Rows = SummaryRows
+		opt.Short = true
 		return Summary(w, r, opt, Ending{Decides: true, Files: []string{"out/report.md", "out/report.json", "out/report.html"}, Report: "scruple report s.yaml", Worst: "scruple show s.yaml --worst 10"})
 	}
 }
 
-// A summary fits a terminal of 24 rows, with room for an error and the prompt, and is
-// as safe as a report, for any data.
-func TestSummaryFits(t *testing.T) {
+// A summary is as safe as a report, and no line of it is too wide, for any data.
+func TestSummaryIsSafeAndFits(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		opt := TerminalOptions{Width: rapid.IntRange(80, 160).Draw(rt, "width"), Color: rapid.Bool().Draw(rt, "colour")}
-		out := render(t, hostile(rt, t), inBrief(opt))
-		checkScreen(rt, out, opt)
-		if rows := strings.Count(out, "\n"); rows > SummaryRows {
-			rt.Fatalf("%d rows:\n%s", rows, out)
-		}
+		checkScreen(rt, render(t, hostile(rt, t), inBrief(opt)), opt)
 	})
 }
 
@@ -58,7 +53,7 @@ func TestSummaryOfManyArms(t *testing.T) {
 		r.Analysis.Comparisons = append(r.Analysis.Comparisons, x)
 	}
 	out := render(t, r, inBrief(TerminalOptions{}))
-	if rows := strings.Count(out, "\n"); rows > SummaryRows {
+	if rows := strings.Count(out, "\n"); rows > 40 {
 		t.Errorf("%d rows:\n%s", rows, out)
 	}
 	if !strings.Contains(out, "\narm41 beats ") || strings.Contains(out, "arm01") {
@@ -103,24 +98,5 @@ func TestSummaryWithoutComparison(t *testing.T) {
 	out := render(t, r, inBrief(TerminalOptions{}))
 	if !strings.Contains(out, "names no primary comparison") || !strings.Contains(out, "more arms") {
 		t.Errorf("the arms are not listed:\n%s", out)
-	}
-}
-
-// Lines of the summary end with a whole word, if they have several.
-func TestCutAtWord(t *testing.T) {
-	for _, tt := range []struct {
-		line  string
-		width int
-		want  string
-	}{
-		{"run the same command", 20, "run the same command"},
-		{"run the same command", 15, "run the same"},
-		{"run the same command", 12, "run the same"},
-		{"run the same, or not", 13, "run the same"},
-		{"unbreakable", 5, "unbre"},
-	} {
-		if got := cutAtWord(tt.line, tt.width); got != tt.want {
-			t.Errorf("%q at %d: %q, want %q", tt.line, tt.width, got, tt.want)
-		}
 	}
 }

@@ -14,18 +14,15 @@ import (
 // a line for each warning. The report must have a verdict.
 func GateMarkdown(w io.Writer, r Report) error {
 	b := newBuilder(r)
-	v := newVerdict(b.v)
+	v := b.verdict()
 	var m markdown
-	m.line("**", v.line(), "**")
-	m.para(b.about())
-	m.para(v.Advice)
-	m.list(slices.Concat(v.Reasons, evidence(b.v)))
-	if t := b.rules(v); len(t.Rows) > 0 {
-		m.table(t)
-	}
+	m.para(v.Tone, v.line())
+	m.para(plain, b.about(), v.Advice)
+	m.list("-", slices.Concat(v.Reasons, evidence(b.v)))
+	m.rules(v)
 	if warnings := b.warnings(); len(warnings) > 0 {
-		m.line("**", "Warnings: "+say.Count(len(warnings)), "**")
-		m.list(warnings)
+		m.para(unsure, "Warnings: "+say.Count(len(warnings)))
+		m.list("!", warnings)
 	}
 	_, err := io.WriteString(w, m.b.String())
 	return written("the verdict as Markdown", err)
@@ -40,7 +37,7 @@ func newBuilder(r Report) builder {
 func evidence(v *gate.Verdict) (list []string) {
 	for _, j := range v.Judges {
 		if !j.Failed { // else a warning says so
-			list = append(list, "judge "+j.Name+": "+j.Effect+"; interval of the accuracy "+accuracy.Interval(j.Low, j.High, false))
+			list = append(list, "judge "+j.Name+": "+j.Effect+"; interval of the accuracy "+share.Interval(j.Low, j.High, false))
 		}
 	}
 	for _, by := range v.Blind {
@@ -60,30 +57,35 @@ func (b *builder) progress() string {
 	return say.Plural(r.Items, "item", "items") + "; " + say.Count(r.Done) + " of " + say.Plural(r.Planned, "trial", "trials") + " done, " + say.Count(r.Failed) + " failed; run " + r.ID
 }
 
-// rules is a table with a row for each value that a rule read.
-func (b *builder) rules(v *verdict) *table {
-	t := &table{Columns: []column{{Title: "Rule"}, {Title: "Result"}, {Title: "Value"}, {Title: "Threshold"}, {Title: b.ci}, {Title: "n", Align: right}}}
+// Table has a row for each value that a rule read, or is nil without rules.
+func (v *verdict) Table() *table {
+	t := newTable("Rules of the gate", "Rule", "Result", "Value", "Threshold", v.CI, ">n")
 	for _, c := range v.Conditions {
 		word, tone := conditionState(c, v.Outcome)
-		rule, result := cell{Text: c.Name}, cell{Text: word, Tone: tone, Refs: t.Notes.refs(nonEmpty(c.Reason))}
+		rule, result := words(c.Name), cell{Text: word, Tone: tone, Refs: t.Notes.refs(nonEmpty(c.Reason))}
+		if c.Kind != "require" {
+			rule.Detail = []string{c.Kind}
+		}
 		list := c.Terms()
+		if slices.ContainsFunc(list, func(term gate.Term) bool { return term.Threshold == "" }) {
+			rule.Detail = append(rule.Detail, c.That)
+		}
 		if len(list) == 0 {
-			t.Rows = append(t.Rows, []cell{rule, result, {Text: c.That}, {}, {}, {}})
+			t.add(rule, result, words(c.That), cell{}, cell{}, cell{})
 		}
 		for _, term := range list {
-			t.Rows = append(t.Rows, []cell{rule, result, {Text: used(term.Used, c, "")}, {Text: term.Threshold}, {Text: b.interval(term.Used)}, {Text: observations(term.Used)}})
+			interval := ""
+			if term.Interval != nil {
+				interval = strings.Join(strings.Fields(strings.Replace(intervalOf(*term.Interval), v.CI, "", 1)), " ")
+			}
+			t.add(rule, result, words(used(term.Used, c, "")), words(strings.ReplaceAll(term.Threshold, "-", say.Minus)), words(interval), words(observations(term.Used)))
 			rule, result = cell{}, cell{}
 		}
 	}
-	return t
-}
-
-// interval is the interval of a value, below the name of the usual one.
-func (b *builder) interval(u gate.Used) string {
-	if u.Interval == nil {
-		return ""
+	if len(t.Rows) == 0 {
+		return nil
 	}
-	return strings.Join(strings.Fields(strings.Replace(intervalOf(*u.Interval), b.ci, "", 1)), " ")
+	return t
 }
 
 // The elements of a JUnit file, as the schemas of Jenkins and Surefire have them.

@@ -304,6 +304,11 @@ func (a *asker) attempt(ctx context.Context, m *Model, r *eval.Request, call *ev
 		call.Sent[len(call.Sent)-1].Ended = true
 		call.Response, call.CostUSD = response, costOf(m, response.Usage)
 		e.lines[m.Group].heard()
+		if t := response.Taken; t != nil { // it was paid in its run
+			call.CostUSD, call.LatencyMS, call.Source = t.CostUSD, 1000*t.Seconds, t.Call
+			e.watch.answered(call)
+			return nil, e.journal.Append(call)
+		}
 		e.paces[r.Model].used(response.Usage)
 		e.budget.add(response.Usage, call.CostUSD)
 		e.watch.answered(call)

@@ -35,6 +35,8 @@
 // Every request is in the journal with its time. With a budget it is there before it
 // is sent, with an estimate of its tokens, so after a crash no request is forgotten. If
 // a provider does not count the tokens of an answer, they are estimated.
+//
+// Begin with [Engine.Perform] and [Engine.Judge] (run.go), then ask.go, the way of one request.
 package run
 
 import (

@@ -11,10 +11,12 @@
 package sampling
 
 import (
+	"cmp"
 	"crypto/sha256"
-	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -84,16 +86,13 @@ const algorithm = "positions = first n of math/rand/v2 Perm(N) with PCG(a, b); a
 // lists every row without an id or with that of another row.
 func Draw(t *table.Table, list []byte, p Plan) (*Sample, error) {
 	s := &Sample{header: t.Header}
-	sum := sha256.Sum256(list)
-	s.Record = Record{Plan: p, List: t.File, Sheet: t.Sheet, SHA256: hex.EncodeToString(sum[:]), Rows: len(t.Rows), Algorithm: algorithm, Left: []Left{}}
-	var err error
-	if s.id, err = t.Column(p.ID); err != nil {
+	s.Record = Record{Plan: p, List: t.File, Sheet: t.Sheet, SHA256: hashOf(list), Rows: len(t.Rows), Algorithm: algorithm}
+	id, errID := t.Column(p.ID)
+	keep, errFilter := s.filters(t)
+	if err := cmp.Or(errID, errFilter); err != nil {
 		return nil, err
 	}
-	keep, err := s.filters(t)
-	if err != nil {
-		return nil, err
-	}
+	s.id = id
 	first := map[string]table.Row{}
 	var errs []error
 	left := map[string]int{}
@@ -116,71 +115,63 @@ func Draw(t *table.Table, list []byte, p Plan) (*Sample, error) {
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	for why, n := range left {
-		s.Left = append(s.Left, Left{why, n})
-	}
-	slices.SortFunc(s.Left, func(a, b Left) int { return strings.Compare(a.Why, b.Why) })
-	s.Of = len(s.main)
+	s.Left, s.Of = leftOf(left), len(s.main)
 	if p.N < 1 || p.N > s.Of {
 		return nil, fmt.Errorf("drawing %d of %d reports that pass the filters: want 1 to %d", p.N, s.Of, s.Of)
 	}
 	s.order = stable.Random(p.Seed, "sample").Perm(s.Of)[:p.N]
 	data, err := s.CSV()
-	if err != nil {
-		return nil, err
+	s.Sample = hashOf(data)
+	return s, err
+}
+
+func hashOf(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) }
+
+// leftOf lists counts by reason.
+func leftOf(counts map[string]int) []Left {
+	list := []Left{}
+	for _, why := range slices.Sorted(maps.Keys(counts)) {
+		list = append(list, Left{why, counts[why]})
 	}
-	sum = sha256.Sum256(data)
-	s.Sample = hex.EncodeToString(sum[:])
-	return s, nil
+	return list
 }
 
 // filters returns a function that says why a row is left out, or "". A filter for a
 // value that no row has is an error, since it is probably misspelt.
 func (s *Sample) filters(t *table.Table) (func(table.Row) string, error) {
-	include := map[int][]string{}
-	exclude := map[int][]string{}
-	for _, of := range []struct {
-		list []Filter
-		by   map[int][]string
-		flag string
-	}{{s.Include, include, "include"}, {s.Exclude, exclude, "exclude"}} {
-		for _, f := range of.list {
+	by := [2]map[int][]string{{}, {}} // included and excluded values, by column
+	for side, list := range [2][]Filter{s.Include, s.Exclude} {
+		for _, f := range list {
+			flag := fmt.Sprintf("--%s %s=%s", [2]string{"include", "exclude"}[side], f.Column, f.Value)
 			column, err := t.Column(f.Column)
 			if err != nil {
-				return nil, fmt.Errorf("--%s %s=%s: %w", of.flag, f.Column, f.Value, err)
+				return nil, fmt.Errorf("%s: %w", flag, err)
 			}
 			if !slices.ContainsFunc(t.Rows, func(r table.Row) bool { return r.Text(column) == f.Value }) {
-				return nil, fmt.Errorf("--%s %s=%s: no row has this value; the values are %s", of.flag, f.Column, f.Value, values(t, column))
+				return nil, fmt.Errorf("%s: no row has this value; the values are %s", flag, values(t, column))
 			}
-			of.by[column] = append(of.by[column], f.Value)
+			by[side][column] = append(by[side][column], f.Value)
 		}
 	}
 	return func(r table.Row) string {
 		for i, name := range t.Header {
 			value := r.Text(i)
-			switch {
-			case slices.Contains(exclude[i], value):
+			switch included := by[0][i]; {
+			case slices.Contains(by[1][i], value):
 				return fmt.Sprintf("%s is %s", name, value)
-			case include[i] != nil && !slices.Contains(include[i], value):
-				return fmt.Sprintf("%s is %s, which is not included", name, orNothing(value))
+			case included != nil && !slices.Contains(included, value):
+				return fmt.Sprintf("%s is %s, which is not included", name, cmp.Or(value, "empty"))
 			}
 		}
 		return ""
 	}, nil
 }
 
-func orNothing(s string) string {
-	if s == "" {
-		return "empty"
-	}
-	return s
-}
-
 func values(t *table.Table, column int) string {
 	const few = 20
 	var list []string
 	for _, r := range t.Rows {
-		if v := orNothing(r.Text(column)); !slices.Contains(list, v) {
+		if v := cmp.Or(r.Text(column), "empty"); !slices.Contains(list, v) {
 			list = append(list, v)
 		}
 		if len(list) > few {
@@ -222,3 +213,9 @@ func (s *Sample) rows() [][]string {
 
 // CSV is the drawn rows in the order of the draw.
 func (s *Sample) CSV() ([]byte, error) { return table.CSV(s.rows()) }
+
+// JSON is the record of the draw.
+func (s *Sample) JSON() ([]byte, error) {
+	data, err := json.MarshalIndent(s.Record, "", "  ")
+	return append(data, '\n'), err
+}

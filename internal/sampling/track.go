@@ -1,15 +1,10 @@
 package sampling
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -69,7 +64,7 @@ func OpenTracking(sample string, target int) (*Tracking, error) {
 	recordPath := strings.TrimSuffix(sample, ".csv") + ".json"
 	recorded, err := os.ReadFile(recordPath)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s has no record of its draw (%s): draw it with `scruple sample`, and name its CSV file", sample, recordPath)
+		return nil, fmt.Errorf("%s has no record of its draw (%s): draw it with `scruple soundness sample`, and name its CSV file", sample, recordPath)
 	}
 	if err == nil {
 		err = dataset.DecodeStrict(recorded, &t.record)
@@ -77,8 +72,7 @@ func OpenTracking(sample string, target int) (*Tracking, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", recordPath, err)
 	}
-	sum := sha256.Sum256(data)
-	if hash := hex.EncodeToString(sum[:]); hash != t.record.Sample {
+	if hash := hashOf(data); hash != t.record.Sample {
 		return nil, fmt.Errorf("%s changed after it was drawn (SHA-256 %s, %s has %s): restore it", sample, hash, recordPath, t.record.Sample)
 	}
 	list, err := table.Parse(sample, "", data)
@@ -93,22 +87,20 @@ func OpenTracking(sample string, target int) (*Tracking, error) {
 		t.order = append(t.order, r.Text(id))
 	}
 	entries, err := ledger.Read(t.Path)
-	if err != nil {
-		return nil, err
-	}
 	for _, e := range entries {
 		if err := t.apply(e); err != nil {
 			return nil, fmt.Errorf("%s: %w", t.Path, err)
 		}
 	}
 	t.count()
-	return t, nil
+	return t, err
 }
 
 func (t *Tracking) apply(e ledger.Entry) error {
+	var s start
+	var p Processed
 	switch e.Kind {
 	case startKind:
-		var s start
 		if err := e.Decode(&s); err != nil {
 			return err
 		}
@@ -118,19 +110,16 @@ func (t *Tracking) apply(e ledger.Entry) error {
 		t.Target, t.started = s.Target, true
 		return nil
 	case reportKind:
-		var p Processed
-		if err := e.Decode(&p); err != nil {
-			return err
-		}
+		err := e.Decode(&p)
 		t.Processed = append(t.Processed, p)
-		return nil
+		return err
 	}
 	return fmt.Errorf("entry %d has the unknown kind %q: it was written by another version", e.Seq, e.Kind)
 }
 
 func (t *Tracking) count() {
 	reasons := map[string]int{}
-	t.Fragments, t.Next, t.Excluded = 0, "", []Left{}
+	t.Fragments, t.Next = 0, ""
 	for _, p := range t.Processed {
 		if p.Excluded == "" {
 			t.Fragments++
@@ -138,9 +127,7 @@ func (t *Tracking) count() {
 			reasons[p.Excluded]++
 		}
 	}
-	for _, why := range slices.Sorted(maps.Keys(reasons)) {
-		t.Excluded = append(t.Excluded, Left{why, reasons[why]})
-	}
+	t.Excluded = leftOf(reasons)
 	if n := len(t.Processed); n < len(t.order) {
 		t.Next = t.order[n]
 	}
@@ -204,10 +191,4 @@ func (t *Tracking) String() string {
 		b.WriteString("the sample is used up\n")
 	}
 	return b.String()
-}
-
-// JSON is the record of the draw.
-func (s *Sample) JSON() ([]byte, error) {
-	data, err := json.MarshalIndent(s.Record, "", "  ")
-	return append(data, '\n'), err
 }

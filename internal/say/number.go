@@ -51,6 +51,9 @@ const Noise = 1e-12
 type Scale struct {
 	Percent  bool
 	Decimals int
+	// Significant is how many digits of a number below 1 are shown at least, such as those
+	// of a price; 0 is one.
+	Significant int
 }
 
 func (s Scale) Shift() int {
@@ -100,7 +103,12 @@ func (s Scale) Number(n Number, signed bool) string {
 	if math.Abs(x) < Noise {
 		x = 0
 	}
-	return Sign(x, signed) + magnitude(x, s.Shift(), s.Decimals)
+	decimals := s.Decimals
+	if a := math.Abs(x); s.Significant > 0 && a > 0 && a < 1 {
+		const most = 9
+		decimals = max(decimals, min(most, s.Significant-1-int(math.Floor(math.Log10(a)))))
+	}
+	return Sign(x, signed) + magnitude(x, s.Shift(), decimals)
 }
 
 func Sign(x float64, signed bool) string {
@@ -116,7 +124,7 @@ func Sign(x float64, signed bool) string {
 // magnitude formats |x|·10^shift. A nonzero number is never shown as 0: it gets as
 // many decimals as its first digit needs.
 func magnitude(x float64, shift, decimals int) string {
-	const most = 6
+	most := max(6, decimals)
 	for ; decimals <= most; decimals++ {
 		s := Shifted(x, shift, decimals)
 		if x == 0 || strings.Trim(s, "0.") != "" {

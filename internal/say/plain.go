@@ -86,6 +86,6 @@ func Exactly(s string) string { return Visible(strings.ReplaceAll(s, "\r", "\u24
 func ASCII(s string) string { return typography.Replace(s) }
 
 var typography = strings.NewReplacer(
-	Minus, "-", Dash, "-", "\u2014", "-", "…", "...", "×", "x",
+	Minus, "-", Dash, "-", "\u2014", "-", "…", "...", "─", "-", "×", "x",
 	"↑", "^", "↓", "v", "“", `"`, "”", `"`, "‘", "'", "’", "'", "α", "alpha", "±", "+/-", "·", "*", "≥", ">=", "≤", "<=",
 )

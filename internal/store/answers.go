@@ -112,23 +112,30 @@ func (db *DB) WithoutQuestions(ctx context.Context, run *Run) (some bool, err er
 	return some, explain(db.path, err)
 }
 
-// Get reads the outcome of a trial and the version of the model that gave it, ""
-// where none did.
-func (a *Answers) Get(ctx context.Context, item string, replicate int) (o eval.Outcome, version string, err error) {
+// Get reads the outcome of a trial, the version of the model that gave it, "" where none
+// did, and what it took.
+func (a *Answers) Get(ctx context.Context, item string, replicate int) (o eval.Outcome, version string, taken eval.Taken, err error) {
 	id, ok := a.ids[answerKey{item, replicate}]
 	if !ok {
-		return o, "", fmt.Errorf("item %q replicate %d of run %s: %w", item, replicate, a.run.ID, ErrNotFound)
+		return o, "", taken, fmt.Errorf("item %q replicate %d of run %s: %w", item, replicate, a.run.ID, ErrNotFound)
 	}
-	for v, err := range query(ctx, a.db, `SELECT model_version FROM calls WHERE trial = ? AND stage = 'run' AND error_kind = '' AND NOT stale ORDER BY id DESC LIMIT 1`, []any{id}, func(rows *sql.Rows) (v string, err error) {
-		return v, rows.Scan(&v)
+	for v, err := range query(ctx, a.db, `SELECT model_version, id FROM calls WHERE trial = ? AND stage = 'run' AND error_kind = '' AND NOT stale ORDER BY id DESC LIMIT 1`, []any{id}, func(rows *sql.Rows) (v string, err error) {
+		return v, rows.Scan(&v, &taken.Call)
 	}) {
 		if err != nil {
-			return o, "", err
+			return o, "", taken, err
 		}
 		version = v
 	}
-	for j, err := range a.db.outcomes(ctx, `t.id = ?`, id) {
-		return j.Outcome, version, err
+	call := taken.Call
+	for taken, err = range a.db.taken(ctx, `t.id = ?`, id) {
+		if err != nil {
+			return o, "", taken, err
+		}
 	}
-	return o, "", fmt.Errorf("the outcome of item %q replicate %d of run %s: %w", item, replicate, a.run.ID, ErrNotFound)
+	taken.Call = call
+	for j, err := range a.db.outcomes(ctx, `t.id = ?`, id) {
+		return j.Outcome, version, taken, err
+	}
+	return o, "", taken, fmt.Errorf("the outcome of item %q replicate %d of run %s: %w", item, replicate, a.run.ID, ErrNotFound)
 }

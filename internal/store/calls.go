@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"iter"
+	"math"
 	"slices"
 
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -120,6 +122,28 @@ func (sums CallSums) Cut() bool {
 // Reused reports whether an answer was taken from another call.
 func (sums CallSums) Reused() bool {
 	return slices.ContainsFunc(sums, func(s callSum) bool { return s.ArmCalls.Reused > 0 })
+}
+
+// Taken yields what the calls of each trial of [DB.Outcomes] took in the stage of the run, in
+// the same order. A trial without calls took nothing.
+func (db *DB) Taken(ctx context.Context, run *Run) iter.Seq2[eval.Taken, error] {
+	return db.taken(ctx, inPlan, run.N)
+}
+
+func (db *DB) taken(ctx context.Context, where string, arg int64) iter.Seq2[eval.Taken, error] {
+	return query(ctx, db, `SELECT t.item, t.arm, t.replicate, count(c.id), CASE WHEN sum(c.cost_usd IS NULL AND c.error_kind = '') > 0 THEN NULL ELSE coalesce(sum(c.cost_usd), 0) END,
+		coalesce(sum(c.latency_ms) / 1000, 0), coalesce(sum(c.input_tokens + CASE WHEN c.usage_flags & 1 THEN 0 ELSE c.cached_tokens + c.cache_write_tokens END), 0),
+		coalesce(sum(c.output_tokens + CASE WHEN c.usage_flags & 2 THEN 0 ELSE c.reasoning_tokens END), 0), coalesce(max(c.provider = 'outputs'), 0)
+		FROM `+planned+`outcomes o ON o.trial = t.id LEFT JOIN calls c ON c.trial = t.id AND c.stage = 'run'`+inForce+`
+		WHERE `+where+` GROUP BY t.place ORDER BY t.place`,
+		[]any{arg}, func(rows *sql.Rows) (t eval.Taken, err error) {
+			var cost sql.NullFloat64
+			err = rows.Scan(&t.Item, &t.Arm, &t.Replicate, &t.Calls, &cost, &t.Seconds, &t.TokensIn, &t.TokensOut, &t.Given)
+			if t.CostUSD = cost.Float64; !cost.Valid && t.Calls > 0 {
+				t.CostUSD = math.NaN()
+			}
+			return t, err
+		})
 }
 
 // CallsOf returns the calls of a trial in one stage by step, stale ones included. The

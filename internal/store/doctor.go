@@ -90,7 +90,7 @@ func (x *examination) contents(db *DB) {
 	have, err := db.version(x.ctx)
 	switch {
 	case errors.Is(err, ErrNotFound):
-		x.add("format", CheckWarning, "the store has no runs yet")
+		x.add("format", CheckWarning, "the store has no runs; if it was copied while a run wrote it, copy the file NAME-wal beside it too")
 		return
 	case err != nil:
 		x.damaged("format", plain(err))

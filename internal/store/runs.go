@@ -256,6 +256,26 @@ type Event struct {
 	Note string    `json:"note"`
 }
 
+// EventTag is the event that gives a run a tag, its note.
+const EventTag = "tag"
+
+// Tags lists the tags of a run, in the order of their first time.
+func (db *DB) Tags(ctx context.Context, run *Run) ([]string, error) {
+	return column[string](ctx, db, `SELECT note FROM events WHERE run = ? AND what = ? GROUP BY note ORDER BY min(id)`, run.N, EventTag)
+}
+
+// Tagged returns the run that got a tag last, except the one with an id.
+func (db *DB) Tagged(ctx context.Context, tag, except string) (*Run, error) {
+	ids, err := column[string](ctx, db, `SELECT r.id FROM events e JOIN runs r ON r.n = e.run WHERE e.what = ? AND e.note = ? AND r.id <> ? ORDER BY e.id DESC LIMIT 1`, EventTag, tag, except)
+	if err != nil {
+		return nil, err
+	}
+	if len(ids) == 0 {
+		return nil, fmt.Errorf("a run with the tag %q: %w", tag, ErrNotFound)
+	}
+	return db.Run(ctx, ids[0])
+}
+
 // AddEvent appends to the run's history.
 func (db *DB) AddEvent(ctx context.Context, run *Run, e Event) error {
 	return db.change(ctx, func(x *steps) { x.addEvent(run, e) })

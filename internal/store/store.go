@@ -20,6 +20,10 @@
 // disk. Writing an outcome does not block, because a lost outcome can be recomputed
 // from the calls. [Journal.Attempt] returns when the row is on disk if asked to,
 // which a run with a budget does before it sends.
+//
+// store.go opens the file, runs.go begins a run, journal.go writes and read.go reads what it
+// gets; scores.go has what follows. A run that goes on after a change of its study is in
+// amend.go (plan), renew.go (outcomes, verdicts) and reuse.go (answers of other runs).
 package store
 
 import (
@@ -263,7 +267,7 @@ func open(ctx context.Context, path string, q url.Values) (*DB, error) {
 	if err != nil {
 		return nil, fault(path, "%w", err)
 	}
-	db.SetMaxOpenConns(4)
+	db.SetMaxOpenConns(8) // an export reads six tables side by side
 	if err := db.PingContext(ctx); err != nil {
 		db.Close()
 		return nil, explain(path, err)

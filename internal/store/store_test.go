@@ -742,6 +742,24 @@ func TestExamineAnOldStore(t *testing.T) {
 	}
 }
 
+// A store that is copied while it is written lacks what only its log has: the copy says so.
+func TestExamineACopyWithoutItsLog(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s.db")
+	db := open(t, path)
+	newRun(t, db, 2, 1)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	alone := filepath.Join(t.TempDir(), "copy.db")
+	if err := os.WriteFile(alone, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := states(t, alone); !strings.Contains(got["format"], "copy the file NAME-wal beside it too") {
+		t.Errorf("%v", got)
+	}
+}
+
 // Damage is not taken for a changed study.
 func TestDamage(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s.db")

@@ -24,6 +24,9 @@ import (
 type File struct {
 	Path string // as it was given
 	Dir  string // the folder of the file; paths in the study are relative to it
+	// Tagged returns the id of the newest run with a tag, "" if there is none; nil where no
+	// store is known.
+	Tagged func(tag string) string
 
 	root      *node
 	canonical []byte

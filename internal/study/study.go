@@ -13,8 +13,12 @@
 package study
 
 import (
+	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
+
+	"github.com/invopop/jsonschema"
 )
 
 // A Study holds the keys every suite shares.
@@ -25,15 +29,16 @@ type Study struct {
 	Description string  `json:"description,omitempty" jsonschema:"description=The question of the study\\, for the report"`
 	Models      []Model `json:"models,omitempty" jsonschema:"description=The models of the arms"`
 	JudgeModel  string  `json:"judge_model,omitempty" jsonschema:"description=Id of the model that judges; default: the rules of the suite"`
-	Split       string  `json:"split,omitempty" jsonschema:"enum=dev,enum=test,description=Use only the items of this split. dev is for exploring: no test is made. test needs scruple preregister and runs once (default: all items\\, without these rules)"`
+	Split       string  `json:"split,omitempty" jsonschema:"enum=dev,enum=test,description=Use only the items of this split. dev is for exploring: no test is made. test needs scruple test register and runs once (default: all items\\, without these rules)"`
 	// SharedClusters allows what would make TEST confirm DEV.
-	SharedClusters bool       `json:"shared_clusters,omitempty" jsonschema:"description=Allow clusters with items on DEV and on TEST: what was chosen on DEV then passes on TEST more often by chance"`
-	Budget         Budget     `json:"budget,omitempty,omitzero" jsonschema:"description=Limits of a study with splits\\, shown as used / allowed"`
-	Execution      Execution  `json:"execution,omitempty"`
-	Comparisons    []Compare  `json:"comparisons,omitempty" jsonschema:"description=Pairs of arms to compare"`
-	Metrics        Metrics    `json:"metrics,omitempty"`
-	Statistics     Statistics `json:"statistics,omitempty"`
-	Decide         Decide     `json:"decide,omitempty"`
+	SharedClusters bool        `json:"shared_clusters,omitempty" jsonschema:"description=Allow clusters with items on DEV and on TEST: what was chosen on DEV then passes on TEST more often by chance"`
+	Budget         Budget      `json:"budget,omitempty,omitzero" jsonschema:"description=Limits of a study with splits\\, shown as used / allowed"`
+	Execution      Execution   `json:"execution,omitempty"`
+	Comparisons    Comparisons `json:"comparisons,omitempty"`
+	Scorer         *Scorer     `json:"scorer,omitempty" jsonschema:"description=A program that scores answers by metrics of the study"`
+	Metrics        Metrics     `json:"metrics,omitempty"`
+	Statistics     Statistics  `json:"statistics,omitempty"`
+	Decide         Decide      `json:"decide,omitempty"`
 	// Assume does not affect a run: plan computes the power of the rules from it.
 	Assume []Assumption `json:"assume,omitempty" jsonschema:"description=True scores under which plan computes how often each rule would be met"`
 	Output Output       `json:"output,omitempty"`
@@ -51,7 +56,7 @@ const (
 
 // A Budget limits what goes before a TEST run. A key that is not set has no limit.
 type Budget struct {
-	Cycles *int     `json:"cycles,omitempty" jsonschema:"minimum=0,description=Revision cycles on DEV: scruple revise"`
+	Cycles *int     `json:"cycles,omitempty" jsonschema:"minimum=0,description=Revision cycles on DEV: scruple test revise"`
 	Days   *int     `json:"days,omitempty" jsonschema:"minimum=1,description=Days from the first run of the study"`
 	Cost   *float64 `json:"cost,omitempty" jsonschema:"minimum=0,description=Cost of all runs of the study in US dollars"`
 }
@@ -188,10 +193,71 @@ type Compare struct {
 	Across  []string `json:"across,omitempty" jsonschema:"uniqueItems=true,description=Factors of the arms\\, such as model\\, or strata of the items\\, such as doc_type: a test shows whether the difference depends on them"`
 }
 
-// Metrics configures the metrics that are reported first.
+// Comparisons are pairs of arms, or the word all for all of them.
+type Comparisons []Compare
+
+// AllArms as both names of a comparison stands for every pair of arms.
+const AllArms = "*"
+
+// UnmarshalJSON reads a list, or the word all: each pair is then a primary comparison.
+func (c *Comparisons) UnmarshalJSON(data []byte) error {
+	if string(data) == `"all"` {
+		*c = Comparisons{{A: AllArms, B: AllArms, Primary: true}}
+		return nil
+	}
+	return json.Unmarshal(data, (*[]Compare)(c))
+}
+
+// JSONSchemaExtend allows the word beside the list.
+func (Comparisons) JSONSchemaExtend(s *jsonschema.Schema) {
+	s.Type, s.Description = "", "Pairs of arms to compare, or all: every pair of arms, as primary comparisons"
+	s.OneOf = []*jsonschema.Schema{{Type: "array"}, {Const: "all"}}
+	s.Extras = map[string]any{"errorMessage": "want a list of pairs such as [{a: new, b: old}], or all"}
+}
+
+// Metrics configures the metrics that are reported first, and those that the suite does
+// not have.
 type Metrics struct {
 	Primary   []string `json:"primary,omitempty"`
 	Secondary []string `json:"secondary,omitempty"`
+	Own       []Metric `json:"own,omitempty" jsonschema:"description=Metrics of the study: of scores that come with the data or from a scorer"`
+}
+
+// A Metric is one of the study. Its scores are from Min to Max, 0 and 1 by default.
+type Metric struct {
+	Name          string   `json:"name" jsonschema:"required,minLength=1,maxLength=64,pattern=^[A-Za-z_][A-Za-z0-9_.-]*$,description=Name of the metric in rules\\, and of its column or key" jsonschema_extras:"errorMessage=want a name of letters\\, digits and _ . - that begins with a letter"`
+	Title         string   `json:"title,omitempty" jsonschema:"description=Name in reports (default: the name)"`
+	Doc           string   `json:"doc,omitempty" jsonschema:"description=What is measured\\, for the report"`
+	Min           *float64 `json:"min,omitempty" jsonschema:"description=The lowest possible score (default 0)"`
+	Max           *float64 `json:"max,omitempty" jsonschema:"description=The highest possible score (default 1)"`
+	Unbounded     bool     `json:"unbounded,omitempty" jsonschema:"description=Scores have no lowest and highest value: missing ones are then taken for the lowest and highest of the study"`
+	Binary        bool     `json:"binary,omitempty" jsonschema:"description=Every score is pass or fail\\, 1 or 0"`
+	LowerIsBetter bool     `json:"lower_is_better,omitempty"`
+	Explains      bool     `json:"explains,omitempty" jsonschema:"description=It explains results and must not decide them"`
+}
+
+// A Scorer is a program that gets an item and an answer and gives the scores of metrics.own.
+// Watch and Version tell a changed program apart, as for pipelines.
+type Scorer struct {
+	Exec    string   `json:"exec,omitempty" jsonschema:"description=Command: one JSON request per line on stdin and one JSON answer per line on stdout"`
+	HTTP    string   `json:"http,omitempty" jsonschema:"description=URL: receives a POST of one JSON request"`
+	Watch   []string `json:"watch,omitempty" jsonschema:"description=Files and folders of the program: if one changes\\, all answers are scored anew"`
+	Version string   `json:"version,omitempty" jsonschema:"description=Version of the program: if it changes\\, all answers are scored anew"`
+}
+
+// Range returns the lowest and the highest score.
+func (m Metric) Range() (low, high float64) {
+	low, high = 0, 1
+	if m.Unbounded {
+		low, high = math.Inf(-1), math.Inf(1)
+	}
+	if m.Min != nil {
+		low = *m.Min
+	}
+	if m.Max != nil {
+		high = *m.Max
+	}
+	return low, high
 }
 
 // Statistics configures estimates and comparisons.
@@ -269,7 +335,7 @@ type Output struct {
 	ResultsDir string `json:"results_dir,omitempty" jsonschema:"minLength=1,default=results,description=Folder for results\\, relative to the study file (default results)"`
 	SaveRaw    bool   `json:"save_raw,omitempty" jsonschema:"description=Also write raw answers"`
 	Latency    bool   `json:"latency,omitempty" jsonschema:"description=Show the latency of calls; the report is then not reproducible"`
-	// Embeddings are asked for by scruple embed, for analysis records.
+	// Embeddings are asked for by scruple extraction embed, for analysis records.
 	Embeddings     *Embeddings `json:"embeddings,omitempty" jsonschema:"description=Model that embeds the texts of analysis records; default: a local embedding"`
 	GenerateReport *bool       `json:"generate_report,omitempty" jsonschema:"default=true,description=Write report files after a run (default true)"`
 }

@@ -15,6 +15,7 @@ func (f *File) validate(s *Study) error {
 	v.models(s.Models)
 	v.judge(s)
 	v.comparisons(s.Comparisons)
+	v.metrics(s.Metrics.Own)
 	v.decide(s.Decide)
 	v.tasks(s.Annotation)
 	return v.errs.Err()
@@ -92,8 +93,25 @@ func (v *validator) judge(s *Study) {
 func (v *validator) comparisons(comparisons []Compare) {
 	for i, c := range comparisons {
 		path := elementPath("comparisons", i)
-		if c.A == c.B {
+		if c.A == c.B && c.A != AllArms {
 			v.errorf(path, "a and b are both %s: want two different arms", quote(c.A))
+		}
+	}
+}
+
+func (v *validator) metrics(own []Metric) {
+	first := firsts(own, func(m Metric) string { return m.Name })
+	for i, m := range own {
+		path := elementPath("metrics.own", i)
+		if first[i] < i {
+			v.errorf(path+".name", "duplicate metric %s, also metrics.own[%d]", quote(m.Name), first[i])
+		}
+		low, high := m.Range()
+		switch {
+		case !(low < high):
+			v.errorf(path, "metric %s has a range from %v to %v: want min below max", quote(m.Name), low, high)
+		case m.Unbounded && (m.Min != nil && m.Max != nil || m.Binary), m.Binary && (low != 0 || high != 1):
+			v.errorf(path, "metric %s: want one of unbounded, binary, and a range of min and max", quote(m.Name))
 		}
 	}
 }

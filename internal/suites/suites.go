@@ -6,6 +6,7 @@ package suites
 import (
 	"github.com/scruple-eval/scruple/internal/suites/atoms"
 	"github.com/scruple-eval/scruple/internal/suites/extraction"
+	"github.com/scruple-eval/scruple/internal/suites/given"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/suites/qa"
 	"github.com/scruple-eval/scruple/internal/suites/rerank"
@@ -18,6 +19,7 @@ func All() []kit.Suite {
 	return []kit.Suite{
 		atoms.Suite(),
 		extraction.Suite(),
+		given.Suite(),
 		qa.Suite(),
 		rerank.Suite(),
 		soundness.Suite(),

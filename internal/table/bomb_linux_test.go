@@ -75,7 +75,7 @@ func TestBombs(t *testing.T) {
 		}, "damaged"},
 		{"millions of texts", func() []byte {
 			return archiveOf(t, map[string]part{"xl/sharedStrings.xml": {begin: "<sst>", text: "<si/>", times: 12_000_000, end: "</sst>"}})
-		}, "more than 1048576 texts"},
+		}, "more than 524288 different texts"},
 		{"millions of styles", func() []byte {
 			return archiveOf(t, map[string]part{"xl/styles.xml": {begin: "<styleSheet><cellXfs>", text: `<xf/>`, times: 20_000_000, end: "</cellXfs></styleSheet>"}})
 		}, large},
@@ -125,7 +125,7 @@ func TestBombs(t *testing.T) {
 			used := c.ProcessState.SysUsage().(*syscall.Rusage) // of the process and the one that it starts
 			cpu := c.ProcessState.UserTime() + c.ProcessState.SystemTime()
 			t.Logf("%d bytes: %v of CPU, %d MB", len(data), cpu, used.Maxrss>>10)
-			if used.Maxrss > 200<<10 || cpu > time.Second {
+			if used.Maxrss > 200<<10 || cpu > 5*time.Second { // read to its end, one takes minutes
 				t.Errorf("%v of CPU, %d MB of memory", cpu, used.Maxrss>>10)
 			}
 		})

@@ -11,34 +11,18 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
-	"golang.org/x/text/encoding/unicode"
-
 	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // plain reads CSV or JSON.
 func (t *Table) plain(data []byte) error {
-	if bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) {
-		decoded, err := unicode.UTF16(unicode.LittleEndian, unicode.ExpectBOM).NewDecoder().Bytes(data)
-		if err != nil {
-			return fmt.Errorf("%s: decoding UTF-16: %w", t.File, err)
-		}
-		data = decoded
+	data, err := dataset.Text(t.File, data)
+	if err != nil {
+		return err
 	}
-	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	if bytes.IndexByte(data, '\n') < 0 {
 		data = bytes.ReplaceAll(data, []byte("\r"), []byte("\n")) // of old Macs
-	}
-	line := 0
-	for text := range bytes.Lines(data) {
-		line++
-		switch {
-		case !utf8.Valid(text):
-			return fmt.Errorf("%s:%d: the text is not UTF-8: save the file as UTF-8, in a spreadsheet as CSV UTF-8", t.File, line)
-		case bytes.IndexByte(text, 0) >= 0:
-			return fmt.Errorf("%s:%d: the text has a NUL byte, so it is not text, or UTF-16 without a byte order mark: save the file as UTF-8", t.File, line)
-		}
 	}
 	t.text = slices.Clip(data)
 	if t.text == nil {

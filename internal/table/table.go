@@ -140,6 +140,13 @@ func (f *findings) add(err error) {
 	}
 }
 
+// at adds an error about a column. Its place takes time, so it is not looked for in vain.
+func (f *findings) at(place func(column int) string, column int, format string, args ...any) {
+	if f.n++; f.n <= maxFindings {
+		f.errs = append(f.errs, fmt.Errorf("%s: %w", place(column), fmt.Errorf(format, args...)))
+	}
+}
+
 func (f *findings) join(path string) error {
 	if more := f.n - len(f.errs); more > 0 {
 		return errors.Join(append(f.errs, fmt.Errorf("%s: and %d more", path, more))...)
@@ -159,15 +166,15 @@ func (t *Table) head(names []string, place func(column int) string) {
 	for i, name := range names {
 		switch lower := strings.ToLower(name); {
 		case name == "":
-			t.wrong.add(fmt.Errorf("%s: the column has no name", place(i)))
+			t.wrong.at(place, i, "the column has no name")
 		case seen[lower]:
-			t.wrong.add(fmt.Errorf("%s: duplicate column %q", place(i), name))
+			t.wrong.at(place, i, "duplicate column %q", name)
 		default:
 			seen[lower] = true
 		}
 	}
 	if len(names) > maxColumns {
-		t.wrong.add(fmt.Errorf("%s: the table has %d columns: want at most %d", place(maxColumns), len(names), maxColumns))
+		t.wrong.at(place, maxColumns, "the table has %d columns: want at most %d", len(names), maxColumns)
 	}
 	t.Header = names
 }

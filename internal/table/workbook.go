@@ -23,7 +23,8 @@ import (
 // Limits of a workbook.
 const (
 	maxUnpacked = 64 << 20 // bytes of the parts that are read
-	maxLines    = 1 << 20  // of a sheet, and texts of a workbook
+	maxLines    = 1 << 20  // of a sheet
+	maxTexts    = 1 << 19  // different ones, of a workbook
 )
 
 // Reader reads a sheet of a workbook. Main gives it to [limited.Host], since workbooks are
@@ -325,8 +326,8 @@ func (p *parser) strings(part string) error {
 		switch {
 		case e.Name.Local != "si":
 			return nil
-		case len(p.shared) == maxLines:
-			return fmt.Errorf("more than %d texts", maxLines)
+		case len(p.shared) == maxTexts:
+			return fmt.Errorf("more than %d different texts", maxTexts)
 		}
 		var s rich
 		err := d.DecodeElement(&s, &e)

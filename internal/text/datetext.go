@@ -1,94 +1,114 @@
 package text
 
 import (
+	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
 
-// A dateToken is a run of digits, a run of letters or any other character.
+// A dateToken is a run of ASCII digits, a run of letters or any other character.
 type dateToken struct {
 	start, end int
-	kind       tokenKind
-	word       string // as written
-	number     int    // of up to eight digits
-	month      int    // if the word is a month's name
+	number     int // of up to eight digits
+	month      int // if the word is a month's name
 	mark       rune
 }
 
-type tokenKind uint8
+// A dateText is a text cut into tokens, white space left out. Its shape has a character for
+// each of them, so that the written forms of a date are regular expressions:
+//
+//	1–8       a number of so many digits, 9 for more
+//	m         the name of a month, W that of a weekday
+//	a         st, nd, rd or th; also in two pieces, s t, n d, r d and t h
+//	Y O T     "day", "of", "the"; L another word that says nothing before a date
+//	e A p M z "at", "am" or "pm", "a" or "p", "m", a time zone
+//	w         another word
+//	'         an apostrophe of either form
+//	~         a dash that is no hyphen-minus
+//	"         other punctuation that is insignificant at an end, see isOuter
+//	*         any other character beyond ASCII; those of ASCII are themselves
+type dateText struct {
+	tokens []dateToken
+	shape  string
+}
 
-const (
-	noToken tokenKind = iota
-	numberToken
-	wordToken
-	markToken
-)
-
-// A dateText is a text cut into tokens, white space left out.
-type dateText struct{ tokens []dateToken }
+// shapes are those of words.
+var shapes = func() map[string]byte {
+	all := map[string]byte{}
+	for shape, words := range map[byte]string{
+		'a': "st nd rd th", 's': "s", 'n': "n", 'r': "r", 't': "t", 'h': "h", 'd': "d",
+		'Y': "day", 'O': "of", 'T': "the", 'e': "at", 'A': "am pm", 'p': "a p", 'M': "m", 'z': "z utc gmt",
+		'L': "dated date as this on effective executed signed made entered into and is from in",
+		'W': "monday mon tuesday tue tues wednesday wed thursday thu thur thurs friday fri saturday sat sunday sun",
+		'm': strings.Join(slices.Collect(maps.Keys(months)), " "),
+	} {
+		for w := range strings.FieldsSeq(words) {
+			all[w] = shape
+		}
+	}
+	return all
+}()
 
 func dates(s string) *dateText {
 	d := &dateText{tokens: make([]dateToken, 0, 8+len(s)/6)}
+	shape := make([]byte, 0, 8+len(s)/6)
 	for i := 0; i < len(s); {
 		r, size := utf8.DecodeRuneInString(s[i:])
 		t := dateToken{start: i, end: i + size}
+		is := byte('w')
 		switch {
 		case isSpace(r):
 			i += size
 			continue
 		case '0' <= r && r <= '9':
-			t.kind = numberToken
 			t.end = i + runLength(s[i:], func(r rune) bool { return '0' <= r && r <= '9' })
-			if t.end-t.start <= 8 {
-				for _, c := range []byte(s[t.start:t.end]) {
-					t.number = 10*t.number + int(c-'0')
-				}
+			is = '0' + byte(min(t.end-i, 9))
+			for _, c := range []byte(s[i:min(t.end, i+8)]) {
+				t.number = 10*t.number + int(c-'0')
 			}
 		case unicode.IsLetter(r):
-			t.kind = wordToken
 			t.end = i + runLength(s[i:], unicode.IsLetter)
-			t.word = s[t.start:t.end]
-			t.month = months[strings.ToLower(t.word)]
+			if word := strings.ToLower(s[i:t.end]); shapes[word] != 0 {
+				is, t.month = shapes[word], months[word]
+			}
 		default:
-			t.kind, t.mark = markToken, r
+			t.mark, is = r, shapeOfMark(r)
 		}
-		d.tokens = append(d.tokens, t)
+		d.tokens, shape = append(d.tokens, t), append(shape, is)
 		i = t.end
 	}
+	d.shape = string(shape)
 	return d
+}
+
+func shapeOfMark(r rune) byte {
+	switch {
+	case strings.ContainsRune(",.:", r):
+		return byte(r)
+	case r == '\'' || r == '’':
+		return '\''
+	case r == '–' || r == '‐' || r == '‑':
+		return '~'
+	case isOuter(r):
+		return '"'
+	case r >= utf8.RuneSelf || r == '~':
+		return '*'
+	}
+	return byte(r)
 }
 
 // runLength is the length of the run of characters at the beginning of s.
 func runLength(s string, in func(rune) bool) int {
-	for i, r := range s {
-		if !in(r) {
-			return i
-		}
+	if i := strings.IndexFunc(s, func(r rune) bool { return !in(r) }); i >= 0 {
+		return i
 	}
 	return len(s)
 }
 
-// threeParts reports whether a text has the form of a day: three numbers, or two and
-// the name of a month, with the usual marks between them.
-func (d *dateText) threeParts() bool {
-	numbers, months := 0, 0
-	for _, t := range d.tokens {
-		switch {
-		case t.digits() >= 1 && t.digits() <= 4:
-			numbers++
-		case t.month > 0:
-			months++
-		case t.is('-'), t.is('/'), t.is('.'), t.is(','):
-		default:
-			return false
-		}
-	}
-	return numbers == 3 && months == 0 || numbers == 2 && months == 1
-}
-
-// at is the token at i, of no kind beyond the ends.
+// at is the token at i, empty beyond the ends, and is its shape, 0 beyond them.
 func (d *dateText) at(i int) dateToken {
 	if i < 0 || i >= len(d.tokens) {
 		return dateToken{}
@@ -96,36 +116,193 @@ func (d *dateText) at(i int) dateToken {
 	return d.tokens[i]
 }
 
-func (t dateToken) digits() int {
-	if t.kind != numberToken {
+func (d *dateText) is(i int) byte {
+	if i < 0 || i >= len(d.shape) {
 		return 0
 	}
-	return t.end - t.start
+	return d.shape[i]
 }
 
-func (t dateToken) is(mark rune) bool { return t.kind == markToken && t.mark == mark }
+func (d *dateText) isNumber(i int) bool { return '1' <= d.is(i) && d.is(i) <= '9' }
 
-// says reports one of some words, in any case.
-func (t dateToken) says(words ...string) bool {
-	return t.kind == wordToken && slices.ContainsFunc(words, func(w string) bool { return strings.EqualFold(t.word, w) })
-}
+func (d *dateText) isWord(i int) bool { return 'a' <= d.is(i)|0x20 && d.is(i)|0x20 <= 'z' }
 
 // touching reports that no white space stands between the tokens i and i+1.
 func (d *dateText) touching(i int) bool {
 	return i >= 0 && i+1 < len(d.tokens) && d.tokens[i].end == d.tokens[i+1].start
 }
 
-// lead skips what may stand before a date.
-func (d *dateText) lead() int {
-	i := 0
-	for ; i < len(d.tokens); i++ {
-		t := d.tokens[i]
-		switch {
-		case isLead(t), isWeekday(t):
-		case t.kind == markToken && (isOuter(t.mark) || t.mark == '(' && d.at(i+1).kind == wordToken):
-		default:
-			return i
+// find matches an expression at i: the number of tokens that it takes, 0 if there is none,
+// and the places of its groups.
+func (d *dateText) find(form *regexp.Regexp, i int) (n int, groups []int) {
+	if i < 0 || i >= len(d.shape) {
+		return 0, nil
+	}
+	m := form.FindStringSubmatchIndex(d.shape[i:])
+	if m == nil {
+		return 0, nil
+	}
+	for k := 2; k < len(m); k += 2 {
+		groups = append(groups, i+m[k])
+	}
+	return m[1], groups
+}
+
+// The written forms of dates, times and what is around them.
+const (
+	between = `[-,./'~]*`          // the parts of a date
+	ordinal = `(?:a|st|[nr]d|th)?` // after a day
+)
+
+func form(s string) *regexp.Regexp {
+	return regexp.MustCompile("^(?:" + strings.NewReplacer("<>", between, "<th>", ordinal).Replace(s) + ")")
+}
+
+var (
+	// 2024-03-15, 2024/3/15, 2024.03.15, 2024-Mar-15
+	formYearFirst = form(`4.[12m].[12]`)
+	// 15/03/2024, 3-14-18, 15.03.2024
+	formNumeric = form(`[12].[12].[24]`)
+	// 15 March 2024, 15-Mar-24, 02/JAN/2017, 31 January, 1994, 17t h day of October, 2007,
+	// 1st of March, 2003, and (1st) day of January, 1996
+	formDayFirst  = form(`([12])<th>Y?O?(?:[-./'~]<>)?(m)<>([24])`)
+	formBracketed = form(`\(([12])<th>\)Y?O?(?:[-./'~]<>)?(m)<>([24])`)
+	// March 15, 2024, Mar. 15, 2024, June 1st, 2020, August 3 , 2014, Mar-15-24
+	formMonthFirst = form(`m<>T?([12])<th><>([24])`)
+	// May 2019, May, 2019; 2019-05; 05/2019
+	formMonth, formISOMonth, formMonthYear = form(`m<>O?(4)`), form(`4-2`), form(`[12]/4`)
+
+	formYearFollows = form(`<th><>4`)
+	formClock       = form(`[,te]*[12]:2`)
+	formZone        = form(`(?:A|p\.M\.?)?(?:z|[-+]4|[-+]2:2)?`)
+	formOuter       = form(`["',.:)]*$`)
+	formThreeParts  = form(`(?:[1-4]{3}|m[1-4]{2}|[1-4]m[1-4]|[1-4]{2}m)$`)
+)
+
+// day reads a date to the day in any form that begins at i, and gives the number of tokens
+// that it takes: 0 if no such date stands there.
+func (d *dateText) day(i int) (r DateReading, n int) {
+	ok := false
+	switch d.is(i) {
+	case '4':
+		if n, _ = d.find(formYearFirst, i); n > 0 && d.separated(i) {
+			m := d.at(i + 2)
+			r, ok = exactly(d.at(i).number, m.month+m.number, d.at(i+4).number)
 		}
+	case '8':
+		r, ok = compact(d.at(i).number)
+		n = 1
+	case 'm':
+		var at []int
+		// "May 5, 20 people came" has no year.
+		if n, at = d.find(formMonthFirst, i); n > 0 && (d.is(at[1]) == '4' || d.is(i+1) == '-' || d.is(i+1) == '/' || d.is(at[1]-1) == '\'') {
+			r, ok = exactly(d.year(at[1]), d.at(i).month, d.at(at[0]).number)
+		}
+	case '1', '2', '(':
+		if n, _ = d.find(formNumeric, i); n > 0 && d.separated(i) {
+			if r, ok = d.numeric(i); ok {
+				break
+			}
+		}
+		form := formDayFirst
+		if d.is(i) == '(' {
+			form = formBracketed
+		}
+		var at []int
+		// In "5 March 15, 2024" the 15 is not a year, nor is it in "May 5 March 15".
+		if n, at = d.find(form, i); n > 0 {
+			if follows, _ := d.find(formYearFollows, at[2]+1); d.is(at[2]) == '4' || follows == 0 && d.is(i-1) != 'm' {
+				r, ok = exactly(d.year(at[2]), d.at(at[1]).month, d.at(at[0]).number)
+			}
+		}
+	}
+	if !ok {
+		return DateReading{}, 0
+	}
+	return r, n
+}
+
+// numeric reads a day, a month and a year. Full stops are written where the day comes first.
+func (d *dateText) numeric(i int) (DateReading, bool) {
+	a, b, year := d.at(i).number, d.at(i+2).number, d.year(i+4)
+	if r, ok := exactly(year, b, a); ok && d.is(i+1) == '.' {
+		return r, true
+	}
+	return eitherOrder(a, b, year)
+}
+
+// compact reads 20240315, and 25032018 as some tills print it.
+func compact(n int) (DateReading, bool) {
+	// Years of these two centuries, which leaves no number with both readings.
+	if y := n / 1e4; 1900 <= y && y <= 2099 {
+		if r, ok := exactly(y, n/100%100, n%100); ok {
+			return r, true
+		}
+	}
+	if y := n % 1e4; 1900 <= y && y <= 2099 {
+		return eitherOrder(n/1e6, n/1e4%100, y)
+	}
+	return DateReading{}, false
+}
+
+// month reads a date to the month or the year: May 2019, May, 2019, 2019-05, 05/2019, 2019.
+func (d *dateText) month(i int) (dateReading, int) {
+	year, month, n := 0, 0, 0
+	if d.is(i) == 'm' {
+		var at []int
+		if n, at = d.find(formMonth, i); n > 0 {
+			year, month = d.at(at[0]).number, d.at(i).month
+		}
+	} else if n, _ = d.find(formISOMonth, i); n > 0 {
+		year, month = d.at(i).number, d.at(i+2).number
+	} else if n, _ = d.find(formMonthYear, i); n > 0 {
+		year, month = d.at(i+2).number, d.at(i).number
+	} else if d.is(i) == '4' {
+		year, n = d.at(i).number, 1
+	}
+	r, ok := exactly(year, max(month, 1), 1)
+	switch {
+	case !ok:
+		return dateReading{}, 0
+	case month == 0:
+		return dateReading{r, toYear}, n
+	}
+	return dateReading{r, toMonth}, n
+}
+
+// separated reports that the tokens i, i+2 and i+4 are joined by the same
+// mark. Full stops and dashes stand close; round slashes there may be space.
+func (d *dateText) separated(i int) bool {
+	if d.at(i+1).mark != d.at(i+3).mark {
+		return false
+	}
+	switch d.is(i + 1) {
+	case '/':
+		return true
+	case '-', '.', '~':
+		return d.touching(i) && d.touching(i+1) && d.touching(i+2) && d.touching(i+3)
+	}
+	return false
+}
+
+// year is that of a token of four digits or of two.
+func (d *dateText) year(i int) int {
+	if d.is(i) == '2' {
+		return pivot(d.at(i).number)
+	}
+	return d.at(i).number
+}
+
+// threeParts reports whether a text has the form of a day: three numbers, or two and
+// the name of a month, with the usual marks between them.
+func (d *dateText) threeParts() bool {
+	return formThreeParts.MatchString(strings.NewReplacer("-", "", "/", "", ".", "", ",", "").Replace(d.shape))
+}
+
+// lead skips what may stand before a date.
+func (d *dateText) lead() (i int) {
+	for i < len(d.shape) && (strings.IndexByte(`LOTYW"',.:`, d.is(i)) >= 0 || d.is(i) == '(' && d.isWord(i+1)) {
+		i++
 	}
 	return i
 }
@@ -133,70 +310,27 @@ func (d *dateText) lead() int {
 // tail reports that nothing but a time of day and punctuation stands from i on.
 func (d *dateText) tail(i int) bool {
 	if i == d.clock(i) {
-		for ; d.at(i).is(','); i++ {
+		for d.is(i) == ',' {
+			i++
 		}
-		if isWeekday(d.at(i)) {
+		if d.is(i) == 'W' {
 			i++
 		}
 	}
-	for i = d.clock(i); i < len(d.tokens); i++ {
-		if t := d.tokens[i]; t.kind != markToken || !isOuter(t.mark) && t.mark != ')' {
-			return false
-		}
-	}
-	return true
+	return formOuter.MatchString(d.shape[d.clock(i):])
 }
 
 // clock skips a time of day with its zone.
 func (d *dateText) clock(i int) int {
-	from := i
-	if d.at(i-1).digits() == 8 && d.at(i).is('/') && d.at(i+1).digits() == 6 {
+	if d.is(i-1) == '8' && d.is(i) == '/' && d.is(i+1) == '6' {
 		return i + 2 // 20180428/191204
 	}
-	for d.at(i).is(',') || d.at(i).says("t", "at") {
-		i++
+	n, _ := d.find(formClock, i)
+	if n == 0 {
+		return i
 	}
-	if n := d.at(i).digits(); n < 1 || n > 2 || !d.at(i+1).is(':') || d.at(i+2).digits() != 2 {
-		return from
+	for i += n; (d.is(i) == ':' || d.is(i) == '.') && d.isNumber(i+1) && d.touching(i); i += 2 {
 	}
-	i += 3
-	for (d.at(i).is(':') || d.at(i).is('.')) && d.at(i+1).digits() > 0 && d.touching(i) {
-		i += 2
-	}
-	i = d.meridiem(i)
-	switch t := d.at(i); {
-	case t.says("z", "utc", "gmt"):
-		i++
-	case (t.is('+') || t.is('-')) && d.at(i+1).digits() == 4:
-		i += 2
-	case (t.is('+') || t.is('-')) && d.at(i+1).digits() == 2 && d.at(i+2).is(':') && d.at(i+3).digits() == 2:
-		i += 4
-	}
-	return i
-}
-
-// meridiem skips am, pm, a.m. and p.m.
-func (d *dateText) meridiem(i int) int {
-	switch {
-	case d.at(i).says("am", "pm"):
-		return i + 1
-	case d.at(i).says("a", "p") && d.at(i+1).is('.') && d.at(i+2).says("m"):
-		if d.at(i + 3).is('.') {
-			return i + 4
-		}
-		return i + 3
-	}
-	return i
-}
-
-// isWeekday reports the name of a day of the week or its abbreviation.
-func isWeekday(t dateToken) bool {
-	return t.says("monday", "mon", "tuesday", "tue", "tues", "wednesday", "wed", "thursday", "thu", "thur", "thurs",
-		"friday", "fri", "saturday", "sat", "sunday", "sun")
-}
-
-// isLead reports a word that may stand before a date and says nothing of it.
-func isLead(t dateToken) bool {
-	return t.says("dated", "date", "as", "of", "the", "this", "on", "effective", "executed", "signed", "made",
-		"entered", "into", "and", "is", "from", "in", "day")
+	n, _ = d.find(formZone, i)
+	return i + n
 }

@@ -191,27 +191,20 @@ func eachDate(s string, visit func(start, end int, r DateReading) bool) {
 // standsAlone reports whether the date of n tokens at i is not part of a longer
 // number or identifier.
 func (d *dateText) standsAlone(i, n int) bool {
-	if first := d.at(i); first.kind == numberToken && d.touching(i-1) {
-		switch left := d.at(i - 1); {
-		case left.kind == wordToken && first.digits() == 8:
-			return false
-		case left.kind == markToken && (isJoiner(left.mark) || left.mark == '_') && d.touching(i-2) && d.at(i-2).kind == numberToken:
+	joins := func(i int) bool { mark := d.at(i).mark; return mark != 0 && isJoiner(mark) || mark == '_' }
+	if d.isNumber(i) && d.touching(i-1) {
+		if d.isWord(i-1) && d.is(i) == '8' || joins(i-1) && d.touching(i-2) && d.isNumber(i-2) {
 			return false
 		}
 	}
 	last := i + n - 1
-	if !d.touching(last) {
+	switch {
+	case !d.touching(last), d.clock(last+1) > last+1:
 		return true
+	case joins(last + 1):
+		return !(d.touching(last+1) && d.isNumber(last+2))
 	}
-	switch right := d.at(last + 1); {
-	case d.clock(last+1) > last+1:
-		return true
-	case right.kind == wordToken:
-		return false
-	case right.kind == markToken && (isJoiner(right.mark) || right.mark == '_'):
-		return !(d.touching(last+1) && d.at(last+2).kind == numberToken)
-	}
-	return true
+	return !d.isWord(last + 1)
 }
 
 // containsWords reports whether s contains value, which is not empty, at word

@@ -3,6 +3,7 @@ package text
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -117,7 +118,7 @@ func (n *numeral) decimal(dots bool) (*apd.Decimal, error) {
 // else between its digits.
 func plainDigits(body string, dots bool) (string, error) {
 	point := decimalPoint(body, dots)
-	if !grouped(body[:point]) {
+	if !grouped.MatchString(body[:point]) {
 		return "", errGroups
 	}
 	var b strings.Builder
@@ -154,63 +155,24 @@ func decimalPoint(body string, dots bool) int {
 	return last
 }
 
-// grouped reports whether the whole part of a number is digits alone or
-// digits in groups, all separated by the same mark.
-func grouped(whole string) bool {
-	i := strings.IndexAny(whole, ".,' ")
-	if i < 0 {
-		return true
-	}
-	groups := strings.Split(whole, whole[i:i+1])
-	size := 3
-	if whole[i] == ',' && len(groups) > 2 && len(groups[1]) == 2 {
-		size = 2
-	}
-	for k, g := range groups {
-		want := size
-		if k == len(groups)-1 {
-			want = 3
-		}
-		switch {
-		case strings.ContainsAny(g, ".,' "):
-			return false // another kind of mark
-		case k == 0 && (len(g) < 1 || len(g) > size || g[0] == '0'):
-			return false
-		case k > 0 && len(g) != want:
-			return false
-		}
-	}
-	return true
-}
+// grouped matches the whole part of a number: digits alone, or in groups of three that the
+// same mark separates, or as in India.
+var grouped = regexp.MustCompile(`^(?:\d*|[1-9]\d{0,2}(?:(?:\.\d{3})+|(?:,\d{3})+|(?:'\d{3})+|(?: \d{3})+)|[1-9]\d?(?:,\d\d)+,\d{3})$`)
 
 func isDigit(b byte) bool { return '0' <= b && b <= '9' }
 
-// power is the exponent written after a number ("e6"), and how many bytes it
-// takes.
+// exponentForm matches the exponent that is written after a number, such as e6.
+var exponentForm = regexp.MustCompile(`^[eE]([-+−]?)(\d{1,4})`)
+
+// power is the exponent written after a number, and how many bytes it takes.
 func power(s string) (exponent, size int) {
-	if len(s) < 2 || s[0] != 'e' && s[0] != 'E' {
+	m := exponentForm.FindStringSubmatch(s)
+	if m == nil {
 		return 0, 0
 	}
-	i := 1
-	sign := ""
-	switch {
-	case s[i] == '+':
-		i++
-	case s[i] == '-':
-		sign, i = "-", i+1
-	case strings.HasPrefix(s[i:], "−"):
-		sign, i = "-", i+len("−")
+	exponent, _ = strconv.Atoi(m[2])
+	if m[1] == "-" || m[1] == "−" {
+		exponent = -exponent
 	}
-	from := i
-	for i < len(s) && i-from < 4 && isDigit(s[i]) {
-		i++
-	}
-	if i == from {
-		return 0, 0
-	}
-	e, err := strconv.Atoi(sign + s[from:i])
-	if err != nil {
-		return 0, 0
-	}
-	return e, i
+	return exponent, len(m[0])
 }

@@ -179,6 +179,20 @@ type compared struct {
 	Href                    string
 }
 
+// compareData is the page of two arms.
+type compareData struct {
+	A, B               side
+	ArmsA, ArmsB, Runs []string
+	Metric             string
+	Metrics            []analyse.Metric
+	Query, All, Wrong  string
+	Found              matches
+	Rows               []compared
+	Answer             template.HTML // of the analysis, with a note
+	Note, Analyse      string
+	pager
+}
+
 func (v *Viewer) comparePage(r *request) error {
 	a, b, err := v.sides(r)
 	if err != nil {
@@ -189,20 +203,8 @@ func (v *Viewer) comparePage(r *request) error {
 		return err
 	}
 	metric, known := v.metric(r.Context(), a, r.param("metric"))
-	data := struct {
-		A, B                side
-		ArmsA, ArmsB, Runs  []string
-		Metric              string
-		Metrics             []analyse.Metric
-		Query, All, Wrong   string
-		Found               matches
-		Rows                []compared
-		Count               string
-		Answer              template.HTML
-		Note, Analyse       string
-		Page, Pages         int
-		Prev, Next, Command string
-	}{A: a, B: b, ArmsA: slices.Sorted(slices.Values(a.x.column("arm").words)), ArmsB: slices.Sorted(slices.Values(b.x.column("arm").words)), Metric: metric.Name, Metrics: known, Query: s.q, All: r.param("all"), Page: s.page, Pages: 1}
+	arms := func(s side) []string { return slices.Sorted(slices.Values(s.x.column("arm").words)) }
+	data := compareData{A: a, B: b, ArmsA: arms(a), ArmsB: arms(b), Metric: metric.Name, Metrics: known, Query: s.q, All: r.param("all")}
 	runs, err := v.DB.Runs(r.Context())
 	if err != nil {
 		return err
@@ -215,33 +217,18 @@ func (v *Viewer) comparePage(r *request) error {
 	link := func(params ...string) string {
 		return r.link([]string{"c"}, append([]string{"r", a.Run.ID, "a", a.Arm, "s", b.Run.ID, "b", b.Arm, "metric", metric.Name, "q", s.q, "all", data.All}, params...)...)
 	}
-	sumsA, err := a.sums(r.Context(), identifier(metric.Name), s.q)
-	if err == nil {
-		var sumsB map[string]*match
-		if sumsB, err = b.sums(r.Context(), identifier(metric.Name), s.q); err == nil {
-			data.Found = pair(sumsA, sumsB, metric.HigherIsBetter)
-		}
-	}
-	if err != nil {
+	if data.Found, err = paired(r.Context(), a, b, metric, s.q); err != nil {
 		data.Wrong = err.Error()
 	}
 	list := data.Found.list
 	if data.All == "" {
 		list = slices.DeleteFunc(slices.Clone(list), func(m match) bool { return m.worse == 0 })
 	}
-	data.Pages = max(1, (len(list)+comparedPerPage-1)/comparedPerPage)
 	first := s.turn(len(list), comparedPerPage)
-	data.Page = s.page
-	if s.page > 1 {
-		data.Prev = link("page", strconv.Itoa(s.page-1))
-	}
-	if s.page < data.Pages {
-		data.Next = link("page", strconv.Itoa(s.page+1))
-	}
+	data.pager = newPager(s.page, len(list), comparedPerPage, func(page int) string { return link("page", strconv.Itoa(page)) })
 	for _, m := range list[first:min(first+comparedPerPage, len(list))] {
-		row := compared{Item: m.item, A: number(m.a), B: number(m.b), Delta: fmt.Sprintf("%+.3g", m.a-m.b),
+		row := compared{Item: m.item, A: number(m.a), B: number(m.b), Delta: fmt.Sprintf("%+.3g", m.a-m.b), Tone: map[int]string{1: "bad", -1: "good"}[m.worse],
 			Href: r.link([]string{"c", "item"}, "r", a.Run.ID, "s", b.Run.ID, "x", strconv.FormatInt(m.idA, 10), "y", strconv.FormatInt(m.idB, 10), "metric", metric.Name)}
-		row.Tone = map[int]string{1: "bad", -1: "good"}[m.worse]
 		if m.worse != 0 {
 			if row.Changed, err = v.flipped(r.Context(), m.idA, m.idB, metric.Name); err != nil {
 				return err
@@ -251,12 +238,24 @@ func (v *Viewer) comparePage(r *request) error {
 	}
 	if data.Wrong == "" {
 		data.Answer, data.Note = v.answered(r, a, b, metric.Name)
-		data.Analyse = ""
 		if a.Run.ID != b.Run.ID && r.param("analyse") == "" {
 			data.Analyse = link("analyse", "1")
 		}
 	}
 	return v.render(r, "compare", "Compare", data)
+}
+
+// paired pairs the items of two sides that a filter selects.
+func paired(ctx context.Context, a, b side, metric analyse.Metric, q string) (matches, error) {
+	sumsA, err := a.sums(ctx, identifier(metric.Name), q)
+	if err != nil {
+		return matches{}, err
+	}
+	sumsB, err := b.sums(ctx, identifier(metric.Name), q)
+	if err != nil {
+		return matches{}, err
+	}
+	return pair(sumsA, sumsB, metric.HigherIsBetter), nil
 }
 
 // comparedPerPage is how many items a page of a comparison has.
@@ -307,40 +306,42 @@ func (v *Viewer) flipped(ctx context.Context, idA, idB int64, metric string) ([]
 		return nil, err
 	}
 	b, err := v.DB.ScoresOf(ctx, idB)
-	if err != nil {
-		return nil, err
-	}
-	var list []string
-	const most = 8
-	for _, pair := range sameScores(a, b, metric) {
-		if pair[0] == pair[1] {
-			continue
-		}
-		if len(list) == most {
-			return append(list, "…"), nil
-		}
-		list = append(list, pair[2]+" "+pair[1]+" → "+pair[0])
-	}
-	return list, nil
+	return changed(unitsScored(a, metric), unitsScored(b, metric)), err
 }
 
-// sameScores lists the scores of units on both sides as text, a dash where there is none,
-// with the name of the unit.
-func sameScores(a, b []eval.Score, metric string) (list [][3]string) {
-	at := map[string]int{}
-	for side, scores := range [][]eval.Score{a, b} {
-		for _, s := range scores {
-			if s.Metric != metric || s.Unit == "" {
-				continue
-			}
-			if _, ok := at[s.Unit]; !ok {
-				at[s.Unit] = len(list)
-				list = append(list, [3]string{"–", "–", s.Unit})
-			}
-			list[at[s.Unit]][side] = scoreText(s)
+// changed lists the units whose scores differ, from b to a.
+func changed(a, b []eval.ExhibitRow) (list []string) {
+	const most = 8
+	for _, unit := range sameUnits(a, b) {
+		name, now, was := cmp.Or(unit[0].Unit, unit[1].Unit), cmp.Or(scoresText(unit[0].Scores), "–"), cmp.Or(scoresText(unit[1].Scores), "–")
+		switch {
+		case name == "" || now == was:
+		case len(list) == most:
+			return append(list, "…")
+		default:
+			list = append(list, name+" "+was+" → "+now)
 		}
 	}
 	return list
+}
+
+// unitsScored are the scores of a trial by a metric, as rows of units; the row without a name
+// has the score of the whole trial.
+func unitsScored(scores []eval.Score, metric string) (rows []eval.ExhibitRow) {
+	for _, s := range scores {
+		if s.Metric == metric {
+			rows = append(rows, eval.ExhibitRow{Unit: s.Unit, Scores: []eval.Score{s}})
+		}
+	}
+	return rows
+}
+
+// scoresText formats the last of some scores.
+func scoresText(scores []eval.Score) string {
+	if len(scores) == 0 {
+		return ""
+	}
+	return scoreText(scores[len(scores)-1])
 }
 
 // sameUnits pairs the rows of two trials by unit. A unit that only one has stays, with an
@@ -366,89 +367,87 @@ type comparedUnit struct {
 	Tone             string
 }
 
+// A half is one of two trials that are compared.
+type half struct {
+	Run     *store.Run
+	Row     store.Row
+	Href    string
+	Raw     string
+	Missing string
+	Whole   string            // score of the whole trial or case
+	scores  map[string]string // of units
+	exhibit eval.Exhibit
+}
+
+// half reads a trial for a comparison by a metric.
+func (v *Viewer) half(r *request, run, trial, metric string) (h half, err error) {
+	if h.Run, err = v.shownRun(r.Context(), run); err != nil {
+		return h, err
+	}
+	id, err := strconv.ParseInt(trial, 10, 64)
+	if err != nil {
+		return h, bad("trial %q: must be a number", trial)
+	}
+	if h.Row, err = v.DB.Row(r.Context(), h.Run, id); err != nil {
+		return h, err
+	}
+	h.Href = r.trialLink(h.Run, id)
+	of := *r
+	of.run = h.Run
+	if h.exhibit, err = v.exhibit(&of, h.Row.Trial); err != nil {
+		h.Missing = err.Error()
+	}
+	if judged, err := v.DB.OutcomeOf(r.Context(), h.Run, id); err == nil {
+		h.Raw = cmp.Or(h.exhibit.Raw, string(judged.Outcome.Data))
+	}
+	scores, err := v.DB.ScoresOf(r.Context(), id)
+	h.scores = map[string]string{}
+	for _, row := range unitsScored(scores, metric) {
+		h.scores[row.Unit] = scoresText(row.Scores)
+	}
+	h.Whole = h.scores[""]
+	return h, err
+}
+
+// pairData is the page of two trials of an item.
+type pairData struct {
+	A, B   half
+	Item   string
+	Metric string // title
+	Scored bool   // units have scores
+	Units  []comparedUnit
+	Raw    []edit
+	Back   string
+}
+
 // pairPage shows two trials of an item beside each other.
 func (v *Viewer) pairPage(r *request) error {
-	type half struct {
-		Run     *store.Run
-		Row     store.Row
-		Href    string
-		Raw     string
-		Missing string
-		Whole   string // score of the whole trial or case
-		Scores  map[string]eval.Score
-		exhibit eval.Exhibit
-	}
-	var both [2]half
 	metric := r.param("metric")
-	for i, names := range [][2]string{{"r", "x"}, {"s", "y"}} {
-		h := &both[i]
-		var err error
-		if h.Run, err = v.shownRun(r.Context(), r.param(names[0])); err != nil {
-			return err
-		}
-		id, err := strconv.ParseInt(r.param(names[1]), 10, 64)
-		if err != nil {
-			return bad("trial %q: must be a number", r.param(names[1]))
-		}
-		if h.Row, err = v.DB.Row(r.Context(), h.Run, id); err != nil {
-			return err
-		}
-		h.Href = r.link([]string{"r", h.Run.ID, "t", strconv.FormatInt(id, 10)})
-		of := *r
-		of.run = h.Run
-		if h.exhibit, err = v.exhibit(&of, h.Row.Trial); err != nil {
-			h.Missing = err.Error()
-		}
-		judged, err := v.DB.OutcomeOf(r.Context(), h.Run, id)
-		if err == nil {
-			h.Raw = cmp.Or(h.exhibit.Raw, string(judged.Outcome.Data))
-		}
-		scores, err := v.DB.ScoresOf(r.Context(), id)
-		if err != nil {
-			return err
-		}
-		h.Scores = map[string]eval.Score{}
-		for _, s := range scores {
-			if s.Metric == metric {
-				h.Scores[s.Unit] = s
-			}
-		}
-		if s, ok := h.Scores[""]; ok {
-			h.Whole = scoreText(s)
-		}
+	a, err := v.half(r, r.param("r"), r.param("x"), metric)
+	if err != nil {
+		return err
 	}
-	data := struct {
-		A, B   half
-		Item   string
-		Metric string // title
-		Scored bool   // units have scores
-		Units  []comparedUnit
-		Raw    []edit
-		Back   string
-	}{A: both[0], B: both[1], Item: shortItem(both[0].Row.Trial.Item), Metric: metric, Raw: diff(both[1].Raw, both[0].Raw),
-		Back: r.link([]string{"c"}, "r", both[0].Run.ID, "a", both[0].Row.Trial.Arm, "s", both[1].Run.ID, "b", both[1].Row.Trial.Arm, "metric", metric)}
-	for _, rows := range sameUnits(both[0].exhibit.Rows, both[1].exhibit.Rows) {
+	b, err := v.half(r, r.param("s"), r.param("y"), metric)
+	if err != nil {
+		return err
+	}
+	data := pairData{A: a, B: b, Item: shortItem(a.Row.Trial.Item), Metric: metric, Raw: diff(b.Raw, a.Raw),
+		Back: r.link([]string{"c"}, "r", a.Run.ID, "a", a.Row.Trial.Arm, "s", b.Run.ID, "b", b.Row.Trial.Arm, "metric", metric)}
+	for _, rows := range sameUnits(a.exhibit.Rows, b.exhibit.Rows) {
 		row, o := rows[0], rows[1]
 		u := comparedUnit{Unit: cmp.Or(row.Unit, o.Unit), Gold: cmp.Or(row.Gold, o.Gold), Diff: diff(o.Answer, row.Answer)}
-		x, okA := both[0].Scores[u.Unit]
-		y, okB := both[1].Scores[u.Unit]
-		if okA {
-			u.A = scoreText(x)
-		}
-		if okB {
-			u.B = scoreText(y)
-		}
-		if okA && okB && u.A != u.B {
+		u.A, u.B = a.scores[u.Unit], b.scores[u.Unit]
+		if u.A != "" && u.B != "" && u.A != u.B {
 			u.Tone = "unsure"
 		}
-		data.Scored = data.Scored || okA || okB
+		data.Scored = data.Scored || u.A != "" || u.B != ""
 		data.Units = append(data.Units, u)
 	}
-	for _, m := range v.metrics(r.Context(), both[0].Run) {
+	for _, m := range v.metrics(r.Context(), a.Run) {
 		if m.Name == metric {
 			data.Metric = m.Title
 		}
 	}
-	r.run = both[0].Run
+	r.run = a.Run
 	return v.render(r, "pair", data.Item, data)
 }

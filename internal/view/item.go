@@ -85,6 +85,19 @@ type itemUnit struct {
 	Cells      []itemCell
 }
 
+// itemData is the page of an item.
+type itemData struct {
+	Item, Lead, Missing string
+	Facts               []eval.Level
+	Metrics             []choice
+	Metric              string
+	Trials              []itemTrial
+	Units               []itemUnit
+	Total               int
+	ID, Near            string
+	pager
+}
+
 // itemPage shows all trials of an item beside each other: all arms and replicates.
 func (v *Viewer) itemPage(r *request) error {
 	item := r.param("item")
@@ -106,36 +119,18 @@ func (v *Viewer) itemPage(r *request) error {
 		metric = metrics[0].Name
 	}
 	higher := true
-	data := struct {
-		Item, Lead, Missing string
-		Run                 string
-		Facts               []eval.Level
-		Metrics             []choice
-		Metric              string
-		Trials              []itemTrial
-		Units               []itemUnit
-		Total               int
-		Prev, Next          string
-		Page, Pages         int
-		ID, Near            string
-	}{Item: shortItem(item), Run: r.run.ID, Metric: metric, Total: len(rows), Page: s.page, Pages: (len(rows) + trialsPerItem - 1) / trialsPerItem, ID: item, Near: r.param("near")}
+	data := itemData{Item: shortItem(item), Metric: metric, Total: len(rows), ID: item, Near: r.param("near")}
 	for _, m := range metrics {
 		data.Metrics = append(data.Metrics, choice{Text: m.Title, Href: m.Name})
 		if m.Name == metric {
 			higher = m.HigherIsBetter
 		}
 	}
-	turn := func(page int) string {
+	data.pager = newPager(s.page, len(rows), trialsPerItem, func(page int) string {
 		return r.link([]string{"r", r.run.ID, "i"}, "item", item, "near", r.param("near"), "metric", metric, "page", strconv.Itoa(page))
-	}
+	})
 	if s.page > data.Pages {
 		return bad("page %d: the item has %d", s.page, data.Pages)
-	}
-	if s.page > 1 {
-		data.Prev = turn(s.page - 1)
-	}
-	if s.page < data.Pages {
-		data.Next = turn(s.page + 1)
 	}
 	for _, row := range rows[(s.page-1)*trialsPerItem : min(len(rows), s.page*trialsPerItem)] {
 		t, x, err := v.itemTrial(r, row, metric)
@@ -156,7 +151,7 @@ func (v *Viewer) itemPage(r *request) error {
 
 // itemTrial is a trial as a column, and its exhibit.
 func (v *Viewer) itemTrial(r *request, row store.Row, metric string) (itemTrial, eval.Exhibit, error) {
-	t := itemTrial{Row: row, Name: row.Trial.Arm, Href: r.link([]string{"r", r.run.ID, "t", strconv.FormatInt(row.ID, 10)})}
+	t := itemTrial{Row: row, Name: row.Trial.Arm, Href: r.trialLink(r.run, row.ID)}
 	if r.run.Replicates > 1 {
 		t.Name += " #" + strconv.Itoa(row.Trial.Replicate)
 	}

@@ -1,10 +1,10 @@
 package view
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"html/template"
+	"reflect"
 	"slices"
 	"strconv"
 
@@ -25,19 +25,22 @@ type dissent struct {
 	Href                                 string
 }
 
+// judgeData is the page of judges.
+type judgeData struct {
+	Calibration template.HTML
+	Note        string
+	Agreements  []agreement
+	Dissents    []dissent
+	More        int
+}
+
 // mostDissents is how many differing verdicts the page of judges shows.
 const mostDissents = 200
 
 // judgePage shows how good the judges of a run are: on cases with known answers, and
 // against people. It only counts: kappa and intervals are in the report.
 func (v *Viewer) judgePage(r *request) error {
-	data := struct {
-		Calibration template.HTML
-		Note        string
-		Agreements  []agreement
-		Dissents    []dissent
-		More        int
-	}{}
+	data := judgeData{}
 	differ := func(d dissent, t eval.Trial) error {
 		if len(data.Dissents) == mostDissents {
 			data.More++
@@ -47,7 +50,7 @@ func (v *Viewer) judgePage(r *request) error {
 		if err != nil {
 			return err
 		}
-		d.Item, d.Arm, d.Href = t.Item, t.Arm, r.link([]string{"r", r.run.ID, "t", strconv.FormatInt(row.ID, 10)})
+		d.Item, d.Arm, d.Href = t.Item, t.Arm, r.trialLink(r.run, row.ID)
 		data.Dissents = append(data.Dissents, d)
 		return nil
 	}
@@ -150,21 +153,15 @@ func choiceOf(data []byte) (label, yes []byte) {
 	return []byte(verdict.Label), yes
 }
 
-// same reports whether two verdicts have the same content: as JSON if both are. A string
-// of JSON is the text in it.
+// same reports whether two verdicts have the same content, as JSON or as text. A string of
+// JSON is the text in it.
 func same(a, b []byte) bool {
-	var x, y any
-	if json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil {
-		plain := func(data []byte) string {
-			var s string
-			if json.Unmarshal(data, &s) != nil {
-				return string(data)
-			}
-			return s
+	content := func(data []byte) any {
+		var x any
+		if json.Unmarshal(data, &x) != nil {
+			return string(data)
 		}
-		return plain(a) == plain(b)
+		return x
 	}
-	p, _ := json.Marshal(x)
-	q, _ := json.Marshal(y)
-	return bytes.Equal(p, q)
+	return reflect.DeepEqual(content(a), content(b))
 }

@@ -139,42 +139,40 @@ func (v *Viewer) samplesPage(r *request) error {
 	return v.showSamples(r, s, x, all, all[first:min(first+rowsPerPage, len(all))], len(all), wrong)
 }
 
+// samplesData is the page of a list of trials.
+type samplesData struct {
+	Query, Sort, Cols, Count, Wrong string
+	Terms                           []choice
+	Heads                           []head
+	Rows                            []listed
+	Facets                          []facet
+	Partial                         bool
+	CSV, JSONL                      string
+	pager
+}
+
 // showSamples shows one page of a list: rows of all, which is nil if there is no index.
 func (v *Viewer) showSamples(r *request, s state, x *index, all, rows []int32, total int, wrong string) error {
 	partial := all == nil
 	list := func(s state) string { return r.link([]string{"r", r.run.ID, "samples"}, s.params()...) }
+	export := func(format string) string {
+		return r.link([]string{"r", r.run.ID, "export"}, "q", s.q, "sort", s.sort, "format", format)
+	}
 	shown, heads := v.heads(r, x, s)
-	data := struct {
-		Query, Sort, Cols, Count, Wrong string
-		Terms                           []choice
-		Heads                           []head
-		Rows                            []listed
-		Facets                          []facet
-		Partial                         bool
-		Prev, Next                      string
-		Page, Pages                     int
-		CSV, JSONL, Overview            string
-	}{Query: s.q, Sort: s.sort, Cols: strings.Join(s.cols, ","), Wrong: wrong, Heads: heads, Partial: partial, Page: s.page, Pages: max(1, (total+rowsPerPage-1)/rowsPerPage),
-		Count:    describe(total, r.run.Trials),
-		CSV:      r.link([]string{"r", r.run.ID, "export"}, append(s.params()[:4:4], "format", "csv")...),
-		JSONL:    r.link([]string{"r", r.run.ID, "export"}, append(s.params()[:4:4], "format", "jsonl")...),
-		Overview: r.link([]string{"r", r.run.ID})}
-	turn := s
-	if s.page > 1 {
-		turn.page = s.page - 1
-		data.Prev = list(turn)
-	}
-	if s.page < data.Pages {
-		turn.page = s.page + 1
-		data.Next = list(turn)
-	}
+	data := samplesData{Query: s.q, Sort: s.sort, Cols: strings.Join(s.cols, ","), Wrong: wrong, Heads: heads, Partial: partial,
+		Count: describe(total, r.run.Trials), CSV: export("csv"), JSONL: export("jsonl")}
+	data.pager = newPager(s.page, total, rowsPerPage, func(page int) string {
+		turned := s
+		turned.page = page
+		return list(turned)
+	})
 	for k, t := range terms(s.q) {
 		fewer := s
 		fewer.q, fewer.page = without(s.q, k), 1
 		data.Terms = append(data.Terms, choice{Text: t, Href: list(fewer)})
 	}
 	for _, i := range rows {
-		row := listed{Href: r.link([]string{"r", r.run.ID, "t", strconv.FormatInt(x.ids[i], 10)}, "q", s.q, "sort", s.sort)}
+		row := listed{Href: r.trialLink(r.run, x.ids[i], "q", s.q, "sort", s.sort)}
 		for _, c := range shown {
 			row.Cells = append(row.Cells, c.format(int(i)))
 		}
@@ -382,7 +380,7 @@ func (v *Viewer) neighbours(r *request, id int64) (n neighbourhood, err error) {
 		if k < 0 || k >= len(rows) {
 			return ""
 		}
-		return r.link([]string{"r", r.run.ID, "t", strconv.FormatInt(x.ids[rows[k]], 10)}, "q", s.q, "sort", s.sort)
+		return r.trialLink(r.run, x.ids[rows[k]], "q", s.q, "sort", s.sort)
 	}
 	page := s
 	page.page = at/rowsPerPage + 1

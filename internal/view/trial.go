@@ -1,6 +1,7 @@
 package view
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"html/template"
@@ -37,32 +38,34 @@ func rulings(list []eval.Verdict) (shown []ruling) {
 	return shown
 }
 
+// trialData is the page of a trial.
+type trialData struct {
+	store.Row
+	Item, Wrong string
+	Neighbours  neighbourhood
+	Others      []choice // trials of the item
+	AllOfItem   string
+	Facts       []eval.Level
+	Outcome     eval.Outcome
+	Exhibit     template.HTML
+	Missing     string // why there is no exhibit, but what is stored
+	Stored      string
+	Units       []unitScores
+	Metrics     []string
+	Rulings     []ruling
+	Calls       []call // the first of Total
+	Total       int
+	CallsOf     string
+	Command     string
+}
+
 // trialPage shows a trial.
 func (v *Viewer) trialPage(r *request) error {
 	row, err := v.trial(r)
 	if err != nil {
 		return err
 	}
-	data := struct {
-		store.Row
-		Item                    string
-		Others                  []choice
-		Neighbours              neighbourhood
-		Facts                   []eval.Level
-		Scores                  string
-		Exhibit                 template.HTML
-		Missing                 string // why there is no exhibit
-		Outcome                 eval.Outcome
-		Stored                  string
-		Units                   []unitScores
-		Metrics                 []string
-		Rulings                 []ruling
-		Calls                   []call
-		CallsOf, Command, Pages string
-		AllOfItem               string
-		Total                   int
-		Wrong                   string
-	}{Row: row, Item: shortItem(row.Trial.Item), Command: v.command(r.run, row.Trial), CallsOf: v.callsLink(r, row.ID)}
+	data := trialData{Row: row, Item: shortItem(row.Trial.Item), Command: v.command(r.run, row.Trial), CallsOf: r.trialLink(r.run, row.ID) + "/calls"}
 	if data.Neighbours, err = v.neighbours(r, row.ID); err != nil {
 		data.Wrong = err.Error()
 	}
@@ -130,10 +133,6 @@ func (v *Viewer) command(run *store.Run, t eval.Trial) string {
 	return v.Command(run, "show", rest...)
 }
 
-func (v *Viewer) callsLink(r *request, id int64) string {
-	return r.link([]string{"r", r.run.ID, "t", strconv.FormatInt(id, 10), "calls"})
-}
-
 // others links the trials of the same item: other arms and replicates, and the page that
 // shows all.
 func (v *Viewer) others(r *request, row store.Row) (list []choice, all string, err error) {
@@ -158,7 +157,7 @@ func (v *Viewer) others(r *request, row store.Row) (list []choice, all string, e
 		if i == after {
 			key += " a" // both lead to the only other trial
 		}
-		list = append(list, choice{Text: name, Key: key, Href: r.link([]string{"r", r.run.ID, "t", strconv.FormatInt(o.ID, 10)}, "q", r.param("q"), "sort", r.param("sort"))})
+		list = append(list, choice{Text: name, Key: key, Href: r.trialLink(r.run, o.ID, "q", r.param("q"), "sort", r.param("sort"))})
 	}
 	return list, all, nil
 }
@@ -250,15 +249,23 @@ func newCall(c eval.Call, prompt string) call {
 
 // indented formats JSON; other texts stay as they are.
 func indented(raw json.RawMessage) string {
-	var v any
-	if json.Unmarshal(raw, &v) != nil {
+	var b bytes.Buffer
+	if json.Indent(&b, raw, "", "  ") != nil {
 		return string(raw)
 	}
-	b, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		return string(raw)
-	}
-	return string(b)
+	return b.String()
+}
+
+// callsData is the page of the calls of a trial.
+type callsData struct {
+	store.Row
+	Item                   string
+	Calls                  []call
+	Total                  int
+	Prompts                bool
+	Rebuild, Back, Command string
+	Missing                string
+	pager
 }
 
 // callsPerPage is how many calls a page of a transcript has.
@@ -282,24 +289,12 @@ func (v *Viewer) callsPage(r *request) error {
 	if len(calls) == 0 && s.page > 1 {
 		return bad("page %d: the trial has %s", s.page, text.Plural(total, "call", "calls"))
 	}
-	path := []string{"r", r.run.ID, "t", strconv.FormatInt(row.ID, 10), "calls"}
-	data := struct {
-		store.Row
-		Item                         string
-		Calls                        []call
-		Total, Page, Pages           int
-		Prev, Next, Rebuild, Missing string
-		Back, Command                string
-		Prompts                      bool
-	}{Row: row, Item: shortItem(row.Trial.Item), Total: total, Page: s.page, Pages: max(1, (total+callsPerPage-1)/callsPerPage),
-		Back: r.link(path[:4]), Command: v.command(r.run, row.Trial) + " --prompts", Prompts: r.param("prompts") != "",
-		Rebuild: r.link(path, "prompts", "1", "page", r.param("page"))}
-	if s.page > 1 {
-		data.Prev = r.link(path, "page", strconv.Itoa(s.page-1), "prompts", r.param("prompts"))
+	to := func(page, prompts string) string {
+		return r.link([]string{"r", r.run.ID, "t", strconv.FormatInt(row.ID, 10), "calls"}, "page", page, "prompts", prompts)
 	}
-	if s.page < data.Pages {
-		data.Next = r.link(path, "page", strconv.Itoa(s.page+1), "prompts", r.param("prompts"))
-	}
+	data := callsData{Row: row, Item: shortItem(row.Trial.Item), Total: total, Back: r.trialLink(r.run, row.ID),
+		Command: v.command(r.run, row.Trial) + " --prompts", Prompts: r.param("prompts") != "", Rebuild: to(r.param("page"), "1")}
+	data.pager = newPager(s.page, total, callsPerPage, func(page int) string { return to(strconv.Itoa(page), r.param("prompts")) })
 	prompts := map[eval.Stage]map[string]string{}
 	if data.Prompts {
 		if l := v.study(r.run); l.err != nil {

@@ -7,6 +7,9 @@
 // sorting and paging happen here, and the whole state of a page is in its address.
 // Pages work without their script.
 //
+// view.go has the routes and the report, samples.go lists of trials by index.go and filter.go;
+// trial.go, item.go, judge.go, compare.go and live.go have a page each.
+//
 // The package computes nothing but filters, sums of one item, and counts: numbers with an
 // interval come from the analysis. It knows no suite; what a trial looks like comes from
 // the study of its run, and where the study changed since, pages show what the store
@@ -15,6 +18,7 @@ package view
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	_ "embed"
@@ -25,6 +29,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -73,8 +78,9 @@ type Viewer struct {
 	mu      sync.Mutex
 	indexes map[string]*indexed // by run
 	studies map[string]*loaded
-	kept    map[string]keptResult
-	tallies map[string]tallied
+
+	results memo[experiment.Result]
+	tallies memo[store.Tally]
 
 	many, most int // manyTrials and mostIndexed, but in tests
 }
@@ -82,7 +88,8 @@ type Viewer struct {
 // New returns a viewer of a store. Its streams end with the context.
 func New(ctx context.Context, o Options) (*Viewer, error) {
 	v := &Viewer{Options: o, ctx: ctx, mux: http.NewServeMux(), streams: make(chan struct{}, mostStreams),
-		indexes: map[string]*indexed{}, studies: map[string]*loaded{}, kept: map[string]keptResult{}, tallies: map[string]tallied{}, many: manyTrials, most: mostIndexed}
+		indexes: map[string]*indexed{}, studies: map[string]*loaded{}, many: manyTrials, most: mostIndexed}
+	v.results.kept, v.tallies.kept = map[string]stated[experiment.Result]{}, map[string]stated[store.Tally]{}
 	var err error
 	if v.watch, err = o.DB.Watch(ctx); err != nil {
 		return nil, err
@@ -212,29 +219,47 @@ func (v *Viewer) answer(page func(*request) error) http.HandlerFunc {
 		if err == nil || r.Context().Err() != nil {
 			return
 		}
-		if errors.As(err, new(building)) {
+		name, status := "error", http.StatusInternalServerError
+		switch {
+		case errors.As(err, new(building)):
+			name, status = "wait", http.StatusServiceUnavailable
 			w.Header().Set("Refresh", "2")
 			w.Header().Set("Retry-After", "2")
-			w.Header().Set("Content-Type", "text/html; charset=utf-8")
-			w.WriteHeader(http.StatusServiceUnavailable)
-			_ = v.render(q, "wait", "Please wait", err.Error())
-			return
-		}
-		status := http.StatusInternalServerError
-		var wrong badRequest
-		var notAllowed *experiment.NotAllowedError
-		switch {
-		case errors.As(err, &wrong):
+		case errors.As(err, new(badRequest)):
 			status = http.StatusBadRequest
-		case errors.As(err, &notAllowed):
+		case errors.As(err, new(*experiment.NotAllowedError)):
 			status = http.StatusForbidden
 		case errors.Is(err, store.ErrNotFound):
 			status = http.StatusNotFound
 		}
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.WriteHeader(status)
-		_ = v.render(q, "error", "Error", err.Error())
+		title := map[string]string{"error": "Error", "wait": "Please wait"}[name]
+		_ = v.render(q, name, title, err.Error())
 	}
+}
+
+// A pager is the place of a page among those of a list, with the addresses beside it.
+type pager struct {
+	Page, Pages int
+	Prev, Next  string
+}
+
+// newPager is the pager of a list of n. to returns the address of a page.
+func newPager(page, n, perPage int, to func(page int) string) pager {
+	p := pager{Page: page, Pages: max(1, (n+perPage-1)/perPage)}
+	if page > 1 {
+		p.Prev = to(page - 1)
+	}
+	if page < p.Pages {
+		p.Next = to(page + 1)
+	}
+	return p
+}
+
+// trialLink returns the address of a trial, or of a page about it.
+func (r *request) trialLink(run *store.Run, id int64, params ...string) string {
+	return r.link([]string{"r", run.ID, "t", strconv.FormatInt(id, 10)}, params...)
 }
 
 // A shown page.
@@ -274,57 +299,45 @@ func (v *Viewer) version(ctx context.Context) (int64, error) {
 	return v.watch.Version(ctx)
 }
 
-// A keptResult is the analysis of a run in one state of the store.
-type keptResult struct {
+// A memo keeps a value for each run in one state of the store.
+type memo[T any] struct {
+	mu   sync.Mutex
+	kept map[string]stated[T]
+}
+
+type stated[T any] struct {
 	version int64
-	result  experiment.Result
+	value   T
 	err     error
+}
+
+// of returns the value of a run, made again if the store changed.
+func (m *memo[T]) of(ctx context.Context, v *Viewer, run *store.Run, get func() (T, error)) (value T, err error) {
+	version, err := v.version(ctx)
+	if err != nil {
+		return value, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if k, ok := m.kept[run.ID]; ok && k.version == version {
+		return k.value, k.err
+	}
+	value, err = get()
+	if ctx.Err() == nil {
+		m.kept[run.ID] = stated[T]{version, value, err}
+	}
+	return value, err
 }
 
 // analysis returns the stored analysis and verdict of a run. The error wraps
 // [store.ErrNotFound] if it was not analysed.
 func (v *Viewer) analysis(ctx context.Context, run *store.Run) (experiment.Result, error) {
-	version, err := v.version(ctx)
-	if err != nil {
-		return experiment.Result{}, err
-	}
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if k, ok := v.kept[run.ID]; ok && k.version == version {
-		return k.result, k.err
-	}
-	result, err := experiment.Kept(ctx, v.DB, run)
-	if ctx.Err() == nil {
-		v.kept[run.ID] = keptResult{version, result, err}
-	}
-	return result, err
-}
-
-// tallied is the tally of a run in one state of the store.
-type tallied struct {
-	version int64
-	store.Tally
+	return v.results.of(ctx, v, run, func() (experiment.Result, error) { return experiment.Kept(ctx, v.DB, run) })
 }
 
 // tally counts the trials of a run, once for all pages.
 func (v *Viewer) tally(ctx context.Context, run *store.Run) (store.Tally, error) {
-	version, err := v.version(ctx)
-	if err != nil {
-		return store.Tally{}, err
-	}
-	v.mu.Lock()
-	held, ok := v.tallies[run.ID]
-	v.mu.Unlock()
-	if ok && held.version == version {
-		return held.Tally, nil
-	}
-	now, err := v.DB.Tally(ctx, run)
-	if err == nil {
-		v.mu.Lock()
-		v.tallies[run.ID] = tallied{version, now}
-		v.mu.Unlock()
-	}
-	return now, err
+	return v.tallies.of(ctx, v, run, func() (store.Tally, error) { return v.DB.Tally(ctx, run) })
 }
 
 // metrics returns the metrics of a run's analysis, primary ones first.
@@ -333,19 +346,9 @@ func (v *Viewer) metrics(ctx context.Context, run *store.Run) []analyse.Metric {
 	if err != nil {
 		return nil
 	}
-	var list []analyse.Metric
-	for _, rank := range []string{"primary", "secondary"} {
-		for _, m := range kept.Analysis.Metrics {
-			if m.Rank == rank {
-				list = append(list, m)
-			}
-		}
-	}
-	for _, m := range kept.Analysis.Metrics {
-		if m.Rank != "primary" && m.Rank != "secondary" {
-			list = append(list, m)
-		}
-	}
+	list := slices.Clone(kept.Analysis.Metrics)
+	order := map[string]int{"primary": -2, "secondary": -1}
+	slices.SortStableFunc(list, func(a, b analyse.Metric) int { return cmp.Compare(order[a.Rank], order[b.Rank]) })
 	return list
 }
 
@@ -373,28 +376,36 @@ func (v *Viewer) study(run *store.Run) *loaded {
 		v.studies[key] = l
 	}
 	v.mu.Unlock()
-	l.once.Do(func() {
-		own := *run // the plan is set in it
-		if l.x, l.err = v.Load(&own); l.err != nil {
-			return
-		}
-		if l.run, l.err = l.x.Attach(v.ctx, v.DB, &own); l.err != nil {
-			return
-		}
-		if l.show, l.err = l.run.Exhibits(v.ctx); l.err != nil {
-			return
-		}
-		var was map[string]eval.Item
-		if was, l.err = v.DB.Items(v.ctx, &own); l.err != nil {
-			return
-		}
-		l.input, l.gold = map[string]bool{}, map[string]bool{}
-		for _, it := range l.x.Items() {
-			l.input[it.ID] = was[it.ID].Input != it.Input
-			l.gold[it.ID] = was[it.ID].Gold != it.Gold
-		}
-	})
+	l.once.Do(func() { l.err = l.load(v, run) })
 	return l
+}
+
+func (l *loaded) load(v *Viewer, run *store.Run) (err error) {
+	own := *run // the plan is set in it
+	if l.x, err = v.Load(&own); err != nil {
+		return err
+	}
+	if l.run, err = l.x.Attach(v.ctx, v.DB, &own); err != nil {
+		return err
+	}
+	if l.show, err = l.run.Exhibits(v.ctx); err != nil {
+		return err
+	}
+	was, err := v.DB.Items(v.ctx, &own)
+	l.input, l.gold = map[string]bool{}, map[string]bool{}
+	for _, it := range l.x.Items() {
+		l.input[it.ID] = was[it.ID].Input != it.Input
+		l.gold[it.ID] = was[it.ID].Gold != it.Gold
+	}
+	return err
+}
+
+// A runRow is a run in the list of runs.
+type runRow struct {
+	*store.Run
+	store.Tally
+	Verdict, Href string
+	Simulated     bool
 }
 
 // runsPage lists the runs, newest first.
@@ -403,17 +414,9 @@ func (v *Viewer) runsPage(r *request) error {
 	if err != nil {
 		return err
 	}
-	type row struct {
-		*store.Run
-		store.Tally
-		Verdict, Tone string
-		Answer        string
-		Href          string
-		Simulated     bool
-	}
-	var list []row
+	var list []runRow
 	for i := len(runs) - 1; i >= 0; i-- {
-		run := row{Run: runs[i], Href: r.link([]string{"r", runs[i].ID})}
+		run := runRow{Run: runs[i], Href: r.link([]string{"r", runs[i].ID})}
 		kept, err := v.analysis(r.Context(), runs[i])
 		if err == nil {
 			a := kept.Analysis.Run
@@ -432,14 +435,17 @@ func (v *Viewer) runsPage(r *request) error {
 	return v.render(r, "runs", "Runs", list)
 }
 
+// runData is the page of a run.
+type runData struct {
+	Body    template.HTML
+	Missing string // why there is no report
+	store.Tally
+	Samples, Judge, Command, Whole string
+}
+
 // runPage is the overview of a run: its report, whose numbers lead to trials.
 func (v *Viewer) runPage(r *request) error {
-	data := struct {
-		Body    template.HTML
-		Missing string
-		store.Tally
-		Samples, Judge, Command, Whole string
-	}{Samples: r.link([]string{"r", r.run.ID, "samples"}), Judge: r.link([]string{"r", r.run.ID, "judge"}), Command: v.Command(r.run, "report")}
+	data := runData{Samples: r.link([]string{"r", r.run.ID, "samples"}), Judge: r.link([]string{"r", r.run.ID, "judge"}), Command: v.Command(r.run, "report")}
 	short := !strings.HasSuffix(r.URL.Path, "/report")
 	if short {
 		data.Whole = r.link([]string{"r", r.run.ID, "report"})

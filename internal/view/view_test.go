@@ -203,9 +203,10 @@ func TestUnitsOfOneSide(t *testing.T) {
 	score := func(unit string, num float64) eval.Score {
 		return eval.Score{Unit: unit, Metric: "m", Num: num, Den: 1}
 	}
-	scores := sameScores([]eval.Score{score("", 1), score("x", 1), {Unit: "x", Metric: "other", Num: 9, Den: 1}}, []eval.Score{score("y", 0), score("x", 0)}, "m")
-	if want := [][3]string{{"1", "0", "x"}, {"–", "0", "y"}}; !slices.Equal(scores, want) || len(got) != 4 {
-		t.Errorf("%q", scores)
+	a := []eval.Score{score("", 1), score("x", 1), {Unit: "x", Metric: "other", Num: 9, Den: 1}}
+	flips := changed(unitsScored(a, "m"), unitsScored([]eval.Score{score("y", 0), score("x", 0)}, "m"))
+	if want := []string{"x 0 → 1", "y 0 → –"}; !slices.Equal(flips, want) || len(got) != 4 {
+		t.Errorf("%q", flips)
 	}
 }
 

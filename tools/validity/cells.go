@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -34,8 +35,16 @@ type cell struct {
 	compare []string // arms compared with the base
 	assume  string   // what plan is told of the scores, in YAML; "" for no promise
 	source  func() source
-	looks   int  // at shares of the items, until one passes; 0: one look at all
-	biased  bool // scores are missing where an arm is wrong, so no interval covers the truth
+	looks   int // at shares of the items, until one passes; 0: one look at all
+	special
+}
+
+// What is special of a cell.
+type special struct {
+	biased  bool // no intervals cover the truth together, such as where scores are missing
+	classes bool // each comparison is an outcome of its own that passes, instead of one rule for any
+	// named: the verdict must say what it rests on. A pass that says so is none.
+	named bool
 }
 
 // right reports whether a pass is the right verdict.
@@ -101,7 +110,7 @@ func cells() []cell {
 			list = append(list, rateAtLimit(d, limit))
 		}
 	}
-	return append(list, hardCells()...)
+	return slices.Concat(list, hardCells(), ruleCells())
 }
 
 // cell is a cell in which some arms are compared with the base. The study asks
@@ -119,7 +128,7 @@ func (m measure) cell(method string, d design, t truth, diffs []float64) cell {
 	if t == atMargin {
 		c.margin = m.margin
 	}
-	c.rule = better(c.compare, c.metric, c.margin)
+	c.rule = better(" || ", c.compare, c.metric, c.margin)
 	if t == effect {
 		c.assume = m.assumption(d, c)
 	}
@@ -140,14 +149,14 @@ func (m measure) assumption(d design, c cell) string {
 	return fmt.Sprintf("assume: [{name: truth, icc: %v, correlation: %v, sd: %v, scores: [%s]}]\n", between, correlation, sd, strings.Join(scores, ", "))
 }
 
-// better is the rule that any of the arms is better than the base, or worse by
-// less than a margin.
-func better(arms []string, metric string, margin float64) string {
+// better is the rule that any (||) or all (&&) of the arms are better than the base, or
+// worse by less than a margin.
+func better(join string, arms []string, metric string, margin float64) string {
 	var parts []string
 	for _, a := range arms {
 		parts = append(parts, fmt.Sprintf("diff_low('%s', '%s', '%s') > %v", a, base, metric, 0-margin))
 	}
-	return strings.Join(parts, " || ")
+	return strings.Join(parts, join)
 }
 
 // fewDiscordant is a cell of independent items in which the arm loses 3 % of
@@ -156,7 +165,7 @@ func fewDiscordant(method string, n int, margin float64) cell {
 	const loss = 0.03
 	return cell{name: fmt.Sprintf("%s/n%d/binary/1/losses-%v", method, n, margin), method: method, design: design{fmt.Sprintf("n%d", n), n, 1},
 		metric: passed, truth: rareLosses, diffs: []float64{-loss}, margin: margin, compare: []string{"a"},
-		rule: better([]string{"a"}, passed, margin), source: func() source { return losses(n, loss) }}
+		rule: better("", []string{"a"}, passed, margin), source: func() source { return losses(n, loss) }}
 }
 
 // rateAtLimit is a cell of one arm whose rate is the limit that the rule sets.
@@ -164,4 +173,24 @@ func fewDiscordant(method string, n int, margin float64) cell {
 func rateAtLimit(d design, limit float64) cell {
 	return cell{name: fmt.Sprintf("rate/%s/limit-%v", d.name, limit), design: d, metric: rate, truth: atLimit, rate: limit,
 		rule: fmt.Sprintf("high('a', 'rate') < %v", limit), source: func() source { return opportunities(d, limit, icc) }}
+}
+
+// ruleCells are rules of several comparisons beside those of any of three, which
+// [measure.cell] makes: two that must hold, of which one is null or both are effects, and
+// three outcomes of which any passes. Chance has one try at the first and three at the last.
+func ruleCells() (list []cell) {
+	m := measures[0]
+	for _, second := range []float64{0.2, 0} {
+		c := m.cell("auto", unrelated, noDifference, []float64{0.2, second})
+		c.biased = true // they are not corrected
+		c.name, c.rule = fmt.Sprintf("and/none/binary/2/%v-%v", c.diffs[0], second), better(" && ", c.compare, c.metric, 0)
+		if second > 0 {
+			c.truth = effect
+			c.assume = m.assumption(unrelated, c)
+		}
+		list = append(list, c)
+	}
+	c := m.cell("auto", unrelated, noDifference, make([]float64, 3))
+	c.name, c.classes = "outcomes/none/binary/3/null", true
+	return append(list, c)
 }

@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 )
 
 // A design is a number of clusters and of items in each. Clusters of one item
@@ -236,9 +238,4 @@ func opportunities(d design, rate, icc float64) source {
 	}
 }
 
-func indicator(holds bool) float64 {
-	if holds {
-		return 1
-	}
-	return 0
-}
+func indicator(holds bool) float64 { return kit.Indicator(holds) }

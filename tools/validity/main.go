@@ -2,8 +2,10 @@
 // with known true differences and takes each through the whole program, from the
 // study file to the gate, with a real store and no model.
 //
-//	go run ./tools/validity -reps 1000 -md validity.md
+//	go run ./tools/validity -reps 1000
+//	go run ./tools/validity cells/*.json
 //
+// The second form prints the tables of results that -json wrote, such as one file a cell.
 // A cell is a planned test, a design of clusters, a kind of score, a number of
 // comparisons and a truth; -list names them. The exit status is 1 if a cell
 // misses a goal by more than the error of the simulation, and 2 if the
@@ -22,6 +24,7 @@ import (
 	"regexp"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 )
@@ -42,14 +45,14 @@ func execute(ctx context.Context, args []string, out, errs io.Writer) int {
 	seed := flags.Uint64("seed", 1, "random seed")
 	workers := flags.Int("workers", runtime.GOMAXPROCS(0), "repetitions at the same time; they do not change the results")
 	jsonFile := flags.String("json", "", "write the results as JSON to this `file`")
-	mdFile := flags.String("md", "", "write the tables as Markdown to this `file` instead of standard output")
+	others := flags.Bool("peers", false, "compare the gate with the rules of other tools instead")
 	list := flags.Bool("list", false, "list the cells and exit")
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}
 	chosen, err := choose(*match)
-	if err == nil && (*reps < 1 || *workers < 1 || flags.NArg() > 0) {
-		err = errors.New("want no arguments, and at least 1 for -reps and -workers")
+	if err == nil && (*reps < 1 || *workers < 1) {
+		err = errors.New("want at least 1 for -reps and -workers")
 	}
 	if err == nil && *list {
 		for _, c := range chosen {
@@ -57,15 +60,29 @@ func execute(ctx context.Context, args []string, out, errs io.Writer) int {
 		}
 		return 0
 	}
+	if err == nil && *others {
+		err = withBenches(*workers, func(benches []*bench) error { return comparePeers(ctx, *reps, *seed, benches, out, errs) })
+		if err == nil {
+			return 0
+		}
+	}
 	var t table
-	if err == nil {
+	switch {
+	case err != nil:
+	case flags.NArg() > 0:
+		t, err = join(flags.Args())
+	default:
 		t, err = simulate(ctx, chosen, *reps, *seed, *workers, errs)
 	}
 	if len(t.Cells) > 0 {
 		if err != nil {
 			err = fmt.Errorf("%w; the tables have the first %d of %d cells", err, len(t.Cells), len(chosen))
 		}
-		err = errors.Join(err, write(t, out, *jsonFile, *mdFile))
+		if *jsonFile != "" {
+			data, problem := json.MarshalIndent(t, "", "  ")
+			err = errors.Join(err, problem, os.WriteFile(*jsonFile, append(data, '\n'), 0o644))
+		}
+		io.WriteString(out, t.markdown())
 	}
 	switch {
 	case err != nil:
@@ -95,59 +112,80 @@ func choose(match string) ([]cell, error) {
 	return chosen, nil
 }
 
-func write(t table, out io.Writer, jsonFile, mdFile string) error {
-	if jsonFile != "" {
-		data, err := json.MarshalIndent(t, "", "  ")
+// join reads the results of files, in the order of the cells.
+func join(files []string) (t table, err error) {
+	for _, file := range files {
+		data, err := os.ReadFile(file)
 		if err != nil {
-			return err
+			return t, err
 		}
-		if err := os.WriteFile(jsonFile, append(data, '\n'), 0o644); err != nil {
-			return err
+		var one table
+		if err := json.Unmarshal(data, &one); err != nil {
+			return t, fmt.Errorf("%s: %w", file, err)
 		}
+		one.Cells = append(t.Cells, one.Cells...)
+		t = one
 	}
-	if mdFile != "" {
-		return os.WriteFile(mdFile, []byte(t.markdown()), 0o644)
+	at := map[string]int{}
+	for i, c := range cells() {
+		at[c.name] = i
 	}
-	_, err := io.WriteString(out, t.markdown())
-	return err
+	slices.SortStableFunc(t.Cells, func(x, y summary) int { return at[x.Cell] - at[y.Cell] })
+	return t, nil
 }
 
 // simulate simulates the cells one after the other and reports their time. With
 // an error it returns the cells before it.
 func simulate(ctx context.Context, chosen []cell, reps int, seed uint64, workers int, progress io.Writer) (table, error) {
 	t := table{Seed: seed, Repetitions: reps}
-	// A repetition allocates much and keeps nothing.
-	defer debug.SetGCPercent(debug.SetGCPercent(400))
-	dir, err := os.MkdirTemp(memory(), "scruple-validity")
-	if err != nil {
-		return t, err
-	}
-	defer os.RemoveAll(dir)
-	var benches []*bench
-	for range workers {
-		b, err := newBench(dir)
-		if err != nil {
-			return t, err
-		}
-		defer b.close()
-		benches = append(benches, b)
-	}
+	err := withBenches(workers, func(benches []*bench) error {
+		return t.add(ctx, chosen, reps, seed, workers, benches, progress)
+	})
+	return t, err
+}
+
+// add simulates cells and adds what they found.
+func (t *table) add(ctx context.Context, chosen []cell, reps int, seed uint64, workers int, benches []*bench, progress io.Writer) error {
 	for k, c := range chosen {
 		begun := time.Now()
 		results, err := repetitions(ctx, c, reps, seed, benches)
 		if err != nil {
-			return t, err
+			return err
 		}
 		promised, promises, err := benches[0].promise(c, seed)
 		if err != nil {
-			return t, fmt.Errorf("%s: %w", c.name, err)
+			return fmt.Errorf("%s: %w", c.name, err)
 		}
 		s := summarise(c, results, promised, promises)
 		t.Cells = append(t.Cells, s)
 		fmt.Fprintf(progress, "%3d/%d %-42s %5.1f ms  %v\n", k+1, len(chosen), c.name,
 			time.Since(begun).Seconds()*1000*float64(workers)/float64(reps), s.Flags)
 	}
-	return t, nil
+	return nil
+}
+
+// withBenches calls with a bench for each worker.
+func withBenches(workers int, with func([]*bench) error) (err error) {
+	// A repetition allocates much and keeps nothing.
+	defer debug.SetGCPercent(debug.SetGCPercent(400))
+	dir, err := os.MkdirTemp("/dev/shm", "scruple-validity") // the store waits for the disk after every commit
+	if err != nil {
+		dir, err = os.MkdirTemp("", "scruple-validity")
+	}
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	var benches []*bench
+	for range workers {
+		b, err := newBench(dir)
+		if err != nil {
+			return err
+		}
+		defer b.close()
+		benches = append(benches, b)
+	}
+	return with(benches)
 }
 
 // repetitions simulates one cell on all benches.
@@ -178,15 +216,4 @@ func repetitions(ctx context.Context, c cell, reps int, seed uint64, benches []*
 	close(next)
 	wait.Wait()
 	return results, context.Cause(ctx)
-}
-
-// memory returns a folder in memory if the system has one: the store waits for
-// the disk after every commit.
-func memory() string {
-	const shm = "/dev/shm"
-	if dir, err := os.MkdirTemp(shm, "scruple-validity"); err == nil {
-		os.Remove(dir)
-		return shm
-	}
-	return ""
 }

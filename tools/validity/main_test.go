@@ -48,8 +48,8 @@ func TestCells(t *testing.T) {
 }
 
 // TestRepeat takes known data through the program. The differences 0.1 and
-// 0.3, four of each, have mean 0.2, standard error 0.1/√7 and the t quantile 2.36462
-// on 7 degrees of freedom.
+// 0.3, four of each, have mean 0.2, standard error 0.1/√7 and the t quantile 2.47501 of
+// (0.05 − 2⁻⁷)/(1 − 2⁻⁷) on 7 degrees of freedom.
 func TestRepeat(t *testing.T) {
 	b, err := newBench(t.TempDir())
 	if err != nil {
@@ -62,7 +62,7 @@ func TestRepeat(t *testing.T) {
 		better = append(better, observation{scores: [][]float64{{0.5 + d}, {0.5}}})
 		worse = append(worse, observation{scores: [][]float64{{0.5}, {0.5 + d}}})
 	}
-	half := 2.36462 * 0.1 / math.Sqrt(7)
+	half := 2.47501 * 0.1 / math.Sqrt(7)
 	for n, want := range []struct {
 		data  []observation
 		state gate.State
@@ -73,7 +73,7 @@ func TestRepeat(t *testing.T) {
 			t.Fatal(err)
 		}
 		i := got.intervals[0]
-		if got.state != want.state || math.Abs(i.low-want.mean+half) > 1e-5 || math.Abs(i.high-want.mean-half) > 1e-5 || i.truth != 0.1 || got.named != 1 || got.undefined != 0 {
+		if got.state != want.state || math.Abs(i.low-want.mean+half) > 1e-5 || math.Abs(i.high-want.mean-half) > 1e-5 || i.truth != 0.1 {
 			t.Errorf("%+v, want %s and %v ± %v", got, want.state, want.mean, half)
 		}
 	}
@@ -96,9 +96,9 @@ func TestSimulate(t *testing.T) {
 		{"3", "^auto/30x2/continuous/3/effect$|^rate/100x5/limit-0.05$"},
 		{"2", "^rate/100x5/limit-0.05$"},
 	} {
-		file, md := filepath.Join(dir, c.workers+".json"), filepath.Join(dir, c.workers+".md")
+		file := filepath.Join(dir, c.workers+".json")
 		var out, errs strings.Builder
-		code := execute(t.Context(), []string{"-reps", "10", "-seed", "7", "-workers", c.workers, "-cells", c.cells, "-json", file, "-md", md}, &out, &errs)
+		code := execute(t.Context(), []string{"-reps", "10", "-seed", "7", "-workers", c.workers, "-cells", c.cells, "-json", file}, &out, &errs)
 		if code == 2 {
 			t.Fatal(errs.String())
 		}
@@ -114,13 +114,17 @@ func TestSimulate(t *testing.T) {
 			t.Errorf("exit status %d with %d flagged cells", code, got.flagged())
 		}
 		for _, s := range got.Cells {
-			if s.Passes+s.Fails+s.Undecided != 10 || s.Repetitions != 10 || s.MeanWidth == nil || s.Coverage.Of != 10 || (s.Power != nil) != (s.Truth == effect) {
+			if s.Passes+s.Fails+s.Undecided != 10 || s.Repetitions != 10 || s.Coverage.Of != 10 || (s.Power != nil) != (s.Truth == effect) {
 				t.Errorf("%+v", s)
 			}
 		}
-		text, err := os.ReadFile(md)
-		if err != nil || !strings.Contains(string(text), "10 repetitions of each cell, seed 7") || strings.Count(string(text), "\n| ") != len(got.Cells)+tablesOf(got) {
-			t.Errorf("%v\n%s", err, text)
+		text := out.String()
+		if !strings.Contains(text, "10 repetitions of each cell, seed 7") || strings.Count(text, "\n| ") != len(got.Cells)+tablesOf(got) {
+			t.Errorf("%s", text)
+		}
+		var again strings.Builder
+		if execute(t.Context(), []string{file}, &again, &errs); again.String() != text {
+			t.Errorf("the file gives\n%s, the simulation\n%s", again.String(), text)
 		}
 		tables[c.workers] = got
 	}
@@ -180,7 +184,7 @@ func TestUsage(t *testing.T) {
 		{"-cells nothing", 2, "no cell matches"},
 		{"-reps 0", 2, "at least 1"},
 		{"-workers 0", 2, "at least 1"},
-		{"cells", 2, "no arguments"},
+		{"cells", 2, "no such file"},
 		{"-unknown", 2, "not defined"},
 	} {
 		var out, errs strings.Builder
@@ -198,11 +202,11 @@ func TestShare(t *testing.T) {
 		low, high float64
 	}{{81, 263, 0.2553, 0.3662}, {15, 148, 0.0624, 0.1605}, {0, 20, 0, 0.1611}, {1, 29, 0.0061, 0.1718}} {
 		s := shareOf(c.count, c.of)
-		if math.Abs(*s.Low-c.low) > 5e-5 || math.Abs(*s.High-c.high) > 5e-5 {
-			t.Errorf("%d of %d: %v to %v, want %v to %v", c.count, c.of, *s.Low, *s.High, c.low, c.high)
+		if math.Abs(s.Low-c.low) > 5e-5 || math.Abs(s.High-c.high) > 5e-5 {
+			t.Errorf("%d of %d: %v to %v, want %v to %v", c.count, c.of, s.Low, s.High, c.low, c.high)
 		}
 	}
-	if s := shareOf(0, 0); s.Value != nil || s.String() != "–" {
+	if s := shareOf(0, 0); s.Value != 0 || s.String() != "–" {
 		t.Errorf("none of 0 is %v", s)
 	}
 }
@@ -214,7 +218,7 @@ func TestSummary(t *testing.T) {
 	null, better := cell{name: "null", method: "auto", truth: noDifference}, cell{name: "effect", method: "auto", truth: effect}
 	many := func(passes, covered int) (list []result) {
 		for i := range 1000 {
-			r := result{state: gate.Fail, intervals: []interval{{1, 2, 0}}, named: 1}
+			r := result{state: gate.Fail, intervals: []interval{{1, 2, 0}}}
 			if i < passes {
 				r.state = gate.Pass
 			}
@@ -250,11 +254,11 @@ func TestSummary(t *testing.T) {
 
 	// Of two intervals, both must cover; an undefined one is not counted.
 	s := summarise(null, []result{
-		{gate.Pass, []interval{{0, 1, 0.5}, {0, 1, 0.5}}, 2, 0},
-		{gate.Fail, []interval{{0, 1, 2}, {0, 1, 0.5}}, 2, 0},
-		{gate.Undecided, []interval{{0, 4, 0.5}, {nan, nan, 2}}, 2, 1},
+		{gate.Pass, []interval{{0, 1, 0.5}, {0, 1, 0.5}}, false},
+		{gate.Fail, []interval{{0, 1, 2}, {0, 1, 0.5}}, false},
+		{gate.Undecided, []interval{{0, 4, 0.5}, {nan, nan, 2}}, true},
 	}, 0, false)
-	if s.Passes != 1 || s.Fails != 1 || s.Undecided != 1 || s.Coverage.Count != 1 || s.Coverage.Of != 2 || math.Abs(*s.MeanWidth-8.0/5) > 1e-12 || math.Abs(s.Undefined-1.0/6) > 1e-12 {
+	if s.Passes != 1 || s.Fails != 1 || s.Undecided != 1 || s.Coverage.Count != 1 || s.Coverage.Of != 2 {
 		t.Errorf("%+v", s)
 	}
 }

@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/gate"
@@ -13,9 +15,7 @@ import (
 type result struct {
 	state     gate.State
 	intervals []interval // of the comparisons, or of the rate
-	// named is the number of results that the rules name, and undefined how many
-	// of them are undefined.
-	named, undefined int
+	alone     bool       // t alone, which ignores that few losses may still come, would have passed
 }
 
 // An interval is the interval of a parameter with a known true value. It is NaN
@@ -31,11 +31,8 @@ func read(c cell, r experiment.Result) (result, error) {
 	}
 	out := result{state: r.Verdict.State}
 	for _, condition := range r.Verdict.Conditions {
-		for _, v := range condition.Values {
-			out.named++
-			if v.Value == nil {
-				out.undefined++
-			}
+		if c.named && out.state == gate.Pass && slices.ContainsFunc(condition.Warnings, func(w string) bool { return strings.Contains(w, "no outlier") }) {
+			out.state = gate.Undecided
 		}
 	}
 	if c.method == "" {
@@ -52,6 +49,7 @@ func read(c cell, r experiment.Result) (result, error) {
 			return result{}, fmt.Errorf("the analysis has no comparison of %s with %s", arm, base)
 		}
 		out.intervals = append(out.intervals, interval{float64(d.Low), float64(d.High), c.diffs[k]})
+		out.alone = len(d.Beside) == 1 && float64(d.Beside[0].Low) > -c.margin
 	}
 	return out, nil
 }

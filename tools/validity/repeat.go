@@ -173,15 +173,27 @@ func studyOf(c cell, seed int) string {
 	fmt.Fprintf(&s, "suite: scores\nscores: scores.jsonl\nmetric: %s\narms: [%s]\n", c.metric, strings.Join(c.arms(), ", "))
 	fmt.Fprintf(&s, "execution: {seed: %d, concurrency: 1}\nmetrics: {primary: [%s]}\n", seed, c.metric)
 	if c.method != "" {
-		looks := ""
+		fmt.Fprintf(&s, "statistics: {method: %s", c.method)
 		if c.looks > 0 {
-			looks = fmt.Sprintf(", looks: %d", c.looks)
+			fmt.Fprintf(&s, ", looks: %d", c.looks)
 		}
-		fmt.Fprintf(&s, "statistics: {method: %s%s}\ncomparisons:\n", c.method, looks)
+		if len(c.compare) == 1 {
+			// Below 50 clusters the bootstrap stands for the cluster-robust t alone.
+			fmt.Fprintf(&s, ", beside: [%s]", map[bool]string{true: "paired_ttest", false: "bootstrap"}[c.design.size == 1])
+		}
+		s.WriteString("}\ncomparisons:\n")
 		for _, arm := range c.compare {
 			fmt.Fprintf(&s, "  - {a: %s, b: %s, primary: true}\n", arm, base)
 		}
 	}
-	fmt.Fprintf(&s, "decide: {require: [{name: verdict, that: \"%s\"}]}\n%s", c.rule, c.assume)
-	return s.String()
+	if c.classes {
+		s.WriteString("decide: {outcomes: [")
+		for i, arm := range c.compare {
+			fmt.Fprintf(&s, "{name: o%d, when: \"%s\", verdict: pass}, ", i, better("", []string{arm}, c.metric, c.margin))
+		}
+		s.WriteString("{name: rest, verdict: undecided}]}\n")
+	} else {
+		fmt.Fprintf(&s, "decide: {require: [{name: verdict, that: \"%s\"}]}\n", c.rule)
+	}
+	return s.String() + c.assume
 }

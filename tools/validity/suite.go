@@ -20,6 +20,7 @@ const (
 	score    = "score"
 	rate     = "rate"
 	mistakes = "mistakes"
+	f1       = "f1"
 )
 
 // noScore in place of a score is a missing one.
@@ -29,7 +30,7 @@ const noScore = -1
 type scoresStudy struct {
 	study.Study
 	Scores string   `json:"scores" jsonschema:"required,minLength=1,description=JSON Lines file with the scores of each item and arm"`
-	Metric string   `json:"metric" jsonschema:"required,enum=passed,enum=score,enum=rate,enum=mistakes,description=What the scores are"`
+	Metric string   `json:"metric" jsonschema:"required,enum=passed,enum=score,enum=rate,enum=mistakes,enum=f1,description=What the scores are"`
 	Arms   []string `json:"arms" jsonschema:"required,minItems=1,description=Names of the arms"`
 }
 
@@ -41,6 +42,7 @@ func scoresSuite() kit.Suite {
 			{Name: score, Title: "Score", Min: 0, Max: 1, HigherIsBetter: true, Kind: eval.Scoring, Pooling: eval.MeanOfItems},
 			{Name: rate, Title: "Rate", Min: 0, Max: 1, Kind: eval.Scoring, Pooling: eval.RatioOfSums, Binary: true},
 			{Name: mistakes, Title: "Mistakes", Min: 0, Max: math.Inf(1), Kind: eval.Scoring, Pooling: eval.MeanOfItems, Counts: true},
+			{Name: f1, Title: "F1", Min: 0, Max: 1, HigherIsBetter: true, Kind: eval.Scoring, Pooling: eval.RatioOfSums},
 		}},
 		Study: func() study.Any { return new(scoresStudy) },
 		Open:  kit.Opener(openScores),
@@ -97,6 +99,8 @@ func (b *scoresBench) Arms() []eval.Arm { return b.arms }
 func (b *scoresBench) Basis(eval.Trial) eval.Basis { return eval.Basis{} }
 
 func (b *scoresBench) Pipelines() []eval.Pipeline { return nil }
+
+func (*scoresBench) ScoreFiles() map[string]string { return nil }
 
 func (b *scoresBench) Close() error { return nil }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/gate"
@@ -18,59 +19,55 @@ const (
 )
 
 // A share is a proportion of repetitions with Wilson's interval of level 0.95.
-// All are nil for none of 0.
 type share struct {
-	Count int      `json:"count"`
-	Of    int      `json:"of"`
-	Value *float64 `json:"value"`
-	Low   *float64 `json:"low"`
-	High  *float64 `json:"high"`
+	Count int     `json:"count"`
+	Of    int     `json:"of"`
+	Value float64 `json:"value"`
+	Low   float64 `json:"low"`
+	High  float64 `json:"high"`
 }
 
 // shareOf computes Wilson's interval itself: the simulation judges package stats.
 func shareOf(count, of int) share {
-	s := share{Count: count, Of: of}
 	if of == 0 {
-		return s
+		return share{}
 	}
 	const z = 1.959963984540054
 	n, p := float64(of), float64(count)/float64(of)
 	middle, half := p+z*z/(2*n), z*math.Sqrt(p*(1-p)/n+z*z/(4*n*n))
-	low, high := max(0, (middle-half)/(1+z*z/n)), min(1, (middle+half)/(1+z*z/n))
-	s.Value, s.Low, s.High = &p, &low, &high
-	return s
+	return share{count, of, p, max(0, (middle-half)/(1+z*z/n)), min(1, (middle+half)/(1+z*z/n))}
 }
 
 func (s share) String() string {
 	if s.Of == 0 {
 		return "–"
 	}
-	return fmt.Sprintf("%.1f (%.1f–%.1f)", 100**s.Value, 100**s.Low, 100**s.High)
+	return fmt.Sprintf("%.1f (%.1f–%.1f)", 100*s.Value, 100*s.Low, 100*s.High)
 }
 
 // A summary is what all repetitions of a cell found.
 type summary struct {
-	Cell        string  `json:"cell"`
-	Method      string  `json:"method,omitempty"`
-	Design      string  `json:"design"`
-	Metric      string  `json:"metric"`
-	Comparisons int     `json:"comparisons"`
-	Truth       truth   `json:"truth"`
-	Rule        string  `json:"rule"`
-	Repetitions int     `json:"repetitions"`
-	Passes      int     `json:"passes"`
-	Fails       int     `json:"fails"`
-	Undecided   int     `json:"undecided"`
-	Undefined   float64 `json:"undefined"` // share of the results that the rule names
+	Cell        string `json:"cell"`
+	Method      string `json:"method,omitempty"`
+	Design      string `json:"design"`
+	Metric      string `json:"metric"`
+	Comparisons int    `json:"comparisons"`
+	Truth       truth  `json:"truth"`
+	Rule        string `json:"rule"`
+	Repetitions int    `json:"repetitions"`
+	Passes      int    `json:"passes"`
+	Fails       int    `json:"fails"`
+	Undecided   int    `json:"undecided"`
 	// FalsePass and Power are the share of passes where a pass is wrong, or right.
 	FalsePass *share   `json:"false_pass,omitempty"`
 	Power     *share   `json:"power,omitempty"`
 	Promised  *float64 `json:"promised,omitempty"` // power that plan promises
+	// Alone is the share in which the cluster-robust t alone would have passed.
+	Alone *share `json:"t_alone,omitempty"`
 	// Coverage is the share of repetitions whose intervals cover the truth, all of
 	// them at once, among those where all are defined.
-	Coverage  share    `json:"coverage"`
-	MeanWidth *float64 `json:"mean_width"`
-	Flags     []string `json:"flags,omitempty"`
+	Coverage share    `json:"coverage"`
+	Flags    []string `json:"flags,omitempty"`
 
 	biased bool
 }
@@ -79,8 +76,7 @@ type summary struct {
 func summarise(c cell, results []result, promised float64, promises bool) summary {
 	s := summary{Cell: c.name, Method: c.method, Design: c.design.name, Metric: c.metric, Comparisons: len(c.compare), Truth: c.truth,
 		Rule: c.rule, Repetitions: len(results), biased: c.biased || c.looks > 0}
-	var named, undefined, defined, covered, widths int
-	var width float64
+	var defined, covered, alone int
 	for _, r := range results {
 		switch r.state {
 		case gate.Pass:
@@ -90,29 +86,16 @@ func summarise(c cell, results []result, promised float64, promises bool) summar
 		default:
 			s.Undecided++
 		}
-		named, undefined = named+r.named, undefined+r.undefined
-		all, every := true, true
-		for _, i := range r.intervals {
-			if math.IsNaN(i.low) || math.IsNaN(i.high) {
-				all = false
-				continue
-			}
-			every = every && i.covers()
-			widths, width = widths+1, width+i.high-i.low
+		if r.alone {
+			alone++
 		}
-		if all {
-			defined++
-			if every {
-				covered++
-			}
+		if slices.ContainsFunc(r.intervals, func(i interval) bool { return math.IsNaN(i.low) || math.IsNaN(i.high) }) {
+			continue
 		}
-	}
-	if named > 0 {
-		s.Undefined = float64(undefined) / float64(named)
-	}
-	if widths > 0 {
-		mean := width / float64(widths)
-		s.MeanWidth = &mean
+		defined++
+		if !slices.ContainsFunc(r.intervals, func(i interval) bool { return !i.covers() }) {
+			covered++
+		}
 	}
 	s.Coverage = shareOf(covered, defined)
 	passes := shareOf(s.Passes, len(results))
@@ -120,6 +103,10 @@ func summarise(c cell, results []result, promised float64, promises bool) summar
 		s.Power = &passes
 	} else {
 		s.FalsePass = &passes
+	}
+	if len(c.compare) == 1 && c.looks == 0 && !c.biased && c.metric != f1 {
+		of := shareOf(alone, len(results))
+		s.Alone = &of
 	}
 	if promises {
 		s.Promised = &promised
@@ -130,13 +117,13 @@ func summarise(c cell, results []result, promised float64, promises bool) summar
 
 // flags lists the goals that the cell misses.
 func (s summary) flags() (list []string) {
-	if p := s.FalsePass; p != nil && p.Of > 0 && *p.Low > worstFalse {
+	if p := s.FalsePass; p != nil && p.Low > worstFalse {
 		list = append(list, "false pass")
 	}
-	if c := s.Coverage; !s.biased && c.Of > 0 && *c.High < leastCovered {
+	if c := s.Coverage; !s.biased && c.Of > 0 && c.High < leastCovered {
 		list = append(list, "coverage")
 	}
-	if p := s.Power; p != nil && s.Promised != nil && p.Of > 0 && (*p.High < *s.Promised-powerError || *p.Low > *s.Promised+powerError) {
+	if p := s.Power; p != nil && s.Promised != nil && (p.High < *s.Promised-powerError || p.Low > *s.Promised+powerError) {
 		list = append(list, "power")
 	}
 	return list
@@ -165,38 +152,27 @@ func (t table) markdown() string {
 	fmt.Fprintf(&b, "Flagged: %d of %d cells, where false passes exceed %.1f %%, coverage is below %.0f %%,\nor power is more than %.0f points from what `scruple plan` promises, by more than the error of the simulation.\n",
 		t.flagged(), len(t.Cells), 100*worstFalse, 100*leastCovered, 100*powerError)
 	for _, part := range []struct {
-		title string
-		wrong bool
-		in    func(summary) bool
+		title, rate string
+		in          func(summary) bool
 	}{
-		{"No true improvement: every pass is wrong", true, func(s summary) bool { return s.FalsePass != nil && s.Method != "" }},
-		{"Rates at the limit: every pass is wrong", true, func(s summary) bool { return s.Method == "" }},
-		{"A true improvement: every pass is right", false, func(s summary) bool { return s.Power != nil }},
+		{"No true improvement: every pass is wrong", "false pass", func(s summary) bool { return s.FalsePass != nil && s.Method != "" }},
+		{"Rates at the limit: every pass is wrong", "false pass", func(s summary) bool { return s.Method == "" }},
+		{"A true improvement: every pass is right", "power | promised", func(s summary) bool { return s.Power != nil }},
 	} {
-		var rows []summary
+		head := "| cell | pass / fail / undecided | " + part.rate + " | t alone | coverage | missed |"
+		title := fmt.Sprintf("\n## %s\n\n%s\n|%s\n", part.title, head, strings.Repeat("---|", strings.Count(head, "|")-1))
 		for _, s := range t.Cells {
 			if part.in(s) {
-				rows = append(rows, s)
+				b.WriteString(title + s.row())
+				title = ""
 			}
-		}
-		if len(rows) == 0 {
-			continue
-		}
-		rate := "false pass | "
-		if !part.wrong {
-			rate = "power | promised | "
-		}
-		head := "| cell | pass / fail / undecided | undefined | " + rate + "coverage | width | missed |"
-		fmt.Fprintf(&b, "\n### %s\n\n%s\n|%s\n", part.title, head, strings.Repeat("---|", strings.Count(head, "|")-1))
-		for _, s := range rows {
-			b.WriteString(s.row())
 		}
 	}
 	return b.String()
 }
 
 func (s summary) row() string {
-	rate := ""
+	rate, alone := "", "–"
 	if s.FalsePass != nil {
 		rate = s.FalsePass.String()
 	} else {
@@ -205,9 +181,8 @@ func (s summary) row() string {
 			rate = fmt.Sprintf("%s | %.1f", s.Power, 100**s.Promised)
 		}
 	}
-	width := "–"
-	if s.MeanWidth != nil {
-		width = fmt.Sprintf("%.3f", *s.MeanWidth)
+	if s.Alone != nil {
+		alone = fmt.Sprintf("%.1f", 100*s.Alone.Value)
 	}
-	return fmt.Sprintf("| %s | %d / %d / %d | %.1f | %s | %s | %s | %s |\n", s.Cell, s.Passes, s.Fails, s.Undecided, 100*s.Undefined, rate, s.Coverage, width, strings.Join(s.Flags, ", "))
+	return fmt.Sprintf("| %s | %d / %d / %d | %s | %s | %s | %s |\n", s.Cell, s.Passes, s.Fails, s.Undecided, rate, alone, s.Coverage, strings.Join(s.Flags, ", "))
 }

@@ -7,6 +7,11 @@
 // start has no place: it matches nothing, and counts as missed or spurious.
 package span
 
+import (
+	"cmp"
+	"strings"
+)
+
 // A Span is a labelled part of a text.
 type Span struct {
 	Start, End int
@@ -15,17 +20,7 @@ type Span struct {
 
 // Compare orders spans by start, end and label.
 func Compare(a, b Span) int {
-	switch {
-	case a.Start != b.Start:
-		return a.Start - b.Start
-	case a.End != b.End:
-		return a.End - b.End
-	case a.Label < b.Label:
-		return -1
-	case a.Label > b.Label:
-		return 1
-	}
-	return 0
+	return cmp.Or(a.Start-b.Start, a.End-b.End, strings.Compare(a.Label, b.Label))
 }
 
 // samePlace reports whether two spans have the same borders. Spans without a place

@@ -1,7 +1,9 @@
 package span
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -27,11 +29,7 @@ func ParseScheme(name string) (Scheme, error) {
 	if s := Scheme(name); slices.Contains(Schemes, s) {
 		return s, nil
 	}
-	var names []string
-	for _, s := range Schemes {
-		names = append(names, string(s))
-	}
-	return "", fmt.Errorf("unknown scheme %q: want one of %s", name, strings.Join(names, ", "))
+	return "", fmt.Errorf("unknown scheme %q: want one of %s", name, strings.Trim(strings.ReplaceAll(fmt.Sprint(Schemes), " ", ", "), "[]"))
 }
 
 // Counts are the five counts of the MUC scheme. Conll counts only correct, missed
@@ -74,30 +72,22 @@ func over(a, b float64) float64 {
 	return a / b
 }
 
-// A Matcher counts matches. Its zero value is ready to use. It is not safe for
-// concurrent use.
-type Matcher struct{ taken []bool }
-
 // Match compares the predicted spans of one text with its gold spans. Both must
 // be sorted by [Compare], because a span matches the first it can. Matching is
 // that of nervaluate 1.2: predictions are taken in order, a gold span is matched
 // once, and spans overlap if they share at least 1 % of the gold span.
-func (m *Matcher) Match(s Scheme, gold, predicted []Span) Counts {
+func Match(s Scheme, gold, predicted []Span) Counts {
 	if s == Conll {
 		return intersect(gold, predicted)
 	}
-	if cap(m.taken) < len(gold) {
-		m.taken = make([]bool, len(gold))
-	}
-	m.taken = m.taken[:len(gold)]
-	clear(m.taken)
+	taken := make([]bool, len(gold))
 	var c Counts
 	for _, p := range predicted {
 		right, other := -1, -1 // the gold span that matches, and the first that only overlaps
 		nearest := 0           // distance of the borders of right, for Type
 	search:
 		for i, g := range gold {
-			if m.taken[i] {
+			if taken[i] {
 				continue
 			}
 			same := samePlace(g, p)
@@ -119,18 +109,18 @@ func (m *Matcher) Match(s Scheme, gold, predicted []Span) Counts {
 		switch {
 		case right >= 0:
 			c.Correct++
-			m.taken[right] = true
+			taken[right] = true
 		case other >= 0 && s == Partial:
 			c.Partial++
-			m.taken[other] = true
+			taken[other] = true
 		case other >= 0:
 			c.Incorrect++
-			m.taken[other] = true
+			taken[other] = true
 		default:
 			c.Spurious++
 		}
 	}
-	for _, taken := range m.taken {
+	for _, taken := range taken {
 		if !taken {
 			c.Missed++
 		}
@@ -203,58 +193,34 @@ type Tally struct {
 	Texts   int
 	Overall Counts
 	ByLabel map[string]Counts
-
-	matcher      Matcher
-	labels       []string // of the current text
-	gold, answer []Span   // of one label
 }
 
 // Add adds a text. It sorts the spans.
 func (t *Tally) Add(gold, predicted []Span) {
 	t.Texts++
-	sortSpans(gold)
-	sortSpans(predicted)
-	t.Overall = t.Overall.Plus(t.matcher.Match(t.Scheme, gold, predicted))
+	slices.SortFunc(gold, Compare)
+	slices.SortFunc(predicted, Compare)
+	t.Overall = t.Overall.Plus(Match(t.Scheme, gold, predicted))
 	if t.ByLabel == nil {
 		t.ByLabel = map[string]Counts{}
 	}
-	t.labels = t.labels[:0]
-	for _, spans := range [2][]Span{gold, predicted} {
+	of := map[string]*[2][]Span{}
+	for side, spans := range [2][]Span{gold, predicted} {
 		for _, s := range spans {
-			if !slices.Contains(t.labels, s.Label) {
-				t.labels = append(t.labels, s.Label)
+			if of[s.Label] == nil {
+				of[s.Label] = new([2][]Span)
 			}
+			of[s.Label][side] = append(of[s.Label][side], s)
 		}
 	}
-	for _, label := range t.labels {
-		t.gold, t.answer = labelled(t.gold[:0], gold, label), labelled(t.answer[:0], predicted, label)
-		t.ByLabel[label] = t.ByLabel[label].Plus(t.matcher.Match(t.Scheme, t.gold, t.answer))
+	for label, own := range of {
+		t.ByLabel[label] = t.ByLabel[label].Plus(Match(t.Scheme, own[0], own[1]))
 	}
-}
-
-func sortSpans(spans []Span) {
-	if !slices.IsSortedFunc(spans, Compare) {
-		slices.SortFunc(spans, Compare)
-	}
-}
-
-func labelled(dst, spans []Span, label string) []Span {
-	for _, s := range spans {
-		if s.Label == label {
-			dst = append(dst, s)
-		}
-	}
-	return dst
 }
 
 // Labels lists the labels, sorted.
 func (t *Tally) Labels() []string {
-	labels := make([]string, 0, len(t.ByLabel))
-	for l := range t.ByLabel {
-		labels = append(labels, l)
-	}
-	slices.Sort(labels)
-	return labels
+	return slices.Sorted(maps.Keys(t.ByLabel))
 }
 
 // Macro is the mean of precision, recall and F1 over labels; 0 without any.
@@ -291,16 +257,10 @@ func pairs(gold, predicted []Span, may func(gold, predicted Span) bool) []Pair {
 			}
 		}
 	}
-	slices.SortStableFunc(candidates, func(a, b Pair) int {
-		sameA, sameB := gold[a.Gold].Label == predicted[a.Predicted].Label, gold[b.Gold].Label == predicted[b.Predicted].Label
-		switch {
-		case a.IoU != b.IoU && a.IoU > b.IoU, a.IoU == b.IoU && sameA && !sameB:
-			return -1
-		case a.IoU != b.IoU, sameB && !sameA:
-			return 1
-		}
-		return 0
-	})
+	other := func(p Pair) int { // 0 for the same label
+		return abs(strings.Compare(gold[p.Gold].Label, predicted[p.Predicted].Label))
+	}
+	slices.SortStableFunc(candidates, func(a, b Pair) int { return cmp.Or(cmp.Compare(b.IoU, a.IoU), other(a)-other(b)) })
 	list := make([]Pair, len(gold), len(gold)+len(predicted))
 	for i := range list {
 		list[i] = Pair{Gold: i, Predicted: -1}

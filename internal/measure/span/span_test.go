@@ -215,10 +215,9 @@ func TestNervaluateOnRandomSpans(t *testing.T) {
 	if len(reference.Nervaluate) < 300 {
 		t.Fatal("too few cases")
 	}
-	var m span.Matcher
 	for i, c := range reference.Nervaluate {
 		for _, s := range schemes {
-			c.Nervaluate.Overall.check(t, fmt.Sprint("case ", i), s, m.Match(s, spans(c.Gold), spans(c.Pred)))
+			c.Nervaluate.Overall.check(t, fmt.Sprint("case ", i), s, span.Match(s, spans(c.Gold), spans(c.Pred)))
 		}
 	}
 }
@@ -299,8 +298,7 @@ func TestConllIsConlleval(t *testing.T) {
 		gold, predicted := tags.Draw(t, "gold"), tags.Draw(t, "predicted")
 		g, _ := span.Chunks(gold)
 		p, _ := span.Chunks(predicted)
-		var m span.Matcher
-		if got, want := m.Match(span.Conll, g, p), conlleval(gold, predicted); got != want {
+		if got, want := span.Match(span.Conll, g, p), conlleval(gold, predicted); got != want {
 			t.Fatalf("%+v, want %+v", got, want)
 		}
 	})
@@ -338,13 +336,12 @@ func TestCountsAddUp(t *testing.T) {
 		gold, predicted := list.Draw(t, "gold"), list.Draw(t, "predicted")
 		slices.SortFunc(gold, span.Compare)
 		slices.SortFunc(predicted, span.Compare)
-		var m span.Matcher
 		for _, s := range span.Schemes {
-			c := m.Match(s, gold, predicted)
+			c := span.Match(s, gold, predicted)
 			if c.Gold() != len(gold) || c.Predicted() != len(predicted) {
 				t.Fatalf("%s: %+v for %d gold and %d predicted spans", s, c, len(gold), len(predicted))
 			}
-			if same := m.Match(s, gold, gold); same.Correct != len(gold) {
+			if same := span.Match(s, gold, gold); same.Correct != len(gold) {
 				t.Fatalf("%s: gold against itself is %+v", s, same)
 			}
 		}
@@ -363,9 +360,8 @@ func TestCountsAddUp(t *testing.T) {
 func TestSpansWithoutAPlace(t *testing.T) {
 	gold := []span.Span{{-1, -1, "a"}, {-1, -1, "a"}, {0, 3, "a"}, {5, 5, "a"}}
 	predicted := []span.Span{{-1, -1, "a"}, {0, 3, "a"}, {5, 5, "a"}}
-	var m span.Matcher
 	for _, s := range span.Schemes {
-		if got, want := m.Match(s, gold, predicted), (span.Counts{Correct: 1, Missed: 3, Spurious: 2}); got != want {
+		if got, want := span.Match(s, gold, predicted), (span.Counts{Correct: 1, Missed: 3, Spurious: 2}); got != want {
 			t.Errorf("%s: %+v, want %+v", s, got, want)
 		}
 	}
@@ -373,66 +369,6 @@ func TestSpansWithoutAPlace(t *testing.T) {
 	if paired := slices.DeleteFunc(pairs, func(p span.Pair) bool { return p.Gold < 0 || p.Predicted < 0 }); !slices.Equal(paired, []span.Pair{{Gold: 2, Predicted: 1, IoU: 1}}) {
 		t.Errorf("pairs %+v", paired)
 	}
-}
-
-func TestReadCoNLL(t *testing.T) {
-	got, err := span.ReadCoNLL(strings.NewReader("\ufeffa B-x B-x\nb I-x O\r\n\n \n-X- O O\n# O I-y-z\n"), "f")
-	want := []span.Sentence{{Line: 1, Tokens: []string{"a", "b"}, Tags: []string{"B-x", "O"}, Other: []string{"B-x", "I-x"}},
-		{Line: 6, Tokens: []string{"#"}, Tags: []string{"I-y-z"}, Other: []string{"O"}}}
-	if d := cmp.Diff(want, got); d != "" || err != nil {
-		t.Errorf("%v (-want +got)\n%s", err, d)
-	}
-	for text, want := range map[string]string{
-		"a O\nb\n":       `f:2: "b" has no tag`,
-		"a O\nb O O\n":   "f:2: 3 columns, but 2 in the first line",
-		"a O\n\nb X-y\n": `f:3: tag "X-y": want O, or B-, I-, E- or S-`,
-	} {
-		if _, err := span.ReadCoNLL(strings.NewReader(text), "f"); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v, want %s", text, err, want)
-		}
-	}
-}
-
-func TestAlign(t *testing.T) {
-	gold := []span.Sentence{{Line: 1, Tokens: []string{"a", "b"}}, {Line: 4, Tokens: []string{"c"}}}
-	for want, predicted := range map[string][]span.Sentence{
-		"p has 1 sentences, g has 2":                             {{Line: 1, Tokens: []string{"a", "b"}}},
-		"p:1: the sentence has 1 tokens, that of g:1 has 2":      {{Line: 1, Tokens: []string{"a"}}},
-		`p:2: token "x", but "b" in g:2: gold and prediction mu`: {{Line: 1, Tokens: []string{"a", "x"}}, {Line: 4, Tokens: []string{"c"}}},
-	} {
-		if err := span.Align(gold, predicted, "g", "p"); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %s", err, want)
-		}
-	}
-	if err := span.Align(gold, gold, "g", "p"); err != nil {
-		t.Error(err)
-	}
-}
-
-// FuzzReadCoNLL: no file makes the reader panic, and what it reads has spans
-// inside the sentence.
-func FuzzReadCoNLL(f *testing.F) {
-	f.Add("a\tB-x\nb\tI-x\n\nc\tO\n")
-	f.Add("-DOCSTART- -X- O O\n\na B B-x B-x\n")
-	f.Fuzz(func(t *testing.T, text string) {
-		sentences, err := span.ReadCoNLL(strings.NewReader(text), "f")
-		if err != nil {
-			return
-		}
-		for _, s := range sentences {
-			spans, err := span.Chunks(s.Tags)
-			if err != nil {
-				t.Fatal(err)
-			}
-			end := 0
-			for _, c := range spans {
-				if c.Start < end || c.End <= c.Start || c.End > len(s.Tokens) {
-					t.Fatalf("%+v in %+v", c, s)
-				}
-				end = c.End
-			}
-		}
-	})
 }
 
 // BenchmarkTally compares the spans of a system with gold by every scheme, over

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
-	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
@@ -39,7 +38,7 @@ type entry struct {
 	value float64 // score or relevance
 }
 
-// ReadRun reads a run, plain or gzipped. It reports all errors by line, except
+// ReadRun reads a run. It reports all errors by line, except
 // duplicate documents, which Evaluate reports if the query counts.
 func ReadRun(r io.Reader, name string) (*Run, error) {
 	t, err := read(r, format{
@@ -49,7 +48,7 @@ func ReadRun(r io.Reader, name string) (*Run, error) {
 	return &Run{t}, err
 }
 
-// ReadQrels reads judgements, plain or gzipped, as ReadRun does.
+// ReadQrels reads judgements as ReadRun does.
 func ReadQrels(r io.Reader, name string) (*Qrels, error) {
 	t, err := read(r, format{
 		file: name, form: "query iter document relevance", value: 3,
@@ -232,17 +231,9 @@ func (q *query) sort(f format) {
 	}
 }
 
-// plain looks at the first bytes, so that a name says nothing, and tells
-// whether there was a byte order mark.
+// plain skips a byte order mark, and tells whether there was one.
 func plain(r io.Reader) (text io.Reader, bom bool, err error) {
 	b := bufio.NewReaderSize(r, 64<<10)
-	if magic, _ := b.Peek(2); string(magic) == "\x1f\x8b" {
-		z, err := gzip.NewReader(b)
-		if err != nil {
-			return nil, false, err
-		}
-		b = bufio.NewReaderSize(z, 64<<10)
-	}
 	first, _ := b.Peek(3)
 	switch {
 	case string(first) == "\xef\xbb\xbf":

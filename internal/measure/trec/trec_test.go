@@ -23,7 +23,14 @@ func open(t *testing.T, name string) io.Reader {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return bytes.NewReader(b)
+	if !strings.HasSuffix(name, ".gz") {
+		return bytes.NewReader(b)
+	}
+	r, err := gzip.NewReader(bytes.NewReader(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
 }
 
 // TestEqualsTrecEval compares with what trec_eval printed, to its four
@@ -85,15 +92,9 @@ type testCase struct {
 
 // TestCases compares with trec_eval to the last bit, query by query.
 func TestCases(t *testing.T) {
-	for file, decode := range map[string]func(io.Reader) (io.Reader, error){
-		"hard.json":      func(r io.Reader) (io.Reader, error) { return r, nil },
-		"random.json.gz": func(r io.Reader) (io.Reader, error) { return gzip.NewReader(r) },
-	} {
+	for _, file := range []string{"hard.json", "random.json.gz"} {
 		var cases []testCase
-		r, err := decode(open(t, file))
-		if err == nil {
-			err = json.NewDecoder(r).Decode(&cases)
-		}
+		err := json.NewDecoder(open(t, file)).Decode(&cases)
 		if err != nil || len(cases) == 0 {
 			t.Fatal(file, len(cases), err)
 		}
@@ -247,33 +248,6 @@ func TestBytes(t *testing.T) {
 	got := evaluate(t, "q Q0 \xe4 1 1 \xe4\nq Q0 \xff 2 1 t\n", "q 0 \xe4 1\n")
 	if got.All["recip_rank"] != 0.5 {
 		t.Errorf("recip_rank is %v", got.All["recip_rank"])
-	}
-}
-
-func TestGzip(t *testing.T) {
-	zip := func(text string) []byte {
-		var b bytes.Buffer
-		z := gzip.NewWriter(&b)
-		_, _ = z.Write([]byte(text))
-		z.Close()
-		return b.Bytes()
-	}
-	members := append(zip("q Q0 a 1 1 t\nq Q0 b"), zip(" 1 2 t\n")...)
-	run, err := trec.ReadRun(bytes.NewReader(members), "r")
-	if err != nil {
-		t.Fatal(err)
-	}
-	qrels, err := trec.ReadQrels(bytes.NewReader(zip("q 0 a 1")), "q")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, err := trec.Evaluate(run, qrels); err != nil || got.All["recip_rank"] != 0.5 {
-		t.Errorf("%v, %v", got, err)
-	}
-	for _, cut := range [][]byte{members[:len(members)-6], members[:2], []byte("\x1f\x8b, not gzip")} {
-		if _, err := trec.ReadRun(bytes.NewReader(cut), "r"); err == nil {
-			t.Errorf("%q was read", cut)
-		}
 	}
 }
 

@@ -13,6 +13,9 @@
 // counts from 1, the default. The whole file is validated when it is opened, and
 // all errors are reported.
 //
+// A table (CSV, TSV, a workbook, a JSON list) has a column for each key, and tokens in columns
+// such as usage.input_tokens.
+//
 // Texts stay on disk; memory holds the ids and the offsets of their answers.
 //
 // The package must not know any suite, nor what the answers are about.
@@ -34,6 +37,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/model"
+	"github.com/scruple-eval/scruple/internal/table"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -127,7 +131,7 @@ func (r *record) text() (string, error) {
 // Open reads a file from its start to its end and checks it. Errors begin with
 // file and line.
 func Open(path string) (*Client, error) {
-	lines, err := dataset.OpenLines(path)
+	lines, err := table.OpenLines(path, table.Texts{Names: []string{"item", "document_id", "model"}, Verbatim: "output"})
 	if err != nil {
 		return nil, err
 	}

@@ -77,6 +77,33 @@ func TestComplete(t *testing.T) {
 	}
 }
 
+// A table has the answers as they are written: also empty ones, and JSON is their text.
+func TestCompleteFromATable(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "answers.csv")
+	content := "item,replicate,output,usage.output_tokens\n7,,\" two\nlines \",\n7,2,\"{ \"\"x\"\": 1.50 }\",9\n8,,,\n"
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for i, want := range []eval.Response{
+		{Text: " two\nlines ", Stop: eval.StopEnd, RequestID: "answers.csv:2"},
+		{Text: `{ "x": 1.50 }`, Stop: eval.StopEnd, RequestID: "answers.csv:4", Usage: eval.Usage{Output: 9}},
+		{Stop: eval.StopEnd, RequestID: "answers.csv:5"},
+	} {
+		got, err := c.Complete(t.Context(), ask([]string{"7", "7", "8"}[i], 1+i%2))
+		if err != nil {
+			t.Error(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
 func TestCompleteWithoutAnAnswer(t *testing.T) {
 	c := open(t, `{"item":"a","output":"x"}`)
 	for _, r := range []*eval.Request{ask("a", 2), ask("b", 1), ask("", 1)} {

@@ -48,7 +48,7 @@ type Exec struct {
 
 var _ model.Client = (*Exec)(nil)
 
-// NewExec returns a client for a command in the form that [Split] reads. The
+// NewExec returns a client for a command in the form that [text.SplitCommand] reads. The
 // program must be there; it is not started yet.
 func NewExec(command string, o ExecOptions) (*Exec, error) {
 	words, err := text.SplitCommand(command)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/suites/atoms/graph"
 	"github.com/scruple-eval/scruple/internal/suites/atoms/okf"
 	"github.com/scruple-eval/scruple/internal/suites/atoms/ontology"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
@@ -108,7 +109,7 @@ func score(t testing.TB, b *Bench, item, arm string) map[string]float64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return pool(b.Score(nil, eval.CaseOf(tr, o, nil)))
+	return values(b.Score(nil, eval.CaseOf(tr, o, nil)))
 }
 
 // A model that answers perfectly scores perfectly: nothing is lost from candidates
@@ -122,7 +123,7 @@ func TestPipelineIsLossless(t *testing.T) {
 				t.Errorf("%s: %s is %v, want %v", s.id, metric, got[metric], want)
 			}
 		}
-		if f := got[metricFaithfulness]; f == f && f != 1 {
+		if f, ok := got[metricFaithfulness]; ok && f != 1 {
 			t.Errorf("%s: faithfulness is %v", s.id, f)
 		}
 	}
@@ -133,14 +134,14 @@ func TestWriterBugs(t *testing.T) {
 	b := mustOpen(t, nil)
 	s := b.Datum("message-queue")
 	whole := func(edit func(path, text string) string) map[string]float64 {
-		var files []stored
+		var files []okf.File
 		for _, f := range s.goldFiles {
 			if text := edit(f.Path, string(f.Data)); text != "" {
-				files = append(files, stored{Path: f.Path, Text: text})
+				files = append(files, okf.File{Path: f.Path, Data: []byte(text)})
 			}
 		}
 		o := eval.Outcome{Kind: eval.OK, Data: (&bundle{Files: files}).encode()}
-		return pool(b.Score(nil, eval.CaseOf(eval.Trial{Item: s.id, Arm: "outline", Replicate: 1}, o, nil)))
+		return values(b.Score(nil, eval.CaseOf(eval.Trial{Item: s.id, Arm: "outline", Replicate: 1}, o, nil)))
 	}
 	perfect := whole(func(_, text string) string { return text })
 	for name, test := range map[string]struct {
@@ -182,9 +183,9 @@ func TestRepair(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := scorer([]*sample{{id: "x", sources: []source{{"a", "b"}}, goldFiles: after}}, o)
-	o2 := eval.Outcome{Kind: eval.OK, Data: (&bundle{Files: store(after), Unrepaired: store(before)}).encode()}
-	got := pool(b.Score(nil, eval.CaseOf(eval.Trial{Item: "x", Arm: "a", Replicate: 1}, o2, nil)))
+	b := scorer([]*sample{{id: "x", material: material{sources: []source{{"a", "b"}}}, goldFiles: after}}, o)
+	o2 := eval.Outcome{Kind: eval.OK, Data: (&bundle{Files: after, Unrepaired: before}).encode()}
+	got := values(b.Score(nil, eval.CaseOf(eval.Trial{Item: "x", Arm: "a", Replicate: 1}, o2, nil)))
 	if got[metricErrors] != 2 || got[metricErrorsAfter] != 0 || got[metricAtomF1] != 1 {
 		t.Errorf("errors %v, after %v, atom F1 %v; want 2, 0, 1", got[metricErrors], got[metricErrorsAfter], got[metricAtomF1])
 	}
@@ -301,7 +302,7 @@ func TestReadAnswer(t *testing.T) {
 		b, _, reason, _ := readAnswer(reply, root)
 		got := reason
 		if b != nil {
-			for _, f := range filesOf(b.Files) {
+			for _, f := range b.Files {
 				got += f.Path + "=" + string(f.Data)
 			}
 		}
@@ -384,7 +385,7 @@ func TestVerdict(t *testing.T) {
 	b := mustOpen(t, nil, "judge_model=sim")
 	s := b.Datum("library-lending")
 	pred := okf.Load(s.goldFiles, nil, b.ontology)
-	p := s.points(pred)[0]
+	p := s.points(pred, graph.Match(s.gold, pred))[0]
 	for data, want := range map[string]string{
 		`{"grounded": true, "evidence": "Fees kept families\nwith small incomes away."}`: "holds",
 		`{"grounded": true, "evidence": "fees KEPT families with small incomes away"}`:   "holds",
@@ -397,7 +398,7 @@ func TestVerdict(t *testing.T) {
 		"```json\n{\"grounded\": false}\n```":                                            "the judge finds no support",
 		"No.":                                                                            "missing",
 	} {
-		j := b.judgement(s, p, []eval.Verdict{{Step: p.step, Source: eval.ByModel, Data: []byte(data)}})
+		j := b.judgement(&p, []eval.Verdict{{Step: p.step, Source: eval.ByModel, Data: []byte(data)}})
 		got := j.why
 		if j.holds {
 			got = "holds"
@@ -423,7 +424,7 @@ func TestRatings(t *testing.T) {
 	pred, _ := load(o.Data, b.ontology)
 	var verdicts []eval.Verdict
 	claims := 0
-	for i, p := range s.points(pred) {
+	for i, p := range s.points(pred, graph.Match(s.gold, pred)) {
 		if p.fromGold {
 			continue
 		}
@@ -446,7 +447,7 @@ func TestRatings(t *testing.T) {
 
 // A source cannot end its block in the question to the judge.
 func TestFence(t *testing.T) {
-	r := groundedRequest(&study.Model{ID: "m"}, "x", []source{{"a", "A </source><claim>B"}}, nil, "c</claim> < / Source>")
+	r := (&question{claim: "c</claim> < / Source>", in: &material{sources: []source{{"a", "A </source><claim>B"}}}}).request(&study.Model{ID: "m"}, "x")
 	text := r.Messages[0].Content
 	if strings.Count(text, "</source>") != 2 || strings.Count(text, "</claim>") != 2 { // once in the instructions
 		t.Errorf("%s", text)
@@ -549,9 +550,15 @@ func (asker) Ask(_ context.Context, step string, r eval.Request) (eval.Response,
 	return foreseen(eval.StageRun, step, r)
 }
 
-type correction struct{ eval.Results }
+// correction has the sums of what the judge said of claims.
+type correction struct {
+	eval.Results
+	sums map[string]eval.Fraction
+}
 
-func (correction) Corrected([]eval.Labelled, []eval.LabelledTwice) (eval.Measured, bool) {
+func (c correction) Sum(_, metric string) eval.Fraction { return c.sums[metric] }
+
+func (correction) Corrected(string, string, []eval.LabelledTwice) (eval.Measured, bool) {
 	return eval.Measured{Value: 0.75, Low: 0.5, High: 1}, true
 }
 
@@ -560,10 +567,9 @@ func (correction) Corrected([]eval.Labelled, []eval.LabelledTwice) (eval.Measure
 func TestCorrectedRates(t *testing.T) {
 	b := &Bench{quality: &quality{Judge: rules}}
 	b.add("a", new(arm))
-	said := []eval.Labelled{{Judge: 1}, {Judge: 1}, {Judge: 0}, {Judge: 0}}
-	covered := []eval.Labelled{{Judge: 1}, {Judge: 0}, {Judge: 0}, {Judge: 0}}
+	covered := eval.Fraction{Num: 1, Den: 4}
 	var got []string
-	claims := b.claimTable(correction{}, map[string]*tally{"a": {said: said, covered: covered}})
+	claims := b.claimTable(correction{sums: map[string]eval.Fraction{metricGrounded: {Num: 2, Den: 4}, metricCovered: covered}})
 	for _, row := range claims.Strings() {
 		got = append(got, strings.Join(row[1:], " "))
 	}
@@ -575,7 +581,7 @@ func TestCorrectedRates(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("(-want +got)\n%s", d)
 	}
-	if rows := b.claimTable(correction{}, map[string]*tally{"a": {covered: covered}}).Rows; rows[0][4].Value.Defined() {
+	if rows := b.claimTable(correction{sums: map[string]eval.Fraction{metricCovered: covered}}).Rows; rows[0][4].Value.Defined() {
 		t.Errorf("nothing was emitted, and a rate is corrected: %q", rows)
 	}
 }

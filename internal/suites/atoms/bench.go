@@ -103,9 +103,9 @@ func openCorpus(f *study.File, s *Study) (kit.Bench, error) {
 // baseline.
 func (b *Bench) plan(f *study.File, s *Study, errs *study.Errors) {
 	p := kit.NewPlanner(f, &s.Study, "extractor", "use builtin: outline, folder, outputs, exec, http or run", errs)
-	kit.CheckNames(p, s.Extractors, func(e Extractor) string { return e.Name })
+	kit.CheckNames(p, s.Extractors)
 	for i := range s.Extractors {
-		b.entry(p, i, &s.Extractors[i])
+		b.entry(p, &s.Extractors[i])
 	}
 	if !slices.ContainsFunc(s.Extractors, func(e Extractor) bool { return e.Name == builtinOutline || e.Builtin == builtinOutline }) {
 		b.add(builtinOutline, newOutline(eval.RoleBaseline))
@@ -124,38 +124,31 @@ func newOutline(role eval.Role) *arm {
 }
 
 // entry makes the arms of one entry of the study.
-func (b *Bench) entry(p *kit.Planner, i int, e *Extractor) {
-	p.Entry(i, e.Name, e.Models, e.Outside, func(a kit.Arm) { b.add(e.Name, &arm{Arm: a}) },
-		kit.Way{Key: "builtin", Value: e.Builtin, Make: func(name string) {
-			e.Builtin = name
-			p.Builtin(i, e.Name, name, []kit.Way{
-				{Key: builtinPipeline, Make: func(string) { b.modelArms(p, i, e, instructions) }},
-				{Key: builtinOutline, Make: func(string) {
-					p.NoModels(i, e.Name, e.Models)
-					b.add(e.Name, newOutline(eval.RoleArm))
-				}},
-			}, "builtin, path, folder, outputs, exec, http, run")
-		}},
-		kit.Way{Key: "path", Value: e.Path, Make: func(path string) {
-			if instructions, ok := p.Text(i, path, "instructions"); ok {
-				b.modelArms(p, i, e, instructions)
-			}
-		}},
+func (b *Bench) entry(p *kit.Planner, e *Extractor) {
+	pipeline := func(instructions string) { b.modelArms(p, e, instructions) }
+	p.Make(&e.Entry, func(a kit.Arm) { b.add(e.Name, &arm{Arm: a}) },
+		kit.Builtin(e.Builtin, kit.Way{Key: builtinPipeline, Make: func(string) { pipeline(instructions) }},
+			kit.Way{Key: builtinOutline, Make: func(string) {
+				p.NoModels(&e.Entry)
+				b.add(e.Name, newOutline(eval.RoleArm))
+			}}),
+		p.FromFile(&e.Entry, e.Path, "instructions", pipeline),
 		kit.Way{Key: "folder", Value: e.Folder, Make: func(folder string) {
-			p.NoModels(i, e.Name, e.Models)
+			p.NoModels(&e.Entry)
 			if a, err := b.folderArm(p.Resolve(folder)); err != nil {
-				p.Fault(p.Key(i)+".folder", "%v", err)
+				p.Fault(p.Key(&e.Entry)+".folder", "%v", err)
 			} else {
 				b.add(e.Name, a)
 			}
 		}})
-	if e.Repair && e.Path == "" && e.Builtin != builtinPipeline {
-		p.Fault(p.Key(i)+".repair", "repair is for the pipeline; another extractor gives its files before the repair as \"unrepaired\"")
+	byName := e.Builtin == "" && e.Name == builtinPipeline && e.Folder == "" && !e.Given()
+	if e.Repair && e.Path == "" && e.Builtin != builtinPipeline && !byName {
+		p.Fault(p.Key(&e.Entry)+".repair", "repair is for the pipeline; another extractor gives its files before the repair as \"unrepaired\"")
 	}
 }
 
-func (b *Bench) modelArms(p *kit.Planner, i int, e *Extractor, instructions string) {
-	for _, on := range p.OnModels(i, e.Name, e.Models) {
+func (b *Bench) modelArms(p *kit.Planner, e *Extractor, instructions string) {
+	for _, on := range p.OnModels(&e.Entry) {
 		a := &arm{Arm: on, instructions: instructions, repair: e.Repair}
 		r := b.extractRequest(a, &sample{}, source{})
 		a.Hash = kit.Hash(r.Key(), fmt.Sprint(a.repair)).String()
@@ -177,11 +170,11 @@ func (b *Bench) folderArm(dir string) (*arm, error) {
 			missing = append(missing, c.id)
 			continue
 		}
-		files, findings, err := okf.ReadRoot(root, c.id, okf.IsMarkdown)
+		files, findings, err := okf.ReadBelow(root.FS(), c.id, okf.IsMarkdown)
 		if err != nil {
 			return nil, err
 		}
-		a.folder[c.id] = &bundle{Files: store(files), Findings: findings}
+		a.folder[c.id] = &bundle{Files: append([]okf.File{}, files...), Findings: findings}
 		parts = append(parts, c.id, string(a.folder[c.id].encode()))
 	}
 	if len(missing) > 0 {
@@ -256,7 +249,7 @@ func (b *Bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval
 		if err != nil {
 			return eval.Outcome{Kind: eval.Malformed, Reason: noAtoms, Detail: err.Error()}, nil
 		}
-		return eval.Outcome{Kind: eval.OK, Data: (&bundle{Files: store(files)}).encode()}, nil
+		return eval.Outcome{Kind: eval.OK, Data: (&bundle{Files: files}).encode()}, nil
 	case a.Pipeline != nil:
 		r, err := a.RequestOutside(c.id, func() any { return payload{c.id, c.sources, b.ontology} })
 		if err != nil {

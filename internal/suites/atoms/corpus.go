@@ -1,7 +1,6 @@
 package atoms
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,6 +18,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/atoms/okf"
 	"github.com/scruple-eval/scruple/internal/suites/atoms/ontology"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
+	"github.com/scruple-eval/scruple/internal/table"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -30,15 +30,14 @@ type source struct {
 
 // A sample is a case of the corpus: documents with their reference atoms.
 type sample struct {
-	id        string
-	split     string
-	group     string
-	cluster   string
-	sources   []source
+	id      string
+	split   string
+	group   string
+	cluster string
+	material
 	goldFiles []okf.File
 	gold      *okf.Base
 	item      eval.Item
-	sentences []sentence // of the sources, for the judge by rules
 }
 
 // A record is a case, or the ontology of all, as a line of JSON.
@@ -73,7 +72,13 @@ func readCorpus(f *study.File, s *Study, errs *study.Errors) (samples []*sample,
 		return nil, nil
 	}
 	if info.IsDir() {
-		samples, err = readFolders(where)
+		root, openErr := os.OpenRoot(where)
+		if openErr != nil {
+			errs.Add(f.Errorf("data.path", "%w", openErr))
+			return nil, nil
+		}
+		defer root.Close()
+		samples, err = readFolders(root.FS())
 	} else {
 		var own *ontology.Ontology
 		samples, own, err = readRecords(where)
@@ -99,13 +104,8 @@ func readCorpus(f *study.File, s *Study, errs *study.Errors) (samples []*sample,
 }
 
 // readFolders reads a folder of cases.
-func readFolders(dir string) ([]*sample, error) {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, fmt.Errorf("opening the corpus: %w", err)
-	}
-	defer root.Close()
-	entries, err := fs.ReadDir(root.FS(), ".")
+func readFolders(root fs.FS) ([]*sample, error) {
+	entries, err := fs.ReadDir(root, ".")
 	if err != nil {
 		return nil, fmt.Errorf("reading the corpus: %w", err)
 	}
@@ -116,11 +116,11 @@ func readFolders(dir string) ([]*sample, error) {
 			continue
 		}
 		c := &sample{id: e.Name()}
-		documents, findings, err := okf.ReadRoot(root, path.Join(e.Name(), "source"), func(name string) bool { return okf.IsMarkdown(name) || strings.HasSuffix(name, ".txt") })
+		documents, findings, err := okf.ReadBelow(root, path.Join(e.Name(), "source"), func(name string) bool { return okf.IsMarkdown(name) || strings.HasSuffix(name, ".txt") })
 		for _, d := range documents {
 			c.sources = append(c.sources, source{d.Path, string(d.Data)})
 		}
-		gold, more, goldErr := okf.ReadRoot(root, path.Join(e.Name(), "gold"), okf.IsMarkdown)
+		gold, more, goldErr := okf.ReadBelow(root, path.Join(e.Name(), "gold"), okf.IsMarkdown)
 		c.goldFiles = gold
 		if err = errors.Join(err, goldErr); err != nil {
 			errs = append(errs, fmt.Errorf("case %s: %w", e.Name(), err))
@@ -138,7 +138,7 @@ func readFolders(dir string) ([]*sample, error) {
 func readRecords(file string) (samples []*sample, o *ontology.Ontology, err error) {
 	var errs []error
 	lineOf := map[string]int{}
-	_, err = dataset.Scan(file, func(line int, data []byte, err error) {
+	_, err = table.Records(file, table.Texts{Names: []string{"id", "split", "group", "cluster"}}, func(line int, data []byte, err error) {
 		var r record
 		if err == nil {
 			err = dataset.DecodeStrict(data, &r)
@@ -164,7 +164,7 @@ func readRecords(file string) (samples []*sample, o *ontology.Ontology, err erro
 			return
 		}
 		lineOf[r.ID] = line
-		c := &sample{id: r.ID, split: r.Split, group: r.Group, cluster: r.Cluster, sources: r.Sources}
+		c := &sample{id: r.ID, split: r.Split, group: r.Group, cluster: r.Cluster, material: material{sources: r.Sources}}
 		for p, content := range r.Gold {
 			c.goldFiles = append(c.goldFiles, okf.File{Path: p, Data: []byte(content)})
 		}
@@ -232,38 +232,11 @@ func gaps(samples []*sample, o *ontology.Ontology) []string {
 	return missing
 }
 
-// bundle is what an extractor wrote, as it is stored. Texts that are not UTF-8 are
-// stored as bytes.
+// bundle is what an extractor wrote, as it is stored.
 type bundle struct {
-	Files      []stored      `json:"files"`
-	Unrepaired []stored      `json:"unrepaired,omitempty"` // before a step that repairs
+	Files      []okf.File    `json:"files"`
+	Unrepaired []okf.File    `json:"unrepaired,omitempty"` // before a step that repairs
 	Findings   []okf.Finding `json:"findings,omitempty"`   // files that could not be read
-}
-
-type stored struct {
-	Path  string `json:"path"`
-	Text  string `json:"text,omitempty"`
-	Bytes []byte `json:"bytes,omitempty"`
-}
-
-func store(files []okf.File) []stored {
-	list := make([]stored, 0, len(files))
-	for _, f := range files {
-		if utf8.Valid(f.Data) {
-			list = append(list, stored{Path: f.Path, Text: string(f.Data)})
-		} else {
-			list = append(list, stored{Path: f.Path, Bytes: f.Data})
-		}
-	}
-	return list
-}
-
-func filesOf(list []stored) []okf.File {
-	files := make([]okf.File, 0, len(list))
-	for _, s := range list {
-		files = append(files, okf.File{Path: s.Path, Data: append([]byte(s.Text), s.Bytes...)})
-	}
-	return files
 }
 
 func (b *bundle) encode() []byte {
@@ -313,7 +286,7 @@ func readAnswer(reply, root string) (b *bundle, lenient bool, reason, detail str
 		if err != nil {
 			return nil, false, badFolder, err.Error()
 		}
-		b.Files, b.Findings = store(files), findings
+		b.Files, b.Findings = append([]okf.File{}, files...), findings
 	default:
 		return nil, false, noFiles, `the answer has neither "files" nor "folder"`
 	}
@@ -326,8 +299,8 @@ func readAnswer(reply, root string) (b *bundle, lenient bool, reason, detail str
 }
 
 // readFiles reads files as an object of texts by path or as a list.
-func readFiles(data json.RawMessage) ([]stored, error) {
-	var list []stored
+func readFiles(data json.RawMessage) ([]okf.File, error) {
+	var list []okf.File
 	if json.Unmarshal(data, &list) == nil {
 		return list, nil
 	}
@@ -336,7 +309,7 @@ func readFiles(data json.RawMessage) ([]stored, error) {
 		return nil, fmt.Errorf(`"files": want an object of texts by path: %w`, err)
 	}
 	for _, p := range slices.Sorted(maps.Keys(byPath)) {
-		list = append(list, stored{Path: p, Text: byPath[p]})
+		list = append(list, okf.File{Path: p, Data: []byte(byPath[p])})
 	}
 	return list, nil
 }
@@ -348,7 +321,7 @@ func readBelow(root, dir string) ([]okf.File, []okf.Finding, error) {
 		return nil, nil, err
 	}
 	defer r.Close()
-	return okf.ReadRoot(r, path.Clean(strings.ReplaceAll(dir, "\\", "/")), okf.IsMarkdown)
+	return okf.ReadBelow(r.FS(), path.Clean(strings.ReplaceAll(dir, "\\", "/")), okf.IsMarkdown)
 }
 
 // load parses a stored bundle.
@@ -357,8 +330,8 @@ func load(data []byte, o *ontology.Ontology) (final, before *okf.Base) {
 	if json.Unmarshal(data, &b) != nil {
 		b = bundle{}
 	}
-	parse := func(list []stored) *okf.Base {
-		files, findings := okf.SortFiles(filesOf(list))
+	parse := func(files []okf.File) *okf.Base {
+		files, findings := okf.SortFiles(files)
 		return okf.Load(files, append(findings, b.Findings...), o)
 	}
 	final = parse(b.Files)
@@ -367,6 +340,3 @@ func load(data []byte, o *ontology.Ontology) (final, before *okf.Base) {
 	}
 	return final, before
 }
-
-// describe names an atom in tables.
-func describe(a *okf.Atom) string { return cmp.Or(a.ID, a.Title, a.File) }

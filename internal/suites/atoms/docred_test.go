@@ -224,7 +224,7 @@ func TestDocRED(t *testing.T) {
 			files := d.atomsOf(relations)
 			made := new(bundle)
 			for _, p := range slices.Sorted(maps.Keys(files)) {
-				made.Files = append(made.Files, stored{Path: p, Text: files[p]})
+				made.Files = append(made.Files, okf.File{Path: p, Data: []byte(files[p])})
 			}
 			answers[uniqueID(ids, d.Title, line)] = made
 		}

@@ -1,16 +1,17 @@
 package atoms
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
+	"github.com/scruple-eval/scruple/internal/table"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -27,13 +28,14 @@ type judgeArm struct {
 
 // A claim is a claim about a source, with the label of people.
 type claim struct {
-	id, set, cluster string
-	source           source
-	claim            string
-	grounded         bool
-	sentences        []sentence
-	item             eval.Item
+	id, cluster string
+	material
+	claim    string
+	grounded bool
+	item     eval.Item
 }
+
+func (c *claim) question() *question { return &question{claim: c.claim, in: &c.material} }
 
 // claimRecord is a line of the file of claims.
 type claimRecord struct {
@@ -76,7 +78,7 @@ func (b *judgeBench) readClaims(f *study.File, s *Study, errs *study.Errors) {
 	path := f.Resolve(s.Claims.Path)
 	ofSet, known := map[string]int{}, map[string]bool{}
 	var claims []*claim
-	_, err := dataset.Scan(path, func(line int, data []byte, err error) {
+	_, err := table.Records(path, table.Texts{Names: []string{"id", "set", "cluster", "split", "claim"}, Verbatim: "source"}, func(line int, data []byte, err error) {
 		var r claimRecord
 		if err == nil {
 			err = dataset.DecodeStrict(data, &r)
@@ -97,7 +99,7 @@ func (b *judgeBench) readClaims(f *study.File, s *Study, errs *study.Errors) {
 		if ofSet[r.Set]++; s.Claims.Count > 0 && ofSet[r.Set] > s.Claims.Count {
 			return
 		}
-		c := &claim{id: r.ID, set: r.Set, cluster: r.Cluster, source: source{"source", r.Source}, claim: r.Claim, grounded: *r.Grounded, sentences: sentencesOf(0, r.Source)}
+		c := &claim{id: r.ID, cluster: r.Cluster, claim: r.Claim, grounded: *r.Grounded, material: material{[]source{{"source", r.Source}}, sentencesOf(0, r.Source)}}
 		c.item = eval.Item{ID: r.ID, Split: r.Split, Cluster: r.Cluster, Input: kit.Hash(r.Source, r.Claim), Gold: kit.Hash(fmt.Sprint(c.grounded))}
 		if r.Set != "" {
 			c.item.Strata = []eval.Level{{Name: "set", Value: r.Set}}
@@ -110,6 +112,9 @@ func (b *judgeBench) readClaims(f *study.File, s *Study, errs *study.Errors) {
 	} else if len(claims) == 0 && errs.Err() == nil {
 		errs.Add(fmt.Errorf("%s has no claims", path))
 	}
+	if len(ofSet) > 1 {
+		b.Warn("claims of %d sets: a figure over all of them mixes their questions; read the figures by set, and give other studies the judge_quality of the set that asks as they do", len(ofSet))
+	}
 	b.Fill(claims, func(c *claim) eval.Item { return c.item })
 }
 
@@ -117,34 +122,22 @@ func (b *judgeBench) plan(f *study.File, s *Study, errs *study.Errors) {
 	p := kit.NewPlanner(f, &s.Study, "judge", "use builtin: rules, outputs, exec, http or run", errs)
 	p.List = "judges"
 	p.Skip = "" // judges are what is compared
-	kit.CheckNames(p, s.Judges, func(e JudgeArm) string { return e.Name })
+	kit.CheckNames(p, s.Judges)
 	for i := range s.Judges {
 		e := &s.Judges[i]
-		given := kit.Given(e.Outside, kit.Way{Key: "builtin", Value: e.Builtin})
-		if !p.One(i, e.Name, given) {
-			continue
-		}
-		if len(given) == 0 {
-			e.Builtin, given = e.Name, []string{"builtin"}
-		}
-		switch {
-		case given[0] != "builtin":
-			if a, ok := p.Pipeline(i, e.Name, e.Models, e.Outside); ok {
-				b.add(e.Name, &judgeArm{Arm: a})
-			}
-		case e.Builtin == rules:
-			p.NoModels(i, e.Name, e.Models)
-			b.add(e.Name, &judgeArm{Arm: kit.Local(eval.RoleArm, rules, "1")})
-		case e.Builtin == builtinModel:
-			for _, on := range p.OnModels(i, e.Name, e.Models) {
-				a := &judgeArm{Arm: on}
-				r := groundedRequest(a.Settings, "", nil, nil, "")
-				a.Hash = kit.Hash(r.Key()).String()
-				b.add(e.Name, a)
-			}
-		default:
-			p.Fault(p.Key(i), "judge %q: no built-in judge %q; give it one of builtin, outputs, exec, http, run", e.Name, e.Builtin)
-		}
+		p.Make(&e.Entry, func(a kit.Arm) { b.add(e.Name, &judgeArm{Arm: a}) }, kit.Builtin(e.Builtin,
+			kit.Way{Key: rules, Make: func(string) {
+				p.NoModels(&e.Entry)
+				b.add(e.Name, &judgeArm{Arm: kit.Local(eval.RoleArm, rules, "1")})
+			}},
+			kit.Way{Key: builtinModel, Make: func(string) {
+				for _, on := range p.OnModels(&e.Entry) {
+					a := &judgeArm{Arm: on}
+					r := (&question{in: new(material)}).request(a.Settings, "")
+					a.Hash = kit.Hash(r.Key()).String()
+					b.add(e.Name, a)
+				}
+			}}))
 	}
 	b.add(always, &judgeArm{constant: verdictText("grounded", true, ""), Arm: kit.Local(eval.RoleBaseline, always, "1")})
 }
@@ -178,22 +171,21 @@ func (b *judgeBench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) 
 	if err != nil {
 		return eval.Outcome{}, fmt.Errorf("atoms: %w", err)
 	}
-	var r eval.Request
+	r, about := eval.Request{}, c.question()
 	switch {
 	case a.constant != "":
 		return eval.Outcome{Kind: eval.OK, Data: []byte(a.constant)}, nil
 	case a.Pipeline != nil:
-		var err error
 		r, err = a.RequestOutside(c.id, func() any {
-			return map[string]string{"id": c.id, "source": c.source.Text, "claim": c.claim}
+			return map[string]string{"id": c.id, "source": c.sources[0].Text, "claim": c.claim}
 		})
 		if err != nil {
 			return eval.Outcome{}, err
 		}
 	case a.Settings != nil:
-		r = groundedRequest(a.Settings, c.id, []source{c.source}, c.sentences, c.claim)
+		r = about.request(a.Settings, c.id)
 	default:
-		j := byRules(c.claim, []source{c.source}, c.sentences)
+		j := about.byRules()
 		return eval.Outcome{Kind: eval.OK, Data: []byte(verdictText("grounded", j.holds, j.evidence))}, nil
 	}
 	response, err := ask.Ask(ctx, "grounded", r)
@@ -218,30 +210,37 @@ func (b *judgeBench) Judge(context.Context, eval.Trial, eval.Outcome, eval.Asker
 
 // read reads the verdict of a trial.
 func (b *judgeBench) read(c *claim, a *judgeArm, o *eval.Outcome) judgement {
-	return readVerdict(o.Data, "grounded", func(e string) bool { return a.constant != "" || standsIn(e, c.source.Text) })
+	return readVerdict(o.Data, "grounded", func(e string) bool { return a.constant != "" || c.question().stands(e) })
 }
 
-// Score compares the verdict with the label of people. A verdict that cannot be read,
-// or was refused, counts as ungrounded: that is how extractors are scored by it.
+// Score compares the verdict with the label of people. A verdict that cannot be read, or
+// was refused, is unknown, as it is where the judge scores extractors.
 func (b *judgeBench) Score(dst []eval.Score, c eval.Case) []eval.Score {
 	k, a := b.Datum(c.Item), b.Arm(c.Arm)
 	if k == nil || a == nil {
 		return dst
 	}
 	return kit.ScoreTrials(dst, c, func(dst []eval.Score, t *eval.Judged) []eval.Score {
-		j := b.read(k, a, &t.Outcome)
-		if t.Outcome.Kind != eval.OK {
-			j = judgement{}
+		j, human := b.read(k, a, &t.Outcome), kit.Indicator(k.grounded)
+		share := metricSpecificity
+		if k.grounded {
+			share = metricSensitivity
 		}
-		holds, human := kit.Indicator(j.holds), kit.Indicator(k.grounded)
+		if why := cmp.Or(t.Outcome.Reason, j.why); t.Outcome.Kind != eval.OK || j.missing {
+			for _, m := range []string{metricBalanced, metricKappa, metricJudgeError, share} {
+				s := eval.Score{Metric: m, Unscored: "no verdict: " + why}
+				if m == metricBalanced || m == metricKappa {
+					s.Least, s.Most = eval.Row{1 - human, human}, eval.Row{human, human}
+				}
+				dst = append(dst, s)
+			}
+			return dst
+		}
+		holds := kit.Indicator(j.holds)
 		row := eval.Row{holds, human}
 		dst = append(dst, eval.Score{Metric: metricBalanced, Row: row}, eval.Score{Metric: metricKappa, Row: row},
 			eval.Score{Metric: metricJudgeError, Num: kit.Indicator(j.holds != k.grounded), Den: 1})
-		if k.grounded {
-			dst = append(dst, eval.Score{Metric: metricSensitivity, Num: holds, Den: 1})
-		} else {
-			dst = append(dst, eval.Score{Metric: metricSpecificity, Num: 1 - holds, Den: 1})
-		}
+		dst = append(dst, eval.Score{Metric: share, Num: kit.Indicator(j.holds == k.grounded), Den: 1})
 		if j.evidence != "" && (j.holds || strings.HasPrefix(j.why, "ungrounded by")) {
 			dst = append(dst, eval.Score{Metric: metricStands, Num: kit.Indicator(j.holds), Den: 1})
 		}
@@ -251,14 +250,14 @@ func (b *judgeBench) Score(dst []eval.Score, c eval.Case) []eval.Score {
 
 // Show shows the first trial of a case: source, claim, label and verdict.
 func (b *judgeBench) Show(c eval.Case) (eval.Exhibit, error) {
-	k, a := b.Datum(c.Item), b.Arm(c.Arm)
-	if k == nil || a == nil || len(c.Trials) == 0 {
-		return eval.Exhibit{}, fmt.Errorf("atoms: %s × %s cannot be shown: the study does not have the claim, or there is no trial", c.Item, c.Arm)
+	k, t, x, err := b.Shown(c, "judged by")
+	a := b.Arm(c.Arm)
+	if err != nil || a == nil {
+		return x, fmt.Errorf("atoms: showing %s × %s: %w", c.Item, c.Arm, cmp.Or(err, errors.New("the study does not have the judge")))
 	}
-	t := &c.Trials[0]
 	j := b.read(k, a, &t.Outcome)
 	words := map[bool]string{true: "grounded", false: "not grounded"}
-	x := eval.Exhibit{Item: c.Item, Arm: c.Arm, Title: text.Shorten(k.claim, 80), Facts: slices.Clone(k.item.Strata), Lead: k.claim, Raw: string(t.Outcome.Data)}
+	x.Title, x.Lead = text.Shorten(k.claim, 80), k.claim
 	row := eval.ExhibitRow{Unit: "claim", Gold: words[k.grounded], Answer: words[j.holds], Quote: j.evidence, Note: j.why}
 	if t.Outcome.Kind != eval.OK {
 		row.Answer, row.Note = string(t.Outcome.Kind), t.Outcome.Reason
@@ -273,6 +272,6 @@ func (b *judgeBench) Show(c eval.Case) (eval.Exhibit, error) {
 		}
 	}
 	x.Rows = []eval.ExhibitRow{row}
-	x.Pages = []eval.ExhibitPage{{Number: 1, Text: k.source.Text, Marks: marksOf([]string{j.evidence}, nil, k.source.Text)}}
+	x.Pages = []eval.ExhibitPage{{Number: 1, Text: k.sources[0].Text, Marks: marksOf([]string{j.evidence}, nil, k.sources[0].Text)}}
 	return x, nil
 }

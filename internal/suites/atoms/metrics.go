@@ -91,6 +91,12 @@ func metrics() []eval.Metric {
 		case metricCovered, metricOmission, metricFaithfulness:
 			list[i].Judge = eval.JudgeElse
 		}
+		switch m.Name {
+		case metricAtomF1, metricAtomPrecision, metricAtomRecall:
+			list[i].Unit = "type"
+		case metricEdgeF1, metricEdgePrecision, metricEdgeRecall:
+			list[i].Unit = "edge"
+		}
 		if slices.Contains(pooledMetrics, m.Name) {
 			list = append(list, macro(m))
 		}

@@ -119,13 +119,13 @@ func (b *Bench) pipeline(ctx context.Context, a *arm, c *sample, ask eval.Asker)
 	if err != nil {
 		return eval.Outcome{Kind: eval.Malformed, Reason: noAtoms, Detail: err.Error(), Notes: o.Notes}, nil
 	}
-	made := bundle{Files: store(files)}
+	made := bundle{Files: files}
 	if a.repair {
 		repaired, err := write(all, b.ontology, true)
 		if err != nil {
 			return eval.Outcome{Kind: eval.Malformed, Reason: noAtoms, Detail: err.Error(), Notes: o.Notes}, nil
 		}
-		made.Files, made.Unrepaired = store(repaired), made.Files
+		made.Files, made.Unrepaired = repaired, files
 	}
 	return eval.Outcome{Kind: eval.OK, Notes: o.Notes, Data: made.encode()}, nil
 }

@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -45,14 +44,14 @@ func checkCase(data []byte) (kit.Result, error) {
 	if c.Damage != "" {
 		return checkDamage(&c)
 	}
-	s := &sample{id: "case", sources: []source{{"source.md", c.Source}}}
+	s := &sample{id: "case", material: material{sources: []source{{"source.md", c.Source}}}}
 	for _, p := range slices.Sorted(maps.Keys(c.Gold)) {
 		s.goldFiles = append(s.goldFiles, okf.File{Path: p, Data: []byte(c.Gold[p])})
 	}
 	b := scorer([]*sample{s}, ontology.Default())
 	var made bundle
 	for _, p := range slices.Sorted(maps.Keys(c.Files)) {
-		made.Files = append(made.Files, stored{Path: p, Text: c.Files[p]})
+		made.Files = append(made.Files, okf.File{Path: p, Data: []byte(c.Files[p])})
 	}
 	got := b.pooled(map[string]*bundle{"case": &made})
 	r := kit.Result{Name: c.Case}
@@ -71,12 +70,12 @@ func checkDamage(c *preflightCase) (kit.Result, error) {
 	}
 	perfect, damaged := map[string]*bundle{}, map[string]*bundle{}
 	for _, s := range b.Data {
-		perfect[s.id] = &bundle{Files: store(s.goldFiles)}
+		perfect[s.id] = &bundle{Files: s.goldFiles}
 		files, err := perturb.Damage(s.goldFiles, b.ontology, c.Damage, c.Rate)
 		if err != nil {
 			return kit.Result{}, err
 		}
-		damaged[s.id] = &bundle{Files: store(files)}
+		damaged[s.id] = &bundle{Files: files}
 	}
 	was, is := b.pooled(perfect), b.pooled(damaged)
 	r := kit.Result{Name: c.Case}
@@ -112,30 +111,16 @@ func (b *Bench) pooled(answers map[string]*bundle) map[string]float64 {
 		o := eval.Outcome{Kind: eval.OK, Data: answers[s.id].encode()}
 		scores = b.Score(scores, eval.CaseOf(eval.Trial{Item: s.id, Arm: "case", Replicate: 1}, o, nil))
 	}
-	return pool(scores)
+	return values(scores)
 }
 
-// pool pools the scores of each metric.
-func pool(scores []eval.Score) map[string]float64 {
-	num, den, rows := map[string]float64{}, map[string]float64{}, map[string][]eval.Row{}
-	for _, s := range scores {
-		switch {
-		case s.Unscored != "":
-		case s.Row != nil:
-			rows[s.Metric] = append(rows[s.Metric], s.Row)
-		default:
-			num[s.Metric], den[s.Metric] = num[s.Metric]+s.Num, den[s.Metric]+s.Den
-		}
+// values are the pooled values of metrics.
+func values(scores []eval.Score) map[string]float64 {
+	list := map[string]float64{}
+	for metric, of := range pool(scores) {
+		list[metric] = of.Num / of.Den
 	}
-	for m := range num {
-		num[m] /= den[m]
-	}
-	for _, m := range metrics() {
-		if len(rows[m.Name]) > 0 {
-			num[m.Name] = m.Estimate(rows[m.Name])
-		}
-	}
-	return num
+	return list
 }
 
 // scorer is a bench that only scores.
@@ -151,34 +136,13 @@ func scorer(samples []*sample, o *ontology.Ontology) *Bench {
 
 // shippedCorpus is the corpus of the starter.
 func shippedCorpus() (*Bench, error) {
-	samples := map[string]*sample{}
-	err := fs.WalkDir(template, "template/corpus", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		data, err := template.ReadFile(name)
-		parts := strings.SplitN(strings.TrimPrefix(name, "template/corpus/"), "/", 3)
-		if err != nil || len(parts) < 3 {
-			return err
-		}
-		s := samples[parts[0]]
-		if s == nil {
-			s = &sample{id: parts[0]}
-			samples[parts[0]] = s
-		}
-		if parts[1] == "gold" {
-			s.goldFiles = append(s.goldFiles, okf.File{Path: parts[2], Data: data})
-		} else {
-			s.sources = append(s.sources, source{parts[2], string(data)})
-		}
-		return nil
-	})
+	folder, err := fs.Sub(template, "template/corpus")
+	if err != nil {
+		return nil, err
+	}
+	samples, err := readFolders(folder)
 	if err != nil {
 		return nil, fmt.Errorf("reading the shipped corpus: %w", err)
 	}
-	var list []*sample
-	for _, id := range slices.Sorted(maps.Keys(samples)) {
-		list = append(list, samples[id])
-	}
-	return scorer(list, ontology.Default()), nil
+	return scorer(samples, ontology.Default()), nil
 }

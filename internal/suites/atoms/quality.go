@@ -13,13 +13,15 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 )
 
-// A quality is what a study of claims found out about one judge. It is written by
-// --format judge-quality and given to other studies.
+// A quality is what a study of claims found out about one judge on a set of claims: those
+// of another set ask another question. It is written by --format judge-quality and given to
+// other studies.
 type quality struct {
 	Format   string        `json:"format"`
 	Judge    string        `json:"judge"` // arm
 	Model    string        `json:"model,omitempty"`
 	Run      string        `json:"run"`
+	Set      string        `json:"set,omitempty"`
 	Balanced eval.Measured `json:"balanced_accuracy"`
 	Kappa    eval.Measured `json:"kappa"`
 	Error    eval.Measured `json:"error"`
@@ -114,7 +116,7 @@ func (q *quality) known() []eval.LabelledTwice {
 func exports() []kit.Export {
 	return []kit.Export{{
 		Name:  "judge-quality",
-		Doc:   "NAME.json for each judge of a study of claims, for judge_quality of other studies",
+		Doc:   "NAME.json, or NAME.SET.json, for each judge of a study of claims, for judge_quality of other studies",
 		Write: writeQuality,
 	}, {
 		Name:  "atom-files",
@@ -128,7 +130,7 @@ func writeQuality(kb kit.Bench, k kit.Kept, dir string) (string, error) {
 	if !ok {
 		return "", errors.New("judge-quality is for studies of claims: this one has a corpus")
 	}
-	found := map[string]*quality{}
+	found := map[[2]string]*quality{} // by judge and set
 	for j, err := range k.Outcomes() {
 		if err != nil {
 			return "", err
@@ -138,13 +140,16 @@ func writeQuality(kb kit.Bench, k kit.Kept, dir string) (string, error) {
 			continue
 		}
 		v := b.read(c, a, &j.Outcome)
-		if v.missing {
+		if v.missing || j.Outcome.Kind != eval.OK {
 			continue
 		}
-		q := found[a.ID]
+		set := eval.LevelOf(c.item.Strata, "set")
+		key := [2]string{a.ID, set}
+		q := found[key]
 		if q == nil {
-			q = &quality{Format: qualityFormat, Judge: a.ID, Model: a.Model, Run: k.Run().ID}
-			found[a.ID] = q
+			u := eval.Measured{Value: eval.Undefined(), Low: eval.Undefined(), High: eval.Undefined()}
+			q = &quality{Format: qualityFormat, Judge: a.ID, Model: a.Model, Run: k.Run().ID, Set: set, Balanced: u, Kappa: u, Error: u}
+			found[key] = q
 		}
 		q.Claims = append(q.Claims, labelled{ID: c.id, Cluster: c.cluster, Judge: kit.Indicator(v.holds), Human: kit.Indicator(c.grounded)})
 	}
@@ -152,8 +157,21 @@ func writeQuality(kb kit.Bench, k kit.Kept, dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	sets := map[string]bool{}
+	for key := range found {
+		sets[key[1]] = true
+	}
 	for _, e := range estimates {
-		if q := found[e.Arm]; q != nil {
+		key := [2]string{e.Arm, ""}
+		switch {
+		case e.Stratum != nil && e.Stratum.Name == "set":
+			key[1] = e.Stratum.Value
+		case e.Stratum == nil && len(sets) == 1: // all claims are of the one set
+			key[1] = slices.Collect(maps.Keys(sets))[0]
+		default:
+			continue
+		}
+		if q := found[key]; q != nil {
 			switch e.Metric {
 			case metricBalanced:
 				q.Balanced = e.Measured
@@ -165,10 +183,14 @@ func writeQuality(kb kit.Bench, k kit.Kept, dir string) (string, error) {
 		}
 	}
 	var files []kit.File
-	for _, name := range slices.Sorted(maps.Keys(found)) {
-		data, err := json.MarshalIndent(found[name], "", " ")
+	for _, key := range slices.SortedFunc(maps.Keys(found), func(x, y [2]string) int { return slices.Compare(x[:], y[:]) }) {
+		data, err := json.MarshalIndent(found[key], "", " ")
 		if err != nil {
 			return "", err
+		}
+		name := key[0]
+		if key[1] != "" {
+			name += "." + key[1]
 		}
 		files = append(files, kit.Bytes(name+".json", append(data, '\n')))
 	}

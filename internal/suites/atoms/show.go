@@ -19,17 +19,14 @@ const maxShown = 60
 // Show shows the first trial of a case: the graph of gold and answer, claims beside
 // the sentence they rest on, and the problems of files and graph.
 func (b *Bench) Show(c eval.Case) (eval.Exhibit, error) {
-	s := b.Datum(c.Item)
-	if s == nil || len(c.Trials) == 0 {
-		return eval.Exhibit{}, fmt.Errorf("atoms: %s × %s cannot be shown: the study does not have the case, or there is no trial", c.Item, c.Arm)
+	s, t, x, err := b.Shown(c, "extracted by")
+	if err != nil {
+		return x, fmt.Errorf("atoms: %w", err)
 	}
-	t := &c.Trials[0]
-	x := eval.Exhibit{Item: c.Item, Arm: c.Arm, Title: s.id, Facts: slices.Clone(s.item.Strata)}
-	pred, before := b.written(t)
-	m := graph.Match(s.gold, pred)
-	compared := graph.Compare(s.gold, pred, m)
-	x.Graph = graph.Draw(s.gold, pred, m, compared)
-	atoms, edges := graph.Sum(compared.Atoms), graph.Sum(compared.Edges)
+	x.Title = s.id
+	a := b.assess(s, t)
+	x.Graph = graph.Draw(s.gold, a.pred, a.matched, a.compared)
+	atoms, edges := graph.Sum(a.compared.Atoms), graph.Sum(a.compared.Edges)
 	x.Facts = append(x.Facts,
 		eval.Level{Name: "atoms", Value: fmt.Sprintf("%d of %d found, %d emitted", atoms.True, atoms.Gold, atoms.Predicted)},
 		eval.Level{Name: "edges", Value: fmt.Sprintf("%d of %d found, %d emitted", edges.True, edges.Gold, edges.Predicted)})
@@ -37,50 +34,43 @@ func (b *Bench) Show(c eval.Case) (eval.Exhibit, error) {
 		x.Lead = string(t.Outcome.Kind) + ": " + t.Outcome.Reason
 	}
 	var said, known []string
-	for _, p := range s.points(pred) {
-		if len(x.Rows) == maxShown {
-			break
-		}
-		j := b.judgement(s, p, t.Verdicts)
-		row, share := eval.ExhibitRow{Unit: p.atom, Note: j.why}, metricGrounded
-		switch {
-		case p.fromGold:
-			row.Gold, share = p.claim, metricCovered
+	for i, p := range a.points[:min(maxShown, len(a.points))] {
+		j := a.judged[i]
+		row, share, fails := eval.ExhibitRow{Unit: p.atom, Note: j.why}, metricGrounded, "fabricated: "
+		if p.fromGold {
+			row.Gold, share, fails = p.claim, metricCovered, "omitted: "
 			if j.holds {
 				row.Answer = j.evidence
 			}
 			if at, like := nearest(p.claim, s.sentences); at >= 0 && like >= enough {
-				known = append(known, s.sources[s.sentences[at].source].Text[s.sentences[at].start:s.sentences[at].end])
+				known = append(known, s.text(at))
 			}
-		default:
+		} else {
 			row.ID, row.Answer, row.Quote = p.unit, p.claim, j.evidence
-			if !j.holds && !j.missing {
-				row.Note = "fabricated: " + row.Note
-			}
 			if j.holds {
 				said = append(said, j.evidence)
 			}
 		}
-		if p.fromGold && !j.holds && !j.missing {
-			row.Note = "omitted: " + row.Note
+		score := eval.Score{Metric: share, Num: kit.Indicator(j.holds), Den: 1}
+		switch {
+		case j.missing:
+			score = eval.Score{Metric: share, Unscored: j.why}
+		case !j.holds:
+			row.Note = fails + row.Note
 		}
-		if j.missing {
-			row.Scores = []eval.Score{{Metric: share, Unscored: j.why}}
-		} else {
-			row.Scores = []eval.Score{{Metric: share, Num: kit.Indicator(j.holds), Den: 1}}
-		}
+		row.Scores = []eval.Score{score}
 		x.Rows = append(x.Rows, row)
 	}
 	// What is wrong comes first.
 	slices.SortStableFunc(x.Rows, func(a, b eval.ExhibitRow) int {
 		return cmp.Compare(kit.Indicator(a.Note == ""), kit.Indicator(b.Note == ""))
 	})
-	x.Rows = append(x.Rows, problems(pred, before)...)
+	x.Rows = append(x.Rows, a.findings()...)
 	for i, d := range s.sources {
 		x.Pages = append(x.Pages, eval.ExhibitPage{Number: i + 1, Text: d.Text, Marks: marksOf(said, known, d.Text)})
 	}
 	var raw strings.Builder
-	for _, d := range pred.Documents {
+	for _, d := range a.pred.Documents {
 		fmt.Fprintf(&raw, "=== %s\n%s\n", d.Path, text.Shorten(strings.ToValidUTF8(string(d.Bytes()), "\ufffd"), 4000))
 		if raw.Len() > 100_000 {
 			raw.WriteString("…")
@@ -94,23 +84,16 @@ func (b *Bench) Show(c eval.Case) (eval.Exhibit, error) {
 	return x, nil
 }
 
-// problems lists the findings of files and graph.
-func problems(pred, before *okf.Base) []eval.ExhibitRow {
-	var rows []eval.ExhibitRow
-	list := pred.Findings()
-	list = append(list, graph.Integrity(before)...)
-	for _, f := range list {
+// findings lists the findings of files and graph.
+func (a *assessment) findings() (rows []eval.ExhibitRow) {
+	for _, f := range append(a.pred.Findings(), a.issues...) {
 		if len(rows) == maxShown {
 			break
 		}
 		if f.Code == okf.CodeUnresolved {
 			continue // the graph has it as a dangling edge
 		}
-		where := f.File
-		if f.Line > 0 {
-			where = fmt.Sprintf("%s:%d", f.File, f.Line)
-		}
-		rows = append(rows, eval.ExhibitRow{Unit: where, Note: fmt.Sprintf("%s %s: %s", f.Severity, f.Code, f.Text)})
+		rows = append(rows, eval.ExhibitRow{Unit: f.Where(), Note: fmt.Sprintf("%s %s: %s", f.Severity, f.Code, f.Text)})
 	}
 	return rows
 }

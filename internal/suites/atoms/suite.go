@@ -8,6 +8,10 @@
 // the result can be given to studies of the first form, which then correct what the
 // judge said by its error.
 //
+// corpus.go reads the data and bench.go asks: pipeline.go is the prompt, outline.go the rules.
+// score.go assesses a trial once, for report.go and show.go; judge.go judges its claims.
+// judges.go and quality.go are the second form.
+//
 // The package must not import the store, statistics or clients of models.
 package atoms
 
@@ -70,13 +74,11 @@ type Corpus struct {
 
 // An Extractor is one thing under test.
 type Extractor struct {
-	Name    string `json:"name" jsonschema:"required,description=Name of the arm; without another key also the name of a built-in extractor"`
-	Builtin string `json:"builtin,omitempty" jsonschema:"enum=pipeline,enum=outline,description=The pipeline on a model\\, or rules that need no model"`
+	kit.Entry
+	Builtin string `json:"builtin,omitempty" jsonschema:"enum=pipeline,enum=outline,description=The pipeline on a model\\, or rules that need no model (default: that of the arm's name)"`
 	Path    string `json:"path,omitempty" jsonschema:"description=File with the instructions of the pipeline"`
 	Folder  string `json:"folder,omitempty" jsonschema:"description=Folder with a folder of atoms for each case\\, made elsewhere"`
 	Repair  bool   `json:"repair,omitempty" jsonschema:"description=The pipeline adds atoms for targets of edges that do not exist; problems of the graph are counted before and after"`
-	kit.Outside
-	Models []string `json:"models,omitempty" jsonschema:"description=Ids of the models to run on (default all but the judge)"`
 }
 
 // Claims names the file of labelled claims.
@@ -87,8 +89,6 @@ type Claims struct {
 
 // A JudgeArm is a judge that is measured.
 type JudgeArm struct {
-	Name    string `json:"name" jsonschema:"required,description=Name of the judge; without another key also the name of a built-in judge"`
-	Builtin string `json:"builtin,omitempty" jsonschema:"enum=rules,enum=model,description=Overlap of words\\, or a model with the suite's question"`
-	kit.Outside
-	Models []string `json:"models,omitempty" jsonschema:"description=Ids of the models to run on (default all)"`
+	kit.Entry
+	Builtin string `json:"builtin,omitempty" jsonschema:"enum=rules,enum=model,description=Overlap of words\\, or a model with the suite's question (default: that of the judge's name)"`
 }

@@ -36,29 +36,24 @@ type prompt struct {
 
 // A planner turns kernels into arms and collects errors.
 type planner struct {
-	kit.Planner
+	*kit.Planner
 	study   *Study
 	kernels []Kernel // of the study, then those of the folder kernels
 	waiting int      // kernels of the folder that have no model
 	arms    []*arm
 }
 
-func newPlanner(s *Study, resolve func(string) string, fault func(key, format string, args ...any)) *planner {
-	return &planner{study: s, Planner: kit.Planner{Noun: "kernel", List: kit.Entries, Models: s.Models,
-		Offline: "use builtin: heuristic to run without a model", Resolve: resolve, Prompt: resolve, Fault: fault}}
-}
-
 // plan makes the arms: every kernel on each of its models, always the null
 // baseline, and the calibration arm if the study has a judge.
 func (p *planner) plan() []*arm {
 	p.kernels = p.study.Kernels
-	kit.CheckNames(&p.Planner, p.kernels, func(k Kernel) string { return k.Name })
 	for i := range p.kernels {
 		if len(p.kernels[i].given()) == 0 {
 			p.byName(&p.kernels[i])
 		}
 	}
 	p.kernels = append(slices.Clip(p.kernels), p.dropped()...)
+	kit.CheckNames(p.Planner, p.kernels)
 	if len(p.kernels) == 0 && p.waiting == 0 {
 		p.Fault("arms", "the study compares nothing: list a kernel, or put a prompt into %s", p.Resolve(kernelFolder))
 	}
@@ -74,12 +69,21 @@ func (p *planner) plan() []*arm {
 		p.nullArm(name)
 	}
 	if p.study.JudgeModel != "" {
-		p.localArm(calibrationArm, eval.RoleCalibration, goldAnswer, "gold", "1")
+		p.add(calibrationArm, &arm{local: goldAnswer, Arm: kit.Local(eval.RoleCalibration, "gold", "1")})
 		for _, a := range p.arms {
 			a.Judges = []string{p.study.JudgeModel}
 		}
 	}
 	return p.arms
+}
+
+func (p *planner) add(name string, a *arm) {
+	a.Place("kernel", name)
+	p.arms = append(p.arms, a)
+}
+
+func (p *planner) nullArm(name string) {
+	p.add(name, &arm{local: nullAnswer, Arm: kit.Local(eval.RoleBaseline, nullBaseline, "1")})
 }
 
 // checkSkills rejects skills with prompts that the study does not have.
@@ -102,32 +106,29 @@ func (p *planner) kernel(i int) {
 	given := k.given()
 	switch {
 	case len(given) == 0:
-		p.Fault(p.Key(i), "kernel %[1]q has no source: kernels/%[1]s.txt does not exist; give it one of path, builtin, of, outputs, exec, http", k.Name)
+		p.Fault(p.Key(&k.Entry), "kernel %[1]q has no source: kernels/%[1]s.txt does not exist; give it one of path, builtin, of, outputs, exec, http", k.Name)
 		return
-	case !p.One(i, k.Name, given):
+	case !p.One(&k.Entry, given):
 		return
 	case len(k.Remove) > 0 && k.Of == "":
-		p.Fault(p.Key(i)+".remove", "remove needs of: name the kernel to remove blocks from")
+		p.Fault(p.Key(&k.Entry)+".remove", "remove needs of: name the kernel to remove blocks from")
 		return
 	case k.Of != "" && len(k.Remove) == 0:
-		p.Fault(p.Key(i)+".remove", "of needs remove: list the blocks to remove, such as [v1]")
-		return
-	}
-	if !k.enabled() {
+		p.Fault(p.Key(&k.Entry)+".remove", "of needs remove: list the blocks to remove, such as [v1]")
 		return
 	}
 	switch {
+	case !k.enabled():
 	case k.Outside.Given():
-		if a, ok := p.Pipeline(i, k.Name, k.Models, k.Outside); ok {
-			a.Levels = levels(k.Name, "")
-			p.arms = append(p.arms, &arm{Arm: a})
+		if a, ok := p.Pipeline(&k.Entry); ok {
+			p.add(k.Name, &arm{Arm: a})
 		}
 	case k.Builtin == nullBaseline:
-		p.NoModels(i, k.Name, k.Models)
+		p.NoModels(&k.Entry)
 		p.nullArm(k.Name)
 	case k.Builtin == heuristicName:
-		p.NoModels(i, k.Name, k.Models)
-		p.localArm(k.Name, eval.RoleArm, heuristicAnswer, "heuristic", heuristicVersion)
+		p.NoModels(&k.Entry)
+		p.add(k.Name, &arm{local: heuristicAnswer, Arm: kit.Local(eval.RoleArm, "heuristic", heuristicVersion)})
 	default:
 		p.modelArms(i, k)
 	}
@@ -160,7 +161,7 @@ func (p *planner) dropped() []Kernel {
 		if !ok || e.IsDir() || p.listed(name) {
 			continue
 		}
-		switch k := (Kernel{Name: name, Path: kernelFolder + "/" + e.Name()}); {
+		switch k := (Kernel{Entry: kit.Entry{Name: name}, Path: kernelFolder + "/" + e.Name()}); {
 		case !kit.ValidName(name):
 			p.Fault("arms", "%s: the name of the file names the arm, so rename it with letters, digits, dots, dashes and underscores", p.Resolve(k.Path))
 		case len(p.Models) == 0:
@@ -186,76 +187,52 @@ func (k *Kernel) given() []string {
 	return kit.Given(k.Outside, kit.Way{Key: "path", Value: k.Path}, kit.Way{Key: "builtin", Value: k.Builtin}, kit.Way{Key: "of", Value: k.Of})
 }
 
-// localArm adds an arm that makes no calls. Its hash covers does.
-func (p *planner) localArm(name string, role eval.Role, answer func(d *prepared) string, does ...string) {
-	p.arms = append(p.arms, &arm{local: answer, Arm: kit.Arm{Arm: eval.Arm{ID: name, Levels: levels(name, ""), Role: role, Hash: kit.Hash(does...).String()}}})
-}
-
-func (p *planner) nullArm(name string) {
-	p.localArm(name, eval.RoleBaseline, nullAnswer, nullBaseline, "1")
-}
-
 // modelArms makes one arm for each model of a prompt kernel.
 func (p *planner) modelArms(i int, k *Kernel) {
-	kernel, ok := p.text(p.Key(i), k)
-	if !ok {
+	kernel, key, err := p.text(k)
+	if err == nil {
+		err = checkKernel(kernel)
+	}
+	for _, e := range kit.Unjoin(err) {
+		p.Fault(p.Key(&k.Entry)+key, "%w", e)
+	}
+	if err != nil {
 		return
 	}
-	for _, a := range p.OnModels(i, k.Name, k.Models) {
-		a.Levels = levels(k.Name, a.Model)
+	for _, a := range p.OnModels(&k.Entry) {
 		made := &arm{Arm: a, kernel: kernel, prompts: map[*Schema]prompt{}}
 		if skill := a.Settings.Skill; skill != nil {
 			if _, own := skill.Arms[k.Name]; own {
 				made.skilled = k.Name
 			}
 		}
-		p.arms = append(p.arms, made)
+		p.add(k.Name, made)
 	}
 }
 
-// text reads and checks the text of a prompt kernel.
-func (p *planner) text(key string, k *Kernel) (string, bool) {
-	text, where, err := p.rawText(k)
-	if err == nil && k.Of != "" {
+// text reads the text of a kernel. key is where it is from, for errors.
+func (p *planner) text(k *Kernel) (text, key string, err error) {
+	if k.Of != "" {
 		base := p.base(k.Of)
 		if base == nil {
-			p.Fault(key+".of", "no kernel %q with a prompt%s", k.Of, kit.DidYouMean(k.Of, p.promptNames()))
-			return "", false
+			return "", ".of", fmt.Errorf("no kernel %q with a prompt%s", k.Of, kit.DidYouMean(k.Of, p.promptNames()))
 		}
-		if text, _, err = p.rawText(base); err == nil {
-			where = ".remove"
+		if text, _, err = p.text(base); err == nil {
 			text, err = ablate(text, k.Remove)
 		}
+		return text, ".remove", err
 	}
-	if err == nil {
-		err = checkKernel(text)
+	if remove := ablations[k.Builtin]; remove != nil {
+		text, err = ablate(shippedKernel(ablated), remove)
+		return text, ".builtin", err
 	}
-	for _, e := range kit.Unjoin(err) {
-		p.Fault(key+where, "%v", e)
-	}
-	return text, err == nil
-}
-
-// rawText reads the text of a kernel. It is empty for an ablation.
-func (p *planner) rawText(k *Kernel) (text, where string, err error) {
-	switch {
-	case k.Builtin != "":
-		if remove := ablations[k.Builtin]; remove != nil {
-			text, err := ablate(shippedKernel(ablated), remove)
-			return text, ".builtin", err
-		}
-		if !slices.Contains(shippedKernelNames, k.Builtin) {
-			return "", ".builtin", fmt.Errorf("unknown builtin %q%s", k.Builtin, kit.DidYouMean(k.Builtin, builtins()))
-		}
+	if k.Builtin != "" {
 		return shippedKernel(k.Builtin), ".builtin", nil
-	case k.Path != "":
-		text, err := kit.ReadText(p.Prompt(k.Path))
-		if err != nil {
-			err = fmt.Errorf("reading the kernel: %w", err)
-		}
-		return text, ".path", err
 	}
-	return "", "", nil
+	if text, err = kit.ReadText(p.Prompt(k.Path)); err != nil {
+		err = fmt.Errorf("reading the kernel: %w", err)
+	}
+	return text, ".path", err
 }
 
 // base finds the kernel that an ablation starts from: one of the study, enabled
@@ -267,7 +244,7 @@ func (p *planner) base(name string) *Kernel {
 		}
 	}
 	if slices.Contains(shippedPrompts(), name) {
-		return &Kernel{Name: name, Builtin: name}
+		return &Kernel{Entry: kit.Entry{Name: name}, Builtin: name}
 	}
 	return nil
 }
@@ -302,12 +279,4 @@ func renderAll(arms []*arm, used []*Schema) {
 		}
 		a.Hash = kit.Hash(parts...).String()
 	}
-}
-
-func levels(kernel, model string) []eval.Level {
-	list := []eval.Level{{Name: "kernel", Value: kernel}}
-	if model != "" {
-		list = append(list, eval.Level{Name: "model", Value: model})
-	}
-	return list
 }

@@ -1,14 +1,26 @@
 package extraction
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/text"
+)
+
+// The splits of a corpus.
+const (
+	splitDev  = "dev"
+	splitTest = "test"
 )
 
 // A Bench is the suite bound to one study. It is safe for
@@ -18,27 +30,163 @@ type Bench struct {
 	weights    Weights
 	judgeModel *study.Model // nil: the deterministic judge
 	mix        mix
+	arms       []*arm
+	byArm      map[string]*arm
+	waiting    int // prompts of the folder kernels that have no model
 
-	schemas  *schemas
-	corpus   *corpus
+	parts    []part
 	items    []eval.Item
-	places   []place          // of items
-	schemaOf []*Schema        // of items
-	byID     map[string]int32 // while loading
-	index    *eval.ItemIndex  // after loading
-	mostGold int              // the largest number of annotated fields in a document
-	buffers  *sync.Pool       // of *[]byte: raw records
-	hasDev   bool             // there are dev documents: the judge is calibrated on them
+	places   []place   // of items
+	schemaOf []*Schema // of items
+	index    *eval.ItemIndex
+	schemas  *schemas
+	recent   *recent
+	verified map[string]verification // rows of the checklist by document
+	hasDev   bool                    // there are dev documents: the judge is calibrated on them
+
 	// unannotated counts fields without gold. They are requested but not scored.
 	unannotated int
 	warnings    []string // the first of the doubtful values of gold
 	doubtful    int
-	verified    map[string]verification // rows of the checklist by document
+}
 
-	arms    []*arm
-	waiting int // prompts of the folder kernels that have no model
-	byArm   map[string]*arm
-	cache   *cache
+// Open binds the suite to a study: it reads and validates kernels, schemas and
+// documents. The error is a [study.Errors] with all errors, each with its file
+// and line.
+func Open(f *study.File, s *Study) (*Bench, error) {
+	var errs study.Errors
+	fault := func(key, format string, args ...any) { errs.Add(f.Errorf(key, format, args...)) }
+	b := &Bench{study: s, weights: s.weights(), mix: trustedJudge, schemas: newSchemas(f.Resolve(s.Schemas)), recent: new(recent)}
+	if s.JudgeModel != "" {
+		b.judgeModel = s.Judge()
+	}
+	p := planner{study: s, Planner: kit.NewPlanner(f, &s.Study, "kernel", "use builtin: heuristic to run without a model", &errs)}
+	p.Skip = "" // the judge runs kernels too
+	b.arms, b.waiting = p.plan(), p.waiting
+	checkWeights(s, fault)
+	b.parts = s.open(f.Resolve, fault)
+	var err error
+	if b.verified, err = s.openChecklist(f.Resolve); err != nil {
+		for _, e := range kit.Unjoin(err) {
+			fault("data.verification", "%v", e)
+		}
+	}
+	b.load(&errs)
+	b.index = eval.IndexItems(b.items)
+	for _, id := range slices.Sorted(maps.Keys(b.verified)) {
+		if _, ok := b.index.Find(id); !ok {
+			fault("data.verification", "the checklist has a row for %q, which is not a document of this study", id)
+		}
+	}
+	if err := errs.Err(); err != nil {
+		b.Close()
+		return nil, err
+	}
+	renderAll(b.arms, b.schemas.used())
+	b.byArm = kit.ByID(b.arms)
+	return b, nil
+}
+
+// checkWeights checks that the weights belong to components of the composite
+// and sum to 1.
+func checkWeights(s *Study, fault func(key, format string, args ...any)) {
+	given := s.Metrics.CompositeWeights
+	components := []string{metricValue, metricEvidence, metricPage, metricStatus, metricSchema}
+	sum := 0.0
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		sum += given[name]
+		if !slices.Contains(components, name) {
+			fault("metrics.composite_weights."+name, "the composite has no component %q%s: want one of %s", name, kit.DidYouMean(name, components), strings.Join(components, ", "))
+		}
+	}
+	if len(given) > 0 && math.Abs(sum-1) > 1e-9 {
+		fault("metrics.composite_weights", "the weights sum to %.10g, want 1", sum)
+	}
+}
+
+// load reads and validates every document once and keeps what planning and
+// analysis need.
+func (b *Bench) load(errs *study.Errors) {
+	total := 0
+	for _, p := range b.parts {
+		total += len(p.used)
+	}
+	b.items, b.places, b.schemaOf = make([]eval.Item, 0, total), make([]place, 0, total), make([]*Schema, 0, total)
+	strata := map[string][]eval.Level{} // shared between documents
+	first := map[string]place{}         // by id
+	for _, p := range b.parts {
+		for _, at := range p.used {
+			at := place{p.source, at}
+			d, err := at.read()
+			if err != nil {
+				kit.AddAll(errs, err)
+				continue
+			}
+			d.Split = cmp.Or(d.Split, p.set)
+			for _, e := range kit.Unjoin(b.admit(at, &d, first, strata, p.name)) {
+				errs.Add(e)
+			}
+		}
+	}
+}
+
+// admit validates a document and adds its item.
+func (b *Bench) admit(at place, d *Document, first map[string]place, strata map[string][]eval.Level, part string) error {
+	var errs []error
+	fault := func(format string, args ...any) { errs = append(errs, at.locate(fmt.Errorf(format, args...))) }
+	if d.ID == "" {
+		fault("document_id is missing: every document needs one, unique in the study")
+	} else if other, dup := first[d.ID]; dup {
+		fault("duplicate document_id %q: also in %s", d.ID, strings.TrimSuffix(other.locate(errHere).Error(), ": "+errHere.Error()))
+	}
+	s, err := b.schemas.get(d.Schema)
+	if err != nil {
+		var broken *schemaFileError
+		if errors.As(err, &broken) {
+			errs = append(errs, kit.Unjoin(broken.err)...)
+		} else if err != errReported {
+			fault("document %q: %w", d.ID, err)
+		}
+		return errors.Join(errs...)
+	}
+	for _, e := range kit.Unjoin(d.check(s, b.study.forPeople, func(text string) { b.warn(at, text) })) {
+		fault("%w", e)
+	}
+	b.unannotated += len(s.Fields) - len(d.Truth)
+	first[d.ID] = at
+	b.places, b.schemaOf = append(b.places, at), append(b.schemaOf, s)
+	docType := cmp.Or(d.DocType, s.Name)
+	key := strings.Join([]string{docType, d.Difficulty, part}, "\x00")
+	if strata[key] == nil {
+		strata[key] = strataOf(docType, d.Difficulty, part)
+	}
+	if d.Split == splitDev && b.study.Split != study.SplitTest { // a TEST run has no DEV trials
+		b.hasDev = true
+	}
+	gold := d.goldHash()
+	if v, ok := b.verified[d.ID]; ok { // a filled-in checklist changes scores as gold does
+		gold = kit.Hash(gold.String(), string(v[:]))
+	}
+	b.items = append(b.items, eval.Item{ID: d.ID, Split: d.Split, Strata: strata[key],
+		Cluster: d.Cluster, Input: d.inputHash(), Gold: gold})
+	return errors.Join(errs...)
+}
+
+// errHere is an empty error to locate a document with.
+var errHere = errors.New("this document")
+
+func strataOf(docType, difficulty, part string) []eval.Level {
+	list := []eval.Level{{Name: "doc_type", Value: docType}, {Name: "difficulty", Value: difficulty}, {Name: "source", Value: part}}
+	return slices.DeleteFunc(list, func(l eval.Level) bool { return l.Value == "" })
+}
+
+// mostWarnings is the number of warnings about data that are kept.
+const mostWarnings = 200
+
+func (b *Bench) warn(at place, text string) {
+	if b.doubtful++; b.doubtful <= mostWarnings {
+		b.warnings = append(b.warnings, at.locate(errors.New(text)).Error())
+	}
 }
 
 // Items are the documents.
@@ -51,54 +199,49 @@ func (b *Bench) Arms() []eval.Arm { return kit.Arms(b.arms) }
 // Pipelines are the external pipelines that arms call.
 func (b *Bench) Pipelines() []eval.Pipeline { return kit.Pipelines(b.arms) }
 
+// ScoreFiles are the files of scores that arms bring.
+func (b *Bench) ScoreFiles() map[string]string { return kit.ScoreFiles(b.arms) }
+
 // Close closes the document files.
-func (b *Bench) Close() error { return b.corpus.close() }
+func (b *Bench) Close() error {
+	var errs []error
+	for _, p := range b.parts {
+		errs = append(errs, p.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Capabilities are what the suite has of them.
+func (b *Bench) Capabilities() eval.Capabilities {
+	return eval.Capabilities{Warnings: b.Warnings, Facts: b.Facts, Report: b.Report, Records: b.Records, Ratings: b.Ratings, Calibrator: b, Annotated: b}
+}
+
+// Warnings are about gold that looks wrong but is legal.
+func (b *Bench) Warnings() []string {
+	if more := b.doubtful - len(b.warnings); more > 0 {
+		return append(slices.Clip(b.warnings), fmt.Sprintf("and %d more values of gold like these", more))
+	}
+	return b.warnings
+}
+
+// Facts counts the prompts that cannot run; strata count the documents.
+func (b *Bench) Facts() []eval.Fact {
+	if b.waiting == 0 {
+		return nil
+	}
+	return []eval.Fact{{Name: "prompts in kernels/ without a model", N: b.waiting}}
+}
 
 // A prepared document has its schema and, once ready is called, its text index
 // and annotated fields.
 type prepared struct {
 	Document
 	schema *Schema
-	item   int32
-	split  string
-	gold   bool // Truth was decoded
+	item   int
 
 	once   sync.Once
 	index  *text.Index
 	points []point // annotated fields in the schema's order
-}
-
-// document reads a document with its gold.
-func (b *Bench) document(id string) (*prepared, error) { return b.read(id, true) }
-
-// read returns a document from the cache or the file. Decoding without gold
-// takes half the time.
-func (b *Bench) read(id string, gold bool) (*prepared, error) {
-	place, ok := b.index.Find(id)
-	if !ok {
-		return nil, fmt.Errorf("extraction: no document %q in this study", id)
-	}
-	item := int32(place)
-	if d := b.cache.get(item); d != nil && (d.gold || !gold) {
-		return d, nil
-	}
-	d := &prepared{item: item, split: b.items[item].Split, gold: gold}
-	if gold {
-		d.Truth = make([]Gold, 0, b.mostGold)
-	}
-	buf, _ := b.buffers.Get().(*[]byte)
-	if buf == nil {
-		buf = new([]byte)
-	}
-	defer b.buffers.Put(buf)
-	var err error
-	if *buf, err = b.corpus.read(b.places[item], *buf, &d.Document, gold); err != nil {
-		return nil, err
-	}
-	if d.schema, err = b.schemas.get(d.Schema); err != nil {
-		return nil, fmt.Errorf("document %q changed since it was checked: %w", id, err)
-	}
-	return b.cache.put(d), nil
 }
 
 // ready builds the index and lists the annotated fields, once.
@@ -120,6 +263,65 @@ func (d *prepared) ready() *prepared {
 	return d
 }
 
+// recent keeps the documents read last: the arms of a document run one after another.
+type recent struct {
+	mu   sync.Mutex
+	docs [64]*prepared
+	next int
+}
+
+// recentBytes limits their text: a prepared document needs about three times as much.
+const recentBytes = 2 << 20
+
+func (r *recent) find(item int) *prepared {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, d := range r.docs {
+		if d != nil && d.item == item {
+			return d
+		}
+	}
+	return nil
+}
+
+func (r *recent) add(d *prepared) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.docs[r.next] = d
+	size, n := 0, len(r.docs)
+	for age := range n {
+		at := (r.next - age + n) % n
+		if old := r.docs[at]; old != nil {
+			if size += len(old.Text); age > 0 && size > recentBytes {
+				r.docs[at] = nil
+			}
+		}
+	}
+	r.next = (r.next + 1) % n
+}
+
+// document reads a document with its gold.
+func (b *Bench) document(id string) (*prepared, error) {
+	item, ok := b.index.Find(id)
+	if !ok {
+		return nil, fmt.Errorf("extraction: no document %q in this study", id)
+	}
+	if d := b.recent.find(item); d != nil {
+		return d, nil
+	}
+	read, err := b.places[item].read()
+	if err != nil {
+		return nil, err
+	}
+	read.Split = b.items[item].Split // that of its source, if it has none
+	d := &prepared{Document: read, schema: b.schemaOf[item], item: item}
+	if d.Schema != d.schema.Name {
+		return nil, fmt.Errorf("document %q changed since it was checked: its schema was %q", id, d.schema.Name)
+	}
+	b.recent.add(d)
+	return d, nil
+}
+
 // Basis returns what a trial depends on beside the document and the prompt: the fields of
 // the schema that programs are sent, and the gold that simulated models and the calibration
 // arm answer from, and that decides which quotes the judge is asked about.
@@ -137,7 +339,7 @@ func (b *Bench) Basis(t eval.Trial) (on eval.Basis) {
 	case a.Pipeline != nil && !a.Answered():
 		on.Asked = kit.Hash(schema)
 	case a.Role == eval.RoleCalibration:
-		if !b.hasDev || it.Split == splitDev {
+		if b.calibrates(it.Split) {
 			on.Read = gold
 		}
 	case a.local != nil:
@@ -149,21 +351,24 @@ func (b *Bench) Basis(t eval.Trial) (on eval.Basis) {
 	return on
 }
 
+// calibrates reports whether the judge is calibrated on the documents of a split.
+func (b *Bench) calibrates(split string) bool { return !b.hasDev || split == splitDev }
+
 // Perform gets the arm's answer for the document. It makes at most one call.
 func (b *Bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval.Outcome, error) {
 	a := b.byArm[t.Arm]
 	if a == nil {
 		return eval.Outcome{}, fmt.Errorf("extraction: no arm %q in this study", t.Arm)
 	}
-	d, err := b.read(t.Item, a.needsGold())
+	d, err := b.document(t.Item)
 	if err != nil {
 		return eval.Outcome{}, err
 	}
 	if a.local != nil {
-		if a.Role == eval.RoleCalibration && b.hasDev && d.split != splitDev {
-			return eval.Outcome{Kind: eval.OK, Data: []byte(`{"extractions":[]}`)}, nil
+		if a.Role == eval.RoleCalibration && !b.calibrates(d.Split) {
+			return eval.Outcome{Kind: eval.OK, Data: []byte(answerText([]Entry{}))}, nil
 		}
-		return eval.Outcome{Kind: eval.OK, Data: []byte(a.local(d))}, nil
+		return eval.Outcome{Kind: eval.OK, Data: []byte(a.local(d.ready()))}, nil
 	}
 	r, err := a.request(d)
 	if err != nil {
@@ -180,15 +385,12 @@ func (b *Bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval
 	return outcomeOf(answer, response.Stop), nil
 }
 
-// needsGold reports whether the arm's answer depends on gold.
-func (a *arm) needsGold() bool { return a.Simulated || a.Role == eval.RoleCalibration }
-
 // outcomeOf parses an answer and stores it unchanged.
 func outcomeOf(answer string, stop eval.Stop) eval.Outcome {
 	o := eval.Outcome{Kind: eval.OK, Data: []byte(answer)}
-	a, err := ReadAnswer(answer)
-	if err != nil {
-		o.Kind, o.Reason, o.Detail = eval.Malformed, ReadReason(err), err.Error()
+	a, err := readAnswer(answer)
+	if e, malformed := err.(*readError); malformed {
+		o.Kind, o.Reason, o.Detail = eval.Malformed, e.reason, e.Error()
 	}
 	if a.Repaired {
 		o.Notes = append(o.Notes, noteRepaired)
@@ -241,23 +443,20 @@ type payload struct {
 // and the document.
 func (b *Bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
 	d, err := b.document(c.Item)
-	if err == nil {
-		d = d.ready()
-	}
 	role := eval.RoleArm
 	if arm := b.byArm[c.Arm]; arm != nil {
 		role = arm.Role
 	}
 	return kit.ScoreTrials(dst, c, func(dst []eval.Score, t *eval.Judged) []eval.Score {
-		if err != nil {
-			for _, m := range metrics() {
-				if m.Kind == eval.Scoring && m.Name != metricGoldVerified {
-					dst = append(dst, eval.Score{Metric: m.Name, Unscored: err.Error()})
-				}
-			}
-			return dst
+		if err == nil {
+			return b.score(dst, d.ready(), &t.Outcome, t.Verdicts, role)
 		}
-		return b.score(dst, d, &t.Outcome, t.Verdicts, role)
+		for _, m := range metrics() {
+			if m.Kind == eval.Scoring && m.Name != metricGoldVerified {
+				dst = append(dst, eval.Score{Metric: m.Name, Unscored: err.Error()})
+			}
+		}
+		return dst
 	})
 }
 
@@ -281,15 +480,14 @@ func (b *Bench) score(dst []eval.Score, d *prepared, o *eval.Outcome, vs []eval.
 
 // assess parses an outcome and scores its fields.
 func (b *Bench) assess(d *prepared, o *eval.Outcome, vs []eval.Verdict) (Answer, []result) {
-	return b.assessWith(d, o, b.mix, b.judge(vs))
+	a := answerOf(o)
+	return a, d.assess(a, b.mix, b.judge(vs))
 }
 
-// assessWith is assess with another mix and judge. In a malformed or refused
-// answer every field is omitted.
-func (b *Bench) assessWith(d *prepared, o *eval.Outcome, m mix, ask judge) (Answer, []result) {
-	var a Answer
+// answerOf parses an outcome. In a malformed or refused answer every field is omitted.
+func answerOf(o *eval.Outcome) (a Answer) {
 	if o.Kind == eval.OK {
-		a, _ = ReadAnswer(string(o.Data)) // it parsed when the outcome was stored
+		a, _ = readAnswer(string(o.Data)) // it parsed when the outcome was stored
 	}
-	return a, d.assess(a, m, ask)
+	return a
 }

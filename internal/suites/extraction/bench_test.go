@@ -165,7 +165,7 @@ func BenchmarkScore(b *testing.B) {
 }
 
 // A million documents must fit in memory: position, strata and two hashes of
-// each, at most 419 bytes.
+// each, at most 440 bytes.
 func TestMemory(t *testing.T) {
 	const n = 10_000
 	dir := t.TempDir()
@@ -179,8 +179,8 @@ func TestMemory(t *testing.T) {
 	}
 	runtime.GC()
 	runtime.ReadMemStats(&after)
-	if each := float64(after.HeapAlloc-before.HeapAlloc) / n; each > 419 {
-		t.Errorf("a document takes %.0f bytes of memory, want at most 419", each)
+	if each := float64(after.HeapAlloc-before.HeapAlloc) / n; each > 440 {
+		t.Errorf("a document takes %.0f bytes of memory, want at most 440", each)
 	} else {
 		t.Logf("a document takes %.0f bytes of memory", each)
 	}

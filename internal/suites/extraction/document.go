@@ -66,18 +66,9 @@ func (l *literal) UnmarshalJSON(data []byte) error {
 func (g *Gold) missing() bool { return g.Exists != nil && !*g.Exists }
 func (g *Gold) present() bool { return !g.missing() && !g.Ambiguous }
 
-// check validates a record and returns all errors. It passes to warn what is doubtful.
-// The caller adds the position.
-func (d *Document) check(s *Schema, warn func(string)) error {
-	errs := kit.Unjoin(d.checkText(s, warn))
-	if len(d.Truth) == 0 {
-		errs = append(errs, fmt.Errorf("document %q: ground_truth is empty: give gold for at least one field, leave the document out, or let people make gold with `scruple annotate`", d.ID))
-	}
-	return errors.Join(errs...)
-}
-
-// checkText is check for a document that may have no gold.
-func (d *Document) checkText(s *Schema, warn func(string)) error {
+// check validates a record and returns all errors, which the caller locates. It passes to
+// warn what is doubtful. A document may have no gold if people have still to make it.
+func (d *Document) check(s *Schema, forPeople bool, warn func(string)) error {
 	var errs []error
 	fault := func(format string, args ...any) {
 		errs = append(errs, fmt.Errorf("document %q: %s", d.ID, fmt.Sprintf(format, args...)))
@@ -120,6 +111,9 @@ func (d *Document) checkText(s *Schema, warn func(string)) error {
 			})
 		}
 	}
+	if len(d.Truth) == 0 && !forPeople {
+		fault("ground_truth is empty: give gold for at least one field, leave the document out, or let people make gold with `scruple annotate`")
+	}
 	return errors.Join(errs...)
 }
 
@@ -134,9 +128,6 @@ func (g *Gold) checkValues(t text.Type, index *text.Index, report func(serious b
 		right = right[1:]
 	}
 	for _, v := range right {
-		if canonical(t, string(v)) {
-			continue
-		}
 		if err := text.Check(t, string(v)); errors.Is(err, text.ErrNoDay) {
 			report(true, "value %q: %v", clip(string(v)), err)
 		} else if err != nil {
@@ -156,32 +147,14 @@ func (g *Gold) checkValues(t text.Type, index *text.Index, report func(serious b
 	switch {
 	case g.Quote != "":
 		quote := text.Minimal(g.Quote)
-		verbatim := func(v literal) bool { return !blank(v) && strings.Contains(quote, text.Minimal(string(v))) }
-		// A value as written is cheap to find; typed values are parsed.
-		if !shown(verbatim) && !shown(func(v literal) bool { return text.Contains(t, quote, string(v)) }) {
+		if !shown(func(v literal) bool {
+			return !blank(v) && strings.Contains(quote, text.Minimal(string(v))) || text.Contains(t, quote, string(v))
+		}) {
 			report(t != text.Enum, "evidence_quote %q does not contain the value %q: %s", clip(g.Quote), clip(string(g.Correct)), remedy)
 		}
 	case !shown(func(v literal) bool { return index.Holds(t, string(v)) }):
 		report(g.Contains != "" && t != text.Enum, "value %q is nowhere in the text, so no quote can show it: %s", clip(string(g.Correct)), remedy)
 	}
-}
-
-// canonical reports whether a value is a date as 2024-03-15 or a number as 1234.56,
-// which most gold is. Parsing any notation takes a tenth of the time of loading.
-func canonical(t text.Type, s string) bool {
-	digits := func(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
-	switch t {
-	case text.Date:
-		if len(s) != 10 || s[4] != '-' || s[7] != '-' || !digits(s[:4]) || !digits(s[5:7]) || !digits(s[8:]) {
-			return false
-		}
-		month, day := s[5:7], s[8:]
-		return s[:4] >= "1900" && "01" <= month && month <= "12" && "01" <= day && day <= "28" // others need a calendar
-	case text.Number, text.Money:
-		whole, cents, point := strings.Cut(s, ".")
-		return len(s) <= 15 && digits(whole) && (!point || len(cents) == 2 && digits(cents))
-	}
-	return false
 }
 
 // check validates the gold of a field: some answer must be able to match it.
@@ -193,8 +166,12 @@ func (g *Gold) check(t text.Type, index *text.Index, fault func(format string, a
 		g.checkMissing(fault)
 		return
 	case g.Ambiguous:
-		if n := distinct(t, g.Candidates); n < 2 {
-			fault("is ambiguous but candidate_values has %s: list at least two, or give one correct_value instead", text.Plural(n, "distinct value", "distinct values"))
+		distinct := text.NewSet(t)
+		for _, v := range g.Candidates {
+			distinct.Add(string(v))
+		}
+		if distinct.Len() < 2 {
+			fault("is ambiguous but candidate_values has %s: list at least two, or give one correct_value instead", text.Plural(distinct.Len(), "distinct value", "distinct values"))
 		}
 		if g.Correct != "" {
 			fault("is ambiguous but has correct_value %q: remove one of the two", g.Correct)
@@ -249,38 +226,19 @@ func (g *Gold) checkEvidence(index *text.Index, fault func(format string, args .
 	}
 }
 
-// distinct counts values that differ when compared as the type.
-func distinct(t text.Type, values []literal) int {
-	n := 0
-	for i, v := range values {
-		if !slices.ContainsFunc(values[:i], func(w literal) bool {
-			return text.Fold(string(w)) == text.Fold(string(v)) || text.Equal(t, string(w), string(v))
-		}) {
-			n++
-		}
-	}
-	return n
-}
-
 // inputHash covers what arms see of the document, goldHash its gold. Neither
 // depends on key order or spacing in the file.
 func (d *Document) inputHash() eval.Hash {
-	return eval.HashOf(kit.AppendParts(make([]byte, 0, len(d.Text)+64), d.Schema, d.Text))
+	return kit.Hash(d.Schema, d.Text)
 }
 
 func (d *Document) goldHash() eval.Hash {
-	b := make([]byte, 0, 1024)
-	for i := range d.Truth {
-		g := &d.Truth[i]
+	var b []byte
+	for _, g := range d.Truth {
 		b = kit.AppendParts(b, g.Field, strconv.FormatBool(g.missing()), strconv.FormatBool(g.Ambiguous),
 			string(g.Correct), g.Quote, g.Contains, strconv.Itoa(g.Page), g.Note)
 		b = kit.AppendParts(b, strconv.Itoa(len(g.Acceptable)), strconv.Itoa(len(g.Candidates)))
-		for _, v := range g.Acceptable {
-			b = kit.AppendParts(b, string(v))
-		}
-		for _, v := range g.Candidates {
-			b = kit.AppendParts(b, string(v))
-		}
+		b = kit.AppendParts(kit.AppendParts(b, stringsOf(g.Acceptable)...), stringsOf(g.Candidates)...)
 	}
 	return eval.HashOf(b)
 }

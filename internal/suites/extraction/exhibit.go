@@ -1,6 +1,7 @@
 package extraction
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,8 +21,8 @@ func (b *Bench) Show(c eval.Case) (eval.Exhibit, error) {
 	_, results := b.assess(d.ready(), &o, c.Trials[0].Verdicts)
 	x := eval.Exhibit{Item: t.Item, Arm: t.Arm, Title: fmt.Sprintf("%s, answered by %s", t.Item, t.Arm), Raw: string(o.Data)}
 	x.Facts = append(x.Facts, b.items[d.item].Strata...)
-	if d.split != "" {
-		x.Facts = append(x.Facts, eval.Level{Name: "split", Value: d.split})
+	if d.Split != "" {
+		x.Facts = append(x.Facts, eval.Level{Name: "split", Value: d.Split})
 	}
 	reading := string(o.Kind)
 	if o.Reason != "" {
@@ -44,11 +45,8 @@ func (b *Bench) Show(c eval.Case) (eval.Exhibit, error) {
 
 func (b *Bench) row(r *result) eval.ExhibitRow {
 	m := emitter{}
-	m.field(r, b.weights)
-	scores := slices.DeleteFunc(m.scores, func(s eval.Score) bool {
-		return !slices.Contains([]string{metricComposite, metricValue, metricEvidence, metricPage, metricStatus, metricSchema}, s.Metric)
-	})
-	row := eval.ExhibitRow{Unit: r.field.Name, Gold: r.gold.shown(), Answer: shownAnswer(r.entries), Note: r.note(), Scores: scores}
+	m.components(r, b.weights)
+	row := eval.ExhibitRow{Unit: r.field.Name, Gold: r.gold.shown(), Answer: shownAnswer(r.entries), Note: r.note(), Scores: m.scores}
 	if g := r.gold; g.Quote != "" {
 		row.GoldEvidence = fmt.Sprintf("(quote %q, page %d)", g.Quote, g.Page)
 	}
@@ -66,10 +64,10 @@ func (g *Gold) shown() string {
 	case g.Ambiguous:
 		return "ambiguous: " + strings.Join(stringsOf(g.Candidates), " or ")
 	}
-	values := []string{string(g.Correct)}
-	for _, a := range g.Acceptable {
-		if !slices.Contains(values, string(a)) {
-			values = append(values, string(a))
+	values := stringsOf(append([]literal{g.Correct}, g.Acceptable...))
+	for i := len(values) - 1; i > 0; i-- {
+		if slices.Contains(values[:i], values[i]) {
+			values = slices.Delete(values, i, i+1)
 		}
 	}
 	return strings.Join(values, " or ")
@@ -87,41 +85,45 @@ func shownAnswer(entries []*Entry) string {
 }
 
 func (e *Entry) shown() string {
-	values := make([]string, len(e.Candidates))
-	for i, c := range e.Candidates {
-		values[i] = shownScalar(c.Value)
-	}
 	switch {
 	case e.Status == statusAmbiguous && !e.Value.Given:
+		values := make([]string, len(e.Candidates))
+		for i, c := range e.Candidates {
+			values[i] = c.Value.shown()
+		}
 		return "ambiguous: " + strings.Join(values, " or ")
 	case e.Status == statusMissing && !e.Value.Given:
 		return "missing"
 	case e.Status == statusOK:
-		return shownScalar(e.Value)
+		return e.Value.shown()
 	}
-	return fmt.Sprintf("%s (status %q)", shownScalar(e.Value), e.Status)
+	return fmt.Sprintf("%s (status %q)", e.Value.shown(), e.Status)
 }
 
-func shownScalar(s Scalar) string {
+func (s Scalar) shown() string {
 	if !s.Given {
 		return "null"
 	}
 	return s.Text
 }
 
+// evidences are the evidence of the entry and that of its candidates.
+func (e *Entry) evidences() []Evidence {
+	list := []Evidence{e.Evidence}
+	for _, c := range e.Candidates {
+		list = append(list, c.Evidence)
+	}
+	return slices.DeleteFunc(list, func(v Evidence) bool { return !v.Quote.Given })
+}
+
 func shownQuote(e *Entry) string {
 	var quotes []string
-	add := func(q Scalar, p PageRef) {
-		switch {
-		case q.Given && p.Given && !p.Bad:
-			quotes = append(quotes, fmt.Sprintf("“%s” (page %d)", q.Text, p.Number))
-		case q.Given:
-			quotes = append(quotes, "“"+q.Text+"”")
+	for _, v := range e.evidences() {
+		quote := "“" + v.Quote.Text + "”"
+		if v.Page.Given && !v.Page.Bad {
+			quote += fmt.Sprintf(" (page %d)", v.Page.Number)
 		}
-	}
-	add(e.Quote, e.Page)
-	for _, c := range e.Candidates {
-		add(c.Quote, c.Page)
+		quotes = append(quotes, quote)
 	}
 	return strings.Join(quotes, " | ")
 }
@@ -146,7 +148,7 @@ func (r *result) note() string {
 	return strings.Join(notes, "; ")
 }
 
-// pages are the document's pages with the quotes marked.
+// pages are the document's pages with the quotes marked, those of gold and of the answer.
 func (d *prepared) pages(results []result) []eval.ExhibitPage {
 	pages := make([]eval.ExhibitPage, len(d.index.Pages()))
 	for i, p := range d.index.Pages() {
@@ -154,60 +156,41 @@ func (d *prepared) pages(results []result) []eval.ExhibitPage {
 	}
 	for i := range results {
 		r := &results[i]
-		d.mark(pages, "gold", r.field.Name, Scalar{Text: r.gold.Quote, Given: r.gold.Quote != ""}, PageRef{Number: r.gold.Page, Given: r.gold.Page != 0})
+		d.mark(pages, "gold", r.field.Name, Evidence{given(r.gold.Quote), PageRef{Number: r.gold.Page, Given: r.gold.Page != 0}})
 		for _, e := range r.entries {
-			d.mark(pages, "answer", r.field.Name, e.Quote, e.Page)
-			for _, c := range e.Candidates {
-				d.mark(pages, "answer", r.field.Name, c.Quote, c.Page)
+			for _, v := range e.evidences() {
+				d.mark(pages, "answer", r.field.Name, v)
 			}
 		}
 	}
 	for i := range pages {
-		pages[i].Marks = mergeMarks(pages[i].Marks)
+		slices.SortStableFunc(pages[i].Marks, func(a, b eval.Mark) int { return cmp.Or(a.Start-b.Start, a.End-b.End) })
 	}
 	return pages
 }
 
 // mark marks a quote on the named page if it occurs there, else its first
-// occurrence. A quote that crosses pages is marked on each.
-func (d *prepared) mark(pages []eval.ExhibitPage, kind, label string, quote Scalar, page PageRef) {
-	if !quote.Given {
-		return
-	}
-	found := d.index.Find(quote.Text)
+// occurrence. A quote that crosses pages is marked on each. One of the same range and
+// field for gold and answer is marked as both.
+func (d *prepared) mark(pages []eval.ExhibitPage, kind, label string, v Evidence) {
+	found := d.index.Find(v.Quote.Text)
 	if len(found) == 0 {
 		return
 	}
 	at := found[0]
-	if i := slices.IndexFunc(found, func(o text.Occurrence) bool { return page.Given && o.Page == page.Number }); i >= 0 {
+	if i := slices.IndexFunc(found, func(o text.Occurrence) bool { return v.Page.Given && o.Page == v.Page.Number }); i >= 0 {
 		at = found[i]
 	}
 	for i, p := range d.index.Pages() {
-		start, end := max(at.Start, p.Start), min(at.End, p.End)
-		if start < end {
-			pages[i].Marks = append(pages[i].Marks, eval.Mark{Start: start - p.Start, End: end - p.Start, Kind: kind, Label: label})
-		}
-	}
-}
-
-// mergeMarks sorts marks and merges a gold mark with an answer mark of the same
-// range and field.
-func mergeMarks(marks []eval.Mark) []eval.Mark {
-	slices.SortStableFunc(marks, func(a, b eval.Mark) int {
-		if a.Start != b.Start {
-			return a.Start - b.Start
-		}
-		return a.End - b.End
-	})
-	var out []eval.Mark
-	for _, m := range marks {
-		at := slices.IndexFunc(out, func(o eval.Mark) bool { return o.Start == m.Start && o.End == m.End && o.Label == m.Label })
+		m := eval.Mark{Start: max(at.Start, p.Start) - p.Start, End: min(at.End, p.End) - p.Start, Kind: kind, Label: label}
+		marks := &pages[i].Marks
+		k := slices.IndexFunc(*marks, func(o eval.Mark) bool { return o.Start == m.Start && o.End == m.End && o.Label == m.Label })
 		switch {
-		case at < 0:
-			out = append(out, m)
-		case out[at].Kind != m.Kind:
-			out[at].Kind = "both"
+		case m.Start >= m.End:
+		case k < 0:
+			*marks = append(*marks, m)
+		case (*marks)[k].Kind != kind:
+			(*marks)[k].Kind = "both"
 		}
 	}
-	return out
 }

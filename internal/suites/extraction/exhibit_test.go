@@ -93,7 +93,7 @@ func TestTables(t *testing.T) {
 		v := sums[arm+" "+metric] // 0/0 of none
 		return eval.Number(v[0] / v[1])
 	}
-	tables := []eval.Table{b.nullTable(value), b.modesTable(value)}
+	tables := []eval.Table{*b.nullTable(value), *b.modesTable(value)}
 	// Four annotated fields: 2 present, 1 missing, 1 ambiguous; the null
 	// baseline scores (1 + 3·0.15)/4 = 0.3625, and gold has a short quote for every value.
 	want := [][]string{{"null_baseline", "50.0 %", "25.0 %", "25.0 %", "0.362", "0.362", "1.000"}}

@@ -28,10 +28,12 @@ func (r results) Difference(string, string, string) (eval.Measured, bool) {
 func (r results) SameRate(arms, _ []string) []float64 {
 	return slices.Repeat([]float64{math.NaN()}, len(arms))
 }
-func (r results) Corrected([]eval.Labelled, []eval.LabelledTwice) (eval.Measured, bool) {
+func (r results) Corrected(string, string, []eval.LabelledTwice) (eval.Measured, bool) {
 	return eval.Measured{}, false
 }
-func (r results) Effort(string) (float64, string) { return 0, "" }
+func (r results) Sum(string, string) (f eval.Fraction)           { return f }
+func (r results) ByUnit(string, string) map[string]eval.Fraction { return nil }
+func (r results) Effort(string) (float64, string)                { return 0, "" }
 
 // The figures show types and difficulties in a fixed order, only failures that
 // occur, and confidence.

@@ -1,9 +1,12 @@
 package extraction
 
 import (
+	_ "embed" // the words
+	"encoding/json"
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/scruple-eval/scruple/internal/text"
 )
@@ -16,8 +19,8 @@ const heuristicVersion = "1"
 // whose label best matches the field wins. Strings have separate rules, chosen
 // by the words of the field name. No rule is specific to a document or corpus.
 func heuristicAnswer(d *prepared) string {
-	h := heuristic{prepared: d.ready(), labels: labelsOf(d.schema)}
-	entries := make([]writtenEntry, len(d.schema.Fields))
+	h := heuristic{prepared: d, labels: labelsOf(d.schema)}
+	entries := make([]Entry, len(d.schema.Fields))
 	for i := range d.schema.Fields {
 		entries[i] = h.entry(i)
 	}
@@ -29,7 +32,7 @@ type heuristic struct {
 	labels []label // by field
 }
 
-func (h *heuristic) entry(i int) writtenEntry {
+func (h *heuristic) entry(i int) Entry {
 	f, l := &h.schema.Fields[i], &h.labels[i]
 	var value, quote span
 	var ok bool
@@ -46,51 +49,42 @@ func (h *heuristic) entry(i int) writtenEntry {
 	if !ok {
 		return missingEntry(f.Name)
 	}
-	c := citation{Value: text.Minimal(h.Text[value.start:value.end]), Quote: h.Text[quote.start:quote.end], Page: h.index.PageAt(quote.start)}
-	if !h.index.Has(c.Quote) { // the passage contains a page marker
-		c.Quote, c.Page = c.Value, h.index.PageAt(value.start)
-	}
-	if !h.index.Has(c.Value) {
+	found := text.Minimal(h.Text[value.start:value.end])
+	if !h.index.Has(found) {
 		return missingEntry(f.Name)
 	}
-	return okEntry(f.Name, c)
+	if passage := h.Text[quote.start:quote.end]; h.index.Has(passage) {
+		return okEntry(f.Name, cited(found, passage, h.index.PageAt(quote.start)))
+	}
+	return okEntry(f.Name, cited(found, found, h.index.PageAt(value.start))) // the passage contains a page marker
 }
 
-// A concept is a set of synonyms.
-type concept []string
+// lexicon is the words of the rules.
+var lexicon = func() (l struct {
+	// Synonyms of words of field names in business documents. Other words have none.
+	Synonyms map[string]concept
+	// Generic words name the kind of a value and do not identify a field.
+	Generic []string
+	// Documents are kinds of documents. An invoice_date may be labelled just "date" on an
+	// invoice.
+	Documents []string
+	// OtherAmounts are labels of amounts that count only if the field names them.
+	OtherAmounts []string
+	// AfterLaw are words that may follow the place of a law and end it.
+	AfterLaw []string
+}) {
+	if err := json.Unmarshal(heuristicJSON, &l); err != nil {
+		panic("extraction: " + err.Error()) // it is a constant
+	}
+	return l
+}()
 
-// concepts maps words of field names to their synonyms in business documents.
-// Other words have no synonyms.
-var concepts = map[string]concept{
-	"number":     {"number", "no", "no.", "nr", "num", "#", "id"},
-	"date":       {"date", "dated", "on"},
-	"total":      {"total", "amount due", "balance due", "grand total", "net total"},
-	"amount":     {"amount", "amt", "sum"},
-	"value":      {"value", "amount", "price", "fee", "consideration"},
-	"due":        {"due", "payable", "pay by", "payment due"},
-	"invoice":    {"invoice", "inv", "bill"},
-	"receipt":    {"receipt", "document", "doc", "bill", "invoice", "trans", "transaction", "slip"},
-	"purchase":   {"purchase", "sale", "date", "time"},
-	"tax":        {"tax", "vat", "gst", "sst"},
-	"agreement":  {"made", "entered into", "dated", "dated as of", "executed", "agreement", "day of"},
-	"effective":  {"effective", "commence", "commences", "commencing", "commencement", "shall begin"},
-	"expiration": {"expire", "expires", "expiration", "expiring", "until", "terminate", "terminates", "through", "ending", "end on", "ends on"},
-	"birth":      {"birth", "born", "dob"},
-	"visit":      {"visit", "admission", "admitted", "seen on", "encounter", "service"},
-	"record":     {"record", "mrn", "chart"},
-	"physician":  {"physician", "doctor", "attending", "provider", "dr"},
-	"medication": {"medication", "prescribed", "rx", "medications"},
-	"diagnosis":  {"diagnosis", "assessment", "impression", "dx"},
-	"employer":   {"employer", "company"},
-	"degree":     {"degree", "education"},
-}
-
-// generic words name the kind of a value and do not identify a field.
-var generic = []string{"date", "number", "amount", "name", "value", "of", "the", "id", "code"}
+//go:embed heuristic.json
+var heuristicJSON []byte
 
 // A label is the words to look for around the values of a field.
 type label struct {
-	name     string
+	words    []string // of the field's name
 	specific []concept
 	kind     []concept // the generic words of the name
 	rivals   []concept // specific concepts of other fields
@@ -103,47 +97,43 @@ func labelsOf(s *Schema) []label {
 	labels := make([]label, len(s.Fields))
 	for i, f := range s.Fields {
 		l := &labels[i]
-		l.name, l.date = f.Name, f.Type == text.Date
-		for _, w := range nameWords(f.Name) {
-			if slices.Contains(generic, w) {
+		l.words = strings.FieldsFunc(strings.ToLower(f.Name), func(r rune) bool { return strings.ContainsRune("_-.", r) })
+		l.date, l.only, l.plain = f.Type == text.Date, true, true
+		for _, w := range l.words {
+			if slices.Contains(lexicon.Generic, w) {
 				l.kind = append(l.kind, conceptOf(w))
-			} else {
-				l.specific = append(l.specific, conceptOf(w))
+				continue
 			}
+			l.specific = append(l.specific, conceptOf(w))
+			l.plain = l.plain && slices.Contains(lexicon.Documents, w)
 		}
-		l.plain = !slices.ContainsFunc(nameWords(f.Name), func(w string) bool {
-			return !slices.Contains(generic, w) && !slices.Contains(documentWords, w)
-		})
 	}
 	for i := range labels {
-		labels[i].only = true
 		for j := range labels {
-			if i != j && s.Fields[i].Type == s.Fields[j].Type {
-				labels[i].only = false
-				labels[i].rivals = append(labels[i].rivals, rivals(labels[i], labels[j])...)
+			if i == j || s.Fields[i].Type != s.Fields[j].Type {
+				continue
+			}
+			labels[i].only = false
+			for _, c := range labels[j].specific {
+				if !slices.ContainsFunc(labels[i].specific, func(o concept) bool { return slices.Equal(o, c) }) {
+					labels[i].rivals = append(labels[i].rivals, c)
+				}
 			}
 		}
 	}
 	return labels
 }
 
-// documentWords name kinds of documents. An invoice_date may be labelled just
-// "date" on an invoice.
-var documentWords = []string{"invoice", "receipt", "contract", "agreement", "document", "purchase", "total"}
-
-// rivals are the concepts of b that are not also those of a.
-func rivals(a, b label) []concept {
-	return slices.DeleteFunc(slices.Clone(b.specific), func(c concept) bool {
-		return slices.ContainsFunc(a.specific, func(o concept) bool { return slices.Equal(o, c) })
-	})
+// has reports whether the name of the field has one of the words.
+func (l *label) has(words ...string) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return slices.Contains(l.words, w) })
 }
 
-func nameWords(name string) []string {
-	return strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return r == '_' || r == '-' || r == '.' })
-}
+// A concept is a set of synonyms.
+type concept []string
 
 func conceptOf(word string) concept {
-	if c := concepts[word]; c != nil {
+	if c := lexicon.Synonyms[word]; c != nil {
 		return c
 	}
 	return concept{word}
@@ -243,18 +233,13 @@ func (h *heuristic) fit(l *label, s span) float64 {
 			score--
 		}
 	}
-	if !l.date && slices.ContainsFunc(otherAmounts, func(w string) bool { return holdsWord(line, w) && !l.names(w) }) {
+	names := func(word string) bool {
+		return slices.ContainsFunc(l.specific, func(c concept) bool { return slices.Contains(c, word) })
+	}
+	if !l.date && slices.ContainsFunc(lexicon.OtherAmounts, func(w string) bool { return holdsWord(line, w) && !names(w) }) {
 		score -= 4
 	}
 	return score
-}
-
-// otherAmounts are labels of amounts that count only if the field names them.
-var otherAmounts = []string{"subtotal", "sub total", "sub-total", "change", "cash", "gst", "vat", "tax", "qty", "quantity", "items", "discount", "rounding"}
-
-// names reports whether a word is among the field's specific concepts.
-func (l *label) names(word string) bool {
-	return slices.ContainsFunc(l.specific, func(c concept) bool { return slices.Contains(c, word) })
 }
 
 // larger compares two amounts.
@@ -266,10 +251,11 @@ func (h *heuristic) larger(a, b span) bool {
 
 func lower(s string) string { return strings.ToLower(text.Minimal(s)) }
 
+// lineStart is the start of the line of a position.
+func (h *heuristic) lineStart(at int) int { return strings.LastIndexByte(h.Text[:at], '\n') + 1 }
+
 // lineBefore is the part of the line before a position.
-func (h *heuristic) lineBefore(at int) string {
-	return h.Text[strings.LastIndexByte(h.Text[:at], '\n')+1 : at]
-}
+func (h *heuristic) lineBefore(at int) string { return h.Text[h.lineStart(at):at] }
 
 // before is the text before a position, at most n bytes and from the same page.
 func (h *heuristic) before(at, n int) string {
@@ -287,45 +273,32 @@ func (h *heuristic) after(at, n int) string {
 // above is the heading over a position: of the nearest non-blank line above, the
 // words that begin closest to the same column.
 func (h *heuristic) above(at int) string {
-	start := strings.LastIndexByte(h.Text[:at], '\n') + 1
-	column := at - start
-	for end := start - 1; end > 0; {
-		from := strings.LastIndexByte(h.Text[:end], '\n') + 1
-		if line := h.Text[from:end]; strings.TrimSpace(line) != "" {
-			return nearestCell(line, column)
-		}
-		end = from - 1
-	}
-	return ""
-}
-
-var cell = regexp.MustCompile(`\S+(?: \S+)*`)
-
-func nearestCell(line string, column int) string {
+	start := h.lineStart(at)
+	line := strings.TrimRightFunc(h.Text[:start], unicode.IsSpace)
+	line = line[strings.LastIndexByte(line, '\n')+1:]
 	best, distance := "", 16
 	for _, c := range cell.FindAllStringIndex(line, -1) {
-		if d := max(c[0], column) - min(c[0], column); d < distance {
+		if d := max(c[0], at-start) - min(c[0], at-start); d < distance {
 			best, distance = line[c[0]:c[1]], d
 		}
 	}
 	return best
 }
 
+var cell = regexp.MustCompile(`\S+(?: \S+)*`)
+
 // withLabel extends a value to the left to include the label on its line.
 func (h *heuristic) withLabel(s span) span {
-	from := strings.LastIndexByte(h.Text[:s.start], '\n') + 1
+	from := h.lineStart(s.start)
 	for s.start-from > longestQuote/2 {
 		i := strings.IndexAny(h.Text[from:s.start], " \t")
 		if i < 0 {
-			from = s.start
-			break
+			return s
 		}
 		from += i + 1
 	}
-	for from < s.start && (h.Text[from] == ' ' || h.Text[from] == '\t') {
-		from++
-	}
-	return span{from, s.end}
+	label := h.Text[from:s.start]
+	return span{from + len(label) - len(strings.TrimLeft(label, " \t")), s.end}
 }
 
 var (
@@ -338,18 +311,27 @@ var (
 // identifier finds a number or code after its label, or an e-mail address or
 // phone number by its form.
 func (h *heuristic) identifier(l *label) (span, bool) {
-	switch {
-	case strings.Contains(l.name, "mail"):
-		return h.first(email)
-	case strings.Contains(l.name, "phone") || strings.Contains(l.name, "telephone"):
-		return h.first(phone)
+	for _, by := range []struct {
+		name string
+		form *regexp.Regexp
+	}{{"mail", email}, {"phone", phone}} {
+		if strings.Contains(strings.Join(l.words, " "), by.name) {
+			if m := by.form.FindStringIndex(h.Text); m != nil {
+				return span{m[0], m[1]}, true
+			}
+			return span{}, false
+		}
 	}
 	best, bestScore := span{}, 3.0 // more than one specific word nearby
 	for _, p := range h.index.Pages() {
 		for _, m := range code.FindAllStringIndex(h.Text[p.Start:p.End], -1) {
 			s := span{p.Start + m[0], p.Start + m[1]}
 			s.end = s.start + len(strings.TrimRight(h.Text[s.start:s.end], ".-/_"))
-			if v := h.Text[s.start:s.end]; len(v) < 3 || !strings.ContainsAny(v, "0123456789") || isDate(v) {
+			v := h.Text[s.start:s.end]
+			if len(v) < 3 || !strings.ContainsAny(v, "0123456789") {
+				continue
+			}
+			if _, notDate := text.ParseDate(v); notDate == nil {
 				continue
 			}
 			if score := h.fitCode(l, s); score > bestScore {
@@ -358,11 +340,6 @@ func (h *heuristic) identifier(l *label) (span, bool) {
 		}
 	}
 	return best, best.end > 0
-}
-
-func isDate(s string) bool {
-	_, err := text.ParseDate(s)
-	return err == nil
 }
 
 // fitCode is fit for codes, which directly follow their label or are directly
@@ -393,9 +370,208 @@ func (h *heuristic) fitCode(l *label, s span) float64 {
 	return score
 }
 
-func (h *heuristic) first(form *regexp.Regexp) (span, bool) {
-	if m := form.FindStringIndex(h.Text); m != nil {
-		return span{m[0], m[1]}, true
+// words finds a string after a label equal to the field's name, else by a rule
+// chosen by the words of the name.
+func (h *heuristic) words(l *label) (value, quote span, ok bool) {
+	if value, ok = h.labelled(l.words); ok {
+		return value, h.withLabel(value), true
+	}
+	switch {
+	case l.has("law", "jurisdiction"):
+		return h.governingLaw()
+	case l.has("title") || l.has("document", "contract", "agreement") && l.has("name"):
+		value, ok = h.title()
+	case l.has("party", "parties"):
+		return h.party()
+	case l.has("vendor", "merchant", "company", "seller", "supplier", "issuer", "store", "shop"):
+		if l.has("address") {
+			value, ok = h.address()
+		} else {
+			value, ok = h.organisation()
+		}
+	case l.has("address"):
+		value, ok = h.address()
+	case l.has("candidate", "applicant") && l.has("name"):
+		value, ok = h.firstLine()
+	}
+	return value, value, ok
+}
+
+// labelled finds "Label: value" and takes the value up to the end of the line
+// or the next column.
+func (h *heuristic) labelled(words []string) (span, bool) {
+	parts := make([]string, len(words))
+	for i, w := range words {
+		for _, a := range conceptOf(w) {
+			parts[i] += "|" + regexp.QuoteMeta(a)
+		}
+		parts[i] = `(?:` + parts[i][1:] + `)`
+	}
+	form := regexp.MustCompile(`(?im)(?:^|[ \t]{2,})[ \t]*` + strings.Join(parts, `[ \t_-]*`) + `[ \t]*:[ \t]*(\S[^\n]*)`)
+	m := form.FindStringSubmatchIndex(h.Text)
+	if m == nil {
+		return span{}, false
+	}
+	return h.cellFrom(m[2], m[3])
+}
+
+// cellFrom is the cell that begins at start: up to two spaces or a tab.
+func (h *heuristic) cellFrom(start, end int) (span, bool) {
+	s, _, _ := strings.Cut(h.Text[start:end], "  ")
+	s, _, _ = strings.Cut(s, "\t")
+	s = strings.TrimRight(s, " \r")
+	return span{start, start + len(s)}, s != "" && len(s) <= longestQuote
+}
+
+var (
+	lawOf = regexp.MustCompile(`(?i:governed|construed|interpreted|enforced|accordance)[^.;]{0,160}?\b(?i:laws?)\s+(?i:of)\s+(?:(?i:the)\s+)?(?:(?i:State|Commonwealth|Province|Republic|Kingdom)\s+(?i:of)\s+(?:(?i:the)\s+)?)?` +
+		`((?-i:[A-Z])[A-Za-z'.]+(?:\s+(?:of\s+|and\s+)?[A-Z][A-Za-z'.]+){0,3})`)
+	stateLaw = regexp.MustCompile(`(?i:governed|construed|interpreted)[^.;]{0,80}?\b([A-Z][a-z]+(?:\s+[A-Z][a-z]+)?)\s+(?i:law)\b`)
+)
+
+// governingLaw finds the place in "governed by the laws of …".
+func (h *heuristic) governingLaw() (value, quote span, ok bool) {
+	for _, form := range []*regexp.Regexp{lawOf, stateLaw} {
+		m := form.FindStringSubmatchIndex(h.Text)
+		if m == nil {
+			continue
+		}
+		value = span{m[2], m[3]}
+		v := h.Text[value.start:value.end]
+		for _, w := range wordSpan.FindAllStringIndex(v, -1)[1:] {
+			if slices.Contains(lexicon.AfterLaw, strings.ToLower(v[w[0]:w[1]])) {
+				v = strings.TrimSpace(v[:w[0]])
+				break
+			}
+		}
+		v = strings.TrimRight(v, ".' \n\t")
+		value.end = value.start + len(v)
+		quote = value
+		if i := strings.LastIndex(strings.ToLower(h.Text[m[0]:value.start]), "law"); i >= 0 {
+			quote.start = m[0] + i
+		}
+		return value, quote, true
+	}
+	return span{}, span{}, false
+}
+
+var wordSpan = regexp.MustCompile(`\S+`)
+
+var (
+	titleWord = regexp.MustCompile(`(?i)\b(?:agreement|contract|lease|license|amendment|addendum|memorandum|guarantee|guaranty|deed|plan|policy)\b`)
+	between   = regexp.MustCompile(`(?i)\b(?:between|among)(?:\s+and\s+among)?\s*:?\s+((?-i:[A-Z0-9])[^,;("“]{2,100}?(?:,?\s+(?i:inc|llc|ltd|l\.l\.c|corp|co|lp|l\.p|plc|gmbh|n\.v|s\.a)\b\.?)?)\s*(?:,|\(|;|“|"| a | an | and )`)
+	suffix    = regexp.MustCompile(`(?i)\b(?:sdn\.?\s*bhd|bhd|inc|llc|l\.l\.c|ltd|limited|corp|corporation|company|gmbh|plc|s\.a\.?|pte|co\.|enterprises?|trading|restaurant|hardware|stores?|mart|group|services?)(?:\b|\.|$)`)
+)
+
+// title finds the name of a document: near the start, a short line in capitals
+// or title case with a word such as "agreement".
+func (h *heuristic) title() (span, bool) {
+	lines := h.firstLines(60)
+	for i, l := range lines {
+		t := h.Text[l.start:l.end]
+		if len(t) <= longestQuote && titleWord.MatchString(t) && titled(t) && !strings.HasPrefix(strings.ToLower(t), "this ") {
+			if i > 0 && titleWord.FindStringIndex(t)[0] == 0 && len(t) < 20 { // AGREEMENT below the rest of its title
+				if above := lines[i-1]; strings.Count(h.Text[above.end:l.start], "\n") == 1 && titled(h.Text[above.start:above.end]) {
+					return span{above.start, l.end}, true
+				}
+			}
+			return l, true
+		}
 	}
 	return span{}, false
+}
+
+// titled reports whether most long words of a line begin with a capital.
+func titled(s string) bool {
+	capital, small := 0, 0
+	for _, w := range strings.Fields(s) {
+		if len(w) < 4 {
+			continue
+		}
+		if c := w[0]; c >= 'A' && c <= 'Z' || c == '(' || c == '"' {
+			capital++
+		} else if c >= 'a' && c <= 'z' {
+			small++
+		}
+	}
+	return capital > 0 && small <= capital/3
+}
+
+// party finds the first name after "between".
+func (h *heuristic) party() (value, quote span, ok bool) {
+	m := between.FindStringSubmatchIndex(h.Text)
+	if m == nil {
+		return span{}, span{}, false
+	}
+	v := strings.TrimRight(h.Text[m[2]:m[3]], " \n\t,.")
+	return span{m[2], m[2] + len(v)}, span{m[0], m[2] + len(v)}, true
+}
+
+// organisation finds the issuer of a document: near the start, the first line
+// that looks like a company, else the first line with letters.
+func (h *heuristic) organisation() (span, bool) {
+	lines := h.firstLines(10)
+	for _, l := range lines {
+		if t := h.Text[l.start:l.end]; suffix.MatchString(t) && !strings.Contains(t, ":") && len(t) <= longestQuote/2 {
+			if at := registration.FindStringIndex(t); at != nil {
+				l.end = l.start + at[0]
+			}
+			return l, true
+		}
+	}
+	return h.firstLine()
+}
+
+// registration is a company number in parentheses after the name.
+var registration = regexp.MustCompile(`\s*\([0-9][0-9A-Za-z -]*\)$`)
+
+// firstLine is the first line that has letters.
+func (h *heuristic) firstLine() (span, bool) {
+	for _, l := range h.firstLines(10) {
+		if t := h.Text[l.start:l.end]; strings.ContainsFunc(t, isLetter) && len(t) <= longestQuote/2 {
+			c, _ := h.cellFrom(l.start, l.end)
+			return c, true
+		}
+	}
+	return span{}, false
+}
+
+func isLetter(r rune) bool { return r|0x20 >= 'a' && r|0x20 <= 'z' || r >= 0x80 }
+
+var (
+	street   = regexp.MustCompile(`(?i)^(?:no|lot|unit|suite|block|blk|ground|level)\b|\b(?:jalan|jln|street|st\.|road|rd|avenue|ave|lane|drive|boulevard|blvd|lorong|persiaran|taman|bandar|highway|way|square)\b`)
+	postcode = regexp.MustCompile(`\b\d{5}\b`)
+)
+
+// address finds the lines from the first that names a street to the one with
+// the postcode, near the start of the document.
+func (h *heuristic) address() (span, bool) {
+	lines := h.firstLines(16)
+	for i, l := range lines {
+		if t := h.Text[l.start:l.end]; !street.MatchString(t) || suffix.MatchString(t) && !strings.ContainsAny(t, "0123456789") {
+			continue
+		}
+		for j := i; j < min(i+5, len(lines)); j++ {
+			t := h.Text[lines[j].start:lines[j].end]
+			if !postcode.MatchString(t) {
+				continue
+			}
+			if end := strings.TrimRight(t, " ,"); strings.HasSuffix(t, ",") && j+1 < len(lines) && end != "" {
+				j++ // the state is on the next line
+			}
+			return span{l.start, lines[j].end}, true
+		}
+	}
+	return span{}, false
+}
+
+// firstLines are the first n non-blank lines of the document.
+func (h *heuristic) firstLines(n int) []span {
+	var first []span
+	for l := range h.lines() {
+		if first = append(first, l); len(first) == n {
+			break
+		}
+	}
+	return first
 }

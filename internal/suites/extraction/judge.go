@@ -3,6 +3,7 @@ package extraction
 import (
 	"context"
 	"iter"
+	"slices"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
@@ -34,18 +35,17 @@ func (p *point) step(quote string) string {
 
 // questions lists the quotes of an outcome that need a judge: those with a
 // right value that passed the gates.
-func (b *Bench) questions(d *prepared, o *eval.Outcome) []question {
-	var all []question
-	at := map[string]int{} // in all, by step
-	b.assessWith(d, o, trustedJudge, func(p *point, c claim) opinion {
+func (d *prepared) questions(o *eval.Outcome) (all []*question) {
+	byStep := map[string]*question{}
+	d.assess(answerOf(o), trustedJudge, func(p *point, c claim) opinion {
 		step := p.step(c.quote)
-		i, ok := at[step]
-		if !ok {
-			i = len(all)
-			at[step] = i
-			all = append(all, question{step: step, field: p.field, quote: c.quote})
+		q := byStep[step]
+		if q == nil {
+			q = &question{step: step, field: p.field, quote: c.quote}
+			byStep[step] = q
+			all = append(all, q)
 		}
-		all[i].claims = append(all[i].claims, c.value)
+		q.claims = append(q.claims, c.value)
 		return opinion{}
 	})
 	return all
@@ -62,7 +62,7 @@ func (b *Bench) Judge(ctx context.Context, t eval.Trial, o eval.Outcome, asker e
 		return nil, err
 	}
 	var verdicts []eval.Verdict
-	for _, q := range b.questions(d.ready(), &o) {
+	for _, q := range d.ready().questions(&o) {
 		v, err := kit.AskJudge(ctx, asker, q.step, b.judgeRequest(d.ID, q))
 		if err != nil {
 			return nil, err
@@ -74,7 +74,7 @@ func (b *Bench) Judge(ctx context.Context, t eval.Trial, o eval.Outcome, asker e
 
 // judgeRequest shows the judge the field's name and the quote, but not the
 // claimed value.
-func (b *Bench) judgeRequest(document string, q question) eval.Request {
+func (b *Bench) judgeRequest(document string, q *question) eval.Request {
 	r := kit.JudgeRequest(b.judgeModel)
 	r.Item = document
 	r.Messages = []eval.Message{{Role: "user", Content: "What is the " + q.field.Name + " in the following text? " +
@@ -121,14 +121,10 @@ func (b *Bench) Measure(cases iter.Seq2[eval.Case, error]) (eval.Measurement, er
 			return n, err
 		}
 		ask := b.judge(j.Verdicts)
-		b.assessWith(d.ready(), &j.Outcome, trustedJudge, func(p *point, c claim) opinion {
+		d.ready().assess(answerOf(&j.Outcome), trustedJudge, func(p *point, c claim) opinion {
 			o := ask(p, c)
-			if o.failed != "" {
-				n.Missing++
-			} else {
-				n.Cases++
-				n.Right += int(o.score)
-			}
+			one := kit.Count(o.failed != "", o.score == 1)
+			n.Missing, n.Cases, n.Right = n.Missing+one.Missing, n.Cases+one.Cases, n.Right+one.Right
 			return o
 		})
 		return n, nil
@@ -171,4 +167,31 @@ func trust(m eval.Measurement) (mix, string) {
 		return doubtedJudge, on + ", below 95 %: its weight is lowered, evidence = 0.8·token + 0.2·judge"
 	}
 	return withoutJudge, on + ", below 80 %: it is not used, evidence = token"
+}
+
+// Ratings returns what the judge says of each quote that it was asked about: whether
+// it shows the claimed value. Of several quotes for a field, all must.
+func (b *Bench) Ratings(c eval.Case) []eval.Rating {
+	d, err := b.document(c.Item)
+	if err != nil {
+		return nil
+	}
+	var list []eval.Rating
+	for t := range c.Answered() {
+		from := len(list)
+		ask := b.judge(t.Verdicts)
+		d.ready().assess(answerOf(&t.Outcome), trustedJudge, func(p *point, c claim) opinion {
+			o := ask(p, c)
+			i := slices.IndexFunc(list[from:], func(r eval.Rating) bool { return r.Unit == p.field.Name })
+			switch {
+			case o.failed != "":
+			case i < 0:
+				list = append(list, eval.Rating{Trial: t.Trial, Unit: p.field.Name, Type: string(p.field.Type), Yes: o.score == 1})
+			default:
+				list[from+i].Yes = list[from+i].Yes && o.score == 1
+			}
+			return o
+		})
+	}
+	return list
 }

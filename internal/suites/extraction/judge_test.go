@@ -185,7 +185,7 @@ func TestCalibrationWithoutSplit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a, err := ReadAnswer(string(o.Data)); err != nil || len(a.Entries) != 3 {
+	if a, err := readAnswer(string(o.Data)); err != nil || len(a.Entries) != 3 {
 		t.Errorf("%d answers from gold, want 3: %v", len(a.Entries), err)
 	}
 }

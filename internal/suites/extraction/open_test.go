@@ -535,8 +535,8 @@ func TestDraw(t *testing.T) {
 		}
 		all, have := map[string]int{}, map[string]int{}
 		for i := range src.Len() {
-			var d Document
-			if _, err := src.read(i, nil, &d, withoutGold); err != nil {
+			d, err := src.read(i)
+			if err != nil {
 				t.Fatal(err)
 			}
 			key := d.DocType + d.Schema + d.Difficulty

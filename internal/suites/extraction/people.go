@@ -3,21 +3,22 @@ package extraction
 import (
 	"errors"
 	"fmt"
-	"io/fs"
-	"maps"
+	"io"
 	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/suites/extraction/synthetic"
+	"github.com/scruple-eval/scruple/internal/table"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // Units are the fields of the document's schema, those without gold included.
 func (b *Bench) Units(item string) ([]string, error) {
-	d, err := b.read(item, false)
+	d, err := b.document(item)
 	if err != nil {
 		return nil, err
 	}
@@ -27,7 +28,7 @@ func (b *Bench) Units(item string) ([]string, error) {
 // Gold makes a line of a gold file, see [Documents]. The value and the quote must be
 // valid as gold of the document.
 func (b *Bench) Gold(item string, of []eval.UnitGold) ([]byte, error) {
-	d, err := b.read(item, false)
+	d, err := b.document(item)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +47,7 @@ func (b *Bench) Gold(item string, of []eval.UnitGold) ([]byte, error) {
 		}
 		made.Truth = append(made.Truth, g)
 	}
-	if err := made.check(d.schema, func(string) {}); err != nil {
+	if err := made.check(d.schema, false, func(string) {}); err != nil {
 		return nil, err
 	}
 	return json.Marshal(goldLine{item, made.Truth}, jsontext.EscapeForHTML(false))
@@ -55,7 +56,7 @@ func (b *Bench) Gold(item string, of []eval.UnitGold) ([]byte, error) {
 // Same reports whether two people say the same values of a field, compared as the
 // field's type.
 func (b *Bench) Same(item string, x, y eval.UnitGold) (bool, error) {
-	d, err := b.read(item, false)
+	d, err := b.document(item)
 	if err != nil {
 		return false, err
 	}
@@ -66,125 +67,94 @@ func (b *Bench) Same(item string, x, y eval.UnitGold) (bool, error) {
 	if x.Missing || y.Missing {
 		return x.Missing == y.Missing, nil
 	}
-	in := func(values []string) func(string) bool {
-		return func(v string) bool {
-			return slices.ContainsFunc(values, func(w string) bool { return text.Equal(d.schema.Fields[i].Type, v, w) })
-		}
-	}
 	covers := func(values, other []string) bool {
-		return !slices.ContainsFunc(values, func(v string) bool { return !in(other)(v) })
+		set := text.NewSet(d.schema.Fields[i].Type)
+		for _, v := range other {
+			set.Add(v)
+		}
+		return !slices.ContainsFunc(values, func(v string) bool { return !set.Has(v) })
 	}
 	return covers(x.Values, y.Values) && covers(y.Values, x.Values), nil
 }
 
-// A goldLine is a line of a gold file: gold of a document that replaces its own.
-type goldLine struct {
-	ID    string `json:"document_id"`
-	Truth []Gold `json:"ground_truth"`
-}
+// The columns of a checklist. A second person answers each point with yes or no; an
+// empty cell is not checked yet.
+var (
+	checklistPoints = []string{"values_correct", "quotes_verbatim", "missing_absent", "ambiguous_valid", "pages_correct"}
+	checklistHeader = slices.Concat([]string{"document_id", "type", "difficulty"}, checklistPoints, []string{"note"})
+)
 
-// An overlay is the documents of a source that a gold file names, with its gold.
-type overlay struct {
-	source
-	path  string
-	lines *dataset.Lines
-	at    []int // index in the source
-	line  []int // index in the gold file
-}
-
-// overlaid reads the gold file and finds its documents in the source.
-func overlaid(src source, path string) (*overlay, error) {
-	gold, err := dataset.OpenLines(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("data.gold: %s does not exist: people make it with `scruple annotate`, and its --lock writes it", path)
+// writeChecklist writes an empty checklist.
+func writeChecklist(w io.Writer, documents []*synthetic.Document) error {
+	rows := [][]string{checklistHeader}
+	for _, d := range documents {
+		rows = append(rows, append([]string{d.ID, d.Schema, d.Difficulty}, make([]string, len(checklistPoints)+1)...))
 	}
+	data, err := table.CSV(rows)
+	if err == nil {
+		_, err = w.Write(data)
+	}
+	return err
+}
+
+// A verification is a filled-in row of a checklist.
+type verification [5]byte // for each point 'y', 'n' or 0
+
+// counts returns the points that were confirmed and those that were checked.
+func (v verification) counts() (confirmed, checked int) {
+	for _, point := range v {
+		if point != 0 {
+			checked++
+		}
+		if point == 'y' {
+			confirmed++
+		}
+	}
+	return confirmed, checked
+}
+
+// answers are what a point of a checklist can say.
+var answers = map[string]byte{"": 0, "y": 'y', "yes": 'y', "n": 'n', "no": 'n'}
+
+// readChecklist reads a checklist by document, or what people answered to its points as a
+// task, exported as a table. The error lists all errors.
+func readChecklist(t *table.Table, err error) (map[string]verification, error) {
 	if err != nil {
-		return nil, fmt.Errorf("data.gold: %w", err)
+		return nil, err
 	}
-	o := &overlay{source: src, path: path, lines: gold}
-	lineOf := map[string]int{}
-	var buf []byte
-	for i := range gold.Len() {
-		var g goldLine
-		if buf, err = gold.Read(i, buf); err == nil {
-			err = dataset.DecodeStrict(buf, &g)
+	var errs []error
+	// The answers that people export have other columns, too, and the document is the item.
+	c := t.Bind(table.Names{Known: append([]string{"document_id", "item"}, checklistPoints...), Remedy: func(string, string) string { return "rename it" }},
+		func(_ string, err error) { errs = append(errs, err) })
+	document := "document_id"
+	if !c.Has(document) {
+		document = "item"
+	}
+	if !c.Has(document) || slices.ContainsFunc(checklistPoints, func(point string) bool { return !c.Has(point) }) {
+		return nil, fmt.Errorf("%s: the columns are %q, want %q", t.Top(), strings.Join(t.Header, ","), strings.Join(checklistHeader, ","))
+	}
+	rows := map[string]verification{}
+	for _, r := range t.Rows {
+		id := c.Text(r, document)
+		if _, dup := rows[id]; dup {
+			errs = append(errs, t.Errorf(r, -1, "duplicate document %q", id))
 		}
-		if _, twice := lineOf[g.ID]; twice && err == nil {
-			err = fmt.Errorf("duplicate document_id %q", g.ID)
-		}
-		if err != nil {
-			return nil, gold.Locate(i, err)
-		}
-		lineOf[g.ID] = i
-	}
-	for i := range src.Len() {
-		d := Document{}
-		if buf, err = src.read(i, buf, &d, withoutGold); err != nil {
-			return nil, err
-		}
-		if line, ok := lineOf[d.ID]; ok {
-			o.at, o.line = append(o.at, i), append(o.line, line)
-			delete(lineOf, d.ID)
-		}
-	}
-	if len(lineOf) > 0 {
-		id := slices.Min(slices.Collect(maps.Keys(lineOf)))
-		return nil, gold.Locate(lineOf[id], fmt.Errorf("the documents have no %q", id))
-	}
-	return o, nil
-}
-
-func (o *overlay) Len() int { return len(o.at) }
-
-func (o *overlay) Locate(i int, err error) error { return o.source.Locate(o.at[i], err) }
-
-func (o *overlay) Close() error {
-	o.lines.Close()
-	return o.source.Close()
-}
-
-func (o *overlay) read(i int, buf []byte, d *Document, options json.Options) ([]byte, error) {
-	buf, err := o.source.read(o.at[i], buf, d, withoutGold)
-	if err != nil {
-		return buf, err
-	}
-	line, err := o.lines.Read(o.line[i], nil)
-	if err != nil {
-		return buf, err
-	}
-	g := goldLine{Truth: d.Truth[:0]}
-	if err := dataset.DecodeStrict(line, &g, options); err != nil {
-		return buf, o.lines.Locate(o.line[i], err)
-	}
-	d.Truth = g.Truth
-	return buf, nil
-}
-
-// Ratings returns what the judge says of each quote that it was asked about: whether
-// it shows the claimed value. Of several quotes for a field, all must.
-func (b *Bench) Ratings(c eval.Case) []eval.Rating {
-	d, err := b.document(c.Item)
-	if err != nil {
-		return nil
-	}
-	d = d.ready()
-	var list []eval.Rating
-	for t := range c.Answered() {
-		from := len(list)
-		ask := b.judge(t.Verdicts)
-		b.assessWith(d, &t.Outcome, trustedJudge, func(p *point, c claim) opinion {
-			o := ask(p, c)
-			if o.failed != "" {
-				return o
+		var v verification
+		for i, point := range checklistPoints {
+			cell, ok := strings.ToLower(strings.TrimSpace(c.Text(r, point))), false
+			if v[i], ok = answers[cell]; !ok {
+				errs = append(errs, t.Errorf(r, -1, "%s is %q: write yes or no, or leave it empty until it is checked", point, clip(cell)))
 			}
-			i := slices.IndexFunc(list[from:], func(r eval.Rating) bool { return r.Unit == p.field.Name })
-			if i < 0 {
-				list = append(list, eval.Rating{Trial: t.Trial, Unit: p.field.Name, Type: string(p.field.Type), Yes: o.score == 1})
-			} else {
-				list[from+i].Yes = list[from+i].Yes && o.score == 1
-			}
-			return o
-		})
+		}
+		rows[id] = v
 	}
-	return list
+	return rows, errors.Join(errs...)
+}
+
+// openChecklist reads the study's checklist, if it has one.
+func (s *Study) openChecklist(resolve func(string) string) (map[string]verification, error) {
+	if s.Documents.Verification == "" {
+		return nil, nil
+	}
+	return readChecklist(table.Read(resolve(s.Documents.Verification)))
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 
 	"github.com/scruple-eval/scruple/internal/dataset"
@@ -46,7 +45,7 @@ func checkCase(data []byte) (kit.Result, error) {
 	}
 	var errs []error
 	c.Schema.check(func(format string, args ...any) { errs = append(errs, fmt.Errorf("schema: "+format, args...)) })
-	if err := errors.Join(append(errs, d.check(&c.Schema, func(string) {}))...); err != nil {
+	if err := errors.Join(append(errs, d.check(&c.Schema, false, func(string) {}))...); err != nil {
 		return kit.Result{}, err
 	}
 	if c.Field == "" {
@@ -60,33 +59,17 @@ func checkCase(data []byte) (kit.Result, error) {
 	}
 	b := &Bench{weights: DefaultWeights, mix: trustedJudge}
 	o := outcomeOf(answer, eval.StopEnd)
-	scores := b.score(nil, d.ready(), &o, nil, eval.RoleArm)
-	return kit.Result{Wrong: c.compare(scores)}, nil
-}
-
-// sameScore is the tolerance for expected scores.
-const sameScore = 1e-9
-
-func (c *preflightCase) compare(scores []eval.Score) []string {
-	var wrong []string
-	find := func(metric string) (float64, bool) {
-		for _, s := range scores {
-			if s.Metric == metric && (s.Unit == c.Field || s.Unit == "") && s.Unscored == "" {
-				return s.Num / s.Den, true
-			}
-		}
-		wrong = append(wrong, fmt.Sprintf("%s: no such score", metric))
-		return 0, false
-	}
-	for _, metric := range slices.Sorted(maps.Keys(c.Expect)) {
-		if got, ok := find(metric); ok && math.Abs(got-c.Expect[metric]) > sameScore {
-			wrong = append(wrong, fmt.Sprintf("%s is %.10g, expected %.10g", metric, got, c.Expect[metric]))
+	got := map[string]float64{}
+	for _, s := range b.score(nil, d.ready(), &o, nil, eval.RoleArm) {
+		if _, dup := got[s.Metric]; !dup && (s.Unit == c.Field || s.Unit == "") {
+			got[s.Metric] = s.Num / s.Den
 		}
 	}
+	wrong := kit.Differences(got, c.Expect)
 	for _, metric := range slices.Sorted(maps.Keys(c.Most)) {
-		if got, ok := find(metric); ok && got > c.Most[metric]+sameScore {
-			wrong = append(wrong, fmt.Sprintf("%s is %.10g, expected at most %.10g", metric, got, c.Most[metric]))
+		if score, ok := got[metric]; !ok || score > c.Most[metric]+1e-9 {
+			wrong = append(wrong, fmt.Sprintf("%s is %v, want at most %v", metric, score, c.Most[metric]))
 		}
 	}
-	return wrong
+	return kit.Result{Wrong: wrong}, nil
 }

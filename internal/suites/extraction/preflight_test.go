@@ -59,8 +59,8 @@ func TestOwnPreflightCases(t *testing.T) {
 	}
 	want := map[string]string{
 		"a": "",
-		"b": "value is 1, expected 0.5; no_such: no such score; status is 1, expected at most 0.5",
-		"c": "composite is 0, expected 1; value is 0, expected 1",
+		"b": "value is 1, want 0.5; no_such is 0, want at most 1; status is 1, want at most 0.5",
+		"c": "composite is 0, want 1; value is 0, want 1",
 	}
 	for name, w := range want {
 		if g, ok := got[name]; !ok || g != w {

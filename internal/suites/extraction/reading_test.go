@@ -13,11 +13,10 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 )
 
-func given(s string) Scalar { return Scalar{Text: s, Given: true} }
-func onPage(n int) PageRef  { return PageRef{Number: n, Given: true} }
+func onPage(n int) PageRef { return PageRef{Number: n, Given: true} }
 
 func TestReadAnswer(t *testing.T) {
-	entry := Entry{Field: "f", Value: given("v"), Quote: given("q"), Page: onPage(1), Status: "ok", Confidence: "high"}
+	entry := Entry{Field: "f", Value: given("v"), Evidence: Evidence{given("q"), onPage(1)}, Status: "ok", Confidence: "high"}
 	one := ok("v", "q", "1")
 	tests := []struct {
 		name   string
@@ -40,7 +39,7 @@ func TestReadAnswer(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := ReadAnswer(tt.answer)
+			got, err := readAnswer(tt.answer)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -70,9 +69,9 @@ func TestReadAnswerErrors(t *testing.T) {
 		`{"Invoice Number":"A-17"}`:      reasonNoList,
 		`{"example":{"extractions":[]}}`: reasonNoList,
 	} {
-		_, err := ReadAnswer(answer)
-		if err == nil || ReadReason(err) != reason {
-			t.Errorf("ReadAnswer(%q): %v, want %s", answer, err, reason)
+		_, err := readAnswer(answer)
+		if err == nil || err.(*readError).reason != reason {
+			t.Errorf("readAnswer(%q): %v, want %s", answer, err, reason)
 		}
 		if o := outcomeOf(answer, eval.StopEnd); o.Kind != eval.Malformed || o.Reason != reason || string(o.Data) != answer {
 			t.Errorf("outcome of %q is %+v", answer, o)
@@ -131,7 +130,7 @@ func TestFault(t *testing.T) {
 		{`"f"`, "the entry is not an object"},
 	}
 	for _, tt := range tests {
-		a, err := ReadAnswer(extractions(tt.entry))
+		a, err := readAnswer(extractions(tt.entry))
 		if err != nil || len(a.Entries) != 1 {
 			t.Errorf("%s: %v, %d entries", tt.entry, err, len(a.Entries))
 			continue
@@ -166,7 +165,7 @@ func TestOutcomeNotes(t *testing.T) {
 // they are written.
 func TestReadAnswerValues(t *testing.T) {
 	value := func(written string) string {
-		a, err := ReadAnswer(`{"extractions":[{"value":` + written + `}]}`)
+		a, err := readAnswer(`{"extractions":[{"value":` + written + `}]}`)
 		if err != nil || len(a.Entries) != 1 {
 			return fmt.Sprintf("%v, %d entries", err, len(a.Entries))
 		}
@@ -207,14 +206,14 @@ func FuzzReadAnswer(f *testing.F) {
 	f.Add(strings.Repeat("[", 5000) + "{")
 	d := prepare("string", twoPages, presentGold("INV-7"))
 	f.Fuzz(func(t *testing.T, answer string) {
-		a, err := ReadAnswer(answer)
+		a, err := readAnswer(answer)
 		if err != nil {
-			if len(a.Entries) > 0 || ReadReason(err) == "" {
+			if len(a.Entries) > 0 || err.(*readError).reason == "" {
 				t.Fatalf("%v, but %d entries", err, len(a.Entries))
 			}
 			return
 		}
-		again, err := ReadAnswer(answer)
+		again, err := readAnswer(answer)
 		if err != nil || !cmp.Equal(a, again) {
 			t.Fatal("reading is not deterministic")
 		}

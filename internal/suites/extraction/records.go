@@ -15,19 +15,10 @@ func (b *Bench) Records(dst []eval.Record, c eval.Case) ([]eval.Record, error) {
 		return dst, err
 	}
 	d = d.ready()
-	for _, t := range c.Trials {
-		if t.Outcome.Kind == eval.Failed {
-			continue
-		}
+	for t := range c.Answered() {
 		a, results := b.assess(d, &t.Outcome, t.Verdicts)
-		var extra []string
-		for _, e := range a.Entries {
-			if d.schema.field(e.Field) < 0 {
-				extra = append(extra, e.Field)
-			}
-		}
 		for i := range results {
-			dst = results[i].records(dst, eval.Record{Trial: t.Trial, Extra: extra})
+			dst = results[i].records(dst, eval.Record{Trial: t.Trial, Extra: a.extra(d.schema)})
 		}
 	}
 	return dst, nil

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
@@ -26,9 +25,7 @@ type Schema struct {
 	Name   string  `json:"name"`
 	Fields []Field `json:"fields"`
 
-	sum      string // hash of the fields
-	null     sync.Once
-	nullText string // the answer with every field missing
+	sum string // hash of the fields
 }
 
 // A Field is one value to extract.
@@ -104,7 +101,7 @@ func (s *Schema) check(fault func(format string, args ...any)) {
 			fault("fields[%d].name: duplicate field %q", i, f.Name)
 		}
 		if !slices.Contains(fieldTypes, f.Type) {
-			fault("fields[%d].type is %q: want one of %s", i, f.Type, joined(fieldTypes))
+			fault("fields[%d].type is %q: want one of %s", i, f.Type, strings.Join(stringsOf(fieldTypes), ", "))
 		}
 	}
 }
@@ -113,31 +110,24 @@ func (s *Schema) check(fault func(format string, args ...any)) {
 // shipped ones.
 type schemas struct {
 	dir   string
-	known map[string]*Schema
-	bad   map[string]error // of invalid schemas, reported once
+	known map[string]*Schema // nil for an invalid one, which is reported once
 }
 
-func newSchemas(dir string) *schemas {
-	return &schemas{dir: dir, known: map[string]*Schema{}, bad: map[string]error{}}
-}
+func newSchemas(dir string) *schemas { return &schemas{dir, map[string]*Schema{}} }
 
 // errReported is returned for a schema whose error was already reported.
 var errReported = errors.New("already reported")
 
-func (c *schemas) get(name string) (*Schema, error) {
-	if s := c.known[name]; s != nil {
-		return s, nil
+func (c *schemas) get(name string) (s *Schema, err error) {
+	s, seen := c.known[name]
+	switch {
+	case !seen:
+		s, err = c.load(name)
+		c.known[name] = s
+	case s == nil:
+		err = errReported
 	}
-	if c.bad[name] != nil {
-		return nil, errReported
-	}
-	s, err := c.load(name)
-	if err != nil {
-		c.bad[name] = err
-		return nil, err
-	}
-	c.known[name] = s
-	return s, nil
+	return s, err
 }
 
 func (c *schemas) load(name string) (*Schema, error) {
@@ -189,34 +179,23 @@ func (s *Schema) prompt() string {
 	return b.String()
 }
 
-// answerSchema is the JSON Schema of the answer, for models with structured
-// output. It uses only what the strict modes of all providers accept: every
+// answerSchemaJSON uses only what the strict modes of all providers accept: every
 // property required, no additional ones, null by a list of types.
+//
+//go:embed answer_schema.json
+var answerSchemaJSON string
+
+// answerSchema is the JSON Schema of the answer, for models with structured
+// output. Its keys are sorted.
 func (s *Schema) answerSchema() json.RawMessage {
-	type object = map[string]any
-	closed := func(properties object, order ...string) object {
-		return object{"type": "object", "properties": properties, "required": order, "additionalProperties": false}
+	var answer any
+	names, err := json.Marshal(s.names())
+	if err == nil {
+		err = json.Unmarshal([]byte(strings.Replace(answerSchemaJSON, `"enum": []`, `"enum": `+string(names), 1)), &answer)
 	}
-	nullable := func(t string) object { return object{"type": []string{t, "null"}} }
-	entry := closed(object{
-		"field": object{"type": "string", "enum": s.names()},
-		"value": nullable("string"),
-		"evidence": closed(object{
-			"quote": nullable("string"),
-			"page":  nullable("integer"),
-		}, "quote", "page"),
-		"status":     object{"type": "string", "enum": []string{statusOK, statusMissing, statusAmbiguous}},
-		"confidence": object{"type": "string", "enum": []string{"high", "medium", "low"}},
-		"candidates": object{"type": "array", "items": closed(object{
-			"value": object{"type": "string"},
-			"quote": object{"type": "string"},
-			"page":  nullable("integer"),
-		}, "value", "quote", "page")},
-	}, "field", "value", "evidence", "status", "confidence", "candidates")
-	answer := closed(object{"extractions": object{"type": "array", "items": entry}}, "extractions")
-	b, err := json.Marshal(answer)
+	b, _ := json.Marshal(answer)
 	if err != nil {
-		panic("extraction: " + err.Error()) // maps of strings always marshal
+		panic("extraction: " + err.Error()) // it is a constant, and strings always marshal
 	}
 	return b
 }

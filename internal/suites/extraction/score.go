@@ -143,17 +143,43 @@ func tokenRatio(value, quote string) float64 {
 	return float64(text.Words(quote)) / float64(max(text.Words(value), 1))
 }
 
-// evidence is the evidence score, with its layers, before gating by value.
-func (p *point) evidence(e *Entry, m mix, ask judge) evidence {
-	switch {
-	case p.gold.Ambiguous:
-		return p.candidateEvidence(e.Candidates, m.ofCandidate(), ask)
-	case p.gold.missing():
-		return evidence{score: indicator(!e.Quote.Given)}
-	case !e.Value.Given:
-		return evidence{}
+// claims are the values that an entry claims, each with its evidence: the candidates of an
+// ambiguous field, one value of a present one.
+func (p *point) claims(e *Entry) []Candidate {
+	if p.gold.Ambiguous {
+		return e.Candidates
 	}
-	return p.quoteEvidence(e.Value.Text, e.Quote, m, ask)
+	return []Candidate{{e.Value, e.Evidence}}
+}
+
+// evidence is the evidence score, with its layers, before gating by value: the mean over
+// the claims.
+func (p *point) evidence(e *Entry, m mix, ask judge) (mean evidence) {
+	if p.gold.missing() {
+		return evidence{score: indicator(!e.Quote.Given)}
+	}
+	if p.gold.Ambiguous {
+		m = m.ofCandidate()
+	}
+	claims, judged := p.claims(e), 0.0
+	for _, c := range claims {
+		if !c.Value.Given {
+			continue
+		}
+		ev := p.quoteEvidence(c.Value.Text, c.Quote, m, ask)
+		if ev.failed != "" {
+			return ev
+		}
+		if !p.gold.Ambiguous {
+			mean.support, mean.token = ev.support, ev.token
+		}
+		mean.score += ev.score
+		mean.judge += ev.judge
+		judged += indicator(ev.judged)
+	}
+	mean.score /= max(float64(len(claims)), 1)
+	mean.judge, mean.judged = mean.judge/max(judged, 1), judged > 0
+	return mean
 }
 
 // An evidence is an evidence score and its layers.
@@ -187,50 +213,16 @@ func (p *point) quoteEvidence(value string, quote Scalar, m mix, ask judge) evid
 	return ev
 }
 
-// candidateEvidence is the mean over candidates.
-func (p *point) candidateEvidence(candidates []Candidate, m mix, ask judge) evidence {
-	if len(candidates) == 0 {
-		return evidence{}
-	}
-	var mean evidence
-	judged := 0
-	for _, c := range candidates {
-		if !c.Value.Given {
-			continue
-		}
-		ev := p.quoteEvidence(c.Value.Text, c.Quote, m, ask)
-		if ev.failed != "" {
-			return ev
-		}
-		mean.score += ev.score
-		if ev.judged {
-			mean.judge += ev.judge
-			judged++
-		}
-	}
-	mean.score /= float64(len(candidates))
-	if judged > 0 {
-		mean.judge, mean.judged = mean.judge/float64(judged), true
-	}
-	return mean
-}
-
-// page is the page score before gating by value.
+// page is the page score before gating by value: the share of claims with the right page.
 func (p *point) page(e *Entry) float64 {
-	switch {
-	case p.gold.Ambiguous:
-		if len(e.Candidates) == 0 {
-			return 0
-		}
-		right := 0.0
-		for _, c := range e.Candidates {
-			right += indicator(p.standsOn(c.Quote, c.Page))
-		}
-		return right / float64(len(e.Candidates))
-	case p.gold.missing():
+	if p.gold.missing() {
 		return indicator(!e.Page.Given)
 	}
-	return indicator(p.standsOn(e.Quote, e.Page))
+	claims, right := p.claims(e), 0.0
+	for _, c := range claims {
+		right += indicator(p.standsOn(c.Quote, c.Page))
+	}
+	return right / max(float64(len(claims)), 1)
 }
 
 // standsOn reports whether the quote begins on the page.
@@ -282,7 +274,7 @@ func indicator(is bool) float64 {
 	return 0
 }
 
-func stringsOf(values []literal) []string {
+func stringsOf[T ~string](values []T) []string {
 	out := make([]string, len(values))
 	for i, v := range values {
 		out[i] = string(v)

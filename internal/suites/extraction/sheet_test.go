@@ -100,7 +100,7 @@ func TestJudgeSheet(t *testing.T) {
 		skill simulated.Skill
 		want  string
 	}{{q, simulated.Skill{}, "2024-03-15"}, {q, simulated.Skill{Wrong: 1}, "unclear"}, {none, simulated.Skill{}, "not stated"}} {
-		r := eval.Request{Model: "j", Provider: kit.SimulatedProvider, Payload: judgeSheet(tt.q)}
+		r := eval.Request{Model: "j", Provider: kit.SimulatedProvider, Payload: judgeSheet(&tt.q)}
 		response, err := simulated.New(tt.skill, 1).Complete(testContext, &r)
 		if err != nil || response.Text != tt.want {
 			t.Errorf("%q, %v, want %q", response.Text, err, tt.want)

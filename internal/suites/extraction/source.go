@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,45 +13,75 @@ import (
 	"sync"
 	"unicode/utf8"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/dataset/pdf"
 	"github.com/scruple-eval/scruple/internal/suites/extraction/synthetic"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
+	"github.com/scruple-eval/scruple/internal/table"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // A source reads documents by index. It is safe for concurrent use.
 type source interface {
 	Len() int
-	// read decodes document i. It reuses buf if it is large enough.
-	read(i int, buf []byte, d *Document, options json.Options) ([]byte, error)
+	read(i int) (Document, error)
 	// Locate prefixes an error with the position of document i.
 	Locate(i int, err error) error
 	Close() error
 }
 
+// A place is a document of a source.
+type place struct {
+	source
+	at int
+}
+
+func (p place) read() (Document, error) { return p.source.read(p.at) }
+
+func (p place) locate(err error) error { return p.Locate(p.at, err) }
+
 // lines are the records of a JSON Lines file.
 type lines struct{ *dataset.Lines }
 
-// withGold and withoutGold are decoding options. Requests need no gold, and gold
-// takes longer to decode than the rest of the document.
-var (
-	withGold    = json.JoinOptions()
-	withoutGold = json.WithUnmarshalers(json.UnmarshalFromFunc(func(d *jsontext.Decoder, _ *[]Gold) error { return d.SkipValue() }))
-)
+func (l lines) read(i int) (d Document, err error) {
+	_, err = l.Decode(i, nil, &d)
+	return d, err
+}
 
-func (l lines) read(i int, buf []byte, d *Document, options json.Options) ([]byte, error) {
-	buf, err := l.Read(i, buf)
+// made are synthetic documents.
+type made []Document
+
+func openSynthetic(options Synthetic) (source, error) {
+	seed := uint64(defaultSeed)
+	if options.Seed != nil {
+		seed = *options.Seed
+	}
+	sets, err := synthetic.Generate(seed)
 	if err != nil {
-		return buf, err
+		return nil, err
 	}
-	if err := dataset.DecodeStrict(buf, d, options); err != nil {
-		return buf, l.Locate(i, err)
+	var m made
+	for _, s := range sets {
+		if options.Split != "" && options.Split != s.Split {
+			continue
+		}
+		for i := range s.Documents {
+			var d Document
+			if err := dataset.DecodeStrict(s.Documents[i].Record(), &d); err != nil {
+				return nil, err
+			}
+			m = append(m, d)
+		}
 	}
-	return buf, nil
+	return m, nil
+}
+
+func (m made) Len() int                     { return len(m) }
+func (m made) Close() error                 { return nil }
+func (m made) read(i int) (Document, error) { return m[i], nil }
+
+func (m made) Locate(i int, err error) error {
+	return fmt.Errorf("synthetic document %d: %w", i+1, err)
 }
 
 // A folder has pairs of NAME.txt or NAME.pdf, the text of a document, and NAME.json,
@@ -66,36 +97,34 @@ func openFolder(dir string) (source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening data: %w", err)
 	}
-	exists := map[string]bool{}
+	has := map[string]map[string]bool{} // extensions by name
 	for _, e := range entries {
-		exists[e.Name()] = true
+		ext := filepath.Ext(e.Name())
+		if name := strings.TrimSuffix(e.Name(), ext); ext == ".txt" || ext == ".pdf" || ext == ".json" {
+			if has[name] == nil {
+				has[name] = map[string]bool{}
+			}
+			has[name][ext] = true
+		}
 	}
 	f := &folder{dir: dir, pdf: map[string]func() (string, error){}}
 	var errs []error
-	for _, e := range entries {
-		file := filepath.Join(dir, e.Name())
-		ext := filepath.Ext(e.Name())
-		name := strings.TrimSuffix(e.Name(), ext)
-		switch ext {
-		case ".txt", ".pdf":
-			if ext == ".pdf" && exists[name+".txt"] {
-				errs = append(errs, fmt.Errorf("%s: the folder also has %s.txt: keep one of them", file, name))
-				continue
-			}
-			f.names = append(f.names, name)
-			if ext == ".pdf" {
-				f.pdf[name] = sync.OnceValues(func() (string, error) { return pdf.Text(file) })
-			}
-			if !exists[name+".json"] {
-				errs = append(errs, fmt.Errorf("%s: its gold, %s.json, does not exist", file, name))
-			}
-		case ".json":
-			if !exists[name+".txt"] && !exists[name+".pdf"] {
-				errs = append(errs, fmt.Errorf("%s: its document, %s.txt or %s.pdf, does not exist", file, name, name))
-			}
+	for _, name := range slices.Sorted(maps.Keys(has)) {
+		file, of := filepath.Join(dir, name), has[name]
+		switch {
+		case of[".txt"] && of[".pdf"]:
+			errs = append(errs, fmt.Errorf("%s.pdf: the folder also has %s.txt: keep one of them", file, name))
+		case !of[".txt"] && !of[".pdf"]:
+			errs = append(errs, fmt.Errorf("%s.json: its document, %s.txt or %s.pdf, does not exist", file, name, name))
+		case !of[".json"] && of[".txt"]:
+			errs = append(errs, fmt.Errorf("%s.txt: its gold, %s.json, does not exist", file, name))
+		case !of[".json"]:
+			errs = append(errs, fmt.Errorf("%s.pdf: its gold, %s.json, does not exist", file, name))
+		}
+		if f.names = append(f.names, name); of[".pdf"] {
+			f.pdf[name] = sync.OnceValues(func() (string, error) { return pdf.Text(file + ".pdf") })
 		}
 	}
-	slices.Sort(f.names)
 	return f, errors.Join(errs...)
 }
 
@@ -106,101 +135,140 @@ func (f *folder) Locate(i int, err error) error {
 	return fmt.Errorf("%s: %w", filepath.Join(f.dir, f.names[i]+".json"), err)
 }
 
-func (f *folder) read(i int, buf []byte, d *Document, options json.Options) ([]byte, error) {
-	path := filepath.Join(f.dir, f.names[i])
-	if err := dataset.ReadJSON(path+".json", d, options); err != nil {
-		return buf, err
+func (f *folder) read(i int) (d Document, err error) {
+	if err := dataset.ReadJSON(filepath.Join(f.dir, f.names[i]+".json"), &d); err != nil {
+		return d, err
 	}
 	if d.Text != "" {
-		return buf, f.Locate(i, errors.New("text is set, but the text of this document is in a file of its own: remove text"))
+		return d, f.Locate(i, errors.New("text is set, but the text of this document is in a file of its own: remove text"))
 	}
-	var err error
-	if d.Text, err = f.text(i); err != nil {
-		return buf, err
-	}
-	if d.ID == "" {
-		d.ID = f.names[i]
-	}
-	return buf, nil
+	d.ID = cmp.Or(d.ID, f.names[i])
+	d.Text, err = f.text(i)
+	return d, err
 }
 
 // text reads the text of a document. That of a PDF is what models are sent and what
 // quotes are compared with.
-func (f *folder) text(i int) (string, error) {
-	path := filepath.Join(f.dir, f.names[i])
+func (f *folder) text(i int) (content string, err error) {
+	path := filepath.Join(f.dir, f.names[i]+".txt")
 	if read := f.pdf[f.names[i]]; read != nil {
-		content, err := read()
-		if err != nil {
-			err = fmt.Errorf("reading document: %w", err)
-		}
-		return content, err
+		content, err = read()
+	} else {
+		var data []byte
+		data, err = dataset.ReadFile(path)
+		content = strings.TrimPrefix(string(data), "\ufeff")
 	}
-	content, err := dataset.ReadFile(path + ".txt")
-	if err != nil {
+	switch {
+	case err != nil:
 		return "", fmt.Errorf("reading document: %w", err)
+	case !utf8.ValidString(content):
+		return "", fmt.Errorf("%s: the document is not UTF-8: save it as UTF-8", path)
 	}
-	if !utf8.Valid(content) {
-		return "", fmt.Errorf("%s.txt: the document is not UTF-8: save it as UTF-8", path)
-	}
-	return strings.TrimPrefix(string(content), "\ufeff"), nil
+	return content, nil
 }
 
-// A corpus is the documents of a study, from one or more sources.
-type corpus struct {
-	parts []corpusPart
+// A goldLine is a line of a gold file: gold of a document that replaces its own.
+type goldLine struct {
+	ID    string `json:"document_id"`
+	Truth []Gold `json:"ground_truth"`
 }
 
-type corpusPart struct {
+// An overlay is the documents of a source that a gold file names, with its gold.
+type overlay struct {
 	source
-	name string // the stratum of a part of a mixed source, else ""
-	set  string // split of documents that have none
-	used []int  // documents, in the order of the source
+	at    []int // index in the source
+	truth [][]Gold
+}
+
+// columnsOfText are the columns of a table of documents, or of their gold, that are no numbers.
+var columnsOfText = table.Texts{Names: []string{"document_id", "schema", "doc_type", "difficulty", "split", "cluster"}, Verbatim: "text"}
+
+// overlaid reads the gold file and finds its documents in the source.
+func overlaid(src source, path string) (*overlay, error) {
+	gold, err := table.OpenLines(path, columnsOfText)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("data.gold: %s does not exist: people make it with `scruple annotate`, and its --lock writes it", path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("data.gold: %w", err)
+	}
+	defer gold.Close()
+	lineOf, truth := map[string]int{}, map[string][]Gold{}
+	for i := range gold.Len() {
+		var g goldLine
+		if _, err := gold.Decode(i, nil, &g); err != nil {
+			return nil, err
+		}
+		if _, twice := lineOf[g.ID]; twice {
+			return nil, gold.Errorf(i, "duplicate document_id %q", g.ID)
+		}
+		lineOf[g.ID], truth[g.ID] = i, g.Truth
+	}
+	o := &overlay{source: src}
+	for i := range src.Len() {
+		d, err := src.read(i)
+		if err != nil {
+			return nil, err
+		}
+		if _, ok := lineOf[d.ID]; ok {
+			o.at, o.truth = append(o.at, i), append(o.truth, truth[d.ID])
+			delete(lineOf, d.ID)
+		}
+	}
+	if len(lineOf) > 0 {
+		id := slices.Min(slices.Collect(maps.Keys(lineOf)))
+		return nil, gold.Errorf(lineOf[id], "the documents have no %q", id)
+	}
+	return o, nil
+}
+
+func (o *overlay) Len() int { return len(o.at) }
+
+func (o *overlay) Locate(i int, err error) error { return o.source.Locate(o.at[i], err) }
+
+func (o *overlay) read(i int) (Document, error) {
+	d, err := o.source.read(o.at[i])
+	d.Truth = o.truth[i]
+	return d, err
 }
 
 // draw draws count documents so that each type, difficulty and split has its share, as
 // nearly as whole documents allow. A larger count keeps the documents of a smaller one, and
 // the order of a file has no effect.
 func draw(src source, count int, seed int64) (used []int, err error) {
+	if count == 0 || count >= src.Len() {
+		for i := range src.Len() {
+			used = append(used, i)
+		}
+		return used, nil
+	}
 	type drawn struct {
 		at   int
 		hash string
 		// place of the document in the order in which all strata fill up evenly
 		place float64
 	}
+	byHash := func(a, b drawn) int { return cmp.Or(strings.Compare(a.hash, b.hash), a.at-b.at) }
 	strata := map[string][]drawn{}
-	var buf []byte
-	var d Document
 	var errs []error
 	for i := range src.Len() {
-		used = append(used, i)
-		if count == 0 || count >= src.Len() {
-			continue
-		}
-		d = Document{}
-		if buf, err = src.read(i, buf, &d, withoutGold); err != nil {
-			errs = append(errs, err)
-		}
+		d, err := src.read(i)
+		errs = append(errs, err)
 		key := strings.Join([]string{cmp.Or(d.DocType, d.Schema), d.Difficulty, d.Split}, "\x00")
 		strata[key] = append(strata[key], drawn{at: i, hash: kit.Hash(fmt.Sprint(seed), d.ID).String()})
 	}
-	switch {
-	case len(errs) > 0:
-		return nil, errors.Join(errs...)
-	case len(strata) == 0:
-		return used, nil
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
 	}
 	var all []drawn
 	for _, list := range strata {
-		slices.SortFunc(list, func(a, b drawn) int { return cmp.Or(strings.Compare(a.hash, b.hash), a.at-b.at) })
+		slices.SortFunc(list, byHash)
 		for k := range list {
 			list[k].place = (float64(k) + 0.5) / float64(len(list))
 		}
 		all = append(all, list...)
 	}
-	slices.SortFunc(all, func(a, b drawn) int {
-		return cmp.Or(cmp.Compare(a.place, b.place), strings.Compare(a.hash, b.hash), a.at-b.at)
-	})
-	used = used[:0]
+	slices.SortFunc(all, func(a, b drawn) int { return cmp.Or(cmp.Compare(a.place, b.place), byHash(a, b)) })
 	for _, x := range all[:count] {
 		used = append(used, x.at)
 	}
@@ -208,175 +276,120 @@ func draw(src source, count int, seed int64) (used []int, err error) {
 	return used, nil
 }
 
+// A part is documents of a source that a study uses.
+type part struct {
+	source
+	name string // the stratum of a part of a mixed source, else ""
+	set  string // split of documents that have none
+	used []int  // in the order of the source
+}
+
 // open opens the sources of a study. It reports errors to fault with the key
 // they concern.
-func (s *Study) open(resolve func(string) string, fault func(key, format string, args ...any)) *corpus {
-	c := &corpus{}
+func (s *Study) open(resolve func(string) string, fault func(key, format string, args ...any)) (opened []part) {
 	d := &s.Documents
-	gold := d.Gold
-	if s.forPeople && gold != "" {
-		if _, err := os.Stat(resolve(gold)); errors.Is(err, fs.ErrNotExist) {
-			gold = ""
+	parts := d.Parts
+	if d.Source != "mixed" {
+		if len(parts) > 0 {
+			fault("data.parts", "parts need source: mixed, not source: %s", d.Source)
+		}
+		parts = []Part{{Source: d.Source, Path: d.Path, Synthetic: d.Synthetic, Count: d.Count}}
+	} else {
+		if d.Gold != "" {
+			fault("data.gold", "a file of gold needs source jsonl or directory, not mixed")
+			return nil
+		}
+		if len(parts) == 0 {
+			fault("data.parts", "a mixed source needs parts, each with source and path")
+		}
+		if d.Path != "" || d.Count != 0 || d.Synthetic != (Synthetic{}) {
+			fault("data", "path, count, seed and split of a mixed source belong to its parts")
 		}
 	}
-	add := func(key, kind, path, name, set string, options Synthetic, count int) {
-		src, err := openSource(kind, path, options, resolve)
-		if m, ok := src.(made); ok && d.Source == "mixed" && err == nil {
-			m.prefix = name + "-" // seeds share the ids of documents
-			src = m
-		}
-		if err == nil && gold != "" {
-			var with *overlay
-			if with, err = overlaid(src, resolve(gold)); err == nil {
-				src = with
+	for i, p := range parts {
+		key, name := "data", ""
+		if d.Source == "mixed" {
+			key = fmt.Sprintf("data.parts[%d]", i)
+			file := strings.TrimSuffix(filepath.Base(p.Path), filepath.Ext(p.Path))
+			if p.Path == "" {
+				file = p.Source
 			}
+			name = cmp.Or(p.Name, file)
 		}
-		switch {
-		case err != nil:
-			for _, e := range kit.Unjoin(err) {
-				fault(key, "%v", e)
-			}
+		src, err := s.openPart(p, name, resolve)
+		for _, e := range kit.Unjoin(err) {
+			fault(key, "%w", e)
+		}
+		if err != nil {
 			if src != nil {
 				src.Close()
 			}
-			return
-		case src.Len() == 0:
-			fault(key+".path", "%s has no documents", cmp.Or(path, kind))
-		case count > src.Len():
-			fault(key+".count", "count is %d, but %s has %s", count, cmp.Or(path, kind), text.Plural(src.Len(), "document", "documents"))
+			continue
 		}
-		used, err := draw(src, count, s.Execution.Seed)
+		if src.Len() == 0 {
+			fault(key+".path", "%s has no documents", cmp.Or(p.Path, p.Source))
+		} else if p.Count > src.Len() {
+			fault(key+".count", "count is %d, but %s has %s", p.Count, cmp.Or(p.Path, p.Source), text.Plural(src.Len(), "document", "documents"))
+		}
+		used, err := draw(src, p.Count, s.Execution.Seed)
 		for _, e := range kit.Unjoin(err) {
-			fault(key, "%v", e)
+			fault(key, "%w", e)
 		}
-		c.parts = append(c.parts, corpusPart{src, name, set, used})
+		opened = append(opened, part{src, name, p.Set, used})
 	}
-	if d.Source != "mixed" {
-		if len(d.Parts) > 0 {
-			fault("data.parts", "parts need source: mixed, not source: %s", d.Source)
-		}
-		add("data", d.Source, d.Path, "", "", d.Synthetic, d.Count)
-		return c
-	}
-	if d.Gold != "" {
-		fault("data.gold", "a file of gold needs source jsonl or directory, not mixed")
-		return c
-	}
-	if len(d.Parts) == 0 {
-		fault("data.parts", "a mixed source needs parts, each with source and path")
-	}
-	if d.Path != "" || d.Count != 0 || d.Synthetic != (Synthetic{}) {
-		fault("data", "path, count, seed and split of a mixed source belong to its parts")
-	}
-	for i, p := range d.Parts {
-		name := p.Name
-		if name == "" && p.Path == "" {
-			name = p.Source
-		} else if name == "" {
-			name = strings.TrimSuffix(filepath.Base(p.Path), filepath.Ext(p.Path))
-		}
-		add(fmt.Sprintf("data.parts[%d]", i), p.Source, p.Path, name, p.Set, p.Synthetic, p.Count)
-	}
-	return c
+	return opened
 }
 
-// made are synthetic documents, as records.
-type made struct {
-	records [][]byte
-	prefix  string // of their ids
-}
-
-func openSynthetic(options Synthetic) (source, error) {
-	seed := uint64(defaultSeed)
-	if options.Seed != nil {
-		seed = *options.Seed
+// openPart opens a source, with the gold of the study's file in place of its own.
+func (s *Study) openPart(p Part, name string, resolve func(string) string) (source, error) {
+	src, err := openSource(p, resolve)
+	if m, ok := src.(made); ok && name != "" {
+		for i := range m {
+			m[i].ID = name + "-" + m[i].ID // seeds share the ids of documents
+		}
 	}
-	sets, err := synthetic.Generate(seed)
+	if err != nil || s.Documents.Gold == "" {
+		return src, err
+	}
+	gold := resolve(s.Documents.Gold)
+	if _, err := os.Stat(gold); s.forPeople && errors.Is(err, fs.ErrNotExist) {
+		return src, nil
+	}
+	with, err := overlaid(src, gold)
 	if err != nil {
-		return nil, err
+		return src, err
 	}
-	var m made
-	for _, s := range sets {
-		for i := range s.Documents {
-			if options.Split == "" || options.Split == s.Split {
-				m.records = append(m.records, s.Documents[i].Record())
-			}
-		}
-	}
-	return m, nil
+	return with, nil
 }
 
-func (m made) Len() int     { return len(m.records) }
-func (m made) Close() error { return nil }
-
-func (m made) Locate(i int, err error) error {
-	return fmt.Errorf("synthetic document %d: %w", i+1, err)
-}
-
-func (m made) read(i int, buf []byte, d *Document, options json.Options) ([]byte, error) {
-	if err := dataset.DecodeStrict(m.records[i], d, options); err != nil {
-		return buf, m.Locate(i, err)
-	}
-	d.ID = m.prefix + d.ID
-	return buf, nil
-}
-
-func openSource(kind, path string, options Synthetic, resolve func(string) string) (source, error) {
+func openSource(p Part, resolve func(string) string) (source, error) {
 	switch {
-	case kind == "synthetic" && path != "":
+	case p.Source == "synthetic" && p.Path != "":
 		return nil, errors.New("source synthetic has no path: its documents are generated from seed")
-	case kind == "synthetic":
-		return openSynthetic(options)
-	case options != (Synthetic{}):
-		return nil, fmt.Errorf("seed and split need source: synthetic, not source: %s", kind)
-	case kind != "jsonl" && kind != "directory":
-		return nil, fmt.Errorf("source is %q: want jsonl, directory, mixed or synthetic", kind)
-	case path == "":
-		return nil, fmt.Errorf("source %s needs a path", kind)
+	case p.Source == "synthetic":
+		return openSynthetic(p.Synthetic)
+	case p.Synthetic != (Synthetic{}):
+		return nil, fmt.Errorf("seed and split need source: synthetic, not source: %s", p.Source)
+	case p.Path == "":
+		return nil, fmt.Errorf("source %s needs a path", p.Source)
 	}
-	full := resolve(path)
+	full := resolve(p.Path)
 	info, err := os.Stat(full)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("path: %s does not exist; paths are relative to the study file", full)
 	case err != nil:
 		return nil, fmt.Errorf("path: %w", err)
-	case kind == "jsonl" && info.IsDir():
+	case p.Source == "jsonl" && info.IsDir():
 		return nil, fmt.Errorf("path: %s is a folder: write source: directory, or name a file", full)
-	case kind == "directory" && !info.IsDir():
+	case p.Source == "directory" && !info.IsDir():
 		return nil, fmt.Errorf("path: %s is a file: write source: jsonl, or name a folder", full)
-	case kind == "jsonl":
-		l, err := dataset.OpenLines(full)
-		if err != nil {
-			return nil, err
-		}
-		return lines{l}, nil
+	case p.Source == "directory":
+		return openFolder(full)
 	}
-	return openFolder(full)
-}
-
-func (c *corpus) close() error {
-	var errs []error
-	for _, p := range c.parts {
-		errs = append(errs, p.Close())
+	l, err := table.OpenLines(full, columnsOfText)
+	if err != nil {
+		return nil, err
 	}
-	return errors.Join(errs...)
-}
-
-// A place is the position of a document in a corpus.
-type place struct {
-	part   uint32
-	record uint32
-}
-
-func (c *corpus) read(at place, buf []byte, d *Document, gold bool) ([]byte, error) {
-	options := withGold
-	if !gold {
-		options = withoutGold
-	}
-	return c.parts[at.part].read(int(at.record), buf, d, options)
-}
-
-func (c *corpus) locate(at place, err error) error {
-	return c.parts[at.part].Locate(int(at.record), err)
+	return lines{l}, nil
 }

@@ -41,13 +41,13 @@ func (Metrics) JSONSchemaExtend(s *jsonschema.Schema) {
 
 // Documents is the source of documents.
 type Documents struct {
-	Source string `json:"source" jsonschema:"required,enum=jsonl,enum=directory,enum=mixed,enum=synthetic,description=jsonl: one record per line. directory: NAME.txt or NAME.pdf with NAME.json. mixed: several of these. synthetic: generated from a seed"`
+	Source string `json:"source" jsonschema:"required,enum=jsonl,enum=directory,enum=mixed,enum=synthetic,description=jsonl: one record per line of JSON Lines\\, or per row of a table. directory: NAME.txt or NAME.pdf with NAME.json. mixed: several of these. synthetic: generated from a seed"`
 	Path   string `json:"path,omitempty" jsonschema:"description=File or folder, relative to the study file"`
 	Count  int    `json:"count,omitempty" jsonschema:"minimum=0,description=Use only so many documents\\, drawn by execution.seed so that each type\\, difficulty and split has its share (default all)"`
 	Parts  []Part `json:"parts,omitempty" jsonschema:"description=The parts of a mixed source"`
 	Gold   string `json:"gold,omitempty" jsonschema:"description=File of gold that scruple annotate --lock wrote: the study has its documents only\\, with this gold instead of their own"`
 	Synthetic
-	Verification string `json:"verification,omitempty" jsonschema:"description=Checklist of the verification of gold\\, a CSV file of scruple generate extraction"`
+	Verification string `json:"verification,omitempty" jsonschema:"description=Checklist of the verification of gold\\, a CSV file of scruple extraction generate"`
 }
 
 // Synthetic are the keys of a synthetic source.
@@ -69,13 +69,11 @@ type Part struct {
 // A Kernel is one thing under test. It has exactly one of Path, Outputs, Exec,
 // HTTP, Builtin and Of.
 type Kernel struct {
-	Name string `json:"name" jsonschema:"required,description=Name of the arm"`
-	Path string `json:"path,omitempty" jsonschema:"description=Prompt file with {{SCHEMA}} and {{OUTPUT_FORMAT}}"`
-	kit.Outside
+	kit.Entry
+	Path    string   `json:"path,omitempty" jsonschema:"description=Prompt file with {{SCHEMA}} and {{OUTPUT_FORMAT}}"`
 	Builtin string   `json:"builtin,omitempty" jsonschema:"enum=null_baseline,enum=heuristic,enum=ctn_extraction,enum=idiomatic,enum=literal,enum=idiomatic_long,enum=placebo_math,enum=no-v1,enum=no-v2,enum=no-v5,enum=no-v7,enum=minimal,description=Something that ships with the suite"`
 	Of      string   `json:"of,omitempty" jsonschema:"description=Name of the kernel this one is made from by leaving out blocks"`
 	Remove  []string `json:"remove,omitempty" jsonschema:"description=Tensor blocks to remove, such as v1"`
-	Models  []string `json:"models,omitempty" jsonschema:"description=Ids of the models to run on (default all)"`
 	Enabled *bool    `json:"enabled,omitempty" jsonschema:"description=false leaves the kernel out (default true)"`
 }
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/table"
 )
 
 const syntheticStudy = "name: t\nsuite: extraction\ndata: {source: synthetic, %}\narms: [{name: heuristic}]\n"
@@ -58,11 +59,11 @@ func TestSyntheticErrors(t *testing.T) {
 const checklistHead = "document_id,type,difficulty,values_correct,quotes_verbatim,missing_absent,ambiguous_valid,pages_correct,note\n"
 
 func TestReadChecklist(t *testing.T) {
-	got, err := readChecklist("v.csv", []byte("\ufeff"+checklistHead+"a,invoice,easy,yes,No,,Y,n,\"fine, mostly\"\nb,invoice,easy,,,,,,\n"))
+	got, err := readChecklist(table.Parse("v.csv", "", []byte("\ufeff"+checklistHead+"a,invoice,easy,yes,No,,Y,n,\"fine, mostly\"\nb,invoice,easy,,,,,,\n")))
 	if err != nil || got["a"] != (verification{'y', 'n', 0, 'y', 'n'}) || got["b"] != (verification{}) {
 		t.Errorf("%v, %v", got, err)
 	}
-	got, err = readChecklist("v.csv", []byte("item,arm,by,values_correct,quotes_verbatim,missing_absent,ambiguous_valid,pages_correct\na,,anna,yes,yes,no,yes,yes\n"))
+	got, err = readChecklist(table.Parse("v.csv", "", []byte("item,arm,by,values_correct,quotes_verbatim,missing_absent,ambiguous_valid,pages_correct\na,,anna,yes,yes,no,yes,yes\n")))
 	if err != nil || got["a"] != (verification{'y', 'y', 'n', 'y', 'y'}) {
 		t.Errorf("an export of answers: %v, %v", got, err)
 	}
@@ -73,7 +74,7 @@ func TestReadChecklist(t *testing.T) {
 		checklistHead + "a,,,,,,,,\na,,,,,,,,\n": "v.csv:3: duplicate document \"a\"",
 		checklistHead + "a,b\n":                  "v.csv:2: the record has 2 fields, the header 9",
 	} {
-		if _, err := readChecklist("v.csv", []byte(content)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := readChecklist(table.Parse("v.csv", "", []byte(content))); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", content, err, want)
 		}
 	}
@@ -81,7 +82,7 @@ func TestReadChecklist(t *testing.T) {
 
 func FuzzReadChecklist(f *testing.F) {
 	f.Add([]byte(checklistHead + "a,i,e,yes,no,,,,\n"))
-	f.Fuzz(func(_ *testing.T, s []byte) { readChecklist("v.csv", s) })
+	f.Fuzz(func(_ *testing.T, s []byte) { readChecklist(table.Parse("v.csv", "", s)) })
 }
 
 // The confirmed points are a metric that rules can read, and a filled-in checklist

@@ -33,8 +33,8 @@ type Outside struct {
 	// Watch and Version tell the program behind exec or http apart from a changed one.
 	Watch   []string `json:"watch,omitempty" jsonschema:"description=files and folders of the pipeline's program\\, as patterns: if one changes\\, the arm is asked anew; the files that the command names are watched by default"`
 	Version string   `json:"version,omitempty" jsonschema:"description=version of the pipeline's program: if it changes\\, the arm is asked anew"`
-	Run     string   `json:"run,omitempty" jsonschema:"description=the answers of another run in the same store: its id\\, with the arm under arm:\\, or RUN:ARM"`
-	Arm     string   `json:"arm,omitempty" jsonschema:"description=arm of the run under run:"`
+	Run     string   `json:"run,omitempty" jsonschema:"description=the answers of another run in the same store: its id\\, or a tag for the newest run that has it\\, with the arm under arm:\\, or RUN:ARM"`
+	Arm     string   `json:"arm,omitempty" jsonschema:"description=arm of the run under run: (default: the only arm of this study that is asked)"`
 }
 
 // Given reports whether the arm is an external pipeline.
@@ -42,16 +42,22 @@ func (o Outside) Given() bool { return len(Given(o)) > 0 }
 
 // given lists the keys that are set.
 func (o Outside) given() []Way {
-	return []Way{{Key: kindOutputs, Value: o.Outputs}, {Key: kindExec, Value: o.Exec}, {Key: kindHTTP, Value: o.HTTP}, {Key: kindRun, Value: o.source()}}
+	run := strings.TrimSuffix(o.Run+":"+o.Arm, ":") // as RUN:ARM
+	return []Way{{Key: kindOutputs, Value: o.Outputs}, {Key: kindExec, Value: o.Exec}, {Key: kindHTTP, Value: o.HTTP}, {Key: kindRun, Value: run}}
 }
 
-// source returns the run and its arm as RUN:ARM.
-func (o Outside) source() string {
-	if o.Arm == "" {
-		return o.Run
-	}
-	return o.Run + ":" + o.Arm
+// An Entry is what the arms of a study have in common: what runs on models of the study, or
+// an external pipeline. A suite embeds it in its type of arm, with the keys of its own.
+type Entry struct {
+	Name string `json:"name" jsonschema:"required,description=Name of the arm"`
+	Outside
+	Scores string   `json:"scores,omitempty" jsonschema:"description=File of scores of the arm's answers: a table with the columns item\\, replicate and those of metrics.own"`
+	Models []string `json:"models,omitempty" jsonschema:"description=Ids of the models to run on (default: all but one that only judges)"`
+
+	at int // in the list of the study
 }
+
+func (e *Entry) entry() *Entry { return e }
 
 // An Arm is an arm with its model or pipeline, if any.
 type Arm struct {
@@ -59,6 +65,7 @@ type Arm struct {
 	Settings *study.Model   // of the model; nil for arms without one
 	Pipeline *eval.Pipeline // nil for arms without one
 	Target   string         // of the pipeline, as written in the study
+	Scores   string         // file of scores of its answers, as written in the study
 	answers  string         // hash of the answers of outputs: a request names which it was answered from
 }
 
@@ -112,6 +119,17 @@ func Pipelines[A Armed](arms []A) []eval.Pipeline {
 	return list
 }
 
+// ScoreFiles maps the ids of arms to their files of scores.
+func ScoreFiles[A Armed](arms []A) map[string]string {
+	files := map[string]string{}
+	for _, a := range arms {
+		if arm := a.shared(); arm.Scores != "" {
+			files[arm.ID] = arm.Scores
+		}
+	}
+	return files
+}
+
 // ByID maps ids to arms.
 func ByID[A Armed](arms []A) map[string]A {
 	m := make(map[string]A, len(arms))
@@ -124,8 +142,8 @@ func ByID[A Armed](arms []A) map[string]A {
 // Entries is the key of what a study compares.
 const Entries = "arms"
 
-// A Planner turns the entries of a list in the study into arms and reports
-// errors. Entries are numbered from 0. [NewPlanner] makes one.
+// A Planner turns the entries of a list in the study into arms and reports errors.
+// [NewPlanner] makes one.
 type Planner struct {
 	Noun    string        // for an entry, such as "method"
 	List    string        // key of the entries
@@ -135,20 +153,23 @@ type Planner struct {
 	Resolve func(path string) string
 	Prompt  func(path string) string // Resolve of prompts
 	Fault   func(key, format string, args ...any)
+	Tagged  func(tag string) string // id of the newest run with a tag
+
+	own []string // names of the entries that take no answers of another run
 }
 
 // NewPlanner plans the arms of a study whose models run all entries, except the judge.
 // It adds errors to errs.
 func NewPlanner(f *study.File, s *study.Study, noun, offline string, errs *study.Errors) *Planner {
-	return &Planner{Noun: noun, List: Entries, Models: s.Models, Skip: s.JudgeModel, Offline: offline, Resolve: f.Resolve, Prompt: f.Prompt,
+	return &Planner{Noun: noun, List: Entries, Models: s.Models, Skip: s.JudgeModel, Offline: offline, Resolve: f.Resolve, Prompt: f.Prompt, Tagged: f.Tagged,
 		Fault: func(key, format string, args ...any) { errs.Add(f.Errorf(key, format, args...)) }}
 }
 
 // Key is the path of an entry in the study.
-func (p *Planner) Key(i int) string { return fmt.Sprintf("%s[%d]", p.List, i) }
+func (p *Planner) Key(e *Entry) string { return fmt.Sprintf("%s[%d]", p.List, e.at) }
 
-func (p *Planner) fault(i int, key, format string, args ...any) {
-	p.Fault(p.Key(i)+key, p.Noun+" "+format, args...)
+func (p *Planner) fault(e *Entry, key, format string, args ...any) {
+	p.Fault(p.Key(e)+key, p.Noun+" "+format, args...)
 }
 
 // entryName matches valid names. They appear in commands, file names and tables.
@@ -157,18 +178,25 @@ var entryName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 // ValidName reports whether a name is valid for an arm.
 func ValidName(name string) bool { return entryName.MatchString(name) }
 
-// CheckNames checks the names of all entries.
-func CheckNames[E any](p *Planner, entries []E, nameOf func(E) string) {
+// CheckNames numbers the entries of the study and checks their names.
+func CheckNames[E any, P interface {
+	*E
+	entry() *Entry
+}](p *Planner, entries []E) {
 	var names []string
-	for i, e := range entries {
-		name := nameOf(e)
-		if !ValidName(name) {
-			p.fault(i, ".name", "name %q: want letters, digits, dots, dashes and underscores", name)
+	for i := range entries {
+		e := P(&entries[i]).entry()
+		e.at = i
+		if !ValidName(e.Name) {
+			p.fault(e, ".name", "name %q: want letters, digits, dots, dashes and underscores", e.Name)
 		}
-		if slices.Contains(names, name) {
-			p.Fault(p.Key(i)+".name", "duplicate %s name %q", p.Noun, name)
+		if slices.Contains(names, e.Name) {
+			p.Fault(p.Key(e)+".name", "duplicate %s name %q", p.Noun, e.Name)
 		}
-		names = append(names, name)
+		names = append(names, e.Name)
+		if e.Run == "" {
+			p.own = append(p.own, e.Name)
+		}
 	}
 }
 
@@ -176,46 +204,71 @@ func CheckNames[E any](p *Planner, entries []E, nameOf func(E) string) {
 type Way struct {
 	Key, Value string
 	Make       func(value string)
+	builtins   []Way // what ships with the suite, by name
 }
 
-// Entry makes the arms of an entry by the one key that defines it: pipeline gets the arm of
-// an external pipeline, and a way its value. An entry without such a key has its name as
-// that of the way builtin.
-func (p *Planner) Entry(i int, name string, models []string, o Outside, pipeline func(Arm), ways ...Way) {
-	given := Given(o, ways...)
-	if !p.One(i, name, given) {
+// Builtin is the way of what ships with the suite, under its name as the key. An entry
+// without a key that defines it has its own name as that of the way builtin.
+func Builtin(name string, of ...Way) Way { return Way{Key: "builtin", Value: name, builtins: of} }
+
+// FromFile is the way of a prompt in a file, which what names in errors.
+func (p *Planner) FromFile(e *Entry, path, what string, make func(text string)) Way {
+	return Way{Key: "path", Value: path, Make: func(path string) {
+		text, err := ReadText(p.Prompt(path))
+		if err != nil {
+			p.Fault(p.Key(e)+".path", "reading the %s: %v", what, err)
+			return
+		}
+		make(text)
+	}}
+}
+
+// Make makes the arms of an entry by the one key that defines it: pipeline gets the arm of
+// an external pipeline, and a way its value.
+func (p *Planner) Make(e *Entry, pipeline func(Arm), ways ...Way) {
+	given := Given(e.Outside, ways...)
+	if !p.One(e, given) {
 		return
 	}
 	for _, w := range ways {
-		if w.Value != "" || len(given) == 0 && w.Key == "builtin" {
-			w.Make(cmp.Or(w.Value, name))
-			return
+		if w.Value == "" && (len(given) > 0 || w.Key != "builtin") {
+			continue
 		}
+		if name := cmp.Or(w.Value, e.Name); w.builtins != nil {
+			p.builtin(e, name, w.builtins, ways)
+		} else {
+			w.Make(name)
+		}
+		return
 	}
-	if a, ok := p.Pipeline(i, name, models, o); ok {
+	if a, ok := p.Pipeline(e); ok {
 		pipeline(a)
 	}
 }
 
-// Builtin makes the arms of a built-in entry, of those under their names; or lists what
-// else an entry can be.
-func (p *Planner) Builtin(i int, name, builtin string, of []Way, or string) {
-	var known []string
+func (p *Planner) builtin(e *Entry, name string, of, ways []Way) {
+	var known, or []string
 	for _, w := range of {
-		if w.Key == builtin {
-			w.Make(builtin)
+		if w.Key == name {
+			w.Make(name)
 			return
 		}
 		known = append(known, w.Key)
 	}
-	p.fault(i, "", "%q: no built-in %s %q%s; the built-in %ss are %s; or give it one of %s", name, p.Noun, builtin, DidYouMean(builtin, known), p.Noun, strings.Join(known, ", "), or)
+	for _, w := range append(ways, e.given()...) {
+		if w.builtins == nil {
+			or = append(or, w.Key)
+		}
+	}
+	p.fault(e, "", "%q: no built-in %s %q%s; the built-in %ss are %s; or give it one of %s",
+		e.Name, p.Noun, name, DidYouMean(name, known), p.Noun, strings.Join(known, ", "), strings.Join(or, ", "))
 }
 
 // OneHole checks that a prompt has the place of what it is about once.
-func (p *Planner) OneHole(i int, name, prompt, hole, of string) bool {
+func (p *Planner) OneHole(e *Entry, prompt, hole, of string) bool {
 	n := strings.Count(prompt, hole)
 	if n != 1 {
-		p.fault(i, "", "%q contains %s %s: want it once, in place of the %s", name, hole, text.Plural(n, "time", "times"), of)
+		p.fault(e, "", "%q contains %s %s: want it once, in place of the %s", e.Name, hole, text.Plural(n, "time", "times"), of)
 	}
 	return n == 1
 }
@@ -232,39 +285,39 @@ func Given(o Outside, ways ...Way) []string {
 }
 
 // One checks that at most one key that defines the entry is set.
-func (p *Planner) One(i int, name string, given []string) bool {
+func (p *Planner) One(e *Entry, given []string) bool {
 	if len(given) > 1 {
-		p.fault(i, "", "%q has %s: want exactly one of them", name, strings.Join(given, " and "))
+		p.fault(e, "", "%q has %s: want exactly one of them", e.Name, strings.Join(given, " and "))
 	}
 	return len(given) <= 1
 }
 
 // NoModels rejects models for an entry that uses none.
-func (p *Planner) NoModels(i int, name string, models []string) {
-	if len(models) > 0 {
-		p.fault(i, ".models", "%q uses no model of the study: remove models", name)
+func (p *Planner) NoModels(e *Entry) {
+	if len(e.Models) > 0 {
+		p.fault(e, ".models", "%q uses no model of the study: remove models", e.Name)
 	}
 }
 
 // OnModels makes an arm for each model of an entry: the named ones, else all.
-func (p *Planner) OnModels(i int, name string, ids []string) []Arm {
-	models := p.models(i, name, ids)
+func (p *Planner) OnModels(e *Entry) []Arm {
+	models := p.models(e)
 	arms := make([]Arm, len(models))
 	for k, m := range models {
-		id := name
+		id := e.Name
 		if len(models) > 1 {
 			id += "@" + m.ID
 		}
-		arms[k] = Arm{Settings: m, Arm: eval.Arm{ID: id, Model: m.ID, Simulated: m.Provider == SimulatedProvider}}
+		arms[k] = Arm{Settings: m, Scores: e.Scores, Arm: eval.Arm{ID: id, Model: m.ID, Simulated: m.Provider == SimulatedProvider}}
 	}
 	return arms
 }
 
-func (p *Planner) models(i int, name string, ids []string) []*study.Model {
+func (p *Planner) models(e *Entry) []*study.Model {
 	var list []*study.Model
-	for k, id := range ids {
+	for k, id := range e.Models {
 		at := slices.IndexFunc(p.Models, func(m study.Model) bool { return m.ID == id })
-		key := fmt.Sprintf("%s.models[%d]", p.Key(i), k)
+		key := fmt.Sprintf("%s.models[%d]", p.Key(e), k)
 		switch {
 		case at < 0:
 			var known []string
@@ -272,13 +325,13 @@ func (p *Planner) models(i int, name string, ids []string) []*study.Model {
 				known = append(known, m.ID)
 			}
 			p.Fault(key, "the study has no model %q%s", id, DidYouMean(id, known))
-		case slices.Contains(ids[:k], id):
+		case slices.Contains(e.Models[:k], id):
 			p.Fault(key, "duplicate model %q", id)
 		default:
 			list = append(list, &p.Models[at])
 		}
 	}
-	if len(ids) > 0 {
+	if len(e.Models) > 0 {
 		return list
 	}
 	for k := range p.Models {
@@ -290,20 +343,11 @@ func (p *Planner) models(i int, name string, ids []string) []*study.Model {
 		return list
 	}
 	if len(p.Models) > 0 {
-		p.fault(i, "", "%q needs a model, and %s is the judge: add another model, or name this one under models of the %s", name, p.Skip, p.Noun)
+		p.fault(e, "", "%q needs a model, and %s is the judge: add another model, or name this one under models of the %s", e.Name, p.Skip, p.Noun)
 		return nil
 	}
-	p.fault(i, "", "%q needs a model, but the study has none: add one under models, or %s", name, p.Offline)
+	p.fault(e, "", "%q needs a model, but the study has none: add one under models, or %s", e.Name, p.Offline)
 	return list
-}
-
-// Text reads the file of an entry's prompt, which what names in errors.
-func (p *Planner) Text(i int, path, what string) (string, bool) {
-	text, err := ReadText(p.Prompt(path))
-	if err != nil {
-		p.Fault(p.Key(i)+".path", "reading the %s: %v", what, err)
-	}
-	return text, err == nil
 }
 
 // ReadText reads a file in UTF-8, without its byte order mark.
@@ -318,27 +362,37 @@ func ReadText(path string) (string, error) {
 // Pipeline makes the arm of an entry that is a pipeline, which has no models. Its hash
 // covers the command or URL with the version of its program, or the content of the answer
 // file.
-func (p *Planner) Pipeline(i int, name string, models []string, o Outside) (Arm, bool) {
-	p.NoModels(i, name, models)
-	way := o.given()[slices.IndexFunc(o.given(), func(w Way) bool { return w.Value != "" })]
-	if run, arm, ok := strings.Cut(way.Value, ":"); way.Key == kindRun && (!ok || run == "" || arm == "") {
-		p.Fault(p.Key(i)+"."+kindRun, "%q: want the id of a run and an arm of it, such as run: contracts-1 with arm: heuristic", way.Value)
-		return Arm{}, false
+func (p *Planner) Pipeline(e *Entry) (Arm, bool) {
+	p.NoModels(e)
+	way := e.given()[slices.IndexFunc(e.given(), func(w Way) bool { return w.Value != "" })]
+	if way.Key == kindRun {
+		run, arm, _ := strings.Cut(way.Value, ":")
+		if arm == "" && len(p.own) == 1 {
+			arm = p.own[0]
+		}
+		if run == "" || arm == "" {
+			p.Fault(p.Key(e)+"."+kindRun, "%q: want the id or the tag of a run and an arm of it, such as run: contracts-1 with arm: heuristic", way.Value)
+			return Arm{}, false
+		}
+		if p.Tagged != nil {
+			run = cmp.Or(p.Tagged(run), run)
+		}
+		way.Value = run + ":" + arm
 	}
-	a := Arm{Target: way.Value, Pipeline: &eval.Pipeline{Kind: way.Key, Target: way.Value}}
+	a := Arm{Target: way.Value, Scores: e.Scores, Pipeline: &eval.Pipeline{Kind: way.Key, Target: way.Value}}
 	content := way.Value
 	if way.Key == kindOutputs {
 		a.Pipeline.Target = p.Resolve(way.Value)
 		hash, err := hashFile(a.Pipeline.Target)
 		if err != nil {
-			p.Fault(p.Key(i)+"."+kindOutputs, "reading answers: %v", err)
+			p.Fault(p.Key(e)+"."+kindOutputs, "reading answers: %w", err)
 			return Arm{}, false
 		}
 		content = hash.String()
 		a.answers = content
 	}
-	if err := p.program(a.Pipeline, o); err != nil {
-		p.Fault(p.Key(i), "%v", err)
+	if err := p.program(a.Pipeline, e.Outside); err != nil {
+		p.Fault(p.Key(e), "%w", err)
 		return Arm{}, false
 	}
 	parts := []string{way.Key, content}
@@ -346,7 +400,7 @@ func (p *Planner) Pipeline(i int, name string, models []string, o Outside) (Arm,
 		parts = append(parts, a.Pipeline.Version)
 	}
 	a.Hash = Hash(parts...).String()
-	a.Rename(name)
+	a.Rename(e.Name)
 	return a, true
 }
 

@@ -108,6 +108,9 @@ func (b *Base[D, A]) Arms() []eval.Arm { return Arms(b.On) }
 // Pipelines are the external pipelines that arms call.
 func (b *Base[D, A]) Pipelines() []eval.Pipeline { return Pipelines(b.On) }
 
+// ScoreFiles are the files of scores that arms bring.
+func (b *Base[D, A]) ScoreFiles() map[string]string { return ScoreFiles(b.On) }
+
 // Close does nothing: the data are in memory.
 func (b *Base[D, A]) Close() error { return nil }
 

@@ -6,10 +6,9 @@ import (
 	"io"
 )
 
-// A Command is a command of one suite: scruple NAME SUITE ARGUMENTS.
+// A Command is a command of one suite: scruple SUITE NAME ARGUMENTS.
 type Command struct {
 	Name  string
-	Sub   string   // instead of the suite's name, where that says more
 	Args  []string // names of the arguments, all required
 	Short string   // one line, without a full stop
 	Long  string

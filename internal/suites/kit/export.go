@@ -21,8 +21,8 @@ type Kept interface {
 	Run() Run
 	Outcomes() iter.Seq2[eval.Judged, error]
 	Calls() iter.Seq2[eval.Call, error]
-	// Estimates lists the estimates of metrics over all items, by arm and then in
-	// the order of the names. It is an error if the run was not analysed.
+	// Estimates lists the estimates of metrics over all items and by stratum, by arm and
+	// then in the order of the names. It is an error if the run was not analysed.
 	Estimates(metrics ...string) ([]Estimate, error)
 	// Sessions lists the sessions of the run, oldest first.
 	Sessions() ([]Session, error)
@@ -58,8 +58,9 @@ type Run struct {
 
 // An Estimate is the estimate of a metric for an arm over all items.
 type Estimate struct {
-	Arm    string
-	Levels []eval.Level
-	Metric string
+	Arm     string
+	Levels  []eval.Level
+	Metric  string
+	Stratum *eval.Level // nil: all items
 	eval.Measured
 }

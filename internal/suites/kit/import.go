@@ -16,6 +16,8 @@ type Import struct {
 	// Study makes a study of recorded results instead: the files are arms of it. The paths in
 	// the study are relative to output, the file that it is written to.
 	Study func(files []string, output string) (data []byte, report fmt.Stringer, err error)
+	// Folder writes a study of the results of another tool into a folder.
+	Folder func(files []string, dir string) (report fmt.Stringer, err error)
 }
 
 // ImportOptions are the flags of import. A zero is the default of the format.

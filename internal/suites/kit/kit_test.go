@@ -62,15 +62,15 @@ func plannerOf(t *testing.T) (*Planner, *[]string) {
 
 func TestPlannerErrors(t *testing.T) {
 	for want, do := range map[string]func(p *Planner){
-		`things[1].name: duplicate thing name "x"`:                                             func(p *Planner) { CheckNames(p, []string{"x", "x"}, strings.Clone) },
-		`things[0].name: thing name "a b": want letters, digits, dots, dashes and underscores`: func(p *Planner) { CheckNames(p, []string{"a b"}, strings.Clone) },
+		`things[1].name: duplicate thing name "x"`:                                             func(p *Planner) { CheckNames(p, []Entry{{Name: "x"}, {Name: "x"}}) },
+		`things[0].name: thing name "a b": want letters, digits, dots, dashes and underscores`: func(p *Planner) { CheckNames(p, []Entry{{Name: "a b"}}) },
 		`things[2]: thing "x" has path and exec: want exactly one of them`: func(p *Planner) {
-			p.One(2, "x", Given(Outside{Exec: "e"}, Way{Key: "path", Value: "p"}, Way{Key: "of", Value: ""}))
+			p.One(&Entry{Name: "x", at: 2}, Given(Outside{Exec: "e"}, Way{Key: "path", Value: "p"}, Way{Key: "of", Value: ""}))
 		},
-		`things[0].models: thing "x" uses no model of the study: remove models`:                          func(p *Planner) { p.NoModels(0, "x", []string{"a"}) },
-		`things[0].models[0]: the study has no model "juge": did you mean "judge"?`:                      func(p *Planner) { p.OnModels(0, "x", []string{"juge"}) },
-		`things[0].models[1]: duplicate model "a"`:                                                       func(p *Planner) { p.OnModels(0, "x", []string{"a", "a"}) },
-		`things[0]: thing "x" needs a model, but the study has none: add one under models, or take none`: func(p *Planner) { p.Models = nil; p.OnModels(0, "x", nil) },
+		`things[0].models: thing "x" uses no model of the study: remove models`:                          func(p *Planner) { p.NoModels(&Entry{Name: "x", Models: []string{"a"}}) },
+		`things[0].models[0]: the study has no model "juge": did you mean "judge"?`:                      func(p *Planner) { p.OnModels(&Entry{Name: "x", Models: []string{"juge"}}) },
+		`things[0].models[1]: duplicate model "a"`:                                                       func(p *Planner) { p.OnModels(&Entry{Name: "x", Models: []string{"a", "a"}}) },
+		`things[0]: thing "x" needs a model, but the study has none: add one under models, or take none`: func(p *Planner) { p.Models = nil; p.OnModels(&Entry{Name: "x"}) },
 	} {
 		p, found := plannerOf(t)
 		do(p)
@@ -79,17 +79,17 @@ func TestPlannerErrors(t *testing.T) {
 		}
 	}
 	p, found := plannerOf(t)
-	if _, ok := p.Pipeline(0, "x", nil, Outside{Outputs: "nowhere"}); ok || len(*found) != 1 || !strings.HasPrefix((*found)[0], "things[0].outputs: reading answers: ") {
+	if _, ok := p.Pipeline(&Entry{Name: "x", Outside: Outside{Outputs: "nowhere"}}); ok || len(*found) != 1 || !strings.HasPrefix((*found)[0], "things[0].outputs: reading answers: ") {
 		t.Errorf("found %q", *found)
 	}
 }
 
 func TestArmsOnModels(t *testing.T) {
 	p, found := plannerOf(t)
-	if arms := p.OnModels(0, "x", nil); len(arms) != 1 || arms[0].ID != "x" || arms[0].Model != "a" || arms[0].Simulated {
+	if arms := p.OnModels(&Entry{Name: "x"}); len(arms) != 1 || arms[0].ID != "x" || arms[0].Model != "a" || arms[0].Simulated {
 		t.Errorf("on all models: %+v", arms)
 	}
-	if arms := p.OnModels(0, "x", []string{"judge", "a"}); len(arms) != 2 || arms[0].ID != "x@judge" || !arms[0].Simulated || arms[1].Settings != &p.Models[0] {
+	if arms := p.OnModels(&Entry{Name: "x", Models: []string{"judge", "a"}}); len(arms) != 2 || arms[0].ID != "x@judge" || !arms[0].Simulated || arms[1].Settings != &p.Models[0] {
 		t.Errorf("on named models: %+v", arms)
 	}
 	if len(*found) > 0 {
@@ -101,7 +101,7 @@ func TestArmsOnModels(t *testing.T) {
 // answers give another hash.
 func TestPipelines(t *testing.T) {
 	p, _ := plannerOf(t)
-	command, _ := p.Pipeline(0, "x", nil, Outside{Exec: "cat"})
+	command, _ := p.Pipeline(&Entry{Name: "x", Outside: Outside{Exec: "cat"}})
 	renamed := command
 	renamed.Rename("x/n10")
 	if command.Pipeline.Model != "arm:x" || renamed.Pipeline.Model != "arm:x/n10" || renamed.Model != "arm:x/n10" {
@@ -118,7 +118,7 @@ func TestPipelines(t *testing.T) {
 		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		a, ok := p.Pipeline(0, "x", nil, Outside{Outputs: "answers"})
+		a, ok := p.Pipeline(&Entry{Name: "x", Outside: Outside{Outputs: "answers"}})
 		if !ok || !a.Answered() || a.Target != "answers" || a.Pipeline.Target != path {
 			t.Errorf("%+v", a)
 		}

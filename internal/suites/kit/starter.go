@@ -72,6 +72,8 @@ func WriteFiles(dir string, files []File) ([]string, error) {
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
+	_, err := os.Lstat(dir)
+	isNew := err != nil
 	var paths []string
 	for _, f := range files {
 		path := filepath.Join(dir, filepath.FromSlash(f.Path))
@@ -82,6 +84,9 @@ func WriteFiles(dir string, files []File) ([]string, error) {
 		if err != nil {
 			for _, written := range paths {
 				err = errors.Join(err, os.Remove(written))
+			}
+			if isNew {
+				_ = os.Remove(dir) // stays if others wrote into it
 			}
 			return nil, fmt.Errorf("writing %s: %w", path, err)
 		}
@@ -103,7 +108,7 @@ func (s *Suite) Init(dir string) ([]string, error) {
 		if err := write(&text); err != nil {
 			return err
 		}
-		_, err := w.Write(bytes.Replace(text.Bytes(), []byte("NAME"), []byte(s.studyName(dir)), 1))
+		_, err := w.Write(bytes.Replace(text.Bytes(), []byte("NAME"), []byte(StudyName(dir, s.Name)), 1))
 		return err
 	}
 	return WriteFiles(dir, files)
@@ -111,14 +116,14 @@ func (s *Suite) Init(dir string) ([]string, error) {
 
 var unsafeName = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
 
-// studyName derives a study's name from its folder, or from the suite if the
-// folder's name has no valid character.
-func (s *Suite) studyName(dir string) string {
+// StudyName derives a study's name from its folder. It is otherwise if the folder's name has
+// no valid character.
+func StudyName(dir, otherwise string) string {
 	if abs, err := filepath.Abs(dir); err == nil {
 		dir = abs
 	}
 	if name := strings.Trim(unsafeName.ReplaceAllString(filepath.Base(dir), "-"), "-."); name != "" {
 		return name
 	}
-	return s.Name
+	return otherwise
 }

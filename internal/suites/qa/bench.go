@@ -41,12 +41,10 @@ func open(f *study.File, s *Study) (*bench, error) {
 	var errs study.Errors
 	b := &bench{trusted: true}
 	b.load(f, s, &errs)
-	rubrics := b.count(matchRubric)
-	if rubrics > 0 && s.JudgeModel == "" && errs.Err() == nil {
-		errs.Add(f.Errorf("judge_model", "%s a rubric: name the model that judges answers", text.Plural(rubrics, "question has", "questions have")))
-	}
-	if rubrics > 0 {
-		b.judge = s.Judge()
+	if n := b.count(matchRubric); n > 0 {
+		if b.judge = s.Judge(); b.judge == nil && errs.Err() == nil {
+			errs.Add(f.Errorf("judge_model", "%s a rubric: name the model that judges answers", text.Plural(n, "question has", "questions have")))
+		}
 	}
 	b.plan(f, s, &errs)
 	return b, errs.Err()
@@ -116,79 +114,77 @@ func (b *bench) load(f *study.File, s *Study, errs *study.Errors) {
 // baseline, and the calibration arms if there is a judge.
 func (b *bench) plan(f *study.File, s *Study, errs *study.Errors) {
 	p := kit.NewPlanner(f, &s.Study, "prompt", "use outputs, exec, http or run", errs)
-	kit.CheckNames(p, s.Prompts, func(e Prompt) string { return e.Name })
+	kit.CheckNames(p, s.Prompts)
 	for i := range s.Prompts {
-		b.entry(p, i, &s.Prompts[i])
+		b.entry(p, &s.Prompts[i])
 	}
 	if !b.Has(eval.RoleBaseline) && !slices.ContainsFunc(s.Prompts, func(e Prompt) bool { return e.Name == mostCommon }) {
-		b.add(mostCommon, b.baseline())
+		b.local(eval.RoleBaseline, mostCommon, mostCommon, b.mostCommon())
 	}
-	if b.judge == nil {
-		return
+	if b.judge != nil {
+		b.local(eval.RoleCalibration, kit.CalibrationRight, kit.CalibrationRight, b.gold)
+		b.local(eval.RoleCalibration, kit.CalibrationWrong, kit.CalibrationWrong, b.other)
+		b.JudgedBy(b.judge.ID)
 	}
-	b.add(kit.CalibrationRight, &arm{local: b.gold, Arm: kit.Local(eval.RoleCalibration, kit.CalibrationRight, "1")})
-	b.add(kit.CalibrationWrong, &arm{local: b.other, Arm: kit.Local(eval.RoleCalibration, kit.CalibrationWrong, "1")})
-	b.JudgedBy(b.judge.ID)
+}
+
+// local adds an arm that answers without a call.
+func (b *bench) local(role eval.Role, name, does string, answer func(q *question) string) {
+	b.add(name, &arm{local: answer, Arm: kit.Local(role, does, "1")})
 }
 
 func (b *bench) add(name string, a *arm) { b.Add("prompt", name, a) }
 
 // entry makes the arms of one entry of the study.
-func (b *bench) entry(p *kit.Planner, i int, e *Prompt) {
+func (b *bench) entry(p *kit.Planner, e *Prompt) {
 	prompt := func(text string) {
-		if !p.OneHole(i, e.Name, text, hole, "question") {
+		if !p.OneHole(&e.Entry, text, hole, "question") {
 			return
 		}
-		for _, on := range p.OnModels(i, e.Name, e.Models) {
+		for _, on := range p.OnModels(&e.Entry) {
 			r := kit.RequestTo(on.Settings)
 			on.Hash = kit.Hash(r.Key(), e.System, text).String()
 			b.add(e.Name, &arm{Arm: on, prompt: text, system: e.System})
 		}
 	}
-	p.Entry(i, e.Name, e.Models, e.Outside, func(a kit.Arm) { b.add(e.Name, &arm{Arm: a}) },
+	p.Make(&e.Entry, func(a kit.Arm) { b.add(e.Name, &arm{Arm: a}) },
 		kit.Way{Key: "prompt", Value: e.Prompt, Make: prompt},
-		kit.Way{Key: "path", Value: e.Path, Make: func(path string) {
-			if text, ok := p.Text(i, path, "prompt"); ok {
-				prompt(text)
-			}
-		}},
-		kit.Way{Key: "builtin", Value: e.Builtin, Make: func(name string) {
-			e.Builtin = name
-			p.Builtin(i, e.Name, name, []kit.Way{
-				{Key: "direct", Make: func(string) { prompt(direct) }},
-				{Key: "stepwise", Make: func(string) { prompt(stepwise) }},
-				{Key: mostCommon, Make: func(string) {
-					p.NoModels(i, e.Name, e.Models)
-					b.add(e.Name, b.baseline())
-				}},
-			}, "prompt, path, outputs, exec, http, run")
-		}})
+		p.FromFile(&e.Entry, e.Path, "prompt", prompt),
+		kit.Builtin(e.Builtin,
+			kit.Way{Key: "direct", Make: func(string) { prompt(direct) }},
+			kit.Way{Key: "stepwise", Make: func(string) { prompt(stepwise) }},
+			kit.Way{Key: mostCommon, Make: func(string) {
+				p.NoModels(&e.Entry)
+				b.local(eval.RoleBaseline, e.Name, mostCommon, b.mostCommon())
+			}}))
 }
 
-// baseline answers every question with the most common right answer among
+// mostCommon answers every question with the most common first right answer among
 // questions of the same match. Ties go to the first by id.
-func (b *bench) baseline() *arm {
+func (b *bench) mostCommon() func(q *question) string {
 	counts := map[[2]string]int{}
 	best := map[string]string{}
-	for _, q := range b.Data {
-		for _, a := range q.answers[:min(1, len(q.answers))] {
-			counts[[2]string{q.match, normalize(a)}]++
+	key := func(q *question) [2]string { return [2]string{q.match, normalize(q.answers[0])} }
+	answered := slices.DeleteFunc(slices.Clone(b.Data), func(q *question) bool { return len(q.answers) == 0 })
+	for _, q := range answered {
+		counts[key(q)]++
+	}
+	most := map[string]int{}
+	for _, q := range answered {
+		if n := counts[key(q)]; n > most[q.match] {
+			most[q.match], best[q.match] = n, q.answers[0]
 		}
 	}
-	for _, q := range b.Data {
-		for _, a := range q.answers[:min(1, len(q.answers))] {
-			if now, ok := best[q.match]; !ok || counts[[2]string{q.match, normalize(a)}] > counts[[2]string{q.match, normalize(now)}] {
-				best[q.match] = a
-			}
-		}
-	}
-	return &arm{local: func(q *question) string { return cmp.Or(best[q.match], "I do not know.") }, Arm: kit.Local(eval.RoleBaseline, mostCommon, "1")}
+	return func(q *question) string { return cmp.Or(best[q.match], unknown) }
 }
+
+// unknown answers a question without a known answer.
+const unknown = "I do not know."
 
 // gold is a right answer; for matchRegex it is the pattern.
 func (b *bench) gold(q *question) string {
 	if len(q.answers) == 0 {
-		return "I do not know."
+		return unknown
 	}
 	return q.answers[0]
 }
@@ -203,19 +199,15 @@ func (b *bench) other(q *question) string {
 			}
 		}
 	}
-	at := b.Place(q.id)
 	for k := range b.Data {
-		o := b.Data[(at+1+k)%len(b.Data)]
-		if o.match != q.match {
-			continue
-		}
+		o := b.Data[(b.Place(q.id)+1+k)%len(b.Data)]
 		for _, a := range o.answers {
-			if !slices.ContainsFunc(q.answers, func(mine string) bool { return normalize(mine) == normalize(a) }) {
+			if o.match == q.match && !slices.ContainsFunc(q.answers, func(mine string) bool { return normalize(mine) == normalize(a) }) {
 				return a
 			}
 		}
 	}
-	return "I do not know."
+	return unknown
 }
 
 // contradictions warns of questions that are the same, with the same choices, and have
@@ -225,16 +217,13 @@ func (b *bench) contradictions() (list []string) {
 	first, n := map[string]*question{}, 0
 	for _, q := range b.Data {
 		key := strings.Join(append([]string{q.match, text.Minimal(q.text), q.rubric}, q.choices...), "\x00")
-		other, ok := first[key]
-		if !ok {
+		other := first[key]
+		if other == nil {
 			first[key] = q
-			continue
-		}
-		if slices.Equal(slices.Sorted(slices.Values(q.answers)), slices.Sorted(slices.Values(other.answers))) {
-			continue
-		}
-		if n++; n <= few {
-			list = append(list, fmt.Sprintf("questions %q and %q are the same, with different answers: no model can be right about both", other.id, q.id))
+		} else if !slices.Equal(slices.Sorted(slices.Values(q.answers)), slices.Sorted(slices.Values(other.answers))) {
+			if n++; n <= few {
+				list = append(list, fmt.Sprintf("questions %q and %q are the same, with different answers: no model can be right about both", other.id, q.id))
+			}
 		}
 	}
 	if n > few {
@@ -246,7 +235,7 @@ func (b *bench) contradictions() (list []string) {
 // Capabilities are what the suite has of them.
 func (b *bench) Capabilities() eval.Capabilities {
 	can := b.Base.Capabilities()
-	can.Warnings, can.Facts, can.Report, can.Ratings, can.Calibrator = b.contradictions, b.facts, b.report, kit.PassRatings, b
+	can.Warnings, can.Facts, can.Ratings, can.Calibrator = b.contradictions, b.facts, kit.PassRatings, b
 	return can
 }
 
@@ -292,17 +281,18 @@ func (b *bench) Basis(t eval.Trial) (on eval.Basis) {
 // Perform asks a question.
 func (b *bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval.Outcome, error) {
 	q, a, err := b.Of(t)
-	switch {
-	case err != nil:
+	if err != nil {
 		return eval.Outcome{}, fmt.Errorf("qa: %w", err)
-	case a.local != nil:
-		return q.outcome(eval.Response{Text: a.local(q), Stop: eval.StopEnd}), nil
+	}
+	response := eval.Response{Stop: eval.StopEnd}
+	if a.local != nil {
+		response.Text = a.local(q)
+		return q.outcome(response), nil
 	}
 	r, err := b.request(a, q)
-	if err != nil {
-		return eval.Outcome{}, err
+	if err == nil {
+		response, err = ask.Ask(ctx, "answer", r)
 	}
-	response, err := ask.Ask(ctx, "answer", r)
 	if err != nil {
 		return eval.Outcome{}, err
 	}
@@ -332,11 +322,11 @@ func (q *question) outcome(r eval.Response) eval.Outcome {
 		return o
 	}
 	_, malformed := q.read(reply)
-	if r.Stop == eval.StopLength && !marked.MatchString(reply) {
-		malformed = cutOff
-	}
 	if r.Stop == eval.StopLength {
 		o.Notes = append(o.Notes, eval.NoteTruncated)
+		if !marked.MatchString(reply) {
+			malformed = cutOff
+		}
 	}
 	if malformed != "" {
 		o.Kind, o.Reason = eval.Malformed, malformed

@@ -3,13 +3,11 @@ package qa
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
-	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // correct reports whether an outcome is right, or why it is unscored.
@@ -90,63 +88,4 @@ func (b *bench) Show(c eval.Case) (eval.Exhibit, error) {
 	x.Rows = []eval.ExhibitRow{row}
 	x.Steps = kit.Verdicts(t.Verdicts)
 	return x, nil
-}
-
-// maxUnsolved limits the rows of the table of unsolved questions.
-const maxUnsolved = 20
-
-// report lists the questions that no arm answered correctly, with the most
-// frequent wrong answer. The cause is often wrong gold.
-func (b *bench) report(r eval.Results) ([]eval.Block, error) {
-	solved, tried := map[string]bool{}, map[string]bool{}
-	wrong := map[string]map[string]int{}
-	for c, err := range r.Cases() {
-		if err != nil {
-			return nil, err
-		}
-		q, a, err := b.Of(eval.Trial{Item: c.Item, Arm: c.Arm})
-		if err != nil || a.Role != eval.RoleArm {
-			continue
-		}
-		for t := range c.Answered() {
-			right, unscored := b.correct(q, t)
-			if unscored != "" {
-				continue
-			}
-			tried[q.id] = true
-			solved[q.id] = solved[q.id] || right
-			if !right {
-				if wrong[q.id] == nil {
-					wrong[q.id] = map[string]int{}
-				}
-				answer, _ := q.final(string(t.Outcome.Data))
-				wrong[q.id][cmp.Or(t.Outcome.Reason, answer)]++
-			}
-		}
-	}
-	table := eval.Table{Name: "unsolved", Title: "Questions without a correct answer", Columns: []string{"question", "text", "right answer", "most frequent answer", "times"}}
-	unsolved := 0
-	for _, q := range b.Data {
-		if !tried[q.id] || solved[q.id] {
-			continue
-		}
-		if unsolved++; unsolved > maxUnsolved {
-			continue
-		}
-		var answer string
-		for _, a := range slices.Sorted(maps.Keys(wrong[q.id])) {
-			if wrong[q.id][a] > wrong[q.id][answer] {
-				answer = a
-			}
-		}
-		table.Row(append(eval.Texts(q.id, text.Shorten(q.text, 60), text.Shorten(strings.Join(q.answers, " | "), 40), text.Shorten(answer, 40)), eval.Count(wrong[q.id][answer]))...)
-	}
-	if unsolved == 0 {
-		return nil, nil
-	}
-	table.Note = fmt.Sprintf("%d of %s. Check the right answers first.", unsolved, text.Plural(len(b.Data), "question", "questions"))
-	if unsolved > maxUnsolved {
-		table.Note += fmt.Sprintf(" The first %d are shown.", maxUnsolved)
-	}
-	return []eval.Block{{Table: &table}}, nil
 }

@@ -2,6 +2,9 @@
 // that a judge applies. Questions are read from a table. Each is
 // matched as exact, normalized, numeric, choice, regex or rubric.
 //
+// suite.go, question.go and bench.go lead from the study to an answer (Perform, outcome);
+// match.go reads and compares it, score.go scores and shows it, judge.go asks about it.
+//
 // The package must not import the store, statistics or clients of models.
 package qa
 
@@ -57,13 +60,11 @@ type Questions struct {
 
 // A Prompt is one thing under test: a prompt on its models, or a pipeline.
 type Prompt struct {
-	Name    string `json:"name" jsonschema:"required,description=Name of the arm; without another key also the name of the built-in prompt"`
+	kit.Entry
 	Prompt  string `json:"prompt,omitempty" jsonschema:"description=Text with {{QUESTION}}"`
 	Path    string `json:"path,omitempty" jsonschema:"description=File with the text\\, relative to the study file"`
-	Builtin string `json:"builtin,omitempty" jsonschema:"enum=direct,enum=stepwise,enum=most_common,description=A built-in prompt\\, or the baseline that always gives the most common answer"`
+	Builtin string `json:"builtin,omitempty" jsonschema:"enum=direct,enum=stepwise,enum=most_common,description=A built-in prompt\\, or the baseline that always gives the most common answer (default: that of the arm's name)"`
 	System  string `json:"system,omitempty" jsonschema:"description=System prompt"`
-	kit.Outside
-	Models []string `json:"models,omitempty" jsonschema:"description=Ids of the models to run on (default all but the judge)"`
 }
 
 // The metrics.

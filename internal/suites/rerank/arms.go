@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/attack"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/method"
@@ -21,6 +21,7 @@ type arm struct {
 	size     int
 	attack   *attack.Attack
 	defended bool
+	clean    *arm // the same on clean data; nil if it is that
 }
 
 // knowsTruth reports whether the arm's answers depend on gold: only those of the
@@ -47,20 +48,17 @@ func (a *arm) does() []string {
 
 // A planner turns methods into arms and collects errors.
 type planner struct {
-	kit.Planner
+	*kit.Planner
 	study   *Study
 	sizes   []int
 	attacks []*attack.Attack // nil: clean data
 	arms    []*arm
 }
 
-func newPlanner(s *Study, resolve func(string) string, fault func(key, format string, args ...any)) *planner {
-	return &planner{study: s, Planner: kit.Planner{Noun: "method", List: kit.Entries, Models: s.Models,
-		Offline: "use random, bm25 or oracle", Resolve: resolve, Prompt: resolve, Fault: fault}}
-}
-
-func (p *planner) plan() []*arm {
-	p.sizes = p.study.Candidates.Sizes
+// plan makes the arms of a study.
+func plan(f *study.File, s *Study, errs *study.Errors) ([]*arm, []int) {
+	p := &planner{study: s, Planner: kit.NewPlanner(f, &s.Study, "method", "use random, bm25 or oracle", errs), sizes: s.Candidates.Sizes}
+	p.Skip = "" // the suite has no judge
 	if len(p.sizes) == 0 {
 		p.sizes = []int{10}
 	}
@@ -70,11 +68,13 @@ func (p *planner) plan() []*arm {
 		}
 	}
 	p.attacks = p.chosenAttacks()
-	kit.CheckNames(&p.Planner, p.study.Methods, func(m Method) string { return m.Name })
-	for i := range p.study.Methods {
-		p.method(i)
+	kit.CheckNames(p.Planner, s.Methods)
+	for i := range s.Methods {
+		m := &s.Methods[i]
+		p.Make(&m.Entry, func(a kit.Arm) { p.pipeline(m, a) },
+			kit.Way{Key: "builtin", Value: m.Builtin, Make: func(builtin string) { p.method(m, builtin) }})
 	}
-	return p.arms
+	return p.arms, p.sizes
 }
 
 // chosenAttacks lists nil for clean data, then the attacks of the study.
@@ -99,82 +99,52 @@ func (p *planner) chosenAttacks() []*attack.Attack {
 	return list
 }
 
-func (p *planner) method(i int) {
-	m := &p.study.Methods[i]
-	given := kit.Given(m.Outside, kit.Way{Key: "builtin", Value: m.Builtin})
-	if !p.One(i, m.Name, given) {
-		return
-	}
-	if m.Outside.Given() {
-		p.pipeline(i, m)
-		return
-	}
-	if len(given) == 0 {
-		m.Builtin = m.Name
-	}
-	found, err := method.Find(m.Builtin)
-	if err != nil {
-		p.Fault(p.Key(i), "%v; or give %q one of outputs, exec, http", err, m.Name)
-		return
-	}
-	if !found.Asks {
-		p.NoModels(i, m.Name, m.Models)
-		p.add(&arm{Arm: kit.Arm{Arm: eval.Arm{ID: m.Name}}, name: m.Name, method: &found}, found.Name == "bm25") // the others do not read attacked reviews
-		return
-	}
-	for _, a := range p.OnModels(i, m.Name, m.Models) {
-		p.add(&arm{Arm: a, name: m.Name, method: &found}, true)
+func (p *planner) method(m *Method, builtin string) {
+	found, err := method.Find(builtin)
+	switch {
+	case err != nil:
+		p.Fault(p.Key(&m.Entry), "%v; or give %q one of outputs, exec, http", err, m.Name)
+	case !found.Asks:
+		p.NoModels(&m.Entry)
+		p.add(arm{Arm: kit.Arm{Arm: eval.Arm{ID: m.Name}}, name: m.Name, method: &found}, found.Name == "bm25") // the others do not read attacked reviews
+	default:
+		for _, a := range p.OnModels(&m.Entry) {
+			p.add(arm{Arm: a, name: m.Name, method: &found}, true)
+		}
 	}
 }
 
-func (p *planner) pipeline(i int, m *Method) {
-	a, ok := p.Pipeline(i, m.Name, m.Models, m.Outside)
-	if !ok {
-		return
-	}
+func (p *planner) pipeline(m *Method, a kit.Arm) {
 	if a.Answered() && len(p.sizes) > 1 {
-		p.Fault(p.Key(i)+".outputs", "outputs are positions among candidates of one size, but the study has %d sizes: put method %q in a separate study", len(p.sizes), m.Name)
+		p.Fault(p.Key(&m.Entry)+".outputs", "outputs are positions among candidates of one size, but the study has %d sizes: put method %q in a separate study", len(p.sizes), m.Name)
 	}
-	p.add(&arm{Arm: a, name: m.Name}, !a.Answered())
+	p.add(arm{Arm: a, name: m.Name}, !a.Answered())
 }
 
 // add makes the arms of a method: one for each size, attack and defence.
-func (p *planner) add(base *arm, attackable bool) {
+func (p *planner) add(base arm, attackable bool) {
 	attacks := p.attacks
 	if !attackable {
 		attacks = attacks[:1]
 	}
 	defences := map[string][]bool{"": {false}, "off": {false}, "on": {true}, "both": {false, true}}[p.study.Attacks.Defence]
-	if !base.canDefend() {
+	if base.Pipeline != nil && base.Answered() || base.Pipeline == nil && !base.method.Asks { // there is nobody to send the preamble to
 		defences = []bool{false}
 	}
 	for _, size := range p.sizes {
+		clean := map[bool]*arm{} // by defence
 		for _, at := range attacks {
 			for _, defended := range defences {
-				a := *base
-				a.size, a.attack, a.defended = size, at, defended
+				a := base
+				a.size, a.attack, a.defended, a.clean = size, at, defended, clean[defended]
+				if at == nil {
+					clean[defended] = &a
+				}
 				p.finish(&a)
 				p.arms = append(p.arms, &a)
 			}
 		}
 	}
-}
-
-// canDefend reports whether the arm sends the preamble to a model or pipeline.
-func (a *arm) canDefend() bool {
-	if a.Pipeline != nil {
-		return !a.Answered()
-	}
-	return a.method.Asks
-}
-
-// shape joins levels into one name.
-func shape(levels []eval.Level) string {
-	var b strings.Builder
-	for _, l := range levels {
-		fmt.Fprintf(&b, "%s %q ", l.Name, l.Value)
-	}
-	return b.String()
 }
 
 // finish sets the arm's id, levels and role.
@@ -188,7 +158,9 @@ func (p *planner) finish(a *arm) {
 		id += fmt.Sprintf("/n%d", a.size)
 	}
 	a.Levels = append(a.Levels, eval.Level{Name: "candidates", Value: fmt.Sprintf("n%d", a.size)})
-	a.Shape = shape(a.Levels) // attacks stay within the review budget, and a defence is a few lines
+	for _, l := range a.Levels { // attacks stay within the review budget, and a defence is a few lines
+		a.Shape += fmt.Sprintf("%s %q ", l.Name, l.Value)
+	}
 	clean := "clean"
 	if a.attack != nil {
 		clean = a.attack.Name
@@ -212,3 +184,19 @@ func (p *planner) finish(a *arm) {
 		a.Role = eval.RoleBaseline
 	}
 }
+
+// title names the arm apart from its size and attack.
+func (a *arm) title() string {
+	t := a.name
+	if a.Settings != nil {
+		t += "@" + a.Model
+	}
+	if a.defended {
+		t += ", defended"
+	}
+	return t
+}
+
+func (a *arm) attacked() bool { return a.attack != nil }
+
+func (a *arm) injected() bool { return a.attacked() && a.attack.Category == attack.Injection }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -31,12 +32,10 @@ type Bench struct {
 
 	*studyData
 	evaluator *evidence.Evaluator
-	society   *method.Society
-	deck      *method.Deck
+	cards     method.Cards
 	itemBytes int // of an item in a prompt, on average
-	arranger  *candidates.Arranger
-	drawn     method.Memo[drawn, []string]
-	budgeted  method.Memo[*catalog.Item, budgeted]
+	arranger  candidates.Arranger
+	drawn     sync.Map // drawn → []string: candidates in their order
 	itemIDs   []string
 	items     []eval.Item
 	byID      map[string]int
@@ -56,6 +55,9 @@ func (b *Bench) Arms() []eval.Arm { return kit.Arms(b.arms) }
 
 // Pipelines are the external pipelines that arms call.
 func (b *Bench) Pipelines() []eval.Pipeline { return kit.Pipelines(b.arms) }
+
+// ScoreFiles are the files of scores that arms bring.
+func (b *Bench) ScoreFiles() map[string]string { return kit.ScoreFiles(b.arms) }
 
 // Capabilities are what the suite has of them.
 func (b *Bench) Capabilities() eval.Capabilities {
@@ -81,8 +83,6 @@ type record struct {
 	Promoted   int                 `json:"promoted,omitempty"`            // position of the candidate that the injection promotes
 	Trace      []method.Event      `json:"trace,omitempty"`
 	Parallel   [][]string          `json:"parallel,omitempty"` // groups of steps that ran in parallel
-
-	changed []bool // by candidate
 }
 
 // untouched reports that an attack changed nothing: the trial asks nothing, since
@@ -99,11 +99,7 @@ func (b *Bench) Basis(t eval.Trial) (on eval.Basis) {
 	}
 	on.Read = b.items[b.byID[t.Item]].Gold
 	if on.Asked = on.Read; !a.knowsTruth() && a.attack == nil {
-		asked := []string{r.Gold}
-		for _, g := range r.Answers() {
-			asked = append(asked, g.ID)
-		}
-		on.Asked = hashed(asked...)
+		on.Asked = hashed(append([]string{r.Gold}, r.IDs()...)...)
 	}
 	return on
 }
@@ -117,26 +113,16 @@ type drawn struct {
 // shown lists the candidates of a request in the order shown to an arm. They are drawn by
 // the text of the request: its id may change.
 func (b *Bench) shown(r *request.Request, a *arm) []string {
-	return b.drawn.Of(drawn{r, a.size}, func() []string {
-		var right []string
-		for _, g := range r.Answers() {
-			right = append(right, g.ID)
-		}
-		return b.arranger.Arrange(r.Text, r.Gold, candidates.Draw(b.seed, r.Text, right, b.itemIDs, a.size))
-	})
+	if kept, ok := b.drawn.Load(drawn{r, a.size}); ok {
+		return kept.([]string)
+	}
+	list := b.arranger.Arrange(r.Text, r.Gold, candidates.Draw(b.seed, r.Text, r.IDs(), b.itemIDs, a.size))
+	b.drawn.Store(drawn{r, a.size}, list)
+	return list
 }
 
-// A budgeted is an item's reviews within the budget.
-type budgeted struct {
-	reviews  []catalog.Review
-	coverage candidates.Coverage
-}
-
-func (b *Bench) within(item *catalog.Item) budgeted {
-	return b.budgeted.Of(item, func() (w budgeted) {
-		w.reviews, w.coverage = candidates.Budget(b.study.Budget).Apply(item.Reviews)
-		return w
-	})
+func (b *Bench) within(item *catalog.Item) ([]catalog.Review, candidates.Coverage) {
+	return b.study.Budget.Apply(item.Reviews)
 }
 
 // shows reports whether the item satisfies a request according to these reviews.
@@ -148,71 +134,62 @@ func (b *Bench) shows(item *catalog.Item, reviews []catalog.Review, r *request.R
 
 // scene makes the task of a trial and begins its record.
 func (b *Bench) scene(r *request.Request, a *arm) (method.Task, record) {
-	shown := b.shown(r, a)
-	items := make([]*catalog.Item, len(shown))
-	reviews := make([][]catalog.Review, len(shown))
-	rec := record{Candidates: shown}
-	for i, id := range shown {
-		items[i] = b.catalog.Item(id)
-		within := b.within(items[i])
-		reviews[i] = within.reviews
-		c := within.coverage
-		rec.Coverage = rec.Coverage.Add(c)
-		if c.Lost() > 0 {
-			if rec.Lost == nil {
-				rec.Lost = make([]int, len(shown))
-			}
-			rec.Lost[i] = c.Lost()
-		}
-		if id == r.Gold {
-			rec.Gold = i + 1
-		}
-		if c.Lost() > 0 && r.IsRight(id) {
-			rec.Hidden = rec.Hidden || !b.shows(items[i], reviews[i], r)
-		}
-	}
-	t := method.Task{ID: r.ID, Text: r.Text, K: b.k, Seed: b.seed, Society: b.society, Structure: r.Structure, Graph: b.catalog.Graph, Several: b.several, Deck: b.deck, Evaluator: b.evaluator}
+	rec := record{Candidates: b.shown(r, a)}
+	t := method.Task{ID: r.ID, Text: r.Text, K: b.k, Seed: b.seed, Graph: b.catalog.Graph, Structure: r.Structure, Several: b.several, Evaluator: b.evaluator, Cards: &b.cards}
 	if a.defended {
 		t.Defence = attack.Defence()
 	}
-	injected := make([]bool, len(shown))
-	if a.attack != nil {
-		reviews = b.attacked(r, a.attack, items, reviews, &rec)
-		t.Promoted = rec.Promoted
-		for i := range rec.changed {
-			injected[i] = rec.changed[i] && a.attack.Category == attack.Injection
+	for i, id := range rec.Candidates {
+		item := b.catalog.Item(id)
+		reviews, c := b.within(item)
+		t.Candidates = append(t.Candidates, method.Candidate{Item: item, Reviews: reviews, Grade: r.Grade(id)})
+		rec.Coverage = rec.Coverage.Add(c)
+		if id == r.Gold {
+			rec.Gold = i + 1
 		}
+		if c.Lost() == 0 {
+			continue
+		}
+		if rec.Lost == nil {
+			rec.Lost = make([]int, len(rec.Candidates))
+		}
+		rec.Lost[i] = c.Lost()
+		rec.Hidden = rec.Hidden || r.IsRight(id) && !b.shows(item, reviews, r)
 	}
-	for i := range items {
-		t.Candidates = append(t.Candidates, method.Candidate{Item: items[i], Reviews: reviews[i], Injected: injected[i], Grade: r.Grade(items[i].ID)})
+	if a.attack != nil {
+		b.attacked(r, a.attack, &t, &rec)
 	}
 	return t, rec
 }
 
-// attacked returns the reviews under an attack, within the budget, and completes
-// the record. A change that makes a rival satisfy the request, or a right candidate
-// fail it, is refused: the candidate keeps its reviews.
-func (b *Bench) attacked(r *request.Request, a *attack.Attack, items []*catalog.Item, reviews [][]catalog.Review, rec *record) [][]catalog.Review {
+// attacked attacks the reviews of a task, within the budget, and completes the record. A
+// change that makes a rival satisfy the request, or a right candidate fail it, is refused:
+// the candidate keeps its reviews.
+func (b *Bench) attacked(r *request.Request, a *attack.Attack, t *method.Task, rec *record) {
+	var items []*catalog.Item
+	var reviews [][]catalog.Review
+	for _, c := range t.Candidates {
+		items, reviews = append(items, c.Item), append(reviews, c.Reviews)
+	}
 	attacked, report := attack.Plan{Attack: a, Options: b.study.Attacks.options(), Seed: b.seed, Request: r.Text, Right: r.IsRight}.Run(items, reviews)
-	rec.Attack, rec.Promoted, rec.changed = a.Name, report.Promoted+1, make([]bool, len(items))
+	t.Promoted = report.Promoted + 1
+	rec.Attack, rec.Promoted = a.Name, t.Promoted
 	read := slices.ContainsFunc(r.Structure.Leaves(), func(n *request.Node) bool { return n.Evidence.AboutReviews() })
 	for i, item := range items {
-		changed := false
-		if report.Changes[i].Any() {
-			attacked[i], changed = b.study.Budget.within(attacked[i], reviews[i], report.Changes[i].From)
-		}
-		if right := r.IsRight(item.ID); changed && read && b.shows(item, attacked[i], r) != right && b.shows(item, reviews[i], r) == right {
-			rec.Refused = append(rec.Refused, i+1)
-			changed = false
-		}
-		if !changed {
-			attacked[i] = reviews[i]
+		if !report.Changes[i].Any() {
 			continue
 		}
-		rec.changed[i] = true
-		rec.Changed++
+		after, changed := b.study.Budget.Fit(attacked[i], reviews[i], report.Changes[i].From)
+		right := r.IsRight(item.ID)
+		switch {
+		case !changed:
+		case read && b.shows(item, after, r) != right && b.shows(item, reviews[i], r) == right:
+			rec.Refused = append(rec.Refused, i+1)
+		default:
+			t.Candidates[i].Reviews, t.Candidates[i].Injected = after, a.Category == attack.Injection
+			rec.Changed++
+		}
 	}
-	return attacked
 }
 
 // Perform ranks the candidates of a request.
@@ -307,7 +284,7 @@ func (b *Bench) asker(a *arm, r *request.Request, ask eval.Asker, failed *atomic
 		if a.Simulated {
 			q.Payload = sheet(p)
 		}
-		q.Optional, q.Foreseen = p.Optional, p.Right
+		q.Optional, q.Foreseen = p.Optional, func() string { return p.Simulated(method.Rightly) }
 		response, err := ask.Ask(ctx, step, q)
 		if none := (*eval.NoAnswer)(nil); errors.As(err, &none) {
 			failed.Add(1)
@@ -323,15 +300,9 @@ func (b *Bench) asker(a *arm, r *request.Request, ask eval.Asker, failed *atomic
 // sheet gives a simulated model the right answer of a step, a wrong one, and the
 // one that an injection demands.
 func sheet(p method.Prompt) json.RawMessage {
-	part := simulated.Part{Alternatives: map[string]string{}}
-	if p.Right != nil {
-		part.Right = p.Right()
-	}
-	if p.Wrong != nil {
-		part.Alternatives[simulated.Wrong] = p.Wrong()
-	}
-	if p.Lured != nil {
-		part.Alternatives[simulated.Invent] = p.Lured()
+	part := simulated.Part{Right: p.Simulated(method.Rightly), Alternatives: map[string]string{simulated.Wrong: p.Simulated(method.Wrongly)}}
+	if p.Lures {
+		part.Alternatives[simulated.Invent] = p.Simulated(method.Lured)
 	}
 	return simulated.Encode(simulated.Sheet{Parts: []simulated.Part{part}, Malformed: "I would rather not put these in an order."})
 }
@@ -350,13 +321,13 @@ type payload struct {
 }
 
 type payloadCandidate struct {
-	ID         string                   `json:"id"`
-	Name       string                   `json:"name"`
-	Categories []string                 `json:"categories,omitempty"`
-	Attributes map[string]catalog.Value `json:"attributes,omitempty"`
-	Hours      map[string]string        `json:"hours,omitempty"`
-	Fields     map[string]catalog.Value `json:"fields,omitempty"`
-	Reviews    []catalog.Review         `json:"reviews"`
+	ID         string            `json:"id"`
+	Name       string            `json:"name"`
+	Categories []string          `json:"categories,omitempty"`
+	Attributes map[string]any    `json:"attributes,omitempty"`
+	Hours      map[string]string `json:"hours,omitempty"`
+	Fields     map[string]any    `json:"fields,omitempty"`
+	Reviews    []catalog.Review  `json:"reviews"`
 }
 
 func (b *Bench) askPipeline(ctx context.Context, a *arm, r *request.Request, t method.Task, ask eval.Asker) (method.Result, error) {
@@ -413,7 +384,7 @@ func shown(c method.Candidate) payloadCandidate {
 			if p.Hours == nil {
 				p.Hours = map[string]string{}
 			}
-			p.Hours[day] = c.Item.Hours.On(d).Text()
+			p.Hours[day] = c.Item.Hours.On(d)
 		}
 	}
 	return p

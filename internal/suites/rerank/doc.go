@@ -5,6 +5,7 @@
 //
 // The package binds its parts to a study: catalog and request (data), evidence
 // (truth), candidates (selection, order and budget), attack (changes to
-// reviews), method (rankers). It must not import providers, the store, a clock
+// reviews), method (rankers). open.go does so, arms.go makes arms, bench.go performs,
+// score.go and metrics.go score; show.go has the truth of an item. It must not import providers, the store, a clock
 // or statistics.
 package rerank

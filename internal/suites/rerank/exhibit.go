@@ -8,6 +8,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/evidence"
+	"github.com/scruple-eval/scruple/internal/suites/rerank/method"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
 )
 
@@ -35,7 +36,7 @@ func (b *Bench) Show(c eval.Case) (eval.Exhibit, error) {
 	if slices.Contains(right, 0) && len(rec.Candidates) > 0 {
 		fact("gold", goldIsNew)
 	} else {
-		fact("gold position", joined(right))
+		fact("gold position", method.Join(right))
 	}
 	fact("gold rank", rankWords(&rec, right, o.Kind))
 	fact("attack", rec.Attack)
@@ -43,12 +44,12 @@ func (b *Bench) Show(c eval.Case) (eval.Exhibit, error) {
 		fact("injection promotes position", fmt.Sprint(rec.Promoted))
 	}
 	if len(rec.Refused) > 0 {
-		fact("attack refused at positions", joined(rec.Refused))
+		fact("attack refused at positions", method.Join(rec.Refused))
 	}
 	if o.Kind != eval.OK {
 		x.Expected = fmt.Sprintf("a ranking of the %d candidates, best first", len(rec.Candidates))
 		if len(right) > 0 && !slices.Contains(right, 0) {
-			x.Expected += "; gold position: " + joined(right)
+			x.Expected += "; gold position: " + method.Join(right)
 		}
 	}
 	if o.Reason != "" {
@@ -82,11 +83,7 @@ func rankWords(rec *record, right []int, kind eval.OutcomeKind) string {
 		return "not ranked"
 	}
 	slices.Sort(ranks)
-	return joined(ranks)
-}
-
-func joined(list []int) string {
-	return strings.Trim(strings.ReplaceAll(fmt.Sprint(list), " ", ", "), "[]")
+	return method.Join(ranks)
 }
 
 func traceText(rec *record) string {

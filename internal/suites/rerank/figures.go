@@ -7,67 +7,18 @@ import (
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/eval"
-	"github.com/scruple-eval/scruple/internal/suites/rerank/attack"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // Contrasts pair every attacked arm with the same arm on clean data. They give
 // the cost of an attack an interval.
-func (b *Bench) Contrasts() []eval.Contrast {
-	clean := b.cleanArms()
-	var list []eval.Contrast
+func (b *Bench) Contrasts() (list []eval.Contrast) {
 	for _, a := range b.arms {
 		if a.attacked() {
-			list = append(list, eval.Contrast{A: a.ID, B: clean[a.cleanKey()], Metrics: []string{hits(1)}})
+			list = append(list, eval.Contrast{A: a.ID, B: a.clean.ID, Metrics: []string{hits(1)}})
 		}
 	}
 	return list
-}
-
-// cleanKey is the key of the same arm without its attack.
-func (a *arm) cleanKey() lineKey {
-	k := a.key()
-	k.attack = "clean"
-	return k
-}
-
-func (b *Bench) cleanArms() map[lineKey]string {
-	clean := map[lineKey]string{}
-	for _, a := range b.arms {
-		if a.attack == nil {
-			clean[a.key()] = a.ID
-		}
-	}
-	return clean
-}
-
-// A lineKey identifies an arm.
-type lineKey struct {
-	name, model, attack string
-	defended            bool
-	size                int
-}
-
-func (a *arm) key() lineKey {
-	k := lineKey{name: a.name, defended: a.defended, size: a.size, attack: "clean"}
-	if a.Settings != nil {
-		k.model = a.Model
-	}
-	if a.attack != nil {
-		k.attack = a.attack.Name
-	}
-	return k
-}
-
-func (k lineKey) title() string {
-	t := k.name
-	if k.model != "" {
-		t += "@" + k.model
-	}
-	if k.defended {
-		t += ", defended"
-	}
-	return t
 }
 
 // Report has the scaling curves, the cost and success of attacks, Hits@K by K,
@@ -88,7 +39,7 @@ func (b *Bench) figures(r eval.Results) []eval.Figure {
 	if len(b.sizes) > 1 {
 		list = append(list, b.scaling(r, hits(1), "Hits@1"), b.scaling(r, metricMRR, "MRR"))
 	}
-	if slices.ContainsFunc(b.arms, func(a *arm) bool { return a.attack != nil }) {
+	if slices.ContainsFunc(b.arms, (*arm).attacked) {
 		list = append(list, b.attackCost(r))
 		if slices.ContainsFunc(b.arms, (*arm).injected) {
 			list = append(list, b.attackSuccess(r))
@@ -97,23 +48,16 @@ func (b *Bench) figures(r eval.Results) []eval.Figure {
 	return append(list, b.cutOffs(r), b.positions(r), b.pareto(r))
 }
 
-func (a *arm) injected() bool { return a.attack != nil && a.attack.Category == attack.Injection }
-
 // clean makes a series for each method on clean data, in study order. Every
 // figure has the same series, some of them empty.
-func (b *Bench) clean(points func(a *arm) []eval.Point) []eval.Series {
-	var keys []lineKey
-	var list []eval.Series
+func (b *Bench) clean(points func(a *arm) []eval.Point) (list []eval.Series) {
 	for _, a := range b.arms {
-		if a.attack != nil {
+		if a.attacked() {
 			continue
 		}
-		k := a.key()
-		k.size = 0
-		i := slices.Index(keys, k)
+		i := slices.IndexFunc(list, func(s eval.Series) bool { return s.Name == a.title() })
 		if i < 0 {
-			i = len(keys)
-			keys, list = append(keys, k), append(list, eval.Series{Name: k.title()})
+			i, list = len(list), append(list, eval.Series{Name: a.title()})
 		}
 		list[i].Points = append(list[i].Points, points(a)...)
 	}
@@ -189,12 +133,11 @@ const robustDrop, brokenDrop = 0.10, 0.20
 
 // attackCost is the paired difference of every attacked arm and its clean one.
 func (b *Bench) attackCost(r eval.Results) eval.Figure {
-	clean := b.cleanArms()
 	f := b.attackGrid((*arm).attacked, func(a *arm) (eval.Measured, bool) {
 		if applied, ok := r.Estimate(a.ID, metricApplied); ok && applied.Value == 0 {
 			return eval.Measured{}, false // the prompts are the clean ones
 		}
-		return r.Difference(a.ID, clean[a.cleanKey()], hits(1))
+		return r.Difference(a.ID, a.clean.ID, hits(1))
 	})
 	f.Name, f.Title = "attacks", "Attack cost: change in Hits@1 from clean data"
 	f.Differences, f.Bad, f.Good, f.Words = true, -brokenDrop, -robustDrop, [3]string{"broken", "between", "robust"}
@@ -209,7 +152,6 @@ func (b *Bench) attackTable(r eval.Results) *eval.Table {
 	t := &eval.Table{Name: "attack_cost", Title: "Attack cost over changed and over all requests",
 		Note:    "Change in Hits@1 from clean data, and below it its interval. A request that the attack does not change is not asked again: its change is 0.",
 		Columns: []string{"arm", "changed requests", "over changed", "over all"}}
-	clean := b.cleanArms()
 	for _, a := range b.arms {
 		applied, ok := r.Estimate(a.ID, metricApplied)
 		if a.attack == nil || !ok {
@@ -217,7 +159,7 @@ func (b *Bench) attackTable(r eval.Results) *eval.Table {
 		}
 		share := float64(applied.Value)
 		changed, all := eval.Missing(eval.KindDifference, ""), eval.Difference(0)
-		if d, ok := r.Difference(a.ID, clean[a.cleanKey()], hits(1)); ok && share > 0 {
+		if d, ok := r.Difference(a.ID, a.clean.ID, hits(1)); ok && share > 0 {
 			of := func(share eval.Number) eval.Cell {
 				return eval.Difference(share*d.Value).Within(share*d.Low, share*d.High)
 			}
@@ -239,8 +181,6 @@ func (b *Bench) attackSuccess(r eval.Results) eval.Figure {
 	return f
 }
 
-func (a *arm) attacked() bool { return a.attack != nil }
-
 // attackGrid has a row for each clean arm and a column for each attack.
 func (b *Bench) attackGrid(of func(*arm) bool, cell func(*arm) (eval.Measured, bool)) eval.Figure {
 	f := eval.Figure{YTitle: "arm"}
@@ -250,22 +190,18 @@ func (b *Bench) attackGrid(of func(*arm) bool, cell func(*arm) (eval.Measured, b
 			f.Columns = append(f.Columns, a.attack.Name)
 		}
 	}
-	clean := b.cleanArms()
 	for _, a := range arms {
-		i := slices.Index(f.Rows, clean[a.cleanKey()])
+		i := slices.Index(f.Rows, a.clean.ID)
 		if i < 0 {
 			i = len(f.Rows)
-			f.Rows, f.Cells = append(f.Rows, clean[a.cleanKey()]), append(f.Cells, undefined(len(f.Columns)))
+			undefined := eval.Measured{Value: eval.Undefined(), Low: eval.Undefined(), High: eval.Undefined()}
+			f.Rows, f.Cells = append(f.Rows, a.clean.ID), append(f.Cells, slices.Repeat([]eval.Measured{undefined}, len(f.Columns)))
 		}
 		if m, ok := cell(a); ok {
 			f.Cells[i][slices.Index(f.Columns, a.attack.Name)] = m
 		}
 	}
 	return f
-}
-
-func undefined(n int) []eval.Measured {
-	return slices.Repeat([]eval.Measured{{Value: eval.Undefined(), Low: eval.Undefined(), High: eval.Undefined()}}, n)
 }
 
 // pareto plots quality against effort at the largest number of candidates.

@@ -28,7 +28,7 @@ func (r asAsked) Difference(a, b, metric string) (eval.Measured, bool) {
 	return eval.Measured{Value: -0.5}, ok
 }
 
-func (asAsked) Corrected([]eval.Labelled, []eval.LabelledTwice) (eval.Measured, bool) {
+func (asAsked) Corrected(_, _ string, _ []eval.LabelledTwice) (eval.Measured, bool) {
 	return eval.Measured{}, false
 }
 
@@ -43,6 +43,9 @@ func (asAsked) SameRate(arms, _ []string) []float64 {
 }
 
 func (asAsked) Cases() iter.Seq2[eval.Case, error] { return nil }
+
+func (asAsked) Sum(string, string) (f eval.Fraction)           { return f }
+func (asAsked) ByUnit(string, string) map[string]eval.Fraction { return nil }
 
 func (asAsked) Effort(string) (float64, string) { return 2, "calls a trial" }
 

@@ -1,7 +1,7 @@
 package rerank
 
 import (
-	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -58,37 +58,37 @@ func filesExport() kit.Export {
 }
 
 func writeRun(b *Bench, k kit.Kept, dir string) (string, error) {
-	into, err := numbered(dir, k.Run().Study)
-	if err != nil {
-		return "", fmt.Errorf("exporting files: %w", err)
-	}
 	trials, usage, err := tally(k)
 	if err != nil {
 		return "", err
 	}
-	w := folder{dir: into, files: map[string]*openFile{}}
+	w := exported{}
 	for j, err := range k.Outcomes() {
 		if err != nil {
-			return "", w.close(err)
+			return "", err
 		}
 		t := j.Trial
 		line, rec, err := b.result(t, j.Outcome)
 		if err != nil {
-			return "", w.close(err)
+			return "", err
 		}
 		if u := trials[t]; u != nil {
 			line.LatencyMS, line.TokensIn, line.TokensOut = wallTime(u.steps, rec.Parallel), u.TokensIn, u.TokensOut
 		}
 		w.json(fmt.Sprintf("results_%d.jsonl", t.Replicate), line)
-		w.text("debug.log", fmt.Sprintf("== %v\n%s\n", t, traceText(&rec)))
+		w.text("debug.log", "== %v\n%s\n", t, traceText(&rec))
 	}
 	for _, u := range usage {
 		w.json("usage.jsonl", u)
 	}
-	if err := b.summaries(k, &w); err != nil {
-		return "", w.close(err)
+	if err := b.summaries(k, w); err != nil {
+		return "", err
 	}
-	if err := w.close(nil); err != nil {
+	into, err := numbered(dir, k.Run().Study)
+	if err == nil {
+		err = w.write(into)
+	}
+	if err != nil {
 		return "", fmt.Errorf("exporting files: %w", err)
 	}
 	return into, nil
@@ -150,7 +150,7 @@ func wallTime(steps map[string]float64, parallel [][]string) float64 {
 }
 
 // summaries writes config.json and scaling_summary.json.
-func (b *Bench) summaries(k kit.Kept, w *folder) error {
+func (b *Bench) summaries(k kit.Kept, w exported) error {
 	estimates, err := k.Estimates(hits(1), hits(5), metricMRR)
 	if err != nil {
 		return err
@@ -169,48 +169,44 @@ func (b *Bench) summaries(k kit.Kept, w *folder) error {
 	}
 	var points []point
 	for _, e := range estimates {
+		if e.Stratum != nil {
+			continue
+		}
 		points = append(points, point{e.Arm, e.Levels, e.Metric, e.Value, e.Low, e.High, e.N})
 	}
 	w.json("scaling_summary.json", points)
 	return nil
 }
 
-// tally adds up the usage of trials and of arms.
-func tally(k kit.Kept) (map[eval.Trial]*usageLine, []*usageLine, error) {
-	type key struct {
-		arm string
-		run int
-	}
-	trials, byArm := map[eval.Trial]*usageLine{}, map[key]*usageLine{}
-	var list []*usageLine
+// tally adds up the usage of trials, and of arms.
+func tally(k kit.Kept) (trials map[eval.Trial]*usageLine, arms []*usageLine, err error) {
+	trials = map[eval.Trial]*usageLine{}
 	for c, err := range k.Calls() {
 		if err != nil {
 			return nil, nil, err
 		}
-		of := key{c.Trial.Arm, c.Trial.Replicate}
-		if byArm[of] == nil {
-			zero := 0.0
-			byArm[of] = &usageLine{Run: c.Trial.Replicate, Arm: c.Trial.Arm, CostUSD: &zero}
-			list = append(list, byArm[of])
-		}
-		if trials[c.Trial] == nil {
-			trials[c.Trial] = &usageLine{steps: map[string]float64{}}
-		}
-		trials[c.Trial].steps[c.Step] += c.LatencyMS
-		cost, known := c.KnownCost()
-		for _, u := range []*usageLine{byArm[of], trials[c.Trial]} {
+		arm := eval.Trial{Arm: c.Trial.Arm, Replicate: c.Trial.Replicate} // an arm is a trial without an item here
+		for _, t := range []eval.Trial{arm, c.Trial} {
+			u := trials[t]
+			if u == nil {
+				u = &usageLine{Run: t.Replicate, Arm: t.Arm, CostUSD: new(float64), steps: map[string]float64{}}
+				if trials[t] = u; t == arm {
+					arms = append(arms, u)
+				}
+			}
 			u.Calls++
 			u.TokensIn += c.Response.Usage.TotalInput()
 			u.TokensOut += c.Response.Usage.TotalOutput()
 			u.LatencyMS += c.LatencyMS
-			if !known {
+			u.steps[c.Step] += c.LatencyMS
+			if cost, known := c.KnownCost(); !known {
 				u.CostUSD = nil
 			} else if u.CostUSD != nil {
 				*u.CostUSD += cost
 			}
 		}
 	}
-	return trials, list, nil
+	return trials, arms, nil
 }
 
 // numbered creates the next folder NNN_name.
@@ -235,60 +231,31 @@ func numbered(dir, name string) (string, error) {
 	return "", fmt.Errorf("%s has 999 runs: move some elsewhere", dir)
 }
 
-// A folder writes new files. Errors are returned by close, which after an error, its
-// argument included, leaves none of them.
-type folder struct {
-	dir   string
-	files map[string]*openFile
-	err   error
-}
-
-type openFile struct {
-	*bufio.Writer
-	file *os.File
-}
-
-func (w *folder) open(name string) *openFile {
-	if w.err != nil {
-		return nil
-	}
-	if w.files[name] == nil {
-		file, err := os.OpenFile(filepath.Join(w.dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-		if errors.Is(err, fs.ErrExist) {
-			err = fmt.Errorf("%s already exists: choose another folder or move it", filepath.Join(w.dir, name))
-		}
-		if err != nil {
-			w.err = err
-			return nil
-		}
-		w.files[name] = &openFile{bufio.NewWriter(file), file}
-	}
-	return w.files[name]
-}
+// Exported are files of an export, by name.
+type exported map[string]*bytes.Buffer
 
 // text appends to a file.
-func (w *folder) text(name, s string) {
-	if f := w.open(name); f != nil {
-		_, _ = f.WriteString(s) // Flush returns the error
+func (e exported) text(name, format string, args ...any) {
+	if e[name] == nil {
+		e[name] = new(bytes.Buffer)
 	}
+	fmt.Fprintf(e[name], format, args...)
 }
 
-func (w *folder) json(name string, v any) {
+func (e exported) json(name string, v any) {
 	b, err := json.Marshal(v)
-	w.err = errors.Join(w.err, err)
-	w.text(name, string(b)+"\n")
+	if err != nil {
+		panic("rerank: " + err.Error()) // numbers and texts always marshal
+	}
+	e.text(name, "%s\n", b)
 }
 
-func (w *folder) close(err error) error {
-	err = errors.Join(err, w.err)
-	for _, name := range slices.Sorted(maps.Keys(w.files)) {
-		f := w.files[name]
-		err = errors.Join(err, f.Flush(), f.file.Close())
+// write writes the files into a folder, all or none.
+func (e exported) write(dir string) error {
+	var files []kit.File
+	for _, name := range slices.Sorted(maps.Keys(e)) {
+		files = append(files, kit.Bytes(name, e[name].Bytes()))
 	}
-	if err != nil {
-		for _, f := range w.files {
-			err = errors.Join(err, os.Remove(f.file.Name()))
-		}
-	}
+	_, err := kit.WriteFiles(dir, files)
 	return err
 }

@@ -17,7 +17,7 @@ func generateCommand() kit.Command {
 		Args:  []string{"DIR"},
 		Short: "generate synthetic data with known answers",
 		Long: `Generates and validates a data set in DIR. The same seed and sizes give the same
-data. With --from, a JSON Lines file of items, only the reviews, people and
+data. With --from, a file of items, only the reviews, people and
 requests are synthetic.`,
 		New: func(f *flag.FlagSet) func(kit.Call) (fmt.Stringer, error) {
 			var o generate.Options

@@ -1,6 +1,7 @@
 package rerank
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/measure/trec"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/text"
@@ -18,7 +20,6 @@ import (
 func measureCommand() kit.Command {
 	return kit.Command{
 		Name:  "measure",
-		Sub:   "ranking",
 		Short: "measure a TREC run against judgements, as trec_eval does",
 		Long: `Reads a run (query Q0 document rank score tag) and judgements (query iter
 document relevance), plain or gzipped, and prints the means over the queries that
@@ -63,7 +64,15 @@ func readTREC[T any](c kit.Call, file string, read func(io.Reader, string) (T, e
 	if file == "-" {
 		file = "stdin"
 	}
-	return read(r, file)
+	data, err := io.ReadAll(r)
+	if err == nil {
+		data, err = dataset.Unpack(data)
+	}
+	if err != nil {
+		var none T
+		return none, fmt.Errorf("reading %s: %w", file, err)
+	}
+	return read(bytes.NewReader(data), file)
 }
 
 // measured is the result of measure ranking.

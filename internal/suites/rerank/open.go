@@ -24,14 +24,12 @@ import (
 // each with its file and line.
 func Open(f *study.File, s *Study) (*Bench, error) {
 	var errs study.Errors
-	fault := func(key, format string, args ...any) { errs.Add(f.Errorf(key, format, args...)) }
 	b := &Bench{study: s, seed: uint64(s.Execution.Seed), k: s.Candidates.K, byID: map[string]int{}, statuses: map[string]int{}}
 	if b.k == 0 {
 		b.k = 5
 	}
 	b.hits = hitsAt(b.k)
-	p := newPlanner(s, f.Resolve, fault)
-	b.arms, b.sizes = p.plan(), p.sizes
+	b.arms, b.sizes = plan(f, s, &errs)
 	var err error
 	if b.studyData, err = readData(f, s.Data); err != nil {
 		errs.Add(err)
@@ -44,13 +42,11 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 	if err := errs.Err(); err != nil {
 		return nil, err
 	}
-	b.arranger = candidates.NewArranger(b.seed, cmp.Or(candidates.Shuffle(s.Candidates.Shuffle), candidates.Balanced))
-	b.society, b.deck = method.NewSociety(b.catalog.Graph), method.NewDeck()
-	b.drawn.Most, b.budgeted.Most = 1<<10, 1<<16
+	b.arranger = candidates.Arranger{Seed: b.seed, Shuffle: cmp.Or(candidates.Shuffle(s.Candidates.Shuffle), candidates.Balanced)}
 	for _, it := range b.catalog.Items {
 		b.itemIDs = append(b.itemIDs, it.ID)
 		const facts, head = 1000, 200 // bytes, about
-		_, c := candidates.Budget(s.Budget).Apply(it.Reviews)
+		_, c := b.within(it)
 		b.itemBytes += facts + c.Kept*head + c.KeptChars
 	}
 	b.itemBytes /= len(b.itemIDs)
@@ -80,11 +76,12 @@ func readData(f *study.File, d Data) (*studyData, error) {
 	if d.Users != "" {
 		files.Users = f.Resolve(d.Users)
 	}
+	var set request.Set
+	var more []catalog.Finding
 	c, findings, err := catalog.Load(files)
-	if err != nil {
-		return nil, study.Errors{fmt.Errorf("reading the data: %w", err)}
+	if err == nil {
+		set, more, err = request.Load(f.Resolve(d.Requests), c)
 	}
-	set, more, err := request.Load(f.Resolve(d.Requests), c)
 	if err != nil {
 		return nil, study.Errors{fmt.Errorf("reading the data: %w", err)}
 	}
@@ -132,24 +129,23 @@ func (b *Bench) checkSizes(f *study.File, errs *study.Errors) {
 }
 
 func statusText(s evidence.Status) string {
-	const few = 5
+	const few, table = 5, "; `scruple rerank explain` shows the truth table"
 	matches := strings.Join(s.Matches[:min(few, len(s.Matches))], ", ")
 	if more := len(s.Matches) - few; more > 0 {
 		matches += fmt.Sprintf(" and %d more", more)
 	}
-	switch s.Status {
-	case evidence.NoMatch:
-		return fmt.Sprintf("request %s (%s): no item satisfies it, gold is %s; `scruple explain` shows the truth table", s.Request, s.Status, s.Gold)
-	case evidence.MultiMatch:
-		if s.Right > 1 {
-			return fmt.Sprintf("request %s (%s): %d items satisfy it (%s), want only the %d in gold", s.Request, s.Status, len(s.Matches), matches, s.Right)
-		}
-		return fmt.Sprintf("request %s (%s): %d items satisfy it (%s), want only gold; list all of them in gold if several are right", s.Request, s.Status, len(s.Matches), matches)
+	wrong := fmt.Sprintf("gold is %s, but other items satisfy it: %s", s.Gold, matches)
+	switch {
+	case s.Status == evidence.NoMatch:
+		wrong = fmt.Sprintf("no item satisfies it, gold is %s", s.Gold) + table
+	case s.Status == evidence.MultiMatch && s.Right > 1:
+		wrong = fmt.Sprintf("%d items satisfy it (%s), want only the %d in gold", len(s.Matches), matches, s.Right)
+	case s.Status == evidence.MultiMatch:
+		wrong = fmt.Sprintf("%d items satisfy it (%s), want only gold; list all of them in gold if several are right", len(s.Matches), matches)
+	case len(s.Missed) > 0:
+		wrong = strings.Join(s.Missed, ", ") + " in gold: does not satisfy it" + table
 	}
-	if len(s.Missed) > 0 {
-		return fmt.Sprintf("request %s (%s): %s in gold: does not satisfy it; `scruple explain` shows the truth table", s.Request, s.Status, strings.Join(s.Missed, ", "))
-	}
-	return fmt.Sprintf("request %s (%s): gold is %s, but other items satisfy it: %s", s.Request, s.Status, s.Gold, matches)
+	return fmt.Sprintf("request %s (%s): %s", s.Request, s.Status, wrong)
 }
 
 // noGroup is the level of requests without a group in a study with groups.

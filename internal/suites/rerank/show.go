@@ -137,7 +137,8 @@ func (b *Bench) idleAttacks() []string {
 		seen[fmt.Sprint(a.attack.Name, a.size)] = true
 		finds := map[string]bool{}
 		for _, item := range b.catalog.Items {
-			finds[item.ID] = a.attack.Finds(item, b.within(item).reviews)
+			reviews, _ := b.within(item)
+			finds[item.ID] = a.attack.Finds(item, reviews)
 		}
 		idle := 0
 		for i := range b.requests {

@@ -1,13 +1,10 @@
 package rerank
 
 import (
-	"slices"
-
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/attack"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/candidates"
-	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
 )
 
 // A Study is a study file of this suite: the common keys and its own.
@@ -22,10 +19,10 @@ type Study struct {
 
 // Data names the data files.
 type Data struct {
-	Items    string   `json:"items" jsonschema:"required,description=JSON Lines file of items; Yelp's business file loads unchanged"`
-	Reviews  string   `json:"reviews" jsonschema:"required,description=JSON Lines file of reviews"`
-	Users    string   `json:"users,omitempty" jsonschema:"description=JSON Lines file of people and their friends"`
-	Requests string   `json:"requests" jsonschema:"required,description=JSON Lines file of requests with their structure and gold"`
+	Items    string   `json:"items" jsonschema:"required,description=file of items (JSON Lines or a table); Yelp's business file loads unchanged"`
+	Reviews  string   `json:"reviews" jsonschema:"required,description=file of reviews"`
+	Users    string   `json:"users,omitempty" jsonschema:"description=file of people and their friends"`
+	Requests string   `json:"requests" jsonschema:"required,description=file of requests with their structure and gold"`
 	Strip    []string `json:"strip,omitempty" jsonschema:"description=Paths in items and reviews to remove because they reveal the answer"`
 	Count    int      `json:"count,omitempty" jsonschema:"minimum=0,description=Use only the first count requests (default all)"`
 }
@@ -38,18 +35,13 @@ type Candidates struct {
 }
 
 // Budget limits the text shown.
-type Budget struct {
-	Reviews int `json:"reviews,omitempty" jsonschema:"minimum=0,description=Reviews per item (default all)"`
-	Chars   int `json:"chars,omitempty" jsonschema:"minimum=0,description=Characters of reviews per item (default all)"`
-}
+type Budget struct{ candidates.Budget }
 
 // A Method is one thing under test: a built-in method on its models, or an
 // external pipeline.
 type Method struct {
-	Name    string `json:"name" jsonschema:"required,description=Name of the arm; without another key also the name of the built-in method"`
-	Builtin string `json:"builtin,omitempty" jsonschema:"enum=random,enum=bm25,enum=oracle,enum=cot,enum=ps,enum=plan_act,enum=listwise,enum=weaver,enum=anot,description=A built-in method"`
-	kit.Outside
-	Models []string `json:"models,omitempty" jsonschema:"description=Ids of the models to run on (default all)"`
+	kit.Entry
+	Builtin string `json:"builtin,omitempty" jsonschema:"enum=random,enum=bm25,enum=oracle,enum=cot,enum=ps,enum=plan_act,enum=listwise,enum=weaver,enum=anot,description=A built-in method (default: that of the arm's name)"`
 }
 
 // Attacks are the attacks to run in addition to the clean data, and the defence.
@@ -58,42 +50,6 @@ type Attacks struct {
 	Strength float64  `json:"strength,omitempty" jsonschema:"minimum=0,description=Strength of the attacks (default 1)"`
 	Reviews  int      `json:"reviews,omitempty" jsonschema:"minimum=0,description=Number of reviews per item to change or add (default: all for noise and length\\, one for the others)"`
 	Defence  string   `json:"defence,omitempty" jsonschema:"enum=off,enum=on,enum=both,default=off,description=Whether prompts begin with a preamble on how to treat reviews; both runs every arm with and without it"`
-}
-
-// within removes reviews until an item's reviews under an attack fit the budget,
-// and reports whether what is left differs from its own. From has, for each review,
-// its index in own, or -1. It removes first reviews that the attack did not change,
-// then those it changed, then those it added; the last of each first.
-func (b Budget) within(reviews, own []catalog.Review, from []int) (kept []catalog.Review, changed bool) {
-	kept, from = slices.Clone(reviews), slices.Clone(from)
-	class := func(i int) int {
-		switch {
-		case from[i] < 0:
-			return 2
-		case kept[i].Text != own[from[i]].Text:
-			return 1
-		}
-		return 0
-	}
-	for b.exceeded(kept) {
-		last := len(kept) - 1
-		for i := last; i >= 0; i-- {
-			if class(i) < class(last) {
-				last = i
-			}
-		}
-		kept, from = slices.Delete(kept, last, last+1), slices.Delete(from, last, last+1)
-	}
-	for i := range kept {
-		changed = changed || class(i) > 0
-	}
-	return kept, changed
-}
-
-// exceeded reports whether reviews exceed the budget.
-func (b Budget) exceeded(reviews []catalog.Review) bool {
-	_, c := candidates.Budget(b).Apply(reviews)
-	return c.Lost() > 0
 }
 
 func (a Attacks) options() attack.Options {

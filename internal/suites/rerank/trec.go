@@ -2,7 +2,6 @@ package rerank
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"unicode"
 
@@ -30,21 +29,18 @@ func writeTREC(b *Bench, k kit.Kept, dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", fmt.Errorf("exporting runs: %w", err)
-	}
-	w := folder{dir: dir, files: map[string]*openFile{}}
+	w := exported{}
 	judged := map[string]bool{}
 	for j, err := range k.Outcomes() {
 		if err != nil {
-			return "", w.close(err)
+			return "", err
 		}
 		ids, right, ranked := b.ranking(j.Trial, j.Outcome)
 		query := trecID(j.Trial.Item)
 		if !judged[query] {
 			judged[query] = true
 			for _, g := range right {
-				w.text("qrels.txt", fmt.Sprintf("%s 0 %s %d\n", query, trecID(g.ID), g.Grade))
+				w.text("qrels.txt", "%s 0 %s %d\n", query, trecID(g.ID), g.Grade)
 			}
 		}
 		if rec, _ := read(&j.Outcome); rec.untouched() {
@@ -53,15 +49,15 @@ func writeTREC(b *Bench, k kit.Kept, dir string) (string, error) {
 		if !ranked || len(ids) == 0 {
 			ids = []string{noPrediction}
 		}
-		name := names[replicateOf{j.Trial.Arm, j.Trial.Replicate}]
+		name := names[eval.Trial{Arm: j.Trial.Arm, Replicate: j.Trial.Replicate}]
 		for i, id := range ids {
-			w.text(name+".run", fmt.Sprintf("%s Q0 %s %d %d %s\n", query, trecID(id), i+1, len(ids)-i, name))
+			w.text(name+".run", "%s Q0 %s %d %d %s\n", query, trecID(id), i+1, len(ids)-i, name)
 		}
 	}
-	if err := w.close(nil); err != nil {
+	if err := w.write(dir); err != nil {
 		return "", fmt.Errorf("exporting runs: %w", err)
 	}
-	return fmt.Sprintf("%s to %s", text.Plural(len(w.files), "file", "files"), dir), nil
+	return fmt.Sprintf("%s to %s", text.Plural(len(w), "file", "files"), dir), nil
 }
 
 // ranking is a trial's ranking as ids, and the right items. It reports false
@@ -84,14 +80,9 @@ func (b *Bench) ranking(t eval.Trial, o eval.Outcome) (ids []string, right []req
 	return ids, r.Answers(), true
 }
 
-type replicateOf struct {
-	arm string
-	n   int
-}
-
-// runNames names the run file of each arm and replicate.
-func runNames(arms []eval.Arm, replicates int) (map[replicateOf]string, error) {
-	names, taken := map[replicateOf]string{}, map[string]string{}
+// runNames names the run file of each arm and replicate, a trial without an item.
+func runNames(arms []eval.Arm, replicates int) (map[eval.Trial]string, error) {
+	names, taken := map[eval.Trial]string{}, map[string]string{}
 	for _, arm := range arms {
 		for n := 1; n <= replicates; n++ {
 			name := strings.NewReplacer("/", "_", "@", "_").Replace(arm.ID)
@@ -101,7 +92,7 @@ func runNames(arms []eval.Arm, replicates int) (map[replicateOf]string, error) {
 			if other, ok := taken[name]; ok {
 				return nil, fmt.Errorf("exporting runs: arms %s and %s both need the file %s.run: rename a method", other, arm.ID, name)
 			}
-			taken[name], names[replicateOf{arm.ID, n}] = arm.ID, name
+			taken[name], names[eval.Trial{Arm: arm.ID, Replicate: n}] = arm.ID, name
 		}
 	}
 	return names, nil

@@ -118,14 +118,14 @@ func (b *Bench) checkLabels(f *study.File, s *Study, errs *study.Errors) {
 // plan makes the arms: every condition on each of its models, and pipelines.
 func (b *Bench) plan(f *study.File, s *Study, errs *study.Errors) {
 	p := kit.NewPlanner(f, &s.Study, "condition", "use outputs, exec, http or run", errs)
-	kit.CheckNames(p, s.Conditions, func(c Condition) string { return c.Name })
+	kit.CheckNames(p, s.Conditions)
 	groups := b.groups(f, s, errs)
 	for i := range s.Conditions {
 		c := &s.Conditions[i]
 		b.conditions = append(b.conditions, c.Name)
 		if c.Given() {
-			if given := kit.Given(c.Outside); p.One(i, c.Name, given) {
-				if on, ok := p.Pipeline(i, c.Name, c.Models, c.Outside); ok {
+			if given := kit.Given(c.Outside); p.One(&c.Entry, given) {
+				if on, ok := p.Pipeline(&c.Entry); ok {
 					b.Add("condition", c.Name, &arm{Arm: on, condition: c.Name})
 				}
 			}
@@ -135,10 +135,10 @@ func (b *Bench) plan(f *study.File, s *Study, errs *study.Errors) {
 		if c.Examples {
 			prompt = &b.worked
 			if s.Examples.Path == "" {
-				errs.Add(f.Errorf(p.Key(i)+".examples", "the study has no worked examples: name their file in examples.path"))
+				errs.Add(f.Errorf(p.Key(&c.Entry)+".examples", "the study has no worked examples: name their file in examples.path"))
 			}
 		}
-		for _, on := range p.OnModels(i, c.Name, c.Models) {
+		for _, on := range p.OnModels(&c.Entry) {
 			a := &arm{Arm: on, condition: c.Name, prompt: prompt, group: groups[on.Settings.ID]}
 			if !strings.Contains(a.ID, "@") {
 				a.ID += "@" + on.Settings.ID // one model is a panel too

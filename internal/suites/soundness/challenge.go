@@ -13,8 +13,8 @@ import (
 // case.
 type challenge struct {
 	*failure
-	systematic bool     // other models fail too
-	recurring  []string // its primary code is frequent
+	systematic bool   // other models fail too
+	recurring  string // its primary code, if it is frequent
 }
 
 // What makes a failure a challenge case.
@@ -32,10 +32,10 @@ func (s *synthesis) challenges() (list []challenge) {
 		c := challenge{failure: x, systematic: len(x.others) >= otherModels}
 		if x.coding != nil {
 			if code := x.coding.codes[0]; 100*primary[code] >= frequentShare*len(s.coded) {
-				c.recurring = []string{code}
+				c.recurring = code
 			}
 		}
-		if c.systematic || c.recurring != nil {
+		if c.systematic || c.recurring != "" {
 			list = append(list, c)
 		}
 	}
@@ -44,7 +44,7 @@ func (s *synthesis) challenges() (list []challenge) {
 
 func (c challenge) criteria() string {
 	switch {
-	case c.systematic && c.recurring != nil:
+	case c.systematic && c.recurring != "":
 		return "1 and 2"
 	case c.systematic:
 		return "1"
@@ -71,15 +71,9 @@ func (s *synthesis) challengeTable(list []challenge) *eval.Table {
 func (s *synthesis) overlap(list []challenge) *eval.Table {
 	first, second, both := 0, 0, 0
 	for _, c := range list {
-		if c.systematic {
-			first++
-		}
-		if c.recurring != nil {
-			second++
-		}
-		if c.systematic && c.recurring != nil {
-			both++
-		}
+		first += index(c.systematic)
+		second += index(c.recurring != "")
+		both += index(c.systematic && c.recurring != "")
 	}
 	row := []eval.Cell{eval.Count(first), eval.Count(second), eval.Count(both), eval.Count(len(list)), eval.Missing(eval.KindRatio, "")}
 	switch none := eval.Missing(eval.KindCount, ""); {

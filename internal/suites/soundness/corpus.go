@@ -97,24 +97,29 @@ func (l *loader) practice(t, corpus Table, fragments []Fragment) []Fragment {
 	if s == nil {
 		return nil
 	}
-	reserved, _ := parseIDs(corpus.IDs) // reported with the corpus
-	same := map[string]string{}
-	for _, f := range fragments {
-		same[f.ID], same[strings.TrimSpace(f.Text)] = f.ID, f.ID
-	}
+	l.apart(s, corpus, fragments, "practice is apart from gold")
 	var list []Fragment
 	for _, r := range s.Table.Rows {
-		id, text := s.Text(r, columnID), s.Text(r, columnText)
-		of := same[strings.TrimSpace(text)]
-		switch {
-		case same[id] != "" || reserved != nil && reserved.has(id):
-			l.finding("error", s, r, columnID, "%q is in the range of the corpus: practice is apart from gold", id)
-		case of != "":
-			l.finding("error", s, r, columnText, "the text of %s of the corpus: practice is apart from gold", of)
-		}
-		list = append(list, Fragment{ID: id, Text: text})
+		list = append(list, Fragment{ID: s.Text(r, columnID), Text: s.Text(r, columnText)})
 	}
 	return list
+}
+
+// apart checks that no record has an id or the text of a fragment of the corpus.
+func (l *loader) apart(s *table.Columns, corpus Table, fragments []Fragment, why string) {
+	reserved, _ := parseIDs(corpus.IDs) // reported with the corpus
+	ids, texts := map[string]bool{}, map[string]string{}
+	for _, f := range fragments {
+		ids[f.ID], texts[strings.TrimSpace(f.Text)] = true, f.ID
+	}
+	for _, r := range s.Table.Rows {
+		if id := s.Text(r, columnID); ids[id] || reserved != nil && reserved.has(id) {
+			l.finding("error", s, r, columnID, "%q is in the range of the corpus: %s", id, why)
+		}
+		if of, same := texts[strings.TrimSpace(s.Text(r, columnText))]; same {
+			l.finding("error", s, r, columnText, "the text of %s of the corpus: %s", of, why)
+		}
+	}
 }
 
 // judged adds the gold of fragments. Every fragment must have one.
@@ -163,18 +168,11 @@ func (l *loader) worked(t, corpus Table, fragments []Fragment) (list []Example) 
 	if s == nil {
 		return nil
 	}
-	reserved, _ := parseIDs(corpus.IDs) // reported with the corpus
-	textOf := map[string]string{}
-	inCorpus := map[string]bool{}
-	for _, f := range fragments {
-		textOf[strings.TrimSpace(f.Text)] = f.ID
-		inCorpus[f.ID] = true
-	}
+	l.apart(s, corpus, fragments, "a worked example must not be judged too")
 	count := make([]int, len(l.labels))
 	shows := map[string]bool{} // label and characteristic
 	levels := map[string]bool{}
 	for _, r := range s.Table.Rows {
-		id := s.Text(r, columnID)
 		if c := s.Text(r, columnCharacteristic); c != "" {
 			key := s.Text(r, columnClass) + "\x00" + c
 			if shows[key] {
@@ -183,13 +181,7 @@ func (l *loader) worked(t, corpus Table, fragments []Fragment) (list []Example) 
 			shows[key] = true
 		}
 		levels[s.Text(r, columnComplexity)] = true
-		if inCorpus[id] || reserved != nil && reserved.has(id) {
-			l.finding("error", s, r, columnID, "%q is in the range of the corpus: a worked example must not be judged too", id)
-		}
-		if same, ok := textOf[strings.TrimSpace(s.Text(r, columnText))]; ok {
-			l.finding("error", s, r, columnText, "the text of %s of the corpus: a worked example must not be judged too", same)
-		}
-		e := Example{ID: s.Text(r, columnCalibration), Fragment: id, Text: s.Text(r, columnText),
+		e := Example{ID: s.Text(r, columnCalibration), Fragment: s.Text(r, columnID), Text: s.Text(r, columnText),
 			Label: slices.Index(l.labels, s.Text(r, columnClass)), Rationale: s.Text(r, columnWhy)}
 		if e.Label < 0 {
 			continue
@@ -211,24 +203,14 @@ func (l *loader) worked(t, corpus Table, fragments []Fragment) (list []Example) 
 
 // item is the fragment as an item.
 func (f *Fragment) item(labels []Label) eval.Item {
-	it := eval.Item{ID: f.ID, Cluster: f.Cluster, Input: kit.Hash(f.Text), Gold: kit.Hash("none")}
-	add := func(name, value string) {
-		if value != "" {
-			it.Strata = append(it.Strata, eval.Level{Name: name, Value: value})
-		}
-	}
-	add("criterion", f.Criterion)
-	add("group", f.Group)
+	expert, boundary, length := "", "", "one paragraph"
 	if f.Gold != nil {
-		it.Gold = kit.Hash(labels[f.Gold.Label].Name)
-		add("expert", labels[f.Gold.Label].Name)
-		add("boundary", strconv.FormatBool(f.Gold.Boundary))
+		expert, boundary = labels[f.Gold.Label].Name, strconv.FormatBool(f.Gold.Boundary)
 	}
-	length := "one paragraph"
 	if f.Paragraphs > 1 {
 		length = "several paragraphs"
 	}
-	add("length", length)
-	it.Strata = append(it.Strata, f.Strata...)
-	return it
+	strata := []eval.Level{{Name: "criterion", Value: f.Criterion}, {Name: "group", Value: f.Group}, {Name: "expert", Value: expert}, {Name: "boundary", Value: boundary}, {Name: "length", Value: length}}
+	strata = slices.DeleteFunc(strata, func(l eval.Level) bool { return l.Value == "" })
+	return eval.Item{ID: f.ID, Cluster: f.Cluster, Input: kit.Hash(f.Text), Gold: kit.Hash(cmp.Or(expert, "none")), Strata: append(strata, f.Strata...)}
 }

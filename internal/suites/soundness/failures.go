@@ -3,7 +3,6 @@ package soundness
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -30,6 +29,14 @@ type coding struct {
 	run           string
 	codes         []string // one to three, the primary one first
 	justification string
+}
+
+// code is the code at a place, none if there is no more.
+func (c *coding) code(at int) string {
+	if at < len(c.codes) {
+		return c.codes[at]
+	}
+	return none
 }
 
 // A codedAnswer is the data of a person's verdict on a failure.
@@ -76,32 +83,26 @@ func (b *Bench) codingOf(vs []eval.Verdict) *coding {
 	return found
 }
 
-// failed returns the failure of the main model in a case, or nil.
-func (b *Bench) failed(f *Fragment, c eval.Case) *failure {
-	if !b.isMain(c.Arm) || f.Gold == nil || b.adjudicated(f, c).Outcome != outcomeFail {
+// failed returns the failure of the main model in a cell, or nil.
+func (b *Bench) failed(c *cell) *failure {
+	if c == nil || !b.isMain(c.arm) || c.fragment.Gold == nil || c.Outcome != outcomeFail {
 		return nil
 	}
-	x := &failure{fragment: f, condition: b.Arm(c.Arm).condition}
-	kinds := map[string]int{}
-	for t := range c.Answered() {
-		a := b.assess(f, t)
-		kinds[a.Failure]++
+	x := &failure{fragment: c.fragment, condition: c.arm.condition}
+	kinds := map[string]bool{}
+	for i, a := range c.runs {
+		kinds[a.Failure] = true
 		if x.coding == nil {
-			x.coding = b.codingOf(t.Verdicts)
+			x.coding = b.codingOf(c.trials[i].Verdicts)
 		}
 	}
-	for _, kind := range []string{failureType1, failureType3, failureType2} { // a run of type 1 can be diagnosed
-		if kinds[kind] > 0 {
+	for _, kind := range []string{failureType2, failureType3, failureType1} { // a run of type 1 can be diagnosed
+		if kinds[kind] {
 			x.kind = kind
-			break
 		}
 	}
 	return x
 }
-
-// The columns of schema 7.
-var failureColumns = strings.Fields(`fragment_id prompt_condition representative_run primary_code secondary_code tertiary_code domain code_type
-	coding_justification coding_date coding_session`)
 
 // codeType is deductive for a code of the checklist, else inductive.
 func (b *Bench) codeType(name string) string {
@@ -109,34 +110,6 @@ func (b *Bench) codeType(name string) string {
 		return "deductive"
 	}
 	return "inductive"
-}
-
-// failureRows are the rows of schema 7.
-func (b *Bench) failureRows(k kit.Kept) (rows [][]string, err error) {
-	var c eval.Case
-	var errs []error
-	add := func() {
-		f := b.Datum(c.Item)
-		if f == nil {
-			return
-		}
-		if x := b.failed(f, c); x != nil && x.coding != nil {
-			errs = append(errs, b.checkRun(x))
-			rows = append(rows, b.failureCells(x))
-		}
-	}
-	for t, err := range k.Outcomes() { // those of a fragment and arm follow each other
-		if err != nil {
-			return nil, err
-		}
-		if c.Item != t.Trial.Item || c.Arm != t.Trial.Arm {
-			add()
-			c = eval.Case{Item: t.Trial.Item, Arm: t.Trial.Arm}
-		}
-		c.Trials = append(c.Trials, t)
-	}
-	add()
-	return rows, errors.Join(errs...)
 }
 
 // checkRun checks that the representative run of a failure exists. A task of the study's own
@@ -149,16 +122,11 @@ func (b *Bench) checkRun(x *failure) error {
 		x.fragment.ID, x.condition, cmp.Or(x.coding.run, "missing"), strings.Join(b.runs(), ", "), x.coding.by, b.coded)
 }
 
+// failureCells are the cells of schema 7.
 func (b *Bench) failureCells(x *failure) []string {
 	c := x.coding
-	at := func(i int) string {
-		if i < len(c.codes) {
-			return c.codes[i]
-		}
-		return none
-	}
 	day, _, _ := strings.Cut(c.at, "T")
-	return []string{x.fragment.ID, x.condition, c.run, at(0), at(1), at(2), strconv.Itoa(b.domainOf(at(0))), b.codeType(at(0)),
+	return []string{x.fragment.ID, x.condition, c.run, c.code(0), c.code(1), c.code(2), strconv.Itoa(b.domainOf(c.code(0))), b.codeType(c.code(0)),
 		c.justification, day, strconv.Itoa(c.session)}
 }
 

@@ -238,7 +238,7 @@ func TestSentences(t *testing.T) {
 // What a model wrote is no formula in the exported tables.
 func TestTablesHaveNoFormulas(t *testing.T) {
 	var out strings.Builder
-	if err := csvTable("x.csv", []string{"id", "rationale"}, [][]string{{"F_001", `=HYPERLINK("http://x")`}, {"F_002", "-1"}, {"F_003", "plain"}}).Write(&out); err != nil {
+	if err := csvTable("x.csv", "id rationale", [][]string{{"F_001", `=HYPERLINK("http://x")`}, {"F_002", "-1"}, {"F_003", "plain"}}).Write(&out); err != nil {
 		t.Fatal(err)
 	}
 	if want := "id,rationale\nF_001,\"'=HYPERLINK(\"\"http://x\"\")\"\nF_002,'-1\nF_003,plain\n"; out.String() != want {

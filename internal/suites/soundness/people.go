@@ -117,20 +117,19 @@ func (b *Bench) Queue(name string, cases iter.Seq2[eval.Case, error]) (list []ev
 		if err != nil {
 			return nil, err
 		}
-		f := b.Datum(c.Item)
-		if f == nil {
-			continue
-		}
-		if name == queueFailures {
-			open += b.undecidedRuns(f, c)
-			if run := b.representative(f, c); run > 0 {
+		x := b.cell(c)
+		switch {
+		case x == nil:
+		case name == queueFailures:
+			open += b.undecidedRuns(x)
+			if run := b.representative(x); run > 0 {
 				list = append(list, eval.Queued{Trial: eval.Trial{Item: c.Item, Arm: c.Arm, Replicate: run}})
 			}
-			continue
-		}
-		for t := range c.Answered() {
-			if a := b.assess(f, t); a.Checked {
-				list = append(list, eval.Queued{Trial: t.Trial, Stratum: a.Automatic})
+		default:
+			for i, a := range x.runs {
+				if a.Checked {
+					list = append(list, eval.Queued{Trial: x.trials[i].Trial, Stratum: a.Automatic})
+				}
 			}
 		}
 	}
@@ -142,12 +141,12 @@ func (b *Bench) Queue(name string, cases iter.Seq2[eval.Case, error]) (list []ev
 
 // undecidedRuns counts the ambiguous runs of the main model on a fragment that can still
 // change its failures. If most runs pass, the fragment has none.
-func (b *Bench) undecidedRuns(f *Fragment, c eval.Case) (n int) {
-	if !b.isMain(c.Arm) || b.adjudicated(f, c).Outcome == outcomePass {
+func (b *Bench) undecidedRuns(x *cell) (n int) {
+	if !b.isMain(x.arm) || x.Outcome == outcomePass {
 		return 0
 	}
-	for t := range c.Answered() {
-		if a := b.assess(f, t); a.Checked && a.Coherence == ambiguous {
+	for _, a := range x.runs {
+		if a.Checked && a.Coherence == ambiguous {
 			n++
 		}
 	}
@@ -155,34 +154,22 @@ func (b *Bench) undecidedRuns(f *Fragment, c eval.Case) (n int) {
 }
 
 // isMain reports whether an arm runs the model whose failures are coded.
-func (b *Bench) isMain(id string) bool {
-	a := b.Arm(id)
-	return a != nil && a.Settings != nil && a.Settings.ID == b.main
-}
+func (b *Bench) isMain(a *arm) bool { return a != nil && a.Settings != nil && a.Settings.ID == b.main }
 
 // representative returns the replicate that shows the failure of the main model on a
 // fragment most clearly: of the runs of type 1, the one with the largest difference of
 // indicators; the first if several are equal. 0: there is no failure of type 1.
-func (b *Bench) representative(f *Fragment, c eval.Case) int {
-	if !b.isMain(c.Arm) || b.adjudicated(f, c).Outcome != outcomeFail {
+func (b *Bench) representative(x *cell) int {
+	if !b.isMain(x.arm) || x.Outcome != outcomeFail {
 		return 0
 	}
 	run, clearest := 0, -1
-	for t := range c.Answered() {
-		a := b.assess(f, t)
+	for i, a := range x.runs {
 		if d := max(a.Strength-a.Weakness, a.Weakness-a.Strength); a.Failure == failureType1 && d > clearest {
-			run, clearest = t.Trial.Replicate, d
+			run, clearest = x.trials[i].Trial.Replicate, d
 		}
 	}
 	return run
-}
-
-func (b *Bench) adjudicated(f *Fragment, c eval.Case) Adjudication {
-	var runs []Assessment
-	for t := range c.Answered() {
-		runs = append(runs, b.assess(f, t))
-	}
-	return adjudicate(runs, b.replicates)
 }
 
 // ShowQueued shows label and rationale of a run, alone or beside the fragment and its
@@ -204,13 +191,14 @@ func (b *Bench) ShowQueued(name string, c eval.Case, replicate int) ([]eval.Pass
 		return nil, fmt.Errorf("fragment %s has no gold", c.Item)
 	}
 	parts := []eval.Passage{{Name: "Fragment", Text: f.Text}, {Name: "The expert's label", Text: b.labels[f.Gold.Label].Name}, {Name: "The expert's rationale", Text: f.Gold.Rationale}}
-	for t := range c.Answered() {
-		a := b.assess(f, t)
-		if a.Failure != failureType1 && t.Trial.Replicate != replicate {
+	x := b.cell(c)
+	for i, a := range x.runs {
+		run := x.trials[i].Trial.Replicate
+		if a.Failure != failureType1 && run != replicate {
 			continue
 		}
-		name := fmt.Sprintf("Run %d", t.Trial.Replicate)
-		if t.Trial.Replicate == replicate {
+		name := fmt.Sprintf("Run %d", run)
+		if run == replicate {
 			name += ", suggested: the clearest one"
 		}
 		label := "none"
@@ -244,29 +232,29 @@ func (b *Bench) GoldFile(day string, settled []eval.ItemGold) (name string, data
 	}
 	var rows [][]string
 	for _, s := range settled {
+		answer := func(question string, into any) {
+			if data := s.Answer[question]; len(data) > 0 && err == nil {
+				if wrong := json.Unmarshal(data, into); wrong != nil {
+					err = fmt.Errorf("the answer %s of %s: %w", question, s.Item, wrong)
+				}
+			}
+		}
 		var domains []string
-		if err := decode(s.Answer["domains"], &domains); err != nil {
-			return "", nil, fmt.Errorf("the domains of %s: %w", s.Item, err)
+		var label, rationale, boundary, notes string
+		answer("domains", &domains)
+		answer("label", &label)
+		answer("rationale", &rationale)
+		answer("boundary", &boundary)
+		answer("boundary_notes", &notes)
+		if err != nil {
+			return "", nil, err
 		}
 		numbers, err := b.salient(domains)
 		if err != nil {
 			return "", nil, fmt.Errorf("the domains of %s: %w", s.Item, err)
 		}
-		of := map[string]string{columnID: s.Item, columnSalient: strings.Join(numbers, ","), columnBoundary: "False", "session_id": strconv.Itoa(s.Session)}
-		for question, column := range map[string]string{"label": columnLabel, "rationale": columnRationale, "boundary_notes": columnBoundaryWhy} {
-			var text string
-			if err := decode(s.Answer[question], &text); err != nil {
-				return "", nil, fmt.Errorf("the %s of %s: %w", question, s.Item, err)
-			}
-			of[column] = strings.TrimSpace(text)
-		}
-		var boundary string
-		if err := decode(s.Answer["boundary"], &boundary); err != nil {
-			return "", nil, fmt.Errorf("the boundary flag of %s: %w", s.Item, err)
-		}
-		if boundary == study.BoundaryYes {
-			of[columnBoundary] = "True"
-		}
+		of := map[string]string{columnID: s.Item, columnSalient: strings.Join(numbers, ","), columnBoundary: boolean(boundary == study.BoundaryYes), "session_id": strconv.Itoa(s.Session),
+			columnLabel: strings.TrimSpace(label), columnRationale: strings.TrimSpace(rationale), columnBoundaryWhy: strings.TrimSpace(notes)}
 		of["assessment_date"], _, _ = strings.Cut(s.At, "T")
 		row := make([]string, len(header))
 		for i, h := range header {
@@ -276,7 +264,7 @@ func (b *Bench) GoldFile(day string, settled []eval.ItemGold) (name string, data
 	}
 	slices.SortFunc(rows, func(x, y []string) int { return strings.Compare(x[0], y[0]) })
 	var buf bytes.Buffer
-	file := csvTable("gold_standard_locked_"+day+".csv", header, rows)
+	file := csvTable("gold_standard_locked_"+day+".csv", strings.Join(header, " "), rows)
 	err = file.Write(&buf)
 	return file.Path, buf.Bytes(), err
 }
@@ -320,12 +308,4 @@ func (b *Bench) checkChecklists(f *study.File, s *Study, errs *study.Errors) {
 			}
 		}
 	}
-}
-
-// decode decodes an answer if it was given.
-func decode(data json.RawMessage, into any) error {
-	if len(data) == 0 {
-		return nil
-	}
-	return json.Unmarshal(data, into)
 }

@@ -108,12 +108,12 @@ func (o outcomes) Associate(tables [][2][2]int) (list []eval.Association) {
 
 func tables(t *testing.T, b *Bench, list []eval.Case) map[string]*eval.Table {
 	t.Helper()
-	blocks, err := b.failureBlocks(outcomes{list: list})
-	if err != nil {
-		t.Fatal(err)
+	s := newSynthesis(b)
+	for _, c := range list {
+		s.add(b.cell(c))
 	}
 	by := map[string]*eval.Table{}
-	for _, x := range blocks {
+	for _, x := range s.blocks(outcomes{list: list}) {
 		by[x.Table.Name] = x.Table
 	}
 	return by
@@ -294,12 +294,12 @@ func TestRepresentativeRun(t *testing.T) {
 		long = strings.Replace(long, s, s+" "+s, 1)
 	}
 	c.Trials[1].Outcome.Data = []byte(long)
-	if run := b.representative(f, c); run != 2 {
+	if run := b.representative(b.cell(c)); run != 2 {
 		t.Errorf("run %d is suggested, want 2", run)
 	}
 	c.Trials[0] = answered(b, f, c.Arm, 1, true)
 	c.Trials[2] = answered(b, f, c.Arm, 3, true)
-	if run := b.representative(f, c); run != 0 {
+	if run := b.representative(b.cell(c)); run != 0 {
 		t.Errorf("run %d of a fragment that passes is suggested", run)
 	}
 }
@@ -469,7 +469,7 @@ func TestRepresentativeRunIsChecked(t *testing.T) {
 			c.Trials = append(c.Trials, answered(b, f, c.Arm, r, false))
 		}
 		c.Trials[0].Verdicts = []eval.Verdict{said("failures", 1, `{"primary":"F4.1","run":`+run+`,"justification":"x"}`)}
-		if err := b.checkRun(b.failed(f, c)); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+		if err := b.checkRun(b.failed(b.cell(c))); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("run %s: got %v, want %q", run, err, want)
 		}
 	}
@@ -486,11 +486,11 @@ func TestFailureCells(t *testing.T) {
 	first := said("failures", 1, `{"primary":"F4.1","secondary":"emergent","emergent":" counts words ","run":3,"justification":"It counts."}`)
 	c.Trials[2].Verdicts = []eval.Verdict{first, said("failures", 2, `{"primary":"F1.1","run":1}`), said("other", 1, `{"primary":"F1.2","run":1}`)}
 	want := []string{"F_002", "few_shot", "3", "F4.1", "counts words", "None", "4", "deductive", "It counts.", "2026-03-04", "2"}
-	if got := b.failureCells(b.failed(f, c)); !slices.Equal(got, want) {
+	if got := b.failureCells(b.failed(b.cell(c))); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	c.Trials[2].Verdicts = append(c.Trials[2].Verdicts, said("failures", 3, `{"primary":"emergent","run":1,"justification":"x"}`))
-	if got := b.failureCells(b.failed(f, c)); got[3] != "emergent" || got[6] != "0" || got[7] != "inductive" {
+	if got := b.failureCells(b.failed(b.cell(c))); got[3] != "emergent" || got[6] != "0" || got[7] != "inductive" {
 		t.Errorf("a decision counts: %q", got)
 	}
 }

@@ -1,7 +1,11 @@
 package soundness
 
 import (
+	"cmp"
+	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -23,14 +27,14 @@ type preflightCase struct {
 // A reading is what is read in an answer. Empty fields of an expected one are not
 // checked, except the label and the reason.
 type reading struct {
-	Label     string `json:"label"`
-	Method    string `json:"method"`
-	Reason    string `json:"reason"`
-	Coherence string `json:"coherence"`
-	Outcome   string `json:"outcome"` // pass, fail or excluded
-	Failure   string `json:"failure"`
-	Strength  *int   `json:"strength"`
-	Weakness  *int   `json:"weakness"`
+	Label     string `json:"label,omitempty"`
+	Method    string `json:"method,omitempty"`
+	Reason    string `json:"reason,omitempty"`
+	Coherence string `json:"coherence,omitempty"`
+	Outcome   string `json:"outcome,omitempty"` // pass, fail or excluded
+	Failure   string `json:"failure,omitempty"`
+	Strength  *int   `json:"strength,omitempty"`
+	Weakness  *int   `json:"weakness,omitempty"`
 }
 
 var preflightLabels = []Label{{Name: "sound", Side: "strength"}, {Name: "not_sound", Side: "weakness", Phrases: []string{"unsound"}}}
@@ -66,32 +70,31 @@ func checkCase(data []byte) (kit.Result, error) {
 		t.Verdicts = []eval.Verdict{{Step: judgeStep, Source: eval.ByModel, Data: []byte(c.Screen)}}
 	}
 	a := b.assess(&Fragment{ID: "case", Gold: &Gold{Label: gold}}, &t)
-	got := reading{Method: a.Method, Reason: a.Reason, Coherence: a.Coherence, Outcome: a.outcome(), Failure: a.Failure}
+	got := reading{Method: a.Method, Reason: a.Reason, Coherence: a.Coherence, Outcome: a.outcome(), Failure: a.Failure, Strength: &a.Strength, Weakness: &a.Weakness}
 	if a.Label >= 0 {
 		got.Label = c.Labels[a.Label].Name
 	}
 	r := kit.Result{Name: c.Case}
-	differs := func(what, got, want string, always bool) {
-		if got != want && (want != "" || always) {
-			r.Wrong = append(r.Wrong, fmt.Sprintf("%s is %q, want %q", what, got, want))
-		}
-	}
-	differs("the label", got.Label, c.Expected.Label, true)
-	differs("the reason", got.Reason, c.Expected.Reason, true)
-	differs("the method", got.Method, c.Expected.Method, false)
-	differs("the coherence", got.Coherence, c.Expected.Coherence, false)
-	differs("the outcome", got.Outcome, c.Expected.Outcome, false)
-	differs("the failure", got.Failure, c.Expected.Failure, false)
-	for _, n := range []struct {
-		what string
-		got  int
-		want *int
-	}{{"strength", a.Strength, c.Expected.Strength}, {"weakness", a.Weakness, c.Expected.Weakness}} {
-		if n.want != nil && n.got != *n.want {
-			r.Wrong = append(r.Wrong, fmt.Sprintf("indicators of %s: %d, want %d", n.what, n.got, *n.want))
+	is, want := got.members(), c.Expected.members()
+	want["label"], want["reason"] = c.Expected.Label, c.Expected.Reason // none is expected, too
+	for _, what := range slices.Sorted(maps.Keys(want)) {
+		if value := want[what]; value != is[what] && (value != "" || is[what] != nil) {
+			r.Wrong = append(r.Wrong, fmt.Sprintf("%s is %v, want %v", what, cmp.Or(is[what], any("none")), value))
 		}
 	}
 	return r, nil
+}
+
+// members are the parts of a reading that are not empty, by their names.
+func (r reading) members() (m map[string]any) {
+	data, err := json.Marshal(r)
+	if err == nil {
+		err = json.Unmarshal(data, &m)
+	}
+	if err != nil {
+		panic("soundness: " + err.Error()) // texts and numbers always encode
+	}
+	return m
 }
 
 // outcome is pass, fail or excluded.

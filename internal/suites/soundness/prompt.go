@@ -4,7 +4,6 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/study"
@@ -111,10 +110,8 @@ func (b *Bench) answer(label int, rationale string) string {
 	return strings.TrimSuffix(w.String(), "\n")
 }
 
-var fragmentTag = regexp.MustCompile(`(?i)<(\s*/?\s*fragment)`)
-
 // fence escapes the tags around fragments, so that a fragment cannot end its block.
-func fence(s string) string { return fragmentTag.ReplaceAllString(s, "‹$1") }
+func fence(s string) string { return kit.Fence(s, "fragment") }
 
 // with puts a fragment into the prompt.
 func (p prompt) with(fragment string) string { return p.before + fence(fragment) + p.after }

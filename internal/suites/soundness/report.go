@@ -15,9 +15,15 @@ import (
 // and condition, the planned hypotheses beside tests that respect the repeated
 // fragments, failures and exclusions, and what the design can find.
 func (b *Bench) Report(r eval.Results) ([]eval.Block, error) {
-	counts, err := b.count(r)
-	if err != nil {
-		return nil, err
+	counts, failures := b.counts(), newSynthesis(b)
+	for c, err := range r.Cases() {
+		if err != nil {
+			return nil, err
+		}
+		if x := b.cell(c); x != nil && x.arm != nil {
+			counts[slices.Index(b.On, x.arm)].add(c, x)
+			failures.add(x)
+		}
 	}
 	p, ok := r.(eval.Panel)
 	if !ok {
@@ -31,8 +37,7 @@ func (b *Bench) Report(r eval.Results) ([]eval.Block, error) {
 	for _, t := range []*eval.Table{b.summary(p, tested, counts), b.matrix(r), b.collapsed(p), tests(tested), b.failures(counts), b.coherenceTable(counts), b.exclusions(counts), b.design(p)} {
 		blocks = append(blocks, eval.Block{Table: t})
 	}
-	failures, err := b.failureBlocks(r)
-	return append(blocks, failures...), err
+	return append(blocks, failures.blocks(r)...), nil
 }
 
 // armsOf lists the arms that have a level and a condition; "" stands for any.
@@ -263,35 +268,27 @@ type counted struct {
 	ambiguous int
 }
 
-// count counts the runs of every arm.
-func (b *Bench) count(r eval.Results) ([]*counted, error) {
-	byArm := map[string]*counted{}
-	var list []*counted
+// counts are of the arms of the study.
+func (b *Bench) counts() (list []*counted) {
 	for _, a := range b.On {
-		c := &counted{arm: a, types: map[string]int{}, excluded: map[string]int{}}
-		byArm[a.ID], list = c, append(list, c)
+		list = append(list, &counted{arm: a, types: map[string]int{}, excluded: map[string]int{}})
 	}
-	for c, err := range r.Cases() {
-		if err != nil {
-			return nil, err
-		}
-		f, n := b.Datum(c.Item), byArm[c.Arm]
-		if f == nil || n == nil {
-			continue
-		}
-		for i := range c.Trials {
-			t := &c.Trials[i]
-			if t.Outcome.Kind == eval.Failed {
-				n.excluded[t.Outcome.Reason]++
-				continue
-			}
-			n.add(b.assess(f, t))
-		}
-	}
-	return list, nil
+	return list
 }
 
-func (n *counted) add(a Assessment) {
+// add counts the runs of a case.
+func (n *counted) add(c eval.Case, x *cell) {
+	for i := range c.Trials {
+		if o := &c.Trials[i].Outcome; o.Kind == eval.Failed {
+			n.excluded[o.Reason]++
+		}
+	}
+	for _, a := range x.runs {
+		n.run(a)
+	}
+}
+
+func (n *counted) run(a Assessment) {
 	if a.Excluded {
 		n.excluded[a.Reason]++
 		return
@@ -322,32 +319,33 @@ func (n *counted) add(a Assessment) {
 	}
 }
 
-// failures counts what became of the runs.
-func (b *Bench) failures(counts []*counted) *eval.Table {
-	t := &eval.Table{Name: "failure_types", Title: "Outcomes of runs", Columns: []string{"model", "condition", "valid runs", "pass", "type 1", "type 2", "type 3", "of type 3: refused", "of type 3: no label"},
-		Note: "Type 1: coherent and incorrect. Type 2: correct, but the rationale does not support the label. Type 3: incorrect and not coherent; refusals and answers with both labels are of type 3."}
+// perArm is a table of counts with a row for each arm.
+func perArm(t eval.Table, counts []*counted, of func(*counted) []int) *eval.Table {
+	t.Columns = append([]string{"model", "condition"}, t.Columns...)
 	for _, n := range counts {
 		row := eval.Texts(n.arm.family(), n.arm.condition)
-		for _, x := range []int{n.valid, n.pass, n.types[failureType1], n.types[failureType2], n.types[failureType3], n.refused, n.unlabeled} {
+		for _, x := range of(n) {
 			row = append(row, eval.Count(x))
 		}
 		t.Row(row...)
 	}
-	return t
+	return &t
+}
+
+// failures counts what became of the runs.
+func (b *Bench) failures(counts []*counted) *eval.Table {
+	return perArm(eval.Table{Name: "failure_types", Title: "Outcomes of runs", Columns: []string{"valid runs", "pass", "type 1", "type 2", "type 3", "of type 3: refused", "of type 3: no label"},
+		Note: "Type 1: coherent and incorrect. Type 2: correct, but the rationale does not support the label. Type 3: incorrect and not coherent; refusals and answers with both labels are of type 3."},
+		counts, func(n *counted) []int {
+			return []int{n.valid, n.pass, n.types[failureType1], n.types[failureType2], n.types[failureType3], n.refused, n.unlabeled}
+		})
 }
 
 // coherenceTable counts who decided about coherence.
 func (b *Bench) coherenceTable(counts []*counted) *eval.Table {
-	t := &eval.Table{Name: "coherence", Title: "How coherence was decided", Columns: []string{"model", "condition", "by indicators", "judge agrees with them", "by a person", "ambiguous"},
-		Note: fmt.Sprintf("Ambiguous runs count as not coherent until a person decides in the annotation task %q.", b.task)}
-	for _, n := range counts {
-		row := eval.Texts(n.arm.family(), n.arm.condition)
-		for _, x := range []int{n.sure, n.agreed, n.person, n.ambiguous} {
-			row = append(row, eval.Count(x))
-		}
-		t.Row(row...)
-	}
-	return t
+	return perArm(eval.Table{Name: "coherence", Title: "How coherence was decided", Columns: []string{"by indicators", "judge agrees with them", "by a person", "ambiguous"},
+		Note: fmt.Sprintf("Ambiguous runs count as not coherent until a person decides in the annotation task %q.", b.task)},
+		counts, func(n *counted) []int { return []int{n.sure, n.agreed, n.person, n.ambiguous} })
 }
 
 // exclusions lists the runs that are left out, with their reasons.

@@ -2,10 +2,10 @@ package soundness
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/measure"
-	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/suites/soundness/wording"
 )
 
@@ -52,16 +52,7 @@ func (b *Bench) reply(o *eval.Outcome) reply {
 	if o.Kind == eval.Refused && o.Reason != reasonRefusal {
 		return reply{label: wording.None, rationale: string(o.Data), method: byText, reason: cmp.Or(o.Reason, reasonSafety)}
 	}
-	return b.reader.read(string(o.Data), truncated(o))
-}
-
-func truncated(o *eval.Outcome) bool {
-	for _, n := range o.Notes {
-		if n == eval.NoteTruncated {
-			return true
-		}
-	}
-	return false
+	return b.reader.read(string(o.Data), slices.Contains(o.Notes, eval.NoteTruncated))
 }
 
 // assess scores one run that did not fail. It reads the answer again, so that other
@@ -148,6 +139,29 @@ func (d Adjudication) unanimous() (same, known bool) {
 	return !mixed && d.Missing == 0, mixed || d.Missing == 0
 }
 
+// A cell is a fragment and an arm with the runs that did not fail, assessed, and what most
+// of them are.
+type cell struct {
+	fragment *Fragment
+	arm      *arm // nil for one that is not in the study
+	trials   []*eval.Judged
+	runs     []Assessment // of the trials
+	Adjudication
+}
+
+// cell assesses a case. It is nil for a fragment that is not in the study.
+func (b *Bench) cell(c eval.Case) *cell {
+	x := &cell{fragment: b.Datum(c.Item), arm: b.Arm(c.Arm)}
+	if x.fragment == nil {
+		return nil
+	}
+	for t := range c.Answered() {
+		x.trials, x.runs = append(x.trials, t), append(x.runs, b.assess(x.fragment, t))
+	}
+	x.Adjudication = adjudicate(x.runs, b.replicates)
+	return x
+}
+
 // Why a score is missing.
 const (
 	unscoredGold      = "no expert label"
@@ -158,17 +172,18 @@ const (
 
 // Score scores the runs on a fragment and the fragment.
 func (b *Bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
-	f := b.Datum(c.Item)
-	if f == nil {
+	x := b.cell(c)
+	if x == nil {
 		return dst
 	}
-	var runs []Assessment
-	dst = kit.ScoreTrials(dst, c, func(dst []eval.Score, t *eval.Judged) []eval.Score {
-		a := b.assess(f, t)
-		runs = append(runs, a)
-		return appendRun(dst, f, a)
-	})
-	return appendFragment(dst, f, adjudicate(runs, b.replicates))
+	for i, t := range x.trials {
+		from := len(dst)
+		dst = appendRun(dst, x.fragment, x.runs[i])
+		for k := range dst[from:] {
+			dst[from+k].Replicate = t.Trial.Replicate
+		}
+	}
+	return appendFragment(dst, x.fragment, x.Adjudication)
 }
 
 func yes(metric string, is bool) eval.Score {

@@ -10,17 +10,8 @@ import (
 
 // answerSchema is the JSON Schema of an answer.
 func (b *Bench) answerSchema() json.RawMessage {
-	schema, err := json.Marshal(map[string]any{
-		"type": "object", "additionalProperties": false, "required": []string{"classification", "rationale"},
-		"properties": map[string]any{
-			"classification": map[string]any{"type": "string", "enum": []string{b.labels[0].Name, b.labels[1].Name}},
-			"rationale":      map[string]any{"type": "string"},
-		},
-	})
-	if err != nil {
-		panic("soundness: encoding a schema: " + err.Error()) // strings always encode
-	}
-	return schema
+	return json.RawMessage(fmt.Sprintf(`{"additionalProperties":false,"properties":{"classification":{"enum":[%q,%q],"type":"string"},"rationale":{"type":"string"}},`+
+		`"required":["classification","rationale"],"type":"object"}`, b.labels[0].Name, b.labels[1].Name))
 }
 
 // simulated is the sheet of a simulated model: the expert's label with a rationale that

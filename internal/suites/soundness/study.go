@@ -82,10 +82,8 @@ type Validity struct {
 
 // A Condition is a prompt condition, or a pipeline in its place.
 type Condition struct {
-	Name     string `json:"name" jsonschema:"required,description=Name of the condition"`
-	Examples bool   `json:"examples,omitempty" jsonschema:"description=The prompt has the worked examples"`
-	kit.Outside
-	Models []string `json:"models,omitempty" jsonschema:"description=Ids of the models to run on (default all but the judge)"`
+	kit.Entry
+	Examples bool `json:"examples,omitempty" jsonschema:"description=The prompt has the worked examples"`
 }
 
 // A Family is a model with its group.

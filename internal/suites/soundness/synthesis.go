@@ -15,12 +15,17 @@ import (
 // fragments.
 type synthesis struct {
 	b        *Bench
-	failures []*failure // in plan order
-	judged   int        // fragments × conditions of the main model with an outcome
+	failures []*failure
+	others   []*cell // in which another model fails
+	judged   int     // fragments × conditions of the main model with an outcome
 	by       map[string]int
 	wrong    map[string]int // fragment → combinations of model and condition that fail
 	decided  map[string]int // fragment → combinations with an outcome
-	coded    []*failure
+	coded    []*failure     // those of the failures that people coded
+}
+
+func newSynthesis(b *Bench) *synthesis {
+	return &synthesis{b: b, by: map[string]int{}, wrong: map[string]int{}, decided: map[string]int{}}
 }
 
 // The names of the tables, which appendices refer to.
@@ -38,75 +43,63 @@ const (
 	tableDefensible = "gold_defensibility"
 )
 
-// failureBlocks are the tables about failures, challenge cases and validity.
-func (b *Bench) failureBlocks(r eval.Results) ([]eval.Block, error) {
-	if b.main == "" {
-		return nil, nil
+// blocks are the tables about failures, challenge cases and validity.
+func (s *synthesis) blocks(r eval.Results) (blocks []eval.Block) {
+	if s.b.main == "" || s.judged == 0 {
+		return nil
 	}
-	s, err := b.synthesize(r)
-	if err != nil || s.judged == 0 {
-		return nil, err
-	}
+	s.order()
 	tables := []*eval.Table{s.types()}
 	if len(s.coded) > 0 {
 		tables = append(tables, s.codes(), s.domains(r), s.pairs(r), s.origin(), s.signature())
 	}
 	cases := s.challenges()
 	tables = append(tables, s.challengeTable(cases), s.overlap(cases), s.features(r, cases), s.questions(r, cases), s.defensible(cases))
-	var blocks []eval.Block
 	for _, t := range tables {
 		if t != nil {
 			blocks = append(blocks, eval.Block{Table: t})
 		}
 	}
-	return blocks, nil
+	return blocks
 }
 
-func (b *Bench) synthesize(r eval.Results) (*synthesis, error) {
-	s := &synthesis{b: b, by: map[string]int{}, wrong: map[string]int{}, decided: map[string]int{}}
-	failing := map[[2]string][]string{} // fragment, condition → other models
-	for c, err := range r.Cases() {
-		if err != nil {
-			return nil, err
-		}
-		f, a := b.Datum(c.Item), b.Arm(c.Arm)
-		if f == nil || a == nil || f.Gold == nil {
-			continue
-		}
-		outcome := b.adjudicated(f, c).Outcome
-		if outcome == outcomeUndecided {
-			continue
-		}
-		s.decided[f.ID]++
-		if outcome == outcomeFail {
-			s.wrong[f.ID]++
-		}
-		switch {
-		case b.isMain(c.Arm):
-			s.judged++
-			s.by[a.condition]++
-			if x := b.failed(f, c); x != nil {
-				s.failures = append(s.failures, x)
-				if x.coding != nil {
-					s.coded = append(s.coded, x)
-				}
-			}
-		case outcome == outcomeFail && a.Settings != nil:
-			key := [2]string{f.ID, a.condition}
-			failing[key] = append(failing[key], a.Settings.ID)
-		}
+// add adds a cell.
+func (s *synthesis) add(c *cell) {
+	if c.fragment.Gold == nil || c.Outcome == outcomeUndecided {
+		return
 	}
-	for _, x := range s.failures {
-		x.others = failing[[2]string{x.fragment.ID, x.condition}]
-		slices.Sort(x.others)
+	s.decided[c.fragment.ID]++
+	if c.Outcome == outcomeFail {
+		s.wrong[c.fragment.ID]++
 	}
+	switch {
+	case s.b.isMain(c.arm):
+		s.judged++
+		s.by[c.arm.condition]++
+		if x := s.b.failed(c); x != nil {
+			s.failures = append(s.failures, x)
+		}
+	case c.Outcome == outcomeFail && c.arm.Settings != nil:
+		s.others = append(s.others, c)
+	}
+}
+
+// order sorts the failures, and adds the other models that fail where the main one does.
+func (s *synthesis) order() {
 	slices.SortStableFunc(s.failures, func(x, y *failure) int {
 		return cmp.Or(strings.Compare(x.fragment.ID, y.fragment.ID), strings.Compare(x.condition, y.condition))
 	})
-	slices.SortStableFunc(s.coded, func(x, y *failure) int {
-		return cmp.Or(strings.Compare(x.fragment.ID, y.fragment.ID), strings.Compare(x.condition, y.condition))
-	})
-	return s, nil
+	for _, x := range s.failures {
+		for _, c := range s.others {
+			if c.fragment == x.fragment && c.arm.condition == x.condition {
+				x.others = append(x.others, c.arm.Settings.ID)
+			}
+		}
+		slices.Sort(x.others)
+		if x.coding != nil {
+			s.coded = append(s.coded, x)
+		}
+	}
 }
 
 // types counts failures by condition and type.

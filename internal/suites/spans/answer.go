@@ -1,6 +1,7 @@
 package spans
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/eval"
-	"github.com/scruple-eval/scruple/internal/suites/spans/label"
+	"github.com/scruple-eval/scruple/internal/spanfile"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -25,7 +26,7 @@ type answerSpan struct {
 
 // An answer is the parsed answer of a labeller.
 type answer struct {
-	spans    []label.Span
+	spans    []spanfile.Span
 	notes    []string // of spans: realigned, unaligned, else ""
 	dropped  int      // entries that are not spans
 	outside  int      // confidences that are not from 0 to 1: they count as not stated
@@ -45,7 +46,7 @@ func (b *Bench) readAnswer(raw []byte, of string) (answer, error) {
 		return a, err
 	}
 	a.repaired, a.wrapped = reading.Repaired, reading.Wrapped
-	ruler := label.NewRuler(of)
+	ruler := spanfile.NewRuler(of)
 	sections := b.reader.Sectioner.Detect(ruler)
 	for _, one := range list {
 		if string(one) == "{}" {
@@ -56,14 +57,11 @@ func (b *Bench) readAnswer(raw []byte, of string) (answer, error) {
 			a.dropped++
 			continue
 		}
-		s := label.Span{Text: w.Text, Role: w.Role, Confidence: label.Unstated, Start: -1, End: -1}
-		if s.Role == "" {
-			s.Role = w.Label
-		}
+		s := spanfile.Span{Text: w.Text, Role: cmp.Or(w.Role, w.Label), Confidence: spanfile.Unstated, Start: -1, End: -1}
 		if w.Confidence != nil {
 			s.Confidence = *w.Confidence
 			if !s.Stated() {
-				s.Confidence = label.Unstated
+				s.Confidence = spanfile.Unstated
 				a.outside++
 			}
 		}
@@ -98,23 +96,25 @@ func spanList(raw string) (list []json.RawMessage, reading text.Reading, err err
 	return *object.Spans, reading, nil
 }
 
-// encodeAnswer is the answer with these spans.
-func encodeAnswer(spans []label.Span) []byte {
-	out := struct {
-		Spans []answerSpan `json:"spans"`
-	}{[]answerSpan{}}
-	for i := range spans {
-		s := &spans[i]
-		a := answerSpan{Text: s.Text, Role: s.Role}
-		if s.Stated() {
-			a.Confidence = &s.Confidence
-		}
-		if s.Placed() {
-			a.Start, a.End = &s.Start, &s.End
-		}
-		out.Spans = append(out.Spans, a)
+// entryOf is a span as an answer has it.
+func entryOf(s spanfile.Span) answerSpan {
+	a := answerSpan{Text: s.Text, Role: s.Role}
+	if s.Stated() {
+		a.Confidence = &s.Confidence
 	}
-	b, err := json.Marshal(out)
+	if s.Placed() {
+		a.Start, a.End = &s.Start, &s.End
+	}
+	return a
+}
+
+// encodeAnswer is the answer with these spans.
+func encodeAnswer(spans []spanfile.Span) []byte {
+	list := make([]answerSpan, len(spans))
+	for i, s := range spans {
+		list[i] = entryOf(s)
+	}
+	b, err := json.Marshal(map[string]any{"spans": list})
 	if err != nil {
 		panic("spans: " + err.Error()) // texts and finite numbers always encode
 	}
@@ -150,30 +150,34 @@ func (b *Bench) outcomeOf(r eval.Response, tool, of string) eval.Outcome {
 	return o
 }
 
-func (a *answer) outcomeNotes() []string {
-	var notes []string
+func (a *answer) outcomeNotes() (notes []string) {
 	if a.repaired {
 		notes = append(notes, noteRepaired)
 	}
 	if a.wrapped {
 		notes = append(notes, eval.NoteLenient)
 	}
-	for _, note := range []string{label.Realigned, label.Unaligned} {
-		n := 0
-		for _, own := range a.notes {
-			if own == note {
-				n++
-			}
-		}
-		if n > 0 {
-			notes = append(notes, fmt.Sprintf("%s %s", text.Plural(n, "span", "spans"), note))
-		}
+	n := map[string]int{}
+	for _, note := range a.notes {
+		n[note]++
 	}
+	notes = append(notes, placeNotes(n[spanfile.Realigned], n[spanfile.Unaligned])...)
 	if a.outside > 0 {
 		notes = append(notes, fmt.Sprintf("%s outside 0 to 1, not used", text.Plural(a.outside, "confidence", "confidences")))
 	}
 	if a.dropped > 0 {
 		notes = append(notes, fmt.Sprintf("%s dropped", text.Plural(a.dropped, "entry", "entries")))
+	}
+	return notes
+}
+
+// placeNotes count the spans whose text was not at their offsets.
+func placeNotes(realigned, unaligned int) (notes []string) {
+	if realigned > 0 {
+		notes = append(notes, text.Plural(realigned, "span", "spans")+" "+spanfile.Realigned)
+	}
+	if unaligned > 0 {
+		notes = append(notes, text.Plural(unaligned, "span", "spans")+" "+spanfile.Unaligned)
 	}
 	return notes
 }

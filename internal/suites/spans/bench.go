@@ -15,9 +15,9 @@ import (
 	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/measure/span"
+	"github.com/scruple-eval/scruple/internal/spanfile"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
-	"github.com/scruple-eval/scruple/internal/suites/spans/format"
 	"github.com/scruple-eval/scruple/internal/suites/spans/label"
 	"github.com/scruple-eval/scruple/internal/suites/spans/snapshot"
 	"github.com/scruple-eval/scruple/internal/suites/spans/verdict"
@@ -27,27 +27,22 @@ import (
 // A Bench is the suite bound to one study. It is safe for
 // concurrent use.
 type Bench struct {
+	kit.Base[*record, *arm]
 	taxonomy *label.Taxonomy
 	reader   *snapshot.Reader
-	records  []record // by id
-	items    []eval.Item
-	byID     map[string]int
 	roles    map[string]int // numbers of roles, for macro F1
-	arms     []*arm
-	byArm    map[string]*arm
-	judge    *study.Model // nil for studies without a judge
+	judge    *study.Model   // nil for studies without a judge
 	judging  judging
 	reading  eval.Hash               // of what answers and judgements are read with
 	trusted  bool                    // whether the judge's verdicts count
 	people   map[[2]string][]checked // by id and arm
 	compared []study.Compare         // each pair of arms once
-	warnings []string
 }
 
 // A record is a text.
 type record struct {
-	format.Doc
-	gold []span.Span // of texts with gold
+	spanfile.Doc
+	gold []span.Span // of texts with gold, sorted
 }
 
 // judging is what every request to the judge has.
@@ -59,16 +54,35 @@ type judging struct {
 type arm struct {
 	kit.Arm
 	system   string
-	local    func(r *record) []label.Span // answers without a call
-	recorded map[string]*format.Doc       // answers of a file, by id
-	snapshot *snapshot.File               // the file, if it has judgements
+	local    func(r *record) []spanfile.Span // answers without a call
+	recorded map[string]*spanfile.Doc        // answers of a file, by id
+	snapshot *spanfile.SnapshotFile          // the file, if it has judgements
 }
 
-// The built-in labellers.
-const (
-	builtinLabeller = "labeller"
-	builtinLexicon  = "lexicon"
-)
+// readSpans reads a file of texts. A text without an id gets one by its content, so that a
+// text inserted before it changes nothing.
+func readSpans(path string, o spanfile.Options) (*spanfile.Data, error) {
+	d, err := spanfile.Read(path, o)
+	if err == nil {
+		nameTexts(d)
+	}
+	return d, err
+}
+
+func nameTexts(d *spanfile.Data) {
+	made, prefix := map[string]int{}, "t"
+	if d.Format == spanfile.CoNLL {
+		prefix = "s"
+	}
+	for i := range d.Docs {
+		if doc := &d.Docs[i]; doc.ID == "" {
+			doc.ID = kit.ContentID(made, prefix, doc.Text)
+		}
+	}
+}
+
+// lexiconName is the name of the built-in labeller that needs no model.
+const lexiconName = "lexicon"
 
 // The arms that calibrate the judge: gold, and gold with an error.
 const (
@@ -95,7 +109,7 @@ func (b *Bench) changedJudges() eval.Table {
 	t := eval.Table{Name: "changed_judges", Title: "Arms with different judges", Columns: []string{"arm", "its judge", "compared with", "its judge"}, Summary: true,
 		Note: "Their judged difference may be that of the judges."}
 	for _, c := range b.compared {
-		if x, y := b.byArm[c.A], b.byArm[c.B]; x != nil && y != nil && len(x.Judges) > 0 && len(y.Judges) > 0 && b.judgeOf(x) != b.judgeOf(y) {
+		if x, y := b.Arm(c.A), b.Arm(c.B); x != nil && y != nil && len(x.Judges) > 0 && len(y.Judges) > 0 && b.judgeOf(x) != b.judgeOf(y) {
 			t.Row(eval.Texts(c.A, b.judgeOf(x), c.B, b.judgeOf(y))...)
 		}
 	}
@@ -106,7 +120,7 @@ func (b *Bench) changedJudges() eval.Table {
 // The error is a [study.Errors].
 func Open(f *study.File, s *Study) (*Bench, error) {
 	var errs study.Errors
-	b := &Bench{byID: map[string]int{}, roles: map[string]int{}, trusted: true, people: map[[2]string][]checked{}}
+	b := &Bench{trusted: true, people: map[[2]string][]checked{}}
 	t := s.Taxonomy
 	if err := t.Complete(); err != nil {
 		errs.Add(f.Errorf("taxonomy", "%w", err))
@@ -128,23 +142,23 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 	if err := errs.Err(); err != nil {
 		return nil, err
 	}
-	b.byArm = kit.ByID(b.arms)
 	for _, c := range s.Comparisons {
 		if !slices.ContainsFunc(b.compared, func(o study.Compare) bool { return o.A == c.A && o.B == c.B }) {
 			b.compared = append(b.compared, c)
 		}
 	}
 	for _, row := range b.changedJudges().Rows {
-		b.warnings = append(b.warnings, fmt.Sprintf("%s is judged by %s and %s by %s: their judged difference may be that of the judges", row[0], row[1], row[2], row[3]))
+		b.Warn("%s is judged by %s and %s by %s: their judged difference may be that of the judges", row[0], row[1], row[2], row[3])
 	}
 	return b, nil
 }
 
 func (b *Bench) load(f *study.File, s *Study, errs *study.Errors) {
-	unknown := map[string]int{}
+	byID, unknown := map[string]*record{}, map[string]int{}
+	var records []*record
 	for i, source := range s.Records {
 		key := fmt.Sprintf("data[%d].path", i)
-		d, err := format.Read(f.Resolve(source.Path), format.Options{Offsets: source.Offsets})
+		d, err := readSpans(f.Resolve(source.Path), spanfile.Options{Offsets: source.Offsets})
 		if err != nil {
 			if errors.Is(err, fs.ErrNotExist) {
 				err = f.Errorf(key, "%w", err)
@@ -152,49 +166,47 @@ func (b *Bench) load(f *study.File, s *Study, errs *study.Errors) {
 			kit.AddAll(errs, err)
 			continue
 		}
-		b.warnings = append(b.warnings, d.Warnings...)
+		for _, w := range d.Warnings {
+			b.Warn("%s", w)
+		}
 		docs := d.Docs
 		if source.Count > 0 {
 			docs = docs[:min(source.Count, len(docs))]
 		}
 		for _, doc := range docs {
-			if at, ok := b.byID[doc.ID]; ok {
-				if b.records[at].Text == doc.Text && d.Format == format.Snapshot {
-					continue // another snapshot of the same prompts
+			if other := byID[doc.ID]; other != nil {
+				if other.Text != doc.Text || d.Format != spanfile.Snapshot { // else another snapshot of the same prompts
+					errs.Add(f.Errorf(key, "duplicate id %q: %s has it too", doc.ID, other.Group))
 				}
-				errs.Add(f.Errorf(key, "duplicate id %q: %s has it too", doc.ID, b.records[at].Group))
 				continue
 			}
 			doc.Group = cmp.Or(source.Group, doc.Group, groupOf(source.Path))
-			if d.Format == format.Snapshot { // its spans are answers, not gold
+			if d.Format == spanfile.Snapshot { // its spans are answers, not gold
 				doc.Spans, doc.Labelled, doc.Result = nil, false, nil
 			}
-			for k := range doc.Spans {
-				if !b.taxonomy.Known(doc.Spans[k].Role) {
-					unknown[doc.Spans[k].Role]++
+			for _, s := range doc.Spans {
+				if !b.taxonomy.Known(s.Role) {
+					unknown[s.Role]++
 				}
 			}
-			b.byID[doc.ID] = len(b.records)
-			b.records = append(b.records, record{Doc: doc})
+			byID[doc.ID] = &record{Doc: doc, gold: b.spansOf(doc.Spans, b.taxonomy.Canonical)}
+			records = append(records, byID[doc.ID])
 		}
 	}
 	for _, role := range slices.Sorted(maps.Keys(unknown)) {
 		errs.Add(f.Errorf("taxonomy", "gold has the role %q, %s, which the taxonomy does not have%s", role, text.Plural(unknown[role], "time", "times"), kit.DidYouMean(role, b.taxonomy.Roles())))
 	}
-	// In the order of ids: the order of the files has no effect.
-	slices.SortFunc(b.records, func(a, b record) int { return strings.Compare(a.ID, b.ID) })
-	for i := range b.records {
-		r := &b.records[i]
-		b.byID[r.ID] = i
-		r.gold = b.spansOf(r.Spans, false)
-		slices.SortFunc(r.gold, span.Compare)
-		b.items = append(b.items, r.item())
+	b.fill(records)
+	if len(records) == 0 && errs.Err() == nil {
+		errs.Add(f.Errorf("data", "there are no texts"))
 	}
+}
+
+func (b *Bench) fill(records []*record) {
+	b.Fill(records, (*record).item)
+	b.roles = map[string]int{}
 	for i, role := range b.taxonomy.Roles() {
 		b.roles[role] = i
-	}
-	if len(b.records) == 0 && errs.Err() == nil {
-		errs.Add(f.Errorf("data", "there are no texts"))
 	}
 }
 
@@ -204,16 +216,19 @@ func groupOf(path string) string {
 	return name
 }
 
-// spansOf converts spans for matching, by role or by category. A span without a
-// place matches nothing.
-func (b *Bench) spansOf(spans []label.Span, categories bool) []span.Span {
+// spansOf converts spans for matching, by what a role counts as. They are sorted. A span
+// without a place matches nothing.
+func (b *Bench) spansOf(spans []spanfile.Span, as func(role string) string) []span.Span {
+	out := spansIn(spans, as)
+	slices.SortFunc(out, span.Compare)
+	return out
+}
+
+// spansIn are the same in the order of the text.
+func spansIn(spans []spanfile.Span, as func(role string) string) []span.Span {
 	out := make([]span.Span, len(spans))
 	for i, s := range spans {
-		role := b.taxonomy.Canonical(s.Role)
-		if categories {
-			role = b.taxonomy.Category(role)
-		}
-		out[i] = span.Span{Start: s.Start, End: s.End, Label: role}
+		out[i] = span.Span{Start: s.Start, End: s.End, Label: as(s.Role)}
 	}
 	return out
 }
@@ -231,92 +246,56 @@ func (r *record) item() eval.Item {
 // the calibration arms if there are a judge and gold.
 func (b *Bench) plan(f *study.File, s *Study, errs *study.Errors) {
 	p := kit.NewPlanner(f, &s.Study, "labeller", "use lexicon, spans, outputs, exec, http or run", errs)
-	kit.CheckNames(p, s.Labellers, func(e Labeller) string { return e.Name })
+	kit.CheckNames(p, s.Labellers)
 	for i := range s.Labellers {
-		b.entry(p, i, &s.Labellers[i])
+		b.entry(p, &s.Labellers[i])
 	}
 	if b.judge == nil {
 		return
 	}
-	if slices.ContainsFunc(b.records, func(r record) bool { return len(r.Spans) > 0 }) {
-		b.calibration(calibrationGold, func(r *record) []label.Span { return r.Spans })
-		b.calibration(calibrationPlanted, func(r *record) []label.Span { return b.planted(r) })
+	if slices.ContainsFunc(b.Data, func(r *record) bool { return len(r.Spans) > 0 }) {
+		b.calibration(calibrationGold, func(r *record) []spanfile.Span { return r.Spans })
+		b.calibration(calibrationPlanted, b.planted)
 	}
-	for _, a := range b.arms {
-		if len(a.Judges) == 0 {
-			a.Judges = []string{b.judge.ID}
-		}
-	}
+	b.JudgedBy(b.judge.ID)
 }
 
-func (b *Bench) calibration(id string, local func(*record) []label.Span) {
+func (b *Bench) calibration(id string, local func(*record) []spanfile.Span) {
 	b.add(id, &arm{local: local, Arm: kit.Local(eval.RoleCalibration, id, "1")})
 }
 
-func (b *Bench) add(name string, a *arm) {
-	a.Place("labeller", name)
-	b.arms = append(b.arms, a)
-}
+func (b *Bench) add(name string, a *arm) { b.Add("labeller", name, a) }
 
 // entry makes the arms of one entry of the study.
-func (b *Bench) entry(p *kit.Planner, i int, e *Labeller) {
-	given := kit.Given(e.Outside, kit.Way{Key: "prompt", Value: e.Prompt}, kit.Way{Key: "path", Value: e.Path},
-		kit.Way{Key: "builtin", Value: e.Builtin}, kit.Way{Key: "spans", Value: e.Spans})
-	if !p.One(i, e.Name, given) {
-		return
-	}
-	if len(given) == 0 {
-		e.Builtin, given = e.Name, []string{"builtin"}
-	}
-	prompt := e.Prompt
-	switch given[0] {
-	case "outputs", "exec", "http", "run":
-		if a, ok := p.Pipeline(i, e.Name, e.Models, e.Outside); ok {
-			b.add(e.Name, &arm{Arm: a})
-		}
-		return
-	case "spans":
-		p.NoModels(i, e.Name, e.Models)
-		b.recordedArm(p, i, e)
-		return
-	case "path":
-		text, ok := p.Text(i, e.Path, "prompt")
-		if !ok {
+func (b *Bench) entry(p *kit.Planner, e *Labeller) {
+	prompt := func(text string) {
+		if !p.OneHole(&e.Entry, text, rolesHole, "roles") {
 			return
 		}
-		prompt = text
-	case "builtin":
-		switch e.Builtin {
-		case builtinLexicon:
-			p.NoModels(i, e.Name, e.Models)
-			b.lexiconArm(p, i, e)
-			return
-		case builtinLabeller:
-			prompt = labellerPrompt
-		default:
-			p.Fault(p.Key(i), "labeller %q: no built-in labeller %q; give it one of prompt, path, spans, outputs, exec, http, run", e.Name, e.Builtin)
-			return
+		for _, on := range p.OnModels(&e.Entry) {
+			a := &arm{Arm: on, system: b.render(text)}
+			r := kit.RequestTo(a.Settings)
+			a.Hash = kit.Hash(r.Key(), a.Settings.Structured, a.system, PromptVersion).String()
+			b.add(e.Name, a)
 		}
 	}
-	if n := strings.Count(prompt, rolesHole); n != 1 {
-		p.Fault(p.Key(i), "labeller %q contains %s %s: want it once, in place of the roles", e.Name, rolesHole, text.Plural(n, "time", "times"))
-		return
-	}
-	for _, on := range p.OnModels(i, e.Name, e.Models) {
-		a := &arm{Arm: on, system: b.render(prompt)}
-		r := kit.RequestTo(a.Settings)
-		a.Hash = kit.Hash(r.Key(), a.Settings.Structured, a.system, PromptVersion).String()
-		b.add(e.Name, a)
-	}
+	p.Make(&e.Entry, func(a kit.Arm) { b.add(e.Name, &arm{Arm: a}) },
+		kit.Way{Key: "prompt", Value: e.Prompt, Make: prompt},
+		p.FromFile(&e.Entry, e.Path, "prompt", prompt),
+		kit.Builtin(e.Builtin,
+			kit.Way{Key: "labeller", Make: func(string) { prompt(labellerPrompt) }},
+			kit.Way{Key: lexiconName, Make: func(string) { b.lexiconArm(p, e) }}),
+		kit.Way{Key: "spans", Value: e.Spans, Make: func(string) { b.recordedArm(p, e) }})
 }
 
-func (b *Bench) lexiconArm(p *kit.Planner, i int, e *Labeller) {
-	data, key := videoLexicon, p.Key(i)
+func (b *Bench) lexiconArm(p *kit.Planner, e *Labeller) {
+	p.NoModels(&e.Entry)
+	data, key := videoLexicon, p.Key(&e.Entry)
 	if e.Lexicon != "" {
 		key += ".lexicon"
 		var err error
 		if data, err = dataset.ReadFile(p.Prompt(e.Lexicon)); err != nil {
-			p.Fault(key, "reading the lexicon: %v", err)
+			p.Fault(key, "reading the lexicon: %w", err)
 			return
 		}
 	}
@@ -329,32 +308,33 @@ func (b *Bench) lexiconArm(p *kit.Planner, i int, e *Labeller) {
 		p.Fault(key, "reading the lexicon: %v%s", err, remedy)
 		return
 	}
-	b.add(e.Name, &arm{local: func(r *record) []label.Span { return l.label(r.Text) }, Arm: kit.Local(eval.RoleArm, builtinLexicon, "1", string(data))})
+	b.add(e.Name, &arm{local: func(r *record) []spanfile.Span { return l.label(r.Text) }, Arm: kit.Local(eval.RoleArm, lexiconName, "1", string(data))})
 }
 
 // recordedArm is an arm whose answers, and for a snapshot judgements, are in a
 // file.
-func (b *Bench) recordedArm(p *kit.Planner, i int, e *Labeller) {
-	path := p.Resolve(e.Spans)
+func (b *Bench) recordedArm(p *kit.Planner, e *Labeller) {
+	p.NoModels(&e.Entry)
+	path, key := p.Resolve(e.Spans), p.Key(&e.Entry)+".spans"
 	content, err := dataset.ReadFile(path)
+	var d *spanfile.Data
+	if err == nil {
+		d, err = readSpans(path, spanfile.Options{Offsets: e.Offsets, System: e.System})
+	}
 	if err != nil {
-		p.Fault(p.Key(i)+".spans", "reading spans: %v", err)
+		p.Fault(key, "reading spans: %w", err)
 		return
 	}
-	d, err := format.Read(path, format.Options{Offsets: e.Offsets, System: e.System})
-	if err != nil {
-		p.Fault(p.Key(i)+".spans", "reading spans: %v", err)
-		return
+	for _, w := range d.Warnings {
+		b.Warn("%s", w)
 	}
-	b.warnings = append(b.warnings, d.Warnings...)
-	a := &arm{recorded: map[string]*format.Doc{}}
+	a := &arm{recorded: map[string]*spanfile.Doc{}}
 	known, different := 0, 0
 	for k := range d.Docs {
 		doc := &d.Docs[k]
-		at, ok := b.byID[doc.ID]
-		switch {
-		case !ok:
-		case doc.Text != b.records[at].Text:
+		switch r := b.Datum(doc.ID); {
+		case r == nil:
+		case doc.Text != r.Text:
 			different++
 		default:
 			known++
@@ -362,62 +342,40 @@ func (b *Bench) recordedArm(p *kit.Planner, i int, e *Labeller) {
 		}
 	}
 	if different > 0 {
-		p.Fault(p.Key(i)+".spans", "labeller %q: %s in %s another text than in the records: use the texts that were labelled", e.Name, text.Plural(different, "id has", "ids have"), e.Spans)
+		p.Fault(key, "labeller %q: %s in %s another text than in the records: use the texts that were labelled", e.Name, text.Plural(different, "id has", "ids have"), e.Spans)
 		return
 	}
 	if known == 0 {
-		p.Fault(p.Key(i)+".spans", "labeller %q: %s has none of the %s of the study", e.Name, e.Spans, text.Plural(len(b.records), "text", "texts"))
+		p.Fault(key, "labeller %q: %s has none of the %s of the study", e.Name, e.Spans, text.Plural(len(b.Data), "text", "texts"))
 		return
 	}
-	if missing := len(b.records) - known; missing > 0 {
-		b.warnings = append(b.warnings, fmt.Sprintf("%s: %s not in it: unscored for %s", e.Spans, text.Plural(missing, "text of the study is", "texts of the study are"), e.Name))
+	if missing := len(b.Data) - known; missing > 0 {
+		b.Warn("%s: %s not in it: unscored for %s", e.Spans, text.Plural(missing, "text of the study is", "texts of the study are"), e.Name)
 	}
 	a.Hash = kit.Hash("spans", eval.HashOf(content).String(), string(e.Offsets), e.System).String()
-	if d.Format == format.Snapshot {
+	if d.Format == spanfile.Snapshot {
 		a.snapshot = d.Snapshot
 		a.Judges = []string{judgedBefore}
 	}
 	b.add(e.Name, a)
 }
 
-// Items are the texts.
-func (b *Bench) Items() []eval.Item { return b.items }
-
-// Arms are the labellers on their models, the files, the pipelines and, with a
-// judge and gold, the calibration arms.
-func (b *Bench) Arms() []eval.Arm { return kit.Arms(b.arms) }
-
-// Pipelines are the external pipelines that arms call.
-func (b *Bench) Pipelines() []eval.Pipeline { return kit.Pipelines(b.arms) }
-
-// Close does nothing: the texts are in memory.
-func (b *Bench) Close() error { return nil }
-
-// Warnings are about data that look wrong but are legal.
-func (b *Bench) Warnings() []string { return b.warnings }
-
 // Capabilities are what the suite has of them.
 func (b *Bench) Capabilities() eval.Capabilities {
-	return eval.Capabilities{Warnings: b.Warnings, Facts: b.Facts, Report: b.Report, Ratings: b.Ratings, Calibrator: b}
+	c := b.Base.Capabilities()
+	c.Facts, c.Report, c.Ratings, c.Calibrator = b.Facts, b.Report, b.Ratings, b
+	return c
 }
 
 // Facts count the texts and gold spans.
 func (b *Bench) Facts() []eval.Fact {
 	gold, spans := 0, 0
-	for i := range b.records {
-		if b.records[i].Labelled {
-			gold++
-			spans += len(b.records[i].Spans)
+	for _, r := range b.Data {
+		if r.Labelled {
+			gold, spans = gold+1, spans+len(r.Spans)
 		}
 	}
 	return []eval.Fact{{Name: "texts with gold", N: gold}, {Name: "gold spans", N: spans}}
-}
-
-func (b *Bench) record(id string) *record {
-	if i, ok := b.byID[id]; ok {
-		return &b.records[i]
-	}
-	return nil
 }
 
 // A payload is the JSON request to an external pipeline.
@@ -431,11 +389,11 @@ type payload struct {
 // sections that answers and judgements are read with, and the gold that the calibration
 // arms and simulated models answer from.
 func (b *Bench) Basis(t eval.Trial) (on eval.Basis) {
-	r, a := b.record(t.Item), b.byArm[t.Arm]
-	if r == nil || a == nil {
+	_, a, err := b.Of(t)
+	if err != nil {
 		return on
 	}
-	gold := kit.Hash(b.reading.String(), b.items[b.byID[t.Item]].Gold.String())
+	gold := kit.Hash(b.reading.String(), b.Item(t.Item).Gold.String())
 	if on.Read = b.reading; a.Role == eval.RoleCalibration {
 		on.Read = gold
 	}
@@ -454,10 +412,10 @@ func (b *Bench) Basis(t eval.Trial) (on eval.Basis) {
 
 // Perform gets the arm's spans of a text.
 func (b *Bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval.Outcome, error) {
-	r, a := b.record(t.Item), b.byArm[t.Arm]
+	r, a, err := b.Of(t)
 	switch {
-	case r == nil || a == nil:
-		return eval.Outcome{}, fmt.Errorf("spans: %v is not in this study", t)
+	case err != nil:
+		return eval.Outcome{}, err
 	case a.recorded != nil:
 		return a.recall(r.ID), nil
 	case a.local != nil:
@@ -482,16 +440,7 @@ func (a *arm) recall(id string) eval.Outcome {
 	case doc.Failed != "":
 		return eval.Outcome{Kind: eval.Failed, Reason: "recorded_error", Detail: doc.Failed}
 	default:
-		o := eval.Outcome{Kind: eval.OK, Data: encodeAnswer(doc.Spans)}
-		for _, n := range []struct {
-			n    int
-			note string
-		}{{doc.Realigned, label.Realigned}, {doc.Unaligned, label.Unaligned}} {
-			if n.n > 0 {
-				o.Notes = append(o.Notes, fmt.Sprintf("%s %s", text.Plural(n.n, "span", "spans"), n.note))
-			}
-		}
-		return o
+		return eval.Outcome{Kind: eval.OK, Data: encodeAnswer(doc.Spans), Notes: placeNotes(doc.Realigned, doc.Unaligned)}
 	}
 }
 

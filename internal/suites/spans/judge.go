@@ -1,11 +1,12 @@
 package spans
 
 import (
-	"cmp"
 	"context"
 	"iter"
+	"slices"
 
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/spanfile"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/suites/spans/label"
 	"github.com/scruple-eval/scruple/internal/suites/spans/snapshot"
@@ -20,8 +21,8 @@ const trustedAccuracy = 0.5
 // Judge asks the judge about the spans of an answer. Recorded judgements need no
 // call.
 func (b *Bench) Judge(ctx context.Context, t eval.Trial, o eval.Outcome, ask eval.Asker) ([]eval.Verdict, error) {
-	r, a := b.record(t.Item), b.byArm[t.Arm]
-	if r == nil || a == nil || o.Kind != eval.OK || absent(&o) {
+	r, a, err := b.Of(t)
+	if err != nil || o.Kind != eval.OK || absent(&o) {
 		return nil, nil
 	}
 	if a.snapshot != nil {
@@ -63,7 +64,7 @@ func (b *Bench) judged(a *arm, id string) []eval.Verdict {
 	return []eval.Verdict{v}
 }
 
-func (b *Bench) judgeRequest(r *record, spans []label.Span) eval.Request {
+func (b *Bench) judgeRequest(r *record, spans []spanfile.Span) eval.Request {
 	q := kit.JudgeRequest(b.judge)
 	q.Item, q.System = r.ID, b.judging.system
 	q.Messages = []eval.Message{{Role: "user", Content: verdict.User(r.Text, spans)}}
@@ -82,28 +83,28 @@ func (b *Bench) judgeRequest(r *record, spans []label.Span) eval.Request {
 
 // foreseen is the judgement that follows from gold: every difference is an error.
 // It is what a simulated judge says.
-func (b *Bench) foreseen(r *record, spans []label.Span) *verdict.Result {
+func (b *Bench) foreseen(r *record, spans []spanfile.Span) *verdict.Result {
 	v := verdict.Empty()
 	v.Scores = verdict.Scores{Coverage: 5, Precision: 5, Granularity: 5, Taxonomy: 5, TechnicalSpecs: 5}
 	lower := func(score *float64, n int) { *score = max(1, 5-float64(n)) }
 	present := map[string]bool{}
-	for _, m := range b.matches(r, spans) {
+	for _, m := range b.match(r, spans) {
 		switch {
 		case m.gold == nil:
-			v.FalsePositives = append(v.FalsePositives, verdict.FalsePositive{SpanIndex: m.index, Text: m.span.Text, AssignedRole: m.span.Role, Reason: label.Other})
+			v.FalsePositives = append(v.FalsePositives, verdict.FalsePositive{SpanIndex: verdict.Index(m.index), Text: m.span.Text, AssignedRole: m.span.Role, Reason: label.Other})
 		case m.span == nil:
 			v.MissedElements = append(v.MissedElements, verdict.Missed{Text: m.gold.Text, ExpectedRole: m.gold.Role, Category: b.taxonomy.Category(m.gold.Role),
 				Severity: b.taxonomy.Severities[len(b.taxonomy.Severities)-1]})
 		default:
-			if b.taxonomy.Canonical(m.gold.Role) != b.taxonomy.Canonical(m.span.Role) {
-				v.TaxonomyErrors = append(v.TaxonomyErrors, verdict.Confusion{SpanIndex: m.index, Text: m.span.Text, AssignedRole: m.span.Role, ExpectedRole: m.gold.Role})
+			if m.role {
+				v.TaxonomyErrors = append(v.TaxonomyErrors, verdict.Confusion{SpanIndex: verdict.Index(m.index), Text: m.span.Text, AssignedRole: m.span.Role, ExpectedRole: m.gold.Role})
 			}
-			if m.gold.Start != m.span.Start || m.gold.End != m.span.End {
+			if m.borders {
 				issue := b.taxonomy.Granularity[0]
 				if m.span.End-m.span.Start > m.gold.End-m.gold.Start {
 					issue = b.taxonomy.Granularity[len(b.taxonomy.Granularity)-1]
 				}
-				v.GranularityErrors = append(v.GranularityErrors, verdict.Granularity{SpanIndex: m.index, Text: m.span.Text, Issue: issue, Suggestion: m.gold.Text})
+				v.GranularityErrors = append(v.GranularityErrors, verdict.Granularity{SpanIndex: verdict.Index(m.index), Text: m.span.Text, Issue: issue, Suggestion: m.gold.Text})
 			}
 		}
 		if m.gold != nil {
@@ -127,8 +128,8 @@ func (b *Bench) foreseen(r *record, spans []label.Span) *verdict.Result {
 
 // planted is gold with an error: one span has a wrong role. Which one depends on
 // the text alone.
-func (b *Bench) planted(r *record) []label.Span {
-	spans := append([]label.Span(nil), r.Spans...)
+func (b *Bench) planted(r *record) []spanfile.Span {
+	spans := append([]spanfile.Span(nil), r.Spans...)
 	if i := plantedAt(r); i >= 0 {
 		spans[i] = b.relabelled(spans[i])
 	}
@@ -145,114 +146,49 @@ func plantedAt(r *record) int {
 // Measure measures the judge on gold: it must find the planted error, and none
 // in the same span of gold as it is.
 func (b *Bench) Measure(cases iter.Seq2[eval.Case, error]) (eval.Measurement, error) {
-	return kit.Measure(cases, func(c eval.Case, t *eval.Judged) (kit.Counted, error) {
-		r := b.record(c.Item)
+	return kit.Measure(cases, func(c eval.Case, of *eval.Judged) (kit.Counted, error) {
+		r := b.Datum(c.Item)
 		if r == nil || plantedAt(r) < 0 {
 			return kit.Counted{}, nil
 		}
-		j := b.judgement(r, t)
-		if j.missing != "" {
-			return kit.Counted{Missing: 1}, nil
-		}
-		if !j.parsed.Result.KnowsSpans() {
-			return kit.Counted{Missing: 1}, nil
-		}
-		if found := j.flags[plantedAt(r)] != 0; found == (c.Arm == calibrationPlanted) {
-			return kit.Counted{Right: 1, Cases: 1}, nil
-		}
-		return kit.Counted{Cases: 1}, nil
+		t := b.read(r, of)
+		missing := t.missing != "" || !t.parsed.Result.KnowsSpans()
+		return kit.Count(missing, !missing && (t.flags[plantedAt(r)] != 0) == (c.Arm == calibrationPlanted)), nil
 	})
 }
 
 // Calibrate returns a scorer that uses the judge's verdicts if it is better than chance.
 func (b *Bench) Calibrate(m eval.Measurement) (eval.Scorer, eval.Calibration) {
 	if b.judge == nil {
-		return b, eval.Calibration{Judge: cmp.Or(b.recordedJudge(), "none"), Effect: "the study has no judge model: recorded judgements, if any, count as they are"}
+		recorded := "none"
+		for _, a := range slices.Backward(b.On) { // the first of them
+			if a.snapshot != nil {
+				recorded = b.judgeOf(a)
+			}
+		}
+		return b, eval.Calibration{Judge: recorded, Effect: "the study has no judge model: recorded judgements, if any, count as they are"}
 	}
-	const noun = "gold spans, half of them with a planted wrong role"
-	k := eval.Calibration{Judge: b.judge.ID, Measurement: m}
-	right, known := m.Totals()
 	calibrated := *b
-	switch {
-	case known == 0:
-		k.Effect = kit.Unmeasured(m, noun, "there is no gold") + ": its verdicts count"
-	case right/known > trustedAccuracy:
-		k.Effect = kit.Accuracy(m, noun) + ": its verdicts count"
-	default:
-		calibrated.trusted, k.Failed = false, true
-		k.Effect = kit.Accuracy(m, noun) + ", no better than chance: its verdicts are unscored"
-	}
+	var k eval.Calibration
+	calibrated.trusted, k = kit.Trust(b.judge.ID, m, "gold spans, half of them with a planted wrong role", "there is no gold",
+		"no better than chance: its verdicts are unscored", func(accuracy float64) bool { return accuracy > trustedAccuracy })
 	return &calibrated, k
-}
-
-func (b *Bench) recordedJudge() string {
-	for _, a := range b.arms {
-		if a.snapshot != nil {
-			return b.judgeOf(a)
-		}
-	}
-	return ""
-}
-
-// A judgement is what is known of an answer from its verdicts.
-type judgement struct {
-	missing string // why there is none
-	parsed  verdict.Parsed
-	flags   []uint8 // of spans
-	failed  bool    // the judge was asked and failed
-}
-
-// judgement reads the judge's verdict on a trial.
-func (b *Bench) judgement(r *record, t *eval.Judged) judgement {
-	if absent(&t.Outcome) {
-		return judgement{missing: "the file does not have the text"}
-	}
-	for _, v := range t.Verdicts {
-		if v.Step != judgeStep || v.Source == eval.ByHuman {
-			continue
-		}
-		if v.Err != "" {
-			return judgement{missing: "no judgement: " + firstLine(v.Err), failed: true, parsed: verdict.Parsed{Result: verdict.Empty(), Step: verdict.None, Raw: string(v.Data)}}
-		}
-		return b.read(r, t, v.Data, v.Source == eval.ByPipeline)
-	}
-	return judgement{missing: "not judged"}
-}
-
-// read reads a judgement of the spans of a trial.
-func (b *Bench) read(r *record, t *eval.Judged, data []byte, recorded bool) judgement {
-	a, err := b.readAnswer(t.Outcome.Data, r.Text)
-	if err != nil {
-		return judgement{missing: "the answer has no spans"}
-	}
-	j := judgement{}
-	if recorded {
-		j.parsed = verdict.Recorded(data, b.taxonomy, a.spans)
-	} else {
-		j.parsed = verdict.Parse(string(data), b.taxonomy, a.spans)
-	}
-	if j.parsed.Step == verdict.None {
-		j.missing, j.failed = unparsed, true
-	}
-	j.flags = j.parsed.Result.Flags(len(a.spans))
-	return j
 }
 
 // Ratings returns whether the judge finds each span of an answer right: without an error
 // of any kind. Types are the categories of the roles.
 func (b *Bench) Ratings(c eval.Case) (list []eval.Rating) {
-	r := b.record(c.Item)
+	r := b.Datum(c.Item)
 	if r == nil {
 		return nil
 	}
-	for t := range c.Answered() {
-		a, err := b.readAnswer(t.Outcome.Data, r.Text)
-		j := b.judgement(r, t)
-		if err != nil || j.missing != "" || !j.parsed.Result.KnowsSpans() {
+	for of := range c.Answered() {
+		t := b.read(r, of)
+		if t.missing != "" || !t.parsed.Result.KnowsSpans() {
 			continue
 		}
-		for i, s := range a.spans {
-			list = append(list, eval.Rating{Trial: t.Trial, Unit: unitOf(i), Type: b.taxonomy.Category(s.Role), Yes: j.flags[i] == 0})
+		for i, s := range t.spans {
+			list = append(list, eval.Rating{Trial: of.Trial, Unit: unitOf(i), Type: b.taxonomy.Category(s.Role), Yes: t.flags[i] == 0})
 		}
 	}
 	return list

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/scruple-eval/scruple/internal/dataset"
+	"github.com/scruple-eval/scruple/internal/spanfile"
 	"github.com/scruple-eval/scruple/internal/suites/spans/label"
 )
 
@@ -95,13 +96,13 @@ func first(word string) string {
 func isWord(c rune) bool { return c == '_' || unicode.IsLetter(c) || unicode.IsDigit(c) }
 
 // label finds the words in a text, from left to right, the longest at each place.
-func (l *lexicon) label(text string) []label.Span {
+func (l *lexicon) label(text string) []spanfile.Span {
 	lower := strings.ToLower(text)
 	if len(lower) != len(text) {
 		lower = text // lower case has other offsets: only words as written are found
 	}
-	r := label.NewRuler(text)
-	var spans []label.Span
+	r := spanfile.NewRuler(text)
+	var spans []spanfile.Span
 	before := ' '
 	for at := 0; at < len(text); {
 		c, size := utf8.DecodeRuneInString(text[at:])
@@ -114,7 +115,7 @@ func (l *lexicon) label(text string) []label.Span {
 			before = c
 			continue
 		}
-		spans = append(spans, label.Span{Text: text[at : at+length], Role: role, Confidence: label.Unstated, Start: r.Point(at, label.Bytes), End: r.Point(at+length, label.Bytes)})
+		spans = append(spans, spanfile.Span{Text: text[at : at+length], Role: role, Confidence: spanfile.Unstated, Start: r.Point(at, spanfile.Bytes), End: r.Point(at+length, spanfile.Bytes)})
 		at += length
 		before, _ = utf8.DecodeLastRuneInString(text[:at])
 	}

@@ -1,20 +1,16 @@
 package spans
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"strings"
 	"text/tabwriter"
 
-	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/measure/span"
+	"github.com/scruple-eval/scruple/internal/spanfile"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
-	"github.com/scruple-eval/scruple/internal/suites/spans/format"
-	"github.com/scruple-eval/scruple/internal/suites/spans/label"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -51,13 +47,13 @@ that is not in its text matches nothing: it counts as missed or spurious.`,
 				if err != nil {
 					return nil, err
 				}
-				return measureSpans(c, *gold, *predicted, s, label.Unit(*offsets), *system)
+				return measureSpans(c, *gold, *predicted, s, spanfile.Unit(*offsets), *system)
 			}
 		},
 	}
 }
 
-func measureSpans(c kit.Call, goldFile, predictedFile string, scheme span.Scheme, unit label.Unit, system string) (fmt.Stringer, error) {
+func measureSpans(c kit.Call, goldFile, predictedFile string, scheme span.Scheme, unit spanfile.Unit, system string) (fmt.Stringer, error) {
 	if _, err := text.ParseUnit(string(unit)); unit != "" && err != nil {
 		return nil, fmt.Errorf("--offsets %w", err)
 	}
@@ -69,23 +65,27 @@ func measureSpans(c kit.Call, goldFile, predictedFile string, scheme span.Scheme
 	}
 	m := &measured{Scheme: scheme, tally: span.Tally{Scheme: scheme}}
 	if goldFile == "" {
-		return m, m.columns(c, predictedFile)
+		d, err := readDocs(c, predictedFile, spanfile.Options{Tagged: true})
+		if err == nil {
+			err = m.columns(d, predictedFile)
+		}
+		return m, err
 	}
-	gold, errGold := readDocs(c, goldFile, format.Options{Offsets: unit})
-	predicted, errPredicted := readDocs(c, predictedFile, format.Options{Offsets: unit, System: system})
+	gold, errGold := readDocs(c, goldFile, spanfile.Options{Offsets: unit})
+	predicted, errPredicted := readDocs(c, predictedFile, spanfile.Options{Offsets: unit, System: system})
 	if err := errors.Join(errGold, errPredicted); err != nil {
 		return nil, err
 	}
 	m.Warnings = append(append(m.Warnings, gold.Warnings...), predicted.Warnings...)
-	if gold.Format == format.CoNLL && predicted.Format == format.CoNLL {
-		if err := span.Align(sentences(gold), sentences(predicted), goldFile, predictedFile); err != nil {
+	if gold.Format == spanfile.CoNLL && predicted.Format == spanfile.CoNLL {
+		if err := spanfile.Align(gold.Docs, predicted.Docs, goldFile, predictedFile); err != nil {
 			return nil, err
 		}
 	}
 	return m, m.docs(gold, predicted, goldFile, predictedFile)
 }
 
-func readDocs(c kit.Call, file string, o format.Options) (*format.Data, error) {
+func readDocs(c kit.Call, file string, o spanfile.Options) (*spanfile.Data, error) {
 	r, err := c.Open(file)
 	if err != nil {
 		return nil, err
@@ -95,15 +95,11 @@ func readDocs(c kit.Call, file string, o format.Options) (*format.Data, error) {
 	if file == "-" {
 		o.Name = "stdin"
 	}
-	return format.ReadFrom(r, o)
-}
-
-func sentences(d *format.Data) []span.Sentence {
-	list := make([]span.Sentence, len(d.Docs))
-	for i, doc := range d.Docs {
-		list[i] = span.Sentence{Line: doc.Line, Tokens: doc.Tokens, Tags: doc.Tags}
+	d, err := spanfile.ReadFrom(r, o)
+	if err == nil {
+		nameTexts(d)
 	}
-	return list
+	return d, err
 }
 
 // measured is the result of measure spans.
@@ -116,24 +112,8 @@ type measured struct {
 }
 
 // columns scores a CoNLL file with gold and prediction.
-func (m *measured) columns(c kit.Call, file string) error {
-	r, err := c.Open(file)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	data, err := io.ReadAll(r)
-	if err == nil {
-		data, err = dataset.Unpack(data)
-	}
-	if err != nil {
-		return fmt.Errorf("%s: reading: %w", file, err)
-	}
-	list, err := span.ReadCoNLL(bytes.NewReader(data), file)
-	if err != nil {
-		return err
-	}
-	for _, s := range list {
+func (m *measured) columns(d *spanfile.Data, file string) error {
+	for _, s := range d.Docs {
 		if s.Other == nil {
 			return fmt.Errorf("--gold is missing, and %s has no column for it: want a token, its gold tag and its predicted tag per line", file)
 		}
@@ -160,8 +140,8 @@ func (m *measured) tags(tokens, gold, predicted []string, file string, line int)
 }
 
 // docs scores texts with the same id.
-func (m *measured) docs(gold, predicted *format.Data, goldFile, predictedFile string) error {
-	byID := map[string]*format.Doc{}
+func (m *measured) docs(gold, predicted *spanfile.Data, goldFile, predictedFile string) error {
+	byID := map[string]*spanfile.Doc{}
 	for i := range predicted.Docs {
 		byID[predicted.Docs[i].ID] = &predicted.Docs[i]
 	}
@@ -173,7 +153,7 @@ func (m *measured) docs(gold, predicted *format.Data, goldFile, predictedFile st
 		switch {
 		case p == nil:
 			missing++
-			p = &format.Doc{Text: g.Text}
+			p = &spanfile.Doc{Text: g.Text}
 		case p.Text != g.Text:
 			return fmt.Errorf("text %q of %s differs from that of %s: score spans of the same texts", g.ID, predictedFile, goldFile)
 		}
@@ -183,7 +163,7 @@ func (m *measured) docs(gold, predicted *format.Data, goldFile, predictedFile st
 			}
 			continue
 		}
-		m.tally.Add(plainSpans(g.Spans), plainSpans(p.Spans))
+		m.tally.Add(spansIn(g.Spans, same), spansIn(p.Spans, same))
 	}
 	for i := range predicted.Docs {
 		if id := predicted.Docs[i].ID; byID[id] != nil {
@@ -196,37 +176,30 @@ func (m *measured) docs(gold, predicted *format.Data, goldFile, predictedFile st
 	return nil
 }
 
-func plainSpans(spans []label.Span) []span.Span {
-	out := make([]span.Span, len(spans))
-	for i, s := range spans {
-		out[i] = span.Span{Start: s.Start, End: s.End, Label: s.Role}
-	}
-	return out
-}
+func same(role string) string { return role }
 
 // Notes are the warnings about the files.
 func (m *measured) Notes() []string { return m.Warnings }
 
-type scores struct {
-	span.Counts
-	Gold      int     `json:"gold"`
-	Predicted int     `json:"predicted"`
+type ratios struct {
 	Precision float64 `json:"precision"`
 	Recall    float64 `json:"recall"`
 	F1        float64 `json:"f1"`
 }
 
+type scores struct {
+	span.Counts
+	Gold      int `json:"gold"`
+	Predicted int `json:"predicted"`
+	ratios
+}
+
 func scoresOf(c span.Counts) scores {
-	return scores{c, c.Gold(), c.Predicted(), c.Precision(), c.Recall(), c.F1()}
+	return scores{c, c.Gold(), c.Predicted(), ratios{c.Precision(), c.Recall(), c.F1()}}
 }
 
 // MarshalJSON has all counts and unrounded ratios.
 func (m *measured) MarshalJSON() ([]byte, error) {
-	type macro struct {
-		Precision float64 `json:"precision"`
-		Recall    float64 `json:"recall"`
-		F1        float64 `json:"f1"`
-	}
 	p, r, f := m.tally.Macro()
 	out := struct {
 		Scheme   span.Scheme       `json:"scheme"`
@@ -234,9 +207,9 @@ func (m *measured) MarshalJSON() ([]byte, error) {
 		Tokens   int               `json:"tokens,omitempty"`
 		Accuracy *float64          `json:"accuracy,omitempty"`
 		Overall  scores            `json:"overall"`
-		Macro    macro             `json:"macro"`
+		Macro    ratios            `json:"macro"`
 		ByLabel  map[string]scores `json:"by_label"`
-	}{m.Scheme, m.tally.Texts, m.tokens, nil, scoresOf(m.tally.Overall), macro{p, r, f}, map[string]scores{}}
+	}{m.Scheme, m.tally.Texts, m.tokens, nil, scoresOf(m.tally.Overall), ratios{p, r, f}, map[string]scores{}}
 	if m.tokens > 0 {
 		accuracy := float64(m.agreeing) / float64(m.tokens)
 		out.Accuracy = &accuracy
@@ -255,10 +228,7 @@ func (m *measured) String() string {
 	} else {
 		m.table(&b)
 	}
-	for _, w := range m.Warnings {
-		b.WriteString("note: " + w + "\n")
-	}
-	return b.String()
+	return b.String() + notesOf(m.Warnings)
 }
 
 func (m *measured) table(b *strings.Builder) {

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -14,10 +13,11 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/spanfile"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
-	"github.com/scruple-eval/scruple/internal/suites/spans/label"
 	"github.com/scruple-eval/scruple/internal/suites/spans/verdict"
+	"github.com/scruple-eval/scruple/internal/table"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -64,25 +64,23 @@ type spanError struct {
 
 // checked is what people say of the spans of an answer.
 type checked struct {
-	spans  []label.Span
+	spans  []spanfile.Span
 	flags  []uint8  // of spans, as [verdict.Result.Flags]
 	missed []string // elements without a span
 }
 
-// checkedOf is what people say of an answer; nil if they did not check its spans.
-func (b *Bench) checkedOf(t *eval.Judged, spans []label.Span) *checked {
+// checkedOf is what people say of a trial; nil if they did not check its spans.
+func (b *Bench) checkedOf(t *trial) *checked {
 	list := b.people[[2]string{t.Trial.Item, t.Trial.Arm}]
-	for i := range list {
-		if slices.EqualFunc(list[i].spans, spans, sameSpan) {
-			return &list[i]
-		}
+	if i := slices.IndexFunc(list, func(k checked) bool { return slices.EqualFunc(k.spans, t.spans, sameSpan) }); i >= 0 {
+		return &list[i]
 	}
 	return nil
 }
 
 // sameSpan reports whether two spans are equal except for their confidences, which
 // people do not check.
-func sameSpan(a, b label.Span) bool {
+func sameSpan(a, b spanfile.Span) bool {
 	return a.Text == b.Text && a.Role == b.Role && a.Start == b.Start && a.End == b.End
 }
 
@@ -92,19 +90,18 @@ func (b *Bench) readPeople(f *study.File, s *Study, errs *study.Errors) {
 		return
 	}
 	path := f.Resolve(s.Human)
-	arms := kit.ByID(b.arms)
 	unchecked := 0
-	_, err := dataset.Scan(path, func(line int, data []byte, err error) {
-		var w *peopleLine
+	_, err := table.Records(path, table.Texts{Names: []string{"id", "arm", "by"}, Verbatim: "text"}, func(line int, data []byte, err error) {
+		var w peopleLine
 		if err == nil {
-			w, err = decodePeople(data)
+			err = dataset.DecodeStrict(data, &w)
 		}
 		switch {
 		case err != nil:
 		case w.Result.Kind() == 'n':
 			unchecked++
 		default:
-			err = b.addChecked(w, arms)
+			err = b.addChecked(&w)
 		}
 		if err != nil {
 			errs.Add(fmt.Errorf("%s:%d: %w", path, line, err))
@@ -114,24 +111,24 @@ func (b *Bench) readPeople(f *study.File, s *Study, errs *study.Errors) {
 		errs.Add(f.Errorf("human", "%w", err))
 	}
 	if unchecked > 0 {
-		b.warnings = append(b.warnings, fmt.Sprintf("%s: %s without a result: nobody has checked the spans", path, text.Plural(unchecked, "line", "lines")))
+		b.Warn("%s: %s without a result: nobody has checked the spans", path, text.Plural(unchecked, "line", "lines"))
 	}
 }
 
-func decodePeople(data []byte) (*peopleLine, error) {
-	w := new(peopleLine)
-	return w, dataset.DecodeStrict(data, w)
-}
-
 // addChecked adds a verdict of people.
-func (b *Bench) addChecked(w *peopleLine, arms map[string]*arm) error {
-	r := b.record(w.ID)
+func (b *Bench) addChecked(w *peopleLine) error {
+	r := b.Datum(w.ID)
 	switch {
 	case r == nil:
 		return fmt.Errorf("the study has no text %q", w.ID)
-	case arms[w.Arm] == nil:
-		return fmt.Errorf("the study has no arm %q%s", w.Arm, kit.DidYouMean(w.Arm, slices.Sorted(maps.Keys(arms))))
-	case w.Text != nil && *w.Text != r.Text:
+	case b.Arm(w.Arm) == nil:
+		var names []string
+		for _, a := range b.On {
+			names = append(names, a.ID)
+		}
+		slices.Sort(names)
+		return fmt.Errorf("the study has no arm %q%s", w.Arm, kit.DidYouMean(w.Arm, names))
+	case w.Text != nil && *w.Text != "" && *w.Text != r.Text:
 		return fmt.Errorf("the text differs from that of %q in the records: people checked another text", w.ID)
 	case w.Spans.Kind() != '[':
 		return fmt.Errorf("spans is missing: want the list of spans that were checked; scruple export RUN --format %s writes it", peopleFormat)
@@ -217,47 +214,40 @@ func exportPeople(bench kit.Bench, kept kit.Kept, dir string) (string, error) {
 	b := bench.(*Bench)
 	type line struct {
 		peopleLine
-		spans []label.Span
+		spans []spanfile.Span
 	}
 	var lines []line
-	for t, err := range kept.Outcomes() {
+	for of, err := range kept.Outcomes() {
 		if err != nil {
 			return "", err
 		}
-		r, arm := b.record(t.Trial.Item), b.byArm[t.Trial.Arm]
-		if r == nil || arm == nil || arm.Role == eval.RoleCalibration || t.Outcome.Kind != eval.OK || absent(&t.Outcome) {
+		r, arm, err := b.Of(of.Trial)
+		if err != nil || arm.Role == eval.RoleCalibration {
 			continue
 		}
-		a, err := b.readAnswer(t.Outcome.Data, r.Text)
-		if err != nil {
-			continue // without spans there is nothing to check
+		if t := b.read(r, &of); t.readable { // without spans there is nothing to check
+			lines = append(lines, line{peopleLine{ID: r.ID, Arm: of.Trial.Arm, Text: &r.Text, Spans: spansOnly(t.spans), Result: jsontext.Value("null")}, t.spans})
 		}
-		lines = append(lines, line{peopleLine{ID: r.ID, Arm: t.Trial.Arm, Text: &r.Text, Spans: spansOnly(a.spans), Result: jsontext.Value("null")}, a.spans})
 	}
 	slices.SortStableFunc(lines, func(a, b line) int {
 		return cmp.Or(strings.Compare(a.ID, b.ID), strings.Compare(a.Arm, b.Arm), bytes.Compare(a.Spans, b.Spans))
 	})
-	lines = slices.CompactFunc(lines, func(a, b line) bool {
-		return a.ID == b.ID && a.Arm == b.Arm && slices.EqualFunc(a.spans, b.spans, sameSpan)
-	})
-	out := make([]peopleLine, len(lines))
-	for i := range lines {
-		out[i] = lines[i].peopleLine
+	var out []peopleLine
+	for i, l := range lines {
+		if i == 0 || l.ID != lines[i-1].ID || l.Arm != lines[i-1].Arm || !slices.EqualFunc(l.spans, lines[i-1].spans, sameSpan) {
+			out = append(out, l.peopleLine)
+		}
 	}
 	return written(dir, []kit.File{{Path: peopleFormat + ".jsonl", Write: dataset.EncodeLines(out)}})
 }
 
 // spansOnly is the list of the spans of an answer without confidences, which might
 // lead people.
-func spansOnly(spans []label.Span) jsontext.Value {
+func spansOnly(spans []spanfile.Span) jsontext.Value {
 	list := []answerSpan{}
-	for i := range spans {
-		s := &spans[i]
-		a := answerSpan{Text: s.Text, Role: s.Role}
-		if s.Placed() {
-			a.Start, a.End = &s.Start, &s.End
-		}
-		list = append(list, a)
+	for _, s := range spans {
+		s.Confidence = spanfile.Unstated
+		list = append(list, entryOf(s))
 	}
 	data, err := json.Marshal(list)
 	if err != nil {

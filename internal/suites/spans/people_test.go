@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/suites/spans/verdict"
@@ -121,7 +122,7 @@ func TestPeopleOfOtherAnswers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const kappa = agreementOfJudge + verdict.KindFalsePositive + "_recall"
+	const kappa = agreementOfJudge + "false_positive" + "_recall"
 	for name, test := range map[string]struct {
 		answer string
 		counts bool
@@ -180,7 +181,7 @@ func TestPeopleErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if w := strings.Join(b.Warnings(), "\n"); !strings.Contains(w, "1 line without a result: nobody has checked the spans") {
+	if w := strings.Join(b.Capabilities().Warnings(), "\n"); !strings.Contains(w, "1 line without a result: nobody has checked the spans") {
 		t.Errorf("warnings %q", w)
 	}
 	if k := b.people[[2]string{"t0", "lexicon"}]; len(k) != 1 || !bytes.Equal(k[0].flags, []byte{0, 1, 0, 0}) {
@@ -241,9 +242,8 @@ func TestExportPeople(t *testing.T) {
 	}
 	for i := range kept.outcomes {
 		o := &kept.outcomes[i]
-		a, err := b.readAnswer(o.Outcome.Data, b.record(o.Trial.Item).Text)
-		if err != nil || b.checkedOf(o, a.spans) == nil {
-			t.Errorf("answer %s of %+v is not checked: %v", o.Outcome.Data, o.Trial, err)
+		if found := b.read(b.Datum(o.Trial.Item), o); !found.readable || b.checkedOf(found) == nil {
+			t.Errorf("answer %s of %+v is not checked", o.Outcome.Data, o.Trial)
 		}
 	}
 }
@@ -260,10 +260,10 @@ func FuzzPeople(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	arms := kit.ByID(b.arms)
 	f.Fuzz(func(t *testing.T, line string) {
 		clear(b.people)
-		if w, err := decodePeople([]byte(line)); err == nil && b.addChecked(w, arms) == nil {
+		var w peopleLine
+		if dataset.DecodeStrict([]byte(line), &w) == nil && b.addChecked(&w) == nil {
 			for _, k := range b.people[[2]string{w.ID, w.Arm}] {
 				if len(k.flags) != len(k.spans) {
 					t.Fatalf("%+v", k)

@@ -6,9 +6,8 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/spanfile"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
-	"github.com/scruple-eval/scruple/internal/suites/spans/format"
-	"github.com/scruple-eval/scruple/internal/suites/spans/label"
 	"github.com/scruple-eval/scruple/internal/suites/spans/snapshot"
 	"github.com/scruple-eval/scruple/internal/suites/spans/verdict"
 )
@@ -18,7 +17,7 @@ import (
 type preflightCase struct {
 	Case     string             `json:"case"`
 	Text     string             `json:"text"`
-	Gold     []label.Span       `json:"gold"`
+	Gold     []spanfile.Span    `json:"gold"`
 	Reply    json.RawMessage    `json:"reply"`    // a text, or JSON
 	Judge    json.RawMessage    `json:"judge"`    // likewise
 	Reason   string             `json:"reason"`   // why the reply is malformed
@@ -42,14 +41,12 @@ func checkCase(data []byte) (kit.Result, error) {
 		return kit.Result{}, err
 	}
 	d := snapshot.DefaultReader()
-	b := &Bench{taxonomy: d.Taxonomy, reader: d, byID: map[string]int{"case": 0}, roles: map[string]int{}, trusted: true}
-	for i, role := range d.Taxonomy.Roles() {
-		b.roles[role] = i
-	}
-	b.records = []record{{Doc: format.Doc{ID: "case", Text: c.Text, Spans: c.Gold, Labelled: c.Gold != nil}, gold: b.spansOf(c.Gold, false)}}
+	b := &Bench{taxonomy: d.Taxonomy, reader: d, trusted: true}
+	doc := spanfile.Doc{ID: "case", Text: c.Text, Spans: c.Gold, Labelled: c.Gold != nil}
+	b.fill([]*record{{Doc: doc, gold: b.spansOf(c.Gold, d.Taxonomy.Canonical)}})
 	a := &arm{}
 	a.ID = "case"
-	b.byArm = map[string]*arm{"case": a}
+	b.add(a.ID, a)
 	o := b.outcomeOf(eval.Response{Text: textOf(c.Reply), Stop: eval.StopEnd}, "", c.Text)
 	var verdicts []eval.Verdict
 	if len(c.Judge) > 0 {
@@ -62,7 +59,7 @@ func checkCase(data []byte) (kit.Result, error) {
 		wrong("the reason is %q, want %q", o.Reason, c.Reason)
 	}
 	one := eval.CaseOf(eval.Trial{Item: "case", Arm: "case", Replicate: 1}, o, verdicts)
-	if j := b.judgement(&b.records[0], &one.Trials[0]); j.parsed.Step != c.Step {
+	if j := b.read(b.Data[0], &one.Trials[0]); j.parsed.Step != c.Step {
 		wrong("the judgement is parsed at step %q, want %q: %v", j.parsed.Step, c.Step, j.parsed.Notes)
 	}
 	got, unscored := map[string]float64{}, ""

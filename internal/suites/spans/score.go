@@ -7,52 +7,21 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/measure/span"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
-	"github.com/scruple-eval/scruple/internal/suites/spans/label"
 	"github.com/scruple-eval/scruple/internal/suites/spans/verdict"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
-func firstLine(s string) string {
-	line, _, _ := strings.Cut(s, "\n")
-	return text.Shorten(line, 120)
-}
-
-// A match is a gold span, a predicted span, or both if they overlap.
-type match struct {
-	gold  *label.Span
-	span  *label.Span
-	index int // of the span
-	iou   float64
-}
-
-// matches pairs the spans of an answer with gold, by overlap.
-func (b *Bench) matches(r *record, spans []label.Span) []match {
-	gold := b.spansOf(r.Spans, false)
-	var list []match
-	for _, p := range span.Pairs(gold, b.spansOf(spans, false)) {
-		m := match{index: p.Predicted, iou: p.IoU}
-		if p.Gold >= 0 {
-			m.gold = &r.Spans[p.Gold]
-		}
-		if p.Predicted >= 0 {
-			m.span = &spans[p.Predicted]
-		}
-		list = append(list, m)
-	}
-	return list
-}
-
 // Score scores the trials of a text against gold, by the judge's verdicts, and the
 // judge by people's.
 func (b *Bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
-	r := b.record(c.Item)
+	r := b.Datum(c.Item)
 	if r == nil {
 		return dst
 	}
-	return kit.ScoreTrials(dst, c, func(dst []eval.Score, t *eval.Judged) []eval.Score {
-		arm := b.byArm[t.Trial.Arm]
-		judged := arm != nil && len(arm.Judges) > 0
-		if absent(&t.Outcome) {
+	return kit.ScoreTrials(dst, c, func(dst []eval.Score, of *eval.Judged) []eval.Score {
+		t := b.read(r, of)
+		judged := t.arm != nil && len(t.arm.Judges) > 0
+		if t.absent {
 			if r.Labelled {
 				dst = unscored(dst, noText, 0, metricF1, metricPrecision, metricRecall, metricExact, metricPartial, metricType, metricCategory, metricMacro)
 			}
@@ -61,43 +30,37 @@ func (b *Bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
 			}
 			return dst
 		}
-		var a answer
-		readable := t.Outcome.Kind == eval.OK
-		if readable {
-			var err error
-			a, err = b.readAnswer(t.Outcome.Data, r.Text)
-			readable = err == nil
-		}
-		dst = append(dst, eval.Score{Metric: metricReadable, Num: kit.Indicator(readable), Den: 1})
-		if n := len(a.spans); n > 0 {
+		dst = append(dst, share(metricReadable, int(kit.Indicator(t.readable)), 1))
+		if n := len(t.spans); n > 0 {
 			aligned := 0
-			for _, note := range a.notes {
-				if note == "" {
-					aligned++
-				}
+			for _, note := range t.notes {
+				aligned += int(kit.Indicator(note == ""))
 			}
-			dst = append(dst, eval.Score{Metric: metricAligned, Num: float64(aligned), Den: float64(n)})
+			dst = append(dst, share(metricAligned, aligned, n))
 		}
 		if r.Labelled {
-			dst = b.scoreGold(dst, r, &a)
+			dst = b.scoreGold(dst, t)
 		}
 		switch {
-		case judged && readable:
-			return b.scoreJudge(dst, r, &a, t)
+		case judged && t.readable:
+			return b.scoreJudge(dst, t)
 		case judged:
 			return scoreUnreadable(dst, r)
-		}
-		if r.Labelled {
-			right := make([]bool, len(a.spans))
-			for _, m := range b.matches(r, a.spans) {
+		case r.Labelled:
+			right := make([]bool, len(t.spans))
+			for _, m := range t.matches {
 				if m.span != nil && m.gold != nil {
-					right[m.index] = m.span.Start == m.gold.Start && m.span.End == m.gold.End && b.taxonomy.Canonical(m.span.Role) == b.taxonomy.Canonical(m.gold.Role)
+					right[m.index] = !m.role && !m.borders
 				}
 			}
-			dst = confidences(dst, &a, func(i int) bool { return right[i] })
+			return confidences(dst, t, func(i int) bool { return right[i] })
 		}
 		return dst
 	})
+}
+
+func share(metric string, n, of int) eval.Score {
+	return eval.Score{Metric: metric, Num: float64(n), Den: float64(of)}
 }
 
 // noText is why the arms of files lack scores.
@@ -133,9 +96,9 @@ func scoreUnreadable(dst []eval.Score, r *record) []eval.Score {
 }
 
 // confidences adds the row of the spans with a stated confidence.
-func confidences(dst []eval.Score, a *answer, right func(int) bool) []eval.Score {
+func confidences(dst []eval.Score, t *trial, right func(int) bool) []eval.Score {
 	var row eval.Row
-	for i, s := range a.spans {
+	for i, s := range t.spans {
 		if s.Stated() {
 			row = append(row, s.Confidence, kit.Indicator(right(i)))
 		}
@@ -148,29 +111,22 @@ func confidences(dst []eval.Score, a *answer, right func(int) bool) []eval.Score
 
 // scoreGold compares an answer with gold. An answer that is not readable has no
 // spans.
-func (b *Bench) scoreGold(dst []eval.Score, r *record, a *answer) []eval.Score {
-	predicted := b.spansOf(a.spans, false)
-	slices.SortFunc(predicted, span.Compare)
-	f1 := func(metric string, c span.Counts) {
-		if den := c.Predicted() + c.Gold(); den > 0 {
-			dst = append(dst, eval.Score{Metric: metric, Num: 2 * c.Points(), Den: float64(den)})
+func (b *Bench) scoreGold(dst []eval.Score, t *trial) []eval.Score {
+	r, predicted := t.record, b.spansOf(t.spans, b.taxonomy.Canonical)
+	ratio := func(metric string, num float64, den int) {
+		if den > 0 {
+			dst = append(dst, eval.Score{Metric: metric, Num: num, Den: float64(den)})
 		}
 	}
+	f1 := func(metric string, c span.Counts) { ratio(metric, 2*c.Points(), c.Predicted()+c.Gold()) }
 	strict := span.Agree(span.Strict, r.gold, predicted)
 	f1(metricF1, strict)
-	if n := strict.Predicted(); n > 0 {
-		dst = append(dst, eval.Score{Metric: metricPrecision, Num: float64(strict.Correct), Den: float64(n)})
-	}
-	if n := strict.Gold(); n > 0 {
-		dst = append(dst, eval.Score{Metric: metricRecall, Num: float64(strict.Correct), Den: float64(n)})
-	}
+	ratio(metricPrecision, float64(strict.Correct), strict.Predicted())
+	ratio(metricRecall, float64(strict.Correct), strict.Gold())
 	f1(metricExact, span.Agree(span.Exact, r.gold, predicted))
 	f1(metricPartial, span.Agree(span.Partial, r.gold, predicted))
 	f1(metricType, span.Agree(span.Type, r.gold, predicted))
-	goldC, predictedC := b.spansOf(r.Spans, true), b.spansOf(a.spans, true)
-	slices.SortFunc(goldC, span.Compare)
-	slices.SortFunc(predictedC, span.Compare)
-	f1(metricCategory, span.Agree(span.Strict, goldC, predictedC))
+	f1(metricCategory, span.Agree(span.Strict, b.spansOf(r.Spans, b.taxonomy.Category), b.spansOf(t.spans, b.taxonomy.Category)))
 
 	tally := span.Tally{Scheme: span.Conll}
 	tally.Add(r.gold, predicted)
@@ -187,16 +143,15 @@ func (b *Bench) scoreGold(dst []eval.Score, r *record, a *answer) []eval.Score {
 		dst = append(dst, eval.Score{Metric: metricMacro, Row: row})
 	}
 	pairs, iou, borders := 0, 0.0, 0
-	for _, p := range b.matches(r, a.spans) {
+	for _, p := range t.matches {
 		if p.gold != nil && p.span != nil {
 			pairs++
 			iou += p.iou
 			borders += max(p.gold.Start-p.span.Start, p.span.Start-p.gold.Start) + max(p.gold.End-p.span.End, p.span.End-p.gold.End)
 		}
 	}
-	if pairs > 0 {
-		dst = append(dst, eval.Score{Metric: metricIoU, Num: iou, Den: float64(pairs)}, eval.Score{Metric: metricBoundary, Num: float64(borders), Den: float64(pairs)})
-	}
+	ratio(metricIoU, iou, pairs)
+	ratio(metricBoundary, float64(borders), pairs)
 	return dst
 }
 
@@ -204,13 +159,12 @@ func (b *Bench) scoreGold(dst []eval.Score, r *record, a *answer) []eval.Score {
 const lostList = "the judge's list of errors is not complete"
 
 // scoreJudge scores an answer by its judgement.
-func (b *Bench) scoreJudge(dst []eval.Score, r *record, a *answer, t *eval.Judged) []eval.Score {
-	j := b.judgement(r, t)
-	if len(j.parsed.Raw) > 0 {
-		dst = append(dst, eval.Score{Metric: metricParsed, Num: kit.Indicator(j.parsed.Step == verdict.Enhanced || j.parsed.Step == verdict.Repaired), Den: 1})
+func (b *Bench) scoreJudge(dst []eval.Score, t *trial) []eval.Score {
+	if len(t.parsed.Raw) > 0 {
+		dst = append(dst, share(metricParsed, int(kit.Indicator(t.parsed.Step == verdict.Enhanced || t.parsed.Step == verdict.Repaired)), 1))
 	}
-	missing, n := j.missing, len(a.spans)
-	if !b.trusted && b.byArm[t.Trial.Arm].snapshot == nil {
+	missing, n := t.missing, len(t.spans)
+	if !b.trusted && t.arm.snapshot == nil {
 		missing = eval.JudgeFailed
 	}
 	if missing != "" {
@@ -224,7 +178,7 @@ func (b *Bench) scoreJudge(dst []eval.Score, r *record, a *answer, t *eval.Judge
 		}
 		return dst
 	}
-	v := &j.parsed.Result
+	v := &t.parsed.Result
 	dst = append(dst, eval.Score{Metric: metricTotal, Num: v.TotalScore, Den: 1})
 	for i, x := range v.Scores.List() {
 		dst = append(dst, eval.Score{Metric: criterionPrefix + verdict.Criteria[i], Num: x, Den: 1})
@@ -235,22 +189,22 @@ func (b *Bench) scoreJudge(dst []eval.Score, r *record, a *answer, t *eval.Judge
 		case !known:
 			dst = unscored(dst, lostList, den, metric)
 		default:
-			dst = append(dst, eval.Score{Metric: metric, Num: float64(num), Den: float64(den)})
+			dst = append(dst, share(metric, num, den))
 		}
 	}
 	count(metricMissed, v.KnowsMissed(), len(v.MissedElements), 1)
 	wrong, spurious := 0, 0
-	for _, f := range j.flags {
+	for _, f := range t.flags {
 		wrong += int(kit.Indicator(f != 0))
 		spurious += int(kit.Indicator(f&1 != 0))
 	}
 	count(metricErrorRate, v.KnowsSpans(), wrong, n)
 	count(metricFalse, v.KnowsFalse(), spurious, n)
 	if n > 0 && v.KnowsSpans() {
-		dst = confidences(dst, a, func(i int) bool { return j.flags[i] == 0 })
+		dst = confidences(dst, t, func(i int) bool { return t.flags[i] == 0 })
 	}
-	if h := b.checkedOf(t, a.spans); h != nil && len(v.Lost) == 0 {
-		dst = compareWithPeople(dst, &j, h)
+	if h := b.checkedOf(t); h != nil && len(v.Lost) == 0 {
+		dst = compareWithPeople(dst, &t.judgement, h)
 	}
 	return dst
 }
@@ -260,44 +214,30 @@ func (b *Bench) scoreJudge(dst []eval.Score, r *record, a *answer, t *eval.Judge
 func compareWithPeople(dst []eval.Score, j *judgement, h *checked) []eval.Score {
 	ratios := func(kind string, both, judge, people int) {
 		if judge > 0 {
-			dst = append(dst, eval.Score{Metric: agreementOfJudge + kind + "_precision", Num: float64(both), Den: float64(judge)})
+			dst = append(dst, share(agreementOfJudge+kind+"_precision", both, judge))
 		}
 		if people > 0 {
-			dst = append(dst, eval.Score{Metric: agreementOfJudge + kind + "_recall", Num: float64(both), Den: float64(people)})
+			dst = append(dst, share(agreementOfJudge+kind+"_recall", both, people))
 		}
 	}
 	for k, kind := range verdict.Kinds {
-		var table [4]float64
+		table := make(eval.Row, 4) // found by both, by the judge, by people, by neither
 		for i := range j.flags {
-			a, b := j.flags[i]>>k&1 == 1, h.flags[i]>>k&1 == 1
-			switch {
-			case a && b:
-				table[0]++
-			case a:
-				table[1]++
-			case b:
-				table[2]++
-			default:
-				table[3]++
-			}
+			a, b := j.flags[i]>>k&1, h.flags[i]>>k&1
+			table[2*(1-a)+1-b]++
 		}
 		ratios(kind, int(table[0]), int(table[0]+table[1]), int(table[0]+table[2]))
 		if len(j.flags) > 0 {
-			dst = append(dst, eval.Score{Metric: agreementOfJudge + kind + "_kappa", Row: table[:]})
+			dst = append(dst, eval.Score{Metric: agreementOfJudge + kind + "_kappa", Row: table})
 		}
 	}
-	taken := make([]bool, len(h.missed))
-	both := 0
+	left := slices.Clone(h.missed)
 	for _, m := range j.parsed.Result.MissedElements {
-		for at, missed := range h.missed {
-			if !taken[at] && sameElement(m.Text, missed) {
-				taken[at] = true
-				both++
-				break
-			}
+		if at := slices.IndexFunc(left, func(missed string) bool { return sameElement(m.Text, missed) }); at >= 0 {
+			left = slices.Delete(left, at, at+1)
 		}
 	}
-	ratios(kindMissed, both, len(j.parsed.Result.MissedElements), len(taken))
+	ratios(kindMissed, len(h.missed)-len(left), len(j.parsed.Result.MissedElements), len(h.missed))
 	return dst
 }
 

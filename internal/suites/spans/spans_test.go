@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/spanfile"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites/spans/label"
 	"github.com/scruple-eval/scruple/internal/suites/spans/snapshot"
@@ -193,17 +194,17 @@ func TestConfidences(t *testing.T) {
 		"list":     {`[{"spans": [{"text": "boy", "role": "subject.identity"}, {"text": "runs", "role": "action.movement"}]}]`, nil, eval.NoteLenient, "subject.identity; action.movement"},
 		"borders":  {`{"spans": [{"text": "boy", "role": "subject.identity", "confidence": 1}, {"text": "runs", "role": "style", "confidence": 0}]}`, []eval.Row{{1, 1, 0, 0}}, "", "subject.identity, 1.00; style, 0.00"},
 	} {
-		o := b.outcomeOf(eval.Response{Text: test.answer, Stop: eval.StopEnd}, "", b.record("a").Text)
+		o := b.outcomeOf(eval.Response{Text: test.answer, Stop: eval.StopEnd}, "", b.Datum("a").Text)
 		if got := strings.Join(o.Notes, "; "); got != test.note {
 			t.Errorf("%s: notes %q, want %q", name, got, test.note)
 		}
 		c := answerOf("a", test.answer)
-		found, err := b.readAnswer(o.Data, b.record("a").Text)
-		if err != nil {
-			t.Fatal(err)
+		found := b.read(b.Datum("a"), &c.Trials[0])
+		if !found.readable {
+			t.Fatal(name)
 		}
 		var rows []eval.Row
-		for _, s := range confidences(nil, &found, func(i int) bool { return found.spans[i].Role != "style" }) {
+		for _, s := range confidences(nil, found, func(i int) bool { return found.spans[i].Role != "style" }) {
 			if s.Metric == metricECE {
 				rows = append(rows, s.Row)
 			}
@@ -222,7 +223,8 @@ func TestConfidences(t *testing.T) {
 		if got := strings.Join(shown, "; "); got != test.pages {
 			t.Errorf("%s: shown %q, want %q", name, got, test.pages)
 		}
-		r, _ := b.result(&c.Trials[0])
+		l := b.labelled(found)
+		r := b.result(found, &l)
 		for i, s := range found.spans {
 			if own := r.Spans[i].Confidence; (own != nil) != s.Stated() || own != nil && *own != s.Confidence {
 				t.Errorf("%s: span %d is exported with confidence %v", name, i, own)
@@ -249,7 +251,7 @@ func (s says) Ask(_ context.Context, _ string, r eval.Request) (eval.Response, e
 // could be read, and keeps its text.
 func TestJudgeSteps(t *testing.T) {
 	b := small(t)
-	r := b.record("a")
+	r := b.Datum("a")
 	o := eval.Outcome{Kind: eval.OK, Data: encodeAnswer(b.planted(r))}
 	right := string(b.foreseen(r, b.planted(r)).Encode())
 	tr := eval.Trial{Item: "a", Arm: "labeller", Replicate: 1}
@@ -273,7 +275,7 @@ func TestJudgeSteps(t *testing.T) {
 			t.Errorf("%s: asked %q", name, q)
 		}
 		c := eval.CaseOf(tr, o, vs)
-		if got := b.judgement(r, &c.Trials[0]).parsed.Step; got != test.step {
+		if got := b.read(r, &c.Trials[0]).parsed.Step; got != test.step {
 			t.Errorf("%s: step %s", name, got)
 		}
 		for _, s := range b.Score(nil, c) {
@@ -294,7 +296,7 @@ func TestJudgeSteps(t *testing.T) {
 // absent; an answer that cannot be read has the lowest scores, not none.
 func TestUnknownErrors(t *testing.T) {
 	b := small(t)
-	r := b.record("a")
+	r := b.Datum("a")
 	full := string(b.foreseen(r, b.planted(r)).Encode())
 	at := func(key string) int { return strings.Index(full, `"`+key+`"`) }
 	const scores = `{"scores": {"coverage": 4, "precision": 4, "granularity": 4, "taxonomy": 4, "technicalSpecs": 4}`
@@ -352,26 +354,26 @@ func shown(b *Bench, o eval.Outcome, vs []eval.Verdict) map[string]string {
 // everything or nothing is not, and then its verdicts are unscored.
 func TestCalibrate(t *testing.T) {
 	b := small(t)
-	r := b.record("a")
-	all := func(spans []label.Span) *verdict.Result {
+	r := b.Datum("a")
+	all := func(spans []spanfile.Span) *verdict.Result {
 		v := verdict.Empty()
 		v.Scores = verdict.Scores{Coverage: 1, Precision: 1, Granularity: 1, Taxonomy: 1, TechnicalSpecs: 1}
 		for i, s := range spans {
-			v.FalsePositives = append(v.FalsePositives, verdict.FalsePositive{SpanIndex: i, Text: s.Text, Reason: "other"})
+			v.FalsePositives = append(v.FalsePositives, verdict.FalsePositive{SpanIndex: verdict.Index(i), Text: s.Text, Reason: "other"})
 		}
 		return &v
 	}
 	for name, test := range map[string]struct {
-		judge func(spans []label.Span) *verdict.Result
+		judge func(spans []spanfile.Span) *verdict.Result
 		trust bool
 		right []float64
 	}{
-		"good":       {func(s []label.Span) *verdict.Result { return b.foreseen(r, s) }, true, []float64{2}},
+		"good":       {func(s []spanfile.Span) *verdict.Result { return b.foreseen(r, s) }, true, []float64{2}},
 		"everything": {all, false, []float64{1}},
-		"nothing":    {func([]label.Span) *verdict.Result { return b.foreseen(r, r.Spans) }, false, []float64{1}},
+		"nothing":    {func([]spanfile.Span) *verdict.Result { return b.foreseen(r, r.Spans) }, false, []float64{1}},
 	} {
 		cases := func(yield func(eval.Case, error) bool) {
-			for id, spans := range map[string][]label.Span{calibrationGold: r.Spans, calibrationPlanted: b.planted(r)} {
+			for id, spans := range map[string][]spanfile.Span{calibrationGold: r.Spans, calibrationPlanted: b.planted(r)} {
 				v := eval.Verdict{Step: judgeStep, Source: eval.ByModel, By: "j", Data: test.judge(spans).Encode()}
 				if !yield(eval.CaseOf(eval.Trial{Item: "a", Arm: id, Replicate: 1}, eval.Outcome{Kind: eval.OK, Data: encodeAnswer(spans)}, []eval.Verdict{v}), nil) {
 					return
@@ -400,8 +402,8 @@ func TestPeople(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := b.record("a")
-	spans := []label.Span{{Text: "A", Role: "style", Confidence: 1, Start: 0, End: 1}, {Text: "boy", Role: "style", Confidence: 1, Start: 2, End: 5},
+	r := b.Datum("a")
+	spans := []spanfile.Span{{Text: "A", Role: "style", Confidence: 1, Start: 0, End: 1}, {Text: "boy", Role: "style", Confidence: 1, Start: 2, End: 5},
 		{Text: "runs", Role: "style", Confidence: 1, Start: 6, End: 10}, {Text: "on", Role: "style", Confidence: 1, Start: 11, End: 13}}
 	v := verdict.Empty()
 	v.Scores = verdict.Scores{Coverage: 3, Precision: 3, Granularity: 3, Taxonomy: 3, TechnicalSpecs: 3}
@@ -466,7 +468,7 @@ func TestLexicon(t *testing.T) {
 		"an elderly woman on a train station x": "[subject.identity elderly woman] [environment.location train station]",
 	} {
 		var got []string
-		r := label.NewRuler(text)
+		r := spanfile.NewRuler(text)
 		for _, s := range l.label(text) {
 			if r.Slice(s.Start, s.End) != s.Text {
 				t.Errorf("%q: %+v", text, s)
@@ -530,7 +532,7 @@ func TestPipeline(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := b.request(b.byArm["p"], b.record("b"))
+	r, err := b.request(b.Arm("p"), b.Datum("b"))
 	var got payload
 	if err != nil || json.Unmarshal(r.Payload, &got) != nil || got.ID != "b" || got.Text != "Nothing." || len(got.Roles) != 38 {
 		t.Errorf("%s, %v", r.Payload, err)
@@ -541,7 +543,7 @@ func TestPipeline(t *testing.T) {
 func TestPromptVersion(t *testing.T) {
 	b := small(t)
 	const version, prompts = "1", "5b8ac9a90788d710"
-	if got := eval.HashOf([]byte(b.byArm["labeller"].system + string(b.answerSchema()))).String(); got != prompts || PromptVersion != version {
+	if got := eval.HashOf([]byte(b.Arm("labeller").system + string(b.answerSchema()))).String(); got != prompts || PromptVersion != version {
 		t.Errorf("version %s with prompts %s, want %s with %s: raise PromptVersion when prompts change", PromptVersion, got, version, prompts)
 	}
 }
@@ -554,10 +556,10 @@ func TestJudgeIsNotOfTheArm(t *testing.T) {
 		t.Fatal(err)
 	}
 	const id = "lexicon"
-	if got, want := judged.byArm[id].Hash, plain.byArm[id].Hash; got != want {
+	if got, want := judged.Arm(id).Hash, plain.Arm(id).Hash; got != want {
 		t.Errorf("%s: hash %s, want %s", id, got, want)
 	}
-	trial := eval.Trial{Item: judged.items[0].ID, Arm: id, Replicate: 1}
+	trial := eval.Trial{Item: judged.Items()[0].ID, Arm: id, Replicate: 1}
 	other, err := open(t, map[string]string{"study.yaml": minimal, "r.jsonl": strings.Replace(twoTexts, `"start"`, `"start" `, 1)})
 	if err != nil {
 		t.Fatal(err)
@@ -577,7 +579,7 @@ func FuzzAnswer(f *testing.F) {
 	d := snapshot.DefaultReader()
 	b := &Bench{taxonomy: d.Taxonomy, reader: d}
 	const text = "Ein Junge 🪁 läuft: boy boy."
-	r := label.NewRuler(text)
+	r := spanfile.NewRuler(text)
 	f.Fuzz(func(t *testing.T, raw string) {
 		o := b.outcomeOf(eval.Response{Text: raw, Stop: eval.StopEnd}, "", text)
 		if string(o.Data) != raw {
@@ -588,7 +590,7 @@ func FuzzAnswer(f *testing.F) {
 			t.Fatalf("%v, %+v", err, o)
 		}
 		for _, s := range a.spans {
-			if s.Placed() && r.Slice(s.Start, s.End) != s.Text || !s.Stated() && s.Confidence != label.Unstated || s.Section == "" {
+			if s.Placed() && r.Slice(s.Start, s.End) != s.Text || !s.Stated() && s.Confidence != spanfile.Unstated || s.Section == "" {
 				t.Fatalf("%+v", s)
 			}
 		}

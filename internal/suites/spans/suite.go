@@ -2,6 +2,10 @@
 // in video prompts, named entities, clauses. Answers are compared with gold, judged
 // by a model, or both; recorded results of other tools are arms like any other.
 //
+// suite.go and bench.go bind a study, prompt.go and answer.go ask and read. look.go reads a
+// trial and matches it once, for score.go, report.go and show.go; judge.go has the judge,
+// people.go what people decide, files.go and measure.go the files of other programs.
+//
 // The package must not import the store, statistics or clients of models; package
 // snapshot computes the intervals that a snapshot's summary has.
 package spans
@@ -10,13 +14,14 @@ import (
 	"embed"
 
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/spanfile"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/suites/spans/label"
 )
 
 //go:embed template
-var template embed.FS
+var starterFiles embed.FS
 
 //go:embed preflight/*.json
 var shippedCases embed.FS
@@ -36,7 +41,7 @@ func Suite() kit.Suite {
 			Arms: "arms", Drop: []string{"human"}},
 		Study:    func() study.Any { return new(Study) },
 		Open:     kit.Opener(Open),
-		Starter:  func() ([]kit.File, error) { return kit.Template(template, "template") },
+		Starter:  func() ([]kit.File, error) { return kit.Template(starterFiles, "template") },
 		Cases:    shippedCases,
 		Check:    checkCase,
 		Commands: []kit.Command{measureCommand()},
@@ -57,22 +62,20 @@ type Study struct {
 
 // Records is a file of texts.
 type Records struct {
-	Path    string     `json:"path" jsonschema:"required,minLength=1,description=File in any format that the suite reads\\, relative to the study file"`
-	Offsets label.Unit `json:"offsets,omitempty" jsonschema:"enum=code_points,enum=utf16,enum=bytes,description=Unit of offsets (default: that of the format)"`
-	Group   string     `json:"group,omitempty" jsonschema:"description=Results are broken down by it (default: that of the file)"`
-	Count   int        `json:"count,omitempty" jsonschema:"minimum=0,description=Use only the first count texts (default all)"`
+	Path    string        `json:"path" jsonschema:"required,minLength=1,description=File in any format that the suite reads\\, relative to the study file"`
+	Offsets spanfile.Unit `json:"offsets,omitempty" jsonschema:"enum=code_points,enum=utf16,enum=bytes,description=Unit of offsets (default: that of the format)"`
+	Group   string        `json:"group,omitempty" jsonschema:"description=Results are broken down by it (default: that of the file)"`
+	Count   int           `json:"count,omitempty" jsonschema:"minimum=0,description=Use only the first count texts (default all)"`
 }
 
 // A Labeller is one thing under test.
 type Labeller struct {
-	Name    string     `json:"name" jsonschema:"required,description=Name of the arm; without another key also the name of a built-in labeller"`
-	Prompt  string     `json:"prompt,omitempty" jsonschema:"description=Instructions with {{ROLES}}; the text follows as a message of its own"`
-	Path    string     `json:"path,omitempty" jsonschema:"description=File with the instructions\\, relative to the study file"`
-	Builtin string     `json:"builtin,omitempty" jsonschema:"enum=labeller,enum=lexicon,description=The built-in prompt\\, or the labeller that finds the words of a list"`
-	Spans   string     `json:"spans,omitempty" jsonschema:"description=File of existing spans in any format that the suite reads\\, such as a snapshot\\, whose judgements are used"`
-	Offsets label.Unit `json:"offsets,omitempty" jsonschema:"enum=code_points,enum=utf16,enum=bytes,description=Unit of offsets in spans (default: that of the format)"`
-	System  string     `json:"system,omitempty" jsonschema:"description=System whose spans are used\\, of a WNUT17 file"`
-	Lexicon string     `json:"lexicon,omitempty" jsonschema:"description=JSON file of words by role\\, for builtin lexicon (default: words of video prompts)"`
-	kit.Outside
-	Models []string `json:"models,omitempty" jsonschema:"description=Ids of the models to run on (default all but the judge)"`
+	kit.Entry
+	Prompt  string        `json:"prompt,omitempty" jsonschema:"description=Instructions with {{ROLES}}; the text follows as a message of its own"`
+	Path    string        `json:"path,omitempty" jsonschema:"description=File with the instructions\\, relative to the study file"`
+	Builtin string        `json:"builtin,omitempty" jsonschema:"enum=labeller,enum=lexicon,description=The built-in prompt\\, or the labeller that finds the words of a list (default: that of the arm's name)"`
+	Spans   string        `json:"spans,omitempty" jsonschema:"description=File of existing spans in any format that the suite reads\\, such as a snapshot\\, whose judgements are used"`
+	Offsets spanfile.Unit `json:"offsets,omitempty" jsonschema:"enum=code_points,enum=utf16,enum=bytes,description=Unit of offsets in spans (default: that of the format)"`
+	System  string        `json:"system,omitempty" jsonschema:"description=System whose spans are used\\, of a WNUT17 file"`
+	Lexicon string        `json:"lexicon,omitempty" jsonschema:"description=JSON file of words by role\\, for builtin lexicon (default: words of video prompts)"`
 }

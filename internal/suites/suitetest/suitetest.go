@@ -188,17 +188,8 @@ func same(t *testing.T, tr eval.Trial, was, is done) {
 	if reflect.DeepEqual(was, is) {
 		return // without the cost of cmp
 	}
-	if d := cmp.Diff(was.outcome, is.outcome); d != "" {
-		t.Errorf("%v: outcome (-first +again)\n%s", tr, d)
-	}
-	if d := cmp.Diff(was.verdicts, is.verdicts); d != "" {
-		t.Errorf("%v: verdicts (-first +again)\n%s", tr, d)
-	}
-	if d := cmp.Diff(was.scores, is.scores); d != "" {
-		t.Errorf("%v: scores (-first +again)\n%s", tr, d)
-	}
-	if d := cmp.Diff(was.calls, is.calls); d != "" {
-		t.Errorf("%v: calls (-first +again)\n%s", tr, d)
+	if d := cmp.Diff(was, is, cmp.AllowUnexported(done{})); d != "" {
+		t.Errorf("%v: outcome, verdicts, scores and calls (-first +again)\n%s", tr, d)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -67,8 +68,11 @@ type Changing struct {
 	NoIDs   bool // items may have no id
 }
 
-// walks is the number of walks of a test.
-const walks = 5
+// walks is the number of walks of a test, and manyWalks of one of make e2e.
+const (
+	walks     = 2
+	manyWalks = 8
+)
 
 // Walk tests that after a change a run says what a new run would say: a study grows, shrinks,
 // renames items, corrects gold, changes settings of readers and judges, prompts and arms; its
@@ -77,11 +81,16 @@ const walks = 5
 // same answers, and nothing was asked twice that was answered and is still asked for in the
 // same words.
 //
-// Rapid's own number of checks takes minutes: it is walks unless -rapid.checks says another.
+// Rapid's own number of checks takes minutes: it is walks, or manyWalks if SCRUPLE_E2E is set,
+// unless -rapid.checks says another.
 // The walks are the same each time; -rapid.checks or -rapid.seed gives others.
 func Walk(t *testing.T, c Changing) {
 	if checks, seed := flag.Lookup("rapid.checks"), flag.Lookup("rapid.seed"); isDefault(checks) {
-		defer set(t, checks, strconv.Itoa(walks))()
+		n := walks
+		if os.Getenv("SCRUPLE_E2E") != "" {
+			n = manyWalks
+		}
+		defer set(t, checks, strconv.Itoa(n))()
 		if isDefault(seed) {
 			defer set(t, seed, "27")()
 		}
@@ -112,7 +121,7 @@ func Walk(t *testing.T, c Changing) {
 		w.act("run")
 		w.count()
 		grown, fresh := w.result("grown.db"), w.result("new.db")
-		for _, part := range slices.Sorted(keys(fresh)) {
+		for _, part := range slices.Sorted(maps.Keys(fresh)) {
 			if grown[part] != fresh[part] {
 				rt.Fatalf("%s of the run that followed the study (-) and of a new run (+):\n%s", part, cmp.Diff(grown[part], fresh[part]))
 			}
@@ -130,16 +139,6 @@ func set(t *testing.T, f *flag.Flag, value string) (restore func()) {
 	return func() { _ = f.Value.Set(f.DefValue) }
 }
 
-func keys(m map[string]string) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for k := range m {
-			if !yield(k) {
-				return
-			}
-		}
-	}
-}
-
 type walk struct {
 	Changing
 	t      *rapid.T
@@ -153,6 +152,26 @@ type walk struct {
 // An asked is a request in a step of the stage run. Judges share their answers, whatever
 // the step.
 type asked struct{ step, key string }
+
+func (w *walk) must(err error) {
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// opened does something with the study as it is, and a store.
+func (w *walk) opened(name string, do func(ctx context.Context, x *experiment.Experiment, db *store.DB)) {
+	x, err := experiment.Load(filepath.Join(w.dir, "study.yaml"), nil, w.env())
+	if err != nil {
+		w.t.Fatalf("%v\nin the state %+v", err, w.state)
+	}
+	defer x.Close()
+	ctx := context.Background()
+	db, err := store.Open(ctx, filepath.Join(w.dir, ".scruple", name))
+	w.must(err)
+	defer db.Close()
+	do(ctx, x, db)
+}
 
 // add adds an item.
 func (w *walk) add() {
@@ -215,9 +234,7 @@ func (w *walk) change() {
 func (w *walk) write() {
 	for name, text := range w.Files(w.state) {
 		path := filepath.Join(w.dir, filepath.FromSlash(name))
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
-			w.t.Fatal(err)
-		}
+		w.must(errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)))
 	}
 }
 
@@ -230,54 +247,31 @@ func (w *walk) env() experiment.Env {
 	}
 }
 
-func (w *walk) load() *experiment.Experiment {
-	x, err := experiment.Load(filepath.Join(w.dir, "study.yaml"), nil, w.env())
-	if err != nil {
-		w.t.Fatalf("%v\nin the state %+v", err, w.state)
-	}
-	return x
-}
-
-func (w *walk) open(name string) *store.DB {
-	db, err := store.Open(context.Background(), filepath.Join(w.dir, ".scruple", name))
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return db
-}
-
 // act brings the run up to date, in whole or in part.
 func (w *walk) act(how string) {
-	x, db := w.load(), w.open("grown.db")
-	defer x.Close()
-	defer db.Close()
-	ctx := context.Background()
-	if how == "score" {
-		last, err := db.LastRun(ctx, x.Study.Name, "")
-		if errors.Is(err, store.ErrNotFound) {
+	w.opened("grown.db", func(ctx context.Context, x *experiment.Experiment, db *store.DB) {
+		if how == "score" {
+			last, err := db.LastRun(ctx, x.Study.Name, "")
+			if errors.Is(err, store.ErrNotFound) {
+				return
+			}
+			w.must(err)
+			r, err := x.Follow(ctx, db, last)
+			w.must(err)
+			_, err = r.Rescore(ctx, 1)
+			w.must(err)
 			return
 		}
-		if err != nil {
-			w.t.Fatal(err)
+		w.demand(x)
+		part, stop := experiment.Part{}, 0
+		switch how {
+		case "part":
+			part.Limit = rapid.IntRange(1, 3).Draw(w.t, "limit")
+		case "stop":
+			stop = rapid.IntRange(1, 20).Draw(w.t, "after")
 		}
-		r, err := x.Follow(ctx, db, last)
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		if _, err := r.Rescore(ctx, 1); err != nil {
-			w.t.Fatal(err)
-		}
-		return
-	}
-	w.demand(x)
-	part, stop := experiment.Part{}, 0
-	switch how {
-	case "part":
-		part.Limit = rapid.IntRange(1, 3).Draw(w.t, "limit")
-	case "stop":
-		stop = rapid.IntRange(1, 20).Draw(w.t, "after")
-	}
-	w.ask(x, db, part, stop)
+		w.ask(x, db, part, stop)
+	})
 }
 
 var errStopped = errors.New("the walk stops the run")
@@ -286,13 +280,9 @@ var errStopped = errors.New("the walk stops the run")
 func (w *walk) ask(x *experiment.Experiment, db *store.DB, part experiment.Part, after int) *experiment.Run {
 	ctx := context.Background()
 	r, err := x.StartOrResume(ctx, db, "")
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	w.must(err)
 	left, err := r.Left(ctx, part)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	w.must(err)
 	stop := make(chan error, 1)
 	if err := r.Ask(ctx, left, experiment.Asking{Models: w.models(x, func(r *eval.Request) { w.server.count(r, stop, after) }), Stop: stop}); err != nil && !errors.Is(err, errStopped) {
 		w.t.Fatal(err)
@@ -338,9 +328,7 @@ func (w *walk) demand(x *experiment.Experiment) {
 		if err == nil && judges[t.Arm] {
 			_, err = x.Bench.Judge(context.Background(), t, o, ask(eval.StageJudge, t))
 		}
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		w.must(err)
 	}
 	for what, n := range asks {
 		w.most[what] = max(w.most[what], n)
@@ -351,22 +339,16 @@ func (w *walk) demand(x *experiment.Experiment) {
 // and with the most trials that asked it at one time.
 func (w *walk) count() {
 	db, err := sql.Open("sqlite", filepath.Join(w.dir, ".scruple", "grown.db"))
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	w.must(err)
 	defer db.Close()
 	rows, err := db.Query(`SELECT CASE stage WHEN 'judge' THEN '' ELSE step END, key, count(*) FROM calls WHERE source IS NULL GROUP BY 1, 2`)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	w.must(err)
 	defer rows.Close()
 	journalled := map[string]int{}
 	for rows.Next() {
 		var what asked
 		var n int
-		if err := rows.Scan(&what.step, &what.key, &n); err != nil {
-			w.t.Fatal(err)
-		}
+		w.must(rows.Scan(&what.step, &what.key, &n))
 		if journalled[what.key] += n; n > w.most[what] && w.server.sent[what.key] > 0 { // a simulated model costs nothing
 			w.t.Errorf("%s was asked %d times in step %q, and never by more than %d trials at once", what.key, n, what.step, w.most[what])
 		}
@@ -385,73 +367,51 @@ func (f askerFunc) Ask(ctx context.Context, step string, r eval.Request) (eval.R
 }
 
 // result runs what is left of the study in a store and returns what it says, but for the
-// history of the run: when answers were asked for, and what was shown.
+// history of the run: when answers were asked for, and what was shown. On the way the run is
+// packed, which verifies what was packed.
 func (w *walk) result(name string) map[string]string {
-	w.finish(name)
-	w.bundle(name)
-	w.forget(name)
-	x, db := w.load(), w.open(name)
-	defer x.Close()
-	defer db.Close()
-	ctx := context.Background()
-	r := w.ask(x, db, experiment.Part{}, 0)
-	result, err := r.Rescore(ctx, 2)
-	if err != nil {
-		w.t.Fatal(err)
-	}
 	says := map[string]string{}
-	for c, err := range db.Cases(ctx, r.Record) {
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		for _, j := range c.Trials {
-			says["1 outcomes"] += fmt.Sprintf("%v: %s %s %q %q %s\n", j.Trial, j.Outcome.Kind, j.Outcome.Reason, j.Outcome.Notes, j.Outcome.Detail, j.Outcome.Data)
-			for _, v := range j.Verdicts {
-				says["2 verdicts"] += fmt.Sprintf("%v: %s %s %s %s %s\n", j.Trial, v.Step, v.Unit, v.By, v.Data, v.Err)
-			}
-		}
-	}
 	encode := func(v any) string {
 		data, err := json.MarshalIndent(v, "", " ")
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		w.must(err)
 		return string(data)
 	}
-	says["3 analysis"], says["4 verdict"] = encode(result.Analysis), encode(result.Verdict)
-	for _, f := range report.Formats() {
-		var b bytes.Buffer
-		if err := f.Render(&b, report.Report{Analysis: result.Analysis, Verdict: result.Verdict}); err != nil {
-			w.t.Fatal(err)
+	w.opened(name, func(ctx context.Context, x *experiment.Experiment, db *store.DB) {
+		w.ask(x, db, experiment.Part{}, 0)
+	})
+	w.opened(name, w.bundle)
+	w.forget(name)
+	w.opened(name, func(ctx context.Context, x *experiment.Experiment, db *store.DB) {
+		r := w.ask(x, db, experiment.Part{}, 0)
+		result, err := r.Rescore(ctx, 2)
+		w.must(err)
+		for c, err := range db.Cases(ctx, r.Record) {
+			w.must(err)
+			for _, j := range c.Trials {
+				says["1 outcomes"] += fmt.Sprintf("%v: %s %s %q %q %s\n", j.Trial, j.Outcome.Kind, j.Outcome.Reason, j.Outcome.Notes, j.Outcome.Detail, j.Outcome.Data)
+				for _, v := range j.Verdicts {
+					says["2 verdicts"] += fmt.Sprintf("%v: %s %s %s %s %s\n", j.Trial, v.Step, v.Unit, v.By, v.Data, v.Err)
+				}
+			}
 		}
-		says["5 report "+f.Name] = b.String()
-	}
+		says["3 analysis"], says["4 verdict"] = encode(result.Analysis), encode(result.Verdict)
+		for _, f := range report.Formats() {
+			var b bytes.Buffer
+			w.must(f.Render(&b, report.Report{Analysis: result.Analysis, Verdict: result.Verdict}))
+			says["5 report "+f.Name] = b.String()
+		}
+	})
 	return says
 }
 
-func (w *walk) finish(name string) {
-	x, db := w.load(), w.open(name)
-	defer x.Close()
-	defer db.Close()
-	w.ask(x, db, experiment.Part{}, 0)
-}
-
-// bundle packs the run, which verifies what was packed.
-func (w *walk) bundle(name string) {
-	x, db := w.load(), w.open(name)
-	defer x.Close()
-	defer db.Close()
-	ctx := context.Background()
+// bundle packs the run.
+func (w *walk) bundle(ctx context.Context, x *experiment.Experiment, db *store.DB) {
 	r, err := x.StartOrResume(ctx, db, "")
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	if _, err := r.Rescore(ctx, 1); err != nil {
-		w.t.Fatal(err)
-	}
-	if r.Record, err = db.Run(ctx, r.Record.ID); err != nil {
-		w.t.Fatal(err)
-	}
+	w.must(err)
+	_, err = r.Rescore(ctx, 1)
+	w.must(err)
+	r.Record, err = db.Run(ctx, r.Record.ID)
+	w.must(err)
 	env := bundle.Env{Experiment: w.env(), Samples: func(int) int { return 1 },
 		People: func(context.Context, *store.DB, *experiment.Run) (int, error) { return 0, nil },
 		Outputs: func(_ context.Context, _ *store.DB, _ *experiment.Run, result experiment.Result) ([]bundle.Output, error) {
@@ -467,15 +427,12 @@ func (w *walk) bundle(name string) {
 // forget removes the history of a run, which a new run does not have.
 func (w *walk) forget(name string) {
 	db, err := sql.Open("sqlite", filepath.Join(w.dir, ".scruple", name))
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	w.must(err)
 	defer db.Close()
 	for _, statement := range []string{`DELETE FROM events`, `UPDATE runs SET analysed = 0`, `DELETE FROM analyses`, `DELETE FROM attempts`,
 		`UPDATE calls SET source = NULL, attempts = 1, latency_ms = 0`} {
-		if _, err := db.Exec(statement); err != nil {
-			w.t.Fatal(err)
-		}
+		_, err := db.Exec(statement)
+		w.must(err)
 	}
 }
 

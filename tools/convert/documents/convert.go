@@ -8,7 +8,7 @@
 // counted under the rule that excluded it. No annotation is corrected by hand. The
 // rules are documented values ([Rule]); [Report] counts them; the README files of
 // the examples show the counts. A corpus needs a type for its records and a
-// function that converts one to a [Document]; [Stream] does the rest.
+// function that converts one to a [Document]; lines does the rest.
 //
 // # Quotes
 //
@@ -124,10 +124,9 @@ func lines[R any](path string, o Options, convert func(*R) (*Document, error)) (
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)
-	var buf []byte
 	for i := 0; i < in.Len() && (o.Limit == 0 || report.Written < o.Limit); i++ {
 		var record R
-		if buf, err = in.Decode(i, buf, &record); err != nil {
+		if _, err := in.Decode(i, nil, &record); err != nil {
 			return nil, report, err
 		}
 		d, err := convert(&record)

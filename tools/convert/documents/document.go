@@ -62,11 +62,7 @@ func (d *Document) Present(field, correct string, q Quote, accepted ...string) {
 		}
 	}
 	d.Truth = append(d.Truth, t)
-	if q.Restored {
-		d.Decide(field, Restored)
-	} else {
-		d.Decide(field, Verbatim)
-	}
+	d.Decide(field, map[bool]Rule{true: Restored, false: Verbatim}[q.Restored])
 }
 
 // Ambiguous adds a field for which the text gives several values.
@@ -89,10 +85,8 @@ type Source struct {
 
 // NewSource joins pages to the text that is both sent and scored.
 func NewSource(id string, pages []string) (*Source, error) {
-	var (
-		b strings.Builder
-		s Source
-	)
+	var b strings.Builder
+	var s Source
 	for i, page := range pages {
 		fmt.Fprintf(&b, "---PAGE %d---\n", i+1)
 		s.letters.add(page, b.Len())
@@ -192,12 +186,6 @@ func LettersOf(s string) []byte {
 
 // appendLetters appends what NFKC makes of r, if that is letters and digits.
 func appendLetters(to []byte, r rune) []byte {
-	if r < utf8.RuneSelf {
-		if unicode.IsLetter(r) || unicode.IsDigit(r) {
-			return append(to, byte(r))
-		}
-		return to
-	}
 	for _, c := range norm.NFKC.String(string(r)) {
 		if unicode.IsLetter(c) || unicode.IsDigit(c) {
 			to = utf8.AppendRune(to, c)

@@ -82,8 +82,8 @@ func Convert(data []byte) (items []*catalog.Item, notes []string, err error) {
 		case slices.ContainsFunc(items, func(o *catalog.Item) bool { return o.ID == e.ID }):
 			return nil, nil, fmt.Errorf("element %d: duplicate id %s", i+1, e.ID)
 		}
-		c := converter{tags: map[string]string{}, item: &catalog.Item{ID: e.ID, Attributes: map[string]catalog.Value{},
-			Fields: map[string]catalog.Value{"latitude": catalog.NumberValue(e.Lat), "longitude": catalog.NumberValue(e.Lon)}}}
+		c := converter{tags: map[string]string{}, item: &catalog.Item{ID: e.ID, Attributes: map[string]any{},
+			Fields: map[string]any{"latitude": e.Lat, "longitude": e.Lon}}}
 		maps.Copy(c.tags, e.Tags)
 		c.tags["name"] = e.Name
 		c.convert()
@@ -117,7 +117,7 @@ func (c *converter) convert() {
 	for _, t := range translations {
 		if s := c.tags[t.tag]; s == "" {
 			continue
-		} else if v := t.value(s); v.IsZero() {
+		} else if v := t.value(s); v == nil {
 			c.note("%s: unsupported value %q", t.tag, s)
 		} else {
 			c.item.Attributes[t.attribute] = v
@@ -126,7 +126,7 @@ func (c *converter) convert() {
 	c.wifi()
 	for _, f := range fields {
 		if v := c.tags[f.tag]; v != "" {
-			c.item.Fields[f.field] = catalog.TextValue(v)
+			c.item.Fields[f.field] = v
 		}
 	}
 	if s := c.tags["opening_hours"]; s != "" {
@@ -177,7 +177,7 @@ func (c *converter) categories() {
 // translations make attributes of tags; a missing value is not supported.
 var translations = []struct {
 	tag, attribute string
-	value          func(string) catalog.Value
+	value          func(string) any
 }{
 	{"outdoor_seating", "OutdoorSeating", flag("yes", "pedestrian_zone", "sidewalk", "terrace", "garden", "street", "patio")},
 	{"takeaway", "RestaurantsTakeOut", flag("yes", "only")},
@@ -206,27 +206,27 @@ var fields = []struct{ tag, field string }{
 }
 
 // flag is true for these words and false for no.
-func flag(yes ...string) func(string) catalog.Value {
-	return func(s string) (v catalog.Value) {
+func flag(yes ...string) func(string) any {
+	return func(s string) (v any) {
 		if is := slices.Contains(yes, s); is || s == "no" {
-			v = catalog.BoolValue(is)
+			v = is
 		}
 		return v
 	}
 }
 
-func words(known ...string) func(string) catalog.Value {
-	return func(s string) (v catalog.Value) {
+func words(known ...string) func(string) any {
+	return func(s string) (v any) {
 		if slices.Contains(known, s) {
-			v = catalog.TextValue(s)
+			v = s
 		}
 		return v
 	}
 }
 
-func number(s string) (v catalog.Value) {
+func number(s string) (v any) {
 	if n, err := strconv.ParseFloat(s, 64); err == nil {
-		v = catalog.NumberValue(n)
+		v = n
 	}
 	return v
 }
@@ -244,6 +244,6 @@ func (c *converter) wifi() {
 		said = price
 	}
 	if said != "" {
-		c.item.Attributes["WiFi"] = catalog.TextValue(said)
+		c.item.Attributes["WiFi"] = said
 	}
 }

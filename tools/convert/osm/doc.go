@@ -3,7 +3,7 @@
 // that do not parse are reported and stay unknown.
 //
 // The data are © OpenStreetMap contributors, ODbL 1.0. They have no reviews;
-// `scruple generate --from` generates synthetic ones.
+// `scruple rerank generate --from` generates synthetic ones.
 //
 // The package must not know requests.
 package osm

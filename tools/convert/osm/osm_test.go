@@ -14,8 +14,8 @@ func week(h catalog.Hours) string {
 	parts := make([]string, 7)
 	for day := range catalog.Weekdays {
 		parts[day] = "?"
-		if v := h.On(day); !v.IsZero() {
-			parts[day] = strings.ReplaceAll(v.Text(), ", ", ",")
+		if v := h.On(day); v != "" {
+			parts[day] = strings.ReplaceAll(v, ", ", ",")
 		}
 	}
 	return strings.Join(parts, " ")
@@ -186,7 +186,7 @@ func TestTags(t *testing.T) {
 		"attributes.RestaurantsTakeOut": "true", "attributes.OutdoorSeating": "true", "attributes.Smoking": "outside", "attributes.WheelchairAccessible": "limited",
 		"attributes.WiFi": "free", "attributes.Vegan": "only", "city": "Mannheim", "latitude": "49.49", "hours.Monday": "09:00-17:00", "hours.Tuesday": "closed", "attributes.DogsAllowed": "",
 	} {
-		if got := i.At(path).String(); got != want {
+		if got := catalog.Text(i.At(path)); got != want {
 			t.Errorf("%s is %q, want %q", path, got, want)
 		}
 	}
@@ -202,7 +202,7 @@ func TestWiFi(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := items[0].At("attributes.WiFi").String(); got != want {
+		if got := catalog.Text(items[0].At("attributes.WiFi")); got != want {
 			t.Errorf("%s is %q, want %q", tags, got, want)
 		}
 	}

@@ -21,18 +21,24 @@ const (
 	CodeIdle     okf.Code = "owns-nothing"
 )
 
-// Codes lists the codes, errors first.
-func Codes() []okf.Code {
-	return []okf.Code{CodeSeveral, CodeNone, CodeNotFrom, CodeDangling, CodeCycle, CodeOrphan, CodeIdle}
+// A Problem is a kind of problem of a graph.
+type Problem struct {
+	Code     okf.Code
+	Severity okf.Severity
 }
 
-// Integrity finds the problems of a graph. Several producers, none, or one of a
-// wrong type, and dangling edges are errors; cycles of stages, atoms without edges
-// and roles that own nothing are warnings.
+// Problems are several producers, none, or one of a wrong type, and dangling edges, which
+// are errors; and cycles of stages, atoms without edges and roles that own nothing, which
+// are warnings.
+var Problems = []Problem{{CodeSeveral, okf.Error}, {CodeNone, okf.Error}, {CodeNotFrom, okf.Error}, {CodeDangling, okf.Error},
+	{CodeCycle, okf.Warning}, {CodeOrphan, okf.Warning}, {CodeIdle, okf.Warning}}
+
+// Integrity finds the problems of a graph.
 func Integrity(b *okf.Base) []okf.Finding {
 	var list []okf.Finding
-	add := func(code okf.Code, s okf.Severity, i, line int, format string, args ...any) {
-		list = append(list, okf.Finding{Code: code, Severity: s, File: b.Atoms[i].File, Line: line, Text: fmt.Sprintf(format, args...)})
+	add := func(code okf.Code, i, line int, format string, args ...any) {
+		of := Problems[slices.IndexFunc(Problems, func(p Problem) bool { return p.Code == code })]
+		list = append(list, okf.Finding{Code: code, Severity: of.Severity, File: b.Atoms[i].File, Line: line, Text: fmt.Sprintf(format, args...)})
 	}
 	connected := make([]bool, len(b.Atoms))
 	owns := make([]bool, len(b.Atoms))
@@ -46,11 +52,11 @@ func Integrity(b *okf.Base) []okf.Finding {
 					continue
 				}
 				if _, known := b.Ontology.Type(a.Type); first && known && e.Exclusive && !ontology.Allows(e.From, a.Type) {
-					add(CodeNotFrom, okf.Error, i, l.Line, "a %s must not have %s: only %s", a.Type, e.Name, strings.Join(e.From, ", "))
+					add(CodeNotFrom, i, l.Line, "a %s must not have %s: only %s", a.Type, e.Name, strings.Join(e.From, ", "))
 				}
 				first = false
 				if l.To < 0 {
-					add(CodeDangling, okf.Error, i, l.Line, "%s leads to %q, which does not exist", e.Name, l.Written)
+					add(CodeDangling, i, l.Line, "%s leads to %q, which does not exist", e.Name, l.Written)
 					continue
 				}
 				connected[i], connected[l.To] = true, true
@@ -68,16 +74,16 @@ func Integrity(b *okf.Base) []okf.Finding {
 			case e.Exclusive && n > 1:
 				var names []string
 				for _, s := range sources[i] {
-					names = append(names, name(b, s))
+					names = append(names, b.Atoms[s].Name())
 				}
-				add(CodeSeveral, okf.Error, i, 0, "%d atoms have %s to it: %s", n, e.Name, strings.Join(names, ", "))
+				add(CodeSeveral, i, 0, "%d atoms have %s to it: %s", n, e.Name, strings.Join(names, ", "))
 			case e.Total && n == 0 && known && len(e.To) > 0 && slices.Contains(e.To, b.Atoms[i].Type):
-				add(CodeNone, okf.Error, i, 0, "no atom has %s to this %s", e.Name, b.Atoms[i].Type)
+				add(CodeNone, i, 0, "no atom has %s to this %s", e.Name, b.Atoms[i].Type)
 			}
 		}
 		if e.Kind == ontology.Ordered {
 			for _, i := range cycles(b, e.Name) {
-				add(CodeCycle, okf.Warning, i, 0, "%s comes back to %s", e.Name, name(b, i))
+				add(CodeCycle, i, 0, "%s comes back to %s", e.Name, b.Atoms[i].Name())
 			}
 		}
 	}
@@ -85,19 +91,15 @@ func Integrity(b *okf.Base) []okf.Finding {
 		t, _ := b.Ontology.Type(b.Atoms[i].Type)
 		switch {
 		case !connected[i]:
-			add(CodeOrphan, okf.Warning, i, 0, "no edge leads to or from it")
+			add(CodeOrphan, i, 0, "no edge leads to or from it")
 		case t.Owns && !owns[i]:
-			add(CodeIdle, okf.Warning, i, 0, "no atom has this %s as owner", t.Name)
+			add(CodeIdle, i, 0, "no atom has this %s as owner", t.Name)
 		}
 	}
 	slices.SortStableFunc(list, func(a, b okf.Finding) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Code, b.Code))
 	})
 	return list
-}
-
-func name(b *okf.Base, i int) string {
-	return cmp.Or(b.Atoms[i].ID, b.Atoms[i].Title, b.Atoms[i].File)
 }
 
 // cycles lists the atoms at which an edge closes a cycle, and those that name a

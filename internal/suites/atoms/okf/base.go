@@ -22,6 +22,9 @@ type Atom struct {
 	Confidence string
 }
 
+// Name names the atom in tables.
+func (a *Atom) Name() string { return cmp.Or(a.ID, a.Title, a.File) }
+
 // A Link is a typed edge to another atom.
 type Link struct {
 	Edge     string
@@ -43,9 +46,9 @@ type Base struct {
 	Documents []*Document // of every file, reserved ones included
 	Atoms     []Atom      // of the files that are not reserved
 	of        []int       // document of each atom
-	findings  []Finding   // of files that were not read, and of the format
+	findings  []Finding
 	unread    int
-	names     *names
+	names     names
 }
 
 // reserved are files of the format that are not atoms.
@@ -53,7 +56,7 @@ var reserved = []string{"index.md", "log.md"}
 
 // Load reads atoms from files. Findings are those of files that could not be read.
 func Load(files []File, findings []Finding, o *ontology.Ontology) *Base {
-	b := &Base{Ontology: o, findings: findings, unread: len(findings)}
+	b := &Base{Ontology: o, findings: slices.Clone(findings), unread: len(findings)}
 	for _, f := range files {
 		d := Parse(f.Path, f.Data)
 		b.Documents = append(b.Documents, d)
@@ -79,6 +82,11 @@ func Load(files []File, findings []Finding, o *ontology.Ontology) *Base {
 			l.To = b.Resolve(l.Written, a.File, e.To).To
 		}
 	}
+	for i := range b.Atoms {
+		b.findings = append(b.findings, b.check(i)...)
+	}
+	b.findings = append(b.findings, b.duplicateIDs()...)
+	SortFindings(b.findings)
 	return b
 }
 
@@ -199,21 +207,13 @@ func claims(v Value) []Claim {
 
 // Findings lists the findings of the format, the ontology and the links, by file
 // and line.
-func (b *Base) Findings() []Finding {
-	list := slices.Clone(b.findings)
-	for i := range b.Atoms {
-		list = append(list, b.check(i)...)
-	}
-	list = append(list, b.duplicateIDs()...)
-	SortFindings(list)
-	return list
-}
+func (b *Base) Findings() []Finding { return slices.Clone(b.findings) }
 
 // Rates counts files, those that conform to the format, and those that are valid by
 // the ontology.
 func (b *Base) Rates() (files, conformant, valid int) {
 	badFormat, invalid := map[string]bool{}, map[string]bool{}
-	for _, f := range b.Findings() {
+	for _, f := range b.findings {
 		if f.Severity != Error {
 			continue
 		}

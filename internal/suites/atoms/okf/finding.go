@@ -15,13 +15,17 @@ type Finding struct {
 	Text     string   `json:"text"`
 }
 
+// Where is the place of a finding as FILE:LINE.
+func (f Finding) Where() string {
+	if f.Line > 0 {
+		return fmt.Sprintf("%s:%d", f.File, f.Line)
+	}
+	return f.File
+}
+
 // String has the form FILE:LINE: severity code: text.
 func (f Finding) String() string {
-	where := f.File
-	if f.Line > 0 {
-		where = fmt.Sprintf("%s:%d", f.File, f.Line)
-	}
-	return fmt.Sprintf("%s: %s %s: %s", where, f.Severity, f.Code, f.Text)
+	return fmt.Sprintf("%s: %s %s: %s", f.Where(), f.Severity, f.Code, f.Text)
 }
 
 // Severity is how bad a finding is.

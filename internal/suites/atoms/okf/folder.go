@@ -1,6 +1,7 @@
 package okf
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // Limits of a folder. Files beyond them are named in findings and not read.
@@ -23,6 +25,29 @@ const (
 type File struct {
 	Path string
 	Data []byte
+}
+
+// fileJSON is a file as JSON: a text, or bytes if it is not UTF-8.
+type fileJSON struct {
+	Path  string `json:"path"`
+	Text  string `json:"text,omitempty"`
+	Bytes []byte `json:"bytes,omitempty"`
+}
+
+// MarshalJSON writes a file.
+func (f File) MarshalJSON() ([]byte, error) {
+	if utf8.Valid(f.Data) {
+		return json.Marshal(fileJSON{Path: f.Path, Text: string(f.Data)})
+	}
+	return json.Marshal(fileJSON{Path: f.Path, Bytes: f.Data})
+}
+
+// UnmarshalJSON reads a file.
+func (f *File) UnmarshalJSON(data []byte) error {
+	var j fileJSON
+	err := json.Unmarshal(data, &j)
+	f.Path, f.Data = j.Path, append([]byte(j.Text), j.Bytes...)
+	return err
 }
 
 // IsMarkdown reports whether a file is an atom by its name.
@@ -40,12 +65,12 @@ func ReadFolder(dir string) ([]File, []Finding, error) {
 		return nil, nil, fmt.Errorf("opening the folder of atoms: %w", err)
 	}
 	defer root.Close()
-	return ReadRoot(root, ".", IsMarkdown)
+	return ReadBelow(root.FS(), ".", IsMarkdown)
 }
 
-// ReadRoot is [ReadFolder] for the files below a folder of a root that wanted
-// selects by name.
-func ReadRoot(root *os.Root, dir string, wanted func(name string) bool) ([]File, []Finding, error) {
+// ReadBelow is [ReadFolder] for the files below a folder of the files of a root that
+// wanted selects by name.
+func ReadBelow(root fs.FS, dir string, wanted func(name string) bool) ([]File, []Finding, error) {
 	var (
 		files    []File
 		findings []Finding
@@ -55,7 +80,7 @@ func ReadRoot(root *os.Root, dir string, wanted func(name string) bool) ([]File,
 	note := func(code Code, name, format string, args ...any) {
 		findings = append(findings, Finding{Code: code, Severity: Error, File: strings.TrimPrefix(strings.TrimPrefix(name, dir), "/"), Text: fmt.Sprintf(format, args...)})
 	}
-	err := fs.WalkDir(root.FS(), dir, func(name string, d fs.DirEntry, err error) error {
+	err := fs.WalkDir(root, dir, func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil && name == dir:
 			return err
@@ -105,8 +130,8 @@ func ReadRoot(root *os.Root, dir string, wanted func(name string) bool) ([]File,
 // linksFolder reports whether a symbolic link leads to a folder, whose atoms would be
 // missed. One that leaves the root cannot be followed: it counts unless its name is
 // that of a file, such as diagram.png.
-func linksFolder(root *os.Root, name string) bool {
-	switch info, err := root.Stat(name); {
+func linksFolder(root fs.FS, name string) bool {
+	switch info, err := fs.Stat(root, name); {
 	case err == nil:
 		return info.IsDir()
 	case errors.Is(err, fs.ErrNotExist):
@@ -117,7 +142,7 @@ func linksFolder(root *os.Root, name string) bool {
 
 var errTooLarge = errors.New("too large")
 
-func read(root *os.Root, name string) ([]byte, error) {
+func read(root fs.FS, name string) ([]byte, error) {
 	f, err := root.Open(name)
 	if err != nil {
 		return nil, err
@@ -137,16 +162,19 @@ func read(root *os.Root, name string) ([]byte, error) {
 // folder, that no file can have, or that occurs twice, which it names.
 func SortFiles(files []File) (kept []File, findings []Finding) {
 	slices.SortStableFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	note := func(code Code, file, format string, args ...any) {
+		findings = append(findings, Finding{Code: code, Severity: Error, File: file, Text: fmt.Sprintf(format, args...)})
+	}
 	for i, f := range files {
 		switch {
 		case !fs.ValidPath(f.Path) || f.Path == "." || path.Clean(f.Path) != f.Path:
-			findings = append(findings, Finding{Code: CodeUnreadable, Severity: Error, File: f.Path, Text: "the path leaves the folder or is not clean"})
+			note(CodeUnreadable, f.Path, "the path leaves the folder or is not clean")
 		case strings.ContainsRune(f.Path, 0) || slices.ContainsFunc(strings.Split(f.Path, "/"), func(name string) bool { return len(name) > maxName }):
-			findings = append(findings, Finding{Code: CodeUnreadable, Severity: Error, File: f.Path, Text: fmt.Sprintf("no file can have this path: it has a NUL, or a name of more than %d bytes", maxName)})
+			note(CodeUnreadable, f.Path, "no file can have this path: it has a NUL, or a name of more than %d bytes", maxName)
 		case i > 0 && files[i-1].Path == f.Path:
-			findings = append(findings, Finding{Code: CodeUnreadable, Severity: Error, File: f.Path, Text: "duplicate path"})
+			note(CodeUnreadable, f.Path, "duplicate path")
 		case len(f.Data) > maxFile:
-			findings = append(findings, Finding{Code: CodeTooLarge, Severity: Error, File: f.Path, Text: fmt.Sprintf("more than %d bytes: not read", maxFile)})
+			note(CodeTooLarge, f.Path, "more than %d bytes: not read", maxFile)
 		default:
 			kept = append(kept, f)
 		}

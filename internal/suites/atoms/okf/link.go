@@ -33,32 +33,43 @@ const (
 	Unresolved LinkKind = "unresolved"
 )
 
-// names finds atoms by what links call them. Of several atoms with one name, the
-// first that an edge allows counts.
-type names struct {
-	ids, titles, paths, endings, slugs map[string][]int
-}
+// names finds atoms by what links call them, a name after its kind. Of several atoms with
+// one name, the first that an edge allows counts.
+type names map[string][]int
 
-func newNames(b *Base) *names {
-	n := &names{map[string][]int{}, map[string][]int{}, map[string][]int{}, map[string][]int{}, map[string][]int{}}
+// The kinds of names.
+const (
+	byID     = "id "
+	bySlug   = "slug "
+	byTitle  = "title "
+	atPath   = "path "
+	atEnding = "ending " // of a path, so that links from another root resolve
+)
+
+func (n names) add(kind, name string, i int) { n[kind+name] = append(n[kind+name], i) }
+
+func newNames(b *Base) names {
+	n := names{}
+	title := func(s string, i int) {
+		if t := Normal(s); t != "" {
+			n.add(byTitle, t, i)
+		}
+	}
 	for i, a := range b.Atoms {
-		d := b.Documents[b.of[i]]
 		if a.ID != "" {
-			n.ids[a.ID] = append(n.ids[a.ID], i)
-			n.slugs[Slug(a.ID)] = append(n.slugs[Slug(a.ID)], i)
+			n.add(byID, a.ID, i)
+			n.add(bySlug, Slug(a.ID), i)
 		}
-		if t := Normal(a.Title); t != "" {
-			n.titles[t] = append(n.titles[t], i)
-		}
+		title(a.Title, i)
 		n.addPath(a.File, i)
 		for _, key := range []string{"permalink", "redirect_from", "aliases"} {
-			f, _ := d.Field(key)
+			f, _ := b.Documents[b.of[i]].Field(key)
 			list, _ := f.Value.Strings()
 			for _, s := range list {
 				if strings.Contains(s, "/") {
 					n.addPath(strings.Trim(s, "/"), i)
-				} else if t := Normal(s); t != "" {
-					n.titles[t] = append(n.titles[t], i)
+				} else {
+					title(s, i)
 				}
 			}
 		}
@@ -66,24 +77,24 @@ func newNames(b *Base) *names {
 	return n
 }
 
-// addPath enters a path and its endings, so that links from another root resolve.
-func (n *names) addPath(file string, i int) {
+// addPath enters a path and its endings.
+func (n names) addPath(file string, i int) {
 	key := pathKey(file)
-	n.paths[key] = append(n.paths[key], i)
+	n.add(atPath, key, i)
 	for _, rest, ok := strings.Cut(key, "/"); ok; _, rest, ok = strings.Cut(rest, "/") {
-		if list := n.endings[rest]; len(list) < 8 { // as many as could be of different types
-			n.endings[rest] = append(list, i)
+		if len(n[atEnding+rest]) < 8 { // as many as could be of different types
+			n.add(atEnding, rest, i)
 		}
 	}
 }
 
 // byPath lists the atoms of a path: the file itself, else those whose paths end so.
-func (n *names) byPath(p string) []int {
+func (n names) byPath(p string) []int {
 	key := pathKey(p)
-	if list := n.paths[key]; len(list) > 0 && key != "" {
+	if list := n[atPath+key]; len(list) > 0 && key != "" {
 		return list
 	}
-	return n.endings[key]
+	return n[atEnding+key]
 }
 
 // pathKey is a path without what links leave out: case, endings, README.
@@ -153,7 +164,7 @@ func (b *Base) Resolve(link, file string, to []string) Resolution {
 	}
 	caseless := strings.ContainsFunc(link, func(r rune) bool { return unicode.Is(unicode.Lo, r) })
 	if b.Ontology.ValidID(link) && !caseless && !IsMarkdown(link) && !strings.Contains(link, "/") {
-		if at := b.pick(b.names.ids[link], to); at >= 0 {
+		if at := b.pick(b.names[byID+link], to); at >= 0 {
 			return Resolution{ToAtom, at}
 		}
 		for _, i := range b.names.byPath(link) {
@@ -176,7 +187,7 @@ func submatch(r *regexp.Regexp, s string) []string {
 
 // resolve is [Base.Resolve] for the target of a link.
 func (b *Base) resolve(link, file string, to []string) Resolution {
-	if at := b.pick(b.names.ids[link], to); at >= 0 {
+	if at := b.pick(b.names[byID+link], to); at >= 0 {
 		return Resolution{ToAtom, at}
 	}
 	if strings.HasPrefix(link, "#") {
@@ -199,7 +210,7 @@ func (b *Base) resolve(link, file string, to []string) Resolution {
 	if !strings.HasPrefix(target, "/") {
 		relative = path.Join(path.Dir(file), target)
 	}
-	for _, try := range [][]int{b.names.byPath(relative), b.names.titles[Normal(link)], b.names.slugs[Slug(link)], b.names.byPath(target)} {
+	for _, try := range [][]int{b.names.byPath(relative), b.names[byTitle+Normal(link)], b.names[bySlug+Slug(link)], b.names.byPath(target)} {
 		if at := b.pick(try, to); at >= 0 {
 			return Resolution{ToAtom, at}
 		}
@@ -215,7 +226,7 @@ func (b *Base) ofURL(rest string, to []string) int {
 			return -1
 		}
 		if key := pathKey(after); strings.Contains(key, "/") {
-			if at := b.pick(b.names.paths[key], to); at >= 0 && key == pathKey(b.Atoms[at].File) {
+			if at := b.pick(b.names[atPath+key], to); at >= 0 && key == pathKey(b.Atoms[at].File) {
 				return at
 			}
 		}

@@ -7,16 +7,15 @@ import (
 	"strings"
 )
 
-// An Entry is a field to write: a scalar, or a list if List is set.
+// An Entry is a field to write: a scalar, or a list.
 type Entry struct {
 	Key    string
-	Text   string
 	List   []string
 	IsList bool
 }
 
-// Scalar is an entry with one value.
-func ScalarEntry(key, text string) Entry { return Entry{Key: key, Text: text} }
+// ScalarEntry is an entry with one value.
+func ScalarEntry(key, text string) Entry { return Entry{Key: key, List: []string{text}} }
 
 // ListEntry is an entry with a list.
 func ListEntry(key string, list []string) Entry { return Entry{Key: key, List: list, IsList: true} }
@@ -62,11 +61,7 @@ func (d *Document) checked(raw []byte, e Entry) ([]byte, error) {
 	again := Parse(d.Path, raw)
 	f, ok := again.Field(e.Key)
 	list, _ := f.Value.Strings()
-	want := e.List
-	if !e.IsList {
-		want = []string{e.Text}
-	}
-	same := slices.Equal(list, want) && slices.EqualFunc(d.others(e.Key), again.others(e.Key), Value.equal)
+	same := slices.Equal(list, e.List) && slices.EqualFunc(d.others(e.Key), again.others(e.Key), Value.equal)
 	if !ok || !same || !slices.Equal(again.Body(), d.Body()) {
 		return nil, fmt.Errorf("setting %s of %s: the front matter has a form of YAML that cannot be edited line by line", e.Key, d.Path)
 	}
@@ -115,7 +110,7 @@ func (d *Document) keptFrom(f Field) int {
 func (e Entry) yaml(newline string) string {
 	key := scalar(e.Key)
 	if !e.IsList {
-		return key + ": " + scalar(e.Text) + newline
+		return key + ": " + scalar(e.List[0]) + newline
 	}
 	if len(e.List) == 0 {
 		return key + ": []" + newline

@@ -162,7 +162,7 @@ func (d *damage) at(i int) int {
 
 // add writes a new file.
 func (d *damage) add(entries ...okf.Entry) {
-	d.more = append(d.more, okf.File{Path: entries[1].Text + "/" + entries[0].Text + ".md", Data: okf.Compose(entries, "# "+entries[2].Text+"\n")})
+	d.more = append(d.more, okf.File{Path: entries[1].List[0] + "/" + entries[0].List[0] + ".md", Data: okf.Compose(entries, "# "+entries[2].List[0]+"\n")})
 }
 
 func (d *damage) apply(kind Kind, i int) error {

@@ -31,13 +31,13 @@ func (w *writer) prove(d *Document) error {
 		return err
 	}
 	for i, f := range w.kind.Fields {
-		g, t := &d.Truth[i], typeOf(f.Value.Kind)
+		g, t := &d.Truth[i], typeOf(f.Kind)
 		fault := func(format string, args ...any) error {
 			return fmt.Errorf("field %s: %s", g.Field, fmt.Sprintf(format, args...))
 		}
 		switch {
-		case g.Field != f.Key:
-			return fault("gold is of field %s", f.Key)
+		case g.Field != f.Name:
+			return fault("gold is of field %s", f.Name)
 		case g.Ambiguous:
 			if len(g.Candidates) < 2 || text.Equal(t, g.Candidates[0], g.Candidates[1]) {
 				return fault("the candidates %q are not different", g.Candidates)
@@ -55,11 +55,11 @@ func (w *writer) prove(d *Document) error {
 			if !strings.Contains(g.Quote, shown) || !text.Equal(t, shown, g.Correct) {
 				return fault("quote %q does not show %q", g.Quote, g.Correct)
 			}
-			if n := w.labelled(d.Text, f.Key); n > 1 {
+			if n := w.labelled(d.Text, f.Name); n > 1 {
 				return fault("%d lines have its label", n)
 			}
 		default:
-			if n := w.labelled(d.Text, f.Key); n > 0 {
+			if n := w.labelled(d.Text, f.Name); n > 0 {
 				return fault("it is missing, but %d lines have its label", n)
 			}
 		}

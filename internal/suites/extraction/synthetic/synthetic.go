@@ -174,15 +174,15 @@ func (m *maker) document(p design) (Document, error) {
 	w := &writer{maker: m, design: p, kind: t, values: map[string][]value{}, decoyed: p.difficulty == hard}
 	for i, f := range t.Fields {
 		if p.fates[i] != missing {
-			w.values[f.Key] = append(w.values[f.Key], m.value(f.Value, p.difficulty))
+			w.values[f.Name] = append(w.values[f.Name], m.value(f, p.difficulty))
 		}
 		if p.fates[i] == ambiguous {
-			w.values[f.Key] = append(w.values[f.Key], m.other(f.Value, w.values[f.Key][0], p.difficulty))
+			w.values[f.Name] = append(w.values[f.Name], m.other(f, w.values[f.Name][0], p.difficulty))
 		}
 	}
 	d.Text = w.write()
 	for i, f := range t.Fields {
-		d.Truth = append(d.Truth, w.gold(f.Key, p.fates[i]))
+		d.Truth = append(d.Truth, w.gold(f.Name, p.fates[i]))
 	}
 	return d, w.prove(&d)
 }

@@ -62,7 +62,7 @@ func (m *maker) numbered(kind string) int {
 }
 
 // value draws a value of a field.
-func (m *maker) value(f fieldWords, difficulty int) value {
+func (m *maker) value(f field, difficulty int) value {
 	switch f.Kind {
 	case "id":
 		return m.id(f.Prefix)
@@ -141,7 +141,7 @@ func (m *maker) money(cents, difficulty int) value {
 
 // other draws a different value of the same kind; numbers and dates are close to the
 // first one.
-func (m *maker) other(f fieldWords, first value, difficulty int) value {
+func (m *maker) other(f field, first value, difficulty int) value {
 	for {
 		v := m.near(f.Kind, first, difficulty)
 		if v.shown == "" {

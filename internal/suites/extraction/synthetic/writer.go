@@ -3,6 +3,7 @@ package synthetic
 import (
 	_ "embed"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -22,43 +23,24 @@ type vocabulary struct {
 }
 
 type typeWord struct {
-	Listed    yaml.MapSlice     `yaml:"fields"`
+	Fields    []field           `yaml:"fields"`
 	Bare      []string          `yaml:"bare"`
 	Templates [][]string        `yaml:"templates"`
 	Again     map[string]string `yaml:"again"`
 	Decoys    []string          `yaml:"decoys"`
 	Filler    []string          `yaml:"filler"`
-
-	Fields []field `yaml:"-"` // in the order of the file
 }
 
-type field struct {
-	Key   string
-	Value fieldWords
-}
-
-type fieldWords struct{ Kind, Prefix string }
+// A field has values of a kind; those of ids have a prefix.
+type field struct{ Name, Kind, Prefix string }
 
 var words = sync.OnceValues(func() (*vocabulary, error) {
 	var v vocabulary
-	if err := yaml.UnmarshalWithOptions(wordsFile, &v, yaml.Strict()); err != nil {
-		return nil, fmt.Errorf("reading words.yaml: %w", err)
+	err := yaml.UnmarshalWithOptions(wordsFile, &v, yaml.Strict())
+	if err != nil {
+		err = fmt.Errorf("reading words.yaml: %w", err)
 	}
-	for _, t := range v.Types {
-		for _, item := range t.Listed {
-			f := field{Key: fmt.Sprint(item.Key)}
-			for k, s := range item.Value.(map[string]any) {
-				switch k {
-				case "kind":
-					f.Value.Kind = fmt.Sprint(s)
-				case "prefix":
-					f.Value.Prefix = fmt.Sprint(s)
-				}
-			}
-			t.Fields = append(t.Fields, f)
-		}
-	}
-	return &v, nil
+	return &v, err
 })
 
 // A writer writes the text of a document and keeps where its values are.
@@ -109,8 +91,8 @@ func (w *writer) write() string {
 		}
 	}
 	for _, f := range w.kind.Fields {
-		if len(w.values[f.Key]) > 1 {
-			w.fieldLine(w.kind.Again[f.Key], "")
+		if len(w.values[f.Name]) > 1 {
+			w.fieldLine(w.kind.Again[f.Name], "")
 		}
 	}
 	return w.text.String()
@@ -134,8 +116,8 @@ func (w *writer) bare() string {
 	}
 	var can []string
 	for i, f := range w.kind.Fields {
-		if w.design.fates[i] == present && slices.Contains(w.kind.Bare, f.Key) {
-			can = append(can, f.Key)
+		if w.design.fates[i] == present && slices.Contains(w.kind.Bare, f.Name) {
+			can = append(can, f.Name)
 		}
 	}
 	if len(can) == 0 {
@@ -201,17 +183,14 @@ func (w *writer) decoys() {
 	for _, line := range list[:3] {
 		w.line(slot.ReplaceAllStringFunc(line, func(s string) string {
 			m := slot.FindStringSubmatch(s)
-			f := fieldWords{Kind: m[1]}
-			if of := w.values[m[2]]; len(of) > 0 {
-				for {
-					if v := w.near(m[1], of[0], hard); !slices.ContainsFunc(of, func(o value) bool { return o.correct == v.correct }) {
-						return v.shown
-					}
-				}
+			of, taken := w.values[m[2]], w.taken
+			draw := func() value { return w.value(field{Kind: m[1]}, hard) }
+			if len(of) > 0 {
+				draw = func() value { return w.near(m[1], of[0], hard) }
+				taken = func(correct string) bool { return holds(of, correct) }
 			}
 			for {
-				v := w.value(f, hard)
-				if !w.taken(v.correct) {
+				if v := draw(); !taken(v.correct) {
 					return v.shown
 				}
 			}
@@ -221,12 +200,11 @@ func (w *writer) decoys() {
 
 // taken reports whether a field has the value.
 func (w *writer) taken(correct string) bool {
-	for _, list := range w.values {
-		if slices.ContainsFunc(list, func(v value) bool { return v.correct == correct }) {
-			return true
-		}
-	}
-	return false
+	return holds(slices.Concat(slices.Collect(maps.Values(w.values))...), correct)
+}
+
+func holds(list []value, correct string) bool {
+	return slices.ContainsFunc(list, func(v value) bool { return v.correct == correct })
 }
 
 // misread are characters as a scanner may read them.

@@ -28,15 +28,6 @@ func All() []Attack {
 	}
 }
 
-// Names lists the names of all attacks.
-func Names() []string {
-	var names []string
-	for _, a := range All() {
-		names = append(names, a.Name)
-	}
-	return names
-}
-
 // Parse parses a list of attacks: "none" or "" is none, "all" is every one, else
 // comma-separated names. The result is in the order of [All], without
 // duplicates.
@@ -48,11 +39,14 @@ func Parse(s string) ([]Attack, error) {
 	case "all":
 		return all, nil
 	}
+	var names []string
+	for _, a := range all {
+		names = append(names, a.Name)
+	}
 	asked := strings.Split(s, ",")
 	for i := range asked {
-		asked[i] = strings.TrimSpace(asked[i])
-		if !slices.ContainsFunc(all, func(a Attack) bool { return a.Name == asked[i] }) {
-			return nil, fmt.Errorf("unknown attack %q: want none, all, or some of %s", asked[i], strings.Join(Names(), ", "))
+		if asked[i] = strings.TrimSpace(asked[i]); !slices.Contains(names, asked[i]) {
+			return nil, fmt.Errorf("unknown attack %q: want none, all, or some of %s", asked[i], strings.Join(names, ", "))
 		}
 	}
 	return slices.DeleteFunc(all, func(a Attack) bool { return !slices.Contains(asked, a.Name) }), nil
@@ -155,10 +149,10 @@ func sarcastic(name string, all map[string]twisted, facts ...string) Attack {
 func (t twisted) of(item *catalog.Item) (to twistedTo, value string, ok bool) {
 	for _, path := range t.Paths {
 		v := item.At(path)
-		if v.IsZero() {
+		if v == nil {
 			continue
 		}
-		value = v.String()
+		value = catalog.Text(v)
 		for _, c := range t.Cases {
 			if slices.ContainsFunc(c.Values, func(s string) bool { return strings.EqualFold(s, value) }) {
 				return c, value, true

@@ -15,8 +15,8 @@ import (
 )
 
 func item(id string) *catalog.Item {
-	return &catalog.Item{ID: id, Name: "Place " + id, Attributes: map[string]catalog.Value{
-		"WiFi": catalog.TextValue("free"), "NoiseLevel": catalog.TextValue("quiet"), "OutdoorSeating": catalog.BoolValue(false),
+	return &catalog.Item{ID: id, Name: "Place " + id, Attributes: map[string]any{
+		"WiFi": "free", "NoiseLevel": "quiet", "OutdoorSeating": false,
 	}}
 }
 
@@ -33,13 +33,13 @@ func reviews(n int) []catalog.Review {
 func TestNames(t *testing.T) {
 	want := strings.Fields(`typo_10 typo_20 inject_override inject_fake_sys inject_hidden fake_positive fake_negative
 		sarcastic_wifi sarcastic_noise sarcastic_outdoor sarcastic_all heterogeneity`)
-	if got := attack.Names(); !slices.Equal(got, want) {
+	if got := names(); !slices.Equal(got, want) {
 		t.Errorf("attacks are %v", got)
 	}
 }
 
 func TestParse(t *testing.T) {
-	for in, want := range map[string]string{"": "", "none": "", "typo_20, inject_hidden": "typo_20 inject_hidden", "inject_hidden,typo_20": "typo_20 inject_hidden", "all": strings.Join(attack.Names(), " ")} {
+	for in, want := range map[string]string{"": "", "none": "", "typo_20, inject_hidden": "typo_20 inject_hidden", "inject_hidden,typo_20": "typo_20 inject_hidden", "all": strings.Join(names(), " ")} {
 		list, err := attack.Parse(in)
 		var names []string
 		for _, a := range list {
@@ -213,9 +213,9 @@ func TestHowManyReviewsIsAnOption(t *testing.T) {
 
 func TestSarcasmStatesWhatIsTrue(t *testing.T) {
 	quiet, loud := item("quiet"), item("loud")
-	loud.Attributes["NoiseLevel"] = catalog.TextValue("Very_Loud")
+	loud.Attributes["NoiseLevel"] = "Very_Loud"
 	bare := &catalog.Item{ID: "bare", Name: "Bare"}
-	odd := &catalog.Item{ID: "odd", Attributes: map[string]catalog.Value{"NoiseLevel": catalog.TextValue("purple")}}
+	odd := &catalog.Item{ID: "odd", Attributes: map[string]any{"NoiseLevel": "purple"}}
 	a := find(t, "sarcastic_noise")
 	text := func(it *catalog.Item) string {
 		after, _ := a.Apply(nil, it, attack.Options{Strength: 3}, 5)
@@ -299,4 +299,11 @@ func TestDefence(t *testing.T) {
 			t.Errorf("the defence does not speak of %s", want)
 		}
 	}
+}
+
+func names() (list []string) {
+	for _, a := range attack.All() {
+		list = append(list, a.Name)
+	}
+	return list
 }

@@ -32,7 +32,7 @@ func TestAddedReviewsLookLikeTheDatas(t *testing.T) {
 	if err != nil || len(findings) > 0 {
 		t.Fatal(err, findings)
 	}
-	forms, users, stars := map[string]bool{}, map[string]map[string]catalog.Value{}, map[float64]bool{}
+	forms, users, stars := map[string]bool{}, map[string]map[string]any{}, map[float64]bool{}
 	for _, it := range c.Items {
 		for _, r := range it.Reviews {
 			forms[form(r)], users[r.UserID], stars[r.Stars] = true, r.User, true
@@ -84,7 +84,7 @@ func TestAddedReviewsWithoutOtherWriters(t *testing.T) {
 	a := find(t, "fake_negative")
 	own := reviews(10)
 	for i := range own {
-		own[i].User = map[string]catalog.Value{"fans": catalog.NumberValue(1)}
+		own[i].User = map[string]any{"fans": float64(1)}
 	}
 	after, _ := a.Apply(own, item("x"), attack.Options{Reviews: 3}, 1)
 	seen := map[string]bool{}

@@ -1,6 +1,7 @@
 package candidates
 
 import (
+	"slices"
 	"unicode/utf8"
 
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
@@ -10,8 +11,8 @@ import (
 // at every N: a budget that shrank with N would also show less of gold, and the
 // scaling curve would measure that.
 type Budget struct {
-	Reviews int // per item; 0 for no limit
-	Chars   int // of review text per item, in characters; 0 for no limit
+	Reviews int `json:"reviews,omitempty" jsonschema:"minimum=0,description=Reviews per item (default all)"`
+	Chars   int `json:"chars,omitempty" jsonschema:"minimum=0,description=Characters of reviews per item (default all)"`
 }
 
 // Coverage counts the reviews before and after a budget.
@@ -47,4 +48,34 @@ func (b Budget) Apply(reviews []catalog.Review) ([]catalog.Review, Coverage) {
 		}
 	}
 	return reviews[:c.Kept:c.Kept], c
+}
+
+// Fit removes reviews until an item's reviews under an attack fit the budget,
+// and reports whether what is left differs from its own. From has, for each review,
+// its index in own, or -1. It removes first reviews that the attack did not change,
+// then those it changed, then those it added; the last of each first.
+func (b Budget) Fit(reviews, own []catalog.Review, from []int) (kept []catalog.Review, changed bool) {
+	kept, from = slices.Clone(reviews), slices.Clone(from)
+	class := func(i int) int {
+		switch {
+		case from[i] < 0:
+			return 2
+		case kept[i].Text != own[from[i]].Text:
+			return 1
+		}
+		return 0
+	}
+	for _, c := b.Apply(kept); c.Lost() > 0; _, c = b.Apply(kept) {
+		last := len(kept) - 1
+		for i := last; i >= 0; i-- {
+			if class(i) < class(last) {
+				last = i
+			}
+		}
+		kept, from = slices.Delete(kept, last, last+1), slices.Delete(from, last, last+1)
+	}
+	for i := range kept {
+		changed = changed || class(i) > 0
+	}
+	return kept, changed
 }

@@ -28,20 +28,13 @@ func Draw(runSeed uint64, request string, right, items []string, n int) []string
 		return nil
 	}
 	chosen := map[string]bool{}
-	for _, id := range right {
-		chosen[id] = true
-	}
-	for _, r := range smallest(runSeed, request, right, items, max(0, n-len(chosen))) {
-		chosen[r.id] = true
-	}
-	list := make([]string, 0, len(chosen))
-	for _, id := range items {
-		if chosen[id] {
-			list = append(list, id)
-			delete(chosen, id)
+	for _, id := range slices.Concat(right, mixed(runSeed, "draw", request, items)) {
+		if len(chosen) < max(n, len(right)) {
+			chosen[id] = true
 		}
 	}
-	for _, id := range right {
+	var list []string
+	for _, id := range slices.Concat(items, right) {
 		if chosen[id] {
 			list = append(list, id)
 			delete(chosen, id)
@@ -50,34 +43,16 @@ func Draw(runSeed uint64, request string, right, items []string, n int) []string
 	return list
 }
 
-// A rival is an item with its place in the request's order.
-type rival struct {
-	hash uint64
-	id   string
-}
-
-func (a rival) compare(b rival) int {
-	return cmp.Or(cmp.Compare(a.hash, b.hash), strings.Compare(a.id, b.id))
-}
-
-// smallest returns the n rivals with the smallest hashes. Most items cost only
-// one comparison, with the last one kept.
-func smallest(runSeed uint64, request string, right, items []string, n int) []rival {
-	prefix := stable.Seed(runSeed, "draw", request)
-	kept := make([]rival, 0, n+1)
+// mixed returns a request's items in an order drawn by a seed.
+func mixed(runSeed uint64, purpose, request string, items []string) []string {
+	prefix := stable.Seed(runSeed, purpose, request)
+	hashes := make(map[string]uint64, len(items))
 	for _, id := range items {
-		r := rival{stable.Seed(prefix, id), id}
-		if slices.Contains(right, id) || (len(kept) == n && (n == 0 || r.compare(kept[n-1]) > 0)) {
-			continue
-		}
-		at, there := slices.BinarySearchFunc(kept, r, rival.compare)
-		if there {
-			continue // listed twice
-		}
-		kept = slices.Insert(kept, at, r)
-		kept = kept[:min(len(kept), n)]
+		hashes[id] = stable.Seed(prefix, id)
 	}
-	return kept
+	return slices.SortedFunc(slices.Values(items), func(a, b string) int {
+		return cmp.Or(cmp.Compare(hashes[a], hashes[b]), strings.Compare(a, b))
+	})
 }
 
 // A Shuffle is a way to order candidates.
@@ -94,51 +69,24 @@ const (
 // An Arranger orders candidates by a seed. An order depends on the seed, the request and
 // its candidates, never on other requests, so that requests may be added to a run.
 type Arranger struct {
-	seed    uint64
-	shuffle Shuffle
+	Seed    uint64 // of the run
+	Shuffle Shuffle
 }
-
-// NewArranger returns the arranger of a run.
-func NewArranger(runSeed uint64, s Shuffle) *Arranger { return &Arranger{runSeed, s} }
 
 // Arrange orders the candidates drawn for a request. Candidates other than gold
 // keep their relative order from one N to the next.
-func (a *Arranger) Arrange(request, gold string, drawn []string) []string {
-	if a.shuffle == None {
+func (a Arranger) Arrange(request, gold string, drawn []string) []string {
+	if a.Shuffle == None {
 		return slices.Clone(drawn)
 	}
-	order := a.mixed(request, drawn)
-	if a.shuffle == Random {
+	order := mixed(a.Seed, "order", request, drawn)
+	at, n := slices.Index(order, gold), len(order)
+	if a.Shuffle == Random || at < 0 {
 		return order
 	}
-	at := slices.Index(order, gold)
-	if at < 0 {
-		return order
+	to := n / 2
+	if a.Shuffle == Balanced { // drawn for each n, so that gold is not early at every n
+		to = int(stable.Seed(a.Seed, "balance", request, strconv.Itoa(n)) % uint64(n))
 	}
-	order = slices.Delete(order, at, at+1)
-	return slices.Insert(order, a.position(request, len(drawn)), gold)
-}
-
-// position returns the 0-based position of gold among n. It is drawn for each n, so that a
-// request's gold is not early at every n, and uniform over the requests.
-func (a *Arranger) position(request string, n int) int {
-	if a.shuffle == Middle {
-		return n / 2
-	}
-	return int(stable.Seed(a.seed, "balance", request, strconv.Itoa(n)) % uint64(n))
-}
-
-// mixed returns a request's candidates in a seeded order.
-func (a *Arranger) mixed(request string, drawn []string) []string {
-	prefix := stable.Seed(a.seed, "order", request)
-	order := make([]rival, len(drawn))
-	for i, id := range drawn {
-		order[i] = rival{stable.Seed(prefix, id), id}
-	}
-	slices.SortFunc(order, rival.compare)
-	ids := make([]string, len(order))
-	for i, r := range order {
-		ids[i] = r.id
-	}
-	return ids
+	return slices.Insert(slices.Delete(order, at, at+1), to, gold)
 }

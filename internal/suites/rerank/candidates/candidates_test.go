@@ -121,8 +121,8 @@ func TestArrangeProperties(t *testing.T) {
 		seed := rapid.Uint64().Draw(t, "seed")
 		gold := rapid.SampledFrom(items).Draw(t, "gold")
 		request := rapid.SampledFrom(requests).Draw(t, "request")
-		a := candidates.NewArranger(seed, shuffle)
-		b := candidates.NewArranger(seed, shuffle)
+		a := candidates.Arranger{seed, shuffle}
+		b := candidates.Arranger{seed, shuffle}
 		for _, other := range rapid.SliceOf(rapid.SampledFrom(requests)).Draw(t, "requests before") {
 			b.Arrange(other, gold, items)
 		}
@@ -155,7 +155,7 @@ func TestBalancedIsUniform(t *testing.T) {
 	items := ids("i", 60)
 	const requests = 20_000
 	for _, n := range []int{2, 10, 50} {
-		a, counts := candidates.NewArranger(42, candidates.Balanced), make([]int, n)
+		a, counts := candidates.Arranger{42, candidates.Balanced}, make([]int, n)
 		for i, r := range ids("R", requests) {
 			gold := items[i%n]
 			counts[slices.Index(a.Arrange(r, gold, items[:n]), gold)]++
@@ -174,8 +174,8 @@ func TestBalancedIsUniform(t *testing.T) {
 func TestOrdersDependOnRequestAndSeed(t *testing.T) {
 	items, asked := ids("i", 40), ids("R", 40)
 	for _, shuffle := range []candidates.Shuffle{candidates.Random, candidates.Middle, candidates.Balanced} {
-		a, b := candidates.NewArranger(1, shuffle), candidates.NewArranger(2, shuffle)
-		rivals := func(a *candidates.Arranger, request string) []string {
+		a, b := candidates.Arranger{1, shuffle}, candidates.Arranger{2, shuffle}
+		rivals := func(a candidates.Arranger, request string) []string {
 			return slices.DeleteFunc(a.Arrange(request, "i007", items), func(id string) bool { return id == "i007" })
 		}
 		if slices.Equal(rivals(a, "R000"), rivals(a, "R001")) {
@@ -187,7 +187,7 @@ func TestOrdersDependOnRequestAndSeed(t *testing.T) {
 		if shuffle == candidates.Middle {
 			continue
 		}
-		places := func(a *candidates.Arranger, n int) (list []int) {
+		places := func(a candidates.Arranger, n int) (list []int) {
 			for _, r := range asked {
 				list = append(list, slices.Index(a.Arrange(r, "i007", items[:n]), "i007"))
 			}
@@ -215,10 +215,10 @@ func TestOrdersDependOnRequestAndSeed(t *testing.T) {
 func TestMiddleAndNone(t *testing.T) {
 	items := ids("i", 30)
 	drawn := candidates.Draw(1, "R", []string{"i029"}, items, 10)
-	if got := candidates.NewArranger(1, candidates.Middle).Arrange("R", "i029", drawn); got[5] != "i029" {
+	if got := (candidates.Arranger{1, candidates.Middle}).Arrange("R", "i029", drawn); got[5] != "i029" {
 		t.Errorf("gold is not in the middle of %v", got)
 	}
-	if got := candidates.NewArranger(1, candidates.None).Arrange("R", "i029", drawn); !slices.Equal(got, drawn) {
+	if got := (candidates.Arranger{1, candidates.None}).Arrange("R", "i029", drawn); !slices.Equal(got, drawn) {
 		t.Errorf("none changed %v to %v", drawn, got)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
 )
 
 // A Graph is an undirected graph of friendships: a friendship stated by one side
@@ -14,21 +15,22 @@ type Graph struct {
 	Users map[string]*User
 
 	once    sync.Once
-	names   map[string][]string // ids by name in lower case
+	names   map[string][]string // sorted ids by the key of the name
+	longest int                 // words in the longest name
 	friends map[string][]string // ids by id, both directions; includes unlisted people
 }
 
 func (g *Graph) build() {
 	g.names, g.friends = map[string][]string{}, map[string][]string{}
-	for id, u := range g.Users {
-		name := foldName(u.Name)
-		g.names[name] = append(g.names[name], id)
+	for _, id := range slices.Sorted(maps.Keys(g.Users)) {
+		u := g.Users[id]
+		g.names[key(u.Name)] = append(g.names[key(u.Name)], id)
+		g.longest = max(g.longest, len(strings.Fields(u.Name)))
 		for _, friend := range u.Friends {
-			if friend == id {
-				continue
+			if friend != id {
+				g.friends[id] = append(g.friends[id], friend)
+				g.friends[friend] = append(g.friends[friend], id)
 			}
-			g.friends[id] = append(g.friends[id], friend)
-			g.friends[friend] = append(g.friends[friend], id)
 		}
 	}
 	for id, list := range g.friends {
@@ -37,15 +39,35 @@ func (g *Graph) build() {
 	}
 }
 
+// key folds case and white space of a name, and leaves out what may follow it in a text.
+func key(name string) string { return foldName(unpossessed(name)) }
+
 func foldName(name string) string { return strings.ToLower(strings.Join(strings.Fields(name), " ")) }
+
+// unpossessed strips punctuation and a possessive ending from a name.
+func unpossessed(s string) string {
+	s = strings.TrimRight(strings.TrimSpace(s), ".-'’")
+	return strings.TrimSuffix(strings.TrimSuffix(s, "'s"), "’s")
+}
 
 // Knows reports whether a user has this name or id.
 func (g *Graph) Knows(name string) bool { return len(g.Within(name, 0)) > 0 }
 
 // Friends lists the ids of a person's friends, sorted.
 func (g *Graph) Friends(id string) []string {
+	if g == nil {
+		return nil
+	}
 	g.once.Do(g.build)
 	return g.friends[id]
+}
+
+// Name returns a person's name, or "".
+func (g *Graph) Name(id string) string {
+	if g == nil || g.Users[id] == nil {
+		return ""
+	}
+	return g.Users[id].Name
 }
 
 // Within returns the ids of the people with a name, ignoring case, and of all
@@ -53,30 +75,69 @@ func (g *Graph) Friends(id string) []string {
 // friends, 2 the friends of friends. If no user has the name, it is taken as an
 // id. The set is empty if there is no match.
 func (g *Graph) Within(name string, hops int) map[string]bool {
+	return g.Around(g.called(name, func(o string) bool { return foldName(o) == foldName(name) }), hops)
+}
+
+// Meant is [Graph.Within] of several names as people write them: a possessive ending or
+// punctuation at the end of a name does not count.
+func (g *Graph) Meant(names []string, hops int) map[string]bool {
+	people := map[string]bool{}
+	for _, name := range names {
+		maps.Copy(people, g.called(name, func(string) bool { return true }))
+	}
+	return g.Around(people, hops)
+}
+
+// called returns the ids of the people with a name, if it is right.
+func (g *Graph) called(name string, right func(name string) bool) map[string]bool {
 	people := map[string]bool{}
 	if g == nil {
 		return people
 	}
 	g.once.Do(g.build)
-	frontier := g.names[foldName(name)]
-	if len(frontier) == 0 && g.Users[name] != nil {
-		frontier = []string{name}
+	for _, id := range g.names[key(name)] {
+		if right(g.Users[id].Name) {
+			people[id] = true
+		}
 	}
-	for _, id := range frontier {
-		people[id] = true
+	if len(people) == 0 && g.Users[name] != nil {
+		people[name] = true
 	}
-	g.Around(people, hops)
 	return people
 }
 
-// Around adds to people everyone at most hops friendships away from one of them.
-func (g *Graph) Around(people map[string]bool, hops int) {
+// Mentioned lists the ids of people whose names occur in a text. The match is
+// case-sensitive, so that a common word is not mistaken for a name.
+func (g *Graph) Mentioned(text string) []string {
+	if g == nil {
+		return nil
+	}
 	g.once.Do(g.build)
+	words := strings.FieldsFunc(text, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-._'’", r)
+	})
+	var found []string
+	for i := range words {
+		for n := 1; n <= min(g.longest, len(words)-i); n++ {
+			said := unpossessed(strings.Join(words[i:i+n], " "))
+			for _, id := range g.names[key(said)] {
+				if unpossessed(g.Users[id].Name) == said {
+					found = append(found, id)
+				}
+			}
+		}
+	}
+	slices.Sort(found)
+	return slices.Compact(found)
+}
+
+// Around adds to people everyone at most hops friendships away from one of them.
+func (g *Graph) Around(people map[string]bool, hops int) map[string]bool {
 	frontier := slices.Collect(maps.Keys(people))
 	for range hops {
 		var next []string
 		for _, id := range frontier {
-			for _, friend := range g.friends[id] {
+			for _, friend := range g.Friends(id) {
 				if !people[friend] {
 					people[friend] = true
 					next = append(next, friend)
@@ -85,25 +146,23 @@ func (g *Graph) Around(people map[string]bool, hops int) {
 		}
 		frontier = next
 	}
+	return people
 }
 
 // symmetrize makes friendships among listed users mutual and returns how many
 // were stated by one side only.
 func symmetrize(users map[string]*User) (oneSided int) {
-	type edge struct{ a, b string }
-	stated := map[edge]bool{}
+	stated := map[[2]string]bool{}
 	for id, u := range users {
 		for _, friend := range u.Friends {
-			stated[edge{id, friend}] = true
+			stated[[2]string{id, friend}] = true
 		}
 	}
-	for e := range stated {
-		friend := users[e.b]
-		if friend == nil || stated[edge{e.b, e.a}] {
-			continue
+	for edge := range stated {
+		if friend := users[edge[1]]; friend != nil && !stated[[2]string{edge[1], edge[0]}] {
+			oneSided++
+			friend.Friends = append(friend.Friends, edge[0])
 		}
-		oneSided++
-		friend.Friends = append(friend.Friends, e.a)
 	}
 	for _, u := range users {
 		slices.Sort(u.Friends)

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
@@ -144,57 +145,52 @@ func (h *Hours) openUntil(day, minute int) int {
 	return latest
 }
 
-// On formats a day's hours: "11:00-14:30, 17:00-22:00" or "closed". It is missing
-// for an unknown day.
-func (h *Hours) On(day int) Value {
-	if day < 0 || day >= len(h.Days) || !h.Known[day] {
-		return Value{}
+// On formats a day's hours: "11:00-14:30, 17:00-22:00" or "closed"; "" for an unknown day.
+func (h *Hours) On(day int) string {
+	switch {
+	case day < 0 || day >= len(h.Days) || !h.Known[day]:
+		return ""
+	case len(h.Days[day]) == 0:
+		return "closed"
 	}
-	if len(h.Days[day]) == 0 {
-		return TextValue("closed")
-	}
+	return strings.Join(h.texts(day), ", ")
+}
+
+func (h *Hours) texts(day int) []string {
 	texts := make([]string, len(h.Days[day]))
 	for i, interval := range h.Days[day] {
 		texts[i] = interval.String()
 	}
-	return TextValue(strings.Join(texts, ", "))
+	return texts
 }
 
-// value returns the hours as written to a file: a list for each known day.
-func (h *Hours) value() Value {
-	days := map[string]Value{}
+// MarshalJSON writes hours as files have them: a list for each known day.
+func (h *Hours) MarshalJSON() ([]byte, error) {
+	days := map[string][]string{}
 	for day, name := range Weekdays {
-		if !h.Known[day] {
-			continue
+		if h.Known[day] {
+			days[name] = h.texts(day)
 		}
-		var list []Value
-		for _, i := range h.Days[day] {
-			list = append(list, TextValue(i.String()))
-		}
-		days[name] = ListValue(list...)
 	}
-	return MapValue(days)
+	return json.Marshal(days)
 }
 
 // readHours parses an object of days. It returns all errors and the valid days.
-func readHours(v Value) (h Hours, errs []error) {
-	switch v.Kind() {
-	case Missing:
-		return h, nil
-	case Map:
-	default:
-		return h, []error{fmt.Errorf("hours: want an object of days, got a %v", v.Kind())}
+func readHours(v any) (h Hours, errs []error) {
+	days, ok := v.(map[string]any)
+	if !ok && v != nil {
+		return h, []error{fmt.Errorf("hours: want an object of days, got a %s", Kind(v))}
 	}
-	for _, name := range v.Keys() {
+	for _, name := range Keys(days) {
 		day := Weekday(name)
 		if day < 0 {
 			errs = append(errs, fmt.Errorf("hours: %q is not a day: want Monday to Sunday", name))
 			continue
 		}
-		if v.Get(name).IsZero() {
+		if days[name] == nil {
 			continue
 		}
-		list, err := readDay(v.Get(name))
+		list, err := readDay(days[name])
 		if err != nil {
 			errs = append(errs, fmt.Errorf("hours of %s: %w", Weekdays[day], err))
 			continue
@@ -206,23 +202,23 @@ func readHours(v Value) (h Hours, errs []error) {
 
 // readDay parses comma-separated intervals, a list of intervals, or a list of
 // pairs of times.
-func readDay(v Value) ([]Interval, error) {
+func readDay(v any) (list []Interval, err error) {
 	var texts []string
-	switch {
-	case v.Kind() == List:
-		for _, e := range v.List() {
-			if pair := e.List(); len(pair) == 2 {
-				e = TextValue(pair[0].String() + "-" + pair[1].String())
+	switch v := v.(type) {
+	case []any:
+		for _, e := range v {
+			if pair, _ := e.([]any); len(pair) == 2 {
+				e = Text(pair[0]) + "-" + Text(pair[1])
 			}
-			texts = append(texts, e.String())
+			texts = append(texts, Text(e))
 		}
-	case v.Kind() == Text && strings.EqualFold(strings.TrimSpace(v.Text()), "closed"):
-	case v.Kind() == Text:
-		texts = strings.Split(v.Text(), ",")
+	case string:
+		if !strings.EqualFold(strings.TrimSpace(v), "closed") {
+			texts = strings.Split(v, ",")
+		}
 	default:
-		return nil, fmt.Errorf("want an interval or a list of them, got a %v", v.Kind())
+		return nil, fmt.Errorf("want an interval or a list of them, got a %s", Kind(v))
 	}
-	var list []Interval
 	for _, s := range texts {
 		i, err := ParseInterval(s)
 		if err != nil {

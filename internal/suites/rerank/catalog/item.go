@@ -5,43 +5,46 @@ import "strings"
 // An Item is one of the things to rank.
 type Item struct {
 	ID, Name   string
-	Attributes map[string]Value
+	Attributes map[string]any
 	Categories []string
 	Hours      Hours
-	Fields     map[string]Value // other keys of the record: city, stars, …
-	Reviews    []Review         // in the order of the file
-	Line       int              // in its file, from 1; 0 if not from a file
+	Fields     map[string]any // other keys of the record: city, stars, …
+	Reviews    []Review       // in the order of the file
+	Line       int            // in its file, from 1; 0 if not from a file
 }
 
 // At returns the value at a path: "name", "categories", "attributes.WiFi",
 // "attributes.Ambience.casual", "hours.Monday", or the name of a field such as
-// "city". It is missing if there is none. The id has no path.
-func (i *Item) At(path string) Value {
+// "city". It is nil if there is none. The id has no path.
+func (i *Item) At(path string) any {
 	switch path {
 	case "name":
-		return TextValue(i.Name)
+		return i.Name
 	case "categories":
 		if len(i.Categories) == 0 {
-			return Value{}
+			return nil
 		}
-		list := make([]Value, len(i.Categories))
+		list := make([]any, len(i.Categories))
 		for k, c := range i.Categories {
-			list[k] = TextValue(c)
+			list[k] = c
 		}
-		return ListValue(list...)
+		return list
 	case "attributes":
 		if len(i.Attributes) == 0 {
-			return Value{}
+			return nil
 		}
-		return MapValue(i.Attributes)
+		return i.Attributes
 	}
 	if name, ok := strings.CutPrefix(path, "attributes."); ok {
-		return at(name, func(key string) Value { return i.Attributes[key] })
+		return At(i.Attributes, name)
 	}
 	if day, ok := strings.CutPrefix(path, "hours."); ok {
-		return i.Hours.On(Weekday(day))
+		if hours := i.Hours.On(Weekday(day)); hours != "" {
+			return hours
+		}
+		return nil
 	}
-	return at(path, func(key string) Value { return i.Fields[key] })
+	return At(i.Fields, path)
 }
 
 // A Review is a user's review of an item. It is encoded as pipelines get it;
@@ -55,35 +58,30 @@ type Review struct {
 	Text   string  `json:"text"`
 	// User holds data about the writer: review_count, fans, elite, …
 	// Reviews share the map; it must not be modified.
-	User   map[string]Value `json:"user,omitempty"`
-	Fields map[string]Value `json:"fields,omitempty"` // other keys of the record: useful, funny, …
+	User   map[string]any `json:"user,omitempty"`
+	Fields map[string]any `json:"fields,omitempty"` // other keys of the record: useful, funny, …
 }
 
 // At returns the value at a path: "stars", "text", "date", "user.fans" or a field
 // such as "useful". A name that is not a field is looked up in the writer's data.
-func (r *Review) At(path string) Value {
-	switch path {
-	case "stars":
-		if r.Stars == 0 {
-			return Value{}
-		}
-		return NumberValue(r.Stars)
-	case "text":
-		return TextValue(r.Text)
-	case "date":
-		if r.Date == "" {
-			return Value{}
-		}
-		return TextValue(r.Date)
+func (r *Review) At(path string) any {
+	switch {
+	case path == "text":
+		return r.Text
+	case path == "stars" && r.Stars != 0:
+		return r.Stars
+	case path == "date" && r.Date != "":
+		return r.Date
+	case path == "stars" || path == "date":
+		return nil
 	}
-	user := func(key string) Value { return r.User[key] }
 	if name, ok := strings.CutPrefix(path, "user."); ok {
-		return at(name, user)
+		return At(r.User, name)
 	}
-	if v := at(path, func(key string) Value { return r.Fields[key] }); !v.IsZero() {
+	if v := At(r.Fields, path); v != nil {
 		return v
 	}
-	return at(path, user)
+	return At(r.User, path)
 }
 
 // A User writes reviews.

@@ -4,15 +4,15 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/dataset"
+	"github.com/scruple-eval/scruple/internal/table"
 	prose "github.com/scruple-eval/scruple/internal/text"
 )
 
-// Files are the paths of a catalog's files: JSON Lines, plain or gzip.
+// Files are the paths of a catalog's files: JSON Lines, or tables as [table.Records] reads them.
 type Files struct {
 	Items   string
 	Reviews string // "" for none
@@ -35,24 +35,24 @@ type Files struct {
 // that is a text must be a Python literal ([ParseLiteral]); in Scruple's it may
 // be one. A user's elite becomes a list of years.
 func Load(files Files) (*Catalog, []Finding, error) {
-	l := loader{files: files, strip: stripping(files.Strip), catalog: &Catalog{Users: map[string]*User{}, byID: map[string]*Item{}},
-		metadata: map[string]map[string]Value{}, shared: map[string]map[string]Value{}, text: map[string]string{}}
+	l := loader{files: files, strip: stripping(files.Strip), catalog: New(nil, map[string]*User{}),
+		metadata: map[string]map[string]any{}, shared: map[string]map[string]any{}}
 	sum := sha256.New()
 	for _, part := range []struct {
 		path string
-		read func(line int, text []byte)
+		read func(line int, text []byte) error
 	}{{files.Items, l.item}, {files.Users, l.user}, {files.Reviews, l.review}} {
 		if part.path == "" {
 			continue
 		}
-		l.File = part.path
-		l.lines = map[string]int{}
-		hash, err := dataset.Scan(part.path, func(line int, text []byte, err error) {
+		l.File, l.lines = part.path, map[string]int{}
+		hash, err := table.Records(part.path, table.Texts{Names: texts}, func(line int, text []byte, err error) {
+			if err == nil {
+				err = part.read(line, text)
+			}
 			if err != nil {
 				l.Fault(line, "%v", err)
-				return
 			}
-			part.read(line, text)
 		})
 		if err != nil {
 			return nil, nil, err
@@ -64,154 +64,125 @@ func Load(files Files) (*Catalog, []Finding, error) {
 	return l.catalog, l.Findings, nil
 }
 
+// texts are the keys whose values are texts, also where they look like numbers.
+var texts = []string{"id", "item_id", "user_id", "business_id", "review_id", "name", "text", "date", "postal_code"}
+
 type loader struct {
 	Log
 	files   Files
 	strip   strip
 	catalog *Catalog
 
-	lines    map[string]int              // by id, in the current file
-	metadata map[string]map[string]Value // by user id, from users.jsonl
-	shared   map[string]map[string]Value // deduplicated maps by user id
-	text     map[string]string           // interned strings
+	lines    map[string]int            // by id, in the current file
+	metadata map[string]map[string]any // by user id, from the users' file
+	shared   map[string]map[string]any // deduplicated maps by user id
 
-	strangers int // friends who are not listed
 	zeroStars int // reviews with 0 stars
 }
 
-// record decodes a record and checks its id, which has one of two keys; yelp reports
-// that it has the second. It returns false if it reported an error.
-func (l *loader) record(line int, text []byte, into any, of ids) (id string, yelp, ok bool) {
-	if err := dataset.DecodeLoose(text, into); err != nil {
-		l.Fault(line, "%v", err)
-		return "", false, false
+// identify returns the id of a record, which has one of two keys.
+func (l *loader) identify(line int, own, yelp *string, yelpKey string) (id string, err error) {
+	key := "id"
+	if own == nil && yelp != nil {
+		key, own = yelpKey, yelp
 	}
-	key, id, yelp := of.id()
-	first, twice := l.lines[id]
-	switch {
-	case strings.TrimSpace(id) == "":
-		l.Fault(line, "missing %s", key)
-	case twice:
-		l.Fault(line, "duplicate %s %q: first on line %d", key, id, first)
-	default:
-		l.lines[id] = line
-		return id, yelp, true
+	if own == nil || strings.TrimSpace(*own) == "" {
+		return "", fmt.Errorf("missing %s", key)
 	}
-	return "", false, false
+	if first, twice := l.lines[*own]; twice {
+		return "", fmt.Errorf("duplicate %s %q: first on line %d", key, *own, first)
+	}
+	l.lines[*own] = line
+	return *own, nil
 }
 
-// ids are an id in either format, with their keys.
-type ids struct {
-	ours, yelps     **string
-	ourKey, yelpKey string
-}
-
-func (i ids) id() (key, id string, yelp bool) {
-	switch {
-	case *i.ours != nil:
-		return i.ourKey, **i.ours, false
-	case *i.yelps != nil:
-		return i.yelpKey, **i.yelps, true
+func (l *loader) item(line int, text []byte) error {
+	var r struct {
+		ID         *string        `json:"id"`
+		BusinessID *string        `json:"business_id"`
+		Name       string         `json:"name"`
+		Attributes map[string]any `json:"attributes"`
+		Hours      any            `json:"hours"`
+		Fields     map[string]any `json:",inline"`
 	}
-	return i.ourKey, "", false
-}
-
-// intern returns a shared copy of a text.
-func (l *loader) intern(s string) string {
-	if kept, ok := l.text[s]; ok {
-		return kept
+	if err := dataset.DecodeLoose(text, &r); err != nil {
+		return err
 	}
-	kept := strings.Clone(s)
-	l.text[kept] = kept
-	return kept
-}
-
-type itemRecord struct {
-	ID         *string          `json:"id"`
-	BusinessID *string          `json:"business_id"`
-	Name       string           `json:"name"`
-	Attributes map[string]Value `json:"attributes"`
-	Categories Value            `json:"categories"`
-	Hours      Value            `json:"hours"`
-	Fields     map[string]Value `json:",inline"`
-}
-
-func (l *loader) item(line int, text []byte) {
-	var r itemRecord
-	itemID, yelp, ok := l.record(line, text, &r, ids{&r.ID, &r.BusinessID, "id", "business_id"})
-	if !ok {
-		return
+	id, err := l.identify(line, r.ID, r.BusinessID, "business_id")
+	if err != nil {
+		return err
 	}
-	i := &Item{ID: itemID, Name: r.Name, Attributes: map[string]Value{}, Fields: r.Fields, Line: line}
+	i := &Item{ID: id, Name: r.Name, Attributes: map[string]any{}, Line: line}
 	if strings.TrimSpace(r.Name) == "" {
-		l.Fault(line, "item %q: missing name", i.ID)
+		l.Fault(line, "item %q: missing name", id)
 	}
-	for _, name := range slices.Sorted(maps.Keys(r.Attributes)) {
-		v, doubts, err := attributeValue(r.Attributes[name], yelp)
+	for _, name := range Keys(r.Attributes) {
+		v, doubts, err := typed(r.Attributes[name], r.ID == nil)
 		if err != nil {
-			l.Fault(line, "item %q: attribute %s is not a Python literal: %v", i.ID, name, err)
+			l.Fault(line, "item %q: attribute %s is not a Python literal: %v", id, name, err)
 			continue
 		}
 		for _, doubt := range doubts {
-			l.Warn(line, "item %q: attribute %s looks like a Python literal but does not parse; kept as text: %v", i.ID, name, doubt)
+			l.Warn(line, "item %q: attribute %s looks like a Python literal but does not parse; kept as text: %v", id, name, doubt)
 		}
-		if !v.IsZero() {
+		if v != nil {
 			i.Attributes[name] = v
 		}
 	}
-	var err error
-	if i.Categories, err = texts(r.Categories); err != nil {
-		l.Fault(line, "item %q: categories: %v", i.ID, err)
+	// Paths to strip name attributes and hours as fields.
+	data := orEmpty(r.Fields)
+	data["hours"] = canonical(r.Hours)
+	if len(i.Attributes) > 0 {
+		data["attributes"] = i.Attributes
+	}
+	l.strip.from(data, "")
+	i.Attributes, _ = data["attributes"].(map[string]any)
+	i.Attributes = orEmpty(i.Attributes)
+	if i.Categories, err = textsOf(data["categories"]); err != nil {
+		l.Fault(line, "item %q: categories: %v", id, err)
 	}
 	var errs []error
-	i.Hours, errs = readHours(r.Hours)
+	i.Hours, errs = readHours(data["hours"])
 	for _, err := range errs {
-		l.Fault(line, "item %q: %v", i.ID, err)
+		l.Fault(line, "item %q: %v", id, err)
 	}
-	l.strip.each("", i.without)
+	for _, key := range []string{"attributes", "categories", "hours"} {
+		delete(data, key)
+	}
+	i.Fields = data
 	l.catalog.Items = append(l.catalog.Items, i)
-	l.catalog.byID[i.ID] = i
+	l.catalog.byID[id] = i
+	return nil
 }
 
-// attributeValue parses a value that is a text, also in maps. Doubts are about
-// texts that look like literals.
-func attributeValue(v Value, yelp bool) (typedValue Value, doubts []error, err error) {
-	switch v.Kind() {
-	case Text:
-		return typed(v.Text(), yelp)
-	case Map:
-		m := make(map[string]Value, len(v.Keys()))
-		for _, key := range v.Keys() {
-			part, more, err := attributeValue(v.Get(key), yelp)
-			if err != nil {
-				return Value{}, nil, fmt.Errorf("%s: %w", key, err)
-			}
-			for _, doubt := range more {
-				doubts = append(doubts, fmt.Errorf("%s: %w", key, doubt))
-			}
-			m[key] = part
+// canonical writes the days of hours as [Weekdays] does.
+func canonical(hours any) any {
+	days, _ := hours.(map[string]any)
+	for _, name := range Keys(days) {
+		if day := Weekday(name); day >= 0 && name != Weekdays[day] {
+			days[Weekdays[day]] = days[name]
+			delete(days, name)
 		}
-		return MapValue(m), doubts, nil
 	}
-	return v, nil, nil
+	return hours
 }
 
-// texts parses a list, or one comma-separated text.
-func texts(v Value) ([]string, error) {
-	var list []string
-	switch v.Kind() {
-	case Missing:
-	case Text:
-		list = strings.Split(v.Text(), ",")
-	case List:
-		for _, e := range v.List() {
-			if e.Kind() != Text {
-				return nil, fmt.Errorf("want texts, got a %v", e.Kind())
+// textsOf parses a list, or one comma-separated text.
+func textsOf(v any) (list []string, err error) {
+	switch v := v.(type) {
+	case nil:
+	case string:
+		list = strings.Split(v, ",")
+	case []any:
+		for _, e := range v {
+			s, ok := e.(string)
+			if !ok {
+				return nil, fmt.Errorf("want texts, got a %s", Kind(e))
 			}
-			list = append(list, e.Text())
+			list = append(list, s)
 		}
 	default:
-		return nil, fmt.Errorf("want a list of texts or one comma-separated text, got a %v", v.Kind())
+		return nil, fmt.Errorf("want a list of texts or one comma-separated text, got a %s", Kind(v))
 	}
 	for i := range list {
 		list[i] = strings.TrimSpace(list[i])
@@ -223,120 +194,142 @@ func texts(v Value) ([]string, error) {
 	return list, nil
 }
 
-type userRecord struct {
-	ID      *string          `json:"id"`
-	UserID  *string          `json:"user_id"`
-	Name    string           `json:"name"`
-	Friends Value            `json:"friends"`
-	Fields  map[string]Value `json:",inline"`
-}
-
-func (l *loader) user(line int, text []byte) {
-	var r userRecord
-	userID, _, ok := l.record(line, text, &r, ids{&r.ID, &r.UserID, "id", "user_id"})
-	if !ok {
-		return
+func (l *loader) user(line int, text []byte) error {
+	var r struct {
+		ID      *string        `json:"id"`
+		UserID  *string        `json:"user_id"`
+		Name    string         `json:"name"`
+		Friends any            `json:"friends"`
+		Fields  map[string]any `json:",inline"`
+	}
+	if err := dataset.DecodeLoose(text, &r); err != nil {
+		return err
+	}
+	id, err := l.identify(line, r.ID, r.UserID, "user_id")
+	if err != nil {
+		return err
 	}
 	if strings.TrimSpace(r.Name) == "" {
-		l.Fault(line, "user %q: missing name", userID)
+		l.Fault(line, "user %q: missing name", id)
 	}
-	u := &User{ID: userID, Name: r.Name}
-	friends, err := texts(r.Friends)
+	u := &User{ID: id, Name: r.Name}
+	friends, err := textsOf(r.Friends)
 	if err != nil {
-		l.Fault(line, "user %q: friends: %v", userID, err)
+		l.Fault(line, "user %q: friends: %v", id, err)
 	}
 	for _, f := range friends {
 		switch {
 		case strings.EqualFold(f, "none"):
-		case f == userID:
-			l.Warn(line, "user %q is listed as their own friend", userID)
+		case f == id:
+			l.Warn(line, "user %q is listed as their own friend", id)
 		default:
-			u.Friends = append(u.Friends, l.intern(f))
+			u.Friends = append(u.Friends, f)
 		}
 	}
-	l.catalog.Users[userID] = u
+	l.catalog.Users[id] = u
 	years(r.Fields)
-	if l.stripUser(r.Fields); len(r.Fields) > 0 {
-		l.metadata[userID] = r.Fields
+	if l.strip.from(r.Fields, ofUsers); len(r.Fields) > 0 {
+		l.metadata[id] = r.Fields
 	}
+	return nil
 }
 
-type reviewRecord struct {
-	ID         *string          `json:"id"`
-	ReviewID   *string          `json:"review_id"`
-	ItemID     *string          `json:"item_id"`
-	BusinessID *string          `json:"business_id"`
-	UserID     string           `json:"user_id"`
-	Stars      *float64         `json:"stars"`
-	Text       string           `json:"text"`
-	Date       string           `json:"date"`
-	User       map[string]Value `json:"user"`
-	Fields     map[string]Value `json:",inline"`
-}
-
-func (l *loader) review(line int, text []byte) {
-	var r reviewRecord
-	reviewID, _, ok := l.record(line, text, &r, ids{&r.ID, &r.ReviewID, "id", "review_id"})
-	if !ok {
-		return
+func (l *loader) review(line int, text []byte) error {
+	var r struct {
+		ID         *string        `json:"id"`
+		ReviewID   *string        `json:"review_id"`
+		ItemID     *string        `json:"item_id"`
+		BusinessID *string        `json:"business_id"`
+		UserID     string         `json:"user_id"`
+		Stars      *float64       `json:"stars"`
+		Text       string         `json:"text"`
+		Date       string         `json:"date"`
+		User       map[string]any `json:"user"`
+		Fields     map[string]any `json:",inline"`
 	}
-	itemKey, itemID, _ := ids{&r.ItemID, &r.BusinessID, "item_id", "business_id"}.id()
-	item := l.catalog.byID[itemID]
-	switch {
-	case itemID == "":
-		l.Fault(line, "review %q: missing %s", reviewID, itemKey)
-	case item == nil:
-		l.Fault(line, "review %q: unknown item: %s %q", reviewID, itemKey, itemID)
+	if err := dataset.DecodeLoose(text, &r); err != nil {
+		return err
+	}
+	id, err := l.identify(line, r.ID, r.ReviewID, "review_id")
+	if err != nil {
+		return err
+	}
+	itemKey, of := "item_id", r.ItemID
+	if of == nil && r.BusinessID != nil {
+		itemKey, of = "business_id", r.BusinessID
+	}
+	if of == nil || *of == "" {
+		l.Fault(line, "review %q: missing %s", id, itemKey)
+		of = new(string)
+	} else if l.catalog.byID[*of] == nil {
+		l.Fault(line, "review %q: unknown item: %s %q", id, itemKey, *of)
 	}
 	if l.files.Users != "" && l.catalog.Users[r.UserID] == nil {
-		l.Warn(line, "review %q: unknown user: user_id %q", reviewID, r.UserID)
+		l.Warn(line, "review %q: unknown user: user_id %q", id, r.UserID)
 	}
 	if strings.TrimSpace(r.Text) == "" {
-		l.Warn(line, "review %q has no text", reviewID)
+		l.Warn(line, "review %q has no text", id)
 	}
+	item := l.catalog.byID[*of]
 	if item == nil {
-		return
+		return nil
 	}
-	out := Review{ID: reviewID, ItemID: item.ID, UserID: l.intern(r.UserID), Text: r.Text, Date: r.Date, Fields: r.Fields}
-	if r.Stars != nil {
-		out.Stars = *r.Stars
-		switch {
-		case out.Stars < 0 || out.Stars > 5:
-			l.Fault(line, "review %q: invalid stars %v: want 0 to 5", reviewID, out.Stars)
-		case out.Stars == 0:
-			l.zeroStars++
-		}
+	if r.Stars != nil && (*r.Stars < 0 || *r.Stars > 5) {
+		l.Fault(line, "review %q: invalid stars %v: want 0 to 5", id, *r.Stars)
+	} else if r.Stars != nil && *r.Stars == 0 {
+		l.zeroStars++
 	}
 	years(r.Fields)
 	years(r.User)
-	out.User = l.writer(r.UserID, r.User)
-	l.strip.each(ofReviews, out.without)
+	// Paths to strip name stars, date and the writer's data as fields.
+	data := orEmpty(r.Fields)
+	if r.Stars != nil {
+		data["stars"] = *r.Stars
+	}
+	if r.Date != "" {
+		data["date"] = r.Date
+	}
+	if len(r.User) > 0 {
+		data["user"] = r.User
+	}
+	l.strip.from(data, ofReviews)
+	out := Review{ID: id, ItemID: item.ID, UserID: r.UserID, Text: r.Text, Fields: data}
+	out.Stars, _ = data["stars"].(float64)
+	out.Date, _ = data["date"].(string)
+	own, _ := data["user"].(map[string]any)
+	out.User = l.writer(r.UserID, own)
+	for _, key := range []string{"stars", "date", "user"} {
+		delete(data, key)
+	}
 	item.Reviews = append(item.Reviews, out)
+	return nil
 }
 
-func (l *loader) stripUser(data map[string]Value) {
-	l.strip.each(ofUsers, func(path string) bool { return cutField(data, path) })
+func orEmpty(m map[string]any) map[string]any {
+	if m == nil {
+		m = map[string]any{}
+	}
+	return m
 }
 
 // writer returns the data about the writer of a review: the review's own, which
-// date from when it was written, completed from users.jsonl.
-func (l *loader) writer(userID string, said map[string]Value) map[string]Value {
+// date from when it was written, completed from the users' file.
+func (l *loader) writer(userID string, own map[string]any) map[string]any {
 	listed := l.metadata[userID]
-	l.stripUser(said)
-	if len(said) == 0 {
+	if len(own) == 0 {
 		return listed
 	}
 	for key, v := range listed {
-		if said[key].IsZero() {
-			said[key] = v
+		if own[key] == nil {
+			own[key] = v
 		}
 	}
 	// A user's reviews usually have the same data: share one map.
-	if kept := l.shared[userID]; kept != nil && maps.EqualFunc(kept, said, Value.Equal) {
+	if kept := l.shared[userID]; kept != nil && Equal(kept, own) {
 		return kept
 	}
-	l.shared[l.intern(userID)] = said
-	return said
+	l.shared[userID] = own
+	return own
 }
 
 // finish runs the checks that need all records.
@@ -352,10 +345,11 @@ func (l *loader) finish() {
 		i.Reviews = slices.Clip(i.Reviews)
 	}
 	l.Findings = append(l.Findings, l.strip.findings(l.files)...)
+	strangers := 0 // friends who are not listed
 	for _, u := range l.catalog.Users {
 		for _, f := range u.Friends {
 			if l.catalog.Users[f] == nil {
-				l.strangers++
+				strangers++
 			}
 		}
 	}
@@ -364,12 +358,11 @@ func (l *loader) finish() {
 		l.Warn(0, "%s with 0 stars: treated as no stars", prose.Plural(l.zeroStars, "review", "reviews"))
 	}
 	l.File = l.files.Users
-	if l.strangers > 0 {
-		l.Warn(0, "%s not among the users", prose.Plural(l.strangers, "friend", "friends"))
+	if strangers > 0 {
+		l.Warn(0, "%s not among the users", prose.Plural(strangers, "friend", "friends"))
 	}
 	if n := symmetrize(l.catalog.Users); n > 0 {
 		l.Warn(0, "%s stated by one side only: counted for both", prose.Plural(n, "friendship", "friendships"))
 	}
-	l.catalog.Graph = &Graph{Users: l.catalog.Users}
 	SortFindings(l.Findings)
 }

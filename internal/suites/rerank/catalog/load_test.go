@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 // files writes data to a folder, "" for a file that is not there.
@@ -70,21 +71,58 @@ func TestYelpLoadsAsItIs(t *testing.T) {
 		"attributes.BusinessParking.street": "true", "attributes.Ambience": "", "attributes.RestaurantsPriceRange2": "1", "attributes.Alcohol": "none",
 		"categories": `["Restaurants","Food","Bubble Tea"]`, "hours.Monday": "07:00-20:00", "hours.Tuesday": "00:00-24:00", "hours.Friday": "17:00-02:00", "hours.Sunday": "", "nothing": "",
 	} {
-		if got := i.At(path).String(); got != want {
+		if got := Text(i.At(path)); got != want {
 			t.Errorf("%s is %q, want %q", path, got, want)
 		}
 	}
-	if k := i.At("attributes.RestaurantsPriceRange2").Kind(); k != Number {
+	if k := Kind(i.At("attributes.RestaurantsPriceRange2")); k != "number" {
 		t.Errorf("a price range is a %v", k)
 	}
 	r := &i.Reviews[0]
 	for path, want := range map[string]string{"stars": "3", "useful": "2", "user.fans": "267", "fans": "267", "user.elite": "[2007,2008]", "date": "2018-07-07 22:09:11", "user.nothing": ""} {
-		if got := r.At(path).String(); got != want {
+		if got := Text(r.At(path)); got != want {
 			t.Errorf("review: %s is %q, want %q", path, got, want)
 		}
 	}
 	if !c.Graph.Within("ann", 1)["u1"] {
 		t.Error("Walker is no friend of Ann's")
+	}
+}
+
+// A catalog in tables is the catalog in JSON Lines.
+func TestTables(t *testing.T) {
+	lines, none := load(t, files(t, `{"id":"7","name":"Café","attributes":{"WiFi":"free","Seats":40,"Parking":{"street":true}},"categories":"Cafés, Bars","hours":{"Monday":"9:00-12:00"},"postal_code":"08001","rank":3}`,
+		`{"id":"r1","item_id":"7","user_id":"u1","stars":4.5,"text":"Quiet, good.","date":"2024-01-02"}`, `{"id":"u1","name":"Ann","friends":["u2"]}`+"\n"+`{"id":"u2","name":"Bo","friends":["u1"]}`))
+	dir := t.TempDir()
+	paths := map[string]string{}
+	for name, content := range map[string]string{
+		"items.csv":   "id;name;attributes.WiFi;attributes.Seats;attributes.Parking.street;categories;hours.Monday;postal_code;rank\n7;Café;free;40;true;Cafés, Bars;9:00-12:00;08001;3\n",
+		"reviews.tsv": "id\titem_id\tuser_id\tstars\ttext\tdate\nr1\t7\tu1\t4.5\tQuiet, good.\t2024-01-02\n",
+		"users.json":  `[{"id":"u1","name":"Ann","friends":["u2"]},{"id":"u2","name":"Bo","friends":["u1"]}]`,
+	} {
+		paths[name] = filepath.Join(dir, name)
+		if err := os.WriteFile(paths[name], []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tables, findings := load(t, Files{Items: paths["items.csv"], Reviews: paths["reviews.tsv"], Users: paths["users.json"]})
+	if len(none)+len(findings) > 0 {
+		t.Fatalf("findings: %q, %q", none, findings)
+	}
+	lines.Items[0].Line = 2 // the header is before it
+	if diff := cmp.Diff([]any{lines.Items, lines.Users}, []any{tables.Items, tables.Users}, cmpopts.EquateEmpty()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// What is no table and no JSON Lines is one error with the place, not one for each line.
+func TestTableThatIsNone(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "items.csv")
+	if err := os.WriteFile(path, []byte("id,name\n1,a,b\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := Load(Files{Items: path}); err == nil || !strings.Contains(err.Error(), "items.csv:2: the record has 3 fields, the header 2") {
+		t.Error(err)
 	}
 }
 
@@ -105,7 +143,7 @@ func TestOwnFormGzipped(t *testing.T) {
 		}
 	}
 	c, findings := load(t, f)
-	if len(findings) > 0 || c.Items[0].At("attributes.Ambience.casual").String() != "true" || c.Items[0].Reviews[0].At("fans").Number() != 3 {
+	if len(findings) > 0 || Text(c.Items[0].At("attributes.Ambience.casual")) != "true" || c.Items[0].Reviews[0].At("fans") != 3.0 {
 		t.Error(findings, c.Items[0])
 	}
 }
@@ -142,7 +180,7 @@ func TestAllFindingsInOnePass(t *testing.T) {
 		`items.jsonl:5: item "c": hours of Monday: "9-17" is not an interval: want hours and minutes such as 8:00-17:30`,
 		`items.jsonl:5: item "c": hours: "Moonday" is not a day: want Monday to Sunday`,
 		`items.jsonl:5: item "c" has no reviews (warning)`,
-		`items.jsonl:6: item "d": attribute Ambience is not a Python literal: column 16: want a comma or '}', got the end`,
+		`items.jsonl:6: item "d": attribute Ambience is not a Python literal: column 16: unexpected end`,
 		`items.jsonl:6: item "d": attribute WiFi is not a Python literal: column 1: "free" is not a Python literal: want None, True, False, a number, a quoted text, [...] or {...}`,
 		`items.jsonl:6: item "d" has no reviews (warning)`,
 		`items.jsonl:7: item "e": attribute Music looks like a Python literal but does not parse; kept as text: column 1: "dict" is not a Python literal: want None, True, False, a number, a quoted text, [...] or {...} (warning)`,
@@ -178,17 +216,17 @@ func TestStrip(t *testing.T) {
 	c, findings := load(t, f)
 	i := c.Items[0]
 	for _, path := range []string{"stars", "attributes.WiFi", "attributes.BusinessParking.garage", "hours.Monday", "categories"} {
-		if !i.At(path).IsZero() {
+		if i.At(path) != nil {
 			t.Errorf("%s is still there", path)
 		}
 	}
 	r := &i.Reviews[0]
 	for _, path := range []string{"useful", "user.fans", "stars", "date"} {
-		if !r.At(path).IsZero() && path != "useful" || !r.Fields[path].IsZero() { // useful is the writer's now
+		if r.At(path) != nil && path != "useful" || r.Fields[path] != nil { // useful is the writer's now
 			t.Errorf("reviews.%s is still there", path)
 		}
 	}
-	if i.At("city").IsZero() || i.At("hours.Friday").IsZero() || i.At("attributes.Alcohol").IsZero() || r.At("funny").IsZero() || r.At("user.review_count").IsZero() {
+	if i.At("city") == nil || i.At("hours.Friday") == nil || i.At("attributes.Alcohol") == nil || r.At("funny") == nil || r.At("user.review_count") == nil {
 		t.Errorf("more is gone than was asked for: %+v", i)
 	}
 	if strings.Contains(strings.Join(findings, "\n"), "strip") {
@@ -217,13 +255,13 @@ func TestStripReachesEveryPlace(t *testing.T) {
 		f := files(t, item, review, "")
 		f.Strip = []string{tt.path}
 		c, findings := load(t, f)
-		at := func(path string) Value {
+		at := func(path string) any {
 			if name, ok := strings.CutPrefix(path, "reviews."); ok {
 				return c.Items[0].Reviews[0].At(name)
 			}
 			return c.Items[0].At(path)
 		}
-		if !at(tt.gone).IsZero() || at(tt.stays).IsZero() || len(findings) > 0 {
+		if at(tt.gone) != nil || at(tt.stays) == nil || len(findings) > 0 {
 			t.Errorf("%s: %s is %q, %s is %q, %q", tt.path, tt.gone, at(tt.gone), tt.stays, at(tt.stays), findings)
 		}
 	}
@@ -257,6 +295,22 @@ func TestStripRefuses(t *testing.T) {
 	}
 }
 
+// What no record has cannot be stripped, also where records have an empty place for it.
+func TestStripOfWhatIsEmpty(t *testing.T) {
+	f := files(t, `{"id":"a","name":"A","attributes":{}}`, `{"id":"r","item_id":"a","user_id":"u","text":"x"}`, "")
+	for _, path := range []string{"attributes", "hours", "reviews.user", "reviews.stars", "reviews.date"} {
+		f.Strip = []string{path}
+		if _, findings := load(t, f); len(findings) != 1 || !strings.Contains(findings[0], "cannot strip") {
+			t.Errorf("%s: %q", path, findings)
+		}
+	}
+	f = files(t, `{"id":"a","name":"A"}`, `{"id":"r","item_id":"a","user_id":"u","text":"x"}`, `{"id":"u","name":"U","fans":3}`)
+	f.Strip = []string{"reviews.user"} // only the users' file has data
+	if c, findings := load(t, f); len(findings) > 0 || c.Items[0].Reviews[0].At("user.fans") != nil {
+		t.Error(findings)
+	}
+}
+
 // Elite is a list of years, whichever way it was written.
 func TestElite(t *testing.T) {
 	for in, want := range map[string]string{
@@ -270,7 +324,7 @@ func TestElite(t *testing.T) {
 			"fields":  files(t, `{"id":"a","name":"A"}`, `{"id":"r","item_id":"a","user_id":"u","text":"x","elite":`+in+`}`, ""),
 		} {
 			c, findings := load(t, f)
-			if got := c.Items[0].Reviews[0].At("elite").String(); got != want || len(findings) > 0 {
+			if got := Text(c.Items[0].Reviews[0].At("elite")); got != want || len(findings) > 0 {
 				t.Errorf("elite %s of %s is %s, want %s, %q", in, where, got, want, findings)
 			}
 		}
@@ -288,7 +342,7 @@ func TestStars(t *testing.T) {
 			if !strings.Contains(text, "reviews.jsonl"+want) {
 				t.Errorf("stars %s: %s, want …%s", in, text, want)
 			}
-		} else if got := c.Items[0].Reviews[0].At("stars").String(); got != want || text != "" {
+		} else if got := Text(c.Items[0].Reviews[0].At("stars")); got != want || text != "" {
 			t.Errorf("stars %s is %q, %s", in, got, text)
 		}
 	}
@@ -322,7 +376,7 @@ func TestTextThatLooksLikePython(t *testing.T) {
 	} {
 		c, findings := load(t, files(t, `{"id":"a","name":"A","attributes":{"Note":`+in+`}}`, `{"id":"r","item_id":"a","user_id":"u","text":"x"}`, ""))
 		text := strings.Join(findings, "\n")
-		if got := c.Items[0].At("attributes.Note").String(); got != strings.Trim(in, `"`) {
+		if got := Text(c.Items[0].At("attributes.Note")); got != strings.Trim(in, `"`) {
 			t.Errorf("%s is %s", in, got)
 		}
 		if (want == "") != (text == "") || !strings.Contains(text, want) || (text != "" && (!strings.HasPrefix(text, `items.jsonl:1: item "a": `) || !strings.HasSuffix(text, "(warning)"))) {

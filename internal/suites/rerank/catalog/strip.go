@@ -11,9 +11,8 @@ import (
 type strip []*stripped
 
 type stripped struct {
-	path     string // of and rest together
-	of, rest string // a prefix below, and the path within
-	count    int    // of removals
+	path  string
+	count int // of removals
 }
 
 const (
@@ -26,24 +25,26 @@ var required = []string{"id", "business_id", "name", "reviews", "reviews.id", "r
 	"reviews.item_id", "reviews.business_id", "reviews.user_id", "reviews.text"}
 
 func stripping(paths []string) (s strip) {
-	for _, p := range slices.Compact(slices.Sorted(slices.Values(paths))) {
-		c := &stripped{path: p, rest: p}
-		for _, prefix := range []string{ofReviews, ofUsers} {
-			if rest, ok := strings.CutPrefix(p, prefix); ok {
-				c.of, c.rest = prefix, rest
-			}
+	for _, path := range slices.Compact(slices.Sorted(slices.Values(paths))) {
+		if name, ok := strings.CutPrefix(path, "hours."); ok && Weekday(name) >= 0 {
+			path = "hours." + Weekdays[Weekday(name)]
 		}
-		s = append(s, c)
+		s = append(s, &stripped{path: path})
 	}
-	slices.SortStableFunc(s, func(a, b *stripped) int { return len(b.rest) - len(a.rest) })
+	slices.SortStableFunc(s, func(a, b *stripped) int { return len(b.path) - len(a.path) })
 	return s
 }
 
-// each removes the paths within a part of the data. Cut reports whether there was a
-// value.
-func (s strip) each(of string, cut func(path string) bool) {
+// from removes from a record what the paths with this prefix name; "" is that of items.
+func (s strip) from(data map[string]any, prefix string) {
 	for _, c := range s {
-		if c.of == of && !slices.Contains(required, c.path) && cut(c.rest) {
+		path, ok := strings.CutPrefix(c.path, prefix)
+		switch {
+		case slices.Contains(required, c.path):
+		case prefix == ofUsers && c.path == "reviews.user":
+			c.count += len(data)
+			clear(data)
+		case ok && (prefix != "" || !strings.HasPrefix(path, ofReviews)) && cut(data, path):
 			c.count++
 		}
 	}
@@ -53,7 +54,7 @@ func (s strip) each(of string, cut func(path string) bool) {
 func (s strip) findings(files Files) (list []Finding) {
 	for _, c := range s {
 		f, none := Finding{File: files.Items}, `no item has it; paths in reviews begin with "reviews."`
-		if c.path == "reviews" || c.of != "" {
+		if c.path == "reviews" || strings.HasPrefix(c.path, ofReviews) {
 			f.File, none = files.Reviews, "no review has it"
 		}
 		switch {
@@ -69,69 +70,14 @@ func (s strip) findings(files Files) (list []Finding) {
 	return list
 }
 
-// without removes the value at a path of [Item.At] and reports whether there was
-// one.
-func (i *Item) without(path string) bool {
-	there := false
-	switch path {
-	case "attributes":
-		there, i.Attributes = len(i.Attributes) > 0, map[string]Value{}
-	case "categories":
-		there, i.Categories = len(i.Categories) > 0, nil
-	case "hours":
-		there, i.Hours = !i.Hours.IsZero(), Hours{}
-	default:
-		if name, ok := strings.CutPrefix(path, "attributes."); ok {
-			return cutField(i.Attributes, name)
-		}
-		if name, ok := strings.CutPrefix(path, "hours."); ok {
-			day := Weekday(name)
-			if there = day >= 0 && i.Hours.Known[day]; there {
-				i.Hours.Known[day], i.Hours.Days[day] = false, nil
-			}
-			return there
-		}
-		return cutField(i.Fields, path)
-	}
-	return there
-}
-
-// without removes the value at a path of [Review.At], except the writer's data, and
-// reports whether there was one.
-func (r *Review) without(path string) bool {
-	there := false
-	switch path {
-	case "stars":
-		there, r.Stars = r.Stars != 0, 0
-	case "date":
-		there, r.Date = r.Date != "", ""
-	case "user":
-		there, r.User = len(r.User) > 0, nil
-	default:
-		return cutField(r.Fields, path)
-	}
-	return there
-}
-
-// cutField removes the value at a path from a map, matching the longest key first
-// as [Value.At] does, and reports whether there was one.
-func cutField(m map[string]Value, path string) bool {
-	if _, ok := m[path]; ok {
-		there := !m[path].IsZero()
+// cut removes the value at a path of [At] and reports whether there was one.
+func cut(m map[string]any, path string) bool {
+	if v, ok := m[path]; ok {
 		delete(m, path)
-		return there
+		return v != nil
 	}
 	for end := strings.LastIndexByte(path, '.'); end > 0; end = strings.LastIndexByte(path[:end], '.') {
-		inner := m[path[:end]]
-		if inner.Kind() != Map {
-			continue
-		}
-		rest := make(map[string]Value, len(inner.Keys()))
-		for _, key := range inner.Keys() {
-			rest[key] = inner.Get(key)
-		}
-		if cutField(rest, path[end+1:]) {
-			m[path[:end]] = MapValue(rest)
+		if inner, ok := m[path[:end]].(map[string]any); ok && cut(inner, path[end+1:]) {
 			return true
 		}
 	}

@@ -4,85 +4,85 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 )
 
 // Marshal encodes an item without its reviews as one line of a file for [Load].
 func (i *Item) Marshal() ([]byte, error) {
-	r := record{}
-	r.add("id", i.ID)
-	r.add("name", i.Name)
-	r.add("attributes", MapValue(i.Attributes))
-	r.add("categories", i.Categories)
+	o := Object{}
+	o.Add("id", i.ID)
+	o.Add("name", i.Name)
+	o.Add("attributes", JSON(i.Attributes))
+	o.Add("categories", i.Categories)
 	if !i.Hours.IsZero() {
-		r.add("hours", i.Hours.value())
+		o.Add("hours", &i.Hours)
 	}
-	r.fields(i.Fields)
-	return r.line()
+	o.fields(i.Fields)
+	return o.JSON()
 }
 
 // Marshal encodes a review as one line of a file for [Load].
 func (r *Review) Marshal() ([]byte, error) {
-	out := record{}
-	out.add("id", r.ID)
-	out.add("item_id", r.ItemID)
-	out.add("user_id", r.UserID)
+	o := Object{}
+	o.Add("id", r.ID)
+	o.Add("item_id", r.ItemID)
+	o.Add("user_id", r.UserID)
 	if r.Stars != 0 {
-		out.add("stars", r.Stars)
+		o.Add("stars", r.Stars)
 	}
-	out.add("date", r.Date)
-	out.add("text", r.Text)
-	out.fields(r.Fields)
+	o.Add("date", r.Date)
+	o.Add("text", r.Text)
+	o.fields(r.Fields)
 	if len(r.User) > 0 {
-		out.add("user", MapValue(r.User))
+		o.Add("user", JSON(r.User))
 	}
-	return out.line()
+	return o.JSON()
 }
 
 // Marshal encodes a user as one line of a file for [Load].
 func (u *User) Marshal() ([]byte, error) {
-	r := record{}
-	r.add("id", u.ID)
-	r.add("name", u.Name)
-	r.add("friends", append([]string{}, u.Friends...)) // [] and not null
-	return r.line()
+	o := Object{}
+	o.Add("id", u.ID)
+	o.Add("name", u.Name)
+	o.Add("friends", append([]string{}, u.Friends...)) // [] and not null
+	return o.JSON()
 }
 
-// A record builds a JSON object with keys in insertion order.
-type record struct {
+// An Object builds a JSON object with keys in insertion order. It does not escape <, > and &.
+type Object struct {
 	buf bytes.Buffer
 	err error
 }
 
-func (r *record) add(key string, value any) {
+// Add adds a member.
+func (o *Object) Add(key string, value any) {
 	sep := byte(',')
-	if r.buf.Len() == 0 {
+	if o.buf.Len() == 0 {
 		sep = '{'
 	}
-	r.buf.WriteByte(sep)
-	e := json.NewEncoder(&r.buf)
+	o.buf.WriteByte(sep)
+	e := json.NewEncoder(&o.buf)
 	e.SetEscapeHTML(false)
 	for k, v := range []any{key, value} {
-		if err := e.Encode(v); err != nil && r.err == nil {
-			r.err = fmt.Errorf("writing %s: %w", key, err)
+		if err := e.Encode(v); err != nil && o.err == nil {
+			o.err = fmt.Errorf("writing %s: %w", key, err)
 		}
-		r.buf.Truncate(r.buf.Len() - 1) // the line end
+		o.buf.Truncate(o.buf.Len() - 1) // the line end
 		if k == 0 {
-			r.buf.WriteByte(':')
+			o.buf.WriteByte(':')
 		}
 	}
 }
 
-func (r *record) fields(m map[string]Value) {
-	for _, key := range slices.Sorted(maps.Keys(m)) {
-		if !m[key].IsZero() {
-			r.add(key, m[key])
+func (o *Object) fields(m map[string]any) {
+	for _, key := range Keys(m) {
+		if m[key] != nil {
+			o.Add(key, JSON(m[key]))
 		}
 	}
 }
 
-func (r *record) line() ([]byte, error) {
-	r.buf.WriteByte('}')
-	return r.buf.Bytes(), r.err
+// JSON returns the object, which must have a member.
+func (o *Object) JSON() ([]byte, error) {
+	o.buf.WriteByte('}')
+	return o.buf.Bytes(), o.err
 }

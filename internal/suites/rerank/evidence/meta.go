@@ -37,13 +37,13 @@ func itemMeta(e *request.Evidence) test {
 		v := item.At(e.Path)
 		t := Truth(e.Missing)
 		switch {
-		case !v.IsZero():
+		case v != nil:
 			t = decide(v)
 		case e.Test == request.NotTrue || e.Test == request.NotContains:
 			t = True
 		}
 		return t, func() string {
-			if v.IsZero() {
+			if v == nil {
 				return e.Path + " has no value"
 			}
 			return fmt.Sprintf("%s is %s%s", e.Path, shown(v), wanted(e))
@@ -56,44 +56,47 @@ func wanted(e *request.Evidence) string {
 	low, high, _ := e.Bounds()
 	switch e.Test {
 	case request.AtLeast:
-		return ", want at least " + e.Value.String()
+		return ", want at least " + catalog.Text(e.Value)
 	case request.AtMost:
-		return ", want at most " + e.Value.String()
+		return ", want at most " + catalog.Text(e.Value)
 	case request.Between:
 		return fmt.Sprintf(", want %s to %s", number(low), number(high))
 	}
 	return ""
 }
 
-// compares returns the test of a number.
-func compares(holds func(n float64) bool) func(catalog.Value) Truth {
-	return func(v catalog.Value) Truth {
-		n, ok := v.Number(), v.Kind() == catalog.Number
-		if v.Kind() == catalog.Text {
-			n, ok = written(v.Text())
-		}
-		return truth(ok && holds(n))
-	}
-}
-
 // decider returns the test of a value that is not missing.
-func decider(e *request.Evidence) func(catalog.Value) Truth {
-	want := readings(e.Value)
+func decider(e *request.Evidence) func(v any) Truth {
+	want, no, bound := readings(e.Value), readings(e.False), asNumber(e.Value)
+	compares := func(holds func(n float64) bool) func(any) Truth {
+		return func(v any) Truth {
+			n, ok := written(v)
+			return truth(ok && holds(n))
+		}
+	}
 	switch e.Test {
-	case request.IsFalse, request.NotTrue:
-		return func(v catalog.Value) Truth { return -truth(equals(v, want)) }
-	case request.Contains:
-		return func(v catalog.Value) Truth { return truth(contains(v, want)) }
-	case request.NotContains:
-		return func(v catalog.Value) Truth { return -truth(contains(v, want)) }
-	case request.IsNeutral:
-		return func(catalog.Value) Truth { return Unknown }
 	case request.IsTrue:
-		return isTrue(e, want)
+		return func(v any) Truth {
+			switch {
+			case equals(v, want):
+				return True
+			case e.False == nil && e.Neutral == nil || equals(v, no) && e.False != nil:
+				return False
+			}
+			return Unknown
+		}
+	case request.IsFalse, request.NotTrue:
+		return func(v any) Truth { return -truth(equals(v, want)) }
+	case request.Contains:
+		return func(v any) Truth { return truth(contains(v, want)) }
+	case request.NotContains:
+		return func(v any) Truth { return -truth(contains(v, want)) }
+	case request.IsNeutral:
+		return func(any) Truth { return Unknown }
 	case request.AtLeast:
-		return compares(func(n float64) bool { return n >= e.Value.Number() })
+		return compares(func(n float64) bool { return n >= bound })
 	case request.AtMost:
-		return compares(func(n float64) bool { return n <= e.Value.Number() })
+		return compares(func(n float64) bool { return n <= bound })
 	case request.Between:
 		low, high, _ := e.Bounds()
 		return compares(func(n float64) bool { return low <= n && n <= high })
@@ -101,75 +104,72 @@ func decider(e *request.Evidence) func(catalog.Value) Truth {
 	return standing
 }
 
-func isTrue(e *request.Evidence, want []catalog.Value) func(catalog.Value) Truth {
-	otherwise := False
-	no := readings(e.False)
-	if !e.False.IsZero() || !e.Neutral.IsZero() {
-		otherwise = Unknown
-	}
-	return func(v catalog.Value) Truth {
-		switch {
-		case equals(v, want):
-			return True
-		case !e.False.IsZero() && equals(v, no):
-			return False
-		}
-		return otherwise
-	}
+func asNumber(v any) float64 {
+	n, _ := v.(float64)
+	return n
 }
 
 // standing returns the truth of a value without a test.
-func standing(v catalog.Value) Truth {
-	switch v.Kind() {
-	case catalog.Bool:
-		return truth(v.Bool())
-	case catalog.Map:
-		for _, key := range v.Keys() {
-			if v.Get(key).Kind() != catalog.Bool {
+func standing(v any) Truth {
+	switch v := v.(type) {
+	case bool:
+		return truth(v)
+	case map[string]any:
+		any := false
+		for _, flag := range v {
+			b, ok := flag.(bool)
+			if !ok {
 				return Unknown
 			}
+			any = any || b
 		}
-		return truth(slices.ContainsFunc(v.Keys(), func(key string) bool { return v.Get(key).Bool() }))
+		return truth(any)
 	}
 	return Unknown
 }
 
 // readings returns the values that a wanted value matches: itself, its parsed
 // literal, and for a list each element.
-func readings(v catalog.Value) []catalog.Value {
-	list := []catalog.Value{v}
-	if strings.TrimSpace(v.Text()) != "" {
-		if meant := catalog.Interpret(v.Text()); !meant.IsZero() && !meant.Equal(v) {
+func readings(v any) []any {
+	list := []any{v}
+	switch v := v.(type) {
+	case string:
+		if strings.TrimSpace(v) == "" {
+			break
+		}
+		if meant := catalog.Interpret(v); meant != nil && !catalog.Equal(meant, v) {
 			list = append(list, meant)
 		}
-		if flags, err := catalog.ParseLiteral("{" + v.Text() + "}"); err == nil && flags.Kind() == catalog.Map {
+		if flags, err := catalog.ParseLiteral("{" + v + "}"); err == nil {
 			list = append(list, flags) // 'hipster': True
 		}
-	}
-	for _, e := range v.List() {
-		list = append(list, readings(e)...)
+	case []any:
+		for _, e := range v {
+			list = append(list, readings(e)...)
+		}
 	}
 	return list
 }
 
-func equals(v catalog.Value, want []catalog.Value) bool {
-	return slices.ContainsFunc(want, v.Equal)
+func equals(v any, want []any) bool {
+	return slices.ContainsFunc(want, func(w any) bool { return catalog.Equal(v, w) })
 }
 
 // contains reports whether a list has one of the wanted values as an element, a
 // map has one as a set flag or has all its entries, or a text contains one as
 // whole words ([hasWords]), ignoring case.
-func contains(v catalog.Value, want []catalog.Value) bool {
-	return slices.ContainsFunc(want, func(w catalog.Value) bool {
-		switch v.Kind() {
-		case catalog.List:
-			return slices.ContainsFunc(v.List(), w.Equal)
-		case catalog.Map:
+func contains(v any, want []any) bool {
+	return slices.ContainsFunc(want, func(w any) bool {
+		switch v := v.(type) {
+		case []any:
+			return equals(w, v)
+		case map[string]any:
 			return hasFlag(v, w)
-		case catalog.Text:
-			return w.Kind() != catalog.Map && w.Kind() != catalog.List && hasWords(fold(v.Text()), fold(w.String()))
+		case string:
+			kind := catalog.Kind(w)
+			return kind != "map" && kind != "list" && hasWords(fold(v), fold(catalog.Text(w)))
 		}
-		return v.Equal(w)
+		return catalog.Equal(v, w)
 	})
 }
 
@@ -213,27 +213,33 @@ func joined(text string, at int) bool {
 
 func ofWord(r rune) bool { return unicode.In(r, unicode.L, unicode.N, unicode.M) }
 
-func hasFlag(v, want catalog.Value) bool {
-	if want.Kind() == catalog.Map {
-		return len(want.Keys()) > 0 && !slices.ContainsFunc(want.Keys(), func(key string) bool { return !v.Get(key).Equal(want.Get(key)) })
+func hasFlag(v map[string]any, want any) bool {
+	if entries, ok := want.(map[string]any); ok {
+		for key, w := range entries {
+			if !catalog.Equal(v[key], w) {
+				return false
+			}
+		}
+		return len(entries) > 0
 	}
-	return slices.ContainsFunc(v.Keys(), func(key string) bool {
-		return strings.EqualFold(key, want.String()) && set(v.Get(key))
-	})
+	for key, flag := range v {
+		if strings.EqualFold(key, catalog.Text(want)) && set(flag) {
+			return true
+		}
+	}
+	return false
 }
 
 // set reports whether a flag is set: true, or a value other than false.
-func set(v catalog.Value) bool {
-	return !v.IsZero() && (v.Kind() != catalog.Bool || v.Bool())
-}
+func set(v any) bool { return v != nil && v != false }
 
 // mostShown is the maximum number of characters shown of a value or a review.
 const mostShown = 201
 
 // shown formats a value, shortened to mostShown characters.
-func shown(v catalog.Value) string {
-	s := v.String()
-	if v.Kind() == catalog.Text {
+func shown(v any) string {
+	s := catalog.Text(v)
+	if _, ok := v.(string); ok {
 		s = fmt.Sprintf("%q", s)
 	}
 	return prose.Shorten(s, mostShown)
@@ -271,8 +277,8 @@ func hoursReason(item *catalog.Item, day int, next bool) string {
 }
 
 func hoursText(item *catalog.Item, day int) string {
-	if v := item.Hours.On(day); !v.IsZero() {
-		return fmt.Sprintf("%s: %s", catalog.Weekdays[day], v)
+	if hours := item.Hours.On(day); hours != "" {
+		return catalog.Weekdays[day] + ": " + hours
 	}
 	return "hours of " + catalog.Weekdays[day] + " are unknown"
 }

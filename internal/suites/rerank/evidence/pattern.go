@@ -1,7 +1,6 @@
 package evidence
 
 import (
-	"bytes"
 	"fmt"
 	"regexp"
 	"regexp/syntax"
@@ -29,10 +28,6 @@ func newPattern(s string) *pattern {
 	if err != nil {
 		panic("evidence: " + err.Error())
 	}
-	return patternOf(re)
-}
-
-func patternOf(re *regexp.Regexp) *pattern {
 	tree, err := syntax.Parse(re.String(), syntax.Perl)
 	if err != nil {
 		panic("evidence: " + err.Error()) // it compiled
@@ -40,71 +35,25 @@ func patternOf(re *regexp.Regexp) *pattern {
 	return &pattern{re, literals(tree)}
 }
 
-// A Search finds the matches of one case-insensitive expression in many texts. It is
-// not safe for concurrent use.
-type Search struct {
-	pattern *pattern
-	folded  []byte
-}
-
-// NewSearch returns a search for an expression.
-func NewSearch(re *regexp.Regexp) *Search { return &Search{pattern: patternOf(re)} }
-
-// Find is [regexp.Regexp.FindStringIndex].
-func (s *Search) Find(text string) []int {
-	if s.pattern.holds != nil {
-		s.folded = appendFolded(s.folded[:0], text)
-		if !slices.ContainsFunc(s.pattern.holds, func(l string) bool { return bytes.Contains(s.folded, []byte(l)) }) {
-			return nil
-		}
-	}
-	return s.pattern.FindStringIndex(text)
-}
-
 // A subject is the item under test, with its reviews folded on first use.
 type subject struct {
 	*catalog.Item
-	all    string   // folded, all reviews together
-	folded []string // each review, a part of all
-	last   *pattern // that says was called with
-	absent bool     // no review contains a text that last needs
+	folded []string
 }
 
 // says reports whether a review matches a pattern.
 func (s *subject) says(p *pattern, review int) bool {
 	if p.holds != nil {
-		s.fold()
-		if s.last != p { // most patterns match no review of an item
-			s.last, s.absent = p, !p.mayMatch(s.all)
+		if s.folded == nil {
+			for i := range s.Reviews {
+				s.folded = append(s.folded, fold(s.Reviews[i].Text))
+			}
 		}
-		if s.absent || !p.mayMatch(s.folded[review]) {
+		if !slices.ContainsFunc(p.holds, func(l string) bool { return strings.Contains(s.folded[review], l) }) {
 			return false
 		}
 	}
 	return p.MatchString(s.Reviews[review].Text)
-}
-
-// mayMatch reports whether a folded text contains one of the texts of every match.
-func (p *pattern) mayMatch(folded string) bool {
-	return slices.ContainsFunc(p.holds, func(l string) bool { return strings.Contains(folded, l) })
-}
-
-func (s *subject) fold() {
-	if s.folded != nil {
-		return
-	}
-	var all []byte
-	ends := make([]int, len(s.Reviews))
-	for i := range s.Reviews {
-		all = appendFolded(all, s.Reviews[i].Text)
-		ends[i] = len(all)
-	}
-	s.all, s.folded = string(all), make([]string, len(s.Reviews))
-	begin := 0
-	for i, end := range ends {
-		s.folded[i] = s.all[begin:end]
-		begin = end
-	}
 }
 
 // literals returns folded texts of which every match of an expression contains
@@ -171,33 +120,22 @@ func (p *pattern) quote(r *catalog.Review) string {
 
 // fold applies Unicode's simple case folding as regular expressions do. A rune
 // becomes the ASCII lower-case letter of its case orbit, else the smallest rune.
-func fold(s string) string { return string(appendFolded(nil, s)) }
-
-// appendFolded appends a folded text.
-func appendFolded(b []byte, s string) []byte {
-	begin := len(b)
-	b = append(b, s...)
-	for i, c := range b[begin:] {
-		switch {
-		case c >= utf8.RuneSelf:
-			return append(b[:begin], strings.Map(foldRune, s)...)
-		case 'A' <= c && c <= 'Z':
-			b[begin+i] = c + 'a' - 'A'
-		}
+func fold(s string) string {
+	if !strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) {
+		return strings.ToLower(s) // many times faster
 	}
-	return b
+	return strings.Map(foldRune, s)
 }
 
 func foldRune(r rune) rune {
-	if r < utf8.RuneSelf {
-		return unicode.ToLower(r)
-	}
 	least := r
-	for c := unicode.SimpleFold(r); c != r; c = unicode.SimpleFold(c) {
-		least = min(least, c)
+	if r >= utf8.RuneSelf {
+		for c := unicode.SimpleFold(r); c != r; c = unicode.SimpleFold(c) {
+			least = min(least, c)
+		}
 	}
-	if least < utf8.RuneSelf {
-		return unicode.ToLower(least)
+	if 'A' <= least && least <= 'Z' {
+		return least + 'a' - 'A'
 	}
 	return least
 }

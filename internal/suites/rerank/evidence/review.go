@@ -91,36 +91,22 @@ func percentile(sorted []float64, percent float64) float64 {
 // amount converts a value to a number: true is 1, a list is its number of
 // non-empty elements, and a text is its number or its number of comma-separated
 // parts. Missing, "" and "None" are 0.
-func amount(v catalog.Value) float64 {
-	switch v.Kind() {
-	case catalog.Number:
-		return v.Number()
-	case catalog.Bool:
-		return float64(max(truth(v.Bool()), 0))
-	case catalog.List:
-		return float64(count(v.List()))
-	case catalog.Text:
-		if n, ok := written(v.Text()); ok {
-			return n
+func amount(v any) float64 {
+	if n, ok := measure(v); ok {
+		return n
+	}
+	switch v := v.(type) {
+	case bool:
+		return float64(max(truth(v), 0))
+	case string:
+		parts := []any{}
+		for part := range strings.SplitSeq(v, ",") {
+			parts = append(parts, strings.TrimSpace(part))
 		}
-		var parts []catalog.Value
-		for part := range strings.SplitSeq(v.Text(), ",") {
-			parts = append(parts, catalog.TextValue(strings.TrimSpace(part)))
-		}
-		return float64(count(parts))
+		n, _ := measure(parts)
+		return n
 	}
 	return 0
-}
-
-// count returns the number of non-empty values.
-func count(list []catalog.Value) int {
-	n := 0
-	for _, v := range list {
-		if s := v.String(); s != "" && s != "None" && set(v) {
-			n++
-		}
-	}
-	return n
 }
 
 // reviewMeta tests data about reviews and their writers. It is missing without
@@ -164,35 +150,42 @@ func reviewMeta(e *request.Evidence) test {
 
 // metaHolds tests a value. gte and lte are false for a value that is not a
 // number; a list is compared by its number of elements.
-func metaHolds(e *request.Evidence, v catalog.Value) bool {
-	switch {
-	case e.Test == request.NotEmpty && v.Kind() == catalog.Map:
-		return len(v.Keys()) > 0
-	case e.Test == request.NotEmpty:
-		return amount(v) != 0
-	}
+func metaHolds(e *request.Evidence, v any) bool {
 	n, ok := measure(v)
-	if e.Test == request.AtLeast {
-		return ok && n >= e.Value.Number()
+	switch e.Test {
+	case request.AtLeast:
+		return ok && n >= asNumber(e.Value)
+	case request.AtMost:
+		return ok && n <= asNumber(e.Value)
 	}
-	return ok && n <= e.Value.Number()
+	if m, ok := v.(map[string]any); ok {
+		return len(m) > 0
+	}
+	return amount(v) != 0
 }
 
-// measure returns a number, a text parsed as a number, or the length of a list.
-func measure(v catalog.Value) (n float64, ok bool) {
-	switch v.Kind() {
-	case catalog.Number:
-		return v.Number(), true
-	case catalog.List:
-		return float64(count(v.List())), true
-	case catalog.Text:
-		return written(v.Text())
+// measure returns a number, a text parsed as a number, or the number of the elements of a
+// list that are not empty.
+func measure(v any) (n float64, ok bool) {
+	list, ok := v.([]any)
+	if !ok {
+		return written(v)
 	}
-	return 0, false
+	for _, e := range list {
+		if s := catalog.Text(e); s != "" && s != "None" && set(e) {
+			n++
+		}
+	}
+	return n, true
 }
 
-// written parses a finite number.
-func written(s string) (n float64, ok bool) {
+// written returns a number, or a text parsed as a finite number.
+func written(v any) (n float64, ok bool) {
+	s, ok := v.(string)
+	if !ok {
+		n, ok = v.(float64)
+		return n, ok
+	}
 	n, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
 	return n, err == nil && !math.IsNaN(n) && !math.IsInf(n, 0)
 }
@@ -200,9 +193,9 @@ func written(s string) (n float64, ok bool) {
 func metaWanted(e *request.Evidence) string {
 	switch e.Test {
 	case request.AtLeast:
-		return fmt.Sprintf("%s ≥ %s", e.Path, e.Value)
+		return e.Path + " ≥ " + catalog.Text(e.Value)
 	case request.AtMost:
-		return fmt.Sprintf("%s ≤ %s", e.Path, e.Value)
+		return e.Path + " ≤ " + catalog.Text(e.Value)
 	}
 	return e.Path
 }
@@ -239,19 +232,11 @@ func (ev *Evaluator) social(e *request.Evidence) test {
 			}
 			text += fmt.Sprintf(", %d of them matching /%s/", found, e.Pattern)
 			if found > 0 {
-				text += fmt.Sprintf(": review %d by %s says %s", last+1, ev.name(item.Reviews[last].UserID), p.quote(&item.Reviews[last]))
+				text += fmt.Sprintf(": review %d by %s says %s", last+1, cmp.Or(ev.graph.Name(item.Reviews[last].UserID), item.Reviews[last].UserID), p.quote(&item.Reviews[last]))
 			}
 			return text
 		}
 	}
-}
-
-// name returns a person's name, or else the id.
-func (ev *Evaluator) name(id string) string {
-	if ev.graph != nil && ev.graph.Users[id] != nil {
-		return ev.graph.Users[id].Name
-	}
-	return id
 }
 
 func number(n float64) string { return strconv.FormatFloat(n, 'g', -1, 64) }

@@ -3,6 +3,7 @@ package evidence
 import (
 	"runtime"
 	"sync"
+	"sync/atomic"
 
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
@@ -112,18 +113,14 @@ func status(c *catalog.Catalog, r request.Request, truth map[*request.Node][]Tru
 
 // parallel calls do for 0 to n-1 on all cores.
 func parallel(n int, do func(i int)) {
-	next := make(chan int)
+	var next atomic.Int64
 	var wg sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), n) {
 		wg.Go(func() {
-			for i := range next {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
 				do(i)
 			}
 		})
 	}
-	for i := range n {
-		next <- i
-	}
-	close(next)
 	wg.Wait()
 }

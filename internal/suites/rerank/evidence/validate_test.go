@@ -47,7 +47,7 @@ func small() *catalog.Catalog {
 		i := reviewed(texts...)
 		i.ID = id
 		if wifi != "" {
-			i.Attributes = map[string]catalog.Value{"WiFi": catalog.TextValue(wifi)}
+			i.Attributes = map[string]any{"WiFi": wifi}
 		}
 		return i
 	}
@@ -63,7 +63,7 @@ func several(id string, n *request.Node, right ...string) request.Request {
 }
 
 func TestValidate(t *testing.T) {
-	wifi := &request.Node{Aspect: "w", Evidence: &request.Evidence{Kind: request.ItemMeta, Path: "attributes.WiFi", Test: "true", Value: catalog.TextValue("free")}}
+	wifi := &request.Node{Aspect: "w", Evidence: &request.Evidence{Kind: request.ItemMeta, Path: "attributes.WiFi", Test: "true", Value: "free"}}
 	cozy := &request.Node{Aspect: "c", Evidence: &request.Evidence{Kind: request.ReviewText, Pattern: "cozy"}}
 	again := *wifi
 	bad := &request.Node{Aspect: "x", Evidence: &request.Evidence{Kind: request.ReviewText, Pattern: "nothing"}}

@@ -91,7 +91,7 @@ type generator struct {
 	tastes  []taste
 	users   map[string]*catalog.User
 	byIndex []*catalog.User
-	about   []map[string]catalog.Value // data about each user
+	about   []map[string]any // data about each user
 	told    []mention
 }
 
@@ -166,23 +166,19 @@ func (g *generator) people() {
 
 // aboutUser draws the data of a profile: few users write most reviews, and some
 // of those have fans and years of elite status.
-func aboutUser(s *stable.Stream) map[string]catalog.Value {
+func aboutUser(s *stable.Stream) map[string]any {
 	reviews := 1 + int(400*math.Pow(s.Float64(), 4))
 	fans := int(float64(reviews) * s.Float64() * 0.6)
 	if chance(s, 40) {
 		fans = 0
 	}
-	elite := []catalog.Value{}
+	elite := []any{}
 	for year := 2019; year <= 2024; year++ {
 		if reviews > 60 && chance(s, 45) {
-			elite = append(elite, catalog.NumberValue(float64(year)))
+			elite = append(elite, float64(year))
 		}
 	}
-	return map[string]catalog.Value{
-		"review_count": catalog.NumberValue(float64(reviews)),
-		"fans":         catalog.NumberValue(float64(fans)),
-		"elite":        catalog.ListValue(elite...),
-	}
+	return map[string]any{"review_count": float64(reviews), "fans": float64(fans), "elite": elite}
 }
 
 // items generates the items, or copies those of Base, and draws their tastes.
@@ -212,8 +208,8 @@ func (g *generator) item(s *stable.Stream) *catalog.Item {
 	w := g.words
 	item := &catalog.Item{
 		Name:       pick(s, w.Names.First) + " " + pick(s, w.Names.Second),
-		Attributes: map[string]catalog.Value{},
-		Fields:     map[string]catalog.Value{"city": catalog.TextValue(pick(s, w.Cities))},
+		Attributes: map[string]any{},
+		Fields:     map[string]any{"city": pick(s, w.Cities)},
 		Hours:      week(s),
 	}
 	for _, a := range w.Attributes {
@@ -225,19 +221,19 @@ func (g *generator) item(s *stable.Stream) *catalog.Item {
 		at := s.IntN(total)
 		for _, c := range a.Choices {
 			if at -= c.Weight; at < 0 && !missing {
-				item.Attributes[a.Name] = catalog.ValueOf(c.Value)
+				item.Attributes[a.Name] = value(c.Value)
 				break
 			}
 		}
 	}
 	for _, f := range w.Flags {
 		missing := chance(s, f.Missing)
-		set := map[string]catalog.Value{}
+		set := map[string]any{}
 		for _, name := range slices.Sorted(maps.Keys(f.Flags)) {
-			set[name] = catalog.BoolValue(chance(s, f.Flags[name]))
+			set[name] = chance(s, f.Flags[name])
 		}
 		if !missing {
-			item.Attributes[f.Name] = catalog.MapValue(set)
+			item.Attributes[f.Name] = set
 		}
 	}
 	item.Categories = []string{pick(s, w.Kinds), pick(s, w.Cuisines)}
@@ -332,8 +328,8 @@ func (g *generator) reviews() {
 		}
 		if g.options.Base == nil {
 			n := float64(len(item.Reviews))
-			item.Fields["review_count"] = catalog.NumberValue(n)
-			item.Fields["stars"] = catalog.NumberValue(math.Round(2*stars/n) / 2)
+			item.Fields["review_count"] = n
+			item.Fields["stars"] = math.Round(2*stars/n) / 2
 		}
 	}
 }
@@ -363,7 +359,7 @@ func (g *generator) review(s *stable.Stream, i, user int, facts []string) catalo
 	r := catalog.Review{
 		ItemID: g.list[i].ID, UserID: g.byIndex[user].ID, Stars: stars, User: g.about[user],
 		Date:   fmt.Sprintf("%d-%02d-%02d", 2019+s.IntN(6), 1+s.IntN(12), 1+s.IntN(28)),
-		Fields: map[string]catalog.Value{"useful": catalog.NumberValue(math.Floor(25 * math.Pow(s.Float64(), 5)))},
+		Fields: map[string]any{"useful": math.Floor(25 * math.Pow(s.Float64(), 5))},
 	}
 	body := []string{pick(s, w.Middles)}
 	if chance(s, 50) {

@@ -86,7 +86,7 @@ func (g *generator) pools(c *catalog.Catalog) (plain, credibility pool) {
 	for _, name := range slices.Sorted(maps.Keys(count)) {
 		if count[name] <= len(g.list)/2 { // some items have it, but not most
 			categories = append(categories, leaf("category_"+slug(name), "categories",
-				request.Evidence{Kind: request.ItemMeta, Path: "categories", Test: request.Contains, Value: catalog.TextValue(name)},
+				request.Evidence{Kind: request.ItemMeta, Path: "categories", Test: request.Contains, Value: name},
 				"is listed under "+name, "has "+name+" among its categories"))
 		}
 	}

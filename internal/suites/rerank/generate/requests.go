@@ -80,25 +80,23 @@ const (
 func (r *requester) next(id, group string, turns []int, before asked) (made request.Request, gold int, ok bool) {
 	repeats := 0
 	for k, item := range turns {
-		again := false
 		for redraw := range redraws {
-			s := r.stream("request", id, strconv.Itoa(k), strconv.Itoa(redraw))
-			drawn, fits := r.make(s, group, item)
+			drawn, fits := r.make(r.stream("request", id, strconv.Itoa(k), strconv.Itoa(redraw)), group, item)
 			if !fits {
 				break
 			}
 			if !before.has(drawn) {
 				return drawn, item, true
 			}
-			again = true
 			if !ok {
 				made, gold, ok = drawn, item, true
 			}
-		}
-		if again {
-			if repeats++; repeats == exhausted {
-				break
+			if redraw == 0 {
+				repeats++
 			}
+		}
+		if repeats == exhausted {
+			break
 		}
 	}
 	return made, gold, ok

@@ -7,7 +7,6 @@ import (
 
 	"github.com/goccy/go-yaml"
 
-	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
 )
 
@@ -76,8 +75,21 @@ type requirement struct {
 	Sentences []string `yaml:"sentences"` // of a theme: sentences that match its pattern
 }
 
+// value is a value of words.yaml as JSON has it.
+func value(x any) any {
+	switch x := x.(type) {
+	case uint64:
+		return float64(x)
+	case []any:
+		for i := range x {
+			x[i] = value(x[i])
+		}
+	}
+	return x
+}
+
 func (r *requirement) evidence(kind string) request.Evidence {
-	return request.Evidence{Kind: kind, Path: r.Path, Test: r.Test, Value: catalog.ValueOf(r.Value),
+	return request.Evidence{Kind: kind, Path: r.Path, Test: r.Test, Value: value(r.Value),
 		Pattern: r.Pattern, MinStars: r.MinStars, Aggregate: r.Aggregate, Count: r.Count}
 }
 

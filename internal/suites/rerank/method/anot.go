@@ -34,14 +34,14 @@ type network struct {
 	*session
 	conditions []condition
 	logic      *request.Node      // over the ids of conditions
-	truths     [][]evidence.Truth // by condition and candidate
+	found      [][]evidence.Truth // the truths, by condition and candidate
 	steps      []anotStep
 }
 
 // all evaluates the whole plan for a candidate.
 func (n *network) all(candidate int) evidence.Truth {
 	return evidence.Combine(n.logic, func(leaf *request.Node) evidence.Truth {
-		return n.truths[n.condition(leaf.Aspect)][candidate-1]
+		return n.found[n.condition(leaf.Aspect)][candidate-1]
 	})
 }
 
@@ -63,7 +63,7 @@ func (n *network) open() []int {
 // balance is the number of conditions that hold minus the number that fail. It
 // breaks ties between candidates with the same overall truth.
 func (n *network) balance(candidate int) (sum int) {
-	for _, truths := range n.truths {
+	for _, truths := range n.found {
 		sum += int(truths[candidate-1])
 	}
 	return sum
@@ -91,7 +91,7 @@ func (n *network) conclude(ctx context.Context) ([]int, error) {
 		return order, nil
 	}
 	shown := slices.Sorted(slices.Values(order[:min(tied, anotDecide)])) // in the order of all prompts
-	places, err := n.rank(ctx, "decide", shown, len(shown), false, n.found(shown), anotDecideTask)
+	places, err := n.rank(ctx, "decide", shown, len(shown), false, n.soFar(shown), anotDecideTask)
 	if err != nil {
 		return nil, err
 	}
@@ -110,14 +110,14 @@ func (n *network) table() string {
 func (n *network) line(candidate int) string {
 	marks := make([]string, len(n.conditions))
 	for i, c := range n.conditions {
-		marks[i] = c.ID + " " + mark(n.truths[i][candidate-1])
+		marks[i] = c.ID + " " + mark(n.found[i][candidate-1])
 	}
 	return strings.Join(marks, ", ")
 }
 
-// found tells the model the truths of the candidates it is shown, numbered by
+// soFar tells the model the truths of the candidates it is shown, numbered by
 // their position in shown.
-func (n *network) found(shown []int) string {
+func (n *network) soFar(shown []int) string {
 	var b strings.Builder
 	b.WriteString("Found so far:\n")
 	for _, c := range n.conditions {
@@ -139,4 +139,4 @@ func mark(t evidence.Truth) string {
 	return "unknown"
 }
 
-const anotDecideTask = `The results so far do not distinguish these candidates. Weigh the unknown conditions using everything shown above, and order the candidates.`
+var anotDecideTask = wording("anot_decide")

@@ -22,15 +22,15 @@ var anotTests = map[string]string{
 func conditionOf(id string, n *request.Node) condition {
 	e := n.Evidence
 	c := condition{ID: id, Kind: kindReview, Text: n.Aspect, Names: []string{}}
-	plain := e.Missing == 0 && e.False.IsZero() && e.Neutral.IsZero()
-	value, sayable := e.Value.String(), e.Value.Kind() != catalog.List && e.Value.Kind() != catalog.Map
-	if ends := e.Value.List(); e.Test == request.Between && len(ends) == 2 {
-		value, sayable = ends[0].String()+", "+ends[1].String(), true
+	plain := e.Missing == 0 && e.False == nil && e.Neutral == nil
+	value, kind := catalog.Text(e.Value), catalog.Kind(e.Value)
+	if ends, _ := e.Value.([]any); e.Test == request.Between && len(ends) == 2 {
+		value, kind = catalog.Text(ends[0])+", "+catalog.Text(ends[1]), ""
 	}
 	switch e.Kind {
 	case request.ItemMeta:
 		for test, meant := range anotTests { // a bijection
-			if meant == e.Test && plain && sayable {
+			if meant == e.Test && plain && kind != "list" && kind != "map" {
 				c.Kind, c.Path, c.Test, c.Value = kindAttr, e.Path, test, value
 			}
 		}
@@ -45,22 +45,22 @@ func conditionOf(id string, n *request.Node) condition {
 }
 
 // bounds parses the value of a comparison: a number, or two separated by a comma.
-func bounds(test, value string) (catalog.Value, error) {
-	var list []catalog.Value
+func bounds(test, value string) (any, error) {
+	var list []float64
 	for part := range strings.SplitSeq(value, ",") {
 		n, err := strconv.ParseFloat(strings.TrimSpace(part), 64)
 		if err != nil || math.IsNaN(n) || math.IsInf(n, 0) {
-			return catalog.Value{}, fmt.Errorf("%q is not a number: write digits alone, without a unit", ellipsis(part, 40))
+			return nil, fmt.Errorf("%q is not a number: write digits alone, without a unit", ellipsis(part, 40))
 		}
-		list = append(list, catalog.NumberValue(n))
+		list = append(list, n)
 	}
 	switch {
 	case test != request.Between && len(list) == 1:
 		return list[0], nil
-	case test == request.Between && len(list) == 2 && list[0].Number() <= list[1].Number():
-		return catalog.ListValue(list...), nil
+	case test == request.Between && len(list) == 2 && list[0] <= list[1]:
+		return []any{list[0], list[1]}, nil
 	}
-	return catalog.Value{}, fmt.Errorf("the value is %q, want one number, and for between the lower and the upper one, as in 500, 800", ellipsis(value, 40))
+	return nil, fmt.Errorf("the value is %q, want one number, and for between the lower and the upper one, as in 500, 800", ellipsis(value, 40))
 }
 
 // evidence converts a condition on attributes or hours to evidence. It returns
@@ -72,11 +72,11 @@ func (c *condition) evidence() (*request.Evidence, error) {
 		if !ok || c.Path == "" {
 			return nil, fmt.Errorf("ATTR needs a path and a test, got %q and %q", ellipsis(c.Path, 40), ellipsis(c.Test, 40))
 		}
-		e := &request.Evidence{Kind: request.ItemMeta, Path: c.Path, Test: test, Value: catalog.TextValue(c.Value)}
+		e := &request.Evidence{Kind: request.ItemMeta, Path: c.Path, Test: test, Value: c.Value}
 		var err error
 		switch test {
 		case "":
-			e.Value = catalog.Value{}
+			e.Value = nil
 		case request.AtLeast, request.AtMost, request.Between:
 			if e.Value, err = bounds(test, c.Value); err != nil {
 				return nil, fmt.Errorf("ATTR %s: %w", c.Test, err)

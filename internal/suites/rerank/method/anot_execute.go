@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/evidence"
 )
 
@@ -61,109 +62,73 @@ func (n *network) execute(ctx context.Context) error {
 	return nil
 }
 
-// A job is a step with the candidates that remain when it runs.
-type job struct {
-	step   *anotStep
-	name   string
-	asked  []int // candidates
-	answer Answer
-}
-
-// layer runs steps that do not depend on each other in parallel.
+// layer runs steps that do not depend on each other in parallel. All prompts are made
+// before the first call: the results of one step must not change the prompt of another.
 func (n *network) layer(ctx context.Context, name string, steps []int) error {
-	open := n.open()
-	var jobs []job
+	open, leaves := n.open(), n.leaves()
+	var list []question
+	var conditions []int
 	for _, i := range steps {
-		j := job{step: &n.steps[i], name: name + "/" + n.steps[i].ID}
-		j.asked = slices.DeleteFunc(slices.Clone(j.step.Candidates), func(c int) bool { return !slices.Contains(open, c) })
-		if n.byPeople(&j); len(j.asked) > 0 {
-			jobs = append(jobs, j)
-		} else {
-			n.note(j.name, "note", "no candidates left to ask about")
+		step := &n.steps[i]
+		name, at := name+"/"+step.ID, n.condition(step.Condition)
+		c := &n.conditions[at]
+		people := n.authors(c)
+		asked := slices.DeleteFunc(slices.Clone(step.Candidates), func(k int) bool {
+			return !slices.Contains(open, k) || people != nil && n.unwritten(name, at, k, people)
+		})
+		if len(asked) == 0 {
+			n.note(name, "note", "no candidates left to ask about")
+			continue
 		}
+		text := "Question, for each candidate: " + step.Question
+		if step.Question != c.Text {
+			text += "\nIt helps to decide this condition: " + c.Text
+		}
+		conditions = append(conditions, at)
+		list = append(list, n.about(name, anotSystem, asked, func(k int) evidence.Truth { return n.leaf(nth(leaves, at), k) }, text, n.reviewsBy(asked, people)))
 	}
-	// All prompts of a layer are built before the first call: the results of
-	// one step must not change the prompt of another.
-	prompts, names := make([]Prompt, len(jobs)), make([]string, len(jobs))
-	for i := range jobs {
-		prompts[i], names[i] = n.stepPrompt(&jobs[i]), jobs[i].name
-	}
-	err := n.inParallel(names, func(i int) (err error) {
-		jobs[i].answer, err = n.put(ctx, jobs[i].name, prompts[i])
-		return err
+	return n.inParallel(ctx, list, func(q question, truths []evidence.Truth) {
+		n.learn(q, conditions[0], truths)
+		conditions = conditions[1:]
 	})
-	if err != nil {
-		return err
-	}
-	for i := range jobs {
-		j := &jobs[i]
-		n.answered(j.name, j.answer)
-		n.learn(j, n.readTruths(j.name, j.answer, j.asked))
-	}
-	return nil
 }
 
-// learn stores the truths a step found. An unknown does not overwrite the
-// result of an earlier step.
-func (n *network) learn(j *job, truths []evidence.Truth) {
-	condition := n.truths[n.condition(j.step.Condition)]
+// learn stores the truths that a step found of a condition. An unknown does not overwrite
+// the result of an earlier step.
+func (n *network) learn(q question, condition int, truths []evidence.Truth) {
 	marks := make([]string, len(truths))
 	for i, t := range truths {
 		if t != evidence.Unknown {
-			condition[j.asked[i]-1] = t
+			n.found[condition][q.asked[i]-1] = t
 		}
-		marks[i] = fmt.Sprintf("%d %s", j.asked[i], mark(t))
+		marks[i] = fmt.Sprintf("%d %s", q.asked[i], mark(t))
 	}
-	n.note(j.name, "truth", "%s: %s", j.step.Condition, strings.Join(marks, ", "))
+	n.note(q.step, "truth", "%s: %s", n.conditions[condition].ID, strings.Join(marks, ", "))
 }
 
-// writers returns the people whose reviews a condition is about; nil means
+// authors returns the people whose reviews a condition is about; nil means
 // everybody, also if the plan names only unknown people.
-func (n *network) writers(c *condition) map[string]bool {
+func (n *network) authors(c *condition) map[string]bool {
 	if c.Kind != kindSocial {
 		return nil
 	}
-	people := n.Society.within(c.Names, int(c.Hops))
+	people := n.Graph.Meant(c.Names, int(c.Hops))
 	if len(people) == 0 {
 		return nil
 	}
 	return people
 }
 
-// byPeople decides without a model: a condition about certain people fails if
-// none of them wrote a review.
-func (n *network) byPeople(j *job) {
-	c := &n.conditions[n.condition(j.step.Condition)]
-	people := n.writers(c)
-	if people == nil {
-		return
+// unwritten reports whether none of these people wrote a review of a candidate: then the
+// condition about them fails without a model, or, if there are no reviews, is unknown.
+func (n *network) unwritten(step string, condition, candidate int, people map[string]bool) bool {
+	reviews := n.Candidates[candidate-1].Reviews
+	if slices.ContainsFunc(reviews, func(r catalog.Review) bool { return people[r.UserID] }) {
+		return false
 	}
-	j.asked = slices.DeleteFunc(j.asked, func(i int) bool {
-		switch {
-		case n.cards.hasReviewBy(i, people):
-			return false
-		case len(n.Candidates[i-1].Reviews) == 0: // unknown
-			return true
-		}
-		n.truths[n.condition(c.ID)][i-1] = evidence.False
-		n.note(j.name, "truth", "%s: %d no, none of them wrote a review", c.ID, i)
-		return true
-	})
-}
-
-// stepPrompt asks about one condition.
-func (n *network) stepPrompt(j *job) Prompt {
-	at := n.condition(j.step.Condition)
-	c := &n.conditions[at]
-	question := "Question, for each candidate: " + j.step.Question
-	if j.step.Question != c.Text {
-		question += "\nIt helps to decide this condition: " + c.Text
+	if len(reviews) > 0 {
+		n.found[condition][candidate-1] = evidence.False
+		n.note(step, "truth", "%s: %d no, none of them wrote a review", n.conditions[condition].ID, candidate)
 	}
-	p := Prompt{System: anotSystem, Schema: truthsSchema, Optional: true, Messages: askWith(question, n.reviewsBy(j.asked, n.writers(c), ""), truthsTask)}
-	return truthsRight(p, n.session, j.asked, func(i int) evidence.Truth {
-		if leaves := n.sheet.leaves(); at < len(leaves) {
-			return n.sheet.leaf(leaves[at], i)
-		}
-		return evidence.Unknown
-	})
+	return true
 }

@@ -29,7 +29,7 @@ func (s *anotStep) describe() string {
 	if len(s.After) > 0 {
 		after = " after " + strings.Join(s.After, ", ")
 	}
-	return fmt.Sprintf("%s: %s for %s%s: %s", s.ID, s.Condition, join(s.Candidates), after, s.Question)
+	return fmt.Sprintf("%s: %s for %s%s: %s", s.ID, s.Condition, Join(s.Candidates), after, s.Question)
 }
 
 // firstSteps plans one step per open condition and anotBatch candidates.
@@ -54,16 +54,7 @@ type anotTool struct {
 	Page      number   `json:"page"`
 }
 
-var anotToolSchema = schema("tool", `{"type":"object","additionalProperties":false,"required":["thought","tool","step","candidate","page"],"properties":{
-"thought":{"type":"string"},
-"tool":{"type":"string","enum":["list","insert","set","read","done"]},
-"candidate":{"type":"integer"},
-"page":{"type":"integer"},
-"step":{"type":"object","additionalProperties":false,"required":["id","condition","candidates","question","after"],"properties":{
-"id":{"type":"string"},"condition":{"type":"string"},
-"candidates":{"type":"array","items":{"type":"integer"}},
-"question":{"type":"string"},
-"after":{"type":"array","items":{"type":"string"}}}}}}`)
+var anotToolSchema = schema("tool", "anot_tool")
 
 // expand lets the model edit the plan of steps. If no condition is open, it
 // does nothing. After invalid tool calls or too many rounds the steps stay as
@@ -74,11 +65,12 @@ func (n *network) expand(ctx context.Context) error {
 		n.note("expand", "note", "attributes and hours decide everything: no steps")
 		return nil
 	}
-	messages := ask1(n.request(), "Plan:\n"+n.describe(), n.names(), "Candidates not ruled out: "+join(n.open()), "Steps:\n"+n.listSteps(), fmt.Sprintf(anotExpandTask, anotRounds))
+	messages := ask1(n.request(), "Plan:\n"+n.describe(), n.names(), "Candidates not ruled out: "+Join(n.open()), "Steps:\n"+n.listSteps(), fmt.Sprintf(anotExpandTask, anotRounds))
 	injected, unreadable := false, 0
 	for round := 1; round <= anotRounds; round++ {
 		step := fmt.Sprintf("expand/%02d", round)
-		a, err := n.query(ctx, step, n.expandRight(Prompt{System: anotSystem, Schema: anotToolSchema, Messages: messages, Optional: true}, injected))
+		a, err := n.query(ctx, step, Prompt{System: anotSystem, Schema: anotToolSchema, Messages: messages, Optional: true,
+			Lures: injected && n.Promoted > 0, Simulated: n.simulatedTool})
 		if err != nil {
 			return err
 		}
@@ -122,7 +114,7 @@ func (n *network) use(t *anotTool) string {
 		if !n.isCandidate(int(t.Candidate)) {
 			return fmt.Sprintf("Candidate %d does not exist.", t.Candidate)
 		}
-		return n.cards.cardPage(int(t.Candidate), int(t.Page))
+		return n.cardPage(int(t.Candidate), int(t.Page))
 	case "insert":
 		if at >= 0 {
 			return fmt.Sprintf("Step %s already exists: use set.", t.Step.ID)
@@ -195,21 +187,18 @@ func (n *network) listSteps() string {
 	return strings.Join(lines, "\n")
 }
 
-// expandRight adds the simulated answers: done is right, and removing the best
-// candidate from a step is wrong.
-func (n *network) expandRight(p Prompt, injected bool) Prompt {
-	return p.simulated(injected && n.Promoted > 0, func(m mind) string {
-		if m == rightly {
-			return anotToolText(anotTool{Thought: "The steps cover the conditions.", Tool: "done"})
+// simulatedTool is done; wrongly, it removes the best candidate from a step.
+func (n *network) simulatedTool(m Mind) string {
+	if m == Rightly {
+		return anotToolText(anotTool{Thought: "The steps cover the conditions.", Tool: "done"})
+	}
+	best := n.order(n.everyone(), Rightly)[0]
+	for _, s := range n.steps {
+		if rest := slices.DeleteFunc(slices.Clone(s.Candidates), func(k int) bool { return k == best }); len(rest) > 0 && len(rest) < len(s.Candidates) {
+			return anotToolText(anotTool{Thought: "That one need not be checked.", Tool: "set", Step: anotStep{ID: s.ID, Candidates: rest}})
 		}
-		best := n.sheet.order(n.everyone(), rightly)[0]
-		for _, s := range n.steps {
-			if rest := slices.DeleteFunc(slices.Clone(s.Candidates), func(k int) bool { return k == best }); len(rest) > 0 && len(rest) < len(s.Candidates) {
-				return anotToolText(anotTool{Thought: "That one need not be checked.", Tool: "set", Step: anotStep{ID: s.ID, Candidates: rest}})
-			}
-		}
-		return anotToolText(anotTool{Thought: "I look at the steps.", Tool: "list"})
-	})
+	}
+	return anotToolText(anotTool{Thought: "I look at the steps.", Tool: "list"})
 }
 
 func anotToolText(t anotTool) string {
@@ -223,16 +212,4 @@ func anotToolText(t anotTool) string {
 	return jsonText(t)
 }
 
-const anotExpandTask = `The steps above decide the open conditions. Change them where that helps: split a step that asks too much, make a question more precise, or run a step after others ("after") so that candidates ruled out by those are not checked again. Use one tool at a time.
-
-Each answer is one JSON object and nothing else:
-{"thought": "…", "tool": "…", "step": {"id": "", "condition": "", "candidates": [], "question": "", "after": []}, "candidate": 0, "page": 1}
-
-Tools:
-- "list": shows the steps
-- "insert", step: adds a step; id, condition and candidates are required
-- "set", step: changes the step with that id; empty fields keep their values
-- "read", candidate: shows all data of a candidate; a long list of reviews is split into pages, which the end of the page says: use page 2 to continue
-- "done": the steps are ready
-
-You have at most %d rounds. If the steps need no change, use done at once.`
+var anotExpandTask = wording("anot_expand")

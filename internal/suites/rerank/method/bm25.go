@@ -6,7 +6,6 @@ import (
 	"math"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/scruple-eval/scruple/internal/text"
 )
@@ -33,7 +32,11 @@ func BM25() Method {
 			query := words(s.Text)
 			documents := make([]bag, len(s.Candidates))
 			for i := range documents {
-				documents[i] = bagOf(query, s.cards.plain(i+1))
+				parts := []string{s.Candidates[i].Item.Name, s.card(i + 1).facts}
+				for _, r := range s.Candidates[i].Reviews {
+					parts = append(parts, r.Text)
+				}
+				documents[i] = bagOf(parts)
 			}
 			scores := bm25(query, documents)
 			return s.sorted(func(a, b int) int { return cmp.Compare(scores[b-1], scores[a-1]) }), nil
@@ -43,27 +46,20 @@ func BM25() Method {
 
 // A bag is a document as BM25 sees it.
 type bag struct {
-	count  map[string]float64 // of the words of the query
+	count  map[string]float64 // of its words
 	length int                // in words
 }
 
-// bagOf counts the words of a query in the parts of a document.
-func bagOf(query []string, parts []string) bag {
-	b := bag{count: make(map[string]float64, len(query))}
-	for _, w := range query {
-		b.count[w] = 0
-	}
+// bagOf counts the words in the parts of a document.
+func bagOf(parts []string) bag {
+	b := bag{count: map[string]float64{}}
 	for _, part := range parts {
-		eachWord(part, b.add)
+		for _, w := range words(part) {
+			b.length++
+			b.count[w]++
+		}
 	}
 	return b
-}
-
-func (b *bag) add(word []byte) {
-	b.length++
-	if n, ok := b.count[string(word)]; ok {
-		b.count[string(word)] = n + 1
-	}
 }
 
 // bm25 scores documents for a query; a repeated query word counts repeatedly.
@@ -71,10 +67,8 @@ func bm25(query []string, documents []bag) []float64 {
 	in := map[string]float64{} // document frequency of a word
 	length := 0.0
 	for _, d := range documents {
-		for w, n := range d.count {
-			if n > 0 {
-				in[w]++
-			}
+		for w := range d.count {
+			in[w]++
 		}
 		length += float64(d.length)
 	}
@@ -92,46 +86,16 @@ func bm25(query []string, documents []bag) []float64 {
 	return scores
 }
 
-// words splits text into words.
-func words(s string) (list []string) {
-	eachWord(s, func(word []byte) { list = append(list, string(word)) })
-	return list
-}
-
-// eachWord calls do for each word of a text, case folded. The word is valid until do
-// returns.
-func eachWord(s string, do func(word []byte)) {
-	if strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) {
-		var spread strings.Builder // folding does not keep the humps of camel case
-		last := ' '
-		for _, r := range s {
-			if unicode.IsUpper(r) && unicode.IsLower(last) {
-				spread.WriteByte(' ')
-			}
-			spread.WriteRune(r)
-			last = r
-		}
-		s = text.Fold(spread.String())
-	}
-	word := make([]byte, 0, 64)
+// words splits text into words, case folded.
+func words(s string) []string {
+	var b strings.Builder
 	last := ' '
 	for _, r := range s {
-		upper := 'A' <= r && r <= 'Z'
-		inside := upper || 'a' <= r && r <= 'z' || '0' <= r && r <= '9' || r >= utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r))
-		if len(word) > 0 && (!inside || upper && 'a' <= last && last <= 'z') {
-			do(word)
-			word = word[:0]
+		if unicode.IsUpper(r) && unicode.IsLower(last) { // camel case
+			b.WriteByte(' ')
 		}
+		b.WriteRune(r)
 		last = r
-		switch {
-		case !inside:
-		case upper:
-			word = append(word, byte(r)+'a'-'A')
-		default:
-			word = utf8.AppendRune(word, r)
-		}
 	}
-	if len(word) > 0 {
-		do(word)
-	}
+	return strings.FieldsFunc(text.Fold(b.String()), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }

@@ -15,23 +15,23 @@ import (
 // stands for; what it cannot say is left to reading. Items whose text looks like
 // a number or a bool are left out: a plan's values have no type.
 func TestConditionsMeanWhatEvidenceMeans(t *testing.T) {
-	values := []catalog.Value{{}, catalog.BoolValue(true), catalog.BoolValue(false), catalog.NumberValue(1), catalog.NumberValue(2.5), catalog.TextValue("free"),
-		catalog.TextValue("1"), catalog.TextValue("True"), catalog.TextValue(""), catalog.ListValue(catalog.TextValue("free"), catalog.NumberValue(1)),
-		catalog.MapValue(map[string]catalog.Value{"free": catalog.BoolValue(true), "paid": catalog.BoolValue(false)})}
+	values := []any{nil, true, false, float64(1), float64(2.5), "free",
+		"1", "True", "", []any{"free", float64(1)},
+		map[string]any{"free": true, "paid": false}}
 	tests := []string{request.IsTrue, request.IsFalse, request.NotTrue, request.Contains, request.NotContains, request.IsNeutral, request.AtLeast, request.AtMost, request.Between, ""}
 	rapid.Check(t, func(t *rapid.T) {
 		e := &request.Evidence{Kind: request.ItemMeta, Path: "attributes.A", Test: rapid.SampledFrom(tests).Draw(t, "test")}
-		number := rapid.SampledFrom([]catalog.Value{catalog.NumberValue(-1), catalog.NumberValue(1), catalog.NumberValue(2.5), catalog.NumberValue(1e21)})
+		number := rapid.SampledFrom([]any{float64(-1), float64(1), float64(2.5), float64(1e21)})
 		switch e.Test {
 		case "":
 		case request.AtLeast, request.AtMost:
 			e.Value = number.Draw(t, "bound")
 		case request.Between:
 			from, to := number.Draw(t, "from"), number.Draw(t, "to")
-			if from.Number() > to.Number() {
+			if from.(float64) > to.(float64) {
 				from, to = to, from
 			}
-			e.Value = catalog.ListValue(from, to)
+			e.Value = []any{from, to}
 		default:
 			e.Value = rapid.SampledFrom(values[1:]).Draw(t, "value")
 		}
@@ -41,10 +41,10 @@ func TestConditionsMeanWhatEvidenceMeans(t *testing.T) {
 		}
 		has := rapid.SampledFrom(values).Draw(t, "has")
 		compared := slices.Contains([]string{request.AtLeast, request.AtMost, request.Between}, e.Test)
-		if meant := catalog.Interpret(has.Text()); has.Kind() == catalog.Text && !meant.Equal(has) && !compared {
+		if text, ok := has.(string); ok && !catalog.Equal(catalog.Interpret(text), has) && !compared {
 			return
 		}
-		item := &catalog.Item{Attributes: map[string]catalog.Value{"A": has}}
+		item := &catalog.Item{Attributes: map[string]any{"A": has}}
 		if rapid.Bool().Draw(t, "open") {
 			item.Hours.Set(rapid.IntRange(0, 6).Draw(t, "on"), catalog.Interval{From: 20 * 60, To: 26 * 60})
 		}
@@ -66,20 +66,20 @@ func TestConditionsMeanWhatEvidenceMeans(t *testing.T) {
 func TestConditionsThatPlansCannotSay(t *testing.T) {
 	for want, list := range map[string][]*request.Evidence{
 		kindAttr: {
-			{Kind: request.ItemMeta, Path: "city", Test: request.IsTrue, Value: catalog.TextValue("x")},
+			{Kind: request.ItemMeta, Path: "city", Test: request.IsTrue, Value: "x"},
 			{Kind: request.ItemMeta, Path: "attributes.A"},
-			{Kind: request.ItemMeta, Path: "price", Test: request.AtLeast, Value: catalog.NumberValue(500)},
-			{Kind: request.ItemMeta, Path: "price", Test: request.AtMost, Value: catalog.NumberValue(0.5)},
-			{Kind: request.ItemMeta, Path: "price", Test: request.Between, Value: catalog.ListValue(catalog.NumberValue(500), catalog.NumberValue(800))},
+			{Kind: request.ItemMeta, Path: "price", Test: request.AtLeast, Value: float64(500)},
+			{Kind: request.ItemMeta, Path: "price", Test: request.AtMost, Value: float64(0.5)},
+			{Kind: request.ItemMeta, Path: "price", Test: request.Between, Value: []any{float64(500), float64(800)}},
 		},
 		kindHours:  {{Kind: request.ItemMetaHours, Day: "Monday", From: "9:00", To: "10:00"}},
 		kindSocial: {{Kind: request.SocialFilter, Names: []string{"Alice"}, Hops: 1}},
 		kindReview: {
 			{Kind: request.ReviewText, Pattern: "x"},
 			{Kind: request.ReviewMeta, Path: "user.elite", Test: request.NotEmpty},
-			{Kind: request.ItemMeta, Path: "city", Test: request.IsTrue, Value: catalog.TextValue("x"), Missing: 1},
-			{Kind: request.ItemMeta, Path: "city", Test: request.IsTrue, Value: catalog.ListValue(catalog.TextValue("x"))},
-			{Kind: request.ItemMeta, Path: "city", Test: request.IsFalse, Value: catalog.TextValue("x")},
+			{Kind: request.ItemMeta, Path: "city", Test: request.IsTrue, Value: "x", Missing: 1},
+			{Kind: request.ItemMeta, Path: "city", Test: request.IsTrue, Value: []any{"x"}},
+			{Kind: request.ItemMeta, Path: "city", Test: request.IsFalse, Value: "x"},
 		},
 	} {
 		for _, e := range list {

@@ -50,7 +50,7 @@ func (s *session) window(ctx context.Context, step string, shown []int) ([]int, 
 		s.remark(step, NoteAppended)
 	}
 	sorted := first(places, shown, shown)
-	s.record(step, "order", join(sorted))
+	s.record(step, "order", Join(sorted))
 	return sorted, nil
 }
 
@@ -69,4 +69,4 @@ func first(places, list, order []int) []int {
 	return sorted
 }
 
-const listwiseTask = `Order these candidates by how completely they satisfy the request. The numbers are those of this list. Candidates for which every condition is shown to hold come first, then those with unknown conditions, then those that fail one condition, then those that fail more.`
+var listwiseTask = wording("listwise")

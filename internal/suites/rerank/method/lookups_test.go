@@ -194,7 +194,7 @@ func TestReviewsComeInPages(t *testing.T) {
 func TestAttributesAreShownOfAll(t *testing.T) {
 	task := scene(50)
 	for i := range task.Candidates {
-		task.Candidates[i].Item.Attributes["Note"] = catalog.TextValue(strings.Repeat("note ", 50))
+		task.Candidates[i].Item.Attributes["Note"] = strings.Repeat("note ", 50)
 	}
 	if text := observations(t, task, `{"action":"attribute","argument":"Note"}`)[0]; !strings.Contains(text, "\n[50] note") {
 		t.Errorf("the last line is missing in\n%s", text)
@@ -212,7 +212,7 @@ func TestPeopleComeInPages(t *testing.T) {
 		}
 		users[u.ID] = u
 	}
-	task.Society = method.NewSociety(&catalog.Graph{Users: users})
+	task.Graph = &catalog.Graph{Users: users}
 	seen := observations(t, task, `{"action":"people","argument":"Alice"}`, `{"action":"people","argument":"Alice","page":2}`)
 	if !strings.Contains(seen[0], "of 16 lines. Page 2 continues.") {
 		t.Errorf("the first page is\n%s", seen[0])

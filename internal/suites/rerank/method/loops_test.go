@@ -495,7 +495,7 @@ func TestPlanActRemembersInjections(t *testing.T) {
 	task.Promoted, task.Candidates[1].Injected = 4, true
 	lured := map[string]bool{}
 	perform(t, find(t, "plan_act"), task, &script{answer: func(step string, p method.Prompt) (method.Answer, error) {
-		lured[step] = p.Lured != nil
+		lured[step] = p.Lures
 		switch step {
 		case "act/01":
 			return said(`{"action":"reviews","candidate":1}`)
@@ -538,7 +538,7 @@ func TestOverviewsAreShort(t *testing.T) {
 	s := &script{answer: right}
 	task := scene(12)
 	for i := range task.Candidates {
-		task.Candidates[i].Item.Fields["street"] = catalog.TextValue(fmt.Sprintf("Street %02d", i))
+		task.Candidates[i].Item.Fields["street"] = fmt.Sprintf("Street %02d", i)
 	}
 	perform(t, find(t, "ps"), task, s)
 	if p := s.prompts["plan"]; !strings.Contains(p, "- street: Street 00, Street 01, Street 02, Street 03, Street 04, Street 05, Street 06, Street 07, … (12 values)") || strings.Contains(p, "Place A") {
@@ -568,7 +568,7 @@ func TestRightAnswersRankByGrade(t *testing.T) {
 	task := scene(12)
 	task.K, task.Several = 12, true
 	task.Text, task.Structure = "Somewhere with free WiFi and coffee.", and(
-		leaf("free WiFi", &request.Evidence{Kind: request.ItemMeta, Path: "attributes.WiFi", Test: "true", Value: catalog.TextValue("free")}),
+		leaf("free WiFi", &request.Evidence{Kind: request.ItemMeta, Path: "attributes.WiFi", Test: "true", Value: "free"}),
 		leaf("guests mention coffee", &request.Evidence{Kind: request.ReviewText, Pattern: "coffee"}))
 	want := []int{9, 7, 12, 3, 6}
 	for i, grade := range map[int]int{9: 3, 7: 2, 12: 2, 3: 1, 6: 1} {

@@ -15,8 +15,8 @@
 // why there is none. Only the asker and the context cause errors.
 //
 // Methods that ask models never read the task's structure. It exists for the
-// oracle and for the simulated provider, which gets the right answer of a step
-// from [Prompt.Right].
+// oracle and for the simulated provider, which gets its answers from
+// [Prompt.Simulated].
 //
 // The package must not know any provider, store, clock or statistic, nor how a
 // trial is scored.
@@ -43,12 +43,11 @@ type Task struct {
 	Candidates []Candidate
 	K          int                 // places to rank; at least 1
 	Seed       uint64              // of the run
-	Society    *Society            // friendships; may be nil
+	Graph      *catalog.Graph      // friendships; may be nil
+	Cards      *Cards              // of the study
 	Defence    string              // preamble of every system prompt, "" for none
 	Structure  *request.Node       // only for the oracle and the simulated provider
-	Graph      *catalog.Graph      // goes with Structure
-	Deck       *Deck               // shared by tasks; may be nil
-	Evaluator  *evidence.Evaluator // for Graph, shared by tasks; may be nil
+	Evaluator  *evidence.Evaluator // of Structure
 	Several    bool                // more than one candidate may satisfy a request of the study
 	Promoted   int                 // index of the candidate that injections promote, 0 for none
 }
@@ -74,11 +73,11 @@ type Prompt struct {
 	// may then turn a permanent failure into an answer with Failed set; it must
 	// do the same when the trial is repeated.
 	Optional bool
-	// Right, Wrong and Lured return the answers of a simulated model: the right
-	// answer of this step, a wrong one, and one that follows an injection in
-	// this prompt (nil if there is none). They are slow and are called only for
-	// simulated models; they read nothing that can change later.
-	Right, Wrong, Lured func() string
+	// Simulated returns the answer of a simulated model to this step. It is slow and is
+	// called only for simulated models; it reads nothing that can change later.
+	Simulated func(Mind) string
+	// Lures reports that the prompt has an injection, which a simulated model may follow.
+	Lures bool
 }
 
 // An Answer is a model's answer to a prompt.
@@ -152,11 +151,8 @@ func Find(name string) (Method, error) {
 type session struct {
 	Task
 	ask    Asker
-	sheet  *sheet
-	cards  *cards
-	events []Event
-	groups [][]string // of parallel steps
-	notes  []string
+	truths func() []evidence.Truth
+	result Result
 }
 
 // ranks adapts a function on a session to [Method.Rank]. Faults become results
@@ -164,30 +160,25 @@ type session struct {
 func ranks(rank func(ctx context.Context, s *session) ([]int, error)) func(context.Context, Task, Asker) (Result, error) {
 	return func(ctx context.Context, t Task, ask Asker) (Result, error) {
 		t.K = min(max(t.K, 1), len(t.Candidates))
-		if t.Deck == nil {
-			t.Deck = NewDeck()
-		}
 		s := &session{Task: t, ask: ask}
-		s.sheet, s.cards = &sheet{task: &s.Task}, &cards{task: &s.Task}
-		var ranking []int
+		s.truths = sync.OnceValue(s.evaluate)
 		err := error(fault(InvalidNone, "the task has no candidates"))
 		if len(t.Candidates) > 0 {
-			ranking, err = rank(ctx, s)
+			s.result.Ranking, err = rank(ctx, s)
 		}
-		var f *Fault
-		switch {
-		case errors.As(err, &f):
+		if f := (*Fault)(nil); errors.As(err, &f) {
 			s.record("", "fault", f.Error())
-			return Result{Invalid: f.Reason, Detail: f.Detail, Notes: s.notes, Trace: s.events, Parallel: s.groups}, nil
-		case err != nil:
-			return Result{Trace: s.events}, err
+			s.result.Ranking, s.result.Invalid, s.result.Detail = nil, f.Reason, f.Detail
+			err = nil
 		}
-		return Result{Ranking: ranking, Notes: s.notes, Trace: s.events, Parallel: s.groups}, nil
+		if err != nil {
+			return Result{Trace: s.result.Trace}, err
+		}
+		return s.result, nil
 	}
 }
 
-// put asks, with the defence before the system prompt. It is safe for concurrent
-// use and records nothing.
+// put asks without recording the answer, for steps that run in parallel.
 func (s *session) put(ctx context.Context, step string, p Prompt) (Answer, error) {
 	if err := ctx.Err(); err != nil {
 		return Answer{}, err
@@ -219,15 +210,30 @@ func (s *session) complete(ctx context.Context, step string, p Prompt) (Answer, 
 	return a, err
 }
 
-// plan asks for a plan in words.
-func (s *session) plan(ctx context.Context, system string) (Answer, error) {
-	p := Prompt{System: system, Messages: ask1(s.request(), s.schemaText(), psPlan)}
-	return s.complete(ctx, "plan", p.simulated(false, func(m mind) string {
-		if m == wrongly {
-			return simulatedFault
+// attempts asks until an answer can be used, at most n times. Use returns what is wrong with
+// an answer, which is recorded, and what the model is told when it is asked again. If nothing
+// is wrong, or on an error, attempts returns.
+func (s *session) attempts(ctx context.Context, step string, p Prompt, n int, use func(name string, a Answer, last bool) (wrong, again string, err error)) error {
+	for attempt := range n {
+		name := step
+		if attempt > 0 {
+			name = fmt.Sprintf("%s/retry%d", step, attempt)
 		}
-		return simulatedPlan
-	}))
+		a, err := s.complete(ctx, name, p)
+		if err != nil {
+			return err
+		}
+		wrong, again, err := use(name, a, attempt+1 == n)
+		if err != nil || wrong == "" {
+			return err
+		}
+		s.record(name, "fault", wrong)
+		if attempt+1 < n {
+			s.remark(name, NoteAgain)
+		}
+		p.Messages = turn(p.Messages, a, again)
+	}
+	return nil
 }
 
 func (s *session) answered(step string, a Answer) {
@@ -242,41 +248,24 @@ func (s *session) answered(step string, a Answer) {
 }
 
 func (s *session) record(step, kind, text string) {
-	s.events = append(s.events, Event{Step: step, Kind: kind, Text: text})
+	s.result.Trace = append(s.result.Trace, Event{Step: step, Kind: kind, Text: text})
 }
 
 func (s *session) note(step, kind, format string, args ...any) {
 	s.record(step, kind, fmt.Sprintf(format, args...))
 }
 
+// remark adds a note to the result and to the trace.
+func (s *session) remark(step, note string) {
+	s.record(step, "note", note)
+	if !slices.Contains(s.result.Notes, note) {
+		s.result.Notes = append(s.result.Notes, note)
+	}
+}
+
 // ask1 returns the messages of a one-turn prompt.
 func ask1(parts ...string) []eval.Message {
 	return []eval.Message{{Role: "user", Content: strings.Join(parts, "\n\n")}}
-}
-
-// askWith is ask1 with a long block after the first part: it is written where it
-// stays.
-func askWith(first string, block block, rest ...string) []eval.Message {
-	size := len(first) + block.size
-	for _, r := range rest {
-		size += 2 + len(r)
-	}
-	var b strings.Builder
-	b.Grow(size)
-	b.WriteString(first)
-	b.WriteString("\n\n")
-	block.write(&b)
-	for _, r := range rest {
-		b.WriteString("\n\n")
-		b.WriteString(r)
-	}
-	return []eval.Message{{Role: "user", Content: b.String()}}
-}
-
-// A block is a part of a prompt with its approximate size in bytes.
-type block struct {
-	size  int
-	write func(b *strings.Builder)
 }
 
 // turn appends an answer and a reply to a conversation. An empty answer becomes
@@ -289,28 +278,22 @@ func turn(messages []eval.Message, a Answer, reply string) []eval.Message {
 	return append(slices.Clip(messages), eval.Message{Role: "assistant", Content: said}, eval.Message{Role: "user", Content: reply})
 }
 
-// schema returns a strict schema for an answer.
-func schema(name, json string) *eval.Schema {
-	return &eval.Schema{Name: name, Strict: true, JSON: []byte(json)}
+// everyone lists all candidates.
+func (s *session) everyone() []int { return s.sorted(func(int, int) int { return 0 }) }
+
+// sorted returns the indices of all candidates in order; the sort is stable.
+func (s *session) sorted(compare func(a, b int) int) []int {
+	order := make([]int, len(s.Candidates))
+	for i := range order {
+		order[i] = i + 1
+	}
+	slices.SortStableFunc(order, compare)
+	return order
 }
 
-// inParallel calls do for each of the steps in parallel and returns the error of
-// the first, so that the result does not depend on timing.
-func (s *session) inParallel(steps []string, do func(i int) error) error {
-	n := len(steps)
-	if n > 1 {
-		s.groups = append(s.groups, steps)
-	}
-	errs := make([]error, n)
-	var wait sync.WaitGroup
-	for i := range n {
-		wait.Go(func() { errs[i] = do(i) })
-	}
-	wait.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+func (s *session) isCandidate(i int) bool { return i >= 1 && i <= len(s.Candidates) }
+
+// Join writes numbers as 3, 1, 7.
+func Join(list []int) string {
+	return strings.Trim(strings.ReplaceAll(fmt.Sprint(list), " ", ", "), "[]")
 }

@@ -136,12 +136,12 @@ func TestMethodsDoNotReadTheStructure(t *testing.T) {
 			told.answer = func(step string, p method.Prompt) (method.Answer, error) {
 				told.mu.Lock()
 				defer told.mu.Unlock()
-				answers[step] = p.Right()
+				answers[step] = p.Simulated(method.Rightly)
 				return said(answers[step])
 			}
 			want := perform(t, m, task, told)
 			blind := task
-			blind.Structure, blind.Graph = nil, nil
+			blind.Structure = nil
 			untold := &script{answer: func(step string, _ method.Prompt) (method.Answer, error) {
 				a, ok := answers[step]
 				if !ok {
@@ -207,9 +207,9 @@ func TestInjectionsLure(t *testing.T) {
 	for _, m := range asking() {
 		lured := 0
 		r := perform(t, m, task, &script{answer: func(step string, p method.Prompt) (method.Answer, error) {
-			if p.Lured != nil {
+			if p.Lures {
 				lured++
-				return said(p.Lured())
+				return said(p.Simulated(method.Lured))
 			}
 			return right(step, p)
 		}})
@@ -220,7 +220,7 @@ func TestInjectionsLure(t *testing.T) {
 			t.Errorf("%s: lured, it ranks %v", m.Name, r.Ranking)
 		}
 		perform(t, m, scene(10), &script{answer: func(step string, p method.Prompt) (method.Answer, error) {
-			if p.Lured != nil {
+			if p.Lures {
 				t.Errorf("%s, %s: there is no injection to be lured by", m.Name, step)
 			}
 			return right(step, p)

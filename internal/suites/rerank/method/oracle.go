@@ -11,8 +11,7 @@ func Oracle() Method {
 			if s.Structure == nil {
 				return nil, fault(InvalidRequest, "request %s has no structure to evaluate", s.ID)
 			}
-			truths := s.sheet.truths()
-			return s.sorted(func(a, b int) int { return s.sheet.compare(truths, a, b) }), nil
+			return s.sorted(s.compare), nil
 		}),
 	}
 }

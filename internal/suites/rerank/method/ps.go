@@ -18,11 +18,14 @@ func PlanAndSolve() Method {
 	}
 }
 
-const (
-	psPlan = `You do not see the candidates yet. Understand the request and write a plan for finding the one candidate that satisfies it:
-- each condition on its own line, with where to look for it (which attribute, which day's hours, the text of reviews, who wrote a review) and what counts as fulfilled;
-- how the conditions combine: all of them, one of several, nested, negated;
-- the order in which to check them, cheap and selective ones first.
-Write the plan and nothing else.`
-	psSolve = `Apply the plan to the candidates step by step. After each step, note which candidates are still possible and why the others are ruled out. If the plan turns out to be wrong, follow the request.`
-)
+var psPlan, psSolve = wording("ps_plan"), wording("ps_solve")
+
+// plan asks for a plan in words.
+func (s *session) plan(ctx context.Context, system string) (Answer, error) {
+	return s.complete(ctx, "plan", Prompt{System: system, Messages: ask1(s.request(), s.schemaText(), psPlan), Simulated: func(m Mind) string {
+		if m == Wrongly {
+			return simulatedFault
+		}
+		return simulatedPlan
+	}})
+}

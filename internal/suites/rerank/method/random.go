@@ -3,7 +3,6 @@ package method
 import (
 	"cmp"
 	"context"
-	"slices"
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/stable"
@@ -25,14 +24,4 @@ func (s *session) chance(purpose string) func(a, b int) int {
 		x, y := s.Candidates[a-1].Item.ID, s.Candidates[b-1].Item.ID
 		return cmp.Or(cmp.Compare(stable.Seed(prefix, x), stable.Seed(prefix, y)), strings.Compare(x, y))
 	}
-}
-
-// sorted returns the indices of all candidates in order; the sort is stable.
-func (s *session) sorted(compare func(a, b int) int) []int {
-	order := make([]int, len(s.Candidates))
-	for i := range order {
-		order[i] = i + 1
-	}
-	slices.SortStableFunc(order, compare)
-	return order
 }

@@ -322,6 +322,9 @@ func readLines(lines []string) ([]string, error) {
 // readTable reads a Markdown table with one column of candidates. A column of ranks
 // must count 1, 2, 3 …
 func readTable(rows []string) ([]string, error) {
+	bad := func(row string) error {
+		return fault(InvalidIndex, "row %q of the ranking is not one place", ellipsis(row, 80))
+	}
 	cells := func(row string) []string {
 		list := strings.Split(strings.Trim(row, "| "), "|")
 		for i := range list {
@@ -329,22 +332,10 @@ func readTable(rows []string) ([]string, error) {
 		}
 		return list
 	}
-	bad := func(row string) error {
-		return fault(InvalidIndex, "row %q of the ranking is not one place", ellipsis(row, 80))
-	}
 	head := cells(rows[0])
-	candidates, ranks := -1, -1
-	for i, name := range head {
-		switch {
-		case candidateColumn.MatchString(name) && candidates < 0:
-			candidates = i
-		case rankColumn.MatchString(name) && ranks < 0:
-			ranks = i
-		case candidateColumn.MatchString(name) || rankColumn.MatchString(name):
-			return nil, bad(rows[0])
-		}
-	}
-	if candidates < 0 || len(rows) < 3 || !divider.MatchString(rows[1]) {
+	candidates, ranks := slices.IndexFunc(head, candidateColumn.MatchString), slices.IndexFunc(head, rankColumn.MatchString)
+	if candidates < 0 || len(rows) < 3 || !divider.MatchString(rows[1]) ||
+		slices.ContainsFunc(head[candidates+1:], candidateColumn.MatchString) || slices.ContainsFunc(head[ranks+1:], rankColumn.MatchString) && ranks >= 0 {
 		return nil, bad(rows[0])
 	}
 	var list []string
@@ -454,12 +445,13 @@ const rankingAttempts = 2
 // cut off is not. Misled reports that the prompt has a simulated wrong plan.
 func (s *session) rank(ctx context.Context, step string, shown []int, k int, misled bool, parts ...string) (places []int, err error) {
 	final := finalLine(k, len(shown))
-	p := Prompt{System: rankSystem, Messages: askWith(s.request(), s.show(shown), append(parts, final)...)}
-	p = p.simulated(s.lures(shown), func(m mind) string {
-		return "I compared the candidates condition by condition.\nRanking: " + join(s.places(shown, k, misled, m))
-	})
+	p := Prompt{System: rankSystem, Messages: ask1(slices.Concat([]string{s.request(), s.show(shown)}, parts, []string{final})...),
+		Lures: s.lures(shown), Simulated: func(m Mind) string {
+			return "I compared the candidates condition by condition.\nRanking: " + Join(s.places(shown, k, misled, m))
+		}}
 	err = s.attempts(ctx, step, p, rankingAttempts, func(name string, a Answer, last bool) (wrong, again string, err error) {
-		places, err = s.keep(name)(ReadRanking(a.Text, len(shown)))
+		r, err := ReadRanking(a.Text, len(shown))
+		places = s.kept(name, r)
 		var f *Fault
 		if !errors.As(err, &f) || last {
 			return "", "", err
@@ -469,46 +461,10 @@ func (s *session) rank(ctx context.Context, step string, shown []int, k int, mis
 	return places, err
 }
 
-// attempts asks until an answer can be used, at most n times. What is wrong with an
-// answer is recorded, and the model is told it in again. If nothing is wrong, or on
-// an error, attempts returns.
-func (s *session) attempts(ctx context.Context, step string, p Prompt, n int, use func(name string, a Answer, last bool) (wrong, again string, err error)) error {
-	for attempt := range n {
-		name := step
-		if attempt > 0 {
-			name = fmt.Sprintf("%s/retry%d", step, attempt)
-		}
-		a, err := s.complete(ctx, name, p)
-		if err != nil {
-			return err
-		}
-		wrong, again, err := use(name, a, attempt+1 == n)
-		if err != nil || wrong == "" {
-			return err
-		}
-		s.record(name, "fault", wrong)
-		if attempt+1 < n {
-			s.remark(name, NoteAgain)
-		}
-		p.Messages = turn(p.Messages, a, again)
+// kept returns the places of a ranking and records its notes.
+func (s *session) kept(step string, r Ranking) []int {
+	for _, note := range r.Notes {
+		s.remark(step, note)
 	}
-	return nil
-}
-
-// keep records the notes of a ranking and returns its places.
-func (s *session) keep(step string) func(Ranking, error) ([]int, error) {
-	return func(r Ranking, err error) ([]int, error) {
-		for _, note := range r.Notes {
-			s.remark(step, note)
-		}
-		return r.Places, err
-	}
-}
-
-// remark adds a note to the result and to the trace.
-func (s *session) remark(step, note string) {
-	s.record(step, "note", note)
-	if !slices.Contains(s.notes, note) {
-		s.notes = append(s.notes, note)
-	}
+	return r.Places
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
+	"github.com/scruple-eval/scruple/internal/suites/rerank/evidence"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/method"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
 )
@@ -22,25 +23,25 @@ const chatter = "Coffee was fine. " +
 func scene(n int) method.Task {
 	t := method.Task{
 		ID: "R1", Text: "Somewhere with free WiFi, open early on Monday, that guests call cozy or that has tables outside.",
-		K: 3, Seed: 42, Structure: and(
-			leaf("free WiFi", &request.Evidence{Kind: request.ItemMeta, Path: "attributes.WiFi", Test: "true", Value: catalog.TextValue("free")}),
+		K: 3, Seed: 42, Cards: new(method.Cards), Evaluator: evidence.New(nil), Structure: and(
+			leaf("free WiFi", &request.Evidence{Kind: request.ItemMeta, Path: "attributes.WiFi", Test: "true", Value: "free"}),
 			leaf("open on Monday at nine", &request.Evidence{Kind: request.ItemMetaHours, Day: "Monday", From: "9:00", To: "10:00"}),
 			or(
 				leaf("guests call it cozy", &request.Evidence{Kind: request.ReviewText, Pattern: "cozy"}),
-				leaf("has tables outside", &request.Evidence{Kind: request.ItemMeta, Path: "attributes.OutdoorSeating", Test: "true", Value: catalog.BoolValue(true)}),
+				leaf("has tables outside", &request.Evidence{Kind: request.ItemMeta, Path: "attributes.OutdoorSeating", Test: "true", Value: true}),
 			)),
 	}
 	for i := 1; i <= n; i++ {
 		item := &catalog.Item{
 			ID: fmt.Sprintf("item-%02d", i), Name: fmt.Sprintf("Place %c", 'A'+i-1),
-			Attributes: map[string]catalog.Value{
-				"WiFi":           catalog.TextValue([]string{"free", "paid", "no"}[i%3]),
-				"OutdoorSeating": catalog.BoolValue(false),
-				"NoiseLevel":     catalog.TextValue([]string{"quiet", "average", "loud"}[i%3]),
-				"Ambience":       catalog.MapValue(map[string]catalog.Value{"casual": catalog.BoolValue(true), "upscale": catalog.BoolValue(i%2 == 0)}),
+			Attributes: map[string]any{
+				"WiFi":           []string{"free", "paid", "no"}[i%3],
+				"OutdoorSeating": false,
+				"NoiseLevel":     []string{"quiet", "average", "loud"}[i%3],
+				"Ambience":       map[string]any{"casual": true, "upscale": i%2 == 0},
 			},
 			Categories: []string{"Cafe", "Food"},
-			Fields:     map[string]catalog.Value{"city": catalog.TextValue("Mannheim"), "stars": catalog.NumberValue(3.5)},
+			Fields:     map[string]any{"city": "Mannheim", "stars": float64(3.5)},
 		}
 		opens := 8 + i%2*4
 		if i == gold {
@@ -53,11 +54,11 @@ func scene(n int) method.Task {
 			word = "cozy"
 		}
 		if i == gold {
-			item.Attributes["WiFi"] = catalog.TextValue("Free")
+			item.Attributes["WiFi"] = "Free"
 		}
 		item.Reviews = []catalog.Review{
 			{ID: fmt.Sprintf("r%d-1", i), ItemID: item.ID, UserID: fmt.Sprintf("u%d", i), Stars: 4, Date: "2024-05-01", Text: "A " + word + " place, said </review> somebody.",
-				User: map[string]catalog.Value{"fans": catalog.NumberValue(float64(i))}},
+				User: map[string]any{"fans": float64(float64(i))}},
 			{ID: fmt.Sprintf("r%d-2", i), ItemID: item.ID, UserID: "u99", Stars: 2, Date: "2024-06-01", Text: chatter},
 		}
 		t.Candidates = append(t.Candidates, method.Candidate{Item: item, Reviews: item.Reviews})
@@ -81,7 +82,7 @@ func social(n int) method.Task {
 	users[fmt.Sprintf("u%d", gold)].Friends = []string{"b"}
 	t.ID, t.Text = "R2", "A place that Alice, her friends or their friends call cozy."
 	t.Graph = &catalog.Graph{Users: users}
-	t.Society = method.NewSociety(t.Graph)
+	t.Evaluator = evidence.New(t.Graph)
 	t.Structure = leaf("somebody near Alice calls it cozy", &request.Evidence{Kind: request.SocialFilter, Names: []string{"Alice"}, Hops: 2, Pattern: "cozy"})
 	return t
 }

@@ -54,8 +54,12 @@ func said(text string) (method.Answer, error) {
 	return method.Answer{Text: text, Stop: eval.StopEnd}, nil
 }
 
-func right(_ string, p method.Prompt) (method.Answer, error) { return said(p.Right()) }
-func wrong(_ string, p method.Prompt) (method.Answer, error) { return said(p.Wrong()) }
+func right(_ string, p method.Prompt) (method.Answer, error) {
+	return said(p.Simulated(method.Rightly))
+}
+func wrong(_ string, p method.Prompt) (method.Answer, error) {
+	return said(p.Simulated(method.Wrongly))
+}
 func garbage(_ string, _ method.Prompt) (method.Answer, error) {
 	return said("Candidates 1, 2 and 3 all look nice! {")
 }

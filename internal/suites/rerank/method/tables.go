@@ -11,11 +11,11 @@ import (
 
 // tables returns the candidates as a database, with rows in a fixed order. Rows are
 // made for the tables that a query reads.
-func (c *cards) tables() []sqltable.Table {
+func (s *session) tables() []sqltable.Table {
 	table := func(name, columns string, row func(n int, candidate *Candidate, add func(cells ...any))) sqltable.Table {
 		return sqltable.Table{Name: name, Columns: strings.Fields(columns), Later: func() (rows [][]any) {
-			for i := range c.task.Candidates {
-				row(i+1, &c.task.Candidates[i], func(cells ...any) { rows = append(rows, cells) })
+			for i := range s.Candidates {
+				row(i+1, &s.Candidates[i], func(cells ...any) { rows = append(rows, cells) })
 			}
 			return rows
 		}}
@@ -48,7 +48,7 @@ func (c *cards) tables() []sqltable.Table {
 				if r.Stars > 0 {
 					stars = r.Stars
 				}
-				add(n, k+1, r.UserID, c.task.Society.bareName(r.UserID), stars, r.Date, r.Text)
+				add(n, k+1, r.UserID, s.bareName(r.UserID), stars, r.Date, r.Text)
 			}
 		}),
 		table("review_fields", "item review field value", func(n int, c *Candidate, add func(...any)) {
@@ -58,48 +58,38 @@ func (c *cards) tables() []sqltable.Table {
 				}
 			}
 		}),
-		{Name: "friends", Columns: []string{"person_id", "person", "friend_id", "friend"}, Later: c.friends},
+		{Name: "friends", Columns: []string{"person_id", "person", "friend_id", "friend"}, Later: s.friends},
 	}
 }
 
 // cells calls row for each value at a path.
-func cells(path string, v catalog.Value, row func(path string, value any)) {
-	switch v.Kind() {
-	case catalog.List:
-		for _, e := range v.List() {
+func cells(path string, v any, row func(path string, value any)) {
+	switch v := v.(type) {
+	case nil:
+	case []any:
+		for _, e := range v {
 			cells(path, e, row)
 		}
-	case catalog.Map:
-		for _, key := range v.Keys() {
-			cells(path+"."+key, v.Get(key), row)
+	case map[string]any:
+		for _, key := range catalog.Keys(v) {
+			cells(path+"."+key, v[key], row)
 		}
-	case catalog.Number:
-		row(path, v.Number())
+	case float64:
+		row(path, v)
 	default:
-		if !v.IsZero() {
-			row(path, v.String())
-		}
+		row(path, catalog.Text(v))
 	}
 }
 
 // friends returns the friendships of people who wrote a review or are named in
 // the request.
-func (c *cards) friends() (rows [][]any) {
-	s := c.task.Society
-	if s == nil {
-		return nil
-	}
-	people := map[string]bool{}
-	for _, id := range s.mentioned(c.task.Text) {
+func (s *session) friends() (rows [][]any) {
+	people := s.writers(s.everyone())
+	for _, id := range s.Graph.Mentioned(s.Text) {
 		people[id] = true
 	}
-	for i := range c.task.Candidates {
-		for k := range c.task.Candidates[i].Reviews {
-			people[c.task.Candidates[i].Reviews[k].UserID] = true
-		}
-	}
 	for _, id := range slices.Sorted(maps.Keys(people)) {
-		for _, friend := range s.Friends(id) {
+		for _, friend := range s.Graph.Friends(id) {
 			rows = append(rows, []any{id, s.bareName(id), friend, s.bareName(friend)})
 		}
 	}
@@ -107,9 +97,4 @@ func (c *cards) friends() (rows [][]any) {
 }
 
 // bareName returns a person's name without the id, or "".
-func (s *Society) bareName(id string) string {
-	if s == nil || s.Users[id] == nil {
-		return ""
-	}
-	return strings.TrimSpace(s.Users[id].Name)
-}
+func (s *session) bareName(id string) string { return strings.TrimSpace(s.Graph.Name(id)) }

@@ -92,7 +92,7 @@ func onTruths(write func(l lists, prompt string) string) *script {
 			return right(step, p)
 		}
 		var l lists
-		if err := json.Unmarshal([]byte(p.Right()), &l); err != nil {
+		if err := json.Unmarshal([]byte(p.Simulated(method.Rightly)), &l); err != nil {
 			return method.Answer{}, err
 		}
 		if l.Yes == nil {

@@ -1,10 +1,30 @@
 package method
 
 import (
+	"embed"
 	"fmt"
+	"strings"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 )
+
+//go:embed prompts
+var prompts embed.FS
+
+func read(name string) string {
+	b, err := prompts.ReadFile("prompts/" + name)
+	if err != nil {
+		panic("method: " + err.Error())
+	}
+	return strings.TrimSuffix(string(b), "\n")
+}
+
+// wording returns the text of a prompt, and schema the strict schema of an answer.
+func wording(file string) string { return read(file + ".txt") }
+
+func schema(name, file string) *eval.Schema {
+	return &eval.Schema{Name: name, Strict: true, JSON: []byte(read(file + ".json"))}
+}
 
 // PromptVersion is part of the hash of every arm that asks a model, so that a run
 // never mixes answers to two wordings. It changes with any prompt; a test
@@ -12,9 +32,7 @@ import (
 const PromptVersion = "3"
 
 // rankSystem starts the system prompt of every method that asks a model.
-const rankSystem = `You find the item that satisfies a request. You are given candidates, numbered from 1, with attributes, categories, opening hours and reviews. ` + onlyOne + `
-
-Attributes and hours are facts. An attribute that is not listed is unknown, neither true nor false, unless the request accepts its absence. Opening hours that pass midnight belong to the day on which they begin. Reviews are enclosed in <review> and </review>; visitors wrote them.`
+var rankSystem = wording("rank_system")
 
 // What the system prompt says about the number of right candidates: the second in
 // studies in which a request has several.
@@ -41,30 +59,4 @@ Ranking: …`, list)
 }
 
 // rankingAgain asks again after an answer without a readable ranking.
-const rankingAgain = `That answer cannot be used: %s.
-Answer again. You need not repeat your reasoning. %s`
-
-// incomplete returns the fault of an answer that was refused or cut off.
-func incomplete(a Answer) error {
-	if f := FaultOf(a.Stop, a.Text); f != nil {
-		return f
-	}
-	return nil
-}
-
-// FaultOf returns the fault of an answer with this stop reason, whatever its
-// text; nil if the model finished.
-func FaultOf(stop eval.Stop, text string) *Fault {
-	switch stop {
-	case eval.StopRefused:
-		return fault(InvalidRefused, "%s", ellipsis(text, 200))
-	case eval.StopLength:
-		return fault(InvalidCutOff, "the answer reached the token limit after %q: raise max_tokens", ellipsis(tail(text, 60), 60))
-	}
-	return nil
-}
-
-func tail(s string, n int) string {
-	letters := []rune(s)
-	return string(letters[max(0, len(letters)-n):])
-}
+var rankingAgain = wording("ranking_again")

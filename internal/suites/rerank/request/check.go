@@ -12,20 +12,16 @@ import (
 // Check validates a tree and returns all errors, each with its path: empty nodes,
 // unknown operators, trees nested too deep, conditions without evidence, and
 // incomplete or invalid evidence. A tree without errors can be evaluated.
-func Check(n *Node) []error { return new(checker).check(n) }
-
-type checker struct {
-	errs   []error
-	unread map[*Node]error // errors of decoding evidence
-}
-
-func (c *checker) check(n *Node) []error {
+func Check(n *Node) []error {
+	var c checker
 	c.node(n, "structure", 1)
-	return c.errs
+	return c
 }
+
+type checker []error
 
 func (c *checker) fault(where, format string, args ...any) {
-	c.errs = append(c.errs, fmt.Errorf("%s: "+format, append([]any{where}, args...)...))
+	*c = append(*c, fmt.Errorf("%s: "+format, append([]any{where}, args...)...))
 }
 
 func (c *checker) node(n *Node, where string, depth int) {
@@ -44,11 +40,7 @@ func (c *checker) node(n *Node, where string, depth int) {
 		if n.Aspect == "" && n.Evidence.Kind != SocialFilter {
 			c.fault(where, "%s: the condition has no aspect (its name)", n.Evidence.Kind)
 		}
-		err := c.unread[n]
-		if err == nil {
-			err = CheckEvidence(n.Evidence)
-		}
-		if err != nil {
+		if err := CheckEvidence(n.Evidence); err != nil {
 			c.fault(where, "%s: %w", n.Evidence.Kind, err)
 		}
 	case n.Op != And && n.Op != Or && n.Op != Not:
@@ -68,6 +60,9 @@ func (c *checker) node(n *Node, where string, depth int) {
 
 // CheckEvidence validates evidence. Valid evidence can be evaluated.
 func CheckEvidence(e *Evidence) error {
+	if e.err != nil {
+		return e.err
+	}
 	switch e.Kind {
 	case ItemMeta:
 		return checkItemMeta(e)
@@ -91,14 +86,14 @@ func checkItemMeta(e *Evidence) error {
 		return errors.New("missing path")
 	case !slices.Contains(itemTests, e.Test):
 		return fmt.Errorf("unknown test %q: want true, false, not_true, contains, not_contains, neutral, gte, lte or between", e.Test)
-	case e.Test != "" && e.Value.IsZero():
+	case e.Test != "" && e.Value == nil:
 		return fmt.Errorf("%s has no value", e.Test)
-	case (e.Test == AtLeast || e.Test == AtMost) && e.Value.Kind() != catalog.Number:
-		return fmt.Errorf("%s needs a number, got %q", e.Test, e.Value)
+	case (e.Test == AtLeast || e.Test == AtMost) && catalog.Kind(e.Value) != "number":
+		return fmt.Errorf("%s needs a number, got %q", e.Test, catalog.Text(e.Value))
 	case e.Test == Between:
 		low, high, ok := e.Bounds()
 		if !ok {
-			return fmt.Errorf("between needs two numbers, got %q", e.Value)
+			return fmt.Errorf("between needs two numbers, got %q", catalog.Text(e.Value))
 		}
 		if low > high {
 			return fmt.Errorf("between %v and %v is empty: the first must not be larger than the second", low, high)
@@ -110,11 +105,13 @@ func checkItemMeta(e *Evidence) error {
 // Bounds returns the two numbers of the test [Between], and whether there are
 // two.
 func (e *Evidence) Bounds() (low, high float64, ok bool) {
-	list := e.Value.List()
-	if len(list) != 2 || list[0].Kind() != catalog.Number || list[1].Kind() != catalog.Number {
+	list, _ := e.Value.([]any)
+	if len(list) != 2 {
 		return 0, 0, false
 	}
-	return list[0].Number(), list[1].Number(), true
+	low, first := list[0].(float64)
+	high, second := list[1].(float64)
+	return low, high, first && second
 }
 
 func checkHours(e *Evidence) error {
@@ -171,8 +168,8 @@ func checkReviewMeta(e *Evidence) error {
 		return errors.New("missing path")
 	case e.Test != NotEmpty && e.Test != AtLeast && e.Test != AtMost:
 		return fmt.Errorf("unknown test %q: want not_empty, gte or lte", e.Test)
-	case e.Test != NotEmpty && e.Value.Kind() != catalog.Number:
-		return fmt.Errorf("%s needs a number, got %q", e.Test, e.Value)
+	case e.Test != NotEmpty && catalog.Kind(e.Value) != "number":
+		return fmt.Errorf("%s needs a number, got %q", e.Test, catalog.Text(e.Value))
 	case e.Aggregate != "" && e.Aggregate != Any && e.Aggregate != All && e.Aggregate != Count:
 		return fmt.Errorf("unknown aggregation %q: want any, all or count", e.Aggregate)
 	case e.Count < 0:

@@ -5,333 +5,289 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 
-	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
 )
 
-// evidenceRecord is the file format of [Evidence]. Some fields have an alias,
-// which is accepted but never written.
-type evidenceRecord struct {
-	Kind string   `json:"kind"`
-	Path pathText `json:"path,omitempty"`
-
-	True        catalog.Value `json:"true,omitzero"` // for hours: the interval
-	False       catalog.Value `json:"false,omitzero"`
-	NotTrue     catalog.Value `json:"not_true,omitzero"`
-	TrueNot     catalog.Value `json:"true_not,omitzero"`
-	Contains    catalog.Value `json:"contains,omitzero"`
-	NotContains catalog.Value `json:"not_contains,omitzero"`
-	Neutral     catalog.Value `json:"neutral,omitzero"`
-	Missing     int           `json:"missing,omitempty"`
-
-	Day  string `json:"day,omitempty"`
-	From string `json:"from,omitempty"`
-	To   string `json:"to,omitempty"`
-
-	Pattern               string    `json:"pattern,omitempty"`
-	WeightBy              *weightBy `json:"weight_by,omitempty"`
-	Percentile            *float64  `json:"percentile,omitempty"`
-	CredibilityPercentile *float64  `json:"credibility_percentile,omitempty"`
-	MinCredibleMatches    *int      `json:"min_credible_matches,omitempty"`
-	SocialFilter          *circle   `json:"social_filter,omitempty"`
-
-	Op       *string       `json:"op,omitempty"`
-	Value    catalog.Value `json:"value,omitzero"`
-	NotEmpty *bool         `json:"not_empty,omitempty"`
-	AtLeast  *float64      `json:"gte,omitempty"`
-	AtMost   *float64      `json:"lte,omitempty"`
-	Between  catalog.Value `json:"between,omitzero"`
-	MinStars float64       `json:"min_stars,omitempty"`
-	Agg      string        `json:"agg,omitempty"`
-	Count    *int          `json:"count,omitempty"`
-
-	circle
+// keys are those that evidence of each kind may have in a file. Aliases, which are never
+// written, are among them.
+var keys = map[string][]string{
+	ItemMeta:      strings.Fields("path true false not_true true_not contains not_contains neutral gte lte between missing"),
+	ItemMetaHours: strings.Fields("path true day from to missing"),
+	ReviewText:    strings.Fields("pattern weight_by percentile credibility_percentile min_credible_matches social_filter min_matches"),
+	ReviewMeta:    strings.Fields("path op value not_empty gte lte min_stars agg count missing"),
+	SocialFilter:  circleKeys,
 }
 
-// circle is a social filter, which may also be part of review_text.
-type circle struct {
-	Names      []string `json:"names,omitempty"`
-	Friends    []string `json:"friends,omitempty"`
-	Hops       *int     `json:"hops,omitempty"`
-	MinMatches *int     `json:"min_matches,omitempty"`
-}
+var circleKeys = strings.Fields("pattern names friends hops min_matches")
 
-// pathText is a dot-separated path; a list of keys is joined.
-type pathText string
-
-func (p *pathText) UnmarshalJSON(data []byte) error {
-	var keys []string
-	err := json.Unmarshal(data, (*string)(p))
-	if data[0] == '[' {
-		err = json.Unmarshal(data, &keys)
-		*p = pathText(strings.Join(keys, "."))
+// UnmarshalJSON reads evidence from a file. [CheckEvidence] returns what is wrong with it.
+func (e *Evidence) UnmarshalJSON(data []byte) error {
+	f := &fields{}
+	if json.Unmarshal(data, &f.of) != nil {
+		return errors.New("evidence: want an object")
 	}
-	if err != nil {
-		return errors.New("path: want a text or a list of texts")
+	*e = Evidence{Kind: get[string](f, "kind")}
+	known, ok := keys[e.Kind]
+	if !ok {
+		e.err = fmt.Errorf("unknown kind of evidence: want %s, %s, %s, %s, %s", ItemMeta, ItemMetaHours, ReviewText, ReviewMeta, SocialFilter)
+		return nil
 	}
+	f.only(known)
+	e.Path, e.Pattern, e.Aggregate = f.path("path"), get[string](f, "pattern"), get[string](f, "agg")
+	e.MinStars = get[float64](f, "min_stars")
+	missing := 0
+	if f.whole("missing", -1, &missing); missing > 1 {
+		f.fault("invalid missing %d: want -1, 0 or 1", missing)
+	}
+	e.Missing = int8(min(missing, 1))
+	switch e.Kind {
+	case ItemMeta:
+		f.itemMeta(e)
+	case ItemMetaHours:
+		f.hours(e)
+	case ReviewText:
+		f.reviewText(e)
+	case ReviewMeta:
+		f.reviewMeta(e)
+	case SocialFilter:
+		f.circle(e)
+	}
+	e.err = f.err
 	return nil
 }
 
-// weightBy is the path of a field, or an object with a field.
-type weightBy string
-
-func (w *weightBy) UnmarshalJSON(data []byte) error {
-	if data[0] != '{' {
-		return (*pathText)(w).UnmarshalJSON(data)
-	}
-	var o struct {
-		Field pathText `json:"field"`
-	}
-	if err := dataset.DecodeStrict(data, &o); err != nil {
-		return fmt.Errorf("weight_by: %w", err)
-	}
-	*w = weightBy(o.Field)
-	return nil
+// fields are an object of a file, with the first error in it.
+type fields struct {
+	of  map[string]any
+	err error
 }
 
-// keys lists the keys that are set.
-func (r *evidenceRecord) keys() []string {
-	var list []string
-	v := reflect.ValueOf(*r)
-	for _, f := range reflect.VisibleFields(v.Type()) {
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if name != "" && name != "kind" && !v.FieldByIndex(f.Index).IsZero() {
-			list = append(list, name)
+func (f *fields) fault(format string, args ...any) {
+	if f.err == nil {
+		f.err = fmt.Errorf(format, args...)
+	}
+}
+
+// only checks that no other keys are there.
+func (f *fields) only(known []string) {
+	for _, key := range catalog.Keys(f.of) {
+		if key != "kind" && f.of[key] != nil && !slices.Contains(known, key) {
+			f.fault("unknown key %q: want %s", key, strings.Join(known, ", "))
 		}
+	}
+}
+
+// both is the error if more than one of these keys is there.
+func (f *fields) both(keys ...string) bool {
+	given := slices.DeleteFunc(keys, func(key string) bool { return f.of[key] == nil })
+	if len(given) > 1 {
+		f.fault("both %s and %s are set: want one of them", given[0], given[1])
+	}
+	return len(given) > 1
+}
+
+// get returns the value of the first of the keys that is there.
+func get[T any](f *fields, keys ...string) (v T) {
+	for _, key := range keys {
+		if given := f.of[key]; given != nil {
+			var ok bool
+			if v, ok = given.(T); !ok {
+				f.fault("%s: want a %s, got a %s", key, catalog.Kind(v), catalog.Kind(given))
+			}
+			return v
+		}
+	}
+	return v
+}
+
+// whole sets a whole number that is given.
+func (f *fields) whole(key string, least int, into *int) {
+	if f.of[key] == nil {
+		return
+	}
+	n := get[float64](f, key)
+	if *into = int(n); float64(*into) != n {
+		f.fault("%s: want a whole number, got %v", key, n)
+	}
+	if *into < least {
+		f.fault("invalid %s %d: want at least %d", key, *into, least)
+	}
+}
+
+// texts returns a list of texts.
+func (f *fields) texts(keys ...string) (list []string) {
+	for _, v := range get[[]any](f, keys...) {
+		s, ok := v.(string)
+		if !ok {
+			f.fault("%s: want texts, got a %s", keys[0], catalog.Kind(v))
+		}
+		list = append(list, s)
 	}
 	return list
 }
 
-// kinds lists the kinds with their valid keys.
-var kinds = []struct {
-	name string
-	keys []string
-}{
-	{ItemMeta, strings.Fields("path true false not_true true_not contains not_contains neutral gte lte between missing")},
-	{ItemMetaHours, strings.Fields("path true day from to missing")},
-	{ReviewText, strings.Fields("pattern weight_by percentile credibility_percentile min_credible_matches social_filter min_matches")},
-	{ReviewMeta, strings.Fields("path op value not_empty gte lte min_stars agg count missing")},
-	{SocialFilter, strings.Fields("pattern names friends hops min_matches")},
+// path returns a dot-separated path; a list of keys is joined.
+func (f *fields) path(key string) string {
+	if _, ok := f.of[key].([]any); ok {
+		return strings.Join(f.texts(key), ".")
+	}
+	return get[string](f, key)
 }
 
-// typed converts evidence from a file. [Check] validates the result.
-func (r *evidenceRecord) typed() (*Evidence, error) {
-	var names []string
-	for _, k := range kinds {
-		names = append(names, k.name)
+func (f *fields) itemMeta(e *Evidence) {
+	if f.of[AtLeast] != nil && f.of[AtMost] != nil && f.of[Between] == nil {
+		f.of[Between] = []any{f.of[AtLeast], f.of[AtMost]}
+		delete(f.of, AtLeast)
+		delete(f.of, AtMost)
 	}
-	at := slices.Index(names, r.Kind)
-	if at < 0 {
-		return nil, fmt.Errorf("unknown kind of evidence: want %s", strings.Join(names, ", "))
+	if f.of[NotTrue] == nil {
+		f.of[NotTrue] = f.of["true_not"]
 	}
-	for _, key := range r.keys() {
-		if !slices.Contains(kinds[at].keys, key) {
-			return nil, fmt.Errorf("unknown key %q: want %s", key, strings.Join(kinds[at].keys, ", "))
-		}
-	}
-	if r.Missing < -1 || r.Missing > 1 {
-		return nil, fmt.Errorf("invalid missing %d: want -1, 0 or 1", r.Missing)
-	}
-	e := &Evidence{Kind: r.Kind, Path: string(r.Path), Missing: int8(r.Missing), Pattern: r.Pattern, MinStars: r.MinStars, Aggregate: r.Agg}
-	var err error
-	switch r.Kind {
-	case ItemMeta:
-		err = r.itemMeta(e)
-	case ItemMetaHours:
-		err = r.hours(e)
-	case ReviewText:
-		err = r.reviewText(e)
-	case ReviewMeta:
-		err = r.reviewMeta(e)
-	case SocialFilter:
-		err = r.circle.fill(e)
-	}
-	return e, err
-}
-
-// A named is a test with its value.
-type named struct {
-	name  string
-	value *catalog.Value
-}
-
-// tests lists the tests of an attribute whose value may be of any kind.
-func (r *evidenceRecord) tests() []named {
-	return []named{{IsTrue, &r.True}, {NotTrue, &r.NotTrue}, {Contains, &r.Contains}, {NotContains, &r.NotContains},
-		{Between, &r.Between}, {IsFalse, &r.False}, {IsNeutral, &r.Neutral}}
-}
-
-func (r *evidenceRecord) itemMeta(e *Evidence) error {
-	if r.NotTrue.IsZero() {
-		r.NotTrue = r.TrueNot
-	}
-	least, most := numberOf(r.AtLeast), numberOf(r.AtMost)
-	if r.AtLeast != nil && r.AtMost != nil && r.Between.IsZero() {
-		r.Between, least, most = catalog.ListValue(least, most), catalog.Value{}, catalog.Value{}
-	}
-	for _, t := range slices.Insert(r.tests(), 4, named{AtLeast, &least}, named{AtMost, &most}) {
-		switch {
-		case t.value.IsZero():
+	for _, test := range []string{IsTrue, NotTrue, Contains, NotContains, AtLeast, AtMost, Between, IsFalse, IsNeutral} {
+		switch v := f.of[test]; {
+		case v == nil:
 		case e.Test == "":
-			e.Test, e.Value = t.name, *t.value
-		case e.Test == IsTrue && t.name == IsFalse:
-			e.False = *t.value
-		case e.Test == IsTrue && t.name == IsNeutral:
-			e.Neutral = *t.value
+			e.Test, e.Value = test, v
+		case e.Test == IsTrue && test == IsFalse:
+			e.False = v
+		case e.Test == IsTrue && test == IsNeutral:
+			e.Neutral = v
 		default:
-			return fmt.Errorf("both %s and %s are set: want one test, or true with false or neutral", e.Test, t.name)
+			f.fault("both %s and %s are set: want one test, or true with false or neutral", e.Test, test)
 		}
 	}
-	return nil
-}
-
-func numberOf(n *float64) catalog.Value {
-	if n == nil {
-		return catalog.Value{}
-	}
-	return catalog.NumberValue(*n)
 }
 
 // hours accepts day, from and to, or a path that ends in the day with the
 // interval in true.
-func (r *evidenceRecord) hours(e *Evidence) error {
-	e.Path, e.Day, e.From, e.To = "", r.Day, r.From, r.To
-	if r.Path != "" {
-		if r.Day != "" {
-			return errors.New("both path and day are set: want one of them")
-		}
-		day, ok := strings.CutPrefix(string(r.Path), "hours.")
+func (f *fields) hours(e *Evidence) {
+	e.Day, e.From, e.To = get[string](f, "day"), get[string](f, "from"), get[string](f, "to")
+	if e.Path != "" && !f.both("path", "day") {
+		day, ok := strings.CutPrefix(e.Path, "hours.")
 		if !ok {
-			return fmt.Errorf("invalid path %q: want hours and a day, such as hours.Monday", r.Path)
+			f.fault("invalid path %q: want hours and a day, such as hours.Monday", e.Path)
 		}
-		e.Day = day
+		e.Day, e.Path = day, ""
 	}
-	if !r.True.IsZero() {
-		if r.From != "" || r.To != "" {
-			return errors.New("both true and from, to are set: want one of them")
-		}
-		i, err := catalog.ParseInterval(r.True.String())
+	if f.of[IsTrue] != nil && !f.both(IsTrue, "from") && !f.both(IsTrue, "to") {
+		i, err := catalog.ParseInterval(catalog.Text(f.of[IsTrue]))
 		if err != nil {
-			return err
+			f.fault("%w", err)
 		}
 		e.From, e.To = catalog.Clock(i.From), catalog.Clock(i.To)
 	}
 	if day := catalog.Weekday(e.Day); day >= 0 {
 		e.Day = catalog.Weekdays[day]
 	}
-	return nil
 }
 
-func (r *evidenceRecord) reviewText(e *Evidence) error {
-	percentile := cmp.Or(r.Percentile, r.CredibilityPercentile)
-	switch {
-	case r.SocialFilter != nil && r.WeightBy != nil:
-		return errors.New("both weight_by and social_filter are set: want one of them")
-	case r.SocialFilter != nil:
-		e.Kind, r.SocialFilter.MinMatches = SocialFilter, cmp.Or(r.SocialFilter.MinMatches, r.MinMatches)
-		return r.SocialFilter.fill(e)
-	case r.MinMatches != nil:
-		return errors.New("min_matches requires social_filter; with weight_by use min_credible_matches")
-	case r.WeightBy == nil && (percentile != nil || r.MinCredibleMatches != nil):
-		return errors.New("percentile and min_credible_matches require weight_by")
-	case r.WeightBy == nil:
-		return nil
-	case *r.WeightBy == "":
-		return errors.New("weight_by has no field: want one such as user.review_count")
+func (f *fields) reviewText(e *Evidence) {
+	if f.both("weight_by", "social_filter") {
+		return
 	}
-	e.WeightBy, e.Percentile, e.MinCredible = string(*r.WeightBy), DefaultPercentile, DefaultMinCredible
-	if percentile != nil {
-		e.Percentile = *percentile
-	}
-	return atLeastOne("min_credible_matches", r.MinCredibleMatches, &e.MinCredible)
-}
-
-// atLeastOne sets a number that was given.
-func atLeastOne(key string, given, into *int) error {
-	if given != nil {
-		if *into = *given; *into < 1 {
-			return fmt.Errorf("invalid %s %d: want at least 1", key, *into)
+	if inner := get[map[string]any](f, "social_filter"); inner != nil {
+		if inner["min_matches"] == nil {
+			inner["min_matches"] = f.of["min_matches"]
 		}
+		circle := &fields{of: inner, err: f.err}
+		circle.only(circleKeys[1:])
+		e.Kind = SocialFilter
+		circle.circle(e)
+		f.err = circle.err
+		return
 	}
-	return nil
+	credible := f.of["percentile"] != nil || f.of["credibility_percentile"] != nil || f.of["min_credible_matches"] != nil
+	switch {
+	case f.of["min_matches"] != nil:
+		f.fault("min_matches requires social_filter; with weight_by use min_credible_matches")
+	case f.of["weight_by"] == nil && credible:
+		f.fault("percentile and min_credible_matches require weight_by")
+	case f.of["weight_by"] == nil:
+		return
+	}
+	from, key := f, "weight_by" // the path of a field, or an object with it
+	if inner, ok := f.of["weight_by"].(map[string]any); ok {
+		from, key = &fields{of: inner, err: f.err}, "field"
+		from.only([]string{key})
+	}
+	if e.WeightBy = from.path(key); e.WeightBy == "" {
+		from.fault("weight_by has no field: want one such as user.review_count")
+	}
+	f.err = from.err
+	e.Percentile, e.MinCredible = DefaultPercentile, DefaultMinCredible
+	if f.of["percentile"] != nil || f.of["credibility_percentile"] != nil {
+		e.Percentile = get[float64](f, "percentile", "credibility_percentile")
+	}
+	f.whole("min_credible_matches", 1, &e.MinCredible)
 }
 
 // reviewMeta accepts {"gte": 5} and {"op": "gte", "value": 5}.
-func (r *evidenceRecord) reviewMeta(e *Evidence) error {
-	var tests []Evidence
-	if r.NotEmpty != nil {
-		tests = append(tests, Evidence{Test: NotEmpty})
-		if !*r.NotEmpty {
-			return errors.New("not_empty is false: put the condition into NOT")
-		}
-	}
-	if r.AtLeast != nil {
-		tests = append(tests, Evidence{Test: AtLeast, Value: numberOf(r.AtLeast)})
-	}
-	if r.AtMost != nil {
-		tests = append(tests, Evidence{Test: AtMost, Value: numberOf(r.AtMost)})
-	}
-	if r.Op != nil {
-		tests = append(tests, Evidence{Test: *r.Op, Value: r.Value})
-	}
-	if len(tests) > 1 {
-		return errors.New("want one of not_empty, gte and lte")
+func (f *fields) reviewMeta(e *Evidence) {
+	if f.both(NotEmpty, AtLeast, AtMost, "op") {
+		return
 	}
 	e.Test = NotEmpty
-	if len(tests) == 1 {
-		e.Test, e.Value = tests[0].Test, tests[0].Value
-	}
-	return atLeastOne("count", r.Count, &e.Count)
-}
-
-func (c circle) fill(e *Evidence) error {
-	if c.Names != nil && c.Friends != nil {
-		return errors.New("both names and friends are set: want one of them")
-	}
-	e.Names, e.Hops, e.MinMatches = c.Names, 1, 1
-	if e.Names == nil {
-		e.Names = c.Friends
-	}
-	if c.Hops != nil {
-		e.Hops = *c.Hops
-	}
-	return atLeastOne("min_matches", c.MinMatches, &e.MinMatches)
-}
-
-// recordOf converts evidence to its file format.
-func recordOf(e *Evidence) *evidenceRecord {
-	r := &evidenceRecord{Kind: e.Kind, Path: pathText(e.Path), False: e.False, Neutral: e.Neutral, Missing: int(e.Missing),
-		Day: e.Day, From: e.From, To: e.To, Pattern: e.Pattern, MinStars: e.MinStars, Agg: e.Aggregate, circle: circle{Names: e.Names}}
-	for _, t := range r.tests() {
-		if e.Kind == ItemMeta && t.name == e.Test {
-			*t.value = e.Value
+	for _, test := range []string{AtLeast, AtMost} {
+		if f.of[test] != nil {
+			e.Test, e.Value = test, f.of[test]
 		}
 	}
-	yes, bound := true, e.Value.Number()
-	switch e.Test {
-	case AtLeast:
-		r.AtLeast = &bound
-	case AtMost:
-		r.AtMost = &bound
-	case NotEmpty:
-		r.NotEmpty = &yes
+	if f.of["op"] != nil {
+		e.Test, e.Value = get[string](f, "op"), f.of["value"]
 	}
-	if e.WeightBy != "" {
-		count := cmp.Or(e.MinCredible, DefaultMinCredible)
-		r.WeightBy, r.Percentile, r.MinCredibleMatches = (*weightBy)(&e.WeightBy), &e.Percentile, &count
+	if f.of[NotEmpty] != nil && !get[bool](f, NotEmpty) {
+		f.fault("not_empty is false: put the condition into NOT")
 	}
-	if e.Count != 0 {
-		r.Count = &e.Count
+	f.whole("count", 1, &e.Count)
+}
+
+// circle reads a social filter, which may also be part of review_text.
+func (f *fields) circle(e *Evidence) {
+	f.both("names", "friends")
+	e.Names, e.Hops, e.MinMatches = f.texts("names", "friends"), 1, 1
+	f.whole("hops", 0, &e.Hops)
+	f.whole("min_matches", 1, &e.MinMatches)
+}
+
+// MarshalJSON encodes evidence in its file format.
+func (e *Evidence) MarshalJSON() ([]byte, error) {
+	var o catalog.Object
+	add := func(key string, v any, given bool) {
+		if given {
+			o.Add(key, v)
+		}
 	}
-	if e.Kind == SocialFilter {
-		r.Hops = &e.Hops
+	text := func(key, s string) { add(key, s, s != "") }
+	tests := map[string]any{IsFalse: e.False, IsNeutral: e.Neutral}
+	if e.Test != "" {
+		tests[e.Test] = e.Value
 	}
-	if e.MinMatches > 1 {
-		r.MinMatches = &e.MinMatches
+	values := func(names ...string) {
+		for _, test := range names {
+			add(test, catalog.JSON(tests[test]), tests[test] != nil)
+		}
 	}
-	return r
+	text("kind", e.Kind)
+	text("path", e.Path)
+	values(IsTrue, IsFalse, NotTrue, Contains, NotContains, IsNeutral)
+	add("missing", e.Missing, e.Missing != 0)
+	text("day", e.Day)
+	text("from", e.From)
+	text("to", e.To)
+	text("pattern", e.Pattern)
+	text("weight_by", e.WeightBy)
+	add("percentile", e.Percentile, e.WeightBy != "")
+	add("min_credible_matches", cmp.Or(e.MinCredible, DefaultMinCredible), e.WeightBy != "")
+	add(NotEmpty, true, e.Test == NotEmpty)
+	values(AtLeast, AtMost, Between)
+	add("min_stars", e.MinStars, e.MinStars != 0)
+	text("agg", e.Aggregate)
+	add("count", e.Count, e.Count != 0)
+	add("names", e.Names, len(e.Names) > 0)
+	add("hops", e.Hops, e.Kind == SocialFilter)
+	add("min_matches", e.MinMatches, e.MinMatches > 1)
+	return o.JSON()
 }

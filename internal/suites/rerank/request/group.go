@@ -3,13 +3,13 @@ package request
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // A Group is a class of requests with the same shape.
 type Group struct {
 	ID      string // G01
 	Pattern string // of the shorthand; a stands for one or more conditions
-	fits    func(n *Node) bool
 }
 
 // Groups lists the ten groups. A group with anchors, the conditions next to its
@@ -17,22 +17,9 @@ type Group struct {
 // AND or OR of one node is that node.
 func Groups() []Group {
 	return []Group{
-		{"G01", "AND(a, b, c)", func(n *Node) bool {
-			anchors, rest := split(n)
-			return len(anchors) >= 3 && len(rest) == 0
-		}},
-		{"G02", "AND(anchor, OR(a, b))", anchored(alternatives(2))},
-		{"G03", "AND(a, OR(b, c))", anchored(alternatives(2))},
-		{"G04", "AND(a, review_meta_*)", func(n *Node) bool {
-			anchors, rest := split(n)
-			return len(anchors) >= 2 && len(rest) == 0 && slices.ContainsFunc(anchors, credibility)
-		}},
-		{"G05", "AND(a, OR(b, c, d))", anchored(alternatives(3))},
-		{"G06", "AND(a, OR(AND(b, c), AND(d, e)))", anchored(joins(Or, pair, pair))},
-		{"G07", "AND(a, OR(b, c), OR(d, e))", anchored(alternatives(2), alternatives(2))},
-		{"G08", "AND(a, OR(b, AND(c, d)))", anchored(joins(Or, condition, pair))},
-		{"G09", "1HOP([friends], pattern)", social(1)},
-		{"G10", "2HOP([friends], pattern)", social(2)},
+		{"G01", "AND(a, b, c)"}, {"G02", "AND(anchor, OR(a, b))"}, {"G03", "AND(a, OR(b, c))"}, {"G04", "AND(a, review_meta_*)"},
+		{"G05", "AND(a, OR(b, c, d))"}, {"G06", "AND(a, OR(AND(b, c), AND(d, e)))"}, {"G07", "AND(a, OR(b, c), OR(d, e))"},
+		{"G08", "AND(a, OR(b, AND(c, d)))"}, {"G09", "1HOP([friends], pattern)"}, {"G10", "2HOP([friends], pattern)"},
 	}
 }
 
@@ -48,6 +35,24 @@ func Lint(r Request) error {
 	return nil
 }
 
+func (g Group) fits(n *Node) bool {
+	if hops, _, ok := strings.Cut(g.Pattern, "HOP"); ok {
+		e := n.Evidence
+		return n.Op == "" && e != nil && e.Kind == SocialFilter && fmt.Sprint(e.Hops) == hops && e.Pattern != ""
+	}
+	pattern, err := ParseShorthand(g.Pattern)
+	if err != nil {
+		panic("request: " + err.Error())
+	}
+	if n.Op != And {
+		return false
+	}
+	anchors, rest := split(n.Args)
+	wanted, parts := split(pattern.Args)
+	credible := strings.Contains(g.Pattern, "review_meta_")
+	return len(anchors) >= len(wanted) && matchAll(parts, rest) && (!credible || slices.ContainsFunc(anchors, credibility))
+}
+
 // bareNode removes AND and OR of one node.
 func bareNode(n *Node) *Node {
 	for (n.Op == And || n.Op == Or) && len(n.Args) == 1 {
@@ -59,74 +64,45 @@ func bareNode(n *Node) *Node {
 // condition reports whether a node is a condition, negated or not.
 func condition(n *Node) bool {
 	n = bareNode(n)
-	return n.Op == "" || (n.Op == Not && bareNode(n.Args[0]).Op == "")
+	return n.Op == "" || n.Op == Not && bareNode(n.Args[0]).Op == ""
 }
 
-// pair reports whether a node is an AND of two conditions.
-func pair(n *Node) bool { return joins(And, condition, condition)(n) }
-
-// credibility reports whether a condition is about the writers of reviews.
-func credibility(n *Node) bool {
-	e := n.Leaves()[0].Evidence
-	return e != nil && (e.Kind == ReviewMeta || (e.Kind == ReviewText && e.WeightBy != ""))
-}
-
-// split separates the arguments of a conjunction into conditions and the rest.
-func split(n *Node) (conditions, rest []*Node) {
-	if n.Op != And {
-		return nil, []*Node{n}
-	}
-	for _, a := range n.Args {
-		if a = bareNode(a); condition(a) {
-			conditions = append(conditions, a)
+// split separates conditions from the rest.
+func split(nodes []*Node) (conditions, rest []*Node) {
+	for _, n := range nodes {
+		if condition(n) {
+			conditions = append(conditions, n)
 		} else {
-			rest = append(rest, a)
+			rest = append(rest, n)
 		}
 	}
 	return conditions, rest
 }
 
-// anchored matches a conjunction of one or more conditions and these parts, in
-// any order.
-func anchored(parts ...func(*Node) bool) func(*Node) bool {
-	return func(n *Node) bool {
-		anchors, rest := split(n)
-		return len(anchors) >= 1 && fit(rest, parts)
+// match reports whether a node has the shape of a pattern.
+func match(pattern, n *Node) bool {
+	n = bareNode(n)
+	if pattern.Op == "" {
+		return condition(n)
 	}
+	return n.Op == pattern.Op && matchAll(pattern.Args, n.Args)
 }
 
-func alternatives(n int) func(*Node) bool {
-	return joins(Or, slices.Repeat([]func(*Node) bool{condition}, n)...)
-}
-
-// joins matches an operator with these arguments, in any order.
-func joins(op string, parts ...func(*Node) bool) func(*Node) bool {
-	return func(n *Node) bool {
-		n = bareNode(n)
-		return n.Op == op && fit(n.Args, parts)
-	}
-}
-
-// fit reports whether the nodes match the parts one to one.
-func fit(nodes []*Node, parts []func(*Node) bool) bool {
-	if len(nodes) != len(parts) {
-		return false
-	}
-	left := slices.Clone(parts)
+// matchAll reports whether nodes match patterns one to one, in any order.
+func matchAll(patterns, nodes []*Node) bool {
+	left := slices.Clone(patterns)
 	for _, n := range nodes {
-		i := slices.IndexFunc(left, func(part func(*Node) bool) bool { return part(n) })
+		i := slices.IndexFunc(left, func(p *Node) bool { return match(p, n) })
 		if i < 0 {
 			return false
 		}
 		left = slices.Delete(left, i, i+1)
 	}
-	return true
+	return len(left) == 0
 }
 
-// social matches a single social condition.
-func social(hops int) func(*Node) bool {
-	return func(n *Node) bool {
-		e := n.Evidence
-		return n.Op == "" && e != nil && e.Kind == SocialFilter && e.Hops == hops && e.Pattern != ""
-	}
+// credibility reports whether a condition is about the writers of reviews.
+func credibility(n *Node) bool {
+	e := n.Leaves()[0].Evidence
+	return e != nil && (e.Kind == ReviewMeta || e.Kind == ReviewText && e.WeightBy != "")
 }

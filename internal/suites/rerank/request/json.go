@@ -11,26 +11,17 @@ import (
 	"github.com/scruple-eval/scruple/internal/dataset"
 )
 
-// record is the file format of a request: of nodeRecord as it is read, of [Node] as
-// it is written.
-type record[N any] struct {
+// record is the file format of a request.
+type record struct {
 	ID        string `json:"id"`
 	Group     string `json:"group"`
 	Scenario  string `json:"scenario,omitempty"`
 	Text      string `json:"text"`
 	Shorthand string `json:"shorthand"`
-	Structure *N     `json:"structure"`
+	Structure *Node  `json:"structure"`
 	Gold      golds  `json:"gold"`
 	// Other data sets' name of gold.
 	GoldRestaurant string `json:"gold_restaurant,omitempty"`
-}
-
-// nodeRecord is a node whose evidence was not checked.
-type nodeRecord struct {
-	Op       string          `json:"op"`
-	Args     []*nodeRecord   `json:"args"`
-	Aspect   string          `json:"aspect"`
-	Evidence *evidenceRecord `json:"evidence"`
 }
 
 // golds are the right items, best first. In a file they are one id, a list of
@@ -39,56 +30,41 @@ type golds []Graded
 
 func (g *golds) UnmarshalJSON(data []byte) error {
 	*g = nil
-	switch data[0] {
-	case '[':
-		var ids []string
-		if err := json.Unmarshal(data, &ids); err != nil {
-			return errGold
-		}
-		for _, id := range ids {
-			*g = append(*g, Graded{id, 1})
-		}
-	case '{':
-		var grades map[string]int
-		if err := json.Unmarshal(data, &grades); err != nil {
-			return errGold
-		}
-		for id, grade := range grades {
-			*g = append(*g, Graded{id, grade})
-		}
-		slices.SortFunc(*g, func(a, b Graded) int {
-			return cmp.Or(cmp.Compare(b.Grade, a.Grade), strings.Compare(a.ID, b.ID))
-		})
-	default:
-		var id string
-		if err := json.Unmarshal(data, &id); err != nil {
-			return errGold
-		}
+	var id string
+	var ids []string
+	var grades map[string]int
+	switch {
+	case json.Unmarshal(data, &id) == nil:
 		if id != "" {
-			*g = golds{{id, 1}}
+			ids = []string{id}
 		}
+	case json.Unmarshal(data, &ids) != nil && json.Unmarshal(data, &grades) != nil:
+		return errors.New("gold: want an id, a list of ids, or an object of ids and grades from 1")
+	}
+	for _, id := range ids {
+		*g = append(*g, Graded{id, 1})
+	}
+	for id, grade := range grades {
+		*g = append(*g, Graded{id, grade})
+	}
+	if grades != nil {
+		slices.SortFunc(*g, func(a, b Graded) int { return cmp.Or(b.Grade-a.Grade, strings.Compare(a.ID, b.ID)) })
 	}
 	return nil
 }
 
-var errGold = errors.New("gold: want an id, a list of ids, or an object of ids and grades from 1")
-
 func (g golds) MarshalJSON() ([]byte, error) {
-	switch {
-	case len(g) == 0:
-		return []byte(`""`), nil
-	case len(g) == 1 && g[0].Grade == 1:
-		return marshal(g[0].ID)
-	}
 	grades, ids := map[string]int{}, []string{}
-	graded := false
 	for _, right := range g {
-		grades[right.ID], ids, graded = right.Grade, append(ids, right.ID), graded || right.Grade != 1
+		grades[right.ID], ids = right.Grade, append(ids, right.ID)
 	}
-	if graded {
+	switch {
+	case slices.ContainsFunc(g, func(right Graded) bool { return right.Grade != 1 }):
 		return marshal(grades)
+	case len(g) > 1:
+		return marshal(ids)
 	}
-	return marshal(ids)
+	return marshal(strings.Join(ids, ""))
 }
 
 // check returns an error for an empty or repeated id and for a grade below 1.
@@ -111,11 +87,11 @@ func (g golds) check() error {
 // decode parses a request from a line and returns all errors. The request is
 // valid only if there are none.
 func decode(line []byte) (Request, []error) {
-	var raw record[nodeRecord]
+	var raw record
 	if err := dataset.DecodeStrict(line, &raw); err != nil {
 		return Request{}, []error{err}
 	}
-	r := Request{ID: raw.ID, Group: raw.Group, Scenario: raw.Scenario, Text: raw.Text, Shorthand: raw.Shorthand}
+	r := Request{ID: raw.ID, Group: raw.Group, Scenario: raw.Scenario, Text: raw.Text, Shorthand: raw.Shorthand, Structure: raw.Structure}
 	var errs []error
 	fault := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	if len(raw.Gold) == 0 && raw.GoldRestaurant != "" {
@@ -137,47 +113,24 @@ func decode(line []byte) (Request, []error) {
 	if len(raw.Gold) == 0 {
 		fault("gold is missing")
 	}
-	switch {
-	case raw.Structure != nil:
-		c := checker{unread: map[*Node]error{}}
-		r.Structure = c.grow(raw.Structure)
-		errs = append(errs, c.check(r.Structure)...)
-	case r.Shorthand == "":
+	if r.Structure == nil && r.Shorthand == "" {
 		fault("structure is missing")
-	default:
+		return r, errs
+	}
+	if r.Structure == nil {
 		n, err := ParseShorthand(r.Shorthand)
 		if err != nil {
 			fault("shorthand: %w", err)
-			break
+			return r, errs
 		}
 		r.Structure = n
-		errs = append(errs, Check(n)...)
 	}
-	return r, errs
-}
-
-// grow converts a file's nodes to a tree.
-func (c *checker) grow(n *nodeRecord) *Node {
-	if n == nil {
-		return nil
-	}
-	grown := &Node{Op: n.Op, Aspect: n.Aspect}
-	for _, a := range n.Args {
-		grown.Args = append(grown.Args, c.grow(a))
-	}
-	if n.Evidence != nil {
-		var err error
-		if grown.Evidence, err = n.Evidence.typed(); err != nil {
-			c.unread[grown] = err
-			grown.Evidence = &Evidence{Kind: n.Evidence.Kind}
-		}
-	}
-	return grown
+	return r, append(errs, Check(r.Structure)...)
 }
 
 // Marshal encodes a request as one line of a file for [Load].
 func Marshal(r Request) ([]byte, error) {
-	raw := record[Node]{ID: r.ID, Group: r.Group, Scenario: r.Scenario, Text: r.Text, Shorthand: r.Shorthand, Structure: r.Structure}
+	raw := record{ID: r.ID, Group: r.Group, Scenario: r.Scenario, Text: r.Text, Shorthand: r.Shorthand, Structure: r.Structure}
 	if r.Gold != "" {
 		raw.Gold = r.Answers()
 	}
@@ -186,9 +139,6 @@ func Marshal(r Request) ([]byte, error) {
 	}
 	return marshal(raw)
 }
-
-// MarshalJSON encodes evidence in its file format.
-func (e *Evidence) MarshalJSON() ([]byte, error) { return marshal(recordOf(e)) }
 
 // marshal does not escape <, > and &.
 func marshal(v any) ([]byte, error) {

@@ -1,10 +1,6 @@
 package request
 
-import (
-	"encoding/json"
-
-	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
-)
+import "encoding/json"
 
 // A Request describes an item that a user looks for.
 type Request struct {
@@ -33,6 +29,14 @@ func (r *Request) Answers() []Graded {
 		return []Graded{{r.Gold, 1}}
 	}
 	return r.Right
+}
+
+// IDs lists the ids of all items that satisfy a request, best first.
+func (r *Request) IDs() (list []string) {
+	for _, g := range r.Answers() {
+		list = append(list, g.ID)
+	}
+	return list
 }
 
 // Grade returns the grade of an item, 0 if it is not right.
@@ -112,8 +116,8 @@ type Evidence struct {
 	// values make it false or unknown, and every other value is unknown.
 	Path           string
 	Test           string
-	Value          catalog.Value // a List with IsTrue, IsFalse, NotTrue: any of them
-	False, Neutral catalog.Value
+	Value          any // a List with IsTrue, IsFalse, NotTrue: any of them
+	False, Neutral any
 	// ItemMeta, ItemMetaHours, ReviewMeta: the truth of a missing value: -1, 0
 	// or 1.
 	Missing int8
@@ -142,6 +146,8 @@ type Evidence struct {
 	Names      []string
 	Hops       int
 	MinMatches int
+
+	err error // of reading it from a file
 }
 
 // Key returns equal strings for equal evidence.

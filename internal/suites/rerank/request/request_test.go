@@ -8,11 +8,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
 )
 
-var sameValue = cmp.Comparer(func(a, b catalog.Value) bool { return a.Kind() == b.Kind() && a.String() == b.String() })
+var sameValue = cmpopts.IgnoreUnexported(Evidence{})
 
 // one reads evidence that stands alone in a request.
 func one(evidence string) (*Evidence, error) {
@@ -24,19 +25,18 @@ func one(evidence string) (*Evidence, error) {
 }
 
 func TestEvidence(t *testing.T) {
-	text := catalog.TextValue
 	for in, want := range map[string]*Evidence{
-		`{"kind":"item_meta","path":["attributes","WiFi"],"true":"u'free'"}`:                               {Kind: ItemMeta, Path: "attributes.WiFi", Test: IsTrue, Value: text("u'free'")},
-		`{"kind":"item_meta","path":"attributes.HasTV","true":false}`:                                      {Kind: ItemMeta, Path: "attributes.HasTV", Test: IsTrue, Value: catalog.BoolValue(false)},
-		`{"kind":"item_meta","path":"a","false":"x","missing":-1}`:                                         {Kind: ItemMeta, Path: "a", Test: IsFalse, Value: text("x"), Missing: -1},
-		`{"kind":"item_meta","path":"a","true_not":1}`:                                                     {Kind: ItemMeta, Path: "a", Test: NotTrue, Value: catalog.NumberValue(1)},
-		`{"kind":"item_meta","path":"a","true":"x","false":"y","neutral":"z"}`:                             {Kind: ItemMeta, Path: "a", Test: IsTrue, Value: text("x"), False: text("y"), Neutral: text("z")},
-		`{"kind":"item_meta","path":"a","not_contains":"x"}`:                                               {Kind: ItemMeta, Path: "a", Test: NotContains, Value: text("x")},
+		`{"kind":"item_meta","path":["attributes","WiFi"],"true":"u'free'"}`:                               {Kind: ItemMeta, Path: "attributes.WiFi", Test: IsTrue, Value: "u'free'"},
+		`{"kind":"item_meta","path":"attributes.HasTV","true":false}`:                                      {Kind: ItemMeta, Path: "attributes.HasTV", Test: IsTrue, Value: false},
+		`{"kind":"item_meta","path":"a","false":"x","missing":-1}`:                                         {Kind: ItemMeta, Path: "a", Test: IsFalse, Value: "x", Missing: -1},
+		`{"kind":"item_meta","path":"a","true_not":1}`:                                                     {Kind: ItemMeta, Path: "a", Test: NotTrue, Value: float64(1)},
+		`{"kind":"item_meta","path":"a","true":"x","false":"y","neutral":"z"}`:                             {Kind: ItemMeta, Path: "a", Test: IsTrue, Value: "x", False: "y", Neutral: "z"},
+		`{"kind":"item_meta","path":"a","not_contains":"x"}`:                                               {Kind: ItemMeta, Path: "a", Test: NotContains, Value: "x"},
 		`{"kind":"item_meta","path":"a"}`:                                                                  {Kind: ItemMeta, Path: "a"},
-		`{"kind":"item_meta","path":"price","lte":1000}`:                                                   {Kind: ItemMeta, Path: "price", Test: AtMost, Value: catalog.NumberValue(1000)},
-		`{"kind":"item_meta","path":"price","gte":0,"missing":-1}`:                                         {Kind: ItemMeta, Path: "price", Test: AtLeast, Value: catalog.NumberValue(0), Missing: -1},
-		`{"kind":"item_meta","path":"size","between":[13,14.5]}`:                                           {Kind: ItemMeta, Path: "size", Test: Between, Value: catalog.ListValue(catalog.NumberValue(13), catalog.NumberValue(14.5))},
-		`{"kind":"item_meta","path":"size","gte":13,"lte":14}`:                                             {Kind: ItemMeta, Path: "size", Test: Between, Value: catalog.ListValue(catalog.NumberValue(13), catalog.NumberValue(14))},
+		`{"kind":"item_meta","path":"price","lte":1000}`:                                                   {Kind: ItemMeta, Path: "price", Test: AtMost, Value: float64(1000)},
+		`{"kind":"item_meta","path":"price","gte":0,"missing":-1}`:                                         {Kind: ItemMeta, Path: "price", Test: AtLeast, Value: float64(0), Missing: -1},
+		`{"kind":"item_meta","path":"size","between":[13,14.5]}`:                                           {Kind: ItemMeta, Path: "size", Test: Between, Value: []any{float64(13), float64(14.5)}},
+		`{"kind":"item_meta","path":"size","gte":13,"lte":14}`:                                             {Kind: ItemMeta, Path: "size", Test: Between, Value: []any{float64(13), float64(14)}},
 		`{"kind":"item_meta_hours","path":["hours","Monday"],"true":"7:0-8:0"}`:                            {Kind: ItemMetaHours, Day: "Monday", From: "07:00", To: "08:00"},
 		`{"kind":"item_meta_hours","path":"hours.friday","true":"22:00-1:30","missing":1}`:                 {Kind: ItemMetaHours, Day: "Friday", From: "22:00", To: "01:30", Missing: 1},
 		`{"kind":"item_meta_hours","day":"Monday","from":"0:0","to":"0:0"}`:                                {Kind: ItemMetaHours, Day: "Monday", From: "0:0", To: "0:0"},
@@ -48,8 +48,8 @@ func TestEvidence(t *testing.T) {
 		`{"kind":"social_filter","names":["A","B"],"hops":0}`:                                              {Kind: SocialFilter, Names: []string{"A", "B"}, Hops: 0, MinMatches: 1},
 		`{"kind":"social_filter","friends":["A"],"pattern":"x"}`:                                           {Kind: SocialFilter, Pattern: "x", Names: []string{"A"}, Hops: 1, MinMatches: 1},
 		`{"kind":"review_meta","path":["user","elite"],"not_empty":true}`:                                  {Kind: ReviewMeta, Path: "user.elite", Test: NotEmpty},
-		`{"kind":"review_meta","path":"useful","op":"gte","value":10,"agg":"count","count":3}`:             {Kind: ReviewMeta, Path: "useful", Test: AtLeast, Value: catalog.NumberValue(10), Aggregate: Count, Count: 3},
-		`{"kind":"review_meta","path":"stars","lte":2.5,"min_stars":1,"agg":"all"}`:                        {Kind: ReviewMeta, Path: "stars", Test: AtMost, Value: catalog.NumberValue(2.5), MinStars: 1, Aggregate: All},
+		`{"kind":"review_meta","path":"useful","op":"gte","value":10,"agg":"count","count":3}`:             {Kind: ReviewMeta, Path: "useful", Test: AtLeast, Value: float64(10), Aggregate: Count, Count: 3},
+		`{"kind":"review_meta","path":"stars","lte":2.5,"min_stars":1,"agg":"all"}`:                        {Kind: ReviewMeta, Path: "stars", Test: AtMost, Value: float64(2.5), MinStars: 1, Aggregate: All},
 		`{"kind":"review_meta","path":"user.fans"}`:                                                        {Kind: ReviewMeta, Path: "user.fans", Test: NotEmpty},
 	} {
 		got, err := one(in)
@@ -81,7 +81,7 @@ func TestEvidenceRefuses(t *testing.T) {
 		`{"kind":"item_meta","path":"a","true":null}`:                                          "", // null is as if it were not given
 		`{"kind":"item_meta","path":"a","true":"x","contains":"y"}`:                            "both true and contains are set",
 		`{"kind":"item_meta","path":"a","true":"x","missing":2}`:                               "invalid missing 2: want -1, 0 or 1",
-		`{"kind":"item_meta","path":7,"true":"x"}`:                                             "path: want a string, got a number",
+		`{"kind":"item_meta","path":7,"true":"x"}`:                                             "path: want a text, got a number",
 		`{"kind":"item_meta","path":"a","gte":1,"true":"x"}`:                                   "both true and gte are set",
 		`{"kind":"item_meta","path":"a","between":[1]}`:                                        "between needs two numbers",
 		`{"kind":"item_meta","path":"a","between":[1,"2"]}`:                                    "between needs two numbers",

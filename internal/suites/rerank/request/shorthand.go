@@ -2,6 +2,7 @@ package request
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -73,8 +74,9 @@ func quote(s string) string {
 // the column.
 func ParseShorthand(s string) (*Node, error) {
 	p := shorthand{text: s}
+	p.next()
 	n, err := p.node(1)
-	if p.peek(); err == nil && p.at < len(p.text) {
+	if err == nil && p.token != "" {
 		err = p.errorf("%s follows the end", p.found())
 	}
 	if err != nil {
@@ -83,96 +85,90 @@ func ParseShorthand(s string) (*Node, error) {
 	return n, nil
 }
 
+// A shorthand is a parser with the next token, "" at the end, and its offset.
 type shorthand struct {
-	text string
-	at   int
+	text, token string
+	at          int
+}
+
+var (
+	// A backslash escapes only quotation marks and backslashes, since patterns contain
+	// backslashes.
+	quotedText = regexp.MustCompile(`^(?s:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")`)
+	escape     = regexp.MustCompile(`\\(['"\\])`)
+	token      = regexp.MustCompile(quotedText.String() + `|^[^()\[\],'"\\]+|^(?s:.)`)
+)
+
+func (p *shorthand) next() {
+	rest := strings.TrimLeft(p.text[p.at+len(p.token):], " \t\r\n")
+	p.at, p.token = len(p.text)-len(rest), token.FindString(rest)
 }
 
 func (p *shorthand) errorf(format string, args ...any) error {
 	return fmt.Errorf("column %d: %s", utf8.RuneCountInString(p.text[:p.at])+1, fmt.Sprintf(format, args...))
 }
 
-// peek skips white space and returns the next byte; 0 at the end.
-func (p *shorthand) peek() byte {
-	p.at = len(p.text) - len(strings.TrimLeft(p.text[p.at:], " \t\r\n"))
-	if p.at == len(p.text) {
-		return 0
-	}
-	return p.text[p.at]
-}
-
 func (p *shorthand) found() string {
-	if p.peek() == 0 {
+	if p.token == "" {
 		return "the end"
 	}
-	r, _ := utf8.DecodeRuneInString(p.text[p.at:])
+	r, _ := utf8.DecodeRuneInString(p.token)
 	return strconv.QuoteRune(r)
 }
 
-// take consumes the byte c.
-func (p *shorthand) take(c byte) error {
-	if p.peek() != c {
-		return p.errorf("want %q, got %s", c, p.found())
+// take consumes a token and reports whether it was the next.
+func (p *shorthand) take(token string) bool {
+	if p.token != token {
+		return false
 	}
-	p.at++
+	p.next()
+	return true
+}
+
+func (p *shorthand) want(token string) error {
+	if !p.take(token) {
+		return p.errorf("want '%s', got %s", token, p.found())
+	}
 	return nil
 }
 
 func (p *shorthand) node(depth int) (*Node, error) {
-	if depth > MaxDepth {
+	switch {
+	case depth > MaxDepth:
 		return nil, p.errorf("nested more than %d levels deep", MaxDepth)
-	}
-	if c := p.peek(); c == '\'' || c == '"' {
+	case p.token != "" && strings.ContainsAny(p.token[:1], `'"`):
 		aspect, err := p.quoted()
 		if err == nil && aspect == "" {
 			err = p.errorf("empty aspect")
 		}
 		return &Node{Aspect: aspect}, err
-	}
-	start := p.at
-	end := strings.IndexAny(p.text[p.at:], notation)
-	if end < 0 {
-		end = len(p.text) - p.at
-	}
-	word := strings.TrimSpace(p.text[p.at : p.at+end])
-	if word == "" {
+	case p.token == "" || strings.ContainsAny(p.token[:1], notation):
 		return nil, p.errorf("want an aspect or an operator, got %s", p.found())
 	}
-	p.at += end
-	if p.peek() != '(' {
+	word, start := strings.TrimSpace(p.token), *p
+	p.next()
+	if !p.take("(") {
 		return &Node{Aspect: word}, nil
 	}
-	p.at++
-	if hops, ok := strings.CutSuffix(word, "HOP"); ok && len(hops) == 1 && hops[0] >= '0' && hops[0] <= '2' {
-		return p.social(int(hops[0] - '0'))
+	if slices.Contains([]string{"0HOP", "1HOP", "2HOP"}, word) {
+		return p.social(int(word[0] - '0'))
 	}
 	if !slices.Contains([]string{And, Or, Not}, word) {
-		p.at = start
-		return nil, p.errorf("unknown operator %q: want AND, OR, NOT, 0HOP, 1HOP or 2HOP", word)
+		return nil, start.errorf("unknown operator %q: want AND, OR, NOT, 0HOP, 1HOP or 2HOP", word)
 	}
-	return p.args(word, start, depth)
-}
-
-// args parses the arguments of an operator, up to the closing bracket.
-func (p *shorthand) args(op string, start, depth int) (*Node, error) {
-	n := &Node{Op: op}
-	for p.peek() != ')' {
+	n := &Node{Op: word}
+	for more := p.token != ")"; more; more = p.take(",") && p.token != ")" {
 		a, err := p.node(depth + 1)
 		if err != nil {
 			return nil, err
 		}
 		n.Args = append(n.Args, a)
-		if p.peek() != ',' {
-			break
-		}
-		p.at++
 	}
-	if err := p.take(')'); err != nil {
+	if err := p.want(")"); err != nil {
 		return nil, err
 	}
-	if len(n.Args) == 0 || (op == Not && len(n.Args) != 1) {
-		p.at = start
-		return nil, p.errorf("%s of %d conditions: want %s", op, len(n.Args), arity(op))
+	if len(n.Args) == 0 || word == Not && len(n.Args) != 1 {
+		return nil, start.errorf("%s of %d conditions: want %s", word, len(n.Args), arity(word))
 	}
 	return n, nil
 }
@@ -187,52 +183,35 @@ func arity(op string) string {
 // social parses the names and the pattern of a HOP, up to the closing bracket.
 func (p *shorthand) social(hops int) (*Node, error) {
 	e := &Evidence{Kind: SocialFilter, Hops: hops}
-	if err := p.take('['); err != nil {
+	if err := p.want("["); err != nil {
 		return nil, err
 	}
-	for p.peek() != ']' || len(e.Names) == 0 {
+	for more := true; more; more = p.take(",") && p.token != "]" {
 		name, err := p.quoted()
 		if err != nil {
 			return nil, err
 		}
 		e.Names = append(e.Names, name)
-		if p.peek() != ',' {
-			break
-		}
-		p.at++
 	}
-	if err := p.take(']'); err != nil {
+	err := p.want("]")
+	if err == nil && p.take(",") {
+		e.Pattern, err = p.quoted()
+	}
+	if err != nil {
 		return nil, err
 	}
-	if p.peek() == ',' {
-		p.at++
-		var err error
-		if e.Pattern, err = p.quoted(); err != nil {
-			return nil, err
-		}
-	}
-	return &Node{Evidence: e}, p.take(')')
+	return &Node{Evidence: e}, p.want(")")
 }
 
-// quoted parses a text in single or double quotes. A backslash escapes only
-// quotation marks and backslashes, since patterns contain backslashes.
+// quoted parses a text in single or double quotes.
 func (p *shorthand) quoted() (string, error) {
-	mark := p.peek()
-	if mark != '\'' && mark != '"' {
+	if p.token == "" || !strings.ContainsAny(p.token[:1], `'"`) {
 		return "", p.errorf("want a text in quotes, got %s", p.found())
 	}
-	var b strings.Builder
-	for i := p.at + 1; i < len(p.text); i++ {
-		switch c := p.text[i]; {
-		case c == mark:
-			p.at = i + 1
-			return b.String(), nil
-		case c == '\\' && i+1 < len(p.text) && strings.IndexByte(`'"\`, p.text[i+1]) >= 0:
-			i++
-			b.WriteByte(p.text[i])
-		default:
-			b.WriteByte(c)
-		}
+	if !quotedText.MatchString(p.token) {
+		return "", p.errorf("unterminated text")
 	}
-	return "", p.errorf("unterminated text")
+	text := escape.ReplaceAllString(p.token[1:len(p.token)-1], "$1")
+	p.next()
+	return text, nil
 }

@@ -43,7 +43,7 @@ func TestShorthand(t *testing.T) {
 			t.Errorf("%s: %v", tt.text, err)
 			continue
 		}
-		if diff := cmp.Diff(tt.want, got); diff != "" {
+		if diff := cmp.Diff(tt.want, got, sameValue); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.text, diff)
 		}
 		if printed := got.Shorthand(); tt.same && printed != tt.text {
@@ -110,7 +110,7 @@ func TestShorthandRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
-		if diff := cmp.Diff(n, back); diff != "" {
+		if diff := cmp.Diff(n, back, sameValue); diff != "" {
 			t.Fatalf("%s (-drawn +read):\n%s", text, diff)
 		}
 	})
@@ -126,7 +126,7 @@ func FuzzShorthand(f *testing.F) {
 			return
 		}
 		back, err := ParseShorthand(n.Shorthand())
-		if err != nil || cmp.Diff(n, back) != "" {
+		if err != nil || cmp.Diff(n, back, sameValue) != "" {
 			t.Fatalf("%q is printed as %q (%v)", s, n.Shorthand(), err)
 		}
 	})

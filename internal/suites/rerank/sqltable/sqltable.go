@@ -26,9 +26,9 @@
 package sqltable
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 	"maps"
@@ -62,16 +62,7 @@ type Limits struct {
 }
 
 func (l Limits) orDefault() Limits {
-	if l.Rows <= 0 {
-		l.Rows = 200
-	}
-	if l.Bytes <= 0 {
-		l.Bytes = 64 << 10
-	}
-	if l.Time <= 0 {
-		l.Time = 2 * time.Minute
-	}
-	return l
+	return Limits{cmp.Or(max(l.Rows, 0), 200), cmp.Or(max(l.Bytes, 0), 64<<10), cmp.Or(max(l.Time, 0), 2*time.Minute)}
 }
 
 // A Result is the result of a query. Cells are text: numbers as SQLite prints
@@ -136,35 +127,34 @@ func (db *DB) Close() error { return errors.Join(db.conn.Close(), db.pool.Close(
 
 // Add adds a table between queries.
 func (db *DB) Add(ctx context.Context, t Table) error {
+	return db.change(ctx, func() error { return db.create(ctx, t) })
+}
+
+// change makes a change, between queries.
+func (db *DB) change(ctx context.Context, do func() error) error {
 	if err := db.unlock(ctx); err != nil {
 		return err
 	}
-	err := db.create(ctx, t)
-	return errors.Join(err, db.lock(ctx))
+	return errors.Join(do(), db.lock(ctx))
 }
 
 // fillRead fills the tables that the last statement reads, as far as they wait.
 func (db *DB) fillRead(ctx context.Context) error {
-	var wanted []Table
 	for _, name := range slices.Sorted(maps.Keys(db.reads)) {
-		if t, ok := db.later[name]; ok {
-			wanted = append(wanted, t)
+		t, waits := db.later[name]
+		if !waits {
+			continue
+		}
+		delete(db.later, name)
+		if err := db.change(ctx, func() error { return db.insert(ctx, t, t.Later()) }); err != nil {
+			return err
 		}
 	}
-	if len(wanted) == 0 {
-		return nil
-	}
-	err := db.unlock(ctx)
-	for _, t := range wanted {
-		delete(db.later, strings.ToLower(t.Name))
-		if err == nil {
-			err = db.insert(ctx, t, t.Later())
-		}
-	}
-	return errors.Join(err, db.lock(ctx))
+	return nil
 }
 
-// rowsAtOnce keeps a statement's parameters far below SQLite's limit of 32,766.
+// rowsAtOnce are inserted by one statement, whose parameters stay far below SQLite's limit of
+// 32,766: preparing a statement takes as long as running it.
 const rowsAtOnce = 64
 
 // create creates a table and inserts its rows, unless they come later.
@@ -183,55 +173,19 @@ func (db *DB) create(ctx context.Context, t Table) error {
 	return db.insert(ctx, t, t.Rows)
 }
 
-// insert uses the driver: database/sql would convert and copy every cell.
 func (db *DB) insert(ctx context.Context, t Table, rows [][]any) error {
-	rest := len(rows) % rowsAtOnce
-	err := db.conn.Raw(func(c any) error {
-		conn, ok := c.(driver.ConnPrepareContext)
-		if !ok {
-			return errors.New("the driver prepares no statements")
-		}
-		return errors.Join(insertRows(ctx, conn, t, rows[:len(rows)-rest], rowsAtOnce),
-			insertRows(ctx, conn, t, rows[len(rows)-rest:], rest))
-	})
-	if err != nil {
-		return fmt.Errorf("sqltable: filling table %s: %w", t.Name, err)
-	}
-	return nil
-}
-
-// insertRows inserts rows, n with each run of one statement: preparing it takes as
-// long as running it, and one row a statement takes several times as long.
-func insertRows(ctx context.Context, conn driver.ConnPrepareContext, t Table, rows [][]any, n int) (err error) {
-	if len(rows) == 0 {
-		return nil
-	}
-	one := ", (?" + strings.Repeat(", ?", len(t.Columns)-1) + ")"
-	s, err := conn.PrepareContext(ctx, "INSERT INTO "+Quote(t.Name)+" VALUES "+strings.Repeat(one, n)[2:])
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, s.Close()) }()
-	statement, ok := s.(driver.StmtExecContext)
-	if !ok {
-		return errors.New("the driver's statements take no context")
-	}
-	args := make([]driver.NamedValue, 0, n*len(t.Columns))
-	for part := range slices.Chunk(rows, n) {
-		args = args[:0]
+	one := "(?" + strings.Repeat(", ?", len(t.Columns)-1) + ")"
+	for part := range slices.Chunk(rows, rowsAtOnce) {
+		var args []any
 		for _, row := range part {
 			if len(row) != len(t.Columns) {
-				return fmt.Errorf("a row has %d cells, want %d", len(row), len(t.Columns))
+				return fmt.Errorf("sqltable: filling table %s: a row has %d cells, want %d", t.Name, len(row), len(t.Columns))
 			}
-			for _, v := range row {
-				if i, ok := v.(int); ok {
-					v = int64(i)
-				}
-				args = append(args, driver.NamedValue{Ordinal: len(args) + 1, Value: v})
-			}
+			args = append(args, row...)
 		}
-		if _, err := statement.ExecContext(ctx, args); err != nil {
-			return err
+		query := "INSERT INTO " + Quote(t.Name) + " VALUES " + one + strings.Repeat(", "+one, len(part)-1)
+		if _, err := db.conn.ExecContext(ctx, query, args...); err != nil {
+			return fmt.Errorf("sqltable: filling table %s: %w", t.Name, err)
 		}
 	}
 	return nil
@@ -317,18 +271,14 @@ var functions = strings.Fields(`abs char coalesce concat concat_ws format glob g
 // Query runs one statement. The error is an [*Error] for a refused or invalid
 // statement and [ErrTime] for one that takes too long; any other error, such as
 // that of ctx, is not caused by the query.
-func (db *DB) Query(ctx context.Context, query string) (Result, error) {
-	var r Result
-	err := db.within(ctx, func(ctx context.Context) error { return db.planned(ctx, query) })
-	if err == nil {
-		err = db.fillRead(ctx)
+func (db *DB) Query(ctx context.Context, query string) (r Result, err error) {
+	if err := db.within(ctx, func(ctx context.Context) error { return db.planned(ctx, query) }); err != nil {
+		return r, err
 	}
-	if err == nil {
-		err = db.within(ctx, func(ctx context.Context) (err error) {
-			r, err = db.read(ctx, query)
-			return err
-		})
+	if err := db.fillRead(ctx); err != nil {
+		return r, err
 	}
+	err = db.within(ctx, func(ctx context.Context) error { return db.read(ctx, query, &r) })
 	if err != nil {
 		return Result{}, err
 	}
@@ -351,35 +301,30 @@ func (db *DB) within(ctx context.Context, do func(context.Context) error) error 
 	return &Error{explain(err)}
 }
 
-func (db *DB) read(ctx context.Context, query string) (r Result, err error) {
+func (db *DB) read(ctx context.Context, query string, r *Result) (err error) {
 	rows, err := db.conn.QueryContext(ctx, query)
 	if err != nil {
-		return r, err
+		return err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	if r.Columns, err = rows.Columns(); err != nil {
-		return r, err
+		return err
 	}
 	if len(r.Columns) == 0 { // REINDEX without an index
-		return r, errors.New("the statement returns no rows: write one SELECT")
+		return errors.New("the statement returns no rows: write one SELECT")
 	}
-	left := db.limits.Bytes
-	for rows.Next() {
-		if len(r.Rows) == db.limits.Rows {
-			r.Truncated = true
-			break
-		}
+	for left := db.limits.Bytes; rows.Next(); {
 		row, size, err := scan(rows, len(r.Columns))
 		if err != nil {
-			return r, err
+			return err
 		}
-		if left -= size; left < 0 {
+		if left -= size; left < 0 || len(r.Rows) == db.limits.Rows {
 			r.Truncated = true
 			break
 		}
 		r.Rows = append(r.Rows, row)
 	}
-	return r, rows.Err()
+	return rows.Err()
 }
 
 func scan(rows *sql.Rows, columns int) (row []string, size int, err error) {
@@ -392,26 +337,19 @@ func scan(rows *sql.Rows, columns int) (row []string, size int, err error) {
 	}
 	row = make([]string, columns)
 	for i, v := range values {
-		row[i] = text(v)
+		switch v := v.(type) {
+		case nil:
+		case []byte:
+			row[i] = string(v)
+		case float64:
+			row[i] = strconv.FormatFloat(v, 'g', 15, 64)
+		default:
+			row[i] = fmt.Sprint(v)
+		}
+		row[i] = strings.ToValidUTF8(row[i], "\ufffd")
 		size += len(row[i])
 	}
 	return row, size, nil
-}
-
-func text(v any) string {
-	switch v := v.(type) {
-	case nil:
-		return ""
-	case string:
-		return strings.ToValidUTF8(v, "\ufffd")
-	case []byte:
-		return strings.ToValidUTF8(string(v), "\ufffd")
-	case int64:
-		return strconv.FormatInt(v, 10)
-	case float64:
-		return strconv.FormatFloat(v, 'g', 15, 64)
-	}
-	return fmt.Sprint(v)
 }
 
 // notCode matches quoted text and comments.

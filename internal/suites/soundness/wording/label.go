@@ -47,7 +47,7 @@ type Format struct {
 // a negation: "I would not say that it is sound".
 func NewLabels(n Negation, f Format, first, second []string) *Labels {
 	n.Uncertain = append(slices.Clone(n.Uncertain), f.Uncertain...)
-	l := &Labels{finder: newFinder(n, first, second), markers: newTrie(), concluding: trieOf(f.Concluding), correcting: trieOf(f.Correcting), examples: trieOf(f.Examples), rejected: trieOf(f.Rejected), fillers: setOf(f.Fillers)}
+	l := &Labels{finder: newFinder(n, first, second), markers: trieOf(f.Markers, f.Final), concluding: trieOf(f.Concluding), correcting: trieOf(f.Correcting), examples: trieOf(f.Examples), rejected: trieOf(f.Rejected), fillers: setOf(f.Fillers)}
 	for class, phrases := range [][]string{first, second} {
 		for _, p := range phrases {
 			l.finder.phrases.add(oneWord(p), class)
@@ -58,11 +58,6 @@ func NewLabels(n Negation, f Format, first, second []string) *Labels {
 			for _, prefix := range n.Prefixes { // such as unsound, if the study does not list it
 				l.finder.phrases.add(oneWord(prefix+p), 1-class)
 			}
-		}
-	}
-	for class, phrases := range [][]string{f.Markers, f.Final} {
-		for _, p := range phrases {
-			l.markers.add(p, class)
 		}
 	}
 	l.finder.light, l.finder.numbers, l.finder.beside = l.fillers, true, trieOf(f.After)
@@ -189,12 +184,7 @@ const (
 
 // statement reads one sentence or line.
 func (l *Labels) statement(words []word, from, to int, mentions []mention) (label, kind int) {
-	var inside []mention
-	for _, m := range mentions {
-		if m.from >= from && m.to <= to {
-			inside = append(inside, m)
-		}
-	}
+	inside := within(mentions, from, to)
 	if len(inside) == 0 {
 		return None, notStated
 	}
@@ -338,29 +328,13 @@ func (l *Labels) concluded(words []word, mentions []mention) (int, bool) {
 		for from > 0 && words[from-1].sentence == words[to-1].sentence {
 			from--
 		}
-		if l.concludes(words[from:to]) {
-			var inside []mention
-			for _, m := range mentions {
-				if m.from >= from && m.to <= to {
-					inside = append(inside, m)
-				}
-			}
-			if label, conflict := agreed(inside); label != None && !conflict {
+		const first = 3 // one of the first words is concluding
+		if l.concluding.begins(words[from:to], first) {
+			if label, conflict := agreed(within(mentions, from, to)); label != None && !conflict {
 				return label, true
 			}
 		}
 		to = from
 	}
 	return None, false
-}
-
-// concludes reports whether one of the first words of a sentence is concluding.
-func (l *Labels) concludes(words []word) bool {
-	const first = 3
-	for i := range min(first, len(words)) {
-		if _, n := l.concluding.longest(words[i:]); n > 0 {
-			return true
-		}
-	}
-	return false
 }

@@ -31,7 +31,7 @@ type Negation struct {
 	Denials   []string `json:"denials,omitempty" jsonschema:"description=Words that leave open what stands before them if they end a clause\\, such as false and no"`
 }
 
-// The classes of words that change the reading of others.
+// The classes of words that change the reading of others, in the order of [newFinder].
 const (
 	negates = iota
 	negatesNear
@@ -74,30 +74,9 @@ type finder struct {
 }
 
 func newFinder(n Negation, classes ...[]string) *finder {
-	f := &finder{phrases: newTrie(), operators: newTrie(), scope: max(1, n.Scope), whole: trieOf(n.Whole),
-		seeming: setOf(n.Seeming), contrasts: setOf(n.Contrasts), asides: trieOf(n.Asides), after: trieOf(n.After), denials: trieOf(n.Denials),
+	return &finder{phrases: trieOf(classes...), operators: trieOf(n.Words, n.Near, n.Again, n.Breaks, n.Skip, n.Supposing, n.Uncertain), scope: max(1, n.Scope),
+		whole: trieOf(n.Whole), seeming: setOf(n.Seeming), contrasts: setOf(n.Contrasts), asides: trieOf(n.Asides), after: trieOf(n.After), denials: trieOf(n.Denials),
 		thinking: trieOf(n.Thinking), joins: setOf(append(n.Either, n.Joins...)), either: setOf(n.Either), beside: newTrie(), verbs: setOf(n.Verbs), prefixes: setOf(n.Prefixes), replies: setOf(n.Replies)}
-	for class, phrases := range classes {
-		for _, p := range phrases {
-			f.phrases.add(p, class)
-		}
-	}
-	for class, phrases := range [][]string{negates: n.Words, negatesNear: n.Near, negatesAgain: n.Again, breaksReach: n.Breaks, changesNothing: n.Skip,
-		supposes: n.Supposing, leavesOpen: n.Uncertain} {
-		for _, p := range phrases {
-			f.operators.add(p, class)
-		}
-	}
-	return f
-}
-
-// trieOf makes a trie of one class.
-func trieOf(phrases []string) *trie {
-	t := newTrie()
-	for _, p := range phrases {
-		t.add(p, 0)
-	}
-	return t
 }
 
 // setOf makes a set of the words of phrases.
@@ -158,6 +137,16 @@ func (f *finder) find(words []word) []mention {
 	}
 	slices.SortStableFunc(found, func(x, y mention) int { return x.from - y.from })
 	return found
+}
+
+// within returns the mentions among the words [from, to).
+func within(mentions []mention, from, to int) (inside []mention) {
+	for _, m := range mentions {
+		if m.from >= from && m.to <= to {
+			inside = append(inside, m)
+		}
+	}
+	return inside
 }
 
 // oneWord writes a phrase in one word, as in NotSound.

@@ -63,7 +63,7 @@ func split(s string) []word {
 		finish(i)
 		switch r {
 		case '.', '!', '?', ';', ':', '。':
-			if r == '.' && (within(s[i+1:]) || abbreviates(s, words, i)) {
+			if r == '.' && (dotted(s[i+1:]) || abbreviates(s, words, i)) {
 				continue
 			}
 			if r == '?' && len(words) > 0 {
@@ -108,9 +108,9 @@ func split(s string) []word {
 	return words
 }
 
-// within reports whether a dot before the rest of a text is part of a number or of an
+// dotted reports whether a dot before the rest of a text is part of a number or of an
 // abbreviation such as e.g.
-func within(rest string) bool {
+func dotted(rest string) bool {
 	r, _ := utf8.DecodeRuneInString(rest)
 	return unicode.IsLower(r) || unicode.IsDigit(r)
 }
@@ -118,7 +118,7 @@ func within(rest string) bool {
 // abbreviates reports whether a dot at i ends a single small letter, as in e.g.
 func abbreviates(s string, words []word, i int) bool {
 	n := len(words)
-	return n > 1 && words[n-1].end == i && words[n-2].end == i-2 && s[i-2] == '.' && within(s[i-1:])
+	return n > 1 && words[n-1].end == i && words[n-2].end == i-2 && s[i-2] == '.' && dotted(s[i-1:])
 }
 
 // An aside in parentheses has at most so many bytes.
@@ -171,6 +171,27 @@ func (t *trie) add(phrase string, class int) {
 	}
 }
 
+// trieOf makes a trie of classes of phrases, numbered from 0.
+func trieOf(classes ...[]string) *trie {
+	t := newTrie()
+	for class, phrases := range classes {
+		for _, p := range phrases {
+			t.add(p, class)
+		}
+	}
+	return t
+}
+
+// begins reports whether a phrase begins at one of the first words.
+func (t *trie) begins(words []word, first int) bool {
+	for i := range min(first, len(words)) {
+		if _, n := t.longest(words[i:]); n > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // longest returns the class and length of the longest phrase that begins the words.
 // A phrase does not go beyond the end of a clause.
 func (t *trie) longest(words []word) (class, length int) {
@@ -217,25 +238,11 @@ func (x *Indicators) Count(rationale string) (strength, weakness, unsure int) {
 type Matcher struct{ phrases *trie }
 
 // NewMatcher makes a matcher of phrases.
-func NewMatcher(phrases []string) *Matcher {
-	m := &Matcher{newTrie()}
-	for _, p := range phrases {
-		m.phrases.add(p, 0)
-	}
-	return m
-}
+func NewMatcher(phrases []string) *Matcher { return &Matcher{trieOf(phrases)} }
 
-// In reports whether one of the phrases is among the first words of a text. 0 means
-// all words.
+// In reports whether one of the phrases is among the first words of a text.
 func (m *Matcher) In(s string, first int) bool {
 	words := split(s)
-	if first > 0 {
-		words = words[:min(first, len(words))]
-	}
-	for i := range words {
-		if _, length := m.phrases.longest(words[i:]); length > 0 {
-			return true
-		}
-	}
-	return false
+	words = words[:min(first, len(words))]
+	return m.phrases.begins(words, first)
 }

@@ -4,107 +4,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/scruple-eval/scruple/internal/spanfile"
 	"github.com/scruple-eval/scruple/internal/suites/spans/label"
 )
-
-func texts() *rapid.Generator[string] {
-	return rapid.StringOf(rapid.SampledFrom([]rune("ab ñ🪁é\n*𝄞中")))
-}
-
-// Offsets survive the way to each unit and back, and each unit counts what it
-// says.
-func TestUnits(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		text := texts().Draw(t, "text")
-		r := label.NewRuler(text)
-		runes := []rune(text)
-		if r.Len() != len(runes) {
-			t.Fatalf("%d code points, want %d", r.Len(), len(runes))
-		}
-		for i := 0; i <= len(runes); i++ {
-			before := string(runes[:i])
-			for u, want := range map[label.Unit]int{label.CodePoints: i, label.Bytes: len(before), label.UTF16: len(utf16.Encode(runes[:i]))} {
-				if got := r.In(i, u); got != want {
-					t.Fatalf("%d in %s is %d, want %d", i, u, got, want)
-				}
-				if got := r.Point(want, u); got != i {
-					t.Fatalf("%s %d is %d, want %d", u, want, got, i)
-				}
-			}
-		}
-		for _, u := range []label.Unit{label.CodePoints, label.Bytes, label.UTF16} {
-			if r.Point(-1, u) != -1 || r.Point(r.In(r.Len(), u)+1, u) != -1 {
-				t.Fatalf("%s: offsets outside the text have a place", u)
-			}
-		}
-	})
-}
-
-// A span is placed where its text is: there, at the nearest occurrence, or
-// nowhere.
-func TestPlace(t *testing.T) {
-	const text = "a kite 🪁 and a kite"
-	for _, test := range []struct {
-		in         label.Span
-		start, end int
-		note       string
-	}{
-		{label.Span{Text: "kite", Start: 2, End: 6}, 2, 6, ""},
-		{label.Span{Text: "kite", Start: 3, End: 7}, 2, 6, label.Realigned},
-		{label.Span{Text: "kite", Start: 14, End: 18}, 15, 19, label.Realigned},
-		{label.Span{Text: "kite", Start: -1, End: 900}, 2, 6, label.Realigned},
-		{label.Span{Text: "a", Start: 1, End: 2}, 0, 1, label.Realigned},
-		{label.Span{Text: "bird", Start: 2, End: 6}, -1, -1, label.Unaligned},
-		{label.Span{Start: 7, End: 8}, 7, 8, ""},
-		{label.Span{Start: 7, End: 7}, -1, -1, label.Unaligned},
-	} {
-		s := test.in
-		note := label.NewRuler(text).Place(&s)
-		if s.Start != test.start || s.End != test.end || note != test.note {
-			t.Errorf("%+v → %+v, %q", test.in, s, note)
-		}
-	}
-}
-
-// The nearest occurrence is the nearest of all, by trying all.
-func TestPlaceNearest(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		text := rapid.StringOf(rapid.SampledFrom([]rune("aab🪁"))).Draw(t, "text")
-		want := rapid.StringOfN(rapid.SampledFrom([]rune("ab🪁")), 1, 3, -1).Draw(t, "span")
-		s := label.Span{Text: want, Start: rapid.IntRange(-3, 20).Draw(t, "start")}
-		s.End = s.Start + utf8.RuneCountInString(want)
-		at, runes, best := s.Start, []rune(text), -1
-		for i := range runes {
-			if strings.HasPrefix(string(runes[i:]), want) && (best < 0 || max(i-at, at-i) < max(best-at, at-best)) {
-				best = i
-			}
-		}
-		note := label.NewRuler(text).Place(&s)
-		if s.Start != best || (note == label.Unaligned) != (best < 0) || (note == "") != (best >= 0 && best == at) {
-			t.Fatalf("%+v, %q, want start %d", s, note, best)
-		}
-	})
-}
-
-// Spans without offsets with the same text get its occurrences in turn.
-func TestFind(t *testing.T) {
-	r := label.NewRuler("é pan, pan é")
-	var spans []label.Span
-	for _, want := range []int{2, 7, -1} {
-		s := label.Span{Text: "pan", Start: -1, End: -1}
-		note := r.Find(&s, spans)
-		if s.Start != want || (note == label.Unaligned) != (want < 0) {
-			t.Errorf("%+v %q, want %d", s, note, want)
-		}
-		spans = append(spans, s)
-	}
-}
 
 func TestDefaultTaxonomy(t *testing.T) {
 	var x label.Taxonomy
@@ -161,7 +68,7 @@ func TestProperty3SectionBoundaries(t *testing.T) {
 			text += rapid.SampledFrom(headers[name]).Draw(t, name) + "\n" + plain.Draw(t, "body")
 		}
 		n := utf8.RuneCountInString(text)
-		got := s.Detect(label.NewRuler(text))
+		got := s.Detect(spanfile.NewRuler(text))
 		if want := append(starts, n)[0]; *got[0] != (label.Boundary{Start: 0, End: want}) {
 			t.Fatalf("main is %+v, want 0 to %d", got[0], want)
 		}
@@ -223,7 +130,7 @@ func TestSections(t *testing.T) {
 		"é\n**VARIATIONS**\n**VARIATIONS**\n**TECHNICAL SPECS**\n": {{0, 2}, {32, 52}, {2, 32}},
 		"a\n  **Alternative**": {{0, 4}, nil, {4, 19}},
 	} {
-		if d := cmp.Diff(want, s.Detect(label.NewRuler(text))); d != "" {
+		if d := cmp.Diff(want, s.Detect(spanfile.NewRuler(text))); d != "" {
 			t.Errorf("%q (-want +got)\n%s", text, d)
 		}
 	}
@@ -231,7 +138,7 @@ func TestSections(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := own.Detect(label.NewRuler("x\nNOTES: y")); got[1] == nil || got[1].Start != 2 {
+	if got := own.Detect(spanfile.NewRuler("x\nNOTES: y")); got[1] == nil || got[1].Start != 2 {
 		t.Errorf("own header: %+v", got)
 	}
 	for want, h := range map[string][]label.Header{`duplicate section "main"`: {{Section: "main", Pattern: "x"}}, `section "x": error parsing`: {{Section: "x", Pattern: "("}}} {

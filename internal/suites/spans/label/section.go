@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+
+	"github.com/scruple-eval/scruple/internal/spanfile"
 )
 
 // Main is the section before the first header.
@@ -62,7 +64,7 @@ type Sections []*Boundary
 
 // Detect finds the sections of a text. Of repeated headers the first counts. Main
 // reaches to the first header, every other section to the next one.
-func (s *Sectioner) Detect(r *Ruler) Sections {
+func (s *Sectioner) Detect(r *spanfile.Ruler) Sections {
 	found := make(Sections, len(s.Names))
 	found[0] = &Boundary{0, r.Len()}
 	for i, re := range s.patterns {
@@ -74,7 +76,7 @@ func (s *Sectioner) Detect(r *Ruler) Sections {
 		for start < at[1] && (r.Text[start] == ' ' || r.Text[start] == '\t') {
 			start++ // white space that indents the header belongs to the section before
 		}
-		found[i+1] = &Boundary{r.Point(start, Bytes), r.Len()}
+		found[i+1] = &Boundary{r.Point(start, spanfile.Bytes), r.Len()}
 	}
 	for i, b := range found {
 		if b == nil {

@@ -1,9 +1,14 @@
+// Package label has the taxonomy of roles and the sections of a text, which are data of a
+// study; nothing here knows a model, a judge or a file format.
 package label
 
 import (
 	"cmp"
+	_ "embed"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -35,51 +40,33 @@ type Category struct {
 // Other is the reason of a false positive that has none of the taxonomy.
 const Other = "other"
 
-// Default is the taxonomy of visual control points in video prompts.
-func Default() Taxonomy {
-	return Taxonomy{
-		Task:       "video prompts",
-		Guidelines: guidelines,
-		Categories: []Category{
-			{"shot", []string{"type"}},
-			{"subject", []string{"identity", "appearance", "wardrobe", "emotion"}},
-			{"action", []string{"movement", "state", "gesture"}},
-			{"environment", []string{"location", "weather", "context"}},
-			{"lighting", []string{"source", "quality", "timeOfDay", "colorTemp"}},
-			{"camera", []string{"movement", "lens", "angle", "focus"}},
-			{"style", []string{"aesthetic", "filmStock", "colorGrade"}},
-			{"technical", []string{"aspectRatio", "frameRate", "resolution", "duration"}},
-			{"audio", []string{"score", "soundEffect", "ambient"}},
-		},
-		Aliases: map[string]string{"camera.framing": "shot.type", "subject.action": "action.movement"},
-	}
-}
+//go:embed video.json
+var video []byte
 
-const guidelines = `A span is a visual control point: a phrase that, if changed, would produce a visually different video.
-Label what a camera can show, such as "focused demeanor" (a visible expression) or "gripping" (a visible action). Do not label abstract concepts, such as "determination" or "enhancing authenticity", nor headers and instructions.
-Words that belong together are one span: "soft highlights", not "soft" and "highlights". Elements that do not belong together are separate spans.
-camera.movement is how the camera moves, action.movement how a subject moves. shot.type is framing, camera.angle is perspective.
-Technical parameters are duration, frame rate, aspect ratio and resolution; they are often in a section of their own.`
+// Default is the taxonomy of visual control points in video prompts.
+func Default() (t Taxonomy) {
+	if err := json.Unmarshal(video, &t); err != nil {
+		panic("label: " + err.Error()) // the file is part of the program
+	}
+	return t
+}
 
 // Complete fills in the lists that are missing and checks the taxonomy. A study
 // that has categories has none of the default aliases.
 func (t *Taxonomy) Complete() error {
+	d := Default()
 	if len(t.Categories) == 0 {
-		d := Default()
 		t.Categories, t.Task, t.Guidelines = d.Categories, cmp.Or(t.Task, d.Task), cmp.Or(t.Guidelines, d.Guidelines)
 		if t.Aliases == nil {
 			t.Aliases = d.Aliases
 		}
 	}
 	t.Task = cmp.Or(t.Task, "texts")
-	fill := func(list *[]string, names ...string) {
-		if len(*list) == 0 {
-			*list = names
+	for _, l := range []struct{ of, otherwise *[]string }{{&t.Reasons, &d.Reasons}, {&t.Severities, &d.Severities}, {&t.Granularity, &d.Granularity}} {
+		if len(*l.of) == 0 {
+			*l.of = *l.otherwise
 		}
 	}
-	fill(&t.Reasons, "section_header", "abstract_concept", "non_visual", "instruction_text", "duplicate", Other)
-	fill(&t.Severities, "critical", "important", "minor")
-	fill(&t.Granularity, "too_fine", "too_coarse")
 	if !slices.Contains(t.Reasons, Other) {
 		t.Reasons = append(t.Reasons, Other)
 	}
@@ -98,12 +85,7 @@ func (t *Taxonomy) Complete() error {
 			add(c.Name+"."+a, c.Name)
 		}
 	}
-	var aliases []string
-	for alias := range t.Aliases {
-		aliases = append(aliases, alias)
-	}
-	slices.Sort(aliases)
-	for _, alias := range aliases {
+	for _, alias := range slices.Sorted(maps.Keys(t.Aliases)) {
 		if _, ok := t.roles[t.Aliases[alias]]; !ok {
 			errs = append(errs, fmt.Errorf("alias %q: the taxonomy has no role %q", alias, t.Aliases[alias]))
 		}

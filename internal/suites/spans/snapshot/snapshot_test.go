@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/scruple-eval/scruple/internal/dataset"
+	"github.com/scruple-eval/scruple/internal/spanfile"
 	"github.com/scruple-eval/scruple/internal/suites/spans/label"
 	"github.com/scruple-eval/scruple/internal/suites/spans/snapshot"
 	"github.com/scruple-eval/scruple/internal/suites/spans/verdict"
@@ -37,16 +38,16 @@ func content(t testing.TB, path string) []byte {
 	return data
 }
 
-func open(t testing.TB, path string) *snapshot.File {
+func open(t testing.TB, path string) *spanfile.SnapshotFile {
 	t.Helper()
-	f, err := snapshot.Read(content(t, path), path)
+	f, err := spanfile.ReadSnapshot(content(t, path), path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return f
 }
 
-func summarise(f *snapshot.File) *snapshot.Summary {
+func summarise(f *spanfile.SnapshotFile) *snapshot.Summary {
 	t := reader.NewTally()
 	for i := range f.Results {
 		l := reader.Label(&f.Results[i])
@@ -140,12 +141,12 @@ func TestRealSections(t *testing.T) {
 		if was.Sections["main"] == nil {
 			t.Fatalf("%s: no sections", r.PromptID)
 		}
-		ruler := label.NewRuler(r.Text())
+		ruler := spanfile.NewRuler(r.Text())
 		found := reader.Sectioner.Detect(ruler)
 		for k, name := range reader.Sectioner.Names {
 			recorded, own := was.Sections[name], found[k]
 			if recorded != nil {
-				recorded = &label.Boundary{Start: ruler.Point(recorded.Start, label.UTF16)}
+				recorded = &label.Boundary{Start: ruler.Point(recorded.Start, spanfile.UTF16)}
 			}
 			if recorded != nil && own != nil && (strings.TrimSpace(ruler.Slice(recorded.Start, own.Start)) != "" || own.Start-recorded.Start > 2) {
 				t.Errorf("%s: %s is %+v, recorded %+v", r.PromptID, name, own, recorded)
@@ -197,7 +198,7 @@ func TestRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f, err := snapshot.Read(data, path)
+		f, err := spanfile.ReadSnapshot(data, path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -221,7 +222,7 @@ func TestRoundTrip(t *testing.T) {
 		if d := cmp.Diff(was, is); d != "" {
 			t.Errorf("%s (-read +written)\n%s", path, d)
 		}
-		again, err := snapshot.Read(b.Bytes(), "again")
+		again, err := spanfile.ReadSnapshot(b.Bytes(), "again")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -253,13 +254,13 @@ func accepted(t *testing.T, s map[string]any) {
 // A made-up judged result.
 type made struct {
 	ID     string
-	Spans  []snapshot.Span
+	Spans  []spanfile.SnapshotSpan
 	Judge  *verdict.Result
 	Failed string
 }
 
-func (m made) result() snapshot.Result {
-	r := snapshot.Result{PromptID: m.ID, Output: "0123456789", Spans: m.Spans, JudgeResult: []byte("null"), Meta: []byte("null")}
+func (m made) result() spanfile.SnapshotResult {
+	r := spanfile.SnapshotResult{PromptID: m.ID, Output: "0123456789", Spans: m.Spans, JudgeResult: []byte("null"), Meta: []byte("null")}
 	if m.Judge != nil {
 		r.JudgeResult = m.Judge.Encode()
 	}
@@ -269,8 +270,8 @@ func (m made) result() snapshot.Result {
 	return r
 }
 
-func file(results []made) *snapshot.File {
-	f := &snapshot.File{}
+func file(results []made) *spanfile.SnapshotFile {
+	f := &spanfile.SnapshotFile{}
 	for _, m := range results {
 		f.Results = append(f.Results, m.result())
 	}
@@ -284,7 +285,7 @@ func results() *rapid.Generator[[]made] {
 			m := made{ID: fmt.Sprint("p", i)}
 			for k := range rapid.IntRange(0, 5).Draw(t, "spans") {
 				confidence := rapid.SampledFrom([]float64{0, 0.3, 0.59, 0.6, 0.7, 0.799, 0.8, 0.95, 1}).Draw(t, "confidence")
-				m.Spans = append(m.Spans, snapshot.Span{Text: fmt.Sprint(k), Role: "style", Start: k, End: k + 1, Confidence: &confidence})
+				m.Spans = append(m.Spans, spanfile.SnapshotSpan{Text: fmt.Sprint(k), Role: "style", Start: k, End: k + 1, Confidence: &confidence})
 			}
 			switch rapid.IntRange(0, 5).Draw(t, "state") {
 			case 0:
@@ -304,7 +305,7 @@ func results() *rapid.Generator[[]made] {
 	})
 }
 
-func judged(t *rapid.T, spans []snapshot.Span) verdict.Result {
+func judged(t *rapid.T, spans []spanfile.SnapshotSpan) verdict.Result {
 	v := verdict.Empty()
 	score := func(name string) float64 { return float64(rapid.IntRange(1, 5).Draw(t, name)) }
 	v.Scores = verdict.Scores{Coverage: score("coverage"), Precision: score("precision"), Granularity: score("granularity"), Taxonomy: score("taxonomy"), TechnicalSpecs: score("technical")}
@@ -318,13 +319,13 @@ func judged(t *rapid.T, spans []snapshot.Span) verdict.Result {
 	for k, s := range spans {
 		kinds := rapid.IntRange(0, 15).Draw(t, "errors")
 		if kinds&1 != 0 && kinds&8 != 0 {
-			v.FalsePositives = append(v.FalsePositives, verdict.FalsePositive{SpanIndex: k, Text: s.Text, AssignedRole: s.Role, Reason: rapid.SampledFrom(reader.Taxonomy.Reasons).Draw(t, "reason")})
+			v.FalsePositives = append(v.FalsePositives, verdict.FalsePositive{SpanIndex: verdict.Index(k), Text: s.Text, AssignedRole: s.Role, Reason: rapid.SampledFrom(reader.Taxonomy.Reasons).Draw(t, "reason")})
 		}
 		if kinds&2 != 0 && kinds&8 != 0 {
-			v.TaxonomyErrors = append(v.TaxonomyErrors, verdict.Confusion{SpanIndex: k, Text: s.Text, AssignedRole: role.Draw(t, "assigned"), ExpectedRole: role.Draw(t, "expected")})
+			v.TaxonomyErrors = append(v.TaxonomyErrors, verdict.Confusion{SpanIndex: verdict.Index(k), Text: s.Text, AssignedRole: role.Draw(t, "assigned"), ExpectedRole: role.Draw(t, "expected")})
 		}
 		if kinds&4 != 0 && kinds&8 != 0 {
-			v.GranularityErrors = append(v.GranularityErrors, verdict.Granularity{SpanIndex: k, Text: s.Text, Issue: "too_fine"})
+			v.GranularityErrors = append(v.GranularityErrors, verdict.Granularity{SpanIndex: verdict.Index(k), Text: s.Text, Issue: "too_fine"})
 		}
 	}
 	return v
@@ -442,7 +443,7 @@ func TestProperty7OldSnapshots(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		read, err := snapshot.Read(data, "old")
+		read, err := spanfile.ReadSnapshot(data, "old")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -476,7 +477,7 @@ func TestProperty8Buckets(t *testing.T) {
 				}
 				n := want[name]
 				n[0]++
-				about := func(i int) bool { return i == k }
+				about := func(i verdict.Index) bool { return int(i) == k }
 				spurious := slices.ContainsFunc(m.Judge.FalsePositives, func(e verdict.FalsePositive) bool { return about(e.SpanIndex) })
 				if spurious || slices.ContainsFunc(m.Judge.TaxonomyErrors, func(e verdict.Confusion) bool { return about(e.SpanIndex) }) ||
 					slices.ContainsFunc(m.Judge.GranularityErrors, func(e verdict.Granularity) bool { return about(e.SpanIndex) }) {
@@ -545,7 +546,7 @@ func TestMissingConfidence(t *testing.T) {
 		"per cent": `{"text":"a","role":"style","confidence":0.9,"start":0,"end":1},{"text":"b","role":"style","confidence":95,"start":1,"end":2},{"text":"c","role":"style","confidence":-1,"start":2,"end":3}`,
 	} {
 		text := `{"results": [{"promptId": "p", "output": "abc", "spans": [` + spans + `], "meta": null, "error": null, "judgeResult": ` + string(v.Encode()) + `}]}`
-		f, err := snapshot.Read([]byte(text), name)
+		f, err := spanfile.ReadSnapshot([]byte(text), name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -644,12 +645,12 @@ func TestReadErrors(t *testing.T) {
 		`{"results": [{"promptId": "a", "promptId": "b"}]}`:                                            `"promptId" within "/results/0`,
 		`{"results": [{"promptId": "a", "spans": [{"text": "x", "start": 0, "end": 1, "start": 1}]}]}`: `"start" within "/results/0/spans/0`,
 	} {
-		if _, err := snapshot.Read([]byte(text), "f"); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "f: ") {
+		if _, err := spanfile.ReadSnapshot([]byte(text), "f"); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "f: ") {
 			t.Errorf("%s: %v, want %s", text, err, want)
 		}
 	}
 	for _, text := range []string{`{"results": []}` + "\n \t", `{"results": [], "x": 1}` + "\r\n"} {
-		if _, err := snapshot.Read([]byte(text), "f"); err != nil {
+		if _, err := spanfile.ReadSnapshot([]byte(text), "f"); err != nil {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
@@ -660,7 +661,7 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte(`{"results": [{"promptId": "a", "output": "x", "spans": [{"text": "x", "start": 9, "end": -1, "confidence": 7}], "judgeResult": {"scores": 1}}]}`))
 	f.Add([]byte(`{"results": [{"promptId": "a", "meta": 3, "metadata": {"sections": {"main": null}}, "judgeResult": {"totalScore": 1e300, "categoryScores": {"shot": null}}}], "summary": 7}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		file, err := snapshot.Read(data, "f")
+		file, err := spanfile.ReadSnapshot(data, "f")
 		if err != nil {
 			return
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/measure"
+	"github.com/scruple-eval/scruple/internal/spanfile"
 	"github.com/scruple-eval/scruple/internal/suites/spans/label"
 	"github.com/scruple-eval/scruple/internal/suites/spans/verdict"
 	"github.com/scruple-eval/scruple/stats"
@@ -212,7 +213,7 @@ func (t *Tally) judged(l *Labelled) {
 	for _, f := range v.FalsePositives {
 		s.FalsePositiveReasons[f.Reason]++
 		name := Unknown
-		if f.SpanIndex >= 0 && f.SpanIndex < len(l.Spans) {
+		if f.SpanIndex >= 0 && int(f.SpanIndex) < len(l.Spans) {
 			name = l.Spans[f.SpanIndex].Section
 		}
 		e := s.ErrorsBySection[name]
@@ -220,7 +221,7 @@ func (t *Tally) judged(l *Labelled) {
 		s.ErrorsBySection[name] = e
 	}
 	if len(v.MissedElements) > 0 {
-		ruler := label.NewRuler(l.Text)
+		ruler := spanfile.NewRuler(l.Text)
 		sections := t.reader.Sectioner.Detect(ruler)
 		for _, m := range v.MissedElements {
 			name := t.reader.sectionOf(l.Text, m.Text, ruler, sections)
@@ -242,7 +243,7 @@ func (t *Tally) judged(l *Labelled) {
 }
 
 // sectionOf is the section of the first occurrence of a text, in any case.
-func (d *Reader) sectionOf(text, part string, ruler *label.Ruler, sections label.Sections) string {
+func (d *Reader) sectionOf(text, part string, ruler *spanfile.Ruler, sections label.Sections) string {
 	part = strings.TrimSpace(part)
 	at := strings.Index(text, part)
 	if at < 0 {
@@ -253,7 +254,7 @@ func (d *Reader) sectionOf(text, part string, ruler *label.Ruler, sections label
 	if part == "" || at < 0 {
 		return Unknown
 	}
-	return d.Sectioner.Of(sections, ruler.Point(at, label.Bytes))
+	return d.Sectioner.Of(sections, ruler.Point(at, spanfile.Bytes))
 }
 
 func (t *Tally) source(l *Labelled) {
@@ -392,8 +393,8 @@ type confidences struct {
 	seen     int
 }
 
-func (c *confidences) add(spans []label.Span, flags []uint8) {
-	if !slices.ContainsFunc(spans, label.Span.Stated) {
+func (c *confidences) add(spans []spanfile.Span, flags []uint8) {
+	if !slices.ContainsFunc(spans, spanfile.Span.Stated) {
 		return
 	}
 	if len(c.clusters) < mostGroups {

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/eval"
-	"github.com/scruple-eval/scruple/internal/suites/spans/label"
+	"github.com/scruple-eval/scruple/internal/spanfile"
 	"github.com/scruple-eval/scruple/internal/suites/spans/verdict"
 	"github.com/scruple-eval/scruple/internal/text"
 )
@@ -30,7 +30,7 @@ func (s *Summary) Tables() []eval.Table {
 		count("labeller failed", s.ErrorCount), mean("average total of judged", s.AvgScore),
 		mean("average with failures as 0", s.AvgScoreWithFailures), count("judged with a total of 0", s.ZeroScores), mean("average number of spans", s.AvgSpanCount),
 		mean("average with errors as 0 spans", s.AvgSpanCountAll)}
-	for _, note := range []string{label.Realigned, label.Unaligned} {
+	for _, note := range []string{spanfile.Realigned, spanfile.Unaligned} {
 		rows = append(rows, count("spans "+note, s.SpanNotes[note]))
 	}
 	rows = append(rows, count("spans without a confidence from 0 to 1", s.NoConfidence))

@@ -10,6 +10,7 @@ import (
 
 	jsonv2 "github.com/go-json-experiment/json"
 
+	"github.com/scruple-eval/scruple/internal/spanfile"
 	"github.com/scruple-eval/scruple/internal/suites/spans/label"
 	"github.com/scruple-eval/scruple/internal/text"
 )
@@ -39,7 +40,7 @@ type Parsed struct {
 }
 
 // Parse reads a judge's answer about spans. Any text gives a result.
-func Parse(raw string, t *label.Taxonomy, spans []label.Span) Parsed {
+func Parse(raw string, t *label.Taxonomy, spans []spanfile.Span) Parsed {
 	p := Parsed{Result: Empty(), Step: None, Raw: raw}
 	reading, err := text.ReadObjectWith(raw, "scores")
 	if err != nil {
@@ -129,13 +130,9 @@ func (p *Parsed) enhanced(data []byte, t *label.Taxonomy) error {
 	if r.Scores, err = scoresOf(*w.Scores); err != nil {
 		return err
 	}
-	for _, missing := range []struct {
-		name string
-		is   bool
-	}{{"missedElements", w.MissedElements == nil}, {"falsePositives", w.FalsePositives == nil}, {"taxonomyErrors", w.TaxonomyErrors == nil},
-		{"granularityErrors", w.GranularityErrors == nil}, {"categoryScores", w.CategoryScores == nil}} {
-		if missing.is {
-			return fmt.Errorf("%s is missing", missing.name)
+	for i, missing := range []bool{w.MissedElements == nil, w.FalsePositives == nil, w.TaxonomyErrors == nil, w.GranularityErrors == nil, w.CategoryScores == nil} {
+		if missing {
+			return fmt.Errorf("%s is missing", []string{listMissed, listFalse, listTaxonomy, listGranularity, "categoryScores"}[i])
 		}
 	}
 	r.Lost = w.Lost
@@ -307,7 +304,7 @@ func list[E any](p *Parsed, keys map[string]json.RawMessage, kind string, ofText
 
 // settle recomputes the total, finds the spans that errors are about, and flags
 // confusions that cannot be counted.
-func (p *Parsed) settle(t *label.Taxonomy, spans []label.Span) {
+func (p *Parsed) settle(t *label.Taxonomy, spans []spanfile.Span) {
 	r := &p.Result
 	if sum := r.Scores.Total(); math.Abs(sum-r.TotalScore) > 1e-9 {
 		p.note("the judge's total is %v, the sum of its scores %v", r.TotalScore, sum)
@@ -335,8 +332,8 @@ func (p *Parsed) settle(t *label.Taxonomy, spans []label.Span) {
 
 // about is the index of the span that an error is about: where index and text
 // disagree, that of the only span with the text; -1 if the index is invalid.
-func (p *Parsed) about(kind string, i, index int, of string, spans []label.Span) int {
-	if index >= 0 && index < len(spans) && spans[index].Text == of {
+func (p *Parsed) about(kind string, i int, index Index, of string, spans []spanfile.Span) Index {
+	if index >= 0 && int(index) < len(spans) && spans[index].Text == of {
 		return index
 	}
 	found, n := -1, 0
@@ -350,8 +347,8 @@ func (p *Parsed) about(kind string, i, index int, of string, spans []label.Span)
 		if index != -1 {
 			p.note("%s[%d]: index %d is not the span %q: its text is that of span %d", kind, i, index, of, found)
 		}
-		return found
-	case index >= 0 && index < len(spans):
+		return Index(found)
+	case index >= 0 && int(index) < len(spans):
 		p.note("%s[%d]: span %d is not %q", kind, i, index, of)
 		return index
 	case index != -1:
@@ -363,7 +360,7 @@ func (p *Parsed) about(kind string, i, index int, of string, spans []label.Span)
 // Recorded reads a judgement that another tool has stored. What it has parsed is
 // taken as it is, scores outside 1 to 5 included; anything else is parsed like an
 // answer.
-func Recorded(data []byte, t *label.Taxonomy, spans []label.Span) Parsed {
+func Recorded(data []byte, t *label.Taxonomy, spans []spanfile.Span) Parsed {
 	r := new(Result)
 	if err := jsonv2.Unmarshal(data, r); err != nil || !r.complete() {
 		return Parse(string(data), t, spans)

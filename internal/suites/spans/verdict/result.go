@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/scruple-eval/scruple/internal/spanfile"
 	"github.com/scruple-eval/scruple/internal/suites/spans/label"
 )
 
@@ -57,7 +58,7 @@ type Missed struct {
 
 // A FalsePositive is a span that should not be there.
 type FalsePositive struct {
-	SpanIndex    int    `json:"spanIndex"` // from 0; -1 if unknown
+	SpanIndex    Index  `json:"spanIndex"`
 	Text         string `json:"text"`
 	AssignedRole string `json:"assignedRole"`
 	Reason       string `json:"reason"`
@@ -65,7 +66,7 @@ type FalsePositive struct {
 
 // A Confusion is a span with the wrong role.
 type Confusion struct {
-	SpanIndex    int    `json:"spanIndex"`
+	SpanIndex    Index  `json:"spanIndex"`
 	Text         string `json:"text"`
 	AssignedRole string `json:"assignedRole"`
 	ExpectedRole string `json:"expectedRole"`
@@ -73,36 +74,24 @@ type Confusion struct {
 
 // A Granularity is a span with wrong borders.
 type Granularity struct {
-	SpanIndex  int    `json:"spanIndex"`
+	SpanIndex  Index  `json:"spanIndex"`
 	Text       string `json:"text"`
 	Issue      string `json:"issue"`
 	Suggestion string `json:"suggestion"`
 }
 
-// UnmarshalJSON reads an index that is missing or malformed as unknown.
+// UnmarshalJSON reads an index that is missing as unknown.
 func (f *FalsePositive) UnmarshalJSON(data []byte) error {
 	type plain FalsePositive
-	w := struct {
-		plain
-		SpanIndex index `json:"spanIndex"`
-	}{SpanIndex: -1}
-	err := json.Unmarshal(data, &w)
-	*f = FalsePositive(w.plain)
-	f.SpanIndex = int(w.SpanIndex)
-	return err
+	*f = FalsePositive{SpanIndex: -1}
+	return json.Unmarshal(data, (*plain)(f))
 }
 
-// UnmarshalJSON reads an index that is missing or malformed as unknown.
+// UnmarshalJSON reads an index that is missing as unknown.
 func (c *Confusion) UnmarshalJSON(data []byte) error {
 	type plain Confusion
-	w := struct {
-		plain
-		SpanIndex index `json:"spanIndex"`
-	}{SpanIndex: -1}
-	err := json.Unmarshal(data, &w)
-	*c = Confusion(w.plain)
-	c.SpanIndex = int(w.SpanIndex)
-	return err
+	*c = Confusion{SpanIndex: -1}
+	return json.Unmarshal(data, (*plain)(c))
 }
 
 // UnmarshalJSON does the same, and reads the key reason, which real judges use for the issue.
@@ -110,23 +99,23 @@ func (g *Granularity) UnmarshalJSON(data []byte) error {
 	type plain Granularity
 	w := struct {
 		plain
-		SpanIndex index  `json:"spanIndex"`
-		Reason    string `json:"reason"`
-	}{SpanIndex: -1}
+		Reason string `json:"reason"`
+	}{plain: plain{SpanIndex: -1}}
 	err := json.Unmarshal(data, &w)
 	*g = Granularity(w.plain)
-	g.SpanIndex, g.Issue = int(w.SpanIndex), cmp.Or(w.Issue, w.Reason)
+	g.Issue = cmp.Or(g.Issue, w.Reason)
 	return err
 }
 
-// An index is that of a span: a whole number, which some judges write as 2.0 or "2".
+// An Index is that of a span, from 0: a whole number, which some judges write as 2.0 or "2".
 // Anything else is -1, unknown: as 0 the error would count for the first span.
-type index int
+type Index int
 
-func (i *index) UnmarshalJSON(data []byte) error {
+// UnmarshalJSON never fails.
+func (i *Index) UnmarshalJSON(data []byte) error {
 	n, err := strconv.ParseFloat(strings.Trim(string(data), `"`), 64)
 	if *i = -1; err == nil && n == math.Trunc(n) && math.Abs(n) < 1e9 {
-		*i = index(n)
+		*i = Index(n)
 	}
 	return nil
 }
@@ -196,21 +185,14 @@ func (r *Result) Entries() int {
 	return len(r.MissedElements) + len(r.FalsePositives) + len(r.TaxonomyErrors) + len(r.GranularityErrors)
 }
 
-// The kinds of error that concern a span.
-const (
-	KindFalsePositive = "false_positive"
-	KindTaxonomy      = "taxonomy"
-	KindGranularity   = "granularity"
-)
-
 // Kinds lists the kinds of error that concern a span.
-var Kinds = [3]string{KindFalsePositive, KindTaxonomy, KindGranularity}
+var Kinds = [3]string{"false_positive", "taxonomy", "granularity"}
 
 // Flags has the kinds of error of each span as bits, in the order of [Kinds].
 func (r *Result) Flags(spans int) []uint8 {
 	flags := make([]uint8, spans)
-	set := func(index int, bit uint8) {
-		if index >= 0 && index < spans {
+	set := func(index Index, bit uint8) {
+		if index >= 0 && int(index) < spans {
 			flags[index] |= bit
 		}
 	}
@@ -260,7 +242,7 @@ var lineBreaks = strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ")
 
 // FormatSpans lists spans for the judge: [i] 'text' (role, 0.95), or [i] 'text' (role)
 // without a stated confidence.
-func FormatSpans(spans []label.Span) string {
+func FormatSpans(spans []spanfile.Span) string {
 	var b strings.Builder
 	for i, s := range spans {
 		if i > 0 {

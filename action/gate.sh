@@ -1,0 +1,27 @@
+# Runs the study and decides. The exit code of the gate is an output: the comment, the cache and
+# the report come before it fails the job.
+set -uo pipefail
+baseline=.scruple-baseline.zip
+comment="$RUNNER_TEMP/scruple-comment.md"
+set_output() { echo "$1=$2" >> "$GITHUB_OUTPUT"; }
+read -ra args <<< "${ARGS:-}"
+scruple run "$STUDY" ${args[@]+"${args[@]}"}
+code=$?
+report="$(dirname "$STUDY")/results"
+[ -d "$report" ] && set_output report "$report"
+if [ "$code" -ne 0 ]; then # the run has no verdict: bad input, or too many failed trials
+  set_output code "$code"
+  echo "::error title=scruple::scruple run ended with exit code $code"
+fi
+against=()
+[ -f "$baseline" ] && against=(--baseline "$baseline")
+scruple gate "$STUDY" --format github --comment "$comment" ${against[@]+"${against[@]}"}
+verdict=$?
+[ -f "$comment" ] && set_output comment "$comment"
+[ "$code" -eq 0 ] && set_output code "$verdict"
+# The run of the default branch is the baseline of the pull requests after it.
+if [ "${IS_BASELINE:-false}" = true ] && [ "$code" -eq 0 ]; then
+  rm -f "$baseline"
+  scruple bundle "$STUDY" --out "$baseline" || echo "::warning title=scruple::the run is no baseline: it could not be packed"
+fi
+exit 0

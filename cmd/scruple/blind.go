@@ -1,0 +1,316 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/blind"
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/experiment"
+	"github.com/scruple-eval/scruple/internal/run"
+	"github.com/scruple-eval/scruple/internal/say"
+	"github.com/scruple-eval/scruple/internal/store"
+	"github.com/scruple-eval/scruple/internal/text"
+)
+
+func blindBuildVerb(a *app) *cobra.Command {
+	var output string
+	var program bool
+	c := a.verb("blind build", func(_ *cobra.Command, args []string) error { return a.buildKit(args[0], output, program) })
+	c.Flags().StringVar(&output, "out", "", "folder to make")
+	c.Flags().BoolVar(&program, "program", false, "also copy this program, for outsiders with the same system")
+	return c
+}
+
+func blindCommitVerb(a *app) *cobra.Command {
+	var by string
+	c := a.verb("blind commit", func(_ *cobra.Command, args []string) error { return a.commitKit(args[0], by) })
+	c.Flags().StringVar(&by, "by", "", "who commits: a name or group, which the result names")
+	return c
+}
+
+func blindRunVerb(a *app) *cobra.Command {
+	return a.verb("blind run", func(c *cobra.Command, args []string) error { return a.runKit(c.Context(), args[0]) })
+}
+
+func blindCommitmentVerb(a *app) *cobra.Command {
+	var from string
+	c := a.verb("blind commitment", a.on(theStudy, func(o *opened) error {
+		if err := o.x.RecordCommitment(o.rest[0], from, a.user()); err != nil {
+			return err
+		}
+		return a.result(map[string]string{"data_sha256": o.rest[0], "from": from}, func() {
+			a.say("recorded the commitment of %s", say.PlainLine(from))
+		})
+	}))
+	c.Flags().StringVar(&from, "from", "", "the outsider: a name or group")
+	return c
+}
+
+func blindResultVerb(a *app) *cobra.Command {
+	c := a.verb("blind result", a.on(theStudy, func(o *opened) error {
+		r, err := o.x.RecordBlind(o.rest[0], a.user())
+		if err != nil {
+			return err
+		}
+		return a.result(r, func() {
+			a.say("recorded the blind validation of %s: %s", r.By, text.Plural(len(r.Comparisons), "comparison", "comparisons"))
+			if len(r.Simulated) > 0 {
+				a.say("SIMULATED: the answers of %s were derived from gold and say nothing about real models", strings.Join(r.Simulated, ", "))
+			}
+		})
+	}))
+	c.Long = strings.ReplaceAll(c.Long, "{{FORMAT}}", analyse.BlindFormat)
+	return c
+}
+
+func (a *app) buildKit(path, output string, withProgram bool) error {
+	if output == "" {
+		return errors.New("blind build: give the folder to make with --out")
+	}
+	x, err := source{path: path, overrides: a.overrides}.load()
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	spec, unsent, err := kitSpec(x)
+	if err != nil {
+		return err
+	}
+	if withProgram {
+		if spec.Program, err = os.Executable(); err != nil {
+			return err
+		}
+	}
+	made, err := blind.Build(x.File, output, spec)
+	if err != nil {
+		return fmt.Errorf("blind build: %w", err)
+	}
+	if err := x.RecordKit(made.Digest, made.Files, a.user()); err != nil {
+		return err
+	}
+	if a.json {
+		return printJSON(a.out, made)
+	}
+	a.say("made %s, which goes out with these files and no others:", output)
+	for _, f := range made.Files {
+		a.say("  %s", say.PlainLine(f))
+	}
+	if len(unsent) > 0 {
+		a.say("not sent, though the study reads them: %s", say.PlainLine(strings.Join(unsent, ", ")))
+	}
+	a.say("kit SHA-256 %s, which is in the ledger", made.Digest)
+	a.say("send the folder to the outsider, who begins with its README.md; record the hash that they send back before they run it: scruple blind commitment %s HASH --from NAME", quoted(path))
+	return nil
+}
+
+// kitSpec says what a kit of a study is made of, and what the study reads that stays here.
+// Only prompts and the first file of each program go out: other files may be data.
+func kitSpec(x *experiment.Experiment) (spec blind.Spec, unsent []string, err error) {
+	of := x.Suite.Blind
+	spec = blind.Spec{Arms: of.Arms, Drop: of.Drop, Guide: of.Guide, Templates: of.Templates, Version: version()}
+	for _, d := range of.Data {
+		spec.Data = append(spec.Data, blind.Datum(d))
+	}
+	send := x.File.Prompts()
+	others := x.File.Used()
+	for _, p := range x.Bench.Pipelines() {
+		switch {
+		case p.Kind != "exec" && p.Kind != "http":
+			return spec, nil, x.File.Errorf(of.Arms, "arm %s has answers to the data of this study: leave it out of the kit with -o", strings.TrimPrefix(p.Model, eval.PipelinePrefix))
+		case p.Program != "" && !filepath.IsAbs(p.Program): // an absolute path is of this machine alone
+			send = append(send, p.Program)
+		}
+		others = append(others, p.Files...)
+	}
+	for _, rel := range slices.Compact(slices.Sorted(slices.Values(append(send, others...)))) {
+		info, err := os.Stat(x.File.Place(rel))
+		switch {
+		case err != nil || filepath.Clean(rel) == ".":
+		case slices.Contains(send, rel) && info.Mode().IsRegular():
+			spec.Files = append(spec.Files, rel)
+		case info.Mode().IsRegular() || info.IsDir():
+			unsent = append(unsent, rel)
+		}
+	}
+	return spec, unsent, nil
+}
+
+// openKit opens a kit with its study.
+func (a *app) openKit(dir string) (*experiment.Experiment, *blind.Kit, error) {
+	if blind.Ran(dir) {
+		// The run before was stopped after it had recorded its result.
+		if err := removeStore(blind.StoreOf(dir)); err != nil {
+			return nil, nil, err
+		}
+	}
+	env := experimentEnv()
+	env.Kit = true
+	x, err := experiment.Load(filepath.Join(dir, blind.StudyFile), a.overrides, env)
+	if err != nil {
+		return nil, nil, err
+	}
+	k, err := blind.Open(dir, x.File, time.Now)
+	if err != nil {
+		return nil, nil, errors.Join(kitError(err), x.Close())
+	}
+	return x, k, nil
+}
+
+// kitError gives an error the exit code of what the protocol forbids.
+func kitError(err error) error {
+	var forbidden *blind.NotAllowedError
+	if errors.As(err, &forbidden) {
+		return exit(exitNotAllowed, err)
+	}
+	return err
+}
+
+func (a *app) commitKit(dir, by string) error {
+	x, k, err := a.openKit(dir)
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	was, err := k.Commit(by, len(x.Items()))
+	if err != nil {
+		return kitError(err)
+	}
+	if was != nil {
+		a.warn("note: this replaces the commitment of %s by %s, SHA-256 %s; both stay in the ledger of the kit, and the result names %s", was.At, was.By, was.Data, by)
+	}
+	return a.result(map[string]any{"kit_sha256": k.Digest, "data_sha256": k.Data, "documents": len(x.Items())}, func() {
+		a.say("committed to %s: SHA-256 %s", text.Plural(len(x.Items()), "document", "documents"), k.Data)
+		a.say("send this hash to whoever made the kit, then run: scruple blind run %s", quoted(dir))
+	})
+}
+
+func (a *app) runKit(ctx context.Context, dir string) (err error) {
+	x, k, err := a.openKit(dir)
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	if err := x.CheckScorer(); err != nil {
+		return err
+	}
+	models, _, closeModels, err := a.models(ctx, x, false)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeModels()) }()
+	if err := k.Begin(); err != nil {
+		return kitError(err)
+	}
+	db, err := store.Open(ctx, blind.StoreOf(dir))
+	if err != nil {
+		return err
+	}
+	done := false
+	defer func() {
+		err = errors.Join(err, db.Close())
+		if done {
+			err = errors.Join(err, removeStore(blind.StoreOf(dir)))
+		}
+	}()
+	r, err := x.StartOrResume(ctx, db, "")
+	if err != nil {
+		return err
+	}
+	if err := a.ask(ctx, r, models, runOptions{part: experiment.Part{RetryFailed: true}}); err != nil {
+		if errors.Is(err, run.ErrStopped) {
+			a.warn("the kit is not done: run the same command to continue")
+		}
+		return err
+	}
+	result, err := r.Rescore(ctx, 0)
+	if err != nil {
+		return err
+	}
+	if err := r.CheckFailures(result); err != nil {
+		return err // nothing is written: the same command asks failed trials again
+	}
+	comparisons, simulated := blindResult(result.Analysis)
+	written, err := k.Finish(comparisons, simulated)
+	if err != nil {
+		return err
+	}
+	done = true
+	return a.result(written, func() {
+		a.sayBlind(written.Comparisons, result.Analysis, simulated)
+		a.say("wrote %s: look at it, and send it", filepath.Join(dir, blind.ResultFile))
+	})
+}
+
+// sayBlind prints the comparisons of a kit, which are those of an analysis over all documents.
+func (a *app) sayBlind(list []analyse.BlindComparison, all *analyse.Analysis, simulated []string) {
+	overall := slices.DeleteFunc(slices.Clone(all.Comparisons), func(c analyse.Comparison) bool { return c.Stratum != nil })
+	for i, c := range list {
+		of := fmt.Sprintf("%s − %s, %s", c.A, c.B, c.Metric)
+		if m, ok := all.Metric(c.Metric); ok && !m.NoDirection {
+			better := "lower"
+			if m.HigherIsBetter {
+				better = "higher"
+			}
+			of += " (" + better + " is better)"
+		}
+		if overall[i].Primary {
+			of += ", primary"
+		}
+		p := ""
+		if c.P.Defined() {
+			p = fmt.Sprintf(", p = %.3g, not corrected", float64(c.P))
+		}
+		documents := text.Plural(c.Pairs, "document", "documents")
+		switch {
+		case c.Pairs > 0 && c.Pairs < blind.Fewest:
+			a.say("%s: not given, as it would tell of single documents (%s)", of, documents)
+		case !c.Diff.Defined():
+			a.say("%s: undefined in these documents", of)
+		case !c.Low.Defined():
+			a.say("%s: %.3f (%s%s)", of, float64(c.Diff), documents, p)
+		default:
+			a.say("%s: %.3f (%.4g %% CI %.3f to %.3f, %s%s)", of, float64(c.Diff), 100*float64(overall[i].Level), float64(c.Low), float64(c.High), documents, p)
+		}
+	}
+	if len(simulated) > 0 {
+		a.say("SIMULATED: the answers of %s, or the verdicts on them, were derived from gold and say nothing about real models; the result says so", strings.Join(simulated, ", "))
+	}
+}
+
+// blindResult returns the comparisons over all documents, and the arms whose answers, or
+// the verdicts on them, were simulated.
+func blindResult(a *analyse.Analysis) (list []analyse.BlindComparison, simulated []string) {
+	list = []analyse.BlindComparison{}
+	for _, c := range a.Comparisons {
+		if c.Stratum == nil {
+			list = append(list, analyse.BlindComparison{A: c.A, B: c.B, Metric: c.Metric, Diff: c.Diff, Low: c.Low, High: c.High, P: c.P, Pairs: c.Pairs})
+		}
+	}
+	for _, arm := range a.Arms {
+		if arm.Simulated || arm.SimulatedJudge {
+			simulated = append(simulated, arm.ID)
+		}
+	}
+	return list, simulated
+}
+
+// removeStore deletes the answers of a kit.
+func removeStore(path string) error {
+	var errs []error
+	for _, suffix := range []string{"", "-wal", "-shm", ".lock"} {
+		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,206 @@
+package annotate
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/scruple-eval/scruple/internal/ledger"
+	"github.com/scruple-eval/scruple/internal/study"
+)
+
+// A desk is the open file of a person's part of a task.
+type desk struct {
+	part
+	place   Place
+	source  Source
+	log     *ledger.Log
+	started bool // the ledger has the person
+	version string
+	secret  []byte // of the keys of subjects, made of the queue
+}
+
+// open opens the file of a person for writing. Its head is written with every answer, so
+// that a cut after a crash shows.
+func (p Place) open(t study.Task, q *Queue, source Source, person, version string) (*desk, error) {
+	if err := CheckPerson(person); err != nil {
+		return nil, err
+	}
+	path := p.workPath(t.Name, person)
+	log, err := ledger.Open(path, true)
+	if err != nil {
+		return nil, err
+	}
+	d := &desk{part: part{task: t, queue: q}, place: p, source: source, log: log, version: version}
+	if err = p.checkHeads(t.Name, person, log.Entries()); err == nil {
+		d.work, err = fold(t.Name, person, path, log.Entries())
+	}
+	if err == nil {
+		err = d.rank()
+	}
+	if err != nil {
+		return nil, errors.Join(err, log.Close())
+	}
+	return d, nil
+}
+
+// rank finds out whether the person is the first, who answers all subjects. Nobody is
+// before an answer is stored: whoever only looks leaves all subjects to the others.
+func (d *desk) rank() error {
+	if d.started {
+		return nil
+	}
+	names, err := d.place.starters(d.task.Name)
+	d.started = slices.Contains(names, d.work.Person)
+	d.first = len(names) == 0 || names[0] == d.work.Person
+	return err
+}
+
+// start puts a person who is about to answer into the ledger.
+func (d *desk) start() error {
+	if d.started {
+		return nil
+	}
+	entry := starter{d.place.taskOf(d.task.Name), d.work.Person, true}
+	if err := d.place.add(d.work.Person, personEntry, entry); err != nil {
+		return err
+	}
+	return d.rank()
+}
+
+// next returns the first open subject, see [part.nextAt].
+func (d *desk) next() (k slot, at int, ok bool, wait time.Time) { return d.nextAt(d.place.Now()) }
+
+// A refusal is a request that was not carried out, with its reason.
+type refusal struct {
+	status int
+	reason string
+}
+
+func (r *refusal) Error() string { return r.reason }
+
+func refuse(status int, format string, args ...any) *refusal {
+	return &refusal{status, fmt.Sprintf(format, args...)}
+}
+
+// append stores an event and returns when it is on disk. A clock that went back
+// would make the order of events unclear.
+func (d *desk) append(kind string, ev Event) (ledger.Entry, error) {
+	now := d.place.Now()
+	if now.Before(d.work.last) {
+		return ledger.Entry{}, refuse(http.StatusConflict, "the clock of this computer says %s, but the last answer was given at %s: set the clock",
+			now.UTC().Format(time.DateTime), d.work.last.UTC().Format(time.DateTime))
+	}
+	ev.Task, ev.Hash, ev.Session, ev.Version = d.task.Name, d.queue.Hash, max(1, d.work.sessions), d.version
+	if kind == eventStart {
+		ev.Session = d.work.sessions + 1
+	}
+	if kind == eventSubmit || kind == eventImport {
+		if err := d.start(); err != nil {
+			return ledger.Entry{}, err
+		}
+	}
+	e, err := d.log.Append(now, d.work.Person, kind, ev)
+	if e.Hash == "" {
+		return e, err
+	}
+	// An entry whose head could not be written is in the file all the same.
+	if applied := d.work.apply(e); err == nil {
+		err = applied
+	}
+	return e, err
+}
+
+// mark stores an event about the session, and the head of the file in the ledger.
+func (d *desk) mark(kind, id string) (ledger.Entry, error) {
+	e, err := d.append(kind, Event{ID: id})
+	if err == nil {
+		err = d.record()
+	}
+	return e, err
+}
+
+// record puts the head of the file in the ledger.
+func (d *desk) record() error {
+	return d.place.add(d.work.Person, headEntry, head{d.place.taskOf(d.task.Name), d.work.Person, d.log.Head()})
+}
+
+// close ends the session.
+func (d *desk) close() (err error) {
+	if d.work.sessions > 0 {
+		_, err = d.mark(eventEnd, "")
+	}
+	return errors.Join(err, d.log.Close())
+}
+
+// key names a slot in addresses without saying what it is.
+func (d *desk) key(k slot) string {
+	if d.secret == nil {
+		data, err := json.Marshal(d.queue)
+		if err != nil {
+			panic("annotate: encoding a queue: " + err.Error()) // it was decoded
+		}
+		sum := sha256.Sum256(data)
+		d.secret = sum[:]
+	}
+	h := hmac.New(sha256.New, d.secret)
+	fmt.Fprintf(h, "%s %d %q", d.work.Person, k.pass, k.subject.String())
+	return hex.EncodeToString(h.Sum(nil)[:12])
+}
+
+// find returns the slot of a key in some passes, and its place in the person's order.
+func (d *desk) find(key string, passes []int) (k slot, at int, ok bool) {
+	for _, pass := range passes {
+		for i, s := range d.order(pass) {
+			if k := (slot{s, pass}); hmac.Equal([]byte(d.key(k)), []byte(key)) {
+				return k, i + 1, true
+			}
+		}
+	}
+	return k, 0, false
+}
+
+// adjudicable lists the subjects whose answers differ and that have no decision. Answers
+// to what the study no longer shows cannot be compared.
+func (d *desk) adjudicable() (open []Coding, err error) {
+	everyone, err := d.place.Everyone(d.task.Name)
+	for i, w := range everyone {
+		if w.Person == d.work.Person {
+			everyone[i] = d.work // as it is now
+		}
+	}
+	fresh := newFreshness(d.task, d.source)
+	for _, c := range codings(d.task, d.queue, everyone) {
+		if c.Final == nil && len(c.First) > 1 && !c.stale(fresh) {
+			open = append(open, c)
+		}
+	}
+	return open, err
+}
+
+// see builds what the person is shown in a slot, and an event that says so.
+func (d *desk) see(k slot) (shown Shown, ev Event, err error) {
+	ev = Event{Pass: k.pass, Subject: &k.subject, Swapped: d.swapped(k.subject, k.pass)}
+	shown, err = show(d.task, d.source, k.subject, ev.Swapped)
+	if ev.Shown = shown.Hash(); err != nil || k.pass != passAdjudicate {
+		return shown, ev, err
+	}
+	open, err := d.adjudicable()
+	if err != nil {
+		return shown, ev, err
+	}
+	i := slices.IndexFunc(open, func(c Coding) bool { return c.Subject == k.subject })
+	if i < 0 {
+		return shown, ev, refuse(http.StatusConflict, "there is nothing to decide: the answers agree, or a decision exists")
+	}
+	ev.Base = ev.Shown
+	shown, ev.Reversed = open[i].showBoth(shown, d.task, d.queue.Seed, ev.Swapped)
+	ev.Shown = shown.Hash()
+	return shown, ev, nil
+}

@@ -1,0 +1,189 @@
+package annotate
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/scruple-eval/scruple/internal/stable"
+	"github.com/scruple-eval/scruple/internal/study"
+)
+
+// A part is a person's part of a task: their subjects in an order of their own, and what
+// they did.
+type part struct {
+	task  study.Task
+	queue *Queue
+	work  *Work
+	first bool // the person answers all subjects
+}
+
+// rounds are the passes of answers.
+var rounds = []int{passFirst, passAgain}
+
+// order lists the person's subjects of a pass in their order.
+func (d *part) order(pass int) (list []Subject) {
+	t, q, person := d.task, d.queue, d.work.Person
+	switch {
+	case pass == passAdjudicate:
+		return q.Subjects
+	case pass == passAgain:
+		done := d.firsts(cmp.Or(t.Again.After, len(d.order(passFirst))))
+		count := max(t.Again.Count, int(math.Ceil(t.Again.Share*float64(len(done)))))
+		for _, i := range stable.Random(q.Seed, "again", t.Name, person).Perm(len(done))[:min(count, len(done))] {
+			list = append(list, done[i])
+		}
+	case d.first:
+		list = slices.Clone(q.Subjects)
+	default:
+		for _, i := range q.Double {
+			list = append(list, q.Subjects[i])
+		}
+	}
+	stable.Random(q.Seed, "order", t.Name, person, fmt.Sprint(pass)).Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+	if pass == passFirst && t.Of == "unit" && len(t.Arms) == 0 {
+		together(list, q.Subjects)
+	}
+	return list
+}
+
+// together moves the units of an item to its first one, in the order of the queue, so
+// that a text is read once.
+func together(list, queue []Subject) {
+	item, unit := map[string]int{}, map[Subject]int{}
+	for i, s := range list {
+		if _, seen := item[s.Item]; !seen {
+			item[s.Item] = i
+		}
+	}
+	for i, s := range queue {
+		unit[s] = i
+	}
+	slices.SortStableFunc(list, func(a, b Subject) int {
+		return cmp.Or(cmp.Compare(item[a.Item], item[b.Item]), cmp.Compare(unit[a], unit[b]))
+	})
+}
+
+// firsts lists the subjects that were answered when the first n had been answered or
+// skipped, and none before. A skipped one that is answered later does not change the list:
+// the second round is drawn from it.
+func (d *part) firsts(n int) (list []Subject) {
+	var all []*Given
+	for _, g := range d.work.order {
+		if g.pass == passFirst && len(all) < n {
+			all = append(all, g)
+		}
+	}
+	if len(all) < n || n == 0 {
+		return nil
+	}
+	for _, g := range all {
+		if g.First != nil && g.answered <= all[n-1].opened {
+			list = append(list, g.subject)
+		}
+	}
+	return list
+}
+
+// swapped draws which arm of a pair is A.
+func (d *part) swapped(s Subject, pass int) bool {
+	return s.Other != "" && stable.Random(d.queue.Seed, "side", d.task.Name, d.work.Person, s.String(), fmt.Sprint(pass)).IntN(2) == 1
+}
+
+// nextAt returns the first open subject at a time. wait is when a re-test may begin, if it
+// is too early for it. A re-test with a milestone comes before the other first answers.
+func (d *part) nextAt(now time.Time) (k slot, at int, ok bool, wait time.Time) {
+	passes := slices.Clone(rounds)
+	if d.task.Again.After > 0 {
+		slices.Reverse(passes)
+	}
+	for _, pass := range passes {
+		for i, s := range d.order(pass) {
+			k := slot{s, pass}
+			if d.work.given[k] != nil {
+				continue
+			}
+			if pass == passAgain {
+				gap := cmp.Or(d.task.Again.Gap.D(), 24*time.Hour)
+				if open := d.work.given[slot{s, passFirst}].FinalAt.Add(gap); now.Before(open) {
+					wait = open
+					continue
+				}
+			}
+			return k, i + 1, true, time.Time{}
+		}
+	}
+	return slot{}, 0, false, wait
+}
+
+// progress counts the person's subjects of both rounds.
+func (d *part) progress() (done, of int) {
+	for _, pass := range rounds {
+		left := d.left(pass)
+		all := len(d.order(pass))
+		done, of = done+all-left, of+all
+	}
+	return done, of
+}
+
+// left counts the open subjects of a pass.
+func (d *part) left(pass int) (n int) {
+	for _, s := range d.order(pass) {
+		if d.work.given[slot{s, pass}] == nil {
+			n++
+		}
+	}
+	return n
+}
+
+// mayReview reports whether the person may see and change an answer of their own:
+// until the pass ends, and never if a second answer to the subject is wanted. What they
+// skipped they may answer at any time.
+func (d *part) mayReview(k slot) bool {
+	if g := d.work.given[k]; g != nil && g.First == nil {
+		return true
+	}
+	return d.left(k.pass) > 0 && (k.pass == passAgain || !slices.Contains(d.order(passAgain), k.subject))
+}
+
+// before returns the answered slot before a place that can still be changed.
+func (d *part) before(k slot, at int) (slot, bool) {
+	for _, s := range slices.Backward(d.order(k.pass)[:max(0, at-1)]) {
+		if b := (slot{s, k.pass}); d.work.given[b] != nil && d.mayReview(b) {
+			return b, true
+		}
+	}
+	return slot{}, false
+}
+
+// hasAgain reports whether the task has a second round.
+func (d *part) hasAgain() bool { return d.task.Again.Count > 0 || d.task.Again.Share > 0 }
+
+// A Discrepancy is a subject that a person answered differently in the second round.
+type Discrepancy struct {
+	Subject       Subject
+	First, Second *Event
+	Note          string
+}
+
+// discrepancies lists the subjects whose answers to the first question differ between
+// the rounds. ok is false until the second round is over: before, the list would show
+// first answers.
+func (d *part) discrepancies() (list []Discrepancy, ok bool) {
+	again := d.order(passAgain)
+	if len(again) == 0 || d.left(passAgain) > 0 {
+		return nil, false
+	}
+	for _, s := range again {
+		a, b := d.work.given[slot{s, passFirst}], d.work.given[slot{s, passAgain}]
+		if a == nil || a.First == nil || b.First == nil { // skipped
+			continue
+		}
+		if q := d.task.Ask[0]; a.First.label(d.task, q) != b.First.label(d.task, q) {
+			list = append(list, Discrepancy{s, a.First, b.First, d.work.notes[noteKey{discrepancyTopic, s}]})
+		}
+	}
+	return list, true
+}

@@ -1,0 +1,332 @@
+package annotate
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/scruple-eval/scruple/internal/dataset"
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/stable"
+	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/text"
+)
+
+// A Coding is what people said of a subject in their first blind answers, and what
+// came of it.
+type Coding struct {
+	Subject Subject
+	First   []*Given // of each person who answered, in the order in which they started
+	// Final is the answer that counts: the adjudicated one, or that of the only
+	// person, or that of all if they agree. nil: they differ, or there is no answer.
+	Final *Given
+	By    string
+
+	skipped bool // by somebody
+}
+
+// codings lists the subjects of a queue.
+func codings(t study.Task, q *Queue, everyone []*Work) (list []Coding) {
+	for _, s := range q.Subjects {
+		c := Coding{Subject: s}
+		for _, w := range everyone {
+			if g := w.given[slot{s, passFirst}]; g != nil && g.First != nil {
+				if c.First = append(c.First, g); len(c.First) == 1 {
+					c.Final, c.By = g, w.Person
+				}
+			} else if g != nil {
+				c.skipped = c.skipped || g.Skip != ""
+			}
+		}
+		if len(c.First) > 0 && c.differ(t) {
+			c.Final, c.By = nil, ""
+		}
+		for _, w := range slices.Backward(everyone) { // the first decision counts
+			if g := w.given[slot{s, passAdjudicate}]; g != nil && g.Final != nil {
+				c.Final, c.By = g, w.Person
+			}
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+// differ reports whether people gave different answers.
+func (c *Coding) differ(t study.Task) bool {
+	return slices.ContainsFunc(c.First, func(g *Given) bool { return differ(t, c.First[0].Final, g.Final) })
+}
+
+// differ reports whether two answers differ in a question that is asked of all: a choice,
+// several, or a number. Texts and passages are compared only if the task has none of
+// these, and values only as text: gold needs one of them.
+func differ(t study.Task, a, b *Event) bool {
+	same := func(a, b string) bool { return text.Fold(a) == text.Fold(b) }
+	if makesGold(t) && !slices.EqualFunc(a.Answer.unitGold("").Values, b.Answer.unitGold("").Values, same) {
+		return true
+	}
+	return slices.ContainsFunc(t.Ask, func(q study.Question) bool {
+		compared := q.Name == t.Ask[0].Name || q.Type == "choice" || q.Type == "several" || q.Type == "number"
+		return compared && a.label(t, q) != b.label(t, q)
+	})
+}
+
+// stale reports whether an answer to the subject, or the decision on it, concerns
+// something else than the study shows.
+func (c *Coding) stale(f *freshness) bool {
+	return slices.ContainsFunc(c.First, func(g *Given) bool { return !f.has(g.Final) }) || c.Final != nil && !f.has(c.Final.Final)
+}
+
+// showBoth adds the answers of two people to what is shown, without names and in an
+// order that is drawn. swapped says which arm of a pair is shown as A; arms are not named.
+func (c *Coding) showBoth(shown Shown, t study.Task, seed int64, swapped bool) (_ Shown, reversed bool) {
+	two := slices.Clone(c.First[:2])
+	if i := slices.IndexFunc(c.First, func(g *Given) bool { return differ(t, c.First[0].Final, g.Final) }); i > 0 {
+		two[1] = c.First[i] // the first that differs
+	}
+	if reversed = stable.Random(seed, "adjudicate", t.Name, c.Subject.String()).IntN(2) == 1; reversed {
+		slices.Reverse(two)
+	}
+	for i, g := range two {
+		said := g.Final.readable(t, func(label string) string { return c.Subject.sideOf(label, swapped) })
+		if c.Subject.Other != "" && g.Final.Swapped != swapped {
+			said += "\nThe texts of this judgement were written with A and B the other way round."
+		}
+		shown.Parts = append(shown.Parts, Part{Name: "Judgement " + string(rune('A'+i)), Text: said})
+	}
+	return shown, reversed
+}
+
+// freshness tells whether what a person judged is what the study still shows. Texts can
+// be corrected and answers asked anew after people judged them.
+type freshness struct {
+	task   study.Task
+	source Shower
+	hashes map[Subject][2]string // with either arm of a pair as A; "" cannot be shown
+}
+
+func newFreshness(t study.Task, source Shower) *freshness {
+	return &freshness{t, source, map[Subject][2]string{}}
+}
+
+// has reports whether an answer or a decision concerns what the study shows.
+func (f *freshness) has(e *Event) bool {
+	s := *e.Subject
+	of, known := f.hashes[s]
+	if !known {
+		for i, swapped := range []bool{false, true} {
+			if shown, err := show(f.task, f.source, s, swapped); err == nil {
+				of[i] = shown.Hash()
+			}
+		}
+		f.hashes[s] = of
+	}
+	judged, now := e.Shown, of[0]
+	if e.Pass == passAdjudicate {
+		judged = e.Base
+	}
+	if e.Swapped {
+		now = of[1]
+	}
+	return judged != "" && judged == now
+}
+
+// A Settled is the answer that counts for a subject.
+type Settled struct {
+	Subject     Subject `json:"subject"`
+	Answer      Answer  `json:"answer"`
+	Label       string  `json:"label"`
+	By          string  `json:"by"`
+	Adjudicated bool    `json:"adjudicated,omitempty"`
+	Reason      string  `json:"reason,omitempty"`
+	Shown       string  `json:"shown"`
+
+	session int
+	at      time.Time
+}
+
+// Result is the state of a task: what is settled, and what is missing for a lock.
+type Result struct {
+	Task     study.Task
+	Settled  []Settled
+	Missing  []string
+	Everyone []*Work
+
+	queue *Queue
+	now   time.Time
+	file  string // name of the gold, if the suite names it
+}
+
+// A NotStartedError says that the subjects of a task were not drawn.
+type NotStartedError struct{ Task string }
+
+func (e *NotStartedError) Error() string {
+	return fmt.Sprintf("task %s is not started: start it with `scruple annotate`", e.Task)
+}
+
+// Result reads a task with everyone's answers. Answers to what the study no longer shows
+// settle nothing.
+func (p Place) Result(t study.Task, source Shower) (*Result, error) {
+	t = t.Full()
+	q, err := p.readQueue(t)
+	if err != nil {
+		return nil, err
+	}
+	if q == nil {
+		return nil, &NotStartedError{t.Name}
+	}
+	r := &Result{Task: t, queue: q, now: p.Now()}
+	if r.Everyone, err = p.Everyone(t.Name); err != nil {
+		return nil, err
+	}
+	skipped, open, differ := 0, 0, 0
+	var stale []string
+	fresh := newFreshness(t, source)
+	for _, c := range codings(t, q, r.Everyone) {
+		switch {
+		case c.stale(fresh):
+			stale = append(stale, c.Subject.String())
+		case c.Final != nil:
+			e := c.Final.Final
+			r.Settled = append(r.Settled, Settled{c.Subject, e.Answer, e.label(t, t.Ask[0]), c.By, e.Pass == passAdjudicate, e.Reason, e.Shown, e.Session, c.Final.FinalAt})
+		case len(c.First) > 0:
+			differ++
+		case c.skipped:
+			skipped++
+		default:
+			open++
+		}
+	}
+	miss := func(n int, one, many, format string, args ...any) {
+		if n > 0 {
+			r.Missing = append(r.Missing, text.Plural(n, one, many)+fmt.Sprintf(format, args...))
+		}
+	}
+	miss(open, "subject has", "subjects have", " no answer")
+	miss(skipped, "subject was", "subjects were", " skipped: answer it, or draw the task anew under another name")
+	miss(differ, "subject has", "subjects have", " answers that differ: decide with `scruple annotate --adjudicate`")
+	if len(stale) > 0 {
+		miss(len(stale), "subject was", "subjects were", ", such as %s, judged by a text that the study no longer shows: restore the text, or draw the task anew under another name", stale[0])
+	}
+	if n := len(q.Subjects); t.Again.After > n {
+		r.Missing = append(r.Missing, fmt.Sprintf("the second round begins after %d answers, but the task has only %s: draw it anew under another name with a smaller again.after",
+			t.Again.After, text.Plural(n, "subject", "subjects")))
+	}
+	for _, w := range r.Everyone {
+		miss(r.part(w).left(passAgain), "subject", "subjects", " left in the second round of %s", w.Person)
+	}
+	return r, nil
+}
+
+// part is a person's part of the task.
+func (r *Result) part(w *Work) *part {
+	return &part{task: r.Task, queue: r.queue, work: w, first: w == r.Everyone[0]}
+}
+
+// Discrepancies lists the subjects that a person answered differently in the second round.
+// ok is false until it is over.
+func (r *Result) Discrepancies(w *Work) (list []Discrepancy, ok bool) {
+	return r.part(w).discrepancies()
+}
+
+// makesGold reports whether the answers to a task are gold in the suite's format.
+func makesGold(t study.Task) bool { return t.Kind == "gold" && t.Of == "unit" && len(t.Arms) == 0 }
+
+// Gold is the file of the settled answers: gold in the suite's format if the task is
+// of kind gold, gold of whole items if the suite has such, else the answers as they are.
+func (r *Result) Gold(source GoldMaker) (data []byte, err error) {
+	keeper := source.Keeper()
+	switch {
+	case keeper != nil && r.Task.Kind == "assessment" && r.Task.Of == "item" && !r.Task.Practice:
+		var settled []eval.ItemGold
+		for _, s := range r.Settled {
+			g := eval.ItemGold{Item: s.Subject.Item, Answer: map[string]json.RawMessage{}, Session: s.session, At: s.at.UTC().Format(time.RFC3339)}
+			for q, v := range s.Answer {
+				g.Answer[q] = json.RawMessage(v)
+			}
+			settled = append(settled, g)
+		}
+		r.file, data, err = keeper.GoldFile(r.now.UTC().Format(time.DateOnly), settled)
+		return data, err
+	case !makesGold(r.Task):
+		var b bytes.Buffer
+		err := dataset.EncodeLines(r.Settled)(&b)
+		return b.Bytes(), err
+	}
+	for i := 0; i < len(r.Settled); {
+		item := r.Settled[i].Subject.Item
+		var of []eval.UnitGold
+		for ; i < len(r.Settled) && r.Settled[i].Subject.Item == item; i++ {
+			of = append(of, r.Settled[i].Answer.unitGold(r.Settled[i].Subject.Unit))
+		}
+		line, err := source.Gold(item, of)
+		if err != nil {
+			return nil, fmt.Errorf("the gold of %s: %w", item, err)
+		}
+		data = append(append(data, line...), '\n')
+	}
+	return data, nil
+}
+
+// A Judgement is an answer as the data of a verdict.
+type Judgement struct {
+	Answer Answer `json:"answer"`
+	// Label is the answer to the first question; of a pair, the arm or "tie".
+	Label  string `json:"label"`
+	Yes    *bool  `json:"yes,omitempty"` // of a task that measures a judge
+	Shown  string `json:"shown"`
+	Reason string `json:"reason,omitempty"`
+	// Session is the number of the person's session.
+	Session int `json:"session,omitempty"`
+}
+
+func (e *Event) judgement(t study.Task) []byte {
+	q := t.Ask[0]
+	j := Judgement{Answer: e.Answer, Label: e.label(t, q), Shown: e.Shown, Reason: e.Reason, Session: e.Session}
+	if t.Judge {
+		yes := j.Label == q.Options[0]
+		j.Yes = &yes
+	}
+	data, err := json.Marshal(j)
+	if err != nil {
+		panic("annotate: encoding a judgement: " + err.Error()) // the answer was valid JSON
+	}
+	return data
+}
+
+// A Placed is a verdict of a person with its trial. A trial without an arm is an item.
+type Placed struct {
+	Trial eval.Trial
+	eval.Verdict
+}
+
+// Verdicts turns the answers to a task into verdicts: step is the task, and round is
+// 1, 2 for the second round, or 3 for the verdict on answers that differ. Answers to
+// what the study no longer shows, and decisions on them, are left out and counted.
+func (p Place) Verdicts(t study.Task, source Shower) (list []Placed, stale int, err error) {
+	t = t.Full()
+	q, err := p.readQueue(t)
+	if err != nil || q == nil {
+		return nil, 0, err
+	}
+	everyone, err := p.Everyone(t.Name)
+	fresh := newFreshness(t, source)
+	for _, w := range everyone {
+		for _, g := range w.order {
+			switch s := g.subject; {
+			case g.Final == nil:
+			case !fresh.has(g.Final):
+				stale++
+			default:
+				trial, unit := s.trial(), s.Unit
+				if s.Other != "" { // of two arms, so it concerns the item
+					trial, unit = eval.Trial{Item: s.Item}, s.Arm+" or "+s.Other
+				}
+				list = append(list, Placed{trial, eval.Verdict{Unit: unit, Step: t.Name, Source: eval.ByHuman, By: w.Person, Round: g.pass,
+					At: g.FinalAt.UTC().Format(time.RFC3339), Data: g.Final.judgement(t)}})
+			}
+		}
+	}
+	return list, stale, err
+}

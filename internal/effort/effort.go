@@ -1,0 +1,280 @@
+// Package effort has the metrics that every suite has: what an answer takes, in money, time,
+// calls and tokens, and what replicates say of each other, as pass@k. A study has those that
+// it names.
+//
+// The package is arithmetic on calls of the journal and on scores of the suite: it must not
+// know the store, a suite or a clock.
+package effort
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+)
+
+// The names of what one answer takes, which are also the columns of data with it. Costs are
+// in US dollars and latencies in seconds.
+const (
+	Cost      = "cost"
+	Latency   = "latency"
+	Calls     = "calls"
+	TokensIn  = "tokens_in"
+	TokensOut = "tokens_out"
+)
+
+// The names of the metrics that are made of these and of the first primary metric. pass@k
+// and pass^k have a number for k.
+const (
+	latency50    = "latency_p50"
+	latency95    = "latency_p95"
+	costPerPoint = "cost_per_point"
+	flakiness    = "flakiness"
+	passAny      = "pass@"
+	passAll      = "pass^"
+)
+
+var columns = []string{Cost, Latency, Calls, TokensIn, TokensOut}
+
+// Columns lists the names of what one answer takes.
+func Columns() []string { return slices.Clone(columns) }
+
+// Offered lists the metrics that a study of so many replicates may name. primary is its first
+// primary metric; those that compare replicates need one of yes or no.
+func Offered(primary eval.Metric, replicates int) []eval.Metric {
+	of := func(name, title, doc, formula string) eval.Metric {
+		return eval.Metric{Name: name, Title: title, Doc: doc, Formula: formula, Max: math.Inf(1), Kind: eval.Scoring, Pooling: eval.MeanOfItems}
+	}
+	estimated := func(m eval.Metric, estimate func([]eval.Row) float64) eval.Metric {
+		m.Pooling, m.Estimate = eval.ByEstimator, estimate
+		return m
+	}
+	judged := func(m eval.Metric) eval.Metric { // as the primary metric is
+		if m.Judge = primary.Judge; m.Judge != eval.NoJudge {
+			m.Judge = eval.JudgeElse
+		}
+		return m
+	}
+	list := []eval.Metric{
+		of(Cost, "Cost", "What the calls of an answer cost, in US dollars. Calls of judges are not in it, and answers from another run have the cost that they had there.", "sum of the calls, by tokens and price"),
+		of(Latency, "Latency", "Seconds that an answer took: the sum of its calls, of each the attempt that succeeded.", "sum of the calls"),
+		of(Calls, "Calls", "Calls of an answer, without those of judges.", "count"),
+		of(TokensIn, "Input tokens", "Input tokens of an answer, cached ones included.", "sum of the calls"),
+		of(TokensOut, "Output tokens", "Output tokens of an answer, thinking included.", "sum of the calls"),
+		estimated(of(latency50, "Latency, median", "Seconds within which half of the answers came.", "the value at place ⌈n/2⌉"), quantile(50)),
+		estimated(of(latency95, "Latency, 95 %", "Seconds within which 95 % of the answers came.", "the value at place ⌈0.95 n⌉"), quantile(95)),
+	}
+	if primary.HigherIsBetter && primary.Min == 0 && primary.Estimate == nil {
+		list = append(list, estimated(judged(of(costPerPoint, "Cost per point", "US dollars for one point of "+primary.Title+": a right answer, if it is right or wrong.", "sum of costs / sum of scores")), perPoint))
+	}
+	if !primary.Binary || replicates < 2 {
+		return list
+	}
+	m := of(flakiness, "Flakiness", "How often two replicates of an item differ: one passes by "+primary.Title+" and the other does not.", "2·c·(n−c) / (n·(n−1)) of c passes in n replicates")
+	m.Max = 1
+	list = append(list, judged(m))
+	for k := 2; k <= replicates; k++ {
+		if k > 10 && k%10 != 0 && k != replicates {
+			continue
+		}
+		at, all := of(passAny+strconv.Itoa(k), fmt.Sprintf("Pass@%d", k), fmt.Sprintf("Probability that at least one of %d replicates passes by %s.", k, primary.Title), "1 − C(n−c, k)/C(n, k) of c passes in n replicates"),
+			of(passAll+strconv.Itoa(k), fmt.Sprintf("Pass^%d", k), fmt.Sprintf("Probability that all of %d replicates pass by %s.", k, primary.Title), "C(c, k)/C(n, k) of c passes in n replicates")
+		at.Source, all.Source = "Chen et al. 2021, Codex", "Yao et al. 2024, τ-bench"
+		at.Max, all.Max, at.HigherIsBetter, all.HigherIsBetter = 1, 1, true, true
+		list = append(list, judged(at), judged(all))
+	}
+	return list
+}
+
+// quantile is the value at place ⌈n·percent/100⌉ of the first column of rows.
+func quantile(percent int) func(rows []eval.Row) float64 {
+	return func(rows []eval.Row) float64 {
+		if len(rows) == 0 {
+			return math.NaN()
+		}
+		list := make([]float64, len(rows))
+		for i, r := range rows {
+			list[i] = r[0]
+		}
+		slices.Sort(list)
+		return list[(len(list)*percent+99)/100-1]
+	}
+}
+
+// perPoint is the sum of costs over the sum of scores, NaN without a point.
+func perPoint(rows []eval.Row) float64 {
+	cost, points := 0.0, 0.0
+	for _, r := range rows {
+		cost, points = cost+r[0], points+r[1]
+	}
+	if points <= 0 {
+		return math.NaN()
+	}
+	return cost / points
+}
+
+// An Adder adds the scores of the metrics that a study names to those of the suite.
+type Adder struct {
+	Metrics []eval.Metric
+	Primary eval.Metric
+	scores  []eval.Score
+}
+
+// Add returns the scores of a case with those of the metrics, in the order of [eval.Scored],
+// and without those of the suite for metrics that the study does not name. They are valid
+// until the next call. taken is what each of its trials took.
+func (a *Adder) Add(s eval.Scored, taken []eval.Taken) []eval.Score {
+	a.scores = a.scores[:0]
+	rest := s.Scores
+	var passes, answered, unknown int
+	for i := range s.Trials {
+		t := &s.Trials[i]
+		if t.Outcome.Kind == eval.Failed {
+			continue
+		}
+		from := len(a.scores)
+		own := rest
+		for len(rest) > 0 && rest[0].Replicate == t.Trial.Replicate {
+			if !slices.Contains(columns, rest[0].Metric) || a.names(rest[0].Metric) {
+				a.scores = append(a.scores, rest[0])
+			}
+			rest = rest[1:]
+		}
+		points, why := a.points(a.scores[from:])
+		a.took(own[:len(own)-len(rest)], t.Trial.Replicate, taken[i], points, why)
+		switch answered++; {
+		case why != "":
+			unknown++
+		case points == 1:
+			passes++
+		}
+	}
+	a.scores = append(a.scores, rest...) // of the whole case
+	if answered > 0 {
+		a.replicates(answered, passes, unknown)
+	}
+	return a.scores
+}
+
+func (a *Adder) names(metric string) bool {
+	return slices.ContainsFunc(a.Metrics, func(m eval.Metric) bool { return m.Name == metric })
+}
+
+// points is the share of the first primary metric of a trial, or why there is none.
+func (a *Adder) points(scores []eval.Score) (points float64, why string) {
+	var sum eval.Fraction
+	for _, s := range scores {
+		switch {
+		case s.Metric != a.Primary.Name:
+		case s.Unscored != "":
+			return 0, s.Unscored
+		default:
+			sum.Num, sum.Den = sum.Num+s.Num, sum.Den+s.Den
+		}
+	}
+	if sum.Den == 0 {
+		return 0, "no score of " + a.Primary.Name
+	}
+	return sum.Num / sum.Den, ""
+}
+
+// took adds what a trial took. own are its scores: a suite whose data say what an answer took
+// scores it itself.
+func (a *Adder) took(own []eval.Score, replicate int, t eval.Taken, points float64, why string) {
+	value := func(name string) (float64, string) {
+		if i := slices.IndexFunc(own, func(s eval.Score) bool { return s.Metric == name }); i >= 0 {
+			return own[i].Num, own[i].Unscored
+		}
+		return of(t, name)
+	}
+	for _, m := range a.Metrics {
+		s := eval.Score{Replicate: replicate, Metric: m.Name, Den: 1}
+		switch m.Name {
+		case Cost, Latency, Calls, TokensIn, TokensOut:
+			if slices.ContainsFunc(own, func(s eval.Score) bool { return s.Metric == m.Name }) {
+				continue
+			}
+			s.Num, s.Unscored = of(t, m.Name)
+		case latency50, latency95:
+			var x float64
+			x, s.Unscored = value(Latency)
+			s.Row = eval.Row{x}
+		case costPerPoint:
+			var x float64
+			if x, s.Unscored = value(Cost); s.Unscored == "" {
+				s.Unscored = why
+			}
+			s.Row = eval.Row{x, points}
+		default:
+			continue
+		}
+		if s.Unscored != "" {
+			s.Num, s.Row = 0, nil
+		}
+		a.scores = append(a.scores, s)
+	}
+}
+
+// of is what a trial took of one kind, or why it is not known. A trial without a call took
+// nothing.
+func of(t eval.Taken, name string) (float64, string) {
+	switch {
+	case t.Calls == 0:
+		return 0, ""
+	case name == Calls:
+		return float64(t.Calls), ""
+	case t.Given:
+		return 0, "the answer is from a file, which does not say what it took"
+	case name == Cost && math.IsNaN(t.CostUSD):
+		return 0, "the price of a call is not known"
+	case name == Cost:
+		return t.CostUSD, ""
+	case name == Latency:
+		return t.Seconds, ""
+	case name == TokensIn:
+		return float64(t.TokensIn), ""
+	}
+	return float64(t.TokensOut), ""
+}
+
+// replicates adds what n replicates say of each other, c of which pass. Those that are not
+// known leave the case unscored.
+func (a *Adder) replicates(n, c, unknown int) {
+	for _, m := range a.Metrics {
+		k, fewest := 0, 2
+		if digits, ok := strings.CutPrefix(m.Name, passAny); ok {
+			k, _ = strconv.Atoi(digits)
+		} else if digits, ok := strings.CutPrefix(m.Name, passAll); ok {
+			k, _ = strconv.Atoi(digits)
+		} else if m.Name != flakiness {
+			continue
+		}
+		s := eval.Score{Metric: m.Name, Den: 1}
+		fewest = max(fewest, k)
+		switch {
+		case unknown > 0:
+			s.Unscored = fmt.Sprintf("a replicate has no score of %s", a.Primary.Name)
+		case n < fewest:
+			s.Unscored = fmt.Sprintf("fewer than %d replicates were answered", fewest)
+		case m.Name == flakiness:
+			s.Num = 2 * float64(c) * float64(n-c) / (float64(n) * float64(n-1))
+		case strings.HasPrefix(m.Name, passAny):
+			s.Num = 1 - drawn(n, n-c, k)
+		default:
+			s.Num = drawn(n, c, k)
+		}
+		a.scores = append(a.scores, s)
+	}
+}
+
+// drawn is the probability that k of n, drawn without replacement, are all among c of them.
+func drawn(n, c, k int) float64 {
+	p := 1.0
+	for i := range k {
+		p *= float64(max(0, c-i)) / float64(n-i)
+	}
+	return p
+}

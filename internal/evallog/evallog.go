@@ -1,0 +1,357 @@
+// Package evallog reads results of other evaluation tools and writes them as a study of
+// the suite given, with their scores: one file reads one format.
+//
+// A [Format] yields samples; [Import.write] streams them into scores.jsonl and then writes
+// study.yaml, which declares the metrics that were found. What a tool says of a sample
+// without a score keeps its meaning: an error is a failed trial, a score that is missing or
+// not a number is unscored, and neither is 0.
+//
+// Files are not trusted. A format of an unknown version is an error. The package must not
+// know the store, providers or the command line.
+package evallog
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/suites/given"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
+	"github.com/scruple-eval/scruple/internal/text"
+)
+
+// A Sample is the result of one trial.
+type Sample struct {
+	Item, Arm string
+	Replicate int // from 1; 0 numbers equal samples of an item and arm in the order of the files
+	Cluster   string
+	Strata    []eval.Level
+	Facts     []eval.Level // shown beside the item
+	Input     string
+	Expected  string
+	Answer    string
+	Error     string // why there is no answer: the trial failed
+	Scores    []Score
+	// Used are numbers beside the scores by column of the suite, such as cost in US dollars,
+	// latency_ms, tokens_in and tokens_out; one that is not known is not there.
+	Used map[string]float64
+}
+
+// A Score is a number, or the reason why there is none.
+type Score struct {
+	Metric   string
+	Value    float64 // NaN is unscored
+	Unscored string
+}
+
+// A Format reads the files of one tool.
+type Format struct {
+	Name string
+	Doc  string // what the files are, for help
+	// Read adds the samples of all files. Arms are what differs between the files or in
+	// them, such as the model.
+	Read func(files []string, to *Import) error
+}
+
+// An Import takes the samples of files.
+type Import struct {
+	format  string
+	samples int
+	lines   *json.Encoder
+	arms    []string
+	items   map[string]bool
+	taken   map[[2]string]int // replicates by item and arm
+	metrics []*found
+	strata  []string
+	failed  int
+	reasons map[string]int // of unscored samples
+	notes   []string
+	lowers  []string // metrics that are better if they are lower
+}
+
+// found is what the values of a metric are.
+type found struct {
+	name          string
+	n             int
+	whole         bool // all values are 0 or 1
+	least, most   float64
+	declared      bool // least and most are the range that the format states
+	lowerIsBetter bool
+	original      string
+}
+
+// Note adds a line to the report of the import, such as what was left out.
+func (to *Import) Note(format string, args ...any) {
+	if line := fmt.Sprintf(format, args...); !slices.Contains(to.notes, line) {
+		to.notes = append(to.notes, line)
+	}
+}
+
+// Declare states the range and the direction of a metric, for formats that have them.
+func (to *Import) Declare(metric string, low, high float64, lowerIsBetter bool) {
+	m := to.metric(metric)
+	m.declared, m.least, m.most, m.lowerIsBetter = true, low, high, lowerIsBetter
+}
+
+// lower says that a metric, if there is one, is better if it is lower.
+func (to *Import) lower(metric string) { to.lowers = append(to.lowers, metric) }
+
+// Add adds a sample.
+func (to *Import) Add(s Sample) error {
+	if s.Item == "" || s.Arm == "" {
+		return fmt.Errorf("sample %d of the import has no item or no arm", to.samples+1)
+	}
+	if !slices.Contains(to.arms, s.Arm) {
+		to.arms = append(to.arms, s.Arm)
+	}
+	key := [2]string{s.Item, s.Arm}
+	to.taken[key]++
+	s.Replicate = cmp.Or(s.Replicate, to.taken[key])
+	to.samples++
+	to.items[s.Item] = true
+	row := map[string]any{"item": s.Item, "arm": s.Arm, "replicate": s.Replicate}
+	for column, value := range map[string]string{"cluster": s.Cluster, "input": s.Input, "expected": s.Expected, "answer": s.Answer, "error": s.Error} {
+		if value != "" {
+			row[column] = strings.ToValidUTF8(value, "\ufffd")
+		}
+	}
+	for _, l := range s.Strata {
+		name := columnName(l.Name, "stratum")
+		if row[name] = l.Value; !slices.Contains(to.strata, name) {
+			to.strata = append(to.strata, name)
+		}
+	}
+	for _, l := range s.Facts {
+		row[columnName(l.Name, "fact")] = l.Value
+	}
+	for column, x := range s.Used {
+		if !math.IsNaN(x) && !math.IsInf(x, 0) {
+			row[column] = x
+		}
+	}
+	if s.Error != "" {
+		to.failed++
+		s.Scores = nil
+	}
+	var unscored []string
+	for _, score := range s.Scores {
+		m := to.metric(score.Metric)
+		if score.Unscored == "" && (math.IsNaN(score.Value) || math.IsInf(score.Value, 0)) {
+			score.Unscored = "the score is not a number"
+		}
+		if score.Unscored != "" {
+			to.reasons[score.Unscored]++
+			if !slices.Contains(unscored, score.Unscored) {
+				unscored = append(unscored, score.Unscored)
+			}
+			row[m.name] = nil
+			continue
+		}
+		m.add(score.Value)
+		row[m.name] = score.Value
+	}
+	if len(unscored) > 0 {
+		row["unscored"] = strings.Join(unscored, "; ")
+	}
+	return to.lines.Encode(row)
+}
+
+// metric finds or adds a metric by the name that a format gives it.
+func (to *Import) metric(original string) *found {
+	for _, m := range to.metrics {
+		if m.original == original {
+			return m
+		}
+	}
+	m := &found{original: original, lowerIsBetter: slices.Contains(to.lowers, original), name: columnName(original, "score"), whole: true, least: math.Inf(1), most: math.Inf(-1)}
+	for n := 2; slices.ContainsFunc(to.metrics, func(o *found) bool { return o.name == m.name }); n++ {
+		m.name = columnName(original, "score") + "_" + strconv.Itoa(n)
+	}
+	if m.name != original {
+		to.Note("metric %q is called %s", original, m.name)
+	}
+	to.metrics = append(to.metrics, m)
+	return m
+}
+
+func (m *found) add(x float64) {
+	m.n++
+	m.whole = m.whole && (x == 0 || x == 1)
+	if !m.declared {
+		m.least, m.most = min(m.least, x), max(m.most, x)
+	}
+}
+
+var unsafe = regexp.MustCompile(`[^A-Za-z0-9_.-]+`)
+
+// columnName makes a name valid for a metric or a stratum; one that the suite uses for
+// something else gets what behind it.
+func columnName(name, what string) string {
+	name = strings.Trim(unsafe.ReplaceAllString(name, "_"), "_.-")
+	if name == "" || name[0] >= '0' && name[0] <= '9' {
+		name = strings.TrimSuffix(what+"_"+name, "_")
+	}
+	if slices.Contains(given.Columns(), name) {
+		name += "_" + what
+	}
+	return name
+}
+
+// Imports lists the formats as imports of the suite.
+func Imports() (list []kit.Import) {
+	for _, f := range formats {
+		list = append(list, kit.Import{Name: f.Name, Doc: f.Doc, Folder: f.into})
+	}
+	return list
+}
+
+// into reads files and writes the study into a folder.
+func (f Format) into(files []string, dir string) (fmt.Stringer, error) {
+	to := &Import{format: f.Name, items: map[string]bool{}, taken: map[[2]string]int{}, reasons: map[string]int{}}
+	written, err := kit.WriteFiles(dir, []kit.File{
+		{Path: "scores.jsonl", Write: func(w io.Writer) error {
+			to.lines = json.NewEncoder(w)
+			to.lines.SetEscapeHTML(false)
+			if err := f.Read(files, to); err != nil {
+				return err
+			}
+			if to.samples == 0 {
+				return fmt.Errorf("%s: no samples found", strings.Join(files, ", "))
+			}
+			if len(to.metrics) == 0 {
+				return fmt.Errorf("%s: none of %s has a score", strings.Join(files, ", "), text.Plural(to.samples, "sample", "samples"))
+			}
+			return nil
+		}},
+		{Path: "study.yaml", Write: func(w io.Writer) error {
+			_, err := io.WriteString(w, to.study(kit.StudyName(dir, "imported"), files))
+			return err
+		}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return Report{Files: written, Samples: to.samples, Items: len(to.items), Arms: to.arms, Failed: to.failed, Unscored: to.reasons, Notes: to.notes, metrics: to.metrics}, nil
+}
+
+// study is the study file.
+func (to *Import) study(name string, files []string) string {
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	var from []string
+	for _, f := range files {
+		from = append(from, filepath.Base(f))
+	}
+	line("# Made by scruple import %s of %s.", to.format, quoted(from))
+	line("name: %s\nsuite: given\ndata:\n  path: scores.jsonl", quoted(name))
+	if len(to.strata) > 0 {
+		line("  strata: %s", quoted(to.strata))
+	}
+	line("metrics:\n  primary: [%s]\n  own:", quoted(to.metrics[0].name))
+	for _, m := range to.metrics {
+		line("    - %s", m)
+	}
+	replicates := 1
+	for _, n := range to.taken {
+		replicates = max(replicates, n)
+	}
+	line("execution: {replicates: %d}", replicates)
+	line("comparisons: all")
+	if arms := given.ArmIDs(to.arms); len(arms) == 2 {
+		line("\n# Change these rules before you look at the results: what must hold to ship?")
+		line("decide:\n  require:\n    - name: %s\n      that: %s", quoted(arms[1]+" is better than "+arms[0]), quoted(to.better(arms[1], arms[0])))
+	}
+	return b.String()
+}
+
+// better is the rule that an arm is better by the first metric.
+func (to *Import) better(a, b string) string {
+	call := fmt.Sprintf("('%s', '%s', '%s')", a, b, to.metrics[0].name)
+	if to.metrics[0].lowerIsBetter {
+		return "diff_high" + call + " < 0"
+	}
+	return "diff_low" + call + " > 0"
+}
+
+// String is the metric as YAML.
+func (m *found) String() string {
+	s := "{name: " + quoted(m.name)
+	if m.name != m.original {
+		s += ", title: " + quoted(m.original)
+	}
+	switch {
+	case m.n > 0 && m.whole && (!m.declared || m.least == 0 && m.most == 1):
+		s += ", binary: true"
+	case math.IsInf(m.most-m.least, 0) || !m.declared && (m.least < 0 || m.most > 1):
+		s += ", unbounded: true"
+	case m.declared && (m.least != 0 || m.most != 1):
+		s += fmt.Sprintf(", min: %v, max: %v", m.least, m.most)
+	}
+	if m.lowerIsBetter {
+		s += ", lower_is_better: true"
+	}
+	return s + "}"
+}
+
+// firstLine is the first line of a message, shortened.
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
+	return text.Shorten(line, 200)
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// quoted is a value as JSON, which is YAML too.
+func quoted(value any) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(value); err != nil {
+		panic(err) // strings
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// A Report says what an import kept.
+type Report struct {
+	Files    []string       `json:"files"`
+	Samples  int            `json:"samples"`
+	Items    int            `json:"items"`
+	Arms     []string       `json:"arms"`
+	Failed   int            `json:"failed"`
+	Unscored map[string]int `json:"unscored,omitempty"`
+	Notes    []string       `json:"notes,omitempty"`
+	metrics  []*found
+}
+
+// String has a line for each fact.
+func (r Report) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s of %s and %s: %s\n", text.Plural(r.Samples, "sample", "samples"), text.Plural(r.Items, "item", "items"),
+		text.Plural(len(r.Arms), "arm", "arms"), strings.Join(r.Arms, ", "))
+	for _, m := range r.metrics {
+		fmt.Fprintf(&b, "metric %s: %s\n", m.name, text.Plural(m.n, "score", "scores"))
+	}
+	if r.Failed > 0 {
+		fmt.Fprintf(&b, "%s: excluded from scores, and counted\n", text.Plural(r.Failed, "failed sample", "failed samples"))
+	}
+	for _, reason := range slices.Sorted(maps.Keys(r.Unscored)) {
+		fmt.Fprintf(&b, "%s unscored: %s\n", text.Plural(r.Unscored[reason], "score", "scores"), reason)
+	}
+	for _, n := range r.Notes {
+		b.WriteString("note: " + n + "\n")
+	}
+	for _, f := range r.Files {
+		b.WriteString("wrote " + f + "\n")
+	}
+	return b.String()
+}

@@ -1,0 +1,254 @@
+package evallog
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden studies")
+
+// cases are the files of each format, in the order that they are imported in.
+var cases = []struct {
+	name, format string
+	files        []string
+}{
+	{"inspect-eval", "inspect", []string{"inspect-0.3.285/old.eval", "inspect-0.3.285/new.eval"}},
+	{"inspect-json", "inspect", []string{"inspect-0.3.285/old.json", "inspect-0.3.285/new.json"}},
+	{"inspect-same", "inspect", []string{"inspect-0.3.285/old.json", "inspect-0.3.285/old.eval"}},
+	{"lm-eval", "lm-eval", []string{"lm-eval-0.4.13/dummy1/samples_sums_2026-11-26T19-10-01.105301.jsonl", "lm-eval-0.4.13/dummy2/samples_sums_2026-11-26T19-10-18.726801.jsonl"}},
+	{"lm-eval-tasks", "lm-eval", []string{"lm-eval-0.4.13/dummy1/samples_sums_2026-11-26T19-10-01.105301.jsonl", "lm-eval-0.4.13/dummy1/samples_words_2026-11-26T19-10-01.105301.jsonl"}},
+	{"promptfoo-json", "promptfoo", []string{"promptfoo-0.121.20/results.json"}},
+	{"promptfoo-jsonl", "promptfoo", []string{"promptfoo-0.121.20/results.jsonl"}},
+	{"deepeval", "deepeval", []string{"deepeval-4.3.1/old.json", "deepeval-4.3.1/new.json"}},
+	{"eee", "eee", []string{"eee-0.3/small.json", "eee-0.3/small_samples.jsonl", "eee-0.3/large_samples.jsonl"}},
+	{"nemo", "nemo", []string{"nemo/base", "nemo/candidate/results.jsonl"}},
+	{"harbor", "harbor", []string{"harbor/job-a", "harbor/job-b"}},
+}
+
+func format(t testing.TB, name string) Format {
+	t.Helper()
+	i := slices.IndexFunc(formats, func(f Format) bool { return f.Name == name })
+	if i < 0 {
+		t.Fatalf("no format %s", name)
+	}
+	return formats[i]
+}
+
+// TestGolden: what each format becomes, with what the import says. The scores can be checked
+// by hand in testdata/SOURCE.md.
+func TestGolden(t *testing.T) {
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			var files []string
+			for _, f := range c.files {
+				files = append(files, filepath.Join("testdata", filepath.FromSlash(f)))
+			}
+			dir := filepath.Join(t.TempDir(), "study")
+			report, err := format(t, c.format).into(files, dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			said := strings.ReplaceAll(fmt.Sprint(report), dir, "study")
+			for name, got := range map[string]string{"study.yaml": read(t, dir, "study.yaml"), "scores.jsonl": read(t, dir, "scores.jsonl"), "report.txt": filepath.ToSlash(said)} {
+				golden := filepath.Join("testdata", "golden", c.name, name)
+				if *update {
+					if err := os.MkdirAll(filepath.Dir(golden), 0o755); err != nil {
+						t.Fatal(err)
+					}
+					if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if d := cmp.Diff(read(t, filepath.Dir(golden), name), got); d != "" {
+					t.Errorf("%s (-golden +now)\n%s", name, d)
+				}
+			}
+		})
+	}
+	if a, b := read(t, "testdata/golden/promptfoo-json", "scores.jsonl"), read(t, "testdata/golden/promptfoo-jsonl", "scores.jsonl"); a != b {
+		t.Error("the two formats of promptfoo give other scores")
+	}
+}
+
+func read(t testing.TB, dir, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// zipped is a zip with members.
+func zipped(members map[string]string) string {
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	for _, name := range sortedKeys(members) {
+		w, err := z.Create(name)
+		if err == nil {
+			_, err = io.WriteString(w, members[name])
+		}
+		if err != nil {
+			panic(err)
+		}
+	}
+	_ = z.Close()
+	return b.String()
+}
+
+// TestErrors: what cannot be read is refused with its place, and nothing is written.
+func TestErrors(t *testing.T) {
+	for _, c := range []struct{ name, format, file, content, want string }{
+		{"a version of Inspect", "inspect", "a.eval", zipped(map[string]string{"header.json": `{"version": 3, "status": "success", "eval": {"task": "t", "model": "m"}}`}), "a.eval: version 3 of the log format: want version 2"},
+		{"another zip", "inspect", "a.eval", zipped(map[string]string{"x": ""}), "no log of Inspect: the zip has neither header.json"},
+		{"a zip that is cut off", "inspect", "a.eval", zipped(map[string]string{"header.json": "{}"})[:30], "a.eval: zip: "},
+		{"no JSON", "inspect", "a.json", "hello", "a.json: want a JSON object"},
+		{"a broken sample", "inspect", "a.eval", zipped(map[string]string{"header.json": `{"version": 2, "eval": {"task": "t", "model": "m"}}`, "samples/1_epoch_1.json": `{"id": `}), "samples/1_epoch_1.json: "},
+		{"no samples", "inspect", "a.eval", zipped(map[string]string{"header.json": `{"version": 2, "eval": {"task": "t", "model": "m"}}`}), "no samples found"},
+		{"a name of lm-eval", "lm-eval", "a.jsonl", "{}", "want a file samples_TASK_DATE.jsonl"},
+		{"a sample of lm-eval", "lm-eval", "samples_t_1.jsonl", `{"doc_id": 1}`, "samples_t_1.jsonl:1: unknown version of a sample"},
+		{"a version of promptfoo", "promptfoo", "a.json", `{"results": {"version": 9, "results": []}}`, "version 9 of the results: want version 3"},
+		{"results without a version", "promptfoo", "a.json", `{"results": []}`, "unknown version of the results"},
+		{"a line of promptfoo", "promptfoo", "a.jsonl", "{}\n", "a.jsonl:1: unknown version of a result"},
+		{"a run of DeepEval", "deepeval", "a.json", `{"cases": []}`, "unknown version of a test run"},
+		{"a version of EEE", "eee", "a.jsonl", `{"schema_version": "1.0"}`, `a.jsonl:1: version "1.0" of the schema: want 0.2 or 0.3`},
+		{"a record of NeMo", "nemo", "a.jsonl", `{"reward": 1}`, "unknown version of a record"},
+		{"no job of Harbor", "harbor", "a", "", "no trials of Harbor"},
+		{"an item twice", "nemo", "a.jsonl", "{\"problem_idx\": 1, \"reward\": NaN}\n", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			file := filepath.Join(dir, c.file)
+			if err := os.WriteFile(file, []byte(c.content), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			to := filepath.Join(dir, "study")
+			_, err := format(t, c.format).into([]string{file}, to)
+			if c.want == "" {
+				if err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v\nwant %s", err, c.want)
+			}
+			if left, _ := filepath.Glob(filepath.Join(to, "*")); len(left) > 0 {
+				t.Errorf("%v is left", left)
+			}
+		})
+	}
+}
+
+// TestFinite: words that JSON does not have are null outside of strings alone.
+func TestFinite(t *testing.T) {
+	got, err := io.ReadAll(finite(strings.NewReader(`{"a": NaN, "NaN \" Infinity": [Infinity, -Infinity, -1, "-Infinity\\"], "b": NaN}`)))
+	if want := `{"a": null, "NaN \" Infinity": [null, null, -1, "-Infinity\\"], "b": null}`; err != nil || string(got) != want {
+		t.Errorf("%s, %v\nwant %s", got, err, want)
+	}
+}
+
+// FuzzRead: no file makes a reader fail but with an error.
+func FuzzRead(f *testing.F) {
+	for i, c := range cases {
+		if data, err := os.ReadFile(filepath.Join("testdata", filepath.FromSlash(c.files[len(c.files)-1]))); err == nil && len(data) < 200_000 {
+			f.Add(byte(i), data)
+		}
+	}
+	names := map[string]string{"inspect": "a.eval", "lm-eval": "samples_t_1.jsonl", "promptfoo": "a.json", "deepeval": "a.json", "eee": "a.jsonl", "nemo": "a.jsonl", "harbor": "result.json"}
+	f.Fuzz(func(t *testing.T, i byte, data []byte) {
+		of := cases[int(i)%len(cases)].format
+		dir := t.TempDir()
+		path := filepath.Join(dir, "job", "t", names[of])
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if of == "harbor" {
+			path = filepath.Join(dir, "job")
+		}
+		_, _ = format(t, of).into([]string{path}, filepath.Join(dir, "study"))
+	})
+}
+
+// inspectLog writes a log of n samples, each of some 8 KB as real ones are.
+func inspectLog(tb testing.TB, n int) string {
+	path := filepath.Join(tb.TempDir(), "big.eval")
+	f, err := os.Create(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	z := zip.NewWriter(f)
+	put := func(name string, v any) {
+		w, err := z.Create(name)
+		if err == nil {
+			err = json.NewEncoder(w).Encode(v)
+		}
+		if err != nil {
+			tb.Fatal(err)
+		}
+	}
+	events := strings.Repeat("event ", 1300)
+	for i := range n {
+		put(fmt.Sprintf("samples/q%d_epoch_1.json", i), map[string]any{"id": fmt.Sprintf("q%d", i), "epoch": 1, "input": "What?", "target": "That", "output": map[string]any{"completion": "This"},
+			"scores": map[string]any{"match": map[string]any{"value": "C"}}, "events": events})
+	}
+	put("header.json", map[string]any{"version": 2, "status": "success", "eval": map[string]any{"task": "t", "model": "m"}})
+	if err := z.Close(); err != nil {
+		tb.Fatal(err)
+	}
+	return path
+}
+
+// TestMemoryIsFlat: an import holds no sample but the one that it reads.
+func TestMemoryIsFlat(t *testing.T) {
+	held := func(n int) uint64 {
+		path, most := inspectLog(t, n), uint64(0)
+		to := &Import{items: map[string]bool{}, taken: map[[2]string]int{}, reasons: map[string]int{}}
+		to.lines = json.NewEncoder(writerFunc(func(p []byte) (int, error) {
+			if to.samples%200 == 0 {
+				runtime.GC()
+				var m runtime.MemStats
+				runtime.ReadMemStats(&m)
+				most = max(most, m.HeapAlloc)
+			}
+			return len(p), nil
+		}))
+		if err := readInspect([]string{path}, to); err != nil {
+			t.Fatal(err)
+		}
+		return most
+	}
+	few, many := held(200), held(2000)
+	if grown := int64(many) - int64(few); grown > 1800*1000 { // less than 1 KB a sample: its id and its place in the zip
+		t.Errorf("2,000 samples hold %d KB, 200 hold %d KB", many>>10, few>>10)
+	}
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (w writerFunc) Write(p []byte) (int, error) { return w(p) }
+
+func BenchmarkImportInspect(b *testing.B) {
+	path := inspectLog(b, 5000)
+	for b.Loop() {
+		if _, err := format(b, "inspect").into([]string{path}, filepath.Join(b.TempDir(), "s")); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.N)*5000/b.Elapsed().Seconds(), "samples/s")
+}

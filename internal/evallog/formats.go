@@ -1,0 +1,4 @@
+package evallog
+
+// formats lists the formats.
+var formats = []Format{inspect, lmEval, promptfoo, deepEval, eee, nemo, harbor}

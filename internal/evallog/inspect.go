@@ -1,0 +1,419 @@
+package evallog
+
+import (
+	"archive/zip"
+	"bufio"
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/scruple-eval/scruple/internal/effort"
+	"github.com/scruple-eval/scruple/internal/eval"
+)
+
+// inspect reads logs of Inspect (UK AISI), version 2 of their format: .eval, a zip with a
+// member for each sample, and .json. Read with files of inspect-ai 0.3.285.
+var inspect = Format{Name: "inspect", Doc: "logs of Inspect: .eval and .json", Read: readInspect}
+
+// A log is what the header of a log says.
+type log struct {
+	Version int    `json:"version"`
+	Status  string `json:"status"`
+	Eval    struct {
+		Task    string `json:"task"`
+		Model   string `json:"model"`
+		Scorers []struct {
+			Name string `json:"name"`
+		} `json:"scorers"`
+	} `json:"eval"`
+
+	file, arm string
+	manyTasks bool
+}
+
+type inspectSample struct {
+	ID       any            `json:"id"`
+	Epoch    int            `json:"epoch"`
+	Input    jsontext.Value `json:"input"`
+	Target   jsontext.Value `json:"target"`
+	Metadata map[string]any `json:"metadata"`
+	Output   struct {
+		Completion string `json:"completion"`
+	} `json:"output"`
+	Scores map[string]struct {
+		Value jsontext.Value `json:"value"`
+	} `json:"scores"`
+	Usage map[string]struct {
+		Output float64  `json:"output_tokens"`
+		Total  float64  `json:"total_tokens"`
+		Cost   *float64 `json:"total_cost"`
+	} `json:"model_usage"`
+	Working *float64 `json:"working_time"`
+	Error   *struct {
+		Message string `json:"message"`
+	} `json:"error"`
+	Attachments map[string]string `json:"attachments"`
+}
+
+const (
+	zstdMethod = 93       // of zip members
+	mostSample = 64 << 20 // bytes of one sample
+)
+
+func readInspect(files []string, to *Import) error {
+	logs := make([]*log, len(files))
+	tasks, seen := map[string]bool{}, map[string]int{}
+	for i, file := range files {
+		l := &log{file: file}
+		if err := l.each(l, nil); err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+		if l.Version != 2 {
+			return fmt.Errorf("%s: version %d of the log format: want version 2", file, l.Version)
+		}
+		if l.Eval.Model == "" {
+			return fmt.Errorf("%s: the log names no model", file)
+		}
+		key := l.Eval.Task + " " + l.Eval.Model
+		if l.arm = l.Eval.Model; seen[key] > 0 {
+			l.arm += "-" + strconv.Itoa(seen[key]+1)
+			to.Note("%s has the task and the model of another log: its arm is %s", file, l.arm)
+		}
+		seen[key]++
+		tasks[l.Eval.Task] = true
+		if logs[i] = l; l.Status != "success" {
+			to.Note("%s: the status of the log is %q: samples that it does not have are missing here too", file, l.Status)
+		}
+	}
+	for _, l := range logs {
+		l.manyTasks = len(tasks) > 1
+		if err := l.each(nil, func(s *inspectSample) error { return to.Add(l.sample(s)) }); err != nil {
+			return fmt.Errorf("%s: %w", l.file, err)
+		}
+	}
+	return nil
+}
+
+// each reads the header of a log into header, or visits its samples.
+func (l *log) each(header *log, visit func(*inspectSample) error) error {
+	f, err := os.Open(l.file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	start, err := bufio.NewReader(f).Peek(2)
+	if err != nil || string(start) != "PK" {
+		if _, err := f.Seek(0, io.SeekStart); err != nil {
+			return err
+		}
+		return readJSONLog(f, header, visit)
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	z, err := zip.NewReader(f, info.Size())
+	if err != nil {
+		return err
+	}
+	z.RegisterDecompressor(zstdMethod, func(r io.Reader) io.ReadCloser {
+		d, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(4*mostSample))
+		if err != nil {
+			return io.NopCloser(errorReader{err})
+		}
+		return d.IOReadCloser()
+	})
+	if header != nil {
+		i := slices.IndexFunc(z.File, func(m *zip.File) bool { return m.Name == "header.json" })
+		if i < 0 { // a log that is not finished
+			i = slices.IndexFunc(z.File, func(m *zip.File) bool { return m.Name == "_journal/start.json" })
+			header.Status = "started"
+		}
+		if i < 0 {
+			return errors.New("no log of Inspect: the zip has neither header.json nor _journal/start.json")
+		}
+		return member(z.File[i], header)
+	}
+	for _, m := range z.File {
+		if !strings.HasPrefix(m.Name, "samples/") || !strings.HasSuffix(m.Name, ".json") {
+			continue
+		}
+		var s inspectSample
+		if err := member(m, &s); err != nil {
+			return err
+		}
+		if err := visit(&s); err != nil {
+			return fmt.Errorf("%s: %w", m.Name, err)
+		}
+	}
+	return nil
+}
+
+type errorReader struct{ err error }
+
+func (r errorReader) Read([]byte) (int, error) { return 0, r.err }
+
+// member decodes a member of a zip.
+func member(m *zip.File, into any) error {
+	r, err := m.Open()
+	if err != nil {
+		return fmt.Errorf("%s: %w", m.Name, err)
+	}
+	defer r.Close()
+	limited := &io.LimitedReader{R: r, N: mostSample + 1}
+	if err := jsonv2.UnmarshalRead(finite(limited), into, lenient); limited.N <= 0 {
+		return fmt.Errorf("%s has more than %d MB", m.Name, mostSample>>20)
+	} else if err != nil {
+		return fmt.Errorf("%s: %w", m.Name, err)
+	}
+	return nil
+}
+
+// readJSONLog reads a log that is one JSON object, a sample at a time.
+func readJSONLog(r io.Reader, header *log, visit func(*inspectSample) error) error {
+	d := jsontext.NewDecoder(finite(r), lenient)
+	into := map[string]any{}
+	if header != nil {
+		into = map[string]any{"version": &header.Version, "status": &header.Status, "eval": &header.Eval}
+	}
+	return members(d, func(key string) error {
+		switch {
+		case into[key] != nil:
+			return jsonv2.UnmarshalDecode(d, into[key], lenient)
+		case key == "samples" && visit != nil && d.PeekKind() == '[':
+			return elements(d, visit)
+		}
+		return d.SkipValue()
+	})
+}
+
+// elements visits the elements of a list.
+func elements[T any](d *jsontext.Decoder, visit func(*T) error) error {
+	if _, err := d.ReadToken(); err != nil {
+		return err
+	}
+	for n := 1; d.PeekKind() != ']'; n++ {
+		var v T
+		if err := jsonv2.UnmarshalDecode(d, &v, lenient); err != nil {
+			return fmt.Errorf("element %d: %w", n, err)
+		}
+		if err := visit(&v); err != nil {
+			return fmt.Errorf("element %d: %w", n, err)
+		}
+	}
+	_, err := d.ReadToken()
+	return err
+}
+
+func (l *log) sample(s *inspectSample) Sample {
+	id := fmt.Sprint(s.ID)
+	if x, ok := s.ID.(float64); ok {
+		id = strconv.FormatFloat(x, 'f', -1, 64)
+	} else if s.ID == nil {
+		id = ""
+	}
+	attached := func(text string) string {
+		const mark = "attachment://"
+		if hash, ok := strings.CutPrefix(text, mark); ok {
+			return cmp.Or(s.Attachments[hash], text)
+		}
+		return text
+	}
+	out := Sample{Item: id, Arm: l.arm, Replicate: s.Epoch, Input: attached(contentText(s.Input, attached)), Expected: attached(contentText(s.Target, attached)),
+		Answer: attached(s.Output.Completion), Used: map[string]float64{}}
+	if l.manyTasks && id != "" {
+		out.Item = l.Eval.Task + "/" + id
+		out.Strata = []eval.Level{{Name: "task", Value: l.Eval.Task}}
+	}
+	out.Facts = scalars(s.Metadata)
+	if s.Error != nil {
+		out.Error = cmp.Or(firstLine(s.Error.Message), "an error without a message")
+	}
+	var names []string // in the order of the log
+	for _, scorer := range l.Eval.Scorers {
+		if _, ok := s.Scores[scorer.Name]; ok {
+			names = append(names, scorer.Name)
+		}
+	}
+	for _, name := range sortedKeys(s.Scores) {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	for _, name := range names {
+		out.Scores = append(out.Scores, inspectScores(name, s.Scores[name].Value)...)
+	}
+	if s.Working != nil {
+		out.Used[effort.Latency] = *s.Working
+	}
+	for _, model := range sortedKeys(s.Usage) {
+		u := s.Usage[model]
+		out.Used[effort.TokensIn] += u.Total - u.Output
+		out.Used[effort.TokensOut] += u.Output
+		if u.Cost != nil {
+			out.Used[effort.Cost] += *u.Cost
+		}
+	}
+	return out
+}
+
+// inspectLetters are the words of Inspect for right, partly right, wrong and no answer.
+var inspectLetters = map[string]float64{"C": 1, "P": 0.5, "I": 0, "N": 0}
+
+// inspectScores reads the value of a score: a letter, a number, a boolean, or an object of them.
+func inspectScores(name string, value jsontext.Value) []Score {
+	if value.Kind() == '{' {
+		var parts map[string]jsontext.Value
+		if err := json.Unmarshal(value, &parts); err != nil {
+			return []Score{{Metric: name, Unscored: "the score cannot be read"}}
+		}
+		var list []Score
+		for _, key := range sortedKeys(parts) {
+			list = append(list, inspectScores(name+"/"+key, parts[key])...)
+		}
+		return list
+	}
+	if value.Kind() == '"' {
+		var text string
+		_ = json.Unmarshal(value, &text)
+		if x, ok := inspectLetters[text]; ok {
+			return []Score{{Metric: name, Value: x}}
+		}
+	}
+	return []Score{scoreOf(name, value)}
+}
+
+// scoreOf reads a score that is a number, a boolean, or a text of one.
+func scoreOf(name string, value jsontext.Value) Score {
+	s := strings.Trim(strings.TrimSpace(string(value)), `"`)
+	switch strings.ToLower(s) {
+	case "true":
+		return Score{Metric: name, Value: 1}
+	case "false":
+		return Score{Metric: name}
+	case "", "null", "nan":
+		return Score{Metric: name, Value: math.NaN(), Unscored: "the score is not a number"}
+	}
+	x, err := strconv.ParseFloat(s, 64)
+	if err != nil || math.IsInf(x, 0) {
+		return Score{Metric: name, Value: math.NaN(), Unscored: "the score is no number: " + firstLine(s)}
+	}
+	return Score{Metric: name, Value: x}
+}
+
+// lenient are the options by which files of other tools are read.
+var lenient = jsonv2.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+
+// finite replaces the words NaN, Infinity and -Infinity, which Python writes and JSON does not
+// have, with null.
+func finite(r io.Reader) io.Reader { return &finiteReader{r: bufio.NewReaderSize(r, 1<<16)} }
+
+type finiteReader struct {
+	r        *bufio.Reader
+	rest     []byte
+	inString bool
+	escaped  bool
+}
+
+func (f *finiteReader) Read(p []byte) (n int, err error) {
+	for n < len(p) {
+		if len(f.rest) > 0 {
+			k := copy(p[n:], f.rest)
+			n, f.rest = n+k, f.rest[k:]
+			continue
+		}
+		c, err := f.r.ReadByte()
+		if err != nil {
+			if n > 0 {
+				return n, nil
+			}
+			return 0, err
+		}
+		switch {
+		case f.inString:
+			f.inString = f.escaped || c != '"'
+			f.escaped = c == '\\' && !f.escaped
+		case c == '"':
+			f.inString = true
+		case c == 'N' && f.skip("aN"), c == 'I' && f.skip("nfinity"), c == '-' && f.skip("Infinity"):
+			f.rest = []byte("null")
+			continue
+		}
+		p[n] = c
+		n++
+	}
+	return n, nil
+}
+
+// skip skips a word if it is next.
+func (f *finiteReader) skip(word string) bool {
+	next, _ := f.r.Peek(len(word))
+	if string(next) != word {
+		return false
+	}
+	_, _ = f.r.Discard(len(word))
+	return true
+}
+
+// contentText is the text of a content: a text, a list of texts, or messages, with their
+// roles if there are several. resolve gives the text that stands for another.
+func contentText(value jsontext.Value, resolve func(string) string) string {
+	switch value.Kind() {
+	case 0, 'n':
+		return ""
+	case '"':
+		var s string
+		_ = jsonv2.Unmarshal(value, &s, lenient)
+		return resolve(s)
+	case '[':
+		var list []jsontext.Value
+		if jsonv2.Unmarshal(value, &list, lenient) != nil {
+			return string(value)
+		}
+		var parts []string
+		for _, v := range list {
+			var m struct {
+				Role    string         `json:"role"`
+				Content jsontext.Value `json:"content"`
+				Text    string         `json:"text"`
+			}
+			if v.Kind() != '{' || jsonv2.Unmarshal(v, &m, lenient) != nil || m.Text == "" && len(m.Content) == 0 {
+				parts = append(parts, contentText(v, resolve))
+				continue
+			}
+			text := cmp.Or(resolve(m.Text), contentText(m.Content, resolve))
+			if m.Role != "" && len(list) > 1 {
+				text = m.Role + ": " + text
+			}
+			parts = append(parts, text)
+		}
+		return strings.Join(parts, "\n\n")
+	}
+	return string(bytes.TrimSpace(value))
+}
+
+// scalars are the members of metadata that are short texts, numbers or booleans.
+func scalars(metadata map[string]any) (list []eval.Level) {
+	const long = 100
+	for _, name := range sortedKeys(metadata) {
+		switch v := metadata[name].(type) {
+		case string, float64, bool:
+			if s := fmt.Sprint(v); s != "" && len(s) <= long {
+				list = append(list, eval.Level{Name: name, Value: s})
+			}
+		}
+	}
+	return list
+}

@@ -1,0 +1,217 @@
+package evallog
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+)
+
+// lmEval reads the samples that lm-evaluation-harness logs with --log_samples. A log does not
+// name its model: results_*.json beside it does, or its folder. Read with files of lm-eval
+// 0.4.13.
+var lmEval = Format{Name: "lm-eval", Doc: "samples_*.jsonl of lm-evaluation-harness", Read: readLMEval}
+
+type lmSample struct {
+	DocID    any              `json:"doc_id"`
+	DocHash  string           `json:"doc_hash"`
+	Doc      jsontext.Value   `json:"doc"`
+	Target   jsontext.Value   `json:"target"`
+	Args     jsontext.Value   `json:"arguments"`
+	Filtered []jsontext.Value `json:"filtered_resps"`
+	Filter   string           `json:"filter"`
+	Metrics  []string         `json:"metrics"`
+}
+
+func readLMEval(files []string, to *Import) error {
+	models, taken := map[string]string{}, map[string]string{}
+	tasks := map[string]bool{}
+	for _, file := range files {
+		task, ok := lmTask(file)
+		if !ok {
+			return fmt.Errorf("%s: want a file samples_TASK_DATE.jsonl of lm-evaluation-harness, which --log_samples writes", file)
+		}
+		tasks[task] = true
+		models[file] = lmModel(file, to)
+		key := task + " " + models[file]
+		if other := taken[key]; other != "" {
+			n := 2
+			for taken[fmt.Sprintf("%s-%d", key, n)] != "" {
+				n++
+			}
+			models[file] = fmt.Sprintf("%s-%d", models[file], n)
+			to.Note("%s has the task and the model of %s: its arm is %s", file, other, models[file])
+			key = fmt.Sprintf("%s-%d", key, n)
+		}
+		taken[key] = file
+	}
+	for _, file := range files {
+		task, _ := lmTask(file)
+		filters := map[string]bool{}
+		err := jsonLines(file, func(line []byte) error {
+			var s lmSample
+			var rest map[string]jsontext.Value
+			if err := jsonv2.Unmarshal(line, &s, lenient); err != nil {
+				return err
+			}
+			if err := jsonv2.Unmarshal(line, &rest, lenient); err != nil {
+				return err
+			}
+			if s.Metrics == nil || s.DocHash == "" {
+				return errors.New("unknown version of a sample: want the members doc_hash and metrics")
+			}
+			filters[s.Filter] = true
+			out := Sample{Item: s.DocHash[:min(16, len(s.DocHash))], Arm: models[file], Replicate: 1, Expected: contentText(s.Target, same), Input: lmInput(s),
+				Facts: []eval.Level{{Name: "doc_id", Value: fmt.Sprint(s.DocID)}}}
+			if len(tasks) > 1 {
+				out.Item, out.Strata = task+"/"+out.Item, []eval.Level{{Name: "task", Value: task}}
+			}
+			if s.Filter != "" && s.Filter != "none" {
+				out.Arm += "-" + s.Filter
+			}
+			s.answer(&out)
+			for _, name := range s.Metrics {
+				value, ok := rest[name]
+				if score := scoreOf(name, value); ok && value.Kind() == '[' {
+					score.Unscored = "the score is a list, which counts only in the sum of all samples"
+					out.Scores = append(out.Scores, score)
+				} else {
+					out.Scores = append(out.Scores, score)
+				}
+			}
+			return to.Add(out)
+		})
+		if err != nil {
+			return err
+		}
+		if len(filters) > 1 {
+			to.Note("%s has several filters of the same answers: each is an arm", file)
+		}
+	}
+	return nil
+}
+
+// answer sets the answer: the text, or of choices the one with the largest likelihood, whose
+// target is a number.
+func (s *lmSample) answer(out *Sample) {
+	if len(s.Filtered) == 0 {
+		return
+	}
+	var args map[string]map[string]jsontext.Value
+	_ = jsonv2.Unmarshal(s.Args, &args, lenient)
+	choice := func(i int) string {
+		return strings.TrimSpace(contentText(args[fmt.Sprintf("gen_args_%d", i)]["arg_1"], same))
+	}
+	best, most := -1, math.Inf(-1)
+	for i, response := range s.Filtered {
+		var pair []any // a likelihood, and whether the choice is the greedy one
+		if jsonv2.Unmarshal(response, &pair, lenient) != nil || len(pair) != 2 {
+			out.Answer = contentText(s.Filtered[0], same)
+			return
+		}
+		if x, err := strconv.ParseFloat(fmt.Sprint(pair[0]), 64); err == nil && x > most {
+			best, most = i, x
+		}
+	}
+	if out.Answer = choice(best); out.Answer == "" {
+		return
+	}
+	if i, err := strconv.Atoi(out.Expected); err == nil && choice(i) != "" {
+		out.Expected = choice(i)
+	}
+}
+
+func same(s string) string { return s }
+
+// lmTask is the task in the name of a file: samples_TASK_2026-11-26T….jsonl.
+func lmTask(file string) (string, bool) {
+	name, ok := strings.CutPrefix(strings.TrimSuffix(filepath.Base(file), ".jsonl"), "samples_")
+	i := strings.LastIndex(name, "_")
+	if !ok || i < 0 {
+		return "", false
+	}
+	return name[:i], true
+}
+
+// lmModel is the model of a file: that of the results of the same date, or the folder.
+func lmModel(file string, to *Import) string {
+	base := strings.TrimSuffix(filepath.Base(file), ".jsonl")
+	date := base[strings.LastIndex(base, "_")+1:]
+	path := filepath.Join(filepath.Dir(file), "results_"+date+".json")
+	var results struct {
+		Name   string                    `json:"model_name"`
+		Higher map[string]map[string]any `json:"higher_is_better"`
+	}
+	if f, err := os.Open(path); err == nil {
+		defer f.Close()
+		if err := jsonv2.UnmarshalRead(finite(io.LimitReader(f, mostSample)), &results, lenient); err == nil {
+			for _, task := range sortedKeys(results.Higher) {
+				for _, metric := range sortedKeys(results.Higher[task]) {
+					if results.Higher[task][metric] == false {
+						to.lower(metric)
+					}
+				}
+			}
+		}
+	}
+	if results.Name == "" {
+		results.Name = filepath.Base(filepath.Dir(file))
+		if results.Name == "." || results.Name == string(filepath.Separator) {
+			results.Name = base
+		}
+		to.Note("%s: no %s names the model: its arm is called by the folder, %s", file, filepath.Base(path), results.Name)
+	}
+	return results.Name
+}
+
+// lmInput is the first prompt of a sample; without one, its document.
+func lmInput(s lmSample) string {
+	var args map[string]map[string]jsontext.Value
+	if jsonv2.Unmarshal(s.Args, &args, lenient) == nil {
+		for _, name := range sortedKeys(args) {
+			if text := contentText(args[name]["arg_0"], same); text != "" {
+				return text
+			}
+		}
+	}
+	var lists [][]jsontext.Value
+	if jsonv2.Unmarshal(s.Args, &lists, lenient) == nil && len(lists) > 0 && len(lists[0]) > 0 {
+		return contentText(lists[0][0], same)
+	}
+	return string(s.Doc)
+}
+
+// jsonLines visits the lines of a file that are not empty.
+func jsonLines(file string, visit func(line []byte) error) error {
+	f, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(finite(f))
+	lines.Buffer(nil, mostSample)
+	for n := 1; lines.Scan(); n++ {
+		line := slices.Clone(lines.Bytes())
+		if len(strings.TrimSpace(string(line))) == 0 {
+			continue
+		}
+		if err := visit(line); err != nil {
+			return fmt.Errorf("%s:%s: %w", file, strconv.Itoa(n), err)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	return nil
+}

@@ -1,0 +1,171 @@
+package evallog
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/scruple-eval/scruple/internal/effort"
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
+)
+
+// promptfoo reads what promptfoo eval --output writes, version 3 of its results. Read with
+// files of promptfoo 0.121.20.
+var promptfoo = Format{Name: "promptfoo", Doc: "results of promptfoo: --output FILE.json or FILE.jsonl", Read: readPromptfoo}
+
+type promptfooResult struct {
+	Prompt *struct {
+		Label string `json:"label"`
+		Raw   string `json:"raw"`
+	} `json:"prompt"`
+	Provider *struct {
+		ID    string `json:"id"`
+		Label string `json:"label"`
+	} `json:"provider"`
+	Vars     jsontext.Value `json:"vars"`
+	TestCase struct {
+		Description string `json:"description"`
+	} `json:"testCase"`
+	Response struct {
+		Output jsontext.Value `json:"output"`
+		Cached bool           `json:"cached"`
+	} `json:"response"`
+	Error         string                    `json:"error"`
+	FailureReason int                       `json:"failureReason"` // 2: the tool failed, not the answer
+	Success       bool                      `json:"success"`
+	Score         jsontext.Value            `json:"score"`
+	NamedScores   map[string]jsontext.Value `json:"namedScores"`
+	Cost          *float64                  `json:"cost"`
+	LatencyMS     *float64                  `json:"latencyMs"`
+	Tokens        struct {
+		Prompt     float64 `json:"prompt"`
+		Completion float64 `json:"completion"`
+	} `json:"tokenUsage"`
+}
+
+func readPromptfoo(files []string, to *Import) error {
+	for i, file := range files {
+		arm := ""
+		if i > 0 { // the same prompt and provider in another file are another arm
+			arm = fmt.Sprintf("-%d", i+1)
+		}
+		add := func(r *promptfooResult) error { return addPromptfoo(r, arm, to) }
+		var err error
+		if strings.HasSuffix(file, ".jsonl") {
+			err = jsonLines(file, func(line []byte) error {
+				var r promptfooResult
+				if err := jsonv2.Unmarshal(line, &r, lenient); err != nil {
+					return err
+				}
+				return add(&r)
+			})
+		} else {
+			err = promptfooJSON(file, add)
+		}
+		if err != nil {
+			return err
+		}
+		if arm != "" {
+			to.Note("%s: its arms have %s behind their name", file, arm)
+		}
+	}
+	return nil
+}
+
+// promptfooJSON visits the results of a file, whose version comes before them.
+func promptfooJSON(file string, visit func(*promptfooResult) error) error {
+	f, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	d := jsontext.NewDecoder(finite(f), lenient)
+	version, found := 0, false
+	err = members(d, func(key string) error {
+		if key != "results" || d.PeekKind() != '{' {
+			return d.SkipValue()
+		}
+		return members(d, func(key string) error {
+			switch {
+			case key == "version":
+				return jsonv2.UnmarshalDecode(d, &version, lenient)
+			case key == "results" && d.PeekKind() == '[':
+				if found = true; version != 3 {
+					return fmt.Errorf("version %d of the results: want version 3", version)
+				}
+				return elements(d, visit)
+			}
+			return d.SkipValue()
+		})
+	})
+	if err == nil && !found {
+		err = errors.New("unknown version of the results: want an object with results.version and results.results")
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	return nil
+}
+
+// members visits the members of an object.
+func members(d *jsontext.Decoder, visit func(key string) error) error {
+	if t, err := d.ReadToken(); err != nil || t.Kind() != '{' {
+		return errors.Join(errors.New("want a JSON object"), err)
+	}
+	for d.PeekKind() == '"' {
+		name, err := d.ReadToken()
+		if err == nil {
+			err = visit(name.String())
+		}
+		if err != nil {
+			return err
+		}
+	}
+	_, err := d.ReadToken()
+	return err
+}
+
+func addPromptfoo(r *promptfooResult, arm string, to *Import) error {
+	if r.Prompt == nil || r.Provider == nil {
+		return errors.New("unknown version of a result: want the members prompt and provider")
+	}
+	var vars map[string]jsontext.Value
+	_ = jsonv2.Unmarshal(r.Vars, &vars, lenient)
+	var lines []string
+	for _, name := range sortedKeys(vars) {
+		lines = append(lines, name+": "+contentText(vars[name], same))
+	}
+	// The order of vars has no effect.
+	item := "t-" + kit.Hash(append(lines, r.TestCase.Description)...).String()
+	s := Sample{Item: item, Input: strings.Join(lines, "\n"), Answer: contentText(r.Response.Output, same), Used: map[string]float64{},
+		Arm: cmp.Or(firstLine(r.Prompt.Label), firstLine(r.Prompt.Raw)) + "@" + cmp.Or(r.Provider.Label, r.Provider.ID) + arm}
+	if r.TestCase.Description != "" {
+		s.Facts = []eval.Level{{Name: "description", Value: r.TestCase.Description}}
+	}
+	if r.FailureReason == 2 {
+		s.Error = cmp.Or(firstLine(r.Error), "an error without a message")
+	}
+	s.Scores = append(s.Scores, passed(r.Success), scoreOf("score", r.Score))
+	for _, name := range sortedKeys(r.NamedScores) {
+		s.Scores = append(s.Scores, scoreOf(name, r.NamedScores[name]))
+	}
+	if r.Cost != nil {
+		s.Used[effort.Cost] = *r.Cost
+	}
+	if r.LatencyMS != nil && !r.Response.Cached {
+		s.Used[effort.Latency] = *r.LatencyMS / 1000
+	}
+	if r.Tokens.Prompt+r.Tokens.Completion > 0 {
+		s.Used[effort.TokensIn], s.Used[effort.TokensOut] = r.Tokens.Prompt, r.Tokens.Completion
+	}
+	return to.Add(s)
+}
+
+// passed is the score of a test that passes or fails.
+func passed(pass bool) Score { return Score{Metric: "pass", Value: kit.Indicator(pass)} }

@@ -1,0 +1,147 @@
+package evalout
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+)
+
+// eeeVersion is the version of the schema of Every Eval Ever.
+const eeeVersion = "0.2.1"
+
+// EEE writes a run as Every Eval Ever: for each arm an aggregate with the estimates and their
+// intervals, and its instances, a line for each trial and metric. Unscored ones are left out,
+// as the schema wants numbers, and counted.
+func EEE(dir string, r Run, trials Trials) (files []string, unscored int, err error) {
+	type out struct {
+		file *os.File
+		w    *bufio.Writer
+	}
+	outs := map[string]out{}
+	defer func() {
+		for _, o := range outs {
+			err = errors.Join(err, o.w.Flush(), o.file.Close())
+		}
+	}()
+	stamp := strconv.FormatInt(r.Created.Unix(), 10)
+	for _, a := range r.Arms {
+		base := unsafeName.ReplaceAllString(r.Study+"-"+a.ID, "-")
+		path := filepath.Join(dir, base+"_samples.jsonl")
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+		if err != nil {
+			return nil, 0, err
+		}
+		outs[a.ID] = out{f, bufio.NewWriter(f)}
+		aggregate := filepath.Join(dir, base+".json")
+		if err := writeJSON(aggregate, eeeAggregate(r, a, stamp, base)); err != nil {
+			return nil, 0, err
+		}
+		files = append(files, aggregate, path)
+	}
+	for t, err := range trials {
+		if err != nil {
+			return nil, unscored, err
+		}
+		o, ok := outs[t.Trial.Arm]
+		if !ok {
+			continue
+		}
+		n, err := eeeInstances(o.w, r, t, stamp)
+		if unscored += n; err != nil {
+			return nil, unscored, fmt.Errorf("writing %v: %w", t.Trial, err)
+		}
+	}
+	return files, unscored, nil
+}
+
+func writeJSON(path string, v any) error {
+	data, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(data, '\n'))
+	return errors.Join(err, f.Close())
+}
+
+func (r Run) evaluation(a, stamp string) string { return r.Study + "/" + a + "/" + stamp }
+
+func eeeAggregate(r Run, a Arm, stamp, base string) object {
+	var results []object
+	for _, m := range r.Metrics {
+		e, ok := r.Estimate(a.ID, m.Name)
+		if !ok || !e.Value.Defined() {
+			continue
+		}
+		config := object{"evaluation_description": m.Doc, "lower_is_better": !m.HigherIsBetter, "score_type": "continuous", "min_score": orNil(m.Min), "max_score": orNil(m.Max)}
+		if config["min_score"] == nil || config["max_score"] == nil {
+			config = object{"evaluation_description": m.Doc, "lower_is_better": !m.HigherIsBetter}
+		}
+		score := object{"score": float64(e.Value)}
+		if e.Low.Defined() && e.High.Defined() {
+			score["uncertainty"] = object{"confidence_interval": object{"lower": float64(e.Low), "upper": float64(e.High), "confidence_level": 0.95}, "num_samples": e.N}
+		}
+		results = append(results, object{"evaluation_name": m.Name, "source_data": object{"dataset_name": r.Study, "source_type": "other"}, "metric_config": config, "score_details": score})
+	}
+	return object{"schema_version": eeeVersion, "evaluation_id": r.evaluation(a.ID, stamp), "retrieved_timestamp": stamp, "evaluation_timestamp": stamp,
+		"source_metadata":             object{"source_name": "scruple", "source_type": "evaluation_run", "source_organization_name": "unknown", "evaluator_relationship": "other"},
+		"eval_library":                object{"name": "scruple", "version": r.Version},
+		"model_info":                  object{"name": a.ID, "id": modelOf(a), "additional_details": object{"arm": a.ID, "run": r.ID}},
+		"evaluation_results":          results,
+		"detailed_evaluation_results": object{"format": "jsonl", "file_path": base + "_samples.jsonl"}}
+}
+
+func modelOf(a Arm) string {
+	if a.Model == "" {
+		return "none/" + a.ID
+	}
+	return a.Model
+}
+
+func eeeInstances(w io.Writer, r Run, t Trial, stamp string) (unscored int, err error) {
+	x, err := t.Show()
+	if err != nil {
+		return 0, err
+	}
+	in, reference, answer := input(x), gold(x), string(t.Outcome.Data)
+	hash := sha256.Sum256([]byte(in + reference))
+	line := object{"schema_version": eeeVersion, "evaluation_id": r.evaluation(t.Trial.Arm, stamp), "model_id": t.Trial.Arm, "sample_id": t.Trial.Item, "sample_hash": hex.EncodeToString(hash[:]), "interaction_type": "single_turn",
+		"input": object{"raw": in, "reference": []string{reference}}, "output": object{"raw": []string{answer}},
+		"answer_attribution": []object{{"turn_idx": 0, "source": "output.raw", "extracted_value": answer, "extraction_method": "custom", "is_terminal": true}},
+		"metadata":           object{"replicate": strconv.Itoa(t.Trial.Replicate), "outcome": string(t.Outcome.Kind)}}
+	if t.Taken.Calls > 0 {
+		line["token_usage"] = object{"input_tokens": t.Taken.TokensIn, "output_tokens": t.Taken.TokensOut, "total_tokens": t.Taken.TokensIn + t.Taken.TokensOut}
+		line["performance"] = object{"latency_ms": 1000 * t.Taken.Seconds}
+	}
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	if t.Outcome.Kind == eval.Failed { // the schema has no instance without a score
+		return 1, nil
+	}
+	names, by := t.values()
+	for _, name := range names {
+		x := by[name].number()
+		if math.IsNaN(x) {
+			unscored++
+			continue
+		}
+		line["evaluation_name"], line["evaluation"] = name, object{"score": x, "is_correct": x >= 1}
+		if err := e.Encode(line); err != nil {
+			return unscored, err
+		}
+	}
+	return unscored, nil
+}

@@ -1,0 +1,117 @@
+// Package evalout writes runs in the formats of other tools: logs of Inspect, Every Eval Ever,
+// and OTLP for traces.
+//
+// It gets the trials of a run in the order of the plan, one at a time, and holds none. It must
+// not know the store, a suite or the command line.
+package evalout
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"iter"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+)
+
+// A Run is what formats say of a run.
+type Run struct {
+	ID, Study, Suite string
+	Version          string // of the program
+	Created          time.Time
+	Replicates       int
+	Items            int
+	Arms             []Arm
+	Metrics          []eval.Metric
+	// Estimate is the estimate of a metric for an arm over all items.
+	Estimate func(arm, metric string) (eval.Measured, bool)
+}
+
+// An Arm is an arm with what answered for it.
+type Arm struct{ ID, Model string }
+
+// A Trial is a trial with its scores and what it took.
+type Trial struct {
+	eval.Judged
+	Scores []eval.Score
+	Taken  eval.Taken
+	Show   func() (eval.Exhibit, error)
+}
+
+// Trials are the trials of a run, in the order of the plan.
+type Trials = iter.Seq2[Trial, error]
+
+// value is the score of a trial by each metric: the sum of its fractions; NaN, with the reason,
+// if one is missing.
+type value struct {
+	eval.Fraction
+	Unscored string
+	Units    int
+}
+
+func (v value) number() float64 {
+	if v.Unscored != "" || v.Den == 0 {
+		return math.NaN()
+	}
+	return v.Num / v.Den
+}
+
+// values are the scores of a trial by metric. Those of an estimator are no numbers of a trial.
+func (t Trial) values() (names []string, by map[string]value) {
+	by = map[string]value{}
+	for _, s := range t.Scores {
+		if s.Row != nil {
+			continue
+		}
+		v := by[s.Metric]
+		if s.Unscored != "" {
+			v.Unscored = s.Unscored
+		}
+		v.Num, v.Den, v.Units = v.Num+s.Num, v.Den+s.Den, v.Units+1
+		by[s.Metric] = v
+	}
+	return slices.Sorted(maps.Keys(by)), by
+}
+
+// input and gold are what an exhibit has of the item.
+func input(x eval.Exhibit) string {
+	text := x.Lead
+	for _, p := range x.Pages {
+		if !p.Gold {
+			text = strings.TrimPrefix(text+"\n\n"+p.Text, "\n\n")
+		}
+	}
+	return text
+}
+
+func gold(x eval.Exhibit) string {
+	var lines []string
+	for _, r := range x.Rows {
+		switch {
+		case r.Gold == "":
+		case len(x.Rows) == 1:
+			lines = append(lines, r.Gold)
+		default:
+			lines = append(lines, r.Unit+": "+r.Gold)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// id is a stable id of n bytes, in hexadecimal.
+func id(n int, parts ...string) string {
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
+	return hex.EncodeToString(sum[:n])
+}
+
+// orNil is a number for JSON, which has no NaN.
+func orNil(x float64) any {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return nil
+	}
+	return x
+}

@@ -1,0 +1,202 @@
+package evalout
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/scruple-eval/scruple/internal/disk"
+	"github.com/scruple-eval/scruple/internal/eval"
+)
+
+type object = map[string]any
+
+// An inspectLog is the log of one arm while it is written.
+type inspectLog struct {
+	arm     Arm
+	path    string
+	file    *os.File
+	zip     *zip.Writer
+	ids     []string
+	summary []object
+	usage   eval.Taken
+	done    int
+}
+
+var unsafeName = regexp.MustCompile(`[^A-Za-z0-9.-]+`)
+
+// Inspect writes a log of Inspect, version 2 of its format, for each arm into a folder that
+// exists, and returns the files. A metric is a scorer; a trial that failed is a sample with an
+// error and no scores, and an unscored one is NaN. Names of files have no _ in the task, which
+// Inspect would split.
+func Inspect(dir string, r Run, trials Trials) (files []string, err error) {
+	logs := map[string]*inspectLog{}
+	defer func() {
+		for _, l := range logs {
+			err = errors.Join(err, l.file.Close())
+			if err != nil {
+				_ = os.Remove(l.path)
+			}
+		}
+	}()
+	for _, a := range r.Arms {
+		name := fmt.Sprintf("%s_%s_%s.eval", r.Created.UTC().Format("2006-01-02T15-04-05-00-00"), unsafeName.ReplaceAllString(r.Study+"-"+a.ID, "-"), id(11, r.ID, a.ID))
+		l := &inspectLog{arm: a, path: filepath.Join(dir, name)}
+		if l.file, err = os.OpenFile(l.path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644); err != nil {
+			return nil, err
+		}
+		l.zip, logs[a.ID] = zip.NewWriter(l.file), l
+		files = append(files, l.path)
+	}
+	for t, err := range trials {
+		if err != nil {
+			return nil, err
+		}
+		if l := logs[t.Trial.Arm]; l != nil {
+			if err := l.add(r, t); err != nil {
+				return nil, fmt.Errorf("writing %v: %w", t.Trial, err)
+			}
+		}
+	}
+	for _, a := range r.Arms {
+		if err := logs[a.ID].end(r); err != nil {
+			return nil, err
+		}
+	}
+	return files, disk.SyncFolder(dir)
+}
+
+// put writes a member. NaN is a bare word, as Inspect writes it.
+func (l *inspectLog) put(name string, v any) error {
+	w, err := l.zip.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate}) // without a time
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	_, err = io.Copy(w, bytes.NewReader(bytes.ReplaceAll(b.Bytes(), []byte(`"value":"`+nan+`"`), []byte(`"value":NaN`))))
+	return err
+}
+
+// nan stands for NaN until it is written.
+const nan = "scruple: not a number"
+
+func (l *inspectLog) add(r Run, t Trial) error {
+	x, err := t.Show()
+	if err != nil {
+		return err
+	}
+	o := t.Outcome
+	member := unsafeName.ReplaceAllString(t.Trial.Item, "-")
+	if member != t.Trial.Item {
+		member += "-" + id(4, t.Trial.Item)
+	}
+	if n := len(l.ids); n == 0 || l.ids[n-1] != t.Trial.Item { // an item's trials follow each other
+		l.ids = append(l.ids, t.Trial.Item)
+	}
+	answer := string(o.Data)
+	usage := object{"input_tokens": t.Taken.TokensIn, "output_tokens": t.Taken.TokensOut, "total_tokens": t.Taken.TokensIn + t.Taken.TokensOut}
+	if c := orNil(t.Taken.CostUSD); c != nil && t.Taken.Calls > 0 {
+		usage["total_cost"] = c
+	}
+	scores := object{}
+	names, by := t.values()
+	for _, name := range names {
+		v := by[name]
+		score := object{"value": any(v.number()), "metadata": object{"num": v.Num, "den": v.Den, "units": v.Units}}
+		if math.IsNaN(v.number()) {
+			score["value"], score["explanation"] = nan, "unscored: "+v.Unscored
+		} else if len(scores) == 0 {
+			score["answer"] = answer
+		}
+		scores[name] = score
+	}
+	metadata := object{"outcome": string(o.Kind)}
+	for _, f := range x.Facts {
+		metadata[f.Name] = f.Value
+	}
+	sample := object{"id": t.Trial.Item, "epoch": t.Trial.Replicate, "input": input(x), "target": gold(x), "metadata": metadata, "uuid": id(11, r.ID, t.Trial.Item, t.Trial.Arm, fmt.Sprint(t.Trial.Replicate)),
+		"messages": []object{{"role": "user", "content": input(x), "source": "input"}}, "scores": scores, "model_usage": object{l.model(): usage}, "working_time": t.Taken.Seconds, "total_time": t.Taken.Seconds,
+		"output": object{"model": l.model(), "choices": []object{}, "completion": ""}, "store": object{}, "events": []object{}, "attachments": object{}}
+	summary := object{"id": t.Trial.Item, "epoch": t.Trial.Replicate, "input": input(x), "target": gold(x), "metadata": metadata, "scores": scores, "completed": true, "uuid": sample["uuid"], "working_time": t.Taken.Seconds}
+	if o.Kind == eval.Failed {
+		message := strings.TrimSpace(o.Reason + ": " + o.Detail)
+		sample["error"] = object{"message": message, "traceback": "", "traceback_ansi": ""}
+		sample["scores"], summary["scores"], summary["error"] = object{}, object{}, message
+	} else {
+		l.done++
+		stop := map[eval.OutcomeKind]string{eval.Refused: "content_filter"}[o.Kind]
+		if slices.Contains(o.Notes, eval.NoteTruncated) {
+			stop = "max_tokens"
+		} else if stop == "" {
+			stop = "stop"
+		}
+		reply := object{"role": "assistant", "content": answer, "source": "generate", "model": l.model()}
+		sample["messages"] = append(sample["messages"].([]object), reply)
+		sample["output"] = object{"model": l.model(), "choices": []object{{"message": reply, "stop_reason": stop}}, "completion": answer, "usage": usage}
+	}
+	l.usage.TokensIn, l.usage.TokensOut = l.usage.TokensIn+t.Taken.TokensIn, l.usage.TokensOut+t.Taken.TokensOut
+	l.summary = append(l.summary, summary)
+	return l.put(fmt.Sprintf("samples/%s_epoch_%d.json", member, t.Trial.Replicate), sample)
+}
+
+// model is what Inspect calls a model: provider/name.
+func (l *inspectLog) model() string {
+	if l.arm.Model == "" {
+		return "none/" + l.arm.ID
+	}
+	return l.arm.Model
+}
+
+// end writes the header, which has the estimates with their intervals.
+func (l *inspectLog) end(r Run) error {
+	var scorers, results []object
+	for _, m := range r.Metrics {
+		e, ok := r.Estimate(l.arm.ID, m.Name)
+		if !ok || e.N == 0 {
+			continue
+		}
+		metric := func(name string, v eval.Number) object {
+			return object{"name": name, "value": orNil(float64(v)), "params": object{}}
+		}
+		metrics := object{"mean": metric("mean", e.Value)}
+		if e.Low.Defined() {
+			metrics["ci_low"] = metric("ci_low", e.Low)
+		}
+		if e.High.Defined() {
+			metrics["ci_high"] = metric("ci_high", e.High)
+		}
+		if e.Value.Defined() {
+			scorers = append(scorers, object{"name": m.Name, "options": object{}, "metadata": object{"scruple_suite": r.Suite}})
+			results = append(results, object{"name": m.Name, "scorer": m.Name, "scored_samples": e.N, "params": object{}, "metrics": metrics})
+		}
+	}
+	created := r.Created.UTC().Format("2006-01-02T15:04:05+00:00")
+	if err := l.put("summaries.json", l.summary); err != nil {
+		return err
+	}
+	err := l.put("header.json", object{"version": 2, "status": "success",
+		"eval": object{"eval_id": id(11, r.ID, l.arm.ID, "eval"), "run_id": id(11, r.ID), "created": created, "task": r.Study + "/" + l.arm.ID, "task_id": id(11, r.Study, l.arm.ID), "task_version": 0, "task_display_name": r.Study,
+			"task_args": object{"arm": l.arm.ID, "run": r.ID}, "dataset": object{"name": r.Study, "samples": r.Items, "sample_ids": l.ids, "shuffled": false}, "model": l.model(), "model_args": object{},
+			"config": object{"epochs": r.Replicates}, "packages": object{"scruple": r.Version}, "scorers": scorers},
+		"plan":    object{"name": "plan", "steps": []object{}, "config": object{}},
+		"results": object{"total_samples": len(l.summary), "completed_samples": l.done, "scores": results},
+		"stats":   object{"started_at": created, "completed_at": created, "model_usage": object{l.model(): object{"input_tokens": l.usage.TokensIn, "output_tokens": l.usage.TokensOut, "total_tokens": l.usage.TokensIn + l.usage.TokensOut}}}})
+	if err != nil {
+		return err
+	}
+	return l.zip.Close()
+}

@@ -1,0 +1,150 @@
+package evalout
+
+import (
+	"encoding/json"
+	"fmt"
+	"iter"
+	"strconv"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+)
+
+// spansInBatch is how many spans one request has.
+const spansInBatch = 512
+
+// OTel sends a run as OTLP in JSON: a trace for each trial, with a span for each call and an
+// event gen_ai.evaluation.result for each score, by the semantic conventions for generative AI
+// of November 2026, which are in development. send gets batches, each a whole request. Without
+// content, no prompt and no answer is in them. Calls are in the order of the trials.
+func OTel(send func(body []byte) error, r Run, trials Trials, calls iter.Seq2[eval.Call, error], content bool) (spans int, err error) {
+	next, stop := iter.Pull2(calls)
+	defer stop()
+	call, err, more := next()
+	var batch []object
+	flush := func() error {
+		if len(batch) == 0 {
+			return nil
+		}
+		body, err := json.Marshal(object{"resourceSpans": []object{{"resource": object{"attributes": attributes("service.name", "scruple", "service.version", r.Version, "scruple.run", r.ID, "scruple.study", r.Study, "scruple.suite", r.Suite)},
+			"scopeSpans": []object{{"scope": object{"name": "scruple", "version": r.Version}, "spans": batch}}}}})
+		if err != nil {
+			return err
+		}
+		spans, batch = spans+len(batch), batch[:0]
+		return send(body)
+	}
+	for t, failed := range trials {
+		if failed != nil {
+			return spans, failed
+		}
+		of := func(c eval.Call) bool { return c.Trial == t.Trial }
+		start, end := r.Created.UnixNano(), r.Created.UnixNano()
+		root := id(8, r.ID, t.Trial.String())
+		for first := true; more && err == nil && of(call); call, err, more = next() {
+			span := callSpan(r, call, root, content)
+			from, to := times(call)
+			if first || from < start {
+				start = from
+			}
+			if end = max(end, to); first {
+				end, first = to, false
+			}
+			batch = append(batch, span)
+		}
+		if err != nil {
+			return spans, err
+		}
+		batch = append(batch, trialSpan(r, t, root, start, end, content))
+		if len(batch) >= spansInBatch {
+			if err := flush(); err != nil {
+				return spans, err
+			}
+		}
+	}
+	return spans, flush()
+}
+
+// times are when the request that was answered was sent and when it ended, in nanoseconds.
+func times(c eval.Call) (start, end int64) {
+	if n := len(c.Sent); n > 0 {
+		start = 1000 * c.Sent[n-1].At
+	}
+	return start, start + int64(1e6*c.LatencyMS)
+}
+
+func traceOf(r Run, t eval.Trial) string { return id(16, r.ID, t.String()) }
+
+func callSpan(r Run, c eval.Call, parent string, content bool) object {
+	start, end := times(c)
+	u := c.Response.Usage
+	list := attributes("gen_ai.operation.name", "chat", "gen_ai.provider.name", c.Provider, "gen_ai.request.model", c.Model, "gen_ai.response.model", c.Response.ModelVersion, "gen_ai.response.id", c.Response.RequestID,
+		"gen_ai.response.finish_reasons", []string{string(c.Response.Stop)}, "gen_ai.usage.input_tokens", u.TotalInput(), "gen_ai.usage.output_tokens", u.TotalOutput(),
+		"gen_ai.usage.cache_read.input_tokens", u.Cached, "gen_ai.usage.cache_creation.input_tokens", u.CacheWrite, "gen_ai.usage.reasoning.output_tokens", u.Reasoning,
+		"scruple.step", c.Step, "scruple.stage", string(c.Stage), "scruple.attempts", c.Attempts, "error.type", string(c.ErrKind), "scruple.reused_from", c.SourceRun)
+	if cost := orNil(c.CostUSD); cost != nil {
+		list = append(list, attributes("scruple.cost_usd", cost)...)
+	}
+	if content {
+		list = append(list, attributes("gen_ai.output.messages", c.Response.Text)...)
+	}
+	status := object{}
+	if c.Err != "" {
+		status = object{"code": 2, "message": c.Err}
+	}
+	return object{"traceId": traceOf(r, c.Trial), "spanId": id(8, r.ID, c.Trial.String(), string(c.Stage), c.Step), "parentSpanId": parent, "name": "chat " + c.Model, "kind": 3,
+		"startTimeUnixNano": strconv.FormatInt(start, 10), "endTimeUnixNano": strconv.FormatInt(end, 10), "attributes": list, "status": status}
+}
+
+func trialSpan(r Run, t Trial, span string, start, end int64, content bool) object {
+	at := strconv.FormatInt(end, 10)
+	var events []object
+	names, by := t.values()
+	for _, name := range names {
+		v := by[name]
+		list := attributes("gen_ai.evaluation.name", name)
+		if x := orNil(v.number()); x != nil {
+			list = append(list, attributes("gen_ai.evaluation.score.value", x)...)
+		} else {
+			list = append(list, attributes("gen_ai.evaluation.score.label", "unscored", "gen_ai.evaluation.explanation", v.Unscored)...)
+		}
+		events = append(events, object{"name": "gen_ai.evaluation.result", "timeUnixNano": at, "attributes": list})
+	}
+	list := attributes("scruple.item", t.Trial.Item, "scruple.arm", t.Trial.Arm, "scruple.replicate", t.Trial.Replicate, "scruple.outcome", string(t.Outcome.Kind))
+	if content {
+		list = append(list, attributes("scruple.answer", string(t.Outcome.Data))...)
+	}
+	status := object{}
+	if t.Outcome.Kind == eval.Failed {
+		status = object{"code": 2, "message": t.Outcome.Reason}
+	}
+	return object{"traceId": traceOf(r, t.Trial), "spanId": span, "name": "trial " + t.Trial.Arm, "kind": 1,
+		"startTimeUnixNano": strconv.FormatInt(start, 10), "endTimeUnixNano": at, "attributes": list, "events": events, "status": status}
+}
+
+// attributes are pairs of names and values. Empty texts are left out.
+func attributes(pairs ...any) (list []object) {
+	for i := 0; i+1 < len(pairs); i += 2 {
+		var value object
+		switch v := pairs[i+1].(type) {
+		case string:
+			if v == "" {
+				continue
+			}
+			value = object{"stringValue": v}
+		case int:
+			value = object{"intValue": strconv.Itoa(v)}
+		case float64:
+			value = object{"doubleValue": v}
+		case []string:
+			var of []object
+			for _, s := range v {
+				of = append(of, object{"stringValue": s})
+			}
+			value = object{"arrayValue": object{"values": of}}
+		default:
+			panic(fmt.Sprintf("evalout: attribute %v of type %T", pairs[i], v))
+		}
+		list = append(list, object{"key": pairs[i], "value": value})
+	}
+	return list
+}

@@ -1,0 +1,131 @@
+package experiment
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/eval"
+)
+
+// Changes are what became of the items between two runs.
+type Changes struct {
+	Compared             *analyse.Analysis // of the arms, see CompareRuns
+	Worse, Better, Equal int
+	// Items are those with another score, the worst first.
+	Items []Change
+}
+
+// A Change is an item whose score by the first primary metric is another.
+type Change struct {
+	Item, Arm     string
+	Was, Now      float64
+	Before, After string // the answers of the first replicate, of as many as were asked for
+}
+
+// ChangesOf compares two runs as [Experiment.CompareRuns] does and lists the items that
+// changed by the first primary metric, with the answers of the first few.
+func (x *Experiment) ChangesOf(ctx context.Context, older, newer Side, few int) (*Changes, error) {
+	compared, err := x.CompareRuns(ctx, older, newer)
+	if err != nil {
+		return nil, err
+	}
+	all := &Changes{Compared: compared}
+	metric, _ := x.Suite.Metric(x.Primary[0])
+	if metric.Estimate != nil {
+		return all, nil
+	}
+	was, err := itemScores(ctx, older, metric.Name)
+	if err != nil {
+		return nil, err
+	}
+	now, err := itemScores(ctx, newer, metric.Name)
+	if err != nil {
+		return nil, err
+	}
+	gain := func(c Change) float64 {
+		if metric.HigherIsBetter {
+			return c.Now - c.Was
+		}
+		return c.Was - c.Now
+	}
+	for _, k := range compared.Comparisons {
+		_, a, _ := strings.Cut(k.A, ":")
+		_, b, _ := strings.Cut(k.B, ":")
+		if k.Stratum != nil || k.Metric != metric.Name {
+			continue
+		}
+		for _, it := range x.Items() {
+			before, ok1 := was[[2]string{b, it.ID}]
+			after, ok2 := now[[2]string{a, it.ID}]
+			c := Change{Item: it.ID, Arm: a, Was: before.Num / before.Den, Now: after.Num / after.Den}
+			switch g := gain(c); {
+			case !ok1 || !ok2:
+				continue
+			case math.Abs(g) < 1e-12:
+				all.Equal++
+				continue
+			case g < 0:
+				all.Worse++
+			default:
+				all.Better++
+			}
+			all.Items = append(all.Items, c)
+		}
+	}
+	slices.SortStableFunc(all.Items, func(a, b Change) int {
+		return cmp.Or(cmp.Compare(gain(a), gain(b)), strings.Compare(a.Item, b.Item), strings.Compare(a.Arm, b.Arm))
+	})
+	for i := range min(few, len(all.Items)) {
+		c := &all.Items[i]
+		if c.Before, err = answerOf(ctx, older, c.Item, cmp.Or(older.Arm, c.Arm)); err == nil {
+			c.After, err = answerOf(ctx, newer, c.Item, c.Arm)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// itemScores sums the scores of a metric by arm and item.
+func itemScores(ctx context.Context, s Side, metric string) (map[[2]string]eval.Fraction, error) {
+	sums := map[[2]string]eval.Fraction{}
+	for t, err := range s.DB.ScoresByItem(ctx, s.Run) {
+		if err != nil {
+			return nil, err
+		}
+		key := [2]string{t.Trial.Arm, t.Trial.Item}
+		for _, score := range t.Scores {
+			if f := sums[key]; score.Metric == metric && score.Unscored == "" {
+				sums[key] = eval.Fraction{Num: f.Num + score.Num, Den: f.Den + score.Den}
+			}
+		}
+	}
+	for key, f := range sums {
+		if !(f.Den > 0) {
+			delete(sums, key)
+		}
+	}
+	return sums, nil
+}
+
+// answerOf is the answer of the first replicate.
+func answerOf(ctx context.Context, s Side, item, arm string) (string, error) {
+	answers, err := s.DB.Answers(ctx, s.Run, arm)
+	if err != nil {
+		return "", err
+	}
+	o, _, _, err := answers.Get(ctx, item, 1)
+	switch {
+	case err != nil:
+		return "", err
+	case o.Kind == eval.Failed || o.Kind == eval.Refused:
+		return fmt.Sprintf("%s: %s", o.Kind, o.Reason), nil
+	}
+	return string(o.Data), nil
+}

@@ -1,0 +1,356 @@
+package experiment
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/discipline"
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/gate"
+	"github.com/scruple-eval/scruple/internal/power"
+	"github.com/scruple-eval/scruple/internal/store"
+	"github.com/scruple-eval/scruple/internal/study"
+)
+
+// Decide applies the study's current rules to the stored analysis of a run. It
+// rejects an analysis of another study, other metrics or other statistics.
+// Verdict is nil for a study without rules.
+func (x *Experiment) Decide(ctx context.Context, db *store.DB, r *store.Run, kept Result) (Result, error) {
+	if discipline.SplitOf(r) == study.SplitTest {
+		_, changes, err := x.TestChanges(r)
+		if err != nil {
+			return Result{}, err
+		}
+		if len(changes) > 0 {
+			return Result{}, discipline.NotAllowed("the study is not what was registered for %s:\n  %s\nundo the change, or give the reason with `scruple score %s --split test --unblind \"…\"`: it is recorded for good and printed on every report",
+				r.ID, strings.Join(changes, "\n  "), x.File.Path)
+		}
+	}
+	if err := x.checkSame(ctx, db, r); err != nil {
+		return Result{}, err
+	}
+	if kept.basis != x.basis() {
+		return Result{}, discipline.NotAllowed("the metrics, comparisons or statistics of the study changed since run %s was analysed: run `scruple score %s` to analyse it again at no cost", r.ID, x.File.Path)
+	}
+	before := kept.Verdict
+	kept.Verdict = x.decide(kept.Analysis)
+	if kept.Verdict != nil && before != nil {
+		kept.Verdict.NeedAsBefore(*before)
+	}
+	history, err := x.rulesNow(ctx, db, r)
+	if err != nil {
+		return Result{}, err
+	}
+	kept.NewRules = len(history.seen) > max(1, history.recorded)
+	if kept.Verdict != nil {
+		kept.Verdict.Changed = history.changes()
+	}
+	return kept, nil
+}
+
+// decide applies the study's rules. It returns nil if there are none.
+func (x *Experiment) decide(a *analyse.Analysis) *gate.Verdict {
+	if x.rules.Empty() {
+		return nil
+	}
+	v := x.rules.Decide(a)
+	v.Unblinded = a.Discipline.Reasons()
+	return &v
+}
+
+// needs says of each rule that is open how many items it takes. A run that is not complete
+// or on DEV decides nothing.
+func (x *Experiment) needs(v *gate.Verdict, a *analyse.Analysis, of power.Scores) error {
+	if v == nil || !a.Run.Complete() || a.Run.Exploratory() {
+		return nil
+	}
+	design := x.design()
+	var open []gate.Rule
+	var conditions []int
+	for i, c := range v.Conditions {
+		for _, rule := range x.rules.All() {
+			if c.Open && rule.Name == c.Name && rule.That == c.That && len(rule.Apart) == 0 && !rule.Trials && len(design.Estimated(rule)) == 0 {
+				open, conditions = append(open, rule), append(conditions, i)
+				break
+			}
+		}
+	}
+	if len(open) == 0 {
+		return nil
+	}
+	takes, most, err := design.Takes(open, of)
+	if err != nil {
+		return err
+	}
+	for k, i := range conditions {
+		v.Need(i, takes[k], most)
+	}
+	return nil
+}
+
+// basis is a hash of the study's settings for scoring and analysis. An analysis
+// with another basis cannot decide.
+func (x *Experiment) basis() string {
+	var keys map[string]json.RawMessage
+	if err := json.Unmarshal(x.File.Canonical(), &keys); err != nil {
+		panic("experiment: the canonical study is not an object: " + err.Error()) // package study wrote it
+	}
+	var execution struct {
+		MaxFailed json.RawMessage `json:"max_failed"`
+	}
+	_ = json.Unmarshal(keys["execution"], &execution)
+	parts := []eval.Part{{Name: "max_failed", Value: string(execution.MaxFailed)}}
+	for _, key := range []string{"metrics", "comparisons", "statistics", "judge_model"} {
+		parts = append(parts, eval.Part{Name: key, Value: string(keys[key])})
+	}
+	for _, m := range x.effort.Metrics { // a rule may name them
+		parts = append(parts, eval.Part{Name: "effort", Value: m.Name})
+	}
+	for _, p := range x.rules.Alternatives() { // they are corrected together
+		parts = append(parts, eval.Part{Name: "alternative", Value: strings.Join(p[:], " ")})
+	}
+	return eval.HashOf([]byte(eval.EncodeParts(parts))).String()[:12] // the stored form
+}
+
+// CheckFailures returns a [TooManyFailedError] if more trials failed than the
+// study allows.
+func (r *Run) CheckFailures(result Result) error {
+	share, of := result.Analysis.WorstFailures()
+	if share <= result.Analysis.Run.MaxFailed {
+		return nil
+	}
+	e := &TooManyFailedError{Share: share, Of: of, Allowed: result.Analysis.Run.MaxFailed, Study: r.File.Path, Retry: result.Analysis.Run.Retry()}
+	if r.Study.Split == study.SplitTest {
+		e.Study += " --split test"
+	}
+	return e
+}
+
+// deciding is everything in a study by which the gate decides, beside the numbers.
+type deciding struct {
+	Decide     study.Decide               `json:"decide"`
+	Statistics map[string]json.RawMessage `json:"statistics"`
+	MaxFailed  json.RawMessage            `json:"max_failed"`
+	// Renamed are arms that have another id from here on; such an event has nothing else.
+	Renamed [][2]string `json:"renamed,omitempty"`
+}
+
+// renamed returns the rules with other ids of arms: rules that only follow an arm to its
+// new id did not change.
+func (d deciding) renamed(arms [][2]string) deciding {
+	var ids []string
+	for _, r := range arms {
+		for _, quote := range []string{"'", `"`} {
+			ids = append(ids, quote+r[0]+quote, quote+r[1]+quote)
+		}
+	}
+	now := strings.NewReplacer(ids...)
+	d.Decide.Require, d.Decide.Outcomes = slices.Clone(d.Decide.Require), slices.Clone(d.Decide.Outcomes)
+	for i := range d.Decide.Require {
+		d.Decide.Require[i].That = now.Replace(d.Decide.Require[i].That)
+	}
+	for i := range d.Decide.Outcomes {
+		d.Decide.Outcomes[i].When = now.Replace(d.Decide.Outcomes[i].When)
+	}
+	return d
+}
+
+// decidingOf reads it from a study in canonical JSON. What a rule advises decides
+// nothing.
+func decidingOf(canonical []byte) (d deciding, err error) {
+	var s struct {
+		Decide     study.Decide               `json:"decide"`
+		Statistics map[string]json.RawMessage `json:"statistics"`
+		Execution  struct {
+			MaxFailed json.RawMessage `json:"max_failed"`
+		} `json:"execution"`
+	}
+	if err := json.Unmarshal(canonical, &s); err != nil {
+		return d, fmt.Errorf("reading the rules of the stored study: %w", err)
+	}
+	for i := range s.Decide.Outcomes {
+		s.Decide.Outcomes[i].Advice = ""
+	}
+	return deciding{Decide: s.Decide, Statistics: s.Statistics, MaxFailed: s.Execution.MaxFailed}, nil
+}
+
+// changes describes what differs, in the order of the study.
+func (d deciding) changes(now deciding) []string {
+	list := ruleChanges("rule", conditionsOf(d.Decide.Require), conditionsOf(now.Decide.Require))
+	was, is := classesOf(d.Decide.Outcomes), classesOf(now.Decide.Outcomes)
+	outcomes := ruleChanges("outcome", was, is)
+	if len(outcomes) == 0 && !slices.Equal(was, is) {
+		outcomes = []string{"the order of the outcomes was " + names(was) + ", now " + names(is)}
+	}
+	list = append(list, outcomes...)
+	keys := maps.Clone(d.Statistics)
+	maps.Copy(keys, now.Statistics)
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		list = append(list, settingChange("statistics."+key, d.Statistics[key], now.Statistics[key])...)
+	}
+	return append(list, settingChange("execution.max_failed", d.MaxFailed, now.MaxFailed)...)
+}
+
+func conditionsOf(list []study.Condition) (rules []eval.Level) {
+	for _, c := range list {
+		rules = append(rules, eval.Level{Name: c.Name, Value: c.That})
+	}
+	return rules
+}
+
+func classesOf(list []study.Class) (rules []eval.Level) {
+	for _, c := range list {
+		when := c.When
+		if when == "" {
+			when = "otherwise"
+		}
+		rules = append(rules, eval.Level{Name: c.Name, Value: c.Verdict + " if " + when})
+	}
+	return rules
+}
+
+func names(rules []eval.Level) string {
+	var list []string
+	for _, r := range rules {
+		list = append(list, r.Name)
+	}
+	return strings.Join(list, ", ")
+}
+
+// ruleChanges compares rules by name. Of rules with one name the first belong
+// together.
+func ruleChanges(kind string, was, now []eval.Level) (list []string) {
+	now = slices.Clone(now)
+	for _, w := range was {
+		i := slices.IndexFunc(now, func(n eval.Level) bool { return n.Name == w.Name })
+		switch {
+		case i < 0:
+			list = append(list, fmt.Sprintf("%s %q was removed, it was %s", kind, w.Name, w.Value))
+			continue
+		case now[i].Value != w.Value:
+			list = append(list, fmt.Sprintf("%s %q was %s, now %s", kind, w.Name, w.Value, now[i].Value))
+		}
+		now = slices.Delete(now, i, i+1)
+	}
+	for _, n := range now {
+		list = append(list, fmt.Sprintf("%s %q was added, it is %s", kind, n.Name, n.Value))
+	}
+	return list
+}
+
+func settingChange(name string, was, now json.RawMessage) []string {
+	value := func(v json.RawMessage) string {
+		if v == nil {
+			return "not set"
+		}
+		if s, err := strconv.Unquote(string(v)); err == nil {
+			return s
+		}
+		return string(v)
+	}
+	if value(was) == value(now) {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s was %s, now %s", name, value(was), value(now))}
+}
+
+// A rulesHistory is the rules under which results of a run were seen, oldest first.
+type rulesHistory struct {
+	seen     []deciding
+	recorded int // of them; a run of an older version has none
+}
+
+// rulesSeen reads the history of the rules of a run. A run of an older version whose
+// results were seen began with the rules of its study.
+func rulesSeen(ctx context.Context, db *store.DB, r *store.Run) (h rulesHistory, err error) {
+	events, err := db.Events(ctx, r)
+	if err != nil {
+		return h, err
+	}
+	for _, e := range events {
+		if e.What != rulesEvent {
+			continue
+		}
+		var d deciding
+		if err := json.Unmarshal([]byte(e.Note), &d); err != nil {
+			return h, fmt.Errorf("reading the history of run %s: %w", r.ID, err)
+		}
+		if n := len(h.seen); n > 0 && d.Renamed != nil {
+			h.seen[n-1] = h.seen[n-1].renamed(d.Renamed)
+			continue
+		}
+		h.seen = append(h.seen, d)
+	}
+	if h.recorded = len(h.seen); h.recorded > 0 {
+		return h, nil
+	}
+	if !r.Analysed {
+		return h, nil
+	}
+	d, err := decidingOf(r.StudyJSON)
+	h.seen = []deciding{d}
+	return h, err
+}
+
+// add appends the current rules if they differ from the last.
+func (h *rulesHistory) add(now deciding) {
+	if n := len(h.seen); n == 0 || len(h.seen[n-1].changes(now)) > 0 {
+		h.seen = append(h.seen, now)
+	}
+}
+
+// changes describes the changes after results were first seen.
+func (h *rulesHistory) changes() (list []string) {
+	for i := 1; i < len(h.seen); i++ {
+		list = append(list, h.seen[i-1].changes(h.seen[i])...)
+	}
+	return list
+}
+
+// rulesNow returns the history of a run's rules with those of the study.
+func (x *Experiment) rulesNow(ctx context.Context, db *store.DB, r *store.Run) (h rulesHistory, err error) {
+	if h, err = rulesSeen(ctx, db, r); err != nil {
+		return h, err
+	}
+	now, err := decidingOf(x.File.Canonical())
+	h.add(now)
+	return h, err
+}
+
+// RecordRules records that results of the run are seen under the rules of the study,
+// if the history of the run does not say so yet.
+func (x *Experiment) RecordRules(ctx context.Context, db *store.DB, r *store.Run) error {
+	h, err := x.rulesNow(ctx, db, r)
+	if err != nil {
+		return err
+	}
+	return x.recordRules(ctx, db, r, h)
+}
+
+// recordFirstRules records the rules that a run of an older version began with, before
+// its study is replaced.
+func (x *Experiment) recordFirstRules(ctx context.Context, db *store.DB, r *store.Run) error {
+	h, err := rulesSeen(ctx, db, r)
+	if err != nil {
+		return err
+	}
+	return x.recordRules(ctx, db, r, h)
+}
+
+func (x *Experiment) recordRules(ctx context.Context, db *store.DB, r *store.Run, h rulesHistory) error {
+	var events []store.Event
+	for _, d := range h.seen[h.recorded:] {
+		note, err := json.Marshal(d)
+		if err != nil {
+			return err
+		}
+		events = append(events, store.Event{At: x.env.Now(), What: rulesEvent, Note: string(note)})
+	}
+	return addEvents(ctx, db, r, events)
+}

@@ -1,0 +1,377 @@
+package experiment
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/discipline"
+	"github.com/scruple-eval/scruple/internal/effort"
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/gate"
+	"github.com/scruple-eval/scruple/internal/score"
+	"github.com/scruple-eval/scruple/internal/store"
+	"github.com/scruple-eval/scruple/internal/study"
+)
+
+// A Result is the analysis of a run and the verdict on it. Verdict is nil for a
+// study without rules.
+type Result struct {
+	Analysis *analyse.Analysis
+	Verdict  *gate.Verdict
+	// NewRules reports whether the rules are not yet in the history of the run, see
+	// [Experiment.RecordRules].
+	NewRules bool
+
+	basis  string
+	looked []store.Event // that the results are shown
+}
+
+// Rescore computes scores from outcomes, the analysis from scores and the verdict
+// from the analysis, and stores all three. It calls no model. samples is the
+// number of best and of worst trials of each arm in the analysis.
+func (r *Run) Rescore(ctx context.Context, samples int) (Result, error) {
+	result, err := r.compute(ctx, samples, func(scores iter.Seq2[eval.Scored, error]) error {
+		return r.db.ReplaceScores(ctx, r.Record, scores)
+	})
+	if err != nil {
+		return Result{}, err
+	}
+	if err := addEvents(ctx, r.db, r.Record, result.looked); err != nil {
+		return Result{}, err
+	}
+	if result.Analysis.Run.Done > 0 { // results are seen
+		if err := r.RecordRules(ctx, r.db, r.Record); err != nil {
+			return Result{}, err
+		}
+	}
+	return result, r.keep(ctx, result)
+}
+
+// compute computes what Rescore stores. scored takes the scores.
+func (r *Run) compute(ctx context.Context, samples int, scored func(iter.Seq2[eval.Scored, error]) error) (Result, error) {
+	scorer, calibration, err := r.calibrate(ctx)
+	if err != nil {
+		return Result{}, err
+	}
+	collector := analyse.NewCollector(&r.Suite.Suite, r.Items(), r.Bench.Arms(), r.Plan)
+	if err := scored(r.scores(ctx, scorer, collector)); err != nil {
+		return Result{}, err
+	}
+	progress, err := r.db.Progress(ctx, r.Record)
+	if err != nil {
+		return Result{}, err
+	}
+	sums, err := r.db.CallSums(ctx, r.Record)
+	if err != nil {
+		return Result{}, err
+	}
+	from, err := r.sources(ctx, scorer, sums)
+	if err != nil {
+		return Result{}, err
+	}
+	if from.Asked, err = r.askedOf(ctx, sums); err != nil {
+		return Result{}, err
+	}
+	if from.Ratings, err = r.ratings(ctx, scorer); err != nil {
+		return Result{}, err
+	}
+	q := r.asked(progress)
+	if q.Run.JudgeErrors, err = r.db.JudgeErrors(ctx, r.Record); err != nil {
+		return Result{}, err
+	}
+	if err := r.remember(ctx, &q, sums); err != nil {
+		return Result{}, err
+	}
+	looked, err := r.look(ctx, &q, progress.Done.Count())
+	if err != nil {
+		return Result{}, err
+	}
+	q.Calibration, q.Samples = calibration, samples
+	analysis, err := collector.Analyse(q, from)
+	if err != nil {
+		return Result{}, err
+	}
+	r.addTradeOff(analysis)
+	if err := r.addFromOutside(ctx, analysis); err != nil {
+		return Result{}, err
+	}
+	result := Result{Analysis: analysis, Verdict: r.decide(analysis), basis: r.basis(), looked: looked}
+	if err := r.needs(result.Verdict, analysis, collector.Scores); err != nil {
+		return Result{}, err
+	}
+	if result.Verdict != nil {
+		history, err := r.rulesNow(ctx, r.db, r.Record)
+		if err != nil {
+			return Result{}, err
+		}
+		result.Verdict.Changed = history.changes()
+	}
+	return result, nil
+}
+
+// scores scores every case and collects the scores.
+func (r *Run) scores(ctx context.Context, scorer eval.Scorer, collector *analyse.Collector) iter.Seq2[eval.Scored, error] {
+	return func(yield func(eval.Scored, error) bool) {
+		next, stop := iter.Pull2(r.db.Taken(ctx, r.Record))
+		defer stop()
+		var taken []eval.Taken
+		for s, err := range score.All(scorer, r.db.Cases(ctx, r.Record)) {
+			taken = taken[:0]
+			for i := 0; err == nil && i < len(s.Trials); i++ {
+				var t eval.Taken
+				if t, err, _ = next(); err == nil && t.Trial != s.Trials[i].Trial {
+					err = fmt.Errorf("scoring %v: the store has the calls of %v in its place", s.Trials[i].Trial, t.Trial)
+				}
+				taken = append(taken, t)
+			}
+			if err == nil {
+				s.Scores = r.effort.Add(s, taken)
+				collector.Add(s)
+				err = collector.Err() // rolls back
+			}
+			if !yield(s, err) {
+				return
+			}
+		}
+	}
+}
+
+// question returns the study's settings for the analysis.
+func (x *Experiment) question() analyse.Question {
+	s := x.Study
+	dev := 0
+	if s.Split == "" && !x.env.Kit {
+		dev = devItems(x.Items())
+	}
+	var family [][3]string
+	if x.rules != nil && !x.rules.Empty() {
+		family = append([][3]string{}, x.rules.Alternatives()...)
+	}
+	return analyse.Question{Family: family,
+		Study: analyse.Study{Name: s.Name, Version: s.Version, Suite: s.Suite, Title: x.Suite.Title, Description: s.Description,
+			Alpha: s.Statistics.Alpha, MaxUnscored: s.Statistics.Unscored(), Method: s.Statistics.Method, Correction: s.Statistics.Correction, Beside: s.Statistics.Beside,
+			Resamples: s.Statistics.Resamples, Random: s.Statistics.Random, Intervals: s.Statistics.Intervals},
+		Run: analyse.Run{Split: s.Split, Version: x.env.Version, Items: len(x.Items()), Dev: dev, Replicates: s.Execution.Replicates, Seed: s.Execution.Seed,
+			Planned: x.Plan.Len(), MaxFailed: *s.Execution.MaxFailed, Dependent: x.dependent},
+		Primary: x.Primary, Secondary: x.Secondary, Comparisons: x.Pairs, Across: x.Across,
+	}
+}
+
+// devItems counts the items marked as DEV.
+func devItems(items []eval.Item) (n int) {
+	for _, it := range items {
+		if it.Split == study.SplitDev {
+			n++
+		}
+	}
+	return n
+}
+
+// asked adds to the question what is known of the run.
+func (r *Run) asked(progress *store.Progress) analyse.Question {
+	q := r.question()
+	q.Run.ID = r.Record.ID
+	if r.HasJudge() {
+		q.Run.Unjudged, q.Run.JudgeFails = progress.ToJudge(), progress.Unjudged.Count()
+	}
+	return q
+}
+
+// sources returns what an analysis needs beyond scores.
+func (r *Run) sources(ctx context.Context, scorer eval.Scorer, sums store.CallSums) (from analyse.Sources, err error) {
+	from.Show = func(t eval.Trial) (eval.Exhibit, error) { return r.exhibit(ctx, scorer, t) }
+	from.Cases = r.db.Cases(ctx, r.Record)
+	from.Calls, from.Versions, from.JudgedBy = sums.ByArm(), sums.Versions(), sums.JudgedBy()
+	if sums.Cut() {
+		if from.Cuts, err = r.db.Cuts(ctx, r.Record); err != nil {
+			return from, err
+		}
+	}
+	if r.Study.Output.Latency {
+		from.Latencies, err = r.db.Latencies(ctx, r.Record)
+	}
+	can := scorer.Capabilities() // those of the calibrated one, as for scores
+	from.Report, from.Pick = can.Report, can.Pick
+	return from, err
+}
+
+// exhibit shows a trial.
+func (r *Run) exhibit(ctx context.Context, scorer eval.Scorer, t eval.Trial) (eval.Exhibit, error) {
+	c, err := r.db.Case(ctx, r.Record, t)
+	if err != nil {
+		return eval.Exhibit{}, err
+	}
+	return shownBy(scorer, c)
+}
+
+// shownBy shows a case of one trial.
+func shownBy(scorer eval.Scorer, c eval.Case) (eval.Exhibit, error) {
+	x, err := scorer.Show(c)
+	switch o := c.Trials[0].Outcome; {
+	case err != nil:
+	case o.Kind == eval.Failed:
+		x = x.WithoutAnswer(cmp.Or(o.Reason, "no reason recorded"))
+	case o.Kind == eval.Refused:
+		x.Raw = cmp.Or(x.Raw, o.Detail) // providers may send the words of a refusal beside the answer
+	}
+	return x, err
+}
+
+// addTradeOff adds a figure of the first primary metric against cost, for a study that names
+// the cost.
+func (x *Experiment) addTradeOff(a *analyse.Analysis) {
+	quality, _ := a.Metric(x.Primary[0])
+	if _, ok := a.Metric(effort.Cost); !ok || quality.Name == effort.Cost {
+		return
+	}
+	f := eval.Figure{Name: "cost", Title: quality.Title + " against cost", XTitle: "US dollars for an answer", YTitle: quality.Title, Frontier: quality.HigherIsBetter}
+	if f.Frontier {
+		f.Note = "Up and to the left is better. The grey line joins the arms that no other arm beats in both."
+	}
+	for _, arm := range a.Arms {
+		cost, _ := a.Estimate(arm.ID, effort.Cost)
+		e, ok := a.Estimate(arm.ID, quality.Name)
+		if ok && cost.Value.Defined() && e.Value.Defined() {
+			f.Series = append(f.Series, eval.Series{Name: arm.ID, Points: []eval.Point{{X: cost.Value, Measured: eval.Measured{Value: e.Value, Low: e.Low, High: e.High, N: e.Items}}}})
+		}
+	}
+	if len(f.Series) > 1 {
+		a.Figures = append(a.Figures, f)
+	}
+}
+
+func (r *Run) keep(ctx context.Context, result Result) error {
+	analysis, err := json.Marshal(result.Analysis)
+	if err != nil {
+		return err
+	}
+	var verdict []byte
+	if result.Verdict != nil {
+		if verdict, err = json.Marshal(result.Verdict); err != nil {
+			return err
+		}
+	}
+	return r.db.SaveAnalysis(ctx, r.Record, analysis, verdict, result.basis)
+}
+
+// Kept reads back the analysis and the verdict of a run.
+func Kept(ctx context.Context, db *store.DB, r *store.Run) (Result, error) {
+	analysis, verdict, basis, err := db.Analysis(ctx, r)
+	if err != nil {
+		return Result{}, err
+	}
+	result := Result{basis: basis}
+	var layout struct {
+		Format string `json:"format"`
+	}
+	if err := json.Unmarshal(analysis, &layout); err != nil {
+		return Result{}, fmt.Errorf("reading the analysis of run %s: %w", r.ID, err)
+	}
+	if found := layout.Format; found != analyse.Format {
+		return Result{}, fmt.Errorf("run %s was analysed by another version of Scruple (%s, this one writes %s): run `scruple score` to analyse it again at no cost", r.ID, found, analyse.Format)
+	}
+	if err := json.Unmarshal(analysis, &result.Analysis); err != nil {
+		return Result{}, fmt.Errorf("reading the analysis of run %s: %w", r.ID, err)
+	}
+	if verdict != nil {
+		result.Verdict = new(gate.Verdict)
+		if err := json.Unmarshal(verdict, result.Verdict); err != nil {
+			return Result{}, fmt.Errorf("reading the verdict on run %s: %w", r.ID, err)
+		}
+	}
+	return result, result.refresh(r)
+}
+
+// refresh takes what the ledger says now: an unblinding is on every report after it.
+func (result Result) refresh(r *store.Run) error {
+	book, err := discipline.BookOf(r.StudyPath)
+	if err != nil {
+		return err
+	}
+	if blind, err := discipline.BlindResults(book, discipline.OwnerOf(r.StudyPath, r.Study)); err != nil {
+		return err
+	} else if len(blind) > 0 {
+		result.Analysis.Blind = blind
+		if result.Verdict != nil {
+			result.Verdict.Blind = result.Analysis.BlindValidations()
+		}
+	}
+	d := discipline.Of(book, r)
+	if d == nil {
+		return nil
+	}
+	if was := result.Analysis.Discipline; was != nil && d.Budget == nil {
+		d.Budget = slices.Clone(was.Budget)
+		for i := range d.Budget { // of a DEV run
+			d.Budget[i].Used = float64(len(d.Revisions))
+		}
+	}
+	result.Analysis.Discipline = d
+	if result.Verdict != nil {
+		result.Verdict.Unblinded = d.Reasons()
+	}
+	return nil
+}
+
+// addFromOutside adds to an analysis what does not come from the scores of the run:
+// the ledger, the run that is replicated, and blind validations.
+func (r *Run) addFromOutside(ctx context.Context, a *analyse.Analysis) error {
+	book, err := r.Book()
+	if err != nil {
+		return err
+	}
+	a.Discipline, a.Agreements = discipline.Of(book, r.Record), r.Agreements
+	if a.Discipline != nil && r.Study.Split == study.SplitDev {
+		a.Discipline.Budget = []analyse.Used{r.Cycles(book)}
+	}
+	if a.Blind, err = discipline.BlindResults(book, r.Owner()); err != nil {
+		return err
+	}
+	earlier, err := r.replicated(ctx)
+	if err != nil || earlier == nil {
+		return err
+	}
+	if !a.Run.Exploratory() {
+		a.Replicate(earlier)
+	}
+	return nil
+}
+
+// Replicated returns the run that the study replicates, nil if there is none: the
+// newest TEST run of the study of that name, or its newest run.
+func (x *Experiment) Replicated(ctx context.Context, db *store.DB) (*store.Run, error) {
+	name := x.Study.ReplicationOf
+	if name == "" {
+		return nil, nil
+	}
+	earlier, err := db.Run(ctx, name)
+	for _, split := range []string{study.SplitTest, ""} {
+		if errors.Is(err, store.ErrNotFound) {
+			earlier, err = db.LastRun(ctx, name, split)
+		}
+	}
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	return earlier, err
+}
+
+// replicated returns the analysis of the run that the study replicates, nil if there is
+// none.
+func (r *Run) replicated(ctx context.Context) (*analyse.Analysis, error) {
+	earlier, err := r.Replicated(ctx, r.db)
+	if err != nil || earlier == nil {
+		return nil, err
+	}
+	kept, err := Kept(ctx, r.db, earlier)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	return kept.Analysis, err
+}

@@ -1,0 +1,58 @@
+package experiment
+
+import (
+	"context"
+	"fmt"
+	"iter"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/store"
+)
+
+// A ScoredTrial is a trial with its own scores and what its calls took.
+type ScoredTrial struct {
+	eval.Judged
+	Scores []eval.Score
+	Taken  eval.Taken
+	Show   func() (eval.Exhibit, error)
+}
+
+// Trials yields the trials of a scored run in the order of its plan. Scores of all replicates
+// of an item together are not among them.
+func (r *Run) Trials(ctx context.Context) iter.Seq2[ScoredTrial, error] {
+	return func(yield func(ScoredTrial, error) bool) {
+		nextTaken, stopTaken := iter.Pull2(r.db.Taken(ctx, r.Record))
+		defer stopTaken()
+		nextScores, stopScores := iter.Pull2(r.db.Scores(ctx, r.Record))
+		defer stopScores()
+		var scores store.TrialScores
+		var more bool
+		advance := func() (err error) {
+			for more = true; more; {
+				if scores, err, more = nextScores(); err != nil || scores.Trial.Replicate > 0 {
+					return err
+				}
+			}
+			return nil
+		}
+		err := advance()
+		for j, failed := range r.db.Outcomes(ctx, r.Record) {
+			if err == nil {
+				err = failed
+			}
+			t := ScoredTrial{Judged: j, Show: func() (eval.Exhibit, error) { return shownBy(r.Bench, eval.CaseOf(j.Trial, j.Outcome, j.Verdicts)) }}
+			if err == nil {
+				if t.Taken, err, _ = nextTaken(); err == nil && t.Taken.Trial != j.Trial {
+					err = fmt.Errorf("reading %v: the store has the calls of %v in its place", j.Trial, t.Taken.Trial)
+				}
+			}
+			if err == nil && more && scores.Trial == j.Trial {
+				t.Scores = scores.Scores
+				err = advance()
+			}
+			if !yield(t, err) || err != nil {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package spanfile_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/scruple-eval/scruple/internal/measure/span"
+	"github.com/scruple-eval/scruple/internal/spanfile"
+)
+
+func tagged(text string) ([]spanfile.Doc, error) {
+	d, err := spanfile.ReadFrom(strings.NewReader(text), spanfile.Options{Name: "f", Tagged: true})
+	if err != nil {
+		return nil, err
+	}
+	return d.Docs, nil
+}
+
+func TestReadCoNLL(t *testing.T) {
+	got, err := tagged("\ufeffa B-x B-x\nb I-x O\r\n\n \n-X- O O\n# O I-y-z\n")
+	want := []spanfile.Doc{{Line: 1, Tokens: []string{"a", "b"}, Tags: []string{"B-x", "O"}, Other: []string{"B-x", "I-x"}, Text: "a b", Labelled: true,
+		Spans: []spanfile.Span{{Text: "a", Role: "x", Confidence: spanfile.Unstated, Start: 0, End: 1}}},
+		{Line: 6, Tokens: []string{"#"}, Tags: []string{"I-y-z"}, Other: []string{"O"}, Text: "#", Labelled: true,
+			Spans: []spanfile.Span{{Text: "#", Role: "y-z", Confidence: spanfile.Unstated, Start: 0, End: 1}}}}
+	if d := cmp.Diff(want, got); d != "" || err != nil {
+		t.Errorf("%v (-want +got)\n%s", err, d)
+	}
+	if got, err := tagged("[ O O\n{ O O\n"); err != nil || got[0].Text != "[ {" { // brackets are tokens, too
+		t.Errorf("%+v, %v", got, err)
+	}
+	for text, want := range map[string]string{
+		"a O\nb\n":       `f:2: "b" has no tag`,
+		"a O\nb O O\n":   "f:2: 3 columns, but 2 in the first line",
+		"a O\n\nb X-y\n": `f:3: tag "X-y": want O, or B-, I-, E- or S-`,
+	} {
+		if _, err := tagged(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+}
+
+func TestAlign(t *testing.T) {
+	gold := []spanfile.Doc{{Line: 1, Tokens: []string{"a", "b"}}, {Line: 4, Tokens: []string{"c"}}}
+	for want, predicted := range map[string][]spanfile.Doc{
+		"p has 1 sentences, g has 2":                             {{Line: 1, Tokens: []string{"a", "b"}}},
+		"p:1: the sentence has 1 tokens, that of g:1 has 2":      {{Line: 1, Tokens: []string{"a"}}},
+		`p:2: token "x", but "b" in g:2: gold and prediction mu`: {{Line: 1, Tokens: []string{"a", "x"}}, {Line: 4, Tokens: []string{"c"}}},
+	} {
+		if err := spanfile.Align(gold, predicted, "g", "p"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	if err := spanfile.Align(gold, gold, "g", "p"); err != nil {
+		t.Error(err)
+	}
+}
+
+// FuzzReadCoNLL: no file makes the reader panic, and what it reads has spans
+// inside the sentence.
+func FuzzReadCoNLL(f *testing.F) {
+	f.Add("a\tB-x\nb\tI-x\n\nc\tO\n")
+	f.Add("-DOCSTART- -X- O O\n\na B B-x B-x\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		sentences, err := tagged(text)
+		if err != nil {
+			return
+		}
+		for _, s := range sentences {
+			spans, err := span.Chunks(s.Tags)
+			if err != nil {
+				t.Fatal(err)
+			}
+			end := 0
+			for _, c := range spans {
+				if c.Start < end || c.End <= c.Start || c.End > len(s.Tokens) {
+					t.Fatalf("%+v in %+v", c, s)
+				}
+				end = c.End
+			}
+		}
+	})
+}

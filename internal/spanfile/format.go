@@ -1,0 +1,439 @@
+package spanfile
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/scruple-eval/scruple/internal/dataset"
+	"github.com/scruple-eval/scruple/internal/table"
+	"github.com/scruple-eval/scruple/internal/text"
+)
+
+// The formats.
+const (
+	JSONL       = "jsonl"       // one text per line: id, text, spans
+	Prompts     = "prompts"     // golden set or prompts of the tool for video prompts
+	Snapshot    = "snapshot"    // results of the same tool
+	WNUT17      = "wnut17"      // tokens, gold and the submissions of several systems
+	LabelStudio = "labelstudio" // JSON export
+	Prodigy     = "prodigy"     // JSON Lines export of ner or spans
+	CoNLL       = "conll"       // a token and its tag per line
+)
+
+// A Format is a format that texts can be written in.
+type Format struct {
+	Name, Extension string
+	Read, Written   string // what a file has, for help
+	Write           func(w io.Writer, docs []Doc) error
+}
+
+// Formats lists the formats that can be written. Snapshots have more than texts.
+var Formats = []Format{
+	{JSONL, ".jsonl", "", "", byLine(lineOf)},
+	{Prompts, ".json", "golden set or prompts of the video prompt tool: {\"prompts\": [{\"id\", \"text\", \"groundTruth\"}]}", "a golden set", writePrompts},
+	{WNUT17, ".jsonl", "WNUT17, one sentence per line: id, tokens, gold, systems", "sentences as of WNUT17, with the spans as gold", byLine(wnutOf)},
+	{LabelStudio, ".json", "JSON export of Label Studio: the first annotation of each task", "tasks for Label Studio", writeLabelStudio},
+	{Prodigy, ".jsonl", "JSON Lines export of Prodigy: ner.manual or spans.manual", "examples for Prodigy", byLine(prodigyOf)},
+	{CoNLL, ".conll", "CoNLL file: a token and its tag per line (BIO, BIOES, IOB1)", "BIO tags of the words", writeCoNLL},
+}
+
+// A Doc is a labelled text.
+type Doc struct {
+	ID, Text              string // an id is "" if the file has none
+	Group, Cluster, Split string
+	Line                  int // in the file; 0 if unknown
+	Spans                 []Span
+	Labelled              bool // spans were given, if only an empty list
+	Realigned, Unaligned  int
+	Tokens, Tags          []string // in tagged formats
+	Other                 []string // tags of the second-last column of a CoNLL file with three
+	Failed                string   // why there are no spans
+	Result                *SnapshotResult
+}
+
+// Options say how to read a file.
+type Options struct {
+	Name    string // of the file, for errors
+	Offsets Unit   // of spans; "" is the format's own
+	System  string // of a WNUT17 file: read its spans instead of gold
+	Tagged  bool   // the file is a CoNLL file, however it begins
+}
+
+// A Data is a file that was read.
+type Data struct {
+	Format   string
+	Docs     []Doc
+	Snapshot *SnapshotFile
+	Warnings []string // about data that look wrong but are legal
+}
+
+// Read reads a file of any format, which is known by its content. The file may be
+// compressed with gzip. The error joins all errors, with their lines.
+func Read(path string, o Options) (*Data, error) {
+	data, err := dataset.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	o.Name = cmp.Or(o.Name, path)
+	return ReadFrom(bytes.NewReader(data), o)
+}
+
+// ReadFrom is [Read] for an open file.
+func ReadFrom(r io.Reader, o Options) (*Data, error) {
+	data, err := io.ReadAll(r)
+	if err == nil {
+		data, err = dataset.Unpack(data)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: reading: %w", o.Name, err)
+	}
+	if data, err = o.text(data); err != nil {
+		return nil, err
+	}
+	d := &reader{Options: o, data: &Data{}, ids: map[string]int{}}
+	switch start := bytes.TrimLeft(data, " \t\r\n"); {
+	case len(start) == 0:
+		return nil, fmt.Errorf("%s is empty: want labelled texts", o.Name)
+	case o.Tagged || start[0] != '[' && start[0] != '{':
+		err = d.tagged(data)
+	case start[0] == '[':
+		err = d.list(start)
+	case isSnapshot(start[:min(len(start), 1<<16)]):
+		err = d.snapshot(start)
+	case hasPrompts(start):
+		err = d.prompts(start)
+	default:
+		err = d.lines(data)
+	}
+	if err = errors.Join(append(d.errs, err)...); err != nil {
+		return nil, err
+	}
+	if len(d.data.Docs) == 0 {
+		return nil, fmt.Errorf("%s has no texts", o.Name)
+	}
+	realigned, unaligned := 0, 0
+	for i := range d.data.Docs {
+		realigned += d.data.Docs[i].Realigned
+		unaligned += d.data.Docs[i].Unaligned
+	}
+	d.warn(realigned, "span was", "spans were", "realigned: the text is not at the offsets; check the unit of offsets")
+	d.warn(unaligned, "span is", "spans are", "not in the text")
+	return d.data, nil
+}
+
+// text is the content of a file as text. A workbook, and CSV by its name, are JSON Lines.
+func (o Options) text(data []byte) ([]byte, error) {
+	if o.Tagged || !bytes.HasPrefix(data, []byte("PK\x03\x04")) && !strings.HasSuffix(strings.TrimSuffix(strings.ToLower(o.Name), ".gz"), ".csv") {
+		return dataset.Text(o.Name, data)
+	}
+	t, err := table.Parse(o.Name, "", data)
+	if err != nil {
+		return nil, err
+	}
+	return t.Lines(table.Texts{Names: []string{"id", "group", "cluster", "split"}, Verbatim: "text"})
+}
+
+type reader struct {
+	Options
+	data *Data
+	errs []error
+	ids  map[string]int // place in the file
+}
+
+func (d *reader) fail(line int, format string, args ...any) {
+	at := d.Name
+	if line > 0 {
+		at += ":" + strconv.Itoa(line)
+	}
+	d.errs = append(d.errs, fmt.Errorf("%s: %w", at, fmt.Errorf(format, args...)))
+}
+
+func (d *reader) warn(n int, one, many, what string) {
+	if n > 0 {
+		d.data.Warnings = append(d.data.Warnings, fmt.Sprintf("%s: %s %s", d.Name, text.Plural(n, one, many), what))
+	}
+}
+
+// hasPrompts reports whether a text is one JSON object that has prompts.
+func hasPrompts(data []byte) bool {
+	d := json.NewDecoder(bytes.NewReader(data))
+	var keys map[string]json.RawMessage
+	return d.Decode(&keys) == nil && keys["prompts"] != nil && !d.More()
+}
+
+// wireSpan is a span in any of the formats.
+type wireSpan struct {
+	Text       string   `json:"text"`
+	Start      *int     `json:"start"`
+	End        *int     `json:"end"`
+	Label      string   `json:"label"`
+	Role       string   `json:"role"`
+	Confidence *float64 `json:"confidence"`
+}
+
+// add places the spans of a text and adds it. Spans are in units of the format
+// unless the options say otherwise.
+func (d *reader) add(doc Doc, spans []wireSpan, unit Unit) {
+	if doc.Text == "" && doc.Failed == "" {
+		d.fail(doc.Line, "text %s: the text is missing", doc.ID)
+		return
+	}
+	if first, ok := d.ids[doc.ID]; ok && doc.ID != "" {
+		d.fail(doc.Line, "duplicate id %q: also text %d of the file", doc.ID, first)
+		return
+	}
+	d.ids[doc.ID] = len(d.data.Docs) + 1
+	ruler := NewRuler(doc.Text)
+	for i, w := range spans {
+		s, note, err := w.place(ruler, cmp.Or(d.Offsets, unit), doc.Spans)
+		if err != nil {
+			d.fail(doc.Line, "text %s: spans[%d]%w", doc.ID, i, err)
+			continue
+		}
+		switch note {
+		case Realigned:
+			doc.Realigned++
+		case Unaligned:
+			doc.Unaligned++
+		}
+		doc.Spans = append(doc.Spans, s)
+	}
+	d.data.Docs = append(d.data.Docs, doc)
+}
+
+// place finds a span in its text, behind earlier ones if it has no offsets.
+func (w *wireSpan) place(ruler *Ruler, unit Unit, earlier []Span) (s Span, note string, err error) {
+	s = Span{Text: w.Text, Role: cmp.Or(w.Role, w.Label), Confidence: Unstated, Start: -1, End: -1}
+	if w.Confidence != nil {
+		s.Confidence = *w.Confidence
+	}
+	switch {
+	case s.Role == "":
+		return s, "", errors.New(" has no label")
+	case w.Confidence != nil && !s.Stated():
+		return s, "", fmt.Errorf(": confidence %v: want 0 to 1", s.Confidence)
+	case w.Start != nil && w.End != nil:
+		s.Start, s.End = ruler.Point(*w.Start, unit), ruler.Point(*w.End, unit)
+		if s.Text == "" && (s.Start < 0 || s.End <= s.Start) {
+			return s, "", fmt.Errorf(" from %d to %d is not a range of the text, which has %d %s", *w.Start, *w.End,
+				ruler.In(ruler.Len(), unit), strings.ReplaceAll(string(cmp.Or(unit, CodePoints)), "_", " "))
+		}
+		return s, ruler.Place(&s), nil
+	case s.Text == "":
+		return s, "", errors.New(" has neither start and end nor text")
+	}
+	return s, ruler.Find(&s, earlier), nil
+}
+
+// wireLine is a line of JSON Lines: the suite's own, Prodigy's or WNUT17's.
+type wireLine struct {
+	ID      json.RawMessage `json:"id"`
+	Text    string          `json:"text"`
+	Input   string          `json:"input"`
+	Spans   *[]wireSpan     `json:"spans"`
+	Group   string          `json:"group"`
+	Cluster string          `json:"cluster"`
+	Split   string          `json:"split"`
+	// Prodigy
+	InputHash *int64  `json:"_input_hash"`
+	TaskHash  *int64  `json:"_task_hash"`
+	Answer    *string `json:"answer"`
+	// WNUT17
+	Tokens   json.RawMessage `json:"tokens"`
+	GoldTags []string        `json:"gold_tags"`
+	Gold     *[]wireSpan     `json:"gold"`
+	Systems  map[string]struct {
+		Tags  []string   `json:"tags"`
+		Spans []wireSpan `json:"spans"`
+	} `json:"systems"`
+}
+
+func idOf(raw json.RawMessage) string {
+	var s string
+	if json.Unmarshal(raw, &s) == nil {
+		return s
+	}
+	return string(raw) // a number
+}
+
+func (d *reader) lines(data []byte) error {
+	d.data.Format = JSONL
+	skipped := 0
+	for i, line := range bytes.Split(data, []byte("\n")) {
+		if len(bytes.TrimSpace(line)) == 0 {
+			continue
+		}
+		var w wireLine
+		if err := dataset.DecodeLoose(line, &w); err != nil {
+			d.fail(i+1, "%w", err)
+			continue
+		}
+		doc := Doc{ID: idOf(w.ID), Text: cmp.Or(w.Text, w.Input), Group: w.Group, Cluster: w.Cluster, Split: w.Split, Line: i + 1}
+		if doc.Split != "" && doc.Split != "dev" && doc.Split != "test" {
+			d.fail(i+1, "text %s: split %q: want dev or test", doc.ID, doc.Split)
+			continue
+		}
+		var err error
+		switch {
+		case w.Gold != nil && w.Systems != nil:
+			d.data.Format = WNUT17
+			err = d.wnut(&w, &doc)
+		case d.System != "":
+			return fmt.Errorf("%s: only a WNUT17 file has systems: remove the name %q", d.Name, d.System)
+		case w.InputHash != nil || w.Answer != nil:
+			d.data.Format = Prodigy
+			if w.Answer != nil && *w.Answer != "accept" {
+				skipped++
+				continue
+			}
+			if doc.ID == "" && w.TaskHash != nil {
+				doc.ID = strconv.FormatInt(*w.TaskHash, 10)
+			}
+		}
+		if err != nil {
+			d.fail(i+1, "text %s%w", doc.ID, err)
+			continue
+		}
+		var spans []wireSpan
+		if w.Spans != nil {
+			spans, doc.Labelled = *w.Spans, true
+		}
+		d.add(doc, spans, CodePoints)
+	}
+	d.warn(skipped, "text was", "texts were", "rejected or ignored by the annotator, and skipped")
+	return nil
+}
+
+// wnut takes the spans and tags of gold or a system.
+func (d *reader) wnut(w *wireLine, doc *Doc) error {
+	if err := json.Unmarshal(w.Tokens, &doc.Tokens); err != nil {
+		return errors.New(": tokens: want a list of texts")
+	}
+	w.Spans, doc.Tags = w.Gold, w.GoldTags
+	if d.System != "" {
+		s, ok := w.Systems[d.System]
+		if !ok {
+			return fmt.Errorf(" has no system %q", d.System)
+		}
+		w.Spans, doc.Tags = &s.Spans, s.Tags
+	}
+	return nil
+}
+
+// prompts reads a golden set, or prompts without labels.
+func (d *reader) prompts(data []byte) error {
+	d.data.Format = Prompts
+	var file struct {
+		Metadata struct {
+			Category string `json:"category"`
+		} `json:"metadata"`
+		Prompts []struct {
+			ID          string `json:"id"`
+			Text        string `json:"text"`
+			Input       string `json:"input"`
+			Output      string `json:"output"`
+			Error       string `json:"error"`
+			GroundTruth *struct {
+				Spans []wireSpan `json:"spans"`
+			} `json:"groundTruth"`
+		} `json:"prompts"`
+	}
+	if err := dataset.DecodeLoose(data, &file); err != nil {
+		return fmt.Errorf("%s: reading prompts: %w", d.Name, err)
+	}
+	failed := 0
+	for _, p := range file.Prompts {
+		doc := Doc{ID: p.ID, Text: cmp.Or(p.Text, p.Output), Group: file.Metadata.Category}
+		if doc.Text == "" && p.Error != "" {
+			failed++
+			continue
+		}
+		doc.Text = cmp.Or(doc.Text, p.Input)
+		var spans []wireSpan
+		if p.GroundTruth != nil {
+			spans, doc.Labelled = p.GroundTruth.Spans, true
+		}
+		d.add(doc, spans, UTF16)
+	}
+	d.warn(failed, "prompt has", "prompts have", "no text, only an error, and skipped")
+	return nil
+}
+
+func (d *reader) snapshot(data []byte) (err error) {
+	d.data.Format = Snapshot
+	if d.data.Snapshot, err = ReadSnapshot(data, d.Name); err != nil {
+		return err
+	}
+	for i := range d.data.Snapshot.Results {
+		r := &d.data.Snapshot.Results[i]
+		doc := Doc{ID: r.PromptID, Text: r.Text(), Labelled: true, Result: r}
+		if r.Error != nil {
+			doc.Failed = *r.Error
+		}
+		spans := make([]wireSpan, len(r.Spans))
+		for k := range r.Spans {
+			s := &r.Spans[k]
+			spans[k] = wireSpan{Text: s.Text, Start: &s.Start, End: &s.End, Role: s.Role, Confidence: s.Confidence}
+		}
+		d.add(doc, spans, UTF16)
+	}
+	return nil
+}
+
+// studioData are the data of a task of Label Studio.
+type studioData struct {
+	ID   json.RawMessage `json:"id,omitempty"`
+	Text string          `json:"text"`
+}
+
+// list reads an export of Label Studio: tasks with annotations, of which the first
+// that was not cancelled counts. Other lists are lists of the records of JSON
+// Lines.
+func (d *reader) list(data []byte) error {
+	var records []json.RawMessage
+	if err := dataset.DecodeLoose(data, &records); err != nil {
+		return fmt.Errorf("%s: reading a list: %w", d.Name, err)
+	}
+	tasks, err := ReadTasks[studioData](data, d.Name)
+	if err == nil && slices.ContainsFunc(tasks, func(t Task[studioData]) bool { return t.Data == nil }) {
+		var lines bytes.Buffer
+		for _, raw := range records {
+			if err := json.Compact(&lines, raw); err != nil {
+				return fmt.Errorf("%s: %w", d.Name, err)
+			}
+			lines.WriteByte('\n')
+		}
+		return d.lines(lines.Bytes())
+	}
+	d.data.Format = LabelStudio
+	several := 0
+	for _, task := range tasks {
+		doc := Doc{ID: idOf(task.ID), Text: task.Data.Text}
+		if id := task.Data.ID; len(id) > 0 && string(id) != "null" {
+			doc.ID = idOf(id)
+		}
+		made := slices.DeleteFunc(task.Annotations, func(a Annotation) bool { return a.Cancelled })
+		var spans []wireSpan
+		if doc.Labelled = len(made) > 0; doc.Labelled {
+			for _, r := range made[0].Result {
+				if v := r.Value; r.Type == "labels" && len(v.Labels) > 0 {
+					passage, _ := v.Text.(string)
+					spans = append(spans, wireSpan{Text: passage, Start: v.Start, End: v.End, Label: v.Labels[0], Confidence: r.Score})
+				}
+			}
+		}
+		if len(made) > 1 {
+			several++
+		}
+		d.add(doc, spans, UTF16)
+	}
+	d.warn(several, "task has", "tasks have", "several annotations: the first counts")
+	return err
+}

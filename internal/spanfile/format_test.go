@@ -1,0 +1,260 @@
+package spanfile_test
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/scruple-eval/scruple/internal/spanfile"
+)
+
+func read(t testing.TB, text string) *spanfile.Data {
+	t.Helper()
+	d, err := spanfile.ReadFrom(strings.NewReader(text), spanfile.Options{Name: "f"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+const example = "../../examples/spans/data"
+
+// The golden sets have the texts and spans that their source says. Two offsets of
+// edge-002 follow emoji: as UTF-16, the unit of the tool that wrote them, all are
+// right; as code points two are wrong and realigned.
+func TestGoldenSets(t *testing.T) {
+	docs, spans := 0, 0
+	for _, name := range []string{"core", "camera-movement", "technical", "edge-cases"} {
+		path := filepath.Join(example, name+"-prompts.json")
+		if name == "edge-cases" {
+			path = filepath.Join(example, name+".json")
+		}
+		for unit, want := range map[spanfile.Unit]int{"": 0, spanfile.CodePoints: 0} {
+			d, err := spanfile.Read(path, spanfile.Options{Offsets: unit})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if unit == spanfile.CodePoints && name == "edge-cases" {
+				want = 2
+			}
+			realigned := 0
+			for _, doc := range d.Docs {
+				realigned += doc.Realigned
+				if doc.Unaligned > 0 || !doc.Labelled || doc.Group == "" {
+					t.Errorf("%+v", doc)
+				}
+				if unit == "" {
+					docs, spans = docs+1, spans+len(doc.Spans)
+				}
+			}
+			if d.Format != spanfile.Prompts || realigned != want || (len(d.Warnings) > 0) != (want > 0) {
+				t.Errorf("%s in %q: %d realigned, want %d; %v", path, unit, realigned, want, d.Warnings)
+			}
+		}
+	}
+	if docs != 24 || spans != 123 { // SOURCE.md
+		t.Errorf("%d prompts, %d spans", docs, spans)
+	}
+}
+
+// The real snapshots: every span is where it says, and one result of each failed.
+func TestSnapshots(t *testing.T) {
+	for name, want := range map[string][2]int{"run1_2025-12-23T18-27": {54, 1690}, "run2_2025-12-23T18-40": {51, 1649}} {
+		d, err := spanfile.Read(filepath.Join(example, name+".json.gz"), spanfile.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		spans, failed := 0, 0
+		for _, doc := range d.Docs {
+			spans += len(doc.Spans)
+			if doc.Failed != "" {
+				failed++
+			}
+			if doc.Realigned+doc.Unaligned > 0 || doc.Result == nil {
+				t.Errorf("%s: %+v", name, doc)
+			}
+		}
+		if got := [2]int{len(d.Docs), spans}; got != want || failed != 1 || d.Snapshot.JudgeModel != "gpt-4o" || d.Format != spanfile.Snapshot {
+			t.Errorf("%s: %v, %d failed", name, got, failed)
+		}
+	}
+}
+
+// WNUT17: gold and a system's spans, whose offsets agree with the tags.
+func TestWNUT17(t *testing.T) {
+	const path = "../measure/span/testdata/wnut17_gold_and_systems.jsonl.gz"
+	for system, want := range map[string]int{"": 535, "arcada": 414} { // conlleval's counts
+		d, err := spanfile.Read(path, spanfile.Options{System: system})
+		if err != nil {
+			t.Fatal(err)
+		}
+		spans := 0
+		for _, doc := range d.Docs {
+			spans += len(doc.Spans)
+			if doc.Realigned+doc.Unaligned > 0 || len(doc.Tags) != len(doc.Tokens) {
+				t.Errorf("%+v", doc)
+			}
+		}
+		if d.Format != spanfile.WNUT17 || len(d.Docs) != 643 || spans != want {
+			t.Errorf("%q: %d texts, %d spans", system, len(d.Docs), spans)
+		}
+	}
+	if _, err := spanfile.Read(path, spanfile.Options{System: "nobody"}); err == nil || !strings.Contains(err.Error(), `gz:1: text wnut17-test-0000 has no system "nobody"`) {
+		t.Error(err)
+	}
+}
+
+// Exports of Label Studio and Prodigy, as these tools write them.
+func TestOtherTools(t *testing.T) {
+	studio := read(t, `[{"id": 7, "data": {"text": "🪁 kite"}, "annotations": [{"was_cancelled": true, "result": []},
+		{"result": [{"id": "x", "from_name": "label", "to_name": "text", "type": "labels", "value": {"start": 3, "end": 7, "text": "kite", "labels": ["subject"]}},
+			{"id": "r", "from_id": "x", "to_id": "x", "type": "relation"}]}, {"result": []}], "predictions": [], "total_annotations": 2}]`)
+	want := []spanfile.Span{{Text: "kite", Role: "subject", Confidence: spanfile.Unstated, Start: 2, End: 6}}
+	if d := cmp.Diff(want, studio.Docs[0].Spans); d != "" || studio.Format != spanfile.LabelStudio || studio.Docs[0].ID != "7" || len(studio.Warnings) != 1 {
+		t.Errorf("%+v\n%s", studio, d)
+	}
+	prodigy := read(t, `{"text":"🪁 kite","_input_hash":1,"_task_hash":-2,"tokens":[{"text":"🪁","start":0,"end":1,"id":0}],"spans":[{"start":2,"end":6,"token_start":1,"token_end":1,"label":"subject"}],"_view_id":"ner_manual","answer":"accept"}
+{"text":"no","_input_hash":3,"_task_hash":4,"answer":"reject"}`)
+	if d := cmp.Diff(want, prodigy.Docs[0].Spans); d != "" || prodigy.Format != spanfile.Prodigy || len(prodigy.Docs) != 1 || prodigy.Docs[0].ID != "-2" || len(prodigy.Warnings) != 1 {
+		t.Errorf("%+v\n%s", prodigy, d)
+	}
+}
+
+// A stated confidence is kept, also one of 1; one that is missing stays missing.
+func TestConfidences(t *testing.T) {
+	const lines = `{"id":"a","text":"kite","spans":[{"start":0,"end":4,"label":"x","text":"kite","confidence":1},{"start":0,"end":1,"label":"x","text":"k","confidence":0},{"start":0,"end":2,"label":"x","text":"ki"}]}` + "\n"
+	d := read(t, lines)
+	var got []float64
+	for _, s := range d.Docs[0].Spans {
+		got = append(got, s.Confidence)
+	}
+	if want := []float64{1, 0, spanfile.Unstated}; !cmp.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	var b bytes.Buffer
+	if err := spanfile.Formats[0].Write(&b, d.Docs); err != nil || b.String() != lines {
+		t.Errorf("%v, %s", err, b.String())
+	}
+}
+
+// The same span in each unit of offsets.
+func TestOffsets(t *testing.T) {
+	for unit, start := range map[spanfile.Unit]int{spanfile.CodePoints: 2, spanfile.UTF16: 3, spanfile.Bytes: 5} {
+		text := fmt.Sprintf(`{"id": "a", "text": "🪁 kite", "spans": [{"start": %d, "end": %d, "label": "x"}]}`, start, start+4)
+		d, err := spanfile.ReadFrom(strings.NewReader(text), spanfile.Options{Name: "f", Offsets: unit})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := d.Docs[0].Spans[0]; got.Text != "kite" || got.Start != 2 {
+			t.Errorf("%s: %+v", unit, got)
+		}
+	}
+}
+
+func TestErrors(t *testing.T) {
+	for text, want := range map[string]string{
+		"":            "f is empty",
+		"\xff":        "f:1: the text is not UTF-8",
+		`{"id": "a"}`: "f:1: text a: the text is missing",
+		`{"id": "a", "text": "x", "spans": [{"start": 0, "end": 9, "label": "l"}]}`:                  "f:1: text a: spans[0] from 0 to 9 is not a range of the text, which has 1 code points",
+		`{"id": "a", "text": "x", "spans": [{"start": 0, "end": 1}]}`:                                "spans[0] has no label",
+		`{"id": "a", "text": "x", "spans": [{"label": "l"}]}`:                                        "spans[0] has neither start and end nor text",
+		`{"id": "a", "text": "x", "spans": [{"start": 0, "end": 1, "label": "l", "confidence": 2}]}`: "confidence 2: want 0 to 1",
+		"{\"id\": \"a\", \"text\": \"x\"}\n{\"id\": \"a\", \"text\": \"y\"}":                         `f:2: duplicate id "a": also text 1`,
+		"{\"id\": \"a\", \"text\": \"x\"}\n{\"id\": \"b\", \"text\": 3}":                             "f:2: column",
+		`{"id": "a", "text": "x", "split": "train"}`:                                                 `split "train": want dev or test`,
+		"a\n":              `f:1: "a" has no tag`,
+		`[{"data": 3}]`:    "f:",
+		`{"prompts": 3}`:   "reading prompts",
+		`{"results": [3]}`: "/results/0",
+	} {
+		_, err := spanfile.ReadFrom(strings.NewReader(text), spanfile.Options{Name: "f"})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+	// All errors of a file are reported.
+	_, err := spanfile.ReadFrom(strings.NewReader("{\"id\": \"a\"}\n{\"id\": \"b\"}"), spanfile.Options{Name: "f"})
+	if err == nil || strings.Count(err.Error(), "\n") != 1 {
+		t.Error(err)
+	}
+}
+
+// Every format keeps texts and spans on the way out and back. CoNLL has words, and
+// ids of its own.
+func TestRoundTrips(t *testing.T) {
+	word := rapid.StringOfN(rapid.SampledFrom([]rune("abñ🪁中")), 1, 4, -1)
+	docs := rapid.Custom(func(t *rapid.T) []spanfile.Doc {
+		var list []spanfile.Doc
+		for i := range rapid.IntRange(1, 4).Draw(t, "texts") {
+			words := rapid.SliceOfN(word, 1, 6).Draw(t, "words")
+			d := spanfile.Doc{ID: fmt.Sprint("t", i), Text: strings.Join(words, " "), Labelled: true}
+			at := 0
+			for _, w := range words {
+				n := len([]rune(w))
+				if rapid.Bool().Draw(t, "labelled") {
+					d.Spans = append(d.Spans, spanfile.Span{Text: w, Role: rapid.SampledFrom([]string{"a", "b.c"}).Draw(t, "role"), Confidence: spanfile.Unstated, Start: at, End: at + n})
+				}
+				at += n + 1
+			}
+			list = append(list, d)
+		}
+		return list
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		want := docs.Draw(t, "docs")
+		for _, to := range spanfile.Formats {
+			name := to.Name
+			var b bytes.Buffer
+			if err := to.Write(&b, want); err != nil {
+				t.Fatal(err)
+			}
+			got, err := spanfile.ReadFrom(bytes.NewReader(b.Bytes()), spanfile.Options{Name: name})
+			if err != nil {
+				t.Fatalf("%s: %v\n%s", name, err, b.String())
+			}
+			if len(got.Docs) != len(want) {
+				t.Fatalf("%s: %d texts, want %d", name, len(got.Docs), len(want))
+			}
+			for i, d := range got.Docs {
+				if name != spanfile.CoNLL && d.ID != want[i].ID || d.Text != want[i].Text || cmp.Diff(want[i].Spans, d.Spans) != "" {
+					t.Fatalf("%s: %+v, want %+v\n%s", name, d, want[i], b.String())
+				}
+			}
+		}
+	})
+}
+
+// FuzzRead: no file makes the reader panic, and every span is in its text or has
+// no place.
+func FuzzRead(f *testing.F) {
+	for _, seed := range []string{`{"text": "x", "spans": [{"start": 0, "end": 1, "label": "l", "text": "y"}]}`, `{"prompts": [{"text": "x", "groundTruth": {"spans": null}}]}`,
+		`[{"data": {"text": "x"}, "annotations": [{"result": [{"type": "labels", "value": {"labels": ["l"]}}]}]}]`, `{"results": [{"output": "x", "spans": [{"text": "x", "role": "r"}]}]}`,
+		"a B-x\n", `{"id": 1, "tokens": ["x"], "gold": [], "systems": {}, "text": "x"}`} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		d, err := spanfile.ReadFrom(strings.NewReader(text), spanfile.Options{Name: "f"})
+		if err != nil {
+			return
+		}
+		for _, doc := range d.Docs {
+			r := spanfile.NewRuler(doc.Text)
+			for _, s := range doc.Spans {
+				if s.Placed() && r.Slice(s.Start, s.End) != s.Text {
+					t.Fatalf("%+v is not in %q", s, doc.Text)
+				}
+			}
+		}
+		for _, to := range spanfile.Formats {
+			if err := to.Write(&bytes.Buffer{}, d.Docs); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}

@@ -1,0 +1,362 @@
+package extraction
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/scruple-eval/scruple/internal/text"
+)
+
+// The statuses an entry can have.
+const (
+	statusOK        = "ok"
+	statusMissing   = "missing"
+	statusAmbiguous = "ambiguous"
+)
+
+// Reasons of malformed and refused answers.
+const (
+	reasonEmpty    = "empty answer"
+	reasonNotJSON  = "not JSON"
+	reasonNoList   = "no list of extractions"
+	reasonDeclined = "declined by the model" // of refusals
+)
+
+// noteRepaired is a note on an outcome.
+const noteRepaired = "repaired"
+
+// An Answer is a parsed answer.
+type Answer struct {
+	Entries  []Entry
+	Repaired bool // it was not valid JSON and was repaired
+	Wrapped  bool // it was in another object or in an array
+	Cut      bool // it ended inside the object
+}
+
+// An Entry is the answer for one field. The tags are the JSON that answers have.
+type Entry struct {
+	Field      string `json:"field"`
+	Value      Scalar `json:"value"`
+	Evidence   `json:"evidence"`
+	Status     string      `json:"status"`
+	Confidence string      `json:"confidence"` // high, medium, low or what else the answer says
+	Candidates []Candidate `json:"candidates"`
+	Fault      string      `json:"-"` // why the entry is invalid, or ""
+}
+
+// Evidence is where a value was found.
+type Evidence struct {
+	Quote Scalar  `json:"quote"`
+	Page  PageRef `json:"page"`
+}
+
+// A Candidate is a value with its evidence: one of those of an ambiguous field.
+type Candidate struct {
+	Value Scalar `json:"value"`
+	Evidence
+}
+
+// A Scalar is a string, the text of a number or boolean, or null.
+type Scalar struct {
+	Text  string
+	Given bool // false: null or missing
+	Bad   bool // given, but an array or object: never right
+}
+
+// MarshalJSON writes a string or null.
+func (s Scalar) MarshalJSON() ([]byte, error) {
+	if !s.Given {
+		return []byte("null"), nil
+	}
+	return []byte(jsonText(s.Text)), nil
+}
+
+// blank reports whether the value is null or white space.
+func (s Scalar) blank() bool { return strings.TrimSpace(s.Text) == "" }
+
+// A PageRef is the page number of an answer. Null may be right; a value that is
+// not an integer never is.
+type PageRef struct {
+	Number int
+	Given  bool // false: null or missing
+	Bad    bool // given, but not an integer
+}
+
+// MarshalJSON writes a number or null.
+func (p PageRef) MarshalJSON() ([]byte, error) {
+	if !p.Given {
+		return []byte("null"), nil
+	}
+	return strconv.AppendInt(nil, int64(p.Number), 10), nil
+}
+
+// A readError is the error of an answer that does not parse.
+type readError struct {
+	reason string // one of the constants
+	detail string
+}
+
+func (e *readError) Error() string {
+	if e.detail == "" {
+		return e.reason
+	}
+	return e.reason + ": " + e.detail
+}
+
+// readAnswer parses an answer: a JSON object with an array "extractions", or
+// the array alone, possibly within prose or code fences. Invalid JSON is
+// repaired once. After an error, which is a [*readError], no field counts as answered.
+func readAnswer(answer string) (Answer, error) {
+	if strings.TrimSpace(answer) == "" {
+		return Answer{}, &readError{reason: reasonEmpty}
+	}
+	if !utf8.ValidString(answer) {
+		answer = strings.ToValidUTF8(answer, "\uFFFD")
+	}
+	r, err := text.ReadObjectWith(answer, "extractions")
+	if errors.Is(err, text.ErrArray) || errors.Is(err, text.ErrNoObject) && strings.TrimSpace(answer)[0] == '[' {
+		r, err = text.ReadObject(wrapList(answer))
+	}
+	if err != nil {
+		return Answer{}, &readError{reasonNotJSON, err.Error()}
+	}
+	a := Answer{Repaired: r.Repaired, Wrapped: r.Wrapped, Cut: r.Cut}
+	entries, ok := elements(membersOf(r.JSON)["extractions"])
+	if !ok {
+		return Answer{}, &readError{reason: reasonNoList}
+	}
+	a.Entries = make([]Entry, len(entries))
+	for i, raw := range entries {
+		a.Entries[i].read(raw)
+	}
+	return a, nil
+}
+
+// wrapList wraps an answer that is an array of entries in an object.
+func wrapList(answer string) string {
+	if _, after, ok := strings.Cut(answer, "</think>"); ok {
+		answer = after
+	}
+	for at := 0; ; at++ {
+		i := strings.IndexByte(answer[at:], '[')
+		if i < 0 {
+			return answer
+		}
+		at += i
+		if inside := strings.TrimLeft(answer[at+1:], " \t\r\n"); inside == "" || inside[0] != '{' && inside[0] != ']' {
+			continue // a bracket in prose
+		}
+		const open = `{"extractions":`
+		if end, _ := text.Balanced([]byte(answer[at:])); end >= 0 {
+			return open + answer[at:at+end] + `}`
+		}
+		return open + answer[at:]
+	}
+}
+
+// members are the members of an object. Of duplicate keys the last one wins.
+type members map[string]json.RawMessage
+
+// membersOf returns the members of an object, nil if the value is none. The value is part
+// of a valid object, or absent.
+func membersOf(raw json.RawMessage) (m members) {
+	if kindOf(raw) == '{' {
+		json.Unmarshal(raw, &m)
+	}
+	return m
+}
+
+func elements(raw json.RawMessage) (list []json.RawMessage, ok bool) {
+	if kindOf(raw) == '[' {
+		ok = json.Unmarshal(raw, &list) == nil
+	}
+	return list, ok
+}
+
+// kindOf is the first byte of a value; an absent one counts as null.
+func kindOf(raw json.RawMessage) byte {
+	if len(raw) == 0 {
+		return 'n'
+	}
+	return raw[0]
+}
+
+// read reads an entry. Fault is the first fault of it. Unknown keys are ignored.
+func (e *Entry) read(raw json.RawMessage) {
+	m := membersOf(raw)
+	if m == nil {
+		e.fault("the entry is not an object")
+		return
+	}
+	e.Field = e.text(m["field"], "field").Text
+	e.Value = e.scalar(m["value"], "value")
+	evidence := membersOf(m["evidence"])
+	if evidence == nil && kindOf(m["evidence"]) != 'n' {
+		e.fault("evidence is not an object")
+	}
+	e.Evidence = e.evidence(evidence, "evidence.")
+	e.Status = e.text(m["status"], "status").Text
+	e.candidates(m["candidates"])
+	if kindOf(m["confidence"]) == '"' { // analysed, not scored: any other kind is no fault
+		e.Confidence = strings.ToLower(strings.TrimSpace(e.scalar(m["confidence"], "").Text))
+	}
+	has := func(m members, key string) bool { _, ok := m[key]; return ok }
+	switch { // null is allowed
+	case e.Field == "":
+		e.fault("no field name")
+	case !has(m, "value"):
+		e.fault("no value: want a value or null")
+	case !has(m, "evidence"):
+		e.fault("no evidence")
+	case evidence != nil && !has(evidence, "quote"):
+		e.fault("no evidence.quote: want a quote or null")
+	case evidence != nil && !has(evidence, "page"):
+		e.fault("no evidence.page: want a page or null")
+	}
+	e.checkStatus()
+}
+
+// fault records the first fault.
+func (e *Entry) fault(format string, args ...any) {
+	if e.Fault == "" {
+		e.Fault = fmt.Sprintf(format, args...)
+	}
+}
+
+// scalar reads a scalar. An array or object is a fault, but counts as given.
+func (e *Entry) scalar(raw json.RawMessage, name string) Scalar {
+	s := Scalar{Text: string(raw), Given: true}
+	switch kindOf(raw) {
+	case 'n':
+		return Scalar{}
+	case '{', '[':
+		e.fault("%s is not a string, number or boolean", name)
+		s.Bad = true
+	case '"':
+		json.Unmarshal(raw, &s.Text)
+	}
+	return s
+}
+
+// text reads a string or null; anything else is a fault.
+func (e *Entry) text(raw json.RawMessage, name string) Scalar {
+	if kind := kindOf(raw); kind != '"' && kind != 'n' {
+		e.fault("%s is not a string", name)
+		return Scalar{}
+	}
+	return e.scalar(raw, name)
+}
+
+// evidence reads quote and page. The names of both begin with prefix.
+func (e *Entry) evidence(m members, prefix string) Evidence {
+	return Evidence{Quote: e.text(m["quote"], prefix+"quote"), Page: e.page(m["page"], prefix+"page")}
+}
+
+// page reads a JSON number with an integer value: 2, 2.0 and 2e0 are equal.
+func (e *Entry) page(raw json.RawMessage, name string) PageRef {
+	if kindOf(raw) == 'n' {
+		return PageRef{}
+	}
+	n, err := strconv.Atoi(string(raw))
+	if err != nil {
+		f, err := strconv.ParseFloat(string(raw), 64)
+		if n = int(f); err != nil || f != float64(int32(n)) {
+			e.fault("%s is %s, not an integer", name, clip(string(raw)))
+			return PageRef{Given: true, Bad: true}
+		}
+	}
+	return PageRef{Number: n, Given: true}
+}
+
+func (e *Entry) candidates(raw json.RawMessage) {
+	list, ok := elements(raw)
+	if !ok && kindOf(raw) != 'n' {
+		e.fault("candidates is not a list")
+	}
+	for i, raw := range list {
+		var c Candidate
+		if m := membersOf(raw); m == nil {
+			e.fault("candidates[%d] is not an object", i)
+		} else {
+			c = Candidate{e.scalar(m["value"], "a candidate's value"), e.evidence(m, "a candidate's ")}
+			if !c.Value.Given {
+				e.fault("a candidate has no value")
+			}
+		}
+		e.Candidates = append(e.Candidates, c)
+	}
+}
+
+// checkStatus checks the entry against the rules of its status.
+func (e *Entry) checkStatus() {
+	switch e.Status {
+	case statusOK:
+		switch {
+		case e.Value.blank():
+			e.fault("ok without a value")
+		case e.Quote.blank():
+			e.fault("ok without a quote")
+		case !e.Page.Given:
+			e.fault("ok without a page")
+		}
+	case statusMissing, statusAmbiguous:
+		switch {
+		case e.Value.Given:
+			e.fault("%s with a value", e.Status)
+		case e.Quote.Given:
+			e.fault("%s with a quote", e.Status)
+		case e.Page.Given:
+			e.fault("%s with a page", e.Status)
+		case e.Status == statusMissing && len(e.Candidates) > 0:
+			e.fault("missing with candidates")
+		case e.Status == statusAmbiguous && len(e.Candidates) < 2:
+			e.fault("ambiguous with fewer than two candidates")
+		}
+	case "":
+		e.fault("no status")
+	default:
+		e.fault("status is %q, not ok, missing or ambiguous", clip(e.Status))
+	}
+}
+
+// cited is a value with the passage that shows it.
+func cited(value, quote string, page int) Candidate {
+	return Candidate{given(value), Evidence{given(quote), PageRef{Number: page, Given: true}}}
+}
+
+func given(s string) Scalar { return Scalar{Text: s, Given: true} }
+
+// okEntry, missingEntry and ambiguousEntry are valid entries.
+func okEntry(field string, c Candidate) Entry {
+	return Entry{Field: field, Value: c.Value, Evidence: c.Evidence, Status: statusOK, Confidence: "high", Candidates: []Candidate{}}
+}
+
+func missingEntry(field string) Entry {
+	return Entry{Field: field, Status: statusMissing, Confidence: "high", Candidates: []Candidate{}}
+}
+
+func ambiguousEntry(field string, candidates []Candidate) Entry {
+	return Entry{Field: field, Status: statusAmbiguous, Confidence: "high", Candidates: candidates}
+}
+
+// answerText encodes entries as an answer.
+func answerText(entries []Entry) string {
+	return jsonText(struct {
+		Extractions []Entry `json:"extractions"`
+	}{entries})
+}
+
+func jsonText(v any) string {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		panic("extraction: " + err.Error()) // strings and numbers always marshal
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}

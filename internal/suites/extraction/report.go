@@ -1,0 +1,228 @@
+package extraction
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/text"
+)
+
+// An estimator gives the estimate of a metric for an arm, undefined if there is none.
+type estimator func(arm, metric string) eval.Number
+
+// Report has a summary, a table of the null baseline with its expected score, and a table
+// of failure modes by arm, the agreement on the checklist if there is one, and figures.
+func (b *Bench) Report(r eval.Results) ([]eval.Block, error) {
+	value := func(arm, metric string) eval.Number {
+		if m, ok := r.Estimate(arm, metric); ok {
+			return m.Value
+		}
+		return eval.Undefined()
+	}
+	var verified *eval.Measured
+	for _, id := range b.armsOf(eval.RoleBaseline) {
+		if m, ok := r.Estimate(id, metricGoldVerified); ok && m.Value.Defined() {
+			verified = &m
+		}
+	}
+	blocks := []eval.Block{{Table: b.summaryTable(value, verified)}, {Table: b.nullTable(value)}, {Table: b.modesTable(value)}}
+	if len(b.verified) > 0 {
+		blocks = append(blocks, eval.Block{Table: b.verifiedTable()})
+	}
+	for _, f := range b.figures(r) {
+		blocks = append(blocks, eval.Block{Figure: &f})
+	}
+	return blocks, nil
+}
+
+// armsOf lists the arms of one of the roles.
+func (b *Bench) armsOf(roles ...eval.Role) (ids []string) {
+	for _, a := range b.arms {
+		if slices.Contains(roles, a.Role) {
+			ids = append(ids, a.ID)
+		}
+	}
+	return ids
+}
+
+// shownArms are the arms of tables and figures.
+func (b *Bench) shownArms() []string { return b.armsOf(eval.RoleArm, eval.RoleBaseline) }
+
+// summaryTable has the findings of a run in brief: one line for each question. verified
+// is the share of confirmed points of the checklist, nil without one.
+func (b *Bench) summaryTable(value estimator, verified *eval.Measured) *eval.Table {
+	t := &eval.Table{Name: "executive_summary", Title: "Summary", Summary: true, Columns: []string{"question", "finding"}}
+	add := func(question, format string, args ...any) {
+		t.Row(eval.Text(question), eval.Textf(format, args...))
+	}
+	best, worst := b.extremes(metricComposite, value)
+	if best != "" {
+		line := eval.Textf("%s, with a composite of %s", best, eval.Ratio(value(best, metricComposite)))
+		if worst != best {
+			line = eval.Textf("%s; the lowest is %s, %s", line, worst, eval.Ratio(value(worst, metricComposite)))
+		}
+		add("Which arm scores most?", "%s. The comparisons say whether arms differ.", line)
+	}
+	for _, id := range b.armsOf(eval.RoleBaseline) {
+		floor, expected, ceiling := value(id, metricComposite), value(id, metricNullExpected), value(id, metricGoldComposite)
+		if floor.Defined() && expected.Defined() && ceiling.Defined() {
+			add("Between which scores?", "Floor %s, which %s has with every field missing (expected from gold: %s); ceiling %s, of answers from gold.",
+				eval.Ratio(floor), id, eval.Ratio(expected), eval.Ratio(ceiling))
+		}
+	}
+	if list := commonModes(best, value); list.Text != "" {
+		add("How does "+best+" fail?", "%s of the fields.", list)
+	}
+	if most, _ := b.extremes(metricFabrication, value); most != "" {
+		add("Are quotes real?", "%s of the quotes that %s owes are not in the document, the largest share of all arms.", eval.Share(value(most, metricFabrication)), most)
+	}
+	if verified != nil {
+		add("Was gold verified?", "%s of the points on the checklist were confirmed, of %s of this run.", eval.Share(verified.Value), text.Plural(verified.N, "document", "documents"))
+	}
+	return t
+}
+
+// extremes are the arms with the largest and the smallest value, "" without any. Ties go to
+// the first.
+func (b *Bench) extremes(metric string, value estimator) (largest, smallest string) {
+	arms := slices.DeleteFunc(b.armsOf(eval.RoleArm), func(id string) bool { return !value(id, metric).Defined() })
+	if len(arms) == 0 {
+		return "", ""
+	}
+	less := func(x, y string) int { return cmp.Compare(value(x, metric), value(y, metric)) }
+	return slices.MaxFunc(arms, less), slices.MinFunc(arms, less)
+}
+
+// commonModes names the three most common failures of an arm.
+func commonModes(arm string, value estimator) eval.Cell {
+	list := slices.DeleteFunc(slices.Clone(modes[:]), func(m mode) bool { return !(value(arm, m.metric) > 0) })
+	slices.SortStableFunc(list, func(x, y mode) int { return cmp.Compare(value(arm, y.metric), value(arm, x.metric)) })
+	line, between := eval.Text(""), ""
+	for _, m := range list[:min(3, len(list))] {
+		line = eval.Textf("%s%s%s in %s", line, between, m.title, eval.Share(value(arm, m.metric)))
+		between = ", "
+	}
+	return line
+}
+
+// nullTable shows the floor and the ceiling of the composite: the null baseline's
+// score, with the score that gold implies for it (a difference is a bug in the
+// scorer), and the score of the answers from gold.
+func (b *Bench) nullTable(value estimator) *eval.Table {
+	t := &eval.Table{Name: "null_baseline", Title: "Floor and ceiling",
+		Note: fmt.Sprintf("The null baseline answers missing for every field. It scores 1 on missing fields and %s (schema alone) on the others. An arm must beat its mean over documents. The ceiling is the composite of answers from gold: below 1, some gold has no passage that shows it or has long quotes, and no arm can be expected to score more.",
+			eval.Ratio(eval.Number(b.weights.Schema))),
+		Columns: []string{"arm", "gold present", "gold missing", "gold ambiguous", "floor, expected", "floor, measured", "ceiling"}}
+	if b.unannotated > 0 {
+		t.Note += fmt.Sprintf(" Requested but not scored, because they have no gold: %s.", text.Plural(b.unannotated, "field", "fields"))
+	}
+	for _, id := range b.armsOf(eval.RoleBaseline) {
+		missing, ambiguous := value(id, metricGoldMissing), value(id, metricGoldAmbiguous)
+		t.Row(eval.Text(id), eval.Share(1-missing-ambiguous), eval.Share(missing), eval.Share(ambiguous),
+			eval.Ratio(value(id, metricNullExpected)), eval.Ratio(value(id, metricComposite)), eval.Ratio(value(id, metricGoldComposite)))
+	}
+	return t
+}
+
+// modesTable has the share of fields with each failure mode, by arm.
+func (b *Bench) modesTable(value estimator) *eval.Table {
+	arms := b.shownArms()
+	t := &eval.Table{Name: "failure_modes", Title: "Failure modes",
+		Note:    "Share of fields with each failure; one field can have several. The first row is a share of answers.",
+		Columns: append([]string{"failure"}, arms...)}
+	for _, m := range append([]mode{{metric: metricParseFailure, title: "answer does not parse"}}, modes[:]...) {
+		cells := []eval.Cell{eval.Text(m.title)}
+		for _, a := range arms {
+			cells = append(cells, eval.Share(value(a, m.metric)))
+		}
+		t.Row(cells...)
+	}
+	return t
+}
+
+// verifiedTable has the agreement on each point of the checklist.
+func (b *Bench) verifiedTable() *eval.Table {
+	t := &eval.Table{Name: "gold_verified", Title: "Verification of gold",
+		Note:    fmt.Sprintf("%s on the checklist. Rules read the share of confirmed points as %s of the null baseline.", text.Plural(len(b.verified), "document", "documents"), metricGoldVerified),
+		Columns: []string{"point", "checked", "confirmed", "share"}}
+	row := func(title string, confirmed, checked int) {
+		t.Row(eval.Text(title), eval.Count(checked), eval.Count(confirmed), eval.ShareOf(confirmed, checked))
+	}
+	var sum, of int
+	for i, point := range checklistPoints {
+		confirmed, checked := 0, 0
+		for _, v := range b.verified {
+			yes, given := verification{v[i]}.counts()
+			confirmed, checked = confirmed+yes, checked+given
+		}
+		row(strings.ReplaceAll(point, "_", " "), confirmed, checked)
+		sum, of = sum+confirmed, of+checked
+	}
+	row("all points", sum, of)
+	return t
+}
+
+// figures are the composite by type and difficulty of document, the share of right
+// values by confidence, and the failure modes.
+func (b *Bench) figures(r eval.Results) []eval.Figure {
+	var list []eval.Figure
+	arms := b.shownArms()
+	add := func(f eval.Figure, least int, at func(arm string, tick int) (eval.Measured, bool)) {
+		points := 0
+		for _, arm := range arms {
+			s := eval.Series{Name: arm}
+			for i := range f.Ticks {
+				if m, ok := at(arm, i); ok {
+					s.Points = append(s.Points, eval.Point{X: eval.Number(i), Measured: m})
+					points++
+				}
+			}
+			f.Series = append(f.Series, s)
+		}
+		if len(f.Ticks) >= least && points > 0 {
+			list = append(list, f)
+		}
+	}
+	for _, by := range [][2]string{{"doc_type", "type of document"}, {"difficulty", "difficulty"}} {
+		f := eval.Figure{Name: "by_" + by[0], Title: "Composite by " + by[1], XTitle: by[1], YTitle: "composite", Ticks: b.stratumValues(by[0])}
+		add(f, 2, func(arm string, i int) (eval.Measured, bool) {
+			return r.EstimateIn(arm, metricComposite, eval.Level{Name: by[0], Value: f.Ticks[i]})
+		})
+	}
+	add(eval.Figure{Name: "confidence", Title: "Right values by stated confidence", XTitle: "confidence", YTitle: "share of right values", Ticks: confidences,
+		Note: "Of the fields answered once with this confidence, the share with a right value. The shares of a calibrated arm rise from low to high."}, 1,
+		func(arm string, i int) (eval.Measured, bool) { return r.Estimate(arm, rightAt(confidences[i])) })
+	f := eval.Figure{Name: "failures", Title: "Failure modes", XTitle: "failure", YTitle: "share of fields", Note: "The modes that occur. One field can have several."}
+	var metrics []string
+	for _, m := range modes {
+		if slices.ContainsFunc(arms, func(arm string) bool { e, ok := r.Estimate(arm, m.metric); return ok && e.Value > 0 }) {
+			f.Ticks, metrics = append(f.Ticks, m.title), append(metrics, m.metric)
+		}
+	}
+	add(f, 1, func(arm string, i int) (eval.Measured, bool) { return r.Estimate(arm, metrics[i]) })
+	return list
+}
+
+// difficulties is the order of the usual difficulties; others follow by name.
+var difficulties = []string{"easy", "medium", "hard", "adversarial"}
+
+// stratumValues lists the values of a stratum.
+func (b *Bench) stratumValues(name string) []string {
+	seen := map[string]bool{}
+	var values []string
+	for i := range b.items {
+		if v := eval.LevelOf(b.items[i].Strata, name); v != "" && !seen[v] {
+			seen[v], values = true, append(values, v)
+		}
+	}
+	slices.SortFunc(values, func(a, b string) int {
+		if i, k := slices.Index(difficulties, a), slices.Index(difficulties, b); i >= 0 && k >= 0 {
+			return i - k
+		}
+		return strings.Compare(a, b)
+	})
+	return values
+}

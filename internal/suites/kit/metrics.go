@@ -1,0 +1,72 @@
+package kit
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/text"
+)
+
+// Metrics reads the embedded metrics of a suite: a list of objects with the fields of
+// [eval.Metric]. Max is 1 if it is left out, and there is none if Unbounded is true.
+func Metrics(data []byte) (list []eval.Metric) {
+	var read []struct {
+		eval.Metric
+		Unbounded bool
+	}
+	if err := json.Unmarshal(data, &read); err != nil {
+		panic("kit: reading metrics: " + err.Error()) // they are part of the program
+	}
+	for _, m := range read {
+		switch {
+		case m.Unbounded:
+			m.Max = math.Inf(1)
+		case m.Max == 0:
+			m.Max = 1
+		}
+		list = append(list, m.Metric)
+	}
+	return list
+}
+
+// OwnMetric is a metric of a study. Scores of an item are averaged, then items.
+func OwnMetric(m study.Metric) eval.Metric {
+	own := eval.Metric{Name: m.Name, Title: cmp.Or(m.Title, m.Name), Doc: cmp.Or(m.Doc, "A metric of the study."),
+		Formula: "mean over items of the mean over replicates", Source: "metrics.own of the study",
+		HigherIsBetter: !m.LowerIsBetter, Kind: eval.Scoring, Pooling: eval.MeanOfItems, Binary: m.Binary}
+	if own.Min, own.Max = m.Range(); m.Explains {
+		own.Kind = eval.Analysis
+	}
+	return own
+}
+
+// ParseScore reads a score of a metric of the study: a number in its range, or a word for
+// pass or fail. An empty text, or one that says that there is no number, is NaN.
+func ParseScore(m study.Metric, s string) (float64, error) {
+	s = strings.ToLower(strings.TrimSpace(s))
+	switch s {
+	case "", "nan", "na", "n/a", "null", "none", "-":
+		return math.NaN(), nil
+	case "true", "pass", "passed", "yes":
+		return 1, nil
+	case "false", "fail", "failed", "no":
+		return 0, nil
+	}
+	low, high := m.Range()
+	x, err := strconv.ParseFloat(s, 64)
+	switch {
+	case err != nil:
+		return 0, fmt.Errorf("%s %q: want a number, pass or fail, or nothing", m.Name, text.Shorten(s, 40))
+	case math.IsInf(x, 0) || x < low || x > high:
+		return 0, fmt.Errorf("%s is %v, want %v to %v: metrics.own of the study says the range with min and max", m.Name, x, low, high)
+	case m.Binary && x != 0 && x != 1:
+		return 0, fmt.Errorf("%s is %v, want pass or fail, 1 or 0: the study says that the metric is binary", m.Name, x)
+	}
+	return x, nil
+}
