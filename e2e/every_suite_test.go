@@ -130,7 +130,7 @@ func dataFile(t *testing.T, dir string) (path string) {
 		case err != nil:
 			return err
 		case strings.Contains(p, ".scruple") || strings.Contains(p, "results"):
-		case strings.Contains(name, "gold") && !d.IsDir() && path == "", strings.HasSuffix(name, ".jsonl") && path == "":
+		case strings.Contains(name, "gold") && !d.IsDir() && path == "", (strings.HasSuffix(name, ".jsonl") || strings.HasSuffix(name, "scores.csv")) && path == "":
 			path = p
 		}
 		return nil
@@ -155,6 +155,7 @@ func TestKitOfEverySuite(t *testing.T) {
 		{"atoms", "corpus"},
 		{"rerank", "data/items.jsonl data/reviews.jsonl data/users.jsonl data/requests.jsonl"},
 		{"spans", "prompts.jsonl>data/records.jsonl"},
+		{"given", "scores.csv"},
 	} {
 		t.Run(test.suite, func(t *testing.T) {
 			t.Chdir(t.TempDir())
