@@ -60,7 +60,7 @@ func (a *runAnswers) Close() error {
 // must be a run.
 func (a *app) noRun(id, from string, err error) (*runAnswers, error) {
 	if id != a.tag {
-		return nil, fmt.Errorf("answers of run %s: %w; nor has a run this tag: `scruple run STUDY --tag %s` gives it to a run, such as that of the main branch", from, err, id)
+		return nil, fmt.Errorf("answers of run %s: %w; nor has another run this tag: `scruple run STUDY --tag %s` gives it to a run, such as that of the main branch", from, err, id)
 	}
 	a.first = true
 	return &runAnswers{from: from}, nil

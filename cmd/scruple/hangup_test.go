@@ -4,6 +4,7 @@ package main
 
 import (
 	"errors"
+	"os/signal"
 	"syscall"
 	"testing"
 	"time"
@@ -12,6 +13,9 @@ import (
 // A closed terminal stops a run as Ctrl-C does, so that the processes of pipelines end.
 // The system may say so twice, which is no second Ctrl-C.
 func TestAClosedTerminalStopsARun(t *testing.T) {
+	if signal.Ignored(syscall.SIGHUP) {
+		t.Skip("SIGHUP is ignored here, as under nohup")
+	}
 	ctx, stop, restore := interruptible(t.Context())
 	defer restore()
 	for range 3 {

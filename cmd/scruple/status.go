@@ -35,7 +35,7 @@ func (a *app) status(ctx context.Context, arg string) error {
 		return err
 	}
 	const most = 10
-	if s.Trend, err = experiment.Trend(ctx, db, r.Study, most); err != nil {
+	if s.Trend, s.Unread, err = experiment.Trend(ctx, db, r.Study, most); err != nil {
 		return err
 	}
 	return a.result(s, func() { a.sayStatus(s, arg) })
@@ -81,12 +81,15 @@ func (a *app) sayStatus(s experiment.Status, arg string) {
 	for i, p := range s.Trend {
 		var arms []string
 		for _, of := range p.Arms {
-			arms = append(arms, fmt.Sprintf("%s %.3f (%.3f to %.3f)", of.Arm, of.Value, of.Low, of.High))
+			arms = append(arms, of.Arm+" "+p.Say(of))
 		}
 		if i == 0 {
 			a.say("trend of %s, newest first:", p.Metric)
 		}
 		a.say("  %s  %s  %s%s", p.Run, p.Created[:10], strings.Join(arms, ", "), strings.TrimSuffix("  ["+strings.Join(p.Tags, ", ")+"]", "  []"))
+	}
+	if s.Unread > 0 {
+		a.say("  without %s of another version or damaged: `scruple score RUN` analyses one again at no cost", text.Plural(s.Unread, "run, whose analysis is", "runs, whose analyses are"))
 	}
 	switch s.State {
 	case "interrupted":

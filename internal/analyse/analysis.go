@@ -10,9 +10,11 @@
 package analyse
 
 import (
+	"math"
 	"slices"
 
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/say"
 )
 
 // A Number may be undefined.
@@ -137,6 +139,26 @@ type Metric struct {
 	Kind           eval.Kind    `json:"kind"`
 	Pooling        eval.Pooling `json:"pooling"`
 	Rank           string       `json:"rank"` // primary | secondary | other
+}
+
+// Scale chooses how its values are written, by range and pooling: a proportion (hits over
+// opportunities, between 0 and 1) is a percentage, a score between 0 and 1 has
+// three decimals, wider ranges have fewer, and one without an end has three digits.
+func (m Metric) Scale() say.Scale {
+	span := float64(m.Max - m.Min)
+	switch {
+	case m.Min == 0 && m.Max == 1 && m.Pooling == eval.RatioOfSums:
+		return say.Scale{Percent: true, Decimals: 1}
+	case math.IsNaN(span) || math.IsInf(span, 0):
+		return say.Scale{Decimals: 2, Significant: 3}
+	case span <= 2:
+		return say.Scale{Decimals: 3}
+	case span <= 20:
+		return say.Scale{Decimals: 2, Significant: 3}
+	case span <= 200:
+		return say.Scale{Decimals: 1}
+	}
+	return say.Scale{}
 }
 
 // A Count is a name and how often it occurs.

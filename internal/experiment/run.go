@@ -293,6 +293,11 @@ func (x *Experiment) Follow(ctx context.Context, db *store.DB, r *store.Run) (*R
 	if err := db.Damage(ctx); err != nil {
 		return nil, err
 	}
+	if tags, err := db.Tags(ctx, r); err != nil {
+		return nil, err
+	} else if len(tags) > 0 {
+		return nil, fmt.Errorf("following the changed study: %s has the tag %s and stays as it is: `scruple run STUDY` without its id starts another run", r.ID, strings.Join(tags, ", "))
+	}
 	if err := x.checkSources(r); err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/plan"
+	"github.com/scruple-eval/scruple/internal/say"
 	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/text"
 )
@@ -37,6 +38,7 @@ type Status struct {
 	Sessions    []store.Session    `json:"sessions,omitempty"`
 	Warnings    []string           `json:"warnings,omitempty"` // of prompts that a server cut
 	Trend       []TrendPoint       `json:"trend,omitempty"`
+	Unread      int                `json:"trend_unread,omitempty"` // runs left out: their analyses cannot be read
 }
 
 // A TrendPoint has the figures of the first primary metric of a run.
@@ -46,6 +48,12 @@ type TrendPoint struct {
 	Tags    []string       `json:"tags,omitempty"`
 	Metric  string         `json:"metric"`
 	Arms    []TrendOfAnArm `json:"arms"`
+	scale   say.Scale
+}
+
+// Say writes the figure of an arm with its interval.
+func (p TrendPoint) Say(of TrendOfAnArm) string {
+	return p.scale.Value(of.Value, false) + " (" + p.scale.Interval(of.Low, of.High, false) + ")"
 }
 
 // A TrendOfAnArm is the estimate for an arm.
@@ -54,38 +62,48 @@ type TrendOfAnArm struct {
 	eval.Measured
 }
 
+// PointOf returns the figures of a run, without arms if its study has no primary metric.
+func PointOf(ctx context.Context, db *store.DB, r *store.Run, a *analyse.Analysis) (TrendPoint, error) {
+	p := TrendPoint{Run: r.ID, Created: r.CreatedAt.UTC().Format(time.RFC3339)}
+	i := slices.IndexFunc(a.Metrics, func(m analyse.Metric) bool { return m.Rank == "primary" })
+	if i >= 0 {
+		p.Metric, p.scale = a.Metrics[i].Title, a.Metrics[i].Scale()
+		for _, arm := range a.Arms {
+			if e, ok := a.Estimate(arm.ID, a.Metrics[i].Name); ok && arm.Role == eval.RoleArm && e.Value.Defined() {
+				p.Arms = append(p.Arms, TrendOfAnArm{arm.ID, eval.Measured{Value: e.Value, Low: e.Low, High: e.High, N: e.Items}})
+			}
+		}
+	}
+	var err error
+	p.Tags, err = db.Tags(ctx, r)
+	return p, err
+}
+
 // Trend lists the figures of the newest runs of a study, newest first: those that are analysed
-// and may be shown.
-func Trend(ctx context.Context, db *store.DB, name string, most int) ([]TrendPoint, error) {
+// and may be shown. It counts the runs whose analysis cannot be read, as one of another version.
+func Trend(ctx context.Context, db *store.DB, name string, most int) (list []TrendPoint, unread int, err error) {
 	runs, err := db.Runs(ctx)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	var list []TrendPoint
 	for _, r := range slices.Backward(runs) {
 		if r.Study != name || !r.Analysed || len(list) == most || CheckShown(ctx, db, r) != nil {
 			continue
 		}
 		kept, err := Kept(ctx, db, r)
 		if err != nil {
-			continue // of another version: it can be scored again
-		}
-		i := slices.IndexFunc(kept.Analysis.Metrics, func(m analyse.Metric) bool { return m.Rank == "primary" })
-		if i < 0 {
+			unread++
 			continue
 		}
-		p := TrendPoint{Run: r.ID, Created: r.CreatedAt.UTC().Format(time.RFC3339), Metric: kept.Analysis.Metrics[i].Title}
-		if p.Tags, err = db.Tags(ctx, r); err != nil {
-			return nil, err
+		p, err := PointOf(ctx, db, r, kept.Analysis)
+		if err != nil {
+			return nil, 0, err
 		}
-		for _, arm := range kept.Analysis.Arms {
-			if e, ok := kept.Analysis.Estimate(arm.ID, kept.Analysis.Metrics[i].Name); ok && arm.Role == eval.RoleArm && e.Value.Defined() {
-				p.Arms = append(p.Arms, TrendOfAnArm{arm.ID, eval.Measured{Value: e.Value, Low: e.Low, High: e.High, N: e.Items}})
-			}
+		if p.Metric != "" {
+			list = append(list, p)
 		}
-		list = append(list, p)
 	}
-	return list, nil
+	return list, unread, nil
 }
 
 // errorsShown is how many different errors a status has.

@@ -128,7 +128,7 @@ func (b *builder) sentence(c analyse.Comparison) answer {
 	m := b.metric(c.Metric)
 	f := found(c, m, b.a.Study.Alpha)
 	on := " on " + m.Title
-	evidence := scaleOf(m).Value(c.Diff, true) + " (" + b.evidence(c, m) + ")"
+	evidence := m.Scale().Value(c.Diff, true) + " (" + b.evidence(c, m) + ")"
 	a := answer{Tone: unsure, Notes: b.remarks(c, false), Href: b.href(behindComparison(c))}
 	switch f {
 	case notCompared:
@@ -176,7 +176,7 @@ const minusBetween = " " + say.Minus + " "
 func (b *builder) evidence(c analyse.Comparison, m analyse.Metric) string {
 	parts := []string{nEquals(say.Plural(c.Pairs, "pair", "pairs"))}
 	if !b.a.Run.Exploratory() {
-		parts = append([]string{b.ciOf(c) + " " + scaleOf(m).Interval(c.Low, c.High, true)}, parts...)
+		parts = append([]string{b.ciOf(c) + " " + m.Scale().Interval(c.Low, c.High, true)}, parts...)
 	}
 	if c.P.Defined() {
 		parts = append(parts, b.pOf(c, c.P, c.PAdjusted))

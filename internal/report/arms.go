@@ -105,7 +105,7 @@ func (b *builder) armChart(m analyse.Metric) *table {
 	}
 	t := newTable(m.Title+" by arm", "Arm", ".Value", ">"+b.ci, ">n")
 	t.Lead = direction(m)
-	t.plot(rows, m.Min, m.Max, scaleOf(m), false)
+	t.plot(rows, m.Min, m.Max, m.Scale(), false)
 	return t
 }
 
@@ -186,7 +186,7 @@ func (b *builder) estimateCell(arm string, m analyse.Metric, t *table) cell {
 }
 
 func (b *builder) estimated(m analyse.Metric, e analyse.Estimate, t *table) cell {
-	s := scaleOf(m)
+	s := m.Scale()
 	c := cell{Text: s.Value(e.Value, false), Refs: t.Notes.refs(estimateReasons(e)), Href: b.href(behindEstimate(e))}
 	if e.Value.Defined() {
 		c.Detail = []string{s.Interval(e.Low, e.High, false), "n = " + say.Count(e.Items)}

@@ -160,7 +160,7 @@ func (m *markdown) baseline(b *builder, base *Baseline, shown int) {
 			continue
 		}
 		_, arm, _ := strings.Cut(c.A, ":")
-		scale := scaleOf(metric)
+		scale := metric.Scale()
 		interval := scale.Interval(c.Low, c.High, true)
 		t.add(words(arm), words(metric.Title), words(scale.Value(c.MeanB, false)), words(scale.Value(c.MeanA, false)), words(scale.Value(c.Diff, true)), words(interval), words(say.Count(c.Pairs)))
 	}

@@ -83,7 +83,7 @@ func (b *builder) differences(caption string, cs []analyse.Comparison) *table {
 	t := newTable(caption, "A "+say.Minus+" B", "Metric", ".Difference", b.ci, ".p", ".p adjusted", ">n", ">W/T/L")
 	for _, c := range cs {
 		m := b.metric(c.Metric)
-		s := scaleOf(m)
+		s := m.Scale()
 		pair, metric := b.pairCell(c), words(m.Title+arrow(m))
 		if onePair {
 			metric.Tags = pair.Tags
@@ -162,7 +162,7 @@ func (b *builder) differenceRow(group string, label cell, c analyse.Comparison) 
 func (b *builder) charted(caption, label string, m analyse.Metric, rows []measuredRow) *table {
 	t := newTable(caption, label, ".Difference", ">"+b.ci, ">n", ">W/T/L")
 	t.Lead = direction(m)
-	t.plot(rows, analyse.Undefined(), analyse.Undefined(), scaleOf(m), true)
+	t.plot(rows, analyse.Undefined(), analyse.Undefined(), m.Scale(), true)
 	if b.a.Run.Exploratory() { // differences of DEV have no interval
 		t.without(2)
 	}
@@ -226,7 +226,7 @@ func (b *builder) remarks(c analyse.Comparison, all bool) []string {
 		}
 		text := "beside it, " + p.Method
 		if p.Low.Defined() {
-			text += " gives " + scaleOf(b.metric(c.Metric)).Interval(p.Low, p.High, true)
+			text += " gives " + b.metric(c.Metric).Scale().Interval(p.Low, p.High, true)
 			if p.P.Defined() {
 				text += ", " + b.pOf(c, p.P, p.PAdjusted)
 			}
@@ -299,7 +299,7 @@ func (b *builder) pairsCell(c analyse.Comparison) cell {
 
 // differenceCell has a difference, and what it would be with the missing scores.
 func (b *builder) differenceCell(c analyse.Comparison, refs []int) cell {
-	s := scaleOf(b.metric(c.Metric))
+	s := b.metric(c.Metric).Scale()
 	x := cell{Text: s.Value(c.Diff, true), Refs: refs}
 	if b.a.Run.Exploratory() {
 		return x

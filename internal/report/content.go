@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -390,26 +389,6 @@ func counted(counts []analyse.Count) string {
 		parts[i] = c.Name + " (" + say.Count(c.N) + ")"
 	}
 	return strings.Join(parts, ", ")
-}
-
-// scaleOf chooses a scale by range and pooling: a proportion (hits over
-// opportunities, between 0 and 1) is a percentage, a score between 0 and 1 has
-// three decimals, wider ranges have fewer, and one without an end has three digits.
-func scaleOf(m analyse.Metric) say.Scale {
-	span := float64(m.Max - m.Min)
-	switch {
-	case m.Min == 0 && m.Max == 1 && m.Pooling == eval.RatioOfSums:
-		return say.Scale{Percent: true, Decimals: 1}
-	case math.IsNaN(span) || math.IsInf(span, 0):
-		return say.Scale{Decimals: 2, Significant: 3}
-	case span <= 2:
-		return say.Scale{Decimals: 3}
-	case span <= 20:
-		return say.Scale{Decimals: 2, Significant: 3}
-	case span <= 200:
-		return say.Scale{Decimals: 1}
-	}
-	return say.Scale{}
 }
 
 // fraction formats a score: its value if the denominator is 1, else "3/4".

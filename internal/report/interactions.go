@@ -23,7 +23,7 @@ func (b *builder) interactionBlocks() []block {
 	}
 	for _, r := range b.a.Interactions {
 		m := b.metric(r.Metric)
-		s := scaleOf(m)
+		s := m.Scale()
 		name := r.A + minusBetween + r.B
 		var at []string
 		for _, l := range r.Levels {
@@ -67,7 +67,7 @@ func (b *builder) dependence(r analyse.Interaction) string {
 	}
 	text := "No evidence that it does, " + say.PEquals(r.P, b.a.Study.Alpha) + " (" + r.Method + ")."
 	if spread := r.Spread(); spread.Defined() {
-		text += " Two one-sided tests show that the differences differ by less than " + scaleOf(b.metric(r.Metric)).Value(spread, false) + "."
+		text += " Two one-sided tests show that the differences differ by less than " + b.metric(r.Metric).Scale().Value(spread, false) + "."
 	}
 	return text
 }

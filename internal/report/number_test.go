@@ -16,7 +16,7 @@ func plainSpaces(s string) string { return strings.ReplaceAll(s, say.NBSP, " ") 
 func TestNumbersAsText(t *testing.T) {
 	undefined := analyse.Undefined()
 	level := func(least, most analyse.Number, pooling eval.Pooling, x analyse.Number) string {
-		return scaleOf(analyse.Metric{Min: least, Max: most, Pooling: pooling}).Value(x, false)
+		return analyse.Metric{Min: least, Max: most, Pooling: pooling}.Scale().Value(x, false)
 	}
 	raw, share := say.Scale{Decimals: 3}, say.Scale{Percent: true, Decimals: 1}
 	for _, tc := range []struct{ got, want string }{

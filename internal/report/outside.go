@@ -24,7 +24,7 @@ func (b *builder) replications() *table {
 	for _, r := range b.a.Replications {
 		t.Caption = "Replication of run " + r.Run
 		m := b.metric(r.Metric)
-		s := scaleOf(m)
+		s := m.Scale()
 		t.add(cell{Text: r.A + minusBetween + r.B + inWhich(r.Stratum), Tags: b.simulatedTag(r.A, r.B)}, words(m.Title+arrow(m)),
 			words(s.Value(r.Earlier, true)), words(s.Value(r.Here, true)), words(s.Value(r.Change, true)),
 			cell{Text: s.Interval(r.EquivLow, r.EquivHigh, true), Refs: t.Notes.refs(nonEmpty(r.Warning, r.Unblinded))})
@@ -49,7 +49,7 @@ func (b *builder) blindResults() *table {
 		}
 		for _, c := range r.Comparisons {
 			m := b.metric(c.Metric)
-			s := scaleOf(m)
+			s := m.Scale()
 			t.add(by, words(r.Data[:min(12, len(r.Data))]), words(c.A+minusBetween+c.B), words(m.Title+arrow(m)),
 				cell{Text: s.Value(c.Diff, true), Detail: []string{s.Interval(c.Low, c.High, true)}}, number(c.Pairs), words(say.P(c.P, b.a.Study.Alpha)))
 		}
@@ -92,7 +92,7 @@ func (b *builder) modelTable(m analyse.Model) *table {
 }
 
 func (b *builder) meansTable(m analyse.Model) *table {
-	s := scaleOf(b.metric(m.Metric))
+	s := b.metric(m.Metric).Scale()
 	t := newTable("Arm means of the model", "Arm", ".Mean", b.ci, ".df")
 	for _, e := range m.Means {
 		t.add(words(e.Arm), words(s.Value(e.Value, false)), words(s.Interval(e.Low, e.High, false)), words(say.Degrees(e.DF)))

@@ -123,7 +123,7 @@ func (b *builder) sample(x analyse.Sample, number int) sample {
 		Rows:    b.exhibitTable(x.Show.Rows),
 	}
 	if x.Metric != "" {
-		s.Score = m.Title + " " + scaleOf(m).Value(x.Score, false)
+		s.Score = m.Title + " " + m.Scale().Value(x.Score, false)
 	}
 	if x.Show.Failed != "" {
 		s.Score = ""

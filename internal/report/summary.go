@@ -132,7 +132,7 @@ func (s *screen) rankedArms(b *builder) {
 	slices.SortStableFunc(arms, func(x, y analyse.Estimate) int { return cmp.Compare(gain(y.Value, m), gain(x.Value, m)) })
 	shown := s.few(len(arms), fewAnswers)
 	for _, e := range arms[:shown] {
-		scale := scaleOf(m)
+		scale := m.Scale()
 		s.text(plain, "  ", tagged(say.PlainLine, cell{Text: e.Arm, Tags: b.simulatedTag(e.Arm)})+": "+m.Title+" "+scale.Value(e.Value, false)+
 			" ("+b.ci+" "+scale.Interval(e.Low, e.High, false)+", "+nEquals(say.Count(e.Items))+")")
 	}

@@ -406,6 +406,7 @@ type runRow struct {
 	store.Tally
 	Verdict, Href string
 	Simulated     bool
+	experiment.TrendPoint
 }
 
 // runsPage lists the runs, newest first.
@@ -423,6 +424,11 @@ func (v *Viewer) runsPage(r *request) error {
 			run.Tally = store.Tally{Trials: a.Planned, Done: a.Done, Failed: a.Failed}
 			if kept.Verdict != nil {
 				run.Verdict = strings.ToUpper(string(kept.Verdict.State))
+			}
+			if experiment.CheckShown(r.Context(), v.DB, runs[i]) == nil {
+				if run.TrendPoint, err = experiment.PointOf(r.Context(), v.DB, runs[i], kept.Analysis); err != nil {
+					return err
+				}
 			}
 			for _, arm := range kept.Analysis.Arms {
 				run.Simulated = run.Simulated || arm.Simulated

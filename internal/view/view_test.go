@@ -2,6 +2,7 @@ package view
 
 import (
 	"encoding/json"
+	"errors"
 	"math"
 	"net/http/httptest"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/plan"
 	"github.com/scruple-eval/scruple/internal/store"
@@ -441,5 +443,41 @@ func TestLargeRuns(t *testing.T) {
 	v.mu.Unlock()
 	if v.indexes["older"] != nil || v.indexes["old"] == nil || v.indexes["big-1"] == nil {
 		t.Errorf("kept are %v", v.indexes)
+	}
+}
+
+// The list of runs is a trend too: a run has its tags, and what each arm got.
+func TestRunsHaveTagsAndFigures(t *testing.T) {
+	db, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "s.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	items := []eval.Item{{ID: "doc", Input: 1, Gold: 2}}
+	p, err := plan.New(items, []eval.Arm{{ID: "a"}}, 1, 42)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := db.CreateRun(t.Context(), store.Run{Study: "s", Suite: "s", StudyPath: filepath.Join(t.TempDir(), "study.yaml"), StudyJSON: []byte(`{}`), Replicates: 1, Version: "test", CreatedAt: time.Unix(0, 0)}, items, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	analysis, err := json.Marshal(analyse.Analysis{
+		Format:    analyse.Format,
+		Metrics:   []analyse.Metric{{Name: "other", Title: "Other"}, {Name: "m", Title: "Recall <1>", Max: 1, Pooling: eval.RatioOfSums, Rank: "primary"}},
+		Arms:      []analyse.Arm{{ID: "a", Role: eval.RoleArm}},
+		Estimates: []analyse.Estimate{{Arm: "a", Metric: "m", Bounds: analyse.Bounds{Value: 0.875, Low: 0.5, High: 0.99}}},
+	})
+	if err == nil {
+		err = errors.Join(db.SaveAnalysis(t.Context(), r, analysis, nil, ""), db.AddEvent(t.Context(), r, store.Event{At: time.Unix(0, 0), What: store.EventTag, Note: "main"}))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := get(t, newViewer(t, db), "/")
+	for _, want := range []string{`<span class="tag">main</span>`, "Recall &lt;1&gt;: <bdi>a</bdi> 87.5\u00a0% (50.0 to 99.0\u00a0%)"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("no %q in %s", want, page)
+		}
 	}
 }
