@@ -2,15 +2,10 @@ package evallog
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
-
-	jsonv2 "github.com/go-json-experiment/json"
 
 	"github.com/scruple-eval/scruple/internal/effort"
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -40,18 +35,12 @@ type deepEvalRun struct {
 }
 
 func readDeepEval(files []string, to *Import) error {
-	seen := map[string]bool{}
 	for _, file := range files {
 		run, err := deepEvalFile(file)
 		if err != nil {
-			return fmt.Errorf("%s: %w", file, err)
+			return err
 		}
-		arm := cmp.Or(run.Identifier, strings.TrimSuffix(filepath.Base(file), ".json"))
-		for n, name := 2, arm; seen[arm]; n++ {
-			arm = fmt.Sprintf("%s-%d", name, n)
-			to.Note("%s has the identifier of another file: its arm is %s", file, arm)
-		}
-		seen[arm] = true
+		arm := to.arm(cmp.Or(run.Identifier, strings.TrimSuffix(filepath.Base(file), ".json")), "", file)
 		if n := len(run.Conversations); n > 0 {
 			to.Note("%s: %d conversational test cases left out", file, n)
 		}
@@ -86,21 +75,16 @@ func readDeepEval(files []string, to *Import) error {
 
 // deepEvalFile reads a run, which newer files have under testRunData.
 func deepEvalFile(file string) (*deepEvalRun, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
 	var outer struct {
 		deepEvalRun
 		Data *deepEvalRun `json:"testRunData"`
 	}
-	if err := jsonv2.UnmarshalRead(finite(io.LimitReader(f, 8*mostSample)), &outer, lenient); err != nil {
+	if err := decodeFile(file, 8*mostSample, &outer); err != nil {
 		return nil, err
 	}
 	run := cmp.Or(outer.Data, &outer.deepEvalRun)
 	if len(run.Cases) == 0 {
-		return nil, errors.New("unknown version of a test run: want test cases under testCases, or under testRunData")
+		return nil, fmt.Errorf("%s: unknown version of a test run: want test cases under testCases, or under testRunData", file)
 	}
 	return run, nil
 }

@@ -1,9 +1,9 @@
 package evallog
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -25,11 +25,14 @@ var eee = Format{Name: "eee", Doc: "instances of Every Eval Ever: .jsonl, and th
 type eeeAggregate struct {
 	Version string `json:"schema_version"`
 	Results []struct {
+		ID     string `json:"evaluation_result_id"`
 		Name   string `json:"evaluation_name"`
 		Config struct {
-			Lower bool     `json:"lower_is_better"`
-			Low   *float64 `json:"min_score"`
-			High  *float64 `json:"max_score"`
+			Metric   string   `json:"metric_name"`
+			MetricID string   `json:"metric_id"`
+			Lower    bool     `json:"lower_is_better"`
+			Low      *float64 `json:"min_score"`
+			High     *float64 `json:"max_score"`
 		} `json:"metric_config"`
 	} `json:"evaluation_results"`
 }
@@ -37,6 +40,7 @@ type eeeAggregate struct {
 type eeeInstance struct {
 	Version string `json:"schema_version"`
 	Model   string `json:"model_id"`
+	Result  string `json:"evaluation_result_id"` // a sample has a record for each
 	Name    string `json:"evaluation_name"`
 	ID      string `json:"sample_id"`
 	Hash    string `json:"sample_hash"`
@@ -71,15 +75,15 @@ func eeeKnown(version string) bool {
 }
 
 func readEEE(files []string, to *Import) error {
-	names := map[string]bool{}
+	r := eeeReader{to: to, metrics: map[string]string{}, all: map[string][]string{}, names: map[string]bool{}, results: map[[2]string][]string{}, scores: map[eeeKey][]Score{}, seen: map[eeeKey]int{}, done: map[eeeKey]int{}}
 	var instances []string
 	for _, file := range files {
 		if !strings.HasSuffix(file, ".json") {
 			instances = append(instances, file)
 			continue
 		}
-		if err := eeeRanges(file, to); err != nil {
-			return fmt.Errorf("%s: %w", file, err)
+		if err := r.aggregate(file); err != nil {
+			return err
 		}
 	}
 	visit := func(each func(file string, i *eeeInstance) error) error {
@@ -100,64 +104,126 @@ func readEEE(files []string, to *Import) error {
 		}
 		return nil
 	}
-	if err := visit(func(_ string, i *eeeInstance) error { names[i.Name] = true; return nil }); err != nil {
+	if err := visit(r.collect); err != nil {
 		return err
 	}
-	return visit(func(_ string, i *eeeInstance) error {
-		s := Sample{Item: i.ID, Arm: i.Model, Input: i.Input.Raw, Expected: contentText(i.Input.Reference, same), Answer: contentText(i.Output.Raw, same),
-			Facts: scalars(i.Metadata), Used: map[string]float64{}, Error: firstLine(i.Error)}
-		if i.Hash != "" {
-			s.Item = "s-" + kit.Hash(i.Hash).String()
-			s.Facts = append(s.Facts, eval.Level{Name: "sample_id", Value: i.ID})
-		}
-		if len(names) > 1 {
-			s.Item, s.Strata = i.Name+"/"+s.Item, []eval.Level{{Name: "evaluation", Value: i.Name}}
-		}
-		for _, a := range i.Attribution {
-			if a.Terminal {
-				s.Answer = a.Value
-			}
-		}
-		s.Scores = []Score{scoreOf(i.Name, i.Evaluation.Score)}
-		if i.Tokens != nil {
-			s.Used[effort.TokensIn], s.Used[effort.TokensOut] = i.Tokens.Input, i.Tokens.Output
-		}
-		if ms := i.Performance.LatencyMS; ms != nil {
-			s.Used[effort.Latency] = *ms / 1000
-		}
-		return to.Add(s)
-	})
+	return visit(r.add)
 }
 
-// eeeRanges declares the metrics of an aggregate file.
-func eeeRanges(file string, to *Import) error {
-	f, err := os.Open(file)
-	if err != nil {
-		return err
+// An eeeReader collects the scores of all records first: those of one answer by several
+// metrics become one sample.
+type eeeReader struct {
+	to      *Import
+	metrics map[string]string      // by the id of a result: its metric, if an aggregate says it
+	all     map[string][]string    // the metrics by evaluation
+	names   map[string]bool        // evaluations with instances
+	results map[[2]string][]string // the ids of results by file and evaluation
+	scores  map[eeeKey][]Score     // one for each replicate
+	seen    map[eeeKey]int         // records that were added
+	done    map[eeeKey]int         // replicates that were added of a sample, without a result
+}
+
+type eeeKey struct{ file, name, sample, result string }
+
+func (r *eeeReader) key(file string, i *eeeInstance) eeeKey {
+	return eeeKey{file, i.Name, cmp.Or(i.Hash, i.ID), i.Result}
+}
+
+func (r *eeeReader) collect(file string, i *eeeInstance) error {
+	of, key := [2]string{file, i.Name}, r.key(file, i)
+	if !slices.Contains(r.results[of], i.Result) {
+		r.results[of] = append(r.results[of], i.Result)
+		if r.metrics[i.Result] == "" && len(r.results[of]) > 1 {
+			return fmt.Errorf("%s has several results, and no aggregate says which metric %q is: give its .json too", i.Name, i.Result)
+		}
 	}
-	defer f.Close()
+	r.names[i.Name] = true
+	r.scores[key] = append(r.scores[key], scoreOf("", i.Evaluation.Score))
+	return nil
+}
+
+// metric is the evaluation, with the metric of a result if it has several.
+func (r *eeeReader) metric(name, result string) string {
+	if m := r.metrics[result]; m != "" && len(r.all[name]) > 1 {
+		return name + "/" + m
+	}
+	return name
+}
+
+// add adds the sample of a record, unless another record of it was added before.
+func (r *eeeReader) add(file string, i *eeeInstance) error {
+	key := r.key(file, i)
+	n := r.seen[key]
+	r.seen[key]++
+	sample := key
+	sample.result = "all"
+	if n < r.done[sample] {
+		return nil
+	}
+	r.done[sample]++
+	s := Sample{Item: i.ID, Arm: r.to.arm(i.Model, i.Name, file), Input: i.Input.Raw, Expected: contentText(i.Input.Reference, asIs), Answer: contentText(i.Output.Raw, asIs),
+		Facts: scalars(i.Metadata), Used: map[string]float64{}, Error: firstLine(i.Error)}
+	if i.Hash != "" {
+		s.Item = "s-" + kit.Hash(i.Hash).String()
+		s.Facts = append(s.Facts, eval.Level{Name: "sample_id", Value: i.ID})
+	}
+	if len(r.names) > 1 {
+		s.Item, s.Strata = i.Name+"/"+s.Item, []eval.Level{{Name: "evaluation", Value: i.Name}}
+	}
+	for _, a := range i.Attribution {
+		if a.Terminal {
+			s.Answer = a.Value
+		}
+	}
+	for _, key.result = range r.results[[2]string{file, i.Name}] {
+		if scores := r.scores[key]; n < len(scores) {
+			scores[n].Metric = r.metric(i.Name, key.result)
+			s.Scores = append(s.Scores, scores[n])
+		}
+	}
+	if i.Tokens != nil {
+		s.Used[effort.TokensIn], s.Used[effort.TokensOut] = i.Tokens.Input, i.Tokens.Output
+	}
+	if ms := i.Performance.LatencyMS; ms != nil {
+		s.Used[effort.Latency] = *ms / 1000
+	}
+	return r.to.Add(s)
+}
+
+// aggregate reads an aggregate file: which metric each result has, with its range.
+func (r *eeeReader) aggregate(file string) error {
 	var a eeeAggregate
-	if err := jsonv2.UnmarshalRead(finite(io.LimitReader(f, mostSample)), &a, lenient); err != nil {
+	if err := decodeFile(file, mostSample, &a); err != nil {
 		return err
 	}
 	if !eeeKnown(a.Version) {
-		return fmt.Errorf("version %q of the schema: want 0.2 or 0.3", a.Version)
+		return fmt.Errorf("%s: version %q of the schema: want 0.2 or 0.3", file, a.Version)
 	}
 	if len(a.Results) == 0 {
-		return errors.New("the aggregate has no evaluation_results")
+		return fmt.Errorf("%s: the aggregate has no evaluation_results", file)
 	}
-	for _, r := range a.Results {
+	for _, result := range a.Results {
+		metric := cmp.Or(result.Config.Metric, result.Config.MetricID, result.ID)
+		if result.ID != "" {
+			r.metrics[result.ID] = metric
+		}
+		if metric != "" && !slices.Contains(r.all[result.Name], metric) {
+			r.all[result.Name] = append(r.all[result.Name], metric)
+		}
+	}
+	for _, result := range a.Results {
+		c, name := result.Config, r.metric(result.Name, result.ID)
 		low, high := math.Inf(-1), math.Inf(1)
-		if r.Config.Low != nil {
-			low = *r.Config.Low
+		if c.Low != nil {
+			low = *c.Low
 		}
-		if r.Config.High != nil {
-			high = *r.Config.High
+		if c.High != nil {
+			high = *c.High
 		}
-		if low < high && (r.Config.Low != nil || r.Config.High != nil) {
-			to.Declare(r.Name, low, high, r.Config.Lower)
-		} else if r.Config.Lower {
-			to.lower(r.Name)
+		if low < high && (c.Low != nil || c.High != nil) {
+			r.to.Declare(name, low, high, c.Lower)
+		} else if c.Lower {
+			r.to.lower(name)
 		}
 	}
 	return nil
@@ -180,7 +246,6 @@ type nemoRecord struct {
 }
 
 func readNeMo(files []string, to *Import) error {
-	seen := map[string]bool{}
 	for _, file := range files {
 		if info, err := os.Stat(file); err == nil && info.IsDir() {
 			file = filepath.Join(file, "results.jsonl")
@@ -189,11 +254,7 @@ func readNeMo(files []string, to *Import) error {
 		if base := strings.TrimSuffix(filepath.Base(file), ".jsonl"); base != "results" || arm == "." || arm == string(filepath.Separator) {
 			arm = base
 		}
-		for n, name := 2, arm; seen[arm]; n++ {
-			arm = fmt.Sprintf("%s-%d", name, n)
-			to.Note("%s has the name of another file: its arm is %s", file, arm)
-		}
-		seen[arm] = true
+		arm = to.arm(arm, "", file)
 		err := jsonLines(file, func(line []byte) error {
 			var r nemoRecord
 			if err := jsonv2.Unmarshal(line, &r, lenient); err != nil {
@@ -202,10 +263,10 @@ func readNeMo(files []string, to *Import) error {
 			if r.Problem == nil || r.Reward == nil {
 				return errors.New("unknown version of a record: want the members problem_idx and reward")
 			}
-			s := Sample{Item: fmt.Sprint(*r.Problem), Arm: arm, Replicate: r.Repeat + 1, Input: contentText(r.Prompt, same), Expected: contentText(r.Expected, same),
-				Answer: contentText(r.Response, same), Scores: []Score{scoreOf("reward", r.Reward)}, Error: firstLine(contentText(r.Error, same))}
+			s := Sample{Item: fmt.Sprint(*r.Problem), Arm: arm, Replicate: r.Repeat + 1, Prompt: contentText(r.Prompt, asIs), Expected: contentText(r.Expected, asIs),
+				Answer: contentText(r.Response, asIs), Scores: []Score{scoreOf("reward", r.Reward)}, Error: firstLine(contentText(r.Error, asIs))}
 			if s.Answer == "" {
-				s.Answer = contentText(r.Extracted, same)
+				s.Answer = contentText(r.Extracted, asIs)
 			}
 			for _, from := range []map[string]any{r.Metadata, r.Details} {
 				if c, ok := from["category"].(string); ok && c != "" && len(s.Strata) == 0 {

@@ -37,6 +37,7 @@ type Sample struct {
 	Strata    []eval.Level
 	Facts     []eval.Level // shown beside the item
 	Input     string
+	Prompt    string // what this arm was asked: the first of an item is shown as its input
 	Expected  string
 	Answer    string
 	Error     string // why there is no answer: the trial failed
@@ -68,14 +69,15 @@ type Import struct {
 	samples int
 	lines   *json.Encoder
 	arms    []string
-	items   map[string]bool
+	items   map[string]bool   // whether its prompt is written
 	taken   map[[2]string]int // replicates by item and arm
 	metrics []*found
 	strata  []string
 	failed  int
 	reasons map[string]int // of unscored samples
 	notes   []string
-	lowers  []string // metrics that are better if they are lower
+	lowers  []string                // metrics that are better if they are lower
+	owners  map[[2]string][2]string // the name and the source of an arm in a task, by arm and task
 }
 
 // found is what the values of a metric are.
@@ -93,6 +95,26 @@ type found struct {
 func (to *Import) Note(format string, args ...any) {
 	if line := fmt.Sprintf(format, args...); !slices.Contains(to.notes, line) {
 		to.notes = append(to.notes, line)
+	}
+}
+
+// arm is the arm of a name in a source, such as a file. The first source of a task has the
+// name for it, another one gets a number behind it.
+func (to *Import) arm(name, task, source string) string {
+	for n, arm := 1, name; ; n++ {
+		if n > 1 {
+			arm = fmt.Sprintf("%s-%d", name, n)
+		}
+		key, owner := [2]string{arm, task}, [2]string{name, source}
+		if _, ok := to.owners[key]; !ok {
+			to.owners[key] = owner
+			if n > 1 {
+				to.Note("%s: its arm is %s, since another has the name %s", source, arm, name)
+			}
+		}
+		if to.owners[key] == owner {
+			return arm
+		}
 	}
 }
 
@@ -117,7 +139,10 @@ func (to *Import) Add(s Sample) error {
 	to.taken[key]++
 	s.Replicate = cmp.Or(s.Replicate, to.taken[key])
 	to.samples++
-	to.items[s.Item] = true
+	if s.Prompt != "" && !to.items[s.Item] {
+		s.Input = s.Prompt
+	}
+	to.items[s.Item] = to.items[s.Item] || s.Prompt != ""
 	row := map[string]any{"item": s.Item, "arm": s.Arm, "replicate": s.Replicate}
 	for column, value := range map[string]string{"cluster": s.Cluster, "input": s.Input, "expected": s.Expected, "answer": s.Answer, "error": s.Error} {
 		if value != "" {
@@ -214,9 +239,13 @@ func Imports() (list []kit.Import) {
 	return list
 }
 
+func newImport(format string) *Import {
+	return &Import{format: format, items: map[string]bool{}, taken: map[[2]string]int{}, reasons: map[string]int{}, owners: map[[2]string][2]string{}}
+}
+
 // into reads files and writes the study into a folder.
 func (f Format) into(files []string, dir string) (fmt.Stringer, error) {
-	to := &Import{format: f.Name, items: map[string]bool{}, taken: map[[2]string]int{}, reasons: map[string]int{}}
+	to := newImport(f.Name)
 	written, err := kit.WriteFiles(dir, []kit.File{
 		{Path: "scores.jsonl", Write: func(w io.Writer) error {
 			to.lines = json.NewEncoder(w)

@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -218,7 +220,7 @@ func inspectLog(tb testing.TB, n int) string {
 func TestMemoryIsFlat(t *testing.T) {
 	held := func(n int) uint64 {
 		path, most := inspectLog(t, n), uint64(0)
-		to := &Import{items: map[string]bool{}, taken: map[[2]string]int{}, reasons: map[string]int{}}
+		to := newImport("inspect")
 		to.lines = json.NewEncoder(writerFunc(func(p []byte) (int, error) {
 			if to.samples%200 == 0 {
 				runtime.GC()
@@ -251,4 +253,116 @@ func BenchmarkImportInspect(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(b.N)*5000/b.Elapsed().Seconds(), "samples/s")
+}
+
+// TestFilesOfOneArm: what several files, or parts of one, have in common is no replicate of
+// the same arm, and several scores of an answer are one sample.
+func TestFilesOfOneArm(t *testing.T) {
+	type file struct{ name, content string }
+	prompt := func(index int, text string) string {
+		return fmt.Sprintf(`{"promptIdx": %d, "prompt": {"raw": %q}, "provider": {"id": "p"}, "vars": {"q": "1"}, "success": true, "score": 1}`+"\n", index, text)
+	}
+	record := func(sample, result string, score float64) string {
+		return fmt.Sprintf(`{"schema_version": "0.3.0", "model_id": "m", "evaluation_name": "e", "evaluation_result_id": %q, "sample_id": %q, "evaluation": {"score": %v}}`+"\n", result, sample, score)
+	}
+	log := func(model string) string {
+		return fmt.Sprintf(`{"version": 2, "status": "success", "eval": {"task": "t", "model": %q}, "samples": [{"id": "1", "epoch": 1, "scores": {"s": {"value": 1}}}]}`, model)
+	}
+	const trial = `{"task_name": "t", "agent_info": {"name": "a"}, "agent_execution": {"started_at": "2026-01-01T10:00:00.5", "finished_at": "2026-01-01T10:00:02"}, "verifier_result": {"rewards": {"reward": 1}}}`
+	doc := func(id int, hash string) string {
+		return fmt.Sprintf(`{"doc_id": %d, "doc_hash": %q, "doc": "x", "target": "y", "filter": "none", "metrics": ["acc"], "acc": 1}`+"\n", id, hash)
+	}
+	for _, c := range []struct {
+		name, format string
+		files        []file
+		from         []string // folders; the files if empty
+		want         []string // arm, item, replicate and number of scores of each row
+		err          string
+	}{
+		{name: "other prompts in another file", format: "promptfoo", files: []file{{"a.jsonl", prompt(0, "One")}, {"b.jsonl", prompt(0, "Two")}}, want: []string{"One@p t 1 2", "Two@p t 1 2"}},
+		{name: "the same prompt in another file", format: "promptfoo", files: []file{{"a.jsonl", prompt(0, "One")}, {"b.jsonl", prompt(0, "One")}}, want: []string{"One@p t 1 2", "One@p-2 t 1 2"}},
+		{name: "prompts that begin alike", format: "promptfoo", files: []file{{"a.jsonl", prompt(0, "You are kind.\nAdd.") + prompt(1, "You are kind.\nSubtract.") + prompt(0, "You are kind.\nAdd.")}},
+			want: []string{"You are kind.@p t 1 2", "You are kind.@p-2 t 1 2", "You are kind.@p t 2 2"}},
+		{name: "a model twice", format: "eee", files: []file{{"a.jsonl", record("1", "", 1)}, {"b.jsonl", record("1", "", 1)}}, want: []string{"m 1 1 1", "m-2 1 1 1"}},
+		{name: "two metrics of an answer", format: "eee", files: []file{
+			{"a.json", `{"schema_version": "0.3.0", "evaluation_results": [{"evaluation_result_id": "r1", "evaluation_name": "e", "metric_config": {"metric_name": "exact"}}, {"evaluation_result_id": "r2", "evaluation_name": "e", "metric_config": {"metric_name": "f1"}}]}`},
+			{"a.jsonl", record("1", "r1", 1) + record("2", "r1", 0) + record("2", "r2", 0.5) + record("1", "r2", 0.25) + record("1", "r1", 0)}},
+			want: []string{"m 1 1 2", "m 2 1 2", "m 1 2 1"}},
+		{name: "two metrics without names", format: "eee", files: []file{{"a.jsonl", record("1", "r1", 1) + record("1", "r2", 1)}}, err: "a.jsonl:2: e has several results, and no aggregate says which metric"},
+		{name: "jobs of one name", format: "harbor", files: []file{{"x/job/t/result.json", trial}, {"y/job/t/result.json", trial}, {"z/job/t/result.json", trial}}, from: []string{"x/job", "y/job", "z/job"},
+			want: []string{"a t 1 1", "a-2 t 1 1", "a-3 t 1 1"}},
+		{name: "a trajectory of another version", format: "harbor", files: []file{{"job/t/result.json", trial}, {"job/t/agent/trajectory.json", `{"schema_version": "ATIF-v2.0"}`}}, from: []string{"job"}, err: `trajectory.json: unknown version "ATIF-v2.0"`},
+		{name: "a model that has the name of a repetition", format: "inspect", files: []file{{"a.json", log("m")}, {"b.json", log("m")}, {"c.json", log("m-2")}}, want: []string{"m 1 1 1", "m-2 1 1 1", "m-2-2 1 1 1"}},
+		{name: "equal documents", format: "lm-eval", files: []file{{"samples_t_1.jsonl", doc(1, "h") + doc(2, "h") + doc(3, "i")}}, want: []string{"DIR h 1 1", "DIR h-2 1 1", "DIR i 1 1"}},
+		{name: "damaged results", format: "lm-eval", files: []file{{"samples_t_1.jsonl", doc(1, "h")}, {"results_1.json", "{"}}, from: []string{"samples_t_1.jsonl"}, err: "results_1.json: "},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			var files []string
+			for _, f := range c.files {
+				path := filepath.Join(dir, filepath.FromSlash(f.name))
+				if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(path, []byte(f.content), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				files = append(files, path)
+			}
+			if c.from != nil {
+				files = nil
+				for _, f := range c.from {
+					files = append(files, filepath.Join(dir, filepath.FromSlash(f)))
+				}
+			}
+			to := filepath.Join(dir, "study")
+			_, err := format(t, c.format).into(files, to)
+			if c.err != "" {
+				if err == nil || !strings.Contains(err.Error(), c.err) {
+					t.Errorf("%v\nwant %s", err, c.err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for line := range strings.Lines(read(t, to, "scores.jsonl")) {
+				var row map[string]any
+				if err := json.Unmarshal([]byte(line), &row); err != nil {
+					t.Fatal(err)
+				}
+				item, _, _ := strings.Cut(row["item"].(string), "-")
+				if c.format == "lm-eval" {
+					item = row["item"].(string)
+				}
+				scores := 0
+				for _, name := range []string{"pass", "score", "e", "e_exact", "e_f1", "reward", "s", "acc"} {
+					if _, ok := row[name].(float64); ok {
+						scores++
+					}
+				}
+				got = append(got, strings.Replace(fmt.Sprintf("%v %s %v %d", row["arm"], item, row["replicate"], scores), filepath.Base(dir), "DIR", 1))
+			}
+			if d := cmp.Diff(c.want, got); d != "" {
+				t.Errorf("(-want +got)\n%s", d)
+			}
+		})
+	}
+}
+
+// TestLimit: what is too large says so, up to the last byte that is read.
+func TestLimit(t *testing.T) {
+	var s string
+	if err := decode(strings.NewReader(`"abc"`), 5, &s); err != nil || s != "abc" {
+		t.Errorf("%q, %v", s, err)
+	}
+	if err := decode(strings.NewReader(`"abcd"`), 5, &s); !errors.Is(err, errTooLarge) {
+		t.Error(err)
+	}
+	f := finite(strings.NewReader(`["abc", "abcd"]`))
+	d := jsontext.NewDecoder(f, lenient)
+	if err := elements(d, f, func(*string) error { return nil }); err != nil {
+		t.Error(err)
+	}
 }

@@ -1,14 +1,14 @@
 package evallog
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"io"
-	"os"
+	"io/fs"
 	"path/filepath"
+	"strings"
 	"time"
 
-	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/scruple-eval/scruple/internal/effort"
@@ -23,7 +23,8 @@ type harborTrial struct {
 	Agent *struct {
 		Name  string `json:"name"`
 		Model *struct {
-			Name string `json:"name"`
+			Name     string `json:"name"`
+			Provider string `json:"provider"`
 		} `json:"model_info"`
 	} `json:"agent_info"`
 	Result *struct {
@@ -40,13 +41,21 @@ type harborTrial struct {
 		Message string `json:"exception_message"`
 	} `json:"exception_info"`
 	Execution *struct {
-		Start time.Time `json:"started_at"`
-		End   time.Time `json:"finished_at"`
+		Start string `json:"started_at"`
+		End   string `json:"finished_at"`
 	} `json:"agent_execution"`
 }
 
+// A harborTrajectory is what the agent did, in the Agent Trajectory Interchange Format (ATIF).
+type harborTrajectory struct {
+	Version string `json:"schema_version"`
+	Steps   []struct {
+		Source  string         `json:"source"` // system, user or agent
+		Message jsontext.Value `json:"message"`
+	} `json:"steps"`
+}
+
 func readHarbor(folders []string, to *Import) error {
-	seen := map[string]string{}
 	for _, folder := range folders {
 		files, err := filepath.Glob(filepath.Join(folder, "*", "result.json")) // sorted
 		if err != nil {
@@ -58,19 +67,17 @@ func readHarbor(folders []string, to *Import) error {
 		for _, file := range files {
 			t, err := harborResult(file)
 			if err != nil {
-				return fmt.Errorf("%s: %w", file, err)
+				return err
 			}
 			arm := t.Agent.Name
-			if t.Agent.Model != nil && t.Agent.Model.Name != "" {
-				arm += "@" + t.Agent.Model.Name
+			if m := t.Agent.Model; m != nil && m.Name != "" {
+				arm += "@" + strings.TrimPrefix(m.Provider+"/", "/") + strings.TrimPrefix(m.Name, m.Provider+"/")
 			}
-			if first := seen[arm]; first != "" && first != folder {
-				arm += "-" + filepath.Base(folder)
-				to.Note("%s has the agent and model of another job: its arm is %s", folder, arm)
-			} else {
-				seen[arm] = folder
+			s := t.sample(to.arm(arm, "", folder))
+			if s.Prompt, s.Answer, err = harborMessages(filepath.Join(filepath.Dir(file), "agent", "trajectory.json")); err != nil {
+				return err
 			}
-			if err := to.Add(t.sample(arm)); err != nil {
+			if err := to.Add(s); err != nil {
 				return fmt.Errorf("%s: %w", file, err)
 			}
 		}
@@ -79,19 +86,37 @@ func readHarbor(folders []string, to *Import) error {
 }
 
 func harborResult(file string) (*harborTrial, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
 	var t harborTrial
-	if err := jsonv2.UnmarshalRead(finite(io.LimitReader(f, mostSample)), &t, lenient); err != nil {
+	if err := decodeFile(file, mostSample, &t); err != nil {
 		return nil, err
 	}
 	if t.Task == "" || t.Agent == nil || t.Agent.Name == "" {
-		return nil, errors.New("unknown version of a trial: want task_name and agent_info.name")
+		return nil, fmt.Errorf("%s: unknown version of a trial: want task_name and agent_info.name", file)
 	}
 	return &t, nil
+}
+
+// harborMessages are the first message of the user and the last of the agent in a trajectory,
+// if there is one.
+func harborMessages(file string) (input, answer string, err error) {
+	var t harborTrajectory
+	if err := decodeFile(file, mostSample, &t); errors.Is(err, fs.ErrNotExist) {
+		return "", "", nil
+	} else if err != nil {
+		return "", "", err
+	}
+	if !strings.HasPrefix(t.Version, "ATIF-v1.") {
+		return "", "", fmt.Errorf("%s: unknown version %q of the trajectory: want ATIF-v1", file, t.Version)
+	}
+	for _, s := range t.Steps {
+		switch said := contentText(s.Message, asIs); s.Source {
+		case "user":
+			input = cmp.Or(input, said)
+		case "agent":
+			answer = cmp.Or(said, answer)
+		}
+	}
+	return input, answer, nil
 }
 
 func (t *harborTrial) sample(arm string) Sample {
@@ -118,8 +143,20 @@ func (t *harborTrial) sample(arm string) Sample {
 			}
 		}
 	}
-	if e := t.Execution; e != nil && e.End.After(e.Start) && !e.Start.IsZero() {
-		s.Used[effort.Latency] = e.End.Sub(e.Start).Seconds()
+	if e := t.Execution; e != nil {
+		start, err := harborTime(e.Start)
+		end, other := harborTime(e.End)
+		if errors.Join(err, other) == nil && end.After(start) {
+			s.Used[effort.Latency] = end.Sub(start).Seconds()
+		}
 	}
 	return s
+}
+
+// harborTime reads a time with or without its zone, as Python writes them.
+func harborTime(s string) (time.Time, error) {
+	if t, err := time.Parse(time.RFC3339, s); err == nil {
+		return t, nil
+	}
+	return time.Parse("2006-01-02T15:04:05", s)
 }

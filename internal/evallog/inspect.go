@@ -56,6 +56,7 @@ type inspectSample struct {
 		Value jsontext.Value `json:"value"`
 	} `json:"scores"`
 	Usage map[string]struct {
+		Input  float64  `json:"input_tokens"`
 		Output float64  `json:"output_tokens"`
 		Total  float64  `json:"total_tokens"`
 		Cost   *float64 `json:"total_cost"`
@@ -74,7 +75,7 @@ const (
 
 func readInspect(files []string, to *Import) error {
 	logs := make([]*log, len(files))
-	tasks, seen := map[string]bool{}, map[string]int{}
+	tasks := map[string]bool{}
 	for i, file := range files {
 		l := &log{file: file}
 		if err := l.each(l, nil); err != nil {
@@ -86,12 +87,7 @@ func readInspect(files []string, to *Import) error {
 		if l.Eval.Model == "" {
 			return fmt.Errorf("%s: the log names no model", file)
 		}
-		key := l.Eval.Task + " " + l.Eval.Model
-		if l.arm = l.Eval.Model; seen[key] > 0 {
-			l.arm += "-" + strconv.Itoa(seen[key]+1)
-			to.Note("%s has the task and the model of another log: its arm is %s", file, l.arm)
-		}
-		seen[key]++
+		l.arm = to.arm(l.Eval.Model, l.Eval.Task, file)
 		tasks[l.Eval.Task] = true
 		if logs[i] = l; l.Status != "success" {
 			to.Note("%s: the status of the log is %q: samples that it does not have are missing here too", file, l.Status)
@@ -172,18 +168,36 @@ func member(m *zip.File, into any) error {
 		return fmt.Errorf("%s: %w", m.Name, err)
 	}
 	defer r.Close()
-	limited := &io.LimitedReader{R: r, N: mostSample + 1}
-	if err := jsonv2.UnmarshalRead(finite(limited), into, lenient); limited.N <= 0 {
-		return fmt.Errorf("%s has more than %d MB", m.Name, mostSample>>20)
-	} else if err != nil {
+	if err := decode(r, mostSample, into); err != nil {
 		return fmt.Errorf("%s: %w", m.Name, err)
+	}
+	return nil
+}
+
+// decode reads a JSON value of at most so many bytes.
+func decode(r io.Reader, most int, into any) error {
+	f := finite(r)
+	f.left = most
+	return jsonv2.UnmarshalRead(f, into, lenient)
+}
+
+// decodeFile reads a file that is one JSON value.
+func decodeFile(file string, most int, into any) error {
+	f, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := decode(f, most, into); err != nil {
+		return fmt.Errorf("%s: %w", file, err)
 	}
 	return nil
 }
 
 // readJSONLog reads a log that is one JSON object, a sample at a time.
 func readJSONLog(r io.Reader, header *log, visit func(*inspectSample) error) error {
-	d := jsontext.NewDecoder(finite(r), lenient)
+	f := finite(r)
+	d := jsontext.NewDecoder(f, lenient)
 	into := map[string]any{}
 	if header != nil {
 		into = map[string]any{"version": &header.Version, "status": &header.Status, "eval": &header.Eval}
@@ -193,18 +207,20 @@ func readJSONLog(r io.Reader, header *log, visit func(*inspectSample) error) err
 		case into[key] != nil:
 			return jsonv2.UnmarshalDecode(d, into[key], lenient)
 		case key == "samples" && visit != nil && d.PeekKind() == '[':
-			return elements(d, visit)
+			return elements(d, f, visit)
 		}
 		return d.SkipValue()
 	})
 }
 
-// elements visits the elements of a list.
-func elements[T any](d *jsontext.Decoder, visit func(*T) error) error {
+// elements visits the elements of a list, none of which may be too large.
+func elements[T any](d *jsontext.Decoder, f *finiteReader, visit func(*T) error) error {
 	if _, err := d.ReadToken(); err != nil {
 		return err
 	}
+	defer func() { f.left = math.MaxInt }()
 	for n := 1; d.PeekKind() != ']'; n++ {
+		f.left = mostSample
 		var v T
 		if err := jsonv2.UnmarshalDecode(d, &v, lenient); err != nil {
 			return fmt.Errorf("element %d: %w", n, err)
@@ -260,7 +276,7 @@ func (l *log) sample(s *inspectSample) Sample {
 	}
 	for _, model := range sortedKeys(s.Usage) {
 		u := s.Usage[model]
-		out.Used[effort.TokensIn] += u.Total - u.Output
+		out.Used[effort.TokensIn] += max(u.Total-u.Output, u.Input) // the total has those of a cache too
 		out.Used[effort.TokensOut] += u.Output
 		if u.Cost != nil {
 			out.Used[effort.Cost] += *u.Cost
@@ -318,10 +334,13 @@ var lenient = jsonv2.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.Al
 
 // finite replaces the words NaN, Infinity and -Infinity, which Python writes and JSON does not
 // have, with null.
-func finite(r io.Reader) io.Reader { return &finiteReader{r: bufio.NewReaderSize(r, 1<<16)} }
+func finite(r io.Reader) *finiteReader {
+	return &finiteReader{r: bufio.NewReaderSize(r, 1<<16), left: math.MaxInt}
+}
 
 type finiteReader struct {
 	r        *bufio.Reader
+	left     int // bytes that may be read before an error
 	rest     []byte
 	inString bool
 	escaped  bool
@@ -333,6 +352,12 @@ func (f *finiteReader) Read(p []byte) (n int, err error) {
 			k := copy(p[n:], f.rest)
 			n, f.rest = n+k, f.rest[k:]
 			continue
+		}
+		if f.left--; f.left < 0 {
+			if _, err := f.r.Peek(1); err == io.EOF {
+				return n, io.EOF
+			}
+			return n, errTooLarge
 		}
 		c, err := f.r.ReadByte()
 		if err != nil {
@@ -356,6 +381,8 @@ func (f *finiteReader) Read(p []byte) (n int, err error) {
 	}
 	return n, nil
 }
+
+var errTooLarge = errors.New("a sample, or a file beside the samples, is larger than scruple reads: leave its events or its attachments out")
 
 // skip skips a word if it is next.
 func (f *finiteReader) skip(word string) bool {

@@ -4,7 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
-	"io"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -35,7 +35,7 @@ type lmSample struct {
 }
 
 func readLMEval(files []string, to *Import) error {
-	models, taken := map[string]string{}, map[string]string{}
+	models := map[string]string{}
 	tasks := map[string]bool{}
 	for _, file := range files {
 		task, ok := lmTask(file)
@@ -43,22 +43,15 @@ func readLMEval(files []string, to *Import) error {
 			return fmt.Errorf("%s: want a file samples_TASK_DATE.jsonl of lm-evaluation-harness, which --log_samples writes", file)
 		}
 		tasks[task] = true
-		models[file] = lmModel(file, to)
-		key := task + " " + models[file]
-		if other := taken[key]; other != "" {
-			n := 2
-			for taken[fmt.Sprintf("%s-%d", key, n)] != "" {
-				n++
-			}
-			models[file] = fmt.Sprintf("%s-%d", models[file], n)
-			to.Note("%s has the task and the model of %s: its arm is %s", file, other, models[file])
-			key = fmt.Sprintf("%s-%d", key, n)
+		model, err := lmModel(file, to)
+		if err != nil {
+			return err
 		}
-		taken[key] = file
+		models[file] = to.arm(model, task, file)
 	}
 	for _, file := range files {
 		task, _ := lmTask(file)
-		filters := map[string]bool{}
+		filters, same := map[string]bool{}, map[[2]string]int{}
 		err := jsonLines(file, func(line []byte) error {
 			var s lmSample
 			var rest map[string]jsontext.Value
@@ -72,8 +65,15 @@ func readLMEval(files []string, to *Import) error {
 				return errors.New("unknown version of a sample: want the members doc_hash and metrics")
 			}
 			filters[s.Filter] = true
-			out := Sample{Item: s.DocHash[:min(16, len(s.DocHash))], Arm: models[file], Replicate: 1, Expected: contentText(s.Target, same), Input: lmInput(s),
+			out := Sample{Item: s.DocHash[:min(16, len(s.DocHash))], Arm: models[file], Replicate: 1, Expected: contentText(s.Target, asIs), Prompt: lmInput(s),
 				Facts: []eval.Level{{Name: "doc_id", Value: fmt.Sprint(s.DocID)}}}
+			// Equal documents of a task are items of a cluster.
+			doc := [2]string{s.Filter, out.Item}
+			if same[doc]++; same[doc] > 1 {
+				out.Cluster = out.Item
+				out.Item = fmt.Sprintf("%s-%d", out.Item, same[doc])
+				to.Note("%s has equal documents: doc %v is the item %s", file, s.DocID, out.Item)
+			}
 			if len(tasks) > 1 {
 				out.Item, out.Strata = task+"/"+out.Item, []eval.Level{{Name: "task", Value: task}}
 			}
@@ -111,13 +111,13 @@ func (s *lmSample) answer(out *Sample) {
 	var args map[string]map[string]jsontext.Value
 	_ = jsonv2.Unmarshal(s.Args, &args, lenient)
 	choice := func(i int) string {
-		return strings.TrimSpace(contentText(args[fmt.Sprintf("gen_args_%d", i)]["arg_1"], same))
+		return strings.TrimSpace(contentText(args[fmt.Sprintf("gen_args_%d", i)]["arg_1"], asIs))
 	}
 	best, most := -1, math.Inf(-1)
 	for i, response := range s.Filtered {
 		var pair []any // a likelihood, and whether the choice is the greedy one
 		if jsonv2.Unmarshal(response, &pair, lenient) != nil || len(pair) != 2 {
-			out.Answer = contentText(s.Filtered[0], same)
+			out.Answer = contentText(s.Filtered[0], asIs)
 			return
 		}
 		if x, err := strconv.ParseFloat(fmt.Sprint(pair[0]), 64); err == nil && x > most {
@@ -132,7 +132,7 @@ func (s *lmSample) answer(out *Sample) {
 	}
 }
 
-func same(s string) string { return s }
+func asIs(s string) string { return s }
 
 // lmTask is the task in the name of a file: samples_TASK_2026-11-26T….jsonl.
 func lmTask(file string) (string, bool) {
@@ -145,7 +145,7 @@ func lmTask(file string) (string, bool) {
 }
 
 // lmModel is the model of a file: that of the results of the same date, or the folder.
-func lmModel(file string, to *Import) string {
+func lmModel(file string, to *Import) (string, error) {
 	base := strings.TrimSuffix(filepath.Base(file), ".jsonl")
 	date := base[strings.LastIndex(base, "_")+1:]
 	path := filepath.Join(filepath.Dir(file), "results_"+date+".json")
@@ -153,15 +153,13 @@ func lmModel(file string, to *Import) string {
 		Name   string                    `json:"model_name"`
 		Higher map[string]map[string]any `json:"higher_is_better"`
 	}
-	if f, err := os.Open(path); err == nil {
-		defer f.Close()
-		if err := jsonv2.UnmarshalRead(finite(io.LimitReader(f, mostSample)), &results, lenient); err == nil {
-			for _, task := range sortedKeys(results.Higher) {
-				for _, metric := range sortedKeys(results.Higher[task]) {
-					if results.Higher[task][metric] == false {
-						to.lower(metric)
-					}
-				}
+	if err := decodeFile(path, mostSample, &results); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	for _, task := range sortedKeys(results.Higher) {
+		for _, metric := range sortedKeys(results.Higher[task]) {
+			if results.Higher[task][metric] == false {
+				to.lower(metric)
 			}
 		}
 	}
@@ -172,7 +170,7 @@ func lmModel(file string, to *Import) string {
 		}
 		to.Note("%s: no %s names the model: its arm is called by the folder, %s", file, filepath.Base(path), results.Name)
 	}
-	return results.Name
+	return results.Name, nil
 }
 
 // lmInput is the first prompt of a sample; without one, its document.
@@ -180,14 +178,14 @@ func lmInput(s lmSample) string {
 	var args map[string]map[string]jsontext.Value
 	if jsonv2.Unmarshal(s.Args, &args, lenient) == nil {
 		for _, name := range sortedKeys(args) {
-			if text := contentText(args[name]["arg_0"], same); text != "" {
+			if text := contentText(args[name]["arg_0"], asIs); text != "" {
 				return text
 			}
 		}
 	}
 	var lists [][]jsontext.Value
 	if jsonv2.Unmarshal(s.Args, &lists, lenient) == nil && len(lists) > 0 && len(lists[0]) > 0 {
-		return contentText(lists[0][0], same)
+		return contentText(lists[0][0], asIs)
 	}
 	return string(s.Doc)
 }
@@ -201,7 +199,9 @@ func jsonLines(file string, visit func(line []byte) error) error {
 	defer f.Close()
 	lines := bufio.NewScanner(finite(f))
 	lines.Buffer(nil, mostSample)
-	for n := 1; lines.Scan(); n++ {
+	n := 0
+	for lines.Scan() {
+		n++
 		line := slices.Clone(lines.Bytes())
 		if len(strings.TrimSpace(string(line))) == 0 {
 			continue
@@ -210,7 +210,9 @@ func jsonLines(file string, visit func(line []byte) error) error {
 			return fmt.Errorf("%s:%s: %w", file, strconv.Itoa(n), err)
 		}
 	}
-	if err := lines.Err(); err != nil {
+	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
+		return fmt.Errorf("%s:%d: %w", file, n+1, errTooLarge)
+	} else if err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
 	return nil

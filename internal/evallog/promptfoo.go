@@ -28,8 +28,9 @@ type promptfooResult struct {
 		ID    string `json:"id"`
 		Label string `json:"label"`
 	} `json:"provider"`
-	Vars     jsontext.Value `json:"vars"`
-	TestCase struct {
+	PromptIndex int            `json:"promptIdx"` // of a prompt and provider
+	Vars        jsontext.Value `json:"vars"`
+	TestCase    struct {
 		Description string `json:"description"`
 	} `json:"testCase"`
 	Response struct {
@@ -50,12 +51,8 @@ type promptfooResult struct {
 }
 
 func readPromptfoo(files []string, to *Import) error {
-	for i, file := range files {
-		arm := ""
-		if i > 0 { // the same prompt and provider in another file are another arm
-			arm = fmt.Sprintf("-%d", i+1)
-		}
-		add := func(r *promptfooResult) error { return addPromptfoo(r, arm, to) }
+	for _, file := range files {
+		add := func(r *promptfooResult) error { return addPromptfoo(r, file, to) }
 		var err error
 		if strings.HasSuffix(file, ".jsonl") {
 			err = jsonLines(file, func(line []byte) error {
@@ -71,9 +68,6 @@ func readPromptfoo(files []string, to *Import) error {
 		if err != nil {
 			return err
 		}
-		if arm != "" {
-			to.Note("%s: its arms have %s behind their name", file, arm)
-		}
 	}
 	return nil
 }
@@ -85,7 +79,8 @@ func promptfooJSON(file string, visit func(*promptfooResult) error) error {
 		return err
 	}
 	defer f.Close()
-	d := jsontext.NewDecoder(finite(f), lenient)
+	content := finite(f)
+	d := jsontext.NewDecoder(content, lenient)
 	version, found := 0, false
 	err = members(d, func(key string) error {
 		if key != "results" || d.PeekKind() != '{' {
@@ -99,7 +94,7 @@ func promptfooJSON(file string, visit func(*promptfooResult) error) error {
 				if found = true; version != 3 {
 					return fmt.Errorf("version %d of the results: want version 3", version)
 				}
-				return elements(d, visit)
+				return elements(d, content, visit)
 			}
 			return d.SkipValue()
 		})
@@ -131,7 +126,7 @@ func members(d *jsontext.Decoder, visit func(key string) error) error {
 	return err
 }
 
-func addPromptfoo(r *promptfooResult, arm string, to *Import) error {
+func addPromptfoo(r *promptfooResult, file string, to *Import) error {
 	if r.Prompt == nil || r.Provider == nil {
 		return errors.New("unknown version of a result: want the members prompt and provider")
 	}
@@ -139,12 +134,13 @@ func addPromptfoo(r *promptfooResult, arm string, to *Import) error {
 	_ = jsonv2.Unmarshal(r.Vars, &vars, lenient)
 	var lines []string
 	for _, name := range sortedKeys(vars) {
-		lines = append(lines, name+": "+contentText(vars[name], same))
+		lines = append(lines, name+": "+contentText(vars[name], asIs))
 	}
 	// The order of vars has no effect.
 	item := "t-" + kit.Hash(append(lines, r.TestCase.Description)...).String()
-	s := Sample{Item: item, Input: strings.Join(lines, "\n"), Answer: contentText(r.Response.Output, same), Used: map[string]float64{},
-		Arm: cmp.Or(firstLine(r.Prompt.Label), firstLine(r.Prompt.Raw)) + "@" + cmp.Or(r.Provider.Label, r.Provider.ID) + arm}
+	s := Sample{Item: item, Input: strings.Join(lines, "\n"), Answer: contentText(r.Response.Output, asIs), Used: map[string]float64{},
+		// Two prompts of a file may begin with the same line.
+		Arm: to.arm(cmp.Or(firstLine(r.Prompt.Label), firstLine(r.Prompt.Raw))+"@"+cmp.Or(r.Provider.Label, r.Provider.ID), "", fmt.Sprintf("%s, prompt %d", file, r.PromptIndex+1))}
 	if r.TestCase.Description != "" {
 		s.Facts = []eval.Level{{Name: "description", Value: r.TestCase.Description}}
 	}
