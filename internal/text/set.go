@@ -98,3 +98,10 @@ func dateNames(s string) (held, sought []string) {
 	day := r.MonthFirst.String()[:[...]int{toDay: 10, toMonth: 7, toYear: 4}[r.precision]]
 	return []string{day, "any " + fold}, []string{day, "ambiguous " + fold}
 }
+
+// Key is a name of a value of a type: texts with equal keys are [Equal]. Few that are equal
+// have other keys, such as a date in an ambiguous notation.
+func Key(t Type, s string) string {
+	held, _ := names(t, s)
+	return held[0]
+}

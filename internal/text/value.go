@@ -12,12 +12,14 @@ type Type string
 
 // The types of value.
 const (
-	String Type = "string"
-	Number Type = "number"
-	Money  Type = "money"
-	Date   Type = "date"
-	Enum   Type = "enum" // one of a closed list of words
-	ID     Type = "id"   // invoice number, account, registration
+	String  Type = "string"
+	Number  Type = "number"
+	Money   Type = "money"
+	Date    Type = "date"
+	Enum    Type = "enum" // one of a closed list of words
+	Boolean Type = "boolean"
+	Integer Type = "integer"
+	ID      Type = "id" // invoice number, account, registration
 )
 
 // Equal reports whether a and b are the same value of a type. It is symmetric.

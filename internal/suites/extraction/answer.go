@@ -27,15 +27,22 @@ const (
 	reasonDeclined = "declined by the model" // of refusals
 )
 
-// noteRepaired is a note on an outcome.
-const noteRepaired = "repaired"
+// Notes on an outcome.
+const (
+	noteRepaired = "repaired"
+	notePlain    = "plain values, without evidence"
+)
+
+// noEvidence is why scores that need evidence are missing for a plain answer.
+const noEvidence = "the answer has values without evidence"
 
 // An Answer is a parsed answer.
 type Answer struct {
 	Entries  []Entry
-	Repaired bool // it was not valid JSON and was repaired
-	Wrapped  bool // it was in another object or in an array
-	Cut      bool // it ended inside the object
+	Plain    json.RawMessage // an object in the shape of the schema, in place of entries
+	Repaired bool            // it was not valid JSON and was repaired
+	Wrapped  bool            // it was in another object or in an array
+	Cut      bool            // it ended inside the object
 }
 
 // An Entry is the answer for one field. The tags are the JSON that answers have.
@@ -110,8 +117,9 @@ func (e *readError) Error() string {
 
 // readAnswer parses an answer: a JSON object with an array "extractions", or
 // the array alone, possibly within prose or code fences. Invalid JSON is
-// repaired once. After an error, which is a [*readError], no field counts as answered.
-func readAnswer(answer string) (Answer, error) {
+// repaired once. An object with a member of the schema is an answer too, see [Answer.Plain].
+// After an error, which is a [*readError], no field counts as answered.
+func readAnswer(answer string, s *Schema) (Answer, error) {
 	if strings.TrimSpace(answer) == "" {
 		return Answer{}, &readError{reason: reasonEmpty}
 	}
@@ -126,7 +134,14 @@ func readAnswer(answer string) (Answer, error) {
 		return Answer{}, &readError{reasonNotJSON, err.Error()}
 	}
 	a := Answer{Repaired: r.Repaired, Wrapped: r.Wrapped, Cut: r.Cut}
-	entries, ok := elements(membersOf(r.JSON)["extractions"])
+	members := membersOf(r.JSON)
+	entries, ok := elements(members["extractions"])
+	if _, has := members["extractions"]; !ok && !has && s != nil {
+		if plain, wrapped := s.plain(r.JSON); plain != nil {
+			a.Plain, a.Wrapped = plain, a.Wrapped || wrapped
+			return a, nil
+		}
+	}
 	if !ok {
 		return Answer{}, &readError{reason: reasonNoList}
 	}
@@ -135,6 +150,25 @@ func readAnswer(answer string) (Answer, error) {
 		a.Entries[i].read(raw)
 	}
 	return a, nil
+}
+
+// plain finds the object with a member of the schema: the answer, or what its only member holds.
+func (s *Schema) plain(object json.RawMessage) (found json.RawMessage, wrapped bool) {
+	s.index()
+	members := membersOf(object)
+	for _, name := range s.root.names {
+		if _, ok := members[name]; ok {
+			return object, false
+		}
+	}
+	if len(members) == 1 {
+		for _, inside := range members {
+			if found, _ = s.plain(inside); found != nil {
+				return found, true
+			}
+		}
+	}
+	return nil, false
 }
 
 // wrapList wraps an answer that is an array of entries in an object.

@@ -266,14 +266,14 @@ func (p *planner) promptNames() []string {
 
 // renderAll renders the kernels for the schemas in use. The hash of an arm that
 // asks a model covers everything it would send.
-func renderAll(arms []*arm, used []*Schema) {
+func renderAll(arms []*arm, used []*Schema, plain bool) {
 	for _, a := range arms {
 		if a.Settings == nil {
 			continue
 		}
 		var parts []string
 		for _, s := range used {
-			a.prompts[s] = prompt{render(a.kernel, s), s.answerSchema()}
+			a.prompts[s] = prompt{render(a.kernel, s, plain), s.answerSchema(plain)}
 			r := a.modelRequest(s, "")
 			parts = append(parts, r.Key())
 		}

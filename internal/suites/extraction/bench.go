@@ -3,6 +3,7 @@ package extraction
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -42,6 +43,8 @@ type Bench struct {
 	schemas  *schemas
 	recent   *recent
 	verified map[string]verification // rows of the checklist by document
+	plain    bool                    // prompts ask for values without evidence
+	listed   bool                    // the study names precision, recall or F1
 	hasDev   bool                    // there are dev documents: the judge is calibrated on them
 
 	// unannotated counts fields without gold. They are requested but not scored.
@@ -59,6 +62,10 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 	b := &Bench{study: s, weights: s.weights(), mix: trustedJudge, schemas: newSchemas(f.Resolve(s.Schemas)), recent: new(recent)}
 	if s.JudgeModel != "" {
 		b.judgeModel = s.Judge()
+	}
+	b.plain = s.plain()
+	for _, name := range slices.Concat(s.Metrics.Primary, s.Metrics.Secondary) {
+		b.listed = b.listed || slices.Contains([]string{metricPrecision, metricRecall, metricF1}, name)
 	}
 	p := planner{study: s, Planner: kit.NewPlanner(f, &s.Study, "kernel", "use builtin: heuristic to run without a model", &errs)}
 	p.Skip = "" // the judge runs kernels too
@@ -78,11 +85,12 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 			fault("data.verification", "the checklist has a row for %q, which is not a document of this study", id)
 		}
 	}
+	b.checkLists(fault)
 	if err := errs.Err(); err != nil {
 		b.Close()
 		return nil, err
 	}
-	renderAll(b.arms, b.schemas.used())
+	renderAll(b.arms, b.schemas.used(), b.plain)
 	b.byArm = kit.ByID(b.arms)
 	return b, nil
 }
@@ -101,6 +109,44 @@ func checkWeights(s *Study, fault func(key, format string, args ...any)) {
 	}
 	if len(given) > 0 && math.Abs(sum-1) > 1e-9 {
 		fault("metrics.composite_weights", "the weights sum to %.10g, want 1", sum)
+	}
+}
+
+// checkLists checks the lists that the study names.
+func (b *Bench) checkLists(fault func(key, format string, args ...any)) {
+	known := map[string][]*node{}
+	var find func(n *node)
+	find = func(n *node) {
+		for _, m := range n.members {
+			find(m)
+		}
+		if n.isList() {
+			known[n.name] = append(known[n.name], n)
+			find(n.records)
+		}
+	}
+	for _, s := range b.schemas.used() {
+		s.index()
+		find(s.root)
+	}
+	names := slices.Sorted(maps.Keys(known))
+	for _, name := range slices.Sorted(maps.Keys(b.study.Lists)) {
+		key := "lists." + name
+		if known[name] == nil {
+			fault(key, "no schema has a list %q%s: the lists are %s", name, kit.DidYouMean(name, names), cmp.Or(strings.Join(names, ", "), "none"))
+			continue
+		}
+		for _, k := range b.study.Lists[name].Keys {
+			var members []string
+			for _, n := range known[name] {
+				for _, l := range n.records.leaves() {
+					members = append(members, strings.TrimPrefix(l.name, name+"[]."))
+				}
+			}
+			if !slices.Contains(members, k) {
+				fault(key+".keys", "records of %s have no member %q%s", name, k, kit.DidYouMean(k, members))
+			}
+		}
 	}
 }
 
@@ -149,10 +195,18 @@ func (b *Bench) admit(at place, d *Document, first map[string]place, strata map[
 		}
 		return errors.Join(errs...)
 	}
+	if err := d.expand(s); err != nil {
+		for _, e := range kit.Unjoin(err) {
+			fault("%w", e)
+		}
+		return errors.Join(errs...)
+	}
 	for _, e := range kit.Unjoin(d.check(s, b.study.forPeople, func(text string) { b.warn(at, text) })) {
 		fault("%w", e)
 	}
-	b.unannotated += len(s.Fields) - len(d.Truth)
+	if !s.nested {
+		b.unannotated += len(s.Fields) - len(d.Truth)
+	}
 	first[d.ID] = at
 	b.places, b.schemaOf = append(b.places, at), append(b.schemaOf, s)
 	docType := cmp.Or(d.DocType, s.Name)
@@ -242,6 +296,10 @@ type prepared struct {
 	once   sync.Once
 	index  *text.Index
 	points []point // annotated fields in the schema's order
+	gold   *tree   // the points in the shape of the schema
+	lists  map[string]List
+	mu     sync.Mutex
+	keys   map[string]int32 // numbers of values, see [prepared.number]
 }
 
 // ready builds the index and lists the annotated fields, once.
@@ -252,11 +310,32 @@ func (d *prepared) ready() *prepared {
 			index, _ = text.NewIndex("")
 		}
 		d.index = index
-		for _, f := range d.schema.Fields {
+		d.schema.index()
+		d.gold = &tree{}
+		place := make(map[string]int, len(d.Truth))
+		for i := range d.Truth {
+			place[d.Truth[i].Field] = i
+		}
+		add := func(i int) {
+			leaf, n, err := d.gold.at(d.schema.root, d.Truth[i].Field)
+			if err != nil { // it was valid on load: the file has changed
+				return
+			}
+			f := d.schema.Fields[n.field]
+			p := point{field: f, gold: &d.Truth[i], index: index, unit: f.Name}
+			p.field.Name = d.Truth[i].Field
+			d.points = append(d.points, p)
+			leaf.point = len(d.points)
+		}
+		if d.schema.nested {
 			for i := range d.Truth {
-				if d.Truth[i].Field == f.Name {
-					d.points = append(d.points, point{f, &d.Truth[i], index})
-				}
+				add(i)
+			}
+			return
+		}
+		for _, f := range d.schema.Fields {
+			if i, ok := place[f.Name]; ok {
+				add(i)
 			}
 		}
 	})
@@ -314,9 +393,12 @@ func (b *Bench) document(id string) (*prepared, error) {
 		return nil, err
 	}
 	read.Split = b.items[item].Split // that of its source, if it has none
-	d := &prepared{Document: read, schema: b.schemaOf[item], item: item}
+	d := &prepared{Document: read, schema: b.schemaOf[item], item: item, lists: b.study.Lists}
 	if d.Schema != d.schema.Name {
 		return nil, fmt.Errorf("document %q changed since it was checked: its schema was %q", id, d.schema.Name)
+	}
+	if err := d.expand(d.schema); err != nil {
+		return nil, err
 	}
 	b.recent.add(d)
 	return d, nil
@@ -338,6 +420,8 @@ func (b *Bench) Basis(t eval.Trial) (on eval.Basis) {
 		on.Asked = gold
 	case a.Pipeline != nil && !a.Answered():
 		on.Asked = kit.Hash(schema)
+	case a.Pipeline != nil:
+		on.Read = kit.Hash(schema) // a plain answer is read by its fields
 	case a.Role == eval.RoleCalibration:
 		if b.calibrates(it.Split) {
 			on.Read = gold
@@ -382,18 +466,21 @@ func (b *Bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval
 	if response.Stop == eval.StopRefused {
 		return eval.Outcome{Kind: eval.Refused, Reason: reasonDeclined, Detail: response.Refusal, Data: []byte(answer)}, nil
 	}
-	return outcomeOf(answer, response.Stop), nil
+	return outcomeOf(answer, response.Stop, d.schema), nil
 }
 
 // outcomeOf parses an answer and stores it unchanged.
-func outcomeOf(answer string, stop eval.Stop) eval.Outcome {
+func outcomeOf(answer string, stop eval.Stop, s *Schema) eval.Outcome {
 	o := eval.Outcome{Kind: eval.OK, Data: []byte(answer)}
-	a, err := readAnswer(answer)
+	a, err := readAnswer(answer, s)
 	if e, malformed := err.(*readError); malformed {
 		o.Kind, o.Reason, o.Detail = eval.Malformed, e.reason, e.Error()
 	}
 	if a.Repaired {
 		o.Notes = append(o.Notes, noteRepaired)
+	}
+	if a.Plain != nil {
+		o.Notes = append(o.Notes, notePlain)
 	}
 	if a.Wrapped {
 		o.Notes = append(o.Notes, eval.NoteLenient)
@@ -407,7 +494,7 @@ func outcomeOf(answer string, stop eval.Stop) eval.Outcome {
 // request makes the arm's request about a document.
 func (a *arm) request(d *prepared) (eval.Request, error) {
 	if a.Pipeline != nil {
-		return a.RequestOutside(d.ID, func() any { return payload{d.ID, d.Text, d.schema.Name, d.schema.Fields} })
+		return a.RequestOutside(d.ID, func() any { return payload{d.ID, d.Text, d.schema.Name, d.schema.Fields, d.schema.json} })
 	}
 	r := a.modelRequest(d.schema, d.Text)
 	r.Item = d.ID
@@ -433,10 +520,11 @@ const toolName = "report_extractions"
 
 // A payload is the JSON request to an external pipeline.
 type payload struct {
-	DocumentID string  `json:"document_id"`
-	Text       string  `json:"text"`
-	Schema     string  `json:"schema"`
-	Fields     []Field `json:"fields"`
+	DocumentID string          `json:"document_id"`
+	Text       string          `json:"text"`
+	Schema     string          `json:"schema"`
+	Fields     []Field         `json:"fields"`
+	JSONSchema json.RawMessage `json:"json_schema,omitempty"` // of a nested schema
 }
 
 // Score turns the outcomes of a case into fractions. It depends only on them
@@ -463,12 +551,18 @@ func (b *Bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
 // score lists the scores of an outcome: by field in schema order, then those of
 // the whole answer.
 func (b *Bench) score(dst []eval.Score, d *prepared, o *eval.Outcome, vs []eval.Verdict, role eval.Role) []eval.Score {
-	a, results := b.assess(d, o, vs)
+	x, results := b.assess(d, o, vs)
 	m := emitter{scores: dst}
+	if d.schema.nested {
+		m.at = map[[3]string]int{}
+	}
 	for i := range results {
 		m.field(&results[i], b.weights)
 	}
-	m.answer(o, a, d.schema, results)
+	m.answer(o, x, results)
+	if d.schema.nested || b.plain || b.listed {
+		m.values(results, x.surplus)
+	}
 	if role == eval.RoleBaseline {
 		m.distribution(d.points, b.weights)
 		confirmed, checked := b.verified[d.ID].counts()
@@ -479,15 +573,16 @@ func (b *Bench) score(dst []eval.Score, d *prepared, o *eval.Outcome, vs []eval.
 }
 
 // assess parses an outcome and scores its fields.
-func (b *Bench) assess(d *prepared, o *eval.Outcome, vs []eval.Verdict) (Answer, []result) {
-	a := answerOf(o)
-	return a, d.assess(a, b.mix, b.judge(vs))
+func (b *Bench) assess(d *prepared, o *eval.Outcome, vs []eval.Verdict) (*arranged, []result) {
+	x := d.arrange(answerOf(o, d.schema))
+	x.plain = x.plain || b.plain && o.Kind != eval.OK
+	return x, x.assess(d, b.mix, b.judge(vs))
 }
 
 // answerOf parses an outcome. In a malformed or refused answer every field is omitted.
-func answerOf(o *eval.Outcome) (a Answer) {
+func answerOf(o *eval.Outcome, s *Schema) (a Answer) {
 	if o.Kind == eval.OK {
-		a, _ = readAnswer(string(o.Data)) // it parsed when the outcome was stored
+		a, _ = readAnswer(string(o.Data), s) // it parsed when the outcome was stored
 	}
 	return a
 }

@@ -25,6 +25,8 @@ type Document struct {
 	Split      string `json:"split,omitempty"`   // dev, test or empty
 	Cluster    string `json:"cluster,omitempty"` // documents of a cluster are resampled together
 	Truth      []Gold `json:"ground_truth"`
+	// Gold is gold in the shape of a JSON Schema, instead of ground_truth.
+	Gold jsontext.Value `json:"gold,omitempty"`
 }
 
 // Gold is the annotation of one field of one document.
@@ -84,19 +86,22 @@ func (d *Document) check(s *Schema, forPeople bool, warn func(string)) error {
 		fault("%v", err)
 		return errors.Join(errs...)
 	}
+	s.index()
+	seen := map[string]bool{}
 	for i := range d.Truth {
 		g := &d.Truth[i]
 		name := g.Field
 		if name == "" {
 			name = fmt.Sprintf("ground_truth[%d]", i)
 			fault("%s has no field name", name)
-		} else if s.field(name) < 0 {
-			fault("field %q: schema %s has no such field%s", name, s.Name, kit.DidYouMean(name, s.names()))
-		} else if slices.ContainsFunc(d.Truth[:i], func(o Gold) bool { return o.Field == name }) {
+		} else if _, _, err := new(tree).at(s.root, name); err != nil {
+			fault("field %q: schema %s %v", name, s.Name, err)
+		} else if seen[name] {
 			fault("field %q: duplicate gold", name)
 		}
+		seen[name] = true
 		fieldType := text.String
-		if at := s.field(name); at >= 0 {
+		if at := s.field(pattern(name)); at >= 0 {
 			fieldType = s.Fields[at].Type
 		}
 		before := len(errs)

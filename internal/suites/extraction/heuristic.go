@@ -20,9 +20,11 @@ const heuristicVersion = "1"
 // by the words of the field name. No rule is specific to a document or corpus.
 func heuristicAnswer(d *prepared) string {
 	h := heuristic{prepared: d, labels: labelsOf(d.schema)}
-	entries := make([]Entry, len(d.schema.Fields))
-	for i := range d.schema.Fields {
-		entries[i] = h.entry(i)
+	entries := []Entry{}
+	for i, f := range d.schema.Fields {
+		if !strings.Contains(f.Name, "[]") { // it finds no records
+			entries = append(entries, h.entry(i))
+		}
 	}
 	return answerText(entries)
 }

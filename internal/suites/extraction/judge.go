@@ -37,7 +37,7 @@ func (p *point) step(quote string) string {
 // right value that passed the gates.
 func (d *prepared) questions(o *eval.Outcome) (all []*question) {
 	byStep := map[string]*question{}
-	d.assess(answerOf(o), trustedJudge, func(p *point, c claim) opinion {
+	d.assess(answerOf(o, d.schema), trustedJudge, func(p *point, c claim) opinion {
 		step := p.step(c.quote)
 		q := byStep[step]
 		if q == nil {
@@ -121,7 +121,7 @@ func (b *Bench) Measure(cases iter.Seq2[eval.Case, error]) (eval.Measurement, er
 			return n, err
 		}
 		ask := b.judge(j.Verdicts)
-		d.ready().assess(answerOf(&j.Outcome), trustedJudge, func(p *point, c claim) opinion {
+		d.ready().assess(answerOf(&j.Outcome, d.schema), trustedJudge, func(p *point, c claim) opinion {
 			o := ask(p, c)
 			one := kit.Count(o.failed != "", o.score == 1)
 			n.Missing, n.Cases, n.Right = n.Missing+one.Missing, n.Cases+one.Cases, n.Right+one.Right
@@ -180,7 +180,7 @@ func (b *Bench) Ratings(c eval.Case) []eval.Rating {
 	for t := range c.Answered() {
 		from := len(list)
 		ask := b.judge(t.Verdicts)
-		d.ready().assess(answerOf(&t.Outcome), trustedJudge, func(p *point, c claim) opinion {
+		d.ready().assess(answerOf(&t.Outcome, d.schema), trustedJudge, func(p *point, c claim) opinion {
 			o := ask(p, c)
 			i := slices.IndexFunc(list[from:], func(r eval.Rating) bool { return r.Unit == p.field.Name })
 			switch {

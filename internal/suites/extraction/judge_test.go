@@ -70,7 +70,7 @@ func trial(item, arm string) eval.Trial { return eval.Trial{Item: item, Arm: arm
 func TestJudgeQuestions(t *testing.T) {
 	b := mustOpen(t, judgedStudy(oneLine(judgedLine("d", ""))))
 	ask := judgeSays(map[string]string{"Invoice INV-7": "INV-7", "Date: March 15, 2024": "15 March 2024", "Total: 12.50": "12.50", "Total: 13.50": "12.50"})
-	o := outcomeOf(judgedAnswer, eval.StopEnd)
+	o := outcomeOf(judgedAnswer, eval.StopEnd, nil)
 	vs, err := b.Judge(t.Context(), trial("d", "k"), o, ask)
 	if err != nil {
 		t.Fatal(err)
@@ -115,7 +115,7 @@ func TestJudgeQuestions(t *testing.T) {
 func TestJudgeAsksOncePerQuote(t *testing.T) {
 	b := mustOpen(t, judgedStudy(oneLine(judgedLine("d", ""))))
 	both := "Total: 12.50 Total: 13.50"
-	o := outcomeOf(extractions(named(ambiguous(candidate("12.50", both, "1"), candidate("13.50", both+" ", "1")), "total_amount")), eval.StopEnd)
+	o := outcomeOf(extractions(named(ambiguous(candidate("12.50", both, "1"), candidate("13.50", both+" ", "1")), "total_amount")), eval.StopEnd, nil)
 	ask := judgeSays(map[string]string{both: "13.50"})
 	vs, err := b.Judge(t.Context(), trial("d", "k"), o, ask)
 	if err != nil || !slices.Equal(ask.steps, []string{"judge/total_amount/89f68f56"}) {
@@ -138,7 +138,7 @@ func (f fatal) Fatal() bool   { return bool(f) }
 // Everything else is scored.
 func TestJudgeFailuresAreUnscored(t *testing.T) {
 	b := mustOpen(t, judgedStudy(oneLine(judgedLine("d", ""))))
-	o := outcomeOf(judgedAnswer, eval.StopEnd)
+	o := outcomeOf(judgedAnswer, eval.StopEnd, nil)
 	responses := map[string]func() (eval.Response, error){
 		"call failed":                            func() (eval.Response, error) { return eval.Response{}, fmt.Errorf("asking: %w", fatal(false)) },
 		"the judge declined":                     func() (eval.Response, error) { return eval.Response{Stop: eval.StopRefused}, nil },
@@ -185,7 +185,7 @@ func TestCalibrationWithoutSplit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a, err := readAnswer(string(o.Data)); err != nil || len(a.Entries) != 3 {
+	if a, err := readAnswer(string(o.Data), nil); err != nil || len(a.Entries) != 3 {
 		t.Errorf("%d answers from gold, want 3: %v", len(a.Entries), err)
 	}
 }
@@ -278,7 +278,7 @@ func TestMixes(t *testing.T) {
 	b := mustOpen(t, judgedStudy(oneLine(judgedLine("d", ""))))
 	o := outcomeOf(extractions(
 		named(ok("INV-7", "Invoice INV-7", "1"), "invoice_number"),
-		named(ambiguous(candidate("12.50", "Total: 12.50", "1"), candidate("13.50", "Total: 13.50", "1")), "total_amount")), eval.StopEnd)
+		named(ambiguous(candidate("12.50", "Total: 12.50", "1"), candidate("13.50", "Total: 13.50", "1")), "total_amount")), eval.StopEnd, nil)
 	vs, err := b.Judge(t.Context(), trial("d", "k"), o, judgeSays(map[string]string{"Invoice INV-7": "no idea", "Total: 12.50": "12.50", "Total: 13.50": "no idea"}))
 	if err != nil {
 		t.Fatal(err)
@@ -312,7 +312,7 @@ func TestMixes(t *testing.T) {
 // Without a judge model the rule judges.
 func TestDeterministicJudge(t *testing.T) {
 	b := mustOpen(t, map[string]string{"study.yaml": invoiceStudy, "docs.jsonl": invoiceLine("1", 100)})
-	if vs, err := b.Judge(t.Context(), trial("doc-1", "ctn"), outcomeOf(invoiceAnswer, eval.StopEnd), nil); vs != nil || err != nil {
+	if vs, err := b.Judge(t.Context(), trial("doc-1", "ctn"), outcomeOf(invoiceAnswer, eval.StopEnd, nil), nil); vs != nil || err != nil {
 		t.Errorf("%v %v", vs, err)
 	}
 	s, c := b.Calibrate(eval.Measurement{})

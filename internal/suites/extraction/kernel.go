@@ -76,8 +76,14 @@ func checkKernel(kernel string) error {
 
 // render fills in a kernel for a schema. It replaces in one pass: placeholders
 // in a description or in the output format stay as they are.
-func render(kernel string, s *Schema) string {
+func render(kernel string, s *Schema, plain bool) string {
 	format := strings.TrimRight(shippedKernel("output_format"), "\n")
+	switch {
+	case plain:
+		format = strings.TrimRight(shippedKernel("output_format_plain"), "\n")
+	case s.hasLists():
+		format += "\n- " + strings.TrimRight(shippedKernel("lists"), "\n")
+	}
 	return strings.NewReplacer(holeSchema, s.prompt(), holeOutput, format).Replace(kernel)
 }
 

@@ -36,14 +36,14 @@ func TestPrompts(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range shippedKernelNames {
-		golden(t, name+".prompt.txt", render(shippedKernel(name), s))
+		golden(t, name+".prompt.txt", render(shippedKernel(name), s, false))
 	}
 	for name, remove := range ablations {
 		kernel, err := ablate(shippedKernel(ablated), remove)
 		if err != nil {
 			t.Fatal(err)
 		}
-		golden(t, "ctn-"+name+".prompt.txt", render(kernel, s))
+		golden(t, "ctn-"+name+".prompt.txt", render(kernel, s, false))
 	}
 }
 
@@ -122,7 +122,7 @@ func TestCheckKernel(t *testing.T) {
 // Placeholders in the schema's text are not replaced.
 func TestRenderFillsInOnce(t *testing.T) {
 	s := &Schema{Name: "s", Fields: []Field{{Name: "f", Type: "string", Description: "write {{OUTPUT_FORMAT}} here"}}}
-	got := render("{{SCHEMA}}|{{OUTPUT_FORMAT}}|{{SCHEMA}}", s)
+	got := render("{{SCHEMA}}|{{OUTPUT_FORMAT}}|{{SCHEMA}}", s, false)
 	if strings.Count(got, "write {{OUTPUT_FORMAT}} here") != 2 || strings.Count(got, "Answer with one valid JSON object") != 1 {
 		t.Errorf("rendered to\n%s", got)
 	}
@@ -161,7 +161,7 @@ func TestKernelsHaveTheSamePolicies(t *testing.T) {
 // no fault, as far as a schema can express it.
 func TestAnswerSchema(t *testing.T) {
 	s := &Schema{Name: "s", Fields: []Field{{Name: "f", Type: "string"}}}
-	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(string(s.answerSchema())))
+	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(string(s.answerSchema(false))))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -361,9 +361,9 @@ func TestRequests(t *testing.T) {
 	zero, half, three := 0.0, 0.5, int64(3)
 	s, _ := newSchemas("").get("invoice")
 	want := eval.Request{Model: "a", Provider: "openai", Endpoint: "http://127.0.0.1:9/v1", Name: "x", Item: "doc-1",
-		System:   render(files["kernel.txt"], s),
+		System:   render(files["kernel.txt"], s, false),
 		Messages: []eval.Message{{Role: "user", Content: d.Text}},
-		Schema:   &eval.Schema{Name: "extractions", Strict: true, JSON: s.answerSchema()},
+		Schema:   &eval.Schema{Name: "extractions", Strict: true, JSON: s.answerSchema(false)},
 		Sampling: eval.Sampling{Temperature: &zero, TopP: &half, Seed: &three}, MaxTokens: 99, Allowance: 8,
 		Reasoning: eval.Reasoning{Effort: "low", Budget: 7}}
 	if d := cmp.Diff(want, k); d != "" {
@@ -373,7 +373,7 @@ func TestRequests(t *testing.T) {
 	if err := json.Unmarshal(e.Payload, &p); err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff(payload{"doc-1", d.Text, "invoice", s.Fields}, p); d != "" {
+	if d := cmp.Diff(payload{"doc-1", d.Text, "invoice", s.Fields, nil}, p); d != "" {
 		t.Errorf("to the pipeline (-want +got)\n%s", d)
 	}
 	if e.Model != "arm:e" || e.Provider != "exec" || e.Endpoint != "cat -" || e.Item != "doc-1" || e.Messages != nil {

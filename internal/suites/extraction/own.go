@@ -15,9 +15,11 @@ import (
 
 // nullAnswer answers missing for every field.
 func nullAnswer(d *prepared) string {
-	entries := make([]Entry, len(d.schema.Fields))
-	for i, f := range d.schema.Fields {
-		entries[i] = missingEntry(f.Name)
+	entries := []Entry{}
+	for _, f := range d.schema.Fields {
+		if !strings.Contains(f.Name, "[]") { // it answers that lists have no records
+			entries = append(entries, missingEntry(f.Name))
+		}
 	}
 	return answerText(entries)
 }
@@ -163,6 +165,12 @@ func answerSheet(d *prepared, arm string) json.RawMessage {
 	byField := map[string]*point{}
 	for i := range d.points {
 		byField[d.points[i].field.Name] = &d.points[i]
+	}
+	if d.schema.nested {
+		for i := range d.points {
+			sheet.Parts = append(sheet.Parts, d.part(&d.points[i]))
+		}
+		return simulated.Encode(sheet)
 	}
 	for _, f := range d.schema.Fields {
 		part := simulated.Part{Right: jsonText(missingEntry(f.Name))} // without gold

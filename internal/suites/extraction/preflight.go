@@ -58,7 +58,7 @@ func checkCase(data []byte) (kit.Result, error) {
 		}
 	}
 	b := &Bench{weights: DefaultWeights, mix: trustedJudge}
-	o := outcomeOf(answer, eval.StopEnd)
+	o := outcomeOf(answer, eval.StopEnd, &c.Schema)
 	got := map[string]float64{}
 	for _, s := range b.score(nil, d.ready(), &o, nil, eval.RoleArm) {
 		if _, dup := got[s.Metric]; !dup && (s.Unit == c.Field || s.Unit == "") {

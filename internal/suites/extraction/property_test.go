@@ -134,7 +134,7 @@ func drawAnswer(t *rapid.T, d *prepared) []string {
 }
 
 func scoreAll(d *prepared, answer string, role eval.Role) []eval.Score {
-	o := outcomeOf(answer, eval.StopEnd)
+	o := outcomeOf(answer, eval.StopEnd, nil)
 	return plainBench.score(nil, d, &o, nil, role)
 }
 
@@ -250,7 +250,7 @@ func TestPerfectIsWhatReadingWouldGive(t *testing.T) {
 		for i := range d.points {
 			entries = append(entries, d.rightEntry(&d.points[i]))
 		}
-		read, err := readAnswer(answerText(entries))
+		read, err := readAnswer(answerText(entries), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,9 +16,9 @@ func (b *Bench) Records(dst []eval.Record, c eval.Case) ([]eval.Record, error) {
 	}
 	d = d.ready()
 	for t := range c.Answered() {
-		a, results := b.assess(d, &t.Outcome, t.Verdicts)
+		x, results := b.assess(d, &t.Outcome, t.Verdicts)
 		for i := range results {
-			dst = results[i].records(dst, eval.Record{Trial: t.Trial, Extra: a.extra(d.schema)})
+			dst = results[i].records(dst, eval.Record{Trial: t.Trial, Extra: x.extra})
 		}
 	}
 	return dst, nil

@@ -14,6 +14,7 @@ type result struct {
 	verdict
 	quotes   quoteCounts
 	failures failures
+	plain    bool // the answer has no evidence
 }
 
 // entry is the scored entry, or nil if there are none or several.
@@ -32,14 +33,15 @@ type quoteCounts struct {
 }
 
 // assess scores every annotated field of a document, in schema order.
-func (d *prepared) assess(a Answer, m mix, ask judge) []result {
+func (d *prepared) assess(a Answer, m mix, ask judge) []result { return d.arrange(a).assess(d, m, ask) }
+
+func (x *arranged) assess(d *prepared, m mix, ask judge) []result {
 	results := make([]result, 0, len(d.points))
 	for i := range d.points {
-		r := result{point: d.points[i]}
-		for e := range a.Entries {
-			if a.Entries[e].Field == r.field.Name {
-				r.entries = append(r.entries, &a.Entries[e])
-				r.quotes.count(&r.point, &a.Entries[e])
+		r := result{point: d.points[i], entries: x.of[i], plain: x.plain}
+		for _, e := range r.entries {
+			if !x.plain {
+				r.quotes.count(&r.point, e)
 			}
 		}
 		if e := r.entry(); e != nil {
@@ -117,10 +119,25 @@ func (r *result) classify() failures {
 type emitter struct {
 	scores []eval.Score
 	unit   string
+	at     map[[3]string]int // where the scores of a unit are, of units with many; else nil
 }
 
 func (m *emitter) add(metric string, num, den float64) {
-	m.scores = append(m.scores, eval.Score{Unit: m.unit, Metric: metric, Num: num, Den: den})
+	m.put(eval.Score{Unit: m.unit, Metric: metric, Num: num, Den: den})
+}
+
+// put adds a score to the others, or to that of its unit.
+func (m *emitter) put(s eval.Score) {
+	if m.at != nil {
+		key := [3]string{s.Unit, s.Metric, s.Unscored}
+		if i, ok := m.at[key]; ok {
+			m.scores[i].Num += s.Num
+			m.scores[i].Den += s.Den
+			return
+		}
+		m.at[key] = len(m.scores)
+	}
+	m.scores = append(m.scores, s)
 }
 
 // rate adds a ratio of counts, unless the denominator is 0.
@@ -133,7 +150,7 @@ func (m *emitter) rate(metric string, hits, of int) {
 // score adds a component or the reason why it is unscored.
 func (m *emitter) score(metric string, score float64, unscored string) {
 	if unscored != "" {
-		m.scores = append(m.scores, eval.Score{Unit: m.unit, Metric: metric, Den: 1, Unscored: unscored})
+		m.put(eval.Score{Unit: m.unit, Metric: metric, Den: 1, Unscored: unscored})
 		return
 	}
 	m.add(metric, score, 1)
@@ -141,11 +158,15 @@ func (m *emitter) score(metric string, score float64, unscored string) {
 
 // components adds the composite of a field and its components.
 func (m *emitter) components(r *result, w Weights) {
-	m.unit = r.field.Name
-	m.score(metricComposite, w.Composite(r.Components), r.failed)
+	m.unit = r.unit
+	failed, page := r.failed, ""
+	if r.plain {
+		failed, page = noEvidence, noEvidence
+	}
+	m.score(metricComposite, w.Composite(r.Components), failed)
 	m.score(metricValue, r.Value, "")
-	m.score(metricEvidence, r.Evidence, r.failed)
-	m.score(metricPage, r.Page, "")
+	m.score(metricEvidence, r.Evidence, failed)
+	m.score(metricPage, r.Page, page)
 	m.score(metricStatus, r.Status, "")
 	m.score(metricSchema, r.Schema, "")
 }
@@ -155,6 +176,12 @@ func (m *emitter) field(r *result, w Weights) {
 	m.components(r, w)
 	if r.gold.missing() {
 		m.score(metricHallucination, indicator(r.hallucinated()), "")
+	}
+	if r.plain {
+		m.put(eval.Score{Unit: m.unit, Metric: metricFabrication, Unscored: noEvidence})
+	}
+	if e := r.entry(); e != nil && e.Value.Given && len(r.field.Enum) > 0 {
+		m.score(metricOutOfList, indicator(!slices.ContainsFunc(r.field.Enum, func(v string) bool { return text.Equal(text.Enum, v, e.Value.Text) })), "")
 	}
 	m.rate(metricFabrication, r.quotes.fabricated, r.quotes.required)
 	m.rate(metricUnquoted, r.quotes.absent, r.quotes.required)
@@ -186,9 +213,9 @@ func (m *emitter) analysis(r *result) {
 }
 
 // answer adds the scores of the answer as a whole.
-func (m *emitter) answer(o *eval.Outcome, a Answer, s *Schema, results []result) {
+func (m *emitter) answer(o *eval.Outcome, x *arranged, results []result) {
 	m.unit = ""
-	m.rate(metricExtraField, len(a.extra(s)), len(a.Entries))
+	m.rate(metricExtraField, len(x.extra), x.entries)
 	m.add(metricParseFailure, indicator(o.Kind == eval.Malformed), 1)
 	m.add(metricRepaired, indicator(slices.Contains(o.Notes, noteRepaired)), 1)
 	m.add(metricTruncated, indicator(slices.Contains(o.Notes, eval.NoteTruncated)), 1)
@@ -201,14 +228,47 @@ func (m *emitter) answer(o *eval.Outcome, a Answer, s *Schema, results []result)
 	}
 }
 
-// extra lists the fields of entries that the schema does not have.
-func (a *Answer) extra(s *Schema) (names []string) {
-	for _, e := range a.Entries {
-		if s.field(e.Field) < 0 {
-			names = append(names, e.Field)
+// values adds precision, recall and F1 of the values, for each list and for the fields in
+// none. Values of records that gold does not have are wrong.
+func (m *emitter) values(results []result, surplus []Entry) {
+	type counts struct{ right, gold, answered float64 }
+	of := map[string]*counts{}
+	var units []string
+	list := func(unit string) *counts {
+		if of[unit] == nil {
+			of[unit] = &counts{}
+			units = append(units, unit)
+		}
+		return of[unit]
+	}
+	for i := range results {
+		r := &results[i]
+		c := list(listOf(r.unit))
+		if !r.gold.missing() {
+			c.gold++
+			c.right += r.Value
+		}
+		for _, e := range r.entries {
+			c.answered += indicator(e.Value.Given || len(e.Candidates) > 0)
 		}
 	}
-	return names
+	for i := range surplus {
+		if e := &surplus[i]; e.Value.Given || len(e.Candidates) > 0 {
+			list(listOf(pattern(e.Field))).answered++
+		}
+	}
+	for _, m.unit = range units {
+		c := of[m.unit]
+		for _, rate := range []struct {
+			metric  string
+			num, of float64
+		}{{metricPrecision, c.right, c.answered}, {metricRecall, c.right, c.gold}, {metricF1, 2 * c.right, c.answered + c.gold}} {
+			if rate.of > 0 {
+				m.add(rate.metric, rate.num, rate.of)
+			}
+		}
+	}
+	m.unit = ""
 }
 
 // distribution adds the shares of missing and ambiguous gold and the expected

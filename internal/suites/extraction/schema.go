@@ -2,6 +2,7 @@ package extraction
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"encoding/json"
 	"errors"
@@ -25,7 +26,11 @@ type Schema struct {
 	Name   string  `json:"name"`
 	Fields []Field `json:"fields"`
 
-	sum string // hash of the fields
+	sum    string         // hash of the fields
+	nested bool           // made of a JSON Schema; its fields are leaves, such as items[].price
+	json   []byte         // the JSON Schema
+	root   *node          // an object
+	at     map[string]int // places of the fields by name
 }
 
 // A Field is one value to extract.
@@ -33,14 +38,38 @@ type Field struct {
 	Name        string    `json:"name"`
 	Type        text.Type `json:"type"`
 	Description string    `json:"description"`
+	Enum        []string  `json:"enum,omitempty"` // the only values it can have, if any
 }
 
 // fieldTypes are the types a field can have in a schema file.
-var fieldTypes = []text.Type{text.String, text.Number, text.Money, text.Date, text.Enum, text.ID}
+var fieldTypes = []text.Type{text.String, text.Number, text.Money, text.Date, text.Enum, text.ID, text.Boolean, text.Integer}
 
-// field is the position of a field, or -1. Schemas are short: a search beats a
-// map.
+// index makes the nodes of a list of fields, and finds fields by name.
+func (s *Schema) index() {
+	if s.root != nil && s.at != nil {
+		return
+	}
+	s.at = make(map[string]int, len(s.Fields))
+	for i, f := range s.Fields {
+		s.at[f.Name] = i
+	}
+	if s.root == nil {
+		s.root = &node{members: []*node{}}
+		for i, f := range s.Fields {
+			s.root.names = append(s.root.names, f.Name)
+			s.root.members = append(s.root.members, &node{name: f.Name, field: i})
+		}
+	}
+}
+
+// field is the position of a field, or -1.
 func (s *Schema) field(name string) int {
+	if s.at != nil {
+		if i, ok := s.at[name]; ok {
+			return i
+		}
+		return -1
+	}
 	for i := range s.Fields {
 		if s.Fields[i].Name == name {
 			return i
@@ -69,6 +98,13 @@ func (e *schemaFileError) Unwrap() error { return e.err }
 func parseSchema(file string, data []byte) (*Schema, error) {
 	var s Schema
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	if isJSONSchema(data) {
+		s, err := parseJSONSchema(file, strings.TrimSuffix(filepath.Base(file), ".json"), data)
+		if err != nil {
+			return nil, &schemaFileError{err}
+		}
+		return s, nil
+	}
 	if err := dataset.DecodeStrict(data, &s); err != nil {
 		return nil, &schemaFileError{dataset.Locate(file, data, err)}
 	}
@@ -81,8 +117,9 @@ func parseSchema(file string, data []byte) (*Schema, error) {
 	}
 	s.check(fault)
 	for _, f := range s.Fields {
-		s.sum = kit.Hash(s.sum, f.Name, string(f.Type), f.Description).String()
+		s.sum = kit.Hash(append([]string{s.sum, f.Name, string(f.Type), f.Description}, f.Enum...)...).String()
 	}
+	s.index()
 	if err := errors.Join(errs...); err != nil {
 		return nil, &schemaFileError{err}
 	}
@@ -102,6 +139,8 @@ func (s *Schema) check(fault func(format string, args ...any)) {
 		}
 		if !slices.Contains(fieldTypes, f.Type) {
 			fault("fields[%d].type is %q: want one of %s", i, f.Type, strings.Join(stringsOf(fieldTypes), ", "))
+		} else if len(f.Enum) > 0 && f.Type != text.Enum {
+			fault("fields[%d].enum: the type is %s, want enum", i, f.Type)
 		}
 	}
 }
@@ -152,9 +191,11 @@ func (c *schemas) load(name string) (*Schema, error) {
 	return parseSchema(file, data)
 }
 
-// used lists the loaded schemas, sorted by name.
+// used lists the valid schemas, sorted by name.
 func (c *schemas) used() []*Schema {
-	return slices.SortedFunc(maps.Values(c.known), func(a, b *Schema) int { return strings.Compare(a.Name, b.Name) })
+	valid := slices.DeleteFunc(slices.Collect(maps.Values(c.known)), func(s *Schema) bool { return s == nil })
+	slices.SortFunc(valid, func(a, b *Schema) int { return strings.Compare(a.Name, b.Name) })
+	return valid
 }
 
 func shippedSchemaNames() []string {
@@ -171,7 +212,11 @@ func (s *Schema) prompt() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Schema: %s\nFields:", s.Name)
 	for _, f := range s.Fields {
-		fmt.Fprintf(&b, "\n- %s (%s)", f.Name, f.Type)
+		fmt.Fprintf(&b, "\n- %s (%s", f.Name, f.Type)
+		if len(f.Enum) > 0 {
+			b.WriteString(", one of " + strings.Join(f.Enum, " | "))
+		}
+		b.WriteByte(')')
 		if f.Description != "" {
 			b.WriteString(": " + f.Description)
 		}
@@ -187,15 +232,57 @@ var answerSchemaJSON string
 
 // answerSchema is the JSON Schema of the answer, for models with structured
 // output. Its keys are sorted.
-func (s *Schema) answerSchema() json.RawMessage {
+func (s *Schema) answerSchema(plain bool) json.RawMessage {
 	var answer any
-	names, err := json.Marshal(s.names())
-	if err == nil {
-		err = json.Unmarshal([]byte(strings.Replace(answerSchemaJSON, `"enum": []`, `"enum": `+string(names), 1)), &answer)
+	var err error
+	fields, names := `, "enum": []`, []byte(nil)
+	if !s.hasLists() { // the fields of records have numbers
+		names, err = json.Marshal(s.names())
+		names = append([]byte(`, "enum": `), names...)
+	}
+	switch {
+	case plain:
+		s.index()
+		answer = s.root.answerSchema(s)
+	case err == nil:
+		err = json.Unmarshal([]byte(strings.Replace(answerSchemaJSON, fields, string(names), 1)), &answer)
 	}
 	b, _ := json.Marshal(answer)
 	if err != nil {
 		panic("extraction: " + err.Error()) // it is a constant, and strings always marshal
 	}
 	return b
+}
+
+// hasLists reports whether a field is in a list.
+func (s *Schema) hasLists() bool {
+	return slices.ContainsFunc(s.Fields, func(f Field) bool { return strings.Contains(f.Name, "[]") })
+}
+
+// plainTypes are the JSON types of plain values by type of field; others are texts.
+var plainTypes = map[text.Type]string{text.Number: "number", text.Integer: "integer", text.Boolean: "boolean"}
+
+// answerSchema is the JSON Schema of a plain answer: every member is required, values may be
+// null.
+func (n *node) answerSchema(s *Schema) map[string]any {
+	switch {
+	case n.isObject():
+		properties := map[string]any{}
+		for i, name := range n.names {
+			properties[name] = n.members[i].answerSchema(s)
+		}
+		return map[string]any{"type": "object", "required": n.names, "additionalProperties": false, "properties": properties}
+	case n.isList():
+		return map[string]any{"type": "array", "items": n.records.answerSchema(s)}
+	}
+	f := s.Fields[n.field]
+	leaf := map[string]any{"type": []string{cmp.Or(plainTypes[f.Type], "string"), "null"}}
+	if len(f.Enum) > 0 {
+		var values []any
+		for _, v := range f.Enum {
+			values = append(values, v)
+		}
+		leaf["enum"] = append(values, nil)
+	}
+	return leaf
 }

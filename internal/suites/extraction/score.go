@@ -47,7 +47,8 @@ func (m mix) ofCandidate() mix {
 
 // A point is a field to score, with its gold and the document.
 type point struct {
-	field Field
+	field Field  // its name is that of the point, such as items[2].price
+	unit  string // its name in the schema, such as items[].price
 	gold  *Gold
 	index *text.Index
 }

@@ -10,10 +10,12 @@ import (
 // A Study is a study file of this suite: the common keys and its own.
 type Study struct {
 	study.Study
-	Documents Documents `json:"data" jsonschema:"required,description=Source of the documents and their gold" jsonschema_extras:"former=documents"`
-	Schemas   string    `json:"schemas,omitempty" jsonschema:"default=schemas,description=Folder of schema files; shipped schemas are found without it (default schemas)"`
-	Kernels   []Kernel  `json:"arms,omitempty" jsonschema:"description=What is compared: prompts and pipelines. Each .txt file of the folder kernels next to the study is a prompt too\\, unless an entry has its name" jsonschema_extras:"former=kernels"`
-	Metrics   Metrics   `json:"metrics,omitempty"`
+	Documents Documents       `json:"data" jsonschema:"required,description=Source of the documents and their gold" jsonschema_extras:"former=documents"`
+	Schemas   string          `json:"schemas,omitempty" jsonschema:"default=schemas,description=Folder of schema files; shipped schemas are found without it (default schemas)"`
+	Kernels   []Kernel        `json:"arms,omitempty" jsonschema:"description=What is compared: prompts and pipelines. Each .txt file of the folder kernels next to the study is a prompt too\\, unless an entry has its name" jsonschema_extras:"former=kernels"`
+	Answers   string          `json:"answers,omitempty" jsonschema:"enum=evidence,enum=plain,description=What prompts ask for: entries with evidence (the default)\\, or a plain object of values; answers are read in both forms"`
+	Lists     map[string]List `json:"lists,omitempty" jsonschema:"description=How the records of lists are aligned with gold\\, by the name of the list\\, such as {items: {keys: [sku]}}"`
+	Metrics   Metrics         `json:"metrics,omitempty"`
 
 	// forPeople lets the study be opened to make its gold: documents need none, and the file
 	// that will have it need not exist.
@@ -28,9 +30,17 @@ type Metrics struct {
 
 // Common is the part common to all suites.
 func (s *Study) Common() *study.Study {
+	if s.plain() && len(s.Metrics.Primary) == 0 {
+		s.Metrics.Primary = []string{metricF1}
+		if len(s.Metrics.Secondary) == 0 {
+			s.Metrics.Secondary = []string{metricPrecision, metricRecall, metricValue, metricHallucination}
+		}
+	}
 	s.Study.Metrics = s.Metrics.Metrics
 	return &s.Study
 }
+
+func (s *Study) plain() bool { return s.Answers == "plain" }
 
 // JSONSchemaExtend rejects negative weights.
 func (Metrics) JSONSchemaExtend(s *jsonschema.Schema) {

@@ -1,0 +1,302 @@
+package extraction
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/scruple-eval/scruple/internal/text"
+)
+
+// A List says how the records of a list of an answer are aligned with those of gold.
+type List struct {
+	Keys    []string `json:"keys,omitempty" jsonschema:"description=Members that say which record it is; records are aligned by these first (default: by all values)"`
+	Ordered bool     `json:"ordered,omitempty" jsonschema:"description=The first record of the answer is the first one of gold\\, and so on"`
+}
+
+// mostPairs limits the pairs of records of a list that are compared. In longer lists, equal
+// records are aligned, and the others by order.
+const mostPairs = 1 << 21
+
+// An arranged answer has the entries of the points of gold.
+type arranged struct {
+	of      [][]*Entry // by point
+	surplus []Entry    // of records that gold does not have; their fields are paths such as items[+2].price
+	partner []string   // of points in lists: the path of the record in the answer, if its number is another
+	extra   []string   // fields that the schema does not have
+	faults  []string   // what has the wrong shape
+	entries int        // of the answer
+	plain   bool       // the answer has no evidence
+	long    bool       // a list is too long to align all pairs
+}
+
+// arrange finds the entries of each point: by name, and in lists of the records that are
+// aligned.
+func (d *prepared) arrange(a Answer) *arranged {
+	r := answerReader{root: &tree{}}
+	if a.Plain != nil {
+		r.root = r.plain(d.schema.root, jsontext.Value(a.Plain), "")
+	} else {
+		r.listed(d.schema.root, a.Entries)
+	}
+	x := aligner{arranged: &arranged{of: make([][]*Entry, len(d.points)), partner: make([]string, len(d.points)), extra: r.extra, faults: r.faults, plain: a.Plain != nil}, d: d}
+	x.walk(d.schema.root, d.gold, r.root, "", "")
+	for _, of := range x.of {
+		x.entries += len(of)
+	}
+	if x.entries += len(x.surplus) + len(x.extra); a.Plain == nil {
+		x.entries = len(a.Entries)
+	}
+	return x.arranged
+}
+
+type aligner struct {
+	*arranged
+	d *prepared
+}
+
+// walk gives the points of gold the entries of an answer. at is the path in gold, with + before
+// the numbers of records that it does not have, from is that in the answer.
+func (x *aligner) walk(n *node, gold, answer *tree, at, from string) {
+	switch {
+	case answer == nil:
+	case n.isObject():
+		for i, m := range n.members {
+			x.walk(m, gold.member(i), answer.member(i), join(at, n.names[i]), join(from, n.names[i]))
+		}
+	case n.isList():
+		x.list(n, gold, answer, at, from)
+	case gold != nil && gold.point > 0:
+		x.of[gold.point-1] = answer.entries
+		if at != from {
+			x.partner[gold.point-1] = from
+		}
+	case strings.Contains(at, "[+"):
+		for _, e := range answer.entries {
+			e := *e
+			e.Field = at
+			x.surplus = append(x.surplus, e)
+		}
+	}
+}
+
+func (x *aligner) list(n *node, gold, answer *tree, at, from string) {
+	of, in := gold.numbers(), answer.numbers()
+	pairs := make([]int, len(of)) // index in the answer, -1 for none
+	switch how := x.d.lists[n.name]; {
+	case how.Ordered:
+		for i := range pairs {
+			if pairs[i] = i; i >= len(in) {
+				pairs[i] = -1
+			}
+		}
+	default:
+		leaves := n.records.leaves()
+		pairs = x.pairs(x.signatures(n.records, leaves, gold, of), x.signatures(n.records, leaves, answer, in), weights(n, leaves, how.Keys))
+	}
+	taken := make([]bool, len(in))
+	for i, number := range of {
+		if j := pairs[i]; j >= 0 {
+			taken[j] = true
+			x.walk(n.records, gold.records[number], answer.records[in[j]], fmt.Sprintf("%s[%d]", at, number), fmt.Sprintf("%s[%d]", from, in[j]))
+		}
+	}
+	for j, number := range in {
+		if !taken[j] {
+			x.walk(n.records, nil, answer.records[number], fmt.Sprintf("%s[+%d]", at, number), fmt.Sprintf("%s[%d]", from, number))
+		}
+	}
+}
+
+// weights of the leaves of a record: one key counts more than all other leaves.
+func weights(list *node, leaves []*node, keys []string) []int32 {
+	w := make([]int32, len(leaves))
+	for i, l := range leaves {
+		w[i] = 1
+		if slices.Contains(keys, strings.TrimPrefix(l.name, list.name+"[].")) {
+			w[i] = int32(len(leaves))
+		}
+	}
+	return w
+}
+
+// signatures are the values of the leaves of each record, as numbers that are equal for equal
+// values, 0 for none. Values are compared as the type of the field.
+func (x *aligner) signatures(record *node, leaves []*node, list *tree, numbers []int) [][]int32 {
+	all := make([][]int32, len(numbers))
+	for i, number := range numbers {
+		s := make([]int32, 0, len(leaves))
+		x.signature(record, list.records[number], &s)
+		all[i] = s
+	}
+	return all
+}
+
+func (x *aligner) signature(n *node, t *tree, s *[]int32) {
+	switch {
+	case n.isObject():
+		for i, m := range n.members {
+			x.signature(m, t.member(i), s)
+		}
+	case n.isList():
+	default:
+		*s = append(*s, x.d.number(n.field, t))
+	}
+}
+
+// number is the number of a leaf's value, 0 for none. Of gold with several acceptable values
+// it is that of the first.
+func (d *prepared) number(field int, t *tree) int32 {
+	value, ok := "", false
+	switch {
+	case t == nil:
+	case t.point > 0:
+		p := &d.points[t.point-1]
+		value, ok = string(p.gold.Correct), p.gold.present()
+	case len(t.entries) > 0:
+		v := t.entries[0].Value
+		value, ok = v.Text, v.Given && !v.Bad
+	}
+	if !ok {
+		return 0
+	}
+	key := text.Key(d.schema.Fields[field].Type, value)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.keys == nil {
+		d.keys = map[string]int32{}
+	}
+	if d.keys[key] == 0 {
+		d.keys[key] = int32(len(d.keys) + 1)
+	}
+	return d.keys[key]
+}
+
+// pairs aligns records so that as many values as possible agree, and returns for each
+// record of gold that of the answer, -1 for none. Records without an equal value stay alone.
+func (x *aligner) pairs(gold, answer [][]int32, w []int32) []int {
+	pairs := slices.Repeat([]int{-1}, len(gold))
+	// Equal records are a pair of some best alignment: a third record agrees with each of
+	// the two in the same values.
+	waiting := map[string][]int{}
+	key := func(s []int32) string { return fmt.Sprint(s) }
+	for j, s := range answer {
+		waiting[key(s)] = append(waiting[key(s)], j)
+	}
+	taken := make([]bool, len(answer))
+	var left, right []int
+	for i, s := range gold {
+		if equal := waiting[key(s)]; len(equal) > 0 {
+			pairs[i], taken[equal[0]] = equal[0], true
+			waiting[key(s)] = equal[1:]
+			continue
+		}
+		left = append(left, i)
+	}
+	for j := range answer {
+		if !taken[j] {
+			right = append(right, j)
+		}
+	}
+	if len(left)*len(right) > mostPairs {
+		x.long = true
+		for k := range min(len(left), len(right)) {
+			pairs[left[k]] = right[k]
+		}
+		return pairs
+	}
+	agree := func(a, b []int32) (sum int32) {
+		for k := range a {
+			if a[k] != 0 && a[k] == b[k] {
+				sum += w[k]
+			}
+		}
+		return sum
+	}
+	rows, columns, swapped := left, right, false
+	if len(rows) > len(columns) {
+		rows, columns, swapped = right, left, true
+	}
+	gain := make([][]int32, len(rows))
+	for r, i := range rows {
+		gain[r] = make([]int32, len(columns))
+		for c, j := range columns {
+			if swapped {
+				gain[r][c] = agree(gold[j], answer[i])
+			} else {
+				gain[r][c] = agree(gold[i], answer[j])
+			}
+		}
+	}
+	for r, c := range assign(gain) {
+		if gain[r][c] == 0 {
+			continue
+		}
+		if swapped {
+			pairs[columns[c]] = rows[r]
+		} else {
+			pairs[rows[r]] = columns[c]
+		}
+	}
+	return pairs
+}
+
+// assign gives each row a column of its own so that the sum of gains is largest. There are at
+// least as many columns as rows. It is the Hungarian method with shortest augmenting paths
+// (Jonker and Volgenant 1987), in rows² · columns steps at most.
+func assign(gain [][]int32) []int {
+	if len(gain) == 0 {
+		return nil
+	}
+	n, m := len(gain), len(gain[0])
+	u, v := make([]int32, n+1), make([]int32, m+1)
+	row := make([]int, m+1) // of a column, from 1; column 0 is where a search begins
+	way := make([]int, m+1)
+	least := make([]int32, m+1)
+	done := make([]bool, m+1)
+	for i := 1; i <= n; i++ {
+		row[0] = i
+		at := 0
+		for j := range least {
+			least[j], done[j] = math.MaxInt32, false
+		}
+		for row[at] != 0 {
+			done[at] = true
+			r, delta, next := row[at], int32(math.MaxInt32), 0
+			of, ur := gain[r-1], u[r]
+			for j := 1; j <= m; j++ {
+				if done[j] {
+					continue
+				}
+				if cost := -of[j-1] - ur - v[j]; cost < least[j] {
+					least[j], way[j] = cost, at
+				}
+				if least[j] < delta {
+					delta, next = least[j], j
+				}
+			}
+			for j := 0; j <= m; j++ {
+				if done[j] {
+					u[row[j]] += delta
+					v[j] -= delta
+				} else {
+					least[j] -= delta
+				}
+			}
+			at = next
+		}
+		for at != 0 {
+			row[at], at = row[way[at]], way[at]
+		}
+	}
+	columns := make([]int, n)
+	for j := 1; j <= m; j++ {
+		if row[j] > 0 {
+			columns[row[j]-1] = j - 1
+		}
+	}
+	return columns
+}
