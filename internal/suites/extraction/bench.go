@@ -195,13 +195,13 @@ func (b *Bench) admit(at place, d *Document, first map[string]place, strata map[
 		}
 		return errors.Join(errs...)
 	}
-	if err := d.expand(s); err != nil {
+	if err := d.expand(s, func(text string) { b.warn(at, text) }); err != nil {
 		for _, e := range kit.Unjoin(err) {
 			fault("%w", e)
 		}
 		return errors.Join(errs...)
 	}
-	for _, e := range kit.Unjoin(d.check(s, b.study.forPeople, func(text string) { b.warn(at, text) })) {
+	for _, e := range kit.Unjoin(d.check(s, b.study.forPeople, !b.plain, func(text string) { b.warn(at, text) })) {
 		fault("%w", e)
 	}
 	if !s.nested {
@@ -397,7 +397,7 @@ func (b *Bench) document(id string) (*prepared, error) {
 	if d.Schema != d.schema.Name {
 		return nil, fmt.Errorf("document %q changed since it was checked: its schema was %q", id, d.schema.Name)
 	}
-	if err := d.expand(d.schema); err != nil {
+	if err := d.expand(d.schema, func(string) {}); err != nil {
 		return nil, err
 	}
 	b.recent.add(d)
@@ -552,7 +552,7 @@ func (b *Bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
 // the whole answer.
 func (b *Bench) score(dst []eval.Score, d *prepared, o *eval.Outcome, vs []eval.Verdict, role eval.Role) []eval.Score {
 	x, results := b.assess(d, o, vs)
-	m := emitter{scores: dst}
+	m := emitter{scores: dst, plain: b.plain}
 	if d.schema.nested {
 		m.at = map[[3]string]int{}
 	}
@@ -567,7 +567,9 @@ func (b *Bench) score(dst []eval.Score, d *prepared, o *eval.Outcome, vs []eval.
 		m.distribution(d.points, b.weights)
 		confirmed, checked := b.verified[d.ID].counts()
 		m.rate(metricGoldVerified, confirmed, checked)
-		m.ceiling(d.assess(d.perfect(), b.mix, deterministic), b.weights)
+		if !b.plain {
+			m.ceiling(d.assess(d.perfect(), b.mix, deterministic), b.weights)
+		}
 	}
 	return m.scores
 }

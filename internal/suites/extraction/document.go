@@ -69,8 +69,9 @@ func (g *Gold) missing() bool { return g.Exists != nil && !*g.Exists }
 func (g *Gold) present() bool { return !g.missing() && !g.Ambiguous }
 
 // check validates a record and returns all errors, which the caller locates. It passes to
-// warn what is doubtful. A document may have no gold if people have still to make it.
-func (d *Document) check(s *Schema, forPeople bool, warn func(string)) error {
+// warn what is doubtful. A document may have no gold if people have still to make it. Without
+// evidence, values need not be in the text.
+func (d *Document) check(s *Schema, forPeople, evidence bool, warn func(string)) error {
 	var errs []error
 	fault := func(format string, args ...any) {
 		errs = append(errs, fmt.Errorf("document %q: %s", d.ID, fmt.Sprintf(format, args...)))
@@ -107,7 +108,7 @@ func (d *Document) check(s *Schema, forPeople bool, warn func(string)) error {
 		before := len(errs)
 		g.check(fieldType, index, func(format string, args ...any) { fault("field %q: %s", name, fmt.Sprintf(format, args...)) })
 		if len(errs) == before && !g.missing() {
-			g.checkValues(fieldType, index, func(serious bool, format string, args ...any) {
+			g.checkValues(fieldType, index, evidence, func(serious bool, format string, args ...any) {
 				if text := fmt.Sprintf(format, args...); serious {
 					fault("field %q: %s", name, text)
 				} else {
@@ -127,7 +128,7 @@ func (d *Document) check(s *Schema, forPeople bool, warn func(string)) error {
 // if answers can only match a value as text, or if no quote can show it; the
 // comparison may not know the notation of the document. Values of type enum are often
 // classes, for which annotators quote the reason.
-func (g *Gold) checkValues(t text.Type, index *text.Index, report func(serious bool, format string, args ...any)) {
+func (g *Gold) checkValues(t text.Type, index *text.Index, evidence bool, report func(serious bool, format string, args ...any)) {
 	right := append(append([]literal{g.Correct}, g.Acceptable...), g.Candidates...)
 	if g.Ambiguous {
 		right = right[1:]
@@ -138,6 +139,9 @@ func (g *Gold) checkValues(t text.Type, index *text.Index, report func(serious b
 		} else if err != nil {
 			report(false, "value %q cannot be read as type %s and is compared as text: %v", clip(string(v)), t, err)
 		}
+	}
+	if !evidence {
+		return
 	}
 	if g.Ambiguous {
 		for _, v := range g.Candidates {

@@ -18,7 +18,7 @@ func (b *Bench) Show(c eval.Case) (eval.Exhibit, error) {
 		return eval.Exhibit{}, err
 	}
 	t, o := c.Trials[0].Trial, c.Trials[0].Outcome
-	_, results := b.assess(d.ready(), &o, c.Trials[0].Verdicts)
+	arranged, results := b.assess(d.ready(), &o, c.Trials[0].Verdicts)
 	x := eval.Exhibit{Item: t.Item, Arm: t.Arm, Title: fmt.Sprintf("%s, answered by %s", t.Item, t.Arm), Raw: string(o.Data)}
 	x.Facts = append(x.Facts, b.items[d.item].Strata...)
 	if d.Split != "" {
@@ -29,8 +29,19 @@ func (b *Bench) Show(c eval.Case) (eval.Exhibit, error) {
 		reading += " (" + o.Reason + ")"
 	}
 	x.Facts = append(x.Facts, eval.Level{Name: "answer", Value: strings.Join(append([]string{reading}, o.Notes...), ", ")})
+	for i, fault := range arranged.faults {
+		x.Facts = append(x.Facts, eval.Level{Name: fmt.Sprintf("shape %d", i+1), Value: fault})
+	}
 	for i := range results {
-		x.Rows = append(x.Rows, b.row(&results[i]))
+		row := b.row(&results[i])
+		if from := arranged.partner[i]; from != "" {
+			row.Note = strings.TrimPrefix(row.Note+"; in the answer: "+from, "; ")
+		}
+		x.Rows = append(x.Rows, row)
+	}
+	for i := range arranged.surplus {
+		e := &arranged.surplus[i]
+		x.Rows = append(x.Rows, eval.ExhibitRow{Unit: e.Field, Gold: "no such record", Answer: e.shown(), Quote: shownQuote(e), Note: "a record that gold does not have"})
 	}
 	x.Pages = d.pages(results)
 	if o.Kind != eval.OK || slices.Contains(o.Notes, eval.NoteTruncated) {
@@ -44,7 +55,7 @@ func (b *Bench) Show(c eval.Case) (eval.Exhibit, error) {
 }
 
 func (b *Bench) row(r *result) eval.ExhibitRow {
-	m := emitter{}
+	m := emitter{plain: b.plain}
 	m.components(r, b.weights)
 	row := eval.ExhibitRow{Unit: r.field.Name, Gold: r.gold.shown(), Answer: shownAnswer(r.entries), Note: r.note(), Scores: m.scores}
 	if g := r.gold; g.Quote != "" {

@@ -46,7 +46,7 @@ func (n *node) leaves() (list []*node) {
 
 // The limits of a schema: a reference used often multiplies its fields.
 const (
-	mostFields = 20_000
+	mostFields = 10_000
 	mostDepth  = 32
 )
 

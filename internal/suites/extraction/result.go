@@ -119,6 +119,7 @@ func (r *result) classify() failures {
 type emitter struct {
 	scores []eval.Score
 	unit   string
+	plain  bool              // the study asks for values without evidence: plain answers lack nothing
 	at     map[[3]string]int // where the scores of a unit are, of units with many; else nil
 }
 
@@ -128,6 +129,9 @@ func (m *emitter) add(metric string, num, den float64) {
 
 // put adds a score to the others, or to that of its unit.
 func (m *emitter) put(s eval.Score) {
+	if m.plain && s.Unscored == noEvidence {
+		return
+	}
 	if m.at != nil {
 		key := [3]string{s.Unit, s.Metric, s.Unscored}
 		if i, ok := m.at[key]; ok {

@@ -133,11 +133,15 @@ func pattern(path string) string {
 
 // listOf is the innermost list of a pattern, "" for a field that is in none.
 func listOf(pattern string) string {
-	return pattern[:strings.LastIndex(pattern, "[]")+2*min(1, strings.Count(pattern, "[]"))]
+	if i := strings.LastIndex(pattern, "[]"); i >= 0 {
+		return pattern[:i+2]
+	}
+	return ""
 }
 
-// expand makes gold of fields of the nested gold of a document.
-func (d *Document) expand(s *Schema) error {
+// expand makes gold of fields of the nested gold of a document. It passes to warn what the
+// schema does not have, which is not asked for.
+func (d *Document) expand(s *Schema, warn func(string)) error {
 	if len(d.Gold) == 0 || d.Gold.Kind() == 'n' {
 		return nil
 	}
@@ -146,6 +150,9 @@ func (d *Document) expand(s *Schema) error {
 	}
 	x := expander{schema: s, max: 20}
 	x.expand(s.root, d.Gold, "", true)
+	for _, text := range x.unknown {
+		warn(fmt.Sprintf("document %q: gold: %s", d.ID, text))
+	}
 	if d.Truth = x.gold; len(x.errs) > 0 {
 		for i, err := range x.errs {
 			x.errs[i] = fmt.Errorf("document %q: gold: %w", d.ID, err)
@@ -157,10 +164,11 @@ func (d *Document) expand(s *Schema) error {
 }
 
 type expander struct {
-	schema *Schema
-	gold   []Gold
-	errs   []error
-	max    int
+	schema  *Schema
+	gold    []Gold
+	errs    []error
+	max     int
+	unknown []string
 }
 
 func (x *expander) fault(format string, args ...any) {
@@ -181,9 +189,9 @@ func (x *expander) expand(n *node, value jsontext.Value, path string, given bool
 				return
 			}
 		}
-		for name := range maps.Keys(members) {
+		for _, name := range slices.Sorted(maps.Keys(members)) {
 			if n.member(name) < 0 {
-				x.fault("%s: schema %s has no such member%s", join(path, name), x.schema.Name, kit.DidYouMean(name, n.names))
+				x.unknown = append(x.unknown, fmt.Sprintf("schema %s has no %s, which is left out%s", x.schema.Name, join(path, name), kit.DidYouMean(name, n.names)))
 			}
 		}
 		for i, m := range n.members {

@@ -1,0 +1,333 @@
+package extraction
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+)
+
+const invoiceLines = `{
+  "type": "object",
+  "properties": {
+    "number": {"type": "string", "description": "Invoice number"},
+    "seller": {"$ref": "#/$defs/party"},
+    "due": {"anyOf": [{"type": "null"}, {"type": "string", "format": "date"}]},
+    "currency": {"enum": ["EUR", "USD", null]},
+    "paid": {"type": ["boolean", "null"]},
+    "items": {"type": "array", "items": {"type": "object", "properties": {
+      "sku": {"type": "string", "format": "id"},
+      "count": {"type": "integer"},
+      "price": {"anyOf": [{"type": "number"}, {"type": "string"}, {"type": "null"}]},
+      "taxes": {"type": "array", "items": {"type": "object", "properties": {"rate": {"type": "number"}}}}
+    }}},
+    "tags": {"type": "array", "items": {"type": "string"}}
+  },
+  "$defs": {"party": {"type": "object", "properties": {"name": {"type": "string"}, "country": {"type": "string"}}}}
+}`
+
+func nestedSchema(t testing.TB, text string) *Schema {
+	t.Helper()
+	s, err := parseSchema("s.json", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// The fields of a JSON Schema are its leaves.
+func TestJSONSchemaFields(t *testing.T) {
+	s := nestedSchema(t, invoiceLines)
+	var got []string
+	for _, f := range s.Fields {
+		got = append(got, fmt.Sprintf("%s %s %s", f.Name, f.Type, strings.Join(f.Enum, "|")))
+	}
+	want := []string{"number string ", "seller.name string ", "seller.country string ", "due date ", "currency enum EUR|USD", "paid boolean ",
+		"items[].sku id ", "items[].count integer ", "items[].price number ", "items[].taxes[].rate number ", "tags[] string "}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("(-want +got)\n%s", d)
+	}
+	if about := s.Fields[0].Description; about != "Invoice number" {
+		t.Errorf("description %q", about)
+	}
+}
+
+// What is not supported is named with its JSON pointer.
+func TestJSONSchemaErrors(t *testing.T) {
+	for _, c := range []struct{ name, schema, want string }{
+		{"a cyclic reference", `{"type": "object", "properties": {"a": {"$ref": "#/$defs/n"}}, "$defs": {"n": {"type": "object", "properties": {"next": {"$ref": "#/$defs/n"}}}}}`, `s.json: at #/$defs/n/properties/next: $ref "#/$defs/n" is cyclic`},
+		{"itself", `{"type": "object", "properties": {"a/b": {"$ref": "#"}}}`, `is cyclic`},
+		{"another file", `{"type": "object", "properties": {"a": {"$ref": "other.json"}}}`, `at #/properties/a: $ref "other.json": it leaves the file`},
+		{"a missing definition", `{"type": "object", "properties": {"a": {"$ref": "#/$defs/x"}}}`, `at #/properties/a: $ref "#/$defs/x": the file has no "$defs"`},
+		{"a map", `{"type": "object", "properties": {"a": {"type": "object", "additionalProperties": {"type": "string"}}}}`, `at #/properties/a: an object without properties`},
+		{"an untyped list", `{"type": "object", "properties": {"a/b": {"type": "array"}}}`, `at #/properties/a~1b: a list needs items with one schema`},
+		{"two kinds of object", `{"type": "object", "properties": {"a": {"anyOf": [{"type": "object", "properties": {}}, {"type": "array", "items": {}}]}}}`, `at #/properties/a: anyOf of several objects or lists`},
+		{"a name with a dot", `{"type": "object", "properties": {"a.b": {"type": "string"}}}`, `at #/properties/a.b: want a name without dots`},
+		{"a list", `{"type": "array", "items": {"type": "string"}}`, `want an object with properties`},
+		{"no fields", `{"type": "object", "properties": {}}`, `no fields`},
+		{"allOf", `{"type": "object", "properties": {"a": {"allOf": [{"type": "string"}, {"minLength": 1}]}}}`, `at #/properties/a: allOf with several schemas`},
+		{"too many", `{"type": "object", "properties": {"a": {"$ref": "#/$defs/d0"}}, "$defs": {` + doubling(14) + `}}`, `more than 10000 fields`},
+		{"no schema", `{"type": "object", "properties": {"a": 3}}`, `at #/properties/a: want a schema`},
+	} {
+		if _, err := parseSchema("s.json", []byte(c.schema)); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v\nwant %s", c.name, err, c.want)
+		}
+	}
+}
+
+// doubling has definitions of which each has the next one twice.
+func doubling(n int) string {
+	var list []string
+	for i := range n {
+		list = append(list, fmt.Sprintf(`"d%d": {"type": "object", "properties": {"a": {"$ref": "#/$defs/d%d"}, "b": {"$ref": "#/$defs/d%d"}}}`, i, i+1, i+1))
+	}
+	return strings.Join(append(list, fmt.Sprintf(`"d%d": {"type": "string"}`, n)), ", ")
+}
+
+// nestedDocument is a document with nested gold.
+func nestedDocument(t testing.TB, s *Schema, gold string, lists map[string]List) *prepared {
+	t.Helper()
+	d := &prepared{Document: Document{ID: "d", Text: "x", Schema: s.Name, Gold: []byte(gold)}, schema: s, lists: lists}
+	if err := d.expand(s, func(string) {}); err != nil {
+		t.Fatal(err)
+	}
+	return d.ready()
+}
+
+// valuesOf are precision, recall and F1 of an answer by list, and of all.
+func valuesOf(d *prepared, answer string) map[string]float64 {
+	b := &Bench{weights: DefaultWeights, mix: trustedJudge, plain: true}
+	o := outcomeOf(answer, eval.StopEnd, d.schema)
+	got, num, den := map[string]float64{"kind " + string(o.Kind): 1}, map[string]float64{}, map[string]float64{}
+	for _, s := range b.score(nil, d, &o, nil, eval.RoleArm) {
+		if slices.Contains([]string{metricPrecision, metricRecall, metricF1, metricValue, metricExtraField}, s.Metric) {
+			got[s.Metric+" "+s.Unit] = s.Num / s.Den
+			num[s.Metric] += s.Num
+			den[s.Metric] += s.Den
+		}
+	}
+	for m := range num {
+		got[m] = num[m] / den[m]
+	}
+	return got
+}
+
+const invoiceGold = `{"number": "77", "seller": {"name": "Ann Ltd", "country": null}, "due": "2024-03-15", "currency": "EUR", "paid": true,
+  "items": [{"sku": "A-1", "count": 2, "price": 10.5, "taxes": [{"rate": 7}]}, {"sku": "B-2", "count": 1, "price": 3, "taxes": []},
+            {"sku": "C-3", "count": 2, "price": 10.5, "taxes": [{"rate": 19}, {"rate": 7}]}], "tags": ["red", "blue"]}`
+
+// Plain answers are read, records are aligned by their values, and each list has its precision
+// and recall. The numbers are counted by hand: gold has 5 values in no list, 9 in items, 3
+// rates and 2 tags.
+func TestNestedAnswers(t *testing.T) {
+	s := nestedSchema(t, invoiceLines)
+	d := nestedDocument(t, s, invoiceGold, nil)
+	for _, c := range []struct {
+		name, answer string
+		want         map[string]float64
+	}{
+		{"gold", invoiceGold, map[string]float64{"f1": 1, "value": 1, "precision items[]": 1, "recall items[].taxes[]": 1}},
+		{"wrapped", "Here it is:\n```json\n{\"result\": " + invoiceGold + "}\n```", map[string]float64{"f1": 1}},
+		{"reordered", strings.Replace(invoiceGold, `"red", "blue"`, `"blue", "red"`, 1), map[string]float64{"f1": 1}},
+		{"nothing", `{"number": null}`, map[string]float64{"recall": 0, "value seller.country": 1}},
+		{"one field", `{"number": "77"}`, map[string]float64{"recall": 1.0 / 19, "precision": 1}},
+		{"a record less", strings.Replace(invoiceGold, `{"sku": "B-2", "count": 1, "price": 3, "taxes": []},`, "", 1), map[string]float64{"recall items[]": 6.0 / 9, "precision items[]": 1, "recall ": 1}},
+		{"a record twice", strings.Replace(invoiceGold, `{"sku": "B-2"`, `{"sku": "B-2", "count": 1, "price": 3}, {"sku": "B-2"`, 1), map[string]float64{"recall items[]": 1, "precision items[]": 9.0 / 12}},
+		{"a wrong price", strings.Replace(invoiceGold, `"price": 3,`, `"price": 4,`, 1), map[string]float64{"recall items[]": 8.0 / 9, "precision items[]": 8.0 / 9}},
+		{"a list that is an object", strings.Replace(invoiceGold, `["red", "blue"]`, `"red"`, 1), map[string]float64{"recall tags[]": 0}},
+		{"an object that is a list", strings.Replace(invoiceGold, `{"name": "Ann Ltd", "country": null}`, `["Ann Ltd"]`, 1), map[string]float64{"recall ": 4.0 / 5}},
+		{"a value that is an object", strings.Replace(invoiceGold, `"77"`, `{"value": "77"}`, 1), map[string]float64{"recall ": 4.0 / 5, "precision ": 4.0 / 5}},
+		{"another key", strings.Replace(invoiceGold, `"number": "77"`, `"Number": "77"`, 1), map[string]float64{"recall ": 4.0 / 5, "extra_field": 1.0 / 21}},
+		{"paths", `{"extractions": [{"field": "items[5].sku", "value": "C-3", "evidence": null, "status": "ok"}, {"field": "items[5].taxes[0].rate", "value": "7", "evidence": null, "status": "ok"}, {"field": "seller.name", "value": "Ann Ltd", "evidence": null, "status": "ok"}]}`,
+			map[string]float64{"precision": 1, "recall items[]": 1.0 / 9, "recall items[].taxes[]": 1.0 / 3, "recall ": 1.0 / 5}},
+		{"no answer", `{"error": "no text"}`, map[string]float64{"kind malformed": 1, "recall": 0}},
+		{"a list of lists", `{"items": [[{"sku": "A-1"}]], "number": "77"}`, map[string]float64{"recall items[]": 0, "recall ": 1.0 / 5}},
+	} {
+		got := valuesOf(d, c.answer)
+		for name, want := range c.want {
+			if x, ok := got[name]; !ok || math.Abs(x-want) > 1e-12 {
+				t.Errorf("%s: %s is %v, want %v in %v", c.name, name, x, want, got)
+			}
+		}
+	}
+}
+
+// Keys decide which record is which; without them all values do. Ordered lists are not aligned.
+func TestAlignment(t *testing.T) {
+	s := nestedSchema(t, `{"type": "object", "properties": {"rows": {"type": "array", "items": {"type": "object", "properties": {"id": {"type": "string"}, "a": {"type": "string"}, "b": {"type": "string"}}}}}}`)
+	gold := `{"rows": [{"id": "1", "a": "x", "b": "y"}, {"id": "2", "a": "u", "b": "v"}]}`
+	answer := `{"rows": [{"id": "2", "a": "x", "b": "y"}, {"id": "1", "a": "u", "b": "v"}]}`
+	for _, c := range []struct {
+		name  string
+		lists map[string]List
+		want  float64
+	}{
+		{"by all values", nil, 4.0 / 6},
+		{"by the key", map[string]List{"rows": {Keys: []string{"id"}}}, 2.0 / 6},
+		{"in order", map[string]List{"rows": {Ordered: true}}, 4.0 / 6},
+	} {
+		if got := valuesOf(nestedDocument(t, s, gold, c.lists), answer)["f1"]; math.Abs(got-c.want) > 1e-12 {
+			t.Errorf("%s: F1 %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+// Of gold that is fed back everything is right, in any order of records; a record that is
+// dropped lowers recall, and one that is doubled precision, by exactly its share.
+func TestRecordsProperty(t *testing.T) {
+	s := nestedSchema(t, invoiceLines)
+	rapid.Check(t, func(t *rapid.T) {
+		word := rapid.SampledFrom([]string{"a", "b", "c", "d", "e"})
+		type row map[string]any
+		rows := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) row {
+			return row{"sku": word.Draw(t, "sku"), "count": rapid.IntRange(1, 3).Draw(t, "count"), "price": rapid.IntRange(1, 3).Draw(t, "price")}
+		}), 1, 8).Draw(t, "rows")
+		text := func(rows []row) string {
+			b, _ := json.Marshal(map[string]any{"number": "7", "items": rows})
+			return string(b)
+		}
+		d := &prepared{Document: Document{ID: "d", Text: "x", Schema: s.Name, Gold: []byte(text(rows))}, schema: s}
+		if err := d.expand(s, func(string) {}); err != nil {
+			t.Fatal(err)
+		}
+		d.ready()
+		shuffled := slices.Clone(rows)
+		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+		r.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+		n := float64(len(rows))
+		same := func(name string, got, want float64) {
+			if math.Abs(got-want) > 1e-12 {
+				t.Errorf("%s is %v, want %v", name, got, want)
+			}
+		}
+		same("F1 of gold", valuesOf(d, text(shuffled))["f1"], 1)
+		k := r.IntN(len(rows))
+		dropped := valuesOf(d, text(slices.Delete(slices.Clone(shuffled), k, k+1)))
+		same("recall without a record", dropped["recall items[]"], (n-1)/n)
+		doubled := valuesOf(d, text(append(slices.Clone(shuffled), shuffled[k])))
+		same("precision with a record twice", doubled["precision items[]"], n/(n+1))
+		same("recall with a record twice", doubled["recall items[]"], 1)
+		// One wrong value more never helps.
+		worse := slices.Clone(shuffled)
+		worse[k] = row{"sku": worse[k]["sku"], "count": worse[k]["count"], "price": 99}
+		if got := valuesOf(d, text(worse))["f1 items[]"]; got >= 1 {
+			t.Errorf("F1 with a wrong value is %v", got)
+		}
+	})
+}
+
+// The assignment is the best of all: it is compared with every permutation.
+func TestAssign(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 5).Draw(t, "rows")
+		m := rapid.IntRange(n, 6).Draw(t, "columns")
+		gain := make([][]int32, n)
+		for i := range gain {
+			gain[i] = rapid.SliceOfN(rapid.Int32Range(0, 4), m, m).Draw(t, "row")
+		}
+		sum, used := int32(0), map[int]bool{}
+		for i, c := range assign(gain) {
+			if used[c] {
+				t.Fatalf("column %d twice", c)
+			}
+			used[c] = true
+			sum += gain[i][c]
+		}
+		if best := bestSum(gain, 0, map[int]bool{}); sum != best {
+			t.Errorf("%d, the best is %d", sum, best)
+		}
+	})
+}
+
+func bestSum(gain [][]int32, row int, used map[int]bool) (best int32) {
+	if row == len(gain) {
+		return 0
+	}
+	for c := range gain[row] {
+		if !used[c] {
+			used[c] = true
+			best = max(best, gain[row][c]+bestSum(gain, row+1, used))
+			delete(used, c)
+		}
+	}
+	return best
+}
+
+// Lists of ten thousand records do not take the square of their length.
+func TestLongLists(t *testing.T) {
+	s := nestedSchema(t, invoiceLines)
+	list := func(n, shift int) string {
+		var rows []string
+		for i := range n {
+			rows = append(rows, fmt.Sprintf(`{"sku": "s%d", "count": %d, "price": 1}`, i+shift, i))
+		}
+		return `{"number": "7", "items": [` + strings.Join(rows, ",") + `]}`
+	}
+	d := nestedDocument(t, s, list(10_000, 0), nil)
+	began := time.Now()
+	if got := valuesOf(d, list(10_000, 0)); got["f1"] != 1 {
+		t.Errorf("equal lists: %v", got["f1"])
+	}
+	valuesOf(d, list(10_000, 7))
+	t.Log(time.Since(began))
+}
+
+// Every gold of real filings that is fed back scores 1.
+func TestRealFilings(t *testing.T) {
+	for _, name := range []string{"10kq"} {
+		data, err := os.ReadFile(filepath.Join("testdata", "extractbench", name+".schema.json"))
+		if err != nil {
+			t.Skip(err)
+		}
+		s := nestedSchema(t, string(data))
+		gold, err := os.ReadFile(filepath.Join("testdata", "extractbench", name+".gold.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := nestedDocument(t, s, string(gold), nil)
+		if got := valuesOf(d, string(gold)); got["f1"] != 1 || got["value"] != 1 {
+			t.Errorf("F1 %v, value %v", got["f1"], got["value"])
+		}
+	}
+}
+
+func BenchmarkScoreNested(b *testing.B) {
+	s := nestedSchema(b, invoiceLines)
+	var rows []string
+	for i := range 350 {
+		rows = append(rows, fmt.Sprintf(`{"sku": "s%d", "count": %d, "price": %d.5, "taxes": [{"rate": %d}]}`, i, i%7, i, i%3))
+	}
+	text := func() string { return `{"number": "7", "items": [` + strings.Join(rows, ",") + `]}` }
+	d := nestedDocument(b, s, text(), nil)
+	slices.Reverse(rows)
+	answer := text()
+	for b.Loop() {
+		valuesOf(d, answer)
+	}
+}
+
+func BenchmarkAlign1000(b *testing.B) {
+	r := rand.New(rand.NewPCG(1, 2))
+	gain := make([][]int32, 1000)
+	for i := range gain {
+		gain[i] = make([]int32, 1000)
+		for j := range gain[i] {
+			gain[i][j] = int32(r.IntN(4))
+		}
+		gain[i][(i*7)%1000] = 7
+	}
+	for b.Loop() {
+		assign(gain)
+	}
+}
