@@ -250,7 +250,7 @@ func TestDocumentedCommandsRun(t *testing.T) {
 	repo, err := filepath.Abs(filepath.Join("..", ".."))
 	must(t, err)
 	var documents []string
-	for _, pattern := range []string{"README.md", "SECURITY.md", "docs/*.md", "examples/*/README.md"} {
+	for _, pattern := range []string{"README.md", "SECURITY.md", "docs/*.md", "examples/*/README.md", "examples/*/*/README.md"} {
 		list, err := filepath.Glob(filepath.Join(repo, filepath.FromSlash(pattern)))
 		must(t, err)
 		documents = append(documents, list...)

@@ -3,6 +3,7 @@ package extraction
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -28,7 +29,14 @@ func (b *Bench) Report(r eval.Results) ([]eval.Block, error) {
 			verified = &m
 		}
 	}
-	blocks := []eval.Block{{Table: b.summaryTable(value, verified)}, {Table: b.nullTable(value)}, {Table: b.modesTable(value)}}
+	blocks := []eval.Block{{Table: b.summaryTable(value, verified)}}
+	if !b.plain { // without evidence there is no composite
+		blocks = append(blocks, eval.Block{Table: b.nullTable(value)})
+	}
+	blocks = append(blocks, eval.Block{Table: b.modesTable(value)})
+	if t := b.listsTable(r); len(t.Rows) > 0 {
+		blocks = append(blocks, eval.Block{Table: t})
+	}
 	if len(b.verified) > 0 {
 		blocks = append(blocks, eval.Block{Table: b.verifiedTable()})
 	}
@@ -36,6 +44,16 @@ func (b *Bench) Report(r eval.Results) ([]eval.Block, error) {
 		blocks = append(blocks, eval.Block{Figure: &f})
 	}
 	return blocks, nil
+}
+
+// lead is the metric that sums up an arm: without evidence there is no composite.
+func (b *Bench) lead() string { return b.leadName(metricComposite, metricF1) }
+
+func (b *Bench) leadName(withEvidence, plain string) string {
+	if b.plain {
+		return plain
+	}
+	return withEvidence
 }
 
 // armsOf lists the arms of one of the roles.
@@ -58,11 +76,11 @@ func (b *Bench) summaryTable(value estimator, verified *eval.Measured) *eval.Tab
 	add := func(question, format string, args ...any) {
 		t.Row(eval.Text(question), eval.Textf(format, args...))
 	}
-	best, worst := b.extremes(metricComposite, value)
+	best, worst := b.extremes(b.lead(), value)
 	if best != "" {
-		line := eval.Textf("%s, with a composite of %s", best, eval.Ratio(value(best, metricComposite)))
+		line := eval.Textf("%s, with %s of %s", best, b.leadName("a composite", "an F1"), eval.Ratio(value(best, b.lead())))
 		if worst != best {
-			line = eval.Textf("%s; the lowest is %s, %s", line, worst, eval.Ratio(value(worst, metricComposite)))
+			line = eval.Textf("%s; the lowest is %s, %s", line, worst, eval.Ratio(value(worst, b.lead())))
 		}
 		add("Which arm scores most?", "%s. The comparisons say whether arms differ.", line)
 	}
@@ -127,6 +145,35 @@ func (b *Bench) nullTable(value estimator) *eval.Table {
 	return t
 }
 
+// listsTable has precision, recall and F1 of the values of each list, over all documents.
+func (b *Bench) listsTable(r eval.Results) *eval.Table {
+	t := &eval.Table{Name: "lists", Title: "Values by list",
+		Note:    "Over all documents. Records are aligned one to one with those of gold; the values of one without a partner are omitted, or wrong.",
+		Columns: []string{"list", "arm", "precision", "recall", "F1", "in gold"}}
+	arms := b.armsOf(eval.RoleArm)
+	lists := map[string]bool{}
+	for _, arm := range arms {
+		for list := range r.ByUnit(arm, metricRecall) {
+			lists[list] = true
+		}
+	}
+	if len(lists) < 2 {
+		return t
+	}
+	for _, list := range slices.Sorted(maps.Keys(lists)) {
+		for _, arm := range arms {
+			recall := r.ByUnit(arm, metricRecall)[list]
+			cells := []eval.Cell{eval.Text(cmp.Or(strings.TrimSuffix(list, "[]"), "(in no list)")), eval.Text(arm)}
+			for _, metric := range []string{metricPrecision, metricRecall, metricF1} {
+				f := r.ByUnit(arm, metric)[list]
+				cells = append(cells, eval.Share(eval.Number(f.Num/f.Den)))
+			}
+			t.Row(append(cells, eval.Count(int(recall.Den)))...)
+		}
+	}
+	return t
+}
+
 // modesTable has the share of fields with each failure mode, by arm.
 func (b *Bench) modesTable(value estimator) *eval.Table {
 	arms := b.shownArms()
@@ -187,9 +234,9 @@ func (b *Bench) figures(r eval.Results) []eval.Figure {
 		}
 	}
 	for _, by := range [][2]string{{"doc_type", "type of document"}, {"difficulty", "difficulty"}} {
-		f := eval.Figure{Name: "by_" + by[0], Title: "Composite by " + by[1], XTitle: by[1], YTitle: "composite", Ticks: b.stratumValues(by[0])}
+		f := eval.Figure{Name: "by_" + by[0], Title: b.leadName("Composite", "F1") + " by " + by[1], XTitle: by[1], YTitle: b.leadName("composite", "F1"), Ticks: b.stratumValues(by[0])}
 		add(f, 2, func(arm string, i int) (eval.Measured, bool) {
-			return r.EstimateIn(arm, metricComposite, eval.Level{Name: by[0], Value: f.Ticks[i]})
+			return r.EstimateIn(arm, b.lead(), eval.Level{Name: by[0], Value: f.Ticks[i]})
 		})
 	}
 	add(eval.Figure{Name: "confidence", Title: "Right values by stated confidence", XTitle: "confidence", YTitle: "share of right values", Ticks: confidences,

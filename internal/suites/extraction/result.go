@@ -88,8 +88,8 @@ func (r *result) hallucinated() bool {
 	return r.gold.missing() && slices.ContainsFunc(r.entries, func(e *Entry) bool { return e.Value.Given })
 }
 
-func (r *result) classify() failures {
-	f := failures{
+func (r *result) classify() (f failures) {
+	f = failures{
 		modeOmitted:     len(r.entries) == 0,
 		modeDuplicate:   len(r.entries) > 1,
 		modeHallucinate: r.hallucinated(),
@@ -101,6 +101,11 @@ func (r *result) classify() failures {
 		return f
 	}
 	f[modeSchema] = r.Schema == 0
+	defer func() {
+		if r.plain { // it has no evidence to be wrong
+			f[modeNotInQuote], f[modeWrongPage] = false, false
+		}
+	}()
 	switch {
 	case r.gold.Ambiguous:
 		f[modeUnflagged] = e.Status != statusAmbiguous
