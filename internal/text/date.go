@@ -79,6 +79,18 @@ const (
 type dateReading struct {
 	DateReading
 	precision precision
+	dotted    bool // two numbers and a year with full stops: the day is first by a rule
+}
+
+// same reports that two dates without doubt are the same one.
+func (r dateReading) same(x dateReading) bool {
+	return r.DateReading == x.DateReading && r.precision == x.precision
+}
+
+// sameNumbers reports that two dates, one of them ambiguous, have the same numbers in the
+// same order.
+func (r dateReading) sameNumbers(x dateReading) bool {
+	return (r.Ambiguous || r.dotted) && (x.Ambiguous || x.dotted) && r.DayFirst == x.DayFirst
 }
 
 // longest text that is looked at as one date
@@ -92,7 +104,7 @@ func readDate(s string) (dateReading, error) {
 	d := dates(Minimal(s))
 	from := d.lead()
 	if r, n := d.day(from); n > 0 && d.tail(from+n) {
-		return dateReading{r, toDay}, nil
+		return r, nil
 	}
 	if r, n := d.month(from); n > 0 && d.tail(from+n) {
 		return r, nil

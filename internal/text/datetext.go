@@ -181,7 +181,12 @@ var (
 
 // day reads a date to the day in any form that begins at i, and gives the number of tokens
 // that it takes: 0 if no such date stands there.
-func (d *dateText) day(i int) (r DateReading, n int) {
+func (d *dateText) day(i int) (dateReading, int) {
+	r, n := d.calendarDay(i)
+	return dateReading{DateReading: r, dotted: n > 0 && d.is(i) <= '2' && d.is(i+1) == '.' && d.isNumber(i+2)}, n
+}
+
+func (d *dateText) calendarDay(i int) (r DateReading, n int) {
 	ok := false
 	switch d.is(i) {
 	case '4':
@@ -265,9 +270,9 @@ func (d *dateText) month(i int) (dateReading, int) {
 	case !ok:
 		return dateReading{}, 0
 	case month == 0:
-		return dateReading{r, toYear}, n
+		return dateReading{DateReading: r, precision: toYear}, n
 	}
-	return dateReading{r, toMonth}, n
+	return dateReading{DateReading: r, precision: toMonth}, n
 }
 
 // separated reports that the tokens i, i+2 and i+4 are joined by the same
