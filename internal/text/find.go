@@ -207,7 +207,7 @@ func (d *dateText) standsAlone(i, n int) bool {
 	}
 	last := i + n - 1
 	switch {
-	case !d.touching(last), d.clock(last+1) > last+1:
+	case !d.touching(last), d.clock(last+1) > last+1, d.is(last) == 'D': // 3月15日に
 		return true
 	case joins(last + 1):
 		return !(d.touching(last+1) && d.isNumber(last+2))
