@@ -1,14 +1,58 @@
 package text
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
+
+// signCodes are the codes that a sign or a word of money can mean. CLDR writes the pesos
+// of Latin America with the dollar sign too.
+var signCodes = func() map[string]string {
+	all := map[string]string{}
+	for codes, marks := range map[string]string{
+		"USD AUD CAD HKD NZD SGD TWD ARS CLP COP MXN UYU": "$ dollar dollars",
+		"USD": "us$ usd$", "AUD": "a$ au$", "CAD": "c$ ca$", "HKD": "hk$", "TWD": "nt$", "NZD": "nz$", "SGD": "s$ sg$", "BRL": "r$", "ZWL": "z$",
+		"EUR": "€ euro euros", "GBP EGP LBP": "£ pound pounds", "JPY CNY": "¥", "JPY": "yen", "CNY": "yuan rmb",
+		"SEK NOK DKK ISK": "kr", "CHF": "fr sfr", "CHF XAF XOF": "franc francs", "INR": "₹", "INR PKR LKR": "rs ₨ rupee rupees",
+		"ARS CLP COP MXN PHP UYU": "peso pesos", "PHP": "₱", "MYR": "rm ringgit", "IDR": "rp", "PLN": "zł", "CZK": "kč", "HUF": "ft",
+		"VND": "₫", "TRY": "₺", "RUB": "₽", "UAH": "₴", "KRW": "₩", "ILS": "₪", "THB": "฿", "NGN": "₦", "KZT": "₸", "GEL": "₾",
+		"AZN": "₼", "AMD": "֏", "GHS": "₵", "BDT": "৳",
+	} {
+		for m := range strings.FieldsSeq(marks) {
+			all[m] = codes
+		}
+	}
+	return all
+}()
+
+// codesOf are the codes that a currency's sign, code or name can mean, separated by spaces.
+func codesOf(mark string) string {
+	mark = strings.TrimSuffix(mark, ".")
+	if codes, ok := signCodes[strings.ToLower(mark)]; ok {
+		return codes
+	}
+	return strings.ToUpper(mark)
+}
+
+// commonCodes are the codes that two lists share. An empty list is that of an amount
+// without a currency, which can have any.
+func commonCodes(a, b string) (codes string, ok bool) {
+	if a == "" || b == "" {
+		return a + b, true
+	}
+	var common []string
+	for code := range strings.FieldsSeq(a) {
+		if slices.Contains(strings.Fields(b), code) {
+			common = append(common, code)
+		}
+	}
+	return strings.Join(common, " "), common != nil
+}
 
 // isCurrency reports whether a word is a currency's code, sign or name. In
-// running text codes are upper case, since many are words besides.
+// running text codes are upper case, since many words are besides.
 func isCurrency(word string, in scope) bool {
-	switch strings.TrimSuffix(strings.ToLower(word), ".") {
-	case "rm", "rp", "rs", "kr", "zł", "kč", "ft", "fr", "sfr",
-		"dollar", "dollars", "euro", "euros", "pound", "pounds", "ringgit",
-		"rupee", "rupees", "yen", "yuan", "franc", "francs", "peso", "pesos":
+	if mark := strings.TrimSuffix(strings.ToLower(word), "."); mark != "rmb" && signCodes[mark] != "" {
 		return true
 	}
 	code := word

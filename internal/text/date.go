@@ -35,16 +35,21 @@ type DateReading struct {
 }
 
 // ParseDate parses a text that is one calendar day in any of the usual formats, with
-// English words:
+// words of English or another large language of Europe (see months.txt) and those of
+// Chinese, Japanese and Korean:
 //
 //	2024-03-15   2024/03/15   2024.03.15   20240315   2024-Mar-15
 //	15/03/2024   15-03-24     15.03.2024   25032024   3-14-18
 //	15 March 2024    15-Mar-24    02/JAN/2017    31 January, 1994
 //	March 15, 2024   Mar. 15, 2024   June 1st, 2020   August 3 , 2014
 //	15th day of March, 2024   (1st) day of January, 1996   1st of March, 2003
+//	15. März 2024   1er janvier 2024   3 de marzo de 2024   den 3. maj 2024
+//	15 марта 2024 г.   2024. március 15.
+//	2024年3月15日   二〇二四年三月十五日   令和6年3月15日   2024년 3월 15일
 //
 // with a weekday or words such as "dated as of the" before it, a time of day
-// after it, and ordinals that text extraction broke ("17t h").
+// after it, and ordinals that text extraction broke ("17t h"). Digits may be those of any
+// script.
 //
 // Two digits of a year mean 1969 to 2068, as POSIX has it. A day that does not
 // exist, a date that lacks a part ("July __, 2000", "May 2019") and one with
@@ -79,6 +84,18 @@ const (
 type dateReading struct {
 	DateReading
 	precision precision
+	dotted    bool // two numbers and a year with full stops: the day is first by a rule
+}
+
+// same reports that two dates without doubt are the same one.
+func (r dateReading) same(x dateReading) bool {
+	return r.DateReading == x.DateReading && r.precision == x.precision
+}
+
+// sameNumbers reports that two dates, one of them ambiguous, have the same numbers in the
+// same order.
+func (r dateReading) sameNumbers(x dateReading) bool {
+	return (r.Ambiguous || r.dotted) && (x.Ambiguous || x.dotted) && r.DayFirst == x.DayFirst
 }
 
 // longest text that is looked at as one date
@@ -92,7 +109,7 @@ func readDate(s string) (dateReading, error) {
 	d := dates(Minimal(s))
 	from := d.lead()
 	if r, n := d.day(from); n > 0 && d.tail(from+n) {
-		return dateReading{r, toDay}, nil
+		return r, nil
 	}
 	if r, n := d.month(from); n > 0 && d.tail(from+n) {
 		return r, nil
@@ -126,12 +143,4 @@ func eitherOrder(a, b, y int) (DateReading, bool) {
 		return DateReading{MonthFirst: dayFirst, DayFirst: dayFirst}, true
 	}
 	return DateReading{}, false
-}
-
-// months are the English names of months and their abbreviations.
-var months = map[string]int{
-	"january": 1, "february": 2, "march": 3, "april": 4, "may": 5, "june": 6,
-	"july": 7, "august": 8, "september": 9, "october": 10, "november": 11, "december": 12,
-	"jan": 1, "feb": 2, "mar": 3, "apr": 4, "jun": 6,
-	"jul": 7, "aug": 8, "sep": 9, "sept": 9, "oct": 10, "nov": 11, "dec": 12,
 }

@@ -193,7 +193,7 @@ func TestDatesWrittenAndRead(t *testing.T) {
 }
 
 func FuzzParseDate(f *testing.F) {
-	for _, s := range []string{"2024-03-15T10:20:30.5+02:00", "Friday, 17t h day of October, 2007", "(1st) of Mar. '24", "03/04/2024 8:13 a.m.", "20180428/191204", "July __, 2000", "May 2019"} {
+	for _, s := range []string{"2024-03-15T10:20:30.5+02:00", "Friday, 17t h day of October, 2007", "(1st) of Mar. '24", "03/04/2024 8:13 a.m.", "20180428/191204", "July __, 2000", "May 2019", "sexta-feira, 1.º de março de 2024", "2024. március 15., péntek", "15 марта 2024 г.", "令和元年５月1日", "二〇二四年三月十五日", "2024년 3월 15일", "١٥/٠٣/٢٠٢٤"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -219,7 +219,7 @@ func TestCheck(t *testing.T) {
 		"2024-03-15": nil, "March 2024": nil, "2024": nil, "03/04/2024": nil, "29.2.2024": nil,
 		"32/13/2020": ErrNoDay, "2023-02-29": ErrNoDay, "31.4.2020": ErrNoDay, "30 Feb 2024": ErrNoDay, "Feb. 30, 2024": ErrNoDay,
 		"0000-00-00": ErrNoDay, "13/13/20": ErrNoDay,
-		"perpetual": errNoDate, "July __, 2000": errNoDate, "": errNoDate, "3. März 2024": errNoDate, "10.1.2.3": errNoDate, "12345/1/1": errNoDate,
+		"perpetual": errNoDate, "July __, 2000": errNoDate, "": errNoDate, "3. März 2024": nil, "30. Februar 2024": ErrNoDay, "31 de abril de 2024": ErrNoDay, "2023年2月29日": ErrNoDay, "2024年3月": nil, "10.1.2.3": errNoDate, "12345/1/1": errNoDate,
 	} {
 		if got := Check(Date, s); got != want {
 			t.Errorf("%q: %v, want %v", s, got, want)
@@ -227,6 +227,16 @@ func TestCheck(t *testing.T) {
 	}
 	for s, want := range map[string]error{"1,234.50": nil, "EUR 1.000": nil, "": errNoDigits, "1 or 2": errBeyond, "1,23,4": errGroups} {
 		if got := Check(Money, s); got != want {
+			t.Errorf("%q: %v, want %v", s, got, want)
+		}
+	}
+	for s, want := range map[string]error{"12": nil, "1,200": nil, "12.0": nil, "12.5": errNotWhole, "EUR 1.200": nil, "1.234": errNotWhole, "n/a": errNoDigits, "1 2": errBeyond} {
+		if got := Check(Integer, s); got != want {
+			t.Errorf("%q: %v, want %v", s, got, want)
+		}
+	}
+	for s, want := range map[string]error{"Yes": nil, "[ ]": nil, "0": nil, "はい": nil, "maybe": errNotBoolean, "": errNotBoolean, "2": errNotBoolean} {
+		if got := Check(Boolean, s); got != want {
 			t.Errorf("%q: %v, want %v", s, got, want)
 		}
 	}

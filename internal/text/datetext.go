@@ -1,15 +1,13 @@
 package text
 
 import (
-	"maps"
 	"regexp"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
 
-// A dateToken is a run of ASCII digits, a run of letters or any other character.
+// A dateToken is a run of digits, a run of letters or any other character.
 type dateToken struct {
 	start, end int
 	number     int // of up to eight digits
@@ -21,9 +19,13 @@ type dateToken struct {
 // each of them, so that the written forms of a date are regular expressions:
 //
 //	1–8       a number of so many digits, 9 for more
-//	m         the name of a month, W that of a weekday
+//	m         the name of a month, W that of a weekday; f an abbreviation that is not
+//	          English, where "5 out 10" can mean something else
 //	a         st, nd, rd or th; also in two pieces, s t, n d, r d and t h
+//	o         an ordinal of another language, as in 1er and 1º
 //	Y O T     "day", "of", "the"; L another word that says nothing before a date
+//	N G D     年, 月, 日 after a number; E an era of Japan; C a number in Chinese digits
+//	J         a word for "year" after a date, as in Russian
 //	e A p M z "at", "am" or "pm", "a" or "p", "m", a time zone
 //	w         another word
 //	'         an apostrophe of either form
@@ -34,23 +36,6 @@ type dateText struct {
 	tokens []dateToken
 	shape  string
 }
-
-// shapes are those of words.
-var shapes = func() map[string]byte {
-	all := map[string]byte{}
-	for shape, words := range map[byte]string{
-		'a': "st nd rd th", 's': "s", 'n': "n", 'r': "r", 't': "t", 'h': "h", 'd': "d",
-		'Y': "day", 'O': "of", 'T': "the", 'e': "at", 'A': "am pm", 'p': "a p", 'M': "m", 'z': "z utc gmt",
-		'L': "dated date as this on effective executed signed made entered into and is from in",
-		'W': "monday mon tuesday tue tues wednesday wed thursday thu thur thurs friday fri saturday sat sunday sun",
-		'm': strings.Join(slices.Collect(maps.Keys(months)), " "),
-	} {
-		for w := range strings.FieldsSeq(words) {
-			all[w] = shape
-		}
-	}
-	return all
-}()
 
 func dates(s string) *dateText {
 	d := &dateText{tokens: make([]dateToken, 0, 8+len(s)/6)}
@@ -63,16 +48,33 @@ func dates(s string) *dateText {
 		case isSpace(r):
 			i += size
 			continue
-		case '0' <= r && r <= '9':
-			t.end = i + runLength(s[i:], func(r rune) bool { return '0' <= r && r <= '9' })
-			is = '0' + byte(min(t.end-i, 9))
-			for _, c := range []byte(s[i:min(t.end, i+8)]) {
-				t.number = 10*t.number + int(c-'0')
+		case digitValue(r) >= 0:
+			t.end = i + runLength(s[i:], func(r rune) bool { return digitValue(r) >= 0 })
+			is = '0'
+			for _, c := range s[i:t.end] {
+				if is++; is == '9' {
+					break
+				}
+				t.number = 10*t.number + digitValue(c)
+			}
+		case splits(r):
+			last := byte(0)
+			if len(shape) > 0 {
+				last = shape[len(shape)-1]
+			}
+			if han, number, size := hanToken(s[i:], last == 'E'); size > 0 {
+				is, t.number, t.end = han, number, i+size
 			}
 		case unicode.IsLetter(r):
-			t.end = i + runLength(s[i:], unicode.IsLetter)
-			if word := strings.ToLower(s[i:t.end]); shapes[word] != 0 {
-				is, t.month = shapes[word], months[word]
+			if afterNumber(shape) {
+				if unit := meaning(string(r)); strings.IndexByte("NGD", unit.shape) >= 0 {
+					is = unit.shape
+					break
+				}
+			}
+			t.end = i + runLength(s[i:], func(r rune) bool { return unicode.IsLetter(r) && !splits(r) })
+			if w := meaning(s[i:t.end]); strings.IndexByte("NGD", w.shape) < 0 {
+				is, t.month = w.shape, w.month
 			}
 		default:
 			t.mark, is = r, shapeOfMark(r)
@@ -84,8 +86,19 @@ func dates(s string) *dateText {
 	return d
 }
 
+// afterNumber reports that the last token is a number.
+func afterNumber(shape []byte) bool {
+	if len(shape) == 0 {
+		return false
+	}
+	last := shape[len(shape)-1]
+	return '1' <= last && last <= '9' || last == 'C'
+}
+
 func shapeOfMark(r rune) byte {
 	switch {
+	case r == '°': // 1° gennaio
+		return 'o'
 	case strings.ContainsRune(",.:", r):
 		return byte(r)
 	case r == '\'' || r == '’':
@@ -143,6 +156,9 @@ func (d *dateText) find(form *regexp.Regexp, i int) (n int, groups []int) {
 		return 0, nil
 	}
 	for k := 2; k < len(m); k += 2 {
+		if m[k] < 0 {
+			m[k] = len(d.shape) // beyond the tokens
+		}
 		groups = append(groups, i+m[k])
 	}
 	return m[1], groups
@@ -150,8 +166,8 @@ func (d *dateText) find(form *regexp.Regexp, i int) (n int, groups []int) {
 
 // The written forms of dates, times and what is around them.
 const (
-	between = `[-,./'~]*`          // the parts of a date
-	ordinal = `(?:a|st|[nr]d|th)?` // after a day
+	between = `[-,./'~]*`                 // the parts of a date
+	ordinal = `(?:a|st|[nr]d|th|[.:]?o)?` // after a day
 )
 
 func form(s string) *regexp.Regexp {
@@ -160,35 +176,52 @@ func form(s string) *regexp.Regexp {
 
 var (
 	// 2024-03-15, 2024/3/15, 2024.03.15, 2024-Mar-15
-	formYearFirst = form(`4.[12m].[12]`)
+	formYearFirst = form(`4.[12mf].[12]`)
 	// 15/03/2024, 3-14-18, 15.03.2024
 	formNumeric = form(`[12].[12].[24]`)
 	// 15 March 2024, 15-Mar-24, 02/JAN/2017, 31 January, 1994, 17t h day of October, 2007,
 	// 1st of March, 2003, and (1st) day of January, 1996
-	formDayFirst  = form(`([12])<th>Y?O?(?:[-./'~]<>)?(m)<>([24])`)
-	formBracketed = form(`\(([12])<th>\)Y?O?(?:[-./'~]<>)?(m)<>([24])`)
+	// 15. März 2024, 1er janvier 2024, 3 de marzo de 2024
+	formDayFirst  = form(`([12])<th>Y?O?(?:[-./'~]<>)?([mf])<>O?<>([24])`)
+	formBracketed = form(`\(([12])<th>\)Y?O?(?:[-./'~]<>)?([mf])<>O?<>([24])`)
 	// March 15, 2024, Mar. 15, 2024, June 1st, 2020, August 3 , 2014, Mar-15-24
-	formMonthFirst = form(`m<>T?([12])<th><>([24])`)
-	// May 2019, May, 2019; 2019-05; 05/2019
-	formMonth, formISOMonth, formMonthYear = form(`m<>O?(4)`), form(`4-2`), form(`[12]/4`)
+	formMonthFirst = form(`m<>T?([12])<th><>O?([24])`)
+	// 2024. március 15. In running text "in 2024. May 5" is the end of one sentence and the
+	// beginning of another, so the last full stop must be there, or a suffix (15-én).
+	formHungarian = form(`4\.([mf])\.?([12])(?:\.|-[a-zA-Z]|$)`)
+	// 2024年3月15日, 令和6年3月15日
+	formEast = form(`(?:([4C])|E([12C]))N([12C])G([12C])D`)
+	// May 2019, May, 2019; 2019-05; 05/2019; 2019年5月, 2019年
+	formMonth, formISOMonth, formMonthYear = form(`[mf]<>O?(4)`), form(`4-2`), form(`[12]/4`)
+	formEastMonth                          = form(`(?:([4C])|E([12C]))N(?:([12C])G)?`)
 
 	formYearFollows = form(`<th><>4`)
+	formYearWord    = form(`[Jr]\.?`)
 	formClock       = form(`[,te]*[12]:2`)
 	formZone        = form(`(?:A|p\.M\.?)?(?:z|[-+]4|[-+]2:2)?`)
 	formOuter       = form(`["',.:)]*$`)
-	formThreeParts  = form(`(?:[1-4]{3}|m[1-4]{2}|[1-4]m[1-4]|[1-4]{2}m)$`)
+	formThreeParts  = form(`(?:[1-4]{3}|[mf][1-4]{2}|[1-4][mf][1-4]|[1-4]{2}[mf])$`)
 )
 
 // day reads a date to the day in any form that begins at i, and gives the number of tokens
 // that it takes: 0 if no such date stands there.
-func (d *dateText) day(i int) (r DateReading, n int) {
+func (d *dateText) day(i int) (dateReading, int) {
+	r, n := d.calendarDay(i)
+	return dateReading{DateReading: r, dotted: n > 0 && d.is(i) <= '2' && d.is(i+1) == '.' && d.isNumber(i+2)}, n
+}
+
+func (d *dateText) calendarDay(i int) (r DateReading, n int) {
 	ok := false
 	switch d.is(i) {
 	case '4':
 		if n, _ = d.find(formYearFirst, i); n > 0 && d.separated(i) {
 			m := d.at(i + 2)
 			r, ok = exactly(d.at(i).number, m.month+m.number, d.at(i+4).number)
+		} else if r, n, ok = d.hungarian(i); !ok {
+			r, n, ok = d.east(i)
 		}
+	case 'C', 'E':
+		r, n, ok = d.east(i)
 	case '8':
 		r, ok = compact(d.at(i).number)
 		n = 1
@@ -211,7 +244,8 @@ func (d *dateText) day(i int) (r DateReading, n int) {
 		var at []int
 		// In "5 March 15, 2024" the 15 is not a year, nor is it in "May 5 March 15".
 		if n, at = d.find(form, i); n > 0 {
-			if follows, _ := d.find(formYearFollows, at[2]+1); d.is(at[2]) == '4' || follows == 0 && d.is(i-1) != 'm' {
+			marked := d.is(at[1]) == 'm' || strings.IndexByte("-/'", d.is(at[2]-1)) >= 0
+			if follows, _ := d.find(formYearFollows, at[2]+1); d.is(at[2]) == '4' || follows == 0 && d.is(i-1) != 'm' && marked {
 				r, ok = exactly(d.year(at[2]), d.at(at[1]).month, d.at(at[0]).number)
 			}
 		}
@@ -221,6 +255,31 @@ func (d *dateText) day(i int) (r DateReading, n int) {
 	}
 	return r, n
 }
+
+// hungarian reads a year, the name of a month and a day.
+func (d *dateText) hungarian(i int) (r DateReading, n int, ok bool) {
+	if n, at := d.find(formHungarian, i); n > 0 {
+		// "in 2024. March 15, 2025" has another year.
+		if follows, _ := d.find(formYearFollows, at[1]+1); follows == 0 {
+			r, ok = exactly(d.at(i).number, d.at(at[0]).month, d.at(at[1]).number)
+			return r, at[1] + 1 - i, ok
+		}
+	}
+	return DateReading{}, 0, false
+}
+
+// east reads a date of China, Japan or Korea.
+func (d *dateText) east(i int) (r DateReading, n int, ok bool) {
+	n, at := d.find(formEast, i)
+	if n == 0 {
+		return DateReading{}, 0, false
+	}
+	r, ok = exactly(d.eastYear(i, at[1]), d.at(at[2]).number, d.at(at[3]).number)
+	return r, n, ok
+}
+
+// eastYear is the year at i, or the one at inEra of the era at i.
+func (d *dateText) eastYear(i, inEra int) int { return d.at(i).number + d.at(inEra).number }
 
 // numeric reads a day, a month and a year. Full stops are written where the day comes first.
 func (d *dateText) numeric(i int) (DateReading, bool) {
@@ -248,8 +307,10 @@ func compact(n int) (DateReading, bool) {
 // month reads a date to the month or the year: May 2019, May, 2019, 2019-05, 05/2019, 2019.
 func (d *dateText) month(i int) (dateReading, int) {
 	year, month, n := 0, 0, 0
-	if d.is(i) == 'm' {
-		var at []int
+	var at []int
+	if n, at = d.find(formEastMonth, i); n > 0 {
+		year, month = d.eastYear(i, at[1]), d.at(at[2]).number
+	} else if d.is(i) == 'm' || d.is(i) == 'f' {
 		if n, at = d.find(formMonth, i); n > 0 {
 			year, month = d.at(at[0]).number, d.at(i).month
 		}
@@ -265,9 +326,9 @@ func (d *dateText) month(i int) (dateReading, int) {
 	case !ok:
 		return dateReading{}, 0
 	case month == 0:
-		return dateReading{r, toYear}, n
+		return dateReading{DateReading: r, precision: toYear}, n
 	}
-	return dateReading{r, toMonth}, n
+	return dateReading{DateReading: r, precision: toMonth}, n
 }
 
 // separated reports that the tokens i, i+2 and i+4 are joined by the same
@@ -296,12 +357,12 @@ func (d *dateText) year(i int) int {
 // threeParts reports whether a text has the form of a day: three numbers, or two and
 // the name of a month, with the usual marks between them.
 func (d *dateText) threeParts() bool {
-	return formThreeParts.MatchString(strings.NewReplacer("-", "", "/", "", ".", "", ",", "").Replace(d.shape))
+	return formThreeParts.MatchString(strings.NewReplacer("-", "", "/", "", ".", "", ",", "", "O", "", "N", "", "G", "", "D", "").Replace(d.shape))
 }
 
-// lead skips what may stand before a date.
+// lead skips what may stand before a date, such as "sexta-feira,".
 func (d *dateText) lead() (i int) {
-	for i < len(d.shape) && (strings.IndexByte(`LOTYW"',.:`, d.is(i)) >= 0 || d.is(i) == '(' && d.isWord(i+1)) {
+	for i < len(d.shape) && (strings.IndexByte(`LOTYW"',.:`, d.is(i)) >= 0 || d.is(i) == '(' && d.isWord(i+1) || d.is(i) == '-' && d.is(i-1) == 'W') {
 		i++
 	}
 	return i
@@ -309,6 +370,12 @@ func (d *dateText) lead() (i int) {
 
 // tail reports that nothing but a time of day and punctuation stands from i on.
 func (d *dateText) tail(i int) bool {
+	if n, _ := d.find(formYearWord, i); n > 0 {
+		i += n // 15 марта 2024 г.
+	}
+	if d.is(i-1) != '.' && d.is(i) == '.' && d.is(i+1) == ',' {
+		i++ // 2024. március 15., péntek
+	}
 	if i == d.clock(i) {
 		for d.is(i) == ',' {
 			i++

@@ -7,9 +7,9 @@ import (
 )
 
 // Values returns every value of a type in running text, as written and in order:
-// numbers, amounts of money (numbers with a currency or with two decimals) and
-// dates to the day. It returns nil for the other types, which cannot be recognised
-// in running text.
+// numbers, whole ones for integers, amounts of money (numbers with a currency or with
+// two decimals) and dates to the day. It returns nil for the other types, which cannot
+// be recognised in running text: a "no" there is seldom the value of a field.
 //
 // A number must stand alone: the digits of an identifier, a date, a time of day or a
 // telephone number do not count. Parentheses are not a minus sign here, since
@@ -17,15 +17,16 @@ import (
 func Values(t Type, s string) []string {
 	var found []string
 	switch t {
-	case Number, Money:
+	case Number, Integer, Money:
 		eachNumeral(s, running, func(n numeral) bool {
-			if t == Number || n.currency || n.hasCents() && !n.percent {
+			_, err := n.value(t, n.dots)
+			if err == nil && (t != Money || n.currency || n.hasCents() && !n.percent) {
 				found = append(found, s[n.start:n.end])
 			}
 			return true
 		})
 	case Date:
-		eachDate(s, func(start, end int, _ DateReading) bool {
+		eachDate(s, func(start, end int, _ dateReading) bool {
 			found = append(found, s[start:end])
 			return true
 		})
@@ -35,8 +36,8 @@ func Values(t Type, s string) []string {
 
 // Contains reports whether a value of a type that is [Equal] to value stands
 // in the quote. Numbers and dates are looked for anywhere in its text, and a
-// number in parentheses may be meant either way; strings and identifiers must
-// begin and end at the border of a word.
+// number in parentheses may be meant either way; strings, identifiers and the
+// words for true and false must begin and end at the border of a word.
 func Contains(t Type, quote, value string) bool {
 	if isBlank(value) {
 		return false
@@ -45,33 +46,38 @@ func Contains(t Type, quote, value string) bool {
 		return true
 	}
 	switch t {
-	case Number, Money:
-		return containsNumber(quote, value)
+	case Number, Integer, Money:
+		return containsNumber(t, quote, value)
 	case Date:
 		return containsDate(quote, value)
+	case Boolean:
+		return containsBoolean(quote, value)
 	case ID:
 		return containsID(quote, value)
 	}
 	return containsWords(Fold(quote), Fold(value))
 }
 
-func containsNumber(quote, value string) bool {
+func containsNumber(t Type, quote, value string) bool {
 	v, err := readNumeral(value)
+	if err == nil && t == Integer {
+		_, err = v.value(t, v.dots)
+	}
 	if err != nil {
 		return containsWords(Fold(quote), Fold(value))
 	}
 	found := false
 	match := func(n numeral) bool {
 		dots := n.dots || v.dots
-		x, errX := n.decimal(dots)
-		y, errY := v.decimal(dots)
-		if errX != nil || errY != nil {
+		x, errX := n.value(t, dots)
+		y, errY := v.value(t, dots)
+		if errX != nil || errY != nil || !n.sameCurrency(v, t) {
 			return true
 		}
 		found = x.Cmp(y) == 0
 		if !found && !n.negative && enclosed(quote, n) {
 			n.negative = true
-			x, _ = n.decimal(dots)
+			x, _ = n.value(t, dots)
 			found = x.Cmp(y) == 0
 		}
 		return !found
@@ -99,13 +105,13 @@ func containsDate(quote, value string) bool {
 		return false
 	}
 	found := false
-	eachDate(quote, func(start, end int, r DateReading) bool {
+	eachDate(quote, func(_, _ int, r dateReading) bool {
 		switch {
 		case v.precision != toDay:
-		case !r.Ambiguous:
-			found = r == v.DateReading
 		case v.Ambiguous:
-			found = r == v.DateReading && Fold(quote[start:end]) == Fold(value)
+			found = r.sameNumbers(v)
+		case !r.Ambiguous:
+			found = r.same(v)
 		default: // the day is one of the two the quote can mean
 			found = r.MonthFirst == v.MonthFirst || r.DayFirst == v.DayFirst
 		}
@@ -118,7 +124,7 @@ func containsDate(quote, value string) bool {
 func containsMonth(quote string, v dateReading) bool {
 	d := dates(quote)
 	for i := range d.tokens {
-		if r, n := d.month(i); n > 0 && r == v && d.standsAlone(i, n) {
+		if r, n := d.month(i); n > 0 && r.same(v) && d.standsAlone(i, n) {
 			return true
 		}
 	}
@@ -127,6 +133,7 @@ func containsMonth(quote string, v dateReading) bool {
 
 // eachNumeral visits the numbers of a running text until visit says stop.
 func eachNumeral(s string, in scope, visit func(numeral) bool) {
+	s, back := plainDigits(s)
 	floor := 0 // where the last number ended
 	for i := 0; i < len(s); {
 		if !isDigit(s[i]) {
@@ -142,6 +149,7 @@ func eachNumeral(s string, in scope, visit func(numeral) bool) {
 		if !standsAlone(s, n) {
 			continue
 		}
+		n.start, n.end = back(n.start), back(n.end)
 		if _, err := n.decimal(n.dots); err == nil && !visit(n) {
 			return
 		}
@@ -173,7 +181,7 @@ func isJoiner(r rune) bool {
 }
 
 // eachDate visits the dates of a running text until visit says stop.
-func eachDate(s string, visit func(start, end int, r DateReading) bool) {
+func eachDate(s string, visit func(start, end int, r dateReading) bool) {
 	d := dates(s)
 	for i := 0; i < len(d.tokens); {
 		r, n := d.day(i)
@@ -199,7 +207,7 @@ func (d *dateText) standsAlone(i, n int) bool {
 	}
 	last := i + n - 1
 	switch {
-	case !d.touching(last), d.clock(last+1) > last+1:
+	case !d.touching(last), d.clock(last+1) > last+1, d.is(last) == 'D': // 3月15日に
 		return true
 	case joins(last + 1):
 		return !(d.touching(last+1) && d.isNumber(last+2))

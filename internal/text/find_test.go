@@ -41,7 +41,7 @@ func TestEqual(t *testing.T) {
 		{Number, "0.1", "0.10000000000000000001", false}, // exact
 		{Money, "$4.11", "4.11", true},
 		{Money, "RM 60.30", "60.3", true},
-		{Money, "RM60.30", "USD 60.30", true}, // the currency is no part of the amount
+		{Money, "RM60.30", "USD 60.30", false},
 		{Money, "EUR 1.000", "1,000.00", true},
 		{Money, "EUR 1.000", "1.000", true}, // read alike
 		{Money, "EUR 1.000", "1", false},
@@ -53,6 +53,75 @@ func TestEqual(t *testing.T) {
 		{Money, "EUR 1.234,56 €", "1234.56", true},
 		{Money, "1,234.56 TND", "1234.56", true},
 
+		// The currency is before, behind or absent; the forms are those of CLDR's locales
+		// en, de, en-CH, nb and en-IN.
+		{Money, "$1,234.56", "1234.56", true},
+		{Money, "1.234,56 €", "1234.56", true},
+		{Money, "USD 1,234.56", "1,234.56 USD", true},
+		{Money, "CHF 12.50", "12.50", true},
+		{Money, "kr 1 234,50", "1234.50", true},
+		{Money, "₹1,23,456.00", "123456", true},
+		{Money, "$١٢٫٥٠", "USD 12.50", true},
+		// Two currencies that may be the same one.
+		{Money, "$5", "€5", false},
+		{Money, "$5", "USD 5", true},
+		{Money, "$5", "US$5", true},
+		{Money, "$5", "CAD 5", true},
+		{Money, "US$5", "CAD 5", false},
+		{Money, "$5 CAD", "USD 5", false}, // both marks count
+		{Money, "$5", "5 dollars", true},
+		{Money, "¥500", "JPY 500", true},
+		{Money, "500 CNY", "￥500", true},
+		{Money, "RMB 500", "CNY 500", true},
+		{Money, "JPY 500", "CNY 500", false},
+		{Money, "kr 5", "5 SEK", true},
+		{Money, "NOK 5", "5 kr", true},
+		{Money, "DKK 5", "5 kr.", true},
+		{Money, "NOK 5", "SEK 5", false},
+		{Money, "£5", "GBP 5", true},
+		{Money, "£5", "5 euros", false},
+		{Money, "5", "zł 5", true},
+		{Number, "$5", "€5", true}, // a plain number has no currency
+
+		{Integer, "12", "12.0", true},
+		{Integer, "1,200", "1200", true},
+		{Integer, "1.2 thousand", "1200", true},
+		{Integer, "１２", "12", true},
+		{Integer, "12.5", "12", false},
+		{Integer, "12.5", "12.50", false}, // no integers: by their text
+		{Integer, "12.5", "12.5.", true},
+		{Integer, "EUR 1.200", "1.200", true}, // read alike
+		{Integer, "twelve", "Twelve", true},
+
+		{Boolean, "yes", "TRUE", true},
+		{Boolean, "1", "Yes.", true},
+		{Boolean, "0", "no", true},
+		{Boolean, "☑", "true", true},
+		{Boolean, "[x]", "[X]", true},
+		{Boolean, "[x]", "yes", true},
+		{Boolean, "[ ]", "☐", true},
+		{Boolean, "☒", "yes", true}, // 10-K: "Yes ☒ No ☐"
+		{Boolean, "[ ]", "[x]", false},
+		{Boolean, "ja", "oui", true}, // de nl, fr
+		{Boolean, "sí", "sì", true},  // es, it
+		{Boolean, "si", "sim", true}, // without its accent, pt
+		{Boolean, "wahr", "vrai", true},
+		{Boolean, "verdadero", "verdadeiro", true},
+		{Boolean, "vero", "waar", true},
+		{Boolean, "是", "はい", true},
+		{Boolean, "예", "yes", true},
+		{Boolean, "nein", "non", true},
+		{Boolean, "não", "nee", true},
+		{Boolean, "falsch", "faux", true},
+		{Boolean, "falso", "onwaar", true},
+		{Boolean, "否", "いいえ", true},
+		{Boolean, "아니오", "no", true},
+		{Boolean, "ja", "nein", false},
+		{Boolean, "x", "[x]", false}, // a letter is not a box
+		{Boolean, "y", "yes", false},
+		{Boolean, "maybe", "Maybe.", true},
+		{Boolean, "maybe", "no", false},
+
 		{Date, "2024-04-03", "April 3, 2024", true},
 		{Date, "3rd day of April, 2024", "03-Apr-24", true},
 		{Date, "1/14/02", "2002-01-14", true},
@@ -62,9 +131,17 @@ func TestEqual(t *testing.T) {
 		{Date, "03/04/2024", "2024-03-04", false},
 		{Date, "03/04/2024", "03/04/2024", true},
 		{Date, "03/04/2024", " 03/04/2024. ", true},
-		{Date, "03/04/2024", "3/4/2024", false},
-		{Date, "03/04/2024", "03-04-2024", false},
-		{Date, "03/04/2024", "03/04/24", false},
+		// The same numbers in the same order are one date, whichever it is.
+		{Date, "03/04/2024", "3/4/2024", true},
+		{Date, "03/04/2024", "03-04-2024", true},
+		{Date, "03/04/2024", "03/04/24", true}, // the pivot holds for all dates
+		{Date, "03/04/2024", "03042024", true},
+		{Date, "03/04/2024", "03.04.2024", true}, // though only this is read as April 3
+		{Date, "03/04/2024", "04/03/2024", false},
+		{Date, "03/04/2024", "04.03.2024", false},
+		{Date, "03/04/2024", "3 April 2024", false}, // no order is guessed
+		{Date, "03/04/2024", "03/04/2025", false},
+		{Date, "03.04.2024", "2024-04-03", true},
 		// Dates that lack a part.
 		{Date, "May 2019", "2019-05", true},
 		{Date, "May 2019", "05/2019", true},
@@ -87,12 +164,12 @@ func valueText() *rapid.Generator[string] {
 	return rapid.OneOf(
 		anyText(),
 		rapid.StringOfN(rapid.RuneFrom([]rune("0123456789.,-() $€%'/")), 0, 12, -1),
-		rapid.SampledFrom([]string{"03/04/2024", "2024-04-03", "April 3, 2024", "May 2019", "2019-05", "EUR 1.000", "1.000", "1000", "(5)", "-5", "5"}),
+		rapid.SampledFrom([]string{"03/04/2024", "2024-04-03", "April 3, 2024", "May 2019", "2019-05", "EUR 1.000", "1.000", "1000", "(5)", "-5", "5", "03.04.2024", "3/4/24", "$5", "CAD 5", "€5", "USD $5", "5.0", "yes", "☑", "[x]", "[ ]", "нет", "2024年3月15日", "令和6年3月15日", "15. März 2024", "٥"}),
 	)
 }
 
 func TestEqualIsReflexiveAndSymmetric(t *testing.T) {
-	types := rapid.SampledFrom([]Type{String, Number, Money, Date, Enum, ID})
+	types := rapid.SampledFrom([]Type{String, Number, Integer, Money, Date, Boolean, Enum, ID})
 	rapid.Check(t, func(t *rapid.T) {
 		typ, a, b := types.Draw(t, "type"), valueText().Draw(t, "a"), valueText().Draw(t, "b")
 		if !Equal(typ, a, a) {
@@ -127,6 +204,10 @@ func TestValues(t *testing.T) {
 		{Number, "section 3. Then", []string{"3"}},
 		{Number, "0$-1.00", []string{"0", "$-1.00"}}, // the sign belongs to one only
 		{Number, "1.2.3 and 1,2,3", nil},
+
+		{Number, "٣ of ۱۲٫۵", []string{"٣", "۱۲٫۵"}},
+		{Integer, "QTY 2 at 1,234.50 and 3.0", []string{"2", "3.0"}},
+		{Boolean, "yes or no", nil},
 
 		{Money, "QTY 2, total RM  60.30", []string{"RM  60.30"}},
 		{Money, "10.00% of 5.59", []string{"5.59"}},
@@ -194,12 +275,27 @@ func TestContains(t *testing.T) {
 		{Money, "$1.5 million", "1500000", true},
 		{Money, "$1.5 million", "1.5", false},
 
+		{Money, "total €60.30", "$60.30", false},
+		{Money, "total 60.30 CAD", "$60.30", true},
+		{Money, "total: ١٢٫٥٠ ريال", "12.50", true},
+		{Integer, "12 items of 5.5 kg", "12.0", true},
+		{Integer, "12 items of 5.5 kg", "5", false},
+		{Boolean, "Insured: Yes", "true", true},
+		{Boolean, "Insured: No", "true", false},
+		{Boolean, "shell company: Yes ☐", "false", true},
+		{Boolean, "[x] smoker", "yes", true},
+		{Boolean, "1 item", "true", false}, // a number, unless it is asked for
+		{Boolean, "flag: 1", "1", true},
+		{Boolean, "notes", "no", false},
+
 		{Date, "dated as of the 17t h day of October, 2007", "2007-10-17", true},
 		{Date, "DATE: 25/12/2018 8:13:39 PM", "2018-12-25", true},
 		{Date, "DATE: 03/04/2024", "2024-04-03", true}, // one of the two days it can mean: a date rewritten to ISO keeps its evidence
 		{Date, "DATE: 03/04/2024", "2024-05-03", false},
 		{Date, "DATE: 03/04/2024", "03/04/2024", true},
-		{Date, "DATE: 3/4/2024", "03/04/2024", false},
+		{Date, "DATE: 3/4/2024", "03/04/2024", true},
+		{Date, "DATE: 03.04.2024", "03/04/2024", true},
+		{Date, "DATE: 4/3/2024", "03/04/2024", false},
 		{Date, "April 3, 2024", "03/04/2024", false},
 		{Date, "from May 2019 to June 2021", "2019-05", true},
 		{Date, "from May 2019 to June 2021", "2019-06", false},
@@ -231,7 +327,7 @@ func TestValuesStandInTheText(t *testing.T) {
 	}))
 	rapid.Check(t, func(t *rapid.T) {
 		s := strings.Join(rapid.SliceOfN(piece, 0, 8).Draw(t, "pieces"), rapid.SampledFrom([]string{" ", "", "-", ", "}).Draw(t, "between"))
-		for _, typ := range []Type{Number, Money, Date} {
+		for _, typ := range []Type{Number, Integer, Money, Date} {
 			rest := s
 			for _, v := range Values(typ, s) {
 				_, after, ok := strings.Cut(rest, v)
@@ -260,7 +356,7 @@ func FuzzContains(f *testing.F) {
 	f.Add("thirty (30) days, 17t h day of October, 2007; RM 1 234,56- INV–001 A", "INV - 001")
 	f.Add("no. 0\x930", "0\xff")
 	f.Fuzz(func(t *testing.T, quote, value string) {
-		for _, typ := range []Type{String, Number, Money, Date, Enum, ID} {
+		for _, typ := range []Type{String, Number, Integer, Money, Date, Boolean, Enum, ID} {
 			Contains(typ, quote, value)
 			if !isBlank(value) && !Contains(typ, value, value) {
 				t.Errorf("%s %q does not contain itself", typ, value)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sort"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
@@ -12,13 +13,15 @@ import (
 // An Index is a document prepared for looking up quotes. It holds the text of
 // the pages in minimal form, as one text without the marker lines, so that a
 // quote that runs over a page break is found; and the way back from there to
-// the bytes of the document. It does not change once built, and any number of
-// goroutines may use it.
+// the bytes of the document. Any number of goroutines may use it: nothing changes once it
+// is built, but the text for [Index.HasTypography], which is made when first needed.
 type Index struct {
 	text  string // minimal form of all pages, joined
 	spans []span // ascending, the way back to the document
 	pages []Page
 	from  []int // where each page begins in text
+
+	typographic func() typographic // see [Index.HasTypography]
 }
 
 // A span maps the normal text from at on (up to the next span) to the
@@ -59,7 +62,14 @@ func NewIndex(doc string) (*Index, error) {
 		from[i] = b.text.Len()
 		b.page(p.Start, p.End) // ends in a line break if another page follows
 	}
-	return &Index{text: b.text.String(), spans: b.spans, pages: pages, from: from}, nil
+	typographic := sync.OnceValue(func() typographic {
+		var all strings.Builder
+		for _, p := range pages {
+			all.WriteString(doc[p.Start:p.End])
+		}
+		return typographic{foldTypography(all.String(), ""), foldTypography(all.String(), "-")}
+	})
+	return &Index{text: b.text.String(), spans: b.spans, pages: pages, from: from, typographic: typographic}, nil
 }
 
 // Pages are the pages of the document.

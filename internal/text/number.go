@@ -39,6 +39,9 @@ const (
 // (EUR, BRL, IDR …), where the rule for the comma holds: "EUR 1.000" is one
 // thousand. Groups must have three digits, or two before the last three, as
 // in India ("12,34,567"); a number grouped otherwise is an error.
+//
+// Digits may be those of any script, and "٫" and "٬" are the decimal point and the
+// comma of Arabic.
 func ParseNumber(s string) (*apd.Decimal, error) {
 	n, err := readNumeral(s)
 	if err != nil {
@@ -68,7 +71,8 @@ func readNumeral(s string) (numeral, error) {
 	if strings.ContainsFunc(s, func(r rune) bool { return unicode.Is(unicode.No, r) }) {
 		return numeral{}, errRaised
 	}
-	s = strings.Trim(Minimal(s), " \"'`“”‘’;:")
+	s, _ = plainDigits(Minimal(s))
+	s = strings.Trim(s, " \"'`“”‘’;:")
 	s = strings.TrimRight(s, ".,")
 	first := strings.IndexAny(s, "0123456789")
 	if first < 0 {
@@ -98,7 +102,7 @@ func leadingPoint(s string, first int) bool {
 // decimal is the value of the numeral. With dots, a lone full stop before
 // three digits separates thousands.
 func (n *numeral) decimal(dots bool) (*apd.Decimal, error) {
-	digits, err := plainDigits(n.body, dots)
+	digits, err := plainBody(n.body, dots)
 	if err != nil {
 		return nil, err
 	}
@@ -114,9 +118,9 @@ func (n *numeral) decimal(dots bool) (*apd.Decimal, error) {
 	return d, nil
 }
 
-// plainDigits rewrites the body of a number with a decimal point and nothing
+// plainBody rewrites the body of a number with a decimal point and nothing
 // else between its digits.
-func plainDigits(body string, dots bool) (string, error) {
+func plainBody(body string, dots bool) (string, error) {
 	point := decimalPoint(body, dots)
 	if !grouped.MatchString(body[:point]) {
 		return "", errGroups

@@ -113,6 +113,12 @@ func TestParseNumber(t *testing.T) {
 		{"“1,234.56”", "1234.56"},
 		{"1,234.", "1234"},
 		{"１，２３４", "1234"},
+
+		// digits of other scripts, and the separators of CLDR's Arabic
+		{"١٬٢٣٤٫٥٦", "1234.56"},
+		{"۱۲۳", "123"},
+		{"₹१२,३४,५६७.५०", "1234567.50"},
+		{"-٥ USD", "-5"},
 	}
 	for _, tt := range tests {
 		got, err := ParseNumber(tt.in)
@@ -168,7 +174,7 @@ func TestPrecision(t *testing.T) {
 		{"2.345", "2.35", true}, {"-2.345", "-2.35", true}, {"2.344", "2.34", true}, {"2", "2.00", true}, {"1512345", "1.5 million", true},
 		{"2.345", "2.34", false}, {"2.344", "2.35", false}, {"1550000", "1.5 million", false},
 	} {
-		if got := roundsTo(tt.in, tt.gold); got != tt.want {
+		if got := roundsTo(Number, tt.in, tt.gold); got != tt.want {
 			t.Errorf("%s rounds to %s: %v, want %v", tt.in, tt.gold, got, tt.want)
 		}
 	}
@@ -206,7 +212,7 @@ func groupBy3(digits, mark string) string {
 }
 
 func FuzzParseNumber(f *testing.F) {
-	for _, s := range []string{"1,234.56", "1.234,56", "(1 234,56)", "$ (1’234)", "EUR 1.000", "5.00-", "−$1.5 million", "Rs.5e-3%", "\xff1", "10²"} {
+	for _, s := range []string{"1,234.56", "1.234,56", "(1 234,56)", "$ (1’234)", "EUR 1.000", "5.00-", "−$1.5 million", "Rs.5e-3%", "\xff1", "10²", "CAD $5", "١٬٢٣٤٫٥٦", "१२,३४,५६७"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -222,8 +228,10 @@ func FuzzParseNumber(f *testing.F) {
 		if err == nil && again.Cmp(d) != 0 {
 			t.Errorf("ParseNumber(%q) = %s, which reads as %s", s, d, again)
 		}
-		if !Equal(Number, s, s) || !Contains(Number, s, s) {
-			t.Errorf("%q is not equal to itself or does not contain itself", s)
+		for _, typ := range []Type{Number, Integer, Money} {
+			if !Equal(typ, s, s) || !Contains(typ, s, s) {
+				t.Errorf("%s %q is not equal to itself or does not contain itself", typ, s)
+			}
 		}
 	})
 }

@@ -12,10 +12,11 @@ type numeral struct {
 	start, end int    // bytes of the text, marks included
 	body       string // digits and separators: . , ' and space
 	negative   bool
-	exponent   int  // of ten, from unit words and powers
-	currency   bool // it has a currency sign, code or word
-	sign, word bool // which: a sign and a word may stand together, as in USD $5
-	dots       bool // a currency whose countries group thousands by full stops
+	exponent   int    // of ten, from unit words and powers
+	currency   bool   // it has a currency sign, code or word
+	sign, word bool   // which: a sign and a word may stand together, as in USD $5
+	codes      string // those that its currency can mean, see [codesOf]
+	dots       bool   // a currency whose countries group thousands by full stops
 	percent    bool
 }
 
@@ -112,15 +113,26 @@ func (n *numeral) before(s string, floor int, in scope) (paren bool) {
 		case unicode.Is(unicode.Sc, r) && !n.sign:
 			sign := left[currencyStart(left):]
 			size = len(sign)
-			n.currency, n.sign, n.dots = true, true, n.dots || groupsByDots(sign)
+			n.sign = true
+			n.mark(sign)
 		case (unicode.IsLetter(r) || r == '.') && !n.word && isCurrency(lastWord(left), in):
 			word := lastWord(left)
 			size = len(word)
-			n.currency, n.word, n.dots = true, true, n.dots || groupsByDots(word)
+			n.word = true
+			n.mark(word)
 		default:
 			return in == whole && near && r == '('
 		}
 		n.start = floor + len(left) - size
+	}
+}
+
+// mark notes a currency. "$5 CAD" has two marks and what both can mean; of two that
+// contradict each other the first counts.
+func (n *numeral) mark(currency string) {
+	n.currency, n.dots = true, n.dots || groupsByDots(currency)
+	if codes, ok := commonCodes(n.codes, codesOf(currency)); ok {
+		n.codes = codes
 	}
 }
 
@@ -154,8 +166,8 @@ func (n *numeral) after(s string, in scope) {
 		case isMinus(r) && gap == 0 && !n.negative && n.trailingMinus(right[size:], in):
 			n.negative = true
 		case unicode.Is(unicode.Sc, r) && !n.sign && !numberFollows(right[size:]):
-			currency, n.currency, n.sign = true, true, true
-			n.dots = n.dots || groupsByDots(right[:size])
+			currency, n.sign = true, true
+			n.mark(right[:size])
 		case unicode.IsLetter(r):
 			word := firstWord(right)
 			size = len(word)
@@ -163,8 +175,8 @@ func (n *numeral) after(s string, in scope) {
 				unit = true
 				n.exponent += e
 			} else if !currency && isCurrency(word, in) && !numberFollows(right[size:]) {
-				currency, n.currency = true, true
-				n.dots = n.dots || groupsByDots(word)
+				currency = true
+				n.mark(word)
 			} else {
 				return
 			}

@@ -1,6 +1,11 @@
 package text
 
-import "github.com/cockroachdb/apd/v3"
+import (
+	"strconv"
+	"strings"
+
+	"github.com/cockroachdb/apd/v3"
+)
 
 // A Set holds texts that differ when compared as a type by [Equal]. It parses
 // each text once, so n texts take n steps and not n².
@@ -49,10 +54,15 @@ func (s *Set) has(sought []string) bool {
 // 1, and also EUR 1.000, which is 1000.
 func names(t Type, s string) (held, sought []string) {
 	switch t {
-	case Number, Money:
-		return numberNames(s)
+	case Number, Integer, Money:
+		return numberNames(t, s)
 	case Date:
 		return dateNames(s)
+	case Boolean:
+		held = []string{"text " + Fold(s)}
+		if yes, err := ParseBoolean(s); err == nil {
+			held[0] = strconv.FormatBool(yes)
+		}
 	case ID:
 		held = []string{foldID(s)}
 	default:
@@ -62,21 +72,40 @@ func names(t Type, s string) (held, sought []string) {
 }
 
 // numberNames: one currency that groups by full stops makes both numbers be read so.
-func numberNames(s string) (held, sought []string) {
+func numberNames(t Type, s string) (held, sought []string) {
 	n, err := readNumeral(s)
-	dotted := valueName(s, n, true, err)
+	dotted := valueName(t, s, n, true, err)
 	if n.dots {
-		return []string{"dotted " + dotted, "any " + dotted}, []string{"any " + dotted}
+		held, sought = []string{"dotted " + dotted, "any " + dotted}, []string{"any " + dotted}
+	} else {
+		plain := "plain " + valueName(t, s, n, false, err)
+		held, sought = []string{plain, "any " + dotted}, []string{plain, "dotted " + dotted}
 	}
-	plain := "plain " + valueName(s, n, false, err)
-	return []string{plain, "any " + dotted}, []string{plain, "dotted " + dotted}
+	if t != Money {
+		return held, sought
+	}
+	codes := strings.Fields(n.codes)
+	if len(codes) == 0 {
+		return pairs(held, "none", "any"), pairs(sought, "any")
+	}
+	return pairs(held, append(codes, "any")...), pairs(sought, append(codes, "none")...)
+}
+
+// pairs are names with each of the ends.
+func pairs(names []string, ends ...string) (all []string) {
+	for _, name := range names {
+		for _, end := range ends {
+			all = append(all, name+" "+end)
+		}
+	}
+	return all
 }
 
 // valueName names the value of a numeral, or the text if it has none.
-func valueName(s string, n numeral, dots bool, err error) string {
+func valueName(t Type, s string, n numeral, dots bool, err error) string {
 	var d *apd.Decimal
 	if err == nil {
-		d, err = n.decimal(dots)
+		d, err = n.value(t, dots)
 	}
 	if err != nil {
 		return "text " + Fold(s)
@@ -85,7 +114,8 @@ func valueName(s string, n numeral, dots bool, err error) string {
 	return d.String()
 }
 
-// dateNames: a date that is ambiguous is compared with all others by its text.
+// dateNames: a date that is ambiguous is compared with all others by its text, and with
+// those of numbers in an order by these.
 func dateNames(s string) (held, sought []string) {
 	r, err := readDate(s)
 	fold := Fold(s)
@@ -93,10 +123,15 @@ func dateNames(s string) (held, sought []string) {
 	case err != nil:
 		return []string{"no date " + fold, "any " + fold}, []string{"no date " + fold, "ambiguous " + fold}
 	case r.Ambiguous:
-		return []string{"ambiguous " + fold, "any " + fold}, []string{"any " + fold}
+		day := r.DayFirst.String()
+		return []string{"ambiguous " + fold, "any " + fold, "order " + day}, []string{"any " + fold, "order " + day, "dotted " + day}
 	}
 	day := r.MonthFirst.String()[:[...]int{toDay: 10, toMonth: 7, toYear: 4}[r.precision]]
-	return []string{day, "any " + fold}, []string{day, "ambiguous " + fold}
+	held, sought = []string{day, "any " + fold}, []string{day, "ambiguous " + fold}
+	if r.dotted {
+		held, sought = append(held, "dotted "+day), append(sought, "order "+day)
+	}
+	return held, sought
 }
 
 // Key is a name of a value of a type: texts with equal keys are [Equal]. Few that are equal

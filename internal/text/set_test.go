@@ -12,13 +12,15 @@ func TestSetAgreesWithEqual(t *testing.T) {
 	texts := map[Type][]string{
 		Number: {"1", "1.0", "1.000", "1,000", "1000", "EUR 1.000", "1.000 €", "EUR 1.00", "EUR 1,000.00", "-1", "−1", "(1)", "1e3", "1.5 million", "1.500.000", "EUR 1.2345.6", "1.2345.6", "n/a", "N/A", "", " ", "0", "-0", "1.00.0", "EUR 1.00.0", "€"},
 		Date: {"2024-03-04", "03/04/2024", "04/03/2024", "March 4, 2024", "4.3.2024", "03/04/2024.", "(03/04/2024)", "«03/04/2024»", "2024-03", "March 2024", "2024", "2024-03-01", "2024-01-01",
-			"13/04/2024", "2024-04-13", "unknown", "Unknown", "", "05/05/2024", "2024-05-05", "32/13/2020"},
-		ID:     {"12-3", "1-23", "12–3", "# 12-3", "A 1", "a1", ""},
-		String: {"Straße", "STRASSE", "a  b", "A b.", "ab", ""},
-		Enum:   {"yes", "Yes", "no", ""},
+			"3.4.2024", "3-4-24", "04.03.2024", "03042024", "13/04/2024", "2024-04-13", "unknown", "Unknown", "", "05/05/2024", "2024-05-05", "32/13/2020"},
+		ID:      {"12-3", "1-23", "12–3", "# 12-3", "A 1", "a1", ""},
+		String:  {"Straße", "STRASSE", "a  b", "A b.", "ab", ""},
+		Boolean: {"yes", "1", "☑", "[x]", "x", "(x)", "[ ]", "[]", "", "no", "oui", "maybe", "Maybe"},
+		Enum:    {"yes", "Yes", "no", ""},
 	}
-	texts[Money] = texts[Number]
-	types := []Type{String, Number, Money, Date, Enum, ID}
+	texts[Integer] = append([]string{"12.5", "12.50", "EUR 1.5", "1.5 €"}, texts[Number]...)
+	texts[Money] = append([]string{"$1", "USD 1", "CAD 1", "CAD 1.00", "$1 CAD", "¥1", "JPY 1", "CNY 1", "kr 1.000", "NOK 1000", "DKK 1.000", "$1.2.3", "€1.2.3"}, texts[Number]...)
+	types := []Type{String, Number, Integer, Money, Date, Boolean, Enum, ID}
 	rapid.Check(t, func(t *rapid.T) {
 		of := rapid.SampledFrom(types).Draw(t, "type")
 		drawn := rapid.OneOf(rapid.SampledFrom(texts[of]), rapid.StringMatching(`(EUR |€|-)?[0-9]{1,4}[.,]?[0-9]{0,3}|[0-9]{1,2}[./-][0-9]{1,2}[./-][0-9]{2,4}|[a-cA-C .]{0,3}`))

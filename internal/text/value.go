@@ -14,12 +14,12 @@ type Type string
 const (
 	String  Type = "string"
 	Number  Type = "number"
+	Integer Type = "integer" // a number without a fraction
 	Money   Type = "money"
 	Date    Type = "date"
-	Enum    Type = "enum" // one of a closed list of words
 	Boolean Type = "boolean"
-	Integer Type = "integer"
-	ID      Type = "id" // invoice number, account, registration
+	Enum    Type = "enum" // one of a closed list of words
+	ID      Type = "id"   // invoice number, account, registration
 )
 
 // Equal reports whether a and b are the same value of a type. It is symmetric.
@@ -29,18 +29,25 @@ const (
 // the kind of dash; a dash itself counts, for 12-3 and 1-23 are two things.
 // Numbers and amounts of money are the same if [ParseNumber] reads the same
 // number; where one of two has a currency that groups by full stops, both are
-// read so ("EUR 1.000" is "1.000"). Dates are the same if [ParseDate] reads
-// the same day, or both give the same month and no day, or the same year; a
-// date whose order of day and month is ambiguous is the same as its own text
-// only.
+// read so ("EUR 1.000" is "1.000"). Amounts with two currencies that cannot be
+// the same one differ ("$5" is "CAD 5" and "5" but not "€5"). Integers are
+// numbers without a fraction ("12.0"). Booleans are the same if both are true,
+// or false, see [ParseBoolean].
+//
+// Dates are the same if [ParseDate] reads the same day, or both give the same
+// month and no day, or the same year. A date whose order of day and month is
+// ambiguous is the same as its own text, and as one with the same numbers in
+// the same order: 03/04/2024 is 3-4-24, and 03.04.2024, but not 2024-04-03.
 //
 // Two texts that cannot be read as the type are compared by their [Fold].
 func Equal(t Type, a, b string) bool {
 	switch t {
-	case Number, Money:
-		return equalNumbers(a, b)
+	case Number, Integer, Money:
+		return equalNumbers(t, a, b)
 	case Date:
 		return equalDates(a, b)
+	case Boolean:
+		return equalBooleans(a, b)
 	case ID:
 		return foldID(a) == foldID(b)
 	}
@@ -60,6 +67,14 @@ func Check(t Type, s string) error {
 	case Number, Money:
 		_, err = ParseNumber(s)
 		err = errors.Unwrap(err) // without the text
+	case Integer:
+		var n numeral
+		if n, err = readNumeral(s); err == nil {
+			_, err = n.value(t, n.dots)
+		}
+	case Boolean:
+		_, err = ParseBoolean(s)
+		err = errors.Unwrap(err)
 	case Date:
 		if _, err = readDate(s); err == errNoDate && dates(Minimal(s)).threeParts() {
 			err = ErrNoDay
@@ -74,16 +89,16 @@ func Check(t Type, s string) error {
 // texts and n the length of the longer, both in code points. Numbers and dates
 // have no half measures: it is 1 if they are [Equal], or if a is when rounded
 // to the precision gold is written with (decimals, halves away from zero; a
-// date to its month or year if gold has no more), else 0. Enums and
-// identifiers are equal or not: an account number with one wrong digit is
-// another account.
+// date to its month or year if gold has no more), else 0. Integers, booleans,
+// enums and identifiers are equal or not: an account number with one wrong
+// digit is another account.
 func Similarity(t Type, a, gold string) float64 {
 	if Equal(t, a, gold) {
 		return 1
 	}
 	switch t {
 	case Number, Money:
-		if roundsTo(a, gold) {
+		if roundsTo(t, a, gold) {
 			return 1
 		}
 		return 0
@@ -92,15 +107,15 @@ func Similarity(t Type, a, gold string) float64 {
 			return 1
 		}
 		return 0
-	case Enum, ID:
+	case Integer, Boolean, Enum, ID:
 		return 0
 	}
 	x, y := []rune(Fold(a)), []rune(Fold(gold))
 	return 1 - float64(editDistance(x, y))/float64(max(len(x), len(y)))
 }
 
-func equalNumbers(a, b string) bool {
-	x, y, errX, errY := readBoth(a, b)
+func equalNumbers(t Type, a, b string) bool {
+	x, y, errX, errY := readBoth(t, a, b)
 	if errX != nil || errY != nil {
 		return errX != nil && errY != nil && Fold(a) == Fold(b)
 	}
@@ -108,8 +123,8 @@ func equalNumbers(a, b string) bool {
 }
 
 // roundsTo reports whether a is gold when rounded to gold's decimals.
-func roundsTo(a, gold string) bool {
-	x, y, errX, errY := readBoth(a, gold)
+func roundsTo(t Type, a, gold string) bool {
+	x, y, errX, errY := readBoth(t, a, gold)
 	if errX != nil || errY != nil {
 		return false
 	}
@@ -121,27 +136,61 @@ func roundsTo(a, gold string) bool {
 	return err == nil && rounded.Cmp(y) == 0
 }
 
+var (
+	errNotWhole   = errors.New("not a whole number")
+	errCurrencies = errors.New("different currencies")
+)
+
 // readBoth reads two numbers, each in the light of the other's currency.
-func readBoth(a, b string) (x, y *apd.Decimal, errX, errY error) {
+func readBoth(t Type, a, b string) (x, y *apd.Decimal, errX, errY error) {
 	m, errX := readNumeral(a)
 	n, errY := readNumeral(b)
+	if errX == nil && errY == nil && !m.sameCurrency(n, t) {
+		return nil, nil, errCurrencies, nil
+	}
 	dots := m.dots || n.dots
 	if errX == nil {
-		x, errX = m.decimal(dots)
+		x, errX = m.value(t, dots)
 	}
 	if errY == nil {
-		y, errY = n.decimal(dots)
+		y, errY = n.value(t, dots)
 	}
 	return x, y, errX, errY
+}
+
+// value is the decimal value of a numeral as one of a type.
+func (n *numeral) value(t Type, dots bool) (*apd.Decimal, error) {
+	d, err := n.decimal(dots)
+	if err == nil && t == Integer {
+		if reduced, _ := new(apd.Decimal).Reduce(d); reduced.Exponent < 0 {
+			return nil, errNotWhole
+		}
+	}
+	return d, err
+}
+
+// sameCurrency reports that two values of a type can have the same currency. Numbers have none.
+func (n *numeral) sameCurrency(m numeral, t Type) bool {
+	_, ok := commonCodes(n.codes, m.codes)
+	return ok || t != Money
 }
 
 func equalDates(a, b string) bool {
 	x, errX := readDate(a)
 	y, errY := readDate(b)
 	if errX != nil && errY != nil || x.Ambiguous || y.Ambiguous {
-		return Fold(a) == Fold(b)
+		return Fold(a) == Fold(b) || errX == nil && errY == nil && x.sameNumbers(y)
 	}
-	return errX == nil && errY == nil && x == y
+	return errX == nil && errY == nil && x.same(y)
+}
+
+func equalBooleans(a, b string) bool {
+	x, errX := ParseBoolean(a)
+	y, errY := ParseBoolean(b)
+	if errX != nil || errY != nil {
+		return errX != nil && errY != nil && Fold(a) == Fold(b)
+	}
+	return x == y
 }
 
 // fallsIn reports whether a is a day, or month, in the month or year gold is.

@@ -137,13 +137,19 @@ func readAnswer(answer string, s *Schema) (Answer, error) {
 	members := membersOf(r.JSON)
 	entries, ok := elements(members["extractions"])
 	if _, has := members["extractions"]; !ok && !has && s != nil {
-		if plain, wrapped := s.plain(r.JSON); plain != nil {
+		if plain, wrapped := s.plain(r.JSON, mostWrappers); plain != nil {
 			a.Plain, a.Wrapped = plain, a.Wrapped || wrapped
 			return a, nil
 		}
 	}
 	if !ok {
 		return Answer{}, &readError{reason: reasonNoList}
+	}
+	if len(entries) == 1 && s != nil && membersOf(entries[0])["field"] == nil {
+		if plain, _ := s.plain(entries[0], 1); plain != nil { // a list of one answer
+			a.Plain, a.Wrapped = plain, true
+			return a, nil
+		}
 	}
 	a.Entries = make([]Entry, len(entries))
 	for i, raw := range entries {
@@ -152,8 +158,11 @@ func readAnswer(answer string, s *Schema) (Answer, error) {
 	return a, nil
 }
 
+// mostWrappers is how many objects with one member can be around a plain answer.
+const mostWrappers = 3
+
 // plain finds the object with a member of the schema: the answer, or what its only member holds.
-func (s *Schema) plain(object json.RawMessage) (found json.RawMessage, wrapped bool) {
+func (s *Schema) plain(object json.RawMessage, depth int) (found json.RawMessage, wrapped bool) {
 	s.index()
 	members := membersOf(object)
 	for _, name := range s.root.names {
@@ -161,9 +170,9 @@ func (s *Schema) plain(object json.RawMessage) (found json.RawMessage, wrapped b
 			return object, false
 		}
 	}
-	if len(members) == 1 {
+	if len(members) == 1 && depth > 1 {
 		for _, inside := range members {
-			if found, _ = s.plain(inside); found != nil {
+			if found, _ = s.plain(inside, depth-1); found != nil {
 				return found, true
 			}
 		}

@@ -298,6 +298,7 @@ type prepared struct {
 	points []point // annotated fields in the schema's order
 	gold   *tree   // the points in the shape of the schema
 	lists  map[string]List
+	loose  bool // quotes may differ in typography
 	mu     sync.Mutex
 	keys   map[string]int32 // numbers of values, see [prepared.number]
 }
@@ -322,7 +323,7 @@ func (d *prepared) ready() *prepared {
 				return
 			}
 			f := d.schema.Fields[n.field]
-			p := point{field: f, gold: &d.Truth[i], index: index, unit: f.Name}
+			p := point{field: f, gold: &d.Truth[i], index: index, unit: f.Name, loose: d.loose}
 			p.field.Name = d.Truth[i].Field
 			d.points = append(d.points, p)
 			leaf.point = len(d.points)
@@ -393,7 +394,7 @@ func (b *Bench) document(id string) (*prepared, error) {
 		return nil, err
 	}
 	read.Split = b.items[item].Split // that of its source, if it has none
-	d := &prepared{Document: read, schema: b.schemaOf[item], item: item, lists: b.study.Lists}
+	d := &prepared{Document: read, schema: b.schemaOf[item], item: item, lists: b.study.Lists, loose: b.study.Quotes == "typography"}
 	if d.Schema != d.schema.Name {
 		return nil, fmt.Errorf("document %q changed since it was checked: its schema was %q", id, d.schema.Name)
 	}

@@ -18,6 +18,7 @@ const (
 
 	metricHallucination     = "hallucination"
 	metricFabrication       = "fabrication"
+	metricTypography        = "quote_typography"
 	metricUnquoted          = "unquoted"
 	metricQuoteCoverage     = "quote_coverage"
 	metricCandidateCoverage = "candidate_coverage"

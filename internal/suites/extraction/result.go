@@ -28,6 +28,7 @@ func (r *result) entry() *Entry {
 // quoteCounts are the numerators and denominators of the quote rates.
 type quoteCounts struct {
 	required, absent, fabricated int
+	typography                   int // are in the document in other typography only
 	ok, okQuoted                 int
 	ambiguous, covered           int
 }
@@ -61,7 +62,10 @@ func (q *quoteCounts) count(p *point, e *Entry) {
 		switch {
 		case quote.blank():
 			q.absent++
-		case !p.index.Has(quote.Text):
+		case p.index.Has(quote.Text):
+		case p.index.HasTypography(quote.Text):
+			q.typography++
+		default:
 			q.fabricated++
 		}
 	}
@@ -193,6 +197,7 @@ func (m *emitter) field(r *result, w Weights) {
 		m.score(metricOutOfList, indicator(!slices.ContainsFunc(r.field.Enum, func(v string) bool { return text.Equal(text.Enum, v, e.Value.Text) })), "")
 	}
 	m.rate(metricFabrication, r.quotes.fabricated, r.quotes.required)
+	m.rate(metricTypography, r.quotes.typography, r.quotes.required)
 	m.rate(metricUnquoted, r.quotes.absent, r.quotes.required)
 	m.rate(metricQuoteCoverage, r.quotes.okQuoted, r.quotes.ok)
 	m.rate(metricCandidateCoverage, r.quotes.covered, r.quotes.ambiguous)

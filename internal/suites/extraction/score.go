@@ -51,6 +51,7 @@ type point struct {
 	unit  string // its name in the schema, such as items[].price
 	gold  *Gold
 	index *text.Index
+	loose bool // quotes may differ in typography
 }
 
 // An opinion is a judge's score of a quote: 1 if it reads the claimed value from
@@ -121,7 +122,7 @@ type support struct {
 // supports checks a quote against the gates of evidence.
 func (p *point) supports(value string, quote Scalar) support {
 	s := support{quoted: !quote.blank()}
-	s.found = s.quoted && p.index.Has(quote.Text)
+	s.found = s.quoted && (p.index.Has(quote.Text) || p.loose && p.index.HasTypography(quote.Text))
 	if !s.found {
 		return s
 	}

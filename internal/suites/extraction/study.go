@@ -14,6 +14,7 @@ type Study struct {
 	Schemas   string          `json:"schemas,omitempty" jsonschema:"default=schemas,description=Folder of schema files; shipped schemas are found without it (default schemas)"`
 	Kernels   []Kernel        `json:"arms,omitempty" jsonschema:"description=What is compared: prompts and pipelines. Each .txt file of the folder kernels next to the study is a prompt too\\, unless an entry has its name" jsonschema_extras:"former=kernels"`
 	Answers   string          `json:"answers,omitempty" jsonschema:"enum=evidence,enum=plain,description=What prompts ask for: entries with evidence (the default)\\, or a plain object of values; answers are read in both forms"`
+	Quotes    string          `json:"quotes,omitempty" jsonschema:"enum=strict,enum=typography,description=strict (the default): a quote is in the document character for character but for white space; typography: curly quotes\\, dashes and hyphens at line ends may differ"`
 	Lists     map[string]List `json:"lists,omitempty" jsonschema:"description=How the records of lists are aligned with gold\\, by the name of the list\\, such as {items: {keys: [sku]}}"`
 	Metrics   Metrics         `json:"metrics,omitempty"`
 
