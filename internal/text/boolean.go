@@ -3,23 +3,17 @@ package text
 import (
 	"errors"
 	"fmt"
-	"strings"
+	"strconv"
 )
 
-// booleans are the words and marks that are true or false, case folded, in English and in
-// German, French, Spanish, Italian, Portuguese, Dutch, Chinese, Japanese and Korean. In
-// the forms of the SEC a box with a cross is a checked one.
+// booleans are the words and marks that are true or false, case folded.
 var booleans = func() map[string]bool {
-	all := map[string]bool{}
-	for yes, words := range map[bool]string{
-		true:  "true yes 1 ☑ ☒ [x] wahr ja vrai oui verdadero sí si vero sì verdadeiro sim waar ja 是 はい 예 네",
-		false: "false no 0 ☐ [] falsch nein faux non falso no não nao onwaar nee 否 いいえ 아니오 아니요",
-	} {
-		for w := range strings.FieldsSeq(words) {
-			all[w] = yes
+	all := map[string]bool{"[ ]": false}
+	for _, line := range wordLines(wordsFile, "boolean") {
+		for _, w := range line[1:] {
+			all[w] = line[0] == "true"
 		}
 	}
-	all["[ ]"] = false
 	return all
 }()
 
@@ -29,14 +23,20 @@ var errNotBoolean = errors.New("neither yes nor no; write true or false")
 // ten languages, 1 and 0, or a box with a mark or without one (☑, [x], ☐, [ ]).
 func ParseBoolean(s string) (bool, error) {
 	// The box must be tried first: Fold takes its brackets off.
-	yes, ok := booleans[foldCase(Minimal(s))]
-	if !ok {
-		yes, ok = booleans[Fold(s)]
+	for _, key := range []string{foldCase(Minimal(s)), Fold(s)} {
+		if yes, ok := booleans[key]; ok {
+			return yes, nil
+		}
 	}
-	if !ok {
-		return false, fmt.Errorf("reading %q as a boolean: %w", clip(s), errNotBoolean)
+	return false, fmt.Errorf("reading %q as a boolean: %w", clip(s), errNotBoolean)
+}
+
+// foldBoolean is the form in which booleans are compared: true, false or the folded text.
+func foldBoolean(s string) string {
+	if yes, err := ParseBoolean(s); err == nil {
+		return strconv.FormatBool(yes)
 	}
-	return yes, nil
+	return Fold(s)
 }
 
 // containsBoolean looks for a word or box that means the value. The numbers 1 and 0 of a
@@ -46,14 +46,10 @@ func containsBoolean(quote, value string) bool {
 	if err != nil {
 		return containsWords(Fold(quote), Fold(value))
 	}
-	q := foldCase(Minimal(quote))
-	if containsWords(q, foldCase(Minimal(value))) {
-		return true
-	}
+	q, v := foldCase(Minimal(quote)), foldCase(Minimal(value))
+	found := containsWords(q, v)
 	for w, yes := range booleans {
-		if yes == want && w != "1" && w != "0" && containsWords(q, w) {
-			return true
-		}
+		found = found || yes == want && w != "1" && w != "0" && containsWords(q, w)
 	}
-	return false
+	return found
 }

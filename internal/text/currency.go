@@ -1,25 +1,17 @@
 package text
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
 
-// signCodes are the codes that a sign or a word of money can mean. CLDR writes the pesos
-// of Latin America with the dollar sign too.
+// signCodes are the codes that a sign or a word of money can mean.
 var signCodes = func() map[string]string {
 	all := map[string]string{}
-	for codes, marks := range map[string]string{
-		"USD AUD CAD HKD NZD SGD TWD ARS CLP COP MXN UYU": "$ dollar dollars",
-		"USD": "us$ usd$", "AUD": "a$ au$", "CAD": "c$ ca$", "HKD": "hk$", "TWD": "nt$", "NZD": "nz$", "SGD": "s$ sg$", "BRL": "r$", "ZWL": "z$",
-		"EUR": "€ euro euros", "GBP EGP LBP": "£ pound pounds", "JPY CNY": "¥", "JPY": "yen", "CNY": "yuan rmb",
-		"SEK NOK DKK ISK": "kr", "CHF": "fr sfr", "CHF XAF XOF": "franc francs", "INR": "₹", "INR PKR LKR": "rs ₨ rupee rupees",
-		"ARS CLP COP MXN PHP UYU": "peso pesos", "PHP": "₱", "MYR": "rm ringgit", "IDR": "rp", "PLN": "zł", "CZK": "kč", "HUF": "ft",
-		"VND": "₫", "TRY": "₺", "RUB": "₽", "UAH": "₴", "KRW": "₩", "ILS": "₪", "THB": "฿", "NGN": "₦", "KZT": "₸", "GEL": "₾",
-		"AZN": "₼", "AMD": "֏", "GHS": "₵", "BDT": "৳",
-	} {
-		for m := range strings.FieldsSeq(marks) {
-			all[m] = codes
+	for _, line := range wordLines(wordsFile, "currency") {
+		for _, mark := range line[1:] {
+			all[mark] = strings.ReplaceAll(line[0], "/", " ")
 		}
 	}
 	return all
@@ -27,11 +19,11 @@ var signCodes = func() map[string]string {
 
 // codesOf are the codes that a currency's sign, code or name can mean, separated by spaces.
 func codesOf(mark string) string {
-	mark = strings.TrimSuffix(mark, ".")
-	if codes, ok := signCodes[strings.ToLower(mark)]; ok {
-		return codes
+	mark = strings.ToUpper(strings.TrimSuffix(mark, "."))
+	if mark == "RMB" {
+		return "CNY"
 	}
-	return strings.ToUpper(mark)
+	return cmp.Or(signCodes[strings.ToLower(mark)], mark)
 }
 
 // commonCodes are the codes that two lists share. An empty list is that of an amount
@@ -52,7 +44,7 @@ func commonCodes(a, b string) (codes string, ok bool) {
 // isCurrency reports whether a word is a currency's code, sign or name. In
 // running text codes are upper case, since many words are besides.
 func isCurrency(word string, in scope) bool {
-	if mark := strings.TrimSuffix(strings.ToLower(word), "."); mark != "rmb" && signCodes[mark] != "" {
+	if signCodes[strings.TrimSuffix(strings.ToLower(word), ".")] != "" {
 		return true
 	}
 	code := word

@@ -35,7 +35,7 @@ type DateReading struct {
 }
 
 // ParseDate parses a text that is one calendar day in any of the usual formats, with
-// words of English or another large language of Europe (see months.txt) and those of
+// words of English or another large language of Europe (see words.txt) and those of
 // Chinese, Japanese and Korean:
 //
 //	2024-03-15   2024/03/15   2024.03.15   20240315   2024-Mar-15

@@ -40,6 +40,7 @@ type dateText struct {
 func dates(s string) *dateText {
 	d := &dateText{tokens: make([]dateToken, 0, 8+len(s)/6)}
 	shape := make([]byte, 0, 8+len(s)/6)
+	last := byte(0)
 	for i := 0; i < len(s); {
 		r, size := utf8.DecodeRuneInString(s[i:])
 		t := dateToken{start: i, end: i + size}
@@ -58,15 +59,11 @@ func dates(s string) *dateText {
 				t.number = 10*t.number + digitValue(c)
 			}
 		case splits(r):
-			last := byte(0)
-			if len(shape) > 0 {
-				last = shape[len(shape)-1]
-			}
 			if han, number, size := hanToken(s[i:], last == 'E'); size > 0 {
 				is, t.number, t.end = han, number, i+size
 			}
 		case unicode.IsLetter(r):
-			if afterNumber(shape) {
+			if '1' <= last && last <= '9' || last == 'C' {
 				if unit := meaning(string(r)); strings.IndexByte("NGD", unit.shape) >= 0 {
 					is = unit.shape
 					break
@@ -80,19 +77,10 @@ func dates(s string) *dateText {
 			t.mark, is = r, shapeOfMark(r)
 		}
 		d.tokens, shape = append(d.tokens, t), append(shape, is)
-		i = t.end
+		i, last = t.end, is
 	}
 	d.shape = string(shape)
 	return d
-}
-
-// afterNumber reports that the last token is a number.
-func afterNumber(shape []byte) bool {
-	if len(shape) == 0 {
-		return false
-	}
-	last := shape[len(shape)-1]
-	return '1' <= last && last <= '9' || last == 'C'
 }
 
 func shapeOfMark(r rune) byte {
@@ -217,11 +205,11 @@ func (d *dateText) calendarDay(i int) (r DateReading, n int) {
 		if n, _ = d.find(formYearFirst, i); n > 0 && d.separated(i) {
 			m := d.at(i + 2)
 			r, ok = exactly(d.at(i).number, m.month+m.number, d.at(i+4).number)
-		} else if r, n, ok = d.hungarian(i); !ok {
-			r, n, ok = d.east(i)
+		} else {
+			r, n, ok = d.yearFirst(i)
 		}
 	case 'C', 'E':
-		r, n, ok = d.east(i)
+		r, n, ok = d.yearFirst(i)
 	case '8':
 		r, ok = compact(d.at(i).number)
 		n = 1
@@ -256,25 +244,18 @@ func (d *dateText) calendarDay(i int) (r DateReading, n int) {
 	return r, n
 }
 
-// hungarian reads a year, the name of a month and a day.
-func (d *dateText) hungarian(i int) (r DateReading, n int, ok bool) {
-	if n, at := d.find(formHungarian, i); n > 0 {
+// yearFirst reads a date of China, Japan, Korea or Hungary.
+func (d *dateText) yearFirst(i int) (r DateReading, n int, ok bool) {
+	n, at := d.find(formEast, i)
+	if n > 0 {
+		r, ok = exactly(d.eastYear(i, at[1]), d.at(at[2]).number, d.at(at[3]).number)
+	} else if n, at = d.find(formHungarian, i); n > 0 {
 		// "in 2024. March 15, 2025" has another year.
 		if follows, _ := d.find(formYearFollows, at[1]+1); follows == 0 {
 			r, ok = exactly(d.at(i).number, d.at(at[0]).month, d.at(at[1]).number)
-			return r, at[1] + 1 - i, ok
+			n = at[1] + 1 - i // without the suffix
 		}
 	}
-	return DateReading{}, 0, false
-}
-
-// east reads a date of China, Japan or Korea.
-func (d *dateText) east(i int) (r DateReading, n int, ok bool) {
-	n, at := d.find(formEast, i)
-	if n == 0 {
-		return DateReading{}, 0, false
-	}
-	r, ok = exactly(d.eastYear(i, at[1]), d.at(at[2]).number, d.at(at[3]).number)
 	return r, n, ok
 }
 

@@ -9,8 +9,18 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-//go:embed months.txt
-var monthsFile string
+//go:embed words.txt
+var wordsFile string
+
+// wordLines are the lines of a kind in a file of words, without it.
+func wordLines(file, kind string) (lines [][]string) {
+	for line := range strings.Lines(file) {
+		if f := strings.Fields(line); len(f) > 2 && f[0] == kind {
+			lines = append(lines, f[1:])
+		}
+	}
+	return lines
+}
 
 // A dateWord is what a word means in a date: its shape, see [dateText], and its month if
 // it is the name of one.
@@ -20,58 +30,40 @@ type dateWord struct {
 }
 
 // dateWords are the words of dates by their key.
-var dateWords = func() map[string]dateWord {
-	all := readMonths(monthsFile)
-	for shape, words := range map[byte]string{
-		'a': "st nd rd th", 's': "s", 'n': "n", 'r': "r", 't': "t", 'h': "h", 'd': "d", 'o': "er ere re ro e o º",
-		'Y': "day", 'O': "of de del", 'T': "the", 'e': "at", 'A': "am pm", 'p': "a p", 'M': "m", 'z': "z utc gmt",
-		'L': "dated date as this on effective executed signed made entered into and is from in den dne dnia vom le du el il em",
-		'W': "monday mon tuesday tue tues wednesday wed thursday thu thur thurs friday fri saturday sat sunday sun",
-		'J': "г год года р року roku", 'N': "年 년", 'G': "月 월", 'D': "日 号 號 일",
-	} {
-		for w := range strings.FieldsSeq(words) {
-			if key := wordKey(w); all[key].shape == 0 {
-				all[key] = dateWord{shape: shape}
-			} else {
-				panic("text: two meanings of the word of dates " + w)
-			}
-		}
-	}
-	return all
-}()
+var dateWords = readDateWords(wordsFile)
 
-// readMonths reads the names of months and weekdays in many languages. A name of two
-// different months belongs to neither: which is meant would be a guess.
-func readMonths(file string) map[string]dateWord {
+// readDateWords reads words in many languages. A word of two meanings, such as a name of
+// two different months, has none: which is meant would be a guess.
+func readDateWords(file string) map[string]dateWord {
 	all := map[string]dateWord{}
-	for line := range strings.Lines(file) {
-		words := strings.Fields(line)
-		if len(words) < 3 || words[0] == "#" {
-			continue
+	add := func(form string, is dateWord) {
+		key := wordKey(form)
+		switch was, ok := all[key]; {
+		case ok && (was.month != is.month || is.month == 0 && was != is):
+			all[key] = dateWord{shape: 'w'}
+		case !ok || was.shape == 'f':
+			all[key] = is
 		}
-		for i, forms := range words[2:] {
-			is := dateWord{shape: 'm', month: i + 1}
-			switch {
-			case forms == "-":
-				continue
-			case words[1] == "weekdays":
-				is = dateWord{shape: 'W'}
-			case words[1] == "short" && words[0] != "en":
-				is.shape = 'f'
-			}
-			for form := range strings.SplitSeq(forms, "/") {
-				key := wordKey(form)
-				was, ok := all[key]
+	}
+	for _, kind := range []string{"shape", "weekdays", "names", "short"} {
+		for _, line := range wordLines(file, kind) {
+			for i, forms := range line[1:] {
+				is := dateWord{shape: 'm', month: i + 1}
 				switch {
-				case ok && was.month != is.month:
-					is = dateWord{shape: 'w'}
-				case ok && was.shape != 'f':
-					continue
+				case kind == "shape":
+					is = dateWord{shape: line[0][0]}
+				case kind == "weekdays":
+					is = dateWord{shape: 'W'}
+				case kind == "short" && line[0] != "en":
+					is.shape = 'f'
 				}
-				all[key] = is
+				for form := range strings.SplitSeq(strings.Trim(forms, "-"), "/") {
+					add(form, is)
+				}
 			}
 		}
 	}
+	delete(all, "")
 	return all
 }
 
@@ -83,17 +75,8 @@ func wordKey(word string) string {
 	if isASCII(word) {
 		return word
 	}
-	return strings.Map(func(r rune) rune {
-		switch {
-		case unicode.Is(unicode.Mn, r):
-			return -1
-		case r == 'ς':
-			return 'σ'
-		case r == 'ı':
-			return 'i'
-		}
-		return r
-	}, norm.NFD.String(word))
+	word = strings.NewReplacer("ς", "σ", "ı", "i").Replace(norm.NFD.String(word))
+	return strings.Join(strings.FieldsFunc(word, func(r rune) bool { return unicode.Is(unicode.Mn, r) }), "")
 }
 
 // longestDateWord is longer than any word of a date, in bytes.
@@ -116,7 +99,7 @@ const hanDigits = "〇一二三四五六七八九"
 
 // hanNumber matches a year in four Chinese digits or a number below 70, before the word
 // for a year, month or day.
-var hanNumber = regexp.MustCompile(`^(?:([零〇一二三四五六七八九]{4})|([二三四五六]?十|廿|卅)?([一二三四五六七八九])?)[年月日号號]`)
+var hanNumber = regexp.MustCompile(strings.ReplaceAll(`^([零〇N]{4}|(?:[二三四五六]?十|[廿卅])[N]?|[N])[年月日号號]`, "N", "一二三四五六七八九"))
 
 // splits reports a character of Chinese and Japanese at which a token begins, as no space
 // stands before it: one that may begin an era or a number.
@@ -136,27 +119,24 @@ func hanToken(s string, afterEra bool) (is byte, number, size int) {
 		return 'C', 1, len("元")
 	}
 	m := hanNumber.FindStringSubmatch(s)
-	if m == nil || m[1]+m[2]+m[3] == "" {
+	if m == nil {
 		return 0, 0, 0
 	}
+	tens := strings.ContainsAny(m[1], "十廿卅")
 	for _, r := range m[1] {
-		number = 10*number + hanValue(r)
+		v := max(0, strings.IndexRune(hanDigits, r)/len("一")) // 零 is 0 as well
+		switch {
+		case r == '廿':
+			number = 20
+		case r == '卅':
+			number = 30
+		case r == '十':
+			number = 10 * max(number, 1)
+		case tens:
+			number += v
+		default:
+			number = 10*number + v
+		}
 	}
-	switch tens := strings.TrimSuffix(m[2], "十"); {
-	case tens == "廿":
-		number = 20
-	case tens == "卅":
-		number = 30
-	case tens != "":
-		number = 10 * hanValue([]rune(tens)[0])
-	case m[2] != "":
-		number = 10
-	}
-	if m[3] != "" {
-		number += hanValue([]rune(m[3])[0])
-	}
-	return 'C', number, len(m[1] + m[2] + m[3])
+	return 'C', number, len(m[1])
 }
-
-// hanValue is the value of a Chinese digit; 零 is 0 as well.
-func hanValue(r rune) int { return max(0, strings.IndexRune(hanDigits, r)/len("一")) }

@@ -21,7 +21,7 @@ type Index struct {
 	pages []Page
 	from  []int // where each page begins in text
 
-	typographic func() typographic // see [Index.HasTypography]
+	typographic func() [2]string // see [Index.HasTypography]
 }
 
 // A span maps the normal text from at on (up to the next span) to the
@@ -62,14 +62,8 @@ func NewIndex(doc string) (*Index, error) {
 		from[i] = b.text.Len()
 		b.page(p.Start, p.End) // ends in a line break if another page follows
 	}
-	typographic := sync.OnceValue(func() typographic {
-		var all strings.Builder
-		for _, p := range pages {
-			all.WriteString(doc[p.Start:p.End])
-		}
-		return typographic{foldTypography(all.String(), ""), foldTypography(all.String(), "-")}
-	})
-	return &Index{text: b.text.String(), spans: b.spans, pages: pages, from: from, typographic: typographic}, nil
+	folded := sync.OnceValue(func() [2]string { return typographic(doc, pages) })
+	return &Index{text: b.text.String(), spans: b.spans, pages: pages, from: from, typographic: folded}, nil
 }
 
 // Pages are the pages of the document.

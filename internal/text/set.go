@@ -1,7 +1,6 @@
 package text
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/cockroachdb/apd/v3"
@@ -59,10 +58,7 @@ func names(t Type, s string) (held, sought []string) {
 	case Date:
 		return dateNames(s)
 	case Boolean:
-		held = []string{"text " + Fold(s)}
-		if yes, err := ParseBoolean(s); err == nil {
-			held[0] = strconv.FormatBool(yes)
-		}
+		held = []string{foldBoolean(s)}
 	case ID:
 		held = []string{foldID(s)}
 	default:

@@ -1,17 +1,15 @@
 package text
 
 import (
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
 
-// A typographic is a document with its typography folded, made when it is first needed. A
-// hyphen at the end of a line may divide a word (agree-ment) or join two (well-known), so
-// there is a text for each reading.
-type typographic struct {
-	divided, joined string
-}
+// lineEndJoins are what a hyphen between two letters at the end of a line can stand for: it
+// divides a word (agree-ment) or is a part of it (well-known).
+var lineEndJoins = [2]string{"", "-"}
 
 // HasTypography reports whether the document contains the quote in other typography only:
 // [Index.Has] returns false, and comparing texts in which curly quotes are straight, all
@@ -21,27 +19,37 @@ func (x *Index) HasTypography(quote string) bool {
 	if x.Has(quote) {
 		return false
 	}
-	quote = unmarked(quote)
-	t := x.typographic()
-	for _, pair := range [][2]string{{t.divided, foldTypography(quote, "")}, {t.joined, foldTypography(quote, "-")}} {
-		if pair[1] != "" && strings.Contains(pair[0], pair[1]) {
+	for i, text := range x.typographic() {
+		if q := foldTypography(unmarked(quote), lineEndJoins[i]); q != "" && strings.Contains(text, q) {
 			return true
 		}
 	}
 	return false
 }
 
+// typographic is the text of pages with its typography folded, for each of the joins.
+func typographic(doc string, pages []Page) (folded [2]string) {
+	var all strings.Builder
+	for _, p := range pages {
+		all.WriteString(doc[p.Start:p.End])
+	}
+	for i, join := range lineEndJoins {
+		folded[i] = foldTypography(all.String(), join)
+	}
+	return folded
+}
+
+var (
+	// A soft hyphen shows at the end of a line only.
+	unseenMarks = strings.NewReplacer("\u00ad\n", "-\n", "\u00ad\r\n", "-\n",
+		"\u00ad", "", "\u200b", "", "\u200c", "", "\u200d", "", "\u2060", "", "\ufeff", "")
+	lineEndHyphen = regexp.MustCompile(`[-‐‑]\s*\n\s*`)
+)
+
 // foldTypography is the minimal form of s with its typography folded. A hyphen between
 // letters at the end of a line becomes the join. It is idempotent.
 func foldTypography(s, join string) string {
-	s = strings.NewReplacer("\u00ad\r\n", "-\n", "\u00ad\n", "-\n").Replace(s) // a soft hyphen that shows
-	s = strings.Map(func(r rune) rune {
-		if isInvisible(r) {
-			return -1
-		}
-		return r
-	}, s)
-	s = joinLines(nfkc(s), join)
+	s = joinLines(nfkc(unseenMarks.Replace(s)), join)
 	s = strings.Map(func(r rune) rune {
 		switch {
 		case strings.ContainsRune("‘’‚‛`‹›ʼ", r):
@@ -56,46 +64,23 @@ func foldTypography(s, join string) string {
 	return Minimal(s) // what was apart may compose
 }
 
-// isInvisible reports a soft hyphen or a character of no width.
-func isInvisible(r rune) bool {
-	switch r {
-	case '\u00ad', '\u200b', '\u200c', '\u200d', '\u2060', '\ufeff':
-		return true
-	}
-	return false
-}
-
-// joinLines joins the lines that a hyphen between two letters or digits breaks. Between
-// letters the hyphen becomes the join; digits keep it, as nothing divides a number.
+// joinLines joins lines that a hyphen between two letters or digits breaks. Beside a digit
+// the hyphen stays, as nothing divides a number.
 func joinLines(s, join string) string {
 	var b strings.Builder
-	for {
-		i := strings.IndexByte(s, '\n')
-		if i < 0 {
-			b.WriteString(s)
-			return b.String()
-		}
-		line := strings.TrimRightFunc(s[:i], isSpace)
-		hyphen, size := utf8.DecodeLastRuneInString(line)
-		if hyphen != '-' && hyphen != '‐' && hyphen != '‑' {
-			b.WriteString(s[:i+1])
-			s = s[i+1:]
+	done := 0
+	for _, at := range lineEndHyphen.FindAllStringIndex(s, -1) {
+		left, _ := utf8.DecodeLastRuneInString(s[:at[0]])
+		right, _ := utf8.DecodeRuneInString(s[at[1]:])
+		if !isWordRune(left) || !isWordRune(right) {
 			continue
 		}
-		line = line[:len(line)-size]
-		rest := strings.TrimLeftFunc(s[i:], isSpace)
-		left, _ := utf8.DecodeLastRuneInString(line)
-		right, _ := utf8.DecodeRuneInString(rest)
-		switch {
-		case unicode.IsLetter(left) && unicode.IsLetter(right):
-			b.WriteString(line + join)
-			s = rest
-		case isWordRune(left) && isWordRune(right):
-			b.WriteString(line + "-")
-			s = rest
-		default:
-			b.WriteString(s[:i+1])
-			s = s[i+1:]
+		b.WriteString(s[done:at[0]])
+		if done = at[1]; unicode.IsLetter(left) && unicode.IsLetter(right) {
+			b.WriteString(join)
+		} else {
+			b.WriteByte('-')
 		}
 	}
+	return b.String() + s[done:]
 }

@@ -47,7 +47,7 @@ func Equal(t Type, a, b string) bool {
 	case Date:
 		return equalDates(a, b)
 	case Boolean:
-		return equalBooleans(a, b)
+		return foldBoolean(a) == foldBoolean(b)
 	case ID:
 		return foldID(a) == foldID(b)
 	}
@@ -182,15 +182,6 @@ func equalDates(a, b string) bool {
 		return Fold(a) == Fold(b) || errX == nil && errY == nil && x.sameNumbers(y)
 	}
 	return errX == nil && errY == nil && x.same(y)
-}
-
-func equalBooleans(a, b string) bool {
-	x, errX := ParseBoolean(a)
-	y, errY := ParseBoolean(b)
-	if errX != nil || errY != nil {
-		return errX != nil && errY != nil && Fold(a) == Fold(b)
-	}
-	return x == y
 }
 
 // fallsIn reports whether a is a day, or month, in the month or year gold is.
