@@ -22,6 +22,7 @@ type Index struct {
 	from  []int // where each page begins in text
 
 	typographic func() [2]string // see [Index.HasTypography]
+	folded      func() string
 }
 
 // A span maps the normal text from at on (up to the next span) to the
@@ -62,8 +63,10 @@ func NewIndex(doc string) (*Index, error) {
 		from[i] = b.text.Len()
 		b.page(p.Start, p.End) // ends in a line break if another page follows
 	}
-	folded := sync.OnceValue(func() [2]string { return typographic(doc, pages) })
-	return &Index{text: b.text.String(), spans: b.spans, pages: pages, from: from, typographic: folded}, nil
+	x := &Index{text: b.text.String(), spans: b.spans, pages: pages, from: from}
+	x.typographic = sync.OnceValue(func() [2]string { return typographic(doc, pages) })
+	x.folded = sync.OnceValue(func() string { return Fold(x.text) })
+	return x, nil
 }
 
 // Pages are the pages of the document.
@@ -79,7 +82,15 @@ func (x *Index) Has(quote string) bool {
 // Holds reports whether the document contains a value as a quote must: as written, or
 // as a value of the type. See [Contains].
 func (x *Index) Holds(t Type, value string) bool {
-	return !isBlank(value) && (strings.Contains(x.text, Minimal(value)) || Contains(t, x.text, value))
+	switch {
+	case isBlank(value):
+		return false
+	case strings.Contains(x.text, Minimal(value)):
+		return true
+	case t == String || t == Enum: // as Contains does, but the document is folded once
+		return containsWords(x.folded(), Fold(value))
+	}
+	return Contains(t, x.text, value)
 }
 
 // BeginsOn reports whether the quote stands in the document and begins on the page

@@ -323,7 +323,7 @@ func (d *prepared) ready() *prepared {
 				return
 			}
 			f := d.schema.Fields[n.field]
-			p := point{field: f, gold: &d.Truth[i], index: index, unit: f.Name, loose: d.loose}
+			p := point{field: f, gold: &d.Truth[i], index: index, unit: f.Name, loose: d.loose, doc: d.Text}
 			p.field.Name = d.Truth[i].Field
 			d.points = append(d.points, p)
 			leaf.point = len(d.points)

@@ -331,3 +331,67 @@ func BenchmarkAlign1000(b *testing.B) {
 		assign(gain)
 	}
 }
+
+// A quote in other typography is counted apart from fabrications. It is no evidence, unless the
+// study says so.
+func TestQuotesInOtherTypography(t *testing.T) {
+	s := &Schema{Name: "s", Fields: []Field{{Name: "name", Type: "string"}}}
+	exists := true
+	const doc = "---PAGE 1---\nfirst\n---PAGE 2---\nThe “Seller” is O’Neill\u2014Brown Ltd, an agree-\nment.\n"
+	answer := func(quote string) string {
+		return answerText([]Entry{okEntry("name", cited("Brown Ltd", quote, 2))})
+	}
+	for _, c := range []struct {
+		quote                             string
+		loose                             bool
+		evidence, page, typography, fraud float64
+	}{
+		{`“Seller” is O’Neill—Brown Ltd`, false, 1, 1, 0, 0},
+		{`"Seller" is O'Neill-Brown Ltd`, false, 0, 0, 1, 0},
+		{`"Seller" is O'Neill-Brown Ltd`, true, 1, 1, 1, 0},
+		{`Brown Ltd, an agreement`, true, 1, 1, 1, 0},
+		{`"Buyer" is O'Neill-Brown Ltd`, true, 0, 0, 0, 1},
+	} {
+		d := &prepared{Document: Document{ID: "d", Text: doc, Truth: []Gold{{Field: "name", Exists: &exists, Correct: "Brown Ltd"}}}, schema: s, loose: c.loose}
+		b := &Bench{weights: DefaultWeights, mix: trustedJudge}
+		o := outcomeOf(answer(c.quote), eval.StopEnd, s)
+		got := map[string]float64{}
+		for _, x := range b.score(nil, d.ready(), &o, nil, eval.RoleArm) {
+			got[x.Metric] = x.Num / x.Den
+		}
+		for name, want := range map[string]float64{metricEvidence: c.evidence, metricPage: c.page, metricTypography: c.typography, metricFabrication: c.fraud} {
+			if got[name] != want {
+				t.Errorf("%s, loose %v: %s is %v, want %v", c.quote, c.loose, name, got[name], want)
+			}
+		}
+	}
+}
+
+// A plain answer to a flat schema is read; what needs evidence is unscored, and not 0.
+func TestPlainAnswerToFlatSchema(t *testing.T) {
+	s := &Schema{Name: "s", Fields: []Field{{Name: "invoice_number", Type: "id"}, {Name: "kind", Type: "enum", Enum: []string{"a", "b"}}}}
+	exists := true
+	d := &prepared{Document: Document{ID: "d", Text: "No. 77, kind a", Truth: []Gold{{Field: "invoice_number", Exists: &exists, Correct: "77"}, {Field: "kind", Exists: &exists, Correct: "a"}}}, schema: s}
+	b := &Bench{weights: DefaultWeights, mix: trustedJudge}
+	for _, answer := range []string{`{"invoice_number": "77", "kind": "c"}`, `[{"invoice_number": 77, "kind": "c"}]`, "```json\n{\"output\": {\"invoice_number\": \"77\", \"kind\": \"c\"}}\n```"} {
+		o := outcomeOf(answer, eval.StopEnd, s)
+		got := map[string]string{}
+		for _, x := range b.score(nil, d.ready(), &o, nil, eval.RoleArm) {
+			if x.Unit == "" || x.Unit == "invoice_number" || x.Metric == metricOutOfList {
+				got[x.Metric] = fmt.Sprint(x.Num, "/", x.Den, " ", x.Unscored)
+			}
+		}
+		for metric, want := range map[string]string{metricValue: "1/1 ", metricComposite: "0/1 " + noEvidence, metricEvidence: "0/1 " + noEvidence, metricPage: "0/1 " + noEvidence,
+			metricStatus: "1/1 ", metricFabrication: "0/0 " + noEvidence, metricParseFailure: "0/1 ", metricOutOfList: "1/1 "} {
+			if got[metric] != want {
+				t.Errorf("%s: %s is %q, want %q", answer, metric, got[metric], want)
+			}
+		}
+		if o.Kind != eval.OK || !slices.Contains(o.Notes, notePlain) {
+			t.Errorf("%s: %v", answer, o)
+		}
+	}
+	if o := outcomeOf(`{"a": {"a": {"a": {"a": {"invoice_number": "77"}}}}}`, eval.StopEnd, s); o.Kind != eval.Malformed {
+		t.Errorf("five objects deep: %v", o.Kind)
+	}
+}

@@ -51,7 +51,8 @@ type point struct {
 	unit  string // its name in the schema, such as items[].price
 	gold  *Gold
 	index *text.Index
-	loose bool // quotes may differ in typography
+	loose bool   // quotes may differ in typography
+	doc   string // the document
 }
 
 // An opinion is a judge's score of a quote: 1 if it reads the claimed value from
@@ -229,7 +230,21 @@ func (p *point) page(e *Entry) float64 {
 
 // standsOn reports whether the quote begins on the page.
 func (p *point) standsOn(quote Scalar, page PageRef) bool {
-	return !quote.blank() && page.Given && !page.Bad && p.index.BeginsOn(quote.Text, page.Number)
+	if quote.blank() || !page.Given || page.Bad {
+		return false
+	}
+	return p.index.BeginsOn(quote.Text, page.Number) || p.loose && p.looselyOn(quote.Text, page.Number)
+}
+
+// looselyOn reports whether the quote is on the page in other typography.
+func (p *point) looselyOn(quote string, page int) bool {
+	for _, at := range p.index.Pages() {
+		if at.Number == page && p.index.HasTypography(quote) {
+			index, err := text.NewIndex(p.doc[at.Start:at.End])
+			return err == nil && index.HasTypography(quote)
+		}
+	}
+	return false
 }
 
 // status is the status score.
