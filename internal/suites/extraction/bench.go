@@ -49,7 +49,9 @@ type Bench struct {
 
 	// unannotated counts fields without gold. They are requested but not scored.
 	unannotated int
-	warnings    []string // the first of the doubtful values of gold
+	others      map[string]bool // further members of documents
+	members     map[string]bool // with those that the mapping names
+	warnings    []string        // the first of the doubtful values of gold
 	doubtful    int
 }
 
@@ -86,6 +88,7 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 		}
 	}
 	b.checkLists(fault)
+	b.checkMapping(fault)
 	if err := errs.Err(); err != nil {
 		b.Close()
 		return nil, err
@@ -160,6 +163,8 @@ func (b *Bench) load(errs *study.Errors) {
 	b.items, b.places, b.schemaOf = make([]eval.Item, 0, total), make([]place, 0, total), make([]*Schema, 0, total)
 	strata := map[string][]eval.Level{} // shared between documents
 	first := map[string]place{}         // by id
+	var found causes
+	b.others, b.members = map[string]bool{}, map[string]bool{}
 	for _, p := range b.parts {
 		for _, at := range p.used {
 			at := place{p.source, at}
@@ -169,17 +174,30 @@ func (b *Bench) load(errs *study.Errors) {
 				continue
 			}
 			d.Split = cmp.Or(d.Split, p.set)
-			for _, e := range kit.Unjoin(b.admit(at, &d, first, strata, p.name)) {
-				errs.Add(e)
+			d.Schema = cmp.Or(d.Schema, b.study.Documents.Schema)
+			for _, name := range d.members {
+				b.members[name] = true
+			}
+			for name := range d.Others {
+				b.others[name] = true
+			}
+			for _, e := range b.admit(at, &d, first, strata, p.name) {
+				located := at.locate(e)
+				if broken := (*schemaFileError)(nil); errors.As(e, &broken) {
+					located = e // it names its file
+				}
+				found.add(d.ID, e, located)
 			}
 		}
+	}
+	for _, e := range found.list() {
+		errs.Add(e)
 	}
 }
 
 // admit validates a document and adds its item.
-func (b *Bench) admit(at place, d *Document, first map[string]place, strata map[string][]eval.Level, part string) error {
-	var errs []error
-	fault := func(format string, args ...any) { errs = append(errs, at.locate(fmt.Errorf(format, args...))) }
+func (b *Bench) admit(at place, d *Document, first map[string]place, strata map[string][]eval.Level, part string) (errs []error) {
+	fault := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	if d.ID == "" {
 		fault("document_id is missing: every document needs one, unique in the study")
 	} else if other, dup := first[d.ID]; dup {
@@ -189,17 +207,16 @@ func (b *Bench) admit(at place, d *Document, first map[string]place, strata map[
 	if err != nil {
 		var broken *schemaFileError
 		if errors.As(err, &broken) {
-			errs = append(errs, kit.Unjoin(broken.err)...)
-		} else if err != errReported {
+			for _, e := range kit.Unjoin(broken.err) {
+				errs = append(errs, &schemaFileError{e})
+			}
+		} else {
 			fault("document %q: %w", d.ID, err)
 		}
-		return errors.Join(errs...)
+		return errs
 	}
 	if err := d.expand(s, func(text string) { b.warn(at, text) }); err != nil {
-		for _, e := range kit.Unjoin(err) {
-			fault("%w", e)
-		}
-		return errors.Join(errs...)
+		return kit.Unjoin(err)
 	}
 	for _, e := range kit.Unjoin(d.check(s, b.study.forPeople, !b.plain, func(text string) { b.warn(at, text) })) {
 		fault("%w", e)
@@ -210,9 +227,10 @@ func (b *Bench) admit(at place, d *Document, first map[string]place, strata map[
 	first[d.ID] = at
 	b.places, b.schemaOf = append(b.places, at), append(b.schemaOf, s)
 	docType := cmp.Or(d.DocType, s.Name)
-	key := strings.Join([]string{docType, d.Difficulty, part}, "\x00")
+	levels, _ := b.study.Documents.levels(d)
+	key := fmt.Sprintf("%q", append([]eval.Level{{Name: docType, Value: d.Difficulty}, {Name: part}}, levels...))
 	if strata[key] == nil {
-		strata[key] = strataOf(docType, d.Difficulty, part)
+		strata[key] = append(strataOf(docType, d.Difficulty, part), levels...)
 	}
 	if d.Split == splitDev && b.study.Split != study.SplitTest { // a TEST run has no DEV trials
 		b.hasDev = true
@@ -223,7 +241,7 @@ func (b *Bench) admit(at place, d *Document, first map[string]place, strata map[
 	}
 	b.items = append(b.items, eval.Item{ID: d.ID, Split: d.Split, Strata: strata[key],
 		Cluster: d.Cluster, Input: d.inputHash(), Gold: gold})
-	return errors.Join(errs...)
+	return errs
 }
 
 // errHere is an empty error to locate a document with.
@@ -267,7 +285,7 @@ func (b *Bench) Close() error {
 
 // Capabilities are what the suite has of them.
 func (b *Bench) Capabilities() eval.Capabilities {
-	return eval.Capabilities{Warnings: b.Warnings, Facts: b.Facts, Report: b.Report, Records: b.Records, Ratings: b.Ratings, Calibrator: b, Annotated: b}
+	return eval.Capabilities{Warnings: b.Warnings, Notes: b.notes, Facts: b.Facts, Report: b.Report, Records: b.Records, Ratings: b.Ratings, Calibrator: b, Annotated: b}
 }
 
 // Warnings are about gold that looks wrong but is legal.
@@ -276,6 +294,38 @@ func (b *Bench) Warnings() []string {
 		return append(slices.Clip(b.warnings), fmt.Sprintf("and %d more values of gold like these", more))
 	}
 	return b.warnings
+}
+
+// notes list the members of documents that Scruple does not know, once.
+func (b *Bench) notes() []string {
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(b.others)), func(name string) bool { return slices.Contains(b.study.Documents.Strata, name) })
+	if len(names) == 0 {
+		return nil
+	}
+	return []string{"data: other members, shown beside the document: " + text.Shorten(strings.Join(names, ", "), 300) + "; data.strata breaks results down by them"}
+}
+
+// checkMapping reports what the mapping names and no document has.
+func (b *Bench) checkMapping(fault func(key, format string, args ...any)) {
+	m := &b.study.Documents.Mapping
+	m.check(fault)
+	known := slices.Sorted(maps.Keys(b.members))
+	has := func(key, name string) {
+		if !b.members[name] {
+			fault(key, "no document has %q%s", name, kit.DidYouMean(name, known))
+		}
+	}
+	for i, name := range m.Strata {
+		has(fmt.Sprintf("data.strata[%d]", i), name)
+	}
+	for _, field := range slices.Sorted(maps.Keys(m.GoldColumns)) {
+		has("data.gold_columns."+field, m.GoldColumns[field])
+	}
+	for _, key := range slices.Sorted(maps.Keys(m.Columns)) {
+		if name := m.Columns[key]; slices.Contains(ownKeys, key) && name != "" {
+			has("data.columns."+key, name)
+		}
+	}
 }
 
 // Facts counts the prompts that cannot run; strata count the documents.
@@ -393,6 +443,7 @@ func (b *Bench) document(id string) (*prepared, error) {
 	if err != nil {
 		return nil, err
 	}
+	read.Schema = cmp.Or(read.Schema, b.study.Documents.Schema)
 	read.Split = b.items[item].Split // that of its source, if it has none
 	d := &prepared{Document: read, schema: b.schemaOf[item], item: item, lists: b.study.Lists, loose: b.study.Quotes == "typography"}
 	if d.Schema != d.schema.Name {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -26,7 +27,10 @@ type Document struct {
 	Cluster    string `json:"cluster,omitempty"` // documents of a cluster are resampled together
 	Truth      []Gold `json:"ground_truth"`
 	// Gold is gold in the shape of a JSON Schema, instead of ground_truth.
-	Gold jsontext.Value `json:"gold,omitempty"`
+	Gold   jsontext.Value            `json:"gold,omitempty"`
+	Others map[string]jsontext.Value `json:",inline"` // further members: shown, and strata
+
+	members []string // those of the record that are none of the above
 }
 
 // Gold is the annotation of one field of one document.
@@ -41,6 +45,12 @@ type Gold struct {
 	Contains   string    `json:"evidence_must_contain,omitempty"` // or text that such a passage must contain
 	Page       int       `json:"page,omitempty"`
 	Note       string    `json:"note,omitempty"` // why the field is ambiguous
+}
+
+// UnmarshalJSONFrom refuses unknown keys, which a document may have.
+func (g *Gold) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	type plain Gold
+	return json.UnmarshalDecode(d, (*plain)(g), json.RejectUnknownMembers(true))
 }
 
 // A literal is the text of a JSON string, number or boolean; "" for null.

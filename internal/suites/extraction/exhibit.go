@@ -21,6 +21,8 @@ func (b *Bench) Show(c eval.Case) (eval.Exhibit, error) {
 	arranged, results := b.assess(d.ready(), &o, c.Trials[0].Verdicts)
 	x := eval.Exhibit{Item: t.Item, Arm: t.Arm, Title: fmt.Sprintf("%s, answered by %s", t.Item, t.Arm), Raw: string(o.Data)}
 	x.Facts = append(x.Facts, b.items[d.item].Strata...)
+	_, others := b.study.Documents.levels(&d.Document)
+	x.Facts = append(x.Facts, others...)
 	if d.Split != "" {
 		x.Facts = append(x.Facts, eval.Level{Name: "split", Value: d.Split})
 	}

@@ -210,8 +210,8 @@ func TestOpenErrors(t *testing.T) {
 			}},
 		{"a record of a folder", map[string]string{
 			"study.yaml": "name: t\nsuite: extraction\ndata: {source: directory, path: docs}\narms: [{name: h, builtin: heuristic}]\n",
-			"docs/a.txt": "x", "docs/a.json": "{\"schema\": \"invoice\",\n \"truth\": []}\n"},
-			[]string{`docs/a.json:2:2: unknown key "truth"`}},
+			"docs/a.txt": "x", "docs/a.json": "{\"schema\": \"invoice\",\n \"ground_thruth\": []}\n"},
+			[]string{`docs/a.json: unknown key "ground_thruth": did you mean "ground_truth"?`}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -242,7 +242,7 @@ func TestSchemaErrorsNameTheirFile(t *testing.T) {
 		"schemas/own.json": "{\n  \"name\": \"own\",\n  \"fields\": [\n    {\"name\": \"é\", \"typ\": \"date\"}\n  ]\n}\n",
 		"docs.jsonl":       fmt.Sprintf(document, 1) + fmt.Sprintf(document, 2)})
 	_, err := open(t, dir)
-	if want := filepath.Join(dir, "schemas", "own.json") + `:4:19: unknown key "typ" in fields[0]: did you mean "type"?`; err == nil || err.Error() != want {
+	if want := filepath.Join(dir, "schemas", "own.json") + `:4:19: unknown key "typ" in fields[0]: did you mean "type"? (and in 1 other document)`; err == nil || err.Error() != want {
 		t.Errorf("got %v\nwant %s", err, want)
 	}
 }

@@ -149,24 +149,17 @@ func (s *Schema) check(fault func(format string, args ...any)) {
 // shipped ones.
 type schemas struct {
 	dir   string
-	known map[string]*Schema // nil for an invalid one, which is reported once
+	known map[string]*Schema // nil for an invalid one
+	errs  map[string]error   // of invalid ones
 }
 
-func newSchemas(dir string) *schemas { return &schemas{dir, map[string]*Schema{}} }
+func newSchemas(dir string) *schemas { return &schemas{dir, map[string]*Schema{}, map[string]error{}} }
 
-// errReported is returned for a schema whose error was already reported.
-var errReported = errors.New("already reported")
-
-func (c *schemas) get(name string) (s *Schema, err error) {
-	s, seen := c.known[name]
-	switch {
-	case !seen:
-		s, err = c.load(name)
-		c.known[name] = s
-	case s == nil:
-		err = errReported
+func (c *schemas) get(name string) (*Schema, error) {
+	if _, seen := c.known[name]; !seen {
+		c.known[name], c.errs[name] = c.load(name)
 	}
-	return s, err
+	return c.known[name], c.errs[name]
 }
 
 func (c *schemas) load(name string) (*Schema, error) {

@@ -1,6 +1,7 @@
 package extraction
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -41,11 +42,21 @@ func (p place) read() (Document, error) { return p.source.read(p.at) }
 func (p place) locate(err error) error { return p.Locate(p.at, err) }
 
 // lines are the records of a JSON Lines file.
-type lines struct{ *dataset.Lines }
+type lines struct {
+	*dataset.Lines
+	mapping *Mapping
+}
 
-func (l lines) read(i int) (d Document, err error) {
-	_, err = l.Decode(i, nil, &d)
-	return d, err
+func (l lines) read(i int) (Document, error) {
+	data, err := l.Lines.Read(i, nil)
+	if err != nil {
+		return Document{}, err
+	}
+	d, err := l.mapping.decode(data)
+	if err != nil {
+		return Document{}, l.Locate(i, err)
+	}
+	return d, nil
 }
 
 // made are synthetic documents.
@@ -87,35 +98,58 @@ func (m made) Locate(i int, err error) error {
 // A folder has pairs of NAME.txt or NAME.pdf, the text of a document, and NAME.json,
 // its record without text.
 type folder struct {
-	dir   string
-	names []string
-	pdf   map[string]func() (string, error) // by name; each is read once, as that takes a process
+	dir     string
+	names   []string                          // paths in the folder without extension
+	pdf     map[string]func() (string, error) // by name; each is read once, as that takes a process
+	own     map[string]bool                   // names that have a record of their own
+	records *joined                           // of the others, if the study has a table
+	mapping *Mapping
 }
 
-func openFolder(dir string) (source, error) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil, fmt.Errorf("opening data: %w", err)
-	}
+// openFolder lists the documents of a folder and of those in it. Without a record of its own, a
+// document needs one in the table, or gold of the study's file.
+func openFolder(dir string, m *Mapping, records *joined, bare bool) (source, error) {
 	has := map[string]map[string]bool{} // extensions by name
-	for _, e := range entries {
-		ext := filepath.Ext(e.Name())
-		if name := strings.TrimSuffix(e.Name(), ext); ext == ".txt" || ext == ".pdf" || ext == ".json" {
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return fmt.Errorf("opening data: %w", err)
+		case strings.HasPrefix(e.Name(), ".") && path != dir:
+			if e.IsDir() {
+				return filepath.SkipDir
+			}
+			return nil
+		case e.IsDir():
+			return nil
+		}
+		inside, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		ext := filepath.Ext(path)
+		if name := filepath.ToSlash(strings.TrimSuffix(inside, ext)); ext == ".txt" || ext == ".pdf" || ext == ".json" {
 			if has[name] == nil {
 				has[name] = map[string]bool{}
 			}
 			has[name][ext] = true
 		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
-	f := &folder{dir: dir, pdf: map[string]func() (string, error){}}
+	f := &folder{dir: dir, pdf: map[string]func() (string, error){}, own: map[string]bool{}, records: records, mapping: m}
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(has)) {
-		file, of := filepath.Join(dir, name), has[name]
+		file, of := filepath.Join(dir, filepath.FromSlash(name)), has[name]
+		_, listed := records.find(name)
+		f.own[name] = of[".json"]
 		switch {
 		case of[".txt"] && of[".pdf"]:
 			errs = append(errs, fmt.Errorf("%s.pdf: the folder also has %s.txt: keep one of them", file, name))
 		case !of[".txt"] && !of[".pdf"]:
 			errs = append(errs, fmt.Errorf("%s.json: its document, %s.txt or %s.pdf, does not exist", file, name, name))
+		case !of[".json"] && (bare || listed):
 		case !of[".json"] && of[".txt"]:
 			errs = append(errs, fmt.Errorf("%s.txt: its gold, %s.json, does not exist", file, name))
 		case !of[".json"]:
@@ -132,12 +166,37 @@ func (f *folder) Len() int     { return len(f.names) }
 func (f *folder) Close() error { return nil }
 
 func (f *folder) Locate(i int, err error) error {
+	if at, ok := f.records.find(f.names[i]); ok && !f.own[f.names[i]] {
+		return f.records.Locate(at, err)
+	}
 	return fmt.Errorf("%s: %w", filepath.Join(f.dir, f.names[i]+".json"), err)
 }
 
 func (f *folder) read(i int) (d Document, err error) {
-	if err := dataset.ReadJSON(filepath.Join(f.dir, f.names[i]+".json"), &d); err != nil {
-		return d, err
+	at, listed := f.records.find(f.names[i])
+	switch {
+	case f.own[f.names[i]] && listed:
+		return d, f.records.Locate(at, fmt.Errorf("document %q has a record of its own, %s.json: remove one of them", f.names[i], f.names[i]))
+	case f.own[f.names[i]]:
+		file := filepath.Join(f.dir, f.names[i]+".json")
+		data, err := dataset.ReadFile(file)
+		if err == nil {
+			if d, err = f.mapping.decode(bytes.TrimPrefix(data, []byte("\ufeff"))); err != nil {
+				err = dataset.Locate(file, data, err)
+			}
+		}
+		if err != nil {
+			return d, err
+		}
+	case listed:
+		data, err := f.records.Read(at, nil)
+		if err == nil {
+			d, err = f.mapping.decode(data)
+		}
+		if err != nil {
+			return d, f.records.Locate(at, err)
+		}
+		d.ID = f.names[i]
 	}
 	if d.Text != "" {
 		return d, f.Locate(i, errors.New("text is set, but the text of this document is in a file of its own: remove text"))
@@ -342,7 +401,7 @@ func (s *Study) open(resolve func(string) string, fault func(key, format string,
 
 // openPart opens a source, with the gold of the study's file in place of its own.
 func (s *Study) openPart(p Part, name string, resolve func(string) string) (source, error) {
-	src, err := openSource(p, resolve)
+	src, err := s.openSource(p, resolve)
 	if m, ok := src.(made); ok && name != "" {
 		for i := range m {
 			m[i].ID = name + "-" + m[i].ID // seeds share the ids of documents
@@ -362,7 +421,8 @@ func (s *Study) openPart(p Part, name string, resolve func(string) string) (sour
 	return with, nil
 }
 
-func openSource(p Part, resolve func(string) string) (source, error) {
+func (s *Study) openSource(p Part, resolve func(string) string) (source, error) {
+	m := &s.Documents.Mapping
 	switch {
 	case p.Source == "synthetic" && p.Path != "":
 		return nil, errors.New("source synthetic has no path: its documents are generated from seed")
@@ -385,11 +445,19 @@ func openSource(p Part, resolve func(string) string) (source, error) {
 	case p.Source == "directory" && !info.IsDir():
 		return nil, fmt.Errorf("path: %s is a file: write source: jsonl, or name a folder", full)
 	case p.Source == "directory":
-		return openFolder(full)
+		var records *joined
+		if m.Records != "" {
+			if records, err = m.openRecords(resolve(m.Records)); err != nil {
+				return nil, err
+			}
+		}
+		return openFolder(full, m, records, s.Documents.Gold != "" || s.forPeople)
+	case m.Records != "":
+		return nil, errors.New("records needs source: directory")
 	}
-	l, err := table.OpenLines(full, columnsOfText)
+	l, err := table.OpenLines(full, m.texts())
 	if err != nil {
 		return nil, err
 	}
-	return lines{l}, nil
+	return lines{l, m}, nil
 }

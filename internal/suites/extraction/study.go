@@ -57,6 +57,7 @@ type Documents struct {
 	Count  int    `json:"count,omitempty" jsonschema:"minimum=0,description=Use only so many documents\\, drawn by execution.seed so that each type\\, difficulty and split has its share (default all)"`
 	Parts  []Part `json:"parts,omitempty" jsonschema:"description=The parts of a mixed source"`
 	Gold   string `json:"gold,omitempty" jsonschema:"description=File of gold that scruple annotate --lock wrote: the study has its documents only\\, with this gold instead of their own"`
+	Mapping
 	Synthetic
 	Verification string `json:"verification,omitempty" jsonschema:"description=Checklist of the verification of gold\\, a CSV file of scruple extraction generate"`
 }

@@ -1,0 +1,203 @@
+package extraction
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/scruple-eval/scruple/internal/dataset"
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
+	"github.com/scruple-eval/scruple/internal/table"
+	"github.com/scruple-eval/scruple/internal/text"
+)
+
+// Mapping says what the members of the records of a corpus are, or the columns of a table.
+type Mapping struct {
+	Columns     map[string]string `json:"columns,omitempty" jsonschema:"description=Names of members or columns in the file if they differ\\, such as {document_id: id\\, text: ocr_text}"`
+	Schema      string            `json:"schema,omitempty" jsonschema:"description=Schema of the documents that name none"`
+	GoldColumns map[string]string `json:"gold_columns,omitempty" jsonschema:"description=Gold from flat members or columns\\, by field\\, such as {total_amount: total}; an empty value is not in the document"`
+	Strata      []string          `json:"strata,omitempty" jsonschema:"uniqueItems=true,description=Further members or columns to break results down by"`
+	Records     string            `json:"records,omitempty" jsonschema:"description=Table of the records of the documents of a folder\\, with the name of the file without its extension as document_id"`
+}
+
+// ownKeys are the keys of a record that Scruple knows, beside gold.
+var ownKeys = []string{"document_id", "text", "schema", "doc_type", "difficulty", "split", "cluster"}
+
+// texts are the columns of a table that are no numbers.
+func (m *Mapping) texts() table.Texts {
+	t := table.Texts{Names: slices.Clone(columnsOfText.Names), Verbatim: cmp.Or(m.Columns["text"], columnsOfText.Verbatim)}
+	t.Names = slices.AppendSeq(t.Names, maps.Values(m.Columns))
+	t.Names = slices.AppendSeq(t.Names, maps.Values(m.GoldColumns))
+	t.Names = append(t.Names, m.Strata...)
+	return t
+}
+
+// check checks the keys of the mapping.
+func (m *Mapping) check(fault func(key, format string, args ...any)) {
+	for _, key := range slices.Sorted(maps.Keys(m.Columns)) {
+		if !slices.Contains(ownKeys, key) {
+			fault("data.columns."+key, "documents have no %q%s: want one of %s", key, kit.DidYouMean(key, ownKeys), strings.Join(ownKeys, ", "))
+		}
+	}
+}
+
+// decode reads a record. What is neither a key of Scruple nor named by the mapping is kept.
+func (m *Mapping) decode(data []byte) (d Document, err error) {
+	if err := dataset.DecodeLoose(data, &d); err != nil {
+		return d, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.Others)) {
+		if !m.names(name) && near(name) != "" {
+			return Document{}, fmt.Errorf("unknown key %q: did you mean %q? A key that is meant so can be named in data.strata", name, near(name))
+		}
+	}
+	d.members = slices.Collect(maps.Keys(d.Others))
+	for _, key := range slices.Sorted(maps.Keys(m.Columns)) {
+		value, ok := d.Others[m.Columns[key]]
+		if !ok {
+			continue
+		}
+		var l literal
+		if err := l.UnmarshalJSON(value); err != nil {
+			return Document{}, fmt.Errorf("%s: %w", m.Columns[key], err)
+		}
+		*d.own(key) = string(l)
+		delete(d.Others, m.Columns[key])
+	}
+	if len(m.GoldColumns) > 0 {
+		if len(d.Truth) > 0 || len(d.Gold) > 0 {
+			return Document{}, errors.New("gold is in the record and in the columns of data.gold_columns: remove one of them")
+		}
+		for _, field := range slices.Sorted(maps.Keys(m.GoldColumns)) {
+			g := Gold{Field: field}
+			if err := g.Correct.UnmarshalJSON(d.Others[m.GoldColumns[field]]); err != nil {
+				return Document{}, fmt.Errorf("%s: %w", m.GoldColumns[field], err)
+			}
+			exists := !blank(g.Correct)
+			if g.Exists = &exists; !exists {
+				g.Correct = ""
+			}
+			d.Truth = append(d.Truth, g)
+			delete(d.Others, m.GoldColumns[field])
+		}
+	}
+	return d, nil
+}
+
+// own is the place of the value of a key.
+func (d *Document) own(key string) *string {
+	return map[string]*string{"document_id": &d.ID, "text": &d.Text, "schema": &d.Schema, "doc_type": &d.DocType, "difficulty": &d.Difficulty, "split": &d.Split, "cluster": &d.Cluster}[key]
+}
+
+// names reports whether the mapping names a member of the file.
+func (m *Mapping) names(name string) bool {
+	is := func(column string) bool { return column == name }
+	return slices.ContainsFunc(slices.Collect(maps.Values(m.Columns)), is) || slices.ContainsFunc(slices.Collect(maps.Values(m.GoldColumns)), is) || slices.Contains(m.Strata, name)
+}
+
+// near is the key of Scruple that a long name seems to mean, "" if none.
+func near(name string) string {
+	const long = 6 // shorter words are near to many others
+	for _, key := range append([]string{"ground_truth"}, ownKeys...) {
+		if n := len(name) - len(key); len(key) >= long && -2 <= n && n <= 2 && strings.Contains(text.DidYouMean(name, []string{key}), key) {
+			return key
+		}
+	}
+	return ""
+}
+
+// levels are the strata that the mapping names, and what else the record has.
+func (m *Mapping) levels(d *Document) (strata, others []eval.Level) {
+	var values []table.Value
+	for _, name := range slices.Sorted(maps.Keys(d.Others)) {
+		var l literal
+		if l.UnmarshalJSON(d.Others[name]) != nil {
+			l = literal(d.Others[name]) // a list or an object, as it is
+		}
+		if l != "" {
+			values = append(values, table.Value{Column: name, Text: string(l)})
+		}
+	}
+	return kit.SplitColumns(values, m.Strata)
+}
+
+// joined are the records of a table by document.
+type joined struct {
+	*dataset.Lines
+	at map[string]int
+}
+
+// find finds the record of a document.
+func (j *joined) find(name string) (int, bool) {
+	if j == nil {
+		return 0, false
+	}
+	at, ok := j.at[name]
+	return at, ok
+}
+
+// openRecords reads the table of the records of a folder.
+func (m *Mapping) openRecords(path string) (*joined, error) {
+	lines, err := table.OpenLines(path, m.texts())
+	if err != nil {
+		return nil, fmt.Errorf("data.records: %w", err)
+	}
+	j := &joined{lines, map[string]int{}}
+	for i := range lines.Len() {
+		data, err := lines.Read(i, nil)
+		if err != nil {
+			return nil, err
+		}
+		d, err := m.decode(data)
+		if err != nil {
+			return nil, lines.Locate(i, err)
+		}
+		if _, twice := j.at[d.ID]; twice || d.ID == "" {
+			return nil, lines.Errorf(i, "document_id %q is empty or a duplicate", d.ID)
+		}
+		j.at[strings.TrimSuffix(filepath.ToSlash(d.ID), filepath.Ext(d.ID))] = i
+		j.at[d.ID] = i
+	}
+	return j, nil
+}
+
+// A cause is an error of one or several documents.
+type cause struct {
+	first error
+	n     int
+}
+
+// causes collects errors of documents: one that many have is reported once.
+type causes struct {
+	order []string
+	of    map[string]*cause
+}
+
+// add adds an error, which located names the place of.
+func (c *causes) add(id string, err, located error) {
+	key := strings.TrimPrefix(err.Error(), fmt.Sprintf("document %q: ", id))
+	if c.of == nil {
+		c.of = map[string]*cause{}
+	}
+	if c.of[key] == nil {
+		c.order, c.of[key] = append(c.order, key), &cause{first: located}
+	}
+	c.of[key].n++
+}
+
+// list are the errors, in the order of the documents.
+func (c *causes) list() (errs []error) {
+	for _, key := range c.order {
+		if x := c.of[key]; x.n > 1 {
+			errs = append(errs, fmt.Errorf("%w (and in %s)", x.first, text.Plural(x.n-1, "other document", "other documents")))
+		} else {
+			errs = append(errs, x.first)
+		}
+	}
+	return errs
+}
