@@ -56,9 +56,10 @@ func Pairs(compare []study.Compare, arms []eval.Arm) ([]Pair, error) {
 	return pairs, nil
 }
 
-// allPairs compares each arm with those before it.
+// allPairs compares each arm with those before it. A baseline, which many suites add by
+// themselves, is compared where the study names it.
 func allPairs(c study.Compare, arms []eval.Arm) (pairs []Pair) {
-	arms = slices.DeleteFunc(slices.Clone(arms), func(a eval.Arm) bool { return a.Role == eval.RoleCalibration })
+	arms = slices.DeleteFunc(slices.Clone(arms), func(a eval.Arm) bool { return a.Role != eval.RoleArm })
 	for i, b := range arms {
 		for _, a := range arms[i+1:] {
 			pairs = append(pairs, Pair{A: a.ID, B: b.ID, Primary: c.Primary, Family: c.Family, Metrics: c.Metrics})

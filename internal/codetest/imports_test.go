@@ -79,6 +79,8 @@ var rules = []struct {
 		"a run is written for other tools from its trials: no store, no suite, and the sender is an argument"},
 	{"internal/columnar", nil, []string{"net", "database", "os", "time"},
 		"a table is written without knowing what its columns mean"},
+	{"internal/suites/extraction/benchmark", []string{"internal/dataset", "internal/dataset/pdf", "internal/suites/kit", "internal/text"}, []string{"net", "database"},
+		"public benchmarks become data of one suite: no store, no model"},
 	{"internal/evallog", []string{"internal/effort", "internal/eval", "internal/text", "internal/dataset", "internal/suites/given", "internal/suites/kit"}, []string{"net", "database"},
 		"results of other tools become data of one suite: no store, no model"},
 	{"internal/plan", []string{"internal/eval", "internal/study", "stats/dist"}, []string{"net", "database", "os"},

@@ -210,7 +210,7 @@ func (c *Comparisons) UnmarshalJSON(data []byte) error {
 
 // JSONSchemaExtend allows the word beside the list.
 func (Comparisons) JSONSchemaExtend(s *jsonschema.Schema) {
-	s.Type, s.Description = "", "Pairs of arms to compare, or all: every pair of arms, as primary comparisons"
+	s.Type, s.Description = "", "Pairs of arms to compare, or all: every pair of arms but baselines, as primary comparisons"
 	s.OneOf = []*jsonschema.Schema{{Type: "array"}, {Const: "all"}}
 	s.Extras = map[string]any{"errorMessage": "want a list of pairs such as [{a: new, b: old}], or all"}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/dataset/pdf"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/suites/extraction/benchmark"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/text"
 )
@@ -49,7 +50,7 @@ func Suite() kit.Suite {
 		Starter:   starterFiles,
 		Cases:     shippedPreflight,
 		Check:     checkCase,
-		Imports:   []kit.Import{{Name: "pdf", Doc: "text of a PDF file as studies read it, with page markers, to write gold by", Convert: importPDF}},
+		Imports:   append(benchmark.Imports(), kit.Import{Name: "pdf", Doc: "text of a PDF file as studies read it, with page markers, to write gold by", Convert: importPDF}),
 		Commands:  []kit.Command{generateCommand()},
 	}
 }

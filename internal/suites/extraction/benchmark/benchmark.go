@@ -1,0 +1,312 @@
+// Package benchmark makes a study of a public benchmark of document extraction: its documents,
+// JSON Schemas and gold, with the published answers of systems as arms.
+//
+// docubench.go and extractbench.go know the layout of a benchmark each, and find its documents
+// and answers; this file writes them. Files of a benchmark are not trusted. The package must not
+// know the suite's study, the store or providers.
+package benchmark
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/scruple-eval/scruple/internal/dataset"
+	"github.com/scruple-eval/scruple/internal/dataset/pdf"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
+	"github.com/scruple-eval/scruple/internal/text"
+)
+
+// Imports are the benchmarks that can be imported.
+func Imports() []kit.Import {
+	return []kit.Import{
+		{Name: "extractbench", Doc: "folder of ExtractBench (of 2026 by LlamaIndex, or the older one by Contextual AI)", Folder: importer("extractbench", extractBench)},
+		{Name: "docubench", Doc: "folder of DocuBench, with the published answers as arms", Folder: importer("docubench", docuBench)},
+	}
+}
+
+// A corpus is what a benchmark has.
+type corpus struct {
+	name      string
+	schemas   map[string]jsontext.Value
+	documents []document
+	systems   []system
+	metric    string // of the benchmark itself, whose scores the systems bring; may be empty
+	left      map[string]int
+	notes     []string
+}
+
+type document struct {
+	id, schema string
+	file       string // with the text; may be missing
+	gold       jsontext.Value
+	extra      map[string]string
+}
+
+type system struct {
+	name    string
+	answers map[string]jsontext.Value // by document; a failed one has none
+	scores  map[string]float64        // by the benchmark's own definition
+}
+
+func (c *corpus) leave(why string) {
+	if c.left == nil {
+		c.left = map[string]int{}
+	}
+	c.left[why]++
+}
+
+// importer writes what a reader finds.
+func importer(name string, read func(dir string) (*corpus, error)) func(files []string, to string) (fmt.Stringer, error) {
+	return func(files []string, to string) (fmt.Stringer, error) {
+		if len(files) != 1 {
+			return nil, fmt.Errorf("%s: give its folder alone, not %s", name, text.Plural(len(files), "file", "files"))
+		}
+		c, err := read(files[0])
+		if err != nil {
+			return nil, err
+		}
+		if c.name = name; len(c.documents) == 0 {
+			return nil, fmt.Errorf("%s: no documents with gold found", files[0])
+		}
+		written, err := kit.WriteFiles(to, c.files(kit.StudyName(to, name)))
+		if err != nil {
+			return nil, err
+		}
+		return report{c, written}, nil
+	}
+}
+
+// files are those of the study.
+func (c *corpus) files(name string) []kit.File {
+	files := []kit.File{{Path: "documents.jsonl", Write: c.writeDocuments}}
+	for _, schema := range sortedKeys(c.schemas) {
+		files = append(files, kit.Bytes("schemas/"+schema+".json", append(slices.Clone(c.schemas[schema]), '\n')))
+	}
+	for _, s := range c.systems {
+		files = append(files, kit.File{Path: "outputs/" + s.name + ".jsonl", Write: s.writeAnswers})
+		if len(s.scores) > 0 {
+			files = append(files, kit.File{Path: "scores/" + s.name + ".csv", Write: func(w io.Writer) error { return s.writeScores(w, c.metric) }})
+		}
+	}
+	return append(files, kit.File{Path: "study.yaml", Write: func(w io.Writer) error {
+		_, err := io.WriteString(w, c.study(name))
+		return err
+	}})
+}
+
+func (c *corpus) writeDocuments(w io.Writer) error {
+	lines := json.NewEncoder(w)
+	lines.SetEscapeHTML(false)
+	for _, d := range c.documents {
+		content, err := d.text()
+		if err != nil {
+			c.leave("the text of the file cannot be read, so the study has its name alone: " + err.Error())
+			content = "[" + filepath.Base(d.file) + "]"
+		}
+		row := map[string]any{"document_id": d.id, "schema": d.schema, "text": content, "gold": json.RawMessage(d.gold)}
+		for name, value := range d.extra {
+			row[name] = value
+		}
+		if err := lines.Encode(row); err != nil {
+			return fmt.Errorf("document %s: %w", d.id, err)
+		}
+	}
+	return nil
+}
+
+// text is the text of a document's file: of a PDF its text layer, of others the file itself.
+func (d document) text() (string, error) {
+	switch ext := strings.ToLower(filepath.Ext(d.file)); ext {
+	case "":
+		return "", fmt.Errorf("no file")
+	case ".pdf":
+		content, err := pdf.Text(d.file)
+		if err != nil {
+			return "", fmt.Errorf("a PDF without text that can be read")
+		}
+		return content, nil
+	case ".txt", ".csv", ".xml", ".html", ".md":
+		data, err := dataset.ReadFile(d.file)
+		if content := strings.ToValidUTF8(string(data), "\ufffd"); err != nil || strings.TrimSpace(content) != "" {
+			return content, err
+		}
+		return "", fmt.Errorf("an empty file")
+	default:
+		return "", fmt.Errorf("a file %s", ext)
+	}
+}
+
+func (s system) writeAnswers(w io.Writer) error {
+	lines := json.NewEncoder(w)
+	lines.SetEscapeHTML(false)
+	for _, id := range sortedKeys(s.answers) {
+		if err := lines.Encode(map[string]any{"item": id, "output": json.RawMessage(s.answers[id])}); err != nil {
+			return fmt.Errorf("answer of %s about %s: %w", s.name, id, err)
+		}
+	}
+	return nil
+}
+
+func (s system) writeScores(w io.Writer, metric string) error {
+	c := csv.NewWriter(w)
+	rows := [][]string{{"item", metric}}
+	for _, id := range sortedKeys(s.scores) {
+		rows = append(rows, []string{id, strconv.FormatFloat(s.scores[id], 'g', -1, 64)})
+	}
+	return c.WriteAll(rows)
+}
+
+// study is the study file.
+func (c *corpus) study(name string) string {
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	line("# Made by scruple import %s.\nname: %s\nsuite: extraction\ndata: {source: jsonl, path: documents.jsonl}\nschemas: schemas\nanswers: plain\narms:", c.name, name)
+	for _, s := range c.systems {
+		scores := ""
+		if len(s.scores) > 0 {
+			scores = ", scores: scores/" + s.name + ".csv"
+		}
+		line("  - {name: %s, outputs: outputs/%s.jsonl%s}", s.name, s.name, scores)
+	}
+	if len(c.systems) == 0 {
+		line("  - {name: idiomatic} # a prompt of Scruple: give the study a model, or an arm with your own answers")
+	}
+	secondary := "precision, recall, value"
+	if c.metric != "" {
+		secondary += ", " + c.metric
+	}
+	line("metrics:\n  primary: [f1]\n  secondary: [%s]", secondary)
+	if c.metric != "" {
+		line("  own: [{name: %s, title: %s}]", c.metric, strconv.Quote("Score of "+c.name))
+	}
+	line("comparisons: all")
+	return b.String()
+}
+
+// A report says what an import kept.
+type report struct {
+	c     *corpus
+	files []string
+}
+
+func (r report) MarshalJSON() ([]byte, error) {
+	var systems []string
+	for _, s := range r.c.systems {
+		systems = append(systems, s.name)
+	}
+	return json.Marshal(map[string]any{"documents": len(r.c.documents), "schemas": len(r.c.schemas), "systems": systems, "left_out": r.c.left, "notes": r.c.notes, "files": r.files})
+}
+
+func (r report) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s, %s, %s\n", text.Plural(len(r.c.documents), "document", "documents"), text.Plural(len(r.c.schemas), "schema", "schemas"), text.Plural(len(r.c.systems), "system", "systems"))
+	for _, s := range r.c.systems {
+		fmt.Fprintf(&b, "system %s: %s\n", s.name, text.Plural(len(s.answers), "answer", "answers"))
+	}
+	for _, why := range sortedKeys(r.c.left) {
+		fmt.Fprintf(&b, "note: %s: %s\n", text.Plural(r.c.left[why], "document or answer", "documents or answers"), why)
+	}
+	for _, n := range r.c.notes {
+		b.WriteString("note: " + n + "\n")
+	}
+	for _, f := range r.files {
+		b.WriteString("wrote " + f + "\n")
+	}
+	return b.String()
+}
+
+// mostFile limits a JSON file of a benchmark.
+const mostFile = 64 << 20
+
+// readJSON reads a file that is one JSON value. A link, or anything that is no file, is refused.
+func readJSON(path string) (jsontext.Value, error) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s: not a regular file", path)
+	case info.Size() > mostFile:
+		return nil, fmt.Errorf("%s has more than %d MB", path, mostFile>>20)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	value := jsontext.Value(strings.TrimPrefix(string(data), "\ufeff"))
+	if !value.IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) {
+		return nil, fmt.Errorf("%s: not valid JSON", path)
+	}
+	if err := value.Compact(); err != nil { // one line, with the members in their order
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return value, nil
+}
+
+// into decodes a file.
+func into(path string, v any) error {
+	value, err := readJSON(path)
+	if err != nil {
+		return err
+	}
+	if err := jsonv2.Unmarshal(value, v, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+// names lists the files of a folder with an extension, without it.
+func names(dir, ext string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var list []string
+	for _, e := range entries {
+		if name, ok := strings.CutSuffix(e.Name(), ext); ok && !e.IsDir() {
+			list = append(list, name)
+		}
+	}
+	return list, nil
+}
+
+// beside finds a file with a name and one of the extensions of documents.
+func beside(dir, name string) string {
+	for _, ext := range []string{".txt", ".pdf", ".csv", ".xml", ".html", ".md", ".docx", ".xlsx", ".png", ".jpg", ".jpeg", ".tiff"} {
+		if info, err := os.Lstat(filepath.Join(dir, name+ext)); err == nil && info.Mode().IsRegular() {
+			return filepath.Join(dir, name+ext)
+		}
+	}
+	return ""
+}
+
+// walk visits the files of a folder in order.
+func walk(dir string, visit func(path string) error) error {
+	return filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		return visit(path)
+	})
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	list := make([]string, 0, len(m))
+	for name := range m {
+		list = append(list, name)
+	}
+	slices.Sort(list)
+	return list
+}

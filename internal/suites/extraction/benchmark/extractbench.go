@@ -1,0 +1,218 @@
+package benchmark
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/scruple-eval/scruple/internal/suites/kit"
+)
+
+// extractBench reads either benchmark of that name.
+func extractBench(dir string) (*corpus, error) {
+	c := &corpus{schemas: map[string]jsontext.Value{}}
+	var tests, schemas, results []string
+	err := walk(dir, func(path string) error {
+		switch name := filepath.Base(path); {
+		case strings.HasSuffix(name, ".test.json"):
+			tests = append(tests, path)
+		case strings.HasSuffix(name, "-schema.json"):
+			schemas = append(schemas, path)
+		case strings.HasSuffix(name, ".result.json"):
+			results = append(results, path)
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case len(tests) > 0:
+		return c, c.testCases(dir, tests, results)
+	case len(schemas) > 0:
+		return c, c.older(schemas)
+	}
+	return nil, fmt.Errorf("%s is not ExtractBench: want NAME.test.json beside each document, as `extract-bench download` writes them, or TYPE-schema.json with a folder pdf+gold", dir)
+}
+
+// older reads the benchmark of Contextual AI (github.com/ContextualAI/extract-bench at 88bc6ac0):
+// TYPE-schema.json with pdf+gold/NAME.gold.json and NAME.pdf in its folder.
+func (c *corpus) older(schemas []string) error {
+	for _, path := range schemas {
+		schema, err := readJSON(path)
+		if err != nil {
+			return err
+		}
+		name, folder := strings.TrimSuffix(filepath.Base(path), "-schema.json"), filepath.Join(filepath.Dir(path), "pdf+gold")
+		c.schemas[name] = schema
+		golds, err := names(folder, ".gold.json")
+		if err != nil {
+			return fmt.Errorf("%s has no folder pdf+gold: %w", path, err)
+		}
+		for _, id := range golds {
+			gold, err := readJSON(filepath.Join(folder, id+".gold.json"))
+			if err != nil {
+				return err
+			}
+			c.documents = append(c.documents, document{id: id, schema: name, gold: gold, file: beside(folder, id), extra: map[string]string{"doc_type": name}})
+		}
+	}
+	return c.unique()
+}
+
+// unique refuses two documents of one id.
+func (c *corpus) unique() error {
+	seen := map[string]bool{}
+	for _, d := range c.documents {
+		if seen[d.id] {
+			return fmt.Errorf("duplicate document %q", d.id)
+		}
+		seen[d.id] = true
+	}
+	return nil
+}
+
+// A testCase is a NAME.test.json of the benchmark of 2026 (github.com/run-llama/ExtractBench at
+// 0001a60e).
+type testCase struct {
+	Schema   jsontext.Value `json:"data_schema"`
+	Expected jsontext.Value `json:"expected_output"`
+	Tags     []string       `json:"tags"`
+	Rules    map[string]struct {
+		Evidence []struct {
+			Value jsontext.Value `json:"value"`
+		} `json:"evidence"`
+	} `json:"_field_rules"`
+}
+
+func (c *corpus) testCases(dir string, tests, results []string) error {
+	for _, path := range tests {
+		var t testCase
+		if err := into(path, &t); err != nil {
+			return err
+		}
+		if t.Schema.Kind() != '{' || t.Expected.Kind() != '{' {
+			c.leave("a test case without data_schema or expected_output")
+			continue
+		}
+		gold, err := withOthers(t)
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		name := strings.TrimSuffix(filepath.Base(path), ".test.json")
+		schema := "schema-" + kit.Hash(string(t.Schema)).String()[:8]
+		c.schemas[schema] = t.Schema
+		c.documents = append(c.documents, document{id: filepath.Base(filepath.Dir(path)) + "/" + name, schema: schema, gold: gold, file: beside(filepath.Dir(path), name),
+			extra: map[string]string{"length": filepath.Base(filepath.Dir(path)), "tags": strings.Join(t.Tags, ", ")}})
+	}
+	if err := c.unique(); err != nil {
+		return err
+	}
+	known := map[string]bool{}
+	for _, d := range c.documents {
+		known[d.id] = true
+	}
+	systems := map[string]*system{}
+	for _, path := range results {
+		var r struct {
+			Request struct {
+				ID string `json:"example_id"`
+			} `json:"request"`
+			Pipeline string                    `json:"pipeline_name"`
+			Output   map[string]jsontext.Value `json:"output"`
+		}
+		if err := into(path, &r); err != nil {
+			return err
+		}
+		answer := r.Output["extracted_data"]
+		for _, key := range []string{"data", "extraction", "result"} {
+			if answer == nil {
+				answer = r.Output[key]
+			}
+		}
+		switch {
+		case r.Pipeline == "" || r.Request.ID == "":
+			return fmt.Errorf("%s: unknown version of a result: want pipeline_name and request.example_id", path)
+		case !known[r.Request.ID]:
+			c.leave("an answer about a document without a test case")
+			continue
+		case answer.Kind() != '{':
+			c.leave("an answer without extracted data")
+			continue
+		}
+		if systems[r.Pipeline] == nil {
+			systems[r.Pipeline] = &system{name: r.Pipeline, answers: map[string]jsontext.Value{}}
+		}
+		systems[r.Pipeline].answers[r.Request.ID] = answer
+	}
+	for _, name := range sortedKeys(systems) {
+		c.systems = append(c.systems, *systems[name])
+	}
+	return nil
+}
+
+// withOthers is the expected output with the other readings that the evidence accepts.
+func withOthers(t testCase) (jsontext.Value, error) {
+	var gold any
+	if err := jsonv2.Unmarshal(t.Expected, &gold, jsontext.AllowDuplicateNames(true)); err != nil {
+		return nil, err
+	}
+	for _, path := range sortedKeys(t.Rules) {
+		var others []any
+		for _, e := range t.Rules[path].Evidence {
+			var v any
+			if len(e.Value) > 0 && jsonv2.Unmarshal(e.Value, &v) == nil && scalar(v) && v != nil {
+				others = append(others, v)
+			}
+		}
+		if len(others) > 0 {
+			gold = replace(gold, steps(path), others)
+		}
+	}
+	return jsonv2.Marshal(gold, jsonv2.Deterministic(true))
+}
+
+func scalar(v any) bool {
+	switch v.(type) {
+	case map[string]any, []any:
+		return false
+	}
+	return true
+}
+
+// steps are the names and numbers of a path such as items[0].price.
+func steps(path string) []string {
+	return strings.FieldsFunc(path, func(r rune) bool { return strings.ContainsRune(".[]", r) })
+}
+
+// replace makes a leaf gold with other acceptable values; a path that gold does not have changes
+// nothing.
+func replace(v any, path []string, others []any) any {
+	if len(path) == 0 {
+		if !scalar(v) || v == nil {
+			return v
+		}
+		different := false
+		for _, o := range others {
+			different = different || o != v
+		}
+		if !different {
+			return v
+		}
+		return map[string]any{"exists_in_document": true, "correct_value": v, "acceptable_values": others}
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		if inner, ok := v[path[0]]; ok {
+			v[path[0]] = replace(inner, path[1:], others)
+		}
+	case []any:
+		var i int
+		if _, err := fmt.Sscanf(path[0], "%d", &i); err == nil && i >= 0 && i < len(v) {
+			v[i] = replace(v[i], path[1:], others)
+		}
+	}
+	return v
+}
