@@ -95,7 +95,7 @@ func (x *aligner) list(n *node, gold, answer *tree, at, from string) {
 		}
 	default:
 		leaves := n.records.leaves()
-		pairs = x.pairs(x.signatures(n.records, leaves, gold, of), x.signatures(n.records, leaves, answer, in), weights(n, leaves, how.Keys))
+		pairs = x.pairs(x.signatures(n.records, gold, of), x.signatures(n.records, answer, in), weights(n, leaves, how.Keys))
 	}
 	taken := make([]bool, len(in))
 	for i, number := range of {
@@ -123,19 +123,22 @@ func weights(list *node, leaves []*node, keys []string) []int32 {
 	return w
 }
 
-// signatures are the values of the leaves of each record, as numbers that are equal for equal
-// values, 0 for none. Values are compared as the type of the field.
-func (x *aligner) signatures(record *node, leaves []*node, list *tree, numbers []int) [][]int32 {
-	all := make([][]int32, len(numbers))
+// A signature has the values of the leaves of a record, as numbers that are equal for equal
+// values of the type of the field, 0 for none.
+type signature struct {
+	values []int32
+	others map[int][]int32 // of gold: other acceptable values by leaf
+}
+
+func (x *aligner) signatures(record *node, list *tree, numbers []int) []signature {
+	all := make([]signature, len(numbers))
 	for i, number := range numbers {
-		s := make([]int32, 0, len(leaves))
-		x.signature(record, list.records[number], &s)
-		all[i] = s
+		x.signature(record, list.records[number], &all[i])
 	}
 	return all
 }
 
-func (x *aligner) signature(n *node, t *tree, s *[]int32) {
+func (x *aligner) signature(n *node, t *tree, s *signature) {
 	switch {
 	case n.isObject():
 		for i, m := range n.members {
@@ -143,26 +146,31 @@ func (x *aligner) signature(n *node, t *tree, s *[]int32) {
 		}
 	case n.isList():
 	default:
-		*s = append(*s, x.d.number(n.field, t))
+		leaf := int32(0)
+		switch {
+		case t == nil:
+		case t.point > 0:
+			if p := &x.d.points[t.point-1]; p.gold.present() {
+				leaf = x.d.number(n.field, string(p.gold.Correct))
+				for _, v := range p.gold.Acceptable {
+					if s.others == nil {
+						s.others = map[int][]int32{}
+					}
+					at := len(s.values)
+					s.others[at] = append(s.others[at], x.d.number(n.field, string(v)))
+				}
+			}
+		case len(t.entries) > 0:
+			if v := t.entries[0].Value; v.Given && !v.Bad {
+				leaf = x.d.number(n.field, v.Text)
+			}
+		}
+		s.values = append(s.values, leaf)
 	}
 }
 
-// number is the number of a leaf's value, 0 for none. Of gold with several acceptable values
-// it is that of the first.
-func (d *prepared) number(field int, t *tree) int32 {
-	value, ok := "", false
-	switch {
-	case t == nil:
-	case t.point > 0:
-		p := &d.points[t.point-1]
-		value, ok = string(p.gold.Correct), p.gold.present()
-	case len(t.entries) > 0:
-		v := t.entries[0].Value
-		value, ok = v.Text, v.Given && !v.Bad
-	}
-	if !ok {
-		return 0
-	}
+// number is the number of a value of a field.
+func (d *prepared) number(field int, value string) int32 {
 	key := text.Key(d.schema.Fields[field].Type, value)
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -177,12 +185,12 @@ func (d *prepared) number(field int, t *tree) int32 {
 
 // pairs aligns records so that as many values as possible agree, and returns for each
 // record of gold that of the answer, -1 for none. Records without an equal value stay alone.
-func (x *aligner) pairs(gold, answer [][]int32, w []int32) []int {
+func (x *aligner) pairs(gold, answer []signature, w []int32) []int {
 	pairs := slices.Repeat([]int{-1}, len(gold))
 	// Equal records are a pair of some best alignment: a third record agrees with each of
 	// the two in the same values.
 	waiting := map[string][]int{}
-	key := func(s []int32) string { return fmt.Sprint(s) }
+	key := func(s signature) string { return fmt.Sprint(s.values) }
 	for j, s := range answer {
 		waiting[key(s)] = append(waiting[key(s)], j)
 	}
@@ -208,9 +216,9 @@ func (x *aligner) pairs(gold, answer [][]int32, w []int32) []int {
 		}
 		return pairs
 	}
-	agree := func(a, b []int32) (sum int32) {
-		for k := range a {
-			if a[k] != 0 && a[k] == b[k] {
+	agree := func(gold, answer signature) (sum int32) {
+		for k, v := range gold.values {
+			if said := answer.values[k]; said != 0 && (said == v || gold.others != nil && slices.Contains(gold.others[k], said)) {
 				sum += w[k]
 			}
 		}

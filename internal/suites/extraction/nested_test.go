@@ -163,6 +163,15 @@ func TestNestedAnswers(t *testing.T) {
 	}
 }
 
+// Records agree in any acceptable value.
+func TestAlignmentByOtherValues(t *testing.T) {
+	s := nestedSchema(t, `{"type": "object", "properties": {"rows": {"type": "array", "items": {"type": "object", "properties": {"id": {"type": "string"}}}}}}`)
+	d := nestedDocument(t, s, `{"rows": [{"id": "x"}, {"id": {"exists_in_document": true, "correct_value": "Pen", "acceptable_values": ["Pen, red"]}}]}`, nil)
+	if got := valuesOf(d, `{"rows": [{"id": "pen, red"}, {"id": "x"}]}`)["f1"]; got != 1 {
+		t.Errorf("F1 %v, want 1", got)
+	}
+}
+
 // Keys decide which record is which; without them all values do. Ordered lists are not aligned.
 func TestAlignment(t *testing.T) {
 	s := nestedSchema(t, `{"type": "object", "properties": {"rows": {"type": "array", "items": {"type": "object", "properties": {"id": {"type": "string"}, "a": {"type": "string"}, "b": {"type": "string"}}}}}}`)

@@ -180,7 +180,7 @@ func (c *corpus) study(name string) string {
 		line("  - {name: %s, outputs: outputs/%s.jsonl%s}", s.name, s.name, scores)
 	}
 	if len(c.systems) == 0 {
-		line("  - {name: idiomatic} # a prompt of Scruple: give the study a model, or an arm with your own answers")
+		line("  - {name: heuristic} # rules of Scruple, to begin with: add your own answers, or a model and a prompt")
 	}
 	secondary := "precision, recall, value"
 	if c.metric != "" {
