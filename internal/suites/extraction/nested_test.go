@@ -404,3 +404,35 @@ func TestPlainAnswerToFlatSchema(t *testing.T) {
 		t.Errorf("five objects deep: %v", o.Kind)
 	}
 }
+
+// FuzzNestedAnswer: no answer to a nested schema makes reading, alignment or scoring fail, and
+// scores are in their range.
+func FuzzNestedAnswer(f *testing.F) {
+	s := nestedSchema(f, invoiceLines)
+	d := nestedDocument(f, s, invoiceGold, map[string]List{"items": {Keys: []string{"sku"}}, "tags": {Ordered: true}})
+	for _, seed := range []string{invoiceGold, `{"extractions": [{"field": "items[1].taxes[0].rate", "value": 7}]}`, `{"items": [[{}], {"taxes": {"rate": 7}}], "seller": 3}`,
+		`{"items": ` + strings.Repeat(`[`, 2000), `{"extractions": [{"field": "items[-1].sku"}, {"field": "items[99999999999999999999].sku"}, {"field": "items[0]"}, {"field": "seller..name"}]}`} {
+		f.Add(seed)
+	}
+	b := &Bench{weights: DefaultWeights, mix: trustedJudge, plain: true}
+	f.Fuzz(func(t *testing.T, answer string) {
+		o := outcomeOf(answer, eval.StopEnd, s)
+		for _, x := range b.score(nil, d, &o, nil, eval.RoleArm) {
+			if bad := x.Num < 0 || x.Num > x.Den+1e-9; x.Unscored == "" && x.Metric != metricQuoteWords && x.Metric != metricValueWords && x.Metric != metricTokenRatio && bad {
+				t.Errorf("%s of %q is %v/%v", x.Metric, x.Unit, x.Num, x.Den)
+			}
+		}
+	})
+}
+
+// FuzzJSONSchema: no schema makes the compiler fail but with an error.
+func FuzzJSONSchema(f *testing.F) {
+	f.Add([]byte(invoiceLines))
+	f.Add([]byte(`{"type": "object", "properties": {"a": {"$ref": "#/properties/a"}, "b": {"anyOf": [{}, {"type": "null"}]}}}`))
+	f.Add([]byte(`{"$ref": "#"}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if s, err := parseSchema("s.json", data); err == nil && len(s.Fields) == 0 {
+			t.Error("a schema without fields is valid")
+		}
+	})
+}
