@@ -111,7 +111,7 @@ func docuBenchScore(answer, schema, label jsontext.Value) (float64, error) {
 		}
 	}
 	t := &docuTotal{}
-	t.walk(s, normal(a), normal(l))
+	t.walk(s, normal(strip(a)), normal(strip(l)))
 	if t.weight == 0 {
 		return 1, nil
 	}
@@ -268,26 +268,17 @@ func empty(v any) bool {
 
 var notWord = regexp.MustCompile(`[^\p{L}\p{N}_]`)
 
-// normal removes empty members, rounds numbers to six decimals, and folds texts to their letters
-// and digits.
+// normal rounds numbers to six decimals, and folds texts to their letters and digits.
 func normal(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
-		m := map[string]any{}
 		for name, inner := range v {
-			if inner == nil {
-				m[name] = nil
-			} else if cleaned := strip(inner); !empty(cleaned) {
-				m[name] = normal(cleaned)
-			}
+			v[name] = normal(inner)
 		}
-		return m
 	case []any:
-		list := make([]any, len(v))
 		for i, inner := range v {
-			list[i] = normal(inner)
+			v[i] = normal(inner)
 		}
-		return list
 	case float64:
 		return math.Round(v*1e6) / 1e6
 	case string:
