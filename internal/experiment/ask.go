@@ -15,6 +15,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/run"
 	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // Left counts the pending work of a part of a run.
@@ -114,7 +115,12 @@ func setOf(names []string) map[string]bool {
 func allKnown(flag, noun string, names, known []string) error {
 	for _, n := range names {
 		if !slices.Contains(known, n) {
-			return fmt.Errorf("%s: the study has no %s %q%s", flag, noun, n, kit.DidYouMean(n, known))
+			near := kit.DidYouMean(n, known)
+			if near == "" {
+				const few = 5
+				near = ", but " + strings.Join(text.NearestFew(n, known, few), ", ") + map[bool]string{true: " …"}[len(known) > few]
+			}
+			return fmt.Errorf("%s: the study has no %s %q%s", flag, noun, n, near)
 		}
 	}
 	return nil
