@@ -150,15 +150,12 @@ func (x *aligner) signature(n *node, t *tree, s *signature) {
 		switch {
 		case t == nil:
 		case t.point > 0:
-			if p := &x.d.points[t.point-1]; p.gold.present() {
-				leaf = x.d.number(n.field, string(p.gold.Correct))
-				for _, v := range p.gold.Acceptable {
-					if s.others == nil {
-						s.others = map[int][]int32{}
-					}
-					at := len(s.values)
-					s.others[at] = append(s.others[at], x.d.number(n.field, string(v)))
+			p := &x.d.points[t.point-1]
+			if leaf = p.key; len(p.otherKeys) > 0 {
+				if s.others == nil {
+					s.others = map[int][]int32{}
 				}
+				s.others[len(s.values)] = p.otherKeys
 			}
 		case len(t.entries) > 0:
 			if v := t.entries[0].Value; v.Given && !v.Bad {
@@ -166,6 +163,17 @@ func (x *aligner) signature(n *node, t *tree, s *signature) {
 			}
 		}
 		s.values = append(s.values, leaf)
+	}
+}
+
+// numberGold numbers the values of a point in a list.
+func (d *prepared) numberGold(p *point, field int) {
+	if !p.gold.present() || !strings.Contains(p.unit, "[]") {
+		return
+	}
+	p.key = d.number(field, string(p.gold.Correct))
+	for _, v := range p.gold.Acceptable {
+		p.otherKeys = append(p.otherKeys, d.number(field, string(v)))
 	}
 }
 

@@ -375,6 +375,7 @@ func (d *prepared) ready() *prepared {
 			f := d.schema.Fields[n.field]
 			p := point{field: f, gold: &d.Truth[i], index: index, unit: f.Name, loose: d.loose, doc: d.Text}
 			p.field.Name = d.Truth[i].Field
+			d.numberGold(&p, n.field)
 			d.points = append(d.points, p)
 			leaf.point = len(d.points)
 		}

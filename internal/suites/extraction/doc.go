@@ -1,11 +1,12 @@
 // Package extraction compares prompt kernels, models and pipelines that extract
 // fields from documents. An answer must quote the passage that supports each
-// value.
+// value, or is a plain object of values.
 //
 // # Trials
 //
 // A document is a record of a JSON Lines file or a pair of files ([Document]).
-// A schema lists the fields of its type ([Schema]). A kernel is a prompt with
+// A schema lists the fields of its type ([Schema]), or is a JSON Schema, whose leaves are
+// its fields: there is one scorer for both. A kernel is a prompt with
 // two placeholders. A trial sends the rendered kernel and the document and
 // stores the raw answer, which is parsed into entries and checked.
 // Scoring compares each entry with gold: value, evidence, page,
@@ -18,8 +19,10 @@
 //
 // # Files
 //
-// study.go has the keys of a study; source.go reads documents (document.go) of schemas
-// (schema.go); kernel.go and arms.go make arms. bench.go brings them together and asks.
+// study.go has the keys of a study; source.go reads documents (document.go) by the study's
+// mapping (columns.go). schema.go has schemas, jsonschema.go those that are JSON Schema. tree.go
+// brings gold and answers into the shape of a schema, and align.go finds which record of an
+// answer is which one of gold. kernel.go and arms.go make arms. bench.go brings them together and asks.
 // answer.go reads and writes answers; own.go makes those of the suite itself, heuristic.go
 // those of its rules. score.go scores an entry, result.go an answer; judge.go asks a judge
 // about quotes. exhibit.go, report.go and records.go show results; people.go has what

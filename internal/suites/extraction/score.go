@@ -53,6 +53,9 @@ type point struct {
 	index *text.Index
 	loose bool   // quotes may differ in typography
 	doc   string // the document
+	// key and otherKeys are numbers of the right values, in lists, see [prepared.number].
+	key       int32
+	otherKeys []int32
 }
 
 // An opinion is a judge's score of a quote: 1 if it reads the claimed value from
