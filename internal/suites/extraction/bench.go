@@ -484,6 +484,9 @@ func (b *Bench) Basis(t eval.Trial) (on eval.Basis) {
 	}
 	if b.judgeModel != nil {
 		on.Judged = gold
+		if len(b.study.Lists) > 0 || b.study.Quotes != "" { // they decide which quotes are of right values
+			on.Judged = kit.HashOf(gold.String(), b.study.Lists, b.study.Quotes)
+		}
 	}
 	return on
 }
