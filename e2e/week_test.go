@@ -33,6 +33,9 @@ func TestWeek(t *testing.T) {
 	replace(t, path, "arms: .*", "arms: [{name: k, path: kernel.txt}, {name: short, path: short.txt}]")
 	writeTestFile(t, filepath.Join(dir, "short.txt"), "List the fields.\n{{SCHEMA}}\n{{OUTPUT_FORMAT}}\n")
 
+	// The server answers with plain values, without evidence.
+	replace(t, path, "$", "metrics: {primary: [value]}\n")
+
 	sent := 0
 	for _, day := range []struct {
 		name   string
@@ -69,7 +72,7 @@ func TestWeek(t *testing.T) {
 		}
 	}
 	out := output(t, scruple, "compare", "memos-1:k@other", "memos-2:k", "--store", filepath.Join(dir, ".scruple", "scruple.db"))
-	replace(t, path, "$", "decide: {require: [{name: right values, that: \"value('k', 'value') > 0.5\"}]}\n")
+	replace(t, path, "$", "decide: {require: [{name: right values, that: \"value('k', 'value') < 0.5\"}]}\n")
 	worst := output(t, scruple, "show", path, "--worst", "10", "--arm", "k")
 	if strings.Count(worst, "scruple show ") != 10 {
 		t.Errorf("the ten worst items:\n%s", worst)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/text"
@@ -200,9 +201,12 @@ func (e *Estimate) bound(at func(end) (Bounds, error)) error {
 	return err
 }
 
-// unscoredWarnings says of each metric that rules can read what is missing besides failed
-// trials, of which the arms have warnings.
+// unscoredWarnings says of the metrics that rules can read what is missing besides failed
+// trials, of which the arms have warnings. Metrics of an arm that lack the same are one warning.
 func (a *Analysis) unscoredWarnings() (list []string) {
+	type lack struct{ arm, why, share string }
+	var order []lack
+	metrics := map[lack][]string{}
 	for _, e := range a.Estimates {
 		n, why := e.Unjudged(), ""
 		for _, r := range e.Reasons {
@@ -211,8 +215,15 @@ func (a *Analysis) unscoredWarnings() (list []string) {
 			}
 		}
 		if m, _ := a.Metric(e.Metric); e.Stratum == nil && n > 0 && m.Kind != eval.Analysis {
-			list = append(list, fmt.Sprintf("%s of %s: %s without a score (%.1f %%), left out of the estimate: %s", e.Metric, e.Arm, text.Plural(n, "entry", "entries"), 100*e.UnscoredShare, why))
+			key := lack{e.Arm, why, fmt.Sprintf("%s without a score (%.1f %%)", text.Plural(n, "entry", "entries"), 100*e.UnscoredShare)}
+			if metrics[key] == nil {
+				order = append(order, key)
+			}
+			metrics[key] = append(metrics[key], e.Metric)
 		}
+	}
+	for _, k := range order {
+		list = append(list, fmt.Sprintf("%s of %s: %s, left out of the estimate%s: %s", strings.Join(metrics[k], ", "), k.arm, k.share, map[bool]string{true: " of each"}[len(metrics[k]) > 1], k.why))
 	}
 	return list
 }
