@@ -1,6 +1,7 @@
 package extraction
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
 	"slices"
@@ -195,27 +196,39 @@ func (d *prepared) number(field int, value string) int32 {
 // record of gold that of the answer, -1 for none. Records without an equal value stay alone.
 func (x *aligner) pairs(gold, answer []signature, w []int32) []int {
 	pairs := slices.Repeat([]int{-1}, len(gold))
+	left, right := upTo(len(gold)), upTo(len(answer))
 	// Equal records are a pair of some best alignment: a third record agrees with each of
 	// the two in the same values.
-	waiting := map[string][]int{}
-	key := func(s signature) string { return fmt.Sprint(s.values) }
-	for j, s := range answer {
-		waiting[key(s)] = append(waiting[key(s)], j)
-	}
-	taken := make([]bool, len(answer))
-	var left, right []int
-	for i, s := range gold {
-		if equal := waiting[key(s)]; len(equal) > 0 {
-			pairs[i], taken[equal[0]] = equal[0], true
-			waiting[key(s)] = equal[1:]
-			continue
+	equal := func(least int32) {
+		waiting := map[string][]int{}
+		key := func(s signature) string {
+			var b []byte
+			for k, v := range s.values {
+				if w[k] >= least {
+					b = binary.LittleEndian.AppendUint32(b, uint32(v))
+				}
+			}
+			return string(b)
 		}
-		left = append(left, i)
-	}
-	for j := range answer {
-		if !taken[j] {
-			right = append(right, j)
+		for _, j := range right {
+			k := key(answer[j])
+			waiting[k] = append(waiting[k], j)
 		}
+		taken := map[int]bool{}
+		left = slices.DeleteFunc(left, func(i int) bool {
+			k := key(gold[i])
+			same := waiting[k]
+			if len(same) == 0 {
+				return false
+			}
+			pairs[i], taken[same[0]], waiting[k] = same[0], true, same[1:]
+			return true
+		})
+		right = slices.DeleteFunc(right, func(j int) bool { return taken[j] })
+	}
+	equal(0)
+	if most := slices.Max(append(slices.Clone(w), 1)); len(left)*len(right) > mostPairs && most > 1 {
+		equal(most) // in their keys
 	}
 	if len(left)*len(right) > mostPairs {
 		x.long = true
@@ -258,6 +271,14 @@ func (x *aligner) pairs(gold, answer []signature, w []int32) []int {
 		}
 	}
 	return pairs
+}
+
+func upTo(n int) []int {
+	list := make([]int, n)
+	for i := range list {
+		list[i] = i
+	}
+	return list
 }
 
 // assign gives each row a column of its own so that the sum of gains is largest. There are at

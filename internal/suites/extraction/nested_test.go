@@ -290,6 +290,12 @@ func TestLongLists(t *testing.T) {
 	}
 	valuesOf(d, list(10_000, 7))
 	t.Log(time.Since(began))
+	// Their keys still say which record is which.
+	d = nestedDocument(t, s, list(10_000, 0), map[string]List{"items": {Keys: []string{"sku"}}})
+	wrong := strings.ReplaceAll(list(10_000, 0), `"price": 1}`, `"price": 2}`)
+	if got := valuesOf(d, wrong)["recall items[]"]; math.Abs(got-2.0/3) > 1e-9 {
+		t.Errorf("recall with a wrong price in each record is %v", got)
+	}
 }
 
 // Every gold of real filings that is fed back scores 1.
