@@ -11,11 +11,43 @@ import (
 // long documents can still be opened. `scruple show` prints whole documents.
 const sampleText = 1_200_000
 
-// shortenSamples cuts the pages of samples to an equal share of sampleText.
+// sampleRows is how many rows of a sample a report has.
+const sampleRows = 300
+
+// shortenSamples cuts the pages and the answers of samples to an equal share of sampleText each,
+// and their rows to sampleRows.
 func shortenSamples(samples []Sample) {
 	for i := range samples {
-		shortenPages(samples[i].Show.Pages, sampleText/len(samples))
+		x := &samples[i].Show
+		shortenPages(x.Pages, sampleText/len(samples))
+		raw := eval.ExhibitPage{Text: x.Raw}
+		cutPage(&raw, sampleText/len(samples))
+		x.Raw, x.Rows = raw.Text, shortenRows(x.Rows)
 	}
+}
+
+// shortenRows keeps those with a problem first, in their order.
+func shortenRows(rows []eval.ExhibitRow) []eval.ExhibitRow {
+	if len(rows) <= sampleRows {
+		return rows
+	}
+	left := sampleRows
+	keep := make([]bool, len(rows))
+	for _, noted := range []bool{true, false} {
+		for i, r := range rows {
+			if left > 0 && (r.Note != "") == noted {
+				keep[i] = true
+				left--
+			}
+		}
+	}
+	var kept []eval.ExhibitRow
+	for i, r := range rows {
+		if keep[i] {
+			kept = append(kept, r)
+		}
+	}
+	return append(kept, eval.ExhibitRow{Unit: "…", Note: fmt.Sprintf("%d more rows: scruple show prints them", len(rows)-sampleRows)})
 }
 
 // shortenPages cuts pages to a number of bytes in all: pages with marks keep their

@@ -40,3 +40,22 @@ func TestShortenSamples(t *testing.T) {
 		t.Error("a short page was cut")
 	}
 }
+
+// A sample of thousands of rows keeps those with a problem, in their order.
+func TestShortenRows(t *testing.T) {
+	rows := make([]eval.ExhibitRow, 1000)
+	rows[700].Note, rows[999].Note = "wrong", "wrong"
+	kept := shortenRows(rows)
+	problems := 0
+	for _, r := range kept[:sampleRows] {
+		if r.Note != "" {
+			problems++
+		}
+	}
+	if len(kept) != sampleRows+1 || problems != 2 || kept[sampleRows].Note != "700 more rows: scruple show prints them" {
+		t.Errorf("%d rows, %d problems, %q", len(kept), problems, kept[len(kept)-1].Note)
+	}
+	if few := shortenRows(rows[:sampleRows]); len(few) != sampleRows {
+		t.Errorf("%d rows of %d", len(few), sampleRows)
+	}
+}
