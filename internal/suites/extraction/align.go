@@ -37,7 +37,7 @@ type arranged struct {
 // arrange finds the entries of each point: by name, and in lists of the records that are
 // aligned.
 func (d *prepared) arrange(a Answer) *arranged {
-	r := answerReader{root: &tree{}}
+	r := answerReader{root: &tree{}, cut: a.Cut}
 	if a.Plain != nil {
 		r.root = r.plain(d.schema.root, jsontext.Value(a.Plain), "")
 	} else {

@@ -641,6 +641,7 @@ func (b *Bench) assess(d *prepared, o *eval.Outcome, vs []eval.Verdict) (*arrang
 func answerOf(o *eval.Outcome, s *Schema) (a Answer) {
 	if o.Kind == eval.OK {
 		a, _ = readAnswer(string(o.Data), s) // it parsed when the outcome was stored
+		a.Cut = a.Cut || slices.Contains(o.Notes, eval.NoteTruncated)
 	}
 	return a
 }

@@ -147,6 +147,8 @@ func TestNestedAnswers(t *testing.T) {
 		{"a wrong price", strings.Replace(invoiceGold, `"price": 3,`, `"price": 4,`, 1), map[string]float64{"recall items[]": 8.0 / 9, "precision items[]": 8.0 / 9}},
 		{"a list that is an object", strings.Replace(invoiceGold, `["red", "blue"]`, `"red"`, 1), map[string]float64{"recall tags[]": 0}},
 		{"an object that is a list", strings.Replace(invoiceGold, `{"name": "Ann Ltd", "country": null}`, `["Ann Ltd"]`, 1), map[string]float64{"recall ": 4.0 / 5}},
+		{"cut off", `{"number": "77", "seller": {"name": "Ann Ltd"`, map[string]float64{"recall ": 2.0 / 5, "value seller.country": 0}},
+		{"no object at all", `{"number": "77", "seller": "Ann Ltd"}`, map[string]float64{"recall ": 1.0 / 5, "value seller.country": 0}},
 		{"a value that is an object", strings.Replace(invoiceGold, `"77"`, `{"value": "77"}`, 1), map[string]float64{"recall ": 4.0 / 5, "precision ": 4.0 / 5}},
 		{"another key", strings.Replace(invoiceGold, `"number": "77"`, `"Number": "77"`, 1), map[string]float64{"recall ": 4.0 / 5, "extra_field": 1.0 / 21}},
 		{"paths", `{"extractions": [{"field": "items[5].sku", "value": "C-3", "evidence": null, "status": "ok"}, {"field": "items[5].taxes[0].rate", "value": "7", "evidence": null, "status": "ok"}, {"field": "seller.name", "value": "Ann Ltd", "evidence": null, "status": "ok"}]}`,

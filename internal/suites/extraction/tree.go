@@ -264,6 +264,7 @@ func shortJSON(value jsontext.Value) string {
 // An answerReader makes the tree of an answer.
 type answerReader struct {
 	root   *tree
+	cut    bool     // the answer ends early: what it does not have is not known
 	faults []string // what has the wrong shape, with its path
 	extra  []string // what the schema does not have
 }
@@ -276,7 +277,8 @@ func (r *answerReader) fault(format string, args ...any) {
 }
 
 // plain reads an answer that is a value in the shape of the schema. What it does not have,
-// or has as null, it says not to be in the document.
+// or has as null, it says not to be in the document, unless it is cut off; what has another
+// shape says nothing.
 func (r *answerReader) plain(n *node, value jsontext.Value, path string) *tree {
 	p := &tree{}
 	null := value.Kind() == 'n' || len(value) == 0
@@ -285,6 +287,7 @@ func (r *answerReader) plain(n *node, value jsontext.Value, path string) *tree {
 		var members map[string]jsontext.Value
 		if !null && (value.Kind() != '{' || json.Unmarshal(value, &members, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) != nil) {
 			r.fault("%s: want an object, not %s", cmp.Or(path, "the answer"), shortJSON(value))
+			return p
 		}
 		for _, name := range slices.Sorted(maps.Keys(members)) {
 			if n.member(name) < 0 {
@@ -293,7 +296,9 @@ func (r *answerReader) plain(n *node, value jsontext.Value, path string) *tree {
 		}
 		p.members = make([]*tree, len(n.members))
 		for i, m := range n.members {
-			p.members[i] = r.plain(m, members[n.names[i]], join(path, n.names[i]))
+			if value, ok := members[n.names[i]]; ok || !r.cut {
+				p.members[i] = r.plain(m, value, join(path, n.names[i]))
+			}
 		}
 	case n.isList() && null:
 	case n.isList():
