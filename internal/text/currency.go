@@ -17,6 +17,9 @@ var signCodes = func() map[string]string {
 	return all
 }()
 
+// currencyCodes are the codes that are read as such.
+var currencyCodes = wordLines(wordsFile, "currencies")[0]
+
 // codesOf are the codes that a currency's sign, code or name can mean, separated by spaces.
 func codesOf(mark string) string {
 	mark = strings.ToUpper(strings.TrimSuffix(mark, "."))
@@ -32,13 +35,8 @@ func commonCodes(a, b string) (codes string, ok bool) {
 	if a == "" || b == "" {
 		return a + b, true
 	}
-	var common []string
-	for code := range strings.FieldsSeq(a) {
-		if slices.Contains(strings.Fields(b), code) {
-			common = append(common, code)
-		}
-	}
-	return strings.Join(common, " "), common != nil
+	common := slices.DeleteFunc(strings.Fields(a), func(code string) bool { return !slices.Contains(strings.Fields(b), code) })
+	return strings.Join(common, " "), len(common) > 0
 }
 
 // isCurrency reports whether a word is a currency's code, sign or name. In
@@ -47,21 +45,11 @@ func isCurrency(word string, in scope) bool {
 	if signCodes[strings.TrimSuffix(strings.ToLower(word), ".")] != "" {
 		return true
 	}
-	code := word
 	if in == whole {
-		code = strings.ToUpper(word)
+		word = strings.ToUpper(word)
 	}
-	switch code {
-	case "AED", "AMD", "ARS", "AUD", "AZN", "BDT", "BGN", "BRL", "CAD", "CHF", "CLP", "CNY", "COP", "CZK",
-		"DKK", "DZD", "EGP", "ETB", "GEL", "GHS", "EUR", "GBP", "HKD", "HUF", "IDR", "ILS", "INR", "ISK", "JPY", "KES",
-		"JOD", "KRW", "KWD", "KZT", "LBP", "LKR", "MAD", "MXN", "MYR", "NGN", "NOK", "NZD", "OMR", "PEN", "PHP", "PKR", "PLN",
-		"QAR", "RMB", "RON", "RSD", "RUB", "SAR", "SEK", "SGD", "THB", "TND", "TRY", "TWD", "UAH",
-		"USD", "UYU", "UZS", "VND", "XAF", "XOF", "ZAR":
-		return true
-	case "BHD":
-		return in == whole // names of Malaysian companies end in it
-	}
-	return false
+	// In running text, names of Malaysian companies end in BHD.
+	return slices.Contains(currencyCodes, word) && (in == whole || word != "BHD")
 }
 
 // groupsByDots reports whether a currency is used where thousands are grouped

@@ -92,8 +92,7 @@ func (r dateReading) same(x dateReading) bool {
 	return r.DateReading == x.DateReading && r.precision == x.precision
 }
 
-// sameNumbers reports that two dates, one of them ambiguous, have the same numbers in the
-// same order.
+// sameNumbers reports that a date and an ambiguous one have the same numbers in the same order.
 func (r dateReading) sameNumbers(x dateReading) bool {
 	return (r.Ambiguous || r.dotted) && (x.Ambiguous || x.dotted) && r.DayFirst == x.DayFirst
 }

@@ -20,7 +20,7 @@ type dateToken struct {
 //
 //	1–8       a number of so many digits, 9 for more
 //	m         the name of a month, W that of a weekday; f an abbreviation that is not
-//	          English, where "5 out 10" can mean something else
+//	          English, where "5 out 10" is no date
 //	a         st, nd, rd or th; also in two pieces, s t, n d, r d and t h
 //	o         an ordinal of another language, as in 1er and 1º
 //	Y O T     "day", "of", "the"; L another word that says nothing before a date
@@ -59,7 +59,7 @@ func dates(s string) *dateText {
 				t.number = 10*t.number + digitValue(c)
 			}
 		case splits(r):
-			if han, number, size := hanToken(s[i:], last == 'E'); size > 0 {
+			if han, number, size := hanToken(s[i:]); size > 0 {
 				is, t.number, t.end = han, number, i+size
 			}
 		case unicode.IsLetter(r):
@@ -248,7 +248,7 @@ func (d *dateText) calendarDay(i int) (r DateReading, n int) {
 func (d *dateText) yearFirst(i int) (r DateReading, n int, ok bool) {
 	n, at := d.find(formEast, i)
 	if n > 0 {
-		r, ok = exactly(d.eastYear(i, at[1]), d.at(at[2]).number, d.at(at[3]).number)
+		r, ok = exactly(d.at(i).number+d.at(at[1]).number, d.at(at[2]).number, d.at(at[3]).number)
 	} else if n, at = d.find(formHungarian, i); n > 0 {
 		// "in 2024. March 15, 2025" has another year.
 		if follows, _ := d.find(formYearFollows, at[1]+1); follows == 0 {
@@ -258,9 +258,6 @@ func (d *dateText) yearFirst(i int) (r DateReading, n int, ok bool) {
 	}
 	return r, n, ok
 }
-
-// eastYear is the year at i, or the one at inEra of the era at i.
-func (d *dateText) eastYear(i, inEra int) int { return d.at(i).number + d.at(inEra).number }
 
 // numeric reads a day, a month and a year. Full stops are written where the day comes first.
 func (d *dateText) numeric(i int) (DateReading, bool) {
@@ -290,7 +287,7 @@ func (d *dateText) month(i int) (dateReading, int) {
 	year, month, n := 0, 0, 0
 	var at []int
 	if n, at = d.find(formEastMonth, i); n > 0 {
-		year, month = d.eastYear(i, at[1]), d.at(at[2]).number
+		year, month = d.at(i).number+d.at(at[1]).number, d.at(at[2]).number
 	} else if d.is(i) == 'm' || d.is(i) == 'f' {
 		if n, at = d.find(formMonth, i); n > 0 {
 			year, month = d.at(at[0]).number, d.at(i).month

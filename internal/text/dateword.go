@@ -1,6 +1,7 @@
 package text
 
 import (
+	"cmp"
 	_ "embed"
 	"regexp"
 	"strings"
@@ -41,22 +42,19 @@ func readDateWords(file string) map[string]dateWord {
 		switch was, ok := all[key]; {
 		case ok && (was.month != is.month || is.month == 0 && was != is):
 			all[key] = dateWord{shape: 'w'}
-		case !ok || was.shape == 'f':
+		case !ok || is.shape == 'm':
 			all[key] = is
 		}
 	}
-	for _, kind := range []string{"shape", "weekdays", "names", "short"} {
+	for _, line := range wordLines(file, "shape") {
+		for _, word := range line[1:] {
+			add(word, dateWord{shape: line[0][0]})
+		}
+	}
+	for shape, kind := range map[byte]string{'m': "names", 'f': "short"} {
 		for _, line := range wordLines(file, kind) {
 			for i, forms := range line[1:] {
-				is := dateWord{shape: 'm', month: i + 1}
-				switch {
-				case kind == "shape":
-					is = dateWord{shape: line[0][0]}
-				case kind == "weekdays":
-					is = dateWord{shape: 'W'}
-				case kind == "short" && line[0] != "en":
-					is.shape = 'f'
-				}
+				is := dateWord{shape: shape, month: i + 1}
 				for form := range strings.SplitSeq(strings.Trim(forms, "-"), "/") {
 					add(form, is)
 				}
@@ -67,6 +65,8 @@ func readDateWords(file string) map[string]dateWord {
 	return all
 }
 
+var oneForm = strings.NewReplacer("ς", "σ", "ı", "i", "i\u0307", "i")
+
 // wordKey is the form in which words of dates are compared: without case and accents,
 // which capitals often lack (FEVRIER, ΜΑΡΤΙΟΥ), and with one form of the Greek s and the
 // Turkish i.
@@ -75,21 +75,16 @@ func wordKey(word string) string {
 	if isASCII(word) {
 		return word
 	}
-	word = strings.NewReplacer("ς", "σ", "ı", "i").Replace(norm.NFD.String(word))
-	return strings.Join(strings.FieldsFunc(word, func(r rune) bool { return unicode.Is(unicode.Mn, r) }), "")
+	word = oneForm.Replace(word)
+	if d := norm.NFD.String(word); d != word {
+		word = strings.Join(strings.FieldsFunc(d, func(r rune) bool { return unicode.Is(unicode.Mn, r) }), "")
+	}
+	return word
 }
-
-// longestDateWord is longer than any word of a date, in bytes.
-const longestDateWord = 40
 
 // meaning is what a word means in a date.
 func meaning(word string) dateWord {
-	if len(word) <= longestDateWord {
-		if w := dateWords[wordKey(word)]; w.shape != 0 {
-			return w
-		}
-	}
-	return dateWord{shape: 'w'}
+	return cmp.Or(dateWords[wordKey(word)], dateWord{shape: 'w'})
 }
 
 // eras are those of Japan, and the year before their first.
@@ -99,37 +94,30 @@ const hanDigits = "〇一二三四五六七八九"
 
 // hanNumber matches a year in four Chinese digits or a number below 70, before the word
 // for a year, month or day.
-var hanNumber = regexp.MustCompile(strings.ReplaceAll(`^([零〇N]{4}|(?:[二三四五六]?十|[廿卅])[N]?|[N])[年月日号號]`, "N", "一二三四五六七八九"))
+var hanNumber = regexp.MustCompile(strings.ReplaceAll(`^([零〇N]{4}|[二三四五六]?十[N]?|[N元])[年月日号號]`, "N", "一二三四五六七八九"))
 
-// splits reports a character of Chinese and Japanese at which a token begins, as no space
-// stands before it: one that may begin an era or a number.
+// splits reports a character at which a token begins, as no space stands before it in
+// Chinese and Japanese: one that may begin an era or a number.
 func splits(r rune) bool {
-	return r >= 0x3000 && strings.ContainsRune("令平昭大元零十廿卅"+hanDigits, r)
+	return r >= 0x3000 && strings.ContainsRune("令平昭大元零十"+hanDigits, r)
 }
 
-// hanToken reads the name of an era, whose first year is 元, or a number in Chinese
-// digits. The size is 0 if s begins with neither.
-func hanToken(s string, afterEra bool) (is byte, number, size int) {
+// hanToken reads the name of an era or a number in Chinese digits, of which 元 is the first
+// year or month. The size is 0 if s begins with neither.
+func hanToken(s string) (is byte, number, size int) {
 	for era, year := range eras {
 		if strings.HasPrefix(s, era) {
 			return 'E', year, len(era)
 		}
 	}
-	if strings.HasPrefix(s, "元年") && afterEra {
-		return 'C', 1, len("元")
-	}
 	m := hanNumber.FindStringSubmatch(s)
 	if m == nil {
 		return 0, 0, 0
 	}
-	tens := strings.ContainsAny(m[1], "十廿卅")
-	for _, r := range m[1] {
+	tens := strings.ContainsAny(m[1], "十")
+	for _, r := range strings.ReplaceAll(m[1], "元", "一") {
 		v := max(0, strings.IndexRune(hanDigits, r)/len("一")) // 零 is 0 as well
 		switch {
-		case r == '廿':
-			number = 20
-		case r == '卅':
-			number = 30
 		case r == '十':
 			number = 10 * max(number, 1)
 		case tens:

@@ -24,13 +24,12 @@ func digitValue(r rune) int {
 
 // plainDigit is a digit of any script, or a separator of Arabic numbers, in ASCII.
 func plainDigit(r rune) rune {
-	if v := digitValue(r); v >= 0 {
+	switch v := digitValue(r); {
+	case v >= 0:
 		return '0' + rune(v)
-	}
-	switch r {
-	case '٫':
+	case r == '٫':
 		return '.'
-	case '٬':
+	case r == '٬':
 		return ','
 	}
 	return r
@@ -39,23 +38,18 @@ func plainDigit(r rune) rune {
 // plainDigits rewrites a text by [plainDigit]. It also returns the way from an offset in
 // the new text to the old one.
 func plainDigits(s string) (plain string, back func(int) int) {
-	if strings.IndexFunc(s, func(r rune) bool { return plainDigit(r) != r }) < 0 {
+	if plain = s; !isASCII(s) {
+		plain = strings.Map(plainDigit, s)
+	}
+	if plain == s {
 		return s, func(i int) int { return i }
 	}
-	var b strings.Builder
-	var from []int
-	for i := 0; i < len(s); {
-		r, size := utf8.DecodeRuneInString(s[i:])
-		piece := s[i : i+size]
-		if p := plainDigit(r); p != r {
-			piece = string(p)
+	from := make([]int, 0, len(plain)+1)
+	for i, r := range s {
+		for range utf8.RuneLen(plainDigit(r)) {
+			from = append(from, i)
 		}
-		b.WriteString(piece)
-		for k := range len(piece) {
-			from = append(from, i+k)
-		}
-		i += size
 	}
 	from = append(from, len(s))
-	return b.String(), func(i int) int { return from[i] }
+	return plain, func(i int) int { return from[i] }
 }

@@ -1,5 +1,5 @@
 // Package text parses text by people and models: it normalises text, parses typed
-// values (numbers, money, dates, identifiers) and compares them, finds quotes in
+// values (numbers, money, dates, booleans, identifiers) and compares them, finds quotes in
 // documents and their pages, and extracts the JSON object from an answer.
 //
 // It must not know suites, fields, gold or scores. No input makes it panic or

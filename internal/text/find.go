@@ -20,7 +20,7 @@ func Values(t Type, s string) []string {
 	case Number, Integer, Money:
 		eachNumeral(s, running, func(n numeral) bool {
 			_, err := n.value(t, n.dots)
-			if err == nil && (t != Money || n.currency || n.hasCents() && !n.percent) {
+			if err == nil && (t != Money || n.codes != "" || n.hasCents() && !n.percent) {
 				found = append(found, s[n.start:n.end])
 			}
 			return true
@@ -59,10 +59,7 @@ func Contains(t Type, quote, value string) bool {
 }
 
 func containsNumber(t Type, quote, value string) bool {
-	v, err := readNumeral(value)
-	if err == nil && t == Integer {
-		_, err = v.value(t, v.dots)
-	}
+	v, err := readValue(t, value)
 	if err != nil {
 		return containsWords(Fold(quote), Fold(value))
 	}

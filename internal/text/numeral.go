@@ -13,9 +13,8 @@ type numeral struct {
 	body       string // digits and separators: . , ' and space
 	negative   bool
 	exponent   int    // of ten, from unit words and powers
-	currency   bool   // it has a currency sign, code or word
 	sign, word bool   // which: a sign and a word may stand together, as in USD $5
-	codes      string // those that its currency can mean, see [codesOf]
+	codes      string // what its currency can mean if it has one, see [codesOf]
 	dots       bool   // a currency whose countries group thousands by full stops
 	percent    bool
 }
@@ -130,7 +129,7 @@ func (n *numeral) before(s string, floor int, in scope) (paren bool) {
 // mark notes a currency. "$5 CAD" has two marks and what both can mean; of two that
 // contradict each other the first counts.
 func (n *numeral) mark(currency string) {
-	n.currency, n.dots = true, n.dots || groupsByDots(currency)
+	n.dots = n.dots || groupsByDots(currency)
 	if codes, ok := commonCodes(n.codes, codesOf(currency)); ok {
 		n.codes = codes
 	}
@@ -171,7 +170,7 @@ func (n *numeral) after(s string, in scope) {
 		case unicode.IsLetter(r):
 			word := firstWord(right)
 			size = len(word)
-			if e := unitExponent(word, gap == 0 && n.currency); e > 0 && !unit {
+			if e := unitExponent(word, gap == 0 && n.codes != ""); e > 0 && !unit {
 				unit = true
 				n.exponent += e
 			} else if !currency && isCurrency(word, in) && !numberFollows(right[size:]) {

@@ -75,12 +75,12 @@ func joinLines(s, join string) string {
 		if !isWordRune(left) || !isWordRune(right) {
 			continue
 		}
-		b.WriteString(s[done:at[0]])
-		if done = at[1]; unicode.IsLetter(left) && unicode.IsLetter(right) {
-			b.WriteString(join)
-		} else {
-			b.WriteByte('-')
+		hyphen := "-"
+		if unicode.IsLetter(left) && unicode.IsLetter(right) {
+			hyphen = join
 		}
+		b.WriteString(s[done:at[0]] + hyphen)
+		done = at[1]
 	}
 	return b.String() + s[done:]
 }

@@ -32,7 +32,7 @@ const (
 // read so ("EUR 1.000" is "1.000"). Amounts with two currencies that cannot be
 // the same one differ ("$5" is "CAD 5" and "5" but not "€5"). Integers are
 // numbers without a fraction ("12.0"). Booleans are the same if both are true,
-// or false, see [ParseBoolean].
+// or false: as words of ten languages, 1 and 0, or a box (☑, [x], ☐, [ ]).
 //
 // Dates are the same if [ParseDate] reads the same day, or both give the same
 // month and no day, or the same year. A date whose order of day and month is
@@ -64,17 +64,12 @@ var ErrNoDay = errors.New("no such day in the calendar; write it as 2024-03-15")
 func Check(t Type, s string) error {
 	var err error
 	switch t {
-	case Number, Money:
-		_, err = ParseNumber(s)
-		err = errors.Unwrap(err) // without the text
-	case Integer:
-		var n numeral
-		if n, err = readNumeral(s); err == nil {
-			_, err = n.value(t, n.dots)
-		}
+	case Number, Integer, Money:
+		_, err = readValue(t, s)
 	case Boolean:
-		_, err = ParseBoolean(s)
-		err = errors.Unwrap(err)
+		if booleans[foldBoolean(s)] == "" {
+			err = errNotBoolean
+		}
 	case Date:
 		if _, err = readDate(s); err == errNoDate && dates(Minimal(s)).threeParts() {
 			err = ErrNoDay
@@ -136,10 +131,7 @@ func roundsTo(t Type, a, gold string) bool {
 	return err == nil && rounded.Cmp(y) == 0
 }
 
-var (
-	errNotWhole   = errors.New("not a whole number")
-	errCurrencies = errors.New("different currencies")
-)
+var errNotWhole, errCurrencies = errors.New("not a whole number"), errors.New("different currencies")
 
 // readBoth reads two numbers, each in the light of the other's currency.
 func readBoth(t Type, a, b string) (x, y *apd.Decimal, errX, errY error) {
@@ -156,6 +148,15 @@ func readBoth(t Type, a, b string) (x, y *apd.Decimal, errX, errY error) {
 		y, errY = n.value(t, dots)
 	}
 	return x, y, errX, errY
+}
+
+// readValue reads a text that is one number of a type.
+func readValue(t Type, s string) (numeral, error) {
+	n, err := readNumeral(s)
+	if err == nil {
+		_, err = n.value(t, n.dots)
+	}
+	return n, err
 }
 
 // value is the decimal value of a numeral as one of a type.
