@@ -31,7 +31,6 @@ type arranged struct {
 	faults  []string   // what has the wrong shape
 	entries int        // of the answer
 	plain   bool       // the answer has no evidence
-	long    bool       // a list is too long to align all pairs
 }
 
 // arrange finds the entries of each point: by name, and in lists of the records that are
@@ -96,7 +95,7 @@ func (x *aligner) list(n *node, gold, answer *tree, at, from string) {
 		}
 	default:
 		leaves := n.records.leaves()
-		pairs = x.pairs(x.signatures(n.records, gold, of), x.signatures(n.records, answer, in), weights(n, leaves, how.Keys))
+		pairs = pairRecords(x.signatures(n.records, gold, of), x.signatures(n.records, answer, in), weights(n, leaves, how.Keys))
 	}
 	taken := make([]bool, len(in))
 	for i, number := range of {
@@ -169,7 +168,7 @@ func (x *aligner) signature(n *node, t *tree, s *signature) {
 
 // numberGold numbers the values of a point in a list.
 func (d *prepared) numberGold(p *point, field int) {
-	if !p.gold.present() || !strings.Contains(p.unit, "[]") {
+	if !p.gold.present() || !inList(p.unit) {
 		return
 	}
 	p.key = d.number(field, string(p.gold.Correct))
@@ -192,9 +191,9 @@ func (d *prepared) number(field int, value string) int32 {
 	return d.keys[key]
 }
 
-// pairs aligns records so that as many values as possible agree, and returns for each
+// pairRecords aligns records so that as many values as possible agree, and returns for each
 // record of gold that of the answer, -1 for none. Records without an equal value stay alone.
-func (x *aligner) pairs(gold, answer []signature, w []int32) []int {
+func pairRecords(gold, answer []signature, w []int32) []int {
 	pairs := slices.Repeat([]int{-1}, len(gold))
 	left, right := upTo(len(gold)), upTo(len(answer))
 	// Equal records are a pair of some best alignment: a third record agrees with each of
@@ -231,7 +230,6 @@ func (x *aligner) pairs(gold, answer []signature, w []int32) []int {
 		equal(most) // in their keys
 	}
 	if len(left)*len(right) > mostPairs {
-		x.long = true
 		for k := range min(len(left), len(right)) {
 			pairs[left[k]] = right[k]
 		}

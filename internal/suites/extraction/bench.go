@@ -49,8 +49,7 @@ type Bench struct {
 
 	// unannotated counts fields without gold. They are requested but not scored.
 	unannotated int
-	others      map[string]bool // further members of documents
-	members     map[string]bool // with those that the mapping names
+	members     map[string]bool // further members of documents
 	warnings    []string        // the first of the doubtful values of gold
 	doubtful    int
 }
@@ -164,7 +163,7 @@ func (b *Bench) load(errs *study.Errors) {
 	strata := map[string][]eval.Level{} // shared between documents
 	first := map[string]place{}         // by id
 	var found causes
-	b.others, b.members = map[string]bool{}, map[string]bool{}
+	b.members = map[string]bool{}
 	for _, p := range b.parts {
 		for _, at := range p.used {
 			at := place{p.source, at}
@@ -177,9 +176,6 @@ func (b *Bench) load(errs *study.Errors) {
 			d.Schema = cmp.Or(d.Schema, b.study.Documents.Schema)
 			for _, name := range d.members {
 				b.members[name] = true
-			}
-			for name := range d.Others {
-				b.others[name] = true
 			}
 			for _, e := range b.admit(at, &d, first, strata, p.name) {
 				located := at.locate(e)
@@ -298,7 +294,8 @@ func (b *Bench) Warnings() []string {
 
 // notes list the members of documents that Scruple does not know, once.
 func (b *Bench) notes() []string {
-	names := slices.DeleteFunc(slices.Sorted(maps.Keys(b.others)), func(name string) bool { return slices.Contains(b.study.Documents.Strata, name) })
+	named := b.study.Documents.named()
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(b.members)), func(name string) bool { return slices.Contains(named, name) })
 	if len(names) == 0 {
 		return nil
 	}
@@ -363,10 +360,6 @@ func (d *prepared) ready() *prepared {
 		d.index = index
 		d.schema.index()
 		d.gold = &tree{}
-		place := make(map[string]int, len(d.Truth))
-		for i := range d.Truth {
-			place[d.Truth[i].Field] = i
-		}
 		add := func(i int) {
 			leaf, n, err := d.gold.at(d.schema.root, d.Truth[i].Field)
 			if err != nil { // it was valid on load: the file has changed
@@ -384,6 +377,10 @@ func (d *prepared) ready() *prepared {
 				add(i)
 			}
 			return
+		}
+		place := make(map[string]int, len(d.Truth))
+		for i := range d.Truth {
+			place[d.Truth[i].Field] = i
 		}
 		for _, f := range d.schema.Fields {
 			if i, ok := place[f.Name]; ok {

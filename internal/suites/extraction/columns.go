@@ -31,10 +31,13 @@ var ownKeys = []string{"document_id", "text", "schema", "doc_type", "difficulty"
 // texts are the columns of a table that are no numbers.
 func (m *Mapping) texts() table.Texts {
 	t := table.Texts{Names: slices.Clone(columnsOfText.Names), Verbatim: cmp.Or(m.Columns["text"], columnsOfText.Verbatim)}
-	t.Names = slices.AppendSeq(t.Names, maps.Values(m.Columns))
-	t.Names = slices.AppendSeq(t.Names, maps.Values(m.GoldColumns))
-	t.Names = append(t.Names, m.Strata...)
+	t.Names = append(t.Names, m.named()...)
 	return t
+}
+
+// named are the members of the file that the mapping names.
+func (m *Mapping) named() []string {
+	return slices.Concat(slices.Collect(maps.Values(m.Columns)), slices.Collect(maps.Values(m.GoldColumns)), m.Strata)
 }
 
 // check checks the keys of the mapping.
@@ -51,8 +54,9 @@ func (m *Mapping) decode(data []byte) (d Document, err error) {
 	if err := dataset.DecodeLoose(data, &d); err != nil {
 		return d, err
 	}
+	named := m.named()
 	for _, name := range slices.Sorted(maps.Keys(d.Others)) {
-		if !m.names(name) && near(name) != "" {
+		if !slices.Contains(named, name) && near(name) != "" {
 			return Document{}, fmt.Errorf("unknown key %q: did you mean %q? A key that is meant so can be named in data.strata", name, near(name))
 		}
 	}
@@ -94,12 +98,6 @@ func (d *Document) own(key string) *string {
 	return map[string]*string{"document_id": &d.ID, "text": &d.Text, "schema": &d.Schema, "doc_type": &d.DocType, "difficulty": &d.Difficulty, "split": &d.Split, "cluster": &d.Cluster}[key]
 }
 
-// names reports whether the mapping names a member of the file.
-func (m *Mapping) names(name string) bool {
-	is := func(column string) bool { return column == name }
-	return slices.ContainsFunc(slices.Collect(maps.Values(m.Columns)), is) || slices.ContainsFunc(slices.Collect(maps.Values(m.GoldColumns)), is) || slices.Contains(m.Strata, name)
-}
-
 // near is the key of Scruple that a long name seems to mean, "" if none.
 func near(name string) string {
 	const long = 6 // shorter words are near to many others
@@ -128,7 +126,7 @@ func (m *Mapping) levels(d *Document) (strata, others []eval.Level) {
 
 // joined are the records of a table by document.
 type joined struct {
-	*dataset.Lines
+	lines
 	at map[string]int
 }
 
@@ -143,22 +141,18 @@ func (j *joined) find(name string) (int, bool) {
 
 // openRecords reads the table of the records of a folder.
 func (m *Mapping) openRecords(path string) (*joined, error) {
-	lines, err := table.OpenLines(path, m.texts())
+	records, err := table.OpenLines(path, m.texts())
 	if err != nil {
 		return nil, fmt.Errorf("data.records: %w", err)
 	}
-	j := &joined{lines, map[string]int{}}
-	for i := range lines.Len() {
-		data, err := lines.Read(i, nil)
+	j := &joined{lines{records, m}, map[string]int{}}
+	for i := range j.Len() {
+		d, err := j.read(i)
 		if err != nil {
 			return nil, err
 		}
-		d, err := m.decode(data)
-		if err != nil {
-			return nil, lines.Locate(i, err)
-		}
 		if _, twice := j.at[d.ID]; twice || d.ID == "" {
-			return nil, lines.Errorf(i, "document_id %q is empty or a duplicate", d.ID)
+			return nil, j.Errorf(i, "document_id %q is empty or a duplicate", d.ID)
 		}
 		j.at[strings.TrimSuffix(filepath.ToSlash(d.ID), filepath.Ext(d.ID))] = i
 		j.at[d.ID] = i

@@ -22,7 +22,7 @@ func heuristicAnswer(d *prepared) string {
 	h := heuristic{prepared: d, labels: labelsOf(d.schema)}
 	entries := []Entry{}
 	for i, f := range d.schema.Fields {
-		if !strings.Contains(f.Name, "[]") { // it finds no records
+		if !inList(f.Name) { // it finds no records
 			entries = append(entries, h.entry(i))
 		}
 	}

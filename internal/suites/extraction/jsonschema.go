@@ -171,16 +171,20 @@ func (c *compiler) node(raw jsontext.Value, pointer, path, about string, depth i
 	case list:
 		return &node{name: path, records: c.node(j.Items, pointer+"/items", path+"[]", about, depth+1)}
 	}
-	f := Field{Name: path, Type: j.leafType(types), Description: about}
+	return c.leaf(Field{Name: path, Type: j.leafType(types), Description: about, Enum: c.values(&j, pointer)}, leaf)
+}
+
+// values are those of an enum, but null.
+func (c *compiler) values(j *jsonSchema, pointer string) (list []string) {
 	for _, v := range j.Enum {
 		var l literal
 		if err := l.UnmarshalJSON(v); err != nil {
 			c.fault(pointer, "enum: %v", err)
 		} else if l != "" {
-			f.Enum = append(f.Enum, string(l))
+			list = append(list, string(l))
 		}
 	}
-	return c.leaf(f, leaf)
+	return list
 }
 
 func (c *compiler) leaf(f Field, n *node) *node {
@@ -209,11 +213,7 @@ func (c *compiler) alternatives(list []jsontext.Value, pointer, path, about stri
 		rest, at = rest+1, i
 		about = cmp.Or(about, j.About)
 		types = append(types, string(j.leafType(j.types())))
-		for _, v := range j.Enum {
-			var l literal
-			_ = l.UnmarshalJSON(v)
-			enum = append(enum, string(l))
-		}
+		enum = append(enum, c.values(&j, pointer)...)
 		if j.Ref != "" || j.Properties != nil || j.Items != nil || len(j.AnyOf)+len(j.OneOf)+len(j.AllOf) > 0 || slices.Contains(j.types(), "object") || slices.Contains(j.types(), "array") {
 			types = append(types, "complex")
 		}
@@ -265,12 +265,8 @@ func (c *compiler) object(properties jsontext.Value, pointer, path string, depth
 			c.fault(at, "want a name without dots, brackets and quotes, which stand between names in the path of a field")
 			return n
 		}
-		inner := name
-		if path != "" {
-			inner = path + "." + name
-		}
 		n.names = append(n.names, name)
-		n.members = append(n.members, c.node(value, at, inner, "", depth+1))
+		n.members = append(n.members, c.node(value, at, join(path, name), "", depth+1))
 	}
 	return n
 }

@@ -17,7 +17,7 @@ import (
 func nullAnswer(d *prepared) string {
 	entries := []Entry{}
 	for _, f := range d.schema.Fields {
-		if !strings.Contains(f.Name, "[]") { // it answers that lists have no records
+		if !inList(f.Name) { // it answers that lists have no records
 			entries = append(entries, missingEntry(f.Name))
 		}
 	}

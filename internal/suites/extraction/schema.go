@@ -226,30 +226,31 @@ var answerSchemaJSON string
 // answerSchema is the JSON Schema of the answer, for models with structured
 // output. Its keys are sorted.
 func (s *Schema) answerSchema(plain bool) json.RawMessage {
-	var answer any
-	var err error
-	fields, names := `, "enum": []`, []byte(nil)
-	if !s.hasLists() { // the fields of records have numbers
-		names, err = json.Marshal(s.names())
-		names = append([]byte(`, "enum": `), names...)
+	encoded := func(v any) []byte {
+		b, err := json.Marshal(v)
+		if err != nil {
+			panic("extraction: " + err.Error()) // strings always marshal
+		}
+		return b
 	}
-	switch {
-	case plain:
+	if plain {
 		s.index()
-		answer = s.root.answerSchema(s)
-	case err == nil:
-		err = json.Unmarshal([]byte(strings.Replace(answerSchemaJSON, fields, string(names), 1)), &answer)
+		return encoded(s.root.answerSchema(s))
 	}
-	b, _ := json.Marshal(answer)
-	if err != nil {
-		panic("extraction: " + err.Error()) // it is a constant, and strings always marshal
+	names := ""
+	if !s.hasLists() { // the fields of records have numbers
+		names = `, "enum": ` + string(encoded(s.names()))
 	}
-	return b
+	var answer any // decoded, so that its keys are sorted
+	if err := json.Unmarshal([]byte(strings.Replace(answerSchemaJSON, `, "enum": []`, names, 1)), &answer); err != nil {
+		panic("extraction: " + err.Error()) // it is a constant
+	}
+	return encoded(answer)
 }
 
 // hasLists reports whether a field is in a list.
 func (s *Schema) hasLists() bool {
-	return slices.ContainsFunc(s.Fields, func(f Field) bool { return strings.Contains(f.Name, "[]") })
+	return slices.ContainsFunc(s.Fields, func(f Field) bool { return inList(f.Name) })
 }
 
 // plainTypes are the JSON types of plain values by type of field; others are texts.

@@ -189,12 +189,8 @@ func (f *folder) read(i int) (d Document, err error) {
 			return d, err
 		}
 	case listed:
-		data, err := f.records.Read(at, nil)
-		if err == nil {
-			d, err = f.mapping.decode(data)
-		}
-		if err != nil {
-			return d, f.records.Locate(at, err)
+		if d, err = f.records.read(at); err != nil {
+			return d, err
 		}
 		d.ID = f.names[i]
 	}

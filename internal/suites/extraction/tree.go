@@ -32,7 +32,7 @@ func (p *tree) numbers() []int {
 	return slices.Sorted(maps.Keys(p.records))
 }
 
-// member is a member of an object, nil if nothing is said of it.
+// member is a member of an object, or nil if it is missing.
 func (p *tree) member(i int) *tree {
 	if p == nil || p.members == nil {
 		return nil
@@ -130,6 +130,9 @@ func pattern(path string) string {
 	}
 	return b.String()
 }
+
+// inList reports whether a field is in a list, by its name in the schema.
+func inList(pattern string) bool { return strings.Contains(pattern, "[]") }
 
 // listOf is the innermost list of a pattern, "" for a field that is in none.
 func listOf(pattern string) string {
