@@ -58,12 +58,15 @@ func Template(fsys fs.FS, folder string) ([]File, error) {
 }
 
 // WriteFiles writes files into a folder and lists their paths. A file that
-// already exists is an error. After an error none of them is left.
+// already exists, or a path that leaves the folder, is an error. After an error none of them is
+// left.
 func WriteFiles(dir string, files []File) ([]string, error) {
 	var errs []error
 	for _, f := range files {
 		path := filepath.Join(dir, filepath.FromSlash(f.Path))
-		if _, err := os.Lstat(path); err == nil { // also finds a dangling symlink
+		if !filepath.IsLocal(filepath.FromSlash(f.Path)) {
+			errs = append(errs, fmt.Errorf("%s is not in %s", f.Path, dir))
+		} else if _, err := os.Lstat(path); err == nil { // also finds a dangling symlink
 			errs = append(errs, fmt.Errorf("%s already exists: choose another folder or move it", path))
 		} else if !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, err)

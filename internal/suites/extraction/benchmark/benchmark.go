@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -78,6 +79,11 @@ func importer(name string, read func(dir string) (*corpus, error)) func(files []
 		}
 		if c.name = name; len(c.documents) == 0 {
 			return nil, fmt.Errorf("%s: no documents with gold found", files[0])
+		}
+		for _, s := range c.systems { // its name becomes that of files and of an arm
+			if !kit.ValidName(s.name) {
+				return nil, fmt.Errorf("%s: the system %q: want letters, digits, dots, dashes and underscores: rename it", files[0], s.name)
+			}
 		}
 		written, err := kit.WriteFiles(to, c.files(kit.StudyName(to, name)))
 		if err != nil {
@@ -229,7 +235,7 @@ func (r report) String() string {
 // mostFile limits a JSON file of a benchmark.
 const mostFile = 64 << 20
 
-// readJSON reads a file that is one JSON value. A link, or anything that is no file, is refused.
+// readJSON reads a file that is one JSON value. It refuses links and what is not a regular file.
 func readJSON(path string) (jsontext.Value, error) {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -302,11 +308,4 @@ func walk(dir string, visit func(path string) error) error {
 	})
 }
 
-func sortedKeys[V any](m map[string]V) []string {
-	list := make([]string, 0, len(m))
-	for name := range m {
-		list = append(list, name)
-	}
-	slices.Sort(list)
-	return list
-}
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

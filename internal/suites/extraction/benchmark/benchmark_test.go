@@ -106,6 +106,8 @@ func TestErrors(t *testing.T) {
 		{"another result", "docubench", map[string]string{"labels/a.json": "{}", "schemas/a.json": "{}", "results/s/a.json": `{"answer": {}}`}, "want an object under data"},
 		{"a test case", "extractbench", map[string]string{"a.test.json": "{"}, "a.test.json: not valid JSON"},
 		{"a result of a pipeline", "extractbench", map[string]string{"d/a.test.json": `{"data_schema": {}, "expected_output": {}}`, "o/a.result.json": "{}"}, "unknown version of a result"},
+		{"a name that leaves the folder", "extractbench", map[string]string{"d/a.test.json": `{"data_schema": {}, "expected_output": {}}`, "o/a.result.json": `{"request": {"example_id": "d/a"}, "pipeline_name": "../../x", "output": {"data": {}}}`}, `the system "../../x": want letters`},
+		{"a name for another file", "docubench", map[string]string{"labels/a.json": "{}", "schemas/a.json": "{}", "results/a: b/a.json": `{"data": {}}`}, `the system "a: b": want letters`},
 		{"the same name twice", "extractbench", map[string]string{"x/t-schema.json": "{}", "x/pdf+gold/a.gold.json": "{}", "y/u-schema.json": "{}", "y/pdf+gold/a.gold.json": "{}"}, `duplicate document "a"`},
 	} {
 		t.Run(c.format+" "+c.name, func(t *testing.T) {
