@@ -150,7 +150,10 @@ func boundary(r Ratio, level float64) Ratio {
 // on Satterthwaite's degrees of freedom, and z; at least 1 and at most that of outcomes
 // which are equal within each cluster, Kish's Σm²/Σm of clusters of m. Few events say
 // little about it, and none says nothing. So it is at least a mean of itself, weighted by
-// the number t of events, and of d = 1 + (Σm²/Σm − 1)·[PriorICC], weighted by 4d.
+// the number t of events, and of a prior d, weighted by 4d. With ρ = [PriorICC], clusters
+// without an event say as much as Σ m/(1 + (m − 1)ρ) outcomes: the prior of no events, d₀, is
+// Σm over it. That of many is 1 + (Σm²/Σm − 1)ρ, and of t events a mean of both, weighted by
+// 4d₀ and t. With clusters of equal sizes they are the same.
 //
 // The interval is monotone: one more event in any cluster lowers neither limit. The
 // upper limit is the largest of those of all results with fewer events in some clusters
@@ -164,7 +167,8 @@ func boundary(r Ratio, level float64) Ratio {
 // interval at it; Kish (1965), Survey Sampling, for the design effect; Bell & McCaffrey
 // (2002), Survey Methodology 28, for the variance and its degrees of freedom. The prior
 // was chosen by simulation: false passes at a limit stay below 4 % of 2.5 for
-// correlations up to [PriorICC] (docs/statistics.md).
+// correlations up to [PriorICC] (docs/statistics.md), and below 5 % where a few large clusters
+// stand among a hundred of one outcome.
 func ProportionOfSums(num, den []float64, outcomes, level float64) (Ratio, error) {
 	r, err := RatioOfSums(num, den, level)
 	if err != nil || r.Clusters < 2 {
@@ -212,8 +216,8 @@ const PriorBurst = 5
 // upper limit is the larger of two: that of t, by [Ratio.Monotone], and the score limit of
 // a Poisson mean at the effective number of cases, which is their number over the
 // variance of the counts of clusters over their mean. Few events say little about that, so
-// it is at least a mean of itself, weighted by the number t of events, and of d =
-// [PriorBurst]·(1 + (Σm²/Σm − 1)·[PriorICC]), weighted by 4d.
+// it is at least a mean of itself, weighted by the number t of events, and of [PriorBurst]
+// times the prior d of [ProportionOfSums], weighted by four times that.
 //
 // Without an event the limit is z²·[PriorBurst]/n. It then holds for cases of up to
 // PriorBurst events; no method can hold for more without being told how many there can be.
@@ -238,7 +242,7 @@ func CountsOfSums(num, den []float64, level float64) (Ratio, error) {
 	}
 	r.CI = r.data.interval(level)
 	r.CI.Low, r.CI.High = math.Max(0, r.CI.Low), math.Max(r.CI.High, d.most(events))
-	if r.Num < 4*d.prior {
+	if r.Num < 4*d.none {
 		events := "no events"
 		if r.Num > 0 {
 			events = fmt.Sprintf("only %v events", r.Num)
@@ -282,7 +286,8 @@ type outcomeClusters struct {
 	n         float64 // sum of the sizes
 	each      float64 // outcomes in a unit of the sizes
 	kish      float64 // Σm²/Σm
-	prior     float64 // design effect
+	none      float64 // design effect of no events
+	prior     float64 // design effect of many, by the prior
 	inflation float64 // (t/z)²
 	level, z  float64
 }
@@ -297,6 +302,11 @@ func newOutcomes(den []float64, outcomes, level float64) outcomeClusters {
 	}
 	d.each = outcomes / d.n
 	d.prior = math.Max(1, 1+(d.kish-1)*PriorICC) * d.each
+	alone := 0.0
+	for _, m := range d.sizes {
+		alone += m / (1 + math.Max(0, m-1)*PriorICC)
+	}
+	d.none = math.Max(1, d.n/alone) * d.each
 	tail := (1 - level) / 2
 	t := tQuantile(tail, robustMean(d.sizes, d.sizes).DF) / d.z
 	d.inflation = t * t
@@ -306,7 +316,7 @@ func newOutcomes(den []float64, outcomes, level float64) outcomeClusters {
 // newCounts are clusters of cases with counts of events.
 func newCounts(den []float64, level float64) outcomeClusters {
 	d := newOutcomes(den, sum(den), level)
-	d.counts, d.prior = true, d.prior*PriorBurst
+	d.counts, d.none, d.prior = true, d.none*PriorBurst, d.prior*PriorBurst
 	return d
 }
 
@@ -324,14 +334,15 @@ func (d outcomeClusters) upper(events, squares float64) float64 {
 func (d outcomeClusters) effect(events, squares float64) float64 {
 	p := events / d.n
 	if !(p > 0 && (p < 1 || d.counts)) {
-		return d.prior
+		return d.none
 	}
 	own := math.Max(1, squares/events*d.inflation)
 	if !d.counts {
 		own = math.Max(1, math.Min(squares/(d.n*p*(1-p))*d.inflation, d.kish)*d.each)
 	}
 	t := events * d.each
-	return math.Max(own, (4*d.prior*d.prior+t*own)/(4*d.prior+t))
+	prior := (4*d.none*d.none + t*d.prior) / (4*d.none + t)
+	return math.Max(own, (4*prior*prior+t*own)/(4*prior+t))
 }
 
 // effective is the effective number of outcomes.

@@ -15,9 +15,11 @@ import (
 // (svydesign(id=~id), svymean, degf) with one row an outcome. The limits are
 //
 //	v <- sum((num - p*den)^2 / (1 - den/63))          # CR2
-//	own <- v/(63*p*(1-p)) * (qt(.975, 16.53341)/qnorm(.975))^2
-//	prior <- 1 + (sum(den^2)/63 - 1)*0.3
-//	effect <- function(t) max(own, (4*prior^2 + t*own)/(4*prior + t))
+//	own <- v/(63*p*(1-p)) * (qt(.975, 20.00149)/qnorm(.975))^2
+//	many <- 1 + (sum(den^2)/63 - 1)*0.3
+//	none <- 63/sum(den/(1 + (den - 1)*0.3))
+//	prior <- function(t) (4*none^2 + t*many)/(4*none + t)
+//	effect <- function(t) max(own, (4*prior(t)^2 + t*own)/(4*prior(t) + t))
 //
 // of Wilson's interval at 63/effect(t) outcomes: t = 16 for the lower one, and for the
 // upper one at least that of t = 47.
@@ -32,13 +34,13 @@ func TestProportionOfSumsAgreesWithSurvey(t *testing.T) {
 		"proportion": {r.Value, 0.746031746031746},
 		"SE":         {r.SE, 0.0646630431697633},
 		"df":         {r.DF, 21},
-		"low":        {r.CI.Low, 0.593692778907003},
+		"low":        {r.CI.Low, 0.593768934087682},
 	} {
 		if math.Abs(c.got-c.want) > 1e-12 {
 			t.Errorf("%s = %.15g, want %.15g", name, c.got, c.want)
 		}
 	}
-	if least := 0.8550495485854936; r.CI.High < least || r.CI.High > least+0.003 {
+	if least := 0.8550426356687677; r.CI.High < least || r.CI.High > least+0.003 {
 		t.Errorf("high = %v, want %v, or a little more", r.CI.High, least)
 	}
 }
@@ -150,27 +152,32 @@ func TestProportionOfSumsCoverage(t *testing.T) {
 	simulation(t)
 	const trials, level = 4000, 0.95
 	for _, c := range []struct {
-		clusters, size int
+		clusters, size int // without a size, those of documents: 61, 31, 21 … 1
 		p, icc         float64
-	}{{8, 5, 0.2, 0.2}, {30, 2, 0.1, 0.2}, {100, 5, 0.02, 0.2}, {100, 5, 0.1, 0.2}, {60, 10, 0.1, 0.2}, {60, 10, 0.2, 0.2}, {200, 1, 0.05, 0.2},
+	}{{100, 0, 0.05, 0.3}, {40, 0, 0.1, 0.3}, {8, 5, 0.2, 0.2}, {30, 2, 0.1, 0.2}, {100, 5, 0.02, 0.2}, {100, 5, 0.1, 0.2}, {60, 10, 0.1, 0.2}, {60, 10, 0.2, 0.2}, {200, 1, 0.05, 0.2},
 		{60, 10, 0.1, 0.6}, {60, 3, 0.1, 0.9}, {30, 3, 0.1, 1}, {60, 10, 0.1, 1}, {100, 5, 0.05, 1}} {
 		random := rand.New(rand.NewPCG(3, 5))
 		var covered, below, linear int
 		for range trials {
-			num, den := make([]float64, c.clusters), make([]float64, c.clusters)
+			num, den, outcomes := make([]float64, c.clusters), make([]float64, c.clusters), 0.0
 			for k := range num {
 				p := c.p
-				if c.size > 1 {
+				size := c.size
+				if size == 0 {
+					size = 1 + 60/(k+1)
+				}
+				if size > 1 {
 					p = clusterProportion(random, p, c.icc)
 				}
-				for range c.size {
+				for range size {
 					den[k]++
+					outcomes++
 					if random.Float64() < p {
 						num[k]++
 					}
 				}
 			}
-			r, err := stats.ProportionOfSums(num, den, float64(c.clusters*c.size), level)
+			r, err := stats.ProportionOfSums(num, den, outcomes, level)
 			if err != nil {
 				t.Fatal(err)
 			}
