@@ -94,12 +94,17 @@ func (t tester) test(r *Comparison, m matched, k contest, metric *eval.Metric) e
 			}
 			r.Beside = append(r.Beside, t.reading(f))
 		}
-		if t.fragile(m, metric, deciding) {
+		switch {
+		case r.Low == r.High:
+			r.Assumes = fmt.Sprintf("all %s differ by the same amount, so the interval has no width: it rests on there being no outlier", m.units(robust.Clusters))
+		case t.fragile(m, metric, deciding):
 			best, worst := r.A, r.B
 			if r.Diff < 0 {
 				best, worst = r.B, r.A
 			}
 			r.Assumes = fmt.Sprintf("rests on there being no outlier: one more item on which %s scores worst and %s best would reverse it", best, worst)
+		}
+		if r.Assumes != "" {
 			r.warn(r.Assumes)
 		}
 	}

@@ -203,6 +203,9 @@ func TestIdenticalArms(t *testing.T) {
 		if c.Diff != 0 || c.P != 1 || !(c.Low <= 0 && c.High >= 0) || binary && !(c.Low < -0.1 && c.High > 0.1) {
 			t.Errorf("binary %t: %v, %v to %v, p = %v", binary, c.Diff, c.Low, c.High, c.P)
 		}
+		if named := strings.Contains(c.Assumes, "the interval has no width"); named == binary {
+			t.Errorf("binary %t: the verdict is told %q", binary, c.Assumes)
+		}
 	}
 }
 
