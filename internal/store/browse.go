@@ -59,9 +59,9 @@ type Effort struct {
 // including to.
 func (db *DB) Efforts(ctx context.Context, run *Run, from, to int) iter.Seq2[Effort, error] {
 	return query(ctx, db, `SELECT t.place, count(*), sum(input_tokens + output_tokens
-		+ CASE WHEN usage_flags & 1 THEN 0 ELSE cached_tokens + cache_write_tokens END
-		+ CASE WHEN usage_flags & 2 THEN 0 ELSE reasoning_tokens END),
-		CASE WHEN sum(cost_usd IS NULL AND error_kind = '') = 0 THEN coalesce(sum(cost_usd), 0) END, sum(latency_ms)
+		+ CASE WHEN usage_flags & 1 <> 0 THEN 0 ELSE cached_tokens + cache_write_tokens END
+		+ CASE WHEN usage_flags & 2 <> 0 THEN 0 ELSE reasoning_tokens END),
+		CASE WHEN count(*) FILTER (WHERE cost_usd IS NULL AND error_kind = '') = 0 THEN total(cost_usd) END, total(latency_ms)
 		FROM `+planned+`calls c ON c.trial = t.id AND c.stage = 'run' AND NOT c.stale WHERE t.run = ? AND t.place >= ? AND t.place < ? GROUP BY t.place`,
 		[]any{run.N, from, to}, func(rows *sql.Rows) (e Effort, err error) {
 			return e, rows.Scan(&e.Place, &e.Calls, &e.Tokens, &e.CostUSD, &e.LatencyMS)
@@ -165,7 +165,7 @@ type Tally struct {
 
 // Tally counts the trials of a run. It costs less than [DB.Progress].
 func (db *DB) Tally(ctx context.Context, run *Run) (t Tally, err error) {
-	err = db.sql.QueryRowContext(ctx, `SELECT count(*), count(o.trial), coalesce(sum(o.kind = 'failed'), 0)
+	err = db.sql.QueryRowContext(ctx, `SELECT count(*), count(o.trial), count(*) FILTER (WHERE o.kind = 'failed')
 		FROM trials t LEFT JOIN outcomes o ON o.trial = t.id WHERE `+inPlan, run.N).Scan(&t.Trials, &t.Done, &t.Failed)
 	return t, explain(db.path, err)
 }

@@ -27,16 +27,18 @@ type callSum struct {
 // CallSums sums the calls of a run. It reads them once for all sums: most of the cost is
 // reading the rows.
 func (db *DB) CallSums(ctx context.Context, run *Run) (CallSums, error) {
-	// With one min, SQLite takes item and replicate from the row of the minimum.
-	return collect(query(ctx, db, `SELECT t.arm, c.stage, c.model, c.model_version, c.error_kind = '' AS answered, count(*), sum(max(c.attempts,
-			(SELECT count(*) FROM attempts a WHERE a.trial = c.trial AND a.stage = c.stage AND a.step = c.step))), sum(c.input_tokens), sum(c.output_tokens),
-		sum(c.cached_tokens), sum(c.reasoning_tokens), coalesce(sum(c.cost_usd), 0), sum(c.cost_usd IS NULL AND c.error_kind = ''), sum(c.usage_flags & 4 <> 0),
-		sum(c.source IS NOT NULL), coalesce(sum(CASE WHEN c.source IS NULL THEN 0 ELSE c.cost_usd END), 0),
-		coalesce(sum(c.adapted LIKE '%' || ? || '%'), 0) > 0, t.item, t.replicate, min(t.place)
-		FROM `+planned+`calls c ON c.trial = t.id WHERE `+inPlan+inForce+` AND c.stage <> 'embed' GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5`,
-		[]any{eval.CutNote, run.N}, func(rows *sql.Rows) (s callSum, err error) {
+	return collect(query(ctx, db, `SELECT s.*, f.item, f.replicate FROM (
+		SELECT arm, stage, model, model_version, answered, count(*), sum(CASE WHEN attempts > sent THEN attempts ELSE sent END), sum(input_tokens), sum(output_tokens),
+			sum(cached_tokens), sum(reasoning_tokens), total(cost_usd), count(*) FILTER (WHERE cost_usd IS NULL AND answered), count(*) FILTER (WHERE usage_flags & 4 <> 0),
+			count(source), total(CASE WHEN source IS NULL THEN 0 ELSE cost_usd END), count(*) FILTER (WHERE cut) > 0, min(place) AS place
+		FROM (SELECT t.arm, t.place, c.stage, c.model, c.model_version, c.error_kind = '' AS answered, c.attempts, (SELECT count(*) FROM attempts a
+				WHERE a.trial = c.trial AND a.stage = c.stage AND a.step = c.step) AS sent, c.input_tokens, c.output_tokens, c.cached_tokens, c.reasoning_tokens,
+				c.cost_usd, c.usage_flags, c.source, c.adapted LIKE ? AS cut
+			FROM `+planned+`calls c ON c.trial = t.id WHERE `+inPlan+inForce+` AND c.stage <> 'embed') AS c
+		GROUP BY arm, stage, model, model_version, answered) AS s JOIN trials f ON f.run = ? AND f.place = s.place ORDER BY 1, 2, 3, 4, 5`,
+		[]any{modelText("%" + eval.CutNote + "%"), run.N, run.N}, func(rows *sql.Rows) (s callSum, err error) {
 			err = rows.Scan(&s.Arm, &s.Stage, &s.model, &s.version, &s.answered, &s.Calls, &s.Requests, &s.Input, &s.Output, &s.Cached, &s.Reasoning,
-				&s.CostUSD, &s.Unpriced, &s.Estimated, &s.Reused, &s.ReusedUSD, &s.cut, &s.first.Item, &s.first.Replicate, &s.place)
+				&s.CostUSD, &s.Unpriced, &s.Estimated, &s.Reused, &s.ReusedUSD, &s.cut, &s.place, &s.first.Item, &s.first.Replicate)
 			s.first.Arm = s.Arm
 			return s, err
 		}))
@@ -131,11 +133,11 @@ func (db *DB) Taken(ctx context.Context, run *Run) iter.Seq2[eval.Taken, error] 
 }
 
 func (db *DB) taken(ctx context.Context, where string, arg int64) iter.Seq2[eval.Taken, error] {
-	return query(ctx, db, `SELECT t.item, t.arm, t.replicate, count(c.id), CASE WHEN sum(c.cost_usd IS NULL AND c.error_kind = '') > 0 THEN NULL ELSE coalesce(sum(c.cost_usd), 0) END,
-		coalesce(sum(c.latency_ms) / 1000, 0), coalesce(sum(c.input_tokens + CASE WHEN c.usage_flags & 1 THEN 0 ELSE c.cached_tokens + c.cache_write_tokens END), 0),
-		coalesce(sum(c.output_tokens + CASE WHEN c.usage_flags & 2 THEN 0 ELSE c.reasoning_tokens END), 0), coalesce(max(c.provider = 'outputs'), 0)
+	return query(ctx, db, `SELECT t.item, t.arm, t.replicate, count(c.id), CASE WHEN count(*) FILTER (WHERE c.cost_usd IS NULL AND c.error_kind = '') > 0 THEN NULL ELSE total(c.cost_usd) END,
+		total(c.latency_ms) / 1000, coalesce(sum(c.input_tokens + CASE WHEN c.usage_flags & 1 <> 0 THEN 0 ELSE c.cached_tokens + c.cache_write_tokens END), 0),
+		coalesce(sum(c.output_tokens + CASE WHEN c.usage_flags & 2 <> 0 THEN 0 ELSE c.reasoning_tokens END), 0), count(*) FILTER (WHERE c.provider = 'outputs') > 0
 		FROM `+planned+`outcomes o ON o.trial = t.id LEFT JOIN calls c ON c.trial = t.id AND c.stage = 'run'`+inForce+`
-		WHERE `+where+` GROUP BY t.place ORDER BY t.place`,
+		WHERE `+where+` GROUP BY t.place, t.id ORDER BY t.place`,
 		[]any{arg}, func(rows *sql.Rows) (t eval.Taken, err error) {
 			var cost sql.NullFloat64
 			err = rows.Scan(&t.Item, &t.Arm, &t.Replicate, &t.Calls, &cost, &t.Seconds, &t.TokensIn, &t.TokensOut, &t.Given)

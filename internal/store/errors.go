@@ -30,8 +30,8 @@ func (db *DB) Errors(ctx context.Context, run *Run, n int) ([]ErrorCount, error)
 
 // JudgeErrors counts the verdicts that judges failed to give, by judge and reason.
 func (db *DB) JudgeErrors(ctx context.Context, run *Run) (list []eval.JudgeError, err error) {
-	causes, err := byCause(query(ctx, db, `SELECT count(*), judge, error FROM (SELECT `+verdictColumns+planned+`verdicts v ON v.trial = t.id
-		WHERE `+inPlan+` AND NOT v.stale GROUP BY t.place, `+ofOneJudge+`) WHERE error <> '' GROUP BY judge, error ORDER BY judge, error`, []any{run.N}, scanError))
+	causes, err := byCause(query(ctx, db, `SELECT count(*), v.judge, v.error FROM `+planned+`verdicts v ON v.trial = t.id
+		WHERE `+inPlan+lastOnTrial+` AND v.error <> '' GROUP BY v.judge, v.error ORDER BY v.judge, v.error`, []any{run.N}, scanError))
 	for _, c := range causes {
 		list = append(list, eval.JudgeError{Judge: c.Kind, Reason: c.Text, Verdicts: c.Calls})
 	}

@@ -114,7 +114,7 @@ func (db *DB) Journal(ctx context.Context, run *Run) (*Journal, error) {
 	}{
 		{&j.stmt.call, upsertCall(1)}, {&j.stmt.calls, upsertCall(atOnce)},
 		{&j.stmt.attempt, upsertAttempt(1)}, {&j.stmt.attempts, upsertAttempt(atOnce)},
-		{&j.stmt.outcome, upsertOutcome(1)}, {&j.stmt.outcomes, upsertOutcome(atOnce)}, {&j.stmt.verdict, insertVerdict}, {&j.stmt.judged, upsertJudged}, {&j.stmt.revive, `UPDATE calls SET stale = 0 WHERE trial = ? AND stage = ? AND step = ?`},
+		{&j.stmt.outcome, upsertOutcome(1)}, {&j.stmt.outcomes, upsertOutcome(atOnce)}, {&j.stmt.verdict, insertVerdict}, {&j.stmt.judged, upsertJudged}, {&j.stmt.revive, `UPDATE calls SET stale = FALSE WHERE trial = ? AND stage = ? AND step = ?`},
 	} {
 		if *p.stmt, err = conn.PrepareContext(ctx, p.text); err != nil {
 			conn.Close()

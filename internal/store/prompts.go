@@ -66,11 +66,12 @@ func (db *DB) Examples(ctx context.Context, run *Run) ([]Example, error) {
 // FirstAsked returns, of each stage, model and arm, the trial in the order of
 // [DB.Examples] that came first of those that were answered and did not fail.
 func (db *DB) FirstAsked(ctx context.Context, run *Run) ([]Asked, error) {
-	return collect(query(ctx, db, `SELECT c.stage, c.model, t.arm, t.item, t.replicate, min(i.input || char(0) || t.item || char(0) || printf('%09d', t.replicate))
-		FROM `+planned+`calls c ON c.trial = t.id JOIN outcomes o ON o.trial = t.id JOIN items i ON i.run = t.run AND i.item = t.item
-		WHERE `+inPlan+inForce+` AND c.error_kind = '' AND c.stage <> 'embed' AND o.kind <> 'failed' GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`, []any{run.N}, func(rows *sql.Rows) (a Asked, err error) {
-		var first string
-		return a, rows.Scan(&a.Stage, &a.Model, &a.Trial.Arm, &a.Trial.Item, &a.Trial.Replicate, &first)
+	return collect(query(ctx, db, `SELECT stage, model, arm, item, replicate FROM (
+			SELECT c.stage, c.model, t.arm, t.item, t.replicate, row_number() OVER (PARTITION BY c.stage, c.model, t.arm ORDER BY i.input, t.item, t.replicate) AS place
+			FROM `+planned+`calls c ON c.trial = t.id JOIN outcomes o ON o.trial = t.id JOIN items i ON i.run = t.run AND i.item = t.item
+			WHERE `+inPlan+inForce+` AND c.error_kind = '' AND c.stage <> 'embed' AND o.kind <> 'failed') AS asked
+		WHERE place = 1 ORDER BY 1, 2, 3`, []any{run.N}, func(rows *sql.Rows) (a Asked, err error) {
+		return a, rows.Scan(&a.Stage, &a.Model, &a.Trial.Arm, &a.Trial.Item, &a.Trial.Replicate)
 	}))
 }
 

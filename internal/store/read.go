@@ -276,32 +276,34 @@ type onSubject struct {
 	eval.Verdict
 }
 
-// Of the verdicts that are not stale, the last of one judge is in force. SQLite takes
-// the other columns from the row with the maximum.
 const (
-	verdictColumns = `v.item, v.unit, v.step, v.source, v.judge, v.round, v.at, v.data, v.error, max(v.id) FROM `
+	verdictColumns = `v.item, v.unit, v.step, v.source, v.judge, v.round, v.at, v.data, v.error FROM `
 	ofOneJudge     = `v.step, v.unit, v.source, v.judge, v.round`
+	// Of the verdicts that are not stale, the last of one judge is in force: on a trial, or
+	// on an item.
+	lastOnTrial = ` AND NOT v.stale AND NOT EXISTS (SELECT 1 FROM verdicts w WHERE w.trial = v.trial AND ` + laterOfOneJudge
+	lastOnItem  = ` AND NOT v.stale AND NOT EXISTS (SELECT 1 FROM verdicts w WHERE w.trial = 0 AND w.run = v.run AND w.item = v.item AND ` + laterOfOneJudge
+
+	laterOfOneJudge = `w.step = v.step AND w.unit = v.unit AND w.source = v.source AND w.judge = v.judge AND w.round = v.round AND NOT w.stale AND w.id > v.id)`
 )
 
 func (db *DB) verdicts(ctx context.Context, where string, arg int64) iter.Seq2[onSubject, error] {
-	return query(ctx, db, `SELECT t.place, `+verdictColumns+planned+`verdicts v ON v.trial = t.id WHERE `+where+` AND NOT v.stale
-		GROUP BY t.place, `+ofOneJudge+` ORDER BY t.place, `+ofOneJudge, []any{arg}, scanVerdict)
+	return query(ctx, db, `SELECT t.place, `+verdictColumns+planned+`verdicts v ON v.trial = t.id WHERE `+where+lastOnTrial+` ORDER BY t.place, `+ofOneJudge, []any{arg}, scanVerdict)
 }
 
 func scanVerdict(rows *sql.Rows) (v onSubject, err error) {
-	var id int64
-	return v, rows.Scan(&v.place, &v.item, &v.Unit, &v.Step, &v.Source, &v.By, &v.Round, &v.At, &v.Data, &v.Err, &id)
+	return v, rows.Scan(&v.place, &v.item, &v.Unit, &v.Step, &v.Source, &v.By, &v.Round, &v.At, &v.Data, &v.Err)
 }
 
 // itemVerdicts returns the verdicts on one item itself, or on all items if item
 // is "". They come from people and are few.
 func (db *DB) itemVerdicts(ctx context.Context, run *Run, item string) (map[string][]eval.Verdict, error) {
 	byItem := map[string][]eval.Verdict{}
-	where, args := `v.trial = 0 AND v.run = ? AND NOT v.stale`, []any{run.N}
+	where, args := `v.trial = 0 AND v.run = ?`+lastOnItem, []any{run.N}
 	if item != "" {
 		where, args = where+` AND v.item = ?`, append(args, item)
 	}
-	for v, err := range query(ctx, db, `SELECT 0, `+verdictColumns+`verdicts v WHERE `+where+` GROUP BY v.item, `+ofOneJudge+` ORDER BY v.item, `+ofOneJudge, args, scanVerdict) {
+	for v, err := range query(ctx, db, `SELECT 0, `+verdictColumns+`verdicts v WHERE `+where+` ORDER BY v.item, `+ofOneJudge, args, scanVerdict) {
 		if err != nil {
 			return nil, err
 		}
@@ -366,8 +368,7 @@ func (db *DB) Progress(ctx context.Context, run *Run) (*Progress, error) {
 			failed bool
 		}
 		for r, err := range query(ctx, db, `SELECT t.place, `+what+` FROM `+planned+from, []any{run.N}, func(rows *sql.Rows) (r row, err error) {
-			var last any // a maximum
-			return r, rows.Scan(&r.seq, &r.failed, &last)
+			return r, rows.Scan(&r.seq, &r.failed)
 		}) {
 			if err != nil {
 				return err
@@ -377,35 +378,34 @@ func (db *DB) Progress(ctx context.Context, run *Run) (*Progress, error) {
 		return nil
 	}
 	err := errors.Join(
-		mark(`x.kind = 'failed', 0`, `outcomes x ON x.trial = t.id WHERE `+inPlan, func(seq int, failed bool) {
+		mark(`x.kind = 'failed'`, `outcomes x ON x.trial = t.id WHERE `+inPlan, func(seq int, failed bool) {
 			p.Done.add(seq)
 			if failed {
 				p.Failed.add(seq)
 			}
 		}),
-		mark(`0, 0`, `judged x ON x.trial = t.id WHERE `+inPlan, func(seq int, _ bool) { p.Judged.add(seq) }),
-		// Of each judge's verdicts the last is in force.
-		mark(`v.error <> '', max(v.id)`, `verdicts v ON v.trial = t.id WHERE `+inPlan+` AND NOT v.stale GROUP BY t.place, `+ofOneJudge, func(seq int, failed bool) {
+		mark(`0`, `judged x ON x.trial = t.id WHERE `+inPlan, func(seq int, _ bool) { p.Judged.add(seq) }),
+		mark(`v.error <> ''`, `verdicts v ON v.trial = t.id WHERE `+inPlan+lastOnTrial, func(seq int, failed bool) {
 			if failed {
 				p.Unjudged.add(seq)
 			}
 		}),
-		mark(`0, 0`, `calls x ON x.trial = t.id WHERE `+inPlan+` GROUP BY t.place`, func(seq int, _ bool) { p.Called.add(seq) }))
+		mark(`0`, `calls x ON x.trial = t.id WHERE `+inPlan+` GROUP BY t.place`, func(seq int, _ bool) { p.Called.add(seq) }))
 	if err != nil {
 		return nil, err
 	}
-	var tokens, estimated, unpriced, open sql.NullInt64
-	var cost, openCost sql.NullFloat64
-	err = db.sql.QueryRowContext(ctx, `SELECT sum(cost_usd), sum(usage_flags & 4 <> 0), sum(cost_usd IS NULL AND error_kind = ''), sum(input_tokens + output_tokens
-		+ CASE WHEN usage_flags & 1 THEN 0 ELSE cached_tokens + cache_write_tokens END
-		+ CASE WHEN usage_flags & 2 THEN 0 ELSE reasoning_tokens END)
-		FROM `+planned+`calls c ON c.trial = t.id WHERE t.run = ? AND c.source IS NULL`, run.N).Scan(&cost, &estimated, &unpriced, &tokens)
+	var openTokens int
+	var openCost float64
+	err = db.sql.QueryRowContext(ctx, `SELECT total(cost_usd), count(*) FILTER (WHERE usage_flags & 4 <> 0), count(*) FILTER (WHERE cost_usd IS NULL AND error_kind = ''),
+		coalesce(sum(input_tokens + output_tokens
+			+ CASE WHEN usage_flags & 1 <> 0 THEN 0 ELSE cached_tokens + cache_write_tokens END
+			+ CASE WHEN usage_flags & 2 <> 0 THEN 0 ELSE reasoning_tokens END), 0)
+		FROM `+planned+`calls c ON c.trial = t.id WHERE t.run = ? AND c.source IS NULL`, run.N).Scan(&p.Cost, &p.Estimated, &p.Unpriced, &p.Tokens)
 	if err == nil {
-		err = db.sql.QueryRowContext(ctx, `SELECT count(*) + (SELECT untimed FROM runs WHERE n = ?), sum(CASE WHEN ended THEN 0 ELSE tokens END),
-			sum(CASE WHEN ended THEN 0 ELSE cost_usd END) FROM `+planned+`attempts a ON a.trial = t.id WHERE t.run = ?`,
-			run.N, run.N).Scan(&p.Calls, &open, &openCost)
+		err = db.sql.QueryRowContext(ctx, `SELECT count(*) + (SELECT untimed FROM runs WHERE n = ?), coalesce(sum(CASE WHEN ended THEN 0 ELSE tokens END), 0),
+			total(CASE WHEN ended THEN 0 ELSE cost_usd END) FROM `+planned+`attempts a ON a.trial = t.id WHERE t.run = ?`,
+			run.N, run.N).Scan(&p.Calls, &openTokens, &openCost)
 	}
-	p.Tokens, p.Cost, p.Estimated = int(tokens.Int64+open.Int64), cost.Float64+openCost.Float64, int(estimated.Int64)
-	p.Unpriced = int(unpriced.Int64)
+	p.Tokens, p.Cost = p.Tokens+openTokens, p.Cost+openCost
 	return p, explain(db.path, err)
 }

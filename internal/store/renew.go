@@ -74,7 +74,7 @@ type Renewal struct {
 func (db *DB) Unfinished(ctx context.Context, run *Run) error {
 	return db.change(ctx, func(x *steps) {
 		for stage, table := range map[eval.Stage]string{eval.StageRun: "outcomes", eval.StageJudge: "judged"} {
-			x.exec(`UPDATE calls SET stale = 1 WHERE stage = ? AND NOT stale AND trial IN (SELECT id FROM trials WHERE run = ? AND place >= 0)
+			x.exec(`UPDATE calls SET stale = TRUE WHERE stage = ? AND NOT stale AND trial IN (SELECT id FROM trials WHERE run = ? AND place >= 0)
 				AND trial NOT IN (SELECT trial FROM `+table+`)`, string(stage), run.N)
 		}
 	})
@@ -90,7 +90,7 @@ func (db *DB) Renew(ctx context.Context, run *Run, list []Renewal) error {
 				return
 			}
 			read, judged := run.plan.Basis(seq)
-			x.exec(`UPDATE calls SET stale = step NOT IN (SELECT value FROM json_each(?)) WHERE trial = ? AND stage = ?`, x.list(r.Steps), id, string(r.Stage))
+			x.exec(`UPDATE calls SET stale = step NOT IN (`+among(len(r.Steps))+`) WHERE trial = ? AND stage = ?`, append(anys(r.Steps), id, string(r.Stage))...)
 			examples{id, r.Stage, r.Examples}.replace(x)
 			if r.Stage == eval.StageRun {
 				if r.Derived {
@@ -103,10 +103,10 @@ func (db *DB) Renew(ctx context.Context, run *Run, list []Renewal) error {
 				if r.Derived && !r.Changed {
 					continue
 				}
-				x.exec(`UPDATE calls SET stale = 1 WHERE trial = ? AND stage = ?`, id, string(eval.StageJudge))
+				x.exec(`UPDATE calls SET stale = TRUE WHERE trial = ? AND stage = ?`, id, string(eval.StageJudge))
 				x.exec(`DELETE FROM prompts WHERE trial = ? AND stage = ?`, id, string(eval.StageJudge))
 			}
-			x.exec(`UPDATE verdicts SET stale = 1 WHERE trial = ? AND source <> ?`, id, string(eval.ByHuman))
+			x.exec(`UPDATE verdicts SET stale = TRUE WHERE trial = ? AND source <> ?`, id, string(eval.ByHuman))
 			x.exec(`DELETE FROM judged WHERE trial = ?`, id)
 			if r.Stage != eval.StageJudge || !r.Derived {
 				continue

@@ -184,7 +184,7 @@ func (db *DB) Answer(ctx context.Context, key string, stage eval.Stage, step str
 
 // Reused counts the answers that the trials of a run's plan took, by run.
 func (db *DB) Reused(ctx context.Context, run *Run) ([]eval.Reuse, error) {
-	return collect(query(ctx, db, `SELECT r.id, count(*), coalesce(sum(c.cost_usd), 0), count(*) - count(c.cost_usd), sum(c.provider = 'run') FROM `+planned+`calls c ON c.trial = t.id
+	return collect(query(ctx, db, `SELECT r.id, count(*), total(c.cost_usd), count(*) - count(c.cost_usd), count(*) FILTER (WHERE c.provider = 'run') FROM `+planned+`calls c ON c.trial = t.id
 		JOIN calls s ON s.id = c.source JOIN trials o ON o.id = s.trial JOIN runs r ON r.n = o.run WHERE `+inPlan+inForce+` AND c.stage <> 'embed' GROUP BY r.n ORDER BY r.n`,
 		[]any{run.N}, func(rows *sql.Rows) (u eval.Reuse, err error) {
 			return u, rows.Scan(&u.Run, &u.Answers, &u.CostUSD, &u.Unpriced, &u.Planned)

@@ -104,7 +104,8 @@ func (x *steps) insertPlan(run *Run, items []eval.Item) {
 
 // putItems writes the hashes of items, and replaces those that are there.
 func (x *steps) putItems(run *Run, items []eval.Item) {
-	rows := x.bulk(`INSERT OR REPLACE INTO items (run, item, input, gold) VALUES `, 4)
+	rows := x.bulk(`INSERT INTO items (run, item, input, gold) VALUES `, 4)
+	rows.tail = ` ON CONFLICT (run, item) DO UPDATE SET (input, gold) = (excluded.input, excluded.gold)`
 	for _, it := range items {
 		rows.add(run.N, it.ID, it.Input.String(), it.Gold.String())
 	}
@@ -142,7 +143,7 @@ func scanRun(row *sql.Rows) (*Run, error) {
 
 // Run finds a run by its id.
 func (db *DB) Run(ctx context.Context, id string) (*Run, error) {
-	return db.firstRun(ctx, "run "+id, `WHERE id = ?`, id)
+	return db.firstRun(ctx, "run "+id, func(*Run) bool { return true }, `WHERE id = ?`, id)
 }
 
 // LastRun finds the newest run of a split of a study; the split of a study without
@@ -152,12 +153,17 @@ func (db *DB) LastRun(ctx context.Context, study, split string) (*Run, error) {
 	if split != "" {
 		what = "a " + split + " run of study " + study
 	}
-	return db.firstRun(ctx, what, `WHERE study = ? AND coalesce(json_extract(study_json, '$.split'), '') = ? ORDER BY n DESC LIMIT 1`, study, split)
+	return db.firstRun(ctx, what, func(r *Run) bool {
+		var keys struct{ Split string }
+		return json.Unmarshal(r.StudyJSON, &keys) == nil && keys.Split == split
+	}, `WHERE study = ? ORDER BY n DESC`, study)
 }
 
-func (db *DB) firstRun(ctx context.Context, what, where string, args ...any) (*Run, error) {
+func (db *DB) firstRun(ctx context.Context, what string, is func(*Run) bool, where string, args ...any) (*Run, error) {
 	for r, err := range query(ctx, db, runColumns+where, args, db.scanRun) {
-		return r, err
+		if err != nil || is(r) {
+			return r, err
+		}
 	}
 	return nil, fmt.Errorf("%s in store %s: %w", what, db.path, ErrNotFound)
 }

@@ -327,7 +327,7 @@ func (db *DB) ScoredArms(ctx context.Context, run *Run) ([]string, error) {
 func (db *DB) Cuts(ctx context.Context, run *Run) ([]eval.ArmCuts, error) {
 	var list []eval.ArmCuts
 	for c, err := range query(ctx, db, `SELECT t.arm, c.stage, c.adapted FROM `+planned+`calls c ON c.trial = t.id
-		WHERE `+inPlan+` AND c.stage <> 'embed' AND c.adapted LIKE ? ORDER BY 1, 2`, []any{run.N, "%" + eval.CutNote + "%"},
+		WHERE `+inPlan+` AND c.stage <> 'embed' AND c.adapted LIKE ? ORDER BY 1, 2`, []any{run.N, modelText("%" + eval.CutNote + "%")},
 		func(rows *sql.Rows) (c eval.ArmCuts, err error) {
 			var adapted sql.NullString
 			var notes []string
@@ -359,7 +359,7 @@ func (db *DB) Cuts(ctx context.Context, run *Run) ([]eval.ArmCuts, error) {
 func (db *DB) Latencies(ctx context.Context, run *Run) ([]eval.ArmLatency, error) {
 	return collect(query(ctx, db, `SELECT arm, max(CASE WHEN place = (n + 1) / 2 THEN latency_ms END), max(CASE WHEN place = (95 * n + 99) / 100 THEN latency_ms END)
 		FROM (SELECT t.arm, c.latency_ms, row_number() OVER (PARTITION BY t.arm ORDER BY c.latency_ms) AS place, count(*) OVER (PARTITION BY t.arm) AS n
-			FROM `+planned+`calls c ON c.trial = t.id WHERE `+inPlan+inForce+` AND c.stage = ? AND c.error_kind = '')
+			FROM `+planned+`calls c ON c.trial = t.id WHERE `+inPlan+inForce+` AND c.stage = ? AND c.error_kind = '') AS c
 		GROUP BY arm ORDER BY arm`,
 		[]any{run.N, string(eval.StageRun)}, func(rows *sql.Rows) (a eval.ArmLatency, err error) {
 			return a, rows.Scan(&a.Arm, &a.Median, &a.P95)
@@ -376,7 +376,7 @@ func (db *DB) SaveAnalysis(ctx context.Context, run *Run, analysis, verdict []by
 	return db.change(ctx, func(x *steps) {
 		x.exec(`INSERT INTO analyses (run, analysis, verdict, basis) VALUES (?,?,?,?)
 			ON CONFLICT (run) DO UPDATE SET (analysis, verdict, basis) = (excluded.analysis, excluded.verdict, excluded.basis)`, run.N, string(analysis), v, basis)
-		x.exec(`UPDATE runs SET analysed = 1 WHERE n = ? AND NOT analysed`, run.N)
+		x.exec(`UPDATE runs SET analysed = TRUE WHERE n = ? AND NOT analysed`, run.N)
 	})
 }
 

@@ -74,12 +74,31 @@ func (x *steps) names(text string, args ...any) []string {
 	return slices.Collect(each(x, text, args, func(rows *sql.Rows) (s string, err error) { return s, rows.Scan(&s) }))
 }
 
-// list encodes texts for json_each.
+// list encodes texts as JSON.
 func (x *steps) list(texts []string) string {
 	b, err := json.Marshal(append([]string{}, texts...))
 	x.fail(err)
 	return string(b)
 }
+
+// among is the inside of IN () for n texts, which may be none.
+func among(n int) string {
+	if n == 0 {
+		return "SELECT '' WHERE FALSE"
+	}
+	return strings.TrimSuffix(strings.Repeat("?,", n), ",")
+}
+
+func anys(texts []string) []any {
+	list := make([]any, len(texts))
+	for i, t := range texts {
+		list[i] = t
+	}
+	return list
+}
+
+// A modelText is text that a model, a provider or a judge may have written: any bytes.
+type modelText string
 
 // each yields rows one by one. Collect them before other steps of the same transaction.
 func each[T any](x *steps, text string, args []any, scan func(*sql.Rows) (T, error)) iter.Seq[T] {
@@ -106,6 +125,7 @@ func each[T any](x *steps, text string, args []any, scan func(*sql.Rows) (T, err
 type bulk struct {
 	*steps
 	head    string
+	tail    string // after the values
 	columns int
 	full    *sql.Stmt
 	args    []any
@@ -139,7 +159,7 @@ func (b *bulk) flush() {
 	b.args = b.args[:0]
 }
 
-func (b *bulk) statement() string { return b.head + placeholders(len(b.args)/b.columns, b.columns) }
+func (b *bulk) statement() string { return b.head + placeholders(len(b.args)/b.columns, b.columns) + b.tail }
 
 // placeholders returns a list of rows of question marks.
 func placeholders(rows, columns int) string {
