@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"slices"
-	"strings"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 )
@@ -52,25 +51,27 @@ func (db *DB) Amend(ctx context.Context, run *Run, now Run, items []eval.Item, p
 	}
 	err = db.change(ctx, func(s *steps) {
 		x := amending{s, run.N}
-		x.exec(`CREATE TEMP TABLE next (place INTEGER PRIMARY KEY, item TEXT, arm TEXT, replicate INTEGER, question INTEGER)`)
+		x.exec(`CREATE TEMP TABLE next AS SELECT place, item, arm, replicate, question FROM trials WHERE FALSE`)
 		x.fill(p)
-		x.exec(`CREATE INDEX temp.next_by_trial ON next (item, arm, replicate)`)
+		x.exec(`CREATE INDEX next_by_trial ON next (item, arm, replicate)`)
+		x.exec(`CREATE INDEX next_by_place ON next (place)`)
 		x.adopt(old)
 		x.move(&a, moved)
 		x.rename(&a)
 		x.distinct()
 		x.compare(&a, was, items)
-		x.exec(`CREATE TEMP TABLE back AS SELECT t.id FROM trials t JOIN temp.next n ON `+match+` AND n.question = t.question WHERE t.run = ? AND t.place < 0`, x.run)
+		x.exec(`CREATE TEMP TABLE back AS SELECT t.id FROM trials t WHERE FALSE`)
+		x.exec(`INSERT INTO back SELECT t.id FROM trials t JOIN next n ON `+match+` AND n.question = t.question WHERE t.run = ? AND t.place < 0`, x.run)
 		x.exec(`UPDATE trials SET place = -id WHERE run = ? AND place >= 0`, x.run)
-		x.exec(`UPDATE trials SET place = n.place FROM temp.next n WHERE trials.run = ?
+		x.exec(`UPDATE trials SET place = n.place FROM next n WHERE trials.run = ?
 			AND n.item = trials.item AND n.arm = trials.arm AND n.replicate = trials.replicate AND n.question = trials.question`, x.run)
 		x.separate(&a)
-		x.exec(`DELETE FROM temp.next WHERE place IN (SELECT place FROM trials WHERE run = ?)`, x.run)
-		x.exec(`INSERT INTO trials (run, item, arm, replicate, place, question)
-			SELECT ?, item, arm, replicate, place, question FROM temp.next ORDER BY place`, x.run)
-		x.exec(`DROP TABLE temp.next`)
-		x.exec(`DROP TABLE temp.back`)
-		x.exec(`DROP TABLE temp.moved`)
+		x.exec(`DELETE FROM next WHERE place IN (SELECT place FROM trials WHERE run = ?)`, x.run)
+		x.exec(`INSERT INTO trials (id, run, item, arm, replicate, place, question)
+			SELECT (SELECT max(id) FROM trials) + row_number() OVER (ORDER BY place), CAST(? AS BIGINT), item, arm, replicate, place, question FROM next ORDER BY place`, x.run)
+		x.exec(`DROP TABLE next`)
+		x.exec(`DROP TABLE back`)
+		x.exec(`DROP TABLE moved`)
 		x.exec(`UPDATE runs SET (study_json, overrides, treatment, replicates, trials) = (?,?,?,?,?) WHERE n = ?`,
 			string(now.StudyJSON), x.list(now.Overrides), eval.EncodeParts(now.Treatment), now.Replicates, p.Len(), x.run)
 		x.exec(`DELETE FROM analyses WHERE run = ?`, x.run)
@@ -100,7 +101,7 @@ type amending struct {
 
 // fill writes the new plan.
 func (x *amending) fill(p Plan) {
-	rows := x.bulk(`INSERT INTO temp.next (place, item, arm, replicate, question) VALUES `, 5)
+	rows := x.bulk(`INSERT INTO next (place, item, arm, replicate, question) VALUES `, 5)
 	for seq := range p.Len() {
 		t := p.Trial(seq)
 		rows.add(seq, t.Item, t.Arm, t.Replicate, p.Question(seq))
@@ -119,7 +120,7 @@ func (x *amending) adopt(old func(eval.Trial) bool) {
 		eval.Trial
 	}
 	same := slices.Collect(each(x.steps, `SELECT t.id, n.question, t.item, t.arm, t.replicate FROM trials t
-		JOIN temp.next n ON n.item = t.item AND n.arm = t.arm AND n.replicate = t.replicate WHERE t.run = ? AND t.question = 0`, []any{x.run}, func(rows *sql.Rows) (r row, err error) {
+		JOIN next n ON n.item = t.item AND n.arm = t.arm AND n.replicate = t.replicate WHERE t.run = ? AND t.question = 0`, []any{x.run}, func(rows *sql.Rows) (r row, err error) {
 		return r, rows.Scan(&r.id, &r.question, &r.Item, &r.Arm, &r.Replicate)
 	}))
 	for _, r := range same {
@@ -135,41 +136,44 @@ func (x *amending) adopt(old func(eval.Trial) bool) {
 // rename gives arms that the new plan does not have the id of an arm that is new
 // there and asks the same.
 func (x *amending) rename(a *Amendment) {
-	pairs := x.names(`SELECT DISTINCT t.arm || char(0) || n.arm FROM trials t JOIN temp.next n ON n.item = t.item AND n.replicate = t.replicate AND n.question = t.question
-		WHERE t.run = ? AND t.place >= 0 AND t.arm NOT IN (SELECT arm FROM temp.next)
-		AND n.arm NOT IN (SELECT arm FROM trials WHERE run = ? AND place >= 0) ORDER BY 1`, x.run, x.run)
+	pairs := slices.Collect(each(x.steps, `SELECT DISTINCT t.arm, n.arm FROM trials t JOIN next n ON n.item = t.item AND n.replicate = t.replicate AND n.question = t.question
+		WHERE t.run = ? AND t.place >= 0 AND t.arm NOT IN (SELECT arm FROM next)
+		AND n.arm NOT IN (SELECT arm FROM trials WHERE run = ? AND place >= 0) ORDER BY 1, 2`, []any{x.run, x.run}, func(rows *sql.Rows) (pair [2]string, err error) {
+		return pair, rows.Scan(&pair[0], &pair[1])
+	}))
 	done := map[string]bool{}
 	for _, pair := range pairs {
-		was, now, _ := strings.Cut(pair, "\x00")
+		was, now := pair[0], pair[1]
 		if done["was "+was] || done["now "+now] {
 			continue
 		}
 		done["was "+was], done["now "+now] = true, true
-		a.Renamed = append(a.Renamed, [2]string{was, now})
+		a.Renamed = append(a.Renamed, pair)
 		x.exec(`UPDATE trials SET arm = ? WHERE run = ? AND arm = ? AND place >= 0`, now, x.run, was)
 	}
 }
 
 // move gives the trials of moved items, and what people said of them, their new id.
 func (x *amending) move(a *Amendment, moved Moved) {
-	x.exec(`CREATE TEMP TABLE moved (was TEXT PRIMARY KEY, now TEXT)`)
+	x.exec(`CREATE TEMP TABLE moved AS SELECT item AS was, item AS now FROM trials WHERE FALSE`)
 	for was, now := range moved.Items {
-		x.exec(`INSERT INTO temp.moved VALUES (?, ?)`, was, now)
+		x.exec(`INSERT INTO moved VALUES (?, ?)`, was, now)
 	}
 	if len(moved.Items) == 0 {
 		return
 	}
 	a.ItemsRenamed = len(moved.Items)
-	x.exec(`UPDATE trials SET item = m.now FROM temp.moved m WHERE run = ? AND place >= 0 AND item = m.was AND arm NOT IN (SELECT value FROM json_each(?))`, x.run, x.list(moved.Except))
+	x.exec(`CREATE INDEX moved_by_was ON moved (was)`)
+	x.exec(`UPDATE trials SET item = m.now FROM moved m WHERE run = ? AND place >= 0 AND item = m.was AND arm NOT IN (`+among(len(moved.Except))+`)`, append([]any{x.run}, anys(moved.Except)...)...)
 	x.exec(`UPDATE verdicts SET item = t.item FROM trials t WHERE verdicts.run = ? AND t.id = verdicts.trial AND t.item <> verdicts.item`, x.run)
-	x.exec(`UPDATE verdicts SET item = m.now FROM temp.moved m WHERE run = ? AND trial = 0 AND item = m.was`, x.run)
+	x.exec(`UPDATE verdicts SET item = m.now FROM moved m WHERE run = ? AND trial = 0 AND item = m.was`, x.run)
 }
 
 // distinct keeps one of the trials with the same question: an item or arm of the new name
 // may have left the plan before.
 func (x *amending) distinct() {
 	x.exec(`UPDATE trials SET question = ? WHERE id IN (SELECT id FROM (
-		SELECT id, row_number() OVER (PARTITION BY item, arm, replicate, question ORDER BY place DESC) AS n FROM trials WHERE run = ? AND question > 0) WHERE n > 1)`, unusable, x.run)
+		SELECT id, row_number() OVER (PARTITION BY item, arm, replicate, question ORDER BY place DESC) AS n FROM trials WHERE run = ? AND question > 0) AS t WHERE n > 1)`, unusable, x.run)
 }
 
 // compare finds out what differs between the plan and the new one.
@@ -178,24 +182,24 @@ func (x *amending) compare(a *Amendment, was map[string]eval.Item, items []eval.
 		inPlan = `SELECT item FROM trials WHERE run = ? AND place >= 0`
 		arms   = `SELECT arm FROM trials WHERE run = ? AND place >= 0`
 	)
-	a.Added = x.names(`SELECT DISTINCT arm FROM temp.next WHERE arm NOT IN (`+arms+`) ORDER BY arm`, x.run)
-	a.Removed = x.names(`SELECT DISTINCT arm FROM trials WHERE run = ? AND place >= 0 AND arm NOT IN (SELECT arm FROM temp.next) ORDER BY arm`, x.run)
-	a.ItemsAdded = x.count(`SELECT count(DISTINCT item) FROM temp.next WHERE item NOT IN (`+inPlan+`) AND item NOT IN (SELECT now FROM temp.moved)`, x.run)
-	a.ItemsRemoved = x.count(`SELECT count(DISTINCT item) FROM trials WHERE run = ? AND place >= 0 AND item NOT IN (SELECT item FROM temp.next) AND item NOT IN (SELECT was FROM temp.moved)`, x.run)
-	x.exec(`CREATE TEMP TABLE changed (item TEXT PRIMARY KEY)`)
+	a.Added = x.names(`SELECT DISTINCT arm FROM next WHERE arm NOT IN (`+arms+`) ORDER BY arm`, x.run)
+	a.Removed = x.names(`SELECT DISTINCT arm FROM trials WHERE run = ? AND place >= 0 AND arm NOT IN (SELECT arm FROM next) ORDER BY arm`, x.run)
+	a.ItemsAdded = x.count(`SELECT count(DISTINCT item) FROM next WHERE item NOT IN (`+inPlan+`) AND item NOT IN (SELECT now FROM moved)`, x.run)
+	a.ItemsRemoved = x.count(`SELECT count(DISTINCT item) FROM trials WHERE run = ? AND place >= 0 AND item NOT IN (SELECT item FROM next) AND item NOT IN (SELECT was FROM moved)`, x.run)
+	x.exec(`CREATE TEMP TABLE changed AS SELECT item FROM trials WHERE FALSE`)
 	for _, it := range items {
 		if w, ok := was[it.ID]; ok && w.Input != it.Input {
-			x.exec(`INSERT INTO temp.changed VALUES (?)`, it.ID)
+			x.exec(`INSERT INTO changed VALUES (?)`, it.ID)
 		}
 	}
-	a.ItemsChanged = x.count(`SELECT count(*) FROM temp.changed WHERE item IN (`+inPlan+`) AND item NOT IN (SELECT now FROM temp.moved)`, x.run)
-	a.Changed = x.names(`SELECT t.arm FROM trials t JOIN temp.next n ON `+match+`
-		WHERE t.run = ? AND t.place >= 0 AND t.item NOT IN (SELECT item FROM temp.changed) GROUP BY t.arm HAVING min(n.question <> t.question) ORDER BY 1`, x.run)
-	x.exec(`DROP TABLE temp.changed`)
+	a.ItemsChanged = x.count(`SELECT count(*) FROM changed WHERE item IN (`+inPlan+`) AND item NOT IN (SELECT now FROM moved)`, x.run)
+	a.Changed = x.names(`SELECT t.arm FROM trials t JOIN next n ON `+match+`
+		WHERE t.run = ? AND t.place >= 0 AND t.item NOT IN (SELECT item FROM changed) GROUP BY t.arm HAVING count(*) = count(*) FILTER (WHERE n.question <> t.question) ORDER BY 1`, x.run)
+	x.exec(`DROP TABLE changed`)
 	a.Done = x.count(`SELECT count(*) FROM trials t JOIN outcomes o ON o.trial = t.id WHERE t.run = ? AND t.place >= 0`, x.run)
-	kept := x.count(`SELECT count(*) FROM trials t JOIN temp.next n ON `+match+` AND n.question = t.question WHERE t.run = ? AND t.place >= 0`, x.run)
-	a.Back = x.count(`SELECT count(*) FROM trials t JOIN temp.next n ON `+match+` AND n.question = t.question JOIN outcomes o ON o.trial = t.id WHERE t.run = ? AND t.place < 0`, x.run)
-	a.New = x.count(`SELECT count(*) FROM temp.next`) - kept - a.Back
+	kept := x.count(`SELECT count(*) FROM trials t JOIN next n ON `+match+` AND n.question = t.question WHERE t.run = ? AND t.place >= 0`, x.run)
+	a.Back = x.count(`SELECT count(*) FROM trials t JOIN next n ON `+match+` AND n.question = t.question JOIN outcomes o ON o.trial = t.id WHERE t.run = ? AND t.place < 0`, x.run)
+	a.New = x.count(`SELECT count(*) FROM next`) - kept - a.Back
 	a.Left = x.count(`SELECT count(*) FROM trials WHERE run = ? AND place >= 0`, x.run) - kept
 }
 
@@ -205,16 +209,15 @@ const match = `n.item = t.item AND n.arm = t.arm AND n.replicate = t.replicate`
 // separate removes trials that came back from the plan if one of their answers is
 // that of another trial, which took it meanwhile: arms never share an answer.
 func (x *amending) separate(a *Amendment) {
-	if x.count(`SELECT count(*) FROM temp.back`) == 0 {
+	if x.count(`SELECT count(*) FROM back`) == 0 {
 		return
 	}
 	const answers = planned + `calls c ON c.trial = t.id WHERE ` + inPlan + ` AND c.stage = 'run' AND c.error_kind = ''`
-	x.exec(`CREATE TEMP TABLE twice AS SELECT coalesce(c.source, c.id) AS answer FROM `+answers+` GROUP BY 1 HAVING count(*) > 1`, x.run)
-	x.exec(`DELETE FROM temp.back WHERE id NOT IN (SELECT t.id FROM `+answers+` AND coalesce(c.source, c.id) IN (SELECT answer FROM temp.twice))`, x.run)
-	asked := x.count(`SELECT count(*) FROM temp.back JOIN outcomes ON trial = id`)
+	x.exec(`DELETE FROM back WHERE id NOT IN (SELECT t.id FROM `+answers+` AND coalesce(c.source, c.id) IN (
+		SELECT coalesce(c.source, c.id) FROM `+answers+` GROUP BY 1 HAVING count(*) > 1))`, x.run, x.run)
+	asked := x.count(`SELECT count(*) FROM back JOIN outcomes ON trial = id`)
 	a.Back, a.New = a.Back-asked, a.New+asked
-	x.exec(`UPDATE trials SET place = -id, question = ? WHERE id IN (SELECT id FROM temp.back)`, unusable)
-	x.exec(`DROP TABLE temp.twice`)
+	x.exec(`UPDATE trials SET place = -id, question = ? WHERE id IN (SELECT id FROM back)`, unusable)
 }
 
 // Retire makes the answers of trials unusable for them: the next plan has new trials in

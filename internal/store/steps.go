@@ -159,7 +159,9 @@ func (b *bulk) flush() {
 	b.args = b.args[:0]
 }
 
-func (b *bulk) statement() string { return b.head + placeholders(len(b.args)/b.columns, b.columns) + b.tail }
+func (b *bulk) statement() string {
+	return b.head + placeholders(len(b.args)/b.columns, b.columns) + b.tail
+}
 
 // placeholders returns a list of rows of question marks.
 func placeholders(rows, columns int) string {
