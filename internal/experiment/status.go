@@ -130,7 +130,7 @@ func StatusOf(ctx context.Context, db *store.DB, r *store.Run) (Status, error) {
 	switch {
 	case s.Done < s.Trials || s.ToJudge > 0:
 		s.State = "interrupted"
-		if db.Writing(ctx) {
+		if db.Writing(ctx, r) {
 			s.State = "started"
 		}
 	case s.Failed > 0 || s.JudgeFailed > 0:

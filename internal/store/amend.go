@@ -49,7 +49,8 @@ func (db *DB) Amend(ctx context.Context, run *Run, now Run, items []eval.Item, p
 	if err != nil {
 		return a, err
 	}
-	err = db.change(ctx, func(s *steps) {
+	err = db.rewrite(ctx, run, func(s *steps) {
+		db.engine.alone(s)
 		x := amending{s, run.N}
 		x.exec(`CREATE TEMP TABLE next AS SELECT place, item, arm, replicate, question FROM trials WHERE FALSE`)
 		x.fill(p)
@@ -233,7 +234,7 @@ func (db *DB) Distrust(ctx context.Context, run *Run, trials []eval.Trial) error
 }
 
 func (db *DB) setQuestion(ctx context.Context, run *Run, trials []eval.Trial, question int64) error {
-	return db.change(ctx, func(x *steps) {
+	return db.rewrite(ctx, run, func(x *steps) {
 		for _, t := range trials {
 			id, err := run.id(t)
 			x.fail(err)

@@ -3,7 +3,6 @@ package store_test
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -30,14 +29,16 @@ type require interface{ Fatal(args ...any) }
 
 // Whatever a plan becomes, its trials are read in its order, each with an answer to its
 // own question or none, and no answer is lost.
-func TestAmend(t *testing.T) {
+func TestAmend(t *testing.T) { onBoth(t, testAmend) }
+
+func testAmend(t *testing.T, place place) {
+	checks := 0
 	rapid.Check(t, func(rt *rapid.T) {
-		dir, err := os.MkdirTemp(t.TempDir(), "")
-		if err != nil {
-			rt.Fatal(err)
+		if checks++; checks > 20 && strings.HasSuffix(t.Name(), "PostgreSQL") { // which takes three times as long
+			return
 		}
 		ctx := t.Context()
-		db, err := store.Open(ctx, filepath.Join(dir, "s.db"))
+		db, err := store.Open(ctx, place(t))
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -123,9 +124,11 @@ func TestAmend(t *testing.T) {
 }
 
 // What an amendment says of a plan that grew, shrank and grew back.
-func TestAmendments(t *testing.T) {
+func TestAmendments(t *testing.T) { onBoth(t, testAmendments) }
+
+func testAmendments(t *testing.T, place place) {
 	ctx := t.Context()
-	db := open(t, filepath.Join(t.TempDir(), "s.db"))
+	db := open(t, place(t))
 	items := func(n, first int) (list []eval.Item) {
 		for i := range n {
 			list = append(list, eval.Item{ID: fmt.Sprint("doc", i), Input: eval.Hash(1), Gold: 1})
@@ -194,9 +197,11 @@ func TestAmendments(t *testing.T) {
 
 // A server with another port is the same in a run, whose history says so, and may be
 // another one in another run.
-func TestTakeFromAnotherPort(t *testing.T) {
+func TestTakeFromAnotherPort(t *testing.T) { onBoth(t, testTakeFromAnotherPort) }
+
+func testTakeFromAnotherPort(t *testing.T, place place) {
 	ctx := t.Context()
-	db := open(t, filepath.Join(t.TempDir(), "s.db"))
+	db := open(t, place(t))
 	older, p := newRun(t, db, 1, 1)
 	at := func(url string) *eval.Call {
 		c := call(p.Trial(0), "")
@@ -221,9 +226,11 @@ func TestTakeFromAnotherPort(t *testing.T) {
 }
 
 // A run takes each answer once, from the same step and arm; judges share theirs.
-func TestTake(t *testing.T) {
+func TestTake(t *testing.T) { onBoth(t, testTake) }
+
+func testTake(t *testing.T, place place) {
 	ctx := t.Context()
-	db := open(t, filepath.Join(t.TempDir(), "s.db"))
+	db := open(t, place(t))
 	older, p := newRun(t, db, 1, 2)
 	asked := func(arm, step, text string, stage eval.Stage, replicate int) *eval.Call {
 		c := call(eval.Trial{Item: "doc-000", Arm: arm, Replicate: replicate}, text)
@@ -353,9 +360,11 @@ func TestAmendOlderFormat(t *testing.T) {
 
 // Gold that changed while an arm was not in the plan: what depends on it does not come
 // back with the arm, verdicts of people do.
-func TestGoldOfTrialsThatLeft(t *testing.T) {
+func TestGoldOfTrialsThatLeft(t *testing.T) { onBoth(t, testGoldOfTrialsThatLeft) }
+
+func testGoldOfTrialsThatLeft(t *testing.T, place place) {
 	ctx := t.Context()
-	db := open(t, filepath.Join(t.TempDir(), "s.db"))
+	db := open(t, place(t))
 	items := []eval.Item{{ID: "doc", Input: 1, Gold: 1}}
 	a, b := eval.Arm{ID: "a", Hash: "h"}, eval.Arm{ID: "b", Hash: "i"}
 	both := planOf(t, items, []eval.Arm{a, b}, 1)
@@ -397,9 +406,11 @@ func TestGoldOfTrialsThatLeft(t *testing.T) {
 }
 
 // Answers that may be of two programs are taken by no run.
-func TestDistrustedAnswersAreNotTaken(t *testing.T) {
+func TestDistrustedAnswersAreNotTaken(t *testing.T) { onBoth(t, testDistrustedAnswersAreNotTaken) }
+
+func testDistrustedAnswersAreNotTaken(t *testing.T, place place) {
 	ctx := t.Context()
-	db := open(t, filepath.Join(t.TempDir(), "s.db"))
+	db := open(t, place(t))
 	older, p := newRun(t, db, 1, 1)
 	j := journal(t, db, older)
 	if err := errors.Join(j.Append(call(p.Trial(0), "of two programs")), j.Close(), db.Distrust(ctx, older, []eval.Trial{p.Trial(0)})); err != nil {
@@ -415,8 +426,12 @@ func TestDistrustedAnswersAreNotTaken(t *testing.T) {
 
 // An arm that comes back does not share its answer with the arm that took it meanwhile.
 func TestAnArmComesBackWithoutATakenAnswer(t *testing.T) {
+	onBoth(t, testAnArmComesBackWithoutATakenAnswer)
+}
+
+func testAnArmComesBackWithoutATakenAnswer(t *testing.T, place place) {
 	ctx := t.Context()
-	db := open(t, filepath.Join(t.TempDir(), "s.db"))
+	db := open(t, place(t))
 	items := []eval.Item{{ID: "doc", Input: 1, Gold: 1}}
 	a, b := eval.Arm{ID: "a", Hash: "h"}, eval.Arm{ID: "b", Hash: "i"} // which ask the same
 	p := planOf(t, items, []eval.Arm{a}, 1)

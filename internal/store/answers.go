@@ -102,14 +102,14 @@ func (db *DB) Earlier(ctx context.Context, run *Run) (e Earlier, err error) {
 		}
 	}
 	err = db.sql.QueryRowContext(ctx, `SELECT count(*) FROM trials t JOIN outcomes o ON o.trial = t.id WHERE t.run = ? AND t.place < 0`, run.N).Scan(&e.Left)
-	return e, explain(db.path, err)
+	return e, db.explain(err)
 }
 
 // WithoutQuestions reports whether trials of the plan have no question: a version
 // before format 5 wrote them.
 func (db *DB) WithoutQuestions(ctx context.Context, run *Run) (some bool, err error) {
 	err = db.sql.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM trials WHERE run = ? AND place >= 0 AND question = 0)`, run.N).Scan(&some)
-	return some, explain(db.path, err)
+	return some, db.explain(err)
 }
 
 // Get reads the outcome of a trial, the version of the model that gave it, "" where none

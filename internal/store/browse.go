@@ -126,7 +126,7 @@ func (db *DB) PlaceOf(ctx context.Context, run *Run, t eval.Trial) (Row, error) 
 // their attempts: at most limit of them after the first skip. total counts all.
 func (db *DB) Transcript(ctx context.Context, id int64, skip, limit int) (calls []eval.Call, total int, err error) {
 	if err := db.sql.QueryRowContext(ctx, `SELECT count(*) FROM calls WHERE trial = ?`, id).Scan(&total); err != nil {
-		return nil, 0, explain(db.path, err)
+		return nil, 0, db.explain(err)
 	}
 	calls, err = collect(db.calls(ctx, `calls c JOIN trials t ON t.id = c.trial WHERE c.id IN
 		(SELECT id FROM calls WHERE trial = ? ORDER BY stage DESC, id LIMIT ? OFFSET ?) ORDER BY c.stage DESC, c.id`, id, limit, skip))
@@ -167,7 +167,7 @@ type Tally struct {
 func (db *DB) Tally(ctx context.Context, run *Run) (t Tally, err error) {
 	err = db.sql.QueryRowContext(ctx, `SELECT count(*), count(o.trial), count(*) FILTER (WHERE o.kind = 'failed')
 		FROM trials t LEFT JOIN outcomes o ON o.trial = t.id WHERE `+inPlan, run.N).Scan(&t.Trials, &t.Done, &t.Failed)
-	return t, explain(db.path, err)
+	return t, db.explain(err)
 }
 
 // A Watch notices that a store was changed by this or another process.
@@ -180,15 +180,15 @@ type Watch struct {
 func (db *DB) Watch(ctx context.Context) (*Watch, error) {
 	conn, err := db.sql.Conn(ctx)
 	if err != nil {
-		return nil, explain(db.path, err)
+		return nil, db.explain(err)
 	}
 	return &Watch{db, conn}, nil
 }
 
 // Version returns a number that changes with every change of the store.
 func (w *Watch) Version(ctx context.Context) (v int64, err error) {
-	err = w.conn.QueryRowContext(ctx, `PRAGMA data_version`).Scan(&v)
-	return v, explain(w.db.path, err)
+	err = w.conn.QueryRowContext(ctx, w.db.engine.changes()).Scan(&v)
+	return v, w.db.explain(err)
 }
 
 // Close ends the watch.

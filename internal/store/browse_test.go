@@ -90,8 +90,10 @@ func FuzzReadScores(f *testing.F) {
 }
 
 // What a viewer reads: ranges of the plan, single trials by id, transcripts in pages.
-func TestBrowse(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "s.db")
+func TestBrowse(t *testing.T) { onBoth(t, testBrowse) }
+
+func testBrowse(t *testing.T, place place) {
+	path := place(t)
 	db := open(t, path)
 	r, p := newRun(t, db, 3, 2) // 12 trials
 	j := journal(t, db, r)
@@ -144,8 +146,10 @@ func TestBrowse(t *testing.T) {
 }
 
 // A watch notices what another connection writes, and nothing else.
-func TestWatch(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "s.db")
+func TestWatch(t *testing.T) { onBoth(t, testWatch) }
+
+func testWatch(t *testing.T, place place) {
+	path := place(t)
 	db := open(t, path)
 	r, p := newRun(t, db, 2, 1)
 	read, err := store.OpenRead(t.Context(), path)
@@ -179,8 +183,10 @@ func TestWatch(t *testing.T) {
 }
 
 // The trials that people judged, with their and the judge's verdicts.
-func TestJudgedByPeople(t *testing.T) {
-	db := open(t, filepath.Join(t.TempDir(), "s.db"))
+func TestJudgedByPeople(t *testing.T) { onBoth(t, testJudgedByPeople) }
+
+func testJudgedByPeople(t *testing.T, place place) {
+	db := open(t, place(t))
 	r, p := newRun(t, db, 2, 1)
 	j := journal(t, db, r)
 	err := errors.Join(j.Outcome(p.Trial(0), eval.Outcome{Kind: eval.OK}), j.Outcome(p.Trial(1), eval.Outcome{Kind: eval.OK}),

@@ -37,6 +37,8 @@ func (c *checksum) add(values ...any) {
 			c.b = binary.BigEndian.AppendUint64(append(c.b, 'f'), math.Float64bits(v))
 		case string:
 			c.b = append(binary.BigEndian.AppendUint64(append(c.b, 's'), uint64(len(v))), v...)
+		case modelText:
+			c.b = append(binary.BigEndian.AppendUint64(append(c.b, 's'), uint64(len(v))), v...)
 		default:
 			panic(fmt.Sprintf("store: checksum of a %T", v))
 		}
@@ -103,7 +105,7 @@ func (db *DB) damagedPlans(ctx context.Context) (damaged []string, err error) {
 			damaged = append(damaged, r.id)
 		}
 	}
-	return damaged, explain(db.path, x.err)
+	return damaged, db.explain(x.err)
 }
 
 // scanAll returns a row as values.
@@ -173,7 +175,7 @@ func (db *DB) lostCalls(ctx context.Context) ([]string, error) {
 // Damage returns an error if the file is not as it was written, for a run that
 // does not read back as expected. It reads the whole file.
 func (db *DB) Damage(ctx context.Context) error {
-	says, err := db.integrity(ctx)
+	says, err := db.engine.integrity(ctx, db)
 	if err != nil {
 		return err
 	}
@@ -190,13 +192,4 @@ func (db *DB) Damage(ctx context.Context) error {
 		return nil
 	}
 	return fault(db.path, "%w: %s: `scruple doctor %s` lists more; restore a copy, or use another --store", errDamaged, says[0], db.path)
-}
-
-// integrity returns what SQLite says about the file, nothing if it is sound.
-func (db *DB) integrity(ctx context.Context) ([]string, error) {
-	says, err := column[string](ctx, db, `PRAGMA integrity_check(5)`)
-	if len(says) == 1 && says[0] == "ok" {
-		says = nil
-	}
-	return says, err
 }

@@ -31,14 +31,19 @@ const (
 // room for more. It reads the whole file. The error is for a store that does not
 // exist.
 func Examine(ctx context.Context, path string) ([]Check, error) {
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return nil, fault(path, "%w: run the study first", ErrNotFound)
-	}
 	x := examination{ctx: ctx, path: path}
-	db, err := open(ctx, path, url.Values{"mode": {"ro"}})
+	var db *DB
+	var err error
+	if IsAddress(path) {
+		db, err = connect(ctx, path)
+	} else if _, gone := os.Stat(path); errors.Is(gone, fs.ErrNotExist) {
+		return nil, fault(path, "%w: run the study first", ErrNotFound)
+	} else {
+		db, err = open(ctx, path, url.Values{"mode": {"ro"}})
+	}
 	if err == nil {
 		defer db.Close()
-		err = db.identify(ctx)
+		err = db.engine.identify(ctx, db)
 	}
 	if err != nil {
 		x.damaged("file", plain(err))
@@ -46,8 +51,7 @@ func Examine(ctx context.Context, path string) ([]Check, error) {
 	}
 	x.ok("file", "a store of Scruple")
 	x.contents(db)
-	x.permissions()
-	x.space()
+	db.engine.examine(&x, db)
 	return x.checks, nil
 }
 
@@ -78,7 +82,7 @@ const summed = 5
 
 // contents checks what is in the file.
 func (x *examination) contents(db *DB) {
-	says, err := db.integrity(x.ctx)
+	says, err := db.engine.integrity(x.ctx, db)
 	switch {
 	case err != nil:
 		x.damaged("integrity", plain(err))
@@ -112,12 +116,12 @@ func (x *examination) contents(db *DB) {
 
 // references checks that every row's run and trial exist.
 func (x *examination) references(db *DB) {
-	rows, err := collect(query(x.ctx, db, `PRAGMA foreign_key_check`, nil, scanAll))
+	tables, err := db.engine.orphans(x.ctx, db)
 	switch {
 	case err != nil:
 		x.damaged("references", plain(err))
-	case len(rows) > 0:
-		x.add("references", CheckDamaged, "rows without their run or trial: %d, the first in table %v", len(rows), rows[0][0])
+	case len(tables) > 0:
+		x.add("references", CheckDamaged, "rows without their run or trial: %d, the first in table %s", len(tables), tables[0])
 	default:
 		x.ok("references", "every row's run and trial exist")
 	}

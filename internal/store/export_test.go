@@ -38,7 +38,7 @@ func CapPagesForTest(t *testing.T, j *Journal, pages int) {
 }
 
 func TestFormatIsTheNewestMigration(t *testing.T) {
-	files, err := fs.Glob(migrations, "migrations/*.sql")
+	files, err := fs.Glob(migrations, "migrations/sqlite/*.sql")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("%d migrations (%v)", len(files), err)
 	}
@@ -50,7 +50,7 @@ func TestFormatIsTheNewestMigration(t *testing.T) {
 
 // Numbers of migrations may have gaps, and a gap may be filled later.
 func TestAGapInTheFormatsIsHarmless(t *testing.T) {
-	all, err := migrationSteps()
+	all, err := migrationSteps("sqlite")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func TestAGapInTheFormatsIsHarmless(t *testing.T) {
 	}
 	defer db.Close()
 	for _, list := range [][]*goose.Migration{without, all} {
-		p, err := migrator(db, list)
+		p, err := migrator(goose.DialectSQLite3, db, list)
 		if err == nil {
 			_, err = p.Up(t.Context())
 		}

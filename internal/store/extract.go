@@ -72,6 +72,11 @@ func (db *DB) Extract(ctx context.Context, path string, x Extraction) (err error
 	if err := db.sound(ctx); err != nil {
 		return err
 	}
+	source, remove, err := db.engine.file(ctx, db, x)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, remove()) }()
 	work := path + ".work"
 	defer func() {
 		for _, suffix := range []string{"", "-wal", "-shm", ".lock"} {
@@ -85,7 +90,7 @@ func (db *DB) Extract(ctx context.Context, path string, x Extraction) (err error
 	defer func() { err = errors.Join(err, into.Close()) }()
 	into.sql.SetMaxOpenConns(1) // temporary tables belong to a connection
 	c := &steps{ctx: ctx, on: into.sql}
-	c.exec(`ATTACH DATABASE ? AS src`, "file:"+(&url.URL{Path: db.path}).EscapedPath()+"?mode=ro")
+	c.exec(`ATTACH DATABASE ? AS src`, "file:"+(&url.URL{Path: source}).EscapedPath()+"?mode=ro")
 	c.exec(`BEGIN`)
 	c.number(x)
 	for _, t := range extracted {
@@ -105,7 +110,7 @@ func (db *DB) Extract(ctx context.Context, path string, x Extraction) (err error
 	c.exec(`DETACH DATABASE src`)
 	c.exec(`VACUUM INTO ?`, path)
 	if c.err != nil {
-		return explain(db.path, fmt.Errorf("copying run %s: %w", x.Run, c.err))
+		return db.explain(fmt.Errorf("copying run %s: %w", x.Run, c.err))
 	}
 	return os.Chmod(path, 0o600)
 }
@@ -225,5 +230,5 @@ func (db *DB) Mentions(ctx context.Context, text string) (list []Mention, err er
 			}
 		}
 	}
-	return list, explain(db.path, x.err)
+	return list, db.explain(x.err)
 }

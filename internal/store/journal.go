@@ -99,12 +99,12 @@ func (g *group) size() int {
 
 // Journal opens the journal of a run for writing. Close it before the store.
 func (db *DB) Journal(ctx context.Context, run *Run) (*Journal, error) {
-	if db.lock == nil {
+	if !db.writes {
 		return nil, fault(db.path, "the store is open for reading only")
 	}
 	conn, err := db.sql.Conn(ctx)
 	if err != nil {
-		return nil, explain(db.path, err)
+		return nil, db.explain(err)
 	}
 	j := &Journal{db: db, run: run, conn: conn, process: process(), next: newGroup(), done: make(chan struct{})}
 	j.queued, j.room = sync.NewCond(&j.mu), sync.NewCond(&j.mu)
@@ -118,13 +118,15 @@ func (db *DB) Journal(ctx context.Context, run *Run) (*Journal, error) {
 	} {
 		if *p.stmt, err = conn.PrepareContext(ctx, p.text); err != nil {
 			conn.Close()
-			return nil, explain(db.path, err)
+			return nil, db.explain(err)
 		}
 		j.open = append(j.open, *p.stmt)
 	}
-	if err := conn.QueryRowContext(ctx, `INSERT INTO sessions (run, process) VALUES (?, ?) RETURNING id`, run.N, j.process).Scan(&j.session); err != nil {
+	if err := db.rewrite(ctx, run, func(x *steps) {
+		x.get(`INSERT INTO sessions (run, process) VALUES (?, ?) RETURNING id`, []any{run.N, j.process}, &j.session)
+	}); err != nil {
 		conn.Close()
-		return nil, explain(db.path, err)
+		return nil, err
 	}
 	go j.write()
 	return j, nil
@@ -309,14 +311,15 @@ func (j *Journal) write() {
 func (j *Journal) commit(g *group) error {
 	ctx := context.Background() // finish a commit even if the run is stopping
 	x := &steps{ctx: ctx, on: j.conn}
-	if x.exec("BEGIN IMMEDIATE"); x.err != nil {
-		return explain(j.db.path, x.err)
+	if x.exec(j.db.engine.begin()); x.err != nil {
+		return j.db.explain(x.err)
 	}
+	j.db.engine.hold(x, j.db, j.run)
 	j.insert(x, g)
 	if x.exec("COMMIT"); x.err != nil {
 		_, _ = j.conn.ExecContext(ctx, "ROLLBACK")
 	}
-	return explain(j.db.path, x.err)
+	return j.db.explain(x.err)
 }
 
 func (j *Journal) insert(x *steps, g *group) {
@@ -357,7 +360,7 @@ func inRows[T any](x *steps, one, many *sql.Stmt, entries []T, row func([]any, T
 }
 
 func verdictRow(run *Run, item string, trial int64, v *eval.Verdict) []any {
-	return []any{run.N, item, trial, v.Unit, v.Step, string(v.Source), v.By, max(1, v.Round), v.At, v.Data, v.Err}
+	return []any{run.N, item, trial, modelText(v.Unit), v.Step, string(v.Source), v.By, max(1, v.Round), v.At, v.Data, modelText(v.Err)}
 }
 
 func (j *Journal) attemptRow(args []any, a attempt) ([]any, error) {
@@ -366,7 +369,7 @@ func (j *Journal) attemptRow(args []any, a attempt) ([]any, error) {
 
 func outcomeRow(args []any, o stored) ([]any, error) {
 	notes, err := jsonOrNull(o.outcome.Notes)
-	return append(args, o.trial, string(o.outcome.Kind), o.outcome.Reason, notes, o.outcome.Detail, o.outcome.Data, o.basis), err
+	return append(args, o.trial, string(o.outcome.Kind), modelText(o.outcome.Reason), notes, modelText(o.outcome.Detail), o.outcome.Data, o.basis), err
 }
 
 func (j *Journal) callRow(args []any, c *eval.Call) ([]any, error) {
@@ -388,9 +391,9 @@ func (j *Journal) callRow(args []any, c *eval.Call) ([]any, error) {
 		cost = c.CostUSD
 	}
 	row := []any{id, string(c.Stage), c.Step, c.Key, eval.EncodeParts(c.Parts), c.Provider, c.Model,
-		r.ModelVersion, r.RequestID, r.Text, tools, string(r.Stop), r.StopReason, r.Refusal, adapted,
+		modelText(r.ModelVersion), modelText(r.RequestID), modelText(r.Text), tools, string(r.Stop), modelText(r.StopReason), modelText(r.Refusal), adapted,
 		r.Usage.Input, r.Usage.Output, r.Usage.Cached, r.Usage.CacheWrite, r.Usage.Reasoning, usageFlags(r.Usage),
-		cost, c.LatencyMS, c.Attempts, string(c.ErrKind), c.Err}
+		cost, c.LatencyMS, c.Attempts, string(c.ErrKind), modelText(c.Err)}
 	var source any
 	if c.Source != 0 {
 		source = c.Source
@@ -420,7 +423,7 @@ func jsonOrNull[T any](list []T) (any, error) {
 		return nil, nil
 	}
 	b, err := json.Marshal(list)
-	return string(b), err
+	return modelText(b), err
 }
 
 func usageFlags(u eval.Usage) int {

@@ -19,7 +19,7 @@ type PersonVerdict struct {
 // AddPeople appends those verdicts of people that are not in force already, in one
 // transaction. Verdicts on trials that the run does not have are left out.
 func (db *DB) AddPeople(ctx context.Context, run *Run, list []PersonVerdict) (added int, err error) {
-	err = db.change(ctx, func(x *steps) {
+	err = db.rewrite(ctx, run, func(x *steps) {
 		x.notInForce(run, list, func(id int64, v PersonVerdict) {
 			added++
 			x.exec(insertVerdict, verdictRow(run, v.Trial.Item, id, &v.Verdict)...)
@@ -32,7 +32,7 @@ func (db *DB) AddPeople(ctx context.Context, run *Run, list []PersonVerdict) (ad
 func (db *DB) NotInForce(ctx context.Context, run *Run, list []PersonVerdict) (n int, err error) {
 	x := &steps{ctx: ctx, on: db.sql}
 	x.notInForce(run, list, func(int64, PersonVerdict) { n++ })
-	return n, explain(db.path, x.err)
+	return n, db.explain(x.err)
 }
 
 func (x *steps) notInForce(run *Run, list []PersonVerdict, do func(trial int64, v PersonVerdict)) {
@@ -46,7 +46,7 @@ func (x *steps) notInForce(run *Run, list []PersonVerdict, do func(trial int64, 
 		}
 		var data []byte
 		x.get(`SELECT data FROM verdicts WHERE run = ? AND item = ? AND trial = ? AND unit = ? AND step = ? AND source = ? AND judge = ? AND round = ? AND NOT stale
-			ORDER BY id DESC LIMIT 1`, []any{run.N, v.Trial.Item, id, v.Unit, v.Step, string(v.Source), v.By, max(1, v.Round)}, &data)
+			ORDER BY id DESC LIMIT 1`, []any{run.N, v.Trial.Item, id, modelText(v.Unit), v.Step, string(v.Source), v.By, max(1, v.Round)}, &data)
 		none := errors.Is(x.err, sql.ErrNoRows)
 		if none {
 			x.err = nil

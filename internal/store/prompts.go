@@ -45,7 +45,7 @@ func (e examples) replace(x *steps) {
 	for _, asked := range e.list {
 		texts, err := json.Marshal(asked.Prompts)
 		x.fail(err)
-		x.exec(`INSERT INTO prompts (trial, stage, model, steps, texts) VALUES (?,?,?,?,?)`, e.trial, string(e.stage), asked.Model, asked.Steps, string(texts))
+		x.exec(`INSERT INTO prompts (trial, stage, model, steps, texts) VALUES (?,?,?,?,?)`, e.trial, string(e.stage), asked.Model, asked.Steps, modelText(texts))
 	}
 }
 
@@ -81,5 +81,5 @@ func (db *DB) PutExamples(ctx context.Context, run *Run, t eval.Trial, stage eva
 	if err != nil {
 		return err
 	}
-	return db.change(ctx, examples{id, stage, list}.replace)
+	return db.rewrite(ctx, run, examples{id, stage, list}.replace)
 }

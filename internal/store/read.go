@@ -134,14 +134,14 @@ func query[T any](ctx context.Context, db *DB, text string, args []any, scan fun
 		var zero T
 		rows, err := db.sql.QueryContext(ctx, text, args...)
 		if err != nil {
-			yield(zero, explain(db.path, err))
+			yield(zero, db.explain(err))
 			return
 		}
 		defer rows.Close()
 		for rows.Next() {
 			v, err := scan(rows)
 			if err != nil {
-				yield(zero, explain(db.path, err))
+				yield(zero, db.explain(err))
 				return
 			}
 			if !yield(v, nil) {
@@ -149,7 +149,7 @@ func query[T any](ctx context.Context, db *DB, text string, args []any, scan fun
 			}
 		}
 		if err := rows.Err(); err != nil {
-			yield(zero, explain(db.path, err))
+			yield(zero, db.explain(err))
 		}
 	}
 }
@@ -407,5 +407,5 @@ func (db *DB) Progress(ctx context.Context, run *Run) (*Progress, error) {
 			run.N, run.N).Scan(&p.Calls, &openTokens, &openCost)
 	}
 	p.Tokens, p.Cost = p.Tokens+openTokens, p.Cost+openCost
-	return p, explain(db.path, err)
+	return p, db.explain(err)
 }

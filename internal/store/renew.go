@@ -72,7 +72,7 @@ type Renewal struct {
 // study changed before they were done, and they may no longer need all of them. Those that
 // they ask again are in force again.
 func (db *DB) Unfinished(ctx context.Context, run *Run) error {
-	return db.change(ctx, func(x *steps) {
+	return db.rewrite(ctx, run, func(x *steps) {
 		for stage, table := range map[eval.Stage]string{eval.StageRun: "outcomes", eval.StageJudge: "judged"} {
 			x.exec(`UPDATE calls SET stale = TRUE WHERE stage = ? AND NOT stale AND trial IN (SELECT id FROM trials WHERE run = ? AND place >= 0)
 				AND trial NOT IN (SELECT trial FROM `+table+`)`, string(stage), run.N)
@@ -83,7 +83,7 @@ func (db *DB) Unfinished(ctx context.Context, run *Run) error {
 // Renew records what was derived again, in one transaction. Verdicts on an outcome that
 // changed are stale, but those of people.
 func (db *DB) Renew(ctx context.Context, run *Run, list []Renewal) error {
-	return db.change(ctx, func(x *steps) {
+	return db.rewrite(ctx, run, func(x *steps) {
 		for _, r := range list {
 			id, seq, err := run.place(r.Trial)
 			if x.fail(err); x.err != nil {

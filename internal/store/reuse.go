@@ -105,7 +105,7 @@ func (j *Journal) others(ctx context.Context) (bool, error) {
 	if j.taken.others == nil {
 		var some bool
 		if err := j.db.sql.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM trials t JOIN calls c ON c.trial = t.id WHERE t.run <> ? OR t.place < 0)`, j.run.N).Scan(&some); err != nil {
-			return false, explain(j.db.path, err)
+			return false, j.db.explain(err)
 		}
 		j.taken.others = &some
 	}

@@ -70,6 +70,7 @@ func (r *Run) place(t eval.Trial) (id int64, seq int, err error) {
 func (db *DB) CreateRun(ctx context.Context, run Run, items []eval.Item, p Plan) (*Run, error) {
 	run.Trials, run.CreatedAt, run.plan = p.Len(), run.CreatedAt.UTC(), p
 	return &run, db.change(ctx, func(x *steps) {
+		db.engine.alone(x)
 		x.insertRun(&run)
 		x.insertPlan(&run, items)
 	})
@@ -119,7 +120,7 @@ const runColumns = `SELECT n, id, study, suite, study_path, study_json, override
 // has the folder of the store.
 func (db *DB) scanRun(row *sql.Rows) (*Run, error) {
 	r, err := scanRun(row)
-	if err == nil && r.StudyPath != "" && !filepath.IsAbs(r.StudyPath) {
+	if err == nil && r.StudyPath != "" && !filepath.IsAbs(r.StudyPath) && !IsAddress(db.path) {
 		r.StudyPath = filepath.Join(filepath.Dir(filepath.Dir(db.path)), r.StudyPath)
 	}
 	return r, err
@@ -272,7 +273,7 @@ func (db *DB) Tags(ctx context.Context, run *Run) ([]string, error) {
 
 // Tagged returns the run that got a tag last, except the one with an id.
 func (db *DB) Tagged(ctx context.Context, tag, except string) (*Run, error) {
-	ids, err := column[string](ctx, db, `SELECT r.id FROM events e JOIN runs r ON r.n = e.run WHERE e.what = ? AND e.note = ? AND r.id <> ? ORDER BY e.id DESC LIMIT 1`, EventTag, tag, except)
+	ids, err := column[string](ctx, db, `SELECT r.id FROM events e JOIN runs r ON r.n = e.run WHERE e.what = ? AND e.note = ? AND r.id <> ? ORDER BY e.id DESC LIMIT 1`, EventTag, modelText(tag), except)
 	if err != nil {
 		return nil, err
 	}
@@ -288,7 +289,7 @@ func (db *DB) AddEvent(ctx context.Context, run *Run, e Event) error {
 }
 
 func (x *steps) addEvent(run *Run, e Event) {
-	x.exec(`INSERT INTO events (run, at, what, note) VALUES (?,?,?,?)`, run.N, e.At.UTC().Format(time.RFC3339), e.What, e.Note)
+	x.exec(`INSERT INTO events (run, at, what, note) VALUES (?,?,?,?)`, run.N, e.At.UTC().Format(time.RFC3339), e.What, modelText(e.Note))
 }
 
 // Events lists the run's history, oldest first.

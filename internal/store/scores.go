@@ -74,7 +74,7 @@ func scoreRows(run *Run, scores iter.Seq2[eval.Scored, error]) iter.Seq2[scoreRo
 // old scores until it commits, and an error keeps them.
 func (db *DB) ReplaceScores(ctx context.Context, run *Run, scores iter.Seq2[eval.Scored, error]) error {
 	var ofScores error // an error in the scores, not in the store
-	err := db.change(ctx, func(x *steps) {
+	err := db.rewrite(ctx, run, func(x *steps) {
 		into := map[string]*bulk{}
 		for _, table := range []string{"scores", "case_scores"} {
 			x.exec(`DELETE FROM `+table+` WHERE trial IN (SELECT id FROM trials WHERE run = ?)`, run.N)
@@ -85,7 +85,7 @@ func (db *DB) ReplaceScores(ctx context.Context, run *Run, scores iter.Seq2[eval
 			if x.fail(err); x.err != nil {
 				return
 			}
-			into[r.table()].add(r.trial, r.data)
+			into[r.table()].add(r.trial, modelText(r.data))
 		}
 		into["scores"].flush()
 		into["case_scores"].flush()
@@ -124,7 +124,7 @@ func (db *DB) OtherScores(ctx context.Context, run *Run, scores iter.Seq2[eval.S
 	for k := range left {
 		var t eval.Trial
 		if err := db.sql.QueryRowContext(ctx, `SELECT item, arm, replicate FROM trials WHERE id = ?`, k.trial).Scan(&t.Item, &t.Arm, &t.Replicate); err != nil {
-			return nil, explain(db.path, err)
+			return nil, db.explain(err)
 		}
 		other = append(other, t.String())
 	}
@@ -371,19 +371,18 @@ func (db *DB) Latencies(ctx context.Context, run *Run) ([]eval.ArmLatency, error
 func (db *DB) SaveAnalysis(ctx context.Context, run *Run, analysis, verdict []byte, basis string) error {
 	var v any
 	if verdict != nil {
-		v = string(verdict)
+		v = modelText(verdict)
 	}
-	return db.change(ctx, func(x *steps) {
+	return db.rewrite(ctx, run, func(x *steps) {
 		x.exec(`INSERT INTO analyses (run, analysis, verdict, basis) VALUES (?,?,?,?)
-			ON CONFLICT (run) DO UPDATE SET (analysis, verdict, basis) = (excluded.analysis, excluded.verdict, excluded.basis)`, run.N, string(analysis), v, basis)
+			ON CONFLICT (run) DO UPDATE SET (analysis, verdict, basis) = (excluded.analysis, excluded.verdict, excluded.basis)`, run.N, modelText(analysis), v, basis)
 		x.exec(`UPDATE runs SET analysed = TRUE WHERE n = ? AND NOT analysed`, run.N)
 	})
 }
 
 // DropAnalysis deletes the analysis of a run that is about to get more answers.
 func (db *DB) DropAnalysis(ctx context.Context, run *Run) error {
-	_, err := db.sql.ExecContext(ctx, `DELETE FROM analyses WHERE run = ?`, run.N)
-	return explain(db.path, err)
+	return db.rewrite(ctx, run, func(x *steps) { x.exec(`DELETE FROM analyses WHERE run = ?`, run.N) })
 }
 
 // Analysis reads what SaveAnalysis stored; verdict is nil without rules.
@@ -395,7 +394,7 @@ func (db *DB) Analysis(ctx context.Context, run *Run) (analysis, verdict []byte,
 		return nil, nil, "", fmt.Errorf("an analysis of run %s: %w: finish the run with `scruple run`, or score it with `scruple score`", run.ID, ErrNotFound)
 	}
 	if err != nil {
-		return nil, nil, "", explain(db.path, err)
+		return nil, nil, "", db.explain(err)
 	}
 	if v.Valid {
 		verdict = []byte(v.String)

@@ -2,7 +2,6 @@ package store_test
 
 import (
 	"errors"
-	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -14,8 +13,10 @@ import (
 
 // TestSessions: two sessions, the first with a retry and a request whose end is
 // unknown, the second with an item of the first and a new one.
-func TestSessions(t *testing.T) {
-	db := open(t, filepath.Join(t.TempDir(), "s.db"))
+func TestSessions(t *testing.T) { onBoth(t, testSessions) }
+
+func testSessions(t *testing.T, place place) {
+	db := open(t, place(t))
 	r, p := newRun(t, db, 3, 1)
 	if list, err := db.Sessions(t.Context(), r); err != nil || len(list) != 0 {
 		t.Fatalf("a new run: %v, %v", list, err)

@@ -28,14 +28,22 @@ type executor interface {
 func (db *DB) change(ctx context.Context, take func(x *steps)) error {
 	tx, err := db.sql.BeginTx(ctx, nil)
 	if err != nil {
-		return explain(db.path, err)
+		return db.explain(err)
 	}
 	defer tx.Rollback()
 	x := &steps{ctx: ctx, on: tx}
 	if take(x); x.err == nil {
 		x.err = tx.Commit()
 	}
-	return explain(db.path, x.err)
+	return db.explain(x.err)
+}
+
+// rewrite changes what is stored of a run, which no other process does at the same time.
+func (db *DB) rewrite(ctx context.Context, run *Run, take func(x *steps)) error {
+	return db.change(ctx, func(x *steps) {
+		db.engine.hold(x, db, run)
+		take(x)
+	})
 }
 
 // fail keeps an error that is not of a statement.

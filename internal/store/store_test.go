@@ -83,8 +83,10 @@ func call(trial eval.Trial, text string) *eval.Call {
 		}}
 }
 
-func TestRunReadsBackAsWritten(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "sub", "scruple.db")
+func TestRunReadsBackAsWritten(t *testing.T) { onBoth(t, testRunReadsBackAsWritten) }
+
+func testRunReadsBackAsWritten(t *testing.T, place place) {
+	path := place(t)
 	db := open(t, path)
 	r, p := newRun(t, db, 3, 2)
 	if r.ID != "my-study-1" {
@@ -134,8 +136,10 @@ func TestRunReadsBackAsWritten(t *testing.T) {
 	}
 }
 
-func TestAnAnswerIsNeverOverwrittenAndAFailureIs(t *testing.T) {
-	db := open(t, filepath.Join(t.TempDir(), "s.db"))
+func TestAnAnswerIsNeverOverwrittenAndAFailureIs(t *testing.T) { onBoth(t, testAnAnswerIsNeverOverwrittenAndAFailureIs) }
+
+func testAnAnswerIsNeverOverwrittenAndAFailureIs(t *testing.T, place place) {
+	db := open(t, place(t))
 	r, p := newRun(t, db, 1, 1)
 	j := journal(t, db, r)
 	defer j.Close()
@@ -156,8 +160,10 @@ func TestAnAnswerIsNeverOverwrittenAndAFailureIs(t *testing.T) {
 	}
 }
 
-func TestConcurrentAppendsAreAllKept(t *testing.T) {
-	db := open(t, filepath.Join(t.TempDir(), "s.db"))
+func TestConcurrentAppendsAreAllKept(t *testing.T) { onBoth(t, testConcurrentAppendsAreAllKept) }
+
+func testConcurrentAppendsAreAllKept(t *testing.T, place place) {
+	db := open(t, place(t))
 	r, p := newRun(t, db, 200, 2)
 	j := journal(t, db, r)
 	var wg sync.WaitGroup
@@ -295,8 +301,10 @@ func TestFullDiskIsSaidAndNothingRecordedIsLost(t *testing.T) {
 
 // TestScoresReadBackAsWritten: scores of trials and of whole cases as fractions,
 // rows and reasons.
-func TestScoresReadBackAsWritten(t *testing.T) {
-	db := open(t, filepath.Join(t.TempDir(), "s.db"))
+func TestScoresReadBackAsWritten(t *testing.T) { onBoth(t, testScoresReadBackAsWritten) }
+
+func testScoresReadBackAsWritten(t *testing.T, place place) {
+	db := open(t, place(t))
 	r, p := newRun(t, db, 2, 1)
 	ofTrial := []eval.Score{{Unit: "f \"q\" é", Metric: "value", Num: 1.0 / 3, Den: 1}, {Unit: "f \"q\" é", Metric: "rate", Num: 2.5, Den: 7},
 		{Unit: "g", Metric: "evidence", Unscored: "judge failed"}, {Metric: "small", Num: -1e-300, Den: 1}, {Metric: "zero", Num: 0, Den: 3},
@@ -331,8 +339,10 @@ func TestScoresReadBackAsWritten(t *testing.T) {
 // TestVerdicts: the last verdict of a judge, step and round is in force; raters and
 // rounds are independent; changed gold makes judges' verdicts stale but not
 // people's; nothing is deleted.
-func TestVerdicts(t *testing.T) {
-	db := open(t, filepath.Join(t.TempDir(), "s.db"))
+func TestVerdicts(t *testing.T) { onBoth(t, testVerdicts) }
+
+func testVerdicts(t *testing.T, place place) {
+	db := open(t, place(t))
 	r, p := newRun(t, db, 2, 1)
 	trial := p.Trial(0)
 	human := func(by string, round int, label string) eval.Verdict {
@@ -438,8 +448,10 @@ func TestMigrate(t *testing.T) {
 
 // TestAttempts: a request counts from the moment it is recorded, as estimated until
 // its end is known, over all sessions; calls list theirs, oldest first.
-func TestAttempts(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "s.db")
+func TestAttempts(t *testing.T) { onBoth(t, testAttempts) }
+
+func testAttempts(t *testing.T, place place) {
+	path := place(t)
 	db := open(t, path)
 	r, p := newRun(t, db, 1, 1)
 	trial := p.Trial(0)
@@ -501,8 +513,10 @@ func TestAttempts(t *testing.T) {
 }
 
 // TestCuts: prompts that a server cut, by arm and stage, with the longest of them.
-func TestCuts(t *testing.T) {
-	db := open(t, filepath.Join(t.TempDir(), "scruple.db"))
+func TestCuts(t *testing.T) { onBoth(t, testCuts) }
+
+func testCuts(t *testing.T, place place) {
+	db := open(t, place(t))
 	r, p := newRun(t, db, 3, 1)
 	j := journal(t, db, r)
 	for i, cut := range []*eval.Cut{{Words: 900, Tokens: 500}, {Words: 7700, Tokens: 2050}, {Words: 1000, Tokens: 500}, nil, {Words: 2000, Tokens: 500}, nil} {
@@ -536,8 +550,10 @@ func TestCuts(t *testing.T) {
 
 // TestLatencies: median and 95th percentile, by nearest rank, of an arm's answered
 // calls, without judge calls and errors.
-func TestLatencies(t *testing.T) {
-	db := open(t, filepath.Join(t.TempDir(), "scruple.db"))
+func TestLatencies(t *testing.T) { onBoth(t, testLatencies) }
+
+func testLatencies(t *testing.T, place place) {
+	db := open(t, place(t))
 	r, p := newRun(t, db, 21, 1)
 	j := journal(t, db, r)
 	append1 := func(c *eval.Call) {

@@ -17,13 +17,13 @@ func TestWriting(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer reader.Close()
-	if !writer.Writing(ctx) || !reader.Writing(ctx) {
+	if !writer.Writing(ctx, nil) || !reader.Writing(ctx, nil) {
 		t.Error("a store that is open for writing has no writer")
 	}
 	if err := writer.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if reader.Writing(ctx) {
+	if reader.Writing(ctx, nil) {
 		t.Error("a closed store has a writer")
 	}
 	again, err := store.Open(ctx, path)

@@ -1,0 +1,22 @@
+package store_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/scruple-eval/scruple/internal/postgrestest"
+)
+
+func TestMain(m *testing.M) { os.Exit(postgrestest.Main(m)) }
+
+// A place names a new store.
+type place func(t testing.TB) string
+
+// onBoth runs a test on a file and on a PostgreSQL database.
+func onBoth(t *testing.T, test func(t *testing.T, place place)) {
+	t.Run("SQLite", func(t *testing.T) {
+		test(t, func(t testing.TB) string { return filepath.Join(t.TempDir(), "sub", "s.db") })
+	})
+	t.Run("PostgreSQL", func(t *testing.T) { test(t, postgrestest.Address) })
+}

@@ -1,0 +1,471 @@
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/lock"
+
+	"github.com/scruple-eval/scruple/internal/disk"
+)
+
+// IsAddress reports whether a store is named by the address of a PostgreSQL database.
+func IsAddress(path string) bool {
+	return strings.HasPrefix(path, "postgres://") || strings.HasPrefix(path, "postgresql://")
+}
+
+// Named is the name of a store in output: an address without its password.
+func Named(path string) string {
+	if !IsAddress(path) {
+		return path
+	}
+	u, err := url.Parse(path)
+	if err != nil {
+		return "postgres://…" // what is not an address may be a password
+	}
+	if u.User != nil {
+		u.User = url.User(u.User.Username())
+	}
+	q := u.Query()
+	q.Del("password")
+	q.Del("sslpassword")
+	u.RawQuery = q.Encode()
+	return u.String()
+}
+
+// A postgres is the engine of a shared database. Many processes write, each its own runs: a
+// process holds the lease of a run that it writes, and each of its transactions checks that
+// it still does.
+type postgres struct {
+	holder string // this opening of the store
+
+	mu     sync.Mutex
+	held   map[int64]bool
+	renew  context.CancelFunc // ends the renewal of leases
+	ended  chan struct{}
+	leases time.Duration
+}
+
+// leaseTime is how long a run is kept for a process that no longer says that it is there.
+const leaseTime = 30 * time.Second
+
+// addresses are those with passwords, by the name that is shown, so that a store can be
+// opened again by its [DB.Path].
+var addresses sync.Map
+
+func connect(ctx context.Context, address string) (*DB, error) {
+	name := Named(address)
+	if known, ok := addresses.Load(address); ok {
+		address = known.(string)
+	}
+	config, err := pgx.ParseConfig(address)
+	if err != nil {
+		return nil, &Error{name, errors.New("the address cannot be read: want postgres://USER@HOST:PORT/DATABASE; the password belongs into PGPASSFILE or PGPASSWORD")}
+	}
+	if config.ConnectTimeout == 0 {
+		config.ConnectTimeout = 15 * time.Second
+	}
+	if config.RuntimeParams["application_name"] == "" {
+		config.RuntimeParams["application_name"] = "scruple"
+	}
+	p := &postgres{holder: process() + " " + rand.Text(), held: map[int64]bool{}, leases: leaseTime}
+	db := &DB{path: name, sql: sql.OpenDB(postgresConnector{stdlib.GetConnector(*config)}), engine: p}
+	db.sql.SetMaxOpenConns(8) // an export reads six tables side by side
+	db.sql.SetMaxIdleConns(4)
+	db.sql.SetConnMaxIdleTime(time.Minute)
+	if err := db.sql.PingContext(ctx); err != nil {
+		db.sql.Close()
+		return nil, db.explain(err)
+	}
+	addresses.Store(name, address)
+	return db, nil
+}
+
+func openAddress(ctx context.Context, address string, writes bool) (*DB, error) {
+	db, err := connect(ctx, address)
+	if err != nil {
+		return nil, err
+	}
+	db.writes = writes
+	if writes {
+		err = db.migrate(ctx)
+	} else if err = db.engine.identify(ctx, db); err == nil {
+		var have int64
+		if have, err = db.version(ctx); err == nil && have < format {
+			err = fault(db.path, "it has format %d of %d: `scruple run` with this version migrates it", have, format)
+		}
+	}
+	if err != nil {
+		db.Close()
+		return nil, err
+	}
+	return db, nil
+}
+
+func (*postgres) dialect() (string, goose.Dialect) { return "postgres", goose.DialectPostgres }
+
+func (*postgres) begin() string { return "BEGIN" }
+
+func (*postgres) migrating() []goose.ProviderOption {
+	locker, err := lock.NewPostgresSessionLocker()
+	if err != nil {
+		panic("store: " + err.Error()) // it has no options
+	}
+	return []goose.ProviderOption{goose.WithSessionLocker(locker)}
+}
+
+// storeComment marks the tables of a store; see migrations/postgres.
+const storeComment = "a store of Scruple"
+
+func (*postgres) identify(ctx context.Context, db *DB) error {
+	var schema, comment string
+	var tables int
+	err := db.sql.QueryRowContext(ctx, `SELECT coalesce(current_schema(), ''), (SELECT count(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename <> 'goose_db_version'),
+		coalesce(obj_description(to_regclass('runs'), 'pg_class'), '')`).Scan(&schema, &tables, &comment)
+	switch {
+	case err != nil:
+		return db.explain(err)
+	case schema == "":
+		return fault(db.path, "the schema of the address does not exist: create it with CREATE SCHEMA")
+	case tables > 0 && comment != storeComment:
+		return fault(db.path, "%w: give an empty database, or a schema of its own with ?search_path=NAME", errForeign)
+	}
+	return nil
+}
+
+func (*postgres) hasTable(ctx context.Context, db *DB, name string) (has bool, err error) {
+	return has, db.sql.QueryRowContext(ctx, `SELECT to_regclass(?) IS NOT NULL`, name).Scan(&has)
+}
+
+// alone lets one process at a time number runs and trials. Readers do not wait for it.
+func (*postgres) alone(x *steps) { x.exec(`LOCK TABLE runs IN SHARE ROW EXCLUSIVE MODE`) }
+
+// hold takes the lease of a run, once, and fails where another process took it since.
+func (p *postgres) hold(x *steps, db *DB, run *Run) {
+	if x.err != nil {
+		return
+	}
+	p.mu.Lock()
+	held := p.held[run.N]
+	p.mu.Unlock()
+	if !held {
+		x.fail(p.lease(x.ctx, db, run))
+	}
+	mine := 0
+	if x.get(`SELECT 1 FROM leases WHERE run = ? AND holder = ? FOR SHARE`, []any{run.N, p.holder}, &mine); errors.Is(x.err, sql.ErrNoRows) {
+		x.err = fmt.Errorf("run %s: %w: this one did not answer for %v, so that it lost the run; what it did not write is lost. Run the same command again when the other has ended", run.ID, ErrLocked, p.leases)
+	}
+}
+
+// lease waits for the lease of a run while the process that has it does not renew it.
+func (p *postgres) lease(ctx context.Context, db *DB, run *Run) error {
+	var first time.Time
+	for {
+		var until time.Time
+		err := db.sql.QueryRowContext(ctx, `INSERT INTO leases (run, holder, process, until) VALUES (?, ?, ?, clock_timestamp() + make_interval(secs => ?))
+			ON CONFLICT (run) DO UPDATE SET (holder, process, until) = (excluded.holder, excluded.process, excluded.until)
+			WHERE leases.until < clock_timestamp() RETURNING until`, run.N, p.holder, process(), p.leases.Seconds()).Scan(&until)
+		if err == nil {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.held[run.N] = true
+			if p.renew == nil {
+				p.keep(db)
+			}
+			return nil
+		}
+		var other string
+		if errors.Is(err, sql.ErrNoRows) {
+			err = db.sql.QueryRowContext(ctx, `SELECT process, until FROM leases WHERE run = ?`, run.N).Scan(&other, &until)
+		}
+		switch {
+		case errors.Is(err, sql.ErrNoRows): // it was given back meanwhile
+			continue
+		case err != nil:
+			return err
+		case first.IsZero():
+			first = until
+		case !until.Equal(first):
+			return fmt.Errorf("run %s: %w: %s", run.ID, ErrLocked, other)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(p.leases / 60):
+		}
+	}
+}
+
+// keep renews the leases until the store is closed.
+func (p *postgres) keep(db *DB) {
+	ctx, cancel := context.WithCancel(context.Background())
+	p.renew, p.ended = cancel, make(chan struct{})
+	go func() {
+		defer close(p.ended)
+		beat := time.NewTicker(p.leases / 6)
+		defer beat.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-beat.C:
+				// A lease that cannot be renewed ends, and commits say so.
+				within, end := context.WithTimeout(ctx, p.leases/3)
+				_, _ = db.sql.ExecContext(within, `UPDATE leases SET until = clock_timestamp() + make_interval(secs => ?) WHERE holder = ?`, p.leases.Seconds(), p.holder)
+				end()
+			}
+		}
+	}()
+}
+
+func (p *postgres) release(db *DB) error {
+	if p.renew == nil {
+		return nil
+	}
+	p.renew()
+	<-p.ended
+	ctx, end := context.WithTimeout(context.Background(), 5*time.Second)
+	defer end()
+	_, _ = db.sql.ExecContext(ctx, `DELETE FROM leases WHERE holder = ?`, p.holder) // else they end by themselves
+	return nil
+}
+
+func (*postgres) writing(ctx context.Context, db *DB, run *Run) (writes bool) {
+	err := db.sql.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM leases WHERE run = ? AND until > clock_timestamp())`, run.N).Scan(&writes)
+	return err == nil && writes
+}
+
+// changes is a hash of the transactions that are visible: those of other databases of the
+// server count too.
+func (*postgres) changes() string {
+	return `SELECT hashtextextended(CAST(pg_current_snapshot() AS TEXT), 0)`
+}
+
+func (*postgres) integrity(context.Context, *DB) ([]string, error) { return nil, nil }
+
+func (*postgres) orphans(ctx context.Context, db *DB) (tables []string, err error) {
+	for _, t := range extracted {
+		for _, name := range slices.Sorted(maps.Keys(t.maps)) {
+			of := t.maps[name]
+			if name == "id" || name == "n" {
+				continue
+			}
+			key := map[string]string{"runs": "n"}[of]
+			if key == "" {
+				key = "id"
+			}
+			rows, err := column[string](ctx, db, fmt.Sprintf(`SELECT '%[1]s' FROM %[1]s x WHERE x.%[2]s <> 0 AND NOT EXISTS (SELECT 1 FROM %[3]s y WHERE y.%[4]s = x.%[2]s)`, t.table, name, of, key))
+			if err != nil {
+				return tables, err
+			}
+			tables = append(tables, rows...)
+		}
+	}
+	return tables, nil
+}
+
+func (*postgres) examine(x *examination, db *DB) {
+	var version string
+	if err := db.sql.QueryRowContext(x.ctx, `SHOW server_version`).Scan(&version); err != nil {
+		x.damaged("server", plain(db.explain(err)))
+		return
+	}
+	x.add("server", CheckOK, "PostgreSQL %s", version)
+}
+
+// file copies the runs of an extraction into a file.
+func (*postgres) file(ctx context.Context, db *DB, x Extraction) (path string, remove func() error, err error) {
+	dir, remove, err := disk.Temp("shared", "")
+	if err != nil {
+		return "", nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, remove())
+		}
+	}()
+	path = dir + "/store.db"
+	into, err := Open(ctx, path)
+	if err != nil {
+		return "", nil, err
+	}
+	defer func() { err = errors.Join(err, into.Close()) }()
+	runs, err := db.takenFrom(ctx, append([]string{x.Run}, x.Others...))
+	if err != nil {
+		return "", nil, err
+	}
+	return path, remove, into.change(ctx, func(w *steps) {
+		for _, t := range extracted {
+			w.fill(ctx, db, t.table, t.of, t.order, runs)
+		}
+	})
+}
+
+// takenFrom numbers runs, and those of which they took answers.
+func (db *DB) takenFrom(ctx context.Context, ids []string) (list []any, err error) {
+	for _, id := range ids {
+		for n, err := range query(ctx, db, `SELECT n FROM runs WHERE id = ?`, []any{id}, func(rows *sql.Rows) (n int64, err error) { return n, rows.Scan(&n) }) {
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, n)
+		}
+	}
+	for i := 0; i < len(list); i++ {
+		sources, err := column[int64](ctx, db, `SELECT DISTINCT o.run FROM trials t JOIN calls c ON c.trial = t.id JOIN calls s ON s.id = c.source JOIN trials o ON o.id = s.trial WHERE t.run = ? ORDER BY 1`, list[i])
+		if err != nil {
+			return nil, err
+		}
+		for _, n := range sources {
+			if !slices.Contains(list, any(n)) {
+				list = append(list, n)
+			}
+		}
+	}
+	return list, nil
+}
+
+// fill copies the rows of runs in a table of another store.
+func (x *steps) fill(ctx context.Context, from *DB, table, of, order string, runs []any) {
+	type columnOf struct{ name, kind string }
+	columns := slices.Collect(each(x, `SELECT name, type FROM pragma_table_info(?) ORDER BY cid`, []any{table}, func(rows *sql.Rows) (c columnOf, err error) {
+		return c, rows.Scan(&c.name, &c.kind)
+	}))
+	var names []string
+	for _, c := range columns {
+		names = append(names, c.name)
+	}
+	where := of + ` IN (` + among(len(runs)) + `)`
+	if of == "trial" {
+		where = `trial IN (SELECT id FROM trials WHERE run IN (` + among(len(runs)) + `))`
+	}
+	rows := x.bulk(`INSERT INTO `+table+` (`+strings.Join(names, ", ")+`) VALUES `, len(names))
+	for values, err := range query(ctx, from, `SELECT `+strings.Join(names, ", ")+` FROM `+table+` WHERE `+where+` ORDER BY `+order, runs, scanAll) {
+		if x.fail(err); x.err != nil {
+			return
+		}
+		for i, c := range columns {
+			if s, ok := values[i].(string); ok && c.kind == "BLOB" {
+				values[i] = []byte(s)
+			}
+		}
+		rows.add(values...)
+	}
+	rows.flush()
+}
+
+// explain adds a remedy to an error of PostgreSQL.
+func (*postgres) explain(path string, err error) error {
+	var e *pgconn.PgError
+	var ours *Error
+	var network net.Error
+	remedy := ""
+	const again = "; recorded answers are safe, and the same command goes on"
+	switch {
+	case errors.As(err, &ours):
+		return err
+	case errors.As(err, &e):
+		switch {
+		case e.Code == "28P01" || e.Code == "28000":
+			remedy = ": check the user, and the password in PGPASSFILE, PGPASSWORD or the address"
+		case e.Code == "3D000":
+			remedy = ": create the database first"
+		case e.Code == "42501":
+			remedy = ": the user needs the right to create tables, once, and to read and write them: GRANT CREATE, USAGE ON SCHEMA"
+		case e.Code == "53100":
+			remedy = ": the disk of the server is full: free some space" + again
+		case e.Code == "53300":
+			remedy = ": the server allows no more connections: raise its max_connections, or end other programs" + again
+		case strings.HasPrefix(e.Code, "57P"), strings.HasPrefix(e.Code, "08"):
+			remedy = ": the server stops or restarts: wait until it is back" + again
+		case e.Code == "26000", e.Code == "42P05":
+			remedy = ": a pooler in transaction mode loses prepared statements: connect to the server itself, or use PgBouncer 1.21 and max_prepared_statements"
+		}
+	case errors.As(err, &network), errors.Is(err, driver.ErrBadConn), pgconn.SafeToRetry(err), errors.Is(err, net.ErrClosed):
+		remedy = ": the server cannot be reached: check the address and that it runs" + again
+	}
+	return fault(path, "%w%s", err, remedy)
+}
+
+// A postgresConn sends the queries of this package to PostgreSQL, which are written for
+// SQLite: ? becomes $1, and CROSS JOIN, which keeps SQLite from reading tables in another
+// order, becomes JOIN.
+type postgresConn struct{ *stdlib.Conn }
+
+type postgresConnector struct{ driver.Connector }
+
+func (c postgresConnector) Connect(ctx context.Context) (driver.Conn, error) {
+	conn, err := c.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return postgresConn{conn.(*stdlib.Conn)}, nil
+}
+
+func (c postgresConn) PrepareContext(ctx context.Context, text string) (driver.Stmt, error) {
+	return c.Conn.PrepareContext(ctx, rewritten(text))
+}
+
+func (c postgresConn) ExecContext(ctx context.Context, text string, args []driver.NamedValue) (driver.Result, error) {
+	return c.Conn.ExecContext(ctx, rewritten(text), args)
+}
+
+func (c postgresConn) QueryContext(ctx context.Context, text string, args []driver.NamedValue) (driver.Rows, error) {
+	return c.Conn.QueryContext(ctx, rewritten(text), args)
+}
+
+// CheckNamedValue sends what a model may have written as bytes. Other text must be text.
+func (c postgresConn) CheckNamedValue(v *driver.NamedValue) (err error) {
+	if s, ok := v.Value.(modelText); ok {
+		v.Value = []byte(s)
+		return nil
+	}
+	if v.Value, err = driver.DefaultParameterConverter.ConvertValue(v.Value); err != nil {
+		return err
+	}
+	if s, ok := v.Value.(string); ok && (!utf8.ValidString(s) || strings.ContainsRune(s, 0)) {
+		return fmt.Errorf("the text %q has bytes that PostgreSQL cannot store: ids and names must be UTF-8 without NUL", s)
+	}
+	return nil
+}
+
+// texts are rewritten queries; this package has some hundred.
+var texts sync.Map
+
+func rewritten(text string) string {
+	if known, ok := texts.Load(text); ok {
+		return known.(string)
+	}
+	var b strings.Builder
+	n, quoted := 0, false
+	for _, c := range strings.ReplaceAll(text, "CROSS JOIN", "JOIN") {
+		switch {
+		case c == '\'':
+			quoted = !quoted
+		case c == '?' && !quoted:
+			n++
+			b.WriteString("$" + strconv.Itoa(n))
+			continue
+		}
+		b.WriteRune(c)
+	}
+	texts.Store(text, b.String())
+	return b.String()
+}

@@ -1,0 +1,336 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/pressly/goose/v3"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/scruple-eval/scruple/internal/disk"
+)
+
+// A sqliteFile is the engine of a file. One process at a time writes.
+type sqliteFile struct{}
+
+func (sqliteFile) dialect() (string, goose.Dialect) { return "sqlite", goose.DialectSQLite3 }
+
+func (sqliteFile) begin() string { return "BEGIN IMMEDIATE" }
+
+func (sqliteFile) migrating() []goose.ProviderOption { return nil }
+
+// hold has nothing to do: the process has the lock of the file.
+func (sqliteFile) hold(*steps, *DB, *Run) {}
+
+func (sqliteFile) alone(*steps) {}
+
+func (sqliteFile) release(*DB) error { return nil }
+
+// openFile opens a file for writing, and creates it and its folder if they do not exist.
+func openFile(ctx context.Context, path string) (*DB, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, fault(path, "creating its folder: %w", err)
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real // one lock for all paths of a store
+	}
+	if err := errors.Join(regular(path), foreign(ctx, path)); err != nil {
+		return nil, err
+	}
+	// Prompts, documents and answers are for their owner. SQLite gives its other
+	// files the mode of the first.
+	for _, name := range []string{path, path + ".lock"} {
+		if f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600); err == nil {
+			f.Close() // an error is SQLite's to explain
+		}
+	}
+	lock, err := acquire(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	db, err := open(ctx, path, url.Values{"mode": {"rwc"}})
+	if err != nil {
+		lock.Close()
+		return nil, err
+	}
+	db.writes, db.lock = true, lock
+	if err := db.migrate(ctx); err != nil {
+		db.Close()
+		return nil, err
+	}
+	return db, nil
+}
+
+// readFile opens an existing file for reading, even while another process writes.
+func readFile(ctx context.Context, path string) (*DB, error) {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil, fault(path, "%w: run the study first", ErrNotFound)
+	}
+	if err := regular(path); err != nil {
+		return nil, err
+	}
+	q := url.Values{}
+	db, err := openRead(ctx, path, q)
+	if c := code(err); c == sqlite3.SQLITE_CANTOPEN || c == sqlite3.SQLITE_READONLY {
+		if _, wal := os.Stat(path + "-wal"); wal != nil {
+			// The folder is read-only, so there is no writer and the file does
+			// not change.
+			q.Set("immutable", "1")
+			db, err = openRead(ctx, path, q)
+		}
+	}
+	if errors.Is(err, errOldFormat) {
+		return openMigrated(ctx, path, q)
+	}
+	return db, err
+}
+
+// foreign returns an error if the file exists and belongs to another program. It
+// writes nothing, not even a journal mode.
+func foreign(ctx context.Context, path string) error {
+	if info, err := os.Stat(path); err != nil || info.Size() == 0 {
+		return nil
+	}
+	db, err := open(ctx, path, url.Values{"mode": {"ro"}})
+	if err != nil {
+		if c := code(err); c == sqlite3.SQLITE_CANTOPEN || c == sqlite3.SQLITE_READONLY {
+			return nil // a writer can say more
+		}
+		return err
+	}
+	defer db.Close()
+	if err := db.engine.identify(ctx, db); errors.Is(err, errForeign) {
+		return err
+	}
+	return nil
+}
+
+// regular refuses pipes, devices and sockets, which block or keep nothing.
+func regular(path string) error {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		return fmt.Errorf("store %s: is a pipe, device or socket: name a file", path) // bad input, no failure of the store
+	}
+	return nil
+}
+
+// openMigrated opens a copy of a store of an older format, migrated: reading changes
+// nothing, and the store may be on a medium that cannot be written.
+func openMigrated(ctx context.Context, path string, q url.Values) (_ *DB, err error) {
+	dir, remove, err := disk.Temp("migrated", "")
+	if err != nil {
+		return nil, fault(path, "%w: copying it: %w", errOldFormat, err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, remove())
+		}
+	}()
+	copied := filepath.Join(dir, "store.db")
+	old, err := open(ctx, path, q)
+	if err == nil {
+		_, err = old.sql.ExecContext(ctx, `VACUUM INTO ?`, copied)
+		err = errors.Join(err, old.Close())
+	}
+	if err != nil {
+		return nil, fault(path, "%w: copying it: %w", errOldFormat, err)
+	}
+	w, err := Open(ctx, copied)
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		return nil, fault(path, "%w: migrating a copy of it: %w", errOldFormat, err)
+	}
+	db, err := openRead(ctx, copied, url.Values{})
+	if err != nil {
+		return nil, err
+	}
+	db.path, db.remove = path, remove
+	return db, nil
+}
+
+func openRead(ctx context.Context, path string, q url.Values) (*DB, error) {
+	q.Set("mode", "ro")
+	db, err := open(ctx, path, q)
+	if err != nil {
+		return nil, err
+	}
+	if err := db.engine.identify(ctx, db); err != nil {
+		db.Close()
+		return nil, err
+	}
+	have, err := db.version(ctx)
+	if err == nil && have < format {
+		err = errOldFormat
+	}
+	if err != nil {
+		db.Close()
+		return nil, err
+	}
+	return db, nil
+}
+
+func open(ctx context.Context, path string, q url.Values) (*DB, error) {
+	q["_pragma"] = []string{"busy_timeout(10000)", "foreign_keys(OFF)", "cache_size(-1000)"}
+	if q.Get("mode") != "ro" {
+		q["_pragma"] = append(q["_pragma"], "journal_mode(WAL)", "synchronous(FULL)", "wal_autocheckpoint(4000)")
+	}
+	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+"?"+q.Encode())
+	if err != nil {
+		return nil, fault(path, "%w", err)
+	}
+	db.SetMaxOpenConns(8) // an export reads six tables side by side
+	if err := db.PingContext(ctx); err != nil {
+		db.Close()
+		return nil, sqliteFile{}.explain(path, err)
+	}
+	return &DB{path: path, sql: db, engine: sqliteFile{}}, nil
+}
+
+// acquire takes the write lock: an exclusive transaction on a file beside the
+// store. The operating system releases it even if the process crashes.
+func acquire(ctx context.Context, path string) (*sql.DB, error) {
+	name := path + ".lock"
+	lock, err := sql.Open("sqlite", "file:"+(&url.URL{Path: name}).EscapedPath()+"?_pragma=busy_timeout(200)")
+	if err != nil {
+		return nil, fault(path, "%w", err)
+	}
+	lock.SetMaxOpenConns(1)
+	if _, err := lock.ExecContext(ctx, "BEGIN EXCLUSIVE"); err != nil {
+		lock.Close()
+		if code(err) == sqlite3.SQLITE_BUSY {
+			return nil, fault(path, "%w: wait for it to end, or use another store with --store", ErrLocked)
+		}
+		return nil, sqliteFile{}.explain(path, err)
+	}
+	return lock, nil
+}
+
+func code(err error) int {
+	var e *sqlite.Error
+	if errors.As(err, &e) {
+		return e.Code() & 0xff // the primary code of an extended one
+	}
+	return 0
+}
+
+// outOfFiles reports whether the process has no descriptors left for a store, which
+// SQLite does not say.
+func outOfFiles() bool {
+	for range 8 {
+		f, err := os.Open(os.DevNull)
+		if err != nil {
+			return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
+		}
+		defer f.Close()
+	}
+	return false
+}
+
+// applicationID marks a file as a store, see migrations/sqlite/00004_checksums.sql.
+const applicationID = 0x53435250
+
+// identify returns an error if the file has tables of another program. Stores of
+// formats before 4 have no mark and are known by their tables.
+func (e sqliteFile) identify(ctx context.Context, db *DB) error {
+	var id, tables, ours int
+	err := db.sql.QueryRowContext(ctx, `PRAGMA application_id`).Scan(&id)
+	if err == nil {
+		err = db.sql.QueryRowContext(ctx, `SELECT count(*), count(CASE WHEN name IN ('goose_db_version', 'runs', 'items', 'trials', 'calls', 'outcomes') THEN 1 END)
+			FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`).Scan(&tables, &ours)
+	}
+	switch {
+	case err != nil:
+		return db.explain(err)
+	case id == applicationID, id == 0 && (tables == 0 || ours == 6):
+		return nil
+	// A first migration that was interrupted leaves goose's table alone.
+	case id == 0 && tables == 1 && ours == 1:
+		return nil
+	}
+	return fault(db.path, "%w: give a file of its own with --store", errForeign)
+}
+
+// writing reads the lock for a moment, for which a writer that begins waits.
+func (sqliteFile) writing(ctx context.Context, db *DB, _ *Run) bool {
+	if db.writes {
+		return true
+	}
+	path := db.path
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	lock, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path + ".lock"}).EscapedPath()+"?mode=ro&_pragma=busy_timeout(0)")
+	if err != nil {
+		return false
+	}
+	defer lock.Close()
+	var n int
+	return code(lock.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_master`).Scan(&n)) == sqlite3.SQLITE_BUSY
+}
+
+func (sqliteFile) hasTable(ctx context.Context, db *DB, name string) (has bool, err error) {
+	return has, db.sql.QueryRowContext(ctx, `SELECT count(*) > 0 FROM sqlite_master WHERE name = ?`, name).Scan(&has)
+}
+
+// integrity asks SQLite about the pages and indexes of the file.
+func (sqliteFile) integrity(ctx context.Context, db *DB) ([]string, error) {
+	says, err := column[string](ctx, db, `PRAGMA integrity_check(5)`)
+	if len(says) == 1 && says[0] == "ok" {
+		says = nil
+	}
+	return says, err
+}
+
+func (sqliteFile) changes() string { return `PRAGMA data_version` }
+
+func (sqliteFile) orphans(ctx context.Context, db *DB) ([]string, error) {
+	rows, err := collect(query(ctx, db, `PRAGMA foreign_key_check`, nil, scanAll))
+	var tables []string
+	for _, r := range rows {
+		tables = append(tables, fmt.Sprint(r[0]))
+	}
+	return tables, err
+}
+
+func (sqliteFile) examine(x *examination, _ *DB) {
+	x.permissions()
+	x.space()
+}
+
+// file is the store itself.
+func (sqliteFile) file(_ context.Context, db *DB, _ Extraction) (string, func() error, error) {
+	return db.path, func() error { return nil }, nil
+}
+
+func (sqliteFile) explain(path string, err error) error {
+	remedy := ""
+	switch code(err) {
+	case sqlite3.SQLITE_FULL:
+		remedy = ": the disk is full: free some space and run the same command again; recorded answers are safe"
+	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM:
+		remedy = ": the store cannot be written: check the permissions of the file and its folder, or use another --store"
+	case sqlite3.SQLITE_CANTOPEN:
+		remedy = ": check that the folder exists and is writable, or use another --store"
+		if outOfFiles() {
+			remedy = ": this process may not open more files: lower execution.concurrency, or raise the limit with ulimit -n; recorded answers are safe"
+		}
+	case sqlite3.SQLITE_NOTADB:
+		remedy = ": the file is not a valid SQLite database: restore a copy, or use another --store"
+	case sqlite3.SQLITE_CORRUPT:
+		remedy = ": the file is damaged: `scruple doctor " + path + "` lists what is wrong; restore a copy, or use another --store"
+	case sqlite3.SQLITE_IOERR:
+		remedy = ": the disk could not be read or written"
+	case sqlite3.SQLITE_BUSY:
+		remedy = ": another program has locked the store: close it and try again"
+	}
+	return fault(path, "%w%s", err, remedy)
+}
