@@ -24,8 +24,11 @@ func (a *app) doctor(ctx context.Context, arg string) error {
 	path := arg
 	if strings.HasSuffix(arg, ".yaml") || strings.HasSuffix(arg, ".yml") {
 		path = a.storeFor(arg)
-	} else if err := checkStorePath(arg); err != nil {
-		return err
+	} else {
+		var err error
+		if path, err = storeNamed(arg); err != nil {
+			return err
+		}
 	}
 	if isStudyFile(arg) && path != arg {
 		if err := annotate.Of(arg, "", path, time.Now).CheckLocks(); err != nil {

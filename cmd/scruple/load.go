@@ -294,14 +294,18 @@ var special = regexp.MustCompile(`[^A-Za-z0-9_@%+=:,./-]`)
 // scheme matches the beginning of a URL. A drive of Windows has one letter.
 var scheme = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]+):`)
 
-// checkStorePath rejects a URL as a store. The error does not repeat the value,
-// which may hold a password.
-func checkStorePath(path string) error {
+// storeNamed returns the name of a store by which output shows it and the program opens it:
+// an address without its password, or a file. Other URLs are errors, which do not repeat the
+// value: it may hold a password.
+func storeNamed(path string) (string, error) {
+	if store.IsAddress(path) {
+		return store.Remember(path)
+	}
 	m := scheme.FindStringSubmatch(path)
 	if m == nil {
-		return nil
+		return path, nil
 	}
-	return fmt.Errorf("--store: %s: is not supported: a store is a file, such as runs/scruple.db (for a file whose name has a colon, write ./ before it)", m[1])
+	return "", fmt.Errorf("--store: %s: is not supported: a store is a file, such as runs/scruple.db (for a file whose name has a colon, write ./ before it), or postgres://USER@HOST/DATABASE", m[1])
 }
 
 // isStudyFile reports whether an argument names a study file and not a run.

@@ -22,6 +22,7 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/scruple-eval/scruple/internal/postgrestest"
 )
 
 // updating reports whether to rewrite golden files. The flag is defined in
@@ -29,7 +30,7 @@ import (
 func updating() bool { return flag.Lookup("update").Value.String() == "true" }
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"scruple": main})
+	testscript.Main(postgrestest.M{M: m}, map[string]func(){"scruple": main})
 }
 
 // TestScripts runs testdata/script/*.txtar: what a user types and sees.

@@ -65,7 +65,7 @@ func (s *Subject) RecordSeen(db *store.DB, r *store.Run, by string, asked map[st
 func (s *Subject) storeBeside(db *store.DB) string {
 	root := filepath.Dir(filepath.Dir(Path(s.File.Path)))
 	at, dir, err := absolute(db.Path(), root)
-	if err != nil {
+	if err != nil || store.IsAddress(db.Path()) {
 		return filepath.Base(db.Path())
 	}
 	return relative(dir, at)

@@ -38,9 +38,12 @@ var shared struct {
 	server *Server
 }
 
-// Main runs the tests of a package and stops the server that they shared.
-func Main(m *testing.M) int {
-	code := m.Run()
+// An M runs the tests of a package and stops the server that they shared.
+type M struct{ *testing.M }
+
+// Run returns the exit code.
+func (m M) Run() int {
+	code := m.M.Run()
 	if shared.server != nil {
 		shared.server.Stop()
 	}
@@ -48,7 +51,7 @@ func Main(m *testing.M) int {
 }
 
 // Address returns the address of a new, empty schema of a server that the tests of the
-// package share; Main stops it. Without PostgreSQL on the machine it skips the test, but
+// package share; [M] stops it. Without PostgreSQL on the machine it skips the test, but
 // not in CI.
 func Address(t testing.TB) string {
 	t.Helper()

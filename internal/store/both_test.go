@@ -8,7 +8,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/postgrestest"
 )
 
-func TestMain(m *testing.M) { os.Exit(postgrestest.Main(m)) }
+func TestMain(m *testing.M) { os.Exit(postgrestest.M{M: m}.Run()) }
 
 // A place names a new store.
 type place func(t testing.TB) string

@@ -31,25 +31,6 @@ func IsAddress(path string) bool {
 	return strings.HasPrefix(path, "postgres://") || strings.HasPrefix(path, "postgresql://")
 }
 
-// Named is the name of a store in output: an address without its password.
-func Named(path string) string {
-	if !IsAddress(path) {
-		return path
-	}
-	u, err := url.Parse(path)
-	if err != nil {
-		return "postgres://…" // what is not an address may be a password
-	}
-	if u.User != nil {
-		u.User = url.User(u.User.Username())
-	}
-	q := u.Query()
-	q.Del("password")
-	q.Del("sslpassword")
-	u.RawQuery = q.Encode()
-	return u.String()
-}
-
 // A postgres is the engine of a shared database. Many processes write, each its own runs: a
 // process holds the lease of a run that it writes, and each of its transactions checks that
 // it still does.
@@ -70,14 +51,38 @@ const leaseTime = 30 * time.Second
 // opened again by its [DB.Path].
 var addresses sync.Map
 
-func connect(ctx context.Context, address string) (*DB, error) {
-	name := Named(address)
-	if known, ok := addresses.Load(address); ok {
-		address = known.(string)
+// Remember returns the name of an address, by which this process can open the store.
+func Remember(address string) (name string, err error) {
+	u, err := url.Parse(address)
+	if err == nil {
+		_, err = pgx.ParseConfig(address)
 	}
-	config, err := pgx.ParseConfig(address)
+	if err != nil { // whose text may have the password
+		return "", errors.New("--store: the address cannot be read: want postgres://USER@HOST:PORT/DATABASE; characters such as @ and / in a password must be encoded, as %40 and %2F")
+	}
+	if u.User != nil {
+		u.User = url.User(u.User.Username())
+	}
+	q := u.Query()
+	q.Del("password")
+	q.Del("sslpassword")
+	u.RawQuery = q.Encode()
+	name = u.String()
+	if _, known := addresses.Load(name); !known || name != address {
+		addresses.Store(name, address)
+	}
+	return name, nil
+}
+
+func connect(ctx context.Context, address string) (*DB, error) {
+	name, err := Remember(address)
 	if err != nil {
-		return nil, &Error{name, errors.New("the address cannot be read: want postgres://USER@HOST:PORT/DATABASE; the password belongs into PGPASSFILE or PGPASSWORD")}
+		return nil, err
+	}
+	known, _ := addresses.Load(name)
+	config, err := pgx.ParseConfig(known.(string))
+	if err != nil {
+		return nil, &Error{name, errors.New("the address cannot be read")}
 	}
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = 15 * time.Second
@@ -94,7 +99,6 @@ func connect(ctx context.Context, address string) (*DB, error) {
 		db.sql.Close()
 		return nil, db.explain(err)
 	}
-	addresses.Store(name, address)
 	return db, nil
 }
 
