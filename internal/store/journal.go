@@ -324,7 +324,7 @@ func (j *Journal) commit(g *group) error {
 
 func (j *Journal) insert(x *steps, g *group) {
 	inRows(x, j.stmt.call, j.stmt.calls, g.calls, j.callRow)
-	inRows(x, j.stmt.attempt, j.stmt.attempts, g.attempts, j.attemptRow)
+	inRows(x, j.stmt.attempt, j.stmt.attempts, ended(g.attempts), j.attemptRow)
 	inRows(x, j.stmt.outcome, j.stmt.outcomes, g.outcomes, outcomeRow)
 	for _, e := range g.examples {
 		e.replace(x)
@@ -338,6 +338,25 @@ func (j *Journal) insert(x *steps, g *group) {
 	for _, r := range g.revived {
 		x.run(j.stmt.revive, r.trial, string(r.stage), r.step)
 	}
+}
+
+// ended leaves out attempts that ended in the same group: a statement cannot write a row twice.
+func ended(list []attempt) []attempt {
+	type key struct {
+		trial int64
+		n     int
+	}
+	at := make(map[key]int, len(list))
+	kept := list[:0]
+	for _, a := range list {
+		if i, twice := at[key{a.trial, a.N}]; twice {
+			kept[i] = a
+			continue
+		}
+		at[key{a.trial, a.N}] = len(kept)
+		kept = append(kept, a)
+	}
+	return kept
 }
 
 // inRows writes entries, several per statement if there are enough.

@@ -25,12 +25,14 @@ import (
 
 const (
 	concurrency = 64
+	latency     = 50 * time.Millisecond
 	rounds      = 5 // of the comparison with a bare loop
 )
 
 var (
 	calls = flag.Int("calls", 10_000, "calls per measurement")
 	large = flag.Int("large", 50_000, "calls of the large memory measurement")
+	store = flag.String("store", "", "measure runs at 50 ms alone, on a file and on this PostgreSQL database")
 	pgo   = flag.String("pgo", "", "measure nothing: write the CPU profile that the program is compiled with to this file")
 )
 
@@ -44,6 +46,10 @@ func main() {
 	build(dir, "fakellm", ".", "./tools/fakellm")
 	if *pgo != "" {
 		profile(dir, *pgo)
+		return
+	}
+	if *store != "" {
+		compareStores(dir)
 		return
 	}
 	build(dir, "bare", "tools/sdk", "./bare") // a module of its own
@@ -67,7 +73,6 @@ func main() {
 		fake.stop()
 	}
 
-	const latency = 50 * time.Millisecond
 	fake := start(dir, latency)
 	s := run(dir, filepath.Join(dir, "scruple"), "run", study(dir, "rate", "openai", fake.url, *calls), "--json")
 	s.rate = fake.rate()
@@ -84,6 +89,31 @@ func main() {
 	path := filepath.Join(dir, "large", "study.yaml")
 	r := run(dir, filepath.Join(dir, "scruple"), "score", path, "--json")
 	fmt.Printf("%-34s %10.0f answers/s, all of `scruple score` on %d calls\n", "scruple score", float64(*large)/r.wall.Seconds(), *large)
+}
+
+// compareStores runs the same study on a file and on PostgreSQL in turn, and shows the fastest
+// run of each.
+func compareStores(dir string) {
+	fake := start(dir, latency)
+	defer fake.stop()
+	fmt.Printf("%-34s %10s %12s %10s %10s\n", "", "calls/s", "CPU µs/call", "peak MB", "ratio")
+	var file, shared measured
+	for round := range 3 {
+		for _, to := range []struct {
+			best *measured
+			args []string
+		}{{&file, nil}, {&shared, []string{"--store", *store}}} {
+			fake.reset()
+			path := study(dir, fmt.Sprint("store-", round, len(to.args)), "openai", fake.url, *calls)
+			m := run(dir, filepath.Join(dir, "scruple"), append([]string{"run", path, "--json", "--new"}, to.args...)...)
+			if m.rate = fake.rate(); m.rate > to.best.rate {
+				*to.best = m
+			}
+		}
+	}
+	ideal := concurrency / latency.Seconds()
+	show("scruple, openai, 50 ms, SQLite", file, *calls, fmt.Sprintf("%.1f %% of ideal", 100*file.rate/ideal))
+	show("scruple, openai, 50 ms, PostgreSQL", shared, *calls, fmt.Sprintf("%.1f %% of SQLite", 100*shared.rate/file.rate))
 }
 
 // profile writes one CPU profile of runs with each provider and of scoring them again.
