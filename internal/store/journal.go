@@ -24,7 +24,7 @@ type Journal struct {
 	db   *DB
 	run  *Run
 	conn *sql.Conn
-	stmt struct{ call, calls, attempt, attempts, outcome, outcomes, verdict, judged, revive *sql.Stmt }
+	stmt struct{ calls, attempts, outcomes, verdicts, judged inserts }
 	open []*sql.Stmt // all of them
 
 	session int64
@@ -109,18 +109,16 @@ func (db *DB) Journal(ctx context.Context, run *Run) (*Journal, error) {
 	j := &Journal{db: db, run: run, conn: conn, process: process(), next: newGroup(), done: make(chan struct{})}
 	j.queued, j.room = sync.NewCond(&j.mu), sync.NewCond(&j.mu)
 	for _, p := range []struct {
-		stmt **sql.Stmt
-		text string
-	}{
-		{&j.stmt.call, upsertCall(1)}, {&j.stmt.calls, upsertCall(atOnce)},
-		{&j.stmt.attempt, upsertAttempt(1)}, {&j.stmt.attempts, upsertAttempt(atOnce)},
-		{&j.stmt.outcome, upsertOutcome(1)}, {&j.stmt.outcomes, upsertOutcome(atOnce)}, {&j.stmt.verdict, insertVerdict}, {&j.stmt.judged, upsertJudged}, {&j.stmt.revive, `UPDATE calls SET stale = FALSE WHERE trial = ? AND stage = ? AND step = ?`},
-	} {
-		if *p.stmt, err = conn.PrepareContext(ctx, p.text); err != nil {
-			conn.Close()
-			return nil, db.explain(err)
+		into *inserts
+		text func(rows int) string
+	}{{&j.stmt.calls, upsertCall}, {&j.stmt.attempts, upsertAttempt}, {&j.stmt.outcomes, upsertOutcome}, {&j.stmt.verdicts, insertVerdict}, {&j.stmt.judged, upsertJudged}} {
+		for i, rows := range atOnce {
+			if p.into[i], err = conn.PrepareContext(ctx, p.text(rows)); err != nil {
+				conn.Close()
+				return nil, db.explain(err)
+			}
+			j.open = append(j.open, p.into[i])
 		}
-		j.open = append(j.open, *p.stmt)
 	}
 	if err := db.rewrite(ctx, run, func(x *steps) {
 		x.get(`INSERT INTO sessions (run, process) VALUES (?, ?) RETURNING id`, []any{run.N, j.process}, &j.session)
@@ -141,9 +139,12 @@ func process() string {
 	return host + ":" + strconv.Itoa(os.Getpid())
 }
 
-// atOnce is the number of rows per statement if that many are queued, at half the
-// cost of single rows.
-const atOnce = 8
+// atOnce are the numbers of rows per statement, if that many are queued. Eight cost half
+// as much each as one, and a shared store is asked less often with more.
+var atOnce = [...]int{32, 8, 1}
+
+// inserts are a statement for each number of rows.
+type inserts [len(atOnce)]*sql.Stmt
 
 // upsert writes rows of a table. Of a row with the same key, the columns of set are
 // replaced.
@@ -173,9 +174,13 @@ func upsertOutcome(rows int) string {
 	return upsert("outcomes", "trial, "+strings.Join(columns, ", "), "trial", columns, rows)
 }
 
-const upsertJudged = `INSERT INTO judged (trial, basis) VALUES (?,?) ON CONFLICT (trial) DO UPDATE SET basis = excluded.basis`
+func upsertJudged(rows int) string {
+	return `INSERT INTO judged (trial, basis) VALUES ` + placeholders(rows, 2) + ` ON CONFLICT (trial) DO UPDATE SET basis = excluded.basis`
+}
 
-const insertVerdict = `INSERT INTO verdicts (run, item, trial, unit, step, source, judge, round, at, data, error) VALUES (?,?,?,?,?,?,?,?,?,?,?)`
+func insertVerdict(rows int) string {
+	return `INSERT INTO verdicts (run, item, trial, unit, step, source, judge, round, at, data, error) VALUES ` + placeholders(rows, 11)
+}
 
 // Append records a call with its last attempt and returns when it is on disk. It
 // never overwrites a call that has an answer.
@@ -323,20 +328,22 @@ func (j *Journal) commit(g *group) error {
 }
 
 func (j *Journal) insert(x *steps, g *group) {
-	inRows(x, j.stmt.call, j.stmt.calls, g.calls, j.callRow)
-	inRows(x, j.stmt.attempt, j.stmt.attempts, ended(g.attempts), j.attemptRow)
-	inRows(x, j.stmt.outcome, j.stmt.outcomes, g.outcomes, outcomeRow)
+	inRows(x, j.stmt.calls, g.calls, j.callRow)
+	inRows(x, j.stmt.attempts, ended(g.attempts), j.attemptRow)
+	inRows(x, j.stmt.outcomes, g.outcomes, outcomeRow)
 	for _, e := range g.examples {
 		e.replace(x)
 	}
+	var verdicts [][]any
 	for _, v := range g.verdicts {
 		for _, w := range v.verdicts {
-			x.run(j.stmt.verdict, verdictRow(j.run, v.item, v.trial, &w)...)
+			verdicts = append(verdicts, verdictRow(j.run, v.item, v.trial, &w))
 		}
-		x.run(j.stmt.judged, v.trial, v.basis)
 	}
+	inRows(x, j.stmt.verdicts, verdicts, func(args, row []any) ([]any, error) { return append(args, row...), nil })
+	inRows(x, j.stmt.judged, g.verdicts, func(args []any, v judgedEntry) ([]any, error) { return append(args, v.trial, v.basis), nil })
 	for _, r := range g.revived {
-		x.run(j.stmt.revive, r.trial, string(r.stage), r.step)
+		x.exec(`UPDATE calls SET stale = FALSE WHERE trial = ? AND stage = ? AND step = ?`, r.trial, string(r.stage), r.step)
 	}
 }
 
@@ -360,21 +367,19 @@ func ended(list []attempt) []attempt {
 }
 
 // inRows writes entries, several per statement if there are enough.
-func inRows[T any](x *steps, one, many *sql.Stmt, entries []T, row func([]any, T) ([]any, error)) {
+func inRows[T any](x *steps, into inserts, entries []T, row func([]any, T) ([]any, error)) {
 	var args []any
-	for len(entries) > 0 && x.err == nil {
-		stmt, n := many, atOnce
-		if len(entries) < atOnce {
-			stmt, n = one, 1
+	for i, n := range atOnce {
+		for len(entries) >= n && x.err == nil {
+			args = args[:0]
+			for _, e := range entries[:n] {
+				var err error
+				args, err = row(args, e)
+				x.fail(err)
+			}
+			x.run(into[i], args...)
+			entries = entries[n:]
 		}
-		args = args[:0]
-		for _, e := range entries[:n] {
-			var err error
-			args, err = row(args, e)
-			x.fail(err)
-		}
-		x.run(stmt, args...)
-		entries = entries[n:]
 	}
 }
 

@@ -22,7 +22,7 @@ func (db *DB) AddPeople(ctx context.Context, run *Run, list []PersonVerdict) (ad
 	err = db.rewrite(ctx, run, func(x *steps) {
 		x.notInForce(run, list, func(id int64, v PersonVerdict) {
 			added++
-			x.exec(insertVerdict, verdictRow(run, v.Trial.Item, id, &v.Verdict)...)
+			x.exec(insertVerdict(1), verdictRow(run, v.Trial.Item, id, &v.Verdict)...)
 		})
 	})
 	return added, err

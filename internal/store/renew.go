@@ -112,9 +112,9 @@ func (db *DB) Renew(ctx context.Context, run *Run, list []Renewal) error {
 				continue
 			}
 			for _, v := range r.Verdicts {
-				x.exec(insertVerdict, verdictRow(run, r.Trial.Item, id, &v)...)
+				x.exec(insertVerdict(1), verdictRow(run, r.Trial.Item, id, &v)...)
 			}
-			x.exec(upsertJudged, id, judged)
+			x.exec(upsertJudged(1), id, judged)
 		}
 	})
 }

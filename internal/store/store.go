@@ -35,7 +35,6 @@ import (
 	"io/fs"
 
 	"github.com/pressly/goose/v3"
-
 )
 
 //go:embed migrations/*/*.sql

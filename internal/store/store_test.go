@@ -136,7 +136,9 @@ func testRunReadsBackAsWritten(t *testing.T, place place) {
 	}
 }
 
-func TestAnAnswerIsNeverOverwrittenAndAFailureIs(t *testing.T) { onBoth(t, testAnAnswerIsNeverOverwrittenAndAFailureIs) }
+func TestAnAnswerIsNeverOverwrittenAndAFailureIs(t *testing.T) {
+	onBoth(t, testAnAnswerIsNeverOverwrittenAndAFailureIs)
+}
 
 func testAnAnswerIsNeverOverwrittenAndAFailureIs(t *testing.T, place place) {
 	db := open(t, place(t))
