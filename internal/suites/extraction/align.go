@@ -3,12 +3,12 @@ package extraction
 import (
 	"encoding/binary"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/scruple-eval/scruple/internal/measure"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -243,29 +243,16 @@ func pairRecords(gold, answer []signature, w []int32) []int {
 		}
 		return sum
 	}
-	rows, columns, swapped := left, right, false
-	if len(rows) > len(columns) {
-		rows, columns, swapped = right, left, true
-	}
-	gain := make([][]int32, len(rows))
-	for r, i := range rows {
-		gain[r] = make([]int32, len(columns))
-		for c, j := range columns {
-			if swapped {
-				gain[r][c] = agree(gold[j], answer[i])
-			} else {
-				gain[r][c] = agree(gold[i], answer[j])
-			}
+	cost := make([][]int32, len(left))
+	for r, i := range left {
+		cost[r] = make([]int32, len(right))
+		for c, j := range right {
+			cost[r][c] = -agree(gold[i], answer[j])
 		}
 	}
-	for r, c := range assign(gain) {
-		if gain[r][c] == 0 {
-			continue
-		}
-		if swapped {
-			pairs[columns[c]] = rows[r]
-		} else {
-			pairs[rows[r]] = columns[c]
+	for r, c := range measure.Assign(cost) {
+		if c >= 0 && cost[r][c] < 0 {
+			pairs[left[r]] = right[c]
 		}
 	}
 	return pairs
@@ -277,61 +264,4 @@ func upTo(n int) []int {
 		list[i] = i
 	}
 	return list
-}
-
-// assign gives each row a column of its own so that the sum of gains is largest. There are at
-// least as many columns as rows. It is the Hungarian method with shortest augmenting paths
-// (Jonker and Volgenant 1987), in rows² · columns steps at most.
-func assign(gain [][]int32) []int {
-	if len(gain) == 0 {
-		return nil
-	}
-	n, m := len(gain), len(gain[0])
-	u, v := make([]int32, n+1), make([]int32, m+1)
-	row := make([]int, m+1) // of a column, from 1; column 0 is where a search begins
-	way := make([]int, m+1)
-	least := make([]int32, m+1)
-	done := make([]bool, m+1)
-	for i := 1; i <= n; i++ {
-		row[0] = i
-		at := 0
-		for j := range least {
-			least[j], done[j] = math.MaxInt32, false
-		}
-		for row[at] != 0 {
-			done[at] = true
-			r, delta, next := row[at], int32(math.MaxInt32), 0
-			of, ur := gain[r-1], u[r]
-			for j := 1; j <= m; j++ {
-				if done[j] {
-					continue
-				}
-				if cost := -of[j-1] - ur - v[j]; cost < least[j] {
-					least[j], way[j] = cost, at
-				}
-				if least[j] < delta {
-					delta, next = least[j], j
-				}
-			}
-			for j := 0; j <= m; j++ {
-				if done[j] {
-					u[row[j]] += delta
-					v[j] -= delta
-				} else {
-					least[j] -= delta
-				}
-			}
-			at = next
-		}
-		for at != 0 {
-			row[at], at = row[way[at]], way[at]
-		}
-	}
-	columns := make([]int, n)
-	for j := 1; j <= m; j++ {
-		if row[j] > 0 {
-			columns[row[j]-1] = j - 1
-		}
-	}
-	return columns
 }

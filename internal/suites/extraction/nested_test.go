@@ -238,43 +238,6 @@ func TestRecordsProperty(t *testing.T) {
 	})
 }
 
-// The assignment is the best of all: it is compared with every permutation.
-func TestAssign(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		n := rapid.IntRange(1, 5).Draw(t, "rows")
-		m := rapid.IntRange(n, 6).Draw(t, "columns")
-		gain := make([][]int32, n)
-		for i := range gain {
-			gain[i] = rapid.SliceOfN(rapid.Int32Range(0, 4), m, m).Draw(t, "row")
-		}
-		sum, used := int32(0), map[int]bool{}
-		for i, c := range assign(gain) {
-			if used[c] {
-				t.Fatalf("column %d twice", c)
-			}
-			used[c] = true
-			sum += gain[i][c]
-		}
-		if best := bestSum(gain, 0, map[int]bool{}); sum != best {
-			t.Errorf("%d, the best is %d", sum, best)
-		}
-	})
-}
-
-func bestSum(gain [][]int32, row int, used map[int]bool) (best int32) {
-	if row == len(gain) {
-		return 0
-	}
-	for c := range gain[row] {
-		if !used[c] {
-			used[c] = true
-			best = max(best, gain[row][c]+bestSum(gain, row+1, used))
-			delete(used, c)
-		}
-	}
-	return best
-}
-
 // Lists of ten thousand records do not take the square of their length.
 func TestLongLists(t *testing.T) {
 	s := nestedSchema(t, invoiceLines)
@@ -331,21 +294,6 @@ func BenchmarkScoreNested(b *testing.B) {
 	answer := text()
 	for b.Loop() {
 		valuesOf(d, answer)
-	}
-}
-
-func BenchmarkAlign1000(b *testing.B) {
-	r := rand.New(rand.NewPCG(1, 2))
-	gain := make([][]int32, 1000)
-	for i := range gain {
-		gain[i] = make([]int32, 1000)
-		for j := range gain[i] {
-			gain[i][j] = int32(r.IntN(4))
-		}
-		gain[i][(i*7)%1000] = 7
-	}
-	for b.Loop() {
-		assign(gain)
 	}
 }
 
