@@ -250,6 +250,31 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// The answer of a result is output.extracted_data, the only member that ExtractOutput has for it
+// (parse_bench/schemas/extract_output.py, which extract_bench/schemas/extract_output.py re-exports).
+func TestExtractBenchAnswer(t *testing.T) {
+	for output, want := range map[string]string{
+		`{"extracted_data": {"a": 1}}`: `{"a":1}`,
+		`{"extracted_data": null}`:     "",
+		`{"data": {"a": 1}}`:           "",
+		`{"result": {"a": 1}}`:         "",
+	} {
+		path := filepath.Join(t.TempDir(), "a.result.json")
+		if err := os.WriteFile(path, []byte(`{"request": {"example_id": "d/a"}, "pipeline_name": "p", "output": `+output+`}`), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		c, systems := &corpus{}, map[string]*system{}
+		cases := map[string]testCase{"d/a": {Schema: jsontext.Value(`{"properties": {"a": {}}}`), Expected: jsontext.Value(`{"a": 1}`)}}
+		if err := c.extractBenchAnswer(systems, path, cases); err != nil {
+			t.Fatal(err)
+		}
+		s := systems["p"]
+		if got := string(s.answers["d/a"]); got != want || (s.scores["d/a"] == 1) != (want != "") || (want == "") != (c.left["an answer without output.extracted_data"] == 1) {
+			t.Errorf("%s: answer %s, score %v, left out %v", output, got, s.scores["d/a"], c.left)
+		}
+	}
+}
+
 // A link that leaves the folder is refused.
 func TestLinks(t *testing.T) {
 	dir := t.TempDir()
