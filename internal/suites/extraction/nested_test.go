@@ -392,3 +392,35 @@ func FuzzJSONSchema(f *testing.F) {
 		}
 	})
 }
+
+// A const is a list of one value: it is in the prompt, and another value is out of the list.
+func TestConst(t *testing.T) {
+	s, err := parseJSONSchema("s.json", "s", []byte(`{"properties": {"currency": {"const": "USD"}, "version": {"type": "integer", "const": 3},
+		"kind": {"anyOf": [{"const": "a"}, {"const": "b"}, {"type": "null"}]}, "nothing": {"const": null},
+		"seller": {"anyOf": [{"properties": {"name": {"type": "string"}}}, {"const": null}]}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, f := range s.Fields {
+		got = append(got, fmt.Sprintf("%s %s %s", f.Name, f.Type, strings.Join(f.Enum, "|")))
+	}
+	if want := []string{"currency enum USD", "version integer 3", "kind enum a|b", "nothing enum ", "seller.name string "}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	d := nestedDocument(t, s, `{"currency": "USD", "version": 3, "kind": "a"}`, nil)
+	if prompt := s.prompt(); !strings.Contains(prompt, "one of USD") {
+		t.Errorf("the prompt has no const: %s", prompt)
+	}
+	b := &Bench{weights: DefaultWeights, mix: trustedJudge, plain: true}
+	o := outcomeOf(`{"currency": "EUR", "version": 3, "kind": "b"}`, eval.StopEnd, s)
+	out := map[string]float64{}
+	for _, x := range b.score(nil, d, &o, nil, eval.RoleArm) {
+		if x.Metric == metricOutOfList {
+			out[x.Unit] = x.Num
+		}
+	}
+	if out["currency"] != 1 || out["version"] != 0 || out["kind"] != 0 {
+		t.Errorf("out of list: %v", out)
+	}
+}
