@@ -19,7 +19,7 @@ type List struct {
 }
 
 // mostPairs limits the pairs of records of a list that are compared. In longer lists, equal
-// records are aligned, and the others by order.
+// records are aligned, then those with equal keys, and the others by order, which the report says.
 const mostPairs = 1 << 21
 
 // An arranged answer has the entries of the points of gold.
@@ -29,6 +29,7 @@ type arranged struct {
 	partner []string   // of points in lists: the path of the record in the answer, if its number is another
 	extra   []string   // fields that the schema does not have
 	faults  []string   // what has the wrong shape
+	byOrder []string   // lists that are too long to compare all pairs of records
 	entries int        // of the answer
 	plain   bool       // the answer has no evidence
 }
@@ -95,7 +96,10 @@ func (x *aligner) list(n *node, gold, answer *tree, at, from string) {
 		}
 	default:
 		leaves := n.records.leaves()
-		pairs = pairRecords(x.signatures(n.records, gold, of), x.signatures(n.records, answer, in), weights(n, leaves, how.Keys))
+		var long bool
+		if pairs, long = pairRecords(x.signatures(n.records, gold, of), x.signatures(n.records, answer, in), weights(n, leaves, how.Keys)); long {
+			x.byOrder = append(x.byOrder, n.name+"[]")
+		}
 	}
 	taken := make([]bool, len(in))
 	for i, number := range of {
@@ -192,9 +196,10 @@ func (d *prepared) number(field int, value string) int32 {
 }
 
 // pairRecords aligns records so that as many values as possible agree, and returns for each
-// record of gold that of the answer, -1 for none. Records without an equal value stay alone.
-func pairRecords(gold, answer []signature, w []int32) []int {
-	pairs := slices.Repeat([]int{-1}, len(gold))
+// record of gold that of the answer, -1 for none. Records without an equal value stay alone. It is
+// long if there are too many pairs to compare.
+func pairRecords(gold, answer []signature, w []int32) (pairs []int, long bool) {
+	pairs = slices.Repeat([]int{-1}, len(gold))
 	left, right := upTo(len(gold)), upTo(len(answer))
 	// Equal records are a pair of some best alignment: a third record agrees with each of
 	// the two in the same values.
@@ -226,14 +231,15 @@ func pairRecords(gold, answer []signature, w []int32) []int {
 		right = slices.DeleteFunc(right, func(j int) bool { return taken[j] })
 	}
 	equal(0)
-	if most := slices.Max(append(slices.Clone(w), 1)); len(left)*len(right) > mostPairs && most > 1 {
+	long = len(left)*len(right) > mostPairs
+	if most := slices.Max(append(slices.Clone(w), 1)); long && most > 1 {
 		equal(most) // in their keys
 	}
 	if len(left)*len(right) > mostPairs {
 		for k := range min(len(left), len(right)) {
 			pairs[left[k]] = right[k]
 		}
-		return pairs
+		return pairs, true
 	}
 	agree := func(gold, answer signature) (sum int32) {
 		for k, v := range gold.values {
@@ -255,7 +261,7 @@ func pairRecords(gold, answer []signature, w []int32) []int {
 			pairs[left[r]] = right[c]
 		}
 	}
-	return pairs
+	return pairs, long
 }
 
 func upTo(n int) []int {

@@ -393,6 +393,50 @@ func FuzzJSONSchema(f *testing.F) {
 	})
 }
 
+// A list that is too long to compare all pairs of its records is counted, and the report and the
+// exhibit of the answer say so.
+func TestLongListsAreSaid(t *testing.T) {
+	s := nestedSchema(t, invoiceLines)
+	answer := func(n, shift int) string {
+		var rows []string
+		for i := range n {
+			rows = append(rows, fmt.Sprintf(`{"sku": "s%d", "count": %d, "price": 1}`, i+shift, i))
+		}
+		return `{"number": "7", "items": [` + strings.Join(rows, ",") + `]}`
+	}
+	const side = 1449 // its square is just above mostPairs
+	d := nestedDocument(t, s, answer(side, 0), nil)
+	for _, c := range []struct {
+		answer string
+		want   float64
+	}{{answer(side, side), 1}, {answer(side-2, side), 0}, {answer(side, 0), 0}} { // the last is equal
+		b := &Bench{weights: DefaultWeights, mix: trustedJudge, plain: true}
+		o := outcomeOf(c.answer, eval.StopEnd, s)
+		got := -1.0
+		for _, x := range b.score(nil, d, &o, nil, eval.RoleArm) {
+			if x.Metric == metricLongList {
+				got = x.Num
+			}
+		}
+		if got != c.want {
+			t.Errorf("long lists: %v, want %v", got, c.want)
+		}
+		if x, _ := b.assess(d, &o, nil); (c.want > 0) != slices.Equal(x.byOrder, []string{"items[]"}) {
+			t.Errorf("aligned by order: %v", x.byOrder)
+		}
+	}
+	b := mustOpen(t, syntheticFilesOf("split: dev"))
+	blocks, err := b.Report(results{"heuristic long_list sum": 2, "heuristic recall items[]": 0.5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(blocks, func(x eval.Block) bool {
+		return x.Table != nil && x.Table.Name == "lists" && strings.Contains(x.Table.Note, "In 2 answers of heuristic a list is too long")
+	}) {
+		t.Error("the report does not say that lists are too long")
+	}
+}
+
 // A const is a list of one value: it is in the prompt, and another value is out of the list.
 func TestConst(t *testing.T) {
 	s, err := parseJSONSchema("s.json", "s", []byte(`{"properties": {"currency": {"const": "USD"}, "version": {"type": "integer", "const": 3},
