@@ -162,7 +162,7 @@ func (d *dateReader) read() (year, month, day int, ok bool) {
 					i += 2
 				}
 				i += 2
-			} else if strings.EqualFold(d.at(i+2), "of") && digits(d.at(i+4)) {
+			} else if sep == " " && d.at(i+3) == " " && strings.EqualFold(d.at(i+2), "of") && digits(d.at(i+4)) {
 				return 0, 0, 0, false // what follows would be the year
 			}
 		case known(halves, token) >= 0:
