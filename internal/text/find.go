@@ -86,6 +86,37 @@ func containsNumber(t Type, quote, value string) bool {
 	return found
 }
 
+// everyNumber are the values that the numbers of a text can have.
+func everyNumber(s string) map[string]bool {
+	all := map[string]bool{}
+	for _, in := range []scope{running, joined} {
+		eachNumeral(s, in, func(n numeral) bool {
+			for range 2 {
+				for _, v := range n.anyValue() {
+					all[v] = true
+				}
+				if n.negative || !enclosed(s, n) {
+					break
+				}
+				n.negative = true
+			}
+			return true
+		})
+	}
+	return all
+}
+
+// anyValue are the values of a numeral, with full stops for thousands or for decimals.
+func (n *numeral) anyValue() (list []string) {
+	for _, dots := range []bool{n.dots, true} {
+		if d, err := n.decimal(dots); err == nil {
+			d.Reduce(d)
+			list = append(list, d.String())
+		}
+	}
+	return list
+}
+
 // enclosed reports whether the numeral stands in parentheses of its own.
 func enclosed(s string, n numeral) bool {
 	return strings.HasSuffix(s[:n.start], "(") && strings.HasPrefix(s[n.end:], ")")

@@ -2,6 +2,7 @@ package text
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -23,6 +24,7 @@ type Index struct {
 
 	typographic func() [2]string // see [Index.HasTypography]
 	folded      func() string
+	numbers     func() map[string]bool // every value that a number of the text can have
 }
 
 // A span maps the normal text from at on (up to the next span) to the
@@ -66,6 +68,7 @@ func NewIndex(doc string) (*Index, error) {
 	x := &Index{text: b.text.String(), spans: b.spans, pages: pages, from: from}
 	x.typographic = sync.OnceValue(func() [2]string { return typographic(doc, pages) })
 	x.folded = sync.OnceValue(func() string { return Fold(x.text) })
+	x.numbers = sync.OnceValue(func() map[string]bool { return everyNumber(x.text) })
 	return x, nil
 }
 
@@ -89,6 +92,10 @@ func (x *Index) Holds(t Type, value string) bool {
 		return true
 	case t == String || t == Enum: // as Contains does, but the document is folded once
 		return containsWords(x.folded(), Fold(value))
+	case t == Number || t == Integer || t == Money: // most values that are not there need no search
+		if v, err := readValue(t, value); err == nil && !slices.ContainsFunc(v.anyValue(), func(n string) bool { return x.numbers()[n] }) {
+			return Equal(t, x.text, value)
+		}
 	}
 	return Contains(t, x.text, value)
 }

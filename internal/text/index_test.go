@@ -334,3 +334,38 @@ func TestBeginsOn(t *testing.T) {
 		}
 	})
 }
+
+// An index holds the numbers that its text contains: it only skips the search for those that no
+// number of the text can be.
+func TestIndexHoldsNumbers(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		piece := rapid.SampledFrom([]string{"1", "2.5", "1,234.50", "1.234,50", "1 234", "(5)", "(1,234)", "-5", "5-", "$1,234.50", "CHF 1.234", "EUR 3", "3 million", "4%", "0", "-0", "1e3", "12-34", "A7", "2024-01-05", "x", "\n", "½"})
+		doc := strings.Join(rapid.SliceOfN(piece, 1, 6).Draw(t, "doc"), " ")
+		value := piece.Draw(t, "value")
+		x, err := NewIndex(doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, of := range []Type{Number, Integer, Money} {
+			want := !isBlank(value) && (strings.Contains(x.text, Minimal(value)) || Contains(of, x.text, value))
+			if got := x.Holds(of, value); got != want {
+				t.Errorf("%q holds %s %q: %v, want %v", doc, of, value, got, want)
+			}
+		}
+	})
+}
+
+// The values of long lists are looked up in a long text, most of them in vain.
+func BenchmarkIndexHolds(b *testing.B) {
+	var doc strings.Builder
+	for i := range 20_000 {
+		doc.WriteString("cost " + strconv.Itoa(i*7) + ".25\n")
+	}
+	x, err := NewIndex(doc.String())
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		x.Holds(Number, "123456789")
+	}
+}

@@ -3,12 +3,12 @@ package extraction
 import (
 	"encoding/binary"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/scruple-eval/scruple/internal/measure"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -19,7 +19,7 @@ type List struct {
 }
 
 // mostPairs limits the pairs of records of a list that are compared. In longer lists, equal
-// records are aligned, and the others by order.
+// records are aligned, then those with equal keys, and the others by order, which the report says.
 const mostPairs = 1 << 21
 
 // An arranged answer has the entries of the points of gold.
@@ -29,6 +29,7 @@ type arranged struct {
 	partner []string   // of points in lists: the path of the record in the answer, if its number is another
 	extra   []string   // fields that the schema does not have
 	faults  []string   // what has the wrong shape
+	byOrder []string   // lists that are too long to compare all pairs of records
 	entries int        // of the answer
 	plain   bool       // the answer has no evidence
 }
@@ -95,7 +96,10 @@ func (x *aligner) list(n *node, gold, answer *tree, at, from string) {
 		}
 	default:
 		leaves := n.records.leaves()
-		pairs = pairRecords(x.signatures(n.records, gold, of), x.signatures(n.records, answer, in), weights(n, leaves, how.Keys))
+		var long bool
+		if pairs, long = pairRecords(x.signatures(n.records, gold, of), x.signatures(n.records, answer, in), weights(n, leaves, how.Keys)); long {
+			x.byOrder = append(x.byOrder, n.name+"[]")
+		}
 	}
 	taken := make([]bool, len(in))
 	for i, number := range of {
@@ -192,9 +196,10 @@ func (d *prepared) number(field int, value string) int32 {
 }
 
 // pairRecords aligns records so that as many values as possible agree, and returns for each
-// record of gold that of the answer, -1 for none. Records without an equal value stay alone.
-func pairRecords(gold, answer []signature, w []int32) []int {
-	pairs := slices.Repeat([]int{-1}, len(gold))
+// record of gold that of the answer, -1 for none. Records without an equal value stay alone. It is
+// long if there are too many pairs to compare.
+func pairRecords(gold, answer []signature, w []int32) (pairs []int, long bool) {
+	pairs = slices.Repeat([]int{-1}, len(gold))
 	left, right := upTo(len(gold)), upTo(len(answer))
 	// Equal records are a pair of some best alignment: a third record agrees with each of
 	// the two in the same values.
@@ -226,14 +231,15 @@ func pairRecords(gold, answer []signature, w []int32) []int {
 		right = slices.DeleteFunc(right, func(j int) bool { return taken[j] })
 	}
 	equal(0)
-	if most := slices.Max(append(slices.Clone(w), 1)); len(left)*len(right) > mostPairs && most > 1 {
+	long = len(left)*len(right) > mostPairs
+	if most := slices.Max(append(slices.Clone(w), 1)); long && most > 1 {
 		equal(most) // in their keys
 	}
 	if len(left)*len(right) > mostPairs {
 		for k := range min(len(left), len(right)) {
 			pairs[left[k]] = right[k]
 		}
-		return pairs
+		return pairs, true
 	}
 	agree := func(gold, answer signature) (sum int32) {
 		for k, v := range gold.values {
@@ -243,32 +249,19 @@ func pairRecords(gold, answer []signature, w []int32) []int {
 		}
 		return sum
 	}
-	rows, columns, swapped := left, right, false
-	if len(rows) > len(columns) {
-		rows, columns, swapped = right, left, true
-	}
-	gain := make([][]int32, len(rows))
-	for r, i := range rows {
-		gain[r] = make([]int32, len(columns))
-		for c, j := range columns {
-			if swapped {
-				gain[r][c] = agree(gold[j], answer[i])
-			} else {
-				gain[r][c] = agree(gold[i], answer[j])
-			}
+	cost := make([][]int32, len(left))
+	for r, i := range left {
+		cost[r] = make([]int32, len(right))
+		for c, j := range right {
+			cost[r][c] = -agree(gold[i], answer[j])
 		}
 	}
-	for r, c := range assign(gain) {
-		if gain[r][c] == 0 {
-			continue
-		}
-		if swapped {
-			pairs[columns[c]] = rows[r]
-		} else {
-			pairs[rows[r]] = columns[c]
+	for r, c := range measure.Assign(cost) {
+		if c >= 0 && cost[r][c] < 0 {
+			pairs[left[r]] = right[c]
 		}
 	}
-	return pairs
+	return pairs, long
 }
 
 func upTo(n int) []int {
@@ -277,61 +270,4 @@ func upTo(n int) []int {
 		list[i] = i
 	}
 	return list
-}
-
-// assign gives each row a column of its own so that the sum of gains is largest. There are at
-// least as many columns as rows. It is the Hungarian method with shortest augmenting paths
-// (Jonker and Volgenant 1987), in rows² · columns steps at most.
-func assign(gain [][]int32) []int {
-	if len(gain) == 0 {
-		return nil
-	}
-	n, m := len(gain), len(gain[0])
-	u, v := make([]int32, n+1), make([]int32, m+1)
-	row := make([]int, m+1) // of a column, from 1; column 0 is where a search begins
-	way := make([]int, m+1)
-	least := make([]int32, m+1)
-	done := make([]bool, m+1)
-	for i := 1; i <= n; i++ {
-		row[0] = i
-		at := 0
-		for j := range least {
-			least[j], done[j] = math.MaxInt32, false
-		}
-		for row[at] != 0 {
-			done[at] = true
-			r, delta, next := row[at], int32(math.MaxInt32), 0
-			of, ur := gain[r-1], u[r]
-			for j := 1; j <= m; j++ {
-				if done[j] {
-					continue
-				}
-				if cost := -of[j-1] - ur - v[j]; cost < least[j] {
-					least[j], way[j] = cost, at
-				}
-				if least[j] < delta {
-					delta, next = least[j], j
-				}
-			}
-			for j := 0; j <= m; j++ {
-				if done[j] {
-					u[row[j]] += delta
-					v[j] -= delta
-				} else {
-					least[j] -= delta
-				}
-			}
-			at = next
-		}
-		for at != 0 {
-			row[at], at = row[way[at]], way[at]
-		}
-	}
-	columns := make([]int, n)
-	for j := 1; j <= m; j++ {
-		if row[j] > 0 {
-			columns[row[j]-1] = j - 1
-		}
-	}
-	return columns
 }

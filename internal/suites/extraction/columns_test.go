@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/scruple-eval/scruple/internal/table"
 )
 
 // corpus opens a study with files, and says what each document is: id, strata, gold by field.
@@ -63,6 +65,7 @@ func TestDocumentsOfPeople(t *testing.T) {
 	}{
 		{"CSV", `{source: jsonl, path: d.csv, ` + mapping + `}`, map[string]string{"d.csv": "nr,ocr,amount,from,year,page\n007,Ann 3.50,3.50,Ann,2024,a\n8,only  4,4,,2025,\n"}, want},
 		{"TSV", `{source: jsonl, path: d.tsv, ` + mapping + `}`, map[string]string{"d.tsv": "nr\tocr\tamount\tfrom\tyear\tpage\n007\tAnn 3.50\t3.50\tAnn\t2024\ta\n8\tonly  4\t4\t\t2025\t\n"}, want},
+		{"XLSX", `{source: jsonl, path: d.xlsx, ` + mapping + `}`, map[string]string{"d.xlsx": workbook(t, [][]string{{"nr", "ocr", "amount", "from", "year", "page"}, {"007", "Ann 3.50", "3.50", "Ann", "2024", "a"}, {"8", "only  4", "4", "", "2025", ""}})}, want},
 		{"JSON Lines", `{source: jsonl, path: d.jsonl, ` + mapping + `}`, map[string]string{"d.jsonl": `{"nr": "007", "ocr": "Ann 3.50", "amount": "3.50", "from": "Ann", "year": 2024, "page": "a"}
 {"nr": "8", "ocr": "only  4", "amount": 4, "from": null, "year": 2025}
 `}, want},
@@ -88,6 +91,16 @@ func TestDocumentsOfPeople(t *testing.T) {
 	}
 }
 
+// workbook is an .xlsx with one sheet.
+func workbook(t *testing.T, rows [][]string) string {
+	t.Helper()
+	data, err := table.Write(table.Sheet{Name: "Documents", Rows: rows})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
 // Mistakes of a mapping name what there is, and one that many documents have is said once.
 func TestMappingErrors(t *testing.T) {
 	var many strings.Builder
@@ -102,6 +115,7 @@ func TestMappingErrors(t *testing.T) {
 		{"an unknown key", `{source: jsonl, path: d.csv, schema: bill, columns: {id: nr}, gold_columns: {total: amount}}`, map[string]string{"d.csv": "document_id,text,amount\na,1,1\n"}, []string{`documents have no "id"`}},
 		{"a stratum that is not there", `{source: jsonl, path: d.csv, schema: bill, strata: [yaer], gold_columns: {total: amount}}`, map[string]string{"d.csv": "document_id,text,amount,year\na,1,1,2024\n"}, []string{`data.strata[0]`, `no document has "yaer": did you mean "year"?`}},
 		{"a column of gold that is not there", `{source: jsonl, path: d.csv, schema: bill, gold_columns: {total: amuont}}`, map[string]string{"d.csv": "document_id,text,amount\na,1,1\n"}, []string{`data.gold_columns.total`, `no document has "amuont": did you mean "amount"?`}},
+		{"a column that is not in the sheet", `{source: jsonl, path: d.xlsx, schema: bill, gold_columns: {total: amuont}}`, map[string]string{"d.xlsx": workbook(t, [][]string{{"document_id", "text", "amount"}, {"a", "1", "1"}})}, []string{`data.gold_columns.total`, `no document has "amuont": did you mean "amount"?`}},
 		{"a column that is not there", `{source: jsonl, path: d.csv, schema: bill, columns: {text: ocr_txt}, gold_columns: {total: amount}}`, map[string]string{"d.csv": "document_id,ocr_text,amount\na,1,1\n"}, []string{`no document has "ocr_txt": did you mean "ocr_text"?`}},
 		{"a field that is not there", `{source: jsonl, path: d.csv, schema: bill, gold_columns: {totl: amount}}`, map[string]string{"d.csv": "document_id,text,amount\na,1,1\n"}, []string{`field "totl": schema bill has no such field: did you mean "total"?`}},
 		{"gold twice", `{source: jsonl, path: d.jsonl, schema: bill, gold_columns: {total: amount}}`, map[string]string{"d.jsonl": `{"document_id": "a", "text": "1", "amount": 1, "ground_truth": [{"field": "total", "exists_in_document": false}]}` + "\n"}, []string{"gold is in the record and in the columns"}},

@@ -34,6 +34,9 @@ func (b *Bench) Show(c eval.Case) (eval.Exhibit, error) {
 	for i, fault := range arranged.faults {
 		x.Facts = append(x.Facts, eval.Level{Name: fmt.Sprintf("shape %d", i+1), Value: fault})
 	}
+	for _, list := range slices.Compact(slices.Sorted(slices.Values(arranged.byOrder))) {
+		x.Facts = append(x.Facts, eval.Level{Name: "alignment", Value: list + " has too many records to compare all pairs: by keys and order"})
+	}
 	for i := range results {
 		row := b.row(&results[i])
 		if from := arranged.partner[i]; from != "" {

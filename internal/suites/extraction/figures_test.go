@@ -31,9 +31,16 @@ func (r results) SameRate(arms, _ []string) []float64 {
 func (r results) Corrected(string, string, []eval.LabelledTwice) (eval.Measured, bool) {
 	return eval.Measured{}, false
 }
-func (r results) Sum(string, string) (f eval.Fraction)           { return f }
-func (r results) ByUnit(string, string) map[string]eval.Fraction { return nil }
-func (r results) Effort(string) (float64, string)                { return 0, "" }
+func (r results) Sum(arm, metric string) eval.Fraction {
+	return eval.Fraction{Num: r[arm+" "+metric+" sum"], Den: 1}
+}
+func (r results) ByUnit(arm, metric string) map[string]eval.Fraction {
+	if share, ok := r[arm+" "+metric+" items[]"]; ok {
+		return map[string]eval.Fraction{"items[]": {Num: share, Den: 1}}
+	}
+	return nil
+}
+func (r results) Effort(string) (float64, string) { return 0, "" }
 
 // The figures show types and difficulties in a fixed order, only failures that
 // occur, and confidence.

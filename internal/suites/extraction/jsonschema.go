@@ -174,12 +174,16 @@ func (c *compiler) node(raw jsontext.Value, pointer, path, about string, depth i
 	return c.leaf(Field{Name: path, Type: j.leafType(types), Description: about, Enum: c.values(&j, pointer)}, leaf)
 }
 
-// values are those of an enum, but null.
+// values are those of an enum, or that of const, but null.
 func (c *compiler) values(j *jsonSchema, pointer string) (list []string) {
-	for _, v := range j.Enum {
+	only := j.Enum
+	if j.Const != nil {
+		only = []jsontext.Value{j.Const}
+	}
+	for _, v := range only {
 		var l literal
 		if err := l.UnmarshalJSON(v); err != nil {
-			c.fault(pointer, "enum: %v", err)
+			c.fault(pointer, "enum or const: %v", err)
 		} else if l != "" {
 			list = append(list, string(l))
 		}
@@ -207,7 +211,7 @@ func (c *compiler) alternatives(list []jsontext.Value, pointer, path, about stri
 			c.fault(pointer, "want a list of schemas: %v", err)
 			return &node{name: path}
 		}
-		if t := j.types(); len(t) == 0 && strings.Contains(string(raw), `"null"`) && j.Ref == "" && j.Properties == nil && j.Items == nil && len(j.Enum)+len(j.AnyOf)+len(j.OneOf) == 0 {
+		if t := j.types(); len(t) == 0 && (strings.Contains(string(raw), `"null"`) || j.Const.Kind() == 'n') && j.Ref == "" && j.Properties == nil && j.Items == nil && len(j.Enum)+len(j.AnyOf)+len(j.OneOf) == 0 {
 			continue // null
 		}
 		rest, at = rest+1, i

@@ -39,6 +39,7 @@ const (
 	metricQuoteWords    = "quote_words"
 	metricValueWords    = "value_words"
 	metricTokenRatio    = "token_ratio"
+	metricLongList      = "long_list"
 
 	metricGoldMissing   = "gold_missing"
 	metricGoldAmbiguous = "gold_ambiguous"

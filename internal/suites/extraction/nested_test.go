@@ -238,43 +238,6 @@ func TestRecordsProperty(t *testing.T) {
 	})
 }
 
-// The assignment is the best of all: it is compared with every permutation.
-func TestAssign(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		n := rapid.IntRange(1, 5).Draw(t, "rows")
-		m := rapid.IntRange(n, 6).Draw(t, "columns")
-		gain := make([][]int32, n)
-		for i := range gain {
-			gain[i] = rapid.SliceOfN(rapid.Int32Range(0, 4), m, m).Draw(t, "row")
-		}
-		sum, used := int32(0), map[int]bool{}
-		for i, c := range assign(gain) {
-			if used[c] {
-				t.Fatalf("column %d twice", c)
-			}
-			used[c] = true
-			sum += gain[i][c]
-		}
-		if best := bestSum(gain, 0, map[int]bool{}); sum != best {
-			t.Errorf("%d, the best is %d", sum, best)
-		}
-	})
-}
-
-func bestSum(gain [][]int32, row int, used map[int]bool) (best int32) {
-	if row == len(gain) {
-		return 0
-	}
-	for c := range gain[row] {
-		if !used[c] {
-			used[c] = true
-			best = max(best, gain[row][c]+bestSum(gain, row+1, used))
-			delete(used, c)
-		}
-	}
-	return best
-}
-
 // Lists of ten thousand records do not take the square of their length.
 func TestLongLists(t *testing.T) {
 	s := nestedSchema(t, invoiceLines)
@@ -331,21 +294,6 @@ func BenchmarkScoreNested(b *testing.B) {
 	answer := text()
 	for b.Loop() {
 		valuesOf(d, answer)
-	}
-}
-
-func BenchmarkAlign1000(b *testing.B) {
-	r := rand.New(rand.NewPCG(1, 2))
-	gain := make([][]int32, 1000)
-	for i := range gain {
-		gain[i] = make([]int32, 1000)
-		for j := range gain[i] {
-			gain[i][j] = int32(r.IntN(4))
-		}
-		gain[i][(i*7)%1000] = 7
-	}
-	for b.Loop() {
-		assign(gain)
 	}
 }
 
@@ -443,4 +391,80 @@ func FuzzJSONSchema(f *testing.F) {
 			t.Error("a schema without fields is valid")
 		}
 	})
+}
+
+// A list that is too long to compare all pairs of its records is counted, and the report and the
+// exhibit of the answer say so.
+func TestLongListsAreSaid(t *testing.T) {
+	s := nestedSchema(t, invoiceLines)
+	answer := func(n, shift int) string {
+		var rows []string
+		for i := range n {
+			rows = append(rows, fmt.Sprintf(`{"sku": "s%d", "count": %d, "price": 1}`, i+shift, i))
+		}
+		return `{"number": "7", "items": [` + strings.Join(rows, ",") + `]}`
+	}
+	const side = 1449 // its square is just above mostPairs
+	d := nestedDocument(t, s, answer(side, 0), nil)
+	for _, c := range []struct {
+		answer string
+		want   float64
+	}{{answer(side, side), 1}, {answer(side-2, side), 0}, {answer(side, 0), 0}} { // the last is equal
+		b := &Bench{weights: DefaultWeights, mix: trustedJudge, plain: true}
+		o := outcomeOf(c.answer, eval.StopEnd, s)
+		got := -1.0
+		for _, x := range b.score(nil, d, &o, nil, eval.RoleArm) {
+			if x.Metric == metricLongList {
+				got = x.Num
+			}
+		}
+		if got != c.want {
+			t.Errorf("long lists: %v, want %v", got, c.want)
+		}
+		if x, _ := b.assess(d, &o, nil); (c.want > 0) != slices.Equal(x.byOrder, []string{"items[]"}) {
+			t.Errorf("aligned by order: %v", x.byOrder)
+		}
+	}
+	b := mustOpen(t, syntheticFilesOf("split: dev"))
+	blocks, err := b.Report(results{"heuristic long_list sum": 2, "heuristic recall items[]": 0.5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(blocks, func(x eval.Block) bool {
+		return x.Table != nil && x.Table.Name == "lists" && strings.Contains(x.Table.Note, "In 2 answers of heuristic a list is too long")
+	}) {
+		t.Error("the report does not say that lists are too long")
+	}
+}
+
+// A const is a list of one value: it is in the prompt, and another value is out of the list.
+func TestConst(t *testing.T) {
+	s, err := parseJSONSchema("s.json", "s", []byte(`{"properties": {"currency": {"const": "USD"}, "version": {"type": "integer", "const": 3},
+		"kind": {"anyOf": [{"const": "a"}, {"const": "b"}, {"type": "null"}]}, "nothing": {"const": null},
+		"seller": {"anyOf": [{"properties": {"name": {"type": "string"}}}, {"const": null}]}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, f := range s.Fields {
+		got = append(got, fmt.Sprintf("%s %s %s", f.Name, f.Type, strings.Join(f.Enum, "|")))
+	}
+	if want := []string{"currency enum USD", "version integer 3", "kind enum a|b", "nothing enum ", "seller.name string "}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	d := nestedDocument(t, s, `{"currency": "USD", "version": 3, "kind": "a"}`, nil)
+	if prompt := s.prompt(); !strings.Contains(prompt, "one of USD") {
+		t.Errorf("the prompt has no const: %s", prompt)
+	}
+	b := &Bench{weights: DefaultWeights, mix: trustedJudge, plain: true}
+	o := outcomeOf(`{"currency": "EUR", "version": 3, "kind": "b"}`, eval.StopEnd, s)
+	out := map[string]float64{}
+	for _, x := range b.score(nil, d, &o, nil, eval.RoleArm) {
+		if x.Metric == metricOutOfList {
+			out[x.Unit] = x.Num
+		}
+	}
+	if out["currency"] != 1 || out["version"] != 0 || out["kind"] != 0 {
+		t.Errorf("out of list: %v", out)
+	}
 }

@@ -151,13 +151,17 @@ func (b *Bench) listsTable(r eval.Results) *eval.Table {
 		Note:    "Over all documents. Records are aligned one to one with those of gold; the values of one without a partner are omitted, or wrong.",
 		Columns: []string{"list", "arm", "precision", "recall", "F1", "in gold"}}
 	arms := b.armsOf(eval.RoleArm)
-	lists := map[string]bool{}
+	lists, tooLong := map[string]bool{}, false
 	for _, arm := range arms {
+		if long := r.Sum(arm, metricLongList); long.Num > 0 {
+			tooLong = true
+			t.Note += fmt.Sprintf(" In %s of %s a list is too long to compare all pairs of records: equal ones are aligned, then those with equal keys, and the others by order.", text.Plural(int(long.Num), "answer", "answers"), arm)
+		}
 		for list := range r.ByUnit(arm, metricRecall) {
 			lists[list] = true
 		}
 	}
-	if len(lists) < 2 {
+	if len(lists) < 2 && !tooLong {
 		return t
 	}
 	for _, list := range slices.Sorted(maps.Keys(lists)) {

@@ -2,7 +2,8 @@
 // JSON Schemas and gold, with the published answers of systems as arms.
 //
 // docubench.go and extractbench.go know the layout of a benchmark each, and find its documents
-// and answers; this file writes them. Files of a benchmark are not trusted. The package must not
+// and answers; this file writes them. docubench.go has the score of DocuBench, unified.go that of
+// ExtractBench, with its values in unified_values.go and its dates in dateutil.go. Files of a benchmark are not trusted. The package must not
 // know the suite's study, the store or providers.
 package benchmark
 
@@ -189,11 +190,12 @@ func (c *corpus) study(name string) string {
 		line("  - {name: heuristic} # rules of Scruple, to begin with: add your own answers, or a model and a prompt")
 	}
 	secondary := "precision, recall, value"
-	if c.metric != "" {
+	scored := slices.ContainsFunc(c.systems, func(s system) bool { return len(s.scores) > 0 })
+	if scored {
 		secondary += ", " + c.metric
 	}
 	line("metrics:\n  primary: [f1]\n  secondary: [%s]", secondary)
-	if c.metric != "" {
+	if scored {
 		line("  own: [{name: %s, title: %s}]", c.metric, strconv.Quote("Score of "+c.name))
 	}
 	line("comparisons: all")

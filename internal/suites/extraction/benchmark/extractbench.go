@@ -1,7 +1,10 @@
 package benchmark
 
 import (
+	"errors"
 	"fmt"
+	"maps"
+	"math"
 	"path/filepath"
 	"strings"
 
@@ -30,7 +33,7 @@ func extractBench(dir string) (*corpus, error) {
 	case err != nil:
 		return nil, err
 	case len(tests) > 0:
-		return c, c.testCases(dir, tests, results)
+		return c, c.testCases(tests, results)
 	case len(schemas) > 0:
 		return c, c.older(schemas)
 	}
@@ -77,17 +80,24 @@ func (c *corpus) unique() error {
 // A testCase is a NAME.test.json of the benchmark of 2026 (github.com/run-llama/ExtractBench at
 // 0001a60e).
 type testCase struct {
-	Schema   jsontext.Value `json:"data_schema"`
-	Expected jsontext.Value `json:"expected_output"`
-	Tags     []string       `json:"tags"`
-	Rules    map[string]struct {
-		Evidence []struct {
-			Value jsontext.Value `json:"value"`
-		} `json:"evidence"`
-	} `json:"_field_rules"`
+	Schema   jsontext.Value       `json:"data_schema"`
+	Expected jsontext.Value       `json:"expected_output"`
+	Tags     []string             `json:"tags"`
+	Rules    map[string]fieldRule `json:"_field_rules"`
 }
 
-func (c *corpus) testCases(dir string, tests, results []string) error {
+// A fieldRule has what is right at a path of the expected output.
+type fieldRule struct {
+	Evidence []struct {
+		Value jsontext.Value `json:"value"`
+		Page  *float64       `json:"page"`
+	} `json:"evidence"`
+	Normalizers []string `json:"normalizers"`
+}
+
+func (c *corpus) testCases(tests, results []string) error {
+	c.metric = "extractbench"
+	cases := map[string]testCase{}
 	for _, path := range tests {
 		var t testCase
 		if err := into(path, &t); err != nil {
@@ -102,53 +112,94 @@ func (c *corpus) testCases(dir string, tests, results []string) error {
 			return fmt.Errorf("%s: %w", path, err)
 		}
 		name := strings.TrimSuffix(filepath.Base(path), ".test.json")
+		id := filepath.Base(filepath.Dir(path)) + "/" + name
+		cases[id] = t
 		schema := "schema-" + kit.Hash(string(t.Schema)).String()[:8]
 		c.schemas[schema] = t.Schema
-		c.documents = append(c.documents, document{id: filepath.Base(filepath.Dir(path)) + "/" + name, schema: schema, gold: gold, file: beside(filepath.Dir(path), name),
+		c.documents = append(c.documents, document{id: id, schema: schema, gold: gold, file: beside(filepath.Dir(path), name),
 			extra: map[string]string{"length": filepath.Base(filepath.Dir(path)), "tags": strings.Join(t.Tags, ", ")}})
 	}
 	if err := c.unique(); err != nil {
 		return err
 	}
-	known := map[string]bool{}
-	for _, d := range c.documents {
-		known[d.id] = true
-	}
 	systems := map[string]*system{}
 	for _, path := range results {
-		var r struct {
-			Request struct {
-				ID string `json:"example_id"`
-			} `json:"request"`
-			Pipeline string                    `json:"pipeline_name"`
-			Output   map[string]jsontext.Value `json:"output"`
-		}
-		if err := into(path, &r); err != nil {
+		if err := c.extractBenchAnswer(systems, path, cases); err != nil {
 			return err
 		}
-		answer := r.Output["extracted_data"]
-		for _, key := range []string{"data", "extraction", "result"} {
-			if answer == nil {
-				answer = r.Output[key]
-			}
-		}
-		switch {
-		case r.Pipeline == "" || r.Request.ID == "":
-			return fmt.Errorf("%s: unknown version of a result: want pipeline_name and request.example_id", path)
-		case !known[r.Request.ID]:
-			c.leave("an answer about a document without a test case")
-			continue
-		case answer.Kind() != '{':
-			c.leave("an answer without extracted data")
-			continue
-		}
-		if systems[r.Pipeline] == nil {
-			systems[r.Pipeline] = &system{name: r.Pipeline, answers: map[string]jsontext.Value{}}
-		}
-		systems[r.Pipeline].answers[r.Request.ID] = answer
 	}
 	for _, name := range sortedKeys(systems) {
-		c.systems = append(c.systems, *systems[name])
+		s := systems[name]
+		group := func(id string) string { before, _, _ := strings.Cut(id, "/"); return before }
+		ran := map[string]bool{}
+		for id := range s.scores {
+			ran[group(id)] = true
+		}
+		for id := range cases { // of a group that was run, a document without an answer scores 0
+			if _, read := s.scores[id]; !read && ran[group(id)] {
+				s.scores[id] = 0
+				c.leave("a document without an answer of a system, which scores 0")
+			}
+		}
+		maps.DeleteFunc(s.scores, func(_ string, f1 float64) bool { return math.IsNaN(f1) })
+		c.systems = append(c.systems, *s)
+	}
+	return nil
+}
+
+// extractBenchAnswer reads a NAME.result.json: an InferenceResult whose output is an ExtractOutput
+// (extract_bench/schemas/pipeline_io.py and parse_bench/schemas/extract_output.py; it is written by
+// inference/runner.py). A score that is not defined is not a number.
+func (c *corpus) extractBenchAnswer(systems map[string]*system, path string, cases map[string]testCase) error {
+	var r struct {
+		Request struct {
+			ID string `json:"example_id"`
+		} `json:"request"`
+		Pipeline string `json:"pipeline_name"`
+		Output   struct {
+			Data  jsontext.Value `json:"extracted_data"`
+			Cited []citation     `json:"field_citations"`
+		} `json:"output"`
+	}
+	if err := into(path, &r); err != nil {
+		return err
+	}
+	t, known := cases[r.Request.ID]
+	switch {
+	case r.Pipeline == "" || r.Request.ID == "":
+		return fmt.Errorf("%s: unknown version of a result: want pipeline_name and request.example_id", path)
+	case !known:
+		c.leave("an answer about a document without a test case")
+		return nil
+	}
+	s := systems[r.Pipeline]
+	if s == nil {
+		s = &system{name: r.Pipeline, answers: map[string]jsontext.Value{}, scores: map[string]float64{}}
+		systems[r.Pipeline] = s
+	}
+	s.scores[r.Request.ID] = math.NaN()
+	switch r.Output.Data.Kind() {
+	case '{':
+	case '[':
+		c.leave("an answer that is a list of rows, which has no score here")
+		return nil
+	default:
+		c.leave("an answer without output.extracted_data")
+		s.scores[r.Request.ID] = 0
+		return nil
+	}
+	s.answers[r.Request.ID] = r.Output.Data
+	extracted, err := decode(r.Output.Data)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	switch cells, err := unifiedCounts(t, extracted, r.Output.Cited); {
+	case errors.Is(err, errTooLong):
+		c.leave("an answer without a score of ExtractBench: " + err.Error())
+	case err != nil:
+		return fmt.Errorf("%s: %w", path, err)
+	case cells.answered+cells.expected > 0:
+		s.scores[r.Request.ID] = cells.f1()
 	}
 	return nil
 }
