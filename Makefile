@@ -1,5 +1,5 @@
 # make build     the program, ./scruple
-# make test      build, vet and test everything but what e2e has
+# make test      build, vet and test everything but what e2e has; installs postgresql (Debian) where it is missing
 # make e2e       the program as it is installed: killed, with faults, in a browser, at full size, with every suite;
 #                installs chromium (Debian) where it is missing
 # make lint      staticcheck
@@ -31,12 +31,12 @@ TEST = $(GO) test -vet=off -pgo=off -ldflags='-s -w'
 # Modules of their own, so that the program does not depend on what they need.
 MODULES = $(patsubst %/go.mod,%,$(wildcard tools/*/go.mod))
 
-.PHONY: build test e2e vet lint race simulate validity cross bench fuzz update chromium gcc
+.PHONY: build test e2e vet lint race simulate validity cross bench fuzz update chromium gcc postgres
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags='-s -w' -o scruple ./cmd/scruple
 
-test: vet
+test: vet postgres
 	$(TEST) -timeout 40m ./...
 	@for m in $(MODULES); do $(GO) -C $$m test -timeout 40m ./... || exit 1; done
 
@@ -72,6 +72,10 @@ cross:
 # The report is looked at in a real browser.
 chromium:
 	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || $(call install,chromium,the browser test is skipped)
+
+# The store is tested on a real server.
+postgres:
+	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || $(call install,postgresql,the store is not tested on it)
 
 gcc:
 	@command -v $${CC:-gcc} >/dev/null || $(call install,gcc libc6-dev,the race detector does not build)

@@ -48,13 +48,22 @@ func TestScripts(t *testing.T) {
 			e.Setenv("REPO", repo)
 			e.Setenv("NO_COLOR", "1")
 			e.Values["fakellm"] = fakellm
+			e.Values["t"] = t
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"exit": exitCommand, "fakellm": fakeCommand, "requests": requestsCommand, "lines": linesCommand, "asked": askedCommand,
-			"edit": editCommand, "unzip": unzipCommand, "follow": followCommand,
+			"edit": editCommand, "unzip": unzipCommand, "follow": followCommand, "postgres": postgresCommand,
 		},
 	})
+}
+
+// postgres sets SCRUPLE_STORE to the address of an empty database; its password is secret-word.
+func postgresCommand(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) > 0 {
+		ts.Fatalf("usage: postgres")
+	}
+	ts.Setenv("SCRUPLE_STORE", postgrestest.Address(ts.Value("t").(testing.TB)))
 }
 
 // exit CODE COMMAND ARGS… runs a command and checks its exit code.

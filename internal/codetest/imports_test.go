@@ -116,6 +116,7 @@ var rules = []struct {
 		"serve decides who may talk to a local server, not what is said; it is net/http alone"},
 	{"internal/keys", nil, []string{"net", "os", "github.com", "golang.org"}, "a script and a style of pages"},
 	{"internal/codetest", nil, nil, "looks at source only"},
+	{"internal/postgrestest", nil, []string{"net/http"}, "a server for tests, which knows no store"},
 	{"cmd/scruple", []string{"internal/", "stats"}, nil,
 		"only the command names suites and providers, reads flags and prints"},
 	{"tools/statbench", []string{"stats", "internal/shapes"}, nil,

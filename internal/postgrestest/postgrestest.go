@@ -26,6 +26,7 @@ import (
 // A Server is a running PostgreSQL.
 type Server struct {
 	Port int
+	bin  string // the folder of the programs
 	dir  string
 	user *syscall.Credential // the server refuses to run as root
 	cmd  *exec.Cmd
@@ -101,17 +102,15 @@ func Start(t testing.TB) *Server {
 	}
 	s.Port = l.Addr().(*net.TCPAddr).Port
 	l.Close()
-	s.Run(t, bin)
+	s.bin = bin
+	s.Run(t)
 	return s
 }
 
 // Run starts the server again after Kill.
-func (s *Server) Run(t testing.TB, bin string) {
+func (s *Server) Run(t testing.TB) {
 	t.Helper()
-	if bin == "" {
-		bin, _ = programs()
-	}
-	s.cmd = s.command(filepath.Join(bin, "postgres"), "-D", s.dir+"/data", "-k", s.dir, "-h", "127.0.0.1", "-p", strconv.Itoa(s.Port), "-c", "max_connections=100", "-c", "fsync=off")
+	s.cmd = s.command(filepath.Join(s.bin, "postgres"), "-D", s.dir+"/data", "-k", s.dir, "-h", "127.0.0.1", "-p", strconv.Itoa(s.Port), "-c", "max_connections=100", "-c", "fsync=off")
 	s.cmd.Stdout, s.cmd.Stderr = &s.log, &s.log
 	if err := s.cmd.Start(); err != nil {
 		t.Fatal(err)

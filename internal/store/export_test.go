@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pressly/goose/v3"
 
@@ -37,14 +38,26 @@ func CapPagesForTest(t *testing.T, j *Journal, pages int) {
 	}
 }
 
+// ShortLeasesForTest sets how long runs are kept for a process.
+func ShortLeasesForTest(db *DB, d time.Duration) { db.engine.(*postgres).leases = d }
+
+// StopRenewalForTest makes a store that of a process that does not run.
+func StopRenewalForTest(db *DB) {
+	p := db.engine.(*postgres)
+	p.renew()
+	<-p.ended
+}
+
 func TestFormatIsTheNewestMigration(t *testing.T) {
-	files, err := fs.Glob(migrations, "migrations/sqlite/*.sql")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("%d migrations (%v)", len(files), err)
-	}
-	newest, err := goose.NumericComponent(files[len(files)-1])
-	if err != nil || newest != format {
-		t.Errorf("the newest migration is %d, format %d (%v)", newest, format, err)
+	for _, folder := range []string{"sqlite", "postgres"} {
+		files, err := fs.Glob(migrations, "migrations/"+folder+"/*.sql")
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%d migrations (%v)", len(files), err)
+		}
+		newest, err := goose.NumericComponent(files[len(files)-1])
+		if err != nil || newest != format {
+			t.Errorf("the newest migration of %s is %d, format %d (%v)", folder, newest, format, err)
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net"
 	"net/url"
@@ -147,7 +148,7 @@ func (*postgres) identify(ctx context.Context, db *DB) error {
 	case err != nil:
 		return db.explain(err)
 	case schema == "":
-		return fault(db.path, "the schema of the address does not exist: create it with CREATE SCHEMA")
+		return fault(db.path, "the schema of the address does not exist, or the user may not use it: CREATE SCHEMA, or GRANT USAGE, CREATE ON SCHEMA")
 	case tables > 0 && comment != storeComment:
 		return fault(db.path, "%w: give an empty database, or a schema of its own with ?search_path=NAME", errForeign)
 	}
@@ -402,7 +403,8 @@ func (*postgres) explain(path string, err error) error {
 		case e.Code == "26000", e.Code == "42P05":
 			remedy = ": a pooler in transaction mode loses prepared statements: connect to the server itself, or use PgBouncer 1.21 and max_prepared_statements"
 		}
-	case errors.As(err, &network), errors.Is(err, driver.ErrBadConn), pgconn.SafeToRetry(err), errors.Is(err, net.ErrClosed):
+	case errors.As(err, &network), errors.Is(err, driver.ErrBadConn), pgconn.SafeToRetry(err), errors.Is(err, net.ErrClosed), errors.Is(err, io.ErrUnexpectedEOF),
+		strings.Contains(err.Error(), "conn closed"): // which has no value
 		remedy = ": the server cannot be reached: check the address and that it runs" + again
 	}
 	return fault(path, "%w%s", err, remedy)

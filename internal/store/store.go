@@ -1,12 +1,13 @@
-// Package store stores runs in one SQLite file: the plan, the journal of calls,
+// Package store stores runs in an SQLite file or a PostgreSQL database: the plan, the journal of calls,
 // outcomes, verdicts, scores and the analysis. It knows the vocabulary of eval and
 // no suite, provider or statistic.
 //
 // # Format
 //
 // The file is an ordinary SQLite 3 database in WAL mode that other programs
-// may read at any time; the tables are described in migrations/*.sql. One
-// process at a time may write. A run's plan is its trials with a place; trials that
+// may read at any time; the tables are described in migrations/sqlite. One
+// process at a time may write. In a database, which many processes write, one at a time
+// writes a run: see [postgres]. A run's plan is its trials with a place; trials that
 // left it keep their calls. A request is one row of attempts, written before it is
 // sent, with its time and process. A call is one row, written before its answer is
 // used, and replaced only when a failed call is retried. Calls and plans have
@@ -21,7 +22,7 @@
 // from the calls. [Journal.Attempt] returns when the row is on disk if asked to,
 // which a run with a budget does before it sends.
 //
-// store.go opens the file, runs.go begins a run, journal.go writes and read.go reads what it
+// store.go opens the store, sqlite.go and postgres.go have what differs, runs.go begins a run, journal.go writes and read.go reads what it
 // gets; scores.go has what follows. A run that goes on after a change of its study is in
 // amend.go (plan), renew.go (outcomes, verdicts) and reuse.go (answers of other runs).
 package store

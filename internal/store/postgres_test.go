@@ -1,0 +1,168 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/postgrestest"
+	"github.com/scruple-eval/scruple/internal/store"
+)
+
+// What is wrong with an address is said with a remedy, and never with the password.
+func TestAddressesThatCannotBeUsed(t *testing.T) {
+	s := postgrestest.Start(t)
+	t.Cleanup(s.Stop)
+	s.Exec(t, "postgres", "CREATE USER reader PASSWORD 'reader-secret-word'")
+	base := strings.TrimSuffix(s.Database(t), "/d1?sslmode=disable")
+	s.Exec(t, "d1", "CREATE TABLE orders (id INT)")
+	newer := s.Schema(t)
+	open(t, newer).Close()
+	s.Exec(t, "postgres", "INSERT INTO "+newer[strings.LastIndex(newer, "=")+1:]+".goose_db_version (version_id, is_applied) VALUES (99, true)")
+	cannotCreate := s.Schema(t)
+	s.Exec(t, "postgres", "GRANT USAGE ON SCHEMA "+cannotCreate[strings.LastIndex(cannotCreate, "=")+1:]+" TO reader")
+	for name, c := range map[string]struct{ address, want string }{
+		"wrong password":     {strings.Replace(base, "secret-word", "wrong-secret-word", 1) + "/d1", "check the user, and the password"},
+		"no database":        {base + "/none", "create the database first"},
+		"no server":          {"postgres://u:secret-word@127.0.0.1:1/d1?connect_timeout=2", "check the address and that it runs"},
+		"another program":    {base + "/d1", "the database is of another program: give an empty database, or a schema of its own with ?search_path=NAME"},
+		"no schema":          {base + "/d1?search_path=none", "CREATE SCHEMA"},
+		"a newer program":    {newer, "format 99, but this program supports formats up to 7"},
+		"no right to create": {strings.Replace(cannotCreate, "scruple:secret-word", "reader:reader-secret-word", 1), "the user needs the right"},
+		"no address":         {"postgres://user:secret-word@host:port/x", "the address cannot be read"},
+	} {
+		_, err := store.Open(t.Context(), c.address)
+		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "secret-word") {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+	}
+	if _, err := store.OpenRead(t.Context(), s.Schema(t)); !errors.Is(err, store.ErrNotFound) && err == nil {
+		t.Error("an empty schema was read")
+	}
+}
+
+// Two processes write two runs of one store at the same time; a run has one writer.
+func TestOneWriterARun(t *testing.T) {
+	address := postgrestest.Address(t)
+	mine, theirs := open(t, address), open(t, address)
+	store.ShortLeasesForTest(mine, 3*time.Second)
+	store.ShortLeasesForTest(theirs, 3*time.Second)
+	var wait sync.WaitGroup
+	for _, db := range []*store.DB{mine, theirs} {
+		wait.Go(func() {
+			for range 3 {
+				r, p := newRun(t, db, 20, 1)
+				j := journal(t, db, r)
+				for seq := range p.Len() {
+					if err := j.Append(call(p.Trial(seq), r.ID)); err != nil {
+						t.Error(err)
+					}
+				}
+				if err := j.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wait.Wait()
+	runs, err := mine.Runs(t.Context())
+	if err != nil || len(runs) != 6 {
+		t.Fatalf("%d runs, %v", len(runs), err)
+	}
+	for _, r := range runs {
+		calls := all(t, mine.Calls(t.Context(), r))
+		for _, c := range calls {
+			if c.Response.Text != r.ID {
+				t.Errorf("run %s has an answer of %s", r.ID, c.Response.Text)
+			}
+		}
+		if len(calls) != 40 {
+			t.Errorf("run %s has %d calls", r.ID, len(calls))
+		}
+	}
+
+	r, p := newRun(t, mine, 2, 1)
+	j := journal(t, mine, r)
+	again, err := theirs.Run(t.Context(), r.ID)
+	if err == nil {
+		_, err = theirs.SetPlan(t.Context(), again, p)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !theirs.Writing(t.Context(), again) {
+		t.Error("nobody writes")
+	}
+	if _, err := theirs.Journal(t.Context(), again); !errors.Is(err, store.ErrLocked) {
+		t.Errorf("a second writer of a run: %v", err)
+	}
+	if err := theirs.ReplaceScores(t.Context(), again, func(func(eval.Scored, error) bool) {}); !errors.Is(err, store.ErrLocked) {
+		t.Errorf("scoring a run that is written: %v", err)
+	}
+	// A process that stops for longer than its lease writes no more.
+	store.StopRenewalForTest(mine)
+	took := journal(t, theirs, again)
+	if err := took.Append(call(p.Trial(0), "of the second")); err != nil {
+		t.Error(err)
+	}
+	if err := j.Append(call(p.Trial(1), "of the first")); !errors.Is(err, store.ErrLocked) || !strings.Contains(err.Error(), "same command") {
+		t.Errorf("the first writer after its lease: %v", err)
+	}
+	if err := took.Close(); err != nil {
+		t.Error(err)
+	}
+	if calls := all(t, theirs.Calls(t.Context(), again)); len(calls) != 1 || calls[0].Response.Text != "of the second" {
+		t.Errorf("calls %v", calls)
+	}
+}
+
+// A server that crashes loses nothing that was acknowledged, and the run goes on when it is
+// back.
+func TestServerRestarts(t *testing.T) {
+	s := postgrestest.Start(t)
+	t.Cleanup(s.Stop)
+	address := s.Database(t)
+	db := open(t, address)
+	r, p := newRun(t, db, 30, 1)
+	db.Close()
+	next := 0
+	for range 3 {
+		db := open(t, address)
+		store.ShortLeasesForTest(db, 3*time.Second)
+		again, err := db.Run(t.Context(), r.ID)
+		if err == nil {
+			_, err = db.SetPlan(t.Context(), again, p)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		calls := all(t, db.Calls(t.Context(), again))
+		if len(calls) != next && len(calls) != next+1 { // the last may have been written, but not acknowledged
+			t.Fatalf("%d calls, acknowledged %d", len(calls), next)
+		}
+		next = len(calls)
+		j, err := db.Journal(t.Context(), again)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 10 {
+			if i == 7 {
+				s.Kill()
+			}
+			if err = j.Append(call(p.Trial(next), fmt.Sprint("answer ", next))); err != nil {
+				break
+			}
+			next++
+		}
+		if err == nil || !strings.Contains(err.Error(), "the same command goes on") || strings.Contains(err.Error(), "secret-word") {
+			t.Errorf("without a server: %v", err)
+		}
+		_ = j.Close()
+		db.Close()
+		s.Run(t)
+	}
+}
