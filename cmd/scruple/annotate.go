@@ -108,6 +108,7 @@ func (a *app) annotate(ctx context.Context, arg string, f *annotating) error {
 	if err != nil {
 		return err
 	}
+	s.Report = func(err error) { a.warn("%v", err) }
 	f.server.Holders, f.server.Writes, f.server.Errors = append(slices.Clone(people), annotate.Owner), true, a.err
 	web, err := serve.Open(f.server)
 	if err != nil {

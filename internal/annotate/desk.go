@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/ledger"
 	"github.com/scruple-eval/scruple/internal/study"
 )
@@ -37,7 +38,7 @@ func (p Place) open(t study.Task, q *Queue, source Source, person, version strin
 	if err != nil {
 		return nil, err
 	}
-	d := &desk{part: part{task: t, queue: q}, place: p, source: source, log: log, version: version}
+	d := &desk{part: part{task: t, queue: q, gone: map[Subject]error{}}, place: p, source: source, log: log, version: version}
 	if err = p.checkHeads(t.Name, person, log.Entries()); err == nil {
 		d.work, err = fold(t.Name, person, path, log.Entries())
 	}
@@ -74,8 +75,35 @@ func (d *desk) start() error {
 	return d.rank()
 }
 
-// next returns the first open subject, see [part.nextAt].
-func (d *desk) next() (k slot, at int, ok bool, wait time.Time) { return d.nextAt(d.place.Now()) }
+// next returns the first open subject that can be shown, see [part.nextAt].
+func (d *desk) next() (k slot, at int, ok bool, wait time.Time) {
+	for s := range d.gone {
+		d.look(s) // the run may have it again
+	}
+	for {
+		if k, at, ok, wait = d.nextAt(d.place.Now()); !ok || d.look(k.subject) == nil {
+			return k, at, ok, wait
+		}
+	}
+}
+
+// look returns why a subject cannot be shown, and keeps it.
+func (d *desk) look(s Subject) error {
+	_, err := show(d.task, d.source, s, false)
+	if d.gone[s] = err; err == nil {
+		delete(d.gone, s)
+	}
+	return err
+}
+
+// hidden counts the subjects that cannot be shown for now: those without an answer to judge
+// are set aside for good.
+func (d *desk) hidden() (n int) {
+	for _, err := range d.gone {
+		n += one(!errors.Is(err, eval.ErrGone))
+	}
+	return n
+}
 
 // A refusal is a request that was not carried out, with its reason.
 type refusal struct {
@@ -103,12 +131,12 @@ func (d *desk) append(kind string, ev Event) (ledger.Entry, error) {
 	}
 	if kind == eventSubmit || kind == eventImport {
 		if err := d.start(); err != nil {
-			return ledger.Entry{}, err
+			return ledger.Entry{}, refuse(http.StatusInternalServerError, "%v", err)
 		}
 	}
 	e, err := d.log.Append(now, d.work.Person, kind, ev)
 	if e.Hash == "" {
-		return e, err
+		return e, refuse(http.StatusInternalServerError, "%v", err) // of a full disk: the person must know
 	}
 	// An entry whose head could not be written is in the file all the same.
 	if applied := d.work.apply(e); err == nil {
@@ -188,6 +216,9 @@ func (d *desk) adjudicable() (open []Coding, err error) {
 func (d *desk) see(k slot) (shown Shown, ev Event, err error) {
 	ev = Event{Pass: k.pass, Subject: &k.subject, Swapped: d.swapped(k.subject, k.pass)}
 	shown, err = show(d.task, d.source, k.subject, ev.Swapped)
+	if errors.Is(err, eval.ErrGone) {
+		return shown, ev, refuse(http.StatusGone, "the answer that you judge was replaced, so it is set aside: go to the next one")
+	}
 	if ev.Shown = shown.Hash(); err != nil || k.pass != passAdjudicate {
 		return shown, ev, err
 	}

@@ -2,7 +2,6 @@ package annotate
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -27,6 +26,7 @@ type taskState struct {
 	People   []done
 	Missing  []string
 	Settled  int // subjects with a final answer
+	Aside    int // subjects that are set aside
 	Subjects int
 	// SecondRound and Decisions are the columns of people that have numbers.
 	SecondRound, Decisions bool
@@ -56,13 +56,16 @@ func (s *Server) read(x *taskState) error {
 	}
 	r, err := s.place.Result(x.Task, s.source)
 	var unused *NotStartedError
-	if x.Unused = errors.As(err, &unused); err != nil {
+	if x.Unused = errors.As(err, &unused); x.Unused && x.Queue != "" {
+		return (&Queue{}).drawStrata(x.Task, s.source) // why it is not open yet
+	}
+	if err != nil {
 		if x.Unused {
 			return nil
 		}
 		return err
 	}
-	x.Missing, x.Settled, x.Subjects = r.Missing, len(r.Settled), len(r.queue.Subjects)
+	x.Missing, x.Settled, x.Aside, x.Subjects = r.Missing, len(r.Settled), r.Aside, len(r.queue.Subjects)
 	for _, w := range r.Everyone {
 		p, d := done{Person: w.Person, Active: w.active.Round(time.Second)}, r.part(w)
 		for k, g := range w.given {
@@ -154,6 +157,6 @@ func (s *Server) lock(r *http.Request, d *declared) (l Lock, err error) {
 	case err != nil:
 		return l, refuse(http.StatusConflict, "%v", err)
 	}
-	s.closed[t.Name] = fmt.Sprintf("task %s is locked: its answers cannot change any more", t.Name)
+	s.closed[t.Name] = lockedError(t.Name)
 	return l, nil
 }

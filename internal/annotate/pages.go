@@ -2,7 +2,9 @@ package annotate
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"time"
@@ -37,13 +39,13 @@ func day(t time.Time) string { return t.Local().Format("Monday 2 January, 15:04"
 func (s *Server) index(w http.ResponseWriter, r *http.Request) error {
 	var list []indexTask
 	for _, t := range s.tasks {
-		x := indexTask{Task: t, Closed: s.closed[t.Name]}
-		if x.Later = x.Closed == "" && s.queues[t.Name] == nil; x.Later {
+		x := indexTask{Task: t}
+		if x.Later = s.closed[t.Name] == nil && s.queues[t.Name] == nil; x.Later {
 			if err := (&Queue{}).drawStrata(t, s.source); err != nil {
-				x.Waits = err.Error()
+				x.Waits = "the study has not all answers that it is about" // the owner's page says which
 			}
 		} else if d, err := s.desk(r, t.Name); err != nil { // the other tasks can be answered
-			x.Closed = err.Error()
+			x.Closed = s.told(r, err)
 		} else {
 			x.Done, x.Of = s.progress(d)
 			x.Active = d.work.active.Round(time.Second)
@@ -90,7 +92,7 @@ func (s *Server) onTask(show func(w http.ResponseWriter, r *http.Request, d *des
 }
 
 // next sends the person to their next subject.
-func (s *Server) next(w http.ResponseWriter, _ *http.Request, d *desk) error {
+func (s *Server) next(w http.ResponseWriter, r *http.Request, d *desk) error {
 	if s.adjudicates() {
 		open, err := d.adjudicable()
 		if err != nil {
@@ -112,6 +114,10 @@ func (s *Server) next(w http.ResponseWriter, _ *http.Request, d *desk) error {
 		return render(w, http.StatusOK, "message", m)
 	case !wait.IsZero():
 		m.Title, m.Text = "Done for now", "The second round opens on "+day(wait)+"."
+	case d.hidden() > 0:
+		m.Title = "Done for now"
+		m.Text = fmt.Sprintf("%s cannot be shown now: the window in which `scruple annotate` runs says why.", text.Plural(d.hidden(), "subject", "subjects"))
+		s.told(r, errors.Join(slices.Collect(maps.Values(d.gone))...))
 	}
 	m.Skipped = d.skipped()
 	return render(w, http.StatusOK, "message", m)
@@ -159,6 +165,9 @@ func (s *Server) subject(w http.ResponseWriter, r *http.Request, d *desk) error 
 		return render(w, http.StatusNotFound, "message", message{Depth: depth, Title: "Page not found", Text: "The subject does not exist, or its answer is final."})
 	}
 	shown, ev, err := d.see(k)
+	if statusOf(err) == http.StatusGone {
+		return see(w, "./") // the next one
+	}
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ type part struct {
 	queue *Queue
 	work  *Work
 	first bool // the person answers all subjects
+	gone  map[Subject]error // why a subject cannot be shown
 }
 
 // rounds are the passes of answers.
@@ -102,7 +103,7 @@ func (d *part) nextAt(now time.Time) (k slot, at int, ok bool, wait time.Time) {
 	for _, pass := range passes {
 		for i, s := range d.order(pass) {
 			k := slot{s, pass}
-			if d.work.given[k] != nil {
+			if d.work.given[k] != nil || d.gone[s] != nil {
 				continue
 			}
 			if pass == passAgain {
@@ -121,19 +122,18 @@ func (d *part) nextAt(now time.Time) (k slot, at int, ok bool, wait time.Time) {
 // progress counts the person's subjects of both rounds.
 func (d *part) progress() (done, of int) {
 	for _, pass := range rounds {
-		left := d.left(pass)
-		all := len(d.order(pass))
-		done, of = done+all-left, of+all
+		for _, s := range d.order(pass) {
+			given := d.work.given[slot{s, pass}] != nil
+			done, of = done+one(given), of+one(given || d.gone[s] == nil)
+		}
 	}
 	return done, of
 }
 
-// left counts the open subjects of a pass.
+// left counts the open subjects of a pass. Those that cannot be shown are set aside.
 func (d *part) left(pass int) (n int) {
 	for _, s := range d.order(pass) {
-		if d.work.given[slot{s, pass}] == nil {
-			n++
-		}
+		n += one(d.work.given[slot{s, pass}] == nil && d.gone[s] == nil)
 	}
 	return n
 }

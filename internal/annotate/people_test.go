@@ -166,10 +166,10 @@ func TestQueueWaits(t *testing.T) {
 		web.Guard(s.Handler()).ServeHTTP(w, httptest.NewRequest("GET", web.URL("anna")+path, nil))
 		return w.Code, w.Body.String()
 	}
-	if _, body := get(""); !strings.Contains(body, "Not open yet: task w: coherence first.") || strings.Contains(body, `href="t/w/"`) {
+	if _, body := get(""); !strings.Contains(body, "Not open yet: the study has not all answers") || strings.Contains(body, `href="t/w/"`) {
 		t.Errorf("the list of tasks is\n%s", body)
 	}
-	if code, body := get("t/w/"); code != 409 || !strings.Contains(body, "coherence first") {
+	if code, body := get("t/w/"); code != 500 || strings.Contains(body, "coherence first") { // the owner's page has it
 		t.Errorf("the task answers %d\n%s", code, body)
 	}
 	if started, err := p.Started("w"); started || err != nil {
@@ -504,6 +504,8 @@ func TestATaskThatCannotBeOpened(t *testing.T) {
 	if err := os.WriteFile(p.workPath("t", "anna"), []byte("{}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	reported := ""
+	s.Report = func(err error) { reported += err.Error() }
 	web, err := serve.Open(serve.Config{Holders: []string{"anna"}})
 	if err != nil {
 		t.Fatal(err)
@@ -511,7 +513,7 @@ func TestATaskThatCannotBeOpened(t *testing.T) {
 	defer web.Close()
 	w := httptest.NewRecorder()
 	web.Guard(s.Handler()).ServeHTTP(w, httptest.NewRequest("GET", web.URL("anna"), nil))
-	if body := w.Body.String(); w.Code != 200 || !strings.Contains(body, "anna.jsonl:1: ") || strings.Contains(body, `href="t/t/"`) || !strings.Contains(body, `href="t/other/"`) {
+	if body := w.Body.String(); w.Code != 200 || !strings.Contains(reported, "anna.jsonl:1: ") || strings.Contains(body, `href="t/t/"`) || !strings.Contains(body, `href="t/other/"`) {
 		t.Errorf("%d\n%s", w.Code, body)
 	}
 }

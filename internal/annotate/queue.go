@@ -159,10 +159,8 @@ func candidates(t study.Task, source Source) ([][]Subject, error) {
 				return nil, err
 			}
 			group = nil
-			for _, r := range x.Judged() {
-				if s.Unit = r.ID; r.Quote != "" || !slices.Contains(t.Show, "quote") {
-					group = append(group, s)
-				}
+			for _, s.Unit = range claimed(t, x) {
+				group = append(group, s)
 			}
 		}
 		if len(group) > 0 {

@@ -2,7 +2,9 @@ package annotate
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -103,25 +105,43 @@ func (c *Coding) showBoth(shown Shown, t study.Task, seed int64, swapped bool) (
 type freshness struct {
 	task   study.Task
 	source Shower
-	hashes map[Subject][2]string // with either arm of a pair as A; "" cannot be shown
+	now    map[Subject]current
+}
+
+// current is what is shown of a subject now, with either arm of a pair as A.
+type current struct {
+	hashes [2]string // "" cannot be shown
+	err    error
 }
 
 func newFreshness(t study.Task, source Shower) *freshness {
-	return &freshness{t, source, map[Subject][2]string{}}
+	return &freshness{t, source, map[Subject]current{}}
 }
+
+// of looks at a subject once.
+func (f *freshness) of(s Subject) current {
+	c, known := f.now[s]
+	if !known {
+		for i, swapped := range []bool{false, true} {
+			if i > 0 && s.Other == "" {
+				break
+			}
+			shown, err := show(f.task, f.source, s, swapped)
+			if c.err = cmp.Or(c.err, err); err == nil {
+				c.hashes[i] = shown.Hash()
+			}
+		}
+		f.now[s] = c
+	}
+	return c
+}
+
+// gone reports whether there is no answer to judge any more.
+func (f *freshness) gone(s Subject) bool { return errors.Is(f.of(s).err, eval.ErrGone) }
 
 // has reports whether an answer or a decision concerns what the study shows.
 func (f *freshness) has(e *Event) bool {
-	s := *e.Subject
-	of, known := f.hashes[s]
-	if !known {
-		for i, swapped := range []bool{false, true} {
-			if shown, err := show(f.task, f.source, s, swapped); err == nil {
-				of[i] = shown.Hash()
-			}
-		}
-		f.hashes[s] = of
-	}
+	of := f.of(*e.Subject).hashes
 	judged, now := e.Shown, of[0]
 	if e.Pass == passAdjudicate {
 		judged = e.Base
@@ -151,8 +171,10 @@ type Result struct {
 	Task     study.Task
 	Settled  []Settled
 	Missing  []string
+	Aside    int // subjects without an answer to judge any more: they are set aside
 	Everyone []*Work
 
+	gone  map[Subject]error
 	queue *Queue
 	now   time.Time
 	file  string // name of the gold, if the suite names it
@@ -176,7 +198,7 @@ func (p Place) Result(t study.Task, source Shower) (*Result, error) {
 	if q == nil {
 		return nil, &NotStartedError{t.Name}
 	}
-	r := &Result{Task: t, queue: q, now: p.Now()}
+	r := &Result{Task: t, gone: map[Subject]error{}, queue: q, now: p.Now()}
 	if r.Everyone, err = p.Everyone(t.Name); err != nil {
 		return nil, err
 	}
@@ -185,6 +207,9 @@ func (p Place) Result(t study.Task, source Shower) (*Result, error) {
 	fresh := newFreshness(t, source)
 	for _, c := range codings(t, q, r.Everyone) {
 		switch {
+		case fresh.gone(c.Subject):
+			r.gone[c.Subject] = eval.ErrGone
+			r.Aside++
 		case c.stale(fresh):
 			stale = append(stale, c.Subject.String())
 		case c.Final != nil:
@@ -221,7 +246,7 @@ func (p Place) Result(t study.Task, source Shower) (*Result, error) {
 
 // part is a person's part of the task.
 func (r *Result) part(w *Work) *part {
-	return &part{task: r.Task, queue: r.queue, work: w, first: w == r.Everyone[0]}
+	return &part{task: r.Task, queue: r.queue, work: w, first: w == r.Everyone[0], gone: r.gone}
 }
 
 // Discrepancies lists the subjects that a person answered differently in the second round.

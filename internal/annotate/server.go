@@ -51,6 +51,10 @@ var inBackticks = regexp.MustCompile("`([^`]*)`")
 // A Server has the annotation pages of a study for people who are named by their
 // secrets, see [serve.HolderOf].
 type Server struct {
+	// Report gets the errors that people are not told, since they can name items and arms.
+	// nil drops them.
+	Report func(error)
+
 	place   Place
 	tasks   []study.Task
 	source  Source
@@ -59,7 +63,7 @@ type Server struct {
 
 	mu     sync.Mutex
 	queues map[string]*Queue
-	closed map[string]string // why a task cannot be answered
+	closed map[string]error // why a task cannot be answered
 	open   map[string]int64  // size of the ledger in which the task is not locked
 	desks  map[[2]string]*desk
 }
@@ -70,7 +74,7 @@ type Server struct {
 // the people decide on subjects whose answers differ.
 func Open(p Place, tasks []study.Task, source Source, version string, adjudicate bool) (*Server, error) {
 	s := &Server{place: p, source: source, version: version, passes: rounds,
-		queues: map[string]*Queue{}, closed: map[string]string{}, open: map[string]int64{}, desks: map[[2]string]*desk{}}
+		queues: map[string]*Queue{}, closed: map[string]error{}, open: map[string]int64{}, desks: map[[2]string]*desk{}}
 	if adjudicate {
 		s.passes = []int{passAdjudicate}
 	}
@@ -91,13 +95,13 @@ func Open(p Place, tasks []study.Task, source Source, version string, adjudicate
 		case err != nil && len(tasks) == 1:
 			return nil, err
 		case err != nil:
-			s.closed[t.Name] = err.Error()
+			s.closed[t.Name] = err
 		default:
 			s.queues[t.Name] = q
 		}
 	}
 	if len(s.queues) == 0 {
-		return nil, fmt.Errorf("no task can be answered: %s", s.closed[s.tasks[0].Name])
+		return nil, fmt.Errorf("no task can be answered: %w", s.closed[s.tasks[0].Name])
 	}
 	return s, nil
 }
@@ -158,9 +162,22 @@ func (s *Server) page(depth string, show func(w http.ResponseWriter, r *http.Req
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if err := show(w, r); err != nil {
-			render(w, statusOf(err), "message", message{Depth: depth, Title: "This cannot be shown", Text: err.Error()})
+			render(w, statusOf(err), "message", message{Depth: depth, Title: "This cannot be shown", Text: s.told(r, err)})
 		}
 	}
+}
+
+// told is what an error says to whoever asks. Only a refusal is written for people: other
+// errors can name items, arms and models.
+func (s *Server) told(r *http.Request, err error) string {
+	var refused *refusal
+	if errors.As(err, &refused) || serve.HolderOf(r) == Owner {
+		return err.Error()
+	}
+	if s.Report != nil {
+		s.Report(err)
+	}
+	return "the window in which `scruple annotate` runs says why: ask whoever started it"
 }
 
 func render(w http.ResponseWriter, status int, name string, data any) error {
@@ -198,7 +215,7 @@ func post[T, Said any](s *Server, not string, do func(r *http.Request, body *T) 
 		}
 		if err != nil {
 			w.WriteHeader(statusOf(err))
-			said = map[string]string{"error": not + err.Error()}
+			said = map[string]string{"error": not + s.told(r, err)}
 		}
 		if data, err := json.Marshal(said); err == nil {
 			w.Write(data)
@@ -237,8 +254,8 @@ func (s *Server) desk(r *http.Request, task string) (*desk, error) {
 	if err != nil {
 		return nil, err
 	}
-	if why := s.closed[task]; why != "" {
-		return nil, refuse(http.StatusConflict, "%s", why)
+	if err := s.closed[task]; err != nil {
+		return nil, err
 	}
 	person := serve.HolderOf(r)
 	if d := s.desks[[2]string{task, person}]; d != nil {
@@ -247,7 +264,7 @@ func (s *Server) desk(r *http.Request, task string) (*desk, error) {
 	if s.queues[task] == nil {
 		q, err := s.place.queue(t, s.source)
 		if err != nil { // nothing is drawn, so a later request can succeed
-			return nil, refuse(http.StatusConflict, "%v", err)
+			return nil, err
 		}
 		s.queues[task] = q
 	}
@@ -265,6 +282,11 @@ func (s *Server) desk(r *http.Request, task string) (*desk, error) {
 	return d, nil
 }
 
+// lockedError says to people that a task is locked.
+func lockedError(task string) error {
+	return refuse(http.StatusConflict, "task %s is locked: its answers cannot change any more", task)
+}
+
 // checkOpen refuses a locked task. Another process can have locked it: the ledger is
 // read again if it grew.
 func (s *Server) checkOpen(task string) error {
@@ -276,7 +298,7 @@ func (s *Server) checkOpen(task string) error {
 		return nil
 	}
 	if err := s.place.checkOpen(task); err != nil {
-		return refuse(http.StatusConflict, "%v", err)
+		return err
 	}
 	s.open[task] = size
 	return nil

@@ -178,6 +178,9 @@ func show(t study.Task, source Shower, s Subject, swapped bool) (shown Shown, er
 		return shown, err
 	}
 	x, err := source.Show(s.trial())
+	if err == nil && t.Of == "unit" && s.Arm != "" && !slices.Contains(claimed(t, x), s.Unit) {
+		err = fmt.Errorf("the answer says nothing of it: %w", eval.ErrGone)
+	}
 	if err != nil {
 		return shown, err
 	}
@@ -214,6 +217,16 @@ func show(t study.Task, source Shower, s Subject, swapped bool) (shown Shown, er
 		shown.Parts = append(shown.Parts, Part{Name: "Answer " + string(rune('A'+i)), Text: strings.Join(text, "\n\n")})
 	}
 	return shown, nil
+}
+
+// claimed lists the units of an answer that people can judge.
+func claimed(t study.Task, x eval.Exhibit) (units []string) {
+	for _, r := range x.Judged() {
+		if r.Quote != "" || !slices.Contains(t.Show, "quote") {
+			units = append(units, r.ID)
+		}
+	}
+	return units
 }
 
 // goldText is the gold of a subject, a line for each unit.

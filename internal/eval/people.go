@@ -2,6 +2,7 @@ package eval
 
 import (
 	"encoding/json"
+	"errors"
 	"iter"
 )
 
@@ -16,6 +17,10 @@ type Annotated interface {
 	// suite compares answers with gold. Quotes may differ.
 	Same(item string, a, b UnitGold) (bool, error)
 }
+
+// ErrGone is wrapped by the error of showing an answer that people cannot judge any more:
+// its trial failed, or what they would judge is not in it.
+var ErrGone = errors.New("it cannot be judged any more")
 
 // UnitGold is what people say of a unit.
 type UnitGold struct {

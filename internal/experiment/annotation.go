@@ -190,6 +190,9 @@ func (s *Subjects) Show(t eval.Trial) (eval.Exhibit, error) {
 	if err != nil {
 		return eval.Exhibit{}, err
 	}
+	if c.Failed() { // since it was drawn
+		return eval.Exhibit{}, fmt.Errorf("the trial failed: %w", eval.ErrGone)
+	}
 	// What judges and other people said must not reach whoever judges.
 	for i := range c.Trials {
 		c.Trials[i].Verdicts = nil
