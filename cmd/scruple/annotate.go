@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"os/user"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -85,6 +86,7 @@ func (a *app) annotate(ctx context.Context, arg string, f *annotating) error {
 		return err
 	}
 	place := annotationsOf(x, from)
+	place.Check = func(file string, gold []byte) error { return from.readsGold(x.Suite.GoldKey, file, gold) }
 	subjects, closeStore, err := a.subjects(ctx, arg, x)
 	if err != nil {
 		return err
@@ -122,6 +124,32 @@ func (a *app) annotate(ctx context.Context, arg string, f *annotating) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	return errors.Join(web.Serve(ctx, s.Handler()), s.Close())
+}
+
+// readsGold loads the study with gold that is about to be locked: locked gold is never
+// revised, so it must be gold that the study reads.
+func (s source) readsGold(key, file string, gold []byte) error {
+	if key == "" {
+		return nil
+	}
+	dir, err := os.MkdirTemp("", "scruple-gold-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, file)
+	if err := os.WriteFile(path, gold, 0o600); err != nil {
+		return err
+	}
+	env := experimentEnv()
+	if s.store != "" {
+		env.Tagged = s.tagged
+	}
+	x, err := experiment.Load(s.path, append(slices.Clone(s.overrides), key+"="+path), env)
+	if err != nil { // the file has no such place yet
+		return errors.New(strings.ReplaceAll(err.Error(), dir+string(filepath.Separator), ""))
+	}
+	return x.Close()
 }
 
 // tasks returns the tasks of the study that are meant.
@@ -310,7 +338,11 @@ func (a *app) lockTask(x *experiment.Experiment, place annotate.Place, tasks []s
 			a.say("the file is read-only: name it in the study as the path of its gold")
 		}
 		if key := x.Suite.GoldKey; r.Task.Kind == "gold" && key != "" {
-			a.say("score against it: scruple run %s -o %s=annotations/%s", quoted(x.File.Path), key, l.File)
+			verb := "run"
+			if trials, err := subjects.Trials(); err == nil && len(trials) > 0 {
+				verb = "score"
+			}
+			a.say("score against it: scruple %s %s -o %s=annotations/%s", verb, quoted(x.File.Path), key, l.File)
 		}
 	})
 }

@@ -23,6 +23,7 @@ type desk struct {
 	source  Source
 	log     *ledger.Log
 	started bool // the ledger has the person
+	begun   bool // the session has begun
 	version string
 	secret  []byte // of the keys of subjects, made of the queue
 }
@@ -117,6 +118,9 @@ func refuse(status int, format string, args ...any) *refusal {
 	return &refusal{status, fmt.Sprintf(format, args...)}
 }
 
+// works lists the events that begin a session: a look is none.
+var works = []string{eventDraft, eventSubmit, eventSkip, eventRevise, eventAdjudicate}
+
 // append stores an event and returns when it is on disk. A clock that went back
 // would make the order of events unclear.
 func (d *desk) append(kind string, ev Event) (ledger.Entry, error) {
@@ -125,9 +129,15 @@ func (d *desk) append(kind string, ev Event) (ledger.Entry, error) {
 		return ledger.Entry{}, refuse(http.StatusConflict, "the clock of this computer says %s, but the last answer was given at %s: set the clock",
 			now.UTC().Format(time.DateTime), d.work.last.UTC().Format(time.DateTime))
 	}
-	ev.Task, ev.Hash, ev.Session, ev.Version = d.task.Name, d.queue.Hash, max(1, d.work.sessions), d.version
+	if slices.Contains(works, kind) && !d.begun {
+		if _, err := d.mark(eventStart, ""); err != nil {
+			return ledger.Entry{}, err
+		}
+		d.begun = true
+	}
+	ev.Task, ev.Hash, ev.Session, ev.Version = d.task.Name, d.queue.Hash, max(1, d.work.starts), d.version
 	if kind == eventStart {
-		ev.Session = d.work.sessions + 1
+		ev.Session = d.work.starts + 1
 	}
 	if kind == eventSubmit || kind == eventImport {
 		if err := d.start(); err != nil {
@@ -159,9 +169,33 @@ func (d *desk) record() error {
 	return d.place.add(d.work.Person, headEntry, head{d.place.taskOf(d.task.Name), d.work.Person, d.log.Head()})
 }
 
+// rest ends the session with a break.
+func (d *desk) rest(id string) (e ledger.Entry, err error) {
+	if !d.begun { // another window ended it
+		return ledger.Entry{At: d.place.Now().UTC().Format(time.RFC3339Nano)}, nil
+	}
+	if e, err = d.mark(eventBreak, id); err == nil {
+		d.begun = false
+	}
+	return e, err
+}
+
+// session is the number of the session that runs or begins with the next answer, and since
+// counts its answers.
+func (d *desk) session() (number, since int) {
+	all := d.work.Sessions()
+	if !d.begun {
+		return len(all) + 1, 0
+	}
+	if n := len(all); n > 0 && all[n-1].id == d.work.starts {
+		return n, d.work.since
+	}
+	return len(all) + 1, d.work.since
+}
+
 // close ends the session.
 func (d *desk) close() (err error) {
-	if d.work.sessions > 0 {
+	if d.begun {
 		_, err = d.mark(eventEnd, "")
 	}
 	return errors.Join(err, d.log.Close())

@@ -277,6 +277,11 @@ func (p Place) Lock(r *Result, gold []byte, name, declaration string, items []ev
 		return Lock{}, errors.New("a lock needs a declaration, such as --declare \"I coded all documents without seeing any answer of a model\"")
 	}
 	file, err := p.freeFile(r, gold)
+	if err == nil && p.Check != nil && r.StudyGold() {
+		if wrong := p.Check(file, gold); wrong != nil {
+			err = fmt.Errorf("nothing was locked, since the study does not read this gold: %w", wrong)
+		}
+	}
 	if err != nil {
 		return Lock{}, err
 	}

@@ -104,13 +104,14 @@ func (s *Server) next(w http.ResponseWriter, r *http.Request, d *desk) error {
 		return see(w, d.key(slot{open[0].Subject, passAdjudicate}))
 	}
 	k, _, ok, wait := d.next()
+	_, since := d.session()
 	m := message{Depth: depth, Notes: d.task.Name, Title: "Done", Text: "You answered everything in this task. Thank you."}
 	switch {
-	case ok && d.work.since < d.task.Session:
+	case ok && since < d.task.Session:
 		return see(w, d.key(k))
 	case ok:
 		m.Task, m.Title = d.task.Name, "Time for a break"
-		m.Text = fmt.Sprintf("You gave %d answers without a break. All are saved. Continue after a rest, now or on another day.", d.work.since)
+		m.Text = fmt.Sprintf("You gave %d answers without a break. All are saved. Continue after a rest, now or on another day: that is a new session.", since)
 		return render(w, http.StatusOK, "message", m)
 	case !wait.IsZero():
 		m.Title, m.Text = "Done for now", "The second round opens on "+day(wait)+"."
@@ -172,10 +173,11 @@ func (s *Server) subject(w http.ResponseWriter, r *http.Request, d *desk) error 
 		return err
 	}
 	done, of := s.progress(d)
+	session, since := d.session()
 	p := subjectPage{Depth: depth, Task: d.task, Person: d.work.Person, Kind: eventSubmit, Key: r.PathValue("key"), Hash: ev.Shown, Shown: shown,
-		Session: d.work.sessions, Break: "break after this answer", Again: k.pass == passAgain, SkipPermitted: given == nil && !decides,
+		Session: session, Break: "break after this answer", Again: k.pass == passAgain, SkipPermitted: given == nil && !decides,
 		Marks: slices.ContainsFunc(d.task.Ask, func(q study.Question) bool { return q.Type == "span" })}
-	if left := d.task.Session - d.work.since; left > 1 {
+	if left := d.task.Session - since; left > 1 {
 		p.Break = fmt.Sprintf("break in %d answers", left)
 	}
 	title, own := fmt.Sprintf("%d of %d", min(done+1, of), of), d.work.drafts[k]
@@ -215,10 +217,10 @@ func (s *Server) notes(w http.ResponseWriter, _ *http.Request, d *desk) error {
 	for _, t := range d.task.Memo {
 		memo = append(memo, noteForm{Head: t, Topic: memoTopic(t), Text: d.work.notes[noteKey{topic: memoTopic(t)}], Rows: 4})
 	}
-	for _, x := range slices.Backward(d.work.log) {
-		topic := sessionTopic(x.Number)
+	for _, x := range slices.Backward(d.work.Sessions()) {
+		topic := sessionTopic(x.id)
 		f := noteForm{Head: fmt.Sprintf("Session %d, %s", x.Number, day(x.Start)), Topic: topic, Rows: 2,
-			About: text.Plural(len(x.Items), "answer", "answers"), Text: d.work.notes[noteKey{topic: topic}]}
+			About: text.Plural(len(x.Items), "answer", "answers"), Text: x.Note}
 		if x.Again > 0 {
 			f.About += fmt.Sprintf(", %d in the second round", x.Again)
 		}

@@ -343,9 +343,6 @@ func TestNotes(t *testing.T) {
 	task.Memo = []string{"Time taken"}
 	p := at(t, &clock)
 	d := open(t, p, task, "anna")
-	if _, err := d.append(eventStart, Event{}); err != nil {
-		t.Fatal(err)
-	}
 	note := func(topic, key, text string) error {
 		ev, err := d.acceptNote(&said{ID: "0123456789abcdef", Topic: topic, Key: key, Reason: text})
 		if err == nil {
@@ -401,9 +398,6 @@ func TestNotesOnAQueueNameNoItems(t *testing.T) {
 	p := at(t, &clock)
 	task := study.Task{Name: "t", Queue: "any", Ask: label.Ask, Again: study.Again{Count: 12, Gap: study.Duration(time.Minute)}}
 	d := open(t, p, task, "anna")
-	if _, err := d.append(eventStart, Event{}); err != nil {
-		t.Fatal(err)
-	}
 	for i := range 24 { // two answers to each of six items, and the second round
 		clock = clock.Add(2 * time.Minute)
 		if err := d.say(t, []string{"yes", "no"}[i/12]); err != nil {

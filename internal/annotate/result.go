@@ -214,7 +214,8 @@ func (p Place) Result(t study.Task, source Shower) (*Result, error) {
 			stale = append(stale, c.Subject.String())
 		case c.Final != nil:
 			e := c.Final.Final
-			r.Settled = append(r.Settled, Settled{c.Subject, e.Answer, e.label(t, t.Ask[0]), c.By, e.Pass == passAdjudicate, e.Reason, e.Shown, e.Session, c.Final.FinalAt})
+			by := r.Everyone[slices.IndexFunc(r.Everyone, func(w *Work) bool { return w.Person == c.By })]
+			r.Settled = append(r.Settled, Settled{c.Subject, e.Answer, e.label(t, t.Ask[0]), c.By, e.Pass == passAdjudicate, e.Reason, e.Shown, by.session(e.Session), c.Final.FinalAt})
 		case len(c.First) > 0:
 			differ++
 		case c.skipped:
@@ -257,6 +258,10 @@ func (r *Result) Discrepancies(w *Work) (list []Discrepancy, ok bool) {
 
 // makesGold reports whether the answers to a task are gold in the suite's format.
 func makesGold(t study.Task) bool { return t.Kind == "gold" && t.Of == "unit" && len(t.Arms) == 0 }
+
+// StudyGold reports whether the answers are gold that the study reads. [Result.Gold] was
+// called before.
+func (r *Result) StudyGold() bool { return makesGold(r.Task) || r.file != "" }
 
 // Gold is the file of the settled answers: gold in the suite's format if the task is
 // of kind gold, gold of whole items if the suite has such, else the answers as they are.

@@ -275,9 +275,6 @@ func (s *Server) desk(r *http.Request, task string) (*desk, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err = d.mark(eventStart, ""); err != nil {
-		return nil, errors.Join(err, d.log.Close())
-	}
 	s.desks[[2]string{task, person}] = d
 	return d, nil
 }
@@ -349,7 +346,7 @@ func (d *desk) save(e *said, passes []int) (stored ledger.Entry, err error) {
 	var ev Event
 	switch e.Kind {
 	case eventBreak:
-		return d.mark(eventBreak, e.ID)
+		return d.rest(e.ID)
 	case eventNote:
 		ev, err = d.acceptNote(e)
 	default:
@@ -430,7 +427,7 @@ func (d *desk) permits(e *said, k slot) error {
 func (d *desk) acceptNote(e *said) (Event, error) {
 	ev := Event{ID: e.ID, Topic: e.Topic, Reason: strings.TrimSpace(e.Reason)}
 	known := slices.ContainsFunc(d.task.Memo, func(t string) bool { return memoTopic(t) == e.Topic }) ||
-		slices.ContainsFunc(d.work.log, func(x Session) bool { return sessionTopic(x.Number) == e.Topic })
+		slices.ContainsFunc(d.work.log, func(x Session) bool { return sessionTopic(x.id) == e.Topic })
 	if e.Topic == discrepancyTopic {
 		list, _ := d.discrepancies()
 		for _, x := range list {
