@@ -110,7 +110,7 @@ func (a *app) annotate(ctx context.Context, arg string, f *annotating) error {
 	if err != nil {
 		return err
 	}
-	s.Report = func(err error) { a.warn("%v", err) }
+	s.Report, s.People = func(err error) { a.warn("%v", err) }, people
 	f.server.Holders, f.server.Writes, f.server.Errors = append(slices.Clone(people), annotate.Owner), true, a.err
 	web, err := serve.Open(f.server)
 	if err != nil {

@@ -107,6 +107,17 @@ function start() {
 		}
 	}
 
+	// take replaces the answer of the form.
+	function take(answer) {
+		for (const q of questions) {
+			for (const i of inputs(q)) i.type === 'radio' || i.type === 'checkbox' ? i.checked = false : i.value = '';
+			if (q.dataset.type === 'text') $('textarea', q).value = '';
+			if (q.dataset.type === 'span') { spans[q.dataset.name] = []; list(q); }
+		}
+		fill(answer);
+		changed();
+	}
+
 	// ask shows the questions that apply and counts characters.
 	function ask() {
 		for (const q of questions) {
@@ -251,6 +262,7 @@ function start() {
 	// An Enter that is held or pressed again after it chose an option must not submit.
 	form.addEventListener('keypress', e => { if (e.key === 'Enter' && e.target.matches('input')) e.preventDefault(); });
 	$('#skipnow')?.addEventListener('click', () => submit('skip', {}, $('#why').value));
+	for (const b of all('.take')) b.addEventListener('click', () => take(JSON.parse(b.dataset.answer)));
 	for (const b of all('.mark')) b.addEventListener('click', () => mark(b.closest('.question')));
 
 	// The wheel scrolls the page, and never changes the number that has the focus.

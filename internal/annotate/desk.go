@@ -1,6 +1,7 @@
 package annotate
 
 import (
+	"cmp"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
@@ -22,8 +23,9 @@ type desk struct {
 	place   Place
 	source  Source
 	log     *ledger.Log
-	started bool // the ledger has the person
-	begun   bool // the session has begun
+	started bool   // the ledger has the person
+	begun   bool   // the session has begun
+	lead    string // who answers all subjects if nobody answered yet; "": the person
 	version string
 	secret  []byte // of the keys of subjects, made of the queue
 }
@@ -39,7 +41,7 @@ func (p Place) open(t study.Task, q *Queue, source Source, person, version strin
 	if err != nil {
 		return nil, err
 	}
-	d := &desk{part: part{task: t, queue: q, gone: map[Subject]error{}}, place: p, source: source, log: log, version: version}
+	d := &desk{part: part{task: t, queue: q, gone: map[Subject]error{}, seen: map[Subject]bool{}}, place: p, source: source, log: log, version: version}
 	if err = p.checkHeads(t.Name, person, log.Entries()); err == nil {
 		d.work, err = fold(t.Name, person, path, log.Entries())
 	}
@@ -52,22 +54,31 @@ func (p Place) open(t study.Task, q *Queue, source Source, person, version strin
 	return d, nil
 }
 
-// rank finds out whether the person is the first, who answers all subjects. Nobody is
-// before an answer is stored: whoever only looks leaves all subjects to the others.
+// rank finds out whether the person answers all subjects: the study says who does, or the
+// command. Without either it is whoever stores the first answer, so that who only looks leaves
+// all subjects to the others.
 func (d *desk) rank() error {
 	if d.started {
 		return nil
 	}
 	names, err := d.place.starters(d.task.Name)
+	leader, errLeader := d.place.leader(d.task)
 	d.started = slices.Contains(names, d.work.Person)
-	d.first = len(names) == 0 || names[0] == d.work.Person
-	return err
+	d.first = cmp.Or(leader, d.lead, d.work.Person) == d.work.Person
+	return errors.Join(err, errLeader)
 }
 
 // start puts a person who is about to answer into the ledger.
 func (d *desk) start() error {
 	if d.started {
 		return nil
+	}
+	leader, err := d.place.leader(d.task)
+	if err == nil && leader == "" && !d.first {
+		err = d.place.add(d.work.Person, firstEntry, leading{d.place.taskOf(d.task.Name), d.lead})
+	}
+	if err != nil {
+		return err
 	}
 	entry := starter{d.place.taskOf(d.task.Name), d.work.Person, true}
 	if err := d.place.add(d.work.Person, personEntry, entry); err != nil {
@@ -265,7 +276,9 @@ func (d *desk) see(k slot) (shown Shown, ev Event, err error) {
 		return shown, ev, refuse(http.StatusConflict, "there is nothing to decide: the answers agree, or a decision exists")
 	}
 	ev.Base = ev.Shown
-	shown, ev.Reversed = open[i].showBoth(shown, d.task, d.queue.Seed, ev.Swapped)
+	mine := d.work.given[slot{k.subject, passFirst}]
+	ev.Own = mine != nil && mine.First != nil
+	shown, ev.both, ev.Reversed = open[i].showBoth(shown, d.task, d.queue.Seed, ev.Swapped)
 	ev.Shown = shown.Hash()
 	return shown, ev, nil
 }

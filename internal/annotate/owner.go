@@ -14,8 +14,9 @@ import (
 type done struct {
 	Person                string
 	First, Again, Skipped int
-	Decided               int
-	Left                  int // of both rounds, as far as they are drawn
+	Decided, Own          int  // of the decisions, those on an answer of their own
+	All                   bool // answers all subjects, others a share
+	Left                  int  // of both rounds, as far as they are drawn; decisions of who only decides
 	Active                time.Duration
 }
 
@@ -78,6 +79,7 @@ func (s *Server) read(x *taskState) error {
 				p.Again++
 			default:
 				p.Decided++
+				p.Own += one(g.Final != nil && g.Final.Own)
 				x.Decisions = true
 			}
 		}
@@ -85,7 +87,11 @@ func (s *Server) read(x *taskState) error {
 		if answered == 0 && p.Decided == 0 && w.active == 0 {
 			continue // opened the list of tasks, and no more
 		}
-		if p.Left = of - answered; answered > 0 && p.Left > 0 {
+		p.All = d.first && len(r.queue.Double) < len(r.queue.Subjects)
+		if p.Left = of - answered; answered == 0 && p.Decided > 0 {
+			p.Left = r.Differ
+		}
+		if answered > 0 && p.Left > 0 {
 			x.Blind = append(x.Blind, w.Person)
 		}
 		x.SecondRound = d.hasAgain()

@@ -155,6 +155,8 @@ type subjectPage struct {
 	Again         bool
 	Marks         bool // there is a question about passages
 	ReasonWanted  string
+	Take          []string // answers to decide on, as JSON
+	Own           bool     // one of them is the person's
 	SkipPermitted bool
 }
 
@@ -172,6 +174,7 @@ func (s *Server) subject(w http.ResponseWriter, r *http.Request, d *desk) error 
 	if err != nil {
 		return err
 	}
+	d.seen[k.subject] = true
 	done, of := s.progress(d)
 	session, since := d.session()
 	p := subjectPage{Depth: depth, Task: d.task, Person: d.work.Person, Kind: eventSubmit, Key: r.PathValue("key"), Hash: ev.Shown, Shown: shown,
@@ -183,7 +186,10 @@ func (s *Server) subject(w http.ResponseWriter, r *http.Request, d *desk) error 
 	title, own := fmt.Sprintf("%d of %d", min(done+1, of), of), d.work.drafts[k]
 	switch {
 	case decides:
-		p.Kind, p.ReasonWanted = eventAdjudicate, "Reason for the verdict"
+		p.Kind, p.ReasonWanted, p.Own = eventAdjudicate, "Reason for the verdict", ev.Own
+		for _, a := range ev.both {
+			p.Take = append(p.Take, string(hashable(a)))
+		}
 	case given != nil && given.First == nil:
 		title = "a subject that you skipped"
 	case given != nil:

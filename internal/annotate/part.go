@@ -17,8 +17,9 @@ type part struct {
 	task  study.Task
 	queue *Queue
 	work  *Work
-	first bool // the person answers all subjects
+	first bool              // the person answers all subjects
 	gone  map[Subject]error // why a subject cannot be shown
+	seen  map[Subject]bool  // was shown since the file is open
 }
 
 // rounds are the passes of answers.
@@ -44,10 +45,29 @@ func (d *part) order(pass int) (list []Subject) {
 		}
 	}
 	stable.Random(q.Seed, "order", t.Name, person, fmt.Sprint(pass)).Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+	if pass == passFirst && !d.first && len(list) < len(q.Subjects) {
+		list = append(list, d.shownBeside(list)...)
+	}
 	if pass == passFirst && t.Of == "unit" && len(t.Arms) == 0 {
 		together(list, q.Subjects)
 	}
 	return list
+}
+
+// shownBeside lists what the person was shown though it is not theirs: another person turned
+// out to be the one who answers all subjects. It stays theirs.
+func (d *part) shownBeside(list []Subject) (more []Subject) {
+	theirs := map[Subject]bool{}
+	for _, s := range list {
+		theirs[s] = true
+	}
+	for _, s := range d.queue.Subjects {
+		k := slot{s, passFirst}
+		if !theirs[s] && (d.seen[s] || d.work.drafts[k] != nil || d.work.given[k] != nil) {
+			more = append(more, s)
+		}
+	}
+	return more
 }
 
 // together moves the units of an item to its first one, in the order of the queue, so

@@ -37,7 +37,7 @@ type Queue struct {
 // taskHash covers what changes the meaning of answers.
 func taskHash(t study.Task) string {
 	t.Title, t.Guide, t.Session, t.Judge, t.Labels, t.Kind = "", "", 0, false, nil, ""
-	t.Target, t.Memo = nil, nil
+	t.Target, t.Memo, t.People, t.Adjudicator = nil, nil, nil, ""
 	t.Ask = withoutKeys(t.Ask)
 	return hashOfJSON(t)
 }

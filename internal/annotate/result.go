@@ -82,7 +82,7 @@ func (c *Coding) stale(f *freshness) bool {
 
 // showBoth adds the answers of two people to what is shown, without names and in an
 // order that is drawn. swapped says which arm of a pair is shown as A; arms are not named.
-func (c *Coding) showBoth(shown Shown, t study.Task, seed int64, swapped bool) (_ Shown, reversed bool) {
+func (c *Coding) showBoth(shown Shown, t study.Task, seed int64, swapped bool) (_ Shown, both [2]Answer, reversed bool) {
 	two := slices.Clone(c.First[:2])
 	if i := slices.IndexFunc(c.First, func(g *Given) bool { return differ(t, c.First[0].Final, g.Final) }); i > 0 {
 		two[1] = c.First[i] // the first that differs
@@ -91,13 +91,15 @@ func (c *Coding) showBoth(shown Shown, t study.Task, seed int64, swapped bool) (
 		slices.Reverse(two)
 	}
 	for i, g := range two {
-		said := g.Final.readable(t, func(label string) string { return c.Subject.sideOf(label, swapped) })
+		side := func(label string) string { return c.Subject.sideOf(label, swapped) }
+		both[i] = g.Final.onSides(t, side)
+		said := cmp.Or(g.Final.readable(t, side), "Every question was left open.")
 		if c.Subject.Other != "" && g.Final.Swapped != swapped {
 			said += "\nThe texts of this judgement were written with A and B the other way round."
 		}
 		shown.Parts = append(shown.Parts, Part{Name: "Judgement " + string(rune('A'+i)), Text: said})
 	}
-	return shown, reversed
+	return shown, both, reversed
 }
 
 // freshness tells whether what a person judged is what the study still shows. Texts can
@@ -159,6 +161,7 @@ type Settled struct {
 	Label       string  `json:"label"`
 	By          string  `json:"by"`
 	Adjudicated bool    `json:"adjudicated,omitempty"`
+	Own         bool    `json:"own,omitempty"` // adjudicated by a person who gave one of the answers
 	Reason      string  `json:"reason,omitempty"`
 	Shown       string  `json:"shown"`
 
@@ -171,10 +174,12 @@ type Result struct {
 	Task     study.Task
 	Settled  []Settled
 	Missing  []string
+	Differ   int // subjects whose answers differ, without a decision
 	Aside    int // subjects without an answer to judge any more: they are set aside
 	Everyone []*Work
 
 	gone  map[Subject]error
+	first string // who answers all subjects
 	queue *Queue
 	now   time.Time
 	file  string // name of the gold, if the suite names it
@@ -202,7 +207,10 @@ func (p Place) Result(t study.Task, source Shower) (*Result, error) {
 	if r.Everyone, err = p.Everyone(t.Name); err != nil {
 		return nil, err
 	}
-	skipped, open, differ := 0, 0, 0
+	if r.first, err = p.leader(t); err != nil {
+		return nil, err
+	}
+	skipped, open := 0, 0
 	var stale []string
 	fresh := newFreshness(t, source)
 	for _, c := range codings(t, q, r.Everyone) {
@@ -215,9 +223,9 @@ func (p Place) Result(t study.Task, source Shower) (*Result, error) {
 		case c.Final != nil:
 			e := c.Final.Final
 			by := r.Everyone[slices.IndexFunc(r.Everyone, func(w *Work) bool { return w.Person == c.By })]
-			r.Settled = append(r.Settled, Settled{c.Subject, e.Answer, e.label(t, t.Ask[0]), c.By, e.Pass == passAdjudicate, e.Reason, e.Shown, by.session(e.Session), c.Final.FinalAt})
+			r.Settled = append(r.Settled, Settled{c.Subject, e.Answer, e.label(t, t.Ask[0]), c.By, e.Pass == passAdjudicate, e.Own, e.Reason, e.Shown, by.session(e.Session), c.Final.FinalAt})
 		case len(c.First) > 0:
-			differ++
+			r.Differ++
 		case c.skipped:
 			skipped++
 		default:
@@ -231,7 +239,7 @@ func (p Place) Result(t study.Task, source Shower) (*Result, error) {
 	}
 	miss(open, "subject has", "subjects have", " no answer")
 	miss(skipped, "subject was", "subjects were", " skipped: answer it, or draw the task anew under another name")
-	miss(differ, "subject has", "subjects have", " answers that differ: decide with `scruple annotate --adjudicate`")
+	miss(r.Differ, "subject has", "subjects have", " answers that differ: decide with `scruple annotate --adjudicate`")
 	if len(stale) > 0 {
 		miss(len(stale), "subject was", "subjects were", ", such as %s, judged by a text that the study no longer shows: restore the text, or draw the task anew under another name", stale[0])
 	}
@@ -247,7 +255,7 @@ func (p Place) Result(t study.Task, source Shower) (*Result, error) {
 
 // part is a person's part of the task.
 func (r *Result) part(w *Work) *part {
-	return &part{task: r.Task, queue: r.queue, work: w, first: w == r.Everyone[0], gone: r.gone}
+	return &part{task: r.Task, queue: r.queue, work: w, first: w.Person == cmp.Or(r.first, r.Everyone[0].Person), gone: r.gone}
 }
 
 // Discrepancies lists the subjects that a person answered differently in the second round.

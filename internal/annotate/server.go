@@ -54,6 +54,9 @@ type Server struct {
 	// Report gets the errors that people are not told, since they can name items and arms.
 	// nil drops them.
 	Report func(error)
+	// People are those who answer. The first one answers all subjects of a task that nobody
+	// answered yet, unless the study says who does.
+	People []string
 
 	place   Place
 	tasks   []study.Task
@@ -64,7 +67,7 @@ type Server struct {
 	mu     sync.Mutex
 	queues map[string]*Queue
 	closed map[string]error // why a task cannot be answered
-	open   map[string]int64  // size of the ledger in which the task is not locked
+	open   map[string]int64 // size of the ledger in which the task is not locked
 	desks  map[[2]string]*desk
 }
 
@@ -258,6 +261,12 @@ func (s *Server) desk(r *http.Request, task string) (*desk, error) {
 		return nil, err
 	}
 	person := serve.HolderOf(r)
+	switch {
+	case s.adjudicates() && t.Adjudicator != "" && t.Adjudicator != person:
+		return nil, refuse(http.StatusForbidden, "the study names somebody else to decide on this task")
+	case !s.adjudicates() && len(t.People) > 0 && !slices.Contains(t.People, person):
+		return nil, refuse(http.StatusForbidden, "the study names others to answer this task")
+	}
 	if d := s.desks[[2]string{task, person}]; d != nil {
 		return d, d.rank()
 	}
@@ -276,7 +285,8 @@ func (s *Server) desk(r *http.Request, task string) (*desk, error) {
 		return nil, err
 	}
 	s.desks[[2]string{task, person}] = d
-	return d, nil
+	d.lead = append(slices.Clone(s.People), "")[0]
+	return d, d.rank()
 }
 
 // lockedError says to people that a task is locked.

@@ -285,12 +285,14 @@ func hashOf(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-func hashOfJSON(x any) string {
+func hashOfJSON(x any) string { return hashOf(hashable(x)) }
+
+func hashable(x any) []byte {
 	data, err := json.Marshal(x)
 	if err != nil {
 		panic("annotate: " + err.Error()) // strings and numbers alone
 	}
-	return hashOf(data)
+	return data
 }
 
 // titled ends a title with a colon, unless it ends with a mark of its own.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,16 +49,20 @@ type Event struct {
 	Base     string `json:"base,omitempty"`
 	Reversed bool   `json:"reversed,omitempty"`
 	// Swapped says that the second arm of a pair was shown as A.
-	Swapped bool   `json:"swapped,omitempty"`
-	Place   int    `json:"place,omitempty"` // in the person's order, from 1
-	Answer  Answer `json:"answer,omitempty"`
-	Reason  string `json:"reason,omitempty"`
-	Topic   string `json:"topic,omitempty"` // of a note, whose text is the reason
+	Swapped bool `json:"swapped,omitempty"`
+	// Own says that one of the answers decided on is the person's own.
+	Own    bool   `json:"own,omitempty"`
+	Place  int    `json:"place,omitempty"` // in the person's order, from 1
+	Answer Answer `json:"answer,omitempty"`
+	Reason string `json:"reason,omitempty"`
+	Topic  string `json:"topic,omitempty"` // of a note, whose text is the reason
 	// Sighted answers were given after others were shown. They count in no agreement.
 	Sighted  bool   `json:"sighted,omitempty"`
 	ActiveMS int64  `json:"active_ms,omitempty"`
 	WallMS   int64  `json:"wall_ms,omitempty"`
 	Version  string `json:"version,omitempty"` // of the program
+
+	both [2]Answer // those that a decision is about
 }
 
 func (e *Event) active() time.Duration { return time.Duration(e.ActiveMS) * time.Millisecond }
@@ -69,6 +74,18 @@ func (e *Event) label(t study.Task, q study.Question) string {
 		return e.Subject.armOf(l, e.Swapped)
 	}
 	return l
+}
+
+// onSides is an answer with the arms of a pair as a page shows them.
+func (e *Event) onSides(t study.Task, show func(label string) string) Answer {
+	a := Answer{}
+	maps.Copy(a, e.Answer)
+	for _, q := range t.Ask {
+		if _, given := a[q.Name]; given && t.Of == "pair" && q.Type == "choice" {
+			a.put(q.Name, show(e.label(t, q)))
+		}
+	}
+	return a
 }
 
 // Readable is an answer as text, one question a line. Arms of a pair are named.
@@ -150,10 +167,10 @@ type Work struct {
 	ids    map[string]ledger.Entry
 	// starts counts starts of sessions; since counts answers after the last start or break.
 	starts, since int
-	log             []Session
-	notes           map[noteKey]string
-	active          time.Duration
-	last            time.Time
+	log           []Session
+	notes         map[noteKey]string
+	active        time.Duration
+	last          time.Time
 }
 
 func newWork(task, person string) *Work {

@@ -28,10 +28,14 @@ type Task struct {
 	Draw      int        `json:"draw,omitempty" jsonschema:"minimum=0,description=Number of items or trials to draw at random (default all)"`
 	Seed      *int64     `json:"seed,omitempty" jsonschema:"description=Seed of the draw (default execution.seed)"`
 	Double    *float64   `json:"double,omitempty" jsonschema:"minimum=0,maximum=1,description=Share of the subjects\\, drawn at random\\, that everyone after the first person answers too (default 1)"`
-	Again     Again      `json:"again,omitempty" jsonschema:"description=Subjects that a person answers a second time"`
-	Memo      []string   `json:"memo,omitempty" jsonschema:"description=Topics on which the person writes notes beside the answers"`
-	Target    *float64   `json:"target,omitempty" jsonschema:"minimum=-1,maximum=1,description=Kappa that is wanted of the second round\\, of two people\\, or of people and the automatic result"`
-	Session   int        `json:"session,omitempty" jsonschema:"minimum=0,description=Number of answers after which a break is suggested (default 20)"`
+	// People and Adjudicator have the roles; without them the command that starts a task has.
+	People      []string `json:"people,omitempty" jsonschema:"uniqueItems=true,description=Who answers\\, and nobody else: the first one all subjects\\, the others the share double (default: the names of --as)"`
+	Adjudicator string   `json:"adjudicator,omitempty" jsonschema:"description=Who decides on answers that differ\\, and nobody else"`
+
+	Again   Again    `json:"again,omitempty" jsonschema:"description=Subjects that a person answers a second time"`
+	Memo    []string `json:"memo,omitempty" jsonschema:"description=Topics on which the person writes notes beside the answers"`
+	Target  *float64 `json:"target,omitempty" jsonschema:"minimum=-1,maximum=1,description=Kappa that is wanted of the second round\\, of two people\\, or of people and the automatic result"`
+	Session int      `json:"session,omitempty" jsonschema:"minimum=0,description=Number of answers after which a break is suggested (default 20)"`
 	// Judge says that the answers measure the judge of the suite.
 	Judge bool `json:"judge,omitempty" jsonschema:"description=Compare the first question with the judge of the suite in the report; its first option is a yes"`
 }
