@@ -55,6 +55,15 @@ func (c corpus) Show(t eval.Trial) (eval.Exhibit, error) {
 	return x, nil
 }
 
+func (c corpus) About(_, unit string) string { return "about " + unit }
+
+func (c corpus) Fits(_, _, value string) error {
+	if value == "unfit" {
+		return errors.New("no date")
+	}
+	return nil
+}
+
 func (c corpus) Keeper() eval.GoldKeeper { return nil }
 
 func (c corpus) Practice() ([]eval.Item, error) { return []eval.Item{{ID: "p1"}, {ID: "p2"}}, nil }

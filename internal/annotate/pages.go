@@ -148,6 +148,7 @@ type subjectPage struct {
 	Kind          string // of the event that the form sends
 	Key, Hash     string
 	Shown         Shown
+	Rows          []row
 	Draft         string // JSON
 	Back          string // key of the previous subject, or ""
 	Session       int
@@ -177,7 +178,7 @@ func (s *Server) subject(w http.ResponseWriter, r *http.Request, d *desk) error 
 	d.seen[k.subject] = true
 	done, of := s.progress(d)
 	session, since := d.session()
-	p := subjectPage{Depth: depth, Task: d.task, Person: d.work.Person, Kind: eventSubmit, Key: r.PathValue("key"), Hash: ev.Shown, Shown: shown,
+	p := subjectPage{Depth: depth, Task: d.task, Person: d.work.Person, Kind: eventSubmit, Key: r.PathValue("key"), Hash: ev.Shown, Shown: shown, Rows: shown.rows(),
 		Session: session, Break: "break after this answer", Again: k.pass == passAgain, SkipPermitted: given == nil && !decides,
 		Marks: slices.ContainsFunc(d.task.Ask, func(q study.Question) bool { return q.Type == "span" })}
 	if left := d.task.Session - since; left > 1 {
@@ -197,7 +198,7 @@ func (s *Server) subject(w http.ResponseWriter, r *http.Request, d *desk) error 
 		title, own = "change your answer", given.Final
 	}
 	p.Title = titled(d.task.Title) + " " + title
-	if own != nil && own.Shown == ev.Shown { // of another text, its passages are elsewhere
+	if own != nil && newFreshness(d.task, d.source).has(own) { // of another text, its passages are elsewhere
 		data, err := json.Marshal(own.Answer)
 		if err != nil {
 			return err

@@ -284,7 +284,7 @@ func (p Place) readQueue(t study.Task) (*Queue, error) {
 	if err := dataset.DecodeStrict(data, &q); err != nil {
 		return nil, dataset.Locate(path, data, err)
 	}
-	if q.Hash != taskHash(t) {
+	if q.Hash != taskHash(t) && q.Hash != taskHash(t.Former()) {
 		return nil, fmt.Errorf("task %s changed since its subjects were drawn: undo the change, or give the changed task another name", t.Name)
 	}
 	return &q, nil

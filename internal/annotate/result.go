@@ -112,7 +112,7 @@ type freshness struct {
 
 // current is what is shown of a subject now, with either arm of a pair as A.
 type current struct {
-	hashes [2]string // "" cannot be shown
+	hashes [2][]string // of all forms; none if it cannot be shown
 	err    error
 }
 
@@ -128,9 +128,10 @@ func (f *freshness) of(s Subject) current {
 			if i > 0 && s.Other == "" {
 				break
 			}
-			shown, err := show(f.task, f.source, s, swapped)
-			if c.err = cmp.Or(c.err, err); err == nil {
-				c.hashes[i] = shown.Hash()
+			list, err := forms(f.task, f.source, s, swapped)
+			c.err = cmp.Or(c.err, err)
+			for _, shown := range list {
+				c.hashes[i] = append(c.hashes[i], shown.Hash())
 			}
 		}
 		f.now[s] = c
@@ -151,7 +152,7 @@ func (f *freshness) has(e *Event) bool {
 	if e.Swapped {
 		now = of[1]
 	}
-	return judged != "" && judged == now
+	return judged != "" && slices.Contains(now, judged)
 }
 
 // A Settled is the answer that counts for a subject.

@@ -2,6 +2,7 @@ package annotate
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"errors"
@@ -390,7 +391,12 @@ func (d *desk) accept(e *said, passes []int) (ev Event, err error) {
 		}
 		ev.Answer = e.Answer.exact(shown)
 		if makesGold(d.task) && e.Kind != eventDraft {
-			if _, err := d.source.Gold(k.subject.Item, []eval.UnitGold{ev.Answer.unitGold(k.subject.Unit)}); err != nil {
+			gold := ev.Answer.unitGold(k.subject.Unit)
+			_, err := d.source.Gold(k.subject.Item, []eval.UnitGold{gold})
+			for _, v := range gold.Values {
+				err = cmp.Or(d.source.Fits(k.subject.Item, k.subject.Unit, v), err)
+			}
+			if err != nil {
 				return ev, refuse(http.StatusUnprocessableEntity, "%v", err)
 			}
 		}

@@ -10,6 +10,10 @@ import (
 // are answers, such as the fields of a document.
 type Annotated interface {
 	Units(item string) ([]string, error)
+	// About says what a unit is, as arms are told: its meaning, its type, and an example.
+	About(item, unit string) string
+	// Fits returns why a value that a person gives cannot be compared as the unit's type.
+	Fits(item, unit, value string) error
 	// Gold makes a record of gold, in the suite's format, of what people say of the
 	// units of an item.
 	Gold(item string, of []UnitGold) ([]byte, error)
