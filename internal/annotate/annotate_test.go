@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -85,7 +86,12 @@ func (c corpus) Same(_ string, a, b eval.UnitGold) (bool, error) {
 	return a.Missing == b.Missing && strings.Join(a.Values, "|") == strings.Join(b.Values, "|"), nil
 }
 
-func (c corpus) Gold(string, []eval.UnitGold) ([]byte, error) { return []byte("{}"), nil }
+func (c corpus) Gold(item string, of []eval.UnitGold) ([]byte, error) {
+	if slices.Contains(of[0].Values, "nowhere") {
+		return nil, fmt.Errorf("document %q: %q is nowhere in the text", item, of[0].Values)
+	}
+	return []byte("{}"), nil
+}
 
 // Whatever a task shows of whatever subject, nothing of arm, gold, scores or judge is
 // sent.

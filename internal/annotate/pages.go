@@ -247,11 +247,12 @@ func (s *Server) notes(w http.ResponseWriter, _ *http.Request, d *desk) error {
 		"Memo": memo, "Sessions": sessions, "Discrepant": discrepant, "Wait": !over && d.hasAgain()}) // Wait: the second round is not over
 }
 
-// name is the name of a subject on pages of the person. A queue of the suite decides what is
-// shown, which may exclude the item, so its subjects have numbers.
+// name is the name of a subject on pages of the person: its place in their order, since ids of
+// items often name a split, a difficulty or a label.
 func (d *part) name(s Subject) string {
-	if d.task.Queue == "" {
-		return s.Blind()
+	name := fmt.Sprintf("subject %d", 1+slices.Index(d.order(passFirst), s))
+	if s.Unit != "" {
+		name += " · " + s.Unit
 	}
-	return fmt.Sprintf("subject %d", 1+slices.Index(d.order(passFirst), s))
+	return name
 }

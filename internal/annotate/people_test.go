@@ -391,23 +391,24 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-// The notes on a queue of the suite have places instead of items, whose names the suite
-// may hide.
-func TestNotesOnAQueueNameNoItems(t *testing.T) {
-	clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
-	p := at(t, &clock)
-	task := study.Task{Name: "t", Queue: "any", Ask: label.Ask, Again: study.Again{Count: 12, Gap: study.Duration(time.Minute)}}
-	d := open(t, p, task, "anna")
-	for i := range 24 { // two answers to each of six items, and the second round
-		clock = clock.Add(2 * time.Minute)
-		if err := d.say(t, []string{"yes", "no"}[i/12]); err != nil {
-			t.Fatal(err)
+// The notes have places instead of items, whose names can tell what people must not know.
+func TestNotesNameNoItems(t *testing.T) {
+	for _, task := range []study.Task{{Name: "t", Queue: "any", Ask: label.Ask}, {Name: "t", Of: "trial", Show: []string{"raw"}, Ask: label.Ask}} {
+		clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
+		p := at(t, &clock)
+		task.Again = study.Again{Count: 12, Gap: study.Duration(time.Minute)}
+		d := open(t, p, task, "anna")
+		for i := range 24 { // two answers to each of six items, and the second round
+			clock = clock.Add(2 * time.Minute)
+			if err := d.say(t, []string{"yes", "no"}[i/12]); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	w := httptest.NewRecorder()
-	(&Server{source: d.source, passes: rounds}).notes(w, nil, d)
-	if body := w.Body.String(); !strings.Contains(body, "first subject 1, last subject 12") || strings.Contains(body, "i0") {
-		t.Error(body)
+		w := httptest.NewRecorder()
+		(&Server{source: d.source, passes: rounds}).notes(w, nil, d)
+		if body := w.Body.String(); !strings.Contains(body, "first subject 1, last subject 12") || strings.Contains(body, "i0") {
+			t.Error(body)
+		}
 	}
 }
 

@@ -397,13 +397,18 @@ func (d *desk) accept(e *said, passes []int) (ev Event, err error) {
 				err = cmp.Or(d.source.Fits(k.subject.Item, k.subject.Unit, v), err)
 			}
 			if err != nil {
-				return ev, refuse(http.StatusUnprocessableEntity, "%v", err)
+				return ev, refuse(http.StatusUnprocessableEntity, "%s", nameless(err, k.subject.Item))
 			}
 		}
 	}
 	ev.ID, ev.Place, ev.Reason = e.ID, at, strings.TrimSpace(e.Reason)
 	ev.Sighted, ev.ActiveMS, ev.WallMS = k.pass == passAdjudicate, e.ActiveMS, e.WallMS
 	return ev, nil
+}
+
+// nameless is the text of an error without the id of the item, which people must not see.
+func nameless(err error, item string) string {
+	return strings.NewReplacer(fmt.Sprintf("%q", item), "shown here", item, "shown here").Replace(err.Error())
 }
 
 // permits refuses what cannot be said about a slot, or not any more.
