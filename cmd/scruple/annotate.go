@@ -3,6 +3,9 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -43,6 +46,8 @@ type annotating struct {
 	offsets    string
 	out        string
 	server     serve.Config
+
+	newAddresses bool
 }
 
 func annotateVerb(a *app) *cobra.Command {
@@ -60,6 +65,7 @@ func annotateVerb(a *app) *cobra.Command {
 	c.Flags().StringVar(&f.offsets, "offsets", string(text.CodePoints), "what offsets of --export and --import count: code_points | utf16 | bytes")
 	c.Flags().StringVar(&f.out, "out", "", "file to write (default: standard output)")
 	c.Flags().StringVar(&f.format, "format", "jsonl", "with --import: the format of the file")
+	c.Flags().BoolVar(&f.newAddresses, "new-addresses", false, "draw new addresses instead of those of the last start, such as after a link was lost")
 	servingFlags(c, &f.server)
 	return c
 }
@@ -112,10 +118,12 @@ func (a *app) annotate(ctx context.Context, arg string, f *annotating) error {
 	}
 	s.Report, s.People = func(err error) { a.warn("%v", err) }, people
 	f.server.Holders, f.server.Writes, f.server.Errors = append(slices.Clone(people), annotate.Owner), true, a.err
+	keep := f.addresses(a, place)
 	web, err := serve.Open(f.server)
 	if err != nil {
 		return errors.Join(err, s.Close())
 	}
+	keep()
 	for _, p := range people {
 		a.say("%s: %s", p, web.URL(p))
 	}
@@ -124,6 +132,37 @@ func (a *app) annotate(ctx context.Context, arg string, f *annotating) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	return errors.Join(web.Serve(ctx, s.Handler()), s.Close())
+}
+
+// addresses takes the port and the secrets of the last start of the task on this computer,
+// so that a link is sent once. keep stores those of the server that was opened. They are in the
+// user's folder for settings, since a folder of a study is shared.
+func (f *annotating) addresses(a *app, place annotate.Place) (keep func()) {
+	kept := &serve.Kept{}
+	f.server.Kept = kept
+	fail := func(err error) { a.warn("warning: the addresses are not kept for the next start: %v", err) }
+	dir, err := os.UserConfigDir()
+	folder, errAbs := filepath.Abs(place.Dir)
+	if err := cmp.Or(err, errAbs); err != nil {
+		return func() { fail(err) }
+	}
+	name := sha256.Sum256([]byte(folder + "\x00" + f.task))
+	path := filepath.Join(dir, "scruple", "annotate", hex.EncodeToString(name[:12])+".json")
+	if data, err := os.ReadFile(path); err == nil && !f.newAddresses && json.Unmarshal(data, kept) != nil {
+		*kept = serve.Kept{} // not written by this program
+	}
+	return func() {
+		data, err := json.Marshal(kept)
+		if err == nil {
+			err = os.MkdirAll(filepath.Dir(path), 0o700)
+		}
+		if err == nil {
+			err = disk.File{Path: path, Mode: 0o600}.Write(disk.Bytes(data))
+		}
+		if err != nil {
+			fail(err)
+		}
+	}
 }
 
 // readsGold loads the study with gold that is about to be locked: locked gold is never

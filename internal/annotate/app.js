@@ -231,7 +231,7 @@ function start() {
 				return {ok, said};
 			} catch {
 				status('NOT SAVED', true); // the header may be out of sight
-				$('#problem').textContent = 'NOT SAVED: the server does not answer. Keep this page open; it tries again. If the server was started anew, open its new address.';
+				$('#problem').textContent = 'NOT SAVED: the server does not answer. Keep this page open; it tries again. If the server was started anew, open its new address; if that has another port, copy your text there.';
 				await new Promise(r => { setTimeout(r, wait); addEventListener('online', r, {once: true}); });
 			}
 		}
