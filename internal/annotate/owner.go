@@ -39,15 +39,16 @@ type taskState struct {
 	Positions  []Position
 }
 
-func (s *Server) state(t study.Task) (x taskState) {
+// state is the state of a task; compare adds the agreement, which takes time.
+func (s *Server) state(t study.Task, compare bool) (x taskState) {
 	x.Task = t
-	if err := s.read(&x); err != nil {
+	if err := s.read(&x, compare); err != nil {
 		x.Problem = err.Error()
 	}
 	return x
 }
 
-func (s *Server) read(x *taskState) error {
+func (s *Server) read(x *taskState, compare bool) error {
 	locks, err := entriesOf[Lock](s.place, LockEntry, x.Name)
 	if err != nil {
 		return err
@@ -105,14 +106,16 @@ func (s *Server) read(x *taskState) error {
 		}
 		problems = append(problems, err)
 	}
-	x.Positions = r.Positions()
-	x.Agreements, err = r.Agreements(s.source)
+	if compare {
+		x.Positions = r.Positions()
+		x.Agreements, err = r.Agreements(s.source)
+	}
 	return errors.Join(append(problems, err)...)
 }
 
 // ownerPage shows the state of one task or all.
 func (s *Server) ownerPage(name, depth string) http.HandlerFunc {
-	return s.page(depth, func(w http.ResponseWriter, r *http.Request) error {
+	return unlocked(s, depth, func(w http.ResponseWriter, r *http.Request) error {
 		tasks, title := s.tasks, s.place.Study+": owner"
 		switch name {
 		case "reliability":
@@ -126,7 +129,7 @@ func (s *Server) ownerPage(name, depth string) http.HandlerFunc {
 		}
 		var states []taskState
 		for _, t := range tasks {
-			states = append(states, s.state(t))
+			states = append(states, s.state(t, name == "reliability"))
 		}
 		return render(w, http.StatusOK, name, map[string]any{"Depth": depth, "Title": title, "Tasks": states})
 	})

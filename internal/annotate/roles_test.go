@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/serve"
 	"github.com/scruple-eval/scruple/internal/study"
 )
@@ -184,5 +185,61 @@ func TestDecisionsTakeAnAnswer(t *testing.T) {
 	}
 	if _, page := do(Owner, "GET", "", ""); !strings.Contains(page, "1 on an answer of their own") {
 		t.Errorf("the owner's page:\n%s", page)
+	}
+}
+
+// slow is a corpus whose agreement takes until somebody lets it end.
+type slow struct {
+	corpus
+	begun, end chan bool
+}
+
+func (s slow) Same(item string, a, b eval.UnitGold) (bool, error) {
+	select {
+	case s.begun <- true:
+	default:
+	}
+	<-s.end
+	return s.corpus.Same(item, a, b)
+}
+
+// While the owner's agreement is computed, people are shown pages and their answers are kept,
+// and it reads whole files.
+func TestStatisticsStopNobody(t *testing.T) {
+	clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
+	p := at(t, &clock)
+	source := slow{corpus{6}, make(chan bool, 1), make(chan bool)}
+	task := study.Task{Name: "t", Kind: "gold", Draw: 2}
+	for _, person := range []string{"anna", "ben"} {
+		d := openOf(t, p, task, source, person)
+		for range 2 {
+			if err := d.say(t, study.UnitMissing); err != nil {
+				t.Fatal(err)
+			}
+		}
+		d.log.Close()
+	}
+	s, err := Open(p, []study.Task{task}, source, "test", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	do := talking(t, s, "anna", Owner)
+	done := make(chan string)
+	go func() {
+		_, page := do(Owner, "GET", "reliability", "")
+		done <- page
+	}()
+	<-source.begun
+	for n := range 2 { // while it is computed
+		_, key := do("anna", "GET", "t/t/", "")
+		_, page := do("anna", "GET", "t/t/"+key, "")
+		if code, said := do("anna", "POST", "event", fmt.Sprintf(`{"id":"0123456789abcde%d","task":"t","kind":"submit","key":%q,"shown":%q,"answer":{"exists":"missing"}}`, n, key, shownHash.FindStringSubmatch(page)[1])); code != 200 {
+			t.Error(code, said)
+		}
+	}
+	close(source.end)
+	if page := <-done; !strings.Contains(page, "anna and ben") {
+		t.Errorf("the agreement is\n%s", page)
 	}
 }

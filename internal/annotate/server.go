@@ -162,9 +162,17 @@ func static(kind, content string) http.HandlerFunc {
 // page serves a page under the lock; an error is a page, too. Depth is the way to the first
 // page.
 func (s *Server) page(depth string, show func(w http.ResponseWriter, r *http.Request) error) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
+	return unlocked(s, depth, func(w http.ResponseWriter, r *http.Request) error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
+		return show(w, r)
+	})
+}
+
+// unlocked serves a page that reads files and nothing that changes in the server: people do not
+// wait for the statistics of the owner.
+func unlocked(s *Server, depth string, show func(w http.ResponseWriter, r *http.Request) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
 		if err := show(w, r); err != nil {
 			render(w, statusOf(err), "message", message{Depth: depth, Title: "This cannot be shown", Text: s.told(r, err)})
 		}
