@@ -1,12 +1,14 @@
 package annotate
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/scruple-eval/scruple/internal/serve"
@@ -158,6 +160,9 @@ type subjectPage struct {
 	ReasonWanted  string
 	Take          []string // answers to decide on, as JSON
 	Own           bool     // one of them is the person's
+	Document      string   // names the item without saying what it is
+	Units         []unitLink
+	Gold          bool // a value can be taken from its passage
 	SkipPermitted bool
 }
 
@@ -195,6 +200,9 @@ func (s *Server) subject(w http.ResponseWriter, r *http.Request, d *desk) error 
 		title = "a subject that you skipped"
 	case given != nil:
 		p.Kind, p.ReasonWanted = eventRevise, "Reason for the change"
+		if d.undoes(given) {
+			p.ReasonWanted += ", needed when a minute has passed since the answer"
+		}
 		title, own = "change your answer", given.Final
 	}
 	p.Title = titled(d.task.Title) + " " + title
@@ -205,10 +213,48 @@ func (s *Server) subject(w http.ResponseWriter, r *http.Request, d *desk) error 
 		}
 		p.Draft = string(data)
 	}
+	p.Document, p.Gold = d.key(slot{subject: Subject{Item: k.subject.Item}}), makesGold(d.task)
+	if p.Gold && !decides {
+		p.Units = d.units(k)
+	}
 	if b, ok := d.before(k, at); ok && !decides {
 		p.Back = d.key(b)
 	}
 	return render(w, http.StatusOK, "subject", p)
+}
+
+// A unitLink is a unit of the item that is shown, with the person's own answer.
+type unitLink struct {
+	Name, Key, Said string // without a key its answer is final, or to be given again
+	Here            bool
+}
+
+// units lists the units of an item in the person's order.
+func (d *desk) units(at slot) (list []unitLink) {
+	for _, s := range d.order(at.pass) {
+		k := slot{s, at.pass}
+		given := d.work.given[k]
+		if s.Item != at.subject.Item || d.gone[s] != nil {
+			continue
+		}
+		u := unitLink{Name: s.Unit, Here: k == at, Said: "open"}
+		if given == nil || d.mayReview(k) {
+			u.Key = d.key(k)
+		}
+		switch {
+		case given == nil && d.work.drafts[k] != nil:
+			u.Said = "draft"
+		case given != nil && given.First == nil:
+			u.Said = "skipped"
+		case given != nil && u.Key == "":
+			u.Said = "answered"
+		case given != nil:
+			gold := given.Final.Answer.unitGold(s.Unit)
+			u.Said = cmp.Or(strings.Join(gold.Values, " or "), study.UnitMissing)
+		}
+		list = append(list, u)
+	}
+	return list
 }
 
 type noteForm struct {

@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -419,6 +420,9 @@ func nameless(err error, item string) string {
 	return strings.NewReplacer(fmt.Sprintf("%q", item), "shown here", item, "shown here").Replace(err.Error())
 }
 
+// undoes reports whether a change is a slip that was noticed at once: it needs no reason.
+func (d *desk) undoes(given *Given) bool { return d.place.Now().Sub(given.FinalAt) <= time.Minute }
+
 // permits refuses what cannot be said about a slot, or not any more.
 func (d *desk) permits(e *said, k slot) error {
 	given, reasonable := d.work.given[k], len([]rune(strings.TrimSpace(e.Reason))) >= 3
@@ -436,7 +440,7 @@ func (d *desk) permits(e *said, k slot) error {
 		switch {
 		case given == nil || !d.mayReview(k):
 			return refuse(http.StatusConflict, "this answer cannot be changed any more")
-		case !reasonable:
+		case !reasonable && !d.undoes(given):
 			return refuse(http.StatusUnprocessableEntity, "give a reason for the change")
 		}
 	case eventAdjudicate:
