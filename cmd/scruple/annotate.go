@@ -3,11 +3,15 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"os/signal"
 	"os/user"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -42,6 +46,8 @@ type annotating struct {
 	offsets    string
 	out        string
 	server     serve.Config
+
+	newAddresses bool
 }
 
 func annotateVerb(a *app) *cobra.Command {
@@ -59,6 +65,7 @@ func annotateVerb(a *app) *cobra.Command {
 	c.Flags().StringVar(&f.offsets, "offsets", string(text.CodePoints), "what offsets of --export and --import count: code_points | utf16 | bytes")
 	c.Flags().StringVar(&f.out, "out", "", "file to write (default: standard output)")
 	c.Flags().StringVar(&f.format, "format", "jsonl", "with --import: the format of the file")
+	c.Flags().BoolVar(&f.newAddresses, "new-addresses", false, "draw new addresses instead of those of the last start, such as after a link was lost")
 	servingFlags(c, &f.server)
 	return c
 }
@@ -85,6 +92,7 @@ func (a *app) annotate(ctx context.Context, arg string, f *annotating) error {
 		return err
 	}
 	place := annotationsOf(x, from)
+	place.Check = func(file string, gold []byte) error { return from.readsGold(x.Suite.GoldKey, file, gold) }
 	subjects, closeStore, err := a.subjects(ctx, arg, x)
 	if err != nil {
 		return err
@@ -108,11 +116,14 @@ func (a *app) annotate(ctx context.Context, arg string, f *annotating) error {
 	if err != nil {
 		return err
 	}
+	s.Report, s.People = func(err error) { a.warn("%v", err) }, people
 	f.server.Holders, f.server.Writes, f.server.Errors = append(slices.Clone(people), annotate.Owner), true, a.err
+	keep := f.addresses(a, place)
 	web, err := serve.Open(f.server)
 	if err != nil {
 		return errors.Join(err, s.Close())
 	}
+	keep()
 	for _, p := range people {
 		a.say("%s: %s", p, web.URL(p))
 	}
@@ -121,6 +132,63 @@ func (a *app) annotate(ctx context.Context, arg string, f *annotating) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	return errors.Join(web.Serve(ctx, s.Handler()), s.Close())
+}
+
+// addresses takes the port and the secrets of the last start of the task on this computer,
+// so that a link is sent once. keep stores those of the server that was opened. They are in the
+// user's folder for settings, since a folder of a study is shared.
+func (f *annotating) addresses(a *app, place annotate.Place) (keep func()) {
+	kept := &serve.Kept{}
+	f.server.Kept = kept
+	fail := func(err error) { a.warn("warning: the addresses are not kept for the next start: %v", err) }
+	dir, err := os.UserConfigDir()
+	folder, errAbs := filepath.Abs(place.Dir)
+	if err := cmp.Or(err, errAbs); err != nil {
+		return func() { fail(err) }
+	}
+	name := sha256.Sum256([]byte(folder + "\x00" + f.task))
+	path := filepath.Join(dir, "scruple", "annotate", hex.EncodeToString(name[:12])+".json")
+	if data, err := os.ReadFile(path); err == nil && !f.newAddresses && json.Unmarshal(data, kept) != nil {
+		*kept = serve.Kept{} // not written by this program
+	}
+	return func() {
+		data, err := json.Marshal(kept)
+		if err == nil {
+			err = os.MkdirAll(filepath.Dir(path), 0o700)
+		}
+		if err == nil {
+			err = disk.File{Path: path, Mode: 0o600}.Write(disk.Bytes(data))
+		}
+		if err != nil {
+			fail(err)
+		}
+	}
+}
+
+// readsGold loads the study with gold that is about to be locked: locked gold is never
+// revised, so it must be gold that the study reads.
+func (s source) readsGold(key, file string, gold []byte) error {
+	if key == "" {
+		return nil
+	}
+	dir, err := os.MkdirTemp("", "scruple-gold-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, file)
+	if err := os.WriteFile(path, gold, 0o600); err != nil {
+		return err
+	}
+	env := experimentEnv()
+	if s.store != "" {
+		env.Tagged = s.tagged
+	}
+	x, err := experiment.Load(s.path, append(slices.Clone(s.overrides), key+"="+path), env)
+	if err != nil { // the file has no such place yet
+		return errors.New(strings.ReplaceAll(err.Error(), dir+string(filepath.Separator), ""))
+	}
+	return x.Close()
 }
 
 // tasks returns the tasks of the study that are meant.
@@ -309,7 +377,11 @@ func (a *app) lockTask(x *experiment.Experiment, place annotate.Place, tasks []s
 			a.say("the file is read-only: name it in the study as the path of its gold")
 		}
 		if key := x.Suite.GoldKey; r.Task.Kind == "gold" && key != "" {
-			a.say("score against it: scruple run %s -o %s=annotations/%s", quoted(x.File.Path), key, l.File)
+			verb := "run"
+			if trials, err := subjects.Trials(); err == nil && len(trials) > 0 {
+				verb = "score"
+			}
+			a.say("score against it: scruple %s %s -o %s=annotations/%s", verb, quoted(x.File.Path), key, l.File)
 		}
 	})
 }

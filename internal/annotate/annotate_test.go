@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -55,6 +56,15 @@ func (c corpus) Show(t eval.Trial) (eval.Exhibit, error) {
 	return x, nil
 }
 
+func (c corpus) About(_, unit string) string { return "about " + unit }
+
+func (c corpus) Fits(_, _, value string) error {
+	if value == "unfit" {
+		return errors.New("no date")
+	}
+	return nil
+}
+
 func (c corpus) Keeper() eval.GoldKeeper { return nil }
 
 func (c corpus) Practice() ([]eval.Item, error) { return []eval.Item{{ID: "p1"}, {ID: "p2"}}, nil }
@@ -76,7 +86,12 @@ func (c corpus) Same(_ string, a, b eval.UnitGold) (bool, error) {
 	return a.Missing == b.Missing && strings.Join(a.Values, "|") == strings.Join(b.Values, "|"), nil
 }
 
-func (c corpus) Gold(string, []eval.UnitGold) ([]byte, error) { return []byte("{}"), nil }
+func (c corpus) Gold(item string, of []eval.UnitGold) ([]byte, error) {
+	if slices.Contains(of[0].Values, "nowhere") {
+		return nil, fmt.Errorf("document %q: %q is nowhere in the text", item, of[0].Values)
+	}
+	return []byte("{}"), nil
+}
 
 // Whatever a task shows of whatever subject, nothing of arm, gold, scores or judge is
 // sent.

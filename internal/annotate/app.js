@@ -82,6 +82,28 @@ function start() {
 	const spans = {}; // by question
 	let draftTimer = 0, draftID = '', sending = false, sent = false, unsaved = false, unkept = false;
 
+	// Passages count code points, and selections UTF-16 units. pairs has the places of the
+	// characters of two units; words are read when they are needed first. Texts can have 1 MB.
+	const cache = new WeakMap();
+	const known = page => {
+		if (!cache.has(page)) cache.set(page, {pairs: [...pageText(page).matchAll(/[\ud800-\udbff][\udc00-\udfff]/g)].map(m => m.index)});
+		return cache.get(page);
+	};
+	const count = (list, is) => { // of the first elements of which something is true
+		let from = 0, to = list.length;
+		while (from < to) {
+			const mid = (from + to) >> 1;
+			if (is(list[mid], mid)) from = mid + 1; else to = mid;
+		}
+		return from;
+	};
+	const points = (page, unit) => unit - count(known(page).pairs, p => p + 2 <= unit);
+	const units = (page, point) => point + count(known(page).pairs, (p, i) => p - i < point);
+
+	// past has the marks before each change, for Ctrl Z.
+	const past = [];
+	const remember = q => { past.push([q, JSON.stringify(spans[q.dataset.name] ?? [])]); };
+
 	function read() {
 		const answer = {};
 		for (const q of questions) {
@@ -105,6 +127,17 @@ function start() {
 			else if (type === 'span') { spans[name] = value; list(q); }
 			else $('textarea, input', q).value = value;
 		}
+	}
+
+	// take replaces the answer of the form.
+	function take(answer) {
+		for (const q of questions) {
+			for (const i of inputs(q)) i.type === 'radio' || i.type === 'checkbox' ? i.checked = false : i.value = '';
+			if (q.dataset.type === 'text') $('textarea', q).value = '';
+			if (q.dataset.type === 'span') { spans[q.dataset.name] = []; list(q); }
+		}
+		fill(answer);
+		changed();
 	}
 
 	// ask shows the questions that apply and counts characters.
@@ -136,40 +169,47 @@ function start() {
 				select.setAttribute('aria-label', `Label of passage ${i + 1}`);
 				select.append(new Option('choose a label', ''), ...options.map(o => new Option(o, o)));
 				select.value = s.label ?? '';
-				select.addEventListener('change', () => { s.label = select.value; changed(); });
+				select.addEventListener('change', () => { remember(q); s.label = select.value; changed(); });
 				li.append(select, ' ');
 			}
 			remove.type = 'button';
 			remove.textContent = 'Remove';
 			remove.setAttribute('aria-label', `Remove passage ${i + 1}`);
-			remove.addEventListener('click', () => { spans[q.dataset.name].splice(i, 1); list(q); changed(); });
+			remove.addEventListener('click', () => { remember(q); spans[q.dataset.name].splice(i, 1); list(q); changed(); });
 			li.append(remove);
 			ul.append(li);
 		}
 		if (!CSS.highlights) return;
 		CSS.highlights.set('marked', new Highlight(...Object.values(spans).flat().map(s => {
-			const page = $(`.page[data-page="${s.page}"]`), text = pageText(page), range = new Range();
-			const units = n => [...text].slice(0, n).join('').length;
-			range.setStart(page.firstChild, units(s.start));
-			range.setEnd(page.firstChild, units(s.end));
+			const page = $(`.page[data-page="${s.page}"]`), range = new Range();
+			range.setStart(page.firstChild, units(page, s.start));
+			range.setEnd(page.firstChild, units(page, s.end));
 			return range;
 		})));
 	}
 
 	// mark adds the selected passage to the question in focus or the first one open.
-	function mark(q = focused('span')) {
+	function mark(q) {
 		if (sending) return;
+		if (form.dataset.gold && !choiceOf('exists')) { // who marks a passage says that there is one
+			$('.question[data-name=exists] input[value=present]').checked = true;
+			ask();
+		}
+		q ??= focused('span');
 		const sel = getSelection(), page = sel.anchorNode?.parentElement;
 		if (!q || sel.isCollapsed || sel.anchorNode !== sel.focusNode || !page?.matches('.page')) {
 			status('Select a passage on one page first.', true);
 			return;
 		}
 		const text = pageText(page), [from, until] = [sel.anchorOffset, sel.focusOffset].sort((a, b) => a - b);
-		const points = s => [...s].length, start = points(text.slice(0, from)), part = text.slice(from, until);
-		const s = {page: Number(page.dataset.page), start, end: start + points(part), text: part};
+		const part = text.slice(from, until);
+		const s = {page: Number(page.dataset.page), start: points(page, from), end: points(page, until), text: part};
 		const own = spans[q.dataset.name] ??= [];
 		if (own.some(o => o.page === s.page && o.start === s.start && o.end === s.end && !o.label)) { status('Marked already.', true); return; }
+		remember(q);
 		own.push(s);
+		const value = form.dataset.gold && $('.question[data-name=value] textarea');
+		if (value && !value.value.trim()) value.value = part.trim();
 		list(q);
 		changed();
 		status(`Marked: ${part.slice(0, 80)}`);
@@ -220,7 +260,7 @@ function start() {
 				return {ok, said};
 			} catch {
 				status('NOT SAVED', true); // the header may be out of sight
-				$('#problem').textContent = 'NOT SAVED: the server does not answer. Keep this page open; it tries again. If the server was started anew, open its new address.';
+				$('#problem').textContent = 'NOT SAVED: the server does not answer. Keep this page open; it tries again. If the server was started anew, open its new address; if that has another port, copy your text there.';
 				await new Promise(r => { setTimeout(r, wait); addEventListener('online', r, {once: true}); });
 			}
 		}
@@ -251,6 +291,7 @@ function start() {
 	// An Enter that is held or pressed again after it chose an option must not submit.
 	form.addEventListener('keypress', e => { if (e.key === 'Enter' && e.target.matches('input')) e.preventDefault(); });
 	$('#skipnow')?.addEventListener('click', () => submit('skip', {}, $('#why').value));
+	for (const b of all('.take')) b.addEventListener('click', () => take(JSON.parse(b.dataset.answer)));
 	for (const b of all('.mark')) b.addEventListener('click', () => mark(b.closest('.question')));
 
 	// The wheel scrolls the page, and never changes the number that has the focus.
@@ -275,8 +316,9 @@ function start() {
 		});
 	}
 
-	// Words of a page by the arrow keys.
-	const words = page => [...pageText(page).matchAll(/\S+/gu)].map(m => [m.index, m.index + m[0].length]);
+	// Words and signs of a page by the arrow keys, also in languages without blanks.
+	const words = page => known(page).words ??= [...new Intl.Segmenter([], {granularity: 'word'}).segment(pageText(page))]
+		.filter(s => /\S/u.test(s.segment)).map(s => [s.index, s.index + s.segment.length]);
 	let at = {page: null, from: 0, to: 0};
 	function select(page, from, to) {
 		at = {page, from, to};
@@ -285,7 +327,10 @@ function start() {
 		const [a, b] = from <= to ? [w[from][0], w[to][1]] : [w[from][1], w[to][0]];
 		getSelection().setBaseAndExtent(page.firstChild, a, page.firstChild, b);
 		const rect = getSelection().getRangeAt(0).getBoundingClientRect(), box = page.getBoundingClientRect();
-		if (rect.top < box.top || rect.bottom > box.bottom) page.scrollTop += rect.top - box.top - box.height / 3;
+		if (page.scrollHeight > page.clientHeight && (rect.top < box.top || rect.bottom > box.bottom)) page.scrollTop += rect.top - box.top - box.height / 3;
+		const now = getSelection().getRangeAt(0).getBoundingClientRect();
+		if (now.top < 0 || now.bottom > innerHeight) scrollBy(0, now.top - innerHeight / 3);
+		for (const p of all('.page[tabindex]')) p.tabIndex = p === page ? 0 : -1; // one stop of the Tab key
 		status('Selected: ' + String(getSelection()).slice(0, 80));
 	}
 	for (const page of all('.page[tabindex]')) page.addEventListener('keydown', e => {
@@ -295,6 +340,13 @@ function start() {
 		e.preventDefault();
 		const last = words(page).length - 1;
 		if (at.page !== page) { select(page, 0, 0); return; }
+		const pages = all('.page'), beside = pages[pages.indexOf(page) + Math.sign(step)];
+		if (!e.shiftKey && Math.abs(step) < 1e9 && at.to === (step > 0 ? last : 0) && beside && words(beside).length) {
+			const to = step > 0 ? 0 : words(beside).length - 1;
+			beside.focus({preventScroll: true});
+			select(beside, to, to);
+			return;
+		}
 		const next = Math.max(0, Math.min(last, at.to + step));
 		select(page, e.shiftKey ? at.from : next, next);
 	});
@@ -316,7 +368,6 @@ function start() {
 			found = {page: i, at: k};
 			const w = words(pages[i]), first = w.findIndex(x => x[1] > k), lastWord = w.findIndex(x => x[1] >= k + what.trimEnd().length);
 			select(pages[i], first, Math.max(first, lastWord));
-			pages[i].scrollIntoView({block: 'nearest'});
 			$('#found').textContent = 'found on page ' + pages[i].dataset.page;
 			return;
 		}
@@ -328,7 +379,7 @@ function start() {
 	startKeys([
 		...questions.filter(q => q.dataset.key).map(q => ({name: 'question-' + q.dataset.name, key: q.dataset.key, text: $('legend', q).innerText, act: () => !q.hidden && go(option(q))})),
 		{name: 'write', key: 'w', text: 'write in the text in focus, or the first one', act: () => go($('textarea', focused('text') ?? form))},
-		{name: 'text', key: 't', text: 'go to the text; arrow keys move by word, Shift extends, Enter marks', act: () => go($('.page[tabindex]'))},
+		{name: 'text', key: 't', text: 'go to the text; arrow keys move by word, Shift extends, Enter marks', act: () => go(at.page ?? $('.page[tabindex]'))},
 		...($('.narrow-options') ? [{name: 'narrow', key: 'f', text: 'narrow a long list of options; Enter chooses the first one left', act: () => {
 			const fits = q => q && !q.hidden && $('.narrow-options input', q);
 			return go(fits(document.activeElement.closest('.question')) ?? questions.map(fits).find(Boolean));
@@ -337,6 +388,7 @@ function start() {
 		{name: 'remove', key: 'x', once: true, text: 'remove the last marked passage', act: () => {
 			const q = questions.findLast(q => spans[q.dataset.name]?.length);
 			if (!q || sending) return false;
+			remember(q);
 			spans[q.dataset.name].pop();
 			list(q);
 			changed();
@@ -356,7 +408,7 @@ function start() {
 			i.focus();
 			i.click();
 		}})),
-	], [['1 – 9', 'option of the question in focus, or of the first one'], ['Ctrl Enter', 'submit and open the next subject'], ['Esc', 'leave a text']]);
+	], [['1 – 9', 'option of the question in focus, or of the first one'], ['Ctrl Enter', 'submit and open the next subject'], ['Ctrl Z', 'undo the last change of a mark'], ['Esc', 'leave a text']]);
 	addEventListener('keydown', e => {
 		if ($('#help').open) return;
 		if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) {
@@ -364,8 +416,27 @@ function start() {
 			if (e.repeat) return; // held, it would submit the next subject too
 			if (e.target.closest('#skip')) $('#skipnow').click(); else form.requestSubmit();
 		}
-		if (e.key === 'Escape' && !composing(e) && e.target.matches('textarea, select, input:not([type=radio]):not([type=checkbox])')) { e.preventDefault(); $('#heading').focus(); }
+		if ((e.ctrlKey || e.metaKey) && !e.shiftKey && e.key === 'z' && past.length && !sending && !e.target.matches('textarea, input:not([type=radio]):not([type=checkbox])')) {
+			e.preventDefault();
+			const [q, before] = past.pop();
+			spans[q.dataset.name] = JSON.parse(before);
+			list(q);
+			changed();
+		}
+		if (e.key === 'Escape' && !composing(e) && e.target.matches('textarea, select, input:not([type=radio]):not([type=checkbox])')) { e.preventDefault(); (e.target.id === 'find' && at.page?.matches('[tabindex]') ? at.page : $('#heading')).focus({preventScroll: true}); }
 	});
+
+	// The next question about a text begins where the last one was in it.
+	const placeKey = 'scruple-place';
+	addEventListener('pagehide', () => { try { sessionStorage.setItem(placeKey, JSON.stringify([form.dataset.document, scrollY, ...all('.page').map(p => p.scrollTop)])); } catch { /* then it begins at the top */ } });
+	function returnTo() {
+		let kept;
+		try { kept = JSON.parse(sessionStorage.getItem(placeKey)); } catch { return false; }
+		if (kept?.[0] !== form.dataset.document) return false;
+		all('.page').forEach((p, i) => { p.scrollTop = kept[i + 2] ?? 0; });
+		scrollTo(0, kept[1]);
+		return true;
+	}
 
 	// The last draft keeps a first answer, unless the server refused it or was away; a change or a decision has none.
 	addEventListener('beforeunload', e => { if (!sent && (sending || unsaved && (kind !== 'submit' || unkept))) e.preventDefault(); });
@@ -374,7 +445,7 @@ function start() {
 	for (const page of all('.page')) page.normalize(); // Safari divides long texts
 	if (form.dataset.draft) fill(JSON.parse(form.dataset.draft));
 	ask();
-	$('#heading').focus();
+	$('#heading').focus({preventScroll: returnTo()});
 	// Answers that an earlier page could not send.
 	for (const e of stored()) {
 		post(to, e).then(({ok, said}) => {

@@ -1,6 +1,7 @@
 package annotate
 
 import (
+	"cmp"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
@@ -11,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/ledger"
 	"github.com/scruple-eval/scruple/internal/study"
 )
@@ -21,7 +23,9 @@ type desk struct {
 	place   Place
 	source  Source
 	log     *ledger.Log
-	started bool // the ledger has the person
+	started bool   // the ledger has the person
+	begun   bool   // the session has begun
+	lead    string // who answers all subjects if nobody answered yet; "": the person
 	version string
 	secret  []byte // of the keys of subjects, made of the queue
 }
@@ -37,7 +41,7 @@ func (p Place) open(t study.Task, q *Queue, source Source, person, version strin
 	if err != nil {
 		return nil, err
 	}
-	d := &desk{part: part{task: t, queue: q}, place: p, source: source, log: log, version: version}
+	d := &desk{part: part{task: t, queue: q, gone: map[Subject]error{}, seen: map[Subject]bool{}}, place: p, source: source, log: log, version: version}
 	if err = p.checkHeads(t.Name, person, log.Entries()); err == nil {
 		d.work, err = fold(t.Name, person, path, log.Entries())
 	}
@@ -50,22 +54,31 @@ func (p Place) open(t study.Task, q *Queue, source Source, person, version strin
 	return d, nil
 }
 
-// rank finds out whether the person is the first, who answers all subjects. Nobody is
-// before an answer is stored: whoever only looks leaves all subjects to the others.
+// rank finds out whether the person answers all subjects: the study says who does, or the
+// command. Without either it is whoever stores the first answer, so that who only looks leaves
+// all subjects to the others.
 func (d *desk) rank() error {
 	if d.started {
 		return nil
 	}
 	names, err := d.place.starters(d.task.Name)
+	leader, errLeader := d.place.leader(d.task)
 	d.started = slices.Contains(names, d.work.Person)
-	d.first = len(names) == 0 || names[0] == d.work.Person
-	return err
+	d.first = cmp.Or(leader, d.lead, d.work.Person) == d.work.Person
+	return errors.Join(err, errLeader)
 }
 
 // start puts a person who is about to answer into the ledger.
 func (d *desk) start() error {
 	if d.started {
 		return nil
+	}
+	leader, err := d.place.leader(d.task)
+	if err == nil && leader == "" && !d.first {
+		err = d.place.add(d.work.Person, firstEntry, leading{d.place.taskOf(d.task.Name), d.lead})
+	}
+	if err != nil {
+		return err
 	}
 	entry := starter{d.place.taskOf(d.task.Name), d.work.Person, true}
 	if err := d.place.add(d.work.Person, personEntry, entry); err != nil {
@@ -74,8 +87,35 @@ func (d *desk) start() error {
 	return d.rank()
 }
 
-// next returns the first open subject, see [part.nextAt].
-func (d *desk) next() (k slot, at int, ok bool, wait time.Time) { return d.nextAt(d.place.Now()) }
+// next returns the first open subject that can be shown, see [part.nextAt].
+func (d *desk) next() (k slot, at int, ok bool, wait time.Time) {
+	for s := range d.gone {
+		d.look(s) // the run may have it again
+	}
+	for {
+		if k, at, ok, wait = d.nextAt(d.place.Now()); !ok || d.look(k.subject) == nil {
+			return k, at, ok, wait
+		}
+	}
+}
+
+// look returns why a subject cannot be shown, and keeps it.
+func (d *desk) look(s Subject) error {
+	_, err := show(d.task, d.source, s, false)
+	if d.gone[s] = err; err == nil {
+		delete(d.gone, s)
+	}
+	return err
+}
+
+// hidden counts the subjects that cannot be shown for now: those without an answer to judge
+// are set aside for good.
+func (d *desk) hidden() (n int) {
+	for _, err := range d.gone {
+		n += one(!errors.Is(err, eval.ErrGone))
+	}
+	return n
+}
 
 // A refusal is a request that was not carried out, with its reason.
 type refusal struct {
@@ -89,6 +129,9 @@ func refuse(status int, format string, args ...any) *refusal {
 	return &refusal{status, fmt.Sprintf(format, args...)}
 }
 
+// works lists the events that begin a session: a look is none.
+var works = []string{eventDraft, eventSubmit, eventSkip, eventRevise, eventAdjudicate}
+
 // append stores an event and returns when it is on disk. A clock that went back
 // would make the order of events unclear.
 func (d *desk) append(kind string, ev Event) (ledger.Entry, error) {
@@ -97,18 +140,24 @@ func (d *desk) append(kind string, ev Event) (ledger.Entry, error) {
 		return ledger.Entry{}, refuse(http.StatusConflict, "the clock of this computer says %s, but the last answer was given at %s: set the clock",
 			now.UTC().Format(time.DateTime), d.work.last.UTC().Format(time.DateTime))
 	}
-	ev.Task, ev.Hash, ev.Session, ev.Version = d.task.Name, d.queue.Hash, max(1, d.work.sessions), d.version
+	if slices.Contains(works, kind) && !d.begun {
+		if _, err := d.mark(eventStart, ""); err != nil {
+			return ledger.Entry{}, err
+		}
+		d.begun = true
+	}
+	ev.Task, ev.Hash, ev.Session, ev.Version = d.task.Name, d.queue.Hash, max(1, d.work.starts), d.version
 	if kind == eventStart {
-		ev.Session = d.work.sessions + 1
+		ev.Session = d.work.starts + 1
 	}
 	if kind == eventSubmit || kind == eventImport {
 		if err := d.start(); err != nil {
-			return ledger.Entry{}, err
+			return ledger.Entry{}, refuse(http.StatusInternalServerError, "%v", err)
 		}
 	}
 	e, err := d.log.Append(now, d.work.Person, kind, ev)
 	if e.Hash == "" {
-		return e, err
+		return e, refuse(http.StatusInternalServerError, "%v", err) // of a full disk: the person must know
 	}
 	// An entry whose head could not be written is in the file all the same.
 	if applied := d.work.apply(e); err == nil {
@@ -131,9 +180,33 @@ func (d *desk) record() error {
 	return d.place.add(d.work.Person, headEntry, head{d.place.taskOf(d.task.Name), d.work.Person, d.log.Head()})
 }
 
+// rest ends the session with a break.
+func (d *desk) rest(id string) (e ledger.Entry, err error) {
+	if !d.begun { // another window ended it
+		return ledger.Entry{At: d.place.Now().UTC().Format(time.RFC3339Nano)}, nil
+	}
+	if e, err = d.mark(eventBreak, id); err == nil {
+		d.begun = false
+	}
+	return e, err
+}
+
+// session is the number of the session that runs or begins with the next answer, and since
+// counts its answers.
+func (d *desk) session() (number, since int) {
+	all := d.work.Sessions()
+	if !d.begun {
+		return len(all) + 1, 0
+	}
+	if n := len(all); n > 0 && all[n-1].id == d.work.starts {
+		return n, d.work.since
+	}
+	return len(all) + 1, d.work.since
+}
+
 // close ends the session.
 func (d *desk) close() (err error) {
-	if d.work.sessions > 0 {
+	if d.begun {
 		_, err = d.mark(eventEnd, "")
 	}
 	return errors.Join(err, d.log.Close())
@@ -188,6 +261,9 @@ func (d *desk) adjudicable() (open []Coding, err error) {
 func (d *desk) see(k slot) (shown Shown, ev Event, err error) {
 	ev = Event{Pass: k.pass, Subject: &k.subject, Swapped: d.swapped(k.subject, k.pass)}
 	shown, err = show(d.task, d.source, k.subject, ev.Swapped)
+	if errors.Is(err, eval.ErrGone) {
+		return shown, ev, refuse(http.StatusGone, "the answer that you judge was replaced, so it is set aside: go to the next one")
+	}
 	if ev.Shown = shown.Hash(); err != nil || k.pass != passAdjudicate {
 		return shown, ev, err
 	}
@@ -200,7 +276,9 @@ func (d *desk) see(k slot) (shown Shown, ev Event, err error) {
 		return shown, ev, refuse(http.StatusConflict, "there is nothing to decide: the answers agree, or a decision exists")
 	}
 	ev.Base = ev.Shown
-	shown, ev.Reversed = open[i].showBoth(shown, d.task, d.queue.Seed, ev.Swapped)
+	mine := d.work.given[slot{k.subject, passFirst}]
+	ev.Own = mine != nil && mine.First != nil
+	shown, ev.both, ev.Reversed = open[i].showBoth(shown, d.task, d.queue.Seed, ev.Swapped)
 	ev.Shown = shown.Hash()
 	return shown, ev, nil
 }

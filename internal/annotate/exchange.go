@@ -119,7 +119,7 @@ func (p Place) Export(t study.Task, source Source, format, offsets string) (out 
 		return out, err
 	}
 	var list []record
-	answered := map[Subject]bool{}
+	answered, fresh := map[Subject]bool{}, newFreshness(r.Task, source)
 	for _, w := range r.Everyone {
 		for _, g := range w.order {
 			if g.pass != passFirst || g.Final == nil {
@@ -129,7 +129,7 @@ func (p Place) Export(t study.Task, source Source, format, offsets string) (out 
 			if err != nil {
 				return out, err
 			}
-			if shown.Hash() != g.Final.Shown {
+			if !fresh.has(g.Final) {
 				return out, fmt.Errorf("exporting %v: the study shows something else now than %s saw", g.subject, w.Person)
 			}
 			list = append(list, exported(r.Task, shown, w.Person, g, unit))

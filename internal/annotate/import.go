@@ -125,12 +125,13 @@ func (d *desk) event(x *record, f File) (*Event, error) {
 		return nil, fmt.Errorf("the task has no subject %v", s)
 	}
 	swapped := s.Other != "" && x.ShownAsA == s.Other
-	shown, err := show(d.task, d.source, s, swapped)
+	list, err := forms(d.task, d.source, s, swapped)
 	if err != nil {
 		return nil, err
 	}
+	shown := list[0]
 	// The text, all of it or its pages, tells whether the file is of this study.
-	if x.Text != "" && x.Text != shown.text() && x.Text != shown.joined() {
+	if x.Text != "" && !slices.ContainsFunc(list, func(shown Shown) bool { return x.Text == shown.text() || x.Text == shown.joined() }) {
 		return nil, fmt.Errorf("the text of %v is not that of the study", s)
 	}
 	// A person's empty record counts as an answer if every question may be left open.

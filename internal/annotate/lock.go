@@ -125,7 +125,7 @@ func (p Place) Declared() (list []Declared, err error) {
 func (p Place) checkOpen(task string) error {
 	locks, err := entriesOf[Lock](p, LockEntry, task)
 	if err == nil && len(locks) > 0 {
-		err = fmt.Errorf("task %s is locked: its answers cannot change any more", task)
+		err = lockedError(task)
 	}
 	return err
 }
@@ -271,10 +271,17 @@ func (p Place) Lock(r *Result, gold []byte, name, declaration string, items []ev
 		return Lock{}, fmt.Errorf("task %s is practice, which is never gold", task)
 	case len(r.Missing) > 0:
 		return Lock{}, fmt.Errorf("task %s is not complete: %s", task, strings.Join(r.Missing, "; "))
+	case len(r.Settled) == 0:
+		return Lock{}, fmt.Errorf("task %s has no answer to lock", task)
 	case strings.TrimSpace(declaration) == "":
 		return Lock{}, errors.New("a lock needs a declaration, such as --declare \"I coded all documents without seeing any answer of a model\"")
 	}
 	file, err := p.freeFile(r, gold)
+	if err == nil && p.Check != nil && r.StudyGold() {
+		if wrong := p.Check(file, gold); wrong != nil {
+			err = fmt.Errorf("nothing was locked, since the study does not read this gold: %w", wrong)
+		}
+	}
 	if err != nil {
 		return Lock{}, err
 	}

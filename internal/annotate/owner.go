@@ -2,7 +2,6 @@ package annotate
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -15,8 +14,9 @@ import (
 type done struct {
 	Person                string
 	First, Again, Skipped int
-	Decided               int
-	Left                  int // of both rounds, as far as they are drawn
+	Decided, Own          int  // of the decisions, those on an answer of their own
+	All                   bool // answers all subjects, others a share
+	Left                  int  // of both rounds, as far as they are drawn; decisions of who only decides
 	Active                time.Duration
 }
 
@@ -27,6 +27,7 @@ type taskState struct {
 	People   []done
 	Missing  []string
 	Settled  int // subjects with a final answer
+	Aside    int // subjects that are set aside
 	Subjects int
 	// SecondRound and Decisions are the columns of people that have numbers.
 	SecondRound, Decisions bool
@@ -38,15 +39,16 @@ type taskState struct {
 	Positions  []Position
 }
 
-func (s *Server) state(t study.Task) (x taskState) {
+// state is the state of a task; compare adds the agreement, which takes time.
+func (s *Server) state(t study.Task, compare bool) (x taskState) {
 	x.Task = t
-	if err := s.read(&x); err != nil {
+	if err := s.read(&x, compare); err != nil {
 		x.Problem = err.Error()
 	}
 	return x
 }
 
-func (s *Server) read(x *taskState) error {
+func (s *Server) read(x *taskState, compare bool) error {
 	locks, err := entriesOf[Lock](s.place, LockEntry, x.Name)
 	if err != nil {
 		return err
@@ -56,13 +58,16 @@ func (s *Server) read(x *taskState) error {
 	}
 	r, err := s.place.Result(x.Task, s.source)
 	var unused *NotStartedError
-	if x.Unused = errors.As(err, &unused); err != nil {
+	if x.Unused = errors.As(err, &unused); x.Unused && x.Queue != "" {
+		return (&Queue{}).drawStrata(x.Task, s.source) // why it is not open yet
+	}
+	if err != nil {
 		if x.Unused {
 			return nil
 		}
 		return err
 	}
-	x.Missing, x.Settled, x.Subjects = r.Missing, len(r.Settled), len(r.queue.Subjects)
+	x.Missing, x.Settled, x.Aside, x.Subjects = r.Missing, len(r.Settled), r.Aside, len(r.queue.Subjects)
 	for _, w := range r.Everyone {
 		p, d := done{Person: w.Person, Active: w.active.Round(time.Second)}, r.part(w)
 		for k, g := range w.given {
@@ -75,6 +80,7 @@ func (s *Server) read(x *taskState) error {
 				p.Again++
 			default:
 				p.Decided++
+				p.Own += one(g.Final != nil && g.Final.Own)
 				x.Decisions = true
 			}
 		}
@@ -82,7 +88,11 @@ func (s *Server) read(x *taskState) error {
 		if answered == 0 && p.Decided == 0 && w.active == 0 {
 			continue // opened the list of tasks, and no more
 		}
-		if p.Left = of - answered; answered > 0 && p.Left > 0 {
+		p.All = d.first && len(r.queue.Double) < len(r.queue.Subjects)
+		if p.Left = of - answered; answered == 0 && p.Decided > 0 {
+			p.Left = r.Differ
+		}
+		if answered > 0 && p.Left > 0 {
 			x.Blind = append(x.Blind, w.Person)
 		}
 		x.SecondRound = d.hasAgain()
@@ -96,14 +106,16 @@ func (s *Server) read(x *taskState) error {
 		}
 		problems = append(problems, err)
 	}
-	x.Positions = r.Positions()
-	x.Agreements, err = r.Agreements(s.source)
+	if compare {
+		x.Positions = r.Positions()
+		x.Agreements, err = r.Agreements(s.source)
+	}
 	return errors.Join(append(problems, err)...)
 }
 
 // ownerPage shows the state of one task or all.
 func (s *Server) ownerPage(name, depth string) http.HandlerFunc {
-	return s.page(depth, func(w http.ResponseWriter, r *http.Request) error {
+	return unlocked(s, depth, func(w http.ResponseWriter, r *http.Request) error {
 		tasks, title := s.tasks, s.place.Study+": owner"
 		switch name {
 		case "reliability":
@@ -117,7 +129,7 @@ func (s *Server) ownerPage(name, depth string) http.HandlerFunc {
 		}
 		var states []taskState
 		for _, t := range tasks {
-			states = append(states, s.state(t))
+			states = append(states, s.state(t, name == "reliability"))
 		}
 		return render(w, http.StatusOK, name, map[string]any{"Depth": depth, "Title": title, "Tasks": states})
 	})
@@ -154,6 +166,6 @@ func (s *Server) lock(r *http.Request, d *declared) (l Lock, err error) {
 	case err != nil:
 		return l, refuse(http.StatusConflict, "%v", err)
 	}
-	s.closed[t.Name] = fmt.Sprintf("task %s is locked: its answers cannot change any more", t.Name)
+	s.closed[t.Name] = lockedError(t.Name)
 	return l, nil
 }

@@ -1,10 +1,14 @@
 package annotate
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/scruple-eval/scruple/internal/serve"
@@ -37,13 +41,13 @@ func day(t time.Time) string { return t.Local().Format("Monday 2 January, 15:04"
 func (s *Server) index(w http.ResponseWriter, r *http.Request) error {
 	var list []indexTask
 	for _, t := range s.tasks {
-		x := indexTask{Task: t, Closed: s.closed[t.Name]}
-		if x.Later = x.Closed == "" && s.queues[t.Name] == nil; x.Later {
+		x := indexTask{Task: t}
+		if x.Later = s.closed[t.Name] == nil && s.queues[t.Name] == nil; x.Later {
 			if err := (&Queue{}).drawStrata(t, s.source); err != nil {
-				x.Waits = err.Error()
+				x.Waits = "the study has not all answers that it is about" // the owner's page says which
 			}
 		} else if d, err := s.desk(r, t.Name); err != nil { // the other tasks can be answered
-			x.Closed = err.Error()
+			x.Closed = s.told(r, err)
 		} else {
 			x.Done, x.Of = s.progress(d)
 			x.Active = d.work.active.Round(time.Second)
@@ -90,7 +94,7 @@ func (s *Server) onTask(show func(w http.ResponseWriter, r *http.Request, d *des
 }
 
 // next sends the person to their next subject.
-func (s *Server) next(w http.ResponseWriter, _ *http.Request, d *desk) error {
+func (s *Server) next(w http.ResponseWriter, r *http.Request, d *desk) error {
 	if s.adjudicates() {
 		open, err := d.adjudicable()
 		if err != nil {
@@ -102,16 +106,21 @@ func (s *Server) next(w http.ResponseWriter, _ *http.Request, d *desk) error {
 		return see(w, d.key(slot{open[0].Subject, passAdjudicate}))
 	}
 	k, _, ok, wait := d.next()
+	_, since := d.session()
 	m := message{Depth: depth, Notes: d.task.Name, Title: "Done", Text: "You answered everything in this task. Thank you."}
 	switch {
-	case ok && d.work.since < d.task.Session:
+	case ok && since < d.task.Session:
 		return see(w, d.key(k))
 	case ok:
 		m.Task, m.Title = d.task.Name, "Time for a break"
-		m.Text = fmt.Sprintf("You gave %d answers without a break. All are saved. Continue after a rest, now or on another day.", d.work.since)
+		m.Text = fmt.Sprintf("You gave %d answers without a break. All are saved. Continue after a rest, now or on another day: that is a new session.", since)
 		return render(w, http.StatusOK, "message", m)
 	case !wait.IsZero():
 		m.Title, m.Text = "Done for now", "The second round opens on "+day(wait)+"."
+	case d.hidden() > 0:
+		m.Title = "Done for now"
+		m.Text = fmt.Sprintf("%s cannot be shown now: the window in which `scruple annotate` runs says why.", text.Plural(d.hidden(), "subject", "subjects"))
+		s.told(r, errors.Join(slices.Collect(maps.Values(d.gone))...))
 	}
 	m.Skipped = d.skipped()
 	return render(w, http.StatusOK, "message", m)
@@ -141,6 +150,7 @@ type subjectPage struct {
 	Kind          string // of the event that the form sends
 	Key, Hash     string
 	Shown         Shown
+	Rows          []row
 	Draft         string // JSON
 	Back          string // key of the previous subject, or ""
 	Session       int
@@ -148,6 +158,11 @@ type subjectPage struct {
 	Again         bool
 	Marks         bool // there is a question about passages
 	ReasonWanted  string
+	Take          []string // answers to decide on, as JSON
+	Own           bool     // one of them is the person's
+	Document      string   // names the item without saying what it is
+	Units         []unitLink
+	Gold          bool // a value can be taken from its passage
 	SkipPermitted bool
 }
 
@@ -159,38 +174,87 @@ func (s *Server) subject(w http.ResponseWriter, r *http.Request, d *desk) error 
 		return render(w, http.StatusNotFound, "message", message{Depth: depth, Title: "Page not found", Text: "The subject does not exist, or its answer is final."})
 	}
 	shown, ev, err := d.see(k)
+	if statusOf(err) == http.StatusGone {
+		return see(w, "./") // the next one
+	}
 	if err != nil {
 		return err
 	}
+	d.seen[k.subject] = true
 	done, of := s.progress(d)
-	p := subjectPage{Depth: depth, Task: d.task, Person: d.work.Person, Kind: eventSubmit, Key: r.PathValue("key"), Hash: ev.Shown, Shown: shown,
-		Session: d.work.sessions, Break: "break after this answer", Again: k.pass == passAgain, SkipPermitted: given == nil && !decides,
+	session, since := d.session()
+	p := subjectPage{Depth: depth, Task: d.task, Person: d.work.Person, Kind: eventSubmit, Key: r.PathValue("key"), Hash: ev.Shown, Shown: shown, Rows: shown.rows(),
+		Session: session, Break: "break after this answer", Again: k.pass == passAgain, SkipPermitted: given == nil && !decides,
 		Marks: slices.ContainsFunc(d.task.Ask, func(q study.Question) bool { return q.Type == "span" })}
-	if left := d.task.Session - d.work.since; left > 1 {
+	if left := d.task.Session - since; left > 1 {
 		p.Break = fmt.Sprintf("break in %d answers", left)
 	}
 	title, own := fmt.Sprintf("%d of %d", min(done+1, of), of), d.work.drafts[k]
 	switch {
 	case decides:
-		p.Kind, p.ReasonWanted = eventAdjudicate, "Reason for the verdict"
+		p.Kind, p.ReasonWanted, p.Own = eventAdjudicate, "Reason for the verdict", ev.Own
+		for _, a := range ev.both {
+			p.Take = append(p.Take, string(hashable(a)))
+		}
 	case given != nil && given.First == nil:
 		title = "a subject that you skipped"
 	case given != nil:
 		p.Kind, p.ReasonWanted = eventRevise, "Reason for the change"
+		if d.undoes(given) {
+			p.ReasonWanted += ", needed when a minute has passed since the answer"
+		}
 		title, own = "change your answer", given.Final
 	}
 	p.Title = titled(d.task.Title) + " " + title
-	if own != nil && own.Shown == ev.Shown { // of another text, its passages are elsewhere
+	if own != nil && newFreshness(d.task, d.source).has(own) { // of another text, its passages are elsewhere
 		data, err := json.Marshal(own.Answer)
 		if err != nil {
 			return err
 		}
 		p.Draft = string(data)
 	}
+	p.Document, p.Gold = d.key(slot{subject: Subject{Item: k.subject.Item}}), makesGold(d.task)
+	if p.Gold && !decides {
+		p.Units = d.units(k)
+	}
 	if b, ok := d.before(k, at); ok && !decides {
 		p.Back = d.key(b)
 	}
 	return render(w, http.StatusOK, "subject", p)
+}
+
+// A unitLink is a unit of the item that is shown, with the person's own answer.
+type unitLink struct {
+	Name, Key, Said string // without a key its answer is final, or to be given again
+	Here            bool
+}
+
+// units lists the units of an item in the person's order.
+func (d *desk) units(at slot) (list []unitLink) {
+	for _, s := range d.order(at.pass) {
+		k := slot{s, at.pass}
+		given := d.work.given[k]
+		if s.Item != at.subject.Item || d.gone[s] != nil {
+			continue
+		}
+		u := unitLink{Name: s.Unit, Here: k == at, Said: "open"}
+		if given == nil || d.mayReview(k) {
+			u.Key = d.key(k)
+		}
+		switch {
+		case given == nil && d.work.drafts[k] != nil:
+			u.Said = "draft"
+		case given != nil && given.First == nil:
+			u.Said = "skipped"
+		case given != nil && u.Key == "":
+			u.Said = "answered"
+		case given != nil:
+			gold := given.Final.Answer.unitGold(s.Unit)
+			u.Said = cmp.Or(strings.Join(gold.Values, " or "), study.UnitMissing)
+		}
+		list = append(list, u)
+	}
+	return list
 }
 
 type noteForm struct {
@@ -206,10 +270,10 @@ func (s *Server) notes(w http.ResponseWriter, _ *http.Request, d *desk) error {
 	for _, t := range d.task.Memo {
 		memo = append(memo, noteForm{Head: t, Topic: memoTopic(t), Text: d.work.notes[noteKey{topic: memoTopic(t)}], Rows: 4})
 	}
-	for _, x := range slices.Backward(d.work.log) {
-		topic := sessionTopic(x.Number)
+	for _, x := range slices.Backward(d.work.Sessions()) {
+		topic := sessionTopic(x.id)
 		f := noteForm{Head: fmt.Sprintf("Session %d, %s", x.Number, day(x.Start)), Topic: topic, Rows: 2,
-			About: text.Plural(len(x.Items), "answer", "answers"), Text: d.work.notes[noteKey{topic: topic}]}
+			About: text.Plural(len(x.Items), "answer", "answers"), Text: x.Note}
 		if x.Again > 0 {
 			f.About += fmt.Sprintf(", %d in the second round", x.Again)
 		}
@@ -229,11 +293,12 @@ func (s *Server) notes(w http.ResponseWriter, _ *http.Request, d *desk) error {
 		"Memo": memo, "Sessions": sessions, "Discrepant": discrepant, "Wait": !over && d.hasAgain()}) // Wait: the second round is not over
 }
 
-// name is the name of a subject on pages of the person. A queue of the suite decides what is
-// shown, which may exclude the item, so its subjects have numbers.
+// name is the name of a subject on pages of the person: its place in their order, since ids of
+// items often name a split, a difficulty or a label.
 func (d *part) name(s Subject) string {
-	if d.task.Queue == "" {
-		return s.Blind()
+	name := fmt.Sprintf("subject %d", 1+slices.Index(d.order(passFirst), s))
+	if s.Unit != "" {
+		name += " · " + s.Unit
 	}
-	return fmt.Sprintf("subject %d", 1+slices.Index(d.order(passFirst), s))
+	return name
 }

@@ -17,7 +17,9 @@ type part struct {
 	task  study.Task
 	queue *Queue
 	work  *Work
-	first bool // the person answers all subjects
+	first bool              // the person answers all subjects
+	gone  map[Subject]error // why a subject cannot be shown
+	seen  map[Subject]bool  // was shown since the file is open
 }
 
 // rounds are the passes of answers.
@@ -43,10 +45,29 @@ func (d *part) order(pass int) (list []Subject) {
 		}
 	}
 	stable.Random(q.Seed, "order", t.Name, person, fmt.Sprint(pass)).Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+	if pass == passFirst && !d.first && len(list) < len(q.Subjects) {
+		list = append(list, d.shownBeside(list)...)
+	}
 	if pass == passFirst && t.Of == "unit" && len(t.Arms) == 0 {
 		together(list, q.Subjects)
 	}
 	return list
+}
+
+// shownBeside lists what the person was shown though it is not theirs: another person turned
+// out to be the one who answers all subjects. It stays theirs.
+func (d *part) shownBeside(list []Subject) (more []Subject) {
+	theirs := map[Subject]bool{}
+	for _, s := range list {
+		theirs[s] = true
+	}
+	for _, s := range d.queue.Subjects {
+		k := slot{s, passFirst}
+		if !theirs[s] && (d.seen[s] || d.work.drafts[k] != nil || d.work.given[k] != nil) {
+			more = append(more, s)
+		}
+	}
+	return more
 }
 
 // together moves the units of an item to its first one, in the order of the queue, so
@@ -102,7 +123,7 @@ func (d *part) nextAt(now time.Time) (k slot, at int, ok bool, wait time.Time) {
 	for _, pass := range passes {
 		for i, s := range d.order(pass) {
 			k := slot{s, pass}
-			if d.work.given[k] != nil {
+			if d.work.given[k] != nil || d.gone[s] != nil {
 				continue
 			}
 			if pass == passAgain {
@@ -121,19 +142,18 @@ func (d *part) nextAt(now time.Time) (k slot, at int, ok bool, wait time.Time) {
 // progress counts the person's subjects of both rounds.
 func (d *part) progress() (done, of int) {
 	for _, pass := range rounds {
-		left := d.left(pass)
-		all := len(d.order(pass))
-		done, of = done+all-left, of+all
+		for _, s := range d.order(pass) {
+			given := d.work.given[slot{s, pass}] != nil
+			done, of = done+one(given), of+one(given || d.gone[s] == nil)
+		}
 	}
 	return done, of
 }
 
-// left counts the open subjects of a pass.
+// left counts the open subjects of a pass. Those that cannot be shown are set aside.
 func (d *part) left(pass int) (n int) {
 	for _, s := range d.order(pass) {
-		if d.work.given[slot{s, pass}] == nil {
-			n++
-		}
+		n += one(d.work.given[slot{s, pass}] == nil && d.gone[s] == nil)
 	}
 	return n
 }

@@ -24,6 +24,8 @@ type Place struct {
 	Beside string // the ledger of the store if that is another, which may have locks
 	Seed   int64
 	Now    func() time.Time
+	// Check returns what the study says of gold that a lock would write. nil checks nothing.
+	Check func(file string, gold []byte) error
 
 	from string // of [ledger.Find]
 }
@@ -104,6 +106,7 @@ func (p Place) people(task string) ([]string, error) {
 const (
 	drawEntry   = "draw"
 	personEntry = "annotator"
+	firstEntry  = "annotator-first"
 	headEntry   = "annotation-head"
 	LockEntry   = "lock"
 )
@@ -130,6 +133,11 @@ type (
 		taskOf
 		Person string `json:"person"`
 		Head   bool   `json:"head,omitempty"` // the file has its newest hash in a file beside it
+	}
+	// A leading person answers all subjects, though another began.
+	leading struct {
+		taskOf
+		Person string `json:"person"`
 	}
 	// A head is the newest line of a person's file.
 	head struct {
@@ -183,6 +191,18 @@ func entriesOf[T interface{ about() taskOf }](p Place, kind, task string) (list 
 func (p Place) Started(task string) (bool, error) {
 	draws, err := entriesOf[drawn](p, drawEntry, task)
 	return len(draws) > 0, err
+}
+
+// leader is who answers all subjects of a task, "" if nobody answered yet.
+func (p Place) leader(t study.Task) (string, error) {
+	if len(t.People) > 0 {
+		return t.People[0], nil
+	}
+	if list, err := entriesOf[leading](p, firstEntry, t.Name); err != nil || len(list) > 0 {
+		return append(list, leading{})[0].Person, err
+	}
+	names, err := p.starters(t.Name)
+	return append(names, "")[0], err
 }
 
 // starters lists who answers a task, in the order of their first answers.

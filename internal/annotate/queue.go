@@ -37,7 +37,7 @@ type Queue struct {
 // taskHash covers what changes the meaning of answers.
 func taskHash(t study.Task) string {
 	t.Title, t.Guide, t.Session, t.Judge, t.Labels, t.Kind = "", "", 0, false, nil, ""
-	t.Target, t.Memo = nil, nil
+	t.Target, t.Memo, t.People, t.Adjudicator = nil, nil, nil, ""
 	t.Ask = withoutKeys(t.Ask)
 	return hashOfJSON(t)
 }
@@ -159,10 +159,8 @@ func candidates(t study.Task, source Source) ([][]Subject, error) {
 				return nil, err
 			}
 			group = nil
-			for _, r := range x.Judged() {
-				if s.Unit = r.ID; r.Quote != "" || !slices.Contains(t.Show, "quote") {
-					group = append(group, s)
-				}
+			for _, s.Unit = range claimed(t, x) {
+				group = append(group, s)
 			}
 		}
 		if len(group) > 0 {
@@ -286,7 +284,7 @@ func (p Place) readQueue(t study.Task) (*Queue, error) {
 	if err := dataset.DecodeStrict(data, &q); err != nil {
 		return nil, dataset.Locate(path, data, err)
 	}
-	if q.Hash != taskHash(t) {
+	if q.Hash != taskHash(t) && q.Hash != taskHash(t.Former()) {
 		return nil, fmt.Errorf("task %s changed since its subjects were drawn: undo the change, or give the changed task another name", t.Name)
 	}
 	return &q, nil

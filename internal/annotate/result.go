@@ -2,7 +2,9 @@ package annotate
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -80,7 +82,7 @@ func (c *Coding) stale(f *freshness) bool {
 
 // showBoth adds the answers of two people to what is shown, without names and in an
 // order that is drawn. swapped says which arm of a pair is shown as A; arms are not named.
-func (c *Coding) showBoth(shown Shown, t study.Task, seed int64, swapped bool) (_ Shown, reversed bool) {
+func (c *Coding) showBoth(shown Shown, t study.Task, seed int64, swapped bool) (_ Shown, both [2]Answer, reversed bool) {
 	two := slices.Clone(c.First[:2])
 	if i := slices.IndexFunc(c.First, func(g *Given) bool { return differ(t, c.First[0].Final, g.Final) }); i > 0 {
 		two[1] = c.First[i] // the first that differs
@@ -89,13 +91,15 @@ func (c *Coding) showBoth(shown Shown, t study.Task, seed int64, swapped bool) (
 		slices.Reverse(two)
 	}
 	for i, g := range two {
-		said := g.Final.readable(t, func(label string) string { return c.Subject.sideOf(label, swapped) })
+		side := func(label string) string { return c.Subject.sideOf(label, swapped) }
+		both[i] = g.Final.onSides(t, side)
+		said := cmp.Or(g.Final.readable(t, side), "Every question was left open.")
 		if c.Subject.Other != "" && g.Final.Swapped != swapped {
 			said += "\nThe texts of this judgement were written with A and B the other way round."
 		}
 		shown.Parts = append(shown.Parts, Part{Name: "Judgement " + string(rune('A'+i)), Text: said})
 	}
-	return shown, reversed
+	return shown, both, reversed
 }
 
 // freshness tells whether what a person judged is what the study still shows. Texts can
@@ -103,25 +107,44 @@ func (c *Coding) showBoth(shown Shown, t study.Task, seed int64, swapped bool) (
 type freshness struct {
 	task   study.Task
 	source Shower
-	hashes map[Subject][2]string // with either arm of a pair as A; "" cannot be shown
+	now    map[Subject]current
+}
+
+// current is what is shown of a subject now, with either arm of a pair as A.
+type current struct {
+	hashes [2][]string // of all forms; none if it cannot be shown
+	err    error
 }
 
 func newFreshness(t study.Task, source Shower) *freshness {
-	return &freshness{t, source, map[Subject][2]string{}}
+	return &freshness{t, source, map[Subject]current{}}
 }
+
+// of looks at a subject once.
+func (f *freshness) of(s Subject) current {
+	c, known := f.now[s]
+	if !known {
+		for i, swapped := range []bool{false, true} {
+			if i > 0 && s.Other == "" {
+				break
+			}
+			list, err := forms(f.task, f.source, s, swapped)
+			c.err = cmp.Or(c.err, err)
+			for _, shown := range list {
+				c.hashes[i] = append(c.hashes[i], shown.Hash())
+			}
+		}
+		f.now[s] = c
+	}
+	return c
+}
+
+// gone reports whether there is no answer to judge any more.
+func (f *freshness) gone(s Subject) bool { return errors.Is(f.of(s).err, eval.ErrGone) }
 
 // has reports whether an answer or a decision concerns what the study shows.
 func (f *freshness) has(e *Event) bool {
-	s := *e.Subject
-	of, known := f.hashes[s]
-	if !known {
-		for i, swapped := range []bool{false, true} {
-			if shown, err := show(f.task, f.source, s, swapped); err == nil {
-				of[i] = shown.Hash()
-			}
-		}
-		f.hashes[s] = of
-	}
+	of := f.of(*e.Subject).hashes
 	judged, now := e.Shown, of[0]
 	if e.Pass == passAdjudicate {
 		judged = e.Base
@@ -129,7 +152,7 @@ func (f *freshness) has(e *Event) bool {
 	if e.Swapped {
 		now = of[1]
 	}
-	return judged != "" && judged == now
+	return judged != "" && slices.Contains(now, judged)
 }
 
 // A Settled is the answer that counts for a subject.
@@ -139,6 +162,7 @@ type Settled struct {
 	Label       string  `json:"label"`
 	By          string  `json:"by"`
 	Adjudicated bool    `json:"adjudicated,omitempty"`
+	Own         bool    `json:"own,omitempty"` // adjudicated by a person who gave one of the answers
 	Reason      string  `json:"reason,omitempty"`
 	Shown       string  `json:"shown"`
 
@@ -151,8 +175,12 @@ type Result struct {
 	Task     study.Task
 	Settled  []Settled
 	Missing  []string
+	Differ   int // subjects whose answers differ, without a decision
+	Aside    int // subjects without an answer to judge any more: they are set aside
 	Everyone []*Work
 
+	gone  map[Subject]error
+	first string // who answers all subjects
 	queue *Queue
 	now   time.Time
 	file  string // name of the gold, if the suite names it
@@ -176,22 +204,29 @@ func (p Place) Result(t study.Task, source Shower) (*Result, error) {
 	if q == nil {
 		return nil, &NotStartedError{t.Name}
 	}
-	r := &Result{Task: t, queue: q, now: p.Now()}
+	r := &Result{Task: t, gone: map[Subject]error{}, queue: q, now: p.Now()}
 	if r.Everyone, err = p.Everyone(t.Name); err != nil {
 		return nil, err
 	}
-	skipped, open, differ := 0, 0, 0
+	if r.first, err = p.leader(t); err != nil {
+		return nil, err
+	}
+	skipped, open := 0, 0
 	var stale []string
 	fresh := newFreshness(t, source)
 	for _, c := range codings(t, q, r.Everyone) {
 		switch {
+		case fresh.gone(c.Subject):
+			r.gone[c.Subject] = eval.ErrGone
+			r.Aside++
 		case c.stale(fresh):
 			stale = append(stale, c.Subject.String())
 		case c.Final != nil:
 			e := c.Final.Final
-			r.Settled = append(r.Settled, Settled{c.Subject, e.Answer, e.label(t, t.Ask[0]), c.By, e.Pass == passAdjudicate, e.Reason, e.Shown, e.Session, c.Final.FinalAt})
+			by := r.Everyone[slices.IndexFunc(r.Everyone, func(w *Work) bool { return w.Person == c.By })]
+			r.Settled = append(r.Settled, Settled{c.Subject, e.Answer, e.label(t, t.Ask[0]), c.By, e.Pass == passAdjudicate, e.Own, e.Reason, e.Shown, by.session(e.Session), c.Final.FinalAt})
 		case len(c.First) > 0:
-			differ++
+			r.Differ++
 		case c.skipped:
 			skipped++
 		default:
@@ -205,7 +240,7 @@ func (p Place) Result(t study.Task, source Shower) (*Result, error) {
 	}
 	miss(open, "subject has", "subjects have", " no answer")
 	miss(skipped, "subject was", "subjects were", " skipped: answer it, or draw the task anew under another name")
-	miss(differ, "subject has", "subjects have", " answers that differ: decide with `scruple annotate --adjudicate`")
+	miss(r.Differ, "subject has", "subjects have", " answers that differ: decide with `scruple annotate --adjudicate`")
 	if len(stale) > 0 {
 		miss(len(stale), "subject was", "subjects were", ", such as %s, judged by a text that the study no longer shows: restore the text, or draw the task anew under another name", stale[0])
 	}
@@ -221,7 +256,7 @@ func (p Place) Result(t study.Task, source Shower) (*Result, error) {
 
 // part is a person's part of the task.
 func (r *Result) part(w *Work) *part {
-	return &part{task: r.Task, queue: r.queue, work: w, first: w == r.Everyone[0]}
+	return &part{task: r.Task, queue: r.queue, work: w, first: w.Person == cmp.Or(r.first, r.Everyone[0].Person), gone: r.gone}
 }
 
 // Discrepancies lists the subjects that a person answered differently in the second round.
@@ -232,6 +267,10 @@ func (r *Result) Discrepancies(w *Work) (list []Discrepancy, ok bool) {
 
 // makesGold reports whether the answers to a task are gold in the suite's format.
 func makesGold(t study.Task) bool { return t.Kind == "gold" && t.Of == "unit" && len(t.Arms) == 0 }
+
+// StudyGold reports whether the answers are gold that the study reads. [Result.Gold] was
+// called before.
+func (r *Result) StudyGold() bool { return makesGold(r.Task) || r.file != "" }
 
 // Gold is the file of the settled answers: gold in the suite's format if the task is
 // of kind gold, gold of whole items if the suite has such, else the answers as they are.

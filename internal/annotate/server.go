@@ -2,6 +2,7 @@ package annotate
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"errors"
@@ -15,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -51,6 +53,13 @@ var inBackticks = regexp.MustCompile("`([^`]*)`")
 // A Server has the annotation pages of a study for people who are named by their
 // secrets, see [serve.HolderOf].
 type Server struct {
+	// Report gets the errors that people are not told, since they can name items and arms.
+	// nil drops them.
+	Report func(error)
+	// People are those who answer. The first one answers all subjects of a task that nobody
+	// answered yet, unless the study says who does.
+	People []string
+
 	place   Place
 	tasks   []study.Task
 	source  Source
@@ -59,8 +68,8 @@ type Server struct {
 
 	mu     sync.Mutex
 	queues map[string]*Queue
-	closed map[string]string // why a task cannot be answered
-	open   map[string]int64  // size of the ledger in which the task is not locked
+	closed map[string]error // why a task cannot be answered
+	open   map[string]int64 // size of the ledger in which the task is not locked
 	desks  map[[2]string]*desk
 }
 
@@ -70,7 +79,7 @@ type Server struct {
 // the people decide on subjects whose answers differ.
 func Open(p Place, tasks []study.Task, source Source, version string, adjudicate bool) (*Server, error) {
 	s := &Server{place: p, source: source, version: version, passes: rounds,
-		queues: map[string]*Queue{}, closed: map[string]string{}, open: map[string]int64{}, desks: map[[2]string]*desk{}}
+		queues: map[string]*Queue{}, closed: map[string]error{}, open: map[string]int64{}, desks: map[[2]string]*desk{}}
 	if adjudicate {
 		s.passes = []int{passAdjudicate}
 	}
@@ -91,13 +100,13 @@ func Open(p Place, tasks []study.Task, source Source, version string, adjudicate
 		case err != nil && len(tasks) == 1:
 			return nil, err
 		case err != nil:
-			s.closed[t.Name] = err.Error()
+			s.closed[t.Name] = err
 		default:
 			s.queues[t.Name] = q
 		}
 	}
 	if len(s.queues) == 0 {
-		return nil, fmt.Errorf("no task can be answered: %s", s.closed[s.tasks[0].Name])
+		return nil, fmt.Errorf("no task can be answered: %w", s.closed[s.tasks[0].Name])
 	}
 	return s, nil
 }
@@ -154,13 +163,34 @@ func static(kind, content string) http.HandlerFunc {
 // page serves a page under the lock; an error is a page, too. Depth is the way to the first
 // page.
 func (s *Server) page(depth string, show func(w http.ResponseWriter, r *http.Request) error) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
+	return unlocked(s, depth, func(w http.ResponseWriter, r *http.Request) error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
+		return show(w, r)
+	})
+}
+
+// unlocked serves a page that reads files and nothing that changes in the server: people do not
+// wait for the statistics of the owner.
+func unlocked(s *Server, depth string, show func(w http.ResponseWriter, r *http.Request) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
 		if err := show(w, r); err != nil {
-			render(w, statusOf(err), "message", message{Depth: depth, Title: "This cannot be shown", Text: err.Error()})
+			render(w, statusOf(err), "message", message{Depth: depth, Title: "This cannot be shown", Text: s.told(r, err)})
 		}
 	}
+}
+
+// told is what an error says to whoever asks. Only a refusal is written for people: other
+// errors can name items, arms and models.
+func (s *Server) told(r *http.Request, err error) string {
+	var refused *refusal
+	if errors.As(err, &refused) || serve.HolderOf(r) == Owner {
+		return err.Error()
+	}
+	if s.Report != nil {
+		s.Report(err)
+	}
+	return "the window in which `scruple annotate` runs says why: ask whoever started it"
 }
 
 func render(w http.ResponseWriter, status int, name string, data any) error {
@@ -198,7 +228,7 @@ func post[T, Said any](s *Server, not string, do func(r *http.Request, body *T) 
 		}
 		if err != nil {
 			w.WriteHeader(statusOf(err))
-			said = map[string]string{"error": not + err.Error()}
+			said = map[string]string{"error": not + s.told(r, err)}
 		}
 		if data, err := json.Marshal(said); err == nil {
 			w.Write(data)
@@ -237,17 +267,23 @@ func (s *Server) desk(r *http.Request, task string) (*desk, error) {
 	if err != nil {
 		return nil, err
 	}
-	if why := s.closed[task]; why != "" {
-		return nil, refuse(http.StatusConflict, "%s", why)
+	if err := s.closed[task]; err != nil {
+		return nil, err
 	}
 	person := serve.HolderOf(r)
+	switch {
+	case s.adjudicates() && t.Adjudicator != "" && t.Adjudicator != person:
+		return nil, refuse(http.StatusForbidden, "the study names somebody else to decide on this task")
+	case !s.adjudicates() && len(t.People) > 0 && !slices.Contains(t.People, person):
+		return nil, refuse(http.StatusForbidden, "the study names others to answer this task")
+	}
 	if d := s.desks[[2]string{task, person}]; d != nil {
 		return d, d.rank()
 	}
 	if s.queues[task] == nil {
 		q, err := s.place.queue(t, s.source)
 		if err != nil { // nothing is drawn, so a later request can succeed
-			return nil, refuse(http.StatusConflict, "%v", err)
+			return nil, err
 		}
 		s.queues[task] = q
 	}
@@ -258,11 +294,14 @@ func (s *Server) desk(r *http.Request, task string) (*desk, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err = d.mark(eventStart, ""); err != nil {
-		return nil, errors.Join(err, d.log.Close())
-	}
 	s.desks[[2]string{task, person}] = d
-	return d, nil
+	d.lead = append(slices.Clone(s.People), "")[0]
+	return d, d.rank()
+}
+
+// lockedError says to people that a task is locked.
+func lockedError(task string) error {
+	return refuse(http.StatusConflict, "task %s is locked: its answers cannot change any more", task)
 }
 
 // checkOpen refuses a locked task. Another process can have locked it: the ledger is
@@ -276,7 +315,7 @@ func (s *Server) checkOpen(task string) error {
 		return nil
 	}
 	if err := s.place.checkOpen(task); err != nil {
-		return refuse(http.StatusConflict, "%v", err)
+		return err
 	}
 	s.open[task] = size
 	return nil
@@ -327,7 +366,7 @@ func (d *desk) save(e *said, passes []int) (stored ledger.Entry, err error) {
 	var ev Event
 	switch e.Kind {
 	case eventBreak:
-		return d.mark(eventBreak, e.ID)
+		return d.rest(e.ID)
 	case eventNote:
 		ev, err = d.acceptNote(e)
 	default:
@@ -361,8 +400,13 @@ func (d *desk) accept(e *said, passes []int) (ev Event, err error) {
 		}
 		ev.Answer = e.Answer.exact(shown)
 		if makesGold(d.task) && e.Kind != eventDraft {
-			if _, err := d.source.Gold(k.subject.Item, []eval.UnitGold{ev.Answer.unitGold(k.subject.Unit)}); err != nil {
-				return ev, refuse(http.StatusUnprocessableEntity, "%v", err)
+			gold := ev.Answer.unitGold(k.subject.Unit)
+			_, err := d.source.Gold(k.subject.Item, []eval.UnitGold{gold})
+			for _, v := range gold.Values {
+				err = cmp.Or(d.source.Fits(k.subject.Item, k.subject.Unit, v), err)
+			}
+			if err != nil {
+				return ev, refuse(http.StatusUnprocessableEntity, "%s", nameless(err, k.subject.Item))
 			}
 		}
 	}
@@ -370,6 +414,14 @@ func (d *desk) accept(e *said, passes []int) (ev Event, err error) {
 	ev.Sighted, ev.ActiveMS, ev.WallMS = k.pass == passAdjudicate, e.ActiveMS, e.WallMS
 	return ev, nil
 }
+
+// nameless is the text of an error without the id of the item, which people must not see.
+func nameless(err error, item string) string {
+	return strings.NewReplacer(fmt.Sprintf("%q", item), "shown here", item, "shown here").Replace(err.Error())
+}
+
+// undoes reports whether a change is a slip that was noticed at once: it needs no reason.
+func (d *desk) undoes(given *Given) bool { return d.place.Now().Sub(given.FinalAt) <= time.Minute }
 
 // permits refuses what cannot be said about a slot, or not any more.
 func (d *desk) permits(e *said, k slot) error {
@@ -388,7 +440,7 @@ func (d *desk) permits(e *said, k slot) error {
 		switch {
 		case given == nil || !d.mayReview(k):
 			return refuse(http.StatusConflict, "this answer cannot be changed any more")
-		case !reasonable:
+		case !reasonable && !d.undoes(given):
 			return refuse(http.StatusUnprocessableEntity, "give a reason for the change")
 		}
 	case eventAdjudicate:
@@ -408,7 +460,7 @@ func (d *desk) permits(e *said, k slot) error {
 func (d *desk) acceptNote(e *said) (Event, error) {
 	ev := Event{ID: e.ID, Topic: e.Topic, Reason: strings.TrimSpace(e.Reason)}
 	known := slices.ContainsFunc(d.task.Memo, func(t string) bool { return memoTopic(t) == e.Topic }) ||
-		slices.ContainsFunc(d.work.log, func(x Session) bool { return sessionTopic(x.Number) == e.Topic })
+		slices.ContainsFunc(d.work.log, func(x Session) bool { return sessionTopic(x.id) == e.Topic })
 	if e.Topic == discrepancyTopic {
 		list, _ := d.discrepancies()
 		for _, x := range list {

@@ -38,3 +38,64 @@ func TestASecondSession(t *testing.T) {
 		t.Errorf("%d: %s", code, body)
 	}
 }
+
+// A look is no session, and a break ends one: gold has the number of the session in which
+// somebody answered. Starts without an answer, which older versions wrote at each look, do
+// not count.
+func TestSessionsBeginWithWork(t *testing.T) {
+	clock := time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)
+	p := at(t, &clock)
+	task := label
+	task.Again = study.Again{}
+	for day := range 12 {
+		s, err := Open(p, []study.Task{task}, corpus{6}, "test", false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		get := browsing(t, s, "anna")
+		for _, page := range []string{"", "t/t/", "t/t/notes"} {
+			if code, body := get(page); code >= 400 {
+				t.Fatal(code, body)
+			}
+		}
+		if _, to := get("t/t/"); day == 11 {
+			if _, body := get("t/t/" + to); !strings.Contains(body, "session 1, ") {
+				t.Errorf("the page says\n%s", body)
+			}
+		}
+		if day < 3 { // as an older version did
+			if _, err := s.desks[[2]string{"t", "anna"}].mark(eventStart, ""); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d := open(t, p, task, "anna")
+	for i := range 6 {
+		clock = clock.Add(time.Minute)
+		if i == 4 {
+			if _, err := d.rest("0123456789abcdef"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := d.say(t, "yes"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := d.close(); err != nil {
+		t.Fatal(err)
+	}
+	r, err := p.Result(task, corpus{6})
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := map[int]int{}
+	for _, s := range r.Settled {
+		count[s.session]++
+	}
+	if sessions := r.Everyone[0].Sessions(); count[1] != 4 || count[2] != 2 || len(sessions) != 2 || sessions[0].Breaks != 1 || !sessions[0].Start.Equal(clock.Add(-5*time.Minute)) {
+		t.Errorf("answers by session: %v; sessions %+v", count, sessions)
+	}
+}

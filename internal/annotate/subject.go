@@ -105,6 +105,8 @@ type Shower interface {
 	Show(t eval.Trial) (eval.Exhibit, error)
 	// ShowQueued shows an answer of a queue of the suite.
 	ShowQueued(name string, t eval.Trial) ([]eval.Passage, error)
+	// About says what a unit of an item is, or "".
+	About(item, unit string) string
 }
 
 // A GoldMaker knows gold in the format of the suite.
@@ -113,6 +115,8 @@ type GoldMaker interface {
 	Gold(item string, of []eval.UnitGold) ([]byte, error)
 	// Same reports whether two people say the same value of a unit.
 	Same(item string, a, b eval.UnitGold) (bool, error)
+	// Fits returns why a person's value is none of the unit's type.
+	Fits(item, unit, value string) error
 	// Keeper returns nil if the suite has no gold of whole items.
 	Keeper() eval.GoldKeeper
 }
@@ -121,10 +125,13 @@ type GoldMaker interface {
 type Shown struct {
 	Task  string           `json:"task"`
 	Unit  string           `json:"unit,omitempty"`
+	About string           `json:"about,omitempty"` // what the unit is
 	Lead  string           `json:"lead,omitempty"`
 	Pages []Page           `json:"pages,omitempty"`
 	Parts []Part           `json:"parts,omitempty"`
 	Ask   []study.Question `json:"ask"`
+
+	sides [2][]Part // of a pair, whose parts have all that is shown of an answer
 }
 
 // A Page is text in which passages can be marked.
@@ -164,6 +171,25 @@ func (s Shown) text() string {
 	return strings.Join(texts, "\n\n")
 }
 
+// forms are what a task shows of a subject, and then what older versions showed of the same:
+// an answer to one of these stays valid.
+func forms(t study.Task, source Shower, s Subject, swapped bool) (list []Shown, err error) {
+	former := t.Former()
+	for _, t := range []study.Task{t, former} {
+		shown, err := show(t, source, s, swapped)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, shown)
+		shown.About = ""
+		list = append(list, shown)
+		if slices.Equal(t.Show, former.Show) {
+			break
+		}
+	}
+	return list, nil
+}
+
 // show builds what a task shows of a subject, and nothing else. swapped shows the
 // second arm of a pair as A.
 func show(t study.Task, source Shower, s Subject, swapped bool) (shown Shown, err error) {
@@ -178,8 +204,14 @@ func show(t study.Task, source Shower, s Subject, swapped bool) (shown Shown, er
 		return shown, err
 	}
 	x, err := source.Show(s.trial())
+	if err == nil && t.Of == "unit" && s.Arm != "" && !slices.Contains(claimed(t, x), s.Unit) {
+		err = fmt.Errorf("the answer says nothing of it: %w", eval.ErrGone)
+	}
 	if err != nil {
 		return shown, err
+	}
+	if t.Of == "unit" {
+		shown.About = source.About(s.Item, s.Unit)
 	}
 	shows := func(part string) bool { return slices.Contains(t.Show, part) }
 	if shows("lead") {
@@ -208,12 +240,23 @@ func show(t study.Task, source Shower, s Subject, swapped bool) (shown Shown, er
 	}
 	for i, side := range []eval.Exhibit{x, y} {
 		var text []string
-		for _, p := range answerParts(side, s, shows) {
+		shown.sides[i] = answerParts(side, s, shows)
+		for _, p := range shown.sides[i] {
 			text = append(text, p.Text)
 		}
 		shown.Parts = append(shown.Parts, Part{Name: "Answer " + string(rune('A'+i)), Text: strings.Join(text, "\n\n")})
 	}
 	return shown, nil
+}
+
+// claimed lists the units of an answer that people can judge.
+func claimed(t study.Task, x eval.Exhibit) (units []string) {
+	for _, r := range x.Judged() {
+		if r.Quote != "" || !slices.Contains(t.Show, "quote") {
+			units = append(units, r.ID)
+		}
+	}
+	return units
 }
 
 // goldText is the gold of a subject, a line for each unit.
@@ -254,9 +297,12 @@ func answerParts(x eval.Exhibit, s Subject, shows func(string) bool) (parts []Pa
 	}
 	add("answer", "Answer", strings.Join(answers, "\n"))
 	add("quote", "Quoted text", strings.Join(quotes, "\n"))
-	add("raw", "Answer as written", x.Raw)
+	add("raw", rawPart, x.Raw)
 	return parts
 }
+
+// rawPart is the name of an answer that nobody read.
+const rawPart = "Answer as written"
 
 // withoutKeys returns questions without the keys of the keyboard.
 func withoutKeys(ask []study.Question) []study.Question {
@@ -272,12 +318,14 @@ func hashOf(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-func hashOfJSON(x any) string {
+func hashOfJSON(x any) string { return hashOf(hashable(x)) }
+
+func hashable(x any) []byte {
 	data, err := json.Marshal(x)
 	if err != nil {
 		panic("annotate: " + err.Error()) // strings and numbers alone
 	}
-	return hashOf(data)
+	return data
 }
 
 // titled ends a title with a colon, unless it ends with a mark of its own.

@@ -132,6 +132,7 @@ func Describe(e ledger.Entry) string {
 	var d drawn
 	var h head
 	var s starter
+	var f leading
 	var l Lock
 	switch {
 	case e.Kind == drawEntry && e.Decode(&d) == nil:
@@ -139,6 +140,8 @@ func Describe(e ledger.Entry) string {
 			d.Task, d.Study, text.Plural(d.Subjects, "subject", "subjects"), d.Queue)
 	case e.Kind == personEntry && e.Decode(&s) == nil:
 		return fmt.Sprintf("task %s of study %s: %s began", s.Task, s.Study, s.Person)
+	case e.Kind == firstEntry && e.Decode(&f) == nil:
+		return fmt.Sprintf("task %s of study %s: %s answers all subjects", f.Task, f.Study, f.Person)
 	case e.Kind == headEntry && e.Decode(&h) == nil:
 		return fmt.Sprintf("task %s of study %s: the file of %s has %s, the last with SHA-256 %s",
 			h.Task, h.Study, h.Person, text.Plural(h.Seq, "line", "lines"), h.Hash)

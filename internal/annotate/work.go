@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,16 +49,20 @@ type Event struct {
 	Base     string `json:"base,omitempty"`
 	Reversed bool   `json:"reversed,omitempty"`
 	// Swapped says that the second arm of a pair was shown as A.
-	Swapped bool   `json:"swapped,omitempty"`
-	Place   int    `json:"place,omitempty"` // in the person's order, from 1
-	Answer  Answer `json:"answer,omitempty"`
-	Reason  string `json:"reason,omitempty"`
-	Topic   string `json:"topic,omitempty"` // of a note, whose text is the reason
+	Swapped bool `json:"swapped,omitempty"`
+	// Own says that one of the answers decided on is the person's own.
+	Own    bool   `json:"own,omitempty"`
+	Place  int    `json:"place,omitempty"` // in the person's order, from 1
+	Answer Answer `json:"answer,omitempty"`
+	Reason string `json:"reason,omitempty"`
+	Topic  string `json:"topic,omitempty"` // of a note, whose text is the reason
 	// Sighted answers were given after others were shown. They count in no agreement.
 	Sighted  bool   `json:"sighted,omitempty"`
 	ActiveMS int64  `json:"active_ms,omitempty"`
 	WallMS   int64  `json:"wall_ms,omitempty"`
 	Version  string `json:"version,omitempty"` // of the program
+
+	both [2]Answer // those that a decision is about
 }
 
 func (e *Event) active() time.Duration { return time.Duration(e.ActiveMS) * time.Millisecond }
@@ -69,6 +74,18 @@ func (e *Event) label(t study.Task, q study.Question) string {
 		return e.Subject.armOf(l, e.Swapped)
 	}
 	return l
+}
+
+// onSides is an answer with the arms of a pair as a page shows them.
+func (e *Event) onSides(t study.Task, show func(label string) string) Answer {
+	a := Answer{}
+	maps.Copy(a, e.Answer)
+	for _, q := range t.Ask {
+		if _, given := a[q.Name]; given && t.Of == "pair" && q.Type == "choice" {
+			a.put(q.Name, show(e.label(t, q)))
+		}
+	}
+	return a
 }
 
 // Readable is an answer as text, one question a line. Arms of a pair are named.
@@ -111,17 +128,19 @@ type Given struct {
 	opened, answered int // lines of the file: the first one, and the first answer
 }
 
-// A Session is the time from one start of the server to the next in a person's work.
+// A Session is a person's work from the first draft to a break or the end of the server.
 type Session struct {
-	Number     int
+	Number     int // from 1, of the sessions with an answer or a note
 	Start, End time.Time
-	Breaks     int
+	Breaks     int // one ends a session; older versions had several in one
 	// Items are the subjects of new answers in their order, without those of the second
 	// round, which Again counts.
 	Items  []Subject
 	Again  int
 	Active time.Duration
 	Note   string // observations
+
+	id int // counts starts: older versions started a session with each look
 }
 
 // A noteKey is what a note is about. A later note replaces an earlier one; both stay in
@@ -146,12 +165,12 @@ type Work struct {
 	order  []*Given // as they were first answered or skipped
 	drafts map[slot]*Event
 	ids    map[string]ledger.Entry
-	// sessions counts starts; since counts answers after the last start or break.
-	sessions, since int
-	log             []Session
-	notes           map[noteKey]string
-	active          time.Duration
-	last            time.Time
+	// starts counts starts of sessions; since counts answers after the last start or break.
+	starts, since int
+	log           []Session
+	notes         map[noteKey]string
+	active        time.Duration
+	last          time.Time
 }
 
 func newWork(task, person string) *Work {
@@ -179,9 +198,9 @@ func (w *Work) apply(e ledger.Entry) error {
 	w.active += ev.active()
 	switch e.Kind {
 	case eventStart:
-		w.sessions++
+		w.starts++
 		w.since = 0
-		w.log = append(w.log, Session{Number: w.sessions, Start: at, End: at})
+		w.log = append(w.log, Session{id: w.starts, Start: at, End: at})
 	case eventBreak:
 		w.since = 0
 		w.inSession(at).Breaks++
@@ -248,12 +267,23 @@ func (w *Work) inSession(at time.Time) *Session {
 // Sessions lists the sessions in which the person answered or wrote something.
 func (w *Work) Sessions() (list []Session) {
 	for _, s := range w.log {
-		s.Note = w.notes[noteKey{topic: sessionTopic(s.Number)}]
+		s.Note = w.notes[noteKey{topic: sessionTopic(s.id)}]
 		if len(s.Items) > 0 || s.Again > 0 || s.Note != "" {
+			s.Number = len(list) + 1
 			list = append(list, s)
 		}
 	}
 	return list
+}
+
+// session is the number of the session with an id.
+func (w *Work) session(id int) int {
+	for _, s := range w.Sessions() {
+		if s.id == id {
+			return s.Number
+		}
+	}
+	return max(1, len(w.Sessions()))
 }
 
 // An Answered is a final first answer of a person.

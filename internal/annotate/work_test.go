@@ -170,3 +170,48 @@ func TestSecondRoundThatNeverBegins(t *testing.T) {
 		t.Errorf("%q, %v", r.Missing, err)
 	}
 }
+
+// A slip that is noticed within a minute is changed without a reason; later it needs one.
+func TestUndo(t *testing.T) {
+	clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
+	task := label
+	task.Again = study.Again{}
+	d := open(t, at(t, &clock), task, "anna")
+	k, _, _, _ := d.next()
+	if err := d.send(t, k, eventSubmit, "yes"); err != nil {
+		t.Fatal(err)
+	}
+	revise := func() error {
+		return d.permits(&said{Kind: eventRevise}, k)
+	}
+	clock = clock.Add(50 * time.Second)
+	if err := revise(); err != nil {
+		t.Error(err)
+	}
+	clock = clock.Add(20 * time.Second)
+	if err := revise(); err == nil || !strings.Contains(err.Error(), "give a reason") {
+		t.Error(err)
+	}
+}
+
+// The page of a field lists those of the text with the person's own values.
+func TestUnitsOfAText(t *testing.T) {
+	clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
+	d := open(t, at(t, &clock), study.Task{Name: "t", Kind: "gold", Draw: 2}, "anna")
+	first, place, _, _ := d.next()
+	_, ev, err := d.see(first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ev.Place, ev.Answer = place, Answer{}
+	ev.Answer.put("exists", study.UnitPresent)
+	ev.Answer.put("value", "2024")
+	if _, err := d.append(eventSubmit, ev); err != nil {
+		t.Fatal(err)
+	}
+	second, _, _, _ := d.next()
+	want := []unitLink{{Name: first.subject.Unit, Key: d.key(first), Said: "2024"}, {Name: second.subject.Unit, Key: d.key(second), Said: "open", Here: true}}
+	if got := d.units(second); !slices.Equal(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}

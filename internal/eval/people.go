@@ -2,6 +2,7 @@ package eval
 
 import (
 	"encoding/json"
+	"errors"
 	"iter"
 )
 
@@ -9,6 +10,10 @@ import (
 // are answers, such as the fields of a document.
 type Annotated interface {
 	Units(item string) ([]string, error)
+	// About says what a unit is, as arms are told: its meaning, its type, and an example.
+	About(item, unit string) string
+	// Fits returns why a value that a person gives cannot be compared as the unit's type.
+	Fits(item, unit, value string) error
 	// Gold makes a record of gold, in the suite's format, of what people say of the
 	// units of an item.
 	Gold(item string, of []UnitGold) ([]byte, error)
@@ -16,6 +21,10 @@ type Annotated interface {
 	// suite compares answers with gold. Quotes may differ.
 	Same(item string, a, b UnitGold) (bool, error)
 }
+
+// ErrGone is wrapped by the error of showing an answer that people cannot judge any more:
+// its trial failed, or what they would judge is not in it.
+var ErrGone = errors.New("it cannot be judged any more")
 
 // UnitGold is what people say of a unit.
 type UnitGold struct {

@@ -62,6 +62,22 @@ func (s *Subjects) Units(item string) ([]string, error) {
 	return b.Units(item)
 }
 
+// About says what a unit of an item is, "" if the suite does not.
+func (s *Subjects) About(item, unit string) string {
+	if b := s.x.Bench.Capabilities().Annotated; b != nil {
+		return b.About(item, unit)
+	}
+	return ""
+}
+
+// Fits returns why a value is none of a unit's type.
+func (s *Subjects) Fits(item, unit, value string) error {
+	if b := s.x.Bench.Capabilities().Annotated; b != nil {
+		return b.Fits(item, unit, value)
+	}
+	return nil
+}
+
 // Gold makes a record of gold of an item.
 func (s *Subjects) Gold(item string, of []eval.UnitGold) ([]byte, error) {
 	b := s.x.Bench.Capabilities().Annotated
@@ -189,6 +205,9 @@ func (s *Subjects) Show(t eval.Trial) (eval.Exhibit, error) {
 	c, err := s.r.db.Case(s.ctx, s.r.Record, t)
 	if err != nil {
 		return eval.Exhibit{}, err
+	}
+	if c.Failed() { // since it was drawn
+		return eval.Exhibit{}, fmt.Errorf("the trial failed: %w", eval.ErrGone)
 	}
 	// What judges and other people said must not reach whoever judges.
 	for i := range c.Trials {

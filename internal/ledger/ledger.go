@@ -155,22 +155,22 @@ func hashOf(b []byte) string {
 // Read reads and checks a file. A file that does not exist has no entries, unless
 // a head of it is recorded.
 func Read(path string) ([]Entry, error) {
+	head, err := readHead(path) // before the file, to which somebody may be writing
+	if err != nil {
+		return nil, err
+	}
 	data, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("reading %s: %w", path, err)
 	}
-	entries, _, err := check(path, data)
+	entries, _, err := head.parse(path, data)
 	return entries, err
 }
 
-// check parses a file and compares it with its recorded head.
-func check(path string, data []byte) (entries []Entry, whole int, err error) {
-	if entries, whole, err = parse(path, data); err != nil {
-		return nil, 0, err
-	}
-	head, err := readHead(path)
-	if err == nil {
-		err = head.Check(path, entries)
+// parse parses a file and compares it with its recorded head.
+func (h Head) parse(path string, data []byte) (entries []Entry, whole int, err error) {
+	if entries, whole, err = parse(path, data); err == nil {
+		err = h.Check(path, entries)
 	}
 	return entries, whole, err
 }
@@ -215,11 +215,15 @@ func (l *Log) begin() error {
 	if err := lock(l.file); err != nil {
 		return fmt.Errorf("opening %s: %w: %w", l.path, ErrInUse, err)
 	}
+	head, err := readHead(l.path)
+	if err != nil {
+		return err
+	}
 	data, err := io.ReadAll(l.file)
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", l.path, err)
 	}
-	entries, whole, err := check(l.path, data)
+	entries, whole, err := head.parse(l.path, data)
 	if err != nil {
 		return err
 	}

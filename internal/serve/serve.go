@@ -10,7 +10,8 @@
 //     is one, must be exactly this server; "null" is not. http.CrossOriginProtection
 //     stops cross-site writes that have no Origin. Violations get 403.
 //   - The first segment of the path is a secret of 128 random bits. It is drawn at each
-//     start, never stored, and compared in constant time; any other path is 404. Each
+//     start, never stored unless the caller does so with Config.Kept, and compared in
+//     constant time; any other path is 404. Each
 //     holder of a server has their own secret, so the secret is also the identity: see
 //     HolderOf. There are no cookies, because those are shared by all ports of a host.
 //   - The handler sees the path without the secret. Links and redirects must be relative,
@@ -27,6 +28,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -57,8 +59,16 @@ type Config struct {
 	BehindProxy string   // HOST or HOST:PORT that browsers use to reach a proxy in front
 	Holders     []string // names of those who get a secret each; none means one unnamed holder
 	Writes      bool     // whether methods other than GET and HEAD exist
+	Kept        *Kept    // keeps addresses from one start to the next; nil draws new ones
 
 	Errors io.Writer // gets panics of handlers and connection errors; nil drops them
+}
+
+// Kept is what makes addresses. Open takes from it the port, if Config.Port is 0 and it is
+// free, and the secrets of holders, and puts there those that it drew.
+type Kept struct {
+	Port    int               `json:"port"`
+	Secrets map[string]string `json:"secrets"` // by holder
 }
 
 // maxBody is the limit of a request body in bytes.
@@ -96,7 +106,14 @@ func Open(c Config) (*Server, error) {
 		}
 		s.scheme = "https"
 	}
-	if err := s.listen(address); err != nil {
+	if c.Kept != nil {
+		s.config.Port = cmp.Or(c.Port, c.Kept.Port)
+	}
+	if err = s.listen(address); err != nil && s.config.Port != c.Port { // the port is taken now
+		s.config.Port = c.Port
+		err = s.listen(address)
+	}
+	if err != nil {
 		return nil, err
 	}
 	port := s.listeners[0].Addr().(*net.TCPAddr).Port
@@ -119,6 +136,16 @@ func Open(c Config) (*Server, error) {
 		b := make([]byte, 16)
 		rand.Read(b) // never fails
 		text := hex.EncodeToString(b)
+		if c.Kept != nil {
+			if c.Kept.Secrets == nil {
+				c.Kept.Secrets = map[string]string{}
+			}
+			if old, err := hex.DecodeString(c.Kept.Secrets[h]); err == nil && len(old) == len(b) {
+				text = hex.EncodeToString(old)
+			}
+			c.Kept.Secrets[h] = text
+			c.Kept.Port = cmp.Or(c.Port, c.Kept.Port, port)
+		}
 		s.secrets = append(s.secrets, secret{h, text, sha256.Sum256([]byte(text))})
 	}
 	return s, nil
@@ -228,7 +255,7 @@ func withPort(names []string, port, standard int) []string {
 }
 
 // URL is the address of the first page of a holder. It contains their secret: print it
-// once and keep it nowhere.
+// once, and keep it nowhere else than in Config.Kept.
 func (s *Server) URL(holder string) string {
 	for _, k := range s.secrets {
 		if k.holder == holder {

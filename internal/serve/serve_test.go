@@ -344,3 +344,39 @@ func TestGracefulEnd(t *testing.T) {
 		t.Error("the server still answers")
 	}
 }
+
+// What is kept makes the same addresses at the next start: the secrets always, the port if it
+// is free.
+func TestKeptAddresses(t *testing.T) {
+	kept := &Kept{}
+	open := func(holders ...string) *Server {
+		t.Helper()
+		s, err := Open(Config{Holders: holders, Kept: kept})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(s.Close)
+		return s
+	}
+	first := open("anna")
+	anna := first.URL("anna")
+	path := func(url string) string { return url[strings.LastIndex(strings.TrimSuffix(url, "/"), "/"):] }
+	taken := open("anna")
+	if got := taken.URL("anna"); got == anna || path(got) != path(anna) {
+		t.Errorf("with the port in use: %s after %s", got, anna)
+	}
+	taken.Close()
+	first.Close()
+	again := open("anna", "ben")
+	if got := again.URL("anna"); got != anna {
+		t.Errorf("%s after %s", got, anna)
+	}
+	if path(again.URL("ben")) == path(anna) {
+		t.Error("two people have one secret")
+	}
+	again.Close()
+	kept.Secrets["anna"] = "short"
+	if got := open("anna").URL("anna"); got == anna || len(got) != len(anna) {
+		t.Errorf("a secret that was changed makes %s", got)
+	}
+}

@@ -28,10 +28,14 @@ type Task struct {
 	Draw      int        `json:"draw,omitempty" jsonschema:"minimum=0,description=Number of items or trials to draw at random (default all)"`
 	Seed      *int64     `json:"seed,omitempty" jsonschema:"description=Seed of the draw (default execution.seed)"`
 	Double    *float64   `json:"double,omitempty" jsonschema:"minimum=0,maximum=1,description=Share of the subjects\\, drawn at random\\, that everyone after the first person answers too (default 1)"`
-	Again     Again      `json:"again,omitempty" jsonschema:"description=Subjects that a person answers a second time"`
-	Memo      []string   `json:"memo,omitempty" jsonschema:"description=Topics on which the person writes notes beside the answers"`
-	Target    *float64   `json:"target,omitempty" jsonschema:"minimum=-1,maximum=1,description=Kappa that is wanted of the second round\\, of two people\\, or of people and the automatic result"`
-	Session   int        `json:"session,omitempty" jsonschema:"minimum=0,description=Number of answers after which a break is suggested (default 20)"`
+	// People and Adjudicator have the roles; without them the command that starts a task has.
+	People      []string `json:"people,omitempty" jsonschema:"uniqueItems=true,description=Who answers\\, and nobody else: the first one all subjects\\, the others the share double (default: the names of --as)"`
+	Adjudicator string   `json:"adjudicator,omitempty" jsonschema:"description=Who decides on answers that differ\\, and nobody else"`
+
+	Again   Again    `json:"again,omitempty" jsonschema:"description=Subjects that a person answers a second time"`
+	Memo    []string `json:"memo,omitempty" jsonschema:"description=Topics on which the person writes notes beside the answers"`
+	Target  *float64 `json:"target,omitempty" jsonschema:"minimum=-1,maximum=1,description=Kappa that is wanted of the second round\\, of two people\\, or of people and the automatic result"`
+	Session int      `json:"session,omitempty" jsonschema:"minimum=0,description=Number of answers after which a break is suggested (default 20)"`
 	// Judge says that the answers measure the judge of the suite.
 	Judge bool `json:"judge,omitempty" jsonschema:"description=Compare the first question with the judge of the suite in the report; its first option is a yes"`
 }
@@ -88,6 +92,24 @@ const BoundaryYes = "yes"
 
 const defaultSession = 20
 
+// The parts that kinds show. Older versions showed raw answers alone, so that a study that
+// was drawn by one has another list.
+var (
+	pairShows, pairShowed   = []string{"lead", "pages", "answer", "raw"}, []string{"lead", "raw"}
+	codesShows, codesShowed = []string{"lead", "pages", "answer", "raw"}, []string{"lead", "pages", "raw"}
+)
+
+// Former is the full task as older versions completed it.
+func (t Task) Former() Task {
+	switch {
+	case t.Kind == "pair" && slices.Equal(t.Show, pairShows):
+		t.Show = pairShowed
+	case t.Kind == "codes" && slices.Equal(t.Show, codesShows):
+		t.Show = codesShowed
+	}
+	return t
+}
+
 // Full is the task with the keys of its kind and its defaults.
 func (t Task) Full() Task {
 	number := func(x float64) *float64 { return &x }
@@ -142,11 +164,11 @@ func (t Task) Full() Task {
 	case "claim":
 		set("unit", answered, Question{Name: "grounded", Type: "choice", Text: "Does the quoted text show this value?", Options: []string{"grounded", "not grounded"}})
 	case "codes":
-		set("trial", []string{"lead", "pages", "raw"}, Question{Name: "codes", Type: "several", Text: "Codes, one to three", Options: t.Labels, Min: number(1), Max: number(3)},
+		set("trial", codesShows, Question{Name: "codes", Type: "several", Text: "Codes, one to three", Options: t.Labels, Min: number(1), Max: number(3)},
 			Question{Name: "reason", Type: "text", Text: "Reason", Min: number(10), Max: number(2000)},
 			Question{Name: "emergent", Type: "text", Text: "A new code, if none fits", Max: number(200), Optional: true})
 	case "pair":
-		set("pair", []string{"lead", "raw"}, Question{Name: "better", Type: "choice", Text: "Which answer is better?", Options: []string{"A", "B", "tie"}})
+		set("pair", pairShows, Question{Name: "better", Type: "choice", Text: "Which answer is better?", Options: []string{"A", "B", "tie"}})
 	case "spans":
 		set("trial", []string{"lead", "pages", "answer", "quote", "raw"}, Question{Name: "errors", Type: "span", Text: "Passages with an error", Options: t.Labels, Optional: true},
 			Question{Name: "rating", Type: "number", Text: "Rating, 1 (bad) to 5 (good)", Min: number(1), Max: number(5)})

@@ -23,9 +23,58 @@ func (b *Bench) Units(item string) ([]string, error) {
 		return nil, err
 	}
 	if d.schema.hasLists() {
-		return nil, fmt.Errorf("document %s: schema %s has lists, whose records people cannot label: write gold into the data", item, d.schema.Name)
+		return nil, fmt.Errorf("document %s: schema %s has lists, and how many records a list has is not known before somebody reads it: write gold into the data, or let people judge the answers with a task of kind claim", item, d.schema.Name)
 	}
 	return d.schema.names(), nil
+}
+
+// fieldOf returns a field of a document's schema; of lists, that of all their records.
+func (b *Bench) fieldOf(item, unit string) (Field, error) {
+	d, err := b.document(item)
+	if err != nil {
+		return Field{}, err
+	}
+	i := d.schema.field(pattern(unit))
+	if i < 0 {
+		return Field{}, fmt.Errorf("document %s has no field %q", item, unit)
+	}
+	return d.schema.Fields[i], nil
+}
+
+// examples are values of types in the form that is read everywhere.
+var examples = map[text.Type]string{text.Number: "1234.5", text.Integer: "12", text.Money: "USD 1234.50", text.Date: "2024-03-15", text.Boolean: "true"}
+
+// About is what prompts say of a field, with an example.
+func (b *Bench) About(item, unit string) string {
+	f, err := b.fieldOf(item, unit)
+	if err != nil {
+		return ""
+	}
+	kind := string(f.Type)
+	if len(f.Enum) > 0 {
+		kind += ", one of " + strings.Join(f.Enum, " | ")
+	} else if example := examples[f.Type]; example != "" {
+		kind += ", such as " + example
+	}
+	if f.Description == "" {
+		return "Type: " + kind
+	}
+	return f.Description + "\nType: " + kind
+}
+
+// Fits refuses a value that answers could only match as text.
+func (b *Bench) Fits(item, unit, value string) error {
+	f, err := b.fieldOf(item, unit)
+	if err != nil {
+		return err
+	}
+	if wrong := text.Check(f.Type, value); wrong != nil {
+		return fmt.Errorf("%q is no value of type %s (%w): write it such as %s; the passage keeps the words of the text", value, f.Type, wrong, examples[f.Type])
+	}
+	if len(f.Enum) > 0 && !slices.ContainsFunc(f.Enum, func(e string) bool { return text.Equal(f.Type, e, value) }) {
+		return fmt.Errorf("%q is none of the values of the field: %s", value, strings.Join(f.Enum, ", "))
+	}
+	return nil
 }
 
 // Gold makes a line of a gold file, see [Documents]. The value and the quote must be
@@ -59,19 +108,18 @@ func (b *Bench) Gold(item string, of []eval.UnitGold) ([]byte, error) {
 // Same reports whether two people say the same values of a field, compared as the
 // field's type.
 func (b *Bench) Same(item string, x, y eval.UnitGold) (bool, error) {
-	d, err := b.document(item)
+	f, err := b.fieldOf(item, x.Unit)
+	if err == nil && x.Unit != y.Unit {
+		err = fmt.Errorf("the fields %q and %q are not the same", x.Unit, y.Unit)
+	}
 	if err != nil {
 		return false, err
-	}
-	i := d.schema.field(x.Unit)
-	if i < 0 || x.Unit != y.Unit {
-		return false, fmt.Errorf("document %s has no field %q", item, x.Unit)
 	}
 	if x.Missing || y.Missing {
 		return x.Missing == y.Missing, nil
 	}
 	covers := func(values, other []string) bool {
-		set := text.NewSet(d.schema.Fields[i].Type)
+		set := text.NewSet(f.Type)
 		for _, v := range other {
 			set.Add(v)
 		}

@@ -185,7 +185,7 @@ func (b *Bench) ShowQueued(name string, c eval.Case, replicate int) ([]eval.Pass
 				return []eval.Passage{{Name: "Label", Text: b.labels[p.label].Name}, {Name: "Rationale", Text: p.rationale}}, nil
 			}
 		}
-		return nil, fmt.Errorf("run %d of %s on %s has no label", replicate, c.Arm, c.Item)
+		return nil, fmt.Errorf("run %d of %s on %s has no label: %w", replicate, c.Arm, c.Item, eval.ErrGone)
 	}
 	if f.Gold == nil {
 		return nil, fmt.Errorf("fragment %s has no gold", c.Item)

@@ -38,6 +38,7 @@ func Suite() kit.Suite {
 			Primary:   []string{metricFragment},
 			Secondary: []string{metricUnanimous, metricRun, metricAgreement, metricAccuracy, metricCoherent},
 		},
+		GoldKey: "gold.path",
 		Blind: kit.Blind{Data: []kit.Datum{{Key: "data", Keep: []string{"path", "columns"}}, {Key: "gold", Keep: []string{"path", "columns"}}},
 			Arms: "arms", Drop: []string{"practice"}},
 		Study:      func() study.Any { return new(Study) },

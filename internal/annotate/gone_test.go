@@ -1,0 +1,121 @@
+package annotate
+
+import (
+	"errors"
+	"fmt"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/serve"
+	"github.com/scruple-eval/scruple/internal/study"
+)
+
+// answeredAnew is a corpus whose run asked some items anew: there is no answer of them to
+// judge, or looking at it fails.
+type answeredAnew struct {
+	corpus
+	gone, broken map[string]bool
+}
+
+func (a answeredAnew) Show(t eval.Trial) (eval.Exhibit, error) {
+	switch {
+	case a.gone[t.Item]:
+		return eval.Exhibit{}, fmt.Errorf("run 2 of secret-arm on %s: %w", t.Item, eval.ErrGone)
+	case a.broken[t.Item]:
+		return eval.Exhibit{}, fmt.Errorf("secret-arm on %s: the store is broken", t.Item)
+	}
+	return a.corpus.Show(t)
+}
+
+// browsing returns what a holder's GET requests answer.
+func browsing(t *testing.T, s *Server, holder string) func(path string) (int, string) {
+	t.Helper()
+	web, err := serve.Open(serve.Config{Holders: []string{holder}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(web.Close)
+	return func(path string) (int, string) {
+		w := httptest.NewRecorder()
+		web.Guard(s.Handler()).ServeHTTP(w, httptest.NewRequest("GET", web.URL(holder)+path, nil))
+		return w.Code, w.Header().Get("Location") + w.Body.String()
+	}
+}
+
+// A drawn answer that cannot be judged any more is set aside: the next one is shown, the
+// rest can be finished, and no page names the arm or the item. What is missing for another
+// reason is no end.
+func TestAnswersThatAreGone(t *testing.T) {
+	clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
+	p := at(t, &clock)
+	task := study.Task{Name: "t", Of: "trial", Arms: []string{"secret-arm"}, Show: []string{"raw"}, Ask: label.Ask}.Full()
+	source := answeredAnew{corpus{4}, map[string]bool{}, map[string]bool{}}
+	s, err := Open(p, []study.Task{task}, source, "test", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	var reported error
+	s.Report = func(err error) { reported = err }
+	get := browsing(t, s, "anna")
+	_, first := get("t/t/")
+	d := s.desks[[2]string{"t", "anna"}]
+	order := d.order(passFirst)
+	source.gone[order[0].Item], source.broken[order[1].Item] = true, true
+
+	if code, to := get("t/t/" + first); code != 303 || to != "./" {
+		t.Errorf("the page of an answer that is gone: %d %s", code, to)
+	}
+	if _, third := get("t/t/"); third != d.key(slot{order[2], passFirst}) {
+		t.Error("the next page is not that of the third answer")
+	}
+	code, body := get("t/t/" + d.key(slot{order[1], passFirst}))
+	if code != 500 || strings.Contains(body, "secret-arm") || strings.Contains(body, "i0") || reported == nil || !strings.Contains(reported.Error(), "secret-arm") {
+		t.Errorf("an error says to people:\n%s\nreported: %v", body, reported)
+	}
+	for range 2 {
+		if err := d.say(t, "yes"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, body := get("t/t/"); !strings.Contains(body, "1 subject cannot be shown now") || strings.Contains(body, "You answered everything") {
+		t.Errorf("with a subject that cannot be shown now:\n%s", body)
+	}
+	clear(source.broken)
+	if err := d.say(t, "yes"); err != nil {
+		t.Fatal(err)
+	}
+	if _, body := get("t/t/"); !strings.Contains(body, "You answered everything") {
+		t.Errorf("at the end:\n%s", body)
+	}
+	if done, of := d.progress(); done != 3 || of != 3 {
+		t.Errorf("%d of %d", done, of)
+	}
+	r, err := p.Result(task, source)
+	if err != nil || len(r.Settled) != 3 || r.Aside != 1 || len(r.Missing) > 0 {
+		t.Errorf("%d settled, %d aside, missing %q: %v", len(r.Settled), r.Aside, r.Missing, err)
+	}
+	if _, body := browsing(t, s, Owner)(""); !strings.Contains(body, "1 set aside") {
+		t.Errorf("the owner's page:\n%s", body)
+	}
+	clear(source.gone) // asked once more
+	if _, to := get("t/t/"); to != first {
+		t.Error("an answer that is there again is not asked about")
+	}
+}
+
+// A claim of which the answer says nothing any more is gone, not "omitted".
+func TestClaimsThatAreGone(t *testing.T) {
+	task := study.Task{Name: "t", Kind: "claim", Arms: []string{"secret-arm"}}.Full()
+	s := Subject{Item: "i00", Arm: "secret-arm", Replicate: 1, Unit: "u1"}
+	if _, err := show(task, corpus{1}, s, false); err != nil {
+		t.Fatal(err)
+	}
+	s.Unit = "u3"
+	if _, err := show(task, corpus{1}, s, false); !errors.Is(err, eval.ErrGone) {
+		t.Error(err)
+	}
+}
