@@ -259,7 +259,7 @@ func (x *Experiment) contest(arm, against string) (a, b string, err error) {
 		return "", "", fmt.Errorf("show: --arm and --against are both %s: name two arms", arm)
 	}
 	pairs := slices.Clone(x.Pairs)
-	slices.SortStableFunc(pairs, func(p, q analyse.Pair) int { return cmp.Compare(order(p), order(q)) })
+	PrimaryFirst(pairs)
 	for _, p := range pairs {
 		switch {
 		case arm != "" && against != "":
@@ -283,15 +283,18 @@ func (x *Experiment) contest(arm, against string) (a, b string, err error) {
 	return arm, against, nil
 }
 
-// order sorts the study's primary comparisons first, and contrasts of suites last.
-func order(p analyse.Pair) int {
-	switch {
-	case p.Primary:
-		return 0
-	case p.Contrast:
-		return 2
+// PrimaryFirst sorts the study's primary comparisons first, and contrasts of suites last.
+func PrimaryFirst(pairs []analyse.Pair) {
+	order := func(p analyse.Pair) int {
+		switch {
+		case p.Primary:
+			return 0
+		case p.Contrast:
+			return 2
+		}
+		return 1
 	}
-	return 1
+	slices.SortStableFunc(pairs, func(p, q analyse.Pair) int { return cmp.Compare(order(p), order(q)) })
 }
 
 // scored are the sums of an arm's fractions by item and replicate; those of all replicates

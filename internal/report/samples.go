@@ -34,6 +34,8 @@ type sample struct {
 	// TextFirst says that the pages come before the rows: they have titles, and are
 	// what the rows are about.
 	TextFirst bool
+	// TwoAnswers says that the marks are those of two trials, A and B.
+	TwoAnswers bool
 }
 
 // A toneName is the name of a tone in the key of marks.

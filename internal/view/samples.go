@@ -78,6 +78,20 @@ type head struct {
 	Number      bool
 }
 
+// head is a column of a list whose heading sorts by it, upwards, downwards and not at all in turn.
+func (s state) head(name, title string, number bool, link func(state) string) head {
+	h, to := head{Name: name, Title: title, Number: number, Shown: true}, s
+	to.sort, to.page = name, 1
+	switch s.sort {
+	case name:
+		h.Sorted, to.sort = "ascending", "-"+name
+	case "-" + name:
+		h.Sorted, to.sort = "descending", ""
+	}
+	h.Href = link(to)
+	return h
+}
+
 // A listed trial.
 type listed struct {
 	Href  string
@@ -228,16 +242,9 @@ func (v *Viewer) heads(r *request, x *index, s state) (shown []*column, heads []
 		titles[identifier(m.Name)] = m.Title
 	}
 	add := func(c *column, is bool) {
-		sorted, to := "", s
-		to.sort, to.page = c.name, 1
-		switch s.sort {
-		case c.name:
-			sorted, to.sort = "ascending", "-"+c.name
-		case "-" + c.name:
-			sorted, to.sort = "descending", ""
-		}
-		heads = append(heads, head{Name: c.name, Title: cmp.Or(titles[c.name], c.title), Href: r.link([]string{"r", r.run.ID, "samples"}, to.params()...),
-			Sorted: sorted, Shown: is, Number: !c.text()})
+		h := s.head(c.name, cmp.Or(titles[c.name], c.title), !c.text(), func(to state) string { return r.link([]string{"r", r.run.ID, "samples"}, to.params()...) })
+		h.Shown = is
+		heads = append(heads, h)
 	}
 	for _, c := range shown {
 		add(c, true)
