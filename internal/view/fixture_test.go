@@ -91,7 +91,7 @@ func bigStore(t testing.TB, items int) *store.DB {
 func newViewer(t testing.TB, db *store.DB) *Viewer {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
-	v, err := New(ctx, Options{DB: db, Load: func(*store.Run) (*experiment.Experiment, error) { return nil, errors.New("no study here") },
+	v, err := New(ctx, Options{DB: db, Study: func(r *store.Run) string { return r.StudyPath }, Load: func(*store.Run, string) (*experiment.Experiment, error) { return nil, errors.New("no study here") },
 		Command: func(r *store.Run, verb string, rest ...string) string { return "scruple " + verb + " " + r.ID }})
 	if err != nil {
 		t.Fatal(err)

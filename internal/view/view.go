@@ -55,9 +55,10 @@ var pages string
 
 // Options are what a viewer needs from the calling program.
 type Options struct {
-	DB *store.DB // open for reading
-	// Load loads the study of a run.
-	Load func(*store.Run) (*experiment.Experiment, error)
+	DB    *store.DB               // open for reading
+	Study func(*store.Run) string // returns the file of the study of a run
+	// Load loads the study of a run from its file.
+	Load func(*store.Run, string) (*experiment.Experiment, error)
 	// Command returns the command line of a verb on a run.
 	Command func(r *store.Run, verb string, rest ...string) string
 }
@@ -78,6 +79,7 @@ type Viewer struct {
 	mu      sync.Mutex
 	indexes map[string]*indexed // by run
 	studies map[string]*loaded
+	files   map[string]string // of studies, by run
 
 	results memo[experiment.Result]
 	tallies memo[store.Tally]
@@ -88,7 +90,7 @@ type Viewer struct {
 // New returns a viewer of a store. Its streams end with the context.
 func New(ctx context.Context, o Options) (*Viewer, error) {
 	v := &Viewer{Options: o, ctx: ctx, mux: http.NewServeMux(), streams: make(chan struct{}, mostStreams),
-		indexes: map[string]*indexed{}, studies: map[string]*loaded{}, many: manyTrials, most: mostIndexed}
+		indexes: map[string]*indexed{}, studies: map[string]*loaded{}, files: map[string]string{}, many: manyTrials, most: mostIndexed}
 	v.results.kept, v.tallies.kept = map[string]stated[experiment.Result]{}, map[string]stated[store.Tally]{}
 	var err error
 	if v.watch, err = o.DB.Watch(ctx); err != nil {
@@ -365,8 +367,15 @@ type loaded struct {
 
 // study loads the study of a run, again if its file or the plan changed.
 func (v *Viewer) study(run *store.Run) *loaded {
+	v.mu.Lock()
+	file, known := v.files[run.ID]
+	if !known {
+		file = v.Study(run)
+		v.files[run.ID] = file
+	}
+	v.mu.Unlock()
 	key := run.ID + " " + strconv.Itoa(run.Trials)
-	if info, err := os.Stat(run.StudyPath); err == nil {
+	if info, err := os.Stat(file); err == nil {
 		key += " " + info.ModTime().String()
 	}
 	v.mu.Lock()
@@ -376,13 +385,13 @@ func (v *Viewer) study(run *store.Run) *loaded {
 		v.studies[key] = l
 	}
 	v.mu.Unlock()
-	l.once.Do(func() { l.err = l.load(v, run) })
+	l.once.Do(func() { l.err = l.load(v, run, file) })
 	return l
 }
 
-func (l *loaded) load(v *Viewer, run *store.Run) (err error) {
+func (l *loaded) load(v *Viewer, run *store.Run, file string) (err error) {
 	own := *run // the plan is set in it
-	if l.x, err = v.Load(&own); err != nil {
+	if l.x, err = v.Load(&own, file); err != nil {
 		return err
 	}
 	if l.run, err = l.x.Attach(v.ctx, v.DB, &own); err != nil {

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/scruple-eval/scruple/internal/store"
+)
+
+// pageOf asks a viewer of a store for a page, and returns it without tags.
+func pageOf(t *testing.T, path, study, page string) string {
+	t.Helper()
+	db, err := store.OpenRead(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	v, err := viewer(t.Context(), db, study)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { v.Close() })
+	w := httptest.NewRecorder()
+	v.ServeHTTP(w, httptest.NewRequest("GET", page, nil))
+	if w.Code != 200 {
+		t.Fatalf("%s: status %d: %s", page, w.Code, w.Body)
+	}
+	return w.Body.String()
+}
+
+// ran is the folder of a study of questions that was run.
+func ran(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "qa") // the name of the study
+	for _, args := range [][]string{{"init", "qa", dir}, {"run", filepath.Join(dir, "study.yaml")}} {
+		if code, _, errs := cli(t, args...); code != 0 {
+			t.Fatalf("%q: exit code %d: %s", args, code, errs)
+		}
+	}
+	return dir
+}
+
+// A run whose folder was copied, or moved, is shown and scored from where it is now, not from
+// where it was made.
+func TestAMovedStudyIsShown(t *testing.T) {
+	t.Parallel()
+	dir := ran(t)
+	moved := filepath.Join(t.TempDir(), "moved")
+	if err := os.CopyFS(moved, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	data := filepath.Join(dir, "questions.jsonl")
+	for _, state := range []string{"copied", "moved"} {
+		if state == "copied" { // what is there now is not what was asked
+			was, err := os.ReadFile(data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(data, []byte(strings.ReplaceAll(string(was), "Oslo", "Bergen")), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		} else if err := os.RemoveAll(dir); err != nil {
+			t.Fatal(err)
+		}
+		db := filepath.Join(moved, ".scruple", "scruple.db")
+		for _, study := range []string{filepath.Join(moved, "study.yaml"), ""} {
+			page := pageOf(t, db, study, "/r/qa-1/i?item=capital-norway")
+			if !strings.Contains(page, "Oslo") || strings.Contains(page, "Bergen") || strings.Contains(page, "cannot be shown") {
+				t.Errorf("%s, study %q: the page is not of the study beside the store", state, study)
+			}
+		}
+		other := filepath.Join(t.TempDir(), "other.db")
+		store, err := os.ReadFile(db)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(other, store, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if page := pageOf(t, other, filepath.Join(moved, "study.yaml"), "/r/qa-1/i?item=capital-norway"); !strings.Contains(page, "Oslo") || strings.Contains(page, "cannot be shown") {
+			t.Errorf("%s: the study that the command names is not shown", state)
+		}
+		if code, out, errs := cli(t, "score", "qa-1", "--store", db); code != 0 || strings.Contains(out, "follows the study") {
+			t.Errorf("%s: score has exit code %d: %s%s", state, code, out, errs)
+		}
+	}
+}
+
+// Two runs compared without a test have no p-value, and the sign of the table: A − B. So has a
+// comparison that the study makes the other way round.
+func TestSignOfAComparison(t *testing.T) {
+	t.Parallel()
+	dir := ran(t)
+	if code, _, errs := cli(t, "run", filepath.Join(dir, "study.yaml"), "--new"); code != 0 {
+		t.Fatal(errs)
+	}
+	db := filepath.Join(dir, ".scruple", "scruple.db")
+	for _, c := range [][4]string{{"qa-1", "stepwise", "qa-2", "direct"}, {"qa-2", "direct", "qa-1", "stepwise"}, {"qa-1", "stepwise", "qa-1", "direct"}, {"qa-1", "direct", "qa-1", "stepwise"}} {
+		page := pageOf(t, db, "", "/c?r="+c[0]+"&a="+c[1]+"&s="+c[2]+"&b="+c[3]+"&metric=correct&analyse=1")
+		names := [2]string{c[0] + ":" + c[1], c[2] + ":" + c[3]}
+		if c[0] == c[2] {
+			names = [2]string{c[1], c[3]}
+		}
+		_, said, _ := strings.Cut(page, `<div class="finding`)
+		said, _, _ = strings.Cut(said, "</div>")
+		first, second := strings.Index(said, names[0]), strings.Index(said, names[1])
+		if first < 0 || second < first {
+			t.Errorf("%q: the headline is not of A − B: %s", c, said)
+		}
+		if tested := strings.Contains(said, "p\u00a0&lt;") || strings.Contains(said, "p\u00a0="); tested != (c[0] == c[2]) {
+			t.Errorf("%q: a test is shown: %v: %s", c, tested, said)
+		}
+	}
+}
