@@ -70,7 +70,7 @@ type replicate struct {
 
 // Differs says how the trials differ.
 func (p replicate) Differs() string {
-	return []string{"the same answer", "other words, the same score", "other scores"}[p.differ]
+	return []string{"same answer", "different answers, same score", "different scores"}[p.differ]
 }
 
 // Open says that a page shows it without being asked.

@@ -37,10 +37,10 @@ func TestPairShowsAllReplicates(t *testing.T) {
 	}
 	page := get(t, v, list[0])
 	order := regexp.MustCompile(`<b>Replicate (\d)</b>: ([a-z ,]+)`).FindAllString(page, -1)
-	if want := []string{"<b>Replicate 3</b>: other scores", "<b>Replicate 1</b>: other words, the same score", "<b>Replicate 2</b>: other words, the same score"}; !slices.Equal(order, want) {
+	if want := []string{"<b>Replicate 3</b>: different scores", "<b>Replicate 1</b>: different answers, same score", "<b>Replicate 2</b>: different answers, same score"}; !slices.Equal(order, want) {
 		t.Errorf("the replicates are %q, want %q", order, want)
 	}
-	for _, words := range []string{"0.6667", "<b class=\"bad\">-0.333</b>", "<ins> 0</ins>", "<del> 1</del>", "1 of 2 in this list"} {
+	for _, words := range []string{"0.6667", "<b class=\"bad\">-0.333</b>", "<mark class=\"answer\"> 0</mark>", "<mark class=\"other\"> 1</mark>", "1 of 2 in this list"} {
 		if !strings.Contains(strings.ReplaceAll(page, "&#43;", "+"), words) {
 			t.Errorf("the page has no %q", words)
 		}
