@@ -4,6 +4,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -112,6 +113,40 @@ func TestSignOfAComparison(t *testing.T) {
 		}
 		if tested := strings.Contains(said, "p\u00a0&lt;") || strings.Contains(said, "p\u00a0="); tested != (c[0] == c[2]) {
 			t.Errorf("%q: a test is shown: %v: %s", c, tested, said)
+		}
+	}
+}
+
+// The list of trials has question, right answer, answer and problem, also as a file, and finds
+// texts; a comparison counts units by what is wrong with them.
+func TestTextsOfTrials(t *testing.T) {
+	t.Parallel()
+	db := filepath.Join(ran(t), ".scruple", "scruple.db")
+	plain := func(page string) string {
+		return strings.Join(strings.Fields(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(page, " ")), " ")
+	}
+	list := plain(pageOf(t, db, "", "/r/qa-1/samples?q=arm+%3D%3D+%22most_common%22+%26%26+item+%3D%3D+%22capital-norway%22"))
+	if want := "Question Right answer Answer Problem"; !strings.Contains(list, want) || !strings.Contains(list, "most_common 1 What is the capital of Norway? Oslo Canberra wrong ok") {
+		t.Errorf("the list has no texts: %s", list)
+	}
+	found := plain(pageOf(t, db, "", "/r/qa-1/samples?text=CAPITAL+of+nor&q=arm+%3D%3D+%22direct%22+%26%26+item+matches+%22^capital%22"))
+	if !strings.Contains(found, "3 found in trials 1 to 24 of 24") || strings.Count(found, "What is the capital of Norway?") != 3 || strings.Contains(found, "Kenya") {
+		t.Errorf("the search finds: %s", found)
+	}
+	if none := plain(pageOf(t, db, "", "/r/qa-1/samples?text=nowhere+to+be+found&q=item+%3D%3D+%22capital-norway%22")); !strings.Contains(none, "0 found in trials 1 to 15 of 15") || !strings.Contains(none, "none of those searched has this text") {
+		t.Errorf("nothing is found: %s", none)
+	}
+	file := pageOf(t, db, "", "/r/qa-1/export?format=csv&texts=1&q=arm+%3D%3D+%22most_common%22")
+	if !strings.Contains(file, "text_question,text_right,text_answer,text_problem\n") || !strings.Contains(file, "What is the capital of Norway?,Oslo,Canberra,wrong\n") {
+		t.Errorf("the file has no texts: %.300s", file)
+	}
+	if with := plain(pageOf(t, db, "", "/c?r=qa-1")); !strings.Contains(with, "By problem units of answers Problem A B wrong") {
+		t.Errorf("the comparison counts no problems: %s", with)
+	}
+	pair := plain(pageOf(t, db, "", "/c/item?r=qa-1&a=direct&s=qa-1&b=most_common&metric=correct&item=capital-norway"))
+	for _, words := range []string{"What is the capital of Norway?", "Right answer", "Oslo", "Canberra wrong", "Replicate 3"} {
+		if !strings.Contains(pair, words) {
+			t.Errorf("the pair has no %q: %s", words, pair)
 		}
 	}
 }

@@ -16,7 +16,9 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/report"
+	"github.com/scruple-eval/scruple/internal/say"
 	"github.com/scruple-eval/scruple/internal/store"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // A side of a comparison.
@@ -314,10 +316,35 @@ type total struct {
 	Wins, Ties, Losses int // of A
 }
 
-// A failing counts the trials of both sides with an outcome.
+// A failing counts the trials of both sides with an outcome, or their units with a problem.
 type failing struct {
-	Outcome string
-	A, B    int
+	What string
+	A, B int
+}
+
+// A failingTable is a table of what both sides have.
+type failingTable struct {
+	Title, Of, Head string
+	List            []failing
+}
+
+// failings counts by what is counted.
+type failings map[string]*failing
+
+func (f failings) add(what string, side, n int) {
+	if f[what] == nil {
+		f[what] = &failing{What: what}
+	}
+	*[]*int{&f[what].A, &f[what].B}[side] += n
+}
+
+// list has the most frequent ones first.
+func (f failings) list() (list []failing) {
+	for _, name := range slices.Sorted(maps.Keys(f)) {
+		list = append(list, *f[name])
+	}
+	slices.SortStableFunc(list, func(x, y failing) int { return cmp.Compare(y.A+y.B, x.A+x.B) })
+	return list
 }
 
 // compareData is the page of two arms.
@@ -332,7 +359,7 @@ type compareData struct {
 	Rows               []compared
 	Units              []total
 	Count              string // address of the page with Units
-	Outcomes           []failing
+	Failings           []failingTable
 	Answer             template.HTML // of the analysis, with a note
 	Note, Analyse      string
 	pager
@@ -390,10 +417,11 @@ func (v *Viewer) comparePage(r *request) error {
 	if data.Wrong != "" {
 		return v.render(r, "compare", "Compare", data)
 	}
-	if data.Outcomes, err = c.outcomes(r.Context()); err != nil {
+	trials := len(found.list) * (c.A.Run.Replicates + c.B.Run.Replicates)
+	if data.Failings, err = v.failings(r, c, trials <= mostCounted); err != nil {
 		return err
 	}
-	if trials := len(found.list) * (c.A.Run.Replicates + c.B.Run.Replicates); trials > mostCounted && r.param("units") == "" {
+	if trials > mostCounted && r.param("units") == "" {
 		data.Count = to(c.page, "units", "1")
 	} else if data.Units, err = v.totals(r.Context(), found.list, c.metric); err != nil {
 		return err
@@ -408,9 +436,9 @@ func (v *Viewer) comparePage(r *request) error {
 // comparedPerPage is how many items a page of a comparison has.
 const comparedPerPage = 50
 
-// mostCounted is the number of trials of which a page counts units without being asked,
-// which takes about 20 µs a trial.
-const mostCounted = 2000
+// mostCounted is the number of trials of which a page counts units without being asked, which
+// takes about 20 µs a trial, and problems, which takes up to a millisecond.
+const mostCounted = 500
 
 // totals counts wins and losses by unit, those with most losses first.
 func (v *Viewer) totals(ctx context.Context, list []match, metric analyse.Metric) ([]total, error) {
@@ -442,31 +470,50 @@ func (v *Viewer) totals(ctx context.Context, list []match, metric analyse.Metric
 	return totals, nil
 }
 
-// outcomes counts the trials of both sides by outcome, if any is not ok.
-func (c contest) outcomes(ctx context.Context) (list []failing, err error) {
-	counts := map[string]*failing{}
-	for i, s := range []side{c.A, c.B} {
-		rows, err := s.rows(ctx, c.q)
+// failings counts the trials of both sides by outcome, if any is not ok, and if it is asked for
+// their units by what is wrong with them.
+func (v *Viewer) failings(r *request, c contest, units bool) (tables []failingTable, err error) {
+	by, with := failings{}, failings{}
+	for k, s := range []side{c.A, c.B} {
+		rows, err := s.rows(r.Context(), c.q)
 		if err != nil {
 			return nil, err
 		}
+		of := *r
+		of.run = s.Run
 		outcome, reason := s.x.column("outcome"), s.x.column("reason")
-		for _, k := range rows {
-			name := strings.TrimSuffix(outcome.word(int(k))+": "+reason.word(int(k)), ": ")
-			if counts[name] == nil {
-				counts[name] = &failing{Outcome: name}
+		counts := map[[2]string]int{}
+		for _, i := range rows {
+			counts[[2]string{outcome.word(int(i)), reason.word(int(i))}]++
+			if !units || v.study(s.Run).err != nil {
+				continue
 			}
-			*[]*int{&counts[name].A, &counts[name].B}[i]++
+			if x, err := v.exhibit(&of, s.x.trial(i)); err == nil {
+				for _, row := range x.Rows {
+					if row.Note != "" {
+						with.add(text.Shorten(say.PlainLine(row.Note), longestProblem), k, 1)
+					}
+				}
+			}
+		}
+		for what, n := range counts {
+			by.add(strings.TrimSuffix(what[0]+": "+what[1], ": "), k, n)
 		}
 	}
-	if len(counts) == 1 && counts[string(eval.OK)] != nil {
-		return nil, nil
+	if len(by) == 1 && by[string(eval.OK)] != nil {
+		by = nil
 	}
-	for _, name := range slices.Sorted(maps.Keys(counts)) {
-		list = append(list, *counts[name])
+	for _, t := range []failingTable{{"By problem", "units of answers", "Problem", with.list()}, {"By outcome", "trials", "Outcome", by.list()}} {
+		if len(t.List) > 0 {
+			t.List = t.List[:min(len(t.List), mostProblems)]
+			tables = append(tables, t)
+		}
 	}
-	return list, nil
+	return tables, nil
 }
+
+// mostProblems is how many problems a comparison lists, and longestProblem the characters of one.
+const mostProblems, longestProblem = 10, 60
 
 // answered returns what the analysis says of two arms, or why it says nothing.
 func (v *Viewer) answered(r *request, a, b side, metric string) (template.HTML, string) {
