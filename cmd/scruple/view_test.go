@@ -1,10 +1,12 @@
 package main
 
 import (
+	"fmt"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -148,5 +150,78 @@ func TestTextsOfTrials(t *testing.T) {
 		if !strings.Contains(pair, words) {
 			t.Errorf("the pair has no %q: %s", words, pair)
 		}
+	}
+}
+
+// A run without an analysis, as one in progress, has the values of its answers so far: those that
+// its analysis would have, without intervals and tests. A study with planned looks has none.
+func TestRunningNumbers(t *testing.T) {
+	t.Parallel()
+	dir := ran(t)
+	path := filepath.Join(dir, ".scruple", "scruple.db")
+	drop := func(id string) {
+		t.Helper()
+		db, err := store.Open(t.Context(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		run, err := db.Run(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := db.DropAnalysis(t.Context(), run); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, out, _ := cli(t, "export", filepath.Join(dir, "study.yaml"), "--table", "summary", "--format", "csv")
+	value := regexp.MustCompile(`(?m)^direct,correct,,([0-9.]+),`).FindStringSubmatch(out)
+	if value == nil {
+		t.Fatal(out)
+	}
+	number, err := strconv.ParseFloat(value[1], 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	drop("qa-1")
+	page := pageOf(t, path, "", "/r/qa-1")
+	if want := fmt.Sprintf(`<bdi>direct</bdi></th><td class="right">84</td><td class="right">0</td><td class="right">%.3f</td>`, number); !strings.Contains(page, want) || strings.Contains(page, "CI") {
+		t.Errorf("the page has no %s: %s", want, page)
+	}
+	for _, args := range [][]string{{"run", filepath.Join(dir, "study.yaml"), "--new", "-o", "statistics.looks=2"}} {
+		if code, _, errs := cli(t, args...); code != 0 {
+			t.Fatal(errs)
+		}
+	}
+	drop("qa-2")
+	if page := pageOf(t, path, "", "/r/qa-2"); strings.Contains(page, "So far") || !strings.Contains(page, "there are none between two looks") {
+		t.Errorf("a study with planned looks shows: %s", page)
+	}
+}
+
+// The list of runs has the primary difference, the question and the cost, and is filtered.
+func TestListOfRuns(t *testing.T) {
+	t.Parallel()
+	dir := ran(t)
+	for range 2 {
+		if code, _, errs := cli(t, "run", filepath.Join(dir, "study.yaml"), "--new"); code != 0 {
+			t.Fatal(errs)
+		}
+	}
+	db := filepath.Join(dir, ".scruple", "scruple.db")
+	page := pageOf(t, db, "", "/")
+	for _, words := range []string{"stepwise − direct", "&#43;0.036 (−0.153 to &#43;0.226)", "Started, UTC", "Cost", `<svg class="difference"`} {
+		if !strings.Contains(page, words) {
+			t.Errorf("the list has no %q", words)
+		}
+	}
+	if n := strings.Count(page, "<svg"); n != 3 {
+		t.Errorf("%d differences are drawn, want those of 3 runs", n)
+	}
+	if page := pageOf(t, db, "", "/?q=QA-2"); strings.Count(page, "data-row") != 1 || !strings.Contains(page, "qa-2") {
+		t.Error("the filter does not select qa-2")
+	}
+	if page := pageOf(t, db, "", "/?q=nothing"); !strings.Contains(page, "None of the 3 runs has") {
+		t.Error("a filter without runs does not say so")
 	}
 }

@@ -69,6 +69,31 @@ func Compared(a *analyse.Analysis, x, y, metric string) (template.HTML, error) {
 	return fragment("answers", []answer{b.sentence(c)})
 }
 
+// Headline is the first primary difference of an analysis on a primary metric, and how a list
+// writes it; ok is false without one.
+func Headline(a *analyse.Analysis) (c analyse.Comparison, said string, ok bool) {
+	b := newBuilder(Report{Analysis: a})
+	list := b.primaryComparisons()
+	if len(list) == 0 {
+		return c, "", false
+	}
+	c = list[0]
+	scale := b.metric(c.Metric).Scale()
+	said = scale.Value(c.Diff, true)
+	if c.Low.Defined() && c.High.Defined() {
+		said += " (" + scale.Interval(c.Low, c.High, true) + ")"
+	}
+	return c, said, true
+}
+
+// Spent is what the calls of a run cost, "" without calls.
+func Spent(a *analyse.Analysis) string {
+	if a.Total == nil || a.Total.Calls+a.Total.JudgeCalls == 0 {
+		return ""
+	}
+	return atLeast(a.Total.CostUSD+a.Total.JudgeCostUSD, a.Total.Unpriced+a.Total.JudgeUnpriced)
+}
+
 // Other is the kind of a mark of another answer than the one that is shown.
 const Other = "other"
 

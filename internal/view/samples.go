@@ -17,6 +17,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/say"
+	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -189,6 +190,8 @@ type samplesData struct {
 	Facets                          []facet
 	Partial                         bool
 	CSV, JSONL, Texts               string
+	Unfinished                      bool
+	store.Tally
 	pager
 }
 
@@ -225,6 +228,13 @@ func (v *Viewer) showSamples(r *request, s state, x *index, all, rows []int32, t
 		}
 		turned.text, turned.from = "", 0
 		data.All = list(turned)
+	}
+	if !r.run.Analysed {
+		var err error
+		if data.Tally, err = v.tally(r.Context(), r.run); err != nil {
+			return err
+		}
+		data.Unfinished = data.Done < data.Trials
 	}
 	for k, t := range terms(s.q) {
 		fewer := s

@@ -84,6 +84,8 @@ type Viewer struct {
 	results memo[experiment.Result]
 	tallies memo[store.Tally]
 
+	standings standings
+
 	many, most int // manyTrials and mostIndexed, but in tests
 }
 
@@ -92,6 +94,7 @@ func New(ctx context.Context, o Options) (*Viewer, error) {
 	v := &Viewer{Options: o, ctx: ctx, mux: http.NewServeMux(), streams: make(chan struct{}, mostStreams),
 		indexes: map[string]*indexed{}, studies: map[string]*loaded{}, files: map[string]string{}, many: manyTrials, most: mostIndexed}
 	v.results.kept, v.tallies.kept = map[string]stated[experiment.Result]{}, map[string]stated[store.Tally]{}
+	v.standings = standings{last: map[string]standing{}, next: map[string]time.Time{}, busy: map[string]chan struct{}{}}
 	var err error
 	if v.watch, err = o.DB.Watch(ctx); err != nil {
 		return nil, err
@@ -409,51 +412,12 @@ func (l *loaded) load(v *Viewer, run *store.Run, file string) (err error) {
 	return err
 }
 
-// A runRow is a run in the list of runs.
-type runRow struct {
-	*store.Run
-	store.Tally
-	Verdict, Href string
-	Simulated     bool
-	experiment.TrendPoint
-}
-
-// runsPage lists the runs, newest first.
-func (v *Viewer) runsPage(r *request) error {
-	runs, err := v.DB.Runs(r.Context())
-	if err != nil {
-		return err
-	}
-	var list []runRow
-	for i := len(runs) - 1; i >= 0; i-- {
-		run := runRow{Run: runs[i], Href: r.link([]string{"r", runs[i].ID})}
-		kept, err := v.analysis(r.Context(), runs[i])
-		if err == nil {
-			a := kept.Analysis.Run
-			run.Tally = store.Tally{Trials: a.Planned, Done: a.Done, Failed: a.Failed}
-			if kept.Verdict != nil {
-				run.Verdict = strings.ToUpper(string(kept.Verdict.State))
-			}
-			if experiment.CheckShown(r.Context(), v.DB, runs[i]) == nil {
-				if run.TrendPoint, err = experiment.PointOf(r.Context(), v.DB, runs[i], kept.Analysis); err != nil {
-					return err
-				}
-			}
-			for _, arm := range kept.Analysis.Arms {
-				run.Simulated = run.Simulated || arm.Simulated
-			}
-		} else if run.Tally, err = v.tally(r.Context(), runs[i]); err != nil {
-			return err
-		}
-		list = append(list, run)
-	}
-	return v.render(r, "runs", "Runs", list)
-}
-
 // runData is the page of a run.
 type runData struct {
 	Body    template.HTML
 	Missing string // why there is no report
+	Running *standing
+	Scoring bool // it is being computed
 	store.Tally
 	Samples, Judge, Command, Whole string
 }
@@ -474,6 +438,13 @@ func (v *Viewer) runPage(r *request) error {
 		data.Missing = err.Error()
 		if data.Tally, err = v.tally(r.Context(), r.run); err != nil {
 			return err
+		}
+		if now, ok := v.standing(r.Context(), r.run); ok && now.Missing == "" {
+			data.Running, data.Missing = &now, ""
+		} else if ok {
+			data.Missing += ". There are no running numbers: " + now.Missing
+		} else {
+			data.Scoring = true
 		}
 	}
 	return v.render(r, "run", r.run.ID, data)
