@@ -18,6 +18,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/say"
 	"github.com/scruple-eval/scruple/internal/store"
+	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 )
@@ -162,7 +163,23 @@ func (a *app) locate(ctx context.Context, arg string) (source, error) {
 		of.overrides = run.Overrides
 		return of, nil
 	}
-	return source{path: run.StudyPath, overrides: slices.Concat(run.Overrides, a.overrides), store: db.Path(), run: run.ID}, nil
+	return source{path: studyOf(run, db, ""), overrides: slices.Concat(run.Overrides, a.overrides), store: db.Path(), run: run.ID}, nil
+}
+
+// studyOf returns the study file of a run. Folders are moved and copied, so the path that the
+// run recorded comes last: after the study that the command names, and after one of the same
+// file name in the folder of the store, if it has the name of the run's study.
+func studyOf(run *store.Run, db *store.DB, given string) string {
+	beside := filepath.Join(filepath.Dir(filepath.Dir(db.Path())), filepath.Base(run.StudyPath))
+	for _, path := range []string{given, beside} {
+		if path == "" || path == beside && discipline.StorePath(beside) != filepath.Clean(db.Path()) {
+			continue
+		}
+		if name, err := study.Name(path, run.Overrides); err == nil && name == run.Study {
+			return path
+		}
+	}
+	return run.StudyPath
 }
 
 // loadFor loads the study that an argument names.
@@ -211,10 +228,7 @@ func (a *app) findRun(ctx context.Context, arg string) (*store.DB, *store.Run, e
 		}
 		return nil, nil, err
 	}
-	path := run.StudyPath
-	if from.run == "" {
-		path = from.path
-	}
+	path := studyOf(run, db, from.path)
 	if _, err := os.Stat(path); err == nil { // the study was not moved away
 		if err := annotate.Of(path, run.Study, from.store, time.Now).CheckLocks(); err != nil {
 			db.Close()

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strconv"
@@ -23,13 +24,13 @@ func showVerb(a *app) *cobra.Command {
 	var which experiment.Selection
 	var list listing
 	c := a.verb("show", func(c *cobra.Command, args []string) error {
-		query, err := list.query(c, args)
+		query, err := list.query(c, args, to)
 		if err != nil {
 			return err
 		}
 		return a.on(shownRun, func(o *opened) error {
 			if query != nil {
-				return a.list(o, *query)
+				return a.list(o, *query, to)
 			}
 			which.Item, which.Arms = o.rest[0], o.rest[1:]
 			if err := o.x.CheckSelection(which); err != nil { // before the run has its say
@@ -90,7 +91,7 @@ func (l *listing) flags(c *cobra.Command) {
 }
 
 // query returns the query of the flags, or nil if they ask for no list.
-func (l *listing) query(c *cobra.Command, args []string) (*experiment.Query, error) {
+func (l *listing) query(c *cobra.Command, args []string, to rendering) (*experiment.Query, error) {
 	q := &experiment.Query{Worst: l.worst, Arm: l.arm, Against: l.against}
 	for _, o := range []struct {
 		asked bool
@@ -102,8 +103,8 @@ func (l *listing) query(c *cobra.Command, args []string) (*experiment.Query, err
 	}
 	lists := c.Flags().Changed("worst") || len(q.Outcomes) > 0
 	switch {
-	case lists && (c.Flags().Changed("format") || c.Flags().Changed("out")):
-		return nil, errors.New("show: --format and --out are for an item: a list is text, or JSON with --json")
+	case lists && to.format != "csv" && (c.Flags().Changed("format") || c.Flags().Changed("out")):
+		return nil, errors.New("show: a list is text, JSON with --json, or a file with --format csv: other formats, and --out without it, are for an item")
 	case lists && len(args) > 1:
 		return nil, fmt.Errorf("show: %s is an item to show, and the flags ask for a list: leave one out", args[1])
 	case !lists && len(args) == 1:
@@ -123,7 +124,7 @@ func (l *listing) query(c *cobra.Command, args []string) (*experiment.Query, err
 }
 
 // list prints a list of items or trials, with the command that shows each.
-func (a *app) list(o *opened, q experiment.Query) error {
+func (a *app) list(o *opened, q experiment.Query, to rendering) error {
 	r, err := o.attached()
 	if err != nil {
 		return err
@@ -140,8 +141,47 @@ func (a *app) list(o *opened, q experiment.Query) error {
 		}
 		commands = append(commands, a.again("show", o.arg, r.Record, o.db.Path(), rest...))
 	}
+	if to.format == "csv" && !a.json {
+		return a.print(to.output, o.from, func(w io.Writer) error { return writeList(w, found, commands) })
+	}
 	return a.result(listJSON(found, commands), func() { a.sayList(found, q, commands) })
 }
+
+// writeList writes a list for a spreadsheet.
+func writeList(w io.Writer, found *experiment.List, commands []string) error {
+	write, end := experiment.CSV(w, strings.Fields("item arm against replicate score against_score difference outcome reason detail question right_answer answer problem against_answer show"))
+	number := func(x *float64) any {
+		if x == nil {
+			return nil
+		}
+		return *x
+	}
+	for i, e := range found.Entries {
+		arms := append(slices.Clone(e.Arms), "")
+		err := write([]any{e.Item, arms[0], arms[1], e.Replicate, number(e.Score), number(e.Other), number(e.Difference), string(e.Outcome), e.Reason, e.Detail,
+			e.Question, e.Right, e.Answer, e.Problem, e.OtherAnswer, commands[i]})
+		if err != nil {
+			return err
+		}
+	}
+	return end()
+}
+
+// sayTexts prints what was asked, what is right, and what was answered.
+func (a *app) sayTexts(e experiment.Listed) {
+	texts := [][2]string{{"question", e.Question}, {"right", e.Right}, {e.Arms[0], e.Answer}, {"problem", e.Problem}}
+	if len(e.Arms) > 1 {
+		texts = append(texts, [2]string{e.Arms[1], e.OtherAnswer})
+	}
+	for _, t := range texts {
+		if said := text.Shorten(say.PlainLine(t[1]), longestListed); said != "" {
+			a.say("    %s: %s", say.PlainLine(t[0]), said)
+		}
+	}
+}
+
+// longestListed is how many characters of a text a list shows.
+const longestListed = 120
 
 // listJSON is a list with the command that shows each entry.
 func listJSON(found *experiment.List, commands []string) any {
@@ -168,7 +208,9 @@ func (a *app) sayList(found *experiment.List, q experiment.Query, commands []str
 				line += fmt.Sprintf("  replicate %d", e.Replicate)
 			}
 			line += ": " + strings.TrimSuffix(e.Reason+": "+text.Shorten(say.PlainLine(e.Detail), 100), ": ")
-			a.say("%s\n    %s", say.PlainLine(strings.TrimSuffix(line, ": ")), say.PlainLine(commands[i]))
+			a.say("%s", say.PlainLine(strings.TrimSuffix(line, ": ")))
+			a.sayTexts(e)
+			a.say("    %s", say.PlainLine(commands[i]))
 		}
 		return
 	}
@@ -187,7 +229,9 @@ func (a *app) sayList(found *experiment.List, q experiment.Query, commands []str
 		if e.Difference != nil {
 			line += fmt.Sprintf(" against %.3f: %+.3f", *e.Other, *e.Difference)
 		}
-		a.say("%s\n    %s", line, say.PlainLine(commands[i]))
+		a.say("%s", line)
+		a.sayTexts(e)
+		a.say("    %s", say.PlainLine(commands[i]))
 	}
 	if found.Without > 0 {
 		a.say("Without a score: %s.", text.Plural(found.Without, "item", "items"))

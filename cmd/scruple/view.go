@@ -20,17 +20,21 @@ func viewVerb(a *app) *cobra.Command {
 	var listen serve.Config
 	var check bool
 	c := a.verb("view", func(c *cobra.Command, args []string) error {
-		path := a.storeFor("")
+		path, study := a.storeFor(""), ""
 		if len(args) == 1 {
 			if path = a.storeFor(args[0]); isStore(args[0]) {
 				path = args[0]
-			} else if x, err := (source{path: args[0], overrides: a.overrides, store: path}).load(); err == nil {
-				x.Close()
-			} else if exitCode(err) == exitNotAllowed { // other errors do not keep from looking at runs
-				return err
+			} else {
+				study = args[0]
+				x, err := source{path: study, overrides: a.overrides, store: path}.load()
+				if err == nil {
+					x.Close()
+				} else if exitCode(err) == exitNotAllowed { // other errors do not keep from looking at runs
+					return err
+				}
 			}
 		}
-		return a.view(c.Context(), path, listen, check)
+		return a.view(c.Context(), path, study, listen, check)
 	})
 	servingFlags(c, &listen)
 	c.Flags().BoolVar(&check, "check", false, "open the store and the port, print the address and end")
@@ -52,8 +56,8 @@ func isStore(arg string) bool {
 	return err == nil && strings.HasPrefix(string(head), "SQLite format 3")
 }
 
-// view shows a store until the user interrupts.
-func (a *app) view(ctx context.Context, path string, listen serve.Config, check bool) error {
+// view shows a store until the user interrupts. study is the file that the command names, or "".
+func (a *app) view(ctx context.Context, path, study string, listen serve.Config, check bool) error {
 	if full, err := filepath.Abs(path); err == nil {
 		path = full // commands on pages work in any folder
 	}
@@ -69,16 +73,7 @@ func (a *app) view(ctx context.Context, path string, listen serve.Config, check 
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()
-	v, err := view.New(ctx, view.Options{
-		DB: db,
-		Load: func(r *store.Run) (*experiment.Experiment, error) {
-			return source{path: r.StudyPath, overrides: r.Overrides, store: path}.load()
-		},
-		Command: func(r *store.Run, verb string, rest ...string) string {
-			named := &app{storePath: db.Path()}
-			return named.again(verb, r.ID, r, db.Path(), rest...)
-		},
-	})
+	v, err := viewer(ctx, db, study)
 	if err != nil {
 		server.Close()
 		return err
@@ -94,4 +89,19 @@ func (a *app) view(ctx context.Context, path string, listen serve.Config, check 
 	err = a.serve(ctx, server, v)
 	stop()
 	return errors.Join(err, v.Close())
+}
+
+// viewer returns a viewer of a store. study is the file that the command names, or "".
+func viewer(ctx context.Context, db *store.DB, study string) (*view.Viewer, error) {
+	return view.New(ctx, view.Options{
+		DB:    db,
+		Study: func(r *store.Run) string { return studyOf(r, db, study) },
+		Load: func(r *store.Run, study string) (*experiment.Experiment, error) {
+			return source{path: study, overrides: r.Overrides, store: db.Path()}.load()
+		},
+		Command: func(r *store.Run, verb string, rest ...string) string {
+			named := &app{storePath: db.Path()}
+			return named.again(verb, r.ID, r, db.Path(), rest...)
+		},
+	})
 }

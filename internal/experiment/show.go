@@ -152,6 +152,8 @@ type Listed struct {
 	Outcome    eval.OutcomeKind `json:"outcome,omitempty"`
 	Reason     string           `json:"reason,omitempty"`
 	Detail     string           `json:"detail,omitempty"`
+	Brief
+	OtherAnswer string `json:"against_answer,omitempty"`
 }
 
 // List answers a query from stored scores and outcomes.
@@ -162,10 +164,44 @@ func (r *Run) List(ctx context.Context, q Query) (*List, error) {
 			return nil, fmt.Errorf("show: study %s has no arm %q%s; the arms are %s", r.Study.Name, arm, kit.DidYouMean(arm, known), strings.Join(known, ", "))
 		}
 	}
+	var list *List
+	var err error
 	if len(q.Outcomes) > 0 {
-		return r.listOutcomes(ctx, q, known)
+		list, err = r.listOutcomes(ctx, q, known)
+	} else {
+		list, err = r.listWorst(ctx, q)
 	}
-	return r.listWorst(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	return list, r.tell(ctx, list.Entries)
+}
+
+// tell adds to listed trials what was asked and answered. One that cannot be shown is listed
+// without: its command says why.
+func (r *Run) tell(ctx context.Context, entries []Listed) error {
+	scorer, _, err := r.calibrate(ctx)
+	if err != nil {
+		return err
+	}
+	for i := range entries {
+		e := &entries[i]
+		for k, arm := range e.Arms {
+			x, err := r.exhibit(ctx, scorer, eval.Trial{Item: e.Item, Arm: arm, Replicate: e.Replicate})
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if err != nil {
+				continue
+			}
+			if b := BriefOf(x); k == 0 {
+				e.Brief = b
+			} else {
+				e.OtherAnswer = b.Answer
+			}
+		}
+	}
+	return nil
 }
 
 // listOutcomes lists trials by arm, item and replicate.
@@ -259,7 +295,7 @@ func (x *Experiment) contest(arm, against string) (a, b string, err error) {
 		return "", "", fmt.Errorf("show: --arm and --against are both %s: name two arms", arm)
 	}
 	pairs := slices.Clone(x.Pairs)
-	slices.SortStableFunc(pairs, func(p, q analyse.Pair) int { return cmp.Compare(order(p), order(q)) })
+	PrimaryFirst(pairs)
 	for _, p := range pairs {
 		switch {
 		case arm != "" && against != "":
@@ -283,15 +319,18 @@ func (x *Experiment) contest(arm, against string) (a, b string, err error) {
 	return arm, against, nil
 }
 
-// order sorts the study's primary comparisons first, and contrasts of suites last.
-func order(p analyse.Pair) int {
-	switch {
-	case p.Primary:
-		return 0
-	case p.Contrast:
-		return 2
+// PrimaryFirst sorts the study's primary comparisons first, and contrasts of suites last.
+func PrimaryFirst(pairs []analyse.Pair) {
+	order := func(p analyse.Pair) int {
+		switch {
+		case p.Primary:
+			return 0
+		case p.Contrast:
+			return 2
+		}
+		return 1
 	}
-	return 1
+	slices.SortStableFunc(pairs, func(p, q analyse.Pair) int { return cmp.Compare(order(p), order(q)) })
 }
 
 // scored are the sums of an arm's fractions by item and replicate; those of all replicates

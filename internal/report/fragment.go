@@ -56,22 +56,57 @@ func Judges(a *analyse.Analysis) (template.HTML, error) {
 	return fragment("table", b.judges())
 }
 
-// Compared returns the comparisons of an analysis on one metric as a part of a page, or
-// "". Those of other arms are left out.
+// Compared returns what an analysis says of the difference x − y of two arms in a metric, as a
+// part of a page, or "" if it does not compare them.
 func Compared(a *analyse.Analysis, x, y, metric string) (template.HTML, error) {
-	only := *a
-	only.Comparisons = filter(a.Comparisons, func(c analyse.Comparison) bool {
-		return c.Metric == metric && c.Stratum == nil && (c.A == x && c.B == y || c.A == y && c.B == x)
-	})
-	if len(only.Comparisons) == 0 {
+	c, ok := a.Comparison(x, y, metric)
+	if !ok {
 		return "", nil
 	}
+	only := *a
+	only.Comparisons = []analyse.Comparison{c}
 	b := newBuilder(Report{Analysis: &only})
-	var list []answer
-	for _, c := range only.Comparisons {
-		list = append(list, b.sentence(c))
+	return fragment("answers", []answer{b.sentence(c)})
+}
+
+// Headline is the first primary difference of an analysis on a primary metric, and how a list
+// writes it; ok is false without one.
+func Headline(a *analyse.Analysis) (c analyse.Comparison, said string, ok bool) {
+	b := newBuilder(Report{Analysis: a})
+	list := b.primaryComparisons()
+	if len(list) == 0 {
+		return c, "", false
 	}
-	return fragment("answers", list)
+	c = list[0]
+	scale := b.metric(c.Metric).Scale()
+	said = scale.Value(c.Diff, true)
+	if c.Low.Defined() && c.High.Defined() {
+		said += " (" + scale.Interval(c.Low, c.High, true) + ")"
+	}
+	return c, said, true
+}
+
+// Spent is what the calls of a run cost, "" without calls.
+func Spent(a *analyse.Analysis) string {
+	if a.Total == nil || a.Total.Calls+a.Total.JudgeCalls == 0 {
+		return ""
+	}
+	return atLeast(a.Total.CostUSD+a.Total.JudgeCostUSD, a.Total.Unpriced+a.Total.JudgeUnpriced)
+}
+
+// Other is the kind of a mark of another answer than the one that is shown.
+const Other = "other"
+
+// Marked returns the pages of a text with the marks of the answers A and B, whose marks are of
+// the kind [Other], as a part of a page, "" without pages.
+func Marked(pages []eval.ExhibitPage) (template.HTML, error) {
+	if len(pages) == 0 {
+		return "", nil
+	}
+	b := newBuilder(Report{Analysis: &analyse.Analysis{}})
+	s := b.sample(analyse.Sample{Show: eval.Exhibit{Pages: pages}}, 1)
+	s.TwoAnswers = true
+	return fragment("document", s)
 }
 
 func fragment(name string, data any) (template.HTML, error) {

@@ -16,6 +16,7 @@ import (
 type segment struct {
 	Text         string
 	Answer, Gold bool
+	Other        bool     // quoted by another answer
 	Labels       []string // of the marks that end here
 	Units        string   // labels of all marks that cover it, a line each
 	// Tone is that of the shortest mark with one; Names are those of all of them, and
@@ -25,22 +26,30 @@ type segment struct {
 }
 
 // Marked reports whether any mark covers the segment.
-func (s segment) Marked() bool { return s.Answer || s.Gold || s.Tone > 0 }
+func (s segment) Marked() bool { return s.Answer || s.Gold || s.Other || s.Tone > 0 }
 
 // Kind returns the kind of the marks that cover the segment: "answer", "gold" or
-// "both", or classes for a tone.
+// "both", perhaps with "other", or classes for a tone.
 func (s segment) Kind() string {
 	switch {
 	case s.Tone > 0 && len(s.Faults) > 0:
 		return toneClass(s.Tone) + " fault"
 	case s.Tone > 0:
 		return toneClass(s.Tone)
-	case s.Answer && s.Gold:
-		return "both"
-	case s.Gold:
-		return "gold"
 	}
-	return "answer"
+	kind := "answer"
+	switch {
+	case s.Answer && s.Gold:
+		kind = "both"
+	case s.Gold:
+		kind = "gold"
+	case !s.Answer:
+		kind = ""
+	}
+	if s.Other {
+		kind = strings.TrimSpace(kind + " " + Other)
+	}
+	return kind
 }
 
 // tones is the number of different colours of marks.
@@ -54,11 +63,16 @@ func (s segment) Title() string {
 	if s.Tone > 0 {
 		return say.PlainLine(strings.Join(append(slices.Clone(s.Names), s.Faults...), "; "))
 	}
-	return map[string]string{
-		"both":   "gold evidence, quoted by the answer",
-		"gold":   "gold evidence",
-		"answer": "quoted by the answer",
-	}[s.Kind()]
+	var list []string
+	for _, k := range []struct {
+		is   bool
+		what string
+	}{{s.Gold, "gold evidence"}, {s.Answer, "quoted by the answer"}, {s.Other, "quoted by the other answer"}} {
+		if k.is {
+			list = append(list, k.what)
+		}
+	}
+	return strings.Join(list, ", ")
 }
 
 // Tag returns the labels after the segment, shortened to fit a line.
@@ -104,8 +118,9 @@ func split(text string, marks []eval.Mark) []segment {
 					s.Labels = append(s.Labels, m.Label)
 				}
 			} else {
-				s.Answer = s.Answer || m.Kind != "gold"
-				s.Gold = s.Gold || m.Kind != "answer"
+				s.Answer = s.Answer || m.Kind == "answer" || m.Kind == "both"
+				s.Gold = s.Gold || m.Kind == "gold" || m.Kind == "both"
+				s.Other = s.Other || m.Kind == Other
 				if m.End == end && m.Label != "" && !slices.Contains(s.Labels, m.Label) {
 					s.Labels = append(s.Labels, m.Label)
 				}

@@ -34,6 +34,8 @@ type sample struct {
 	// TextFirst says that the pages come before the rows: they have titles, and are
 	// what the rows are about.
 	TextFirst bool
+	// TwoAnswers says that the marks are those of two trials, A and B.
+	TwoAnswers bool
 }
 
 // A toneName is the name of a tone in the key of marks.
@@ -155,27 +157,27 @@ func newSamplePage(p eval.ExhibitPage) samplePage {
 	return page
 }
 
-// exhibitTable shows gold beside the answer for each unit, with a column for each
-// metric with a score.
+// exhibitTable shows gold beside the answer for each unit, what is wrong with it, and a column
+// for each metric with a score.
 func (b *builder) exhibitTable(rows []eval.ExhibitRow) *table {
 	// Items without gold have no column for it.
 	gold := len(rows) == 0 || slices.ContainsFunc(rows, func(r eval.ExhibitRow) bool { return r.Gold != "" })
-	t := newTable("", "Unit", "Gold", "Answer")
+	t := newTable("", "Unit", "Gold", "Answer", "Problem")
+	t.Answers = true
 	metrics := scoredBy(rows)
 	for _, name := range metrics {
 		t.column(b.metric(name).Title, point)
 	}
-	t.column("Problem", left)
 	for _, r := range rows {
-		cells := []cell{words(r.Unit), words(r.Gold), {Text: r.Answer, Detail: nonEmpty(r.Quote)}}
-		for _, name := range metrics {
-			cells = append(cells, unitScore(r.Scores, name, &t.Notes))
-		}
 		wrong := words(r.Note)
 		if r.Note != "" {
 			wrong.Tone = bad
 		}
-		t.add(append(cells, wrong)...)
+		cells := []cell{words(r.Unit), words(r.Gold), {Text: r.Answer, Detail: nonEmpty(r.Quote)}, wrong}
+		for _, name := range metrics {
+			cells = append(cells, unitScore(r.Scores, name, &t.Notes))
+		}
+		t.add(cells...)
 	}
 	if !gold {
 		t.without(1)

@@ -24,6 +24,7 @@ type table struct {
 	Notes   notes
 	Legend  []string
 	Axis    *axis
+	Answers bool // a row is a unit of an answer: on a phone, one below the other
 }
 
 // A row has a cell for each column or, if it has none, is the heading of the rows below.

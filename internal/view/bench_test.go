@@ -107,7 +107,7 @@ func BenchmarkMillion(b *testing.B) {
 		var slowest time.Duration
 		for b.Loop() {
 			ctx, stop := context.WithCancel(b.Context())
-			v, err := New(ctx, Options{DB: db, Load: func(*store.Run) (*experiment.Experiment, error) { return nil, errors.New("no study here") },
+			v, err := New(ctx, Options{DB: db, Study: func(r *store.Run) string { return r.StudyPath }, Load: func(*store.Run, string) (*experiment.Experiment, error) { return nil, errors.New("no study here") },
 				Command: func(r *store.Run, verb string, rest ...string) string { return verb }})
 			if err != nil {
 				b.Fatal(err)

@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"html/template"
+	"iter"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -14,7 +16,9 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/report"
+	"github.com/scruple-eval/scruple/internal/say"
 	"github.com/scruple-eval/scruple/internal/store"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // A side of a comparison.
@@ -24,13 +28,22 @@ type side struct {
 	x   *index
 }
 
-// A match is an item with its scores on both sides: the means of its replicates.
-type match struct {
-	item     string
-	a, b     float64
-	idA, idB int64 // of the first trial of each
-	worse    int   // 1: a is worse, -1: b is, 0: equal
+// A sum adds up the scores of an item in an arm, those of all replicates.
+type sum struct {
+	num, den float64
+	ids      []int64 // of the trials, in plan order
 }
+
+func (s sum) mean() float64 { return s.num / s.den }
+
+// A match is an item with its scores on both sides.
+type match struct {
+	item  string
+	a, b  *sum
+	worse int // 1: a is worse, -1: b is, 0: equal
+}
+
+func (m match) diff() float64 { return m.a.mean() - m.b.mean() }
 
 // matches pairs the items of two arms.
 type matches struct {
@@ -44,59 +57,72 @@ func (m matches) Of() int { return max(1, len(m.list)) }
 
 const noise = 1e-9
 
-// sums adds up the scores of each item of an arm, of the rows that a filter selects.
-func (s side) sums(ctx context.Context, metric, q string) (map[string]*match, error) {
+// worse compares two scores: 1 if a is worse than b, -1 if it is better.
+func worse(a, b float64, higher bool) int {
+	switch d := a - b; {
+	case math.Abs(d) < noise:
+		return 0
+	case (d > 0) == higher:
+		return -1
+	}
+	return 1
+}
+
+// rows are those of the arm that a filter selects.
+func (s side) rows(ctx context.Context, q string) ([]int32, error) {
 	rows, err := s.x.order(ctx, q, "")
 	if err != nil {
 		return nil, err
 	}
-	item, arm, c := s.x.column("item"), s.x.column("arm"), s.x.column(metric)
-	if c == nil || !c.metric {
-		return nil, bad("run %s has no scores of a metric %q", s.Run.ID, metric)
-	}
+	arm := s.x.column("arm")
 	wanted := slices.Index(arm.words, s.Arm)
 	if wanted < 0 {
 		return nil, bad("run %s has no arm %q; its arms are %s", s.Run.ID, s.Arm, strings.Join(arm.words, ", "))
 	}
-	items := map[string]*match{}
+	return slices.DeleteFunc(slices.Clone(rows), func(i int32) bool { return int(arm.codes[i]) != wanted }), nil
+}
+
+// sums adds up the scores of each item in some rows.
+func (s side) sums(rows []int32, metric string) (map[string]*sum, error) {
+	item, c := s.x.column("item"), s.x.column(metric)
+	if c == nil || !c.metric {
+		return nil, bad("run %s has no scores of a metric %q", s.Run.ID, metric)
+	}
+	items := map[string]*sum{}
 	for _, i := range rows {
-		if int(arm.codes[i]) != wanted {
-			continue
-		}
 		m := items[item.word(int(i))]
 		if m == nil {
-			m = &match{item: item.word(int(i)), idA: s.x.ids[i]}
-			items[m.item] = m
+			m = &sum{}
+			items[item.word(int(i))] = m
 		}
+		m.ids = append(m.ids, s.x.ids[i])
 		if x := c.numbers[i]; !math.IsNaN(x) {
 			den := 1.0
 			if c.den != nil {
 				den = c.den[i]
 			}
-			m.a, m.b = m.a+x*den, m.b+den // the sums of both sides, until they are joined
+			m.num, m.den = m.num+x*den, m.den+den
 		}
 	}
 	return items, nil
 }
 
 // pair joins the sums of two sides.
-func pair(a, b map[string]*match, higher bool) matches {
+func pair(a, b map[string]*sum, higher bool) matches {
 	var m matches
 	for id, x := range a {
 		y := b[id]
-		if y == nil || x.b == 0 || y.b == 0 {
+		if y == nil || x.den == 0 || y.den == 0 {
 			m.Without++
 			continue
 		}
-		p := match{item: id, a: x.a / x.b, b: y.a / y.b, idA: x.idA, idB: y.idA}
-		switch d := p.a - p.b; {
-		case math.Abs(d) < noise:
+		p := match{id, x, y, worse(x.mean(), y.mean(), higher)}
+		switch p.worse {
+		case 0:
 			m.Ties++
-		case (d > 0) == higher:
-			p.worse = -1
+		case -1:
 			m.Wins++
 		default:
-			p.worse = 1
 			m.Losses++
 		}
 		m.list = append(m.list, p)
@@ -106,44 +132,149 @@ func pair(a, b map[string]*match, higher bool) matches {
 			m.Without++
 		}
 	}
-	// The largest losses of the first side come first.
-	slices.SortFunc(m.list, func(x, y match) int {
-		dx, dy := x.a-x.b, y.a-y.b
-		if !higher {
-			dx, dy = -dx, -dy
-		}
-		return cmp.Or(cmp.Compare(dx, dy), cmp.Compare(x.item, y.item))
-	})
 	return m
 }
 
-// sides reads the two sides from the address of a page.
-func (v *Viewer) sides(r *request) (a, b side, err error) {
+// arrange sorts items by "item", "a", "b" or "diff"; a minus sign before it turns the order.
+// By default the largest losses of the first side come first.
+func arrange(list []match, by string, higher bool) error {
+	if by == "" {
+		if by = "diff"; !higher {
+			by = "-diff"
+		}
+	}
+	name, down := strings.CutPrefix(by, "-")
+	key := map[string]func(match) float64{
+		"item": func(match) float64 { return 0 },
+		"a":    func(m match) float64 { return m.a.mean() }, "b": func(m match) float64 { return m.b.mean() }, "diff": match.diff,
+	}[name]
+	if key == nil {
+		return bad("sort: no column %q; the columns are item, a, b and diff", name)
+	}
+	sign := 1
+	if down {
+		sign = -1
+	}
+	slices.SortFunc(list, func(x, y match) int {
+		if name == "item" {
+			return sign * cmp.Compare(x.item, y.item)
+		}
+		return cmp.Or(sign*cmp.Compare(key(x), key(y)), cmp.Compare(x.item, y.item))
+	})
+	return nil
+}
+
+// A contest is what the address of a comparison says.
+type contest struct {
+	state
+	A, B   side
+	metric analyse.Metric
+	known  []analyse.Metric
+	All    string // not empty: equal items too
+}
+
+// contest reads the address of a comparison. Without arms it takes those that the study
+// compares first.
+func (v *Viewer) contest(r *request) (c contest, err error) {
+	if c.state, err = stateOf(r); err != nil {
+		return c, err
+	}
 	for _, s := range []struct {
 		to       *side
 		run, arm string
-	}{{&a, "r", "a"}, {&b, "s", "b"}} {
+	}{{&c.A, "r", "a"}, {&c.B, "s", "b"}} {
 		id := cmp.Or(r.param(s.run), r.param("r"))
 		if s.to.Run, err = v.shownRun(r.Context(), id); err != nil {
-			return a, b, err
+			return c, err
 		}
 		if s.to.x, err = v.indexSoon(r.Context(), s.to.Run); err != nil {
-			return a, b, err
+			return c, err
 		}
 		s.to.Arm = r.param(s.arm)
 	}
-	arms := a.x.column("arm").words
-	if a.Arm == "" && len(arms) > 0 {
-		a.Arm = arms[0]
+	if c.A.Run.ID == c.B.Run.ID {
+		c.A.Arm, c.B.Arm = v.opponents(r.Context(), c.A)(c.A.Arm, c.B.Arm)
+	} else {
+		c.A.Arm, _ = v.opponents(r.Context(), c.A)(cmp.Or(c.A.Arm, c.B.Arm), "")
+		c.B.Arm = cmp.Or(c.B.Arm, c.A.Arm)
 	}
-	if b.Arm == "" {
-		b.Arm = a.Arm
-		if i := slices.IndexFunc(b.x.column("arm").words, func(arm string) bool { return a.Run.ID != b.Run.ID || arm != a.Arm }); i >= 0 && a.Run.ID == b.Run.ID {
-			b.Arm = b.x.column("arm").words[i]
+	r.run = c.A.Run
+	c.metric, c.known = v.metric(r.Context(), c.A, r.param("metric"))
+	c.All = r.param("all")
+	return c, nil
+}
+
+// opponents returns a function that completes two arms of a run: by the comparisons of its
+// study, primary ones first, else by the arms in the order of the plan.
+func (v *Viewer) opponents(ctx context.Context, of side) func(a, b string) (string, string) {
+	var pairs []analyse.Pair
+	var order []string // calibration and baselines come last
+	arms := of.x.column("arm").words
+	if kept, err := v.analysis(ctx, of.Run); err == nil {
+		for _, c := range kept.Analysis.Comparisons {
+			pairs = append(pairs, analyse.Pair{A: c.A, B: c.B, Primary: c.Primary, Contrast: c.Contrast})
+		}
+		for _, arm := range kept.Analysis.Arms {
+			if arm.Role == eval.RoleArm {
+				order = append(order, arm.ID)
+			}
+		}
+	} else if l := v.study(of.Run); l.err == nil {
+		pairs = slices.Clone(l.x.Pairs)
+		for _, arm := range l.x.Bench.Arms() {
+			if arm.Role == eval.RoleArm {
+				order = append(order, arm.ID)
+			}
 		}
 	}
-	r.run = a.Run
-	return a, b, nil
+	experiment.PrimaryFirst(pairs)
+	order = append(order, arms...)
+	for _, a := range order {
+		for _, b := range order {
+			pairs = append(pairs, analyse.Pair{A: a, B: b})
+		}
+	}
+	return func(a, b string) (string, string) {
+		for _, p := range pairs {
+			switch {
+			case p.A == p.B || !slices.Contains(arms, p.A) || !slices.Contains(arms, p.B):
+			case (a == "" || a == p.A) && (b == "" || b == p.B):
+				return p.A, p.B
+			case (a == "" || a == p.B) && (b == "" || b == p.A):
+				return p.B, p.A
+			}
+		}
+		return a, cmp.Or(b, a) // unknown, or a run with one arm
+	}
+}
+
+// params are the parameters of an address of the comparison, or of one about it.
+func (c contest) params(more ...string) []string {
+	page := ""
+	if c.page > 1 {
+		page = strconv.Itoa(c.page)
+	}
+	return append([]string{"r", c.A.Run.ID, "a", c.A.Arm, "s", c.B.Run.ID, "b", c.B.Arm, "metric", c.metric.Name, "q", c.q, "all", c.All, "sort", c.sort, "page", page}, more...)
+}
+
+// find pairs the items that the filter selects, and lists those of the page in order.
+func (c contest) find(ctx context.Context) (found matches, list []match, err error) {
+	var sums [2]map[string]*sum
+	for i, s := range []side{c.A, c.B} {
+		rows, err := s.rows(ctx, c.q)
+		if err != nil {
+			return found, nil, err
+		}
+		if sums[i], err = s.sums(rows, identifier(c.metric.Name)); err != nil {
+			return found, nil, err
+		}
+	}
+	found = pair(sums[0], sums[1], c.metric.HigherIsBetter)
+	list = found.list
+	if c.All == "" {
+		list = slices.DeleteFunc(slices.Clone(list), func(m match) bool { return m.worse == 0 })
+	}
+	return found, list, arrange(list, c.sort, c.metric.HigherIsBetter)
 }
 
 // metric returns the metric to compare by: the given one, or the first that has scores.
@@ -179,87 +310,210 @@ type compared struct {
 	Href                    string
 }
 
+// A total counts the items on which the sides differ by a unit.
+type total struct {
+	Unit               string
+	Wins, Ties, Losses int // of A
+}
+
+// A failing counts the trials of both sides with an outcome, or their units with a problem.
+type failing struct {
+	What string
+	A, B int
+}
+
+// A failingTable is a table of what both sides have.
+type failingTable struct {
+	Title, Of, Head string
+	List            []failing
+}
+
+// failings counts by what is counted.
+type failings map[string]*failing
+
+func (f failings) add(what string, side, n int) {
+	if f[what] == nil {
+		f[what] = &failing{What: what}
+	}
+	*[]*int{&f[what].A, &f[what].B}[side] += n
+}
+
+// list has the most frequent ones first.
+func (f failings) list() (list []failing) {
+	for _, name := range slices.Sorted(maps.Keys(f)) {
+		list = append(list, *f[name])
+	}
+	slices.SortStableFunc(list, func(x, y failing) int { return cmp.Compare(y.A+y.B, x.A+x.B) })
+	return list
+}
+
 // compareData is the page of two arms.
 type compareData struct {
-	A, B               side
+	contest
 	ArmsA, ArmsB, Runs []string
 	Metric             string
 	Metrics            []analyse.Metric
-	Query, All, Wrong  string
+	Query, Sort, Wrong string
 	Found              matches
+	Heads              []head
 	Rows               []compared
+	Units              []total
+	Count              string // address of the page with Units
+	Failings           []failingTable
 	Answer             template.HTML // of the analysis, with a note
 	Note, Analyse      string
 	pager
 }
 
 func (v *Viewer) comparePage(r *request) error {
-	a, b, err := v.sides(r)
+	c, err := v.contest(r)
 	if err != nil {
 		return err
 	}
-	s, err := stateOf(r)
-	if err != nil {
-		return err
-	}
-	metric, known := v.metric(r.Context(), a, r.param("metric"))
 	arms := func(s side) []string { return slices.Sorted(slices.Values(s.x.column("arm").words)) }
-	data := compareData{A: a, B: b, ArmsA: arms(a), ArmsB: arms(b), Metric: metric.Name, Metrics: known, Query: s.q, All: r.param("all")}
+	data := compareData{ArmsA: arms(c.A), ArmsB: arms(c.B), Metric: c.metric.Name, Metrics: c.known, Query: c.q, Sort: c.sort}
 	runs, err := v.DB.Runs(r.Context())
 	if err != nil {
 		return err
 	}
 	for _, run := range runs {
-		if run.Suite == a.Run.Suite {
+		if run.Suite == c.A.Run.Suite {
 			data.Runs = append(data.Runs, run.ID)
 		}
 	}
-	link := func(params ...string) string {
-		return r.link([]string{"c"}, append([]string{"r", a.Run.ID, "a", a.Arm, "s", b.Run.ID, "b", b.Arm, "metric", metric.Name, "q", s.q, "all", data.All}, params...)...)
-	}
-	if data.Found, err = paired(r.Context(), a, b, metric, s.q); err != nil {
+	found, list, err := c.find(r.Context())
+	if err != nil {
+		if r.Context().Err() != nil {
+			return err
+		}
 		data.Wrong = err.Error()
 	}
-	list := data.Found.list
-	if data.All == "" {
-		list = slices.DeleteFunc(slices.Clone(list), func(m match) bool { return m.worse == 0 })
+	data.Found = found
+	first := c.turn(len(list), comparedPerPage)
+	to := func(page int, more ...string) string {
+		turned := c
+		turned.page = page
+		return r.link([]string{"c"}, turned.params(more...)...)
 	}
-	first := s.turn(len(list), comparedPerPage)
-	data.pager = newPager(s.page, len(list), comparedPerPage, func(page int) string { return link("page", strconv.Itoa(page)) })
+	data.contest, data.pager = c, newPager(c.page, len(list), comparedPerPage, func(page int) string { return to(page) })
+	for _, h := range [][2]string{{"item", "Item"}, {"a", "A"}, {"b", "B"}, {"diff", "A − B"}} {
+		sorted := c
+		sorted.page = 1
+		data.Heads = append(data.Heads, sorted.head(h[0], h[1], h[0] != "item", func(by state) string {
+			sorted.state = by
+			return r.link([]string{"c"}, sorted.params()...)
+		}))
+	}
 	for _, m := range list[first:min(first+comparedPerPage, len(list))] {
-		row := compared{Item: m.item, A: number(m.a), B: number(m.b), Delta: fmt.Sprintf("%+.3g", m.a-m.b), Tone: map[int]string{1: "bad", -1: "good"}[m.worse],
-			Href: r.link([]string{"c", "item"}, "r", a.Run.ID, "s", b.Run.ID, "x", strconv.FormatInt(m.idA, 10), "y", strconv.FormatInt(m.idB, 10), "metric", metric.Name)}
+		row := compared{Item: m.item, A: number(m.a.mean()), B: number(m.b.mean()), Delta: fmt.Sprintf("%+.3g", m.diff()), Tone: map[int]string{1: "bad", -1: "good"}[m.worse],
+			Href: r.link([]string{"c", "item"}, c.params("item", m.item)...)}
 		if m.worse != 0 {
-			if row.Changed, err = v.flipped(r.Context(), m.idA, m.idB, metric.Name); err != nil {
+			if row.Changed, err = v.changed(r.Context(), m, c.metric.Name); err != nil {
 				return err
 			}
 		}
 		data.Rows = append(data.Rows, row)
 	}
-	if data.Wrong == "" {
-		data.Answer, data.Note = v.answered(r, a, b, metric.Name)
-		if a.Run.ID != b.Run.ID && r.param("analyse") == "" {
-			data.Analyse = link("analyse", "1")
-		}
+	if data.Wrong != "" {
+		return v.render(r, "compare", "Compare", data)
+	}
+	trials := len(found.list) * (c.A.Run.Replicates + c.B.Run.Replicates)
+	if data.Failings, err = v.failings(r, c, trials <= mostCounted); err != nil {
+		return err
+	}
+	if trials > mostCounted && r.param("units") == "" {
+		data.Count = to(c.page, "units", "1")
+	} else if data.Units, err = v.totals(r.Context(), found.list, c.metric); err != nil {
+		return err
+	}
+	data.Answer, data.Note = v.answered(r, c.A, c.B, c.metric.Name)
+	if c.A.Run.ID != c.B.Run.ID && r.param("analyse") == "" {
+		data.Analyse = to(c.page, "analyse", "1")
 	}
 	return v.render(r, "compare", "Compare", data)
 }
 
-// paired pairs the items of two sides that a filter selects.
-func paired(ctx context.Context, a, b side, metric analyse.Metric, q string) (matches, error) {
-	sumsA, err := a.sums(ctx, identifier(metric.Name), q)
-	if err != nil {
-		return matches{}, err
-	}
-	sumsB, err := b.sums(ctx, identifier(metric.Name), q)
-	if err != nil {
-		return matches{}, err
-	}
-	return pair(sumsA, sumsB, metric.HigherIsBetter), nil
-}
-
 // comparedPerPage is how many items a page of a comparison has.
 const comparedPerPage = 50
+
+// mostCounted is the number of trials of which a page counts units without being asked, which
+// takes about 20 µs a trial, and problems, which takes up to a millisecond.
+const mostCounted = 500
+
+// totals counts wins and losses by unit, those with most losses first.
+func (v *Viewer) totals(ctx context.Context, list []match, metric analyse.Metric) ([]total, error) {
+	var totals []total
+	at := map[string]int{}
+	for _, m := range list {
+		for u, err := range v.units(ctx, m, metric.Name) {
+			if err != nil {
+				return nil, err
+			}
+			if u.a.den == 0 || u.b.den == 0 {
+				continue
+			}
+			if _, ok := at[u.name]; !ok {
+				at[u.name] = len(totals)
+				totals = append(totals, total{Unit: u.name})
+			}
+			switch t := &totals[at[u.name]]; worse(u.a.mean(), u.b.mean(), metric.HigherIsBetter) {
+			case -1:
+				t.Wins++
+			case 1:
+				t.Losses++
+			default:
+				t.Ties++
+			}
+		}
+	}
+	slices.SortStableFunc(totals, func(x, y total) int { return cmp.Or(cmp.Compare(y.Losses, x.Losses), cmp.Compare(y.Wins, x.Wins)) })
+	return totals, nil
+}
+
+// failings counts the trials of both sides by outcome, if any is not ok, and if it is asked for
+// their units by what is wrong with them.
+func (v *Viewer) failings(r *request, c contest, units bool) (tables []failingTable, err error) {
+	by, with := failings{}, failings{}
+	for k, s := range []side{c.A, c.B} {
+		rows, err := s.rows(r.Context(), c.q)
+		if err != nil {
+			return nil, err
+		}
+		of := *r
+		of.run = s.Run
+		outcome, reason := s.x.column("outcome"), s.x.column("reason")
+		counts := map[[2]string]int{}
+		for _, i := range rows {
+			counts[[2]string{outcome.word(int(i)), reason.word(int(i))}]++
+			if !units || v.study(s.Run).err != nil {
+				continue
+			}
+			if x, err := v.exhibit(&of, s.x.trial(i)); err == nil {
+				for _, row := range x.Rows {
+					if row.Note != "" {
+						with.add(text.Shorten(say.PlainLine(row.Note), longestProblem), k, 1)
+					}
+				}
+			}
+		}
+		for what, n := range counts {
+			by.add(strings.TrimSuffix(what[0]+": "+what[1], ": "), k, n)
+		}
+	}
+	if len(by) == 1 && by[string(eval.OK)] != nil {
+		by = nil
+	}
+	for _, t := range []failingTable{{"By problem", "units of answers", "Problem", with.list()}, {"By outcome", "trials", "Outcome", by.list()}} {
+		if len(t.List) > 0 {
+			t.List = t.List[:min(len(t.List), mostProblems)]
+			tables = append(tables, t)
+		}
+	}
+	return tables, nil
+}
+
+// mostProblems is how many problems a comparison lists, and longestProblem the characters of one.
+const mostProblems, longestProblem = 10, 60
 
 // answered returns what the analysis says of two arms, or why it says nothing.
 func (v *Viewer) answered(r *request, a, b side, metric string) (template.HTML, string) {
@@ -277,177 +531,86 @@ func (v *Viewer) answered(r *request, a, b side, metric string) (template.HTML, 
 	if r.param("analyse") == "" {
 		return "", "Different runs: no test was planned, so none is shown."
 	}
-	newer, older := a, b
-	if older.Run.N > newer.Run.N {
-		newer, older = b, a
+	newer := a.Run
+	if b.Run.N > a.Run.N {
+		newer = b.Run
 	}
-	l := v.study(newer.Run)
+	l := v.study(newer)
 	if l.err != nil {
 		return "", "The runs cannot be analysed together: " + l.err.Error()
 	}
-	found, err := l.x.CompareRuns(r.Context(), experiment.Side{DB: v.DB, Run: older.Run, Arm: older.Arm}, experiment.Side{DB: v.DB, Run: newer.Run, Arm: newer.Arm})
+	// The difference is A − B as on the rest of the page, also where A is the older run.
+	found, err := l.x.CompareRuns(r.Context(), experiment.Side{DB: v.DB, Run: b.Run, Arm: b.Arm}, experiment.Side{DB: v.DB, Run: a.Run, Arm: a.Arm})
 	if err != nil {
 		return "", err.Error()
 	}
 	for i := range found.Comparisons { // an interval describes, a test was not planned
-		found.Comparisons[i].P, found.Comparisons[i].PAdjusted = analyse.Undefined(), analyse.Undefined()
+		c := &found.Comparisons[i]
+		c.P, c.PAdjusted, c.Beside = analyse.Undefined(), analyse.Undefined(), nil
 	}
-	said, err := report.Compared(found, newer.Run.ID+":"+newer.Arm, older.Run.ID+":"+older.Arm, metric)
+	said, err := report.Compared(found, a.Run.ID+":"+a.Arm, b.Run.ID+":"+b.Arm, metric)
 	if err != nil {
 		return "", err.Error()
 	}
 	return said, strings.Join(found.Warnings, "; ")
 }
 
-// flipped lists the units of two trials whose scores of a metric differ.
-func (v *Viewer) flipped(ctx context.Context, idA, idB int64, metric string) ([]string, error) {
-	a, err := v.DB.ScoresOf(ctx, idA)
-	if err != nil {
-		return nil, err
-	}
-	b, err := v.DB.ScoresOf(ctx, idB)
-	return changed(unitsScored(a, metric), unitsScored(b, metric)), err
+// A unitMatch is a unit of an item with its scores on both sides.
+type unitMatch struct {
+	name string
+	a, b sum
 }
 
-// changed lists the units whose scores differ, from b to a.
-func changed(a, b []eval.ExhibitRow) (list []string) {
+// units yields the units of an item that have names.
+func (v *Viewer) units(ctx context.Context, m match, metric string) iter.Seq2[unitMatch, error] {
+	return func(yield func(unitMatch, error) bool) {
+		var list []unitMatch
+		for _, ids := range [][]int64{m.a.ids, m.b.ids} {
+			for _, id := range ids {
+				scores, err := v.DB.ScoresOf(ctx, id)
+				if err != nil {
+					yield(unitMatch{}, err)
+					return
+				}
+				for _, s := range scores {
+					if s.Metric != metric || s.Unit == "" || s.Unscored != "" || s.Row != nil {
+						continue
+					}
+					k := slices.IndexFunc(list, func(u unitMatch) bool { return u.name == s.Unit })
+					if k < 0 {
+						k = len(list)
+						list = append(list, unitMatch{name: s.Unit})
+					}
+					to := &list[k].a
+					if &ids[0] == &m.b.ids[0] {
+						to = &list[k].b
+					}
+					to.num, to.den = to.num+s.Num, to.den+s.Den
+				}
+			}
+		}
+		for _, u := range list {
+			if !yield(u, nil) {
+				return
+			}
+		}
+	}
+}
+
+// changed lists the units of an item whose means differ, from b to a.
+func (v *Viewer) changed(ctx context.Context, m match, metric string) (list []string, err error) {
 	const most = 8
-	for _, unit := range sameUnits(a, b) {
-		name, now, was := cmp.Or(unit[0].Unit, unit[1].Unit), cmp.Or(scoresText(unit[0].Scores), "–"), cmp.Or(scoresText(unit[1].Scores), "–")
+	said := func(s sum) string { return number(s.mean()) } // a dash without a score
+	for u, err := range v.units(ctx, m, metric) {
 		switch {
-		case name == "" || now == was:
+		case err != nil:
+			return nil, err
+		case said(u.a) == said(u.b):
 		case len(list) == most:
-			return append(list, "…")
+			return append(list, "…"), nil
 		default:
-			list = append(list, name+" "+was+" → "+now)
+			list = append(list, u.name+" "+said(u.b)+" → "+said(u.a))
 		}
 	}
-	return list
-}
-
-// unitsScored are the scores of a trial by a metric, as rows of units; the row without a name
-// has the score of the whole trial.
-func unitsScored(scores []eval.Score, metric string) (rows []eval.ExhibitRow) {
-	for _, s := range scores {
-		if s.Metric == metric {
-			rows = append(rows, eval.ExhibitRow{Unit: s.Unit, Scores: []eval.Score{s}})
-		}
-	}
-	return rows
-}
-
-// scoresText formats the last of some scores.
-func scoresText(scores []eval.Score) string {
-	if len(scores) == 0 {
-		return ""
-	}
-	return scoreText(scores[len(scores)-1])
-}
-
-// sameUnits pairs the rows of two trials by unit. A unit that only one has stays, with an
-// empty row of the other; of several rows of a unit the first belong together.
-func sameUnits(a, b []eval.ExhibitRow) (pairs [][2]eval.ExhibitRow) {
-	for _, row := range a {
-		pairs = append(pairs, [2]eval.ExhibitRow{row})
-		if i := slices.IndexFunc(b, func(o eval.ExhibitRow) bool { return o.Unit == row.Unit }); i >= 0 {
-			pairs[len(pairs)-1][1] = b[i]
-			b = slices.Delete(slices.Clone(b), i, i+1)
-		}
-	}
-	for _, o := range b {
-		pairs = append(pairs, [2]eval.ExhibitRow{{}, o})
-	}
-	return pairs
-}
-
-// A comparedUnit is a unit with the answers of two trials.
-type comparedUnit struct {
-	Unit, Gold, A, B string
-	Diff             []edit // from B to A
-	Tone             string
-}
-
-// A half is one of two trials that are compared.
-type half struct {
-	Run     *store.Run
-	Row     store.Row
-	Href    string
-	Raw     string
-	Missing string
-	Whole   string            // score of the whole trial or case
-	scores  map[string]string // of units
-	exhibit eval.Exhibit
-}
-
-// half reads a trial for a comparison by a metric.
-func (v *Viewer) half(r *request, run, trial, metric string) (h half, err error) {
-	if h.Run, err = v.shownRun(r.Context(), run); err != nil {
-		return h, err
-	}
-	id, err := strconv.ParseInt(trial, 10, 64)
-	if err != nil {
-		return h, bad("trial %q: must be a number", trial)
-	}
-	if h.Row, err = v.DB.Row(r.Context(), h.Run, id); err != nil {
-		return h, err
-	}
-	h.Href = r.trialLink(h.Run, id)
-	of := *r
-	of.run = h.Run
-	if h.exhibit, err = v.exhibit(&of, h.Row.Trial); err != nil {
-		h.Missing = err.Error()
-	}
-	if judged, err := v.DB.OutcomeOf(r.Context(), h.Run, id); err == nil {
-		h.Raw = cmp.Or(h.exhibit.Raw, string(judged.Outcome.Data))
-	}
-	scores, err := v.DB.ScoresOf(r.Context(), id)
-	h.scores = map[string]string{}
-	for _, row := range unitsScored(scores, metric) {
-		h.scores[row.Unit] = scoresText(row.Scores)
-	}
-	h.Whole = h.scores[""]
-	return h, err
-}
-
-// pairData is the page of two trials of an item.
-type pairData struct {
-	A, B   half
-	Item   string
-	Metric string // title
-	Scored bool   // units have scores
-	Units  []comparedUnit
-	Raw    []edit
-	Back   string
-}
-
-// pairPage shows two trials of an item beside each other.
-func (v *Viewer) pairPage(r *request) error {
-	metric := r.param("metric")
-	a, err := v.half(r, r.param("r"), r.param("x"), metric)
-	if err != nil {
-		return err
-	}
-	b, err := v.half(r, r.param("s"), r.param("y"), metric)
-	if err != nil {
-		return err
-	}
-	data := pairData{A: a, B: b, Item: shortItem(a.Row.Trial.Item), Metric: metric, Raw: diff(b.Raw, a.Raw),
-		Back: r.link([]string{"c"}, "r", a.Run.ID, "a", a.Row.Trial.Arm, "s", b.Run.ID, "b", b.Row.Trial.Arm, "metric", metric)}
-	for _, rows := range sameUnits(a.exhibit.Rows, b.exhibit.Rows) {
-		row, o := rows[0], rows[1]
-		u := comparedUnit{Unit: cmp.Or(row.Unit, o.Unit), Gold: cmp.Or(row.Gold, o.Gold), Diff: diff(o.Answer, row.Answer)}
-		u.A, u.B = a.scores[u.Unit], b.scores[u.Unit]
-		if u.A != "" && u.B != "" && u.A != u.B {
-			u.Tone = "unsure"
-		}
-		data.Scored = data.Scored || u.A != "" || u.B != ""
-		data.Units = append(data.Units, u)
-	}
-	for _, m := range v.metrics(r.Context(), a.Run) {
-		if m.Name == metric {
-			data.Metric = m.Title
-		}
-	}
-	r.run = a.Run
-	return v.render(r, "pair", data.Item, data)
+	return list, nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http/httptest"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -90,7 +91,7 @@ func bigStore(t testing.TB, items int) *store.DB {
 func newViewer(t testing.TB, db *store.DB) *Viewer {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
-	v, err := New(ctx, Options{DB: db, Load: func(*store.Run) (*experiment.Experiment, error) { return nil, errors.New("no study here") },
+	v, err := New(ctx, Options{DB: db, Study: func(r *store.Run) string { return r.StudyPath }, Load: func(*store.Run, string) (*experiment.Experiment, error) { return nil, errors.New("no study here") },
 		Command: func(r *store.Run, verb string, rest ...string) string { return "scruple " + verb + " " + r.ID }})
 	if err != nil {
 		t.Fatal(err)
@@ -157,4 +158,62 @@ func longTrial() eval.Exhibit {
 		x.Pages = append(x.Pages, p)
 	}
 	return x
+}
+
+// A fraction is the score of a trial, or of a unit of it.
+type fraction struct {
+	unit string
+	num  float64
+}
+
+// scoredStore has a run of two arms, a and b, with the scores of each replicate of each item by
+// the metric m, and answers that name arm and score.
+func scoredStore(t testing.TB, scores map[string][2][][]fraction) *store.DB {
+	t.Helper()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "s.db")
+	db, err := store.Open(t.Context(), path)
+	must(err)
+	var list []eval.Item
+	replicates := 0
+	for id, of := range scores {
+		list = append(list, eval.Item{ID: id, Input: 1, Gold: 2})
+		replicates = len(of[0])
+	}
+	slices.SortFunc(list, func(x, y eval.Item) int { return strings.Compare(x.ID, y.ID) })
+	p, err := plan.New(list, []eval.Arm{{ID: "a"}, {ID: "b"}}, replicates, 42)
+	must(err)
+	r, err := db.CreateRun(t.Context(), store.Run{Study: "s", Suite: "s", StudyPath: "/none/study.yaml", StudyJSON: []byte(`{}`), Replicates: replicates, Version: "test", CreatedAt: time.Unix(0, 0)}, list, p)
+	must(err)
+	j, err := db.Journal(t.Context(), r)
+	must(err)
+	of := func(t eval.Trial) []fraction {
+		return scores[t.Item][map[string]int{"a": 0, "b": 1}[t.Arm]][t.Replicate-1]
+	}
+	for seq := range p.Len() {
+		x := p.Trial(seq)
+		must(j.Outcome(x, eval.Outcome{Kind: eval.OK, Data: fmt.Appendf(nil, "%s says %v", x.Arm, of(x))}))
+	}
+	must(j.Close())
+	must(db.ReplaceScores(t.Context(), r, func(yield func(eval.Scored, error) bool) {
+		for seq := range p.Len() {
+			var list []eval.Score
+			for _, f := range of(p.Trial(seq)) {
+				list = append(list, eval.Score{Replicate: p.Trial(seq).Replicate, Unit: f.unit, Metric: "m", Num: f.num, Den: 1})
+			}
+			if !yield(eval.Scored{Case: eval.CaseOf(p.Trial(seq), eval.Outcome{Kind: eval.OK}, nil), Scores: list}, nil) {
+				return
+			}
+		}
+	}))
+	must(db.Close())
+	read, err := store.OpenRead(t.Context(), path)
+	must(err)
+	t.Cleanup(func() { read.Close() })
+	return read
 }

@@ -5,14 +5,19 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"math"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/say"
+	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -22,12 +27,14 @@ const rowsPerPage = 100
 // A state is what the address of a list says.
 type state struct {
 	q, sort string
+	text    string   // to search for
+	from    int      // place in the list from which to search
 	cols    []string // nil: those of the first page
 	page    int      // from 1
 }
 
 func stateOf(r *request) (state, error) {
-	s := state{q: strings.TrimSpace(r.param("q")), sort: r.param("sort"), page: 1}
+	s := state{q: strings.TrimSpace(r.param("q")), sort: r.param("sort"), text: strings.TrimSpace(r.param("text")), page: 1}
 	// The form of facets adds conditions.
 	sent := r.URL.Query()
 	for _, name := range slices.Sorted(maps.Keys(sent)) {
@@ -47,6 +54,13 @@ func stateOf(r *request) (state, error) {
 		}
 		s.page = n
 	}
+	if from := r.param("from"); from != "" {
+		n, err := strconv.Atoi(from)
+		if err != nil || n < 0 {
+			return s, bad("from %q: must be a number of trials", from)
+		}
+		s.from = n
+	}
 	return s, nil
 }
 
@@ -62,11 +76,14 @@ func (s *state) turn(n, perPage int) (first int) {
 
 // params returns the parameters of an address with the state.
 func (s state) params() []string {
-	page := ""
+	page, from := "", ""
 	if s.page > 1 {
 		page = strconv.Itoa(s.page)
 	}
-	return []string{"q", s.q, "sort", s.sort, "cols", strings.Join(s.cols, ","), "page", page}
+	if s.from > 0 {
+		from = strconv.Itoa(s.from)
+	}
+	return []string{"q", s.q, "sort", s.sort, "text", s.text, "from", from, "cols", strings.Join(s.cols, ","), "page", page}
 }
 
 // A head is a column of a list.
@@ -78,10 +95,30 @@ type head struct {
 	Number      bool
 }
 
+// head is a column of a list whose heading sorts by it, upwards, downwards and not at all in turn.
+func (s state) head(name, title string, number bool, link func(state) string) head {
+	h, to := head{Name: name, Title: title, Number: number, Shown: true}, s
+	to.sort, to.page, to.from = name, 1, 0
+	switch s.sort {
+	case name:
+		h.Sorted, to.sort = "ascending", "-"+name
+	case "-" + name:
+		h.Sorted, to.sort = "descending", ""
+	}
+	h.Href = link(to)
+	return h
+}
+
 // A listed trial.
 type listed struct {
 	Href  string
-	Cells []string
+	Cells []listedCell
+}
+
+type listedCell struct {
+	Text   string
+	Number bool
+	Class  string // of a text of the trial
 }
 
 // A facet is a column with few values, and how often each occurs in the list.
@@ -110,7 +147,7 @@ func (v *Viewer) samplesPage(r *request) error {
 			return nil
 		}
 	}
-	if s.q == "" && s.sort == "" && v.ready(r.run) == nil {
+	if s.q == "" && s.sort == "" && s.text == "" && v.ready(r.run) == nil {
 		first := s.turn(r.run.Trials, rowsPerPage)
 		// The list of all trials needs no index.
 		x, err := buildIndex(r.Context(), v.DB, r.run, first, first+rowsPerPage)
@@ -135,6 +172,10 @@ func (v *Viewer) samplesPage(r *request) error {
 		}
 		wrong, all = err.Error(), []int32{}
 	}
+	if s.text != "" {
+		found, next := v.search(r, x, all, s)
+		return v.showSamples(r, s, x, all, found, next, wrong)
+	}
 	first := s.turn(len(all), rowsPerPage)
 	return v.showSamples(r, s, x, all, all[first:min(first+rowsPerPage, len(all))], len(all), wrong)
 }
@@ -142,39 +183,72 @@ func (v *Viewer) samplesPage(r *request) error {
 // samplesData is the page of a list of trials.
 type samplesData struct {
 	Query, Sort, Cols, Count, Wrong string
+	Text, All                       string // what is searched for, and the list without a search
 	Terms                           []choice
 	Heads                           []head
 	Rows                            []listed
 	Facets                          []facet
 	Partial                         bool
-	CSV, JSONL                      string
+	CSV, JSONL, Texts               string
+	Unfinished                      bool
+	store.Tally
 	pager
 }
 
-// showSamples shows one page of a list: rows of all, which is nil if there is no index.
+// showSamples shows one page of a list: rows of all, which is nil if there is no index. total is
+// how many are listed, or how many were searched.
 func (v *Viewer) showSamples(r *request, s state, x *index, all, rows []int32, total int, wrong string) error {
 	partial := all == nil
 	list := func(s state) string { return r.link([]string{"r", r.run.ID, "samples"}, s.params()...) }
-	export := func(format string) string {
-		return r.link([]string{"r", r.run.ID, "export"}, "q", s.q, "sort", s.sort, "format", format)
+	export := func(format, texts string) string {
+		return r.link([]string{"r", r.run.ID, "export"}, "q", s.q, "sort", s.sort, "format", format, "texts", texts)
 	}
-	shown, heads := v.heads(r, x, s)
+	// Texts come from the study: the first page of a large run does not wait for it.
+	briefs := make([]experiment.Brief, len(rows))
+	if told := !partial || r.run.Trials <= readAtOnce; told && v.study(r.run).err == nil {
+		for k, i := range rows {
+			briefs[k] = v.brief(r, x.trial(i))
+		}
+	}
+	shown, heads := v.heads(r, x, s, briefs)
 	data := samplesData{Query: s.q, Sort: s.sort, Cols: strings.Join(s.cols, ","), Wrong: wrong, Heads: heads, Partial: partial,
-		Count: describe(total, r.run.Trials), CSV: export("csv"), JSONL: export("jsonl")}
-	data.pager = newPager(s.page, total, rowsPerPage, func(page int) string {
+		Text: s.text, Count: describe(total, r.run.Trials), CSV: export("csv", ""), JSONL: export("jsonl", ""), Texts: export("csv", "1")}
+	if s.text == "" {
+		data.pager = newPager(s.page, total, rowsPerPage, func(page int) string {
+			turned := s
+			turned.page = page
+			return list(turned)
+		})
+	} else {
 		turned := s
-		turned.page = page
-		return list(turned)
-	})
+		data.Count = fmt.Sprintf("%d found in trials %d to %d of %d", len(rows), min(s.from+1, total), total, len(all))
+		turned.from, turned.page = total, 1
+		if total < len(all) {
+			data.Next = list(turned)
+		}
+		turned.text, turned.from = "", 0
+		data.All = list(turned)
+	}
+	if !r.run.Analysed {
+		var err error
+		if data.Tally, err = v.tally(r.Context(), r.run); err != nil {
+			return err
+		}
+		data.Unfinished = data.Done < data.Trials
+	}
 	for k, t := range terms(s.q) {
 		fewer := s
 		fewer.q, fewer.page = without(s.q, k), 1
 		data.Terms = append(data.Terms, choice{Text: t, Href: list(fewer)})
 	}
-	for _, i := range rows {
-		row := listed{Href: r.trialLink(r.run, x.ids[i], "q", s.q, "sort", s.sort)}
-		for _, c := range shown {
-			row.Cells = append(row.Cells, c.format(int(i)))
+	for k, i := range rows {
+		row := listed{Href: r.trialLink(r.run, x.ids[i], "q", s.q, "sort", s.sort, "text", s.text, "from", s.params()[7])}
+		for _, name := range shown {
+			if c := x.column(name); c != nil {
+				row.Cells = append(row.Cells, listedCell{Text: c.format(int(i)), Number: !c.text()})
+			} else {
+				row.Cells = append(row.Cells, listedCell{Text: text.Shorten(say.PlainLine(textOf(briefs[k], name)), longestText), Class: name})
+			}
 		}
 		data.Rows = append(data.Rows, row)
 	}
@@ -199,52 +273,122 @@ func (c *column) format(i int) string {
 	return number(c.numbers[i])
 }
 
-// shownMetrics is how many metrics a list shows if the address names no columns.
-const shownMetrics = 4
+// textColumns are columns with texts of a trial, which the study shows and no index has. No
+// column of an index has a minus sign in its name.
+var textColumns = [][2]string{{"text-question", "Question"}, {"text-right", "Right answer"}, {"text-answer", "Answer"}, {"text-problem", "Problem"}}
 
-// heads returns the columns that a list shows, and all of them with their links.
-func (v *Viewer) heads(r *request, x *index, s state) (shown []*column, heads []head) {
-	names := s.cols
+func textOf(b experiment.Brief, name string) string {
+	return map[string]string{"text-question": b.Question, "text-right": b.Right, "text-answer": b.Answer, "text-problem": b.Problem}[name]
+}
+
+// longestText is how many characters a cell has of a text.
+const longestText = 160
+
+// readAtOnce is the size of a run up to which its first page waits for the study.
+const readAtOnce = 20_000
+
+// brief is a trial in a row, empty if it cannot be shown.
+func (v *Viewer) brief(r *request, t eval.Trial) experiment.Brief {
+	x, err := v.exhibit(r, t)
+	if err != nil {
+		return experiment.Brief{}
+	}
+	return experiment.BriefOf(x)
+}
+
+// trial is the trial of a row.
+func (x *index) trial(i int32) eval.Trial {
+	return eval.Trial{Item: x.column("item").word(int(i)), Arm: x.column("arm").word(int(i)), Replicate: int(x.column("rep").numbers[i])}
+}
+
+// searchFor is how long a page searches, and sooner it stops with a full page.
+const searchFor = 2 * time.Second
+
+// search finds the rows from a place in the list on whose trials have a text: in the question, the
+// right answer, the answer, its quotes or the problem. It reads them one by one and keeps none. next
+// is the place where it stopped.
+func (v *Viewer) search(r *request, x *index, rows []int32, s state) (found []int32, next int) {
+	what := strings.ToLower(s.text)
+	until := time.Now().Add(searchFor)
+	for next = min(s.from, len(rows)); next < len(rows) && len(found) < rowsPerPage; next++ {
+		if next%16 == 0 && (time.Now().After(until) || r.Context().Err() != nil) && next > s.from {
+			break
+		}
+		i := rows[next]
+		var texts []string
+		shown, err := v.exhibit(r, x.trial(i))
+		if err == nil {
+			texts = []string{shown.Lead, shown.Expected, shown.Raw, shown.Failed}
+			for _, row := range shown.Rows {
+				texts = append(texts, row.Gold, row.Answer, row.Quote, row.Note)
+			}
+		} else if judged, err := v.DB.OutcomeOf(r.Context(), r.run, x.ids[i]); err == nil {
+			texts = []string{string(judged.Outcome.Data), judged.Outcome.Detail}
+		}
+		if strings.Contains(strings.ToLower(strings.Join(texts, "\n")), what) {
+			found = append(found, i)
+		}
+	}
+	return found, next
+}
+
+// shownMetrics is how many metrics a list shows if the address names no columns; with texts, as
+// many as fit beside them.
+const shownMetrics, shownBesideTexts = 4, 1
+
+// heads returns the names of the columns that a list shows, and all columns with their links. Texts
+// are shown that any trial has.
+func (v *Viewer) heads(r *request, x *index, s state, briefs []experiment.Brief) (shown []string, heads []head) {
+	names, texts := s.cols, map[string]bool{}
+	for _, c := range textColumns {
+		texts[c[0]] = slices.ContainsFunc(briefs, func(b experiment.Brief) bool { return textOf(b, c[0]) != "" })
+	}
+	metrics := v.metrics(r.Context(), r.run)
 	if len(names) == 0 {
 		names = []string{"item", "arm"}
 		if r.run.Replicates > 1 {
 			names = append(names, "rep")
 		}
-		names = append(names, "outcome", "reason")
-		for k, m := range v.metrics(r.Context(), r.run) {
-			if k < shownMetrics {
-				names = append(names, identifier(m.Name))
-			}
+		most := shownMetrics
+		if texts["text-answer"] {
+			names, most = append(names, "text-question", "text-right", "text-answer", "text-problem", "outcome"), shownBesideTexts
+		} else {
+			names = append(names, "outcome", "reason")
 		}
-		names = append(names, "tokens", "cost", "ms")
+		for _, m := range metrics[:min(most, len(metrics))] {
+			names = append(names, identifier(m.Name))
+		}
+		if !texts["text-answer"] {
+			names = append(names, "tokens", "cost", "ms")
+		}
 	}
 	for _, name := range names {
-		if c := x.column(name); c != nil && !slices.Contains(shown, c) {
-			shown = append(shown, c)
+		if (x.column(name) != nil || texts[name]) && !slices.Contains(shown, name) {
+			shown = append(shown, name)
 		}
 	}
 	titles := map[string]string{}
-	for _, m := range v.metrics(r.Context(), r.run) {
+	for _, m := range metrics {
 		titles[identifier(m.Name)] = m.Title
 	}
-	add := func(c *column, is bool) {
-		sorted, to := "", s
-		to.sort, to.page = c.name, 1
-		switch s.sort {
-		case c.name:
-			sorted, to.sort = "ascending", "-"+c.name
-		case "-" + c.name:
-			sorted, to.sort = "descending", ""
-		}
-		heads = append(heads, head{Name: c.name, Title: cmp.Or(titles[c.name], c.title), Href: r.link([]string{"r", r.run.ID, "samples"}, to.params()...),
-			Sorted: sorted, Shown: is, Number: !c.text()})
-	}
-	for _, c := range shown {
-		add(c, true)
-	}
+	all := slices.Clone(shown)
 	for _, c := range x.columns {
-		if !slices.Contains(shown, c) {
-			add(c, false)
+		all = append(all, c.name)
+	}
+	for _, c := range textColumns {
+		all = append(all, c[0])
+		titles[c[0]] = c[1]
+	}
+	for k, name := range all {
+		c := x.column(name)
+		switch {
+		case slices.Contains(all[:k], name):
+		case c == nil && texts[name]:
+			heads = append(heads, head{Name: name, Title: titles[name], Shown: k < len(shown)})
+		case c != nil:
+			h := s.head(name, cmp.Or(titles[name], c.title), !c.text(), func(to state) string { return r.link([]string{"r", r.run.ID, "samples"}, to.params()...) })
+			h.Shown = k < len(shown)
+			heads = append(heads, h)
 		}
 	}
 	return shown, heads
@@ -298,8 +442,12 @@ func (v *Viewer) export(r *request) error {
 	kinds := map[string]string{"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl; charset=utf-8"}
 	r.w.Header().Set("Content-Type", kinds[format])
 	r.w.Header().Set("Content-Disposition", "attachment; filename*=UTF-8''"+url.PathEscape(r.run.ID+"."+format))
+	var told func(int32) experiment.Brief
+	if r.param("texts") != "" {
+		told = func(i int32) experiment.Brief { return v.brief(r, x.trial(i)) }
+	}
 	if format == "csv" {
-		return writeCSV(r, x, rows)
+		return writeCSV(r, x, rows, told)
 	}
 	out := json.NewEncoder(r.w)
 	out.SetEscapeHTML(false)
@@ -314,6 +462,12 @@ func (v *Viewer) export(r *request) error {
 				record[c.name] = nil
 			}
 		}
+		if told != nil {
+			b := told(i)
+			for _, c := range textColumns {
+				record[strings.ReplaceAll(c[0], "-", "_")] = textOf(b, c[0])
+			}
+		}
 		if err := out.Encode(record); err != nil {
 			return nil // the browser has gone
 		}
@@ -321,11 +475,17 @@ func (v *Viewer) export(r *request) error {
 	return nil
 }
 
-func writeCSV(r *request, x *index, rows []int32) error {
+// writeCSV writes rows, with the texts of their trials if told is not nil.
+func writeCSV(r *request, x *index, rows []int32, told func(int32) experiment.Brief) error {
 	out := csv.NewWriter(r.w)
 	var cells []string
 	for _, c := range x.columns {
 		cells = append(cells, c.name)
+	}
+	for _, c := range textColumns {
+		if told != nil {
+			cells = append(cells, strings.ReplaceAll(c[0], "-", "_"))
+		}
 	}
 	_ = out.Write(cells)
 	for _, i := range rows {
@@ -338,6 +498,12 @@ func writeCSV(r *request, x *index, rows []int32) error {
 				cells = append(cells, "")
 			default:
 				cells = append(cells, strconv.FormatFloat(c.numbers[i], 'g', -1, 64))
+			}
+		}
+		if told != nil {
+			b := told(i)
+			for _, c := range textColumns {
+				cells = append(cells, text.EscapeFormula(textOf(b, c[0])))
 			}
 		}
 		if out.Write(cells) != nil {

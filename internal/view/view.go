@@ -55,9 +55,10 @@ var pages string
 
 // Options are what a viewer needs from the calling program.
 type Options struct {
-	DB *store.DB // open for reading
-	// Load loads the study of a run.
-	Load func(*store.Run) (*experiment.Experiment, error)
+	DB    *store.DB               // open for reading
+	Study func(*store.Run) string // returns the file of the study of a run
+	// Load loads the study of a run from its file.
+	Load func(*store.Run, string) (*experiment.Experiment, error)
 	// Command returns the command line of a verb on a run.
 	Command func(r *store.Run, verb string, rest ...string) string
 }
@@ -78,9 +79,12 @@ type Viewer struct {
 	mu      sync.Mutex
 	indexes map[string]*indexed // by run
 	studies map[string]*loaded
+	files   map[string]string // of studies, by run
 
 	results memo[experiment.Result]
 	tallies memo[store.Tally]
+
+	standings standings
 
 	many, most int // manyTrials and mostIndexed, but in tests
 }
@@ -88,8 +92,9 @@ type Viewer struct {
 // New returns a viewer of a store. Its streams end with the context.
 func New(ctx context.Context, o Options) (*Viewer, error) {
 	v := &Viewer{Options: o, ctx: ctx, mux: http.NewServeMux(), streams: make(chan struct{}, mostStreams),
-		indexes: map[string]*indexed{}, studies: map[string]*loaded{}, many: manyTrials, most: mostIndexed}
+		indexes: map[string]*indexed{}, studies: map[string]*loaded{}, files: map[string]string{}, many: manyTrials, most: mostIndexed}
 	v.results.kept, v.tallies.kept = map[string]stated[experiment.Result]{}, map[string]stated[store.Tally]{}
+	v.standings = standings{last: map[string]standing{}, next: map[string]time.Time{}, busy: map[string]chan struct{}{}}
 	var err error
 	if v.watch, err = o.DB.Watch(ctx); err != nil {
 		return nil, err
@@ -365,8 +370,15 @@ type loaded struct {
 
 // study loads the study of a run, again if its file or the plan changed.
 func (v *Viewer) study(run *store.Run) *loaded {
+	v.mu.Lock()
+	file, known := v.files[run.ID]
+	if !known {
+		file = v.Study(run)
+		v.files[run.ID] = file
+	}
+	v.mu.Unlock()
 	key := run.ID + " " + strconv.Itoa(run.Trials)
-	if info, err := os.Stat(run.StudyPath); err == nil {
+	if info, err := os.Stat(file); err == nil {
 		key += " " + info.ModTime().String()
 	}
 	v.mu.Lock()
@@ -376,13 +388,13 @@ func (v *Viewer) study(run *store.Run) *loaded {
 		v.studies[key] = l
 	}
 	v.mu.Unlock()
-	l.once.Do(func() { l.err = l.load(v, run) })
+	l.once.Do(func() { l.err = l.load(v, run, file) })
 	return l
 }
 
-func (l *loaded) load(v *Viewer, run *store.Run) (err error) {
+func (l *loaded) load(v *Viewer, run *store.Run, file string) (err error) {
 	own := *run // the plan is set in it
-	if l.x, err = v.Load(&own); err != nil {
+	if l.x, err = v.Load(&own, file); err != nil {
 		return err
 	}
 	if l.run, err = l.x.Attach(v.ctx, v.DB, &own); err != nil {
@@ -400,51 +412,12 @@ func (l *loaded) load(v *Viewer, run *store.Run) (err error) {
 	return err
 }
 
-// A runRow is a run in the list of runs.
-type runRow struct {
-	*store.Run
-	store.Tally
-	Verdict, Href string
-	Simulated     bool
-	experiment.TrendPoint
-}
-
-// runsPage lists the runs, newest first.
-func (v *Viewer) runsPage(r *request) error {
-	runs, err := v.DB.Runs(r.Context())
-	if err != nil {
-		return err
-	}
-	var list []runRow
-	for i := len(runs) - 1; i >= 0; i-- {
-		run := runRow{Run: runs[i], Href: r.link([]string{"r", runs[i].ID})}
-		kept, err := v.analysis(r.Context(), runs[i])
-		if err == nil {
-			a := kept.Analysis.Run
-			run.Tally = store.Tally{Trials: a.Planned, Done: a.Done, Failed: a.Failed}
-			if kept.Verdict != nil {
-				run.Verdict = strings.ToUpper(string(kept.Verdict.State))
-			}
-			if experiment.CheckShown(r.Context(), v.DB, runs[i]) == nil {
-				if run.TrendPoint, err = experiment.PointOf(r.Context(), v.DB, runs[i], kept.Analysis); err != nil {
-					return err
-				}
-			}
-			for _, arm := range kept.Analysis.Arms {
-				run.Simulated = run.Simulated || arm.Simulated
-			}
-		} else if run.Tally, err = v.tally(r.Context(), runs[i]); err != nil {
-			return err
-		}
-		list = append(list, run)
-	}
-	return v.render(r, "runs", "Runs", list)
-}
-
 // runData is the page of a run.
 type runData struct {
 	Body    template.HTML
 	Missing string // why there is no report
+	Running *standing
+	Scoring bool // it is being computed
 	store.Tally
 	Samples, Judge, Command, Whole string
 }
@@ -465,6 +438,13 @@ func (v *Viewer) runPage(r *request) error {
 		data.Missing = err.Error()
 		if data.Tally, err = v.tally(r.Context(), r.run); err != nil {
 			return err
+		}
+		if now, ok := v.standing(r.Context(), r.run); ok && now.Missing == "" {
+			data.Running, data.Missing = &now, ""
+		} else if ok {
+			data.Missing += ". There are no running numbers: " + now.Missing
+		} else {
+			data.Scoring = true
 		}
 	}
 	return v.render(r, "run", r.run.ID, data)

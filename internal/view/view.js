@@ -142,10 +142,16 @@ for (const r of all(".fields tbody tr")) {
   }
 }
 
-// Progress of runs in other processes.
+// Progress of runs in other processes. Browsers allow six connections to a server, over all
+// tabs: only a page that is seen and has an unfinished run holds one.
 const live = all("[data-live]");
-if (live.length > 0) {
-  const events = new EventSource(base + "events");
+const unfinished = () => live.some((place) => { const bar = place.querySelector("progress"); return bar.value < bar.max; });
+let events = null;
+function listen() {
+  events?.close();
+  events = null;
+  if (document.hidden || !unfinished()) return;
+  events = new EventSource(base + "events");
   events.onmessage = (e) => {
     const run = JSON.parse(e.data);
     for (const place of live) {
@@ -159,6 +165,10 @@ if (live.length > 0) {
       const reload = place.querySelector(".reload");
       if (reload && changed) reload.hidden = false;
     }
+    if (!unfinished()) listen();
   };
-  addEventListener("pagehide", () => events.close());
 }
+listen();
+document.addEventListener("visibilitychange", listen);
+addEventListener("pageshow", (e) => { if (e.persisted) listen(); });
+addEventListener("pagehide", () => events?.close());

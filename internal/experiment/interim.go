@@ -1,0 +1,82 @@
+package experiment
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/discipline"
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/score"
+)
+
+// An Interim is what an arm of an unfinished run has so far: values of the primary metrics, without
+// intervals, since more answers are to come.
+type Interim struct {
+	Arm          string
+	Done, Failed int
+	Values       []string // of the metrics, as reports write them
+}
+
+// Interims scores the outcomes that a run has, and stores nothing. metrics are the titles of the
+// primary metrics whose values are means or shares of items. A study with planned looks at its results
+// has none between them.
+func (r *Run) Interims(ctx context.Context) (metrics []string, arms []Interim, err error) {
+	if r.Study.Statistics.Looks > 1 {
+		return nil, nil, discipline.NotAllowed("the study looks at its results %d times, so there are none between two looks", r.Study.Statistics.Looks)
+	}
+	scorer, _, err := r.calibrate(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	var known []eval.Metric
+	for _, m := range r.Suite.Metrics {
+		if slices.Contains(r.Primary, m.Name) && m.Estimate == nil {
+			known = append(known, m)
+			metrics = append(metrics, cmp.Or(m.Title, m.Name))
+		}
+	}
+	sums := map[string][]tally{}
+	for _, arm := range r.contestants() {
+		sums[arm] = make([]tally, len(known))
+		arms = append(arms, Interim{Arm: arm})
+	}
+	for s, err := range score.All(scorer, r.db.Cases(ctx, r.Record)) {
+		if err != nil {
+			return nil, nil, err
+		}
+		k := slices.IndexFunc(arms, func(a Interim) bool { return a.Arm == s.Arm })
+		if k < 0 {
+			continue
+		}
+		for _, t := range s.Trials {
+			arms[k].Done++
+			if t.Outcome.Kind == eval.Failed {
+				arms[k].Failed++
+			}
+		}
+		for i, m := range known {
+			var own tally
+			for _, x := range s.Scores {
+				if x.Metric == m.Name && x.Unscored == "" && x.Row == nil {
+					own = tally{own.num + x.Num, own.den + x.Den}
+				}
+			}
+			if m.Pooling != eval.RatioOfSums && own.den > 0 {
+				own = tally{own.num / own.den, 1}
+			}
+			sums[s.Arm][i] = tally{sums[s.Arm][i].num + own.num, sums[s.Arm][i].den + own.den}
+		}
+	}
+	for k := range arms {
+		for i, m := range known {
+			value := analyse.Undefined()
+			if t := sums[arms[k].Arm][i]; t.den > 0 {
+				value = analyse.Number(t.num / t.den)
+			}
+			arms[k].Values = append(arms[k].Values, analyse.Metric{Min: analyse.Number(m.Min), Max: analyse.Number(m.Max), Pooling: m.Pooling}.Scale().Value(value, false))
+		}
+	}
+	return metrics, arms, nil
+}

@@ -1,0 +1,94 @@
+package view
+
+import (
+	"html"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// links are the addresses of the links of a page to another, as a browser follows them from a
+// page at some depth.
+func links(page, to string) (list []string) {
+	for _, m := range regexp.MustCompile(`href="(?:\.\./|\./)*(`+to+`[^"]*)"`).FindAllStringSubmatch(page, -1) {
+		list = append(list, "/"+html.UnescapeString(m[1]))
+	}
+	return list
+}
+
+// The page of a pair shows every replicate, those that differ first: which of them made the
+// difference of the means is what its reader wants to know.
+func TestPairShowsAllReplicates(t *testing.T) {
+	one := func(x ...float64) (list [][]fraction) {
+		for _, num := range x {
+			list = append(list, []fraction{{"", num}})
+		}
+		return list
+	}
+	v := newViewer(t, scoredStore(t, map[string][2][][]fraction{
+		"late":  {one(1, 1, 0), one(1, 1, 1)}, // only the last replicate differs
+		"equal": {one(1, 0, 1), one(1, 0, 1)},
+		"first": {one(1, 1, 1), one(0, 1, 1)},
+	}))
+	list := links(get(t, v, "/c?r=s-1"), `c/item\?`)
+	if len(list) != 2 || !strings.Contains(list[0], "item=late") || !strings.Contains(list[1], "item=first") {
+		t.Fatalf("the items that differ are %q", list)
+	}
+	page := get(t, v, list[0])
+	order := regexp.MustCompile(`<b>Replicate (\d)</b>: ([a-z ,]+)`).FindAllString(page, -1)
+	if want := []string{"<b>Replicate 3</b>: different scores", "<b>Replicate 1</b>: different answers, same score", "<b>Replicate 2</b>: different answers, same score"}; !slices.Equal(order, want) {
+		t.Errorf("the replicates are %q, want %q", order, want)
+	}
+	for _, words := range []string{"0.6667", "<b class=\"bad\">-0.333</b>", "<mark class=\"answer\"> 0</mark>", "<mark class=\"other\"> 1</mark>", "1 of 2 in this list"} {
+		if !strings.Contains(strings.ReplaceAll(page, "&#43;", "+"), words) {
+			t.Errorf("the page has no %q", words)
+		}
+	}
+}
+
+// A page of a pair leads through the list that it came from, and back to its page, filter and
+// order; items that are equal have a page too.
+func TestPairKeepsTheList(t *testing.T) {
+	scores := map[string][2][][]fraction{}
+	for _, id := range strings.Split("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", "") {
+		scores[id] = [2][][]fraction{{{{"", 1}}}, {{{"", 0}}}}
+	}
+	scores["equal"] = [2][][]fraction{{{{"", 1}}}, {{{"", 1}}}}
+	v := newViewer(t, scoredStore(t, scores))
+	second := get(t, v, "/c?r=s-1&a=a&b=b&q=item+!%3D+%22a%22&sort=-item&page=2")
+	list := links(second, `c/item\?`)
+	if len(list) != 11 {
+		t.Fatalf("the second page of 61 items has %d", len(list))
+	}
+	page := get(t, v, list[1])
+	if !strings.Contains(page, "52 of 61 in this list") {
+		t.Errorf("the place in the list is missing: %s", page)
+	}
+	back := links(page, `c\?`)
+	if want := `/c?r=s-1&a=a&s=s-1&b=b&metric=m&q=item+%21%3D+%22a%22&sort=-item&page=2`; !slices.Contains(back, want) {
+		t.Errorf("back leads to %q, want %s", back, want)
+	}
+	if beside := links(page, `c/item\?`); !slices.Equal(beside, []string{strings.Replace(list[0], "&page=2", "", 1), strings.Replace(list[2], "&page=2", "", 1)}) {
+		t.Errorf("beside it are %q, want those beside it in the list", beside)
+	}
+	if equal := get(t, v, "/c/item?r=s-1&a=a&s=s-1&b=b&metric=m&item=equal"); !strings.Contains(equal, "<h1><bdi>equal</bdi>") {
+		t.Error("an item that is equal has no page")
+	}
+}
+
+// The comparison counts wins and losses by unit, and lists the units whose means changed.
+func TestCompareByUnit(t *testing.T) {
+	units := func(x, y float64) []fraction { return []fraction{{"x", x}, {"y", y}} }
+	v := newViewer(t, scoredStore(t, map[string][2][][]fraction{
+		"1": {{units(1, 0), units(1, 1)}, {units(1, 1), units(1, 1)}},
+		"2": {{units(1, 0), units(1, 0)}, {units(1, 1), units(1, 0)}},
+		"3": {{units(1, 1), units(1, 1)}, {units(0, 1), units(0, 1)}},
+	}))
+	page := strings.Join(strings.Fields(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(get(t, v, "/c?r=s-1"), " ")), " ")
+	for _, words := range []string{"By unit items on which each side is better Unit A better Same B better y 0 1 2 x 1 2 0", "y 1 → 0.5", "y 0.5 → 0", "x 0 → 1", "A better 1", "B better 2"} {
+		if !strings.Contains(page, words) {
+			t.Errorf("the page has no %q: %s", words, page)
+		}
+	}
+}
