@@ -35,6 +35,7 @@ type Bench struct {
 	practice   []Fragment
 	goldPath   string
 	coded      string // the annotation task about failures
+	labelled   string // the annotation task about labels whose reading is in doubt
 	validity   Validity
 	plain      prompt
 	worked     prompt
@@ -65,8 +66,11 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 		b.goldPath = f.Resolve(s.Gold.Path)
 	}
 	for _, t := range s.Annotation {
-		if t.Queue == queueFailures && b.coded == "" {
+		switch {
+		case t.Queue == queueFailures && b.coded == "":
 			b.coded = t.Name
+		case t.Queue == queueLabel && b.labelled == "":
+			b.labelled = t.Name
 		}
 	}
 	for _, w := range l.warnings {
@@ -302,7 +306,7 @@ func (b *Bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval
 		if attempt > 1 {
 			o.Notes = append(o.Notes, fmt.Sprintf("%d attempts", attempt))
 		}
-		if !excludes(o.Reason) || attempt >= b.attempts || a.Answered() {
+		if !unreadable(o.Reason) || attempt >= b.attempts || a.Answered() {
 			return o, nil
 		}
 	}

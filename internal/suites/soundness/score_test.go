@@ -70,6 +70,7 @@ func TestAssess(t *testing.T) {
 		{sound, 0, "It is sound.", "incoherent true false type_2"},
 	} {
 		j := answerOf(b, test.label, test.rationale)
+		j.Verdicts = []eval.Verdict{{Step: judgeStep, Source: eval.ByModel, Data: []byte(incoherent)}} // asked unless the indicators show coherence
 		a := b.assess(test.f, &j)
 		if got := fmt.Sprint(a.Coherence, " ", a.Correct, " ", a.Pass, " ", a.Failure); got != test.want {
 			t.Errorf("%+v: %s", test, got)
@@ -115,7 +116,10 @@ func TestPeopleDecide(t *testing.T) {
 		"people differ":       {mixed, []eval.Verdict{human("coherence", "a", coherent, 1), human("coherence", "b", incoherent, 1)}, "ambiguous ambiguous excluded"},
 		"decision":            {mixed, []eval.Verdict{human("coherence", "a", coherent, 1), human("coherence", "b", incoherent, 1), human("coherence", "c", coherent, 3)}, "ambiguous coherent pass"},
 		"second round":        {mixed, []eval.Verdict{human("coherence", "a", coherent, 2)}, "ambiguous ambiguous excluded"},
-		"sure without people": {blame, []eval.Verdict{judge(coherent), human("coherence", "a", coherent, 1)}, "incoherent incoherent fail"},
+		"sure without people": {praise, []eval.Verdict{judge(incoherent), human("coherence", "a", incoherent, 1)}, "coherent coherent pass"},
+		"incoherent by both":  {blame, []eval.Verdict{judge(incoherent), human("coherence", "a", coherent, 1)}, "incoherent incoherent fail"},
+		"the judge doubts it": {blame, []eval.Verdict{judge(coherent)}, "ambiguous ambiguous fail"}, // meta-language: "addresses deficiencies"
+		"people correct it":   {blame, []eval.Verdict{judge(coherent), human("coherence", "a", coherent, 1)}, "ambiguous coherent pass"},
 		"unreadable answer":   {mixed, []eval.Verdict{{Step: "coherence", Source: eval.ByHuman, Round: 1, Data: []byte("\xff{")}}, "ambiguous ambiguous excluded"},
 	} {
 		j := answerOf(b, 0, test.rationale)
