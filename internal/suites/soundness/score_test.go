@@ -243,3 +243,25 @@ func FuzzAnswer(f *testing.F) {
 		}
 	})
 }
+
+// TestOwnJudgePrompt: the study words its judge of coherence, and runs are judged again.
+func TestOwnJudgePrompt(t *testing.T) {
+	path := starter(t)
+	plain, own := opened(t, path), opened(t, path, `judge={prompt: "Does {{RATIONALE}} support {{LABEL}}? {{CRITERIA}}", criteria: [weigh the last sentence]}`)
+	trial := eval.Trial{Item: "F_001", Arm: own.On[0].ID, Replicate: 1}
+	var sent eval.Request
+	_, err := own.Judge(t.Context(), trial, answerOf(own, 0, mixed).Outcome, answering(func(_ string, r eval.Request) eval.Response {
+		sent = r
+		return eval.Response{Text: "COHERENT", Stop: eval.StopEnd}
+	}))
+	want := "Does <rationale>\n" + mixed + "\n</rationale> support sound? Criteria:\n- weigh the last sentence\n\nAnswer with one word: COHERENT"
+	if err != nil || !strings.HasPrefix(sent.Messages[0].Content, want) {
+		t.Errorf("%v, got %s", err, sent.Messages[0].Content)
+	}
+	if plain.Basis(trial).Judged == own.Basis(trial).Judged {
+		t.Error("another prompt leaves the verdicts as they are")
+	}
+	if _, err := open(t, path, `judge={prompt: "Does it support {{LABEL}}?"}`); err == nil || !strings.Contains(err.Error(), "want {{RATIONALE}} once") {
+		t.Errorf("got %v", err)
+	}
+}
