@@ -258,8 +258,29 @@ func TestPanelStudyIsCodedDecidedAndDeposited(t *testing.T) {
 	ok(t, "run", study, "--max-calls", "440")
 	ok(t, "run", study)
 
+	// Labels that the reader leaves to people, and some that it read, by the answer alone. The
+	// queue of coherence waits for them.
+	urls, end := startServer(t, "annotate", study, "--task", "labels", "--as", "anna")
+	labels := answerAll(t, urls["anna"], "labels", func(f form) map[string]any {
+		switch {
+		case strings.Contains(f.body, "not_sound&#34;"):
+			return map[string]any{"label": "not_sound"}
+		case strings.Contains(f.body, "sound&#34;"):
+			return map[string]any{"label": "sound"}
+		}
+		return map[string]any{"label": "no single label"}
+	})
+	end()
+	if labels < 41 {
+		t.Errorf("%d answers were to be read", labels)
+	}
+	ok(t, "score", study)
+	if said := ok(t, "annotate", study, "--task", "labels", "--agreement"); !strings.Contains(said, "kappa") {
+		t.Errorf("RC0 is\n%s", said)
+	}
+
 	// Coherence, blind: label and rationale, and nothing that says who wrote them.
-	urls, end := startServer(t, "annotate", study, "--as", "anna")
+	urls, end = startServer(t, "annotate", study, "--as", "anna")
 	if n := answerAll(t, urls["anna"], "practice", func(f form) map[string]any {
 		return map[string]any{"label": "sound", "rationale": rationale, "domains": []string{"Evidence base"}, "boundary": "yes", "boundary_notes": "Standards are a matter of degree."}
 	}); n != 3 {

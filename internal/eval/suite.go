@@ -185,8 +185,9 @@ type Measurement struct {
 	// Right and Cases count per item that has cases, so that intervals can account for
 	// dependent cases of one item.
 	Right, Cases []float64
-	Missing      int    // cases without a verdict
-	On           string // the documents of the cases, such as DEV; "" for all of the run
+	Missing      int     // cases without a verdict
+	Wrong        []Trial // that the judge got wrong, or said nothing about; nil if only the counts are known
+	On           string  // the documents of the cases, such as DEV; "" for all of the run
 }
 
 // Totals returns the number of cases that the judge got right, and that of all.

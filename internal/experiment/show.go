@@ -81,7 +81,7 @@ func (r *Run) Show(ctx context.Context, s Selection) (*analyse.Analysis, error) 
 	shown := &analyse.Analysis{Format: analyse.Format, Study: q.Study, Run: q.Run}
 	shown.Run.Done = shown.Run.Planned // pending trials of other items do not matter here
 	for _, arm := range r.Bench.Arms() {
-		if arm.Role == eval.RoleCalibration || len(s.Arms) > 0 && !slices.Contains(s.Arms, arm.ID) {
+		if named := slices.Contains(s.Arms, arm.ID); !named && (arm.Role == eval.RoleCalibration || len(s.Arms) > 0) {
 			continue
 		}
 		t := eval.Trial{Item: s.Item, Arm: arm.ID, Replicate: s.Replicate}

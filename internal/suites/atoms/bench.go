@@ -24,9 +24,11 @@ type Bench struct {
 	ontology *ontology.Ontology
 	judge    *study.Model // nil: the judge by rules
 	quality  *quality     // of the judge; nil if it is not known
-	root     string       // folder of the study
-	schema   []byte       // of candidates
-	reading  eval.Hash    // of the ontology
+	byChance bool         // the judge is no better than chance
+	judging  kit.Judging
+	root     string    // folder of the study
+	schema   []byte    // of candidates
+	reading  eval.Hash // of the ontology
 }
 
 type arm struct {
@@ -86,7 +88,8 @@ func openCorpus(f *study.File, s *Study) (kit.Bench, error) {
 			errs.Add(f.Errorf("data.path", "%s: add cases with them, mark them as supporting in the ontology, or set data.allow_gaps", say))
 		}
 	}
-	b.judge = s.Judge()
+	b.judge, b.judging = s.Judge(), s.Judging
+	b.judging.Check(f, []string{holeSources, holeClaim}, &errs)
 	if s.JudgeQuality != "" {
 		var err error
 		if b.quality, err = readQuality(f.Resolve(s.JudgeQuality)); err != nil {
@@ -228,6 +231,9 @@ func (b *Bench) Basis(t eval.Trial) (on eval.Basis) {
 	}
 	if b.judge != nil {
 		on.Judged = kit.Hash(c.item.Gold.String(), b.reading.String())
+		if b.judging.Prompt != "" || b.judging.Criteria != nil {
+			on.Judged = kit.HashOf(on.Judged.String(), b.judging)
+		}
 	}
 	return on
 }

@@ -19,6 +19,7 @@ import (
 // human labels.
 type judgeBench struct {
 	kit.Base[*claim, *judgeArm]
+	judging kit.Judging
 }
 
 type judgeArm struct {
@@ -67,7 +68,8 @@ func openJudges(f *study.File, s *Study) (kit.Bench, error) {
 	if len(s.Judges) == 0 {
 		errs.Add(f.Errorf("claims", "list the judges to measure under judges, such as {name: rules}"))
 	}
-	b := new(judgeBench)
+	b := &judgeBench{judging: s.Judging}
+	s.Judging.Check(f, []string{holeSources, holeClaim}, &errs)
 	b.readClaims(f, s, &errs)
 	b.plan(f, s, &errs)
 	return b, errs.Err()
@@ -133,7 +135,7 @@ func (b *judgeBench) plan(f *study.File, s *Study, errs *study.Errors) {
 			kit.Way{Key: builtinModel, Make: func(string) {
 				for _, on := range p.OnModels(&e.Entry) {
 					a := &judgeArm{Arm: on}
-					r := (&question{in: new(material)}).request(a.Settings, "")
+					r := (&question{in: new(material)}).request(a.Settings, b.judging, "")
 					a.Hash = kit.Hash(r.Key()).String()
 					b.add(e.Name, a)
 				}
@@ -183,7 +185,7 @@ func (b *judgeBench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) 
 			return eval.Outcome{}, err
 		}
 	case a.Settings != nil:
-		r = about.request(a.Settings, c.id)
+		r = about.request(a.Settings, b.judging, c.id)
 	default:
 		j := about.byRules()
 		return eval.Outcome{Kind: eval.OK, Data: []byte(verdictText("grounded", j.holds, j.evidence))}, nil

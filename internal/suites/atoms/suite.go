@@ -60,6 +60,7 @@ type Study struct {
 	Ontology     string      `json:"ontology,omitempty" jsonschema:"description=File with the types and edges (default: that of the corpus\\, else the shipped one)"`
 	Corpus       *Corpus     `json:"data,omitempty" jsonschema:"description=Documents with their reference atoms" jsonschema_extras:"former=corpus"`
 	Extractors   []Extractor `json:"arms,omitempty" jsonschema:"description=What is compared: models\\, rules\\, folders\\, pipelines" jsonschema_extras:"former=extractors"`
+	Judging      kit.Judging `json:"judge,omitempty" jsonschema:"description=How the judge is asked whether sources support a claim"`
 	JudgeQuality string      `json:"judge_quality,omitempty" jsonschema:"description=File that a study of judges exported (--format judge-quality): faithfulness is corrected by the judge's error"`
 	Claims       *Claims     `json:"claims,omitempty" jsonschema:"description=Claims with human labels\\, to measure judges"`
 	Judges       []JudgeArm  `json:"judges,omitempty" jsonschema:"description=The judges that are compared on claims"`

@@ -83,6 +83,9 @@ func Measure(cases iter.Seq2[eval.Case, error], count func(eval.Case, *eval.Judg
 				return m, err
 			}
 			all.Right, all.Cases, m.Missing = all.Right+n.Right, all.Cases+n.Cases, m.Missing+n.Missing
+			if n.Right < n.Cases || n.Missing > 0 {
+				m.Wrong = append(m.Wrong, t.Trial)
+			}
 		}
 		byItem[c.Item] = all
 	}

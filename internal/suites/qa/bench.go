@@ -18,7 +18,8 @@ import (
 type bench struct {
 	kit.Base[*question, *arm]
 	judge   *study.Model // nil for studies without rubrics
-	trusted bool         // whether the judge's verdicts count
+	judging Judging
+	trusted bool // whether the judge's verdicts count
 }
 
 type arm struct {
@@ -39,7 +40,11 @@ const (
 // The error is a [study.Errors].
 func open(f *study.File, s *Study) (*bench, error) {
 	var errs study.Errors
-	b := &bench{trusted: true}
+	b := &bench{trusted: true, judging: s.Judging}
+	b.judging.Check(f, []string{holeAnswer}, &errs)
+	if k := s.Judging.Scale; k != nil && !(k.Min < k.Pass && k.Pass <= k.Max) {
+		errs.Add(f.Errorf("judge.scale", "pass is %d: want a grade above min (%d) and up to max (%d)", k.Pass, k.Min, k.Max))
+	}
 	b.load(f, s, &errs)
 	if n := b.count(matchRubric); n > 0 {
 		if b.judge = s.Judge(); b.judge == nil && errs.Err() == nil {
@@ -189,9 +194,12 @@ func (b *bench) gold(q *question) string {
 	return q.answers[0]
 }
 
-// other is a wrong answer: another choice, or a different answer from the next
+// other is a wrong answer: one that the study knows, another choice, or a different answer from the next
 // question of the same match.
 func (b *bench) other(q *question) string {
+	if len(q.wrong) > 0 {
+		return q.wrong[0]
+	}
 	if q.match == matchChoice {
 		for i := range q.choices {
 			if letter := string(rune('A' + i)); !slices.Contains(q.answers, letter) {
@@ -235,7 +243,10 @@ func (b *bench) contradictions() (list []string) {
 // Capabilities are what the suite has of them.
 func (b *bench) Capabilities() eval.Capabilities {
 	can := b.Base.Capabilities()
-	can.Warnings, can.Facts, can.Ratings, can.Calibrator = b.contradictions, b.facts, kit.PassRatings, b
+	can.Warnings, can.Facts, can.Ratings, can.Calibrator = b.contradictions, b.facts, b.judging.Scale.PassRatings, b
+	if b.judge != nil {
+		can.Report = b.report
+	}
 	return can
 }
 
@@ -273,7 +284,11 @@ func (b *bench) Basis(t eval.Trial) (on eval.Basis) {
 		on.Asked = kit.Hash(b.gold(q), b.other(q))
 	}
 	if q.match == matchRubric {
-		on.Judged = kit.Hash(append([]string{q.rubric}, q.answers...)...)
+		shown := append([]string{q.rubric}, q.answers...)
+		if j := b.judging; j.Prompt != "" || j.Criteria != nil || j.Scale != nil { // studies without them keep their verdicts
+			shown = append(shown, kit.HashOf(j).String())
+		}
+		on.Judged = kit.Hash(shown...)
 	}
 	return on
 }

@@ -394,6 +394,52 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// TestOwnJudge: prompt, criteria, grades and known wrong answers of the judge are the study's,
+// and the cases that the judge got wrong are listed, with what to do about them.
+func TestOwnJudge(t *testing.T) {
+	text := strings.Replace(fmt.Sprintf(minimal, "q.jsonl"), "suite: qa", "suite: qa\njudge_model: j\njudge: {prompt: \"Grade {{ANSWER}} to {{QUESTION}} by {{RUBRIC}}. {{CRITERIA}}\", criteria: [it is polite], scale: {min: 1, max: 5, pass: 4}}", 1)
+	text = strings.Replace(text, "models: [", "models: [{id: j, provider: simulated, name: j}, ", 1)
+	q := `{"id": "a", "question": "Reply.", "rubric": "polite, promises nothing", "wrong": ["Go away."]}` + "\n"
+	b, err := opened(t, map[string]string{"study.yaml": text, "q.jsonl": q})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var asked asking
+	o := eval.Outcome{Kind: eval.OK, Data: []byte("Please wait.")}
+	if _, err := b.Judge(t.Context(), eval.Trial{Item: "a", Arm: "direct", Replicate: 1}, o, &asked); err != nil {
+		t.Fatal(err)
+	}
+	want := "Grade <answer>\nPlease wait.\n</answer> to Reply. by polite, promises nothing. Criteria:\n- it is polite\n\n" +
+		"Begin your reply with a whole number from 1 (worst) to 5 (best). Then give the reason in one sentence."
+	if got := asked.Messages[0].Content; got != want {
+		t.Errorf("the judge is asked\n%s\nwant\n%s", got, want)
+	}
+	for said, want := range map[string]string{"4: fine": "true ", "**5**": "true ", "3, curt": "false ", "9": "", "PASS": ""} {
+		v := []eval.Verdict{{Step: "rubric", Source: eval.ByModel, Data: []byte(said)}}
+		pass, ok := b.judging.Scale.Passed(v)
+		if got := fmt.Sprint(pass, " ", ok); want != "" && got != want {
+			t.Errorf("%q: %s, want %s", said, got, want)
+		}
+	}
+	if b.other(b.Datum("a")) != "Go away." || !b.known(b.Datum("a"), kit.CalibrationWrong) || b.known(b.Datum("a"), kit.CalibrationRight) {
+		t.Error("the known wrong answer does not measure the judge")
+	}
+	w := eval.Trial{Item: "a", Arm: kit.CalibrationWrong, Replicate: 1}
+	m, err := b.Measure(func(yield func(eval.Case, error) bool) {
+		_ = yield(eval.CaseOf(w, o, []eval.Verdict{{Step: "rubric", Source: eval.ByModel, Data: []byte("5")}}), nil)
+	})
+	_, c := b.Calibrate(m)
+	if err != nil || !c.Failed || !strings.Contains(c.Effect, "`scruple show STUDY a calibration:other`") || len(kit.CalibrationTable(m).Rows) != 1 {
+		t.Errorf("%+v, %v", c, err)
+	}
+	for from, want := range map[string]string{"{{ANSWER}}": "want {{ANSWER}} once, got it 0 times", "pass: 4": "want a grade above min (1) and up to max (5)"} {
+		_, err := opened(t, map[string]string{"study.yaml": strings.Replace(text, from, "pass: 9", 1), "q.jsonl": q})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", from, err)
+		}
+	}
+}
+
 // TestPipeline: a pipeline gets question and choices.
 func TestPipeline(t *testing.T) {
 	b, err := opened(t, map[string]string{

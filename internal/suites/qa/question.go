@@ -26,7 +26,7 @@ const (
 var matches = []string{matchExact, matchNormalized, matchNumeric, matchChoice, matchRegex, matchRubric}
 
 // columns are the default column names in files.
-var columns = []string{"id", "question", "answer", "match", "choices", "tolerance", "rubric", "group", "cluster", "split"}
+var columns = []string{"id", "question", "answer", "match", "choices", "tolerance", "rubric", "wrong", "group", "cluster", "split"}
 
 // A question is one item.
 type question struct {
@@ -36,6 +36,7 @@ type question struct {
 	choices               []string
 	tolerance             float64 // absolute, for matchNumeric
 	rubric                string
+	wrong                 []string // answers that the rubric must fail, to measure the judge
 	group, cluster, split string
 	strata, others        []eval.Level // of columns that the suite does not know
 
@@ -61,7 +62,7 @@ func cellsOf(t *table.Table, known *table.Columns, r table.Row) cells {
 
 // parse makes a question of a record. Its id may be empty. The error joins all errors.
 func parse(c cells, match string) (question, error) {
-	q := question{id: c.one("id"), text: c.one("question"), answers: c["answer"], choices: c["choices"], rubric: c.one("rubric"),
+	q := question{id: c.one("id"), text: c.one("question"), answers: c["answer"], choices: c["choices"], rubric: c.one("rubric"), wrong: c["wrong"],
 		group: c.one("group"), cluster: c.one("cluster"), split: c.one("split")}
 	var errs []error
 	fault := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
@@ -85,6 +86,9 @@ func parse(c cells, match string) (question, error) {
 	}
 	if (q.match == matchRubric) != (q.rubric != "") {
 		fault("rubric: required for match rubric and not allowed for others")
+	}
+	if len(q.wrong) > 0 && q.match != matchRubric {
+		fault("wrong: known wrong answers measure the judge, so they are for match rubric only")
 	}
 	if (q.match == matchChoice) != (len(q.choices) > 0) {
 		fault("choices: required for match choice and not allowed for others")

@@ -20,7 +20,7 @@ func (b *bench) correct(q *question, t *eval.Judged) (right bool, unscored strin
 	case !b.trusted:
 		return false, eval.JudgeFailed
 	}
-	return kit.Passed(t.Verdicts)
+	return b.judging.Scale.Passed(t.Verdicts)
 }
 
 // Score scores the replicates of a question and their majority.

@@ -46,7 +46,14 @@ func Suite() kit.Suite {
 type Study struct {
 	study.Study
 	Questions Questions `json:"data" jsonschema:"required,description=File of questions and how answers are matched" jsonschema_extras:"former=questions"`
+	Judging   Judging   `json:"judge,omitempty" jsonschema:"description=How the judge of rubrics is asked"`
 	Prompts   []Prompt  `json:"arms" jsonschema:"required,minItems=1,description=What is compared: prompts and pipelines" jsonschema_extras:"former=prompts"`
+}
+
+// Judging words the judge of rubrics.
+type Judging struct {
+	kit.Judging
+	Scale *kit.Scale `json:"scale,omitempty" jsonschema:"description=Grades instead of PASS and FAIL"`
 }
 
 // Questions names the file of questions and the default match.

@@ -25,6 +25,7 @@ type Bench struct {
 	models     []string // of the panel, in the order of the study
 	main       string
 	judge      *study.Model // nil: the indicators decide, or a person
+	judging    kit.Judging
 	reader     *reader
 	margin     int
 	reading    eval.Hash // of what answers are read and checked with
@@ -35,6 +36,7 @@ type Bench struct {
 	practice   []Fragment
 	goldPath   string
 	coded      string // the annotation task about failures
+	labelled   string // the annotation task about labels whose reading is in doubt
 	validity   Validity
 	plain      prompt
 	worked     prompt
@@ -65,8 +67,11 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 		b.goldPath = f.Resolve(s.Gold.Path)
 	}
 	for _, t := range s.Annotation {
-		if t.Queue == queueFailures && b.coded == "" {
+		switch {
+		case t.Queue == queueFailures && b.coded == "":
 			b.coded = t.Name
+		case t.Queue == queueLabel && b.labelled == "":
+			b.labelled = t.Name
 		}
 	}
 	for _, w := range l.warnings {
@@ -86,7 +91,8 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 		b.Warn("the study has no gold: nothing is scored until gold.path names the expert's judgements")
 	}
 	b.reading = kit.HashOf(s.Labels, s.Reading, s.Coherence, string(englishWording))
-	b.judge = s.Judge()
+	b.judge, b.judging = s.Judge(), s.Judging
+	b.judging.Check(f, []string{holeLabel, holeRationale}, &errs)
 	if b.judge == nil {
 		b.Warn("the study has no judge_model: runs whose coherence the indicators do not decide are ambiguous until a person decides")
 	}
@@ -270,6 +276,9 @@ func (b *Bench) Basis(t eval.Trial) (on eval.Basis) {
 		return on
 	}
 	on.Read, on.Judged = b.reading, b.reading
+	if b.judging.Prompt != "" || b.judging.Criteria != nil {
+		on.Judged = kit.HashOf(b.reading.String(), b.judging)
+	}
 	switch {
 	case a.Simulated:
 		on.Asked = kit.HashOf(b.expected(f), b.reading)
@@ -302,7 +311,7 @@ func (b *Bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval
 		if attempt > 1 {
 			o.Notes = append(o.Notes, fmt.Sprintf("%d attempts", attempt))
 		}
-		if !excludes(o.Reason) || attempt >= b.attempts || a.Answered() {
+		if !unreadable(o.Reason) || attempt >= b.attempts || a.Answered() {
 			return o, nil
 		}
 	}

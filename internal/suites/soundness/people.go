@@ -20,6 +20,7 @@ import (
 
 // The queues of answers that people judge.
 const (
+	queueLabel     = "label"     // answers by the label that the reader reads in them
 	queueCoherence = "coherence" // runs with a substantive rationale, by their automatic coherence
 	queueFailures  = "failures"  // one run for each fragment on which the main model fails by type 1
 )
@@ -57,7 +58,7 @@ func (b *Bench) domainOf(name string) int {
 func (b *Bench) complete(t study.Task) study.Task {
 	if t.Kind == "assessment" {
 		if t.Labels == nil {
-			t.Labels = []string{b.labels[0].Name, b.labels[1].Name}
+			t.Labels = b.names()
 		}
 		if t.Checklist == nil {
 			for _, d := range b.domains {
@@ -70,6 +71,16 @@ func (b *Bench) complete(t study.Task) study.Task {
 		}
 	}
 	switch t.Queue {
+	case queueLabel:
+		if t.Ask == nil && t.Kind == "" {
+			t.Ask = []study.Question{{Name: "label", Type: "choice", Text: "Which label does the answer give?", Options: append(b.names(), noLabel)}}
+		}
+		if t.Strata == nil {
+			for _, name := range b.names() {
+				t.Strata = append(t.Strata, study.Stratum{Name: name, Draw: 20, Check: 20})
+			}
+			t.Strata = append(t.Strata, study.Stratum{Name: stratumDoubt, Check: 10})
+		}
 	case queueCoherence:
 		if t.Ask == nil && t.Kind == "" {
 			t.Ask = []study.Question{{Name: "coherence", Type: "choice", Text: "Does the rationale support the label?", Options: []string{coherent, incoherent}}}
@@ -106,13 +117,13 @@ func (b *Bench) runs() (list []string) {
 
 // Queue lists the answers of a queue.
 func (b *Bench) Queue(name string, cases iter.Seq2[eval.Case, error]) (list []eval.Queued, err error) {
-	if name != queueCoherence && name != queueFailures {
-		return nil, fmt.Errorf("there is no queue %q: the queues are %s and %s", name, queueCoherence, queueFailures)
+	if name != queueLabel && name != queueCoherence && name != queueFailures {
+		return nil, fmt.Errorf("there is no queue %q: the queues are %s, %s and %s", name, queueLabel, queueCoherence, queueFailures)
 	}
 	if name == queueFailures && b.main == "" {
 		return nil, fmt.Errorf("queue %s needs main_model: the model whose failures are coded", name)
 	}
-	open := 0 // runs without a decision on coherence
+	waiting, unread := 0, 0 // runs that wait for a decision on coherence, or for a reader
 	for c, err := range cases {
 		if err != nil {
 			return nil, err
@@ -120,37 +131,73 @@ func (b *Bench) Queue(name string, cases iter.Seq2[eval.Case, error]) (list []ev
 		x := b.cell(c)
 		switch {
 		case x == nil:
+		case name == queueLabel:
+			for _, t := range x.trials {
+				if group := b.readAs(&t.Outcome); group != "" {
+					list = append(list, eval.Queued{Trial: t.Trial, Stratum: group})
+				}
+			}
 		case name == queueFailures:
-			open += b.undecidedRuns(x)
+			some, others := b.undecidedRuns(x)
+			waiting, unread = waiting+some, unread+others
 			if run := b.representative(x); run > 0 {
 				list = append(list, eval.Queued{Trial: eval.Trial{Item: c.Item, Arm: c.Arm, Replicate: run}})
 			}
 		default:
 			for i, a := range x.runs {
+				if b.unread(a) {
+					unread++
+				}
 				if a.Checked {
 					list = append(list, eval.Queued{Trial: x.trials[i].Trial, Stratum: a.Automatic})
 				}
 			}
 		}
 	}
-	if open > 0 {
-		return nil, fmt.Errorf("queue %s needs decisions on coherence first: %s of %s ambiguous; answer them in task %s, then run `scruple score`", queueFailures, text.Plural(open, "run", "runs"), b.main, b.task)
+	switch {
+	case unread > 0:
+		return nil, fmt.Errorf("queue %s is drawn once, and the label of %s is in doubt: answer task %s, then run `scruple score`", name, text.Plural(unread, "run", "runs"), b.labelled)
+	case waiting > 0:
+		return nil, fmt.Errorf("queue %s needs decisions on coherence first: %s of %s ambiguous; answer them in task %s, then run `scruple score`", queueFailures, text.Plural(waiting, "run", "runs"), b.main, b.task)
 	}
 	return list, nil
 }
 
-// undecidedRuns counts the ambiguous runs of the main model on a fragment that can still
-// change its failures. If most runs pass, the fragment has none.
-func (b *Bench) undecidedRuns(x *cell) (n int) {
+// stratumDoubt is the group of the answers whose label the reader leaves to people.
+const stratumDoubt = "in doubt"
+
+// readAs is the label that the reader reads in an answer, stratumDoubt, or "" for an answer
+// in which there is nothing to read.
+func (b *Bench) readAs(o *eval.Outcome) string {
+	switch p := b.reply(o); {
+	case p.label != wording.None:
+		return b.labels[p.label].Name
+	case inDoubt(p.reason):
+		return stratumDoubt
+	}
+	return ""
+}
+
+// unread reports whether a run waits for a person to read its label.
+func (b *Bench) unread(a Assessment) bool {
+	return b.labelled != "" && inDoubt(a.Reason) && a.Read == ""
+}
+
+// undecidedRuns counts the runs of the main model on a fragment that people can still
+// decide, so that its failures may change. If most runs pass, the fragment has none.
+func (b *Bench) undecidedRuns(x *cell) (ambiguousRuns, unread int) {
 	if !b.isMain(x.arm) || x.Outcome == outcomePass {
-		return 0
+		return 0, 0
 	}
 	for _, a := range x.runs {
-		if a.Checked && a.Coherence == ambiguous {
-			n++
+		switch {
+		case b.unread(a):
+			unread++
+		case a.Checked && a.Coherence == ambiguous:
+			ambiguousRuns++
 		}
 	}
-	return n
+	return ambiguousRuns, unread
 }
 
 // isMain reports whether an arm runs the model whose failures are coded.
@@ -179,9 +226,14 @@ func (b *Bench) ShowQueued(name string, c eval.Case, replicate int) ([]eval.Pass
 	if f == nil {
 		return nil, fmt.Errorf("the study has no fragment %s", c.Item)
 	}
-	if name == queueCoherence {
+	if name != queueFailures {
 		for t := range c.Answered() {
-			if p := b.reply(&t.Outcome); t.Trial.Replicate == replicate && p.label != wording.None {
+			p := b.reply(&t.Outcome)
+			switch {
+			case t.Trial.Replicate != replicate:
+			case name == queueLabel:
+				return []eval.Passage{{Name: "Answer", Text: string(t.Outcome.Data)}}, nil
+			case b.readByPeople(&p, t.Verdicts) != noLabel && p.label != wording.None:
 				return []eval.Passage{{Name: "Label", Text: b.labels[p.label].Name}, {Name: "Rationale", Text: p.rationale}}, nil
 			}
 		}

@@ -215,7 +215,7 @@ func TestQueues(t *testing.T) {
 	if err != nil || len(all) != len(cases)*3 {
 		t.Fatalf("%d answers (%v), want %d", len(all), err, len(cases)*3)
 	}
-	if _, err := b.Queue("nosuch", nil); err == nil || !strings.Contains(err.Error(), "coherence and failures") {
+	if _, err := b.Queue("nosuch", nil); err == nil || !strings.Contains(err.Error(), "label, coherence and failures") {
 		t.Error(err)
 	}
 	c := cases[slices.IndexFunc(cases, func(c eval.Case) bool { return c.Item == "F_001" && c.Arm == "zero_shot@able" })]
@@ -233,6 +233,62 @@ func TestQueues(t *testing.T) {
 	}
 	if s := text(queueFailures); !strings.Contains(s, f.Text) || !strings.Contains(s, f.Gold.Rationale) || !strings.Contains(s, "Run 1, suggested") || !strings.Contains(s, "Run 3") || strings.Contains(s, "zero_shot") {
 		t.Errorf("the page of a failure shows %s", s)
+	}
+}
+
+// A label in doubt is undecided until people read it: then it is theirs, and the indicators
+// or people decide on its coherence, since the judge was not asked. An answer in which they
+// read no single label fails. Labels that are read surely stay.
+func TestPeopleReadLabels(t *testing.T) {
+	b := opened(t, starter(t), "annotation=[{name: labels, queue: label}, {name: coherence, queue: coherence}]")
+	f := b.Datum("F_001")
+	f.Gold.Label = 0
+	text := func(s string) eval.Judged {
+		return eval.Judged{Trial: eval.Trial{Item: f.ID, Arm: b.On[0].ID, Replicate: 1}, Outcome: b.outcome(eval.Response{Text: s, Stop: eval.StopEnd}, "")}
+	}
+	doubt := "It would be unfair to call this unsound. " + praise
+	for name, test := range map[string]struct {
+		answer   string
+		verdicts []eval.Verdict
+		want     string // label, reason, outcome, queue
+	}{
+		"in doubt":               {doubt, nil, "-1 unresolved_labels excluded in doubt"},
+		"a person reads it":      {doubt, []eval.Verdict{human("labels", "a", "sound", 1)}, "0  pass in doubt"},
+		"people differ":          {doubt, []eval.Verdict{human("labels", "a", "sound", 1), human("labels", "b", noLabel, 1)}, "-1 unresolved_labels excluded in doubt"},
+		"a decision":             {doubt, []eval.Verdict{human("labels", "a", "sound", 1), human("labels", "b", noLabel, 1), human("labels", "c", "sound", 3)}, "0  pass in doubt"},
+		"the other label":        {doubt, []eval.Verdict{human("labels", "a", "not_sound", 1)}, "1 unjudged excluded in doubt"},
+		"and coherence":          {doubt, []eval.Verdict{human("labels", "a", "not_sound", 1), human("coherence", "a", incoherent, 1)}, "1  fail in doubt"},
+		"no single label":        {doubt, []eval.Verdict{human("labels", "a", noLabel, 1)}, "-1 unresolved_labels fail in doubt"},
+		"of another language":    {`{"classification": "fundiert", "rationale": "` + praise + `"}`, []eval.Verdict{human("labels", "a", "sound", 1)}, "0  pass in doubt"},
+		"without a label":        {"All domains were weighed.", []eval.Verdict{human("labels", "a", noLabel, 1)}, "-1 broken_format excluded in doubt"},
+		"too short":              {"One would call it sound.", []eval.Verdict{human("labels", "a", "sound", 1)}, "0 not_substantive fail in doubt"},
+		"a sure one stays":       {"Sound. " + praise, []eval.Verdict{human("labels", "a", "not_sound", 1)}, "0  pass sound"},
+		"a refusal has no label": {"I cannot evaluate this.", []eval.Verdict{human("labels", "a", "sound", 1)}, "-1 substantive_refusal fail "},
+	} {
+		j := text(test.answer)
+		j.Verdicts = test.verdicts
+		a := b.assess(f, &j)
+		if got := fmt.Sprint(a.Label, " ", a.Reason, " ", a.outcome(), " ", b.readAs(&j.Outcome)); got != test.want {
+			t.Errorf("%s: %s, want %s", name, got, test.want)
+		}
+		c := eval.CaseOf(j.Trial, j.Outcome, j.Verdicts)
+		parts, err := b.ShowQueued(queueLabel, c, 1)
+		if err != nil || len(parts) != 1 || parts[0].Text != test.answer {
+			t.Errorf("%s: the page shows %v, %v", name, parts, err)
+		}
+	}
+	j := text(doubt)
+	cases := outcomes{list: []eval.Case{eval.CaseOf(j.Trial, j.Outcome, nil)}}
+	queue, err := b.Queue(queueLabel, cases.Cases())
+	if err != nil || len(queue) != 1 || queue[0].Stratum != stratumDoubt {
+		t.Errorf("%v, %v", queue, err)
+	}
+	if _, err := b.Queue(queueCoherence, cases.Cases()); err == nil || !strings.Contains(err.Error(), "the label of 1 run is in doubt: answer task labels") {
+		t.Errorf("got %v", err)
+	}
+	task := b.complete(study.Task{Name: "labels", Queue: queueLabel})
+	if f := task.Faults(); len(f) > 0 || !slices.Equal(task.Full().Ask[0].Options, []string{"sound", "not_sound", noLabel}) {
+		t.Errorf("%v %+v", f, task)
 	}
 }
 

@@ -90,7 +90,7 @@ const (
 	reasonUnjudged   = "unjudged"            // excluded: the judge failed, not the model
 	reasonRefusal    = "substantive_refusal" // fails
 	reasonSafety     = "safety_trigger"      // fails, flagged
-	reasonUnresolved = "unresolved_labels"   // both labels and no final one: fails
+	reasonUnresolved = "unresolved_labels"   // labels whose reading is in doubt: a person reads them, and it fails if it has no single one
 	reasonShort      = "not_substantive"     // a rationale that is too short or only restates the label: fails
 	reasonNonsense   = "nonsensical_content" // fails
 	reasonBroken     = "broken_format"       // content in no readable format: asked again, then excluded
@@ -99,14 +99,19 @@ const (
 	reasonCut        = "cut_off"             // cut off before it was complete: asked again, then excluded
 )
 
-// excludes reports whether a reason excludes a run: the model may have judged well, but
-// its answer cannot be read.
-func excludes(reason string) bool {
+// unreadable reports whether an answer has no readable format: it is asked for again.
+func unreadable(reason string) bool {
 	switch reason {
 	case reasonBroken, reasonUnknown, reasonEmpty, reasonCut:
 		return true
 	}
 	return false
+}
+
+// inDoubt reports whether the reader leaves the label of an answer to people: the model may
+// have judged well.
+func inDoubt(reason string) bool {
+	return reason == reasonUnresolved || reason == reasonBroken || reason == reasonUnknown
 }
 
 // Ways in which an answer was read.
@@ -133,11 +138,15 @@ var (
 // read reads an answer. cut says that a token limit cut it off.
 func (r *reader) read(answer string, cut bool) reply {
 	p := r.parse(answer, cut)
-	if p.label == wording.None {
-		return p
+	if p.label != wording.None && p.reason == "" {
+		r.weigh(&p, cut)
 	}
+	return p
+}
+
+// weigh checks that a reply with a label has a substantive rationale.
+func (r *reader) weigh(p *reply, cut bool) {
 	switch {
-	case p.reason != "":
 	case r.nonsense(p.rationale):
 		p.reason = reasonNonsense
 	case r.idles(p.rationale):
@@ -146,7 +155,6 @@ func (r *reader) read(answer string, cut bool) reply {
 			p.reason = reasonCut
 		}
 	}
-	return p
 }
 
 // parse finds label and rationale.

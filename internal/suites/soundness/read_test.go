@@ -9,7 +9,7 @@ import (
 )
 
 // TestEnglishLabels: how the shipped English phrases read labels that models write: in one
-// word, with hyphens, and behind negations that are far from them.
+// word, with hyphens, and behind negations. What is no plain statement is left to people.
 func TestEnglishLabels(t *testing.T) {
 	const sound, unsound, none = 0, 1, wording.None
 	b := opened(t, starter(t))
@@ -20,11 +20,11 @@ func TestEnglishLabels(t *testing.T) {
 		"I would not say that it is not sound.":                         sound,
 		"I would not say that the reasoning is unsound.":                sound,
 		"I don't think that the reasoning in this fragment is sound.":   unsound,
-		"It is not the case that the reasoning is sound.":               unsound,
-		"The reasoning is not really what I would call sound.":          unsound,
-		"I do not doubt that it is sound.":                              sound,
-		"It cannot be denied that it is sound.":                         sound,
-		"I doubt that it is sound.":                                     unsound,
+		"It is not the case that the reasoning is sound.":               none,
+		"The reasoning is not really what I would call sound.":          none,
+		"I do not doubt that it is sound.":                              none,
+		"It cannot be denied that it is sound.":                         none,
+		"I doubt that it is sound.":                                     none,
 		"No one would call it unsound.":                                 sound,
 		"The figures do not come from a survey, but the text is sound.": sound,
 	} {
@@ -74,10 +74,11 @@ func TestEveryFailureHasAType(t *testing.T) {
 		"too short":                {answerOf(b, 0, "no").Outcome, failureType2},
 		"refusal":                  {b.outcome(eval.Response{Text: "I cannot evaluate this conclusion.", Stop: eval.StopEnd}, ""), failureType3},
 		"safety stop":              {b.outcome(eval.Response{Stop: eval.StopRefused}, ""), failureType3},
-		"both labels":              {b.outcome(eval.Response{Text: "One part of it is sound, another is unsound.", Stop: eval.StopEnd}, ""), failureType3},
+		"in doubt":                 {b.outcome(eval.Response{Text: "One part of it is sound, another is unsound.", Stop: eval.StopEnd}, ""), ""},
 		"excluded":                 {b.outcome(eval.Response{Text: "Weighed.", Stop: eval.StopEnd}, ""), ""},
 	} {
-		a := b.assess(f, &eval.Judged{Outcome: test.o})
+		vs := []eval.Verdict{{Step: judgeStep, Source: eval.ByModel, Data: []byte(incoherent)}}
+		a := b.assess(f, &eval.Judged{Outcome: test.o, Verdicts: vs})
 		if a.Failure != test.want {
 			t.Errorf("%s: type %q, want %q (%+v)", name, a.Failure, test.want, a)
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/scruple-eval/scruple/internal/dataset"
+	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/suites/soundness/wording"
 )
 
@@ -200,5 +201,44 @@ func TestReadingsOfLLMBar(t *testing.T) {
 		if err != nil || outputs < 100 || unreadable > 1 {
 			t.Errorf("%s: %d of %d outputs read as nothing, %v", file, unreadable, outputs, err)
 		}
+	}
+}
+
+// TestPanel: of the answers of a panel in testdata/panel.txt none is read as the opposite of
+// what a person reads, and no clear label counts against the model before a person has read
+// the answer; then it is the person's.
+func TestPanel(t *testing.T) {
+	b := opened(t, starter(t), "annotation=[{name: labels, queue: label}]")
+	all, clear, doubt := 0, 0, 0
+	for place, line := range lines(t, "testdata/panel.txt") {
+		says, answer, _ := strings.Cut(line, " | ")
+		answer = strings.ReplaceAll(answer, `\n`, "\n")
+		gold := slices.Index(b.names(), says)
+		all++
+		o := b.outcome(eval.Response{Text: answer, Stop: eval.StopEnd}, "")
+		j := eval.Judged{Trial: eval.Trial{Item: "F_001", Arm: b.On[0].ID, Replicate: 1}, Outcome: o}
+		f := &Fragment{ID: "F_001", Gold: &Gold{Label: max(0, gold)}}
+		a := b.assess(f, &j)
+		if a.Label != wording.None && a.Label != gold {
+			t.Errorf("%s: %q is read as %s, a human reads %s", place, answer, b.labels[a.Label].Name, says)
+		}
+		if gold < 0 {
+			continue
+		}
+		clear++
+		if a.Label == wording.None {
+			doubt++
+			if !a.Excluded || !b.unread(a) {
+				t.Errorf("%s: %q counts before a person has read it: %+v", place, answer, a)
+			}
+			j.Verdicts = []eval.Verdict{human("labels", "anna", says, 1)}
+			a = b.assess(f, &j)
+		}
+		if a.Label != gold || a.Reason != "" && a.Reason != reasonUnjudged {
+			t.Errorf("%s: %q: %+v", place, answer, a)
+		}
+	}
+	if all != 99 || doubt > clear/2 {
+		t.Errorf("%d answers, %d with a clear label, of which %d wait for a person", all, clear, doubt)
 	}
 }

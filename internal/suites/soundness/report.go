@@ -297,7 +297,7 @@ func (n *counted) run(a Assessment) {
 	if a.Pass {
 		n.pass++
 	}
-	if a.Failure != "" {
+	if a.Failure != "" && a.Coherence != ambiguous {
 		n.types[a.Failure]++
 	}
 	switch {
@@ -334,10 +334,11 @@ func perArm(t eval.Table, counts []*counted, of func(*counted) []int) *eval.Tabl
 
 // failures counts what became of the runs.
 func (b *Bench) failures(counts []*counted) *eval.Table {
-	return perArm(eval.Table{Name: "failure_types", Title: "Outcomes of runs", Columns: []string{"valid runs", "pass", "type 1", "type 2", "type 3", "of type 3: refused", "of type 3: no label"},
-		Note: "Type 1: coherent and incorrect. Type 2: correct, but the rationale does not support the label. Type 3: incorrect and not coherent; refusals and answers with both labels are of type 3."},
+	return perArm(eval.Table{Name: "failure_types", Title: "Outcomes of runs", Columns: []string{"valid runs", "pass", "type 1", "type 2", "type 3", "ambiguous", "of type 3: refused", "of type 3: no label", "label in doubt"},
+		Note: "Type 1: coherent and incorrect. Type 2: correct, but the rationale does not support the label. Type 3: incorrect and not coherent; refusals, and answers in which a person read no single label, are of type 3. " +
+			"Undecided until a person decides: ambiguous runs, which count as not coherent and have no type yet, and runs whose label is in doubt, which are excluded."},
 		counts, func(n *counted) []int {
-			return []int{n.valid, n.pass, n.types[failureType1], n.types[failureType2], n.types[failureType3], n.refused, n.unlabeled}
+			return []int{n.valid, n.pass, n.types[failureType1], n.types[failureType2], n.types[failureType3], n.ambiguous, n.refused, n.unlabeled, n.excluded[reasonUnresolved]}
 		})
 }
 
@@ -430,7 +431,7 @@ func (b *Bench) summary(p eval.Panel, list []tested, counts []*counted) *eval.Ta
 		}
 		add(fmt.Sprintf(questions[h.of], h.question), "%s", line)
 	}
-	failed, types, refused, excluded, valid := 0, map[string]int{}, 0, 0, 0
+	ambiguous, types, refused, excluded, valid := 0, map[string]int{}, 0, 0, 0
 	for _, n := range counts {
 		for _, x := range n.excluded {
 			excluded += x
@@ -441,16 +442,15 @@ func (b *Bench) summary(p eval.Panel, list []tested, counts []*counted) *eval.Ta
 		}
 		for kind, x := range n.types {
 			types[kind] += x
-			failed += x
 		}
-		refused += n.refused
+		refused, ambiguous = refused+n.refused, ambiguous+n.ambiguous
 	}
 	of := "all models"
 	if b.main != "" {
 		of = b.main
 	}
-	add("How do runs of "+of+" fail?", "%d coherent and incorrect (type 1), %d correct and not coherent (type 2), %d neither (type 3, %s among them).",
-		types[failureType1], types[failureType2], types[failureType3], text.Plural(refused, "refusal", "refusals"))
+	add("How do runs of "+of+" fail?", "%d coherent and incorrect (type 1), %d correct and not coherent (type 2), %d neither (type 3, %s among them); %d ambiguous, which no person has decided.",
+		types[failureType1], types[failureType2], types[failureType3], text.Plural(refused, "refusal", "refusals"), ambiguous)
 	add("What is left out?", "%d of %s.", excluded, text.Plural(valid+excluded, "run", "runs"))
 	return t
 }

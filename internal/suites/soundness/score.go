@@ -29,7 +29,8 @@ type Assessment struct {
 	Rationale string
 	Method    string // json or text
 	Reason    string // from the closed set; "" for a label with a substantive rationale
-	Excluded  bool
+	Excluded  bool   // it has no outcome: its answer is unreadable, or waits for a person or the judge
+	Read      string // the label that a person read, or noLabel; "" if nobody was asked
 	Unjudged  string // why the judge gave no verdict that the run needs: it is excluded
 	Checked   bool   // coherence was checked: there is a label with a substantive rationale
 	Rule      string
@@ -59,7 +60,9 @@ func (b *Bench) reply(o *eval.Outcome) reply {
 // phrases need no other answers.
 func (b *Bench) assess(f *Fragment, t *eval.Judged) Assessment {
 	p := b.reply(&t.Outcome)
-	a := Assessment{Label: p.label, Rationale: p.rationale, Method: p.method, Reason: p.reason, Excluded: excludes(p.reason), Screen: notChecked, HasGold: f.Gold != nil}
+	read := b.readByPeople(&p, t.Verdicts)
+	a := Assessment{Label: p.label, Rationale: p.rationale, Method: p.method, Reason: p.reason, Read: read, Screen: notChecked, HasGold: f.Gold != nil,
+		Excluded: unreadable(p.reason) || p.reason == reasonUnresolved && read == ""}
 	if p.label != wording.None {
 		a.Correct = f.Gold != nil && f.Gold.Label == p.label
 		switch {
@@ -70,10 +73,13 @@ func (b *Bench) assess(f *Fragment, t *eval.Judged) Assessment {
 		default:
 			rule := b.rule(p)
 			a.Checked, a.Rule, a.Sure, a.Strength, a.Weakness = true, rule.says, rule.sure, rule.strength, rule.weakness
-			a.Manual = b.manual(t.Verdicts)
+			a.Manual = manual(t.Verdicts, b.task, coherent, incoherent)
 			if !rule.sure {
 				var unjudged string
 				if a.Screen, unjudged = screened(t.Verdicts); unjudged != "" && b.judge != nil && a.Manual == "" {
+					if a.Read != "" {
+						unjudged = "a person read the label, so task " + b.task + " decides on its coherence"
+					}
 					a.Excluded, a.Reason, a.Unjudged = true, reasonUnjudged, unjudged
 				}
 			}
@@ -95,6 +101,32 @@ func (b *Bench) assess(f *Fragment, t *eval.Judged) Assessment {
 		}
 	}
 	return a
+}
+
+// noLabel is what people choose for an answer that gives none of the labels, or both.
+const noLabel = "no single label"
+
+// readByPeople gives a reply whose label is in doubt the one that people read in it. People
+// change no other reply.
+func (b *Bench) readByPeople(p *reply, vs []eval.Verdict) (says string) {
+	if b.labelled == "" || !inDoubt(p.reason) {
+		return ""
+	}
+	names := b.names()
+	says = manual(vs, b.labelled, append(names, noLabel)...)
+	if i := slices.Index(names, says); i >= 0 {
+		p.label, p.reason = i, ""
+		b.reader.weigh(p, false)
+	}
+	return says
+}
+
+// names are the names of the labels.
+func (b *Bench) names() (names []string) {
+	for _, l := range b.labels {
+		names = append(names, l.Name)
+	}
+	return names
 }
 
 // An Adjudication is the outcome of a fragment: that of most of its runs.
@@ -214,7 +246,7 @@ func appendRun(dst []eval.Score, f *Fragment, a Assessment) []eval.Score {
 	default:
 		dst = append(dst, yes(metricRun, a.Pass))
 		for _, kind := range []string{failureType1, failureType2, failureType3} {
-			dst = append(dst, yes(kind, a.Failure == kind))
+			dst = append(dst, yes(kind, a.Failure == kind && a.Coherence != ambiguous))
 		}
 	}
 	dst = append(dst, yes(metricCoherent, a.Coherence == coherent), yes(metricAmbiguous, a.Coherence == ambiguous),

@@ -70,6 +70,7 @@ func TestAssess(t *testing.T) {
 		{sound, 0, "It is sound.", "incoherent true false type_2"},
 	} {
 		j := answerOf(b, test.label, test.rationale)
+		j.Verdicts = []eval.Verdict{{Step: judgeStep, Source: eval.ByModel, Data: []byte(incoherent)}} // asked unless the indicators show coherence
 		a := b.assess(test.f, &j)
 		if got := fmt.Sprint(a.Coherence, " ", a.Correct, " ", a.Pass, " ", a.Failure); got != test.want {
 			t.Errorf("%+v: %s", test, got)
@@ -115,7 +116,10 @@ func TestPeopleDecide(t *testing.T) {
 		"people differ":       {mixed, []eval.Verdict{human("coherence", "a", coherent, 1), human("coherence", "b", incoherent, 1)}, "ambiguous ambiguous excluded"},
 		"decision":            {mixed, []eval.Verdict{human("coherence", "a", coherent, 1), human("coherence", "b", incoherent, 1), human("coherence", "c", coherent, 3)}, "ambiguous coherent pass"},
 		"second round":        {mixed, []eval.Verdict{human("coherence", "a", coherent, 2)}, "ambiguous ambiguous excluded"},
-		"sure without people": {blame, []eval.Verdict{judge(coherent), human("coherence", "a", coherent, 1)}, "incoherent incoherent fail"},
+		"sure without people": {praise, []eval.Verdict{judge(incoherent), human("coherence", "a", incoherent, 1)}, "coherent coherent pass"},
+		"incoherent by both":  {blame, []eval.Verdict{judge(incoherent), human("coherence", "a", coherent, 1)}, "incoherent incoherent fail"},
+		"the judge doubts it": {blame, []eval.Verdict{judge(coherent)}, "ambiguous ambiguous fail"}, // meta-language: "addresses deficiencies"
+		"people correct it":   {blame, []eval.Verdict{judge(coherent), human("coherence", "a", coherent, 1)}, "ambiguous coherent pass"},
 		"unreadable answer":   {mixed, []eval.Verdict{{Step: "coherence", Source: eval.ByHuman, Round: 1, Data: []byte("\xff{")}}, "ambiguous ambiguous excluded"},
 	} {
 		j := answerOf(b, 0, test.rationale)
@@ -238,4 +242,26 @@ func FuzzAnswer(f *testing.F) {
 			t.Error(err)
 		}
 	})
+}
+
+// TestOwnJudgePrompt: the study words its judge of coherence, and runs are judged again.
+func TestOwnJudgePrompt(t *testing.T) {
+	path := starter(t)
+	plain, own := opened(t, path), opened(t, path, `judge={prompt: "Does {{RATIONALE}} support {{LABEL}}? {{CRITERIA}}", criteria: [weigh the last sentence]}`)
+	trial := eval.Trial{Item: "F_001", Arm: own.On[0].ID, Replicate: 1}
+	var sent eval.Request
+	_, err := own.Judge(t.Context(), trial, answerOf(own, 0, mixed).Outcome, answering(func(_ string, r eval.Request) eval.Response {
+		sent = r
+		return eval.Response{Text: "COHERENT", Stop: eval.StopEnd}
+	}))
+	want := "Does <rationale>\n" + mixed + "\n</rationale> support sound? Criteria:\n- weigh the last sentence\n\nAnswer with one word: COHERENT"
+	if err != nil || !strings.HasPrefix(sent.Messages[0].Content, want) {
+		t.Errorf("%v, got %s", err, sent.Messages[0].Content)
+	}
+	if plain.Basis(trial).Judged == own.Basis(trial).Judged {
+		t.Error("another prompt leaves the verdicts as they are")
+	}
+	if _, err := open(t, path, `judge={prompt: "Does it support {{LABEL}}?"}`); err == nil || !strings.Contains(err.Error(), "want {{RATIONALE}} once") {
+		t.Errorf("got %v", err)
+	}
 }

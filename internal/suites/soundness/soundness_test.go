@@ -102,6 +102,6 @@ func FuzzRead(f *testing.F) {
 			b.rule(p)
 		}
 		readScreen(answer)
-		choiceOf([]byte(answer))
+		choiceOf([]byte(answer), []string{coherent, incoherent})
 	})
 }

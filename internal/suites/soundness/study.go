@@ -28,6 +28,8 @@ type Study struct {
 
 	Reading   Reading   `json:"reading,omitempty"`
 	Coherence Coherence `json:"coherence,omitempty"`
+
+	Judging kit.Judging `json:"judge,omitempty" jsonschema:"description=How the judge is asked whether a rationale supports its label"`
 }
 
 // A Table is a file of the study with its checks.

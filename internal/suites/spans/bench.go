@@ -33,6 +33,7 @@ type Bench struct {
 	roles    map[string]int // numbers of roles, for macro F1
 	judge    *study.Model   // nil for studies without a judge
 	judging  judging
+	worded   string                  // hash of the study's own words for the judge
 	reading  eval.Hash               // of what answers and judgements are read with
 	trusted  bool                    // whether the judge's verdicts count
 	people   map[[2]string][]checked // by id and arm
@@ -135,7 +136,10 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 	b.load(f, s, &errs)
 	b.reading = kit.HashOf(s.Taxonomy, s.Sections)
 	if b.judge = s.Judge(); b.judge != nil {
-		b.judging = judging{verdict.System(b.taxonomy), verdict.Schema(b.taxonomy)}
+		b.judging = judging{verdict.System(b.taxonomy, s.Judging.Prompt, s.Judging.List()), verdict.Schema(b.taxonomy)}
+	}
+	if s.Judging.Prompt != "" || s.Judging.Criteria != nil {
+		b.worded = kit.HashOf(s.Judging).String()
 	}
 	b.plan(f, s, &errs)
 	b.readPeople(f, s, &errs)
@@ -403,9 +407,13 @@ func (b *Bench) Basis(t eval.Trial) (on eval.Basis) {
 	case a.Pipeline != nil && !a.Answered():
 		on.Asked = b.reading
 	}
-	on.Judged = kit.Hash(b.reading.String(), verdict.PromptVersion)
+	version := verdict.PromptVersion
+	if b.worded != "" {
+		version = b.worded
+	}
+	on.Judged = kit.Hash(b.reading.String(), version)
 	if b.judge != nil && b.judge.Provider == kit.SimulatedProvider {
-		on.Judged = kit.Hash(gold.String(), verdict.PromptVersion)
+		on.Judged = kit.Hash(gold.String(), version)
 	}
 	return on
 }

@@ -596,3 +596,23 @@ func FuzzAnswer(f *testing.F) {
 		}
 	})
 }
+
+// The study words its judge: its judgements are asked for again. Without words of its own the
+// instructions are the built-in ones.
+func TestOwnJudgePrompt(t *testing.T) {
+	system := func(judge string) (string, eval.Basis) {
+		b, err := open(t, map[string]string{"study.yaml": minimal + judge, "r.jsonl": twoTexts})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b.judging.system, b.Basis(eval.Trial{Item: "a", Arm: b.Arms()[0].ID, Replicate: 1})
+	}
+	plain, was := system("")
+	listed, now := system("judge: {criteria: [names of places count]}\n")
+	if !strings.Contains(listed, "Criteria:\n- names of places count\n\nList every error:") || strings.Contains(plain, "Criteria:") || was.Judged == now.Judged {
+		t.Errorf("got %s", listed)
+	}
+	if own, _ := system("judge: {prompt: \"Judge {{ROLES}}\"}\n"); !strings.HasPrefix(own, "Judge ") || strings.Contains(own, "{{") {
+		t.Errorf("got %s", own)
+	}
+}

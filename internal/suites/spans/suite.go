@@ -56,6 +56,7 @@ type Study struct {
 	Records   []Records      `json:"data" jsonschema:"required,minItems=1,description=Files of texts\\, with or without gold spans" jsonschema_extras:"former=records"`
 	Taxonomy  label.Taxonomy `json:"taxonomy,omitempty" jsonschema:"description=Roles of spans and kinds of error (default: those of video prompts)"`
 	Sections  []label.Header `json:"sections,omitempty" jsonschema:"description=Headers that begin a section (default: technical specifications and alternatives in bold)"`
+	Judging   kit.Judging    `json:"judge,omitempty" jsonschema:"description=How the judge is asked about the spans of a text"`
 	Labellers []Labeller     `json:"arms" jsonschema:"required,minItems=1,description=What is compared: prompts\\, files of spans\\, pipelines and the lexicon" jsonschema_extras:"former=labellers"`
 	Human     string         `json:"human,omitempty" jsonschema:"description=JSON Lines file of errors that people found\\, to measure the judge: id\\, arm\\, spans and result\\, as scruple export --format people writes it"`
 }

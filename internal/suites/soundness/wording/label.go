@@ -31,239 +31,244 @@ type Labels struct {
 
 // A Format says how a text gives its label.
 type Format struct {
-	Markers    []string `json:"markers" jsonschema:"description=Words before a label on a line of its own\\, such as classification"`
+	Markers    []string `json:"markers" jsonschema:"description=Words before a label\\, such as classification"`
 	Final      []string `json:"final" jsonschema:"description=Markers of the last word on it\\, such as final classification"`
 	Concluding []string `json:"concluding" jsonschema:"description=Words that begin a concluding sentence\\, such as therefore"`
 	Correcting []string `json:"correcting,omitempty" jsonschema:"description=Words by which a text takes its label back\\, such as on reflection"`
-	Uncertain  []string `json:"uncertain,omitempty" jsonschema:"description=Words that leave open what the rest of a clause says of the label\\, such as too and the evidence is"`
-	After      []string `json:"after,omitempty" jsonschema:"description=Words right after a label that leave it open\\, such as evidence: it is about something else"`
 	Examples   []string `json:"examples,omitempty" jsonschema:"description=Words shortly before an object in JSON that may be an example\\, such as format: it gives way to another object"`
 	Rejected   []string `json:"rejected,omitempty" jsonschema:"description=Words right before an object in JSON that is not the answer\\, such as for example and instead of"`
-	Fillers    []string `json:"fillers" jsonschema:"description=Words without meaning beside a label\\, such as the and is"`
+	Fillers    []string `json:"fillers" jsonschema:"description=Words that may stand beside a label in the clause that states it\\, such as the and is"`
 }
 
 // NewLabels makes a reader of two labels, each with its phrasings. A phrase of several
-// words may also be written as one, as in NotSound. Fillers do not count in the reach of
-// a negation: "I would not say that it is sound".
+// words may also be written as one, as in NotSound.
 func NewLabels(n Negation, f Format, first, second []string) *Labels {
-	n.Uncertain = append(slices.Clone(n.Uncertain), f.Uncertain...)
-	l := &Labels{finder: newFinder(n, first, second), markers: trieOf(f.Markers, f.Final), concluding: trieOf(f.Concluding), correcting: trieOf(f.Correcting), examples: trieOf(f.Examples), rejected: trieOf(f.Rejected), fillers: setOf(f.Fillers)}
-	for class, phrases := range [][]string{first, second} {
-		for _, p := range phrases {
-			l.finder.phrases.add(oneWord(p), class)
-		}
-	}
-	for class, phrases := range [][]string{first, second} {
-		for _, p := range phrases {
-			for _, prefix := range n.Prefixes { // such as unsound, if the study does not list it
-				l.finder.phrases.add(oneWord(prefix+p), 1-class)
-			}
-		}
-	}
-	l.finder.light, l.finder.numbers, l.finder.beside = l.fillers, true, trieOf(f.After)
-	return l
+	return &Labels{finder: newFinder(n, first, second), markers: trieOf(f.Markers, f.Final), concluding: trieOf(f.Concluding), correcting: trieOf(f.Correcting),
+		examples: trieOf(f.Examples), rejected: trieOf(f.Rejected), fillers: setOf(f.Fillers)}
 }
 
-// label is the label of a mention: a negated one is the other.
-func (m mention) label() int {
-	if m.negated {
-		return 1 - m.class
-	}
-	return m.class
-}
-
-// agreed returns the label that all mentions give, those aside that are unsure. With
-// unsure mentions alone there is no agreement.
-func agreed(ms []mention) (label int, conflict bool) {
-	label = None
-	for _, m := range ms {
-		switch {
-		case m.unsure:
-			conflict = conflict || label == None
-		case label == None || label == m.label():
-			label, conflict = m.label(), false
-		default:
-			return None, true
-		}
-	}
-	return label, conflict
+// A mention is a label that a text names.
+type mention struct {
+	label  int
+	sure   bool // the text states it
+	stated bool // by a sentence that names nothing else, or behind a marker
+	final  bool // behind the marker of a final label
+	closes bool // in a concluding sentence
+	word   int
+	reach  [2]int // bytes of its sentence
 }
 
 // Value reads a short text that should be a label and nothing else, such as a value
 // of JSON.
 func (l *Labels) Value(s string) Reading {
-	mentions := l.finder.find(split(s))
-	label, conflict := agreed(mentions)
-	for _, m := range mentions {
-		if m.unsure && m.label() != label {
-			label, conflict = None, true
-		}
-	}
-	return Reading{Label: label, Conflict: conflict}
-}
-
-// Text reads a whole answer. A sentence or line that only names a label, or a marker
-// with a label after it, states it. If such statements differ, the last one counts only
-// with a final marker. Without them the last concluding sentence gives the label, else
-// all mentions must agree. Questions do not count, nor mentions of which it is not sure
-// whether the text states them; if there is nothing else, the reading is a conflict.
-func (l *Labels) Text(s string) Reading {
-	words := split(s)
-	mentions := answering(words, l.finder.find(words))
-	if len(mentions) == 0 {
-		return Reading{Label: None}
-	}
-	if r, ok := l.stated(words, mentions); ok {
-		if r.Label != None && l.corrected(words, mentions, r) {
+	all := l.mentions(split(s))
+	for _, m := range all {
+		if !m.sure || m.label != all[0].label {
 			return Reading{Label: None, Conflict: true}
 		}
-		return r
 	}
-	if label, ok := l.concluded(words, mentions); ok {
-		return Reading{Label: label}
+	if len(all) == 0 {
+		return Reading{Label: None}
 	}
-	label, conflict := agreed(mentions)
-	return Reading{Label: label, Conflict: conflict}
+	return Reading{Label: all[0].label}
 }
 
-// answering leaves out what is mentioned in a question.
-func answering(words []word, mentions []mention) []mention {
-	asked := map[int]bool{} // by sentence
-	for _, w := range words {
-		if w.question {
-			asked[w.sentence] = true
+// Text reads a whole answer. The last final label counts, else all labels that it surely
+// states must agree, or those of its concluding sentences if nothing but prose names them.
+// Whatever else names a label is in doubt, which is a conflict.
+func (l *Labels) Text(s string) Reading {
+	words := split(s)
+	all := l.mentions(words)
+	var sure []mention
+	for _, m := range all {
+		if m.sure {
+			sure = append(sure, m)
 		}
 	}
-	kept := mentions[:0]
-	for _, m := range mentions {
-		if !asked[words[m.from].sentence] {
-			kept = append(kept, m)
+	if len(sure) == 0 {
+		return Reading{Label: None, Conflict: len(all) > 0}
+	}
+	last := sure[len(sure)-1]
+	agreed, stated := true, false
+	for _, m := range sure {
+		agreed, stated = agreed && m.label == last.label, stated || m.stated
+	}
+	pick := func(is func(mention) bool) {
+		for _, m := range sure {
+			if is(m) {
+				last, agreed = m, true
+			}
 		}
 	}
-	return kept
+	if !agreed && !stated {
+		pick(func(m mention) bool { return m.closes })
+	}
+	pick(func(m mention) bool { return m.final })
+	if !agreed || l.corrected(words, all, last) {
+		return Reading{Label: None, Conflict: true}
+	}
+	r := Reading{Label: last.label}
+	if last.stated {
+		r.From, r.To = last.reach[0], last.reach[1]
+	}
+	return r
 }
 
-// stated reads the statements of a label: sentences, and lines of a list.
-func (l *Labels) stated(words []word, mentions []mention) (Reading, bool) {
-	var last, final Reading
-	found, differ, finally := false, false, false
-	for from := 0; from < len(words); {
-		to := from
-		for to < len(words) && words[to].line == words[from].line && words[to].sentence == words[from].sentence {
+// mentions reads the labels that a text names, sentence by sentence.
+func (l *Labels) mentions(words []word) (list []mention) {
+	sentences := l.finder.sentences(words)
+	for i, tokens := range sentences {
+		from := len(list)
+		list = append(list, l.sentence(words, tokens)...)
+		if i+1 == len(sentences) {
+			break
+		}
+		next := sentences[i+1] // it may take back what is said before it
+		for k := from; k < len(list); k++ {
+			m := &list[k]
+			m.sure = m.sure && !(l.elliptic(words, next) && !has(next, mentions)) && (m.stated || next[0].kind != contrasts)
+		}
+	}
+	return list
+}
+
+// sentence reads the labels of a sentence. One is sure if its clause has nothing but words
+// without meaning, at most one negation of it, and the rest of the sentence leaves it so.
+func (l *Labels) sentence(words []word, tokens []token) (list []mention) {
+	if !has(tokens, mentions) {
+		return nil
+	}
+	open := has(tokens, leavesOpen)
+	only := true // no clause has anything else
+	first, last := words[tokens[0].from], words[tokens[len(tokens)-1].to-1]
+	concludes := l.concluding.begins(words[tokens[0].from:tokens[len(tokens)-1].to], 3)
+	marker, bare := -1, false // bare: the last clause is a label alone
+	for from := 0; from < len(tokens); {
+		to := from + 1
+		for to < len(tokens) && !tokens[to-1].ends && (tokens[to].kind < contrasts || tokens[to].kind > breaks) {
 			to++
 		}
-		label, kind := l.statement(words, from, to, mentions)
-		r := Reading{Label: label, From: words[from].start, To: words[to-1].end}
-		switch kind {
-		case statedBoth:
-			differ = true
-		case statedFinally:
-			final, finally = r, true
-		case statedOnce:
-			differ = differ || found && label != last.Label
-			last, found = r, true
+		clause := tokens[from:to]
+		if class, n := l.marker(words, clause); n > 0 && marker < 1 {
+			marker = class
+		}
+		if n := len(list); bare && words[clause[0].from-1].soft && marker < 0 && !l.empty(words, clause) && (clause[0].kind < contrasts || clause[0].kind > breaks) {
+			list[n-1].sure = false // "Sound, on the other hand, is the evidence"
+		}
+		bare = !slices.ContainsFunc(clause, func(t token) bool { return t.kind != mentions })
+		named := l.clause(words, clause)
+		for k := range named {
+			m := &named[k]
+			m.closes, m.reach = concludes, [2]int{first.start, last.end}
+			m.stated = marker >= 0 && len(list) == 0
+			m.final = m.stated && marker == 1
+			m.sure = m.sure && !open && clause[0].kind != concedes && (marker >= 0 || !has(tokens[to:], contrasts))
+		}
+		if list = append(list, named...); named == nil {
+			open = open || l.elliptic(words, clause)
+			only = only && l.empty(words, clause)
 		}
 		from = to
 	}
-	switch {
-	case finally:
-		return final, true
-	case differ:
-		return Reading{Label: None, Conflict: true}, true
+	for k := range list {
+		m := &list[k]
+		m.sure = m.sure && !open && !last.question
+		m.stated = m.sure && (m.stated || only)
 	}
-	return last, found
+	return list
 }
 
-// The ways in which a sentence states a label.
-const (
-	notStated = iota
-	statedOnce
-	statedBoth
-	statedFinally
-)
-
-// statement reads one sentence or line.
-func (l *Labels) statement(words []word, from, to int, mentions []mention) (label, kind int) {
-	inside := within(mentions, from, to)
-	if len(inside) == 0 {
-		return None, notStated
-	}
-	marker, width := -1, 0
-	for i := from; i < inside[0].from; i++ {
-		if class, n := l.markers.longest(words[i:to]); n > 0 && i+n <= inside[0].from {
-			marker, width = class, i+n-from
-			break
-		}
-		if !l.fillers[words[i].text] {
-			break
-		}
-	}
-	rest := 0 // words that are neither marker, label nor filler
-	for i := from + width; i < to; i++ {
-		named := false
-		for _, m := range inside {
-			named = named || i >= m.from && i < m.to
-		}
-		if !named && !l.fillers[words[i].text] && !l.finder.negating(words[i]) {
-			rest++
-		}
-	}
-	switch {
-	case marker < 0 && rest > 0:
-		return None, notStated
-	case marker >= 0 && rest > 0: // what follows the clause is a reason
-		label = inside[0].label()
-		for i := from + width; i < inside[0].from; i++ {
-			if !l.fillers[words[i].text] && !l.finder.negating(words[i]) {
-				return None, notStated // the marker is about something else
+// clause reads the labels of a clause.
+func (l *Labels) clause(words []word, tokens []token) (list []mention) {
+	negations := 0
+	for _, t := range tokens {
+		switch t.kind {
+		case negates:
+			negations++
+		case mentions:
+			m := mention{label: t.class, sure: negations < 2, word: t.from}
+			if negations == 1 {
+				m.label = 1 - m.label
 			}
+			list, negations = append(list, m), 0
 		}
-		if inside[0].unsure || l.differs(words, inside) {
-			return None, statedBoth
-		}
-		kind = statedOnce
-	default:
-		var conflict bool
-		if label, conflict = agreed(inside); conflict {
-			return None, statedBoth
-		}
-		kind = statedOnce
 	}
-	if marker == 1 {
-		kind = statedFinally
+	same := !slices.ContainsFunc(list, func(m mention) bool { return m.label != list[0].label })
+	for k := range list {
+		list[k].sure = list[k].sure && same && negations == 0 && l.empty(words, tokens)
 	}
-	return label, kind
+	if n := len(tokens); len(list) > 0 && tokens[n-1].to < len(words) {
+		if next := words[tokens[n-1].to]; next.text[0] <= '9' && next.sentence == words[tokens[0].from].sentence {
+			list[len(list)-1].sure = false // "sound: 20 %"
+		}
+	}
+	return list
 }
 
-// differs reports whether the clause of the first mention gives the other label too: "sound
-// in one part and unsound in another".
-func (l *Labels) differs(words []word, inside []mention) bool {
-	for _, m := range inside[1:] {
-		for i := inside[0].to; i < m.from; i++ {
-			if class, n := l.finder.operators.longest(words[i:]); words[i-1].ends || n > 0 && class == breaksReach {
+// marker is the class and length of the marker of a clause, behind words without meaning.
+func (l *Labels) marker(words []word, clause []token) (class, length int) {
+	end := clause[len(clause)-1].to
+	for _, t := range clause {
+		if class, n := l.markers.longest(words[t.from:end]); n > 0 {
+			return class, n
+		}
+		if t.kind != plain || !l.fillers[words[t.from].text] {
+			break
+		}
+	}
+	return -1, 0
+}
+
+// empty reports whether a clause has no words with a meaning of their own: nothing but
+// labels, markers, fillers and what negates them.
+func (l *Labels) empty(words []word, clause []token) bool {
+	until := 0
+	for _, t := range clause {
+		for i := t.from; t.kind == plain && i < t.to; i++ {
+			for _, list := range []*trie{l.markers, l.concluding} {
+				if _, n := list.longest(words[i:clause[len(clause)-1].to]); n > 0 {
+					until = max(until, i+n)
+				}
+			}
+			if i >= until && !l.fillers[words[i].text] {
 				return false
 			}
 		}
-		if !words[m.from-1].ends && !m.unsure && m.label() != inside[0].label() {
+		if t.kind == leavesOpen {
+			return false
+		}
+	}
+	return true
+}
+
+// elliptic reports whether a negation has nothing to negate but what was said before: "it is
+// not".
+func (l *Labels) elliptic(words []word, tokens []token) bool {
+	idle := false
+	for _, t := range tokens {
+		switch {
+		case t.kind == negates:
+			idle = true
+		case t.kind == mentions, t.kind == plain && !l.fillers[words[t.from].text]:
+			idle = false
+		}
+		if t.ends && idle {
 			return true
 		}
 	}
-	return false
+	return idle
 }
 
-// corrected reports whether a text takes back the label that it states: behind the
-// statement stands a word of correction, and then the other label.
-func (l *Labels) corrected(words []word, mentions []mention, r Reading) bool {
+// corrected reports whether a text takes back the label that it states: behind it stands a
+// word of correction, and then a label that is another one or in doubt.
+func (l *Labels) corrected(words []word, all []mention, stated mention) bool {
 	corrects := false
-	for i, w := range words {
-		if w.start < r.From {
-			continue
-		}
-		if _, n := l.correcting.longest(words[i:]); n > 0 {
+	for i := range words {
+		if _, n := l.correcting.longest(words[i:]); n > 0 && i > stated.word {
 			corrects = true
 		}
-		for _, m := range mentions {
-			if corrects && m.from == i && (m.unsure || m.label() != r.Label) {
+		for _, m := range all {
+			if corrects && m.word == i && (!m.sure || m.label != stated.label) {
 				return true
 			}
 		}
@@ -275,9 +280,9 @@ func (l *Labels) corrected(words []word, mentions []mention, r Reading) bool {
 // it, or corrects the first.
 func (l *Labels) TakesBack(s string, label int) bool {
 	words := split(s)
-	mentions := answering(words, l.finder.find(words))
-	r, stated := l.stated(words, mentions)
-	return stated && r.Label != label || l.corrected(words, mentions, Reading{Label: label})
+	all := l.mentions(words)
+	stated := slices.ContainsFunc(all, func(m mention) bool { return m.stated && m.label != label })
+	return stated || l.corrected(words, all, mention{label: label, word: -1})
 }
 
 // An Announcement is what the text before an object says of it.
@@ -318,23 +323,4 @@ func (l *Labels) Announces(s string) Announcement {
 		}
 	}
 	return says
-}
-
-// concluded reads the last sentence that begins with a concluding word and gives one
-// label.
-func (l *Labels) concluded(words []word, mentions []mention) (int, bool) {
-	for to := len(words); to > 0; {
-		from := to - 1
-		for from > 0 && words[from-1].sentence == words[to-1].sentence {
-			from--
-		}
-		const first = 3 // one of the first words is concluding
-		if l.concluding.begins(words[from:to], first) {
-			if label, conflict := agreed(within(mentions, from, to)); label != None && !conflict {
-				return label, true
-			}
-		}
-		to = from
-	}
-	return None, false
 }

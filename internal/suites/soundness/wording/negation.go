@@ -8,76 +8,169 @@ import (
 // A Negation says what turns a phrase into its opposite, and what leaves open whether it
 // is stated at all. Its lists are of one language.
 type Negation struct {
-	Words    []string `json:"words" jsonschema:"description=Words that negate what follows in the same clause\\, such as not and fails"`
-	Near     []string `json:"near,omitempty" jsonschema:"description=Words that negate what follows up to the next verb\\, such as without and lack of"`
-	Whole    []string `json:"whole,omitempty" jsonschema:"description=Negations that reach beyond verbs if they begin a clause\\, such as nothing"`
-	Scope    int      `json:"scope" jsonschema:"minimum=1,description=Number of words that a negation reaches"`
-	Breaks   []string `json:"breaks" jsonschema:"description=Words that end its reach\\, such as but"`
-	Skip     []string `json:"skip" jsonschema:"description=Phrases with a negation in them that negate nothing\\, such as not only"`
-	Again    []string `json:"again,omitempty" jsonschema:"description=Phrases that negate again what follows\\, and do not undo a negation before them\\, such as nor and and not"`
-	Prefixes []string `json:"prefixes,omitempty" jsonschema:"description=Parts of words that negate the next word only\\, such as un and non"`
-	Replies  []string `json:"replies,omitempty" jsonschema:"description=Words that negate nothing if they begin a sentence before a comma\\, such as no"`
-	Joins    []string `json:"joins,omitempty" jsonschema:"description=Words that join the items of a list\\, such as and"`
-	Either   []string `json:"either,omitempty" jsonschema:"description=Words that join alternatives\\, all of which a negation before them reaches\\, such as or"`
-	Verbs    []string `json:"verbs,omitempty" jsonschema:"description=Forms of verbs that have a subject before them\\, such as is and gives: what follows them may be another statement than the one negated before"`
-	Thinking []string `json:"thinking,omitempty" jsonschema:"description=Words after which a negation reaches the next statement\\, such as think and that"`
-	Asides   []string `json:"asides,omitempty" jsonschema:"description=Phrases between commas that do not end the reach of a negation\\, such as in my view"`
-
-	Supposing []string `json:"supposing,omitempty" jsonschema:"description=Words that make the rest of a sentence a supposition\\, such as if"`
-	Uncertain []string `json:"uncertain,omitempty" jsonschema:"description=Words that leave open whether the rest of a clause is meant\\, such as whether and the authors claim"`
-	Seeming   []string `json:"seeming,omitempty" jsonschema:"description=Words after which a clause counts only if no contrast follows\\, such as looks"`
-	Contrasts []string `json:"contrasts,omitempty" jsonschema:"description=Words of a contrast\\, such as but"`
-	After     []string `json:"after,omitempty" jsonschema:"description=Words right after a phrase that leave it open\\, such as only if and at first sight"`
-	Denials   []string `json:"denials,omitempty" jsonschema:"description=Words that leave open what stands before them if they end a clause\\, such as false and no"`
+	Words       []string `json:"words" jsonschema:"description=Words that negate what follows in the same clause\\, such as not and fails"`
+	Scope       int      `json:"scope" jsonschema:"minimum=1,description=Number of words that a negation reaches"`
+	Contrasts   []string `json:"contrasts,omitempty" jsonschema:"description=Words after which a sentence says what it is about\\, such as but"`
+	Concessions []string `json:"concessions,omitempty" jsonschema:"description=Words that concede a clause and leave the weight to the rest of the sentence\\, such as while and although"`
+	Breaks      []string `json:"breaks" jsonschema:"description=Other words that begin a clause\\, such as because"`
+	Skip        []string `json:"skip" jsonschema:"description=Phrases with a negation in them that negate nothing\\, such as not only"`
+	Prefixes    []string `json:"prefixes,omitempty" jsonschema:"description=Parts of words that negate the next word only\\, such as un and non"`
+	Uncertain   []string `json:"uncertain,omitempty" jsonschema:"description=Words that leave open whether a sentence states what stands in it\\, such as if and the authors claim"`
 }
 
-// The classes of words that change the reading of others, in the order of [newFinder].
+// The kinds of tokens: the operators in the order of [newFinder], then the others.
 const (
 	negates = iota
-	negatesNear
-	negatesAgain
-	breaksReach
-	changesNothing
-	supposes
+	contrasts
+	concedes
+	breaks
+	skips
 	leavesOpen
+	plain
+	mentions
 )
 
-// A mention is an occurrence of a phrase.
-type mention struct {
-	class    int
+// A token is a phrase, an operator or a word without either meaning.
+type token struct {
+	kind     int
+	class    int // of a phrase
 	from, to int // words
-	negated  bool
-	seems    bool // it is said to seem so
-	unsure   bool // it may be negated or not, or nobody states it
+	ends     bool
 }
 
-// A finder finds the phrases of some classes.
+// A finder divides texts into tokens.
 type finder struct {
 	phrases   *trie
 	operators *trie
 	scope     int
-	whole     *trie
-	seeming   map[string]bool
-	contrasts map[string]bool
-	asides    *trie
-	after     *trie
-	denials   *trie
-	thinking  *trie
-	joins     map[string]bool // those of alternatives among them
-	either    map[string]bool
-	beside    *trie // as after, but no other word comes between
-	verbs     map[string]bool
-	prefixes  map[string]bool
-	replies   map[string]bool
-	light     map[string]bool // words that do not count in the reach of a negation
-	numbers   bool            // a number behind a phrase leaves it open, as a probability does
 }
 
-func newFinder(n Negation, classes ...[]string) *finder {
-	return &finder{phrases: trieOf(classes...), operators: trieOf(n.Words, n.Near, n.Again, n.Breaks, n.Skip, n.Supposing, n.Uncertain), scope: max(1, n.Scope),
-		whole: trieOf(n.Whole), seeming: setOf(n.Seeming), contrasts: setOf(n.Contrasts), asides: trieOf(n.Asides), after: trieOf(n.After), denials: trieOf(n.Denials),
-		thinking: trieOf(n.Thinking), joins: setOf(append(n.Either, n.Joins...)), either: setOf(n.Either), beside: newTrie(), verbs: setOf(n.Verbs), prefixes: setOf(n.Prefixes), replies: setOf(n.Replies)}
+// newFinder makes a finder of two classes of phrases that are opposites.
+func newFinder(n Negation, first, second []string) *finder {
+	f := &finder{phrases: trieOf(first, second), operators: trieOf(n.Words, n.Contrasts, n.Concessions, n.Breaks, n.Skip, n.Uncertain), scope: max(1, n.Scope)}
+	for class, list := range [][]string{first, second} { // "NotSound"
+		for _, p := range list {
+			f.phrases.add(oneWord(p), class)
+		}
+	}
+	for class, list := range [][]string{first, second} {
+		for _, p := range list {
+			for _, prefix := range n.Prefixes { // such as unsound, if the study does not list it
+				f.phrases.add(oneWord(prefix+p), 1-class)
+			}
+		}
+	}
+	return f
 }
+
+// sentences divides a text into tokens by sentence. The longest phrase or operator that
+// begins first counts.
+func (f *finder) sentences(words []word) (list [][]token) {
+	for i := 0; i < len(words); {
+		t := token{kind: mentions, from: i}
+		class, n := f.phrases.longest(words[i:])
+		if n < 2 && i+1 < len(words) && words[i].hyphen { // as in un-sound
+			if joined := f.phrases.next[words[i].text+words[i+1].text]; joined != nil && joined.class >= 0 {
+				class, n = joined.class, 2
+			}
+		}
+		t.class = class
+		if kind, m := f.operators.longest(words[i:]); m > n {
+			t.kind, n = kind, m
+		}
+		if n == 0 {
+			t.kind, n = plain, 1
+		}
+		t.to = i + n
+		t.ends = words[t.to-1].ends
+		if i == 0 || words[i].sentence != words[i-1].sentence {
+			list = append(list, nil)
+		}
+		list[len(list)-1] = append(list[len(list)-1], t)
+		i = t.to
+	}
+	return list
+}
+
+// Indicators are the phrases by which a rationale speaks for strength or weakness.
+type Indicators struct{ finder *finder }
+
+// NewIndicators makes indicators of two lists.
+func NewIndicators(n Negation, strength, weakness []string) *Indicators {
+	return &Indicators{newFinder(n, strength, weakness)}
+}
+
+// Count counts the phrases of both kinds. A negation turns the next phrase into the other
+// side: "no fatal flaws" is a strength. What may count for either side is unsure: the
+// phrases that follow in the reach of a comma, those that nobody states, and what a
+// sentence concedes, as in "while the criteria are explicit, the conclusion is overstated".
+func (x *Indicators) Count(rationale string) (strength, weakness, unsure int) {
+	words := split(rationale)
+	for _, tokens := range x.finder.sentences(words) {
+		conceded := conceded(tokens)
+		open := false // nobody states the rest of the sentence
+		negations, reach, waits := 0, 0, false
+		for i, t := range tokens {
+			switch t.kind {
+			case negates:
+				if !waits {
+					negations = 0
+				}
+				negations, reach, waits = negations+1, t.to+x.finder.scope, true
+			case contrasts, concedes, breaks:
+				negations = 0
+			case leavesOpen:
+				open = true
+			case mentions:
+				switch {
+				case open || conceded[i] || negations > 0 && (!waits || t.from >= reach):
+					unsure++
+				case (t.class == 0) == (negations%2 == 0):
+					strength++
+				default:
+					weakness++
+				}
+				waits = false
+			}
+			if t.ends && !words[t.to-1].soft {
+				negations = 0
+			} else if t.ends {
+				waits = false
+			}
+		}
+	}
+	return strength, weakness, unsure
+}
+
+// conceded marks what a sentence says before a contrast, and what it concedes: the clause
+// behind the word, or all but the last clause if the sentence begins with it.
+func conceded(tokens []token) []bool {
+	marks := make([]bool, len(tokens))
+	mark := func(from, to int) {
+		for i := from; i < to; i++ {
+			marks[i] = true
+		}
+	}
+	for i, t := range tokens {
+		switch {
+		case t.kind == contrasts:
+			mark(0, i)
+		case t.kind == concedes && i == 0:
+			for k := len(tokens) - 2; k > 0; k-- {
+				if tokens[k].ends {
+					mark(0, k+1)
+					break
+				}
+			}
+		case t.kind == concedes:
+			mark(i, len(tokens))
+		}
+	}
+	return marks
+}
+
+// oneWord writes a phrase in one word, as in NotSound.
+func oneWord(phrase string) string { return strings.Join(Words(phrase), "") }
 
 // setOf makes a set of the words of phrases.
 func setOf(phrases []string) map[string]bool {
@@ -90,64 +183,6 @@ func setOf(phrases []string) map[string]bool {
 	return set
 }
 
-// negating reports whether a word negates by itself.
-func (f *finder) negating(w word) bool {
-	class, n := f.operators.longest([]word{w})
-	return n > 0 && class <= negatesAgain
+func has(tokens []token, kind int) bool {
+	return slices.ContainsFunc(tokens, func(t token) bool { return t.kind == kind })
 }
-
-// phrase returns the class and length of the longest phrase that begins the words, which
-// may have a hyphen in a word of it, as in un-sound. A prefix negates it.
-func (f *finder) phrase(words []word) (class, length int, opposite bool) {
-	class, length = f.phrases.longest(words)
-	if length < 2 && len(words) > 1 && words[0].hyphen {
-		if t := f.phrases.next[words[0].text+words[1].text]; t != nil && t.class >= 0 {
-			return t.class, 2, false
-		}
-	}
-	if length == 0 && len(words) > 1 && f.prefixes[words[0].text] && !words[0].ends && !f.negating(words[0]) {
-		if class, n := f.phrases.longest(words[1:]); n > 0 {
-			return class, n + 1, true
-		}
-	}
-	return class, length, false
-}
-
-// find returns the mentions in order. Each word belongs to at most one: the longest
-// that begins first. What stands in parentheses is read by itself.
-func (f *finder) find(words []word) []mention {
-	var found []mention
-	streams := [][]int{nil} // indices of words: the text, and each aside
-	for i, w := range words {
-		for w.aside >= len(streams) {
-			streams = append(streams, nil)
-		}
-		streams[w.aside] = append(streams[w.aside], i)
-	}
-	for _, at := range streams {
-		s := scan{finder: f, words: make([]word, len(at))}
-		for k, i := range at {
-			s.words[k] = words[i]
-		}
-		s.run()
-		for _, m := range s.found {
-			m.from, m.to = at[m.from], at[m.to-1]+1
-			found = append(found, m)
-		}
-	}
-	slices.SortStableFunc(found, func(x, y mention) int { return x.from - y.from })
-	return found
-}
-
-// within returns the mentions among the words [from, to).
-func within(mentions []mention, from, to int) (inside []mention) {
-	for _, m := range mentions {
-		if m.from >= from && m.to <= to {
-			inside = append(inside, m)
-		}
-	}
-	return inside
-}
-
-// oneWord writes a phrase in one word, as in NotSound.
-func oneWord(phrase string) string { return strings.Join(Words(phrase), "") }

@@ -10,9 +10,12 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/clipperhouse/uax29/v2/words"
 )
 
-// A word is a run of letters, digits and apostrophes in lower case. Everything else
+// A word is a run of letters, digits and apostrophes in lower case; in a script without
+// blanks, a word of UAX #29, such as a character of Chinese. Everything else
 // separates words, so that "Not_Sound", "**not** sound" and "not sound" are the same.
 type word struct {
 	text       string
@@ -21,39 +24,49 @@ type word struct {
 	soft       bool // only a comma or a dash ends it
 	question   bool // it ends a question
 	hyphen     bool // a hyphen joins it to the next word
-	aside      int  // number of the parentheses it stands in, 0 without
-	optional   bool // it stands in parentheses alone, as in "(not) clear"
 	sentence   int
-	line       int
 }
 
 // apostrophes are written as one.
 var apostrophes = strings.NewReplacer("’", "'", "‘", "'", "ʼ", "'", "`", "'")
 
-// split divides a text into words.
+// split divides a text into words. A line that does not begin with a small letter begins a
+// sentence.
 func split(s string) []word {
-	var words []word
-	start, sentence, line, breaks := -1, 0, 0, 0
-	aside, asides, closing := 0, 0, -1
+	var list []word
+	start, sentence, newline := -1, 0, false
 	finish := func(end int) {
 		if start < 0 {
 			return
 		}
-		text := strings.Trim(apostrophes.Replace(strings.ToLower(s[start:end])), "'")
-		if text != "" {
-			words = append(words, word{text: text, start: start, end: end, sentence: sentence, line: line, aside: aside})
+		if first, _ := utf8.DecodeRuneInString(s[start:]); newline && !unicode.IsLower(first) {
+			sentence++
+		}
+		newline = false
+		add := func(from, to int) {
+			if text := strings.Trim(apostrophes.Replace(strings.ToLower(s[from:to])), "'"); text != "" {
+				list = append(list, word{text: text, start: from, end: to, sentence: sentence})
+			}
+		}
+		if strings.IndexFunc(s[start:end], unspaced) < 0 {
+			add(start, end)
+		} else {
+			for run := words.FromString(s[start:end]); run.Next(); {
+				add(start+run.Start(), start+run.End())
+			}
 		}
 		start = -1
 	}
-	endClause := func(soft bool) {
-		if n := len(words); n > 0 {
-			words[n-1].soft = soft && (words[n-1].soft || !words[n-1].ends)
-			words[n-1].ends = true
+	ends := func(soft bool) {
+		if n := len(list); n > 0 {
+			list[n-1].soft = soft && (list[n-1].soft || !list[n-1].ends)
+			list[n-1].ends = true
 		}
 	}
+	breaks := 0
 	for i, r := range s {
-		inside := unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.Is(unicode.Mn, r)
-		if apostrophe := strings.ContainsRune("'’‘ʼ`", r); inside || apostrophe && start >= 0 {
+		inside := unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r)
+		if inside || start >= 0 && strings.ContainsRune("'’‘ʼ`", r) {
 			if start < 0 {
 				start = i
 			}
@@ -62,50 +75,41 @@ func split(s string) []word {
 		}
 		finish(i)
 		switch r {
-		case '.', '!', '?', ';', ':', '。':
-			if r == '.' && (dotted(s[i+1:]) || abbreviates(s, words, i)) {
+		case '.', '!', '?', '。', '！', '？':
+			if r == '.' && (dotted(s[i+1:]) || abbreviates(s, list, i)) {
 				continue
 			}
-			if r == '?' && len(words) > 0 {
-				words[len(words)-1].question = true
+			if (r == '?' || r == '？') && len(list) > 0 {
+				list[len(list)-1].question = true
 			}
-			if endClause(false); r != ':' && r != ';' && aside == 0 {
-				sentence++
-			}
-		case ',', '—', '–':
-			endClause(true)
-		case '{', '}', '[', ']':
-			endClause(false)
-		case '(':
-			if n := closes(s[i+1:]); n > 0 && aside == 0 {
-				asides++
-				aside, closing = asides, i+1+n
-			}
-		case ')':
-			if i == closing {
-				if endClause := len(words) - 1; endClause > 0 && words[endClause].aside == aside && words[endClause-1].aside == aside {
-					words[endClause].ends = true
-				} else if endClause >= 0 && words[endClause].aside == aside {
-					words[endClause].aside, words[endClause].optional = 0, true
-				}
-				aside = 0
-			}
+			ends(false)
+			sentence++
+		case ';', ':', '{', '}', '[', ']', '；', '：':
+			ends(false)
+		case ',', '—', '–', '，', '、':
+			ends(true)
 		case '-', '‐', '‑':
-			if n := len(words); n > 0 && words[n-1].end == i {
-				words[n-1].hyphen = joins(s[i+utf8.RuneLen(r):])
-			} else if !joins(s[i+utf8.RuneLen(r):]) { // a dash between spaces
-				endClause(true)
+			follows := joins(s[i+utf8.RuneLen(r):])
+			if n := len(list); n > 0 && list[n-1].end == i {
+				list[n-1].hyphen = follows
+			} else if !follows { // a dash between spaces
+				ends(true)
 			}
 		case '\n':
-			line++
+			newline = true
 			if breaks++; breaks > 1 {
-				endClause(false)
+				ends(false)
 				sentence++
 			}
 		}
 	}
 	finish(len(s))
-	return words
+	return list
+}
+
+// unspaced reports whether a letter is of a script without blanks between words.
+func unspaced(r rune) bool {
+	return r > unicode.MaxLatin1 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
 }
 
 // dotted reports whether a dot before the rest of a text is part of a number or of an
@@ -121,19 +125,6 @@ func abbreviates(s string, words []word, i int) bool {
 	return n > 1 && words[n-1].end == i && words[n-2].end == i-2 && s[i-2] == '.' && dotted(s[i-1:])
 }
 
-// An aside in parentheses has at most so many bytes.
-const longestAside = 300
-
-// closes returns the place of the parenthesis that closes the one before the text, 0 if
-// none does in the same line.
-func closes(rest string) int {
-	i := strings.IndexAny(rest[:min(len(rest), longestAside)], "()\n")
-	if i > 0 && rest[i] == ')' {
-		return i
-	}
-	return 0
-}
-
 // joins reports whether a word begins right behind a hyphen.
 func joins(rest string) bool {
 	r, _ := utf8.DecodeRuneInString(rest)
@@ -142,9 +133,9 @@ func joins(rest string) bool {
 
 // Words lists the words of a text in lower case.
 func Words(s string) []string {
-	words := split(s)
-	list := make([]string, len(words))
-	for i, w := range words {
+	all := split(s)
+	list := make([]string, len(all))
+	for i, w := range all {
 		list[i] = w.text
 	}
 	return list
@@ -208,30 +199,6 @@ func (t *trie) longest(words []word) (class, length int) {
 		}
 	}
 	return class, length
-}
-
-// Indicators are the phrases by which a rationale speaks for strength or weakness.
-type Indicators struct{ finder *finder }
-
-// NewIndicators makes indicators of two lists.
-func NewIndicators(n Negation, strength, weakness []string) *Indicators {
-	return &Indicators{newFinder(n, strength, weakness)}
-}
-
-// Count counts the phrases of both kinds. A negated phrase counts for the other side:
-// "no fatal flaws" is a strength. What may count for either side is unsure.
-func (x *Indicators) Count(rationale string) (strength, weakness, unsure int) {
-	for _, m := range x.finder.find(split(rationale)) {
-		switch {
-		case m.unsure:
-			unsure++
-		case (m.class == 0) != m.negated:
-			strength++
-		default:
-			weakness++
-		}
-	}
-	return strength, weakness, unsure
 }
 
 // A Matcher finds whether a text has one of some phrases, negated or not.

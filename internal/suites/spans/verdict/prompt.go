@@ -66,8 +66,12 @@ func Schema(t *label.Taxonomy) json.RawMessage {
 //go:embed prompt.txt
 var prompt string
 
-// System is the judge's instructions.
-func System(t *label.Taxonomy) string {
+// System is the judge's instructions: those of the study, or the built-in ones, and the
+// study's further criteria.
+func System(t *label.Taxonomy, own, criteria string) string {
+	if own == "" {
+		own = strings.Replace(prompt, "List every error:", criteria+"List every error:", 1)
+	}
 	guidelines := ""
 	if t.Guidelines != "" {
 		guidelines = "Guidelines for labelling:\n" + t.Guidelines + "\n\n"
@@ -80,7 +84,7 @@ func System(t *label.Taxonomy) string {
 		"{{SEVERITIES}}", strings.Join(t.Severities, ", "), "{{SEVERITY}}", strings.Join(t.Severities, "|"),
 		"{{REASONS}}", strings.Join(t.Reasons, ", "), "{{REASON}}", strings.Join(t.Reasons, "|"),
 		"{{ISSUES}}", strings.Join(t.Granularity, ", "), "{{ISSUE}}", strings.Join(t.Granularity, "|"),
-		"{{{CATEGORIES}}}", "{"+strings.Join(categories, ", ")+"}").Replace(prompt)
+		"{{{CATEGORIES}}}", "{"+strings.Join(categories, ", ")+"}", "{{CRITERIA}}", strings.TrimSpace(criteria)).Replace(own)
 }
 
 // User is the judge's message about one text. Data cannot end their block.
