@@ -549,7 +549,9 @@ func TestViewOfHostileTexts(t *testing.T) {
 	s, err := serve.Open(serve.Config{})
 	must(t, err)
 	ctx, stop := context.WithCancel(t.Context())
-	v, err := view.New(ctx, view.Options{DB: db, Study: func(r *store.Run) string { return r.StudyPath }, Load: func(*store.Run, string) (*experiment.Experiment, error) { return nil, fmt.Errorf("no study: %s", hostile[0]) },
+	v, err := view.New(ctx, view.Options{DB: db, Study: func(r *store.Run) string { return r.StudyPath }, Load: func(*store.Run, string) (*experiment.Experiment, error) {
+		return nil, fmt.Errorf("no study: %s", hostile[0])
+	},
 		Command: func(r *store.Run, verb string, rest ...string) string {
 			return verb + " " + r.ID + " " + strings.Join(rest, " ")
 		}})
