@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"net/url"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -46,6 +48,28 @@ func StopRenewalForTest(db *DB) {
 	p := db.engine.(*postgres)
 	p.renew()
 	<-p.ended
+}
+
+// A lease is taken over at once from a process of this machine that ended, and from no other.
+func TestGone(t *testing.T) {
+	if machine() == "" {
+		t.Skip("this system does not say which processes a process can see")
+	}
+	ended := exec.Command(os.Args[0], "-test.run=^$")
+	if err := ended.Run(); err != nil {
+		t.Fatal(err)
+	}
+	for holder, want := range map[string]bool{
+		fmt.Sprintf("%s %d x", machine(), ended.Process.Pid): true,
+		fmt.Sprintf("%s %d x", machine(), os.Getpid()):       false,
+		fmt.Sprintf("other/pid:[1] %d x", ended.Process.Pid): false,
+		fmt.Sprintf(" %d x", ended.Process.Pid):              false,
+		"of another version":                                 false,
+	} {
+		if gone(holder) != want {
+			t.Errorf("%q is gone: %t", holder, !want)
+		}
+	}
 }
 
 func TestFormatIsTheNewestMigration(t *testing.T) {

@@ -11,10 +11,12 @@ import (
 	"maps"
 	"net"
 	"net/url"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 	"unicode/utf8"
 
@@ -91,7 +93,7 @@ func connect(ctx context.Context, address string) (*DB, error) {
 	if config.RuntimeParams["application_name"] == "" {
 		config.RuntimeParams["application_name"] = "scruple"
 	}
-	p := &postgres{holder: process() + " " + rand.Text(), held: map[int64]bool{}, leases: leaseTime}
+	p := &postgres{holder: fmt.Sprintf("%s %d %s", machine(), os.Getpid(), rand.Text()), held: map[int64]bool{}, leases: leaseTime}
 	db := &DB{path: name, sql: sql.OpenDB(postgresConnector{stdlib.GetConnector(*config)}), engine: p}
 	db.sql.SetMaxOpenConns(8) // an export reads six tables side by side
 	db.sql.SetMaxIdleConns(4)
@@ -179,14 +181,39 @@ func (p *postgres) hold(x *steps, db *DB, run *Run) {
 	}
 }
 
+// machine identifies the processes that this one can see, "" where that is not known.
+func machine() string {
+	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	space, errSpace := os.Readlink("/proc/self/ns/pid")
+	if err != nil || errSpace != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(boot)) + "/" + space
+}
+
+// gone reports whether a holder is a process of this machine that has ended.
+func gone(holder string) bool {
+	words := strings.Split(holder, " ")
+	if len(words) != 3 || words[0] == "" || words[0] != machine() {
+		return false
+	}
+	pid, err := strconv.Atoi(words[1])
+	if err != nil {
+		return false
+	}
+	of, err := os.FindProcess(pid)
+	return err == nil && errors.Is(of.Signal(syscall.Signal(0)), os.ErrProcessDone)
+}
+
 // lease waits for the lease of a run while the process that has it does not renew it.
 func (p *postgres) lease(ctx context.Context, db *DB, run *Run) error {
 	var first time.Time
+	var holder, other string
 	for {
 		var until time.Time
 		err := db.sql.QueryRowContext(ctx, `INSERT INTO leases (run, holder, process, until) VALUES (?, ?, ?, clock_timestamp() + make_interval(secs => ?))
 			ON CONFLICT (run) DO UPDATE SET (holder, process, until) = (excluded.holder, excluded.process, excluded.until)
-			WHERE leases.until < clock_timestamp() RETURNING until`, run.N, p.holder, process(), p.leases.Seconds()).Scan(&until)
+			WHERE leases.until < clock_timestamp() OR leases.holder = ? RETURNING until`, run.N, p.holder, process(), p.leases.Seconds(), holder).Scan(&until)
 		if err == nil {
 			p.mu.Lock()
 			defer p.mu.Unlock()
@@ -196,10 +223,13 @@ func (p *postgres) lease(ctx context.Context, db *DB, run *Run) error {
 			}
 			return nil
 		}
-		var other string
 		if errors.Is(err, sql.ErrNoRows) {
-			err = db.sql.QueryRowContext(ctx, `SELECT process, until FROM leases WHERE run = ?`, run.N).Scan(&other, &until)
+			err = db.sql.QueryRowContext(ctx, `SELECT holder, process, until FROM leases WHERE run = ?`, run.N).Scan(&holder, &other, &until)
 		}
+		if err == nil && gone(holder) {
+			continue // and take it
+		}
+		holder = ""
 		switch {
 		case errors.Is(err, sql.ErrNoRows): // it was given back meanwhile
 			continue
