@@ -41,7 +41,7 @@ test: vet postgres
 	@for m in $(MODULES); do $(GO) -C $$m test -timeout 40m ./... || exit 1; done
 
 # With more walks than make test, and the documented commands on examples.
-e2e: chromium
+e2e: chromium postgres
 	$(TEST) -timeout 40m -tags e2e -count 1 ./e2e
 	SCRUPLE_E2E=1 $(TEST) -timeout 40m -run '^(TestWalk|TestDocumentedCommandsRun)$$' ./internal/suites/... ./cmd/scruple
 

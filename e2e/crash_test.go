@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/scruple-eval/scruple/internal/experiment"
+	"github.com/scruple-eval/scruple/internal/postgrestest"
 )
 
 // invoices writes a study with n documents and one kernel.
@@ -82,6 +83,15 @@ func statsOf(t testing.TB, url string) (s serverStats) {
 // A run killed twenty times at random loses no answers, repeats no more calls than
 // were in flight, and ends with byte-identical scores.
 func TestKillNine(t *testing.T) {
+	t.Run("SQLite", func(t *testing.T) { testKillNine(t) })
+	t.Run("PostgreSQL", func(t *testing.T) {
+		s := postgrestest.Start(t)
+		t.Cleanup(s.Stop)
+		testKillNine(t, "--store", s.Database(t))
+	})
+}
+
+func testKillNine(t *testing.T, store ...string) {
 	t.Parallel()
 	const documents, concurrency, kills = 600, 16, 20
 	scruple, fake := findScruple(t), findFake(t)
@@ -106,7 +116,7 @@ func TestKillNine(t *testing.T) {
 	kept, killed := 0, 0
 	for i := range kills {
 		before := statsOf(t, url).Requests
-		c := exec.Command(scruple, "run", path)
+		c := exec.Command(scruple, append([]string{"run", path}, store...)...)
 		if err := c.Start(); err != nil {
 			t.Fatal(err)
 		}
@@ -120,10 +130,10 @@ func TestKillNine(t *testing.T) {
 		if err := <-ended; err != nil {
 			killed++
 		}
-		if _, err := os.Stat(filepath.Join(filepath.Dir(path), ".scruple", "scruple.db")); err != nil {
+		if _, err := os.Stat(filepath.Join(filepath.Dir(path), ".scruple", "scruple.db")); err != nil && len(store) == 0 {
 			continue // killed before the store existed
 		}
-		now := calls(t, scruple, path)
+		now := calls(t, scruple, path, store...)
 		if now < kept {
 			t.Fatalf("%d calls are kept after a kill, there were %d before", now, kept)
 		}
@@ -132,8 +142,8 @@ func TestKillNine(t *testing.T) {
 	if killed < kills/2 || kept == 0 {
 		t.Fatalf("only %d of %d runs were killed with work under way, %d calls kept: make the run longer", killed, kills, kept)
 	}
-	output(t, scruple, "run", path)
-	if got := output(t, scruple, "export", path, "--table", "scores"); got != want {
+	output(t, scruple, append([]string{"run", path}, store...)...)
+	if got := output(t, scruple, append([]string{"export", path, "--table", "scores"}, store...)...); got != want {
 		t.Error("the scores of the disturbed run differ from those of the undisturbed one")
 	}
 	s := statsOf(t, url)
@@ -141,16 +151,16 @@ func TestKillNine(t *testing.T) {
 		t.Errorf("%d requests for %d documents after %d kills with %d in flight", s.Requests, documents, killed, concurrency)
 	}
 	before := statsOf(t, url).Requests
-	output(t, scruple, "run", path)
+	output(t, scruple, append([]string{"run", path}, store...)...)
 	if after := statsOf(t, url).Requests; after != before {
 		t.Errorf("running a finished study again sent %d requests", after-before)
 	}
 }
 
 // calls counts the answers in a store without a writer.
-func calls(t testing.TB, scruple, path string) int {
+func calls(t testing.TB, scruple, path string, store ...string) int {
 	t.Helper()
-	c := exec.Command(scruple, "export", path, "--table", "calls")
+	c := exec.Command(scruple, append([]string{"export", path, "--table", "calls"}, store...)...)
 	out, err := c.Output()
 	if err != nil {
 		return 0 // the store exists, the run does not
