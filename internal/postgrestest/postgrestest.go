@@ -191,8 +191,8 @@ func (s *Server) Stop() {
 // programs finds the folder of initdb and postgres.
 func programs() (string, error) {
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
-	for i := len(found) - 1; i >= 0; i-- {
-		return filepath.Dir(found[i]), nil
+	if len(found) > 0 {
+		return filepath.Dir(found[len(found)-1]), nil
 	}
 	if path, err := exec.LookPath("initdb"); err == nil {
 		if real, err := filepath.EvalSymlinks(path); err == nil {
