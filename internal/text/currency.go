@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // signCodes are the codes that a sign or a word of money can mean.
@@ -22,7 +24,7 @@ var currencyCodes = wordLines(wordsFile, "currencies")[0]
 
 // codesOf are the codes that a currency's sign, code or name can mean, separated by spaces.
 func codesOf(mark string) string {
-	mark = strings.ToUpper(strings.TrimSuffix(mark, "."))
+	mark = strings.ToUpper(strings.TrimSuffix(norm.NFKC.String(mark), ".")) // a small or wide sign is a sign
 	if mark == "RMB" {
 		return "CNY"
 	}

@@ -352,6 +352,17 @@ func TestValuesStandInTheText(t *testing.T) {
 	})
 }
 
+// A currency sign in another width is the same currency.
+func TestWideSigns(t *testing.T) {
+	for _, s := range []string{"April 3, 2024 ﹩", "＄5", "￡5.00"} {
+		for _, v := range Values(Money, s) {
+			if !Contains(Money, s, v) {
+				t.Errorf("%q does not contain %q", s, v)
+			}
+		}
+	}
+}
+
 func FuzzContains(f *testing.F) {
 	f.Add("thirty (30) days, 17t h day of October, 2007; RM 1 234,56- INV–001 A", "INV - 001")
 	f.Add("no. 0\x930", "0\xff")
