@@ -118,8 +118,8 @@ func split(text string, marks []eval.Mark) []segment {
 					s.Labels = append(s.Labels, m.Label)
 				}
 			} else {
-				s.Answer = s.Answer || m.Kind == "answer" || m.Kind == "both"
-				s.Gold = s.Gold || m.Kind == "gold" || m.Kind == "both"
+				s.Answer = s.Answer || m.Kind != "gold" && m.Kind != Other
+				s.Gold = s.Gold || m.Kind != "answer" && m.Kind != Other
 				s.Other = s.Other || m.Kind == Other
 				if m.End == end && m.Label != "" && !slices.Contains(s.Labels, m.Label) {
 					s.Labels = append(s.Labels, m.Label)
