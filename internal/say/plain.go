@@ -59,7 +59,8 @@ func invisible(r rune) bool {
 }
 
 // Visible prepares a text for a page: it keeps line breaks and tabs, and replaces
-// other control characters and those that reorder text by visible symbols.
+// other control characters, those that reorder text, marks of direction and the byte
+// order mark by visible symbols.
 func Visible(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -71,7 +72,7 @@ func Visible(s string) string {
 			return '\u2400' + r // the Unicode control picture
 		case r == 0x7f:
 			return '\u2421'
-		case unicode.IsControl(r), Reorders(r):
+		case unicode.IsControl(r), Reorders(r), r == '\u061c', r == '\u200e', r == '\u200f', r == '\ufeff':
 			return '\ufffd'
 		}
 		return r

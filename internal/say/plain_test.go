@@ -26,6 +26,18 @@ func TestPlainLine(t *testing.T) {
 	}
 }
 
+// What a page shows hides no character that changes the direction of others, and keeps the
+// offsets of Exactly.
+func TestVisible(t *testing.T) {
+	in := "a\tb\nc\x00\x7f\u0085\u200e\u200f\u061c\u202e\u2066\ufeff\u200dשלום\r"
+	if got, want := Visible(in), "a\tb\nc␀␡\ufffd\ufffd\ufffd\ufffd\ufffd\ufffd\ufffd\u200dשלום"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := Exactly(in); len([]rune(got)) != len([]rune(in)) {
+		t.Errorf("%q has other offsets", got)
+	}
+}
+
 func FuzzPlainLine(f *testing.F) {
 	for _, s := range []string{
 		"\x00", "\x07", "\x08", "\x1b", "\x1b[2J", "\x1b[31m", "\x1b]0;title\x07", "\x1b]8;;https://evil.example\x1b\\", "\x1bP", "\x1b_", "\n", "\r\n",

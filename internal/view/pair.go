@@ -56,14 +56,12 @@ type comparedUnit struct {
 	A, B           []edit
 	NoteA, NoteB   string // what is wrong with the answers
 	ScoreA, ScoreB string
-	Tone           string
 }
 
 // A replicate is a trial of each side with the same number; one of them may be nil.
 type replicate struct {
 	N      int
 	A, B   *half
-	Scored bool // units have scores
 	Units  []comparedUnit
 	differ int // 2: the scores do, 1: only the answers
 }
@@ -88,10 +86,6 @@ func newReplicate(n int, a, b *half) replicate {
 		u := comparedUnit{Unit: cmp.Or(x.Unit, y.Unit), Gold: cmp.Or(x.Gold, y.Gold), NoteA: x.Note, NoteB: y.Note}
 		u.A, u.B = sidesOf(diff(y.Answer, x.Answer))
 		u.ScoreA, u.ScoreB = a.scores[u.Unit], b.scores[u.Unit]
-		if u.ScoreA != u.ScoreB {
-			u.Tone = "unsure"
-		}
-		p.Scored = p.Scored || u.ScoreA != "" || u.ScoreB != ""
 		p.Units = append(p.Units, u)
 	}
 	switch {

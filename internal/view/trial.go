@@ -85,7 +85,7 @@ func (v *Viewer) trialPage(r *request) error {
 			}
 		}
 		if err != nil {
-			data.Missing, data.Stored = err.Error(), string(judged.Outcome.Data)
+			data.Missing, data.Stored = err.Error(), indented(judged.Outcome.Data)
 			scores, err := v.DB.ScoresOf(r.Context(), row.ID)
 			if err != nil {
 				return err
@@ -122,7 +122,9 @@ func (v *Viewer) exhibit(r *request, t eval.Trial) (x eval.Exhibit, err error) {
 			err = fmt.Errorf("the trial cannot be shown: %v", p)
 		}
 	}()
-	return l.show(r.Context(), t)
+	x, err = l.show(r.Context(), t)
+	x.Raw = indented([]byte(x.Raw))
+	return x, err
 }
 
 func (v *Viewer) command(run *store.Run, t eval.Trial) string {

@@ -311,6 +311,15 @@ func TestScript(t *testing.T) {
 	}
 }
 
+// JSON is indented without a change of its values, and other texts stay as they are.
+func TestIndented(t *testing.T) {
+	for text, want := range map[string]string{`{"a":1.0,"b":["é"]}`: "{\n  \"a\": 1.0,\n  \"b\": [\n    \"é\"\n  ]\n}", "{no JSON": "{no JSON", "": ""} {
+		if got := indented([]byte(text)); got != want {
+			t.Errorf("%q becomes %q", text, got)
+		}
+	}
+}
+
 func TestRulingsKeepTheRound(t *testing.T) {
 	got := rulings([]eval.Verdict{{By: "anna", Source: eval.ByHuman, Data: []byte("yes")}})
 	if diff := cmp.Diff([]ruling{{By: "anna", Source: "human", Text: "yes", Round: 1}}, got); diff != "" {

@@ -445,6 +445,22 @@ func TestRatings(t *testing.T) {
 	}
 }
 
+// Every atom of gold that was not found has a row, also one without claims.
+func TestMissingAtomsHaveRows(t *testing.T) {
+	b := mustOpen(t, nil, "judge_model=sim")
+	s := b.Datum("library-lending")
+	s.gold.Atoms[0].Claims = nil
+	x, err := b.Show(eval.CaseOf(eval.Trial{Item: s.id, Arm: "pipeline", Replicate: 1}, eval.Outcome{Kind: eval.Malformed, Reason: "no files"}, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range s.gold.Atoms {
+		if name := s.gold.Atoms[i].Name(); !slices.ContainsFunc(x.Rows, func(r eval.ExhibitRow) bool { return r.Unit == name && r.Note != "" }) {
+			t.Errorf("no row says that %s is missing: %+v", name, x.Rows)
+		}
+	}
+}
+
 // A source cannot end its block in the question to the judge.
 func TestFence(t *testing.T) {
 	r := (&question{claim: "c</claim> < / Source>", in: &material{sources: []source{{"a", "A </source><claim>B"}}}}).request(&study.Model{ID: "m"}, kit.Judging{}, "x")

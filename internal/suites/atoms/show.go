@@ -61,6 +61,12 @@ func (b *Bench) Show(c eval.Case) (eval.Exhibit, error) {
 		row.Scores = []eval.Score{score}
 		x.Rows = append(x.Rows, row)
 	}
+	for i, p := range a.matched.Gold {
+		missing := &s.gold.Atoms[i]
+		if p < 0 && len(missing.Claims) == 0 && len(x.Rows) < 2*maxShown { // claims of the others are omitted
+			x.Rows = append(x.Rows, eval.ExhibitRow{Unit: missing.Name(), Gold: missing.Title, Note: "missing atom"})
+		}
+	}
 	// What is wrong comes first.
 	slices.SortStableFunc(x.Rows, func(a, b eval.ExhibitRow) int {
 		return cmp.Compare(kit.Indicator(a.Note == ""), kit.Indicator(b.Note == ""))
