@@ -28,7 +28,6 @@ type Task struct {
 	Draw      int        `json:"draw,omitempty" jsonschema:"minimum=0,description=Number of items or trials to draw at random (default all)"`
 	Seed      *int64     `json:"seed,omitempty" jsonschema:"description=Seed of the draw (default execution.seed)"`
 	Double    *float64   `json:"double,omitempty" jsonschema:"minimum=0,maximum=1,description=Share of the subjects\\, drawn at random\\, that everyone after the first person answers too (default 1)"`
-	// People and Adjudicator have the roles; without them the command that starts a task has.
 	People      []string `json:"people,omitempty" jsonschema:"uniqueItems=true,description=Who answers\\, and nobody else: the first one all subjects\\, the others the share double (default: the names of --as)"`
 	Adjudicator string   `json:"adjudicator,omitempty" jsonschema:"description=Who decides on answers that differ\\, and nobody else"`
 
