@@ -25,10 +25,10 @@ type tally struct{ Settled, Aside, Subjects int }
 
 type taskState struct {
 	study.Task
-	Problem  string
-	Unused   bool // no queue was drawn
-	People   []done
-	Missing  []string
+	Problem string
+	Unused  bool // no queue was drawn
+	People  []done
+	Missing []string
 	tally
 	// SecondRound and Decisions are the columns of people that have numbers.
 	SecondRound, Decisions bool
