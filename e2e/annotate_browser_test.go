@@ -433,6 +433,18 @@ func (r *reader) hold(key string, modifiers int64) {
 	}
 }
 
+// chord presses a key with modifiers: 2 is Ctrl, 8 is Shift.
+func (r *reader) chord(key string, modifiers int64) {
+	r.t.Helper()
+	k := *kb.Encode([]rune(key)[0])[0]
+	k.Modifiers = modifiers
+	if modifiers == 2 {
+		k.Text, k.UnmodifiedText = "", ""
+	}
+	_, err := chromedp.Call(r.ctx, input.DispatchKeyEvent, k)
+	must(r.t, err)
+}
+
 // oddTask adds a task about whole documents to the example.
 func oddTask(t *testing.T, study, name, ask string) {
 	t.Helper()
@@ -698,7 +710,7 @@ func TestAnswersSurviveANewAddress(t *testing.T) {
 	end()
 	p.submit()
 	p.until("document.querySelector('#problem').textContent.includes('new address')")
-	urls, end = startServer(t, "annotate", study, "--task", "moved", "--as", "anna", "--port", at.Port())
+	urls, end = startServer(t, "annotate", study, "--task", "moved", "--as", "anna", "--port", at.Port(), "--new-addresses")
 	is[bool](p, "dispatchEvent(new Event('online'))") // it tries the old address
 	p.until("document.querySelector('#problem').textContent.includes('new address')")
 	tab, cancel := chromedp.NewContext(p.ctx)
@@ -710,4 +722,103 @@ func TestAnswersSurviveANewAddress(t *testing.T) {
 	if ids := submissions(t, filepath.Join(dir, "annotations", "moved", "anna.jsonl")); len(ids) != 1 {
 		t.Errorf("%d answers are stored, want 1", len(ids))
 	}
+}
+
+// A restart has the same address and port, so that the page that is open sends what it kept.
+func TestARestartKeepsTheAddress(t *testing.T) {
+	t.Parallel()
+	dir, study := contracts(t)
+	oddTask(t, study, "kept", "      - {name: kind, type: choice, options: [a, b]}\n")
+	urls, end := startServer(t, "annotate", study, "--task", "kept", "--as", "anna")
+	p := newReader(t, urls["anna"])
+	p.open(urls["anna"] + "t/kept/")
+	p.heading()
+	end()
+	p.press("2")
+	p.submit()
+	p.until("document.querySelector('#problem').textContent.includes('tries again')")
+	again, end := startServer(t, "annotate", study, "--task", "kept", "--as", "anna")
+	if again["anna"] != urls["anna"] {
+		t.Fatalf("%s after %s", again["anna"], urls["anna"])
+	}
+	p.until("document.querySelector('#heading')?.textContent.includes(': 2 of 3')")
+	end()
+	if ids := submissions(t, filepath.Join(dir, "annotations", "kept", "anna.jsonl")); len(ids) != 1 {
+		t.Errorf("%d answers are stored, want 1", len(ids))
+	}
+}
+
+// Marks by keyboard: a word that is found on page 2 is extended there, words without blanks
+// are words, Ctrl Z undoes, the value is taken from the passage, and the next field of the text
+// begins where the last one was.
+func TestMarksOverPages(t *testing.T) {
+	t.Parallel()
+	dir, study := contracts(t)
+	text := "--- PAGE 1 ---\n" + strings.Repeat("first page \U0001F600 ", 600) + "\n--- PAGE 2 ---\nIt is signed on (March 1, 2030) by all. \u6771\u4eac\u90fd\u3067\u7f72\u540d\u3057\u305f\u3002"
+	data, err := json.Marshal(map[string]any{"document_id": "odd", "schema": "cuad", "text": text,
+		"ground_truth": []any{map[string]any{"field": "document_name", "exists_in_document": false}}})
+	must(t, err)
+	must(t, os.WriteFile(filepath.Join(dir, "data", "odd.jsonl"), append(data, '\n'), 0o600))
+	edit(t, study, "data/contracts.jsonl", "data/odd.jsonl")
+	edit(t, study, "    draw: 10\n", "")
+	edit(t, study, "annotation:\n", "annotation:\n  - {name: odd, kind: gold}\n")
+	urls, end := startServer(t, "annotate", study, "--task", "odd", "--as", "anna")
+	p := newReader(t, urls["anna"])
+	p.open(urls["anna"] + "t/odd/")
+	p.heading()
+	selected := func() string { return is[string](p, "String(getSelection())") }
+	marked := func() string {
+		return is[string](p, "[...document.querySelectorAll('.spans blockquote')].map(q => q.textContent).join('|')")
+	}
+	p.press("/")
+	p.keys("March")
+	p.keys(kb.Enter)
+	p.until("document.querySelector('#found').textContent === 'found on page 2'")
+	p.keys(kb.Escape)
+	for range 3 {
+		p.chord(kb.ArrowRight, 8)
+	}
+	if got := selected(); got != "March 1, 2030" {
+		t.Errorf("the found word was extended to %q", got)
+	}
+	p.keys(kb.Enter)
+	p.until("document.querySelector('[name=exists]:checked')?.value === 'present'")
+	if got := is[string](p, "document.querySelector('[name=value]').value"); marked() != "March 1, 2030" || got != "March 1, 2030" {
+		t.Errorf("marked is %q, and the value is %q", marked(), got)
+	}
+	p.press("x")
+	p.chord("z", 2)
+	if got := marked(); got != "March 1, 2030" {
+		t.Errorf("after x and Ctrl Z marked is %q", got)
+	}
+	p.keys(kb.End)
+	p.keys(kb.ArrowLeft)
+	if got := []rune(selected()); len(got) == 0 || len(got) > 4 {
+		t.Errorf("in a text without blanks a word is %q", string(got))
+	}
+	if n := is[int](p, "document.querySelectorAll('.page[tabindex=\"0\"]').length"); n != 1 {
+		t.Errorf("the pages are %d stops of the Tab key", n)
+	}
+	y := is[float64](p, "scrollY")
+	if y == 0 {
+		t.Error("the page did not scroll to what was found")
+	}
+	before := is[string](p, "location.href")
+	is[bool](p, "document.querySelector('[name=value]').value = 'no value of the type', true")
+	p.submit()
+	p.until(fmt.Sprintf("location.href !== %q || document.querySelector('#problem').textContent !== ''", before))
+	is[bool](p, "document.querySelector('[name=value]') && location.href === "+fmt.Sprintf("%q", before)+" ? (document.querySelector('[name=value]').value = '2030-03-01', true) : true")
+	if is[string](p, "location.href") == before {
+		p.submit()
+		p.until(fmt.Sprintf("location.href !== %q", before))
+	}
+	p.heading()
+	if got := is[float64](p, "scrollY"); got < y/2 {
+		t.Errorf("the next field begins at %v, the last one was at %v", got, y)
+	}
+	if n := is[int](p, "document.querySelectorAll('.units li').length"); n < 2 {
+		t.Errorf("%d fields of the text are listed", n)
+	}
+	p.content("annotation")
+	end()
 }

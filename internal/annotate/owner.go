@@ -20,15 +20,16 @@ type done struct {
 	Active                time.Duration
 }
 
+// A tally counts subjects: those with a final answer, those set aside, and all.
+type tally struct{ Settled, Aside, Subjects int }
+
 type taskState struct {
 	study.Task
-	Problem  string
-	Unused   bool // no queue was drawn
-	People   []done
-	Missing  []string
-	Settled  int // subjects with a final answer
-	Aside    int // subjects that are set aside
-	Subjects int
+	Problem string
+	Unused  bool // no queue was drawn
+	People  []done
+	Missing []string
+	tally
 	// SecondRound and Decisions are the columns of people that have numbers.
 	SecondRound, Decisions bool
 	Lock                   *Lock

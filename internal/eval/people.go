@@ -10,9 +10,8 @@ import (
 // are answers, such as the fields of a document.
 type Annotated interface {
 	Units(item string) ([]string, error)
-	// About says what a unit is, as arms are told: its meaning, its type, and an example.
+	// About says what a unit is, as arms are told, and Fits why a value is none of its type.
 	About(item, unit string) string
-	// Fits returns why a value that a person gives cannot be compared as the unit's type.
 	Fits(item, unit, value string) error
 	// Gold makes a record of gold, in the suite's format, of what people say of the
 	// units of an item.
@@ -22,8 +21,7 @@ type Annotated interface {
 	Same(item string, a, b UnitGold) (bool, error)
 }
 
-// ErrGone is wrapped by the error of showing an answer that people cannot judge any more:
-// its trial failed, or what they would judge is not in it.
+// ErrGone is wrapped by the error of showing an answer without anything to judge any more.
 var ErrGone = errors.New("it cannot be judged any more")
 
 // UnitGold is what people say of a unit.

@@ -23,14 +23,13 @@ type Task struct {
 	Show     []string `json:"show,omitempty" jsonschema:"uniqueItems=true,description=Parts that are shown: lead\\, pages\\, gold (to verify it)\\, answer\\, quote\\, raw. Nothing else reaches the browser"`
 	Labels   []string `json:"labels,omitempty" jsonschema:"uniqueItems=true,description=Labels of the kinds label\\, assessment\\, codes\\, failure and spans"`
 	// Checklist is shown beside what is judged. It does not score.
-	Checklist []Heading  `json:"checklist,omitempty" jsonschema:"description=Points to think of\\, under headings\\, shown as orientation"`
-	Ask       []Question `json:"ask,omitempty" jsonschema:"description=The questions\\, instead of those of the kind"`
-	Draw      int        `json:"draw,omitempty" jsonschema:"minimum=0,description=Number of items or trials to draw at random (default all)"`
-	Seed      *int64     `json:"seed,omitempty" jsonschema:"description=Seed of the draw (default execution.seed)"`
-	Double    *float64   `json:"double,omitempty" jsonschema:"minimum=0,maximum=1,description=Share of the subjects\\, drawn at random\\, that everyone after the first person answers too (default 1)"`
-	// People and Adjudicator have the roles; without them the command that starts a task has.
-	People      []string `json:"people,omitempty" jsonschema:"uniqueItems=true,description=Who answers\\, and nobody else: the first one all subjects\\, the others the share double (default: the names of --as)"`
-	Adjudicator string   `json:"adjudicator,omitempty" jsonschema:"description=Who decides on answers that differ\\, and nobody else"`
+	Checklist   []Heading  `json:"checklist,omitempty" jsonschema:"description=Points to think of\\, under headings\\, shown as orientation"`
+	Ask         []Question `json:"ask,omitempty" jsonschema:"description=The questions\\, instead of those of the kind"`
+	Draw        int        `json:"draw,omitempty" jsonschema:"minimum=0,description=Number of items or trials to draw at random (default all)"`
+	Seed        *int64     `json:"seed,omitempty" jsonschema:"description=Seed of the draw (default execution.seed)"`
+	Double      *float64   `json:"double,omitempty" jsonschema:"minimum=0,maximum=1,description=Share of the subjects\\, drawn at random\\, that everyone after the first person answers too (default 1)"`
+	People      []string   `json:"people,omitempty" jsonschema:"uniqueItems=true,description=Who answers\\, and nobody else: the first one all subjects\\, the others the share double (default: the names of --as)"`
+	Adjudicator string     `json:"adjudicator,omitempty" jsonschema:"description=Who decides on answers that differ\\, and nobody else"`
 
 	Again   Again    `json:"again,omitempty" jsonschema:"description=Subjects that a person answers a second time"`
 	Memo    []string `json:"memo,omitempty" jsonschema:"description=Topics on which the person writes notes beside the answers"`

@@ -56,10 +56,7 @@ func (b *Bench) About(item, unit string) string {
 	} else if example := examples[f.Type]; example != "" {
 		kind += ", such as " + example
 	}
-	if f.Description == "" {
-		return "Type: " + kind
-	}
-	return f.Description + "\nType: " + kind
+	return strings.TrimLeft(f.Description+"\nType: "+kind, "\n")
 }
 
 // Fits refuses a value that answers could only match as text.
