@@ -350,6 +350,18 @@ func jsString(s string) string {
 	return string(b)
 }
 
+// streams hides a page and shows it again, and returns what became of its stream of events.
+func streams(r *reader) string {
+	return is[string](r, `(() => {
+		let said = '', hidden = false;
+		Object.defineProperty(document, 'hidden', {get: () => hidden, configurable: true});
+		const show = (is) => { hidden = !is; document.dispatchEvent(new Event('visibilitychange')); };
+		window.EventSource = class { constructor() { said += 'opened '; } close() { said += 'closed '; } };
+		show(true); show(false); show(true);
+		return said;
+	})()`)
+}
+
 // Another process runs a study: open pages follow its counts to the end.
 func TestViewFollowsARun(t *testing.T) {
 	t.Parallel()
@@ -372,6 +384,10 @@ done
 	base := startView(t, study)
 	runs := newReader(t, base)
 	runs.open(base)
+	runs.until(`document.getElementById('keys')?.hidden === false`)
+	if streams(runs) != "" {
+		t.Error("a page of finished runs holds a connection: six of them would stop the browser")
+	}
 	count := func(r *reader, of string) string {
 		return is[string](r, `document.querySelector('[data-live="`+of+`"] .count')?.textContent ?? ''`)
 	}
@@ -389,6 +405,11 @@ done
 		time.Sleep(50 * time.Millisecond)
 	}
 	run := newReader(t, base)
+	run.open(base + "r/contracts-2")
+	run.until(`document.getElementById('keys')?.hidden === false`)
+	if got := streams(run); got != "opened closed opened " {
+		t.Errorf("a page of a run in progress that is hidden and shown again has a stream: %q", got)
+	}
 	run.open(base + "r/contracts-2")
 	var ended time.Time
 	done := make(chan error, 1)

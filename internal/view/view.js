@@ -165,7 +165,6 @@ function listen() {
       const reload = place.querySelector(".reload");
       if (reload && changed) reload.hidden = false;
     }
-    if (!unfinished()) listen();
   };
 }
 listen();
