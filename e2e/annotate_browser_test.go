@@ -649,13 +649,13 @@ func TestNothingTypedIsLost(t *testing.T) {
 	if leaves() {
 		t.Error("a page with a change can be left without a word")
 	}
-	p.submit() // without a reason
-	p.until("document.querySelector('#problem').textContent.includes('reason')")
+	is[bool](p, "document.querySelector('[name=why]').value = '', true")
+	p.submit() // without the text, and within a minute without a reason
+	p.until("document.querySelector('#problem').textContent.includes('why')")
 	if got := p.focused(); got != "textbox why" {
 		t.Errorf("after a refusal the focus is on %q", got)
 	}
-	p.tab("textbox Reason for the change")
-	p.keys("a typing error")
+	p.keys("another word")
 	p.submit()
 	page(3)
 
@@ -754,7 +754,7 @@ func TestARestartKeepsTheAddress(t *testing.T) {
 func TestMarksOverPages(t *testing.T) {
 	t.Parallel()
 	dir, study := contracts(t)
-	text := "--- PAGE 1 ---\n" + strings.Repeat("first page \U0001F600 ", 600) + "\n--- PAGE 2 ---\nIt is signed on (March 1, 2030) by all. \u6771\u4eac\u90fd\u3067\u7f72\u540d\u3057\u305f\u3002"
+	text := "---PAGE 1---\n" + strings.Repeat("first page \U0001F600 ", 600) + "\n---PAGE 2---\nIt is signed on (March 1, 2030) by all. \u6771\u4eac\u90fd\u3067\u7f72\u540d\u3057\u305f\u3002"
 	data, err := json.Marshal(map[string]any{"document_id": "odd", "schema": "cuad", "text": text,
 		"ground_truth": []any{map[string]any{"field": "document_name", "exists_in_document": false}}})
 	must(t, err)
@@ -804,14 +804,8 @@ func TestMarksOverPages(t *testing.T) {
 		t.Error("the page did not scroll to what was found")
 	}
 	before := is[string](p, "location.href")
-	is[bool](p, "document.querySelector('[name=value]').value = 'no value of the type', true")
 	p.submit()
-	p.until(fmt.Sprintf("location.href !== %q || document.querySelector('#problem').textContent !== ''", before))
-	is[bool](p, "document.querySelector('[name=value]') && location.href === "+fmt.Sprintf("%q", before)+" ? (document.querySelector('[name=value]').value = '2030-03-01', true) : true")
-	if is[string](p, "location.href") == before {
-		p.submit()
-		p.until(fmt.Sprintf("location.href !== %q", before))
-	}
+	p.until(fmt.Sprintf("location.href !== %q", before))
 	p.heading()
 	if got := is[float64](p, "scrollY"); got < y/2 {
 		t.Errorf("the next field begins at %v, the last one was at %v", got, y)
