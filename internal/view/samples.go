@@ -282,7 +282,7 @@ func textOf(b experiment.Brief, name string) string {
 }
 
 // longestText is how many characters a cell has of a text.
-const longestText = 160
+const longestText = 110
 
 // readAtOnce is the size of a run up to which its first page waits for the study.
 const readAtOnce = 20_000
