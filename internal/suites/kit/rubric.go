@@ -52,7 +52,7 @@ func remedy(m eval.Measurement) string {
 		return ""
 	}
 	t := m.Wrong[0]
-	return fmt.Sprintf("; the report lists them, see the first with `scruple show STUDY %s %s`", t.Item, t.Arm)
+	return fmt.Sprintf("; see the first with `scruple show STUDY %s %s`", t.Item, t.Arm)
 }
 
 // CalibrationTable lists the cases that a judge got wrong; nil without any.
