@@ -348,7 +348,7 @@ func (*postgres) file(ctx context.Context, db *DB, x Extraction) (path string, r
 	}
 	return path, remove, into.change(ctx, func(w *steps) {
 		for _, t := range extracted {
-			w.fill(ctx, db, t.table, t.of, t.order, runs)
+			w.copyFrom(ctx, db, t.table, t.of, t.order, runs)
 		}
 	})
 }
@@ -377,8 +377,8 @@ func (db *DB) takenFrom(ctx context.Context, ids []string) (list []any, err erro
 	return list, nil
 }
 
-// fill copies the rows of runs in a table of another store.
-func (x *steps) fill(ctx context.Context, from *DB, table, of, order string, runs []any) {
+// copyFrom copies the rows of runs in a table of another store.
+func (x *steps) copyFrom(ctx context.Context, from *DB, table, of, order string, runs []any) {
 	type columnOf struct{ name, kind string }
 	columns := slices.Collect(each(x, `SELECT name, type FROM pragma_table_info(?) ORDER BY cid`, []any{table}, func(rows *sql.Rows) (c columnOf, err error) {
 		return c, rows.Scan(&c.name, &c.kind)

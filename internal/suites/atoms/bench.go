@@ -231,7 +231,7 @@ func (b *Bench) Basis(t eval.Trial) (on eval.Basis) {
 	}
 	if b.judge != nil {
 		on.Judged = kit.Hash(c.item.Gold.String(), b.reading.String())
-		if b.judging.Prompt != "" || b.judging.Criteria != nil {
+		if b.judging.Own() {
 			on.Judged = kit.HashOf(on.Judged.String(), b.judging)
 		}
 	}

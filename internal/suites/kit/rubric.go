@@ -78,6 +78,9 @@ type Judging struct {
 	Criteria []string `json:"criteria,omitempty" jsonschema:"description=Further criteria\\, which the judge is shown as a list"`
 }
 
+// Own reports whether the study words its judge, so that what the judge says depends on it.
+func (j Judging) Own() bool { return j.Prompt != "" || j.Criteria != nil }
+
 // Check reports the holes of a prompt that are not there once.
 func (j Judging) Check(f *study.File, holes []string, errs *study.Errors) {
 	for _, hole := range holes {

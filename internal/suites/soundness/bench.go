@@ -276,7 +276,7 @@ func (b *Bench) Basis(t eval.Trial) (on eval.Basis) {
 		return on
 	}
 	on.Read, on.Judged = b.reading, b.reading
-	if b.judging.Prompt != "" || b.judging.Criteria != nil {
+	if b.judging.Own() {
 		on.Judged = kit.HashOf(b.reading.String(), b.judging)
 	}
 	switch {

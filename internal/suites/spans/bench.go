@@ -138,7 +138,7 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 	if b.judge = s.Judge(); b.judge != nil {
 		b.judging = judging{verdict.System(b.taxonomy, s.Judging.Prompt, s.Judging.List()), verdict.Schema(b.taxonomy)}
 	}
-	if s.Judging.Prompt != "" || s.Judging.Criteria != nil {
+	if s.Judging.Own() {
 		b.worded = kit.HashOf(s.Judging).String()
 	}
 	b.plan(f, s, &errs)
