@@ -62,6 +62,7 @@ type group struct {
 	verdicts []judgedEntry
 	revived  []revived
 	examples []examples
+	also     []func(context.Context, *sql.Conn) error
 	done     chan struct{}
 	err      error
 }
@@ -94,7 +95,7 @@ type revived struct {
 func newGroup() *group { return &group{done: make(chan struct{})} }
 
 func (g *group) size() int {
-	return len(g.calls) + len(g.attempts) + len(g.outcomes) + len(g.verdicts) + len(g.revived) + len(g.examples)
+	return len(g.calls) + len(g.attempts) + len(g.outcomes) + len(g.verdicts) + len(g.revived) + len(g.examples) + len(g.also)
 }
 
 // Journal opens the journal of a run for writing. Close it before the store.
@@ -321,6 +322,11 @@ func (j *Journal) commit(g *group) error {
 	}
 	j.db.engine.hold(x, j.db, j.run)
 	j.insert(x, g)
+	for _, do := range g.also {
+		if x.err == nil {
+			x.fail(do(ctx, j.conn))
+		}
+	}
 	if x.exec("COMMIT"); x.err != nil {
 		_, _ = j.conn.ExecContext(ctx, "ROLLBACK")
 	}

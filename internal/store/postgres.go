@@ -42,6 +42,7 @@ type postgres struct {
 
 	mu     sync.Mutex
 	held   map[int64]bool
+	fences map[int64]Fence    // of runs of workers in which this process takes part
 	renew  context.CancelFunc // ends the renewal of leases
 	ended  chan struct{}
 	leases time.Duration
@@ -82,16 +83,9 @@ func connect(ctx context.Context, address string) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	known, _ := addresses.Load(name)
-	config, err := pgx.ParseConfig(known.(string))
+	config, err := configOf(name)
 	if err != nil {
-		return nil, &Error{name, errors.New("the address cannot be read")}
-	}
-	if config.ConnectTimeout == 0 {
-		config.ConnectTimeout = 15 * time.Second
-	}
-	if config.RuntimeParams["application_name"] == "" {
-		config.RuntimeParams["application_name"] = "scruple"
+		return nil, err
 	}
 	p := &postgres{holder: fmt.Sprintf("%s %d %s", machine(), os.Getpid(), rand.Text()), held: map[int64]bool{}, leases: leaseTime}
 	db := &DB{path: name, sql: sql.OpenDB(postgresConnector{stdlib.GetConnector(*config)}), engine: p}
@@ -103,6 +97,22 @@ func connect(ctx context.Context, address string) (*DB, error) {
 		return nil, db.explain(err)
 	}
 	return db, nil
+}
+
+// configOf returns how to connect to a store by the name of its address.
+func configOf(name string) (*pgx.ConnConfig, error) {
+	known, _ := addresses.Load(name)
+	config, err := pgx.ParseConfig(known.(string))
+	if err != nil {
+		return nil, &Error{name, errors.New("the address cannot be read")}
+	}
+	if config.ConnectTimeout == 0 {
+		config.ConnectTimeout = 15 * time.Second
+	}
+	if config.RuntimeParams["application_name"] == "" {
+		config.RuntimeParams["application_name"] = "scruple"
+	}
+	return config, nil
 }
 
 func openAddress(ctx context.Context, address string, writes bool) (*DB, error) {
@@ -169,6 +179,10 @@ func (p *postgres) hold(x *steps, db *DB, run *Run) {
 	if x.err != nil {
 		return
 	}
+	if fence := p.fence(run); fence != nil {
+		x.fail(fence(x.ctx, x.on))
+		return
+	}
 	p.mu.Lock()
 	held := p.held[run.N]
 	p.mu.Unlock()
@@ -228,6 +242,9 @@ func (p *postgres) lease(ctx context.Context, db *DB, run *Run) error {
 		}
 		if err == nil && gone(holder) {
 			continue // and take it
+		}
+		if err == nil && holder == workers {
+			return fmt.Errorf("run %s: %w: `scruple run` takes part, and `scruple stop %s` ends their work first", run.ID, ErrEntrusted, run.ID)
 		}
 		holder = ""
 		switch {

@@ -33,8 +33,9 @@ const callColumns = `SELECT t.item, t.arm, t.replicate, c.stage, c.step, c.key, 
 // planned begins a FROM clause over the trials of a plan, joined with another table
 // in plan order, and inPlan selects those of one run.
 const (
-	planned = `trials t CROSS JOIN `
-	inPlan  = `t.run = ? AND t.place >= 0`
+	planned  = `trials t CROSS JOIN `
+	inPlan   = `t.run = ? AND t.place >= 0`
+	inPlaces = `t.run = ? AND t.place >= ? AND t.place < ?`
 	// inForce selects the calls that their trials ask.
 	inForce = ` AND NOT c.stale`
 )
@@ -360,37 +361,7 @@ func (s Set) Count() (n int) {
 
 // Progress reads the progress of a run.
 func (db *DB) Progress(ctx context.Context, run *Run) (*Progress, error) {
-	n := run.Trials
-	p := &Progress{Trials: n, Done: newSet(n), Failed: newSet(n), Judged: newSet(n), Unjudged: newSet(n), Called: newSet(n)}
-	mark := func(what, from string, set func(seq int, failed bool)) error {
-		type row struct {
-			seq    int
-			failed bool
-		}
-		for r, err := range query(ctx, db, `SELECT t.place, `+what+` FROM `+planned+from, []any{run.N}, func(rows *sql.Rows) (r row, err error) {
-			return r, rows.Scan(&r.seq, &r.failed)
-		}) {
-			if err != nil {
-				return err
-			}
-			set(r.seq, r.failed)
-		}
-		return nil
-	}
-	err := errors.Join(
-		mark(`x.kind = 'failed'`, `outcomes x ON x.trial = t.id WHERE `+inPlan, func(seq int, failed bool) {
-			p.Done.add(seq)
-			if failed {
-				p.Failed.add(seq)
-			}
-		}),
-		mark(`0`, `judged x ON x.trial = t.id WHERE `+inPlan, func(seq int, _ bool) { p.Judged.add(seq) }),
-		mark(`v.error <> ''`, `verdicts v ON v.trial = t.id WHERE `+inPlan+lastOnTrial, func(seq int, failed bool) {
-			if failed {
-				p.Unjudged.add(seq)
-			}
-		}),
-		mark(`0`, `calls x ON x.trial = t.id WHERE `+inPlan+` GROUP BY t.place`, func(seq int, _ bool) { p.Called.add(seq) }))
+	p, err := db.ProgressIn(ctx, run, 0, run.Trials)
 	if err != nil {
 		return nil, err
 	}
@@ -408,4 +379,40 @@ func (db *DB) Progress(ctx context.Context, run *Run) (*Progress, error) {
 	}
 	p.Tokens, p.Cost = p.Tokens+openTokens, p.Cost+openCost
 	return p, db.explain(err)
+}
+
+// ProgressIn reads the progress of the trials from a place in the plan to another, which is
+// not included, without the usage.
+func (db *DB) ProgressIn(ctx context.Context, run *Run, from, to int) (*Progress, error) {
+	n := run.Trials
+	p := &Progress{Trials: n, Done: newSet(n), Failed: newSet(n), Judged: newSet(n), Unjudged: newSet(n), Called: newSet(n)}
+	mark := func(what, on string, set func(seq int, failed bool)) error {
+		type row struct {
+			seq    int
+			failed bool
+		}
+		for r, err := range query(ctx, db, `SELECT t.place, `+what+` FROM `+planned+on, []any{run.N, from, to}, func(rows *sql.Rows) (r row, err error) {
+			return r, rows.Scan(&r.seq, &r.failed)
+		}) {
+			if err != nil {
+				return err
+			}
+			set(r.seq, r.failed)
+		}
+		return nil
+	}
+	return p, errors.Join(
+		mark(`x.kind = 'failed'`, `outcomes x ON x.trial = t.id WHERE `+inPlaces, func(seq int, failed bool) {
+			p.Done.add(seq)
+			if failed {
+				p.Failed.add(seq)
+			}
+		}),
+		mark(`0`, `judged x ON x.trial = t.id WHERE `+inPlaces, func(seq int, _ bool) { p.Judged.add(seq) }),
+		mark(`v.error <> ''`, `verdicts v ON v.trial = t.id WHERE `+inPlaces+lastOnTrial, func(seq int, failed bool) {
+			if failed {
+				p.Unjudged.add(seq)
+			}
+		}),
+		mark(`0`, `calls x ON x.trial = t.id WHERE `+inPlaces+` GROUP BY t.place`, func(seq int, _ bool) { p.Called.add(seq) }))
 }

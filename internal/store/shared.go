@@ -1,0 +1,195 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// workers is the holder of runs that were entrusted to workers. No process takes their lease
+// until it is freed, and a worker writes such a run only while its fence holds.
+const workers = "workers"
+
+// ErrEntrusted is wrapped by the error of a process that would write a run of workers.
+var ErrEntrusted = errors.New("workers are on it")
+
+// A Fence returns an error unless this process may still write the run. It is the first
+// statement of each transaction that does.
+type Fence func(ctx context.Context, tx Querier) error
+
+// A Querier reads within a transaction.
+type Querier interface {
+	QueryRowContext(ctx context.Context, text string, args ...any) *sql.Row
+}
+
+// Shared reports whether many processes may write the store at the same time.
+func (db *DB) Shared() bool { _, is := db.engine.(*postgres); return is }
+
+// Config returns how to connect to the database of a shared store, and the name of this
+// opening of it, which tells its processes apart.
+func (db *DB) Config() (config *pgx.ConnConfig, holder string, err error) {
+	p, is := db.engine.(*postgres)
+	if !is {
+		return nil, "", fault(db.path, "workers need a store that they share: give --store postgres://USER@HOST/DATABASE, or set SCRUPLE_STORE")
+	}
+	config, err = configOf(db.path)
+	return config, p.holder, err
+}
+
+// Ended reports whether a holder is a process of this machine that has ended.
+func Ended(holder string) bool { return gone(holder) }
+
+// Entrusted reports whether workers have the run.
+func (db *DB) Entrusted(ctx context.Context, run *Run) (has bool, err error) {
+	if !db.Shared() {
+		return false, nil
+	}
+	err = db.sql.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM leases WHERE run = ? AND holder = ?)`, run.N, workers).Scan(&has)
+	return has, db.explain(err)
+}
+
+// OfWorkers lists the runs that workers have.
+func (db *DB) OfWorkers(ctx context.Context) ([]*Run, error) {
+	return collect(query(ctx, db, runColumns+`WHERE n IN (SELECT run FROM leases WHERE holder = ?) ORDER BY n`, []any{workers}, db.scanRun))
+}
+
+// Entrust gives a run to workers, in one transaction with what enqueues its work.
+func (db *DB) Entrust(ctx context.Context, run *Run, enqueue func(ctx context.Context, tx pgx.Tx) error) error {
+	p := db.engine.(*postgres)
+	err := db.onConn(ctx, func(x *steps, tx pgx.Tx) {
+		p.hold(x, db, run)
+		x.exec(`DELETE FROM analyses WHERE run = ?`, run.N)
+		if x.err == nil {
+			x.fail(enqueue(ctx, tx))
+		}
+		x.exec(`UPDATE leases SET holder = ?, process = ?, until = '9999-01-01' WHERE run = ?`, workers, workers, run.N)
+	})
+	if err == nil {
+		p.mu.Lock()
+		delete(p.held, run.N)
+		p.mu.Unlock()
+	}
+	return err
+}
+
+// Take takes a run from the workers, in one transaction with what ends its work. Answers that
+// a worker has in hand are lost.
+func (db *DB) Take(ctx context.Context, run *Run, end func(ctx context.Context, tx pgx.Tx) error) error {
+	return db.onConn(ctx, func(x *steps, tx pgx.Tx) {
+		x.fail(end(ctx, tx))
+		x.exec(`DELETE FROM leases WHERE run = ? AND holder = ?`, run.N, workers)
+	})
+}
+
+// Locked locks the lease of a run of workers until the transaction ends, so that of two that
+// end the last two parts of a stage, the second sees what the first did. It reports whether
+// workers still have the run.
+func Locked(ctx context.Context, tx pgx.Tx, run *Run) (bool, error) {
+	tag, err := tx.Exec(ctx, `SELECT 1 FROM leases WHERE run = $1 AND holder = $2 FOR UPDATE`, run.N, workers)
+	return tag.RowsAffected() > 0, err
+}
+
+// Free ends that workers have a run, in the transaction that ends its last work.
+func Free(ctx context.Context, tx pgx.Tx, run *Run) error {
+	_, err := tx.Exec(ctx, `DELETE FROM leases WHERE run = $1 AND holder = $2`, run.N, workers)
+	return err
+}
+
+// Join lets this process write a run of workers while the fence holds; nil ends it.
+func (db *DB) Join(run *Run, fence Fence) {
+	p := db.engine.(*postgres)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.fences == nil {
+		p.fences = map[int64]Fence{}
+	}
+	if p.fences[run.N] = fence; fence == nil {
+		delete(p.fences, run.N)
+	}
+}
+
+// fence returns that of a run in which this process takes part, nil if it does not.
+func (p *postgres) fence(run *Run) Fence {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.fences[run.N]
+}
+
+// onConn takes steps in one transaction of one connection, also as pgx has it.
+func (db *DB) onConn(ctx context.Context, take func(x *steps, tx pgx.Tx)) error {
+	conn, err := db.sql.Conn(ctx)
+	if err != nil {
+		return db.explain(err)
+	}
+	defer conn.Close()
+	x := &steps{ctx: ctx, on: conn}
+	x.exec(db.engine.begin())
+	tx, err := transaction(conn)
+	if x.fail(err); x.err == nil {
+		take(x, tx)
+	}
+	if x.exec("COMMIT"); x.err != nil {
+		_, _ = conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
+	}
+	return db.explain(x.err)
+}
+
+// A begun is the transaction of a connection that was begun by a statement, for River, which
+// wants one of pgx. Who began it ends it.
+type begun struct{ *pgxConn }
+
+type pgxConn = pgx.Conn
+
+func (begun) Commit(context.Context) error   { return errOfStore }
+func (begun) Rollback(context.Context) error { return errOfStore }
+func (begun) LargeObjects() pgx.LargeObjects { return pgx.LargeObjects{} }
+func (t begun) Conn() *pgx.Conn              { return t.pgxConn }
+
+var errOfStore = errors.New("the store ends its transactions itself")
+
+func transaction(conn *sql.Conn) (tx pgx.Tx, err error) {
+	return tx, conn.Raw(func(c any) error {
+		of, is := c.(postgresConn)
+		if !is {
+			return fmt.Errorf("a connection of type %T has no transaction of PostgreSQL", c)
+		}
+		tx = begun{of.Conn.Conn()}
+		return nil
+	})
+}
+
+// Also adds what is executed in the transaction that commits the entries queued so far, after
+// them. It returns when that is on disk.
+func (j *Journal) Also(do func(ctx context.Context, tx pgx.Tx) error) error {
+	g, err := j.enqueue(func(g *group) {
+		g.also = append(g.also, func(ctx context.Context, conn *sql.Conn) error {
+			tx, err := transaction(conn)
+			if err != nil {
+				return err
+			}
+			return do(ctx, tx)
+		})
+	})
+	if err != nil {
+		return err
+	}
+	<-g.done
+	return g.err
+}
+
+// A Count is what an arm has of a run.
+type Count struct {
+	Arm                  string
+	Done, Failed, Judged int // trials
+}
+
+// CountDone counts the trials that have an outcome, by arm.
+func (db *DB) CountDone(ctx context.Context, run *Run) ([]Count, error) {
+	return collect(query(ctx, db, `SELECT t.arm, count(o.trial), count(*) FILTER (WHERE o.kind = 'failed'), count(j.trial) FROM trials t
+		LEFT JOIN outcomes o ON o.trial = t.id LEFT JOIN judged j ON j.trial = t.id WHERE `+inPlan+` GROUP BY t.arm`, []any{run.N}, func(rows *sql.Rows) (c Count, err error) {
+		return c, rows.Scan(&c.Arm, &c.Done, &c.Failed, &c.Judged)
+	}))
+}
