@@ -226,7 +226,7 @@ func (a *app) runKit(ctx context.Context, dir string) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := a.ask(ctx, r, models, runOptions{part: experiment.Part{RetryFailed: true}}); err != nil {
+	if err := a.ask(ctx, db, r, models, runOptions{part: experiment.Part{RetryFailed: true}}); err != nil {
 		if errors.Is(err, run.ErrStopped) {
 			a.warn("the kit is not done: run the same command to continue")
 		}

@@ -65,7 +65,7 @@ func called(path string) topic {
 // verbs has what makes the commands of help.md. One without is a group of those below it.
 var verbs = map[string]func(*app) *cobra.Command{
 	"init": initVerb, "validate": validateVerb, "plan": planVerb,
-	"run": runVerb, "status": statusVerb,
+	"run": runVerb, "status": statusVerb, "worker": workerVerb, "stop": stopVerb,
 	"show": showVerb, "report": reportVerb, "view": viewVerb, "compare": compareVerb,
 	"annotate": annotateVerb, "gate": gateVerb,
 	"test revise": reviseVerb, "test register": registerVerb, "test unblind": unblindVerb, "test lock": lockVerb,

@@ -39,6 +39,7 @@ func runVerb(a *app) *cobra.Command {
 	c.Flags().StringVar(&opt.unblind, "unblind", "", "why TEST is run again, or with other inputs than were registered; recorded for good")
 	c.Flags().IntVar(&opt.maxCalls, "max-calls", 0, "send at most this many requests in this session, and end it between two items if they fit")
 	c.Flags().StringVar(&opt.tag, "tag", "", "give the run this tag when it is finished: an arm run: TAG takes the answers of the newest run with it, and the run is not changed any more")
+	c.Flags().BoolVar(&opt.detach, "detach", false, "give the run to the workers of a shared store, print its id, and end")
 	c.Flags().StringVar(&opt.record, "record", "", "record requests and answers in this cassette, for provider: recorded; a resumed run continues it")
 	return c
 }
@@ -61,9 +62,22 @@ func emptyPart(c *cobra.Command) error {
 
 type runOptions struct {
 	fresh, noReuse, gate bool
+	detach               bool
 	maxCalls             int
 	part                 experiment.Part
 	record, unblind, tag string
+}
+
+// detached refuses what needs this process to stay.
+func (o runOptions) detached(at string) error {
+	switch {
+	case !o.detach:
+	case !store.IsAddress(at):
+		return errors.New("run --detach: workers need a store that they share: give --store postgres://USER@HOST/DATABASE, or set SCRUPLE_STORE")
+	case o.gate || o.tag != "" || o.record != "" || o.maxCalls > 0:
+		return errors.New("run --detach ends at once: --gate, --tag, --record and --max-calls need a run that stays")
+	}
+	return nil
 }
 
 func (a *app) run(ctx context.Context, arg string, opt runOptions) (err error) {
@@ -98,6 +112,9 @@ func (a *app) run(ctx context.Context, arg string, opt runOptions) (err error) {
 	if err := from.checkResults(x); err != nil {
 		return err
 	}
+	if err := opt.detached(from.store); err != nil {
+		return err
+	}
 	models, tape, closeModels, err := a.models(ctx, x, opt.record != "")
 	if err != nil {
 		return err
@@ -127,12 +144,12 @@ func (a *app) run(ctx context.Context, arg string, opt runOptions) (err error) {
 	if r.Changed != "" {
 		a.say("%s follows the study: %s", r.Record.ID, r.Changed)
 	}
-	asked := a.ask(ctx, r, models, opt)
+	asked := a.ask(ctx, db, r, models, opt)
 	if errors.Is(asked, run.ErrSessionEnd) {
 		a.say("%v; run the same command to continue", asked)
 		asked = nil
 	}
-	if asked != nil && !errors.Is(asked, run.ErrStopped) {
+	if asked != nil && !errors.Is(asked, run.ErrStopped) || opt.detach {
 		return asked
 	}
 	result, err := a.conclude(ctx, db, r, arg, opt.gate)
@@ -202,12 +219,16 @@ func record(ctx context.Context, db *store.DB, tape *recorded.Recorder, from sou
 const manyItems = 20_000
 
 // ask performs the pending part of a run, shows progress, and stops at Ctrl-C.
-func (a *app) ask(ctx context.Context, r *experiment.Run, models map[string]*run.Model, opt runOptions) error {
+func (a *app) ask(ctx context.Context, db *store.DB, r *experiment.Run, models map[string]*run.Model, opt runOptions) error {
 	left, err := r.Left(ctx, opt.part)
 	if err == nil && left.Elsewhere > 0 {
 		a.say("running a part: %s pending outside of it", text.Plural(left.Elsewhere, "trial stays", "trials stay"))
 	}
-	if err != nil || left.None() {
+	var workers bool // have it
+	if err == nil {
+		workers, err = db.Entrusted(ctx, r.Record)
+	}
+	if err != nil || left.None() && !workers {
 		return err
 	}
 	unmeetable, err := r.Unmeetable()
@@ -217,10 +238,13 @@ func (a *app) ask(ctx context.Context, r *experiment.Run, models map[string]*run
 	for _, text := range unmeetable {
 		a.warn("warning: %s", say.PlainLine(text))
 	}
-	observer, closeObserver := a.observer()
-	defer closeObserver()
 	ctx, stop, restore := interruptible(ctx)
 	defer restore()
+	if db.Shared() && opt.maxCalls == 0 && opt.record == "" && !r.Study.Execution.ItemByItem {
+		return a.takePart(ctx, db, r, left, models, opt, stop)
+	}
+	observer, closeObserver := a.observer()
+	defer closeObserver()
 	return r.Ask(ctx, left, experiment.Asking{Models: models, Observer: observer, Stop: stop, NoReuse: opt.noReuse || opt.record != "", MaxCalls: opt.maxCalls})
 }
 

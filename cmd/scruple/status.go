@@ -16,12 +16,18 @@ import (
 )
 
 func statusVerb(a *app) *cobra.Command {
-	return a.verb("status", func(c *cobra.Command, args []string) error {
+	var workers bool
+	c := a.verb("status", func(c *cobra.Command, args []string) error {
+		if workers {
+			return a.workers(c.Context())
+		}
 		if len(args) == 0 {
 			return a.allRuns(c.Context())
 		}
 		return a.status(c.Context(), args[0])
 	})
+	c.Flags().BoolVar(&workers, "workers", false, "show what the workers of a shared store have in hand")
+	return c
 }
 
 func (a *app) status(ctx context.Context, arg string) error {

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -152,6 +153,11 @@ type Asking struct {
 	// MaxCalls is the most requests of the session, which ends between two items if they
 	// fit: Ask then returns [run.ErrSessionEnd]. 0 means no limit.
 	MaxCalls int
+	// Concurrency replaces that of the study; 0 does not.
+	Concurrency int
+	// Recorded is called with each trial whose outcome, or whose verdicts, the journal has
+	// queued. It may be nil.
+	Recorded func(eval.Trial)
 }
 
 // Ask performs and judges the pending trials of a run. It deletes the stored
@@ -163,26 +169,16 @@ func (r *Run) Ask(ctx context.Context, left *Left, a Asking) error {
 	if err := r.db.DropAnalysis(ctx, r.Record); err != nil {
 		return err
 	}
-	journal, err := r.db.Journal(ctx, r.Record)
+	s, err := r.Session(ctx, left, a)
 	if err != nil {
 		return err
 	}
-	x, spent := r.Study.Execution, left.progress
-	engine := run.New(run.Settings{Concurrency: x.Concurrency, Retries: durations(x.Retries), Timeout: x.Timeout.D(), Delay: x.Delay.D(),
-		ItemByItem: x.ItemByItem, Session: a.MaxCalls, MaxFailed: *x.MaxFailed, NoReuse: a.NoReuse, Budget: run.Budget{Calls: x.MaxCalls, Tokens: x.MaxTokens, Cost: x.MaxCost}}, journal, a.Models,
-		run.Spent{Calls: spent.Calls, Tokens: spent.Tokens, Cost: spent.Cost, Unpriced: spent.Unpriced}, a.Observer)
-	defer stopOn(a.Stop, engine)()
-
-	keeper, err := r.keeper(ctx)
-	if err != nil {
-		return errors.Join(err, journal.Close())
-	}
-	err = engine.Perform(ctx, keeping{r.Bench, keeper, journal}, r.armPlans(left, eval.StageRun), r.runTasks(left))
+	err = s.Perform(ctx, left, r.runTasks(left))
 	if err == nil && r.HasJudge() {
-		err = r.judge(ctx, engine, journal, keeper, left.part)
+		err = s.judgeAll(ctx)
 	}
-	err = errors.Join(err, journal.Close())
-	if changed := r.checkPrograms(context.WithoutCancel(ctx), left); changed != nil {
+	err = errors.Join(err, s.Close())
+	if changed := r.checkPrograms(context.WithoutCancel(ctx), left.performs); changed != nil {
 		if errors.Is(err, run.ErrStopped) || errors.Is(err, run.ErrSessionEnd) {
 			return changed // a stopped run has results, this one has not
 		}
@@ -191,10 +187,104 @@ func (r *Run) Ask(ctx context.Context, left *Left, a Asking) error {
 	return err
 }
 
+// A Session asks models for a run and journals what they answer.
+type Session struct {
+	run     *Run
+	part    Part
+	journal *store.Journal
+	engine  *run.Engine
+	keeper  *keeper
+	unstop  func()
+}
+
+// Session begins a session with what was spent so far. Close it.
+func (r *Run) Session(ctx context.Context, left *Left, a Asking) (*Session, error) {
+	journal, err := r.db.Journal(ctx, r.Record)
+	if err != nil {
+		return nil, err
+	}
+	keeper, err := r.keeper(ctx)
+	if err != nil {
+		return nil, errors.Join(err, journal.Close())
+	}
+	x, spent := r.Study.Execution, left.progress
+	var into run.Journal = journal
+	if a.Recorded != nil {
+		into = telling{journal, a.Recorded}
+	}
+	engine := run.New(run.Settings{Concurrency: cmp.Or(a.Concurrency, x.Concurrency), Retries: durations(x.Retries), Timeout: x.Timeout.D(), Delay: x.Delay.D(),
+		ItemByItem: x.ItemByItem, Session: a.MaxCalls, MaxFailed: *x.MaxFailed, NoReuse: a.NoReuse, Budget: run.Budget{Calls: x.MaxCalls, Tokens: x.MaxTokens, Cost: x.MaxCost}}, into, a.Models,
+		run.Spent{Calls: spent.Calls, Tokens: spent.Tokens, Cost: spent.Cost, Unpriced: spent.Unpriced}, a.Observer)
+	return &Session{run: r, part: left.part, journal: journal, engine: engine, keeper: keeper, unstop: stopOn(a.Stop, engine)}, nil
+}
+
+// Close writes what is queued, and ends the session.
+func (s *Session) Close() error {
+	s.unstop()
+	return s.journal.Close()
+}
+
+// Stop makes the session send no new requests and wait for calls in flight.
+func (s *Session) Stop(why error) { s.engine.Stop(why) }
+
+// Flush returns when all that was recorded so far is on disk.
+func (s *Session) Flush() error { return s.journal.Flush() }
+
+// Share lets this session use one of n parts of the calls in flight that the study allows.
+func (s *Session) Share(n int) { s.engine.Share(n) }
+
+// Perform performs trials of the run. left counts those of each arm.
+func (s *Session) Perform(ctx context.Context, left *Left, tasks iter.Seq2[run.Task, error]) error {
+	return s.engine.Perform(ctx, keeping{s.run.Bench, s.keeper, s.journal}, s.run.armPlans(left, eval.StageRun), tasks)
+}
+
+// Judge judges outcomes of the run.
+func (s *Session) Judge(ctx context.Context, left *Left, tasks iter.Seq2[run.Task, error]) error {
+	bench, _, err := s.run.judgeBench()
+	if err != nil {
+		return err
+	}
+	return s.engine.Judge(ctx, keeping{bench, s.keeper, s.journal}, s.run.armPlans(left, eval.StageJudge), tasks)
+}
+
+// judgeAll judges every outcome without a verdict.
+func (s *Session) judgeAll(ctx context.Context) error {
+	if err := s.journal.Flush(); err != nil {
+		return err
+	}
+	left, err := s.run.Left(ctx, s.part)
+	if err != nil {
+		return err
+	}
+	return s.Judge(ctx, left, s.run.judgeTasks(ctx, left))
+}
+
+// telling is a journal that tells which trials it has recorded a stage of.
+type telling struct {
+	*store.Journal
+	recorded func(eval.Trial)
+}
+
+func (j telling) Outcome(t eval.Trial, o eval.Outcome) error {
+	err := j.Journal.Outcome(t, o)
+	if err == nil {
+		j.recorded(t)
+	}
+	return err
+}
+
+func (j telling) Judged(t eval.Trial, vs []eval.Verdict) error {
+	err := j.Journal.Judged(t, vs)
+	if err == nil {
+		j.recorded(t)
+	}
+	return err
+}
+
 // checkPrograms rejects the answers of this session from pipelines whose program
 // changed meanwhile: it is not known which program gave them. They are kept, and the
 // next run asks their trials again.
-func (r *Run) checkPrograms(ctx context.Context, left *Left) error {
+func (r *Run) checkPrograms(ctx context.Context, performed func(seq int) bool) error {
 	changed := map[string]bool{} // models of arms
 	var names []string
 	for _, p := range r.Bench.Pipelines() {
@@ -214,7 +304,7 @@ func (r *Run) checkPrograms(ctx context.Context, left *Left) error {
 		for _, it := range r.Items() {
 			for replicate := range r.Plan.Replicates() {
 				t := eval.Trial{Item: it.ID, Arm: arm.ID, Replicate: replicate + 1}
-				if seq, ok := r.Plan.Seq(t); ok && left.performs(seq) {
+				if seq, ok := r.Plan.Seq(t); ok && performed(seq) {
 					trials = append(trials, t)
 				}
 			}
@@ -241,22 +331,6 @@ func stopOn(stop <-chan error, engine *run.Engine) (end func()) {
 		}
 	})
 	return func() { close(done); wait.Wait() }
-}
-
-// judge judges every outcome without a verdict.
-func (r *Run) judge(ctx context.Context, engine *run.Engine, journal *store.Journal, keeper *keeper, part Part) error {
-	if err := journal.Flush(); err != nil {
-		return err
-	}
-	left, err := r.Left(ctx, part)
-	if err != nil {
-		return err
-	}
-	bench, _, err := r.judgeBench()
-	if err != nil {
-		return err
-	}
-	return engine.Judge(ctx, keeping{bench, keeper, journal}, r.armPlans(left, eval.StageJudge), r.judgeTasks(ctx, left))
 }
 
 func (r *Run) runTasks(left *Left) iter.Seq2[run.Task, error] {

@@ -409,6 +409,12 @@ func (x *Experiment) Attach(ctx context.Context, db *store.DB, r *store.Run) (*R
 	return &Run{Experiment: x, Record: r, db: db}, nil
 }
 
+// Same prepares a run to be worked on by this process too. It rejects a run that the study
+// does not match in all that determines requests, outcomes and verdicts.
+func (x *Experiment) Same(ctx context.Context, db *store.DB, r *store.Run) (*Run, error) {
+	return &Run{Experiment: x, Record: r, db: db}, x.checkSame(ctx, db, r)
+}
+
 // checkSame rejects a run that the study no longer matches, or whose gold
 // changed.
 func (x *Experiment) checkSame(ctx context.Context, db *store.DB, r *store.Run) error {

@@ -20,6 +20,7 @@ import (
 // everything is not slowed down.
 type gate struct {
 	mu         sync.Mutex
+	whole      int // ceiling of all that share it
 	ceiling    int
 	limit      int
 	inside     int
@@ -30,7 +31,19 @@ type gate struct {
 }
 
 func newGate(ceiling int) *gate {
-	return &gate{ceiling: ceiling, limit: ceiling}
+	return &gate{whole: ceiling, ceiling: ceiling, limit: ceiling}
+}
+
+// share makes the ceiling one of n parts.
+func (g *gate) share(n int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	free := g.limit == g.ceiling
+	g.ceiling = max(1, g.whole/max(1, n))
+	if g.limit = min(g.limit, g.ceiling); free {
+		g.limit = g.ceiling
+	}
+	g.admit()
 }
 
 // tryEnter takes a place if one is free, and returns its generation.

@@ -187,6 +187,13 @@ func (e *Engine) Stop(why error) {
 	})
 }
 
+// Share lets the engine use one of n parts of the calls in flight that its limits allow.
+func (e *Engine) Share(n int) {
+	for _, g := range e.gates {
+		g.share(n)
+	}
+}
+
 func (e *Engine) stopped() bool {
 	select {
 	case <-e.stopping:
@@ -415,7 +422,13 @@ func cells(tasks iter.Seq2[Task, error], sequential bool) iter.Seq2[[]Task, erro
 				yield(nil, err)
 				return
 			}
-			if len(cell) > 0 && (!sequential || cell[0].Trial.Item != t.Trial.Item || cell[0].Trial.Arm != t.Trial.Arm) {
+			if !sequential { // at once: the next task may come later
+				if !yield([]Task{t}, nil) {
+					return
+				}
+				continue
+			}
+			if len(cell) > 0 && (cell[0].Trial.Item != t.Trial.Item || cell[0].Trial.Arm != t.Trial.Arm) {
 				if !yield(cell, nil) {
 					return
 				}

@@ -62,7 +62,6 @@ type group struct {
 	verdicts []judgedEntry
 	revived  []revived
 	examples []examples
-	also     []func(context.Context, *sql.Conn) error
 	done     chan struct{}
 	err      error
 }
@@ -95,7 +94,7 @@ type revived struct {
 func newGroup() *group { return &group{done: make(chan struct{})} }
 
 func (g *group) size() int {
-	return len(g.calls) + len(g.attempts) + len(g.outcomes) + len(g.verdicts) + len(g.revived) + len(g.examples) + len(g.also)
+	return len(g.calls) + len(g.attempts) + len(g.outcomes) + len(g.verdicts) + len(g.revived) + len(g.examples)
 }
 
 // Journal opens the journal of a run for writing. Close it before the store.
@@ -107,7 +106,7 @@ func (db *DB) Journal(ctx context.Context, run *Run) (*Journal, error) {
 	if err != nil {
 		return nil, db.explain(err)
 	}
-	j := &Journal{db: db, run: run, conn: conn, process: process(), next: newGroup(), done: make(chan struct{})}
+	j := &Journal{db: db, run: run, conn: conn, process: Process(), next: newGroup(), done: make(chan struct{})}
 	j.queued, j.room = sync.NewCond(&j.mu), sync.NewCond(&j.mu)
 	for _, p := range []struct {
 		into *inserts
@@ -131,8 +130,8 @@ func (db *DB) Journal(ctx context.Context, run *Run) (*Journal, error) {
 	return j, nil
 }
 
-// process names this process.
-func process() string {
+// Process names this process.
+func Process() string {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "unknown"
@@ -322,11 +321,6 @@ func (j *Journal) commit(g *group) error {
 	}
 	j.db.engine.hold(x, j.db, j.run)
 	j.insert(x, g)
-	for _, do := range g.also {
-		if x.err == nil {
-			x.fail(do(ctx, j.conn))
-		}
-	}
 	if x.exec("COMMIT"); x.err != nil {
 		_, _ = j.conn.ExecContext(ctx, "ROLLBACK")
 	}

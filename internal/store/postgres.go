@@ -227,7 +227,7 @@ func (p *postgres) lease(ctx context.Context, db *DB, run *Run) error {
 		var until time.Time
 		err := db.sql.QueryRowContext(ctx, `INSERT INTO leases (run, holder, process, until) VALUES (?, ?, ?, clock_timestamp() + make_interval(secs => ?))
 			ON CONFLICT (run) DO UPDATE SET (holder, process, until) = (excluded.holder, excluded.process, excluded.until)
-			WHERE leases.until < clock_timestamp() OR leases.holder = ? RETURNING until`, run.N, p.holder, process(), p.leases.Seconds(), holder).Scan(&until)
+			WHERE leases.until < clock_timestamp() OR leases.holder = ? RETURNING until`, run.N, p.holder, Process(), p.leases.Seconds(), holder).Scan(&until)
 		if err == nil {
 			p.mu.Lock()
 			defer p.mu.Unlock()
@@ -243,7 +243,7 @@ func (p *postgres) lease(ctx context.Context, db *DB, run *Run) error {
 		if err == nil && gone(holder) {
 			continue // and take it
 		}
-		if err == nil && holder == workers {
+		if err == nil && holder == Workers {
 			return fmt.Errorf("run %s: %w: `scruple run` takes part, and `scruple stop %s` ends their work first", run.ID, ErrEntrusted, run.ID)
 		}
 		holder = ""

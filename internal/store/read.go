@@ -219,6 +219,11 @@ func (db *DB) Outcomes(ctx context.Context, run *Run) iter.Seq2[eval.Judged, err
 	return db.outcomes(ctx, inPlan, run.N)
 }
 
+// OutcomesIn yields those from a place in the plan to another, which is not included.
+func (db *DB) OutcomesIn(ctx context.Context, run *Run, from, to int) iter.Seq2[eval.Judged, error] {
+	return db.outcomes(ctx, inPlaces, run.N, from, to)
+}
+
 // Outcome returns the outcome of a trial and the verdicts on it.
 func (db *DB) Outcome(ctx context.Context, run *Run, t eval.Trial) (eval.Judged, error) {
 	id, err := run.id(t)
@@ -232,9 +237,9 @@ func (db *DB) Outcome(ctx context.Context, run *Run, t eval.Trial) (eval.Judged,
 }
 
 // outcomes reads the trials that a condition selects.
-func (db *DB) outcomes(ctx context.Context, where string, arg int64) iter.Seq2[eval.Judged, error] {
+func (db *DB) outcomes(ctx context.Context, where string, args ...any) iter.Seq2[eval.Judged, error] {
 	return func(yield func(eval.Judged, error) bool) {
-		verdicts, stop := iter.Pull2(db.verdicts(ctx, where, arg))
+		verdicts, stop := iter.Pull2(db.verdicts(ctx, where, args...))
 		defer stop()
 		next, err, more := verdicts()
 		type row struct {
@@ -242,7 +247,7 @@ func (db *DB) outcomes(ctx context.Context, where string, arg int64) iter.Seq2[e
 			eval.Judged
 		}
 		rows := query(ctx, db, `SELECT t.place, t.item, t.arm, t.replicate, o.kind, o.reason, o.notes, o.detail, o.data
-			FROM `+planned+`outcomes o ON o.trial = t.id WHERE `+where+` ORDER BY t.place`, []any{arg}, func(rows *sql.Rows) (r row, err error) {
+			FROM `+planned+`outcomes o ON o.trial = t.id WHERE `+where+` ORDER BY t.place`, args, func(rows *sql.Rows) (r row, err error) {
 			o := &r.Outcome
 			var notes sql.NullString
 			if err := rows.Scan(&r.place, &r.Trial.Item, &r.Trial.Arm, &r.Trial.Replicate, &o.Kind, &o.Reason, &notes, &o.Detail, &o.Data); err != nil {
@@ -288,8 +293,8 @@ const (
 	laterOfOneJudge = `w.step = v.step AND w.unit = v.unit AND w.source = v.source AND w.judge = v.judge AND w.round = v.round AND NOT w.stale AND w.id > v.id)`
 )
 
-func (db *DB) verdicts(ctx context.Context, where string, arg int64) iter.Seq2[onSubject, error] {
-	return query(ctx, db, `SELECT t.place, `+verdictColumns+planned+`verdicts v ON v.trial = t.id WHERE `+where+lastOnTrial+` ORDER BY t.place, `+ofOneJudge, []any{arg}, scanVerdict)
+func (db *DB) verdicts(ctx context.Context, where string, args ...any) iter.Seq2[onSubject, error] {
+	return query(ctx, db, `SELECT t.place, `+verdictColumns+planned+`verdicts v ON v.trial = t.id WHERE `+where+lastOnTrial+` ORDER BY t.place, `+ofOneJudge, args, scanVerdict)
 }
 
 func scanVerdict(rows *sql.Rows) (v onSubject, err error) {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -9,9 +10,12 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// workers is the holder of runs that were entrusted to workers. No process takes their lease
+// Workers is the holder of runs that were entrusted to workers. No process takes their lease
 // until it is freed, and a worker writes such a run only while its fence holds.
-const workers = "workers"
+const Workers = "workers"
+
+// stopping stands in the lease of a run that workers are to give back.
+const stopping = "stopping"
 
 // ErrEntrusted is wrapped by the error of a process that would write a run of workers.
 var ErrEntrusted = errors.New("workers are on it")
@@ -19,6 +23,9 @@ var ErrEntrusted = errors.New("workers are on it")
 // A Fence returns an error unless this process may still write the run. It is the first
 // statement of each transaction that does.
 type Fence func(ctx context.Context, tx Querier) error
+
+// A Tx is a transaction of PostgreSQL.
+type Tx = pgx.Tx
 
 // A Querier reads within a transaction.
 type Querier interface {
@@ -47,25 +54,53 @@ func (db *DB) Entrusted(ctx context.Context, run *Run) (has bool, err error) {
 	if !db.Shared() {
 		return false, nil
 	}
-	err = db.sql.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM leases WHERE run = ? AND holder = ?)`, run.N, workers).Scan(&has)
+	err = db.sql.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM leases WHERE run = ? AND holder = ?)`, run.N, Workers).Scan(&has)
 	return has, db.explain(err)
 }
 
-// OfWorkers lists the runs that workers have.
-func (db *DB) OfWorkers(ctx context.Context) ([]*Run, error) {
-	return collect(query(ctx, db, runColumns+`WHERE n IN (SELECT run FROM leases WHERE holder = ?) ORDER BY n`, []any{workers}, db.scanRun))
+// OfWorkers returns the numbers of the runs that workers have and that are not to stop, each
+// with the version of the program, a blank, and a text that differs whenever the run was
+// entrusted again.
+func (db *DB) OfWorkers(ctx context.Context) (map[int64]string, error) {
+	runs := map[int64]string{}
+	type lease struct {
+		run  int64
+		when string
+	}
+	for l, err := range query(ctx, db, `SELECT run, process FROM leases WHERE holder = ? AND process <> ?`, []any{Workers, stopping}, func(rows *sql.Rows) (l lease, err error) {
+		return l, rows.Scan(&l.run, &l.when)
+	}) {
+		if err != nil {
+			return nil, err
+		}
+		runs[l.run] = l.when
+	}
+	return runs, nil
 }
 
-// Entrust gives a run to workers, in one transaction with what enqueues its work.
-func (db *DB) Entrust(ctx context.Context, run *Run, enqueue func(ctx context.Context, tx pgx.Tx) error) error {
+// RunNumbered finds a run by its number.
+func (db *DB) RunNumbered(ctx context.Context, n int64) (*Run, error) {
+	return db.firstRun(ctx, fmt.Sprintf("run %d", n), func(*Run) bool { return true }, `WHERE n = ?`, n)
+}
+
+// AskToStop has workers begin nothing more of a run, and give its work back.
+func (db *DB) AskToStop(ctx context.Context, run *Run) error {
+	return db.change(ctx, func(x *steps) {
+		x.exec(`UPDATE leases SET process = ? WHERE run = ? AND holder = ?`, stopping, run.N, Workers)
+	})
+}
+
+// Entrust gives a run to workers of a version of the program, in one transaction with what
+// enqueues its work.
+func (db *DB) Entrust(ctx context.Context, run *Run, version string, enqueue func(ctx context.Context, tx Tx) error) error {
 	p := db.engine.(*postgres)
-	err := db.onConn(ctx, func(x *steps, tx pgx.Tx) {
+	err := db.onConn(ctx, func(x *steps, tx Tx) {
 		p.hold(x, db, run)
 		x.exec(`DELETE FROM analyses WHERE run = ?`, run.N)
 		if x.err == nil {
 			x.fail(enqueue(ctx, tx))
 		}
-		x.exec(`UPDATE leases SET holder = ?, process = ?, until = '9999-01-01' WHERE run = ?`, workers, workers, run.N)
+		x.exec(`UPDATE leases SET holder = ?, process = ?, until = '9999-01-01' WHERE run = ?`, Workers, version+" "+rand.Text(), run.N)
 	})
 	if err == nil {
 		p.mu.Lock()
@@ -77,24 +112,32 @@ func (db *DB) Entrust(ctx context.Context, run *Run, enqueue func(ctx context.Co
 
 // Take takes a run from the workers, in one transaction with what ends its work. Answers that
 // a worker has in hand are lost.
-func (db *DB) Take(ctx context.Context, run *Run, end func(ctx context.Context, tx pgx.Tx) error) error {
-	return db.onConn(ctx, func(x *steps, tx pgx.Tx) {
+func (db *DB) Take(ctx context.Context, run *Run, end func(ctx context.Context, tx Tx) error) error {
+	return db.onConn(ctx, func(x *steps, tx Tx) {
 		x.fail(end(ctx, tx))
-		x.exec(`DELETE FROM leases WHERE run = ? AND holder = ?`, run.N, workers)
+		x.exec(`DELETE FROM leases WHERE run = ? AND holder = ?`, run.N, Workers)
 	})
 }
+
+// InOne takes steps in one transaction. It does not look who may write what.
+func (db *DB) InOne(ctx context.Context, take func(ctx context.Context, tx Tx) error) error {
+	return db.onConn(ctx, func(x *steps, tx Tx) { x.fail(take(ctx, tx)) })
+}
+
+// Explain adds a remedy to an error of the database.
+func (db *DB) Explain(err error) error { return db.explain(err) }
 
 // Locked locks the lease of a run of workers until the transaction ends, so that of two that
 // end the last two parts of a stage, the second sees what the first did. It reports whether
 // workers still have the run.
-func Locked(ctx context.Context, tx pgx.Tx, run *Run) (bool, error) {
-	tag, err := tx.Exec(ctx, `SELECT 1 FROM leases WHERE run = $1 AND holder = $2 FOR UPDATE`, run.N, workers)
+func Locked(ctx context.Context, tx Tx, run *Run) (bool, error) {
+	tag, err := tx.Exec(ctx, `SELECT 1 FROM leases WHERE run = $1 AND holder = $2 FOR UPDATE`, run.N, Workers)
 	return tag.RowsAffected() > 0, err
 }
 
 // Free ends that workers have a run, in the transaction that ends its last work.
-func Free(ctx context.Context, tx pgx.Tx, run *Run) error {
-	_, err := tx.Exec(ctx, `DELETE FROM leases WHERE run = $1 AND holder = $2`, run.N, workers)
+func Free(ctx context.Context, tx Tx, run *Run) error {
+	_, err := tx.Exec(ctx, `DELETE FROM leases WHERE run = $1 AND holder = $2`, run.N, Workers)
 	return err
 }
 
@@ -119,7 +162,7 @@ func (p *postgres) fence(run *Run) Fence {
 }
 
 // onConn takes steps in one transaction of one connection, also as pgx has it.
-func (db *DB) onConn(ctx context.Context, take func(x *steps, tx pgx.Tx)) error {
+func (db *DB) onConn(ctx context.Context, take func(x *steps, tx Tx)) error {
 	conn, err := db.sql.Conn(ctx)
 	if err != nil {
 		return db.explain(err)
@@ -150,7 +193,7 @@ func (t begun) Conn() *pgx.Conn              { return t.pgxConn }
 
 var errOfStore = errors.New("the store ends its transactions itself")
 
-func transaction(conn *sql.Conn) (tx pgx.Tx, err error) {
+func transaction(conn *sql.Conn) (tx Tx, err error) {
 	return tx, conn.Raw(func(c any) error {
 		of, is := c.(postgresConn)
 		if !is {
@@ -159,25 +202,6 @@ func transaction(conn *sql.Conn) (tx pgx.Tx, err error) {
 		tx = begun{of.Conn.Conn()}
 		return nil
 	})
-}
-
-// Also adds what is executed in the transaction that commits the entries queued so far, after
-// them. It returns when that is on disk.
-func (j *Journal) Also(do func(ctx context.Context, tx pgx.Tx) error) error {
-	g, err := j.enqueue(func(g *group) {
-		g.also = append(g.also, func(ctx context.Context, conn *sql.Conn) error {
-			tx, err := transaction(conn)
-			if err != nil {
-				return err
-			}
-			return do(ctx, tx)
-		})
-	})
-	if err != nil {
-		return err
-	}
-	<-g.done
-	return g.err
 }
 
 // A Count is what an arm has of a run.

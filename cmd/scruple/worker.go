@@ -1,0 +1,197 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/experiment"
+	"github.com/scruple-eval/scruple/internal/run"
+	"github.com/scruple-eval/scruple/internal/say"
+	"github.com/scruple-eval/scruple/internal/store"
+	"github.com/scruple-eval/scruple/internal/text"
+	"github.com/scruple-eval/scruple/internal/worker"
+)
+
+// slice is how long a worker works on a shard before others may have it.
+const slice = time.Minute
+
+func workerVerb(a *app) *cobra.Command {
+	var opt workerOptions
+	c := a.verb("worker", func(c *cobra.Command, _ []string) error { return a.work(c.Context(), opt) })
+	c.Flags().IntVar(&opt.Concurrency, "concurrency", 0, "most calls in flight here (default: this worker's part of execution.concurrency of each study)")
+	c.Flags().StringVar(&opt.Only, "runs", "", "take part only in runs with an id like this, such as 'nightly-*'")
+	c.Flags().BoolVar(&opt.Once, "once", false, "end when no run has work for it")
+	c.Flags().DurationVar(&opt.Slice, "slice", slice, "how long a part of a run is worked on before others may have it")
+	c.Flags().BoolVar(&opt.exec, "allow-exec", false, "run the programs that arms name: whoever may write to the store can then run programs here")
+	c.Flags().StringVar(&opt.root, "root", "", "folder with the studies, where they are not in the store: DIR/study.yaml, or in a folder of DIR that has the name of that of the study")
+	return c
+}
+
+type workerOptions struct {
+	worker.Settings
+	exec bool
+	root string
+}
+
+func stopVerb(a *app) *cobra.Command {
+	var now bool
+	var most time.Duration
+	c := a.verb("stop", func(c *cobra.Command, args []string) error { return a.stop(c.Context(), args[0], now, most) })
+	c.Flags().BoolVar(&now, "now", false, "do not wait for calls in flight: their answers are lost")
+	c.Flags().DurationVar(&most, "wait", 2*time.Minute, "how long to wait for calls in flight")
+	return c
+}
+
+// queue opens the shared store with its queue.
+func (a *app) queue(ctx context.Context) (*worker.Queue, func(), error) {
+	db, err := store.Open(ctx, a.storeFor(""))
+	if err != nil {
+		return nil, nil, err
+	}
+	q, err := worker.Open(ctx, db)
+	if err != nil {
+		db.Close()
+		return nil, nil, err
+	}
+	return q, func() { q.Close(); db.Close() }, nil
+}
+
+func (a *app) work(ctx context.Context, opt workerOptions) error {
+	if opt.Concurrency < 0 || opt.Slice < time.Second {
+		return fmt.Errorf("worker --concurrency %d --slice %v: want at least 1 call, and 1s", opt.Concurrency, opt.Slice)
+	}
+	q, closeQueue, err := a.queue(ctx)
+	if err != nil {
+		return err
+	}
+	defer closeQueue()
+	opt.Load = func(ctx context.Context, r *store.Run) (*worker.Loaded, error) {
+		return a.loaded(ctx, q.Store(), r, opt)
+	}
+	opt.Say = func(format string, args ...any) { a.warn("%s", say.PlainLine(fmt.Sprintf(format, args...))) }
+	opt.Score = func(ctx context.Context, r *experiment.Run) error {
+		if left, err := r.Blinded(ctx); err != nil || left > 0 {
+			return err
+		}
+		_, err := r.Rescore(ctx, samplesPerArm(len(r.Bench.Arms())))
+		return err
+	}
+	opt.Observer, opt.Version = a.quiet(), version()
+	ctx, stop, restore := interruptible(ctx)
+	defer restore()
+	return q.Take(ctx, opt.Settings, stop)
+}
+
+// quiet tells of failures, not of progress: a worker may take part in many runs.
+func (a *app) quiet() run.Observer { return &plainObserver{w: a.err, every: 24 * time.Hour} }
+
+// loaded loads a run for a worker.
+func (a *app) loaded(ctx context.Context, db *store.DB, r *store.Run, opt workerOptions) (*worker.Loaded, error) {
+	path := r.StudyPath
+	if opt.root != "" {
+		path = filepath.Join(opt.root, filepath.Base(filepath.Dir(path)), filepath.Base(path))
+	}
+	from := source{path: path, overrides: r.Overrides, store: db.Path(), run: r.ID}
+	x, err := from.load()
+	if err != nil {
+		return nil, err
+	}
+	fail := func(err error) (*worker.Loaded, error) { return nil, errors.Join(err, x.Close()) }
+	for _, p := range x.Bench.Pipelines() {
+		if p.Kind == "exec" && !opt.exec {
+			return fail(fmt.Errorf("arm %s runs a program: start the worker with --allow-exec if you trust all who may write to the store", p.Model[len(eval.PipelinePrefix):]))
+		}
+	}
+	part, err := x.Same(ctx, db, r)
+	if err != nil {
+		return fail(err)
+	}
+	models, _, closeModels, err := a.models(ctx, x, false)
+	if err != nil {
+		return fail(err)
+	}
+	return &worker.Loaded{Run: part, Models: models, Close: func() error { return errors.Join(closeModels(), x.Close()) }}, nil
+}
+
+// takePart gives a run to workers, unless they have it, and takes part until it is done.
+func (a *app) takePart(ctx context.Context, db *store.DB, r *experiment.Run, left *experiment.Left, models map[string]*run.Model, opt runOptions, stop <-chan error) error {
+	q, err := worker.Open(ctx, db)
+	if err != nil {
+		return err
+	}
+	defer q.Close()
+	has, err := db.Entrusted(ctx, r.Record)
+	if err != nil {
+		return err
+	}
+	if !has {
+		if err := q.Entrust(ctx, r, left, worker.Entrusting{NoReuse: opt.noReuse, Score: opt.detach, Version: version()}); err != nil {
+			return err
+		}
+	}
+	if opt.detach {
+		a.say("%s: workers have it; `%s` shows how far they are", r.Record.ID, a.command("status", r.Record.ID, "--workers"))
+		return nil
+	}
+	observer, closeObserver := a.observer()
+	defer closeObserver()
+	return q.Take(ctx, worker.Settings{Run: r.Record, Slice: slice, Version: version(), Observer: observer, Say: func(format string, args ...any) { a.warn("%s", say.PlainLine(fmt.Sprintf(format, args...))) },
+		Load: func(context.Context, *store.Run) (*worker.Loaded, error) {
+			return &worker.Loaded{Run: r, Models: models, Close: func() error { return nil }}, nil
+		}}, stop)
+}
+
+func (a *app) stop(ctx context.Context, arg string, now bool, most time.Duration) error {
+	db, r, err := a.findRun(ctx, arg)
+	if err != nil {
+		return err
+	}
+	db.Close()
+	q, closeQueue, err := a.queue(ctx)
+	if err != nil {
+		return err
+	}
+	defer closeQueue()
+	if err := q.Stop(ctx, r, now, most); err != nil {
+		return err
+	}
+	a.say("%s: stopped; `%s` goes on with it", r.ID, a.command("run", arg))
+	return nil
+}
+
+// workers shows what workers do.
+func (a *app) workers(ctx context.Context) error {
+	q, closeQueue, err := a.queue(ctx)
+	if err != nil {
+		return err
+	}
+	defer closeQueue()
+	s, err := q.Status(ctx)
+	if err != nil {
+		return err
+	}
+	return a.result(s, func() {
+		for _, r := range s.Runs {
+			a.say("%-24s %s: %d of %s done, %d in hand, %d waiting; then %s", r.Run, r.Step, r.Done, text.Plural(r.Done+r.InHand+r.Waiting, "shard", "shards"), r.InHand, r.Waiting, text.Plural(r.Later, "shard", "shards"))
+		}
+		if len(s.Runs) == 0 {
+			a.say("workers have no run")
+		}
+		for _, w := range s.Workers {
+			note := ""
+			if w.Note != "" {
+				note = "; not taking part in " + say.PlainLine(w.Note)
+			}
+			a.say("%-24s %s in hand, seen %s%s", w.Process, text.Plural(w.Shards, "shard", "shards"), w.Seen.UTC().Format(time.RFC3339), note)
+		}
+		if len(s.Workers) == 0 {
+			a.say("no worker is there: start some with `%s`", a.command("worker"))
+		}
+	})
+}

@@ -1,0 +1,144 @@
+package experiment
+
+import (
+	"context"
+	"iter"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/run"
+)
+
+// A Shard is one step of a run on whole items, so that the arms and replicates of an item
+// are never apart: the trials from a place in the plan to another, which is not included.
+type Shard struct {
+	Step Step `json:"step"`
+	From int  `json:"from"`
+	To   int  `json:"to"`
+}
+
+// A Step of a run begins when the one before it has ended for all items.
+type Step int
+
+// The steps of a run.
+const (
+	Performing  Step = iota
+	Calibrating      // the judge, by its known answers
+	Judging
+	Scoring // of the whole run
+)
+
+func (s Step) String() string { return [...]string{"run", "calibrate", "judge", "score"}[s] }
+
+func (s Step) stage() eval.Stage {
+	if s == Performing {
+		return eval.StageRun
+	}
+	return eval.StageJudge
+}
+
+// LeastTrials is the least size of a shard but the last: a job of a queue costs about as much
+// as ten trials. Of very many trials it has more, else the jobs alone fill the database.
+const (
+	LeastTrials = 64
+	manyTrials  = 10_000_000
+	mostTrials  = 1024
+)
+
+// Shards splits the pending work of a part of a run.
+func (r *Run) Shards(left *Left) []Shard {
+	shards := r.cut(Performing, left.performs)
+	if !r.HasJudge() {
+		return shards
+	}
+	calibrates := r.calibrationArms()
+	of := func(calibrating bool) func(int) bool {
+		return func(seq int) bool {
+			return calibrates[r.Plan.Trial(seq).Arm] == calibrating && (left.performs(seq) || left.judges(seq) && left.progress.Done.Has(seq) && !left.progress.Failed.Has(seq))
+		}
+	}
+	return append(append(shards, r.cut(Calibrating, of(true))...), r.cut(Judging, of(false))...)
+}
+
+// cut makes shards of the items that have pending trials.
+func (r *Run) cut(step Step, pending func(seq int) bool) (shards []Shard) {
+	size := LeastTrials
+	if r.Plan.Len() >= manyTrials {
+		size = mostTrials
+	}
+	from, n, item := 0, 0, ""
+	for seq := range r.Plan.Len() {
+		if of := r.Plan.Trial(seq).Item; of != item {
+			if n >= size {
+				shards, n = append(shards, Shard{step, from, seq}), 0
+			}
+			if n == 0 {
+				from = seq
+			}
+			item = of
+		}
+		if pending(seq) {
+			n++
+		}
+	}
+	if n > 0 {
+		shards = append(shards, Shard{step, from, r.Plan.Len()})
+	}
+	return shards
+}
+
+// Tasks yields what is pending of a shard. Its size is that of what other processes left.
+func (r *Run) Tasks(ctx context.Context, s Shard, part Part) ([]run.Task, error) {
+	p, err := r.db.ProgressIn(ctx, r.Record, s.From, s.To)
+	if err != nil {
+		return nil, err
+	}
+	selected, err := r.selected(part)
+	if err != nil {
+		return nil, err
+	}
+	left := &Left{progress: p, part: part, selected: selected}
+	var tasks []run.Task
+	if s.Step == Performing {
+		for seq := s.From; seq < s.To; seq++ {
+			if left.performs(seq) {
+				tasks = append(tasks, run.Task{Trial: r.Plan.Trial(seq), Called: p.Called.Has(seq)})
+			}
+		}
+		return tasks, nil
+	}
+	calibrates := r.calibrationArms()
+	for j, err := range r.db.OutcomesIn(ctx, r.Record, s.From, s.To) {
+		if err != nil {
+			return nil, err
+		}
+		seq, ok := r.Plan.Seq(j.Trial)
+		if ok && calibrates[j.Trial.Arm] == (s.Step == Calibrating) && j.Outcome.Kind != eval.Failed && left.judges(seq) {
+			tasks = append(tasks, run.Task{Trial: j.Trial, Called: p.Called.Has(seq), Outcome: j.Outcome})
+		}
+	}
+	return tasks, nil
+}
+
+// Do performs or judges tasks of shards of one step, as they come. left counts those of
+// each arm.
+func (s *Session) Do(ctx context.Context, step Step, left *Left, tasks iter.Seq2[run.Task, error]) error {
+	if step.stage() == eval.StageRun {
+		return s.Perform(ctx, left, tasks)
+	}
+	return s.Judge(ctx, left, tasks)
+}
+
+// InOrder reports whether tasks of items that come one after another are to be done one after
+// another.
+func (r *Run) InOrder() bool {
+	return r.Study.Execution.Delay > 0 || r.Study.Execution.ItemByItem
+}
+
+// CheckPrograms is what ends each session, of some trials: it rejects answers of a pipeline
+// whose program changed meanwhile.
+func (r *Run) CheckPrograms(ctx context.Context, s Shard) error {
+	return r.checkPrograms(ctx, func(seq int) bool { return s.Step == Performing && s.From <= seq && seq < s.To })
+}
+
+// Part returns the part of the run that this is left of.
+func (l *Left) Part() Part { return l.part }

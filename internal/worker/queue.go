@@ -1,0 +1,290 @@
+// Package worker lets many processes take part in the runs of a shared store. What is pending
+// of a run is split into shards, whole items with all their arms and replicates; each is a
+// job of River, a queue in PostgreSQL, and each run is a queue of its own. The package must
+// not know suites, providers or a terminal: it is given runs with their models.
+//
+// # What River does, and what it does not
+//
+// River gives a shard to one worker at a time, and to another when the first gives it back or
+// is lost. It has no fence: a process that was stopped for long, and wakes, may believe that
+// it still has a shard that another works on. So each transaction that writes the run
+// first makes sure, in [hands.fence], that this process has all the shards it works on; if it
+// has lost one it drops what is in hand, and begins no call.
+//
+// # Order
+//
+// All shards of a run are inserted together. Those of its first step are available, the
+// others pending, and the transaction that completes the last shard of a step opens the next.
+// After the last one workers no longer have the run. While they have it, its lease keeps
+// other processes from writing it; see [store.DB.Entrust].
+//
+// # Losses
+//
+// A worker says every few seconds that it is there. The shards of one that did not for
+// [lostAfter] are given to others, and those of a process of this machine that has ended, at
+// once. Calls that were in flight there are asked again, no others.
+package worker
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivermigrate"
+
+	"github.com/scruple-eval/scruple/internal/experiment"
+	"github.com/scruple-eval/scruple/internal/store"
+)
+
+// A Job is a shard of a run.
+type Job struct {
+	experiment.Shard
+	Run     int64           `json:"run"`
+	Part    experiment.Part `json:"part"`
+	NoReuse bool            `json:"no_reuse,omitempty"`
+	Longest time.Duration   `json:"longest"` // that one call may take
+}
+
+// Kind is the name that River knows jobs by.
+func (Job) Kind() string { return "shard" }
+
+func queueOf(run int64) string { return fmt.Sprintf("run-%d", run) }
+
+// open are the states of jobs that are or will be worked on.
+const open = `('available', 'running', 'retryable', 'scheduled')`
+
+// A Queue is the work of a shared store.
+type Queue struct {
+	db     *store.DB
+	holder string
+	pool   *pgxpool.Pool
+	driver *riverpgxv5.Driver
+	client *river.Client[pgx.Tx] // inserts only
+}
+
+// silent is where River would write its log: what matters is in the store.
+var silent = slog.New(slog.NewTextHandler(io.Discard, nil))
+
+// Open prepares the queue of a shared store, which is open for writing. Close it first.
+func Open(ctx context.Context, db *store.DB) (*Queue, error) {
+	config, holder, err := db.Config()
+	if err != nil {
+		return nil, err
+	}
+	pooled, err := pgxpool.ParseConfig(config.ConnString())
+	if err != nil {
+		return nil, fmt.Errorf("store %s: the address cannot be used by workers: it has a setting of its pool", db.Path()) // err may have the password
+	}
+	pooled.ConnConfig, pooled.MaxConns = config, max(pooled.MaxConns, 4)
+	pool, err := pgxpool.NewWithConfig(ctx, pooled)
+	if err != nil {
+		return nil, db.Explain(err)
+	}
+	q := &Queue{db: db, holder: holder, pool: pool, driver: riverpgxv5.New(pool)}
+	if err := q.migrate(ctx); err != nil {
+		pool.Close()
+		return nil, db.Explain(fmt.Errorf("preparing the tables of the queue: %w", err))
+	}
+	q.client, err = river.NewClient(q.driver, &river.Config{Logger: silent})
+	return q, err
+}
+
+// Store returns the store.
+func (q *Queue) Store() *store.DB { return q.db }
+
+// Close closes the connections of the queue.
+func (q *Queue) Close() { q.pool.Close() }
+
+// migrate creates the tables of River, or brings them up to date. One process at a time does;
+// the others wait for it.
+func (q *Queue) migrate(ctx context.Context) error {
+	m, err := rivermigrate.New(q.driver, &rivermigrate.Config{Logger: silent})
+	if err != nil {
+		return err
+	}
+	if valid, err := m.Validate(ctx, nil); err != nil || valid.OK {
+		return err
+	}
+	return pgx.BeginFunc(ctx, q.pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `LOCK TABLE workers IN ACCESS EXCLUSIVE MODE`); err != nil {
+			return err
+		}
+		_, err := m.Migrate(ctx, rivermigrate.DirectionUp, nil)
+		return err
+	})
+}
+
+// mostAttempts is the most that River can count: a shard that a worker loses is not given up.
+const mostAttempts = 32767
+
+// Entrusting is how a run is given to workers.
+type Entrusting struct {
+	NoReuse bool
+	Score   bool   // the last worker scores the run
+	Version string // of the program, which workers must have
+}
+
+// Entrust gives what is pending of a run to workers.
+func (q *Queue) Entrust(ctx context.Context, r *experiment.Run, left *experiment.Left, how Entrusting) error {
+	shards := r.Shards(left)
+	if how.Score {
+		shards = append(shards, experiment.Shard{Step: experiment.Scoring, To: r.Plan.Len()})
+	}
+	if len(shards) == 0 {
+		return nil
+	}
+	var jobs []river.InsertManyParams
+	for _, s := range shards {
+		jobs = append(jobs, river.InsertManyParams{
+			Args:       Job{Shard: s, Run: r.Record.N, Part: left.Part(), NoReuse: how.NoReuse, Longest: r.Study.Execution.Timeout.D()},
+			InsertOpts: &river.InsertOpts{Queue: queueOf(r.Record.N), MaxAttempts: mostAttempts, Pending: s.Step != shards[0].Step}})
+	}
+	return q.db.Entrust(ctx, r.Record, how.Version, func(ctx context.Context, tx store.Tx) error {
+		const atOnce = 5000
+		for len(jobs) > 0 {
+			n := min(atOnce, len(jobs))
+			if _, err := q.client.InsertManyTx(ctx, tx, jobs[:n]); err != nil {
+				return fmt.Errorf("inserting the jobs of %s: %w", r.Record.ID, err)
+			}
+			jobs = jobs[n:]
+		}
+		return nil
+	})
+}
+
+// goOn opens the next step of a run if the one before it has ended, and ends that workers have
+// the run after the last step. It belongs to the transaction that completes a shard.
+func goOn(ctx context.Context, tx store.Tx, run *store.Run) error {
+	if has, err := store.Locked(ctx, tx, run); err != nil || !has {
+		return err
+	}
+	var busy bool
+	queue := queueOf(run.N)
+	if err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM river_job WHERE queue = $1 AND state IN `+open+`)`, queue).Scan(&busy); err != nil || busy {
+		return err
+	}
+	opened, err := tx.Exec(ctx, `UPDATE river_job SET state = 'available', scheduled_at = now() WHERE queue = $1 AND state = 'pending'
+		AND (args->>'step')::int = (SELECT min((args->>'step')::int) FROM river_job WHERE queue = $1 AND state = 'pending')`, queue)
+	if err != nil || opened.RowsAffected() > 0 {
+		return err
+	}
+	return store.Free(ctx, tx, run)
+}
+
+// Stop takes a run from workers: they finish the calls in flight and give its shards back,
+// and what is pending is canceled. With now, calls in flight are not waited for, and their
+// answers are lost. It waits for at most the given time.
+func (q *Queue) Stop(ctx context.Context, run *store.Run, now bool, most time.Duration) error {
+	if has, err := q.db.Entrusted(ctx, run); err != nil {
+		return err
+	} else if !has {
+		return fmt.Errorf("stop %s: no worker has this run", run.ID)
+	}
+	if err := q.db.AskToStop(ctx, run); err != nil {
+		return err
+	}
+	for begun := time.Now(); !now; {
+		if err := q.rescue(ctx); err != nil {
+			return err
+		}
+		var busy int
+		err := q.pool.QueryRow(ctx, `SELECT count(*) FROM river_job WHERE queue = $1 AND state = 'running'`, queueOf(run.N)).Scan(&busy)
+		if err != nil {
+			return q.db.Explain(err)
+		}
+		if busy == 0 {
+			break
+		}
+		if time.Since(begun) > most {
+			return fmt.Errorf("stop %s: %d shards are still worked on after %v; run the same command to wait again, or with --now to lose what is in flight", run.ID, busy, most)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+	return q.db.Take(ctx, run, func(ctx context.Context, tx store.Tx) error {
+		_, err := tx.Exec(ctx, `UPDATE river_job SET state = 'cancelled', finalized_at = now() WHERE queue = $1 AND state NOT IN ('completed', 'cancelled', 'discarded')`, queueOf(run.N))
+		return err
+	})
+}
+
+// rescue gives the shards of lost workers to others.
+func (q *Queue) rescue(ctx context.Context) error {
+	rows, err := q.pool.Query(ctx, `SELECT DISTINCT j.attempted_by[array_upper(j.attempted_by, 1)] FROM river_job j WHERE j.state = 'running'`)
+	if err != nil {
+		return q.db.Explain(err)
+	}
+	holders, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return q.db.Explain(err)
+	}
+	var ended []string
+	for _, h := range holders {
+		if store.Ended(h) {
+			ended = append(ended, h)
+		}
+	}
+	_, err = q.pool.Exec(ctx, `UPDATE river_job SET state = 'available', scheduled_at = now() WHERE state = 'running' AND (
+			attempted_by[array_upper(attempted_by, 1)] = ANY($1) OR NOT EXISTS (SELECT 1 FROM workers w
+			WHERE w.holder = attempted_by[array_upper(attempted_by, 1)] AND w.seen > clock_timestamp() - make_interval(secs => $2)))`, ended, lostAfter.Seconds())
+	return q.db.Explain(err)
+}
+
+// A Status is what workers do.
+type Status struct {
+	Runs    []State `json:"runs"`
+	Workers []Hand  `json:"workers"`
+}
+
+// A State is what workers have of a run: the shards of the step that is worked on, and those
+// of later steps.
+type State struct {
+	Run     string `json:"run"`
+	Step    string `json:"step"`
+	Done    int    `json:"done"`
+	InHand  int    `json:"in_hand"`
+	Waiting int    `json:"waiting"`
+	Later   int    `json:"later"`
+}
+
+// A Hand is a worker that is there.
+type Hand struct {
+	Process string    `json:"process"`
+	Seen    time.Time `json:"seen"`
+	Shards  int       `json:"shards"` // that it has in hand
+	Note    string    `json:"note,omitempty"`
+}
+
+// Status returns what workers have of each run, and which workers there are.
+func (q *Queue) Status(ctx context.Context) (s Status, err error) {
+	rows, err := q.pool.Query(ctx, `WITH of AS (SELECT queue, (args->>'step')::int AS step, state FROM river_job WHERE state <> 'cancelled'),
+			now AS (SELECT queue, min(step) AS step FROM of WHERE state IN `+open+` GROUP BY queue)
+		SELECT r.id, coalesce(now.step, 0), count(*) FILTER (WHERE of.step = now.step AND state = 'completed'), count(*) FILTER (WHERE state = 'running'),
+			count(*) FILTER (WHERE of.step = now.step AND state NOT IN ('completed', 'running')), count(*) FILTER (WHERE of.step > now.step)
+		FROM leases l JOIN runs r ON r.n = l.run JOIN of ON of.queue = 'run-' || r.n LEFT JOIN now ON now.queue = of.queue
+		WHERE l.holder = $1 GROUP BY r.n, r.id, now.step ORDER BY r.n`, store.Workers)
+	if err == nil {
+		s.Runs, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (r State, err error) {
+			var step experiment.Step
+			err = row.Scan(&r.Run, &step, &r.Done, &r.InHand, &r.Waiting, &r.Later)
+			r.Step = step.String()
+			return r, err
+		})
+	}
+	if err == nil {
+		rows, err = q.pool.Query(ctx, `SELECT w.process, w.seen, (SELECT count(*) FROM river_job j WHERE j.state = 'running' AND j.attempted_by[array_upper(j.attempted_by, 1)] = w.holder), w.note
+			FROM workers w WHERE w.seen > clock_timestamp() - make_interval(secs => $1) ORDER BY w.process`, lostAfter.Seconds())
+	}
+	if err == nil {
+		s.Workers, err = pgx.CollectRows(rows, pgx.RowToStructByPos[Hand])
+	}
+	return s, q.db.Explain(err)
+}

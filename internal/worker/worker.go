@@ -1,0 +1,309 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
+
+	"github.com/scruple-eval/scruple/internal/experiment"
+	"github.com/scruple-eval/scruple/internal/run"
+	"github.com/scruple-eval/scruple/internal/store"
+)
+
+// A Loaded run is bound to its study and to the clients of its models.
+type Loaded struct {
+	*experiment.Run
+	Models map[string]*run.Model
+	Close  func() error
+}
+
+// Settings of a worker.
+type Settings struct {
+	// Load loads a run, or says why this process cannot take part in it.
+	Load func(context.Context, *store.Run) (*Loaded, error)
+	// Only limits the worker to runs whose id matches a pattern of package path; "" does not.
+	Only string
+	// Run limits it to one run, and ends it with that run.
+	Run *store.Run
+	// Concurrency is the most calls in flight; 0 means the part of that of the study that the
+	// workers of a run have each.
+	Concurrency int
+	Slice       time.Duration // how long a shard is worked on before others may have it
+	Once        bool          // end when no run has work
+	Version     string        // of the program
+	Observer    run.Observer  // may be nil
+	Say         func(format string, args ...any)
+	// Score scores a run whose last step it is.
+	Score func(context.Context, *experiment.Run) error
+}
+
+const (
+	beat = time.Second
+	// lostAfter is how long a worker may be silent before its shards are given to others.
+	lostAfter = 30 * time.Second
+	// grace is how long a worker that ends waits for its last shards to be given back.
+	grace = 10 * time.Second
+)
+
+// A Worker takes part in runs.
+type Worker struct {
+	Settings
+	*Queue
+	river *river.Client[pgx.Tx]
+	jobs  jobs
+
+	mu       sync.Mutex
+	sessions map[int64]*session
+	left     map[int64]string // runs that it cannot take part in, and when they were entrusted
+	failed   error            // why it left the only run
+}
+
+// jobs are what River calls.
+type jobs struct {
+	river.WorkerDefaults[Job]
+	w *Worker
+}
+
+// Timeout is when River takes a shard from a worker that is there but does not give it back.
+func (j jobs) Timeout(of *river.Job[Job]) time.Duration {
+	return j.w.Slice + 3*of.Args.Longest + time.Minute
+}
+
+// NextRetry is at once: another worker may do it.
+func (jobs) NextRetry(*river.Job[Job]) time.Time { return time.Now().Add(beat) }
+
+func (j jobs) Work(ctx context.Context, job *river.Job[Job]) error { return j.w.work(ctx, job) }
+
+// Take takes part in runs until it is stopped, or with Run or Once until there is no more
+// work. An error received from stop is why it ends; its calls in flight then finish.
+func (q *Queue) Take(ctx context.Context, s Settings, stop <-chan error) error {
+	w := &Worker{Settings: s, Queue: q, sessions: map[int64]*session{}, left: map[int64]string{}}
+	w.jobs.w = w
+	known := river.NewWorkers()
+	river.AddWorker(known, w.jobs)
+	client, err := river.NewClient(q.driver, &river.Config{ID: q.holder, Logger: silent, Workers: known, PollOnly: true, FetchPollInterval: 200 * time.Millisecond,
+		Queues:     map[string]river.QueueConfig{"none": {MaxWorkers: 1, FetchPollInterval: time.Hour}}, // it wants one to begin with
+		JobTimeout: -1, RescueStuckJobsAfter: s.Slice + time.Minute, ErrorHandler: w})
+	if err != nil {
+		return fmt.Errorf("preparing the worker: %w", err)
+	}
+	w.river = client
+	// What River does for its own ends when the worker does; shards are ended by their session.
+	working, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	if err := client.Start(working); err != nil {
+		return q.db.Explain(fmt.Errorf("starting the worker: %w", err))
+	}
+	err = w.follow(ctx, stop)
+	w.leaveAll(err)
+	ending, cancel := context.WithTimeout(working, grace)
+	defer cancel()
+	stopped := client.Stop(ending)
+	_, _ = q.pool.Exec(ending, `DELETE FROM workers WHERE holder = $1`, q.holder) // else it is lost soon
+	return errors.Join(err, stopped)
+}
+
+// HandleError and HandlePanic leave errors to the sessions, which say them.
+func (*Worker) HandleError(context.Context, *rivertype.JobRow, error) *river.ErrorHandlerResult {
+	return nil
+}
+
+func (w *Worker) HandlePanic(_ context.Context, _ *rivertype.JobRow, panicked any, trace string) *river.ErrorHandlerResult {
+	w.Say("a shard ended by a fault of the program, and is given to another worker: %v\n%s", panicked, trace)
+	return nil
+}
+
+// follow joins runs that are given to workers, and leaves those that are not any more.
+func (w *Worker) follow(ctx context.Context, stop <-chan error) error {
+	every := time.NewTicker(beat)
+	defer every.Stop()
+	for misses := 0; ; {
+		idle, err := w.once(ctx)
+		switch {
+		case err != nil:
+			// The server may be away for a while: shards in hand are lost after that, no answers.
+			if misses++; misses == 1 {
+				w.Say("%v; trying again", err)
+			}
+			if w.Run != nil && misses > int(lostAfter/beat) {
+				return err
+			}
+		case w.failed != nil:
+			return w.failed
+		case idle && (w.Once || w.Run != nil):
+			return nil
+		default:
+			misses = 0
+		}
+		select {
+		case why := <-stop:
+			return fmt.Errorf("%w: %w", run.ErrStopped, why)
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-every.C:
+		}
+	}
+}
+
+// once looks which runs there are, and says that the worker is there. It reports whether
+// there is none to take part in.
+func (w *Worker) once(ctx context.Context) (idle bool, err error) {
+	if _, err := w.pool.Exec(ctx, `INSERT INTO workers (holder, process, seen, note) VALUES ($1, $2, clock_timestamp(), '')
+		ON CONFLICT (holder) DO UPDATE SET seen = clock_timestamp()`, w.holder, store.Process()); err != nil {
+		return false, w.db.Explain(err)
+	}
+	if err := w.rescue(ctx); err != nil {
+		return false, err
+	}
+	runs, err := w.db.OfWorkers(ctx)
+	if err != nil {
+		return false, err
+	}
+	idle = true
+	for n, when := range runs {
+		if w.Run != nil && w.Run.N != n {
+			continue
+		}
+		w.mu.Lock()
+		s, out := w.sessions[n], w.left[n]
+		w.mu.Unlock()
+		if s == nil && out != when {
+			if err := w.join(ctx, n, when); err != nil {
+				return false, err
+			}
+			w.mu.Lock()
+			s = w.sessions[n]
+			w.mu.Unlock()
+		}
+		if s != nil {
+			idle = false
+			if err := s.share(ctx); err != nil {
+				return false, err
+			}
+		}
+	}
+	w.mu.Lock()
+	var ended []*session
+	for n, s := range w.sessions {
+		if runs[n] != s.when {
+			ended = append(ended, s)
+		}
+	}
+	w.mu.Unlock()
+	for _, s := range ended {
+		w.leave(s, errEnded)
+	}
+	return idle, nil
+}
+
+var errEnded = errors.New("workers do not have the run any more")
+
+// join begins to take part in a run, if this process can.
+func (w *Worker) join(ctx context.Context, n int64, when string) error {
+	r, err := w.db.RunNumbered(ctx, n)
+	if err != nil {
+		return err
+	}
+	if fits, err := path.Match(w.Only, r.ID); w.Only != "" && (err != nil || !fits) {
+		w.left[n] = when
+		return nil
+	}
+	if of := when[:strings.LastIndex(when, " ")]; of != w.Version {
+		w.cannot(ctx, r, when, fmt.Errorf("it was begun by version %s of scruple, and this is %s: use the same", of, w.Version))
+		return nil
+	}
+	loaded, err := w.Load(ctx, r)
+	if err != nil {
+		w.cannot(ctx, r, when, err)
+		return nil
+	}
+	s := newSession(w, loaded, when)
+	w.mu.Lock()
+	w.sessions[n] = s
+	w.mu.Unlock()
+	hands := max(1, loaded.Study.Execution.Concurrency, w.Concurrency)/experiment.LeastTrials + 2
+	if err := w.river.Queues().Add(queueOf(n), river.QueueConfig{MaxWorkers: hands}); err != nil {
+		return fmt.Errorf("joining %s: %w", r.ID, err)
+	}
+	if w.Run == nil {
+		w.Say("%s: taking part", r.ID)
+	}
+	return nil
+}
+
+// cannot notes why this process does not take part in a run.
+func (w *Worker) cannot(ctx context.Context, r *store.Run, when string, why error) {
+	w.mu.Lock()
+	w.left[r.N] = when
+	w.mu.Unlock()
+	if w.Run != nil {
+		w.failed = why
+		return
+	}
+	w.Say("%s: not taking part: %v", r.ID, why)
+	_, _ = w.pool.Exec(ctx, `UPDATE workers SET note = $2 WHERE holder = $1`, w.holder, r.ID+": "+why.Error()) // for status
+}
+
+// leave ends that the worker takes part in a run.
+func (w *Worker) leave(s *session, why error) {
+	s.stop(why)
+	ctx, end := context.WithTimeout(context.Background(), grace)
+	defer end()
+	_ = w.river.Queues().Remove(ctx, queueOf(s.Record.N)) // what still runs gives itself back
+	if err := s.close(); err != nil {
+		w.Say("%s: %v", s.Record.ID, err)
+	}
+	w.mu.Lock()
+	delete(w.sessions, s.Record.N)
+	w.mu.Unlock()
+	if w.Run == nil && errors.Is(why, errEnded) {
+		w.Say("%s: done or stopped", s.Record.ID)
+	}
+}
+
+func (w *Worker) leaveAll(why error) {
+	w.mu.Lock()
+	var all []*session
+	for _, s := range w.sessions {
+		all = append(all, s)
+	}
+	w.mu.Unlock()
+	for _, s := range all {
+		s.stop(why)
+	}
+	for _, s := range all {
+		w.leave(s, why)
+	}
+}
+
+// work works on a shard until it is done, its slice has ended, or the worker leaves the run.
+func (w *Worker) work(ctx context.Context, job *river.Job[Job]) error {
+	w.mu.Lock()
+	s := w.sessions[job.Args.Run]
+	w.mu.Unlock()
+	if s == nil {
+		return river.JobSnooze(beat)
+	}
+	done, err := s.work(ctx, job)
+	switch {
+	case err == nil && done:
+		return nil
+	case err == nil:
+		return river.JobSnooze(0) // for the next
+	case errors.Is(err, run.ErrStopped), errors.Is(err, errLost), errors.Is(err, errEnded):
+		return river.JobSnooze(0)
+	}
+	var broken *store.Error
+	if errors.As(err, &broken) { // the server may be away
+		return river.JobSnooze(beat)
+	}
+	return river.JobSnooze(0)
+}
