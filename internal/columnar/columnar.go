@@ -1,4 +1,4 @@
-// Package columnar writes tables as Parquet, compressed with Zstandard: columns keep their
+// Package columnar writes and reads tables as Parquet, compressed with Zstandard: columns keep their
 // order, texts that repeat have a dictionary, and a value that is missing is null.
 //
 // It must not know what the columns mean.
@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"iter"
 	"reflect"
 	"slices"
 
@@ -93,8 +94,10 @@ func set(field reflect.Value, c Column, v any) error {
 		return nil
 	case Int:
 		if x, ok := v.(int); ok {
-			n := int64(x)
-			field.Set(reflect.ValueOf(&n))
+			v = int64(x)
+		}
+		if x, ok := v.(int64); ok {
+			field.Set(reflect.ValueOf(&x))
 			return nil
 		}
 	default:
@@ -110,4 +113,52 @@ func set(field reflect.Value, c Column, v any) error {
 		}
 	}
 	return fmt.Errorf("writing column %s: a value of type %T", c.Name, v)
+}
+
+// Read reads a table without vectors: the names of its columns, and its rows, whose values are
+// int64, float64, bool, string or nil. A row is valid until the next one.
+func Read(r io.ReaderAt, size int64) (names []string, rows iter.Seq2[[]any, error], err error) {
+	file, err := parquet.OpenFile(r, size, parquet.SkipBloomFilters(true))
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, path := range file.Schema().Columns() {
+		names = append(names, path[0])
+	}
+	return names, func(yield func([]any, error) bool) {
+		in := parquet.NewReader(file)
+		defer in.Close()
+		few, values := make([]parquet.Row, 64), make([]any, len(names))
+		for {
+			n, err := in.ReadRows(few)
+			for _, row := range few[:n] {
+				for _, v := range row {
+					values[v.Column()] = valueOf(v)
+				}
+				if !yield(values, nil) {
+					return
+				}
+			}
+			if err != nil || n == 0 {
+				if err != nil && err != io.EOF {
+					yield(nil, err)
+				}
+				return
+			}
+		}
+	}, nil
+}
+
+func valueOf(v parquet.Value) any {
+	switch {
+	case v.IsNull():
+		return nil
+	case v.Kind() == parquet.Int64:
+		return v.Int64()
+	case v.Kind() == parquet.Double:
+		return v.Double()
+	case v.Kind() == parquet.Boolean:
+		return v.Boolean()
+	}
+	return string(v.ByteArray())
 }

@@ -63,3 +63,42 @@ func TestWrite(t *testing.T) {
 		t.Errorf("a text in a column of numbers: %v", err)
 	}
 }
+
+// TestRead: the values that were written come back, in more rows than a group has.
+func TestRead(t *testing.T) {
+	columns := []Column{{"id", Int}, {"item", ID}, {"cost", Float}, {"text", Text}, {"none", Text}}
+	var b bytes.Buffer
+	write, end := Write(&b, columns, nil, "scruple", "1")
+	row := func(i int) []any {
+		if i%3 == 0 {
+			return []any{int64(i), nil, nil, "", nil}
+		}
+		return []any{int64(i), "a", float64(i) / 2, strings.Repeat("\x00\xff", i%7), nil}
+	}
+	const n = 2*rowsInGroup + 100
+	for i := range n {
+		if err := write(row(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := end(); err != nil {
+		t.Fatal(err)
+	}
+	names, rows, err := Read(bytes.NewReader(b.Bytes()), int64(b.Len()))
+	if err != nil || strings.Join(names, " ") != "id item cost text none" {
+		t.Fatal(names, err)
+	}
+	i := 0
+	for got, err := range rows {
+		if d := cmp.Diff(row(i), got); d != "" || err != nil {
+			t.Fatal(i, d, err)
+		}
+		i++
+	}
+	if i != n {
+		t.Errorf("%d rows, want %d", i, n)
+	}
+	if _, _, err := Read(bytes.NewReader(b.Bytes()[:b.Len()-9]), int64(b.Len()-9)); err == nil {
+		t.Error("a file that was cut is read")
+	}
+}

@@ -30,7 +30,7 @@ func (db *DB) Answers(ctx context.Context, run *Run, arm string) (*Answers, erro
 		answerKey
 	}
 	a := &Answers{db, run, arm, map[answerKey]int64{}}
-	for r, err := range query(ctx, db, `SELECT id, item, replicate FROM trials WHERE run = ? AND place >= 0 AND arm = ?`, []any{run.N, arm}, func(rows *sql.Rows) (r row, err error) {
+	for r, err := range query(ctx, db, `SELECT id, item, replicate FROM trials WHERE run = ? AND place >= 0 AND arm = ?`, []any{run, arm}, func(rows *sql.Rows) (r row, err error) {
 		return r, rows.Scan(&r.id, &r.item, &r.replicate)
 	}) {
 		if err != nil {
@@ -47,7 +47,7 @@ func (db *DB) Answers(ctx context.Context, run *Run, arm string) (*Answers, erro
 
 // PlanArms lists the arms of a run's plan.
 func (db *DB) PlanArms(ctx context.Context, run *Run) ([]string, error) {
-	return column[string](ctx, db, `SELECT DISTINCT arm FROM trials WHERE run = ? AND place >= 0 ORDER BY arm`, run.N)
+	return column[string](ctx, db, `SELECT DISTINCT arm FROM trials WHERE run = ? AND place >= 0 ORDER BY arm`, run)
 }
 
 // Questions returns the question of each trial of an arm.
@@ -57,7 +57,7 @@ func (db *DB) Questions(ctx context.Context, run *Run, arm string) (map[eval.Tri
 		question int64
 	}
 	questions := map[eval.Trial]int64{}
-	for r, err := range query(ctx, db, `SELECT item, arm, replicate, question FROM trials WHERE run = ? AND place >= 0 AND arm = ?`, []any{run.N, arm}, func(rows *sql.Rows) (r row, err error) {
+	for r, err := range query(ctx, db, `SELECT item, arm, replicate, question FROM trials WHERE run = ? AND place >= 0 AND arm = ?`, []any{run, arm}, func(rows *sql.Rows) (r row, err error) {
 		return r, rows.Scan(&r.Item, &r.Arm, &r.Replicate, &r.question)
 	}) {
 		if err != nil {
@@ -86,7 +86,7 @@ func (db *DB) Earlier(ctx context.Context, run *Run) (e Earlier, err error) {
 	}
 	e.Outcomes, e.Verdicts = newSet(run.Trials), newSet(run.Trials)
 	for r, err := range query(ctx, db, `SELECT t.place, t.question, o.basis, o.kind = 'failed', coalesce((SELECT j.basis FROM judged j WHERE j.trial = t.id), 0)
-		FROM `+planned+`outcomes o ON o.trial = t.id WHERE `+inPlan, []any{run.N}, func(rows *sql.Rows) (r row, err error) {
+		FROM `+planned+`outcomes o ON o.trial = t.id WHERE `+inPlan, []any{run}, func(rows *sql.Rows) (r row, err error) {
 		return r, rows.Scan(&r.place, &r.question, &r.basis, &r.failed, &r.judged)
 	}) {
 		if err != nil {
@@ -101,15 +101,14 @@ func (db *DB) Earlier(ctx context.Context, run *Run) (e Earlier, err error) {
 			e.Verdicts.add(r.place)
 		}
 	}
-	err = db.sql.QueryRowContext(ctx, `SELECT count(*) FROM trials t JOIN outcomes o ON o.trial = t.id WHERE t.run = ? AND t.place < 0`, run.N).Scan(&e.Left)
-	return e, db.explain(err)
+	return e, db.get(ctx, `SELECT count(*) FROM trials t JOIN outcomes o ON o.trial = t.id WHERE t.run = ? AND t.place < 0`, []any{run}, &e.Left)
 }
 
 // WithoutQuestions reports whether trials of the plan have no question: a version
 // before format 5 wrote them.
 func (db *DB) WithoutQuestions(ctx context.Context, run *Run) (some bool, err error) {
-	err = db.sql.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM trials WHERE run = ? AND place >= 0 AND question = 0)`, run.N).Scan(&some)
-	return some, db.explain(err)
+	err = db.get(ctx, `SELECT EXISTS (SELECT 1 FROM trials WHERE run = ? AND place >= 0 AND question = 0)`, []any{run}, &some)
+	return some, err
 }
 
 // Get reads the outcome of a trial, the version of the model that gave it, "" where none
@@ -119,7 +118,7 @@ func (a *Answers) Get(ctx context.Context, item string, replicate int) (o eval.O
 	if !ok {
 		return o, "", taken, fmt.Errorf("item %q replicate %d of run %s: %w", item, replicate, a.run.ID, ErrNotFound)
 	}
-	for v, err := range query(ctx, a.db, `SELECT model_version, id FROM calls WHERE trial = ? AND stage = 'run' AND error_kind = '' AND NOT stale ORDER BY id DESC LIMIT 1`, []any{id}, func(rows *sql.Rows) (v string, err error) {
+	for v, err := range query(ctx, a.db, `SELECT c.model_version, c.id FROM trials t JOIN calls c ON c.trial = t.id WHERE t.run = ? AND t.id = ? AND c.stage = 'run' AND c.error_kind = ''`+inForce+` ORDER BY c.id DESC LIMIT 1`, []any{a.run, id}, func(rows *sql.Rows) (v string, err error) {
 		return v, rows.Scan(&v, &taken.Call)
 	}) {
 		if err != nil {
@@ -128,13 +127,13 @@ func (a *Answers) Get(ctx context.Context, item string, replicate int) (o eval.O
 		version = v
 	}
 	call := taken.Call
-	for taken, err = range a.db.taken(ctx, `t.id = ?`, id) {
+	for taken, err = range a.db.taken(ctx, oneTrial, a.run, id) {
 		if err != nil {
 			return o, "", taken, err
 		}
 	}
 	taken.Call = call
-	for j, err := range a.db.outcomes(ctx, `t.id = ?`, id) {
+	for j, err := range a.db.outcomes(ctx, oneTrial, a.run, id) {
 		return j.Outcome, version, taken, err
 	}
 	return o, "", taken, fmt.Errorf("the outcome of item %q replicate %d of run %s: %w", item, replicate, a.run.ID, ErrNotFound)

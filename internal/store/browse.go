@@ -29,18 +29,18 @@ func scanRow(rows *sql.Rows) (r Row, err error) {
 
 // Rows yields the trials with the places from up to but not including to.
 func (db *DB) Rows(ctx context.Context, run *Run, from, to int) iter.Seq2[Row, error] {
-	return query(ctx, db, rowColumns+`t.run = ? AND t.place >= ? AND t.place < ? ORDER BY t.place`, []any{run.N, from, to}, scanRow)
+	return query(ctx, db, rowColumns+`t.run = ? AND t.place >= ? AND t.place < ? ORDER BY t.place`, []any{run, from, to}, scanRow)
 }
 
 // RowsOf yields the trials of an item in plan order. It reads all trials of the run, as no
 // index has items.
 func (db *DB) RowsOf(ctx context.Context, run *Run, item string) iter.Seq2[Row, error] {
-	return query(ctx, db, rowColumns+`t.run = ? AND t.place >= 0 AND t.item = ? ORDER BY t.place`, []any{run.N, item}, scanRow)
+	return query(ctx, db, rowColumns+`t.run = ? AND t.place >= 0 AND t.item = ? ORDER BY t.place`, []any{run, item}, scanRow)
 }
 
 // Row returns a trial of the plan by its id.
 func (db *DB) Row(ctx context.Context, run *Run, id int64) (Row, error) {
-	for r, err := range query(ctx, db, rowColumns+`t.id = ? AND t.run = ? AND t.place >= 0`, []any{id, run.N}, scanRow) {
+	for r, err := range query(ctx, db, rowColumns+`t.id = ? AND t.run = ? AND t.place >= 0`, []any{id, run}, scanRow) {
 		return r, err
 	}
 	return Row{}, fmt.Errorf("trial %d in the plan of run %s: %w", id, run.ID, ErrNotFound)
@@ -63,7 +63,7 @@ func (db *DB) Efforts(ctx context.Context, run *Run, from, to int) iter.Seq2[Eff
 		+ CASE WHEN usage_flags & 2 <> 0 THEN 0 ELSE reasoning_tokens END),
 		CASE WHEN count(*) FILTER (WHERE cost_usd IS NULL AND error_kind = '') = 0 THEN total(cost_usd) END, total(latency_ms)
 		FROM `+planned+`calls c ON c.trial = t.id AND c.stage = 'run' AND NOT c.stale WHERE t.run = ? AND t.place >= ? AND t.place < ? GROUP BY t.place`,
-		[]any{run.N, from, to}, func(rows *sql.Rows) (e Effort, err error) {
+		[]any{run, from, to}, func(rows *sql.Rows) (e Effort, err error) {
 			return e, rows.Scan(&e.Place, &e.Calls, &e.Tokens, &e.CostUSD, &e.LatencyMS)
 		})
 }
@@ -81,13 +81,14 @@ func (db *DB) StoredScores(ctx context.Context, run *Run, from, to int) iter.Seq
 	const places = `WHERE t.run = ? AND t.place >= ? AND t.place < ?`
 	return query(ctx, db, `SELECT t.place, s.data FROM `+planned+`scores s ON s.trial = t.id `+places+`
 		UNION ALL SELECT t.place, s.data FROM `+planned+`case_scores s ON s.trial = t.id `+places+` ORDER BY 1`,
-		[]any{run.N, from, to, run.N, from, to}, func(rows *sql.Rows) (s Stored, err error) { return s, rows.Scan(&s.Place, &s.Data) })
+		[]any{run, from, to, run, from, to}, func(rows *sql.Rows) (s Stored, err error) { return s, rows.Scan(&s.Place, &s.Data) })
 }
 
 // ScoresOf returns the scores of a trial by its id. The first trial of a case has those of
 // the whole case too.
-func (db *DB) ScoresOf(ctx context.Context, id int64) (list []eval.Score, err error) {
-	for data, err := range query(ctx, db, `SELECT data FROM scores WHERE trial = ? UNION ALL SELECT data FROM case_scores WHERE trial = ?`, []any{id, id},
+func (db *DB) ScoresOf(ctx context.Context, run *Run, id int64) (list []eval.Score, err error) {
+	for data, err := range query(ctx, db, `SELECT s.data FROM trials t JOIN scores s ON s.trial = t.id WHERE `+oneTrial+`
+		UNION ALL SELECT s.data FROM trials t JOIN case_scores s ON s.trial = t.id WHERE `+oneTrial, []any{run, id, run, id},
 		func(rows *sql.Rows) (s string, err error) { return s, rows.Scan(&s) }) {
 		if err != nil {
 			return nil, err
@@ -103,7 +104,7 @@ func (db *DB) ScoresOf(ctx context.Context, id int64) (list []eval.Score, err er
 
 // OutcomeOf returns the outcome of a trial by its id, and the verdicts on it.
 func (db *DB) OutcomeOf(ctx context.Context, run *Run, id int64) (eval.Judged, error) {
-	for o, err := range db.outcomes(ctx, `t.id = ?`, id) {
+	for o, err := range db.outcomes(ctx, oneTrial, run, id) {
 		return o, err
 	}
 	return eval.Judged{}, fmt.Errorf("the outcome of trial %d in run %s: %w", id, run.ID, ErrNotFound)
@@ -111,12 +112,12 @@ func (db *DB) OutcomeOf(ctx context.Context, run *Run, id int64) (eval.Judged, e
 
 // JudgedByPeople yields the trials of the plan on which people gave verdicts.
 func (db *DB) JudgedByPeople(ctx context.Context, run *Run) iter.Seq2[eval.Judged, error] {
-	return db.outcomes(ctx, inPlan+` AND t.id IN (SELECT p.trial FROM verdicts p WHERE p.run = t.run AND p.source = 'human' AND NOT p.stale)`, run.N)
+	return db.outcomes(ctx, inPlan+` AND t.id IN (SELECT p.trial FROM verdicts p WHERE p.run = t.run AND p.source = 'human' AND NOT p.stale)`, run)
 }
 
 // PlaceOf finds a trial in a run by its key.
 func (db *DB) PlaceOf(ctx context.Context, run *Run, t eval.Trial) (Row, error) {
-	for r, err := range query(ctx, db, rowColumns+`t.run = ? AND t.place >= 0 AND t.item = ? AND t.arm = ? AND t.replicate = ?`, []any{run.N, t.Item, t.Arm, t.Replicate}, scanRow) {
+	for r, err := range query(ctx, db, rowColumns+`t.run = ? AND t.place >= 0 AND t.item = ? AND t.arm = ? AND t.replicate = ?`, []any{run, t.Item, t.Arm, t.Replicate}, scanRow) {
 		return r, err
 	}
 	return Row{}, fmt.Errorf("%v in run %s: %w", t, run.ID, ErrNotFound)
@@ -124,12 +125,12 @@ func (db *DB) PlaceOf(ctx context.Context, run *Run, t eval.Trial) (Row, error) 
 
 // Transcript returns calls of a trial in the order in which they were recorded, with
 // their attempts: at most limit of them after the first skip. total counts all.
-func (db *DB) Transcript(ctx context.Context, id int64, skip, limit int) (calls []eval.Call, total int, err error) {
-	if err := db.sql.QueryRowContext(ctx, `SELECT count(*) FROM calls WHERE trial = ?`, id).Scan(&total); err != nil {
-		return nil, 0, db.explain(err)
+func (db *DB) Transcript(ctx context.Context, run *Run, id int64, skip, limit int) (calls []eval.Call, total int, err error) {
+	if err := db.get(ctx, `SELECT count(*) FROM trials t JOIN calls c ON c.trial = t.id WHERE `+oneTrial, []any{run, id}, &total); err != nil {
+		return nil, 0, err
 	}
-	calls, err = collect(db.calls(ctx, `calls c JOIN trials t ON t.id = c.trial WHERE c.id IN
-		(SELECT id FROM calls WHERE trial = ? ORDER BY stage DESC, id LIMIT ? OFFSET ?) ORDER BY c.stage DESC, c.id`, id, limit, skip))
+	calls, err = collect(db.calls(ctx, `calls c JOIN trials t ON t.id = c.trial WHERE t.run = ? AND c.id IN
+		(SELECT id FROM calls WHERE trial = ? ORDER BY stage DESC, id LIMIT ? OFFSET ?) ORDER BY c.stage DESC, c.id`, run, id, limit, skip))
 	if err != nil {
 		return nil, 0, err
 	}
@@ -142,7 +143,7 @@ func (db *DB) Transcript(ctx context.Context, id int64, skip, limit int) (calls 
 		at[key{c.Stage, c.Step}] = i
 	}
 	for s, err := range query(ctx, db, `SELECT a.stage, a.step, a.n, a.sent_at, s.process, a.ended, a.error_kind FROM attempts a JOIN sessions s ON s.id = a.session
-		WHERE a.trial = ? ORDER BY a.session, a.n`, []any{id}, func(rows *sql.Rows) (s sent, err error) {
+		WHERE s.run = ? AND a.trial = ? ORDER BY a.session, a.n`, []any{run, id}, func(rows *sql.Rows) (s sent, err error) {
 		return s, rows.Scan(&s.stage, &s.step, &s.N, &s.At, &s.Process, &s.Ended, &s.Err)
 	}) {
 		if err != nil {
@@ -165,9 +166,12 @@ type Tally struct {
 
 // Tally counts the trials of a run. It costs less than [DB.Progress].
 func (db *DB) Tally(ctx context.Context, run *Run) (t Tally, err error) {
-	err = db.sql.QueryRowContext(ctx, `SELECT count(*), count(o.trial), count(*) FILTER (WHERE o.kind = 'failed')
-		FROM trials t LEFT JOIN outcomes o ON o.trial = t.id WHERE `+inPlan, run.N).Scan(&t.Trials, &t.Done, &t.Failed)
-	return t, db.explain(err)
+	if run.Archive != nil {
+		return run.Archive.Tally, nil
+	}
+	err = db.get(ctx, `SELECT count(*), count(o.trial), count(*) FILTER (WHERE o.kind = 'failed')
+		FROM trials t LEFT JOIN outcomes o ON o.trial = t.id WHERE `+inPlan, []any{run}, &t.Trials, &t.Done, &t.Failed)
+	return t, err
 }
 
 // A Watch notices that a store was changed by this or another process.

@@ -53,7 +53,7 @@ func TestReadScores(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		decoded, err := db.ScoresOf(t.Context(), row.ID)
+		decoded, err := db.ScoresOf(t.Context(), r, row.ID)
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -125,11 +125,11 @@ func testBrowse(t *testing.T, place place) {
 	if row, err := db.PlaceOf(t.Context(), r, p.Trial(4)); err != nil || row != rows[1] {
 		t.Errorf("place %+v, %v", row, err)
 	}
-	calls, total, err := db.Transcript(t.Context(), id, 1, 3)
+	calls, total, err := db.Transcript(t.Context(), r, id, 1, 3)
 	if err != nil || total != 6 || len(calls) != 3 || calls[0].Step != "step 1" || calls[2].Response.Text != "answer 3" {
 		t.Errorf("%d of %d calls: %+v, %v", len(calls), total, calls, err)
 	}
-	if calls, _, err := db.Transcript(t.Context(), id, 5, 3); err != nil || len(calls) != 1 || calls[0].Stage != eval.StageJudge {
+	if calls, _, err := db.Transcript(t.Context(), r, id, 5, 3); err != nil || len(calls) != 1 || calls[0].Stage != eval.StageJudge {
 		t.Errorf("the last page: %+v, %v", calls, err)
 	}
 	efforts := all(t, db.Efforts(t.Context(), r, 0, 12))

@@ -36,7 +36,7 @@ func (db *DB) CallSums(ctx context.Context, run *Run) (CallSums, error) {
 				c.cost_usd, c.usage_flags, c.source, c.adapted LIKE ? AS cut
 			FROM `+planned+`calls c ON c.trial = t.id WHERE `+inPlan+inForce+` AND c.stage <> 'embed') AS c
 		GROUP BY arm, stage, model, model_version, answered) AS s JOIN trials f ON f.run = ? AND f.place = s.place ORDER BY 1, 2, 3, 4, 5`,
-		[]any{modelText("%" + eval.CutNote + "%"), run.N, run.N}, func(rows *sql.Rows) (s callSum, err error) {
+		[]any{modelText("%" + eval.CutNote + "%"), run, run}, func(rows *sql.Rows) (s callSum, err error) {
 			err = rows.Scan(&s.Arm, &s.Stage, &s.model, &s.version, &s.answered, &s.Calls, &s.Requests, &s.Input, &s.Output, &s.Cached, &s.Reasoning,
 				&s.CostUSD, &s.Unpriced, &s.Estimated, &s.Reused, &s.ReusedUSD, &s.cut, &s.place, &s.first.Item, &s.first.Replicate)
 			s.first.Arm = s.Arm
@@ -129,16 +129,16 @@ func (sums CallSums) Reused() bool {
 // Taken yields what the calls of each trial of [DB.Outcomes] took in the stage of the run, in
 // the same order. A trial without calls took nothing.
 func (db *DB) Taken(ctx context.Context, run *Run) iter.Seq2[eval.Taken, error] {
-	return db.taken(ctx, inPlan, run.N)
+	return db.taken(ctx, inPlan, run)
 }
 
-func (db *DB) taken(ctx context.Context, where string, arg int64) iter.Seq2[eval.Taken, error] {
+func (db *DB) taken(ctx context.Context, where string, args ...any) iter.Seq2[eval.Taken, error] {
 	return query(ctx, db, `SELECT t.item, t.arm, t.replicate, count(c.id), CASE WHEN count(*) FILTER (WHERE c.cost_usd IS NULL AND c.error_kind = '') > 0 THEN NULL ELSE total(c.cost_usd) END,
 		total(c.latency_ms) / 1000, coalesce(sum(c.input_tokens + CASE WHEN c.usage_flags & 1 <> 0 THEN 0 ELSE c.cached_tokens + c.cache_write_tokens END), 0),
 		coalesce(sum(c.output_tokens + CASE WHEN c.usage_flags & 2 <> 0 THEN 0 ELSE c.reasoning_tokens END), 0), count(*) FILTER (WHERE c.provider = 'outputs') > 0
 		FROM `+planned+`outcomes o ON o.trial = t.id LEFT JOIN calls c ON c.trial = t.id AND c.stage = 'run'`+inForce+`
 		WHERE `+where+` GROUP BY t.place, t.id ORDER BY t.place`,
-		[]any{arg}, func(rows *sql.Rows) (t eval.Taken, err error) {
+		args, func(rows *sql.Rows) (t eval.Taken, err error) {
 			var cost sql.NullFloat64
 			err = rows.Scan(&t.Item, &t.Arm, &t.Replicate, &t.Calls, &cost, &t.Seconds, &t.TokensIn, &t.TokensOut, &t.Given)
 			if t.CostUSD = cost.Float64; !cost.Valid && t.Calls > 0 {
@@ -156,7 +156,7 @@ func (db *DB) CallsOf(ctx context.Context, run *Run, t eval.Trial, stage eval.St
 		return nil, err
 	}
 	calls := map[string]eval.Call{}
-	for c, err := range db.calls(ctx, `calls c JOIN trials t ON t.id = c.trial WHERE c.trial = ? AND c.stage = ?`, id, string(stage)) {
+	for c, err := range db.calls(ctx, `calls c JOIN trials t ON t.id = c.trial WHERE t.run = ? AND c.trial = ? AND c.stage = ?`, run, id, string(stage)) {
 		if err != nil {
 			return nil, err
 		}

@@ -81,18 +81,21 @@ func (x *steps) planSum(n int64) int64 {
 	return c.sum()
 }
 
+// inStore selects the runs that are not archived.
+const inStore = `archive IS NULL`
+
 // sumPlan stores the checksum of a run's plan.
 func (x *steps) sumPlan(n int64) { x.exec(`UPDATE runs SET checksum = ? WHERE n = ?`, x.planSum(n), n) }
 
-// damagedPlans lists the runs whose plan is not what was written.
-func (db *DB) damagedPlans(ctx context.Context) (damaged []string, err error) {
+// damagedPlans lists the runs whose plan is not what was written, of those that of selects.
+func (db *DB) damagedPlans(ctx context.Context, of string) (damaged []string, err error) {
 	type row struct {
 		n      int64
 		id     string
 		trials int
 		sum    sql.NullInt64
 	}
-	runs, err := collect(query(ctx, db, `SELECT n, id, trials, checksum FROM runs ORDER BY n`, nil, func(rows *sql.Rows) (r row, err error) {
+	runs, err := collect(query(ctx, db, `SELECT n, id, trials, checksum FROM runs WHERE `+of+` ORDER BY n`, nil, func(rows *sql.Rows) (r row, err error) {
 		return r, rows.Scan(&r.n, &r.id, &r.trials, &r.sum)
 	}))
 	if err != nil {
@@ -180,7 +183,7 @@ func (db *DB) Damage(ctx context.Context) error {
 		return err
 	}
 	if len(says) == 0 {
-		plans, err := db.damagedPlans(ctx)
+		plans, err := db.damagedPlans(ctx, inStore)
 		if err != nil {
 			return err
 		}

@@ -106,17 +106,23 @@ func (x *examination) contents(db *DB) {
 	default:
 		x.add("format", CheckOK, "format %d", have)
 	}
-	x.references(db)
+	if have == format { // else tables and columns are missing
+		x.references(db)
+	}
 	if have < summed {
 		return
 	}
-	x.plans(db)
+	x.plans(db, have)
 	x.answers(db)
+	if have < format {
+		return
+	}
+	x.archives(db)
 }
 
 // references checks that every row's run and trial exist.
 func (x *examination) references(db *DB) {
-	tables, err := db.engine.orphans(x.ctx, db)
+	tables, err := db.orphans(x.ctx)
 	switch {
 	case err != nil:
 		x.damaged("references", plain(err))
@@ -127,8 +133,30 @@ func (x *examination) references(db *DB) {
 	}
 }
 
-func (x *examination) plans(db *DB) {
-	damaged, err := db.damagedPlans(x.ctx)
+// archives checks that the files of archived runs are there, as they were written.
+func (x *examination) archives(db *DB) {
+	runs, err := db.archived(x.ctx)
+	if err != nil {
+		x.damaged("archives", plain(err))
+		return
+	}
+	for _, run := range runs {
+		if err := run.Archive.check(run); err != nil {
+			x.damaged("archives", err.Error())
+			return
+		}
+	}
+	if len(runs) > 0 {
+		x.add("archives", CheckOK, "runs whose files are as written: %d", len(runs))
+	}
+}
+
+func (x *examination) plans(db *DB, have int64) {
+	of := inStore
+	if have < format {
+		of = `n > 0`
+	}
+	damaged, err := db.damagedPlans(x.ctx, of)
 	switch {
 	case err != nil:
 		x.damaged("plans", plain(err))

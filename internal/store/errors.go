@@ -24,14 +24,14 @@ var varying = regexp.MustCompile(`[0-9a-zA-Z_-]*[0-9][0-9a-zA-Z_-]*`)
 // Errors returns the most frequent errors of calls without an answer, at most n.
 func (db *DB) Errors(ctx context.Context, run *Run, n int) ([]ErrorCount, error) {
 	list, err := byCause(query(ctx, db, `SELECT count(*), error_kind, error FROM `+planned+`calls c ON c.trial = t.id
-		WHERE `+inPlan+` AND error_kind <> '' GROUP BY error_kind, error ORDER BY error_kind, error`, []any{run.N}, scanError))
+		WHERE `+inPlan+` AND error_kind <> '' GROUP BY error_kind, error ORDER BY error_kind, error`, []any{run}, scanError))
 	return list[:min(n, len(list))], err
 }
 
 // JudgeErrors counts the verdicts that judges failed to give, by judge and reason.
 func (db *DB) JudgeErrors(ctx context.Context, run *Run) (list []eval.JudgeError, err error) {
 	causes, err := byCause(query(ctx, db, `SELECT count(*), v.judge, v.error FROM `+planned+`verdicts v ON v.trial = t.id
-		WHERE `+inPlan+lastOnTrial+` AND v.error <> '' GROUP BY v.judge, v.error ORDER BY v.judge, v.error`, []any{run.N}, scanError))
+		WHERE `+inPlan+lastOnTrial+` AND v.error <> '' GROUP BY v.judge, v.error ORDER BY v.judge, v.error`, []any{run}, scanError))
 	for _, c := range causes {
 		list = append(list, eval.JudgeError{Judge: c.Kind, Reason: c.Text, Verdicts: c.Calls})
 	}

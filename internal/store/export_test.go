@@ -133,3 +133,14 @@ func TestTakeReadsByKey(t *testing.T) {
 		}
 	}
 }
+
+// RowsForTest counts the trials of a run that the store itself has.
+func RowsForTest(t *testing.T, db *DB, run *Run) int {
+	t.Helper()
+	x := &steps{ctx: t.Context(), on: db.sql}
+	n := x.count(`SELECT count(*) FROM trials WHERE run = ?`, run.N)
+	if x.err != nil {
+		t.Fatal(x.err)
+	}
+	return n
+}

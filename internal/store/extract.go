@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
+	"maps"
 	"net/url"
 	"os"
 	"slices"
@@ -25,18 +27,20 @@ type Extraction struct {
 	Hide []string
 }
 
-// extracted are the tables of a store with their columns that name rows of other
-// tables, in the order in which they are copied. Rows are selected by their run or
-// trial.
-var extracted = []struct {
+type tableOf struct {
 	table, of string            // of: the column that selects rows
 	maps      map[string]string // column: the map of its numbers
 	order     string
-}{
+}
+
+// extracted are the tables of a store with their columns that name rows of other
+// tables, in the order in which they are copied. Rows are selected by their run or
+// trial.
+var extracted = []tableOf{
 	{"runs", "n", map[string]string{"n": "runs"}, "n"},
 	{"items", "run", map[string]string{"run": "runs"}, "run, item"},
 	{"trials", "run", map[string]string{"id": "trials", "run": "runs"}, "id"},
-	{"calls", "trial", map[string]string{"id": "calls", "trial": "trials", "source": "calls"}, "id"},
+	{"calls", "trial", map[string]string{"id": "calls", "trial": "trials", "source": "calls", "source_run": "runs"}, "id"},
 	{"outcomes", "trial", map[string]string{"trial": "trials"}, "trial"},
 	{"verdicts", "run", map[string]string{"id": "verdicts", "run": "runs", "trial": "trials"}, "id"},
 	{"judged", "trial", map[string]string{"trial": "trials"}, "trial"},
@@ -72,7 +76,11 @@ func (db *DB) Extract(ctx context.Context, path string, x Extraction) (err error
 	if err := db.sound(ctx); err != nil {
 		return err
 	}
-	source, remove, err := db.engine.file(ctx, db, x)
+	runs, err := db.takenFrom(ctx, append([]string{x.Run}, x.Others...))
+	if err != nil {
+		return err
+	}
+	source, remove, err := db.engine.file(ctx, db, runs)
 	if err != nil {
 		return err
 	}
@@ -92,7 +100,7 @@ func (db *DB) Extract(ctx context.Context, path string, x Extraction) (err error
 	c := &steps{ctx: ctx, on: into.sql}
 	c.exec(`ATTACH DATABASE ? AS src`, "file:"+(&url.URL{Path: source}).EscapedPath()+"?mode=ro")
 	c.exec(`BEGIN`)
-	c.number(x)
+	c.number(runs)
 	for _, t := range extracted {
 		c.copy(t.table, t.of, t.maps, t.order)
 	}
@@ -157,20 +165,11 @@ func (db *DB) Sound(ctx context.Context) (err error) {
 }
 
 // number selects the runs to copy and gives new numbers to all rows.
-func (c *steps) number(x Extraction) {
+func (c *steps) number(runs []*Run) {
 	c.exec(`CREATE TEMP TABLE wanted (n INTEGER PRIMARY KEY)`)
-	for _, id := range append([]string{x.Run}, x.Others...) {
-		c.exec(`INSERT OR IGNORE INTO temp.wanted SELECT n FROM src.runs WHERE id = ?`, id)
-	}
-	if c.count(`SELECT count(*) FROM temp.wanted JOIN src.runs USING (n) WHERE id = ?`, x.Run) == 0 && c.err == nil {
-		c.fail(fmt.Errorf("run %s: %w", x.Run, ErrNotFound))
-	}
 	// Runs of which answers were taken, and those of which these took theirs.
-	for before, now := -1, 0; before != now && c.err == nil; {
-		before = now
-		c.exec(`INSERT OR IGNORE INTO temp.wanted SELECT DISTINCT o.run FROM src.trials t JOIN src.calls c ON c.trial = t.id
-			JOIN src.calls s ON s.id = c.source JOIN src.trials o ON o.id = s.trial WHERE t.run IN (SELECT n FROM temp.wanted)`)
-		now = c.count(`SELECT count(*) FROM temp.wanted`)
+	for _, r := range runs {
+		c.exec(`INSERT OR IGNORE INTO temp.wanted VALUES (?)`, r.N)
 	}
 	for _, t := range numbered {
 		// A row of map_trials for 0: a verdict on an item has no trial.
@@ -231,4 +230,123 @@ func (db *DB) Mentions(ctx context.Context, text string) (list []Mention, err er
 		}
 	}
 	return list, db.explain(x.err)
+}
+
+// orphans lists the tables of rows whose run or trial is gone. The call whose answer was taken
+// may be in an archive.
+func (db *DB) orphans(ctx context.Context) (tables []string, err error) {
+	for _, t := range extracted {
+		for _, name := range slices.Sorted(maps.Keys(t.maps)) {
+			of := t.maps[name]
+			if name == "id" || name == "n" {
+				continue
+			}
+			key := map[string]string{"runs": "n"}[of]
+			if key == "" {
+				key = "id"
+			}
+			text := fmt.Sprintf(`SELECT '%[1]s' FROM %[1]s x WHERE x.%[2]s <> 0 AND NOT EXISTS (SELECT 1 FROM %[3]s y WHERE y.%[4]s = x.%[2]s)`, t.table, name, of, key)
+			if name == "source" {
+				text += ` AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.n = x.source_run AND r.archive IS NOT NULL)`
+			}
+			rows, err := column[string](ctx, db, text)
+			if err != nil {
+				return tables, err
+			}
+			tables = append(tables, rows...)
+		}
+	}
+	return tables, nil
+}
+
+// copied copies runs into a file.
+func (db *DB) copied(ctx context.Context, runs []*Run) (path string, remove func() error, err error) {
+	dir, remove, err := disk.Temp("shared", "")
+	if err != nil {
+		return "", nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, remove())
+		}
+	}()
+	path = dir + "/store.db"
+	into, err := Open(ctx, path)
+	if err != nil {
+		return "", nil, err
+	}
+	defer func() { err = errors.Join(err, into.Close()) }()
+	return path, remove, into.change(ctx, func(x *steps) {
+		for _, run := range runs {
+			for _, t := range extracted {
+				where, arg := t.of+` = ?`, any(run.N)
+				if slices.Contains(archivedTables, t.table) {
+					arg = run
+				}
+				if t.of == "trial" {
+					where = `trial IN (SELECT id FROM trials WHERE run = ?)`
+				}
+				x.copyRows(db, t.table, where, t.order, arg)
+			}
+		}
+		x.exec(`UPDATE runs SET archive = NULL`)
+	})
+}
+
+// takenFrom finds runs, the first of which there must be, and those of which they took answers.
+func (db *DB) takenFrom(ctx context.Context, ids []string) (list []*Run, err error) {
+	for i, id := range ids {
+		run, err := db.Run(ctx, id)
+		if err != nil {
+			if i > 0 && errors.Is(err, ErrNotFound) {
+				continue
+			}
+			return nil, err
+		}
+		list = append(list, run)
+	}
+	for i := 0; i < len(list); i++ {
+		sources, err := column[int64](ctx, db, `SELECT DISTINCT c.source_run FROM trials t JOIN calls c ON c.trial = t.id WHERE t.run = ? AND c.source_run IS NOT NULL ORDER BY 1`, list[i])
+		if err != nil {
+			return nil, err
+		}
+		for _, n := range sources {
+			if slices.ContainsFunc(list, func(r *Run) bool { return r.N == n }) {
+				continue
+			}
+			run, err := db.RunNumbered(ctx, n)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, run)
+		}
+	}
+	return list, nil
+}
+
+// copyRows copies rows of a table of another store.
+func (x *steps) copyRows(from *DB, table, where, order string, args ...any) {
+	names := x.columns(table)
+	x.insert(table, names, query(x.ctx, from, `SELECT `+strings.Join(names, ", ")+` FROM `+table+` WHERE `+where+` ORDER BY `+order, args, scanAll))
+}
+
+// insert writes rows of a table into a file.
+func (x *steps) insert(table string, names []string, rows iter.Seq2[[]any, error]) {
+	bytes := map[string]bool{}
+	for _, name := range x.names(`SELECT name FROM pragma_table_info(?) WHERE type = 'BLOB'`, table) {
+		bytes[name] = true
+	}
+	into := x.bulk(`INSERT INTO `+table+` (`+strings.Join(names, ", ")+`) VALUES `, len(names))
+	for values, err := range rows {
+		if x.fail(err); x.err != nil {
+			return
+		}
+		for i, name := range names {
+			if s, ok := values[i].(string); ok && bytes[name] {
+				values[i] = []byte(s)
+			}
+		}
+		into.add(values...)
+	}
+	into.flush()
 }

@@ -113,7 +113,7 @@ func TestExtractKeepsChecksumsOfPlans(t *testing.T) {
 	if got := sums(into); !maps.Equal(got, want) || len(got) < 2 || !got["later"].Valid {
 		t.Errorf("the checksums are %v, want %v", got, want)
 	}
-	if damaged, err := into.damagedPlans(ctx); err != nil || len(damaged) > 0 {
+	if damaged, err := into.damagedPlans(ctx, inStore); err != nil || len(damaged) > 0 {
 		t.Errorf("damaged: %v, %v", damaged, err)
 	}
 }

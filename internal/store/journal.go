@@ -161,7 +161,7 @@ func upsert(table, columns, key string, set []string, rows int) string {
 
 // upsertCall never replaces a call that has an answer.
 func upsertCall(rows int) string {
-	columns := append(slices.Insert(slices.Clone(summedColumns), attemptsAt, "attempts"), "checksum", "source")
+	columns := append(slices.Insert(slices.Clone(summedColumns), attemptsAt, "attempts"), "checksum", "source", "source_run")
 	return upsert("calls", strings.Join(columns, ", "), "trial, stage, step", columns[3:], rows) + ` WHERE calls.error_kind <> ''`
 }
 
@@ -418,11 +418,11 @@ func (j *Journal) callRow(args []any, c *eval.Call) ([]any, error) {
 		modelText(r.ModelVersion), modelText(r.RequestID), modelText(r.Text), tools, string(r.Stop), modelText(r.StopReason), modelText(r.Refusal), adapted,
 		r.Usage.Input, r.Usage.Output, r.Usage.Cached, r.Usage.CacheWrite, r.Usage.Reasoning, usageFlags(r.Usage),
 		cost, c.LatencyMS, c.Attempts, string(c.ErrKind), modelText(c.Err)}
-	var source any
+	var source, sourceRun any
 	if c.Source != 0 {
-		source = c.Source
+		source, sourceRun = c.Source, j.taken.runOf(c.Source)
 	}
-	return append(append(args, withChecksum(row)...), source), nil
+	return append(append(args, withChecksum(row)...), source, sourceRun), nil
 }
 
 // A toolRow is a stored tool call. The arguments are text because models may write

@@ -19,6 +19,9 @@ type PersonVerdict struct {
 // AddPeople appends those verdicts of people that are not in force already, in one
 // transaction. Verdicts on trials that the run does not have are left out.
 func (db *DB) AddPeople(ctx context.Context, run *Run, list []PersonVerdict) (added int, err error) {
+	if n, err := db.NotInForce(ctx, run, list); n == 0 || err != nil {
+		return 0, err
+	}
 	err = db.rewrite(ctx, run, func(x *steps) {
 		x.notInForce(run, list, func(id int64, v PersonVerdict) {
 			added++
@@ -30,6 +33,9 @@ func (db *DB) AddPeople(ctx context.Context, run *Run, list []PersonVerdict) (ad
 
 // NotInForce counts those verdicts of people that are not in force.
 func (db *DB) NotInForce(ctx context.Context, run *Run, list []PersonVerdict) (n int, err error) {
+	if db, err = db.of(ctx, run); err != nil {
+		return 0, err
+	}
 	x := &steps{ctx: ctx, on: db.sql}
 	x.notInForce(run, list, func(int64, PersonVerdict) { n++ })
 	return n, db.explain(x.err)

@@ -8,11 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net"
 	"net/url"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -25,8 +23,6 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
-
-	"github.com/scruple-eval/scruple/internal/disk"
 )
 
 // IsAddress reports whether a store is named by the address of a PostgreSQL database.
@@ -312,27 +308,6 @@ func (*postgres) changes() string {
 
 func (*postgres) integrity(context.Context, *DB) ([]string, error) { return nil, nil }
 
-func (*postgres) orphans(ctx context.Context, db *DB) (tables []string, err error) {
-	for _, t := range extracted {
-		for _, name := range slices.Sorted(maps.Keys(t.maps)) {
-			of := t.maps[name]
-			if name == "id" || name == "n" {
-				continue
-			}
-			key := map[string]string{"runs": "n"}[of]
-			if key == "" {
-				key = "id"
-			}
-			rows, err := column[string](ctx, db, fmt.Sprintf(`SELECT '%[1]s' FROM %[1]s x WHERE x.%[2]s <> 0 AND NOT EXISTS (SELECT 1 FROM %[3]s y WHERE y.%[4]s = x.%[2]s)`, t.table, name, of, key))
-			if err != nil {
-				return tables, err
-			}
-			tables = append(tables, rows...)
-		}
-	}
-	return tables, nil
-}
-
 func (*postgres) examine(x *examination, db *DB) {
 	var version string
 	if err := db.sql.QueryRowContext(x.ctx, `SHOW server_version`).Scan(&version); err != nil {
@@ -343,84 +318,14 @@ func (*postgres) examine(x *examination, db *DB) {
 }
 
 // file copies the runs of an extraction into a file.
-func (*postgres) file(ctx context.Context, db *DB, x Extraction) (path string, remove func() error, err error) {
-	dir, remove, err := disk.Temp("shared", "")
-	if err != nil {
-		return "", nil, err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, remove())
-		}
-	}()
-	path = dir + "/store.db"
-	into, err := Open(ctx, path)
-	if err != nil {
-		return "", nil, err
-	}
-	defer func() { err = errors.Join(err, into.Close()) }()
-	runs, err := db.takenFrom(ctx, append([]string{x.Run}, x.Others...))
-	if err != nil {
-		return "", nil, err
-	}
-	return path, remove, into.change(ctx, func(w *steps) {
-		for _, t := range extracted {
-			w.copyFrom(ctx, db, t.table, t.of, t.order, runs)
-		}
-	})
+func (*postgres) file(ctx context.Context, db *DB, runs []*Run) (path string, remove func() error, err error) {
+	return db.copied(ctx, runs)
 }
 
-// takenFrom numbers runs, and those of which they took answers.
-func (db *DB) takenFrom(ctx context.Context, ids []string) (list []any, err error) {
-	for _, id := range ids {
-		for n, err := range query(ctx, db, `SELECT n FROM runs WHERE id = ?`, []any{id}, func(rows *sql.Rows) (n int64, err error) { return n, rows.Scan(&n) }) {
-			if err != nil {
-				return nil, err
-			}
-			list = append(list, n)
-		}
-	}
-	for i := 0; i < len(list); i++ {
-		sources, err := column[int64](ctx, db, `SELECT DISTINCT o.run FROM trials t JOIN calls c ON c.trial = t.id JOIN calls s ON s.id = c.source JOIN trials o ON o.id = s.trial WHERE t.run = ? ORDER BY 1`, list[i])
-		if err != nil {
-			return nil, err
-		}
-		for _, n := range sources {
-			if !slices.Contains(list, any(n)) {
-				list = append(list, n)
-			}
-		}
-	}
-	return list, nil
-}
-
-// copyFrom copies the rows of runs in a table of another store.
-func (x *steps) copyFrom(ctx context.Context, from *DB, table, of, order string, runs []any) {
-	type columnOf struct{ name, kind string }
-	columns := slices.Collect(each(x, `SELECT name, type FROM pragma_table_info(?) ORDER BY cid`, []any{table}, func(rows *sql.Rows) (c columnOf, err error) {
-		return c, rows.Scan(&c.name, &c.kind)
-	}))
-	var names []string
-	for _, c := range columns {
-		names = append(names, c.name)
-	}
-	where := of + ` IN (` + among(len(runs)) + `)`
-	if of == "trial" {
-		where = `trial IN (SELECT id FROM trials WHERE run IN (` + among(len(runs)) + `))`
-	}
-	rows := x.bulk(`INSERT INTO `+table+` (`+strings.Join(names, ", ")+`) VALUES `, len(names))
-	for values, err := range query(ctx, from, `SELECT `+strings.Join(names, ", ")+` FROM `+table+` WHERE `+where+` ORDER BY `+order, runs, scanAll) {
-		if x.fail(err); x.err != nil {
-			return
-		}
-		for i, c := range columns {
-			if s, ok := values[i].(string); ok && c.kind == "BLOB" {
-				values[i] = []byte(s)
-			}
-		}
-		rows.add(values...)
-	}
-	rows.flush()
+// reclaim lets new rows have the room of those that were removed.
+func (*postgres) reclaim(ctx context.Context, db *DB) error {
+	_, err := db.sql.ExecContext(ctx, `VACUUM (ANALYZE) `+strings.Join(archivedTables, ", "))
+	return db.explain(err)
 }
 
 // explain adds a remedy to an error of PostgreSQL.

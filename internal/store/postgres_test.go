@@ -31,7 +31,7 @@ func TestAddressesThatCannotBeUsed(t *testing.T) {
 		"no server":          {"postgres://u:secret-word@127.0.0.1:1/d1?connect_timeout=2", "check the address and that it runs"},
 		"another program":    {base + "/d1", "the database is of another program: give an empty database, or a schema of its own with ?search_path=NAME"},
 		"no schema":          {base + "/d1?search_path=none", "CREATE SCHEMA"},
-		"a newer program":    {newer, "format 99, but this program supports formats up to 7"},
+		"a newer program":    {newer, "format 99, but this program supports formats up to"},
 		"no right to create": {strings.Replace(cannotCreate, "scruple:secret-word", "reader:reader-secret-word", 1), "the user needs the right"},
 		"no address":         {"postgres://user:secret-word@host:port/x", "the address cannot be read"},
 	} {

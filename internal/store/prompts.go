@@ -54,7 +54,7 @@ func (e examples) replace(x *steps) {
 func (db *DB) Examples(ctx context.Context, run *Run) ([]Example, error) {
 	return collect(query(ctx, db, `SELECT p.stage, p.model, t.item, t.arm, t.replicate, p.steps, p.texts
 		FROM `+planned+`prompts p ON p.trial = t.id JOIN items i ON i.run = t.run AND i.item = t.item WHERE `+inPlan+`
-		ORDER BY i.input, t.item, t.arm, t.replicate, p.stage, p.model`, []any{run.N}, func(rows *sql.Rows) (e Example, err error) {
+		ORDER BY i.input, t.item, t.arm, t.replicate, p.stage, p.model`, []any{run}, func(rows *sql.Rows) (e Example, err error) {
 		var texts string
 		if err := rows.Scan(&e.Stage, &e.Model, &e.Trial.Item, &e.Trial.Arm, &e.Trial.Replicate, &e.Steps, &texts); err != nil {
 			return e, err
@@ -70,15 +70,16 @@ func (db *DB) FirstAsked(ctx context.Context, run *Run) ([]Asked, error) {
 			SELECT c.stage, c.model, t.arm, t.item, t.replicate, row_number() OVER (PARTITION BY c.stage, c.model, t.arm ORDER BY i.input, t.item, t.replicate) AS place
 			FROM `+planned+`calls c ON c.trial = t.id JOIN outcomes o ON o.trial = t.id JOIN items i ON i.run = t.run AND i.item = t.item
 			WHERE `+inPlan+inForce+` AND c.error_kind = '' AND c.stage <> 'embed' AND o.kind <> 'failed') AS asked
-		WHERE place = 1 ORDER BY 1, 2, 3`, []any{run.N}, func(rows *sql.Rows) (a Asked, err error) {
+		WHERE place = 1 ORDER BY 1, 2, 3`, []any{run}, func(rows *sql.Rows) (a Asked, err error) {
 		return a, rows.Scan(&a.Stage, &a.Model, &a.Trial.Arm, &a.Trial.Item, &a.Trial.Replicate)
 	}))
 }
 
-// PutExamples records what models were asked in a stage of a trial.
+// PutExamples records what models were asked in a stage of a trial. A run that is archived
+// stays without.
 func (db *DB) PutExamples(ctx context.Context, run *Run, t eval.Trial, stage eval.Stage, list []Example) error {
 	id, err := run.id(t)
-	if err != nil {
+	if err != nil || run.Archive != nil {
 		return err
 	}
 	return db.rewrite(ctx, run, examples{id, stage, list}.replace)

@@ -28,7 +28,7 @@ func (j *Journal) Lookup(ctx context.Context, t eval.Trial, stage eval.Stage, st
 const callColumns = `SELECT t.item, t.arm, t.replicate, c.stage, c.step, c.key, c.parts, c.provider, c.model, c.model_version,
   c.request_id, c.text, c.tool_calls, c.stop, c.stop_reason, c.refusal, c.adapted, c.input_tokens, c.output_tokens,
   c.cached_tokens, c.cache_write_tokens, c.reasoning_tokens, c.usage_flags, c.cost_usd, c.latency_ms, c.attempts,
-  c.error_kind, c.error, c.stale, coalesce(c.source, 0), coalesce((SELECT r.id FROM calls s JOIN trials o ON o.id = s.trial JOIN runs r ON r.n = o.run WHERE s.id = c.source), '') FROM `
+  c.error_kind, c.error, c.stale, coalesce(c.source, 0), coalesce((SELECT r.id FROM runs r WHERE r.n = c.source_run), '') FROM `
 
 // planned begins a FROM clause over the trials of a plan, joined with another table
 // in plan order, and inPlan selects those of one run.
@@ -36,6 +36,7 @@ const (
 	planned  = `trials t CROSS JOIN `
 	inPlan   = `t.run = ? AND t.place >= 0`
 	inPlaces = `t.run = ? AND t.place >= ? AND t.place < ?`
+	oneTrial = `t.run = ? AND t.id = ?`
 	// inForce selects the calls that their trials ask.
 	inForce = ` AND NOT c.stale`
 )
@@ -46,7 +47,7 @@ func (db *DB) Calls(ctx context.Context, run *Run) iter.Seq2[eval.Call, error] {
 		attempts, stop := iter.Pull2(db.attempts(ctx, run))
 		defer stop()
 		next, attemptErr, more := attempts()
-		for c, err := range db.calls(ctx, planned+`calls c ON c.trial = t.id WHERE `+inPlan+inForce+` ORDER BY t.place, c.stage DESC, c.step`, run.N) {
+		for c, err := range db.calls(ctx, planned+`calls c ON c.trial = t.id WHERE `+inPlan+inForce+` ORDER BY t.place, c.stage DESC, c.step`, run) {
 			for err == nil && attemptErr == nil && more && next.trial == c.Trial && next.stage == c.Stage && next.step == c.Step {
 				c.Sent = append(c.Sent, next.Attempt)
 				next, attemptErr, more = attempts()
@@ -66,7 +67,7 @@ func (db *DB) Calls(ctx context.Context, run *Run) iter.Seq2[eval.Call, error] {
 // EmbedCalls yields the calls of a run that asked for embeddings, those of trials that
 // left its plan included.
 func (db *DB) EmbedCalls(ctx context.Context, run *Run) iter.Seq2[eval.Call, error] {
-	return db.calls(ctx, `trials t JOIN calls c ON c.trial = t.id WHERE t.run = ? AND c.stage = 'embed' ORDER BY c.id`, run.N)
+	return db.calls(ctx, `trials t JOIN calls c ON c.trial = t.id WHERE t.run = ? AND c.stage = 'embed' ORDER BY c.id`, run)
 }
 
 // sent is an attempt of a call.
@@ -82,7 +83,7 @@ func (db *DB) attempts(ctx context.Context, run *Run) iter.Seq2[sent, error] {
 	return query(ctx, db, `SELECT t.item, t.arm, t.replicate, a.stage, a.step, a.n, a.sent_at, s.process, a.ended, a.error_kind, a.tokens, a.cost_usd
 		FROM `+planned+`attempts a ON a.trial = t.id JOIN sessions s ON s.id = a.session
 		JOIN calls c ON c.trial = a.trial AND c.stage = a.stage AND c.step = a.step
-		WHERE `+inPlan+inForce+` ORDER BY t.place, a.stage DESC, a.step, a.session, a.n`, []any{run.N}, func(rows *sql.Rows) (s sent, err error) {
+		WHERE `+inPlan+inForce+` ORDER BY t.place, a.stage DESC, a.step, a.session, a.n`, []any{run}, func(rows *sql.Rows) (s sent, err error) {
 		err = rows.Scan(&s.trial.Item, &s.trial.Arm, &s.trial.Replicate, &s.stage, &s.step, &s.N, &s.At, &s.Process, &s.Ended, &s.Err, &s.Tokens, &s.CostUSD)
 		return s, err
 	})
@@ -129,10 +130,16 @@ func decodeList(s sql.NullString, into *[]string) error {
 }
 
 // query runs a statement and yields its rows one by one, so that no result is held
-// in memory as a whole.
+// in memory as a whole. A *Run among the arguments is its number; if it is archived, the
+// statement reads what was unpacked of it.
 func query[T any](ctx context.Context, db *DB, text string, args []any, scan func(*sql.Rows) (T, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var zero T
+		db, err := db.having(ctx, args)
+		if err != nil {
+			yield(zero, err)
+			return
+		}
 		rows, err := db.sql.QueryContext(ctx, text, args...)
 		if err != nil {
 			yield(zero, db.explain(err))
@@ -153,6 +160,15 @@ func query[T any](ctx context.Context, db *DB, text string, args []any, scan fun
 			yield(zero, db.explain(err))
 		}
 	}
+}
+
+// get reads one row, from where query does.
+func (db *DB) get(ctx context.Context, text string, args []any, into ...any) error {
+	db, err := db.having(ctx, args)
+	if err != nil {
+		return err
+	}
+	return db.explain(db.sql.QueryRowContext(ctx, text, args...).Scan(into...))
 }
 
 // collect returns all rows of a query with a small result.
@@ -216,12 +232,12 @@ func (db *DB) Case(ctx context.Context, run *Run, t eval.Trial) (eval.Case, erro
 // Outcomes yields every trial of the run with an outcome, with its verdicts, in
 // plan order.
 func (db *DB) Outcomes(ctx context.Context, run *Run) iter.Seq2[eval.Judged, error] {
-	return db.outcomes(ctx, inPlan, run.N)
+	return db.outcomes(ctx, inPlan, run)
 }
 
 // OutcomesIn yields those from a place in the plan to another, which is not included.
 func (db *DB) OutcomesIn(ctx context.Context, run *Run, from, to int) iter.Seq2[eval.Judged, error] {
-	return db.outcomes(ctx, inPlaces, run.N, from, to)
+	return db.outcomes(ctx, inPlaces, run, from, to)
 }
 
 // Outcome returns the outcome of a trial and the verdicts on it.
@@ -230,7 +246,7 @@ func (db *DB) Outcome(ctx context.Context, run *Run, t eval.Trial) (eval.Judged,
 	if err != nil {
 		return eval.Judged{}, err
 	}
-	for o, err := range db.outcomes(ctx, `t.id = ?`, id) {
+	for o, err := range db.outcomes(ctx, oneTrial, run, id) {
 		return o, err
 	}
 	return eval.Judged{}, fmt.Errorf("the outcome of %v in run %s: %w", t, run.ID, ErrNotFound)
@@ -305,7 +321,7 @@ func scanVerdict(rows *sql.Rows) (v onSubject, err error) {
 // is "". They come from people and are few.
 func (db *DB) itemVerdicts(ctx context.Context, run *Run, item string) (map[string][]eval.Verdict, error) {
 	byItem := map[string][]eval.Verdict{}
-	where, args := `v.trial = 0 AND v.run = ?`+lastOnItem, []any{run.N}
+	where, args := `v.trial = 0 AND v.run = ?`+lastOnItem, []any{run}
 	if item != "" {
 		where, args = where+` AND v.item = ?`, append(args, item)
 	}
@@ -372,18 +388,18 @@ func (db *DB) Progress(ctx context.Context, run *Run) (*Progress, error) {
 	}
 	var openTokens int
 	var openCost float64
-	err = db.sql.QueryRowContext(ctx, `SELECT total(cost_usd), count(*) FILTER (WHERE usage_flags & 4 <> 0), count(*) FILTER (WHERE cost_usd IS NULL AND error_kind = ''),
+	err = db.get(ctx, `SELECT total(cost_usd), count(*) FILTER (WHERE usage_flags & 4 <> 0), count(*) FILTER (WHERE cost_usd IS NULL AND error_kind = ''),
 		coalesce(sum(input_tokens + output_tokens
 			+ CASE WHEN usage_flags & 1 <> 0 THEN 0 ELSE cached_tokens + cache_write_tokens END
 			+ CASE WHEN usage_flags & 2 <> 0 THEN 0 ELSE reasoning_tokens END), 0)
-		FROM `+planned+`calls c ON c.trial = t.id WHERE t.run = ? AND c.source IS NULL`, run.N).Scan(&p.Cost, &p.Estimated, &p.Unpriced, &p.Tokens)
+		FROM `+planned+`calls c ON c.trial = t.id WHERE t.run = ? AND c.source IS NULL`, []any{run}, &p.Cost, &p.Estimated, &p.Unpriced, &p.Tokens)
 	if err == nil {
-		err = db.sql.QueryRowContext(ctx, `SELECT count(*) + (SELECT untimed FROM runs WHERE n = ?), coalesce(sum(CASE WHEN ended THEN 0 ELSE tokens END), 0),
+		err = db.get(ctx, `SELECT count(*) + (SELECT untimed FROM runs WHERE n = ?), coalesce(sum(CASE WHEN ended THEN 0 ELSE tokens END), 0),
 			total(CASE WHEN ended THEN 0 ELSE cost_usd END) FROM `+planned+`attempts a ON a.trial = t.id WHERE t.run = ?`,
-			run.N, run.N).Scan(&p.Calls, &openTokens, &openCost)
+			[]any{run, run}, &p.Calls, &openTokens, &openCost)
 	}
 	p.Tokens, p.Cost = p.Tokens+openTokens, p.Cost+openCost
-	return p, db.explain(err)
+	return p, err
 }
 
 // ProgressIn reads the progress of the trials from a place in the plan to another, which is
@@ -396,7 +412,7 @@ func (db *DB) ProgressIn(ctx context.Context, run *Run, from, to int) (*Progress
 			seq    int
 			failed bool
 		}
-		for r, err := range query(ctx, db, `SELECT t.place, `+what+` FROM `+planned+on, []any{run.N, from, to}, func(rows *sql.Rows) (r row, err error) {
+		for r, err := range query(ctx, db, `SELECT t.place, `+what+` FROM `+planned+on, []any{run, from, to}, func(rows *sql.Rows) (r row, err error) {
 			return r, rows.Scan(&r.seq, &r.failed)
 		}) {
 			if err != nil {

@@ -16,7 +16,7 @@ func (db *DB) Outdated(ctx context.Context, run *Run, stage eval.Stage) iter.Seq
 	return func(yield func(eval.Judged, error) bool) {
 		outdated := map[int]bool{}
 		for place, err := range query(ctx, db, `SELECT t.place, b.basis FROM `+planned+table+` b ON b.trial = t.id JOIN outcomes o ON o.trial = t.id WHERE `+inPlan+` AND o.kind <> 'failed'`,
-			[]any{run.N}, func(rows *sql.Rows) (place int, err error) {
+			[]any{run}, func(rows *sql.Rows) (place int, err error) {
 				var basis int64
 				if err := rows.Scan(&place, &basis); err != nil {
 					return 0, err

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"slices"
@@ -11,9 +12,11 @@ import (
 
 // taken are the calls whose answers the run has taken, each for one call.
 type taken struct {
-	mu     sync.Mutex
-	others *bool // nil until the first use, as known
-	known  map[int64]bool
+	mu       sync.Mutex
+	others   *bool // nil until the first use, as known
+	known    map[int64]bool
+	archived []*Run          // once others is known
+	runs     map[int64]int64 // of the sources of other runs
 }
 
 // Take looks for an answer to the request of a call, with the same key, and fills in
@@ -37,16 +40,36 @@ func (j *Journal) Take(ctx context.Context, c *eval.Call, other, shared bool) (b
 		return false, err
 	}
 	type candidate struct {
-		id              int64
+		id, n           int64
 		arm, run, parts string
+		db              *DB
 	}
+	in := []*DB{j.db}
+	if other {
+		archives, err := j.db.answering(ctx, j.taken.archived, keys(c)...)
+		if err != nil {
+			return false, err
+		}
+		in = append(in, archives...)
+	}
+	var found []candidate
 	text, args := candidates(j.run, c, other, shared)
-	found, err := collect(query(ctx, j.db, text, args, func(rows *sql.Rows) (f candidate, err error) {
-		return f, rows.Scan(&f.id, &f.arm, &f.run, &f.parts)
-	}))
-	if err != nil {
-		return false, err
+	for _, db := range in {
+		list, err := collect(query(ctx, db, text, args, func(rows *sql.Rows) (f candidate, err error) {
+			f.db = db
+			return f, rows.Scan(&f.id, &f.arm, &f.run, &f.parts, &f.n)
+		}))
+		if err != nil {
+			return false, err
+		}
+		found = append(found, list...)
 	}
+	slices.SortStableFunc(found, func(a, b candidate) int { // as each list is
+		if aMine, bMine := a.arm == c.Trial.Arm, b.arm == c.Trial.Arm; aMine != bMine {
+			return map[bool]int{true: -1, false: 1}[aMine]
+		}
+		return cmp.Compare(a.id, b.id)
+	})
 	for _, f := range found {
 		if f.run != j.run.ID && endpoint(eval.DecodeParts(f.parts)) != endpoint(c.Parts) {
 			continue
@@ -63,7 +86,8 @@ func (j *Journal) Take(ctx context.Context, c *eval.Call, other, shared bool) (b
 				continue
 			}
 		}
-		for from, err := range j.db.calls(ctx, `calls c JOIN trials t ON t.id = c.trial WHERE c.id = ?`, f.id) {
+		j.taken.from(f.id, f.n)
+		for from, err := range f.db.calls(ctx, `calls c JOIN trials t ON t.id = c.trial WHERE c.id = ?`, f.id) {
 			c.Response, c.CostUSD, c.LatencyMS = from.Response, from.CostUSD, from.LatencyMS
 			c.Source, c.SourceRun = f.id, f.run
 			return err == nil, err
@@ -76,9 +100,9 @@ func (j *Journal) Take(ctx context.Context, c *eval.Call, other, shared bool) (b
 // joins are CROSS JOINs because SQLite would read all trials of the run. Earlier versions
 // had the item in every key.
 func candidates(run *Run, c *eval.Call, other, shared bool) (text string, args []any) {
-	text = `SELECT c.id, t.arm, r.id, c.parts FROM calls c CROSS JOIN trials t ON t.id = c.trial CROSS JOIN runs r ON r.n = t.run
+	text = `SELECT c.id, t.arm, r.id, c.parts, r.n FROM calls c CROSS JOIN trials t ON t.id = c.trial CROSS JOIN runs r ON r.n = t.run
 		WHERE c.key IN (?, ?) AND c.stage = ? AND c.error_kind = '' AND c.source IS NULL AND t.question <> ?`
-	args = []any{c.Key, eval.FormerKey(c.Parts, c.Trial.Item), string(c.Stage), distrusted}
+	args = append(anys(keys(c)), string(c.Stage), distrusted)
 	if !shared {
 		text, args = text+` AND c.step = ? AND (t.place < 0 OR t.run <> ?)`, append(args, c.Step, run.N)
 	}
@@ -86,6 +110,25 @@ func candidates(run *Run, c *eval.Call, other, shared bool) (text string, args [
 		text, args = text+` AND t.run = ? AND t.place >= 0`, append(args, run.N)
 	}
 	return text + ` ORDER BY t.arm <> ?, c.id`, append(args, c.Trial.Arm)
+}
+
+// keys are those of a request, of this and of earlier versions.
+func keys(c *eval.Call) []string { return []string{c.Key, eval.FormerKey(c.Parts, c.Trial.Item)} }
+
+// from notes whose a call is whose answer is taken.
+func (t *taken) from(source, run int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.runs == nil {
+		t.runs = map[int64]int64{}
+	}
+	t.runs[source] = run
+}
+
+func (t *taken) runOf(source int64) int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.runs[source]
 }
 
 func endpoint(parts []eval.Part) string {
@@ -104,9 +147,14 @@ func (j *Journal) others(ctx context.Context) (bool, error) {
 	defer j.taken.mu.Unlock()
 	if j.taken.others == nil {
 		var some bool
-		if err := j.db.sql.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM trials t JOIN calls c ON c.trial = t.id WHERE t.run <> ? OR t.place < 0)`, j.run.N).Scan(&some); err != nil {
-			return false, j.db.explain(err)
+		if err := j.db.get(ctx, `SELECT EXISTS (SELECT 1 FROM trials t JOIN calls c ON c.trial = t.id WHERE t.run <> ? OR t.place < 0)`, []any{j.run.N}, &some); err != nil {
+			return false, err
 		}
+		archived, err := j.db.archived(ctx)
+		if err != nil {
+			return false, err
+		}
+		j.taken.archived, some = archived, some || len(archived) > 0
 		j.taken.others = &some
 	}
 	return *j.taken.others, nil
@@ -151,7 +199,7 @@ func (db *DB) Answered(ctx context.Context, run *Run, p Plan, arms []string, mov
 		question int64
 	}
 	done := make([]bool, p.Len())
-	for r, err := range query(ctx, db, `SELECT t.item, t.arm, t.replicate, t.question FROM trials t JOIN outcomes o ON o.trial = t.id WHERE t.run = ?`, []any{run.N}, func(rows *sql.Rows) (r row, err error) {
+	for r, err := range query(ctx, db, `SELECT t.item, t.arm, t.replicate, t.question FROM trials t JOIN outcomes o ON o.trial = t.id WHERE t.run = ?`, []any{run}, func(rows *sql.Rows) (r row, err error) {
 		return r, rows.Scan(&r.Item, &r.Arm, &r.Replicate, &r.question)
 	}) {
 		if err != nil {
@@ -179,14 +227,24 @@ func (db *DB) Answer(ctx context.Context, key string, stage eval.Stage, step str
 	for c, err := range db.calls(ctx, `calls c JOIN trials t ON t.id = c.trial WHERE c.key = ? AND c.stage = ? AND c.step = ? AND c.error_kind = '' AND c.source IS NULL LIMIT 1`, key, string(stage), step) {
 		return c.Response, err == nil, err
 	}
-	return eval.Response{}, false, nil
+	runs, err := db.archived(ctx)
+	if err != nil {
+		return eval.Response{}, false, err
+	}
+	archives, err := db.answering(ctx, runs, key)
+	for _, u := range archives {
+		if r, found, err := u.Answer(ctx, key, stage, step); found || err != nil {
+			return r, found, err
+		}
+	}
+	return eval.Response{}, false, err
 }
 
 // Reused counts the answers that the trials of a run's plan took, by run.
 func (db *DB) Reused(ctx context.Context, run *Run) ([]eval.Reuse, error) {
 	return collect(query(ctx, db, `SELECT r.id, count(*), total(c.cost_usd), count(*) - count(c.cost_usd), count(*) FILTER (WHERE c.provider = 'run') FROM `+planned+`calls c ON c.trial = t.id
-		JOIN calls s ON s.id = c.source JOIN trials o ON o.id = s.trial JOIN runs r ON r.n = o.run WHERE `+inPlan+inForce+` AND c.stage <> 'embed' GROUP BY r.n ORDER BY r.n`,
-		[]any{run.N}, func(rows *sql.Rows) (u eval.Reuse, err error) {
+		JOIN runs r ON r.n = c.source_run WHERE `+inPlan+inForce+` AND c.stage <> 'embed' GROUP BY r.n ORDER BY r.n`,
+		[]any{run}, func(rows *sql.Rows) (u eval.Reuse, err error) {
 			return u, rows.Scan(&u.Run, &u.Answers, &u.CostUSD, &u.Unpriced, &u.Planned)
 		}))
 }

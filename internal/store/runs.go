@@ -28,9 +28,10 @@ type Run struct {
 	CreatedAt  time.Time
 	Version    string
 
-	Analysed bool // its results have been shown
+	Analysed bool     // its results have been shown
+	Archive  *Archive // where its rows are; nil if they are in the store
 
-	first int64   // id of its first trial
+	first int64   // id of its first trial, once it has its plan
 	ids   []int64 // of its trials by place; nil if they are consecutive
 	plan  Plan    // nil if read from the store
 }
@@ -113,8 +114,7 @@ func (x *steps) putItems(run *Run, items []eval.Item) {
 	rows.flush()
 }
 
-const runColumns = `SELECT n, id, study, suite, study_path, study_json, overrides, treatment, replicates, trials, created_at, version, analysed,
-  (SELECT coalesce(min(id), 0) FROM trials WHERE trials.run = runs.n AND place = 0) FROM runs `
+const runColumns = `SELECT n, id, study, suite, study_path, study_json, overrides, treatment, replicates, trials, created_at, version, analysed, coalesce(archive, '') FROM runs `
 
 // scanRun reads a run. The path of a study in a bundle is relative to the folder that
 // has the folder of the store.
@@ -128,15 +128,20 @@ func (db *DB) scanRun(row *sql.Rows) (*Run, error) {
 
 func scanRun(row *sql.Rows) (*Run, error) {
 	var r Run
-	var studyJSON, overrides, treatment, created string
+	var studyJSON, overrides, treatment, created, archive string
 	err := row.Scan(&r.N, &r.ID, &r.Study, &r.Suite, &r.StudyPath, &studyJSON, &overrides, &treatment, &r.Replicates, &r.Trials,
-		&created, &r.Version, &r.Analysed, &r.first)
+		&created, &r.Version, &r.Analysed, &archive)
 	if err != nil {
 		return nil, err
 	}
 	r.StudyJSON, r.Treatment = []byte(studyJSON), eval.DecodeParts(treatment)
 	if err := json.Unmarshal([]byte(overrides), &r.Overrides); err != nil {
 		return nil, fmt.Errorf("reading run %s: %w", r.ID, err)
+	}
+	if archive != "" {
+		if err := json.Unmarshal([]byte(archive), &r.Archive); err != nil {
+			return nil, fmt.Errorf("reading where run %s is archived: %w", r.ID, err)
+		}
 	}
 	r.CreatedAt, err = time.Parse(time.RFC3339, created)
 	return &r, err
@@ -190,7 +195,7 @@ func (db *DB) SetPlan(ctx context.Context, r *Run, p Plan) (same bool, err error
 	seq, ids := 0, []int64(nil)
 	for t, err := range query(ctx, db, `SELECT t.id, t.item, t.arm, t.replicate, t.question, 
 			CASE WHEN o.kind = 'failed' THEN 0 ELSE coalesce(o.basis, 0) END, CASE WHEN o.kind = 'failed' THEN 0 ELSE coalesce(j.basis, 0) END
-		FROM trials t LEFT JOIN outcomes o ON o.trial = t.id LEFT JOIN judged j ON j.trial = t.id WHERE `+inPlan+` ORDER BY t.place`, []any{r.N}, func(rows *sql.Rows) (t row, err error) {
+		FROM trials t LEFT JOIN outcomes o ON o.trial = t.id LEFT JOIN judged j ON j.trial = t.id WHERE `+inPlan+` ORDER BY t.place`, []any{r}, func(rows *sql.Rows) (t row, err error) {
 		return t, rows.Scan(&t.id, &t.Item, &t.Arm, &t.Replicate, &t.question, &t.read, &t.judged)
 	}) {
 		if err != nil {
@@ -198,6 +203,9 @@ func (db *DB) SetPlan(ctx context.Context, r *Run, p Plan) (same bool, err error
 		}
 		if seq >= p.Len() || p.Trial(seq) != t.Trial {
 			return false, fmt.Errorf("%w: trial %d of run %s is %v, but the plan has another trial there", ErrOtherPlan, seq+1, r.ID, t.Trial)
+		}
+		if seq == 0 {
+			r.first = t.id
 		}
 		if same = same && p.Question(seq) == t.question; same && (t.read != 0 || t.judged != 0) {
 			read, judged := p.Basis(seq)
@@ -223,12 +231,12 @@ func (db *DB) SetPlan(ctx context.Context, r *Run, p Plan) (same bool, err error
 
 // Items returns the hashes of all items that the run has or had.
 func (db *DB) Items(ctx context.Context, run *Run) (map[string]eval.Item, error) {
-	return db.items(ctx, `run = ?`, run.N)
+	return db.items(ctx, `run = ?`, run)
 }
 
 // PlannedItems returns the hashes of the items in the plan of a run.
 func (db *DB) PlannedItems(ctx context.Context, run *Run) (map[string]eval.Item, error) {
-	return db.items(ctx, `run = ? AND item IN (SELECT item FROM trials WHERE run = ? AND place >= 0)`, run.N, run.N)
+	return db.items(ctx, `run = ? AND item IN (SELECT item FROM trials WHERE run = ? AND place >= 0)`, run, run)
 }
 
 func (db *DB) items(ctx context.Context, where string, args ...any) (map[string]eval.Item, error) {

@@ -73,6 +73,9 @@ func scoreRows(run *Run, scores iter.Seq2[eval.Scored, error]) iter.Seq2[scoreRo
 // ReplaceScores replaces the scores of a run in one transaction: readers see the
 // old scores until it commits, and an error keeps them.
 func (db *DB) ReplaceScores(ctx context.Context, run *Run, scores iter.Seq2[eval.Scored, error]) error {
+	if run.Archive != nil {
+		return db.rescore(ctx, run, scores)
+	}
 	var ofScores error // an error in the scores, not in the store
 	err := db.rewrite(ctx, run, func(x *steps) {
 		into := map[string]*bulk{}
@@ -101,7 +104,7 @@ func (db *DB) OtherScores(ctx context.Context, run *Run, scores iter.Seq2[eval.S
 	}
 	left := map[key]eval.Hash{}
 	for _, ofCase := range []bool{false, true} {
-		for r, err := range query(ctx, db, `SELECT s.trial, s.data FROM `+scoreRow{ofCase: ofCase}.table()+` s JOIN trials t ON t.id = s.trial WHERE t.run = ?`, []any{run.N}, func(rows *sql.Rows) (r scoreRow, err error) {
+		for r, err := range query(ctx, db, `SELECT s.trial, s.data FROM `+scoreRow{ofCase: ofCase}.table()+` s JOIN trials t ON t.id = s.trial WHERE t.run = ?`, []any{run}, func(rows *sql.Rows) (r scoreRow, err error) {
 			return r, rows.Scan(&r.trial, &r.data)
 		}) {
 			if err != nil {
@@ -123,8 +126,8 @@ func (db *DB) OtherScores(ctx context.Context, run *Run, scores iter.Seq2[eval.S
 	}
 	for k := range left {
 		var t eval.Trial
-		if err := db.sql.QueryRowContext(ctx, `SELECT item, arm, replicate FROM trials WHERE id = ?`, k.trial).Scan(&t.Item, &t.Arm, &t.Replicate); err != nil {
-			return nil, db.explain(err)
+		if err := db.get(ctx, `SELECT item, arm, replicate FROM trials t WHERE `+oneTrial, []any{run, k.trial}, &t.Item, &t.Arm, &t.Replicate); err != nil {
+			return nil, err
 		}
 		other = append(other, t.String())
 	}
@@ -303,7 +306,7 @@ func (db *DB) ScoresByItem(ctx context.Context, run *Run) iter.Seq2[TrialScores,
 func (db *DB) scores(ctx context.Context, run *Run, order string) iter.Seq2[TrialScores, error] {
 	return query(ctx, db, `SELECT t.place, t.item, t.arm, t.replicate, s.data FROM `+planned+`scores s ON s.trial = t.id WHERE `+inPlan+`
 		UNION ALL SELECT t.place, t.item, t.arm, 0, s.data FROM `+planned+`case_scores s ON s.trial = t.id WHERE `+inPlan+`
-		ORDER BY `+order, []any{run.N, run.N},
+		ORDER BY `+order, []any{run, run},
 		func(rows *sql.Rows) (s TrialScores, err error) {
 			var place int64
 			var data string
@@ -320,14 +323,14 @@ func (db *DB) scores(ctx context.Context, run *Run, order string) iter.Seq2[Tria
 
 // ScoredArms lists the arms with scores.
 func (db *DB) ScoredArms(ctx context.Context, run *Run) ([]string, error) {
-	return column[string](ctx, db, `SELECT DISTINCT t.arm FROM `+planned+`scores s ON s.trial = t.id WHERE `+inPlan+` ORDER BY 1`, run.N)
+	return column[string](ctx, db, `SELECT DISTINCT t.arm FROM `+planned+`scores s ON s.trial = t.id WHERE `+inPlan+` ORDER BY 1`, run)
 }
 
 // Cuts counts the prompts that a server cut, by arm and stage in order.
 func (db *DB) Cuts(ctx context.Context, run *Run) ([]eval.ArmCuts, error) {
 	var list []eval.ArmCuts
 	for c, err := range query(ctx, db, `SELECT t.arm, c.stage, c.adapted FROM `+planned+`calls c ON c.trial = t.id
-		WHERE `+inPlan+` AND c.stage <> 'embed' AND c.adapted LIKE ? ORDER BY 1, 2`, []any{run.N, modelText("%" + eval.CutNote + "%")},
+		WHERE `+inPlan+` AND c.stage <> 'embed' AND c.adapted LIKE ? ORDER BY 1, 2`, []any{run, modelText("%" + eval.CutNote + "%")},
 		func(rows *sql.Rows) (c eval.ArmCuts, err error) {
 			var adapted sql.NullString
 			var notes []string
@@ -361,7 +364,7 @@ func (db *DB) Latencies(ctx context.Context, run *Run) ([]eval.ArmLatency, error
 		FROM (SELECT t.arm, c.latency_ms, row_number() OVER (PARTITION BY t.arm ORDER BY c.latency_ms) AS place, count(*) OVER (PARTITION BY t.arm) AS n
 			FROM `+planned+`calls c ON c.trial = t.id WHERE `+inPlan+inForce+` AND c.stage = ? AND c.error_kind = '') AS c
 		GROUP BY arm ORDER BY arm`,
-		[]any{run.N, string(eval.StageRun)}, func(rows *sql.Rows) (a eval.ArmLatency, err error) {
+		[]any{run, string(eval.StageRun)}, func(rows *sql.Rows) (a eval.ArmLatency, err error) {
 			return a, rows.Scan(&a.Arm, &a.Median, &a.P95)
 		}))
 }
@@ -373,7 +376,7 @@ func (db *DB) SaveAnalysis(ctx context.Context, run *Run, analysis, verdict []by
 	if verdict != nil {
 		v = modelText(verdict)
 	}
-	return db.rewrite(ctx, run, func(x *steps) {
+	return db.keep(ctx, run, func(x *steps) {
 		x.exec(`INSERT INTO analyses (run, analysis, verdict, basis) VALUES (?,?,?,?)
 			ON CONFLICT (run) DO UPDATE SET (analysis, verdict, basis) = (excluded.analysis, excluded.verdict, excluded.basis)`, run.N, modelText(analysis), v, basis)
 		x.exec(`UPDATE runs SET analysed = TRUE WHERE n = ? AND NOT analysed`, run.N)

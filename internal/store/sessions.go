@@ -37,7 +37,7 @@ func (db *DB) Sessions(ctx context.Context, run *Run) ([]Session, error) {
 	const from = ` FROM sessions s JOIN attempts a ON a.session = s.id JOIN trials t ON t.id = a.trial WHERE s.run = ? `
 	for s, err := range query(ctx, db, `SELECT s.id, s.process, min(a.sent_at), max(a.sent_at), count(*),
 		count(*) - count(DISTINCT a.trial || ' ' || a.stage || ' ' || a.step), count(*) FILTER (WHERE a.ended AND a.error_kind = ''), count(DISTINCT t.item)`+from+
-		`GROUP BY s.id ORDER BY s.id`, []any{run.N}, func(rows *sql.Rows) (s Session, err error) {
+		`GROUP BY s.id ORDER BY s.id`, []any{run}, func(rows *sql.Rows) (s Session, err error) {
 		var id int64
 		err = rows.Scan(&id, &s.Process, &s.First, &s.Last, &s.Requests, &s.Retries, &s.Answers, &s.Items)
 		index[id] = len(list)
@@ -54,7 +54,7 @@ func (db *DB) Sessions(ctx context.Context, run *Run) ([]Session, error) {
 		SessionError
 	}
 	for r, err := range query(ctx, db, `SELECT s.id, a.error_kind, count(*)`+from+`AND NOT (a.ended AND a.error_kind = '')
-		GROUP BY s.id, a.error_kind ORDER BY s.id, a.error_kind`, []any{run.N}, func(rows *sql.Rows) (r row, err error) {
+		GROUP BY s.id, a.error_kind ORDER BY s.id, a.error_kind`, []any{run}, func(rows *sql.Rows) (r row, err error) {
 		return r, rows.Scan(&r.session, &r.Kind, &r.Requests)
 	}) {
 		if err != nil {
@@ -63,7 +63,7 @@ func (db *DB) Sessions(ctx context.Context, run *Run) ([]Session, error) {
 		s := &list[index[r.session]]
 		s.Errors = append(s.Errors, r.SessionError)
 	}
-	for r, err := range query(ctx, db, `SELECT first, count(*) FROM (SELECT min(s.id) AS first`+from+`GROUP BY t.item) AS items GROUP BY first`, []any{run.N}, func(rows *sql.Rows) (r row, err error) {
+	for r, err := range query(ctx, db, `SELECT first, count(*) FROM (SELECT min(s.id) AS first`+from+`GROUP BY t.item) AS items GROUP BY first`, []any{run}, func(rows *sql.Rows) (r row, err error) {
 		return r, rows.Scan(&r.session, &r.Requests)
 	}) {
 		if err != nil {

@@ -213,7 +213,7 @@ type Count struct {
 // CountDone counts the trials that have an outcome, by arm.
 func (db *DB) CountDone(ctx context.Context, run *Run) ([]Count, error) {
 	return collect(query(ctx, db, `SELECT t.arm, count(o.trial), count(*) FILTER (WHERE o.kind = 'failed'), count(j.trial) FROM trials t
-		LEFT JOIN outcomes o ON o.trial = t.id LEFT JOIN judged j ON j.trial = t.id WHERE `+inPlan+` GROUP BY t.arm`, []any{run.N}, func(rows *sql.Rows) (c Count, err error) {
+		LEFT JOIN outcomes o ON o.trial = t.id LEFT JOIN judged j ON j.trial = t.id WHERE `+inPlan+` GROUP BY t.arm`, []any{run}, func(rows *sql.Rows) (c Count, err error) {
 		return c, rows.Scan(&c.Arm, &c.Done, &c.Failed, &c.Judged)
 	}))
 }

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 
 	"github.com/pressly/goose/v3"
@@ -292,23 +293,25 @@ func (sqliteFile) integrity(ctx context.Context, db *DB) ([]string, error) {
 
 func (sqliteFile) changes() string { return `PRAGMA data_version` }
 
-func (sqliteFile) orphans(ctx context.Context, db *DB) ([]string, error) {
-	rows, err := collect(query(ctx, db, `PRAGMA foreign_key_check`, nil, scanAll))
-	var tables []string
-	for _, r := range rows {
-		tables = append(tables, fmt.Sprint(r[0]))
-	}
-	return tables, err
-}
-
 func (sqliteFile) examine(x *examination, _ *DB) {
 	x.permissions()
 	x.space()
 }
 
-// file is the store itself.
-func (sqliteFile) file(_ context.Context, db *DB, _ Extraction) (string, func() error, error) {
+// file is the store itself, or a copy of runs of which some are archived.
+func (sqliteFile) file(ctx context.Context, db *DB, runs []*Run) (string, func() error, error) {
+	if slices.ContainsFunc(runs, func(r *Run) bool { return r.Archive != nil }) {
+		return db.copied(ctx, runs)
+	}
 	return db.path, func() error { return nil }, nil
+}
+
+// reclaim makes the file smaller.
+func (sqliteFile) reclaim(ctx context.Context, db *DB) error {
+	x := &steps{ctx: ctx, on: db.sql}
+	x.exec(`VACUUM`)
+	x.exec(`PRAGMA wal_checkpoint(TRUNCATE)`)
+	return db.explain(x.err)
 }
 
 func (sqliteFile) explain(path string, err error) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"fmt"
 	"iter"
 	"slices"
 	"strings"
@@ -38,8 +39,18 @@ func (db *DB) change(ctx context.Context, take func(x *steps)) error {
 	return db.explain(x.err)
 }
 
-// rewrite changes what is stored of a run, which no other process does at the same time.
+// rewrite changes rows of a run, which no other process does at the same time.
 func (db *DB) rewrite(ctx context.Context, run *Run, take func(x *steps)) error {
+	return db.keep(ctx, run, func(x *steps) {
+		if x.count(`SELECT count(*) FROM runs WHERE n = ? AND archive IS NOT NULL`, run.N) > 0 {
+			x.fail(fmt.Errorf("run %s: %w: `scruple run --new` begins another run, which takes its answers", run.ID, ErrArchived))
+		}
+		take(x)
+	})
+}
+
+// keep is rewrite for what stays in the store when the run is archived.
+func (db *DB) keep(ctx context.Context, run *Run, take func(x *steps)) error {
 	return db.change(ctx, func(x *steps) {
 		db.engine.hold(x, db, run)
 		take(x)

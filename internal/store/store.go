@@ -24,7 +24,8 @@
 //
 // store.go opens the store, sqlite.go and postgres.go have what differs, runs.go begins a run, journal.go writes and read.go reads what it
 // gets; scores.go has what follows. A run that goes on after a change of its study is in
-// amend.go (plan), renew.go (outcomes, verdicts) and reuse.go (answers of other runs).
+// amend.go (plan), renew.go (outcomes, verdicts) and reuse.go (answers of other runs). archive.go
+// moves the rows of a run to files, and back for those who read them.
 package store
 
 import (
@@ -49,7 +50,9 @@ type DB struct {
 	writes bool    // it was opened for writing
 	lock   *sql.DB // of a file that was
 
-	remove func() error // of a migrated copy, nil without one
+	remove func() error // of a copy, nil without one
+
+	unpacked unpacking
 }
 
 // An Error reports that a store could not be opened, read or written.
@@ -100,13 +103,13 @@ type engine interface {
 	writing(ctx context.Context, db *DB, run *Run) bool
 	// changes is the query for a number that changes with every change of the store.
 	changes() string
-	// integrity returns what the database says of its own files, and orphans the tables of
-	// rows whose run or trial is gone; nothing if they are sound.
+	// integrity returns what the database says of its own files; nothing if they are sound.
 	integrity(ctx context.Context, db *DB) ([]string, error)
-	orphans(ctx context.Context, db *DB) ([]string, error)
 	examine(x *examination, db *DB)
-	// file returns a file with the runs of an extraction, and what removes it.
-	file(ctx context.Context, db *DB, x Extraction) (path string, remove func() error, err error)
+	// file returns a file that has runs, and what removes it.
+	file(ctx context.Context, db *DB, runs []*Run) (path string, remove func() error, err error)
+	// reclaim gives back the room of rows that were removed.
+	reclaim(ctx context.Context, db *DB) error
 	// explain adds a remedy to an error of the database.
 	explain(path string, err error) error
 }
@@ -148,6 +151,9 @@ func (db *DB) Path() string { return db.path }
 // Close closes the store. Close its journals first.
 func (db *DB) Close() error {
 	err := errors.Join(db.engine.release(db), db.sql.Close())
+	for _, u := range db.unpacked.open {
+		err = errors.Join(err, u.Close())
+	}
 	if db.lock != nil {
 		err = errors.Join(err, db.lock.Close())
 	}
@@ -214,7 +220,7 @@ func migrationSteps(folder string) ([]*goose.Migration, error) {
 
 // format is the newest migration this program knows, of each dialect; a test compares it
 // with the files.
-const format = 9
+const format = 10
 
 // version returns the format of the store, which this program must know. It is 0
 // for a new one, which is an error for readers.

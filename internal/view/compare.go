@@ -31,6 +31,7 @@ type side struct {
 // A sum adds up the scores of an item in an arm, those of all replicates.
 type sum struct {
 	num, den float64
+	run      *store.Run
 	ids      []int64 // of the trials, in plan order
 }
 
@@ -92,7 +93,7 @@ func (s side) sums(rows []int32, metric string) (map[string]*sum, error) {
 	for _, i := range rows {
 		m := items[item.word(int(i))]
 		if m == nil {
-			m = &sum{}
+			m = &sum{run: s.Run}
 			items[item.word(int(i))] = m
 		}
 		m.ids = append(m.ids, s.x.ids[i])
@@ -565,9 +566,9 @@ type unitMatch struct {
 func (v *Viewer) units(ctx context.Context, m match, metric string) iter.Seq2[unitMatch, error] {
 	return func(yield func(unitMatch, error) bool) {
 		var list []unitMatch
-		for _, ids := range [][]int64{m.a.ids, m.b.ids} {
-			for _, id := range ids {
-				scores, err := v.DB.ScoresOf(ctx, id)
+		for _, of := range []*sum{m.a, m.b} {
+			for _, id := range of.ids {
+				scores, err := v.DB.ScoresOf(ctx, of.run, id)
 				if err != nil {
 					yield(unitMatch{}, err)
 					return
@@ -582,7 +583,7 @@ func (v *Viewer) units(ctx context.Context, m match, metric string) iter.Seq2[un
 						list = append(list, unitMatch{name: s.Unit})
 					}
 					to := &list[k].a
-					if &ids[0] == &m.b.ids[0] {
+					if of == m.b {
 						to = &list[k].b
 					}
 					to.num, to.den = to.num+s.Num, to.den+s.Den

@@ -160,7 +160,7 @@ func (v *Viewer) itemTrial(r *request, row store.Row, metric string) (itemTrial,
 		t.Missing = err.Error()
 	}
 	t.Raw, t.rows = x.Raw, x.Rows
-	scores, err := v.DB.ScoresOf(r.Context(), row.ID)
+	scores, err := v.DB.ScoresOf(r.Context(), r.run, row.ID)
 	if err != nil {
 		return t, x, err
 	}

@@ -40,7 +40,7 @@ func (v *Viewer) half(r *request, run *store.Run, id int64, metric string) (*hal
 	if judged, err := v.DB.OutcomeOf(r.Context(), run, id); err == nil {
 		h.raw = cmp.Or(h.exhibit.Raw, indented(judged.Outcome.Data))
 	}
-	scores, err := v.DB.ScoresOf(r.Context(), id)
+	scores, err := v.DB.ScoresOf(r.Context(), run, id)
 	for _, s := range scores {
 		if s.Metric == metric {
 			h.scores[s.Unit] = scoreText(s)

@@ -86,7 +86,7 @@ func (v *Viewer) trialPage(r *request) error {
 		}
 		if err != nil {
 			data.Missing, data.Stored = err.Error(), indented(judged.Outcome.Data)
-			scores, err := v.DB.ScoresOf(r.Context(), row.ID)
+			scores, err := v.DB.ScoresOf(r.Context(), r.run, row.ID)
 			if err != nil {
 				return err
 			}
@@ -94,7 +94,7 @@ func (v *Viewer) trialPage(r *request) error {
 		}
 	}
 	const few = 5
-	calls, total, err := v.DB.Transcript(r.Context(), row.ID, 0, few)
+	calls, total, err := v.DB.Transcript(r.Context(), r.run, row.ID, 0, few)
 	if err != nil {
 		return err
 	}
@@ -284,7 +284,7 @@ func (v *Viewer) callsPage(r *request) error {
 	if err != nil {
 		return err
 	}
-	calls, total, err := v.DB.Transcript(r.Context(), row.ID, (s.page-1)*callsPerPage, callsPerPage)
+	calls, total, err := v.DB.Transcript(r.Context(), r.run, row.ID, (s.page-1)*callsPerPage, callsPerPage)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,552 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"database/sql/driver"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/scruple-eval/scruple/internal/columnar"
+	"github.com/scruple-eval/scruple/internal/disk"
+	"github.com/scruple-eval/scruple/internal/eval"
+)
+
+// An Archive says where the rows of a run are that are no longer in the store: Parquet files
+// of a folder, one a table. The run itself stays in the store, with its history, sessions and
+// analysis. Queries for a run that is archived read a file into which it is unpacked when it
+// is first read, see [DB.having].
+type Archive struct {
+	Dir   string         `json:"dir"`
+	Files []ArchivedFile `json:"files"`
+	Tally
+}
+
+// An ArchivedFile is a file of an archive.
+type ArchivedFile struct {
+	Table  string `json:"table"`
+	File   string `json:"file"`
+	Rows   int    `json:"rows"`
+	Bytes  int64  `json:"bytes"`
+	SHA256 string `json:"sha256"`
+}
+
+// Bytes is the size of the files.
+func (a *Archive) Bytes() (n int64) {
+	for _, f := range a.Files {
+		n += f.Bytes
+	}
+	return n
+}
+
+// ErrArchived is wrapped by the error of a change of a run that is archived.
+var ErrArchived = errors.New("it is archived and stays as it is")
+
+// archivedTables are those that an archive has, in the order in which they are unpacked.
+var archivedTables = []string{"items", "trials", "calls", "outcomes", "verdicts", "judged", "scores", "case_scores", "attempts", "prompts"}
+
+// keysFile has hashes of the keys of answers that other runs may take, in order. It is no table.
+const keysFile = "keys"
+
+// repeating are columns of few values.
+var repeating = []string{"item", "arm", "stage", "step", "provider", "model", "model_version", "stop", "stop_reason", "kind", "error_kind", "judge", "unit"}
+
+// program stands in the files.
+const program = "scruple"
+
+// unpacking are the archives that this process has unpacked.
+type unpacking struct {
+	mu   sync.Mutex
+	open map[string]*DB // by what the store says of the archive
+	keys map[string][]int64
+}
+
+// Value is the number of the run, so that a run is an argument of queries.
+func (r *Run) Value() (driver.Value, error) { return r.N, nil }
+
+// having returns the store with the rows of the run among the arguments of a query.
+func (db *DB) having(ctx context.Context, args []any) (*DB, error) {
+	for _, a := range args {
+		if run, is := a.(*Run); is {
+			return db.of(ctx, run)
+		}
+	}
+	return db, nil
+}
+
+// of returns the store with the rows of a run.
+func (db *DB) of(ctx context.Context, run *Run) (*DB, error) {
+	if run.Archive == nil {
+		return db, nil
+	}
+	says, err := json.Marshal(run.Archive)
+	if err != nil {
+		return nil, err
+	}
+	db.unpacked.mu.Lock()
+	defer db.unpacked.mu.Unlock()
+	if u := db.unpacked.open[string(says)]; u != nil {
+		return u, nil
+	}
+	u, err := db.unpack(ctx, run)
+	if err != nil {
+		return nil, fault(db.path, "reading run %s: %w", run.ID, err)
+	}
+	if db.unpacked.open == nil {
+		db.unpacked.open = map[string]*DB{}
+	}
+	db.unpacked.open[string(says)] = u
+	return u, nil
+}
+
+// here is the run as the store has it that it was unpacked into.
+func (r *Run) here() *Run {
+	of := *r
+	of.Archive = nil
+	return &of
+}
+
+// unpack reads an archive into a file that is removed when the store is closed.
+func (db *DB) unpack(ctx context.Context, run *Run) (u *DB, err error) {
+	if err := run.Archive.check(run); err != nil {
+		return nil, err
+	}
+	dir, remove, err := disk.Temp("unpacked", "")
+	if err != nil {
+		return nil, err
+	}
+	if u, err = Open(ctx, filepath.Join(dir, "store.db")); err != nil {
+		return nil, errors.Join(err, remove())
+	}
+	u.remove = remove
+	u.sql.SetMaxOpenConns(1)
+	x := &steps{ctx: ctx, on: u.sql}
+	for _, text := range []string{`PRAGMA journal_mode = OFF`, `PRAGMA synchronous = OFF`, `PRAGMA cache_size = -65536`, `DROP INDEX calls_by_key`} {
+		x.exec(text)
+	}
+	x.fail(u.change(ctx, func(x *steps) {
+		for _, t := range extracted {
+			switch {
+			case t.table == "runs":
+				x.copyRows(db, t.table, `n > ?`, t.order, 0)
+			case t.table == "sessions":
+				x.copyRows(db, t.table, `run = ?`, t.order, run.N)
+			}
+		}
+		x.exec(`UPDATE runs SET archive = NULL`)
+		for _, f := range run.Archive.Files {
+			if f.Table == keysFile {
+				continue
+			}
+			x.fail(f.read(run.Archive.Dir, func(names []string, rows iter.Seq2[[]any, error]) error {
+				x.insert(f.Table, names, rows)
+				return x.err
+			}))
+		}
+	}))
+	x.exec(`CREATE INDEX calls_by_key ON calls (key) WHERE source IS NULL`)
+	x.exec(`PRAGMA journal_mode = WAL`) // as connections expect it
+	if x.err != nil {
+		return nil, errors.Join(x.err, u.Close())
+	}
+	u.sql.SetMaxOpenConns(8)
+	return u, nil
+}
+
+// check compares the files with what the store says of them.
+func (a *Archive) check(run *Run) error {
+	for _, f := range a.Files {
+		path := filepath.Join(a.Dir, f.File)
+		sum, _, err := hashOf(path)
+		if err == nil && sum != f.SHA256 {
+			err = fmt.Errorf("%s: it is not the file that was written (its SHA-256 is %s, not %s)", path, sum, f.SHA256)
+		}
+		if err != nil {
+			return fmt.Errorf("%w: the run is archived there: bring the files back; if they were moved, `scruple archive %s --to FOLDER` says where they are", err, run.ID)
+		}
+	}
+	return nil
+}
+
+func hashOf(path string) (sum string, size int64, err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return "", 0, err
+	}
+	defer file.Close()
+	h := sha256.New()
+	size, err = io.Copy(h, file)
+	return hex.EncodeToString(h.Sum(nil)), size, err
+}
+
+// read reads the rows of a file.
+func (f ArchivedFile) read(dir string, do func(names []string, rows iter.Seq2[[]any, error]) error) error {
+	path := filepath.Join(dir, f.File)
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	names, rows, err := columnar.Read(file, info.Size())
+	if err == nil {
+		err = do(names, rows)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+// Archive moves the rows of a finished run to Parquet files in a folder of dir. They are
+// written and read back before the first row is removed, and a process that ends between any
+// two steps leaves a run that is read as before: the next one goes on. Of a run that is
+// archived already, dir is where its files are now.
+func (db *DB) Archive(ctx context.Context, run *Run, dir, version string) error {
+	dir, err := filepath.Abs(filepath.Join(dir, run.ID))
+	if err != nil {
+		return err
+	}
+	if err := db.keep(ctx, run, func(*steps) {}); err != nil { // nobody else writes it
+		return err
+	}
+	archive := &Archive{Dir: dir}
+	if run.Archive != nil {
+		archive.Files, archive.Tally = run.Archive.Files, run.Archive.Tally
+		if err := archive.check(run); err != nil {
+			return err
+		}
+	} else {
+		if archive.Tally, err = db.Tally(ctx, run); err != nil {
+			return err
+		}
+		if archive.Done < archive.Trials {
+			return fmt.Errorf("run %s is not finished: %d of %d trials have an outcome: finish it with `scruple run`, then archive it", run.ID, archive.Done, archive.Trials)
+		}
+		if err := db.own(ctx, run, dir); err != nil {
+			return err
+		}
+		for _, table := range append(slices.Clone(archivedTables), keysFile) {
+			f, err := db.pack(ctx, run, dir, table, table+".parquet", version)
+			if err != nil {
+				return err
+			}
+			archive.Files = append(archive.Files, f)
+		}
+	}
+	if err := db.setArchive(ctx, run, archive); err != nil {
+		return err
+	}
+	if err := db.empty(ctx, run); err != nil {
+		return err
+	}
+	return db.engine.reclaim(ctx, db)
+}
+
+// setArchive records where the rows of a run are.
+func (db *DB) setArchive(ctx context.Context, run *Run, archive *Archive) error {
+	says, err := json.Marshal(archive)
+	if err != nil {
+		return err
+	}
+	err = db.keep(ctx, run, func(x *steps) { x.exec(`UPDATE runs SET archive = ? WHERE n = ?`, string(says), run.N) })
+	if err == nil {
+		run.Archive = archive
+	}
+	return err
+}
+
+// own makes the folder of an archive, and refuses that of another run.
+func (db *DB) own(ctx context.Context, run *Run, dir string) error {
+	var sum sql.NullInt64
+	if err := db.get(ctx, `SELECT checksum FROM runs WHERE n = ?`, []any{run.N}, &sum); err != nil {
+		return err
+	}
+	owner := fmt.Appendf(nil, "{\"run\":%q,\"created\":%q,\"plan\":%d}\n", run.ID, run.CreatedAt.Format(time.RFC3339), sum.Int64)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	path := filepath.Join(dir, "run.json")
+	have, err := os.ReadFile(path)
+	switch {
+	case err == nil && !bytes.Equal(have, owner):
+		return fmt.Errorf("%s has the archive of another run of this name: give another --to", dir)
+	case err == nil:
+		return nil
+	case !errors.Is(err, os.ErrNotExist):
+		return err
+	}
+	if some, err := os.ReadDir(dir); err != nil || len(some) > 0 {
+		return errors.Join(err, fmt.Errorf("%s has other files: give another --to", dir))
+	}
+	return disk.File{Path: path, Mode: 0o600}.Write(disk.Bytes(owner))
+}
+
+// pack writes the rows of a table to a file and reads them back.
+func (db *DB) pack(ctx context.Context, run *Run, dir, table, name, version string) (f ArchivedFile, err error) {
+	f = ArchivedFile{Table: table, File: name}
+	columns, rows := db.rowsOf(ctx, run, table)
+	var types []columnar.Column
+	written, sum := newChecksum(), int64(0)
+	err = disk.File{Path: filepath.Join(dir, name), Mode: 0o600}.Write(func(w io.Writer) error {
+		if types, err = columns(); err != nil {
+			return err
+		}
+		row, end := columnar.Write(w, types, [][2]string{{"scruple.run", run.ID}, {"scruple.table", table}}, program, version)
+		for values, err := range rows {
+			if err != nil {
+				return err
+			}
+			for i, v := range values {
+				if is, flag := v.(bool); flag {
+					values[i] = int64(0)
+					if is {
+						values[i] = int64(1)
+					}
+				}
+			}
+			written.add(values...)
+			if err := row(values); err != nil {
+				return err
+			}
+			f.Rows++
+		}
+		sum = written.sum()
+		return end()
+	})
+	if err != nil {
+		return f, fmt.Errorf("archiving the %s of run %s: %w", table, run.ID, err)
+	}
+	read, n := newChecksum(), 0
+	if err := f.read(dir, func(_ []string, rows iter.Seq2[[]any, error]) error {
+		for values, err := range rows {
+			if err != nil {
+				return err
+			}
+			read.add(values...)
+			n++
+		}
+		return nil
+	}); err != nil {
+		return f, err
+	}
+	if n != f.Rows || read.sum() != sum {
+		return f, fmt.Errorf("%s: the %d rows that were read back are not the %d that were written: nothing was removed from the store; check the disk, or give another --to", filepath.Join(dir, name), n, f.Rows)
+	}
+	f.SHA256, f.Bytes, err = hashOf(filepath.Join(dir, name))
+	return f, err
+}
+
+// rowsOf yields the rows of a run in a table, and tells their columns.
+func (db *DB) rowsOf(ctx context.Context, run *Run, table string) (columns func() ([]columnar.Column, error), rows iter.Seq2[[]any, error]) {
+	if table == keysFile {
+		return func() ([]columnar.Column, error) { return []columnar.Column{{Name: "key", Kind: columnar.Int}}, nil }, db.keysOf(ctx, run)
+	}
+	t := extracted[slices.IndexFunc(extracted, func(t tableOf) bool { return t.table == table })]
+	text := `SELECT x.* FROM ` + table + ` x WHERE x.run = ? ORDER BY ` + t.order
+	if t.of == "trial" {
+		text = `SELECT x.* FROM trials t CROSS JOIN ` + table + ` x ON x.trial = t.id WHERE t.run = ? ORDER BY t.id, x.` + strings.ReplaceAll(t.order, ", ", ", x.")
+	}
+	return func() (columns []columnar.Column, err error) {
+		names, err := db.sql.QueryContext(ctx, `SELECT * FROM `+table+` LIMIT 0`)
+		if err != nil {
+			return nil, db.explain(err)
+		}
+		defer names.Close()
+		types, err := names.ColumnTypes()
+		for _, c := range types {
+			kind := columnar.Text
+			switch name := c.DatabaseTypeName(); {
+			case slices.Contains([]string{"INTEGER", "INT8", "BOOL"}, name):
+				kind = columnar.Int
+			case slices.Contains([]string{"REAL", "FLOAT8"}, name):
+				kind = columnar.Float
+			case slices.Contains(repeating, c.Name()):
+				kind = columnar.ID
+			}
+			columns = append(columns, columnar.Column{Name: c.Name(), Kind: kind})
+		}
+		return columns, db.explain(errors.Join(err, names.Err()))
+	}, query(ctx, db, text, []any{run}, scanAll)
+}
+
+// keysOf yields the hashes of the keys of a run's answers that may be taken, in order.
+func (db *DB) keysOf(ctx context.Context, run *Run) iter.Seq2[[]any, error] {
+	return func(yield func([]any, error) bool) {
+		var keys []int64
+		for key, err := range query(ctx, db, `SELECT c.key FROM `+planned+`calls c ON c.trial = t.id WHERE t.run = ? AND c.error_kind = '' AND c.source IS NULL AND t.question <> ?`,
+			[]any{run, distrusted}, func(rows *sql.Rows) (s string, err error) { return s, rows.Scan(&s) }) {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			keys = append(keys, keyHash(key))
+		}
+		slices.Sort(keys)
+		for _, k := range slices.Compact(keys) {
+			if !yield([]any{k}, nil) {
+				return
+			}
+		}
+	}
+}
+
+func keyHash(key string) int64 { return int64(eval.HashOf([]byte(key))) }
+
+// atATime is how many trials one transaction removes.
+const atATime = 10_000
+
+// empty removes the rows of a run that is archived. The last trial, call and verdict of a store
+// stay, so that their numbers are not given again.
+func (db *DB) empty(ctx context.Context, run *Run) error {
+	last, err := column[int64](ctx, db, `SELECT coalesce(max(id), 0) FROM trials UNION SELECT trial FROM calls WHERE id = (SELECT max(id) FROM calls)
+		UNION SELECT trial FROM verdicts WHERE id = (SELECT max(id) FROM verdicts)`)
+	if err != nil {
+		return err
+	}
+	var stays []any
+	for _, id := range last {
+		stays = append(stays, id)
+	}
+	for more := true; more; {
+		err := db.keep(ctx, run, func(x *steps) {
+			var to sql.NullInt64
+			some := append([]any{run.N}, stays...)
+			where := `run = ? AND id NOT IN (` + among(len(last)) + `)`
+			x.get(`SELECT max(id) FROM (SELECT id FROM trials WHERE `+where+` ORDER BY id LIMIT `+fmt.Sprint(atATime)+`) AS t`, some, &to)
+			if more = to.Valid; !more {
+				x.exec(`DELETE FROM items WHERE run = ?`, run.N)
+				x.exec(`DELETE FROM verdicts WHERE run = ? AND trial = 0 AND id < (SELECT max(id) FROM verdicts)`, run.N)
+				return
+			}
+			some = append(some, to.Int64)
+			for _, table := range archivedTables {
+				if i := slices.IndexFunc(extracted, func(t tableOf) bool { return t.table == table }); extracted[i].maps["trial"] != "" {
+					x.exec(`DELETE FROM `+table+` WHERE trial IN (SELECT id FROM trials WHERE `+where+` AND id <= ?)`, some...)
+				}
+			}
+			x.exec(`DELETE FROM trials WHERE `+where+` AND id <= ?`, some...)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rescore replaces the scores in an archive.
+func (db *DB) rescore(ctx context.Context, run *Run, scores iter.Seq2[eval.Scored, error]) error {
+	u, err := db.of(ctx, run)
+	if err != nil {
+		return err
+	}
+	if err := u.ReplaceScores(ctx, run.here(), scores); err != nil {
+		return err
+	}
+	archive := *run.Archive
+	archive.Files = slices.Clone(archive.Files)
+	var old []string
+	for i, f := range archive.Files {
+		if f.Table != "scores" && f.Table != "case_scores" {
+			continue
+		}
+		name := f.Table + ".parquet"
+		if f.File == name {
+			name = f.Table + "-2.parquet"
+		}
+		packed, err := u.pack(ctx, run.here(), archive.Dir, f.Table, name, run.Version)
+		if err != nil {
+			return err
+		}
+		archive.Files[i] = packed
+		old = append(old, filepath.Join(archive.Dir, f.File))
+	}
+	if err := db.setArchive(ctx, run, &archive); err != nil {
+		return err
+	}
+	says, err := json.Marshal(&archive)
+	if err != nil {
+		return err
+	}
+	db.unpacked.mu.Lock()
+	db.unpacked.open[string(says)] = u // it has the new scores
+	db.unpacked.mu.Unlock()
+	for _, path := range old {
+		if err := os.Remove(path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// answering returns the stores into which those of archived runs are unpacked that have an
+// answer to one of the keys.
+func (db *DB) answering(ctx context.Context, runs []*Run, keys ...string) (list []*DB, err error) {
+	for _, run := range runs {
+		known, err := db.keysIn(run)
+		if err != nil {
+			return nil, fmt.Errorf("looking for answers in run %s: %w; `scruple run --no-reuse` asks without", run.ID, err)
+		}
+		if !slices.ContainsFunc(keys, func(key string) bool {
+			_, has := slices.BinarySearch(known, keyHash(key))
+			return has
+		}) {
+			continue
+		}
+		u, err := db.of(ctx, run)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, u)
+	}
+	return list, nil
+}
+
+// archived lists the runs that are archived.
+func (db *DB) archived(ctx context.Context) ([]*Run, error) {
+	return collect(query(ctx, db, runColumns+`WHERE archive IS NOT NULL ORDER BY n`, nil, db.scanRun))
+}
+
+// keysIn reads the keys of an archive, 8 bytes an answer, once.
+func (db *DB) keysIn(run *Run) (keys []int64, err error) {
+	f := run.Archive.Files[slices.IndexFunc(run.Archive.Files, func(f ArchivedFile) bool { return f.Table == keysFile })]
+	db.unpacked.mu.Lock()
+	defer db.unpacked.mu.Unlock()
+	if keys, known := db.unpacked.keys[f.SHA256]; known {
+		return keys, nil
+	}
+	only := Archive{Dir: run.Archive.Dir, Files: []ArchivedFile{f}}
+	if err := only.check(run); err != nil {
+		return nil, err
+	}
+	keys = make([]int64, 0, f.Rows)
+	err = f.read(only.Dir, func(_ []string, rows iter.Seq2[[]any, error]) error {
+		for values, err := range rows {
+			if err != nil {
+				return err
+			}
+			keys = append(keys, values[0].(int64))
+		}
+		return nil
+	})
+	if db.unpacked.keys == nil {
+		db.unpacked.keys = map[string][]int64{}
+	}
+	db.unpacked.keys[f.SHA256] = keys
+	return keys, err
+}
