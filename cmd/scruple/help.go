@@ -72,7 +72,7 @@ var verbs = map[string]func(*app) *cobra.Command{
 	"test ledger show": ledgerShowVerb, "test ledger verify": ledgerVerifyVerb,
 	"blind build": blindBuildVerb, "blind commit": blindCommitVerb, "blind run": blindRunVerb,
 	"blind commitment": blindCommitmentVerb, "blind result": blindResultVerb,
-	"score": scoreVerb, "preflight": preflightVerb, "doctor": doctorVerb,
+	"score": scoreVerb, "preflight": preflightVerb, "doctor": doctorVerb, "archive": archiveVerb,
 	"bundle": bundleVerb, "verify": verifyVerb,
 	"import": importVerb, "export": exportVerb, "schema": schemaVerb, "stats": statsVerb,
 	"extraction embed": embedVerb, "rerank explain": explainVerb,

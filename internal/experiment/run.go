@@ -23,7 +23,7 @@ type Run struct {
 	Record *store.Run
 	// Changed says how the plan was changed to follow the study, "" if it was not.
 	Changed string
-	// Kept says which run stayed as it was because of its tag, "" if none did.
+	// Kept says which run stayed as it was because of its tag, or in its archive, "" if none did.
 	Kept string
 	// SeenTest counts the items marked as TEST that the run has outside of TEST and the
 	// ledger did not list before.
@@ -134,15 +134,21 @@ func (x *Experiment) StartOrResume(ctx context.Context, db *store.DB, id string)
 	if err != nil {
 		return nil, err
 	}
-	if same, err := x.continues(ctx, db, last, nil); len(tags) > 0 && (err != nil || !same) {
-		if err != nil {
-			return nil, err
+	if len(tags) > 0 || last.Archive != nil {
+		if same, err := x.continues(ctx, db, last, nil); err != nil || !same {
+			if err != nil {
+				return nil, err
+			}
+			r, err := x.Start(ctx, db)
+			if err == nil {
+				why := "is archived"
+				if len(tags) > 0 {
+					why = "has the tag " + strings.Join(tags, ", ")
+				}
+				r.Kept = fmt.Sprintf("%s %s and stays as it is; the study changed, so this is another run", last.ID, why)
+			}
+			return r, err
 		}
-		r, err := x.Start(ctx, db)
-		if err == nil {
-			r.Kept = fmt.Sprintf("%s has the tag %s and stays as it is; the study changed, so this is another run", last.ID, strings.Join(tags, ", "))
-		}
-		return r, err
 	}
 	return x.Follow(ctx, db, last)
 }
