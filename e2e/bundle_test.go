@@ -146,7 +146,7 @@ func alterOutcome(t *testing.T, path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := db.Exec(`UPDATE outcomes SET data = CAST(CAST(data AS TEXT) || ' ' AS BLOB) WHERE trial = (SELECT min(trial) FROM outcomes WHERE kind = 'ok')`)
+	r, err := db.Exec(`UPDATE outcomes SET data = CAST(coalesce(CAST(data AS TEXT), (SELECT c.text FROM calls c WHERE c.trial = outcomes.trial AND c.step = outcomes.step)) || ' ' AS BLOB), step = NULL WHERE trial = (SELECT min(trial) FROM outcomes WHERE kind = 'ok')`)
 	if err := errors.Join(err, db.Close()); err != nil {
 		t.Fatal(err)
 	}

@@ -56,7 +56,7 @@ func TestDoctorRecomputes(t *testing.T) {
 		{`DELETE FROM calls WHERE stage = 'judge'`, "answers that came and are gone: "},
 		{`DELETE FROM attempts; DELETE FROM calls WHERE id = 1`, " has no answer to step "},
 		{`DELETE FROM outcomes WHERE trial <= 39`, "not what the outcomes give: scores of "},
-		{`UPDATE outcomes SET data = CAST(data || ' ' AS BLOB) WHERE trial = 7`, "not what the stored answers give: outcome of "},
+		{`UPDATE outcomes SET data = CAST(coalesce(CAST(data AS TEXT), (SELECT c.text FROM calls c WHERE c.trial = outcomes.trial AND c.step = outcomes.step)) || ' ' AS BLOB), step = NULL WHERE trial = 7`, "not what the stored answers give: outcome of "},
 		{`UPDATE outcomes SET kind = 'malformed' WHERE trial = 7`, "not what the stored answers give: outcome of "},
 		{`UPDATE scores SET data = replace(data, '0', '1') WHERE trial <= 20`, "not what the outcomes give: scores of "},
 		{`DELETE FROM scores WHERE trial = 7`, "not what the outcomes give: scores of "},

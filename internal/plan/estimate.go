@@ -33,6 +33,7 @@ type Estimate struct {
 	CostUSD      float64 // NaN if a price is missing
 	CostMargin   float64
 	Sampled      int // trials tried; arms of one shape share them
+	Loads        Loads
 
 	input, cost variance
 }
@@ -104,6 +105,7 @@ func (e *Estimator) Estimates(ctx context.Context) (perArm []Estimate, all Estim
 		all.InputTokens += one.InputTokens
 		all.OutputTokens += one.OutputTokens
 		all.CostUSD += one.CostUSD
+		all.Loads = all.Loads.plus(one.Loads, 1)
 	}
 	all.Arm, all.InputMargin, all.CostMargin = "all", all.input.margin(), all.cost.margin()
 	return perArm, all, nil
@@ -157,12 +159,13 @@ func spread(items []eval.Item, n, round int) []eval.Item {
 func (e *Estimator) try(ctx context.Context, arm eval.Arm, sample []eval.Item, counted, items int) (Estimate, error) {
 	n := len(sample)
 	var calls, judged, output, bytes, tokens int
+	loads := Loads{}
 	count := func(text string) int { return countPieces(e.Count, text) }
 	byRatio := func(text string) int { return round(float64(len(text)) * float64(tokens) / float64(bytes)) }
 	input, cost := make([]float64, n), make([]float64, n)
 	for k, item := range sample {
 		t := eval.Trial{Item: item.ID, Arm: arm.ID, Replicate: 1}
-		tally := &dryAsker{count: count, price: e.Price}
+		tally := &dryAsker{count: count, price: e.Price, stage: eval.StageRun, loads: Loads{}}
 		if k >= counted && bytes > 0 {
 			tally.count = byRatio
 		}
@@ -172,6 +175,7 @@ func (e *Estimator) try(ctx context.Context, arm eval.Arm, sample []eval.Item, c
 		calls += tally.calls
 		judged += tally.judged
 		output += tally.output
+		loads = loads.plus(tally.loads, 1)
 		if k < counted {
 			bytes += tally.bytes
 			tokens += tally.tokens
@@ -187,6 +191,7 @@ func (e *Estimator) try(ctx context.Context, arm eval.Arm, sample []eval.Item, c
 	}
 	scale := float64(items*e.Replicates) / float64(n)
 	out := Estimate{Sampled: n, Calls: round(float64(calls) * scale), JudgeCalls: round(float64(judged) * scale), OutputTokens: round(float64(output) * scale)}
+	out.Loads = Loads{}.plus(loads, scale)
 	total, v := scaled(input, items, e.Replicates)
 	out.InputTokens, out.input, out.InputMargin = round(total), v, v.margin()
 	out.CostUSD, out.cost = scaled(cost, items, e.Replicates)
@@ -208,6 +213,7 @@ func (e *Estimator) dry(ctx context.Context, arm eval.Arm, t eval.Trial, ask *dr
 		outcome, err = e.Bench.Perform(ctx, eval.Trial{Item: t.Item, Arm: e.Gold, Replicate: 1}, ask)
 	}
 	asked := ask.calls
+	ask.stage = eval.StageJudge
 	if err == nil {
 		_, err = e.Bench.Judge(ctx, t, outcome, ask)
 	}
@@ -280,6 +286,8 @@ type dryAsker struct {
 	bytes, tokens        int   // of the texts alone
 	picodollars          int64 // an integer, so that the order of parallel steps does not matter
 	unpriced             bool
+	stage                eval.Stage
+	loads                Loads
 }
 
 func (d *dryAsker) Ask(_ context.Context, _ string, r eval.Request) (eval.Response, error) {
@@ -303,6 +311,7 @@ func (d *dryAsker) Ask(_ context.Context, _ string, r eval.Request) (eval.Respon
 	d.bytes += bytes
 	d.tokens += tokens
 	d.output += out
+	d.loads[Party{r.Model, d.stage}] = d.loads[Party{r.Model, d.stage}].plus(Load{1, float64(in), float64(out)}, 1)
 	if math.IsNaN(cost) {
 		d.unpriced = true
 	} else {

@@ -345,3 +345,48 @@ func TestArchivesThatAreNotThere(t *testing.T) {
 		t.Errorf("two runs in one folder: %v", err)
 	}
 }
+
+// An answer that is the data of an outcome as it is, is stored once, and read in both places.
+func TestAnAnswerIsStoredOnce(t *testing.T) { onBoth(t, testAnAnswerIsStoredOnce) }
+
+func testAnAnswerIsStoredOnce(t *testing.T, place place) {
+	db := open(t, place(t))
+	r, p := newRun(t, db, 2, 2)
+	j := journal(t, db, r)
+	long := strings.Repeat("a long answer \x00\xff", 9)
+	want := map[eval.Trial]string{}
+	for seq := range p.Len() {
+		trial := p.Trial(seq)
+		c := call(trial, long+fmt.Sprint(seq))
+		data := c.Response.Text
+		switch seq {
+		case 1:
+			data += "!" // not the answer
+		case 2:
+			c.Response.Text, data = "short", "short"
+		case 3:
+			c.Stage = eval.StageJudge
+		case 4:
+			c.ErrKind, c.Err = "timeout", "x"
+		case 5:
+			data = ""
+		}
+		if err := errors.Join(j.Append(c), j.Outcome(trial, eval.Outcome{Kind: eval.OK, Data: []byte(data)})); err != nil {
+			t.Fatal(err)
+		}
+		want[trial] = data
+	}
+	again := eval.Outcome{Kind: eval.OK, Data: []byte("another outcome of the same answer")}
+	if err := errors.Join(j.Outcome(p.Trial(6), again), j.Close()); err != nil {
+		t.Fatal(err)
+	}
+	want[p.Trial(6)] = string(again.Data)
+	for o, err := range db.Outcomes(t.Context(), r) {
+		if err != nil || string(o.Outcome.Data) != want[o.Trial] {
+			t.Errorf("%v: %q, %v, want %q", o.Trial, o.Outcome.Data, err, want[o.Trial])
+		}
+	}
+	if n := store.SharedForTest(t, db); n != 2 { // the first trial and the last
+		t.Errorf("%d outcomes refer to a call", n)
+	}
+}

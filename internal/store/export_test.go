@@ -144,3 +144,14 @@ func RowsForTest(t *testing.T, db *DB, run *Run) int {
 	}
 	return n
 }
+
+// SharedForTest counts the outcomes whose data is in a call.
+func SharedForTest(t *testing.T, db *DB) int {
+	t.Helper()
+	x := &steps{ctx: t.Context(), on: db.sql}
+	n := x.count(`SELECT count(*) FROM outcomes WHERE step IS NOT NULL AND data IS NULL`)
+	if x.err != nil {
+		t.Fatal(x.err)
+	}
+	return n
+}

@@ -29,6 +29,7 @@ type Journal struct {
 
 	session int64
 	process string
+	answers map[int64]answer // the last of each trial that has no outcome yet
 	taken   taken
 	sent    atomic.Int64 // requests of the session
 
@@ -76,7 +77,11 @@ type attempt struct {
 type stored struct {
 	trial, basis int64
 	outcome      eval.Outcome
+	step         string // whose answer is the data of the outcome; "" if none is
 }
+
+// An answer is what a step of a trial got.
+type answer struct{ step, text string }
 
 type judgedEntry struct {
 	trial, basis int64
@@ -106,7 +111,7 @@ func (db *DB) Journal(ctx context.Context, run *Run) (*Journal, error) {
 	if err != nil {
 		return nil, db.explain(err)
 	}
-	j := &Journal{db: db, run: run, conn: conn, process: Process(), next: newGroup(), done: make(chan struct{})}
+	j := &Journal{db: db, run: run, conn: conn, process: Process(), answers: map[int64]answer{}, next: newGroup(), done: make(chan struct{})}
 	j.queued, j.room = sync.NewCond(&j.mu), sync.NewCond(&j.mu)
 	for _, p := range []struct {
 		into *inserts
@@ -170,7 +175,7 @@ func upsertAttempt(rows int) string {
 }
 
 func upsertOutcome(rows int) string {
-	columns := []string{"kind", "reason", "notes", "detail", "data", "basis"}
+	columns := []string{"kind", "reason", "notes", "detail", "data", "basis", "step"}
 	return upsert("outcomes", "trial, "+strings.Join(columns, ", "), "trial", columns, rows)
 }
 
@@ -185,11 +190,18 @@ func insertVerdict(rows int) string {
 // Append records a call with its last attempt and returns when it is on disk. It
 // never overwrites a call that has an answer.
 func (j *Journal) Append(c *eval.Call) error {
+	id, err := j.run.id(c.Trial)
+	if err != nil {
+		return err
+	}
 	last, err := j.last(c)
 	if err != nil {
 		return err
 	}
 	g, err := j.enqueue(func(g *group) {
+		if c.Stage == eval.StageRun && c.ErrKind == "" {
+			j.answers[id] = answer{c.Step, c.Response.Text}
+		}
 		g.calls = append(g.calls, c)
 		g.attempts = append(g.attempts, last...)
 	})
@@ -248,9 +260,19 @@ func (j *Journal) Outcome(t eval.Trial, o eval.Outcome) error {
 		return err
 	}
 	basis, _ := j.run.plan.Basis(seq)
-	_, err = j.enqueue(func(g *group) { g.outcomes = append(g.outcomes, stored{id, basis, o}) })
+	_, err = j.enqueue(func(g *group) {
+		last := j.answers[id]
+		delete(j.answers, id)
+		if len(o.Data) < leastShared || last.text != string(o.Data) {
+			last.step = ""
+		}
+		g.outcomes = append(g.outcomes, stored{id, basis, o, last.step})
+	})
 	return err
 }
+
+// leastShared is the least size of an answer for which the outcome refers to the call.
+const leastShared = 64
 
 // Judged records the verdicts on a trial and marks it as judged. It does not wait
 // for the disk.
@@ -393,7 +415,11 @@ func (j *Journal) attemptRow(args []any, a attempt) ([]any, error) {
 
 func outcomeRow(args []any, o stored) ([]any, error) {
 	notes, err := jsonOrNull(o.outcome.Notes)
-	return append(args, o.trial, string(o.outcome.Kind), modelText(o.outcome.Reason), notes, modelText(o.outcome.Detail), o.outcome.Data, o.basis), err
+	data, step := o.outcome.Data, any(nil)
+	if o.step != "" {
+		data, step = nil, o.step
+	}
+	return append(args, o.trial, string(o.outcome.Kind), modelText(o.outcome.Reason), notes, modelText(o.outcome.Detail), data, o.basis, step), err
 }
 
 func (j *Journal) callRow(args []any, c *eval.Call) ([]any, error) {

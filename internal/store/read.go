@@ -262,7 +262,8 @@ func (db *DB) outcomes(ctx context.Context, where string, args ...any) iter.Seq2
 			place int64
 			eval.Judged
 		}
-		rows := query(ctx, db, `SELECT t.place, t.item, t.arm, t.replicate, o.kind, o.reason, o.notes, o.detail, o.data
+		rows := query(ctx, db, `SELECT t.place, t.item, t.arm, t.replicate, o.kind, o.reason, o.notes, o.detail,
+			CASE WHEN o.step IS NULL THEN o.data ELSE (SELECT c.text FROM calls c WHERE c.trial = o.trial AND c.stage = 'run' AND c.step = o.step) END
 			FROM `+planned+`outcomes o ON o.trial = t.id WHERE `+where+` ORDER BY t.place`, args, func(rows *sql.Rows) (r row, err error) {
 			o := &r.Outcome
 			var notes sql.NullString

@@ -94,7 +94,7 @@ func (db *DB) Renew(ctx context.Context, run *Run, list []Renewal) error {
 			examples{id, r.Stage, r.Examples}.replace(x)
 			if r.Stage == eval.StageRun {
 				if r.Derived {
-					row, err := outcomeRow(nil, stored{id, read, r.Outcome})
+					row, err := outcomeRow(nil, stored{trial: id, basis: read, outcome: r.Outcome})
 					x.fail(err)
 					x.exec(upsertOutcome(1), row...)
 				} else {

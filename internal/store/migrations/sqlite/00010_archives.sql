@@ -6,5 +6,8 @@ ALTER TABLE runs ADD COLUMN archive TEXT;
 ALTER TABLE calls ADD COLUMN source_run INTEGER REFERENCES runs (n);
 UPDATE calls SET source_run = (SELECT o.run FROM calls s JOIN trials o ON o.id = s.trial WHERE s.id = calls.source) WHERE source IS NOT NULL;
 
+-- The step of the run whose answer is the data, which is then NULL: an answer is stored once.
+ALTER TABLE outcomes ADD COLUMN step TEXT;
+
 -- +goose Down
 SELECT 1;

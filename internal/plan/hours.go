@@ -1,0 +1,72 @@
+package plan
+
+import (
+	"maps"
+	"time"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+)
+
+// A Party is a model that is asked in a stage.
+type Party struct {
+	Model string // its id in the study
+	Stage eval.Stage
+}
+
+// A Load is what a party is asked.
+type Load struct{ Calls, Input, Output float64 }
+
+func (l Load) plus(m Load, times float64) Load {
+	return Load{l.Calls + times*m.Calls, l.Input + times*m.Input, l.Output + times*m.Output}
+}
+
+// Loads are those of all parties.
+type Loads map[Party]Load
+
+func (l Loads) plus(m Loads, times float64) Loads {
+	sum := maps.Clone(l)
+	if sum == nil {
+		sum = Loads{}
+	}
+	for p, x := range m {
+		sum[p] = sum[p].plus(x, times)
+	}
+	return sum
+}
+
+// A Limit is how fast a model may be asked, and how fast it answers.
+type Limit struct {
+	Concurrency       int // 0 is that of the run
+	RequestsPerMinute float64
+	TokensPerMinute   float64
+	Latency           time.Duration
+}
+
+// Duration is how long calls take, with most calls in flight in all: the judge begins when the
+// run has ended, and the models of a stage are asked side by side.
+func (l Loads) Duration(most int, of func(model string) Limit) (all time.Duration) {
+	for _, stage := range []eval.Stage{eval.StageRun, eval.StageJudge} {
+		var inFlight, slowest float64 // seconds
+		for p, x := range l {
+			if p.Stage != stage {
+				continue
+			}
+			limit := of(p.Model)
+			seconds := x.Calls * limit.Latency.Seconds()
+			inFlight += seconds
+			own := most
+			if limit.Concurrency > 0 {
+				own = min(own, limit.Concurrency)
+			}
+			slowest = max(slowest, seconds/float64(max(1, own)))
+			if limit.RequestsPerMinute > 0 {
+				slowest = max(slowest, 60*x.Calls/limit.RequestsPerMinute)
+			}
+			if limit.TokensPerMinute > 0 {
+				slowest = max(slowest, 60*(x.Input+x.Output)/limit.TokensPerMinute)
+			}
+		}
+		all += time.Duration(max(slowest, inFlight/float64(max(1, most))) * float64(time.Second))
+	}
+	return all
+}
