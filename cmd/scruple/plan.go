@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -66,6 +67,9 @@ func (a *app) plan(o *opened) error {
 	if p.Standing, err = standing(o, p); err != nil {
 		return err
 	}
+	if p.Demands, err = x.Demands(ctx, o.db, o.from.store, p); err != nil {
+		return err
+	}
 	if a.json {
 		return printJSON(a.out, p)
 	}
@@ -77,6 +81,7 @@ func (a *app) plan(o *opened) error {
 		a.say(row, e.Arm, e.Trials, e.Calls, e.Input, percentOf(e.InputMargin, e.Input), e.Output, dollars(e.CostUSD))
 	}
 	a.sayStanding(p.Standing)
+	a.sayDemands(p.Demands)
 	if d := p.Detectable; d != nil {
 		a.say("\nSmallest detectable effect: d = %.3f with %d independent items or clusters, power %.0f %%, two-sided α = %.4g (%s, correction: %s).",
 			d.DZ, d.Clusters, 100*d.Power, d.Alpha, text.Plural(d.Tests, "primary test", "primary tests"), x.Study.Statistics.Correction)
@@ -137,6 +142,44 @@ func (a *app) sayStanding(s *experiment.Standing) {
 		known = fmt.Sprintf(", of which about %d have an answer in the store and are not asked again", s.Known)
 	}
 	a.say("New: %s, about %s%s; cost of the rest ≤ %s.", text.Plural(s.New, "trial", "trials"), text.Plural(s.Calls, "call", "calls"), known, dollars(s.CostUSD))
+}
+
+// sayDemands prints the hours and the room that the new trials take, and what that assumes.
+func (a *app) sayDemands(d *experiment.Demands) {
+	if d.Trials == 0 {
+		return
+	}
+	var known, assumed []string
+	for _, p := range d.Answers {
+		what := fmt.Sprintf("%s %.3g s and %.0f bytes an answer", p.Model, p.Seconds, p.Bytes)
+		if p.Known > 0 {
+			known = append(known, what)
+		} else {
+			assumed = append(assumed, what)
+		}
+	}
+	a.say("\nTime: about %s with %s in flight and the limits of the study. The store grows by about %s.", hours(d.Hours), text.Plural(d.InFlight, "call", "calls"), gigabytes(d.Bytes))
+	for _, of := range []struct {
+		from string
+		what []string
+	}{{"By the latest calls in the store", known}, {"Assumed, with answers at their limit", assumed}} {
+		if len(of.what) > 0 {
+			a.say("%s: %s.", of.from, strings.Join(of.what, "; "))
+		}
+	}
+}
+
+// hours says a time in a unit that suits it.
+func hours(h float64) string {
+	switch {
+	case h < 1.0/60:
+		return fmt.Sprintf("%.0f seconds", math.Ceil(3600*h))
+	case h < 1:
+		return fmt.Sprintf("%.0f minutes", 60*h)
+	case h < 100:
+		return fmt.Sprintf("%.1f hours", h)
+	}
+	return fmt.Sprintf("%.0f hours (%.1f days)", h, h/24)
 }
 
 // sayRules prints what the rules need and their power.

@@ -35,6 +35,9 @@ type Estimate struct {
 	Detectable *Detectable   `json:"smallest_detectable_effect,omitempty"` // null without comparisons
 	Rules      []RulePlan    `json:"rules,omitempty"`
 	Standing   *Standing     `json:"standing,omitempty"` // null without a store
+	Demands    *Demands      `json:"demands,omitempty"`
+
+	loads plan.Loads
 }
 
 // A RulePlan says what a rule needs, and how often it would be met.
@@ -126,7 +129,7 @@ func (x *Experiment) Estimate(ctx context.Context, count plan.Counter) (*Estimat
 		return nil, err
 	}
 	e := &Estimate{Study: x.Study.Name, Items: len(x.Items()), Arms: len(perArm), Replicates: estimator.Replicates, Quantities: quantitiesOf(all),
-		JudgeCalls: all.JudgeCalls, PerArm: []ArmEstimate{}}
+		JudgeCalls: all.JudgeCalls, PerArm: []ArmEstimate{}, loads: all.Loads}
 	if mostCalls := x.Bench.Capabilities().MostCalls; mostCalls != nil {
 		most, judge := 0, 0
 		for _, arm := range perArm {

@@ -16,6 +16,9 @@ type Party struct {
 // A Load is what a party is asked.
 type Load struct{ Calls, Input, Output float64 }
 
+// Plus adds up loads.
+func (l Load) Plus(m Load) Load { return l.plus(m, 1) }
+
 func (l Load) plus(m Load, times float64) Load {
 	return Load{l.Calls + times*m.Calls, l.Input + times*m.Input, l.Output + times*m.Output}
 }

@@ -1,0 +1,98 @@
+package experiment
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/scruple-eval/scruple/internal/plan"
+	"github.com/scruple-eval/scruple/internal/store"
+	"github.com/scruple-eval/scruple/internal/study"
+)
+
+// Demands are the time and the room that what is not yet answered of a plan takes.
+type Demands struct {
+	Trials   int     `json:"trials"`
+	Calls    int     `json:"calls"`
+	Hours    float64 `json:"hours"`
+	InFlight int     `json:"concurrency"`
+	Bytes    int64   `json:"store_bytes"` // that the store grows by
+	Answers  []Pace  `json:"answers"`     // of each model, what is known or assumed
+}
+
+// A Pace is how a model answers. What no call in the store tells is assumed.
+type Pace struct {
+	Model   string  `json:"model"`
+	Seconds float64 `json:"seconds"` // of a call
+	Bytes   float64 `json:"bytes"`   // of an answer
+	Known   int     `json:"known_from_calls"`
+}
+
+const (
+	// assumedLatency is that of a model whose calls the store does not have.
+	assumedLatency = 5 * time.Second
+	// bytesOfToken is the length of English text, of which models write most.
+	bytesOfToken = 4.0
+)
+
+// Demands says what the plan takes, of what the store at a path does not have. db may be nil.
+func (x *Experiment) Demands(ctx context.Context, db *store.DB, path string, e *Estimate) (*Demands, error) {
+	recent := map[string]store.Recent{}
+	if db != nil {
+		var err error
+		if recent, err = db.Recent(ctx); err != nil {
+			return nil, err
+		}
+	}
+	d := &Demands{InFlight: x.Study.Execution.Concurrency, Answers: []Pace{}, Trials: e.Trials, Calls: e.Calls}
+	if s := e.Standing; s != nil {
+		d.Trials, d.Calls = s.New, s.Calls
+	}
+	models := map[string]study.Model{}
+	paces := map[string]Pace{}
+	for _, m := range x.Study.Models {
+		models[m.ID] = m
+		of, known := recent[cmp.Or(m.Name, m.ID)]
+		p := Pace{Model: m.ID, Seconds: assumedLatency.Seconds(), Known: of.Calls}
+		switch {
+		case known:
+			p.Seconds, p.Bytes = of.LatencyMS/1000, of.Bytes
+		case m.Provider == "simulated", m.Provider == "recorded":
+			p.Seconds = 0
+		}
+		paces[m.ID] = p
+	}
+	bytes, calls := 0.0, 0.0
+	for _, m := range x.Study.Models { // in order
+		p := paces[m.ID]
+		of := plan.Load{}
+		for party, load := range e.loads {
+			if party.Model == m.ID {
+				of = of.Plus(load)
+			}
+		}
+		if of.Calls == 0 {
+			continue
+		}
+		if p.Known == 0 {
+			p.Bytes = bytesOfToken * of.Output / of.Calls
+		}
+		d.Answers = append(d.Answers, p)
+		bytes, calls = bytes+of.Calls*p.Bytes, calls+of.Calls
+	}
+	share := 1.0
+	if e.Calls > 0 {
+		share = float64(d.Calls) / float64(e.Calls)
+		if s := e.Standing; s != nil {
+			share = float64(d.Calls-s.Known) / float64(e.Calls) // the others are taken at once
+		}
+	}
+	all := e.loads.Duration(d.InFlight, func(id string) plan.Limit {
+		m, p := models[id], paces[id]
+		return plan.Limit{Concurrency: m.Limits.Concurrency, RequestsPerMinute: m.Limits.RequestsPerMinute, TokensPerMinute: m.Limits.TokensPerMinute,
+			Latency: time.Duration(p.Seconds * float64(time.Second))}
+	})
+	d.Hours = share * all.Hours()
+	d.Bytes = store.BytesOf(path, d.Trials, d.Calls, bytes/max(1, calls))
+	return d, nil
+}
