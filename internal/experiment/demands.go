@@ -37,10 +37,13 @@ const (
 
 // Demands says what the plan takes, of what the store at a path does not have. db may be nil.
 func (x *Experiment) Demands(ctx context.Context, db *store.DB, path string, e *Estimate) (*Demands, error) {
-	recent := map[string]store.Recent{}
+	recent, derived := map[string]store.Recent{}, 0.0
 	if db != nil {
 		var err error
 		if recent, err = db.Recent(ctx); err != nil {
+			return nil, err
+		}
+		if derived, err = db.Derived(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -93,6 +96,6 @@ func (x *Experiment) Demands(ctx context.Context, db *store.DB, path string, e *
 			Latency: time.Duration(p.Seconds * float64(time.Second))}
 	})
 	d.Hours = share * all.Hours()
-	d.Bytes = store.BytesOf(path, d.Trials, d.Calls, bytes/max(1, calls))
+	d.Bytes = store.BytesOf(path, d.Trials, d.Calls, derived, bytes/max(1, calls))
 	return d, nil
 }

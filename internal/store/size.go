@@ -5,23 +5,36 @@ import (
 	"database/sql"
 )
 
-// What rows take in a store, in bytes beside the text of answers: measured with 100,000 trials,
-// see docs/scale.md. A text takes more than its length, as pages have room left.
+// What rows take in a store, in bytes: measured with 200,000 trials, see docs/scale.md. What
+// scores, outcomes and answers have in them takes more than its length, as pages have room left.
 var (
-	sizeInFile     = size{trial: 800, call: 650, text: 1.15}
-	sizeInDatabase = size{trial: 800, call: 650, text: 1.05}
+	sizeInFile     = size{trial: 250, derived: 1.3, call: 410, answer: 1.1}
+	sizeInDatabase = size{trial: 420, derived: 1.05, call: 660, answer: 0.8}
 )
 
-type size struct{ trial, call, text float64 }
+type size struct{ trial, derived, call, answer float64 }
 
-// BytesOf is about what a store grows by with trials and calls whose answers have a mean
-// length, once they are scored. The store need not exist.
-func BytesOf(path string, trials, calls int, answer float64) int64 {
+// assumedDerived is what the outcome and scores of a trial have if the store has none.
+const assumedDerived = 1000
+
+// BytesOf is about what a store grows by with trials whose outcome and scores have a mean
+// length, 0 if it is not known, and with calls whose answers have one. The store need not exist.
+func BytesOf(path string, trials, calls int, derived, answer float64) int64 {
 	s := sizeInFile
 	if IsAddress(path) {
 		s = sizeInDatabase
 	}
-	return int64(float64(trials)*s.trial + float64(calls)*(s.call+s.text*answer))
+	if derived == 0 {
+		derived = assumedDerived
+	}
+	return int64(float64(trials)*(s.trial+s.derived*derived) + float64(calls)*(s.call+s.answer*answer))
+}
+
+// Derived is the mean length of the outcomes and scores of the latest trials of the store, 0 if
+// it has none.
+func (db *DB) Derived(ctx context.Context) (bytes float64, err error) {
+	return bytes, db.get(ctx, `SELECT (SELECT coalesce(avg(octet_length(data)), 0) FROM (SELECT data FROM scores ORDER BY trial DESC LIMIT ?) AS s)
+		+ (SELECT coalesce(avg(octet_length(detail) + coalesce(octet_length(data), 0)), 0) FROM (SELECT detail, data FROM outcomes ORDER BY trial DESC LIMIT ?) AS o)`, []any{latest, latest}, &bytes)
 }
 
 // Recent is what the latest calls of a model took that it answered.
