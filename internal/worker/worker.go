@@ -221,6 +221,10 @@ func (w *Worker) join(ctx context.Context, n int64, when string) error {
 		return nil
 	}
 	loaded, err := w.Load(ctx, r)
+	var away *store.Error
+	if errors.As(err, &away) { // the database may be, for a while
+		return err
+	}
 	if err != nil {
 		w.cannot(ctx, r, when, err)
 		return nil
