@@ -149,7 +149,7 @@ func (a *app) run(ctx context.Context, arg string, opt runOptions) (err error) {
 		a.say("%v; run the same command to continue", asked)
 		asked = nil
 	}
-	if asked != nil && !errors.Is(asked, run.ErrStopped) || opt.detach {
+	if asked != nil && !errors.Is(asked, run.ErrStopped) || opt.detach || errors.Is(asked, errOthers) {
 		return asked
 	}
 	result, err := a.conclude(ctx, db, r, arg, opt.gate)

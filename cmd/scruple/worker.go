@@ -141,11 +141,23 @@ func (a *app) takePart(ctx context.Context, db *store.DB, r *experiment.Run, lef
 	}
 	observer, closeObserver := a.observer()
 	defer closeObserver()
-	return q.Take(ctx, worker.Settings{Run: r.Record, Slice: slice, Version: version(), Observer: observer, Say: func(format string, args ...any) { a.warn("%s", say.PlainLine(fmt.Sprintf(format, args...))) },
+	err = q.Take(ctx, worker.Settings{Run: r.Record, Slice: slice, Version: version(), Observer: observer, Say: func(format string, args ...any) { a.warn("%s", say.PlainLine(fmt.Sprintf(format, args...))) },
 		Load: func(context.Context, *store.Run) (*worker.Loaded, error) {
 			return &worker.Loaded{Run: r, Models: models, Close: func() error { return nil }}, nil
 		}}, stop)
+	if err == nil {
+		return nil
+	}
+	// It stays with those who still work on it.
+	back, errBack := q.Back(context.WithoutCancel(ctx), r.Record)
+	if errBack == nil && !back {
+		errBack = fmt.Errorf("%w: other workers go on with %s: `%s` takes part again, and `%s` ends it", errOthers, r.Record.ID, a.command("run", r.Record.ID), a.command("stop", r.Record.ID))
+	}
+	return errors.Join(err, errBack)
 }
+
+// errOthers is wrapped by the error of leaving a run to workers.
+var errOthers = errors.New("left")
 
 func (a *app) stop(ctx context.Context, arg string, now bool, most time.Duration) error {
 	db, r, err := a.findRun(ctx, arg)

@@ -154,7 +154,10 @@ func (q *Queue) Entrust(ctx context.Context, r *experiment.Run, left *experiment
 			}
 			jobs = jobs[n:]
 		}
-		return nil
+		spent := left.Spent()
+		_, err := tx.Exec(ctx, `INSERT INTO budgets (run, calls, tokens, cost) VALUES ($1, $2, $3, $4)
+			ON CONFLICT (run) DO UPDATE SET (calls, tokens, cost) = (excluded.calls, excluded.tokens, excluded.cost)`, r.Record.N, spent.Calls, spent.Tokens, spent.Cost)
+		return err
 	})
 }
 
@@ -210,6 +213,23 @@ func (q *Queue) Stop(ctx context.Context, run *store.Run, now bool, most time.Du
 		case <-time.After(200 * time.Millisecond):
 		}
 	}
+	return q.take(ctx, run)
+}
+
+// Back takes a run from workers if none of them works on it, and reports whether it did.
+func (q *Queue) Back(ctx context.Context, run *store.Run) (bool, error) {
+	if err := q.rescue(ctx); err != nil {
+		return false, err
+	}
+	var busy bool
+	err := q.pool.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM river_job WHERE queue = $1 AND state = 'running')`, queueOf(run.N)).Scan(&busy)
+	if err != nil || busy {
+		return false, q.db.Explain(err)
+	}
+	return true, q.take(ctx, run)
+}
+
+func (q *Queue) take(ctx context.Context, run *store.Run) error {
 	return q.db.Take(ctx, run, func(ctx context.Context, tx store.Tx) error {
 		_, err := tx.Exec(ctx, `UPDATE river_job SET state = 'cancelled', finalized_at = now() WHERE queue = $1 AND state NOT IN ('completed', 'cancelled', 'discarded')`, queueOf(run.N))
 		return err

@@ -63,7 +63,8 @@ type Worker struct {
 	mu       sync.Mutex
 	sessions map[int64]*session
 	left     map[int64]string // runs that it cannot take part in, and when they were entrusted
-	failed   error            // why it left the only run
+	paces    []*pace
+	failed   error // why it left the only run
 }
 
 // jobs are what River calls.
@@ -160,7 +161,7 @@ func (w *Worker) once(ctx context.Context) (idle bool, err error) {
 		ON CONFLICT (holder) DO UPDATE SET seen = clock_timestamp()`, w.holder, store.Process()); err != nil {
 		return false, w.db.Explain(err)
 	}
-	if err := w.rescue(ctx); err != nil {
+	if err := errors.Join(w.rescue(ctx), w.hear(ctx)); err != nil {
 		return false, err
 	}
 	runs, err := w.db.OfWorkers(ctx)
@@ -228,6 +229,11 @@ func (w *Worker) join(ctx context.Context, n int64, when string) error {
 	if err != nil {
 		w.cannot(ctx, r, when, err)
 		return nil
+	}
+	for _, m := range loaded.Models {
+		if err := w.limit(ctx, m); err != nil {
+			return errors.Join(err, loaded.Close())
+		}
 	}
 	s := newSession(w, loaded, when)
 	w.mu.Lock()
