@@ -186,3 +186,86 @@ func TestZombieWorker(t *testing.T) {
 	output(t, scruple, "run", path, "--new", "--no-reuse", "--limit", "20", "--detach", "--store", c.store)
 	c.done(30 * time.Second)
 }
+
+// Three workers together keep to the requests a minute of a model and use them, and spend no
+// more of a budget than is in flight.
+func TestWorkersShareLimits(t *testing.T) {
+	t.Parallel()
+	scruple, fake := findScruple(t), findFake(t)
+	url, stop, err := startFake(fake, "-latency", "100ms")
+	must(t, err)
+	defer stop()
+	const documents, perMinute, budget = 900, 1200, 500
+	path := invoices(t, t.TempDir(), url, documents, fmt.Sprintf("{concurrency: 30, retries: [10ms], timeout: 2s, max_calls: %d}", budget))
+	edit(t, path, "max_tokens: 256}", fmt.Sprintf("max_tokens: 256, limits: {requests_per_minute: %d}}", perMinute))
+	c := &crew{t: t, scruple: scruple, store: postgrestest.Address(t)}
+	for range 3 {
+		c.hands = append(c.hands, c.start())
+	}
+	defer c.end()
+	output(t, scruple, "run", path, "--detach", "--store", c.store)
+	type at struct {
+		when     time.Time
+		requests int
+	}
+	var seen []at
+	killed := false
+	for begun := time.Now(); time.Since(begun) < 2*time.Minute; time.Sleep(100 * time.Millisecond) {
+		n := statsOf(t, url).Requests
+		if n > 0 {
+			seen = append(seen, at{time.Now(), n})
+		}
+		if n > budget/2 && !killed {
+			killed = true
+			must(t, c.hands[0].Process.Kill())
+			_ = c.hands[0].Wait()
+		}
+		if last := len(seen) - 50; last > 0 && seen[last].requests == n { // for 5 s
+			break
+		}
+	}
+	sent := seen[len(seen)-1].requests
+	used := 0.0 // seconds until the last request
+	for i, a := range seen {
+		if used == 0 && a.requests == sent {
+			used = a.when.Sub(seen[0].when).Seconds()
+		}
+		for _, b := range seen[i:] {
+			const window = 15 * time.Second
+			if b.when.Sub(a.when) > window {
+				break
+			}
+			// Those of two seconds may come at once.
+			if most := perMinute*(b.when.Sub(a.when)+3*time.Second).Minutes() + 3; float64(b.requests-a.requests) > most {
+				t.Fatalf("%d requests in %v, of %d a minute", b.requests-a.requests, b.when.Sub(a.when), perMinute)
+			}
+		}
+	}
+	t.Logf("%d requests in %.1f s: %.1f %% of the limit", sent, used, 100*float64(sent)/used/(perMinute/60))
+	if sent > budget || sent < budget-60 { // what the killed one had drawn is free in the next session
+		t.Errorf("%d requests with a budget of %d", sent, budget)
+	}
+	said := ""
+	for range 50 { // each worker says it
+		c.mu.Lock()
+		said = c.said.String()
+		c.mu.Unlock()
+		if strings.Contains(said, "the budget is exhausted") {
+			break
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	if !strings.Contains(said, "not taking part") || !strings.Contains(said, fmt.Sprintf("of %d calls", budget)) {
+		t.Errorf("workers said:\n%s", said)
+	}
+	// The rest of the budget is spent by the command that goes on.
+	output(t, scruple, "stop", path, "--store", c.store)
+	b := exec.Command(scruple, "run", path, "--store", c.store)
+	out, _ := b.CombinedOutput()
+	if b.ProcessState.ExitCode() != exitNotAllowed || !strings.Contains(string(out), "the budget is exhausted: 500 of 500 calls") {
+		t.Errorf("exit code %d\n%s", b.ProcessState.ExitCode(), out)
+	}
+	if n := statsOf(t, url).Requests; n > budget {
+		t.Errorf("%d requests with a budget of %d", n, budget)
+	}
+}

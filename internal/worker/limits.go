@@ -18,7 +18,7 @@ import (
 // than allowed. Permits are drawn for the requests that wait here, many at once. Tokens are
 // known after an answer; while more were used than allowed, no permit is given.
 type pace struct {
-	q                *Queue
+	w                *Worker
 	name             string
 	requests, tokens float64      // a minute; 0 is no limit
 	closed           atomic.Int64 // no request before, in nanoseconds of this process's clock
@@ -29,6 +29,7 @@ type pace struct {
 	until   time.Time // permits are good for
 	used    float64   // tokens since the last draw
 	drawing bool
+	failed  bool // the last draw
 }
 
 const (
@@ -92,14 +93,19 @@ func (p *pace) draw(ctx context.Context) time.Duration {
 	want, used := p.waiting, p.used
 	p.used = 0
 	p.mu.Unlock()
-	n, err := p.q.permits(ctx, p, want, used)
+	n, err := p.w.permits(ctx, p, want, used)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.drawing = false
 	if err != nil { // the server may be away: answers cannot be recorded then either
 		p.used += used
+		if !p.failed {
+			p.w.Say("%s: asking for permits: %v; trying again", p.name, err)
+		}
+		p.failed = true
 		return time.Second
 	}
+	p.failed = false
 	if p.permits, p.until = n, time.Now().Add(good); n > 0 {
 		return 0
 	}
@@ -112,19 +118,20 @@ func (q *Queue) permits(ctx context.Context, p *pace, n int, used float64) (gran
 	if rate == 0 {
 		rate = math.MaxInt32
 	}
-	err = q.pool.QueryRow(ctx, `WITH l AS (SELECT free, tokens, at, clock_timestamp() AS now FROM limits WHERE name = $1 FOR UPDATE),
+	err = q.pool.QueryRow(ctx, `WITH a AS (SELECT CAST($2 AS FLOAT8) AS rate, CAST($3 AS FLOAT8) AS of_tokens, CAST($4 AS FLOAT8) AS want, CAST($5 AS FLOAT8) AS used, CAST($6 AS FLOAT8) AS held),
+		l AS (SELECT free, tokens, at, clock_timestamp() AS now FROM limits WHERE name = $1 FOR UPDATE),
 		p AS (SELECT *, greatest(0, extract(epoch FROM now - at)) AS passed FROM l),
-		f AS (SELECT greatest(at, now) AS now, least(greatest(1, $2 * $6), free + $2 * passed) AS free,
-			CASE WHEN $3 = 0 THEN 0 ELSE least($3 * $6, tokens + $3 * passed) - $5 END AS tokens FROM p),
-		g AS (SELECT *, CASE WHEN tokens < 0 THEN 0 ELSE least($4, floor(free)) END AS n FROM f)
+		f AS (SELECT greatest(at, now) AS now, want, least(greatest(1, rate * held), free + rate * passed) AS free,
+			CASE WHEN of_tokens = 0 THEN 0 ELSE least(of_tokens * held, tokens + of_tokens * passed) - used END AS tokens FROM p, a),
+		g AS (SELECT *, CASE WHEN tokens < 0 THEN 0 ELSE least(want, floor(free)) END AS n FROM f)
 		UPDATE limits SET (free, tokens, at) = (g.free - g.n, g.tokens, g.now) FROM g WHERE limits.name = $1 RETURNING CAST(g.n AS INT)`,
-		p.name, rate, tokens, float64(n), used, held.Seconds()).Scan(&granted)
+		p.name, rate, tokens, n, used, held.Seconds()).Scan(&granted)
 	return granted, q.db.Explain(err)
 }
 
 // limit makes the limits of a model those of all workers.
 func (w *Worker) limit(ctx context.Context, m *run.Model) error {
-	p := &pace{q: w.Queue, name: m.Group, requests: m.RequestsPerMinute, tokens: m.TokensPerMinute}
+	p := &pace{w: w, name: m.Group, requests: m.RequestsPerMinute, tokens: m.TokensPerMinute}
 	if _, err := w.pool.Exec(ctx, `INSERT INTO limits (name, free, tokens, at, closed) VALUES ($1, 0, 0, clock_timestamp(), '-infinity') ON CONFLICT DO NOTHING`, p.name); err != nil {
 		return w.db.Explain(err)
 	}
@@ -169,7 +176,7 @@ func (p *pace) Refused(wait time.Duration) {
 		return
 	}
 	p.close(wait)
-	_, _ = p.q.pool.Exec(context.Background(), `UPDATE limits SET closed = greatest(closed, clock_timestamp() + make_interval(secs => $2)) WHERE name = $1`, p.name, wait.Seconds()) // without it, the others learn it from the provider
+	_, _ = p.w.pool.Exec(context.Background(), `UPDATE limits SET closed = greatest(closed, clock_timestamp() + make_interval(secs => $2)) WHERE name = $1`, p.name, wait.Seconds()) // without it, the others learn it from the provider
 }
 
 func (p *pace) close(wait time.Duration) {
