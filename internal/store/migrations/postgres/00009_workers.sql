@@ -32,6 +32,7 @@ CREATE TABLE files (
 CREATE TABLE files_of_runs (
   run  BIGINT NOT NULL,
   path TEXT COLLATE "C" NOT NULL, -- from the folder of the study
+  mode BIGINT NOT NULL,           -- who may read and execute it
   hash TEXT COLLATE "C" NOT NULL,
   PRIMARY KEY (run, path)
 );
