@@ -32,14 +32,16 @@ func workerVerb(a *app) *cobra.Command {
 	c.Flags().BoolVar(&opt.Once, "once", false, "end when no run has work for it")
 	c.Flags().DurationVar(&opt.Slice, "slice", slice, "how long a part of a run is worked on before others may have it")
 	c.Flags().BoolVar(&opt.exec, "allow-exec", false, "run the programs that arms name: whoever may write to the store can then run programs here")
+	c.Flags().StringSliceVar(&opt.labels, "label", nil, "what this worker has, such as gpu, for studies with execution.labels")
 	c.Flags().StringVar(&opt.root, "root", "", "folder with the studies, where they are not in the store: DIR/study.yaml, or in a folder of DIR that has the name of that of the study")
 	return c
 }
 
 type workerOptions struct {
 	worker.Settings
-	exec bool
-	root string
+	exec   bool
+	root   string
+	labels []string
 }
 
 func stopVerb(a *app) *cobra.Command {
@@ -106,6 +108,11 @@ func (a *app) loaded(ctx context.Context, db *store.DB, r *store.Run, opt worker
 		return nil, errors.Join(err, remove())
 	}
 	fail := func(err error) (*worker.Loaded, error) { return nil, errors.Join(err, x.Close(), remove()) }
+	for _, label := range x.Study.Execution.Labels {
+		if !slices.Contains(opt.labels, label) {
+			return fail(fmt.Errorf("the study wants workers with --label %s", label))
+		}
+	}
 	for _, p := range x.Bench.Pipelines() {
 		if p.Kind == "exec" && !opt.exec {
 			return fail(fmt.Errorf("arm %s runs a program: start the worker with --allow-exec if you trust all who may write to the store", p.Model[len(eval.PipelinePrefix):]))

@@ -10,9 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river"
-	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/experiment"
@@ -143,20 +141,7 @@ func (s *session) work(ctx context.Context, job *river.Job[Job]) (bool, error) {
 		return false, err
 	}
 	s.drop(h)
-	return true, s.w.db.InOne(ctx, func(ctx context.Context, tx store.Tx) error {
-		var mine int
-		err := tx.QueryRow(ctx, `SELECT 1 FROM river_job WHERE id = $1 AND attempted_at = $2 AND state = 'running' FOR UPDATE`, job.ID, job.AttemptedAt).Scan(&mine)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return errLost
-		}
-		if err != nil {
-			return err
-		}
-		if _, err := river.JobCompleteTx[*riverpgxv5.Driver](ctx, tx, job); err != nil {
-			return err
-		}
-		return goOn(ctx, tx, s.Record)
-	})
+	return true, s.w.complete(ctx, s.Record, job.ID, *job.AttemptedAt)
 }
 
 // ask has the tasks of a shard asked, and returns when all outcomes are on disk, or with an
