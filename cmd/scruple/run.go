@@ -73,7 +73,7 @@ func (o runOptions) detached(at string) error {
 	switch {
 	case !o.detach:
 	case !store.IsAddress(at):
-		return errors.New("run --detach: workers need a store that they share: give --store postgres://USER@HOST/DATABASE, or set SCRUPLE_STORE")
+		return fmt.Errorf("run --detach: %w", errNotShared)
 	case o.gate || o.tag != "" || o.record != "" || o.maxCalls > 0:
 		return errors.New("run --detach ends at once: --gate, --tag, --record and --max-calls need a run that stays")
 	}

@@ -53,8 +53,13 @@ func stopVerb(a *app) *cobra.Command {
 	return c
 }
 
+var errNotShared = errors.New("workers need a store that they share: give --store postgres://USER@HOST/DATABASE, or set SCRUPLE_STORE")
+
 // queue opens the shared store with its queue.
 func (a *app) queue(ctx context.Context) (*worker.Queue, func(), error) {
+	if !store.IsAddress(a.storeFor("")) {
+		return nil, nil, errNotShared
+	}
 	db, err := store.Open(ctx, a.storeFor(""))
 	if err != nil {
 		return nil, nil, err

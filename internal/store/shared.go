@@ -44,7 +44,7 @@ func (db *DB) Shared() bool { _, is := db.engine.(*postgres); return is }
 func (db *DB) Config() (config *pgx.ConnConfig, holder string, err error) {
 	p, is := db.engine.(*postgres)
 	if !is {
-		return nil, "", fault(db.path, "workers need a store that they share: give --store postgres://USER@HOST/DATABASE, or set SCRUPLE_STORE")
+		return nil, "", fault(db.path, "it is a file, and workers need a PostgreSQL database")
 	}
 	config, err = configOf(db.path)
 	return config, p.holder, err
