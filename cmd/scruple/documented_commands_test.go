@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
 )
 
@@ -344,4 +345,31 @@ func (m mention) runs(dir string) bool {
 	}
 	lists := slices.ContainsFunc(m.words, func(w string) bool { return w == "--help" || w == "--list" || w == "--version" })
 	return m.fenced || exists || lists || m.words[0] == "schema"
+}
+
+// The files for containers in docs/scale.md are YAML, and start workers with flags that exist.
+func TestContainersOfDocs(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "scale.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(string(text), -1)
+	command := regexp.MustCompile(`scruple[ ,]+(worker[^"\]\n]*)`)
+	for _, b := range blocks {
+		var parsed map[string]any
+		if err := yaml.Unmarshal([]byte(b[1]), &parsed); err != nil {
+			t.Error(err)
+		}
+		found := command.FindStringSubmatch(b[1])
+		if found == nil {
+			t.Errorf("no worker in\n%s", b[1])
+			continue
+		}
+		if m := (mention{words(strings.ReplaceAll(found[1], ",", " ")), true}); m.check() != nil {
+			t.Errorf("%v: %v", m, m.check())
+		}
+	}
+	if len(blocks) < 2 {
+		t.Errorf("%d blocks of YAML, want that of compose and of Kubernetes", len(blocks))
+	}
 }

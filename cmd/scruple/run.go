@@ -73,7 +73,7 @@ func (o runOptions) detached(at string) error {
 	switch {
 	case !o.detach:
 	case !store.IsAddress(at):
-		return errors.New("run --detach: workers need a store that they share: give --store postgres://USER@HOST/DATABASE, or set SCRUPLE_STORE")
+		return fmt.Errorf("run --detach: %w", errNotShared)
 	case o.gate || o.tag != "" || o.record != "" || o.maxCalls > 0:
 		return errors.New("run --detach ends at once: --gate, --tag, --record and --max-calls need a run that stays")
 	}
@@ -149,7 +149,7 @@ func (a *app) run(ctx context.Context, arg string, opt runOptions) (err error) {
 		a.say("%v; run the same command to continue", asked)
 		asked = nil
 	}
-	if asked != nil && !errors.Is(asked, run.ErrStopped) || opt.detach {
+	if asked != nil && !errors.Is(asked, run.ErrStopped) || opt.detach || errors.Is(asked, errOthers) {
 		return asked
 	}
 	result, err := a.conclude(ctx, db, r, arg, opt.gate)

@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/scruple-eval/scruple/internal/disk"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/run"
@@ -29,14 +32,16 @@ func workerVerb(a *app) *cobra.Command {
 	c.Flags().BoolVar(&opt.Once, "once", false, "end when no run has work for it")
 	c.Flags().DurationVar(&opt.Slice, "slice", slice, "how long a part of a run is worked on before others may have it")
 	c.Flags().BoolVar(&opt.exec, "allow-exec", false, "run the programs that arms name: whoever may write to the store can then run programs here")
+	c.Flags().StringSliceVar(&opt.labels, "label", nil, "what this worker has, such as gpu, for studies with execution.labels")
 	c.Flags().StringVar(&opt.root, "root", "", "folder with the studies, where they are not in the store: DIR/study.yaml, or in a folder of DIR that has the name of that of the study")
 	return c
 }
 
 type workerOptions struct {
 	worker.Settings
-	exec bool
-	root string
+	exec   bool
+	root   string
+	labels []string
 }
 
 func stopVerb(a *app) *cobra.Command {
@@ -48,8 +53,13 @@ func stopVerb(a *app) *cobra.Command {
 	return c
 }
 
+var errNotShared = errors.New("workers need a store that they share: give --store postgres://USER@HOST/DATABASE, or set SCRUPLE_STORE")
+
 // queue opens the shared store with its queue.
 func (a *app) queue(ctx context.Context) (*worker.Queue, func(), error) {
+	if !store.IsAddress(a.storeFor("")) {
+		return nil, nil, errNotShared
+	}
 	db, err := store.Open(ctx, a.storeFor(""))
 	if err != nil {
 		return nil, nil, err
@@ -93,16 +103,21 @@ func (a *app) quiet() run.Observer { return &plainObserver{w: a.err, every: 24 *
 
 // loaded loads a run for a worker.
 func (a *app) loaded(ctx context.Context, db *store.DB, r *store.Run, opt workerOptions) (*worker.Loaded, error) {
-	path := r.StudyPath
-	if opt.root != "" {
-		path = filepath.Join(opt.root, filepath.Base(filepath.Dir(path)), filepath.Base(path))
+	path, remove, err := a.studyFor(ctx, db, r, opt.root)
+	if err != nil {
+		return nil, err
 	}
 	from := source{path: path, overrides: r.Overrides, store: db.Path(), run: r.ID}
 	x, err := from.load()
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, remove())
 	}
-	fail := func(err error) (*worker.Loaded, error) { return nil, errors.Join(err, x.Close()) }
+	fail := func(err error) (*worker.Loaded, error) { return nil, errors.Join(err, x.Close(), remove()) }
+	for _, label := range x.Study.Execution.Labels {
+		if !slices.Contains(opt.labels, label) {
+			return fail(fmt.Errorf("the study wants workers with --label %s", label))
+		}
+	}
 	for _, p := range x.Bench.Pipelines() {
 		if p.Kind == "exec" && !opt.exec {
 			return fail(fmt.Errorf("arm %s runs a program: start the worker with --allow-exec if you trust all who may write to the store", p.Model[len(eval.PipelinePrefix):]))
@@ -116,7 +131,90 @@ func (a *app) loaded(ctx context.Context, db *store.DB, r *store.Run, opt worker
 	if err != nil {
 		return fail(err)
 	}
-	return &worker.Loaded{Run: part, Models: models, Close: func() error { return errors.Join(closeModels(), x.Close()) }}, nil
+	return &worker.Loaded{Run: part, Models: models, Close: func() error { return errors.Join(closeModels(), x.Close(), remove()) }}, nil
+}
+
+// mostKept is the most bytes of files that a store keeps of one study.
+const mostKept = 1 << 30
+
+// keepFiles keeps in the store what the study reads, for workers on other machines. Files of
+// more than a gigabyte, or outside of the folders above the study, must be there already.
+func (a *app) keepFiles(ctx context.Context, db *store.DB, r *experiment.Run) error {
+	sums, err := r.File.Sums()
+	if err != nil {
+		return err
+	}
+	paths := []string{filepath.Base(r.File.Path)}
+	for _, s := range sums {
+		if filepath.IsAbs(s.Path) {
+			a.warn("workers need %s in the same place: it is not in the folders of the study", s.Path)
+			return nil
+		}
+		if !slices.Contains(paths, s.Path) {
+			paths = append(paths, s.Path)
+		}
+	}
+	total := int64(0)
+	for _, p := range paths {
+		if info, err := os.Stat(r.File.Place(p)); err == nil {
+			total += info.Size()
+		}
+	}
+	if total > mostKept {
+		a.warn("the study reads %d MB, more than a store keeps: workers need a copy of it, see worker --root", total>>20)
+		return nil
+	}
+	return db.KeepFiles(ctx, r.Record, func(yield func(store.StudyFile, error) bool) {
+		for _, p := range paths {
+			path := r.File.Place(p)
+			data, err := os.ReadFile(path)
+			info, errStat := os.Stat(path)
+			if err = errors.Join(err, errStat); err != nil {
+				yield(store.StudyFile{}, err)
+				return
+			}
+			if !yield(store.StudyFile{Path: filepath.ToSlash(p), Mode: info.Mode(), Data: data}, nil) {
+				return
+			}
+		}
+	})
+}
+
+// studyFor returns the study file of a run: in a folder of worker --root, else made from the
+// store, else where the run was begun.
+func (a *app) studyFor(ctx context.Context, db *store.DB, r *store.Run, root string) (path string, remove func() error, err error) {
+	nothing := func() error { return nil }
+	if root != "" {
+		in := filepath.Join(root, filepath.Base(filepath.Dir(r.StudyPath)), filepath.Base(r.StudyPath))
+		if _, err := os.Stat(in); err != nil {
+			in = filepath.Join(root, filepath.Base(r.StudyPath))
+		}
+		return in, nothing, nil
+	}
+	dir, remove, err := disk.Temp("worker", r.ID)
+	if err != nil {
+		return "", nil, err
+	}
+	const deep = "1/2/3/4/5/6/7/8" // a study may read what is in the folders above it
+	kept := false
+	for f, err := range db.Files(ctx, r) {
+		if err != nil {
+			return "", nil, errors.Join(err, remove())
+		}
+		name := filepath.Join(deep, filepath.FromSlash(f.Path))
+		if !filepath.IsLocal(name) {
+			return "", nil, errors.Join(fmt.Errorf("the study reads %s, outside of what a worker can make: see worker --root", f.Path), remove())
+		}
+		to := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(to), 0o700), os.WriteFile(to, f.Data, f.Mode|0o400)); err != nil {
+			return "", nil, errors.Join(err, remove())
+		}
+		kept = true
+	}
+	if !kept {
+		return r.StudyPath, nothing, remove()
+	}
+	return filepath.Join(dir, deep, filepath.Base(r.StudyPath)), remove, nil
 }
 
 // takePart gives a run to workers, unless they have it, and takes part until it is done.
@@ -131,6 +229,9 @@ func (a *app) takePart(ctx context.Context, db *store.DB, r *experiment.Run, lef
 		return err
 	}
 	if !has {
+		if err := a.keepFiles(ctx, db, r); err != nil {
+			return err
+		}
 		if err := q.Entrust(ctx, r, left, worker.Entrusting{NoReuse: opt.noReuse, Score: opt.detach, Version: version()}); err != nil {
 			return err
 		}
@@ -141,11 +242,23 @@ func (a *app) takePart(ctx context.Context, db *store.DB, r *experiment.Run, lef
 	}
 	observer, closeObserver := a.observer()
 	defer closeObserver()
-	return q.Take(ctx, worker.Settings{Run: r.Record, Slice: slice, Version: version(), Observer: observer, Say: func(format string, args ...any) { a.warn("%s", say.PlainLine(fmt.Sprintf(format, args...))) },
+	err = q.Take(ctx, worker.Settings{Run: r.Record, Slice: slice, Version: version(), Observer: observer, Say: func(format string, args ...any) { a.warn("%s", say.PlainLine(fmt.Sprintf(format, args...))) },
 		Load: func(context.Context, *store.Run) (*worker.Loaded, error) {
 			return &worker.Loaded{Run: r, Models: models, Close: func() error { return nil }}, nil
 		}}, stop)
+	if err == nil {
+		return nil
+	}
+	// It stays with those who still work on it.
+	back, errBack := q.Back(context.WithoutCancel(ctx), r.Record)
+	if errBack == nil && !back {
+		errBack = fmt.Errorf("%w: other workers go on with %s: `%s` takes part again, and `%s` ends it", errOthers, r.Record.ID, a.command("run", r.Record.ID), a.command("stop", r.Record.ID))
+	}
+	return errors.Join(err, errBack)
 }
+
+// errOthers is wrapped by the error of leaving a run to workers.
+var errOthers = errors.New("left")
 
 func (a *app) stop(ctx context.Context, arg string, now bool, most time.Duration) error {
 	db, r, err := a.findRun(ctx, arg)

@@ -158,6 +158,8 @@ type Asking struct {
 	// Recorded is called with each trial whose outcome, or whose verdicts, the journal has
 	// queued. It may be nil.
 	Recorded func(eval.Trial)
+	// Draw is that of [run.Settings]. It is first called with what was spent so far.
+	Draw func(run.Spent) (run.Budget, error)
 }
 
 // Ask performs and judges the pending trials of a run. It deletes the stored
@@ -208,13 +210,19 @@ func (r *Run) Session(ctx context.Context, left *Left, a Asking) (*Session, erro
 		return nil, errors.Join(err, journal.Close())
 	}
 	x, spent := r.Study.Execution, left.progress
+	budget := run.Budget{Calls: x.MaxCalls, Tokens: x.MaxTokens, Cost: x.MaxCost}
+	before := run.Spent{Calls: spent.Calls, Tokens: spent.Tokens, Cost: spent.Cost, Unpriced: spent.Unpriced}
+	if a.Draw != nil {
+		if budget, err = a.Draw(before); err != nil {
+			return nil, errors.Join(err, journal.Close())
+		}
+	}
 	var into run.Journal = journal
 	if a.Recorded != nil {
 		into = telling{journal, a.Recorded}
 	}
 	engine := run.New(run.Settings{Concurrency: cmp.Or(a.Concurrency, x.Concurrency), Retries: durations(x.Retries), Timeout: x.Timeout.D(), Delay: x.Delay.D(),
-		ItemByItem: x.ItemByItem, Session: a.MaxCalls, MaxFailed: *x.MaxFailed, NoReuse: a.NoReuse, Budget: run.Budget{Calls: x.MaxCalls, Tokens: x.MaxTokens, Cost: x.MaxCost}}, into, a.Models,
-		run.Spent{Calls: spent.Calls, Tokens: spent.Tokens, Cost: spent.Cost, Unpriced: spent.Unpriced}, a.Observer)
+		ItemByItem: x.ItemByItem, Session: a.MaxCalls, MaxFailed: *x.MaxFailed, NoReuse: a.NoReuse, Budget: budget, Draw: a.Draw}, into, a.Models, before, a.Observer)
 	return &Session{run: r, part: left.part, journal: journal, engine: engine, keeper: keeper, unstop: stopOn(a.Stop, engine)}, nil
 }
 
@@ -229,6 +237,9 @@ func (s *Session) Stop(why error) { s.engine.Stop(why) }
 
 // Flush returns when all that was recorded so far is on disk.
 func (s *Session) Flush() error { return s.journal.Flush() }
+
+// Spent returns what the run has spent, as far as this session knows.
+func (s *Session) Spent() run.Spent { return s.engine.Spent() }
 
 // Share lets this session use one of n parts of the calls in flight that the study allows.
 func (s *Session) Share(n int) { s.engine.Share(n) }

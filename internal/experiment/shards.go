@@ -142,3 +142,9 @@ func (r *Run) CheckPrograms(ctx context.Context, s Shard) error {
 
 // Part returns the part of the run that this is left of.
 func (l *Left) Part() Part { return l.part }
+
+// Spent returns what the run had spent.
+func (l *Left) Spent() run.Spent {
+	p := l.progress
+	return run.Spent{Calls: p.Calls, Tokens: p.Tokens, Cost: p.Cost, Unpriced: p.Unpriced}
+}

@@ -309,7 +309,7 @@ func (a *asker) attempt(ctx context.Context, m *Model, r *eval.Request, call *ev
 			e.watch.answered(call)
 			return nil, e.journal.Append(call)
 		}
-		e.paces[r.Model].used(response.Usage)
+		e.paces[r.Model].Used(response.Usage)
 		e.budget.add(response.Usage, call.CostUSD)
 		e.watch.answered(call)
 		return nil, e.journal.Append(call)
@@ -320,6 +320,7 @@ func (a *asker) attempt(ctx context.Context, m *Model, r *eval.Request, call *ev
 	failure := model.FromTransport(ctx, err)
 	if failure.Kind == eval.ErrRateLimited || failure.Kind == eval.ErrOverloaded {
 		ended = tooMuch
+		e.paces[r.Model].Refused(failure.RetryAfter)
 	}
 	return failure, e.ended(call, failure.Kind)
 }
@@ -356,8 +357,8 @@ func asFailed(call *eval.Call, failure *model.Error) *eval.Call {
 }
 
 // admit waits for the model's limits and frees the trial's place meanwhile.
-func (a *asker) admit(ctx context.Context, g *gate, p *pace) (generation int, ok bool) {
-	if p.free() {
+func (a *asker) admit(ctx context.Context, g *gate, p Pace) (generation int, ok bool) {
+	if p.Free() {
 		if generation, ok = g.tryEnter(); ok {
 			return generation, true
 		}
@@ -366,7 +367,7 @@ func (a *asker) admit(ctx context.Context, g *gate, p *pace) (generation int, ok
 	waiting.add(1)
 	defer waiting.release(1)
 	a.seat.park(func() bool {
-		if p.wait(ctx, stopping) {
+		if p.Wait(ctx, stopping) {
 			generation, ok = g.enter(ctx, stopping)
 		}
 		return ok

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -34,6 +35,7 @@ type ledger struct {
 	spent  Spent
 	begun  int // requests sent before this session
 	most   int // requests of this session; 0 means no limit
+	draw   func(Spent) (Budget, error)
 }
 
 // session returns the number of requests of this session.
@@ -44,15 +46,27 @@ func (l *ledger) session() int { return l.total().Calls - l.begun }
 func (l *ledger) reserve() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	b := l.budget
-	if b.Calls > 0 && l.spent.Calls >= b.Calls || b.Tokens > 0 && l.spent.Tokens >= b.Tokens || b.Cost > 0 && l.spent.Cost >= b.Cost {
-		return fmt.Errorf("the budget is exhausted: %v", l.used())
+	if l.budget.usedBy(l.spent) {
+		if l.draw == nil {
+			return fmt.Errorf("%w: %v", ErrBudget, l.budget.Of(l.spent))
+		}
+		var err error
+		if l.budget, err = l.draw(l.spent); err != nil {
+			return err
+		}
 	}
 	if l.most > 0 && l.spent.Calls-l.begun >= l.most {
 		return fmt.Errorf("%w: %s sent, and the items begun need more", ErrSessionEnd, text.Plural(l.most, "request", "requests"))
 	}
 	l.spent.Calls++
 	return nil
+}
+
+// ErrBudget is the error of a run whose budget is used.
+var ErrBudget = errors.New("the budget is exhausted")
+
+func (b Budget) usedBy(s Spent) bool {
+	return b.Calls > 0 && s.Calls >= b.Calls || b.Tokens > 0 && s.Tokens >= b.Tokens || b.Cost > 0 && s.Cost >= b.Cost
 }
 
 // limited reports whether there is a budget.
@@ -74,18 +88,17 @@ func (l *ledger) total() Spent {
 	return l.spent
 }
 
-// used lists the usage of each limit. The lock must be held.
-func (l *ledger) used() string {
-	s := l.spent
+// Of lists the usage of each limit.
+func (b Budget) Of(s Spent) string {
 	var parts []string
-	if l.budget.Calls > 0 {
-		parts = append(parts, fmt.Sprintf("%d of %s", s.Calls, text.Plural(l.budget.Calls, "call", "calls")))
+	if b.Calls > 0 {
+		parts = append(parts, fmt.Sprintf("%d of %s", s.Calls, text.Plural(b.Calls, "call", "calls")))
 	}
-	if l.budget.Tokens > 0 {
-		parts = append(parts, fmt.Sprintf("%d of %s", s.Tokens, text.Plural(l.budget.Tokens, "token", "tokens")))
+	if b.Tokens > 0 {
+		parts = append(parts, fmt.Sprintf("%d of %s", s.Tokens, text.Plural(b.Tokens, "token", "tokens")))
 	}
-	if l.budget.Cost > 0 {
-		parts = append(parts, fmt.Sprintf("$%.4f of $%.4f", s.Cost, l.budget.Cost))
+	if b.Cost > 0 {
+		parts = append(parts, fmt.Sprintf("$%.4f of $%.4f", s.Cost, b.Cost))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -131,7 +131,19 @@ func (g *gate) adapt() {
 	g.good, g.refused = 0, 0
 }
 
-// A pace limits requests and tokens per minute. Tokens are known only after an
+// A Pace limits the requests to a model.
+type Pace interface {
+	// Free reports whether there is nothing to wait for.
+	Free() bool
+	// Wait waits until a request may be sent. It reports false if the run stops first.
+	Wait(ctx context.Context, stopping <-chan struct{}) bool
+	// Used is told what an answer used, and Refused that the provider wants no request for a
+	// while.
+	Used(eval.Usage)
+	Refused(time.Duration)
+}
+
+// A pace limits requests and tokens per minute of one process. Tokens are known only after an
 // answer and are then subtracted from the allowance. If it is negative, the next
 // request waits.
 type pace struct {
@@ -150,10 +162,13 @@ func newPace(requestsPerMinute, tokensPerMinute float64) *pace {
 	return p
 }
 
-func (p *pace) free() bool { return p.requests == nil && p.tokens == nil }
+// Refused does nothing: the call waits, and the gate gets narrower.
+func (*pace) Refused(time.Duration) {}
 
-func (p *pace) wait(ctx context.Context, stopping <-chan struct{}) bool {
-	if p.free() {
+func (p *pace) Free() bool { return p.requests == nil && p.tokens == nil }
+
+func (p *pace) Wait(ctx context.Context, stopping <-chan struct{}) bool {
+	if p.Free() {
 		return true
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -171,8 +186,8 @@ func (p *pace) wait(ctx context.Context, stopping <-chan struct{}) bool {
 	return p.requests == nil || p.requests.Wait(ctx) == nil
 }
 
-// used subtracts the tokens of an answer from the allowance.
-func (p *pace) used(u eval.Usage) {
+// Used subtracts the tokens of an answer from the allowance.
+func (p *pace) Used(u eval.Usage) {
 	if p.tokens == nil {
 		return
 	}

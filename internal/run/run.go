@@ -83,6 +83,7 @@ type Model struct {
 	Concurrency       int     // ceiling of the group: the lowest of its models; 0 is that of the run
 	RequestsPerMinute float64 // 0 means no limit
 	TokensPerMinute   float64
+	Pace              Pace          // instead of these two, of a limit that processes share
 	Timeout           time.Duration // 0 means that of the run
 	// Cost returns the cost of an answer, NaN if the price is unknown. It is nil if
 	// calls are free.
@@ -102,8 +103,11 @@ type Settings struct {
 	ItemByItem  bool            // all trials of an item end before the next item begins
 	Session     int             // most requests to send, in whole items if they fit; 0 means no limit
 	Budget      Budget
-	MaxFailed   float64 // share of the trials of an arm that may fail in a row
-	NoReuse     bool    // ask again what other trials have an answer to
+	// Draw is asked for more of a budget that processes share, when this one has used what it
+	// got: all that it may use from now on, or an error. nil: the budget is its own.
+	Draw      func(Spent) (Budget, error)
+	MaxFailed float64 // share of the trials of an arm that may fail in a row
+	NoReuse   bool    // ask again what other trials have an answer to
 }
 
 // A Task is one trial to do. Called means that the journal may have calls of the
@@ -130,7 +134,7 @@ type Engine struct {
 	models   map[string]*Model
 	gates    map[string]*gate
 	lines    map[string]*line // by group, as the gates
-	paces    map[string]*pace
+	paces    map[string]Pace
 	calls    chan struct{} // places for calls, until they are durable
 	started  chan struct{} // places for trials that are not waiting
 	open     chan struct{} // places for trials begun, waiting ones included
@@ -152,12 +156,12 @@ type Engine struct {
 // New makes an engine. spent is the previous usage of the run.
 func New(s Settings, j Journal, models map[string]*Model, spent Spent, o Observer) *Engine {
 	s.Concurrency = max(1, s.Concurrency)
-	e := &Engine{settings: s, journal: j, models: models, gates: map[string]*gate{}, lines: map[string]*line{}, paces: map[string]*pace{},
+	e := &Engine{settings: s, journal: j, models: models, gates: map[string]*gate{}, lines: map[string]*line{}, paces: map[string]Pace{},
 		calls:    make(chan struct{}, s.Concurrency),
 		started:  make(chan struct{}, s.Concurrency+8),
 		open:     make(chan struct{}, 8*s.Concurrency+64),
 		held:     newLoad(mostHeld),
-		budget:   &ledger{budget: s.Budget, spent: spent, begun: spent.Calls, most: s.Session},
+		budget:   &ledger{budget: s.Budget, spent: spent, begun: spent.Calls, most: s.Session, draw: s.Draw},
 		watch:    &watch{observer: o},
 		stopping: make(chan struct{})}
 	for id, m := range models {
@@ -169,7 +173,9 @@ func New(s Settings, j Journal, models map[string]*Model, spent Spent, o Observe
 			e.gates[m.Group] = newGate(ceiling)
 		}
 		e.lines[m.Group] = &line{}
-		e.paces[id] = newPace(m.RequestsPerMinute, m.TokensPerMinute)
+		if e.paces[id] = m.Pace; m.Pace == nil {
+			e.paces[id] = newPace(m.RequestsPerMinute, m.TokensPerMinute)
+		}
 	}
 	e.waiting = newLoad(s.Concurrency * max(1, len(e.gates)))
 	return e
@@ -186,6 +192,9 @@ func (e *Engine) Stop(why error) {
 		}
 	})
 }
+
+// Spent returns what was spent before and by this engine.
+func (e *Engine) Spent() Spent { return e.budget.total() }
 
 // Share lets the engine use one of n parts of the calls in flight that its limits allow.
 func (e *Engine) Share(n int) {

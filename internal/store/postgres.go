@@ -121,7 +121,12 @@ func openAddress(ctx context.Context, address string, writes bool) (*DB, error) 
 		err = db.migrate(ctx)
 	} else if err = db.engine.identify(ctx, db); err == nil {
 		var have int64
-		if have, err = db.version(ctx); err == nil && have < format {
+		have, err = db.version(ctx)
+		for try := 0; err == nil && have < format && try < 20; try++ { // another process may be at it
+			time.Sleep(50 * time.Millisecond)
+			have, err = db.version(ctx)
+		}
+		if err == nil && have < format {
 			err = fault(db.path, "it has format %d of %d: `scruple run` with this version migrates it", have, format)
 		}
 	}

@@ -6,8 +6,12 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
+	"iter"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/scruple-eval/scruple/internal/eval"
 )
 
 // Workers is the holder of runs that were entrusted to workers. No process takes their lease
@@ -40,7 +44,7 @@ func (db *DB) Shared() bool { _, is := db.engine.(*postgres); return is }
 func (db *DB) Config() (config *pgx.ConnConfig, holder string, err error) {
 	p, is := db.engine.(*postgres)
 	if !is {
-		return nil, "", fault(db.path, "workers need a store that they share: give --store postgres://USER@HOST/DATABASE, or set SCRUPLE_STORE")
+		return nil, "", fault(db.path, "it is a file, and workers need a PostgreSQL database")
 	}
 	config, err = configOf(db.path)
 	return config, p.holder, err
@@ -216,4 +220,35 @@ func (db *DB) CountDone(ctx context.Context, run *Run) ([]Count, error) {
 		LEFT JOIN outcomes o ON o.trial = t.id LEFT JOIN judged j ON j.trial = t.id WHERE `+inPlan+` GROUP BY t.arm`, []any{run}, func(rows *sql.Rows) (c Count, err error) {
 		return c, rows.Scan(&c.Arm, &c.Done, &c.Failed, &c.Judged)
 	}))
+}
+
+// A StudyFile is a file that a study reads, by its path from the folder of the study.
+type StudyFile struct {
+	Path string
+	Mode fs.FileMode
+	Data []byte
+}
+
+// KeepFiles keeps the files that the study of a run reads, each content once.
+func (db *DB) KeepFiles(ctx context.Context, run *Run, files iter.Seq2[StudyFile, error]) error {
+	return db.change(ctx, func(x *steps) {
+		x.exec(`DELETE FROM files_of_runs WHERE run = ?`, run.N)
+		for f, err := range files {
+			if x.fail(err); x.err != nil {
+				return
+			}
+			hash := eval.HashOf(f.Data).String()
+			x.exec(`INSERT INTO files (hash, data) VALUES (?, ?) ON CONFLICT DO NOTHING`, hash, f.Data)
+			x.exec(`INSERT INTO files_of_runs (run, path, mode, hash) VALUES (?, ?, ?, ?)`, run.N, f.Path, int(f.Mode.Perm()), hash)
+		}
+		x.exec(`DELETE FROM files WHERE hash NOT IN (SELECT hash FROM files_of_runs)`)
+	})
+}
+
+// Files yields the files that the study of a run reads; none where the store does not keep
+// them.
+func (db *DB) Files(ctx context.Context, run *Run) iter.Seq2[StudyFile, error] {
+	return query(ctx, db, `SELECT r.path, r.mode, f.data FROM files_of_runs r JOIN files f ON f.hash = r.hash WHERE r.run = ? ORDER BY r.path`, []any{run.N}, func(rows *sql.Rows) (f StudyFile, err error) {
+		return f, rows.Scan(&f.Path, &f.Mode, &f.Data)
+	})
 }

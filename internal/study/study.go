@@ -179,6 +179,7 @@ type Execution struct {
 	MaxCalls    int        `json:"max_calls,omitempty" jsonschema:"minimum=0,description=Limit on the number of requests"`
 	MaxTokens   int        `json:"max_tokens,omitempty" jsonschema:"minimum=0,description=Limit on the number of tokens"`
 	Environment []string   `json:"environment,omitempty" jsonschema:"uniqueItems=true,description=Names of environment variables that exec commands receive in addition to PATH\\, HOME\\, LANG\\, LC_*\\, TMPDIR and TZ"`
+	Labels      []string   `json:"labels,omitempty" jsonschema:"uniqueItems=true,description=Labels that a worker must have to take part (scruple worker --label)\\, such as gpu"`
 	MaxFailed   *float64   `json:"max_failed,omitempty" jsonschema:"minimum=0,maximum=1,default=0.05,description=Share of failed trials above which the gate does not decide (default 0.05)"`
 }
 

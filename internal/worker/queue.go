@@ -30,6 +30,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -39,6 +40,7 @@ import (
 	"github.com/riverqueue/river/rivermigrate"
 
 	"github.com/scruple-eval/scruple/internal/experiment"
+	"github.com/scruple-eval/scruple/internal/run"
 	"github.com/scruple-eval/scruple/internal/store"
 )
 
@@ -139,22 +141,43 @@ func (q *Queue) Entrust(ctx context.Context, r *experiment.Run, left *experiment
 	if len(shards) == 0 {
 		return nil
 	}
-	var jobs []river.InsertManyParams
-	for _, s := range shards {
-		jobs = append(jobs, river.InsertManyParams{
-			Args:       Job{Shard: s, Run: r.Record.N, Part: left.Part(), NoReuse: how.NoReuse, Longest: r.Study.Execution.Timeout.D()},
-			InsertOpts: &river.InsertOpts{Queue: queueOf(r.Record.N), MaxAttempts: mostAttempts, Pending: s.Step != shards[0].Step}})
+	jobs := make([]Job, len(shards))
+	for i, s := range shards {
+		jobs[i] = Job{Shard: s, Run: r.Record.N, Part: left.Part(), NoReuse: how.NoReuse, Longest: r.Study.Execution.Timeout.D()}
 	}
-	return q.db.Entrust(ctx, r.Record, how.Version, func(ctx context.Context, tx store.Tx) error {
+	return q.insert(ctx, r.Record, jobs, left.Spent(), how.Version)
+}
+
+// insert gives the run to workers with its jobs, in the order of their steps.
+func (q *Queue) insert(ctx context.Context, r *store.Run, jobs []Job, spent run.Spent, version string) error {
+	params := make([]river.InsertManyParams, len(jobs))
+	for i, job := range jobs {
+		params[i] = river.InsertManyParams{Args: job, InsertOpts: &river.InsertOpts{Queue: queueOf(r.N), MaxAttempts: mostAttempts, Pending: job.Step != jobs[0].Step}}
+	}
+	return q.db.Entrust(ctx, r, version, func(ctx context.Context, tx store.Tx) error {
 		const atOnce = 5000
-		for len(jobs) > 0 {
-			n := min(atOnce, len(jobs))
-			if _, err := q.client.InsertManyTx(ctx, tx, jobs[:n]); err != nil {
-				return fmt.Errorf("inserting the jobs of %s: %w", r.Record.ID, err)
+		for some := range slices.Chunk(params, atOnce) {
+			if _, err := q.client.InsertManyTx(ctx, tx, some); err != nil {
+				return fmt.Errorf("inserting the jobs of %s: %w", r.ID, err)
 			}
-			jobs = jobs[n:]
 		}
-		return nil
+		_, err := tx.Exec(ctx, `INSERT INTO budgets (run, calls, tokens, cost) VALUES ($1, $2, $3, $4)
+			ON CONFLICT (run) DO UPDATE SET (calls, tokens, cost) = (excluded.calls, excluded.tokens, excluded.cost)`, r.N, spent.Calls, spent.Tokens, spent.Cost)
+		return err
+	})
+}
+
+// complete completes a shard that this process has had since then, and goes on with the run.
+func (q *Queue) complete(ctx context.Context, run *store.Run, job int64, since time.Time) error {
+	return q.db.InOne(ctx, func(ctx context.Context, tx store.Tx) error {
+		done, err := tx.Exec(ctx, `UPDATE river_job SET state = 'completed', finalized_at = now() WHERE id = $1 AND attempted_at = $2 AND state = 'running'`, job, since)
+		if err == nil && done.RowsAffected() == 0 {
+			err = errLost
+		}
+		if err != nil {
+			return err
+		}
+		return goOn(ctx, tx, run)
 	})
 }
 
@@ -210,6 +233,23 @@ func (q *Queue) Stop(ctx context.Context, run *store.Run, now bool, most time.Du
 		case <-time.After(200 * time.Millisecond):
 		}
 	}
+	return q.take(ctx, run)
+}
+
+// Back takes a run from workers if none of them works on it, and reports whether it did.
+func (q *Queue) Back(ctx context.Context, run *store.Run) (bool, error) {
+	if err := q.rescue(ctx); err != nil {
+		return false, err
+	}
+	var busy bool
+	err := q.pool.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM river_job WHERE queue = $1 AND state = 'running')`, queueOf(run.N)).Scan(&busy)
+	if err != nil || busy {
+		return false, q.db.Explain(err)
+	}
+	return true, q.take(ctx, run)
+}
+
+func (q *Queue) take(ctx context.Context, run *store.Run) error {
 	return q.db.Take(ctx, run, func(ctx context.Context, tx store.Tx) error {
 		_, err := tx.Exec(ctx, `UPDATE river_job SET state = 'cancelled', finalized_at = now() WHERE queue = $1 AND state NOT IN ('completed', 'cancelled', 'discarded')`, queueOf(run.N))
 		return err

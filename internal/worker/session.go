@@ -10,9 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river"
-	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/experiment"
@@ -34,8 +32,9 @@ type session struct {
 	mu     sync.Mutex
 	hands  map[int64]*hand // by job: what the fence checks
 	asking *experiment.Session
-	why    error // set before quit is closed
-	parts  int   // of the calls in flight that the study allows
+	purse  *purse // of asking; nil without a budget
+	why    error  // set before quit is closed
+	parts  int    // of the calls in flight that the study allows
 }
 
 // A hand is a shard that this process works on.
@@ -83,7 +82,7 @@ func (s *session) close() error {
 	s.cancel()
 	var err error
 	if s.asking != nil {
-		err = s.asking.Close()
+		err = s.shut(s.asking)
 	}
 	s.w.db.Join(s.Record, nil)
 	return errors.Join(err, s.Close())
@@ -142,20 +141,7 @@ func (s *session) work(ctx context.Context, job *river.Job[Job]) (bool, error) {
 		return false, err
 	}
 	s.drop(h)
-	return true, s.w.db.InOne(ctx, func(ctx context.Context, tx store.Tx) error {
-		var mine int
-		err := tx.QueryRow(ctx, `SELECT 1 FROM river_job WHERE id = $1 AND attempted_at = $2 AND state = 'running' FOR UPDATE`, job.ID, job.AttemptedAt).Scan(&mine)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return errLost
-		}
-		if err != nil {
-			return err
-		}
-		if _, err := river.JobCompleteTx[*riverpgxv5.Driver](ctx, tx, job); err != nil {
-			return err
-		}
-		return goOn(ctx, tx, s.Record)
-	})
+	return true, s.w.complete(ctx, s.Record, job.ID, *job.AttemptedAt)
 }
 
 // ask has the tasks of a shard asked, and returns when all outcomes are on disk, or with an
@@ -213,7 +199,7 @@ func (s *session) loop(ctx context.Context) {
 			s.asking = nil
 			s.mu.Unlock()
 			if asking != nil {
-				err = errors.Join(err, asking.Close())
+				err = errors.Join(err, s.shut(asking))
 			}
 			if next == first {
 				next = nil
@@ -224,7 +210,7 @@ func (s *session) loop(ctx context.Context) {
 			s.end(h, errors.Join(err, errPart))
 		}
 		var ofStore *store.Error
-		if err != nil && !errors.Is(err, run.ErrStopped) && !errors.Is(err, errLost) && !errors.As(err, &ofStore) {
+		if err != nil && (!errors.Is(err, run.ErrStopped) || errors.Is(err, run.ErrBudget)) && !errors.Is(err, errLost) && !errors.As(err, &ofStore) {
 			s.w.cannot(ctx, s.Record, s.when, err)
 			s.stop(err)
 		}
@@ -241,7 +227,13 @@ func (s *session) open(ctx context.Context, h *hand) (*experiment.Session, *expe
 	asking := s.asking
 	s.mu.Unlock()
 	if asking == nil {
-		if asking, err = s.Session(ctx, left, experiment.Asking{Models: s.Models, Observer: s.w.Observer, NoReuse: h.job.Args.NoReuse, Concurrency: s.w.Concurrency, Recorded: s.recorded}); err != nil {
+		how := experiment.Asking{Models: s.Models, Observer: s.w.Observer, NoReuse: h.job.Args.NoReuse, Concurrency: s.w.Concurrency, Recorded: s.recorded}
+		x := s.Study.Execution
+		if most := (run.Budget{Calls: x.MaxCalls, Tokens: x.MaxTokens, Cost: x.MaxCost}); most != (run.Budget{}) {
+			s.purse = &purse{q: s.w.Queue, run: s.Record, most: most, parts: s.sharing, began: time.Now(), base: left.Spent()}
+			how.Draw = s.purse.Draw
+		}
+		if asking, err = s.Session(ctx, left, how); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -253,6 +245,22 @@ func (s *session) open(ctx context.Context, h *hand) (*experiment.Session, *expe
 	}
 	asking.Share(s.parts)
 	return asking, left, nil
+}
+
+// shut ends what asked, and gives back what it did not spend.
+func (s *session) shut(asking *experiment.Session) error {
+	err := asking.Close()
+	if s.purse != nil {
+		s.purse.putBack(asking.Spent())
+	}
+	return err
+}
+
+// sharing returns the number of workers of the run.
+func (s *session) sharing() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.parts
 }
 
 // pause is how long a step waits for another shard before it settles what its trials left

@@ -63,7 +63,9 @@ type Worker struct {
 	mu       sync.Mutex
 	sessions map[int64]*session
 	left     map[int64]string // runs that it cannot take part in, and when they were entrusted
-	failed   error            // why it left the only run
+	paces    []*pace
+	all      *everyone // of the only run
+	failed   error     // why it left the only run
 }
 
 // jobs are what River calls.
@@ -87,6 +89,10 @@ func (j jobs) Work(ctx context.Context, job *river.Job[Job]) error { return j.w.
 func (q *Queue) Take(ctx context.Context, s Settings, stop <-chan error) error {
 	w := &Worker{Settings: s, Queue: q, sessions: map[int64]*session{}, left: map[int64]string{}}
 	w.jobs.w = w
+	if s.Run != nil && s.Observer != nil {
+		w.all = &everyone{Observer: s.Observer}
+		w.Observer = w.all
+	}
 	known := river.NewWorkers()
 	river.AddWorker(known, w.jobs)
 	client, err := river.NewClient(q.driver, &river.Config{ID: q.holder, Logger: silent, Workers: known, PollOnly: true, FetchPollInterval: 200 * time.Millisecond,
@@ -127,6 +133,9 @@ func (w *Worker) follow(ctx context.Context, stop <-chan error) error {
 	defer every.Stop()
 	for misses := 0; ; {
 		idle, err := w.once(ctx)
+		w.mu.Lock()
+		failed := w.failed
+		w.mu.Unlock()
 		switch {
 		case err != nil:
 			// The server may be away for a while: shards in hand are lost after that, no answers.
@@ -136,8 +145,8 @@ func (w *Worker) follow(ctx context.Context, stop <-chan error) error {
 			if w.Run != nil && misses > int(lostAfter/beat) {
 				return err
 			}
-		case w.failed != nil:
-			return w.failed
+		case failed != nil:
+			return failed
 		case idle && (w.Once || w.Run != nil):
 			return nil
 		default:
@@ -160,7 +169,7 @@ func (w *Worker) once(ctx context.Context) (idle bool, err error) {
 		ON CONFLICT (holder) DO UPDATE SET seen = clock_timestamp()`, w.holder, store.Process()); err != nil {
 		return false, w.db.Explain(err)
 	}
-	if err := w.rescue(ctx); err != nil {
+	if err := errors.Join(w.rescue(ctx), w.hear(ctx)); err != nil {
 		return false, err
 	}
 	runs, err := w.db.OfWorkers(ctx)
@@ -185,7 +194,11 @@ func (w *Worker) once(ctx context.Context) (idle bool, err error) {
 		}
 		if s != nil {
 			idle = false
-			if err := s.share(ctx); err != nil {
+			err := s.share(ctx)
+			if err == nil && w.all != nil {
+				err = w.all.look(ctx, w.db, s.Record)
+			}
+			if err != nil {
 				return false, err
 			}
 		}
@@ -213,7 +226,9 @@ func (w *Worker) join(ctx context.Context, n int64, when string) error {
 		return err
 	}
 	if fits, err := path.Match(w.Only, r.ID); w.Only != "" && (err != nil || !fits) {
+		w.mu.Lock()
 		w.left[n] = when
+		w.mu.Unlock()
 		return nil
 	}
 	if of := when[:strings.LastIndex(when, " ")]; of != w.Version {
@@ -221,16 +236,25 @@ func (w *Worker) join(ctx context.Context, n int64, when string) error {
 		return nil
 	}
 	loaded, err := w.Load(ctx, r)
+	var away *store.Error
+	if errors.As(err, &away) { // the database may be, for a while
+		return err
+	}
 	if err != nil {
 		w.cannot(ctx, r, when, err)
 		return nil
+	}
+	for _, m := range loaded.Models {
+		if err := w.limit(ctx, m); err != nil {
+			return errors.Join(err, loaded.Close())
+		}
 	}
 	s := newSession(w, loaded, when)
 	w.mu.Lock()
 	w.sessions[n] = s
 	w.mu.Unlock()
 	hands := max(1, loaded.Study.Execution.Concurrency, w.Concurrency)/experiment.LeastTrials + 2
-	if err := w.river.Queues().Add(queueOf(n), river.QueueConfig{MaxWorkers: hands}); err != nil {
+	if err := w.river.Queues().Add(queueOf(n), river.QueueConfig{MaxWorkers: hands}); err != nil && !errors.As(err, new(*river.QueueAlreadyAddedError)) { // it was slow to leave
 		return fmt.Errorf("joining %s: %w", r.ID, err)
 	}
 	if w.Run == nil {
@@ -243,9 +267,11 @@ func (w *Worker) join(ctx context.Context, n int64, when string) error {
 func (w *Worker) cannot(ctx context.Context, r *store.Run, when string, why error) {
 	w.mu.Lock()
 	w.left[r.N] = when
-	w.mu.Unlock()
 	if w.Run != nil {
 		w.failed = why
+	}
+	w.mu.Unlock()
+	if w.Run != nil {
 		return
 	}
 	w.Say("%s: not taking part: %v", r.ID, why)

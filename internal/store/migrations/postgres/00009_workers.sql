@@ -7,23 +7,21 @@ CREATE TABLE workers (
   note    TEXT COLLATE "C" NOT NULL     -- why it does not take part in a run, "" if it does
 );
 
--- What is allowed to be asked of a model, of all workers together.
+-- What may be asked of a model, by all workers together.
 CREATE TABLE limits (
   name    TEXT COLLATE "C" PRIMARY KEY, -- wire, address and model
-  free    DOUBLE PRECISION NOT NULL,    -- requests, below 0 if tokens are owed
-  tokens  DOUBLE PRECISION NOT NULL,
+  free    DOUBLE PRECISION NOT NULL,    -- requests
+  tokens  DOUBLE PRECISION NOT NULL,    -- below 0 if more were used than allowed
   at      TIMESTAMPTZ NOT NULL,
   closed  TIMESTAMPTZ NOT NULL          -- no request before
 );
 
--- What workers have taken of the budget of a run, beside what it has spent.
+-- What a run has spent of its budget, and what its workers may spend without asking again.
 CREATE TABLE budgets (
-  run    BIGINT NOT NULL,
-  holder TEXT COLLATE "C" NOT NULL,
+  run    BIGINT PRIMARY KEY,
   calls  BIGINT NOT NULL,
   tokens BIGINT NOT NULL,
-  cost   DOUBLE PRECISION NOT NULL,
-  PRIMARY KEY (run, holder)
+  cost   DOUBLE PRECISION NOT NULL
 );
 
 -- The files of studies, so that every worker reads the same.
@@ -34,6 +32,7 @@ CREATE TABLE files (
 CREATE TABLE files_of_runs (
   run  BIGINT NOT NULL,
   path TEXT COLLATE "C" NOT NULL, -- from the folder of the study
+  mode BIGINT NOT NULL,           -- who may read and execute it
   hash TEXT COLLATE "C" NOT NULL,
   PRIMARY KEY (run, path)
 );

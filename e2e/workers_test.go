@@ -1,0 +1,271 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/scruple-eval/scruple/internal/postgrestest"
+)
+
+// A crew is workers of one shared store.
+type crew struct {
+	t       *testing.T
+	scruple string
+	store   string
+	mu      sync.Mutex
+	said    bytes.Buffer
+	hands   []*exec.Cmd
+}
+
+func (c *crew) Write(p []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.said.Write(p)
+}
+
+func (c *crew) start(args ...string) *exec.Cmd {
+	w := exec.Command(c.scruple, append([]string{"worker", "--store", c.store, "--slice", "3s"}, args...)...)
+	w.Stderr = c
+	must(c.t, w.Start())
+	return w
+}
+
+// status returns how many runs workers have, and the shards in hand of each worker.
+func (c *crew) status() (runs int, hands []int) {
+	out, err := exec.Command(c.scruple, "status", "--workers", "--json", "--store", c.store).Output()
+	var s struct {
+		Runs    []json.RawMessage
+		Workers []struct{ Shards int }
+	}
+	if err != nil || json.Unmarshal(out, &s) != nil {
+		return -1, nil // the server may be away
+	}
+	for _, w := range s.Workers {
+		hands = append(hands, w.Shards)
+	}
+	return len(s.Runs), hands
+}
+
+func (c *crew) done(most time.Duration) {
+	c.t.Helper()
+	for begun := time.Now(); ; time.Sleep(200 * time.Millisecond) {
+		runs, hands := c.status()
+		if runs == 0 {
+			return
+		}
+		if time.Since(begun) > most {
+			c.t.Fatalf("after %v workers have %d runs and in hand %v; they said:\n%s", most, runs, hands, c.said.String())
+		}
+	}
+}
+
+func (c *crew) end() {
+	for _, w := range c.hands {
+		_ = w.Process.Signal(syscall.SIGTERM)
+	}
+	for _, w := range c.hands {
+		_ = w.Wait()
+	}
+}
+
+// Three workers do a run while one of them is killed again and again, another is stopped for
+// longer than it may be silent, and the server crashes: no answer on record is asked again, at most
+// what was in flight is, and the report has the bytes of one process on a file.
+// SCRUPLE_KILLS sets the number of kills.
+func TestWorkersAreKilled(t *testing.T) {
+	t.Parallel()
+	kills := 10
+	if n, err := strconv.Atoi(os.Getenv("SCRUPLE_KILLS")); err == nil {
+		kills = n
+	}
+	documents := 150 * max(10, kills)
+	const concurrency = 16
+	scruple, fake := findScruple(t), findFake(t)
+	url, stop, err := startFake(fake, "-latency", "50ms", "-malformed", "0.1", "-wrong", "0.1")
+	must(t, err)
+	defer stop()
+	execution := fmt.Sprintf("{concurrency: %d, retries: [10ms], timeout: 2s}", concurrency)
+	calm := invoices(t, t.TempDir(), url, documents, execution)
+	output(t, scruple, "run", calm)
+	want := output(t, scruple, "export", calm, "--table", "scores")
+	quiet := statsOf(t, url).Requests
+
+	s := postgrestest.Start(t)
+	t.Cleanup(s.Stop)
+	c := &crew{t: t, scruple: scruple, store: s.Database(t)}
+	path := invoices(t, t.TempDir(), url, documents, execution)
+	for range 3 {
+		c.hands = append(c.hands, c.start())
+	}
+	defer c.end()
+	output(t, scruple, "run", path, "--detach", "--store", c.store)
+	rng := rand.New(rand.NewPCG(1, 2))
+	for i := range kills {
+		before := statsOf(t, url).Requests
+		for statsOf(t, url).Requests < before+20 {
+			if runs, _ := c.status(); runs == 0 { // -1 while the server is away
+				t.Fatalf("the run was done after %d of %d kills: make it longer", i, kills)
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+		time.Sleep(time.Duration(rng.IntN(200)) * time.Millisecond)
+		if i%5 == 4 { // at once, and at once again
+			s.Kill()
+			s.Run(t)
+		}
+		n := rng.IntN(3)
+		must(t, c.hands[n].Process.Kill())
+		_ = c.hands[n].Wait()
+		c.hands[n] = c.start()
+	}
+	c.done(2 * time.Minute)
+	if got := output(t, scruple, "export", path, "--table", "scores", "--store", c.store); got != want {
+		t.Error("the scores of the disturbed run differ from those of the undisturbed one")
+	}
+	repeated := statsOf(t, url).Requests - quiet - documents
+	t.Logf("%d kills: %d of %d requests repeated", kills, repeated, documents)
+	if repeated < 0 || repeated > kills*concurrency {
+		t.Errorf("%d requests repeated after %d kills with %d in flight", repeated, kills, concurrency)
+	}
+	output(t, scruple, "doctor", path, "--store", c.store)
+	if strings.Contains(c.said.String(), "not taking part") {
+		t.Error(c.said.String())
+	}
+}
+
+// A worker that is stopped for longer than it may be silent, and wakes, drops what it has in
+// hand: others have it. It then takes part again.
+func TestZombieWorker(t *testing.T) {
+	t.Parallel()
+	scruple, fake := findScruple(t), findFake(t)
+	url, stop, err := startFake(fake, "-latency", "200ms")
+	must(t, err)
+	defer stop()
+	const documents, concurrency = 400, 8
+	execution := fmt.Sprintf("{concurrency: %d, retries: [10ms], timeout: 2s}", concurrency)
+	calm := invoices(t, t.TempDir(), url, documents, execution)
+	output(t, scruple, "run", calm)
+	want := output(t, scruple, "export", calm, "--table", "scores")
+	quiet := statsOf(t, url).Requests
+	c := &crew{t: t, scruple: scruple, store: postgrestest.Address(t)}
+	path := invoices(t, t.TempDir(), url, documents, execution)
+	c.hands = append(c.hands, c.start(), c.start())
+	defer c.end()
+	output(t, scruple, "run", path, "--detach", "--store", c.store)
+	for before := quiet; statsOf(t, url).Requests < before+40; {
+		time.Sleep(5 * time.Millisecond)
+	}
+	must(t, c.hands[0].Process.Signal(syscall.SIGSTOP))
+	c.done(90 * time.Second)
+	must(t, c.hands[0].Process.Signal(syscall.SIGCONT))
+	time.Sleep(2 * time.Second)
+	if got := output(t, scruple, "export", path, "--table", "scores", "--store", c.store); got != want {
+		t.Error("the scores differ from those of an undisturbed run")
+	}
+	repeated := statsOf(t, url).Requests - quiet - documents
+	t.Logf("%d of %d requests repeated", repeated, documents)
+	if repeated < 0 || repeated > concurrency {
+		t.Errorf("%d requests repeated with %d in flight: the one that woke asked what others had asked", repeated, concurrency)
+	}
+	output(t, scruple, "doctor", path, "--store", c.store)
+	// It is there for the next run.
+	must(t, c.hands[1].Process.Signal(syscall.SIGTERM))
+	_ = c.hands[1].Wait()
+	output(t, scruple, "run", path, "--new", "--no-reuse", "--limit", "20", "--detach", "--store", c.store)
+	c.done(30 * time.Second)
+}
+
+// Three workers together keep to the requests a minute of a model and use them, and spend no
+// more of a budget than is in flight.
+func TestWorkersShareLimits(t *testing.T) {
+	t.Parallel()
+	scruple, fake := findScruple(t), findFake(t)
+	url, stop, err := startFake(fake, "-latency", "100ms")
+	must(t, err)
+	defer stop()
+	const documents, perMinute, budget = 900, 1200, 500
+	path := invoices(t, t.TempDir(), url, documents, fmt.Sprintf("{concurrency: 30, retries: [10ms], timeout: 2s, max_calls: %d}", budget))
+	edit(t, path, "max_tokens: 256}", fmt.Sprintf("max_tokens: 256, limits: {requests_per_minute: %d}}", perMinute))
+	c := &crew{t: t, scruple: scruple, store: postgrestest.Address(t)}
+	for range 3 {
+		c.hands = append(c.hands, c.start())
+	}
+	defer c.end()
+	output(t, scruple, "run", path, "--detach", "--store", c.store)
+	type at struct {
+		when     time.Time
+		requests int
+	}
+	var seen []at
+	killed := false
+	for begun := time.Now(); time.Since(begun) < 2*time.Minute; time.Sleep(100 * time.Millisecond) {
+		n := statsOf(t, url).Requests
+		if n > 0 {
+			seen = append(seen, at{time.Now(), n})
+		}
+		if n > budget/2 && !killed {
+			killed = true
+			must(t, c.hands[0].Process.Kill())
+			_ = c.hands[0].Wait()
+		}
+		if last := len(seen) - 50; last > 0 && seen[last].requests == n { // for 5 s
+			break
+		}
+	}
+	sent := seen[len(seen)-1].requests
+	used := 0.0 // seconds until the last request
+	for i, a := range seen {
+		if used == 0 && a.requests == sent {
+			used = a.when.Sub(seen[0].when).Seconds()
+		}
+		for _, b := range seen[i:] {
+			const window = 15 * time.Second
+			if b.when.Sub(a.when) > window {
+				break
+			}
+			// Those of two seconds may come at once.
+			if most := perMinute*(b.when.Sub(a.when)+3*time.Second).Minutes() + 3; float64(b.requests-a.requests) > most {
+				t.Fatalf("%d requests in %v, of %d a minute", b.requests-a.requests, b.when.Sub(a.when), perMinute)
+			}
+		}
+	}
+	t.Logf("%d requests in %.1f s: %.1f %% of the limit", sent, used, 100*float64(sent)/used/(perMinute/60))
+	if sent > budget || sent < budget-60 { // what the killed one had drawn is free in the next session
+		t.Errorf("%d requests with a budget of %d", sent, budget)
+	}
+	said := ""
+	for range 50 { // each worker says it
+		c.mu.Lock()
+		said = c.said.String()
+		c.mu.Unlock()
+		if strings.Contains(said, "the budget is exhausted") {
+			break
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	if !strings.Contains(said, "not taking part") || !strings.Contains(said, fmt.Sprintf("of %d calls", budget)) {
+		t.Errorf("workers said:\n%s", said)
+	}
+	// The rest of the budget is spent by the command that goes on.
+	output(t, scruple, "stop", path, "--store", c.store)
+	b := exec.Command(scruple, "run", path, "--store", c.store)
+	out, _ := b.CombinedOutput()
+	if b.ProcessState.ExitCode() != exitNotAllowed || !strings.Contains(string(out), "the budget is exhausted: 500 of 500 calls") {
+		t.Errorf("exit code %d\n%s", b.ProcessState.ExitCode(), out)
+	}
+	if n := statsOf(t, url).Requests; n > budget {
+		t.Errorf("%d requests with a budget of %d", n, budget)
+	}
+}

@@ -1,0 +1,190 @@
+package worker
+
+import (
+	"context"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/run"
+)
+
+// A pace is the limits of a model for all workers together, in the table limits. Requests are
+// a bucket that holds those of two seconds, so that in any minute at most 3 % more are sent
+// than allowed. Permits are drawn for the requests that wait here, many at once. Tokens are
+// known after an answer; while more were used than allowed, no permit is given.
+type pace struct {
+	w                *Worker
+	name             string
+	requests, tokens float64      // a minute; 0 is no limit
+	closed           atomic.Int64 // no request before, in nanoseconds of this process's clock
+
+	mu      sync.Mutex
+	waiting int
+	permits int
+	until   time.Time // permits are good for
+	used    float64   // tokens since the last draw
+	drawing bool
+	failed  bool // the last draw
+}
+
+const (
+	held    = 2 * time.Second // that a bucket holds
+	good    = time.Second     // that a permit is
+	nothing = 100 * time.Millisecond
+)
+
+func (p *pace) Free() bool {
+	return p.requests == 0 && p.tokens == 0 && time.Now().UnixNano() > p.closed.Load()
+}
+
+// Wait waits for a permit, or until the model is open again.
+func (p *pace) Wait(ctx context.Context, stopping <-chan struct{}) bool {
+	p.mu.Lock()
+	p.waiting++
+	p.mu.Unlock()
+	defer func() {
+		p.mu.Lock()
+		p.waiting--
+		p.mu.Unlock()
+	}()
+	for {
+		wait := time.Until(time.Unix(0, p.closed.Load()))
+		if wait <= 0 {
+			if p.requests == 0 && p.tokens == 0 || p.take() {
+				return true
+			}
+			wait = p.draw(ctx)
+		}
+		if wait > 0 {
+			select {
+			case <-stopping:
+				return false
+			case <-ctx.Done():
+				return false
+			case <-time.After(min(wait, time.Second)):
+			}
+		}
+	}
+}
+
+func (p *pace) take() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.permits == 0 || time.Now().After(p.until) {
+		return false
+	}
+	p.permits--
+	return true
+}
+
+// draw draws permits for all that wait, and returns how long to wait before the next try.
+func (p *pace) draw(ctx context.Context) time.Duration {
+	p.mu.Lock()
+	if p.drawing {
+		p.mu.Unlock()
+		return nothing / 10
+	}
+	p.drawing = true
+	want, used := p.waiting, p.used
+	p.used = 0
+	p.mu.Unlock()
+	n, err := p.w.permits(ctx, p, want, used)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.drawing = false
+	if err != nil { // the server may be away: answers cannot be recorded then either
+		p.used += used
+		if !p.failed {
+			p.w.Say("%s: asking for permits: %v; trying again", p.name, err)
+		}
+		p.failed = true
+		return time.Second
+	}
+	p.failed = false
+	if p.permits, p.until = n, time.Now().Add(good); n > 0 {
+		return 0
+	}
+	return nothing
+}
+
+// permits draws at most n permits, after it has noted the tokens that were used.
+func (q *Queue) permits(ctx context.Context, p *pace, n int, used float64) (granted int, err error) {
+	rate, tokens := p.requests/60, p.tokens/60
+	if rate == 0 {
+		rate = math.MaxInt32
+	}
+	err = q.pool.QueryRow(ctx, `WITH a AS (SELECT CAST($2 AS FLOAT8) AS rate, CAST($3 AS FLOAT8) AS of_tokens, CAST($4 AS FLOAT8) AS want, CAST($5 AS FLOAT8) AS used, CAST($6 AS FLOAT8) AS held),
+		l AS (SELECT free, tokens, at, clock_timestamp() AS now FROM limits WHERE name = $1 FOR UPDATE),
+		p AS (SELECT *, greatest(0, extract(epoch FROM now - at)) AS passed FROM l),
+		f AS (SELECT greatest(at, now) AS now, want, least(greatest(1, rate * held), free + rate * passed) AS free,
+			CASE WHEN of_tokens = 0 THEN 0 ELSE least(of_tokens * held, tokens + of_tokens * passed) - used END AS tokens FROM p, a),
+		g AS (SELECT *, CASE WHEN tokens < 0 THEN 0 ELSE least(want, floor(free)) END AS n FROM f)
+		UPDATE limits SET (free, tokens, at) = (g.free - g.n, g.tokens, g.now) FROM g WHERE limits.name = $1 RETURNING CAST(g.n AS INT)`,
+		p.name, rate, tokens, n, used, held.Seconds()).Scan(&granted)
+	return granted, q.db.Explain(err)
+}
+
+// limit makes the limits of a model those of all workers.
+func (w *Worker) limit(ctx context.Context, m *run.Model) error {
+	p := &pace{w: w, name: m.Group, requests: m.RequestsPerMinute, tokens: m.TokensPerMinute}
+	if _, err := w.pool.Exec(ctx, `INSERT INTO limits (name, free, tokens, at, closed) VALUES ($1, 0, 0, clock_timestamp(), '-infinity') ON CONFLICT DO NOTHING`, p.name); err != nil {
+		return w.db.Explain(err)
+	}
+	m.Pace = p
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.paces = append(w.paces, p)
+	return nil
+}
+
+// hear learns which models are closed.
+func (w *Worker) hear(ctx context.Context) error {
+	rows, err := w.pool.Query(ctx, `SELECT name, extract(epoch FROM closed - clock_timestamp())::float8 FROM limits WHERE closed > clock_timestamp()`)
+	if err != nil {
+		return w.db.Explain(err)
+	}
+	var name string
+	var seconds float64
+	_, err = pgx.ForEachRow(rows, []any{&name, &seconds}, func() error {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		for _, p := range w.paces {
+			if p.name == name {
+				p.close(time.Duration(seconds * float64(time.Second)))
+			}
+		}
+		return nil
+	})
+	return w.db.Explain(err)
+}
+
+// Used notes the tokens of an answer.
+func (p *pace) Used(u eval.Usage) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.used += float64(u.TotalInput() + u.TotalOutput())
+}
+
+// Refused closes the model for all workers.
+func (p *pace) Refused(wait time.Duration) {
+	if wait <= 0 {
+		return
+	}
+	p.close(wait)
+	_, _ = p.w.pool.Exec(context.Background(), `UPDATE limits SET closed = greatest(closed, clock_timestamp() + make_interval(secs => $2)) WHERE name = $1`, p.name, wait.Seconds()) // without it, the others learn it from the provider
+}
+
+func (p *pace) close(wait time.Duration) {
+	until := time.Now().Add(wait).UnixNano()
+	for {
+		now := p.closed.Load()
+		if until <= now || p.closed.CompareAndSwap(now, until) {
+			return
+		}
+	}
+}
