@@ -87,7 +87,7 @@ var rules = []struct {
 		"planning makes no calls and opens no files; an estimate has a margin of error"},
 	{"internal/run", []string{"internal/eval", "internal/text", "internal/model"}, []string{"database", "net", "os"},
 		"the engine sees models and the journal through small interfaces"},
-	{"internal/store", []string{"internal/eval", "internal/disk"}, []string{"net/http"},
+	{"internal/store", []string{"internal/eval", "internal/disk", "internal/columnar"}, []string{"net/http"},
 		"the store stores the types of the vocabulary without interpreting them"},
 	{"internal/score", []string{"internal/eval"}, []string{"net", "database", "os", "time"},
 		"scoring is arithmetic on stored data: no model"},
