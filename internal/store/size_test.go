@@ -44,6 +44,7 @@ func TestBytesOf(t *testing.T) {
 		want            float64
 	}{
 		{"s.db", 1800, 3540, 94e6}, // 20,000 trials with 10,000 calls
+		{"postgres://h/d", 1807, 3540, 88e6},
 		{"s.db", 0, 0, 20_000*1550 + 10_000*410},
 	} {
 		if got := float64(store.BytesOf(c.path, 20_000, 10_000, c.derived, c.answer)); math.Abs(got/c.want-1) > 0.03 {
