@@ -6,7 +6,6 @@ import (
 	"iter"
 	"math"
 	"slices"
-	"sync"
 
 	"github.com/scruple-eval/scruple/stats/dist"
 )
@@ -277,16 +276,7 @@ func bootstrap(c resampler, o BootstrapOptions) (Bootstrap, error) {
 		return Bootstrap{}, errors.New("stats: a bootstrap needs at least one resample")
 	}
 	replicates := make([]float64, o.Resamples)
-	workers := min(max(1, o.Workers), o.Resamples)
-	var wait sync.WaitGroup
-	for w := range workers {
-		wait.Go(func() {
-			for k := w; k < len(replicates); k += workers {
-				replicates[k] = c.draw(stream(o.Seed, uint64(k)))
-			}
-		})
-	}
-	wait.Wait()
+	inParallel(o.Resamples, min(o.Workers, o.Resamples), func(_, k int) { replicates[k] = c.draw(stream(o.Seed, uint64(k))) })
 	return conclude(c, replicates, o.Level), nil
 }
 
