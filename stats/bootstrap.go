@@ -433,8 +433,7 @@ func (b *Bootstrap) StudentT(level float64) Interval {
 		return undefinedInterval(level)
 	}
 	k := float64(b.Clusters)
-	half := tQuantile((1-level)/2, k-1) * b.SD * math.Sqrt(k/(k-1))
-	return Interval{b.Estimate - half, b.Estimate + half, level}
+	return around(b.Estimate, tQuantile((1-level)/2, k-1)*b.SD*math.Sqrt(k/(k-1)), level)
 }
 
 // BootCI returns the interval of R's boot::boot.ci for the same replicates: it has
@@ -461,9 +460,7 @@ func (b *Bootstrap) BootCI() BootCI {
 	}
 	sorted := b.sorted
 	tail := (1 - b.level) / 2
-	half := zQuantile(tail) * b.SD
-	centre := 2*b.Estimate - b.Mean
-	r.Normal = Interval{centre - half, centre + half, b.level}
+	r.Normal = zInterval(2*b.Estimate-b.Mean, b.SD, b.level)
 	low, high := orderStatistic(sorted, tail), orderStatistic(sorted, 1-tail)
 	r.Percentile = Interval{low, high, b.level}
 	r.Basic = Interval{2*b.Estimate - high, 2*b.Estimate - low, b.level}

@@ -105,8 +105,7 @@ func RatioOfSums(num, den []float64, level float64) (Ratio, error) {
 	if negligible(r.SE, r.Value) {
 		return boundary(r, level), nil
 	}
-	half := tQuantile((1-level)/2, r.DF) * r.SE
-	r.CI = Interval{r.Value - half, r.Value + half, level}
+	r.CI = tInterval(r.Value, r.SE, r.DF, level)
 	r.Method = "cluster-robust t"
 	if r.Clusters < FewClusters {
 		r.Warnings = append(r.Warnings, fewClusters(r.Clusters))
@@ -557,8 +556,7 @@ func (d RatioDiff) Interval(level float64) Interval {
 	if d.Undefined != "" || checkLevel(level) != nil {
 		return undefinedInterval(level)
 	}
-	half := tQuantile((1-level)/2, d.DF) * d.SE
-	return Interval{d.Diff - half, d.Diff + half, level}
+	return tInterval(d.Diff, d.SE, d.DF, level)
 }
 
 // EffectInterval is the confidence interval of the difference in standard
