@@ -328,7 +328,6 @@ var agreements = subject[analyse.Agreement]{names: []string{"task"}, apart: true
 	find:  func(v view, names []string) (analyse.Agreement, bool) { return v.Agreement(names[0]) },
 	count: func(g analyse.Agreement) (int, string) { return g.N, "subjects" }}
 
-// functions lists all of them; the documentation is generated from it.
 // effortOf is the estimate of a metric of package effort, by its name.
 func effortOf(metric, doc string) function {
 	f := estimates.result(metric, doc, func(e analyse.Estimate) analyse.Number { return e.Value })
@@ -336,6 +335,7 @@ func effortOf(metric, doc string) function {
 	return f
 }
 
+// functions lists all of them; the documentation is generated from it.
 var functions = func() []function {
 	equivalence := equivalences().interval("equiv_low", "lower end of the 1 − 2α interval of the difference", "equiv_high", "upper end of the 1 − 2α interval of the difference")
 	change := changes.ranged("change", "change of the difference since the study that this one replicates", func(r analyse.Replication) analyse.Number { return r.Change },

@@ -11,22 +11,16 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
 )
 
-// ANoT works in three phases, a file each: plan (anot_plan.go), expand
+// anot works in three phases, a file each: plan (anot_plan.go), expand
 // (anot_expand.go) and execute (anot_execute.go).
-func ANoT() Method {
-	return Method{
-		Name: "anot",
-		Asks: true,
-		Rank: ranks(func(ctx context.Context, s *session) ([]int, error) {
-			n := &network{session: s}
-			for _, phase := range []func(context.Context) error{n.makePlan, n.expand, n.execute} {
-				if err := phase(ctx); err != nil {
-					return nil, err
-				}
-			}
-			return n.conclude(ctx)
-		}),
+func anot(ctx context.Context, s *session) ([]int, error) {
+	n := &network{session: s}
+	for _, phase := range []func(context.Context) error{n.makePlan, n.expand, n.execute} {
+		if err := phase(ctx); err != nil {
+			return nil, err
+		}
 	}
+	return n.conclude(ctx)
 }
 
 // A network is the state that the phases share.
