@@ -151,9 +151,7 @@ func addPromptfoo(r *promptfooResult, file string, to *Import) error {
 	for _, name := range sortedKeys(r.NamedScores) {
 		s.Scores = append(s.Scores, scoreOf(name, r.NamedScores[name]))
 	}
-	if r.Cost != nil {
-		s.Used[effort.Cost] = *r.Cost
-	}
+	s.use(effort.Cost, r.Cost)
 	if r.LatencyMS != nil && !r.Response.Cached {
 		s.Used[effort.Latency] = *r.LatencyMS / 1000
 	}

@@ -61,15 +61,7 @@ func (x *Explanation) write(b *strings.Builder, depth int) {
 }
 
 // Mark returns a truth as one character: +, - or ?.
-func Mark(t Truth) string {
-	switch t {
-	case True:
-		return "+"
-	case False:
-		return "-"
-	}
-	return "?"
-}
+func Mark(t Truth) string { return t.as("-", "?", "+") }
 
 // A Row is a row of a truth table: an item, the truth of each condition from left
 // to right, and the truth of the tree.
