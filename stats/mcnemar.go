@@ -38,16 +38,9 @@ func McNemarOutcomes(a, b []bool, level float64) (McNemar, error) {
 	}
 	var t [2][2]int
 	for i := range a {
-		t[index(!a[i])][index(!b[i])]++
+		t[1-int(truth(a[i]))][1-int(truth(b[i]))]++
 	}
 	return McNemarTable(t, level)
-}
-
-func index(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // McNemarTable tests whether the discordant items of a 2×2 table fall to both

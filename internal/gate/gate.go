@@ -273,12 +273,7 @@ func inStratum[T any](s subject[T], find func(v view, names []string, in eval.Le
 }
 
 func comparisonIn(v view, names []string, in eval.Level) (analyse.Comparison, bool) {
-	for _, c := range v.Strata(names[0], names[1], names[2], in.Name) {
-		if *c.Stratum == in {
-			return c, true
-		}
-	}
-	return analyse.Comparison{}, false
+	return v.ComparisonIn(names[0], names[1], names[2], in)
 }
 
 func changesIn() subject[analyse.Replication] {
@@ -317,7 +312,7 @@ func blind(name, doc string, better func(a, b analyse.Number) bool) function {
 func trials(name, doc string, get func(analyse.Arm) int) function {
 	s := subject[analyse.Arm]{names: []string{"arm"}, missing: "the arm has no trials",
 		find: func(v view, names []string) (analyse.Arm, bool) {
-			arm, ok := v.arm(names[0])
+			arm, ok := v.Arm(names[0])
 			return arm, ok && arm.Planned > 0
 		},
 		count: func(a analyse.Arm) (int, string) { return a.Planned, "trials" }}
