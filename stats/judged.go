@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -252,10 +253,7 @@ func CorrectedDifference(a, b Judged, level float64) (JudgedDiff, error) {
 	if d.B, err = CorrectedRate(b, Judged{}, level); err != nil {
 		return d, err
 	}
-	if d.Undefined = d.A.Undefined; d.Undefined == "" {
-		d.Undefined = d.B.Undefined
-	}
-	if d.Undefined != "" {
+	if d.Undefined = cmp.Or(d.A.Undefined, d.B.Undefined); d.Undefined != "" {
 		return d, nil
 	}
 	var parts []float64

@@ -21,12 +21,9 @@ type Explanation struct {
 // Explain evaluates every node of a tree, without short-circuiting.
 func (e *Evaluator) Explain(n *request.Node, item *catalog.Item) *Explanation {
 	if n.Op == "" {
-		x := &Explanation{Aspect: n.Aspect}
+		x := &Explanation{Aspect: n.Title()}
 		if n.Evidence != nil {
 			x.Kind = n.Evidence.Kind
-		}
-		if x.Aspect == "" {
-			x.Aspect = n.Shorthand()
 		}
 		t, why := e.test(n.Evidence)(&subject{Item: item})
 		x.Truth, x.Reason = t, why()
