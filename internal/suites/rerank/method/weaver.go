@@ -148,8 +148,7 @@ func (w *weaving) readSQL(step string, a Answer) (plan weaverPlan, err error) {
 func (w *weaving) try(ctx context.Context, step, sql string) (found []int, wrong string, err error) {
 	w.record(step, "sql", sql)
 	r, err := w.db.Query(ctx, sql)
-	var bad *sqltable.Error
-	if errors.As(err, &bad) {
+	if bad, ok := errors.AsType[*sqltable.Error](err); ok {
 		return nil, bad.Text, nil
 	}
 	if errors.Is(err, sqltable.ErrTime) {
