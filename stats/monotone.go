@@ -44,7 +44,7 @@ func newDifference(numA, denA, numB, denB []float64) *difference {
 		d.weight = append(d.weight, 1/(1-h))
 	}
 	if len(sizes) > 1 {
-		d.df = robustMean(sizes, sizes).DF
+		d.df = robustDF(sizes)
 	}
 	whole := state{difference: d, a: d.a, b: d.b}
 	whole.sum()

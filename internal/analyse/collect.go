@@ -48,7 +48,6 @@ type Order interface {
 // A column holds the cells of one arm and metric by position, run-length encoded.
 type column struct {
 	runs     []cells
-	n        int            // positions so far
 	unscored map[string]int // entries by reason
 	used     bool           // the arm has entries of the metric
 	perCase  bool           // a score is that of all replicates of a case
@@ -102,7 +101,6 @@ func (c *column) push(v cell, n int) {
 	if n <= 0 {
 		return
 	}
-	c.n += n
 	if last := len(c.runs) - 1; last >= 0 && c.runs[last].cell == v {
 		c.runs[last].n += int32(n)
 		return
