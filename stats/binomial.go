@@ -25,7 +25,7 @@ func wilson(p, n, level float64) Interval {
 func wilsonAt(p, n, level, z float64) Interval {
 	centre := (p + z*z/(2*n)) / (1 + z*z/n)
 	half := z / (1 + z*z/n) * math.Sqrt(p*(1-p)/n+z*z/(4*n*n))
-	iv := Interval{centre - half, centre + half, level}
+	iv := around(centre, half, level)
 	// At the ends the formula gives 0 and 1 up to rounding.
 	if p == 0 {
 		iv.Low = 0
@@ -75,6 +75,5 @@ func AgrestiCoull(k, n int, level float64) Interval {
 	z := zQuantile((1 - level) / 2)
 	m := float64(n) + z*z
 	p := (float64(k) + z*z/2) / m
-	half := z * math.Sqrt(p*(1-p)/m)
-	return Interval{p - half, p + half, level}
+	return around(p, z*math.Sqrt(p*(1-p)/m), level)
 }

@@ -6,7 +6,6 @@ import (
 	"iter"
 	"math"
 	"slices"
-	"sync"
 
 	"github.com/scruple-eval/scruple/stats/dist"
 )
@@ -277,16 +276,7 @@ func bootstrap(c resampler, o BootstrapOptions) (Bootstrap, error) {
 		return Bootstrap{}, errors.New("stats: a bootstrap needs at least one resample")
 	}
 	replicates := make([]float64, o.Resamples)
-	workers := min(max(1, o.Workers), o.Resamples)
-	var wait sync.WaitGroup
-	for w := range workers {
-		wait.Go(func() {
-			for k := w; k < len(replicates); k += workers {
-				replicates[k] = c.draw(stream(o.Seed, uint64(k)))
-			}
-		})
-	}
-	wait.Wait()
+	inParallel(o.Resamples, min(o.Workers, o.Resamples), func(_, k int) { replicates[k] = c.draw(stream(o.Seed, uint64(k))) })
 	return conclude(c, replicates, o.Level), nil
 }
 
@@ -443,8 +433,7 @@ func (b *Bootstrap) StudentT(level float64) Interval {
 		return undefinedInterval(level)
 	}
 	k := float64(b.Clusters)
-	half := tQuantile((1-level)/2, k-1) * b.SD * math.Sqrt(k/(k-1))
-	return Interval{b.Estimate - half, b.Estimate + half, level}
+	return around(b.Estimate, tQuantile((1-level)/2, k-1)*b.SD*math.Sqrt(k/(k-1)), level)
 }
 
 // BootCI returns the interval of R's boot::boot.ci for the same replicates: it has
@@ -471,9 +460,7 @@ func (b *Bootstrap) BootCI() BootCI {
 	}
 	sorted := b.sorted
 	tail := (1 - b.level) / 2
-	half := zQuantile(tail) * b.SD
-	centre := 2*b.Estimate - b.Mean
-	r.Normal = Interval{centre - half, centre + half, b.level}
+	r.Normal = zInterval(2*b.Estimate-b.Mean, b.SD, b.level)
 	low, high := orderStatistic(sorted, tail), orderStatistic(sorted, 1-tail)
 	r.Percentile = Interval{low, high, b.level}
 	r.Basic = Interval{2*b.Estimate - high, 2*b.Estimate - low, b.level}

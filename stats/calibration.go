@@ -215,8 +215,7 @@ func ROC(scores []float64, positive []bool, level float64) (AUROC, error) {
 		r.Warnings = append(r.Warnings, "perfect separation: no interval")
 		return r, nil
 	}
-	half := zQuantile((1-level)/2) * r.SE
-	r.CI = Interval{r.Value - half, r.Value + half, level}.Clamp(0, 1)
+	r.CI = zInterval(r.Value, r.SE, level).Clamp(0, 1)
 	return r, nil
 }
 
@@ -264,7 +263,6 @@ func CompareROC(a, b []float64, positive []bool, level float64) (AUROCDiff, erro
 	}
 	d.Z = d.Diff / d.SE
 	d.P = 2 * dist.Normal{Mean: 0, SD: 1}.Survival(math.Abs(d.Z))
-	half := zQuantile((1-level)/2) * d.SE
-	d.CI = Interval{d.Diff - half, d.Diff + half, level}
+	d.CI = zInterval(d.Diff, d.SE, level)
 	return d, nil
 }

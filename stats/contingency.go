@@ -59,11 +59,9 @@ func ChiSquared(table [][]int, o ChiSquaredOptions) (Independence, error) {
 	if len(rows) < 2 || len(cols) < 2 {
 		return Independence{}, fmt.Errorf("stats: independence needs 2 rows and 2 columns or more, got %d and %d", len(rows), len(cols))
 	}
-	for _, total := range append(append([]float64{}, rows...), cols...) {
-		if total == 0 {
-			r.Undefined = "a row or column is empty"
-			return r, nil
-		}
+	if slices.Contains(append(append([]float64{}, rows...), cols...), 0) {
+		r.Undefined = "a row or column is empty"
+		return r, nil
 	}
 	yates := 0.0
 	if o.Continuity && len(rows) == 2 && len(cols) == 2 {

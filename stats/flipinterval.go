@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"sync"
 )
 
 // FlipInterval is the confidence interval of a mean difference by inversion of the
@@ -13,7 +12,7 @@ type FlipInterval struct {
 	Estimate float64
 	Exact    bool // all patterns of signs were counted
 
-	low, high []float64 // the values of δ between which each pattern is as extreme as the data
+	low, high []float64 // the values of δ between which each pattern is as extreme as the data, sorted
 }
 
 // mostEnumerated is the number of clusters up to which all patterns of signs are
@@ -61,27 +60,23 @@ func SignFlipInterval(sums, sizes []float64, resamples int, seed uint64, workers
 		patterns = 1 << (len(sums) - 1)
 	}
 	f.low, f.high = make([]float64, patterns), make([]float64, patterns)
-	var wait sync.WaitGroup
-	for w := range max(1, workers) {
-		wait.Go(func() {
-			for k := w; k < patterns; k += max(1, workers) {
-				a, b := total, n // the data themselves
-				switch {
-				case f.Exact:
-					a, b = pattern(sums, k), pattern(sizes, k)
-				case k > 0:
-					g := stream(seed, uint64(k-1))
-					a, b = flipped(sums, g), flipped(sizes, g)
-				}
-				x, y := math.Inf(-1), math.Inf(1) // all signs the same
-				if n-math.Abs(b) > 1e-9*n {
-					x, y = (total-a)/(n-b), (total+a)/(n+b)
-				}
-				f.low[k], f.high[k] = math.Min(x, y), math.Max(x, y)
-			}
-		})
-	}
-	wait.Wait()
+	inParallel(patterns, workers, func(_, k int) {
+		a, b := total, n // the data themselves
+		switch {
+		case f.Exact:
+			a, b = pattern(sums, k), pattern(sizes, k)
+		case k > 0:
+			g := stream(seed, uint64(k-1))
+			a, b = flipped(sums, g), flipped(sizes, g)
+		}
+		x, y := math.Inf(-1), math.Inf(1) // all signs the same
+		if n-math.Abs(b) > 1e-9*n {
+			x, y = (total-a)/(n-b), (total+a)/(n+b)
+		}
+		f.low[k], f.high[k] = math.Min(x, y), math.Max(x, y)
+	})
+	slices.Sort(f.low)
+	slices.Sort(f.high)
 	return f, nil
 }
 
@@ -102,10 +97,13 @@ func pattern(xs []float64, bits int) float64 {
 // are as extreme. Of 0 it is that of [SignFlipRandom] with the same draws.
 func (f *FlipInterval) P(difference float64) float64 {
 	tie := 1e-12 * math.Max(1, math.Abs(f.Estimate))
-	count := 0
+	count := 0 // of patterns that begin at or below it, without those that end below it
 	for k := range f.low {
-		if f.low[k]-tie <= difference && difference <= f.high[k]+tie {
+		if f.low[k]-tie <= difference {
 			count++
+		}
+		if f.high[k]+tie < difference {
+			count--
 		}
 	}
 	return float64(count) / float64(len(f.low))
@@ -119,43 +117,5 @@ func (f *FlipInterval) Interval(level float64) Interval {
 	}
 	// More than a share 1 − level of the patterns is as extreme within the limits.
 	k := int(math.Floor((1-level)*float64(len(f.low)) + 1e-9))
-	return Interval{smallest(f.low, k), -smallest(negated(f.high), k), level}
-}
-
-func negated(xs []float64) []float64 {
-	out := make([]float64, len(xs))
-	for i, x := range xs {
-		out[i] = -x
-	}
-	return out
-}
-
-// smallest returns the k-th smallest value, from 0, by Hoare's selection.
-func smallest(xs []float64, k int) float64 {
-	xs = slices.Clone(xs)
-	for low, high := 0, len(xs)-1; low < high; {
-		pivot := xs[low+(high-low)/2]
-		i, j := low, high
-		for i <= j {
-			for xs[i] < pivot {
-				i++
-			}
-			for xs[j] > pivot {
-				j--
-			}
-			if i <= j {
-				xs[i], xs[j] = xs[j], xs[i]
-				i, j = i+1, j-1
-			}
-		}
-		switch {
-		case k <= j:
-			high = j
-		case k >= i:
-			low = i
-		default:
-			return xs[k]
-		}
-	}
-	return xs[k]
+	return Interval{f.low[k], f.high[len(f.high)-1-k], level}
 }

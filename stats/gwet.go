@@ -99,8 +99,7 @@ func GwetAC1(counts [][]int, level float64) (Gwet, error) {
 	}
 	g.T = g.AC1 / g.SE
 	g.P = 2 * tCDF(-math.Abs(g.T), g.DF)
-	half := tQuantile((1-level)/2, g.DF) * g.SE
-	g.CI = Interval{g.AC1 - half, math.Min(1, g.AC1+half), level}
+	g.CI = tInterval(g.AC1, g.SE, g.DF, level).Clamp(math.Inf(-1), 1)
 	return g, nil
 }
 

@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -150,8 +151,7 @@ func withSure(units, judged, sure Judged, level float64) (JudgedRate, error) {
 		variance += x * x
 	}
 	r.SE = math.Sqrt(variance)
-	half := tQuantile((1-level)/2, r.DF) * r.SE
-	r.CI = Interval{r.Value - half, r.Value + half, level}.Clamp(0, 1)
+	r.CI = tInterval(r.Value, r.SE, r.DF, level).Clamp(0, 1)
 	return r, nil
 }
 
@@ -253,10 +253,7 @@ func CorrectedDifference(a, b Judged, level float64) (JudgedDiff, error) {
 	if d.B, err = CorrectedRate(b, Judged{}, level); err != nil {
 		return d, err
 	}
-	if d.Undefined = d.A.Undefined; d.Undefined == "" {
-		d.Undefined = d.B.Undefined
-	}
-	if d.Undefined != "" {
+	if d.Undefined = cmp.Or(d.A.Undefined, d.B.Undefined); d.Undefined != "" {
 		return d, nil
 	}
 	var parts []float64
@@ -300,6 +297,5 @@ func (d JudgedDiff) Interval(level float64) Interval {
 	if !(d.SE > 0) {
 		return undefinedInterval(level)
 	}
-	half := tQuantile((1-level)/2, d.DF) * d.SE
-	return Interval{d.Diff - half, d.Diff + half, level}.Clamp(-1, 1)
+	return tInterval(d.Diff, d.SE, d.DF, level).Clamp(-1, 1)
 }

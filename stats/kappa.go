@@ -121,8 +121,7 @@ func CohenKappa(table [][]int, weights Weights, level float64) (Kappa, error) {
 	}
 	r.SE = root0(spread) / (math.Sqrt(n) * chance)
 	r.SENull = root0(null) / (math.Sqrt(n) * chance)
-	half := zQuantile((1-level)/2) * r.SE
-	r.CI = Interval{r.Kappa - half, r.Kappa + half, level}
+	r.CI = zInterval(r.Kappa, r.SE, level)
 	if r.SENull > 0 {
 		r.Z = r.Kappa / r.SENull
 		r.P = 2 * dist.Normal{Mean: 0, SD: 1}.Survival(math.Abs(r.Z))
@@ -264,6 +263,5 @@ func (f Fleiss) Interval(level float64) Interval {
 	if !(f.SE > 0) || checkLevel(level) != nil {
 		return undefinedInterval(level)
 	}
-	half := tQuantile((1-level)/2, float64(f.Subjects-1)) * f.SE
-	return Interval{f.Kappa - half, math.Min(1, f.Kappa+half), level}
+	return tInterval(f.Kappa, f.SE, float64(f.Subjects-1), level).Clamp(math.Inf(-1), 1)
 }

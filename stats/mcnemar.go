@@ -38,16 +38,9 @@ func McNemarOutcomes(a, b []bool, level float64) (McNemar, error) {
 	}
 	var t [2][2]int
 	for i := range a {
-		t[index(!a[i])][index(!b[i])]++
+		t[1-int(truth(a[i]))][1-int(truth(b[i]))]++
 	}
 	return McNemarTable(t, level)
-}
-
-func index(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // McNemarTable tests whether the discordant items of a 2×2 table fall to both
@@ -79,8 +72,7 @@ func McNemarTable(table [2][2]int, level float64) (McNemar, error) {
 	b, c, m := float64(r.B), float64(r.C), float64(n)
 	r.Diff = (b - c) / m
 	r.DiffSE = math.Sqrt(math.Max(0, b+c-(b-c)*(b-c)/m)) / m
-	half := zQuantile((1-level)/2) * r.DiffSE
-	r.Wald = Interval{r.Diff - half, r.Diff + half, level}
+	r.Wald = zInterval(r.Diff, r.DiffSE, level)
 	r.Tango, r.Newcombe = Tango(r.B, r.C, n, level), NewcombePaired(table, level)
 	r.Chi2, r.P, r.Chi2Continuity, r.PContinuity, r.PMid, r.OddsRatio = nan, nan, nan, nan, nan, nan
 	r.OddsExact, r.OddsWald = undefinedInterval(level), undefinedInterval(level)

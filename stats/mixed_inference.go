@@ -28,8 +28,7 @@ func (e Estimate) Interval(level float64) Interval {
 	if checkLevel(level) != nil || !(e.SE > 0) || !(e.DF > 0) {
 		return undefinedInterval(level)
 	}
-	half := dist.StudentT{DF: e.DF}.UpperQuantile((1-level)/2) * e.SE
-	return Interval{e.Value - half, e.Value + half, level}
+	return tInterval(e.Value, e.SE, e.DF, level)
 }
 
 // TermTest is an F test that all columns of a fixed effect are 0.

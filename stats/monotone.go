@@ -44,7 +44,7 @@ func newDifference(numA, denA, numB, denB []float64) *difference {
 		d.weight = append(d.weight, 1/(1-h))
 	}
 	if len(sizes) > 1 {
-		d.df = robustMean(sizes, sizes).DF
+		d.df = robustDF(sizes)
 	}
 	whole := state{difference: d, a: d.a, b: d.b}
 	whole.sum()
@@ -201,6 +201,14 @@ func (d *difference) reversed() *difference {
 	return &r
 }
 
+func negated(xs []float64) []float64 {
+	out := make([]float64, len(xs))
+	for i, x := range xs {
+		out[i] = -x
+	}
+	return out
+}
+
 // p is the two-sided p-value of the interval: that of the largest t whose limit excludes
 // 0. Without outliers it is that of the difference.
 func (d *difference) p() float64 {
@@ -301,7 +309,7 @@ func (r Reading) within(interval func(level float64) Interval) Reading {
 			p = math.Max(p, Excluding(interval))
 		}
 	}
-	return Reading{r.P, r.Interval}.Wider(Reading{p, interval})
+	return r.Wider(Reading{p, interval})
 }
 
 // Excluding is the two-sided p-value that belongs to nested intervals: 1 minus the

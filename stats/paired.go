@@ -91,8 +91,7 @@ func (r Paired) Interval(level float64) Interval {
 	if r.Undefined != "" || checkLevel(level) != nil {
 		return undefinedInterval(level)
 	}
-	half := tQuantile((1-level)/2, r.DF) * r.SE
-	return Interval{r.MeanDiff - half, r.MeanDiff + half, level}
+	return tInterval(r.MeanDiff, r.SE, r.DF, level)
 }
 
 // EffectInterval is the exact confidence interval of d_z = δ/√n: the

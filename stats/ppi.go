@@ -72,7 +72,7 @@ type PPI struct {
 // Source: Angelopoulos, Duchi & Zrnic (2023), PPI++: Efficient
 // Prediction-Powered Inference.
 func PredictionPowered(judge, human []float64, level float64) (PPI, error) {
-	return PredictionPoweredClusters(judge, human, nil, level)
+	return PredictionPoweredClusters[int](judge, human, nil, level)
 }
 
 // PredictionPoweredClusters is [PredictionPowered] for clustered items, such as
@@ -81,7 +81,7 @@ func PredictionPowered(judge, human []float64, level float64) (PPI, error) {
 // random, whole or in part; n and N in the weight remain numbers of items. How rare
 // errors correlate cannot be observed: F and its limit of 20 are multiplied by the
 // design effect of a correlation of 1/2. A nil cluster means independent items.
-func PredictionPoweredClusters(judge, human []float64, cluster []int, level float64) (PPI, error) {
+func PredictionPoweredClusters[C comparable](judge, human []float64, cluster []C, level float64) (PPI, error) {
 	if len(judge) != len(human) {
 		return PPI{}, fmt.Errorf("stats: judge and human labels need equal lengths (NaN where there is no human label), got %d and %d", len(judge), len(human))
 	}
@@ -97,7 +97,7 @@ func PredictionPoweredClusters(judge, human []float64, cluster []int, level floa
 	return newLabelled(judge, human, cluster, spreadOf(judge, human)).estimate(level)
 }
 
-func checkClusters(items int, cluster []int, level float64) error {
+func checkClusters[C comparable](items int, cluster []C, level float64) error {
 	if err := checkLevel(level); err != nil {
 		return err
 	}
@@ -141,7 +141,7 @@ func checkGapped(name string, xs []float64) error {
 // some. An item is labelled if both arms are. A nil cluster means independent
 // items. Where judge and human rarely disagree, the size of an error is that of one
 // label: 1 for labels of 0 and 1, although their difference is from −1 to 1.
-func PredictionPoweredDiff(judgeA, judgeB, humanA, humanB []float64, cluster []int, level float64) (PPI, error) {
+func PredictionPoweredDiff[C comparable](judgeA, judgeB, humanA, humanB []float64, cluster []C, level float64) (PPI, error) {
 	n := len(judgeA)
 	if len(judgeB) != n || len(humanA) != n || len(humanB) != n {
 		return PPI{}, errors.New("stats: both arms need the same items, one label each (NaN where there is no human label)")
@@ -174,7 +174,7 @@ type labelled struct {
 	size float64 // of an error
 }
 
-func newLabelled(judge, human []float64, cluster []int, size float64) labelled {
+func newLabelled[C comparable](judge, human []float64, cluster []C, size float64) labelled {
 	s := labelled{all: judge, size: size}
 	s.ofAll, s.clusters = numbered(cluster, len(judge))
 	for i, h := range human {
@@ -232,8 +232,7 @@ func (s labelled) estimate(level float64) (PPI, error) {
 	if r.Lambda = s.weight(rare); r.Lambda > 0 {
 		r.Warnings = append(r.Warnings, rare.warnings(len(s.y))...)
 		if rare.disagreement > 0 && r.Clusters > 1 {
-			half := tQuantile((1-level)/2, float64(r.Clusters-1)) * math.Sqrt(bias.SE*bias.SE+rare.disagreement)
-			r.BiasCI = Interval{r.Bias - half, r.Bias + half, level}
+			r.BiasCI = tInterval(r.Bias, math.Sqrt(bias.SE*bias.SE+rare.disagreement), float64(r.Clusters-1), level)
 		}
 	}
 	r.correct(s, rare, own.SE, level)
@@ -326,8 +325,7 @@ func (r *PPI) correct(s labelled, rare rareEvents, alone, level float64) {
 		w := r.Lambda
 		r.SE = math.Sqrt(r.SE*r.SE + w*w*rare.disagreement + (1-w)*(1-w)*rare.label)
 	}
-	half := tQuantile((1-level)/2, r.DF) * r.SE
-	r.CI = Interval{r.Estimate - half, r.Estimate + half, level}
+	r.CI = tInterval(r.Estimate, r.SE, r.DF, level)
 	r.T = r.Estimate / r.SE
 	r.P = 2 * tCDF(-math.Abs(r.T), r.DF)
 	if alone > 0 {

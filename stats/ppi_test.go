@@ -160,7 +160,7 @@ func TestPPIDifferenceOfRareErrors(t *testing.T) {
 					human[arm] = append(human[arm], y)
 				}
 			}
-			p, err := stats.PredictionPoweredDiff(judge[0], judge[1], human[0], human[1], nil, 0.95)
+			p, err := stats.PredictionPoweredDiff[int](judge[0], judge[1], human[0], human[1], nil, 0.95)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -271,7 +271,7 @@ func flip(r *rand.Rand, y, rate float64) float64 {
 
 func TestPPIDifference(t *testing.T) {
 	nan := math.NaN()
-	d, err := stats.PredictionPoweredDiff([]float64{1, 1, 0, 1, 1, 0}, []float64{0, 1, 0, 0, 1, 0}, []float64{1, 1, 0, 1, nan, 0}, []float64{0, 0, 0, nan, 1, 0}, nil, 0.95)
+	d, err := stats.PredictionPoweredDiff[int]([]float64{1, 1, 0, 1, 1, 0}, []float64{0, 1, 0, 0, 1, 0}, []float64{1, 1, 0, 1, nan, 0}, []float64{0, 0, 0, nan, 1, 0}, nil, 0.95)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -287,7 +287,7 @@ func TestPPIDifference(t *testing.T) {
 			t.Errorf("%v was accepted", bad)
 		}
 	}
-	if _, err := stats.PredictionPoweredDiff([]float64{1}, []float64{1}, []float64{math.Inf(1)}, []float64{math.Inf(1)}, nil, 0.95); err == nil {
+	if _, err := stats.PredictionPoweredDiff[int]([]float64{1}, []float64{1}, []float64{math.Inf(1)}, []float64{math.Inf(1)}, nil, 0.95); err == nil {
 		t.Error("infinite human labels count as missing")
 	}
 	if _, err := stats.PredictionPoweredClusters([]float64{1, 2}, []float64{1, nan}, []int{1}, 0.95); err == nil {

@@ -57,8 +57,7 @@ func CompareProportions(x1, n1, x2, n2 int, level float64) (TwoProportions, erro
 	correction := math.Min(0.5*(1/m1+1/m2), math.Abs(r.Diff))
 	r.PContinuity = math.Min(1, 2*d.Survival((math.Abs(r.Diff)-correction)/se))
 	unpooled := math.Sqrt(p1*(1-p1)/m1 + p2*(1-p2)/m2)
-	half := zQuantile((1-level)/2) * unpooled
-	r.Wald = Interval{r.Diff - half, r.Diff + half, level}
+	r.Wald = zInterval(r.Diff, unpooled, level)
 	if unpooled > 0 {
 		r.ZUnpooled = r.Diff / unpooled
 		r.PUnpooled = 2 * d.Survival(math.Abs(r.ZUnpooled))

@@ -105,8 +105,7 @@ func RatioOfSums(num, den []float64, level float64) (Ratio, error) {
 	if negligible(r.SE, r.Value) {
 		return boundary(r, level), nil
 	}
-	half := tQuantile((1-level)/2, r.DF) * r.SE
-	r.CI = Interval{r.Value - half, r.Value + half, level}
+	r.CI = tInterval(r.Value, r.SE, r.DF, level)
 	r.Method = "cluster-robust t"
 	if r.Clusters < FewClusters {
 		r.Warnings = append(r.Warnings, fewClusters(r.Clusters))
@@ -308,7 +307,7 @@ func newOutcomes(den []float64, outcomes, level float64) outcomeClusters {
 	}
 	d.none = math.Max(1, d.n/alone) * d.each
 	tail := (1 - level) / 2
-	t := tQuantile(tail, robustMean(d.sizes, d.sizes).DF) / d.z
+	t := tQuantile(tail, robustDF(d.sizes)) / d.z
 	d.inflation = t * t
 	return d
 }
@@ -526,30 +525,22 @@ func RatioDifference(numA, denA, numB, denB []float64, level float64) (RatioDiff
 	return d, nil
 }
 
-// A clusteredMean is a mean of clustered values.
-type clusteredMean struct{ Value, SE, DF float64 }
-
-// robustMean is the mean of values whose clusters have these sums and sizes, with
-// the standard error CR2 and Satterthwaite's degrees of freedom: those of
-// [FitRobust] for an intercept alone, where hₖ = size/Σsize is a cluster's leverage.
-func robustMean(sums, sizes []float64) clusteredMean {
+// robustDF is Satterthwaite's degrees of freedom of a mean of values in clusters of these
+// sizes, with the standard error CR2: those of [FitRobust] for an intercept alone, where
+// hₖ = size/Σsize is a cluster's leverage.
+func robustDF(sizes []float64) float64 {
 	n := sum(sizes)
-	m := clusteredMean{Value: sum(sums) / n}
-	var v, hh, w, ww float64
-	for k, size := range sizes {
-		if size == 0 {
-			continue
-		}
-		h, e := size/n, (sums[k]-m.Value*size)/n
-		v += e * e / (1 - h)
+	var hh, w, ww float64
+	for _, size := range sizes {
+		h := size / n
 		u := h * h / (1 - h)
 		hh, w, ww = hh+h*h, w+u, ww+u*u
 	}
-	m.SE, m.DF = math.Sqrt(v), 1/(hh+w*w-ww)
-	if whole := math.Round(m.DF); math.Abs(m.DF-whole) < 1e-9*whole {
-		m.DF = whole // clusters − 1 if their sizes are equal
+	df := 1 / (hh + w*w - ww)
+	if whole := math.Round(df); math.Abs(df-whole) < 1e-9*whole {
+		return whole // clusters − 1 if their sizes are equal
 	}
-	return m
+	return df
 }
 
 // Interval is the confidence interval of the difference at another level.
@@ -557,8 +548,7 @@ func (d RatioDiff) Interval(level float64) Interval {
 	if d.Undefined != "" || checkLevel(level) != nil {
 		return undefinedInterval(level)
 	}
-	half := tQuantile((1-level)/2, d.DF) * d.SE
-	return Interval{d.Diff - half, d.Diff + half, level}
+	return tInterval(d.Diff, d.SE, d.DF, level)
 }
 
 // EffectInterval is the confidence interval of the difference in standard

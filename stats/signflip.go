@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"sync"
+	"sync/atomic"
 )
 
 // SignFlip is a sign-flip permutation test of a mean difference of 0.
@@ -126,24 +127,18 @@ func SignFlipRandom(diff []float64, resamples int, seed uint64, workers int) (Si
 	r.Resamples = resamples
 	total, tie := sum(diff), r.tie(diff)
 	counts := make([][3]int, max(1, workers))
-	var wait sync.WaitGroup
-	for w := range counts {
-		wait.Go(func() {
-			for k := w; k < resamples; k += len(counts) {
-				s := flipped(diff, stream(seed, uint64(k)))
-				if math.Abs(s) >= math.Abs(total)-tie {
-					counts[w][0]++
-				}
-				if s >= total-tie {
-					counts[w][1]++
-				}
-				if s <= total+tie {
-					counts[w][2]++
-				}
-			}
-		})
-	}
-	wait.Wait()
+	inParallel(resamples, workers, func(w, k int) {
+		s := flipped(diff, stream(seed, uint64(k)))
+		if math.Abs(s) >= math.Abs(total)-tie {
+			counts[w][0]++
+		}
+		if s >= total-tie {
+			counts[w][1]++
+		}
+		if s <= total+tie {
+			counts[w][2]++
+		}
+	})
 	var count [3]int
 	for _, c := range counts {
 		for i := range count {
@@ -168,33 +163,37 @@ func ExchangeTest(clusters int, difference func(exchanged []bool) float64, resam
 		return math.NaN()
 	}
 	tie := 1e-12 * max(1, observed) // the same rows in another order
-	counts := make([]int, max(1, workers))
+	var count atomic.Int64
+	inParallel(resamples, workers, func(_, k int) {
+		exchanged := make([]bool, clusters)
+		g := stream(seed, uint64(k))
+		var word uint64
+		for i := range exchanged {
+			if i%64 == 0 {
+				word = g.next()
+			}
+			exchanged[i] = word&1 == 1
+			word >>= 1
+		}
+		if d := math.Abs(difference(exchanged)); !(d < observed-tie) {
+			count.Add(1)
+		}
+	})
+	return float64(count.Load()+1) / float64(resamples+1)
+}
+
+// inParallel calls do for every k below n, on a number of workers; w is which.
+func inParallel(n, workers int, do func(w, k int)) {
+	workers = max(1, workers)
 	var wait sync.WaitGroup
-	for w := range counts {
+	for w := range workers {
 		wait.Go(func() {
-			exchanged := make([]bool, clusters)
-			for k := w; k < resamples; k += len(counts) {
-				g := stream(seed, uint64(k))
-				var word uint64
-				for i := range exchanged {
-					if i%64 == 0 {
-						word = g.next()
-					}
-					exchanged[i] = word&1 == 1
-					word >>= 1
-				}
-				if d := math.Abs(difference(exchanged)); !(d < observed-tie) {
-					counts[w]++
-				}
+			for k := w; k < n; k += workers {
+				do(w, k)
 			}
 		})
 	}
 	wait.Wait()
-	count := 1
-	for _, n := range counts {
-		count += n
-	}
-	return float64(count) / float64(resamples+1)
 }
 
 // flipped sums the differences under a random pattern of signs.

@@ -122,6 +122,19 @@ var tQuantiles [1 << tQuantileBits]atomic.Pointer[quantile]
 // zQuantile is the upper quantile of the standard normal.
 func zQuantile(tail float64) float64 { return dist.Normal{Mean: 0, SD: 1}.UpperQuantile(tail) }
 
+// tInterval is value ± t·se, and zInterval the same with the quantile of the normal.
+func tInterval(value, se, df, level float64) Interval {
+	return around(value, tQuantile((1-level)/2, df)*se, level)
+}
+
+func zInterval(value, se, level float64) Interval {
+	return around(value, zQuantile((1-level)/2)*se, level)
+}
+
+func around(centre, half, level float64) Interval {
+	return Interval{centre - half, centre + half, level}
+}
+
 // sum adds with Neumaier's compensation, so that the result does not depend on
 // how large partial sums get.
 func sum(xs []float64) float64 {

@@ -101,11 +101,8 @@ func Interactions(compare []study.Compare, arms []eval.Arm, strata []string) ([]
 }
 
 func levelOf(arms []eval.Arm, id, factor string) string {
-	i := slices.IndexFunc(arms, func(a eval.Arm) bool { return a.ID == id })
-	if i < 0 {
-		return ""
-	}
-	return eval.LevelOf(arms[i].Levels, factor)
+	arm, _ := find(arms, func(a eval.Arm) bool { return a.ID == id })
+	return eval.LevelOf(arm.Levels, factor)
 }
 
 // interactions compares differences across levels, by the first metric of each
@@ -280,10 +277,7 @@ func (r Interaction) Spread() Number {
 
 // Interaction finds how a difference depends on a factor.
 func (a *Analysis) Interaction(armA, armB, metric, factor string) (Interaction, bool) {
-	for _, r := range a.Interactions {
-		if r.Metric == metric && r.Factor == factor && (r.A == armA && r.B == armB || r.A == armB && r.B == armA) {
-			return r, true // neither p nor the spread depends on the order
-		}
-	}
-	return Interaction{}, false
+	return find(a.Interactions, func(r Interaction) bool { // neither p nor the spread depends on the order of the arms
+		return r.Metric == metric && r.Factor == factor && (r.A == armA && r.B == armB || r.A == armB && r.B == armA)
+	})
 }

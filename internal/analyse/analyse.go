@@ -193,14 +193,10 @@ func (c *Collector) outcomes(a *Analysis, from Sources) {
 	}
 	for _, n := range from.Calls {
 		a.addTo(n.Arm, func(arm *Arm) { arm.addCalls(n) })
-		if a.Total == nil {
-			a.Total = &Usage{}
-		}
+		a.Total = cmp.Or(a.Total, &Usage{})
 		a.Total.add(n)
 		if i, ok := c.armIdx[n.Arm]; ok && c.arms[i].Role == eval.RoleCalibration {
-			if a.Calibration == nil {
-				a.Calibration = &Usage{}
-			}
+			a.Calibration = cmp.Or(a.Calibration, &Usage{})
 			a.Calibration.add(n)
 		}
 	}

@@ -439,6 +439,11 @@ func (a *Analysis) EstimateIn(arm, metric string, stratum eval.Level) (Estimate,
 	})
 }
 
+// Arm finds an arm by its id.
+func (a *Analysis) Arm(id string) (Arm, bool) {
+	return find(a.Arms, func(arm Arm) bool { return arm.ID == id })
+}
+
 // find is the first of a list of which something is true.
 func find[T any](list []T, is func(T) bool) (x T, ok bool) {
 	if i := slices.IndexFunc(list, is); i >= 0 {
@@ -472,6 +477,11 @@ func (a *Analysis) Agreement(task string) (least Agreement, ok bool) {
 // B − A, it is inverted.
 func (a *Analysis) Comparison(armA, armB, metric string) (Comparison, bool) {
 	return find(a.between(armA, armB, metric, func(s *eval.Level) bool { return s == nil }), func(Comparison) bool { return true })
+}
+
+// ComparisonIn finds the comparison of two arms in a stratum.
+func (a *Analysis) ComparisonIn(armA, armB, metric string, stratum eval.Level) (Comparison, bool) {
+	return find(a.Strata(armA, armB, metric, stratum.Name), func(c Comparison) bool { return *c.Stratum == stratum })
 }
 
 // Strata returns the comparisons of two arms in the strata of a factor.

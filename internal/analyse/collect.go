@@ -48,7 +48,6 @@ type Order interface {
 // A column holds the cells of one arm and metric by position, run-length encoded.
 type column struct {
 	runs     []cells
-	n        int            // positions so far
 	unscored map[string]int // entries by reason
 	used     bool           // the arm has entries of the metric
 	perCase  bool           // a score is that of all replicates of a case
@@ -102,7 +101,6 @@ func (c *column) push(v cell, n int) {
 	if n <= 0 {
 		return
 	}
-	c.n += n
 	if last := len(c.runs) - 1; last >= 0 && c.runs[last].cell == v {
 		c.runs[last].n += int32(n)
 		return
@@ -158,7 +156,7 @@ func NewCollector(suite *eval.Suite, items []eval.Item, arms []eval.Arm, order O
 	items, order = inOrder(items, order)
 	c := &Collector{suite: suite, items: items, arms: arms, order: order, armIdx: make(map[string]int, len(arms)),
 		metric: make(map[string]int, len(suite.Metrics)), columns: make([][]column, len(arms)), trials: make([]column, len(arms)), rows: make([][]observations, len(arms)), current: make([]open, len(arms)),
-		tallies: make([]tally, len(arms)), units: make([]map[string]map[string]eval.Fraction, len(arms))}
+		later: map[[2]int]int{}, tallies: make([]tally, len(arms)), units: make([]map[string]map[string]eval.Fraction, len(arms))}
 	c.clusters.of, c.clusters.n = Clusters(items)
 	for m, metric := range suite.Metrics {
 		c.metric[metric.Name] = m
@@ -231,9 +229,6 @@ func (c *Collector) Add(s eval.Scored) {
 		}
 	}
 	if len(s.Scores) > 0 && s.Scores[0].Replicate > 1 {
-		if c.later == nil {
-			c.later = map[[2]int]int{}
-		}
 		c.later[[2]int{a, c.order.At(position)}] = s.Scores[0].Replicate
 	}
 	for _, score := range s.Scores {

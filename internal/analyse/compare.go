@@ -301,19 +301,24 @@ func adjust(a *Analysis, q Question, family []int, again func(index int, level f
 // corrected adjusts p-values. An undefined one stays so, and counts as 1: a family is
 // no smaller because a test of it could not be made.
 func corrected(correction string, p []float64) ([]float64, error) {
-	filled := slices.Clone(p)
-	for i, x := range p {
-		if math.IsNaN(x) {
-			filled[i] = 1
-		}
-	}
-	adjusted, err := stats.Adjust(correction, filled)
+	adjusted, err := stats.Adjust(correction, worst(p))
 	for i, x := range p {
 		if err == nil && math.IsNaN(x) {
 			adjusted[i] = x
 		}
 	}
 	return adjusted, err
+}
+
+// worst has 1 for p-values that are undefined.
+func worst(p []float64) []float64 {
+	filled := slices.Clone(p)
+	for i, x := range p {
+		if math.IsNaN(x) {
+			filled[i] = 1
+		}
+	}
+	return filled
 }
 
 // correctedLevel returns the level of the interval of one comparison of a family: that at which
@@ -323,13 +328,7 @@ func corrected(correction string, p []float64) ([]float64, error) {
 // largest that is. For corrections of the false discovery rate it is that of R selected
 // of m, 1 − αR/m (Benjamini & Yekutieli 2005).
 func correctedLevel(correction string, alpha float64, p []float64, of int) float64 {
-	m := len(p)
-	filled := slices.Clone(p)
-	for i, x := range p {
-		if math.IsNaN(x) {
-			filled[i] = 1
-		}
-	}
+	m, filled := len(p), worst(p)
 	sorted := slices.Sorted(slices.Values(filled))
 	rank := 1 + slices.Index(sorted, filled[of])
 	step := func(i int) float64 { return alpha / float64(m-i+1) }

@@ -2,6 +2,7 @@ package analyse
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -125,9 +126,7 @@ func (c *Collector) lacking(e *Estimate, arm, metric int, missing []float64) {
 		return
 	}
 	reasons := map[string]int{}
-	for reason, n := range c.columns[arm][metric].unscored {
-		reasons[reason] = n
-	}
+	maps.Copy(reasons, c.columns[arm][metric].unscored)
 	c.each(&c.trials[arm], func(_ int, trials cell) {
 		if n := int(c.columns[arm][metric].failed(trials)); n > 0 {
 			reasons[ofFailed] += n

@@ -19,7 +19,6 @@ const (
 
 // A fit is a mixed model of one metric over the arms compared on it.
 type fit struct {
-	model  *stats.Mixed
 	pairs  map[[2]string]stats.PairEstimate
 	reason string // why the fit failed
 }
@@ -36,7 +35,7 @@ func (c *Collector) fitMixed(q Question, metric int, arms []string, level float6
 	if err == nil {
 		m, err = stats.FitMixed(frame, formula, stats.MixedOptions{})
 	}
-	f := &fit{model: m, pairs: map[[2]string]stats.PairEstimate{}}
+	f := &fit{pairs: map[[2]string]stats.PairEstimate{}}
 	if err == nil {
 		report, err = describe(report, m, level)
 	}

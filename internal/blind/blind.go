@@ -33,7 +33,6 @@ package blind
 import (
 	"crypto/sha256"
 	_ "embed" // the instructions
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -297,10 +296,7 @@ func (spec Spec) readme(name string, places []string) []byte {
 	return []byte(strings.NewReplacer("STUDY", name, "INSTALL", install, "GUIDE\n", guide, "ARMS", "`"+spec.Arms+"`").Replace(template))
 }
 
-func hashOf(b []byte) string {
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:])
-}
+func hashOf(b []byte) string { return fmt.Sprintf("%x", sha256.Sum256(b)) }
 
 // fixedOf hashes the keys that must not change: all but data and what is the outsider's.
 // The models of an arm may.

@@ -114,11 +114,12 @@ func readArchive(file, dir string) (*Manifest, []Finding, error) {
 		if f.Name == manifestName || f.Name == sumsName {
 			continue
 		}
-		want, ok := m.find(f.Name)
+		at, ok := slices.BinarySearchFunc(m.Files, f.Name, func(f File, name string) int { return strings.Compare(f.Path, name) })
 		if !ok {
 			findings = append(findings, Finding{f.Name, "is not in the manifest"})
 			continue
 		}
+		want := m.Files[at]
 		if budget -= want.Size; budget < 0 {
 			return nil, nil, refused("%s: the files are more than %d times as large as the archive: not a bundle", file, maxRatio)
 		}

@@ -41,7 +41,6 @@ package bundle
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -152,7 +151,7 @@ func (m *Manifest) Sum() string {
 	if err != nil {
 		panic("bundle: encoding a manifest: " + err.Error()) // plain strings and numbers
 	}
-	return hexSum(b)
+	return fmt.Sprintf("%x", sha256.Sum256(b))
 }
 
 // sums is the content of SHA256SUMS.
@@ -165,25 +164,11 @@ func (m *Manifest) sums() []byte {
 	return []byte(b.String())
 }
 
-// find returns the file at a path.
-func (m *Manifest) find(name string) (File, bool) {
-	i, ok := slices.BinarySearchFunc(m.Files, name, func(f File, name string) int { return strings.Compare(f.Path, name) })
-	if !ok {
-		return File{}, false
-	}
-	return m.Files[i], true
-}
-
 // folder is the folder of the study in the bundle.
 func (m *Manifest) folder() string { return path.Dir(m.StudyFile) }
 
 // store is the store of the run in the bundle.
 func (m *Manifest) store() string { return path.Join(m.folder(), storeDir, storeName) }
-
-func hexSum(b []byte) string {
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:])
-}
 
 // newManifest describes a run, without files.
 func newManifest(s Source, analysed, studyFile string) *Manifest {

@@ -59,12 +59,8 @@ func readDeepEval(files []string, to *Import) error {
 				}
 				s.Scores = append(s.Scores, score)
 			}
-			if c.Cost != nil {
-				s.Used[effort.Cost] = *c.Cost
-			}
-			if c.Time != nil {
-				s.Used[effort.Latency] = *c.Time
-			}
+			s.use(effort.Cost, c.Cost)
+			s.use(effort.Latency, c.Time)
 			if err := to.Add(s); err != nil {
 				return fmt.Errorf("%s: %w", file, err)
 			}

@@ -47,6 +47,13 @@ type Sample struct {
 	Used map[string]float64
 }
 
+// use adds a number that is known to those beside the scores.
+func (s *Sample) use(column string, x *float64) {
+	if x != nil {
+		s.Used[column] = *x
+	}
+}
+
 // A Score is a number, or the reason why there is none.
 type Score struct {
 	Metric   string
@@ -230,6 +237,8 @@ func columnName(name, what string) string {
 	}
 	return name
 }
+
+var formats = []Format{inspect, lmEval, promptfoo, deepEval, eee, nemo, harbor}
 
 // Imports lists the formats as imports of the suite.
 func Imports() (list []kit.Import) {

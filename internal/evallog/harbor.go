@@ -137,11 +137,9 @@ func (t *harborTrial) sample(arm string) Sample {
 		s.Scores = []Score{{Metric: "reward", Unscored: "the verifier gave no reward"}}
 	}
 	if r := t.Result; r != nil {
-		for column, x := range map[string]*float64{effort.Cost: r.Cost, effort.TokensIn: r.Input, effort.TokensOut: r.Output} {
-			if x != nil {
-				s.Used[column] = *x
-			}
-		}
+		s.use(effort.Cost, r.Cost)
+		s.use(effort.TokensIn, r.Input)
+		s.use(effort.TokensOut, r.Output)
 	}
 	if e := t.Execution; e != nil {
 		start, err := harborTime(e.Start)

@@ -271,9 +271,7 @@ func (l *log) sample(s *inspectSample) Sample {
 	for _, name := range names {
 		out.Scores = append(out.Scores, inspectScores(name, s.Scores[name].Value)...)
 	}
-	if s.Working != nil {
-		out.Used[effort.Latency] = *s.Working
-	}
+	out.use(effort.Latency, s.Working)
 	for _, model := range sortedKeys(s.Usage) {
 		u := s.Usage[model]
 		out.Used[effort.TokensIn] += max(u.Total-u.Output, u.Input) // the total has those of a cache too

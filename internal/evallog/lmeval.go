@@ -83,12 +83,11 @@ func readLMEval(files []string, to *Import) error {
 			s.answer(&out)
 			for _, name := range s.Metrics {
 				value, ok := rest[name]
-				if score := scoreOf(name, value); ok && value.Kind() == '[' {
+				score := scoreOf(name, value)
+				if ok && value.Kind() == '[' {
 					score.Unscored = "the score is a list, which counts only in the sum of all samples"
-					out.Scores = append(out.Scores, score)
-				} else {
-					out.Scores = append(out.Scores, score)
 				}
+				out.Scores = append(out.Scores, score)
 			}
 			return to.Add(out)
 		})

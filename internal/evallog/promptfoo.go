@@ -147,13 +147,11 @@ func addPromptfoo(r *promptfooResult, file string, to *Import) error {
 	if r.FailureReason == 2 {
 		s.Error = cmp.Or(firstLine(r.Error), "an error without a message")
 	}
-	s.Scores = append(s.Scores, passed(r.Success), scoreOf("score", r.Score))
+	s.Scores = append(s.Scores, Score{Metric: "pass", Value: kit.Indicator(r.Success)}, scoreOf("score", r.Score))
 	for _, name := range sortedKeys(r.NamedScores) {
 		s.Scores = append(s.Scores, scoreOf(name, r.NamedScores[name]))
 	}
-	if r.Cost != nil {
-		s.Used[effort.Cost] = *r.Cost
-	}
+	s.use(effort.Cost, r.Cost)
 	if r.LatencyMS != nil && !r.Response.Cached {
 		s.Used[effort.Latency] = *r.LatencyMS / 1000
 	}
@@ -162,6 +160,3 @@ func addPromptfoo(r *promptfooResult, file string, to *Import) error {
 	}
 	return to.Add(s)
 }
-
-// passed is the score of a test that passes or fails.
-func passed(pass bool) Score { return Score{Metric: "pass", Value: kit.Indicator(pass)} }

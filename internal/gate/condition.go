@@ -3,7 +3,6 @@ package gate
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/expr-lang/expr"
@@ -21,14 +20,6 @@ type view struct {
 	// beside such evidence the end of its interval.
 	hopeful bool
 	end     int // of the interval of estimates: 0 is the lower one
-}
-
-func (v view) arm(id string) (analyse.Arm, bool) {
-	i := slices.IndexFunc(v.Arms, func(arm analyse.Arm) bool { return arm.ID == id })
-	if i < 0 {
-		return analyse.Arm{}, false
-	}
-	return v.Arms[i], true
 }
 
 // figure returns a result, and a note if it is undefined.

@@ -38,8 +38,6 @@ func (r *Rules) Decide(a *analyse.Analysis) Verdict {
 	} else {
 		r.decideRequired(a, &v)
 		r.decideOutcome(a, &v)
-	}
-	if !a.Run.OnDev() {
 		v.Looked = a.Run.Looks.String()
 	}
 	if a.Run.AtLook && v.State == Undecided {

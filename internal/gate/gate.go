@@ -273,12 +273,7 @@ func inStratum[T any](s subject[T], find func(v view, names []string, in eval.Le
 }
 
 func comparisonIn(v view, names []string, in eval.Level) (analyse.Comparison, bool) {
-	for _, c := range v.Strata(names[0], names[1], names[2], in.Name) {
-		if *c.Stratum == in {
-			return c, true
-		}
-	}
-	return analyse.Comparison{}, false
+	return v.ComparisonIn(names[0], names[1], names[2], in)
 }
 
 func changesIn() subject[analyse.Replication] {
@@ -317,7 +312,7 @@ func blind(name, doc string, better func(a, b analyse.Number) bool) function {
 func trials(name, doc string, get func(analyse.Arm) int) function {
 	s := subject[analyse.Arm]{names: []string{"arm"}, missing: "the arm has no trials",
 		find: func(v view, names []string) (analyse.Arm, bool) {
-			arm, ok := v.arm(names[0])
+			arm, ok := v.Arm(names[0])
 			return arm, ok && arm.Planned > 0
 		},
 		count: func(a analyse.Arm) (int, string) { return a.Planned, "trials" }}
@@ -328,7 +323,6 @@ var agreements = subject[analyse.Agreement]{names: []string{"task"}, apart: true
 	find:  func(v view, names []string) (analyse.Agreement, bool) { return v.Agreement(names[0]) },
 	count: func(g analyse.Agreement) (int, string) { return g.N, "subjects" }}
 
-// functions lists all of them; the documentation is generated from it.
 // effortOf is the estimate of a metric of package effort, by its name.
 func effortOf(metric, doc string) function {
 	f := estimates.result(metric, doc, func(e analyse.Estimate) analyse.Number { return e.Value })
@@ -336,6 +330,7 @@ func effortOf(metric, doc string) function {
 	return f
 }
 
+// functions lists all of them; the documentation is generated from it.
 var functions = func() []function {
 	equivalence := equivalences().interval("equiv_low", "lower end of the 1 − 2α interval of the difference", "equiv_high", "upper end of the 1 − 2α interval of the difference")
 	change := changes.ranged("change", "change of the difference since the study that this one replicates", func(r analyse.Replication) analyse.Number { return r.Change },

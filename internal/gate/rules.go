@@ -467,11 +467,6 @@ func (w *walker) result(x call, threshold string) {
 	if t == nil {
 		w.calls = append(w.calls, x)
 		t = &Term{}
-		if arms := x.arms(); !x.apart {
-			if t.Arms = x.args[:arms]; len(x.args) > arms {
-				t.Metric = x.args[arms]
-			}
-		}
 		w.terms[name] = t
 	}
 	if threshold != "" && t.Threshold != "" {
@@ -507,8 +502,6 @@ func (w *walker) compare(side ast.Node, operator string, with ast.Node) {
 // A Term is a result that a condition reads, and what it is compared with.
 type Term struct {
 	Used
-	Arms      []string
-	Metric    string
 	Threshold string // such as "> 0.02"; empty if it is part of a larger expression
 }
 

@@ -97,8 +97,7 @@ func KindOfStatus(status int) eval.ErrorKind {
 // FromTransport classes an error that came instead of an HTTP answer: a time
 // limit, a lost or refused connection, a body cut off or unreadable.
 func FromTransport(ctx context.Context, err error) *Error {
-	var already *Error
-	if errors.As(err, &already) {
+	if already, ok := errors.AsType[*Error](err); ok {
 		return already
 	}
 	var netErr net.Error

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"net/http"
@@ -40,10 +41,7 @@ type Endpoint struct {
 // Base is the endpoint's base URL, checked, without a slash or any of the
 // given path endings at its end; own is used where the endpoint names none.
 func (e *Endpoint) Base(own string, endings ...string) (string, error) {
-	base := e.BaseURL
-	if base == "" {
-		base = own
-	}
+	base := cmp.Or(e.BaseURL, own)
 	u, err := url.Parse(base)
 	switch {
 	case err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https"):

@@ -2,6 +2,7 @@ package model
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"mime"
@@ -135,7 +136,7 @@ func (c *Caller) failed(x *Exchange, body []byte, name string, adapted []string)
 	said := readComplaint(body)
 	e := said.failure(x, c.keyEnv, name)
 	if refusable(x.Status) && said.refusal() {
-		reason := firstOf(said.code, said.kind)
+		reason := cmp.Or(said.code, said.kind)
 		return eval.Response{Stop: eval.StopRefused, StopReason: scrub(reason, c.key), Refusal: scrub(said.message, c.key), RequestID: scrub(e.RequestID, c.key), Adapted: adapted}, nil, nil
 	}
 	if e.Kind != eval.ErrBadRequest {

@@ -2,6 +2,7 @@ package model
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -69,30 +70,18 @@ func readComplaint(body []byte) complaint {
 		}
 	}
 	c.code, c.param = string(inner.Code), string(inner.Param)
-	c.kind = string(inner.Type)
-	if c.kind == "" {
-		c.kind = string(inner.Status)
-	}
-	c.message = firstOf(string(inner.Message), string(inner.Msg), detailText(inner.Detail), plainText(body))
+	c.kind = string(cmp.Or(inner.Type, inner.Status))
+	c.message = cmp.Or(string(inner.Message), string(inner.Msg), detailText(inner.Detail), plainText(body))
 	c.readMetadata(inner.Metadata)
 	c.readDetails(inner.Details)
 	return c
-}
-
-func firstOf(texts ...string) string {
-	for _, t := range texts {
-		if t != "" {
-			return t
-		}
-	}
-	return ""
 }
 
 func detailText(raw json.RawMessage) string {
 	if !Present(raw) {
 		return ""
 	}
-	return firstOf(wordOf(raw), plainText(raw))
+	return cmp.Or(wordOf(raw), plainText(raw))
 }
 
 // readMetadata reads what OpenRouter says of the service behind it.
@@ -107,7 +96,7 @@ func (c *complaint) readMetadata(raw json.RawMessage) {
 	}
 	c.flagged = Present(m.Reasons) || Present(m.Flagged)
 	if Present(m.Raw) {
-		c.message += ": " + firstOf(wordOf(m.Raw), plainText(m.Raw))
+		c.message += ": " + cmp.Or(wordOf(m.Raw), plainText(m.Raw))
 	}
 }
 
@@ -219,7 +208,7 @@ func (c *complaint) classifyWords() eval.ErrorKind {
 
 // failure makes an [*Error] of an error answer.
 func (c *complaint) failure(x *Exchange, keyEnv, name string) *Error {
-	e := &Error{Kind: c.classify(x.Status), Status: x.Status, Message: c.message, RequestID: firstOf(x.RequestID(), c.id)}
+	e := &Error{Kind: c.classify(x.Status), Status: x.Status, Message: c.message, RequestID: cmp.Or(x.RequestID(), c.id)}
 	if e.RetryAfter = RetryAfter(x.Header, time.Now()); e.RetryAfter == 0 {
 		e.RetryAfter = c.wait
 	}

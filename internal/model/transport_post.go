@@ -95,8 +95,7 @@ func Post(ctx context.Context, client *http.Client, address string, header http.
 
 // withoutURL unwraps what net/http puts around an error.
 func withoutURL(err error) error {
-	var wrapped *url.Error
-	if errors.As(err, &wrapped) {
+	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		return wrapped.Err
 	}
 	return err

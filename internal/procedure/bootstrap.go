@@ -25,18 +25,6 @@ func (in clustered) sums() (num, den []float64, err error) {
 	return stats.SumByCluster(in.Diff, in.Den, in.Cluster)
 }
 
-// numbered gives each label a number, in order of first appearance.
-func numbered(labels []string) []int {
-	at, codes := map[string]int{}, make([]int, len(labels))
-	for i, l := range labels {
-		if _, ok := at[l]; !ok {
-			at[l] = len(at)
-		}
-		codes[i] = at[l]
-	}
-	return codes
-}
-
 type bootstrapParams struct {
 	drawParams
 	Conf float64 `json:"conf"`

@@ -141,37 +141,32 @@ func chiSquared(p chiSquaredParams, in crossTable) (Result, error) {
 	}
 	var rows []Result
 	var bonferroni, yates []float64
-	answer := func(warning string) (Result, error) {
-		r = append(r, Row{"pairwise", rows}, Row{"pairwise_p_bonferroni", bonferroni}, Row{"pairwise_p_yates_bonferroni", yates})
-		if warning != "" {
-			return r.explained(warning), nil
-		}
-		return r.explained(), nil
-	}
+	var warnings []string
 	if len(in.Table) > maxPairs {
-		return answer(fmt.Sprintf("%d rows: pairs are compared for at most %d", len(in.Table), maxPairs))
-	}
-	pairs, err := stats.RowPairs(in.Table)
-	if err != nil {
-		return nil, err
-	}
-	left := 0
-	rows = []Result{}
-	for _, p := range pairs {
-		if math.IsNaN(p.PFisher) {
-			left++
+		warnings = []string{fmt.Sprintf("%d rows: pairs are compared for at most %d", len(in.Table), maxPairs)}
+	} else {
+		pairs, err := stats.RowPairs(in.Table)
+		if err != nil {
+			return nil, err
 		}
-		pair := rowsOf(p)
-		if in.named() {
-			pair = pair.with("row_i", in.Rows[p.I]).with("row_j", in.Rows[p.J])
+		left := 0
+		rows = []Result{}
+		for _, p := range pairs {
+			if math.IsNaN(p.PFisher) {
+				left++
+			}
+			pair := rowsOf(p)
+			if in.named() {
+				pair = pair.with("row_i", in.Rows[p.I]).with("row_j", in.Rows[p.J])
+			}
+			rows = append(rows, pair)
+			bonferroni, yates = append(bonferroni, p.PBonferroni), append(yates, p.PYatesBonferroni)
 		}
-		rows = append(rows, pair)
-		bonferroni, yates = append(bonferroni, p.PBonferroni), append(yates, p.PYatesBonferroni)
+		if left > 0 {
+			warnings = []string{fmt.Sprintf("no exact test for %d of %d pairs: too many tables to enumerate", left, len(rows))}
+		}
 	}
-	if left > 0 {
-		return answer(fmt.Sprintf("no exact test for %d of %d pairs: too many tables to enumerate", left, len(rows)))
-	}
-	return answer("")
+	return append(r, Row{"pairwise", rows}, Row{"pairwise_p_bonferroni", bonferroni}, Row{"pairwise_p_yates_bonferroni", yates}).explained(warnings...), nil
 }
 
 func (in crossTable) named() bool { return in.Rows != nil && in.Columns != nil }

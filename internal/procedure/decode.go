@@ -40,8 +40,7 @@ func ReadCase(r io.Reader) (Case, error) {
 		Input  jsontext.Value `json:"input"`
 	}
 	if err := json.Unmarshal(b, &raw); err != nil {
-		var syntax *jsontext.SyntacticError
-		if errors.As(err, &syntax) {
+		if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 			return Case{}, fmt.Errorf("reading the case: line %d: %w", 1+bytes.Count(b[:syntax.ByteOffset], []byte("\n")), syntax.Err)
 		}
 		return Case{}, fmt.Errorf("reading the case: %w", mistake("the case", b, reflect.TypeOf(raw), err))

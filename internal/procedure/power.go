@@ -1,6 +1,7 @@
 package procedure
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -58,9 +59,7 @@ func (q pairedDesign) answer(none) (Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if q.Solve == "" {
-		q.Solve = "power"
-	}
+	q.Solve = cmp.Or(q.Solve, "power")
 	if err := choice("solve", q.Solve, "power", "n", "dz"); err != nil {
 		return nil, err
 	}

@@ -29,7 +29,7 @@ func poweredMean(p level, in judged) (Result, error) {
 	if err := p.check(); err != nil {
 		return nil, err
 	}
-	r, err := stats.PredictionPoweredClusters(in.Judge, in.Human, clusters(in.Cluster), p.Conf)
+	r, err := stats.PredictionPoweredClusters(in.Judge, in.Human, in.Cluster, p.Conf)
 	return explain(r).at(p.Conf), err
 }
 
@@ -45,14 +45,6 @@ func poweredDifference(p level, in judgedArms) (Result, error) {
 	if err := p.check(); err != nil {
 		return nil, err
 	}
-	r, err := stats.PredictionPoweredDiff(in.JudgeA, in.JudgeB, in.HumanA, in.HumanB, clusters(in.Cluster), p.Conf)
+	r, err := stats.PredictionPoweredDiff(in.JudgeA, in.JudgeB, in.HumanA, in.HumanB, in.Cluster, p.Conf)
 	return explain(r).after("n_clusters_labelled", aMinusB).at(p.Conf), err
-}
-
-// clusters converts labels to numbers; nil means no clusters.
-func clusters(labels []string) []int {
-	if labels == nil {
-		return nil
-	}
-	return numbered(labels)
 }

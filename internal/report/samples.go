@@ -142,10 +142,8 @@ func (b *builder) sample(x analyse.Sample, number int) sample {
 }
 
 func (b *builder) tagsOf(id string) []string {
-	for _, arm := range b.a.Arms {
-		if arm.ID == id {
-			return armTags(arm)
-		}
+	if arm, ok := b.a.Arm(id); ok {
+		return armTags(arm)
 	}
 	return nil
 }

@@ -77,9 +77,9 @@ func ReadObjectWith(answer, key string) (Reading, error) {
 // prompt may have opened it.
 func skipReasoning(text []byte) []byte {
 	const opening, closing = "<think>", "</think>"
-	i := bytes.Index(text, []byte(closing))
-	if i >= 0 && (bytes.HasPrefix(text, []byte(opening)) || bytes.Count(text, []byte(closing)) == 1 && nextStart(text[:i], 0) < 0) {
-		return text[i+len(closing):]
+	before, after, ok := bytes.Cut(text, []byte(closing))
+	if ok && (bytes.HasPrefix(text, []byte(opening)) || bytes.Count(text, []byte(closing)) == 1 && nextStart(before, 0) < 0) {
+		return after
 	}
 	return text
 }

@@ -64,3 +64,14 @@ func TestSetParsesEachTextOnce(t *testing.T) {
 		}
 	}
 }
+
+// Two currencies make amounts of money different, and not numbers.
+func TestSetComparesCurrenciesOfMoney(t *testing.T) {
+	for of, same := range map[Type]bool{Number: true, Integer: true, Money: false} {
+		set := NewSet(of)
+		set.Add("$1")
+		if set.Has("€1") != same {
+			t.Errorf("%s: $1 is €1: %t, want %t", of, !same, same)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -96,10 +97,7 @@ func explanation(raw json.RawMessage) string {
 	if json.Unmarshal(raw, &d) != nil {
 		return ""
 	}
-	if d.Explanation != "" {
-		return string(d.Explanation)
-	}
-	return string(d.Category)
+	return string(cmp.Or(d.Explanation, d.Category))
 }
 
 // readUsage reads token counts. Anthropic counts cached tokens apart from the

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -179,8 +180,8 @@ func readChatUsage(raw json.RawMessage) eval.Usage {
 	_ = json.Unmarshal(raw, &u) // invalid counts must not lose the answer
 	out := eval.Usage{
 		Input: int(u.Prompt), Output: int(u.Completion),
-		Cached:     firstCount(u.PromptDetails.Cached, u.CacheHit, u.Cached, u.NumCached, u.CacheRead),
-		CacheWrite: firstCount(u.PromptDetails.CacheWrite, u.CacheCreation),
+		Cached:     int(cmp.Or(u.PromptDetails.Cached, u.CacheHit, u.Cached, u.NumCached, u.CacheRead)),
+		CacheWrite: int(cmp.Or(u.PromptDetails.CacheWrite, u.CacheCreation)),
 		Reasoning:  int(u.CompletionDetails.Reasoning),
 	}
 	countIn(&out, int(u.Total))
@@ -195,13 +196,4 @@ func countIn(u *eval.Usage, total int) {
 	u.CachedInInput = u.Cached+u.CacheWrite <= u.Input
 	apart := u.Reasoning > u.Output || u.Reasoning > 0 && total == u.Input+u.Output+u.Reasoning
 	u.ReasoningInOutput = !apart
-}
-
-func firstCount(counts ...model.Count) int {
-	for _, c := range counts {
-		if c != 0 {
-			return int(c)
-		}
-	}
-	return 0
 }

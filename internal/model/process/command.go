@@ -29,8 +29,7 @@ func program(name, dir string) (string, error) {
 	if err == nil {
 		return found, nil
 	}
-	var why *exec.Error
-	if errors.As(err, &why) {
+	if why, ok := errors.AsType[*exec.Error](err); ok {
 		err = why.Err
 	}
 	if bare {

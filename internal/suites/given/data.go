@@ -51,7 +51,6 @@ type trial struct {
 // A reader reads the rows of a table into items.
 type reader struct {
 	*bench
-	f      *study.File
 	s      *Study
 	t      *table.Table
 	known  *table.Columns
@@ -69,7 +68,7 @@ func wide(arms []Arm) bool {
 }
 
 func (b *bench) load(f *study.File, s *Study, errs *study.Errors) {
-	r := &reader{bench: b, f: f, s: s, errs: errs, byID: map[string]*item{}, values: map[string]int{}}
+	r := &reader{bench: b, s: s, errs: errs, byID: map[string]*item{}, values: map[string]int{}}
 	names := slices.Clone(columns)
 	for _, m := range b.metrics {
 		if slices.Contains(columns, m.Name) {

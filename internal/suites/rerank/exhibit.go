@@ -102,13 +102,10 @@ func traceText(rec *record) string {
 
 // verdict is the truth of a condition as a cell.
 func verdict(t evidence.Truth) eval.Cell {
-	switch t {
-	case evidence.True:
-		return eval.Is(true)
-	case evidence.False:
-		return eval.Is(false)
+	if t == evidence.Unknown {
+		return eval.Missing(eval.KindVerdict, "")
 	}
-	return eval.Missing(eval.KindVerdict, "")
+	return eval.Is(t == evidence.True)
 }
 
 // truths is the truth table of the candidates, ranked ones first. It is nil if

@@ -49,15 +49,9 @@ type usageLine struct {
 	steps map[string]float64 // latency by step, of a trial
 }
 
-// filesExport writes a run to a numbered folder below dir.
-func filesExport() kit.Export {
-	return kit.Export{Name: "files", Doc: "a numbered folder: config.json, results_{n}.jsonl, usage.jsonl, debug.log, scaling_summary.json",
-		Write: func(bench kit.Bench, k kit.Kept, dir string) (string, error) {
-			return writeRun(bench.(*Bench), k, dir)
-		}}
-}
-
-func writeRun(b *Bench, k kit.Kept, dir string) (string, error) {
+// writeRun writes a run to a numbered folder below dir.
+func writeRun(bench kit.Bench, k kit.Kept, dir string) (string, error) {
+	b := bench.(*Bench)
 	trials, usage, err := tally(k)
 	if err != nil {
 		return "", err

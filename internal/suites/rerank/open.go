@@ -24,10 +24,7 @@ import (
 // each with its file and line.
 func Open(f *study.File, s *Study) (*Bench, error) {
 	var errs study.Errors
-	b := &Bench{study: s, seed: uint64(s.Execution.Seed), k: s.Candidates.K, byID: map[string]int{}, statuses: map[string]int{}}
-	if b.k == 0 {
-		b.k = 5
-	}
+	b := &Bench{study: s, seed: uint64(s.Execution.Seed), k: cmp.Or(s.Candidates.K, 5), byID: map[string]int{}, statuses: map[string]int{}}
 	b.hits = hitsAt(b.k)
 	b.arms, b.sizes = plan(f, s, &errs)
 	var err error
@@ -199,8 +196,6 @@ func (b *Bench) settle() {
 
 func hashed(parts ...string) eval.Hash {
 	h := fnv.New64a()
-	for _, p := range parts {
-		fmt.Fprintf(h, "%d:%s", len(p), p)
-	}
+	h.Write(kit.AppendParts(nil, parts...))
 	return eval.Hash(h.Sum64())
 }

@@ -65,17 +65,17 @@ func appendScores(dst []eval.Score, o eval.Outcome, r *request.Request, cutOffs 
 		for _, k := range recallAt {
 			found := 0.0
 			for _, g := range grades[:min(k, len(grades))] {
-				found += truth(g > 0)
+				found += kit.Indicator(g > 0)
 			}
 			one(recall(k), found/float64(len(r.Answers())))
 		}
 	}
-	one(metricInvalid, truth(o.Kind != eval.OK))
+	one(metricInvalid, kit.Indicator(o.Kind != eval.OK))
 	if rec.Attack != "" {
-		dst = append(dst, eval.Score{Metric: metricApplied, Num: truth(rec.Changed > 0), Den: 1})
+		dst = append(dst, eval.Score{Metric: metricApplied, Num: kit.Indicator(rec.Changed > 0), Den: 1})
 	}
 	if rec.Promoted > 0 {
-		one(metricPromoted, truth(o.Kind == eval.OK && len(rec.Ranking) > 0 && rec.Ranking[0] == rec.Promoted))
+		one(metricPromoted, kit.Indicator(o.Kind == eval.OK && len(rec.Ranking) > 0 && rec.Ranking[0] == rec.Promoted))
 	}
 	if n, gold := len(rec.Candidates), rec.placeOf(r.Gold); gold > 0 && r.Right == nil {
 		one(hitsIn(thirds[min((gold-1)*len(thirds)/n, len(thirds)-1)]), measure.Hit(rank, 1))
@@ -106,11 +106,4 @@ func ndcg(grades []float64, r *request.Request, k int) float64 {
 	}
 	slices.SortFunc(best, func(a, b float64) int { return cmp.Compare(b, a) })
 	return measure.DCG(grades, k, measure.Linear) / measure.DCG(best, k, measure.Linear)
-}
-
-func truth(b bool) float64 {
-	if b {
-		return 1
-	}
-	return 0
 }

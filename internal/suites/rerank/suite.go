@@ -43,7 +43,10 @@ With CANDIDATE, the id of an item, the output is the evidence for each condition
 			{Flag: "shuffle", Key: "candidates.shuffle", Doc: "balanced, none, middle or random"},
 		},
 		Commands: []kit.Command{generateCommand(), measureCommand()},
-		Exports:  []kit.Export{trecExport(), filesExport()},
+		Exports: []kit.Export{
+			{Name: "trec", Doc: "rankings for trec_eval: one run file per arm and replicate, and the judgements", Write: writeTREC},
+			{Name: "files", Doc: "a numbered folder: config.json, results_{n}.jsonl, usage.jsonl, debug.log, scaling_summary.json", Write: writeRun},
+		},
 	}
 }
 

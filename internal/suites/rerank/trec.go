@@ -15,16 +15,10 @@ import (
 // the query as wrong and does not skip it.
 const noPrediction = "NO_PREDICTION"
 
-// trecExport writes rankings for trec_eval: one run file for each arm and
+// writeTREC writes rankings for trec_eval: one run file for each arm and
 // replicate, and judgements in which only right items are relevant, by their grade.
-func trecExport() kit.Export {
-	return kit.Export{Name: "trec", Doc: "rankings for trec_eval: one run file per arm and replicate, and the judgements",
-		Write: func(bench kit.Bench, k kit.Kept, dir string) (string, error) {
-			return writeTREC(bench.(*Bench), k, dir)
-		}}
-}
-
-func writeTREC(b *Bench, k kit.Kept, dir string) (string, error) {
+func writeTREC(bench kit.Bench, k kit.Kept, dir string) (string, error) {
+	b := bench.(*Bench)
 	names, err := runNames(b.Arms(), k.Run().Replicates)
 	if err != nil {
 		return "", err

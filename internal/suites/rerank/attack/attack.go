@@ -13,6 +13,7 @@
 package attack
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -228,11 +229,7 @@ func (w *work) add(text string, stars float64) {
 // placeholders. No variant repeats before all are used.
 func (w *work) write(variants []string, value string) string {
 	n := max(1, int(math.Round(w.options.strength())))
-	name := w.item.Name
-	if w.options.Promote != "" {
-		name = w.options.Promote
-	}
-	fill := strings.NewReplacer("{name}", name, "{value}", value)
+	fill := strings.NewReplacer("{name}", cmp.Or(w.options.Promote, w.item.Name), "{value}", value)
 	first := w.draws.IntN(len(variants))
 	texts := make([]string, n)
 	for i := range texts {

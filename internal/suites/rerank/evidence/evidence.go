@@ -19,15 +19,10 @@ const (
 	True    Truth = 1
 )
 
-func (t Truth) String() string {
-	switch t {
-	case True:
-		return "true"
-	case False:
-		return "false"
-	}
-	return "unknown"
-}
+func (t Truth) String() string { return t.as("false", "unknown", "true") }
+
+// as is the word for a truth, of those for False, Unknown and True.
+func (t Truth) as(words ...string) string { return words[t-False] }
 
 // MarshalText encodes a truth as a word.
 func (t Truth) MarshalText() ([]byte, error) { return []byte(t.String()), nil }

@@ -21,12 +21,9 @@ type Explanation struct {
 // Explain evaluates every node of a tree, without short-circuiting.
 func (e *Evaluator) Explain(n *request.Node, item *catalog.Item) *Explanation {
 	if n.Op == "" {
-		x := &Explanation{Aspect: n.Aspect}
+		x := &Explanation{Aspect: n.Title()}
 		if n.Evidence != nil {
 			x.Kind = n.Evidence.Kind
-		}
-		if x.Aspect == "" {
-			x.Aspect = n.Shorthand()
 		}
 		t, why := e.test(n.Evidence)(&subject{Item: item})
 		x.Truth, x.Reason = t, why()
@@ -61,15 +58,7 @@ func (x *Explanation) write(b *strings.Builder, depth int) {
 }
 
 // Mark returns a truth as one character: +, - or ?.
-func Mark(t Truth) string {
-	switch t {
-	case True:
-		return "+"
-	case False:
-		return "-"
-	}
-	return "?"
-}
+func Mark(t Truth) string { return t.as("-", "?", "+") }
 
 // A Row is a row of a truth table: an item, the truth of each condition from left
 // to right, and the truth of the tree.

@@ -496,3 +496,23 @@ func TestPatternsFindTheirSentencesAlone(t *testing.T) {
 		}
 	}
 }
+
+// Requests ask for a category that some items have, but not most of them.
+func TestCategoriesOfMostItemsAreNotAskedFor(t *testing.T) {
+	g := &generator{words: allWords()}
+	for i := range 10 {
+		item := &catalog.Item{ID: fmt.Sprint(i), Categories: []string{"Most"}}
+		if i < 4 {
+			item.Categories = []string{"Some"}
+		}
+		g.list = append(g.list, item)
+	}
+	plain, _ := g.pools(catalog.New(g.list, map[string]*catalog.User{}))
+	var aspects []string
+	for _, c := range plain[1].conditions {
+		aspects = append(aspects, c.node.Aspect)
+	}
+	if !slices.Equal(aspects, []string{"category_some"}) {
+		t.Errorf("conditions on categories are %q, want category_some alone", aspects)
+	}
+}

@@ -11,22 +11,16 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
 )
 
-// ANoT works in three phases, a file each: plan (anot_plan.go), expand
+// anot works in three phases, a file each: plan (anot_plan.go), expand
 // (anot_expand.go) and execute (anot_execute.go).
-func ANoT() Method {
-	return Method{
-		Name: "anot",
-		Asks: true,
-		Rank: ranks(func(ctx context.Context, s *session) ([]int, error) {
-			n := &network{session: s}
-			for _, phase := range []func(context.Context) error{n.makePlan, n.expand, n.execute} {
-				if err := phase(ctx); err != nil {
-					return nil, err
-				}
-			}
-			return n.conclude(ctx)
-		}),
+func anot(ctx context.Context, s *session) ([]int, error) {
+	n := &network{session: s}
+	for _, phase := range []func(context.Context) error{n.makePlan, n.expand, n.execute} {
+		if err := phase(ctx); err != nil {
+			return nil, err
+		}
 	}
+	return n.conclude(ctx)
 }
 
 // A network is the state that the phases share.
@@ -129,14 +123,6 @@ func (n *network) soFar(shown []int) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-func mark(t evidence.Truth) string {
-	switch t {
-	case evidence.True:
-		return "yes"
-	case evidence.False:
-		return "no"
-	}
-	return "unknown"
-}
+func mark(t evidence.Truth) string { return [...]string{"no", "unknown", "yes"}[t-evidence.False] }
 
 var anotDecideTask = wording("anot_decide")

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -122,11 +123,4 @@ func (n *numbers) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// jsonText marshals a value and panics on errors.
-func jsonText(v any) string {
-	b, err := json.Marshal(v)
-	if err != nil {
-		panic("method: " + err.Error())
-	}
-	return string(b)
-}
+func jsonText(v any) string { return string(catalog.JSON(v)) }

@@ -17,7 +17,7 @@ const (
 	bm25B  = 0.75
 )
 
-// BM25 ranks by word overlap (Robertson and Zaragoza, Foundations and Trends in
+// bm25 ranks by word overlap (Robertson and Zaragoza, Foundations and Trends in
 // IR 3(4), 2009). A candidate is one document: its name, facts and the text of
 // its reviews as shown, without the numbers and tags around them, so that its
 // position in the list does not count. Words are runs of letters or digits,
@@ -25,23 +25,17 @@ const (
 // Document frequencies are counted over the candidates.
 // The weight of a word in n of N documents is ln(1 + (N-n+0.5)/(n+0.5)), which
 // is never negative.
-func BM25() Method {
-	return Method{
-		Name: "bm25",
-		Rank: ranks(func(_ context.Context, s *session) ([]int, error) {
-			query := words(s.Text)
-			documents := make([]bag, len(s.Candidates))
-			for i := range documents {
-				parts := []string{s.Candidates[i].Item.Name, s.card(i + 1).facts}
-				for _, r := range s.Candidates[i].Reviews {
-					parts = append(parts, r.Text)
-				}
-				documents[i] = bagOf(parts)
-			}
-			scores := bm25(query, documents)
-			return s.sorted(func(a, b int) int { return cmp.Compare(scores[b-1], scores[a-1]) }), nil
-		}),
+func bm25(_ context.Context, s *session) ([]int, error) {
+	documents := make([]bag, len(s.Candidates))
+	for i := range documents {
+		parts := []string{s.Candidates[i].Item.Name, s.card(i + 1).facts}
+		for _, r := range s.Candidates[i].Reviews {
+			parts = append(parts, r.Text)
+		}
+		documents[i] = bagOf(parts)
 	}
+	scores := bm25Scores(words(s.Text), documents)
+	return s.sorted(func(a, b int) int { return cmp.Compare(scores[b-1], scores[a-1]) }), nil
 }
 
 // A bag is a document as BM25 sees it.
@@ -62,8 +56,8 @@ func bagOf(parts []string) bag {
 	return b
 }
 
-// bm25 scores documents for a query; a repeated query word counts repeatedly.
-func bm25(query []string, documents []bag) []float64 {
+// bm25Scores scores documents for a query; a repeated query word counts repeatedly.
+func bm25Scores(query []string, documents []bag) []float64 {
 	in := map[string]float64{} // document frequency of a word
 	length := 0.0
 	for _, d := range documents {

@@ -6,25 +6,21 @@ import (
 	"slices"
 )
 
-// Listwise orders windows of candidates from the end of the list to its front,
+// listwise orders windows of candidates from the end of the list to its front,
 // so that the best move up by one stride per window (Sun et al., RankGPT, EMNLP
 // 2023). If neither answer for a window parses, there is no prediction; candidates that it leaves out follow in their order.
-func Listwise(size, stride int) Method {
-	return Method{
-		Name: "listwise",
-		Asks: true,
-		Rank: ranks(func(ctx context.Context, s *session) ([]int, error) {
-			order := s.everyone()
-			for k, begin := range windows(len(order), size, stride) {
-				window := order[begin:min(begin+size, len(order))]
-				sorted, err := s.window(ctx, fmt.Sprintf("pass1/window%d", k+1), window)
-				if err != nil {
-					return nil, err
-				}
-				copy(window, sorted)
+func listwise(size, stride int) ranker {
+	return func(ctx context.Context, s *session) ([]int, error) {
+		order := s.everyone()
+		for k, begin := range windows(len(order), size, stride) {
+			window := order[begin:min(begin+size, len(order))]
+			sorted, err := s.window(ctx, fmt.Sprintf("pass1/window%d", k+1), window)
+			if err != nil {
+				return nil, err
 			}
-			return order, nil
-		}),
+			copy(window, sorted)
+		}
+		return order, nil
 	}
 }
 

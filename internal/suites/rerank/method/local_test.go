@@ -22,13 +22,13 @@ func TestBM25ByHand(t *testing.T) {
 		wifi*2*2.2/(2+norm(4)) + quiet*2.2/(1+norm(4)),
 		0,
 	}
-	got := bm25(query, documents)
+	got := bm25Scores(query, documents)
 	for i := range want {
 		if math.Abs(got[i]-want[i]) > 1e-12 {
 			t.Errorf("document %d scores %v, want %v", i, got[i], want[i])
 		}
 	}
-	if got := bm25([]string{"x"}, make([]bag, 2)); !slices.Equal(got, []float64{0, 0}) {
+	if got := bm25Scores([]string{"x"}, make([]bag, 2)); !slices.Equal(got, []float64{0, 0}) {
 		t.Errorf("empty documents score %v", got)
 	}
 }

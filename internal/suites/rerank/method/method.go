@@ -34,6 +34,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/evidence"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
+	"github.com/scruple-eval/scruple/internal/suites/rerank/sqltable"
 )
 
 // A Task is a request with the candidates to rank. Methods do not change it.
@@ -123,15 +124,15 @@ type Method struct {
 // All lists the methods, those without a model first.
 func All() []Method {
 	return []Method{
-		Random(),
-		BM25(),
-		Oracle(),
-		CoT(),
-		PlanAndSolve(),
-		PlanAct(),
-		Listwise(20, 10),
-		Weaver(),
-		ANoT(),
+		{Name: "random", Rank: ranks(random)},
+		{Name: "bm25", Rank: ranks(bm25)},
+		{Name: "oracle", Rank: ranks(oracle)},
+		{Name: "cot", Asks: true, Rank: ranks(cot)},
+		{Name: "ps", Asks: true, Rank: ranks(planAndSolve)},
+		{Name: "plan_act", Asks: true, Rank: ranks(planAct)},
+		{Name: "listwise", Asks: true, Rank: ranks(listwise(20, 10))},
+		{Name: "weaver", Asks: true, Rank: ranks(weaver(sqltable.Limits{Rows: weaverRows, Bytes: weaverBytes}))},
+		{Name: "anot", Asks: true, Rank: ranks(anot)},
 	}
 }
 
@@ -155,9 +156,12 @@ type session struct {
 	result Result
 }
 
-// ranks adapts a function on a session to [Method.Rank]. Faults become results
+// A ranker ranks the candidates of a session.
+type ranker func(ctx context.Context, s *session) ([]int, error)
+
+// ranks adapts a ranker to [Method.Rank]. Faults become results
 // without a ranking; other errors are returned.
-func ranks(rank func(ctx context.Context, s *session) ([]int, error)) func(context.Context, Task, Asker) (Result, error) {
+func ranks(rank ranker) func(context.Context, Task, Asker) (Result, error) {
 	return func(ctx context.Context, t Task, ask Asker) (Result, error) {
 		t.K = min(max(t.K, 1), len(t.Candidates))
 		s := &session{Task: t, ask: ask}

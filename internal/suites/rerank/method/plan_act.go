@@ -17,17 +17,9 @@ const (
 	planActUnreadable = 3
 )
 
-// PlanAct plans in words and then acts in a loop: the model sees only the
+// planAct plans in words and then acts in a loop: the model sees only the
 // candidates' names and looks things up until it finishes (Yao et al., ReAct,
 // ICLR 2023; Erdogan et al., Plan-and-Act, 2025).
-func PlanAct() Method {
-	return Method{
-		Name: "plan_act",
-		Asks: true,
-		Rank: ranks(planAct),
-	}
-}
-
 func planAct(ctx context.Context, s *session) ([]int, error) {
 	plan, err := s.plan(ctx, planActSystem)
 	if err != nil {

@@ -2,20 +2,14 @@ package method
 
 import "context"
 
-// PlanAndSolve asks twice: for a plan from the request alone, and for its
+// planAndSolve asks twice: for a plan from the request alone, and for its
 // execution on the candidates (Wang et al., ACL 2023).
-func PlanAndSolve() Method {
-	return Method{
-		Name: "ps",
-		Asks: true,
-		Rank: ranks(func(ctx context.Context, s *session) ([]int, error) {
-			plan, err := s.plan(ctx, rankSystem)
-			if err != nil {
-				return nil, err
-			}
-			return s.rank(ctx, "solve", s.everyone(), s.K, misled(plan), "Plan:\n"+plan.Text, psSolve)
-		}),
+func planAndSolve(ctx context.Context, s *session) ([]int, error) {
+	plan, err := s.plan(ctx, rankSystem)
+	if err != nil {
+		return nil, err
 	}
+	return s.rank(ctx, "solve", s.everyone(), s.K, misled(plan), "Plan:\n"+plan.Text, psSolve)
 }
 
 var psPlan, psSolve = wording("ps_plan"), wording("ps_solve")

@@ -8,13 +8,8 @@ import (
 	"github.com/scruple-eval/scruple/internal/stable"
 )
 
-// Random orders the candidates at random: the lower bound, 1/N in Hits@1.
-func Random() Method {
-	return Method{
-		Name: "random",
-		Rank: ranks(func(_ context.Context, s *session) ([]int, error) { return s.sorted(s.chance("random")), nil }),
-	}
-}
+// random orders the candidates at random: the lower bound, 1/N in Hits@1.
+func random(_ context.Context, s *session) ([]int, error) { return s.sorted(s.chance("random")), nil }
 
 // chance orders candidates by a hash of the run's seed, the request and the
 // item. The order is reproducible and independent of their positions.

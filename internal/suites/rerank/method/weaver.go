@@ -25,21 +25,13 @@ const (
 	weaverBytes     = 64 << 10 // of the cells of a result
 )
 
-// Weaver combines SQL and model calls: a query over attributes, hours, reviewers
+// weaver combines SQL and model calls: a query over attributes, hours, reviewers
 // and friends narrows the candidates, the model answers questions about the
 // text of their reviews, the answers become a table, and a last query orders
 // the candidates (Khoja et al., Weaver, 2025). An answer about a text that does
 // not parse leaves the question unknown.
-func Weaver() Method {
-	return weaverWithin(sqltable.Limits{Rows: weaverRows, Bytes: weaverBytes})
-}
-
-func weaverWithin(limits sqltable.Limits) Method {
-	return Method{
-		Name: "weaver",
-		Asks: true,
-		Rank: ranks(func(ctx context.Context, s *session) ([]int, error) { return weaver(ctx, s, limits) }),
-	}
+func weaver(limits sqltable.Limits) ranker {
+	return func(ctx context.Context, s *session) ([]int, error) { return weave(ctx, s, limits) }
 }
 
 type weaving struct {
@@ -73,7 +65,7 @@ func (q *weaverQuestion) UnmarshalJSON(data []byte) error {
 
 var weaverPlanSchema, weaverOrderSchema = schema("plan", "weaver_plan"), schema("order", "weaver_order")
 
-func weaver(ctx context.Context, s *session, limits sqltable.Limits) (ranking []int, err error) {
+func weave(ctx context.Context, s *session, limits sqltable.Limits) (ranking []int, err error) {
 	db, err := sqltable.Open(ctx, limits, s.tables()...)
 	if err != nil {
 		return nil, err
@@ -156,8 +148,7 @@ func (w *weaving) readSQL(step string, a Answer) (plan weaverPlan, err error) {
 func (w *weaving) try(ctx context.Context, step, sql string) (found []int, wrong string, err error) {
 	w.record(step, "sql", sql)
 	r, err := w.db.Query(ctx, sql)
-	var bad *sqltable.Error
-	if errors.As(err, &bad) {
+	if bad, ok := errors.AsType[*sqltable.Error](err); ok {
 		return nil, bad.Text, nil
 	}
 	if errors.Is(err, sqltable.ErrTime) {

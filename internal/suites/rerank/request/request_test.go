@@ -163,6 +163,7 @@ func TestCheck(t *testing.T) {
 
 // The shapes are those of the seed's table, and others that come near.
 func TestLint(t *testing.T) {
+	text := &Node{Aspect: "m", Evidence: &Evidence{Kind: ReviewText, Pattern: "x"}}
 	credible := &Node{Aspect: "m", Evidence: &Evidence{Kind: ReviewText, Pattern: "x", WeightBy: "fans"}}
 	meta := &Node{Aspect: "m", Evidence: &Evidence{Kind: ReviewMeta, Path: "user.elite", Test: NotEmpty}}
 	parse := func(s string) *Node {
@@ -180,7 +181,7 @@ func TestLint(t *testing.T) {
 		{"G01", parse("AND(a, b, c)"), true}, {"G01", parse("AND(a, b, NOT(c), d)"), true}, {"G01", parse("AND(a, b)"), false}, {"G01", parse("OR(a, b, c)"), false}, {"G01", parse("AND(a, b, OR(c, d))"), false}, {"G01", parse("a"), false},
 		{"G02", parse("AND(a, OR(b, c))"), true}, {"G02", parse("AND(OR(b, c), x, a)"), true}, {"G02", parse("AND(a, OR(b, c, d))"), false}, {"G02", parse("OR(b, c)"), false}, {"G02", parse("AND(a, AND(b, c))"), false},
 		{"G03", parse("AND(a, OR(b, NOT(c)))"), true}, {"G03", parse("AND(a, OR(b, AND(c, d)))"), false},
-		{"G04", join(And, leaf("a"), credible), true}, {"G04", join(And, meta, leaf("a"), leaf("b")), true}, {"G04", parse("AND(a, b)"), false}, {"G04", join(And, leaf("a"), join(Not, meta)), true},
+		{"G04", join(And, leaf("a"), credible), true}, {"G04", join(And, meta, leaf("a"), leaf("b")), true}, {"G04", parse("AND(a, b)"), false}, {"G04", join(And, leaf("a"), text), false}, {"G04", join(And, leaf("a"), join(Not, meta)), true},
 		{"G05", parse("AND(a, OR(b, c, d))"), true}, {"G05", parse("AND(a, OR(b, c))"), false}, {"G05", parse("OR(a, b, c)"), false},
 		{"G06", parse("AND(a, OR(AND(b, c), AND(d, e)))"), true}, {"G06", parse("AND(a, OR(b, AND(d, e)))"), false},
 		{"G07", parse("AND(a, OR(b, c), OR(d, e))"), true}, {"G07", parse("AND(a, OR(b, c))"), false}, {"G07", parse("AND(OR(b, c), OR(d, e))"), false},

@@ -1,4 +1,0 @@
-package evallog
-
-// formats lists the formats.
-var formats = []Format{inspect, lmEval, promptfoo, deepEval, eee, nemo, harbor}
