@@ -350,12 +350,12 @@ func TestRepresentativeRun(t *testing.T) {
 		long = strings.Replace(long, s, s+" "+s, 1)
 	}
 	c.Trials[1].Outcome.Data = []byte(long)
-	if run := b.representative(b.cell(c)); run != 2 {
+	if run := b.representative(b.cell(c), queueFailures); run != 2 {
 		t.Errorf("run %d is suggested, want 2", run)
 	}
 	c.Trials[0] = answered(b, f, c.Arm, 1, true)
 	c.Trials[2] = answered(b, f, c.Arm, 3, true)
-	if run := b.representative(b.cell(c)); run != 0 {
+	if run := b.representative(b.cell(c), queueFailures); run != 0 {
 		t.Errorf("run %d of a fragment that passes is suggested", run)
 	}
 }
