@@ -73,6 +73,9 @@ func Make(list []kit.Appendix, s Source) (set Set, err error) {
 		if err != nil {
 			return set, fmt.Errorf("appendix %s: %w", cmp.Or(a.Name, a.Title), err)
 		}
+		if len(parts)+len(own) == 0 {
+			own = []report.Part{prose("There is nothing to show here yet.")}
+		}
 		d.Parts, set.Missing = slices.Concat(d.Parts, parts, own), append(set.Missing, missing...)
 		var b bytes.Buffer
 		if err := report.WriteDocument(&b, d, alpha); err != nil {
@@ -140,7 +143,7 @@ func (s Source) parts(a kit.Appendix, results []*annotate.Result) ([]report.Part
 	case kit.FromProgram:
 		return s.program()
 	}
-	if a.Tables == nil && a.From == kit.FromTables {
+	if a.Tables == nil && a.From == kit.FromTables { // it is what the suite knows
 		return nil, nil
 	}
 	parts := s.tables(a.Tables)

@@ -74,11 +74,11 @@ func (s Source) written(a kit.Appendix) (parts []report.Part, missing []Missing,
 		if p.Heading != "" {
 			parts = append(parts, report.Part{Heading: p.Heading})
 		}
-		for _, t := range p.Texts {
-			parts = append(parts, report.Part{Prose: []string{t.Name + ":"}, Verbatim: t.Text})
-		}
 		if p.Table != nil {
 			parts = append(parts, report.Part{Table: p.Table})
+		}
+		for _, t := range p.Texts {
+			parts = append(parts, report.Part{Prose: []string{t.Name + ":"}, Verbatim: t.Text})
 		}
 		if p.Ask != "" {
 			write(p.Heading)
