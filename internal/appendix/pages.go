@@ -26,9 +26,14 @@ func missingTable(list []Missing) report.Part {
 	if len(list) == 0 {
 		return prose("Every page is written.")
 	}
-	t := &eval.Table{Title: say.Plural(len(list), "section", "sections") + " not written yet", Columns: []string{"file", "heading"}}
-	for _, m := range list {
-		t.Row(eval.Texts(m.Page, m.Heading)...)
+	t := &eval.Table{Title: say.Plural(len(list), "section", "sections") + " not written yet", Columns: []string{"file", "sections", "headings"}}
+	for len(list) > 0 {
+		n, headings := 0, []string{}
+		for ; n < len(list) && list[n].Page == list[0].Page; n++ {
+			headings = append(headings, list[n].Heading)
+		}
+		t.Row(eval.Text(list[0].Page), eval.Count(n), eval.Text(strings.Join(headings, "; ")))
+		list = list[n:]
 	}
 	return report.Part{Table: t}
 }

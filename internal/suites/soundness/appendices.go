@@ -123,20 +123,23 @@ func (s *synthesis) emergentCodes() (parts []kit.Part) {
 }
 
 // memos has what people wrote of each coding.
-func (s *synthesis) memos() []kit.Part {
-	t := &eval.Table{Title: "Codings", Columns: []string{"fragment", "condition", "run", "codes", "by", "date", "justification", "memo"}}
-	for _, x := range slices.Concat(s.coded, s.singles) {
-		c := x.coding
-		if c == nil {
-			continue
+func (s *synthesis) memos() (parts []kit.Part) {
+	for _, of := range []struct {
+		title string
+		list  []*failure
+	}{{"Codings", s.coded}, {"Exploratory codings of single failures", s.singles}} {
+		t := &eval.Table{Title: of.title, Columns: []string{"fragment", "condition", "run", "codes", "by", "date", "justification", "memo"}}
+		for _, x := range of.list {
+			if c := x.coding; c != nil {
+				day, _, _ := strings.Cut(c.at, "T")
+				t.Row(eval.Texts(x.fragment.ID, x.condition, c.run, strings.Join(c.codes, ", "), c.by, day, c.justification, c.memo)...)
+			}
 		}
-		day, _, _ := strings.Cut(c.at, "T")
-		t.Row(eval.Texts(x.fragment.ID, x.condition, c.run, strings.Join(c.codes, ", "), c.by, day, c.justification, c.memo)...)
+		if len(t.Rows) > 0 {
+			parts = append(parts, kit.Part{Table: t})
+		}
 	}
-	if len(t.Rows) == 0 {
-		return nil
-	}
-	return []kit.Part{{Table: t}}
+	return parts
 }
 
 // examplesOf is how many annotated examples there are of each criterion of challenge cases.
