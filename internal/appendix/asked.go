@@ -31,9 +31,12 @@ func (s Source) prompts(arms []string) (parts []report.Part) {
 			versions = append(versions, fmt.Sprintf("%s (%d)", v.Name, v.N))
 		}
 		t.Row(eval.Texts(p.Name, p.Provider, p.Model, strings.Join(versions, ", "), strings.Join(settings, ", "), strings.Join(p.Adapted, ", "))...)
-		sent, err := s.Prompt(eval.Trial{Item: p.Item, Arm: p.Name, Replicate: 1})
-		if err != nil {
-			unknown = append(unknown, prose("The request of %s about %s cannot be built again: %v.", p.Name, p.Item, err))
+		sent := ""
+		for r := 1; r <= max(1, s.Study.Execution.Replicates) && sent == ""; r++ { // one of them may have failed
+			sent, _ = s.Prompt(eval.Trial{Item: p.Item, Arm: p.Name, Replicate: r})
+		}
+		if sent == "" { // the reason may name folders of this machine, and a deposit is the same bytes on all
+			unknown = append(unknown, prose("The request of %s about %s cannot be built again; scruple show --prompts says why.", p.Name, p.Item))
 			continue
 		}
 		i := 0

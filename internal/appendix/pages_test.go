@@ -1,11 +1,13 @@
 package appendix
 
 import (
+	"errors"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 )
@@ -83,5 +85,35 @@ func TestPages(t *testing.T) {
 	}
 	if strings.Contains(page, "<script>alert") || strings.Contains(page, "<img src=x") || strings.Contains(page, "<b>organisation") {
 		t.Error("text of people is no element")
+	}
+}
+
+// Arms that were sent the same text have it once; a replicate that failed does not hide it, and
+// a request that cannot be built again is named without its reason.
+func TestPrompts(t *testing.T) {
+	s := source(t)
+	s.Study.Execution.Replicates = 2
+	s.Analysis = &analyse.Analysis{Asked: &analyse.Asked{Parties: []analyse.Party{
+		{Name: "a@x", Item: "q1", Provider: "p", Settings: []eval.Level{{Name: "temperature", Value: "0"}}, Adapted: []string{"no temperature"}},
+		{Name: "a@y", Item: "q1"}, {Name: "a@z", Item: "q1"}, {Name: "b@x", Item: "q1"}, {Name: "judge", Judge: true, Item: "q1"},
+	}}}
+	s.Prompt = func(of eval.Trial) (string, error) {
+		if of.Arm == "a@z" || of.Replicate == 1 {
+			return "", errors.New("no such file /tmp/secret")
+		}
+		return "Judge ``` this.", nil
+	}
+	set, err := Make([]kit.Appendix{{Name: "B", Title: "Prompts", From: kit.FromPrompts, Arms: func(kit.Bench) []string { return []string{"a@x", "a@y", "a@z", "judge"} }}}, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(set.Files[0].Data)
+	for _, want := range []string{"| a@x | p |  |  | temperature 0 | no temperature |", "## Sent to a@x, a@y about q1\n\n````text\nJudge ``` this.\n````", "The request of a@z about q1 cannot be built again"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, "b@x") || strings.Contains(text, "judge") || strings.Contains(text, "/tmp") {
+		t.Error(text)
 	}
 }
