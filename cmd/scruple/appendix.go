@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,20 +16,25 @@ import (
 	"github.com/scruple-eval/scruple/internal/annotate"
 	"github.com/scruple-eval/scruple/internal/appendix"
 	"github.com/scruple-eval/scruple/internal/bundle"
+	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/disk"
+	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/store"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
 func appendixVerb(a *app) *cobra.Command {
 	var dir string
-	c := a.verb("soundness appendix", a.on(theStudy, func(o *opened) error { return a.appendix(o.ctx, o.arg, o.x, o.from, dir) }))
+	var pages bool
+	c := a.verb("soundness appendix", a.on(theStudy, func(o *opened) error { return a.appendix(o.ctx, o.arg, o.x, o.from, dir, pages) }))
 	c.Flags().StringVar(&dir, "out", "", "folder to write to (default: appendices, beside the reports)")
+	c.Flags().BoolVar(&pages, "pages", false, "first make the pages that people write, in pages/ beside the study; one that exists stays as it is")
 	return c
 }
 
-func (a *app) appendix(ctx context.Context, arg string, x *experiment.Experiment, from source, dir string) error {
+func (a *app) appendix(ctx context.Context, arg string, x *experiment.Experiment, from source, dir string, pages bool) error {
 	if len(x.Suite.Appendices) == 0 {
 		return fmt.Errorf("appendix: suite %s declares no appendices; scruple report has the tables", x.Suite.Name)
 	}
@@ -36,7 +43,7 @@ func (a *app) appendix(ctx context.Context, arg string, x *experiment.Experiment
 		return err
 	}
 	defer closeSubjects()
-	s := appendix.Source{Study: x.Study, Place: annotationsOf(x, from), Subjects: subjects}
+	s := sourceOf(x, annotationsOf(x, from), subjects)
 	db, found, err := a.findRun(ctx, arg)
 	switch {
 	case errors.Is(err, store.ErrNotFound): // people work before any run
@@ -44,18 +51,17 @@ func (a *app) appendix(ctx context.Context, arg string, x *experiment.Experiment
 		return err
 	default:
 		defer db.Close()
-		switch result, err := experiment.Kept(ctx, db, found); {
-		case errors.Is(err, store.ErrNotFound): // the run was never analysed
-		case err != nil:
-			return err
-		default:
-			s.Analysis = result.Analysis
-		}
-		if s.Sessions, err = (keptRun{ctx, db, found, x.Study}).Sessions(); err != nil {
+		if err := ofRun(ctx, &s, db, x, found); err != nil {
 			return err
 		}
 	}
-	files, err := appendix.Make(x.Suite.Appendices, s)
+	made := []string{}
+	if pages {
+		if made, err = writePages(x, s); err != nil {
+			return err
+		}
+	}
+	set, err := appendix.Make(x.Suite.Appendices, s)
 	if err != nil {
 		return err
 	}
@@ -66,33 +72,129 @@ func (a *app) appendix(ctx context.Context, arg string, x *experiment.Experiment
 		return fmt.Errorf("creating the folder of appendices: %w", err)
 	}
 	var names []string
-	for _, f := range files {
+	for _, f := range set.Files {
 		name := filepath.Join(dir, f.Name)
 		if err := (disk.File{Path: name, Allow: from.keeps(x)}).Write(disk.Bytes(f.Data)); err != nil {
 			return err
 		}
 		names = append(names, name)
 	}
-	return a.result(names, func() { a.say("wrote %s to %s", text.Plural(len(names), "appendix", "appendices"), dir) })
+	return a.result(map[string]any{"files": names, "pages": made, "missing": set.Missing}, func() {
+		for _, name := range made {
+			a.say("made %s, for people to write", name)
+		}
+		a.say("wrote %s to %s; %s has all of them", text.Plural(len(names)-1, "appendix", "appendices"), dir, appendix.AllName)
+		a.sayMissing(set.Missing)
+	})
 }
 
-// bundledAppendices lists the appendices of a run for a bundle.
-func bundledAppendices(ctx context.Context, db *store.DB, r *experiment.Run, result experiment.Result) ([]bundle.Output, error) {
-	s := appendix.Source{Study: r.Study, Place: annotate.At(r.File, r.Study, db.Path(), time.Now), Subjects: r.Subjects(ctx), Analysis: result.Analysis}
-	var err error
-	if s.Sessions, err = (keptRun{ctx, db, r.Record, r.Study}).Sessions(); err != nil {
-		return nil, err
+// sayMissing counts what people have not written, by page.
+func (a *app) sayMissing(list []appendix.Missing) {
+	if len(list) == 0 {
+		return
 	}
-	files, err := appendix.Make(r.Suite.Appendices, s)
+	a.say("not written yet: %s", text.Plural(len(list), "section", "sections"))
+	for len(list) > 0 {
+		page, n := list[0].Page, 0
+		for n < len(list) && list[n].Page == page {
+			n++
+		}
+		a.say("  %-28s %d", page, n)
+		list = list[n:]
+	}
+}
+
+// sourceOf is what appendices are made of before any run.
+func sourceOf(x *experiment.Experiment, place annotate.Place, subjects annotate.Source) appendix.Source {
+	return appendix.Source{Study: x.Study, File: x.File, Bench: kit.Suited(x.Bench), Place: place, Subjects: subjects,
+		Page: func(path string) (string, bool, error) {
+			if err := x.File.Contained(path); err != nil {
+				return "", false, err
+			}
+			data, err := dataset.ReadFile(x.File.Place(path))
+			if errors.Is(err, fs.ErrNotExist) {
+				return "", false, nil
+			}
+			return string(data), err == nil, err
+		}}
+}
+
+// ofRun adds a run. What is not shown of one on TEST is not added.
+func ofRun(ctx context.Context, s *appendix.Source, db *store.DB, x *experiment.Experiment, found *store.Run) error {
+	kept := keptRun{ctx, db, found, x.Study}
+	var err error
+	if s.Sessions, err = kept.Sessions(); err != nil {
+		return err
+	}
+	var hidden *experiment.NotAllowedError
+	if err := experiment.CheckShown(ctx, db, found); errors.As(err, &hidden) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	result, err := experiment.Kept(ctx, db, found)
+	if errors.Is(err, store.ErrNotFound) { // the run was never analysed
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	s.Analysis, s.Kept = result.Analysis, kept
+	r, err := x.Attach(ctx, db, found)
+	s.Prompt = func(t eval.Trial) (string, error) {
+		if err != nil {
+			return "", err
+		}
+		prompts, err := r.Prompts(ctx, t, eval.StageRun)
+		if err != nil {
+			return "", err
+		}
+		steps := slices.Sorted(maps.Keys(prompts))
+		if len(steps) == 0 {
+			return "", errors.New("the store has no request of it")
+		}
+		return prompts[steps[0]], nil
+	}
+	return nil
+}
+
+// writePages makes the pages that do not exist.
+func writePages(x *experiment.Experiment, s appendix.Source) (made []string, err error) {
+	pages, err := appendix.Pages(x.Suite.Appendices, s)
 	if err != nil {
 		return nil, err
 	}
-	var list []bundle.Output
-	for _, f := range files {
-		list = append(list, bundle.Output{Name: "appendix_" + f.Name, Write: func(w io.Writer) error {
-			_, err := w.Write(f.Data)
-			return err
-		}})
+	made = []string{}
+	for _, p := range pages {
+		if _, exists, err := s.Page(p.Name); exists || err != nil {
+			if err != nil {
+				return nil, err
+			}
+			continue
+		}
+		paths, err := kit.WriteFiles(x.File.Dir, []kit.File{kit.Bytes(p.Name, p.Data)})
+		if err != nil {
+			return nil, err
+		}
+		made = append(made, paths...)
 	}
-	return list, nil
+	return made, nil
+}
+
+// bundledAppendices lists the appendices of a run for a bundle, and what people have not
+// written.
+func bundledAppendices(ctx context.Context, db *store.DB, r *experiment.Run, result experiment.Result) (list []bundle.Output, missing []appendix.Missing, err error) {
+	if len(r.Suite.Appendices) == 0 {
+		return nil, nil, nil
+	}
+	s := sourceOf(r.Experiment, annotate.At(r.File, r.Study, db.Path(), time.Now), r.Subjects(ctx))
+	if err := ofRun(ctx, &s, db, r.Experiment, r.Record); err != nil {
+		return nil, nil, err
+	}
+	s.Analysis = result.Analysis // as computed, not as stored
+	set, err := appendix.Make(r.Suite.Appendices, s)
+	for _, f := range set.Files {
+		list = append(list, bundle.Output{Name: "appendix_" + f.Name, Write: disk.Bytes(f.Data)})
+	}
+	return list, set.Missing, err
 }

@@ -14,11 +14,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/scruple-eval/scruple/internal/appendix"
 	"github.com/scruple-eval/scruple/internal/bundle"
+	"github.com/scruple-eval/scruple/internal/disk"
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/report"
 	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -59,6 +62,11 @@ func (a *app) bundle(ctx context.Context, arg, output string) error {
 		return err
 	}
 	env := a.bundleEnv()
+	var missing []appendix.Missing
+	env.Outputs = func(ctx context.Context, db *store.DB, r *experiment.Run, result experiment.Result) (list []bundle.Output, err error) {
+		list, missing, err = bundleOutputs(ctx, db, r, result)
+		return list, err
+	}
 	if env.Private, err = a.private(x, from); err != nil {
 		return err
 	}
@@ -78,6 +86,7 @@ func (a *app) bundle(ctx context.Context, arg, output string) error {
 		}
 		a.say("wrote %s: run %s%s, %s", output, m.Run, split, text.Plural(len(m.Files), "file", "files"))
 		a.say("SHA-256 of its manifest: %s", m.Sum())
+		a.sayMissing(missing)
 	})
 }
 
@@ -94,8 +103,11 @@ func (a *app) noteTest(ctx context.Context, db *store.DB, name string) error {
 }
 
 func (a *app) bundleEnv() bundle.Env {
-	return bundle.Env{Experiment: experimentEnv(), Samples: samplesPerArm, Outputs: bundleOutputs,
-		People: a.people}
+	return bundle.Env{Experiment: experimentEnv(), Samples: samplesPerArm, People: a.people,
+		Outputs: func(ctx context.Context, db *store.DB, r *experiment.Run, result experiment.Result) ([]bundle.Output, error) {
+			list, _, err := bundleOutputs(ctx, db, r, result)
+			return list, err
+		}}
 }
 
 // people gives a run the agreement of people, and returns how many of their verdicts the
@@ -109,8 +121,9 @@ func (a *app) people(ctx context.Context, db *store.DB, r *experiment.Run) (lack
 	return lacks, err
 }
 
-// bundleOutputs lists the report in all formats and the tables of a run.
-func bundleOutputs(ctx context.Context, db *store.DB, r *experiment.Run, result experiment.Result) ([]bundle.Output, error) {
+// bundleOutputs lists the report in all formats, the tables of a run, and its appendices with
+// what people have not written.
+func bundleOutputs(ctx context.Context, db *store.DB, r *experiment.Run, result experiment.Result) ([]bundle.Output, []appendix.Missing, error) {
 	shown := report.Report{Analysis: result.Analysis, Verdict: result.Verdict}
 	var list []bundle.Output
 	for _, f := range report.Formats() {
@@ -121,8 +134,38 @@ func bundleOutputs(ctx context.Context, db *store.DB, r *experiment.Run, result 
 			return experiment.WriteTable(ctx, w, db, r.Record, table, experiment.JSONLines)
 		}})
 	}
-	appendices, err := bundledAppendices(ctx, db, r, result)
-	return append(list, appendices...), err
+	packed, err := packedExports(ctx, db, r)
+	if err != nil {
+		return nil, nil, err
+	}
+	appendices, missing, err := bundledAppendices(ctx, db, r, result)
+	return slices.Concat(list, packed, appendices), missing, err
+}
+
+// packedExports lists the files of a suite's formats that bundles have.
+func packedExports(ctx context.Context, db *store.DB, r *experiment.Run) (list []bundle.Output, err error) {
+	dir, remove, err := disk.Temp("exports", r.Record.ID)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, remove()) }()
+	for _, e := range r.Suite.Exports {
+		if !e.Packed {
+			continue
+		}
+		if _, err := e.Write(kit.Suited(r.Bench), keptRun{ctx, db, r.Record, r.Study}, dir); err != nil {
+			return nil, err
+		}
+	}
+	files, err := os.ReadDir(dir)
+	for _, f := range files {
+		data, err := os.ReadFile(filepath.Join(dir, f.Name()))
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, bundle.Output{Name: f.Name(), Write: disk.Bytes(data)})
+	}
+	return list, err
 }
 
 // private lists what no bundle may contain: keys, and the folders of this machine.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -12,7 +13,9 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/disk"
+	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/sampling"
+	"github.com/scruple-eval/scruple/internal/suites/soundness"
 	"github.com/scruple-eval/scruple/internal/table"
 	"github.com/scruple-eval/scruple/internal/text"
 )
@@ -93,6 +96,8 @@ func (a *app) sample(list, sheet, out string, p sampling.Plan) error {
 func trackVerb(a *app) *cobra.Command {
 	var p sampling.Processed
 	var target int
+	var corpus string
+	var columns []string
 	c := a.verb("soundness track", func(c *cobra.Command, args []string) error {
 		t, err := sampling.OpenTracking(args[0], target)
 		if err != nil {
@@ -100,6 +105,14 @@ func trackVerb(a *app) *cobra.Command {
 		}
 		if c.Flags().Changed("target") && t.Target != target {
 			return fmt.Errorf("--target %d: the target is %d, recorded with the first report in %s", target, t.Target, t.Path)
+		}
+		if corpus == "" && columns != nil {
+			return errors.New("--column is about the file of --corpus: give it")
+		}
+		if corpus != "" { // nothing is recorded if it cannot be written
+			if _, err := corpusOf(t, corpus, columns); err != nil {
+				return err
+			}
 		}
 		if len(args) == 2 {
 			p.Report = args[1]
@@ -112,11 +125,102 @@ func trackVerb(a *app) *cobra.Command {
 		} else if p.Eligible != 0 || p.Excluded != "" {
 			return errors.New("--eligible and --exclude are about a report: name it after the sample")
 		}
-		return a.result(t, func() { fmt.Fprint(a.out, t) })
+		var made *writtenCorpus
+		if corpus != "" {
+			if made, err = writeCorpus(t, corpus, columns); err != nil {
+				return err
+			}
+		}
+		return a.result(struct {
+			*sampling.Tracking
+			Corpus *writtenCorpus `json:"corpus,omitempty"`
+		}{t, made}, func() {
+			fmt.Fprint(a.out, t)
+			if made != nil {
+				fmt.Fprint(a.out, made)
+			}
+		})
 	})
 	c.Flags().IntVar(&p.Eligible, "eligible", 0, "number of eligible fragments of REPORT")
 	c.Flags().StringVar(&p.Excluded, "exclude", "", "why nothing is taken from REPORT")
 	c.Flags().StringVar(&p.Note, "note", "", "a note on REPORT")
+	c.Flags().StringVar(&corpus, "corpus", "", "CSV file of the corpus to which the reports are added that it does not have, with their columns of the sample")
+	c.Flags().StringArrayVar(&columns, "column", nil, "with --corpus: CORPUS=SAMPLE, the column of the sample for one of the corpus; can be repeated")
 	c.Flags().IntVar(&target, "target", 150, "wanted number of fragments; recorded with the first report")
 	return c
+}
+
+// A writtenCorpus says what was added to a corpus, and what people still fill in.
+type writtenCorpus struct {
+	File    string       `json:"file"`
+	Rows    int          `json:"rows"`
+	Added   int          `json:"added"`
+	Empty   []eval.Level `json:"empty"` // rows without a value, by column
+	Without []string     `json:"not_in_sample"`
+}
+
+func (w *writtenCorpus) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s added, %d in all\n", w.File, text.Plural(w.Added, "row", "rows"), w.Rows)
+	var empty []string
+	for _, l := range w.Empty {
+		empty = append(empty, l.Name+" "+l.Value)
+	}
+	if len(empty) > 0 {
+		fmt.Fprintf(&b, "rows without a value: %s\n", strings.Join(empty, ", "))
+	}
+	if len(w.Without) > 0 {
+		fmt.Fprintf(&b, "the sample has no column for %s: name one with --column, as in --column %s=NAME\n", strings.Join(w.Without, ", "), w.Without[0])
+	}
+	return b.String()
+}
+
+// corpusOf adds the reports of which a fragment was taken to a corpus.
+func corpusOf(t *sampling.Tracking, file string, columns []string) (c soundness.Corpus, err error) {
+	header, taken := t.Taken()
+	s := soundness.Sample{Header: header, ID: t.ID(), Columns: map[string]string{}}
+	for _, pair := range columns {
+		known, name, ok := strings.Cut(pair, "=")
+		if !ok {
+			return c, fmt.Errorf("--column %s: want CORPUS=SAMPLE, such as report_url=Link", pair)
+		}
+		s.Columns[known] = name
+	}
+	for _, r := range taken {
+		day, _, _ := strings.Cut(r.At, "T")
+		note := fmt.Sprintf("fragment %d of %d", r.Drawn, r.Eligible)
+		if r.Note != "" {
+			note += "; " + r.Note
+		}
+		s.Rows = append(s.Rows, soundness.Taken{Cells: r.Cells, Date: day, Note: note})
+	}
+	if ending := filepath.Ext(file); ending != ".csv" {
+		return c, fmt.Errorf("--corpus %s: want the name of a CSV file, such as fragment_corpus.csv", file)
+	}
+	was, err := table.Read(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		was, err = nil, nil
+	}
+	if err != nil {
+		return c, fmt.Errorf("reading the corpus: %w", err)
+	}
+	c, err = s.Corpus(was)
+	c.Changed = c.Changed || was == nil
+	return c, err
+}
+
+// writeCorpus writes what [corpusOf] makes.
+func writeCorpus(t *sampling.Tracking, file string, columns []string) (*writtenCorpus, error) {
+	c, err := corpusOf(t, file, columns)
+	if err != nil {
+		return nil, err
+	}
+	data, err := table.CSV(c.Rows)
+	if err == nil && c.Changed {
+		err = disk.File{Path: file, Allow: notOurs}.Write(disk.Bytes(data))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &writtenCorpus{file, len(c.Rows) - 1, c.Added, c.Empty, c.Without}, nil
 }

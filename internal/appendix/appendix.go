@@ -1,12 +1,14 @@
 // Package appendix makes the appendices that a suite declares: documents for a paper or a
-// thesis, made of the tables of a report and of people's work. What is not there yet is
-// said in the document, so that a set of appendices is always complete by name.
+// thesis, made of the tables of a report, of people's work, and of pages that people write
+// beside the study. What is not there yet is said in the document, so that a set of
+// appendices is always complete by name.
 //
 // The package must not know any suite, and computes nothing but counts.
 package appendix
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -26,47 +28,83 @@ import (
 // A Source is what appendices are made of.
 type Source struct {
 	Study    *study.Study
+	File     *study.File
+	Bench    kit.Bench
 	Place    annotate.Place
 	Subjects annotate.Source
-	Analysis *analyse.Analysis // nil before a run is scored
-	Sessions []kit.Session     // of the run
+	Page     func(path string) (text string, exists bool, err error) // of those that people write
+	Sessions []kit.Session                                           // of the run
+	// Of a run that was scored; nil before it.
+	Analysis *analyse.Analysis
+	Kept     kit.Kept
+	Prompt   func(eval.Trial) (string, error) // as it was sent
 }
 
-// A File is an appendix as Markdown.
+// A File is an appendix as Markdown, or a page of all of them.
 type File struct {
 	Name string // such as H1_performance.md
 	Data []byte
 }
 
-// Make makes the appendices.
-func Make(list []kit.Appendix, s Source) ([]File, error) {
+// A Set is what was made.
+type Set struct {
+	Files   []File
+	Missing []Missing
+}
+
+// Make makes the appendices, each as Markdown, and all as one page of HTML.
+func Make(list []kit.Appendix, s Source) (set Set, err error) {
 	results, err := s.results()
 	if err != nil {
-		return nil, err
+		return set, err
 	}
-	var files []File
+	alpha := s.Study.Statistics.Alpha
+	all := make([]report.Document, 1)
 	for _, a := range list {
-		d := report.Document{Title: strings.TrimSpace("Appendix " + a.Name + " " + a.Title)}
+		d := report.Document{Title: title(a)}
 		if a.Intro != "" {
 			d.Parts = append(d.Parts, report.Part{Prose: []string{a.Intro}})
 		}
 		parts, err := s.parts(a, results)
 		if err != nil {
-			return nil, fmt.Errorf("appendix %s: %w", a.Name, err)
+			return set, fmt.Errorf("appendix %s: %w", cmp.Or(a.Name, a.Title), err)
 		}
-		d.Parts = append(d.Parts, parts...)
+		own, missing, err := s.written(a)
+		if err != nil {
+			return set, fmt.Errorf("appendix %s: %w", cmp.Or(a.Name, a.Title), err)
+		}
+		if len(parts)+len(own) == 0 {
+			own = []report.Part{prose("There is nothing to show here yet.")}
+		}
+		d.Parts, set.Missing = slices.Concat(d.Parts, parts, own), append(set.Missing, missing...)
 		var b bytes.Buffer
-		if err := report.WriteDocument(&b, d, s.Study.Statistics.Alpha); err != nil {
-			return nil, err
+		if err := report.WriteDocument(&b, d, alpha); err != nil {
+			return set, err
 		}
-		files = append(files, File{fileName(a), b.Bytes()})
+		all, set.Files = append(all, d), append(set.Files, File{fileName(a), b.Bytes()})
 	}
-	return files, nil
+	all[0] = report.Document{Title: "What people have not written yet", Parts: []report.Part{missingTable(set.Missing)}}
+	var b bytes.Buffer
+	if err := report.WriteDocuments(&b, s.Study.Name+", appendices", all, alpha); err != nil {
+		return set, err
+	}
+	set.Files = append(set.Files, File{AllName, b.Bytes()})
+	return set, nil
+}
+
+// AllName is the page with all appendices.
+const AllName = "all.html"
+
+func title(a kit.Appendix) string {
+	if a.Name == "" {
+		return a.Title
+	}
+	return strings.TrimSpace("Appendix " + a.Name + " " + a.Title)
 }
 
 func fileName(a kit.Appendix) string {
 	words := strings.FieldsFunc(strings.ToLower(a.Title), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
-	return strings.ReplaceAll(a.Name, ".", "") + "_" + strings.Join(words, "_") + ".md"
+	return strings.TrimPrefix(strings.ReplaceAll(a.Name, ".", "")+"_", "_") + strings.Join(words, "_") + ".md"
 }
 
 // results reads the tasks that were started.
@@ -100,6 +138,13 @@ func (s Source) parts(a kit.Appendix, results []*annotate.Result) ([]report.Part
 		return s.declarations()
 	case kit.FromRun:
 		return s.runSessions(), nil
+	case kit.FromPrompts:
+		return s.prompts(a.Arms(s.Bench)), nil
+	case kit.FromProgram:
+		return s.program()
+	}
+	if a.Tables == nil && a.From == kit.FromTables { // it is what the suite knows
+		return nil, nil
 	}
 	parts := s.tables(a.Tables)
 	if a.From == kit.FromAgreements {

@@ -30,7 +30,8 @@ type gathering struct {
 	err     error // of a copy: no reason of the study
 }
 
-// gather copies the files of a study, and those of people that its ledger has. It returns
+// gather copies the files of a study, those of people that its ledger has, and pages that
+// people write. It returns
 // the path of the study file in the bundle.
 func gather(x *experiment.Experiment, book, dir string) (string, error) {
 	g := &gathering{x: x, dir: dir}
@@ -52,6 +53,15 @@ func gather(x *experiment.Experiment, book, dir string) (string, error) {
 	people, err := place.Files()
 	if err != nil {
 		return "", err
+	}
+	for _, a := range x.Suite.Appendices {
+		if a.Page == "" {
+			continue
+		}
+		if err := x.File.Contained(a.Page); err != nil {
+			return "", err
+		}
+		people = append(people, a.Page)
 	}
 	for _, rel := range people {
 		g.add(rel)

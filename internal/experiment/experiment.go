@@ -229,7 +229,13 @@ func itemsOf(bench eval.Bench, s *study.Study) (items []eval.Item, dependent []s
 	if s.Split == "" {
 		return items, dependent, nil
 	}
-	items = slices.DeleteFunc(slices.Clone(items), func(it eval.Item) bool { return it.Split != s.Split })
+	items = slices.Clone(items)
+	if s.Split == study.SplitTest && !slices.ContainsFunc(items, func(it eval.Item) bool { return it.Split != "" }) {
+		for i := range items { // data without splits can be registered as a whole
+			items[i].Split = study.SplitTest
+		}
+	}
+	items = slices.DeleteFunc(items, func(it eval.Item) bool { return it.Split != s.Split })
 	if len(items) == 0 {
 		return nil, nil, fmt.Errorf("no item of the study has split %s: give the key split to the items in the data, or leave it out of the study", s.Split)
 	}

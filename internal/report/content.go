@@ -82,6 +82,8 @@ type block struct {
 	Metrics []definition
 	Samples *samples
 	Prompts []prompt
+	// Of documents: a text as it is, and Markdown of people.
+	Verbatim, Written string
 }
 
 // builder makes the content of one report.

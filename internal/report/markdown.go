@@ -2,6 +2,7 @@ package report
 
 import (
 	"io"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -73,6 +74,17 @@ func (m *markdown) verbatim(title, text string) {
 	}
 	m.b.WriteString(fence + "\n\n")
 }
+
+// written writes Markdown of people as it is, but for HTML.
+func (m *markdown) written(text string) {
+	for _, l := range plainLines(text) {
+		m.b.WriteString(element.ReplaceAllString(trimRight(l), "&lt;$1") + "\n")
+	}
+	m.b.WriteByte('\n')
+}
+
+// element matches the beginning of an element, comment or address of HTML.
+var element = regexp.MustCompile("<([A-Za-z/!?])")
 
 func (m *markdown) table(t *table) {
 	m.para(strong, t.Caption)

@@ -37,6 +37,7 @@ type Processed struct {
 	// Excluded is the reason why no fragment was taken.
 	Excluded string `json:"excluded,omitempty"`
 	Note     string `json:"note,omitempty"`
+	At       string `json:"-"` // RFC 3339, of the record
 }
 
 // A Tracking is the work on a sample.
@@ -49,6 +50,7 @@ type Tracking struct {
 	Processed []Processed `json:"processed"`
 
 	order   []string
+	list    *table.Table
 	record  Record
 	started bool
 }
@@ -83,6 +85,7 @@ func OpenTracking(sample string, target int) (*Tracking, error) {
 	if err != nil {
 		return nil, err
 	}
+	t.list = list
 	for _, r := range list.Rows {
 		t.order = append(t.order, r.Text(id))
 	}
@@ -111,6 +114,7 @@ func (t *Tracking) apply(e ledger.Entry) error {
 		return nil
 	case reportKind:
 		err := e.Decode(&p)
+		p.At = e.At
 		t.Processed = append(t.Processed, p)
 		return err
 	}
@@ -164,7 +168,9 @@ func (t *Tracking) Add(p Processed, now time.Time) (Processed, error) {
 		t.started = err == nil
 	}
 	if err == nil {
-		_, err = log.Append(now, "", reportKind, p)
+		var e ledger.Entry
+		e, err = log.Append(now, "", reportKind, p)
+		p.At = e.At
 	}
 	if err := errors.Join(err, log.Close()); err != nil {
 		return p, err
@@ -172,6 +178,26 @@ func (t *Tracking) Add(p Processed, now time.Time) (Processed, error) {
 	t.Processed = append(t.Processed, p)
 	t.count()
 	return p, nil
+}
+
+// ID is the column that names a report.
+func (t *Tracking) ID() string { return t.record.ID }
+
+// A Taken is a report of which a fragment was taken, with its row of the sample.
+type Taken struct {
+	Processed
+	Cells []string
+}
+
+// Taken lists the reports of which a fragment was taken, up to the target, below the header of
+// the sample. Those after the target are for practice and examples.
+func (t *Tracking) Taken() (header []string, list []Taken) {
+	for i, p := range t.Processed { // they are in the order of the sample
+		if p.Drawn > 0 && (t.Target <= 0 || len(list) < t.Target) {
+			list = append(list, Taken{p, t.list.Rows[i].Texts()})
+		}
+	}
+	return t.list.Header, list
 }
 
 // String is the state as text.

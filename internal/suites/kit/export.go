@@ -11,6 +11,8 @@ import (
 type Export struct {
 	Name string // value of --format
 	Doc  string // the files written, to follow the name in help
+	// Packed is whether bundles have the files too. They then depend on the run alone.
+	Packed bool
 	// Write writes the run of a bench into dir and describes the files, to follow
 	// the word "wrote".
 	Write func(b Bench, k Kept, dir string) (string, error)

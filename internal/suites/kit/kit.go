@@ -109,14 +109,35 @@ type Datum struct {
 	Keep   []string
 }
 
-// An Appendix is a document with tables of the report, or made of people's work.
+// An Appendix is a document with tables of the report, with people's work, and with what
+// people write in a file beside the study.
 type Appendix struct {
-	Name   string // such as H.1
+	Name   string // such as H.1; "" for one with a title alone
 	Title  string
 	Intro  string
 	From   Origin
 	Tables []string // names of tables and figures of the report, in their order
+	// Fill returns what the suite knows. k is nil before a run was scored.
+	Fill func(b Bench, k Kept) ([]Part, error)
+	// Arms lists the arms whose prompts are shown, of FromPrompts.
+	Arms func(b Bench) []string
+	// Page is the path of the file that people write, such as pages/limitations.md, and Ask
+	// its headings after those of the parts.
+	Page string
+	Ask  []Topic
 }
+
+// A Part is what a suite knows for an appendix.
+type Part struct {
+	Heading string
+	Texts   []eval.Passage // as they are
+	Table   *eval.Table
+	// Ask is what people write about the part, under its heading in the page; "" for nothing.
+	Ask string
+}
+
+// A Topic is a heading under which people write, and what belongs there.
+type Topic struct{ Heading, Ask string }
 
 // An Origin is what an appendix is made of beside tables. It is a closed set.
 type Origin string
@@ -130,6 +151,8 @@ const (
 	FromLocks       Origin = "locks"       // declarations
 	FromRun         Origin = "run"         // sessions of the run
 	FromAgreements  Origin = "reliability" // all agreements of people, beside the tables
+	FromPrompts     Origin = "prompts"     // texts and parameters of requests, as they were sent
+	FromProgram     Origin = "program"     // versions, files and commands
 )
 
 // An Explain shows the computed truth of an item, or of one candidate of it, as

@@ -1,19 +1,239 @@
 package soundness
 
-import "github.com/scruple-eval/scruple/internal/suites/kit"
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
+	"github.com/scruple-eval/scruple/internal/suites/soundness/wording"
+	"github.com/scruple-eval/scruple/internal/text"
+)
 
 // appendices are those of the design, by name.
 func appendices() []kit.Appendix {
+	const onlyFragment = "Requests about other fragments differ in the fragment alone."
 	return []kit.Appendix{
+		{Name: "B", Title: "Prompts without worked examples", Intro: onlyFragment, From: kit.FromPrompts, Arms: func(b kit.Bench) []string { return b.(*Bench).prompted(false) }},
+		{Name: "C", Title: "Prompts with worked examples", Intro: onlyFragment, From: kit.FromPrompts, Arms: func(b kit.Bench) []string { return b.(*Bench).prompted(true) }},
+		{Name: "D.1", Title: "Code book", Page: "pages/code_book.md", Fill: filled((*synthesis).codeBook), Intro: "The checkpoints as failure codes, each with an example if a coded failure has it."},
+		{Name: "D.2", Title: "Emergent codes", Page: "pages/emergent_codes.md", Fill: filled((*synthesis).emergentCodes), Intro: "Codes that people added to those of the checklist."},
+		{Name: "D.3", Title: "Coding memo", Page: "pages/coding_memo.md", Fill: filled((*synthesis).memos), Ask: []kit.Topic{
+			{Heading: "Procedure", Ask: "Who coded, when, in which order; how the representative run was chosen where several failed."},
+			{Heading: "Decisions", Ask: "Decisions of interpretation: where two codes could apply, and which was taken why; codes that were added, merged or given up."}}},
 		{Name: "E.1", Title: "Calibration memo", From: kit.FromPractice, Intro: "Practice judgements before the assessment of the corpus, apart from the gold."},
 		{Name: "E.2", Title: "Session log", From: kit.FromSessions, Intro: "Sessions in which the expert judged the corpus. Dates are in UTC."},
 		{Name: "E.3", Title: "Consistency check", From: kit.FromSecondRound, Intro: "RC1: items judged again without the first judgements. With few items it is a screen."},
 		{Name: "E.4", Title: "Lock declaration", From: kit.FromLocks, Intro: "Gold that is locked. Every command refuses it when it changed."},
 		{Name: "F.1", Title: "Execution log", From: kit.FromRun, Intro: "Sessions in which models were asked. Times are in UTC."},
+		{Name: "G", Title: "Implementation", From: kit.FromProgram, Page: "pages/implementation.md", Ask: []kit.Topic{
+			{Heading: "Programs of our own", Ask: "Scripts and tools beside Scruple, such as those that drew figures: what each does, its version, and where it is deposited."}}},
 		{Name: "H.1", Title: "Performance", Tables: []string{"executive_summary", "performance_matrix", "collapsed_rates", "pass_by_model", "pass_by_group", "failure_types", "coherence", "exclusions"}},
 		{Name: "H.2", Title: "Statistical tests", Tables: []string{"hypotheses", "design"}},
-		{Name: "H.3", Title: "Failure patterns", Tables: []string{tableTypes, tableSignature, tableDomains, tableCodes, tablePairs, tableOrigin}},
-		{Name: "H.4", Title: "Challenge cases", Tables: []string{tableOverlap, tableChallenge, tableLikeness}},
-		{Name: "H.5", Title: "Validity and reliability", From: kit.FromAgreements, Tables: []string{tableQuestions, tableDefensible}},
+		{Name: "H.3", Title: "Failure patterns", Tables: []string{tableTypes, tableSignature, tableDomains, tableCodes, tablePairs, tableOrigin, tableSingle}, Page: "pages/failure_patterns.md", Ask: []kit.Topic{
+			{Heading: "Narrative", Ask: "What the tables say: where the reasoning of the model breaks down, what follows from what, what worked examples change, and whether emergent codes show what the checklist does not foresee."}}},
+		{Name: "H.4", Title: "Challenge cases", Tables: []string{tableOverlap, tableChallenge, tableLikeness}, Page: "pages/challenge_cases.md", Fill: filled((*synthesis).annotated)},
+		{Name: "H.5", Title: "Validity and reliability", From: kit.FromAgreements, Tables: []string{tableQuestions, tableDefensible}, Page: "pages/gold_defensibility.md", Fill: filled((*synthesis).reflected), Ask: []kit.Topic{
+			{Heading: "The gold as a whole", Ask: "Do the judgements remain defensible, given what the models answered? Where do answers show that a judgement is ambiguous? The gold stays locked: this is reflection, not revision."}}},
+		{Title: "Limitations", Page: "pages/limitations.md", Fill: func(b kit.Bench, _ kit.Kept) ([]kit.Part, error) { return []kit.Part{{Table: b.(*Bench).scope()}}, nil }, Ask: []kit.Topic{
+			{Heading: "Selection of fragments", Ask: "What conclusions sections show of evaluative reasoning, and what they do not."},
+			{Heading: "Scope of the corpus", Ask: "From which organisations, kinds of report, countries and years, and to what the results may be generalised."},
+			{Heading: "Experts", Ask: "Who judged, how many, and what a panel could have changed."},
+			{Heading: "Prompts", Ask: "One formulation for each condition and few worked examples: what other prompts might do."},
+			{Heading: "Coding of failures", Ask: "Whose failures were coded, by whom, and what is unknown of the other models."}}},
 	}
+}
+
+// filled makes parts from the failures of a run; there are none before it is scored.
+func filled(parts func(*synthesis) []kit.Part) func(kit.Bench, kit.Kept) ([]kit.Part, error) {
+	return func(of kit.Bench, k kit.Kept) ([]kit.Part, error) {
+		b := of.(*Bench)
+		s := newSynthesis(b)
+		if k != nil {
+			_, cells, err := b.rows(k)
+			if err != nil {
+				return nil, err
+			}
+			for i := range cells {
+				s.add(&cells[i])
+			}
+			s.order()
+		}
+		return parts(s), nil
+	}
+}
+
+// prompted lists the arms whose prompt has worked examples, or has none.
+func (b *Bench) prompted(examples bool) (ids []string) {
+	for _, a := range b.On {
+		if a.prompt != nil && (a.prompt == &b.worked) == examples {
+			ids = append(ids, a.ID)
+		}
+	}
+	return ids
+}
+
+// codeBook has each code of the checklist, what it means, how often it was used, and the
+// first failure with it.
+func (s *synthesis) codeBook() (parts []kit.Part) {
+	names, meanings := s.b.codes()
+	for i, name := range names {
+		domain := s.b.domains[s.b.domainOf(name)-1]
+		uses, _ := s.count(has(name))
+		place := slices.Index(names, name) - slices.IndexFunc(names, func(n string) bool { return s.b.domainOf(n) == s.b.domainOf(name) })
+		t := &eval.Table{Columns: []string{"", ""}}
+		t.Row(eval.Texts("domain", domain.Name)...)
+		t.Row(eval.Texts("checkpoint", domain.Checkpoints[place].Text)...)
+		t.Row(eval.Texts("definition", meanings[i])...)
+		t.Row(eval.Text("failures with it"), eval.Count(uses))
+		parts = append(parts, kit.Part{Heading: name, Table: t, Texts: s.exampleOf(name),
+			Ask: "Rule: when the code applies, and when another one does (" + text.Shorten(meanings[i], 80) + "). If no failure has the code, an example of your own."})
+	}
+	return parts
+}
+
+// exampleOf is the first coded failure with a code, the primary one if there is any.
+func (s *synthesis) exampleOf(name string) []eval.Passage {
+	i := slices.IndexFunc(s.coded, func(x *failure) bool { return x.coding.codes[0] == name })
+	if i < 0 {
+		i = slices.IndexFunc(s.coded, has(name))
+	}
+	if i < 0 {
+		return nil
+	}
+	return s.b.passages(s.coded[i])
+}
+
+// emergentCodes has each code that people added, with an example.
+func (s *synthesis) emergentCodes() (parts []kit.Part) {
+	for _, name := range s.names() {
+		if s.b.codeType(name) == "deductive" {
+			continue
+		}
+		uses, _ := s.count(has(name))
+		t := &eval.Table{Columns: []string{"", ""}}
+		t.Row(eval.Text("failures with it"), eval.Count(uses))
+		parts = append(parts, kit.Part{Heading: name, Table: t, Texts: s.exampleOf(name),
+			Ask: "Definition: what the code means, when it applies, and why no code of the checklist does."})
+	}
+	return parts
+}
+
+// memos has what people wrote of each coding.
+func (s *synthesis) memos() (parts []kit.Part) {
+	for _, of := range []struct {
+		title string
+		list  []*failure
+	}{{"Codings", s.coded}, {"Exploratory codings of single failures", s.singles}} {
+		t := &eval.Table{Title: of.title, Columns: []string{"fragment", "condition", "run", "codes", "by", "date", "justification", "memo"}}
+		for _, x := range of.list {
+			if c := x.coding; c != nil {
+				day, _, _ := strings.Cut(c.at, "T")
+				t.Row(eval.Texts(x.fragment.ID, x.condition, c.run, strings.Join(c.codes, ", "), c.by, day, c.justification, c.memo)...)
+			}
+		}
+		if len(t.Rows) > 0 {
+			parts = append(parts, kit.Part{Table: t})
+		}
+	}
+	return parts
+}
+
+// examplesOf is how many annotated examples there are of each criterion of challenge cases.
+const examplesOf = 2
+
+// annotated has examples of challenge cases: of the first criterion those on which most
+// other models fail, of the second the first of each code.
+func (s *synthesis) annotated() (parts []kit.Part) {
+	cases := s.challenges()
+	slices.SortStableFunc(cases, func(x, y challenge) int { return cmp.Compare(len(y.others), len(x.others)) })
+	of := map[string]int{}
+	for _, c := range cases {
+		criteria := []string{c.recurring}
+		if c.systematic {
+			criteria = append(criteria, "systematic")
+		}
+		wanted := slices.ContainsFunc(criteria, func(k string) bool { return k != "" && of[k] < examplesOf })
+		if !wanted {
+			continue
+		}
+		for _, k := range criteria {
+			of[k]++
+		}
+		t := &eval.Table{Columns: []string{"", ""}}
+		t.Row(eval.Texts("by criterion", c.criteria())...)
+		t.Row(eval.Texts("other models that fail", strings.Join(c.others, ", "))...)
+		if c.coding != nil {
+			t.Row(eval.Texts("codes", strings.Join(c.coding.codes, ", "))...)
+		}
+		parts = append(parts, kit.Part{Heading: c.fragment.ID + ", " + c.condition, Table: t, Texts: s.b.passages(c.failure),
+			Ask: "What makes the case hard: its content and structure, and whether models lack something or the fragment is ambiguous."})
+	}
+	return parts
+}
+
+// passages are the fragment, the expert's judgement and the representative answer of a
+// failure, with the reason of its codes.
+func (b *Bench) passages(x *failure) []eval.Passage {
+	g := x.fragment.Gold
+	list := []eval.Passage{{Name: "Fragment " + x.fragment.ID, Text: x.fragment.Text}, {Name: "The expert: " + b.labels[g.Label].Name, Text: g.Rationale}}
+	for i, a := range x.runs {
+		run := fmt.Sprint(x.trials[i].Trial.Replicate)
+		if x.coding != nil && run != x.coding.run || x.coding == nil && a.Pass {
+			continue
+		}
+		label := "no label"
+		if a.Label != wording.None {
+			label = b.labels[a.Label].Name
+		}
+		list = append(list, eval.Passage{Name: fmt.Sprintf("%s, %s, run %s: %s", x.arm.family(), x.condition, run, label), Text: a.Rationale})
+		break
+	}
+	if x.coding != nil {
+		list = append(list, eval.Passage{Name: "Coded " + strings.Join(x.coding.codes, ", "), Text: x.coding.justification})
+	}
+	return list
+}
+
+// reflected has the fragments whose gold should be read again.
+func (s *synthesis) reflected() (parts []kit.Part) {
+	if s.judged == 0 {
+		return nil
+	}
+	for _, row := range s.defensible(s.challenges()).Rows {
+		f := s.b.Datum(row[0].Text)
+		parts = append(parts, kit.Part{Heading: f.ID, Texts: []eval.Passage{{Name: "Fragment", Text: f.Text}, {Name: "The expert: " + row[1].Text, Text: f.Gold.Rationale}},
+			Ask: fmt.Sprintf("Is the judgement %s still defensible? %v of %d combinations of model and condition fail.", row[1].Text, row[3].Value, row[3].Of)})
+	}
+	return parts
+}
+
+// scope counts what the limitations are about.
+func (b *Bench) scope() *eval.Table {
+	t := &eval.Table{Title: "What the study has", Columns: []string{"", ""}}
+	reports, criteria := map[string]bool{}, map[string]int{}
+	boundary := 0
+	for _, f := range b.Data {
+		reports[f.Report], criteria[f.Criterion] = true, criteria[f.Criterion]+1
+		if f.Gold != nil && f.Gold.Boundary {
+			boundary++
+		}
+	}
+	delete(reports, "")
+	delete(criteria, "")
+	count := func(name string, n int) { t.Row(eval.Text(name), eval.Count(n)) }
+	count("fragments", len(b.Data))
+	count("reports", len(reports))
+	for _, name := range slices.Sorted(maps.Keys(criteria)) {
+		count("fragments about "+name, criteria[name])
+	}
+	count("boundary cases of the expert", boundary)
+	count("worked examples", len(b.examples))
+	t.Row(eval.Texts("conditions", strings.Join(b.conditions, ", "))...)
+	t.Row(eval.Texts("models", strings.Join(b.models, ", "))...)
+	t.Row(eval.Texts("model whose failures are coded", cmp.Or(b.main, "none"))...)
+	return t
 }

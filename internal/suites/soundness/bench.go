@@ -36,6 +36,7 @@ type Bench struct {
 	practice   []Fragment
 	goldPath   string
 	coded      string // the annotation task about failures
+	explored   string // that about single failures
 	labelled   string // the annotation task about labels whose reading is in doubt
 	validity   Validity
 	plain      prompt
@@ -70,6 +71,8 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 		switch {
 		case t.Queue == queueFailures && b.coded == "":
 			b.coded = t.Name
+		case t.Queue == queueSingle && b.explored == "":
+			b.explored = t.Name
 		case t.Queue == queueLabel && b.labelled == "":
 			b.labelled = t.Name
 		}

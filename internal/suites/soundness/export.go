@@ -17,7 +17,7 @@ import (
 )
 
 func exports() []kit.Export {
-	return []kit.Export{{Name: "schemas", Doc: "response_database.csv, scored_database.csv, fragment_outcomes.csv (schemas 4 to 6), failure_codes_MODEL.csv (schema 7), call_log.csv and appendix_F1_session_log.csv",
+	return []kit.Export{{Name: "schemas", Packed: true, Doc: "response_database.csv, scored_database.csv, fragment_outcomes.csv (schemas 4 to 6), failure_codes_MODEL.csv and single_failure_codes_MODEL.csv (schema 7), call_log.csv and appendix_F1_session_log.csv",
 		Write: func(b kit.Bench, k kit.Kept, dir string) (string, error) { return b.(*Bench).export(k, dir) }}}
 }
 
@@ -155,7 +155,7 @@ func (b *Bench) export(k kit.Kept, dir string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("exporting sessions: %w", err)
 	}
-	var responses, judged, outcomes, calls, log, coded [][]string
+	var responses, judged, outcomes, calls, log, coded, single [][]string
 	for i := range rows {
 		r := &rows[i]
 		responses, calls = append(responses, b.response(r)), append(calls, called(r))
@@ -166,6 +166,9 @@ func (b *Bench) export(k kit.Kept, dir string) (string, error) {
 		outcomes = append(outcomes, cells[i].outcome())
 		if x := b.failed(&cells[i]); x != nil && x.coding != nil {
 			errs, coded = append(errs, b.checkRun(x)), append(coded, b.failureCells(x))
+		}
+		if x := b.single(&cells[i]); x != nil && x.coding != nil {
+			errs, single = append(errs, b.checkRun(x)), append(single, b.failureCells(x))
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
@@ -188,6 +191,9 @@ func (b *Bench) export(k kit.Kept, dir string) (string, error) {
 	}
 	if b.coded != "" {
 		files = append(files, csvTable("failure_codes_"+b.main+".csv", failureColumns, coded))
+	}
+	if b.explored != "" {
+		files = append(files, csvTable("single_failure_codes_"+b.main+".csv", failureColumns, single))
 	}
 	paths, err := kit.WriteFiles(dir, files)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 
 // A failure is a fragment on which the main model fails under a condition.
 type failure struct {
-	fragment  *Fragment
+	*cell
 	condition string
 	kind      string // of its clearest failed run, a type of failure
 	coding    *coding
@@ -24,11 +24,12 @@ type failure struct {
 
 // A coding is what a person says of a failure.
 type coding struct {
-	by, at        string
+	task, by, at  string
 	session       int
 	run           string
 	codes         []string // one to three, the primary one first
 	justification string
+	memo          string
 }
 
 // code is the code at a place, none if there is no more.
@@ -48,23 +49,24 @@ type codedAnswer struct {
 		Run           json.RawMessage `json:"run"` // a text, or the number of a task of its own
 		Emergent      string          `json:"emergent"`
 		Justification string          `json:"justification"`
+		Memo          string          `json:"memo"`
 	} `json:"answer"`
 	Session int `json:"session"`
 }
 
-// codingOf returns what people say of a failure: the decision, or the first answer of
-// the person who started first. The second round measures that person alone.
-func (b *Bench) codingOf(vs []eval.Verdict) *coding {
+// codingOf returns what people say of a failure in a task: the decision, or the first answer
+// of the person who started first. The second round measures that person alone.
+func codingOf(task string, vs []eval.Verdict) *coding {
 	var found *coding
 	for _, v := range vs {
-		if v.Source != eval.ByHuman || v.Step != b.coded || b.coded == "" || v.Round > roundFirst && v.Round != roundDecision {
+		if v.Source != eval.ByHuman || v.Step != task || task == "" || v.Round > roundFirst && v.Round != roundDecision {
 			continue
 		}
 		var a codedAnswer
 		if json.Unmarshal(v.Data, &a) != nil || a.Answer.Primary == "" {
 			continue
 		}
-		c := &coding{by: v.By, at: v.At, session: a.Session, run: strings.Trim(string(a.Answer.Run), `"`), justification: a.Answer.Justification}
+		c := &coding{task: task, by: v.By, at: v.At, session: a.Session, run: strings.Trim(string(a.Answer.Run), `"`), justification: a.Answer.Justification, memo: a.Answer.Memo}
 		for _, name := range []string{a.Answer.Primary, a.Answer.Secondary, a.Answer.Tertiary} {
 			if name == emergent {
 				name = cmp.Or(strings.TrimSpace(a.Answer.Emergent), emergent)
@@ -85,15 +87,34 @@ func (b *Bench) codingOf(vs []eval.Verdict) *coding {
 
 // failed returns the failure of the main model in a cell, or nil.
 func (b *Bench) failed(c *cell) *failure {
-	if c == nil || !b.isMain(c.arm) || c.fragment.Gold == nil || c.Outcome != outcomeFail {
+	if c == nil || c.Outcome != outcomeFail {
 		return nil
 	}
-	x := &failure{fragment: c.fragment, condition: c.arm.condition}
+	return b.failureIn(c, b.coded)
+}
+
+// single returns the run of type 1 in a cell that the main model passes, or nil: its coding
+// is exploratory and counts for no table of failures.
+func (b *Bench) single(c *cell) *failure {
+	if c == nil || c.Outcome != outcomePass {
+		return nil
+	}
+	if x := b.failureIn(c, b.explored); x != nil && x.kind == failureType1 {
+		return x
+	}
+	return nil
+}
+
+func (b *Bench) failureIn(c *cell, task string) *failure {
+	if !b.isMain(c.arm) || c.fragment.Gold == nil {
+		return nil
+	}
+	x := &failure{cell: c, condition: c.arm.condition}
 	kinds := map[string]bool{}
 	for i, a := range c.runs {
 		kinds[a.Failure] = true
 		if x.coding == nil {
-			x.coding = b.codingOf(c.trials[i].Verdicts)
+			x.coding = codingOf(task, c.trials[i].Verdicts)
 		}
 	}
 	for _, kind := range []string{failureType2, failureType3, failureType1} { // a run of type 1 can be diagnosed
@@ -119,7 +140,7 @@ func (b *Bench) checkRun(x *failure) error {
 		return nil
 	}
 	return fmt.Errorf("the representative run of %s, %s, is %s: want one of %s: revise the answer of %s in task %s",
-		x.fragment.ID, x.condition, cmp.Or(x.coding.run, "missing"), strings.Join(b.runs(), ", "), x.coding.by, b.coded)
+		x.fragment.ID, x.condition, cmp.Or(x.coding.run, "missing"), strings.Join(b.runs(), ", "), x.coding.by, x.coding.task)
 }
 
 // failureCells are the cells of schema 7.

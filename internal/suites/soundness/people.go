@@ -23,6 +23,7 @@ const (
 	queueLabel     = "label"     // answers by the label that the reader reads in them
 	queueCoherence = "coherence" // runs with a substantive rationale, by their automatic coherence
 	queueFailures  = "failures"  // one run for each fragment on which the main model fails by type 1
+	queueSingle    = "single"    // one run of type 1 for each fragment that the main model passes in spite of it
 )
 
 // emergent is the failure code that stands for a new one.
@@ -88,7 +89,7 @@ func (b *Bench) complete(t study.Task) study.Task {
 		if t.Strata == nil {
 			t.Strata = []study.Stratum{{Name: coherent, Draw: 20, Check: 20}, {Name: incoherent, Draw: 20, Check: 20}, {Name: ambiguous, Check: 10}}
 		}
-	case queueFailures:
+	case queueFailures, queueSingle:
 		if t.Ask == nil && t.Labels == nil && len(b.domains) > 0 {
 			t.Kind = cmp.Or(t.Kind, "failure")
 			names, meanings := b.codes()
@@ -117,10 +118,11 @@ func (b *Bench) runs() (list []string) {
 
 // Queue lists the answers of a queue.
 func (b *Bench) Queue(name string, cases iter.Seq2[eval.Case, error]) (list []eval.Queued, err error) {
-	if name != queueLabel && name != queueCoherence && name != queueFailures {
-		return nil, fmt.Errorf("there is no queue %q: the queues are %s, %s and %s", name, queueLabel, queueCoherence, queueFailures)
+	queues := []string{queueLabel, queueCoherence, queueFailures, queueSingle}
+	if !slices.Contains(queues, name) {
+		return nil, fmt.Errorf("there is no queue %q: the queues are %s", name, strings.Join(queues, ", "))
 	}
-	if name == queueFailures && b.main == "" {
+	if codes(name) && b.main == "" {
 		return nil, fmt.Errorf("queue %s needs main_model: the model whose failures are coded", name)
 	}
 	waiting, unread := 0, 0 // runs that wait for a decision on coherence, or for a reader
@@ -137,10 +139,10 @@ func (b *Bench) Queue(name string, cases iter.Seq2[eval.Case, error]) (list []ev
 					list = append(list, eval.Queued{Trial: t.Trial, Stratum: group})
 				}
 			}
-		case name == queueFailures:
-			some, others := b.undecidedRuns(x)
+		case codes(name):
+			some, others := b.undecidedRuns(x, name)
 			waiting, unread = waiting+some, unread+others
-			if run := b.representative(x); run > 0 {
+			if run := b.representative(x, name); run > 0 {
 				list = append(list, eval.Queued{Trial: eval.Trial{Item: c.Item, Arm: c.Arm, Replicate: run}})
 			}
 		default:
@@ -158,7 +160,7 @@ func (b *Bench) Queue(name string, cases iter.Seq2[eval.Case, error]) (list []ev
 	case unread > 0:
 		return nil, fmt.Errorf("queue %s is drawn once, and the label of %s is in doubt: answer task %s, then run `scruple score`", name, text.Plural(unread, "run", "runs"), b.labelled)
 	case waiting > 0:
-		return nil, fmt.Errorf("queue %s needs decisions on coherence first: %s of %s ambiguous; answer them in task %s, then run `scruple score`", queueFailures, text.Plural(waiting, "run", "runs"), b.main, b.task)
+		return nil, fmt.Errorf("queue %s needs decisions on coherence first: %s of %s ambiguous; answer them in task %s, then run `scruple score`", name, text.Plural(waiting, "run", "runs"), b.main, b.task)
 	}
 	return list, nil
 }
@@ -183,10 +185,13 @@ func (b *Bench) unread(a Assessment) bool {
 	return b.labelled != "" && inDoubt(a.Reason) && a.Read == ""
 }
 
+// codes reports whether people code failures in a queue.
+func codes(queue string) bool { return queue == queueFailures || queue == queueSingle }
+
 // undecidedRuns counts the runs of the main model on a fragment that people can still
-// decide, so that its failures may change. If most runs pass, the fragment has none.
-func (b *Bench) undecidedRuns(x *cell) (ambiguousRuns, unread int) {
-	if !b.isMain(x.arm) || x.Outcome == outcomePass {
+// decide, so that what a queue has may change. A fragment that passes has no failure.
+func (b *Bench) undecidedRuns(x *cell, queue string) (ambiguousRuns, unread int) {
+	if !b.isMain(x.arm) || x.Outcome == outcomePass && queue == queueFailures {
 		return 0, 0
 	}
 	for _, a := range x.runs {
@@ -205,9 +210,13 @@ func (b *Bench) isMain(a *arm) bool { return a != nil && a.Settings != nil && a.
 
 // representative returns the replicate that shows the failure of the main model on a
 // fragment most clearly: of the runs of type 1, the one with the largest difference of
-// indicators; the first if several are equal. 0: there is no failure of type 1.
-func (b *Bench) representative(x *cell) int {
-	if !b.isMain(x.arm) || x.Outcome != outcomeFail {
+// indicators; the first if several are equal. 0: the fragment is not in the queue.
+func (b *Bench) representative(x *cell, queue string) int {
+	wanted := outcomeFail
+	if queue == queueSingle {
+		wanted = outcomePass
+	}
+	if !b.isMain(x.arm) || x.Outcome != wanted {
 		return 0
 	}
 	run, clearest := 0, -1
@@ -226,7 +235,7 @@ func (b *Bench) ShowQueued(name string, c eval.Case, replicate int) ([]eval.Pass
 	if f == nil {
 		return nil, fmt.Errorf("the study has no fragment %s", c.Item)
 	}
-	if name != queueFailures {
+	if !codes(name) {
 		for t := range c.Answered() {
 			p := b.reply(&t.Outcome)
 			switch {

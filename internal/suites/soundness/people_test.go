@@ -162,7 +162,7 @@ func TestSynthesis(t *testing.T) {
 		{tableTypes, []string{"zero_shot", "8", "4", "4", "0", "0", "3"}},
 		{tableTypes, []string{"few_shot", "8", "1", "1", "0", "0", "1"}},
 		{tableCodes, []string{"F4.1", "criteria and evidence stand side by side", "2", "2", "50.0 %", "66.7 %", "0.0 %"}},
-		{tableCodes, []string{"reads the title only", "emergent", "1", "1", "25.0 %", "0.0 %", "100.0 %"}},
+		{tableCodes, []string{"reads the title only", "emergent: appendix D.2 has its definition", "1", "1", "25.0 %", "0.0 %", "100.0 %"}},
 		{tableDomains, []string{"Synthesis and integration", "3", "75.0 %", "F4.1 (2)", "100.0 %", "0.0 %", "0.250"}}, // Fisher of 3 of 3 and 0 of 1
 		{tableOrigin, []string{"deductive", "3", "75.0 %", "6", "4"}},
 		{tableOrigin, []string{"inductive", "1", "25.0 %", "1", "1"}},
@@ -215,7 +215,7 @@ func TestQueues(t *testing.T) {
 	if err != nil || len(all) != len(cases)*3 {
 		t.Fatalf("%d answers (%v), want %d", len(all), err, len(cases)*3)
 	}
-	if _, err := b.Queue("nosuch", nil); err == nil || !strings.Contains(err.Error(), "label, coherence and failures") {
+	if _, err := b.Queue("nosuch", nil); err == nil || !strings.Contains(err.Error(), "label, coherence, failures, single") {
 		t.Error(err)
 	}
 	c := cases[slices.IndexFunc(cases, func(c eval.Case) bool { return c.Item == "F_001" && c.Arm == "zero_shot@able" })]
@@ -350,12 +350,12 @@ func TestRepresentativeRun(t *testing.T) {
 		long = strings.Replace(long, s, s+" "+s, 1)
 	}
 	c.Trials[1].Outcome.Data = []byte(long)
-	if run := b.representative(b.cell(c)); run != 2 {
+	if run := b.representative(b.cell(c), queueFailures); run != 2 {
 		t.Errorf("run %d is suggested, want 2", run)
 	}
 	c.Trials[0] = answered(b, f, c.Arm, 1, true)
 	c.Trials[2] = answered(b, f, c.Arm, 3, true)
-	if run := b.representative(b.cell(c)); run != 0 {
+	if run := b.representative(b.cell(c), queueFailures); run != 0 {
 		t.Errorf("run %d of a fragment that passes is suggested", run)
 	}
 }
@@ -548,5 +548,50 @@ func TestFailureCells(t *testing.T) {
 	c.Trials[2].Verdicts = append(c.Trials[2].Verdicts, said("failures", 3, `{"primary":"emergent","run":1,"justification":"x"}`))
 	if got := b.failureCells(b.failed(b.cell(c))); got[3] != "emergent" || got[6] != "0" || got[7] != "inductive" {
 		t.Errorf("a decision counts: %q", got)
+	}
+}
+
+// A failed run of a fragment that passes is coded apart: its codes count for no table of
+// failures. It is in the queue only when nothing can change it any more.
+func TestSingleFailures(t *testing.T) {
+	path := starter(t)
+	write(t, path, "study.yaml", func(text string) string {
+		i := strings.Index(text, "# People at work")
+		return text[:i] + codingTasks + " - {name: one, queue: single}\n"
+	})
+	b := opened(t, path)
+	cases := panel(b, func(*Fragment, *arm) bool { return false }, nil)
+	i := slices.IndexFunc(cases, func(c eval.Case) bool { return c.Item == "F_002" && c.Arm == "few_shot@able" })
+	f := b.Datum("F_002")
+	cases[i].Trials[1] = answered(b, f, "few_shot@able", 2, false)
+	queue, err := b.Queue(queueSingle, outcomes{list: cases}.Cases())
+	if want := (eval.Trial{Item: "F_002", Arm: "few_shot@able", Replicate: 2}); err != nil || len(queue) != 1 || queue[0].Trial != want {
+		t.Fatalf("%v (%v), want the one failed run", queue, err)
+	}
+	if list, err := b.Queue(queueFailures, outcomes{list: cases}.Cases()); err != nil || len(list) != 0 {
+		t.Errorf("failures: %v (%v)", list, err)
+	}
+	parts, err := b.ShowQueued(queueSingle, cases[i], 2)
+	if s := fmt.Sprint(parts); err != nil || !strings.Contains(s, f.Gold.Rationale) || !strings.Contains(s, "Run 2, suggested") {
+		t.Errorf("%s (%v)", s, err)
+	}
+	if task := b.complete(study.Task{Name: "one", Queue: queueSingle}); task.Kind != "failure" || !slices.Contains(task.Labels, "F6.6") {
+		t.Errorf("%+v", task)
+	}
+	cases[i].Trials[1].Verdicts = []eval.Verdict{said("one", 1, `{"primary":"F2.1","secondary":"F4.1","run":2,"justification":"x"}`), said("failures", 1, `{"primary":"F1.1","run":2}`)}
+	by := tables(t, b, cases)
+	var got []string
+	for _, row := range by[tableSingle].Strings() {
+		got = append(got, strings.Join(row, "|"))
+	}
+	if want := []string{"zero_shot|8|0|0|", "few_shot|8|1|1|F2.1 (1), F4.1 (1)"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if by[tableCodes] != nil {
+		t.Error("a single failure counts as one of the fragment")
+	}
+	b = coder(t)
+	if by := tables(t, b, cases); by[tableSingle] != nil {
+		t.Error("a study that does not code single failures has a table of them")
 	}
 }

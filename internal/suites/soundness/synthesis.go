@@ -22,6 +22,7 @@ type synthesis struct {
 	wrong    map[string]int // fragment → combinations of model and condition that fail
 	decided  map[string]int // fragment → combinations with an outcome
 	coded    []*failure     // those of the failures that people coded
+	singles  []*failure     // failed runs of fragments that pass, if people code them
 }
 
 func newSynthesis(b *Bench) *synthesis {
@@ -41,6 +42,7 @@ const (
 	tableLikeness   = "challenge_features"
 	tableQuestions  = "validity_questions"
 	tableDefensible = "gold_defensibility"
+	tableSingle     = "single_failures"
 )
 
 // blocks are the tables about failures, challenge cases and validity.
@@ -52,6 +54,9 @@ func (s *synthesis) blocks(r eval.Results) (blocks []eval.Block) {
 	tables := []*eval.Table{s.types()}
 	if len(s.coded) > 0 {
 		tables = append(tables, s.codes(), s.domains(r), s.pairs(r), s.origin(), s.signature())
+	}
+	if s.b.explored != "" {
+		tables = append(tables, s.single())
 	}
 	cases := s.challenges()
 	tables = append(tables, s.challengeTable(cases), s.overlap(cases), s.features(r, cases), s.questions(r, cases), s.defensible(cases))
@@ -78,6 +83,9 @@ func (s *synthesis) add(c *cell) {
 		s.by[c.arm.condition]++
 		if x := s.b.failed(c); x != nil {
 			s.failures = append(s.failures, x)
+		}
+		if x := s.b.single(c); x != nil && s.b.explored != "" {
+			s.singles = append(s.singles, x)
 		}
 	case c.Outcome == outcomeFail && c.arm.Settings != nil:
 		s.others = append(s.others, c)
@@ -120,6 +128,34 @@ func (s *synthesis) types() *eval.Table {
 		}
 		t.Row(eval.Text(condition), eval.Count(s.by[condition]), eval.Count(all), eval.Count(n[failureType1]), eval.Count(n[failureType2]),
 			eval.Count(n[failureType3]), eval.Count(coded))
+	}
+	return t
+}
+
+// single has the failed runs of fragments that pass, with their codes.
+func (s *synthesis) single() *eval.Table {
+	t := &eval.Table{Name: tableSingle, Title: "Single failures of " + s.b.main, Columns: []string{"condition", "fragments", "pass with a failed run of type 1", "coded", "codes"},
+		Note: "Exploratory: of fragments that pass by most of their runs. No other table counts them."}
+	for _, condition := range s.b.conditions {
+		n, coded := 0, 0
+		uses := map[string]int{}
+		for _, x := range s.singles {
+			if x.condition != condition {
+				continue
+			}
+			n++
+			if x.coding != nil {
+				coded++
+				for _, c := range x.coding.codes {
+					uses[c]++
+				}
+			}
+		}
+		var list []string
+		for _, c := range slices.Sorted(maps.Keys(uses)) {
+			list = append(list, fmt.Sprintf("%s (%d)", c, uses[c]))
+		}
+		t.Row(eval.Text(condition), eval.Count(s.by[condition]), eval.Count(n), eval.Count(coded), eval.Text(strings.Join(list, ", ")))
 	}
 	return t
 }
@@ -183,7 +219,7 @@ func (s *synthesis) codes() *eval.Table {
 	for _, name := range s.names() {
 		n, by := s.count(has(name))
 		primary, _ := s.count(func(x *failure) bool { return x.coding.codes[0] == name })
-		meaning := "emergent"
+		meaning := "emergent: appendix D.2 has its definition"
 		if i := slices.Index(names, name); i >= 0 {
 			meaning = meanings[i]
 		}

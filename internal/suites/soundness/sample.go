@@ -1,0 +1,184 @@
+package soundness
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/table"
+	"github.com/scruple-eval/scruple/internal/text"
+)
+
+// A Sample is reports of which a fragment was taken, for a corpus (schema 1).
+type Sample struct {
+	Header []string
+	ID     string // the column that names a report
+	Rows   []Taken
+	// Columns has names of the header by the columns of the schema, where they differ more
+	// than [Sample.Corpus] sees.
+	Columns map[string]string
+}
+
+// Taken is a report of which a fragment was taken.
+type Taken struct {
+	Cells []string
+	Date  string // ISO
+	Note  string
+}
+
+// A Corpus is the rows of a corpus file, its header first.
+type Corpus struct {
+	Rows    [][]string
+	Added   int
+	Changed bool // there is something to write
+	// Empty counts the rows without a value, by column, in the order of the schema.
+	Empty []eval.Level
+	// Without are columns of the schema for which the sample has none.
+	Without []string
+}
+
+// personal are the columns that the sample cannot have: people fill them from the fragment.
+var personal = []string{columnID, columnCriterion, columnText, columnParagraphs, "extraction_date", "extraction_notes"}
+
+// Corpus adds rows to a corpus, nil for a new one: what is known of a report, and nothing of
+// the fragment. Rows and columns that are there stay, but for an empty number of paragraphs,
+// which is counted. Columns that the schema does not have come behind it.
+func (s Sample) Corpus(was *table.Table) (c Corpus, err error) {
+	from, err := s.columns()
+	if err != nil {
+		return c, err
+	}
+	header := []string{}
+	for _, column := range corpusSchema {
+		header = append(header, column.name)
+		if _, ok := from[column.name]; !ok && !slices.Contains(personal, column.name) {
+			c.Without = append(c.Without, column.name)
+		}
+	}
+	more := map[string]int{}
+	for i, name := range s.Header {
+		if !usedBy(from, i) {
+			if slices.ContainsFunc(header, func(known string) bool { _, near := text.Nearest(name, []string{known}); return near }) {
+				name = "sample_" + name // the loader would take it for a slip
+			}
+			more[name], header = i, append(header, name)
+		}
+	}
+	rows := [][]string{}
+	if was != nil {
+		for _, column := range corpusSchema {
+			if !slices.Contains(was.Header, column.name) {
+				return c, fmt.Errorf("%s has no column %q, so it is no corpus: add it, or name another file", was.File, column.name)
+			}
+		}
+		header = was.Header
+		for _, r := range was.Rows {
+			cells := make([]string, len(header))
+			for i, cell := range r.Cells {
+				cells[i] = cell.Text
+			}
+			rows = append(rows, cells)
+		}
+	}
+	at := func(name string) int { return slices.Index(header, name) }
+	have := map[string]bool{}
+	for _, r := range rows {
+		have[strings.TrimSpace(r[at(columnReport)])] = true
+		if words := r[at(columnText)]; strings.TrimSpace(r[at(columnParagraphs)]) == "" && strings.TrimSpace(words) != "" {
+			r[at(columnParagraphs)], c.Changed = strconv.Itoa(paragraphs(words)), true
+		}
+	}
+	for i, t := range s.Rows {
+		if have[t.Cells[from[columnReport]]] {
+			continue
+		}
+		row := make([]string, len(header))
+		for _, column := range corpusSchema {
+			if k, ok := from[column.name]; ok {
+				row[at(column.name)] = written(t.Cells[k], column.kind)
+			}
+		}
+		for name, k := range more {
+			if j := at(name); j >= 0 { // or people removed the column
+				row[j] = t.Cells[k]
+			}
+		}
+		row[at(columnID)], row[at("extraction_date")], row[at("extraction_notes")] = fmt.Sprintf("F_%03d", i+1), t.Date, t.Note
+		rows = append(rows, row)
+		c.Added, c.Changed = c.Added+1, true
+	}
+	for _, column := range corpusSchema {
+		n := 0
+		for _, r := range rows {
+			if strings.TrimSpace(r[at(column.name)]) == "" {
+				n++
+			}
+		}
+		if n > 0 {
+			c.Empty = append(c.Empty, eval.Level{Name: column.name, Value: strconv.Itoa(n)})
+		}
+	}
+	c.Rows = append([][]string{header}, rows...)
+	return c, nil
+}
+
+func usedBy(from map[string]int, i int) bool {
+	for _, k := range from {
+		if k == i {
+			return true
+		}
+	}
+	return false
+}
+
+// columns finds the columns of the schema in the header: by the names that were given, by
+// their own, or without the words report and evaluation.
+func (s Sample) columns() (map[string]int, error) {
+	from := map[string]int{}
+	for known, name := range s.Columns {
+		if i := slices.IndexFunc(corpusSchema, func(c column) bool { return c.name == known }); i < 0 || slices.Contains(personal, known) {
+			return nil, fmt.Errorf("--column %s=%s: the corpus takes no column %q from a sample", known, name, known)
+		}
+		i := slices.Index(s.Header, name)
+		if i < 0 {
+			return nil, fmt.Errorf("--column %s=%s: the sample has no column %q; its columns are %s", known, name, name, strings.Join(s.Header, ", "))
+		}
+		from[known] = i
+	}
+	from[columnReport] = slices.Index(s.Header, s.ID)
+	for _, c := range corpusSchema {
+		if _, ok := from[c.name]; ok || slices.Contains(personal, c.name) {
+			continue
+		}
+		short := strings.TrimSuffix(strings.TrimPrefix(c.name, "report_"), "_evaluation")
+		for _, name := range []string{c.name, short} {
+			i := slices.IndexFunc(s.Header, func(h string) bool { return plainName(h) == name })
+			if i >= 0 && !usedBy(from, i) {
+				from[c.name] = i
+				break
+			}
+		}
+	}
+	return from, nil
+}
+
+// plainName is the name of a column as schemas write it.
+func plainName(s string) string {
+	return strings.Join(strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }), "_")
+}
+
+// written is a value as the schema wants it.
+func written(cell string, k kind) string {
+	if k == asBoolean {
+		switch strings.ToLower(cell) {
+		case "yes", "y", "1":
+			return boolean(true)
+		case "no", "n", "0":
+			return boolean(false)
+		}
+	}
+	return cell
+}
