@@ -124,7 +124,7 @@ func (x *Experiment) measuredOnDev(ctx context.Context, db *store.DB) (j *discip
 			m, err := x.measure(ctx, db, r)
 			if err != nil || len(m.Cases) > 0 {
 				return &discipline.Measured{Judge: x.Study.JudgeModel, Settings: x.Judge.Settings, Run: r.ID, Created: discipline.Created(r),
-					Tallies: discipline.TalliesOf(*m), Missing: m.Missing}, "", err
+					Tallies: discipline.TalliesOf(*m), Missing: m.Missing, Known: m.Known}, "", err
 			}
 			unfit = "has no case with a verdict of the judge"
 		}

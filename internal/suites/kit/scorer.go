@@ -71,7 +71,10 @@ func WithOwnScores(f *study.File, s *study.Study, b Bench) (Bench, error) {
 // Suited is the bench as its suite made it.
 func Suited(b Bench) Bench {
 	if own, ok := b.(*ownScores); ok {
-		return own.Bench
+		b = own.Bench
+	}
+	if cases, ok := b.(*withCases); ok {
+		b = cases.CaseJudge
 	}
 	return b
 }
