@@ -205,8 +205,10 @@ func (s caseScorer) Show(c eval.Case) (eval.Exhibit, error) {
 	switch {
 	case !own:
 		return s.Scorer.Show(c)
-	case !has || len(c.Trials) == 0:
-		return eval.Exhibit{}, fmt.Errorf("%s × %s cannot be shown: the item does not have so many known cases, or there is no trial", c.Item, c.Arm)
+	case len(c.Trials) == 0:
+		return eval.Exhibit{}, fmt.Errorf("%s × %s cannot be shown: there is no trial", c.Item, c.Arm)
+	case !has:
+		return eval.Exhibit{Item: c.Item, Arm: c.Arm, Title: c.Item + ": the item does not have so many known cases"}, nil
 	}
 	t := &c.Trials[0]
 	row := eval.ExhibitRow{Unit: "verdict", Gold: passWord(k.Pass)}
@@ -217,7 +219,7 @@ func (s caseScorer) Show(c eval.Case) (eval.Exhibit, error) {
 	case pass != k.Pass:
 		row.Note = "the judge is wrong"
 	}
-	return eval.Exhibit{Item: c.Item, Arm: c.Arm, Title: c.Item + ", a known case", Lead: k.Answer, Raw: string(t.Outcome.Data), Rows: []eval.ExhibitRow{row}, Steps: Verdicts(t.Verdicts)}, nil
+	return eval.Exhibit{Item: c.Item, Arm: c.Arm, Title: c.Item + ", a known case", Lead: k.Answer, Rows: []eval.ExhibitRow{row}, Steps: Verdicts(t.Verdicts)}, nil
 }
 
 func (s caseScorer) Capabilities() eval.Capabilities {

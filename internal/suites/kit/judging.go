@@ -212,10 +212,10 @@ func CalibrationTables(m eval.Measurement, remedy string) (tables []eval.Table) 
 		tables = append(tables, t)
 	}
 	if len(m.Wrong) > 0 {
-		t := eval.Table{Name: "judge_calibration", Title: "Cases that the judge got wrong", Columns: []string{"item", "arm", "replicate", "answer", "the judge must say", "the judge said"},
+		t := eval.Table{Name: "judge_calibration", Title: "Cases that the judge got wrong", Columns: []string{"item", "arm", "replicate", "the judge must say", "the judge said", "answer"},
 			Note: "See a case with `scruple show STUDY ITEM ARM`. If the judge is right about it, mend the case; if not, " + remedy}
 		for _, w := range m.Wrong[:min(most, len(m.Wrong))] {
-			t.Row(eval.Text(w.Item), eval.Text(w.Arm), eval.Count(w.Replicate), eval.Text(text.Shorten(w.Answer, long)), eval.Text(w.Want), eval.Text(text.Shorten(w.Said, long)))
+			t.Row(eval.Text(w.Item), eval.Text(w.Arm), eval.Count(w.Replicate), eval.Text(w.Want), eval.Text(text.Shorten(w.Said, long)), eval.Text(text.Shorten(w.Answer, long)))
 		}
 		if n := len(m.Wrong) - most; n > 0 {
 			t.Note += fmt.Sprintf(" %d more are not listed.", n)
