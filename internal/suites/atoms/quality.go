@@ -100,8 +100,12 @@ func (c *labelled) cluster() string {
 }
 
 func (q *quality) describe() string {
-	return fmt.Sprintf("on %d claims with human labels: balanced accuracy %s, kappa %s, error %s; the corrected rates of claims allow for it",
-		len(q.Claims), shown(q.Balanced), shown(q.Kappa), shown(q.Error))
+	of := ""
+	if q.Set != "" {
+		of = " of set " + q.Set
+	}
+	return fmt.Sprintf("on %d claims%s with human labels: balanced accuracy %s, kappa %s, error %s; the corrected rates of claims allow for it",
+		len(q.Claims), of, shown(q.Balanced), shown(q.Kappa), shown(q.Error))
 }
 
 // shown is a number with its interval.
