@@ -13,6 +13,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/plan"
 	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 )
 
 // calibrate returns the scorer for the accuracy of the judge, if scoring depends on it.
@@ -35,6 +36,15 @@ func (r *Run) calibrate(ctx context.Context) (eval.Scorer, *eval.Calibration, er
 	}
 	scorer, calibration := bench.Calibrate(*m)
 	return scorer, &calibration, nil
+}
+
+// Calibrated is the bench of the suite as it scores the run.
+func (r *Run) Calibrated(ctx context.Context) (kit.Bench, error) {
+	scorer, _, err := r.calibrate(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return kit.Suited(scorer), nil
 }
 
 // measure measures the judge on the calibration arms of a run.

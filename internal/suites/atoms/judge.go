@@ -357,11 +357,7 @@ func (b *Bench) CaseVerdict(c kit.KnownCase, vs []eval.Verdict) (pass bool, miss
 
 // readCases reads the known cases of the study.
 func (b *Bench) readCases(f *study.File, s *Study, errs *study.Errors) {
-	var ids []string
-	for _, c := range b.Data {
-		ids = append(ids, c.id)
-	}
-	b.cases.Read(f, s.Judging.Judging, b.judge, ids, func(c kit.KnownCase) error {
+	b.cases.Read(f, s.Judging.Judging, b.judge, b.Items(), func(c kit.KnownCase) error {
 		if strings.TrimSpace(c.Answer) == "" {
 			return errors.New("want a claim, which the sources of the item support or not")
 		}

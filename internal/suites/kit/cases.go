@@ -42,9 +42,9 @@ func (k *KnownCases) Add(c KnownCase) {
 	k.most = max(k.most, len(k.of[c.Item]))
 }
 
-// Read reads the cases of a study. ids are the items that there are, and admit says what is
-// wrong with an answer, if anything.
-func (k *KnownCases) Read(f *study.File, j Judging, judge *study.Model, ids []string, admit func(KnownCase) error, errs *study.Errors) {
+// Read reads the cases of a study about items. admit says what is wrong with an answer, if
+// anything.
+func (k *KnownCases) Read(f *study.File, j Judging, judge *study.Model, items []eval.Item, admit func(KnownCase) error, errs *study.Errors) {
 	if j.Cases == nil {
 		return
 	}
@@ -63,6 +63,10 @@ func (k *KnownCases) Read(f *study.File, j Judging, judge *study.Model, ids []st
 			errs.Add(fmt.Errorf("%s: no column %q: give its name in judge.cases.columns, as in {%s: NAME}; the columns are %s", t.File, name, name, strings.Join(t.Header, ", ")))
 			return
 		}
+	}
+	var ids []string
+	for _, it := range items {
+		ids = append(ids, it.ID)
 	}
 	for _, row := range t.Rows {
 		c := KnownCase{Item: strings.TrimSpace(known.Text(row, "item")), Answer: known.Text(row, "answer")}

@@ -62,14 +62,12 @@ func (b *bench) CaseVerdict(_ kit.KnownCase, vs []eval.Verdict) (pass bool, miss
 
 // readCases takes the known cases of questions with a rubric.
 func (b *bench) readCases(f *study.File, s *Study, errs *study.Errors) {
-	var ids []string
 	for _, q := range b.Data {
-		ids = append(ids, q.id)
 		for _, wrong := range q.wrong {
 			b.cases.Add(kit.KnownCase{Item: q.id, Answer: wrong})
 		}
 	}
-	b.cases.Read(f, s.Judging, s.Judge(), ids, func(c kit.KnownCase) error {
+	b.cases.Read(f, s.Judging, s.Judge(), b.Items(), func(c kit.KnownCase) error {
 		if m := b.Datum(c.Item).match; m != matchRubric {
 			return fmt.Errorf("the question is matched by %s: the judge judges questions with a rubric alone", m)
 		}

@@ -111,11 +111,7 @@ func (b *Bench) CaseVerdict(_ kit.KnownCase, vs []eval.Verdict) (pass bool, miss
 
 // readCases reads the known cases of the study.
 func (b *Bench) readCases(f *study.File, s *Study, errs *study.Errors) {
-	var ids []string
-	for _, x := range b.Data {
-		ids = append(ids, x.ID)
-	}
-	b.cases.Read(f, s.Judging, b.judge, ids, func(c kit.KnownCase) error {
+	b.cases.Read(f, s.Judging, b.judge, b.Items(), func(c kit.KnownCase) error {
 		if p := b.reader.read(c.Answer, false); p.reason != "" || p.label == wording.None {
 			return fmt.Errorf("%s: want a label with a rationale, as models answer", cmp.Or(p.reason, "it has no label"))
 		}

@@ -89,11 +89,7 @@ func (b *Bench) CaseVerdict(c kit.KnownCase, vs []eval.Verdict) (pass bool, miss
 
 // readCases reads the known cases of the study.
 func (b *Bench) readCases(f *study.File, s *Study, errs *study.Errors) {
-	var ids []string
-	for _, r := range b.Data {
-		ids = append(ids, r.ID)
-	}
-	b.cases.Read(f, s.Judging, b.judge, ids, func(c kit.KnownCase) error {
+	b.cases.Read(f, s.Judging, b.judge, b.Items(), func(c kit.KnownCase) error {
 		a, err := b.readAnswer([]byte(c.Answer), b.Datum(c.Item).Text)
 		if err == nil && (a.dropped > 0 || slices.Contains(a.notes, spanfile.Unaligned)) {
 			err = errors.New("a span of it is not in the text")
