@@ -83,10 +83,15 @@ func (a *app) exportOwn(o *opened, format, dir string) error {
 	if dir == "" {
 		return fmt.Errorf("--format %s writes several files: give their folder with --out", format)
 	}
-	if _, err := o.attached(); err != nil {
+	r, err := o.attached()
+	if err != nil {
 		return err
 	}
-	wrote, err := o.x.Suite.Exports[i].Write(kit.Suited(o.x.Bench), keptRun{o.ctx, o.db, o.run, o.x.Study}, dir)
+	bench, err := r.Calibrated(o.ctx)
+	if err != nil {
+		return err
+	}
+	wrote, err := o.x.Suite.Exports[i].Write(bench, keptRun{o.ctx, o.db, o.run, o.x.Study}, dir)
 	if err != nil {
 		return err
 	}

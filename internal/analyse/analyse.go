@@ -108,7 +108,7 @@ func (c *Collector) Analyse(q Question, from Sources) (*Analysis, error) {
 		if err != nil {
 			return nil, err
 		}
-		a.Judges = []Judge{j}
+		a.Judges, a.Tables = []Judge{j}, append(a.Tables, q.Calibration.Tables...)
 	}
 	if from.Ratings != nil {
 		var err error

@@ -68,7 +68,7 @@ var rules = []struct {
 		"synthetic documents depend on their seed alone; time is for the calendar"},
 	{"internal/suites/suitetest", []string{"internal/bundle", "internal/eval", "internal/study", "internal/model/simulated", "internal/run", "internal/store", "internal/experiment", "internal/report", "internal/suites/kit"}, []string{"net"},
 		"the tests of every suite take its studies through the program; they know no suite"},
-	{"internal/suites/kit", []string{"internal/eval", "internal/text", "internal/dataset", "internal/disk", "internal/table", "internal/study", "internal/model/simulated"}, []string{"net", "database", "time"},
+	{"internal/suites/kit", []string{"internal/eval", "internal/measure", "internal/text", "internal/dataset", "internal/disk", "internal/table", "internal/study", "internal/model/simulated"}, []string{"net", "database", "time"},
 		"code shared by all suites knows no suite, store or client of models; it encodes the answers of simulated models"},
 	{"internal/suites", []string{"internal/stable", "internal/eval", "internal/text", "internal/measure", "internal/dataset", "internal/table", "internal/spanfile", "internal/study", "internal/suites", "internal/effort", "internal/model/simulated"},
 		[]string{"net", "database", "time"},

@@ -73,6 +73,8 @@ type Measured struct {
 	Created  string  `json:"created_at"`
 	Tallies  []Tally `json:"tallies"`
 	Missing  int     `json:"missing,omitempty"` // cases without a verdict
+	// Known counts the cases of each kind; none in ledgers of earlier versions.
+	Known []eval.Known `json:"known,omitempty"`
 }
 
 // A Tally counts the items that have so many cases, of which the judge got so many right.
@@ -100,7 +102,7 @@ const mostItems = 1_000_000
 
 // Measurement is what was measured, per item.
 func (m Measured) Measurement() eval.Measurement {
-	out := eval.Measurement{Missing: m.Missing}
+	out := eval.Measurement{Missing: m.Missing, Known: m.Known}
 	for _, t := range m.Tallies {
 		for range min(t.Items, mostItems-len(out.Cases)) {
 			out.Right, out.Cases = append(out.Right, t.Right), append(out.Cases, t.Cases)

@@ -185,9 +185,26 @@ type Measurement struct {
 	// Right and Cases count per item that has cases, so that intervals can account for
 	// dependent cases of one item.
 	Right, Cases []float64
-	Missing      int     // cases without a verdict
-	Wrong        []Trial // that the judge got wrong, or said nothing about; nil if only the counts are known
-	On           string  // the documents of the cases, such as DEV; "" for all of the run
+	Missing      int         // cases without a verdict
+	Known        []Known     // of each kind of case; nil if only the counts are known
+	Wrong        []WrongCase // that the judge got wrong, or said nothing about; nil if only the counts are known
+	On           string      // the documents of the cases, such as DEV; "" for all of the run
+}
+
+// A Known counts the cases of a calibration arm with the same right verdict. A case counts
+// once, whatever the number of replicates.
+type Known struct {
+	Arm     string `json:"arm"`
+	Pass    bool   `json:"pass"` // the right verdict
+	Right   int    `json:"right"`
+	Cases   int    `json:"cases"`
+	Missing int    `json:"missing,omitempty"` // cases without a verdict
+}
+
+// A WrongCase is what a judge should have said of an answer, and what it said.
+type WrongCase struct {
+	Trial
+	Answer, Want, Said string
 }
 
 // Totals returns the number of cases that the judge got right, and that of all.
@@ -204,6 +221,7 @@ type Calibration struct {
 	Measurement
 	Effect string // effect on scoring, in words
 	Failed bool   // the judge is too often wrong: its verdicts do not count
+	Tables []Table
 }
 
 // A Block is a part of a suite's own report: a table or a figure.

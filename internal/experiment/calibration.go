@@ -13,6 +13,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/plan"
 	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 )
 
 // calibrate returns the scorer for the accuracy of the judge, if scoring depends on it.
@@ -35,6 +36,15 @@ func (r *Run) calibrate(ctx context.Context) (eval.Scorer, *eval.Calibration, er
 	}
 	scorer, calibration := bench.Calibrate(*m)
 	return scorer, &calibration, nil
+}
+
+// Calibrated is the bench of the suite as it scores the run.
+func (r *Run) Calibrated(ctx context.Context) (kit.Bench, error) {
+	scorer, _, err := r.calibrate(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return kit.Suited(scorer), nil
 }
 
 // measure measures the judge on the calibration arms of a run.
@@ -124,7 +134,7 @@ func (x *Experiment) measuredOnDev(ctx context.Context, db *store.DB) (j *discip
 			m, err := x.measure(ctx, db, r)
 			if err != nil || len(m.Cases) > 0 {
 				return &discipline.Measured{Judge: x.Study.JudgeModel, Settings: x.Judge.Settings, Run: r.ID, Created: discipline.Created(r),
-					Tallies: discipline.TalliesOf(*m), Missing: m.Missing}, "", err
+					Tallies: discipline.TalliesOf(*m), Missing: m.Missing, Known: m.Known}, "", err
 			}
 			unfit = "has no case with a verdict of the judge"
 		}

@@ -25,7 +25,8 @@ type Bench struct {
 	judge    *study.Model // nil: the judge by rules
 	quality  *quality     // of the judge; nil if it is not known
 	byChance bool         // the judge is no better than chance
-	judging  kit.Judging
+	judging  Judging
+	cases    kit.KnownCases
 	root     string    // folder of the study
 	schema   []byte    // of candidates
 	reading  eval.Hash // of the ontology
@@ -88,8 +89,9 @@ func openCorpus(f *study.File, s *Study) (kit.Bench, error) {
 			errs.Add(f.Errorf("data.path", "%s: add cases with them, mark them as supporting in the ontology, or set data.allow_gaps", say))
 		}
 	}
-	b.judge, b.judging = s.Judge(), s.Judging
-	b.judging.Check(f, []string{holeSources, holeClaim}, &errs)
+	b.judge, b.judging = s.Judge(), s.Judging.words()
+	s.Judging.check(f, kit.Lacks{}, &errs)
+	b.readCases(f, s, &errs)
 	if s.JudgeQuality != "" {
 		var err error
 		if b.quality, err = readQuality(f.Resolve(s.JudgeQuality)); err != nil {
@@ -231,7 +233,7 @@ func (b *Bench) Basis(t eval.Trial) (on eval.Basis) {
 	}
 	if b.judge != nil {
 		on.Judged = kit.Hash(c.item.Gold.String(), b.reading.String())
-		if b.judging.Own() {
+		if b.judging.own() {
 			on.Judged = kit.HashOf(on.Judged.String(), b.judging)
 		}
 	}

@@ -19,7 +19,7 @@ import (
 // human labels.
 type judgeBench struct {
 	kit.Base[*claim, *judgeArm]
-	judging kit.Judging
+	judging Judging
 }
 
 type judgeArm struct {
@@ -68,8 +68,8 @@ func openJudges(f *study.File, s *Study) (kit.Bench, error) {
 	if len(s.Judges) == 0 {
 		errs.Add(f.Errorf("claims", "list the judges to measure under judges, such as {name: rules}"))
 	}
-	b := &judgeBench{judging: s.Judging}
-	s.Judging.Check(f, []string{holeSources, holeClaim}, &errs)
+	b := &judgeBench{judging: s.Judging.words()}
+	s.Judging.check(f, kit.Lacks{Cases: "the claims of the study are the cases"}, &errs)
 	b.readClaims(f, s, &errs)
 	b.plan(f, s, &errs)
 	return b, errs.Err()
@@ -141,7 +141,7 @@ func (b *judgeBench) plan(f *study.File, s *Study, errs *study.Errors) {
 				}
 			}}))
 	}
-	b.add(always, &judgeArm{constant: verdictText("grounded", true, ""), Arm: kit.Local(eval.RoleBaseline, always, "1")})
+	b.add(always, &judgeArm{constant: verdictText(nil, "grounded", true, ""), Arm: kit.Local(eval.RoleBaseline, always, "1")})
 }
 
 func (b *judgeBench) add(name string, a *judgeArm) { b.Add("judge", name, a) }
@@ -188,7 +188,7 @@ func (b *judgeBench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) 
 		r = about.request(a.Settings, b.judging, c.id)
 	default:
 		j := about.byRules()
-		return eval.Outcome{Kind: eval.OK, Data: []byte(verdictText("grounded", j.holds, j.evidence))}, nil
+		return eval.Outcome{Kind: eval.OK, Data: []byte(verdictText(nil, "grounded", j.holds, j.evidence))}, nil
 	}
 	response, err := ask.Ask(ctx, "grounded", r)
 	if err != nil {
@@ -212,7 +212,7 @@ func (b *judgeBench) Judge(context.Context, eval.Trial, eval.Outcome, eval.Asker
 
 // read reads the verdict of a trial.
 func (b *judgeBench) read(c *claim, a *judgeArm, o *eval.Outcome) judgement {
-	return readVerdict(o.Data, "grounded", func(e string) bool { return a.constant != "" || c.question().stands(e) })
+	return readVerdict(o.Data, b.judging.Scale, "grounded", func(e string) bool { return a.constant != "" || c.question().stands(e) })
 }
 
 // Score compares the verdict with the label of people. A verdict that cannot be read, or

@@ -80,6 +80,18 @@ func (q *quality) tallies() (right, cases []float64) {
 	return right, cases
 }
 
+// measurement is what the claims say of the judge.
+func (q *quality) measurement() (m eval.Measurement) {
+	m.Right, m.Cases = q.tallies()
+	m.Known = make([]eval.Known, 2)
+	for _, c := range q.Claims {
+		k := &m.Known[int(c.Human)]
+		k.Pass, k.Cases = c.Human == 1, k.Cases+1
+		k.Right += int(kit.Indicator(c.Judge == c.Human))
+	}
+	return m
+}
+
 func (c *labelled) cluster() string {
 	if c.Cluster != "" {
 		return c.Cluster
@@ -88,8 +100,12 @@ func (c *labelled) cluster() string {
 }
 
 func (q *quality) describe() string {
-	return fmt.Sprintf("on %d claims with human labels: balanced accuracy %s, kappa %s, error %s; the corrected rates of claims allow for it",
-		len(q.Claims), shown(q.Balanced), shown(q.Kappa), shown(q.Error))
+	of := ""
+	if q.Set != "" {
+		of = " of set " + q.Set
+	}
+	return fmt.Sprintf("on %d claims%s with human labels: balanced accuracy %s, kappa %s, error %s; the corrected rates of claims allow for it",
+		len(q.Claims), of, shown(q.Balanced), shown(q.Kappa), shown(q.Error))
 }
 
 // shown is a number with its interval.

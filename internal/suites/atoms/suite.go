@@ -60,10 +60,26 @@ type Study struct {
 	Ontology     string      `json:"ontology,omitempty" jsonschema:"description=File with the types and edges (default: that of the corpus\\, else the shipped one)"`
 	Corpus       *Corpus     `json:"data,omitempty" jsonschema:"description=Documents with their reference atoms" jsonschema_extras:"former=corpus"`
 	Extractors   []Extractor `json:"arms,omitempty" jsonschema:"description=What is compared: models\\, rules\\, folders\\, pipelines" jsonschema_extras:"former=extractors"`
-	Judging      kit.Judging `json:"judge,omitempty" jsonschema:"description=How the judge is asked whether sources support a claim"`
+	Judging      Judging     `json:"judge,omitempty" jsonschema:"description=How the judge is asked about claims"`
 	JudgeQuality string      `json:"judge_quality,omitempty" jsonschema:"description=File that a study of judges exported (--format judge-quality): faithfulness is corrected by the judge's error"`
 	Claims       *Claims     `json:"claims,omitempty" jsonschema:"description=Claims with human labels\\, to measure judges"`
 	Judges       []JudgeArm  `json:"judges,omitempty" jsonschema:"description=The judges that are compared on claims"`
+}
+
+// Judging words the judge of claims, which is asked two questions.
+type Judging struct {
+	kit.Judging
+	Coverage string `json:"coverage_prompt,omitempty" jsonschema:"description=Text of the question whether an emitted claim states one of gold\\, with {{REFERENCE}} and {{CLAIMS}}\\, instead of the built-in one"`
+}
+
+// words is the part of the key that the judge is asked with.
+func (j Judging) words() Judging { return Judging{j.Words(), j.Coverage} }
+
+func (j Judging) own() bool { return j.Own() || j.Coverage != "" }
+
+func (j Judging) check(f *study.File, lacks kit.Lacks, errs *study.Errors) {
+	j.Check(f, []string{holeSources, holeClaim}, lacks, errs)
+	kit.CheckHoles(f, "judge.coverage_prompt", j.Coverage, []string{holeReference, holeClaims}, errs)
 }
 
 // Corpus names the gold corpus.

@@ -115,7 +115,7 @@ func agrees(t text.Type, reply, claimed string) bool {
 
 // Measure measures the judge on quotes from gold, which contain their value.
 func (b *Bench) Measure(cases iter.Seq2[eval.Case, error]) (eval.Measurement, error) {
-	m, err := kit.Measure(cases, func(c eval.Case, j *eval.Judged) (n kit.Counted, err error) {
+	m, err := kit.Measure(cases, nil, func(c eval.Case, j *eval.Judged) (n kit.Counted, err error) {
 		d, err := b.document(c.Item)
 		if err != nil {
 			return n, err
@@ -123,8 +123,12 @@ func (b *Bench) Measure(cases iter.Seq2[eval.Case, error]) (eval.Measurement, er
 		ask := b.judge(j.Verdicts)
 		d.ready().assess(answerOf(&j.Outcome, d.schema), trustedJudge, func(p *point, c claim) opinion {
 			o := ask(p, c)
-			one := kit.Count(o.failed != "", o.score == 1)
-			n.Missing, n.Cases, n.Right = n.Missing+one.Missing, n.Cases+one.Cases, n.Right+one.Right
+			one := kit.Count(true, o.score == 1, o.failed)
+			n.Pass, n.Missing, n.Cases, n.Right = true, n.Missing+one.Missing, n.Cases+one.Cases, n.Right+one.Right
+			for _, w := range one.Wrong {
+				w.Want = p.field.Name + ": " + c.value
+				n.Wrong = append(n.Wrong, w)
+			}
 			return o
 		})
 		return n, nil
@@ -144,6 +148,7 @@ func (b *Bench) Calibrate(m eval.Measurement) (eval.Scorer, eval.Calibration) {
 	c := eval.Calibration{Judge: b.judgeModel.ID, Measurement: m}
 	calibrated := *b
 	calibrated.mix, c.Effect = trust(m)
+	c.Tables = kit.CalibrationTables(m, "take another judge (judge_model).")
 	right, cases := m.Totals()
 	c.Failed = cases > 0 && right/cases < judgeAccuracy.usable
 	return &calibrated, c

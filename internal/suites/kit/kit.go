@@ -19,8 +19,8 @@
 //     [Arm.RequestOutside], [SimulatedAnswer]) and outcome ask and read (100);
 //   - how an answer is read and compared, which is the task itself (100 at the least);
 //   - score.go: scores by [ScoreTrials], [Votes] of replicates, Show from [Base.Shown] (95);
-//   - judge.go: [AskRubric], [Passed], [PassRatings], [Measure] with [Count] and [Trust],
-//     or a judge of its own that [AskJudge] asks (55);
+//   - judge.go: [AskRubric], [Passed], [PassRatings], [Measure] with [Count] and [Trust], the
+//     methods of [CaseJudge], or a judge of its own that [AskJudge] asks (70);
 //   - preflight.go and preflight/*.json: answers with known scores (50);
 //   - template/: a study that runs offline, for scruple init.
 //
@@ -186,7 +186,7 @@ func Opener[S any, B Bench](open func(*study.File, *S) (B, error)) func(*study.F
 		if err != nil {
 			return nil, err
 		}
-		return b, nil
+		return WithCases(b), nil
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -182,5 +183,47 @@ func TestPreflight(t *testing.T) {
 	}
 	if _, err := s.Preflight(dir); err == nil || !strings.Contains(err.Error(), "b.json: not ok") {
 		t.Error(err)
+	}
+}
+
+// A judge that answers by coin is not trusted, whatever its bias, but for one in twenty, or as
+// many as are right about all of a few cases; a judge that passes or fails everything never.
+func TestCoinsAreNotTrusted(t *testing.T) {
+	choose := func(n, k int) (c float64) {
+		c = 1
+		for i := range k {
+			c = c * float64(n-i) / float64(i+1)
+		}
+		return c
+	}
+	trusted := func(rightPass, pass, rightFail, fail int) bool {
+		m := eval.Measurement{Right: []float64{float64(rightPass + rightFail)}, Cases: []float64{float64(pass + fail)},
+			Known: []eval.Known{{Arm: "a", Right: rightFail, Cases: fail}, {Arm: "a", Pass: true, Right: rightPass, Cases: pass}}}
+		ok, c := Trust("j", m, Yardstick{Noun: "answers", Otherwise: "unscored"})
+		if ok == c.Failed || ok == strings.Contains(c.Effect, "no better than chance: unscored") {
+			t.Fatalf("%+v", c)
+		}
+		return ok
+	}
+	for _, n := range [][2]int{{1, 1}, {2, 2}, {3, 3}, {5, 5}, {2, 9}, {9, 2}, {12, 12}, {20, 5}} {
+		pass, fail := n[0], n[1]
+		if trusted(pass, pass, 0, fail) || trusted(0, pass, fail, fail) || !trusted(pass, pass, fail, fail) {
+			t.Errorf("%v: a constant judge is trusted, or a perfect one is not", n)
+		}
+		most := max(0.05, 1/choose(pass+fail, pass))
+		for bias := 0.05; bias < 1; bias += 0.05 {
+			share := 0.0
+			for a := range pass + 1 {
+				for b := range fail + 1 {
+					if trusted(a, pass, b, fail) {
+						share += choose(pass, a) * math.Pow(bias, float64(a)) * math.Pow(1-bias, float64(pass-a)) *
+							choose(fail, b) * math.Pow(1-bias, float64(b)) * math.Pow(bias, float64(fail-b))
+					}
+				}
+			}
+			if share > most+1e-9 {
+				t.Errorf("%v cases: %.3f of the coins that pass %.2f are trusted, want at most %.3f", n, share, bias, most)
+			}
+		}
 	}
 }

@@ -68,12 +68,19 @@ func WithOwnScores(f *study.File, s *study.Study, b Bench) (Bench, error) {
 	return own, errs.Err()
 }
 
-// Suited is the bench as its suite made it.
-func Suited(b Bench) Bench {
-	if own, ok := b.(*ownScores); ok {
-		return own.Bench
+// Suited is a bench, or a scorer that one was calibrated to, as its suite made it.
+func Suited(s eval.Scorer) Bench {
+	switch of := s.(type) {
+	case *ownScores:
+		return Suited(of.Bench)
+	case calibrated:
+		return Suited(of.Scorer)
+	case *withCases:
+		return of.CaseJudge
+	case caseScorer:
+		return Suited(of.Scorer)
 	}
-	return b
+	return s.(Bench) // suites calibrate to benches
 }
 
 // open makes the client of the scorer.

@@ -8,6 +8,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/model/simulated"
@@ -66,35 +67,73 @@ func AskJudge(ctx context.Context, ask eval.Asker, step string, r eval.Request) 
 	return v, nil
 }
 
-// Counted is what an answer of a calibration arm says of the judge.
-type Counted struct{ Right, Cases, Missing int }
+// Counted is what an answer of a calibration arm says of the judge. Pass is the right verdict.
+type Counted struct {
+	Right, Cases, Missing int
+	Pass                  bool
+	Wrong                 []eval.WrongCase // what the judge must say, and, if it is not all of the verdict, what it said
+}
 
-// Measure counts how often a judge was right, per item in the order of their ids.
-func Measure(cases iter.Seq2[eval.Case, error], count func(eval.Case, *eval.Judged) (Counted, error)) (m eval.Measurement, err error) {
+// Measure counts how often a judge was right, per item in the order of their ids: on the
+// answers that count knows, and on the known cases of the study. known may be nil.
+func Measure(cases iter.Seq2[eval.Case, error], known CaseJudge, count func(eval.Case, *eval.Judged) (Counted, error)) (m eval.Measurement, err error) {
 	byItem := map[string]Counted{}
 	for c, err := range cases {
 		if err != nil {
 			return m, err
 		}
-		all := byItem[c.Item]
+		all, first := byItem[c.Item], true
 		for t := range c.Answered() {
-			n, err := count(c, t)
+			n, err := countOf(c, t, known, count)
 			if err != nil {
 				return m, err
 			}
 			all.Right, all.Cases, m.Missing = all.Right+n.Right, all.Cases+n.Cases, m.Missing+n.Missing
-			if n.Right < n.Cases || n.Missing > 0 {
-				m.Wrong = append(m.Wrong, t.Trial)
+			if first {
+				m.Known = addKnown(m.Known, c.Arm, n)
+			}
+			first = false
+			for _, w := range n.Wrong {
+				w.Trial, w.Answer = t.Trial, string(t.Outcome.Data)
+				if w.Said == "" {
+					w.Said = saidIn(t.Verdicts)
+				}
+				m.Wrong = append(m.Wrong, w)
 			}
 		}
 		byItem[c.Item] = all
 	}
+	slices.SortFunc(m.Known, func(x, y eval.Known) int { return strings.Compare(x.Arm+passWord(x.Pass), y.Arm+passWord(y.Pass)) })
 	for _, item := range slices.Sorted(maps.Keys(byItem)) {
 		if n := byItem[item]; n.Cases > 0 {
 			m.Right, m.Cases = append(m.Right, float64(n.Right)), append(m.Cases, float64(n.Cases))
 		}
 	}
 	return m, nil
+}
+
+// countOf counts an answer as a known case or as count does.
+func countOf(c eval.Case, t *eval.Judged, known CaseJudge, count func(eval.Case, *eval.Judged) (Counted, error)) (Counted, error) {
+	if known != nil {
+		if k, has, own := known.Known().caseOf(c.Item, c.Arm); has {
+			pass, missing := known.CaseVerdict(k, t.Verdicts)
+			return Count(k.Pass, pass, missing), nil
+		} else if own {
+			return Counted{}, nil
+		}
+	}
+	return count(c, t)
+}
+
+// saidIn is what a judge said of an answer.
+func saidIn(vs []eval.Verdict) string {
+	var said []string
+	for _, v := range vs {
+		if v.Source == eval.ByModel {
+			said = append(said, string(v.Data))
+		}
+	}
+	return strings.Join(said, " ")
 }
 
 // Accuracy describes a measurement; noun names its cases. There is one with a verdict.

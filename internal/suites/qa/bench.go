@@ -18,7 +18,8 @@ import (
 type bench struct {
 	kit.Base[*question, *arm]
 	judge   *study.Model // nil for studies without rubrics
-	judging Judging
+	judging kit.Judging
+	cases   kit.KnownCases
 	trusted bool // whether the judge's verdicts count
 }
 
@@ -40,12 +41,10 @@ const (
 // The error is a [study.Errors].
 func open(f *study.File, s *Study) (*bench, error) {
 	var errs study.Errors
-	b := &bench{trusted: true, judging: s.Judging}
-	b.judging.Check(f, []string{holeAnswer}, &errs)
-	if k := s.Judging.Scale; k != nil && !(k.Min < k.Pass && k.Pass <= k.Max) {
-		errs.Add(f.Errorf("judge.scale", "pass is %d: want a grade above min (%d) and up to max (%d)", k.Pass, k.Min, k.Max))
-	}
+	b := &bench{trusted: true, judging: s.Judging.Words()}
+	b.judging.Check(f, []string{holeAnswer}, kit.Lacks{}, &errs)
 	b.load(f, s, &errs)
+	b.readCases(f, s, &errs)
 	if n := b.count(matchRubric); n > 0 {
 		if b.judge = s.Judge(); b.judge == nil && errs.Err() == nil {
 			errs.Add(f.Errorf("judge_model", "%s a rubric: name the model that judges answers", text.Plural(n, "question has", "questions have")))
@@ -244,9 +243,6 @@ func (b *bench) contradictions() (list []string) {
 func (b *bench) Capabilities() eval.Capabilities {
 	can := b.Base.Capabilities()
 	can.Warnings, can.Facts, can.Ratings, can.Calibrator = b.contradictions, b.facts, b.judging.Scale.PassRatings, b
-	if b.judge != nil {
-		can.Report = b.report
-	}
 	return can
 }
 
@@ -285,7 +281,7 @@ func (b *bench) Basis(t eval.Trial) (on eval.Basis) {
 	}
 	if q.match == matchRubric {
 		shown := append([]string{q.rubric}, q.answers...)
-		if j := b.judging; j.Prompt != "" || j.Criteria != nil || j.Scale != nil { // studies without them keep their verdicts
+		if j := b.judging; j.Own() { // studies without them keep their verdicts
 			shown = append(shown, kit.HashOf(j).String())
 		}
 		on.Judged = kit.Hash(shown...)

@@ -399,7 +399,7 @@ func TestJudge(t *testing.T) {
 func TestOwnJudge(t *testing.T) {
 	text := strings.Replace(fmt.Sprintf(minimal, "q.jsonl"), "suite: qa", "suite: qa\njudge_model: j\njudge: {prompt: \"Grade {{ANSWER}} to {{QUESTION}} by {{RUBRIC}}. {{CRITERIA}}\", criteria: [it is polite], scale: {min: 1, max: 5, pass: 4}}", 1)
 	text = strings.Replace(text, "models: [", "models: [{id: j, provider: simulated, name: j}, ", 1)
-	q := `{"id": "a", "question": "Reply.", "rubric": "polite, promises nothing", "wrong": ["Go away."]}` + "\n"
+	q := `{"id": "a", "question": "Reply.", "rubric": "polite, promises nothing", "wrong": ["Go away.", "I promise it."]}` + "\n"
 	b, err := opened(t, map[string]string{"study.yaml": text, "q.jsonl": q})
 	if err != nil {
 		t.Fatal(err)
@@ -421,15 +421,18 @@ func TestOwnJudge(t *testing.T) {
 			t.Errorf("%q: %s, want %s", said, got, want)
 		}
 	}
-	if b.other(b.Datum("a")) != "Go away." || !b.known(b.Datum("a"), kit.CalibrationWrong) || b.known(b.Datum("a"), kit.CalibrationRight) {
-		t.Error("the known wrong answer does not measure the judge")
+	if b.known(b.Datum("a"), kit.CalibrationWrong) || b.known(b.Datum("a"), kit.CalibrationRight) {
+		t.Error("answers to other questions measure the judge beside known wrong ones")
 	}
-	w := eval.Trial{Item: "a", Arm: kit.CalibrationWrong, Replicate: 1}
-	m, err := b.Measure(func(yield func(eval.Case, error) bool) {
-		_ = yield(eval.CaseOf(w, o, []eval.Verdict{{Step: "rubric", Source: eval.ByModel, Data: []byte("5")}}), nil)
+	m, err := b.Measure(func(yield func(eval.Case, error) bool) { // it passes the second wrong answer
+		for arm, says := range map[string]string{"calibration:case:1": "1", "calibration:case:2": "5"} {
+			if !yield(eval.CaseOf(eval.Trial{Item: "a", Arm: arm, Replicate: 1}, o, []eval.Verdict{{Step: "rubric", Source: eval.ByModel, Data: []byte(says)}}), nil) {
+				return
+			}
+		}
 	})
 	_, c := b.Calibrate(m)
-	if err != nil || !c.Failed || !strings.Contains(c.Effect, "`scruple show STUDY a calibration:other`") || len(kit.CalibrationTable(m).Rows) != 1 {
+	if err != nil || !c.Failed || !strings.Contains(c.Effect, "right on 1 of 2") || !strings.Contains(c.Effect, "`scruple show STUDY a calibration:case:2`") || len(c.Tables) != 2 || len(c.Tables[1].Rows) != 1 {
 		t.Errorf("%+v, %v", c, err)
 	}
 	for from, want := range map[string]string{"{{ANSWER}}": "want {{ANSWER}} once, got it 0 times", "pass: 4": "want a grade above min (1) and up to max (5)"} {

@@ -45,15 +45,9 @@ func Suite() kit.Suite {
 // A Study is a study file of this suite: the common keys and its own.
 type Study struct {
 	study.Study
-	Questions Questions `json:"data" jsonschema:"required,description=File of questions and how answers are matched" jsonschema_extras:"former=questions"`
-	Judging   Judging   `json:"judge,omitempty" jsonschema:"description=How the judge of rubrics is asked"`
-	Prompts   []Prompt  `json:"arms" jsonschema:"required,minItems=1,description=What is compared: prompts and pipelines" jsonschema_extras:"former=prompts"`
-}
-
-// Judging words the judge of rubrics.
-type Judging struct {
-	kit.Judging
-	Scale *kit.Scale `json:"scale,omitempty" jsonschema:"description=Grades instead of PASS and FAIL"`
+	Questions Questions   `json:"data" jsonschema:"required,description=File of questions and how answers are matched" jsonschema_extras:"former=questions"`
+	Judging   kit.Judging `json:"judge,omitempty" jsonschema:"description=How the judge of rubrics is asked"`
+	Prompts   []Prompt    `json:"arms" jsonschema:"required,minItems=1,description=What is compared: prompts and pipelines" jsonschema_extras:"former=prompts"`
 }
 
 // Questions names the file of questions and the default match.

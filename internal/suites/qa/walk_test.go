@@ -23,6 +23,7 @@ func TestWalk(t *testing.T) {
 			if n < 2 {
 				judge = "judge_model: j\n"
 				q["rubric"] = "It gives a number." + strings.Repeat(" And a reason.", it.Gold)
+				q["wrong"] = []string{"None.", "Ask later.", "Some."}[:1+it.Gold]
 			}
 			if n != 0 || it.Gold != 1 {
 				q["answer"] = []string{"seven", "yes", "seven or eight"}[(n+it.Gold)%3]

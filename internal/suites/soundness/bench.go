@@ -26,6 +26,8 @@ type Bench struct {
 	main       string
 	judge      *study.Model // nil: the indicators decide, or a person
 	judging    kit.Judging
+	cases      kit.KnownCases
+	byChance   bool // the judge is no better than chance
 	reader     *reader
 	margin     int
 	reading    eval.Hash // of what answers are read and checked with
@@ -94,8 +96,11 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 		b.Warn("the study has no gold: nothing is scored until gold.path names the expert's judgements")
 	}
 	b.reading = kit.HashOf(s.Labels, s.Reading, s.Coherence, string(englishWording))
-	b.judge, b.judging = s.Judge(), s.Judging
-	b.judging.Check(f, []string{holeLabel, holeRationale}, &errs)
+	b.judge, b.judging = s.Judge(), s.Judging.Words()
+	s.Judging.Check(f, []string{holeLabel, holeRationale}, kit.Lacks{}, &errs)
+	if b.reader != nil {
+		b.readCases(f, s, &errs)
+	}
 	if b.judge == nil {
 		b.Warn("the study has no judge_model: runs whose coherence the indicators do not decide are ambiguous until a person decides")
 	}
@@ -234,6 +239,9 @@ func (b *Bench) standard() {
 func (b *Bench) Capabilities() eval.Capabilities {
 	can := b.Base.Capabilities()
 	can.Facts, can.MostCalls, can.Report, can.Practice, can.Queuer, can.GoldKeeper = b.Facts, b.MostCalls, b.Report, b.Practice, b, b
+	if b.cases.Any() {
+		can.Calibrator = b
+	}
 	return can
 }
 

@@ -4,10 +4,13 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/suites/soundness/wording"
 	"github.com/scruple-eval/scruple/internal/text"
@@ -66,24 +69,77 @@ func (b *Bench) Judge(ctx context.Context, t eval.Trial, o eval.Outcome, ask eva
 	if rule.sure {
 		return nil, nil
 	}
-	v, err := kit.AskJudge(ctx, ask, judgeStep, b.judgeRequest(t, p, rule))
+	return b.ask(ctx, t.Item, p, rule.says, ask)
+}
+
+// ask asks the judge about a rationale. right is what a simulated judge says of it.
+func (b *Bench) ask(ctx context.Context, item string, p reply, right string, ask eval.Asker) ([]eval.Verdict, error) {
+	v, err := kit.AskJudge(ctx, ask, judgeStep, b.judgeRequest(item, p, right))
 	if err != nil {
 		return nil, err
 	}
 	if v.Err == "" {
-		if says, ok := readScreen(string(v.Data)); !ok {
-			v.Err = "the judge's answer is neither coherent nor incoherent"
-		} else {
+		if says, ok := b.readScreen(string(v.Data)); ok {
 			v.Data = []byte(says)
+		} else if v.Err = unscreened; b.judging.Scale != nil {
+			v.Err = b.judging.Scale.Unread()
 		}
 	}
 	return []eval.Verdict{v}, nil
 }
 
+// unscreened is why a judgement is missing though the judge answered.
+const unscreened = "the judge's answer is neither coherent nor incoherent"
+
+// Known are the cases of judge.cases.
+func (b *Bench) Known() *kit.KnownCases { return &b.cases }
+
+// JudgeCase asks the judge about a known case, whatever the indicators say.
+func (b *Bench) JudgeCase(ctx context.Context, c kit.KnownCase, ask eval.Asker) ([]eval.Verdict, error) {
+	right := incoherent
+	if c.Pass {
+		right = coherent
+	}
+	return b.ask(ctx, c.Item, b.reader.read(c.Answer, false), right, ask)
+}
+
+// CaseVerdict is whether the judge says that a known case is coherent.
+func (b *Bench) CaseVerdict(_ kit.KnownCase, vs []eval.Verdict) (pass bool, missing string) {
+	says, missing := screened(vs)
+	return says == coherent, missing
+}
+
+// readCases reads the known cases of the study.
+func (b *Bench) readCases(f *study.File, s *Study, errs *study.Errors) {
+	b.cases.Read(f, s.Judging, b.judge, b.Items(), func(c kit.KnownCase) error {
+		if p := b.reader.read(c.Answer, false); p.reason != "" || p.label == wording.None {
+			return fmt.Errorf("%s: want a label with a rationale, as models answer", cmp.Or(p.reason, "it has no label"))
+		}
+		return nil
+	}, errs)
+}
+
+// Measure measures the judge on the known cases of the study.
+func (b *Bench) Measure(cases iter.Seq2[eval.Case, error]) (eval.Measurement, error) {
+	return kit.Measure(cases, b, func(eval.Case, *eval.Judged) (kit.Counted, error) { return kit.Counted{}, nil })
+}
+
+// Calibrate returns a scorer that uses the judge's verdicts if it is better than chance.
+func (b *Bench) Calibrate(m eval.Measurement) (eval.Scorer, eval.Calibration) {
+	if b.judge == nil {
+		return b, eval.Calibration{Judge: "rules", Effect: "the study has no judge model: indicators and people decide"}
+	}
+	trusted, k := kit.Trust(b.judge.ID, m, kit.Yardstick{Noun: "rationales with a known verdict", Nothing: "the study has none in judge.cases",
+		Otherwise: "runs that need its word are excluded"})
+	calibrated := *b
+	calibrated.byChance = !trusted
+	return &calibrated, k
+}
+
 // judgeRequest shows the judge label and rationale alone.
-func (b *Bench) judgeRequest(t eval.Trial, p reply, rule tier1) eval.Request {
+func (b *Bench) judgeRequest(item string, p reply, right string) eval.Request {
 	r := kit.JudgeRequest(b.judge)
-	r.Item = t.Item
+	r.Item = item
 	label, rationale := b.labels[p.label].Name, "<rationale>\n"+fenceRationale(p.rationale)+"\n</rationale>"
 	words := strings.NewReplacer(holeLabel, label, holeRationale, rationale, "{{MEANINGS}}", b.meanings(), "{{CRITERIA}}", strings.TrimSpace(b.judging.List())).Replace(b.judging.Prompt)
 	if words == "" {
@@ -92,16 +148,20 @@ func (b *Bench) judgeRequest(t eval.Trial, p reply, rule tier1) eval.Request {
 			b.meanings() + "\n\n" + b.judging.List() + "Label: " + label + "\n" + rationale
 	}
 	r.Messages = []eval.Message{{Role: "user", Content: words + "\n\n" +
-		"Answer with one word: COHERENT if the rationale supports the label, INCOHERENT if it contradicts it."}}
-	right := func() string { return strings.ToUpper(rule.says) }
-	if b.judge.Provider == kit.SimulatedProvider {
-		other := incoherent
-		if rule.says == incoherent {
-			other = coherent
+		cmp.Or(b.judging.Scale.Ask(), "Answer with one word: COHERENT if the rationale supports the label, INCOHERENT if it contradicts it.")}}
+	word := func(says bool) string {
+		switch {
+		case b.judging.Scale != nil:
+			return b.judging.Scale.Word(says)
+		case says:
+			return strings.ToUpper(coherent)
 		}
-		r.Payload = kit.SimulatedAnswer(right(), strings.ToUpper(other))
+		return strings.ToUpper(incoherent)
 	}
-	r.Foreseen = right
+	if b.judge.Provider == kit.SimulatedProvider {
+		r.Payload = kit.SimulatedAnswer(word(right == coherent), word(right != coherent))
+	}
+	r.Foreseen = func() string { return word(right == coherent) }
 	return r
 }
 
@@ -113,8 +173,15 @@ func fenceRationale(s string) string {
 const screenMarkup = " \t\r\n*_#`\"'.:"
 
 // readScreen reads the judge's answer: one of the words at its beginning, or in JSON.
-// Prose is not interpreted.
-func readScreen(answer string) (string, bool) {
+// Prose is not interpreted. With a scale it begins with a grade.
+func (b *Bench) readScreen(answer string) (string, bool) {
+	if b.judging.Scale != nil {
+		pass, ok := b.judging.Scale.Passes([]byte(answer))
+		if pass {
+			return coherent, ok
+		}
+		return incoherent, ok
+	}
 	if o, err := text.ReadObject(answer); err == nil {
 		var fields map[string]json.RawMessage
 		if json.Unmarshal(o.JSON, &fields) == nil {
@@ -151,7 +218,7 @@ func screened(vs []eval.Verdict) (says, missing string) {
 				return says, ""
 			}
 		}
-		missing = cmp.Or(v.Err, "the judge's answer is neither coherent nor incoherent")
+		missing = cmp.Or(v.Err, unscreened)
 	}
 	return notChecked, missing
 }

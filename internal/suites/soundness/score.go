@@ -76,7 +76,11 @@ func (b *Bench) assess(f *Fragment, t *eval.Judged) Assessment {
 			a.Manual = manual(t.Verdicts, b.task, coherent, incoherent)
 			if !rule.sure {
 				var unjudged string
-				if a.Screen, unjudged = screened(t.Verdicts); unjudged != "" && b.judge != nil && a.Manual == "" {
+				a.Screen, unjudged = screened(t.Verdicts)
+				if b.byChance {
+					a.Screen, unjudged = notChecked, eval.JudgeFailed
+				}
+				if unjudged != "" && b.judge != nil && a.Manual == "" {
 					if a.Read != "" {
 						unjudged = "a person read the label, so task " + b.task + " decides on its coherence"
 					}

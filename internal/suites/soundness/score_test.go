@@ -237,7 +237,7 @@ func FuzzAnswer(f *testing.F) {
 		if !known[a.Reason] || !known[j.Outcome.Reason] || a.Reason != j.Outcome.Reason && a.Reason != reasonUnjudged || a.Pass && (a.Reason != "" || !a.Correct || a.Coherence != coherent) {
 			t.Errorf("%q: %+v, %+v", answer, a, j.Outcome)
 		}
-		readScreen(answer)
+		b.readScreen(answer)
 		if _, err := b.Show(eval.CaseOf(j.Trial, j.Outcome, j.Verdicts)); err != nil {
 			t.Error(err)
 		}

@@ -101,7 +101,7 @@ func FuzzRead(f *testing.F) {
 		case p.reason == "":
 			b.rule(p)
 		}
-		readScreen(answer)
+		new(Bench).readScreen(answer)
 		choiceOf([]byte(answer), []string{coherent, incoherent})
 	})
 }

@@ -33,6 +33,7 @@ type Bench struct {
 	roles    map[string]int // numbers of roles, for macro F1
 	judge    *study.Model   // nil for studies without a judge
 	judging  judging
+	cases    kit.KnownCases
 	worded   string                  // hash of the study's own words for the judge
 	reading  eval.Hash               // of what answers and judgements are read with
 	trusted  bool                    // whether the judge's verdicts count
@@ -138,9 +139,11 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 	if b.judge = s.Judge(); b.judge != nil {
 		b.judging = judging{verdict.System(b.taxonomy, s.Judging.Prompt, s.Judging.List()), verdict.Schema(b.taxonomy)}
 	}
+	s.Judging.Check(f, nil, kit.Lacks{Scale: "a judgement has five scores from 1 to 5, as snapshots have them, and counts errors"}, &errs)
 	if s.Judging.Own() {
-		b.worded = kit.HashOf(s.Judging).String()
+		b.worded = kit.HashOf(s.Judging.Words()).String()
 	}
+	b.readCases(f, s, &errs)
 	b.plan(f, s, &errs)
 	b.readPeople(f, s, &errs)
 	if err := errs.Err(); err != nil {

@@ -2,11 +2,14 @@ package spans
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"iter"
 	"slices"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/spanfile"
+	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/suites/spans/label"
 	"github.com/scruple-eval/scruple/internal/suites/spans/snapshot"
@@ -14,9 +17,6 @@ import (
 )
 
 const judgeStep = "judge"
-
-// trustedAccuracy is the minimum accuracy of a judge for its verdicts to count.
-const trustedAccuracy = 0.5
 
 // Judge asks the judge about the spans of an answer. Recorded judgements need no
 // call.
@@ -35,14 +35,67 @@ func (b *Bench) Judge(ctx context.Context, t eval.Trial, o eval.Outcome, ask eva
 	if err != nil {
 		return nil, nil // the outcome would be malformed
 	}
-	v, err := kit.AskJudge(ctx, ask, judgeStep, b.judgeRequest(r, found.spans))
+	return b.ask(ctx, r, found.spans, func() *verdict.Result { return b.foreseen(r, found.spans) }, ask)
+}
+
+// ask asks the judge about spans. right is what a simulated judge says of them.
+func (b *Bench) ask(ctx context.Context, r *record, spans []spanfile.Span, right func() *verdict.Result, ask eval.Asker) ([]eval.Verdict, error) {
+	v, err := kit.AskJudge(ctx, ask, judgeStep, b.judgeRequest(r, spans, right))
 	if err != nil {
 		return nil, err
 	}
-	if v.Err == "" && verdict.Parse(string(v.Data), b.taxonomy, found.spans).Step == verdict.None {
+	if v.Err == "" && verdict.Parse(string(v.Data), b.taxonomy, spans).Step == verdict.None {
 		v.Err = unparsed
 	}
 	return []eval.Verdict{v}, nil
+}
+
+// Known are the cases of judge.cases.
+func (b *Bench) Known() *kit.KnownCases { return &b.cases }
+
+// JudgeCase asks the judge about a known case.
+func (b *Bench) JudgeCase(ctx context.Context, c kit.KnownCase, ask eval.Asker) ([]eval.Verdict, error) {
+	r := b.Datum(c.Item)
+	found, err := b.readAnswer([]byte(c.Answer), r.Text)
+	if err != nil {
+		return nil, nil // it was read when the study was opened
+	}
+	right := faultless
+	if !c.Pass {
+		right = func() *verdict.Result { // an error even where gold has none
+			v := b.foreseen(r, found.spans)
+			v.MissedElements = append(v.MissedElements, verdict.Missed{Text: r.Text, ExpectedRole: b.taxonomy.Roles()[0],
+				Category: b.taxonomy.Categories[0].Name, Severity: b.taxonomy.Severities[0]})
+			return v
+		}
+	}
+	return b.ask(ctx, r, found.spans, right, ask)
+}
+
+// CaseVerdict is whether the judge finds no error in the spans of a known case, missed
+// elements included.
+func (b *Bench) CaseVerdict(c kit.KnownCase, vs []eval.Verdict) (pass bool, missing string) {
+	r := b.Datum(c.Item)
+	t := b.read(r, &eval.Judged{Trial: eval.Trial{Item: c.Item}, Outcome: eval.Outcome{Kind: eval.OK, Data: []byte(c.Answer)}, Verdicts: vs})
+	if t.missing != "" {
+		return false, t.missing
+	}
+	wrong := slices.ContainsFunc(t.flags, func(f uint8) bool { return f != 0 }) || len(t.parsed.Result.MissedElements) > 0
+	if !wrong && len(t.parsed.Result.Lost) > 0 {
+		return false, lostList
+	}
+	return !wrong, ""
+}
+
+// readCases reads the known cases of the study.
+func (b *Bench) readCases(f *study.File, s *Study, errs *study.Errors) {
+	b.cases.Read(f, s.Judging, b.judge, b.Items(), func(c kit.KnownCase) error {
+		a, err := b.readAnswer([]byte(c.Answer), b.Datum(c.Item).Text)
+		if err == nil && (a.dropped > 0 || slices.Contains(a.notes, spanfile.Unaligned)) {
+			err = errors.New("a span of it is not in the text")
+		}
+		return err
+	}, errs)
 }
 
 // unparsed is why a judgement is missing though the judge answered.
@@ -64,16 +117,15 @@ func (b *Bench) judged(a *arm, id string) []eval.Verdict {
 	return []eval.Verdict{v}
 }
 
-func (b *Bench) judgeRequest(r *record, spans []spanfile.Span) eval.Request {
+func (b *Bench) judgeRequest(r *record, spans []spanfile.Span, foreseen func() *verdict.Result) eval.Request {
 	q := kit.JudgeRequest(b.judge)
 	q.Item, q.System = r.ID, b.judging.system
 	q.Messages = []eval.Message{{Role: "user", Content: verdict.User(r.Text, spans)}}
 	kit.Structure(&q, b.judge, eval.Schema{Name: "judgement", Strict: true, JSON: b.judging.schema},
 		eval.Tool{Name: "report_judgement", Description: "Reports the judgement of the spans."})
-	right := func() string { return string(b.foreseen(r, spans).Encode()) }
+	right := func() string { return string(foreseen().Encode()) }
 	if b.judge.Provider == kit.SimulatedProvider {
-		blind := verdict.Empty()
-		blind.Scores = verdict.Scores{Coverage: 5, Precision: 5, Granularity: 5, Taxonomy: 5, TechnicalSpecs: 5}
+		blind := faultless()
 		blind.Notes = "No errors."
 		q.Payload = kit.SimulatedAnswer(right(), string(blind.Encode()))
 	}
@@ -81,11 +133,18 @@ func (b *Bench) judgeRequest(r *record, spans []spanfile.Span) eval.Request {
 	return q
 }
 
+// faultless is the judgement of spans without an error.
+func faultless() *verdict.Result {
+	v := verdict.Empty()
+	v.Scores = verdict.Scores{Coverage: 5, Precision: 5, Granularity: 5, Taxonomy: 5, TechnicalSpecs: 5}
+	v.TotalScore = v.Scores.Total()
+	return &v
+}
+
 // foreseen is the judgement that follows from gold: every difference is an error.
 // It is what a simulated judge says.
 func (b *Bench) foreseen(r *record, spans []spanfile.Span) *verdict.Result {
-	v := verdict.Empty()
-	v.Scores = verdict.Scores{Coverage: 5, Precision: 5, Granularity: 5, Taxonomy: 5, TechnicalSpecs: 5}
+	v := faultless()
 	lower := func(score *float64, n int) { *score = max(1, 5-float64(n)) }
 	present := map[string]bool{}
 	for _, m := range b.match(r, spans) {
@@ -123,7 +182,7 @@ func (b *Bench) foreseen(r *record, spans []spanfile.Span) *verdict.Result {
 			v.CategoryScores[c.Name] = &verdict.CategoryScore{Coverage: s.Coverage, Precision: s.Precision}
 		}
 	}
-	return &v
+	return v
 }
 
 // planted is gold with an error: one span has a wrong role. Which one depends on
@@ -144,16 +203,23 @@ func plantedAt(r *record) int {
 }
 
 // Measure measures the judge on gold: it must find the planted error, and none
-// in the same span of gold as it is.
+// in the same span of gold as it is; and on the known cases of the study.
 func (b *Bench) Measure(cases iter.Seq2[eval.Case, error]) (eval.Measurement, error) {
-	return kit.Measure(cases, func(c eval.Case, of *eval.Judged) (kit.Counted, error) {
+	return kit.Measure(cases, b, func(c eval.Case, of *eval.Judged) (kit.Counted, error) {
 		r := b.Datum(c.Item)
 		if r == nil || plantedAt(r) < 0 {
 			return kit.Counted{}, nil
 		}
 		t := b.read(r, of)
-		missing := t.missing != "" || !t.parsed.Result.KnowsSpans()
-		return kit.Count(missing, !missing && (t.flags[plantedAt(r)] != 0) == (c.Arm == calibrationPlanted)), nil
+		missing := t.missing
+		if missing == "" && !t.parsed.Result.KnowsSpans() {
+			missing = lostList
+		}
+		n := kit.Count(c.Arm != calibrationPlanted, missing == "" && t.flags[plantedAt(r)] == 0, missing)
+		for i := range n.Wrong {
+			n.Wrong[i].Want = map[bool]string{true: "no error", false: "an error"}[n.Pass] + fmt.Sprintf(" in span %d", plantedAt(r))
+		}
+		return n, nil
 	})
 }
 
@@ -170,8 +236,8 @@ func (b *Bench) Calibrate(m eval.Measurement) (eval.Scorer, eval.Calibration) {
 	}
 	calibrated := *b
 	var k eval.Calibration
-	calibrated.trusted, k = kit.Trust(b.judge.ID, m, "gold spans, half of them with a planted wrong role", "there is no gold",
-		"no better than chance: its verdicts are unscored", func(accuracy float64) bool { return accuracy > trustedAccuracy })
+	calibrated.trusted, k = kit.Trust(b.judge.ID, m, kit.Yardstick{Noun: "sets of spans with a known verdict", Nothing: "there is no gold", Otherwise: "its verdicts are unscored",
+		Remedy: "Gold spans have no error, and with a planted wrong role have one: if gold itself is wrong, correct it."})
 	return &calibrated, k
 }
 
