@@ -15,6 +15,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/say"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/text"
 )
@@ -262,7 +263,7 @@ func (s *Span) check(q study.Question, pages []Page, draft bool) error {
 	if s.Start < 0 || s.Start >= s.End || s.End > len(runes) {
 		return fmt.Errorf("passage %d to %d is outside page %d, which has %d characters", s.Start, s.End, s.Page, len(runes))
 	}
-	if slice := string(runes[s.Start:s.End]); s.Text != slice && s.Text != visible(slice) {
+	if slice := string(runes[s.Start:s.End]); s.Text != slice && s.Text != say.Exactly(slice) {
 		return fmt.Errorf("the passage %d to %d of page %d is %q, not %q", s.Start, s.End, s.Page, slice, s.Text)
 	}
 	switch {
@@ -292,22 +293,4 @@ func (a Answer) exact(shown Shown) Answer {
 		a.put(q.Name, spans)
 	}
 	return a
-}
-
-// visible replaces characters that a browser drops, changes or obeys with visible
-// ones, one for one, so that offsets in the page are offsets in the text.
-func visible(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return r
-		case r < ' ':
-			return 0x2400 + r
-		case r == 0x7f:
-			return '\u2421'
-		case r >= 0x80 && r < 0xa0, r == '\u200e', r == '\u200f', r == '\u061c', r >= '\u202a' && r <= '\u202e', r >= '\u2066' && r <= '\u2069', r == '\ufeff':
-			return '\u2426'
-		}
-		return r
-	}, s)
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/keys"
 	"github.com/scruple-eval/scruple/internal/ledger"
+	"github.com/scruple-eval/scruple/internal/say"
 	"github.com/scruple-eval/scruple/internal/serve"
 	"github.com/scruple-eval/scruple/internal/study"
 )
@@ -37,7 +38,7 @@ var templates string
 
 var pages = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("").Funcs(template.FuncMap{
-		"visible":  visible,
+		"visible":  say.Exactly,
 		"titled":   titled,
 		"quoted":   func(text string) string { return inBackticks.ReplaceAllString(text, "“$1”") },
 		"inc":      func(i int) int { return i + 1 },
