@@ -46,6 +46,9 @@ func (p Place) open(t study.Task, q *Queue, source Source, person, version strin
 		d.work, err = fold(t.Name, person, path, log.Entries())
 	}
 	if err == nil {
+		err = p.checkBegan(d.work)
+	}
+	if err == nil {
 		err = d.rank()
 	}
 	if err != nil {
@@ -80,7 +83,7 @@ func (d *desk) start() error {
 	if err != nil {
 		return err
 	}
-	entry := starter{d.place.taskOf(d.task.Name), d.work.Person, true}
+	entry := starter{d.place.taskOf(d.task.Name), d.work.Person, true, false}
 	if err := d.place.add(d.work.Person, personEntry, entry); err != nil {
 		return err
 	}
