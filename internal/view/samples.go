@@ -142,9 +142,7 @@ func (v *Viewer) samplesPage(r *request) error {
 	for name := range r.URL.Query() {
 		if strings.HasPrefix(name, "f.") || name == "col" { // a form was sent: the address gets the expression
 			s.page = 1
-			r.w.Header().Set("Location", list(s))
-			r.w.WriteHeader(303)
-			return nil
+			return r.see(list(s))
 		}
 	}
 	if s.q == "" && s.sort == "" && s.text == "" && v.ready(r.run) == nil {
@@ -172,10 +170,10 @@ func (v *Viewer) samplesPage(r *request) error {
 		}
 		wrong, all = err.Error(), []int32{}
 	}
-	if s.text != "" && r.param("go") != "" {
-		return v.toHit(r, x, all, s)
-	}
 	if s.text != "" {
+		if r.param("go") != "" {
+			return v.toHit(r, x, all, s)
+		}
 		found, next := v.search(r, x, all, s.from, s.text, rowsPerPage)
 		return v.showSamples(r, s, x, all, found, next, wrong)
 	}
@@ -311,8 +309,7 @@ const searchFor = 2 * time.Second
 // the right answer, the answer, its quotes or the problem. It reads them one by one and keeps none.
 // next is the place where it stopped.
 func (v *Viewer) search(r *request, x *index, rows []int32, from int, what string, most int) (found []int32, next int) {
-	what = strings.ToLower(what)
-	until := time.Now().Add(searchFor)
+	what, until := strings.ToLower(what), time.Now().Add(searchFor)
 	for next = min(from, len(rows)); next < len(rows) && len(found) < most; next++ {
 		if next%16 == 0 && (time.Now().After(until) || r.Context().Err() != nil) && next > from {
 			break
@@ -343,23 +340,24 @@ const shownMetrics, shownBesideTexts = 4, 1
 // time to find it, it leads to the list from there on.
 func (v *Viewer) toHit(r *request, x *index, rows []int32, s state) error {
 	at := slices.IndexFunc(rows, func(i int32) bool { return strconv.FormatInt(x.ids[i], 10) == r.param("at") })
-	back := r.param("go") == "previous"
-	rest := rows[at+1:]
+	back, rest := r.param("go") == "previous", rows[at+1:]
 	if back {
 		rest = slices.Clone(rows[:max(at, 0)])
 		slices.Reverse(rest)
 	}
 	found, searched := v.search(r, x, rest, 0, s.text, 1)
-	to := ""
-	switch {
-	case len(found) > 0:
-		to = r.trialLink(r.run, x.ids[found[0]], "q", s.q, "sort", s.sort, "text", s.text, "from", s.params()[7])
-	case back:
-		s.from = max(at-searched, 0)
-	default:
-		s.from = at + 1 + searched
+	if len(found) > 0 {
+		return r.see(r.trialLink(r.run, x.ids[found[0]], "q", s.q, "sort", s.sort, "text", s.text, "from", s.params()[7]))
 	}
-	r.w.Header().Set("Location", cmp.Or(to, r.link([]string{"r", r.run.ID, "samples"}, s.params()...)))
+	if s.from = at + 1 + searched; back {
+		s.from = max(at-searched, 0)
+	}
+	return r.see(r.link([]string{"r", r.run.ID, "samples"}, s.params()...))
+}
+
+// see redirects to a page.
+func (r *request) see(to string) error {
+	r.w.Header().Set("Location", to)
 	r.w.WriteHeader(303)
 	return nil
 }
