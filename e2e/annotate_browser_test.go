@@ -44,7 +44,7 @@ func TestAnnotationByKeyboard(t *testing.T) {
 			must(t, chromedp.Do(p.ctx, chromedp.Reload()))
 			p.until("document.querySelector('input:checked')?.value === 'not grounded'")
 		}
-		if n := is[int](p, "document.querySelectorAll('#answer input:checked').length"); i != 10 && n != 0 {
+		if n := is[int](p, "document.querySelectorAll('.answer input:checked').length"); i != 10 && n != 0 {
 			t.Fatalf("page %d: an answer is filled in", i+1)
 		}
 		p.keys("1")
@@ -207,14 +207,14 @@ func TestATaskByKeyboardAlone(t *testing.T) {
 		p.press("2")
 		p.press("w")
 		p.keys("it says so")
-		if got := is[string](p, "[...document.querySelectorAll('#answer input:checked')].map(i => i.value).join()"); got != "contract,dates" {
+		if got := is[string](p, "[...document.querySelectorAll('.answer input:checked')].map(i => i.value).join()"); got != "contract,dates" {
 			t.Fatalf("page %d has %q", i+1, got)
 		}
 		if i == 0 {
 			if got := is[string](p, "document.getElementById(document.activeElement.getAttribute('aria-describedby')).textContent"); got != "10 characters, at least 3, at most 100 · 1 sentence" {
 				t.Errorf("the text is described as %q", got)
 			}
-			if is[int](p, "[...document.querySelectorAll('#answer [role=status], #answer [aria-live]')].length") != 0 {
+			if is[int](p, "[...document.querySelectorAll('.answer [role=status], .answer [aria-live]')].length") != 0 {
 				t.Error("a count is read at every key")
 			}
 		}
@@ -344,7 +344,7 @@ func TestAnnotationWithoutANetwork(t *testing.T) {
 	offline(true)
 	p.keys("2")
 	p.submit()
-	p.until("document.querySelector('#status').textContent.startsWith('NOT SAVED') && document.querySelector('#problem').textContent.includes('tries again')")
+	p.until("document.querySelector('#status').textContent.startsWith('NOT SAVED') && document.querySelector('.problem').textContent.includes('tries again')")
 	file := filepath.Join(dir, "annotations", "fields", "anna.jsonl")
 	if n := len(submissions(t, file)); n != 0 {
 		t.Fatalf("%d answers are stored", n)
@@ -465,7 +465,7 @@ func TestHeldKeysOfAnnotation(t *testing.T) {
 	p.open(urls["anna"] + "t/held/")
 	p.heading()
 	chosen := func() string {
-		return is[string](p, "[...document.querySelectorAll('#answer input:checked')].map(i => i.value).join()")
+		return is[string](p, "[...document.querySelectorAll('.answer input:checked')].map(i => i.value).join()")
 	}
 	marked := func() int { return is[int](p, "document.querySelectorAll('.spans li').length") }
 	p.hold("1", 0)
@@ -609,7 +609,7 @@ func TestNothingTypedIsLost(t *testing.T) {
 		t.Error("a page without a stored draft can be left without a word")
 	}
 	p.submit()
-	p.until("document.querySelector('#problem').textContent.startsWith('NOT SAVED')")
+	p.until("document.querySelector('.problem').textContent.startsWith('NOT SAVED')")
 	p.keys(" and more")
 	p.press("1")
 	if got := is[string](p, "document.querySelector('[name=kind]:checked').value + document.querySelector('[name=why]').value"); got != "bfirst" {
@@ -637,7 +637,7 @@ func TestNothingTypedIsLost(t *testing.T) {
 
 	// A change of an answer has no draft.
 	p.keys(kb.Backspace)
-	p.until("document.querySelector('#reason')")
+	p.until("document.querySelector('.why:not([hidden])')")
 	if h := p.heading(); h != "typed: change your answer" {
 		t.Errorf("the page of an answer is %q", h)
 	}
@@ -651,7 +651,7 @@ func TestNothingTypedIsLost(t *testing.T) {
 	}
 	is[bool](p, "document.querySelector('[name=why]').value = '', true")
 	p.submit() // without the text, and within a minute without a reason
-	p.until("document.querySelector('#problem').textContent.includes('why')")
+	p.until("document.querySelector('.problem').textContent.includes('why')")
 	if got := p.focused(); got != "textbox why" {
 		t.Errorf("after a refusal the focus is on %q", got)
 	}
@@ -661,15 +661,15 @@ func TestNothingTypedIsLost(t *testing.T) {
 
 	// An answer that an earlier page kept, and that is refused now.
 	is[bool](p, `(() => {
-		const {task, key, person} = document.querySelector('#answer').dataset;
+		const {task, key, person} = document.querySelector('.answer').dataset;
 		localStorage.setItem('scruple/' + person + '/' + task, JSON.stringify([{id: '00000000-0000-0000-0000-000000000001', task, key, kind: 'submit', shown: 'another text', answer: {}, reason: '', active_ms: 0, wall_ms: 0}]));
 		return true;
 	})()`)
 	p.open(open)
-	p.until("document.querySelector('#problem').textContent.includes('could not be sent before was refused')")
+	p.until("document.querySelector('.problem').textContent.includes('could not be sent before was refused')")
 	must(t, chromedp.Do(p.ctx, chromedp.Reload()))
 	page(3)
-	if got := is[string](p, "document.querySelector('#problem').textContent"); got != "" {
+	if got := is[string](p, "document.querySelector('.problem').textContent"); got != "" {
 		t.Errorf("the refusal is shown again: %q", got)
 	}
 	p.open(open + "notes")
@@ -709,10 +709,10 @@ func TestAnswersSurviveANewAddress(t *testing.T) {
 	p.until("document.querySelector('#status').textContent.startsWith('Draft saved')")
 	end()
 	p.submit()
-	p.until("document.querySelector('#problem').textContent.includes('new address')")
+	p.until("document.querySelector('.problem').textContent.includes('new address')")
 	urls, end = startServer(t, "annotate", study, "--task", "moved", "--as", "anna", "--port", at.Port(), "--new-addresses")
 	is[bool](p, "dispatchEvent(new Event('online'))") // it tries the old address
-	p.until("document.querySelector('#problem').textContent.includes('new address')")
+	p.until("document.querySelector('.problem').textContent.includes('new address')")
 	tab, cancel := chromedp.NewContext(p.ctx)
 	defer cancel()
 	q := &reader{t: t, ctx: tab}
@@ -736,7 +736,7 @@ func TestARestartKeepsTheAddress(t *testing.T) {
 	end()
 	p.press("2")
 	p.submit()
-	p.until("document.querySelector('#problem').textContent.includes('tries again')")
+	p.until("document.querySelector('.problem').textContent.includes('tries again')")
 	again, end := startServer(t, "annotate", study, "--task", "kept", "--as", "anna")
 	if again["anna"] != urls["anna"] {
 		t.Fatalf("%s after %s", again["anna"], urls["anna"])

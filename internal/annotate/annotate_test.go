@@ -57,6 +57,8 @@ func (c corpus) Show(t eval.Trial) (eval.Exhibit, error) {
 	return x, nil
 }
 
+func (c corpus) Leaves(_, unit string) ([]string, bool) { return nil, false }
+
 func (c corpus) About(_, unit string) string { return "about " + unit }
 
 func (c corpus) Fits(_, _, value string) error {

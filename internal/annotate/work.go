@@ -105,7 +105,11 @@ func (e *Event) readable(t study.Task, show func(label string) string) string {
 		if q.Type == "span" {
 			said = nil
 			for _, s := range e.Answer.Spans(q.Name) {
-				said = append(said, strings.TrimSpace(fmt.Sprintf("“%s” (page %d) %s", s.Text, s.Page, s.Label)))
+				passage := strings.TrimSpace(fmt.Sprintf("“%s” (page %d) %s %s", s.Text, s.Page, s.Label, s.Value))
+				if s.Record > 0 {
+					passage = fmt.Sprintf("record %d: %s", s.Record, passage)
+				}
+				said = append(said, passage)
 			}
 		}
 		lines = append(lines, titled(q.Text)+" "+strings.Join(said, "; "))
