@@ -104,7 +104,12 @@ function start() {
 	let here = sheets.find(s => s.form.dataset.here) ?? sheets[0];
 	for (const s of sheets) {
 		const unit = s.form.closest('.unit') ?? s.form;
-		const use = () => { if (here !== s) { here = s; light(); } };
+		const use = () => {
+			if (here === s) return;
+			here = s;
+			light();
+			history.replaceState(null, '', s.form.dataset.key); // a reload comes back to it
+		};
 		unit.addEventListener('focusin', use);
 		unit.addEventListener('toggle', () => { if (unit.open) use(); });
 	}
