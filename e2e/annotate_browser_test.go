@@ -4,12 +4,16 @@ package e2e
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	neturl "net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/network"
@@ -913,5 +917,87 @@ func TestGoldOfListsInABrowser(t *testing.T) {
 	}
 	if out := ok(t, "show", study, "d", "null_baseline"); !strings.Contains(out, "lines[1].price") || !strings.Contains(out, "7.25") {
 		t.Errorf("the study did not read the lists:\n%s", out)
+	}
+}
+
+// A text of 1 MB, in one page and in 300, with 40 fields and 15 marks: the test says how long a
+// person waits, see docs/performance.md.
+func TestMarkingALargeText(t *testing.T) {
+	t.Parallel()
+	for name, pages := range map[string]int{"one page": 1, "300 pages": 300} {
+		dir := t.TempDir()
+		study := filepath.Join(dir, "study.yaml")
+		var fields []string
+		for i := range 40 {
+			fields = append(fields, fmt.Sprintf(`{"name":"field_%d","type":"string","description":"A field"}`, i))
+		}
+		var text strings.Builder
+		for i := range pages {
+			fmt.Fprintf(&text, "---PAGE %d---\n%s\n", i+1, strings.Repeat("Lorem ipsum \U0001F600 dolor sit amet. ", 1_000_000/36/pages))
+		}
+		text.WriteString("and the Needle is here\n")
+		data, err := json.Marshal(map[string]any{"document_id": "d", "schema": "big", "text": text.String()})
+		must(t, err)
+		must(t, os.Mkdir(filepath.Join(dir, "schemas"), 0o700))
+		for file, content := range map[string]string{"d.jsonl": string(data) + "\n", "schemas/big.json": `{"name":"big","fields":[` + strings.Join(fields, ",") + "]}",
+			"study.yaml": "suite: extraction\nname: s\ndata: {source: jsonl, path: d.jsonl, gold: annotations/t.gold.jsonl}\nschemas: schemas\narms:\n  - {name: null_baseline, builtin: null_baseline}\n" +
+				"annotation:\n  - {name: t, of: unit, show: [pages], ask: [{name: parts, type: span}]}\n"} {
+			must(t, os.WriteFile(filepath.Join(dir, file), []byte(content), 0o600))
+		}
+		urls, end := startServer(t, "annotate", study, "--as", "anna")
+		p := newReader(t, urls["anna"])
+		var figures []string
+		figure := func(what string, since time.Time) {
+			figures = append(figures, fmt.Sprintf("%s %d ms", what, time.Since(since).Milliseconds()))
+		}
+		// painted waits for the frame after the next one.
+		painted := func() {
+			p.until("(window.frames_ ??= (requestAnimationFrame(() => requestAnimationFrame(() => { window.frames_ = 'painted'; })), 1)) === 'painted' && (window.frames_ = undefined, true)")
+		}
+		begin := time.Now()
+		resp, err := http.Get(urls["anna"] + "t/t/")
+		must(t, err)
+		_, err = io.Copy(io.Discard, resp.Body)
+		must(t, errors.Join(err, resp.Body.Close()))
+		figure("the server sends the page after", begin)
+		begin = time.Now()
+		p.open(urls["anna"] + "t/t/")
+		p.heading()
+		painted()
+		figure("opened to painted", begin)
+		begin = time.Now()
+		p.press("/")
+		p.keys("Needle")
+		p.keys(kb.Enter)
+		p.until(fmt.Sprintf("document.querySelector('#found').textContent === 'found on page %d'", pages))
+		painted()
+		figure("found in", begin)
+		p.keys(kb.Escape)
+		begin = time.Now()
+		p.keys(kb.Enter)
+		p.until("document.querySelectorAll('.spans li').length === 1")
+		painted()
+		figure("first mark in", begin)
+		for i := range 14 {
+			begin = time.Now()
+			p.keys(kb.ArrowLeft)
+			painted()
+			if i == 13 {
+				figure("arrow key in", begin)
+			}
+			begin = time.Now()
+			p.keys(kb.Enter)
+			p.until(fmt.Sprintf("document.querySelectorAll('.spans li').length === %d", i+2))
+			painted()
+		}
+		figure("fifteenth mark in", begin)
+		p.until("document.querySelector('#status').textContent.startsWith('Draft saved')")
+		begin = time.Now()
+		p.submit()
+		p.until("document.querySelector('#heading')?.textContent.includes(': 2 of 40')")
+		painted()
+		figure("submitted to the next field in", begin)
+		end()
+		t.Logf("1 MB in %s: %s", name, strings.Join(figures, ", "))
 	}
 }
