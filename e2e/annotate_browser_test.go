@@ -933,7 +933,7 @@ func TestMarkingALargeText(t *testing.T) {
 		}
 		var text strings.Builder
 		for i := range pages {
-			fmt.Fprintf(&text, "---PAGE %d---\n%s\n", i+1, strings.Repeat("Lorem ipsum \U0001F600 dolor sit amet. ", 1_000_000/36/pages))
+			fmt.Fprintf(&text, "---PAGE %d---\n%s\n", i+1, strings.Repeat(strings.Repeat("Lorem ipsum \U0001F600 dolor sit amet. ", 10)+"\n", 1_000_000/361/pages))
 		}
 		text.WriteString("and the Needle is here\n")
 		data, err := json.Marshal(map[string]any{"document_id": "d", "schema": "big", "text": text.String()})
