@@ -30,6 +30,7 @@ type play struct {
 	home       string            // of the settings, not on the disk that gets full
 	names      map[string]string // of people, by role
 	tell       *regexp.Regexp
+	length     time.Duration
 	ended      atomic.Bool
 
 	mu        sync.Mutex
@@ -184,7 +185,7 @@ func (p *play) person(h *host, name string, tasks []string) {
 		if rand.IntN(3) == 0 {
 			post(p.t, base, f, map[string]any{"kind": "draft", "answer": with["answer"]})
 		}
-		time.Sleep(time.Duration(rand.IntN(60)) * time.Millisecond) // a kill can come between page and answer
+		time.Sleep(rand.N(p.length / 500)) // a kill can come between page and answer
 		for {
 			status, said := post(p.t, base, f, with)
 			switch {
@@ -223,7 +224,7 @@ func TestPeopleWhileThingsBreak(t *testing.T) {
 	if full {
 		t.Cleanup(func() { syscall.Unmount(disk, syscall.MNT_DETACH) })
 	}
-	p := &play{t: t, dir: filepath.Join(disk, "contracts"), home: t.TempDir(), confirmed: map[string]string{}, counts: map[string]int{},
+	p := &play{t: t, length: length, dir: filepath.Join(disk, "contracts"), home: t.TempDir(), confirmed: map[string]string{}, counts: map[string]int{},
 		names: map[string]string{"first": "person-anna", "second": "person-ben", "adjudicator": "person-carol"},
 		tell:  regexp.MustCompile(`null_baseline|calibration:|gpt_5|claude_opus|gemini_3|deepseek|kimi_k2|glm_4|zero_shot|few_shot`)}
 	anna, ben, carol := p.names["first"], p.names["second"], p.names["adjudicator"]

@@ -159,14 +159,10 @@ func (d *desk) append(kind string, ev Event) (ledger.Entry, error) {
 		}
 	}
 	e, err := d.log.Append(now, d.work.Person, kind, ev)
-	if e.Hash == "" {
+	if err != nil {
 		return e, refuse(http.StatusInternalServerError, "%v", err) // of a full disk: the person must know
 	}
-	// An entry whose head could not be written is in the file all the same.
-	if applied := d.work.apply(e); err == nil {
-		err = applied
-	}
-	return e, err
+	return e, d.work.apply(e)
 }
 
 // mark stores an event about the session, and the head of the file in the ledger.

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/scruple-eval/scruple/internal/dataset"
+	"github.com/scruple-eval/scruple/internal/disk"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/keys"
 	"github.com/scruple-eval/scruple/internal/ledger"
@@ -197,6 +198,9 @@ func (s *Server) told(r *http.Request, err error) string {
 	}
 	if s.Report != nil {
 		s.Report(err)
+	}
+	if disk.Full(err) {
+		return "no space left on the disk of the server: ask whoever started it, and try again"
 	}
 	return "the window in which `scruple annotate` runs says why: ask whoever started it"
 }
