@@ -191,6 +191,9 @@ func (s *Server) subject(w http.ResponseWriter, r *http.Request, d *desk) error 
 	p := subjectPage{Depth: depth, Title: s.title(d, k), Task: d.task, Person: d.work.Person, Shown: shown, Rows: shown.rows(), Session: session, Break: d.untilBreak(),
 		Again: k.pass == passAgain, Marks: slices.ContainsFunc(d.task.Ask, func(q study.Question) bool { return q.Type == "span" }),
 		Document: d.key(slot{subject: Subject{Item: k.subject.Item}}), Gold: makesGold(d.task)}
+	if n := len(p.Rows); decides && n > 1 { // what the decision is about comes first
+		p.Rows = append(p.Rows[n-1:], p.Rows[:n-1]...)
+	}
 	beside := []slot{k}
 	if k.pass == passFirst && ofUnits(d.task) {
 		beside, at = d.beside(k)
