@@ -1001,3 +1001,45 @@ func TestMarkingALargeText(t *testing.T) {
 		t.Logf("1 MB in %s: %s", name, strings.Join(figures, ", "))
 	}
 }
+
+// On a phone texts are below each other, or wide enough to be read; a decision begins with the two
+// answers that it is about.
+func TestNarrowPages(t *testing.T) {
+	t.Parallel()
+	_, study := contracts(t)
+	edit(t, study, "annotation:\n", "annotation:\n  - {name: marks, kind: spans, arms: [heuristic], labels: [odd, wrong], draw: 1}\n  - {name: pairs, kind: pair, arms: [heuristic, null_baseline], draw: 1}\n")
+	ok(t, "run", study)
+	urls, end := startServer(t, "annotate", study, "--as", "anna", "--as", "ben")
+	for i, name := range []string{"anna", "ben"} {
+		answerAll(t, urls[name], "marks", func(form) map[string]any { return map[string]any{"rating": 1 + i} })
+	}
+	p := newReader(t, urls["anna"])
+	p.width(390)
+	p.open(urls["anna"] + "t/pairs/")
+	p.heading()
+	if beside := is[bool](p, "(([a, b]) => a.getBoundingClientRect().bottom > b.getBoundingClientRect().top)([...document.querySelectorAll('.pair > div')])"); beside {
+		t.Error("the answers of a pair are side by side")
+	}
+	p.fits("pair")
+	end()
+	urls, end = startServer(t, "annotate", study, "--as", "carol", "--adjudicate", "--task", "marks")
+	p.open(urls["carol"] + "t/marks/")
+	p.heading()
+	if got := is[string](p, "document.querySelector('article h2').textContent"); got != "Judgement A" {
+		t.Errorf("a decision begins with %q", got)
+	}
+	p.fits("decision")
+	end()
+	p.open(startView(t, study) + "r/contracts-1/samples")
+	p.until("document.querySelector('.text-answer')")
+	for _, width := range []int64{1440, 1024, 390} {
+		p.width(width)
+		p.fits("samples")
+		if got := is[float64](p, "Math.min(...[...document.querySelectorAll('.text-answer, .text-problem')].map(c => c.getBoundingClientRect().width))"); got < 90 {
+			t.Errorf("at %d pixels an answer has %v", width, got)
+		}
+		if over := is[int](p, "(r => r.scrollWidth - r.clientWidth)(document.querySelector('.scroll'))"); over > 0 {
+			t.Errorf("at %d pixels the list is %d too wide", width, over)
+		}
+	}
+}

@@ -51,6 +51,7 @@ type host struct {
 
 	mu   sync.Mutex
 	c    *exec.Cmd
+	errs []*lockedBuffer // of all starts
 	urls atomic.Pointer[map[string]string]
 }
 
@@ -63,6 +64,7 @@ func (h *host) start() {
 		c.Env = environment(h.p.home)
 		var out, errs lockedBuffer
 		c.Stdout, c.Stderr = &out, &errs
+		h.errs = append(h.errs, &errs)
 		must(h.p.t, c.Start())
 		gone := make(chan struct{})
 		go func() { c.Wait(); close(gone) }()
@@ -274,6 +276,7 @@ func TestPeopleWhileThingsBreak(t *testing.T) {
 			first, rest, _ := bytes.Cut(data, []byte("\n"))
 			more := bytes.Replace(first, []byte(`"document_id":"`), []byte(`"document_id":"copy-`), 1)
 			must(t, os.WriteFile(path, bytes.Join([][]byte{bytes.Replace(first, []byte("---PAGE 1---\\n"), []byte("---PAGE 1---\\nCorrected. "), 1), rest, more}, []byte("\n")), 0o600))
+			ok(t, "run", p.study) // which asks what is new
 		},
 	}
 	for begin := time.Now(); time.Since(begin) < length; time.Sleep(time.Duration(300+rand.IntN(1200)) * time.Millisecond) {
@@ -308,16 +311,25 @@ func TestPeopleWhileThingsBreak(t *testing.T) {
 			}
 		case len(changes) > 0:
 			p.count("changes of the study")
-			hosts[0].stop(os.Interrupt)
+			for _, h := range hosts[:3] {
+				h.stop(os.Interrupt)
+			}
 			changes[0]()
 			changes = changes[1:]
-			hosts[0].start()
+			for _, h := range hosts[:3] {
+				h.start()
+			}
 		}
 	}
 	p.ended.Store(true)
 	people.Wait()
 	for _, h := range hosts {
 		h.stop(os.Interrupt)
+		for _, errs := range h.errs {
+			if said := errs.String(); t.Failed() && said != "" {
+				t.Logf("%v: %s", h.args[1:], said)
+			}
+		}
 	}
 
 	// Every confirmed answer is in the file of its person, once.
