@@ -4,12 +4,16 @@ package e2e
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	neturl "net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/network"
@@ -44,7 +48,7 @@ func TestAnnotationByKeyboard(t *testing.T) {
 			must(t, chromedp.Do(p.ctx, chromedp.Reload()))
 			p.until("document.querySelector('input:checked')?.value === 'not grounded'")
 		}
-		if n := is[int](p, "document.querySelectorAll('#answer input:checked').length"); i != 10 && n != 0 {
+		if n := is[int](p, "document.querySelectorAll('.answer input:checked').length"); i != 10 && n != 0 {
 			t.Fatalf("page %d: an answer is filled in", i+1)
 		}
 		p.keys("1")
@@ -207,14 +211,14 @@ func TestATaskByKeyboardAlone(t *testing.T) {
 		p.press("2")
 		p.press("w")
 		p.keys("it says so")
-		if got := is[string](p, "[...document.querySelectorAll('#answer input:checked')].map(i => i.value).join()"); got != "contract,dates" {
+		if got := is[string](p, "[...document.querySelectorAll('.answer input:checked')].map(i => i.value).join()"); got != "contract,dates" {
 			t.Fatalf("page %d has %q", i+1, got)
 		}
 		if i == 0 {
 			if got := is[string](p, "document.getElementById(document.activeElement.getAttribute('aria-describedby')).textContent"); got != "10 characters, at least 3, at most 100 · 1 sentence" {
 				t.Errorf("the text is described as %q", got)
 			}
-			if is[int](p, "[...document.querySelectorAll('#answer [role=status], #answer [aria-live]')].length") != 0 {
+			if is[int](p, "[...document.querySelectorAll('.answer [role=status], .answer [aria-live]')].length") != 0 {
 				t.Error("a count is read at every key")
 			}
 		}
@@ -344,7 +348,7 @@ func TestAnnotationWithoutANetwork(t *testing.T) {
 	offline(true)
 	p.keys("2")
 	p.submit()
-	p.until("document.querySelector('#status').textContent.startsWith('NOT SAVED') && document.querySelector('#problem').textContent.includes('tries again')")
+	p.until("document.querySelector('#status').textContent.startsWith('NOT SAVED') && document.querySelector('.problem').textContent.includes('tries again')")
 	file := filepath.Join(dir, "annotations", "fields", "anna.jsonl")
 	if n := len(submissions(t, file)); n != 0 {
 		t.Fatalf("%d answers are stored", n)
@@ -465,7 +469,7 @@ func TestHeldKeysOfAnnotation(t *testing.T) {
 	p.open(urls["anna"] + "t/held/")
 	p.heading()
 	chosen := func() string {
-		return is[string](p, "[...document.querySelectorAll('#answer input:checked')].map(i => i.value).join()")
+		return is[string](p, "[...document.querySelectorAll('.answer input:checked')].map(i => i.value).join()")
 	}
 	marked := func() int { return is[int](p, "document.querySelectorAll('.spans li').length") }
 	p.hold("1", 0)
@@ -609,7 +613,7 @@ func TestNothingTypedIsLost(t *testing.T) {
 		t.Error("a page without a stored draft can be left without a word")
 	}
 	p.submit()
-	p.until("document.querySelector('#problem').textContent.startsWith('NOT SAVED')")
+	p.until("document.querySelector('.problem').textContent.startsWith('NOT SAVED')")
 	p.keys(" and more")
 	p.press("1")
 	if got := is[string](p, "document.querySelector('[name=kind]:checked').value + document.querySelector('[name=why]').value"); got != "bfirst" {
@@ -637,7 +641,7 @@ func TestNothingTypedIsLost(t *testing.T) {
 
 	// A change of an answer has no draft.
 	p.keys(kb.Backspace)
-	p.until("document.querySelector('#reason')")
+	p.until("document.querySelector('.why:not([hidden])')")
 	if h := p.heading(); h != "typed: change your answer" {
 		t.Errorf("the page of an answer is %q", h)
 	}
@@ -651,7 +655,7 @@ func TestNothingTypedIsLost(t *testing.T) {
 	}
 	is[bool](p, "document.querySelector('[name=why]').value = '', true")
 	p.submit() // without the text, and within a minute without a reason
-	p.until("document.querySelector('#problem').textContent.includes('why')")
+	p.until("document.querySelector('.problem').textContent.includes('why')")
 	if got := p.focused(); got != "textbox why" {
 		t.Errorf("after a refusal the focus is on %q", got)
 	}
@@ -661,15 +665,15 @@ func TestNothingTypedIsLost(t *testing.T) {
 
 	// An answer that an earlier page kept, and that is refused now.
 	is[bool](p, `(() => {
-		const {task, key, person} = document.querySelector('#answer').dataset;
+		const {task, key, person} = document.querySelector('.answer').dataset;
 		localStorage.setItem('scruple/' + person + '/' + task, JSON.stringify([{id: '00000000-0000-0000-0000-000000000001', task, key, kind: 'submit', shown: 'another text', answer: {}, reason: '', active_ms: 0, wall_ms: 0}]));
 		return true;
 	})()`)
 	p.open(open)
-	p.until("document.querySelector('#problem').textContent.includes('could not be sent before was refused')")
+	p.until("document.querySelector('.problem').textContent.includes('could not be sent before was refused')")
 	must(t, chromedp.Do(p.ctx, chromedp.Reload()))
 	page(3)
-	if got := is[string](p, "document.querySelector('#problem').textContent"); got != "" {
+	if got := is[string](p, "document.querySelector('.problem').textContent"); got != "" {
 		t.Errorf("the refusal is shown again: %q", got)
 	}
 	p.open(open + "notes")
@@ -709,10 +713,10 @@ func TestAnswersSurviveANewAddress(t *testing.T) {
 	p.until("document.querySelector('#status').textContent.startsWith('Draft saved')")
 	end()
 	p.submit()
-	p.until("document.querySelector('#problem').textContent.includes('new address')")
+	p.until("document.querySelector('.problem').textContent.includes('new address')")
 	urls, end = startServer(t, "annotate", study, "--task", "moved", "--as", "anna", "--port", at.Port(), "--new-addresses")
 	is[bool](p, "dispatchEvent(new Event('online'))") // it tries the old address
-	p.until("document.querySelector('#problem').textContent.includes('new address')")
+	p.until("document.querySelector('.problem').textContent.includes('new address')")
 	tab, cancel := chromedp.NewContext(p.ctx)
 	defer cancel()
 	q := &reader{t: t, ctx: tab}
@@ -736,7 +740,7 @@ func TestARestartKeepsTheAddress(t *testing.T) {
 	end()
 	p.press("2")
 	p.submit()
-	p.until("document.querySelector('#problem').textContent.includes('tries again')")
+	p.until("document.querySelector('.problem').textContent.includes('tries again')")
 	again, end := startServer(t, "annotate", study, "--task", "kept", "--as", "anna")
 	if again["anna"] != urls["anna"] {
 		t.Fatalf("%s after %s", again["anna"], urls["anna"])
@@ -803,16 +807,239 @@ func TestMarksOverPages(t *testing.T) {
 	if y == 0 {
 		t.Error("the page did not scroll to what was found")
 	}
-	before := is[string](p, "location.href")
+	// The other fields of the text are on the page, which stays as it is. Each is done, changed
+	// and undone by itself.
+	open := func() string {
+		return is[string](p, "[...document.querySelectorAll('details.unit')].filter(d => d.open).map(d => d.querySelector('summary bdi').textContent).join()")
+	}
+	said := func(n int) string {
+		return is[string](p, fmt.Sprintf("document.querySelectorAll('details.unit .said')[%d].textContent", n))
+	}
+	is[bool](p, "window.stays = true")
+	fields := is[int](p, "document.querySelectorAll('details.unit form.answer').length")
+	if fields < 5 || open() != "document_name" {
+		t.Errorf("%d fields of the text are on the page, open is %s", fields, open())
+	}
 	p.submit()
-	p.until(fmt.Sprintf("location.href !== %q", before))
-	p.heading()
-	if got := is[float64](p, "scrollY"); got < y/2 {
+	p.until("document.querySelector('#heading').textContent.includes(': 2 of')")
+	if got := is[float64](p, "scrollY"); got < y/2 || !is[bool](p, "!!window.stays") {
 		t.Errorf("the next field begins at %v, the last one was at %v", got, y)
 	}
-	if n := is[int](p, "document.querySelectorAll('.units li').length"); n < 2 {
-		t.Errorf("%d fields of the text are listed", n)
+	if said(0) != "March 1, 2030" || open() != "agreement_date" || said(1) != "open" {
+		t.Errorf("the first field says %q; %s is open and says %q", said(0), open(), said(1))
+	}
+	p.keys(kb.Backspace)
+	p.until("document.querySelector('details.unit').open")
+	p.press("2")
+	p.submit() // a minute has not passed, so it needs no reason
+	p.until("document.querySelector('details.unit .said').textContent === 'missing'")
+	p.press("2")
+	p.until("document.querySelector('#status').textContent.startsWith('Draft saved')")
+	must(t, chromedp.Do(p.ctx, chromedp.Reload()))
+	p.heading()
+	if said(0) != "missing" || said(1) != "draft" || open() != "agreement_date" {
+		t.Errorf("after a reload the fields say %q and %q; open is %s", said(0), said(1), open())
 	}
 	p.content("annotation")
+	for n := range fields - 1 {
+		p.press("2")
+		p.submit()
+		p.until(fmt.Sprintf("document.querySelector('#heading')?.textContent.includes(': %d of') || document.querySelector('main.narrow')", n+3))
+	}
+	if h := p.heading(); h != "Done" {
+		t.Errorf("after the last field the page is %q", h)
+	}
 	end()
+	if kinds := kindsOf(t, filepath.Join(dir, "annotations", "odd", "anna.jsonl")); kinds["submit"] != fields || kinds["revise"] != 1 {
+		t.Errorf("the file has %v, want %d answers and a change", kinds, fields)
+	}
+}
+
+// Lists are filled in by marking their values, in records that begin by themselves; the study
+// reads what was locked.
+func TestGoldOfListsInABrowser(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	study := filepath.Join(dir, "study.yaml")
+	must(t, os.Mkdir(filepath.Join(dir, "schemas"), 0o700))
+	for name, content := range map[string]string{
+		"schemas/order.json": `{"type": "object", "properties": {"tags": {"type": "array", "items": {"type": "string"}},
+			"lines": {"type": "array", "items": {"type": "object", "properties": {"sku": {"type": "string", "format": "id"}, "price": {"type": "number"}}}}}}`,
+		"d.jsonl": `{"document_id":"d","schema":"order","text":"red and blue. A-1 costs 3.50, B-2 costs 7.25."}` + "\n",
+		"study.yaml": "suite: extraction\nname: s\ndata: {source: jsonl, path: d.jsonl, gold: annotations/fields.gold.jsonl}\nschemas: schemas\n" +
+			"arms:\n  - {name: null_baseline, builtin: null_baseline}\nannotation:\n  - {name: fields, kind: gold}\n",
+	} {
+		must(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
+	}
+	urls, end := startServer(t, "annotate", study, "--as", "anna")
+	p := newReader(t, urls["anna"])
+	p.open(urls["anna"] + "t/fields/")
+	p.heading()
+	mark := func(word string) {
+		is[bool](p, fmt.Sprintf("(() => { const n = document.querySelector('.page').firstChild, i = n.nodeValue.indexOf(%q); getSelection().setBaseAndExtent(n, i, n, i + %d); document.querySelector('.page').focus(); return true; })()", word, len(word)))
+		p.keys(kb.Enter)
+		p.until(fmt.Sprintf("document.querySelector('#status').textContent === 'Marked: %s'", word))
+	}
+	label := func(n int, name string) {
+		is[bool](p, fmt.Sprintf("(() => { const s = document.querySelectorAll('details[open] .spans select')[%d]; s.value = %q; s.dispatchEvent(new Event('change')); return true; })()", n, name))
+	}
+	mark("blue")
+	mark("red")
+	p.shot("gold-list.png")
+	p.submit()
+	p.until("document.querySelector('details.unit .said').textContent === 'blue; red'")
+	for i, word := range []string{"A-1", "3.50", "B-2", "7.25"} {
+		mark(word)
+		label(i, []string{"sku", "price"}[i%2])
+	}
+	if got := is[string](p, "[...document.querySelectorAll('details[open] .record')].map(i => i.value).join()"); got != "1,1,2,2" {
+		t.Errorf("the records are %s", got)
+	}
+	is[bool](p, "(() => { const i = document.querySelectorAll('details[open] .value')[3]; i.value = 'dear'; i.dispatchEvent(new Event('input', {bubbles: true})); return true; })()")
+	p.shot("gold-records.png")
+	p.submit()
+	p.until("document.querySelector('details[open] .problem').textContent.includes('no value of type number')")
+	is[bool](p, "(() => { const i = document.querySelectorAll('details[open] .value')[3]; i.value = '7.25'; i.dispatchEvent(new Event('input', {bubbles: true})); return true; })()")
+	p.until("document.querySelector('#status').textContent.startsWith('Draft saved')")
+	must(t, chromedp.Do(p.ctx, chromedp.Reload()))
+	p.heading()
+	if got := is[string](p, "[...document.querySelectorAll('details[open] .record, details[open] .value')].map(i => i.value).join()"); got != "1,A-1,1,3.50,2,B-2,2,7.25" {
+		t.Errorf("after a reload the records are %s", got)
+	}
+	p.fits("gold of lists")
+	p.named()
+	p.submit()
+	p.until("document.querySelector('main.narrow')")
+	end()
+	ok(t, "annotate", study, "--task", "fields", "--lock", "--as", "anna", "--declare", "I saw no answer")
+	if out := ok(t, "run", study, "--json"); !strings.Contains(out, `"items":1`) {
+		t.Errorf("the run has not the document: %.300s", out)
+	}
+	if out := ok(t, "show", study, "d", "null_baseline"); !strings.Contains(out, "lines[1].price") || !strings.Contains(out, "7.25") {
+		t.Errorf("the study did not read the lists:\n%s", out)
+	}
+}
+
+// A text of 1 MB, in one page and in 300, with 40 fields and 15 marks: the test says how long a
+// person waits, see docs/performance.md.
+func TestMarkingALargeText(t *testing.T) {
+	t.Parallel()
+	for name, pages := range map[string]int{"one page": 1, "300 pages": 300} {
+		dir := t.TempDir()
+		study := filepath.Join(dir, "study.yaml")
+		var fields []string
+		for i := range 40 {
+			fields = append(fields, fmt.Sprintf(`{"name":"field_%d","type":"string","description":"A field"}`, i))
+		}
+		var text strings.Builder
+		for i := range pages {
+			fmt.Fprintf(&text, "---PAGE %d---\n%s\n", i+1, strings.Repeat(strings.Repeat("Lorem ipsum \U0001F600 dolor sit amet. ", 10)+"\n", 1_000_000/361/pages))
+		}
+		text.WriteString("and the Needle is here\n")
+		data, err := json.Marshal(map[string]any{"document_id": "d", "schema": "big", "text": text.String()})
+		must(t, err)
+		must(t, os.Mkdir(filepath.Join(dir, "schemas"), 0o700))
+		for file, content := range map[string]string{"d.jsonl": string(data) + "\n", "schemas/big.json": `{"name":"big","fields":[` + strings.Join(fields, ",") + "]}",
+			"study.yaml": "suite: extraction\nname: s\ndata: {source: jsonl, path: d.jsonl, gold: annotations/t.gold.jsonl}\nschemas: schemas\narms:\n  - {name: null_baseline, builtin: null_baseline}\n" +
+				"annotation:\n  - {name: t, of: unit, show: [pages], ask: [{name: parts, type: span}]}\n"} {
+			must(t, os.WriteFile(filepath.Join(dir, file), []byte(content), 0o600))
+		}
+		urls, end := startServer(t, "annotate", study, "--as", "anna")
+		p := newReader(t, urls["anna"])
+		var figures []string
+		figure := func(what string, since time.Time) {
+			figures = append(figures, fmt.Sprintf("%s %d ms", what, time.Since(since).Milliseconds()))
+		}
+		// painted waits for the frame after the next one.
+		painted := func() {
+			p.until("(window.frames_ ??= (requestAnimationFrame(() => requestAnimationFrame(() => { window.frames_ = 'painted'; })), 1)) === 'painted' && (window.frames_ = undefined, true)")
+		}
+		begin := time.Now()
+		resp, err := http.Get(urls["anna"] + "t/t/")
+		must(t, err)
+		_, err = io.Copy(io.Discard, resp.Body)
+		must(t, errors.Join(err, resp.Body.Close()))
+		figure("the server sends the page after", begin)
+		begin = time.Now()
+		p.open(urls["anna"] + "t/t/")
+		p.heading()
+		painted()
+		figure("opened to painted", begin)
+		begin = time.Now()
+		p.press("/")
+		p.keys("Needle")
+		p.keys(kb.Enter)
+		p.until(fmt.Sprintf("document.querySelector('#found').textContent === 'found on page %d'", pages))
+		painted()
+		figure("found in", begin)
+		p.keys(kb.Escape)
+		begin = time.Now()
+		p.keys(kb.Enter)
+		p.until("document.querySelectorAll('.spans li').length === 1")
+		painted()
+		figure("first mark in", begin)
+		for i := range 14 {
+			begin = time.Now()
+			p.keys(kb.ArrowLeft)
+			painted()
+			if i == 13 {
+				figure("arrow key in", begin)
+			}
+			begin = time.Now()
+			p.keys(kb.Enter)
+			p.until(fmt.Sprintf("document.querySelectorAll('.spans li').length === %d", i+2))
+			painted()
+		}
+		figure("fifteenth mark in", begin)
+		p.until("document.querySelector('#status').textContent.startsWith('Draft saved')")
+		begin = time.Now()
+		p.submit()
+		p.until("document.querySelector('#heading')?.textContent.includes(': 2 of 40')")
+		painted()
+		figure("submitted to the next field in", begin)
+		end()
+		t.Logf("1 MB in %s: %s", name, strings.Join(figures, ", "))
+	}
+}
+
+// On a phone texts are below each other, or wide enough to be read; a decision begins with the two
+// answers that it is about.
+func TestNarrowPages(t *testing.T) {
+	t.Parallel()
+	_, study := contracts(t)
+	edit(t, study, "annotation:\n", "annotation:\n  - {name: marks, kind: spans, arms: [heuristic], labels: [odd, wrong], draw: 1}\n  - {name: pairs, kind: pair, arms: [heuristic, null_baseline], draw: 1}\n")
+	ok(t, "run", study)
+	urls, end := startServer(t, "annotate", study, "--as", "anna", "--as", "ben")
+	for i, name := range []string{"anna", "ben"} {
+		answerAll(t, urls[name], "marks", func(form) map[string]any { return map[string]any{"rating": 1 + i} })
+	}
+	p := newReader(t, urls["anna"])
+	p.width(390)
+	p.open(urls["anna"] + "t/pairs/")
+	p.heading()
+	if beside := is[bool](p, "(([a, b]) => a.getBoundingClientRect().bottom > b.getBoundingClientRect().top)([...document.querySelectorAll('.pair > div')])"); beside {
+		t.Error("the answers of a pair are side by side")
+	}
+	p.fits("pair")
+	end()
+	urls, end = startServer(t, "annotate", study, "--as", "carol", "--adjudicate", "--task", "marks")
+	p.open(urls["carol"] + "t/marks/")
+	p.heading()
+	if got := is[string](p, "document.querySelector('article h2').textContent"); got != "Judgement A" {
+		t.Errorf("a decision begins with %q", got)
+	}
+	p.fits("decision")
+	end()
+	p.open(startView(t, study) + "r/contracts-1/samples")
+	p.until("document.querySelector('.text-answer')")
+	for _, width := range []int64{1440, 1024, 390} {
+		p.width(width)
+		p.fits("samples")
+		if got := is[float64](p, "Math.min(...[...document.querySelectorAll('.text-answer, .text-problem')].map(c => c.getBoundingClientRect().width))"); got < 90 {
+			t.Errorf("at %d pixels an answer has %v", width, got)
+		}
+		if over := is[int](p, "(r => r.scrollWidth - r.clientWidth)(document.querySelector('.scroll'))"); over > 0 {
+			t.Errorf("at %d pixels the list is %d too wide", width, over)
+		}
+	}
 }

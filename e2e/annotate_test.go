@@ -109,12 +109,16 @@ func formAt(url string) (form, error) {
 		return form{}, err
 	}
 	f := form{status: resp.StatusCode, url: resp.Request.URL.String(), body: string(data)}
+	own := f.body // of the form in use: a page has one for each unit of its text
+	if form := regexp.MustCompile(`<form[^>]* data-here="1"[^>]*>`).FindString(f.body); form != "" {
+		own = form
+	}
 	for name, to := range map[string]*string{"task": &f.task, "key": &f.key, "shown": &f.shown, "kind": &f.kind, "draft": &f.draft} {
-		if m := regexp.MustCompile(`data-` + name + `="([^"]*)"`).FindStringSubmatch(f.body); m != nil {
+		if m := regexp.MustCompile(`data-` + name + `="([^"]*)"`).FindStringSubmatch(own); m != nil {
 			*to = html.UnescapeString(m[1])
 		}
 	}
-	if m := regexp.MustCompile(`id="heading">[^<]*<bdi>([^<]*)</bdi>`).FindStringSubmatch(f.body); m != nil {
+	if m := regexp.MustCompile(`(?:id="heading">[^<]*|<details class="unit" open><summary>)<bdi>([^<]*)</bdi>`).FindStringSubmatch(f.body); m != nil {
 		f.unit = m[1]
 	}
 	return f, nil

@@ -48,7 +48,7 @@ func (p *reader) judge(label string) {
 	p.keys("4")
 	p.press("b")
 	p.keys("1")
-	p.until("document.querySelectorAll('#answer input:checked').length === 4")
+	p.until("document.querySelectorAll('.answer input:checked').length === 4")
 }
 
 // next submits and waits for the next page.
@@ -77,12 +77,12 @@ func TestExpertAtTheKeyboard(t *testing.T) {
 			p.judge("2")
 			p.until("document.querySelector('#status').textContent.startsWith('Draft saved')")
 			must(t, chromedp.Do(p.ctx, chromedp.Reload()))
-			p.until("document.querySelectorAll('#answer input:checked').length === 4")
+			p.until("document.querySelectorAll('.answer input:checked').length === 4")
 			if text := is[string](p, "document.querySelector('[name=rationale]').value"); text != rationale {
 				t.Errorf("after a reload the rationale is %q", text)
 			}
 		} else {
-			if n := is[int](p, "document.querySelectorAll('#answer input:checked').length"); n != 0 {
+			if n := is[int](p, "document.querySelectorAll('.answer input:checked').length"); n != 0 {
 				t.Fatalf("page %d: an answer is filled in", i+1)
 			}
 			p.judge([]string{"1", "2"}[i%2])
@@ -105,7 +105,7 @@ func TestExpertAtTheKeyboard(t *testing.T) {
 		p.until("document.querySelector('#heading')?.textContent.includes('second round')")
 		p.heading()
 		body := is[string](p, "document.documentElement.outerHTML")
-		filled := is[int](p, "document.querySelectorAll('#answer input:checked').length + [...document.querySelectorAll('#answer textarea')].filter(a => a.value).length")
+		filled := is[int](p, "document.querySelectorAll('.answer input:checked').length + [...document.querySelectorAll('.answer textarea')].filter(a => a.value).length")
 		if filled != 0 || strings.Contains(body, rationale) || is[bool](p, "!!document.querySelector('#back')") && i == 0 {
 			t.Fatalf("the second round shows a first answer (%d fields)", filled)
 		}

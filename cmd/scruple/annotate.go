@@ -40,15 +40,15 @@ type annotating struct {
 	lock       bool
 	declare    string
 	sign       string
-	export     string
-	imports    string
-	format     string
-	offsets    string
-	out        string
-	server     serve.Config
+	adopt      string
+	exchange
+	server serve.Config
 
 	newAddresses bool
 }
+
+// exchange has the flags of files of other tools.
+type exchange struct{ export, imports, format, offsets, out string }
 
 func annotateVerb(a *app) *cobra.Command {
 	var f annotating
@@ -62,6 +62,7 @@ func annotateVerb(a *app) *cobra.Command {
 	c.Flags().StringVar(&f.sign, "sign", "", "with --lock: the name under the declaration (default: that of --as)")
 	c.Flags().StringVar(&f.export, "export", "", "write the answers to --task: "+strings.Join(annotate.Formats(), " | "))
 	c.Flags().StringVar(&f.imports, "import", "", "read answers of one person to --task from a file")
+	c.Flags().StringVar(&f.adopt, "adopt", "", "take the file of a person in --task into the ledger, which was made on another computer")
 	c.Flags().StringVar(&f.offsets, "offsets", string(text.CodePoints), "what offsets of --export and --import count: code_points | utf16 | bytes")
 	c.Flags().StringVar(&f.out, "out", "", "file to write (default: standard output)")
 	c.Flags().StringVar(&f.format, "format", "jsonl", "with --import: the format of the file")
@@ -107,6 +108,8 @@ func (a *app) annotate(ctx context.Context, arg string, f *annotating) error {
 		return a.exportAnnotations(from, place, tasks, subjects, f)
 	case f.imports != "":
 		return a.importAnnotations(place, tasks, subjects, f)
+	case f.adopt != "":
+		return a.adoptAnnotations(place, tasks, f)
 	}
 	people, err := f.people(a)
 	if err != nil {
@@ -197,7 +200,7 @@ func (f *annotating) tasks(x *experiment.Experiment) ([]study.Task, error) {
 	if len(all) == 0 {
 		return nil, x.File.Errorf("", "the study has no tasks for people: add annotation:, such as\n  annotation:\n    - {name: gold, kind: gold, draw: 10}")
 	}
-	one := f.lock || f.export != "" || f.imports != ""
+	one := f.lock || f.export != "" || f.imports != "" || f.adopt != ""
 	if f.task == "" && (!one || len(all) == 1) {
 		return all, nil
 	}
@@ -322,6 +325,7 @@ func addAgreements(place annotate.Place, r *experiment.Run, subjects annotate.So
 func (a *app) agreement(place annotate.Place, tasks []study.Task, subjects annotate.Source) error {
 	var all []annotate.Agreement
 	var positions []annotate.Position
+	var broken []error
 	for _, t := range tasks {
 		r, err := place.Result(t, subjects)
 		var list []annotate.Agreement
@@ -329,21 +333,22 @@ func (a *app) agreement(place annotate.Place, tasks []study.Task, subjects annot
 			list, err = r.Agreements(subjects)
 		}
 		switch {
-		case err != nil && len(tasks) > 1:
+		case errors.As(err, new(*annotate.NotStartedError)) && len(tasks) > 1:
 			a.warn("%v", err)
 			continue
 		case err != nil:
-			return err
+			broken = append(broken, err)
+			continue
 		case len(list) == 0:
 			a.warn("task %s: no subject has two answers to compare", t.Name)
 		}
 		all, positions = append(all, list...), append(positions, r.Positions()...)
 	}
 	if a.json {
-		return printJSON(a.out, struct {
+		return cmp.Or(errors.Join(broken...), printJSON(a.out, struct {
 			Agreements []annotate.Agreement `json:"agreements"`
 			Positions  []annotate.Position  `json:"positions"`
-		}{append([]annotate.Agreement{}, all...), append([]annotate.Position{}, positions...)})
+		}{append([]annotate.Agreement{}, all...), append([]annotate.Position{}, positions...)}))
 	}
 	for _, g := range all {
 		fmt.Fprintln(a.out, say.PlainLines(g.String()))
@@ -351,7 +356,7 @@ func (a *app) agreement(place annotate.Place, tasks []study.Task, subjects annot
 	for _, p := range positions {
 		fmt.Fprintln(a.out, say.PlainLine(p.String()))
 	}
-	return nil
+	return errors.Join(broken...)
 }
 
 func (a *app) lockTask(x *experiment.Experiment, place annotate.Place, tasks []study.Task, subjects annotate.Source, f *annotating) error {
@@ -398,6 +403,18 @@ func (a *app) exportAnnotations(from source, place annotate.Place, tasks []study
 		a.warn("left out %s without an answer: the export would name their arms; judge them with `scruple annotate`", text.Plural(x.Withheld, "subject", "subjects"))
 	}
 	return a.print(f.out, from, disk.Bytes(x.Data))
+}
+
+func (a *app) adoptAnnotations(place annotate.Place, tasks []study.Task, f *annotating) error {
+	people, err := f.people(a)
+	if err != nil {
+		return err
+	}
+	w, err := place.Adopt(tasks[0], f.adopt, people[0])
+	if err == nil {
+		a.say("the ledger has %s of %s in task %s now, on the word of %s", text.Plural(len(w.Answers()), "answer", "answers"), f.adopt, tasks[0].Name, people[0])
+	}
+	return err
 }
 
 func (a *app) importAnnotations(place annotate.Place, tasks []study.Task, subjects annotate.Source, f *annotating) error {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/ledger"
+	"github.com/scruple-eval/scruple/internal/say"
 	"github.com/scruple-eval/scruple/internal/study"
 )
 
@@ -55,6 +56,8 @@ func (c corpus) Show(t eval.Trial) (eval.Exhibit, error) {
 	}
 	return x, nil
 }
+
+func (c corpus) Leaves(_, unit string) ([]string, bool) { return nil, false }
 
 func (c corpus) About(_, unit string) string { return "about " + unit }
 
@@ -332,7 +335,7 @@ func TestQueueOfAnotherSplit(t *testing.T) {
 func TestAnySelection(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringMatching(`(?s)[\x00-\x1f\x{7f}-\x{9f}\x{202a}-\x{202e}a-z\x{1F600}-\x{1F610}\x{300}-\x{310}\x{5d0}-\x{5d9} ]{1,40}`).Draw(t, "text")
-		runes := []rune(visible(text))
+		runes := []rune(say.Exactly(text))
 		if utf8.RuneCountInString(text) != len(runes) {
 			t.Fatalf("%d characters are shown for %d", len(runes), utf8.RuneCountInString(text))
 		}

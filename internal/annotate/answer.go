@@ -15,6 +15,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/say"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/text"
 )
@@ -30,6 +31,10 @@ type Span struct {
 	End   int    `json:"end"`
 	Text  string `json:"text"`
 	Label string `json:"label,omitempty"`
+	// Value is that of gold of a list, which the passage shows, and Record the number of its
+	// record, from 1, if records have several values.
+	Value  string `json:"value,omitempty"`
+	Record int    `json:"record,omitempty"`
 }
 
 // valueOf decodes an answer. ok is false if the question was left open.
@@ -106,25 +111,77 @@ func (a Answer) codes() (list []string) {
 	return list
 }
 
+// The questions of kind gold.
+const (
+	goldExists     = "exists"
+	goldValue      = "value"
+	goldQuote      = "quote"
+	goldCandidates = "candidates"
+)
+
 // unitGold is an answer to the questions of kind gold.
 func (a Answer) unitGold(unit string) eval.UnitGold {
 	g := eval.UnitGold{Unit: unit}
-	switch a.Text("exists") {
-	case study.UnitMissing:
+	spans := a.Spans(goldQuote)
+	list := slices.ContainsFunc(spans, func(s Span) bool { return s.Value != "" })
+	switch exists := a.Text(goldExists); {
+	case exists == study.UnitMissing:
 		g.Missing = true
-	case study.UnitAmbiguous:
-		for line := range strings.Lines(a.Text("candidates")) {
+	case list:
+		numbers := map[int]int{} // of records, which may have gaps
+		for i, s := range spans {
+			number := cmp.Or(s.Record, -1-i)
+			n, known := numbers[number]
+			if !known {
+				n = len(g.Records)
+				numbers[number] = n
+				g.Records = append(g.Records, nil)
+			}
+			g.Records[n] = append(g.Records[n], eval.UnitGold{Unit: s.Label, Values: []string{strings.TrimSpace(s.Value)}, Quote: s.Text, Page: s.Page})
+		}
+	case exists == study.UnitAmbiguous:
+		for line := range strings.Lines(a.Text(goldCandidates)) {
 			if line = strings.TrimSpace(line); line != "" {
 				g.Values = append(g.Values, line)
 			}
 		}
 	default:
-		g.Values = []string{strings.TrimSpace(a.Text("value"))}
-		for _, s := range a.Spans("quote") {
+		g.Values = []string{strings.TrimSpace(a.Text(goldValue))}
+		for _, s := range spans {
 			g.Quote, g.Page = s.Text, s.Page
 		}
 	}
 	return g
+}
+
+// valuesOf are the values of gold as text, a line for each record of a list; those of a list are
+// sorted, since it has no order.
+func valuesOf(g eval.UnitGold) (lines []string) {
+	if g.Records == nil {
+		return g.Values
+	}
+	for _, record := range g.Records {
+		var values []string
+		for _, v := range record {
+			values = append(values, strings.TrimPrefix(v.Unit+" "+v.Values[0], " "))
+		}
+		slices.Sort(values)
+		lines = append(lines, strings.Join(values, ", "))
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+// leaves are the values that gold has, each with the name of its unit.
+func leaves(g eval.UnitGold) (list []eval.UnitGold) {
+	if g.Records == nil {
+		return []eval.UnitGold{g}
+	}
+	for _, v := range slices.Concat(g.Records...) {
+		v.Unit = eval.Leaf(g.Unit, v.Unit)
+		list = append(list, v)
+	}
+	return list
 }
 
 // check returns what is wrong with an answer to what was shown. A draft may be
@@ -208,6 +265,10 @@ func checkValue(q study.Question, value jsontext.Value, shown Shown, draft bool)
 			if err == nil && slices.Contains(spans[:i], s) && !draft {
 				return fmt.Errorf("the passage %d to %d of page %d is given twice", s.Start, s.End, s.Page)
 			}
+			twice := func(o Span) bool { return o.Record == s.Record && o.Label == s.Label }
+			if err == nil && s.Record > 0 && slices.ContainsFunc(spans[:i], twice) && !draft {
+				return fmt.Errorf("record %d has two values of %s: give one of them another number", s.Record, s.Label)
+			}
 		}
 		err = cmp.Or(err, checkCount(q, len(spans), "passage", "passages", draft))
 	}
@@ -262,7 +323,7 @@ func (s *Span) check(q study.Question, pages []Page, draft bool) error {
 	if s.Start < 0 || s.Start >= s.End || s.End > len(runes) {
 		return fmt.Errorf("passage %d to %d is outside page %d, which has %d characters", s.Start, s.End, s.Page, len(runes))
 	}
-	if slice := string(runes[s.Start:s.End]); s.Text != slice && s.Text != visible(slice) {
+	if slice := string(runes[s.Start:s.End]); s.Text != slice && s.Text != say.Exactly(slice) {
 		return fmt.Errorf("the passage %d to %d of page %d is %q, not %q", s.Start, s.End, s.Page, slice, s.Text)
 	}
 	switch {
@@ -271,6 +332,12 @@ func (s *Span) check(q study.Question, pages []Page, draft bool) error {
 		return fmt.Errorf("%q is not a label: want one of %s", s.Label, strings.Join(q.Options, ", "))
 	case len(q.Options) == 0 && s.Label != "":
 		return fmt.Errorf("the passages have no labels, got %q", s.Label)
+	case !q.Values && (s.Value != "" || s.Record != 0):
+		return fmt.Errorf("the passages have no values, got %q", s.Value)
+	case q.Values && strings.TrimSpace(s.Value) == "" && !draft:
+		return fmt.Errorf("the passage %q has no value", text.Shorten(s.Text, 80))
+	case q.Values && (s.Record < 1) == (len(q.Options) > 0) && !draft:
+		return fmt.Errorf("the passage %q has record %d: want the number of a record from 1, or none in a list of values", text.Shorten(s.Text, 80), s.Record)
 	}
 	return nil
 }
@@ -292,22 +359,4 @@ func (a Answer) exact(shown Shown) Answer {
 		a.put(q.Name, spans)
 	}
 	return a
-}
-
-// visible replaces characters that a browser drops, changes or obeys with visible
-// ones, one for one, so that offsets in the page are offsets in the text.
-func visible(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return r
-		case r < ' ':
-			return 0x2400 + r
-		case r == 0x7f:
-			return '\u2421'
-		case r >= 0x80 && r < 0xa0, r == '\u200e', r == '\u200f', r == '\u061c', r >= '\u202a' && r <= '\u202e', r >= '\u2066' && r <= '\u2069', r == '\ufeff':
-			return '\u2426'
-		}
-		return r
-	}, s)
 }

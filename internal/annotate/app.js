@@ -2,7 +2,6 @@
 // server says that they are on disk. Text of the study is only ever read here.
 const $ = (s, in_ = document) => in_.querySelector(s);
 const all = (s, in_ = document) => [...in_.querySelectorAll(s)];
-const form = $('#answer');
 const newID = () => crypto.randomUUID ? crypto.randomUUID() : [...crypto.getRandomValues(new Uint8Array(16))].map(b => b.toString(16).padStart(2, '0')).join('');
 // status says something once: a screen reader would read it again at every key.
 const status = (text, unsaved) => { const s = $('#status'); if (s.textContent !== text) s.textContent = text; s.classList.toggle('unsaved', !!unsaved); };
@@ -32,8 +31,7 @@ $('#lock')?.addEventListener('submit', async e => {
 });
 
 // active counts milliseconds of a visible tab with input in the last minute.
-const opened = performance.now();
-let active = 0, lastInput = opened, lastTick = opened;
+let opened = performance.now(), active = 0, lastInput = opened, lastTick = opened;
 const touch = () => { lastInput = performance.now(); };
 for (const e of ['keydown', 'pointerdown', 'pointermove', 'wheel', 'scroll']) addEventListener(e, touch, {passive: true, capture: true});
 setInterval(() => {
@@ -70,17 +68,14 @@ for (const area of notes ? all('textarea', notes) : []) {
 	addEventListener('beforeunload', e => { if ($('#status').classList.contains('unsaved')) e.preventDefault(); });
 }
 
-if (form) start();
+const forms = all('form.answer');
+if (forms.length) start();
 
 function start() {
-	const {task, key, shown, kind, event: to, person} = form.dataset;
+	const {task, event: to, person} = forms[0].dataset;
 	const box = `scruple/${person}/${task}`; // answers that are not confirmed yet
-	const questions = all('.question');
-	const choiceOf = name => $(`.question[data-name="${name}"]:not([hidden]) input:checked`)?.value ?? '';
-	const inputs = q => all('input:not([type=search])', q);
+	const inputs = q => all('input:not([type=search]):not(.value):not(.record)', q);
 	const pageText = p => p.firstChild?.nodeValue ?? '';
-	const spans = {}; // by question
-	let draftTimer = 0, draftID = '', sending = false, sent = false, unsaved = false, unkept = false;
 
 	// Passages count code points, and selections UTF-16 units. pairs has the places of the
 	// characters of two units; words are read when they are needed first. Texts can have 1 MB.
@@ -100,221 +95,348 @@ function start() {
 	const points = (page, unit) => unit - count(known(page).pairs, p => p + 2 <= unit);
 	const units = (page, point) => point + count(known(page).pairs, (p, i) => p - i < point);
 
-	// past has the marks before each change, for Ctrl Z.
-	const past = [];
-	const remember = q => { past.push([q, JSON.stringify(spans[q.dataset.name] ?? [])]); };
+	const stored = () => { try { return JSON.parse(localStorage.getItem(box)) ?? []; } catch { return []; } };
+	const keep = events => { try { localStorage.setItem(box, JSON.stringify(events)); } catch { /* the page stays as it is until the answer is saved */ } };
 
-	function read() {
-		const answer = {};
-		for (const q of questions) {
-			if (q.hidden) continue;
-			const {name, type} = q.dataset;
-			const values = all('input:checked', q).map(i => i.value);
-			if (type === 'choice' && values[0]) answer[name] = values[0];
-			if (type === 'several' && values.length) answer[name] = values;
-			if (type === 'text' && $('textarea', q).value.trim()) answer[name] = $('textarea', q).value;
-			if (type === 'number' && $('input', q).value !== '') answer[name] = Number($('input', q).value);
-			if (type === 'span' && spans[name]?.length) answer[name] = spans[name];
-		}
-		return answer;
+	// The page of a text has a sheet for each of its units. Keys and marks are for the one that
+	// was used last, at first the open one.
+	const sheets = forms.map(sheet);
+	let here = sheets.find(s => s.form.dataset.here) ?? sheets[0];
+	for (const s of sheets) {
+		const unit = s.form.closest('.unit') ?? s.form;
+		const use = () => {
+			if (here === s) return;
+			here = s;
+			light();
+			history.replaceState(null, '', s.form.dataset.key); // a reload comes back to it
+		};
+		unit.addEventListener('focusin', use);
+		unit.addEventListener('toggle', () => { if (unit.open) use(); });
 	}
 
-	function fill(answer) {
-		for (const q of questions) {
-			const {name, type} = q.dataset, value = answer[name];
-			if (value === undefined) continue;
-			if (type === 'choice' || type === 'several') for (const i of inputs(q)) i.checked = [].concat(value).includes(i.value);
-			else if (type === 'span') { spans[name] = value; list(q); }
-			else $('textarea, input', q).value = value;
-		}
-	}
-
-	// take replaces the answer of the form.
-	function take(answer) {
-		for (const q of questions) {
-			for (const i of inputs(q)) i.type === 'radio' || i.type === 'checkbox' ? i.checked = false : i.value = '';
-			if (q.dataset.type === 'text') $('textarea', q).value = '';
-			if (q.dataset.type === 'span') { spans[q.dataset.name] = []; list(q); }
-		}
-		fill(answer);
-		changed();
-	}
-
-	// ask shows the questions that apply and counts characters.
-	function ask() {
-		for (const q of questions) {
-			const [name, ...option] = q.dataset.when.split('=');
-			q.hidden = name !== '' && choiceOf(name) !== option.join('=');
-			const count = $('.count', q);
-			if (count) {
-				const n = [...$('textarea', q).value.trim()].length, {min, max} = count.dataset;
-				count.textContent = `${n} characters` + (min ? `, at least ${min}` : '') + (max ? `, at most ${max}` : '');
-				if (count.dataset.sentences) sentences(count, $('textarea', q).value);
-			}
-		}
-		// A number that is hidden and invalid would stop the form without a word.
-		for (const f of all('fieldset', form)) f.disabled = f.hidden || sending;
-	}
-
-	function list(q) {
-		const ul = $('.spans', q), options = ul.dataset.options ? ul.dataset.options.split('\n') : [];
-		ul.replaceChildren();
-		for (const [i, s] of (spans[q.dataset.name] ?? []).entries()) {
-			const li = document.createElement('li'), quote = document.createElement('blockquote'), remove = document.createElement('button');
-			quote.textContent = s.text;
-			quote.dir = 'auto';
-			li.append(quote, ` (page ${s.page}) `);
-			if (options.length) {
-				const select = document.createElement('select');
-				select.setAttribute('aria-label', `Label of passage ${i + 1}`);
-				select.append(new Option('choose a label', ''), ...options.map(o => new Option(o, o)));
-				select.value = s.label ?? '';
-				select.addEventListener('change', () => { remember(q); s.label = select.value; changed(); });
-				li.append(select, ' ');
-			}
-			remove.type = 'button';
-			remove.textContent = 'Remove';
-			remove.setAttribute('aria-label', `Remove passage ${i + 1}`);
-			remove.addEventListener('click', () => { remember(q); spans[q.dataset.name].splice(i, 1); list(q); changed(); });
-			li.append(remove);
-			ul.append(li);
-		}
+	// light shows the marks of the sheet in use, and those of the others apart.
+	function light() {
 		if (!CSS.highlights) return;
-		CSS.highlights.set('marked', new Highlight(...Object.values(spans).flat().map(s => {
+		const ranges = of => new Highlight(...of.flatMap(s => s.marks()).map(s => {
 			const page = $(`.page[data-page="${s.page}"]`), range = new Range();
 			range.setStart(page.firstChild, units(page, s.start));
 			range.setEnd(page.firstChild, units(page, s.end));
 			return range;
-		})));
+		}));
+		CSS.highlights.set('beside', ranges(sheets.filter(s => s !== here)));
+		CSS.highlights.set('marked', ranges([here]));
 	}
 
-	// mark adds the selected passage to the question in focus or the first one open.
-	function mark(q) {
-		if (sending) return;
-		if (form.dataset.gold && !choiceOf('exists')) { // who marks a passage says that there is one
-			$('.question[data-name=exists] input[value=present]').checked = true;
-			ask();
+	// sheet is a form with its questions.
+	function sheet(form) {
+		const {key, shown} = form.dataset;
+		const questions = all('.question', form);
+		const choiceOf = name => $(`.question[data-name="${name}"]:not([hidden]) input:checked`, form)?.value ?? '';
+		const spans = {}; // by question
+		const why = $('.why', form), problem = $('.problem', form);
+		let kind = form.dataset.kind, draftTimer = 0, draftID = '', sending = false, sent = false, unsaved = false, unkept = false;
+
+		// past has the marks before each change, for Ctrl Z.
+		let past = [];
+		const remember = q => { past.push([q, JSON.stringify(spans[q.dataset.name] ?? [])]); };
+
+		function read() {
+			const answer = {};
+			for (const q of questions) {
+				if (q.hidden) continue;
+				const {name, type} = q.dataset;
+				const values = inputs(q).filter(i => i.checked).map(i => i.value);
+				if (type === 'choice' && values[0]) answer[name] = values[0];
+				if (type === 'several' && values.length) answer[name] = values;
+				if (type === 'text' && $('textarea', q).value.trim()) answer[name] = $('textarea', q).value;
+				if (type === 'number' && $('input', q).value !== '') answer[name] = Number($('input', q).value);
+				if (type === 'span' && spans[name]?.length) answer[name] = spans[name];
+			}
+			return answer;
 		}
-		q ??= focused('span');
-		const sel = getSelection(), page = sel.anchorNode?.parentElement;
-		if (!q || sel.isCollapsed || sel.anchorNode !== sel.focusNode || !page?.matches('.page')) {
-			status('Select a passage on one page first.', true);
-			return;
-		}
-		const text = pageText(page), [from, until] = [sel.anchorOffset, sel.focusOffset].sort((a, b) => a - b);
-		const part = text.slice(from, until);
-		const s = {page: Number(page.dataset.page), start: points(page, from), end: points(page, until), text: part};
-		const own = spans[q.dataset.name] ??= [];
-		if (own.some(o => o.page === s.page && o.start === s.start && o.end === s.end && !o.label)) { status('Marked already.', true); return; }
-		remember(q);
-		own.push(s);
-		const value = form.dataset.gold && $('.question[data-name=value] textarea');
-		if (value && !value.value.trim()) value.value = part.trim();
-		list(q);
-		changed();
-		status(`Marked: ${part.slice(0, 80)}`);
-	}
 
-	function focused(...types) {
-		const fits = q => q && !q.hidden && types.includes(q.dataset.type);
-		const here = document.activeElement?.closest('.question');
-		return fits(here) ? here : questions.find(fits);
-	}
-
-	function changed() {
-		ask();
-		unsaved = true;
-		if (kind !== 'submit') return;
-		status('Not saved yet', true);
-		clearTimeout(draftTimer);
-		draftTimer = setTimeout(draft, 600);
-	}
-
-	async function draft(leaving) {
-		draftTimer = 0;
-		if (sending) return;
-		const answer = read(), id = draftID = newID();
-		try {
-			const {ok, said} = await post(to, {id, task, key, kind: 'draft', shown, answer}, leaving);
-			if (id !== draftID || sending) return;
-			unkept = !ok;
-			if (ok) status('Draft saved ' + said.saved.slice(11, 19)); else status(said.error, true);
-		} catch {
-			unkept = true;
-			if (id === draftID && !sending) { status('NOT SAVED: the server does not answer', true); draftTimer = setTimeout(draft, 2000); }
-		}
-	}
-	// Whoever leaves the page at once does not lose the last words.
-	for (const e of ['beforeunload', 'pagehide']) addEventListener(e, () => { if (draftTimer) { clearTimeout(draftTimer); draft(true); } });
-
-	const stored = () => { try { return JSON.parse(localStorage.getItem(box)) ?? []; } catch { return []; } };
-	const keep = events => { try { localStorage.setItem(box, JSON.stringify(events)); } catch { /* the page stays as it is until the answer is saved */ } };
-
-	// send sends an answer until the server confirms or refuses it.
-	async function send(event) {
-		keep([...stored().filter(e => e.key !== event.key), event]);
-		for (let wait = 500; ; wait = Math.min(wait * 2, 5000)) {
-			try {
-				const {ok, said} = await post(to, event);
-				keep(stored().filter(e => e.id !== event.id));
-				return {ok, said};
-			} catch {
-				status('NOT SAVED', true); // the header may be out of sight
-				$('#problem').textContent = 'NOT SAVED: the server does not answer. Keep this page open; it tries again. If the server was started anew, open its new address; if that has another port, copy your text there.';
-				await new Promise(r => { setTimeout(r, wait); addEventListener('online', r, {once: true}); });
+		function fill(answer) {
+			for (const q of questions) {
+				const {name, type} = q.dataset, value = answer[name];
+				if (value === undefined) continue;
+				if (type === 'choice' || type === 'several') for (const i of inputs(q)) i.checked = [].concat(value).includes(i.value);
+				else if (type === 'span') { spans[name] = value; list(q); }
+				else $('textarea, input', q).value = value;
 			}
 		}
+
+		// take replaces the answer of the form.
+		function take(answer) {
+			for (const q of questions) {
+				for (const i of inputs(q)) i.type === 'radio' || i.type === 'checkbox' ? i.checked = false : i.value = '';
+				if (q.dataset.type === 'text') $('textarea', q).value = '';
+				if (q.dataset.type === 'span') { spans[q.dataset.name] = []; list(q); }
+			}
+			fill(answer);
+			light();
+			changed();
+		}
+
+		// ask shows the questions that apply and counts characters.
+		function ask() {
+			for (const q of questions) {
+				const [name, ...option] = q.dataset.when.split('=');
+				q.hidden = name !== '' && choiceOf(name) !== option.join('=');
+				const count = $('.count', q);
+				if (count) {
+					const n = [...$('textarea', q).value.trim()].length, {min, max} = count.dataset;
+					count.textContent = `${n} characters` + (min ? `, at least ${min}` : '') + (max ? `, at most ${max}` : '');
+					if (count.dataset.sentences) sentences(count, $('textarea', q).value);
+				}
+			}
+			// A number that is hidden and invalid would stop the form without a word.
+			for (const f of all('fieldset', form)) f.disabled = f.hidden || sending;
+		}
+
+		const taken = (own, s) => s.label && own.some(o => o !== s && o.record === s.record && o.label === s.label);
+		const lastRecord = own => Math.max(1, ...own.map(o => o.record ?? 1));
+
+		function list(q) {
+			const ul = $('.spans', q), options = ul.dataset.options ? ul.dataset.options.split('\n') : [], own = spans[q.dataset.name] ?? [];
+			const add = (li, kind, label, value, set) => {
+				const input = document.createElement('input');
+				input.className = kind;
+				if (kind === 'record') { input.type = 'number'; input.min = 1; }
+				input.autocomplete = 'off';
+				input.setAttribute('aria-label', label);
+				input.value = value;
+				input.addEventListener('input', () => set(input));
+				li.append(input, ' ');
+				return input;
+			};
+			ul.replaceChildren();
+			for (const [i, s] of own.entries()) {
+				const li = document.createElement('li'), quote = document.createElement('blockquote'), remove = document.createElement('button');
+				quote.textContent = s.text;
+				quote.dir = 'auto';
+				li.append(quote, ` (page ${s.page}) `);
+				let record;
+				if (ul.dataset.values && options.length) {
+					li.append('record ');
+					record = add(li, 'record', `Record of passage ${i + 1}`, s.record ?? '', e => { s.record = Number(e.value) || undefined; });
+				}
+				if (options.length) {
+					const select = document.createElement('select');
+					select.setAttribute('aria-label', `Label of passage ${i + 1}`);
+					select.append(new Option('choose a label', ''), ...options.map(o => new Option(o, o)));
+					select.value = s.label ?? '';
+					select.addEventListener('change', () => {
+						remember(q);
+						s.label = select.value;
+						if (record && taken(own, s)) record.value = s.record = lastRecord(own) + 1; // the next record begins
+						changed();
+					});
+					li.append(select, ' ');
+				}
+				if (ul.dataset.values) add(li, 'value', `Value of passage ${i + 1}`, s.value ?? '', e => { s.value = e.value; }).dir = 'auto';
+				remove.type = 'button';
+				remove.textContent = 'Remove';
+				remove.setAttribute('aria-label', `Remove passage ${i + 1}`);
+				remove.addEventListener('click', () => { remember(q); own.splice(i, 1); list(q); light(); changed(); });
+				li.append(remove);
+				ul.append(li);
+			}
+		}
+
+		// mark adds the selected passage to the question in focus or the first one open.
+		function mark(q) {
+			if (sending) return;
+			if (form.dataset.gold && !choiceOf('exists')) { // who marks a passage says that there is one
+				$('.question[data-name=exists] input[value=present]', form).checked = true;
+				ask();
+			}
+			q ??= focused('span');
+			const sel = getSelection(), page = sel.anchorNode?.parentElement;
+			if (!q || sel.isCollapsed || sel.anchorNode !== sel.focusNode || !page?.matches('.page')) {
+				status('Select a passage on one page first.', true);
+				return;
+			}
+			const text = pageText(page), [from, until] = [sel.anchorOffset, sel.focusOffset].sort((a, b) => a - b);
+			const part = text.slice(from, until);
+			const s = {page: Number(page.dataset.page), start: points(page, from), end: points(page, until), text: part};
+			const own = spans[q.dataset.name] ??= [], {options, values} = $('.spans', q).dataset;
+			if (own.some(o => o.page === s.page && o.start === s.start && o.end === s.end && !o.label)) { status('Marked already.', true); return; }
+			remember(q);
+			if (values) {
+				s.value = part.trim();
+				if (options) {
+					s.record = lastRecord(own);
+					if (!options.includes('\n')) s.label = options;
+					if (taken(own, s)) s.record++;
+				}
+			}
+			own.push(s);
+			const value = form.dataset.gold && $('.question[data-name=value] textarea', form);
+			if (value && !value.value.trim()) value.value = part.trim();
+			list(q);
+			light();
+			changed();
+			status(`Marked: ${part.slice(0, 80)}`);
+		}
+
+		function focused(...types) {
+			const fits = q => q && !q.hidden && types.includes(q.dataset.type);
+			const own = document.activeElement?.closest('.question');
+			return questions.includes(own) && fits(own) ? own : questions.find(fits);
+		}
+
+		function changed() {
+			ask();
+			unsaved = true;
+			if (kind !== 'submit') return;
+			status('Not saved yet', true);
+			clearTimeout(draftTimer);
+			draftTimer = setTimeout(draft, 600);
+		}
+
+		async function draft(leaving) {
+			draftTimer = 0;
+			if (sending) return;
+			const answer = read(), id = draftID = newID();
+			try {
+				const {ok, said} = await post(to, {id, task, key, kind: 'draft', shown, answer}, leaving);
+				if (id !== draftID || sending) return;
+				unkept = !ok;
+				if (ok) status('Draft saved ' + said.saved.slice(11, 19)); else status(said.error, true);
+			} catch {
+				unkept = true;
+				if (id === draftID && !sending) { status('NOT SAVED: the server does not answer', true); draftTimer = setTimeout(draft, 2000); }
+			}
+		}
+		const flush = leaving => { if (draftTimer) { clearTimeout(draftTimer); return draft(leaving); } };
+
+		// send sends an answer until the server confirms or refuses it.
+		async function send(event) {
+			keep([...stored().filter(e => e.key !== event.key), event]);
+			for (let wait = 500; ; wait = Math.min(wait * 2, 5000)) {
+				try {
+					const {ok, said} = await post(to, event);
+					keep(stored().filter(e => e.id !== event.id));
+					return {ok, said};
+				} catch {
+					status('NOT SAVED', true); // the header may be out of sight
+					problem.textContent = 'NOT SAVED: the server does not answer. Keep this page open; it tries again. If the server was started anew, open its new address; if that has another port, copy your text there.';
+					await new Promise(r => { setTimeout(r, wait); addEventListener('online', r, {once: true}); });
+				}
+			}
+		}
+
+		async function submit(as, answer, reason) {
+			if (sending) return;
+			clearTimeout(draftTimer);
+			draftTimer = 0;
+			const now = performance.now(), place = document.activeElement;
+			const event = {id: newID(), task, key, kind: as, shown, answer, reason, active_ms: Math.round(active), wall_ms: Math.round(now - opened)};
+			[opened, active] = [now, 0]; // the time of the next answer on this page
+			status('Saving');
+			problem.textContent = '';
+			sending = true;
+			ask(); // nothing can be changed that would not be sent
+			const {ok, said} = await send(event);
+			if (ok) { sent = true; await done(said); return; }
+			sending = false;
+			opened -= event.wall_ms;
+			active += event.active_ms;
+			changed();
+			place.focus();
+			status('NOT SAVED', true);
+			problem.textContent = said.error;
+		}
+
+		// done goes on with the next unit of the text, or else with the next page.
+		async function done(said) {
+			const next = sheets.find(s => s.form.dataset.key === said.next), unit = form.closest('.unit');
+			if (!next) {
+				await Promise.all(sheets.map(s => s.flush()));
+				location.href = './';
+				return;
+			}
+			[sending, unsaved, past] = [false, false, []];
+			$('.said', unit).textContent = said.said;
+			$('.skip', form)?.remove();
+			if (said.change) { kind = 'revise'; why.hidden = sent = false; $('textarea', why).value = ''; }
+			ask();
+			unit.open = false;
+			if (!said.change && said.said !== 'skipped') { form.remove(); unit.classList.add('final'); }
+			$('#heading').textContent = document.title = said.title;
+			$('#break').textContent = said.break;
+			next.open();
+			status('Saved ' + said.saved.slice(11, 19));
+		}
+
+		form.addEventListener('submit', e => { e.preventDefault(); submit(kind, read(), $('textarea', why).value); });
+		form.addEventListener('input', e => { if (!e.target.closest('.skip, .narrow-options')) changed(); });
+		// An Enter that is held or pressed again after it chose an option must not submit.
+		form.addEventListener('keypress', e => { if (e.key === 'Enter' && e.target.matches('input')) e.preventDefault(); });
+		$('.skip button', form)?.addEventListener('click', () => submit('skip', {}, $('.skip textarea', form).value));
+		for (const b of all('.take', form)) b.addEventListener('click', () => take(JSON.parse(b.dataset.answer)));
+		for (const b of all('.mark', form)) b.addEventListener('click', () => mark(b.closest('.question')));
+
+		// The wheel scrolls the page, and never changes the number that has the focus.
+		for (const i of all('input[type=number]', form)) i.addEventListener('wheel', () => i.blur(), {passive: true});
+
+		// A long list of options shows those that contain the typed text.
+		for (const box of all('.narrow-options', form)) {
+			const q = box.closest('.question'), input = $('input', box), labels = all('.options label', q);
+			const words = l => all('bdi, small', l).map(e => e.textContent).join(' ').toLowerCase();
+			const narrow = () => { for (const l of labels) l.hidden = !words(l).includes(input.value.trim().toLowerCase()) && !$('input', l).checked; };
+			box.hidden = false;
+			input.addEventListener('input', narrow);
+			input.addEventListener('keydown', e => {
+				if (e.key !== 'Enter' || e.ctrlKey || e.metaKey || composing(e)) return;
+				e.preventDefault();
+				const first = input.value.trim() && labels.find(l => words(l).includes(input.value.trim().toLowerCase()));
+				if (!first) return;
+				input.value = '';
+				narrow();
+				$('input', first).focus();
+				$('input', first).click();
+			});
+		}
+
+		if (form.dataset.draft) fill(JSON.parse(form.dataset.draft));
+		ask();
+		return {
+			form, questions, focused, mark, flush,
+			marks: () => form.isConnected ? Object.values(spans).flat() : [],
+			open() {
+				const unit = form.closest('.unit');
+				unit.open = true;
+				$('summary', unit).focus({preventScroll: true});
+				unit.scrollIntoView({block: 'nearest'});
+			},
+			submit() { if (form.isConnected) form.requestSubmit(); },
+			removeLast() {
+				const q = questions.findLast(q => spans[q.dataset.name]?.length);
+				if (!q || sending) return false;
+				remember(q);
+				spans[q.dataset.name].pop();
+				list(q);
+				light();
+				changed();
+			},
+			undo() {
+				if (!past.length || sending) return false;
+				const [q, before] = past.pop();
+				spans[q.dataset.name] = JSON.parse(before);
+				list(q);
+				light();
+				changed();
+				return true;
+			},
+			answered: () => kind === 'revise' && !unsaved,
+			// The last draft keeps a first answer, unless the server refused it or was away; a change or a decision has none.
+			unsent: () => !sent && (sending || unsaved && (kind !== 'submit' || unkept)),
+		};
 	}
 
-	async function submit(kind, answer, reason) {
-		if (sending) return;
-		clearTimeout(draftTimer);
-		draftTimer = 0;
-		const now = performance.now(), place = document.activeElement;
-		const event = {id: newID(), task, key, kind, shown, answer, reason, active_ms: Math.round(active), wall_ms: Math.round(now - opened)};
-		status('Saving');
-		$('#problem').textContent = '';
-		sending = true;
-		ask(); // nothing can be changed that would not be sent
-		const {ok, said} = await send(event);
-		sent = ok;
-		if (ok) { location.href = './'; return; }
-		sending = false;
-		changed();
-		place.focus();
-		status('NOT SAVED', true);
-		$('#problem').textContent = said.error;
-	}
-
-	form.addEventListener('submit', e => { e.preventDefault(); submit(kind, read(), $('#reason')?.value ?? ''); });
-	form.addEventListener('input', e => { if (!e.target.closest('#skip, .narrow-options')) changed(); });
-	// An Enter that is held or pressed again after it chose an option must not submit.
-	form.addEventListener('keypress', e => { if (e.key === 'Enter' && e.target.matches('input')) e.preventDefault(); });
-	$('#skipnow')?.addEventListener('click', () => submit('skip', {}, $('#why').value));
-	for (const b of all('.take')) b.addEventListener('click', () => take(JSON.parse(b.dataset.answer)));
-	for (const b of all('.mark')) b.addEventListener('click', () => mark(b.closest('.question')));
-
-	// The wheel scrolls the page, and never changes the number that has the focus.
-	for (const i of all('input[type=number]', form)) i.addEventListener('wheel', () => i.blur(), {passive: true});
-
-	// A long list of options shows those that contain the typed text.
-	for (const box of all('.narrow-options')) {
-		const q = box.closest('.question'), input = $('input', box), labels = all('.options label', q);
-		const words = l => all('bdi, small', l).map(e => e.textContent).join(' ').toLowerCase();
-		const narrow = () => { for (const l of labels) l.hidden = !words(l).includes(input.value.trim().toLowerCase()) && !$('input', l).checked; };
-		box.hidden = false;
-		input.addEventListener('input', narrow);
-		input.addEventListener('keydown', e => {
-			if (e.key !== 'Enter' || e.ctrlKey || e.metaKey || composing(e)) return;
-			e.preventDefault();
-			const first = input.value.trim() && labels.find(l => words(l).includes(input.value.trim().toLowerCase()));
-			if (!first) return;
-			input.value = '';
-			narrow();
-			$('input', first).focus();
-			$('input', first).click();
-		});
-	}
+	// Whoever leaves the page at once does not lose the last words.
+	for (const e of ['beforeunload', 'pagehide']) addEventListener(e, () => { for (const s of sheets) s.flush(true); });
 
 	// Words and signs of a page by the arrow keys, also in languages without blanks.
 	const words = page => known(page).words ??= [...new Intl.Segmenter([], {granularity: 'word'}).segment(pageText(page))]
@@ -335,7 +457,7 @@ function start() {
 	}
 	for (const page of all('.page[tabindex]')) page.addEventListener('keydown', e => {
 		const step = {ArrowRight: 1, ArrowLeft: -1, ArrowDown: 10, ArrowUp: -10, PageDown: 100, PageUp: -100, Home: -1e9, End: 1e9}[e.key];
-		if (e.key === 'Enter' && !e.ctrlKey && !e.metaKey) { e.preventDefault(); if (!e.repeat) mark(); return; }
+		if (e.key === 'Enter' && !e.ctrlKey && !e.metaKey) { e.preventDefault(); if (!e.repeat) here.mark(); return; }
 		if (!step || e.ctrlKey || e.metaKey || e.altKey) return;
 		e.preventDefault();
 		const last = words(page).length - 1;
@@ -376,34 +498,32 @@ function start() {
 
 	const go = to => { if (!to) return false; to.focus(); };
 	const option = q => $('input:checked', q) ?? $('textarea, input:not([type=search]), button', q);
+	// same is the question of that name in the sheet in use.
+	const same = q => here.questions.find(o => o.dataset.name === q.dataset.name);
 	startKeys([
-		...questions.filter(q => q.dataset.key).map(q => ({name: 'question-' + q.dataset.name, key: q.dataset.key, text: $('legend', q).innerText, act: () => !q.hidden && go(option(q))})),
-		{name: 'write', key: 'w', text: 'write in the text in focus, or the first one', act: () => go($('textarea', focused('text') ?? form))},
+		...here.questions.filter(q => q.dataset.key).map(q => ({name: 'question-' + q.dataset.name, key: q.dataset.key, text: $('legend', q).innerText, act: () => same(q) && !same(q).hidden && go(option(same(q)))})),
+		{name: 'write', key: 'w', text: 'write in the text in focus, or the first one', act: () => go($('textarea', here.focused('text') ?? here.form))},
 		{name: 'text', key: 't', text: 'go to the text; arrow keys move by word, Shift extends, Enter marks', act: () => go(at.page ?? $('.page[tabindex]'))},
 		...($('.narrow-options') ? [{name: 'narrow', key: 'f', text: 'narrow a long list of options; Enter chooses the first one left', act: () => {
 			const fits = q => q && !q.hidden && $('.narrow-options input', q);
-			return go(fits(document.activeElement.closest('.question')) ?? questions.map(fits).find(Boolean));
+			return go(fits(document.activeElement.closest('.question')) ?? here.questions.map(fits).find(Boolean));
 		}}] : []),
 		{name: 'find', key: '/', text: 'find in the text; Enter selects the next place', act: () => go($('#find'))},
-		{name: 'remove', key: 'x', once: true, text: 'remove the last marked passage', act: () => {
-			const q = questions.findLast(q => spans[q.dataset.name]?.length);
-			if (!q || sending) return false;
-			remember(q);
-			spans[q.dataset.name].pop();
-			list(q);
-			changed();
-		}},
+		{name: 'remove', key: 'x', once: true, text: 'remove the last marked passage', act: () => here.removeLast()},
 		{name: 'skip', key: 's', text: 'skip with a reason', act: () => {
-			if (!$('#skip')) return false;
-			$('#skip').open = true;
-			go($('#why'));
+			const skip = $('.skip', here.form);
+			if (!skip) return false;
+			skip.open = true;
+			go($('textarea', skip));
 		}},
 		{name: 'back', key: 'Backspace', once: true, text: 'previous answer', act: () => {
+			const before = sheets.slice(0, sheets.indexOf(here)).findLast(s => s.answered());
+			if (before) return void before.open();
 			if (!$('#back')) return false;
 			location.href = $('#back').href;
 		}},
 		...[...'123456789'].map(n => ({name: 'option-' + n, key: n, fixed: true, once: true, act: () => {
-			const q = focused('choice', 'several'), i = q && inputs(q)[n - 1];
+			const q = here.focused('choice', 'several'), i = q && inputs(q)[n - 1];
 			if (!i || i.closest('[hidden]')) return false; // an option that the list does not show
 			i.focus();
 			i.click();
@@ -414,44 +534,37 @@ function start() {
 		if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) {
 			e.preventDefault();
 			if (e.repeat) return; // held, it would submit the next subject too
-			if (e.target.closest('#skip')) $('#skipnow').click(); else form.requestSubmit();
+			const skip = e.target.closest('.skip');
+			if (skip) $('button', skip).click(); else here.submit();
 		}
-		if ((e.ctrlKey || e.metaKey) && !e.shiftKey && e.key === 'z' && past.length && !sending && !e.target.matches('textarea, input:not([type=radio]):not([type=checkbox])')) {
-			e.preventDefault();
-			const [q, before] = past.pop();
-			spans[q.dataset.name] = JSON.parse(before);
-			list(q);
-			changed();
-		}
+		if ((e.ctrlKey || e.metaKey) && !e.shiftKey && e.key === 'z' && !e.target.matches('textarea, input:not([type=radio]):not([type=checkbox])') && here.undo()) e.preventDefault();
 		if (e.key === 'Escape' && !composing(e) && e.target.matches('textarea, select, input:not([type=radio]):not([type=checkbox])')) { e.preventDefault(); (e.target.id === 'find' && at.page?.matches('[tabindex]') ? at.page : $('#heading')).focus({preventScroll: true}); }
 	});
 
 	// The next question about a text begins where the last one was in it.
-	const placeKey = 'scruple-place';
-	addEventListener('pagehide', () => { try { sessionStorage.setItem(placeKey, JSON.stringify([form.dataset.document, scrollY, ...all('.page').map(p => p.scrollTop)])); } catch { /* then it begins at the top */ } });
+	const placeKey = 'scruple-place', text = $('main').dataset.document;
+	addEventListener('pagehide', () => { try { sessionStorage.setItem(placeKey, JSON.stringify([text, scrollY, ...all('.page').map(p => p.scrollTop)])); } catch { /* then it begins at the top */ } });
 	function returnTo() {
 		let kept;
 		try { kept = JSON.parse(sessionStorage.getItem(placeKey)); } catch { return false; }
-		if (kept?.[0] !== form.dataset.document) return false;
+		if (kept?.[0] !== text) return false;
 		all('.page').forEach((p, i) => { p.scrollTop = kept[i + 2] ?? 0; });
 		scrollTo(0, kept[1]);
 		return true;
 	}
 
-	// The last draft keeps a first answer, unless the server refused it or was away; a change or a decision has none.
-	addEventListener('beforeunload', e => { if (!sent && (sending || unsaved && (kind !== 'submit' || unkept))) e.preventDefault(); });
+	addEventListener('beforeunload', e => { if (sheets.some(s => s.unsent())) e.preventDefault(); });
 	addEventListener('pageshow', e => { if (e.persisted) location.reload(); }); // the answer was sent since
 
 	for (const page of all('.page')) page.normalize(); // Safari divides long texts
-	if (form.dataset.draft) fill(JSON.parse(form.dataset.draft));
-	ask();
+	light();
 	$('#heading').focus({preventScroll: returnTo()});
 	// Answers that an earlier page could not send.
 	for (const e of stored()) {
 		post(to, e).then(({ok, said}) => {
 			keep(stored().filter(o => o.id !== e.id));
-			if (!ok) $('#problem').textContent = 'An answer that could not be sent before was refused: ' + said.error;
-			else if (e.key === key) location.href = './';
+			if (!ok) $('.problem', here.form).textContent = 'An answer that could not be sent before was refused: ' + said.error;
+			else if (forms.some(f => f.dataset.key === e.key)) location.href = './';
 		}, () => { /* the next page tries again */ });
 	}
 }

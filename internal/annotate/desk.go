@@ -46,6 +46,9 @@ func (p Place) open(t study.Task, q *Queue, source Source, person, version strin
 		d.work, err = fold(t.Name, person, path, log.Entries())
 	}
 	if err == nil {
+		err = p.checkBegan(d.work)
+	}
+	if err == nil {
 		err = d.rank()
 	}
 	if err != nil {
@@ -80,7 +83,7 @@ func (d *desk) start() error {
 	if err != nil {
 		return err
 	}
-	entry := starter{d.place.taskOf(d.task.Name), d.work.Person, true}
+	entry := starter{d.place.taskOf(d.task.Name), d.work.Person, true, false}
 	if err := d.place.add(d.work.Person, personEntry, entry); err != nil {
 		return err
 	}
@@ -156,14 +159,10 @@ func (d *desk) append(kind string, ev Event) (ledger.Entry, error) {
 		}
 	}
 	e, err := d.log.Append(now, d.work.Person, kind, ev)
-	if e.Hash == "" {
+	if err != nil {
 		return e, refuse(http.StatusInternalServerError, "%v", err) // of a full disk: the person must know
 	}
-	// An entry whose head could not be written is in the file all the same.
-	if applied := d.work.apply(e); err == nil {
-		err = applied
-	}
-	return e, err
+	return e, d.work.apply(e)
 }
 
 // mark stores an event about the session, and the head of the file in the ledger.

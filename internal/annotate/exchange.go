@@ -88,6 +88,8 @@ type outSpan struct {
 	Text     string `json:"text"`
 	Question string `json:"question"`
 	Label    string `json:"label,omitempty"`
+	Value    string `json:"value,omitempty"`
+	Record   int    `json:"record,omitempty"`
 }
 
 // blank reports whether a record has no answer.
@@ -172,7 +174,7 @@ func exported(t study.Task, shown Shown, person string, g *Given, unit text.Unit
 				}
 				from += utf8.RuneCountInString(page.Text) + 1
 			}
-			x.Spans = append(x.Spans, outSpan{ruler.In(from+s.Start, unit), ruler.In(from+s.End, unit), s.Text, q.Name, s.Label})
+			x.Spans = append(x.Spans, outSpan{ruler.In(from+s.Start, unit), ruler.In(from+s.End, unit), s.Text, q.Name, s.Label, s.Value, s.Record})
 		}
 	}
 	return x

@@ -170,7 +170,7 @@ func (x *record) place(shown Shown, unit text.Unit) error {
 		if !slices.ContainsFunc(shown.Ask, func(q study.Question) bool { return q.Name == s.Question && q.Type == "span" }) {
 			return fmt.Errorf("the task has no question %q about passages", s.Question)
 		}
-		span.Text, span.Label = ruler.Slice(start, end), s.Label
+		span.Text, span.Label, span.Value, span.Record = ruler.Slice(start, end), s.Label, s.Value, s.Record
 		if s.Text != "" && s.Text != span.Text {
 			return fmt.Errorf("the passage %d to %d is %q, not %q: give what the offsets count with --offsets", s.Start, s.End, span.Text, s.Text)
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/scruple-eval/scruple/internal/spanfile"
 	"github.com/scruple-eval/scruple/internal/study"
@@ -67,7 +68,11 @@ func (x *record) regions(t study.Task) []spanfile.Region {
 		list = append(list, r)
 	}
 	for _, s := range x.Spans {
-		list = append(list, spanfile.Passage(s.Question, s.Start, s.End, s.Text, cmp.Or(s.Label, s.Question)))
+		r := spanfile.Passage(s.Question, s.Start, s.End, s.Text, cmp.Or(s.Label, s.Question))
+		if s.Value != "" { // of gold of a list
+			r.Meta = &spanfile.Meta{Text: []string{s.Value, strconv.Itoa(s.Record)}}
+		}
+		list = append(list, r)
 	}
 	return list
 }
@@ -141,6 +146,13 @@ func (x *record) fromRegion(t study.Task, r spanfile.Region) error {
 		s := outSpan{Start: *v.Start, End: *v.End, Question: q.Name}
 		if s.Text, _ = v.Text.(string); len(q.Options) > 0 {
 			s.Label = v.Labels[0]
+		}
+		if r.Meta != nil && len(r.Meta.Text) == 2 {
+			s.Value = r.Meta.Text[0]
+			s.Record, _ = strconv.Atoi(r.Meta.Text[1])
+			if s.Record > 0 {
+				s.Label = v.Labels[0]
+			}
 		}
 		x.Spans = append(x.Spans, s)
 		return nil

@@ -144,29 +144,36 @@ func see(w http.ResponseWriter, to string) error {
 }
 
 type subjectPage struct {
-	Depth, Title  string
-	Task          study.Task
-	Person        string
-	Kind          string // of the event that the form sends
-	Key, Hash     string
-	Shown         Shown
-	Rows          []row
-	Draft         string // JSON
-	Back          string // key of the previous subject, or ""
-	Session       int
-	Break         string // how many answers are left before a break
-	Again         bool
-	Marks         bool // there is a question about passages
-	ReasonWanted  string
-	Take          []string // answers to decide on, as JSON
-	Own           bool     // one of them is the person's
-	Document      string   // names the item without saying what it is
-	Units         []unitLink
-	Gold          bool // a value can be taken from its passage
-	SkipPermitted bool
+	Depth, Title string
+	Task         study.Task
+	Person       string
+	Shown        Shown
+	Rows         []row
+	Back         string // key of the previous subject, or ""
+	Session      int
+	Break        string // how many answers are left before a break
+	Again        bool
+	Marks        bool   // there is a question about passages
+	Document     string // names the item without saying what it is
+	Gold         bool   // a value can be taken from its passage
+	Sheets       []sheet
 }
 
-// subject shows a subject with its questions.
+// A sheet has the questions about a subject, and what the person said before.
+type sheet struct {
+	Key, Hash, Kind string // of the event that it sends; without a key the answer is final, or to be given again
+	Unit, About     string
+	Said            string // of a unit beside others: the answer in short
+	Here            bool   // it is open
+	Ask             []study.Question
+	Draft           string   // JSON
+	Reason          string   // what a reason is wanted for
+	Take            []string // answers to decide on, as JSON
+	Own             bool     // one of them is the person's
+	SkipPermitted   bool
+}
+
+// subject shows a subject with its questions, and those about the other units of its text.
 func (s *Server) subject(w http.ResponseWriter, r *http.Request, d *desk) error {
 	k, at, ok := d.find(r.PathValue("key"), s.passes)
 	given, decides := d.work.given[k], k.pass == passAdjudicate
@@ -180,42 +187,26 @@ func (s *Server) subject(w http.ResponseWriter, r *http.Request, d *desk) error 
 	if err != nil {
 		return err
 	}
-	d.seen[k.subject] = true
-	done, of := s.progress(d)
-	session, since := d.session()
-	p := subjectPage{Depth: depth, Task: d.task, Person: d.work.Person, Kind: eventSubmit, Key: r.PathValue("key"), Hash: ev.Shown, Shown: shown, Rows: shown.rows(),
-		Session: session, Break: "break after this answer", Again: k.pass == passAgain, SkipPermitted: given == nil && !decides,
-		Marks: slices.ContainsFunc(d.task.Ask, func(q study.Question) bool { return q.Type == "span" })}
-	if left := d.task.Session - since; left > 1 {
-		p.Break = fmt.Sprintf("break in %d answers", left)
+	session, _ := d.session()
+	p := subjectPage{Depth: depth, Title: s.title(d, k), Task: d.task, Person: d.work.Person, Shown: shown, Rows: shown.rows(), Session: session, Break: d.untilBreak(),
+		Again: k.pass == passAgain, Marks: slices.ContainsFunc(d.task.Ask, func(q study.Question) bool { return q.Type == "span" }),
+		Document: d.key(slot{subject: Subject{Item: k.subject.Item}}), Gold: makesGold(d.task)}
+	if n := len(p.Rows); decides && n > 1 { // what the decision is about comes first
+		p.Rows = append(p.Rows[n-1:], p.Rows[:n-1]...)
 	}
-	title, own := fmt.Sprintf("%d of %d", min(done+1, of), of), d.work.drafts[k]
-	switch {
-	case decides:
-		p.Kind, p.ReasonWanted, p.Own = eventAdjudicate, "Reason for the verdict", ev.Own
-		for _, a := range ev.both {
-			p.Take = append(p.Take, string(hashable(a)))
-		}
-	case given != nil && given.First == nil:
-		title = "a subject that you skipped"
-	case given != nil:
-		p.Kind, p.ReasonWanted = eventRevise, "Reason for the change"
-		if d.undoes(given) {
-			p.ReasonWanted += ", needed when a minute has passed since the answer"
-		}
-		title, own = "change your answer", given.Final
+	beside := []slot{k}
+	if k.pass == passFirst && ofUnits(d.task) {
+		beside, at = d.beside(k)
 	}
-	p.Title = titled(d.task.Title) + " " + title
-	if own != nil && newFreshness(d.task, d.source).has(own) { // of another text, its passages are elsewhere
-		data, err := json.Marshal(own.Answer)
-		if err != nil {
+	fresh := newFreshness(d.task, d.source)
+	for _, b := range beside {
+		x, err := d.sheet(b, k, shown, ev, fresh)
+		if b == k && err != nil {
 			return err
 		}
-		p.Draft = string(data)
-	}
-	p.Document, p.Gold = d.key(slot{subject: Subject{Item: k.subject.Item}}), makesGold(d.task)
-	if p.Gold && !decides {
-		p.Units = d.units(k)
+		if err == nil { // else it cannot be shown: the next pages leave it out
+			p.Sheets = append(p.Sheets, x)
+		}
 	}
 	if b, ok := d.before(k, at); ok && !decides {
 		p.Back = d.key(b)
@@ -223,38 +214,117 @@ func (s *Server) subject(w http.ResponseWriter, r *http.Request, d *desk) error 
 	return render(w, http.StatusOK, "subject", p)
 }
 
-// A unitLink is a unit of the item that is shown, with the person's own answer.
-type unitLink struct {
-	Name, Key, Said string // without a key its answer is final, or to be given again
-	Here            bool
+// title is the heading of a page about a slot.
+func (s *Server) title(d *desk, k slot) string {
+	done, of := s.progress(d)
+	title, given := fmt.Sprintf("%d of %d", min(done+1, of), of), d.work.given[k]
+	switch {
+	case ofUnits(d.task): // it has others too
+	case given != nil && given.First == nil:
+		title = "a subject that you skipped"
+	case given != nil && k.pass != passAdjudicate:
+		title = "change your answer"
+	}
+	return titled(d.task.Title) + " " + title
 }
 
-// units lists the units of an item in the person's order.
-func (d *desk) units(at slot) (list []unitLink) {
-	for _, s := range d.order(at.pass) {
-		k := slot{s, at.pass}
-		given := d.work.given[k]
-		if s.Item != at.subject.Item || d.gone[s] != nil {
+// untilBreak says how many answers are left before a break.
+func (d *desk) untilBreak() string {
+	if _, since := d.session(); d.task.Session-since > 1 {
+		return fmt.Sprintf("break in %d answers", d.task.Session-since)
+	}
+	return "break after this answer"
+}
+
+// beside lists the slots of the units of an item in the person's order, with the place of the first.
+func (d *desk) beside(k slot) (list []slot, at int) {
+	for i, s := range d.order(k.pass) {
+		if s.Item != k.subject.Item || d.gone[s] != nil {
 			continue
 		}
-		u := unitLink{Name: s.Unit, Here: k == at, Said: "open"}
-		if given == nil || d.mayReview(k) {
-			u.Key = d.key(k)
+		if len(list) == 0 {
+			at = i + 1
 		}
-		switch {
-		case given == nil && d.work.drafts[k] != nil:
-			u.Said = "draft"
-		case given != nil && given.First == nil:
-			u.Said = "skipped"
-		case given != nil && u.Key == "":
-			u.Said = "answered"
-		case given != nil:
-			gold := given.Final.Answer.unitGold(s.Unit)
-			u.Said = cmp.Or(strings.Join(gold.Values, " or "), study.UnitMissing)
-		}
-		list = append(list, u)
+		list = append(list, slot{s, k.pass})
 	}
-	return list
+	return list, at
+}
+
+// sheet has the questions about a slot on the page of another, of which is shown what is given.
+func (d *desk) sheet(k, here slot, shown Shown, ev Event, fresh *freshness) (x sheet, err error) {
+	given, decides := d.work.given[k], k.pass == passAdjudicate
+	x = sheet{Unit: k.subject.Unit, Said: d.said(k), Here: k == here}
+	if given != nil && !d.mayReview(k) {
+		return x, nil
+	}
+	if k != here {
+		if shown, ev, err = d.see(k); err != nil {
+			return x, err
+		}
+	}
+	d.seen[k.subject] = true
+	x.Key, x.Hash, x.Kind, x.About, x.Ask = d.key(k), ev.Shown, eventSubmit, shown.About, shown.Ask
+	x.SkipPermitted, x.Reason = given == nil && !decides, "Reason for the change, needed when a minute has passed since the answer"
+	own := d.work.drafts[k]
+	switch {
+	case decides:
+		x.Kind, x.Reason, x.Own = eventAdjudicate, "Reason for the verdict", ev.Own
+		for _, a := range ev.both {
+			x.Take = append(x.Take, string(hashable(a)))
+		}
+	case given != nil && given.First != nil:
+		x.Kind, own = eventRevise, given.Final
+		if !d.undoes(given) {
+			x.Reason = "Reason for the change"
+		}
+	}
+	if own != nil && fresh.has(own) { // of another text, its passages are elsewhere
+		data, err := json.Marshal(own.Answer)
+		if err != nil {
+			return x, err
+		}
+		x.Draft = string(data)
+	}
+	for i, q := range x.Ask { // what is shown has no keys of the keyboard
+		if at := slices.IndexFunc(d.task.Ask, func(o study.Question) bool { return o.Name == q.Name }); at >= 0 {
+			x.Ask[i].Key = d.task.Ask[at].Key
+		}
+	}
+	return x, nil
+}
+
+// said is the person's own answer about a unit in short.
+func (d *desk) said(k slot) string {
+	given := d.work.given[k]
+	switch {
+	case given == nil && d.work.drafts[k] != nil:
+		return "draft"
+	case given == nil:
+		return "open"
+	case given.First == nil:
+		return "skipped"
+	case !d.mayReview(k):
+		return "answered"
+	case !makesGold(d.task):
+		return given.Final.label(d.task, d.task.Ask[0])
+	}
+	gold, between := given.Final.Answer.unitGold(k.subject.Unit), " or "
+	if gold.Records != nil {
+		between = "; "
+	}
+	return cmp.Or(strings.Join(valuesOf(gold), between), study.UnitMissing)
+}
+
+// then says after an answer what the page of its text shows: the answer, and the unit that is next.
+func (s *Server) then(d *desk, k slot, reply map[string]string) {
+	reply["said"], reply["title"], reply["break"] = d.said(k), s.title(d, k), d.untilBreak()
+	if g := d.work.given[k]; g != nil && g.First != nil && d.mayReview(k) {
+		reply["change"] = "yes"
+	}
+	next, _, ok, _ := d.next()
+	if _, since := d.session(); ok && since < d.task.Session {
+		reply["next"] = d.key(next)
+	}
 }
 
 type noteForm struct {

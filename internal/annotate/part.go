@@ -48,7 +48,7 @@ func (d *part) order(pass int) (list []Subject) {
 	if pass == passFirst && !d.first && len(list) < len(q.Subjects) {
 		list = append(list, d.shownBeside(list)...)
 	}
-	if pass == passFirst && t.Of == "unit" && len(t.Arms) == 0 {
+	if pass == passFirst && ofUnits(t) {
 		together(list, q.Subjects)
 	}
 	return list
@@ -69,6 +69,9 @@ func (d *part) shownBeside(list []Subject) (more []Subject) {
 	}
 	return more
 }
+
+// ofUnits reports whether a task is about units of items, whose pages have all units of a text.
+func ofUnits(t study.Task) bool { return t.Of == "unit" && len(t.Arms) == 0 }
 
 // together moves the units of an item to its first one, in the order of the queue, so
 // that a text is read once.

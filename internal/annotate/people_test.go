@@ -312,7 +312,7 @@ func TestDecisionOnAPair(t *testing.T) {
 		}
 		first := map[bool]string{true: "A", false: "B"}[a < b]
 		sides[first]++
-		hash := regexp.MustCompile(`data-shown="(\w+)"`).FindStringSubmatch(page)[1]
+		hash := regexp.MustCompile(`data-here="1"[^>]*data-shown="(\w+)"`).FindStringSubmatch(page)[1]
 		code, said := do("POST", "event", fmt.Sprintf(`{"id":"0123456789abcde%d","task":"t","kind":"adjudicate","key":%q,"shown":%q,"answer":{"better":%q},"reason":"it is better"}`, n, key, hash, first))
 		if code != 200 {
 			t.Fatalf("%d %s", code, said)

@@ -133,6 +133,8 @@ type (
 		taskOf
 		Person string `json:"person"`
 		Head   bool   `json:"head,omitempty"` // the file has its newest hash in a file beside it
+		// Adopted says that the file was made elsewhere.
+		Adopted bool `json:"adopted,omitempty"`
 	}
 	// A leading person answers all subjects, though another began.
 	leading struct {

@@ -65,7 +65,7 @@ func (c *Coding) differ(t study.Task) bool {
 // these, and values only as text: gold needs one of them.
 func differ(t study.Task, a, b *Event) bool {
 	same := func(a, b string) bool { return text.Fold(a) == text.Fold(b) }
-	if makesGold(t) && !slices.EqualFunc(a.Answer.unitGold("").Values, b.Answer.unitGold("").Values, same) {
+	if makesGold(t) && !slices.EqualFunc(valuesOf(a.Answer.unitGold("")), valuesOf(b.Answer.unitGold("")), same) {
 		return true
 	}
 	return slices.ContainsFunc(t.Ask, func(q study.Question) bool {
@@ -266,7 +266,7 @@ func (r *Result) Discrepancies(w *Work) (list []Discrepancy, ok bool) {
 }
 
 // makesGold reports whether the answers to a task are gold in the suite's format.
-func makesGold(t study.Task) bool { return t.Kind == "gold" && t.Of == "unit" && len(t.Arms) == 0 }
+func makesGold(t study.Task) bool { return t.Kind == "gold" && ofUnits(t) }
 
 // StudyGold reports whether the answers are gold that the study reads. [Result.Gold] was
 // called before.

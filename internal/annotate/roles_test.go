@@ -30,7 +30,7 @@ func talking(t *testing.T, s *Server, holders ...string) func(holder, method, pa
 	}
 }
 
-var shownHash = regexp.MustCompile(`data-shown="(\w+)"`)
+var shownHash = regexp.MustCompile(`data-here="1"[^>]*data-shown="(\w+)"`)
 
 // The command names who answers all subjects: whoever answers first does not change it, nor
 // does another start with other names.

@@ -19,9 +19,11 @@ import (
 	"time"
 
 	"github.com/scruple-eval/scruple/internal/dataset"
+	"github.com/scruple-eval/scruple/internal/disk"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/keys"
 	"github.com/scruple-eval/scruple/internal/ledger"
+	"github.com/scruple-eval/scruple/internal/say"
 	"github.com/scruple-eval/scruple/internal/serve"
 	"github.com/scruple-eval/scruple/internal/study"
 )
@@ -37,9 +39,16 @@ var templates string
 
 var pages = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("").Funcs(template.FuncMap{
-		"visible":  visible,
-		"titled":   titled,
-		"quoted":   func(text string) string { return inBackticks.ReplaceAllString(text, "“$1”") },
+		"visible": say.Exactly,
+		"titled":  titled,
+		"quoted":  func(text string) string { return inBackticks.ReplaceAllString(text, "“$1”") },
+		"of": func(key string, q study.Question) any {
+			return struct {
+				study.Question
+				Sheet string
+			}{q, key}
+		},
+		"sheet":    func(p subjectPage, s sheet) any { return map[string]any{"Page": p, "Sheet": s} },
 		"inc":      func(i int) int { return i + 1 },
 		"decimals": func(x any) string { return decimals(reflect.ValueOf(x).Float()) },
 		"note": func(notes []string, i int) string {
@@ -189,6 +198,9 @@ func (s *Server) told(r *http.Request, err error) string {
 	}
 	if s.Report != nil {
 		s.Report(err)
+	}
+	if disk.Full(err) {
+		return "no space left on the disk of the server: ask whoever started it, and try again"
 	}
 	return "the window in which `scruple annotate` runs says why: ask whoever started it"
 }
@@ -358,7 +370,11 @@ func (s *Server) save(r *http.Request, e *said) (map[string]string, error) {
 			return nil, err
 		}
 	}
-	return map[string]string{"saved": stored.At}, nil
+	reply := map[string]string{"saved": stored.At}
+	if k, _, ok := d.find(e.Key, s.passes); ok && e.Kind != eventDraft && k.pass == passFirst && ofUnits(d.task) {
+		s.then(d, k, reply)
+	}
+	return reply, nil
 }
 
 // save stores an event of the person.
@@ -402,8 +418,10 @@ func (d *desk) accept(e *said, passes []int) (ev Event, err error) {
 		if makesGold(d.task) && e.Kind != eventDraft {
 			gold := ev.Answer.unitGold(k.subject.Unit)
 			_, err := d.source.Gold(k.subject.Item, []eval.UnitGold{gold})
-			for _, v := range gold.Values {
-				err = cmp.Or(d.source.Fits(k.subject.Item, k.subject.Unit, v), err)
+			for _, of := range leaves(gold) {
+				for _, v := range of.Values {
+					err = cmp.Or(d.source.Fits(k.subject.Item, of.Unit, v), err)
+				}
 			}
 			if err != nil {
 				return ev, refuse(http.StatusUnprocessableEntity, "%s", nameless(err, k.subject.Item))

@@ -105,6 +105,8 @@ type Shower interface {
 	Show(t eval.Trial) (eval.Exhibit, error)
 	// ShowQueued shows an answer of a queue of the suite.
 	ShowQueued(name string, t eval.Trial) ([]eval.Passage, error)
+	// Leaves are the values of each record of a unit that is a list, see [eval.Annotated].
+	Leaves(item, unit string) (leaves []string, ok bool)
 	// About says what a unit of an item is, or "".
 	About(item, unit string) string
 }
@@ -212,6 +214,9 @@ func show(t study.Task, source Shower, s Subject, swapped bool) (shown Shown, er
 	}
 	if t.Of == "unit" {
 		shown.About = source.About(s.Item, s.Unit)
+		if leaves, list := source.Leaves(s.Item, s.Unit); list && makesGold(t) {
+			shown.Ask = ofList(shown.Ask, leaves)
+		}
 	}
 	shows := func(part string) bool { return slices.Contains(t.Show, part) }
 	if shows("lead") {
@@ -303,6 +308,22 @@ func answerParts(x eval.Exhibit, s Subject, shows func(string) bool) (parts []Pa
 
 // rawPart is the name of an answer that nobody read.
 const rawPart = "Answer as written"
+
+// ofList are the questions about gold of a list: its values are in the passages that show them.
+func ofList(ask []study.Question, leaves []string) (list []study.Question) {
+	for _, q := range ask {
+		switch q.Name {
+		case goldValue, goldCandidates:
+			continue
+		case goldExists:
+			q.Options = slices.DeleteFunc(slices.Clone(q.Options), func(o string) bool { return o == study.UnitAmbiguous })
+		case goldQuote:
+			q.Text, q.Max, q.Options, q.Values = "All values, each with its passage", nil, leaves, true
+		}
+		list = append(list, q)
+	}
+	return list
+}
 
 // withoutKeys returns questions without the keys of the keyboard.
 func withoutKeys(ask []study.Question) []study.Question {

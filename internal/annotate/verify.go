@@ -57,7 +57,7 @@ func (p Place) Verify() (entries int, files []string, err error) {
 			err = notRecorded(p.queuePath(d.Task))
 		}
 		everyone, err2 := p.Everyone(d.Task)
-		errs = append(errs, err, err2, p.checkPeople(d.Task, everyone))
+		errs = append(errs, err, err2, p.checkPeople(d.Task))
 		files = append(files, p.queuePath(d.Task))
 		for _, w := range everyone {
 			files = append(files, p.workPath(d.Task, w.Person))
@@ -66,8 +66,8 @@ func (p Place) Verify() (entries int, files []string, err error) {
 	return len(list), files, errors.Join(append(errs, p.checkUnknown(known), p.CheckLocks())...)
 }
 
-// checkPeople compares the people whose files a task has with those in the ledger.
-func (p Place) checkPeople(task string, everyone []*Work) error {
+// checkPeople looks for the files of the people of a task that the ledger has.
+func (p Place) checkPeople(task string) error {
 	starters, err := entriesOf[starter](p, personEntry, task)
 	if err != nil {
 		return err
@@ -81,13 +81,6 @@ func (p Place) checkPeople(task string, everyone []*Work) error {
 			errs = append(errs, err)
 		} else if s.Head {
 			errs = append(errs, ledger.CheckHead(path, entries))
-		}
-	}
-	for _, w := range everyone {
-		// Who only decides about answers of others is not in the ledger.
-		began := slices.ContainsFunc(w.order, func(g *Given) bool { return g.pass != passAdjudicate })
-		if began && !slices.ContainsFunc(starters, func(s starter) bool { return s.Person == w.Person }) {
-			errs = append(errs, fmt.Errorf("%s has answers, but the ledger has no entry that %s began: it was not made here, or the ledger was replaced", p.workPath(task, w.Person), w.Person))
 		}
 	}
 	return errors.Join(errs...)
@@ -139,7 +132,8 @@ func Describe(e ledger.Entry) string {
 		return fmt.Sprintf("task %s of study %s: %s drawn; queue has SHA-256 %s",
 			d.Task, d.Study, text.Plural(d.Subjects, "subject", "subjects"), d.Queue)
 	case e.Kind == personEntry && e.Decode(&s) == nil:
-		return fmt.Sprintf("task %s of study %s: %s began", s.Task, s.Study, s.Person)
+		began := map[bool]string{false: "%s began", true: "the file of %s, made elsewhere, was adopted"}[s.Adopted]
+		return fmt.Sprintf("task %s of study %s: "+began, s.Task, s.Study, s.Person)
 	case e.Kind == firstEntry && e.Decode(&f) == nil:
 		return fmt.Sprintf("task %s of study %s: %s answers all subjects", f.Task, f.Study, f.Person)
 	case e.Kind == headEntry && e.Decode(&h) == nil:

@@ -76,6 +76,62 @@ func TestVerifyBothWays(t *testing.T) {
 	}
 }
 
+// A person whom the ledger does not have counts nowhere, until somebody answers for the file.
+func TestFilesAreAdopted(t *testing.T) {
+	clock := time.Date(2026, 3, 5, 9, 0, 0, 0, time.UTC)
+	p := at(t, &clock)
+	d := openOf(t, p, label, corpus{6}, "anna")
+	if err := d.say(t, "yes"); err != nil {
+		t.Fatal(err)
+	}
+	d.log.Close()
+	forge := func(person string, of Subject, kind string) {
+		log, err := ledger.Open(p.workPath("t", person), false)
+		if err == nil {
+			_, err = log.Append(p.Now(), person, kind, Event{Task: "t", Subject: &of, Pass: passFirst, Answer: Answer{"q": []byte(`"no"`)}})
+		}
+		if err := errors.Join(err, log.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	forge("zoe", d.queue.Subjects[0], eventSubmit)
+	forge("sam", d.queue.Subjects[0], eventSkip) // skips are no answers
+	refused := func(what string, err error) {
+		t.Helper()
+		if err == nil || !strings.Contains(err.Error(), "no entry that zoe began") || !strings.Contains(err.Error(), "--adopt zoe") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	_, err := p.Result(label, corpus{6})
+	refused("the result", err)
+	_, _, err = p.Verdicts(label, corpus{6})
+	refused("verdicts", err)
+	_, err = p.open(label.Full(), d.queue, corpus{6}, "zoe", "test")
+	refused("her page", err)
+	_, _, err = p.Verify()
+	refused("verify", err)
+	w, err := p.Adopt(label, "zoe", "anna")
+	if err != nil || len(w.Answers()) != 1 {
+		t.Fatal(err)
+	}
+	if r, err := p.Result(label, corpus{6}); err != nil || len(r.Everyone) != 3 {
+		t.Errorf("after the adoption: %v", err)
+	}
+	if _, _, err := p.Verify(); err != nil {
+		t.Error(err)
+	}
+	entries, err := ledger.Read(p.Ledger)
+	if err != nil || !strings.Contains(Describe(entries[len(entries)-2]), "the file of zoe, made elsewhere, was adopted") {
+		t.Errorf("%v: %q", err, Describe(entries[len(entries)-2]))
+	}
+	forge("eve", Subject{Item: "elsewhere"}, eventSubmit)
+	for person, want := range map[string]string{"zoe": "is in the ledger", "sam": "no answers", "eve": "of another draw", "max": "has no answers"} {
+		if _, err := p.Adopt(label, person, "anna"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("adopting %s: %v, want %q", person, err, want)
+		}
+	}
+}
+
 // Gold that was locked stays with its items: another name of the study, a copy of the
 // gold or another folder of the repository do not end the lock.
 func TestLocksAreOfTheItems(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -104,7 +105,11 @@ func (e *Event) readable(t study.Task, show func(label string) string) string {
 		if q.Type == "span" {
 			said = nil
 			for _, s := range e.Answer.Spans(q.Name) {
-				said = append(said, strings.TrimSpace(fmt.Sprintf("“%s” (page %d) %s", s.Text, s.Page, s.Label)))
+				passage := strings.TrimSpace(fmt.Sprintf("“%s” (page %d) %s %s", s.Text, s.Page, s.Label, s.Value))
+				if s.Record > 0 {
+					passage = fmt.Sprintf("record %d: %s", s.Record, passage)
+				}
+				said = append(said, passage)
 			}
 		}
 		lines = append(lines, titled(q.Text)+" "+strings.Join(said, "; "))
@@ -355,7 +360,63 @@ func (p Place) ReadWork(task, person string) (*Work, error) {
 	if err != nil {
 		return nil, err
 	}
-	return fold(task, person, path, entries)
+	w, err := fold(task, person, path, entries)
+	if err == nil {
+		err = p.checkBegan(w)
+	}
+	return w, err
+}
+
+// checkBegan refuses answers of a person whom the ledger does not have.
+func (p Place) checkBegan(w *Work) error {
+	// Who only skips, or decides about answers of others, is not in the ledger.
+	if !slices.ContainsFunc(w.order, func(g *Given) bool { return g.pass != passAdjudicate && g.First != nil }) {
+		return nil
+	}
+	names, err := p.starters(w.Task)
+	if err == nil && !slices.Contains(names, w.Person) {
+		err = fmt.Errorf("%s has answers, but the ledger has no entry that %s began: it was not made here, or the ledger was replaced; if it was made on another computer, `scruple annotate STUDY --task %s --adopt %s` takes it into the ledger",
+			p.workPath(w.Task, w.Person), w.Person, w.Task, w.Person)
+	}
+	return err
+}
+
+// Adopt takes the file of a person into the ledger that was made elsewhere, such as on another
+// computer. by answers for it.
+func (p Place) Adopt(t study.Task, person, by string) (*Work, error) {
+	if err := cmp.Or(CheckPerson(person), p.checkOpen(t.Name)); err != nil {
+		return nil, err
+	}
+	q, err := p.readQueue(t.Full())
+	if err != nil {
+		return nil, err
+	}
+	if q == nil {
+		return nil, &NotStartedError{t.Name}
+	}
+	path := p.workPath(t.Name, person)
+	entries, err := ledger.Read(path)
+	if err != nil {
+		return nil, err
+	}
+	w, err := fold(t.Name, person, path, entries)
+	if err != nil {
+		return nil, err
+	}
+	switch err := p.checkBegan(w); {
+	case len(entries) == 0:
+		return nil, fmt.Errorf("%s has no answers", path)
+	case err == nil:
+		return nil, fmt.Errorf("%s is in the ledger, or has no answers", path)
+	}
+	for _, g := range w.order {
+		if !slices.Contains(q.Subjects, g.subject) {
+			return nil, fmt.Errorf("%s:%d: %v is not a subject of task %s: the file is of another draw", path, g.opened, g.subject, t.Name)
+		}
+	}
+	_, lacksHead := os.Stat(path + ledger.HeadSuffix)
+	return w, cmp.Or(p.add(by, personEntry, starter{p.taskOf(t.Name), person, lacksHead == nil, true}),
+		p.add(by, headEntry, head{p.taskOf(t.Name), person, ledger.HeadOf(entries)}))
 }
 
 // Everyone reads the files of all people in a task, in the order of their first answers.

@@ -210,8 +210,22 @@ func TestUnitsOfAText(t *testing.T) {
 		t.Fatal(err)
 	}
 	second, _, _, _ := d.next()
-	want := []unitLink{{Name: first.subject.Unit, Key: d.key(first), Said: "2024"}, {Name: second.subject.Unit, Key: d.key(second), Said: "open", Here: true}}
-	if got := d.units(second); !slices.Equal(got, want) {
-		t.Errorf("%+v, want %+v", got, want)
+	list, at := d.beside(second)
+	if !slices.Equal(list, []slot{first, second}) || at != 1 {
+		t.Fatalf("%v from %d", list, at)
+	}
+	shown, ev, err := d.see(second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fresh := newFreshness(d.task, d.source)
+	for k, want := range map[slot]sheet{
+		first:  {Key: d.key(first), Kind: eventRevise, Said: "2024", Draft: `{"exists":"present","value":"2024"}`},
+		second: {Key: d.key(second), Kind: eventSubmit, Said: "open", Here: true, SkipPermitted: true},
+	} {
+		got, err := d.sheet(k, second, shown, ev, fresh)
+		if err != nil || got.Key != want.Key || got.Kind != want.Kind || got.Said != want.Said || got.Here != want.Here || got.Draft != want.Draft || got.SkipPermitted != want.SkipPermitted {
+			t.Errorf("%+v, want %+v", got, want)
+		}
 	}
 }

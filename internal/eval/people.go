@@ -10,6 +10,9 @@ import (
 // are answers, such as the fields of a document.
 type Annotated interface {
 	Units(item string) ([]string, error)
+	// Leaves are the values of each record of a unit that is a list, none if its records are
+	// values; ok is false for other units.
+	Leaves(item, unit string) (leaves []string, ok bool)
 	// About says what a unit is, as arms are told, and Fits why a value is none of its type.
 	About(item, unit string) string
 	Fits(item, unit, value string) error
@@ -31,6 +34,17 @@ type UnitGold struct {
 	Values  []string // several if it is ambiguous
 	Quote   string
 	Page    int
+	// Records are those of a list, in no order: what is said of their leaves, whose names are
+	// units, "" of a list of values.
+	Records [][]UnitGold
+}
+
+// Leaf is the name of a leaf of a list, such as items[].price of items[].
+func Leaf(list, leaf string) string {
+	if leaf == "" {
+		return list
+	}
+	return list + "." + leaf
 }
 
 // A Rating is what a judge says of a unit of a trial.

@@ -70,6 +70,14 @@ func (s *Subjects) About(item, unit string) string {
 	return ""
 }
 
+// Leaves are the values of each record of a unit that is a list.
+func (s *Subjects) Leaves(item, unit string) (leaves []string, ok bool) {
+	if b := s.x.Bench.Capabilities().Annotated; b != nil {
+		return b.Leaves(item, unit)
+	}
+	return nil, false
+}
+
 // Fits returns why a value is none of a unit's type.
 func (s *Subjects) Fits(item, unit, value string) error {
 	if b := s.x.Bench.Capabilities().Annotated; b != nil {

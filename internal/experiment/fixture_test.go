@@ -3,6 +3,7 @@ package experiment_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -180,6 +181,13 @@ func TestFixtureSuite(t *testing.T) {
 	}
 	if err := r.Ask(ctx, left, experiment.Asking{Models: map[string]*run.Model{}}); err != nil {
 		t.Fatal(err)
+	}
+
+	// A trial that failed since it was drawn has nothing to judge.
+	for replicate, gone := range map[int]bool{1: true, 2: false} {
+		if _, err := r.Subjects(ctx).Show(eval.Trial{Item: "t05", Arm: "always", Replicate: replicate}); errors.Is(err, eval.ErrGone) != gone || (err != nil) != gone {
+			t.Errorf("replicate %d is gone: %v, want %v", replicate, err, gone)
+		}
 	}
 
 	// Two people rate every item in two rounds, and agree better in the second.

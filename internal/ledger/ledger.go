@@ -185,6 +185,7 @@ type Log struct {
 	entries []Entry
 	broken  error // of a write that could not be undone
 	beside  bool
+	behind  bool // the file with the head has an older one
 }
 
 // Open opens a file for appending and checks it. It creates the file and its folder.
@@ -233,6 +234,7 @@ func (l *Log) begin() error {
 		}
 	}
 	l.size, l.head, l.entries = int64(whole), HeadOf(entries), entries
+	l.behind = head != l.head
 	return nil
 }
 
@@ -243,10 +245,17 @@ func (l *Log) Entries() []Entry { return l.entries }
 func (l *Log) Head() Head { return l.head }
 
 // Append appends an entry and returns when it is on disk. After an error, such as of a full
-// disk, the file is cut to what was confirmed, and takes entries again when there is space.
+// disk, the file is cut to what was confirmed, and takes entries again when there is space. Its
+// head can be that of the line before, if there was no space for it: then it comes first the next
+// time.
 func (l *Log) Append(at time.Time, by, kind string, data any) (Entry, error) {
 	if l.broken != nil {
 		return Entry{}, l.broken
+	}
+	if l.beside && l.behind {
+		if err := writeHead(l.path, l.head); err != nil {
+			return Entry{}, fmt.Errorf("writing the head of %s: %w", l.path, err)
+		}
 	}
 	body, err := json.Marshal(data)
 	if err != nil {
@@ -280,11 +289,7 @@ func (l *Log) Append(at time.Time, by, kind string, data any) (Entry, error) {
 	l.size += int64(len(line))
 	l.head = Head{e.Seq, e.Hash}
 	l.entries = append(l.entries, e)
-	if l.beside {
-		if err := writeHead(l.path, l.head); err != nil {
-			return e, fmt.Errorf("writing the head of %s: %w", l.path, err)
-		}
-	}
+	l.behind = !l.beside || writeHead(l.path, l.head) != nil
 	return e, nil
 }
 

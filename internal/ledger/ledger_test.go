@@ -219,3 +219,55 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// An entry is stored though its head could not be written, as on a full disk; the head comes
+// first the next time, so that it never is more than a line behind, also after a crash.
+func TestAHeadThatCouldNotBeWritten(t *testing.T) {
+	path := filepath.Join(t.TempDir(), Name)
+	head := path + HeadSuffix
+	log, err := Open(path, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	say := func(what string, stored bool) {
+		t.Helper()
+		if e, err := log.Append(time.Unix(9, 0), "anna", "note", what); (err == nil) != stored || (e.Hash != "") != stored {
+			t.Errorf("%s: %v, want stored %v", what, err, stored)
+		}
+	}
+	block := func() { // no file can take the place of a folder
+		if err := errors.Join(os.RemoveAll(head), os.MkdirAll(filepath.Join(head, "x"), 0o700)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	say("one", true)
+	kept, err := os.ReadFile(head)
+	if err != nil {
+		t.Fatal(err)
+	}
+	block()
+	say("two", true)
+	say("refused", false)
+	crash := func() {
+		log.Close()
+		if err := errors.Join(os.RemoveAll(head), os.WriteFile(head, kept, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		if log, err = Open(path, true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	crash()
+	block()
+	say("refused", false)
+	crash()
+	say("three", true)
+	entries, err := Read(path)
+	if err != nil || len(entries) != 3 {
+		t.Errorf("%d entries: %v", len(entries), err)
+	}
+	if err := CheckHead(path, entries); err != nil {
+		t.Error(err)
+	}
+	log.Close()
+}

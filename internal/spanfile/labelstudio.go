@@ -32,6 +32,12 @@ type Region struct {
 	Type     string   `json:"type"`
 	Score    *float64 `json:"score,omitempty"`
 	Value    Value    `json:"value"`
+	Meta     *Meta    `json:"meta,omitempty"`
+}
+
+// Meta are the notes on a region.
+type Meta struct {
+	Text []string `json:"text,omitempty"`
 }
 
 // A Value is that of a region. Text is of a passage, or a list of what was written. Offsets

@@ -73,7 +73,10 @@ type Question struct {
 	// Sentences are counted and warned about, never refused.
 	Sentences []int    `json:"sentences,omitempty" jsonschema:"minItems=2,maxItems=2,description=Fewest and most sentences of a text; other numbers give a warning"`
 	Notes     []string `json:"notes,omitempty" jsonschema:"description=Explanations of the options\\, in their order"`
-	When      string   `json:"when,omitempty" jsonschema:"pattern=^[a-z][a-z0-9_]{0\\,40}=.+$,description=Ask only after this answer to a choice: NAME=OPTION" jsonschema_extras:"errorMessage=want NAME=OPTION"`
+	// Values says that each passage has a value and, if passages have labels, the number of a
+	// record: of gold of lists, which the data tell.
+	Values bool   `json:"-"`
+	When   string `json:"when,omitempty" jsonschema:"pattern=^[a-z][a-z0-9_]{0\\,40}=.+$,description=Ask only after this answer to a choice: NAME=OPTION" jsonschema_extras:"errorMessage=want NAME=OPTION"`
 }
 
 // The parts that a task can show.

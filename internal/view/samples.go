@@ -142,9 +142,7 @@ func (v *Viewer) samplesPage(r *request) error {
 	for name := range r.URL.Query() {
 		if strings.HasPrefix(name, "f.") || name == "col" { // a form was sent: the address gets the expression
 			s.page = 1
-			r.w.Header().Set("Location", list(s))
-			r.w.WriteHeader(303)
-			return nil
+			return r.see(list(s))
 		}
 	}
 	if s.q == "" && s.sort == "" && s.text == "" && v.ready(r.run) == nil {
@@ -173,7 +171,10 @@ func (v *Viewer) samplesPage(r *request) error {
 		wrong, all = err.Error(), []int32{}
 	}
 	if s.text != "" {
-		found, next := v.search(r, x, all, s)
+		if r.param("go") != "" {
+			return v.toHit(r, x, all, s)
+		}
+		found, next := v.search(r, x, all, s.from, s.text, rowsPerPage)
 		return v.showSamples(r, s, x, all, found, next, wrong)
 	}
 	first := s.turn(len(all), rowsPerPage)
@@ -304,14 +305,13 @@ func (x *index) trial(i int32) eval.Trial {
 // searchFor is how long a page searches, and sooner it stops with a full page.
 const searchFor = 2 * time.Second
 
-// search finds the rows from a place in the list on whose trials have a text: in the question, the
-// right answer, the answer, its quotes or the problem. It reads them one by one and keeps none. next
-// is the place where it stopped.
-func (v *Viewer) search(r *request, x *index, rows []int32, s state) (found []int32, next int) {
-	what := strings.ToLower(s.text)
-	until := time.Now().Add(searchFor)
-	for next = min(s.from, len(rows)); next < len(rows) && len(found) < rowsPerPage; next++ {
-		if next%16 == 0 && (time.Now().After(until) || r.Context().Err() != nil) && next > s.from {
+// search finds the first rows from a place in the list on whose trials have a text: in the question,
+// the right answer, the answer, its quotes or the problem. It reads them one by one and keeps none.
+// next is the place where it stopped.
+func (v *Viewer) search(r *request, x *index, rows []int32, from int, what string, most int) (found []int32, next int) {
+	what, until := strings.ToLower(what), time.Now().Add(searchFor)
+	for next = min(from, len(rows)); next < len(rows) && len(found) < most; next++ {
+		if next%16 == 0 && (time.Now().After(until) || r.Context().Err() != nil) && next > from {
 			break
 		}
 		i := rows[next]
@@ -335,6 +335,32 @@ func (v *Viewer) search(r *request, x *index, rows []int32, s state) (found []in
 // shownMetrics is how many metrics a list shows if the address names no columns; with texts, as
 // many as fit beside them.
 const shownMetrics, shownBesideTexts = 4, 1
+
+// toHit leads from a trial to the next or the previous one that has the text. Where a page has no
+// time to find it, it leads to the list from there on.
+func (v *Viewer) toHit(r *request, x *index, rows []int32, s state) error {
+	at := slices.IndexFunc(rows, func(i int32) bool { return strconv.FormatInt(x.ids[i], 10) == r.param("at") })
+	back, rest := r.param("go") == "previous", rows[at+1:]
+	if back {
+		rest = slices.Clone(rows[:max(at, 0)])
+		slices.Reverse(rest)
+	}
+	found, searched := v.search(r, x, rest, 0, s.text, 1)
+	if len(found) > 0 {
+		return r.see(r.trialLink(r.run, x.ids[found[0]], "q", s.q, "sort", s.sort, "text", s.text, "from", s.params()[7]))
+	}
+	if s.from = at + 1 + searched; back {
+		s.from = max(at-searched, 0)
+	}
+	return r.see(r.link([]string{"r", r.run.ID, "samples"}, s.params()...))
+}
+
+// see redirects to a page.
+func (r *request) see(to string) error {
+	r.w.Header().Set("Location", to)
+	r.w.WriteHeader(303)
+	return nil
+}
 
 // heads returns the names of the columns that a list shows, and all columns with their links. Texts
 // are shown that any trial has.
@@ -526,7 +552,15 @@ func (v *Viewer) neighbours(r *request, id int64) (n neighbourhood, err error) {
 	if err != nil {
 		return n, err
 	}
-	n.List = r.link([]string{"r", r.run.ID, "samples"}, s.params()...)
+	list := []string{"r", r.run.ID, "samples"}
+	n.List = r.link(list, s.params()...)
+	if s.text != "" { // found when somebody goes there, since that reads trials
+		to := func(way string) string {
+			return r.link(list, append(s.params(), "go", way, "at", strconv.FormatInt(id, 10))...)
+		}
+		n.Prev, n.Next = to("previous"), to("next")
+		return n, nil
+	}
 	x, err := v.indexSoon(r.Context(), r.run)
 	if errors.As(err, new(building)) {
 		return n, nil // the page of a trial does not need its neighbours
@@ -550,7 +584,7 @@ func (v *Viewer) neighbours(r *request, id int64) (n neighbourhood, err error) {
 	}
 	page := s
 	page.page = at/rowsPerPage + 1
-	n.List = r.link([]string{"r", r.run.ID, "samples"}, page.params()...)
+	n.List = r.link(list, page.params()...)
 	n.Place, n.Of, n.Prev, n.Next = at+1, len(rows), to(at-1), to(at+1)
 	return n, nil
 }

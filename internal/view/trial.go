@@ -159,7 +159,7 @@ func (v *Viewer) others(r *request, row store.Row) (list []choice, all string, e
 		if i == after {
 			key += " a" // both lead to the only other trial
 		}
-		list = append(list, choice{Text: name, Key: key, Href: r.trialLink(r.run, o.ID, "q", r.param("q"), "sort", r.param("sort"))})
+		list = append(list, choice{Text: name, Key: key, Href: r.trialLink(r.run, o.ID, "q", r.param("q"), "sort", r.param("sort"), "text", r.param("text"))})
 	}
 	return list, all, nil
 }

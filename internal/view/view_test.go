@@ -3,9 +3,12 @@ package view
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
+	"html"
 	"math"
 	"net/http/httptest"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -497,6 +500,46 @@ func TestRunsHaveTagsAndFigures(t *testing.T) {
 	for _, want := range []string{`<span class="tag">main</span>`, "Recall &lt;1&gt;: <bdi>a</bdi> 87.5\u00a0% (50.0 to 99.0\u00a0%)"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %q in %s", want, page)
+		}
+	}
+}
+
+// After a search in texts, next and previous lead through its hits, and on to the list.
+func TestNextHit(t *testing.T) {
+	scores := map[string][2][][]fraction{}
+	for i := range 6 { // found: b of items 1 and 4
+		num := 0.0
+		if i%3 == 1 {
+			num = 7
+		}
+		scores[fmt.Sprint("item-", i)] = [2][][]fraction{{{{"u", 0}}}, {{{"u", num}}}}
+	}
+	v := newViewer(t, scoredStore(t, scores))
+	absolute := func(link string) string { return "/" + strings.TrimLeft(html.UnescapeString(link), "./") }
+	list := get(t, v, "/r/s-1/samples?text=u+7")
+	hits := regexp.MustCompile(`<th scope="row"><a href="([^"]*)">`).FindAllStringSubmatch(list, -1)
+	if len(hits) != 2 {
+		t.Fatalf("%d trials are found: %s", len(hits), list)
+	}
+	addresses := []string{absolute(hits[0][1]), absolute(hits[1][1])}
+	follow := func(from, key string) string {
+		link := regexp.MustCompile(`<a href="([^"]*)" data-key="` + key + `"`).FindStringSubmatch(get(t, v, from))
+		if link == nil {
+			t.Fatalf("%s has no link %s", from, key)
+		}
+		w := httptest.NewRecorder()
+		v.ServeHTTP(w, httptest.NewRequest("GET", absolute(link[1]), nil))
+		return absolute(w.Header().Get("Location"))
+	}
+	if got := follow(addresses[0], "n"); got != addresses[1] {
+		t.Errorf("next is %s, want %s", got, addresses[1])
+	}
+	if got := follow(addresses[1], "p"); got != addresses[0] {
+		t.Errorf("previous is %s, want %s", got, addresses[0])
+	}
+	for _, end := range [][2]string{{addresses[1], "n"}, {addresses[0], "p"}} {
+		if got := follow(end[0], end[1]); !strings.HasPrefix(got, "/r/s-1/samples?") || !strings.Contains(get(t, v, got), "found in trials") {
+			t.Errorf("beyond the last hit: %s", got)
 		}
 	}
 }

@@ -127,7 +127,7 @@ func (d *Document) check(s *Schema, forPeople, evidence bool, warn func(string))
 			})
 		}
 	}
-	if len(d.Truth) == 0 && !forPeople {
+	if empty := d.Truth != nil && !slices.ContainsFunc(s.Fields, func(f Field) bool { return !inList(f.Name) }); len(d.Truth) == 0 && !forPeople && !empty { // all lists can be
 		fault("ground_truth is empty: give gold for at least one field, leave the document out, or let people make gold with `scruple annotate`")
 	}
 	return errors.Join(errs...)

@@ -16,16 +16,41 @@ import (
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
-// Units are the fields of the document's schema, those without gold included.
+// Units are the fields of the document's schema, those without gold included. Those of a list
+// are one unit: its records.
 func (b *Bench) Units(item string) ([]string, error) {
 	d, err := b.document(item)
 	if err != nil {
 		return nil, err
 	}
-	if d.schema.hasLists() {
-		return nil, fmt.Errorf("document %s: schema %s has lists, and how many records a list has is not known before somebody reads it: write gold into the data, or let people judge the answers with a task of kind claim", item, d.schema.Name)
+	var units []string
+	for _, name := range d.schema.names() {
+		list, leaf, _ := strings.Cut(name, "[]")
+		switch {
+		case inList(leaf):
+			return nil, fmt.Errorf("document %s: schema %s has lists in lists (%s), which people cannot fill in: write gold into the data, or let people judge the answers with a task of kind claim", item, d.schema.Name, name)
+		case inList(name):
+			name = list + "[]"
+		}
+		if !slices.Contains(units, name) {
+			units = append(units, name)
+		}
 	}
-	return d.schema.names(), nil
+	return units, nil
+}
+
+// Leaves are the fields of the records of a list.
+func (b *Bench) Leaves(item, unit string) (leaves []string, ok bool) {
+	d, err := b.document(item)
+	if err != nil || !strings.HasSuffix(unit, "[]") {
+		return nil, false
+	}
+	for _, name := range d.schema.names() {
+		if leaf, inside := strings.CutPrefix(name, unit+"."); inside {
+			leaves = append(leaves, leaf)
+		}
+	}
+	return leaves, len(leaves) > 0 || d.schema.field(unit) >= 0
 }
 
 // fieldOf returns a field of a document's schema; of lists, that of all their records.
@@ -46,6 +71,14 @@ var examples = map[text.Type]string{text.Number: "1234.5", text.Integer: "12", t
 
 // About is what prompts say of a field, with an example.
 func (b *Bench) About(item, unit string) string {
+	leaves, list := b.Leaves(item, unit)
+	if len(leaves) > 0 {
+		about := "A list, in any order. Each of its records has:"
+		for _, leaf := range leaves {
+			about += "\n" + leaf + ": " + strings.ReplaceAll(b.About(item, eval.Leaf(unit, leaf)), "\n", " ")
+		}
+		return about
+	}
 	f, err := b.fieldOf(item, unit)
 	if err != nil {
 		return ""
@@ -56,7 +89,11 @@ func (b *Bench) About(item, unit string) string {
 	} else if example := examples[f.Type]; example != "" {
 		kind += ", such as " + example
 	}
-	return strings.TrimLeft(f.Description+"\nType: "+kind, "\n")
+	about := strings.TrimLeft(f.Description+"\nType: "+kind, "\n")
+	if list {
+		about = "A list, in any order. Each of its values:\n" + about
+	}
+	return about
 }
 
 // Fits refuses a value that answers could only match as text.
@@ -82,7 +119,7 @@ func (b *Bench) Gold(item string, of []eval.UnitGold) ([]byte, error) {
 		return nil, err
 	}
 	made := Document{ID: item, Schema: d.Schema, Text: d.Text}
-	for _, u := range of {
+	for _, u := range b.flat(item, of) {
 		exists := !u.Missing
 		g := Gold{Field: u.Unit, Exists: &exists, Quote: u.Quote, Page: u.Page}
 		switch {
@@ -96,15 +133,43 @@ func (b *Bench) Gold(item string, of []eval.UnitGold) ([]byte, error) {
 		}
 		made.Truth = append(made.Truth, g)
 	}
-	if err := made.check(d.schema, false, true, func(string) {}); err != nil {
+	if err := made.check(d.schema, len(of) > 0, true, func(string) {}); err != nil { // a list can be empty
 		return nil, err
 	}
 	return json.Marshal(goldLine{item, made.Truth}, jsontext.EscapeForHTML(false))
 }
 
+// flat has a unit for each leaf of each record of lists. What a record has not, does not exist.
+func (b *Bench) flat(item string, of []eval.UnitGold) (list []eval.UnitGold) {
+	for _, u := range of {
+		leaves, ok := b.Leaves(item, u.Unit)
+		if !ok {
+			list = append(list, u)
+			continue
+		}
+		if len(leaves) == 0 {
+			leaves = []string{""}
+		}
+		for n, record := range u.Records {
+			for _, leaf := range leaves {
+				g := eval.UnitGold{Missing: true}
+				if i := slices.IndexFunc(record, func(v eval.UnitGold) bool { return v.Unit == leaf }); i >= 0 {
+					g = record[i]
+				}
+				g.Unit = eval.Leaf(fmt.Sprintf("%s[%d]", strings.TrimSuffix(u.Unit, "[]"), n), leaf)
+				list = append(list, g)
+			}
+		}
+	}
+	return list
+}
+
 // Same reports whether two people say the same values of a field, compared as the
 // field's type.
 func (b *Bench) Same(item string, x, y eval.UnitGold) (bool, error) {
+	if _, list := b.Leaves(item, x.Unit); list && x.Unit == y.Unit {
+		return b.sameRecords(item, x, y), nil
+	}
 	f, err := b.fieldOf(item, x.Unit)
 	if err == nil && x.Unit != y.Unit {
 		err = fmt.Errorf("the fields %q and %q are not the same", x.Unit, y.Unit)
@@ -123,6 +188,26 @@ func (b *Bench) Same(item string, x, y eval.UnitGold) (bool, error) {
 		return !slices.ContainsFunc(values, func(v string) bool { return !set.Has(v) })
 	}
 	return covers(x.Values, y.Values) && covers(y.Values, x.Values), nil
+}
+
+// sameRecords finds a partner for each record.
+func (b *Bench) sameRecords(item string, x, y eval.UnitGold) bool {
+	left := slices.Clone(y.Records)
+	for _, record := range x.Records {
+		i := slices.IndexFunc(left, func(other []eval.UnitGold) bool {
+			return len(other) == len(record) && !slices.ContainsFunc(record, func(v eval.UnitGold) bool {
+				return !slices.ContainsFunc(other, func(o eval.UnitGold) bool {
+					f, err := b.fieldOf(item, eval.Leaf(x.Unit, v.Unit))
+					return err == nil && o.Unit == v.Unit && text.Equal(f.Type, v.Values[0], o.Values[0])
+				})
+			})
+		})
+		if i < 0 {
+			return false
+		}
+		left = slices.Delete(left, i, i+1)
+	}
+	return len(left) == 0
 }
 
 // The columns of a checklist. A second person answers each point with yes or no; an

@@ -151,7 +151,7 @@ func (d *Document) expand(s *Schema, warn func(string)) error {
 	if len(d.Truth) > 0 {
 		return fmt.Errorf("document %q has gold and ground_truth: remove one of them", d.ID)
 	}
-	x := expander{schema: s, max: 20}
+	x := expander{schema: s, max: 20, gold: []Gold{}}
 	x.expand(s.root, d.Gold, "", true)
 	for _, text := range x.unknown {
 		warn(fmt.Sprintf("document %q: gold: %s", d.ID, text))
