@@ -78,7 +78,6 @@ func (b *Bench) Report(results eval.Results) ([]eval.Block, error) {
 		blocks = append(blocks, eval.Block{Figure: &f})
 	}
 	add(judgedTables(all)...)
-	add(b.changedJudges())
 	add(b.changes(byArm)...)
 	add(b.peopleTable(all), qualityTable(all))
 	return blocks, nil
