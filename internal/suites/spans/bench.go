@@ -352,7 +352,7 @@ func (b *Bench) recordedArm(p *kit.Planner, e *Labeller) {
 // Capabilities are what the suite has of them.
 func (b *Bench) Capabilities() eval.Capabilities {
 	c := b.Base.Capabilities()
-	c.Facts, c.Report, c.Ratings, c.Calibrator = b.Facts, b.Report, b.Ratings, b
+	c.Facts, c.Report, c.Changes, c.Ratings, c.Calibrator = b.Facts, b.Report, b.Changes, b.Ratings, b
 	return c
 }
 

@@ -52,7 +52,10 @@ type Summary struct {
 // An outcome is what became of a text.
 type outcome struct {
 	state State
-	total float64
+	total float64 // of the first replicate, as the state
+	// The number of totals of its replicates, their mean, and the sum of squares about it.
+	n            int
+	mean, spread float64
 }
 
 // A Distribution counts judged results by bands of the total.
@@ -164,9 +167,18 @@ func (t *Tally) Add(l *Labelled) {
 			s.NoConfidence++
 		}
 	}
-	if _, ok := s.texts[l.ID]; !ok { // the first replicate
-		s.texts[l.ID] = outcome{l.State, l.Verdict.Result.TotalScore}
+	total := l.Verdict.Result.TotalScore
+	o, again := s.texts[l.ID]
+	if !again {
+		o = outcome{state: l.State, total: total}
 	}
+	if l.State == Judged {
+		o.n++
+		by := total - o.mean
+		o.mean += by / float64(o.n)
+		o.spread += by * (total - o.mean)
+	}
+	s.texts[l.ID] = o
 	switch l.State {
 	case Errored:
 		s.ErrorCount++
