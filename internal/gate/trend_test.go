@@ -11,7 +11,6 @@ import (
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/gate"
-	"github.com/scruple-eval/scruple/internal/study"
 )
 
 // listed has items in the order of their list.
@@ -22,8 +21,8 @@ func (l listed) At(position int) int              { return position }
 
 // twoRuns compares two runs on totals from 5 to 25, as [experiment.CompareRuns] does.
 func twoRuns(t interface{ Fatal(...any) }, arms int, total func(arm, item int) (was, is float64), items int) *analyse.Analysis {
-	suite := &eval.Suite{Name: "toy", Metrics: []eval.Metric{{Name: "total", Title: "Total", Min: 0, Max: 25, HigherIsBetter: true, Judge: eval.JudgeElse}}}
-	q := analyse.Question{Study: analyse.Study{Alpha: 0.05, Method: study.MethodPlanned, Correction: "holm"}, Primary: []string{"total"}, Overall: true, NoEffect: true,
+	suite := &eval.Suite{Name: "toy", Metrics: []eval.Metric{{Name: "total", Title: "Total", Min: 0, Max: 25, HigherIsBetter: true, Kind: eval.Scoring, Judge: eval.JudgeElse}}}
+	q := analyse.Question{Study: analyse.Study{Alpha: 0.05, Method: "auto", Correction: "holm"}, Primary: []string{"total"}, Overall: true, NoEffect: true,
 		Run: analyse.Run{Items: items, Replicates: 1}, Family: [][3]string{}}
 	var list []eval.Item
 	order := listed{}
@@ -43,7 +42,7 @@ func twoRuns(t interface{ Fatal(...any) }, arms int, total func(arm, item int) (
 		for k := range arms {
 			was, is := total(k, i)
 			for side, x := range []float64{is, was} {
-				c.Add(eval.Scored{Item: it.ID, Arm: sides[2*k+side].ID, Scores: []eval.Score{{Metric: "total", Num: x, Den: 1}}})
+				c.Add(eval.Scored{Case: eval.Case{Item: it.ID, Arm: sides[2*k+side].ID}, Scores: []eval.Score{{Metric: "total", Num: x, Den: 1}}})
 			}
 		}
 	}
@@ -56,7 +55,7 @@ func twoRuns(t interface{ Fatal(...any) }, arms int, total func(arm, item int) (
 
 func judged(x float64) float64 { return max(5, min(25, math.Round(x))) }
 
-// TestRunsOfOneProgram: of two runs that differ by chance at most 5 % regressed, whatever the
+// TestRunsOfOneProgram: of two runs that differ by chance at most 5 % regressed or improved, whatever the
 // number of arms and texts and the noise of the judge. The seed is fixed.
 func TestRunsOfOneProgram(t *testing.T) {
 	t.Parallel()
@@ -77,7 +76,7 @@ func TestRunsOfOneProgram(t *testing.T) {
 		}
 	}
 	t.Logf("of %d pairs of runs %d regressed and %d improved", studies, regressed, improved)
-	if regressed > studies/20 || regressed+improved > studies*7/100 { // the second within three standard errors
+	if regressed+improved > studies/20 {
 		t.Errorf("of %d pairs of runs of one program %d regressed and %d improved", studies, regressed, improved)
 	}
 }
