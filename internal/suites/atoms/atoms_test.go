@@ -680,3 +680,22 @@ func TestJudgeByChance(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkOutline: the time for an atom is the same however many there are.
+func BenchmarkOutline(b *testing.B) {
+	for _, n := range []int{1000, 4000, 16000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			var text strings.Builder
+			for i := range n {
+				fmt.Fprintf(&text, "# Process: Step %d of all\nUses: Step %d of all, Form %d, Form %d\nOwner: Desk %d\n\n", i, (i+1)%n, i, (i+7)%n, i%50)
+			}
+			sources := []source{{"a", text.String()}}
+			for b.Loop() {
+				if _, err := write(outline(sources, ontology.Default()), ontology.Default(), false); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/atom")
+		})
+	}
+}
