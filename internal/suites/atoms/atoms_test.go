@@ -485,11 +485,9 @@ func TestOutline(t *testing.T) {
 // Estimators of judges: a perfect one, one that always agrees, and a table from the
 // literature on kappa (Cohen 1960 by hand: 20, 5, 10, 15 of 50 gives 0.4).
 func TestJudgeEstimators(t *testing.T) {
-	rows := func(both, judge, human, neither int) (list []eval.Row) {
+	rows := func(both, judge, human, neither int) (list []eval.Counted) {
 		for n, r := range map[int]eval.Row{0: {1, 1}, 1: {1, 0}, 2: {0, 1}, 3: {0, 0}} {
-			for range []int{both, judge, human, neither}[n] {
-				list = append(list, r)
-			}
+			list = append(list, eval.Counted{Row: r, N: float64([]int{both, judge, human, neither}[n])})
 		}
 		return list
 	}
@@ -618,7 +616,7 @@ func TestFaithfulness(t *testing.T) {
 		"no claims":                      {[]eval.Row{{0, 0, 0, 0}}, math.NaN()},
 		"emitted claims are unjudged":    {[]eval.Row{{0, 0, 4, 4}}, math.NaN()},
 	} {
-		if got := faithfulness(test.rows); got != test.want && !(math.IsNaN(got) && math.IsNaN(test.want)) {
+		if got := faithfulness(eval.Once(test.rows, 0)); got != test.want && !(math.IsNaN(got) && math.IsNaN(test.want)) {
 			t.Errorf("%s: %v, want %v", name, got, test.want)
 		}
 	}
