@@ -3,6 +3,7 @@ package analyse
 import (
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"math"
 	"runtime"
 	"slices"
@@ -97,6 +98,34 @@ func (e *estimator) kind(part eval.Row) int32 {
 	return k
 }
 
+// Above so many clusters, so many groups of them are drawn instead: they are as independent, and
+// the time does not grow with the number of kinds in each cluster times that of clusters.
+const manyClusters, groups = 10_000, 2_000
+
+// grouped adds up many clusters in groups.
+func grouped(clusters [][]stats.Count) [][]stats.Count {
+	if len(clusters) <= manyClusters {
+		return clusters
+	}
+	sums := make([]map[int32]int32, groups)
+	for i, counts := range clusters {
+		of := &sums[i%groups]
+		if *of == nil {
+			*of = map[int32]int32{}
+		}
+		for _, k := range counts {
+			(*of)[k.Kind] += k.N
+		}
+	}
+	list := make([][]stats.Count, groups)
+	for g, of := range sums {
+		for _, kind := range slices.Sorted(maps.Keys(of)) {
+			list[g] = append(list[g], stats.Count{Kind: kind, N: of[kind]})
+		}
+	}
+	return list
+}
+
 // of estimates from how often each part occurs.
 func (e *estimator) of(counts []float64) float64 {
 	list, _ := e.lists.Get().(*[]eval.Counted)
@@ -167,7 +196,7 @@ func (c *Collector) estimateRows(arm string, metric int, s selection, at end, q 
 		return e, nil
 	}
 	estimate := newEstimator(m)
-	counts := estimate.counted(clusters)
+	counts := grouped(estimate.counted(clusters))
 	b, err := stats.BootstrapCounts(counts, len(estimate.kinds), estimate.of, stats.BootstrapOptions{
 		Resamples: q.Study.Resamples, Level: level, Seed: seed(q.Run.Seed, s.stratum, arm, m.Name), Workers: runtime.GOMAXPROCS(0)})
 	if err != nil {
@@ -180,7 +209,7 @@ func (c *Collector) estimateRows(arm string, metric int, s selection, at end, q 
 	case !b.Degenerate:
 		ci := resampled(b, level).Clamp(m.Min, m.Max)
 		e.Low, e.High = Number(ci.Low), Number(ci.High)
-		e.Method = resampling(b)
+		e.Method = resampling(b, e.Clusters)
 	}
 	return e, nil
 }
@@ -195,9 +224,12 @@ func resampled(b stats.Bootstrap, level float64) stats.Interval {
 }
 
 // resampling names the method of [resampled].
-func resampling(b stats.Bootstrap) string {
-	if b.Clusters < fewForBootstrap {
+func resampling(b stats.Bootstrap, of int) string {
+	switch {
+	case b.Clusters < fewForBootstrap:
 		return fmt.Sprintf("cluster bootstrap, t interval of %d resamples", b.Resamples)
+	case b.Clusters == groups && of > groups:
+		return fmt.Sprintf("cluster bootstrap, BCa of %d resamples of %d groups of clusters", b.Resamples, groups)
 	}
 	return fmt.Sprintf("cluster bootstrap, BCa of %d resamples", b.Resamples)
 }
@@ -232,9 +264,9 @@ func (c *Collector) compareRows(r *Comparison, k contest, s selection, t tester)
 	kept := withRows(allA, allB)
 	a, b := kept[0], kept[1]
 	estimate := newEstimator(m)
-	countsA, countsB := estimate.counted(a), estimate.counted(b)
+	countsA, countsB := grouped(estimate.counted(a)), grouped(estimate.counted(b))
 	kinds := len(estimate.kinds)
-	pairs, sums := make([][]stats.Count, len(a)), make([]float64, 2*kinds)
+	pairs, sums := make([][]stats.Count, len(countsA)), make([]float64, 2*kinds)
 	for i := range pairs {
 		pairs[i] = slices.Clone(countsA[i])
 		for _, k := range countsB[i] {
@@ -255,13 +287,13 @@ func (c *Collector) compareRows(r *Comparison, k contest, s selection, t tester)
 		return err
 	}
 	r.Diff, r.Level = Number(boot.Estimate), Number(t.level)
-	r.Method = fmt.Sprintf("%s; p by exchanging arms within %s", resampling(boot), text.Plural(len(a), "cluster", "clusters"))
+	r.Method = fmt.Sprintf("%s; p by exchanging arms within %s", resampling(boot, len(a)), text.Plural(len(a), "cluster", "clusters"))
 	r.warn(boot.Warnings...)
 	if boot.Undefined != "" || boot.Degenerate {
 		r.note(boot.Undefined, len(a), text.Plural(len(a), "cluster", "clusters"))
 		return nil
 	}
-	p := stats.ExchangeTest(len(a), func(exchanged []bool) float64 {
+	p := stats.ExchangeTest(len(countsA), func(exchanged []bool) float64 {
 		return estimate.exchanged(countsA, countsB, exchanged)
 	}, t.q.Study.Resamples, t.seed(r), runtime.GOMAXPROCS(0))
 	interval := func(level float64) stats.Interval { return resampled(boot, level) }

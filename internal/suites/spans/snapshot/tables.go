@@ -138,7 +138,7 @@ func Changes(was, is *Summary) []eval.Table {
 			confusions.Row(append(eval.Texts(side.what, c.AssignedRole, c.ExpectedRole), eval.Count(c.Count))...)
 		}
 	}
-	return []eval.Table{totalChanges(was, is), categories, confusions, changedTexts(was, is)}
+	return []eval.Table{categories, confusions, changedTexts(was, is), totalChanges(was, is)}
 }
 
 // aFall is by how much a total must differ to be counted.
