@@ -123,6 +123,82 @@ func BootstrapClusters(clusters int, statistic func(drawn []int) float64, o Boot
 	return bootstrap(anyClusters{clusters, statistic}, o)
 }
 
+// A Count is how often a cluster has something of a kind.
+type Count struct {
+	Kind int32
+	N    int32
+}
+
+// BootstrapCounts is [BootstrapClusters] for a statistic of sums: how often each kind occurs in
+// the drawn clusters, which have it in the given numbers. A replicate then costs an addition
+// for each count, and the jackknife takes one cluster from the whole.
+func BootstrapCounts(clusters [][]Count, kinds int, statistic func(counts []float64) float64, o BootstrapOptions) (Bootstrap, error) {
+	if len(clusters) < 1 {
+		return Bootstrap{}, errEmpty
+	}
+	if len(clusters) > math.MaxInt32 {
+		return Bootstrap{}, fmt.Errorf("stats: %d clusters are more than can be drawn from", len(clusters))
+	}
+	c := countClusters{ends: make([]int, 0, len(clusters)), whole: make([]float64, kinds), statistic: statistic, lists: new(sync.Pool)}
+	for i, counts := range clusters {
+		c.counts = append(c.counts, counts...)
+		c.ends = append(c.ends, len(c.counts))
+		c.add(c.whole, i, 1)
+	}
+	return bootstrap(c, o)
+}
+
+// countClusters have the counts of all clusters in one list, each up to its end.
+type countClusters struct {
+	counts    []Count
+	ends      []int
+	whole     []float64
+	statistic func(counts []float64) float64
+	lists     *sync.Pool // of how often clusters are drawn
+}
+
+func (c countClusters) add(sums []float64, cluster int, times float64) {
+	from := 0
+	if cluster > 0 {
+		from = c.ends[cluster-1]
+	}
+	for _, k := range c.counts[from:c.ends[cluster]] {
+		sums[k.Kind] += times * float64(k.N)
+	}
+}
+
+func (c countClusters) size() int      { return len(c.ends) }
+func (countClusters) missing() string  { return "value" }
+func (c countClusters) scale() float64 { return math.Abs(c.all()) }
+func (c countClusters) all() float64   { return c.statistic(c.whole) }
+
+func (c countClusters) without(i int) float64 {
+	c.add(c.whole, i, -1)
+	v := c.all()
+	c.add(c.whole, i, 1) // numbers of times: no rounding
+	return v
+}
+
+func (c countClusters) draw(g counter) float64 {
+	drawn, _ := c.lists.Get().(*[]int32)
+	if drawn == nil {
+		drawn = new([]int32)
+		*drawn = make([]int32, len(c.ends))
+	}
+	clear(*drawn)
+	for i := range g.below(len(c.ends)) {
+		(*drawn)[i]++
+	}
+	sums := make([]float64, len(c.whole))
+	for i, times := range *drawn { // in the order of the memory
+		if times > 0 {
+			c.add(sums, i, float64(times))
+		}
+	}
+	c.lists.Put(drawn)
+	return c.statistic(sums)
+}
+
 // A resampler holds clusters and their statistic.
 type resampler interface {
 	size() int

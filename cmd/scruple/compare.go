@@ -10,7 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/experiment"
+	"github.com/scruple-eval/scruple/internal/gate"
 	"github.com/scruple-eval/scruple/internal/report"
 	"github.com/scruple-eval/scruple/internal/say"
 	"github.com/scruple-eval/scruple/internal/store"
@@ -19,9 +21,13 @@ import (
 
 func compareVerb(a *app) *cobra.Command {
 	var metric string
+	var fail bool
 	c := a.verb("compare", func(c *cobra.Command, args []string) error {
 		if len(args) == 2 {
-			return a.compareRuns(c.Context(), args[0], args[1], metric)
+			return a.compareRuns(c.Context(), args[0], args[1], metric, fail)
+		}
+		if fail {
+			return fmt.Errorf("compare --fail-on-regression %s: name two runs: of one, `scruple gate` decides by the rules of its study", args[0])
 		}
 		result, err := a.keptFor(c.Context(), args[0])
 		if err != nil {
@@ -30,13 +36,30 @@ func compareVerb(a *app) *cobra.Command {
 		return a.showComparisons(result.Analysis, metric)
 	})
 	c.Flags().StringVar(&metric, "metric", "", "show only this metric")
+	c.Flags().BoolVar(&fail, "fail-on-regression", false, "of two runs: exit 1 if the second regressed, 3 if that cannot be decided")
 	return c
 }
 
 // showComparisons prints the comparisons of an analysis on one metric, or on all.
 func (a *app) showComparisons(all *analyse.Analysis, metric string) error {
-	if err := checkCompared(all, metric); err != nil {
+	shown, err := a.compared(all, metric)
+	if err != nil {
 		return err
+	}
+	if a.json {
+		return printJSON(a.out, shown)
+	}
+	only := *all
+	only.Comparisons = shown
+	return report.Comparisons(a.out, &only, a.terminal())
+}
+
+// compared lists the comparisons on a metric, or on all. JSON has no room for notices.
+func (a *app) compared(all *analyse.Analysis, metric string) ([]analyse.Comparison, error) {
+	for _, reason := range all.Discipline.Reasons() {
+		if a.json {
+			a.warn("warning: UNBLINDED, TEST was looked at again: %s", say.PlainLine(reason))
+		}
 	}
 	shown := []analyse.Comparison{}
 	for _, k := range all.Comparisons {
@@ -44,15 +67,7 @@ func (a *app) showComparisons(all *analyse.Analysis, metric string) error {
 			shown = append(shown, k)
 		}
 	}
-	if a.json {
-		for _, reason := range all.Discipline.Reasons() {
-			a.warn("warning: UNBLINDED, TEST was looked at again: %s", say.PlainLine(reason))
-		}
-		return printJSON(a.out, shown)
-	}
-	only := *all
-	only.Comparisons = shown
-	return report.Comparisons(a.out, &only, a.terminal())
+	return shown, checkCompared(all, metric)
 }
 
 // checkCompared returns an error if no comparison is on the metric.
@@ -76,7 +91,7 @@ func checkCompared(a *analyse.Analysis, metric string) error {
 }
 
 // compareRuns compares the second run with the first.
-func (a *app) compareRuns(ctx context.Context, first, second, metric string) error {
+func (a *app) compareRuns(ctx context.Context, first, second, metric string, fail bool) error {
 	older, err := a.side(ctx, first, second)
 	if err != nil {
 		return err
@@ -104,7 +119,23 @@ func (a *app) compareRuns(ctx context.Context, first, second, metric string) err
 	for _, w := range result.Warnings {
 		warn("warning: %s", say.PlainLine(w))
 	}
-	return a.showComparisons(result, metric)
+	trend := gate.TrendOf(result)
+	if a.json {
+		var shown []analyse.Comparison
+		if shown, err = a.compared(result, metric); err == nil {
+			err = printJSON(a.out, struct {
+				gate.Trend
+				Comparisons []analyse.Comparison `json:"comparisons"`
+				Tables      []eval.Table         `json:"tables"`
+			}{trend, shown, append([]eval.Table{}, result.Tables...)})
+		}
+	} else if err = a.showComparisons(result, metric); err == nil {
+		err = errors.Join(report.Tables(a.out, result.Tables, result.Study.Alpha, a.terminal()), report.Trend(a.out, trend, a.terminal()))
+	}
+	if err == nil && fail && trend.Exit() != exitOK {
+		return exit(trend.Exit(), nil)
+	}
+	return err
 }
 
 // side opens a run that an argument names: a study file, RUN or RUN:ARM. The store of a run

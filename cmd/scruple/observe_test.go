@@ -55,3 +55,16 @@ func TestManyArmsHaveOneBar(t *testing.T) {
 		t.Errorf("%d bars for %d arms", len(few), mostBars)
 	}
 }
+
+// TestScoring: progress is said once the time is over, and not in JSON.
+func TestScoring(t *testing.T) {
+	var out strings.Builder
+	a := &app{err: &out}
+	a.scoring(100_000, time.Hour)(32)
+	a.scoring(100_000, 0)(64)
+	a.json = true
+	a.scoring(100_000, 0)(96)
+	if got := out.String(); got != "score: 64 of 100000 trials\n" {
+		t.Errorf("%q", got)
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -43,6 +44,7 @@ func (a *app) conclude(ctx context.Context, db *store.DB, r *experiment.Run, arg
 	if left > 0 || err != nil {
 		return experiment.Result{}, err
 	}
+	r.Scored = a.scoring(r.Plan.Len(), 5*time.Second)
 	result, err := r.Rescore(ctx, samplesPerArm(len(r.Bench.Arms())))
 	if err != nil {
 		return result, err
@@ -63,6 +65,17 @@ func (a *app) conclude(ctx context.Context, db *store.DB, r *experiment.Run, arg
 		return result, err
 	}
 	return result, r.CheckFailures(result)
+}
+
+// scoring says now and then how much is scored. At the end the analysis begins.
+func (a *app) scoring(of int, every time.Duration) func(trials int) {
+	last := time.Now()
+	return func(trials int) {
+		if time.Since(last) >= every && !a.json {
+			a.warn("score: %d of %s", trials, text.Plural(of, "trial", "trials"))
+			last = time.Now()
+		}
+	}
 }
 
 // resultsDir returns the folder of a study's report files; each split has its own.

@@ -24,7 +24,9 @@ type Question struct {
 	Across      []Across // differences that are compared between levels of a factor
 	Late        []string // arms added or changed after results had been shown
 	Rejudged    []string // arms whose judge alone was changed after that
-	Calibration *eval.Calibration
+	// JudgesDiffer says how the judges of two arms differ, as the runs that the arms are of know.
+	JudgesDiffer map[[2]string]string
+	Calibration  *eval.Calibration
 	// Family are the comparisons that are corrected together: two arms and a metric of
 	// each, any of which would do for the rules. Nil, without rules, is the primary
 	// comparisons on primary metrics.
@@ -100,6 +102,7 @@ func (c *Collector) Analyse(q Question, from Sources) (*Analysis, error) {
 		}
 	}
 	markLate(a.Comparisons, slices.Concat(q.Late, q.Rejudged))
+	c.markJudges(a.Comparisons, q.JudgesDiffer, from.JudgedBy)
 	if q.Run.Exploratory() {
 		a.onlyDescribe()
 	}
@@ -581,6 +584,11 @@ func warnings(a *Analysis, q Question) []string {
 	}
 	if len(simulated) > 0 {
 		last = append(last, fmt.Sprintf("simulated answers: derived from gold with the study's error rates, they say nothing about real models (%s)", listed(simulated)))
+	}
+	for _, k := range a.Comparisons {
+		if said := "no verdict on what judges said of " + k.A + " against " + k.B + ": " + k.JudgesDiffer; k.JudgesDiffer != "" && !slices.Contains(first, said) {
+			first = append(first, said)
+		}
 	}
 	w = append(w, troubleWarnings(a.Troubles)...)
 	for _, arm := range a.Arms {

@@ -304,14 +304,17 @@ type Comparison struct {
 	Contrast bool   `json:"contrast,omitempty"` // the suite's, not the study's
 	// Late names the arm that was added or changed, or its judge, after results had been shown: the
 	// comparison was not planned before.
-	Late     string      `json:"late,omitempty"`
-	Stratum  *eval.Level `json:"stratum,omitempty"`
-	Pairs    int         `json:"pairs"`
-	Unpaired int         `json:"unpaired"` // items that only one arm has
-	Clusters int         `json:"clusters"` // of the pairs
-	MeanA    Number      `json:"mean_a"`   // over the pairs
-	MeanB    Number      `json:"mean_b"`
-	Reading              // that decides
+	Late string `json:"late,omitempty"`
+	// JudgesDiffer says how the judges of the arms differ, where the metric rests on them: the
+	// difference may be that of the judges, and there is no verdict on it.
+	JudgesDiffer string      `json:"judges_differ,omitempty"`
+	Stratum      *eval.Level `json:"stratum,omitempty"`
+	Pairs        int         `json:"pairs"`
+	Unpaired     int         `json:"unpaired"` // items that only one arm has
+	Clusters     int         `json:"clusters"` // of the pairs
+	MeanA        Number      `json:"mean_a"`   // over the pairs
+	MeanB        Number      `json:"mean_b"`
+	Reading                  // that decides
 	// Level is the level of the interval: 1 − α, or more for simultaneous intervals
 	// of several primary comparisons.
 	Level Number `json:"level"`

@@ -1,9 +1,11 @@
 package analyse
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/text"
@@ -158,4 +160,39 @@ func (c Comparison) Moved(by Number) Comparison {
 		c.PAdjusted = c.P
 	}
 	return c
+}
+
+// markJudges marks the comparisons that rest on judges who differ between the arms: by name, by
+// the version of the model that answered, or by what the runs know. What people corrected does
+// not rest on them.
+func (c *Collector) markJudges(list []Comparison, known map[[2]string]string, answered []eval.ArmVersion) {
+	versions := map[string][]string{}
+	for _, v := range answered {
+		if v.Version != "" {
+			versions[v.Arm] = append(versions[v.Arm], v.Version)
+		}
+	}
+	for arm := range versions {
+		slices.Sort(versions[arm])
+	}
+	differ := func(of func(arm string) []string, is string, r *Comparison) string {
+		a, b := of(r.A), of(r.B)
+		if len(a) == 0 || len(b) == 0 || slices.Equal(a, b) {
+			return ""
+		}
+		return fmt.Sprintf("%s %s for %s, and %s for %s", is, strings.Join(a, ", "), r.A, strings.Join(b, ", "), r.B)
+	}
+	for i := range list {
+		r := &list[i]
+		if c.suite.Metrics[c.metric[r.Metric]].Judge == eval.NoJudge || r.ByJudge != nil {
+			continue
+		}
+		how := cmp.Or(known[[2]string{r.A, r.B}],
+			differ(func(arm string) []string { return c.arms[c.armIdx[arm]].Judges }, "judged by", r),
+			differ(func(arm string) []string { return versions[arm] }, "by version", r))
+		if how != "" {
+			r.JudgesDiffer = "the judges differ (" + how + ")"
+			r.Warnings = append(r.Warnings, r.JudgesDiffer+": the difference may be theirs, there is no verdict on it")
+		}
+	}
 }

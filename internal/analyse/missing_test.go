@@ -22,10 +22,10 @@ var kinds = eval.Suite{Name: "kinds", Metrics: []eval.Metric{
 	{Name: "share", Max: 1, HigherIsBetter: true, Kind: eval.Scoring, Pooling: eval.MeanOfItems},
 	{Name: "errors", Max: 1, Kind: eval.Scoring, Pooling: eval.RatioOfSums, Binary: true},
 	{Name: "count", Max: math.Inf(1), Kind: eval.Scoring, Pooling: eval.RatioOfSums},
-	{Name: "estimated", Max: 1, HigherIsBetter: true, Kind: eval.Scoring, Pooling: eval.ByEstimator, Estimate: func(rows []eval.Row) float64 {
+	{Name: "estimated", Max: 1, HigherIsBetter: true, Kind: eval.Scoring, Pooling: eval.ByEstimator, Estimate: func(rows []eval.Counted) float64 {
 		var right, all float64
 		for _, r := range rows {
-			right, all = right+r[0], all+r[1]
+			right, all = right+r.N*r.Row[0], all+r.N*r.Row[1]
 		}
 		return right / all
 	}},

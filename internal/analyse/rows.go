@@ -1,7 +1,10 @@
 package analyse
 
 import (
+	"encoding/binary"
 	"fmt"
+	"maps"
+	"math"
 	"runtime"
 	"slices"
 	"sync"
@@ -51,47 +54,117 @@ func (c *Collector) itemsWithRows(arm, metric int, s selection, at end) []bool {
 	return has
 }
 
-// An estimator is that of a metric with the memory for the rows of resamples, which
-// it does not keep.
+// An estimator is that of a metric with the distinct parts of rows, by which it counts them.
 type estimator struct {
-	of    func([]eval.Row) float64
-	lists sync.Pool
+	eval.Metric
+	kinds []eval.Row
+	at    map[string]int32
+	key   []byte
+	lists sync.Pool // of what an estimate is given
 }
 
-// over estimates from the rows of clusters, which fill appends to a list.
-func (e *estimator) over(fill func([]eval.Row) []eval.Row) float64 {
-	list, _ := e.lists.Get().(*[]eval.Row)
-	if list == nil {
-		list = new([]eval.Row)
+func newEstimator(m eval.Metric) *estimator { return &estimator{Metric: m, at: map[string]int32{}} }
+
+// counted counts the parts in the rows of each cluster.
+func (e *estimator) counted(clusters [][]eval.Row) [][]stats.Count {
+	counts := make([][]stats.Count, len(clusters))
+	for i, rows := range clusters {
+		var list []int32
+		for _, part := range eval.Once(rows, e.Parts) {
+			list = append(list, e.kind(part.Row))
+		}
+		slices.Sort(list)
+		for _, kind := range list {
+			if last := len(counts[i]) - 1; last >= 0 && counts[i][last].Kind == kind {
+				counts[i][last].N++
+			} else {
+				counts[i] = append(counts[i], stats.Count{Kind: kind, N: 1})
+			}
+		}
 	}
-	*list = fill((*list)[:0])
-	v := e.of(*list)
+	return counts
+}
+
+func (e *estimator) kind(part eval.Row) int32 {
+	e.key = e.key[:0]
+	for _, x := range part {
+		e.key = binary.LittleEndian.AppendUint64(e.key, math.Float64bits(x))
+	}
+	k, ok := e.at[string(e.key)]
+	if !ok {
+		k = int32(len(e.kinds))
+		e.at[string(e.key)], e.kinds = k, append(e.kinds, part)
+	}
+	return k
+}
+
+// Above so many clusters, so many groups of them are drawn instead: they are as independent, and
+// the time does not grow with the number of kinds in each cluster times that of clusters.
+const manyClusters, groups = 10_000, 2_000
+
+// grouped adds up many clusters in groups.
+func grouped(clusters [][]stats.Count) [][]stats.Count {
+	if len(clusters) <= manyClusters {
+		return clusters
+	}
+	sums := make([]map[int32]int32, groups)
+	for i, counts := range clusters {
+		of := &sums[i%groups]
+		if *of == nil {
+			*of = map[int32]int32{}
+		}
+		for _, k := range counts {
+			(*of)[k.Kind] += k.N
+		}
+	}
+	list := make([][]stats.Count, groups)
+	for g, of := range sums {
+		for _, kind := range slices.Sorted(maps.Keys(of)) {
+			list[g] = append(list[g], stats.Count{Kind: kind, N: of[kind]})
+		}
+	}
+	return list
+}
+
+// of estimates from how often each part occurs.
+func (e *estimator) of(counts []float64) float64 {
+	list, _ := e.lists.Get().(*[]eval.Counted)
+	if list == nil {
+		list = new([]eval.Counted)
+	}
+	*list = (*list)[:0]
+	for k, n := range counts {
+		if n > 0 {
+			*list = append(*list, eval.Counted{Row: e.kinds[k], N: n})
+		}
+	}
+	v := e.Estimate(*list)
 	e.lists.Put(list)
 	return v
 }
 
-// drawn estimates from the rows of the drawn clusters.
-func (e *estimator) drawn(byCluster [][]eval.Row, drawn []int) float64 {
-	return e.over(func(rows []eval.Row) []eval.Row {
-		for _, k := range drawn {
-			rows = append(rows, byCluster[k]...)
-		}
-		return rows
-	})
+// difference estimates from the sums of one arm and of another, which follow them.
+func (e *estimator) difference(counts []float64) float64 {
+	return e.of(counts[:len(e.kinds)]) - e.of(counts[len(e.kinds):])
 }
 
-// exchanged estimates from the rows of one arm, in some clusters from those of the other.
-func (e *estimator) exchanged(arm, other [][]eval.Row, exchanged []bool) float64 {
-	return e.over(func(rows []eval.Row) []eval.Row {
-		for k, swap := range exchanged {
-			if swap {
-				rows = append(rows, other[k]...)
-			} else {
-				rows = append(rows, arm[k]...)
-			}
+// exchanged is the difference of two arms if they are exchanged in some clusters.
+func (e *estimator) exchanged(a, b [][]stats.Count, exchanged []bool) float64 {
+	sums := make([]float64, 2*len(e.kinds))
+	first, second := sums[:len(e.kinds)], sums[len(e.kinds):]
+	for i, swap := range exchanged {
+		x, y := a[i], b[i]
+		if swap {
+			x, y = y, x
 		}
-		return rows
-	})
+		for _, k := range x {
+			first[k.Kind] += float64(k.N)
+		}
+		for _, k := range y {
+			second[k.Kind] += float64(k.N)
+		}
+	}
+	return e.difference(sums)
 }
 
 // withRows removes clusters without rows in any of the lists: they must not be
@@ -122,8 +195,9 @@ func (c *Collector) estimateRows(arm string, metric int, s selection, at end, q 
 		e.Warnings = append(e.Warnings, "no item has a value")
 		return e, nil
 	}
-	estimate := estimator{of: m.Estimate}
-	b, err := stats.BootstrapClusters(len(clusters), func(drawn []int) float64 { return estimate.drawn(clusters, drawn) }, stats.BootstrapOptions{
+	estimate := newEstimator(m)
+	counts := grouped(estimate.counted(clusters))
+	b, err := stats.BootstrapCounts(counts, len(estimate.kinds), estimate.of, stats.BootstrapOptions{
 		Resamples: q.Study.Resamples, Level: level, Seed: seed(q.Run.Seed, s.stratum, arm, m.Name), Workers: runtime.GOMAXPROCS(0)})
 	if err != nil {
 		return e, fmt.Errorf("bootstrapping %s of %s: %w", m.Name, arm, err)
@@ -135,7 +209,7 @@ func (c *Collector) estimateRows(arm string, metric int, s selection, at end, q 
 	case !b.Degenerate:
 		ci := resampled(b, level).Clamp(m.Min, m.Max)
 		e.Low, e.High = Number(ci.Low), Number(ci.High)
-		e.Method = resampling(b)
+		e.Method = resampling(b, e.Clusters)
 	}
 	return e, nil
 }
@@ -150,9 +224,12 @@ func resampled(b stats.Bootstrap, level float64) stats.Interval {
 }
 
 // resampling names the method of [resampled].
-func resampling(b stats.Bootstrap) string {
-	if b.Clusters < fewForBootstrap {
+func resampling(b stats.Bootstrap, of int) string {
+	switch {
+	case b.Clusters < fewForBootstrap:
 		return fmt.Sprintf("cluster bootstrap, t interval of %d resamples", b.Resamples)
+	case b.Clusters == groups && of > groups:
+		return fmt.Sprintf("cluster bootstrap, BCa of %d resamples of %d groups of clusters", b.Resamples, groups)
 	}
 	return fmt.Sprintf("cluster bootstrap, BCa of %d resamples", b.Resamples)
 }
@@ -186,31 +263,38 @@ func (c *Collector) compareRows(r *Comparison, k contest, s selection, t tester)
 	allB, _ := c.clustersOfRows(armB, k.metric, both, k.atB)
 	kept := withRows(allA, allB)
 	a, b := kept[0], kept[1]
-	estimate := estimator{of: m.Estimate}
-	difference := func(drawn []int) float64 { return estimate.drawn(a, drawn) - estimate.drawn(b, drawn) }
-	every := make([]int, len(a))
-	for i := range every {
-		every[i] = i
+	estimate := newEstimator(m)
+	countsA, countsB := grouped(estimate.counted(a)), grouped(estimate.counted(b))
+	kinds := len(estimate.kinds)
+	pairs, sums := make([][]stats.Count, len(countsA)), make([]float64, 2*kinds)
+	for i := range pairs {
+		pairs[i] = slices.Clone(countsA[i])
+		for _, k := range countsB[i] {
+			pairs[i] = append(pairs[i], stats.Count{Kind: int32(kinds) + k.Kind, N: k.N})
+		}
+		for _, k := range pairs[i] {
+			sums[k.Kind] += float64(k.N)
+		}
 	}
-	r.MeanA, r.MeanB, r.Clusters = Number(estimate.drawn(a, every)), Number(estimate.drawn(b, every)), len(a)
+	r.MeanA, r.MeanB, r.Clusters = Number(estimate.of(sums[:kinds])), Number(estimate.of(sums[kinds:])), len(a)
 	if t.q.Run.Exploratory() {
-		r.Diff = Number(difference(every))
+		r.Diff = r.MeanA - r.MeanB
 		return nil
 	}
 	o := stats.BootstrapOptions{Resamples: t.q.Study.Resamples, Level: t.level, Seed: t.seed(r), Workers: runtime.GOMAXPROCS(0)}
-	boot, err := stats.BootstrapClusters(len(a), difference, o)
+	boot, err := stats.BootstrapCounts(pairs, 2*kinds, estimate.difference, o)
 	if err != nil {
 		return err
 	}
 	r.Diff, r.Level = Number(boot.Estimate), Number(t.level)
-	r.Method = fmt.Sprintf("%s; p by exchanging arms within %s", resampling(boot), text.Plural(len(a), "cluster", "clusters"))
+	r.Method = fmt.Sprintf("%s; p by exchanging arms within %s", resampling(boot, len(a)), text.Plural(len(a), "cluster", "clusters"))
 	r.warn(boot.Warnings...)
 	if boot.Undefined != "" || boot.Degenerate {
 		r.note(boot.Undefined, len(a), text.Plural(len(a), "cluster", "clusters"))
 		return nil
 	}
-	p := stats.ExchangeTest(len(a), func(exchanged []bool) float64 {
-		return estimate.exchanged(a, b, exchanged) - estimate.exchanged(b, a, exchanged)
+	p := stats.ExchangeTest(len(countsA), func(exchanged []bool) float64 {
+		return estimate.exchanged(countsA, countsB, exchanged)
 	}, t.q.Study.Resamples, t.seed(r), runtime.GOMAXPROCS(0))
 	interval := func(level float64) stats.Interval { return resampled(boot, level) }
 	claim := stats.Reading{P: stats.Excluding(interval), Interval: interval}.Wider(stats.Reading{P: p, Interval: func(level float64) stats.Interval {

@@ -7,6 +7,7 @@
 package effort
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -48,7 +49,7 @@ func Offered(primary eval.Metric, replicates int) []eval.Metric {
 	of := func(name, title, doc, formula string) eval.Metric {
 		return eval.Metric{Name: name, Title: title, Doc: doc, Formula: formula, Max: math.Inf(1), Kind: eval.Scoring, Pooling: eval.MeanOfItems}
 	}
-	estimated := func(m eval.Metric, estimate func([]eval.Row) float64) eval.Metric {
+	estimated := func(m eval.Metric, estimate func([]eval.Counted) float64) eval.Metric {
 		m.Pooling, m.Estimate = eval.ByEstimator, estimate
 		return m
 	}
@@ -90,25 +91,29 @@ func Offered(primary eval.Metric, replicates int) []eval.Metric {
 }
 
 // quantile is the value at place ⌈n·percent/100⌉ of the first column of rows.
-func quantile(percent int) func(rows []eval.Row) float64 {
-	return func(rows []eval.Row) float64 {
+func quantile(percent int) func(rows []eval.Counted) float64 {
+	return func(rows []eval.Counted) float64 {
 		if len(rows) == 0 {
 			return math.NaN()
 		}
-		list := make([]float64, len(rows))
-		for i, r := range rows {
-			list[i] = r[0]
+		list, n := slices.Clone(rows), 0
+		for _, r := range rows {
+			n += int(r.N)
 		}
-		slices.Sort(list)
-		return list[(len(list)*percent+99)/100-1]
+		slices.SortFunc(list, func(a, b eval.Counted) int { return cmp.Compare(a.Row[0], b.Row[0]) })
+		place, i := (n*percent+99)/100, 0
+		for place -= int(list[0].N); place > 0; place -= int(list[i].N) {
+			i++
+		}
+		return list[i].Row[0]
 	}
 }
 
 // perPoint is the sum of costs over the sum of scores, NaN without a point.
-func perPoint(rows []eval.Row) float64 {
+func perPoint(rows []eval.Counted) float64 {
 	cost, points := 0.0, 0.0
 	for _, r := range rows {
-		cost, points = cost+r[0], points+r[1]
+		cost, points = cost+r.N*r.Row[0], points+r.N*r.Row[1]
 	}
 	if points <= 0 {
 		return math.NaN()

@@ -153,9 +153,9 @@ func TestOwn(t *testing.T) {
 
 // TestEstimators: places as in the formula, and a ratio of sums, not a mean of ratios.
 func TestEstimators(t *testing.T) {
-	var rows []eval.Row
+	var rows []eval.Counted
 	for i := 20; i >= 1; i-- {
-		rows = append(rows, eval.Row{float64(i), float64(i % 2)})
+		rows = append(rows, eval.Counted{Row: eval.Row{float64(i), float64(i % 2)}, N: 1})
 	}
 	for _, c := range []struct{ got, want float64 }{
 		{quantile(50)(rows), 10}, {quantile(95)(rows), 19}, {quantile(95)(rows[:1]), 20}, {perPoint(rows), 21}, // 210 / 10
@@ -163,6 +163,9 @@ func TestEstimators(t *testing.T) {
 		if c.got != c.want {
 			t.Errorf("%v, want %v", c.got, c.want)
 		}
+	}
+	if often := []eval.Counted{{Row: eval.Row{7}, N: 3}, {Row: eval.Row{2}, N: 2}}; quantile(40)(often) != 2 || quantile(50)(often) != 7 {
+		t.Error("a row that occurs twice counts once")
 	}
 	if !math.IsNaN(quantile(50)(nil)) || !math.IsNaN(perPoint(rows[:1])) { // 20 is even: no point
 		t.Error("nothing to estimate has a value")

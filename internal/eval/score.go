@@ -99,5 +99,29 @@ type Metric struct {
 	// Estimate computes the metric from rows (kappa, AUROC, calibration error);
 	// nil for fractions. It is pure, must not keep or change the rows, and
 	// returns NaN if undefined. Its interval resamples clusters of items.
-	Estimate func(rows []Row) float64
+	// It depends on how often each row occurs, not on their order.
+	Estimate func(rows []Counted) float64
+	// Parts is the number of numbers in a part of a row, if the estimate depends only on how often
+	// parts occur, in whatever rows; 0: a row is one part.
+	Parts int
+}
+
+// A Counted is a row, or a part of one, with the number of times that it occurs.
+type Counted struct {
+	Row
+	N float64
+}
+
+// Once lists the parts of rows, of so many numbers each or of all, each once.
+func Once(rows []Row, parts int) (list []Counted) {
+	for _, r := range rows {
+		width := parts
+		if width == 0 {
+			width = len(r)
+		}
+		for ; len(r) >= width && len(r) > 0; r = r[width:] {
+			list = append(list, Counted{r[:width], 1})
+		}
+	}
+	return list
 }

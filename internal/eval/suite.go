@@ -80,6 +80,8 @@ type Capabilities struct {
 	Contrasts func() []Contrast
 	// Report makes the suite's own tables and figures.
 	Report func(r Results) ([]Block, error)
+	// Changes makes tables of what differs between the cases of an arm in two runs.
+	Changes func(was, is iter.Seq2[Case, error]) ([]Table, error)
 	// Pick picks the trials of each arm that a report shows in full, those to be read
 	// first at the front, instead of the best and worst by the first primary metric. few
 	// is the number of trials of an arm that a report of many arms has room for.

@@ -1,16 +1,19 @@
 package experiment
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/discipline"
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/plan"
 	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/text"
@@ -67,6 +70,7 @@ type contrast struct {
 	older, newer Side
 	pairs        [][2]string // arms of the older and the newer run
 	items        []eval.Item // by id
+	alike        []string    // ids of those with the same gold
 	warnings     []string
 }
 
@@ -128,6 +132,8 @@ func (c *contrast) common(ctx context.Context) error {
 			continue
 		case a.Gold != b.Gold:
 			regraded++
+		default:
+			c.alike = append(c.alike, it.ID)
 		}
 		c.items = append(c.items, it)
 	}
@@ -177,6 +183,21 @@ func (c *contrast) analyse(ctx context.Context) (*analyse.Analysis, error) {
 		arms = append(arms, eval.Arm{ID: a}, eval.Arm{ID: b})
 		q.Comparisons = append(q.Comparisons, analyse.Pair{A: a, B: b})
 	}
+	// One family: a difference that is shown as one is more than chance whatever the number of
+	// arms and metrics.
+	q.Family = [][3]string{}
+	for _, p := range q.Comparisons {
+		for _, metric := range q.Primary {
+			q.Family = append(q.Family, [3]string{p.A, p.B, metric})
+		}
+	}
+	if q.Study.Correction == "" || q.Study.Correction == "none" {
+		q.Study.Correction = "holm"
+	}
+	from, err := c.judges(ctx, &q, name)
+	if err != nil {
+		return nil, err
+	}
 	collector := analyse.NewCollector(&c.x.Suite.Suite, c.items, arms, byID{eval.IndexItems(c.items)})
 	for i, side := range []Side{c.older, c.newer} {
 		wanted := map[string]string{}
@@ -190,15 +211,103 @@ func (c *contrast) analyse(ctx context.Context) (*analyse.Analysis, error) {
 	if err := collector.Err(); err != nil {
 		return nil, err
 	}
-	a, err := collector.Analyse(q, analyse.Sources{})
+	a, err := collector.Analyse(q, from)
 	if err != nil {
 		return nil, err
 	}
 	a.Warnings = append(c.warnings, a.Warnings...)
+	if a.Tables, err = c.changes(ctx); err != nil {
+		return nil, err
+	}
 	if a.Discipline, err = c.unblindings(); err != nil {
 		return nil, err
 	}
 	return a, c.sameBasis(ctx, a)
+}
+
+// judges adds to the question how the judges of the two runs differ, and returns the versions of
+// their models that answered.
+func (c *contrast) judges(ctx context.Context, q *analyse.Question, name func(Side, string) string) (from analyse.Sources, err error) {
+	var bases [2]map[[2]string]int64
+	var parts [2]map[string]string
+	for i, side := range []Side{c.older, c.newer} {
+		if bases[i], err = side.DB.JudgedBy(ctx, side.Run); err != nil {
+			return from, err
+		}
+		parts[i] = map[string]string{}
+		for _, p := range plan.Readable(plan.JudgeParts(side.Run.Treatment)) {
+			parts[i][p.Name] = p.Value
+		}
+		sums, err := side.DB.CallSums(ctx, side.Run)
+		if err != nil {
+			return from, err
+		}
+		for _, v := range sums.JudgedBy() {
+			for _, p := range c.pairs {
+				if p[i] == v.Arm {
+					from.JudgedBy = append(from.JudgedBy, eval.ArmVersion{Arm: name(side, v.Arm), Version: v.Version, Calls: v.Calls})
+				}
+			}
+		}
+	}
+	var settings []string
+	for _, k := range slices.Sorted(maps.Keys(parts[0])) {
+		if was, now := parts[0][k], parts[1][k]; was != now {
+			settings = append(settings, fmt.Sprintf("%s was %s and is %s", k, was, cmp.Or(now, "not set")))
+		}
+	}
+	for _, k := range slices.Sorted(maps.Keys(parts[1])) {
+		if _, ok := parts[0][k]; !ok {
+			settings = append(settings, fmt.Sprintf("%s was not set and is %s", k, parts[1][k]))
+		}
+	}
+	how := cmp.Or(strings.Join(settings, "; "), "its prompt, its criteria, or what it is told of an item")
+	q.JudgesDiffer = map[[2]string]string{}
+	for _, p := range c.pairs {
+		judged := false
+		differ := slices.ContainsFunc(c.alike, func(item string) bool {
+			was, now := bases[0][[2]string{item, p[0]}], bases[1][[2]string{item, p[1]}]
+			judged = judged || was != 0 && now != 0
+			return was != 0 && now != 0 && was != now
+		})
+		if differ || !judged && len(settings) > 0 { // of a version that recorded no hashes
+			q.JudgesDiffer[[2]string{name(c.newer, p[1]), name(c.older, p[0])}] = how
+		}
+	}
+	return from, nil
+}
+
+// changes are the tables of the suite of what differs between the runs.
+func (c *contrast) changes(ctx context.Context) (tables []eval.Table, err error) {
+	list := c.x.Bench.Capabilities().Changes
+	if list == nil {
+		return nil, nil
+	}
+	index := eval.IndexItems(c.items)
+	cases := func(s Side, arm string) iter.Seq2[eval.Case, error] {
+		return func(yield func(eval.Case, error) bool) {
+			for k, err := range s.DB.Cases(ctx, s.Run) {
+				if _, common := index.Find(k.Item); (err != nil || common && k.Arm == arm) && (!yield(k, err) || err != nil) {
+					return
+				}
+			}
+		}
+	}
+	for _, p := range c.pairs {
+		changed, err := list(cases(c.older, p[0]), cases(c.newer, p[1]))
+		if err != nil {
+			return nil, fmt.Errorf("listing what changed from %s to %s: %w", c.older.Run.ID, c.newer.Run.ID, err)
+		}
+		for _, t := range changed {
+			if len(c.pairs) > 1 {
+				t.Title += ", " + p[1]
+			}
+			if len(t.Rows) > 0 {
+				tables = append(tables, t)
+			}
+		}
+	}
+	return tables, nil
 }
 
 // unblindings are those that the ledgers have of the studies of both runs.

@@ -50,11 +50,11 @@ func fixtureSuite() kit.Suite {
 }
 
 // kappa is Cohen's kappa of rows with the labels, 0 or 1, of two raters.
-func kappa(rows []eval.Row) float64 {
+func kappa(rows []eval.Counted) float64 {
 	table := [][]int{{0, 0}, {0, 0}}
 	for _, r := range rows {
-		if !math.IsNaN(r[0]) && !math.IsNaN(r[1]) {
-			table[int(r[0])][int(r[1])]++
+		if !math.IsNaN(r.Row[0]) && !math.IsNaN(r.Row[1]) {
+			table[int(r.Row[0])][int(r.Row[1])] += int(r.N)
 		}
 	}
 	k, err := stats.CohenKappa(table, stats.Unweighted, 0.95)

@@ -30,8 +30,10 @@ type Run struct {
 	SeenTest int
 	// Agreements are those of people, for rules.
 	Agreements []analyse.Agreement
-	db         *store.DB
-	shown      bool // results of TEST, in spite of failed trials
+	// Scored is told how many trials are scored; nil tells nobody.
+	Scored func(trials int)
+	db     *store.DB
+	shown  bool // results of TEST, in spite of failed trials
 }
 
 // A Part selects what of a run's pending work to do.

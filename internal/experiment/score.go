@@ -121,6 +121,7 @@ func (r *Run) scores(ctx context.Context, scorer eval.Scorer, collector *analyse
 		next, stop := iter.Pull2(r.db.Taken(ctx, r.Record))
 		defer stop()
 		var taken []eval.Taken
+		trials := 0
 		for s, err := range score.All(scorer, r.db.Cases(ctx, r.Record)) {
 			taken = taken[:0]
 			for i := 0; err == nil && i < len(s.Trials); i++ {
@@ -134,6 +135,9 @@ func (r *Run) scores(ctx context.Context, scorer eval.Scorer, collector *analyse
 				s.Scores = r.effort.Add(s, taken)
 				collector.Add(s)
 				err = collector.Err() // rolls back
+			}
+			if trials += len(s.Trials); r.Scored != nil {
+				r.Scored(trials)
 			}
 			if !yield(s, err) {
 				return

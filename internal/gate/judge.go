@@ -14,6 +14,10 @@ import (
 // measured, the condition is undecided. What people say of single verdicts corrects a
 // metric that counts them, not one that combines them: the condition names such metrics.
 func (r Rule) byJudge(a *analyse.Analysis, c *Condition) {
+	if said := r.judgesDiffer(a); said != "" && c.State != Undecided {
+		c.State, c.Reason = Undecided, said
+		return
+	}
 	if c.State == Undecided || c.Kind == "outcome" && c.State == Fail {
 		return
 	}
@@ -46,6 +50,24 @@ func (r Rule) byJudge(a *analyse.Analysis, c *Condition) {
 		c.JudgeAlone = true
 		c.Warnings = append(c.Warnings, fmt.Sprintf("rests %s, whom nobody checked: %s; %s", what, reversal, remedy))
 	}
+}
+
+// judgesDiffer says that the rule compares arms by what different judges said.
+func (r Rule) judgesDiffer(a *analyse.Analysis) string {
+	pairs := slices.Clone(r.Tested)
+	for i, x := range r.Measured {
+		for _, y := range r.Measured[i+1:] {
+			if x[1] == y[1] {
+				pairs = append(pairs, [3]string{x[0], y[0], x[1]})
+			}
+		}
+	}
+	for _, p := range pairs {
+		if k, ok := a.Comparison(p[0], p[1], p[2]); ok && k.JudgesDiffer != "" {
+			return fmt.Sprintf("%s: let one judge judge %s and %s", k.JudgesDiffer, k.A, k.B)
+		}
+	}
+	return ""
 }
 
 // steps is how finely errors of a judge are tried, in parts of the range of a metric.

@@ -55,6 +55,29 @@ func TestJudgeAlone(t *testing.T) {
 	}
 }
 
+// TestJudgesDiffer: what compares arms that different judges judged decides nothing, whether it
+// would hold or not.
+func TestJudgesDiffer(t *testing.T) {
+	for that, undecided := range map[string]bool{
+		"diff_low('ctn','plain','composite') > 0":                   true,
+		"diff_low('plain','ctn','composite') > 0":                   true,
+		"value('ctn','composite') < value('plain','composite')":     true,
+		"low('ctn','composite') > 0.7":                              false,
+		"n('ctn','composite') > 10 && n('plain','composite') > 100": false,
+	} {
+		a := analysis(0.1, 0.01, 0.5)
+		a.Comparisons[0].JudgesDiffer = "the judges differ (x)"
+		v := compile(t, rule(that)).Decide(a)
+		if got := v.State == gate.Undecided; got != undecided || undecided && (v.ExitCode() != 3 || !strings.Contains(v.Conditions[0].Reason, "let one judge judge")) {
+			t.Errorf("%s: %s, %+v", that, v.State, v.Conditions[0])
+		}
+		outcomes := study.Decide{Outcomes: []study.Class{{Name: "A", When: that, Verdict: "pass"}, {Name: "B", Verdict: "fail"}}}
+		if v := compile(t, outcomes).Decide(a); (v.State == gate.Undecided) != undecided {
+			t.Errorf("outcome %s: %s %v", that, v.State, v.Reasons)
+		}
+	}
+}
+
 // TestCombinedVerdicts: of a metric that combines a judge's verdicts the condition says
 // that people's verdicts do not correct it, with require_measured too.
 func TestCombinedVerdicts(t *testing.T) {

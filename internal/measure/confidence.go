@@ -33,8 +33,25 @@ func CountStated(confidence []float64, right []bool) []Stated {
 			counts[k].Wrong++
 		}
 	}
+	return MergeStated(counts)
+}
+
+// MergeStated sorts counts by confidence and adds up those of one. Confidences that are not
+// numbers are left out.
+func MergeStated(counts []Stated) []Stated {
 	slices.SortFunc(counts, func(a, b Stated) int { return cmp.Compare(a.Confidence, b.Confidence) })
-	return counts
+	merged := counts[:0]
+	for _, c := range counts {
+		switch last := len(merged) - 1; {
+		case math.IsNaN(c.Confidence):
+		case last >= 0 && merged[last].Confidence == c.Confidence:
+			merged[last].Right += c.Right
+			merged[last].Wrong += c.Wrong
+		default:
+			merged = append(merged, c)
+		}
+	}
+	return merged
 }
 
 // A Reliability is one bin of a reliability curve.

@@ -22,7 +22,7 @@ var suite = eval.Suite{Name: "toy", Metrics: []eval.Metric{
 	{Name: "score", Max: 1, HigherIsBetter: true, Kind: eval.Scoring, Pooling: eval.MeanOfItems},
 	{Name: "rate", Max: 1, Kind: eval.Scoring, Pooling: eval.RatioOfSums, Binary: true},
 	{Name: "words", Max: math.Inf(1), HigherIsBetter: true, Kind: eval.Scoring, Pooling: eval.MeanOfItems},
-	{Name: "kappa", Max: 1, HigherIsBetter: true, Kind: eval.Scoring, Pooling: eval.ByEstimator, Estimate: func([]eval.Row) float64 { return 0 }},
+	{Name: "kappa", Max: 1, HigherIsBetter: true, Kind: eval.Scoring, Pooling: eval.ByEstimator, Estimate: func([]eval.Counted) float64 { return 0 }},
 }}
 
 // design is a study of three arms with clusters of a size; 1 is no clusters.

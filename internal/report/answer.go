@@ -89,52 +89,25 @@ func (b *builder) primaryComparisons() []analyse.Comparison {
 	return filter(b.a.Comparisons, b.answered)
 }
 
-// finding classifies the result of a comparison.
-type finding int
-
-const (
-	notCompared finding = iota
-	notTested           // a difference without a p-value
-	noEvidence
-	aBetter
-	bBetter
-)
-
-var findings = map[finding]string{aBetter: "better", bBetter: "worse", noEvidence: "no evidence of a difference", notTested: "not tested", notCompared: "not compared"}
-
-// found classifies a comparison. A difference is significant if the p-value, after
-// the study's correction if any, is below alpha.
-func found(c analyse.Comparison, m analyse.Metric, alpha float64) finding {
-	p := c.PAdjusted
-	if !p.Defined() {
-		p = c.P
-	}
-	switch {
-	case !c.Diff.Defined():
-		return notCompared
-	case !p.Defined():
-		return notTested
-	case float64(p) >= alpha:
-		return noEvidence
-	case (c.Diff > 0) == m.HigherIsBetter:
-		return aBetter
-	}
-	return bBetter
+func (b *builder) found(c analyse.Comparison) analyse.Finding {
+	return c.Found(b.metric(c.Metric).HigherIsBetter, b.a.Study.Alpha)
 }
 
 // sentence describes the result of a comparison. It never claims a proof or that
 // two arms are equal.
 func (b *builder) sentence(c analyse.Comparison) answer {
 	m := b.metric(c.Metric)
-	f := found(c, m, b.a.Study.Alpha)
+	f := b.found(c)
 	on := " on " + m.Title
 	evidence := m.Scale().Value(c.Diff, true) + " (" + b.evidence(c, m) + ")"
 	a := answer{Tone: unsure, Notes: b.remarks(c, false), Href: b.href(behindComparison(c))}
 	switch f {
-	case notCompared:
+	case analyse.OtherJudge:
+		a.Text = "No verdict on " + c.A + " and " + c.B + on + ", since " + c.JudgesDiffer + ": the difference is " + evidence
+	case analyse.NotCompared:
 		a.Text = c.A + " and " + c.B + " could not be compared" + on + ": " + strings.Join(comparisonReasons(c), "; ")
 		a.Notes = nil
-	case notTested:
+	case analyse.NotTested:
 		a.Text = "Descriptive only: " + c.A + minusBetween + c.B + on + " is " + evidence + "; no test was made"
 		if b.a.Run.Exploratory() {
 			split := "With items of DEV, "
@@ -143,23 +116,23 @@ func (b *builder) sentence(c analyse.Comparison) answer {
 			}
 			a.Text = split + c.A + minusBetween + c.B + on + " is " + evidence
 		}
-	case noEvidence:
+	case analyse.NoEvidence:
 		a.Text = "No evidence of a difference between " + c.A + " and " + c.B + on + ": " + evidence
-	case aBetter:
+	case analyse.Better:
 		a.Text, a.Tone = c.A+" beats "+c.B+on+" by "+evidence, good
-	case bBetter:
+	case analyse.Worse:
 		a.Text, a.Tone = c.A+" does worse than "+c.B+on+": "+evidence, bad
 	}
 	a.Text += b.reservation(f, c) + "."
-	if f != notCompared && !m.HigherIsBetter {
+	if f != analyse.NotCompared && !m.HigherIsBetter {
 		a.Text += " Lower is better."
 	}
-	if f != notCompared && !b.a.Run.Complete() {
+	if f != analyse.NotCompared && !b.a.Run.Complete() {
 		a.Tone = unsure
 		a.Text += " Interim: the run is unfinished."
 	}
 	for _, t := range b.a.TroublesOf(c.A, c.B) {
-		if t.Kind == string(eval.Malformed) && t.N == t.Answers && f != notCompared {
+		if t.Kind == string(eval.Malformed) && t.N == t.Answers && f != analyse.NotCompared {
 			a.Tone = unsure
 			a.Text = fmt.Sprintf("No answer of %s could be read: %s. As it stands, %s", t.Arm, say.Plural(t.N, "malformed answer", "malformed answers"), a.Text)
 		}
@@ -218,8 +191,8 @@ func (b *builder) correction() string {
 }
 
 // reservation says that an interval contains 0.
-func (b *builder) reservation(f finding, c analyse.Comparison) string {
-	if (f == noEvidence || f == notTested) && c.Low <= 0 && c.High >= 0 {
+func (b *builder) reservation(f analyse.Finding, c analyse.Comparison) string {
+	if (f == analyse.NoEvidence || f == analyse.NotTested) && c.Low <= 0 && c.High >= 0 {
 		return "; the interval contains 0"
 	}
 	return ""

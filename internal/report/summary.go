@@ -109,14 +109,14 @@ func (s *screen) briefAnswers(b *builder) {
 	if shown == len(asked) {
 		return
 	}
-	said := map[finding]int{}
+	said := map[analyse.Finding]int{}
 	for _, c := range asked[shown:] {
-		said[found(c, b.metric(c.Metric), b.a.Study.Alpha)]++
+		said[b.found(c)]++
 	}
 	var parts []string
-	for _, f := range []finding{aBetter, bBetter, noEvidence, notTested, notCompared} {
+	for _, f := range []analyse.Finding{analyse.Better, analyse.Worse, analyse.NoEvidence, analyse.OtherJudge, analyse.NotTested, analyse.NotCompared} {
 		if n := said[f]; n > 0 {
-			parts = append(parts, say.Count(n)+" "+findings[f])
+			parts = append(parts, say.Count(n)+" "+string(f))
 		}
 	}
 	s.text(muted, "", "… and "+say.Count(len(asked)-shown)+" more: "+strings.Join(parts, ", "))
@@ -148,12 +148,12 @@ func (b *builder) bestFirst(list []analyse.Comparison) {
 			baseline[arm.ID] = 1
 		}
 	}
-	order := map[finding]int{aBetter: 0, notTested: 1, noEvidence: 1, bBetter: 2, notCompared: 3}
+	order := map[analyse.Finding]int{analyse.Better: 0, analyse.NotTested: 1, analyse.NoEvidence: 1, analyse.OtherJudge: 1, analyse.Worse: 2, analyse.NotCompared: 3}
 	metrics := factors(list, func(c analyse.Comparison) string { return c.Metric })
 	slices.SortStableFunc(list, func(x, y analyse.Comparison) int {
 		mx, my := b.metric(x.Metric), b.metric(y.Metric)
 		return cmp.Or(cmp.Compare(baseline[x.A]+baseline[x.B], baseline[y.A]+baseline[y.B]),
-			cmp.Compare(order[found(x, mx, b.a.Study.Alpha)], order[found(y, my, b.a.Study.Alpha)]),
+			cmp.Compare(order[b.found(x)], order[b.found(y)]),
 			cmp.Compare(slices.Index(metrics, x.Metric), slices.Index(metrics, y.Metric)),
 			cmp.Compare(gain(y.Diff, my), gain(x.Diff, mx)))
 	})

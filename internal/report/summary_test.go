@@ -38,7 +38,7 @@ func TestSummaryOfManyArms(t *testing.T) {
 	r := load(t, "study")
 	var c analyse.Comparison
 	for _, x := range r.Analysis.Comparisons {
-		if x.Primary && x.Stratum == nil && found(x, analyse.Metric{HigherIsBetter: true}, 0.05) == aBetter {
+		if x.Primary && x.Stratum == nil && x.Found(true, 0.05) == analyse.Better {
 			c = x
 		}
 	}

@@ -60,6 +60,17 @@ func Tables(w io.Writer, tables []eval.Table, alpha float64, opt TerminalOptions
 	return written("tables to the terminal", err)
 }
 
+// Trend writes the verdict of a comparison of two runs.
+func Trend(w io.Writer, t gate.Trend, opt TerminalOptions) error {
+	s := newScreen(opt)
+	s.para(cmp.Or(map[string]tone{gate.Improved: good, gate.Regressed: bad}[t.Verdict], unsure), "Verdict: "+t.Verdict)
+	for _, reason := range t.Reasons {
+		s.text(muted, "  ", say.PlainLine(reason))
+	}
+	_, err := io.WriteString(w, s.finished())
+	return written("the verdict to the terminal", err)
+}
+
 // Comparisons writes the comparisons of an analysis, a line each.
 func Comparisons(w io.Writer, a *analyse.Analysis, opt TerminalOptions) error {
 	b := newBuilder(Report{Analysis: a})

@@ -219,7 +219,7 @@ func (e *Engine) Perform(ctx context.Context, bench eval.Bench, planned []ArmPla
 		weight = func(eval.Trial) int { return 0 }
 	}
 	return e.each(ctx, eval.StageRun, planned, tasks, weight, func(ctx context.Context, t Task, ask *asker) (result, error) {
-		outcome, err := bench.Perform(ctx, t.Trial, ask)
+		outcome, err := within(ctx, func() (eval.Outcome, error) { return bench.Perform(ctx, t.Trial, ask) })
 		var call *CallError
 		var changed *MismatchError
 		switch {
@@ -236,6 +236,34 @@ func (e *Engine) Perform(ctx context.Context, bench eval.Bench, planned []ArmPla
 	})
 }
 
+// within computes something for a trial, and returns soon after the context has ended: a local
+// arm, or a judge that is a rule, may compute for long without looking at it. What is given up is
+// computed again when the run resumes. Requests do look at it, so they have time to be recorded.
+func within[T any](ctx context.Context, compute func() (T, error)) (T, error) {
+	const forRequests = time.Second
+	type result struct {
+		done T
+		err  error
+	}
+	finished := make(chan result, 1)
+	go func() {
+		done, err := compute()
+		finished <- result{done, err}
+	}()
+	select {
+	case r := <-finished:
+		return r.done, r.err
+	case <-ctx.Done():
+	}
+	select {
+	case r := <-finished:
+		return r.done, r.err
+	case <-time.After(forRequests):
+		var none T
+		return none, context.Cause(ctx)
+	}
+}
+
 // Judge judges the outcomes of trials and records the verdicts. Trials of arms
 // without judges are recorded without any.
 func (e *Engine) Judge(ctx context.Context, bench eval.Bench, planned []ArmPlan, tasks iter.Seq2[Task, error]) error {
@@ -247,7 +275,7 @@ func (e *Engine) Judge(ctx context.Context, bench eval.Bench, planned []ArmPlan,
 		var verdicts []eval.Verdict
 		if judged[t.Trial.Arm] {
 			var err error
-			if verdicts, err = bench.Judge(ctx, t.Trial, t.Outcome, ask); err != nil {
+			if verdicts, err = within(ctx, func() ([]eval.Verdict, error) { return bench.Judge(ctx, t.Trial, t.Outcome, ask) }); err != nil {
 				return result{}, err
 			}
 		}

@@ -649,3 +649,25 @@ func TestTrialsThatWaitForAProviderAreBounded(t *testing.T) {
 }
 
 func (m *memory) Revive(*eval.Call) error { return nil }
+
+// A local arm that computes for long does not keep a run from ending, and its trial is pending.
+func TestLongComputationsAreGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		begun, forever := make(chan bool, 1), make(chan bool)
+		defer close(forever)
+		b := performer{f: func(context.Context, eval.Trial, eval.Asker) (eval.Outcome, error) {
+			begun <- true
+			<-forever
+			return eval.Outcome{}, nil
+		}}
+		go func() {
+			<-begun
+			cancel(run.ErrStopped)
+		}()
+		j := newMemory()
+		if err := run.New(quick, j, models(replying(nil)), run.Spent{}, nil).Perform(ctx, b, nil, trials(1, false)); !errors.Is(err, run.ErrStopped) || len(j.outcomes) > 0 {
+			t.Errorf("%v, with %d outcomes", err, len(j.outcomes))
+		}
+	})
+}

@@ -104,6 +104,26 @@ func (db *DB) Earlier(ctx context.Context, run *Run) (e Earlier, err error) {
 	return e, db.get(ctx, `SELECT count(*) FROM trials t JOIN outcomes o ON o.trial = t.id WHERE t.run = ? AND t.place < 0`, []any{run}, &e.Left)
 }
 
+// JudgedBy returns a hash of what the verdicts of each item and arm depend on beside the
+// outcome: judges and their settings, prompt and criteria, gold. Trials that were not judged,
+// or by a version that recorded none, are not in it.
+func (db *DB) JudgedBy(ctx context.Context, run *Run) (map[[2]string]int64, error) {
+	type row struct {
+		item, arm string
+		basis     int64
+	}
+	by := map[[2]string]int64{}
+	for r, err := range query(ctx, db, `SELECT t.item, t.arm, j.basis FROM `+planned+`judged j ON j.trial = t.id WHERE `+inPlan+` AND j.basis <> 0`, []any{run.N}, func(rows *sql.Rows) (r row, err error) {
+		return r, rows.Scan(&r.item, &r.arm, &r.basis)
+	}) {
+		if err != nil {
+			return nil, err
+		}
+		by[[2]string{r.item, r.arm}] = r.basis
+	}
+	return by, nil
+}
+
 // WithoutQuestions reports whether trials of the plan have no question: a version
 // before format 5 wrote them.
 func (db *DB) WithoutQuestions(ctx context.Context, run *Run) (some bool, err error) {

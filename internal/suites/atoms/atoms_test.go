@@ -485,11 +485,9 @@ func TestOutline(t *testing.T) {
 // Estimators of judges: a perfect one, one that always agrees, and a table from the
 // literature on kappa (Cohen 1960 by hand: 20, 5, 10, 15 of 50 gives 0.4).
 func TestJudgeEstimators(t *testing.T) {
-	rows := func(both, judge, human, neither int) (list []eval.Row) {
+	rows := func(both, judge, human, neither int) (list []eval.Counted) {
 		for n, r := range map[int]eval.Row{0: {1, 1}, 1: {1, 0}, 2: {0, 1}, 3: {0, 0}} {
-			for range []int{both, judge, human, neither}[n] {
-				list = append(list, r)
-			}
+			list = append(list, eval.Counted{Row: r, N: float64([]int{both, judge, human, neither}[n])})
 		}
 		return list
 	}
@@ -618,7 +616,7 @@ func TestFaithfulness(t *testing.T) {
 		"no claims":                      {[]eval.Row{{0, 0, 0, 0}}, math.NaN()},
 		"emitted claims are unjudged":    {[]eval.Row{{0, 0, 4, 4}}, math.NaN()},
 	} {
-		if got := faithfulness(test.rows); got != test.want && !(math.IsNaN(got) && math.IsNaN(test.want)) {
+		if got := faithfulness(eval.Once(test.rows, 0)); got != test.want && !(math.IsNaN(got) && math.IsNaN(test.want)) {
 			t.Errorf("%s: %v, want %v", name, got, test.want)
 		}
 	}
@@ -685,5 +683,24 @@ func TestJudgeByChance(t *testing.T) {
 		if err != nil || k.Failed == decides || j.missing == decides || !decides && j.why != eval.JudgeFailed {
 			t.Errorf("right on %v of 10: %+v, %+v, %v", rates, k, j, err)
 		}
+	}
+}
+
+// BenchmarkOutline: the time for an atom is the same however many there are.
+func BenchmarkOutline(b *testing.B) {
+	for _, n := range []int{1000, 4000, 16000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			var text strings.Builder
+			for i := range n {
+				fmt.Fprintf(&text, "# Process: Step %d of all\nUses: Step %d of all, Form %d, Form %d\nOwner: Desk %d\n\n", i, (i+1)%n, i, (i+7)%n, i%50)
+			}
+			sources := []source{{"a", text.String()}}
+			for b.Loop() {
+				if _, err := write(outline(sources, ontology.Default()), ontology.Default(), false); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/atom")
+		})
 	}
 }

@@ -56,7 +56,7 @@ func metrics() []eval.Metric {
 		m.Max, m.Pooling, m.Counts = math.Inf(1), eval.MeanOfItems, true
 		return m
 	}
-	estimator := func(name, title, doc, formula, source string, low float64, estimate func([]eval.Row) float64) eval.Metric {
+	estimator := func(name, title, doc, formula, source string, low float64, estimate func([]eval.Counted) float64) eval.Metric {
 		m := pooled(name, title, doc, formula, source)
 		m.Min, m.Pooling, m.Estimate = low, eval.ByEstimator, estimate
 		return m
@@ -131,10 +131,10 @@ func macro(m eval.Metric) eval.Metric {
 // faithfulness is the harmonic mean of grounded / emitted and covered / gold, from rows of
 // these four counts. A share of no claims takes nothing away; without any claims, or if
 // none of the claims that cover gold was judged, there is no mean.
-func faithfulness(rows []eval.Row) float64 {
+func faithfulness(rows []eval.Counted) float64 {
 	var grounded, emitted, covered, gold float64
 	for _, r := range rows {
-		grounded, emitted, covered, gold = grounded+r[0], emitted+r[1], covered+r[2], gold+r[3]
+		grounded, emitted, covered, gold = grounded+r.N*r.Row[0], emitted+r.N*r.Row[1], covered+r.N*r.Row[2], gold+r.N*r.Row[3]
 	}
 	switch {
 	case emitted == 0 && (gold == 0 || covered > 0):
@@ -155,28 +155,28 @@ func harmonic(x, y float64) float64 {
 }
 
 // agreement counts rows of judge and human labels.
-func agreement(rows []eval.Row) (both, judge, human, neither float64) {
+func agreement(rows []eval.Counted) (both, judge, human, neither float64) {
 	for _, r := range rows {
 		switch {
-		case r[0] > 0 && r[1] > 0:
-			both++
-		case r[0] > 0:
-			judge++
-		case r[1] > 0:
-			human++
+		case r.Row[0] > 0 && r.Row[1] > 0:
+			both += r.N
+		case r.Row[0] > 0:
+			judge += r.N
+		case r.Row[1] > 0:
+			human += r.N
 		default:
-			neither++
+			neither += r.N
 		}
 	}
 	return both, judge, human, neither
 }
 
-func balancedAccuracy(rows []eval.Row) float64 {
+func balancedAccuracy(rows []eval.Counted) float64 {
 	both, judge, human, neither := agreement(rows)
 	return (both/(both+human) + neither/(neither+judge)) / 2
 }
 
-func kappa(rows []eval.Row) float64 {
+func kappa(rows []eval.Counted) float64 {
 	both, judge, human, neither := agreement(rows)
 	n := both + judge + human + neither
 	chance := ((both+judge)*(both+human) + (human+neither)*(judge+neither)) / n / n

@@ -211,20 +211,30 @@ func write(candidates []candidate, o *ontology.Ontology, repair bool) ([]okf.Fil
 		byTitle[key] = m
 		atoms = append(atoms, m)
 	}
+	titled, withID := map[string][]int{}, map[string]int{} // indices of atoms
+	index := func(i int) {
+		normal := okf.Normal(atoms[i].Title)
+		titled[normal], withID[atoms[i].id] = append(titled[normal], i), i
+	}
+	for i := range atoms {
+		index(i)
+	}
 	// target finds an atom by title or id, first one of an allowed type.
 	target := func(name string, to []string) string {
-		normal, slug := okf.Normal(name), okf.Slug(name)
-		found := ""
-		for _, m := range atoms {
-			if okf.Normal(m.Title) != normal && m.id != slug {
-				continue
-			}
-			if ontology.Allows(to, m.Type) {
-				return m.id
-			}
-			found = cmp.Or(found, m.id)
+		found := slices.Clone(titled[okf.Normal(name)])
+		if i, ok := withID[okf.Slug(name)]; ok {
+			found = append(found, i)
+			slices.Sort(found)
 		}
-		return found
+		for _, i := range found {
+			if ontology.Allows(to, atoms[i].Type) {
+				return atoms[i].id
+			}
+		}
+		if len(found) > 0 {
+			return atoms[found[0]].id
+		}
+		return ""
 	}
 	for i := 0; i < len(atoms); i++ { // repair adds to the list
 		m := atoms[i]
@@ -244,6 +254,7 @@ func write(candidates []candidate, o *ontology.Ontology, repair bool) ([]okf.Fil
 					}
 					ids[id] = true
 					atoms = append(atoms, stub)
+					index(len(atoms) - 1)
 				}
 				m.Edges[e.Name][k] = id
 			}
@@ -289,8 +300,13 @@ func (m *made) merge(c candidate, o *ontology.Ontology) {
 				continue
 			}
 		}
+		have := map[string]bool{}
+		for _, t := range m.Edges[name] {
+			have[okf.Normal(t)] = true
+		}
 		for _, t := range targets {
-			if !slices.ContainsFunc(m.Edges[name], func(have string) bool { return okf.Normal(have) == okf.Normal(t) }) {
+			if n := okf.Normal(t); !have[n] {
+				have[n] = true
 				m.Edges[name] = append(m.Edges[name], t)
 			}
 		}

@@ -94,7 +94,7 @@ func pool(scores []eval.Score) map[string]eval.Fraction {
 			sums[s.Metric] = eval.Fraction{Num: of.Num + s.Num, Den: of.Den + s.Den}
 		}
 	}
-	if x := faithfulness(rows[metricFaithfulness]); x == x {
+	if x := faithfulness(eval.Once(rows[metricFaithfulness], 0)); x == x {
 		sums[metricFaithfulness] = eval.Fraction{Num: x, Den: 1}
 	}
 	return sums

@@ -295,10 +295,10 @@ func appendFragment(dst []eval.Score, f *Fragment, d Adjudication) []eval.Score 
 }
 
 // kappa is Cohen's kappa of rows with the expert's label and that of a run.
-func kappa(rows []eval.Row) float64 {
+func kappa(rows []eval.Counted) float64 {
 	var counts [2][2]float64
 	for _, r := range rows {
-		counts[int(r[0])&1][int(r[1])&1]++
+		counts[int(r.Row[0])&1][int(r.Row[1])&1] += r.N
 	}
 	return measure.Kappa(counts[0][0], counts[0][1], counts[1][0], counts[1][1])
 }

@@ -208,7 +208,7 @@ func TestScores(t *testing.T) {
 			t.Errorf("%s is %s, want %s", key, got[key], want)
 		}
 	}
-	if d := cmp.Diff(1.0, kappa([]eval.Row{{0, 0}, {1, 1}})); d != "" {
+	if d := cmp.Diff(1.0, kappa(eval.Once([]eval.Row{{0, 0}, {1, 1}}, 0))); d != "" {
 		t.Error(d)
 	}
 }

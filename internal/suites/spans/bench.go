@@ -106,18 +106,6 @@ func (b *Bench) judgeOf(a *arm) string {
 	return ""
 }
 
-// changedJudges lists the comparisons of arms that two models judged.
-func (b *Bench) changedJudges() eval.Table {
-	t := eval.Table{Name: "changed_judges", Title: "Arms with different judges", Columns: []string{"arm", "its judge", "compared with", "its judge"}, Summary: true,
-		Note: "Their judged difference may be that of the judges."}
-	for _, c := range b.compared {
-		if x, y := b.Arm(c.A), b.Arm(c.B); x != nil && y != nil && len(x.Judges) > 0 && len(y.Judges) > 0 && b.judgeOf(x) != b.judgeOf(y) {
-			t.Row(eval.Texts(c.A, b.judgeOf(x), c.B, b.judgeOf(y))...)
-		}
-	}
-	return t
-}
-
 // Open binds the suite to a study: it reads and validates texts, spans and prompts.
 // The error is a [study.Errors].
 func Open(f *study.File, s *Study) (*Bench, error) {
@@ -153,9 +141,6 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 		if !slices.ContainsFunc(b.compared, func(o study.Compare) bool { return o.A == c.A && o.B == c.B }) {
 			b.compared = append(b.compared, c)
 		}
-	}
-	for _, row := range b.changedJudges().Rows {
-		b.Warn("%s is judged by %s and %s by %s: their judged difference may be that of the judges", row[0], row[1], row[2], row[3])
 	}
 	return b, nil
 }
@@ -362,7 +347,7 @@ func (b *Bench) recordedArm(p *kit.Planner, e *Labeller) {
 	a.Hash = kit.Hash("spans", eval.HashOf(content).String(), string(e.Offsets), e.System).String()
 	if d.Format == spanfile.Snapshot {
 		a.snapshot = d.Snapshot
-		a.Judges = []string{judgedBefore}
+		a.Judges = []string{strings.TrimSpace(judgedBefore + " " + d.Snapshot.JudgeModel)} // no model of the study has such an id
 	}
 	b.add(e.Name, a)
 }
@@ -370,7 +355,7 @@ func (b *Bench) recordedArm(p *kit.Planner, e *Labeller) {
 // Capabilities are what the suite has of them.
 func (b *Bench) Capabilities() eval.Capabilities {
 	c := b.Base.Capabilities()
-	c.Facts, c.Report, c.Ratings, c.Calibrator = b.Facts, b.Report, b.Ratings, b
+	c.Facts, c.Report, c.Changes, c.Ratings, c.Calibrator = b.Facts, b.Report, b.Changes, b.Ratings, b
 	return c
 }
 

@@ -54,8 +54,8 @@ func metrics() []eval.Metric {
 		m.Binary, m.HigherIsBetter = true, higher
 		return m
 	}
-	estimate := func(name, title, source string, kind eval.Kind, higher bool, least float64, f func([]eval.Row) float64) eval.Metric {
-		return eval.Metric{Name: name, Title: title, Source: source, Min: least, Max: 1, HigherIsBetter: higher, Kind: kind, Pooling: eval.ByEstimator, Estimate: f}
+	estimate := func(name, title, source string, kind eval.Kind, higher bool, least float64, parts int, f func([]eval.Counted) float64) eval.Metric {
+		return eval.Metric{Name: name, Title: title, Source: source, Min: least, Max: 1, HigherIsBetter: higher, Kind: kind, Pooling: eval.ByEstimator, Parts: parts, Estimate: f}
 	}
 	mean := func(name, title string, kind eval.Kind, most float64, higher bool) eval.Metric {
 		return eval.Metric{Name: name, Title: title, Max: most, HigherIsBetter: higher, Kind: kind, Pooling: eval.MeanOfItems}
@@ -74,7 +74,7 @@ func metrics() []eval.Metric {
 			"2·(correct + partial/2) / (predicted + gold)"),
 		of(ratio(metricType, "F1 of roles", muc, eval.Scoring), "Micro F1 of spans that overlap gold of the same role, matched one to one by overlap.", "2·correct / (predicted + gold)"),
 		of(ratio(metricCategory, "F1 of categories", sets, eval.Scoring), "Micro F1 of spans with the same borders and category as gold.", "2·correct / (predicted + gold)"),
-		of(estimate(metricMacro, "Macro F1", "as seqeval", eval.Scoring, true, 0, macroF1),
+		of(estimate(metricMacro, "Macro F1", "as seqeval", eval.Scoring, true, 0, 4, macroF1),
 			"Mean over roles of the F1 of each role, so that rare roles count as much as frequent ones.", "mean of F1 over the roles in gold or prediction"),
 		of(ratio(metricIoU, "Overlap", "", eval.Analysis), "Mean overlap of predicted spans with the gold spans they match best.", "Σ intersection/union / matched pairs"),
 		{Name: metricBoundary, Title: "Boundary error", Max: math.Inf(1), Kind: eval.Analysis, Pooling: eval.RatioOfSums,
@@ -94,10 +94,10 @@ func metrics() []eval.Metric {
 		of(share(metricFalse, "False positive rate", "", eval.Analysis, false), "Share of the spans that should not be there, by the judge.", "false positives / spans"),
 		of(mean(metricMissed, "Missed elements", eval.Analysis, math.Inf(1), false), "Number of elements without a span, by the judge.", "missed elements of a text"),
 		of(parsed, "Share of the judge's answers that were valid as written or after one repair.", "enhanced or repaired / answers"),
-		of(estimate(metricECE, "Calibration error", "Guo et al. 2017", eval.Analysis, false, 0, func(rows []eval.Row) float64 { return measure.CalibrationError(stated(rows), snapshot.ECEBins) }),
+		of(estimate(metricECE, "Calibration error", "Guo et al. 2017", eval.Analysis, false, 0, 2, func(rows []eval.Counted) float64 { return measure.CalibrationError(stated(rows), snapshot.ECEBins) }),
 			"Expected calibration error of the stated confidences. A span is right if the judge found no error, without a judge if it is gold.",
 			"Σ n/N · |accuracy − confidence| over ten bins"),
-		of(estimate(metricAUROC, "Confidence AUROC", "", eval.Analysis, true, 0, func(rows []eval.Row) float64 { return measure.AUROC(stated(rows)) }),
+		of(estimate(metricAUROC, "Confidence AUROC", "", eval.Analysis, true, 0, 2, func(rows []eval.Counted) float64 { return measure.AUROC(stated(rows)) }),
 			"Probability that a right span has a higher confidence than a wrong one, ties counting one half.", "P(confidence of right > confidence of wrong)"))
 	words := []string{"False positives", "Wrong roles", "Wrong borders", "Missed elements"}
 	for i, kind := range append(verdict.Kinds[:], kindMissed) {
@@ -106,45 +106,43 @@ func metrics() []eval.Metric {
 			of(share(prefix+"_precision", words[i]+": judge's precision", "", eval.Analysis, true), "Share of the judge's errors of this kind that people found too.", "found by both / found by the judge"),
 			of(share(prefix+"_recall", words[i]+": judge's recall", "", eval.Analysis, true), "Share of the errors of this kind found by people that the judge found too.", "found by both / found by people"))
 		if kind != kindMissed { // there is no number of elements that neither missed
-			list = append(list, of(estimate(prefix+"_kappa", words[i]+": kappa", "Cohen 1960", eval.Analysis, true, -1, kappa),
+			list = append(list, of(estimate(prefix+"_kappa", words[i]+": kappa", "Cohen 1960", eval.Analysis, true, -1, 0, kappa),
 				"Agreement of judge and people on which spans have an error of this kind, corrected for chance.", "(agreement − chance) / (1 − chance)"))
 		}
 	}
 	return list
 }
 
-// stated counts spans by confidence. A row has pairs of a confidence and 1 for a
-// right span, 0 for a wrong one.
-func stated(rows []eval.Row) []measure.Stated {
-	n := 0
-	for _, row := range rows {
-		n += len(row) / 2
-	}
-	confidence, right := make([]float64, 0, n), make([]bool, 0, n)
-	for _, row := range rows {
-		for i := 0; i+1 < len(row); i += 2 {
-			confidence, right = append(confidence, row[i]), append(right, row[i+1] == 1)
+// stated counts spans by confidence. A part of a row is a confidence and 1 for a right span, 0
+// for a wrong one.
+func stated(parts []eval.Counted) []measure.Stated {
+	counts := make([]measure.Stated, 0, len(parts))
+	for _, p := range parts {
+		s := measure.Stated{Confidence: p.Row[0]}
+		if p.Row[1] == 1 {
+			s.Right = p.N
+		} else {
+			s.Wrong = p.N
 		}
+		counts = append(counts, s)
 	}
-	return measure.CountStated(confidence, right)
+	return measure.MergeStated(counts)
 }
 
-// macroF1 is the mean F1 over roles. A row has four numbers for each role of a
+// macroF1 is the mean F1 over roles. A part of a row has four numbers for a role of a
 // text: its number, and the counts of correct, predicted and gold spans.
-func macroF1(rows []eval.Row) float64 {
+func macroF1(parts []eval.Counted) float64 {
 	sums := map[float64]*[3]float64{}
 	most := -1.0
-	for _, row := range rows {
-		for i := 0; i+3 < len(row); i += 4 {
-			s := sums[row[i]]
-			if s == nil {
-				s = new([3]float64)
-				sums[row[i]] = s
-				most = max(most, row[i])
-			}
-			for k := range s {
-				s[k] += row[i+1+k]
-			}
+	for _, p := range parts {
+		s := sums[p.Row[0]]
+		if s == nil {
+			s = new([3]float64)
+			sums[p.Row[0]] = s
+			most = max(most, p.Row[0])
+		}
+		for k := range s {
+			s[k] += p.N * p.Row[1+k]
 		}
 	}
 	total, n := 0.0, 0.0
@@ -158,11 +156,11 @@ func macroF1(rows []eval.Row) float64 {
 }
 
 // kappa sums 2 × 2 tables: both, only the judge, only people, neither.
-func kappa(rows []eval.Row) float64 {
+func kappa(rows []eval.Counted) float64 {
 	var sum [4]float64
-	for _, row := range rows {
+	for _, r := range rows {
 		for i := range sum {
-			sum[i] += row[i]
+			sum[i] += r.N * r.Row[i]
 		}
 	}
 	return measure.Kappa(sum[0], sum[1], sum[2], sum[3])

@@ -2,6 +2,7 @@ package spans
 
 import (
 	"cmp"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -78,7 +79,6 @@ func (b *Bench) Report(results eval.Results) ([]eval.Block, error) {
 		blocks = append(blocks, eval.Block{Figure: &f})
 	}
 	add(judgedTables(all)...)
-	add(b.changedJudges())
 	add(b.changes(byArm)...)
 	add(b.peopleTable(all), qualityTable(all))
 	return blocks, nil
@@ -214,6 +214,32 @@ func (b *Bench) changes(all map[string]*tally) []eval.Table {
 		}
 	}
 	return tables
+}
+
+// Changes compares the judgements of an arm in two runs. Of an arm of another study, which may
+// have the name of one of this, the verdicts count and not a file of this study.
+func (b *Bench) Changes(was, is iter.Seq2[eval.Case, error]) ([]eval.Table, error) {
+	var sides [2]*snapshot.Summary
+	for i, cases := range []iter.Seq2[eval.Case, error]{was, is} {
+		counts := b.reader.NewTally()
+		for c, err := range cases {
+			if err != nil {
+				return nil, err
+			}
+			r := b.Datum(c.Item)
+			for k := range c.Trials {
+				t := b.read(r, &c.Trials[k])
+				if t.arm = new(arm); len(t.Verdicts) > 0 || t.Outcome.Kind == eval.Failed {
+					l := b.labelled(t)
+					counts.Add(&l)
+				}
+			}
+		}
+		if sides[i] = counts.Summary(1); sides[i].JudgedResults == 0 {
+			return nil, nil
+		}
+	}
+	return snapshot.Changes(sides[0], sides[1]), nil
 }
 
 // joined adds a table to those of others, by its name. What has its own first column.

@@ -149,7 +149,7 @@ func figures(b *Bench, c eval.Case) map[string]float64 {
 		case s.Unscored != "":
 		case s.Row != nil:
 			m, _ := suite.Suite.Metric(s.Metric)
-			got[s.Metric] = m.Estimate([]eval.Row{s.Row})
+			got[s.Metric] = m.Estimate(eval.Once([]eval.Row{s.Row}, m.Parts))
 		default:
 			got[s.Metric] = s.Num / s.Den
 		}

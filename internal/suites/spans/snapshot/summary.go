@@ -52,7 +52,10 @@ type Summary struct {
 // An outcome is what became of a text.
 type outcome struct {
 	state State
-	total float64
+	total float64 // of the first replicate, as the state
+	// The number of totals of its replicates, their mean, and the sum of squares about it.
+	n            int
+	mean, spread float64
 }
 
 // A Distribution counts judged results by bands of the total.
@@ -164,9 +167,18 @@ func (t *Tally) Add(l *Labelled) {
 			s.NoConfidence++
 		}
 	}
-	if _, ok := s.texts[l.ID]; !ok { // the first replicate
-		s.texts[l.ID] = outcome{l.State, l.Verdict.Result.TotalScore}
+	total := l.Verdict.Result.TotalScore
+	o, again := s.texts[l.ID]
+	if !again {
+		o = outcome{state: l.State, total: total}
 	}
+	if l.State == Judged {
+		o.n++
+		by := total - o.mean
+		o.mean += by / float64(o.n)
+		o.spread += by * (total - o.mean)
+	}
+	s.texts[l.ID] = o
 	switch l.State {
 	case Errored:
 		s.ErrorCount++
@@ -459,38 +471,32 @@ func (c *confidences) analyse(seed uint64) *Confidence {
 		}
 	}
 	sorted := slices.Sorted(maps.Keys(distinct))
-	type cell struct {
-		at           int
-		right, wrong float64
-	}
-	cells := make([][]cell, len(c.clusters))
-	every := make([]int, len(c.clusters))
+	cells := make([][]stats.Count, len(c.clusters)) // right ones are even kinds, wrong ones odd
+	every := make([]float64, 2*len(sorted))
 	for i, counts := range c.clusters {
-		every[i] = i
 		for x, n := range counts {
 			at, _ := slices.BinarySearch(sorted, x)
-			cells[i] = append(cells[i], cell{at, n[0], n[1]})
+			for side, n := range n {
+				if n > 0 {
+					cells[i] = append(cells[i], stats.Count{Kind: int32(2*at + side), N: int32(n)})
+					every[2*at+side] += n
+				}
+			}
 		}
 	}
-	sum := func(drawn []int) []measure.Stated {
+	of := func(counts []float64) []measure.Stated {
 		all := make([]measure.Stated, len(sorted))
 		for i, x := range sorted {
-			all[i].Confidence = x
-		}
-		for _, i := range drawn {
-			for _, n := range cells[i] {
-				all[n.at].Right += n.right
-				all[n.at].Wrong += n.wrong
-			}
+			all[i] = measure.Stated{Confidence: x, Right: counts[2*i], Wrong: counts[2*i+1]}
 		}
 		return all
 	}
 	measured := func(statistic func([]measure.Stated) float64) eval.Measured {
-		m := eval.Measured{Value: eval.Number(statistic(sum(every))), Low: eval.Undefined(), High: eval.Undefined(), N: total}
+		m := eval.Measured{Value: eval.Number(statistic(of(every))), Low: eval.Undefined(), High: eval.Undefined(), N: total}
 		if len(cells) < 2 {
 			return m
 		}
-		boot, err := stats.BootstrapClusters(len(cells), func(drawn []int) float64 { return statistic(sum(drawn)) },
+		boot, err := stats.BootstrapCounts(cells, len(every), func(counts []float64) float64 { return statistic(of(counts)) },
 			stats.BootstrapOptions{Resamples: resamples, Level: level, Seed: seed, Workers: 2})
 		if err == nil && boot.Undefined == "" {
 			m.Low, m.High = eval.Number(boot.Percentile.Low), eval.Number(boot.Percentile.High)
@@ -499,7 +505,7 @@ func (c *confidences) analyse(seed uint64) *Confidence {
 	}
 	a.ECE = measured(func(s []measure.Stated) float64 { return measure.CalibrationError(s, ECEBins) })
 	a.AUROC = measured(measure.AUROC)
-	for _, b := range measure.ReliabilityCurve(sum(every), ECEBins) {
+	for _, b := range measure.ReliabilityCurve(of(every), ECEBins) {
 		ci := stats.Wilson(int(math.Round(b.N*b.Accuracy)), int(b.N), level)
 		a.Reliability = append(a.Reliability, Reliability{b.Low, b.High, int(b.N), b.Confidence, b.Accuracy, ci.Low, ci.High})
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -137,7 +138,64 @@ func Changes(was, is *Summary) []eval.Table {
 			confusions.Row(append(eval.Texts(side.what, c.AssignedRole, c.ExpectedRole), eval.Count(c.Count))...)
 		}
 	}
-	return []eval.Table{categories, confusions, changedTexts(was, is)}
+	return []eval.Table{categories, confusions, changedTexts(was, is), totalChanges(was, is)}
+}
+
+// aFall is by how much a total must differ to be counted.
+const aFall = 3
+
+// repeatable is the difference that two totals of a text exceed by chance in 5 % of the cases,
+// from the replicates of both summaries; 0 without any.
+func repeatable(sides ...*Summary) float64 {
+	spread, more := 0.0, 0
+	for _, s := range sides {
+		for _, o := range s.texts {
+			if o.n > 1 {
+				spread, more = spread+o.spread, more+o.n-1
+			}
+		}
+	}
+	if more == 0 {
+		return 0
+	}
+	return 1.96 * math.Sqrt(2*spread/float64(more))
+}
+
+// totalChanges counts the texts with another total or state. Losses stand beside gains: between
+// two runs that differ by chance there are as many.
+func totalChanges(was, is *Summary) eval.Table {
+	limit := max(aFall, repeatable(was, is))
+	var judged, both, fell, rose, broke, mended int
+	var before, after float64
+	for id, now := range is.texts {
+		then, ok := was.texts[id]
+		if !ok {
+			continue
+		}
+		both++
+		switch by := now.total - then.total; {
+		case then.state == Errored || now.state == Errored:
+			if then.state != now.state {
+				broke, mended = broke+int(bit(now.state == Errored)), mended+int(bit(then.state == Errored))
+			}
+		case then.state == Judged && now.state == Judged:
+			judged++
+			before, after = before+then.total, after+now.total
+			fell, rose = fell+int(bit(by <= -limit)), rose+int(bit(by >= limit))
+		}
+	}
+	t := eval.Table{Name: "total_changes", Title: "Changes of the total", Columns: []string{"", "texts", "change"},
+		Note: fmt.Sprintf("Of texts that both judged. A fall or rise is one of %.3g or more: %d, or more if the replicates of a text differ by more in 5 %% of the cases. By chance there are as many falls as rises; whether the mean differs is said by its interval.", limit, aFall)}
+	if n := float64(judged); n > 0 {
+		t.Row(eval.Textf("mean total %s → %s", fixed(before/n), fixed(after/n)), eval.Count(judged), signed((after-before)/n))
+	}
+	for _, k := range []struct {
+		what  string
+		n, of int
+	}{{"total fell", fell, judged}, {"total rose", rose, judged}, {"failed now, had not", broke, both}, {"had failed, not now", mended, both}} {
+		t.Row(eval.Text(k.what), eval.CountOf(k.n, k.of), eval.Text(""))
+	}
+	return t
 }
 
 // changedTexts has the texts with the largest losses first, then those that only one judged.
@@ -150,8 +208,9 @@ func changedTexts(was, is *Summary) eval.Table {
 	both := 0
 	for _, id := range slices.Sorted(maps.Keys(is.texts)) {
 		if before, ok := was.texts[id]; ok {
-			if both++; before != is.texts[id] {
-				changed = append(changed, change{id, before, is.texts[id]})
+			both++
+			if now := is.texts[id]; before.state != now.state || before.total != now.total {
+				changed = append(changed, change{id, before, now})
 			}
 		}
 	}
