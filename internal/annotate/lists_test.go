@@ -79,7 +79,9 @@ func TestGoldOfAList(t *testing.T) {
 	if got := valuesOf(answerOf(t, someLines).unitGold("lines[]")); !slices.Equal(got, []string{"price 3.5, sku A-1", "sku B-2"}) {
 		t.Errorf("lines are %q", got)
 	}
-	given := func(text string) *Event { return &Event{Subject: &Subject{Item: "i00", Unit: "tags[]"}, Answer: answerOf(t, text)} }
+	given := func(text string) *Event {
+		return &Event{Subject: &Subject{Item: "i00", Unit: "tags[]"}, Answer: answerOf(t, text)}
+	}
 	reversed := `{"exists":"present","quote":[{"page":2,"start":4,"end":8,"text":"blue","value":"Blue"},{"page":1,"start":4,"end":7,"text":"red","value":"red"}]}`
 	for text, want := range map[string]bool{reversed: false, strings.Replace(someTags, `"value":"red"`, `"value":"green"`, 1): true, `{"exists":"missing"}`: true} {
 		if got := differ(goldOfLists.Full(), given(someTags), given(text)); got != want {

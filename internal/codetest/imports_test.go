@@ -104,6 +104,8 @@ var rules = []struct {
 		"an experiment connects the stages and returns data: suites, prices, models, the clock and the stop signal are arguments, and callers do the printing"},
 	{"internal/blind", []string{"internal/dataset", "internal/disk", "internal/study", "internal/ledger", "internal/analyse"}, []string{"net", "database"},
 		"a kit is a folder with a protocol: who runs it knows suites, models and stores"},
+	{"internal/worker", []string{"internal/eval", "internal/run", "internal/store", "internal/experiment"}, []string{"net", "os", "os/exec"},
+		"workers take part in runs that they are given, with their models: they know the queue and the store, and neither suites nor providers"},
 	{"internal/bundle", []string{"internal/text", "internal/dataset", "internal/disk", "internal/study", "internal/ledger", "internal/annotate", "internal/store", "internal/experiment", "internal/analyse"},
 		[]string{"net", "database", "os/exec"},
 		"a bundle packs a run and computes it again: suites and formats of reports are arguments, and it asks nothing"},
