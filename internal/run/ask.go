@@ -8,6 +8,7 @@ import (
 	"math"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -62,7 +63,8 @@ type asker struct {
 	seat   *seat
 	trial  eval.Trial
 	stage  eval.Stage
-	lookup bool // the journal may hold calls of this trial
+	lookup bool        // the journal may hold calls of this trial
+	sent   atomic.Bool // a request of it
 	health *health
 
 	mu       sync.Mutex
@@ -277,6 +279,7 @@ func (a *asker) attempt(ctx context.Context, m *Model, r *eval.Request, call *ev
 			e.Stop(err)
 			return ErrStopped
 		}
+		a.sent.Store(true)
 		call.Attempts++
 		call.Sent = append(call.Sent, eval.Attempt{At: time.Now().UnixMicro(), Tokens: estimate.TotalInput() + estimate.TotalOutput(), CostUSD: orZero(costOf(m, estimate))})
 		return e.journal.Attempt(call, e.budget.limited())

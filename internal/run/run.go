@@ -328,11 +328,13 @@ func (e *Engine) each(ctx context.Context, stage eval.Stage, planned []ArmPlan, 
 	}
 	workers := newCrew(func(c cell) {
 		place := &seat{places: e.started}
-		for i, t := range c.tasks {
-			if i > 0 && !place.park(func() bool { return e.sleep(ctx, e.settings.Delay) }) {
+		sent := false // a request of the task before
+		for _, t := range c.tasks {
+			if sent && !place.park(func() bool { return e.sleep(ctx, e.settings.Delay) }) {
 				return
 			}
-			if err := e.one(ctx, stage, t, place, do); err != nil {
+			var err error
+			if sent, err = e.one(ctx, stage, t, place, do); err != nil {
 				fail(err)
 				return
 			}
@@ -424,10 +426,10 @@ func (e *Engine) byItem(groups iter.Seq2[[]Task, error], start func([]Task) bool
 	return finish()
 }
 
-// one executes one task and updates the watch.
-func (e *Engine) one(ctx context.Context, stage eval.Stage, t Task, place *seat, do doFunc) error {
+// one executes one task and updates the watch. It reports whether a request was sent.
+func (e *Engine) one(ctx context.Context, stage eval.Stage, t Task, place *seat, do doFunc) (sent bool, err error) {
 	if e.stopped() {
-		return ErrStopped
+		return false, ErrStopped
 	}
 	h := e.healthOf(t.Trial.Arm)
 	before := h.begin()
@@ -435,7 +437,7 @@ func (e *Engine) one(ctx context.Context, stage eval.Stage, t Task, place *seat,
 	ask := &asker{engine: e, seat: place, trial: t.Trial, stage: stage, lookup: t.Called, health: h}
 	r, err := do(ctx, t, ask)
 	if err != nil {
-		return err
+		return ask.sent.Load(), err
 	}
 	record := r.record
 	r.record = func() error {
@@ -446,7 +448,7 @@ func (e *Engine) one(ctx context.Context, stage eval.Stage, t Task, place *seat,
 		return err
 	}
 	r.before, r.known = before, ask.known
-	return e.settle(h, t.Trial, r)
+	return ask.sent.Load(), e.settle(h, t.Trial, r)
 }
 
 // cells groups tasks that must run in sequence: with a delay between replicates,

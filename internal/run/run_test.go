@@ -476,6 +476,21 @@ func TestAnAnswerThatCannotBeKeptEndsTheRun(t *testing.T) {
 	}
 }
 
+// Answers that are there already are not waited for.
+func TestNoDelayAfterReusedAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j, c := newMemory(), replying(nil)
+		perform(t, quick, j, models(c), steps{n: 1}, replicated(2, 3, false))
+		s := quick
+		s.Delay = time.Hour
+		asked, begun := c.n.Load(), time.Now()
+		perform(t, s, j, models(c), steps{n: 1}, replicated(2, 3, true))
+		if took := time.Since(begun); took > 0 || c.n.Load() > asked {
+			t.Errorf("%d requests, took %v", c.n.Load()-asked, took)
+		}
+	})
+}
+
 func TestReplicatesKeepTheirDistance(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := quick
