@@ -321,6 +321,9 @@ func (m mention) runs(dir string) bool {
 	if slices.ContainsFunc(m.words, placeholder.MatchString) || slices.Contains(m.words, "--record") || m.check() != nil || (mention{m.words, true}).check() != nil {
 		return false
 	}
+	if m.words[0] == "worker" || slices.Contains(m.words, "--workers") || slices.Contains(m.words, "--detach") {
+		return false // they need a shared store: the script workers runs them
+	}
 	if slices.Contains(m.words, "generate") { // large on purpose
 		return false
 	}

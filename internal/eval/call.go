@@ -425,6 +425,8 @@ type Call struct {
 	// are those of the answer, but were not paid again.
 	Source    int64
 	SourceRun string
+	// SourceNumber is the journal's number of that run, of a call that is to be written.
+	SourceNumber int64
 }
 
 // An Attempt is one request sent for a call.
@@ -464,4 +466,5 @@ type Taken struct {
 	Given               bool // from a file of answers
 	// Call is the journal's number of the last of the calls, of an answer that is taken.
 	Call int64
+	Run  int64 // the journal's number of its run
 }

@@ -308,7 +308,7 @@ func (a *asker) attempt(ctx context.Context, m *Model, r *eval.Request, call *ev
 		call.Response, call.CostUSD = response, costOf(m, response.Usage)
 		e.lines[m.Group].heard()
 		if t := response.Taken; t != nil { // it was paid in its run
-			call.CostUSD, call.LatencyMS, call.Source = t.CostUSD, 1000*t.Seconds, t.Call
+			call.CostUSD, call.LatencyMS, call.Source, call.SourceNumber = t.CostUSD, 1000*t.Seconds, t.Call, t.Run
 			e.watch.answered(call)
 			return nil, e.journal.Append(call)
 		}

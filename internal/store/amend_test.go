@@ -283,7 +283,7 @@ func testTake(t *testing.T, place place) {
 			t.Fatal(err)
 		}
 		if c.Trial.Arm == "a" && c.Stage == eval.StageRun {
-			taken.Source = 1
+			taken.Source, taken.SourceNumber = 1, older.N
 		}
 	}
 	if err := j.Append(taken); err != nil {

@@ -113,7 +113,7 @@ func (db *DB) JudgedBy(ctx context.Context, run *Run) (map[[2]string]int64, erro
 		basis     int64
 	}
 	by := map[[2]string]int64{}
-	for r, err := range query(ctx, db, `SELECT t.item, t.arm, j.basis FROM `+planned+`judged j ON j.trial = t.id WHERE `+inPlan+` AND j.basis <> 0`, []any{run.N}, func(rows *sql.Rows) (r row, err error) {
+	for r, err := range query(ctx, db, `SELECT t.item, t.arm, j.basis FROM `+planned+`judged j ON j.trial = t.id WHERE `+inPlan+` AND j.basis <> 0`, []any{run}, func(rows *sql.Rows) (r row, err error) {
 		return r, rows.Scan(&r.item, &r.arm, &r.basis)
 	}) {
 		if err != nil {
@@ -152,7 +152,7 @@ func (a *Answers) Get(ctx context.Context, item string, replicate int) (o eval.O
 			return o, "", taken, err
 		}
 	}
-	taken.Call = call
+	taken.Call, taken.Run = call, a.run.N
 	for j, err := range a.db.outcomes(ctx, oneTrial, a.run, id) {
 		return j.Outcome, version, taken, err
 	}

@@ -446,7 +446,7 @@ func (j *Journal) callRow(args []any, c *eval.Call) ([]any, error) {
 		cost, c.LatencyMS, c.Attempts, string(c.ErrKind), modelText(c.Err)}
 	var source, sourceRun any
 	if c.Source != 0 {
-		source, sourceRun = c.Source, j.taken.runOf(c.Source)
+		source, sourceRun = c.Source, c.SourceNumber
 	}
 	return append(append(args, withChecksum(row)...), source, sourceRun), nil
 }

@@ -15,8 +15,7 @@ type taken struct {
 	mu       sync.Mutex
 	others   *bool // nil until the first use, as known
 	known    map[int64]bool
-	archived []*Run          // once others is known
-	runs     map[int64]int64 // of the sources of other runs
+	archived []*Run // once others is known
 }
 
 // Take looks for an answer to the request of a call, with the same key, and fills in
@@ -86,10 +85,9 @@ func (j *Journal) Take(ctx context.Context, c *eval.Call, other, shared bool) (b
 				continue
 			}
 		}
-		j.taken.from(f.id, f.n)
 		for from, err := range f.db.calls(ctx, `calls c JOIN trials t ON t.id = c.trial WHERE c.id = ?`, f.id) {
 			c.Response, c.CostUSD, c.LatencyMS = from.Response, from.CostUSD, from.LatencyMS
-			c.Source, c.SourceRun = f.id, f.run
+			c.Source, c.SourceRun, c.SourceNumber = f.id, f.run, f.n
 			return err == nil, err
 		}
 	}
@@ -114,22 +112,6 @@ func candidates(run *Run, c *eval.Call, other, shared bool) (text string, args [
 
 // keys are those of a request, of this and of earlier versions.
 func keys(c *eval.Call) []string { return []string{c.Key, eval.FormerKey(c.Parts, c.Trial.Item)} }
-
-// from notes whose a call is whose answer is taken.
-func (t *taken) from(source, run int64) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.runs == nil {
-		t.runs = map[int64]int64{}
-	}
-	t.runs[source] = run
-}
-
-func (t *taken) runOf(source int64) int64 {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.runs[source]
-}
 
 func endpoint(parts []eval.Part) string {
 	for _, p := range parts {
