@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/suites/extraction/synthetic"
@@ -25,8 +26,28 @@ written: a checklist for a second person to verify gold (verification.csv, with 
 documents in verification.md), and guidelines for annotators.`,
 		New: func(f *flag.FlagSet) func(kit.Call) (fmt.Stringer, error) {
 			seed := f.Uint64("seed", defaultSeed, "random seed")
+			var levers synthetic.Levers
+			f.IntVar(&levers.Pages, "pages", 0, "pages of each document, 1 to 20, of about 400 words (default: short ones)")
+			f.Float64Var(&levers.Tables, "tables", 0, "share of the documents in which a field stands in a table")
+			f.StringVar(&levers.Locale, "locale", "", "how amounts and dates are written: en-US | en-GB | de-DE | fr-FR")
+			f.Func("types", "types of documents, such as contract,invoice (default all)", func(s string) error {
+				levers.Types = strings.Split(s, ",")
+				return nil
+			})
+			f.Func("difficulty", "shares, such as hard=2,adversarial=1 (default easy=4,medium=3,hard=2,adversarial=1)", func(s string) error {
+				levers.Difficulty = map[string]int{}
+				for part := range strings.SplitSeq(s, ",") {
+					name, share, _ := strings.Cut(part, "=")
+					n, err := strconv.Atoi(share)
+					if err != nil {
+						return fmt.Errorf("%q: want NAME=SHARE, such as hard=2", part)
+					}
+					levers.Difficulty[name] = n
+				}
+				return nil
+			})
 			return func(c kit.Call) (fmt.Stringer, error) {
-				files, notes, err := syntheticFiles(*seed)
+				files, notes, err := syntheticFiles(*seed, levers)
 				if err != nil {
 					return nil, err
 				}
@@ -38,8 +59,8 @@ documents in verification.md), and guidelines for annotators.`,
 }
 
 // syntheticFiles are the files of a synthetic corpus.
-func syntheticFiles(seed uint64) (files []kit.File, notes []string, err error) {
-	sets, err := synthetic.Generate(seed)
+func syntheticFiles(seed uint64, levers synthetic.Levers) (files []kit.File, notes []string, err error) {
+	sets, err := synthetic.Generate(seed, levers)
 	if err != nil {
 		return nil, nil, err
 	}

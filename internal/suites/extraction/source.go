@@ -67,7 +67,7 @@ func openSynthetic(options Synthetic) (source, error) {
 	if options.Seed != nil {
 		seed = *options.Seed
 	}
-	sets, err := synthetic.Generate(seed)
+	sets, err := synthetic.Generate(seed, options.Levers)
 	if err != nil {
 		return nil, err
 	}
@@ -357,7 +357,7 @@ func (s *Study) open(resolve func(string) string, fault func(key, format string,
 		if len(parts) == 0 {
 			fault("data.parts", "a mixed source needs parts, each with source and path")
 		}
-		if d.Path != "" || d.Count != 0 || d.Synthetic != (Synthetic{}) {
+		if d.Path != "" || d.Count != 0 || !d.Synthetic.zero() {
 			fault("data", "path, count, seed and split of a mixed source belong to its parts")
 		}
 	}
@@ -424,8 +424,8 @@ func (s *Study) openSource(p Part, resolve func(string) string) (source, error) 
 		return nil, errors.New("source synthetic has no path: its documents are generated from seed")
 	case p.Source == "synthetic":
 		return openSynthetic(p.Synthetic)
-	case p.Synthetic != (Synthetic{}):
-		return nil, fmt.Errorf("seed and split need source: synthetic, not source: %s", p.Source)
+	case !p.Synthetic.zero():
+		return nil, fmt.Errorf("seed and split need source: synthetic, as the other keys of synthetic documents do, not source: %s", p.Source)
 	case p.Path == "":
 		return nil, fmt.Errorf("source %s needs a path", p.Source)
 	}

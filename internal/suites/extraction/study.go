@@ -4,6 +4,7 @@ import (
 	"github.com/invopop/jsonschema"
 
 	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/suites/extraction/synthetic"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 )
 
@@ -66,7 +67,10 @@ type Documents struct {
 type Synthetic struct {
 	Seed  *uint64 `json:"seed,omitempty" jsonschema:"description=Seed of synthetic documents (default 42)"`
 	Split string  `json:"split,omitempty" jsonschema:"enum=dev,enum=test,description=Use only this set of synthetic documents (default both)"`
+	synthetic.Levers
 }
+
+func (s Synthetic) zero() bool { return s.Seed == nil && s.Split == "" && s.Levers.Zero() }
 
 // A Part is one source of a mixed one.
 type Part struct {

@@ -59,7 +59,7 @@ func (s *Set) Drawn(seed uint64) []*Document {
 				}
 			}
 			shuffle(m, cell)
-			drawn = append(drawn, cell[:perCell]...)
+			drawn = append(drawn, cell[:min(perCell, len(cell))]...)
 		}
 	}
 	return drawn

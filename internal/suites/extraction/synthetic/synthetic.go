@@ -1,6 +1,6 @@
 // Package synthetic generates documents with known gold for the extraction suite:
 // a dev and a test set of invoices, contracts, medical records, receipts and
-// resumes. The output depends only on the seed, byte for byte. The two sets share
+// resumes. The output depends only on the seed and the levers, byte for byte. The two sets share
 // no document and no value of a field.
 //
 // Words and templates are in words.yaml. [Set.prove] checks the gold of every
@@ -48,10 +48,7 @@ var (
 const easy, medium, hard, adversarial = 0, 1, 2, 3
 
 // counts are the documents of a set by type and difficulty.
-var counts = []struct {
-	name string
-	of   [4]int
-}{
+var counts = []cellCount{
 	{"invoice", [4]int{10, 8, 5, 2}},
 	{"contract", [4]int{8, 6, 4, 2}},
 	{"medical", [4]int{8, 6, 4, 2}},
@@ -89,7 +86,10 @@ type Set struct {
 }
 
 // Generate generates the two sets.
-func Generate(seed uint64) ([]Set, error) {
+func Generate(seed uint64, levers Levers) ([]Set, error) {
+	if err := levers.Check(); err != nil {
+		return nil, err
+	}
 	w, err := words()
 	if err != nil {
 		return nil, err
@@ -98,7 +98,7 @@ func Generate(seed uint64) ([]Set, error) {
 	// without any field. These are drawn again.
 	const most = 10
 	for again := uint64(0); ; again++ {
-		sets, err := generate(w, seed, again)
+		sets, err := generate(w, levers, seed, again)
 		if err != nil {
 			return nil, err
 		}
@@ -109,10 +109,10 @@ func Generate(seed uint64) ([]Set, error) {
 }
 
 // generate generates the sets of a seed from one of its streams of random numbers.
-func generate(w *vocabulary, seed, again uint64) ([]Set, error) {
+func generate(w *vocabulary, levers Levers, seed, again uint64) ([]Set, error) {
 	var sets []Set
 	for half, split := range Splits {
-		m := &maker{words: w, half: half, random: rand.NewPCG(seed, uint64(half)+uint64(len(Splits))*again), used: map[string]bool{}}
+		m := &maker{words: w, levers: levers, half: half, random: rand.NewPCG(seed, uint64(half)+uint64(len(Splits))*again), used: map[string]bool{}}
 		s := Set{Split: split}
 		for _, p := range m.plan() {
 			d, err := m.document(p)
@@ -132,21 +132,22 @@ type design struct {
 	difficulty int
 	number     int // within its type
 	fates      []fate
+	table      bool // has a field in a table
 }
 
 // plan lists the documents of a set and draws the fates of their fields.
 func (m *maker) plan() []design {
 	var list []design
-	for _, c := range counts {
+	for _, c := range m.levers.counted() {
 		n := 0
 		for difficulty, count := range c.of {
 			for range count {
 				n++
-				list = append(list, design{c.name, difficulty, n, make([]fate, len(m.words.Types[c.name].Fields))})
+				list = append(list, design{typeName: c.name, difficulty: difficulty, number: n, fates: make([]fate, len(m.words.Types[c.name].Fields))})
 			}
 		}
 	}
-	for difficulty, quota := range quotas {
+	for difficulty := range quotas {
 		var slots []*fate
 		for i := range list {
 			if list[i].difficulty == difficulty {
@@ -156,13 +157,15 @@ func (m *maker) plan() []design {
 			}
 		}
 		shuffle(m, slots)
-		for i, s := range slots[:quota.missing+quota.ambiguous] {
+		gone, twice := quota(m.words, difficulty, len(slots))
+		for i, s := range slots[:gone+twice] {
 			*s = ambiguous
-			if i < quota.missing {
+			if i < gone {
 				*s = missing
 			}
 		}
 	}
+	m.tabled(list)
 	return list
 }
 

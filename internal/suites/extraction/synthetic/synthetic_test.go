@@ -15,7 +15,7 @@ func TestShares(t *testing.T) {
 		seeds = append(seeds, seed)
 	}
 	for _, seed := range seeds {
-		sets, err := Generate(seed)
+		sets, err := Generate(seed, Levers{})
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
@@ -49,7 +49,7 @@ func TestShares(t *testing.T) {
 
 // The bytes of seed 42 are the same on every machine.
 func TestSameBytes(t *testing.T) {
-	sets, err := Generate(42)
+	sets, err := Generate(42, Levers{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func TestSameBytes(t *testing.T) {
 	if got := fmt.Sprintf("%x", sha256.Sum256(b))[:16]; got != want {
 		t.Errorf("hash %s, want %s: a changed generator needs a note in the changelog", got, want)
 	}
-	other, err := Generate(43)
+	other, err := Generate(43, Levers{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +100,7 @@ func TestProve(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			sets, err := Generate(1)
+			sets, err := Generate(1, Levers{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -116,7 +116,7 @@ func TestProve(t *testing.T) {
 
 // Two documents of each type and difficulty are verified: 40 of each set (X6.4).
 func TestDrawn(t *testing.T) {
-	sets, err := Generate(3)
+	sets, err := Generate(3, Levers{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func TestDrawn(t *testing.T) {
 
 // Sets that share a value are an error.
 func TestDisjoint(t *testing.T) {
-	sets, err := Generate(1)
+	sets, err := Generate(1, Levers{})
 	if err != nil {
 		t.Fatal(err)
 	}

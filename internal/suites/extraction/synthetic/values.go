@@ -3,6 +3,7 @@ package synthetic
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 )
@@ -10,6 +11,7 @@ import (
 // A maker draws the values of a set.
 type maker struct {
 	words  *vocabulary
+	levers Levers
 	half   int // 0: dev, 1: test
 	random *rand.PCG
 	used   map[string]bool // numbers that identify
@@ -115,6 +117,17 @@ func (m *maker) id(prefix string) value {
 // unambiguous; documents that are not easy have more.
 func (m *maker) date(day, difficulty int) value {
 	t := time.Unix(0, 0).UTC().AddDate(0, 0, day)
+	if l, other := locales[m.levers.Locale]; other {
+		layouts := l.dates
+		if difficulty != easy && t.Day() > 12 {
+			layouts = append(slices.Clone(layouts), l.numbers)
+		}
+		shown := t.Format(pick(m, layouts))
+		if l.months != nil {
+			shown = strings.Replace(shown, t.Month().String(), l.months[t.Month()-1], 1)
+		}
+		return value{correct: t.Format("2006-01-02"), shown: shown, number: day}
+	}
 	layouts := []string{"2 January 2006", "January 2, 2006", "2006-01-02"}
 	if difficulty != easy {
 		layouts = append(layouts, "2 Jan 2006", "Jan 2, 2006")
@@ -128,13 +141,11 @@ func (m *maker) date(day, difficulty int) value {
 // money is an amount of cents in one of several spellings.
 func (m *maker) money(cents, difficulty int) value {
 	whole, rest := fmt.Sprint(cents/100), fmt.Sprintf("%02d", cents%100)
-	grouped := whole
-	if n := len(whole); n > 3 {
-		grouped = whole[:n-3] + "," + whole[n-3:]
-	}
-	spellings := []string{"$" + grouped + "." + rest, "USD " + whole + "." + rest}
-	if difficulty != easy {
-		spellings = append(spellings, whole+"."+rest, "$ "+grouped+"."+rest)
+	spellings := []string{"$" + grouped(whole, ",") + "." + rest, "USD " + whole + "." + rest}
+	if l, other := locales[m.levers.Locale]; other {
+		spellings = l.amount(whole, rest)
+	} else if difficulty != easy {
+		spellings = append(spellings, whole+"."+rest, "$ "+grouped(whole, ",")+"."+rest)
 	}
 	return value{correct: whole + "." + rest, shown: pick(m, spellings), number: cents}
 }

@@ -29,6 +29,14 @@ type typeWord struct {
 	Again     map[string]string `yaml:"again"`
 	Decoys    []string          `yaml:"decoys"`
 	Filler    []string          `yaml:"filler"`
+	Prose     sentences         `yaml:"prose"`
+}
+
+// Sentences of long documents are made of a beginning, a middle and an end.
+type sentences struct {
+	Who  []string `yaml:"who"`
+	Does []string `yaml:"does"`
+	When []string `yaml:"when"`
 }
 
 // A field has values of a kind; those of ids have a prefix.
@@ -52,8 +60,10 @@ type writer struct {
 	decoyed bool
 	places  map[string][]place
 
-	text strings.Builder
-	page int
+	text   strings.Builder
+	page   int
+	onPage int    // words of prose
+	table  string // the field that stands in a table, "" without one
 }
 
 // A place is a value in the text with its page and quote.
@@ -71,35 +81,80 @@ func (w *writer) write() string {
 	breaks := w.breaks()
 	template := pick(w.maker, w.kind.Templates)
 	bare := w.bare()
+	w.table = w.tableField(template, bare)
 	n := 0
+	var lines []func()
 	for _, line := range template {
 		switch line {
 		case "---":
-			if n++; n <= breaks {
-				w.newPage()
-			}
+			lines = append(lines, func() {
+				if n++; n <= breaks {
+					w.newPage()
+				}
+			})
 		case "<items>":
-			for range 2 + w.below(4) {
-				w.line(fmt.Sprintf("%d x %s   %d.%02d", 1+w.below(9), w.noise(pick(w.maker, w.words.Goods)), 1+w.below(90), w.below(100)))
-			}
+			lines = append(lines, func() {
+				for range 2 + w.below(4) {
+					w.line(fmt.Sprintf("%d x %s   %s", 1+w.below(9), w.noise(pick(w.maker, w.words.Goods)), w.price()))
+				}
+			})
 		case "<filler>":
-			w.line(w.noise(pick(w.maker, w.kind.Filler)))
+			lines = append(lines, func() { w.line(w.noise(pick(w.maker, w.kind.Filler))) })
 		case "<decoys>":
-			w.decoys()
+			lines = append(lines, w.decoys)
 		default:
-			w.fieldLine(line, bare)
+			lines = append(lines, func() { w.fieldLine(line, bare) })
 		}
 	}
 	for _, f := range w.kind.Fields {
 		if len(w.values[f.Name]) > 1 {
-			w.fieldLine(w.kind.Again[f.Name], "")
+			lines = append(lines, func() { w.fieldLine(w.kind.Again[f.Name], "") })
+		}
+	}
+	if w.levers.Pages > 0 {
+		w.long(lines)
+	} else {
+		for _, line := range lines {
+			line()
 		}
 	}
 	return w.text.String()
 }
 
+// price is an amount beside goods.
+func (w *writer) price() string {
+	whole, cents := 1+w.below(90), w.below(100)
+	if _, other := locales[w.levers.Locale]; other && !strings.HasPrefix(w.levers.Locale, "en") {
+		return fmt.Sprintf("%d,%02d", whole, cents)
+	}
+	return fmt.Sprintf("%d.%02d", whole, cents)
+}
+
+// tableField draws a present field with a label for the table of the document.
+func (w *writer) tableField(template []string, bare string) string {
+	if !w.design.table {
+		return ""
+	}
+	var can []string
+	for _, line := range template {
+		for i, f := range w.kind.Fields {
+			before, _, ok := strings.Cut(line, "{"+f.Name+"}")
+			if ok && strings.TrimSpace(before) != "" && w.design.fates[i] == present && f.Name != bare {
+				can = append(can, f.Name)
+			}
+		}
+	}
+	if len(can) == 0 {
+		return ""
+	}
+	return pick(w.maker, can)
+}
+
 // breaks is the number of page breaks.
 func (w *writer) breaks() int {
+	if w.levers.Pages > 0 {
+		return 0 // long documents have their own
+	}
 	switch w.design.difficulty {
 	case easy:
 		return 0
@@ -128,6 +183,7 @@ func (w *writer) bare() string {
 
 func (w *writer) newPage() {
 	w.page++
+	w.onPage = 0
 	fmt.Fprintf(&w.text, "---PAGE %d---\n", w.page)
 }
 
@@ -151,6 +207,10 @@ func (w *writer) fieldLine(line, bare string) {
 		before, after = "", ""
 	}
 	shown := w.values[name][k].shown
+	if name == w.table {
+		w.places[name] = append(w.places[name], place{w.page, w.row(before, shown)})
+		return
+	}
 	w.line(before + shown + after)
 	w.places[name] = append(w.places[name], place{w.page, lastWords(before, 3) + shown})
 }

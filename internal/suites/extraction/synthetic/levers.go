@@ -1,0 +1,228 @@
+package synthetic
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Levers change what is generated. The zero value changes nothing.
+type Levers struct {
+	Pages      int            `json:"pages,omitempty" jsonschema:"minimum=0,maximum=20,description=Pages of each document\\, of about 400 words (default: one to three short ones)"`
+	Types      []string       `json:"types,omitempty" jsonschema:"uniqueItems=true,description=Types of documents: invoice\\, contract\\, medical\\, receipt\\, resume (default all)"`
+	Difficulty map[string]int `json:"difficulty,omitempty" jsonschema:"description=Shares of easy\\, medium\\, hard and adversarial documents\\, such as {hard: 2\\, adversarial: 1} (default 40 : 30 : 20 : 10)"`
+	Tables     float64        `json:"tables,omitempty" jsonschema:"minimum=0,maximum=1,description=Share of the documents in which a field stands in a table (default 0)"`
+	Locale     string         `json:"locale,omitempty" jsonschema:"enum=en-US,enum=en-GB,enum=de-DE,enum=fr-FR,description=How amounts and dates are written (default: US dollars\\, and dates in several English ways)"`
+}
+
+// The limits of the levers.
+const (
+	mostPages = 20
+	pageWords = 400
+	ofASet    = 100 // documents
+)
+
+// Zero reports whether no lever is used.
+func (l Levers) Zero() bool {
+	return l.Pages == 0 && len(l.Types) == 0 && len(l.Difficulty) == 0 && l.Tables == 0 && l.Locale == ""
+}
+
+// Check returns an error for a lever that cannot be used.
+func (l Levers) Check() error {
+	if l.Pages < 0 || l.Pages > mostPages {
+		return fmt.Errorf("pages: %d: want 1 to %d", l.Pages, mostPages)
+	}
+	for _, name := range l.Types {
+		if !slices.Contains(Types(), name) {
+			return fmt.Errorf("types: there is no type %q: want some of %s", name, strings.Join(Types(), ", "))
+		}
+	}
+	sum := 0
+	for _, name := range slices.Sorted(maps.Keys(l.Difficulty)) {
+		if share := l.Difficulty[name]; !slices.Contains(Difficulties, name) || share < 0 {
+			return fmt.Errorf("difficulty: %s: %d: want shares of %s, of at least 0", name, share, strings.Join(Difficulties, ", "))
+		}
+		sum += l.Difficulty[name]
+	}
+	if len(l.Difficulty) > 0 && sum == 0 {
+		return fmt.Errorf("difficulty: the shares are all 0: give one of %s a share", strings.Join(Difficulties, ", "))
+	}
+	if !(l.Tables >= 0 && l.Tables <= 1) {
+		return fmt.Errorf("tables: %v: want a share from 0 to 1", l.Tables)
+	}
+	if _, known := locales[l.Locale]; !known && l.Locale != "" {
+		return fmt.Errorf("locale: %q: want one of %s", l.Locale, strings.Join(slices.Sorted(maps.Keys(locales)), ", "))
+	}
+	return nil
+}
+
+// A cellCount is the documents of a set of a type by difficulty.
+type cellCount struct {
+	name string
+	of   [4]int
+}
+
+// counted spreads the documents of a set over types and difficulties by the levers.
+func (l Levers) counted() []cellCount {
+	if len(l.Types) == 0 && len(l.Difficulty) == 0 {
+		return counts
+	}
+	list, weights, total := []cellCount{}, []float64{}, 0.0
+	for _, c := range counts {
+		if len(l.Types) > 0 && !slices.Contains(l.Types, c.name) {
+			continue
+		}
+		list = append(list, cellCount{name: c.name})
+		ofType := 0
+		for _, n := range c.of {
+			ofType += n
+		}
+		for difficulty, n := range c.of {
+			w := float64(n)
+			if len(l.Difficulty) > 0 {
+				w = float64(ofType * l.Difficulty[Difficulties[difficulty]])
+			}
+			weights, total = append(weights, w), total+w
+		}
+	}
+	for i, n := range parts(ofASet, weights, total) {
+		list[i/4].of[i%4] = n
+	}
+	return list
+}
+
+// parts splits a number by weights; those that lose most by rounding down get what is left.
+func parts(n int, weights []float64, total float64) []int {
+	list, order := make([]int, len(weights)), make([]int, len(weights))
+	lost := make([]float64, len(weights))
+	left := n
+	for i, w := range weights {
+		exact := float64(n) * w / total
+		list[i], order[i] = int(math.Floor(exact)), i
+		lost[i] = exact - math.Floor(exact)
+		left -= list[i]
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		switch {
+		case lost[a] > lost[b]:
+			return -1
+		case lost[a] < lost[b]:
+			return 1
+		}
+		return 0
+	})
+	for _, i := range order[:left] {
+		list[i]++
+	}
+	return list
+}
+
+// quota is how many of the fields of a difficulty are missing and ambiguous: as many as in
+// a set without levers, in proportion.
+func quota(v *vocabulary, difficulty, fields int) (missing, ambiguous int) {
+	usual := 0
+	for _, c := range counts {
+		usual += c.of[difficulty] * len(v.Types[c.name].Fields)
+	}
+	q := quotas[difficulty]
+	of := func(n int) int { return int(math.Round(float64(n) * float64(fields) / float64(usual))) }
+	return of(q.missing), min(of(q.ambiguous), fields-of(q.missing))
+}
+
+// tabled has a field of some documents stand in a table.
+func (m *maker) tabled(list []design) {
+	if m.levers.Tables == 0 {
+		return
+	}
+	var can []*design
+	for i := range list {
+		if slices.Contains(list[i].fates, present) {
+			can = append(can, &list[i])
+		}
+	}
+	shuffle(m, can)
+	for _, d := range can[:min(len(can), int(math.Round(m.levers.Tables*float64(len(list)))))] {
+		d.table = true
+	}
+}
+
+// A locale is how amounts and dates are written.
+type locale struct {
+	amount  func(whole, cents string) []string
+	dates   []string // layouts of package time, with the names of months in English
+	numbers string   // of a day after the twelfth
+	months  []string
+}
+
+var locales = map[string]locale{
+	"en-US": {func(w, c string) []string { return []string{"$" + grouped(w, ",") + "." + c, "$" + w + "." + c} },
+		[]string{"January 2, 2006", "Jan 2, 2006"}, "01/02/2006", nil},
+	"en-GB": {func(w, c string) []string { return []string{"£" + grouped(w, ",") + "." + c, "£" + w + "." + c} },
+		[]string{"2 January 2006", "2 Jan 2006"}, "02/01/2006", nil},
+	"de-DE": {func(w, c string) []string {
+		return []string{grouped(w, ".") + "," + c + " €", grouped(w, ".") + "," + c + " EUR"}
+	},
+		[]string{"2. January 2006"}, "02.01.2006",
+		[]string{"Januar", "Februar", "März", "April", "Mai", "Juni", "Juli", "August", "September", "Oktober", "November", "Dezember"}},
+	"fr-FR": {func(w, c string) []string { return []string{grouped(w, " ") + "," + c + " €", w + "," + c + " EUR"} },
+		[]string{"2 January 2006"}, "02/01/2006",
+		[]string{"janvier", "février", "mars", "avril", "mai", "juin", "juillet", "août", "septembre", "octobre", "novembre", "décembre"}},
+}
+
+// grouped separates the thousands of a number.
+func grouped(whole, by string) string {
+	if n := len(whole); n > 3 {
+		return whole[:n-3] + by + whole[n-3:]
+	}
+	return whole
+}
+
+// prose writes paragraphs on the page, up to a number of words.
+func (w *writer) prose(words int) {
+	p := w.kind.Prose
+	for w.onPage < words {
+		var b strings.Builder
+		for range 3 + w.below(3) {
+			sentence := pick(w.maker, p.Who) + " " + pick(w.maker, p.Does) + " " + pick(w.maker, p.When) + "."
+			w.onPage += len(strings.Fields(sentence))
+			b.WriteString(sentence + " ")
+			if w.onPage >= words {
+				break
+			}
+		}
+		w.line(strings.TrimSpace(b.String()) + "\n")
+	}
+}
+
+// long writes the lines of a document over its pages, far from each other.
+func (w *writer) long(lines []func()) {
+	pages := w.levers.Pages
+	for i, line := range lines {
+		for page := 1 + i*pages/len(lines); w.page < page; {
+			w.prose(pageWords)
+			w.newPage()
+		}
+		w.prose(min(pageWords*3/5, w.onPage+40+w.below(80)))
+		before := w.text.Len()
+		line()
+		w.onPage += len(strings.Fields(w.text.String()[before:]))
+	}
+	for ; w.page < pages; w.newPage() {
+		w.prose(pageWords)
+	}
+	w.prose(pageWords)
+}
+
+// row writes a field as a row of a table.
+func (w *writer) row(label, shown string) (quote string) {
+	label = strings.TrimRight(label, " :|.")
+	w.line("| Entry | Content | Remark |")
+	w.line("|---|---|---|")
+	w.line("| Reference | as agreed | none |")
+	quote = label + " | " + shown
+	w.line("| " + quote + " | checked |")
+	w.line("| Enclosures | see list | none |")
+	return quote
+}
