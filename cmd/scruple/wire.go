@@ -111,8 +111,12 @@ func apart(err error) []error {
 	return []error{err}
 }
 
-// secrets returns the keys the study's models may use, to remove them from
-// recordings.
+// leastKey is the length of the shortest key that is a secret. Servers on one's own machine take
+// any word, such as x, which is in every text.
+const leastKey = 8
+
+// secrets returns the keys the study's models may use, to remove them from recordings and
+// refuse them in bundles.
 func secrets(x *experiment.Experiment, getenv func(string) string) []string {
 	var list []string
 	for _, m := range x.Study.Models {
@@ -121,7 +125,7 @@ func secrets(x *experiment.Experiment, getenv func(string) string) []string {
 			names = append(names, p.keyEnv)
 		}
 		for _, name := range names {
-			if key := strings.TrimSpace(getenv(name)); name != "" && key != "" {
+			if key := strings.TrimSpace(getenv(name)); name != "" && len(key) >= leastKey {
 				list = append(list, key)
 			}
 		}

@@ -3,6 +3,7 @@ package text
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -104,6 +105,9 @@ const maxDate = 200
 func readDate(s string) (dateReading, error) {
 	if len(s) > maxDate {
 		return dateReading{}, errDateLength
+	}
+	if inside, ok := strings.CutPrefix(s, "("); ok && strings.HasSuffix(inside, ")") {
+		s = inside[:len(inside)-1]
 	}
 	d := dates(Minimal(s))
 	from := d.lead()

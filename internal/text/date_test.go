@@ -131,6 +131,7 @@ func TestParseDateAmbiguous(t *testing.T) {
 		"12-01-19":       "2019-12-01 2019-01-12", // SROIE
 		"03042018":       "2018-03-04 2018-04-03",
 		"9/3/2018 10:15": "2018-09-03 2018-03-09",
+		"(06/12/2016)":   "2016-06-12 2016-12-06", // SROIE
 	} {
 		r, err := ParseDate(in)
 		if got := fmt.Sprint(r.MonthFirst, " ", r.DayFirst); err != nil || got != want || !r.Ambiguous {
