@@ -56,6 +56,7 @@ func TestEveryVerbRefusesChangedGold(t *testing.T) {
 					"ITEM":         {"nobody"},
 					" export ":     {"--table", "outcomes"},
 					" bundle ":     {"--out", "study.zip"},
+					" archive ":    {"--to", "archive"},
 					" compare ":    {"mine/study.yaml"},
 					" unblind ":    {"--reason", "why"},
 					" revise ":     {"--hypothesis", "this", "--change", "that"},

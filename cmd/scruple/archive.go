@@ -30,6 +30,13 @@ func (a *app) archive(ctx context.Context, arg, to string) error {
 	if err != nil {
 		return err
 	}
+	if isStudyFile(arg) { // of a run alone, the study may be gone
+		x, err := from.load() // which refuses gold that changed after it was locked
+		if err != nil {
+			return err
+		}
+		x.Close()
+	}
 	db, err := store.Open(ctx, from.store)
 	if err != nil {
 		return err

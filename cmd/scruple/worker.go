@@ -249,6 +249,9 @@ func (a *app) takePart(ctx context.Context, db *store.DB, r *experiment.Run, lef
 	if err == nil {
 		return nil
 	}
+	if errors.Is(err, run.ErrBudget) && !errors.Is(err, run.ErrStopped) { // nothing was left to begin with
+		err = fmt.Errorf("%w: %w", run.ErrStopped, err)
+	}
 	// It stays with those who still work on it.
 	back, errBack := q.Back(context.WithoutCancel(ctx), r.Record)
 	if errBack == nil && !back {
