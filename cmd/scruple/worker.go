@@ -255,7 +255,7 @@ func (a *app) takePart(ctx context.Context, db *store.DB, r *experiment.Run, lef
 	// It stays with those who still work on it.
 	back, errBack := q.Back(context.WithoutCancel(ctx), r.Record)
 	if errBack == nil && !back {
-		errBack = fmt.Errorf("%w: other workers go on with %s: `%s` takes part again, and `%s` ends it", errOthers, r.Record.ID, a.command("run", r.Record.ID), a.command("stop", r.Record.ID))
+		errBack = fmt.Errorf("%w: other workers have %s in progress: `%s` takes part again, and `%s` ends it", errOthers, r.Record.ID, a.command("run", r.Record.ID), a.command("stop", r.Record.ID))
 	}
 	return errors.Join(err, errBack)
 }
@@ -277,7 +277,7 @@ func (a *app) stop(ctx context.Context, arg string, now bool, most time.Duration
 	if err := q.Stop(ctx, r, now, most); err != nil {
 		return err
 	}
-	a.say("%s: stopped; `%s` goes on with it", r.ID, a.command("run", arg))
+	a.say("%s: stopped; `%s` resumes it", r.ID, a.command("run", arg))
 	return nil
 }
 

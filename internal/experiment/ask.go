@@ -175,7 +175,7 @@ func (r *Run) Ask(ctx context.Context, left *Left, a Asking) error {
 	if err != nil {
 		return err
 	}
-	err = s.Perform(ctx, left, r.runTasks(left))
+	err = s.Perform(ctx, left, r.runTasks(left, 0, r.Plan.Len()))
 	if err == nil && r.HasJudge() {
 		err = s.judgeAll(ctx)
 	}
@@ -209,9 +209,7 @@ func (r *Run) Session(ctx context.Context, left *Left, a Asking) (*Session, erro
 	if err != nil {
 		return nil, errors.Join(err, journal.Close())
 	}
-	x, spent := r.Study.Execution, left.progress
-	budget := run.Budget{Calls: x.MaxCalls, Tokens: x.MaxTokens, Cost: x.MaxCost}
-	before := run.Spent{Calls: spent.Calls, Tokens: spent.Tokens, Cost: spent.Cost, Unpriced: spent.Unpriced}
+	x, budget, before := r.Study.Execution, r.Budget(), left.Spent()
 	if a.Draw != nil {
 		if budget, err = a.Draw(before); err != nil {
 			return nil, errors.Join(err, journal.Close())
@@ -224,6 +222,12 @@ func (r *Run) Session(ctx context.Context, left *Left, a Asking) (*Session, erro
 	engine := run.New(run.Settings{Concurrency: cmp.Or(a.Concurrency, x.Concurrency), Retries: durations(x.Retries), Timeout: x.Timeout.D(), Delay: x.Delay.D(),
 		ItemByItem: x.ItemByItem, Session: a.MaxCalls, MaxFailed: *x.MaxFailed, NoReuse: a.NoReuse, Budget: budget, Draw: a.Draw}, into, a.Models, before, a.Observer)
 	return &Session{run: r, part: left.part, journal: journal, engine: engine, keeper: keeper, unstop: stopOn(a.Stop, engine)}, nil
+}
+
+// Budget returns what the study lets a run spend.
+func (r *Run) Budget() run.Budget {
+	x := r.Study.Execution
+	return run.Budget{Calls: x.MaxCalls, Tokens: x.MaxTokens, Cost: x.MaxCost}
 }
 
 // Close writes what is queued, and ends the session.
@@ -267,7 +271,15 @@ func (s *Session) judgeAll(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.Judge(ctx, left, s.run.judgeTasks(ctx, left))
+	return s.Judge(ctx, left, func(yield func(run.Task, error) bool) {
+		for _, calibrating := range []bool{true, false} { // so that the judge's quality is known before the rest is paid for
+			for t, err := range s.run.judgeTasks(left, s.run.db.Outcomes(ctx, s.run.Record), calibrating) {
+				if !yield(t, err) {
+					return
+				}
+			}
+		}
+	})
 }
 
 // telling is a journal that tells which trials it has recorded a stage of.
@@ -344,9 +356,11 @@ func stopOn(stop <-chan error, engine *run.Engine) (end func()) {
 	return func() { close(done); wait.Wait() }
 }
 
-func (r *Run) runTasks(left *Left) iter.Seq2[run.Task, error] {
+// runTasks lists the trials to perform from a place in the plan to another, which is not
+// included.
+func (r *Run) runTasks(left *Left, from, to int) iter.Seq2[run.Task, error] {
 	return func(yield func(run.Task, error) bool) {
-		for seq := range r.Plan.Len() {
+		for seq := from; seq < to; seq++ {
 			if left.performs(seq) && !yield(run.Task{Trial: r.Plan.Trial(seq), Called: left.progress.Called.Has(seq)}, nil) {
 				return
 			}
@@ -354,24 +368,22 @@ func (r *Run) runTasks(left *Left) iter.Seq2[run.Task, error] {
 	}
 }
 
-// judgeTasks lists the trials to judge: the calibration arms first, so that the
-// judge's quality is known before the rest is paid for.
-func (r *Run) judgeTasks(ctx context.Context, left *Left) iter.Seq2[run.Task, error] {
+// judgeTasks lists the trials to judge among outcomes: those of the calibration arms, or the
+// others.
+func (r *Run) judgeTasks(left *Left, outcomes iter.Seq2[eval.Judged, error], calibrating bool) iter.Seq2[run.Task, error] {
 	calibrates := r.calibrationArms()
 	return func(yield func(run.Task, error) bool) {
-		for _, calibrating := range []bool{true, false} {
-			for j, err := range r.db.Outcomes(ctx, r.Record) {
-				if err != nil {
-					yield(run.Task{}, err)
-					return
-				}
-				seq, ok := r.Plan.Seq(j.Trial)
-				if !ok || calibrates[j.Trial.Arm] != calibrating || j.Outcome.Kind == eval.Failed || !left.judges(seq) {
-					continue
-				}
-				if !yield(run.Task{Trial: j.Trial, Called: left.progress.Called.Has(seq), Outcome: j.Outcome}, nil) {
-					return
-				}
+		for j, err := range outcomes {
+			if err != nil {
+				yield(run.Task{}, err)
+				return
+			}
+			seq, ok := r.Plan.Seq(j.Trial)
+			if !ok || calibrates[j.Trial.Arm] != calibrating || j.Outcome.Kind == eval.Failed || !left.judges(seq) {
+				continue
+			}
+			if !yield(run.Task{Trial: j.Trial, Called: left.progress.Called.Has(seq), Outcome: j.Outcome}, nil) {
+				return
 			}
 		}
 	}

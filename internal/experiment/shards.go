@@ -86,8 +86,8 @@ func (r *Run) cut(step Step, pending func(seq int) bool) (shards []Shard) {
 	return shards
 }
 
-// Tasks yields what is pending of a shard. Its size is that of what other processes left.
-func (r *Run) Tasks(ctx context.Context, s Shard, part Part) ([]run.Task, error) {
+// Tasks returns what is pending of a shard, of which other processes may have done some.
+func (r *Run) Tasks(ctx context.Context, s Shard, part Part) (tasks []run.Task, err error) {
 	p, err := r.db.ProgressIn(ctx, r.Record, s.From, s.To)
 	if err != nil {
 		return nil, err
@@ -97,24 +97,15 @@ func (r *Run) Tasks(ctx context.Context, s Shard, part Part) ([]run.Task, error)
 		return nil, err
 	}
 	left := &Left{progress: p, part: part, selected: selected}
-	var tasks []run.Task
-	if s.Step == Performing {
-		for seq := s.From; seq < s.To; seq++ {
-			if left.performs(seq) {
-				tasks = append(tasks, run.Task{Trial: r.Plan.Trial(seq), Called: p.Called.Has(seq)})
-			}
-		}
-		return tasks, nil
+	list := r.runTasks(left, s.From, s.To)
+	if s.Step != Performing {
+		list = r.judgeTasks(left, r.db.OutcomesIn(ctx, r.Record, s.From, s.To), s.Step == Calibrating)
 	}
-	calibrates := r.calibrationArms()
-	for j, err := range r.db.OutcomesIn(ctx, r.Record, s.From, s.To) {
+	for t, err := range list {
 		if err != nil {
 			return nil, err
 		}
-		seq, ok := r.Plan.Seq(j.Trial)
-		if ok && calibrates[j.Trial.Arm] == (s.Step == Calibrating) && j.Outcome.Kind != eval.Failed && left.judges(seq) {
-			tasks = append(tasks, run.Task{Trial: j.Trial, Called: p.Called.Has(seq), Outcome: j.Outcome})
-		}
+		tasks = append(tasks, t)
 	}
 	return tasks, nil
 }

@@ -66,7 +66,7 @@ func TestGone(t *testing.T) {
 		fmt.Sprintf(" %d x", ended.Process.Pid):              false,
 		"of another version":                                 false,
 	} {
-		if gone(holder) != want {
+		if Ended(holder) != want {
 			t.Errorf("%q is gone: %t", holder, !want)
 		}
 	}

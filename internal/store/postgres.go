@@ -206,8 +206,8 @@ func machine() string {
 	return strings.TrimSpace(string(boot)) + "/" + space
 }
 
-// gone reports whether a holder is a process of this machine that has ended.
-func gone(holder string) bool {
+// Ended reports whether a holder is a process of this machine that has ended.
+func Ended(holder string) bool {
 	words := strings.Split(holder, " ")
 	if len(words) != 3 || words[0] == "" || words[0] != machine() {
 		return false
@@ -241,7 +241,7 @@ func (p *postgres) lease(ctx context.Context, db *DB, run *Run) error {
 		if errors.Is(err, sql.ErrNoRows) {
 			err = db.sql.QueryRowContext(ctx, `SELECT holder, process, until FROM leases WHERE run = ?`, run.N).Scan(&holder, &other, &until)
 		}
-		if err == nil && gone(holder) {
+		if err == nil && Ended(holder) {
 			continue // and take it
 		}
 		if err == nil && holder == Workers {

@@ -50,9 +50,6 @@ func (db *DB) Config() (config *pgx.ConnConfig, holder string, err error) {
 	return config, p.holder, err
 }
 
-// Ended reports whether a holder is a process of this machine that has ended.
-func Ended(holder string) bool { return gone(holder) }
-
 // Entrusted reports whether workers have the run.
 func (db *DB) Entrusted(ctx context.Context, run *Run) (has bool, err error) {
 	if !db.Shared() {
@@ -114,15 +111,6 @@ func (db *DB) Entrust(ctx context.Context, run *Run, version string, enqueue fun
 	return err
 }
 
-// Take takes a run from the workers, in one transaction with what ends its work. Answers that
-// a worker has in hand are lost.
-func (db *DB) Take(ctx context.Context, run *Run, end func(ctx context.Context, tx Tx) error) error {
-	return db.onConn(ctx, func(x *steps, tx Tx) {
-		x.fail(end(ctx, tx))
-		x.exec(`DELETE FROM leases WHERE run = ? AND holder = ?`, run.N, Workers)
-	})
-}
-
 // InOne takes steps in one transaction. It does not look who may write what.
 func (db *DB) InOne(ctx context.Context, take func(ctx context.Context, tx Tx) error) error {
 	return db.onConn(ctx, func(x *steps, tx Tx) { x.fail(take(ctx, tx)) })
@@ -139,7 +127,7 @@ func Locked(ctx context.Context, tx Tx, run *Run) (bool, error) {
 	return tag.RowsAffected() > 0, err
 }
 
-// Free ends that workers have a run, in the transaction that ends its last work.
+// Free ends that workers have a run, in the transaction that ends its work.
 func Free(ctx context.Context, tx Tx, run *Run) error {
 	_, err := tx.Exec(ctx, `DELETE FROM leases WHERE run = $1 AND holder = $2`, run.N, Workers)
 	return err

@@ -106,7 +106,7 @@ func readDate(s string) (dateReading, error) {
 	if len(s) > maxDate {
 		return dateReading{}, errDateLength
 	}
-	if inside, ok := strings.CutPrefix(s, "("); ok && strings.HasSuffix(inside, ")") {
+	if inside, ok := strings.CutPrefix(s, "("); ok && inside != "" && strings.IndexByte(inside, ')') == len(inside)-1 {
 		s = inside[:len(inside)-1]
 	}
 	d := dates(Minimal(s))

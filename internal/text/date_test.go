@@ -142,7 +142,7 @@ func TestParseDateAmbiguous(t *testing.T) {
 
 func TestParseDateRefuses(t *testing.T) {
 	for _, in := range []string{
-		"", " ", "soon", "March", "2024", "May 2019", "2019-05", "05/2019", "15 March", "March 15",
+		"", " ", "(", "()", "(soon)", "soon", "March", "2024", "May 2019", "2019-05", "05/2019", "15 March", "March 15",
 		// CUAD: blanks are not filled in
 		"July __, 2000", "[___], 2020", "[·] day of [·], 2019", "______ day of ______________, 2015.", "1st day of December",
 		"March ___, 1999", ", 2015.", "9th day of September 200", "day of , 2009", "this _____ day of _________, 20___",

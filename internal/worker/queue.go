@@ -61,6 +61,9 @@ func queueOf(run int64) string { return fmt.Sprintf("run-%d", run) }
 // open are the states of jobs that are or will be worked on.
 const open = `('available', 'running', 'retryable', 'scheduled')`
 
+// holder is the worker that works on a job, or did last.
+const holder = `attempted_by[array_upper(attempted_by, 1)]`
+
 // A Queue is the work of a shared store.
 type Queue struct {
 	db     *store.DB
@@ -213,13 +216,9 @@ func (q *Queue) Stop(ctx context.Context, run *store.Run, now bool, most time.Du
 		return err
 	}
 	for begun := time.Now(); !now; {
-		if err := q.rescue(ctx); err != nil {
-			return err
-		}
-		var busy int
-		err := q.pool.QueryRow(ctx, `SELECT count(*) FROM river_job WHERE queue = $1 AND state = 'running'`, queueOf(run.N)).Scan(&busy)
+		busy, err := q.inHand(ctx, run)
 		if err != nil {
-			return q.db.Explain(err)
+			return err
 		}
 		if busy == 0 {
 			break
@@ -238,27 +237,35 @@ func (q *Queue) Stop(ctx context.Context, run *store.Run, now bool, most time.Du
 
 // Back takes a run from workers if none of them works on it, and reports whether it did.
 func (q *Queue) Back(ctx context.Context, run *store.Run) (bool, error) {
-	if err := q.rescue(ctx); err != nil {
+	if busy, err := q.inHand(ctx, run); err != nil || busy > 0 {
 		return false, err
-	}
-	var busy bool
-	err := q.pool.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM river_job WHERE queue = $1 AND state = 'running')`, queueOf(run.N)).Scan(&busy)
-	if err != nil || busy {
-		return false, q.db.Explain(err)
 	}
 	return true, q.take(ctx, run)
 }
 
+// inHand counts the shards of a run that workers work on who are not lost.
+func (q *Queue) inHand(ctx context.Context, run *store.Run) (n int, err error) {
+	if err := q.rescue(ctx); err != nil {
+		return 0, err
+	}
+	err = q.pool.QueryRow(ctx, `SELECT count(*) FROM river_job WHERE queue = $1 AND state = 'running'`, queueOf(run.N)).Scan(&n)
+	return n, q.db.Explain(err)
+}
+
+// take ends the work of a run. Answers that a worker has in hand are lost.
 func (q *Queue) take(ctx context.Context, run *store.Run) error {
-	return q.db.Take(ctx, run, func(ctx context.Context, tx store.Tx) error {
+	return q.db.InOne(ctx, func(ctx context.Context, tx store.Tx) error {
 		_, err := tx.Exec(ctx, `UPDATE river_job SET state = 'cancelled', finalized_at = now() WHERE queue = $1 AND state NOT IN ('completed', 'cancelled', 'discarded')`, queueOf(run.N))
-		return err
+		if err != nil {
+			return err
+		}
+		return store.Free(ctx, tx, run)
 	})
 }
 
 // rescue gives the shards of lost workers to others.
 func (q *Queue) rescue(ctx context.Context) error {
-	rows, err := q.pool.Query(ctx, `SELECT DISTINCT j.attempted_by[array_upper(j.attempted_by, 1)] FROM river_job j WHERE j.state = 'running'`)
+	rows, err := q.pool.Query(ctx, `SELECT DISTINCT `+holder+` FROM river_job WHERE state = 'running'`)
 	if err != nil {
 		return q.db.Explain(err)
 	}
@@ -273,8 +280,7 @@ func (q *Queue) rescue(ctx context.Context) error {
 		}
 	}
 	_, err = q.pool.Exec(ctx, `UPDATE river_job SET state = 'available', scheduled_at = now() WHERE state = 'running' AND (
-			attempted_by[array_upper(attempted_by, 1)] = ANY($1) OR NOT EXISTS (SELECT 1 FROM workers w
-			WHERE w.holder = attempted_by[array_upper(attempted_by, 1)] AND w.seen > clock_timestamp() - make_interval(secs => $2)))`, ended, lostAfter.Seconds())
+			`+holder+` = ANY($1) OR NOT EXISTS (SELECT 1 FROM workers w WHERE w.holder = `+holder+` AND w.seen > clock_timestamp() - make_interval(secs => $2)))`, ended, lostAfter.Seconds())
 	return q.db.Explain(err)
 }
 
@@ -320,7 +326,7 @@ func (q *Queue) Status(ctx context.Context) (s Status, err error) {
 		})
 	}
 	if err == nil {
-		rows, err = q.pool.Query(ctx, `SELECT w.process, w.seen, (SELECT count(*) FROM river_job j WHERE j.state = 'running' AND j.attempted_by[array_upper(j.attempted_by, 1)] = w.holder), w.note
+		rows, err = q.pool.Query(ctx, `SELECT w.process, w.seen, (SELECT count(*) FROM river_job WHERE state = 'running' AND `+holder+` = w.holder), w.note
 			FROM workers w WHERE w.seen > clock_timestamp() - make_interval(secs => $1) ORDER BY w.process`, lostAfter.Seconds())
 	}
 	if err == nil {

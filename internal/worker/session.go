@@ -228,8 +228,7 @@ func (s *session) open(ctx context.Context, h *hand) (*experiment.Session, *expe
 	s.mu.Unlock()
 	if asking == nil {
 		how := experiment.Asking{Models: s.Models, Observer: s.w.Observer, NoReuse: h.job.Args.NoReuse, Concurrency: s.w.Concurrency, Recorded: s.recorded}
-		x := s.Study.Execution
-		if most := (run.Budget{Calls: x.MaxCalls, Tokens: x.MaxTokens, Cost: x.MaxCost}); most != (run.Budget{}) {
+		if most := s.Budget(); most != (run.Budget{}) {
 			s.purse = &purse{q: s.w.Queue, run: s.Record, most: most, parts: s.sharing, began: time.Now(), base: left.Spent()}
 			how.Draw = s.purse.Draw
 		}
@@ -353,7 +352,7 @@ func (s *session) share(ctx context.Context) error {
 		return nil
 	}
 	parts := 1
-	if err := s.w.pool.QueryRow(ctx, `SELECT count(DISTINCT attempted_by[array_upper(attempted_by, 1)]) FROM river_job WHERE queue = $1 AND state = 'running'`, queueOf(s.Record.N)).Scan(&parts); err != nil {
+	if err := s.w.pool.QueryRow(ctx, `SELECT count(DISTINCT `+holder+`) FROM river_job WHERE queue = $1 AND state = 'running'`, queueOf(s.Record.N)).Scan(&parts); err != nil {
 		return s.w.db.Explain(fmt.Errorf("counting the workers of %s: %w", s.Record.ID, err))
 	}
 	s.mu.Lock()

@@ -319,17 +319,12 @@ func (w *Worker) work(ctx context.Context, job *river.Job[Job]) error {
 		return river.JobSnooze(beat)
 	}
 	done, err := s.work(ctx, job)
+	var broken *store.Error
 	switch {
 	case err == nil && done:
 		return nil
-	case err == nil:
-		return river.JobSnooze(0) // for the next
-	case errors.Is(err, run.ErrStopped), errors.Is(err, errLost), errors.Is(err, errEnded):
-		return river.JobSnooze(0)
-	}
-	var broken *store.Error
-	if errors.As(err, &broken) { // the server may be away
+	case errors.As(err, &broken): // the server may be away
 		return river.JobSnooze(beat)
 	}
-	return river.JobSnooze(0)
+	return river.JobSnooze(0) // for the next
 }

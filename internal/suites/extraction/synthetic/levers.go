@@ -1,6 +1,7 @@
 package synthetic
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -104,15 +105,7 @@ func parts(n int, weights []float64, total float64) []int {
 		lost[i] = exact - math.Floor(exact)
 		left -= list[i]
 	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		switch {
-		case lost[a] > lost[b]:
-			return -1
-		case lost[a] < lost[b]:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(lost[b], lost[a]) })
 	for _, i := range order[:left] {
 		list[i]++
 	}
