@@ -108,6 +108,10 @@ func configOf(name string) (*pgx.ConnConfig, error) {
 	if config.RuntimeParams["application_name"] == "" {
 		config.RuntimeParams["application_name"] = "scruple"
 	}
+	// A process that stands still within a transaction would keep its rows from all others.
+	if key := "idle_in_transaction_session_timeout"; config.RuntimeParams[key] == "" {
+		config.RuntimeParams[key] = strconv.FormatInt(leaseTime.Milliseconds(), 10)
+	}
 	return config, nil
 }
 
@@ -357,6 +361,8 @@ func (*postgres) explain(path string, err error) error {
 			remedy = ": the server allows no more connections: raise its max_connections, or end other programs" + again
 		case strings.HasPrefix(e.Code, "57P"), strings.HasPrefix(e.Code, "08"):
 			remedy = ": the server stops or restarts: wait until it is back" + again
+		case e.Code == "25P03":
+			remedy = ": this process stood still within a transaction" + again
 		case e.Code == "26000", e.Code == "42P05":
 			remedy = ": a pooler in transaction mode loses prepared statements: connect to the server itself, or use PgBouncer 1.21 and max_prepared_statements"
 		}

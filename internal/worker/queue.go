@@ -279,8 +279,9 @@ func (q *Queue) rescue(ctx context.Context) error {
 			ended = append(ended, h)
 		}
 	}
-	_, err = q.pool.Exec(ctx, `UPDATE river_job SET state = 'available', scheduled_at = now() WHERE state = 'running' AND (
-			`+holder+` = ANY($1) OR NOT EXISTS (SELECT 1 FROM workers w WHERE w.holder = `+holder+` AND w.seen > clock_timestamp() - make_interval(secs => $2)))`, ended, lostAfter.Seconds())
+	// One that stands still within a transaction keeps its shards until the server ends it.
+	_, err = q.pool.Exec(ctx, `UPDATE river_job SET state = 'available', scheduled_at = now() WHERE id IN (SELECT id FROM river_job WHERE state = 'running' AND (
+			`+holder+` = ANY($1) OR NOT EXISTS (SELECT 1 FROM workers w WHERE w.holder = `+holder+` AND w.seen > clock_timestamp() - make_interval(secs => $2))) FOR UPDATE SKIP LOCKED)`, ended, lostAfter.Seconds())
 	return q.db.Explain(err)
 }
 
