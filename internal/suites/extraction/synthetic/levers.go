@@ -179,50 +179,13 @@ func grouped(whole, by string) string {
 	return whole
 }
 
-// prose writes paragraphs on the page, up to a number of words.
-func (w *writer) prose(words int) {
-	p := w.kind.Prose
-	for w.onPage < words {
-		var b strings.Builder
-		for range 3 + w.below(3) {
-			sentence := pick(w.maker, p.Who) + " " + pick(w.maker, p.Does) + " " + pick(w.maker, p.When) + "."
-			w.onPage += len(strings.Fields(sentence))
-			b.WriteString(sentence + " ")
-			if w.onPage >= words {
-				break
-			}
-		}
-		w.line(strings.TrimSpace(b.String()) + "\n")
-	}
-}
-
-// long writes the lines of a document over its pages, far from each other.
-func (w *writer) long(lines []func()) {
-	pages := w.levers.Pages
-	for i, line := range lines {
-		for page := 1 + i*pages/len(lines); w.page < page; {
-			w.prose(pageWords)
-			w.newPage()
-		}
-		w.prose(min(pageWords*3/5, w.onPage+40+w.below(80)))
-		before := w.text.Len()
-		line()
-		w.onPage += len(strings.Fields(w.text.String()[before:]))
-	}
-	for ; w.page < pages; w.newPage() {
-		w.prose(pageWords)
-	}
-	w.prose(pageWords)
-}
-
 // row writes a field as a row of a table.
 func (w *writer) row(label, shown string) (quote string) {
 	label = strings.TrimRight(label, " :|.")
 	w.line("| Entry | Content | Remark |")
 	w.line("|---|---|---|")
 	w.line("| Reference | as agreed | none |")
-	quote = label + " | " + shown
-	w.line("| " + quote + " | checked |")
+	w.line("| " + label + " | " + shown + " | checked |")
 	w.line("| Enclosures | see list | none |")
-	return quote
+	return lastWords(label+" | ", 4) + shown
 }
