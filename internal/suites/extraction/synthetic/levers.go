@@ -138,7 +138,7 @@ func (m *maker) tabled(list []design) {
 	}
 	var can []*design
 	for i := range list {
-		if slices.Contains(list[i].fates, present) {
+		if slices.ContainsFunc(list[i].fates, func(f fate) bool { return f != missing }) {
 			can = append(can, &list[i])
 		}
 	}
@@ -179,13 +179,21 @@ func grouped(whole, by string) string {
 	return whole
 }
 
-// row writes a field as a row of a table.
-func (w *writer) row(label, shown string) (quote string) {
-	label = strings.TrimRight(label, " :|.")
-	w.line("| Entry | Content | Remark |")
+// inTable writes a table with the field's value in the row of this document. Documents that
+// are not easy have rows of others, with other values.
+func (w *writer) inTable(f field, label, shown string) (quote string) {
+	rows := []string{"This document | " + shown}
+	if difficulty := w.design.difficulty; difficulty != easy {
+		for _, other := range []string{"Earlier version", "Draft"} {
+			rows = append(rows, other+" | "+w.decoy(f.Kind, f.Name, difficulty))
+			w.wrong[len(w.wrong)-1].field = "" // it may stand beside the value
+		}
+	}
+	shuffle(w.maker, rows)
+	w.line("| Entry | " + strings.TrimRight(label, " :|.") + " | Remark |")
 	w.line("|---|---|---|")
-	w.line("| Reference | as agreed | none |")
-	w.line("| " + label + " | " + shown + " | checked |")
-	w.line("| Enclosures | see list | none |")
-	return lastWords(label+" | ", 4) + shown
+	for _, row := range rows {
+		w.line("| " + row + " | " + pick(w.maker, []string{"filed", "copied", "on paper"}) + " |")
+	}
+	return "This document | " + shown
 }

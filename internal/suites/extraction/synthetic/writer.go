@@ -80,8 +80,8 @@ func (w *writer) write() string {
 	w.newPage()
 	breaks := w.breaks()
 	template := pick(w.maker, w.kind.Templates)
+	w.table = w.tableField()
 	bare := w.bare()
-	w.table = w.tableField(template, bare)
 	n := 0
 	var lines []block
 	add := func(field string, write func()) { lines = append(lines, block{field, write}) }
@@ -133,18 +133,12 @@ func (w *writer) price() string {
 	return fmt.Sprintf("%d.%02d", whole, cents)
 }
 
-// tableField draws a present field with a label for the table of the document.
-func (w *writer) tableField(template []string, bare string) string {
-	if !w.design.table {
-		return ""
-	}
+// tableField draws the field that stands in the table of the document.
+func (w *writer) tableField() string {
 	var can []string
-	for _, line := range template {
-		for i, f := range w.kind.Fields {
-			before, _, ok := strings.Cut(line, "{"+f.Name+"}")
-			if ok && strings.TrimSpace(before) != "" && w.design.fates[i] == present && f.Name != bare {
-				can = append(can, f.Name)
-			}
+	for i, f := range w.kind.Fields {
+		if w.design.table && w.design.fates[i] != missing {
+			can = append(can, f.Name)
 		}
 	}
 	if len(can) == 0 {
@@ -174,7 +168,7 @@ func (w *writer) bare() string {
 	}
 	var can []string
 	for i, f := range w.kind.Fields {
-		if w.design.fates[i] == present && slices.Contains(w.kind.Bare, f.Name) {
+		if w.design.fates[i] == present && f.Name != w.table && slices.Contains(w.kind.Bare, f.Name) {
 			can = append(can, f.Name)
 		}
 	}
@@ -213,8 +207,9 @@ func (w *writer) fieldLine(line, bare string) {
 		before, after = "", ""
 	}
 	shown := w.values[name][k].shown
-	if name == w.table {
-		w.places[name] = append(w.places[name], place{w.page, w.row(before, shown)})
+	if name == w.table && k == 0 {
+		i := slices.IndexFunc(w.kind.Fields, func(f field) bool { return f.Name == name })
+		w.places[name] = append(w.places[name], place{w.page, w.inTable(w.kind.Fields[i], before, shown)})
 		return
 	}
 	w.line(before + shown + after)
