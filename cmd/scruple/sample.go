@@ -122,8 +122,8 @@ func trackVerb(a *app) *cobra.Command {
 			if p.Drawn > 0 {
 				a.say("report %s: take fragment %d of %d", p.Report, p.Drawn, p.Eligible)
 			}
-		} else if p.Eligible != 0 || p.Excluded != "" {
-			return errors.New("--eligible and --exclude are about a report: name it after the sample")
+		} else if p.Eligible != 0 || p.Excluded != "" || p.Corrects != "" {
+			return errors.New("--eligible, --exclude and --correct are about a report: name it after the sample")
 		}
 		var made *writtenCorpus
 		if corpus != "" {
@@ -144,6 +144,8 @@ func trackVerb(a *app) *cobra.Command {
 	c.Flags().IntVar(&p.Eligible, "eligible", 0, "number of eligible fragments of REPORT")
 	c.Flags().StringVar(&p.Excluded, "exclude", "", "why nothing is taken from REPORT")
 	c.Flags().StringVar(&p.Note, "note", "", "a note on REPORT")
+	c.Flags().StringVar(&p.By, "by", "", "who records this")
+	c.Flags().StringVar(&p.Corrects, "correct", "", "why this replaces what was recorded of REPORT")
 	c.Flags().StringVar(&corpus, "corpus", "", "CSV file of the corpus to which the reports are added that it does not have, with their columns of the sample")
 	c.Flags().StringArrayVar(&columns, "column", nil, "with --corpus: CORPUS=SAMPLE, the column of the sample for one of the corpus; can be repeated")
 	c.Flags().IntVar(&target, "target", 150, "wanted number of fragments; recorded with the first report")

@@ -262,12 +262,13 @@ func (p panel) pairsOf(groups []eval.ArmGroup, table [][]int) []eval.Test {
 	if err != nil {
 		return []eval.Test{missingTest("pairs of groups", err.Error())}
 	}
+	level := 1 - p.q.Study.Alpha/float64(len(pairs))
 	var list []eval.Test
 	for _, r := range pairs {
-		t := missingTest(fmt.Sprintf("%s − %s, Bonferroni over %d", groups[r.I].Name, groups[r.J].Name, len(pairs)), "")
+		t := missingTest(fmt.Sprintf("%s − %s, p and interval of Bonferroni over %d", groups[r.I].Name, groups[r.J].Name, len(pairs)), "")
 		a, b := table[r.I], table[r.J]
 		t.Statistic, t.P, t.Effect = fmt.Sprintf("χ²(1) = %.2f", r.Chi2), Number(r.PBonferroni), "difference"
-		if two, err := stats.CompareProportions(a[0], a[0]+a[1], b[0], b[0]+b[1], p.level()); err == nil {
+		if two, err := stats.CompareProportions(a[0], a[0]+a[1], b[0], b[0]+b[1], level); err == nil {
 			t.Size = effect(two.Diff, two.Newcombe, a[0]+a[1]+b[0]+b[1])
 		}
 		if math.IsNaN(r.PBonferroni) {

@@ -157,6 +157,12 @@ func TestPanelSeveral(t *testing.T) {
 			t.Fatalf("%d planned, %d respecting", len(h.Planned), len(h.Respecting))
 		}
 		near(t, "p of χ²", h.Planned[0].P, chi.P)
+		// Corrected as p is: two Wilson intervals of 1 − α/15 (Newcombe).
+		two, err := stats.CompareProportions(table[0][0], 150, table[1][0], 150, 1-0.05/15)
+		if err != nil {
+			t.Fatal(err)
+		}
+		near(t, "a pair's lower limit", h.Planned[1].Size.Low, two.Newcombe.Low)
 		near(t, "p of Q", h.Respecting[0].P, want.P)
 		if s := h.Respecting[0].Statistic; s != "Q(5) = 37.44" {
 			t.Errorf("Q is %s", s)

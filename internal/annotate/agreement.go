@@ -238,21 +238,33 @@ func (g *Agreement) String() string {
 	return b.String()
 }
 
+// writeTable writes the labels of one against those of the other, without labels that
+// neither gave: one of many codes is in few answers.
 func (g *Agreement) writeTable(b *strings.Builder) {
-	wide := 0
-	for _, l := range g.Labels {
-		wide = max(wide, len([]rune(l)))
-	}
+	wide, left := 0, len(g.Labels)
+	var used []int
 	for i, l := range g.Labels {
+		given := 0
+		for k := range g.Labels {
+			given += g.Table[i][k] + g.Table[k][i]
+		}
+		if given > 0 {
+			used, wide = append(used, i), max(wide, len([]rune(l)))
+		}
+	}
+	for n, i := range used {
 		legend := ""
-		if i == 0 {
+		if n == 0 {
 			fmt.Fprintf(b, "  %-*s  %s\n", wide, "", g.B+":")
 			legend = "rows: " + g.A + "; columns in the same order"
 		}
-		fmt.Fprintf(b, "  %-*s ", wide, l)
-		for _, n := range g.Table[i] {
-			fmt.Fprintf(b, " %6d", n)
+		fmt.Fprintf(b, "  %-*s ", wide, g.Labels[i])
+		for _, k := range used {
+			fmt.Fprintf(b, " %6d", g.Table[i][k])
 		}
 		fmt.Fprintf(b, "   %s\n", legend)
+	}
+	if left -= len(used); left > 0 {
+		fmt.Fprintf(b, "  %s given by neither\n", text.Plural(left, "label was", "labels were"))
 	}
 }

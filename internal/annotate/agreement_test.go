@@ -99,6 +99,21 @@ func TestAgreementOnLabels(t *testing.T) {
 	}
 }
 
+// Of many labels, the table has those that one of the two gave.
+func TestTableOfUsedLabels(t *testing.T) {
+	q := study.Question{Name: "q", Type: "choice"}
+	for i := range 23 {
+		q.Options = append(q.Options, fmt.Sprintf("F%d", i))
+	}
+	task, p := paired(t, study.Task{Of: "item"}, q, 0, []any{"F3", "F3", "F7"}, []any{"F3", "F22", "F7"})
+	g := agree(t, task, &q, p)
+	const want = "       ben:\n  F3        1      0      1   rows: anna; columns in the same order\n" +
+		"  F7        0      1      0   \n  F22       0      0      0   \n  20 labels were given by neither\n"
+	if len(g.Table) != 23 || !strings.Contains(g.String(), want) {
+		t.Errorf("got\n%swant\n%s", &g, want)
+	}
+}
+
 // By hand: {x, y} and {y, z} share one of three options, {x} and {x} one of one.
 func TestAgreementOnSets(t *testing.T) {
 	q := study.Question{Name: "q", Type: "several", Options: []string{"x", "y", "z"}}

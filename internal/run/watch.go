@@ -54,6 +54,7 @@ type watch struct {
 	progress Progress
 	index    map[string]int
 	begun    time.Time
+	until    time.Time // end of the longest wait for a retry
 }
 
 const progressEvery = 200 * time.Millisecond
@@ -104,7 +105,7 @@ func (w *watch) tell(l *ledger, ended bool) {
 		left += a.Planned - a.Done
 	}
 	if done > 0 && !ended {
-		p.Left = time.Duration(float64(p.Elapsed) / float64(done) * float64(left))
+		p.Left = max(time.Duration(float64(p.Elapsed)/float64(done)*float64(left)), time.Until(w.until))
 	}
 	w.observer.Progress(p)
 }
@@ -149,5 +150,8 @@ func (w *watch) event(e Event) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if end := time.Now().Add(e.Wait); end.After(w.until) {
+		w.until = end
+	}
 	w.observer.Event(e)
 }

@@ -238,10 +238,14 @@ func TestTracking(t *testing.T) {
 		{Processed{Report: order[0], Eligible: 1, Excluded: "x"}, "give either"},
 		{Processed{Report: order[0], Eligible: 1001}, "want 1 to 1000"},
 		{Processed{Report: order[0], Eligible: 4}, ""},
-		{Processed{Report: order[0], Eligible: 4}, "the next report of the sample is " + order[1]},
+		{Processed{Report: order[0], Eligible: 4}, "it was recorded already"},
+		{Processed{Report: order[1], Excluded: "x", Corrects: "typed"}, "nothing is recorded of it"},
+		{Processed{Report: order[2], Eligible: 4}, "the next report of the sample is " + order[1]},
 		{Processed{Report: order[1], Excluded: "mainly descriptive"}, ""},
 		{Processed{Report: order[2], Eligible: 1}, ""},
 		{Processed{Report: "99", Eligible: 1}, "all 3 reports of the sample are processed"},
+		{Processed{Report: order[2], Corrects: "miscounted"}, "give the number of its eligible fragments"},
+		{Processed{Report: order[2], Eligible: 3, Corrects: "miscounted", By: "anna"}, ""},
 	} {
 		if tr, err = OpenTracking(path, 99); err != nil { // the target was recorded
 			t.Fatal(err)
@@ -260,9 +264,12 @@ func TestTracking(t *testing.T) {
 	if tr, err = OpenTracking(path, 0); err != nil {
 		t.Fatal(err)
 	}
-	want := "3 reports processed of 3; 2 fragments toward the target of 2: reached, with 0 more for practice and examples\nexcluded: mainly descriptive (1)\nthe sample is used up\n"
+	want := "3 reports processed of 3; 2 fragments toward the target of 2: reached, with 0 more for practice and examples\nexcluded: mainly descriptive (1)\ncorrected: report " + order[2] + ": miscounted\nthe sample is used up\n"
 	if tr.String() != want {
 		t.Errorf("got\n%swant\n%s", tr, want)
+	}
+	if p := tr.Processed[2]; p.Eligible != 3 || p.By != "anna" || p.Report != order[2] {
+		t.Errorf("after the correction: %+v", p)
 	}
 	again := stable.Random(3, "fragment", order[0]).IntN(4) + 1
 	if tr.Processed[0].Drawn != again {

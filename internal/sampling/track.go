@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,7 +38,10 @@ type Processed struct {
 	// Excluded is the reason why no fragment was taken.
 	Excluded string `json:"excluded,omitempty"`
 	Note     string `json:"note,omitempty"`
+	// Corrects is the reason of a correction, which replaces what was recorded of the report.
+	Corrects string `json:"corrects,omitempty"`
 	At       string `json:"-"` // RFC 3339, of the record
+	By       string `json:"-"` // who recorded it, of the record
 }
 
 // A Tracking is the work on a sample.
@@ -53,6 +57,7 @@ type Tracking struct {
 	list    *table.Table
 	record  Record
 	started bool
+	lines   int // of the file
 }
 
 // OpenTracking reads the work on a sample: its CSV file, with the record of the draw
@@ -102,6 +107,7 @@ func OpenTracking(sample string, target int) (*Tracking, error) {
 func (t *Tracking) apply(e ledger.Entry) error {
 	var s start
 	var p Processed
+	t.lines++
 	switch e.Kind {
 	case startKind:
 		if err := e.Decode(&s); err != nil {
@@ -114,11 +120,24 @@ func (t *Tracking) apply(e ledger.Entry) error {
 		return nil
 	case reportKind:
 		err := e.Decode(&p)
-		p.At = e.At
-		t.Processed = append(t.Processed, p)
+		p.At, p.By = e.At, e.By
+		t.put(p)
 		return err
 	}
 	return fmt.Errorf("entry %d has the unknown kind %q: it was written by another version", e.Seq, e.Kind)
+}
+
+// put adds what came of a report, or replaces it.
+func (t *Tracking) put(p Processed) {
+	if i := t.at(p.Report); i >= 0 {
+		t.Processed[i] = p
+	} else {
+		t.Processed = append(t.Processed, p)
+	}
+}
+
+func (t *Tracking) at(report string) int {
+	return slices.IndexFunc(t.Processed, func(p Processed) bool { return p.Report == report })
 }
 
 func (t *Tracking) count() {
@@ -137,15 +156,22 @@ func (t *Tracking) count() {
 	}
 }
 
-// Add records what came of a report, which must be the next one of the sample, and
-// draws one of its eligible fragments.
+// Add records what came of a report, and draws one of its eligible fragments. It must be the
+// next one of the sample; a correction is of one that was recorded.
 func (t *Tracking) Add(p Processed, now time.Time) (Processed, error) {
-	p.Excluded, p.Note = strings.TrimSpace(p.Excluded), strings.TrimSpace(p.Note)
-	switch {
+	p.Excluded, p.Note, p.Corrects = strings.TrimSpace(p.Excluded), strings.TrimSpace(p.Note), strings.TrimSpace(p.Corrects)
+	switch recorded := t.at(p.Report) >= 0; {
+	case p.Corrects != "" && !recorded:
+		return p, fmt.Errorf("report %s: nothing is recorded of it that could be corrected", p.Report)
+	case p.Corrects == "" && recorded:
+		return p, fmt.Errorf("report %s: it was recorded already: to replace that, say why with --correct REASON", p.Report)
+	case recorded:
 	case t.Next == "":
 		return p, fmt.Errorf("report %s: all %d reports of the sample are processed: draw a larger sample", p.Report, len(t.order))
 	case p.Report != t.Next:
 		return p, fmt.Errorf("report %s: the next report of the sample is %s: reports are processed in the order of the draw", p.Report, t.Next)
+	}
+	switch {
 	case p.Eligible == 0 && p.Excluded == "":
 		return p, fmt.Errorf("report %s: give the number of its eligible fragments, at least 1, or the reason why it is excluded, such as that it has none", p.Report)
 	case p.Eligible != 0 && p.Excluded != "":
@@ -160,22 +186,24 @@ func (t *Tracking) Add(p Processed, now time.Time) (Processed, error) {
 	if err != nil {
 		return p, err
 	}
-	if len(log.Entries()) != len(t.Processed)+map[bool]int{true: 1}[t.started] {
+	if len(log.Entries()) != t.lines {
 		return p, errors.Join(fmt.Errorf("%s was changed by another process: try again", t.Path), log.Close())
 	}
 	if !t.started {
-		_, err = log.Append(now, "", startKind, start{t.record.Sample, t.Target, t.record.Seed})
+		_, err = log.Append(now, p.By, startKind, start{t.record.Sample, t.Target, t.record.Seed})
 		t.started = err == nil
 	}
 	if err == nil {
 		var e ledger.Entry
-		e, err = log.Append(now, "", reportKind, p)
+		e, err = log.Append(now, p.By, reportKind, p)
 		p.At = e.At
 	}
+	lines := len(log.Entries())
 	if err := errors.Join(err, log.Close()); err != nil {
 		return p, err
 	}
-	t.Processed = append(t.Processed, p)
+	t.lines = lines
+	t.put(p)
 	t.count()
 	return p, nil
 }
@@ -210,6 +238,11 @@ func (t *Tracking) String() string {
 	b.WriteByte('\n')
 	for _, l := range t.Excluded {
 		fmt.Fprintf(&b, "excluded: %s (%d)\n", l.Why, l.Rows)
+	}
+	for _, p := range t.Processed {
+		if p.Corrects != "" {
+			fmt.Fprintf(&b, "corrected: report %s: %s\n", p.Report, p.Corrects)
+		}
 	}
 	if t.Next != "" {
 		fmt.Fprintf(&b, "next report: %s\n", t.Next)

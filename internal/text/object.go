@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
+	"strconv"
 	"strings"
 )
 
@@ -14,6 +16,23 @@ type Reading struct {
 	Repaired bool   // it was not JSON as it stood
 	Cut      bool   // the answer ends inside the object
 	Wrapped  bool   // it was in another object or in an array
+}
+
+// A Loose is a number in a model's answer, which may be written as text: 4, "4", "0.9". Any
+// other text is not a number (NaN).
+type Loose float64
+
+// UnmarshalJSON reads a number, or a text that is one.
+func (l *Loose) UnmarshalJSON(data []byte) error {
+	var quoted string
+	if json.Unmarshal(data, &quoted) != nil {
+		return json.Unmarshal(data, (*float64)(l))
+	}
+	x, err := strconv.ParseFloat(strings.TrimSpace(quoted), 64)
+	if *l = Loose(x); err != nil {
+		*l = Loose(math.NaN())
+	}
+	return nil
 }
 
 // maxAnswer is the most bytes an answer can have.

@@ -25,6 +25,8 @@ type trial struct {
 type tally struct {
 	before, after map[okf.Code]int
 	worst         []trial
+	partly        int // trials without the answer about some of their documents
+	unread        int // those documents
 }
 
 // Report lists the worst cases first, then counts by edge and type, problems of
@@ -44,6 +46,7 @@ func (b *Bench) Report(r eval.Results) ([]eval.Block, error) {
 		b.countTable(r, "edges", "Edges by name", edges, metricEdgePrecision, metricEdgeRecall),
 		b.countTable(r, "types", "Atoms by type", append(b.ontology.TypeNames(), graph.OtherType), metricAtomPrecision, metricAtomRecall),
 		b.problemTable(tallies),
+		b.unreadTable(tallies),
 		b.claimTable(r),
 		b.costTable(r),
 	} {
@@ -71,7 +74,7 @@ func (b *Bench) tallies(cases iter.Seq2[eval.Case, error]) (map[string]*tally, e
 			tallies[c.Arm] = n
 		}
 		for t := range c.Answered() {
-			n.add(b.assess(s, t), t)
+			n.add(b.assess(s, t), s, t)
 		}
 	}
 	for _, n := range tallies {
@@ -82,7 +85,7 @@ func (b *Bench) tallies(cases iter.Seq2[eval.Case, error]) (map[string]*tally, e
 	return tallies, nil
 }
 
-func (n *tally) add(a *assessment, t *eval.Judged) {
+func (n *tally) add(a *assessment, of *sample, t *eval.Judged) {
 	for _, f := range a.issues {
 		n.before[f.Code]++
 	}
@@ -92,6 +95,9 @@ func (n *tally) add(a *assessment, t *eval.Judged) {
 	w := trial{Trial: t.Trial, own: pool(a.score(nil)), problems: a.problems()}
 	if t.Outcome.Kind != eval.OK {
 		w.problems = append([]string{string(t.Outcome.Kind) + ": " + t.Outcome.Reason}, w.problems...)
+	} else if unread := of.unread(t.Outcome.Notes); len(unread) > 0 {
+		n.partly, n.unread = n.partly+1, n.unread+len(unread)
+		w.problems = append(unread, w.problems...)
 	}
 	for _, metric := range []string{metricAtomF1, metricEdgeF1, metricFaithfulness, metricValidity} {
 		if x := w.value(metric); x.Defined() {
@@ -198,6 +204,27 @@ func (b *Bench) problemTable(tallies map[string]*tally) eval.Table {
 			if n.before[p.Code]+n.after[p.Code] > 0 {
 				t.Row(eval.Text(a.ID), eval.Text(string(p.Code)), eval.Text(string(p.Severity)), eval.Count(n.before[p.Code]), eval.Count(n.after[p.Code]))
 			}
+		}
+	}
+	return t
+}
+
+// unread are the notes on documents whose answers could not be read.
+func (s *sample) unread(notes []string) (list []string) {
+	for _, d := range s.sources {
+		if i := slices.IndexFunc(notes, func(note string) bool { return strings.HasPrefix(note, d.Name+": ") }); i >= 0 {
+			list = append(list, notes[i])
+		}
+	}
+	return list
+}
+
+func (b *Bench) unreadTable(tallies map[string]*tally) eval.Table {
+	t := eval.Table{Name: "unread", Title: "Documents without a readable answer", Columns: []string{"arm", "trials", "documents"},
+		Note: "Of trials that have the atoms of their other documents and count as answered. What such a document has counts as missed."}
+	for _, a := range b.On {
+		if n := tallies[a.ID]; n != nil && n.partly > 0 {
+			t.Row(eval.Text(a.ID), eval.Count(n.partly), eval.Count(n.unread))
 		}
 	}
 	return t

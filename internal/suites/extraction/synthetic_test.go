@@ -1,6 +1,7 @@
 package extraction
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -16,23 +17,35 @@ func syntheticFilesOf(keys string) map[string]string {
 
 // Synthetic documents are valid without a warning, and answers from gold score 1.
 func TestSyntheticSource(t *testing.T) {
-	b := mustOpen(t, syntheticFilesOf("seed: 7"))
-	if len(b.Items()) != 200 || len(b.Warnings()) > 0 {
-		t.Fatalf("%d documents, warnings %q", len(b.Items()), b.Warnings())
-	}
-	for _, it := range b.Items() {
-		d, err := b.document(it.ID)
-		if err != nil {
-			t.Fatal(err)
+	for keys, want := range map[string]int{
+		"seed: 7":                               200,
+		"split: dev, locale: en-US, pages: 2":   100,
+		"split: test, locale: en-GB, tables: 1": 100,
+		"split: dev, locale: de-DE, pages: 5, tables: 0.5, difficulty: {hard: 2, adversarial: 1}": 100,
+		"split: test, locale: fr-FR, pages: 3, types: [invoice, receipt]":                         100,
+	} {
+		b := mustOpen(t, syntheticFilesOf(keys))
+		if len(b.Items()) != want || len(b.Warnings()) > 0 {
+			t.Fatalf("%s: %d documents, warnings %q", keys, len(b.Items()), b.Warnings())
 		}
-		for _, r := range d.ready().assess(d.perfect(), trustedJudge, deterministic) {
-			if c := b.weights.Composite(r.Components); c < 0.97 {
-				t.Errorf("%s: gold of %s scores %.3f: %s", it.ID, r.field.Name, c, r.note())
+		for _, it := range b.Items() {
+			d, err := b.document(it.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range d.ready().assess(d.perfect(), trustedJudge, deterministic) {
+				if c := b.weights.Composite(r.Components); c < 0.97 {
+					t.Errorf("%s: %s: gold of %s scores %.3f: %s", keys, it.ID, r.field.Name, c, r.note())
+				}
 			}
 		}
 	}
-	if n := len(mustOpen(t, syntheticFilesOf("split: test, count: 30")).Items()); n != 30 {
-		t.Errorf("%d documents, want 30", n)
+	of := map[string]int{} // count draws every type in proportion to 25, 20, 20, 20 and 15
+	for _, it := range mustOpen(t, syntheticFilesOf("split: test, count: 20")).Items() {
+		of[strings.Split(it.ID, "-")[1]]++
+	}
+	if got := fmt.Sprint(of); got != "map[contract:4 invoice:5 medical:4 receipt:4 resume:3]" {
+		t.Errorf("20 documents of 100: %s", got)
 	}
 }
 

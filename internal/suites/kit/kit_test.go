@@ -33,10 +33,10 @@ func TestInit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := []string{filepath.Join(dir, "study.yaml"), filepath.Join(dir, "data", "a.txt")}; !slices.Equal(paths, want) {
+		if want := []string{filepath.Join(dir, "study.yaml"), filepath.Join(dir, "data", "a.txt"), filepath.Join(dir, ".gitignore")}; !slices.Equal(paths, want) {
 			t.Errorf("wrote %v, want %v", paths, want)
 		}
-		for i, want := range []string{"name: " + name + " # NAME", "NAME"} {
+		for i, want := range []string{"name: " + name + " # NAME", "NAME", ignored} {
 			if got, _ := os.ReadFile(paths[i]); string(got) != want {
 				t.Errorf("%s holds %q, want %q", paths[i], got, want)
 			}
@@ -50,6 +50,17 @@ func TestInit(t *testing.T) {
 		if _, err := os.Lstat(paths[0]); err == nil {
 			t.Error("written in part")
 		}
+	}
+	dir := t.TempDir() // a .gitignore that is there stays
+	own := filepath.Join(dir, ".gitignore")
+	if err := os.WriteFile(own, []byte("*.log\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if paths, err := s.Init(dir); err != nil || len(paths) != 2 {
+		t.Errorf("wrote %v, %v", paths, err)
+	}
+	if got, _ := os.ReadFile(own); string(got) != "*.log\n" {
+		t.Errorf(".gitignore was replaced by %q", got)
 	}
 }
 

@@ -98,8 +98,12 @@ func WriteFiles(dir string, files []File) ([]string, error) {
 	return paths, nil
 }
 
+// ignored is a .gitignore: stores and reports are made, and may be large or private. The ledger
+// is the record of what TEST was used for.
+const ignored = ".scruple/*\n!.scruple/ledger.jsonl*\nresults/\n.env\n"
+
 // Init writes a runnable study to a folder and lists the files, the study file
-// first. It overwrites nothing.
+// first, and a .gitignore if the folder has none. It overwrites nothing.
 func (s *Suite) Init(dir string) ([]string, error) {
 	files, err := s.Starter()
 	if err != nil {
@@ -113,6 +117,9 @@ func (s *Suite) Init(dir string) ([]string, error) {
 		}
 		_, err := w.Write(bytes.Replace(text.Bytes(), []byte("NAME"), []byte(StudyName(dir, s.Name)), 1))
 		return err
+	}
+	if _, err := os.Lstat(filepath.Join(dir, ".gitignore")); errors.Is(err, fs.ErrNotExist) {
+		files = append(files, Bytes(".gitignore", []byte(ignored)))
 	}
 	return WriteFiles(dir, files)
 }

@@ -20,7 +20,7 @@ type challenge struct {
 // What makes a failure a challenge case.
 const (
 	otherModels   = 2  // criterion 1: at least so many other models fail
-	frequentShare = 10 // criterion 2: a primary code with at least so many per cent of the coded failures
+	frequentShare = 10 // criterion 2: a primary code with at least so many per cent of all failures
 )
 
 func (s *synthesis) challenges() (list []challenge) {
@@ -31,7 +31,7 @@ func (s *synthesis) challenges() (list []challenge) {
 	for _, x := range s.failures {
 		c := challenge{failure: x, systematic: len(x.others) >= otherModels}
 		if x.coding != nil {
-			if code := x.coding.codes[0]; 100*primary[code] >= frequentShare*len(s.coded) {
+			if code := x.coding.codes[0]; 100*primary[code] >= frequentShare*len(s.failures) {
 				c.recurring = code
 			}
 		}
@@ -54,7 +54,7 @@ func (c challenge) criteria() string {
 
 func (s *synthesis) challengeTable(list []challenge) *eval.Table {
 	t := &eval.Table{Name: tableChallenge, Title: "Challenge cases", Columns: []string{"fragment", "condition", "by criterion", "other models that fail", "addresses", "paragraphs", "words", "boundary case", "codes"},
-		Note: fmt.Sprintf("Criterion 1: %s and at least %d other models fail under the same condition. Criterion 2: the primary code has at least %d %% of the coded failures.", s.b.main, otherModels, frequentShare)}
+		Note: fmt.Sprintf("Criterion 1: %s and at least %d other models fail under the same condition. Criterion 2: the primary code has at least %d %% of all failures.%s", s.b.main, otherModels, frequentShare, s.uncoded())}
 	for _, c := range list {
 		codes := "not coded"
 		if c.coding != nil {

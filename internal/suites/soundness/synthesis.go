@@ -231,11 +231,11 @@ func (s *synthesis) codes() *eval.Table {
 // domains has the failures with a code of each domain. The test of conditions is of the
 // first two.
 func (s *synthesis) domains(r eval.Results) *eval.Table {
-	t := &eval.Table{Name: tableDomains, Title: "Failures by domain", Columns: s.conditionColumns("domain", "failures", "of coded failures", "most common code")}
+	t := &eval.Table{Name: tableDomains, Title: "Failures by domain", Columns: s.conditionColumns("domain", "failures", "of all failures", "most common code"), Note: "The shares of conditions are those of coded failures." + s.uncoded()}
 	var tables [][2][2]int
 	for i, d := range s.b.domains {
 		n, by := s.count(s.inDomain(i + 1))
-		t.Row(append([]eval.Cell{eval.Text(d.Name), eval.Count(n), eval.ShareOf(n, len(s.coded)), eval.Text(s.mostCommon(i + 1))}, s.conditionCells(by)...)...)
+		t.Row(append([]eval.Cell{eval.Text(d.Name), eval.Count(n), eval.ShareOf(n, len(s.failures)), eval.Text(s.mostCommon(i + 1))}, s.conditionCells(by)...)...)
 		if len(s.b.conditions) == 2 {
 			var table [2][2]int
 			for k, c := range s.b.conditions {
@@ -249,7 +249,7 @@ func (s *synthesis) domains(r eval.Results) *eval.Table {
 		for i, a := range list {
 			t.Rows[i] = append(t.Rows[i], eval.P(a.P), eval.P(a.Adjusted))
 		}
-		t.Note = "Exact test of the share of coded failures with the domain between the conditions. The failures of a fragment under both conditions are not independent."
+		t.Note += " Exact test of the share of coded failures with the domain between the conditions. The failures of a fragment under both conditions are not independent."
 	}
 	return t
 }
@@ -260,6 +260,15 @@ func associate(r eval.Results, tables [][2][2]int) []eval.Association {
 		return nil
 	}
 	return a.Associate(tables)
+}
+
+// uncoded is a note on the failures without codes, which shares of all failures have as
+// failures without the code or domain.
+func (s *synthesis) uncoded() string {
+	if n := len(s.failures) - len(s.coded); n > 0 {
+		return fmt.Sprintf(" %s no codes yet: shares of all failures are at least what is shown.", text.Plural(n, "failure has", "failures have"))
+	}
+	return ""
 }
 
 // mostCommon returns the most frequent codes of a domain with their number.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -22,6 +23,32 @@ type answerSpan struct {
 	Confidence *float64 `json:"confidence,omitempty"`
 	Start      *int     `json:"start,omitempty"`
 	End        *int     `json:"end,omitempty"`
+}
+
+// numbers are those of a span in an answer, which models also write as text.
+type numbers struct {
+	Confidence *text.Loose `json:"confidence"`
+	Start      *text.Loose `json:"start"`
+	End        *text.Loose `json:"end"`
+}
+
+// whole is an offset, nil if the number is none.
+func whole(x *text.Loose) *int {
+	if x == nil || float64(*x) != math.Trunc(float64(*x)) || math.Abs(float64(*x)) > 1e9 {
+		return nil
+	}
+	return new(int(*x))
+}
+
+// read reads a span.
+func (a *answerSpan) read(data []byte) bool {
+	var n numbers
+	var of struct{ Text, Role, Label string }
+	if json.Unmarshal(data, &of) != nil || json.Unmarshal(data, &n) != nil {
+		return false
+	}
+	*a = answerSpan{Text: of.Text, Role: of.Role, Label: of.Label, Confidence: (*float64)(n.Confidence), Start: whole(n.Start), End: whole(n.End)}
+	return true
 }
 
 // An answer is the parsed answer of a labeller.
@@ -53,7 +80,7 @@ func (b *Bench) readAnswer(raw []byte, of string) (answer, error) {
 			continue // nothing
 		}
 		var w answerSpan
-		if json.Unmarshal(one, &w) != nil || w.Role == "" && w.Label == "" || w.Text == "" && (w.Start == nil || w.End == nil) {
+		if !w.read(one) || w.Role == "" && w.Label == "" || w.Text == "" && (w.Start == nil || w.End == nil) {
 			a.dropped++
 			continue
 		}

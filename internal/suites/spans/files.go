@@ -217,14 +217,27 @@ func exportSnapshot(b *Bench, k kit.Kept, trials []*trial, w io.Writer) error {
 		*f = *a.snapshot
 	}
 	f.Results = []spanfile.SnapshotResult{}
+	took := map[eval.Trial]float64{}
+	for c, err := range k.Calls() {
+		if err != nil {
+			return err
+		}
+		if c.Stage == eval.StageRun {
+			took[c.Trial] += c.LatencyMS
+		}
+	}
 	tally := b.reader.NewTally()
 	for _, t := range trials {
 		l := b.labelled(t)
-		f.Results = append(f.Results, b.result(t, &l))
+		out := b.result(t, &l)
+		if t.recorded() == nil {
+			out.LatencyMS = took[t.Trial]
+		}
+		f.Results = append(f.Results, out)
 		tally.Add(&l)
 	}
-	out := bufio.NewWriter(w)
-	return errors.Join(f.Write(out, tally.Summary(1)), out.Flush())
+	buffered := bufio.NewWriter(w)
+	return errors.Join(f.Write(buffered, tally.Summary(1)), buffered.Flush())
 }
 
 // recorded is the result of a snapshot that a trial repeats, or nil.
@@ -249,7 +262,16 @@ func (b *Bench) labelled(t *trial) snapshot.Labelled {
 	case t.failed:
 		l.State = snapshot.JudgeFailed
 	}
+	t.by(&l)
 	return l
+}
+
+// by says which labeller made the spans, if this run did.
+func (t *trial) by(l *snapshot.Labelled) []byte {
+	if t.arm.local == nil && t.arm.Settings == nil {
+		return nil
+	}
+	return l.By(t.arm.ID, t.arm.Settings != nil)
 }
 
 // result is a trial as a result of a snapshot, with offsets in UTF-16.
@@ -267,6 +289,9 @@ func (b *Bench) result(t *trial, l *snapshot.Labelled) spanfile.SnapshotResult {
 			one.Confidence = &s.Confidence
 		}
 		out.Spans = append(out.Spans, one)
+	}
+	if meta := t.by(l); meta != nil {
+		out.Meta = meta
 	}
 	switch l.State {
 	case snapshot.Errored:

@@ -597,6 +597,23 @@ func FuzzAnswer(f *testing.F) {
 	})
 }
 
+// Numbers that a labeller writes as text are read; a span with another text in their place stays.
+func TestNumbersAsText(t *testing.T) {
+	d := snapshot.DefaultReader()
+	b := &Bench{taxonomy: d.Taxonomy, reader: d}
+	a, err := b.readAnswer([]byte(`{"spans": [{"text": "boy", "role": "x", "start": "4", "end": " 7 ", "confidence": "0.9"},
+		{"text": "runs", "role": "y", "start": "there", "end": 3.5, "confidence": "high"}]}`), "one boy runs")
+	if err != nil || len(a.spans) != 2 || a.dropped != 0 || a.outside != 1 {
+		t.Fatalf("%+v, %v", a, err)
+	}
+	if s := a.spans[0]; s.Start != 4 || s.End != 7 || s.Confidence != 0.9 {
+		t.Errorf("%+v", s)
+	}
+	if s := a.spans[1]; s.Start != 8 || s.Stated() {
+		t.Errorf("%+v", s)
+	}
+}
+
 // The study words its judge: its judgements are asked for again. Without words of its own the
 // instructions are the built-in ones.
 func TestOwnJudgePrompt(t *testing.T) {

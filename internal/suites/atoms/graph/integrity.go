@@ -51,7 +51,7 @@ func Integrity(b *okf.Base) []okf.Finding {
 				if l.Edge != e.Name {
 					continue
 				}
-				if _, known := b.Ontology.Type(a.Type); first && known && e.Exclusive && !ontology.Allows(e.From, a.Type) {
+				if first && e.Exclusive && !ontology.Allows(e.From, a.Type) { // an unknown type is not allowed either
 					add(CodeNotFrom, i, l.Line, "a %s must not have %s: only %s", a.Type, e.Name, strings.Join(e.From, ", "))
 				}
 				first = false
@@ -59,9 +59,9 @@ func Integrity(b *okf.Base) []okf.Finding {
 					add(CodeDangling, i, l.Line, "%s leads to %q, which does not exist", e.Name, l.Written)
 					continue
 				}
-				connected[i], connected[l.To] = true, true
-				if e.Name == ontology.Owner {
-					owns[l.To] = true
+				if l.To != i { // a link to itself connects an atom to nothing
+					connected[i], connected[l.To] = true, true
+					owns[l.To] = owns[l.To] || e.Name == ontology.Owner
 				}
 				if !slices.Contains(sources[l.To], i) && (e.Exclusive || e.Total) {
 					sources[l.To] = append(sources[l.To], i)

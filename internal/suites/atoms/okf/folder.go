@@ -77,8 +77,9 @@ func ReadBelow(root fs.FS, dir string, wanted func(name string) bool) ([]File, [
 		total    int64
 		seen     int
 	)
+	below := func(name string) string { return strings.TrimPrefix(name, dir+"/") } // "." is no prefix of names
 	note := func(code Code, name, format string, args ...any) {
-		findings = append(findings, Finding{Code: code, Severity: Error, File: strings.TrimPrefix(strings.TrimPrefix(name, dir), "/"), Text: fmt.Sprintf(format, args...)})
+		findings = append(findings, Finding{Code: code, Severity: Error, File: below(name), Text: fmt.Sprintf(format, args...)})
 	}
 	err := fs.WalkDir(root, dir, func(name string, d fs.DirEntry, err error) error {
 		switch {
@@ -118,7 +119,7 @@ func ReadBelow(root fs.FS, dir string, wanted func(name string) bool) ([]File, [
 			note(CodeTooMany, name, "the folder has more than %d bytes: this file and the next are not read", maxTotal)
 			return fs.SkipAll
 		}
-		files = append(files, File{strings.TrimPrefix(strings.TrimPrefix(name, dir), "/"), data})
+		files = append(files, File{below(name), data})
 		return nil
 	})
 	if err != nil {

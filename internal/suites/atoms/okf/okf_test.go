@@ -455,7 +455,7 @@ func TestSplitClaims(t *testing.T) {
 func TestReadFolder(t *testing.T) {
 	dir := t.TempDir()
 	outside := filepath.Join(t.TempDir(), "secret.md")
-	for path, text := range map[string]string{outside: "secret", filepath.Join(dir, "a.md"): "a", filepath.Join(dir, "b.txt"): "b", filepath.Join(dir, "sub", "c.MD"): "c", filepath.Join(dir, ".git", "d.md"): "d"} {
+	for path, text := range map[string]string{outside: "secret", filepath.Join(dir, "a.md"): "a", filepath.Join(dir, "b.txt"): "b", filepath.Join(dir, "sub", "c.MD"): "c", filepath.Join(dir, ".git", "d.md"): "d", filepath.Join(dir, ".hf.md"): "h"} {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -489,7 +489,7 @@ func TestReadFolder(t *testing.T) {
 		got = append(got, f.File+" "+string(f.Code))
 	}
 	slices.Sort(got)
-	want := []string{"a.md=a", "folder symbolic-link", "inner.md symbolic-link", "large.md too-large", "link.md symbolic-link", "loop symbolic-link", "sub/c.MD=c"}
+	want := []string{".hf.md=h", "a.md=a", "folder symbolic-link", "inner.md symbolic-link", "large.md too-large", "link.md symbolic-link", "loop symbolic-link", "sub/c.MD=c"}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("(-want +got)\n%s", d)
 	}

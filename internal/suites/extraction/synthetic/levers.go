@@ -131,7 +131,7 @@ func (m *maker) tabled(list []design) {
 	}
 	var can []*design
 	for i := range list {
-		if slices.Contains(list[i].fates, present) {
+		if slices.ContainsFunc(list[i].fates, func(f fate) bool { return f != missing }) {
 			can = append(can, &list[i])
 		}
 	}
@@ -172,50 +172,21 @@ func grouped(whole, by string) string {
 	return whole
 }
 
-// prose writes paragraphs on the page, up to a number of words.
-func (w *writer) prose(words int) {
-	p := w.kind.Prose
-	for w.onPage < words {
-		var b strings.Builder
-		for range 3 + w.below(3) {
-			sentence := pick(w.maker, p.Who) + " " + pick(w.maker, p.Does) + " " + pick(w.maker, p.When) + "."
-			w.onPage += len(strings.Fields(sentence))
-			b.WriteString(sentence + " ")
-			if w.onPage >= words {
-				break
-			}
+// inTable writes a table with the field's value in the row of this document. Documents that
+// are not easy have rows of others, with other values.
+func (w *writer) inTable(f field, label, shown string) (quote string) {
+	rows := []string{"This document | " + shown}
+	if difficulty := w.design.difficulty; difficulty != easy {
+		for _, other := range []string{"Earlier version", "Draft"} {
+			rows = append(rows, other+" | "+w.decoy(f.Kind, f.Name, difficulty))
+			w.wrong[len(w.wrong)-1].field = "" // it may stand beside the value
 		}
-		w.line(strings.TrimSpace(b.String()) + "\n")
 	}
-}
-
-// long writes the lines of a document over its pages, far from each other.
-func (w *writer) long(lines []func()) {
-	pages := w.levers.Pages
-	for i, line := range lines {
-		for page := 1 + i*pages/len(lines); w.page < page; {
-			w.prose(pageWords)
-			w.newPage()
-		}
-		w.prose(min(pageWords*3/5, w.onPage+40+w.below(80)))
-		before := w.text.Len()
-		line()
-		w.onPage += len(strings.Fields(w.text.String()[before:]))
-	}
-	for ; w.page < pages; w.newPage() {
-		w.prose(pageWords)
-	}
-	w.prose(pageWords)
-}
-
-// row writes a field as a row of a table.
-func (w *writer) row(label, shown string) (quote string) {
-	label = strings.TrimRight(label, " :|.")
-	w.line("| Entry | Content | Remark |")
+	shuffle(w.maker, rows)
+	w.line("| Entry | " + strings.TrimRight(label, " :|.") + " | Remark |")
 	w.line("|---|---|---|")
-	w.line("| Reference | as agreed | none |")
-	quote = label + " | " + shown
-	w.line("| " + quote + " | checked |")
-	w.line("| Enclosures | see list | none |")
-	return quote
+	for _, row := range rows {
+		w.line("| " + row + " | " + pick(w.maker, []string{"filed", "copied", "on paper"}) + " |")
+	}
+	return "This document | " + shown
 }

@@ -8,11 +8,13 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // For any levers: gold is proved by Generate; the same seed gives the same bytes; each document
 // has its pages, of 400 words within 15 %; the shares of types, difficulties and tables are met;
-// and no wrong value of a decoy is the right one, which prove checks by labels.
+// no decoy has the value of a field, and in long documents none is on the page of its field.
 func TestLevers(t *testing.T) {
 	levers := rapid.Custom(func(t *rapid.T) Levers {
 		l := Levers{Pages: rapid.IntRange(0, 20).Draw(t, "pages"), Tables: float64(rapid.IntRange(0, 4).Draw(t, "tables")) / 4,
@@ -39,7 +41,7 @@ func TestLevers(t *testing.T) {
 			if len(s.Documents) != ofASet {
 				t.Fatalf("%d documents", len(s.Documents))
 			}
-			tables, hard := 0, 0
+			tables, hard, decoys := 0, 0, 0
 			for _, d := range s.Documents {
 				if len(l.Types) > 0 && !slices.Contains(l.Types, d.Schema) {
 					t.Fatalf("a document of type %s", d.Schema)
@@ -47,8 +49,12 @@ func TestLevers(t *testing.T) {
 				if d.Difficulty == "hard" {
 					hard++
 				}
-				if strings.Contains(d.Text, "| Entry | Content |") {
+				if strings.Contains(d.Text, "| Entry | ") {
 					tables++
+				}
+				wrongDecoys(t, &d, l.Pages > 1)
+				if decoys += len(d.decoys); d.Difficulty == "easy" && len(d.decoys) > 0 {
+					t.Fatalf("%s is easy and has the decoy %q", d.ID, d.decoys[0].shown)
 				}
 				if pages := strings.Count(d.Text, "---PAGE "); l.Pages > 0 {
 					words := float64(len(strings.Fields(d.Text)))
@@ -57,11 +63,72 @@ func TestLevers(t *testing.T) {
 					}
 				}
 			}
+			if l.Pages > 3 && decoys < 200 {
+				t.Fatalf("%d decoys", decoys)
+			}
 			if want := 100 * float64(l.Difficulty["hard"]) / math.Max(1, float64(l.Difficulty["hard"]+l.Difficulty["easy"])); l.Difficulty != nil && math.Abs(float64(hard)-want) > 3 {
 				t.Fatalf("%d hard documents, want %v", hard, want)
 			}
-			if want := 100 * l.Tables; math.Abs(float64(tables)-want) > 10 { // a document may have no field with a label
+			if want := 100 * l.Tables; math.Abs(float64(tables)-want) > 3 { // a few documents have no field
 				t.Fatalf("%d documents have a table, want %v", tables, want)
+			}
+		}
+	}
+}
+
+// wrongDecoys reports decoys that have the value of a field, or stand beside their own.
+func wrongDecoys(t *testing.T, d *Document, far bool) {
+	t.Helper()
+	for _, x := range d.decoys {
+		if !strings.Contains(d.Text, x.shown) {
+			t.Fatalf("%s: the decoy %q is not in the text", d.ID, x.shown)
+		}
+		for _, g := range d.Truth {
+			for _, v := range slices.Concat(g.Acceptable, g.Candidates) {
+				if text.Equal(typeOf(x.kind), x.shown, v) {
+					t.Fatalf("%s: the decoy %q is the value of %s", d.ID, x.shown, g.Field)
+				}
+			}
+			if far && g.Field == x.field && g.Page == x.page {
+				t.Fatalf("%s: the decoy %q is on page %d, as %s", d.ID, x.shown, x.page, g.Field)
+			}
+		}
+	}
+}
+
+// No sentence of prose begins as the line of a field does, or names values easy documents lack.
+func TestProse(t *testing.T) {
+	v, err := words()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, kind := range v.Types {
+		w := &writer{kind: kind}
+		p := v.prose[name]
+		if len(p.Once) == 0 || len(p.Again) == 0 {
+			t.Fatalf("%s has no prose", name)
+		}
+		for _, s := range slices.Concat(p.Once, p.Again) {
+			plain := 0
+			for _, line := range append([]string{s.Title, s.Open, s.Close}, s.Body...) {
+				for _, f := range kind.Fields {
+					if w.labelled(line, f.Name) > 0 {
+						t.Errorf("%s: %q begins as a line of %s", name, line, f.Name)
+					}
+				}
+				decoy := false
+				for _, at := range slot.FindAllStringSubmatch(line, -1) {
+					decoy = decoy || at[2] != ""
+					if at[2] != "" && !slices.ContainsFunc(kind.Fields, func(f field) bool { return f.Name == at[2] && f.Kind == at[1] }) {
+						t.Errorf("%s: %q has a decoy of no field", name, line)
+					}
+				}
+				if !decoy {
+					plain++
+				}
+			}
+			if plain < 5 {
+				t.Errorf("%s: %q has %d lines without values", name, s.Title, plain)
 			}
 		}
 	}

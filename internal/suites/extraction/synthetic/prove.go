@@ -87,7 +87,8 @@ func (w *writer) labelled(doc, name string) int {
 	}
 	n := 0
 	for line := range strings.Lines(doc) {
-		if slices.ContainsFunc(labels, func(l string) bool { return strings.HasPrefix(strings.ToLower(line), l) }) {
+		line = strings.ToLower(line)
+		if slices.ContainsFunc(labels, func(l string) bool { return strings.HasPrefix(line, l) }) {
 			n++
 		}
 	}

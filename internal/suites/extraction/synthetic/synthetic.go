@@ -3,7 +3,7 @@
 // resumes. The output depends only on the seed and the levers, byte for byte. The two sets share
 // no document and no value of a field.
 //
-// Words and templates are in words.yaml. [Set.prove] checks the gold of every
+// Words and templates are in words.yaml, the prose of long documents in prose.yaml. [Set.prove] checks the gold of every
 // document against its text; a failed check is an error of the generator.
 //
 // The package must not know kernels, answers or scores.
@@ -24,6 +24,8 @@ type Document struct {
 	Difficulty string `json:"difficulty"`
 	Split      string `json:"split"`
 	Truth      []Gold `json:"ground_truth"`
+
+	decoys []decoy
 }
 
 // Gold is the truth of a field.
@@ -184,6 +186,7 @@ func (m *maker) document(p design) (Document, error) {
 		}
 	}
 	d.Text = w.write()
+	d.decoys = w.wrong
 	for i, f := range t.Fields {
 		d.Truth = append(d.Truth, w.gold(f.Name, p.fates[i]))
 	}

@@ -158,11 +158,14 @@ func (m *maker) other(f field, first value, difficulty int) value {
 		if v.shown == "" {
 			v = m.value(f, difficulty)
 		}
-		if v.correct != first.correct {
+		if v.correct != first.correct && (m.levers.Zero() || !overlap(v.shown, first.shown)) {
 			return v
 		}
 	}
 }
+
+// overlap reports whether one of two texts has the other: 13 May 2020 has 3 May 2020.
+func overlap(a, b string) bool { return strings.Contains(a, b) || strings.Contains(b, a) }
 
 // near is a date or amount close to another one, "" of other kinds.
 func (m *maker) near(kind string, to value, difficulty int) value {

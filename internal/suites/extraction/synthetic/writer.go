@@ -3,7 +3,6 @@ package synthetic
 import (
 	_ "embed"
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,11 +14,15 @@ import (
 //go:embed words.yaml
 var wordsFile []byte
 
-// A vocabulary is the content of words.yaml, which documents it.
+//go:embed prose.yaml
+var proseFile []byte
+
+// A vocabulary is the content of words.yaml and prose.yaml, which document it.
 type vocabulary struct {
 	Pools map[string][]string  `yaml:"pools"`
 	Goods []string             `yaml:"goods"`
 	Types map[string]*typeWord `yaml:"types"`
+	prose map[string]prose
 }
 
 type typeWord struct {
@@ -29,14 +32,6 @@ type typeWord struct {
 	Again     map[string]string `yaml:"again"`
 	Decoys    []string          `yaml:"decoys"`
 	Filler    []string          `yaml:"filler"`
-	Prose     sentences         `yaml:"prose"`
-}
-
-// Sentences of long documents are made of a beginning, a middle and an end.
-type sentences struct {
-	Who  []string `yaml:"who"`
-	Does []string `yaml:"does"`
-	When []string `yaml:"when"`
 }
 
 // A field has values of a kind; those of ids have a prefix.
@@ -46,9 +41,12 @@ var words = sync.OnceValues(func() (*vocabulary, error) {
 	var v vocabulary
 	err := yaml.UnmarshalWithOptions(wordsFile, &v, yaml.Strict())
 	if err != nil {
-		err = fmt.Errorf("reading words.yaml: %w", err)
+		return nil, fmt.Errorf("reading words.yaml: %w", err)
 	}
-	return &v, err
+	if err = yaml.UnmarshalWithOptions(proseFile, &v.prose, yaml.Strict()); err != nil {
+		return nil, fmt.Errorf("reading prose.yaml: %w", err)
+	}
+	return &v, nil
 })
 
 // A writer writes the text of a document and keeps where its values are.
@@ -64,6 +62,8 @@ type writer struct {
 	page   int
 	onPage int    // words of prose
 	table  string // the field that stands in a table, "" without one
+	long   *longText
+	wrong  []decoy
 }
 
 // A place is a value in the text with its page and quote.
@@ -80,42 +80,45 @@ func (w *writer) write() string {
 	w.newPage()
 	breaks := w.breaks()
 	template := pick(w.maker, w.kind.Templates)
+	w.table = w.tableField()
 	bare := w.bare()
-	w.table = w.tableField(template, bare)
 	n := 0
-	var lines []func()
+	var lines []block
+	add := func(field string, write func()) { lines = append(lines, block{field, write}) }
 	for _, line := range template {
 		switch line {
 		case "---":
-			lines = append(lines, func() {
+			add("", func() {
 				if n++; n <= breaks {
 					w.newPage()
 				}
 			})
 		case "<items>":
-			lines = append(lines, func() {
+			add("", func() {
 				for range 2 + w.below(4) {
 					w.line(fmt.Sprintf("%d x %s   %s", 1+w.below(9), w.noise(pick(w.maker, w.words.Goods)), w.price()))
 				}
 			})
 		case "<filler>":
-			lines = append(lines, func() { w.line(w.noise(pick(w.maker, w.kind.Filler))) })
+			add("", func() { w.line(w.noise(pick(w.maker, w.kind.Filler))) })
 		case "<decoys>":
-			lines = append(lines, w.decoys)
+			if w.levers.Pages == 0 { // the prose of long documents has its own
+				add("", w.decoys)
+			}
 		default:
-			lines = append(lines, func() { w.fieldLine(line, bare) })
+			add(fieldOf(line), func() { w.fieldLine(line, bare) })
 		}
 	}
 	for _, f := range w.kind.Fields {
 		if len(w.values[f.Name]) > 1 {
-			lines = append(lines, func() { w.fieldLine(w.kind.Again[f.Name], "") })
+			add(f.Name, func() { w.fieldLine(w.kind.Again[f.Name], "") })
 		}
 	}
 	if w.levers.Pages > 0 {
-		w.long(lines)
+		w.spread(lines)
 	} else {
 		for _, line := range lines {
-			line()
+			line.write()
 		}
 	}
 	return w.text.String()
@@ -130,18 +133,12 @@ func (w *writer) price() string {
 	return fmt.Sprintf("%d.%02d", whole, cents)
 }
 
-// tableField draws a present field with a label for the table of the document.
-func (w *writer) tableField(template []string, bare string) string {
-	if !w.design.table {
-		return ""
-	}
+// tableField draws the field that stands in the table of the document.
+func (w *writer) tableField() string {
 	var can []string
-	for _, line := range template {
-		for i, f := range w.kind.Fields {
-			before, _, ok := strings.Cut(line, "{"+f.Name+"}")
-			if ok && strings.TrimSpace(before) != "" && w.design.fates[i] == present && f.Name != bare {
-				can = append(can, f.Name)
-			}
+	for i, f := range w.kind.Fields {
+		if w.design.table && w.design.fates[i] != missing {
+			can = append(can, f.Name)
 		}
 	}
 	if len(can) == 0 {
@@ -171,7 +168,7 @@ func (w *writer) bare() string {
 	}
 	var can []string
 	for i, f := range w.kind.Fields {
-		if w.design.fates[i] == present && slices.Contains(w.kind.Bare, f.Name) {
+		if w.design.fates[i] == present && f.Name != w.table && slices.Contains(w.kind.Bare, f.Name) {
 			can = append(can, f.Name)
 		}
 	}
@@ -194,6 +191,9 @@ func (w *writer) line(s string) { w.text.WriteString(s + "\n") }
 func (w *writer) fieldLine(line, bare string) {
 	at := slot.FindStringSubmatchIndex(line)
 	if at == nil {
+		if w.levers.Pages > 0 {
+			line = strings.TrimLeft(line, "0123456789. ") // sections of prose have numbers of their own
+		}
 		w.line(w.noise(line))
 		return
 	}
@@ -207,8 +207,9 @@ func (w *writer) fieldLine(line, bare string) {
 		before, after = "", ""
 	}
 	shown := w.values[name][k].shown
-	if name == w.table {
-		w.places[name] = append(w.places[name], place{w.page, w.row(before, shown)})
+	if name == w.table && k == 0 {
+		i := slices.IndexFunc(w.kind.Fields, func(f field) bool { return f.Name == name })
+		w.places[name] = append(w.places[name], place{w.page, w.inTable(w.kind.Fields[i], before, shown)})
 		return
 	}
 	w.line(before + shown + after)
@@ -243,28 +244,46 @@ func (w *writer) decoys() {
 	for _, line := range list[:3] {
 		w.line(slot.ReplaceAllStringFunc(line, func(s string) string {
 			m := slot.FindStringSubmatch(s)
-			of, taken := w.values[m[2]], w.taken
-			draw := func() value { return w.value(field{Kind: m[1]}, hard) }
-			if len(of) > 0 {
-				draw = func() value { return w.near(m[1], of[0], hard) }
-				taken = func(correct string) bool { return holds(of, correct) }
-			}
-			for {
-				if v := draw(); !taken(v.correct) {
-					return v.shown
-				}
-			}
+			return w.decoy(m[1], m[2], hard)
 		}))
 	}
 }
 
-// taken reports whether a field has the value.
-func (w *writer) taken(correct string) bool {
-	return holds(slices.Concat(slices.Collect(maps.Values(w.values))...), correct)
+// A decoy is a value in the text that is not that of its field; "" is no field.
+type decoy struct {
+	kind, field string
+	page        int
+	value
 }
 
-func holds(list []value, correct string) bool {
-	return slices.ContainsFunc(list, func(v value) bool { return v.correct == correct })
+// decoy draws a value that no field of the document has. It is close to that of its field, if
+// the field has one and the document is hard.
+func (w *writer) decoy(kind, of string, difficulty int) string {
+	for {
+		var v value
+		if values := w.values[of]; len(values) > 0 && difficulty >= hard {
+			v = w.near(kind, values[0], hard)
+		}
+		if v.shown == "" {
+			v = w.value(field{Kind: kind}, difficulty)
+		}
+		if !w.taken(v) {
+			w.wrong = append(w.wrong, decoy{kind, of, w.page, v})
+			return v.shown
+		}
+	}
+}
+
+// taken reports whether a field has the value, or with levers one that is written like a part of it.
+func (w *writer) taken(v value) bool {
+	for _, list := range w.values {
+		for _, x := range list {
+			if x.correct == v.correct || !w.levers.Zero() && overlap(x.shown, v.shown) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // misread are characters as a scanner may read them.

@@ -57,9 +57,24 @@ type Labelled struct {
 
 // A meta is what a labeller says of its work.
 type meta struct {
+	Version     string `json:"version"`
+	Notes       string `json:"notes"`
 	Source      string `json:"source"`
 	ClosedVocab int    `json:"closedVocab"`
 	OpenVocab   int    `json:"openVocab"`
+}
+
+// By says which labeller made the spans: a model, or else a list of words. It returns that as
+// the meta of a result.
+func (l *Labelled) By(labeller string, model bool) jsontext.Value {
+	if l.source = (meta{Version: labeller, Source: "nlp", ClosedVocab: len(l.Spans)}); model {
+		l.source.Source, l.source.ClosedVocab = "llm", 0
+	}
+	data, err := json.Marshal(l.source)
+	if err != nil {
+		panic("snapshot: " + err.Error()) // texts and numbers always encode
+	}
+	return data
 }
 
 // Label reads a result by the taxonomy.

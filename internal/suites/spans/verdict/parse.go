@@ -105,15 +105,15 @@ func (p *Parsed) note(format string, args ...any) {
 
 // wire is a result as a judge writes it: anything can be missing.
 type wire struct {
-	Scores            *map[string]*float64            `json:"scores"`
-	TotalScore        *float64                        `json:"totalScore"`
-	MissedElements    *[]Missed                       `json:"missedElements"`
-	FalsePositives    *[]FalsePositive                `json:"falsePositives"`
-	TaxonomyErrors    *[]Confusion                    `json:"taxonomyErrors"`
-	GranularityErrors *[]Granularity                  `json:"granularityErrors"`
-	CategoryScores    *map[string]map[string]*float64 `json:"categoryScores"`
-	Notes             *string                         `json:"notes"`
-	Lost              []string                        `json:"lostLists"` // of a stored result
+	Scores            *map[string]*text.Loose            `json:"scores"`
+	TotalScore        *text.Loose                        `json:"totalScore"`
+	MissedElements    *[]Missed                          `json:"missedElements"`
+	FalsePositives    *[]FalsePositive                   `json:"falsePositives"`
+	TaxonomyErrors    *[]Confusion                       `json:"taxonomyErrors"`
+	GranularityErrors *[]Granularity                     `json:"granularityErrors"`
+	CategoryScores    *map[string]map[string]*text.Loose `json:"categoryScores"`
+	Notes             *string                            `json:"notes"`
+	Lost              []string                           `json:"lostLists"` // of a stored result
 }
 
 // enhanced reads a full result, or returns why it is not one.
@@ -155,26 +155,35 @@ func (p *Parsed) enhanced(data []byte, t *label.Taxonomy) error {
 	if err := p.categories(*w.CategoryScores, t); err != nil {
 		return err
 	}
+	// What is not needed for a judgement is filled in, and noted: the schema has it.
+	if r.TotalScore = r.Scores.Total(); w.TotalScore != nil {
+		r.TotalScore = float64(*w.TotalScore)
+	} else {
+		p.note("totalScore is missing")
+	}
 	if w.Notes != nil {
 		r.Notes = *w.Notes
+	} else {
+		p.note("notes is missing")
 	}
-	r.TotalScore = r.Scores.Total()
-	if w.TotalScore != nil {
-		r.TotalScore = *w.TotalScore
+	for i, e := range r.FalsePositives {
+		if e.Text == "" {
+			p.note("falsePositives[%d] has no text", i)
+		}
 	}
 	return nil
 }
 
-func scoresOf(values map[string]*float64) (Scores, error) {
+func scoresOf(values map[string]*text.Loose) (Scores, error) {
 	var list [5]float64
 	for i, name := range Criteria {
 		v := values[name]
 		if v == nil {
 			return Scores{}, fmt.Errorf("score %s is missing", name)
 		}
-		list[i] = *v
-		if !(*v >= LeastScore && *v <= MostScore) {
-			return Scores{}, fmt.Errorf("score %s is %v: want 1 to 5", name, *v)
+		list[i] = float64(*v)
+		if !(list[i] >= LeastScore && list[i] <= MostScore) {
+			return Scores{}, fmt.Errorf("score %s is %v: want 1 to 5", name, list[i])
 		}
 	}
 	return Scores{list[0], list[1], list[2], list[3], list[4]}, nil
@@ -182,7 +191,7 @@ func scoresOf(values map[string]*float64) (Scores, error) {
 
 // categories reads the scores of categories. One that the text does not have is
 // null; a judge that gives 0 means the same.
-func (p *Parsed) categories(values map[string]map[string]*float64, t *label.Taxonomy) error {
+func (p *Parsed) categories(values map[string]map[string]*text.Loose, t *label.Taxonomy) error {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		v := values[name]
 		if !hasCategory(t, name) {
@@ -194,7 +203,7 @@ func (p *Parsed) categories(values map[string]map[string]*float64, t *label.Taxo
 			p.Result.CategoryScores[name] = nil
 			continue
 		}
-		score := &CategoryScore{*coverage, *precision}
+		score := &CategoryScore{float64(*coverage), float64(*precision)}
 		if !score.valid() {
 			return fmt.Errorf("categoryScores.%s: %v and %v: want 1 to 5, or null", name, *coverage, *precision)
 		}
@@ -210,7 +219,7 @@ func (p *Parsed) basic(data []byte, t *label.Taxonomy) bool {
 	if json.Unmarshal(data, &keys) != nil {
 		return false
 	}
-	var values map[string]*float64
+	var values map[string]*text.Loose
 	if json.Unmarshal(keys["scores"], &values) != nil {
 		return false
 	}
@@ -220,9 +229,9 @@ func (p *Parsed) basic(data []byte, t *label.Taxonomy) bool {
 		return false
 	}
 	r.TotalScore = r.Scores.Total()
-	var total float64
+	var total text.Loose
 	if json.Unmarshal(keys["totalScore"], &total) == nil {
-		r.TotalScore = total
+		r.TotalScore = float64(total)
 	}
 	leastSevere := t.Severities[len(t.Severities)-1]
 	for _, e := range list(p, keys, listMissed, func(s string) Missed {
@@ -254,9 +263,9 @@ func (p *Parsed) basic(data []byte, t *label.Taxonomy) bool {
 	var categories map[string]json.RawMessage
 	_ = json.Unmarshal(keys["categoryScores"], &categories) // without it there are none
 	for _, name := range slices.Sorted(maps.Keys(categories)) {
-		var v map[string]*float64
+		var v map[string]*text.Loose
 		if json.Unmarshal(categories[name], &v) == nil {
-			if err := p.categories(map[string]map[string]*float64{name: v}, t); err != nil {
+			if err := p.categories(map[string]map[string]*text.Loose{name: v}, t); err != nil {
 				p.note("%v", err)
 			}
 		}
@@ -306,7 +315,7 @@ func list[E any](p *Parsed, keys map[string]json.RawMessage, kind string, ofText
 // confusions that cannot be counted.
 func (p *Parsed) settle(t *label.Taxonomy, spans []spanfile.Span) {
 	r := &p.Result
-	if sum := r.Scores.Total(); math.Abs(sum-r.TotalScore) > 1e-9 {
+	if sum := r.Scores.Total(); !(math.Abs(sum-r.TotalScore) <= 1e-9) {
 		p.note("the judge's total is %v, the sum of its scores %v", r.TotalScore, sum)
 		r.TotalScore = sum
 	}

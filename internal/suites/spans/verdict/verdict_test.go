@@ -206,7 +206,7 @@ func TestParseSteps(t *testing.T) {
 	const head = `"scores": {"coverage": 4, "precision": 4, "granularity": 4, "taxonomy": 4, "technicalSpecs": 5}, "totalScore": 21`
 	entry := func(index int, text, expected string) string {
 		return fmt.Sprintf(`{%s, "missedElements": [], "falsePositives": [], "granularityErrors": [], "categoryScores": {},
-			"taxonomyErrors": [{"spanIndex": %d, "text": %q, "assignedRole": "camera.movement", "expectedRole": %q}]}`, head, index, text, expected)
+			"taxonomyErrors": [{"spanIndex": %d, "text": %q, "assignedRole": "camera.movement", "expectedRole": %q}], "notes": ""}`, head, index, text, expected)
 	}
 	for name, test := range map[string]struct {
 		raw   string
@@ -238,6 +238,11 @@ func TestParseSteps(t *testing.T) {
 		"unknown category":               {strings.Replace(entry(0, "pan", "style"), `"categoryScores": {}`, `"categoryScores": {"mood": {"coverage": 9, "precision": 9}}`, 1), verdict.Enhanced, 21, 0, `unknown category "mood" skipped`},
 		"score of a category too high":   {strings.Replace(entry(0, "pan", "style"), `"categoryScores": {}`, `"categoryScores": {"shot": {"coverage": 6, "precision": 1}}`, 1), verdict.Basic, 21, 0, "want 1 to 5, or null"},
 		"unknown severity":               {strings.Replace(entry(0, "pan", "style"), `"missedElements": []`, `"missedElements": [{"text": "t", "severity": "bad"}]`, 1), verdict.Basic, 21, 0, `unknown severity "bad"`},
+		"scores in quotes":               {strings.Replace(entry(0, "pan", "style"), `"coverage": 4`, `"coverage": "4"`, 1), verdict.Enhanced, 21, 0, ""},
+		"a score that is a word":         {strings.Replace(entry(0, "pan", "style"), `"coverage": 4`, `"coverage": "high"`, 1), verdict.None, 0, -2, "score coverage is NaN"},
+		"a total that is a word":         {strings.Replace(entry(0, "pan", "style"), `"totalScore": 21`, `"totalScore": "good"`, 1), verdict.Enhanced, 21, 0, "the judge's total is NaN"},
+		"no notes":                       {strings.Replace(entry(0, "pan", "style"), `, "notes": ""`, "", 1), verdict.Enhanced, 21, 0, "notes is missing"},
+		"no total":                       {strings.Replace(entry(0, "pan", "style"), `"totalScore": 21, `, "", 1), verdict.Enhanced, 21, 0, "totalScore is missing"},
 		"a score too high":               {strings.Replace(entry(0, "pan", "style"), `"coverage": 4`, `"coverage": 6`, 1), verdict.None, 0, -2, "score coverage is 6"},
 		"no JSON":                        {"I cannot judge this.", verdict.None, 0, -2, "no JSON object found"},
 		"empty":                          {"", verdict.None, 0, -2, "no JSON object found"},
