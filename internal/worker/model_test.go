@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -57,7 +58,7 @@ type process struct {
 }
 
 // take takes a shard as River does.
-func (p *process) take(t *rapid.T, of *store.Run) *hand {
+func (p *process) take(t interface{ Context() context.Context }, of *store.Run) *hand {
 	var row rivertype.JobRow
 	var step experiment.Step
 	err := p.w.pool.QueryRow(t.Context(), `UPDATE river_job SET state = 'running', attempt = attempt + 1, attempted_at = clock_timestamp(), attempted_by = array_append(attempted_by, $2)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"strconv"
 	"strings"
 	"sync"
@@ -89,22 +90,36 @@ func (s *session) close() error {
 }
 
 // fence is the first statement of each transaction that writes the run. The lock keeps the
-// shards until it ends.
+// shards until it ends. A shard that was dropped meanwhile is done, and nothing of it is written.
 func (s *session) fence(ctx context.Context, tx store.Querier) error {
 	s.mu.Lock()
+	believed := maps.Clone(s.hands)
+	s.mu.Unlock()
 	var ids, since []string
-	for id, h := range s.hands {
+	for id, h := range believed {
 		ids, since = append(ids, strconv.FormatInt(id, 10)), append(since, h.job.AttemptedAt.Format(time.RFC3339Nano))
 	}
-	s.mu.Unlock()
-	var mine int
+	var held string
 	array := func(list []string) string { return "{" + strings.Join(list, ",") + "}" }
-	err := tx.QueryRowContext(ctx, `SELECT count(*) FROM (SELECT 1 FROM river_job j JOIN unnest(CAST(? AS BIGINT[]), CAST(? AS TIMESTAMPTZ[])) AS m (id, since)
-		ON m.id = j.id AND m.since = j.attempted_at WHERE j.state = 'running' FOR SHARE OF j) AS held`, array(ids), array(since)).Scan(&mine)
-	if err == nil && (mine < len(ids) || mine == 0) {
-		err = errLost
+	if err := tx.QueryRowContext(ctx, `SELECT coalesce(string_agg(CAST(id AS TEXT), ','), '') FROM (SELECT j.id FROM river_job j JOIN unnest(CAST(? AS BIGINT[]), CAST(? AS TIMESTAMPTZ[])) AS m (id, since)
+		ON m.id = j.id AND m.since = j.attempted_at WHERE j.state = 'running' FOR SHARE OF j) AS held`, array(ids), array(since)).Scan(&held); err != nil {
+		return err
 	}
-	return err
+	for _, id := range strings.Split(held, ",") {
+		n, _ := strconv.ParseInt(id, 10, 64)
+		delete(believed, n)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id, h := range believed {
+		if s.hands[id] == h {
+			return errLost
+		}
+	}
+	if len(ids) == 0 {
+		return errLost
+	}
+	return nil
 }
 
 // hold adds a shard to those in hand, unless the process leaves the run.
@@ -164,10 +179,11 @@ func (s *session) ask(ctx context.Context, h *hand) (err error) {
 		}
 	})
 	defer late.Stop()
-	if err := <-h.done; err != nil {
-		return err
+	part := <-h.done
+	if part != nil && part != errPart { // else answers of a part that is given back may be queued
+		return part
 	}
-	if err := h.asking.Flush(); err != nil {
+	if err := errors.Join(h.asking.Flush(), part); err != nil {
 		return err
 	}
 	return s.CheckPrograms(ctx, h.job.Args.Shard)
@@ -187,6 +203,7 @@ func (s *session) loop(ctx context.Context) {
 		}
 		first, step := next, next.job.Args.Step
 		asking, left, err := s.open(ctx, first)
+		var ofStore *store.Error
 		var begun []*hand
 		if err == nil {
 			err = asking.Do(ctx, step, left, s.tasks(step, &next, &begun))
@@ -205,11 +222,13 @@ func (s *session) loop(ctx context.Context) {
 				next = nil
 			}
 			s.end(first, err)
+			if errors.Is(err, errLost) || errors.As(err, &ofStore) {
+				s.w.Say("%s: %v", s.Record.ID, err)
+			}
 		}
 		for _, h := range begun {
 			s.end(h, errors.Join(err, errPart))
 		}
-		var ofStore *store.Error
 		if err != nil && (!errors.Is(err, run.ErrStopped) || errors.Is(err, run.ErrBudget)) && !errors.Is(err, errLost) && !errors.As(err, &ofStore) {
 			s.w.cannot(ctx, s.Record, s.when, err)
 			s.stop(err)

@@ -1,6 +1,9 @@
 package worker
 
 import (
+	"context"
+	"database/sql"
+	"errors"
 	"testing"
 	"time"
 
@@ -50,5 +53,60 @@ func TestStandingStillWithinATransaction(t *testing.T) {
 	}
 	if n, err := q.inHand(t.Context(), r); err != nil || n != 0 {
 		t.Errorf("%d shards in hand, want none: %v", n, err)
+	}
+}
+
+// A meanwhile does something between the moment at which a process says which shards it has and the
+// server's answer.
+type meanwhile struct {
+	store.Querier
+	do func()
+}
+
+func (m meanwhile) QueryRowContext(ctx context.Context, text string, args ...any) *sql.Row {
+	m.do()
+	return m.Querier.QueryRowContext(ctx, text, args...)
+}
+
+// A shard that is completed while a transaction of others begins is not lost; one that is given
+// to another process is.
+func TestShardsThatEndMeanwhile(t *testing.T) {
+	q := opened(t, postgrestest.Address(t))
+	r, err := q.db.CreateRun(t.Context(), store.Run{Study: "s", CreatedAt: time.Now()}, nil, fewTrials(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := q.insert(t.Context(), r, make([]Job, 3), run.Spent{}, "v"); err != nil {
+		t.Fatal(err)
+	}
+	p := &process{&session{Loaded: &Loaded{Run: &experiment.Run{Record: r}}, w: &Worker{Queue: q}, hands: map[int64]*hand{}}, true}
+	complete := func(h *hand) func() {
+		return func() {
+			p.drop(h)
+			if err := q.complete(t.Context(), r, h.job.ID, *h.job.AttemptedAt); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	lose := func(h *hand) func() {
+		return func() {
+			if _, err := q.pool.Exec(t.Context(), `UPDATE river_job SET attempted_at = clock_timestamp() WHERE id = $1`, h.job.ID); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	first, second := p.take(t, r), p.take(t, r)
+	for _, c := range []struct {
+		name string
+		do   func()
+		want error
+	}{
+		{"completed", complete(first), nil},
+		{"given to another process", lose(second), errLost},
+	} {
+		q.db.Join(r, func(ctx context.Context, tx store.Querier) error { return p.fence(ctx, meanwhile{tx, c.do}) })
+		if err := q.db.DropAnalysis(t.Context(), r); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", c.name, err, c.want)
+		}
 	}
 }
