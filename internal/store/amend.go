@@ -69,7 +69,7 @@ func (db *DB) Amend(ctx context.Context, run *Run, now Run, items []eval.Item, p
 		x.separate(&a)
 		x.exec(`DELETE FROM next WHERE place IN (SELECT place FROM trials WHERE run = ?)`, x.run)
 		x.exec(`INSERT INTO trials (id, run, item, arm, replicate, place, question)
-			SELECT (SELECT max(id) FROM trials) + row_number() OVER (ORDER BY place), CAST(? AS BIGINT), item, arm, replicate, place, question FROM next ORDER BY place`, x.run)
+			SELECT (SELECT max(id) FROM trials WHERE id < `+firstBlock+` OR run = ?) + row_number() OVER (ORDER BY place), CAST(? AS BIGINT), item, arm, replicate, place, question FROM next ORDER BY place`, x.run, x.run)
 		x.exec(`DROP TABLE next`)
 		x.exec(`DROP TABLE back`)
 		x.exec(`DROP TABLE moved`)

@@ -414,7 +414,7 @@ const atATime = 10_000
 // empty removes the rows of a run that is archived. The last trial, call and verdict of a store
 // stay, so that their numbers are not given again.
 func (db *DB) empty(ctx context.Context, run *Run) error {
-	last, err := column[int64](ctx, db, `SELECT coalesce(max(id), 0) FROM trials UNION SELECT trial FROM calls WHERE id = (SELECT max(id) FROM calls)
+	last, err := column[int64](ctx, db, `SELECT coalesce(max(id), 0) FROM trials WHERE id < `+firstBlock+` UNION SELECT trial FROM calls WHERE id = (SELECT max(id) FROM calls)
 		UNION SELECT trial FROM verdicts WHERE id = (SELECT max(id) FROM verdicts)`)
 	if err != nil {
 		return err
@@ -422,6 +422,13 @@ func (db *DB) empty(ctx context.Context, run *Run) error {
 	var stays []any
 	for _, id := range last {
 		stays = append(stays, id)
+	}
+	if err := db.keep(ctx, run, func(x *steps) {
+		if first := x.count(`SELECT coalesce(min(id), 0) FROM trials WHERE run = ?`, run.N); int64(first) >= blocks {
+			db.engine.drop(x, int64(first))
+		}
+	}); err != nil {
+		return err
 	}
 	for more := true; more; {
 		err := db.keep(ctx, run, func(x *steps) {
@@ -436,6 +443,9 @@ func (db *DB) empty(ctx context.Context, run *Run) error {
 			}
 			some = append(some, to.Int64)
 			for _, table := range archivedTables {
+				if to.Int64 >= blocks {
+					break
+				}
 				if i := slices.IndexFunc(extracted, func(t tableOf) bool { return t.table == table }); extracted[i].maps["trial"] != "" {
 					x.exec(`DELETE FROM `+table+` WHERE trial IN (SELECT id FROM trials WHERE `+where+` AND id <= ?)`, some...)
 				}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/plan"
+	"github.com/scruple-eval/scruple/internal/postgrestest"
 	"github.com/scruple-eval/scruple/internal/store"
 )
 
@@ -184,6 +185,7 @@ func testArchive(t *testing.T, place place) {
 		t.Fatal(err)
 	}
 	before, others := contents(t, db, r.ID), contents(t, db, took.ID)
+	own, rows := partitions(t, db)
 	for within := time.Duration(0); ; within += within/3 + time.Millisecond {
 		ctx, end := context.WithTimeout(t.Context(), within)
 		again, err := db.Run(t.Context(), r.ID)
@@ -208,6 +210,9 @@ func testArchive(t *testing.T, place place) {
 	r, err := db.Run(t.Context(), r.ID)
 	if err != nil || r.Archive == nil || r.Archive.Trials != 12 || r.Archive.Bytes() == 0 {
 		t.Fatal(r.Archive, err)
+	}
+	if n, left := partitions(t, db); n != own/2 || own > 0 && (n == 0 || left == 0 || left >= rows) {
+		t.Errorf("%d partitions with %d rows, %d with %d before", n, left, own, rows)
 	}
 	if left := store.RowsForTest(t, db, r); left > 3 { // the last numbers
 		t.Errorf("%d trials are still in the store", left)
@@ -262,6 +267,42 @@ func testArchive(t *testing.T, place place) {
 	}
 	if got, want := outcomes(of), outcomes(read); got != want {
 		t.Errorf("the copy has\n%s\nnot\n%s", got, want)
+	}
+}
+
+func partitions(t *testing.T, db *store.DB) (n, rows int) {
+	if db.Shared() {
+		return db.PartitionsForTest(t)
+	}
+	return 0, 0
+}
+
+// A database of the format before partitions reads the same after its migration, and goes on
+// with its numbers.
+func TestPartitionsAreMigrated(t *testing.T) {
+	store.SetManyTrialsForTest(t, 1000)
+	address := postgrestest.Address(t)
+	db := store.OpenOldForTest(t, address, 10)
+	r, p := newRun(t, db, 3, 2)
+	finish(t, db, r, p)
+	before := contents(t, db, r.ID)
+	db.Close()
+	db = open(t, address)
+	if got := contents(t, db, r.ID); got != before {
+		t.Errorf("after the migration it reads\n%s\nnot\n%s", got, before)
+	}
+	store.SetManyTrialsForTest(t, 12)
+	for range 2 { // one with partitions, and one that finds the tables busy
+		later, p := newRun(t, db, 3, 2)
+		finish(t, db, later, p)
+		if n, rows := db.PartitionsForTest(t); n != 8 || rows == 0 {
+			t.Errorf("%d partitions with %d rows", n, rows)
+		}
+		if got, want := fmt.Sprint(all(t, db.Cases(t.Context(), later))), fmt.Sprint(all(t, db.Cases(t.Context(), r))); got != want {
+			t.Errorf("a later run reads\n%s\nnot\n%s", got, want)
+		}
+		release := db.ReadCallsForTest(t)
+		defer release()
 	}
 }
 

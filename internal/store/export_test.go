@@ -155,3 +155,71 @@ func SharedForTest(t *testing.T, db *DB) int {
 	}
 	return n
 }
+
+// OpenOldForTest opens a database with the tables of an older format.
+func OpenOldForTest(t *testing.T, address string, version int64) *DB {
+	t.Helper()
+	db, err := connect(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	db.writes = true
+	steps, err := migrationSteps("postgres")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := migrator(goose.DialectPostgres, db.sql, steps)
+	if err == nil {
+		_, err = p.UpTo(t.Context(), version)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db
+}
+
+// In tests runs of a few trials have partitions.
+func TestMain(m *testing.M) {
+	manyTrials = 3
+	os.Exit(m.Run())
+}
+
+// SetManyTrialsForTest sets from how many trials on runs have partitions.
+func SetManyTrialsForTest(t *testing.T, n int) {
+	was := manyTrials
+	manyTrials = n
+	t.Cleanup(func() { manyTrials = was })
+}
+
+// PartitionsForTest are the tables that runs have of their own, and how many of their rows.
+func (db *DB) PartitionsForTest(t testing.TB) (n, rows int) {
+	t.Helper()
+	for _, table := range partitioned {
+		names, err := column[string](t.Context(), db, `SELECT CAST(inhrelid::regclass AS TEXT) FROM pg_inherits WHERE inhparent = to_regclass(?) AND inhrelid <> to_regclass(?)`, table, table+"_of_others")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range names {
+			some := 0
+			if err := db.sql.QueryRowContext(t.Context(), `SELECT count(*) FROM `+name).Scan(&some); err != nil {
+				t.Fatal(err)
+			}
+			n, rows = n+1, rows+some
+		}
+	}
+	return n, rows
+}
+
+// ReadCallsForTest keeps a transaction open that has read calls.
+func (db *DB) ReadCallsForTest(t *testing.T) (end func()) {
+	t.Helper()
+	tx, err := db.sql.BeginTx(t.Context(), nil)
+	if err == nil {
+		_, err = tx.Exec(`SELECT count(*) FROM calls`)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func() { _ = tx.Rollback() }
+}

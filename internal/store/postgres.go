@@ -292,6 +292,51 @@ func (p *postgres) keep(db *DB) {
 	}()
 }
 
+// The trials of a run of many have ids of a block of their own, from blocks on, so that what is
+// recorded of them is in partitions, see migrations/postgres.
+const (
+	blocks     int64 = 1 << 40
+	block      int64 = 1 << 32
+	firstBlock       = "1099511627776" // blocks, in SQL
+)
+
+// manyTrials is the least number for which partitions are worth it.
+var manyTrials = 1_000_000
+
+// partitioned are the tables that have partitions by trial.
+var partitioned = []string{"calls", "outcomes", "verdicts", "judged", "scores", "case_scores", "attempts", "prompts"}
+
+func partition(table string, first int64) string {
+	return fmt.Sprintf("%s_%d", table, (first-blocks)/block)
+}
+
+// room makes partitions for a run of many trials, unless the tables are busy for so long that
+// other runs would wait for it.
+func (*postgres) room(ctx context.Context, db *DB, trials int) (first int64, err error) {
+	if trials < manyTrials {
+		return 0, nil
+	}
+	err = db.change(ctx, func(x *steps) {
+		x.get(`SELECT nextval('blocks')`, nil, &first)
+		first = blocks + first*block
+		x.exec(`SET LOCAL lock_timeout = '3s'`)
+		for _, table := range partitioned {
+			x.exec(fmt.Sprintf(`CREATE TABLE %s PARTITION OF %s FOR VALUES FROM (%d) TO (%d)`, partition(table, first), table, first, first+block))
+		}
+	})
+	var busy *pgconn.PgError
+	if errors.As(err, &busy) && busy.Code == "55P03" {
+		return 0, nil
+	}
+	return first, err
+}
+
+func (*postgres) drop(x *steps, first int64) {
+	for _, table := range partitioned {
+		x.exec(`DROP TABLE IF EXISTS ` + partition(table, first))
+	}
+}
+
 func (p *postgres) release(db *DB) error {
 	if p.renew == nil {
 		return nil

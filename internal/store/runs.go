@@ -70,9 +70,16 @@ func (r *Run) place(t eval.Trial) (id int64, seq int, err error) {
 // run's number, id and trials.
 func (db *DB) CreateRun(ctx context.Context, run Run, items []eval.Item, p Plan) (*Run, error) {
 	run.Trials, run.CreatedAt, run.plan = p.Len(), run.CreatedAt.UTC(), p
+	first, err := db.engine.room(ctx, db, run.Trials)
+	if err != nil {
+		return nil, err
+	}
 	return &run, db.change(ctx, func(x *steps) {
 		db.engine.alone(x)
 		x.insertRun(&run)
+		if first > 0 {
+			run.first = first
+		}
 		x.insertPlan(&run, items)
 	})
 }
@@ -86,7 +93,7 @@ func (x *steps) insertRun(run *Run) {
 		taken = x.count(`SELECT count(*) FROM runs WHERE id = ?`, run.ID) > 0
 	}
 	x.get(`INSERT INTO runs (id, study, suite, study_path, study_json, overrides, treatment, replicates, trials, created_at, version)
-		VALUES (?,?,?,?,?,?,?,?,?,?,?) RETURNING n, (SELECT coalesce(max(id), 0) + 1 FROM trials)`,
+		VALUES (?,?,?,?,?,?,?,?,?,?,?) RETURNING n, (SELECT coalesce(max(id), 0) + 1 FROM trials WHERE id < `+firstBlock+`)`,
 		[]any{run.ID, run.Study, run.Suite, run.StudyPath, string(run.StudyJSON), x.list(run.Overrides), eval.EncodeParts(run.Treatment),
 			run.Replicates, run.Trials, run.CreatedAt.Format(time.RFC3339), run.Version}, &run.N, &run.first)
 }

@@ -33,6 +33,10 @@ func (sqliteFile) hold(*steps, *DB, *Run) {}
 
 func (sqliteFile) alone(*steps) {}
 
+func (sqliteFile) room(context.Context, *DB, int) (int64, error) { return 0, nil }
+
+func (sqliteFile) drop(*steps, int64) {}
+
 func (sqliteFile) release(*DB) error { return nil }
 
 // openFile opens a file for writing, and creates it and its folder if they do not exist.

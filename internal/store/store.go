@@ -99,6 +99,10 @@ type engine interface {
 	hold(x *steps, db *DB, run *Run)
 	alone(x *steps)
 	release(db *DB) error
+	// room returns the first id of the trials of a run that has tables of its own, 0 if it has
+	// none, and drop removes them.
+	room(ctx context.Context, db *DB, trials int) (first int64, err error)
+	drop(x *steps, first int64)
 	// writing reports whether a process writes a run.
 	writing(ctx context.Context, db *DB, run *Run) bool
 	// changes is the query for a number that changes with every change of the store.
@@ -220,7 +224,7 @@ func migrationSteps(folder string) ([]*goose.Migration, error) {
 
 // format is the newest migration this program knows, of each dialect; a test compares it
 // with the files.
-const format = 10
+const format = 11
 
 // version returns the format of the store, which this program must know. It is 0
 // for a new one, which is an error for readers.
