@@ -280,7 +280,8 @@ func partitions(t *testing.T, db *store.DB) (n, rows int) {
 // A database of the format before partitions reads the same after its migration, and goes on
 // with its numbers.
 func TestPartitionsAreMigrated(t *testing.T) {
-	store.SetManyTrialsForTest(t, 1000)
+	store.SetManyTrialsForTest(1000)
+	defer store.SetManyTrialsForTest(3)
 	address := postgrestest.Address(t)
 	db := store.OpenOldForTest(t, address, 10)
 	r, p := newRun(t, db, 3, 2)
@@ -291,7 +292,7 @@ func TestPartitionsAreMigrated(t *testing.T) {
 	if got := contents(t, db, r.ID); got != before {
 		t.Errorf("after the migration it reads\n%s\nnot\n%s", got, before)
 	}
-	store.SetManyTrialsForTest(t, 12)
+	store.SetManyTrialsForTest(12)
 	for range 2 { // one with partitions, and one that finds the tables busy
 		later, p := newRun(t, db, 3, 2)
 		finish(t, db, later, p)

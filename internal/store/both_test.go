@@ -6,9 +6,13 @@ import (
 	"testing"
 
 	"github.com/scruple-eval/scruple/internal/postgrestest"
+	"github.com/scruple-eval/scruple/internal/store"
 )
 
-func TestMain(m *testing.M) { os.Exit(postgrestest.M{M: m}.Run()) }
+func TestMain(m *testing.M) {
+	store.SetManyTrialsForTest(3) // so that most runs of the tests have partitions
+	os.Exit(postgrestest.M{M: m}.Run())
+}
 
 // A place names a new store.
 type place func(t testing.TB) string

@@ -179,18 +179,8 @@ func OpenOldForTest(t *testing.T, address string, version int64) *DB {
 	return db
 }
 
-// In tests runs of a few trials have partitions.
-func TestMain(m *testing.M) {
-	manyTrials = 3
-	os.Exit(m.Run())
-}
-
 // SetManyTrialsForTest sets from how many trials on runs have partitions.
-func SetManyTrialsForTest(t *testing.T, n int) {
-	was := manyTrials
-	manyTrials = n
-	t.Cleanup(func() { manyTrials = was })
-}
+func SetManyTrialsForTest(n int) { manyTrials = n }
 
 // PartitionsForTest are the tables that runs have of their own, and how many of their rows.
 func (db *DB) PartitionsForTest(t testing.TB) (n, rows int) {
