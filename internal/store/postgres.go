@@ -292,6 +292,27 @@ func (p *postgres) keep(db *DB) {
 	}()
 }
 
+// awake lets the server tell a process that works from one that stands still, whose transactions
+// it ends, see [configOf].
+func (p *postgres) awake(x *steps) func() {
+	over, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-over:
+				return
+			case <-time.After(p.leases / 6):
+				_, _ = x.on.ExecContext(x.ctx, `SELECT 1`) // if it fails, the next statement does
+			}
+		}
+	}()
+	return func() {
+		close(over)
+		<-ended
+	}
+}
+
 // The trials of a run of many have ids of a block of their own, from blocks on, so that what is
 // recorded of them is in partitions, see migrations/postgres.
 const (

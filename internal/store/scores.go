@@ -78,6 +78,7 @@ func (db *DB) ReplaceScores(ctx context.Context, run *Run, scores iter.Seq2[eval
 	}
 	var ofScores error // an error in the scores, not in the store
 	err := db.rewrite(ctx, run, func(x *steps) {
+		defer db.engine.awake(x)()
 		into := map[string]*bulk{}
 		for _, table := range []string{"scores", "case_scores"} {
 			x.exec(`DELETE FROM `+table+` WHERE trial IN (SELECT id FROM trials WHERE run = ?)`, run.N)

@@ -33,6 +33,8 @@ func (sqliteFile) hold(*steps, *DB, *Run) {}
 
 func (sqliteFile) alone(*steps) {}
 
+func (sqliteFile) awake(*steps) func() { return func() {} }
+
 func (sqliteFile) room(context.Context, *DB, int) (int64, error) { return 0, nil }
 
 func (sqliteFile) drop(*steps, int64) {}

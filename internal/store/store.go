@@ -99,6 +99,8 @@ type engine interface {
 	hold(x *steps, db *DB, run *Run)
 	alone(x *steps)
 	release(db *DB) error
+	// awake keeps a transaction open whose process is busy for long between two statements.
+	awake(x *steps) (end func())
 	// room returns the first id of the trials of a run that has tables of its own, 0 if it has
 	// none, and drop removes them.
 	room(ctx context.Context, db *DB, trials int) (first int64, err error)
