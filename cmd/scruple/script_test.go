@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -20,7 +21,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/fstest"
 
+	"github.com/pressly/goose/v3"
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/scruple-eval/scruple/internal/postgrestest"
 )
@@ -58,12 +61,38 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// postgres sets SCRUPLE_STORE to the address of an empty database; its password is secret-word.
+// postgres [FORMAT] sets SCRUPLE_STORE to the address of an empty database, or of one with the tables of an
+// older format; its password is secret-word.
 func postgresCommand(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) > 0 {
-		ts.Fatalf("usage: postgres")
+	if neg || len(args) > 1 {
+		ts.Fatalf("usage: postgres [FORMAT]")
 	}
-	ts.Setenv("SCRUPLE_STORE", postgrestest.Address(ts.Value("t").(testing.TB)))
+	t := ts.Value("t").(testing.TB)
+	address := postgrestest.Address(t)
+	ts.Setenv("SCRUPLE_STORE", address)
+	if len(args) == 0 {
+		return
+	}
+	format, err := strconv.ParseInt(args[0], 10, 64)
+	ts.Check(err)
+	db, err := sql.Open("pgx", address)
+	ts.Check(err)
+	defer db.Close()
+	folder := os.DirFS("../../internal/store/migrations/postgres")
+	old := fstest.MapFS{}
+	names, err := fs.Glob(folder, "*.sql")
+	ts.Check(err)
+	for _, name := range names {
+		if version, err := goose.NumericComponent(name); err == nil && version <= format {
+			text, err := fs.ReadFile(folder, name)
+			ts.Check(err)
+			old[name] = &fstest.MapFile{Data: text}
+		}
+	}
+	p, err := goose.NewProvider(goose.DialectPostgres, db, old)
+	ts.Check(err)
+	_, err = p.Up(t.Context())
+	ts.Check(err)
 }
 
 // exit CODE COMMAND ARGS… runs a command and checks its exit code.
