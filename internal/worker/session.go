@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -293,8 +294,8 @@ func (s *session) tasks(step experiment.Step, next **hand, begun *[]*hand) iter.
 	}
 	return func(yield func(run.Task, error) bool) {
 		for h := *next; ; h = *next {
-			*next, *begun = nil, append(*begun, h)
 			s.mu.Lock()
+			*next, *begun = nil, append(slices.DeleteFunc(*begun, func(h *hand) bool { return h.ended }), h)
 			h.asking = s.asking
 			s.mu.Unlock()
 			for _, t := range h.tasks {

@@ -7,11 +7,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/riverqueue/river"
+
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/postgrestest"
 	"github.com/scruple-eval/scruple/internal/run"
 	"github.com/scruple-eval/scruple/internal/store"
+	"github.com/scruple-eval/scruple/internal/study"
 )
 
 // A process that stands still within a transaction holds up nobody who gives shards to others,
@@ -108,5 +111,26 @@ func TestShardsThatEndMeanwhile(t *testing.T) {
 		if err := q.db.DropAnalysis(t.Context(), r); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", c.name, err, c.want)
 		}
+	}
+}
+
+// A worker holds the shards that it works on, not those that it has done: it may do many thousands.
+func TestShardsThatAreDoneAreDropped(t *testing.T) {
+	s := &session{Loaded: &Loaded{Run: &experiment.Run{Experiment: &experiment.Experiment{Study: &study.Study{}}}}, in: make(chan *hand), quit: make(chan struct{})}
+	shard := func() *hand { return &hand{job: &river.Job[Job]{}, done: make(chan error, 1)} }
+	next, begun := shard(), []*hand(nil)
+	go func() {
+		defer close(s.quit)
+		for range 100 {
+			h := shard()
+			s.in <- h
+			<-h.done
+		}
+	}()
+	for range s.tasks(experiment.Performing, &next, &begun) {
+		t.Error("an empty shard has a task")
+	}
+	if len(begun) != 1 {
+		t.Errorf("%d of 101 shards are held", len(begun))
 	}
 }
