@@ -34,14 +34,11 @@ type outcomes struct {
 
 func mcnemar(p level, in outcomes) (Result, error) {
 	r, err := in.compare(p.Conf)
-	if err != nil {
-		return nil, err
-	}
 	rows := rowsOf(r).after("d", Row{"direction", "first - second"})
 	if r.Undefined != "" {
 		rows = rows.after("odds_ratio", Row{"odds_ratio_undefined", true})
 	}
-	return rows.at(p.Conf), nil
+	return rows.at(p.Conf), err
 }
 
 func (in outcomes) compare(conf float64) (stats.McNemar, error) {
@@ -67,11 +64,8 @@ type arms struct {
 
 func cochran(_ none, in arms) (Result, error) {
 	r, err := stats.CochranQ(in.Pass)
-	if err != nil {
-		return nil, err
-	}
-	if in.Names == nil {
-		return explain(r), nil
+	if err != nil || in.Names == nil {
+		return explain(r), err
 	}
 	if len(in.Names) != len(r.Passes) {
 		return nil, fmt.Errorf("input.arms has %d names, input.pass %d arms", len(in.Names), len(r.Passes))

@@ -17,21 +17,17 @@ type proportion struct {
 	Conf *float64 `json:"conf,omitempty"`
 }
 
-func passed(outcomes []bool) (n int) {
-	for _, ok := range outcomes {
-		if ok {
-			n++
-		}
-	}
-	return n
-}
-
 func (q proportion) intervals(p level) (Result, error) {
 	var x, n int
 	conf := given(q.Conf, p.Conf)
 	switch {
 	case q.Pass != nil:
-		x, n = passed(q.Pass), len(q.Pass)
+		n = len(q.Pass)
+		for _, ok := range q.Pass {
+			if ok {
+				x++
+			}
+		}
 	case q.X == nil || q.N == nil:
 		return nil, errors.New("a proportion needs x and n")
 	default:
@@ -116,9 +112,6 @@ func compared(p proportionParams, in twoProportions) (Result, error) {
 		}
 	}
 	r, err := stats.CompareProportions(in.X[0], in.N[0], in.X[1], in.N[1], p.Conf)
-	if err != nil {
-		return nil, err
-	}
 	if !p.Pooled {
 		r.Z, r.P, r.PContinuity = r.ZUnpooled, r.PUnpooled, math.NaN()
 		if r.Undefined == "" && math.IsNaN(r.Z) {
@@ -130,5 +123,5 @@ func compared(p proportionParams, in twoProportions) (Result, error) {
 		groups = groups.with("group1", in.Names[0]).with("group2", in.Names[1])
 	}
 	groups = append(groups, Result{{"x1", in.X[0]}, {"n1", in.N[0]}, {"x2", in.X[1]}, {"n2", in.N[1]}, {"direction", "group1 - group2"}}...)
-	return append(groups, explain(r)...).at(p.Conf), nil
+	return append(groups, explain(r)...).at(p.Conf), err
 }
