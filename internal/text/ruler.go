@@ -3,6 +3,7 @@ package text
 import (
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -40,13 +41,7 @@ type Ruler struct {
 
 // NewRuler makes a ruler for a text.
 func NewRuler(text string) *Ruler {
-	r := &Ruler{Text: text, ascii: true}
-	for i := range len(text) {
-		if text[i] >= utf8.RuneSelf {
-			r.ascii = false
-			break
-		}
-	}
+	r := &Ruler{Text: text, ascii: isASCII(text)}
 	if !r.ascii {
 		for i := range text {
 			r.start = append(r.start, i)
@@ -121,15 +116,7 @@ func last(offsets []int, want int) int {
 	if want > offsets[len(offsets)-1] {
 		return -1
 	}
-	low, high := 0, len(offsets)
-	for high-low > 1 {
-		if middle := (low + high) / 2; offsets[middle] <= want {
-			low = middle
-		} else {
-			high = middle
-		}
-	}
-	return low
+	return sort.SearchInts(offsets, want+1) - 1
 }
 
 // Exactly converts an offset of a unit to code points. One inside of a character is an error.
