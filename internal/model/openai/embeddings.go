@@ -67,10 +67,7 @@ func (o *options) read(payload json.RawMessage) error {
 }
 
 // embeddingsWire is the format of embeddings.
-type embeddingsWire struct{ url string }
-
-// URL implements [model.Wire].
-func (w embeddingsWire) URL(*eval.Request) (string, error) { return w.url, nil }
+type embeddingsWire struct{ model.Address }
 
 // Encode implements [model.Wire].
 func (w embeddingsWire) Encode(r *eval.Request, _ model.Refused) ([]byte, []string, error) {
