@@ -2,7 +2,6 @@ package gate
 
 import (
 	"fmt"
-	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -38,9 +37,9 @@ func (r Rule) unscored(a *analyse.Analysis, state State) string {
 	if len(missing) == 0 || state == Undecided {
 		return ""
 	}
-	for at := range r.corners(a) {
+	for _, most := range r.corners(a) {
 		var c Condition
-		if r.settle(&c, at); c.State != state {
+		if r.settle(&c, corner(a, most)); c.State != state {
 			all := 0
 			for _, of := range n {
 				all += of
@@ -67,10 +66,10 @@ func reasons(e analyse.Estimate) string {
 // mostCorners bounds the statements of a rule whose ends are combined.
 const mostCorners = 10
 
-// corners yields the analyses in which each estimate and each comparison that the rule
-// reads and that lacks scores is at its least or at its most. Of more than mostCorners of
-// them it yields those in which one is, or all are at the same end.
-func (r Rule) corners(a *analyse.Analysis) iter.Seq[*analyse.Analysis] {
+// corners are the ways in which each estimate and each comparison that the rule reads and
+// that lacks scores is at its most or at its least. Of more than mostCorners of them they
+// are those in which one is, or all are at the same end.
+func (r Rule) corners(a *analyse.Analysis) (ways []map[string]bool) {
 	lacks := func(arm, metric string) bool {
 		e, _ := a.Estimate(arm, metric)
 		return e.Unscored > 0
@@ -86,31 +85,25 @@ func (r Rule) corners(a *analyse.Analysis) iter.Seq[*analyse.Analysis] {
 			list = append(list, statement(p[:]...))
 		}
 	}
-	return func(yield func(*analyse.Analysis) bool) {
-		if len(list) > mostCorners {
-			for _, end := range []bool{false, true} {
-				all := map[string]bool{}
-				for _, name := range list {
-					if all[name] = end; !yield(corner(a, map[string]bool{name: end})) {
-						return
-					}
-				}
-				if !yield(corner(a, all)) {
-					return
-				}
+	if len(list) > mostCorners {
+		for _, end := range []bool{false, true} {
+			all := map[string]bool{}
+			for _, name := range list {
+				all[name] = end
+				ways = append(ways, map[string]bool{name: end})
 			}
-			return
+			ways = append(ways, all)
 		}
-		for mask := range 1 << len(list) {
-			most := map[string]bool{}
-			for i, name := range list {
-				most[name] = mask>>i&1 == 1
-			}
-			if !yield(corner(a, most)) {
-				return
-			}
-		}
+		return ways
 	}
+	for mask := range 1 << len(list) {
+		most := map[string]bool{}
+		for i, name := range list {
+			most[name] = mask>>i&1 == 1
+		}
+		ways = append(ways, most)
+	}
+	return ways
 }
 
 // statement names an estimate or a comparison.

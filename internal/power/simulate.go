@@ -370,13 +370,7 @@ func (p population) outcomes(r *rand.Rand, cluster []int32, clusters int) [][]fr
 	for _, x := range p.arms {
 		most = max(most, x.outcomes)
 	}
-	uniform := func(n int) []float64 {
-		list := make([]float64, n)
-		for i := range list {
-			list[i] = r.Float64()
-		}
-		return list
-	}
+	uniform := func(n int) []float64 { return drawn(n, r.Float64) }
 	commonCluster, drawCluster := uniform(clusters), uniform(clusters)
 	commonItem, drawItem := uniform(len(cluster)*most), uniform(len(cluster)*most)
 	out := make([][]fraction, len(p.arms))
@@ -412,17 +406,10 @@ func (p population) numbers(r *rand.Rand, a study.Assumption, cluster []int32, c
 	correlation := correlationOf(a)
 	shared, own := math.Sqrt(correlation), math.Sqrt(1-correlation)
 	between, within := math.Sqrt(a.ICC), math.Sqrt(1-a.ICC)
-	normal := func(n int) []float64 {
-		list := make([]float64, n)
-		for i := range list {
-			list[i] = r.NormFloat64()
-		}
-		return list
-	}
-	ofClusters, ofItems := normal(clusters), normal(len(cluster))
+	ofClusters, ofItems := drawn(clusters, r.NormFloat64), drawn(len(cluster), r.NormFloat64)
 	out := make([][]fraction, len(p.arms))
 	for k, x := range p.arms {
-		mine := normal(clusters)
+		mine := drawn(clusters, r.NormFloat64)
 		out[k] = make([]fraction, len(cluster))
 		for i, c := range cluster {
 			z := between*(shared*ofClusters[c]+own*mine[c]) + within*(shared*ofItems[i]+own*r.NormFloat64())
@@ -430,6 +417,14 @@ func (p population) numbers(r *rand.Rand, a study.Assumption, cluster []int32, c
 		}
 	}
 	return out
+}
+
+func drawn(n int, one func() float64) []float64 {
+	list := make([]float64, n)
+	for i := range list {
+		list[i] = one()
+	}
+	return list
 }
 
 func correlationOf(a study.Assumption) float64 {
