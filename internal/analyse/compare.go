@@ -190,15 +190,11 @@ func (c *Collector) compare(k contest, s selection, t tester) (Comparison, error
 		xs, ys, clusters = append(xs, a), append(ys, b), append(clusters, c.clusters.of[i])
 	}
 	r.Pairs = len(xs)
-	if r.Unpaired > 0 {
-		left := "left out"
-		if t.fits[k.metric] != nil && s.stratum == nil {
-			left = "counted only in the mixed model"
-		}
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%s with a value for only one arm %s", text.Plural(r.Unpaired, "item", "items"), left))
+	left := "left out"
+	if t.fits[k.metric] != nil && s.stratum == nil {
+		left = "counted only in the mixed model"
 	}
-	if r.Pairs == 0 {
-		r.Warnings = append(r.Warnings, "no item has a value for both arms")
+	if !r.paired(left) {
 		return r, nil
 	}
 	m := matched{xs: xs, ys: ys, cluster: clusters}
@@ -216,6 +212,17 @@ func (c *Collector) compare(k contest, s selection, t tester) (Comparison, error
 	}
 	r.within(metric.Max - metric.Min)
 	return r, nil
+}
+
+// paired reports whether there are pairs, and warns of items that only one arm has.
+func (r *Comparison) paired(left string) bool {
+	if r.Unpaired > 0 {
+		r.warn(fmt.Sprintf("%s with a value for only one arm %s", text.Plural(r.Unpaired, "item", "items"), left))
+	}
+	if r.Pairs == 0 {
+		r.warn("no item has a value for both arms")
+	}
+	return r.Pairs > 0
 }
 
 // failed adds what was compared to an error.

@@ -97,15 +97,21 @@ func (in *crossTable) count() error {
 	if len(in.Rows)*len(in.Columns) > 1_000_000 {
 		return fmt.Errorf("%d × %d different labels: too many for a table of counts", len(in.Rows), len(in.Columns))
 	}
-	in.Table = make([][]int, len(in.Rows))
-	for i := range in.Table {
-		in.Table[i] = make([]int, len(in.Columns))
-	}
-	row, column := indices(in.Rows), indices(in.Columns)
-	for i, l := range in.Row {
-		in.Table[row[l]][column[in.Column[i]]]++
-	}
+	in.Table = tally(in.Row, in.Rows, in.Column, in.Columns)
 	return nil
+}
+
+// tally counts pairs of labels, each of one of the kinds.
+func tally(rows, rowKinds, columns, columnKinds []string) [][]int {
+	row, column := indices(rowKinds), indices(columnKinds)
+	table := make([][]int, len(rowKinds))
+	for i := range table {
+		table[i] = make([]int, len(columnKinds))
+	}
+	for i, l := range rows {
+		table[row[l]][column[columns[i]]]++
+	}
+	return table
 }
 
 type chiSquaredParams struct {

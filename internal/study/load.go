@@ -54,14 +54,6 @@ func Load(path string, overrides []string, into Any) (*File, error) {
 	return f, f.load(into)
 }
 
-func load(path string, data []byte, overrides []string, into Any) (*File, error) {
-	f, err := parse(path, data, overrides)
-	if err != nil {
-		return nil, err
-	}
-	return f, f.load(into)
-}
-
 // load validates a study and decodes it.
 func (f *File) load(into Any) error {
 	s := document(reflectSchema(reflect.TypeOf(into)))
