@@ -371,10 +371,5 @@ func alike(a, b eval.Arm, c study.Compare) bool {
 	if a.ID == c.A && b.ID == c.B || a.Model == "" || b.Model == "" {
 		return true
 	}
-	for _, l := range a.Levels {
-		if l.Value != c.A && eval.LevelOf(b.Levels, l.Name) != l.Value {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(a.Levels, func(l eval.Level) bool { return l.Value != c.A && eval.LevelOf(b.Levels, l.Name) != l.Value })
 }

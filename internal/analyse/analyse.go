@@ -449,7 +449,7 @@ func (c *Collector) samples(a *Analysis, q Question, from Sources) error {
 			if k < len(top) == better {
 				rank = "best"
 			}
-			show, err := from.Show(eval.Trial{Item: c.items[i].ID, Arm: arm.ID, Replicate: c.firstReplicate(c.armIdx[arm.ID], i)})
+			show, err := from.Show(eval.Trial{Item: c.items[i].ID, Arm: arm.ID, Replicate: cmp.Or(c.later[[2]int{c.armIdx[arm.ID], i}], 1)})
 			if err != nil {
 				return fmt.Errorf("showing %s of %s: %w", c.items[i].ID, arm.ID, err)
 			}

@@ -64,13 +64,7 @@ func (t Trouble) String() string {
 
 // Troubles returns the troubles of some arms, in the order of the analysis.
 func (a *Analysis) TroublesOf(arms ...string) []Trouble {
-	var list []Trouble
-	for _, t := range a.Troubles {
-		if slices.Contains(arms, t.Arm) {
-			list = append(list, t)
-		}
-	}
-	return list
+	return slices.DeleteFunc(slices.Clone(a.Troubles), func(t Trouble) bool { return !slices.Contains(arms, t.Arm) })
 }
 
 // troubles finds the arms with too many bad answers. The share is of the answers:

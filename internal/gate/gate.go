@@ -269,10 +269,6 @@ func inStratum[T any](s subject[T], find func(v view, names []string, in eval.Le
 	return s
 }
 
-func comparisonIn(v view, names []string, in eval.Level) (analyse.Comparison, bool) {
-	return v.ComparisonIn(names[0], names[1], names[2], in)
-}
-
 func changesIn() subject[analyse.Replication] {
 	s := inStratum(changes, func(v view, names []string, in eval.Level) (analyse.Replication, bool) {
 		return v.Replication(names[0], names[1], names[2], &in)
@@ -367,7 +363,9 @@ var functions = func() []function {
 			smallest.p("p_min", "smallest p-value of the strata in which the first arm scores more, times the number of strata", p),
 			across("p_across", "p-value of the test that the difference is the same at all levels of a factor, such as 'model'", func(r analyse.Interaction) analyse.Number { return r.P }),
 			across("across_spread", "the differences at all levels differ by less than this (two one-sided tests)", analyse.Interaction.Spread),
-			inStratum(pairs, comparisonIn).result("diff_in", "difference in one stratum", diff),
+			inStratum(pairs, func(v view, names []string, in eval.Level) (analyse.Comparison, bool) {
+				return v.ComparisonIn(names[0], names[1], names[2], in)
+			}).result("diff_in", "difference in one stratum", diff),
 			inStratum(estimates, func(v view, names []string, in eval.Level) (analyse.Estimate, bool) {
 				return v.EstimateIn(names[0], names[1], in)
 			}).result("value_in", "the estimate in one stratum", func(e analyse.Estimate) analyse.Number { return e.Value }),

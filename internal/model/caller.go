@@ -7,6 +7,7 @@ import (
 	"errors"
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -113,7 +114,7 @@ func (c *Caller) once(ctx context.Context, r *eval.Request, refused Refused) (ev
 	var inside *inBody
 	switch {
 	case errors.As(err, &inside):
-		return c.failed(x, wrapError(inside.raw), r.Name, adapted)
+		return c.failed(x, []byte(`{"error":`+string(inside.raw)+`}`), r.Name, adapted)
 	case err != nil:
 		e := FromTransport(ctx, err)
 		e.Status, e.RequestID = x.Status, x.RequestID()
@@ -128,15 +129,11 @@ func (c *Caller) once(ctx context.Context, r *eval.Request, refused Refused) (ev
 	return response, nil, nil
 }
 
-func wrapError(raw []byte) []byte {
-	return bytes.Join([][]byte{[]byte(`{"error":`), raw, []byte(`}`)}, nil)
-}
-
 // failed reads an error answer: a refusal by a safety system is a response.
 func (c *Caller) failed(x *Exchange, body []byte, name string, adapted []string) (eval.Response, *complaint, error) {
 	said := readComplaint(body)
 	e := said.failure(x, c.keyEnv, name)
-	if refusable(x.Status) && said.refusal() {
+	if slices.Contains(refusing, x.Status) && said.refusal() {
 		reason := cmp.Or(said.code, said.kind)
 		return eval.Response{Stop: eval.StopRefused, StopReason: scrub(reason, c.key), Refusal: scrub(said.message, c.key), RequestID: scrub(e.RequestID, c.key), Adapted: adapted}, nil, nil
 	}
@@ -146,13 +143,9 @@ func (c *Caller) failed(x *Exchange, body []byte, name string, adapted []string)
 	return eval.Response{}, &said, c.clean(e)
 }
 
-func refusable(status int) bool {
-	switch status {
-	case http.StatusOK, http.StatusBadRequest, http.StatusForbidden, http.StatusUnprocessableEntity, http.StatusUnavailableForLegalReasons:
-		return true
-	}
-	return false
-}
+// refusing are the statuses of refusals.
+var refusing = []int{http.StatusOK, http.StatusBadRequest, http.StatusForbidden, http.StatusUnprocessableEntity,
+	http.StatusUnavailableForLegalReasons}
 
 // read decodes a success.
 func (c *Caller) read(x *Exchange) (eval.Response, error) {

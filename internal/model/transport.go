@@ -202,12 +202,7 @@ func (x *Exchange) read(ctx context.Context, resp *http.Response, limit int64) e
 
 // RequestID is the provider's id of the request, from the headers.
 func (x *Exchange) RequestID() string {
-	for _, name := range []string{"X-Request-Id", "Request-Id"} {
-		if id := x.Header.Get(name); id != "" {
-			return id
-		}
-	}
-	return ""
+	return cmp.Or(x.Header.Get("X-Request-Id"), x.Header.Get("Request-Id"))
 }
 
 // Servers that speak a provider's format deviate in small things: numbers with

@@ -1,6 +1,7 @@
 package power
 
 import (
+	"cmp"
 	"fmt"
 	"hash/fnv"
 	"math"
@@ -123,12 +124,7 @@ func (d Design) verdicts(a study.Assumption, metrics []population, studies int) 
 		})
 	}
 	wait.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
+	return out, cmp.Or(errs...)
 }
 
 // An assumed mean is a true score and the outcomes per item.
@@ -238,7 +234,7 @@ func newModel(metric eval.Metric, x assumed, a study.Assumption) (model, error) 
 		if a.SD == 0 {
 			return model{}, fmt.Errorf("the metric has no bounds: state sd")
 		}
-		return model{0, normalTable(x.value, a.SD)}, nil
+		return model{0, centred(dist.Normal{Mean: x.value, SD: a.SD}.Quantile, x.value)}, nil
 	}
 	mean := (x.value - metric.Min) / width
 	most := math.Sqrt(mean * (1 - mean))
@@ -271,11 +267,6 @@ func betaTable(mean, sd float64) table {
 	size := mean*(1-mean)/(sd*sd) - 1
 	b := dist.Beta{A: mean * size, B: (1 - mean) * size}
 	return centred(func(p float64) float64 { return b.Quantile(p) }, mean)
-}
-
-func normalTable(mean, sd float64) table {
-	n := dist.Normal{Mean: mean, SD: sd}
-	return centred(n.Quantile, mean)
 }
 
 // centred tabulates quantiles, in proportion to what makes their mean exact.
@@ -413,7 +404,7 @@ func (p population) numbers(r *rand.Rand, a study.Assumption, cluster []int32, c
 		out[k] = make([]fraction, len(cluster))
 		for i, c := range cluster {
 			z := between*(shared*ofClusters[c]+own*mine[c]) + within*(shared*ofItems[i]+own*r.NormFloat64())
-			out[k][i] = fraction{x.quantile.at(normalCDF(z)), 1}
+			out[k][i] = fraction{x.quantile.at(0.5 * math.Erfc(-z/math.Sqrt2)), 1}
 		}
 	}
 	return out
@@ -433,5 +424,3 @@ func correlationOf(a study.Assumption) float64 {
 	}
 	return defaultCorrelation
 }
-
-func normalCDF(z float64) float64 { return 0.5 * math.Erfc(-z/math.Sqrt2) }

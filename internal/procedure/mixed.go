@@ -149,9 +149,9 @@ func runMixed(p mixedOptions, in modelData) (Result, error) {
 	r = append(r, Row{"ml", mlFit}).with("dropped_columns", reml.Dropped).with("anova_satterthwaite_reml", reml.Anova())
 	r = append(r, ratios(reml, ml, &warnings)...)
 	factor := p.Means
-	if factor == "" {
-		factor = firstFactor(reml)
-	} else if !reml.IsFactor(factor) {
+	if i := slices.IndexFunc(reml.Formula.Fixed, reml.IsFactor); factor == "" && i >= 0 {
+		factor = reml.Formula.Fixed[i]
+	} else if factor != "" && !reml.IsFactor(factor) {
 		return nil, fmt.Errorf("params.emmeans_factor is %q, expected a factor among the fixed effects", factor)
 	}
 	if factor != "" && len(reml.Dropped) == 0 {
@@ -198,16 +198,6 @@ func references(frame *stats.Frame, m *stats.Mixed) (map[string]string, error) {
 		out[name] = f.Levels[0]
 	}
 	return out, nil
-}
-
-// firstFactor is the first fixed effect that is a factor.
-func firstFactor(m *stats.Mixed) string {
-	for _, name := range m.Formula.Fixed {
-		if m.IsFactor(name) {
-			return name
-		}
-	}
-	return ""
 }
 
 func fitted(m *stats.Mixed, conf float64) (Result, error) {

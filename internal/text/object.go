@@ -439,12 +439,7 @@ func (k *keeper) keep(text []byte, cut bool) string {
 
 // isHarmless reports a string that the library leaves alone.
 func isHarmless(content string) bool {
-	for i := range len(content) {
-		if b := content[i]; !isDigit(b) && !('a' <= b|0x20 && b|0x20 <= 'z') && b != '_' {
-			return false
-		}
-	}
-	return true
+	return !strings.ContainsFunc(content, func(r rune) bool { return !('0' <= r && r <= '9' || 'a' <= r|0x20 && r|0x20 <= 'z' || r == '_') })
 }
 
 // restore puts the strings back.

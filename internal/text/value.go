@@ -3,6 +3,7 @@ package text
 import (
 	"cmp"
 	"errors"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -286,12 +287,7 @@ func (s *Set) Has(text string) bool {
 func (s *Set) Len() int { return s.n }
 
 func (s *Set) has(sought []string) bool {
-	for _, name := range sought {
-		if s.held[name] {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(sought, func(name string) bool { return s.held[name] })
 }
 
 // names returns the names under which a text is filed, and those of the texts that

@@ -8,9 +8,11 @@
 package openai
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -152,21 +154,9 @@ func (a adaptation) schemaForm() string {
 }
 
 func (a adaptation) speaksOfJSON() bool {
-	if strings.Contains(strings.ToLower(a.r.System), "json") {
-		return true
-	}
-	for _, m := range a.r.Messages {
-		if strings.Contains(strings.ToLower(m.Content), "json") {
-			return true
-		}
-	}
-	return false
+	speaks := func(text string) bool { return strings.Contains(strings.ToLower(text), "json") }
+	return speaks(a.r.System) || slices.ContainsFunc(a.r.Messages, func(m eval.Message) bool { return speaks(m.Content) })
 }
 
 // schemaName returns the name of a schema, which the format requires.
-func schemaName(s *eval.Schema) string {
-	if s.Name == "" {
-		return "answer"
-	}
-	return s.Name
-}
+func schemaName(s *eval.Schema) string { return cmp.Or(s.Name, "answer") }
