@@ -6,7 +6,7 @@
 // analysis.go has the result. A [Collector] (collect.go) takes the fractions of each case,
 // and [Collector.Analyse] (analyse.go) does everything else, by planned.go (the method that
 // decides), compare.go and rows.go, missing.go, across.go and mixed.go.
-// figures.go and panel.go are what suites compute tables with.
+// results.go is what suites compute tables with.
 package analyse
 
 import (

@@ -191,18 +191,13 @@ func counted(ratings [][]string) ([][]int, []string) {
 	return counts, categories
 }
 
-type gwetParams struct {
-	level
-	Labels []string `json:"labels"`
-}
-
 // givenLabels are ratings by rater, or counts by subject and category.
 type givenLabels struct {
 	Ratings [][]*string `json:"ratings,omitempty"`
 	Counts  [][]int     `json:"counts,omitempty"`
 }
 
-func gwet(p gwetParams, in givenLabels) (Result, error) {
+func gwet(p kappaParams, in givenLabels) (Result, error) {
 	counts, labels := in.Counts, p.Labels
 	switch {
 	case counts != nil && in.Ratings != nil:

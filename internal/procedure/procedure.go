@@ -222,7 +222,7 @@ var methods = map[string]method{
 	"fisher_exact":       typed[none, crossTable]{answer: fisher},
 	"cohen_kappa":        typed[kappaParams, raters]{defaults: kappaParams{level: conf95}, answer: kappa},
 	"fleiss_kappa":       typed[fleissParams, subjects]{defaults: fleissParams{conf95, defaultRedraw, "raters"}, answer: fleiss},
-	"gwet_ac1":           typed[gwetParams, givenLabels]{defaults: gwetParams{level: conf95}, answer: gwet},
+	"gwet_ac1":           typed[kappaParams, givenLabels]{defaults: kappaParams{level: conf95}, answer: gwet},
 	"krippendorff_alpha": typed[krippendorffParams, ratings]{defaults: krippendorffParams{defaultRedraw, 0.95, "nominal"}, answer: krippendorff},
 
 	"calibration":         typed[calibrationParams, confidences]{defaults: calibrationParams{conf95, defaultRedraw, 10, false}, answer: calibrated},

@@ -145,14 +145,14 @@ func exactly(y, m, d int) (DateReading, bool) {
 func eitherOrder(a, b, y int) (DateReading, bool) {
 	monthFirst, dayFirst := Day{y, time.Month(a), b}, Day{y, time.Month(b), a}
 	switch m, d := monthFirst.valid(), dayFirst.valid(); {
-	case m && d:
-		return DateReading{Ambiguous: a != b, MonthFirst: monthFirst, DayFirst: dayFirst}, true
-	case m:
-		return DateReading{MonthFirst: monthFirst, DayFirst: monthFirst}, true
-	case d:
-		return DateReading{MonthFirst: dayFirst, DayFirst: dayFirst}, true
+	case !m && !d:
+		return DateReading{}, false
+	case !m:
+		monthFirst = dayFirst
+	case !d:
+		dayFirst = monthFirst
 	}
-	return DateReading{}, false
+	return DateReading{Ambiguous: monthFirst != dayFirst, MonthFirst: monthFirst, DayFirst: dayFirst}, true
 }
 
 //go:embed words.txt

@@ -37,25 +37,15 @@ func DidYouMean(word string, known []string) string {
 // then by edit distance, ignoring case. It does not ask whether they are close.
 func NearestFew(word string, known []string, n int) []string {
 	word = strings.ToLower(Shorten(word, 100))
-	type candidate struct {
-		word     string
-		distance int
-	}
-	var list []candidate
+	distance := map[string]int{}
 	for _, k := range known {
-		lower := strings.ToLower(k)
-		d := editDistance([]rune(word), []rune(lower))
-		if word != "" && strings.Contains(lower, word) {
-			d = 0
+		if lower := strings.ToLower(k); word == "" || !strings.Contains(lower, word) {
+			distance[k] = editDistance([]rune(word), []rune(lower))
 		}
-		list = append(list, candidate{k, d})
 	}
-	slices.SortStableFunc(list, func(x, y candidate) int { return cmp.Compare(x.distance, y.distance) })
-	var words []string
-	for _, c := range list[:min(n, len(list))] {
-		words = append(words, c.word)
-	}
-	return words
+	words := slices.Clone(known)
+	slices.SortStableFunc(words, func(x, y string) int { return cmp.Compare(distance[x], distance[y]) })
+	return words[:min(n, len(words))]
 }
 
 // editDistance is the Levenshtein distance of two texts in code points:

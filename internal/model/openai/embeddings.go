@@ -19,11 +19,8 @@ type Embeddings struct{ caller *model.Caller }
 
 // NewEmbeddings returns a client for the path /embeddings of an endpoint.
 func NewEmbeddings(e model.Endpoint) (*Embeddings, error) {
-	address, _, err := locate(e, "/embeddings")
-	if err != nil {
-		return nil, err
-	}
-	return &Embeddings{model.NewCaller(embeddingsWire{address}, e, authorization(e))}, nil
+	caller, err := open(e, "/embeddings", func(a model.Address, _ string) model.Wire { return embeddingsWire{a} })
+	return &Embeddings{caller}, err
 }
 
 // Complete implements [model.Client].

@@ -26,35 +26,31 @@ const BaseURL = "https://api.openai.com/v1"
 // NewChat returns a client that speaks Chat Completions. The endpoint is given
 // up to the API's version, as in https://host/v1.
 func NewChat(e model.Endpoint) (*model.Caller, error) {
-	address, host, err := locate(e, "/chat/completions")
-	if err != nil {
-		return nil, err
-	}
-	return model.NewCaller(chatWire{address, host}, e, authorization(e)), nil
+	return open(e, "/chat/completions", func(a model.Address, host string) model.Wire { return chatWire{a, host} })
 }
 
 // NewResponses returns a client that speaks the Responses API. Otherwise it is
 // as NewChat.
 func NewResponses(e model.Endpoint) (*model.Caller, error) {
-	address, host, err := locate(e, "/responses")
+	return open(e, "/responses", func(a model.Address, host string) model.Wire { return responsesWire{a, host} })
+}
+
+// open returns a client for a path below an endpoint, whose format may depend on the
+// host, in lower case.
+func open(e model.Endpoint, path string, wire func(a model.Address, host string) model.Wire) (*model.Caller, error) {
+	base, err := e.Base(BaseURL, path)
 	if err != nil {
 		return nil, err
 	}
-	return model.NewCaller(responsesWire{address, host}, e, authorization(e)), nil
-}
-
-// locate is the address of a path below the endpoint, and its host in lower
-// case.
-func locate(e model.Endpoint, path string) (address model.Address, host string, err error) {
-	base, err := e.Base(BaseURL, path)
-	if err != nil {
-		return "", "", err
-	}
 	u, err := url.Parse(base)
 	if err != nil {
-		return "", "", err
+		return nil, err
 	}
-	return model.Address(base + path), strings.ToLower(u.Hostname()), nil
+	header := http.Header{}
+	if e.APIKey != "" {
+		header.Set("Authorization", "Bearer "+e.APIKey)
+	}
+	return model.NewCaller(wire(model.Address(base+path), strings.ToLower(u.Hostname())), e, header), nil
 }
 
 // cacheKey keeps OpenAI, which caches prompts unasked, from answering a replicate with the
@@ -64,14 +60,6 @@ func cacheKey(host string, r *eval.Request) string {
 		return ""
 	}
 	return "replicate-" + strconv.Itoa(r.Replicate)
-}
-
-func authorization(e model.Endpoint) http.Header {
-	header := http.Header{}
-	if e.APIKey != "" {
-		header.Set("Authorization", "Bearer "+e.APIKey)
-	}
-	return header
 }
 
 // Reasoning models by name. Routers prefix the vendor: openai/o3-mini.
