@@ -211,7 +211,7 @@ func (a *app) listProcedures() error {
 
 func (a *app) describe(p procedure.Procedure) error {
 	if a.json {
-		return printJSON(a.out, p.Description())
+		return printJSON(a.out, p)
 	}
 	fmt.Fprintf(a.out, "%s: %s\n\n%s\n\nSource: %s\n", p.Name, p.Title, p.Summary, p.Source)
 	t := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)

@@ -90,16 +90,15 @@ func (c *Collector) Analyse(q Question, from Sources) (*Analysis, error) {
 		a.Run.Strata = append(a.Run.Strata, Count{s.stratum.Name + "=" + s.stratum.Value, len(s.items)})
 	}
 	level := 1 - q.Study.Alpha
-	if err := c.estimates(a, q, selections, level); err != nil {
-		return nil, err
+	err := c.estimates(a, q, selections, level)
+	if err == nil {
+		err = c.comparisons(a, q, selections, level)
 	}
-	if err := c.comparisons(a, q, selections, level); err != nil {
-		return nil, err
+	if err == nil && !q.Overall {
+		err = c.interactions(a, q, selections)
 	}
-	if !q.Overall {
-		if err := c.interactions(a, q, selections); err != nil {
-			return nil, err
-		}
+	if err != nil {
+		return nil, err
 	}
 	markLate(a.Comparisons, slices.Concat(q.Late, q.Rejudged))
 	c.markJudges(a.Comparisons, q.JudgesDiffer, from.JudgedBy)
@@ -122,7 +121,7 @@ func (c *Collector) Analyse(q Question, from Sources) (*Analysis, error) {
 	if from.Report != nil {
 		var shown eval.Results = results{a, from.Cases, panel{c, q}}
 		if q.Run.Exploratory() {
-			shown = describing{results{a, from.Cases, panel{c, q}}}
+			shown = describing{shown}
 		}
 		blocks, err := from.Report(shown)
 		if err != nil {
@@ -138,19 +137,12 @@ func (c *Collector) Analyse(q Question, from Sources) (*Analysis, error) {
 		}
 	}
 	unsolved, err := c.unsolved(a, q, from)
-	if err != nil {
-		return nil, err
+	for _, t := range []*eval.Table{unsolved, a.ranks(q)} {
+		if t != nil {
+			a.Tables = append(a.Tables, *t)
+		}
 	}
-	if unsolved != nil {
-		a.Tables = append(a.Tables, *unsolved)
-	}
-	if t := a.ranks(q); t != nil {
-		a.Tables = append(a.Tables, *t)
-	}
-	if err := c.samples(a, q, from); err != nil {
-		return nil, err
-	}
-	if err := c.troubles(a, from); err != nil {
+	if err := cmp.Or(err, c.samples(a, q, from), c.troubles(a, from)); err != nil {
 		return nil, err
 	}
 	a.CutPrompts = CutsOf(from.Cuts)
@@ -457,7 +449,7 @@ func (c *Collector) samples(a *Analysis, q Question, from Sources) error {
 			if k < len(top) == better {
 				rank = "best"
 			}
-			show, err := from.Show(eval.Trial{Item: c.items[i].ID, Arm: arm.ID, Replicate: c.firstReplicate(c.armIdx[arm.ID], i)})
+			show, err := from.Show(eval.Trial{Item: c.items[i].ID, Arm: arm.ID, Replicate: cmp.Or(c.later[[2]int{c.armIdx[arm.ID], i}], 1)})
 			if err != nil {
 				return fmt.Errorf("showing %s of %s: %w", c.items[i].ID, arm.ID, err)
 			}

@@ -5,13 +5,15 @@
 //
 // analysis.go has the result. A [Collector] (collect.go) takes the fractions of each case,
 // and [Collector.Analyse] (analyse.go) does everything else, by planned.go (the method that
-// decides), compare.go with matched.go and rows.go, missing.go, across.go and mixed.go.
-// figures.go and panel.go are what suites compute tables with.
+// decides), compare.go and rows.go, missing.go, across.go and mixed.go.
+// results.go is what suites compute tables with.
 package analyse
 
 import (
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/say"
@@ -529,4 +531,153 @@ func (c Comparison) reversed() Comparison {
 // Metric finds a metric by name.
 func (a *Analysis) Metric(name string) (Metric, bool) {
 	return find(a.Metrics, func(m Metric) bool { return m.Name == name })
+}
+
+// A Finding is what a comparison shows.
+type Finding string
+
+// The findings.
+const (
+	NotCompared Finding = "not compared"
+	OtherJudge  Finding = "judged by different judges"
+	NotTested   Finding = "not tested" // a difference without a p-value
+	NoEvidence  Finding = "no evidence of a difference"
+	Better      Finding = "better"
+	Worse       Finding = "worse"
+)
+
+// Found is what a comparison shows of its first arm. A difference is significant if the
+// p-value, after the correction if any, is below alpha.
+func (c Comparison) Found(higherIsBetter bool, alpha float64) Finding {
+	p := c.PAdjusted
+	if !p.Defined() {
+		p = c.P
+	}
+	switch {
+	case !c.Diff.Defined():
+		return NotCompared
+	case c.JudgesDiffer != "":
+		return OtherJudge
+	case !p.Defined():
+		return NotTested
+	case float64(p) >= alpha:
+		return NoEvidence
+	case (c.Diff > 0) == higherIsBetter:
+		return Better
+	}
+	return Worse
+}
+
+// A Discipline is what the ledger of a study with splits says of a run.
+type Discipline struct {
+	Registration *Registration `json:"registration,omitempty"` // of a TEST run
+	Unblindings  []Unblinding  `json:"unblindings,omitempty"`
+	Revisions    []Revision    `json:"revisions,omitempty"`
+	Budget       []Used        `json:"budget,omitempty"`
+	Others       []OtherTest   `json:"other_tests,omitempty"`
+	Problem      string        `json:"problem,omitempty"` // why nothing shows the registration
+}
+
+// Reasons lists the reasons for which TEST was looked at again, with their dates.
+func (d *Discipline) Reasons() (list []string) {
+	if d == nil {
+		return nil
+	}
+	for _, u := range d.Unblindings {
+		text := u.Date + ", " + u.By + ": " + strconv.Quote(u.Reason)
+		if len(u.Changes) > 0 {
+			text += " (" + strings.Join(u.Changes, "; ") + ")"
+		}
+		list = append(list, text)
+	}
+	return list
+}
+
+// AsRegistered reports whether a run is a TEST run as it was registered.
+func (d *Discipline) AsRegistered() bool {
+	return d != nil && d.Registration != nil && d.Problem == "" && len(d.Unblindings) == 0
+}
+
+// A Registration is what was recorded before a TEST run.
+type Registration struct {
+	Date      string `json:"date"`
+	By        string `json:"by"`
+	SHA256    string `json:"sha256"`
+	Entry     int    `json:"entry"` // line of the ledger
+	EntryHash string `json:"entry_hash"`
+	Test      string `json:"planned_test"`
+	Times     int    `json:"times"` // how often the study was registered before it ran
+}
+
+// An Unblinding is a reason for which TEST was looked at again, or with changed inputs.
+type Unblinding struct {
+	Date    string   `json:"date"`
+	By      string   `json:"by"`
+	Reason  string   `json:"reason"`
+	Changes []string `json:"changes"`
+}
+
+// An OtherTest is another TEST run in the ledger with arms of this one. Whoever reports
+// the best of several runs would be found here.
+type OtherTest struct {
+	Study string   `json:"study"`
+	Run   string   `json:"run"`
+	Date  string   `json:"date"`
+	Entry int      `json:"entry"` // line of the ledger
+	Arms  []string `json:"arms"`  // that both have
+}
+
+// A Revision is a cycle on DEV.
+type Revision struct {
+	Date       string `json:"date"`
+	Hypothesis string `json:"hypothesis"`
+	Change     string `json:"change"`
+	After      string `json:"after_test,omitempty"` // the TEST run that began before it
+}
+
+// Used is what was used of a limit; Allowed is nil without one.
+type Used struct {
+	Name    string   `json:"name"`
+	Used    float64  `json:"used"`
+	Allowed *float64 `json:"allowed,omitempty"`
+	Note    string   `json:"note,omitempty"`
+}
+
+// Over reports whether more was used than is allowed.
+func (u Used) Over() bool { return u.Allowed != nil && u.Used > *u.Allowed }
+
+// An Asked says what was asked of whom, for readers who want to check or repeat it.
+type Asked struct {
+	Program string `json:"scruple"` // version of the program that asked
+	Study   string `json:"study"`   // hash of the study with its defaults
+	Inputs  string `json:"inputs"`  // hash of what the arms are given about the items
+	Gold    string `json:"gold"`    // hash of what answers are scored against
+	// Asked are the arms with a model or pipeline, then the judges.
+	Parties []Party `json:"parties"`
+}
+
+// A Party is an arm or a judge that was asked, with a trial that succeeded as the example.
+type Party struct {
+	Name     string  `json:"name"` // of the arm, or id of the judge's model
+	Judge    bool    `json:"judge,omitempty"`
+	Hash     string  `json:"hash,omitempty"` // of the arm's prompts and settings
+	Provider string  `json:"provider"`
+	Model    string  `json:"model"`              // as asked for
+	Answered []Count `json:"answered,omitempty"` // versions, as the provider names them
+	// Settings are those of the example's request as it was sent: temperature, limits,
+	// hashes of the prompt and of the schema.
+	Settings []eval.Level `json:"settings,omitempty"`
+	Adapted  []string     `json:"adapted,omitempty"` // settings that the model refuses and that were changed
+	Item     string       `json:"item"`              // of the example
+	// Prompts are the texts of the first steps of the example, shortened; Steps counts
+	// all. Missing says why there are none.
+	Prompts []Prompt `json:"prompts,omitempty"`
+	Steps   int      `json:"steps"`
+	Missing string   `json:"missing,omitempty"`
+}
+
+// A Prompt is the text of one request.
+type Prompt struct {
+	Step string `json:"step"`
+	Text string `json:"text"`
 }

@@ -291,14 +291,6 @@ func (c *Collector) Scores(arm, metric string) (num, den []float64) {
 	return num, den
 }
 
-// firstReplicate returns the first scored replicate of an arm and item.
-func (c *Collector) firstReplicate(arm, item int) int {
-	if n := c.later[[2]int{arm, item}]; n > 0 {
-		return n
-	}
-	return 1
-}
-
 // Err returns the first error of Add.
 func (c *Collector) Err() error { return c.problem }
 

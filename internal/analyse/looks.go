@@ -2,6 +2,7 @@ package analyse
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/text"
@@ -104,10 +105,5 @@ func (c *Collector) whole(replicates int) bool {
 	for arm := range c.arms {
 		c.each(&c.trials[arm], func(item int, trials cell) { done[item] += int(trials.num + trials.den) })
 	}
-	for _, n := range done {
-		if n != 0 && n != replicates*len(c.arms) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(done, func(n int) bool { return n != 0 && n != replicates*len(c.arms) })
 }

@@ -157,10 +157,7 @@ func (f *fit) read(a, b string) (_ reading, ok bool) {
 		sign = -1
 		p, ok = f.pairs[[2]string{b, a}]
 	}
-	u := Undefined()
-	out := reading{method: "linear mixed model, REML, Satterthwaite", diff: u, t: u, df: u, Reading: stats.Reading{P: float64(u), Interval: func(level float64) stats.Interval {
-		return stats.Interval{Low: float64(u), High: float64(u), Level: level}
-	}}}
+	out := unread("linear mixed model, REML, Satterthwaite", Undefined())
 	if !ok {
 		out.warnings = []string{"no test: " + cmp.Or(f.reason, "one of the arms has no scores")}
 		return out, false

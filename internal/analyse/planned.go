@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/text"
 	"github.com/scruple-eval/scruple/stats"
 )
@@ -42,6 +43,20 @@ type reading struct {
 // by is a reading of a difference with the t of another.
 func by(method string, d stats.RatioDiff, r stats.Reading) reading {
 	return reading{Reading: r, method: method, diff: Number(d.Diff), t: Number(d.T), df: Number(d.DF)}
+}
+
+// respecting is a reading with the degrees of freedom that clusters leave.
+func respecting(method string, d stats.RatioDiff, r stats.Reading) reading {
+	f := by(method, d, r)
+	f.df = Number(d.Freedom())
+	return f
+}
+
+// unread is a reading without a test.
+func unread(method string, diff Number) reading {
+	nan := math.NaN()
+	return reading{method: method, diff: diff, t: Undefined(), df: Undefined(), Reading: stats.Reading{P: nan,
+		Interval: func(level float64) stats.Interval { return stats.Interval{Low: nan, High: nan, Level: level} }}}
 }
 
 // test compares two arms. One method gives the difference, its interval and its p-value,
@@ -130,8 +145,7 @@ func (t tester) auto(m matched, metric *eval.Metric) (reading, stats.RatioDiff, 
 		if err != nil {
 			return reading{}, robust, err
 		}
-		f := by("score interval of paired proportions (Tango)", robust, pairs.Reading())
-		f.df = Number(robust.Freedom())
+		f := respecting("score interval of paired proportions (Tango)", robust, pairs.Reading())
 		if pairs.Clusters < pairs.N {
 			f.method = monotone + " over " + text.Plural(robust.Clusters, "cluster", "clusters") + ", no narrower than few losses allow"
 			f = f.beyond(robust)
@@ -141,14 +155,12 @@ func (t tester) auto(m matched, metric *eval.Metric) (reading, stats.RatioDiff, 
 		return f, robust, nil
 	case metric.Binary:
 		robust, both, err := stats.CompareRates(m.numA, m.denA, m.numB, m.denB, t.level)
-		f := by("difference of rates: "+monotone+", no narrower than few events allow", robust, both)
-		f.df = Number(robust.Freedom())
+		f := respecting("difference of rates: "+monotone+", no narrower than few events allow", robust, both)
 		return f.beyond(robust), robust, err
 	}
 	if metric.Counts && slices.Equal(m.denA, m.denB) {
 		robust, both, err := stats.CompareCounts(m.numA, m.numB, m.denA, t.level)
-		f := by("difference of counts: "+monotone+", no narrower than few events allow", robust, both)
-		f.df = Number(robust.Freedom())
+		f := respecting("difference of counts: "+monotone+", no narrower than few events allow", robust, both)
 		return f.beyond(robust), robust, err
 	}
 	robust, err := stats.RatioDifference(m.numA, m.denA, m.numB, m.denB, t.level)
@@ -159,9 +171,7 @@ func (t tester) auto(m matched, metric *eval.Metric) (reading, stats.RatioDiff, 
 	case m.clustered():
 		name = monotone + " over " + text.Plural(robust.Clusters, "cluster", "clusters")
 	}
-	f := by(name, robust, robust.Reading())
-	f.df = Number(robust.Freedom())
-	return f, robust, err
+	return respecting(name, robust, robust.Reading()), robust, err
 }
 
 // beyond leaves out t where the p-value is not that of t.
@@ -199,10 +209,7 @@ func (t tester) beside(name string, r *Comparison, m matched, robust stats.Ratio
 	if err != nil {
 		return reading{}, err
 	}
-	u := Undefined()
-	none := reading{diff: Number(robust.Diff), t: u, df: u, Reading: stats.Reading{P: math.NaN(), Interval: func(level float64) stats.Interval {
-		return stats.Interval{Low: math.NaN(), High: math.NaN(), Level: level}
-	}}}
+	none := unread("", Number(robust.Diff))
 	var f reading
 	switch {
 	case name == "bootstrap":
@@ -395,4 +402,61 @@ func seed(run int64, stratum *eval.Level, names ...string) uint64 {
 		fmt.Fprintf(h, "%s=%s", stratum.Name, stratum.Value)
 	}
 	return h.Sum64()
+}
+
+// Exploratory reports whether the results of the run only describe, because prompts are
+// changed until they look good on its items, or on some of them in a study without a split.
+// Everything that shows or uses results asks this method.
+func (r Run) Exploratory() bool { return r.Split == study.SplitDev || r.Split == "" && r.Dev > 0 }
+
+// OnDev reports whether the run is on the split DEV: it decides nothing. A run without a
+// split that has items of DEV decides what needs no test.
+func (r Run) OnDev() bool { return r.Split == study.SplitDev }
+
+// Retry is the command that asks failed trials again. Those of TEST, whose results are
+// shown, need a reason.
+func (r Run) Retry() string {
+	const command = "scruple run --retry-failed"
+	if r.Split == study.SplitTest {
+		return command + ` --unblind "…"`
+	}
+	return command
+}
+
+// Descriptive is the method of the comparisons of an exploratory run.
+const Descriptive = "descriptive: DEV is for exploring, so no test is made"
+
+// describe compares two arms without a test.
+func (r *Comparison) describe(m matched, metric *eval.Metric) error {
+	const level = 0.95 // no interval is kept
+	robust, err := stats.RatioDifference(m.numA, m.denA, m.numB, m.denB, level)
+	if err != nil {
+		return err
+	}
+	r.MeanA, r.MeanB, r.Diff, r.Clusters = Number(robust.A), Number(robust.B), Number(robust.Diff), robust.Clusters
+	if metric.Pooling == eval.RatioOfSums {
+		return nil
+	}
+	items, err := stats.PairedT(m.xs, m.ys, level)
+	r.D = Number(items.DZ)
+	return err
+}
+
+// onlyDescribe removes from an exploratory analysis whatever could be read as a test.
+func (a *Analysis) onlyDescribe() {
+	u := Undefined()
+	for i := range a.Comparisons {
+		c := &a.Comparisons[i]
+		c.Reading = Unread(c.Diff, Descriptive)
+		c.Level, c.T, c.DF, c.DLow, c.DHigh, c.Beside = u, u, u, u, u, nil
+	}
+	a.Models = nil
+}
+
+// describing are the results of an exploratory run for a suite: they have no tests, and are no
+// [eval.Panel] or [eval.Associator].
+type describing struct{ eval.Results }
+
+func (d describing) SameRate(arms, _ []string) []float64 {
+	return slices.Repeat([]float64{math.NaN()}, len(arms))
 }

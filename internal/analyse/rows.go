@@ -252,11 +252,7 @@ func (c *Collector) compareRows(r *Comparison, k contest, s selection, t tester)
 			r.Unpaired++
 		}
 	}
-	if r.Unpaired > 0 {
-		r.warn(fmt.Sprintf("%s with a value for only one arm left out", text.Plural(r.Unpaired, "item", "items")))
-	}
-	if r.Pairs == 0 {
-		r.warn("no item has a value for both arms")
+	if !r.paired("left out") {
 		return nil
 	}
 	allA, _ := c.clustersOfRows(armA, k.metric, both, k.atA)

@@ -2,6 +2,7 @@ package analyse
 
 import (
 	"fmt"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -81,11 +82,5 @@ func cutPage(p *eval.ExhibitPage, room int) {
 	}
 	rest := len(p.Text) - room
 	p.Text = p.Text[:room] + fmt.Sprintf("\n[%d more bytes: scruple show prints them]", rest)
-	var kept []eval.Mark
-	for _, m := range p.Marks {
-		if m.End <= room {
-			kept = append(kept, m)
-		}
-	}
-	p.Marks = kept
+	p.Marks = slices.DeleteFunc(slices.Clone(p.Marks), func(m eval.Mark) bool { return m.End > room })
 }

@@ -64,13 +64,7 @@ func (t Trouble) String() string {
 
 // Troubles returns the troubles of some arms, in the order of the analysis.
 func (a *Analysis) TroublesOf(arms ...string) []Trouble {
-	var list []Trouble
-	for _, t := range a.Troubles {
-		if slices.Contains(arms, t.Arm) {
-			list = append(list, t)
-		}
-	}
-	return list
+	return slices.DeleteFunc(slices.Clone(a.Troubles), func(t Trouble) bool { return !slices.Contains(arms, t.Arm) })
 }
 
 // troubles finds the arms with too many bad answers. The share is of the answers:
@@ -155,4 +149,33 @@ func (t *tally) note(kind string, item, replicate int) {
 	}
 	f.n++
 	t.first[kind] = f
+}
+
+// CutPrompts are the prompts of an arm that a server cut.
+type CutPrompts struct {
+	Arm    string `json:"arm"`
+	Stage  string `json:"stage"` // run | judge
+	N      int    `json:"n"`
+	Words  int    `json:"words"`  // of the longest of them
+	Tokens int    `json:"tokens"` // that the server counted of it
+}
+
+// CutsOf lists the cut prompts of arms.
+func CutsOf(cuts []eval.ArmCuts) []CutPrompts {
+	var list []CutPrompts
+	for _, c := range cuts {
+		list = append(list, CutPrompts{Arm: c.Arm, Stage: string(c.Stage), N: c.Cuts, Words: c.Worst.Words, Tokens: c.Worst.Tokens})
+	}
+	return list
+}
+
+// String returns the warning.
+func (c CutPrompts) String() string {
+	of := ""
+	if c.Stage == string(eval.StageJudge) {
+		of = " to the judge"
+	}
+	return fmt.Sprintf("%s: the server cut %s%s: of one with %d words it counted %d tokens, and every word takes at least one; "+
+		"the model did not see the rest. Raise the context length of the server (Ollama: num_ctx in the Modelfile or OLLAMA_CONTEXT_LENGTH; llama.cpp: --ctx-size) and ask again with `scruple run --new --no-reuse`",
+		c.Arm, text.Plural(c.N, "prompt", "prompts"), of, c.Words, c.Tokens)
 }

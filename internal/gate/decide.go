@@ -2,10 +2,14 @@ package gate
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
+	"github.com/expr-lang/expr"
+
 	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // Decide applies the rules to an analysis. It reports every condition, also those
@@ -57,7 +61,7 @@ func (r *Rules) Decide(a *analyse.Analysis) Verdict {
 			100*share, of, 100*a.Run.MaxFailed, a.Run.Retry()))
 	}
 	if v.State != Pass {
-		v.limitAdvice(r.outcomes)
+		v.limitAdvice(r.of("outcome"))
 		r.diagnose(a, &v)
 	}
 	return v
@@ -80,12 +84,11 @@ func (v *Verdict) limitAdvice(outcomes []class) {
 // end the search, since it decides nothing.
 func (r *Rules) diagnose(a *analyse.Analysis, v *Verdict) {
 	var undecided []string
-	for _, d := range r.diagnoses {
-		c := d.apply(a)
+	for _, d := range r.of("diagnosis") {
+		c := d.decide(a)
 		if c.State == Undecided {
 			undecided = append(undecided, d.Name)
 		}
-		d.explain(a, &c)
 		if d.program == nil && v.Diagnosis != "" {
 			c.State = Fail // otherwise
 		}
@@ -100,10 +103,8 @@ func (r *Rules) diagnose(a *analyse.Analysis, v *Verdict) {
 }
 
 func (r *Rules) decideRequired(a *analyse.Analysis, v *Verdict) {
-	for _, rule := range r.require {
-		c := rule.apply(a)
-		rule.byJudge(a, &c)
-		rule.explain(a, &c)
+	for _, rule := range r.of("require") {
+		c := rule.decide(a)
 		v.Conditions = append(v.Conditions, c)
 		switch {
 		case c.State == Fail:
@@ -122,10 +123,9 @@ func (r *Rules) decideRequired(a *analyse.Analysis, v *Verdict) {
 // while one that passes is still open.
 func (r *Rules) decideOutcome(a *analyse.Analysis, v *Verdict) {
 	settled, open := false, ""
-	for _, class := range r.outcomes {
-		c := class.apply(a)
-		class.byJudge(a, &c)
-		class.explain(a, &c)
+	outcomes := r.of("outcome")
+	for _, class := range outcomes {
+		c := class.decide(a)
 		if settled {
 			c.Warnings = nil // it has no effect
 		}
@@ -154,14 +154,13 @@ func (r *Rules) decideOutcome(a *analyse.Analysis, v *Verdict) {
 			}
 		}
 	}
-	if len(r.outcomes) > 0 && !settled {
+	if len(outcomes) > 0 && !settled {
 		v.worsen(Undecided)
-		v.Reasons = append(v.Reasons, nonEmpty(open, "no outcome applies")...)
+		if open != "" {
+			v.Reasons = append(v.Reasons, open)
+		}
+		v.Reasons = append(v.Reasons, "no outcome applies")
 	}
-}
-
-func nonEmpty(texts ...string) []string {
-	return slices.DeleteFunc(texts, func(s string) bool { return s == "" })
 }
 
 // worsen returns the worse state: fail, then undecided, then pass.
@@ -169,4 +168,263 @@ func (v *Verdict) worsen(s State) {
 	if v.State != Fail && s != Pass {
 		v.State = s
 	}
+}
+
+// A view is how a rule reads an analysis.
+type view struct {
+	*analyse.Analysis
+	instead map[string]float64 // of results, by name
+	// hopeful reads every result as if the truth were as good for the rule as its
+	// interval allows: the other end of an interval, a p-value of 0, and for an estimate
+	// beside such evidence the end of its interval.
+	hopeful bool
+	end     int // of the interval of estimates: 0 is the lower one
+}
+
+// figure returns a result, and a note if it is undefined.
+func (v view) figure(r Rule, x call) (analyse.Number, string) {
+	if len(v.instead) > 0 {
+		if value, ok := v.instead[x.String()]; ok {
+			return analyse.Number(value), ""
+		}
+	}
+	f := x.read(v, x.args)
+	switch {
+	case v.hopeful && x.evidence:
+		return f.other, f.note
+	case v.hopeful && r.Evidence && x.ends[0] != "" && f.basis.Interval != nil:
+		return analyse.Number([2]float64{f.basis.Interval.Low, f.basis.Interval.High}[v.end]), ""
+	}
+	return f.value, f.note
+}
+
+// decide applies a rule, and says what the values of the condition rest on.
+func (r Rule) decide(a *analyse.Analysis) Condition {
+	c := r.apply(a)
+	if r.Kind != "diagnosis" {
+		r.byJudge(a, &c)
+	}
+	r.explain(a, &c)
+	return c
+}
+
+// apply evaluates a rule: it passes if the intervals it reads lie within its limits and
+// fails if they lie outside. Between the two it is undecided and open, and without a
+// result it cannot be decided.
+func (r Rule) apply(a *analyse.Analysis) Condition {
+	c := Condition{Name: r.Name, Kind: r.Kind, That: r.That, State: Pass}
+	if r.program == nil {
+		return c
+	}
+	r.settle(&c, a)
+	if left := r.unscored(a, c.State); left != "" {
+		c.State, c.Open, c.Reason = Undecided, false, left
+	}
+	return c
+}
+
+// settle decides a rule by an analysis without regard to missing scores.
+func (r Rule) settle(c *Condition, a *analyse.Analysis) {
+	v := view{Analysis: a}
+	if c.State, c.Values, c.Reason = r.evaluate(v); c.State == Fail && r.possible(v) {
+		c.State, c.Open, c.Reason = Undecided, true, r.tooFew(v, c)
+	}
+}
+
+// possible reports whether the rule could hold with what the intervals include.
+func (r Rule) possible(v view) bool {
+	v.hopeful = true
+	for v.end = range 2 {
+		if state, _, _ := r.evaluate(v); state != Fail {
+			return true
+		}
+	}
+	return false
+}
+
+// tooFew says what is known of the results that a rule reads by their intervals, and what
+// the data leave open.
+func (r Rule) tooFew(v view, c *Condition) string {
+	var list []string
+	for _, x := range r.calls {
+		if !x.evidence {
+			continue
+		}
+		s, i := x.String()+" is not settled", x.read(v, x.args).basis.Interval
+		if i != nil {
+			i.Of = ""
+			may := "the truth"
+			if x.arms() == 2 {
+				may = "the difference"
+			}
+			s = v.known(x) + fmt.Sprintf(", so %s may be %.4g to %.4g (%s)", may, i.Low, i.High, i.Name())
+		}
+		list = with(list, s)
+		_, clustered := v.sample(x)
+		c.Clustered = c.Clustered || clustered
+	}
+	return "too few data to tell: " + strings.Join(list, "; ")
+}
+
+// known says what was found of the subject of a result: counts of events where it has
+// some, and on how many items of how many texts.
+func (v view) known(x call) string {
+	on, _ := v.sample(x)
+	switch {
+	case x.apart || len(x.args) < 2:
+	case x.arms() == 1:
+		e, _ := v.Estimate(x.args[0], x.args[1])
+		if m, _ := v.Metric(x.args[1]); m.Max == 1 && m.Min == 0 && e.Den > 1 && whole(e.Num) && whole(e.Den) && math.Abs(float64(e.Num/e.Den-e.Value)) < 1e-9 {
+			return fmt.Sprintf("%s of %s is %.4g, %.0f of %.0f, %s", x.args[1], x.args[0], float64(e.Value), float64(e.Num), float64(e.Den), on)
+		}
+		return fmt.Sprintf("%s of %s is %.4g %s", x.args[1], x.args[0], float64(e.Value), on)
+	default:
+		c, _ := v.Comparison(x.args[0], x.args[1], x.args[2])
+		switch size := math.Abs(float64(c.Diff)); {
+		case c.Ties == c.Pairs && c.Pairs > 0:
+			return fmt.Sprintf("%s and %s have the same %s %s", c.A, c.B, c.Metric, strings.Replace(on, "on ", "on all ", 1))
+		case c.Diff == 0:
+			return fmt.Sprintf("%s of %s and %s is the same %s", c.Metric, c.A, c.B, on)
+		case c.Diff < 0:
+			return fmt.Sprintf("%s of %s is %.4g lower than that of %s %s", c.Metric, c.A, size, c.B, on)
+		default:
+			return fmt.Sprintf("%s of %s is %.4g higher than that of %s %s", c.Metric, c.A, size, c.B, on)
+		}
+	}
+	return x.String() + " is " + fmt.Sprintf("%.4g", float64(x.read(v, x.args).value))
+}
+
+func whole(x analyse.Number) bool { return x == analyse.Number(math.Trunc(float64(x))) }
+
+// sample says on how many items of how many clusters a result rests.
+func (v view) sample(x call) (on string, clustered bool) {
+	n, clusters := 0, 0
+	switch {
+	case x.apart || len(x.args) < 2:
+		return "", false
+	case x.arms() == 1:
+		e, _ := v.Estimate(x.args[0], x.args[1])
+		n, clusters = e.Items, e.Clusters
+	default:
+		c, _ := v.Comparison(x.args[0], x.args[1], x.args[2])
+		n, clusters = c.Pairs, c.Clusters
+	}
+	on = "on " + text.Plural(n, "item", "items")
+	if clusters > 0 && clusters < n {
+		return on + " of " + text.Plural(clusters, "cluster", "clusters"), true
+	}
+	return on, false
+}
+
+// evaluate evaluates the rule on a view: the state, the values it read, and why it
+// is undecided.
+func (r Rule) evaluate(v view) (state State, values []Used, reason string) {
+	seen := map[string]bool{}
+	result, err := expr.Run(r.program, environment(r.uses, func(f function, args []string) float64 {
+		of := call{f, args}
+		x, note := v.figure(r, of)
+		name := of.String()
+		if !seen[name] {
+			seen[name] = true
+			u := Used{Name: name}
+			if x.Defined() {
+				value := float64(x)
+				u.Value = &value
+			} else {
+				u.Note = note
+				reason = strings.TrimSuffix(name+" is undefined: "+note, ": ")
+			}
+			values = append(values, u)
+		}
+		if !x.Defined() {
+			return math.NaN()
+		}
+		return float64(x)
+	}))
+	holds, isBool := result.(bool)
+	switch {
+	case err != nil:
+		return Undecided, values, firstLine(err)
+	case reason != "" || !isBool:
+		return Undecided, values, reason
+	case holds:
+		return Pass, values, ""
+	}
+	return Fail, values, ""
+}
+
+// explain adds to a condition what its values rest on. It warns if it holds by estimates
+// alone, and of what the intervals by which it holds take for granted.
+func (r Rule) explain(a *analyse.Analysis, c *Condition) {
+	v := view{Analysis: a}
+	for _, x := range r.calls {
+		for i := range c.Values {
+			u := &c.Values[i]
+			if u.Name != x.String() {
+				continue
+			}
+			if u.Basis = x.read(v, x.args).basis; u.Value == nil && u.Interval != nil && u.Interval.Of == "" {
+				u.Interval = nil // no result has it
+			}
+			switch {
+			case c.State != Pass || c.Kind == "diagnosis" || u.Value == nil:
+			case x.evidence:
+				if s := v.assumes(x); s != "" {
+					c.Warnings = with(c.Warnings, s)
+				}
+			case !r.exact(u.Name):
+				c.Warnings = append(c.Warnings, r.byEstimateAlone(v, x, *u)...)
+			}
+		}
+	}
+}
+
+// assumes is what the interval of a result takes for granted.
+func (v view) assumes(x call) string {
+	switch arms := x.arms(); {
+	case x.apart || len(x.args) <= arms:
+	case arms == 1:
+		if e, _ := v.Estimate(x.args[0], x.args[1]); e.Assumes != "" {
+			return fmt.Sprintf("%s of %s: %s", e.Metric, e.Arm, e.Assumes)
+		}
+	case arms == 2:
+		if c, _ := v.Comparison(x.args[0], x.args[1], x.args[2]); c.Assumes != "" {
+			return fmt.Sprintf("%s of %s and %s: %s", c.Metric, c.A, c.B, c.Assumes)
+		}
+	}
+	return ""
+}
+
+// exact reports whether a rule asks for one value of a result, which no interval is.
+func (r Rule) exact(result string) bool {
+	t := r.terms[result]
+	return t != nil && (strings.Contains(t.Threshold, "== ") || strings.Contains(t.Threshold, "!= "))
+}
+
+// byEstimateAlone warns of an estimate by which a rule holds while it would not hold by an
+// end of its interval.
+func (r Rule) byEstimateAlone(v view, x call, u Used) []string {
+	holdsAt := func(end float64) bool {
+		v.instead = map[string]float64{u.Name: end}
+		state, _, _ := r.evaluate(v)
+		return state == Pass
+	}
+	holds := fmt.Sprintf("holds by the estimate alone: %s = %.6g", u.Name, *u.Value)
+	if u.Interval == nil {
+		if x.ends[0] == "" || holdsAt(-math.MaxFloat64) && holdsAt(math.MaxFloat64) {
+			return nil
+		}
+		return []string{holds + ", which has no interval" + u.counted()}
+	}
+	for i, end := range []float64{u.Interval.Low, u.Interval.High} {
+		if holdsAt(end) {
+			continue
+		}
+		s := fmt.Sprintf("%s, not by the %s end of its %s, %.6g%s", holds, [2]string{"lower", "upper"}[i], u.Interval.Name(), end, u.counted())
+		if x.ends[i] != "" {
+			s += ": use " + x.ends[i] + " to require it"
+		}
+		return []string{s}
+	}
+	return nil
 }

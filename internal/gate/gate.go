@@ -94,11 +94,26 @@ func (s subject[T]) basis(v view, x T) (b Basis) {
 
 // result is a function for one number of a subject.
 func (s subject[T]) result(name, doc string, get func(T) analyse.Number) function {
+	return s.function(name, doc, get, nil, "")
+}
+
+// function is one for a number of a subject, with what else the data allow of it (nil: 0),
+// and what the interval in its basis is of.
+func (s subject[T]) function(name, doc string, get, other func(T) analyse.Number, of string) function {
 	return function{name: name, names: s.names, doc: doc, apart: s.apart, outside: s.outside, read: func(v view, names []string) figure {
 		x, ok := s.find(v, names)
 		f := figure{value: analyse.Undefined(), note: s.missing, basis: s.basis(v, x)}
+		if f.basis.Interval != nil {
+			f.basis.Interval.Of = of
+		}
+		if other != nil {
+			f.other = analyse.Undefined()
+		}
 		if ok {
 			f.value, f.note = get(x), ""
+			if other != nil {
+				f.other = other(x)
+			}
 			if s.note != nil {
 				f.note = s.note(x)
 			}
@@ -121,36 +136,18 @@ func (s subject[T]) interval(low, lowDoc, high, highDoc string) []function {
 	return []function{s.evidence(low, lowDoc, lower, upper), s.evidence(high, highDoc, upper, lower)}
 }
 
-// evidence is the function for a p-value or an end of an interval, with what the result
-// could be if the truth were as good as the data allow.
+// evidence is the function for an end of an interval, with what the result could be if the
+// truth were as good as the data allow.
 func (s subject[T]) evidence(name, doc string, get, other func(T) analyse.Number) function {
-	f := s.result(name, doc, get)
+	f := s.function(name, doc, get, other, "")
 	f.evidence = true
-	read := f.read
-	f.read = func(v view, names []string) figure {
-		out := read(v, names)
-		if other != nil {
-			out.other = analyse.Undefined()
-			if x, ok := s.find(v, names); ok {
-				out.other = other(x)
-			}
-		}
-		return out
-	}
 	return f
 }
 
-// p is the function for a p-value: its basis is the interval of the difference.
+// p is the function for a p-value, which could be 0. Its basis is the interval of the difference.
 func (s subject[T]) p(name, doc string, get func(T) analyse.Number) function {
-	f := s.evidence(name, doc, get, nil)
-	read := f.read
-	f.read = func(v view, names []string) figure {
-		out := read(v, names)
-		if out.basis.Interval != nil {
-			out.basis.Interval.Of = "difference"
-		}
-		return out
-	}
+	f := s.function(name, doc, get, nil, "difference")
+	f.evidence = true
 	return f
 }
 
@@ -272,10 +269,6 @@ func inStratum[T any](s subject[T], find func(v view, names []string, in eval.Le
 	return s
 }
 
-func comparisonIn(v view, names []string, in eval.Level) (analyse.Comparison, bool) {
-	return v.ComparisonIn(names[0], names[1], names[2], in)
-}
-
 func changesIn() subject[analyse.Replication] {
 	s := inStratum(changes, func(v view, names []string, in eval.Level) (analyse.Replication, bool) {
 		return v.Replication(names[0], names[1], names[2], &in)
@@ -290,7 +283,7 @@ func across(name, doc string, get func(analyse.Interaction) analyse.Number) func
 			return v.Interaction(names[0], names[1], names[2], names[3])
 		},
 		note: func(r analyse.Interaction) string { return strings.Join(r.Warnings, "; ") }}
-	return s.evidence(name, doc, get, nil)
+	return s.p(name, doc, get)
 }
 
 func blind(name, doc string, better func(a, b analyse.Number) bool) function {
@@ -367,10 +360,12 @@ var functions = func() []function {
 			sd.result("sd", "standard deviation between items", func(e analyse.Estimate) analyse.Number { return e.SD }),
 			strata(most(1)).result("diff_max", "largest difference in a stratum, such as 'doc_type'", diff),
 			strata(most(-1)).result("diff_min", "smallest difference in a stratum", diff),
-			smallest.evidence("p_min", "smallest p-value of the strata in which the first arm scores more, times the number of strata", p, nil),
+			smallest.p("p_min", "smallest p-value of the strata in which the first arm scores more, times the number of strata", p),
 			across("p_across", "p-value of the test that the difference is the same at all levels of a factor, such as 'model'", func(r analyse.Interaction) analyse.Number { return r.P }),
 			across("across_spread", "the differences at all levels differ by less than this (two one-sided tests)", analyse.Interaction.Spread),
-			inStratum(pairs, comparisonIn).result("diff_in", "difference in one stratum", diff),
+			inStratum(pairs, func(v view, names []string, in eval.Level) (analyse.Comparison, bool) {
+				return v.ComparisonIn(names[0], names[1], names[2], in)
+			}).result("diff_in", "difference in one stratum", diff),
 			inStratum(estimates, func(v view, names []string, in eval.Level) (analyse.Estimate, bool) {
 				return v.EstimateIn(names[0], names[1], in)
 			}).result("value_in", "the estimate in one stratum", func(e analyse.Estimate) analyse.Number { return e.Value }),

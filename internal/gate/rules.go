@@ -19,13 +19,14 @@ import (
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
-// Rules are the decision rules of a study, checked and ready to be applied.
-type Rules struct {
-	require  []Rule
-	outcomes []class
-	// diagnoses explain a run that is not a pass. They decide nothing, so their classes
-	// have no state.
-	diagnoses []class
+// Rules are the decision rules of a study, checked and ready to be applied: what it
+// requires, its outcomes, and diagnoses, which explain a run that is not a pass. These
+// decide nothing, so their classes have no state.
+type Rules struct{ list []class }
+
+// of lists the rules of a kind.
+func (r *Rules) of(kind string) []class {
+	return slices.DeleteFunc(slices.Clone(r.list), func(x class) bool { return x.Kind != kind })
 }
 
 // A Rule is one rule, with what it reads.
@@ -116,47 +117,43 @@ const Otherwise = "otherwise"
 // metrics, that no rule uses an analysis metric, and that none passes though nothing is
 // known. It reports all errors.
 func Compile(d study.Decide, names Names) (*Rules, []*RuleError) {
-	r := &Rules{}
+	r := &Rules{classes(d)}
 	var problems []*RuleError
-	add := func(x Rule) Rule {
+	for i := range r.list {
+		x := &r.list[i]
 		if x.checked = d.RequireMeasured; x.That == "" {
 			x.That = Otherwise
-			return x
+			continue
 		}
 		var err error
 		if x.program, x.reads, err = compile(x.That, names); err != nil {
 			problems = append(problems, &RuleError{x.At, err})
 		}
-		return x
-	}
-	for i, c := range d.Require {
-		r.require = append(r.require, add(Rule{At: fmt.Sprintf("decide.require[%d].that", i), Name: c.Name, Kind: "require", That: c.That, Passes: true}))
-	}
-	for i, c := range d.Outcomes {
-		x := add(Rule{At: fmt.Sprintf("decide.outcomes[%d].when", i), Name: c.Name, Kind: "outcome", That: c.When, Passes: State(c.Verdict) == Pass})
-		r.outcomes = append(r.outcomes, class{x, State(c.Verdict), c.Advice})
-	}
-	for i, c := range d.Diagnose {
-		x := add(Rule{At: fmt.Sprintf("decide.diagnose[%d].when", i), Name: c.Name, Kind: "diagnosis", That: c.When})
-		r.diagnoses = append(r.diagnoses, class{Rule: x, advice: c.Advice})
 	}
 	return r, append(problems, r.ignorance(names.Metrics)...)
 }
 
+// classes lists the rules of a study as it has them.
+func classes(d study.Decide) (list []class) {
+	for i, c := range d.Require {
+		x := Rule{At: fmt.Sprintf("decide.require[%d].that", i), Name: c.Name, Kind: "require", That: c.That, Passes: true}
+		list = append(list, class{Rule: x})
+	}
+	for i, c := range d.Outcomes {
+		x := Rule{At: fmt.Sprintf("decide.outcomes[%d].when", i), Name: c.Name, Kind: "outcome", That: c.When, Passes: State(c.Verdict) == Pass}
+		list = append(list, class{x, State(c.Verdict), c.Advice})
+	}
+	for i, c := range d.Diagnose {
+		x := Rule{At: fmt.Sprintf("decide.diagnose[%d].when", i), Name: c.Name, Kind: "diagnosis", That: c.When}
+		list = append(list, class{Rule: x, advice: c.Advice})
+	}
+	return list
+}
+
 // Metrics lists the names in rules, among them those of metrics.
 func Metrics(d study.Decide) (names []string) {
-	var conditions []string
-	for _, c := range d.Require {
-		conditions = append(conditions, c.That)
-	}
-	for _, c := range d.Outcomes {
-		conditions = append(conditions, c.When)
-	}
-	for _, c := range d.Diagnose {
-		conditions = append(conditions, c.When)
-	}
-	for _, c := range conditions {
-		for _, x := range read(c, false).calls {
+	for _, c := range classes(d) {
+		for _, x := range read(c.That, false).calls {
 			names = append(names, x.args...)
 		}
 	}
@@ -177,12 +174,13 @@ func read(condition string, lower bool) reads {
 }
 
 // All describes the rules with a condition, in their order.
-func (r *Rules) All() []Rule {
-	list := slices.Clone(r.require)
-	for _, x := range r.outcomes {
-		list = append(list, x.Rule)
+func (r *Rules) All() (list []Rule) {
+	for _, x := range r.list {
+		if x.Kind != "diagnosis" && x.program != nil {
+			list = append(list, x.Rule)
+		}
 	}
-	return slices.DeleteFunc(list, func(x Rule) bool { return x.program == nil })
+	return list
 }
 
 // Alternatives are the comparisons any of which would do for the gate to pass: chance has
@@ -253,7 +251,7 @@ func same(p [3]string) func([3]string) bool {
 func (r Rule) Holds(a *analyse.Analysis) bool { return r.apply(a).State == Pass }
 
 // Empty reports whether there are no rules.
-func (r *Rules) Empty() bool { return len(r.require)+len(r.outcomes)+len(r.diagnoses) == 0 }
+func (r *Rules) Empty() bool { return len(r.list) == 0 }
 
 func compile(condition string, names Names) (*vm.Program, reads, error) {
 	condition = asciiMinus(condition)
@@ -595,4 +593,55 @@ func (n *Names) notCompared(of, a, b, metric string) error {
 		return fmt.Errorf("%s: the study does not compare %s with %s by %s: add the pair to comparisons", of, a, b, metric)
 	}
 	return fmt.Errorf("%s: the study compares %s with %s by %s, and not by %s: add %[5]s to the metrics of the pair, or to metrics.primary or metrics.secondary", of, a, b, strings.Join(compared, ", "), metric)
+}
+
+// noWorse is a ready rule: an arm is worse than another by less than a margin, by the end of
+// the interval. It is the rule on diff_low or diff_high that it stands for, whose results and
+// power it has.
+const (
+	noWorse      = "no_worse"
+	noWorseUsage = "no_worse('new', 'old', 'metric', margin)"
+	noWorseDoc   = "true where the first arm is worse by less than the margin: diff_low above -margin, or diff_high below it where lower is better"
+)
+
+// expand replaces each no_worse of a condition with the rule that it stands for, and reports
+// whether there is one. lower says of which metrics lower is better.
+func expand(tree *parser.Tree, lower func(metric string) bool) (found bool, err error) {
+	e := expansion{lower: lower}
+	ast.Walk(&tree.Node, &e)
+	return e.found, e.err
+}
+
+// lowerOf says of which metrics lower is better.
+func lowerOf(metrics []eval.Metric) func(string) bool {
+	return func(name string) bool {
+		return slices.ContainsFunc(metrics, func(m eval.Metric) bool { return m.Name == name && !m.HigherIsBetter })
+	}
+}
+
+type expansion struct {
+	lower func(metric string) bool
+	found bool
+	err   error
+}
+
+// Visit implements ast.Visitor.
+func (e *expansion) Visit(node *ast.Node) {
+	call, ok := (*node).(*ast.CallNode)
+	if !ok {
+		return
+	}
+	if callee, ok := call.Callee.(*ast.IdentifierNode); !ok || callee.Value != noWorse {
+		return
+	}
+	if e.found = true; len(call.Arguments) != 4 || !isNumber(call.Arguments[3]) {
+		e.err = fmt.Errorf("%s: want two arms, a metric and a margin above 0, as in %s", noWorse, noWorseUsage)
+		return
+	}
+	function, than, margin := "diff_low", ">", ast.Node(&ast.UnaryNode{Operator: "-", Node: call.Arguments[3]})
+	if name, ok := call.Arguments[2].(*ast.StringNode); ok && e.lower(name.Value) {
+		function, than, margin = "diff_high", "<", call.Arguments[3]
+	}
+	ast.Patch(node, &ast.BinaryNode{Operator: than, Right: margin,
+		Left: &ast.CallNode{Callee: &ast.IdentifierNode{Value: function}, Arguments: call.Arguments[:3]}})
 }

@@ -3,16 +3,17 @@
 // [analyse.Analysis], and undefined numbers cannot decide.
 //
 // Read verdict.go; rules.go, where [Compile] checks rules; decide.go, where [Rules.Decide]
-// applies them; condition.go, which decides one by values and intervals; and gate.go, the
-// functions that rules call. What a number rests on is in basis.go; what makes a rule
-// undecided or doubtful in missing.go, ignorance.go and judge.go.
+// applies them, each by values and intervals; and gate.go, the functions that rules call.
+// What makes a rule undecided or doubtful is in doubt.go.
 package gate
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // State is the result of a condition or of the gate.
@@ -136,4 +137,113 @@ func (v Verdict) ExitCode() int {
 		return 4
 	}
 	return 3
+}
+
+// A Basis is what a result rests on.
+type Basis struct {
+	N        *int      `json:"n,omitempty"`  // number of observations
+	Of       string    `json:"of,omitempty"` // what they are: items, pairs, trials
+	Interval *Interval `json:"interval,omitempty"`
+}
+
+// An Interval is the confidence interval of a result.
+type Interval struct {
+	Of   string  `json:"of,omitempty"` // what it belongs to, if not the value: a p-value has none
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
+	// Level is the confidence level, that of all intervals together if they are
+	// simultaneous, or 0 if it is unknown.
+	Level        float64 `json:"level,omitempty"`
+	Simultaneous bool    `json:"simultaneous,omitempty"`
+}
+
+// Percent is the level of an interval in per cent, 1 − alpha: "95", and "99.99988" of an
+// early look.
+func Percent(alpha float64) string {
+	digits := 2
+	for unit := 1e-2; digits < 9 && 100*alpha < 5*unit; unit /= 10 {
+		digits++
+	}
+	return strings.TrimRight(strings.TrimRight(strconv.FormatFloat(100*(1-alpha), 'f', digits, 64), "0"), ".")
+}
+
+// Name is "95 % CI", with a non-breaking space, or "95 % CI of the difference".
+func (i Interval) Name() string {
+	name := "interval"
+	if i.Level > 0 {
+		name = Percent(1-i.Level) + "\u00a0% CI"
+	}
+	if i.Simultaneous {
+		name = "simultaneous " + name
+	}
+	if i.Of != "" {
+		name += " of the " + i.Of
+	}
+	return name
+}
+
+// counted is the number of observations in brackets.
+func (b Basis) counted() string {
+	if b.N == nil {
+		return ""
+	}
+	return " (n = " + text.Plural(*b.N, strings.TrimSuffix(b.Of, "s"), b.Of) + ")"
+}
+
+// A Trend is what a comparison of two runs decides.
+type Trend struct {
+	Verdict string   `json:"verdict"`
+	Reasons []string `json:"reasons,omitempty"`
+}
+
+// The verdicts of a comparison of two runs.
+const (
+	Improved    = "improved"
+	Regressed   = "regressed"
+	NoEvidence  = "no evidence of a difference"
+	NotComputed = "undecided"
+)
+
+// Exit is the exit code of a command that fails on a regression.
+func (t Trend) Exit() int {
+	return map[string]int{Regressed: 1, NotComputed: 3}[t.Verdict]
+}
+
+// TrendOf decides by the primary metrics of a comparison of two runs, all of which are one
+// family. A difference counts if it is more than chance, however large it is: between two runs
+// of the same program some item always falls. One loss is a regression, and what cannot be
+// decided hides no gain.
+func TrendOf(a *analyse.Analysis) Trend {
+	said := map[string][]string{}
+	for _, c := range a.Comparisons {
+		m, _ := a.Metric(c.Metric)
+		if c.Stratum != nil || m.Rank != "primary" || m.NoDirection {
+			continue
+		}
+		verdict, why := NoEvidence, ""
+		switch found := c.Found(m.HigherIsBetter, a.Study.Alpha); found {
+		case analyse.Better:
+			verdict = Improved
+		case analyse.Worse:
+			verdict = Regressed
+		case analyse.OtherJudge:
+			verdict, why = NotComputed, c.JudgesDiffer
+		case analyse.NotTested, analyse.NotCompared:
+			verdict, why = NotComputed, string(found)
+		}
+		if share := float64(c.Unpaired) / float64(max(1, c.Pairs+c.Unpaired)); verdict != Regressed && share > a.Study.MaxUnscored {
+			verdict, why = NotComputed, fmt.Sprintf("%.1f %% of the items have a value in only one run, the limit is %.1f %%", 100*share, 100*a.Study.MaxUnscored)
+		}
+		reason := fmt.Sprintf("%s against %s, %s", c.A, c.B, m.Title)
+		if why != "" {
+			reason += ": " + why
+		}
+		said[verdict] = append(said[verdict], reason)
+	}
+	for _, verdict := range []string{Regressed, NotComputed, Improved, NoEvidence} {
+		if len(said[verdict]) > 0 {
+			return Trend{verdict, said[verdict]}
+		}
+	}
+	return Trend{NotComputed, []string{"no primary metric is compared"}}
 }

@@ -1,13 +1,21 @@
 package model
 
 import (
+	"bytes"
 	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"math"
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // NewTransport returns the transport that all clients of a run share: many
@@ -70,4 +78,210 @@ func (e *Endpoint) client() *http.Client {
 	}
 	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &c
+}
+
+// MaxBody is the limit for answers of models. The longest real ones have a few
+// hundred kilobytes.
+const MaxBody = 32 << 20
+
+// ErrTooLarge is the error of an answer above the limit.
+var ErrTooLarge = errors.New("the answer is too large")
+
+// Ordinary is the size above which an answer needs a [Place].
+const Ordinary = 1 << 20
+
+var places = make(chan struct{}, 4)
+
+// A Place is the right to read a large answer. Few answers exceed a megabyte, and a
+// server or process that sends nothing else must not fill the memory: of larger ones,
+// as many are read at a time as there are places. The others wait in the network, or in
+// the pipe of their process. Leave the place when the answer has been decoded.
+type Place struct{ taken bool }
+
+// Take waits for a place.
+func (p *Place) Take(ctx context.Context) error {
+	if p.taken {
+		return nil
+	}
+	select {
+	case places <- struct{}{}:
+		p.taken = true
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Leave frees the place, if one was taken.
+func (p *Place) Leave() {
+	if p.taken {
+		p.taken = false
+		<-places
+	}
+}
+
+// An Exchange is the answer to one HTTP request, read to its end.
+type Exchange struct {
+	Status int // 0 if there was no answer
+	Header http.Header
+	Body   []byte // of an answer above the limit, its beginning
+	Err    error  // why there is no complete answer
+
+	place Place // if it is large
+}
+
+// beginning is how much is kept of an answer above the limit, for messages.
+const beginning = 1 << 10
+
+// Close gives up the body.
+func (x *Exchange) Close() {
+	x.place.Leave()
+	x.Body = nil
+}
+
+// Post sends body to address once and reads the whole answer, of at most limit
+// bytes. Close the exchange when the answer has been decoded. Post sends nothing twice: net/http repeats a POST only if no byte of it
+// has left.
+//
+// header is not modified, so that requests can share it. An error has no URL
+// in its text, since a URL may hold a key.
+func Post(ctx context.Context, client *http.Client, address string, header http.Header, body []byte, limit int64) *Exchange {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
+	if err != nil {
+		return &Exchange{Err: withoutURL(err)}
+	}
+	req.Header = header
+	resp, err := client.Do(req)
+	if err != nil {
+		return &Exchange{Err: withoutURL(err)}
+	}
+	defer resp.Body.Close()
+	x := &Exchange{Status: resp.StatusCode, Header: resp.Header}
+	if x.Err = x.read(ctx, resp, limit); x.Err != nil {
+		x.place.Leave()
+	}
+	return x
+}
+
+// withoutURL unwraps what net/http puts around an error.
+func withoutURL(err error) error {
+	if wrapped, ok := errors.AsType[*url.Error](err); ok {
+		return wrapped.Err
+	}
+	return err
+}
+
+func (x *Exchange) read(ctx context.Context, resp *http.Response, limit int64) error {
+	var b bytes.Buffer
+	size := resp.ContentLength
+	if size > limit {
+		_, err := b.ReadFrom(io.LimitReader(resp.Body, beginning))
+		x.Body = b.Bytes()
+		return cmp.Or(err, ErrTooLarge)
+	}
+	if 0 < size && size <= Ordinary {
+		b.Grow(int(size) + bytes.MinRead) // the last read, which finds the end, needs room too
+	}
+	_, err := b.ReadFrom(io.LimitReader(resp.Body, min(Ordinary, limit)+1))
+	if err == nil && b.Len() > Ordinary {
+		if err := x.place.Take(ctx); err != nil {
+			return err
+		}
+		if size > 0 {
+			b.Grow(int(size) - b.Len() + bytes.MinRead)
+		}
+		_, err = b.ReadFrom(io.LimitReader(resp.Body, limit+1-int64(b.Len())))
+	}
+	if err == nil && int64(b.Len()) > limit {
+		x.Body = bytes.Clone(b.Bytes()[:min(beginning, b.Len())])
+		return ErrTooLarge
+	}
+	x.Body = b.Bytes()
+	return err
+}
+
+// RequestID is the provider's id of the request, from the headers.
+func (x *Exchange) RequestID() string {
+	return cmp.Or(x.Header.Get("X-Request-Id"), x.Header.Get("Request-Id"))
+}
+
+// Servers that speak a provider's format deviate in small things: numbers with
+// a point, ids that are numbers, null for nothing. These types read such fields
+// without failing; fields that hold the answer itself are read strictly, so
+// that a strange body is an error and never an empty answer.
+
+// A Word is a short string field. A number reads as it is written; null and
+// anything else reads as "".
+type Word string
+
+// UnmarshalJSON implements [json.Unmarshaler]. It never fails.
+func (w *Word) UnmarshalJSON(b []byte) error {
+	*w = Word(wordOf(b))
+	return nil
+}
+
+func wordOf(b []byte) string {
+	switch {
+	case len(b) >= 2 && b[0] == '"':
+		if bytes.IndexByte(b, '\\') < 0 && utf8.Valid(b) {
+			return string(b[1 : len(b)-1])
+		}
+		var s string
+		_ = json.Unmarshal(b, &s) // the decoder has checked the syntax
+		return s
+	case len(b) > 0 && (b[0] == '-' || '0' <= b[0] && b[0] <= '9'):
+		return string(b)
+	}
+	return ""
+}
+
+// A Count is a number of tokens. An invalid number decodes as 0.
+type Count int
+
+// UnmarshalJSON implements [json.Unmarshaler]. It never fails.
+func (c *Count) UnmarshalJSON(b []byte) error {
+	*c = 0
+	s := wordOf(b)
+	if n, err := strconv.Atoi(s); err == nil {
+		*c = Count(n)
+	} else if f, err := strconv.ParseFloat(s, 64); err == nil && math.Abs(f) < 1<<53 {
+		*c = Count(f)
+	}
+	return nil
+}
+
+// Arguments are those of a tool call, as the model wrote them: most services
+// send a string that holds JSON (or should), some the object itself.
+type Arguments json.RawMessage
+
+// UnmarshalJSON implements [json.Unmarshaler]. It never fails.
+func (a *Arguments) UnmarshalJSON(b []byte) error {
+	switch {
+	case bytes.Equal(b, []byte("null")):
+		*a = nil
+	case len(b) > 0 && b[0] == '"':
+		var s string
+		_ = json.Unmarshal(b, &s)
+		*a = Arguments(s)
+	default:
+		*a = Arguments(bytes.Clone(b))
+	}
+	return nil
+}
+
+// Present reports whether a raw field holds something other than null.
+func Present(raw json.RawMessage) bool {
+	return len(raw) > 0 && !bytes.Equal(raw, []byte("null"))
+}
+
+// EncodeJSON writes a request body: no HTML escapes, so that what a model is
+// sent reads as it was written, and no line break at the end.
+func EncodeJSON(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimRight(b.Bytes(), "\n"), nil
 }

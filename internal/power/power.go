@@ -47,13 +47,7 @@ func (d Design) Needs() ([]Need, error) {
 	if len(rules) == 0 || len(d.Items) == 0 {
 		return nil, nil
 	}
-	d = d.relevant()
-	// An interval of scores without differences does not depend on many resamples, nor on
-	// the variances that a mixed model estimates.
-	d.Question.Study.Resamples = min(d.Question.Study.Resamples, 1000)
-	if d.Question.Study.Method == "mixed_effects" {
-		d.Question.Study.Method = "auto"
-	}
+	d = d.rough()
 	known := map[int]*analyse.Analysis{}
 	var needs []Need
 	for _, r := range rules {
@@ -76,6 +70,17 @@ func (d Design) Needs() ([]Need, error) {
 	return needs, nil
 }
 
+// rough is what is relevant, analysed in less time: an interval of scores without differences
+// does not depend on many resamples, nor on the variances that a mixed model estimates.
+func (d Design) rough() Design {
+	d = d.relevant()
+	d.Question.Study.Resamples = min(d.Question.Study.Resamples, 1000)
+	if d.Question.Study.Method == "mixed_effects" {
+		d.Question.Study.Method = "auto"
+	}
+	return d
+}
+
 // Scores returns what an arm has of a metric on each item of a run.
 type Scores func(arm, metric string) (num, den []float64)
 
@@ -87,11 +92,7 @@ const mostAnalysed = 60_000
 // like those of a run, in clusters of their own; 0 if they do not at most items, the largest
 // number that was analysed. In large studies the numbers are rough.
 func (d Design) Takes(rules []gate.Rule, of Scores) (takes []int, most int, err error) {
-	d = d.relevant()
-	if d.Question.Study.Method == "mixed_effects" {
-		d.Question.Study.Method = "auto"
-	}
-	d.Question.Study.Resamples = min(d.Question.Study.Resamples, 1000)
+	d = d.rough()
 	type fractions struct{ num, den []float64 }
 	known := map[[2]int]fractions{}
 	for a, arm := range d.Arms {

@@ -1,6 +1,7 @@
 package power
 
 import (
+	"cmp"
 	"fmt"
 	"hash/fnv"
 	"math"
@@ -123,12 +124,7 @@ func (d Design) verdicts(a study.Assumption, metrics []population, studies int) 
 		})
 	}
 	wait.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
+	return out, cmp.Or(errs...)
 }
 
 // An assumed mean is a true score and the outcomes per item.
@@ -238,7 +234,7 @@ func newModel(metric eval.Metric, x assumed, a study.Assumption) (model, error) 
 		if a.SD == 0 {
 			return model{}, fmt.Errorf("the metric has no bounds: state sd")
 		}
-		return model{0, normalTable(x.value, a.SD)}, nil
+		return model{0, centred(dist.Normal{Mean: x.value, SD: a.SD}.Quantile, x.value)}, nil
 	}
 	mean := (x.value - metric.Min) / width
 	most := math.Sqrt(mean * (1 - mean))
@@ -271,11 +267,6 @@ func betaTable(mean, sd float64) table {
 	size := mean*(1-mean)/(sd*sd) - 1
 	b := dist.Beta{A: mean * size, B: (1 - mean) * size}
 	return centred(func(p float64) float64 { return b.Quantile(p) }, mean)
-}
-
-func normalTable(mean, sd float64) table {
-	n := dist.Normal{Mean: mean, SD: sd}
-	return centred(n.Quantile, mean)
 }
 
 // centred tabulates quantiles, in proportion to what makes their mean exact.
@@ -370,13 +361,7 @@ func (p population) outcomes(r *rand.Rand, cluster []int32, clusters int) [][]fr
 	for _, x := range p.arms {
 		most = max(most, x.outcomes)
 	}
-	uniform := func(n int) []float64 {
-		list := make([]float64, n)
-		for i := range list {
-			list[i] = r.Float64()
-		}
-		return list
-	}
+	uniform := func(n int) []float64 { return drawn(n, r.Float64) }
 	commonCluster, drawCluster := uniform(clusters), uniform(clusters)
 	commonItem, drawItem := uniform(len(cluster)*most), uniform(len(cluster)*most)
 	out := make([][]fraction, len(p.arms))
@@ -412,24 +397,25 @@ func (p population) numbers(r *rand.Rand, a study.Assumption, cluster []int32, c
 	correlation := correlationOf(a)
 	shared, own := math.Sqrt(correlation), math.Sqrt(1-correlation)
 	between, within := math.Sqrt(a.ICC), math.Sqrt(1-a.ICC)
-	normal := func(n int) []float64 {
-		list := make([]float64, n)
-		for i := range list {
-			list[i] = r.NormFloat64()
-		}
-		return list
-	}
-	ofClusters, ofItems := normal(clusters), normal(len(cluster))
+	ofClusters, ofItems := drawn(clusters, r.NormFloat64), drawn(len(cluster), r.NormFloat64)
 	out := make([][]fraction, len(p.arms))
 	for k, x := range p.arms {
-		mine := normal(clusters)
+		mine := drawn(clusters, r.NormFloat64)
 		out[k] = make([]fraction, len(cluster))
 		for i, c := range cluster {
 			z := between*(shared*ofClusters[c]+own*mine[c]) + within*(shared*ofItems[i]+own*r.NormFloat64())
-			out[k][i] = fraction{x.quantile.at(normalCDF(z)), 1}
+			out[k][i] = fraction{x.quantile.at(0.5 * math.Erfc(-z/math.Sqrt2)), 1}
 		}
 	}
 	return out
+}
+
+func drawn(n int, one func() float64) []float64 {
+	list := make([]float64, n)
+	for i := range list {
+		list[i] = one()
+	}
+	return list
 }
 
 func correlationOf(a study.Assumption) float64 {
@@ -438,5 +424,3 @@ func correlationOf(a study.Assumption) float64 {
 	}
 	return defaultCorrelation
 }
-
-func normalCDF(z float64) float64 { return 0.5 * math.Erfc(-z/math.Sqrt2) }

@@ -52,3 +52,51 @@ func rejected(q []float64, alpha float64) []*bool {
 	}
 	return out
 }
+
+type sequenceParams struct {
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
+	Conf float64 `json:"conf"`
+}
+
+func sequence(p sequenceParams, in differences) (Result, error) {
+	if in.Diff != nil && (in.A != nil || in.B != nil) {
+		return nil, errors.New("confidence_sequence takes input.diff, or input.a and input.b, not both")
+	}
+	xs, err := in.of()
+	if err != nil {
+		return nil, err
+	}
+	if len(xs) == 0 {
+		return nil, errors.New("input.diff is empty")
+	}
+	s, err := stats.NewSequence(p.Low, p.High, p.Conf)
+	if err != nil {
+		return nil, err
+	}
+	var ci stats.Interval
+	var low, high []float64
+	var excludes []Row // since when 0 is not in the interval
+	for i, x := range xs {
+		if ci, err = s.Add(x); err != nil {
+			return nil, err
+		}
+		low, high = append(low, ci.Low), append(high, ci.High)
+		if excludes == nil && (ci.Low > 0 || ci.High < 0) {
+			excludes = []Row{{"first_n_excluding_zero", i + 1}}
+		}
+	}
+	var warnings []string
+	switch mean := s.Mean(); {
+	case s.Contradicted():
+		warnings = []string{"every mean was excluded at some time: the observations do not have a constant mean"}
+	case mean < ci.Low || mean > ci.High:
+		warnings = []string{"the mean of all observations is outside the interval: check that they are independent and in random order"}
+	}
+	rows := Result{{"n", len(xs)}, {"mean", s.Mean()}, {"ci", ci}, {"low", low}, {"high", high}}.
+		after("ci", excludes...).with(warningsKey, warnings)
+	if in.Diff == nil {
+		rows = rows.after("n", aMinusB)
+	}
+	return rows.at(p.Conf), nil
+}

@@ -191,18 +191,13 @@ func counted(ratings [][]string) ([][]int, []string) {
 	return counts, categories
 }
 
-type gwetParams struct {
-	level
-	Labels []string `json:"labels"`
-}
-
 // givenLabels are ratings by rater, or counts by subject and category.
 type givenLabels struct {
 	Ratings [][]*string `json:"ratings,omitempty"`
 	Counts  [][]int     `json:"counts,omitempty"`
 }
 
-func gwet(p gwetParams, in givenLabels) (Result, error) {
+func gwet(p kappaParams, in givenLabels) (Result, error) {
 	counts, labels := in.Counts, p.Labels
 	switch {
 	case counts != nil && in.Ratings != nil:
@@ -218,14 +213,11 @@ func gwet(p gwetParams, in givenLabels) (Result, error) {
 		return nil, fmt.Errorf("params.labels has %d labels, input.counts %d categories", len(labels), len(counts[0]))
 	}
 	g, err := stats.GwetAC1(counts, p.Conf)
-	if err != nil {
-		return nil, err
-	}
 	r := explain(g)
 	if labels != nil {
 		r = r.after("n_categories", Row{"labels", enumeration(labels)})
 	}
-	return r.at(p.Conf), nil
+	return r.at(p.Conf), err
 }
 
 // count counts each subject's labels, which are those in the data if none are
@@ -287,7 +279,7 @@ func krippendorff(p krippendorffParams, in ratings) (Result, error) {
 	scale := stats.Scale(slices.Index(levels, p.Level))
 	read := numeric
 	if scale == stats.Nominal {
-		read = coded(map[string]float64{})
+		read = coded()
 	}
 	rows := make([][]float64, len(in.Ratings))
 	for r, raw := range in.Ratings {
@@ -309,10 +301,7 @@ func krippendorff(p krippendorffParams, in ratings) (Result, error) {
 	drawn, warnings, err := p.redraw.run(p.Conf, "alpha", "units", func(o stats.BootstrapOptions) (stats.Bootstrap, error) {
 		return stats.KrippendorffBootstrap(rows, scale, o)
 	}, bca)
-	if err != nil {
-		return nil, err
-	}
-	return explain(k, warnings...).after("alpha", drawn...).at(p.Conf), nil
+	return explain(k, warnings...).after("alpha", drawn...).at(p.Conf), err
 }
 
 // numeric reads ratings that are numbers.
@@ -321,7 +310,8 @@ func numeric(path string, raw jsontext.Value) ([]float64, error) {
 }
 
 // coded reads ratings that may be text, and numbers them.
-func coded(codes map[string]float64) func(path string, raw jsontext.Value) ([]float64, error) {
+func coded() func(path string, raw jsontext.Value) ([]float64, error) {
+	codes := map[string]float64{}
 	return func(path string, raw jsontext.Value) ([]float64, error) {
 		labels, err := decodeList[[]*string](path, raw)
 		if err != nil {

@@ -27,38 +27,34 @@ type question struct {
 	P      *float64  `json:"p,omitempty"`
 }
 
+// distributions have the number of their parameters.
+var distributions = map[string]struct {
+	parameters int
+	of         func(p []float64) distribution
+}{
+	"normal":       {2, func(p []float64) distribution { return dist.Normal{Mean: p[0], SD: p[1]} }},
+	"student_t":    {1, func(p []float64) distribution { return dist.StudentT{DF: p[0]} }},
+	"chi_squared":  {1, func(p []float64) distribution { return dist.ChiSquared{DF: p[0]} }},
+	"f":            {2, func(p []float64) distribution { return dist.F{DF1: p[0], DF2: p[1]} }},
+	"binomial":     {2, func(p []float64) distribution { return dist.Binomial{N: int(p[0]), P: p[1]} }},
+	"noncentral_t": {2, func(p []float64) distribution { return dist.NoncentralT{DF: p[0], NCP: p[1]} }},
+	"beta":         {2, func(p []float64) distribution { return dist.Beta{A: p[0], B: p[1]} }},
+}
+
 // distribution makes a distribution of its name and parameters.
 func (q question) distribution() (distribution, error) {
-	p := q.Params
-	size := map[string]int{"normal": 2, "student_t": 1, "chi_squared": 1, "f": 2, "binomial": 2, "noncentral_t": 2, "beta": 2}
-	n, known := size[q.Dist]
-	switch {
+	d, known := distributions[q.Dist]
+	switch p := q.Params; {
 	case !known:
 		return nil, fmt.Errorf("unknown distribution %q: want normal, student_t, chi_squared, f, binomial, noncentral_t or beta", q.Dist)
-	case len(p) != n:
-		return nil, fmt.Errorf("%s takes %d parameters, got %d", q.Dist, n, len(p))
-	}
-	switch q.Dist {
-	case "normal":
-		if !(p[1] > 0) {
-			return nil, fmt.Errorf("the sd of a normal distribution must be above 0, got %v", p[1])
-		}
-		return dist.Normal{Mean: p[0], SD: p[1]}, nil
-	case "student_t":
-		return dist.StudentT{DF: p[0]}, nil
-	case "chi_squared":
-		return dist.ChiSquared{DF: p[0]}, nil
-	case "f":
-		return dist.F{DF1: p[0], DF2: p[1]}, nil
-	case "noncentral_t":
-		return dist.NoncentralT{DF: p[0], NCP: p[1]}, nil
-	case "beta":
-		return dist.Beta{A: p[0], B: p[1]}, nil
-	}
-	if p[0] != math.Trunc(p[0]) || math.Abs(p[0]) > 1<<53 {
+	case len(p) != d.parameters:
+		return nil, fmt.Errorf("%s takes %d parameters, got %d", q.Dist, d.parameters, len(p))
+	case q.Dist == "normal" && !(p[1] > 0):
+		return nil, fmt.Errorf("the sd of a normal distribution must be above 0, got %v", p[1])
+	case q.Dist == "binomial" && (p[0] != math.Trunc(p[0]) || math.Abs(p[0]) > 1<<53):
 		return nil, fmt.Errorf("the number of trials of a binomial distribution must be a whole number, got %v", p[0])
 	}
-	return dist.Binomial{N: int(p[0]), P: p[1]}, nil
+	return d.of(q.Params), nil
 }
 
 func answers(_ none, in questions) (Result, error) {

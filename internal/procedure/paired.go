@@ -20,12 +20,9 @@ var aMinusB = Row{"direction", "a - b"}
 
 func pairedT(p level, in pairs) (Result, error) {
 	t, err := stats.PairedT(in.A, in.B, p.Conf)
-	if err != nil {
-		return nil, err
-	}
 	return explain(t).after("n", aMinusB).
 		after("ci95", Row{"ci90", t.Interval(0.90)}). // that of two one-sided tests
-		after("cohen_dz", Row{"cohen_dz_ci95_noncentral_t", t.EffectInterval(p.Conf)}).at(p.Conf), nil
+		after("cohen_dz", Row{"cohen_dz_ci95_noncentral_t", t.EffectInterval(p.Conf)}).at(p.Conf), err
 }
 
 type alternativeParams struct {
@@ -52,9 +49,6 @@ func wilcoxon(p alternativeParams, in pairs) (Result, error) {
 		return nil, err
 	}
 	r, err := stats.WilcoxonSignedRank(in.A, in.B, side, p.Conf)
-	if err != nil {
-		return nil, err
-	}
 	var warnings []string
 	if r.Zeros > 0 && r.Used > 0 {
 		warnings = append(warnings, fmt.Sprintf("%d of %d differences are 0: the test, the Hodges-Lehmann estimate and its interval are about the others", r.Zeros, r.N))
@@ -62,7 +56,7 @@ func wilcoxon(p alternativeParams, in pairs) (Result, error) {
 	if r.Used > 0 && math.IsNaN(r.HLNormal.Low) && math.IsNaN(r.HLCI.Low) {
 		warnings = append(warnings, fmt.Sprintf("no interval: the test rejects no shift of %d differences at this level", r.Used))
 	}
-	return explain(r, warnings...).after("n", aMinusB).at(p.Conf), nil
+	return explain(r, warnings...).after("n", aMinusB).at(p.Conf), err
 }
 
 // differences are those of pairs, or pairs to take them of.
@@ -176,9 +170,7 @@ func correlation(params level, in pairs) (Result, error) {
 		return nil, err
 	}
 	s, err := stats.Spearman(in.A, in.B, params.Conf)
-	if err != nil {
-		return nil, err
-	}
 	row := func(c stats.Correlation) Result { return Result{{"r", c.R}, {"p", c.P}, {"ci95", c.CI}} }
-	return Result{{"n", p.N}, {"pearson", row(p)}, {"spearman", row(s)}}.undefined(p.Undefined).with(warningsKey, p.Warnings).at(params.Conf), nil
+	return Result{{"n", p.N}, {"pearson", row(p)}, {"spearman", row(s)}}.undefined(p.Undefined).
+		with(warningsKey, p.Warnings).at(params.Conf), err
 }

@@ -6,26 +6,30 @@
 package procedure
 
 import (
+	_ "embed"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/goccy/go-yaml"
 )
 
 // A Procedure is one statistical method that can be asked for by name.
 type Procedure struct {
-	Name    string // as in cases and on the command line
-	Title   string // for people: "Paired t-test"
-	Summary string // its question and assumptions, in one to three sentences
-	Source  string // papers, reference implementation
-	Columns []Role // what --csv takes; none: cases only
-	Params  []Param
-	Hide    []string          // keys of the result that only --json shows
-	Labels  map[string]string // what to show for keys that do not explain themselves
+	Name    string            `json:"name"`    // as in cases and on the command line
+	Title   string            `json:"title"`   // for people: "Paired t-test"
+	Summary string            `json:"summary"` // its question and assumptions, in one to three sentences
+	Source  string            `json:"source"`  // papers, reference implementation
+	Columns []Role            `json:"columns"` // what --csv takes; none: cases only
+	Params  []Param           `json:"options" yaml:"params"`
+	Hide    []string          `json:"-" yaml:"hide"`   // keys of the result that only --json shows
+	Labels  map[string]string `json:"-" yaml:"labels"` // what to show for keys that do not explain themselves
 
-	method method `yaml:"-"`
+	method method
 }
 
 // A method computes a procedure's result. It returns an error for invalid input.
@@ -97,15 +101,15 @@ func (p Procedure) DefaultColumns(params jsontext.Value) ([]string, error) {
 
 // A Role is the use of a column of a table.
 type Role struct {
-	Name     string
-	Doc      string
-	Kind     Kind
-	Optional bool   // may be left out
-	Many     bool   // takes all columns that are left: one column a rater, a model, …
-	ByRow    bool   `yaml:"by_row"` // several columns are passed as one list per row, not per column
-	Named    bool   // many columns go in under their own names
-	Missing  bool   // empty cells are allowed, and become null
-	Names    string // key of the input that takes the names of many columns
+	Name     string `json:"name"`
+	Kind     Kind   `json:"kind"`
+	Doc      string `json:"doc"`
+	Optional bool   `json:"optional,omitempty"`                       // may be left out
+	Many     bool   `json:"many,omitempty"`                           // takes all columns that are left: one column a rater, a model, …
+	ByRow    bool   `json:"-" yaml:"by_row"`                          // several columns are passed as one list per row, not per column
+	Named    bool   `json:"-" yaml:"named"`                           // many columns go in under their own names
+	Missing  bool   `json:"missing_allowed,omitempty" yaml:"missing"` // empty cells are allowed, and become null
+	Names    string `json:"-" yaml:"names"`                           // key of the input that takes the names of many columns
 }
 
 // A Kind says how the cells of a column are read.
@@ -130,6 +134,9 @@ func (k *Kind) UnmarshalText(b []byte) error {
 
 // String says how cells are read, for people.
 func (k Kind) String() string { return [...]string{"number", "label", "0/1", "number"}[k] }
+
+// MarshalText writes it so.
+func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
 // Usage is the role's name as a synopsis has it: [optional], many….
 func (r Role) Usage() string {
@@ -158,26 +165,75 @@ type Param struct {
 	Doc     string `json:"doc"`
 }
 
-// Description is the procedure as data.
-func (p Procedure) Description() any {
-	type role struct {
-		Name     string `json:"name"`
-		Kind     string `json:"kind"`
-		Doc      string `json:"doc"`
-		Optional bool   `json:"optional,omitempty"`
-		Many     bool   `json:"many,omitempty"`
-		Missing  bool   `json:"missing_allowed,omitempty"`
+// catalog documents the procedures.
+//
+//go:embed catalog.yaml
+var catalog []byte
+
+// All lists the procedures in the order they are documented in.
+var All = sync.OnceValue(func() []Procedure {
+	var all []Procedure
+	if err := yaml.UnmarshalWithOptions(catalog, &all, yaml.Strict()); err != nil {
+		panic("procedure: catalog.yaml: " + err.Error())
 	}
-	d := struct {
-		Name    string  `json:"name"`
-		Title   string  `json:"title"`
-		Summary string  `json:"summary"`
-		Source  string  `json:"source"`
-		Columns []role  `json:"columns"`
-		Options []Param `json:"options"`
-	}{p.Name, p.Title, p.Summary, p.Source, []role{}, append([]Param{}, p.Params...)}
-	for _, r := range p.Columns {
-		d.Columns = append(d.Columns, role{r.Name, r.Kind.String(), r.Doc, r.Optional, r.Many, r.Missing})
+	for i := range all {
+		p := &all[i]
+		p.Columns, p.Params, p.method = append([]Role{}, p.Columns...), append([]Param{}, p.Params...), methods[p.Name]
 	}
-	return d
+	return all
+})
+
+// Names lists the names of all procedures, sorted.
+func Names() []string { return slices.Sorted(maps.Keys(methods)) }
+
+// Find gives the procedure of a name.
+func Find(name string) (Procedure, error) {
+	all := All()
+	i := slices.IndexFunc(all, func(p Procedure) bool { return p.Name == name })
+	if i < 0 {
+		return Procedure{}, fmt.Errorf("unknown statistical method %q: see `scruple stats --list`", name)
+	}
+	return all[i], nil
+}
+
+// conf95 is the default level of intervals.
+var conf95 = level{0.95}
+
+// methods are what answers each procedure of the catalog, with the defaults that it documents.
+var methods = map[string]method{
+	"paired_t_test":        typed[level, pairs]{defaults: conf95, answer: pairedT},
+	"wilcoxon_signed_rank": typed[alternativeParams, pairs]{defaults: alternativeParams{level: conf95}, answer: wilcoxon},
+	"sign_flip_exact":      typed[none, differences]{answer: signFlipExact},
+	"sign_flip_montecarlo": typed[drawParams, differences]{defaults: drawParams{20000, 1, 1}, answer: signFlipRandom},
+	"tost":                 typed[equivalenceParams, equivalenceInput]{answer: equivalence},
+	"correlation":          typed[level, pairs]{defaults: conf95, answer: correlation},
+
+	"cluster_bootstrap_random":          typed[bootstrapParams, clustered]{defaults: bootstrapParams{drawParams{10000, 1, 1}, 0.95}, answer: bootstrapped},
+	"cluster_bootstrap_fixed_resamples": typed[resampleParams, resampledInput]{defaults: resampleParams{Conf: 0.95}, answer: resampled},
+	"ols_clustered_se":                  typed[robustOptions, modelData]{answer: runRobust, uses: robustOptions.columns},
+	"lmm_random_intercepts":             typed[mixedOptions, modelData]{defaults: mixedOptions{level: conf95}, answer: runMixed, uses: mixedOptions.columns},
+	"logistic_glmm_laplace":             typed[modelOptions, modelData]{answer: runLogistic, uses: modelOptions.columns},
+
+	"binomial_interval":  byCase(conf95, proportion.intervals),
+	"two_proportion_z":   typed[proportionParams, twoProportions]{defaults: proportionParams{level: conf95, Pooled: true}, answer: compared},
+	"mcnemar":            typed[level, outcomes]{defaults: conf95, answer: mcnemar},
+	"cochran_q":          typed[none, arms]{answer: cochran},
+	"chi2_independence":  typed[chiSquaredParams, crossTable]{answer: chiSquared},
+	"fisher_exact":       typed[none, crossTable]{answer: fisher},
+	"cohen_kappa":        typed[kappaParams, raters]{defaults: kappaParams{level: conf95}, answer: kappa},
+	"fleiss_kappa":       typed[fleissParams, subjects]{defaults: fleissParams{conf95, defaultRedraw, "raters"}, answer: fleiss},
+	"gwet_ac1":           typed[kappaParams, givenLabels]{defaults: kappaParams{level: conf95}, answer: gwet},
+	"krippendorff_alpha": typed[krippendorffParams, ratings]{defaults: krippendorffParams{defaultRedraw, 0.95, "nominal"}, answer: krippendorff},
+
+	"calibration":         typed[calibrationParams, confidences]{defaults: calibrationParams{conf95, defaultRedraw, 10, false}, answer: calibrated},
+	"auroc":               typed[level, scores]{defaults: conf95, answer: auroc},
+	"ppi_mean":            typed[level, judged]{defaults: conf95, answer: poweredMean},
+	"ppi_difference":      typed[level, judgedArms]{defaults: conf95, answer: poweredDifference},
+	"confidence_sequence": typed[sequenceParams, differences]{defaults: sequenceParams{-1, 1, 0.95}, answer: sequence},
+	"p_adjust":            typed[adjustParams, pValues]{defaults: adjustParams{0.05}, answer: adjusted},
+	"power_paired_t":      byCase(none{}, pairedDesign.answer),
+	"power_mcnemar":       byCase(none{}, mcnemarDesign.answer),
+	"power_clustered":     byCase(none{}, clusteredDesign.answer),
+	"ir_metrics":          typed[rankingParams, queries]{defaults: rankingParams{level: conf95, redraw: defaultRedraw}, answer: rankingMeasures},
+	"distribution_tails":  typed[none, questions]{answer: answers},
 }

@@ -1,9 +1,14 @@
 package study
 
 import (
+	"cmp"
+	_ "embed"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
+
+	yaml "github.com/goccy/go-yaml"
 )
 
 // A Task is something that people are asked about subjects of a study. A kind gives
@@ -94,99 +99,69 @@ const BoundaryYes = "yes"
 
 const defaultSession = 20
 
-// The parts that kinds show. Older versions showed raw answers alone, so that a study that
-// was drawn by one has another list.
-var (
-	pairShows, pairShowed   = []string{"lead", "pages", "answer", "raw"}, []string{"lead", "raw"}
-	codesShows, codesShowed = []string{"lead", "pages", "answer", "raw"}, []string{"lead", "pages", "raw"}
-)
+// kindsFile says what each kind of task asks.
+//
+//go:embed kinds.yaml
+var kindsFile []byte
+
+var kinds = sync.OnceValue(func() map[string]Task {
+	var all map[string]Task
+	if err := yaml.UnmarshalWithOptions(kindsFile, &all, yaml.Strict()); err != nil {
+		panic("study: kinds.yaml: " + err.Error())
+	}
+	return all
+})
+
+// showed are the parts that kinds showed in older versions, raw answers alone, so that a
+// study that was drawn by one has another list.
+var showed = map[string][]string{"pair": {"lead", "raw"}, "codes": {"lead", "pages", "raw"}}
 
 // Former is the full task as older versions completed it.
 func (t Task) Former() Task {
-	switch {
-	case t.Kind == "pair" && slices.Equal(t.Show, pairShows):
-		t.Show = pairShowed
-	case t.Kind == "codes" && slices.Equal(t.Show, codesShows):
-		t.Show = codesShowed
+	if former := showed[t.Kind]; former != nil && slices.Equal(t.Show, kinds()[t.Kind].Show) {
+		t.Show = former
 	}
 	return t
 }
 
 // Full is the task with the keys of its kind and its defaults.
 func (t Task) Full() Task {
-	number := func(x float64) *float64 { return &x }
-	set := func(of string, show []string, ask ...Question) {
-		if t.Of == "" {
-			t.Of = of
-		}
-		if t.Show == nil {
-			t.Show = show
-		}
-		if t.Ask == nil && len(ask) > 0 {
-			t.Ask = ask
-		}
-	}
+	kind := kinds()[t.Kind]
 	if t.Queue != "" {
-		set("trial", []string{}) // the queue says what is shown
+		kind.Of, kind.Show = "trial", []string{} // the queue says what is shown
 	}
-	text := []string{"lead", "pages"}
-	answered := []string{"lead", "pages", "answer", "quote"}
-	switch t.Kind {
-	case "label":
-		set("item", text, Question{Name: "label", Type: "choice", Text: "Label", Options: t.Labels},
-			Question{Name: "rationale", Type: "text", Text: "Why, in two to four sentences?", Min: number(20), Max: number(2000)})
-	case "assessment":
-		var domains []string
-		for _, h := range t.Checklist {
-			domains = append(domains, h.Name)
-		}
-		ask := []Question{{Name: "label", Type: "choice", Text: "Label", Options: t.Labels, Key: "l"},
-			{Name: "rationale", Type: "text", Text: "Why, in two to four sentences?", Min: number(20), Max: number(4000), Sentences: []int{2, 4}}}
-		if len(domains) > 1 {
-			ask = append(ask, Question{Name: "domains", Type: "several", Text: "Domains that decided", Options: domains, Min: number(1), Key: "d"})
-		}
-		ask = append(ask, Question{Name: "boundary", Type: "choice", Text: "A boundary case?", Options: []string{"no", BoundaryYes}, Key: "b"},
-			Question{Name: "boundary_notes", Type: "text", Text: "Why it is one", Min: number(3), Max: number(2000), When: "boundary=" + BoundaryYes})
-		set("item", text, ask...)
-	case "failure":
-		code := Question{Type: "choice", Options: t.Labels, Optional: true}
-		primary, secondary, tertiary := code, code, code
-		primary.Name, primary.Text, primary.Key, primary.Optional = "primary", "Primary code", "p", false
-		secondary.Name, secondary.Text, secondary.Key = "secondary", "Secondary code", "c"
-		tertiary.Name, tertiary.Text, tertiary.Key = "tertiary", "Tertiary code", "v"
-		set("trial", []string{}, primary, secondary, tertiary, Question{Name: "run", Type: "number", Text: "Representative run", Min: number(1), Key: "r"},
-			Question{Name: "emergent", Type: "text", Text: "Name of the emergent code, if one is used", Max: number(200), Optional: true, Key: "e"},
-			Question{Name: "justification", Type: "text", Text: "Justification", Min: number(10), Max: number(2000), Key: "j"},
-			Question{Name: "memo", Type: "text", Text: "Memo: decisions of interpretation", Max: number(4000), Optional: true, Key: "m"})
-	case "gold":
-		set("unit", text, Question{Name: "exists", Type: "choice", Text: "Does the text give it?", Options: []string{UnitPresent, UnitMissing, UnitAmbiguous}},
-			Question{Name: "value", Type: "text", Text: "Value", Min: number(1), Max: number(500), When: "exists=" + UnitPresent},
-			Question{Name: "quote", Type: "span", Text: "Passage that shows it", Max: number(1), When: "exists=" + UnitPresent},
-			Question{Name: "candidates", Type: "text", Text: "Possible values, one per line", Min: number(3), Max: number(1000), When: "exists=" + UnitAmbiguous})
-	case "claim":
-		set("unit", answered, Question{Name: "grounded", Type: "choice", Text: "Does the quoted text show this value?", Options: []string{"grounded", "not grounded"}})
-	case "codes":
-		set("trial", codesShows, Question{Name: "codes", Type: "several", Text: "Codes, one to three", Options: t.Labels, Min: number(1), Max: number(3)},
-			Question{Name: "reason", Type: "text", Text: "Reason", Min: number(10), Max: number(2000)},
-			Question{Name: "emergent", Type: "text", Text: "A new code, if none fits", Max: number(200), Optional: true})
-	case "pair":
-		set("pair", pairShows, Question{Name: "better", Type: "choice", Text: "Which answer is better?", Options: []string{"A", "B", "tie"}})
-	case "spans":
-		set("trial", []string{"lead", "pages", "answer", "quote", "raw"}, Question{Name: "errors", Type: "span", Text: "Passages with an error", Options: t.Labels, Optional: true},
-			Question{Name: "rating", Type: "number", Text: "Rating, 1 (bad) to 5 (good)", Min: number(1), Max: number(5)})
+	t.Of = cmp.Or(t.Of, kind.Of)
+	if t.Show == nil {
+		t.Show = slices.Clone(kind.Show)
 	}
-	if t.Title == "" {
-		t.Title = t.Name
+	if t.Ask == nil {
+		t.Ask = t.questions(kind.Ask)
 	}
-	if t.Session == 0 {
-		t.Session = defaultSession
-	}
+	t.Title, t.Session = cmp.Or(t.Title, t.Name), cmp.Or(t.Session, defaultSession)
 	for i := range t.Ask {
-		if t.Ask[i].Text == "" {
-			t.Ask[i].Text = t.Ask[i].Name
-		}
+		t.Ask[i].Text = cmp.Or(t.Ask[i].Text, t.Ask[i].Name)
 	}
 	return t
+}
+
+// questions are those of a kind with the labels and headings of the task as their options.
+func (t Task) questions(ofKind []Question) (list []Question) {
+	var headings []string
+	for _, h := range t.Checklist {
+		headings = append(headings, h.Name)
+	}
+	for _, q := range ofKind {
+		switch {
+		case slices.Contains(q.Options, "LABELS"):
+			q.Options = t.Labels
+		case slices.Contains(q.Options, "HEADINGS") && len(headings) < 2:
+			continue
+		case slices.Contains(q.Options, "HEADINGS"):
+			q.Options = headings
+		}
+		list = append(list, q)
+	}
+	return list
 }
 
 // Applies reports whether a question is asked, given the choices so far.

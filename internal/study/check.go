@@ -110,10 +110,6 @@ func (c *checker) errorf(at Position, path, format string, args ...any) {
 // unknown reports keys the schema does not have.
 func (c *checker) unknown(f *jsonschema.ValidationError, keys []string) {
 	n, path := c.locate(f.InstanceLocation)
-	where := path
-	if where == "" {
-		where = "study"
-	}
 	properties, _ := c.part(f.SchemaURL)["properties"].(map[string]any)
 	known := slices.Sorted(maps.Keys(properties))
 	for _, key := range keys {
@@ -126,7 +122,7 @@ func (c *checker) unknown(f *jsonschema.ValidationError, keys []string) {
 		} else if k, ok := text.Nearest(key, known); ok {
 			c.meant[joinPath(path, k)] = true
 		}
-		c.errs.Add(&Error{Pos: n.get(key).at, Err: fmt.Errorf("unknown key %s in %s: %s", quote(key), where, hint)})
+		c.errs.Add(&Error{Pos: n.get(key).at, Err: fmt.Errorf("unknown key %s in %s: %s", quote(key), cmp.Or(path, "study"), hint)})
 	}
 }
 

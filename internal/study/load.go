@@ -33,9 +33,7 @@ type File struct {
 	sum       [sha256.Size]byte // of the bytes of the file
 
 	mu   sync.Mutex
-	used map[string]bool // paths that were resolved
-	// prompts are those of them that [File.Prompt] resolved.
-	prompts map[string]bool
+	used map[string]bool // paths that were resolved; true: as prompts
 }
 
 // SHA256 returns the SHA-256 of the bytes of the file in hexadecimal.
@@ -50,14 +48,6 @@ func (f *File) SHA256() string { return hex.EncodeToString(f.sum[:]) }
 // defaults.
 func Load(path string, overrides []string, into Any) (*File, error) {
 	f, err := read(path, overrides)
-	if err != nil {
-		return nil, err
-	}
-	return f, f.load(into)
-}
-
-func load(path string, data []byte, overrides []string, into Any) (*File, error) {
-	f, err := parse(path, data, overrides)
 	if err != nil {
 		return nil, err
 	}
@@ -231,34 +221,27 @@ func (f *File) Errorf(path, format string, args ...any) error {
 // Resolve makes the path of a file or folder that the study reads one that can be
 // opened: relative paths are relative to the study file. [File.Used] lists these
 // paths.
-func (f *File) Resolve(rel string) string {
+func (f *File) Resolve(rel string) string { return f.use(rel, false) }
+
+func (f *File) use(rel string, prompt bool) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.used == nil {
 		f.used = map[string]bool{}
 	}
-	f.used[rel] = true
+	f.used[rel] = f.used[rel] || prompt
 	return f.Place(rel)
 }
 
 // Prompt is Resolve for a file whose text is part of what models are asked, such as a
 // prompt, or otherwise defines an arm. [File.Prompts] lists these paths.
-func (f *File) Prompt(rel string) string {
-	place := f.Resolve(rel)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.prompts == nil {
-		f.prompts = map[string]bool{}
-	}
-	f.prompts[rel] = true
-	return place
-}
+func (f *File) Prompt(rel string) string { return f.use(rel, true) }
 
 // Prompts lists the paths of prompts, as the study has them, sorted.
 func (f *File) Prompts() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return slices.Sorted(maps.Keys(f.prompts))
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(f.used)), func(rel string) bool { return !f.used[rel] })
 }
 
 // Place is Resolve for a path that the study does not read, such as one that it
@@ -326,4 +309,53 @@ func (f *File) Used() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Sorted(maps.Keys(f.used))
+}
+
+// CheckLinks refuses links that lead out of the study's folder, on the way to a file that
+// the study reads or in a folder that it reads, except those to the files of programs. A study of
+// someone else could so show any file of this machine to a model. A path such as ../data,
+// which a reader of the study sees, is allowed.
+func (f *File) CheckLinks(programs []string) error {
+	var errs []error
+	for _, rel := range f.Used() {
+		if rel == "" || filepath.Clean(rel) == "." || slices.Contains(programs, rel) {
+			continue
+		}
+		errs = append(errs, f.Contained(rel))
+		root, err := os.OpenRoot(f.Place(rel))
+		if err != nil {
+			continue // a file, or it does not exist
+		}
+		_ = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+			if err == nil && d.Type()&fs.ModeSymlink != 0 {
+				errs = append(errs, f.Contained(filepath.Join(rel, name)))
+			}
+			return nil
+		})
+		root.Close()
+	}
+	return errors.Join(errs...)
+}
+
+// Contained returns an error if a path relative to the study's folder, below it as written,
+// is or passes a link that leads out of the folder.
+func (f *File) Contained(rel string) error {
+	if !filepath.IsLocal(rel) {
+		return nil
+	}
+	root, err := os.OpenRoot(f.Dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for path := filepath.Clean(rel); path != "."; path = filepath.Dir(path) { // what does not exist yet may be below a link
+		if _, err := root.Stat(path); err == nil {
+			return nil
+		}
+		if _, err := os.Stat(f.Place(path)); err == nil {
+			target, _ := filepath.EvalSymlinks(f.Place(path))
+			return fmt.Errorf("%s leads out of the study's folder by a link, to %s: write that path in the study, or replace the link by what it leads to", f.Place(path), target)
+		}
+	}
+	return nil
 }

@@ -285,3 +285,11 @@ func TestLoadFromDisk(t *testing.T) {
 		}
 	}
 }
+
+func load(path string, data []byte, overrides []string, into Any) (*File, error) {
+	f, err := parse(path, data, overrides)
+	if err != nil {
+		return nil, err
+	}
+	return f, f.load(into)
+}

@@ -2,8 +2,8 @@
 // data, the comparisons and the decision rules. This package defines the keys
 // common to all suites; each suite embeds [Study] in a struct with its own keys.
 //
-// Loading has five steps: YAML is parsed into a tree with positions (parse.go,
-// tree.go), overrides change the tree (override.go), the JSON Schema generated
+// Loading has five steps: YAML is parsed into a tree with positions (parse.go),
+// overrides change the tree (tree.go), the JSON Schema generated
 // from the Go types validates it and fills in defaults (schema.go, check.go),
 // encoding/json decodes it (load.go), and the remaining checks run last
 // (validate.go). Editors get the same schema that validates.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -206,7 +207,8 @@ func (t *Table) object(row Row, value jsontext.Value) bool {
 	if t.Header == nil {
 		t.Header, t.columns = []string{}, map[string]int{}
 	}
-	for name, member := range members(value) {
+	for m := range members(value) {
+		name := m.name
 		column, known := t.columns[strings.ToLower(name)]
 		switch {
 		case strings.TrimSpace(name) == "":
@@ -223,14 +225,21 @@ func (t *Table) object(row Row, value jsontext.Value) bool {
 			t.wrong.add(fmt.Errorf("%s: keys %q and %q: use one name", t.Place(row, -1), t.Header[column], name))
 			return true
 		}
-		row.Cells[column] = cellOf(member)
+		row.Cells[column] = cellOf(m.value)
 	}
 	return t.add(row)
 }
 
-// members yields the members of a valid object.
-func members(object jsontext.Value) func(yield func(string, jsontext.Value) bool) {
-	return func(yield func(string, jsontext.Value) bool) {
+// A member is one of an object, which ends at an offset.
+type member struct {
+	name  string
+	value jsontext.Value
+	end   int
+}
+
+// members yields the members of the valid object that a text begins with.
+func members(object []byte) iter.Seq[member] {
+	return func(yield func(member) bool) {
 		d := jsontext.NewDecoder(bytes.NewReader(object))
 		_, _ = d.ReadToken()
 		for d.PeekKind() == '"' {
@@ -240,7 +249,7 @@ func members(object jsontext.Value) func(yield func(string, jsontext.Value) bool
 			}
 			name := token.String()
 			value, err := d.ReadValue()
-			if err != nil || !yield(name, value) {
+			if err != nil || !yield(member{name, value, int(d.InputOffset())}) {
 				return
 			}
 		}
@@ -249,20 +258,9 @@ func members(object jsontext.Value) func(yield func(string, jsontext.Value) bool
 
 // memberAt is the offset of the value of a name in an object that a text begins with.
 func memberAt(data []byte, name string) int {
-	d := jsontext.NewDecoder(bytes.NewReader(data))
-	_, _ = d.ReadToken()
-	for d.PeekKind() == '"' {
-		token, err := d.ReadToken()
-		if err != nil {
-			return 0
-		}
-		found := token.String() == name
-		value, err := d.ReadValue()
-		if err != nil {
-			return 0
-		}
-		if found {
-			return int(d.InputOffset()) - len(value)
+	for m := range members(data) {
+		if m.name == name {
+			return m.end - len(m.value)
 		}
 	}
 	return 0

@@ -1,11 +1,15 @@
 package text
 
 import (
+	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 	"sync"
+	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
@@ -180,132 +184,237 @@ type builder struct {
 	doc   string
 	text  strings.Builder
 	spans []span
-	space bool // white space is due before the next character
-	from  int  // where that white space begins in the document
+	space span // white space before the next character, if due
+	due   bool
 	buf   []byte
 }
 
 // page adds the text of doc[from:to].
 func (b *builder) page(from, to int) {
-	s := b.doc[:to]
 	for i := from; i < to; {
-		// An ASCII character is its own normal form unless a mark follows.
-		j := i
-		for j < to && s[j] < utf8.RuneSelf {
-			j++
+		// An ASCII character is its own normal form unless a mark follows, and so is a space
+		// between two of them.
+		end := i
+		letter := func(at int) bool { return at < to && ' ' < b.doc[at] && b.doc[at] < utf8.RuneSelf }
+		for letter(end) || end > i && end < to && b.doc[end] == ' ' && letter(end+1) {
+			end++
 		}
-		if j < to && j > i {
-			j--
+		if end < to && b.doc[end] >= utf8.RuneSelf {
+			end--
 		}
-		if j > i {
-			b.same(i, j)
-			i = j
+		if end > i {
+			b.put(b.doc[i:end], span{from: int32(i), plain: true})
+			i = end
 			continue
 		}
-		n := max(1, validLength(s[i:i+max(1, norm.NFKC.NextBoundaryInString(s[i:], true))]))
-		b.other(i, i+n)
-		i += n
-	}
-}
-
-// other adds the characters of doc[from:to], which are normalised together.
-func (b *builder) other(from, to int) {
-	raw := b.doc[from:to]
-	b.buf = norm.NFKC.AppendString(b.buf[:0], raw)
-	if r, size := utf8.DecodeRuneInString(raw); size == len(raw) && isSpace(r) {
-		b.spaceAt(from)
-		return
-	}
-	if string(b.buf) == raw {
-		b.same(from, to)
-		return
-	}
-	// A normal form may hold a space of its own (that of ´ does), which
-	// collapses with the white space around it like any other.
-	for i := 0; i < len(b.buf); {
-		r, size := utf8.DecodeRune(b.buf[i:])
-		if isSpace(r) {
-			b.spaceAt(from)
-		} else {
-			b.due()
-			b.mark(span{at: int32(b.text.Len()), from: int32(from), to: int32(to)})
-			b.text.Write(b.buf[i : i+size])
-		}
-		i += size
-	}
-}
-
-// same adds doc[from:to], which is in normal form but may hold white space.
-func (b *builder) same(from, to int) {
-	for i := from; i < to; {
-		r, size := utf8.DecodeRuneInString(b.doc[i:to])
-		if isSpace(r) {
-			b.spaceAt(i)
-			i += size
-			continue
-		}
-		end := words(b.doc, i, to)
-		b.due()
-		b.plain(i)
-		b.text.WriteString(b.doc[i:end])
+		s := b.doc[i:to]
+		end = i + max(1, validLength(s[:max(1, norm.NFKC.NextBoundaryInString(s, true))]))
+		b.together(i, end)
 		i = end
 	}
 }
 
-// words is where the words that begin at from end: before the next white space
-// that is not a single space between two of them.
-func words(s string, from, to int) int {
-	for i := from; i < to; {
-		switch c := s[i]; {
-		case c >= utf8.RuneSelf:
-			r, size := utf8.DecodeRuneInString(s[i:to])
-			if isSpace(r) {
-				return i
-			}
-			i += size
-		case c == ' ' && i+1 < to && ' ' < s[i+1] && s[i+1] < utf8.RuneSelf:
-			i += 2
-		case c <= ' ' && isSpace(rune(c)):
-			return i
-		default:
-			i++
+// together adds the characters of doc[from:to], which are normalised together. A normal
+// form may hold a space of its own (that of ´ does), which collapses with the white space
+// around it like any other.
+func (b *builder) together(from, to int) {
+	b.buf = norm.NFKC.AppendString(b.buf[:0], b.doc[from:to])
+	plain := string(b.buf) == b.doc[from:to]
+	for i, size := 0, 0; i < len(b.buf); i += size {
+		var r rune
+		r, size = utf8.DecodeRune(b.buf[i:])
+		of := span{from: int32(from), to: int32(to)}
+		if plain {
+			of = span{from: int32(from + i), plain: true}
+		}
+		if !isSpace(r) {
+			b.put(string(b.buf[i:i+size]), of)
+		} else if !b.due && b.text.Len() > 0 {
+			b.space, b.due = span{from: of.from, plain: true}, true
 		}
 	}
-	return to
 }
 
-// plain begins a span of unchanged document text, unless it continues the last one.
-func (b *builder) plain(from int) {
-	at := b.text.Len()
-	if n := len(b.spans); n == 0 || !b.spans[n-1].plain || int(b.spans[n-1].from)+at-int(b.spans[n-1].at) != from {
-		b.spans = append(b.spans, span{at: int32(at), from: int32(from), plain: true})
-	}
-}
-
-// mark begins a span that is not plain, unless it continues the last one.
-func (b *builder) mark(s span) {
-	if n := len(b.spans); n > 0 {
-		last := b.spans[n-1]
-		if !last.plain && last.from == s.from && last.to == s.to {
-			return
-		}
-	}
-	b.spans = append(b.spans, s)
-}
-
-func (b *builder) spaceAt(i int) {
-	if !b.space && b.text.Len() > 0 {
-		b.space, b.from = true, i
-	}
-}
-
-// due writes the one space that a run of white space comes to. The space maps
+// put adds a text, after the one space that a run of white space comes to. The space maps
 // to the first character of the run; no quote begins or ends with it.
-func (b *builder) due() {
-	if !b.space {
-		return
+func (b *builder) put(s string, of span) {
+	if b.due {
+		b.due = false
+		b.put(" ", b.space)
 	}
-	b.space = false
-	b.plain(b.from)
-	b.text.WriteByte(' ')
+	of.at = int32(b.text.Len())
+	if last := len(b.spans) - 1; last < 0 || !b.spans[last].continues(of) {
+		b.spans = append(b.spans, of)
+	}
+	b.text.WriteString(s)
+}
+
+// continues reports whether what another span begins with is a part of this one.
+func (s span) continues(next span) bool {
+	if s.plain && next.plain {
+		return s.from+next.at-s.at == next.from
+	}
+	return !s.plain && !next.plain && s.from == next.from && s.to == next.to
+}
+
+// A Page is the byte range of one page's text in a document, without the
+// marker line before it.
+type Page struct {
+	Number     int
+	Start, End int
+}
+
+const markerPrefix = "---PAGE"
+
+// Pages finds the pages of a document. A page begins after a line
+// "---PAGE n---"; numbers increase, from whatever the first one is. A document
+// without any marker is one page, numbered 1. An invalid marker, or text before the
+// first marker, is an error with the line number.
+func Pages(doc string) ([]Page, error) {
+	var pages []Page
+	for pos, line := 0, 1; pos < len(doc); line++ {
+		next := len(doc)
+		if i := strings.IndexByte(doc[pos:], '\n'); i >= 0 {
+			next = pos + i + 1
+		}
+		if strings.HasPrefix(doc[pos:next], markerPrefix) {
+			number, err := readMarker(doc[pos:next])
+			if err != nil {
+				return nil, fmt.Errorf("reading pages: line %d: %w", line, err)
+			}
+			if len(pages) == 0 && !isBlank(doc[:pos]) {
+				return nil, fmt.Errorf("reading pages: line %d: text before the first page marker; put a marker line before it or remove it", line)
+			}
+			if n := len(pages); n > 0 {
+				last := &pages[n-1]
+				last.End = pos
+				if number <= last.Number {
+					return nil, fmt.Errorf("reading pages: line %d: page %d comes after page %d; number the pages in increasing order", line, number, last.Number)
+				}
+			}
+			pages = append(pages, Page{Number: number, Start: next, End: len(doc)})
+		}
+		pos = next
+	}
+	if pages == nil {
+		pages = []Page{{Number: 1, Start: 0, End: len(doc)}}
+	}
+	return pages, nil
+}
+
+var errMarker = errors.New("a page marker must be on its own line, such as ---PAGE 3---")
+
+// readMarker reads a whole line that begins like a page marker.
+func readMarker(line string) (int, error) {
+	line = strings.TrimRight(line, " \t\r\n")
+	digits, ok := strings.CutPrefix(line, markerPrefix+" ")
+	if ok {
+		digits, ok = strings.CutSuffix(digits, "---")
+	}
+	if !ok {
+		return 0, fmt.Errorf("%q: %w", clip(line), errMarker)
+	}
+	n, err := strconv.Atoi(digits)
+	if err != nil || n < 1 || digits[0] == '+' || digits[0] == '0' {
+		return 0, fmt.Errorf("%q: page %q is not a whole number from 1: %w", clip(line), clip(digits), errMarker)
+	}
+	return n, nil
+}
+
+func isBlank(s string) bool {
+	return strings.IndexFunc(s, func(r rune) bool { return !isSpace(r) }) < 0
+}
+
+// clip shortens a text for an error message.
+func clip(s string) string { return Shorten(s, 60) }
+
+// unmarked removes page markers from a quote that was copied across a page break,
+// since they are not part of the searched text.
+func unmarked(quote string) string {
+	if !strings.Contains(quote, markerPrefix) {
+		return quote
+	}
+	lines := strings.Split(quote, "\n")
+	return strings.Join(slices.DeleteFunc(lines, func(line string) bool {
+		_, err := readMarker(strings.TrimRight(line, "\r"))
+		return strings.HasPrefix(line, markerPrefix) && err == nil
+	}), "\n")
+}
+
+// lineEndJoins are what a hyphen between two letters at the end of a line can stand for: it
+// divides a word (agree-ment) or is a part of it (well-known).
+var lineEndJoins = [2]string{"", "-"}
+
+// HasTypography reports whether the document contains the quote in other typography only:
+// [Index.Has] returns false, and comparing texts in which curly quotes are straight, all
+// dashes are hyphens, invisible characters are left out and words divided at the end of a
+// line are whole returns true. Case counts.
+func (x *Index) HasTypography(quote string) bool {
+	if x.Has(quote) {
+		return false
+	}
+	for i, text := range x.typographic() {
+		if q := foldTypography(unmarked(quote), lineEndJoins[i]); q != "" && strings.Contains(text, q) {
+			return true
+		}
+	}
+	return false
+}
+
+// typographic is the text of pages with its typography folded, for each of the joins.
+func typographic(doc string, pages []Page) (folded [2]string) {
+	var all strings.Builder
+	for _, p := range pages {
+		all.WriteString(doc[p.Start:p.End])
+	}
+	for i, join := range lineEndJoins {
+		folded[i] = foldTypography(all.String(), join)
+	}
+	return folded
+}
+
+var (
+	// A soft hyphen shows at the end of a line only.
+	unseenMarks = strings.NewReplacer("\u00ad\n", "-\n", "\u00ad\r\n", "-\n",
+		"\u00ad", "", "\u200b", "", "\u200c", "", "\u200d", "", "\u2060", "", "\ufeff", "")
+	lineEndHyphen = regexp.MustCompile(`[-‐‑]\s*\n\s*`)
+)
+
+// foldTypography is the minimal form of s with its typography folded. A hyphen between
+// letters at the end of a line becomes the join. It is idempotent.
+func foldTypography(s, join string) string {
+	s = joinLines(nfkc(unseenMarks.Replace(s)), join)
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case strings.ContainsRune("‘’‚‛`‹›ʼ", r):
+			return '\''
+		case strings.ContainsRune("“”„‟«»", r):
+			return '"'
+		case unicode.Is(unicode.Pd, r), r == '−', r == '⁃':
+			return '-'
+		}
+		return r
+	}, s)
+	return Minimal(s) // what was apart may compose
+}
+
+// joinLines joins lines that a hyphen between two letters or digits breaks. Beside a digit
+// the hyphen stays, as nothing divides a number.
+func joinLines(s, join string) string {
+	var b strings.Builder
+	done := 0
+	for _, at := range lineEndHyphen.FindAllStringIndex(s, -1) {
+		left, _ := utf8.DecodeLastRuneInString(s[:at[0]])
+		right, _ := utf8.DecodeRuneInString(s[at[1]:])
+		if !isWordRune(left) || !isWordRune(right) {
+			continue
+		}
+		hyphen := "-"
+		if unicode.IsLetter(left) && unicode.IsLetter(right) {
+			hyphen = join
+		}
+		b.WriteString(s[done:at[0]] + hyphen)
+		done = at[1]
+	}
+	return b.String() + s[done:]
 }

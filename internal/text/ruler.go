@@ -3,6 +3,7 @@ package text
 import (
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -40,13 +41,7 @@ type Ruler struct {
 
 // NewRuler makes a ruler for a text.
 func NewRuler(text string) *Ruler {
-	r := &Ruler{Text: text, ascii: true}
-	for i := range len(text) {
-		if text[i] >= utf8.RuneSelf {
-			r.ascii = false
-			break
-		}
-	}
+	r := &Ruler{Text: text, ascii: isASCII(text)}
 	if !r.ascii {
 		for i := range text {
 			r.start = append(r.start, i)
@@ -65,43 +60,42 @@ func (r *Ruler) Len() int {
 }
 
 // Byte converts a code point offset to a byte offset.
-func (r *Ruler) Byte(point int) int {
+func (r *Ruler) Byte(point int) int { return r.In(point, Bytes) }
+
+// offsets are those of the code points in a unit, and of the end; nil where they are their
+// numbers.
+func (r *Ruler) offsets(u Unit) []int {
 	switch {
-	case point < 0 || point > r.Len():
-		return -1
-	case r.ascii:
-		return point
+	case r.ascii || u == CodePoints || u == "":
+		return nil
+	case u == Bytes:
+		return r.start
 	}
-	return r.start[point]
+	return r.utf16()
 }
 
 // Point converts an offset of a unit to code points.
 func (r *Ruler) Point(offset int, u Unit) int {
+	offsets := r.offsets(u)
 	switch {
-	case offset < 0:
+	case offset < 0 || offsets == nil && offset > r.Len() || offsets != nil && offset > offsets[len(offsets)-1]:
 		return -1
-	case r.ascii || u == CodePoints || u == "":
-		if offset > r.Len() {
-			return -1
-		}
+	case offsets == nil:
 		return offset
-	case u == Bytes:
-		return last(r.start, offset)
 	}
-	return last(r.utf16(), offset)
+	return sort.SearchInts(offsets, offset+1) - 1 // the last that is not above it
 }
 
 // In converts a code point offset to a unit.
 func (r *Ruler) In(point int, u Unit) int {
+	offsets := r.offsets(u)
 	switch {
 	case point < 0 || point > r.Len():
 		return -1
-	case r.ascii || u == CodePoints || u == "":
+	case offsets == nil:
 		return point
-	case u == Bytes:
-		return r.start[point]
 	}
-	return r.utf16()[point]
+	return offsets[point]
 }
 
 func (r *Ruler) utf16() []int {
@@ -114,22 +108,6 @@ func (r *Ruler) utf16() []int {
 		r.units = append(r.units, n)
 	}
 	return r.units
-}
-
-// last is the index of the last offset that is at most want; -1 beyond the end.
-func last(offsets []int, want int) int {
-	if want > offsets[len(offsets)-1] {
-		return -1
-	}
-	low, high := 0, len(offsets)
-	for high-low > 1 {
-		if middle := (low + high) / 2; offsets[middle] <= want {
-			low = middle
-		} else {
-			high = middle
-		}
-	}
-	return low
 }
 
 // Exactly converts an offset of a unit to code points. One inside of a character is an error.

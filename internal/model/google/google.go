@@ -1,11 +1,11 @@
-// Package google calls Gemini models with generateContent. Only this package knows
-// the format: the endpoint is in this file, requests are in request.go, responses
-// in response.go. tools/sdk tests it against the official SDK.
+// Package google calls Gemini models with generateContent, a format that it alone knows.
+// tools/sdk tests it against the official SDK.
 //
 // The package must not know any other provider, nor who asks or why.
 package google
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -56,4 +56,186 @@ func (w wire) URL(r *eval.Request) (string, error) {
 		name = "models/" + name
 	}
 	return w.base + "/" + name + ":generateContent", nil
+}
+
+type request struct {
+	SystemInstruction *content                   `json:"systemInstruction,omitempty"`
+	Contents          []content                  `json:"contents"`
+	GenerationConfig  generation                 `json:"generationConfig,omitzero"`
+	Tools             []map[string][]function    `json:"tools,omitempty"`
+	ToolConfig        map[string]functionCalling `json:"toolConfig,omitempty"`
+}
+
+type content struct {
+	Role  string              `json:"role,omitempty"`
+	Parts []map[string]string `json:"parts"`
+}
+
+type generation struct {
+	Temperature        *float64        `json:"temperature,omitempty"`
+	TopP               *float64        `json:"topP,omitempty"`
+	Seed               *int64          `json:"seed,omitempty"`
+	StopSequences      []string        `json:"stopSequences,omitempty"`
+	MaxOutputTokens    int             `json:"maxOutputTokens,omitempty"`
+	ResponseMIMEType   string          `json:"responseMimeType,omitempty"`
+	ResponseJSONSchema json.RawMessage `json:"responseJsonSchema,omitempty"`
+	ThinkingConfig     *thinking       `json:"thinkingConfig,omitempty"`
+}
+
+type thinking struct {
+	Level  string `json:"thinkingLevel,omitempty"`
+	Budget int    `json:"thinkingBudget,omitempty"`
+}
+
+type function struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Parameters  json.RawMessage `json:"parametersJsonSchema,omitempty"`
+}
+
+type functionCalling struct {
+	Mode    string   `json:"mode"`
+	Allowed []string `json:"allowedFunctionNames"`
+}
+
+// Encode implements [model.Wire].
+func (wire) Encode(r *eval.Request, refused model.Refused) ([]byte, []string, error) {
+	a := model.Adapt(r, refused)
+	var out request
+	system, turns := a.Turns() // Gemma takes no system prompt
+	if system != "" {
+		out.SystemInstruction = &content{Parts: []map[string]string{{"text": system}}}
+	}
+	out.Contents = make([]content, len(turns))
+	for i, t := range turns {
+		if t.Role == "assistant" {
+			t.Role = "model"
+		}
+		out.Contents[i] = content{t.Role, []map[string]string{{"text": t.Content}}}
+	}
+	out.GenerationConfig = generationOf(r, a)
+	var declared []function
+	for _, t := range r.Tools {
+		declared = append(declared, function{t.Name, t.Description, t.Parameters})
+	}
+	if declared != nil {
+		out.Tools = []map[string][]function{{"functionDeclarations": declared}}
+	}
+	if r.Force != "" {
+		out.ToolConfig = map[string]functionCalling{"functionCallingConfig": {"ANY", []string{r.Force}}}
+	}
+	body, err := model.EncodeJSON(&out)
+	return body, a.Notes, err
+}
+
+func generationOf(r *eval.Request, a *model.Adaptation) generation {
+	s := a.Sampling()
+	g := generation{Temperature: s.Temperature, TopP: s.TopP, Seed: s.Seed, StopSequences: s.Stop}
+	if r.MaxTokens > 0 && !a.Drops(model.MaxTokens, "max_tokens") {
+		g.MaxOutputTokens = r.MaxTokens + r.Allowance // thinking counts in the limit
+	}
+	if r.Schema != nil && !a.Drops(model.JSONSchema, "json schema") {
+		g.ResponseMIMEType, g.ResponseJSONSchema = "application/json", r.Schema.JSON
+	}
+	if t := r.Reasoning; t.Effort != "" || t.Budget > 0 {
+		g.ThinkingConfig = &thinking{t.Effort, t.Budget}
+	}
+	return g
+}
+
+type answer struct {
+	Candidates     []candidate     `json:"candidates"`
+	PromptFeedback json.RawMessage `json:"promptFeedback"`
+	Usage          json.RawMessage `json:"usageMetadata"`
+	ModelVersion   model.Word      `json:"modelVersion"`
+	ResponseID     model.Word      `json:"responseId"`
+	Error          json.RawMessage `json:"error"`
+}
+
+type candidate struct {
+	Content struct {
+		Parts []part `json:"parts"`
+	} `json:"content"`
+	FinishReason  model.Word `json:"finishReason"`
+	FinishMessage model.Word `json:"finishMessage"`
+}
+
+type part struct {
+	Text         string        `json:"text"`
+	Thought      bool          `json:"thought"`
+	FunctionCall *functionCall `json:"functionCall"`
+}
+
+type functionCall struct {
+	ID   model.Word      `json:"id"`
+	Name string          `json:"name"`
+	Args model.Arguments `json:"args"`
+}
+
+// Decode reads an answer: the text and function calls of its first candidate,
+// without its thoughts. A prompt that was blocked has no candidate; it is a
+// refusal.
+func (wire) Decode(body []byte) (eval.Response, error) {
+	var a answer
+	if err := json.Unmarshal(body, &a); err != nil {
+		return eval.Response{}, model.Malformed("reading the answer: %v", err)
+	}
+	if model.Present(a.Error) {
+		return eval.Response{}, model.InBody(a.Error)
+	}
+	r := eval.Response{ModelVersion: string(a.ModelVersion), RequestID: string(a.ResponseID), Usage: readUsage(a.Usage)}
+	if len(a.Candidates) == 0 {
+		return blocked(r, a.PromptFeedback)
+	}
+	c := a.Candidates[0]
+	var text strings.Builder
+	for _, p := range c.Content.Parts {
+		if !p.Thought {
+			text.WriteString(p.Text)
+		}
+		if f := p.FunctionCall; f != nil {
+			r.ToolCalls = append(r.ToolCalls, eval.ToolCall{ID: string(f.ID), Name: f.Name, Arguments: json.RawMessage(f.Args)})
+		}
+	}
+	r.Text, r.StopReason = text.String(), string(c.FinishReason)
+	if r.Stop = model.StopOf(&r, stops); r.Stop == eval.StopRefused {
+		r.Refusal = string(c.FinishMessage)
+	}
+	return r, nil
+}
+
+func blocked(r eval.Response, feedback json.RawMessage) (eval.Response, error) {
+	var f struct {
+		BlockReason  model.Word `json:"blockReason"`
+		BlockMessage model.Word `json:"blockReasonMessage"`
+	}
+	if !model.Present(feedback) || json.Unmarshal(feedback, &f) != nil || f.BlockReason == "" {
+		return eval.Response{}, model.Malformed("the answer has no candidates")
+	}
+	r.Stop, r.StopReason, r.Refusal = eval.StopRefused, string(f.BlockReason), string(f.BlockMessage)
+	return r, nil
+}
+
+// Gemini has no stop reason for tool calls.
+var stops = map[string]eval.Stop{"STOP": eval.StopEnd, "MAX_TOKENS": eval.StopLength, "SAFETY": eval.StopRefused, "RECITATION": eval.StopRefused,
+	"BLOCKLIST": eval.StopRefused, "PROHIBITED_CONTENT": eval.StopRefused, "SPII": eval.StopRefused, "MODEL_ARMOR": eval.StopRefused,
+	"IMAGE_SAFETY": eval.StopRefused, "IMAGE_PROHIBITED_CONTENT": eval.StopRefused, "IMAGE_RECITATION": eval.StopRefused}
+
+type usage struct {
+	Prompt     model.Count `json:"promptTokenCount"`
+	Candidates model.Count `json:"candidatesTokenCount"`
+	Cached     model.Count `json:"cachedContentTokenCount"`
+	Thoughts   model.Count `json:"thoughtsTokenCount"`
+	Tools      model.Count `json:"toolUsePromptTokenCount"` // results of the provider's own tools
+}
+
+// readUsage reads token counts. Gemini counts cached tokens within the prompt, and apart
+// from each other the prompt, what its own tools added to it, candidates and thoughts.
+func readUsage(raw json.RawMessage) eval.Usage {
+	var u usage
+	_ = json.Unmarshal(raw, &u) // invalid counts must not lose the answer
+	return eval.Usage{
+		Input: int(u.Prompt) + int(u.Tools), Output: int(u.Candidates), Cached: int(u.Cached), Reasoning: int(u.Thoughts),
+		CachedInInput: true,
+	}
 }

@@ -19,11 +19,8 @@ type Embeddings struct{ caller *model.Caller }
 
 // NewEmbeddings returns a client for the path /embeddings of an endpoint.
 func NewEmbeddings(e model.Endpoint) (*Embeddings, error) {
-	address, _, err := locate(e, "/embeddings")
-	if err != nil {
-		return nil, err
-	}
-	return &Embeddings{model.NewCaller(embeddingsWire{address}, e, authorization(e))}, nil
+	caller, err := open(e, "/embeddings", func(a model.Address, _ string) model.Wire { return embeddingsWire{a} })
+	return &Embeddings{caller}, err
 }
 
 // Complete implements [model.Client].
@@ -67,10 +64,7 @@ func (o *options) read(payload json.RawMessage) error {
 }
 
 // embeddingsWire is the format of embeddings.
-type embeddingsWire struct{ url string }
-
-// URL implements [model.Wire].
-func (w embeddingsWire) URL(*eval.Request) (string, error) { return w.url, nil }
+type embeddingsWire struct{ model.Address }
 
 // Encode implements [model.Wire].
 func (w embeddingsWire) Encode(r *eval.Request, _ model.Refused) ([]byte, []string, error) {

@@ -9,29 +9,24 @@ import (
 )
 
 // responsesWire is the Responses format.
-type responsesWire struct{ url, host string }
+type responsesWire struct {
+	model.Address
+	host string
+}
 
 type responsesRequest struct {
-	Model           string              `json:"model"`
-	Instructions    string              `json:"instructions,omitempty"`
-	Input           []model.Turn        `json:"input"`
-	MaxOutputTokens int                 `json:"max_output_tokens,omitempty"`
-	Temperature     *float64            `json:"temperature,omitempty"`
-	TopP            *float64            `json:"top_p,omitempty"`
-	Reasoning       *responsesReasoning `json:"reasoning,omitempty"`
-	Text            *responsesText      `json:"text,omitempty"`
-	Tools           []responsesTool     `json:"tools,omitempty"`
-	ToolChoice      *responsesChoice    `json:"tool_choice,omitempty"`
-	Store           bool                `json:"store"` // a study's items are not left with the provider
-	PromptCacheKey  string              `json:"prompt_cache_key,omitempty"`
-}
-
-type responsesReasoning struct {
-	Effort string `json:"effort"`
-}
-
-type responsesText struct {
-	Format responsesFormat `json:"format"`
+	Model           string                     `json:"model"`
+	Instructions    string                     `json:"instructions,omitempty"`
+	Input           []model.Turn               `json:"input"`
+	MaxOutputTokens int                        `json:"max_output_tokens,omitempty"`
+	Temperature     *float64                   `json:"temperature,omitempty"`
+	TopP            *float64                   `json:"top_p,omitempty"`
+	Reasoning       map[string]string          `json:"reasoning,omitempty"`
+	Text            map[string]responsesFormat `json:"text,omitempty"`
+	Tools           []responsesTool            `json:"tools,omitempty"`
+	ToolChoice      *responsesChoice           `json:"tool_choice,omitempty"`
+	Store           bool                       `json:"store"` // a study's items are not left with the provider
+	PromptCacheKey  string                     `json:"prompt_cache_key,omitempty"`
 }
 
 type responsesFormat struct {
@@ -64,16 +59,16 @@ func (w responsesWire) Encode(r *eval.Request, refused model.Refused) ([]byte, [
 		out.MaxOutputTokens = a.limit()
 	}
 	if r.Reasoning.Effort != "" {
-		out.Reasoning = &responsesReasoning{r.Reasoning.Effort}
+		out.Reasoning = map[string]string{"effort": r.Reasoning.Effort}
 	}
 	if r.Reasoning.Budget > 0 {
 		a.Note("thinking budget dropped")
 	}
 	switch form := a.schemaForm(); form {
 	case "json_schema":
-		out.Text = &responsesText{responsesFormat{form, schemaName(r.Schema), r.Schema.Strict, r.Schema.JSON}}
+		out.Text = map[string]responsesFormat{"format": {form, schemaName(r.Schema), r.Schema.Strict, r.Schema.JSON}}
 	case "json_object":
-		out.Text = &responsesText{responsesFormat{Type: form}}
+		out.Text = map[string]responsesFormat{"format": {Type: form}}
 	}
 	for _, t := range r.Tools {
 		parameters := t.Parameters
@@ -149,27 +144,12 @@ func (responsesWire) Decode(body []byte) (eval.Response, error) {
 			r.StopReason = string(why.Reason)
 		}
 	}
-	r.Stop = stopOfResponse(&r)
+	r.Stop = model.StopOf(&r, stopsOfResponses)
 	return r, nil
 }
 
-func stopOfResponse(r *eval.Response) eval.Stop {
-	if r.Refusal != "" {
-		return eval.StopRefused
-	}
-	switch r.StopReason {
-	case "completed", "complete", "":
-		if len(r.ToolCalls) > 0 {
-			return eval.StopTool
-		}
-		return eval.StopEnd
-	case "max_output_tokens":
-		return eval.StopLength
-	case "content_filter":
-		return eval.StopRefused
-	}
-	return eval.StopOther
-}
+var stopsOfResponses = map[string]eval.Stop{"completed": eval.StopEnd, "complete": eval.StopEnd, "": eval.StopEnd,
+	"max_output_tokens": eval.StopLength, "content_filter": eval.StopRefused}
 
 type responsesUsage struct {
 	Input        model.Count `json:"input_tokens"`

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -140,9 +141,7 @@ func rejected(x *model.Exchange) *model.Error {
 	if a, err := decode(x.Body); err == nil && a.complaint() != "" {
 		failure.Message = oneLine(a.complaint())
 	}
-	if failure.Message == "" {
-		failure.Message = strings.ToLower(http.StatusText(status))
-	}
+	failure.Message = cmp.Or(failure.Message, strings.ToLower(http.StatusText(status)))
 	switch {
 	case status >= 300 && status < 400: // waiting does not mend a wrong address
 		failure.Kind = eval.ErrBadRequest

@@ -18,14 +18,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"gopkg.in/dnaeon/go-vcr.v4/pkg/cassette"
 
+	"github.com/scruple-eval/scruple/internal/disk"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/model"
 )
@@ -212,4 +216,250 @@ func (f onDisk) WriteFile(string, []byte) error { panic("recorded: go-vcr only r
 func (f onDisk) IsFileExists(string) bool {
 	_, err := os.Stat(f.path)
 	return err == nil
+}
+
+// A Recorder sends requests on and appends each exchange to its cassette before
+// it returns the answer, so a program that is killed has recorded every answer
+// it used. It is an [http.RoundTripper], safe for concurrent use.
+type Recorder struct {
+	next    http.RoundTripper
+	secrets []string
+
+	mu   sync.Mutex
+	file *os.File // nil until Start
+	n    int      // exchanges in the cassette
+	err  error    // sticky: nothing is sent that cannot be recorded
+}
+
+// NewRecorder returns a recorder without a cassette. The cassette will hold no
+// keys: headers and query parameters that carry them are left out, and the given
+// secrets are replaced wherever they stand.
+func NewRecorder(next http.RoundTripper, secrets ...string) *Recorder {
+	return &Recorder{next: next, secrets: secrets, err: errors.New("recording has not started")}
+}
+
+// header begins a cassette. Each exchange is one line after it: an entry of the
+// list in YAML's notation of JSON, so that an incomplete one shows.
+const header = "---\nversion: 2\ninteractions:\n"
+
+const entry = "  - {"
+
+// Start creates the cassette, or with resume continues an existing one. Without
+// resume, a file that exists is not written over, as recordings cost money.
+func (r *Recorder) Start(file string, resume bool) error {
+	if info, err := os.Stat(filepath.Dir(file)); err != nil || !info.IsDir() {
+		return fmt.Errorf("recording to %s: no such folder", file)
+	}
+	err := r.start(file, resume)
+	if err != nil {
+		err = fmt.Errorf("recording to %s: %w", file, err)
+	}
+	return err
+}
+
+func (r *Recorder) start(file string, resume bool) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var known []*cassette.Interaction
+	info, err := os.Stat(file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return err
+	case !resume:
+		return errors.New("the file exists; remove it or choose another")
+	case info.Size() > 0:
+		old, err := cassette.LoadWithFS(file, onDisk{file})
+		if err != nil {
+			return err
+		}
+		known = old.Interactions
+	}
+	// What is known is written once more: it may end in half an exchange, or
+	// have the form of another program.
+	var b bytes.Buffer
+	b.WriteString(header)
+	for _, i := range known {
+		line, err := lineOf(i)
+		if err != nil {
+			return err
+		}
+		b.Write(line)
+	}
+	if err := (disk.File{Path: file, Mode: 0o600}).Write(disk.Bytes(b.Bytes())); err != nil {
+		return err
+	}
+	r.file, r.err = nil, nil
+	if r.file, err = os.OpenFile(file, os.O_WRONLY|os.O_APPEND, 0o600); err != nil {
+		return err
+	}
+	r.n = len(known)
+	return nil
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (r *Recorder) RoundTrip(req *http.Request) (*http.Response, error) {
+	r.mu.Lock()
+	err := r.err
+	r.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	var sent []byte
+	if req.Body != nil {
+		if sent, err = io.ReadAll(req.Body); err != nil {
+			return nil, errors.Join(err, req.Body.Close())
+		}
+		if err := req.Body.Close(); err != nil {
+			return nil, err
+		}
+		req = req.Clone(req.Context())
+		req.Body = io.NopCloser(bytes.NewReader(sent))
+	}
+	begun := time.Now()
+	resp, err := r.next.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	got, err := io.ReadAll(io.LimitReader(resp.Body, model.MaxBody+1))
+	if err != nil || len(got) > model.MaxBody {
+		// No answer for the client either: it reads the same error or too much.
+		resp.Body = rest{io.MultiReader(bytes.NewReader(got), failing{err}, resp.Body), resp.Body}
+		return resp, nil
+	}
+	if err := resp.Body.Close(); err != nil {
+		return nil, err
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(got))
+	return resp, r.add(&cassette.Interaction{
+		Request: cassette.Request{Proto: req.Proto, ProtoMajor: req.ProtoMajor, ProtoMinor: req.ProtoMinor, ContentLength: req.ContentLength,
+			Host: req.URL.Host, Body: string(sent), Headers: req.Header, URL: req.URL.String(), Method: req.Method},
+		Response: cassette.Response{Proto: resp.Proto, ProtoMajor: resp.ProtoMajor, ProtoMinor: resp.ProtoMinor, ContentLength: int64(len(got)),
+			Uncompressed: resp.Uncompressed, Body: string(got), Headers: resp.Header, Status: resp.Status, Code: resp.StatusCode, Duration: time.Since(begun)},
+	})
+}
+
+// rest is a body of which a part was read.
+type rest struct {
+	io.Reader
+	io.Closer
+}
+
+// failing is a reader that has ended, with an error if there was one.
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) {
+	if f.err != nil {
+		return 0, f.err
+	}
+	return 0, io.EOF
+}
+
+// add appends an exchange and returns when it is on disk.
+func (r *Recorder) add(i *cassette.Interaction) error {
+	if err := clean(i, r.secrets); err != nil {
+		return err
+	}
+	file, err := r.write(i)
+	if err == nil {
+		err = file.Sync() // outside the lock: the system joins those of many
+	}
+	if err != nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.err = fmt.Errorf("recording: %w", err)
+	}
+	return err
+}
+
+func (r *Recorder) write(i *cassette.Interaction) (*os.File, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.err != nil {
+		return nil, r.err
+	}
+	i.ID = r.n
+	line, err := lineOf(i)
+	if err == nil {
+		_, err = r.file.Write(line)
+	}
+	r.n++
+	return r.file, err
+}
+
+// lineOf writes an exchange as one line of a cassette. The names are those of
+// go-vcr.
+func lineOf(i *cassette.Interaction) ([]byte, error) {
+	q, a := i.Request, i.Response
+	var b bytes.Buffer
+	b.WriteString(strings.TrimSuffix(entry, "{"))
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	type fields map[string]any
+	err := e.Encode(fields{
+		"id": i.ID,
+		"request": fields{"proto": q.Proto, "proto_major": q.ProtoMajor, "proto_minor": q.ProtoMinor, "content_length": q.ContentLength,
+			"host": q.Host, "body": q.Body, "headers": q.Headers, "url": q.URL, "method": q.Method},
+		"response": fields{"proto": a.Proto, "proto_major": a.ProtoMajor, "proto_minor": a.ProtoMinor, "content_length": a.ContentLength,
+			"uncompressed": a.Uncompressed, "body": a.Body, "headers": a.Headers, "status": a.Status, "code": a.Code, "duration": a.Duration.String()},
+	})
+	return b.Bytes(), err
+}
+
+// Close closes the cassette. It returns the error that ended the recording, if
+// any.
+func (r *Recorder) Close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.file == nil {
+		return nil
+	}
+	err := errors.Join(r.err, r.file.Close())
+	r.file, r.err = nil, errors.New("recording has ended")
+	return err
+}
+
+// keyParameters are query parameters that carry keys.
+var keyParameters = []string{"key", "api_key", "api-key", "apikey", "token", "access_token"}
+
+// kept are the headers a cassette keeps: those that decide how an answer is
+// read. Others carry keys, cookies, organisations or the recorder's machine.
+var kept = []string{"Content-Type", "Retry-After", "Retry-After-Ms", "X-Request-Id", "Request-Id"}
+
+// clean takes secrets out of an exchange before it is kept. The headers belong
+// to the request and the answer under way, so they are replaced, not changed.
+func clean(i *cassette.Interaction, secrets []string) error {
+	u, err := url.Parse(i.Request.URL)
+	if err != nil {
+		return err
+	}
+	query := u.Query()
+	for _, name := range keyParameters {
+		query.Del(name)
+	}
+	u.RawQuery, u.User = query.Encode(), nil
+	i.Request.URL = u.String()
+	without := func(text string) string {
+		for _, s := range secrets {
+			if s != "" {
+				text = strings.ReplaceAll(text, s, "[key]")
+			}
+		}
+		return text
+	}
+	i.Request.Headers, i.Response.Headers = keep(i.Request.Headers, without), keep(i.Response.Headers, without)
+	for _, text := range []*string{&i.Request.URL, &i.Request.Body, &i.Response.Body, &i.Response.Status} {
+		*text = without(*text)
+	}
+	return nil
+}
+
+func keep(h http.Header, without func(string) string) http.Header {
+	out := http.Header{}
+	for _, name := range kept {
+		for _, v := range h.Values(name) {
+			out.Add(name, without(v))
+		}
+	}
+	return out
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -131,12 +132,7 @@ func (c *complaint) says(phrases ...string) bool {
 }
 
 func containsAny(text string, phrases ...string) bool {
-	for _, p := range phrases {
-		if strings.Contains(text, p) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(phrases, func(p string) bool { return strings.Contains(text, p) })
 }
 
 // unpaid reports whether the account has no money left. Gemini's "exceeded
@@ -208,13 +204,8 @@ func (c *complaint) classifyWords() eval.ErrorKind {
 
 // failure makes an [*Error] of an error answer.
 func (c *complaint) failure(x *Exchange, keyEnv, name string) *Error {
-	e := &Error{Kind: c.classify(x.Status), Status: x.Status, Message: c.message, RequestID: cmp.Or(x.RequestID(), c.id)}
-	if e.RetryAfter = RetryAfter(x.Header, time.Now()); e.RetryAfter == 0 {
-		e.RetryAfter = c.wait
-	}
-	if e.Message == "" {
-		e.Message = strings.ToLower(http.StatusText(x.Status))
-	}
+	e := &Error{Kind: c.classify(x.Status), Status: x.Status, Message: cmp.Or(c.message, strings.ToLower(http.StatusText(x.Status))),
+		RequestID: cmp.Or(x.RequestID(), c.id), RetryAfter: cmp.Or(RetryAfter(x.Header, time.Now()), c.wait)}
 	e.Remedy = c.remedy(e, x, keyEnv, name)
 	return e
 }

@@ -25,37 +25,32 @@ const (
 // Has reports whether the set holds the parameter.
 func (s Refused) Has(p Refused) bool { return s&p != 0 }
 
-// parameterNames are what servers call the parameters when they refuse them.
-var parameterNames = []struct {
+// parameters are those a request may hold, with what servers call them when they refuse them.
+var parameters = []struct {
 	parameter Refused
+	sent      func(r *eval.Request) bool
 	names     []string
 }{
-	{Temperature, []string{"temperature"}},
-	{TopP, []string{"top_p", "topp"}},
-	{MaxTokens, []string{"max_tokens", "max_completion_tokens", "max_output_tokens", "maxoutputtokens"}},
-	{SystemRole, []string{"messages[0].role", "system role", "role 'system'", "role \"system\"", "'system'", "'developer'",
+	{Temperature, func(r *eval.Request) bool { return r.Sampling.Temperature != nil }, []string{"temperature"}},
+	{TopP, func(r *eval.Request) bool { return r.Sampling.TopP != nil }, []string{"top_p", "topp"}},
+	{MaxTokens, func(r *eval.Request) bool { return r.MaxTokens > 0 },
+		[]string{"max_tokens", "max_completion_tokens", "max_output_tokens", "maxoutputtokens"}},
+	{SystemRole, func(r *eval.Request) bool { return r.System != "" }, []string{"messages[0].role", "system role", "role 'system'", "role \"system\"", "'system'", "'developer'",
 		"system message", "system messages", "system prompt", "system instruction", "developer instruction", "instructions"}},
-	{StopWords, []string{"stop", "stop_sequences", "stopsequences"}},
-	{Seed, []string{"seed"}},
-	{JSONSchema, []string{"response_format", "text.format", "json_schema", "response_schema", "responseschema", "responsejsonschema",
+	{StopWords, func(r *eval.Request) bool { return len(r.Sampling.Stop) > 0 }, []string{"stop", "stop_sequences", "stopsequences"}},
+	{Seed, func(r *eval.Request) bool { return r.Sampling.Seed != nil }, []string{"seed"}},
+	{JSONSchema, func(r *eval.Request) bool { return r.Schema != nil }, []string{"response_format", "text.format", "json_schema", "response_schema", "responseschema", "responsejsonschema",
 		"response_json_schema", "output_config.format", "output format", "structured output", "structured outputs", "json mode"}},
 }
 
 // sentIn lists the parameters a request holds.
 func sentIn(r *eval.Request) Refused {
 	var s Refused
-	add := func(sent bool, p Refused) {
-		if sent {
-			s |= p
+	for _, p := range parameters {
+		if p.sent(r) {
+			s |= p.parameter
 		}
 	}
-	add(r.Sampling.Temperature != nil, Temperature)
-	add(r.Sampling.TopP != nil, TopP)
-	add(r.MaxTokens > 0, MaxTokens)
-	add(r.System != "", SystemRole)
-	add(len(r.Sampling.Stop) > 0, StopWords)
-	add(r.Sampling.Seed != nil, Seed)
-	add(r.Schema != nil, JSONSchema)
 	return s
 }
 
@@ -74,7 +69,7 @@ func (c *complaint) refused(sent Refused) Refused {
 		return 0
 	}
 	var found Refused
-	for _, p := range parameterNames {
+	for _, p := range parameters {
 		if sent.Has(p.parameter) && (slices.Contains(p.names, strings.ToLower(c.param)) || slices.ContainsFunc(p.names, func(n string) bool {
 			return containsWord(message, n)
 		})) {
@@ -128,4 +123,74 @@ func (m *memory) add(name string, s Refused) Refused {
 	}
 	m.refused[name] |= s
 	return m.refused[name]
+}
+
+// An Adaptation is a request without the parameters that its model refuses, and
+// notes on what was changed. The formats share it.
+type Adaptation struct {
+	Notes   []string
+	r       *eval.Request
+	refused Refused
+}
+
+// Adapt adapts a request to a model that refuses the parameters.
+func Adapt(r *eval.Request, refused Refused) *Adaptation {
+	return &Adaptation{r: r, refused: refused}
+}
+
+// Note notes a change.
+func (a *Adaptation) Note(what string) { a.Notes = append(a.Notes, what) }
+
+// Refuses reports whether a parameter is refused.
+func (a *Adaptation) Refuses(p Refused) bool { return a.refused.Has(p) }
+
+// Drops reports whether a parameter is refused, and notes that it is dropped.
+func (a *Adaptation) Drops(p Refused, name string) bool {
+	if a.Refuses(p) {
+		a.Note(name + " dropped")
+	}
+	return a.Refuses(p)
+}
+
+// Sampling returns the request's sampling without refused parameters.
+func (a *Adaptation) Sampling() eval.Sampling {
+	s := a.r.Sampling
+	if s.Temperature != nil && a.Drops(Temperature, "temperature") {
+		s.Temperature = nil
+	}
+	if s.TopP != nil && a.Drops(TopP, "top_p") {
+		s.TopP = nil
+	}
+	if s.Seed != nil && a.Drops(Seed, "seed") {
+		s.Seed = nil
+	}
+	if len(s.Stop) > 0 && a.Drops(StopWords, "stop") {
+		s.Stop = nil
+	}
+	return s
+}
+
+// A Turn is a message as most formats write it.
+type Turn struct {
+	Role    string `json:"role"`
+	Content string `json:"content"`
+}
+
+// Turns splits the system prompt from the messages, or puts it in front of the
+// first message where the model has no place for it.
+func (a *Adaptation) Turns() (system string, turns []Turn) {
+	turns = make([]Turn, 0, len(a.r.Messages)+1)
+	for _, m := range a.r.Messages {
+		turns = append(turns, Turn(m))
+	}
+	system = a.r.System
+	if system == "" || !a.Refuses(SystemRole) {
+		return system, turns
+	}
+	a.Note("system prompt sent in the first message")
+	if len(turns) > 0 && turns[0].Role == "user" {
+		turns[0].Content = system + "\n\n" + turns[0].Content
+		return "", turns
+	}
+	return "", append([]Turn{{"user", system}}, turns...)
 }

@@ -1,0 +1,382 @@
+package gate
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/text"
+)
+
+// unscored says why missing scores leave a rule of a state undecided; "" if they do not. Either too
+// many are missing of an arm and metric that the rule reads, or it would be decided
+// otherwise if they were the lowest or the highest possible.
+func (r Rule) unscored(a *analyse.Analysis, state State) string {
+	var missing []string
+	n := map[string]int{} // by arm
+	for _, e := range a.Estimates {
+		if e.Stratum != nil || e.Unscored == 0 || !r.readsScores(e.Arm, e.Metric) {
+			continue
+		}
+		what := fmt.Sprintf("%s of %s", e.Metric, e.Arm)
+		if float64(e.UnscoredShare) > a.Study.MaxUnscored {
+			return fmt.Sprintf("%.1f %% of %s has no score (%s: %s), the limit is %.1f %%", 100*e.UnscoredShare, what, text.Plural(e.Unscored, "entry", "entries"), reasons(e), 100*a.Study.MaxUnscored)
+		}
+		n[e.Arm] = max(n[e.Arm], e.Unscored)
+		missing = append(missing, fmt.Sprintf("%d of %s (%s)", e.Unscored, what, reasons(e)))
+		switch {
+		case e.Least == nil:
+			return fmt.Sprintf("%s has no score, and there is no lowest and highest one to try instead", missing[len(missing)-1])
+		case slices.Contains(r.across, e.Metric):
+			return fmt.Sprintf("%s has no score, and what these would do to a comparison across a factor is not known: retry them, or let the rule read the differences themselves", missing[len(missing)-1])
+		}
+	}
+	if len(missing) == 0 || state == Undecided {
+		return ""
+	}
+	for _, most := range r.corners(a) {
+		var c Condition
+		if r.settle(&c, corner(a, most)); c.State != state {
+			all := 0
+			for _, of := range n {
+				all += of
+			}
+			return text.Plural(all, "answer", "answers") + " without a score could reverse this: " + strings.Join(missing, ", ")
+		}
+	}
+	return ""
+}
+
+// reasons joins the most frequent reasons for missing scores.
+func reasons(e analyse.Estimate) string {
+	const few = 2
+	var list []string
+	for _, r := range e.Reasons {
+		list = append(list, r.Name)
+	}
+	if len(list) > few {
+		return strings.Join(list[:few], "; ") + " …"
+	}
+	return strings.Join(list, "; ")
+}
+
+// mostCorners bounds the statements of a rule whose ends are combined.
+const mostCorners = 10
+
+// corners are the ways in which each estimate and each comparison that the rule reads and
+// that lacks scores is at its most or at its least. Of more than mostCorners of them they
+// are those in which one is, or all are at the same end.
+func (r Rule) corners(a *analyse.Analysis) (ways []map[string]bool) {
+	lacks := func(arm, metric string) bool {
+		e, _ := a.Estimate(arm, metric)
+		return e.Unscored > 0
+	}
+	var list []string // of statements
+	for _, e := range r.Estimates {
+		if lacks(e[0], e[1]) {
+			list = append(list, statement(e[:]...))
+		}
+	}
+	for _, p := range r.Pairs {
+		if lacks(p[0], p[2]) || lacks(p[1], p[2]) {
+			list = append(list, statement(p[:]...))
+		}
+	}
+	if len(list) > mostCorners {
+		for _, end := range []bool{false, true} {
+			all := map[string]bool{}
+			for _, name := range list {
+				all[name] = end
+				ways = append(ways, map[string]bool{name: end})
+			}
+			ways = append(ways, all)
+		}
+		return ways
+	}
+	for mask := range 1 << len(list) {
+		most := map[string]bool{}
+		for i, name := range list {
+			most[name] = mask>>i&1 == 1
+		}
+		ways = append(ways, most)
+	}
+	return ways
+}
+
+// statement names an estimate or a comparison.
+func statement(names ...string) string { return strings.Join(names, "\x00") }
+
+// corner returns the analysis in which the named estimates and comparisons are at their
+// most (true) or least (false), in strata too, and the changes of differences with them.
+func corner(a *analyse.Analysis, most map[string]bool) *analyse.Analysis {
+	at := *a
+	at.Estimates, at.Comparisons, at.Replications = slices.Clone(a.Estimates), slices.Clone(a.Comparisons), slices.Clone(a.Replications)
+	for i := range at.Estimates {
+		e := &at.Estimates[i]
+		if high, ok := most[statement(e.Arm, e.Metric)]; ok && e.Least != nil {
+			e.Bounds = *end(high, e.Least, e.Most)
+		}
+	}
+	ofPair := func(a, b, metric string) (high, ok bool) {
+		if high, ok = most[statement(a, b, metric)]; !ok {
+			high, ok = most[statement(b, a, metric)]
+			high = !high
+		}
+		return high, ok
+	}
+	for i := range at.Comparisons {
+		c := &at.Comparisons[i]
+		if high, ok := ofPair(c.A, c.B, c.Metric); ok && c.Least != nil {
+			*c = *end(high, c.Least, c.Most)
+		}
+	}
+	for i := range at.Replications {
+		c := &at.Replications[i]
+		if high, ok := ofPair(c.A, c.B, c.Metric); ok && c.Least != nil {
+			*c = *end(high, c.Least, c.Most)
+		}
+	}
+	return &at
+}
+
+func end[T any](high bool, least, most *T) *T {
+	if high {
+		return most
+	}
+	return least
+}
+
+// readsScores reports whether a rule reads a metric of an arm.
+func (r Rule) readsScores(arm, metric string) bool {
+	return slices.Contains(r.Estimates, [2]string{arm, metric}) || slices.Contains(r.across, metric) ||
+		slices.ContainsFunc(r.Pairs, func(p [3]string) bool { return p[2] == metric && (p[0] == arm || p[1] == arm) })
+}
+
+// mostFree bounds the results without evidence whose ends are combined.
+const mostFree = 8
+
+// ignorant says how a rule holds because nothing is known: every interval is the widest
+// possible and every p-value 1. It is "" if the rule does not, or reads no evidence. A rule
+// that holds then by an estimate alone, as it would if all were known, is not meant: the
+// gate warns of it.
+func (r Rule) ignorant(metrics []eval.Metric) string {
+	if r.program == nil || !r.Evidence {
+		return ""
+	}
+	nothing, all := map[string]float64{}, map[string]float64{} // is known
+	var unknown []string
+	var free []call
+	for _, x := range r.calls {
+		low, high := x.reach(metrics)
+		name := x.String()
+		switch {
+		case !x.evidence:
+			free = append(free, x)
+			continue
+		case strings.HasSuffix(x.name, "low"):
+			nothing[name], all[name] = low, high
+		case x.name == "across_spread" || strings.HasSuffix(x.name, "high"):
+			nothing[name], all[name] = high, low
+		default: // a p-value
+			nothing[name], all[name] = 1, 0
+		}
+		unknown = append(unknown, fmt.Sprintf("%s = %.4g", name, nothing[name]))
+	}
+	always, helps := true, false
+	free = free[:min(len(free), mostFree)]
+	for mask := range 1 << len(free) {
+		for i, x := range free {
+			low, high := x.reach(metrics)
+			name := x.String()
+			nothing[name] = [2]float64{low, high}[mask>>i&1]
+			all[name] = nothing[name]
+		}
+		holds, _, _ := r.evaluate(view{instead: nothing})
+		informed, _, _ := r.evaluate(view{instead: all})
+		always = always && holds == Pass
+		helps = helps || holds == Pass && informed != Pass
+	}
+	if always || helps {
+		return strings.Join(unknown, ", ")
+	}
+	return ""
+}
+
+// reach returns the least and the greatest value that a result can have.
+func (x call) reach(metrics []eval.Metric) (low, high float64) {
+	const unbounded = 1e9
+	low, high = -unbounded, unbounded
+	arms := x.arms()
+	i := -1
+	if arms > 0 && x.takes("metric") {
+		i = slices.IndexFunc(metrics, func(m eval.Metric) bool { return m.Name == x.args[arms] })
+	}
+	switch {
+	case x.counts || x.name == "blind_runs":
+		return unbounded, unbounded // they are no evidence
+	case x.takes("task") || x.name == "registered":
+		return 1, 1
+	case !x.takes("metric"):
+		return 0, 0 // trials that failed
+	case i < 0 || strings.HasPrefix(x.name, "d_") || x.name == "d":
+		return low, high
+	}
+	m := metrics[i]
+	if width := m.Max - m.Min; arms == 2 && width > 0 && !math.IsInf(width, 0) {
+		return -width, width
+	}
+	if arms == 1 && m.Max > m.Min {
+		low, high = max(low, m.Min), min(high, m.Max)
+	}
+	return low, high
+}
+
+// noEvidence is the error of a rule that can make the gate pass where nothing is known.
+func noEvidence(how string) error {
+	return fmt.Errorf("the rule holds where nothing is known (%s), so it asks for no evidence: ask that an interval lies inside a limit, such as diff_low('new', 'old', 'metric') > -0.05 or within('new', 'old', 'metric', 0.05)", how)
+}
+
+// ignorance reports the rules that can make the gate pass where nothing is known.
+func (r *Rules) ignorance(metrics []eval.Metric) (problems []*RuleError) {
+	asks := false // a required rule reads a result
+	for _, x := range r.list {
+		asks = asks || x.Kind == "require" && len(x.Measured)+len(x.Tested)+len(x.across) > 0
+		if !x.Passes {
+			continue
+		}
+		switch how := x.ignorant(metrics); {
+		case how != "":
+			problems = append(problems, &RuleError{x.At, noEvidence(how)})
+		case x.state == Pass && x.program == nil && x.That == Otherwise && !asks:
+			problems = append(problems, &RuleError{strings.TrimSuffix(x.At, "when") + "verdict",
+				fmt.Errorf("outcome %q passes whenever no other applies, so also when nothing is known: give it a condition, or a verdict of fail or undecided", x.Name)})
+		}
+	}
+	return problems
+}
+
+// byJudge adds to a decided condition that it rests on a judge whom no person checked, and
+// how far the judge would have to err to reverse it. If the study requires judges to be
+// measured, the condition is undecided. What people say of single verdicts corrects a
+// metric that counts them, not one that combines them: the condition names such metrics.
+func (r Rule) byJudge(a *analyse.Analysis, c *Condition) {
+	if said := r.judgesDiffer(a); said != "" && c.State != Undecided {
+		c.State, c.Reason = Undecided, said
+		return
+	}
+	if c.State == Undecided || c.Kind == "outcome" && c.State == Fail {
+		return
+	}
+	var counted, combined []string
+	for _, e := range a.Estimates {
+		switch {
+		case e.Stratum != nil || !e.JudgeAlone || !r.readsScores(e.Arm, e.Metric):
+		case e.Combined:
+			combined = append(combined, e.Metric+" of "+e.Arm)
+		default:
+			counted = append(counted, e.Metric+" of "+e.Arm)
+		}
+	}
+	var remedies []string
+	if len(counted) > 0 {
+		remedies = append(remedies, "let people judge some of these answers with `scruple annotate`")
+	}
+	if len(combined) > 0 {
+		remedies = append(remedies, fmt.Sprintf("%s combines verdicts in a way that people's verdicts do not correct: let a rule read a metric that counts single verdicts", strings.Join(combined, ", ")))
+	}
+	if len(remedies) == 0 {
+		return
+	}
+	what, remedy := "on the judge alone for "+strings.Join(append(counted, combined...), ", "), strings.Join(remedies, "; ")
+	if r.checked {
+		c.State, c.Reason = Undecided, fmt.Sprintf("it rests %s, and require_measured asks for people's verdicts: %s", what, remedy)
+		return
+	}
+	if reversal := r.reversal(a, c.State); reversal != "" {
+		c.JudgeAlone = true
+		c.Warnings = append(c.Warnings, fmt.Sprintf("rests %s, whom nobody checked: %s; %s", what, reversal, remedy))
+	}
+}
+
+// judgesDiffer says that the rule compares arms by what different judges said.
+func (r Rule) judgesDiffer(a *analyse.Analysis) string {
+	pairs := slices.Clone(r.Tested)
+	for i, x := range r.Measured {
+		for _, y := range r.Measured[i+1:] {
+			if x[1] == y[1] {
+				pairs = append(pairs, [3]string{x[0], y[0], x[1]})
+			}
+		}
+	}
+	for _, p := range pairs {
+		if k, ok := a.Comparison(p[0], p[1], p[2]); ok && k.JudgesDiffer != "" {
+			return fmt.Sprintf("%s: let one judge judge %s and %s", k.JudgesDiffer, k.A, k.B)
+		}
+	}
+	return ""
+}
+
+// steps is how finely errors of a judge are tried, in parts of the range of a metric.
+const steps = 400
+
+// reversal says which error of the judge would change the state of the rule: the smallest
+// difference between its errors on the two arms of a comparison, or error on one arm. It is
+// "" if none would, and says so where it cannot be tried.
+func (r Rule) reversal(a *analyse.Analysis, state State) string {
+	least, said := math.Inf(1), ""
+	if len(r.across) > 0 {
+		said = "how its errors enter a comparison across a factor is not known"
+	}
+	try := func(metric, between string, move func(moved *analyse.Analysis, by analyse.Number)) {
+		m, _ := a.Metric(metric)
+		most := float64(m.Max - m.Min)
+		if math.IsInf(most, 0) || math.IsNaN(most) {
+			if said == "" {
+				said = fmt.Sprintf("how far it may err is not known, since %s has no bounds", metric)
+			}
+			return
+		}
+		for k := 1; k <= steps && most*float64(k)/steps < least; k++ {
+			for _, by := range []float64{most * float64(k) / steps, -most * float64(k) / steps} {
+				moved := *a
+				moved.Estimates, moved.Comparisons = slices.Clone(a.Estimates), slices.Clone(a.Comparisons)
+				move(&moved, analyse.Number(by))
+				if r.apply(&moved).State == state {
+					continue
+				}
+				least = math.Abs(by)
+				size := fmt.Sprintf("%.3g", least)
+				if m.Max == 1 && m.Min >= -1 {
+					size = fmt.Sprintf("%.2g points", 100*least)
+				}
+				said = fmt.Sprintf(between, size)
+				return
+			}
+		}
+	}
+	for i, c := range a.Comparisons {
+		pair := [3]string{c.A, c.B, c.Metric}
+		if c.Stratum == nil && slices.ContainsFunc(r.Pairs, same(pair)) && (judgeAlone(a, c.A, c.Metric) || judgeAlone(a, c.B, c.Metric)) {
+			named := r.Pairs[slices.IndexFunc(r.Pairs, same(pair))]
+			try(c.Metric, fmt.Sprintf("a difference of %%s between its errors on %s and on %s would reverse this", named[0], named[1]), func(moved *analyse.Analysis, by analyse.Number) {
+				moved.Comparisons[i] = c.Moved(by)
+			})
+		}
+	}
+	for i, e := range a.Estimates {
+		if e.Stratum == nil && e.JudgeAlone && slices.Contains(r.Estimates, [2]string{e.Arm, e.Metric}) {
+			try(e.Metric, fmt.Sprintf("an error of %%s on %s would reverse this", e.Arm), func(moved *analyse.Analysis, by analyse.Number) {
+				moved.Estimates[i] = e.Moved(by)
+			})
+		}
+	}
+	return said
+}
+
+func judgeAlone(a *analyse.Analysis, arm, metric string) bool {
+	e, _ := a.Estimate(arm, metric)
+	return e.JudgeAlone
+}
