@@ -13,7 +13,7 @@
 // Its files depend on each other in one direction. What a person is shown and says:
 // subject, answer. What is on disk: place (and the ledger), queue, work (a person's file).
 // What follows from it: part (a person's part of a task), result, measures, agreement, lock,
-// verify. A desk is a person's file that is open; exchange and import are for other tools;
+// verify. A desk is a person's file that is open; exchange is for other tools;
 // server, pages and owner are what a browser sees.
 //
 // The package must not know any suite, model or store: a [Source] shows subjects, and
