@@ -215,28 +215,9 @@ func (a *app) verify(ctx context.Context, file, expect string) error {
 	if expect != "" && !strings.EqualFold(expect, v.Sum) {
 		v.Findings = append(v.Findings, bundle.Finding{File: "MANIFEST.json", Text: "its SHA-256 is " + v.Sum + ", not the expected one"})
 	}
-	err = a.result(map[string]any{"ok": v.OK(), "verification": v, "verified_by": version()}, func() { a.sayVerified(v) })
+	err = a.result(map[string]any{"ok": v.OK(), "verification": v, "verified_by": version()}, func() { a.tell("verified", v) })
 	if err == nil && !v.OK() {
 		err = exit(exitFail, nil)
 	}
 	return err
-}
-
-func (a *app) sayVerified(v *bundle.Verification) {
-	m := v.Manifest
-	a.say("run %s of study %s (%s), packed by scruple %s, checked by %s", m.Run, m.Study, m.Suite, m.Scruple, version())
-	for _, c := range v.Checked {
-		a.say("ok: %s", c)
-	}
-	for _, f := range v.Findings {
-		a.say("DIFFERS: %s", f)
-	}
-	switch {
-	case v.OK():
-		a.say("the bundle is intact and its answers give its report; SHA-256 of its manifest: %s", v.Sum)
-	case m.Scruple != version():
-		a.say("%s; another version of scruple may compute other bytes: %s packed it", text.Plural(len(v.Findings), "difference", "differences"), m.Scruple)
-	default:
-		a.say("%s", text.Plural(len(v.Findings), "difference", "differences"))
-	}
 }

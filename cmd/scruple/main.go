@@ -8,8 +8,8 @@
 // order of work, with examples, and help.go makes them of it; verbs.go has their arguments and
 // flags, and opens the study, store and run that a verb works on, providers.go lists the
 // providers, wire.go makes models and pipelines, load.go lists the suites and finds studies and
-// stores, observe.go shows progress, and output.go prints and writes results. The work of a verb
-// is in package experiment.
+// stores, observe.go shows progress, output.go prints and writes results, and texts.tmpl has
+// what verbs with much to say print. The work of a verb is in package experiment.
 package main
 
 import (

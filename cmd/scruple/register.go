@@ -33,32 +33,16 @@ func registerVerb(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return a.result(r.Entry, func() { a.sayRegistered(r, o.arg) })
+		return a.result(r.Entry, func() {
+			a.tell("registered", struct {
+				discipline.Registered
+				Arg     string
+				Command func(...string) string
+			}{r, o.arg, a.command})
+		})
 	}))
 	c.Flags().StringVar(&unblind, "unblind", "", "why TEST is registered after some of it was seen; recorded for good")
 	return c
-}
-
-// sayRegistered prints a registration, and what it replaces.
-func (a *app) sayRegistered(r discipline.Registered, study string) {
-	switch {
-	case r.Known:
-		a.say("registered already, on %s; nothing changed since, and nothing was recorded", discipline.Day(r.At))
-	case r.Before != nil:
-		a.say("entry %d of %s registered the study before, and reports will say so; what changed since:", r.Before.Seq, discipline.Day(r.Before.At))
-		a.sayEach(r.Before.Data.Differences(r.Data))
-	}
-	a.say("registered TEST of %s: %s, %s", r.Data.Study, text.Plural(r.Data.Items, "item", "items"), r.Data.Test)
-	switch {
-	case r.Data.Judge != nil:
-		a.say("judge   %s: TEST uses this accuracy and does not measure it again", r.Data.Judge)
-	case r.OnTest != "":
-		a.say("judge   %s, so TEST measures the judge on its own gold: to use its accuracy on DEV, finish `%s` and register again",
-			r.OnTest, a.command("run", study, "--split", "dev"))
-	}
-	a.say("SHA-256 %s", r.Data.Digest)
-	a.say("ledger  entry %d, SHA-256 %s", r.Seq, r.Hash)
-	a.say("run it once with `%s`", a.command("run", study, "--split", "test"))
 }
 
 func (a *app) sayEach(lines []string) {

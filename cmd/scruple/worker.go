@@ -17,7 +17,6 @@ import (
 	"github.com/scruple-eval/scruple/internal/run"
 	"github.com/scruple-eval/scruple/internal/say"
 	"github.com/scruple-eval/scruple/internal/store"
-	"github.com/scruple-eval/scruple/internal/text"
 	"github.com/scruple-eval/scruple/internal/worker"
 )
 
@@ -293,21 +292,9 @@ func (a *app) workers(ctx context.Context) error {
 		return err
 	}
 	return a.result(s, func() {
-		for _, r := range s.Runs {
-			a.say("%-24s %s: %d of %s done, %d in hand, %d waiting; then %s", r.Run, r.Step, r.Done, text.Plural(r.Done+r.InHand+r.Waiting, "shard", "shards"), r.InHand, r.Waiting, text.Plural(r.Later, "shard", "shards"))
-		}
-		if len(s.Runs) == 0 {
-			a.say("workers have no run")
-		}
-		for _, w := range s.Workers {
-			note := ""
-			if w.Note != "" {
-				note = "; not taking part in " + say.PlainLine(w.Note)
-			}
-			a.say("%-24s %s in hand, seen %s%s", w.Process, text.Plural(w.Shards, "shard", "shards"), w.Seen.UTC().Format(time.RFC3339), note)
-		}
-		if len(s.Workers) == 0 {
-			a.say("no worker is there: start some with `%s`", a.command("worker"))
-		}
+		a.tell("workers", struct {
+			worker.Status
+			Command func(...string) string
+		}{s, a.command})
 	})
 }
