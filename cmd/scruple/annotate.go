@@ -247,8 +247,7 @@ func (f *annotating) people(a *app) ([]string, error) {
 // subjects returns what people can judge, with the answers of the run if there is one.
 func (a *app) subjects(ctx context.Context, arg string, x *experiment.Experiment) (*experiment.Subjects, func() error, error) {
 	db, found, err := a.findShown(ctx, arg)
-	var hidden *experiment.NotAllowedError
-	if errors.Is(err, store.ErrNotFound) || errors.As(err, &hidden) { // items can be judged
+	if errors.Is(err, store.ErrNotFound) || errors.As(err, new(*experiment.NotAllowedError)) { // items can be judged
 		return x.Subjects(ctx), func() error { return nil }, nil
 	}
 	if err != nil {

@@ -126,8 +126,7 @@ func ofRun(ctx context.Context, s *appendix.Source, db *store.DB, x *experiment.
 	if s.Sessions, err = kept.Sessions(); err != nil {
 		return err
 	}
-	var hidden *experiment.NotAllowedError
-	if err := experiment.CheckShown(ctx, db, found); errors.As(err, &hidden) {
+	if err := experiment.CheckShown(ctx, db, found); errors.As(err, new(*experiment.NotAllowedError)) {
 		return nil
 	} else if err != nil {
 		return err

@@ -44,18 +44,11 @@ func exportVerb(a *app) *cobra.Command {
 				return a.print(output, o.from, func(w io.Writer) error { return a.exportRecords(w, o, format, vectors) })
 			})(c, args)
 		}
-		db, r, err := a.findShown(c.Context(), args[0])
-		if err != nil {
-			return err
-		}
-		defer db.Close()
-		from, err := a.locate(c.Context(), args[0])
-		if err != nil {
-			return err
-		}
-		return a.print(output, from, func(w io.Writer) error {
-			return experiment.WriteTable(c.Context(), w, db, r, table, tableFormat(format, table, r))
-		})
+		return a.on(aShownRun, func(o *opened) error {
+			return a.print(output, o.from, func(w io.Writer) error {
+				return experiment.WriteTable(o.ctx, w, o.db, o.run, table, tableFormat(format, table, o.run))
+			})
+		})(c, args)
 	})
 	c.Flags().StringVar(&table, "table", "scores", "calls | outcomes | scores | summary | records")
 	c.Flags().BoolVar(&vectors, "embeddings", false, "with --table records: the vectors too")

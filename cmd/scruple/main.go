@@ -106,14 +106,10 @@ func exit(code int, err error) error { return &exitError{code, err} }
 // errors count as bad input.
 func exitCode(err error) int {
 	var e *exitError
-	var notAllowed *experiment.NotAllowedError
-	var tooMany *experiment.TooManyFailedError
-	var call *run.CallError
-	var broken *store.Error
 	switch {
 	case errors.Is(err, errInterrupted):
 		return exitInterrupted
-	case errors.Is(err, run.ErrStopped), errors.As(err, &notAllowed):
+	case errors.Is(err, run.ErrStopped), errors.As(err, new(*experiment.NotAllowedError)):
 		return exitNotAllowed
 	case errors.As(err, &e):
 		return e.code
@@ -121,7 +117,7 @@ func exitCode(err error) int {
 		return exitInfrastructure
 	case errors.Is(err, store.ErrNotFound):
 		return exitUsage
-	case errors.As(err, &tooMany), errors.As(err, &call), errors.As(err, &broken):
+	case errors.As(err, new(*experiment.TooManyFailedError)), errors.As(err, new(*run.CallError)), errors.As(err, new(*store.Error)):
 		return exitInfrastructure
 	}
 	return exitUsage

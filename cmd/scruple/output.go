@@ -310,13 +310,3 @@ func (a *app) render(result report.Report, to rendering, from source) error {
 	}
 	return a.print(to.output, from, func(w io.Writer) error { return write(w, result) })
 }
-
-// keptFor reads the stored result of the run that an argument names.
-func (a *app) keptFor(ctx context.Context, arg string) (experiment.Result, error) {
-	db, r, err := a.findShown(ctx, arg)
-	if err != nil {
-		return experiment.Result{}, err
-	}
-	defer db.Close()
-	return experiment.Kept(ctx, db, r)
-}

@@ -179,8 +179,7 @@ func (a *app) tagged(ctx context.Context, db *store.DB, r *experiment.Run, concl
 		return concluded, nil
 	}
 	a.say("%s has the tag %s", r.Record.ID, tag)
-	var failed *experiment.TooManyFailedError
-	if a.first && errors.As(concluded, &failed) {
+	if a.first && errors.As(concluded, new(*experiment.TooManyFailedError)) {
 		a.warn("no run had the tag %s before: its arm has no answers in this run, and the next run takes them from this one", tag)
 		return nil, nil
 	}

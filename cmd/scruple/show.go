@@ -253,17 +253,13 @@ func outcomeNames(list []eval.OutcomeKind) []string {
 
 func reportVerb(a *app) *cobra.Command {
 	var to rendering
-	c := a.verb("report", func(c *cobra.Command, args []string) error {
-		result, err := a.keptFor(c.Context(), args[0])
+	c := a.verb("report", a.on(aShownRun, func(o *opened) error {
+		result, err := experiment.Kept(o.ctx, o.db, o.run)
 		if err != nil {
 			return err
 		}
-		from, err := a.locate(c.Context(), args[0])
-		if err != nil {
-			return err
-		}
-		return a.render(report.Report{Analysis: result.Analysis, Verdict: result.Verdict}, to, from)
-	})
+		return a.render(report.Report{Analysis: result.Analysis, Verdict: result.Verdict}, to, o.from)
+	}))
 	to.flags(c)
 	c.Flags().BoolVarP(&to.verbose, "verbose", "v", false, "show all metrics and breakdowns (terminal)")
 	return c
@@ -279,11 +275,13 @@ func compareVerb(a *app) *cobra.Command {
 		if fail {
 			return fmt.Errorf("compare --fail-on-regression %s: name two runs: of one, `scruple gate` decides by the rules of its study", args[0])
 		}
-		result, err := a.keptFor(c.Context(), args[0])
-		if err != nil {
-			return err
-		}
-		return a.showComparisons(result.Analysis, metric)
+		return a.on(aShownRun, func(o *opened) error {
+			result, err := experiment.Kept(o.ctx, o.db, o.run)
+			if err != nil {
+				return err
+			}
+			return a.showComparisons(result.Analysis, metric)
+		})(c, args)
 	})
 	c.Flags().StringVar(&metric, "metric", "", "show only this metric")
 	c.Flags().BoolVar(&fail, "fail-on-regression", false, "of two runs: exit 1 if the second regressed, 3 if that cannot be decided")

@@ -19,24 +19,19 @@ func statusVerb(a *app) *cobra.Command {
 		if len(args) == 0 {
 			return a.allRuns(c.Context())
 		}
-		return a.status(c.Context(), args[0])
+		return a.on(aRun, a.status)(c, args)
 	})
 	c.Flags().BoolVar(&workers, "workers", false, "show what the workers of a shared store have in hand")
 	return c
 }
 
-func (a *app) status(ctx context.Context, arg string) error {
-	db, r, err := a.findRun(ctx, arg)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	s, err := experiment.StatusOf(ctx, db, r)
+func (a *app) status(o *opened) error {
+	s, err := experiment.StatusOf(o.ctx, o.db, o.run)
 	if err != nil {
 		return err
 	}
 	const most = 10
-	if s.Trend, s.Unread, err = experiment.Trend(ctx, db, r.Study, most); err != nil {
+	if s.Trend, s.Unread, err = experiment.Trend(o.ctx, o.db, o.run.Study, most); err != nil {
 		return err
 	}
 	return a.result(s, func() {
@@ -44,7 +39,7 @@ func (a *app) status(ctx context.Context, arg string) error {
 			experiment.Status
 			Arg     string
 			Command func(...string) string
-		}{s, arg, a.command})
+		}{s, o.arg, a.command})
 	})
 }
 

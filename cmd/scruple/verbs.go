@@ -180,6 +180,8 @@ const (
 	itsStore      // for reading; there may be none yet
 	itsRun        // with its store for writing
 	shownRun      // for reading, if its results may be shown
+	aRun          // for reading, and its study is not loaded
+	aShownRun
 )
 
 // on is a verb that opens what it needs, does its work, and closes it.
@@ -189,10 +191,15 @@ func (a *app) on(what need, do func(o *opened) error) func(*cobra.Command, []str
 		if what == itsStore && !strings.Contains(c.Use, "STUDY|RUN") && !isStudyFile(o.arg) {
 			return fmt.Errorf("%s is not a study file: give the study, not a run", o.arg)
 		}
-		if o.x, o.from, err = a.loadFor(o.ctx, o.arg); err != nil {
+		if o.from, err = a.locate(o.ctx, o.arg); err != nil {
 			return err
 		}
-		defer o.x.Close()
+		if what < aRun {
+			if o.x, err = o.from.load(); err != nil {
+				return err
+			}
+			defer o.x.Close()
+		}
 		switch what {
 		case itsStore:
 			if o.db, err = store.OpenRead(o.ctx, o.from.store); errors.Is(err, store.ErrNotFound) {
@@ -202,7 +209,9 @@ func (a *app) on(what need, do func(o *opened) error) func(*cobra.Command, []str
 			if o.db, err = store.Open(o.ctx, o.from.store); err == nil {
 				o.run, err = o.from.find(o.ctx, o.db)
 			}
-		case shownRun:
+		case aRun:
+			o.db, o.run, err = a.findRun(o.ctx, o.arg)
+		case shownRun, aShownRun:
 			o.db, o.run, err = a.findShown(o.ctx, o.arg)
 		}
 		if o.db != nil {
