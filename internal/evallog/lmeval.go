@@ -189,6 +189,17 @@ func lmInput(s lmSample) string {
 	return string(s.Doc)
 }
 
+// records visits the lines of a file as records.
+func records[T any](file string, visit func(*T) error) error {
+	return jsonLines(file, func(line []byte) error {
+		var r T
+		if err := jsonv2.Unmarshal(line, &r, lenient); err != nil {
+			return err
+		}
+		return visit(&r)
+	})
+}
+
 // jsonLines visits the lines of a file that are not empty.
 func jsonLines(file string, visit func(line []byte) error) error {
 	f, err := os.Open(file)
