@@ -289,10 +289,9 @@ func takePeoplesVerdicts(ctx context.Context, db *store.DB, r *experiment.Run, w
 		if err != nil {
 			return err
 		}
-		var of []store.PersonVerdict
-		for _, v := range list {
-			of = append(of, store.PersonVerdict{Trial: v.Trial, Verdict: v.Verdict})
-		}
+		of := mapped(list, func(v annotate.Placed) store.PersonVerdict {
+			return store.PersonVerdict{Trial: v.Trial, Verdict: v.Verdict}
+		})
 		if err := take(t.Name, of, stale); err != nil {
 			return err
 		}

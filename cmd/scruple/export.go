@@ -73,7 +73,7 @@ func suiteFormats() string {
 // exportOwn writes a run in a format of its suite. The study must still have
 // the items and arms of the run.
 func (a *app) exportOwn(o *opened, format, dir string) error {
-	formats := namesOf(o.x.Suite.Exports, func(e kit.Export) string { return e.Name })
+	formats := mapped(o.x.Suite.Exports, func(e kit.Export) string { return e.Name })
 	i := slices.Index(formats, format)
 	if i < 0 {
 		formats = slices.Concat(tableFormats, runFormats, formats)

@@ -300,10 +300,7 @@ func (a *app) render(result report.Report, to rendering, from source) error {
 		formats := report.Formats()
 		i := slices.IndexFunc(formats, func(f report.Format) bool { return f.Name == to.format || f.Ext == "."+to.format })
 		if i < 0 {
-			var known []string
-			for _, f := range formats {
-				known = append(known, f.Name)
-			}
+			known := mapped(formats, func(f report.Format) string { return f.Name })
 			return fmt.Errorf("--format %q: the formats are %s", to.format, strings.Join(known, ", "))
 		}
 		write = formats[i].Render

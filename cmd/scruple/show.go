@@ -206,7 +206,8 @@ func listJSON(found *experiment.List, commands []string) any {
 
 func (a *app) sayList(found *experiment.List, q experiment.Query, commands []string) {
 	if q.Worst == 0 {
-		a.say("%s: %s", strings.Join(outcomeNames(q.Outcomes), ", "), text.Plural(found.Total, "trial", "trials"))
+		names := mapped(q.Outcomes, func(k eval.OutcomeKind) string { return string(k) })
+		a.say("%s: %s", strings.Join(names, ", "), text.Plural(found.Total, "trial", "trials"))
 		for i, e := range found.Entries {
 			line := fmt.Sprintf("%s  %s  %s", e.Item, e.Arms[0], e.Outcome)
 			if e.Replicate > 1 {
@@ -241,14 +242,6 @@ func (a *app) sayList(found *experiment.List, q experiment.Query, commands []str
 	if found.Without > 0 {
 		a.say("Without a score: %s.", text.Plural(found.Without, "item", "items"))
 	}
-}
-
-func outcomeNames(list []eval.OutcomeKind) []string {
-	var names []string
-	for _, k := range list {
-		names = append(names, string(k))
-	}
-	return names
 }
 
 func reportVerb(a *app) *cobra.Command {

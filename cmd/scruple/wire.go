@@ -157,10 +157,7 @@ func (a *app) answers(p eval.Pipeline, x *experiment.Experiment) (model.Client, 
 	if err != nil {
 		return nil, err
 	}
-	var items []string
-	for _, it := range x.Items() {
-		items = append(items, it.ID)
-	}
+	items := mapped(x.Items(), func(it eval.Item) string { return it.ID })
 	missing, unknown := client.Missing(items, x.Study.Execution.Replicates), client.Unknown(items)
 	if len(missing) == x.Plan.Replicates()*len(items) {
 		client.Close()

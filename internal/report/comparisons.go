@@ -117,10 +117,7 @@ func (b *builder) differences(caption string, cs []analyse.Comparison) *table {
 
 // forest charts the differences in one metric over all items.
 func (b *builder) forest(caption string, cs []analyse.Comparison) *table {
-	var rows []measuredRow
-	for _, c := range cs {
-		rows = append(rows, b.differenceRow("", b.pairCell(c), c))
-	}
+	rows := mapped(cs, func(c analyse.Comparison) measuredRow { return b.differenceRow("", b.pairCell(c), c) })
 	return b.charted(caption, "A "+say.Minus+" B", b.metric(cs[0].Metric), rows)
 }
 
@@ -369,10 +366,7 @@ func (b *builder) interactionBlocks() []block {
 		m := b.metric(r.Metric)
 		s := m.Scale()
 		name := r.A + minusBetween + r.B
-		var at []string
-		for _, l := range r.Levels {
-			at = append(at, l.Name+say.NBSP+s.Value(l.Diff, true))
-		}
+		at := mapped(r.Levels, func(l analyse.LevelDiff) string { return l.Name + say.NBSP + s.Value(l.Diff, true) })
 		t := newTable("Does the difference "+name+" in "+m.Title+" depend on "+r.Factor+"?", "Levels", ".Difference of differences", ">"+b.levelCI(r.Level), ">n", ".p adjusted")
 		t.Lead = b.dependence(r) + " " + name + ": " + strings.Join(at, ", ") + "."
 		pairs := slices.Clone(r.Pairs)

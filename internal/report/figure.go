@@ -181,10 +181,7 @@ func drawnPoints(f eval.Figure) []eval.Point {
 
 // path joins points by straight lines.
 func path(points []mark) string {
-	var places []string
-	for _, p := range points {
-		places = append(places, coordinate(p.X)+" "+coordinate(p.Y))
-	}
+	places := mapped(points, func(p mark) string { return coordinate(p.X) + " " + coordinate(p.Y) })
 	return "M" + strings.Join(places, "L")
 }
 
@@ -226,10 +223,9 @@ func xAxis(f eval.Figure, xs extent) ([]category, func(analyse.Number) float64) 
 	left, width := plotLeft+plotMargin, plotRight-plotLeft-2*plotMargin
 	if !f.Joined && f.Ticks == nil {
 		a := newAxis(xs, analyse.Undefined(), analyse.Undefined(), say.Scale{Decimals: 3}, false, figureSteps)
-		var ticks []category
-		for _, t := range a.Ticks {
-			ticks = append(ticks, category{tick: tick{left + t.At*width, t.Label}})
-		}
+		ticks := mapped(a.Ticks, func(t tick) category {
+			return category{tick: tick{left + t.At*width, t.Label}}
+		})
 		return ticks, func(n analyse.Number) float64 { return left + a.at(n)*width }
 	}
 	at := func(n analyse.Number) float64 {
@@ -238,10 +234,9 @@ func xAxis(f eval.Figure, xs extent) ([]category, func(analyse.Number) float64) 
 		}
 		return left + (float64(n)-xs.low)/(xs.high-xs.low)*width
 	}
-	var ticks []category
-	for _, x := range places(f) {
-		ticks = append(ticks, category{tick: tick{at(analyse.Number(x)), xLabel(f, x)}})
-	}
+	ticks := mapped(places(f), func(x float64) category {
+		return category{tick: tick{at(analyse.Number(x)), xLabel(f, x)}}
+	})
 	return ticks, at
 }
 

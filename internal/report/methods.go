@@ -107,14 +107,14 @@ func analysisOnly(m analyse.Metric) string {
 }
 
 // methodsUsed lists the methods for intervals and tests, as named by the analysis.
-func (b *builder) methodsUsed() (lines []string) {
-	for _, method := range nonEmpty(factors(b.a.Estimates, func(e analyse.Estimate) string { return e.Method })...) {
-		lines = append(lines, "Intervals of estimates: "+say.PlainLine(method))
-	}
-	for _, method := range nonEmpty(factors(b.a.Comparisons, func(c analyse.Comparison) string { return c.Method })...) {
-		lines = append(lines, "Comparisons: "+say.PlainLine(method))
-	}
-	return lines
+func (b *builder) methodsUsed() []string {
+	of := nonEmpty(factors(b.a.Estimates, func(e analyse.Estimate) string { return e.Method })...)
+	return append(begun("Intervals of estimates: ", mapped(of, say.PlainLine)), begun("Comparisons: ", mapped(methodsOf(b.a.Comparisons), say.PlainLine))...)
+}
+
+// methodsOf lists the methods of comparisons.
+func methodsOf(list []analyse.Comparison) []string {
+	return nonEmpty(factors(list, func(c analyse.Comparison) string { return c.Method })...)
 }
 
 // atOnce says which intervals cover several differences at once, or is empty.
@@ -185,10 +185,7 @@ func (b *builder) partyTable(parties []analyse.Party) *table {
 		if p.Judge {
 			name.Tags = []string{"judge"}
 		}
-		var notes []string
-		for _, x := range p.Adapted {
-			notes = append(notes, "the model refuses a setting: "+x)
-		}
+		notes := mapped(p.Adapted, func(x string) string { return "the model refuses a setting: " + x })
 		if p.Missing != "" {
 			notes = append(notes, "no prompt: "+p.Missing)
 		}

@@ -83,7 +83,7 @@ func Comparisons(w io.Writer, a *analyse.Analysis, opt TerminalOptions) error {
 	sec := b.comparisons()
 	if whole := b.wholeComparisons(); len(whole) > 0 {
 		all := b.differences("Differences", whole)
-		for _, method := range nonEmpty(factors(whole, func(c analyse.Comparison) string { return c.Method })...) {
+		for _, method := range methodsOf(whole) {
 			all.Legend = append(all.Legend, "Method: "+method+".")
 		}
 		sec.Blocks = append([]block{{Table: all}}, filter(sec.Blocks, func(b block) bool { return b.In == everywhere })...)

@@ -75,10 +75,7 @@ func renderBlock(m medium, b block) {
 		const longest = 3000 // code points; HTML and JSON have more
 		m.verbatim(p.Title, text.Shorten(p.Text, longest))
 	}
-	var metrics []string
-	for _, d := range b.Metrics {
-		metrics = append(metrics, d.sentence())
-	}
+	metrics := mapped(b.Metrics, definition.sentence)
 	m.list("-", append(metrics, b.List...))
 }
 

@@ -42,10 +42,7 @@ func evidence(v *gate.Verdict) (list []string) {
 			list = append(list, "judge "+j.Name+": "+j.Effect+"; interval of the accuracy "+share.Interval(j.Low, j.High, false))
 		}
 	}
-	for _, by := range v.Blind {
-		list = append(list, "blind validation "+by)
-	}
-	return list
+	return append(list, begun("blind validation ", v.Blind)...)
 }
 
 // about names the study and its run.
