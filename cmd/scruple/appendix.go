@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -65,9 +66,7 @@ func (a *app) appendix(ctx context.Context, arg string, x *experiment.Experiment
 	if err != nil {
 		return err
 	}
-	if dir == "" {
-		dir = filepath.Join(resultsDir(x), "appendices")
-	}
+	dir = cmp.Or(dir, filepath.Join(resultsDir(x), "appendices"))
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("creating the folder of appendices: %w", err)
 	}

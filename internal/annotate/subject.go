@@ -2,6 +2,7 @@ package annotate
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -444,10 +445,7 @@ func lines(text string) (list []line) {
 			text = b.String()
 		}
 	}
-	if text == "" {
-		text = "(empty)"
-	}
-	for l := range strings.SplitSeq(text, "\n") {
+	for l := range strings.SplitSeq(cmp.Or(text, "(empty)"), "\n") {
 		list = append(list, line{Text: l})
 	}
 	return list

@@ -265,11 +265,7 @@ func (s Source) secondRounds(results []*annotate.Result) (parts []report.Part, e
 			}
 			parts = append(parts, prose("%s.", text.Plural(len(differ), "answer differs", "answers differ")))
 			for _, d := range differ {
-				note := d.Note
-				if note == "" {
-					note = "(no note yet)"
-				}
-				parts = append(parts, report.Part{Heading: d.Subject.Blind(), Verbatim: "First answer\n" + d.First.Readable(r.Task) + "\nSecond answer\n" + d.Second.Readable(r.Task) + "\nNote\n" + note})
+				parts = append(parts, report.Part{Heading: d.Subject.Blind(), Verbatim: "First answer\n" + d.First.Readable(r.Task) + "\nSecond answer\n" + d.Second.Readable(r.Task) + "\nNote\n" + cmp.Or(d.Note, "(no note yet)")})
 			}
 		}
 	}
@@ -283,23 +279,15 @@ func (s Source) declarations() (parts []report.Part, err error) {
 		return nil, err
 	}
 	for _, l := range list {
-		file := l.Path
-		if file == "" {
-			file = "annotations/" + l.File
-		}
 		t := &eval.Table{Columns: []string{"", ""}}
-		for _, fact := range [][2]string{{"file", file}, {"MD5", l.MD5}, {"SHA-256", l.SHA256}, {"declared by", l.Name}, {"at", l.At}} {
+		for _, fact := range [][2]string{{"file", cmp.Or(l.Path, "annotations/"+l.File)}, {"MD5", l.MD5}, {"SHA-256", l.SHA256}, {"declared by", l.Name}, {"at", l.At}} {
 			t.Row(eval.Texts(fact[:]...)...)
 		}
 		t.Row(eval.Text("entry of the ledger"), eval.Count(l.Seq))
 		if l.Subjects > 0 {
 			t.Row(eval.Text("answers"), eval.Count(l.Subjects))
 		}
-		heading := l.Task
-		if heading == "" {
-			heading = l.File
-		}
-		parts = append(parts, report.Part{Heading: heading, Verbatim: l.Declaration}, report.Part{Table: t})
+		parts = append(parts, report.Part{Heading: cmp.Or(l.Task, l.File), Verbatim: l.Declaration}, report.Part{Table: t})
 	}
 	return orNothing(parts, "Nothing is locked yet."), nil
 }
@@ -311,11 +299,8 @@ func (s Source) runSessions() []report.Part {
 		for _, e := range x.Errors {
 			issues = append(issues, e.Name+" "+e.Value)
 		}
-		if issues == nil {
-			issues = []string{"none"}
-		}
 		t.Row(eval.Count(x.N), eval.Text(x.First), eval.Text(x.Last), eval.Count(x.Requests), eval.Count(x.Retries), eval.Count(x.Answers), eval.Count(x.Items), eval.Count(x.New), eval.Count(x.Done),
-			eval.Text(strings.Join(issues, "; ")))
+			eval.Text(cmp.Or(strings.Join(issues, "; "), "none")))
 	}
 	if len(t.Rows) == 0 {
 		return []report.Part{prose("The study was not run yet.")}

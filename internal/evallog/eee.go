@@ -255,10 +255,7 @@ func readNeMo(files []string, to *Import) error {
 				return errors.New("unknown version of a record: want the members problem_idx and reward")
 			}
 			s := Sample{Item: fmt.Sprint(*r.Problem), Arm: arm, Replicate: r.Repeat + 1, Prompt: contentText(r.Prompt, asIs), Expected: contentText(r.Expected, asIs),
-				Answer: contentText(r.Response, asIs), Scores: []Score{scoreOf("reward", r.Reward)}, Error: firstLine(contentText(r.Error, asIs))}
-			if s.Answer == "" {
-				s.Answer = contentText(r.Extracted, asIs)
-			}
+				Answer: cmp.Or(contentText(r.Response, asIs), contentText(r.Extracted, asIs)), Scores: []Score{scoreOf("reward", r.Reward)}, Error: firstLine(contentText(r.Error, asIs))}
 			for _, from := range []map[string]any{r.Metadata, r.Details} {
 				if c, ok := from["category"].(string); ok && c != "" && len(s.Strata) == 0 {
 					s.Strata = []eval.Level{{Name: "category", Value: c}}

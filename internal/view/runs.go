@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -268,11 +269,8 @@ func (v *Viewer) score(run *store.Run) (s standing) {
 			s = standing{Missing: fmt.Sprint("the answers cannot be scored: ", p)}
 		}
 	}()
-	err := experiment.CheckShown(v.ctx, v.DB, run)
 	l := v.study(run)
-	if err == nil {
-		err = l.err
-	}
+	err := cmp.Or(experiment.CheckShown(v.ctx, v.DB, run), l.err)
 	if err == nil {
 		s.Metrics, s.Arms, err = l.run.Interims(v.ctx)
 	}
