@@ -322,10 +322,7 @@ func (m *found) Unbounded() bool {
 func (m *found) Bounded() bool { return m.declared && (m.Least != 0 || m.Most != 1) }
 
 // firstLine is the first line of a message, shortened.
-func firstLine(s string) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
-	return text.Shorten(line, 200)
-}
+func firstLine(s string) string { return text.Shorten(text.FirstLine(strings.TrimSpace(s)), 200) }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
