@@ -102,18 +102,19 @@ func (a *app) annotate(ctx context.Context, arg string, f *annotating) error {
 	switch {
 	case f.agreement:
 		return a.agreement(place, tasks, subjects)
-	case f.lock:
-		return a.lockTask(x, place, tasks, subjects, f)
-	case f.export != "":
-		return a.exportAnnotations(from, place, tasks, subjects, f)
-	case f.imports != "":
-		return a.importAnnotations(place, tasks, subjects, f)
-	case f.adopt != "":
-		return a.adoptAnnotations(place, tasks, f)
+	case !f.lock && f.export != "":
+		return a.exportAnnotations(from, place, tasks[0], subjects, f)
 	}
 	people, err := f.people(a)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case f.lock:
+		return a.lockTask(x, place, tasks[0], subjects, f, people[0])
+	case f.imports != "":
+		return a.importAnnotations(place, tasks[0], subjects, f, people[0])
+	case f.adopt != "":
+		return a.adoptAnnotations(place, tasks[0], f.adopt, people[0])
 	}
 	s, err := annotate.Open(place, tasks, subjects, version(), f.adjudicate)
 	if err != nil {
@@ -247,8 +248,7 @@ func (f *annotating) people(a *app) ([]string, error) {
 // subjects returns what people can judge, with the answers of the run if there is one.
 func (a *app) subjects(ctx context.Context, arg string, x *experiment.Experiment) (*experiment.Subjects, func() error, error) {
 	db, found, err := a.findShown(ctx, arg)
-	var hidden *experiment.NotAllowedError
-	if errors.Is(err, store.ErrNotFound) || errors.As(err, &hidden) { // items can be judged
+	if errors.Is(err, store.ErrNotFound) || errors.As(err, new(*experiment.NotAllowedError)) { // items can be judged
 		return x.Subjects(ctx), func() error { return nil }, nil
 	}
 	if err != nil {
@@ -289,10 +289,9 @@ func takePeoplesVerdicts(ctx context.Context, db *store.DB, r *experiment.Run, w
 		if err != nil {
 			return err
 		}
-		var of []store.PersonVerdict
-		for _, v := range list {
-			of = append(of, store.PersonVerdict{Trial: v.Trial, Verdict: v.Verdict})
-		}
+		of := mapped(list, func(v annotate.Placed) store.PersonVerdict {
+			return store.PersonVerdict{Trial: v.Trial, Verdict: v.Verdict}
+		})
 		if err := take(t.Name, of, stale); err != nil {
 			return err
 		}
@@ -359,12 +358,8 @@ func (a *app) agreement(place annotate.Place, tasks []study.Task, subjects annot
 	return errors.Join(broken...)
 }
 
-func (a *app) lockTask(x *experiment.Experiment, place annotate.Place, tasks []study.Task, subjects annotate.Source, f *annotating) error {
-	people, err := f.people(a)
-	if err != nil {
-		return err
-	}
-	r, err := place.Result(tasks[0], subjects)
+func (a *app) lockTask(x *experiment.Experiment, place annotate.Place, task study.Task, subjects annotate.Source, f *annotating, person string) error {
+	r, err := place.Result(task, subjects)
 	if err != nil {
 		return err
 	}
@@ -372,7 +367,7 @@ func (a *app) lockTask(x *experiment.Experiment, place annotate.Place, tasks []s
 	if err != nil {
 		return err
 	}
-	l, err := place.Lock(r, gold, cmp.Or(strings.TrimSpace(f.sign), people[0]), f.declare, subjects.Items())
+	l, err := place.Lock(r, gold, cmp.Or(strings.TrimSpace(f.sign), person), f.declare, subjects.Items())
 	if err != nil {
 		return exit(exitNotAllowed, err)
 	}
@@ -391,8 +386,8 @@ func (a *app) lockTask(x *experiment.Experiment, place annotate.Place, tasks []s
 	})
 }
 
-func (a *app) exportAnnotations(from source, place annotate.Place, tasks []study.Task, subjects annotate.Source, f *annotating) error {
-	x, err := place.Export(tasks[0], subjects, f.export, f.offsets)
+func (a *app) exportAnnotations(from source, place annotate.Place, task study.Task, subjects annotate.Source, f *annotating) error {
+	x, err := place.Export(task, subjects, f.export, f.offsets)
 	if err != nil {
 		return err
 	}
@@ -405,28 +400,20 @@ func (a *app) exportAnnotations(from source, place annotate.Place, tasks []study
 	return a.print(f.out, from, disk.Bytes(x.Data))
 }
 
-func (a *app) adoptAnnotations(place annotate.Place, tasks []study.Task, f *annotating) error {
-	people, err := f.people(a)
-	if err != nil {
-		return err
-	}
-	w, err := place.Adopt(tasks[0], f.adopt, people[0])
+func (a *app) adoptAnnotations(place annotate.Place, task study.Task, of, person string) error {
+	w, err := place.Adopt(task, of, person)
 	if err == nil {
-		a.say("the ledger has %s of %s in task %s now, on the word of %s", text.Plural(len(w.Answers()), "answer", "answers"), f.adopt, tasks[0].Name, people[0])
+		a.say("the ledger has %s of %s in task %s now, on the word of %s", text.Plural(len(w.Answers()), "answer", "answers"), of, task.Name, person)
 	}
 	return err
 }
 
-func (a *app) importAnnotations(place annotate.Place, tasks []study.Task, subjects annotate.Source, f *annotating) error {
-	people, err := f.people(a)
-	if err != nil {
-		return err
-	}
+func (a *app) importAnnotations(place annotate.Place, task study.Task, subjects annotate.Source, f *annotating, person string) error {
 	data, err := os.ReadFile(f.imports)
 	if err != nil {
 		return fmt.Errorf("reading answers: %w", err)
 	}
-	n, skipped, err := place.Import(tasks[0], subjects, annotate.File{Name: f.imports, Data: data, Format: f.format, Offsets: f.offsets, Person: people[0], Version: version()})
+	n, skipped, err := place.Import(task, subjects, annotate.File{Name: f.imports, Data: data, Format: f.format, Offsets: f.offsets, Person: person, Version: version()})
 	if err != nil {
 		return err
 	}
@@ -434,9 +421,9 @@ func (a *app) importAnnotations(place annotate.Place, tasks []study.Task, subjec
 		a.say("skipped %s without an answer", text.Plural(skipped, "subject", "subjects"))
 	}
 	if n == 0 {
-		a.say("nothing to import: task %s has all answers of %s in %s", tasks[0].Name, people[0], f.imports)
+		a.say("nothing to import: task %s has all answers of %s in %s", task.Name, person, f.imports)
 		return nil
 	}
-	a.say("imported %s of %s to task %s", text.Plural(n, "answer", "answers"), people[0], tasks[0].Name)
+	a.say("imported %s of %s to task %s", text.Plural(n, "answer", "answers"), person, task.Name)
 	return nil
 }

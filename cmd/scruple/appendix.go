@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -65,9 +66,7 @@ func (a *app) appendix(ctx context.Context, arg string, x *experiment.Experiment
 	if err != nil {
 		return err
 	}
-	if dir == "" {
-		dir = filepath.Join(resultsDir(x), "appendices")
-	}
+	dir = cmp.Or(dir, filepath.Join(resultsDir(x), "appendices"))
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("creating the folder of appendices: %w", err)
 	}
@@ -126,8 +125,7 @@ func ofRun(ctx context.Context, s *appendix.Source, db *store.DB, x *experiment.
 	if s.Sessions, err = kept.Sessions(); err != nil {
 		return err
 	}
-	var hidden *experiment.NotAllowedError
-	if err := experiment.CheckShown(ctx, db, found); errors.As(err, &hidden) {
+	if err := experiment.CheckShown(ctx, db, found); errors.As(err, new(*experiment.NotAllowedError)) {
 		return nil
 	} else if err != nil {
 		return err

@@ -168,8 +168,7 @@ func (a *app) openKit(dir string) (*experiment.Experiment, *blind.Kit, error) {
 
 // kitError gives an error the exit code of what the protocol forbids.
 func kitError(err error) error {
-	var forbidden *blind.NotAllowedError
-	if errors.As(err, &forbidden) {
+	if errors.As(err, new(*blind.NotAllowedError)) {
 		return exit(exitNotAllowed, err)
 	}
 	return err

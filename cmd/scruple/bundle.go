@@ -125,10 +125,9 @@ func (a *app) people(ctx context.Context, db *store.DB, r *experiment.Run) (lack
 // what people have not written.
 func bundleOutputs(ctx context.Context, db *store.DB, r *experiment.Run, result experiment.Result) ([]bundle.Output, []appendix.Missing, error) {
 	shown := report.Report{Analysis: result.Analysis, Verdict: result.Verdict}
-	var list []bundle.Output
-	for _, f := range report.Formats() {
-		list = append(list, bundle.Output{Name: "report" + f.Ext, Write: func(w io.Writer) error { return f.Render(w, shown) }})
-	}
+	list := mapped(report.Formats(), func(f report.Format) bundle.Output {
+		return bundle.Output{Name: "report" + f.Ext, Write: func(w io.Writer) error { return f.Render(w, shown) }}
+	})
 	for _, table := range []string{"calls", "outcomes", "scores", "summary"} {
 		list = append(list, bundle.Output{Name: table + ".jsonl", Write: func(w io.Writer) error {
 			return experiment.WriteTable(ctx, w, db, r.Record, table, experiment.JSONLines)
@@ -175,10 +174,9 @@ func (a *app) private(x *experiment.Experiment, from source) ([]bundle.Private, 
 	if err != nil {
 		return nil, err
 	}
-	var list []bundle.Private
-	for _, key := range secrets(x, getenv) {
-		list = append(list, bundle.Private{What: "the key of a model", Text: key})
-	}
+	list := mapped(secrets(x, getenv), func(key string) bundle.Private {
+		return bundle.Private{What: "the key of a model", Text: key}
+	})
 	var folders []string
 	for _, dir := range []string{x.File.Dir, filepath.Dir(from.store)} {
 		if dir, err := filepath.Abs(dir); err == nil {
@@ -215,28 +213,9 @@ func (a *app) verify(ctx context.Context, file, expect string) error {
 	if expect != "" && !strings.EqualFold(expect, v.Sum) {
 		v.Findings = append(v.Findings, bundle.Finding{File: "MANIFEST.json", Text: "its SHA-256 is " + v.Sum + ", not the expected one"})
 	}
-	err = a.result(map[string]any{"ok": v.OK(), "verification": v, "verified_by": version()}, func() { a.sayVerified(v) })
+	err = a.result(map[string]any{"ok": v.OK(), "verification": v, "verified_by": version()}, func() { a.tell("verified", v) })
 	if err == nil && !v.OK() {
 		err = exit(exitFail, nil)
 	}
 	return err
-}
-
-func (a *app) sayVerified(v *bundle.Verification) {
-	m := v.Manifest
-	a.say("run %s of study %s (%s), packed by scruple %s, checked by %s", m.Run, m.Study, m.Suite, m.Scruple, version())
-	for _, c := range v.Checked {
-		a.say("ok: %s", c)
-	}
-	for _, f := range v.Findings {
-		a.say("DIFFERS: %s", f)
-	}
-	switch {
-	case v.OK():
-		a.say("the bundle is intact and its answers give its report; SHA-256 of its manifest: %s", v.Sum)
-	case m.Scruple != version():
-		a.say("%s; another version of scruple may compute other bytes: %s packed it", text.Plural(len(v.Findings), "difference", "differences"), m.Scruple)
-	default:
-		a.say("%s", text.Plural(len(v.Findings), "difference", "differences"))
-	}
 }

@@ -1,11 +1,15 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
+	"net/http"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,8 +17,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/scruple-eval/scruple/internal/columnar"
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/evalout"
 	"github.com/scruple-eval/scruple/internal/experiment"
+	"github.com/scruple-eval/scruple/internal/say"
 	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites"
@@ -37,18 +44,11 @@ func exportVerb(a *app) *cobra.Command {
 				return a.print(output, o.from, func(w io.Writer) error { return a.exportRecords(w, o, format, vectors) })
 			})(c, args)
 		}
-		db, r, err := a.findShown(c.Context(), args[0])
-		if err != nil {
-			return err
-		}
-		defer db.Close()
-		from, err := a.locate(c.Context(), args[0])
-		if err != nil {
-			return err
-		}
-		return a.print(output, from, func(w io.Writer) error {
-			return experiment.WriteTable(c.Context(), w, db, r, table, tableFormat(format, table, r))
-		})
+		return a.on(aShownRun, func(o *opened) error {
+			return a.print(output, o.from, func(w io.Writer) error {
+				return experiment.WriteTable(o.ctx, w, o.db, o.run, table, tableFormat(format, table, o.run))
+			})
+		})(c, args)
 	})
 	c.Flags().StringVar(&table, "table", "scores", "calls | outcomes | scores | summary | records")
 	c.Flags().BoolVar(&vectors, "embeddings", false, "with --table records: the vectors too")
@@ -73,7 +73,7 @@ func suiteFormats() string {
 // exportOwn writes a run in a format of its suite. The study must still have
 // the items and arms of the run.
 func (a *app) exportOwn(o *opened, format, dir string) error {
-	formats := namesOf(o.x.Suite.Exports, func(e kit.Export) string { return e.Name })
+	formats := mapped(o.x.Suite.Exports, func(e kit.Export) string { return e.Name })
 	i := slices.Index(formats, format)
 	if i < 0 {
 		formats = slices.Concat(tableFormats, runFormats, formats)
@@ -165,4 +165,179 @@ func (a *app) exportRecords(w io.Writer, o *opened, format string, vectors bool)
 		a.warn("warning: %s no embedding by %s, so their cosines are empty: `scruple extraction embed` asks for them", text.Plural(missing, "text has", "texts have"), o.x.Study.Output.Embeddings.Name)
 	}
 	return err
+}
+
+// tableFormats are the formats of every table.
+var tableFormats = []string{"jsonl", "csv", "parquet"}
+
+// runFormats write a run of any suite in the format of another tool.
+var runFormats = []string{"inspect", "eee", "otel"}
+
+// tableFormat is the format of a table with its name.
+func tableFormat(name, table string, r *store.Run) experiment.TableFormat {
+	switch name {
+	case "csv":
+		return experiment.CSV
+	case "parquet":
+		return func(w io.Writer, columns []string) (func([]any) error, func() error) {
+			return parquetOf(w, columns, table, r)
+		}
+	}
+	return experiment.JSONLines
+}
+
+// The kinds of columns that are no texts.
+var (
+	idColumns    = strings.Fields("item arm step provider model model_version stop_reason error_kind stage outcome reason unit metric stratum method status description embedding reused_from process")
+	intColumns   = strings.Fields("replicate input_tokens output_tokens cached_tokens reasoning_tokens cache_write_tokens attempts items clusters candidate value_length quote_length value_words quote_words")
+	floatColumns = strings.Fields("cost_usd latency_ms num den low high token_ratio judge_score cosine_quote_to_value cosine_quote_to_description")
+)
+
+// kindOf is the kind of a column. Names have one meaning but for value and unscored, which are
+// numbers in the table of estimates.
+func kindOf(column, table string) columnar.Kind {
+	switch {
+	case slices.Contains(idColumns, column):
+		return columnar.ID
+	case slices.Contains(intColumns, column), column == "unscored" && table == "summary":
+		return columnar.Int
+	case slices.Contains(floatColumns, column), column == "value" && table == "summary":
+		return columnar.Float
+	case column == "usage_estimated":
+		return columnar.Bool
+	case strings.HasSuffix(column, "_embedding"):
+		return columnar.Vector
+	}
+	return columnar.Text
+}
+
+// parquetOf writes a table with the run and its study in front. A row of an estimator, which
+// takes the place of a number, is in a column of its own as JSON.
+func parquetOf(w io.Writer, columns []string, table string, r *store.Run) (func([]any) error, func() error) {
+	list := []columnar.Column{{Name: "run", Kind: columnar.ID}, {Name: "study", Kind: columnar.ID}}
+	for _, c := range columns {
+		list = append(list, columnar.Column{Name: c, Kind: kindOf(c, table)})
+	}
+	num := slices.Index(columns, "num")
+	if num >= 0 {
+		list = append(list, columnar.Column{Name: "row", Kind: columnar.Text})
+	}
+	write, end := columnar.Write(w, list, [][2]string{{"scruple.run", r.ID}, {"scruple.study", r.Study}, {"scruple.table", table},
+		{"scruple.treatment", eval.HashOf([]byte(eval.EncodeParts(r.Treatment))).String()}}, "scruple", version())
+	return func(row []any) error {
+		values := append([]any{r.ID, r.Study}, row...)
+		if num >= 0 {
+			var estimator any
+			if _, number := row[num].(float64); !number && row[num] != nil {
+				estimator, values[2+num] = row[num], nil
+			}
+			values = append(values, estimator)
+		}
+		return write(values)
+	}, end
+}
+
+// exportRun writes a run in the format of another tool: files in a folder, or for otel a file
+// or a server.
+func (a *app) exportRun(o *opened, format, to string, content bool) error {
+	if to == "" {
+		return fmt.Errorf("--format %s: give the folder with --out; for otel a file, or the URL of a server such as http://localhost:4318/v1/traces", format)
+	}
+	r, err := o.attached()
+	if err != nil {
+		return err
+	}
+	run, err := outRun(o.ctx, o.db, r)
+	if err != nil {
+		return err
+	}
+	trials := func(yield func(evalout.Trial, error) bool) {
+		for t, err := range r.Trials(o.ctx) {
+			if !yield(evalout.Trial(t), err) {
+				return
+			}
+		}
+	}
+	if format == "otel" {
+		return a.exportOTel(o, run, trials, to, content)
+	}
+	if err := os.MkdirAll(to, 0o755); err != nil {
+		return err
+	}
+	if format == "inspect" {
+		files, err := evalout.Inspect(to, run, trials)
+		if err != nil {
+			return err
+		}
+		a.say("wrote %s to %s", text.Plural(len(files), "log", "logs"), to)
+		return nil
+	}
+	files, unscored, err := evalout.EEE(to, run, trials)
+	if err != nil {
+		return err
+	}
+	a.say("wrote %s to %s", text.Plural(len(files), "file", "files"), to)
+	if unscored > 0 {
+		a.warn("%s no score and left out: the schema has no place for it", text.Plural(unscored, "trial and metric has", "trials and metrics have"))
+	}
+	return nil
+}
+
+// outRun describes a run that is analysed.
+func outRun(ctx context.Context, db *store.DB, r *experiment.Run) (evalout.Run, error) {
+	kept, err := experiment.Kept(ctx, db, r.Record)
+	if err != nil {
+		return evalout.Run{}, err
+	}
+	names := map[string]string{}
+	for _, m := range r.Study.Models {
+		names[m.ID] = m.Provider + "/" + m.Name
+	}
+	out := evalout.Run{ID: r.Record.ID, Study: r.Study.Name, Suite: r.Study.Suite, Version: version(), Created: r.Record.CreatedAt, Replicates: r.Study.Execution.Replicates, Items: len(r.Items()), Metrics: r.Suite.Metrics,
+		Estimate: func(arm, metric string) (eval.Measured, bool) {
+			e, ok := kept.Analysis.Estimate(arm, metric)
+			return eval.Measured{Value: e.Value, Low: e.Low, High: e.High, N: e.Items}, ok
+		}}
+	for _, arm := range r.Bench.Arms() {
+		if arm.Role != eval.RoleCalibration {
+			out.Arms = append(out.Arms, evalout.Arm{ID: arm.ID, Model: names[arm.Model]})
+		}
+	}
+	return out, nil
+}
+
+// exportOTel sends spans to a server, or writes them to a file, a request on each line.
+func (a *app) exportOTel(o *opened, run evalout.Run, trials iter.Seq2[evalout.Trial, error], to string, content bool) error {
+	send := func(send func(body []byte) error) error {
+		n, err := evalout.OTel(send, run, trials, o.db.Calls(o.ctx, o.run), content)
+		if err == nil {
+			a.say("sent %s to %s", text.Plural(n, "span", "spans"), to)
+		}
+		return err
+	}
+	if !strings.HasPrefix(to, "http://") && !strings.HasPrefix(to, "https://") {
+		return a.print(to, o.from, func(w io.Writer) error {
+			return send(func(body []byte) error {
+				_, err := w.Write(append(body, '\n'))
+				return err
+			})
+		})
+	}
+	client := &http.Client{Timeout: time.Minute}
+	return send(func(body []byte) error {
+		q, err := http.NewRequestWithContext(o.ctx, http.MethodPost, to, bytes.NewReader(body))
+		if err != nil {
+			return err
+		}
+		q.Header.Set("Content-Type", "application/json")
+		p, err := client.Do(q)
+		if err != nil {
+			return fmt.Errorf("sending spans: %w", err)
+		}
+		said, err := io.ReadAll(io.LimitReader(p.Body, 1000))
+		if err = errors.Join(err, p.Body.Close()); err != nil || p.StatusCode/100 != 2 {
+			return errors.Join(fmt.Errorf("sending spans to %s: status %s: %s: want the path for traces of an OTLP server that takes JSON, such as /v1/traces", to, p.Status, say.PlainLine(string(said))), err)
+		}
+		return nil
+	})
 }

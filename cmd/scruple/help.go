@@ -96,12 +96,12 @@ func offerNames(c *cobra.Command) {
 	var first []string // the first argument
 	switch c.Name() {
 	case "init":
-		first = namesOf(suites.All(), func(s kit.Suite) string { return s.Name })
+		first = mapped(suites.All(), func(s kit.Suite) string { return s.Name })
 	case "stats":
 		first = procedure.Names()
 	case "import":
 		for _, s := range suites.All() {
-			first = append(first, namesOf(s.Imports, func(i kit.Import) string { return i.Name })...)
+			first = append(first, mapped(s.Imports, func(i kit.Import) string { return i.Name })...)
 		}
 	}
 	if first != nil {
@@ -126,11 +126,12 @@ func offerNames(c *cobra.Command) {
 	}
 }
 
-func namesOf[T any](list []T, name func(T) string) (names []string) {
+// mapped returns what a function makes of each element.
+func mapped[T, R any](list []T, of func(T) R) (made []R) {
 	for _, x := range list {
-		names = append(names, name(x))
+		made = append(made, of(x))
 	}
-	return names
+	return made
 }
 
 // inOrder keeps the verbs in the order of work. Cobra sorts them unless told not to,
@@ -193,7 +194,7 @@ func (a *app) made(t topic) *cobra.Command {
 		}
 	}
 	c := a.verb(t.path, func(c *cobra.Command, args []string) error {
-		have := strings.Join(namesOf(c.Commands(), (*cobra.Command).Name), ", ")
+		have := strings.Join(mapped(c.Commands(), (*cobra.Command).Name), ", ")
 		if len(args) == 0 {
 			return fmt.Errorf("%s: name one of %s", t.path, have)
 		}

@@ -1,20 +1,21 @@
 // Command scruple answers whether a prompt, model, method or pipeline is
 // really better than another one, and whether it may be shipped.
 //
-// Each verb has its own file; register.go has those of TEST beside the ledger's, blind.go
-// those of a blind validation, sample.go track too. What a suite has as its own verbs is in
-// its package, and commands.go makes commands of it. The shared files are:
-// help.md describes the commands in the order of work, with examples, and help.go makes
-// them of it; verbs.go has their arguments, open.go opens the study, store and run that a
-// verb works on, shortcuts.go has the flags that set keys of a study, providers.go lists the
-// providers, wire.go makes models and pipelines, load.go lists the suites and finds
-// studies and stores, observe.go shows progress, and results.go prints and writes
-// reports. The work of a verb is in package experiment.
+// A verb has a file, with those that are like it: register.go has those of TEST and its ledger,
+// blind.go those of a blind validation, show.go those that print results, doctor.go those of a
+// store, sample.go track too. What a suite has as its own verbs is in its package, and
+// commands.go makes commands of it. The shared files are: help.md describes the commands in the
+// order of work, with examples, and help.go makes them of it; verbs.go has their arguments and
+// flags, and opens the study, store and run that a verb works on, providers.go lists the
+// providers, wire.go makes models and pipelines, load.go lists the suites and finds studies and
+// stores, observe.go shows progress, output.go prints and writes results, and texts.tmpl has
+// what verbs with much to say print. The work of a verb is in package experiment.
 package main
 
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -30,7 +31,9 @@ import (
 	"github.com/scruple-eval/scruple/internal/disk"
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/run"
+	"github.com/scruple-eval/scruple/internal/say"
 	"github.com/scruple-eval/scruple/internal/store"
+	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/table"
 )
 
@@ -103,14 +106,10 @@ func exit(code int, err error) error { return &exitError{code, err} }
 // errors count as bad input.
 func exitCode(err error) int {
 	var e *exitError
-	var notAllowed *experiment.NotAllowedError
-	var tooMany *experiment.TooManyFailedError
-	var call *run.CallError
-	var broken *store.Error
 	switch {
 	case errors.Is(err, errInterrupted):
 		return exitInterrupted
-	case errors.Is(err, run.ErrStopped), errors.As(err, &notAllowed):
+	case errors.Is(err, run.ErrStopped), errors.As(err, new(*experiment.NotAllowedError)):
 		return exitNotAllowed
 	case errors.As(err, &e):
 		return e.code
@@ -118,7 +117,7 @@ func exitCode(err error) int {
 		return exitInfrastructure
 	case errors.Is(err, store.ErrNotFound):
 		return exitUsage
-	case errors.As(err, &tooMany), errors.As(err, &call), errors.As(err, &broken):
+	case errors.As(err, new(*experiment.TooManyFailedError)), errors.As(err, new(*run.CallError)), errors.As(err, new(*store.Error)):
 		return exitInfrastructure
 	}
 	return exitUsage
@@ -222,4 +221,49 @@ func versionOf(info *debug.BuildInfo) string {
 		v += " with changes"
 	}
 	return v
+}
+
+// An errorObject is an error as --json prints it: one line on standard error,
+// {"error": {…}}, and the last one there.
+type errorObject struct {
+	ExitCode int      `json:"exit_code"`
+	Kind     string   `json:"kind"`
+	Message  string   `json:"message"`
+	Findings []string `json:"findings,omitempty"` // of a study, each with file and line
+}
+
+// kinds name the exit codes.
+var kinds = map[int]string{exitFail: "failed", exitUsage: "usage", exitNotAllowed: "not_allowed", exitInfrastructure: "infrastructure", exitInterrupted: "interrupted"}
+
+// printError prints an error, as text or as JSON.
+func printError(w io.Writer, err error, code int, asJSON bool) {
+	message := say.PlainLines(strings.TrimSpace(err.Error()))
+	if !asJSON {
+		fmt.Fprintf(w, "scruple: %s\n", message)
+		return
+	}
+	o := errorObject{ExitCode: code, Kind: kinds[code], Message: message}
+	var findings study.Errors
+	if errors.As(err, &findings) {
+		for _, f := range findings {
+			o.Findings = append(o.Findings, say.PlainLines(f.Error()))
+		}
+	}
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(map[string]errorObject{"error": o}) // an error of stderr cannot be reported
+}
+
+// asksJSON reports whether a command line has --json, which is not known if another
+// flag before it is wrong.
+func asksJSON(args []string) bool {
+	for _, arg := range args {
+		switch arg {
+		case "--json", "--json=true":
+			return true
+		case "--":
+			return false
+		}
+	}
+	return false
 }

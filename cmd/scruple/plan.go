@@ -13,7 +13,6 @@ import (
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/plan"
 	"github.com/scruple-eval/scruple/internal/say"
-	"github.com/scruple-eval/scruple/internal/text"
 )
 
 func planVerb(a *app) *cobra.Command {
@@ -35,17 +34,10 @@ func (a *app) planWidth(o *opened, wanted float64) error {
 		return err
 	}
 	return a.result(w, func() {
-		a.say("%s: %.0f %% intervals of a width of %.4g, by run %s: %s, %s", w.Metric, 100*(1-o.x.Study.Statistics.Alpha), wanted, w.Run,
-			text.Plural(w.Items, "item", "items"), text.Plural(w.Replicates, "replicate", "replicates"))
-		const row = "%-40s %8v  %s"
-		a.say("\n"+row, "", "now", "takes")
-		for _, of := range w.Of {
-			takes := fmt.Sprintf("%s, or about %s", text.Plural(of.Replicates, "replicate", "replicates"), text.Plural(of.NeedsItems, "item", "items"))
-			if of.Replicates == 0 {
-				takes = fmt.Sprintf("about %s; more replicates lead to %.3f at best", text.Plural(of.NeedsItems, "item", "items"), of.Least)
-			}
-			a.say(row, of.Of, fmt.Sprintf("%.3f", of.Now), takes)
-		}
+		a.tell("width", struct {
+			*experiment.Widths
+			Confidence float64
+		}{w, 1 - o.x.Study.Statistics.Alpha})
 	})
 }
 
@@ -70,43 +62,16 @@ func (a *app) plan(o *opened) error {
 	if p.Demands, err = x.Demands(ctx, o.db, o.from.store, p); err != nil {
 		return err
 	}
-	if a.json {
-		return printJSON(a.out, p)
-	}
-	a.say("%s: %s × %s × %s = %s", p.Study, text.Plural(p.Items, "item", "items"), text.Plural(p.Arms, "arm", "arms"), text.Plural(p.Replicates, "replicate", "replicates"), text.Plural(p.Trials, "trial", "trials"))
-	a.say("")
-	const row = "%-28s %8v %8v %12v %6s %12v %10s"
-	a.say(row, "arm", "trials", "calls", "input", "±", "output ≤", "cost ≤")
-	for _, e := range append(slices.Clip(p.PerArm), experiment.ArmEstimate{Arm: "all", Quantities: p.Quantities}) {
-		a.say(row, e.Arm, e.Trials, e.Calls, e.Input, percentOf(e.InputMargin, e.Input), e.Output, dollars(e.CostUSD))
-	}
-	a.sayStanding(p.Standing)
-	a.sayDemands(p.Demands)
-	if d := p.Detectable; d != nil {
-		a.say("\nSmallest detectable effect: d = %.3f with %d independent items or clusters, power %.0f %%, two-sided α = %.4g (%s, correction: %s).",
-			d.DZ, d.Clusters, 100*d.Power, d.Alpha, text.Plural(d.Tests, "primary test", "primary tests"), x.Study.Statistics.Correction)
-		a.say("That is a mean difference of %.3f, %.3f or %.3f if the standard deviation of the differences is 0.1, 0.2 or 0.3.",
-			0.1*d.DZ, 0.2*d.DZ, 0.3*d.DZ)
-	}
-	a.sayRules(p)
-	if p.CostUSD == nil {
-		a.say("\nThe price of a model is unknown: give it with `price:` in the study for an estimate of the cost.")
-	}
-	a.sayCalls(x, p)
-	if keys := keysSent(x.Study.Models); keys != nil {
-		a.say("\nKeys that a run sends: %s.", strings.Join(keys, ", "))
-	}
-	return nil
-}
-
-// sayCalls says what the number of calls has in it, and how large it can be.
-func (a *app) sayCalls(x *experiment.Experiment, p *experiment.Estimate) {
-	if x.HasJudge() {
-		a.say("\n%d of the calls are the judge's, estimated for right answers; other answers may need more.", p.JudgeCalls)
-	}
-	if p.MostCalls != nil && *p.MostCalls > p.Calls {
-		a.say("\nAt most %d calls, of which %d of the judge: answers that cannot be read are asked for again, and the judge is asked where rules do not decide. Retries of failed requests come on top.", *p.MostCalls, *p.MostJudge)
-	}
+	return a.result(p, func() {
+		a.tell("plan", struct {
+			*experiment.Estimate
+			Rows       []experiment.ArmEstimate
+			Correction string
+			HasJudge   bool
+			Keys       []string
+		}{p, append(slices.Clip(p.PerArm), experiment.ArmEstimate{Arm: "all", Quantities: p.Quantities}),
+			x.Study.Statistics.Correction, x.HasJudge(), keysSent(x.Study.Models)})
+	})
 }
 
 // standing looks up what of the plan the store has, nil if there is no store.
@@ -124,49 +89,15 @@ func standing(o *opened, p *experiment.Estimate) (*experiment.Standing, error) {
 	return o.x.Standing(o.ctx, o.db, p, func(model string) bool { return paying[model] })
 }
 
-// sayStanding prints what is there and what is new.
-func (a *app) sayStanding(s *experiment.Standing) {
-	if s == nil {
-		return
-	}
-	a.say("")
-	if s.Run != "" {
-		a.say("Run %s has %s of this plan.", s.Run, text.Plural(s.Done, "trial", "trials"))
-	}
-	if s.New == 0 {
-		a.say("Nothing is new: `scruple run` asks nothing.")
-		return
-	}
-	known := ""
-	if s.Known > 0 {
-		known = fmt.Sprintf(", of which about %d have an answer in the store and are not asked again", s.Known)
-	}
-	a.say("New: %s, about %s%s; cost of the rest ≤ %s.", text.Plural(s.New, "trial", "trials"), text.Plural(s.Calls, "call", "calls"), known, dollars(s.CostUSD))
-}
-
-// sayDemands prints the hours and the room that the new trials take, and what that assumes.
-func (a *app) sayDemands(d *experiment.Demands) {
-	if d.Trials == 0 {
-		return
-	}
-	var known, assumed []string
-	for _, p := range d.Answers {
-		what := fmt.Sprintf("%s %.3g s and %.0f bytes an answer", p.Model, p.Seconds, p.Bytes)
-		if p.Known > 0 {
-			known = append(known, what)
-		} else {
-			assumed = append(assumed, what)
+// paces says how models answer, by calls in the store or assumed.
+func paces(list []experiment.Pace, known bool) string {
+	var said []string
+	for _, p := range list {
+		if p.Known > 0 == known {
+			said = append(said, fmt.Sprintf("%s %.3g s and %.0f bytes an answer", p.Model, p.Seconds, p.Bytes))
 		}
 	}
-	a.say("\nTime: about %s with %s in flight and the limits of the study. The store grows by about %s.", hours(d.Hours), text.Plural(d.InFlight, "call", "calls"), gigabytes(d.Bytes))
-	for _, of := range []struct {
-		from string
-		what []string
-	}{{"By the latest calls in the store", known}, {"Assumed, with answers at their limit", assumed}} {
-		if len(of.what) > 0 {
-			a.say("%s: %s.", of.from, strings.Join(of.what, "; "))
-		}
-	}
+	return strings.Join(said, "; ")
 }
 
 // hours says a time in a unit that suits it.
@@ -180,30 +111,6 @@ func hours(h float64) string {
 		return fmt.Sprintf("%.1f hours", h)
 	}
 	return fmt.Sprintf("%.0f hours (%.1f days)", h, h/24)
-}
-
-// sayRules prints what the rules need and their power.
-func (a *app) sayRules(p *experiment.Estimate) {
-	if len(p.Rules) == 0 {
-		return
-	}
-	a.say("\nRules:")
-	assumed := false
-	for _, r := range p.Rules {
-		a.say("  %s (%s): %s", say.PlainLine(r.Name), r.Kind, r.Needed(p.Items))
-		for _, w := range r.Power {
-			assumed = true
-			if w.Missing != "" {
-				a.say("    %s: %s", say.PlainLine(w.Assumption), w.Missing)
-				continue
-			}
-			a.say("    %s: met in %.1f %% of %d simulated studies (95 %% CI %.1f to %.1f %%), undecided in %.1f %%",
-				say.PlainLine(w.Assumption), 100**w.Pass, w.Studies, 100**w.Low, 100**w.High, 100**w.Undecided)
-		}
-	}
-	if !assumed {
-		a.say("State true scores under `assume:` in the study for the power of the rules.")
-	}
 }
 
 // percentOf returns a margin in percent of its total.

@@ -1,15 +1,22 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/annotate"
 	"github.com/scruple-eval/scruple/internal/discipline"
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/ledger"
 	"github.com/scruple-eval/scruple/internal/say"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/text"
@@ -26,32 +33,16 @@ func registerVerb(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return a.result(r.Entry, func() { a.sayRegistered(r, o.arg) })
+		return a.result(r.Entry, func() {
+			a.tell("registered", struct {
+				discipline.Registered
+				Arg     string
+				Command func(...string) string
+			}{r, o.arg, a.command})
+		})
 	}))
 	c.Flags().StringVar(&unblind, "unblind", "", "why TEST is registered after some of it was seen; recorded for good")
 	return c
-}
-
-// sayRegistered prints a registration, and what it replaces.
-func (a *app) sayRegistered(r discipline.Registered, study string) {
-	switch {
-	case r.Known:
-		a.say("registered already, on %s; nothing changed since, and nothing was recorded", discipline.Day(r.At))
-	case r.Before != nil:
-		a.say("entry %d of %s registered the study before, and reports will say so; what changed since:", r.Before.Seq, discipline.Day(r.Before.At))
-		a.sayEach(r.Before.Data.Differences(r.Data))
-	}
-	a.say("registered TEST of %s: %s, %s", r.Data.Study, text.Plural(r.Data.Items, "item", "items"), r.Data.Test)
-	switch {
-	case r.Data.Judge != nil:
-		a.say("judge   %s: TEST uses this accuracy and does not measure it again", r.Data.Judge)
-	case r.OnTest != "":
-		a.say("judge   %s, so TEST measures the judge on its own gold: to use its accuracy on DEV, finish `%s` and register again",
-			r.OnTest, a.command("run", study, "--split", "dev"))
-	}
-	a.say("SHA-256 %s", r.Data.Digest)
-	a.say("ledger  entry %d, SHA-256 %s", r.Seq, r.Hash)
-	a.say("run it once with `%s`", a.command("run", study, "--split", "test"))
 }
 
 func (a *app) sayEach(lines []string) {
@@ -136,4 +127,131 @@ func (a *app) onTest(do func(o *opened) error) func(*cobra.Command, []string) er
 		a.overrides = append(slices.Clip(a.overrides), "split="+study.SplitTest)
 		return open(c, args)
 	}
+}
+
+func ledgerShowVerb(a *app) *cobra.Command {
+	return a.verb("test ledger show", func(c *cobra.Command, args []string) error {
+		from, err := a.locate(c.Context(), args[0])
+		if err != nil {
+			return err
+		}
+		all := []ledger.Entry{}
+		for _, path := range ledgersOf(from) {
+			entries, err := ledger.Read(path)
+			if err != nil {
+				return exit(exitNotAllowed, err)
+			}
+			all = append(all, entries...)
+			a.say("%s: %s", path, text.Plural(len(entries), "entry", "entries"))
+			for _, e := range entries {
+				a.say("%4d  %s  %-16s %-12s %s", e.Seq, second(e.At), e.Kind, say.PlainLine(e.By), text.Shorten(say.PlainLine(entryText(e)), longestEntry))
+			}
+			if head := ledger.HeadOf(entries); head.Seq > 0 {
+				a.say("head: entry %d, SHA-256 %s", head.Seq, head.Hash)
+			}
+		}
+		return a.result(all, func() {})
+	})
+}
+
+func ledgerVerifyVerb(a *app) *cobra.Command {
+	return a.verb("test ledger verify", a.on(itsStore, func(o *opened) error {
+		n, paths := 0, ledgersOf(o.from)
+		for _, path := range paths {
+			entries, err := ledger.Read(path)
+			if err == nil {
+				err = ledger.CheckHead(path, entries)
+			}
+			if err != nil {
+				return exit(exitNotAllowed, err)
+			}
+			n += len(entries)
+		}
+		_, files, err := annotationsOf(o.x, o.from).Verify()
+		if o.db != nil {
+			err = errors.Join(err, o.x.CheckLedger(o.ctx, o.db))
+		}
+		if err != nil {
+			return exit(exitNotAllowed, err)
+		}
+		return a.result(struct {
+			Entries int      `json:"entries"`
+			Files   []string `json:"files"`
+		}{n, files}, func() {
+			a.say("the ledger has %s and is intact (%s); %s checked", text.Plural(n, "entry", "entries"), strings.Join(paths, ", "), text.Plural(len(files), "file of annotation was", "files of annotation were"))
+		})
+	}))
+}
+
+// longestEntry is how many characters of an entry are shown; --json has all.
+const longestEntry = 400
+
+// second is a time of the ledger without its fraction.
+func second(at string) string {
+	t, err := time.Parse(time.RFC3339, at)
+	if err != nil {
+		return say.PlainLine(at)
+	}
+	return t.UTC().Format(time.DateTime)
+}
+
+// entryText says what an entry records. Entries of other kinds, such as those of a newer
+// version, are shown as they are.
+func entryText(e ledger.Entry) string {
+	return cmp.Or(discipline.Describe(e), annotate.Describe(e), string(e.Data))
+}
+
+// ledgersOf lists the ledger of the study, and one beside the store, which earlier
+// versions made.
+func ledgersOf(from source) []string {
+	own, ofStore := discipline.Path(from.path), filepath.Join(filepath.Dir(from.store), ledger.Name)
+	if sameFile(own, ofStore) || ledger.Missing(ofStore) {
+		return []string{own}
+	}
+	return []string{own, ofStore}
+}
+
+func sameFile(a, b string) bool {
+	x, errX := filepath.Abs(a)
+	y, errY := filepath.Abs(b)
+	return errX == nil && errY == nil && x == y
+}
+
+func lockVerb(a *app) *cobra.Command {
+	var name, declaration string
+	c := a.verb("test lock", a.on(theStudy, func(o *opened) error {
+		x, gold := o.x, ""
+		if k := x.Bench.Capabilities().GoldKeeper; k != nil {
+			gold = k.GoldPath()
+		}
+		path := gold
+		if len(o.rest) > 0 {
+			path = o.rest[0]
+		}
+		if path == "" {
+			return fmt.Errorf("lock: the study names no file of gold: name the file after the study")
+		}
+		isGold := gold != "" && sameFile(path, gold)
+		var items []eval.Item
+		if isGold || isData(x.File, path) {
+			items = x.Bench.Items()
+		}
+		l, err := annotationsOf(x, o.from).LockFile(path, name, declaration, isGold, items)
+		if err != nil {
+			return fmt.Errorf("lock: %w", err)
+		}
+		return a.result(l, func() { a.say("locked %s\nMD5     %s\nSHA-256 %s", path, l.MD5, l.SHA256) })
+	}))
+	c.Flags().StringVar(&name, "sign", "", "the name under the declaration")
+	c.Flags().StringVar(&declaration, "declare", "", "a declaration for the ledger, such as how the gold was made")
+	return c
+}
+
+// isData reports whether a file is one of data that a study reads, and so may have gold.
+func isData(f *study.File, path string) bool {
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".gz":
+		return slices.ContainsFunc(f.Used(), func(used string) bool { return sameFile(f.Place(used), path) })
+	}
+	return false
 }

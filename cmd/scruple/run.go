@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -110,16 +111,7 @@ func (a *app) run(ctx context.Context, arg string, opt runOptions) (err error) {
 	if opt.maxCalls < 0 {
 		return fmt.Errorf("--max-calls %d: want the number of requests, at least 1", opt.maxCalls)
 	}
-	if err := x.CheckPart(opt.part); err != nil {
-		return err
-	}
-	if err := x.CheckScorer(); err != nil {
-		return err
-	}
-	if err := from.checkResults(x); err != nil {
-		return err
-	}
-	if err := opt.detached(from.store); err != nil {
+	if err := cmp.Or(x.CheckPart(opt.part), x.CheckScorer(), from.checkResults(x), opt.detached(from.store)); err != nil {
 		return err
 	}
 	models, tape, closeModels, err := a.models(ctx, x, opt.record != "")
@@ -186,8 +178,7 @@ func (a *app) tagged(ctx context.Context, db *store.DB, r *experiment.Run, concl
 		return concluded, nil
 	}
 	a.say("%s has the tag %s", r.Record.ID, tag)
-	var failed *experiment.TooManyFailedError
-	if a.first && errors.As(concluded, &failed) {
+	if a.first && errors.As(concluded, new(*experiment.TooManyFailedError)) {
 		a.warn("no run had the tag %s before: its arm has no answers in this run, and the next run takes them from this one", tag)
 		return nil, nil
 	}
@@ -286,3 +277,26 @@ func interruptible(ctx context.Context) (_ context.Context, stop <-chan error, r
 
 // errInterrupted is the cause of a run stopped by the user.
 var errInterrupted = errors.New("interrupted: waiting for calls in flight; run the same command to resume")
+
+func scoreVerb(a *app) *cobra.Command {
+	unblind := ""
+	c := a.verb("score", a.on(itsRun, func(o *opened) error {
+		if err := o.x.CheckScorer(); err != nil {
+			return err
+		}
+		if err := o.x.CheckTest(o.ctx, o.db, o.run, experiment.Attempt{Unblind: unblind, By: a.user()}); err != nil {
+			return err
+		}
+		r, err := o.x.Follow(o.ctx, o.db, o.run)
+		if err != nil {
+			return err
+		}
+		if r.Changed != "" {
+			a.say("%s follows the study: %s", r.Record.ID, r.Changed)
+		}
+		_, err = a.conclude(o.ctx, o.db, r, o.arg, false)
+		return err
+	}))
+	c.Flags().StringVar(&unblind, "unblind", "", "why a TEST run is scored with other inputs than were registered; recorded for good")
+	return c
+}

@@ -164,10 +164,7 @@ type writtenCorpus struct {
 func (w *writtenCorpus) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s added, %d in all\n", w.File, text.Plural(w.Added, "row", "rows"), w.Rows)
-	var empty []string
-	for _, l := range w.Empty {
-		empty = append(empty, l.Name+" "+l.Value)
-	}
+	empty := mapped(w.Empty, func(l eval.Level) string { return l.Name + " " + l.Value })
 	if len(empty) > 0 {
 		fmt.Fprintf(&b, "rows without a value: %s\n", strings.Join(empty, ", "))
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -12,10 +13,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/experiment"
+	"github.com/scruple-eval/scruple/internal/gate"
 	"github.com/scruple-eval/scruple/internal/report"
 	"github.com/scruple-eval/scruple/internal/say"
+	"github.com/scruple-eval/scruple/internal/store"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -201,7 +206,8 @@ func listJSON(found *experiment.List, commands []string) any {
 
 func (a *app) sayList(found *experiment.List, q experiment.Query, commands []string) {
 	if q.Worst == 0 {
-		a.say("%s: %s", strings.Join(outcomeNames(q.Outcomes), ", "), text.Plural(found.Total, "trial", "trials"))
+		names := mapped(q.Outcomes, func(k eval.OutcomeKind) string { return string(k) })
+		a.say("%s: %s", strings.Join(names, ", "), text.Plural(found.Total, "trial", "trials"))
 		for i, e := range found.Entries {
 			line := fmt.Sprintf("%s  %s  %s", e.Item, e.Arms[0], e.Outcome)
 			if e.Replicate > 1 {
@@ -238,10 +244,159 @@ func (a *app) sayList(found *experiment.List, q experiment.Query, commands []str
 	}
 }
 
-func outcomeNames(list []eval.OutcomeKind) []string {
-	var names []string
-	for _, k := range list {
-		names = append(names, string(k))
+func reportVerb(a *app) *cobra.Command {
+	var to rendering
+	c := a.verb("report", a.on(aShownRun, func(o *opened) error {
+		result, err := experiment.Kept(o.ctx, o.db, o.run)
+		if err != nil {
+			return err
+		}
+		return a.render(report.Report{Analysis: result.Analysis, Verdict: result.Verdict}, to, o.from)
+	}))
+	to.flags(c)
+	c.Flags().BoolVarP(&to.verbose, "verbose", "v", false, "show all metrics and breakdowns (terminal)")
+	return c
+}
+
+func compareVerb(a *app) *cobra.Command {
+	var metric string
+	var fail bool
+	c := a.verb("compare", func(c *cobra.Command, args []string) error {
+		if len(args) == 2 {
+			return a.compareRuns(c.Context(), args[0], args[1], metric, fail)
+		}
+		if fail {
+			return fmt.Errorf("compare --fail-on-regression %s: name two runs: of one, `scruple gate` decides by the rules of its study", args[0])
+		}
+		return a.on(aShownRun, func(o *opened) error {
+			result, err := experiment.Kept(o.ctx, o.db, o.run)
+			if err != nil {
+				return err
+			}
+			return a.showComparisons(result.Analysis, metric)
+		})(c, args)
+	})
+	c.Flags().StringVar(&metric, "metric", "", "show only this metric")
+	c.Flags().BoolVar(&fail, "fail-on-regression", false, "of two runs: exit 1 if the second regressed, 3 if that cannot be decided")
+	return c
+}
+
+// showComparisons prints the comparisons of an analysis on one metric, or on all.
+func (a *app) showComparisons(all *analyse.Analysis, metric string) error {
+	shown, err := a.compared(all, metric)
+	if err != nil {
+		return err
 	}
-	return names
+	if a.json {
+		return printJSON(a.out, shown)
+	}
+	only := *all
+	only.Comparisons = shown
+	return report.Comparisons(a.out, &only, a.terminal())
+}
+
+// compared lists the comparisons on a metric, or on all. JSON has no room for notices.
+func (a *app) compared(all *analyse.Analysis, metric string) ([]analyse.Comparison, error) {
+	for _, reason := range all.Discipline.Reasons() {
+		if a.json {
+			a.warn("warning: UNBLINDED, TEST was looked at again: %s", say.PlainLine(reason))
+		}
+	}
+	shown := []analyse.Comparison{}
+	for _, k := range all.Comparisons {
+		if metric == "" || k.Metric == metric {
+			shown = append(shown, k)
+		}
+	}
+	return shown, checkCompared(all, metric)
+}
+
+// checkCompared returns an error if no comparison is on the metric.
+func checkCompared(a *analyse.Analysis, metric string) error {
+	var compared []string
+	for _, k := range a.Comparisons {
+		if !slices.Contains(compared, k.Metric) {
+			compared = append(compared, k.Metric)
+		}
+	}
+	if metric == "" || slices.Contains(compared, metric) {
+		return nil
+	}
+	if len(compared) == 0 {
+		return fmt.Errorf("--metric %s: run %s has no comparisons; list arms under comparisons in the study", metric, a.Run.ID)
+	}
+	if _, ok := a.Metric(metric); ok {
+		return fmt.Errorf("--metric %s: run %s does not compare it; it compares %s", metric, a.Run.ID, strings.Join(compared, ", "))
+	}
+	return fmt.Errorf("--metric: unknown metric %q%s; run %s compares %s", metric, kit.DidYouMean(metric, compared), a.Run.ID, strings.Join(compared, ", "))
+}
+
+// compareRuns compares the second run with the first.
+func (a *app) compareRuns(ctx context.Context, first, second, metric string, fail bool) error {
+	older, err := a.side(ctx, first, second)
+	if err != nil {
+		return err
+	}
+	defer older.DB.Close()
+	newer, err := a.side(ctx, second, first)
+	if err != nil {
+		return err
+	}
+	defer newer.DB.Close()
+	x, err := source{path: studyOf(newer.Run, newer.DB, ""), overrides: newer.Run.Overrides, store: newer.DB.Path()}.load()
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	result, err := x.CompareRuns(ctx, older, newer)
+	if err != nil {
+		return err
+	}
+	a.say("%s against %s\n", newer.Run.ID, older.Run.ID)
+	warn := a.say
+	if a.json {
+		warn = a.warn
+	}
+	for _, w := range result.Warnings {
+		warn("warning: %s", say.PlainLine(w))
+	}
+	trend := gate.TrendOf(result)
+	if a.json {
+		var shown []analyse.Comparison
+		if shown, err = a.compared(result, metric); err == nil {
+			err = printJSON(a.out, struct {
+				gate.Trend
+				Comparisons []analyse.Comparison `json:"comparisons"`
+				Tables      []eval.Table         `json:"tables"`
+			}{trend, shown, append([]eval.Table{}, result.Tables...)})
+		}
+	} else if err = a.showComparisons(result, metric); err == nil {
+		err = errors.Join(report.Tables(a.out, result.Tables, result.Study.Alpha, a.terminal()), report.Trend(a.out, trend, a.terminal()))
+	}
+	if err == nil && fail && trend.Exit() != exitOK {
+		return exit(trend.Exit(), nil)
+	}
+	return err
+}
+
+// side opens a run that an argument names: a study file, RUN or RUN:ARM. The store of a run
+// is the one in the current folder, or the one beside the study that it is compared with.
+func (a *app) side(ctx context.Context, arg, other string) (experiment.Side, error) {
+	s, err := a.sideIn(ctx, arg)
+	if errors.Is(err, store.ErrNotFound) && a.storePath == "" && !isStudyFile(arg) && isStudyFile(other) {
+		a.storePath = a.storeFor(other)
+		defer func() { a.storePath = "" }()
+		return a.sideIn(ctx, arg)
+	}
+	return s, err
+}
+
+func (a *app) sideIn(ctx context.Context, arg string) (experiment.Side, error) {
+	db, run, err := a.findShown(ctx, arg)
+	id, arm, named := strings.Cut(arg, ":")
+	if named && errors.Is(err, store.ErrNotFound) {
+		db, run, err = a.findShown(ctx, id)
+		return experiment.Side{DB: db, Run: run, Arm: arm}, err
+	}
+	return experiment.Side{DB: db, Run: run}, err
 }

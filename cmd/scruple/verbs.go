@@ -3,16 +3,24 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/say"
+	"github.com/scruple-eval/scruple/internal/serve"
+	"github.com/scruple-eval/scruple/internal/store"
+	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/suites"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -150,4 +158,185 @@ func (a *app) open(file string) (io.ReadCloser, error) {
 		return io.NopCloser(a.in), nil
 	}
 	return os.Open(file)
+}
+
+// opened is what a verb works on: the study that its first argument names, and as far as
+// the verb needs them its store, and a run in it.
+type opened struct {
+	ctx  context.Context
+	arg  string
+	rest []string // the other arguments
+	from source
+	x    *experiment.Experiment
+	db   *store.DB
+	run  *store.Run
+}
+
+// A need is what a verb has opened.
+type need int
+
+const (
+	theStudy need = iota
+	itsStore      // for reading; there may be none yet
+	itsRun        // with its store for writing
+	shownRun      // for reading, if its results may be shown
+	aRun          // for reading, and its study is not loaded
+	aShownRun
+)
+
+// on is a verb that opens what it needs, does its work, and closes it.
+func (a *app) on(what need, do func(o *opened) error) func(*cobra.Command, []string) error {
+	return func(c *cobra.Command, args []string) (err error) {
+		o := &opened{ctx: c.Context(), arg: args[0], rest: args[1:]}
+		if what == itsStore && !strings.Contains(c.Use, "STUDY|RUN") && !isStudyFile(o.arg) {
+			return fmt.Errorf("%s is not a study file: give the study, not a run", o.arg)
+		}
+		if o.from, err = a.locate(o.ctx, o.arg); err != nil {
+			return err
+		}
+		if what < aRun {
+			if o.x, err = o.from.load(); err != nil {
+				return err
+			}
+			defer o.x.Close()
+		}
+		switch what {
+		case itsStore:
+			if o.db, err = store.OpenRead(o.ctx, o.from.store); errors.Is(err, store.ErrNotFound) {
+				err = nil
+			}
+		case itsRun:
+			if o.db, err = store.Open(o.ctx, o.from.store); err == nil {
+				o.run, err = o.from.find(o.ctx, o.db)
+			}
+		case aRun:
+			o.db, o.run, err = a.findRun(o.ctx, o.arg)
+		case shownRun, aShownRun:
+			o.db, o.run, err = a.findShown(o.ctx, o.arg)
+		}
+		if o.db != nil {
+			defer o.db.Close()
+		}
+		if err != nil {
+			return err
+		}
+		return do(o)
+	}
+}
+
+// attached is the run with its study.
+func (o *opened) attached() (*experiment.Run, error) { return o.x.Attach(o.ctx, o.db, o.run) }
+
+// commonShortcuts apply to every study.
+func commonShortcuts() []kit.Shortcut {
+	return []kit.Shortcut{
+		{Flag: "seed", Key: "execution.seed", Doc: "seed of all random draws"},
+		{Flag: "split", Key: "split", Doc: "split to use: dev or test"},
+		{Flag: "temperature", Key: "models[*].temperature", Doc: "temperature of every model"},
+	}
+}
+
+// Flags of a study are only where they act. Verbs of asking have -o and the flags that set one
+// key, settable ones -o and --split. Verbs that look at the newest run of a study, or of one of
+// its splits, have --split: a run keeps the settings it was made with.
+var (
+	asking   = []string{"validate", "plan", "run", "score", "gate", "test register", "test unblind", "blind build"}
+	settable = []string{"preflight", "export", "bundle", "annotate", "test revise", "test lock", "blind commitment", "blind result",
+		"rerank explain", "extraction embed"}
+	looking = []string{"status", "show", "report", "compare", "soundness appendix"}
+)
+
+// addFlags gives a verb on a study its flags. Those of suites are hidden: only the help of a
+// study of the suite shows them.
+func (a *app) addFlags(c *cobra.Command, path string) {
+	asks := slices.Contains(asking, path)
+	if asks || slices.Contains(settable, path) {
+		c.Flags().StringArrayVarP(&a.overrides, "override", "o", nil, "override a key of the study, as in -o execution.concurrency=8")
+	} else if !slices.Contains(looking, path) {
+		return
+	}
+	for _, s := range commonShortcuts() {
+		if asks || s.Flag == "split" {
+			c.Flags().String(s.Flag, "", fmt.Sprintf("%s (-o %s)", s.Doc, s.Key))
+		}
+	}
+	if !asks {
+		return
+	}
+	for _, e := range suites.All() {
+		for _, s := range e.Shortcuts {
+			if c.Flags().Lookup(s.Flag) == nil {
+				doc := fmt.Sprintf("%s: %s (-o %s)", e.Name, s.Doc, s.Key)
+				if s.Switch {
+					c.Flags().Bool(s.Flag, false, doc)
+				} else {
+					c.Flags().String(s.Flag, "", doc)
+				}
+				c.Flags().Lookup(s.Flag).Hidden = true
+			}
+		}
+	}
+}
+
+// applyShortcuts turns the given flags into overrides. They come before those of -o,
+// so -o takes precedence. A flag of another suite than the study's is an error.
+func (a *app) applyShortcuts(c *cobra.Command, args []string) error {
+	list := commonShortcuts()
+	known := len(list)
+	for _, e := range suites.All() {
+		for _, s := range e.Shortcuts {
+			if !c.Flags().Changed(s.Flag) {
+				continue
+			}
+			suite, err := a.suiteOf(c.Context(), args)
+			if err != nil {
+				return fmt.Errorf("--%s: %w", s.Flag, err)
+			}
+			if !slices.ContainsFunc(suite.Shortcuts, func(own kit.Shortcut) bool { return own.Flag == s.Flag }) {
+				return fmt.Errorf("--%s is a flag of suite %s, and the suite of %s is %s: leave it out", s.Flag, e.Name, args[0], suite.Name)
+			}
+			if suite.Name == e.Name {
+				list = append(list, s)
+			}
+		}
+	}
+	var set []string
+	for i, s := range list {
+		if i >= known || c.Flags().Changed(s.Flag) {
+			set = append(set, s.Assignment(c.Flags().Lookup(s.Flag).Value.String()))
+		}
+	}
+	a.overrides = slices.Concat(set, a.overrides)
+	return nil
+}
+
+// suiteOf finds the suite of the study or run that the arguments name.
+func (a *app) suiteOf(ctx context.Context, args []string) (kit.Suite, error) {
+	if len(args) == 0 {
+		return kit.Suite{}, errors.New("no study is given")
+	}
+	from, err := a.locate(ctx, args[0])
+	if err != nil {
+		return kit.Suite{}, err
+	}
+	name, err := study.Suite(from.path, from.overrides)
+	if err != nil {
+		return kit.Suite{}, err
+	}
+	return suiteCalled(name)
+}
+
+// servingFlags are the flags of verbs that show pages in a browser.
+func servingFlags(c *cobra.Command, s *serve.Config) {
+	c.Flags().IntVar(&s.Port, "port", 0, "port to listen on; 0 takes a free one")
+	c.Flags().StringVar(&s.Listen, "listen", "", "IP address to listen on instead of 127.0.0.1 and ::1; others need --tls-cert and --tls-key, or --behind-proxy")
+	c.Flags().StringVar(&s.Cert, "tls-cert", "", "PEM file with the certificate of the server")
+	c.Flags().StringVar(&s.Key, "tls-key", "", "PEM file with the key of the certificate")
+	c.Flags().StringVar(&s.BehindProxy, "behind-proxy", "", "HOST or HOST:PORT that browsers use to reach a reverse proxy in front, which has TLS")
+}
+
+// serve prints the address of the server, once, and answers until the context ends.
+func (a *app) serve(ctx context.Context, s *serve.Server, h http.Handler) error {
+	a.say("%s\nCtrl-C ends it.", s.URL(""))
+	return s.Serve(ctx, h)
 }

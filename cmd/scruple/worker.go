@@ -17,7 +17,6 @@ import (
 	"github.com/scruple-eval/scruple/internal/run"
 	"github.com/scruple-eval/scruple/internal/say"
 	"github.com/scruple-eval/scruple/internal/store"
-	"github.com/scruple-eval/scruple/internal/text"
 	"github.com/scruple-eval/scruple/internal/worker"
 )
 
@@ -47,7 +46,7 @@ type workerOptions struct {
 func stopVerb(a *app) *cobra.Command {
 	var now bool
 	var most time.Duration
-	c := a.verb("stop", func(c *cobra.Command, args []string) error { return a.stop(c.Context(), args[0], now, most) })
+	c := a.verb("stop", a.on(aRun, func(o *opened) error { return a.stop(o, now, most) }))
 	c.Flags().BoolVar(&now, "now", false, "do not wait for calls in flight: their answers are lost")
 	c.Flags().DurationVar(&most, "wait", 2*time.Minute, "how long to wait for calls in flight")
 	return c
@@ -56,35 +55,28 @@ func stopVerb(a *app) *cobra.Command {
 var errNotShared = errors.New("workers need a store that they share: give --store postgres://USER@HOST/DATABASE, or set SCRUPLE_STORE")
 
 // queue opens the shared store with its queue.
-func (a *app) queue(ctx context.Context) (*worker.Queue, func(), error) {
+func (a *app) queue(ctx context.Context, do func(*worker.Queue) error) error {
 	if !store.IsAddress(a.storeFor("")) {
-		return nil, nil, errNotShared
+		return errNotShared
 	}
 	db, err := store.Open(ctx, a.storeFor(""))
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
+	defer db.Close()
 	q, err := worker.Open(ctx, db)
 	if err != nil {
-		db.Close()
-		return nil, nil, err
+		return err
 	}
-	return q, func() { q.Close(); db.Close() }, nil
+	defer q.Close()
+	return do(q)
 }
 
 func (a *app) work(ctx context.Context, opt workerOptions) error {
 	if opt.Concurrency < 0 || opt.Slice < time.Second {
 		return fmt.Errorf("worker --concurrency %d --slice %v: want at least 1 call, and 1s", opt.Concurrency, opt.Slice)
 	}
-	q, closeQueue, err := a.queue(ctx)
-	if err != nil {
-		return err
-	}
-	defer closeQueue()
-	opt.Load = func(ctx context.Context, r *store.Run) (*worker.Loaded, error) {
-		return a.loaded(ctx, q.Store(), r, opt)
-	}
-	opt.Say = func(format string, args ...any) { a.warn("%s", say.PlainLine(fmt.Sprintf(format, args...))) }
+	opt.Say = a.warnLine
 	opt.Score = func(ctx context.Context, r *experiment.Run) error {
 		if left, err := r.Blinded(ctx); err != nil || left > 0 {
 			return err
@@ -93,9 +85,19 @@ func (a *app) work(ctx context.Context, opt workerOptions) error {
 		return err
 	}
 	opt.Observer, opt.Version = a.quiet(), version()
-	ctx, stop, restore := interruptible(ctx)
-	defer restore()
-	return q.Take(ctx, opt.Settings, stop)
+	return a.queue(ctx, func(q *worker.Queue) error {
+		opt.Load = func(ctx context.Context, r *store.Run) (*worker.Loaded, error) {
+			return a.loaded(ctx, q.Store(), r, opt)
+		}
+		ctx, stop, restore := interruptible(ctx)
+		defer restore()
+		return q.Take(ctx, opt.Settings, stop)
+	})
+}
+
+// warnLine is warn of what comes from elsewhere, on one line.
+func (a *app) warnLine(format string, args ...any) {
+	a.warn("%s", say.PlainLine(fmt.Sprintf(format, args...)))
 }
 
 // quiet tells of failures, not of progress: a worker may take part in many runs.
@@ -242,7 +244,7 @@ func (a *app) takePart(ctx context.Context, db *store.DB, r *experiment.Run, lef
 	}
 	observer, closeObserver := a.observer()
 	defer closeObserver()
-	err = q.Take(ctx, worker.Settings{Run: r.Record, Slice: slice, Version: version(), Observer: observer, Say: func(format string, args ...any) { a.warn("%s", say.PlainLine(fmt.Sprintf(format, args...))) },
+	err = q.Take(ctx, worker.Settings{Run: r.Record, Slice: slice, Version: version(), Observer: observer, Say: a.warnLine,
 		Load: func(context.Context, *store.Run) (*worker.Loaded, error) {
 			return &worker.Loaded{Run: r, Models: models, Close: func() error { return nil }}, nil
 		}}, stop)
@@ -263,51 +265,28 @@ func (a *app) takePart(ctx context.Context, db *store.DB, r *experiment.Run, lef
 // errOthers is wrapped by the error of leaving a run to workers.
 var errOthers = errors.New("left")
 
-func (a *app) stop(ctx context.Context, arg string, now bool, most time.Duration) error {
-	db, r, err := a.findRun(ctx, arg)
-	if err != nil {
-		return err
-	}
-	db.Close()
-	q, closeQueue, err := a.queue(ctx)
-	if err != nil {
-		return err
-	}
-	defer closeQueue()
-	if err := q.Stop(ctx, r, now, most); err != nil {
-		return err
-	}
-	a.say("%s: stopped; `%s` resumes it", r.ID, a.command("run", arg))
-	return nil
+func (a *app) stop(o *opened, now bool, most time.Duration) error {
+	return a.queue(o.ctx, func(q *worker.Queue) error {
+		if err := q.Stop(o.ctx, o.run, now, most); err != nil {
+			return err
+		}
+		a.say("%s: stopped; `%s` resumes it", o.run.ID, a.command("run", o.arg))
+		return nil
+	})
 }
 
 // workers shows what workers do.
 func (a *app) workers(ctx context.Context) error {
-	q, closeQueue, err := a.queue(ctx)
-	if err != nil {
-		return err
-	}
-	defer closeQueue()
-	s, err := q.Status(ctx)
-	if err != nil {
-		return err
-	}
-	return a.result(s, func() {
-		for _, r := range s.Runs {
-			a.say("%-24s %s: %d of %s done, %d in hand, %d waiting; then %s", r.Run, r.Step, r.Done, text.Plural(r.Done+r.InHand+r.Waiting, "shard", "shards"), r.InHand, r.Waiting, text.Plural(r.Later, "shard", "shards"))
+	return a.queue(ctx, func(q *worker.Queue) error {
+		s, err := q.Status(ctx)
+		if err != nil {
+			return err
 		}
-		if len(s.Runs) == 0 {
-			a.say("workers have no run")
-		}
-		for _, w := range s.Workers {
-			note := ""
-			if w.Note != "" {
-				note = "; not taking part in " + say.PlainLine(w.Note)
-			}
-			a.say("%-24s %s in hand, seen %s%s", w.Process, text.Plural(w.Shards, "shard", "shards"), w.Seen.UTC().Format(time.RFC3339), note)
-		}
-		if len(s.Workers) == 0 {
-			a.say("no worker is there: start some with `%s`", a.command("worker"))
-		}
+		return a.result(s, func() {
+			a.tell("workers", struct {
+				worker.Status
+				Command func(...string) string
+			}{s, a.command})
+		})
 	})
 }

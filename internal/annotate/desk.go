@@ -36,19 +36,12 @@ func (p Place) open(t study.Task, q *Queue, source Source, person, version strin
 	if err := CheckPerson(person); err != nil {
 		return nil, err
 	}
-	path := p.workPath(t.Name, person)
-	log, err := ledger.Open(path, true)
+	log, err := ledger.Open(p.workPath(t.Name, person), true)
 	if err != nil {
 		return nil, err
 	}
 	d := &desk{part: part{task: t, queue: q, gone: map[Subject]error{}, seen: map[Subject]bool{}}, place: p, source: source, log: log, version: version}
-	if err = p.checkHeads(t.Name, person, log.Entries()); err == nil {
-		d.work, err = fold(t.Name, person, path, log.Entries())
-	}
-	if err == nil {
-		err = p.checkBegan(d.work)
-	}
-	if err == nil {
+	if d.work, err = p.workOf(t.Name, person, log.Entries()); err == nil {
 		err = d.rank()
 	}
 	if err != nil {

@@ -11,10 +11,10 @@
 // every event, so that an answer counts only for what was shown.
 //
 // Its files depend on each other in one direction. What a person is shown and says:
-// subject, answer. What is on disk: place (and the ledger), queue, work (a person's file).
-// What follows from it: part (a person's part of a task), result, measures, agreement, lock,
-// verify. A desk is a person's file that is open; exchange and import are for other tools;
-// server, pages and owner are what a browser sees.
+// subject, answer. What is on disk: place (with the ledger and queues), work (a person's
+// file). What follows from it: part (a person's part of a task), result, measures, agreement,
+// lock. A desk is a person's file that is open; exchange is for other tools; server and pages
+// are what a browser sees.
 //
 // The package must not know any suite, model or store: a [Source] shows subjects, and
 // callers write verdicts.

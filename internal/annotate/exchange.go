@@ -2,13 +2,19 @@ package annotate
 
 import (
 	"bytes"
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/scruple-eval/scruple/internal/dataset"
+	"github.com/scruple-eval/scruple/internal/spanfile"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/table"
 	"github.com/scruple-eval/scruple/internal/text"
@@ -202,4 +208,424 @@ func (f File) fromLines(study.Task) (list []record, err error) {
 		list = append(list, x)
 	}
 	return list, nil
+}
+
+// Import adds the answers in a file to a person's work: all or none. An answer that was
+// imported before is left out, so that an import that was interrupted can be repeated;
+// another answer to its subject is an error. Subjects without an answer are skipped.
+func (p Place) Import(t study.Task, source Source, f File) (n, skipped int, err error) {
+	t = t.Full()
+	if err := errors.Join(CheckPerson(f.Person), p.checkOpen(t.Name)); err != nil {
+		return 0, 0, err
+	}
+	list, err := f.records(t)
+	if err == nil {
+		list, err = f.own(list)
+	}
+	if err == nil && len(list) == 0 {
+		err = fmt.Errorf("%s has no answers", f.Name)
+	}
+	if err != nil {
+		return 0, 0, err
+	}
+	q, err := p.queue(t, source)
+	if err != nil {
+		return 0, 0, err
+	}
+	d, err := p.open(t, q, source, f.Person, f.Version)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer func() { err = errors.Join(err, d.log.Close()) }()
+	events, skipped, err := d.imported(list, f)
+	if err == nil && skipped == len(list) {
+		err = fmt.Errorf("%s has no answers, only %s without one", f.Name, text.Plural(skipped, "subject", "subjects"))
+	}
+	if err != nil {
+		return 0, 0, err
+	}
+	for _, e := range events {
+		if _, err := d.append(eventImport, e); err != nil {
+			return n, skipped, err
+		}
+		n++
+	}
+	return n, skipped, d.record()
+}
+
+// records reads the answers of a file.
+func (f File) records(t study.Task) ([]record, error) {
+	from, _, err := formatOf("--format", f.Format, f.Offsets)
+	if err != nil {
+		return nil, err
+	}
+	return from.read(f, t)
+}
+
+// own returns the records of the person. A file of one other person, or without names, is
+// theirs: names differ between tools.
+func (f File) own(list []record) ([]record, error) {
+	var names []string
+	for _, x := range list {
+		if !slices.Contains(names, x.By) && !(x.By == "" && x.blank()) {
+			names = append(names, x.By)
+		}
+	}
+	if slices.Contains(names, f.Person) {
+		return slices.DeleteFunc(list, func(x record) bool { return x.By != f.Person && !(x.By == "" && x.blank()) }), nil
+	}
+	if len(names) > 1 {
+		slices.Sort(names)
+		return nil, fmt.Errorf("%s has the answers of %s: say whose with --as", f.Name, strings.Join(names, ", "))
+	}
+	return list, nil
+}
+
+// imported checks all answers of a file, and counts the subjects without one.
+func (d *desk) imported(list []record, f File) (events []Event, skipped int, err error) {
+	seen := map[Subject]bool{}
+	for i := range list {
+		x := &list[i]
+		e, err := d.event(x, f)
+		switch {
+		case err != nil:
+		case e == nil:
+			skipped++
+			continue
+		case seen[x.Subject]:
+			err = fmt.Errorf("%v has two answers", x.Subject)
+		case d.work.given[slot{x.Subject, passFirst}] == nil:
+			events = append(events, *e)
+		case !d.has(e):
+			err = fmt.Errorf("%v was answered already", x.Subject)
+		}
+		if err != nil {
+			return nil, 0, fmt.Errorf("%s: answer %d: %w", f.Name, i+1, err)
+		}
+		seen[x.Subject] = true
+	}
+	return events, skipped, nil
+}
+
+// has reports whether an answer was imported before.
+func (d *desk) has(e *Event) bool {
+	g := d.work.given[slot{*e.Subject, passFirst}]
+	return g.Final != nil && g.First == g.Final && g.First.Sighted && strings.HasPrefix(g.First.Reason, importedFrom) &&
+		g.First.Swapped == e.Swapped && g.First.Answer.equal(e.Answer)
+}
+
+const importedFrom = "imported from "
+
+// event is a record as an event; nil if it has no answer.
+func (d *desk) event(x *record, f File) (*Event, error) {
+	s := x.Subject
+	if !slices.Contains(d.queue.Subjects, s) {
+		return nil, fmt.Errorf("the task has no subject %v", s)
+	}
+	swapped := s.Other != "" && x.ShownAsA == s.Other
+	list, err := forms(d.task, d.source, s, swapped)
+	if err != nil {
+		return nil, err
+	}
+	shown := list[0]
+	// The text, all of it or its pages, tells whether the file is of this study.
+	if x.Text != "" && !slices.ContainsFunc(list, func(shown Shown) bool { return x.Text == shown.text() || x.Text == shown.joined() }) {
+		return nil, fmt.Errorf("the text of %v is not that of the study", s)
+	}
+	// A person's empty record counts as an answer if every question may be left open.
+	needed := slices.ContainsFunc(d.task.Ask, func(q study.Question) bool { return !q.Optional && q.When == "" })
+	if x.blank() && (x.By == "" || needed) {
+		return nil, nil
+	}
+	if d.task.Of == "pair" && !swapped && x.ShownAsA != s.Arm {
+		return nil, fmt.Errorf("shown_as_a is %q: want the arm that was shown as A, %s or %s, as an export has it", x.ShownAsA, s.Arm, s.Other)
+	}
+	if err := x.place(shown, text.Unit(f.Offsets)); err != nil {
+		return nil, err
+	}
+	if err := x.Answer.check(shown, false); err != nil {
+		return nil, err
+	}
+	// What another tool showed is not known: the answers count in no agreement of
+	// blind ones.
+	return &Event{Pass: passFirst, Subject: &s, Shown: shown.Hash(), Swapped: swapped, Answer: x.Answer.exact(shown), Sighted: true, Reason: importedFrom + f.Name}, nil
+}
+
+// place finds the passages of an answer in the pages.
+func (x *record) place(shown Shown, unit text.Unit) error {
+	ruler := text.NewRuler(shown.joined())
+	byQuestion := map[string][]Span{}
+	for _, s := range x.Spans {
+		start, errStart := ruler.Exactly(s.Start, unit)
+		end, errEnd := ruler.Exactly(s.End, unit)
+		if err := cmp.Or(errStart, errEnd); err != nil {
+			return fmt.Errorf("%w: give what the offsets count with --offsets", err)
+		}
+		span, err := split(shown.Pages, start, end)
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(shown.Ask, func(q study.Question) bool { return q.Name == s.Question && q.Type == "span" }) {
+			return fmt.Errorf("the task has no question %q about passages", s.Question)
+		}
+		span.Text, span.Label, span.Value, span.Record = ruler.Slice(start, end), s.Label, s.Value, s.Record
+		if s.Text != "" && s.Text != span.Text {
+			return fmt.Errorf("the passage %d to %d is %q, not %q: give what the offsets count with --offsets", s.Start, s.End, span.Text, s.Text)
+		}
+		byQuestion[s.Question] = append(byQuestion[s.Question], span)
+	}
+	for name, spans := range byQuestion {
+		x.Answer.put(name, spans)
+	}
+	return nil
+}
+
+// split finds the page of a passage of the joined text, in code points.
+func split(pages []Page, start, end int) (Span, error) {
+	from := 0
+	for _, p := range pages {
+		n := utf8.RuneCountInString(p.Text)
+		if start >= from && end <= from+n && start < end {
+			return Span{Page: p.Number, Start: start - from, End: end - from}, nil
+		}
+		from += n + 1
+	}
+	return Span{}, fmt.Errorf("the passage %d to %d is on no page, or on several", start, end)
+}
+
+// labelData are the data of a task of Label Studio, which passes them through.
+type labelData struct {
+	Text     string  `json:"text"`
+	Subject  Subject `json:"subject"`
+	ShownAsA string  `json:"shown_as_a,omitempty"`
+	// By are the people of the annotations, in the order of their ids: Label Studio refuses
+	// a task that names a user whom it does not have.
+	By []string `json:"annotated_by,omitempty"`
+}
+
+// exportLabelStudio writes a task for each subject, with the annotations of all people who saw
+// its sides in one order.
+func exportLabelStudio(t study.Task, list []record) ([]byte, error) {
+	type side struct {
+		subject Subject
+		a       string
+	}
+	tasks, at := []spanfile.Task[labelData]{}, map[side]int{}
+	for _, x := range list {
+		key := side{x.Subject, x.ShownAsA}
+		if _, ok := at[key]; !ok {
+			at[key] = len(tasks)
+			data := &labelData{Text: x.Text, Subject: x.Subject, ShownAsA: x.ShownAsA}
+			tasks = append(tasks, spanfile.Task[labelData]{Data: data, Annotations: []spanfile.Annotation{}})
+		}
+		if ls := &tasks[at[key]]; x.By != "" {
+			ls.Data.By = append(ls.Data.By, x.By)
+			ls.Annotations = append(ls.Annotations, spanfile.Annotation{ID: len(ls.Data.By), LeadTime: x.Seconds, Result: x.regions(t)})
+		}
+	}
+	var b bytes.Buffer
+	err := spanfile.WriteTasks(&b, tasks)
+	return b.Bytes(), err
+}
+
+// regions are the answers of a record.
+func (x *record) regions(t study.Task) []spanfile.Region {
+	list := []spanfile.Region{}
+	for _, q := range t.Ask {
+		if len(x.Answer[q.Name]) == 0 {
+			continue
+		}
+		r := spanfile.Region{FromName: q.Name, ToName: "text", Type: "choices"}
+		switch q.Type {
+		case "choice":
+			r.Value.Choices = []string{x.Answer.Text(q.Name)}
+		case "several":
+			r.Value.Choices = x.Answer.list(q.Name)
+		case "text":
+			r.Type, r.Value.Text = "textarea", []string{x.Answer.Text(q.Name)}
+		case "number":
+			r.Type, r.Value.Number = "number", x.Answer[q.Name]
+		}
+		list = append(list, r)
+	}
+	for _, s := range x.Spans {
+		r := spanfile.Passage(s.Question, s.Start, s.End, s.Text, cmp.Or(s.Label, s.Question))
+		if s.Value != "" { // of gold of a list
+			r.Meta = &spanfile.Meta{Text: []string{s.Value, strconv.Itoa(s.Record)}}
+		}
+		list = append(list, r)
+	}
+	return list
+}
+
+// fromLabelStudio reads an export of Label Studio.
+func (f File) fromLabelStudio(t study.Task) (list []record, err error) {
+	tasks, err := spanfile.ReadTasks[labelData](f.Data, f.Name)
+	for i, ls := range tasks {
+		if ls.Data == nil || ls.Data.Subject.Item == "" {
+			return nil, fmt.Errorf("%s: task %d: data.subject is missing: export the task, and keep this field in Label Studio", f.Name, i+1)
+		}
+		plain := record{Subject: ls.Data.Subject, ShownAsA: ls.Data.ShownAsA, Text: ls.Data.Text, Answer: Answer{}}
+		made := slices.DeleteFunc(ls.Annotations, func(a spanfile.Annotation) bool { return a.Cancelled })
+		if len(made) == 0 {
+			list = append(list, plain)
+		}
+		for _, a := range made {
+			x := plain
+			x.By, x.Answer = ls.Data.by(a), Answer{}
+			for _, r := range a.Result {
+				if err := x.fromRegion(t, r); err != nil {
+					return nil, fmt.Errorf("%s: task %d, result %s: %w", f.Name, i+1, r.FromName, err)
+				}
+			}
+			list = append(list, x)
+		}
+	}
+	return list, err
+}
+
+// by is who made an annotation: the person who was exported, or the address or number of a user
+// of Label Studio.
+func (d *labelData) by(a spanfile.Annotation) string {
+	if i := cmp.Or(a.ImportID, a.ID); i > 0 && i <= len(d.By) && (a.ImportID > 0 || a.CompletedBy == nil) {
+		return d.By[i-1]
+	}
+	switch by := a.CompletedBy.(type) {
+	case nil:
+		return ""
+	case map[string]any:
+		return fmt.Sprint(by["email"])
+	default:
+		return fmt.Sprint(by)
+	}
+}
+
+func (x *record) fromRegion(t study.Task, r spanfile.Region) error {
+	i := slices.IndexFunc(t.Ask, func(q study.Question) bool { return q.Name == r.FromName })
+	if i < 0 {
+		return fmt.Errorf("the task asks no %q", r.FromName)
+	}
+	v, q := r.Value, t.Ask[i]
+	var value any
+	switch q.Type {
+	case "choice":
+		if len(v.Choices) == 1 {
+			value = v.Choices[0]
+		}
+	case "several":
+		value = v.Choices
+	case "text":
+		if l, _ := v.Text.([]any); len(l) == 1 {
+			value = l[0]
+		}
+	case "number":
+		value = v.Number
+	default:
+		if v.Start == nil || v.End == nil || len(v.Labels) != 1 {
+			return errors.New("want start, end and one label")
+		}
+		s := outSpan{Start: *v.Start, End: *v.End, Question: q.Name}
+		if s.Text, _ = v.Text.(string); len(q.Options) > 0 {
+			s.Label = v.Labels[0]
+		}
+		if r.Meta != nil && len(r.Meta.Text) == 2 {
+			s.Value = r.Meta.Text[0]
+			s.Record, _ = strconv.Atoi(r.Meta.Text[1])
+			if s.Record > 0 {
+				s.Label = v.Labels[0]
+			}
+		}
+		x.Spans = append(x.Spans, s)
+		return nil
+	}
+	x.Answer.put(q.Name, value)
+	return nil
+}
+
+// columns are those before the columns of the questions.
+var columns = []string{"item", "arm", "other", "replicate", "unit", "shown_as_a", "by", "at"}
+
+// tableOf has a column for each question; passages are JSON.
+func tableOf(t study.Task, list []record) [][]string {
+	rows := [][]string{columnsOf(t)}
+	for _, x := range list {
+		s := x.Subject
+		row := []string{s.Item, s.Arm, s.Other, fmt.Sprint(s.Replicate), s.Unit, x.ShownAsA, x.By, x.At}
+		for _, q := range t.Ask {
+			value := string(x.Answer[q.Name])
+			switch q.Type {
+			case "choice", "text":
+				value = x.Answer.Text(q.Name)
+			case "span":
+				own := slices.DeleteFunc(slices.Clone(x.Spans), func(s outSpan) bool { return s.Question != q.Name })
+				if data, err := json.Marshal(own); err == nil && len(own) > 0 {
+					value = string(data)
+				}
+			}
+			row = append(row, value)
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+func columnsOf(t study.Task) []string {
+	names := slices.Clone(columns)
+	for _, q := range t.Ask {
+		names = append(names, q.Name)
+	}
+	return names
+}
+
+func (f File) fromTable(t study.Task) (list []record, err error) {
+	answers, err := table.Parse(f.Name, "", f.Data)
+	if err != nil {
+		return nil, err
+	}
+	known := columnsOf(t)
+	c := answers.Bind(table.Names{Known: known, Remedy: func(known, _ string) string { return "name it " + known }}, func(_ string, e error) { err = cmp.Or(err, e) })
+	if err != nil {
+		return nil, err
+	}
+	if names := c.OtherNames(); len(names) > 0 {
+		return nil, fmt.Errorf("%s: unknown column %q: remove it, or name it as one of %s", f.Name, names[0], strings.Join(known, ", "))
+	}
+	for _, row := range answers.Rows {
+		cell := func(name string) string { return strings.TrimSpace(c.Cell(row, name).Text) }
+		x := record{Subject: Subject{Item: cell("item"), Arm: cell("arm"), Other: cell("other"), Unit: cell("unit")}, ShownAsA: cell("shown_as_a"), By: cell("by"), Answer: Answer{}}
+		if number := cell("replicate"); number != "" { // of an item
+			if x.Subject.Replicate, err = strconv.Atoi(number); err != nil {
+				return nil, c.Errorf(row, "replicate", "replicate: %q is not a number", number)
+			}
+		}
+		for _, q := range t.Ask {
+			if err := x.fromCell(q, cell(q.Name)); err != nil {
+				return nil, c.Errorf(row, q.Name, "%s: %w", q.Name, err)
+			}
+		}
+		list = append(list, x)
+	}
+	return list, nil
+}
+
+func (x *record) fromCell(q study.Question, cell string) error {
+	switch {
+	case cell == "":
+		return nil
+	case q.Type == "span":
+		var own []outSpan
+		if err := dataset.DecodeStrict([]byte(cell), &own); err != nil {
+			return err
+		}
+		x.Spans = append(x.Spans, own...)
+		return nil
+	case q.Type == "choice" || q.Type == "text":
+		x.Answer.put(q.Name, cell)
+		return nil
+	}
+	if !jsontext.Value(cell).IsValid() {
+		return fmt.Errorf("%q is not JSON: want a number, or a list such as [\"a\",\"b\"]", cell)
+	}
+	x.Answer[q.Name] = jsontext.Value(cell)
+	return nil
 }

@@ -1,9 +1,12 @@
 package annotate
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path"
 	"path/filepath"
@@ -12,8 +15,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/scruple-eval/scruple/internal/dataset"
+	"github.com/scruple-eval/scruple/internal/disk"
+	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/ledger"
+	"github.com/scruple-eval/scruple/internal/stable"
 	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // A Place is where the annotations of a study are, and its ledger.
@@ -216,4 +224,298 @@ func (p Place) starters(task string) (names []string, err error) {
 		}
 	}
 	return names, err
+}
+
+// A Queue is the drawn subjects of a task.
+type Queue struct {
+	Task     string    `json:"task"`
+	Hash     string    `json:"task_hash"` // of what the task asks and shows
+	Seed     int64     `json:"seed"`
+	Subjects []Subject `json:"subjects"`
+	Double   []int     `json:"double"` // indexes of the subjects that everyone answers
+	// Strata are the groups of the subjects of a queue of the suite when they were drawn,
+	// and Check the indexes of those that are compared with them.
+	Strata []string `json:"strata,omitempty"`
+	Check  []int    `json:"check,omitempty"`
+}
+
+// taskHash covers what changes the meaning of answers.
+func taskHash(t study.Task) string {
+	t.Title, t.Guide, t.Session, t.Judge, t.Labels, t.Kind = "", "", 0, false, nil, ""
+	t.Target, t.Memo, t.People, t.Adjudicator = nil, nil, nil, ""
+	t.Ask = withoutKeys(t.Ask)
+	return hashOfJSON(t)
+}
+
+// draw draws the subjects of a task: whole items or trials, then the double share.
+func draw(t study.Task, seed int64, source Source) (*Queue, error) {
+	if t.Seed != nil {
+		seed = *t.Seed
+	}
+	q := &Queue{Task: t.Name, Hash: taskHash(t), Seed: seed, Double: []int{}}
+	from := q.drawGroups
+	if t.Queue != "" {
+		from = q.drawStrata
+	}
+	if err := from(t, source); err != nil {
+		return nil, err
+	}
+	share := 1.0
+	if t.Double != nil {
+		share = *t.Double
+	}
+	n := int(math.Round(share * float64(len(q.Subjects))))
+	q.Double = append(q.Double, stable.Random(q.Seed, "double", t.Name).Perm(len(q.Subjects))[:n]...)
+	slices.Sort(q.Double)
+	return q, nil
+}
+
+// drawGroups draws items or trials.
+func (q *Queue) drawGroups(t study.Task, source Source) error {
+	groups, err := candidates(t, source)
+	if err != nil {
+		return err
+	}
+	if t.Draw > len(groups) {
+		return fmt.Errorf("task %s draws %d, but there are %d to draw from", t.Name, t.Draw, len(groups))
+	}
+	order := stable.Random(q.Seed, "draw", t.Name).Perm(len(groups))
+	if t.Draw > 0 {
+		order = order[:t.Draw]
+	}
+	slices.Sort(order)
+	for _, i := range order {
+		q.Subjects = append(q.Subjects, groups[i]...)
+	}
+	return nil
+}
+
+// drawStrata draws from the groups of a queue of the suite. The subjects stay in the
+// order of the queue, so that the groups are mixed.
+func (q *Queue) drawStrata(t study.Task, source Source) error {
+	all, err := source.Queue(t.Queue)
+	if err != nil {
+		return fmt.Errorf("task %s: %w", t.Name, err)
+	}
+	if len(all) == 0 {
+		return fmt.Errorf("task %s: queue %s is empty: run the study first; a finished run with an empty queue has nothing to judge", t.Name, t.Queue)
+	}
+	of := map[string][]int{}
+	for i, x := range all {
+		of[x.Stratum] = append(of[x.Stratum], i)
+	}
+	chosen, check := map[int]bool{}, map[int]bool{}
+	for name, members := range of {
+		var spec study.Stratum
+		for _, s := range t.Strata {
+			if s.Name == name {
+				spec = s
+			}
+		}
+		n := len(members)
+		if spec.Draw > 0 {
+			n = min(n, spec.Draw)
+		}
+		for rank, i := range stable.Random(q.Seed, "stratum", t.Name, name).Perm(len(members))[:n] {
+			chosen[members[i]], check[members[i]] = true, rank < spec.Check
+		}
+	}
+	for i, x := range all {
+		if !chosen[i] {
+			continue
+		}
+		if check[i] {
+			q.Check = append(q.Check, len(q.Subjects))
+		}
+		q.Subjects = append(q.Subjects, subjectOf(x.Trial))
+		q.Strata = append(q.Strata, x.Stratum)
+	}
+	return nil
+}
+
+// candidates lists all subjects of a task in groups of one item or trial.
+func candidates(t study.Task, source Source) ([][]Subject, error) {
+	if t.Of == "item" || t.Of == "unit" && len(t.Arms) == 0 {
+		return ofItems(t, source)
+	}
+	trials, err := source.Trials()
+	if err != nil {
+		return nil, err
+	}
+	have := map[eval.Trial]bool{}
+	for _, tr := range trials {
+		have[tr] = true
+	}
+	var groups [][]Subject
+	for _, tr := range trials {
+		s := subjectOf(tr)
+		group := []Subject{s}
+		switch {
+		case t.Of == "pair":
+			s.Other = t.Arms[1]
+			if group[0] = s; tr.Arm != t.Arms[0] || !have[s.second().trial()] {
+				continue
+			}
+		case len(t.Arms) > 0 && !slices.Contains(t.Arms, tr.Arm):
+			continue
+		case t.Of == "unit":
+			x, err := source.Show(tr)
+			if err != nil {
+				return nil, err
+			}
+			group = nil
+			for _, s.Unit = range claimed(t, x) {
+				group = append(group, s)
+			}
+		}
+		if len(group) > 0 {
+			groups = append(groups, group)
+		}
+	}
+	if len(groups) == 0 {
+		arms := strings.Join(t.Arms, " and ")
+		if arms != "" {
+			arms = " of " + arms
+		}
+		return nil, fmt.Errorf("task %s: no run of the study has answers to judge%s: run the study first", t.Name, arms)
+	}
+	return groups, nil
+}
+
+// itemsOf are the items of the study, or those for practice.
+func itemsOf(t study.Task, source Source) ([]eval.Item, error) {
+	if !t.Practice {
+		return source.Items(), nil
+	}
+	items, err := source.Practice()
+	if err != nil {
+		return nil, fmt.Errorf("task %s: %w", t.Name, err)
+	}
+	return items, nil
+}
+
+func ofItems(t study.Task, source Source) (groups [][]Subject, err error) {
+	items, err := itemsOf(t, source)
+	if err != nil {
+		return nil, err
+	}
+	for _, it := range items {
+		group := []Subject{{Item: it.ID}}
+		if t.Of == "unit" {
+			units, err := source.Units(it.ID)
+			if err != nil {
+				return nil, err
+			}
+			group = nil
+			for _, u := range units {
+				group = append(group, Subject{Item: it.ID, Unit: u})
+			}
+		}
+		groups = append(groups, group)
+	}
+	return groups, nil
+}
+
+// queue reads the queue of a task, and draws it first if it has none.
+func (p Place) queue(t study.Task, source Source) (*Queue, error) {
+	q, err := p.readQueue(t)
+	if err != nil {
+		return nil, err
+	}
+	if q != nil {
+		return q, q.checkItems(t, source)
+	}
+	if q, err = draw(t, p.Seed, source); err != nil {
+		return nil, err
+	}
+	if n := len(q.Subjects); t.Again.After > n {
+		return nil, fmt.Errorf("task %s: again.after is %d, but the task has only %s, so that the second round never begins: want at most %d",
+			t.Name, t.Again.After, text.Plural(n, "subject", "subjects"), n)
+	}
+	data, err := json.MarshalIndent(q, "", " ")
+	if err != nil {
+		return nil, err
+	}
+	data = append(data, '\n')
+	path := p.queuePath(t.Name)
+	if old, err := os.ReadFile(path); err == nil && !bytes.Equal(old, data) { // equal: the process ended between the two files
+		return nil, fmt.Errorf("%s has other subjects than would be drawn, and the ledger %s has no draw of this task: restore the ledger, or move the file away to draw anew", path, p.Ledger)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, fmt.Errorf("creating the folder of task %s: %w", t.Name, err)
+	}
+	if err := (disk.File{Path: path, Mode: 0o600}).Write(disk.Bytes(data)); err != nil {
+		return nil, err
+	}
+	return q, p.add("", drawEntry, drawn{p.taskOf(t.Name), hashOf(data), len(q.Subjects)})
+}
+
+// checkItems refuses a queue of which the study has no item: those of the other split.
+func (q *Queue) checkItems(t study.Task, source Source) error {
+	items, err := itemsOf(t, source)
+	if err != nil {
+		return err
+	}
+	has := map[string]bool{}
+	for _, it := range items {
+		has[it.ID] = true
+	}
+	if len(q.Subjects) == 0 || slices.ContainsFunc(q.Subjects, func(s Subject) bool { return has[s.Item] }) {
+		return nil
+	}
+	return fmt.Errorf("task %s was drawn from other items, such as %s: give the --split on which it was drawn, or copy the task under another name for this one", q.Task, q.Subjects[0].Item)
+}
+
+// readQueue returns nil if the task was not drawn. It refuses a file that is not the
+// one in the ledger, and a task that asks or shows something else now.
+func (p Place) readQueue(t study.Task) (*Queue, error) {
+	path := p.queuePath(t.Name)
+	recorded, err := entriesOf[drawn](p, drawEntry, t.Name)
+	if err != nil {
+		return nil, err
+	}
+	data, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && len(recorded) == 0:
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("reading the queue of task %s, which was drawn: %w", t.Name, err)
+	case len(recorded) == 0:
+		return nil, p.checkUndrawn(t.Name, path, hashOf(data))
+	case recorded[len(recorded)-1].Queue != hashOf(data):
+		return nil, notRecorded(path)
+	}
+	var q Queue
+	if err := dataset.DecodeStrict(data, &q); err != nil {
+		return nil, dataset.Locate(path, data, err)
+	}
+	if q.Hash != taskHash(t) && q.Hash != taskHash(t.Former()) {
+		return nil, fmt.Errorf("task %s changed since its subjects were drawn: undo the change, or give the changed task another name", t.Name)
+	}
+	return &q, nil
+}
+
+func notRecorded(path string) error {
+	return fmt.Errorf("%s is not the file that the ledger recorded: restore it", path)
+}
+
+// checkUndrawn refuses a queue that the ledger does not have, unless the process ended
+// between the two files.
+func (p Place) checkUndrawn(task, path, hash string) error {
+	other := ""
+	err := each(p, drawEntry, func(_ ledger.Entry, d drawn) {
+		if other == "" && d.Task == task && d.Queue == hash {
+			other = d.Study
+		}
+	})
+	switch {
+	case err != nil:
+		return err
+	case other != "":
+		return fmt.Errorf("%s has the subjects of study %s: give the task of study %s another name, or the study a folder of its own", path, other, p.Study)
+	}
+	if people, err := p.people(task); err != nil || len(people) > 0 {
+		return errors.Join(err, fmt.Errorf("%s: the ledger %s has no draw of this task: restore the ledger, or move the folder away to draw again", path, p.Ledger))
+	}
+	return nil
 }

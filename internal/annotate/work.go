@@ -352,15 +352,19 @@ func (p Place) ReadWork(task, person string) (*Work, error) {
 	if err := CheckPerson(person); err != nil { // the ledger may name any
 		return nil, err
 	}
-	path := p.workPath(task, person)
-	entries, err := ledger.Read(path)
-	if err == nil {
-		err = p.checkHeads(task, person, entries)
-	}
+	entries, err := ledger.Read(p.workPath(task, person))
 	if err != nil {
 		return nil, err
 	}
-	w, err := fold(task, person, path, entries)
+	return p.workOf(task, person, entries)
+}
+
+// workOf is the work in the entries of a file that the ledger knows.
+func (p Place) workOf(task, person string, entries []ledger.Entry) (*Work, error) {
+	if err := p.checkHeads(task, person, entries); err != nil {
+		return nil, err
+	}
+	w, err := fold(task, person, p.workPath(task, person), entries)
 	if err == nil {
 		err = p.checkBegan(w)
 	}

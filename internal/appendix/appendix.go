@@ -265,11 +265,7 @@ func (s Source) secondRounds(results []*annotate.Result) (parts []report.Part, e
 			}
 			parts = append(parts, prose("%s.", text.Plural(len(differ), "answer differs", "answers differ")))
 			for _, d := range differ {
-				note := d.Note
-				if note == "" {
-					note = "(no note yet)"
-				}
-				parts = append(parts, report.Part{Heading: d.Subject.Blind(), Verbatim: "First answer\n" + d.First.Readable(r.Task) + "\nSecond answer\n" + d.Second.Readable(r.Task) + "\nNote\n" + note})
+				parts = append(parts, report.Part{Heading: d.Subject.Blind(), Verbatim: "First answer\n" + d.First.Readable(r.Task) + "\nSecond answer\n" + d.Second.Readable(r.Task) + "\nNote\n" + cmp.Or(d.Note, "(no note yet)")})
 			}
 		}
 	}
@@ -283,23 +279,15 @@ func (s Source) declarations() (parts []report.Part, err error) {
 		return nil, err
 	}
 	for _, l := range list {
-		file := l.Path
-		if file == "" {
-			file = "annotations/" + l.File
-		}
 		t := &eval.Table{Columns: []string{"", ""}}
-		for _, fact := range [][2]string{{"file", file}, {"MD5", l.MD5}, {"SHA-256", l.SHA256}, {"declared by", l.Name}, {"at", l.At}} {
+		for _, fact := range [][2]string{{"file", cmp.Or(l.Path, "annotations/"+l.File)}, {"MD5", l.MD5}, {"SHA-256", l.SHA256}, {"declared by", l.Name}, {"at", l.At}} {
 			t.Row(eval.Texts(fact[:]...)...)
 		}
 		t.Row(eval.Text("entry of the ledger"), eval.Count(l.Seq))
 		if l.Subjects > 0 {
 			t.Row(eval.Text("answers"), eval.Count(l.Subjects))
 		}
-		heading := l.Task
-		if heading == "" {
-			heading = l.File
-		}
-		parts = append(parts, report.Part{Heading: heading, Verbatim: l.Declaration}, report.Part{Table: t})
+		parts = append(parts, report.Part{Heading: cmp.Or(l.Task, l.File), Verbatim: l.Declaration}, report.Part{Table: t})
 	}
 	return orNothing(parts, "Nothing is locked yet."), nil
 }
@@ -311,11 +299,8 @@ func (s Source) runSessions() []report.Part {
 		for _, e := range x.Errors {
 			issues = append(issues, e.Name+" "+e.Value)
 		}
-		if issues == nil {
-			issues = []string{"none"}
-		}
 		t.Row(eval.Count(x.N), eval.Text(x.First), eval.Text(x.Last), eval.Count(x.Requests), eval.Count(x.Retries), eval.Count(x.Answers), eval.Count(x.Items), eval.Count(x.New), eval.Count(x.Done),
-			eval.Text(strings.Join(issues, "; ")))
+			eval.Text(cmp.Or(strings.Join(issues, "; "), "none")))
 	}
 	if len(t.Rows) == 0 {
 		return []report.Part{prose("The study was not run yet.")}
@@ -389,4 +374,78 @@ func measured(m *annotate.Measure) eval.Cell {
 		return eval.Missing(eval.KindRatio, "undefined")
 	}
 	return eval.Ratio(eval.Number(m.Value)).Within(eval.Number(m.CI.Low), eval.Number(m.CI.High))
+}
+
+// prompts has the text and the parameters of an example request of each arm. Arms with the
+// same text have it once.
+func (s Source) prompts(arms []string) (parts []report.Part) {
+	if s.Analysis == nil || s.Analysis.Asked == nil {
+		return []report.Part{prose("No model was asked yet.")}
+	}
+	t := &eval.Table{Title: "Parameters as sent", Columns: []string{"arm", "provider", "model asked for", "answered by", "parameters", "changed for the model"},
+		Note: "Of an example request. What is not listed was not sent, so the provider's default holds."}
+	var texts, names, items []string
+	var unknown []report.Part
+	for _, p := range s.Analysis.Asked.Parties {
+		if p.Judge || !slices.Contains(arms, p.Name) {
+			continue
+		}
+		var settings, versions []string
+		for _, l := range p.Settings {
+			settings = append(settings, l.Name+" "+l.Value)
+		}
+		for _, v := range p.Answered {
+			versions = append(versions, fmt.Sprintf("%s (%d)", v.Name, v.N))
+		}
+		t.Row(eval.Texts(p.Name, p.Provider, p.Model, strings.Join(versions, ", "), strings.Join(settings, ", "), strings.Join(p.Adapted, ", "))...)
+		sent := ""
+		for r := 1; r <= max(1, s.Study.Execution.Replicates) && sent == ""; r++ { // one of them may have failed
+			sent, _ = s.Prompt(eval.Trial{Item: p.Item, Arm: p.Name, Replicate: r})
+		}
+		if sent == "" { // the reason may name folders of this machine, and a deposit is the same bytes on all
+			unknown = append(unknown, prose("The request of %s about %s cannot be built again; scruple show --prompts says why.", p.Name, p.Item))
+			continue
+		}
+		i := 0
+		for i < len(texts) && (texts[i] != sent || items[i] != p.Item) {
+			i++
+		}
+		if i == len(texts) {
+			texts, names, items = append(texts, sent), append(names, ""), append(items, p.Item)
+		}
+		names[i] += ", " + p.Name
+	}
+	if len(t.Rows) == 0 {
+		return []report.Part{prose("No arm of the study has such a prompt.")}
+	}
+	parts = append([]report.Part{{Table: t}}, unknown...)
+	for i, text := range texts {
+		parts = append(parts, report.Part{Heading: "Sent to " + strings.TrimPrefix(names[i], ", ") + " about " + items[i], Verbatim: text})
+	}
+	return parts
+}
+
+// program has what it takes to compute the results again.
+func (s Source) program() ([]report.Part, error) {
+	sums, err := s.File.Sums()
+	if err != nil {
+		return nil, err
+	}
+	run := &eval.Table{Title: "Program", Columns: []string{"", ""}}
+	files := &eval.Table{Title: "Files that the study reads", Columns: []string{"file", "SHA-256"}}
+	files.Row(eval.Texts("the study file", s.File.SHA256())...)
+	for _, f := range sums {
+		files.Row(eval.Texts(f.Path, f.SHA256)...)
+	}
+	parts := []report.Part{prose("Scruple asked the models, read, checked and scored the answers, and made all tables. The command scruple verify computes them again from the deposit, and asks nothing.")}
+	if s.Analysis == nil {
+		return append(parts, report.Part{Table: files}), nil
+	}
+	run.Row(eval.Texts("Scruple that analysed", s.Analysis.Run.Version)...)
+	if a := s.Analysis.Asked; a != nil {
+		run.Row(eval.Texts("Scruple that asked", a.Program)...)
+	}
+	run.Row(eval.Texts("run", s.Analysis.Run.ID)...)
+	run.Row(eval.Text("seed"), eval.Text(fmt.Sprint(s.Study.Execution.Seed)))
+	return append(parts, report.Part{Table: run}, report.Part{Table: files}), nil
 }

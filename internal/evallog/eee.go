@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/scruple-eval/scruple/internal/effort"
@@ -88,15 +87,11 @@ func readEEE(files []string, to *Import) error {
 	}
 	visit := func(each func(file string, i *eeeInstance) error) error {
 		for _, file := range instances {
-			err := jsonLines(file, func(line []byte) error {
-				var i eeeInstance
-				if err := jsonv2.Unmarshal(line, &i, lenient); err != nil {
-					return err
-				}
+			err := records(file, func(i *eeeInstance) error {
 				if !eeeKnown(i.Version) {
 					return fmt.Errorf("version %q of the schema: want 0.2 or 0.3", i.Version)
 				}
-				return each(file, &i)
+				return each(file, i)
 			})
 			if err != nil {
 				return err
@@ -255,19 +250,12 @@ func readNeMo(files []string, to *Import) error {
 			arm = base
 		}
 		arm = to.arm(arm, "", file)
-		err := jsonLines(file, func(line []byte) error {
-			var r nemoRecord
-			if err := jsonv2.Unmarshal(line, &r, lenient); err != nil {
-				return err
-			}
+		err := records(file, func(r *nemoRecord) error {
 			if r.Problem == nil || r.Reward == nil {
 				return errors.New("unknown version of a record: want the members problem_idx and reward")
 			}
 			s := Sample{Item: fmt.Sprint(*r.Problem), Arm: arm, Replicate: r.Repeat + 1, Prompt: contentText(r.Prompt, asIs), Expected: contentText(r.Expected, asIs),
-				Answer: contentText(r.Response, asIs), Scores: []Score{scoreOf("reward", r.Reward)}, Error: firstLine(contentText(r.Error, asIs))}
-			if s.Answer == "" {
-				s.Answer = contentText(r.Extracted, asIs)
-			}
+				Answer: cmp.Or(contentText(r.Response, asIs), contentText(r.Extracted, asIs)), Scores: []Score{scoreOf("reward", r.Reward)}, Error: firstLine(contentText(r.Error, asIs))}
 			for _, from := range []map[string]any{r.Metadata, r.Details} {
 				if c, ok := from["category"].(string); ok && c != "" && len(s.Strata) == 0 {
 					s.Strata = []eval.Level{{Name: "category", Value: c}}

@@ -12,6 +12,7 @@ package evallog
 
 import (
 	"cmp"
+	_ "embed" // the texts
 	"encoding/json"
 	"fmt"
 	"io"
@@ -22,6 +23,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"text/template"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/suites/given"
@@ -89,13 +92,13 @@ type Import struct {
 
 // found is what the values of a metric are.
 type found struct {
-	name          string
-	n             int
-	whole         bool // all values are 0 or 1
-	least, most   float64
-	declared      bool // least and most are the range that the format states
-	lowerIsBetter bool
-	original      string
+	Name        string
+	N           int
+	whole       bool // all values are 0 or 1
+	Least, Most float64
+	declared    bool // Least and Most are the range that the format states
+	Lower       bool // is better
+	Original    string
 }
 
 // Note adds a line to the report of the import, such as what was left out.
@@ -128,7 +131,7 @@ func (to *Import) arm(name, task, source string) string {
 // Declare states the range and the direction of a metric, for formats that have them.
 func (to *Import) Declare(metric string, low, high float64, lowerIsBetter bool) {
 	m := to.metric(metric)
-	m.declared, m.least, m.most, m.lowerIsBetter = true, low, high, lowerIsBetter
+	m.declared, m.Least, m.Most, m.Lower = true, low, high, lowerIsBetter
 }
 
 // lower says that a metric, if there is one, is better if it is lower.
@@ -185,11 +188,11 @@ func (to *Import) Add(s Sample) error {
 			if !slices.Contains(unscored, score.Unscored) {
 				unscored = append(unscored, score.Unscored)
 			}
-			row[m.name] = nil
+			row[m.Name] = nil
 			continue
 		}
 		m.add(score.Value)
-		row[m.name] = score.Value
+		row[m.Name] = score.Value
 	}
 	if len(unscored) > 0 {
 		row["unscored"] = strings.Join(unscored, "; ")
@@ -200,26 +203,26 @@ func (to *Import) Add(s Sample) error {
 // metric finds or adds a metric by the name that a format gives it.
 func (to *Import) metric(original string) *found {
 	for _, m := range to.metrics {
-		if m.original == original {
+		if m.Original == original {
 			return m
 		}
 	}
-	m := &found{original: original, lowerIsBetter: slices.Contains(to.lowers, original), name: columnName(original, "score"), whole: true, least: math.Inf(1), most: math.Inf(-1)}
-	for n := 2; slices.ContainsFunc(to.metrics, func(o *found) bool { return o.name == m.name }); n++ {
-		m.name = columnName(original, "score") + "_" + strconv.Itoa(n)
+	m := &found{Original: original, Lower: slices.Contains(to.lowers, original), Name: columnName(original, "score"), whole: true, Least: math.Inf(1), Most: math.Inf(-1)}
+	for n := 2; slices.ContainsFunc(to.metrics, func(o *found) bool { return o.Name == m.Name }); n++ {
+		m.Name = columnName(original, "score") + "_" + strconv.Itoa(n)
 	}
-	if m.name != original {
-		to.Note("metric %q is called %s", original, m.name)
+	if m.Name != original {
+		to.Note("metric %q is called %s", original, m.Name)
 	}
 	to.metrics = append(to.metrics, m)
 	return m
 }
 
 func (m *found) add(x float64) {
-	m.n++
+	m.N++
 	m.whole = m.whole && (x == 0 || x == 1)
 	if !m.declared {
-		m.least, m.most = min(m.least, x), max(m.most, x)
+		m.Least, m.Most = min(m.Least, x), max(m.Most, x)
 	}
 }
 
@@ -278,73 +281,48 @@ func (f Format) into(files []string, dir string) (fmt.Stringer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Report{Files: written, Samples: to.samples, Items: len(to.items), Arms: to.arms, Failed: to.failed, Unscored: to.reasons, Notes: to.notes, metrics: to.metrics}, nil
+	return Report{Files: written, Samples: to.samples, Items: len(to.items), Arms: to.arms, Failed: to.failed, Unscored: to.reasons, Notes: to.notes, Metrics: to.metrics}, nil
 }
 
-// study is the study file.
-func (to *Import) study(name string, files []string) string {
+//go:embed study.tmpl
+var templates string
+
+// texts are the study file and what a report says.
+var texts = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("").Funcs(template.FuncMap{"quoted": quoted, "plural": text.Plural, "join": strings.Join}).Parse(templates))
+})
+
+func written(name string, data any) string {
 	var b strings.Builder
-	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	var from []string
-	for _, f := range files {
-		from = append(from, filepath.Base(f))
-	}
-	line("# Made by scruple import %s of %s.", to.format, quoted(from))
-	line("name: %s\nsuite: given\ndata:\n  path: scores.jsonl", quoted(name))
-	if len(to.strata) > 0 {
-		line("  strata: %s", quoted(to.strata))
-	}
-	line("metrics:\n  primary: [%s]\n  own:", quoted(to.metrics[0].name))
-	for _, m := range to.metrics {
-		line("    - %s", m)
-	}
-	replicates := 1
-	for _, n := range to.taken {
-		replicates = max(replicates, n)
-	}
-	line("execution: {replicates: %d}", replicates)
-	line("comparisons: all")
-	if arms := given.ArmIDs(to.arms); len(arms) == 2 {
-		line("\n# Change these rules before you look at the results: what must hold to ship?")
-		line("decide:\n  require:\n    - name: %s\n      that: %s", quoted(arms[1]+" is better than "+arms[0]), quoted(to.better(arms[1], arms[0])))
+	if err := texts().ExecuteTemplate(&b, name, data); err != nil {
+		panic("evallog: " + err.Error()) // the templates are ours
 	}
 	return b.String()
 }
 
-// better is the rule that an arm is better by the first metric.
-func (to *Import) better(a, b string) string {
-	call := fmt.Sprintf("('%s', '%s', '%s')", a, b, to.metrics[0].name)
-	if to.metrics[0].lowerIsBetter {
-		return "diff_high" + call + " < 0"
+// study is the study file.
+func (to *Import) study(name string, files []string) string {
+	var from []string
+	for _, f := range files {
+		from = append(from, filepath.Base(f))
 	}
-	return "diff_low" + call + " > 0"
+	return written("study", map[string]any{"Format": to.format, "Files": from, "Name": name, "Strata": to.strata, "Metrics": to.metrics,
+		"Replicates": slices.Max(slices.Collect(maps.Values(to.taken))), "Arms": given.ArmIDs(to.arms)})
 }
 
-// String is the metric as YAML.
-func (m *found) String() string {
-	s := "{name: " + quoted(m.name)
-	if m.name != m.original {
-		s += ", title: " + quoted(m.original)
-	}
-	switch {
-	case m.n > 0 && m.whole && (!m.declared || m.least == 0 && m.most == 1):
-		s += ", binary: true"
-	case math.IsInf(m.most-m.least, 0) || !m.declared && (m.least < 0 || m.most > 1):
-		s += ", unbounded: true"
-	case m.declared && (m.least != 0 || m.most != 1):
-		s += fmt.Sprintf(", min: %v, max: %v", m.least, m.most)
-	}
-	if m.lowerIsBetter {
-		s += ", lower_is_better: true"
-	}
-	return s + "}"
+// Binary, Unbounded and Bounded say what values a metric has, at most one of them.
+func (m *found) Binary() bool {
+	return m.N > 0 && m.whole && (!m.declared || m.Least == 0 && m.Most == 1)
 }
+
+func (m *found) Unbounded() bool {
+	return math.IsInf(m.Most-m.Least, 0) || !m.declared && (m.Least < 0 || m.Most > 1)
+}
+
+func (m *found) Bounded() bool { return m.declared && (m.Least != 0 || m.Most != 1) }
 
 // firstLine is the first line of a message, shortened.
-func firstLine(s string) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
-	return text.Shorten(line, 200)
-}
+func firstLine(s string) string { return text.Shorten(text.FirstLine(strings.TrimSpace(s)), 200) }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
@@ -368,28 +346,8 @@ type Report struct {
 	Failed   int            `json:"failed"`
 	Unscored map[string]int `json:"unscored,omitempty"`
 	Notes    []string       `json:"notes,omitempty"`
-	metrics  []*found
+	Metrics  []*found       `json:"-"`
 }
 
 // String has a line for each fact.
-func (r Report) String() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s of %s and %s: %s\n", text.Plural(r.Samples, "sample", "samples"), text.Plural(r.Items, "item", "items"),
-		text.Plural(len(r.Arms), "arm", "arms"), strings.Join(r.Arms, ", "))
-	for _, m := range r.metrics {
-		fmt.Fprintf(&b, "metric %s: %s\n", m.name, text.Plural(m.n, "score", "scores"))
-	}
-	if r.Failed > 0 {
-		fmt.Fprintf(&b, "%s: excluded from scores, and counted\n", text.Plural(r.Failed, "failed sample", "failed samples"))
-	}
-	for _, reason := range slices.Sorted(maps.Keys(r.Unscored)) {
-		fmt.Fprintf(&b, "%s unscored: %s\n", text.Plural(r.Unscored[reason], "score", "scores"), reason)
-	}
-	for _, n := range r.Notes {
-		b.WriteString("note: " + n + "\n")
-	}
-	for _, f := range r.Files {
-		b.WriteString("wrote " + f + "\n")
-	}
-	return b.String()
-}
+func (r Report) String() string { return written("report", r) }

@@ -2,6 +2,7 @@ package evallog
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -55,10 +56,7 @@ func readLMEval(files []string, to *Import) error {
 		err := jsonLines(file, func(line []byte) error {
 			var s lmSample
 			var rest map[string]jsontext.Value
-			if err := jsonv2.Unmarshal(line, &s, lenient); err != nil {
-				return err
-			}
-			if err := jsonv2.Unmarshal(line, &rest, lenient); err != nil {
+			if err := cmp.Or(jsonv2.Unmarshal(line, &s, lenient), jsonv2.Unmarshal(line, &rest, lenient)); err != nil {
 				return err
 			}
 			if s.Metrics == nil || s.DocHash == "" {
@@ -187,6 +185,17 @@ func lmInput(s lmSample) string {
 		return contentText(lists[0][0], asIs)
 	}
 	return string(s.Doc)
+}
+
+// records visits the lines of a file as records.
+func records[T any](file string, visit func(*T) error) error {
+	return jsonLines(file, func(line []byte) error {
+		var r T
+		if err := jsonv2.Unmarshal(line, &r, lenient); err != nil {
+			return err
+		}
+		return visit(&r)
+	})
 }
 
 // jsonLines visits the lines of a file that are not empty.

@@ -55,13 +55,7 @@ func readPromptfoo(files []string, to *Import) error {
 		add := func(r *promptfooResult) error { return addPromptfoo(r, file, to) }
 		var err error
 		if strings.HasSuffix(file, ".jsonl") {
-			err = jsonLines(file, func(line []byte) error {
-				var r promptfooResult
-				if err := jsonv2.Unmarshal(line, &r, lenient); err != nil {
-					return err
-				}
-				return add(&r)
-			})
+			err = records(file, add)
 		} else {
 			err = promptfooJSON(file, add)
 		}

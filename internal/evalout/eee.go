@@ -104,6 +104,7 @@ func eeeAggregate(r Run, a Arm, stamp, base string) object {
 		"detailed_evaluation_results": object{"format": "jsonl", "file_path": base + "_samples.jsonl"}}
 }
 
+// modelOf is what other tools call a model: provider/name.
 func modelOf(a Arm) string {
 	if a.Model == "" {
 		return "none/" + a.ID

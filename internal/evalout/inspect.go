@@ -129,8 +129,8 @@ func (l *inspectLog) add(r Run, t Trial) error {
 		metadata[f.Name] = f.Value
 	}
 	sample := object{"id": t.Trial.Item, "epoch": t.Trial.Replicate, "input": input(x), "target": gold(x), "metadata": metadata, "uuid": id(11, r.ID, t.Trial.Item, t.Trial.Arm, fmt.Sprint(t.Trial.Replicate)),
-		"messages": []object{{"role": "user", "content": input(x), "source": "input"}}, "scores": scores, "model_usage": object{l.model(): usage}, "working_time": t.Taken.Seconds, "total_time": t.Taken.Seconds,
-		"output": object{"model": l.model(), "choices": []object{}, "completion": ""}, "store": object{}, "events": []object{}, "attachments": object{}}
+		"messages": []object{{"role": "user", "content": input(x), "source": "input"}}, "scores": scores, "model_usage": object{modelOf(l.arm): usage}, "working_time": t.Taken.Seconds, "total_time": t.Taken.Seconds,
+		"output": object{"model": modelOf(l.arm), "choices": []object{}, "completion": ""}, "store": object{}, "events": []object{}, "attachments": object{}}
 	summary := object{"id": t.Trial.Item, "epoch": t.Trial.Replicate, "input": input(x), "target": gold(x), "metadata": metadata, "scores": scores, "completed": true, "uuid": sample["uuid"], "working_time": t.Taken.Seconds}
 	if o.Kind == eval.Failed {
 		message := strings.TrimSpace(o.Reason + ": " + o.Detail)
@@ -144,21 +144,13 @@ func (l *inspectLog) add(r Run, t Trial) error {
 		} else if stop == "" {
 			stop = "stop"
 		}
-		reply := object{"role": "assistant", "content": answer, "source": "generate", "model": l.model()}
+		reply := object{"role": "assistant", "content": answer, "source": "generate", "model": modelOf(l.arm)}
 		sample["messages"] = append(sample["messages"].([]object), reply)
-		sample["output"] = object{"model": l.model(), "choices": []object{{"message": reply, "stop_reason": stop}}, "completion": answer, "usage": usage}
+		sample["output"] = object{"model": modelOf(l.arm), "choices": []object{{"message": reply, "stop_reason": stop}}, "completion": answer, "usage": usage}
 	}
 	l.usage.TokensIn, l.usage.TokensOut = l.usage.TokensIn+t.Taken.TokensIn, l.usage.TokensOut+t.Taken.TokensOut
 	l.summary = append(l.summary, summary)
 	return l.put(fmt.Sprintf("samples/%s_epoch_%d.json", member, t.Trial.Replicate), sample)
-}
-
-// model is what Inspect calls a model: provider/name.
-func (l *inspectLog) model() string {
-	if l.arm.Model == "" {
-		return "none/" + l.arm.ID
-	}
-	return l.arm.Model
 }
 
 // end writes the header, which has the estimates with their intervals.
@@ -190,11 +182,11 @@ func (l *inspectLog) end(r Run) error {
 	}
 	err := l.put("header.json", object{"version": 2, "status": "success",
 		"eval": object{"eval_id": id(11, r.ID, l.arm.ID, "eval"), "run_id": id(11, r.ID), "created": created, "task": r.Study + "/" + l.arm.ID, "task_id": id(11, r.Study, l.arm.ID), "task_version": 0, "task_display_name": r.Study,
-			"task_args": object{"arm": l.arm.ID, "run": r.ID}, "dataset": object{"name": r.Study, "samples": r.Items, "sample_ids": l.ids, "shuffled": false}, "model": l.model(), "model_args": object{},
+			"task_args": object{"arm": l.arm.ID, "run": r.ID}, "dataset": object{"name": r.Study, "samples": r.Items, "sample_ids": l.ids, "shuffled": false}, "model": modelOf(l.arm), "model_args": object{},
 			"config": object{"epochs": r.Replicates}, "packages": object{"scruple": r.Version}, "scorers": scorers},
 		"plan":    object{"name": "plan", "steps": []object{}, "config": object{}},
 		"results": object{"total_samples": len(l.summary), "completed_samples": l.done, "scores": results},
-		"stats":   object{"started_at": created, "completed_at": created, "model_usage": object{l.model(): object{"input_tokens": l.usage.TokensIn, "output_tokens": l.usage.TokensOut, "total_tokens": l.usage.TokensIn + l.usage.TokensOut}}}})
+		"stats":   object{"started_at": created, "completed_at": created, "model_usage": object{modelOf(l.arm): object{"input_tokens": l.usage.TokensIn, "output_tokens": l.usage.TokensOut, "total_tokens": l.usage.TokensIn + l.usage.TokensOut}}}})
 	if err != nil {
 		return err
 	}

@@ -70,10 +70,7 @@ func (b *builder) answer() section {
 
 // answers returns one sentence per primary comparison on a primary metric.
 func (b *builder) answers() []answer {
-	var list []answer
-	for _, c := range b.primaryComparisons() {
-		list = append(list, b.sentence(c))
-	}
+	list := mapped(b.primaryComparisons(), b.sentence)
 	if len(list) == 0 {
 		list = append(list, answer{
 			Text: "The study names no primary comparison: the results below are only descriptive.",
@@ -221,11 +218,8 @@ func newVerdict(v *gate.Verdict) *verdict {
 }
 
 // rulesChanged lists the changes of rules that came after results.
-func rulesChanged(v *gate.Verdict) (list []string) {
-	for _, change := range v.Changed {
-		list = append(list, "rules changed after results were seen: "+change)
-	}
-	return list
+func rulesChanged(v *gate.Verdict) []string {
+	return begun("rules changed after results were seen: ", v.Changed)
 }
 
 // byEstimateAlone lists the rules that hold by estimates whose intervals do not meet them.
@@ -239,11 +233,8 @@ func byEstimateAlone(v *gate.Verdict) (list []string) {
 }
 
 // unblinded are the notices that TEST was looked at again.
-func unblinded(reasons []string) (list []string) {
-	for _, r := range reasons {
-		list = append(list, "UNBLINDED: TEST was run again, or with other inputs than were registered. "+r)
-	}
-	return list
+func unblinded(reasons []string) []string {
+	return begun("UNBLINDED: TEST was run again, or with other inputs than were registered. ", reasons)
 }
 
 // line returns the verdict on one line: "Gate: PASS (exit code 0), outcome A".
@@ -258,11 +249,7 @@ func (v *verdict) line() string {
 // values returns the values a rule read, one per line. Why one is undefined is not
 // repeated if the rule gives it as its reason.
 func values(c gate.Condition) []string {
-	var list []string
-	for _, u := range c.Values {
-		list = append(list, used(u, c, basis(u)))
-	}
-	return list
+	return mapped(c.Values, func(u gate.Used) string { return used(u, c, basis(u)) })
 }
 
 // conditionState returns the result of a rule. Only one outcome applies, so an

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -116,10 +117,7 @@ func (b *builder) differences(caption string, cs []analyse.Comparison) *table {
 
 // forest charts the differences in one metric over all items.
 func (b *builder) forest(caption string, cs []analyse.Comparison) *table {
-	var rows []measuredRow
-	for _, c := range cs {
-		rows = append(rows, b.differenceRow("", b.pairCell(c), c))
-	}
+	rows := mapped(cs, func(c analyse.Comparison) measuredRow { return b.differenceRow("", b.pairCell(c), c) })
 	return b.charted(caption, "A "+say.Minus+" B", b.metric(cs[0].Metric), rows)
 }
 
@@ -351,4 +349,165 @@ func statistic(text string, c analyse.Comparison, t *table) cell {
 		return t.undefined(comparisonReasons(c)...)
 	}
 	return t.undefined("no test was made")
+}
+
+// mostLevelPairs is the most pairs of levels that a chart shows.
+const mostLevelPairs = 12
+
+// interactionBlocks show whether differences depend on a factor: a sentence and the
+// differences of differences. A run on DEV has the differences at each level alone.
+func (b *builder) interactionBlocks() []block {
+	var blocks []block
+	size := everywhere
+	if b.crowded() {
+		size = atLength
+	}
+	for _, r := range b.a.Interactions {
+		m := b.metric(r.Metric)
+		s := m.Scale()
+		name := r.A + minusBetween + r.B
+		at := mapped(r.Levels, func(l analyse.LevelDiff) string { return l.Name + say.NBSP + s.Value(l.Diff, true) })
+		t := newTable("Does the difference "+name+" in "+m.Title+" depend on "+r.Factor+"?", "Levels", ".Difference of differences", ">"+b.levelCI(r.Level), ">n", ".p adjusted")
+		t.Lead = b.dependence(r) + " " + name + ": " + strings.Join(at, ", ") + "."
+		pairs := slices.Clone(r.Pairs)
+		if n := len(pairs); n > mostLevelPairs {
+			slices.SortStableFunc(pairs, func(x, y analyse.DiffOfDiff) int { return cmp.Compare(x.P, y.P) })
+			pairs = pairs[:mostLevelPairs]
+			t.Lead += " The " + say.Count(mostLevelPairs) + " pairs of levels with the smallest p of " + say.Count(n) + "; the JSON report has all."
+		}
+		if len(r.Warnings) > 0 && r.P.Defined() {
+			t.Lead += " Note: " + strings.Join(r.Warnings, "; ") + "."
+		}
+		if len(pairs) == 0 {
+			blocks = append(blocks, block{Prose: t.Caption + " " + t.Lead})
+			continue
+		}
+		var rows []measuredRow
+		for _, d := range pairs {
+			rows = append(rows, measuredRow{label: words(d.First + minusBetween + d.Second), Measured: eval.Measured{Value: d.Diff, Low: d.Low, High: d.High, N: d.Items},
+				more: []cell{words(say.P(d.PAdjusted, b.a.Study.Alpha))}})
+		}
+		t.plot(rows, analyse.Undefined(), analyse.Undefined(), s, true)
+		blocks = append(blocks, block{Table: t, In: size})
+	}
+	return blocks
+}
+
+// dependence says what the test of equal differences shows.
+func (b *builder) dependence(r analyse.Interaction) string {
+	switch {
+	case b.a.Run.Exploratory():
+		return "DEV is for exploring: no test is made."
+	case !r.P.Defined():
+		return "Not tested: " + strings.Join(r.Warnings, "; ") + "."
+	case float64(r.P) < b.a.Study.Alpha:
+		return "Yes: the differences differ between levels, " + say.PEquals(r.P, b.a.Study.Alpha) + " (" + r.Method + ")."
+	}
+	text := "No evidence that it does, " + say.PEquals(r.P, b.a.Study.Alpha) + " (" + r.Method + ")."
+	if spread := r.Spread(); spread.Defined() {
+		text += " Two one-sided tests show that the differences differ by less than " + b.metric(r.Metric).Scale().Value(spread, false) + "."
+	}
+	return text
+}
+
+// levelCI names an interval of a level.
+func (b *builder) levelCI(level analyse.Number) string {
+	if !level.Defined() {
+		return b.ci
+	}
+	return "simultaneous " + b.ci
+}
+
+// outsideBlocks show what comes from outside of the run: how differences changed since an
+// earlier study, what outsiders found on data of their own, and how often two people gave
+// the same answer.
+func (b *builder) outsideBlocks() []block {
+	var blocks []block
+	for _, t := range []*table{b.replications(), b.blindResults(), b.agreements()} {
+		if len(t.Rows) > 0 {
+			blocks = append(blocks, block{Table: t})
+		}
+	}
+	return blocks
+}
+
+func (b *builder) replications() *table {
+	t := newTable("", "A "+say.Minus+" B", "Metric", ".Earlier", ".Here", ".Change", ".Interval of the change")
+	for _, r := range b.a.Replications {
+		t.Caption = "Replication of run " + r.Run
+		m := b.metric(r.Metric)
+		s := m.Scale()
+		t.add(cell{Text: r.A + minusBetween + r.B + inWhich(r.Stratum), Tags: b.simulatedTag(r.A, r.B)}, words(m.Title+arrow(m)),
+			words(s.Value(r.Earlier, true)), words(s.Value(r.Here, true)), words(s.Value(r.Change, true)),
+			cell{Text: s.Interval(r.EquivLow, r.EquivHigh, true), Refs: t.Notes.refs(nonEmpty(r.Warning, r.Unblinded))})
+	}
+	t.Legend = []string{"Differences on the items of the earlier run and of this one, which are different items. If the interval of the change lies within ±m, two one-sided tests show that the difference changed by less than m. Its level is " + say.Fixed(analyse.Number(100*(1-2*b.a.Study.Alpha)), 0) + say.NBSP + "% or more."}
+	return t
+}
+
+func inWhich(stratum *eval.Level) string {
+	if stratum == nil {
+		return ""
+	}
+	return ", " + stratum.Name + "=" + stratum.Value
+}
+
+func (b *builder) blindResults() *table {
+	t := newTable("Blind validations by outsiders", "By", "Data, SHA-256", "A "+say.Minus+" B", "Metric", ".Difference", ">Pairs", ".p")
+	for _, r := range b.a.Blind {
+		by := words(r.By)
+		if len(r.Simulated) > 0 {
+			by.Tags = []string{tagSimulated}
+		}
+		for _, c := range r.Comparisons {
+			m := b.metric(c.Metric)
+			s := m.Scale()
+			t.add(by, words(r.Data[:min(12, len(r.Data))]), words(c.A+minusBetween+c.B), words(m.Title+arrow(m)),
+				cell{Text: s.Value(c.Diff, true), Detail: []string{s.Interval(c.Low, c.High, true)}}, number(c.Pairs), words(say.P(c.P, b.a.Study.Alpha)))
+		}
+	}
+	t.Legend = []string{"Aggregates alone, as outsiders reported them: their data were committed to by the hash before the run, and nobody else saw them."}
+	return t
+}
+
+func (b *builder) agreements() *table {
+	t := newTable("Agreement of two people", "Task", "Question", ">Same answer", ">Share")
+	for _, g := range b.a.Agreements {
+		t.add(words(g.Task), words(g.Question), words(say.Count(g.Same)+" of "+say.Count(g.N)), words(eval.ShareOf(g.Same, g.N).Number(0)))
+	}
+	t.Legend = []string{"Of the subjects that two people answered independently."}
+	return t
+}
+
+// modelBlocks shows the mixed models behind the comparisons: the standard deviation of each
+// random effect, the test that all arm means are equal, and the means.
+func (b *builder) modelBlocks() []block {
+	var blocks []block
+	for _, m := range b.a.Models {
+		blocks = append(blocks, block{Table: b.modelTable(m), In: atLength}, block{Table: b.meansTable(m), In: atLength})
+	}
+	return blocks
+}
+
+func (b *builder) modelTable(m analyse.Model) *table {
+	t := newTable("Mixed model of "+b.metric(m.Metric).Title+": "+m.Formula, "Random effect", ">Levels", ".Standard deviation")
+	for _, g := range m.Groups {
+		t.add(words(g.Name), number(g.Levels), words(say.Fixed(g.SD, 4)))
+	}
+	t.add(words("residual"), number(m.Rows), words(say.Fixed(m.Residual, 4)))
+	if m.F.Defined() {
+		t.Legend = append(t.Legend, "Equal arm means: F("+say.Degrees(m.NumDF)+", "+say.Degrees(m.DenDF)+") = "+say.Fixed(m.F, 2)+
+			", "+say.PEquals(m.P, b.a.Study.Alpha)+". Degrees of freedom by Satterthwaite's method.")
+	}
+	t.Legend = append(t.Legend, m.Warnings...)
+	return t
+}
+
+func (b *builder) meansTable(m analyse.Model) *table {
+	s := b.metric(m.Metric).Scale()
+	t := newTable("Arm means of the model", "Arm", ".Mean", b.ci, ".df")
+	for _, e := range m.Means {
+		t.add(words(e.Arm), words(s.Value(e.Value, false)), words(s.Interval(e.Low, e.High, false)), words(say.Degrees(e.DF)))
+	}
+	return t
 }

@@ -30,11 +30,7 @@ type fact = eval.Level
 
 // told formats facts as name, separator, value.
 func told(facts []fact, between string) []string {
-	var texts []string
-	for _, f := range facts {
-		texts = append(texts, f.Name+between+f.Value)
-	}
-	return texts
+	return mapped(facts, func(f fact) string { return f.Name + between + f.Value })
 }
 
 // A section is a chapter of the report.
@@ -274,10 +270,9 @@ func (b *builder) record() (facts []fact) {
 
 // otherTests lists TEST runs with the arms that this one has too.
 func otherTests(tests []analyse.OtherTest) string {
-	var list []string
-	for _, t := range tests {
-		list = append(list, t.Run+" of study "+t.Study+", "+t.Date+", entry "+say.Count(t.Entry)+" ("+strings.Join(firstOf(t.Arms, 6), ", ")+")")
-	}
+	list := mapped(tests, func(t analyse.OtherTest) string {
+		return t.Run + " of study " + t.Study + ", " + t.Date + ", entry " + say.Count(t.Entry) + " (" + strings.Join(firstOf(t.Arms, 6), ", ") + ")"
+	})
 	return strings.Join(list, "; ")
 }
 

@@ -5,9 +5,13 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/say"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // samples are the trials shown, and their arms.
@@ -203,4 +207,243 @@ func unitScore(scores []eval.Score, metric string, ns *notes) cell {
 		}
 	}
 	return cell{}
+}
+
+// A segment is a run of text with the same marks. Marks may overlap; text is split
+// at every border, so segments never nest.
+type segment struct {
+	Text         string
+	Answer, Gold bool
+	Other        bool     // quoted by another answer
+	Labels       []string // of the marks that end here
+	Units        string   // labels of all marks that cover it, a line each
+	// Tone is that of the shortest mark with one; Names are those of all of them, and
+	// Faults what is wrong with them.
+	Tone          int
+	Names, Faults []string
+}
+
+// Marked reports whether any mark covers the segment.
+func (s segment) Marked() bool { return s.Answer || s.Gold || s.Other || s.Tone > 0 }
+
+// Kind returns the kind of the marks that cover the segment: "answer", "gold" or
+// "both", perhaps with "other", or classes for a tone.
+func (s segment) Kind() string {
+	switch {
+	case s.Tone > 0 && len(s.Faults) > 0:
+		return toneClass(s.Tone) + " fault"
+	case s.Tone > 0:
+		return toneClass(s.Tone)
+	}
+	kind := "answer"
+	switch {
+	case s.Answer && s.Gold:
+		kind = "both"
+	case s.Gold:
+		kind = "gold"
+	case !s.Answer:
+		kind = ""
+	}
+	if s.Other {
+		kind = strings.TrimSpace(kind + " " + Other)
+	}
+	return kind
+}
+
+// tones is the number of different colours of marks.
+const tones = 10
+
+// toneClass is the class of a tone. Tones beyond the last colour begin again.
+func toneClass(tone int) string { return "tone t" + strconv.Itoa((tone-1)%tones) }
+
+// Title describes the marks, for readers who do not see colours.
+func (s segment) Title() string {
+	if s.Tone > 0 {
+		return say.PlainLine(strings.Join(append(slices.Clone(s.Names), s.Faults...), "; "))
+	}
+	var list []string
+	for _, k := range []struct {
+		is   bool
+		what string
+	}{{s.Gold, "gold evidence"}, {s.Answer, "quoted by the answer"}, {s.Other, "quoted by the other answer"}} {
+		if k.is {
+			list = append(list, k.what)
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+// Tag returns the labels after the segment, shortened to fit a line.
+func (s segment) Tag() string {
+	const most = 32
+	return text.Shorten(say.PlainLine(strings.Join(s.Labels, ", ")), most)
+}
+
+// split splits a text at the borders of its marks. The segments together are the
+// text. Offsets come from answers, so marks are clipped to the text and widened to
+// whole characters.
+func split(text string, marks []eval.Mark) []segment {
+	marks = within(text, marks)
+	borders := []int{0, len(text)}
+	for _, m := range marks {
+		borders = append(borders, m.Start, m.End)
+	}
+	slices.Sort(borders)
+	borders = slices.Compact(borders)
+	var segments []segment
+	for i := 1; i < len(borders); i++ {
+		start, end := borders[i-1], borders[i]
+		s := segment{Text: text[start:end]}
+		shortest := len(text) + 1
+		for _, m := range marks {
+			if m.Start > start || end > m.End {
+				continue
+			}
+			if m.Label != "" {
+				s.Units += m.Label + "\n"
+			}
+			if m.Tone > 0 {
+				if m.End-m.Start < shortest {
+					s.Tone, shortest = m.Tone, m.End-m.Start
+				}
+				s.Names = append(s.Names, m.Label)
+				if m.Fault != "" {
+					s.Faults = append(s.Faults, m.Fault)
+				}
+				if m.End == end && m.Fault != "" {
+					s.Labels = append(s.Labels, m.Label+" ✗")
+				} else if m.End == end {
+					s.Labels = append(s.Labels, m.Label)
+				}
+			} else {
+				s.Answer = s.Answer || m.Kind != "gold" && m.Kind != Other
+				s.Gold = s.Gold || m.Kind != "answer" && m.Kind != Other
+				s.Other = s.Other || m.Kind == Other
+				if m.End == end && m.Label != "" && !slices.Contains(s.Labels, m.Label) {
+					s.Labels = append(s.Labels, m.Label)
+				}
+			}
+		}
+		segments = append(segments, s)
+	}
+	return segments
+}
+
+// within clips every mark to the text and to character borders.
+func within(text string, marks []eval.Mark) []eval.Mark {
+	var kept []eval.Mark
+	for _, m := range marks {
+		m.Start, m.End = max(m.Start, 0), min(m.End, len(text))
+		if m.Start >= m.End {
+			continue
+		}
+		m.Start, m.End = runeStart(text, m.Start), runeEnd(text, m.End)
+		kept = append(kept, m)
+	}
+	return kept
+}
+
+// runeStart returns the start of the character that contains byte i.
+func runeStart(text string, i int) int {
+	for j := i; j >= 0 && i-j < utf8.UTFMax && j < len(text); j-- {
+		if utf8.RuneStart(text[j]) {
+			if _, size := utf8.DecodeRuneInString(text[j:]); j+size > i {
+				return j
+			}
+			break
+		}
+	}
+	return i
+}
+
+// runeEnd returns the end of the character that contains byte i−1.
+func runeEnd(text string, i int) int {
+	start := runeStart(text, i-1)
+	_, size := utf8.DecodeRuneInString(text[start:])
+	return max(i, start+size)
+}
+
+// A piece of a page is either segments or a number of skipped characters.
+type piece struct {
+	Segments []segment
+	Skipped  int
+}
+
+// Gap describes skipped text.
+func (p piece) Gap() string { return "… " + say.Count(p.Skipped) + " characters not shown …" }
+
+// Pages up to wholePage characters are shown whole. Of longer pages, around characters before
+// and after each mark are shown. Gaps shorter than leastGap are shown too. All count
+// characters, not bytes.
+const (
+	wholePage = 1600
+	around    = 240
+	leastGap  = 120
+)
+
+// excerpt shortens a long page to the text around its marks, or to its beginning if it has
+// none. A short page is one piece.
+func excerpt(segments []segment) (pieces []piece) {
+	length, marked := 0, false
+	for _, s := range segments {
+		length += utf8.RuneCountInString(s.Text)
+		marked = marked || s.Marked()
+	}
+	show := func(s segment) {
+		if s.Text == "" {
+			return
+		}
+		if len(pieces) == 0 || pieces[len(pieces)-1].Skipped > 0 {
+			pieces = append(pieces, piece{})
+		}
+		last := &pieces[len(pieces)-1]
+		last.Segments = append(last.Segments, s)
+	}
+	for i, s := range segments {
+		if length <= wholePage || s.Marked() {
+			show(s)
+			continue
+		}
+		head, tail := around, around
+		if i == 0 {
+			head = 0
+		}
+		if i == len(segments)-1 {
+			tail = 0
+		}
+		if !marked {
+			head = 2 * around
+		}
+		before, skipped, after := ends(s.Text, head, tail)
+		if skipped < leastGap {
+			show(s)
+			continue
+		}
+		show(segment{Text: before})
+		pieces = append(pieces, piece{Skipped: skipped})
+		show(segment{Text: after})
+	}
+	return pieces
+}
+
+// ends cuts a text after about as many characters at its beginning as head says, and before as
+// many at its end as tail says, between words, and counts the characters between.
+func ends(text string, head, tail int) (before string, skipped int, after string) {
+	var starts []int // of characters
+	for i := range text {
+		starts = append(starts, i)
+	}
+	if head+tail >= len(starts) {
+		return text, 0, ""
+	}
+	follows := func(k int) bool { return strings.ContainsAny(text[starts[k-1]:starts[k]], " \n") } // a space
+	from, to := head, len(starts)-tail
+	for from > head/2 && !follows(from) {
+		from--
+	}
+	for to < len(starts)-tail/2 && !follows(to) {
+		to++
+	}
+	starts = append(starts, len(text))
+	return text[:starts[from]], to - from, text[starts[to]:]
 }

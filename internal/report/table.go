@@ -376,6 +376,19 @@ func factors[T any, N comparable](list []T, name func(T) N) []N {
 	return names
 }
 
+// mapped returns what a function makes of each element.
+func mapped[T, R any](list []T, of func(T) R) (made []R) {
+	for _, x := range list {
+		made = append(made, of(x))
+	}
+	return made
+}
+
+// begun puts a text before each of a list.
+func begun(with string, list []string) []string {
+	return mapped(list, func(s string) string { return with + s })
+}
+
 // filter returns the elements for which keep is true.
 func filter[T any](list []T, keep func(T) bool) []T {
 	var kept []T

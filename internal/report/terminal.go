@@ -4,9 +4,13 @@ import (
 	"cmp"
 	"io"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -56,8 +60,7 @@ func Tables(w io.Writer, tables []eval.Table, alpha float64, opt TerminalOptions
 	for _, t := range tables {
 		s.table(suiteTable(t, alpha))
 	}
-	_, err := io.WriteString(w, s.finished())
-	return written("tables to the terminal", err)
+	return put(w, "tables to the terminal", s.finished())
 }
 
 // Trend writes the verdict of a comparison of two runs.
@@ -67,8 +70,7 @@ func Trend(w io.Writer, t gate.Trend, opt TerminalOptions) error {
 	for _, reason := range t.Reasons {
 		s.text(muted, "  ", say.PlainLine(reason))
 	}
-	_, err := io.WriteString(w, s.finished())
-	return written("the verdict to the terminal", err)
+	return put(w, "the verdict to the terminal", s.finished())
 }
 
 // Comparisons writes the comparisons of an analysis, a line each.
@@ -81,7 +83,7 @@ func Comparisons(w io.Writer, a *analyse.Analysis, opt TerminalOptions) error {
 	sec := b.comparisons()
 	if whole := b.wholeComparisons(); len(whole) > 0 {
 		all := b.differences("Differences", whole)
-		for _, method := range nonEmpty(factors(whole, func(c analyse.Comparison) string { return c.Method })...) {
+		for _, method := range methodsOf(whole) {
 			all.Legend = append(all.Legend, "Method: "+method+".")
 		}
 		sec.Blocks = append([]block{{Table: all}}, filter(sec.Blocks, func(b block) bool { return b.In == everywhere })...)
@@ -91,8 +93,7 @@ func Comparisons(w io.Writer, a *analyse.Analysis, opt TerminalOptions) error {
 }
 
 func (s *screen) writeTo(w io.Writer, what string) error {
-	_, err := io.WriteString(w, strings.TrimPrefix(s.finished(), "\n"))
-	return written("the "+what+" to the terminal", err)
+	return put(w, "the "+what+" to the terminal", strings.TrimPrefix(s.finished(), "\n"))
 }
 
 // A screen collects the lines of a report.
@@ -214,4 +215,304 @@ func (s *screen) paint(t tone, text string) string {
 	}
 	body := trimRight(text) // keep trailing spaces outside, so that they are trimmed
 	return paints[t].Render(body) + text[len(body):]
+}
+
+// A grid is a table laid out in lines of text before drawing.
+type grid struct {
+	heads  []string    // of the columns
+	rows   [][][]inked // row, column, line
+	widths []int       // of the columns
+	align  []alignment
+}
+
+// inked is a line of a cell and its paint.
+type inked struct {
+	text string
+	ink  tone
+}
+
+const space = 2 // between columns
+
+// table draws a table. What is below a number stands beside it if there is room. A table
+// that is too wide is split into several, each starting with the columns that name a row.
+func (s *screen) table(t *table) {
+	s.b.WriteByte('\n')
+	if t.Caption != "" {
+		s.text(strong, "", t.Caption)
+	}
+	if t.Lead != "" {
+		s.text(muted, "", t.Lead)
+	}
+	all := make([]int, len(t.Columns))
+	for j := range all {
+		all[j] = j
+	}
+	g := s.lay(t, true)
+	groups := g.fit(s.width, max(t.Keys, 1), 24, all)
+	if len(groups) > 1 {
+		g = s.lay(t, false)
+		groups = g.fit(s.width, max(t.Keys, 1), max(s.width/5, 14), all)
+	}
+	for i, columns := range groups {
+		if i > 0 {
+			s.b.WriteByte('\n')
+		}
+		s.draw(t, g, columns)
+	}
+	for i, n := range t.Notes {
+		s.text(muted, ref(i+1)+" ", n)
+	}
+	for _, l := range t.Legend {
+		s.text(muted, "", l)
+	}
+}
+
+// ref is the number of a note.
+func ref(n int) string { return "[" + strconv.Itoa(n) + "]" }
+
+// lay makes the lines of all cells and measures the columns.
+func (s *screen) lay(t *table, beside bool) grid {
+	g := grid{rows: make([][][]inked, len(t.Rows))}
+	for i := range t.Rows {
+		g.rows[i] = make([][]inked, len(t.Columns))
+	}
+	for j, c := range t.Columns {
+		head := s.clean(c.Title)
+		width := lipgloss.Width(head)
+		if c.Align != left { // the head is broken rather than that the numbers get more room
+			width = widest(strings.Fields(head))
+		}
+		for i, lines := range s.cells(t, j, beside) {
+			g.rows[i][j] = lines
+			for _, l := range lines {
+				width = max(width, lipgloss.Width(l.text))
+			}
+		}
+		g.heads, g.widths, g.align = append(g.heads, head), append(g.widths, width), append(g.align, c.Align)
+	}
+	return g
+}
+
+// cells returns the lines of the cells of a column, with aligned decimal points. Beside
+// their numbers, the details are a column of their own.
+func (s *screen) cells(t *table, j int, beside bool) [][]inked {
+	lines := make([][]inked, len(t.Rows))
+	texts, details := make([]string, len(t.Rows)), make([]string, len(t.Rows))
+	numbers := t.Columns[j].Align != left
+	for i, r := range t.Rows {
+		if r.Cells == nil {
+			continue
+		}
+		c := r.Cells[j]
+		if beside && !numbers {
+			lines[i] = []inked{{c.line(s.clean, ref), c.Tone}}
+			continue
+		}
+		above := c
+		above.Detail = nil
+		texts[i] = above.line(s.clean, ref)
+		if beside && len(c.Detail) > 0 {
+			details[i] = " (" + s.clean(strings.Join(c.Detail, "; ")) + ")"
+		}
+	}
+	if beside && !numbers {
+		return lines
+	}
+	if t.Columns[j].Align == point {
+		for i, lacking := range say.Tails(texts) {
+			texts[i] += strings.Repeat(" ", lacking)
+		}
+	}
+	most, room := widest(texts), widest(details)
+	for i, r := range t.Rows {
+		switch {
+		case r.Cells == nil:
+		case beside:
+			text := strings.Repeat(" ", most-lipgloss.Width(texts[i])) + texts[i] + details[i]
+			lines[i] = []inked{{text + strings.Repeat(" ", room-lipgloss.Width(details[i])), r.Cells[j].Tone}}
+		default:
+			if strings.TrimSpace(texts[i]) != "" || len(r.Cells[j].Detail) == 0 {
+				lines[i] = []inked{{texts[i], r.Cells[j].Tone}}
+			}
+			for _, d := range r.Cells[j].Detail {
+				lines[i] = append(lines[i], inked{s.clean(d), muted})
+			}
+		}
+	}
+	return lines
+}
+
+func (g grid) total(columns []int) int {
+	sum := -space
+	for _, j := range columns {
+		sum += g.widths[j] + space
+	}
+	return sum
+}
+
+// fit narrows columns of words, but to no less than least, until all columns fit the width.
+// If that is not enough, it groups the columns: every group starts with the first ones, keys
+// of them or as many as leave room for any other.
+func (g grid) fit(width, keys, least int, all []int) [][]int {
+	narrow := grid{widths: slices.Clone(g.widths)}
+	for narrow.total(all) > width {
+		wide := -1
+		for _, j := range all {
+			if g.align[j] == left && narrow.widths[j] > least && (wide < 0 || narrow.widths[j] >= narrow.widths[wide]) {
+				wide = j
+			}
+		}
+		if wide < 0 {
+			break
+		}
+		narrow.widths[wide]--
+	}
+	if narrow.total(all) <= width {
+		copy(g.widths, narrow.widths)
+		return [][]int{all}
+	}
+	first := max(width*3/10, 14)
+	for j, align := range g.align {
+		switch {
+		case j == 0:
+			g.widths[0] = min(g.widths[0], first)
+		case align == left:
+			g.widths[j] = min(g.widths[j], width*4/10, width-first-space)
+		default:
+			g.widths[j] = min(g.widths[j], width-first-space)
+		}
+	}
+	for keys > 1 && g.total(all[:keys])+space+slices.Max(g.widths[keys:]) > width {
+		keys--
+	}
+	groups := [][]int{slices.Clone(all[:keys])}
+	for _, j := range all[keys:] {
+		last := &groups[len(groups)-1]
+		if len(*last) > keys && g.total(append(slices.Clone(*last), j)) > width {
+			groups = append(groups, slices.Clone(all[:keys]))
+			last = &groups[len(groups)-1]
+		}
+		*last = append(*last, j)
+	}
+	return groups
+}
+
+// draw writes the given columns: heads, a rule below them, rows. (The table of lipgloss
+// truncates heads that do not fit on one line, and metric names do not.)
+func (s *screen) draw(t *table, g grid, columns []int) {
+	heads := make([][]inked, len(g.heads))
+	for j, h := range g.heads {
+		heads[j] = []inked{{h, strong}}
+	}
+	s.drawRow(g, columns, heads)
+	s.b.WriteString(s.paint(muted, strings.Repeat(s.clean("─"), g.total(columns))) + "\n")
+	for i, r := range t.Rows {
+		if r.Cells == nil {
+			s.text(strong, "", r.Group)
+			continue
+		}
+		s.drawRow(g, columns, g.rows[i])
+	}
+}
+
+// drawRow writes one row, with as many lines as its tallest cell.
+func (s *screen) drawRow(g grid, columns []int, row [][]inked) {
+	cells := make([][]inked, len(columns))
+	height := 1
+	for k, j := range columns {
+		for _, l := range row[j] {
+			for _, part := range wrapped(l.text, g.widths[j]) {
+				cells[k] = append(cells[k], inked{part, l.ink})
+			}
+		}
+		height = max(height, len(cells[k]))
+	}
+	for i := range height {
+		var line strings.Builder
+		for k, j := range columns {
+			if k > 0 {
+				line.WriteString(strings.Repeat(" ", space))
+			}
+			var l inked
+			if i < len(cells[k]) {
+				l = cells[k][i]
+			}
+			room := strings.Repeat(" ", max(0, g.widths[j]-lipgloss.Width(l.text)))
+			if g.align[j] != left {
+				line.WriteString(room + s.paint(l.ink, l.text))
+			} else {
+				line.WriteString(s.paint(l.ink, l.text) + room)
+			}
+		}
+		s.b.WriteString(trimRight(line.String()) + "\n")
+	}
+}
+
+func trimRight(s string) string { return strings.TrimRight(s, " ") }
+
+// wrapped breaks a text into lines of at most the given width, at spaces, and inside a word
+// only if the word alone is too long.
+func wrapped(s string, width int) []string {
+	if width = max(width, 2); lipgloss.Width(s) <= width {
+		return []string{s}
+	}
+	var lines []string
+	line := ""
+	for word := range strings.FieldsFuncSeq(s, func(r rune) bool { return r == ' ' }) {
+		if line != "" && lipgloss.Width(line+" "+word) <= width {
+			line += " " + word
+			continue
+		}
+		if line != "" {
+			lines = append(lines, line)
+		}
+		parts := cut(word, width, func(head string) string { return head })
+		lines, line = append(lines, parts[:len(parts)-1]...), parts[len(parts)-1]
+	}
+	return append(lines, line)
+}
+
+// folded breaks a line into lines of at most the given width, after a space if there is
+// one, and keeps every character.
+func folded(s string, width int) []string {
+	return cut(s, max(width, 2), func(head string) string {
+		if i := strings.LastIndexByte(head, ' '); i >= 0 && strings.TrimLeft(head[:i], " ") != "" {
+			return head[:i+1]
+		}
+		return head
+	})
+}
+
+// cut cuts a text into pieces of at most the given width. The given function may
+// shorten a piece.
+func cut(s string, width int, shorten func(string) string) (list []string) {
+	for left := lipgloss.Width(s); left > width; {
+		head := shorten(ansi.Truncate(beginning(s, width), width, ""))
+		if head == "" { // a character wider than the line
+			break
+		}
+		left -= lipgloss.Width(head)
+		list, s = append(list, head), s[len(head):]
+	}
+	return append(list, s)
+}
+
+// beginning is as much of a long text as a line can need: cutting measures all it gets.
+func beginning(s string, width int) string {
+	n := 16 * width
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+func widest(texts []string) int {
+	w := 0
+	for _, t := range texts {
+		w = max(w, lipgloss.Width(t))
+	}
+	return w
 }

@@ -2,12 +2,15 @@ package report
 
 import (
 	"encoding/xml"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
 
+	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/gate"
 	"github.com/scruple-eval/scruple/internal/say"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // GateMarkdown writes a verdict for the summary of a CI job: its rules in a table and
@@ -24,8 +27,7 @@ func GateMarkdown(w io.Writer, r Report) error {
 		m.para(unsure, "Warnings: "+say.Count(len(warnings)))
 		m.list("!", warnings)
 	}
-	_, err := io.WriteString(w, m.b.String())
-	return written("the verdict as Markdown", err)
+	return put(w, "the verdict as Markdown", m.b.String())
 }
 
 func newBuilder(r Report) builder {
@@ -40,10 +42,7 @@ func evidence(v *gate.Verdict) (list []string) {
 			list = append(list, "judge "+j.Name+": "+j.Effect+"; interval of the accuracy "+share.Interval(j.Low, j.High, false))
 		}
 	}
-	for _, by := range v.Blind {
-		list = append(list, "blind validation "+by)
-	}
-	return list
+	return append(list, begun("blind validation ", v.Blind)...)
 }
 
 // about names the study and its run.
@@ -166,4 +165,175 @@ func GateJUnit(w io.Writer, r Report) error {
 		_, err = io.WriteString(w, xml.Header+string(text)+"\n")
 	}
 	return written("the verdict as JUnit XML", err)
+}
+
+// Limits of GitHub: annotations of one kind that a step shows, bytes of a job summary, and
+// characters of a comment.
+const (
+	mostAnnotations = 10
+	MostSummary     = 1 << 20
+	mostComment     = 65_536
+)
+
+// GateGitHub writes a verdict as workflow commands of GitHub Actions: an annotation for each
+// rule that does not hold, ten at most.
+func GateGitHub(w io.Writer, r Report) error {
+	b := newBuilder(r)
+	v := newVerdict(b.v)
+	var lines []string
+	add := func(kind, title, message string) {
+		lines = append(lines, fmt.Sprintf("::%s title=%s::%s", kind, property(title), data(message)))
+	}
+	for _, c := range b.v.Conditions {
+		message := strings.Join(slices.Concat([]string{c.That}, values(c), nonEmpty(c.Reason)), "; ")
+		switch {
+		case c.Kind == "diagnosis" || c.Kind == "outcome" && c.Name != b.v.Outcome:
+		case c.State == gate.Fail:
+			add("error", "scruple: fail: "+c.Name, message)
+		case c.State == gate.Undecided:
+			add("warning", "scruple: undecided: "+c.Name, message)
+		}
+	}
+	if len(lines) == 0 && b.v.State != gate.Pass {
+		add("error", "scruple: "+v.line(), strings.Join(append(slices.Clone(v.Reasons), v.Advice), " "))
+	}
+	if left := len(lines) - mostAnnotations; left > 0 {
+		lines = append(lines[:mostAnnotations-1], fmt.Sprintf("::error title=scruple::%d more rules do not hold: see the job summary", left+1))
+	}
+	if len(lines) == 0 {
+		lines = []string{"::notice title=scruple::" + data(v.line())}
+	}
+	return put(w, "the verdict for GitHub", strings.Join(lines, "\n")+"\n")
+}
+
+var (
+	ofData     = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
+	ofProperty = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
+)
+
+func data(s string) string     { return ofData.Replace(say.PlainLine(s)) }
+func property(s string) string { return ofProperty.Replace(say.PlainLine(s)) }
+
+// A Baseline is an earlier run to compare with, for the comment on a pull request.
+type Baseline struct {
+	Run, Version string
+	Days         int               // that its run began before
+	Compared     *analyse.Analysis // as the command compare has it
+	Worse        int
+	Better       int
+	Equal        int
+	Changed      []ChangedItem // the worst first
+}
+
+// A ChangedItem is an item with another score.
+type ChangedItem struct {
+	Item, Arm     string
+	Was, Now      float64
+	Before, After string // answers
+}
+
+// Comment writes the comment on a pull request: the verdict, what changed against a baseline,
+// nil without one, and the cost. Its first line is a mark by which the comment of the study is
+// found again. Of the changed items it has as many as a comment has room for.
+func Comment(w io.Writer, r Report, base *Baseline) error {
+	const few = 20
+	for shown := few; ; shown /= 2 {
+		body := comment(r, base, shown)
+		if cut := len(body) > mostComment; cut && shown == 0 { // a hundred rules
+			body = strings.ToValidUTF8(body[:mostComment-100], "") + "\n\n</details>\n\nCut: a comment has no more room. The report has all.\n"
+		}
+		if len(body) <= mostComment {
+			_, err := io.WriteString(w, body)
+			return written("the comment", err)
+		}
+	}
+}
+
+func comment(r Report, base *Baseline, shown int) string {
+	b := newBuilder(r)
+	v := b.verdict()
+	var m markdown
+	m.heading(3, strings.TrimSpace(b.a.Study.Name+": "+v.line()))
+	m.para(plain, v.Advice)
+	m.list("-", slices.Concat(v.Reasons, evidence(b.v)))
+	m.rules(v)
+	if base != nil {
+		m.baseline(&b, base, shown)
+	}
+	warnings := b.warnings()
+	if len(warnings) > 0 {
+		m.fold(say.Plural(len(warnings), "warning", "warnings"), func() { m.list("!", warnings) })
+	}
+	m.para(muted, b.about()+"; "+b.spent())
+	return fmt.Sprintf("<!-- scruple: %s -->\n", strings.NewReplacer("--", "- -", ">", " ").Replace(say.PlainLine(b.a.Study.Name))) +
+		strings.ReplaceAll(m.b.String(), "@", "@\u200b") // nobody is notified
+}
+
+// spent says what the run cost, and what of it was paid in other runs.
+func (b *builder) spent() string {
+	u := b.a.Total
+	if u == nil || u.Calls == 0 {
+		return "no calls"
+	}
+	cost := "cost unknown"
+	if u.CostUSD.Defined() {
+		cost = say.USD(u.CostUSD)
+	}
+	s := say.Plural(u.Calls, "call", "calls") + ", " + cost
+	answers, dollars := 0, analyse.Number(0)
+	for _, from := range b.a.Run.Reused {
+		answers, dollars = answers+from.Answers, dollars+analyse.Number(from.CostUSD)
+	}
+	if answers > 0 {
+		s += ", of which " + say.Plural(answers, "answer", "answers") + " and " + say.USD(dollars) + " were not paid again"
+	}
+	return s
+}
+
+// fold writes a part that is closed at first.
+func (m *markdown) fold(title string, write func()) {
+	m.b.WriteString("<details><summary>" + inline(title) + "</summary>\n\n")
+	write()
+	m.b.WriteString("</details>\n\n")
+}
+
+func (m *markdown) baseline(b *builder, base *Baseline, shown int) {
+	age := "of the same day"
+	if base.Days > 0 {
+		age = say.Plural(base.Days, "day", "days") + " older"
+	}
+	m.b.WriteString("**" + inline("Against "+base.Run) + "** (" + inline(age+", scruple "+base.Version) + ")\n\n")
+	t := newTable("", "Arm", "Metric", ">Was", ">Now", ">Difference", b.ci, ">n")
+	for _, c := range base.Compared.Comparisons {
+		metric, ok := base.Compared.Metric(c.Metric)
+		if c.Stratum != nil || !ok {
+			continue
+		}
+		_, arm, _ := strings.Cut(c.A, ":")
+		scale := metric.Scale()
+		interval := scale.Interval(c.Low, c.High, true)
+		t.add(words(arm), words(metric.Title), words(scale.Value(c.MeanB, false)), words(scale.Value(c.MeanA, false)), words(scale.Value(c.Diff, true)), words(interval), words(say.Count(c.Pairs)))
+	}
+	if len(t.Rows) > 0 {
+		m.table(t)
+	}
+	m.list("!", base.Compared.Warnings)
+	if len(base.Changed) == 0 {
+		m.para(plain, say.Plural(base.Equal, "item is", "items are")+" as before.")
+		return
+	}
+	title := fmt.Sprintf("%s: %d worse, %d better; %d as before", say.Plural(len(base.Changed), "item changed", "items changed"), base.Worse, base.Better, base.Equal)
+	m.fold(title, func() {
+		t := newTable("", "Item", "Arm", ">Was", ">Now", "Answer before", "Answer now")
+		const long = 120
+		for _, c := range base.Changed[:min(shown, len(base.Changed))] {
+			t.add(words(c.Item), words(c.Arm), words(say.Short(c.Was)), words(say.Short(c.Now)), words(text.Shorten(c.Before, long)), words(text.Shorten(c.After, long)))
+		}
+		if len(t.Rows) > 0 {
+			m.table(t)
+		}
+		if left := len(base.Changed) - shown; left > 0 {
+			m.para(plain, "and "+say.Plural(left, "more item", "more items")+", better than these")
+		}
+	})
 }

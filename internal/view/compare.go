@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"html/template"
-	"iter"
 	"maps"
 	"math"
 	"slices"
@@ -48,9 +47,16 @@ func (m match) diff() float64 { return m.a.mean() - m.b.mean() }
 
 // matches pairs the items of two arms.
 type matches struct {
-	list               []match
-	Wins, Ties, Losses int // of the first side
-	Without            int // items that only one side has a score of
+	list []match
+	record
+	Without int // items that only one side has a score of
+}
+
+// A record counts what the first side wins, ties and loses.
+type record struct{ Wins, Ties, Losses int }
+
+func (r *record) add(worse int) {
+	*[]*int{&r.Wins, &r.Ties, &r.Losses}[worse+1]++
 }
 
 // Of is how many items are compared, at least 1 for a bar.
@@ -118,14 +124,7 @@ func pair(a, b map[string]*sum, higher bool) matches {
 			continue
 		}
 		p := match{id, x, y, worse(x.mean(), y.mean(), higher)}
-		switch p.worse {
-		case 0:
-			m.Ties++
-		case -1:
-			m.Wins++
-		default:
-			m.Losses++
-		}
+		m.add(p.worse)
 		m.list = append(m.list, p)
 	}
 	for id := range b {
@@ -313,8 +312,8 @@ type compared struct {
 
 // A total counts the items on which the sides differ by a unit.
 type total struct {
-	Unit               string
-	Wins, Ties, Losses int // of A
+	Unit string
+	record
 }
 
 // A failing counts the trials of both sides with an outcome, or their units with a problem.
@@ -446,10 +445,11 @@ func (v *Viewer) totals(ctx context.Context, list []match, metric analyse.Metric
 	var totals []total
 	at := map[string]int{}
 	for _, m := range list {
-		for u, err := range v.units(ctx, m, metric.Name) {
-			if err != nil {
-				return nil, err
-			}
+		units, err := v.units(ctx, m, metric.Name)
+		if err != nil {
+			return nil, err
+		}
+		for _, u := range units {
 			if u.a.den == 0 || u.b.den == 0 {
 				continue
 			}
@@ -457,14 +457,7 @@ func (v *Viewer) totals(ctx context.Context, list []match, metric analyse.Metric
 				at[u.name] = len(totals)
 				totals = append(totals, total{Unit: u.name})
 			}
-			switch t := &totals[at[u.name]]; worse(u.a.mean(), u.b.mean(), metric.HigherIsBetter) {
-			case -1:
-				t.Wins++
-			case 1:
-				t.Losses++
-			default:
-				t.Ties++
-			}
+			totals[at[u.name]].add(worse(u.a.mean(), u.b.mean(), metric.HigherIsBetter))
 		}
 	}
 	slices.SortStableFunc(totals, func(x, y total) int { return cmp.Or(cmp.Compare(y.Losses, x.Losses), cmp.Compare(y.Wins, x.Wins)) })
@@ -562,50 +555,41 @@ type unitMatch struct {
 	a, b sum
 }
 
-// units yields the units of an item that have names.
-func (v *Viewer) units(ctx context.Context, m match, metric string) iter.Seq2[unitMatch, error] {
-	return func(yield func(unitMatch, error) bool) {
-		var list []unitMatch
-		for _, of := range []*sum{m.a, m.b} {
-			for _, id := range of.ids {
-				scores, err := v.DB.ScoresOf(ctx, of.run, id)
-				if err != nil {
-					yield(unitMatch{}, err)
-					return
-				}
-				for _, s := range scores {
-					if s.Metric != metric || s.Unit == "" || s.Unscored != "" || s.Row != nil {
-						continue
-					}
-					k := slices.IndexFunc(list, func(u unitMatch) bool { return u.name == s.Unit })
-					if k < 0 {
-						k = len(list)
-						list = append(list, unitMatch{name: s.Unit})
-					}
-					to := &list[k].a
-					if of == m.b {
-						to = &list[k].b
-					}
-					to.num, to.den = to.num+s.Num, to.den+s.Den
-				}
+// units lists the units of an item that have names.
+func (v *Viewer) units(ctx context.Context, m match, metric string) (list []unitMatch, err error) {
+	for _, of := range []*sum{m.a, m.b} {
+		for _, id := range of.ids {
+			scores, err := v.DB.ScoresOf(ctx, of.run, id)
+			if err != nil {
+				return nil, err
 			}
-		}
-		for _, u := range list {
-			if !yield(u, nil) {
-				return
+			for _, s := range scores {
+				if s.Metric != metric || s.Unit == "" || s.Unscored != "" || s.Row != nil {
+					continue
+				}
+				k := slices.IndexFunc(list, func(u unitMatch) bool { return u.name == s.Unit })
+				if k < 0 {
+					k = len(list)
+					list = append(list, unitMatch{name: s.Unit})
+				}
+				to := &list[k].a
+				if of == m.b {
+					to = &list[k].b
+				}
+				to.num, to.den = to.num+s.Num, to.den+s.Den
 			}
 		}
 	}
+	return list, nil
 }
 
 // changed lists the units of an item whose means differ, from b to a.
 func (v *Viewer) changed(ctx context.Context, m match, metric string) (list []string, err error) {
 	const most = 8
 	said := func(s sum) string { return number(s.mean()) } // a dash without a score
-	for u, err := range v.units(ctx, m, metric) {
+	units, err := v.units(ctx, m, metric)
+	for _, u := range units {
 		switch {
-		case err != nil:
-			return nil, err
 		case said(u.a) == said(u.b):
 		case len(list) == most:
 			return append(list, "…"), nil
@@ -613,5 +597,5 @@ func (v *Viewer) changed(ctx context.Context, m match, metric string) (list []st
 			list = append(list, u.name+" "+said(u.b)+" → "+said(u.a))
 		}
 	}
-	return list, nil
+	return list, err
 }

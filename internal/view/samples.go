@@ -2,10 +2,9 @@ package view
 
 import (
 	"cmp"
-	"encoding/csv"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"math"
 	"net/url"
@@ -472,72 +471,55 @@ func (v *Viewer) export(r *request) error {
 	if r.param("texts") != "" {
 		told = func(i int32) experiment.Brief { return v.brief(r, x.trial(i)) }
 	}
-	if format == "csv" {
-		return writeCSV(r, x, rows, told)
-	}
-	out := json.NewEncoder(r.w)
-	out.SetEscapeHTML(false)
-	for _, i := range rows {
-		record := make(map[string]any, len(x.columns))
-		for _, c := range x.columns {
-			if c.text() {
-				record[c.name] = c.word(int(i))
-			} else if n := c.numbers[i]; !math.IsNaN(n) {
-				record[c.name] = n
-			} else {
-				record[c.name] = nil
-			}
-		}
-		if told != nil {
-			b := told(i)
-			for _, c := range textColumns {
-				record[strings.ReplaceAll(c[0], "-", "_")] = textOf(b, c[0])
-			}
-		}
-		if err := out.Encode(record); err != nil {
-			return nil // the browser has gone
-		}
-	}
+	_ = x.write(r.w, format, rows, told) // of a browser that has gone
 	return nil
 }
 
-// writeCSV writes rows, with the texts of their trials if told is not nil.
-func writeCSV(r *request, x *index, rows []int32, told func(int32) experiment.Brief) error {
-	out := csv.NewWriter(r.w)
-	var cells []string
+// write writes rows as a file, with the texts of their trials if told is not nil.
+func (x *index) write(w io.Writer, format string, rows []int32, told func(int32) experiment.Brief) error {
+	type column struct {
+		name  string
+		value func(i int32, b experiment.Brief) any
+	}
+	var columns []column
 	for _, c := range x.columns {
-		cells = append(cells, c.name)
-	}
-	for _, c := range textColumns {
-		if told != nil {
-			cells = append(cells, strings.ReplaceAll(c[0], "-", "_"))
-		}
-	}
-	_ = out.Write(cells)
-	for _, i := range rows {
-		cells = cells[:0]
-		for _, c := range x.columns {
+		columns = append(columns, column{c.name, func(i int32, _ experiment.Brief) any {
 			switch {
 			case c.text():
-				cells = append(cells, text.EscapeFormula(c.word(int(i))))
+				return c.word(int(i))
 			case math.IsNaN(c.numbers[i]):
-				cells = append(cells, "")
-			default:
-				cells = append(cells, strconv.FormatFloat(c.numbers[i], 'g', -1, 64))
+				return nil
 			}
-		}
-		if told != nil {
-			b := told(i)
-			for _, c := range textColumns {
-				cells = append(cells, text.EscapeFormula(textOf(b, c[0])))
-			}
-		}
-		if out.Write(cells) != nil {
-			return nil // the browser has gone
+			return c.numbers[i]
+		}})
+	}
+	if told == nil {
+		told = func(int32) experiment.Brief { return experiment.Brief{} }
+	} else {
+		for _, c := range textColumns {
+			columns = append(columns, column{strings.ReplaceAll(c[0], "-", "_"), func(_ int32, b experiment.Brief) any { return textOf(b, c[0]) }})
 		}
 	}
-	out.Flush()
-	return nil
+	to := experiment.CSV
+	if format == "jsonl" {
+		to = experiment.JSONLines
+		slices.SortFunc(columns, func(a, b column) int { return cmp.Compare(a.name, b.name) })
+	}
+	row, names := make([]any, len(columns)), make([]string, len(columns))
+	for k, c := range columns {
+		names[k] = c.name
+	}
+	write, end := to(w, names)
+	for _, i := range rows {
+		b := told(i)
+		for k, c := range columns {
+			row[k] = c.value(i, b)
+		}
+		if err := write(row); err != nil {
+			return err
+		}
+	}
+	return end()
 }
 
 // A neighbourhood is the place of a trial in a list, and the addresses of those beside it.

@@ -7,8 +7,8 @@
 // sorting and paging happen here, and the whole state of a page is in its address.
 // Pages work without their script.
 //
-// view.go has the routes and the report, samples.go lists of trials by index.go and filter.go;
-// trial.go, item.go, judge.go, compare.go and live.go have a page each.
+// view.go has the routes and the report, samples.go lists of trials by index.go;
+// runs.go, trial.go (and items), judge.go, compare.go and pair.go have the other pages.
 //
 // The package computes nothing but filters, sums of one item, and counts: numbers with an
 // interval come from the analysis. It knows no suite; what a trial looks like comes from

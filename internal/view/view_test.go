@@ -239,7 +239,7 @@ func TestExport(t *testing.T) {
 	}
 	w := httptest.NewRecorder()
 	x := &index{n: 1, columns: []*column{{name: "arm", words: []string{"=1+1"}, codes: []int32{0}}}}
-	if err := writeCSV(&request{w: w}, x, []int32{0}, nil); err != nil || w.Body.String() != "arm\n'=1+1\n" {
+	if err := x.write(w, "csv", []int32{0}, nil); err != nil || w.Body.String() != "arm\n'=1+1\n" {
 		t.Errorf("a formula becomes %q, %v", w.Body, err)
 	}
 }

@@ -1,0 +1,54 @@
+package main
+
+import (
+	_ "embed"
+	"fmt"
+	"strings"
+	"sync"
+	"text/template"
+	"time"
+
+	"github.com/scruple-eval/scruple/internal/discipline"
+	"github.com/scruple-eval/scruple/internal/say"
+	"github.com/scruple-eval/scruple/internal/text"
+)
+
+//go:embed texts.tmpl
+var textTemplates string
+
+// texts are what verbs with much to say print.
+var texts = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("").Funcs(template.FuncMap{
+		"plural":  text.Plural,
+		"line":    say.PlainLine,
+		"join":    strings.Join,
+		"cost":    costOrUnknown,
+		"dollars": dollars,
+		"margin":  percentOf,
+		"hours":   hours,
+		"bytes":   gigabytes,
+		"paces":   paces,
+		"day":     discipline.Day,
+		"version": version,
+		"minute":  func(micros int64) string { return time.UnixMicro(micros).UTC().Format("2006-01-02 15:04") },
+		"times":   func(a, b float64) float64 { return a * b },
+		"sum": func(list ...int) (n int) {
+			for _, x := range list {
+				n += x
+			}
+			return n
+		},
+	}).Parse(textTemplates))
+})
+
+// tell prints one of the texts, or nothing with --json.
+func (a *app) tell(name string, data any) {
+	if a.json {
+		return
+	}
+	var b strings.Builder
+	if err := texts().ExecuteTemplate(&b, name, data); err != nil {
+		panic("scruple: " + err.Error()) // the templates are ours
+	}
+	fmt.Fprint(a.out, say.PlainLines(b.String()))
+}
