@@ -62,9 +62,6 @@ const (
 	metricMatch       = "label_match"
 	metricCoherent    = "coherent"
 	metricAmbiguous   = "ambiguous"
-	metricType1       = "type_1"
-	metricType2       = "type_2"
-	metricType3       = "type_3"
 	metricRefused     = "refused"
 	metricExcluded    = "excluded"
 	metricKappa       = "kappa_expert"
@@ -76,11 +73,5 @@ const (
 var metricsJSON []byte
 
 func metrics() []eval.Metric {
-	list := kit.Metrics(metricsJSON)
-	for i := range list {
-		if list[i].Name == metricKappa {
-			list[i].Estimate = kappa
-		}
-	}
-	return list
+	return kit.Metrics(metricsJSON, map[string]func([]eval.Counted) float64{metricKappa: kappa})
 }
