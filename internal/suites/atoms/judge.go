@@ -371,11 +371,7 @@ func verdictText(scale *kit.Scale, key string, holds bool, evidence string) stri
 	if scale != nil {
 		says = json.RawMessage(scale.Word(holds))
 	}
-	data, err := json.Marshal(map[string]any{key: says, "evidence": evidence})
-	if err != nil {
-		panic("atoms: " + err.Error()) // texts always encode
-	}
-	return string(data)
+	return string(kit.JSON(map[string]any{key: says, "evidence": evidence}))
 }
 
 // readVerdict reads a verdict: true or false, or with a scale a grade of it. Evidence that

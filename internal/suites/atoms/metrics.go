@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/measure"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 )
 
@@ -105,7 +106,5 @@ func balancedAccuracy(rows []eval.Counted) float64 {
 
 func kappa(rows []eval.Counted) float64 {
 	both, judge, human, neither := agreement(rows)
-	n := both + judge + human + neither
-	chance := ((both+judge)*(both+human) + (human+neither)*(judge+neither)) / n / n
-	return ((both+neither)/n - chance) / (1 - chance)
+	return measure.Kappa(both, judge, human, neither)
 }

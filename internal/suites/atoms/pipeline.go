@@ -59,15 +59,11 @@ func candidateSchema(o *ontology.Ontology) []byte {
 		}
 		properties[e.Name] = p
 	}
-	data, err := json.Marshal(object{
+	return kit.JSON(object{
 		"type": "object", "required": []string{"atoms"}, "additionalProperties": false,
 		"properties": object{"atoms": object{"type": "array", "items": object{
 			"type": "object", "required": []string{"type", "title"}, "additionalProperties": false, "properties": properties}}},
 	})
-	if err != nil {
-		panic("atoms: " + err.Error()) // names always encode
-	}
-	return data
 }
 
 // extractRequest asks for the candidates of one document with a forced tool call,
@@ -425,11 +421,7 @@ func (c candidate) json() string {
 	for name, targets := range c.Edges {
 		m[name] = targets
 	}
-	data, err := json.Marshal(m)
-	if err != nil {
-		panic("atoms: " + err.Error()) // texts always encode
-	}
-	return string(data)
+	return string(kit.JSON(m))
 }
 
 func answerOf(s simulated.Sheet) string {

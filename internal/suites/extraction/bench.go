@@ -615,7 +615,7 @@ func (b *Bench) score(dst []eval.Score, d *prepared, o *eval.Outcome, vs []eval.
 	m.answer(o, x, results)
 	if d.schema.nested || b.plain || b.listed {
 		m.values(results, x.surplus)
-		m.add(metricLongList, indicator(len(x.byOrder) > 0), 1)
+		m.add(metricLongList, kit.Indicator(len(x.byOrder) > 0), 1)
 	}
 	if role == eval.RoleBaseline {
 		m.distribution(d.points, b.weights)

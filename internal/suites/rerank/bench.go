@@ -212,11 +212,7 @@ func (b *Bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval
 		return eval.Outcome{}, err
 	}
 	rec.Ranking, rec.Detail, rec.Trace, rec.Parallel = result.Ranking, result.Detail, result.Trace, result.Parallel
-	data, err := json.Marshal(rec)
-	if err != nil {
-		return eval.Outcome{}, fmt.Errorf("rerank: encoding the record of %v: %w", t, err)
-	}
-	o := eval.Outcome{Kind: eval.Malformed, Data: data, Reason: result.Invalid, Detail: result.Detail, Notes: slices.Clone(result.Notes)}
+	o := eval.Outcome{Kind: eval.Malformed, Data: kit.JSON(rec), Reason: result.Invalid, Detail: result.Detail, Notes: slices.Clone(result.Notes)}
 	switch result.Invalid {
 	case "":
 		o.Kind, o.Detail = eval.OK, ""

@@ -2,7 +2,6 @@ package rerank
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"hash/fnv"
 	"slices"
@@ -156,11 +155,7 @@ func (b *Bench) settle() {
 	for i := range b.requests {
 		r := &b.requests[i]
 		b.byID[r.ID] = i
-		structure, err := json.Marshal(r.Structure)
-		if err != nil {
-			panic("rerank: " + err.Error()) // trees of texts and numbers always marshal
-		}
-		input, gold := []string{data, r.Text}, []string{r.Gold, string(structure)}
+		input, gold := []string{data, r.Text}, []string{r.Gold, string(kit.JSON(r.Structure))}
 		if b.several {
 			input = append(input, "several") // prompts say so
 		}
@@ -174,16 +169,13 @@ func (b *Bench) settle() {
 		b.items = append(b.items, item)
 	}
 	for _, a := range b.arms {
-		settings, err := json.Marshal(struct {
+		settings := kit.JSON(struct {
 			Candidates Candidates
 			Budget     Budget
 			Attacks    Attacks
 			Seed       uint64
 			K          int
 		}{Candidates{Shuffle: b.study.Candidates.Shuffle}, b.study.Budget, Attacks{Strength: b.study.Attacks.Strength, Reviews: b.study.Attacks.Reviews}, b.seed, b.k})
-		if err != nil {
-			panic("rerank: " + err.Error()) // numbers and texts always marshal
-		}
 		model := ""
 		if a.Settings != nil {
 			r := kit.RequestTo(a.Settings)

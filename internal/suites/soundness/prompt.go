@@ -2,7 +2,6 @@ package soundness
 
 import (
 	_ "embed"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -100,14 +99,10 @@ func (b *Bench) workedExamples() string {
 
 // answer is an answer in the format that the prompt asks for.
 func (b *Bench) answer(label int, rationale string) string {
-	var w strings.Builder
-	e := json.NewEncoder(&w)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(struct { // strings always encode
+	return kit.PlainJSON(struct {
 		Classification string `json:"classification"`
 		Rationale      string `json:"rationale"`
 	}{b.labels[label].Name, rationale})
-	return strings.TrimSuffix(w.String(), "\n")
 }
 
 // fence escapes the tags around fragments, so that a fragment cannot end its block.
