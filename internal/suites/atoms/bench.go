@@ -26,7 +26,6 @@ type Bench struct {
 	quality  *quality     // of the judge; nil if it is not known
 	byChance bool         // the judge is no better than chance
 	judging  Judging
-	cases    kit.KnownCases
 	root     string    // folder of the study
 	schema   []byte    // of candidates
 	reading  eval.Hash // of the ontology

@@ -26,7 +26,6 @@ type Bench struct {
 	main       string
 	judge      *study.Model // nil: the indicators decide, or a person
 	judging    kit.Judging
-	cases      kit.KnownCases
 	byChance   bool // the judge is no better than chance
 	reader     *reader
 	margin     int
@@ -239,7 +238,7 @@ func (b *Bench) standard() {
 func (b *Bench) Capabilities() eval.Capabilities {
 	can := b.Base.Capabilities()
 	can.Facts, can.MostCalls, can.Report, can.Practice, can.Queuer, can.GoldKeeper = b.Facts, b.MostCalls, b.Report, b.Practice, b, b
-	if b.cases.Any() {
+	if b.Cases.Any() {
 		can.Calibrator = b
 	}
 	return can

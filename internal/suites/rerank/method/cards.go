@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"unicode"
 
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
@@ -22,38 +21,12 @@ type card struct {
 	values  map[pathValue]bool
 }
 
-// Cards keeps the cards of a study's items, so that one is made once for a study and not once
-// for each prompt. Attacked reviews differ from request to request: their cards are not kept.
-// The zero Cards is empty; it is safe for concurrent use.
-type Cards struct {
-	mu   sync.Mutex
-	kept map[cardKey]*card
-}
-
-type cardKey struct {
-	item    *catalog.Item
-	reviews int
-}
-
-// mostCards are kept; then Cards starts over.
-const mostCards = 4096
-
-// card returns the card of a candidate.
+// card returns the card of a candidate, which is made once.
 func (s *session) card(i int) *card {
-	c := &s.Candidates[i-1]
-	if len(c.Reviews) > 0 && (len(c.Reviews) > len(c.Item.Reviews) || &c.Reviews[0] != &c.Item.Reviews[0]) {
-		return newCard(c, s.Graph)
+	if s.cards[i-1] == nil {
+		s.cards[i-1] = newCard(&s.Candidates[i-1], s.Graph)
 	}
-	s.Cards.mu.Lock()
-	defer s.Cards.mu.Unlock()
-	key := cardKey{c.Item, len(c.Reviews)}
-	if s.Cards.kept[key] == nil {
-		if s.Cards.kept == nil || len(s.Cards.kept) == mostCards {
-			s.Cards.kept = map[cardKey]*card{}
-		}
-		s.Cards.kept[key] = newCard(c, s.Graph)
-	}
-	return s.Cards.kept[key]
+	return s.cards[i-1]
 }
 
 func newCard(c *Candidate, g *catalog.Graph) *card {
