@@ -22,7 +22,6 @@ const (
 	metricValidity      = "validity"
 	metricConformance   = "okf_conformance"
 	metricErrors        = "graph_errors"
-	metricErrorsAfter   = "graph_errors_repaired"
 	metricWarnings      = "graph_warnings"
 	metricFaithfulness  = "faithfulness"
 	metricGrounded      = "grounded"
@@ -39,7 +38,6 @@ const (
 	metricJudgeError  = "judge_error"
 	metricSensitivity = "judge_sensitivity"
 	metricSpecificity = "judge_specificity"
-	metricStands      = "evidence_stands"
 )
 
 //go:embed metrics.json

@@ -3,6 +3,7 @@ package atoms
 import (
 	"cmp"
 	"context"
+	_ "embed"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -17,14 +18,9 @@ import (
 )
 
 // instructions are the system prompt of the built-in pipeline.
-const instructions = `You extract knowledge atoms from a document of an organisation. An atom is one process, role, system, workflow, decision or artifact that the document names, with its edges to other atoms.
-
-Rules:
-- Extract only what the document says. Do not invent atoms, edges or reasons.
-- Name the target of an edge by the title of its atom. Extract every target as an atom of its own.
-- List the stages of a workflow in their order.
-- The rationale of a decision is a list of claims, each one sentence that the document supports.
-- Titles are short and without articles.`
+//
+//go:embed instructions.txt
+var instructions string
 
 const toolName = "record_atoms"
 

@@ -195,15 +195,15 @@ func (m *emitter) field(r *result, w Weights) {
 		m.put(eval.Score{Unit: m.unit, Metric: metricFabrication, Unscored: noEvidence})
 	}
 	if e := r.entry(); e != nil && e.Value.Given && len(r.field.Enum) > 0 {
-		m.score(metricOutOfList, kit.Indicator(!slices.ContainsFunc(r.field.Enum, func(v string) bool { return text.Equal(text.Enum, v, e.Value.Text) })), "")
+		m.score("out_of_list", kit.Indicator(!slices.ContainsFunc(r.field.Enum, func(v string) bool { return text.Equal(text.Enum, v, e.Value.Text) })), "")
 	}
 	m.rate(metricFabrication, r.quotes.fabricated, r.quotes.required)
-	m.rate(metricTypography, r.quotes.typography, r.quotes.required)
-	m.rate(metricUnquoted, r.quotes.absent, r.quotes.required)
-	m.rate(metricQuoteCoverage, r.quotes.okQuoted, r.quotes.ok)
-	m.rate(metricCandidateCoverage, r.quotes.covered, r.quotes.ambiguous)
-	m.score(metricDuplicate, kit.Indicator(len(r.entries) > 1), "")
-	m.score(metricOmitted, kit.Indicator(len(r.entries) == 0), "")
+	m.rate("quote_typography", r.quotes.typography, r.quotes.required)
+	m.rate("unquoted", r.quotes.absent, r.quotes.required)
+	m.rate("quote_coverage", r.quotes.okQuoted, r.quotes.ok)
+	m.rate("candidate_coverage", r.quotes.covered, r.quotes.ambiguous)
+	m.score("duplicate", kit.Indicator(len(r.entries) > 1), "")
+	m.score("omitted", kit.Indicator(len(r.entries) == 0), "")
 	m.analysis(r)
 }
 
@@ -213,27 +213,27 @@ func (m *emitter) analysis(r *result) {
 		m.add(rightAt(e.Confidence), kit.Indicator(r.Value == 1), 1)
 	}
 	if r.support.holds {
-		m.add(metricEvidenceToken, r.token, 1)
-		m.add(metricEvidenceTyped, kit.Indicator(r.support.typed), 1)
+		m.add("evidence_token", r.token, 1)
+		m.add("evidence_typed", kit.Indicator(r.support.typed), 1)
 	}
 	if r.judged {
-		m.add(metricEvidenceJudge, r.verdict.judge, 1)
+		m.add("evidence_judge", r.verdict.judge, 1)
 	}
 	if e := r.entry(); e != nil && e.Value.Given && !e.Quote.blank() {
 		quote, value := float64(text.Words(e.Quote.Text)), float64(text.Words(e.Value.Text))
-		m.add(metricQuoteWords, quote, 1)
-		m.add(metricValueWords, value, 1)
-		m.add(metricTokenRatio, quote/max(value, 1), 1)
+		m.add("quote_words", quote, 1)
+		m.add("value_words", value, 1)
+		m.add("token_ratio", quote/max(value, 1), 1)
 	}
 }
 
 // answer adds the scores of the answer as a whole.
 func (m *emitter) answer(o *eval.Outcome, x *arranged, results []result) {
 	m.unit = ""
-	m.rate(metricExtraField, len(x.extra), x.entries)
+	m.rate("extra_field", len(x.extra), x.entries)
 	m.add(metricParseFailure, kit.Indicator(o.Kind == eval.Malformed), 1)
-	m.add(metricRepaired, kit.Indicator(slices.Contains(o.Notes, noteRepaired)), 1)
-	m.add(metricTruncated, kit.Indicator(slices.Contains(o.Notes, eval.NoteTruncated)), 1)
+	m.add("repaired", kit.Indicator(slices.Contains(o.Notes, noteRepaired)), 1)
+	m.add("truncated", kit.Indicator(slices.Contains(o.Notes, eval.NoteTruncated)), 1)
 	for i, mode := range modes {
 		n := 0.0
 		for j := range results {

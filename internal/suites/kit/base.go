@@ -119,13 +119,34 @@ func (b *Base[D, A]) Note(notes ...string) { b.notes = append(b.notes, notes...)
 func (b *Base[D, A]) Items() []eval.Item { return b.items }
 
 // Arms lists the arms.
-func (b *Base[D, A]) Arms() []eval.Arm { return Arms(b.On) }
+func (b *Base[D, A]) Arms() []eval.Arm {
+	list := make([]eval.Arm, len(b.On))
+	for i, a := range b.On {
+		list[i] = a.shared().Arm
+	}
+	return list
+}
 
 // Pipelines are the external pipelines that arms call.
-func (b *Base[D, A]) Pipelines() []eval.Pipeline { return Pipelines(b.On) }
+func (b *Base[D, A]) Pipelines() (list []eval.Pipeline) {
+	for _, a := range b.On {
+		if p := a.shared().Pipeline; p != nil {
+			list = append(list, *p)
+		}
+	}
+	return list
+}
 
 // ScoreFiles are the files of scores that arms bring.
-func (b *Base[D, A]) ScoreFiles() map[string]string { return ScoreFiles(b.On) }
+func (b *Base[D, A]) ScoreFiles() map[string]string {
+	files := map[string]string{}
+	for _, a := range b.On {
+		if arm := a.shared(); arm.Scores != "" {
+			files[arm.ID] = arm.Scores
+		}
+	}
+	return files
+}
 
 // Close does nothing: the data are in memory.
 func (b *Base[D, A]) Close() error { return nil }

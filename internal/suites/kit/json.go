@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// JSON encodes what a suite has made, which always encodes: texts, finite numbers, and lists,
-// maps and structs of them.
+// JSON encodes what a suite has made of texts and finite numbers, which always encodes.
 func JSON(v any) json.RawMessage {
 	data, err := json.Marshal(v)
 	if err != nil {

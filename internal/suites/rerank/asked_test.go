@@ -307,7 +307,7 @@ func TestScoresByPosition(t *testing.T) {
 				t.Errorf("gold at %d of 10 counts in the %s third: %v", i+1, third, scored)
 			}
 		}
-		if s := got[metricShown]; s.Num != 10 || s.Den != 40 {
+		if s := got["reviews_shown"]; s.Num != 10 || s.Den != 40 {
 			t.Errorf("10 of 40 reviews are shown, but the score is %v/%v", s.Num, s.Den)
 		}
 	}

@@ -8,11 +8,8 @@ import (
 // The names of the suite's metrics.
 const (
 	metricMRR      = "mrr"
-	metricNDCG5    = "ndcg_5"
-	metricNDCG10   = "ndcg_10"
 	metricInvalid  = "invalid"
 	metricPromoted = "attack_success"
-	metricShown    = "reviews_shown"
 	metricApplied  = "attack_applied"
 )
 

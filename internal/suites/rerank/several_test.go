@@ -94,7 +94,7 @@ func TestSeveralRightCandidates(t *testing.T) {
 				t.Errorf("%s: %s is not among %v", arm, id, rec.Candidates)
 			}
 		}
-		for _, metric := range []string{hits(1), metricMRR, metricNDCG5, metricNDCG10, recall(5), recall(10)} {
+		for _, metric := range []string{hits(1), metricMRR, "ndcg_5", "ndcg_10", recall(5), recall(10)} {
 			if scores[metric] != 1 {
 				t.Errorf("%s: %s is %v", arm, metric, scores[metric])
 			}
@@ -124,9 +124,9 @@ func TestGradedScores(t *testing.T) {
 		want    map[string]float64
 	}{
 		{[]int{4, 1, 6, 2, 5}, map[string]float64{hits(1): 0, hits(2): 1, metricMRR: 0.5, recall(5): 0.75, recall(10): 0.75,
-			metricNDCG5: (1/log(3) + 3/log(5) + 2/log(6)) / best}},
-		{[]int{2, 5, 1, 3}, map[string]float64{hits(1): 1, metricMRR: 1, recall(5): 1, metricNDCG5: 1}},
-		{[]int{4, 6}, map[string]float64{hits(5): 0, metricMRR: 0, recall(5): 0, metricNDCG10: 0}},
+			"ndcg_5": (1/log(3) + 3/log(5) + 2/log(6)) / best}},
+		{[]int{2, 5, 1, 3}, map[string]float64{hits(1): 1, metricMRR: 1, recall(5): 1, "ndcg_5": 1}},
+		{[]int{4, 6}, map[string]float64{hits(5): 0, metricMRR: 0, recall(5): 0, "ndcg_10": 0}},
 		{[]int{4, 6, 1, 4, 6, 2}, map[string]float64{recall(5): 0.25, recall(10): 0.5}},
 	} {
 		data, err := json.Marshal(record{Ranking: tt.ranking, Candidates: candidates})
@@ -263,7 +263,7 @@ func TestUntouchedRequestsAreNotAsked(t *testing.T) {
 			t.Errorf("%s: %d calls, want %d (%v)", arm, len(l.requests), want, err)
 		}
 		for _, s := range b.Score(nil, eval.CaseOf(trial, o, nil)) {
-			if s.Metric == metricApplied || s.Metric == metricShown {
+			if s.Metric == metricApplied || s.Metric == "reviews_shown" {
 				continue
 			}
 			if (s.Unscored != "") != (want == 0) {

@@ -225,7 +225,7 @@ func (b *Bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
 
 // appendRun appends the scores of one run.
 func appendRun(dst []eval.Score, f *Fragment, a Assessment) []eval.Score {
-	dst = append(dst, kit.Yes(metricExcluded, a.Excluded))
+	dst = append(dst, kit.Yes("excluded", a.Excluded))
 	switch {
 	case a.Excluded:
 		why, metrics := unscoredExcluded+a.Reason, []string{metricRun, metricCoherent, metricAccuracy}
@@ -246,8 +246,8 @@ func appendRun(dst []eval.Score, f *Fragment, a Assessment) []eval.Score {
 			dst = append(dst, kit.Yes(kind, a.Failure == kind && a.Coherence != ambiguous))
 		}
 	}
-	dst = append(dst, kit.Yes(metricCoherent, a.Coherence == coherent), kit.Yes(metricAmbiguous, a.Coherence == ambiguous),
-		kit.Yes(metricRefused, a.Reason == reasonRefusal || a.Reason == reasonSafety))
+	dst = append(dst, kit.Yes(metricCoherent, a.Coherence == coherent), kit.Yes("ambiguous", a.Coherence == ambiguous),
+		kit.Yes("refused", a.Reason == reasonRefusal || a.Reason == reasonSafety))
 	if f.Gold != nil && a.Coherence == coherent {
 		dst = append(dst, kit.Yes(metricAccuracy, a.Correct))
 	}
@@ -259,9 +259,9 @@ func appendLabel(dst []eval.Score, f *Fragment, a Assessment) []eval.Score {
 	if f.Gold == nil || a.Label == wording.None || a.Excluded && a.Unjudged == "" {
 		return dst
 	}
-	recall := metricSensitivity
+	recall := "recall_first_label"
 	if f.Gold.Label == 1 {
-		recall = metricSpecificity
+		recall = "recall_second_label"
 	}
 	return append(dst, kit.Yes(metricMatch, a.Correct), kit.Yes(recall, a.Correct),
 		eval.Score{Metric: metricKappa, Row: eval.Row{float64(f.Gold.Label), float64(a.Label)}})

@@ -54,19 +54,14 @@ func Suite() kit.Suite {
 
 // The metrics.
 const (
-	metricFragment    = "fragment_pass"
-	metricUnanimous   = "unanimous_pass"
-	metricAgreement   = "unanimous_agreement"
-	metricRun         = "run_pass"
-	metricAccuracy    = "accuracy"
-	metricMatch       = "label_match"
-	metricCoherent    = "coherent"
-	metricAmbiguous   = "ambiguous"
-	metricRefused     = "refused"
-	metricExcluded    = "excluded"
-	metricKappa       = "kappa_expert"
-	metricSensitivity = "recall_first_label"
-	metricSpecificity = "recall_second_label"
+	metricFragment  = "fragment_pass"
+	metricUnanimous = "unanimous_pass"
+	metricAgreement = "unanimous_agreement"
+	metricRun       = "run_pass"
+	metricAccuracy  = "accuracy"
+	metricMatch     = "label_match"
+	metricCoherent  = "coherent"
+	metricKappa     = "kappa_expert"
 )
 
 //go:embed metrics.json
