@@ -33,6 +33,7 @@ type Bench struct {
 
 	*studyData
 	evaluator *evidence.Evaluator
+	cards     method.Cards
 	itemBytes int // of an item in a prompt, on average
 	arranger  candidates.Arranger
 	drawn     sync.Map // drawn → []string: candidates in their order
@@ -115,7 +116,7 @@ func (b *Bench) shows(item *catalog.Item, reviews []catalog.Review, r *request.R
 // scene makes the task of a trial and begins its record.
 func (b *Bench) scene(r *request.Request, a *arm) (method.Task, record) {
 	rec := record{Candidates: b.shown(r, a)}
-	t := method.Task{ID: r.ID, Text: r.Text, K: b.k, Seed: b.seed, Graph: b.catalog.Graph, Structure: r.Structure, Several: b.several, Evaluator: b.evaluator}
+	t := method.Task{ID: r.ID, Text: r.Text, K: b.k, Seed: b.seed, Graph: b.catalog.Graph, Structure: r.Structure, Several: b.several, Evaluator: b.evaluator, Cards: &b.cards}
 	if a.defended {
 		t.Defence = attack.Defence()
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
@@ -21,12 +22,38 @@ type card struct {
 	values  map[pathValue]bool
 }
 
-// card returns the card of a candidate, which is made once.
+// Cards keeps the cards of a study's items, so that one is made once for a study and not once
+// for each prompt. Attacked reviews differ from request to request: their cards are not kept.
+// The zero Cards is empty; it is safe for concurrent use.
+type Cards struct {
+	mu   sync.Mutex
+	kept map[cardKey]*card
+}
+
+type cardKey struct {
+	item    *catalog.Item
+	reviews int
+}
+
+// mostCards are kept; then Cards starts over.
+const mostCards = 4096
+
+// card returns the card of a candidate.
 func (s *session) card(i int) *card {
-	if s.cards[i-1] == nil {
-		s.cards[i-1] = newCard(&s.Candidates[i-1], s.Graph)
+	c := &s.Candidates[i-1]
+	if len(c.Reviews) > 0 && (len(c.Reviews) > len(c.Item.Reviews) || &c.Reviews[0] != &c.Item.Reviews[0]) {
+		return newCard(c, s.Graph)
 	}
-	return s.cards[i-1]
+	s.Cards.mu.Lock()
+	defer s.Cards.mu.Unlock()
+	key := cardKey{c.Item, len(c.Reviews)}
+	if s.Cards.kept[key] == nil {
+		if s.Cards.kept == nil || len(s.Cards.kept) == mostCards {
+			s.Cards.kept = map[cardKey]*card{}
+		}
+		s.Cards.kept[key] = newCard(c, s.Graph)
+	}
+	return s.Cards.kept[key]
 }
 
 func newCard(c *Candidate, g *catalog.Graph) *card {
@@ -38,10 +65,7 @@ func newCard(c *Candidate, g *catalog.Graph) *card {
 	return k
 }
 
-const (
-	reviewTag = `<review candidate="`
-	noReviews = "no reviews\n"
-)
+const reviewTag = `<review candidate="`
 
 // reviews lists the reviews of a candidate by these people, or by everybody if people is
 // nil, with this number of the candidate.
@@ -52,7 +76,7 @@ func (s *session) reviews(i, number int, people map[string]bool) (list []string)
 		}
 	}
 	if list == nil {
-		return []string{noReviews}
+		return []string{"no reviews\n"}
 	}
 	return list
 }

@@ -45,6 +45,7 @@ type Task struct {
 	K          int                 // places to rank; at least 1
 	Seed       uint64              // of the run
 	Graph      *catalog.Graph      // friendships; may be nil
+	Cards      *Cards              // of the study
 	Defence    string              // preamble of every system prompt, "" for none
 	Structure  *request.Node       // only for the oracle and the simulated provider
 	Evaluator  *evidence.Evaluator // of Structure
@@ -152,7 +153,6 @@ type session struct {
 	Task
 	ask    Asker
 	truths func() []evidence.Truth
-	cards  []*card // of the candidates, made when they are shown
 	result Result
 }
 
@@ -164,7 +164,7 @@ type ranker func(ctx context.Context, s *session) ([]int, error)
 func ranks(rank ranker) func(context.Context, Task, Asker) (Result, error) {
 	return func(ctx context.Context, t Task, ask Asker) (Result, error) {
 		t.K = min(max(t.K, 1), len(t.Candidates))
-		s := &session{Task: t, ask: ask, cards: make([]*card, len(t.Candidates))}
+		s := &session{Task: t, ask: ask}
 		s.truths = sync.OnceValue(s.evaluate)
 		err := error(fault(InvalidNone, "the task has no candidates"))
 		if len(t.Candidates) > 0 {

@@ -23,7 +23,7 @@ const chatter = "Coffee was fine. " +
 func scene(n int) method.Task {
 	t := method.Task{
 		ID: "R1", Text: "Somewhere with free WiFi, open early on Monday, that guests call cozy or that has tables outside.",
-		K: 3, Seed: 42, Evaluator: evidence.New(nil), Structure: and(
+		K: 3, Seed: 42, Cards: new(method.Cards), Evaluator: evidence.New(nil), Structure: and(
 			leaf("free WiFi", &request.Evidence{Kind: request.ItemMeta, Path: "attributes.WiFi", Test: "true", Value: "free"}),
 			leaf("open on Monday at nine", &request.Evidence{Kind: request.ItemMetaHours, Day: "Monday", From: "9:00", To: "10:00"}),
 			or(
