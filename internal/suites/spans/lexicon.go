@@ -23,8 +23,8 @@ var videoLexicon []byte
 
 // A lexicon labels the words of a list. It needs no model.
 type lexicon struct {
-	words    []term // in lower case, the longest first
-	patterns []term // regular expressions, anchored at the start
+	words    map[string][]term // in lower case, by the first letters, the longest first
+	patterns []term            // regular expressions, anchored at the start
 }
 
 // A term is a word of a role.
@@ -33,8 +33,8 @@ type term struct {
 	pattern    *regexp.Regexp
 }
 
-// shortest is the fewest characters of a word.
-const shortest = 2
+// prefix is how many characters of a word find it. A word must have as many.
+const prefix = 2
 
 // newLexicon reads a JSON object of words by role. A word between slashes is a
 // regular expression. Words are found in any case, at word borders, longer words
@@ -44,7 +44,7 @@ func newLexicon(data []byte, t *label.Taxonomy) (*lexicon, error) {
 	if err := dataset.DecodeStrict(data, &words); err != nil {
 		return nil, err
 	}
-	l := &lexicon{}
+	l := &lexicon{words: map[string][]term{}}
 	n := 0
 	var errs []error
 	for _, role := range slices.Sorted(maps.Keys(words)) {
@@ -56,11 +56,11 @@ func newLexicon(data []byte, t *label.Taxonomy) (*lexicon, error) {
 			n++
 			inner, ok := strings.CutPrefix(w, "/")
 			if !ok || !strings.HasSuffix(inner, "/") {
-				if utf8.RuneCountInString(strings.TrimSpace(w)) < shortest {
-					errs = append(errs, fmt.Errorf("role %s: word %q: want at least %d characters", role, w, shortest))
+				if utf8.RuneCountInString(strings.TrimSpace(w)) < prefix {
+					errs = append(errs, fmt.Errorf("role %s: word %q: want at least %d characters", role, w, prefix))
 					continue
 				}
-				l.words = append(l.words, x)
+				l.words[first(x.word)] = append(l.words[first(x.word)], x)
 				continue
 			}
 			var err error
@@ -75,8 +75,22 @@ func newLexicon(data []byte, t *label.Taxonomy) (*lexicon, error) {
 	if n == 0 && len(errs) == 0 {
 		errs = append(errs, errors.New("the lexicon is empty"))
 	}
-	slices.SortStableFunc(l.words, func(a, b term) int { return len(b.word) - len(a.word) })
+	for _, list := range l.words {
+		slices.SortStableFunc(list, func(a, b term) int { return len(b.word) - len(a.word) })
+	}
 	return l, errors.Join(errs...)
+}
+
+// first is the key of a word.
+func first(word string) string {
+	n := 0
+	for i := range word {
+		if n == prefix {
+			return word[:i]
+		}
+		n++
+	}
+	return word
 }
 
 func isWord(c rune) bool { return c == '_' || unicode.IsLetter(c) || unicode.IsDigit(c) }
@@ -116,7 +130,7 @@ func (l *lexicon) match(text, lower string) (length int, role string) {
 		next, _ := utf8.DecodeRuneInString(text[n:])
 		return n == len(text) || !isWord(last) || !isWord(next)
 	}
-	for _, x := range l.words {
+	for _, x := range l.words[first(lower)] {
 		if strings.HasPrefix(lower, x.word) && border(len(x.word)) {
 			length, role = len(x.word), x.role
 			break // the longest is first

@@ -54,9 +54,7 @@ func (b *Bench) simulatedAnswer(r *record) json.RawMessage {
 
 func (b *Bench) partOf(s spanfile.Span, confidence float64) string {
 	s.Confidence = confidence
-	data := string(encodeAnswer([]spanfile.Span{s}))
-	data = strings.TrimSuffix(strings.TrimPrefix(data, `{"spans":[`), `]}`)
-	return data + ","
+	return string(kit.JSON(entryOf(s))) + ","
 }
 
 // relabelled is a span with a wrong role: the first of the next category.
