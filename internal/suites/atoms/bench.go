@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path"
 	"slices"
 	"strings"
 
@@ -285,9 +284,4 @@ func (b *Bench) outside(r eval.Response) eval.Outcome {
 		o.Notes = []string{eval.NoteLenient}
 	}
 	return o
-}
-
-// fileOf is the path of an atom.
-func fileOf(kind, id string) string {
-	return path.Join(okf.Slug(kind), id+".md")
 }

@@ -6,6 +6,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -255,7 +256,7 @@ func write(candidates []candidate, o *ontology.Ontology, repair bool) ([]okf.Fil
 	slices.SortStableFunc(atoms, func(a, b *made) int { return strings.Compare(a.id, b.id) })
 	files := make([]okf.File, 0, len(atoms))
 	for _, m := range atoms {
-		files = append(files, okf.File{Path: fileOf(m.Type, m.id), Data: m.compose(o)})
+		files = append(files, okf.File{Path: path.Join(okf.Slug(m.Type), m.id+".md"), Data: m.compose(o)})
 	}
 	return files, nil
 }

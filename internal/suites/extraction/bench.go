@@ -226,7 +226,8 @@ func (b *Bench) admit(at place, d *Document, first map[string]place, strata map[
 	levels, _ := b.study.Documents.levels(d)
 	key := fmt.Sprintf("%q", append([]eval.Level{{Name: docType, Value: d.Difficulty}, {Name: part}}, levels...))
 	if strata[key] == nil {
-		strata[key] = append(strataOf(docType, d.Difficulty, part), levels...)
+		own := []eval.Level{{Name: "doc_type", Value: docType}, {Name: "difficulty", Value: d.Difficulty}, {Name: "source", Value: part}}
+		strata[key] = append(slices.DeleteFunc(own, func(l eval.Level) bool { return l.Value == "" }), levels...)
 	}
 	if d.Split == splitDev && b.study.Split != study.SplitTest { // a TEST run has no DEV trials
 		b.hasDev = true
@@ -242,11 +243,6 @@ func (b *Bench) admit(at place, d *Document, first map[string]place, strata map[
 
 // errHere is an empty error to locate a document with.
 var errHere = errors.New("this document")
-
-func strataOf(docType, difficulty, part string) []eval.Level {
-	list := []eval.Level{{Name: "doc_type", Value: docType}, {Name: "difficulty", Value: difficulty}, {Name: "source", Value: part}}
-	return slices.DeleteFunc(list, func(l eval.Level) bool { return l.Value == "" })
-}
 
 // mostWarnings is the number of warnings about data that are kept.
 const mostWarnings = 200

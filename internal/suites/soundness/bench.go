@@ -349,7 +349,7 @@ func (b *Bench) request(a *arm, f *Fragment, attempt int) (eval.Request, error) 
 	if a.Simulated {
 		r.Payload = b.simulated(f, attempt)
 	}
-	r.Foreseen = func() string { return b.foreseen(f) }
+	r.Foreseen = func() string { return b.answer(b.expected(f), b.supporting(f, b.expected(f))) }
 	return r, nil
 }
 

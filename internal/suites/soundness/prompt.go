@@ -50,7 +50,7 @@ func (b *Bench) prompts(f *study.File, s *Study, errs *study.Errors) (plain, wor
 	}
 	fill := func(examples string) prompt {
 		before, after, _ := strings.Cut(source, holeFragment)
-		r := strings.NewReplacer(holeExamples, examples, holeChecklist, b.checklist(), holeLabels, b.labelNames(), holeMeanings, b.meanings())
+		r := strings.NewReplacer(holeExamples, examples, holeChecklist, b.checklist(), holeLabels, fmt.Sprintf("%q or %q", b.labels[0].Name, b.labels[1].Name), holeMeanings, b.meanings())
 		return prompt{r.Replace(before), r.Replace(after)}
 	}
 	return fill(""), fill(b.workedExamples())
@@ -67,11 +67,6 @@ func (b *Bench) checklist() string {
 		lines = append(lines, fmt.Sprintf("%d. %s: %s", i+1, d.Name, strings.Join(points, "; ")))
 	}
 	return strings.Join(lines, "\n")
-}
-
-// labelNames is the choice of labels in JSON.
-func (b *Bench) labelNames() string {
-	return fmt.Sprintf("%q or %q", b.labels[0].Name, b.labels[1].Name)
 }
 
 func (b *Bench) meanings() string {
