@@ -186,8 +186,8 @@ func TestRepair(t *testing.T) {
 	b := scorer([]*sample{{id: "x", material: material{sources: []source{{"a", "b"}}}, goldFiles: after}}, o)
 	o2 := eval.Outcome{Kind: eval.OK, Data: (&bundle{Files: after, Unrepaired: before}).encode()}
 	got := values(b.Score(nil, eval.CaseOf(eval.Trial{Item: "x", Arm: "a", Replicate: 1}, o2, nil)))
-	if got[metricErrors] != 2 || got[metricErrorsAfter] != 0 || got[metricAtomF1] != 1 {
-		t.Errorf("errors %v, after %v, atom F1 %v; want 2, 0, 1", got[metricErrors], got[metricErrorsAfter], got[metricAtomF1])
+	if got[metricErrors] != 2 || got["graph_errors_repaired"] != 0 || got[metricAtomF1] != 1 {
+		t.Errorf("errors %v, after %v, atom F1 %v; want 2, 0, 1", got[metricErrors], got["graph_errors_repaired"], got[metricAtomF1])
 	}
 }
 
@@ -509,7 +509,7 @@ func TestMacroAverages(t *testing.T) {
 	for _, m := range metrics() {
 		byName[m.Name] = m
 	}
-	judges := []string{metricJudgeError, metricSensitivity, metricSpecificity, metricStands}
+	judges := []string{metricJudgeError, metricSensitivity, metricSpecificity, "evidence_stands"}
 	for _, m := range metrics() {
 		macro, has := byName[macroOf(m.Name)]
 		if want := m.Pooling == eval.RatioOfSums && !slices.Contains(judges, m.Name) || m.Name == metricFaithfulness; has != want || has && (macro.Pooling != eval.MeanOfItems || macro.HigherIsBetter != m.HigherIsBetter) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path"
 	"slices"
 	"strings"
 
@@ -26,7 +25,6 @@ type Bench struct {
 	quality  *quality     // of the judge; nil if it is not known
 	byChance bool         // the judge is no better than chance
 	judging  Judging
-	cases    kit.KnownCases
 	root     string    // folder of the study
 	schema   []byte    // of candidates
 	reading  eval.Hash // of the ontology
@@ -286,9 +284,4 @@ func (b *Bench) outside(r eval.Response) eval.Outcome {
 		o.Notes = []string{eval.NoteLenient}
 	}
 	return o
-}
-
-// fileOf is the path of an atom.
-func fileOf(kind, id string) string {
-	return path.Join(okf.Slug(kind), id+".md")
 }

@@ -136,32 +136,22 @@ func readFolders(root fs.FS) ([]*sample, error) {
 
 // readRecords reads cases from JSON Lines. A line with an ontology is not a case.
 func readRecords(file string) (samples []*sample, o *ontology.Ontology, err error) {
-	var errs []error
+	var errs study.Errors
 	lineOf := map[string]int{}
-	_, err = table.Records(file, table.Texts{Names: []string{"id", "split", "group", "cluster"}}, func(line int, data []byte, err error) {
-		var r record
-		if err == nil {
-			err = dataset.DecodeStrict(data, &r)
-		}
+	err = kit.Records(file, table.Texts{Names: []string{"id", "split", "group", "cluster"}}, &errs, func(line int, r *record) error {
 		switch {
-		case err != nil:
 		case r.Ontology != nil && r.ID == "":
-			if err = r.Ontology.Check(); err == nil {
+			err := r.Ontology.Check()
+			if err == nil {
 				o = r.Ontology
 			}
-			if err == nil {
-				return
-			}
+			return err
 		case r.ID == "":
-			err = errors.New("id is missing")
+			return errors.New("id is missing")
 		case lineOf[r.ID] > 0:
-			err = fmt.Errorf("duplicate id %q: also in line %d", r.ID, lineOf[r.ID])
+			return fmt.Errorf("duplicate id %q: also in line %d", r.ID, lineOf[r.ID])
 		case len(r.Sources) == 0:
-			err = fmt.Errorf("case %s: no documents", r.ID)
-		}
-		if err != nil {
-			errs = append(errs, fmt.Errorf("%s:%d: %w", file, line, err))
-			return
+			return fmt.Errorf("case %s: no documents", r.ID)
 		}
 		lineOf[r.ID] = line
 		c := &sample{id: r.ID, split: r.Split, group: r.Group, cluster: r.Cluster, material: material{sources: r.Sources}}
@@ -169,6 +159,7 @@ func readRecords(file string) (samples []*sample, o *ontology.Ontology, err erro
 			c.goldFiles = append(c.goldFiles, okf.File{Path: p, Data: []byte(content)})
 		}
 		samples = append(samples, c)
+		return nil
 	})
 	return samples, o, errors.Join(append(errs, err)...)
 }
@@ -239,13 +230,7 @@ type bundle struct {
 	Findings   []okf.Finding `json:"findings,omitempty"`   // files that could not be read
 }
 
-func (b *bundle) encode() []byte {
-	data, err := json.Marshal(b)
-	if err != nil {
-		panic("atoms: " + err.Error()) // texts and numbers always encode
-	}
-	return data
-}
+func (b *bundle) encode() []byte { return kit.JSON(b) }
 
 // An answer of a pipeline outside: files by path or as a list, or a folder.
 type answer struct {

@@ -331,9 +331,6 @@ func (b *Bench) pointOf(c kit.KnownCase) point {
 	return point{question{claim: strings.TrimSpace(c.Answer), in: &b.Datum(c.Item).material}, "claim", "", caseStep}
 }
 
-// Known are the cases of judge.cases.
-func (b *Bench) Known() *kit.KnownCases { return &b.cases }
-
 // JudgeCase asks the judge about a known case.
 func (b *Bench) JudgeCase(ctx context.Context, c kit.KnownCase, ask eval.Asker) ([]eval.Verdict, error) {
 	v, err := b.ask(ctx, b.pointOf(c), c.Item, ask)
@@ -357,7 +354,7 @@ func (b *Bench) CaseVerdict(c kit.KnownCase, vs []eval.Verdict) (pass bool, miss
 
 // readCases reads the known cases of the study.
 func (b *Bench) readCases(f *study.File, s *Study, errs *study.Errors) {
-	b.cases.Read(f, s.Judging.Judging, b.judge, b.Items(), func(c kit.KnownCase) error {
+	b.Cases.Read(f, s.Judging.Judging, b.judge, b.Items(), func(c kit.KnownCase) error {
 		if strings.TrimSpace(c.Answer) == "" {
 			return errors.New("want a claim, which the sources of the item support or not")
 		}
@@ -371,11 +368,7 @@ func verdictText(scale *kit.Scale, key string, holds bool, evidence string) stri
 	if scale != nil {
 		says = json.RawMessage(scale.Word(holds))
 	}
-	data, err := json.Marshal(map[string]any{key: says, "evidence": evidence})
-	if err != nil {
-		panic("atoms: " + err.Error()) // texts always encode
-	}
-	return string(data)
+	return string(kit.JSON(map[string]any{key: says, "evidence": evidence}))
 }
 
 // readVerdict reads a verdict: true or false, or with a scale a grade of it. Evidence that
@@ -481,7 +474,7 @@ func (b *Bench) judgeName() string {
 // Measure measures the judge on the known cases of the study; without any it returns what the
 // study's judge_quality has. The two are different sets, and are not added up.
 func (b *Bench) Measure(cases iter.Seq2[eval.Case, error]) (eval.Measurement, error) {
-	if !b.cases.Any() && b.quality != nil {
+	if !b.Cases.Any() && b.quality != nil {
 		return b.quality.measurement(), nil
 	}
 	return kit.Measure(cases, b, func(eval.Case, *eval.Judged) (kit.Counted, error) { return kit.Counted{}, nil })
@@ -492,11 +485,11 @@ func (b *Bench) Measure(cases iter.Seq2[eval.Case, error]) (eval.Measurement, er
 // it.
 func (b *Bench) Calibrate(m eval.Measurement) (eval.Scorer, eval.Calibration) {
 	k := eval.Calibration{Judge: b.judgeName(), Measurement: m, Effect: "not measured: give it known cases (judge.cases), or measure it with a study of claims and give the result as judge_quality; without them faithfulness is what the judge says"}
-	if b.cases.Any() {
+	if b.Cases.Any() {
 		_, k = kit.Trust(k.Judge, m, kit.Yardstick{Noun: "claims with a known verdict", Nothing: "it gave no verdict", Otherwise: unscoredByChance})
 	}
 	if q := b.quality; q != nil {
-		if !b.cases.Any() {
+		if !b.Cases.Any() {
 			k.Effect = ""
 		}
 		k.Effect = strings.TrimPrefix(k.Effect+"; "+q.describe(), "; ")

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
@@ -80,26 +79,17 @@ func (b *judgeBench) readClaims(f *study.File, s *Study, errs *study.Errors) {
 	path := f.Resolve(s.Claims.Path)
 	ofSet, known := map[string]int{}, map[string]bool{}
 	var claims []*claim
-	_, err := table.Records(path, table.Texts{Names: []string{"id", "set", "cluster", "split", "claim"}, Verbatim: "source"}, func(line int, data []byte, err error) {
-		var r claimRecord
-		if err == nil {
-			err = dataset.DecodeStrict(data, &r)
-		}
+	err := kit.Records(path, table.Texts{Names: []string{"id", "set", "cluster", "split", "claim"}, Verbatim: "source"}, errs, func(_ int, r *claimRecord) error {
 		switch {
-		case err != nil:
 		case r.ID == "" || strings.TrimSpace(r.Claim) == "" || strings.TrimSpace(r.Source) == "":
-			err = errors.New("id, source or claim is missing")
+			return errors.New("id, source or claim is missing")
 		case r.Grounded == nil:
-			err = errors.New("grounded is missing: want the label of people, true or false")
+			return errors.New("grounded is missing: want the label of people, true or false")
 		case known[r.ID]:
-			err = fmt.Errorf("duplicate id %q", r.ID)
-		}
-		if err != nil {
-			errs.Add(fmt.Errorf("%s:%d: %w", path, line, err))
-			return
+			return fmt.Errorf("duplicate id %q", r.ID)
 		}
 		if ofSet[r.Set]++; s.Claims.Count > 0 && ofSet[r.Set] > s.Claims.Count {
-			return
+			return nil
 		}
 		c := &claim{id: r.ID, cluster: r.Cluster, claim: r.Claim, grounded: *r.Grounded, material: material{[]source{{"source", r.Source}}, sentencesOf(0, r.Source)}}
 		c.item = eval.Item{ID: r.ID, Split: r.Split, Cluster: r.Cluster, Input: kit.Hash(r.Source, r.Claim), Gold: kit.Hash(fmt.Sprint(c.grounded))}
@@ -108,6 +98,7 @@ func (b *judgeBench) readClaims(f *study.File, s *Study, errs *study.Errors) {
 		}
 		known[r.ID] = true
 		claims = append(claims, c)
+		return nil
 	})
 	if err != nil {
 		errs.Add(f.Errorf("claims.path", "%w", err))
@@ -244,7 +235,7 @@ func (b *judgeBench) Score(dst []eval.Score, c eval.Case) []eval.Score {
 			eval.Score{Metric: metricJudgeError, Num: kit.Indicator(j.holds != k.grounded), Den: 1})
 		dst = append(dst, eval.Score{Metric: share, Num: kit.Indicator(j.holds == k.grounded), Den: 1})
 		if j.evidence != "" && (j.holds || strings.HasPrefix(j.why, "ungrounded by")) {
-			dst = append(dst, eval.Score{Metric: metricStands, Num: kit.Indicator(j.holds), Den: 1})
+			dst = append(dst, eval.Score{Metric: "evidence_stands", Num: kit.Indicator(j.holds), Den: 1})
 		}
 		return dst
 	})

@@ -3,8 +3,10 @@ package atoms
 import (
 	"cmp"
 	"context"
+	_ "embed"
 	"encoding/json"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -17,14 +19,9 @@ import (
 )
 
 // instructions are the system prompt of the built-in pipeline.
-const instructions = `You extract knowledge atoms from a document of an organisation. An atom is one process, role, system, workflow, decision or artifact that the document names, with its edges to other atoms.
-
-Rules:
-- Extract only what the document says. Do not invent atoms, edges or reasons.
-- Name the target of an edge by the title of its atom. Extract every target as an atom of its own.
-- List the stages of a workflow in their order.
-- The rationale of a decision is a list of claims, each one sentence that the document supports.
-- Titles are short and without articles.`
+//
+//go:embed instructions.txt
+var instructions string
 
 const toolName = "record_atoms"
 
@@ -59,15 +56,11 @@ func candidateSchema(o *ontology.Ontology) []byte {
 		}
 		properties[e.Name] = p
 	}
-	data, err := json.Marshal(object{
+	return kit.JSON(object{
 		"type": "object", "required": []string{"atoms"}, "additionalProperties": false,
 		"properties": object{"atoms": object{"type": "array", "items": object{
 			"type": "object", "required": []string{"type", "title"}, "additionalProperties": false, "properties": properties}}},
 	})
-	if err != nil {
-		panic("atoms: " + err.Error()) // names always encode
-	}
-	return data
 }
 
 // extractRequest asks for the candidates of one document with a forced tool call,
@@ -263,7 +256,7 @@ func write(candidates []candidate, o *ontology.Ontology, repair bool) ([]okf.Fil
 	slices.SortStableFunc(atoms, func(a, b *made) int { return strings.Compare(a.id, b.id) })
 	files := make([]okf.File, 0, len(atoms))
 	for _, m := range atoms {
-		files = append(files, okf.File{Path: fileOf(m.Type, m.id), Data: m.compose(o)})
+		files = append(files, okf.File{Path: path.Join(okf.Slug(m.Type), m.id+".md"), Data: m.compose(o)})
 	}
 	return files, nil
 }
@@ -425,11 +418,7 @@ func (c candidate) json() string {
 	for name, targets := range c.Edges {
 		m[name] = targets
 	}
-	data, err := json.Marshal(m)
-	if err != nil {
-		panic("atoms: " + err.Error()) // texts always encode
-	}
-	return string(data)
+	return string(kit.JSON(m))
 }
 
 func answerOf(s simulated.Sheet) string {

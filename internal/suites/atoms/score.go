@@ -141,7 +141,7 @@ func (a *assessment) scoreFiles(dst []eval.Score) []eval.Score {
 	dst = ratio(dst, metricValidity, "", valid, files)
 	dst = ratio(dst, metricConformance, "", conformant, files)
 	dst = ratio(dst, metricErrors, "", errors, 1)
-	dst = ratio(dst, metricErrorsAfter, "", after, 1)
+	dst = ratio(dst, "graph_errors_repaired", "", after, 1)
 	dst = ratio(dst, metricWarnings, "", warnings, 1)
 	return ratio(dst, metricEmitted, "", len(a.pred.Atoms), 1)
 }

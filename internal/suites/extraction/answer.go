@@ -1,7 +1,6 @@
 package extraction
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -80,7 +80,7 @@ func (s Scalar) MarshalJSON() ([]byte, error) {
 	if !s.Given {
 		return []byte("null"), nil
 	}
-	return []byte(jsonText(s.Text)), nil
+	return []byte(kit.PlainJSON(s.Text)), nil
 }
 
 // blank reports whether the value is null or white space.
@@ -389,17 +389,7 @@ func ambiguousEntry(field string, candidates []Candidate) Entry {
 
 // answerText encodes entries as an answer.
 func answerText(entries []Entry) string {
-	return jsonText(struct {
+	return kit.PlainJSON(struct {
 		Extractions []Entry `json:"extractions"`
 	}{entries})
-}
-
-func jsonText(v any) string {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		panic("extraction: " + err.Error()) // strings and numbers always marshal
-	}
-	return strings.TrimSuffix(b.String(), "\n")
 }

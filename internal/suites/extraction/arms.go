@@ -40,12 +40,12 @@ type planner struct {
 	study   *Study
 	kernels []Kernel // of the study, then those of the folder kernels
 	waiting int      // kernels of the folder that have no model
-	arms    []*arm
+	bench   *Bench
 }
 
 // plan makes the arms: every kernel on each of its models, always the null
 // baseline, and the calibration arm if the study has a judge.
-func (p *planner) plan() []*arm {
+func (p *planner) plan() {
 	p.kernels = p.study.Kernels
 	for i := range p.kernels {
 		if len(p.kernels[i].given()) == 0 {
@@ -61,7 +61,7 @@ func (p *planner) plan() []*arm {
 		p.kernel(i)
 	}
 	p.checkSkills()
-	if !slices.ContainsFunc(p.arms, func(a *arm) bool { return a.Role == eval.RoleBaseline }) {
+	if !p.bench.Has(eval.RoleBaseline) {
 		name := nullBaseline
 		for slices.ContainsFunc(p.kernels, func(k Kernel) bool { return k.Name == name && k.enabled() }) {
 			name = "builtin-" + name
@@ -70,17 +70,11 @@ func (p *planner) plan() []*arm {
 	}
 	if p.study.JudgeModel != "" {
 		p.add(calibrationArm, &arm{local: goldAnswer, Arm: kit.Local(eval.RoleCalibration, "gold", "1")})
-		for _, a := range p.arms {
-			a.Judges = []string{p.study.JudgeModel}
-		}
+		p.bench.JudgedBy(p.study.JudgeModel)
 	}
-	return p.arms
 }
 
-func (p *planner) add(name string, a *arm) {
-	a.Place("kernel", name)
-	p.arms = append(p.arms, a)
-}
+func (p *planner) add(name string, a *arm) { p.bench.Add("kernel", name, a) }
 
 func (p *planner) nullArm(name string) {
 	p.add(name, &arm{local: nullAnswer, Arm: kit.Local(eval.RoleBaseline, nullBaseline, "1")})

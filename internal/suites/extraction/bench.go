@@ -27,12 +27,12 @@ const (
 // A Bench is the suite bound to one study. It is safe for
 // concurrent use.
 type Bench struct {
+	kit.Base[*Document, *arm] // without data: documents are not kept in memory
+
 	study      *Study
 	weights    Weights
 	judgeModel *study.Model // nil: the deterministic judge
 	mix        mix
-	arms       []*arm
-	byArm      map[string]*arm
 	waiting    int // prompts of the folder kernels that have no model
 
 	parts    []part
@@ -68,9 +68,10 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 	for _, name := range slices.Concat(s.Metrics.Primary, s.Metrics.Secondary) {
 		b.listed = b.listed || slices.Contains([]string{metricPrecision, metricRecall, metricF1}, name)
 	}
-	p := planner{study: s, Planner: kit.NewPlanner(f, &s.Study, "kernel", "use builtin: heuristic to run without a model", &errs)}
+	p := planner{bench: b, study: s, Planner: kit.NewPlanner(f, &s.Study, "kernel", "use builtin: heuristic to run without a model", &errs)}
 	p.Skip = "" // the judge runs kernels too
-	b.arms, b.waiting = p.plan(), p.waiting
+	p.plan()
+	b.waiting = p.waiting
 	checkWeights(s, fault)
 	b.parts = s.open(f.Resolve, fault)
 	var err error
@@ -92,8 +93,7 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 		b.Close()
 		return nil, err
 	}
-	renderAll(b.arms, b.schemas.used(), b.plain)
-	b.byArm = kit.ByID(b.arms)
+	renderAll(b.On, b.schemas.used(), b.plain)
 	return b, nil
 }
 
@@ -226,7 +226,8 @@ func (b *Bench) admit(at place, d *Document, first map[string]place, strata map[
 	levels, _ := b.study.Documents.levels(d)
 	key := fmt.Sprintf("%q", append([]eval.Level{{Name: docType, Value: d.Difficulty}, {Name: part}}, levels...))
 	if strata[key] == nil {
-		strata[key] = append(strataOf(docType, d.Difficulty, part), levels...)
+		own := []eval.Level{{Name: "doc_type", Value: docType}, {Name: "difficulty", Value: d.Difficulty}, {Name: "source", Value: part}}
+		strata[key] = append(slices.DeleteFunc(own, func(l eval.Level) bool { return l.Value == "" }), levels...)
 	}
 	if d.Split == splitDev && b.study.Split != study.SplitTest { // a TEST run has no DEV trials
 		b.hasDev = true
@@ -243,11 +244,6 @@ func (b *Bench) admit(at place, d *Document, first map[string]place, strata map[
 // errHere is an empty error to locate a document with.
 var errHere = errors.New("this document")
 
-func strataOf(docType, difficulty, part string) []eval.Level {
-	list := []eval.Level{{Name: "doc_type", Value: docType}, {Name: "difficulty", Value: difficulty}, {Name: "source", Value: part}}
-	return slices.DeleteFunc(list, func(l eval.Level) bool { return l.Value == "" })
-}
-
 // mostWarnings is the number of warnings about data that are kept.
 const mostWarnings = 200
 
@@ -259,16 +255,6 @@ func (b *Bench) warn(at place, text string) {
 
 // Items are the documents.
 func (b *Bench) Items() []eval.Item { return b.items }
-
-// Arms are the kernels on their models, the null baseline, and the calibration
-// arm if there is a judge.
-func (b *Bench) Arms() []eval.Arm { return kit.Arms(b.arms) }
-
-// Pipelines are the external pipelines that arms call.
-func (b *Bench) Pipelines() []eval.Pipeline { return kit.Pipelines(b.arms) }
-
-// ScoreFiles are the files of scores that arms bring.
-func (b *Bench) ScoreFiles() map[string]string { return kit.ScoreFiles(b.arms) }
 
 // Close closes the document files.
 func (b *Bench) Close() error {
@@ -458,7 +444,7 @@ func (b *Bench) document(id string) (*prepared, error) {
 // the schema that programs are sent, and the gold that simulated models and the calibration
 // arm answer from, and that decides which quotes the judge is asked about.
 func (b *Bench) Basis(t eval.Trial) (on eval.Basis) {
-	a := b.byArm[t.Arm]
+	a := b.Arm(t.Arm)
 	place, ok := b.index.Find(t.Item)
 	if a == nil || !ok {
 		return on
@@ -493,7 +479,7 @@ func (b *Bench) calibrates(split string) bool { return !b.hasDev || split == spl
 
 // Perform gets the arm's answer for the document. It makes at most one call.
 func (b *Bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval.Outcome, error) {
-	a := b.byArm[t.Arm]
+	a := b.Arm(t.Arm)
 	if a == nil {
 		return eval.Outcome{}, fmt.Errorf("extraction: no arm %q in this study", t.Arm)
 	}
@@ -585,7 +571,7 @@ type payload struct {
 func (b *Bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
 	d, err := b.document(c.Item)
 	role := eval.RoleArm
-	if arm := b.byArm[c.Arm]; arm != nil {
+	if arm := b.Arm(c.Arm); arm != nil {
 		role = arm.Role
 	}
 	return kit.ScoreTrials(dst, c, func(dst []eval.Score, t *eval.Judged) []eval.Score {
@@ -615,7 +601,7 @@ func (b *Bench) score(dst []eval.Score, d *prepared, o *eval.Outcome, vs []eval.
 	m.answer(o, x, results)
 	if d.schema.nested || b.plain || b.listed {
 		m.values(results, x.surplus)
-		m.add(metricLongList, indicator(len(x.byOrder) > 0), 1)
+		m.add(metricLongList, kit.Indicator(len(x.byOrder) > 0), 1)
 	}
 	if role == eval.RoleBaseline {
 		m.distribution(d.points, b.weights)

@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -111,7 +112,7 @@ func TestHeuristicGuarantees(t *testing.T) {
 		}
 		for i := range a.Entries {
 			checkHonest(t, d, &a.Entries[i])
-			found += int(indicator(a.Entries[i].Status == statusOK))
+			found += int(kit.Indicator(a.Entries[i].Status == statusOK))
 		}
 	})
 	if found == 0 {

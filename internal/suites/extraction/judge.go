@@ -15,7 +15,7 @@ import (
 const deterministicJudge = "deterministic"
 
 func deterministic(p *point, c claim) opinion {
-	return opinion{score: indicator(c.support.typed || text.Contains(p.field.Type, text.Minimal(c.quote), c.value))}
+	return opinion{score: kit.Indicator(c.support.typed || text.Contains(p.field.Type, text.Minimal(c.quote), c.value))}
 }
 
 // A question is a quote to judge, with the values claimed for it. The judge
@@ -104,7 +104,7 @@ func (b *Bench) judge(verdicts []eval.Verdict) judge {
 		case v.Err != "":
 			return opinion{failed: "no verdict: " + v.Err}
 		}
-		return opinion{score: indicator(agrees(p.field.Type, string(v.Data), c.value))}
+		return opinion{score: kit.Indicator(agrees(p.field.Type, string(v.Data), c.value))}
 	}
 }
 

@@ -111,7 +111,7 @@ func valuesOf(d *prepared, answer string) map[string]float64 {
 	o := outcomeOf(answer, eval.StopEnd, d.schema)
 	got, num, den := map[string]float64{"kind " + string(o.Kind): 1}, map[string]float64{}, map[string]float64{}
 	for _, s := range b.score(nil, d, &o, nil, eval.RoleArm) {
-		if slices.Contains([]string{metricPrecision, metricRecall, metricF1, metricValue, metricExtraField}, s.Metric) {
+		if slices.Contains([]string{metricPrecision, metricRecall, metricF1, metricValue, "extra_field"}, s.Metric) {
 			got[s.Metric+" "+s.Unit] = s.Num / s.Den
 			num[s.Metric] += s.Num
 			den[s.Metric] += s.Den
@@ -324,7 +324,7 @@ func TestQuotesInOtherTypography(t *testing.T) {
 		for _, x := range b.score(nil, d.ready(), &o, nil, eval.RoleArm) {
 			got[x.Metric] = x.Num / x.Den
 		}
-		for name, want := range map[string]float64{metricEvidence: c.evidence, metricPage: c.page, metricTypography: c.typography, metricFabrication: c.fraud} {
+		for name, want := range map[string]float64{metricEvidence: c.evidence, metricPage: c.page, "quote_typography": c.typography, metricFabrication: c.fraud} {
 			if got[name] != want {
 				t.Errorf("%s, loose %v: %s is %v, want %v", c.quote, c.loose, name, got[name], want)
 			}
@@ -342,12 +342,12 @@ func TestPlainAnswerToFlatSchema(t *testing.T) {
 		o := outcomeOf(answer, eval.StopEnd, s)
 		got := map[string]string{}
 		for _, x := range b.score(nil, d.ready(), &o, nil, eval.RoleArm) {
-			if x.Unit == "" || x.Unit == "invoice_number" || x.Metric == metricOutOfList {
+			if x.Unit == "" || x.Unit == "invoice_number" || x.Metric == "out_of_list" {
 				got[x.Metric] = fmt.Sprint(x.Num, "/", x.Den, " ", x.Unscored)
 			}
 		}
 		for metric, want := range map[string]string{metricValue: "1/1 ", metricComposite: "0/1 " + noEvidence, metricEvidence: "0/1 " + noEvidence, metricPage: "0/1 " + noEvidence,
-			metricStatus: "1/1 ", metricFabrication: "0/0 " + noEvidence, metricParseFailure: "0/1 ", metricOutOfList: "1/1 "} {
+			metricStatus: "1/1 ", metricFabrication: "0/0 " + noEvidence, metricParseFailure: "0/1 ", "out_of_list": "1/1 "} {
 			if got[metric] != want {
 				t.Errorf("%s: %s is %q, want %q", answer, metric, got[metric], want)
 			}
@@ -374,7 +374,7 @@ func FuzzNestedAnswer(f *testing.F) {
 	f.Fuzz(func(t *testing.T, answer string) {
 		o := outcomeOf(answer, eval.StopEnd, s)
 		for _, x := range b.score(nil, d, &o, nil, eval.RoleArm) {
-			if bad := x.Num < 0 || x.Num > x.Den+1e-9; x.Unscored == "" && x.Metric != metricQuoteWords && x.Metric != metricValueWords && x.Metric != metricTokenRatio && bad {
+			if bad := x.Num < 0 || x.Num > x.Den+1e-9; x.Unscored == "" && x.Metric != "quote_words" && x.Metric != "value_words" && x.Metric != "token_ratio" && bad {
 				t.Errorf("%s of %q is %v/%v", x.Metric, x.Unit, x.Num, x.Den)
 			}
 		}
@@ -460,7 +460,7 @@ func TestConst(t *testing.T) {
 	o := outcomeOf(`{"currency": "EUR", "version": 3, "kind": "b"}`, eval.StopEnd, s)
 	out := map[string]float64{}
 	for _, x := range b.score(nil, d, &o, nil, eval.RoleArm) {
-		if x.Metric == metricOutOfList {
+		if x.Metric == "out_of_list" {
 			out[x.Unit] = x.Num
 		}
 	}

@@ -128,7 +128,7 @@ func TestKernelsWithoutALine(t *testing.T) {
 		})
 	}
 	b := mustOpen(t, studyOf("  - {name: no-v5, models: [a]}\n  - {name: same, of: ctn_extraction, remove: [v5], models: [a]}\n"))
-	if b.byArm["no-v5"].kernel != b.byArm["same"].kernel {
+	if b.Arm("no-v5").kernel != b.Arm("same").kernel {
 		t.Error("no-v5 is not ctn_extraction without v5")
 	}
 }

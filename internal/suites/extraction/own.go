@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/model/simulated"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -173,7 +174,7 @@ func answerSheet(d *prepared, arm string) json.RawMessage {
 		return simulated.Encode(sheet)
 	}
 	for _, f := range d.schema.Fields {
-		part := simulated.Part{Right: jsonText(missingEntry(f.Name))} // without gold
+		part := simulated.Part{Right: kit.PlainJSON(missingEntry(f.Name))} // without gold
 		if p := byField[f.Name]; p != nil {
 			part = d.part(p)
 		}
@@ -200,9 +201,9 @@ func (d *prepared) part(p *point) simulated.Part {
 		wrong[simulated.Wrong] = okEntry(name, d.decoy(p))
 		wrong[simulated.Fabricate] = okEntry(name, d.fabricate(Candidate{right.Value, right.Evidence}))
 	}
-	part := simulated.Part{Right: jsonText(right), Alternatives: map[string]string{}}
+	part := simulated.Part{Right: kit.PlainJSON(right), Alternatives: map[string]string{}}
 	for how, e := range wrong {
-		part.Alternatives[how] = jsonText(e)
+		part.Alternatives[how] = kit.PlainJSON(e)
 	}
 	return part
 }

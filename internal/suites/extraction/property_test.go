@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -151,7 +152,7 @@ func TestPerfectAnswerScoresOne(t *testing.T) {
 		answer := extractions(perfect(d)...)
 		for _, s := range scoreAll(d, answer, eval.RoleArm) {
 			m, _ := suiteMetric(s.Metric)
-			want := indicator(m.HigherIsBetter)
+			want := kit.Indicator(m.HigherIsBetter)
 			if m.Kind == eval.Scoring && s.Num/s.Den != want {
 				t.Fatalf("%s of %q is %v, want %v, for %s\nin %s", s.Metric, s.Unit, s.Num/s.Den, want, answer, d.Text)
 			}

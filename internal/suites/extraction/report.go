@@ -58,7 +58,7 @@ func (b *Bench) leadName(withEvidence, plain string) string {
 
 // armsOf lists the arms of one of the roles.
 func (b *Bench) armsOf(roles ...eval.Role) (ids []string) {
-	for _, a := range b.arms {
+	for _, a := range b.On {
 		if slices.Contains(roles, a.Role) {
 			ids = append(ids, a.ID)
 		}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -188,55 +189,55 @@ func (m *emitter) components(r *result, w Weights) {
 func (m *emitter) field(r *result, w Weights) {
 	m.components(r, w)
 	if r.gold.missing() {
-		m.score(metricHallucination, indicator(r.hallucinated()), "")
+		m.score(metricHallucination, kit.Indicator(r.hallucinated()), "")
 	}
 	if r.plain {
 		m.put(eval.Score{Unit: m.unit, Metric: metricFabrication, Unscored: noEvidence})
 	}
 	if e := r.entry(); e != nil && e.Value.Given && len(r.field.Enum) > 0 {
-		m.score(metricOutOfList, indicator(!slices.ContainsFunc(r.field.Enum, func(v string) bool { return text.Equal(text.Enum, v, e.Value.Text) })), "")
+		m.score("out_of_list", kit.Indicator(!slices.ContainsFunc(r.field.Enum, func(v string) bool { return text.Equal(text.Enum, v, e.Value.Text) })), "")
 	}
 	m.rate(metricFabrication, r.quotes.fabricated, r.quotes.required)
-	m.rate(metricTypography, r.quotes.typography, r.quotes.required)
-	m.rate(metricUnquoted, r.quotes.absent, r.quotes.required)
-	m.rate(metricQuoteCoverage, r.quotes.okQuoted, r.quotes.ok)
-	m.rate(metricCandidateCoverage, r.quotes.covered, r.quotes.ambiguous)
-	m.score(metricDuplicate, indicator(len(r.entries) > 1), "")
-	m.score(metricOmitted, indicator(len(r.entries) == 0), "")
+	m.rate("quote_typography", r.quotes.typography, r.quotes.required)
+	m.rate("unquoted", r.quotes.absent, r.quotes.required)
+	m.rate("quote_coverage", r.quotes.okQuoted, r.quotes.ok)
+	m.rate("candidate_coverage", r.quotes.covered, r.quotes.ambiguous)
+	m.score("duplicate", kit.Indicator(len(r.entries) > 1), "")
+	m.score("omitted", kit.Indicator(len(r.entries) == 0), "")
 	m.analysis(r)
 }
 
 // analysis adds the measures that explain scores.
 func (m *emitter) analysis(r *result) {
 	if e := r.entry(); e != nil && slices.Contains(confidences, e.Confidence) {
-		m.add(rightAt(e.Confidence), indicator(r.Value == 1), 1)
+		m.add(rightAt(e.Confidence), kit.Indicator(r.Value == 1), 1)
 	}
 	if r.support.holds {
-		m.add(metricEvidenceToken, r.token, 1)
-		m.add(metricEvidenceTyped, indicator(r.support.typed), 1)
+		m.add("evidence_token", r.token, 1)
+		m.add("evidence_typed", kit.Indicator(r.support.typed), 1)
 	}
 	if r.judged {
-		m.add(metricEvidenceJudge, r.verdict.judge, 1)
+		m.add("evidence_judge", r.verdict.judge, 1)
 	}
 	if e := r.entry(); e != nil && e.Value.Given && !e.Quote.blank() {
 		quote, value := float64(text.Words(e.Quote.Text)), float64(text.Words(e.Value.Text))
-		m.add(metricQuoteWords, quote, 1)
-		m.add(metricValueWords, value, 1)
-		m.add(metricTokenRatio, quote/max(value, 1), 1)
+		m.add("quote_words", quote, 1)
+		m.add("value_words", value, 1)
+		m.add("token_ratio", quote/max(value, 1), 1)
 	}
 }
 
 // answer adds the scores of the answer as a whole.
 func (m *emitter) answer(o *eval.Outcome, x *arranged, results []result) {
 	m.unit = ""
-	m.rate(metricExtraField, len(x.extra), x.entries)
-	m.add(metricParseFailure, indicator(o.Kind == eval.Malformed), 1)
-	m.add(metricRepaired, indicator(slices.Contains(o.Notes, noteRepaired)), 1)
-	m.add(metricTruncated, indicator(slices.Contains(o.Notes, eval.NoteTruncated)), 1)
+	m.rate("extra_field", len(x.extra), x.entries)
+	m.add(metricParseFailure, kit.Indicator(o.Kind == eval.Malformed), 1)
+	m.add("repaired", kit.Indicator(slices.Contains(o.Notes, noteRepaired)), 1)
+	m.add("truncated", kit.Indicator(slices.Contains(o.Notes, eval.NoteTruncated)), 1)
 	for i, mode := range modes {
 		n := 0.0
 		for j := range results {
-			n += indicator(results[j].failures[i])
+			n += kit.Indicator(results[j].failures[i])
 		}
 		m.add(mode.metric, n, float64(len(results)))
 	}
@@ -263,7 +264,7 @@ func (m *emitter) values(results []result, surplus []Entry) {
 			c.right += r.Value
 		}
 		for _, e := range r.entries {
-			c.answered += indicator(e.Value.Given || len(e.Candidates) > 0)
+			c.answered += kit.Indicator(e.Value.Given || len(e.Candidates) > 0)
 		}
 	}
 	for i := range surplus {
@@ -292,8 +293,8 @@ func (m *emitter) distribution(points []point, w Weights) {
 	m.unit = ""
 	missing, ambiguous := 0.0, 0.0
 	for _, p := range points {
-		missing += indicator(p.gold.missing())
-		ambiguous += indicator(p.gold.Ambiguous)
+		missing += kit.Indicator(p.gold.missing())
+		ambiguous += kit.Indicator(p.gold.Ambiguous)
 	}
 	n := float64(len(points))
 	m.add(metricGoldMissing, missing, n)

@@ -226,26 +226,19 @@ var answerSchemaJSON string
 // answerSchema is the JSON Schema of the answer, for models with structured
 // output. Its keys are sorted.
 func (s *Schema) answerSchema(plain bool) json.RawMessage {
-	encoded := func(v any) []byte {
-		b, err := json.Marshal(v)
-		if err != nil {
-			panic("extraction: " + err.Error()) // strings always marshal
-		}
-		return b
-	}
 	if plain {
 		s.index()
-		return encoded(s.root.answerSchema(s))
+		return kit.JSON(s.root.answerSchema(s))
 	}
 	names := ""
 	if !s.hasLists() { // the fields of records have numbers
-		names = `, "enum": ` + string(encoded(s.names()))
+		names = `, "enum": ` + string(kit.JSON(s.names()))
 	}
 	var answer any // decoded, so that its keys are sorted
 	if err := json.Unmarshal([]byte(strings.Replace(answerSchemaJSON, `, "enum": []`, names, 1)), &answer); err != nil {
 		panic("extraction: " + err.Error()) // it is a constant
 	}
-	return encoded(answer)
+	return kit.JSON(answer)
 }
 
 // hasLists reports whether a field is in a list.

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -83,7 +84,7 @@ func (p *point) value(e *Entry) float64 {
 		}
 		return p.candidatesF1(e.Candidates)
 	case p.gold.missing():
-		return indicator(!e.Value.Given && e.Status == statusMissing)
+		return kit.Indicator(!e.Value.Given && e.Status == statusMissing)
 	case !e.Value.Given, e.Value.Bad:
 		return 0
 	case slices.ContainsFunc(p.rightValues(), func(v string) bool { return text.Equal(p.field.Type, e.Value.Text, v) }):
@@ -162,7 +163,7 @@ func (p *point) claims(e *Entry) []Candidate {
 // the claims.
 func (p *point) evidence(e *Entry, m mix, ask judge) (mean evidence) {
 	if p.gold.missing() {
-		return evidence{score: indicator(!e.Quote.Given)}
+		return evidence{score: kit.Indicator(!e.Quote.Given)}
 	}
 	if p.gold.Ambiguous {
 		m = m.ofCandidate()
@@ -181,7 +182,7 @@ func (p *point) evidence(e *Entry, m mix, ask judge) (mean evidence) {
 		}
 		mean.score += ev.score
 		mean.judge += ev.judge
-		judged += indicator(ev.judged)
+		judged += kit.Indicator(ev.judged)
 	}
 	mean.score /= max(float64(len(claims)), 1)
 	mean.judge, mean.judged = mean.judge/max(judged, 1), judged > 0
@@ -222,11 +223,11 @@ func (p *point) quoteEvidence(value string, quote Scalar, m mix, ask judge) evid
 // page is the page score before gating by value: the share of claims with the right page.
 func (p *point) page(e *Entry) float64 {
 	if p.gold.missing() {
-		return indicator(!e.Page.Given)
+		return kit.Indicator(!e.Page.Given)
 	}
 	claims, right := p.claims(e), 0.0
 	for _, c := range claims {
-		right += indicator(p.standsOn(c.Quote, c.Page))
+		right += kit.Indicator(p.standsOn(c.Quote, c.Page))
 	}
 	return right / max(float64(len(claims)), 1)
 }
@@ -259,7 +260,7 @@ func (p *point) status(e *Entry) float64 {
 	case p.gold.missing():
 		want = statusMissing
 	}
-	return indicator(e.Status == want)
+	return kit.Indicator(e.Status == want)
 }
 
 // A verdict is the score of one entry.
@@ -272,7 +273,7 @@ type verdict struct {
 // and status are 0. For an ambiguous field evidence and page are multiplied by
 // the value score.
 func (p *point) score(e *Entry, m mix, ask judge) verdict {
-	v := verdict{Components: Components{Value: p.value(e), Schema: indicator(e.Fault == "")}}
+	v := verdict{Components: Components{Value: p.value(e), Schema: kit.Indicator(e.Fault == "")}}
 	if v.Value == 0 {
 		return v
 	}
@@ -285,13 +286,6 @@ func (p *point) score(e *Entry, m mix, ask judge) verdict {
 	v.Page = share * p.page(e)
 	v.Status = p.status(e)
 	return v
-}
-
-func indicator(is bool) float64 {
-	if is {
-		return 1
-	}
-	return 0
 }
 
 func stringsOf[T ~string](values []T) []string {

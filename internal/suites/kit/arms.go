@@ -99,46 +99,6 @@ func (a *Arm) Rename(id string) {
 // Armed is a suite's type of arm: a pointer to a struct that embeds [Arm].
 type Armed interface{ shared() *Arm }
 
-// Arms lists the [eval.Arm] of each arm.
-func Arms[A Armed](arms []A) []eval.Arm {
-	list := make([]eval.Arm, len(arms))
-	for i, a := range arms {
-		list[i] = a.shared().Arm
-	}
-	return list
-}
-
-// Pipelines lists the pipelines of arms.
-func Pipelines[A Armed](arms []A) []eval.Pipeline {
-	var list []eval.Pipeline
-	for _, a := range arms {
-		if p := a.shared().Pipeline; p != nil {
-			list = append(list, *p)
-		}
-	}
-	return list
-}
-
-// ScoreFiles maps the ids of arms to their files of scores.
-func ScoreFiles[A Armed](arms []A) map[string]string {
-	files := map[string]string{}
-	for _, a := range arms {
-		if arm := a.shared(); arm.Scores != "" {
-			files[arm.ID] = arm.Scores
-		}
-	}
-	return files
-}
-
-// ByID maps ids to arms.
-func ByID[A Armed](arms []A) map[string]A {
-	m := make(map[string]A, len(arms))
-	for _, a := range arms {
-		m[a.shared().ID] = a
-	}
-	return m
-}
-
 // Entries is the key of what a study compares.
 const Entries = "arms"
 

@@ -15,6 +15,8 @@ type Base[D any, A Armed] struct {
 	Data []D // in the order of the ids of their items
 	On   []A // the arms, in the order of the report
 
+	Cases KnownCases // of the judge, of a bench that is a [CaseJudge]
+
 	items    []eval.Item
 	places   map[string]int // in Data and items, by id
 	byID     map[string]A
@@ -24,7 +26,12 @@ type Base[D any, A Armed] struct {
 
 // Fill sets the data. They are sorted by the ids of their items: the order of a file has no
 // effect, not even on ties of a baseline and on wrong answers that measure a judge.
-func (b *Base[D, A]) Fill(data []D, itemOf func(D) eval.Item) {
+func (b *Base[D, A]) Fill(data []D, itemOf func(D) eval.Item) { b.fill(data, itemOf, true) }
+
+// Keep is [Base.Fill] in the order of the data.
+func (b *Base[D, A]) Keep(data []D, itemOf func(D) eval.Item) { b.fill(data, itemOf, false) }
+
+func (b *Base[D, A]) fill(data []D, itemOf func(D) eval.Item, sorted bool) {
 	type pair struct {
 		datum D
 		item  eval.Item
@@ -33,7 +40,9 @@ func (b *Base[D, A]) Fill(data []D, itemOf func(D) eval.Item) {
 	for i, d := range data {
 		pairs[i] = pair{d, itemOf(d)}
 	}
-	slices.SortStableFunc(pairs, func(x, y pair) int { return strings.Compare(x.item.ID, y.item.ID) })
+	if sorted {
+		slices.SortStableFunc(pairs, func(x, y pair) int { return strings.Compare(x.item.ID, y.item.ID) })
+	}
 	b.Data, b.items, b.places = make([]D, len(data)), make([]eval.Item, len(data)), make(map[string]int, len(data))
 	for i, p := range pairs {
 		b.Data[i], b.items[i], b.places[p.item.ID] = p.datum, p.item, i
@@ -42,13 +51,17 @@ func (b *Base[D, A]) Fill(data []D, itemOf func(D) eval.Item) {
 
 // Add adds the arm of an entry. noun is what the suite calls its arms.
 func (b *Base[D, A]) Add(noun, name string, a A) {
-	arm := a.shared()
-	arm.Place(noun, name)
+	a.shared().Place(noun, name)
+	b.Use(a)
+}
+
+// Use adds an arm that has its id and levels.
+func (b *Base[D, A]) Use(a A) {
 	b.On = append(b.On, a)
 	if b.byID == nil {
 		b.byID = map[string]A{}
 	}
-	b.byID[arm.ID] = a
+	b.byID[a.shared().ID] = a
 }
 
 // JudgedBy gives every arm without a judge this one.
@@ -91,6 +104,9 @@ func (b *Base[D, A]) Of(t eval.Trial) (d D, a A, err error) {
 	return d, a, fmt.Errorf("%v is not in this study", t)
 }
 
+// Known are the known cases of the judge.
+func (b *Base[D, A]) Known() *KnownCases { return &b.Cases }
+
 // Warn adds a warning about data that look wrong but are legal.
 func (b *Base[D, A]) Warn(format string, args ...any) {
 	b.warnings = append(b.warnings, fmt.Sprintf(format, args...))
@@ -103,13 +119,34 @@ func (b *Base[D, A]) Note(notes ...string) { b.notes = append(b.notes, notes...)
 func (b *Base[D, A]) Items() []eval.Item { return b.items }
 
 // Arms lists the arms.
-func (b *Base[D, A]) Arms() []eval.Arm { return Arms(b.On) }
+func (b *Base[D, A]) Arms() []eval.Arm {
+	list := make([]eval.Arm, len(b.On))
+	for i, a := range b.On {
+		list[i] = a.shared().Arm
+	}
+	return list
+}
 
 // Pipelines are the external pipelines that arms call.
-func (b *Base[D, A]) Pipelines() []eval.Pipeline { return Pipelines(b.On) }
+func (b *Base[D, A]) Pipelines() (list []eval.Pipeline) {
+	for _, a := range b.On {
+		if p := a.shared().Pipeline; p != nil {
+			list = append(list, *p)
+		}
+	}
+	return list
+}
 
 // ScoreFiles are the files of scores that arms bring.
-func (b *Base[D, A]) ScoreFiles() map[string]string { return ScoreFiles(b.On) }
+func (b *Base[D, A]) ScoreFiles() map[string]string {
+	files := map[string]string{}
+	for _, a := range b.On {
+		if arm := a.shared(); arm.Scores != "" {
+			files[arm.ID] = arm.Scores
+		}
+	}
+	return files
+}
 
 // Close does nothing: the data are in memory.
 func (b *Base[D, A]) Close() error { return nil }

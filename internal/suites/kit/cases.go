@@ -189,7 +189,7 @@ func (w *withCases) Show(c eval.Case) (eval.Exhibit, error) { return w.scorer(w.
 // Capabilities are those of the suite, which does not know the arms of cases.
 func (w *withCases) Capabilities() eval.Capabilities { return w.scorer(w.CaseJudge).Capabilities() }
 
-func (w *withCases) scorer(suite eval.Scorer) caseScorer { return caseScorer{suite, w} }
+func (w *withCases) scorer(suite eval.Scorer) eval.Scorer { return caseScorer{suite, w} }
 
 // A caseScorer is the scorer of a suite, and shows cases, which have no scores.
 type caseScorer struct {
@@ -229,7 +229,7 @@ func (s caseScorer) Show(c eval.Case) (eval.Exhibit, error) {
 func (s caseScorer) Capabilities() eval.Capabilities {
 	can := s.Scorer.Capabilities()
 	if can.Calibrator != nil {
-		can.Calibrator = caseCalibrator{can.Calibrator, s.w}
+		can.Calibrator = calibrator{can.Calibrator, s.w.scorer}
 	}
 	if most := can.MostCalls; most != nil {
 		can.MostCalls = func(arm string) (asked, judged int) {
@@ -240,14 +240,4 @@ func (s caseScorer) Capabilities() eval.Capabilities {
 		}
 	}
 	return can
-}
-
-type caseCalibrator struct {
-	eval.Calibrator
-	w *withCases
-}
-
-func (k caseCalibrator) Calibrate(m eval.Measurement) (eval.Scorer, eval.Calibration) {
-	scorer, calibration := k.Calibrator.Calibrate(m)
-	return k.w.scorer(scorer), calibration
 }

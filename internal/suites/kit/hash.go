@@ -3,7 +3,6 @@ package kit
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"encoding/json"
 	"io"
 	"strconv"
 
@@ -15,13 +14,7 @@ import (
 func Hash(parts ...string) eval.Hash { return eval.HashOf(AppendParts(nil, parts...)) }
 
 // HashOf hashes settings by their JSON. It panics if they have none.
-func HashOf(settings ...any) eval.Hash {
-	data, err := json.Marshal(settings)
-	if err != nil {
-		panic("kit: hashing settings: " + err.Error())
-	}
-	return eval.HashOf(data)
-}
+func HashOf(settings ...any) eval.Hash { return eval.HashOf(JSON(settings)) }
 
 // AppendParts appends strings prefixed with their lengths.
 func AppendParts(b []byte, parts ...string) []byte {

@@ -11,8 +11,8 @@
 // of k classes; a judge takes 50 more. Package qa, which is one to begin from, has 1,000, of
 // which 380 are its own six ways to match answers:
 //
-//   - suite.go: the value with [Opener] and [Template], the keys of its studies, its metrics,
-//     of which a long list is a file that [Metrics] reads (90);
+//   - suite.go: the value with [Opener] and [Template], and the keys of its studies (75); its
+//     metrics are in metrics.json, which [Metrics] reads;
 //   - bench.go: a struct that embeds [Base]; [ReadTable] and [Base.Fill] read its data (60),
 //     [NewPlanner], [CheckNames] and [Planner.Make] make arms of prompts, built-ins and
 //     pipelines, each an [Entry] (60), Basis, Perform, request ([RequestTo],

@@ -14,8 +14,9 @@ import (
 )
 
 // Metrics reads the embedded metrics of a suite: a list of objects with the fields of
-// [eval.Metric]. Max is 1 if it is left out, and there is none if Unbounded is true.
-func Metrics(data []byte) (list []eval.Metric) {
+// [eval.Metric]. Max is 1 if it is left out, and there is none if Unbounded is true. Those of
+// rows have their estimators by name.
+func Metrics(data []byte, estimators map[string]func([]eval.Counted) float64) (list []eval.Metric) {
 	var read []struct {
 		eval.Metric
 		Unbounded bool
@@ -30,6 +31,7 @@ func Metrics(data []byte) (list []eval.Metric) {
 		case m.Max == 0:
 			m.Max = 1
 		}
+		m.Estimate = estimators[m.Name]
 		list = append(list, m.Metric)
 	}
 	return list

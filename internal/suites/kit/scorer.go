@@ -325,19 +325,20 @@ func (b *ownScores) Show(c eval.Case) (eval.Exhibit, error) {
 func (b *ownScores) Capabilities() eval.Capabilities {
 	can := b.Bench.Capabilities()
 	if can.Calibrator != nil {
-		can.Calibrator = calibrator{can.Calibrator, b}
+		can.Calibrator = calibrator{can.Calibrator, func(suite eval.Scorer) eval.Scorer { return calibrated{suite, b} }}
 	}
 	return can
 }
 
+// A calibrator makes the scorer that a suite is calibrated to one of a bench around the suite's.
 type calibrator struct {
 	eval.Calibrator
-	own *ownScores
+	around func(suite eval.Scorer) eval.Scorer
 }
 
 func (k calibrator) Calibrate(m eval.Measurement) (eval.Scorer, eval.Calibration) {
 	scorer, calibration := k.Calibrator.Calibrate(m)
-	return calibrated{scorer, k.own}, calibration
+	return k.around(scorer), calibration
 }
 
 // calibrated is the suite's scorer after it measured its judge.

@@ -178,6 +178,16 @@ func SimulatedAnswer(right, wrong string) json.RawMessage {
 	return simulated.Encode(simulated.Sheet{Parts: []simulated.Part{{Right: right, Alternatives: map[string]string{simulated.Wrong: wrong, simulated.Miss: "I do not know."}}}})
 }
 
+// Yes is a score of a metric of yes and no.
+func Yes(metric string, is bool) eval.Score {
+	return eval.Score{Metric: metric, Num: Indicator(is), Den: 1}
+}
+
+// Unscored is a score that is missing.
+func Unscored(metric, why string) eval.Score {
+	return eval.Score{Metric: metric, Den: 1, Unscored: why}
+}
+
 // Indicator is 1 if something holds, else 0.
 func Indicator(holds bool) float64 {
 	if holds {

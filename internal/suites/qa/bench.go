@@ -19,7 +19,6 @@ type bench struct {
 	kit.Base[*question, *arm]
 	judge   *study.Model // nil for studies without rubrics
 	judging kit.Judging
-	cases   kit.KnownCases
 	trusted bool // whether the judge's verdicts count
 }
 

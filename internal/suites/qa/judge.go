@@ -47,9 +47,6 @@ func (b *bench) known(q *question, arm string) bool {
 	return len(q.answers) > 0 && (arm == kit.CalibrationRight || len(q.wrong) == 0)
 }
 
-// Known are the wrong answers of column wrong, and the cases of judge.cases.
-func (b *bench) Known() *kit.KnownCases { return &b.cases }
-
 // JudgeCase asks the judge about a known case.
 func (b *bench) JudgeCase(ctx context.Context, c kit.KnownCase, ask eval.Asker) ([]eval.Verdict, error) {
 	return b.ask(ctx, b.Datum(c.Item), c.Answer, c.Pass, ask)
@@ -60,14 +57,15 @@ func (b *bench) CaseVerdict(_ kit.KnownCase, vs []eval.Verdict) (pass bool, miss
 	return b.judging.Scale.Passed(vs)
 }
 
-// readCases takes the known cases of questions with a rubric.
+// readCases takes the wrong answers of column wrong, and the cases of judge.cases, which are of
+// questions with a rubric.
 func (b *bench) readCases(f *study.File, s *Study, errs *study.Errors) {
 	for _, q := range b.Data {
 		for _, wrong := range q.wrong {
-			b.cases.Add(kit.KnownCase{Item: q.id, Answer: wrong})
+			b.Cases.Add(kit.KnownCase{Item: q.id, Answer: wrong})
 		}
 	}
-	b.cases.Read(f, s.Judging, s.Judge(), b.Items(), func(c kit.KnownCase) error {
+	b.Cases.Read(f, s.Judging, s.Judge(), b.Items(), func(c kit.KnownCase) error {
 		if m := b.Datum(c.Item).match; m != matchRubric {
 			return fmt.Errorf("the question is matched by %s: the judge judges questions with a rubric alone", m)
 		}

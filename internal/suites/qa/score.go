@@ -43,7 +43,7 @@ func (b *bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
 			}
 			dst = append(dst, eval.Score{Metric: metricF1, Num: f1, Den: 1})
 		}
-		return append(dst, eval.Score{Metric: metricReadable, Num: kit.Indicator(answered), Den: 1})
+		return append(dst, kit.Yes(metricReadable, answered))
 	})
 	return votes.Score(dst, c, metricMajority, metricConsistency, func(metric string, t *eval.Judged) eval.Score { return b.correctness(metric, q, t) })
 }
@@ -52,9 +52,9 @@ func (b *bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
 func (b *bench) correctness(metric string, q *question, t *eval.Judged) eval.Score {
 	right, unscored := b.correct(q, t)
 	if unscored != "" {
-		return eval.Score{Metric: metric, Den: 1, Unscored: unscored}
+		return kit.Unscored(metric, unscored)
 	}
-	return eval.Score{Metric: metric, Num: kit.Indicator(right), Den: 1}
+	return kit.Yes(metric, right)
 }
 
 // Show shows the first trial of a case: question, right answer and answer.

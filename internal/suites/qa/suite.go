@@ -29,7 +29,7 @@ func Suite() kit.Suite {
 			Name:      "qa",
 			Title:     "Questions and answers",
 			Doc:       "Which prompt, model or pipeline answers more questions correctly?",
-			Metrics:   metrics(),
+			Metrics:   kit.Metrics(metricsJSON, nil),
 			Primary:   []string{metricCorrect},
 			Secondary: []string{metricF1, metricReadable, metricMajority, metricConsistency},
 		},
@@ -77,21 +77,5 @@ const (
 	metricConsistency = "consistency"
 )
 
-func metrics() []eval.Metric {
-	return []eval.Metric{
-		{Name: metricCorrect, Title: "Correct", Judge: eval.JudgeYes, Min: 0, Max: 1, HigherIsBetter: true, Kind: eval.Scoring, Pooling: eval.MeanOfItems, Binary: true,
-			Doc:     "Whether the answer matches, or satisfies the rubric by the judge's verdict. Malformed and refused answers are wrong.",
-			Formula: "1 if the answer matches any right answer, else 0"},
-		{Name: metricF1, Title: "Token F1", Min: 0, Max: 1, HigherIsBetter: true, Kind: eval.Scoring, Pooling: eval.MeanOfItems,
-			Doc:     "Overlap of words between the answer and the nearest right answer, for questions matched by text.",
-			Formula: "2·common / (words of the answer + words of the right answer), after normalization",
-			Source:  "Rajpurkar et al. 2016, SQuAD"},
-		{Name: metricReadable, Title: "Readable", Min: 0, Max: 1, HigherIsBetter: true, Kind: eval.Analysis, Pooling: eval.MeanOfItems, Binary: true,
-			Doc: "Share of answers that are neither malformed nor refused.", Formula: "readable answers / answers"},
-		{Name: metricMajority, Title: "Majority correct", Judge: eval.JudgeElse, Min: 0, Max: 1, HigherIsBetter: true, Kind: eval.Scoring, Pooling: eval.MeanOfItems, Binary: true,
-			Doc:     "Whether the most frequent answer of the replicates matches. Ties go to the first answer. Needs at least two replicates.",
-			Formula: "1 if the majority answer matches, else 0", Source: "Wang et al. 2023, self-consistency"},
-		{Name: metricConsistency, Title: "Consistency", Min: 0, Max: 1, HigherIsBetter: true, Kind: eval.Analysis, Pooling: eval.MeanOfItems,
-			Doc: "Share of pairs of replicates that give the same answer.", Formula: "agreeing pairs / pairs"},
-	}
-}
+//go:embed metrics.json
+var metricsJSON []byte

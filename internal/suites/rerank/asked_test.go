@@ -3,11 +3,12 @@ package rerank
 import (
 	"context"
 	"encoding/json"
-	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/attack"
@@ -30,7 +31,7 @@ func (l *listener) Ask(_ context.Context, _ string, r eval.Request) (eval.Respon
 func (l *listener) perform(t *testing.T, b *Bench, arm string) (eval.Outcome, record) {
 	t.Helper()
 	l.requests = nil
-	o, err := b.Perform(t.Context(), eval.Trial{Item: b.items[0].ID, Arm: arm, Replicate: 1}, l)
+	o, err := b.Perform(t.Context(), eval.Trial{Item: b.Items()[0].ID, Arm: arm, Replicate: 1}, l)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +78,7 @@ func TestRequests(t *testing.T) {
 		t.Errorf("the injection does not change the request: %d candidates, promoted %d, gold %d", rec.Changed, rec.Promoted, rec.Gold)
 	}
 	for _, id := range []string{"o/inject_override", "o/defended", "bm25/defended"} {
-		if b.byArm[id] != nil {
+		if b.Arm(id) != nil {
 			t.Errorf("arm %s is redundant", id)
 		}
 	}
@@ -95,7 +96,7 @@ func TestToolAnswers(t *testing.T) {
 		ToolCalls: []eval.ToolCall{{Name: "search", Arguments: []byte(`{}`)}, {Name: "answer", Arguments: []byte(arguments)}}}}
 	schema := &eval.Schema{Name: "ranking", JSON: []byte(`{"type":"object"}`)}
 	for arm, want := range map[string]string{"anot": arguments, "weaver": "Ranking: 1, 2"} { // structured: tool and schema
-		answer, err := b.asker(b.byArm[arm], &b.requests[0], l, new(atomic.Int64))(t.Context(), "rank", method.Prompt{Schema: schema})
+		answer, err := b.asker(b.Arm(arm), &b.requests[0], l, new(atomic.Int64))(t.Context(), "rank", method.Prompt{Schema: schema})
 		if err != nil || answer.Text != want {
 			t.Errorf("%s: answer %q, %v; want %q", arm, answer.Text, err, want)
 		}
@@ -203,7 +204,7 @@ func TestFailedStep(t *testing.T) {
 		}
 		return eval.Response{Text: conditions, Stop: eval.StopEnd}, nil
 	})
-	o, err := b.Perform(t.Context(), eval.Trial{Item: b.items[0].ID, Arm: "anot", Replicate: 1}, asker)
+	o, err := b.Perform(t.Context(), eval.Trial{Item: b.Items()[0].ID, Arm: "anot", Replicate: 1}, asker)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,7 +212,7 @@ func TestFailedStep(t *testing.T) {
 		t.Errorf("%s %q %q after %d optional and %d other steps", o.Kind, o.Reason, o.Notes, optional, required)
 	}
 	fatal := askerFunc(func(string, eval.Request) (eval.Response, error) { return eval.Response{}, context.Canceled })
-	if _, err := b.Perform(t.Context(), eval.Trial{Item: b.items[0].ID, Arm: "anot", Replicate: 1}, fatal); err == nil {
+	if _, err := b.Perform(t.Context(), eval.Trial{Item: b.Items()[0].ID, Arm: "anot", Replicate: 1}, fatal); err == nil {
 		t.Error("an error of the asker was taken for a step without an answer")
 	}
 }
@@ -231,13 +232,13 @@ func TestHiddenGold(t *testing.T) {
 			t.Fatal(err)
 		}
 		hidden := 0
-		for i := range b.items {
+		for i := range b.Items() {
 			if o, _ := perform(t, b, "bm25", i); slices.Contains(o.Notes, "review budget removed the evidence for gold") {
 				hidden++
 			}
 		}
-		if hidden > 0 != want || hidden == len(b.items) {
-			t.Errorf("%q: of %d golds %d are hidden", budget, len(b.items), hidden)
+		if hidden > 0 != want || hidden == len(b.Items()) {
+			t.Errorf("%q: of %d golds %d are hidden", budget, len(b.Items()), hidden)
 		}
 	}
 }
@@ -249,10 +250,10 @@ func TestArmHashes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(b.arms) != 1 {
-			t.Fatalf("%d arms", len(b.arms))
+		if len(b.On) != 1 {
+			t.Fatalf("%d arms", len(b.On))
 		}
-		return b.arms[0].Hash
+		return b.On[0].Hash
 	}
 	model := "models: [{id: m, provider: openai, name: x}]\n"
 	seen := map[string]string{}
@@ -306,7 +307,7 @@ func TestScoresByPosition(t *testing.T) {
 				t.Errorf("gold at %d of 10 counts in the %s third: %v", i+1, third, scored)
 			}
 		}
-		if s := got[metricShown]; s.Num != 10 || s.Den != 40 {
+		if s := got["reviews_shown"]; s.Num != 10 || s.Den != 40 {
 			t.Errorf("10 of 40 reviews are shown, but the score is %v/%v", s.Num, s.Den)
 		}
 	}
@@ -319,8 +320,8 @@ func TestAttackOptions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		task, _ := b.scene(&b.requests[0], b.byArm["bm25/typo_10"])
-		clean, _ := b.scene(&b.requests[0], b.byArm["bm25"])
+		task, _ := b.scene(&b.requests[0], b.Arm("bm25/typo_10"))
+		clean, _ := b.scene(&b.requests[0], b.Arm("bm25"))
 		for i := range task.Candidates {
 			for k := range task.Candidates[i].Reviews {
 				text := task.Candidates[i].Reviews[k].Text
@@ -349,8 +350,8 @@ func TestAttacksKeepTheBudget(t *testing.T) {
 	}
 	added := 0
 	for i := range b.requests {
-		clean, _ := b.scene(&b.requests[i], b.byArm["bm25"])
-		task, rec := b.scene(&b.requests[i], b.byArm["bm25/fake_positive"])
+		clean, _ := b.scene(&b.requests[i], b.Arm("bm25"))
+		task, rec := b.scene(&b.requests[i], b.Arm("bm25/fake_positive"))
 		for k, c := range task.Candidates {
 			if len(c.Reviews) > 3 {
 				t.Fatalf("%s: candidate %d shows %d reviews, the budget is 3", b.requests[i].ID, k+1, len(c.Reviews))
@@ -367,14 +368,14 @@ func TestAttacksKeepTheBudget(t *testing.T) {
 		t.Errorf("of %d candidates %d show an added review", 10*len(b.requests), added)
 	}
 	applied := 0.0
-	for i := range b.items {
+	for i := range b.Items() {
 		o, s := perform(t, b, "bm25/sarcastic_noise", i)
 		if idle := slices.Contains(o.Notes, "the attack found nothing to change"); idle == (s[metricApplied] == 1) {
-			t.Errorf("%s: the note says that it was idle: %v, the metric %v", b.items[i].ID, idle, s[metricApplied])
+			t.Errorf("%s: the note says that it was idle: %v, the metric %v", b.Items()[i].ID, idle, s[metricApplied])
 		}
 		applied += s[metricApplied]
 	}
-	t.Logf("sarcastic_noise changes something in %v of %d requests", applied, len(b.items))
+	t.Logf("sarcastic_noise changes something in %v of %d requests", applied, len(b.Items()))
 }
 
 // A query that the clock stopped says nothing about the method: the trial fails,
@@ -384,7 +385,7 @@ func TestAQueryThatTheClockStoppedFailsTheTrial(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.byArm["weaver"].method.Rank = func(context.Context, method.Task, method.Asker) (method.Result, error) {
+	b.Arm("weaver").method.Rank = func(context.Context, method.Task, method.Asker) (method.Result, error) {
 		return method.Result{Invalid: method.InvalidTime, Detail: "2m0s"}, nil
 	}
 	if o, _ := (&listener{}).perform(t, b, "weaver"); o.Kind != eval.Failed || o.Reason != method.InvalidTime || o.Detail != "2m0s" {

@@ -24,6 +24,7 @@ import (
 // A Bench is the suite bound to one study. It is safe for
 // concurrent use.
 type Bench struct {
+	kit.Base[*request.Request, *arm]
 	study *Study
 	seed  uint64
 	k     int
@@ -37,35 +38,15 @@ type Bench struct {
 	arranger  candidates.Arranger
 	drawn     sync.Map // drawn → []string: candidates in their order
 	itemIDs   []string
-	items     []eval.Item
-	byID      map[string]int
 	statuses  map[string]int // number of requests by validation status
 	rivals    int            // number of rivals that may satisfy a request
 	several   bool           // some request has several right items
-
-	arms  []*arm
-	byArm map[string]*arm
 }
-
-// Items are the requests.
-func (b *Bench) Items() []eval.Item { return b.items }
-
-// Arms are the methods on their models, with every size, attack and defence.
-func (b *Bench) Arms() []eval.Arm { return kit.Arms(b.arms) }
-
-// Pipelines are the external pipelines that arms call.
-func (b *Bench) Pipelines() []eval.Pipeline { return kit.Pipelines(b.arms) }
-
-// ScoreFiles are the files of scores that arms bring.
-func (b *Bench) ScoreFiles() map[string]string { return kit.ScoreFiles(b.arms) }
 
 // Capabilities are what the suite has of them.
 func (b *Bench) Capabilities() eval.Capabilities {
 	return eval.Capabilities{Warnings: b.Warnings, Facts: b.Facts, Weight: b.Weight, Contrasts: b.Contrasts, Report: b.Report}
 }
-
-// Close does nothing: the data are in memory.
-func (b *Bench) Close() error { return nil }
 
 // A record is the stored data of a trial: ranking, order of candidates and
 // trace. Positions count from 1.
@@ -97,7 +78,7 @@ func (b *Bench) Basis(t eval.Trial) (on eval.Basis) {
 	if err != nil {
 		return on
 	}
-	on.Read = b.items[b.byID[t.Item]].Gold
+	on.Read = b.Item(t.Item).Gold
 	if on.Asked = on.Read; !a.knowsTruth() && a.attack == nil {
 		on.Asked = hashed(append([]string{r.Gold}, r.IDs()...)...)
 	}
@@ -212,11 +193,7 @@ func (b *Bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval
 		return eval.Outcome{}, err
 	}
 	rec.Ranking, rec.Detail, rec.Trace, rec.Parallel = result.Ranking, result.Detail, result.Trace, result.Parallel
-	data, err := json.Marshal(rec)
-	if err != nil {
-		return eval.Outcome{}, fmt.Errorf("rerank: encoding the record of %v: %w", t, err)
-	}
-	o := eval.Outcome{Kind: eval.Malformed, Data: data, Reason: result.Invalid, Detail: result.Detail, Notes: slices.Clone(result.Notes)}
+	o := eval.Outcome{Kind: eval.Malformed, Data: kit.JSON(rec), Reason: result.Invalid, Detail: result.Detail, Notes: slices.Clone(result.Notes)}
 	switch result.Invalid {
 	case "":
 		o.Kind, o.Detail = eval.OK, ""
@@ -249,7 +226,7 @@ func (b *Bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval
 // Weight estimates what a trial holds: prompts that show all candidates, and with
 // weaver also a database of them.
 func (b *Bench) Weight(t eval.Trial) int {
-	a := b.byArm[t.Arm]
+	a := b.Arm(t.Arm)
 	if a == nil {
 		return 0
 	}
@@ -261,15 +238,14 @@ func (b *Bench) Weight(t eval.Trial) int {
 }
 
 func (b *Bench) find(t eval.Trial) (*arm, *request.Request, error) {
-	a := b.byArm[t.Arm]
-	if a == nil {
+	a, r := b.Arm(t.Arm), b.Datum(t.Item)
+	switch {
+	case a == nil:
 		return nil, nil, fmt.Errorf("rerank: no arm %q in this study", t.Arm)
-	}
-	i, ok := b.byID[t.Item]
-	if !ok {
+	case r == nil:
 		return nil, nil, fmt.Errorf("rerank: no request %q in this study", t.Item)
 	}
-	return a, &b.requests[i], nil
+	return a, r, nil
 }
 
 // asker turns a method's prompts into requests to the arm's model and counts the

@@ -12,6 +12,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
 	"github.com/scruple-eval/scruple/internal/suites/suitetest"
 )
 
@@ -94,7 +95,7 @@ attacks: {names: [inject_hidden], defence: both}
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.items = b.items[:3]
+	b.Keep(b.Data[:3], func(r *request.Request) eval.Item { return b.Item(r.ID) })
 	suitetest.Bench(t, Suite().Suite, b, func(_ eval.Stage, _ string, r eval.Request) (eval.Response, error) {
 		return eval.Response{Text: "Ranking: 2, 1", Stop: eval.StopEnd}, nil
 	})
@@ -103,7 +104,7 @@ attacks: {names: [inject_hidden], defence: both}
 // perform runs one trial of a local arm.
 func perform(t *testing.T, b *Bench, arm string, i int) (eval.Outcome, map[string]float64) {
 	t.Helper()
-	trial := eval.Trial{Item: b.items[i].ID, Arm: arm, Replicate: 1}
+	trial := eval.Trial{Item: b.Items()[i].ID, Arm: arm, Replicate: 1}
 	o, err := b.Perform(t.Context(), trial, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -124,11 +125,11 @@ func TestBounds(t *testing.T) {
 	}
 	mean := func(arm string) float64 {
 		var sum float64
-		for i := range b.items {
+		for i := range b.Items() {
 			_, s := perform(t, b, arm, i)
 			sum += s["hits_1"]
 		}
-		return sum / float64(len(b.items))
+		return sum / float64(len(b.Items()))
 	}
 	for _, n := range []int{10, 20, 40} {
 		arm := func(name string) string { return fmt.Sprintf("%s/n%d", name, n) }
@@ -144,12 +145,12 @@ func TestBounds(t *testing.T) {
 			t.Errorf("N = %d: BM25 has %.3f, random %.3f", n, bm25, random)
 		}
 	}
-	for _, a := range b.arms {
+	for _, a := range b.On {
 		if a.attack == nil || a.size != 10 {
 			continue
 		}
 		task, rec := b.scene(&b.requests[0], a)
-		clean, _ := b.scene(&b.requests[0], b.byArm["bm25/n10"])
+		clean, _ := b.scene(&b.requests[0], b.Arm("bm25/n10"))
 		if changed := reviews(task.Candidates[rec.Gold-1].Reviews) != reviews(clean.Candidates[rec.Gold-1].Reviews); changed != a.attack.Blames {
 			t.Errorf("%s changes the reviews of gold: %v", a.ID, changed)
 		}
@@ -170,8 +171,8 @@ func TestScalingIsPaired(t *testing.T) {
 	}
 	places := map[int]int{}
 	for i := range b.requests {
-		_, small := b.scene(&b.requests[i], b.byArm["random/n10"])
-		_, large := b.scene(&b.requests[i], b.byArm["random/n20"])
+		_, small := b.scene(&b.requests[i], b.Arm("random/n10"))
+		_, large := b.scene(&b.requests[i], b.Arm("random/n20"))
 		in := map[string]bool{}
 		for _, id := range large.Candidates {
 			in[id] = true

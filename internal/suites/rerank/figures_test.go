@@ -17,13 +17,13 @@ import (
 type asAsked struct{ b *Bench }
 
 func (r asAsked) Estimate(arm, metric string) (eval.Measured, bool) {
-	a := r.b.byArm[arm]
+	a := r.b.Arm(arm)
 	return eval.Measured{Value: eval.Number(a.size) / 100, N: 60}, metric == hits(1) || metric == metricMRR || metric == hits(3) || strings.HasPrefix(metric, "hits_1_") ||
 		metric == metricPromoted && a.injected()
 }
 
 func (r asAsked) Difference(a, b, metric string) (eval.Measured, bool) {
-	x, y := r.b.byArm[a], r.b.byArm[b]
+	x, y := r.b.Arm(a), r.b.Arm(b)
 	ok := y.attack == nil && x.size == y.size && x.defended == y.defended && x.name == y.name && x.Settings == y.Settings && metric == hits(1)
 	return eval.Measured{Value: -0.5}, ok
 }

@@ -2,7 +2,6 @@ package rerank
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -236,13 +235,7 @@ func (e exported) text(name, format string, args ...any) {
 	fmt.Fprintf(e[name], format, args...)
 }
 
-func (e exported) json(name string, v any) {
-	b, err := json.Marshal(v)
-	if err != nil {
-		panic("rerank: " + err.Error()) // numbers and texts always marshal
-	}
-	e.text(name, "%s\n", b)
-}
+func (e exported) json(name string, v any) { e.text(name, "%s\n", kit.JSON(v)) }
 
 // write writes the files into a folder, all or none.
 func (e exported) write(dir string) error {

@@ -2,6 +2,7 @@ package rerank
 
 import (
 	"bytes"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -16,16 +17,15 @@ import (
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
+//go:embed measure.txt
+var measureHelp string
+
 // measureCommand measures rankings of other programs.
 func measureCommand() kit.Command {
 	return kit.Command{
 		Name:  "measure",
 		Short: "measure a TREC run against judgements, as trec_eval does",
-		Long: `Reads a run (query Q0 document rank score tag) and judgements (query iter
-document relevance), plain or gzipped, and prints the means over the queries that
-both files have. One file may be -, standard input. success_K is Hits@K. Ties are
-broken as in trec_eval: by document id, descending; the rank column is ignored.
-Queries left out are listed below the table, with --json on standard error.`,
+		Long:  measureHelp,
 		New: func(f *flag.FlagSet) func(kit.Call) (fmt.Stringer, error) {
 			run := f.String("run", "", "run file, - for standard input")
 			qrels := f.String("qrels", "", "judgements, - for standard input")

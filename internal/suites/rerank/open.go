@@ -2,7 +2,6 @@ package rerank
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"hash/fnv"
 	"slices"
@@ -24,9 +23,10 @@ import (
 // each with its file and line.
 func Open(f *study.File, s *Study) (*Bench, error) {
 	var errs study.Errors
-	b := &Bench{study: s, seed: uint64(s.Execution.Seed), k: cmp.Or(s.Candidates.K, 5), byID: map[string]int{}, statuses: map[string]int{}}
+	b := &Bench{study: s, seed: uint64(s.Execution.Seed), k: cmp.Or(s.Candidates.K, 5), statuses: map[string]int{}}
 	b.hits = hitsAt(b.k)
-	b.arms, b.sizes = plan(f, s, &errs)
+	var arms []*arm
+	arms, b.sizes = plan(f, s, &errs)
 	var err error
 	if b.studyData, err = readData(f, s.Data); err != nil {
 		errs.Add(err)
@@ -47,7 +47,7 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 		b.itemBytes += facts + c.Kept*head + c.KeptChars
 	}
 	b.itemBytes /= len(b.itemIDs)
-	b.settle()
+	b.settle(arms)
 	return b, nil
 }
 
@@ -149,18 +149,16 @@ func statusText(s evidence.Status) string {
 const noGroup = "none"
 
 // settle makes the items and the hashes of the arms.
-func (b *Bench) settle() {
+func (b *Bench) settle(arms []*arm) {
 	strip := slices.Sorted(slices.Values(b.study.Data.Strip))
 	data := strings.Join(append([]string{b.hashes.Data}, strip...), "\x00")
 	grouped := slices.ContainsFunc(b.requests, func(r request.Request) bool { return r.Group != "" })
+	var requests []*request.Request
 	for i := range b.requests {
-		r := &b.requests[i]
-		b.byID[r.ID] = i
-		structure, err := json.Marshal(r.Structure)
-		if err != nil {
-			panic("rerank: " + err.Error()) // trees of texts and numbers always marshal
-		}
-		input, gold := []string{data, r.Text}, []string{r.Gold, string(structure)}
+		requests = append(requests, &b.requests[i])
+	}
+	b.Keep(requests, func(r *request.Request) eval.Item {
+		input, gold := []string{data, r.Text}, []string{r.Gold, string(kit.JSON(r.Structure))}
 		if b.several {
 			input = append(input, "several") // prompts say so
 		}
@@ -171,27 +169,24 @@ func (b *Bench) settle() {
 		if grouped {
 			item.Strata = []eval.Level{{Name: "group", Value: cmp.Or(r.Group, noGroup)}}
 		}
-		b.items = append(b.items, item)
-	}
-	for _, a := range b.arms {
-		settings, err := json.Marshal(struct {
+		return item
+	})
+	for _, a := range arms {
+		settings := kit.JSON(struct {
 			Candidates Candidates
 			Budget     Budget
 			Attacks    Attacks
 			Seed       uint64
 			K          int
 		}{Candidates{Shuffle: b.study.Candidates.Shuffle}, b.study.Budget, Attacks{Strength: b.study.Attacks.Strength, Reviews: b.study.Attacks.Reviews}, b.seed, b.k})
-		if err != nil {
-			panic("rerank: " + err.Error()) // numbers and texts always marshal
-		}
 		model := ""
 		if a.Settings != nil {
 			r := kit.RequestTo(a.Settings)
 			model = r.Key() + " prompts " + method.PromptVersion
 		}
 		a.Hash = hashed(append([]string{a.ID, string(settings), model, a.Target}, a.does()...)...).String()
+		b.Use(a)
 	}
-	b.byArm = kit.ByID(b.arms)
 }
 
 func hashed(parts ...string) eval.Hash {

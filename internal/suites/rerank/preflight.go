@@ -2,7 +2,6 @@ package rerank
 
 import (
 	"embed"
-	"encoding/json"
 	"fmt"
 	"strconv"
 
@@ -49,9 +48,7 @@ func (c *preflightCase) check() []string {
 		o.Kind, o.Reason = eval.Malformed, err.Error()
 	}
 	rec.Ranking = ranking.Places
-	if o.Data, err = json.Marshal(rec); err != nil {
-		return []string{err.Error()}
-	}
+	o.Data = kit.JSON(rec)
 	got := map[string]float64{}
 	for _, s := range appendScores(nil, o, &request.Request{Gold: strconv.Itoa(c.Gold)}, hitsAt(5), false) {
 		got[s.Metric] = s.Num / s.Den

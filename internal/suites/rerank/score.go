@@ -59,8 +59,8 @@ func appendScores(dst []eval.Score, o eval.Outcome, r *request.Request, cutOffs 
 		one(hits(k), measure.Hit(rank, k))
 	}
 	one(metricMRR, measure.ReciprocalRank(rank, 0))
-	one(metricNDCG5, ndcg(grades, r, 5))
-	one(metricNDCG10, ndcg(grades, r, 10))
+	one("ndcg_5", ndcg(grades, r, 5))
+	one("ndcg_10", ndcg(grades, r, 10))
 	if several {
 		for _, k := range recallAt {
 			found := 0.0
@@ -81,7 +81,7 @@ func appendScores(dst []eval.Score, o eval.Outcome, r *request.Request, cutOffs 
 		one(hitsIn(thirds[min((gold-1)*len(thirds)/n, len(thirds)-1)]), measure.Hit(rank, 1))
 	}
 	if rec.Coverage.Reviews > 0 {
-		dst = append(dst, eval.Score{Metric: metricShown, Num: float64(rec.Coverage.Kept), Den: float64(rec.Coverage.Reviews)})
+		dst = append(dst, eval.Score{Metric: "reviews_shown", Num: float64(rec.Coverage.Kept), Den: float64(rec.Coverage.Reviews)})
 	}
 	return dst
 }

@@ -94,7 +94,7 @@ func TestSeveralRightCandidates(t *testing.T) {
 				t.Errorf("%s: %s is not among %v", arm, id, rec.Candidates)
 			}
 		}
-		for _, metric := range []string{hits(1), metricMRR, metricNDCG5, metricNDCG10, recall(5), recall(10)} {
+		for _, metric := range []string{hits(1), metricMRR, "ndcg_5", "ndcg_10", recall(5), recall(10)} {
 			if scores[metric] != 1 {
 				t.Errorf("%s: %s is %v", arm, metric, scores[metric])
 			}
@@ -103,10 +103,10 @@ func TestSeveralRightCandidates(t *testing.T) {
 			t.Error("Hits@1 by the position of gold, of which there are four")
 		}
 	}
-	if s := b.items[0].Strata; len(s) > 0 {
+	if s := b.Items()[0].Strata; len(s) > 0 {
 		t.Errorf("requests without groups are broken down by %v", s)
 	}
-	task, _ := b.scene(&b.requests[0], b.byArm["oracle/n6"])
+	task, _ := b.scene(&b.requests[0], b.Arm("oracle/n6"))
 	if !task.Several {
 		t.Error("methods are told that one candidate is right")
 	}
@@ -124,9 +124,9 @@ func TestGradedScores(t *testing.T) {
 		want    map[string]float64
 	}{
 		{[]int{4, 1, 6, 2, 5}, map[string]float64{hits(1): 0, hits(2): 1, metricMRR: 0.5, recall(5): 0.75, recall(10): 0.75,
-			metricNDCG5: (1/log(3) + 3/log(5) + 2/log(6)) / best}},
-		{[]int{2, 5, 1, 3}, map[string]float64{hits(1): 1, metricMRR: 1, recall(5): 1, metricNDCG5: 1}},
-		{[]int{4, 6}, map[string]float64{hits(5): 0, metricMRR: 0, recall(5): 0, metricNDCG10: 0}},
+			"ndcg_5": (1/log(3) + 3/log(5) + 2/log(6)) / best}},
+		{[]int{2, 5, 1, 3}, map[string]float64{hits(1): 1, metricMRR: 1, recall(5): 1, "ndcg_5": 1}},
+		{[]int{4, 6}, map[string]float64{hits(5): 0, metricMRR: 0, recall(5): 0, "ndcg_10": 0}},
 		{[]int{4, 6, 1, 4, 6, 2}, map[string]float64{recall(5): 0.25, recall(10): 0.5}},
 	} {
 		data, err := json.Marshal(record{Ranking: tt.ranking, Candidates: candidates})
@@ -168,7 +168,7 @@ func TestAttacksDoNotMakeRivalsRight(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := b.byArm["bm25/n6/inject_override"]
+	a := b.Arm("bm25/n6/inject_override")
 	r := &b.requests[0]
 	_, rec := b.scene(r, a)
 	if len(rec.Refused) > 0 || rec.Changed == 0 {
@@ -198,8 +198,8 @@ func TestBlameIsOnGold(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := &b.requests[0]
-	clean, _ := b.scene(r, b.byArm["bm25/n6"])
-	task, rec := b.scene(r, b.byArm["bm25/n6/fake_negative"])
+	clean, _ := b.scene(r, b.Arm("bm25/n6"))
+	task, rec := b.scene(r, b.Arm("bm25/n6/fake_negative"))
 	for i, c := range task.Candidates {
 		if changed := reviews(c.Reviews) != reviews(clean.Candidates[i].Reviews); changed != (c.Item.ID == "b") {
 			t.Errorf("%s changed: %v", c.Item.ID, changed)
@@ -209,7 +209,7 @@ func TestBlameIsOnGold(t *testing.T) {
 		t.Errorf("changed %d, gold reads %v", rec.Changed, gold.Reviews)
 	}
 	b.study.Budget.Reviews = 1 // the blame would replace the only review, which shows that gold is right
-	if _, rec = b.scene(r, b.byArm["bm25/n6/fake_negative"]); !slices.Equal(rec.Refused, []int{rec.Gold}) || rec.Changed != 0 {
+	if _, rec = b.scene(r, b.Arm("bm25/n6/fake_negative")); !slices.Equal(rec.Refused, []int{rec.Gold}) || rec.Changed != 0 {
 		t.Errorf("refused %v, gold is %d", rec.Refused, rec.Gold)
 	}
 }
@@ -222,7 +222,7 @@ func TestAttacksKeepTheBudgetOfCharacters(t *testing.T) {
 	}
 	changed := 0
 	for i := range b.requests[:20] {
-		for _, a := range b.arms {
+		for _, a := range b.On {
 			task, rec := b.scene(&b.requests[i], a)
 			changed += rec.Changed
 			for k, c := range task.Candidates {
@@ -257,13 +257,13 @@ func TestUntouchedRequestsAreNotAsked(t *testing.T) {
 	}
 	for arm, want := range map[string]int{"cot": 1, "cot/typo_10": 1, "cot/sarcastic_wifi": 0} {
 		l := &listener{answer: eval.Response{Text: "Ranking: 1, 2", Stop: eval.StopEnd}}
-		trial := eval.Trial{Item: b.items[0].ID, Arm: arm, Replicate: 1}
+		trial := eval.Trial{Item: b.Items()[0].ID, Arm: arm, Replicate: 1}
 		o, err := b.Perform(t.Context(), trial, l)
 		if err != nil || len(l.requests) != want {
 			t.Errorf("%s: %d calls, want %d (%v)", arm, len(l.requests), want, err)
 		}
 		for _, s := range b.Score(nil, eval.CaseOf(trial, o, nil)) {
-			if s.Metric == metricApplied || s.Metric == metricShown {
+			if s.Metric == metricApplied || s.Metric == "reviews_shown" {
 				continue
 			}
 			if (s.Unscored != "") != (want == 0) {
@@ -327,8 +327,8 @@ func TestParallelStepsAreRecorded(t *testing.T) {
 	}
 	for arm, want := range map[string]bool{"weaver": true, "anot": true, "cot": false} {
 		found := false
-		for i := range b.items {
-			o, err := b.Perform(t.Context(), eval.Trial{Item: b.items[i].ID, Arm: arm, Replicate: 1}, foreseen{})
+		for i := range b.Items() {
+			o, err := b.Perform(t.Context(), eval.Trial{Item: b.Items()[i].ID, Arm: arm, Replicate: 1}, foreseen{})
 			if err != nil {
 				t.Fatal(err)
 			}

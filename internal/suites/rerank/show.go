@@ -130,7 +130,7 @@ func (b *Bench) Warnings() []string { return append(slices.Clone(b.warnings), b.
 func (b *Bench) idleAttacks() []string {
 	var list []string
 	seen := map[string]bool{}
-	for _, a := range b.arms {
+	for _, a := range b.On {
 		if a.attack == nil || seen[fmt.Sprint(a.attack.Name, a.size)] {
 			continue
 		}

@@ -167,15 +167,14 @@ func TestHashes(t *testing.T) {
 	was := open(arms, nil)
 	stripped := open(arms, nil)
 	stripped.study.Data.Strip = []string{"stars"}
-	stripped.items = nil
-	stripped.settle()
-	if was.items[0].Input == stripped.items[0].Input {
+	stripped.settle(nil)
+	if was.Items()[0].Input == stripped.Items()[0].Input {
 		t.Error("the hash of items does not cover stripped paths")
 	}
 	renamed := open(arms, func(lines []string) {
 		lines[0] = strings.Replace(lines[0], `"aspect":"`, `"aspect":"other_`, 1)
 	})
-	if was.items[0].Gold == renamed.items[0].Gold || was.items[0].Input != renamed.items[0].Input {
+	if was.Items()[0].Gold == renamed.Items()[0].Gold || was.Items()[0].Input != renamed.Items()[0].Input {
 		t.Error("another structure is another gold, and the same input")
 	}
 	for _, arm := range []struct {
@@ -183,14 +182,14 @@ func TestHashes(t *testing.T) {
 		same bool
 	}{{"bm25", true}, {"cot@m", true}, {"oracle", false}, {"cot@sim", false}} {
 		for i, want := range []bool{arm.same, true} {
-			trial := eval.Trial{Item: was.items[i].ID, Arm: arm.id, Replicate: 1}
-			if same := was.byArm[arm.id].Hash == renamed.byArm[arm.id].Hash && was.Basis(trial).Asked == renamed.Basis(trial).Asked; same != want {
+			trial := eval.Trial{Item: was.Items()[i].ID, Arm: arm.id, Replicate: 1}
+			if same := was.Arm(arm.id).Hash == renamed.Arm(arm.id).Hash && was.Basis(trial).Asked == renamed.Basis(trial).Asked; same != want {
 				t.Errorf("%v: the same after a change of truth: %v, want %v", trial, same, want)
 			}
 		}
 	}
 	k := open("candidates: {k: 3}\n"+arms, nil)
-	if was.byArm["bm25"].Hash == k.byArm["bm25"].Hash || len(k.byArm["bm25"].Hash) != 16 {
+	if was.Arm("bm25").Hash == k.Arm("bm25").Hash || len(k.Arm("bm25").Hash) != 16 {
 		t.Error("the number of places asked for is not in the hash of arms")
 	}
 }

@@ -20,7 +20,7 @@ func Suite() kit.Suite {
 			Name:      "rerank",
 			Title:     "Constraint-satisfying reranking",
 			Doc:       "Which method ranks first the only candidate that satisfies a request, at every number of candidates and under attack?",
-			Metrics:   metrics(),
+			Metrics:   kit.Metrics(metricsJSON, nil),
 			Primary:   []string{hits(1)},
 			Secondary: []string{hits(5), metricMRR, metricInvalid},
 		},

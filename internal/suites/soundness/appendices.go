@@ -2,6 +2,8 @@ package soundness
 
 import (
 	"cmp"
+	_ "embed"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,38 +15,28 @@ import (
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
+//go:embed appendices.json
+var appendicesJSON []byte
+
 // appendices are those of the design, by name.
-func appendices() []kit.Appendix {
-	const onlyFragment = "Requests about other fragments differ in the fragment alone."
-	return []kit.Appendix{
-		{Name: "B", Title: "Prompts without worked examples", Intro: onlyFragment, From: kit.FromPrompts, Arms: func(b kit.Bench) []string { return b.(*Bench).prompted(false) }},
-		{Name: "C", Title: "Prompts with worked examples", Intro: onlyFragment, From: kit.FromPrompts, Arms: func(b kit.Bench) []string { return b.(*Bench).prompted(true) }},
-		{Name: "D.1", Title: "Code book", Page: "pages/code_book.md", Fill: filled((*synthesis).codeBook), Intro: "The checkpoints as failure codes, each with an example if a coded failure has it."},
-		{Name: "D.2", Title: "Emergent codes", Page: "pages/emergent_codes.md", Fill: filled((*synthesis).emergentCodes), Intro: "Codes that people added to those of the checklist."},
-		{Name: "D.3", Title: "Coding memo", Page: "pages/coding_memo.md", Fill: filled((*synthesis).memos), Ask: []kit.Topic{
-			{Heading: "Procedure", Ask: "Who coded, when, in which order; how the representative run was chosen where several failed."},
-			{Heading: "Decisions", Ask: "Decisions of interpretation: where two codes could apply, and which was taken why; codes that were added, merged or given up."}}},
-		{Name: "E.1", Title: "Calibration memo", From: kit.FromPractice, Intro: "Practice judgements before the assessment of the corpus, apart from the gold."},
-		{Name: "E.2", Title: "Session log", From: kit.FromSessions, Intro: "Sessions in which the expert judged the corpus. Dates are in UTC."},
-		{Name: "E.3", Title: "Consistency check", From: kit.FromSecondRound, Intro: "RC1: items judged again without the first judgements. With few items it is a screen."},
-		{Name: "E.4", Title: "Lock declaration", From: kit.FromLocks, Intro: "Gold that is locked. Every command refuses it when it changed."},
-		{Name: "F.1", Title: "Execution log", From: kit.FromRun, Intro: "Sessions in which models were asked. Times are in UTC."},
-		{Name: "G", Title: "Implementation", From: kit.FromProgram, Page: "pages/implementation.md", Ask: []kit.Topic{
-			{Heading: "Programs of our own", Ask: "Scripts and tools beside Scruple, such as those that drew figures: what each does, its version, and where it is deposited."}}},
-		{Name: "H.1", Title: "Performance", Tables: []string{"executive_summary", "performance_matrix", "collapsed_rates", "pass_by_model", "pass_by_group", "failure_types", "coherence", "exclusions"}},
-		{Name: "H.2", Title: "Statistical tests", Tables: []string{"hypotheses", "design"}},
-		{Name: "H.3", Title: "Failure patterns", Tables: []string{tableTypes, tableSignature, tableDomains, tableCodes, tablePairs, tableOrigin, tableSingle}, Page: "pages/failure_patterns.md", Ask: []kit.Topic{
-			{Heading: "Narrative", Ask: "What the tables say: where the reasoning of the model breaks down, what follows from what, what worked examples change, and whether emergent codes show what the checklist does not foresee."}}},
-		{Name: "H.4", Title: "Challenge cases", Tables: []string{tableOverlap, tableChallenge, tableLikeness}, Page: "pages/challenge_cases.md", Fill: filled((*synthesis).annotated)},
-		{Name: "H.5", Title: "Validity and reliability", From: kit.FromAgreements, Tables: []string{tableQuestions, tableDefensible}, Page: "pages/gold_defensibility.md", Fill: filled((*synthesis).reflected), Ask: []kit.Topic{
-			{Heading: "The gold as a whole", Ask: "Do the judgements remain defensible, given what the models answered? Where do answers show that a judgement is ambiguous? The gold stays locked: this is reflection, not revision."}}},
-		{Title: "Limitations", Page: "pages/limitations.md", Fill: func(b kit.Bench, _ kit.Kept) ([]kit.Part, error) { return []kit.Part{{Table: b.(*Bench).scope()}}, nil }, Ask: []kit.Topic{
-			{Heading: "Selection of fragments", Ask: "What conclusions sections show of evaluative reasoning, and what they do not."},
-			{Heading: "Scope of the corpus", Ask: "From which organisations, kinds of report, countries and years, and to what the results may be generalised."},
-			{Heading: "Experts", Ask: "Who judged, how many, and what a panel could have changed."},
-			{Heading: "Prompts", Ask: "One formulation for each condition and few worked examples: what other prompts might do."},
-			{Heading: "Coding of failures", Ask: "Whose failures were coded, by whom, and what is unknown of the other models."}}},
+func appendices() (list []kit.Appendix) {
+	if err := json.Unmarshal(appendicesJSON, &list); err != nil {
+		panic("soundness: " + err.Error()) // they are part of the program
 	}
+	parts := map[string]func(*synthesis) []kit.Part{"D.1": (*synthesis).codeBook, "D.2": (*synthesis).emergentCodes, "D.3": (*synthesis).memos,
+		"H.4": (*synthesis).annotated, "H.5": (*synthesis).reflected}
+	for i := range list {
+		a := &list[i]
+		switch {
+		case parts[a.Name] != nil:
+			a.Fill = filled(parts[a.Name])
+		case a.From == kit.FromPrompts:
+			a.Arms = func(b kit.Bench) []string { return b.(*Bench).prompted(a.Name == "C") }
+		case a.Name == "":
+			a.Fill = func(b kit.Bench, _ kit.Kept) ([]kit.Part, error) { return []kit.Part{{Table: b.(*Bench).scope()}}, nil }
+		}
+	}
+	return list
 }
 
 // filled makes parts from the failures of a run; there are none before it is scored.

@@ -26,7 +26,6 @@ type Bench struct {
 	main       string
 	judge      *study.Model // nil: the indicators decide, or a person
 	judging    kit.Judging
-	cases      kit.KnownCases
 	byChance   bool // the judge is no better than chance
 	reader     *reader
 	margin     int
@@ -239,7 +238,7 @@ func (b *Bench) standard() {
 func (b *Bench) Capabilities() eval.Capabilities {
 	can := b.Base.Capabilities()
 	can.Facts, can.MostCalls, can.Report, can.Practice, can.Queuer, can.GoldKeeper = b.Facts, b.MostCalls, b.Report, b.Practice, b, b
-	if b.cases.Any() {
+	if b.Cases.Any() {
 		can.Calibrator = b
 	}
 	return can
@@ -350,7 +349,7 @@ func (b *Bench) request(a *arm, f *Fragment, attempt int) (eval.Request, error) 
 	if a.Simulated {
 		r.Payload = b.simulated(f, attempt)
 	}
-	r.Foreseen = func() string { return b.foreseen(f) }
+	r.Foreseen = func() string { return b.answer(b.expected(f), b.supporting(f, b.expected(f))) }
 	return r, nil
 }
 

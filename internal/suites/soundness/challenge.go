@@ -53,7 +53,7 @@ func (c challenge) criteria() string {
 }
 
 func (s *synthesis) challengeTable(list []challenge) *eval.Table {
-	t := &eval.Table{Name: tableChallenge, Title: "Challenge cases", Columns: []string{"fragment", "condition", "by criterion", "other models that fail", "addresses", "paragraphs", "words", "boundary case", "codes"},
+	t := &eval.Table{Name: "challenge_cases", Title: "Challenge cases", Columns: []string{"fragment", "condition", "by criterion", "other models that fail", "addresses", "paragraphs", "words", "boundary case", "codes"},
 		Note: fmt.Sprintf("Criterion 1: %s and at least %d other models fail under the same condition. Criterion 2: the primary code has at least %d %% of all failures.%s", s.b.main, otherModels, frequentShare, s.uncoded())}
 	for _, c := range list {
 		codes := "not coded"
@@ -82,7 +82,7 @@ func (s *synthesis) overlap(list []challenge) *eval.Table {
 	case len(list) > 0:
 		row[4] = eval.Ratio(eval.Number(both) / eval.Number(len(list)))
 	}
-	return &eval.Table{Name: tableOverlap, Title: "Overlap of the criteria", Columns: []string{"criterion 1", "criterion 2", "both", "either", "Jaccard"},
+	return &eval.Table{Name: "challenge_overlap", Title: "Overlap of the criteria", Columns: []string{"criterion 1", "criterion 2", "both", "either", "Jaccard"},
 		Rows: [][]eval.Cell{row},
 		Note: "Much overlap: the cases are hard for models in general. Little: disagreement of the panel and recurring weaknesses are different things."}
 }
@@ -103,7 +103,7 @@ func (s *synthesis) features(r eval.Results, list []challenge) *eval.Table {
 	if len(criteria) < 2 || len(list) == 0 {
 		return nil
 	}
-	t := &eval.Table{Name: tableLikeness, Title: "Challenge fragments by what they address", Columns: []string{"addresses", "fragments", "challenge fragments", "share", "exact p", "Holm"},
+	t := &eval.Table{Name: "challenge_features", Title: "Challenge fragments by what they address", Columns: []string{"addresses", "fragments", "challenge fragments", "share", "exact p", "Holm"},
 		Note: "Fisher's exact test of each against all others."}
 	var tables [][2][2]int
 	for _, c := range criteria {
@@ -137,7 +137,7 @@ func index(b bool) int {
 
 // questions answers those about construct validity that the study asks.
 func (s *synthesis) questions(r eval.Results, list []challenge) *eval.Table {
-	t := &eval.Table{Name: tableQuestions, Title: "Construct validity", Columns: []string{"question", "", "", "exact p"}}
+	t := &eval.Table{Name: "validity_questions", Title: "Construct validity", Columns: []string{"question", "", "", "exact p"}}
 	domain := func(name string) int {
 		return 1 + slices.IndexFunc(s.b.domains, func(d Domain) bool { return d.Name == name })
 	}
@@ -193,7 +193,7 @@ func (s *synthesis) questions(r eval.Results, list []challenge) *eval.Table {
 // defensible lists the fragments whose gold should be read again: challenge cases, and
 // those on which most of the panel disagrees with the expert.
 func (s *synthesis) defensible(list []challenge) *eval.Table {
-	t := &eval.Table{Name: tableDefensible, Title: "Gold to read again", Columns: []string{"fragment", "expert", "boundary case", "combinations that fail", "challenge case", "the expert's note"},
+	t := &eval.Table{Name: "gold_defensibility", Title: "Gold to read again", Columns: []string{"fragment", "expert", "boundary case", "combinations that fail", "challenge case", "the expert's note"},
 		Note: "Challenge cases, and fragments on which at least half of the combinations of model and condition fail. The gold stays locked: this is reflection, not revision."}
 	criteria := map[string][]string{}
 	for _, c := range list {

@@ -91,9 +91,6 @@ func (b *Bench) ask(ctx context.Context, item string, p reply, right string, ask
 // unscreened is why a judgement is missing though the judge answered.
 const unscreened = "the judge's answer is neither coherent nor incoherent"
 
-// Known are the cases of judge.cases.
-func (b *Bench) Known() *kit.KnownCases { return &b.cases }
-
 // JudgeCase asks the judge about a known case, whatever the indicators say.
 func (b *Bench) JudgeCase(ctx context.Context, c kit.KnownCase, ask eval.Asker) ([]eval.Verdict, error) {
 	right := incoherent
@@ -111,7 +108,7 @@ func (b *Bench) CaseVerdict(_ kit.KnownCase, vs []eval.Verdict) (pass bool, miss
 
 // readCases reads the known cases of the study.
 func (b *Bench) readCases(f *study.File, s *Study, errs *study.Errors) {
-	b.cases.Read(f, s.Judging, b.judge, b.Items(), func(c kit.KnownCase) error {
+	b.Cases.Read(f, s.Judging, b.judge, b.Items(), func(c kit.KnownCase) error {
 		if p := b.reader.read(c.Answer, false); p.reason != "" || p.label == wording.None {
 			return fmt.Errorf("%s: want a label with a rationale, as models answer", cmp.Or(p.reason, "it has no label"))
 		}

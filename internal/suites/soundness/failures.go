@@ -153,11 +153,7 @@ func (b *Bench) failureCells(x *failure) []string {
 
 // checkValidity checks that the questions about validity name domains of the study.
 func (b *Bench) checkValidity(f *study.File, s *Study, errs *study.Errors) {
-	var names []string
-	for _, d := range s.Domains {
-		names = append(names, d.Name)
-	}
-	v := s.Validity
+	v, names := s.Validity, s.domainNames()
 	for _, named := range [][2]string{{"harder_domain", v.Harder}, {"easier_domain", v.Easier}, {"tacit_domain", v.Tacit}} {
 		key, name := named[0], named[1]
 		if name != "" && !slices.Contains(names, name) {

@@ -355,10 +355,7 @@ func (b *Bench) salient(names []string) (numbers []string, err error) {
 // checkChecklists checks that the headings that people choose from are domains of the
 // study: its file of gold has their numbers.
 func (b *Bench) checkChecklists(f *study.File, s *Study, errs *study.Errors) {
-	var names []string
-	for _, d := range s.Domains {
-		names = append(names, d.Name)
-	}
+	names := s.domainNames()
 	for i, t := range s.Annotation {
 		if t.Kind != "assessment" || t.Practice || len(names) == 0 {
 			continue

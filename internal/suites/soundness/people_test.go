@@ -159,29 +159,29 @@ func TestSynthesis(t *testing.T) {
 		table string
 		want  []string
 	}{
-		{tableTypes, []string{"zero_shot", "8", "4", "4", "0", "0", "3"}},
-		{tableTypes, []string{"few_shot", "8", "1", "1", "0", "0", "1"}},
-		{tableCodes, []string{"F4.1", "criteria and evidence stand side by side", "2", "2", "50.0 %", "66.7 %", "0.0 %"}},
-		{tableCodes, []string{"reads the title only", "emergent: appendix D.2 has its definition", "1", "1", "25.0 %", "0.0 %", "100.0 %"}},
-		{tableDomains, []string{"Synthesis and integration", "3", "60.0 %", "F4.1 (2)", "100.0 %", "0.0 %", "0.250"}}, // Fisher of 3 of 3 and 0 of 1
-		{tableOrigin, []string{"deductive", "3", "75.0 %", "6", "4"}},
-		{tableOrigin, []string{"inductive", "1", "25.0 %", "1", "1"}},
-		{tableSignature, []string{"sequences of codes", "F4.1 → F2.2 (1), F4.1 → F2.2 → F6.3 (1)"}},
+		{"fragment_failures", []string{"zero_shot", "8", "4", "4", "0", "0", "3"}},
+		{"fragment_failures", []string{"few_shot", "8", "1", "1", "0", "0", "1"}},
+		{"failure_codes", []string{"F4.1", "criteria and evidence stand side by side", "2", "2", "50.0 %", "66.7 %", "0.0 %"}},
+		{"failure_codes", []string{"reads the title only", "emergent: appendix D.2 has its definition", "1", "1", "25.0 %", "0.0 %", "100.0 %"}},
+		{"failure_domains", []string{"Synthesis and integration", "3", "60.0 %", "F4.1 (2)", "100.0 %", "0.0 %", "0.250"}}, // Fisher of 3 of 3 and 0 of 1
+		{"failure_origin", []string{"deductive", "3", "75.0 %", "6", "4"}},
+		{"failure_origin", []string{"inductive", "1", "25.0 %", "1", "1"}},
+		{"failure_signature", []string{"sequences of codes", "F4.1 → F2.2 (1), F4.1 → F2.2 → F6.3 (1)"}},
 		// F4.1 and F2.2 are together in 2 of 4, never apart: lift 4·2/(2·2), Fisher 1/6·2.
-		{tablePairs, []string{"F2.2", "F4.1", "2", "0", "0", "2", "2.000", "0.333"}},
+		{"failure_co_occurrence", []string{"F2.2", "F4.1", "2", "0", "0", "2", "2.000", "0.333"}},
 		// Domain 4 in 3 of 4, domain 2 in 2 of 4, one failure has only the first: exact 1.
-		{tableQuestions, []string{"more failures in the first domain?", "Synthesis and integration: 3 of 4 (75.0 %)", "Evidence base: 2 of 4 (50.0 %)", "1.000"}},
-		{tableOverlap, []string{"0", "4", "0", "4", "0.000"}}, // the panel has one other model
-		{tableDefensible, []string{"F_001", b.labels[b.Datum("F_001").Gold.Label].Name, "False", "4 of 4", "2", ""}},
+		{"validity_questions", []string{"more failures in the first domain?", "Synthesis and integration: 3 of 4 (75.0 %)", "Evidence base: 2 of 4 (50.0 %)", "1.000"}},
+		{"challenge_overlap", []string{"0", "4", "0", "4", "0.000"}}, // the panel has one other model
+		{"gold_defensibility", []string{"F_001", b.labels[b.Datum("F_001").Gold.Label].Name, "False", "4 of 4", "2", ""}},
 	} {
 		if got := row(tt.table, tt.want[0]); !slices.Equal(got[:len(tt.want)], tt.want) {
 			t.Errorf("%s\ngot  %q\nwant %q", tt.table, got, tt.want)
 		}
 	}
-	if n := len(by[tableDefensible].Rows); n != 5 { // F_001–F_004, and F_008: 2 of 4
+	if n := len(by["gold_defensibility"].Rows); n != 5 { // F_001–F_004, and F_008: 2 of 4
 		t.Errorf("%d rows about gold, want 5", n)
 	}
-	if r := row(tableChallenge, "F_003"); r[2] != "2" || r[8] != "F4.2" || r[3] != "1: weak" {
+	if r := row("challenge_cases", "F_003"); r[2] != "2" || r[8] != "F4.2" || r[3] != "1: weak" {
 		t.Errorf("%q", r)
 	}
 }
@@ -190,12 +190,12 @@ func TestSynthesis(t *testing.T) {
 func TestSynthesisOfNothing(t *testing.T) {
 	b := coder(t)
 	by := tables(t, b, panel(b, func(*Fragment, *arm) bool { return false }, nil))
-	if by[tableCodes] != nil || by[tablePairs] != nil || len(by[tableChallenge].Rows) != 0 || by[tableOverlap].Strings()[0][4] != "–" {
+	if by["failure_codes"] != nil || by["failure_co_occurrence"] != nil || len(by["challenge_cases"].Rows) != 0 || by["challenge_overlap"].Strings()[0][4] != "–" {
 		t.Errorf("%+v", by)
 	}
 	by = tables(t, b, panel(b, func(f *Fragment, _ *arm) bool { return f.ID == "F_001" }, nil))
-	if want := []string{"0", "– (not coded)", "–", "–", "–"}; !slices.Equal(by[tableOverlap].Strings()[0], want) {
-		t.Errorf("overlap without codes: %q, want %q", by[tableOverlap].Strings()[0], want)
+	if want := []string{"0", "– (not coded)", "–", "–", "–"}; !slices.Equal(by["challenge_overlap"].Strings()[0], want) {
+		t.Errorf("overlap without codes: %q, want %q", by["challenge_overlap"].Strings()[0], want)
 	}
 }
 
@@ -331,7 +331,7 @@ func TestUncodedFailuresAreNoted(t *testing.T) {
 		"F_001 zero_shot@able": `{"primary":"F4.1","run":1,"justification":"because"}`,
 		"F_001 few_shot@able":  `{"primary":"F4.1","run":1,"justification":"because"}`,
 	}
-	table := tables(t, b, panel(b, failing(b), codes))[tableQuestions]
+	table := tables(t, b, panel(b, failing(b), codes))["validity_questions"]
 	if table == nil || !strings.Contains(table.Note, "3 failures count without codes, which may be in that domain or not, as fragments without a failure in it.") {
 		t.Errorf("%+v", table)
 	}
@@ -342,11 +342,11 @@ func TestSharesOfAllFailures(t *testing.T) {
 	b := coder(t)
 	codes := map[string]string{"F_001 zero_shot@able": `{"primary":"F4.1","run":1,"justification":"because"}`}
 	by := tables(t, b, panel(b, func(_ *Fragment, a *arm) bool { return a.ID == "zero_shot@able" || a.ID == "few_shot@able" }, codes))
-	if n := len(by[tableChallenge].Rows); n != 0 { // one of 16 is less than 10 %
-		t.Errorf("%d challenge cases: %q", n, by[tableChallenge].Strings())
+	if n := len(by["challenge_cases"].Rows); n != 0 { // one of 16 is less than 10 %
+		t.Errorf("%d challenge cases: %q", n, by["challenge_cases"].Strings())
 	}
-	if got := by[tableDomains].Strings()[3][2]; got != "6.2 %" || !strings.Contains(by[tableDomains].Note, "15 failures have no codes yet") {
-		t.Errorf("share %s; %s", got, by[tableDomains].Note)
+	if got := by["failure_domains"].Strings()[3][2]; got != "6.2 %" || !strings.Contains(by["failure_domains"].Note, "15 failures have no codes yet") {
+		t.Errorf("share %s; %s", got, by["failure_domains"].Note)
 	}
 }
 
@@ -594,17 +594,17 @@ func TestSingleFailures(t *testing.T) {
 	cases[i].Trials[1].Verdicts = []eval.Verdict{said("one", 1, `{"primary":"F2.1","secondary":"F4.1","run":2,"justification":"x"}`), said("failures", 1, `{"primary":"F1.1","run":2}`)}
 	by := tables(t, b, cases)
 	var got []string
-	for _, row := range by[tableSingle].Strings() {
+	for _, row := range by["single_failures"].Strings() {
 		got = append(got, strings.Join(row, "|"))
 	}
 	if want := []string{"zero_shot|8|0|0|", "few_shot|8|1|1|F2.1 (1), F4.1 (1)"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if by[tableCodes] != nil {
+	if by["failure_codes"] != nil {
 		t.Error("a single failure counts as one of the fragment")
 	}
 	b = coder(t)
-	if by := tables(t, b, cases); by[tableSingle] != nil {
+	if by := tables(t, b, cases); by["single_failures"] != nil {
 		t.Error("a study that does not code single failures has a table of them")
 	}
 }

@@ -2,7 +2,6 @@ package soundness
 
 import (
 	_ "embed"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -51,7 +50,7 @@ func (b *Bench) prompts(f *study.File, s *Study, errs *study.Errors) (plain, wor
 	}
 	fill := func(examples string) prompt {
 		before, after, _ := strings.Cut(source, holeFragment)
-		r := strings.NewReplacer(holeExamples, examples, holeChecklist, b.checklist(), holeLabels, b.labelNames(), holeMeanings, b.meanings())
+		r := strings.NewReplacer(holeExamples, examples, holeChecklist, b.checklist(), holeLabels, fmt.Sprintf("%q or %q", b.labels[0].Name, b.labels[1].Name), holeMeanings, b.meanings())
 		return prompt{r.Replace(before), r.Replace(after)}
 	}
 	return fill(""), fill(b.workedExamples())
@@ -68,11 +67,6 @@ func (b *Bench) checklist() string {
 		lines = append(lines, fmt.Sprintf("%d. %s: %s", i+1, d.Name, strings.Join(points, "; ")))
 	}
 	return strings.Join(lines, "\n")
-}
-
-// labelNames is the choice of labels in JSON.
-func (b *Bench) labelNames() string {
-	return fmt.Sprintf("%q or %q", b.labels[0].Name, b.labels[1].Name)
 }
 
 func (b *Bench) meanings() string {
@@ -100,14 +94,10 @@ func (b *Bench) workedExamples() string {
 
 // answer is an answer in the format that the prompt asks for.
 func (b *Bench) answer(label int, rationale string) string {
-	var w strings.Builder
-	e := json.NewEncoder(&w)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(struct { // strings always encode
+	return kit.PlainJSON(struct {
 		Classification string `json:"classification"`
 		Rationale      string `json:"rationale"`
 	}{b.labels[label].Name, rationale})
-	return strings.TrimSuffix(w.String(), "\n")
 }
 
 // fence escapes the tags around fragments, so that a fragment cannot end its block.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/measure"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/suites/soundness/wording"
 )
 
@@ -222,17 +223,9 @@ func (b *Bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
 	return appendFragment(dst, x.fragment, x.Adjudication)
 }
 
-func yes(metric string, is bool) eval.Score {
-	s := eval.Score{Metric: metric, Den: 1}
-	if is {
-		s.Num = 1
-	}
-	return s
-}
-
 // appendRun appends the scores of one run.
 func appendRun(dst []eval.Score, f *Fragment, a Assessment) []eval.Score {
-	dst = append(dst, yes(metricExcluded, a.Excluded))
+	dst = append(dst, kit.Yes("excluded", a.Excluded))
 	switch {
 	case a.Excluded:
 		why, metrics := unscoredExcluded+a.Reason, []string{metricRun, metricCoherent, metricAccuracy}
@@ -242,21 +235,21 @@ func appendRun(dst []eval.Score, f *Fragment, a Assessment) []eval.Score {
 			metrics = append(metrics, metricMatch)
 		}
 		for _, metric := range metrics {
-			dst = append(dst, eval.Score{Metric: metric, Den: 1, Unscored: why})
+			dst = append(dst, kit.Unscored(metric, why))
 		}
 		return appendLabel(dst, f, a)
 	case f.Gold == nil:
-		dst = append(dst, eval.Score{Metric: metricRun, Den: 1, Unscored: unscoredGold})
+		dst = append(dst, kit.Unscored(metricRun, unscoredGold))
 	default:
-		dst = append(dst, yes(metricRun, a.Pass))
+		dst = append(dst, kit.Yes(metricRun, a.Pass))
 		for _, kind := range []string{failureType1, failureType2, failureType3} {
-			dst = append(dst, yes(kind, a.Failure == kind && a.Coherence != ambiguous))
+			dst = append(dst, kit.Yes(kind, a.Failure == kind && a.Coherence != ambiguous))
 		}
 	}
-	dst = append(dst, yes(metricCoherent, a.Coherence == coherent), yes(metricAmbiguous, a.Coherence == ambiguous),
-		yes(metricRefused, a.Reason == reasonRefusal || a.Reason == reasonSafety))
+	dst = append(dst, kit.Yes(metricCoherent, a.Coherence == coherent), kit.Yes("ambiguous", a.Coherence == ambiguous),
+		kit.Yes("refused", a.Reason == reasonRefusal || a.Reason == reasonSafety))
 	if f.Gold != nil && a.Coherence == coherent {
-		dst = append(dst, yes(metricAccuracy, a.Correct))
+		dst = append(dst, kit.Yes(metricAccuracy, a.Correct))
 	}
 	return appendLabel(dst, f, a)
 }
@@ -266,11 +259,11 @@ func appendLabel(dst []eval.Score, f *Fragment, a Assessment) []eval.Score {
 	if f.Gold == nil || a.Label == wording.None || a.Excluded && a.Unjudged == "" {
 		return dst
 	}
-	recall := metricSensitivity
+	recall := "recall_first_label"
 	if f.Gold.Label == 1 {
-		recall = metricSpecificity
+		recall = "recall_second_label"
 	}
-	return append(dst, yes(metricMatch, a.Correct), yes(recall, a.Correct),
+	return append(dst, kit.Yes(metricMatch, a.Correct), kit.Yes(recall, a.Correct),
 		eval.Score{Metric: metricKappa, Row: eval.Row{float64(f.Gold.Label), float64(a.Label)}})
 }
 
@@ -279,11 +272,11 @@ func appendFragment(dst []eval.Score, f *Fragment, d Adjudication) []eval.Score 
 	known := func(metric string, is, known bool, why string) {
 		switch {
 		case f.Gold == nil:
-			dst = append(dst, eval.Score{Metric: metric, Den: 1, Unscored: unscoredGold})
+			dst = append(dst, kit.Unscored(metric, unscoredGold))
 		case !known:
-			dst = append(dst, eval.Score{Metric: metric, Den: 1, Unscored: why})
+			dst = append(dst, kit.Unscored(metric, why))
 		default:
-			dst = append(dst, yes(metric, is))
+			dst = append(dst, kit.Yes(metric, is))
 		}
 	}
 	known(metricFragment, d.Outcome == outcomePass, d.Outcome != outcomeUndecided, unscoredUndecided)

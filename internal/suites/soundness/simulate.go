@@ -41,11 +41,6 @@ func (b *Bench) expected(f *Fragment) int {
 	return f.Gold.Label
 }
 
-func (b *Bench) foreseen(f *Fragment) string {
-	right := b.expected(f)
-	return b.answer(right, b.supporting(f, right))
-}
-
 // supporting is a rationale that supports a label. On one fragment of four it has
 // indicators of both sides, so that the second tier is asked.
 func (b *Bench) supporting(f *Fragment, label int) string {

@@ -54,33 +54,19 @@ func Suite() kit.Suite {
 
 // The metrics.
 const (
-	metricFragment    = "fragment_pass"
-	metricUnanimous   = "unanimous_pass"
-	metricAgreement   = "unanimous_agreement"
-	metricRun         = "run_pass"
-	metricAccuracy    = "accuracy"
-	metricMatch       = "label_match"
-	metricCoherent    = "coherent"
-	metricAmbiguous   = "ambiguous"
-	metricType1       = "type_1"
-	metricType2       = "type_2"
-	metricType3       = "type_3"
-	metricRefused     = "refused"
-	metricExcluded    = "excluded"
-	metricKappa       = "kappa_expert"
-	metricSensitivity = "recall_first_label"
-	metricSpecificity = "recall_second_label"
+	metricFragment  = "fragment_pass"
+	metricUnanimous = "unanimous_pass"
+	metricAgreement = "unanimous_agreement"
+	metricRun       = "run_pass"
+	metricAccuracy  = "accuracy"
+	metricMatch     = "label_match"
+	metricCoherent  = "coherent"
+	metricKappa     = "kappa_expert"
 )
 
 //go:embed metrics.json
 var metricsJSON []byte
 
 func metrics() []eval.Metric {
-	list := kit.Metrics(metricsJSON)
-	for i := range list {
-		if list[i].Name == metricKappa {
-			list[i].Estimate = kappa
-		}
-	}
-	return list
+	return kit.Metrics(metricsJSON, map[string]func([]eval.Counted) float64{metricKappa: kappa})
 }

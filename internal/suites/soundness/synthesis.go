@@ -29,22 +29,6 @@ func newSynthesis(b *Bench) *synthesis {
 	return &synthesis{b: b, by: map[string]int{}, wrong: map[string]int{}, decided: map[string]int{}}
 }
 
-// The names of the tables, which appendices refer to.
-const (
-	tableTypes      = "fragment_failures"
-	tableCodes      = "failure_codes"
-	tableDomains    = "failure_domains"
-	tablePairs      = "failure_co_occurrence"
-	tableOrigin     = "failure_origin"
-	tableSignature  = "failure_signature"
-	tableChallenge  = "challenge_cases"
-	tableOverlap    = "challenge_overlap"
-	tableLikeness   = "challenge_features"
-	tableQuestions  = "validity_questions"
-	tableDefensible = "gold_defensibility"
-	tableSingle     = "single_failures"
-)
-
 // blocks are the tables about failures, challenge cases and validity.
 func (s *synthesis) blocks(r eval.Results) (blocks []eval.Block) {
 	if s.b.main == "" || s.judged == 0 {
@@ -112,7 +96,7 @@ func (s *synthesis) order() {
 
 // types counts failures by condition and type.
 func (s *synthesis) types() *eval.Table {
-	t := &eval.Table{Name: tableTypes, Title: "Failures of " + s.b.main, Columns: []string{"condition", "fragments", "failed", "type 1", "type 2", "type 3", "coded"},
+	t := &eval.Table{Name: "fragment_failures", Title: "Failures of " + s.b.main, Columns: []string{"condition", "fragments", "failed", "type 1", "type 2", "type 3", "coded"},
 		Note: "The type of a fragment is that of its clearest failed run: type 1, coherent and incorrect, if there is one. Only type 1 is coded."}
 	for _, condition := range s.b.conditions {
 		n := map[string]int{}
@@ -134,7 +118,7 @@ func (s *synthesis) types() *eval.Table {
 
 // single has the failed runs of fragments that pass, with their codes.
 func (s *synthesis) single() *eval.Table {
-	t := &eval.Table{Name: tableSingle, Title: "Single failures of " + s.b.main, Columns: []string{"condition", "fragments", "pass with a failed run of type 1", "coded", "codes"},
+	t := &eval.Table{Name: "single_failures", Title: "Single failures of " + s.b.main, Columns: []string{"condition", "fragments", "pass with a failed run of type 1", "coded", "codes"},
 		Note: "Exploratory: of fragments that pass by most of their runs. No other table counts them."}
 	for _, condition := range s.b.conditions {
 		n, coded := 0, 0
@@ -213,7 +197,7 @@ func (s *synthesis) conditionCells(by map[string]int) (cells []eval.Cell) {
 }
 
 func (s *synthesis) codes() *eval.Table {
-	t := &eval.Table{Name: tableCodes, Title: "Failure codes", Columns: s.conditionColumns("code", "meaning", "primary", "any place", "of coded failures"),
+	t := &eval.Table{Name: "failure_codes", Title: "Failure codes", Columns: s.conditionColumns("code", "meaning", "primary", "any place", "of coded failures"),
 		Note: fmt.Sprintf("%s coded. A failure has one to three codes; shares count it once for each.", text.Plural(len(s.coded), "failure is", "failures are"))}
 	names, meanings := s.b.codes()
 	for _, name := range s.names() {
@@ -231,7 +215,7 @@ func (s *synthesis) codes() *eval.Table {
 // domains has the failures with a code of each domain. The test of conditions is of the
 // first two.
 func (s *synthesis) domains(r eval.Results) *eval.Table {
-	t := &eval.Table{Name: tableDomains, Title: "Failures by domain", Columns: s.conditionColumns("domain", "failures", "of all failures", "most common code"), Note: "The shares of conditions are those of coded failures." + s.uncoded()}
+	t := &eval.Table{Name: "failure_domains", Title: "Failures by domain", Columns: s.conditionColumns("domain", "failures", "of all failures", "most common code"), Note: "The shares of conditions are those of coded failures." + s.uncoded()}
 	var tables [][2][2]int
 	for i, d := range s.b.domains {
 		n, by := s.count(s.inDomain(i + 1))
@@ -294,7 +278,7 @@ func (s *synthesis) mostCommon(domain int) string {
 
 // pairs has how often two codes occur together.
 func (s *synthesis) pairs(r eval.Results) *eval.Table {
-	t := &eval.Table{Name: tablePairs, Title: "Codes that occur together", Columns: []string{"code", "and", "both", "first alone", "second alone", "neither", "lift", "exact p", "Holm"},
+	t := &eval.Table{Name: "failure_co_occurrence", Title: "Codes that occur together", Columns: []string{"code", "and", "both", "first alone", "second alone", "neither", "lift", "exact p", "Holm"},
 		Note: "Pairs that occur together at least once. Lift is the share with both over the product of the shares; Fisher's exact test of the coded failures, with Holm's correction for all pairs of used codes."}
 	names := s.names()
 	var tables [][2][2]int
@@ -322,7 +306,7 @@ func (s *synthesis) pairs(r eval.Results) *eval.Table {
 
 // origin compares codes of the checklist with emergent ones.
 func (s *synthesis) origin() *eval.Table {
-	t := &eval.Table{Name: tableOrigin, Title: "Codes of the checklist and emergent ones", Columns: []string{"origin", "as primary code", "share", "uses", "different codes"},
+	t := &eval.Table{Name: "failure_origin", Title: "Codes of the checklist and emergent ones", Columns: []string{"origin", "as primary code", "share", "uses", "different codes"},
 		Note: "Emergent codes show breakdowns that the checklist does not foresee."}
 	for _, origin := range []string{"deductive", "inductive"} {
 		primary, uses := 0, 0
@@ -346,7 +330,7 @@ func (s *synthesis) origin() *eval.Table {
 
 // signature is what is typical of the failures, in a few lines.
 func (s *synthesis) signature() *eval.Table {
-	t := &eval.Table{Name: tableSignature, Title: "Signature of the failures of " + s.b.main, Columns: []string{"", ""}}
+	t := &eval.Table{Name: "failure_signature", Title: "Signature of the failures of " + s.b.main, Columns: []string{"", ""}}
 	type ranked struct {
 		name string
 		n    int

@@ -219,7 +219,7 @@ func (l *loader) value(s *table.Columns, r table.Row, c column, t Table) {
 			return
 		}
 	case asDate:
-		if !validDate(cell) {
+		if _, err := text.ParseDate(cell); err != nil || !isoDate.MatchString(cell) {
 			fault("want a date such as 2026-01-31, got %q", cell)
 			return
 		}
@@ -294,12 +294,6 @@ func (l *loader) parseDomains(s string) ([]int, error) {
 var isoDate = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}$`)
 
 var validURL = regexp.MustCompile(`^https?://[^/\s]+(/\S*)?$`)
-
-// validDate reports whether a text is a day in ISO form.
-func validDate(s string) bool {
-	_, err := text.ParseDate(s)
-	return err == nil && isoDate.MatchString(s)
-}
 
 // sentences counts the sentences of a text.
 func sentences(s string) (n int) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/spanfile"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -141,11 +142,7 @@ func encodeAnswer(spans []spanfile.Span) []byte {
 	for i, s := range spans {
 		list[i] = entryOf(s)
 	}
-	b, err := json.Marshal(map[string]any{"spans": list})
-	if err != nil {
-		panic("spans: " + err.Error()) // texts and finite numbers always encode
-	}
-	return b
+	return kit.JSON(map[string]any{"spans": list})
 }
 
 // Why an answer is malformed or a trial has no spans, and notes on answers.

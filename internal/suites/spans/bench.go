@@ -33,7 +33,6 @@ type Bench struct {
 	roles    map[string]int // numbers of roles, for macro F1
 	judge    *study.Model   // nil for studies without a judge
 	judging  judging
-	cases    kit.KnownCases
 	worded   string                  // hash of the study's own words for the judge
 	reading  eval.Hash               // of what answers and judgements are read with
 	trusted  bool                    // whether the judge's verdicts count

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"cmp"
 	_ "embed"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -316,9 +315,5 @@ func withStep(j *judgement) []byte {
 	if out.Step = j.parsed.Step; out.Step != verdict.Enhanced {
 		out.Raw = &j.parsed.Raw
 	}
-	data, err := json.Marshal(out)
-	if err != nil {
-		panic("spans: " + err.Error()) // texts and finite numbers always encode
-	}
-	return data
+	return kit.JSON(out)
 }

@@ -50,9 +50,6 @@ func (b *Bench) ask(ctx context.Context, r *record, spans []spanfile.Span, right
 	return []eval.Verdict{v}, nil
 }
 
-// Known are the cases of judge.cases.
-func (b *Bench) Known() *kit.KnownCases { return &b.cases }
-
 // JudgeCase asks the judge about a known case.
 func (b *Bench) JudgeCase(ctx context.Context, c kit.KnownCase, ask eval.Asker) ([]eval.Verdict, error) {
 	r := b.Datum(c.Item)
@@ -89,7 +86,7 @@ func (b *Bench) CaseVerdict(c kit.KnownCase, vs []eval.Verdict) (pass bool, miss
 
 // readCases reads the known cases of the study.
 func (b *Bench) readCases(f *study.File, s *Study, errs *study.Errors) {
-	b.cases.Read(f, s.Judging, b.judge, b.Items(), func(c kit.KnownCase) error {
+	b.Cases.Read(f, s.Judging, b.judge, b.Items(), func(c kit.KnownCase) error {
 		a, err := b.readAnswer([]byte(c.Answer), b.Datum(c.Item).Text)
 		if err == nil && (a.dropped > 0 || slices.Contains(a.notes, spanfile.Unaligned)) {
 			err = errors.New("a span of it is not in the text")

@@ -1,8 +1,6 @@
 package spans
 
 import (
-	"strings"
-
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/measure/span"
 	"github.com/scruple-eval/scruple/internal/spanfile"
@@ -88,8 +86,7 @@ func (b *Bench) readJudgement(t *trial) {
 		}
 		switch {
 		case v.Err != "":
-			line, _, _ := strings.Cut(v.Err, "\n")
-			j.missing, j.failed = "no judgement: "+text.Shorten(line, 120), true
+			j.missing, j.failed = "no judgement: "+text.Shorten(text.FirstLine(v.Err), 120), true
 			j.parsed = verdict.Parsed{Result: verdict.Empty(), Step: verdict.None, Raw: string(v.Data)}
 			return
 		case !t.readable:

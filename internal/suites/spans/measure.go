@@ -1,6 +1,7 @@
 package spans
 
 import (
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -14,28 +15,15 @@ import (
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
+//go:embed measure.txt
+var measureHelp string
+
 // measureCommand scores spans of other programs.
 func measureCommand() kit.Command {
 	return kit.Command{
 		Name:  "measure",
 		Short: "score labelled spans against gold, as conlleval and nervaluate do",
-		Long: `Reads gold and predicted spans, plain or gzipped: JSON Lines ({"id", "text",
-"spans": [{"start", "end", "label"}]}), CoNLL files (a token and its tag per line;
-BIO, BIOES or IOB1), or any other format of the spans suite. One file may be -,
-standard input. A CoNLL file with three columns has gold in the second-last one: give
-it as --pred alone.
-
-Schemes:
-  strict   same borders and label
-  exact    same borders
-  partial  overlap; half a point unless the borders are the same
-  type     overlap and the same label
-  conll    same borders and label, counted and printed as conlleval does
-
-The first four are those of MUC-5 and SemEval-2013 task 9, as in nervaluate 1.2.
-Texts are matched by id, sentences of CoNLL files by their order. Texts that only
-gold has count as not labelled; texts that only the prediction has are an error. A span
-that is not in its text matches nothing: it counts as missed or spurious.`,
+		Long:  measureHelp,
 		New: func(f *flag.FlagSet) func(kit.Call) (fmt.Stringer, error) {
 			gold := f.String("gold", "", "file with gold spans, - for standard input")
 			predicted := f.String("pred", "", "file with predicted spans, - for standard input")

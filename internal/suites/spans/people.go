@@ -3,7 +3,6 @@ package spans
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -91,21 +90,12 @@ func (b *Bench) readPeople(f *study.File, s *Study, errs *study.Errors) {
 	}
 	path := f.Resolve(s.Human)
 	unchecked := 0
-	_, err := table.Records(path, table.Texts{Names: []string{"id", "arm", "by"}, Verbatim: "text"}, func(line int, data []byte, err error) {
-		var w peopleLine
-		if err == nil {
-			err = dataset.DecodeStrict(data, &w)
-		}
-		switch {
-		case err != nil:
-		case w.Result.Kind() == 'n':
+	err := kit.Records(path, table.Texts{Names: []string{"id", "arm", "by"}, Verbatim: "text"}, errs, func(_ int, w *peopleLine) error {
+		if w.Result.Kind() == 'n' {
 			unchecked++
-		default:
-			err = b.addChecked(&w)
+			return nil
 		}
-		if err != nil {
-			errs.Add(fmt.Errorf("%s:%d: %w", path, line, err))
-		}
+		return b.addChecked(w)
 	})
 	if err != nil {
 		errs.Add(f.Errorf("human", "%w", err))
@@ -249,9 +239,5 @@ func spansOnly(spans []spanfile.Span) jsontext.Value {
 		s.Confidence = spanfile.Unstated
 		list = append(list, entryOf(s))
 	}
-	data, err := json.Marshal(list)
-	if err != nil {
-		panic("spans: " + err.Error()) // texts and numbers always encode
-	}
-	return data
+	return jsontext.Value(kit.JSON(list))
 }

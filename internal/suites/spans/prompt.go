@@ -7,6 +7,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/model/simulated"
 	"github.com/scruple-eval/scruple/internal/spanfile"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 )
 
 // PromptVersion is part of the hash of every arm that asks a model, so that a run
@@ -36,12 +37,8 @@ func (b *Bench) answerSchema() json.RawMessage {
 		"role":       object{"type": "string", "enum": b.taxonomy.Roles()},
 		"confidence": object{"type": "number"},
 	}}
-	data, err := json.Marshal(object{"type": "object", "additionalProperties": false, "required": []string{"spans"},
+	return kit.JSON(object{"type": "object", "additionalProperties": false, "required": []string{"spans"},
 		"properties": object{"spans": object{"type": "array", "items": entry}}})
-	if err != nil {
-		panic("spans: " + err.Error()) // maps of strings always marshal
-	}
-	return data
 }
 
 // simulatedAnswer is the sheet of a simulated labeller. It misses a span, or gives
@@ -57,9 +54,7 @@ func (b *Bench) simulatedAnswer(r *record) json.RawMessage {
 
 func (b *Bench) partOf(s spanfile.Span, confidence float64) string {
 	s.Confidence = confidence
-	data := string(encodeAnswer([]spanfile.Span{s}))
-	data = strings.TrimSuffix(strings.TrimPrefix(data, `{"spans":[`), `]}`)
-	return data + ","
+	return string(kit.JSON(entryOf(s))) + ","
 }
 
 // relabelled is a span with a wrong role: the first of the next category.

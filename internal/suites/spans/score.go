@@ -30,13 +30,13 @@ func (b *Bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
 			}
 			return dst
 		}
-		dst = append(dst, share(metricReadable, int(kit.Indicator(t.readable)), 1))
+		dst = append(dst, share("readable", int(kit.Indicator(t.readable)), 1))
 		if n := len(t.spans); n > 0 {
 			aligned := 0
 			for _, note := range t.notes {
 				aligned += int(kit.Indicator(note == ""))
 			}
-			dst = append(dst, share(metricAligned, aligned, n))
+			dst = append(dst, share("aligned", aligned, n))
 		}
 		if r.Labelled {
 			dst = b.scoreGold(dst, t)
@@ -150,8 +150,8 @@ func (b *Bench) scoreGold(dst []eval.Score, t *trial) []eval.Score {
 			borders += max(p.gold.Start-p.span.Start, p.span.Start-p.gold.Start) + max(p.gold.End-p.span.End, p.span.End-p.gold.End)
 		}
 	}
-	ratio(metricIoU, iou, pairs)
-	ratio(metricBoundary, float64(borders), pairs)
+	ratio("mean_iou", iou, pairs)
+	ratio("boundary_error", float64(borders), pairs)
 	return dst
 }
 
@@ -161,7 +161,7 @@ const lostList = "the judge's list of errors is not complete"
 // scoreJudge scores an answer by its judgement.
 func (b *Bench) scoreJudge(dst []eval.Score, t *trial) []eval.Score {
 	if len(t.parsed.Raw) > 0 {
-		dst = append(dst, share(metricParsed, int(kit.Indicator(t.parsed.Step == verdict.Enhanced || t.parsed.Step == verdict.Repaired)), 1))
+		dst = append(dst, share("judgement_parsed", int(kit.Indicator(t.parsed.Step == verdict.Enhanced || t.parsed.Step == verdict.Repaired)), 1))
 	}
 	missing, n := t.missing, len(t.spans)
 	if !b.trusted && t.arm.snapshot == nil {

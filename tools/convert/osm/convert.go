@@ -47,11 +47,7 @@ func convertFile(path string, stdout, stderr io.Writer) error {
 	}
 	w := bufio.NewWriter(stdout)
 	for _, item := range items {
-		line, err := item.Marshal()
-		if err != nil {
-			return err
-		}
-		_, _ = w.Write(append(line, '\n')) // Flush says what went wrong
+		_, _ = w.WriteString(item.Record() + "\n") // Flush says what went wrong
 	}
 	for _, n := range notes {
 		fmt.Fprintln(stderr, "note:", n)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 
 	"pgregory.net/rapid"
 )
@@ -206,11 +207,11 @@ func TestReadHours(t *testing.T) {
 		}
 	}
 	var written any
-	if err := json.Unmarshal(JSON(&h), &written); err != nil {
+	if err := json.Unmarshal(kit.JSON(&h), &written); err != nil {
 		t.Fatal(err)
 	}
 	if back, errs := readHours(written); len(errs) > 0 || !cmp.Equal(back, h) {
-		t.Errorf("%s becomes %s (%v)", JSON(&h), JSON(&back), errs)
+		t.Errorf("%s becomes %s (%v)", kit.JSON(&h), kit.JSON(&back), errs)
 	}
 	v = nil
 	_ = json.Unmarshal([]byte(`{"Monday":"11-21","Moonday":"9:0-10:0","Tuesday":5,"Friday":"9:0-10:0"}`), &v)

@@ -48,7 +48,7 @@ func (i *Item) At(path string) any {
 }
 
 // A Review is a user's review of an item. It is encoded as pipelines get it;
-// [Review.Marshal] writes files.
+// [Review.Record] writes files.
 type Review struct {
 	ID     string  `json:"-"`
 	ItemID string  `json:"-"`

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 	prose "github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -52,7 +53,7 @@ func ParseLiteral(s string) (v any, err error) {
 func appendJSON(out []byte, token string) ([]byte, error) {
 	if strings.ContainsAny(token, `'"`) {
 		text, err := unquote(token)
-		return append(out, JSON(text)...), err
+		return append(out, kit.JSON(text)...), err
 	}
 	switch token {
 	case "]", "}":

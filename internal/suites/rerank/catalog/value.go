@@ -1,11 +1,12 @@
 package catalog
 
 import (
-	"encoding/json"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 )
 
 // Kind names the type of a value in messages.
@@ -72,14 +73,5 @@ func Text(v any) string {
 	case bool:
 		return strconv.FormatBool(v)
 	}
-	return string(JSON(v))
-}
-
-// JSON encodes a value. Keys are sorted, so equal values have equal bytes.
-func JSON(v any) json.RawMessage {
-	b, err := json.Marshal(v)
-	if err != nil {
-		panic("catalog: " + err.Error()) // a value comes from JSON
-	}
-	return b
+	return string(kit.JSON(v))
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"pgregory.net/rapid"
 )
 
@@ -130,7 +131,7 @@ func TestParseLiteral(t *testing.T) {
 		`{'a': 1, 'a': 2}`: `{"a":2}`, `[1, 'a', None,]`: `[1,"a",null]`, `[]`: `[]`, `{'a': {'b': [True]}}`: `{"a":{"b":[true]}}`,
 	} {
 		v, err := ParseLiteral(in)
-		b := JSON(v)
+		b := kit.JSON(v)
 		if err != nil || string(b) != want {
 			t.Errorf("%s is %s (%v), want %s", in, b, err, want)
 		}

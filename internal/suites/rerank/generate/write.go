@@ -33,22 +33,18 @@ func (d *Data) Files() []kit.File {
 		users = append(users, d.Catalog.Users[id])
 	}
 	return []kit.File{
-		lines(ItemsFile, d.Catalog.Items, (*catalog.Item).Marshal),
-		lines(ReviewsFile, reviews, (*catalog.Review).Marshal),
-		lines(UsersFile, users, (*catalog.User).Marshal),
-		lines(RequestsFile, d.Requests, request.Marshal),
+		lines(ItemsFile, d.Catalog.Items, (*catalog.Item).Record),
+		lines(ReviewsFile, reviews, (*catalog.Review).Record),
+		lines(UsersFile, users, (*catalog.User).Record),
+		lines(RequestsFile, d.Requests, request.Line),
 		kit.Bytes(ReadmeFile, []byte(d.readme(len(reviews)))),
 	}
 }
 
-func lines[T any](path string, list []T, marshal func(T) ([]byte, error)) kit.File {
+func lines[T any](path string, list []T, line func(T) string) kit.File {
 	return kit.File{Path: path, Write: func(w io.Writer) error {
 		for _, x := range list {
-			line, err := marshal(x)
-			if err == nil {
-				_, err = w.Write(append(line, '\n'))
-			}
-			if err != nil {
+			if _, err := io.WriteString(w, line(x)+"\n"); err != nil {
 				return err
 			}
 		}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/eval"
-	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -123,4 +123,4 @@ func (n *numbers) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-func jsonText(v any) string { return string(catalog.JSON(v)) }
+func jsonText(v any) string { return string(kit.JSON(v)) }

@@ -65,10 +65,7 @@ func newCard(c *Candidate, g *catalog.Graph) *card {
 	return k
 }
 
-const (
-	reviewTag = `<review candidate="`
-	noReviews = "no reviews\n"
-)
+const reviewTag = `<review candidate="`
 
 // reviews lists the reviews of a candidate by these people, or by everybody if people is
 // nil, with this number of the candidate.
@@ -79,7 +76,7 @@ func (s *session) reviews(i, number int, people map[string]bool) (list []string)
 		}
 	}
 	if list == nil {
-		return []string{noReviews}
+		return []string{"no reviews\n"}
 	}
 	return list
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
 )
 
@@ -267,7 +268,7 @@ func (e *Evidence) MarshalJSON() ([]byte, error) {
 	}
 	values := func(names ...string) {
 		for _, test := range names {
-			add(test, catalog.JSON(tests[test]), tests[test] != nil)
+			add(test, kit.JSON(tests[test]), tests[test] != nil)
 		}
 	}
 	text("kind", e.Kind)
@@ -289,5 +290,5 @@ func (e *Evidence) MarshalJSON() ([]byte, error) {
 	add("names", e.Names, len(e.Names) > 0)
 	add("hops", e.Hops, e.Kind == SocialFilter)
 	add("min_matches", e.MinMatches, e.MinMatches > 1)
-	return o.JSON()
+	return []byte(o.JSON()), nil
 }

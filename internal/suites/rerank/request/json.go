@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/dataset"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 )
 
 // record is the file format of a request.
@@ -60,11 +61,11 @@ func (g golds) MarshalJSON() ([]byte, error) {
 	}
 	switch {
 	case slices.ContainsFunc(g, func(right Graded) bool { return right.Grade != 1 }):
-		return marshal(grades)
+		return []byte(kit.PlainJSON(grades)), nil
 	case len(g) > 1:
-		return marshal(ids)
+		return []byte(kit.PlainJSON(ids)), nil
 	}
-	return marshal(strings.Join(ids, ""))
+	return []byte(kit.PlainJSON(strings.Join(ids, ""))), nil
 }
 
 // check returns an error for an empty or repeated id and for a grade below 1.
@@ -128,8 +129,8 @@ func decode(line []byte) (Request, []error) {
 	return r, append(errs, Check(r.Structure)...)
 }
 
-// Marshal encodes a request as one line of a file for [Load].
-func Marshal(r Request) ([]byte, error) {
+// Line encodes a request as one line of a file for [Load].
+func Line(r Request) string {
 	raw := record{ID: r.ID, Group: r.Group, Scenario: r.Scenario, Text: r.Text, Shorthand: r.Shorthand, Structure: r.Structure}
 	if r.Gold != "" {
 		raw.Gold = r.Answers()
@@ -137,16 +138,5 @@ func Marshal(r Request) ([]byte, error) {
 	if r.Structure != nil && raw.Shorthand == "" {
 		raw.Shorthand = r.Structure.Shorthand()
 	}
-	return marshal(raw)
-}
-
-// marshal does not escape <, > and &.
-func marshal(v any) ([]byte, error) {
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, fmt.Errorf("writing request: %w", err)
-	}
-	return []byte(strings.TrimSuffix(b.String(), "\n")), nil
+	return kit.PlainJSON(raw)
 }

@@ -1,6 +1,6 @@
 package request
 
-import "encoding/json"
+import "github.com/scruple-eval/scruple/internal/suites/kit"
 
 // A Request describes an item that a user looks for.
 type Request struct {
@@ -151,13 +151,7 @@ type Evidence struct {
 }
 
 // Key returns equal strings for equal evidence.
-func (e *Evidence) Key() string {
-	b, err := json.Marshal(e)
-	if err != nil {
-		panic("request: " + err.Error()) // evidence is valid JSON
-	}
-	return string(b)
-}
+func (e *Evidence) Key() string { return string(kit.JSON(e)) }
 
 // AboutReviews reports whether a condition is about reviews, not attributes or hours.
 func (e *Evidence) AboutReviews() bool { return e.Kind != ItemMeta && e.Kind != ItemMetaHours }

@@ -61,11 +61,8 @@ func TestEvidence(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", in, diff)
 		}
 		// What is written is read back the same.
-		line, err := Marshal(Request{ID: "R1", Group: "G01", Text: "<t>", Gold: "g", Structure: &Node{Aspect: "a", Evidence: got}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		back, errs := decode(line)
+		line := Line(Request{ID: "R1", Group: "G01", Text: "<t>", Gold: "g", Structure: &Node{Aspect: "a", Evidence: got}})
+		back, errs := decode([]byte(line))
 		if len(errs) > 0 || cmp.Diff(got, back.Structure.Evidence, sameValue) != "" {
 			t.Errorf("%s (%v)\n%s", line, errs, cmp.Diff(got, back.Structure.Evidence, sameValue))
 		}
@@ -297,11 +294,7 @@ func TestGold(t *testing.T) {
 			if len(errs) > 0 || r.Gold != want.gold || !cmp.Equal(r.Right, want.right) {
 				t.Errorf("%s reads as %q, %v, %v", line, r.Gold, r.Right, errs)
 			}
-			written, err := Marshal(r)
-			if err != nil {
-				t.Fatal(err)
-			}
-			line = string(written)
+			line = Line(r)
 		}
 	}
 	one := Request{Gold: "a"}

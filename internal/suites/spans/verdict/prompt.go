@@ -56,11 +56,7 @@ func Schema(t *label.Taxonomy) json.RawMessage {
 		categories.Properties.Set(name, &jsonschema.Schema{AnyOf: []*jsonschema.Schema{score, {Type: "null"}}})
 	}
 	s.Properties.Set("categoryScores", categories)
-	b, err := json.Marshal(s)
-	if err != nil {
-		panic("verdict: " + err.Error()) // a schema of strings always marshals
-	}
-	return b
+	return kit.JSON(s)
 }
 
 //go:embed prompt.txt

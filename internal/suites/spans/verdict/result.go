@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/spanfile"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/suites/spans/label"
 )
 
@@ -267,10 +268,4 @@ func fixed2(x float64) string {
 }
 
 // Encode is the result as JSON, with keys in a fixed order.
-func (r *Result) Encode() []byte {
-	b, err := json.Marshal(r)
-	if err != nil {
-		panic("verdict: " + err.Error()) // only NaN cannot be encoded, and the parser gives none
-	}
-	return b
-}
+func (r *Result) Encode() []byte { return kit.JSON(r) } // the parser gives no NaN
