@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -105,6 +106,9 @@ func (s source) loadWith(env experiment.Env) (*experiment.Experiment, error) {
 	x, err := experiment.Load(s.path, s.overrides, env)
 	if err != nil {
 		return nil, s.orLocked(err)
+	}
+	if len(x.Items()) > manyItems && os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(60)
 	}
 	if s.store == "" {
 		return x, nil
@@ -345,6 +349,11 @@ func isFolder(arg string) error {
 	}
 	return fmt.Errorf("%s is a folder, not a study file: did you mean %q?", arg, inside)
 }
+
+// manyItems is the number of items from which the garbage collector runs more
+// often: the data kept for each item add up, and memory then matters more than
+// collection time.
+const manyItems = 20_000
 
 // warnOf prints the first few warnings about a study's data on standard error.
 func (a *app) warnOf(x *experiment.Experiment) {

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -105,9 +104,6 @@ func (a *app) run(ctx context.Context, arg string, opt runOptions) (err error) {
 		return fmt.Errorf("run --gate: %w", errNoRules)
 	}
 	a.warnOf(x)
-	if len(x.Items()) > manyItems && a.getenv("GOGC") == "" {
-		debug.SetGCPercent(60)
-	}
 	if opt.maxCalls < 0 {
 		return fmt.Errorf("--max-calls %d: want the number of requests, at least 1", opt.maxCalls)
 	}
@@ -210,11 +206,6 @@ func record(ctx context.Context, db *store.DB, tape *recorded.Recorder, from sou
 	}
 	return tape.Start(opt.record, true)
 }
-
-// manyItems is the number of items from which the garbage collector runs more
-// often: the data kept for each item add up, and memory then matters more than
-// collection time.
-const manyItems = 20_000
 
 // ask performs the pending part of a run, shows progress, and stops at Ctrl-C.
 func (a *app) ask(ctx context.Context, db *store.DB, r *experiment.Run, models map[string]*run.Model, opt runOptions) error {

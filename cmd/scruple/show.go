@@ -259,11 +259,17 @@ func reportVerb(a *app) *cobra.Command {
 }
 
 func compareVerb(a *app) *cobra.Command {
-	var metric string
+	var metric, format string
 	var fail bool
 	c := a.verb("compare", func(c *cobra.Command, args []string) error {
+		switch a.json = a.json || format == "json"; format {
+		case "terminal", "markdown", "md", "json":
+		default:
+			return fmt.Errorf("--format %q: the formats are terminal, markdown, json", format)
+		}
+		to := shownAs{metric, strings.HasPrefix(format, "m")}
 		if len(args) == 2 {
-			return a.compareRuns(c.Context(), args[0], args[1], metric, fail)
+			return a.compareRuns(c.Context(), args[0], args[1], to, fail)
 		}
 		if fail {
 			return fmt.Errorf("compare --fail-on-regression %s: name two runs: of one, `scruple gate` decides by the rules of its study", args[0])
@@ -273,26 +279,44 @@ func compareVerb(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.showComparisons(result.Analysis, metric)
+			return a.showComparisons(report.Differences{Analysis: result.Analysis}, to)
 		})(c, args)
 	})
+	c.Flags().StringVar(&format, "format", "terminal", "terminal | markdown | json")
 	c.Flags().StringVar(&metric, "metric", "", "show only this metric")
 	c.Flags().BoolVar(&fail, "fail-on-regression", false, "of two runs: exit 1 if the second regressed, 3 if that cannot be decided")
 	return c
 }
 
-// showComparisons prints the comparisons of an analysis on one metric, or on all.
-func (a *app) showComparisons(all *analyse.Analysis, metric string) error {
-	shown, err := a.compared(all, metric)
+// shownAs says which comparisons are shown, and how.
+type shownAs struct {
+	metric   string // "": of all
+	markdown bool
+}
+
+// showComparisons prints differences on one metric, or on all.
+func (a *app) showComparisons(d report.Differences, to shownAs) error {
+	shown, err := a.compared(d.Analysis, to.metric)
 	if err != nil {
 		return err
 	}
 	if a.json {
-		return printJSON(a.out, shown)
+		if d.Trend == nil {
+			return printJSON(a.out, shown)
+		}
+		return printJSON(a.out, struct {
+			gate.Trend
+			Comparisons []analyse.Comparison `json:"comparisons"`
+			Tables      []eval.Table         `json:"tables"`
+		}{*d.Trend, shown, append([]eval.Table{}, d.Tables...)})
 	}
-	only := *all
+	only := *d.Analysis
 	only.Comparisons = shown
-	return report.Comparisons(a.out, &only, a.terminal())
+	d.Analysis = &only
+	if to.markdown {
+		return d.Markdown(a.out)
+	}
+	return d.Terminal(a.out, a.terminal())
 }
 
 // compared lists the comparisons on a metric, or on all. JSON has no room for notices.
@@ -332,7 +356,7 @@ func checkCompared(a *analyse.Analysis, metric string) error {
 }
 
 // compareRuns compares the second run with the first.
-func (a *app) compareRuns(ctx context.Context, first, second, metric string, fail bool) error {
+func (a *app) compareRuns(ctx context.Context, first, second string, to shownAs, fail bool) error {
 	older, err := a.side(ctx, first, second)
 	if err != nil {
 		return err
@@ -352,27 +376,13 @@ func (a *app) compareRuns(ctx context.Context, first, second, metric string, fai
 	if err != nil {
 		return err
 	}
-	a.say("%s against %s\n", newer.Run.ID, older.Run.ID)
-	warn := a.say
 	if a.json {
-		warn = a.warn
-	}
-	for _, w := range result.Warnings {
-		warn("warning: %s", say.PlainLine(w))
+		for _, w := range result.Warnings {
+			a.warn("warning: %s", say.PlainLine(w))
+		}
 	}
 	trend := gate.TrendOf(result)
-	if a.json {
-		var shown []analyse.Comparison
-		if shown, err = a.compared(result, metric); err == nil {
-			err = printJSON(a.out, struct {
-				gate.Trend
-				Comparisons []analyse.Comparison `json:"comparisons"`
-				Tables      []eval.Table         `json:"tables"`
-			}{trend, shown, append([]eval.Table{}, result.Tables...)})
-		}
-	} else if err = a.showComparisons(result, metric); err == nil {
-		err = errors.Join(report.Tables(a.out, result.Tables, result.Study.Alpha, a.terminal()), report.Trend(a.out, trend, a.terminal()))
-	}
+	err = a.showComparisons(report.Differences{Analysis: result, Title: newer.Run.ID + " against " + older.Run.ID, Trend: &trend}, to)
 	if err == nil && fail && trend.Exit() != exitOK {
 		return exit(trend.Exit(), nil)
 	}

@@ -1,6 +1,7 @@
 package analyse
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"maps"
@@ -96,6 +97,34 @@ func (e *estimator) kind(part eval.Row) int32 {
 		e.at[string(e.key)], e.kinds = k, append(e.kinds, part)
 	}
 	return k
+}
+
+// ordered numbers the kinds of a metric with parts by their first numbers. An estimate that sorts its
+// parts, such as a calibration error, then finds them sorted in each of the resamples, which with
+// continuous confidences are of as many kinds as there are spans. It adds up whole numbers or
+// sorts; that of whole rows may add up others, in the order in which it has them.
+func (e *estimator) ordered(lists ...[][]stats.Count) {
+	if e.Parts == 0 {
+		return
+	}
+	order, place := make([]int32, len(e.kinds)), make([]int32, len(e.kinds))
+	for k := range order {
+		order[k] = int32(k)
+	}
+	slices.SortFunc(order, func(a, b int32) int { return slices.Compare(e.kinds[a], e.kinds[b]) })
+	kinds := make([]eval.Row, len(order))
+	for at, k := range order {
+		kinds[at], place[k] = e.kinds[k], int32(at)
+	}
+	e.kinds, e.at = kinds, nil // all are known
+	for _, clusters := range lists {
+		for _, counts := range clusters {
+			for i := range counts {
+				counts[i].Kind = place[counts[i].Kind]
+			}
+			slices.SortFunc(counts, func(a, b stats.Count) int { return cmp.Compare(a.Kind, b.Kind) })
+		}
+	}
 }
 
 // Above so many clusters, so many groups of them are drawn instead: they are as independent, and
@@ -197,6 +226,7 @@ func (c *Collector) estimateRows(arm string, metric int, s selection, at end, q 
 	}
 	estimate := newEstimator(m)
 	counts := grouped(estimate.counted(clusters))
+	estimate.ordered(counts)
 	b, err := stats.BootstrapCounts(counts, len(estimate.kinds), estimate.of, stats.BootstrapOptions{
 		Resamples: q.Study.Resamples, Level: level, Seed: seed(q.Run.Seed, s.stratum, arm, m.Name), Workers: runtime.GOMAXPROCS(0)})
 	if err != nil {
@@ -261,6 +291,7 @@ func (c *Collector) compareRows(r *Comparison, k contest, s selection, t tester)
 	a, b := kept[0], kept[1]
 	estimate := newEstimator(m)
 	countsA, countsB := grouped(estimate.counted(a)), grouped(estimate.counted(b))
+	estimate.ordered(countsA, countsB)
 	kinds := len(estimate.kinds)
 	pairs, sums := make([][]stats.Count, len(countsA)), make([]float64, 2*kinds)
 	for i := range pairs {

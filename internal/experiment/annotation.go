@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -36,18 +37,22 @@ func (x *Experiment) completeTasks() error {
 type Subjects struct {
 	x      *Experiment
 	r      *Run // nil: no answers
-	scorer eval.Scorer
+	scorer func() (eval.Scorer, error) // that scores the run
 	ctx    context.Context
 }
 
 // Subjects returns the subjects of a study without a run.
 func (x *Experiment) Subjects(ctx context.Context) *Subjects {
-	return &Subjects{x: x, scorer: x.Bench, ctx: ctx}
+	return &Subjects{x: x, scorer: func() (eval.Scorer, error) { return x.Bench, nil }, ctx: ctx}
 }
 
-// Subjects returns the subjects of a study with the answers of a run.
+// Subjects returns the subjects of a study with the answers of a run. Queues are sorted as the
+// run is scored: a judge that failed its calibration sorts nothing.
 func (r *Run) Subjects(ctx context.Context) *Subjects {
-	return &Subjects{x: r.Experiment, r: r, scorer: r.Bench, ctx: ctx}
+	return &Subjects{x: r.Experiment, r: r, ctx: ctx, scorer: sync.OnceValues(func() (eval.Scorer, error) {
+		scorer, _, err := r.calibrate(ctx)
+		return scorer, err
+	})}
 }
 
 // Items returns the items of the study.
@@ -109,7 +114,11 @@ func (s *Subjects) Practice() ([]eval.Item, error) {
 }
 
 func (s *Subjects) queuer() (eval.Queuer, error) {
-	b := s.scorer.Capabilities().Queuer
+	scorer, err := s.scorer()
+	if err != nil {
+		return nil, err
+	}
+	b := scorer.Capabilities().Queuer
 	switch {
 	case b == nil:
 		return nil, fmt.Errorf("suite %s has no queues", s.x.Suite.Name)
@@ -121,11 +130,13 @@ func (s *Subjects) queuer() (eval.Queuer, error) {
 
 // Queue lists the answers of a queue of the suite, those of calibration arms left out.
 func (s *Subjects) Queue(name string) ([]eval.Queued, error) {
+	if s.r != nil { // the judge is measured by all of its verdicts
+		if err := s.complete(); err != nil {
+			return nil, err
+		}
+	}
 	b, err := s.queuer()
 	if err != nil {
-		return nil, err
-	}
-	if err := s.complete(); err != nil {
 		return nil, err
 	}
 	hidden := s.x.calibrationArms()
@@ -205,7 +216,7 @@ func (s *Subjects) Trials() ([]eval.Trial, error) {
 // Show shows an answer, or an item alone if the trial has no arm.
 func (s *Subjects) Show(t eval.Trial) (eval.Exhibit, error) {
 	if t.Arm == "" {
-		return s.scorer.Show(eval.CaseOf(t, eval.Outcome{Kind: eval.Failed}, nil))
+		return s.x.Bench.Show(eval.CaseOf(t, eval.Outcome{Kind: eval.Failed}, nil))
 	}
 	if s.r == nil {
 		return eval.Exhibit{}, errors.New("the study has no run: run it first")
@@ -221,7 +232,7 @@ func (s *Subjects) Show(t eval.Trial) (eval.Exhibit, error) {
 	for i := range c.Trials {
 		c.Trials[i].Verdicts = nil
 	}
-	return s.scorer.Show(c)
+	return s.x.Bench.Show(c)
 }
 
 // AddVerdicts stores verdicts of people that the run does not have yet.

@@ -90,7 +90,7 @@ func (x *Experiment) judgeOf(g discipline.Entry[discipline.Registration]) (m *ev
 	case j == nil:
 		return nil, "no accuracy on DEV is registered"
 	case j.Settings != x.Judge.Settings:
-		return nil, "the registered accuracy on DEV is of another judge or other settings"
+		return nil, "the registered accuracy on DEV is of another judge, other settings or other known cases"
 	default:
 		m := j.Measurement()
 		m.On = fmt.Sprintf("DEV (run %s, entry %d of the ledger)", j.Run, g.Seq)
@@ -99,13 +99,16 @@ func (x *Experiment) judgeOf(g discipline.Entry[discipline.Registration]) (m *ev
 }
 
 // judgeSettings is a hash of the settings of the judges and of the calibration arms in a
-// treatment.
+// treatment, and of the verdicts of people that they are measured by, as they are now.
 func (x *Experiment) judgeSettings(treatment []eval.Part) string {
 	parts := plan.JudgeParts(treatment)
 	for _, p := range treatment {
 		if id, isArm := strings.CutPrefix(p.Name, "arm "); isArm && x.calibrationArms()[id] {
 			parts = append(parts, p)
 		}
+	}
+	if j, ok := kit.Suited(x.Bench).(kit.CaseJudge); ok && j.Known().Any() {
+		parts = append(parts, j.Known().Part())
 	}
 	return eval.KeyOf(parts)
 }

@@ -63,22 +63,38 @@ func Tables(w io.Writer, tables []eval.Table, alpha float64, opt TerminalOptions
 	return put(w, "tables to the terminal", s.finished())
 }
 
-// Trend writes the verdict of a comparison of two runs.
-func Trend(w io.Writer, t gate.Trend, opt TerminalOptions) error {
-	s := newScreen(opt)
-	s.para(cmp.Or(map[string]tone{gate.Improved: good, gate.Regressed: bad}[t.Verdict], unsure), "Verdict: "+t.Verdict)
-	for _, reason := range t.Reasons {
-		s.text(muted, "  ", say.PlainLine(reason))
-	}
-	return put(w, "the verdict to the terminal", s.finished())
+// Differences are the comparisons of an analysis, a line each; of two runs, also what else
+// changed and the verdict.
+type Differences struct {
+	*analyse.Analysis
+	Title string // of two runs
+	Trend *gate.Trend
 }
 
-// Comparisons writes the comparisons of an analysis, a line each.
-func Comparisons(w io.Writer, a *analyse.Analysis, opt TerminalOptions) error {
-	b := newBuilder(Report{Analysis: a})
+// Terminal writes differences for a terminal.
+func (d Differences) Terminal(w io.Writer, opt TerminalOptions) error {
 	s := newScreen(opt)
+	d.render(s, s.shows()...)
+	return s.writeTo(w, "comparisons")
+}
+
+// Markdown writes differences as [Markdown] does a report.
+func (d Differences) Markdown(w io.Writer) error {
+	var m markdown
+	d.render(&m, everywhere, inText, atLength, filed)
+	return put(w, "the comparisons as Markdown", m.b.String())
+}
+
+func (d Differences) render(m medium, shows ...shown) {
+	if d.Title != "" {
+		m.heading(1, d.Title)
+	}
+	if d.Trend != nil {
+		m.list("!", d.Warnings)
+	}
+	b := newBuilder(Report{Analysis: d.Analysis})
 	for _, line := range b.notices() {
-		s.para(loud, line)
+		m.para(loud, line)
 	}
 	sec := b.comparisons()
 	if whole := b.wholeComparisons(); len(whole) > 0 {
@@ -88,8 +104,15 @@ func Comparisons(w io.Writer, a *analyse.Analysis, opt TerminalOptions) error {
 		}
 		sec.Blocks = append([]block{{Table: all}}, filter(sec.Blocks, func(b block) bool { return b.In == everywhere })...)
 	}
-	renderSection(s, sec, s.shows()...)
-	return s.writeTo(w, "comparisons")
+	renderSection(m, sec, shows...)
+	if d.Trend == nil {
+		return
+	}
+	for _, t := range d.Tables {
+		m.table(suiteTable(t, d.Study.Alpha))
+	}
+	m.para(cmp.Or(map[string]tone{gate.Improved: good, gate.Regressed: bad}[d.Trend.Verdict], unsure), "Verdict: "+d.Trend.Verdict)
+	m.list("", d.Trend.Reasons)
 }
 
 func (s *screen) writeTo(w io.Writer, what string) error {

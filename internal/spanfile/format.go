@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/table"
 	"github.com/scruple-eval/scruple/internal/text"
@@ -52,10 +54,10 @@ type Doc struct {
 	Spans                 []Span
 	Labelled              bool // spans were given, if only an empty list
 	Realigned, Unaligned  int
-	Tokens, Tags          []string // in tagged formats
-	Other                 []string // tags of the second-last column of a CoNLL file with three
-	Failed                string   // why there are no spans
-	Result                *SnapshotResult
+	Tokens, Tags          []string       // in tagged formats
+	Other                 []string       // tags of the second-last column of a CoNLL file with three
+	Failed                string         // why there are no spans
+	Result                jsontext.Value // of a snapshot, as the file has it; see Recorded
 }
 
 // Options say how to read a file.
@@ -82,15 +84,21 @@ func Read(path string, o Options) (*Data, error) {
 		return nil, err
 	}
 	o.Name = cmp.Or(o.Name, path)
-	return ReadFrom(bytes.NewReader(data), o)
+	return Parse(data, o)
 }
 
 // ReadFrom is [Read] for an open file.
 func ReadFrom(r io.Reader, o Options) (*Data, error) {
 	data, err := io.ReadAll(r)
-	if err == nil {
-		data, err = dataset.Unpack(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: reading: %w", o.Name, err)
 	}
+	return Parse(data, o)
+}
+
+// Parse is [Read] for the content of a file, which must not change.
+func Parse(data []byte, o Options) (*Data, error) {
+	data, err := dataset.Unpack(data)
 	if err != nil {
 		return nil, fmt.Errorf("%s: reading: %w", o.Name, err)
 	}
@@ -368,12 +376,8 @@ func (d *reader) prompts(data []byte) error {
 
 func (d *reader) snapshot(data []byte) (err error) {
 	d.data.Format = Snapshot
-	if d.data.Snapshot, err = ReadSnapshot(data, d.Name); err != nil {
-		return err
-	}
-	for i := range d.data.Snapshot.Results {
-		r := &d.data.Snapshot.Results[i]
-		doc := Doc{ID: r.PromptID, Text: r.Text(), Labelled: true, Result: r}
+	d.data.Snapshot, err = readSnapshot(data, d.Name, func(r *SnapshotResult, raw jsontext.Value) {
+		doc := Doc{ID: r.PromptID, Text: r.Text(), Labelled: true, Result: raw}
 		if r.Error != nil {
 			doc.Failed = *r.Error
 		}
@@ -383,8 +387,8 @@ func (d *reader) snapshot(data []byte) (err error) {
 			spans[k] = wireSpan{Text: s.Text, Start: &s.Start, End: &s.End, Role: s.Role, Confidence: s.Confidence}
 		}
 		d.add(doc, spans, UTF16)
-	}
-	return nil
+	})
+	return err
 }
 
 // studioData are the data of a task of Label Studio.

@@ -77,25 +77,69 @@ func isSnapshot(head []byte) bool {
 // ReadSnapshot decodes a snapshot. A key that an object has twice is an error: its values would be
 // merged.
 func ReadSnapshot(data []byte, name string) (*SnapshotFile, error) {
-	f := new(SnapshotFile)
-	if err := json.Unmarshal(data, f); err != nil {
-		return nil, fmt.Errorf("%s: reading a snapshot: %w", name, err)
+	var all []SnapshotResult
+	f, err := readSnapshot(data, name, func(r *SnapshotResult, _ jsontext.Value) { all = append(all, *r) })
+	if err == nil {
+		f.Results = append(f.Results, all...)
 	}
-	if f.Results == nil {
+	return f, err
+}
+
+// readSnapshot gives each result to a function, with its part of the data, and keeps none: decoded,
+// a result takes several times the memory.
+func readSnapshot(data []byte, name string, each func(*SnapshotResult, jsontext.Value)) (*SnapshotFile, error) {
+	f, seen := new(SnapshotFile), map[string]bool{}
+	var wrong error
+	results := func(d *jsontext.Decoder, to *[]SnapshotResult) error {
+		if d.PeekKind() != '[' {
+			return json.SkipFunc // null, or an error
+		}
+		_, err := d.ReadToken()
+		for *to = []SnapshotResult{}; err == nil && d.PeekKind() != ']'; {
+			var r SnapshotResult
+			before := bytes.TrimLeft(data[d.InputOffset():], ", \t\r\n")
+			from := int64(len(data) - len(before))
+			if err = json.UnmarshalDecode(d, &r); err != nil {
+				break
+			}
+			switch id := r.PromptID; {
+			case wrong != nil:
+			case id == "":
+				wrong = fmt.Errorf("%s: results[%d] has no promptId", name, len(seen))
+			case seen[id]:
+				wrong = fmt.Errorf("%s: results[%d]: duplicate promptId %q", name, len(seen), id)
+			default:
+				seen[id] = true
+				each(&r, data[from:d.InputOffset()])
+			}
+		}
+		if err == nil {
+			_, err = d.ReadToken()
+		}
+		return err
+	}
+	err := json.UnmarshalRead(bytes.NewBuffer(data), f, json.WithUnmarshalers(json.UnmarshalFromFunc(results)))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s: reading a snapshot: %w", name, err)
+	case wrong != nil:
+		return nil, wrong
+	case f.Results == nil:
 		return nil, fmt.Errorf("%s: reading a snapshot: there are no results: want timestamp, judgeModel, results and summary", name)
 	}
-	seen := map[string]bool{}
-	for i := range f.Results {
-		switch id := f.Results[i].PromptID; {
-		case id == "":
-			return nil, fmt.Errorf("%s: results[%d] has no promptId", name, i)
-		case seen[id]:
-			return nil, fmt.Errorf("%s: results[%d]: duplicate promptId %q", name, i, id)
-		default:
-			seen[id] = true
-		}
-	}
 	return f, nil
+}
+
+// Recorded decodes the result of a snapshot; nil for a text of another file.
+func (d *Doc) Recorded() *SnapshotResult {
+	if d == nil || d.Result == nil {
+		return nil
+	}
+	r := new(SnapshotResult)
+	if err := json.Unmarshal(d.Result, r); err != nil {
+		panic("spanfile: " + err.Error()) // it was decoded when the file was read
+	}
+	return r
 }
 
 // Write writes a snapshot that the original tool accepts, with a new summary. What was

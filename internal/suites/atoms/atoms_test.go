@@ -704,3 +704,18 @@ func BenchmarkOutline(b *testing.B) {
 		})
 	}
 }
+
+// A simulated judge says of a known case what people say, with evidence if they pass it.
+func TestSimulatedCase(t *testing.T) {
+	const text = "Orders are open on Mondays. Nothing else is."
+	m := &material{sources: []source{{Text: text}}, sentences: sentencesOf(0, text)}
+	for _, claim := range []string{"Orders are open on Mondays.", "Quarks decay."} {
+		for _, pass := range []bool{true, false} {
+			q := question{claim: claim, in: m, given: &pass}
+			said := q.request(&study.Model{}, Judging{}, "a").Foreseen()
+			if j := readVerdict([]byte(said), nil, q.key(), q.stands); j.missing || j.holds != pass {
+				t.Errorf("%q, which people call %v: %s", claim, pass, said)
+			}
+		}
+	}
+}

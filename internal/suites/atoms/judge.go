@@ -143,6 +143,7 @@ type question struct {
 	in       *material
 	said     []string // the emitted claims
 	fromGold bool
+	given    *bool // what people say of a known case
 }
 
 // key is that of the answer in a verdict.
@@ -176,6 +177,19 @@ func (q *question) byRules() judgement {
 	return judgement{holds: true, evidence: evidence}
 }
 
+// foreseen is what a simulated judge says: of a known case what people say, with a sentence of
+// the source that it rests on.
+func (q *question) foreseen() judgement {
+	j := q.byRules()
+	if q.given == nil {
+		return j
+	}
+	if j.holds = *q.given; j.evidence == "" && len(q.in.sentences) > 0 {
+		j.evidence = q.in.text(0)
+	}
+	return j
+}
+
 // text is the text of a sentence.
 func (m *material) text(sentence int) string {
 	s := m.sentences[sentence]
@@ -206,7 +220,7 @@ func (q *question) request(m *study.Model, words Judging, item string) eval.Requ
 		end += "the sentence of the source that the claim rests on, copied exactly, or an empty string\"}."
 	}
 	r.Messages = []eval.Message{{Role: "user", Content: q.words(words) + end}}
-	j := q.byRules()
+	j := q.foreseen()
 	right, wrong := verdictText(words.Scale, q.key(), j.holds, j.evidence), verdictText(words.Scale, q.key(), !j.holds, j.evidence)
 	if m.Provider == kit.SimulatedProvider {
 		r.Payload = kit.SimulatedAnswer(right, wrong)
@@ -328,7 +342,7 @@ const caseStep = "grounded"
 
 // pointOf is the question about a known case: whether the sources of its item support the claim.
 func (b *Bench) pointOf(c kit.KnownCase) point {
-	return point{question{claim: strings.TrimSpace(c.Answer), in: &b.Datum(c.Item).material}, "claim", "", caseStep}
+	return point{question{claim: strings.TrimSpace(c.Answer), in: &b.Datum(c.Item).material, given: &c.Pass}, "claim", "", caseStep}
 }
 
 // JudgeCase asks the judge about a known case.

@@ -3,6 +3,7 @@ package kit
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -32,6 +33,17 @@ type KnownCases struct {
 
 // Any reports whether there is one.
 func (k *KnownCases) Any() bool { return k.most > 0 }
+
+// Part are the cases and what people say of them, for what depends on that.
+func (k *KnownCases) Part() eval.Part {
+	var said []string
+	for _, item := range slices.Sorted(maps.Keys(k.of)) {
+		for _, c := range k.of[item] {
+			said = append(said, c.Item, c.Answer, passWord(c.Pass))
+		}
+	}
+	return eval.Part{Name: "judge.cases", Value: Hash(said...).String()}
+}
 
 // Add adds a case.
 func (k *KnownCases) Add(c KnownCase) {

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	strict "github.com/go-json-experiment/json"
+
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/spanfile"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
@@ -67,24 +69,16 @@ var errSpans = errors.New(`want an object with the key "spans"`)
 
 // readAnswer reads the answer of a labeller about a text. Entries without a text
 // or role are dropped and counted.
-func (b *Bench) readAnswer(raw []byte, of string) (answer, error) {
-	var a answer
-	list, reading, err := spanList(string(raw))
-	if err != nil {
-		return a, err
+func (b *Bench) readAnswer(raw []byte, of string) (a answer, err error) {
+	list, ok := asWritten(raw)
+	if !ok {
+		if list, err = a.entries(string(raw)); err != nil {
+			return a, err
+		}
 	}
-	a.repaired, a.wrapped = reading.Repaired, reading.Wrapped
 	ruler := spanfile.NewRuler(of)
 	sections := b.reader.Sectioner.Detect(ruler)
-	for _, one := range list {
-		if string(one) == "{}" {
-			continue // nothing
-		}
-		var w answerSpan
-		if !w.read(one) || w.Role == "" && w.Label == "" || w.Text == "" && (w.Start == nil || w.End == nil) {
-			a.dropped++
-			continue
-		}
+	for _, w := range list {
 		s := spanfile.Span{Text: w.Text, Role: cmp.Or(w.Role, w.Label), Confidence: spanfile.Unstated, Start: -1, End: -1}
 		if w.Confidence != nil {
 			s.Confidence = *w.Confidence
@@ -104,6 +98,48 @@ func (b *Bench) readAnswer(raw []byte, of string) (answer, error) {
 		a.spans, a.notes = append(a.spans, s), append(a.notes, note)
 	}
 	return a, nil
+}
+
+// asWritten reads an answer as [encodeAnswer] writes it, in one pass. Of any other it knows nothing.
+func asWritten(raw []byte) (list []answerSpan, ok bool) {
+	var object struct {
+		Spans []answerSpan `json:"spans"`
+	}
+	if len(raw) > 1<<20 || strict.Unmarshal(raw, &object, strict.RejectUnknownMembers(true)) != nil || object.Spans == nil {
+		return nil, false
+	}
+	far := func(at *int) bool { return at != nil && whole(new(text.Loose(*at))) == nil }
+	for i := range object.Spans {
+		if w := &object.Spans[i]; !w.complete() || far(w.Start) || far(w.End) {
+			return nil, false
+		}
+	}
+	return object.Spans, true
+}
+
+// complete reports whether a span has what it needs.
+func (a *answerSpan) complete() bool {
+	return (a.Role != "" || a.Label != "") && (a.Text != "" || a.Start != nil && a.End != nil)
+}
+
+// entries are the spans of an answer, with what is to be said of it.
+func (a *answer) entries(raw string) (spans []answerSpan, err error) {
+	list, reading, err := spanList(raw)
+	if err != nil {
+		return nil, err
+	}
+	a.repaired, a.wrapped = reading.Repaired, reading.Wrapped
+	for _, one := range list {
+		var w answerSpan
+		switch {
+		case string(one) == "{}": // nothing
+		case w.read(one) && w.complete():
+			spans = append(spans, w)
+		default:
+			a.dropped++
+		}
+	}
+	return spans, nil
 }
 
 // spanList finds the list of spans in an answer: an object with spans, or a list.

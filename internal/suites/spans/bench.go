@@ -38,6 +38,7 @@ type Bench struct {
 	trusted  bool                    // whether the judge's verdicts count
 	people   map[[2]string][]checked // by id and arm
 	compared []study.Compare         // each pair of arms once
+	files    map[textsOf]textFile    // while the study is opened
 }
 
 // A record is a text.
@@ -60,14 +61,48 @@ type arm struct {
 	snapshot *spanfile.SnapshotFile          // the file, if it has judgements
 }
 
+// A textFile is a file of texts that was read, with the hash of its content.
+type textFile struct {
+	*spanfile.Data
+	hash eval.Hash
+}
+
 // readSpans reads a file of texts. A text without an id gets one by its content, so that a
 // text inserted before it changes nothing.
-func readSpans(path string, o spanfile.Options) (*spanfile.Data, error) {
-	d, err := spanfile.Read(path, o)
+func readSpans(path string, o spanfile.Options) (textFile, error) {
+	content, err := dataset.ReadFile(path)
+	if err != nil {
+		return textFile{}, err
+	}
+	o.Name = path
+	d, err := spanfile.Parse(content, o)
+	if err != nil {
+		return textFile{}, err
+	}
+	nameTexts(d)
+	return textFile{d, eval.HashOf(content)}, nil
+}
+
+// texts reads a file of the study once: a snapshot often is both data and an arm.
+func (b *Bench) texts(path string, o spanfile.Options) (textFile, error) {
+	key := textsOf{path, o}
+	if was, ok := b.files[key]; ok {
+		return was, nil
+	}
+	d, err := readSpans(path, o)
 	if err == nil {
-		nameTexts(d)
+		b.files[key] = d
+		for _, w := range d.Warnings {
+			b.Warn("%s", w)
+		}
 	}
 	return d, err
+}
+
+// textsOf are the texts of a file, read in one way.
+type textsOf struct {
+	path string
+	spanfile.Options
 }
 
 func nameTexts(d *spanfile.Data) {
@@ -109,7 +144,7 @@ func (b *Bench) judgeOf(a *arm) string {
 // The error is a [study.Errors].
 func Open(f *study.File, s *Study) (*Bench, error) {
 	var errs study.Errors
-	b := &Bench{trusted: true, people: map[[2]string][]checked{}}
+	b := &Bench{trusted: true, people: map[[2]string][]checked{}, files: map[textsOf]textFile{}}
 	t := s.Taxonomy
 	if err := t.Complete(); err != nil {
 		errs.Add(f.Errorf("taxonomy", "%w", err))
@@ -133,6 +168,7 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 	b.readCases(f, s, &errs)
 	b.plan(f, s, &errs)
 	b.readPeople(f, s, &errs)
+	b.files = nil
 	if err := errs.Err(); err != nil {
 		return nil, err
 	}
@@ -149,16 +185,13 @@ func (b *Bench) load(f *study.File, s *Study, errs *study.Errors) {
 	var records []*record
 	for i, source := range s.Records {
 		key := fmt.Sprintf("data[%d].path", i)
-		d, err := readSpans(f.Resolve(source.Path), spanfile.Options{Offsets: source.Offsets})
+		d, err := b.texts(f.Resolve(source.Path), spanfile.Options{Offsets: source.Offsets})
 		if err != nil {
 			if errors.Is(err, fs.ErrNotExist) {
 				err = f.Errorf(key, "%w", err)
 			}
 			kit.AddAll(errs, err)
 			continue
-		}
-		for _, w := range d.Warnings {
-			b.Warn("%s", w)
 		}
 		docs := d.Docs
 		if source.Count > 0 {
@@ -307,17 +340,10 @@ func (b *Bench) lexiconArm(p *kit.Planner, e *Labeller) {
 func (b *Bench) recordedArm(p *kit.Planner, e *Labeller) {
 	p.NoModels(&e.Entry)
 	path, key := p.Resolve(e.Spans), p.Key(&e.Entry)+".spans"
-	content, err := dataset.ReadFile(path)
-	var d *spanfile.Data
-	if err == nil {
-		d, err = readSpans(path, spanfile.Options{Offsets: e.Offsets, System: e.System})
-	}
+	d, err := b.texts(path, spanfile.Options{Offsets: e.Offsets, System: e.System})
 	if err != nil {
 		p.Fault(key, "reading spans: %w", err)
 		return
-	}
-	for _, w := range d.Warnings {
-		b.Warn("%s", w)
 	}
 	a := &arm{recorded: map[string]*spanfile.Doc{}}
 	known, different := 0, 0
@@ -329,6 +355,7 @@ func (b *Bench) recordedArm(p *kit.Planner, e *Labeller) {
 			different++
 		default:
 			known++
+			doc.Text = r.Text // kept once
 			a.recorded[doc.ID] = doc
 		}
 	}
@@ -343,7 +370,7 @@ func (b *Bench) recordedArm(p *kit.Planner, e *Labeller) {
 	if missing := len(b.Data) - known; missing > 0 {
 		b.Warn("%s: %s not in it: unscored for %s", e.Spans, text.Plural(missing, "text of the study is", "texts of the study are"), e.Name)
 	}
-	a.Hash = kit.Hash("spans", eval.HashOf(content).String(), string(e.Offsets), e.System).String()
+	a.Hash = kit.Hash("spans", d.hash.String(), string(e.Offsets), e.System).String()
 	if d.Format == spanfile.Snapshot {
 		a.snapshot = d.Snapshot
 		a.Judges = []string{strings.TrimSpace(judgedBefore + " " + d.Snapshot.JudgeModel)} // no model of the study has such an id

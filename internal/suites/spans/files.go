@@ -42,7 +42,7 @@ func readAs(name, path string) (*spanfile.Data, error) {
 	if err == nil && d.Format != name {
 		err = fmt.Errorf("%s is not of format %s but of %s: name that", path, name, d.Format)
 	}
-	return d, err
+	return d.Data, err
 }
 
 //go:embed recorded.yaml.tmpl
@@ -241,10 +241,7 @@ func exportSnapshot(b *Bench, k kit.Kept, trials []*trial, w io.Writer) error {
 
 // recorded is the result of a snapshot that a trial repeats, or nil.
 func (t *trial) recorded() *spanfile.SnapshotResult {
-	if doc := t.arm.recorded[t.record.ID]; doc != nil {
-		return doc.Result
-	}
-	return nil
+	return t.arm.recorded[t.record.ID].Recorded()
 }
 
 // labelled is a trial as a summary counts it. Of a snapshot it is the result that was recorded.

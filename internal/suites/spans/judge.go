@@ -100,12 +100,12 @@ const unparsed = "the judgement could not be parsed"
 
 // judged is the judgement that a snapshot has of a text.
 func (b *Bench) judged(a *arm, id string) []eval.Verdict {
-	doc := a.recorded[id]
-	if doc == nil || doc.Result == nil {
+	was := a.recorded[id].Recorded()
+	if was == nil {
 		return nil
 	}
-	v := eval.Verdict{Step: judgeStep, Source: eval.ByPipeline, By: b.judgeOf(a), Data: doc.Result.JudgeResult}
-	switch l := b.reader.Label(doc.Result); l.State {
+	v := eval.Verdict{Step: judgeStep, Source: eval.ByPipeline, By: b.judgeOf(a), Data: was.JudgeResult}
+	switch l := b.reader.Label(was); l.State {
 	case snapshot.NotJudged:
 		v.Data, v.Err = nil, "the snapshot has no judgement"
 	case snapshot.JudgeFailed:

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/spanfile"
@@ -631,5 +633,55 @@ func TestOwnJudgePrompt(t *testing.T) {
 	}
 	if own, _ := system("judge: {prompt: \"Judge {{ROLES}}\"}\n"); !strings.HasPrefix(own, "Judge ") || strings.Contains(own, "{{") {
 		t.Errorf("got %s", own)
+	}
+}
+
+// An answer that is read in one pass has the spans that it has when it is read with patience.
+func TestAnswerAsWritten(t *testing.T) {
+	values := rapid.SampledFrom([]string{`"boy"`, `""`, `null`, `4`, `7.0`, `-1`, `2e9`, `0.5`, `"0.5"`, `true`, `"\ud800"`, `[]`, `1e400`})
+	keys := rapid.SampledFrom([]string{"text", "role", "label", "confidence", "start", "end", "Text", "note"})
+	read := 0
+	rapid.Check(t, func(t *rapid.T) {
+		var list []string
+		for range rapid.IntRange(0, 3).Draw(t, "spans") {
+			var members []string
+			for _, key := range rapid.SliceOfN(keys, 0, 6).Draw(t, "keys") {
+				members = append(members, fmt.Sprintf("%q: %s", key, values.Draw(t, "value")))
+			}
+			list = append(list, "{"+strings.Join(members, ", ")+"}")
+		}
+		raw := rapid.SampledFrom([]string{`{"spans": [%s]}`, ` {"spans": [%s]} `, `{"spans": [%s], "more": 1}`, `{"spans": [%s]} and`, `[%s]`}).Draw(t, "form")
+		raw = fmt.Sprintf(raw, strings.Join(list, ", "))
+		if rapid.Bool().Draw(t, "own") {
+			raw = string(encodeAnswer([]spanfile.Span{{Text: "boy", Role: "x", Confidence: rapid.Float64Range(-1, 2).Draw(t, "c"), Start: rapid.IntRange(-1, 3).Draw(t, "at"), End: 3}}))
+		}
+		got, ok := asWritten([]byte(raw))
+		if !ok {
+			return
+		}
+		read++
+		var a answer
+		want, err := a.entries(raw)
+		if err != nil || a.dropped+len(a.notes) > 0 || a.repaired || a.wrapped {
+			t.Fatalf("%s: read in one pass, but %v, %+v", raw, err, a)
+		}
+		if d := cmp.Diff(want, got, cmpopts.EquateEmpty()); d != "" {
+			t.Fatalf("%s: %s", raw, d)
+		}
+	})
+	if read == 0 {
+		t.Error("no answer was read in one pass")
+	}
+}
+
+// A file that is both data and an arm is read once, so its warnings are given once.
+func TestSnapshotReadOnce(t *testing.T) {
+	b, err := open(t, map[string]string{"study.yaml": "name: s\nsuite: spans\ndata:\n  - {path: a.json}\narms:\n  - {name: a, spans: a.json}\n",
+		"a.json": `{"results": [{"promptId": "p", "input": "A boy runs", "spans": [{"text": "boy", "role": "subject", "start": 0, "end": 3}]}], "summary": {}}`})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w := b.Capabilities().Warnings(); len(w) != 1 || !strings.Contains(w[0], "realigned") {
+		t.Errorf("warnings %q", w)
 	}
 }
