@@ -40,7 +40,6 @@ import (
 	"github.com/riverqueue/river/rivermigrate"
 
 	"github.com/scruple-eval/scruple/internal/experiment"
-	"github.com/scruple-eval/scruple/internal/run"
 	"github.com/scruple-eval/scruple/internal/store"
 )
 
@@ -148,11 +147,11 @@ func (q *Queue) Entrust(ctx context.Context, r *experiment.Run, left *experiment
 	for i, s := range shards {
 		jobs[i] = Job{Shard: s, Run: r.Record.N, Part: left.Part(), NoReuse: how.NoReuse, Longest: r.Study.Execution.Timeout.D()}
 	}
-	return q.insert(ctx, r.Record, jobs, left.Spent(), how.Version)
+	return q.insert(ctx, r.Record, jobs, how.Version)
 }
 
 // insert gives the run to workers with its jobs, in the order of their steps.
-func (q *Queue) insert(ctx context.Context, r *store.Run, jobs []Job, spent run.Spent, version string) error {
+func (q *Queue) insert(ctx context.Context, r *store.Run, jobs []Job, version string) error {
 	params := make([]river.InsertManyParams, len(jobs))
 	for i, job := range jobs {
 		params[i] = river.InsertManyParams{Args: job, InsertOpts: &river.InsertOpts{Queue: queueOf(r.N), MaxAttempts: mostAttempts, Pending: job.Step != jobs[0].Step}}
@@ -164,7 +163,11 @@ func (q *Queue) insert(ctx context.Context, r *store.Run, jobs []Job, spent run.
 				return fmt.Errorf("inserting the jobs of %s: %w", r.ID, err)
 			}
 		}
-		_, err := tx.Exec(ctx, `INSERT INTO budgets (run, calls, tokens, cost) VALUES ($1, $2, $3, $4)
+		spent, err := q.db.Usage(ctx, r) // nobody else sends requests of the run now
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `INSERT INTO budgets (run, calls, tokens, cost) VALUES ($1, $2, $3, $4)
 			ON CONFLICT (run) DO UPDATE SET (calls, tokens, cost) = (excluded.calls, excluded.tokens, excluded.cost)`, r.N, spent.Calls, spent.Tokens, spent.Cost)
 		return err
 	})

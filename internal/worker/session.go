@@ -229,7 +229,7 @@ func (s *session) open(ctx context.Context, h *hand) (*experiment.Session, *expe
 	if asking == nil {
 		how := experiment.Asking{Models: s.Models, Observer: s.w.Observer, NoReuse: h.job.Args.NoReuse, Concurrency: s.w.Concurrency, Recorded: s.recorded}
 		if most := s.Budget(); most != (run.Budget{}) {
-			s.purse = &purse{q: s.w.Queue, run: s.Record, most: most, parts: s.sharing, began: time.Now(), base: left.Spent()}
+			s.purse = &purse{q: s.w.Queue, run: s.Record, when: s.when, most: most, parts: s.sharing, began: time.Now(), base: left.Spent()}
 			how.Draw = s.purse.Draw
 		}
 		if asking, err = s.Session(ctx, left, how); err != nil {

@@ -7,7 +7,6 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/postgrestest"
-	"github.com/scruple-eval/scruple/internal/run"
 	"github.com/scruple-eval/scruple/internal/store"
 )
 
@@ -20,7 +19,7 @@ func TestStandingStillWithinATransaction(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := q.insert(t.Context(), r, []Job{{Shard: experiment.Shard{}, Run: r.N}}, run.Spent{}, "v"); err != nil {
+	if err := q.insert(t.Context(), r, []Job{{Shard: experiment.Shard{}, Run: r.N}}, "v"); err != nil {
 		t.Fatal(err)
 	}
 	tx, err := still.pool.Begin(t.Context())
