@@ -57,8 +57,9 @@ type DB struct {
 
 // An Error reports that a store could not be opened, read or written.
 type Error struct {
-	Path string
-	Err  error
+	Path   string
+	Err    error
+	Passes bool // the same goes on when the server is back or has room
 }
 
 func (e *Error) Error() string { return "store " + e.Path + ": " + e.Err.Error() }
@@ -66,7 +67,7 @@ func (e *Error) Error() string { return "store " + e.Path + ": " + e.Err.Error()
 func (e *Error) Unwrap() error { return e.Err }
 
 func fault(path, format string, args ...any) error {
-	return &Error{path, fmt.Errorf(format, args...)}
+	return &Error{Path: path, Err: fmt.Errorf(format, args...)}
 }
 
 // ErrLocked is wrapped by the error of a second writing process.

@@ -132,7 +132,12 @@ func (s *session) work(ctx context.Context, job *river.Job[Job]) (bool, error) {
 	}
 	defer s.drop(h)
 	if job.Args.Step == experiment.Scoring {
-		if err := s.w.Score(ctx, s.Run); err != nil {
+		err := s.w.Score(ctx, s.Run)
+		var away *store.Error
+		if errors.As(err, &away) && away.Passes {
+			return false, err
+		}
+		if err != nil {
 			s.w.Say("%s: scoring: %v; `scruple score %[1]s` does it again", s.Record.ID, err)
 		}
 	} else if err := s.ask(ctx, h); errors.Is(err, errPart) {
