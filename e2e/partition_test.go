@@ -38,7 +38,7 @@ func TestPartitions(t *testing.T) {
 		"cut and back":           {postgrestest.Fault{Cut: true}, 0, concurrency},
 		"cut for short":          {postgrestest.Fault{Cut: true}, short, concurrency},
 		"cut for long":           {postgrestest.Fault{Cut: true}, long, concurrency},
-		"slow from then on":      {postgrestest.Fault{Delay: 300 * time.Millisecond}, -1, 0},
+		"slow from then on":      {postgrestest.Fault{Delay: 100 * time.Millisecond}, -1, 0},
 		"slow for short":         {postgrestest.Fault{Delay: 300 * time.Millisecond}, short, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -51,14 +51,14 @@ func TestPartitions(t *testing.T) {
 			output(t, scruple, "run", calm)
 			want := output(t, scruple, "export", calm, "--table", "scores")
 			quiet := statsOf(t, url).Requests
-			c2 := &crew{t: t, scruple: scruple, store: s.Database(t)}
+			w := &crew{t: t, scruple: scruple, store: s.Database(t)}
 			path := invoices(t, t.TempDir(), url, documents, execution)
 			p := s.Proxy(t)
-			c2.hands = append(c2.hands, c2.start("--store", p.Address(s, c2.store)), c2.start())
-			defer c2.end()
-			output(t, scruple, "run", path, "--detach", "--store", c2.store)
+			w.hands = append(w.hands, w.start("--store", p.Address(s, w.store)), w.start())
+			defer w.end()
+			output(t, scruple, "run", path, "--detach", "--store", w.store)
 			for { // until both have shards
-				if _, hands := c2.status(); len(hands) == 2 && hands[0] > 0 && hands[1] > 0 && statsOf(t, url).Requests > quiet+50 {
+				if _, hands := w.status(); len(hands) == 2 && hands[0] > 0 && hands[1] > 0 && statsOf(t, url).Requests > quiet+50 {
 					break
 				}
 				time.Sleep(10 * time.Millisecond)
@@ -69,8 +69,8 @@ func TestPartitions(t *testing.T) {
 				time.Sleep(c.lasts)
 				p.Set(postgrestest.Fault{})
 			}
-			c2.done(2 * time.Minute)
-			if got := output(t, scruple, "export", path, "--table", "scores", "--store", c2.store); got != want {
+			w.done(4 * time.Minute)
+			if got := output(t, scruple, "export", path, "--table", "scores", "--store", w.store); got != want {
 				t.Error("the scores differ from those of an undisturbed run")
 			}
 			repeated := statsOf(t, url).Requests - quiet - documents
@@ -78,13 +78,13 @@ func TestPartitions(t *testing.T) {
 			if repeated < 0 || repeated > c.asked {
 				t.Errorf("%d requests repeated, want at most %d of %d in flight", repeated, c.asked, concurrency)
 			}
-			output(t, scruple, "doctor", path, "--store", c2.store)
+			output(t, scruple, "doctor", path, "--store", w.store)
 			// The one behind the disturbed link is there for the next run.
-			must(t, c2.hands[1].Process.Signal(syscall.SIGTERM))
-			_ = c2.hands[1].Wait()
-			output(t, scruple, "run", path, "--new", "--no-reuse", "--limit", "20", "--detach", "--store", c2.store)
-			c2.done(time.Minute)
-			if said := c2.said.String(); strings.Contains(said, "not taking part") || strings.Contains(said, "secret-word") {
+			must(t, w.hands[1].Process.Signal(syscall.SIGTERM))
+			_ = w.hands[1].Wait()
+			output(t, scruple, "run", path, "--new", "--no-reuse", "--limit", "20", "--detach", "--store", w.store)
+			w.done(time.Minute)
+			if said := w.said.String(); strings.Contains(said, "not taking part") || strings.Contains(said, "secret-word") {
 				t.Error(said)
 			}
 		})

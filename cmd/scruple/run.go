@@ -88,6 +88,14 @@ func (a *app) run(ctx context.Context, arg string, opt runOptions) (err error) {
 		return fmt.Errorf("--tag %q: want letters, digits, dots, dashes and underscores", opt.tag)
 	}
 	x, from, err := a.loadFor(ctx, arg)
+	if errors.Is(err, store.ErrOlder) { // loading reads the store
+		db, errOpen := store.Open(ctx, a.storeFor(arg))
+		if errOpen != nil {
+			return errOpen
+		}
+		db.Close()
+		x, from, err = a.loadFor(ctx, arg)
+	}
 	if err != nil {
 		return err
 	}

@@ -135,7 +135,7 @@ func openAddress(ctx context.Context, address string, writes bool) (*DB, error) 
 			have, err = db.version(ctx)
 		}
 		if err == nil && have < format {
-			err = fault(db.path, "it has format %d of %d: `scruple run` with this version migrates it", have, format)
+			err = fault(db.path, "%w, %d of %d: `scruple run` with this version migrates it", ErrOlder, have, format)
 		}
 	}
 	if err != nil {
@@ -365,7 +365,9 @@ func (*postgres) explain(path string, err error) error {
 			remedy = ": the server allows no more connections: raise its max_connections, or end other programs" + again
 		case e.Code == "08P01" && strings.Contains(e.Message, "startup parameter"), e.Code == "26000", e.Code == "42P05":
 			remedy = ": a pooler such as PgBouncer in transaction mode keeps no settings and prepared statements of a connection: connect to the server itself, or to a pool in session mode"
-		case strings.HasPrefix(e.Code, "57P"), strings.HasPrefix(e.Code, "08"):
+		case strings.HasPrefix(e.Code, "40"): // a deadlock, for example
+			remedy = ": another process was in the way" + again
+		case strings.HasPrefix(e.Code, "57P"), e.Code == "25006", strings.HasPrefix(e.Code, "08"):
 			remedy = ": the server stops or restarts: wait until it is back" + again
 		case e.Code == "25P03":
 			remedy = ": this process stood still within a transaction" + again
@@ -374,7 +376,7 @@ func (*postgres) explain(path string, err error) error {
 		strings.Contains(err.Error(), "conn closed"): // which has no value
 		remedy = ": the server cannot be reached: check the address and that it runs" + again
 	}
-	return &Error{path, fmt.Errorf("%w%s", err, remedy), strings.HasSuffix(remedy, again)}
+	return &Error{path, fmt.Errorf("%w%s", err, remedy), strings.HasSuffix(remedy, again), e != nil && e.Code == "53100"}
 }
 
 // A postgresConn sends the queries of this package to PostgreSQL, which are written for

@@ -60,6 +60,7 @@ type Error struct {
 	Path   string
 	Err    error
 	Passes bool // the same goes on when the server is back or has room
+	Full   bool // it has no room
 }
 
 func (e *Error) Error() string { return "store " + e.Path + ": " + e.Err.Error() }
@@ -143,8 +144,8 @@ func (db *DB) explain(err error) error {
 	return db.engine.explain(db.path, err)
 }
 
-// errOldFormat is the error of reading a store that must be migrated first.
-var errOldFormat = errors.New("the file has an older format")
+// ErrOlder is wrapped by the error of reading a store that must be migrated first.
+var ErrOlder = errors.New("it has an older format")
 
 // Path returns the file of the store, or its address without a password.
 func (db *DB) Path() string { return db.path }

@@ -206,7 +206,13 @@ func (w *Worker) once(ctx context.Context) (idle bool, err error) {
 	w.mu.Lock()
 	var ended []*session
 	for n, s := range w.sessions {
-		if runs[n] != s.when {
+		s.mu.Lock()
+		again := !s.again.IsZero() && time.Now().After(s.again)
+		s.mu.Unlock()
+		if again {
+			delete(w.left, n)
+		}
+		if again || runs[n] != s.when {
 			ended = append(ended, s)
 		}
 	}
