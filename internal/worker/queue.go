@@ -23,6 +23,11 @@
 // A worker says every few seconds that it is there. The shards of one that did not for
 // [lostAfter] are given to others, and those of a process of this machine that has ended, at
 // once. Calls that were in flight there are asked again, no others.
+//
+// # Clocks
+//
+// Who has a shard, a run, a permit or a part of a budget, and for how long, goes by the clock of
+// the server, or by how long this process waited. The time of day of a worker decides nothing.
 package worker
 
 import (
@@ -285,6 +290,12 @@ func (q *Queue) rescue(ctx context.Context) error {
 	// One that stands still within a transaction keeps its shards until the server ends it.
 	_, err = q.pool.Exec(ctx, `UPDATE river_job SET state = 'available', scheduled_at = now() WHERE id IN (SELECT id FROM river_job WHERE state = 'running' AND (
 			`+holder+` = ANY($1) OR NOT EXISTS (SELECT 1 FROM workers w WHERE w.holder = `+holder+` AND w.seen > clock_timestamp() - make_interval(secs => $2))) FOR UPDATE SKIP LOCKED)`, ended, lostAfter.Seconds())
+	if err != nil {
+		return q.db.Explain(err)
+	}
+	// River schedules by the clock of the worker that gives a shard back, which may be ahead.
+	_, err = q.pool.Exec(ctx, `UPDATE river_job SET state = 'available', scheduled_at = now() WHERE id IN (SELECT id FROM river_job WHERE state IN ('available', 'retryable', 'scheduled')
+		AND scheduled_at > clock_timestamp() + make_interval(secs => $1) FOR UPDATE SKIP LOCKED)`, 5*beat.Seconds())
 	return q.db.Explain(err)
 }
 
