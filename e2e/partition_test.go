@@ -43,6 +43,9 @@ func TestPartitions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if _, soak := soaking(); c.lasts == long && !soak && name != "silent for long" {
+				t.Skip("make soak has it")
+			}
 			url, stop, err := startFake(fake, "-latency", "150ms", "-wrong", "0.1")
 			must(t, err)
 			defer stop()
