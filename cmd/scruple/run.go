@@ -89,12 +89,11 @@ func (a *app) run(ctx context.Context, arg string, opt runOptions) (err error) {
 	}
 	x, from, err := a.loadFor(ctx, arg)
 	if errors.Is(err, store.ErrOlder) { // loading reads the store
-		db, errOpen := store.Open(ctx, a.storeFor(arg))
-		if errOpen != nil {
-			return errOpen
+		var db *store.DB
+		if db, err = store.Open(ctx, a.storeFor(arg)); err == nil {
+			db.Close()
+			x, from, err = a.loadFor(ctx, arg)
 		}
-		db.Close()
-		x, from, err = a.loadFor(ctx, arg)
 	}
 	if err != nil {
 		return err
