@@ -85,17 +85,19 @@ func (a *app) work(ctx context.Context, opt workerOptions) error {
 		return a.loaded(ctx, q.Store(), r, opt)
 	}
 	opt.Say = func(format string, args ...any) { a.warn("%s", say.PlainLine(fmt.Sprintf(format, args...))) }
-	opt.Score = func(ctx context.Context, r *experiment.Run) error {
-		if left, err := r.Blinded(ctx); err != nil || left > 0 {
-			return err
-		}
-		_, err := r.Rescore(ctx, samplesPerArm(len(r.Bench.Arms())))
-		return err
-	}
-	opt.Observer, opt.Version = a.quiet(), version()
+	opt.Score, opt.Observer, opt.Version = scoreLast, a.quiet(), version()
 	ctx, stop, restore := interruptible(ctx)
 	defer restore()
 	return q.Take(ctx, opt.Settings, stop)
+}
+
+// scoreLast scores a run whose last step it is.
+func scoreLast(ctx context.Context, r *experiment.Run) error {
+	if left, err := r.Blinded(ctx); err != nil || left > 0 {
+		return err
+	}
+	_, err := r.Rescore(ctx, samplesPerArm(len(r.Bench.Arms())))
+	return err
 }
 
 // quiet tells of failures, not of progress: a worker may take part in many runs.
@@ -242,7 +244,7 @@ func (a *app) takePart(ctx context.Context, db *store.DB, r *experiment.Run, lef
 	}
 	observer, closeObserver := a.observer()
 	defer closeObserver()
-	err = q.Take(ctx, worker.Settings{Run: r.Record, Slice: slice, Version: version(), Observer: observer, Say: func(format string, args ...any) { a.warn("%s", say.PlainLine(fmt.Sprintf(format, args...))) },
+	err = q.Take(ctx, worker.Settings{Run: r.Record, Slice: slice, Score: scoreLast, Version: version(), Observer: observer, Say: func(format string, args ...any) { a.warn("%s", say.PlainLine(fmt.Sprintf(format, args...))) },
 		Load: func(context.Context, *store.Run) (*worker.Loaded, error) {
 			return &worker.Loaded{Run: r, Models: models, Close: func() error { return nil }}, nil
 		}}, stop)

@@ -372,7 +372,7 @@ func (*postgres) explain(path string, err error) error {
 		case e.Code == "25P03":
 			remedy = ": this process stood still within a transaction" + again
 		}
-	case errors.As(err, &network), errors.Is(err, driver.ErrBadConn), pgconn.SafeToRetry(err), errors.Is(err, net.ErrClosed), errors.Is(err, io.ErrUnexpectedEOF),
+	case errors.As(err, &network), errors.Is(err, driver.ErrBadConn), errors.Is(err, sql.ErrConnDone), pgconn.SafeToRetry(err), errors.Is(err, net.ErrClosed), errors.Is(err, io.ErrUnexpectedEOF),
 		strings.Contains(err.Error(), "conn closed"): // which has no value
 		remedy = ": the server cannot be reached: check the address and that it runs" + again
 	}

@@ -90,7 +90,7 @@ func Open(ctx context.Context, db *store.DB) (*Queue, error) {
 	if err != nil {
 		return nil, fmt.Errorf("store %s: the address cannot be used by workers: it has a setting of its pool", db.Path()) // err may have the password
 	}
-	pooled.ConnConfig, pooled.MaxConns = config, max(pooled.MaxConns, 4)
+	pooled.ConnConfig, pooled.MaxConns = config, 4 // by default as many as the machine has cores
 	pool, err := pgxpool.NewWithConfig(ctx, pooled)
 	if err != nil {
 		return nil, db.Explain(err)
