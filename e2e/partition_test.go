@@ -82,6 +82,7 @@ func TestPartitions(t *testing.T) {
 				t.Errorf("%d requests repeated, want at most %d of %d in flight", repeated, c.asked, concurrency)
 			}
 			output(t, scruple, "doctor", path, "--store", w.store)
+			p.Set(postgrestest.Fault{})
 			// The one behind the disturbed link is there for the next run.
 			must(t, w.hands[1].Process.Signal(syscall.SIGTERM))
 			_ = w.hands[1].Wait()
