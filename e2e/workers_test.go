@@ -91,7 +91,7 @@ func TestWorkersAreKilled(t *testing.T) {
 	if n, soak := soaking(); soak {
 		kills = n
 	}
-	documents := 150 * max(10, kills)
+	documents := 250 * max(10, kills)
 	const concurrency = 16
 	scruple, fake := findScruple(t), findFake(t)
 	url, stop, err := startFake(fake, "-latency", "50ms", "-malformed", "0.1", "-wrong", "0.1")
@@ -134,7 +134,7 @@ func TestWorkersAreKilled(t *testing.T) {
 		_ = c.hands[n].Wait()
 		c.hands[n] = c.start()
 	}
-	c.done(2 * time.Minute)
+	c.done(10 * time.Minute)
 	if got := output(t, scruple, "export", path, "--table", "scores", "--store", c.store); got != want {
 		t.Error("the scores of the disturbed run differ from those of the undisturbed one")
 	}
