@@ -2,6 +2,9 @@
 # make test      build, vet and test everything but what e2e has; installs postgresql (Debian) where it is missing
 # make e2e       the program as it is installed: killed, with faults, in a browser, at full size, with every suite;
 #                installs chromium (Debian) where it is missing
+# make soak      workers of a shared store: 200 are killed, the server restarts 20 times, links to it are cut, held and
+#                slow for longer than anybody waits (make e2e has 10 kills, 2 restarts and short faults); KILLS=n for
+#                others. It says how many answers on record were lost, and how many requests were repeated
 # make lint      staticcheck
 # make race      the concurrent packages under the race detector; installs gcc (Debian) where it is missing
 # make simulate  the simulations of coverage, power and verdicts that make test leaves out; verdicts of SEEDS studies
@@ -16,12 +19,13 @@ FUZZTIME ?= 30s
 REPS ?= 1000
 CELLS ?=
 SEEDS ?= 100
+KILLS ?= 200
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 TARGETS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
 # Under the race detector: packages that start goroutines, and of the suites,
 # which are ten times slower there, the tests that use a bench from many.
-CONCURRENT = ./internal/serve ./internal/ledger ./internal/annotate ./internal/view ./internal/run ./internal/experiment ./internal/suites/qa ./internal/store ./internal/score ./internal/dataset ./internal/model/... ./internal/suites/rerank/evidence
+CONCURRENT = ./internal/serve ./internal/ledger ./internal/annotate ./internal/view ./internal/run ./internal/experiment ./internal/suites/qa ./internal/store ./internal/worker ./internal/score ./internal/dataset ./internal/model/... ./internal/suites/rerank/evidence
 SUITES = ./internal/suites/extraction ./internal/suites/rerank ./internal/suites/rerank/method ./stats
 
 # Half of the time that linking the tests takes is for debuggers' tables, and with the
@@ -31,7 +35,7 @@ TEST = $(GO) test -vet=off -pgo=off -ldflags='-s -w'
 # Modules of their own, so that the program does not depend on what they need.
 MODULES = $(patsubst %/go.mod,%,$(wildcard tools/*/go.mod))
 
-.PHONY: build test e2e vet lint race simulate validity cross bench fuzz update chromium gcc postgres
+.PHONY: build test e2e soak vet lint race simulate validity cross bench fuzz update chromium gcc postgres pgbouncer
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags='-s -w' -o scruple ./cmd/scruple
@@ -41,9 +45,12 @@ test: vet postgres
 	@for m in $(MODULES); do $(GO) -C $$m test -timeout 40m ./... || exit 1; done
 
 # With more walks than make test, and the documented commands on examples.
-e2e: chromium postgres
+e2e: chromium postgres pgbouncer
 	$(TEST) -timeout 40m -tags e2e -count 1 ./e2e
 	SCRUPLE_E2E=1 $(TEST) -timeout 40m -run '^(TestWalk|TestDocumentedCommandsRun)$$' ./internal/suites/... ./cmd/scruple
+
+soak: postgres
+	SCRUPLE_KILLS='$(KILLS)' $(TEST) -timeout 90m -tags e2e -count 1 -v -run '^(TestWorkersAreKilled|TestPartitions)$$' ./e2e
 
 vet:
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "gofmt would change: $$unformatted"; exit 1; fi
@@ -76,6 +83,9 @@ chromium:
 # The store is tested on a real server.
 postgres:
 	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || $(call install,postgresql,the store is not tested on it)
+
+pgbouncer:
+	@command -v pgbouncer >/dev/null || test -x /usr/sbin/pgbouncer || $(call install,pgbouncer,what is said of a pooler is not tested)
 
 gcc:
 	@command -v $${CC:-gcc} >/dev/null || $(call install,gcc libc6-dev,the race detector does not build)

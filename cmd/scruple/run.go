@@ -87,14 +87,14 @@ func (a *app) run(ctx context.Context, arg string, opt runOptions) (err error) {
 	if opt.tag != "" && !kit.ValidName(opt.tag) {
 		return fmt.Errorf("--tag %q: want letters, digits, dots, dashes and underscores", opt.tag)
 	}
-	if at := a.storeFor(arg); store.IsAddress(at) { // which those who read it do not migrate
-		db, err := store.Open(ctx, at)
-		if err != nil {
-			return err
-		}
-		db.Close()
-	}
 	x, from, err := a.loadFor(ctx, arg)
+	if errors.Is(err, store.ErrOlder) { // loading reads the store
+		var db *store.DB
+		if db, err = store.Open(ctx, a.storeFor(arg)); err == nil {
+			db.Close()
+			x, from, err = a.loadFor(ctx, arg)
+		}
+	}
 	if err != nil {
 		return err
 	}

@@ -77,14 +77,7 @@ func (a *app) work(ctx context.Context, opt workerOptions) error {
 		return fmt.Errorf("worker --concurrency %d --slice %v: want at least 1 call, and 1s", opt.Concurrency, opt.Slice)
 	}
 	opt.Say = a.warnLine
-	opt.Score = func(ctx context.Context, r *experiment.Run) error {
-		if left, err := r.Blinded(ctx); err != nil || left > 0 {
-			return err
-		}
-		_, err := r.Rescore(ctx, samplesPerArm(len(r.Bench.Arms())))
-		return err
-	}
-	opt.Observer, opt.Version = a.quiet(), version()
+	opt.Score, opt.Observer, opt.Version = scoreLast, a.quiet(), version()
 	return a.queue(ctx, func(q *worker.Queue) error {
 		opt.Load = func(ctx context.Context, r *store.Run) (*worker.Loaded, error) {
 			return a.loaded(ctx, q.Store(), r, opt)
@@ -98,6 +91,15 @@ func (a *app) work(ctx context.Context, opt workerOptions) error {
 // warnLine is warn of what comes from elsewhere, on one line.
 func (a *app) warnLine(format string, args ...any) {
 	a.warn("%s", say.PlainLine(fmt.Sprintf(format, args...)))
+}
+
+// scoreLast scores a run whose last step it is.
+func scoreLast(ctx context.Context, r *experiment.Run) error {
+	if left, err := r.Blinded(ctx); err != nil || left > 0 {
+		return err
+	}
+	_, err := r.Rescore(ctx, samplesPerArm(len(r.Bench.Arms())))
+	return err
 }
 
 // quiet tells of failures, not of progress: a worker may take part in many runs.
@@ -244,7 +246,7 @@ func (a *app) takePart(ctx context.Context, db *store.DB, r *experiment.Run, lef
 	}
 	observer, closeObserver := a.observer()
 	defer closeObserver()
-	err = q.Take(ctx, worker.Settings{Run: r.Record, Slice: slice, Version: version(), Observer: observer, Say: a.warnLine,
+	err = q.Take(ctx, worker.Settings{Run: r.Record, Slice: slice, Score: scoreLast, Version: version(), Observer: observer, Say: a.warnLine,
 		Load: func(context.Context, *store.Run) (*worker.Loaded, error) {
 			return &worker.Loaded{Run: r, Models: models, Close: func() error { return nil }}, nil
 		}}, stop)

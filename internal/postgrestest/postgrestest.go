@@ -30,6 +30,7 @@ type Server struct {
 	dir  string
 	user *syscall.Credential // the server refuses to run as root
 	cmd  *exec.Cmd
+	more []string // flags
 	log  bytes.Buffer
 	next atomic.Int64
 }
@@ -64,8 +65,8 @@ func Address(t testing.TB) string {
 	return shared.server.Schema(t)
 }
 
-// Start starts a server of its own. Stop it.
-func Start(t testing.TB) *Server {
+// Start starts a server of its own with settings such as "max_connections=20". Stop it.
+func Start(t testing.TB, settings ...string) *Server {
 	t.Helper()
 	bin, err := programs()
 	if err != nil {
@@ -79,6 +80,9 @@ func Start(t testing.TB) *Server {
 		t.Fatal(err)
 	}
 	s := &Server{dir: dir}
+	for _, setting := range settings {
+		s.more = append(s.more, "-c", setting)
+	}
 	if os.Getuid() == 0 {
 		for _, name := range []string{"postgres", "nobody"} {
 			if u, err := user.Lookup(name); err == nil {
@@ -110,7 +114,7 @@ func Start(t testing.TB) *Server {
 // Run starts the server again after Kill.
 func (s *Server) Run(t testing.TB) {
 	t.Helper()
-	s.cmd = s.command(filepath.Join(s.bin, "postgres"), "-D", s.dir+"/data", "-k", s.dir, "-h", "127.0.0.1", "-p", strconv.Itoa(s.Port), "-c", "max_connections=100", "-c", "fsync=off")
+	s.cmd = s.command(filepath.Join(s.bin, "postgres"), append([]string{"-D", s.dir + "/data", "-k", s.dir, "-h", "127.0.0.1", "-p", strconv.Itoa(s.Port), "-c", "max_connections=100", "-c", "fsync=off"}, s.more...)...)
 	s.cmd.Stdout, s.cmd.Stderr = &s.log, &s.log
 	if err := s.cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -36,6 +36,7 @@ type ledger struct {
 	begun  int // requests sent before this session
 	most   int // requests of this session; 0 means no limit
 	draw   func(Spent) (Budget, error)
+	none   error // of draw: there is no more for the calls that waited for it either
 }
 
 // session returns the number of requests of this session.
@@ -50,10 +51,14 @@ func (l *ledger) reserve() error {
 		if l.draw == nil {
 			return fmt.Errorf("%w: %v", ErrBudget, l.budget.Of(l.spent))
 		}
-		var err error
-		if l.budget, err = l.draw(l.spent); err != nil {
+		if l.none != nil {
+			return l.none
+		}
+		drawn, err := l.draw(l.spent)
+		if l.none = err; err != nil {
 			return err
 		}
+		l.budget = drawn
 	}
 	if l.most > 0 && l.spent.Calls-l.begun >= l.most {
 		return fmt.Errorf("%w: %s sent, and the items begun need more", ErrSessionEnd, text.Plural(l.most, "request", "requests"))
@@ -70,7 +75,11 @@ func (b Budget) usedBy(s Spent) bool {
 }
 
 // limited reports whether there is a budget.
-func (l *ledger) limited() bool { return l.budget != Budget{} }
+func (l *ledger) limited() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.budget != Budget{}
+}
 
 func (l *ledger) add(u eval.Usage, cost float64) {
 	l.mu.Lock()

@@ -24,6 +24,7 @@ type memory struct {
 	outcomes map[eval.Trial]eval.Outcome
 	full     bool
 	sent     int // attempts recorded
+	unsure   int // of them those that were not waited for
 	judged   int // trials
 }
 
@@ -43,13 +44,16 @@ func (m *memory) Append(c *eval.Call) error {
 	return nil
 }
 
-func (m *memory) Attempt(*eval.Call, bool) error {
+func (m *memory) Attempt(_ *eval.Call, wait bool) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.full {
 		return errors.New("disk full")
 	}
 	m.sent++
+	if !wait {
+		m.unsure++
+	}
 	return nil
 }
 
@@ -423,6 +427,34 @@ func TestBudgetsStopCleanlyAndCountEarlierSessions(t *testing.T) {
 		if len(j.calls) != c.want || len(j.outcomes) != c.want {
 			t.Errorf("%s: %d calls, %d outcomes, want %d", name, len(j.calls), len(j.outcomes), c.want)
 		}
+	}
+}
+
+// Calls that wait while a part of a shared budget is drawn are not sent when there is none,
+// and with a budget each is on disk before it is sent.
+func TestASharedBudgetIsNotExceeded(t *testing.T) {
+	const most, concurrency = 10, 16
+	s := quick
+	s.Concurrency, s.Budget = concurrency, run.Budget{Calls: 4}
+	draws := 0
+	s.Draw = func(spent run.Spent) (run.Budget, error) {
+		draws++
+		time.Sleep(50 * time.Millisecond) // the others have looked whether the run stops
+		if spent.Calls >= most {
+			return run.Budget{}, fmt.Errorf("%w: all of it", run.ErrBudget)
+		}
+		return run.Budget{Calls: min(most, spent.Calls+3)}, nil
+	}
+	j, c := newMemory(), delayed(100*time.Millisecond)
+	err := run.New(s, j, models(c), run.Spent{}, nil).Perform(t.Context(), steps{n: 1}, nil, trials(50, false))
+	if !errors.Is(err, run.ErrStopped) || !errors.Is(err, run.ErrBudget) {
+		t.Error(err)
+	}
+	if c.n.Load() != most || j.unsure > 0 {
+		t.Errorf("%d requests with a budget of %d, %d before they were on disk", c.n.Load(), most, j.unsure)
+	}
+	if draws != 3 {
+		t.Errorf("%d draws, want two of three calls each, and one of nothing", draws)
 	}
 }
 

@@ -29,7 +29,7 @@ const (
 // Examine checks a store without changing it: whether the file is sound, has a
 // known format, and holds what was written; who can read it; and whether there is
 // room for more. It reads the whole file. The error is for a store that does not
-// exist.
+// exist, and for a server that cannot be asked.
 func Examine(ctx context.Context, path string) ([]Check, error) {
 	x := examination{ctx: ctx, path: path}
 	var db *DB
@@ -44,6 +44,9 @@ func Examine(ctx context.Context, path string) ([]Check, error) {
 	if err == nil {
 		defer db.Close()
 		err = db.engine.identify(ctx, db)
+	}
+	if err != nil && IsAddress(path) {
+		return nil, err
 	}
 	if err != nil {
 		x.damaged("file", plain(err))

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 	"unicode/utf8"
@@ -42,6 +43,8 @@ type postgres struct {
 	renew  context.CancelFunc // ends the renewal of leases
 	ended  chan struct{}
 	leases time.Duration
+
+	workers atomic.Bool // this process takes part in runs of workers
 }
 
 // leaseTime is how long a run is kept for a process that no longer says that it is there.
@@ -84,6 +87,7 @@ func connect(ctx context.Context, address string) (*DB, error) {
 		return nil, err
 	}
 	p := &postgres{holder: fmt.Sprintf("%s %d %s", machine(), os.Getpid(), rand.Text()), held: map[int64]bool{}, leases: leaseTime}
+	config.AfterNetConnect = p.link
 	db := &DB{path: name, sql: sql.OpenDB(postgresConnector{stdlib.GetConnector(*config)}), engine: p}
 	db.sql.SetMaxOpenConns(8) // an export reads six tables side by side
 	db.sql.SetMaxIdleConns(4)
@@ -100,7 +104,7 @@ func configOf(name string) (*pgx.ConnConfig, error) {
 	known, _ := addresses.Load(name)
 	config, err := pgx.ParseConfig(known.(string))
 	if err != nil {
-		return nil, &Error{name, errors.New("the address cannot be read")}
+		return nil, fault(name, "the address cannot be read")
 	}
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = 15 * time.Second
@@ -131,7 +135,7 @@ func openAddress(ctx context.Context, address string, writes bool) (*DB, error) 
 			have, err = db.version(ctx)
 		}
 		if err == nil && have < format {
-			err = fault(db.path, "it has format %d of %d: `scruple run` with this version migrates it", have, format)
+			err = fault(db.path, "%w, %d of %d: `scruple run` with this version migrates it", ErrOlder, have, format)
 		}
 	}
 	if err != nil {
@@ -425,18 +429,20 @@ func (*postgres) explain(path string, err error) error {
 			remedy = ": the disk of the server is full: free some space" + again
 		case e.Code == "53300":
 			remedy = ": the server allows no more connections: raise its max_connections, or end other programs" + again
-		case strings.HasPrefix(e.Code, "57P"), strings.HasPrefix(e.Code, "08"):
+		case e.Code == "08P01" && strings.Contains(e.Message, "startup parameter"), e.Code == "26000", e.Code == "42P05":
+			remedy = ": a pooler such as PgBouncer in transaction mode keeps no settings and prepared statements of a connection: connect to the server itself, or to a pool in session mode"
+		case strings.HasPrefix(e.Code, "40"): // a deadlock, for example
+			remedy = ": another process was in the way" + again
+		case strings.HasPrefix(e.Code, "57P"), e.Code == "25006", strings.HasPrefix(e.Code, "08"):
 			remedy = ": the server stops or restarts: wait until it is back" + again
 		case e.Code == "25P03":
 			remedy = ": this process stood still within a transaction" + again
-		case e.Code == "26000", e.Code == "42P05":
-			remedy = ": a pooler in transaction mode loses prepared statements: connect to the server itself, or use PgBouncer 1.21 and max_prepared_statements"
 		}
-	case errors.As(err, &network), errors.Is(err, driver.ErrBadConn), pgconn.SafeToRetry(err), errors.Is(err, net.ErrClosed), errors.Is(err, io.ErrUnexpectedEOF),
+	case errors.As(err, &network), errors.Is(err, driver.ErrBadConn), errors.Is(err, sql.ErrConnDone), pgconn.SafeToRetry(err), errors.Is(err, net.ErrClosed), errors.Is(err, io.ErrUnexpectedEOF),
 		strings.Contains(err.Error(), "conn closed"): // which has no value
 		remedy = ": the server cannot be reached: check the address and that it runs" + again
 	}
-	return fault(path, "%w%s", err, remedy)
+	return &Error{path, fmt.Errorf("%w%s", err, remedy), strings.HasSuffix(remedy, again), e != nil && e.Code == "53100"}
 }
 
 // A postgresConn sends the queries of this package to PostgreSQL, which are written for

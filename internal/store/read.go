@@ -343,8 +343,12 @@ type Progress struct {
 	Judged   Set
 	Unjudged Set // a judge call failed
 	Called   Set // have journalled calls to look up
-	// Usage of the run, trials included that left its plan. Requests in flight, or
-	// interrupted by a crash, count as estimated.
+	Usage
+}
+
+// Usage is that of a run, trials included that left its plan. Requests in flight, or
+// interrupted by a crash, count as estimated.
+type Usage struct {
 	Calls     int // requests sent, retries included
 	Tokens    int
 	Cost      float64
@@ -387,20 +391,26 @@ func (db *DB) Progress(ctx context.Context, run *Run) (*Progress, error) {
 	if err != nil {
 		return nil, err
 	}
+	p.Usage, err = db.Usage(ctx, run)
+	return p, err
+}
+
+// Usage reads what a run has used.
+func (db *DB) Usage(ctx context.Context, run *Run) (u Usage, err error) {
 	var openTokens int
 	var openCost float64
 	err = db.get(ctx, `SELECT total(cost_usd), count(*) FILTER (WHERE usage_flags & 4 <> 0), count(*) FILTER (WHERE cost_usd IS NULL AND error_kind = ''),
 		coalesce(sum(input_tokens + output_tokens
 			+ CASE WHEN usage_flags & 1 <> 0 THEN 0 ELSE cached_tokens + cache_write_tokens END
 			+ CASE WHEN usage_flags & 2 <> 0 THEN 0 ELSE reasoning_tokens END), 0)
-		FROM `+planned+`calls c ON c.trial = t.id WHERE t.run = ? AND c.source IS NULL`, []any{run}, &p.Cost, &p.Estimated, &p.Unpriced, &p.Tokens)
+		FROM `+planned+`calls c ON c.trial = t.id WHERE t.run = ? AND c.source IS NULL`, []any{run}, &u.Cost, &u.Estimated, &u.Unpriced, &u.Tokens)
 	if err == nil {
 		err = db.get(ctx, `SELECT count(*) + (SELECT untimed FROM runs WHERE n = ?), coalesce(sum(CASE WHEN ended THEN 0 ELSE tokens END), 0),
 			total(CASE WHEN ended THEN 0 ELSE cost_usd END) FROM `+planned+`attempts a ON a.trial = t.id WHERE t.run = ?`,
-			[]any{run, run}, &p.Calls, &openTokens, &openCost)
+			[]any{run, run}, &u.Calls, &openTokens, &openCost)
 	}
-	p.Tokens, p.Cost = p.Tokens+openTokens, p.Cost+openCost
-	return p, err
+	u.Tokens, u.Cost = u.Tokens+openTokens, u.Cost+openCost
+	return u, err
 }
 
 // ProgressIn reads the progress of the trials from a place in the plan to another, which is

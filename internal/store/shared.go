@@ -39,15 +39,20 @@ type Querier interface {
 // Shared reports whether many processes may write the store at the same time.
 func (db *DB) Shared() bool { _, is := db.engine.(*postgres); return is }
 
-// Config returns how to connect to the database of a shared store, and the name of this
-// opening of it, which tells its processes apart.
+// Config returns how a worker connects to the database of a shared store, and the name of
+// this opening of it, which tells its processes apart. From then on, the store's connections
+// break when the server is silent.
 func (db *DB) Config() (config *pgx.ConnConfig, holder string, err error) {
 	p, is := db.engine.(*postgres)
 	if !is {
 		return nil, "", fault(db.path, "it is a file, and workers need a PostgreSQL database")
 	}
-	config, err = configOf(db.path)
-	return config, p.holder, err
+	if config, err = configOf(db.path); err != nil {
+		return nil, "", err
+	}
+	config.AfterNetConnect = p.link
+	p.workers.Store(true)
+	return config, p.holder, nil
 }
 
 // Entrusted reports whether workers have the run.

@@ -94,7 +94,7 @@ func readFile(ctx context.Context, path string) (*DB, error) {
 			db, err = openRead(ctx, path, q)
 		}
 	}
-	if errors.Is(err, errOldFormat) {
+	if errors.Is(err, ErrOlder) {
 		return openMigrated(ctx, path, q)
 	}
 	return db, err
@@ -133,7 +133,7 @@ func regular(path string) error {
 func openMigrated(ctx context.Context, path string, q url.Values) (_ *DB, err error) {
 	dir, remove, err := disk.Temp("migrated", "")
 	if err != nil {
-		return nil, fault(path, "%w: copying it: %w", errOldFormat, err)
+		return nil, fault(path, "%w: copying it: %w", ErrOlder, err)
 	}
 	defer func() {
 		if err != nil {
@@ -147,14 +147,14 @@ func openMigrated(ctx context.Context, path string, q url.Values) (_ *DB, err er
 		err = errors.Join(err, old.Close())
 	}
 	if err != nil {
-		return nil, fault(path, "%w: copying it: %w", errOldFormat, err)
+		return nil, fault(path, "%w: copying it: %w", ErrOlder, err)
 	}
 	w, err := Open(ctx, copied)
 	if err == nil {
 		err = w.Close()
 	}
 	if err != nil {
-		return nil, fault(path, "%w: migrating a copy of it: %w", errOldFormat, err)
+		return nil, fault(path, "%w: migrating a copy of it: %w", ErrOlder, err)
 	}
 	db, err := openRead(ctx, copied, url.Values{})
 	if err != nil {
@@ -176,7 +176,7 @@ func openRead(ctx context.Context, path string, q url.Values) (*DB, error) {
 	}
 	have, err := db.version(ctx)
 	if err == nil && have < format {
-		err = errOldFormat
+		err = ErrOlder
 	}
 	if err != nil {
 		db.Close()

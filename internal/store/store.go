@@ -57,8 +57,10 @@ type DB struct {
 
 // An Error reports that a store could not be opened, read or written.
 type Error struct {
-	Path string
-	Err  error
+	Path   string
+	Err    error
+	Passes bool // the same goes on when the server is back or has room
+	Full   bool // it has no room
 }
 
 func (e *Error) Error() string { return "store " + e.Path + ": " + e.Err.Error() }
@@ -66,7 +68,7 @@ func (e *Error) Error() string { return "store " + e.Path + ": " + e.Err.Error()
 func (e *Error) Unwrap() error { return e.Err }
 
 func fault(path, format string, args ...any) error {
-	return &Error{path, fmt.Errorf(format, args...)}
+	return &Error{Path: path, Err: fmt.Errorf(format, args...)}
 }
 
 // ErrLocked is wrapped by the error of a second writing process.
@@ -148,8 +150,8 @@ func (db *DB) explain(err error) error {
 	return db.engine.explain(db.path, err)
 }
 
-// errOldFormat is the error of reading a store that must be migrated first.
-var errOldFormat = errors.New("the file has an older format")
+// ErrOlder is wrapped by the error of reading a store that must be migrated first.
+var ErrOlder = errors.New("it has an older format")
 
 // Path returns the file of the store, or its address without a password.
 func (db *DB) Path() string { return db.path }

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"sync"
@@ -16,10 +17,12 @@ import (
 // A purse is what this process may spend of the budget of a run. It draws parts that last for
 // some seconds, and smaller ones the less is left, so that all workers together spend at most
 // what was in flight beyond the budget. What a lost worker had drawn is free again when the
-// run is entrusted the next time.
+// run is entrusted the next time: what is spent is then counted again, so a worker that wakes
+// afterwards gives nothing back.
 type purse struct {
 	q     *Queue
 	run   *store.Run
+	when  string     // it was entrusted
 	most  run.Budget // of the run
 	parts func() int // workers that share it
 	began time.Time
@@ -44,7 +47,12 @@ func (p *purse) Draw(spent run.Spent) (run.Budget, error) {
 	var exhausted bool
 	err := pgx.BeginFunc(context.Background(), p.q.pool, func(tx pgx.Tx) error {
 		ctx := context.Background()
-		if err := tx.QueryRow(ctx, `SELECT calls, tokens, cost FROM budgets WHERE run = $1 FOR UPDATE`, p.run.N).Scan(&reserved.Calls, &reserved.Tokens, &reserved.Cost); err != nil {
+		err := tx.QueryRow(ctx, `SELECT b.calls, b.tokens, b.cost FROM leases l JOIN budgets b ON b.run = l.run WHERE l.run = $1 AND l.process = $2 FOR SHARE OF l FOR UPDATE OF b`,
+			p.run.N, p.when).Scan(&reserved.Calls, &reserved.Tokens, &reserved.Cost)
+		if errors.Is(err, pgx.ErrNoRows) {
+			err = errEnded
+		}
+		if err != nil {
 			return err
 		}
 		more := func(most, reserved, drawn, mine float64, least float64) float64 {
@@ -66,11 +74,11 @@ func (p *purse) Draw(spent run.Spent) (run.Budget, error) {
 		calls := math.Floor(more(float64(p.most.Calls), float64(reserved.Calls), float64(p.drawn.Calls), float64(mine.Calls), 1))
 		tokens := math.Ceil(more(float64(p.most.Tokens), float64(reserved.Tokens), float64(p.drawn.Tokens), float64(mine.Tokens), 1))
 		cost := more(p.most.Cost, reserved.Cost, p.drawn.Cost, mine.Cost, 0)
-		if exhausted {
+		if exhausted { // what was spent beyond is noted at the end
 			return nil
 		}
 		p.drawn = run.Spent{Calls: p.drawn.Calls + int(calls), Tokens: p.drawn.Tokens + int(tokens), Cost: p.drawn.Cost + cost}
-		_, err := tx.Exec(ctx, `UPDATE budgets SET calls = calls + $2, tokens = tokens + $3, cost = cost + $4 WHERE run = $1`, p.run.N, int(calls), int(tokens), cost)
+		_, err = tx.Exec(ctx, `UPDATE budgets SET calls = calls + $2, tokens = tokens + $3, cost = cost + $4 WHERE run = $1`, p.run.N, int(calls), int(tokens), cost)
 		return err
 	})
 	switch {
@@ -101,7 +109,8 @@ func (p *purse) putBack(spent run.Spent) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	rest := minus(p.drawn, minus(spent, p.base))
-	_, _ = p.q.pool.Exec(context.Background(), `UPDATE budgets SET calls = calls - $2, tokens = tokens - $3, cost = cost - $4 WHERE run = $1`, p.run.N, rest.Calls, rest.Tokens, rest.Cost) // else it is free when the run is entrusted again
+	_, _ = p.q.pool.Exec(context.Background(), `WITH l AS (SELECT run FROM leases WHERE run = $1 AND process = $5 FOR SHARE)
+		UPDATE budgets b SET calls = calls - $2, tokens = tokens - $3, cost = cost - $4 FROM l WHERE b.run = l.run`, p.run.N, rest.Calls, rest.Tokens, rest.Cost, p.when) // else it is free when the run is entrusted again
 }
 
 func minus(a, b run.Spent) run.Spent {

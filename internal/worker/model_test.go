@@ -16,7 +16,6 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/postgrestest"
-	"github.com/scruple-eval/scruple/internal/run"
 	"github.com/scruple-eval/scruple/internal/store"
 )
 
@@ -98,7 +97,7 @@ func TestModelOfShards(t *testing.T) {
 		if len(jobs) == 0 {
 			return
 		}
-		if err := lead.insert(t.Context(), r, jobs, run.Spent{}, "v"); err != nil {
+		if err := lead.insert(t.Context(), r, jobs, "v"); err != nil {
 			t.Fatal(err)
 		}
 		var ps []*process

@@ -23,6 +23,11 @@
 // A worker says every few seconds that it is there. The shards of one that did not for
 // [lostAfter] are given to others, and those of a process of this machine that has ended, at
 // once. Calls that were in flight there are asked again, no others.
+//
+// # Clocks
+//
+// Who has a shard, a run, a permit or a part of a budget, and for how long, goes by the clock of
+// the server, or by how long this process waited. The time of day of a worker decides nothing.
 package worker
 
 import (
@@ -40,7 +45,6 @@ import (
 	"github.com/riverqueue/river/rivermigrate"
 
 	"github.com/scruple-eval/scruple/internal/experiment"
-	"github.com/scruple-eval/scruple/internal/run"
 	"github.com/scruple-eval/scruple/internal/store"
 )
 
@@ -86,7 +90,7 @@ func Open(ctx context.Context, db *store.DB) (*Queue, error) {
 	if err != nil {
 		return nil, fmt.Errorf("store %s: the address cannot be used by workers: it has a setting of its pool", db.Path()) // err may have the password
 	}
-	pooled.ConnConfig, pooled.MaxConns = config, max(pooled.MaxConns, 4)
+	pooled.ConnConfig, pooled.MaxConns = config, 4 // by default as many as the machine has cores
 	pool, err := pgxpool.NewWithConfig(ctx, pooled)
 	if err != nil {
 		return nil, db.Explain(err)
@@ -148,11 +152,11 @@ func (q *Queue) Entrust(ctx context.Context, r *experiment.Run, left *experiment
 	for i, s := range shards {
 		jobs[i] = Job{Shard: s, Run: r.Record.N, Part: left.Part(), NoReuse: how.NoReuse, Longest: r.Study.Execution.Timeout.D()}
 	}
-	return q.insert(ctx, r.Record, jobs, left.Spent(), how.Version)
+	return q.insert(ctx, r.Record, jobs, how.Version)
 }
 
 // insert gives the run to workers with its jobs, in the order of their steps.
-func (q *Queue) insert(ctx context.Context, r *store.Run, jobs []Job, spent run.Spent, version string) error {
+func (q *Queue) insert(ctx context.Context, r *store.Run, jobs []Job, version string) error {
 	params := make([]river.InsertManyParams, len(jobs))
 	for i, job := range jobs {
 		params[i] = river.InsertManyParams{Args: job, InsertOpts: &river.InsertOpts{Queue: queueOf(r.N), MaxAttempts: mostAttempts, Pending: job.Step != jobs[0].Step}}
@@ -164,7 +168,11 @@ func (q *Queue) insert(ctx context.Context, r *store.Run, jobs []Job, spent run.
 				return fmt.Errorf("inserting the jobs of %s: %w", r.ID, err)
 			}
 		}
-		_, err := tx.Exec(ctx, `INSERT INTO budgets (run, calls, tokens, cost) VALUES ($1, $2, $3, $4)
+		spent, err := q.db.Usage(ctx, r) // nobody else sends requests of the run now
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `INSERT INTO budgets (run, calls, tokens, cost) VALUES ($1, $2, $3, $4)
 			ON CONFLICT (run) DO UPDATE SET (calls, tokens, cost) = (excluded.calls, excluded.tokens, excluded.cost)`, r.N, spent.Calls, spent.Tokens, spent.Cost)
 		return err
 	})
@@ -282,6 +290,12 @@ func (q *Queue) rescue(ctx context.Context) error {
 	// One that stands still within a transaction keeps its shards until the server ends it.
 	_, err = q.pool.Exec(ctx, `UPDATE river_job SET state = 'available', scheduled_at = now() WHERE id IN (SELECT id FROM river_job WHERE state = 'running' AND (
 			`+holder+` = ANY($1) OR NOT EXISTS (SELECT 1 FROM workers w WHERE w.holder = `+holder+` AND w.seen > clock_timestamp() - make_interval(secs => $2))) FOR UPDATE SKIP LOCKED)`, ended, lostAfter.Seconds())
+	if err != nil {
+		return q.db.Explain(err)
+	}
+	// River schedules by the clock of the worker that gives a shard back, which may be ahead.
+	_, err = q.pool.Exec(ctx, `UPDATE river_job SET state = 'available', scheduled_at = now() WHERE id IN (SELECT id FROM river_job WHERE state IN ('available', 'retryable', 'scheduled')
+		AND scheduled_at > clock_timestamp() + make_interval(secs => $1) FOR UPDATE SKIP LOCKED)`, 5*beat.Seconds())
 	return q.db.Explain(err)
 }
 

@@ -34,9 +34,10 @@ type session struct {
 	mu     sync.Mutex
 	hands  map[int64]*hand // by job: what the fence checks
 	asking *experiment.Session
-	purse  *purse // of asking; nil without a budget
-	why    error  // set before quit is closed
-	parts  int    // of the calls in flight that the study allows
+	purse  *purse    // of asking; nil without a budget
+	why    error     // set before quit is closed
+	again  time.Time // when the worker may take part again, if it left the run for a time
+	parts  int       // of the calls in flight that the study allows
 }
 
 // A hand is a shard that this process works on.
@@ -148,7 +149,12 @@ func (s *session) work(ctx context.Context, job *river.Job[Job]) (bool, error) {
 	}
 	defer s.drop(h)
 	if job.Args.Step == experiment.Scoring {
-		if err := s.w.Score(ctx, s.Run); err != nil {
+		err := s.w.Score(ctx, s.Run)
+		var away *store.Error
+		if errors.As(err, &away) && away.Passes {
+			return false, err
+		}
+		if err != nil {
 			s.w.Say("%s: scoring: %v; `scruple score %[1]s` does it again", s.Record.ID, err)
 		}
 	} else if err := s.ask(ctx, h); errors.Is(err, errPart) {
@@ -230,12 +236,31 @@ func (s *session) loop(ctx context.Context) {
 		for _, h := range begun {
 			s.end(h, errors.Join(err, errPart))
 		}
-		if err != nil && (!errors.Is(err, run.ErrStopped) || errors.Is(err, run.ErrBudget)) && !errors.Is(err, errLost) && !errors.As(err, &ofStore) {
-			s.w.cannot(ctx, s.Record, s.when, err)
-			s.stop(err)
-		}
+		s.judge(ctx, err)
 	}
 }
+
+// judge leaves the run for an error that trying again does not mend. When the server is away no
+// shard is given out; when its disk is full they are, and each try would lose answers.
+func (s *session) judge(ctx context.Context, err error) {
+	var ofStore *store.Error
+	switch {
+	case err == nil, errors.Is(err, run.ErrStopped) && !errors.Is(err, run.ErrBudget), errors.Is(err, errLost), errors.Is(err, errEnded):
+		return
+	case errors.As(err, &ofStore) && ofStore.Passes && !ofStore.Full:
+		return
+	}
+	s.w.cannot(ctx, s.Record, s.when, err)
+	s.stop(err)
+	if ofStore != nil && ofStore.Full {
+		s.mu.Lock()
+		s.again = time.Now().Add(whileFull)
+		s.mu.Unlock()
+	}
+}
+
+// whileFull is how long a worker leaves a run alone when the disk of the server is full.
+const whileFull = 10 * time.Minute
 
 // open returns what asks, and what is left of the run.
 func (s *session) open(ctx context.Context, h *hand) (*experiment.Session, *experiment.Left, error) {
@@ -249,7 +274,7 @@ func (s *session) open(ctx context.Context, h *hand) (*experiment.Session, *expe
 	if asking == nil {
 		how := experiment.Asking{Models: s.Models, Observer: s.w.Observer, NoReuse: h.job.Args.NoReuse, Concurrency: s.w.Concurrency, Recorded: s.recorded}
 		if most := s.Budget(); most != (run.Budget{}) {
-			s.purse = &purse{q: s.w.Queue, run: s.Record, most: most, parts: s.sharing, began: time.Now(), base: left.Spent()}
+			s.purse = &purse{q: s.w.Queue, run: s.Record, when: s.when, most: most, parts: s.sharing, began: time.Now(), base: left.Spent()}
 			how.Draw = s.purse.Draw
 		}
 		if asking, err = s.Session(ctx, left, how); err != nil {

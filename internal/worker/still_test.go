@@ -12,7 +12,6 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/postgrestest"
-	"github.com/scruple-eval/scruple/internal/run"
 	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/study"
 )
@@ -26,7 +25,7 @@ func TestStandingStillWithinATransaction(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := q.insert(t.Context(), r, []Job{{Shard: experiment.Shard{}, Run: r.N}}, run.Spent{}, "v"); err != nil {
+	if err := q.insert(t.Context(), r, []Job{{Shard: experiment.Shard{}, Run: r.N}}, "v"); err != nil {
 		t.Fatal(err)
 	}
 	tx, err := still.pool.Begin(t.Context())
@@ -79,7 +78,7 @@ func TestShardsThatEndMeanwhile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := q.insert(t.Context(), r, make([]Job, 3), run.Spent{}, "v"); err != nil {
+	if err := q.insert(t.Context(), r, make([]Job, 3), "v"); err != nil {
 		t.Fatal(err)
 	}
 	p := &process{&session{Loaded: &Loaded{Run: &experiment.Run{Record: r}}, w: &Worker{Queue: q}, hands: map[int64]*hand{}}, true}

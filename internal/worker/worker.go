@@ -62,7 +62,8 @@ type Worker struct {
 
 	mu       sync.Mutex
 	sessions map[int64]*session
-	left     map[int64]string // runs that it cannot take part in, and when they were entrusted
+	left     map[int64]string    // runs that it cannot take part in, and when they were entrusted
+	idle     map[int64]time.Time // shards that it has by the queue alone, and since when
 	paces    []*pace
 	all      *everyone // of the only run
 	failed   error     // why it left the only run
@@ -74,8 +75,11 @@ type jobs struct {
 	w *Worker
 }
 
-// Timeout is when River takes a shard from a worker that is there but does not give it back.
+// Timeout is when the work on a shard is canceled. Scoring takes its time.
 func (j jobs) Timeout(of *river.Job[Job]) time.Duration {
+	if of.Args.Step == experiment.Scoring {
+		return -1
+	}
 	return j.w.Slice + 3*of.Args.Longest + time.Minute
 }
 
@@ -87,7 +91,7 @@ func (j jobs) Work(ctx context.Context, job *river.Job[Job]) error { return j.w.
 // Take takes part in runs until it is stopped, or with Run or Once until there is no more
 // work. An error received from stop is why it ends; its calls in flight then finish.
 func (q *Queue) Take(ctx context.Context, s Settings, stop <-chan error) error {
-	w := &Worker{Settings: s, Queue: q, sessions: map[int64]*session{}, left: map[int64]string{}}
+	w := &Worker{Settings: s, Queue: q, sessions: map[int64]*session{}, left: map[int64]string{}, idle: map[int64]time.Time{}}
 	w.jobs.w = w
 	if s.Run != nil && s.Observer != nil {
 		w.all = &everyone{Observer: s.Observer}
@@ -95,9 +99,11 @@ func (q *Queue) Take(ctx context.Context, s Settings, stop <-chan error) error {
 	}
 	known := river.NewWorkers()
 	river.AddWorker(known, w.jobs)
+	// River's rescue goes by the clock of one worker, which may be wrong; see rescue and forgotten.
+	const never = 365 * 24 * time.Hour
 	client, err := river.NewClient(q.driver, &river.Config{ID: q.holder, Logger: silent, Workers: known, PollOnly: true, FetchPollInterval: 200 * time.Millisecond,
 		Queues:     map[string]river.QueueConfig{"none": {MaxWorkers: 1, FetchPollInterval: time.Hour}}, // it wants one to begin with
-		JobTimeout: -1, RescueStuckJobsAfter: s.Slice + time.Minute, ErrorHandler: w})
+		JobTimeout: -1, RescueStuckJobsAfter: never, ErrorHandler: w})
 	if err != nil {
 		return fmt.Errorf("preparing the worker: %w", err)
 	}
@@ -169,7 +175,7 @@ func (w *Worker) once(ctx context.Context) (idle bool, err error) {
 		ON CONFLICT (holder) DO UPDATE SET seen = clock_timestamp()`, w.holder, store.Process()); err != nil {
 		return false, w.db.Explain(err)
 	}
-	if err := errors.Join(w.rescue(ctx), w.hear(ctx)); err != nil {
+	if err := errors.Join(w.rescue(ctx), w.forgotten(ctx), w.hear(ctx)); err != nil {
 		return false, err
 	}
 	runs, err := w.db.OfWorkers(ctx)
@@ -206,7 +212,13 @@ func (w *Worker) once(ctx context.Context) (idle bool, err error) {
 	w.mu.Lock()
 	var ended []*session
 	for n, s := range w.sessions {
-		if runs[n] != s.when {
+		s.mu.Lock()
+		again := !s.again.IsZero() && time.Now().After(s.again)
+		s.mu.Unlock()
+		if again {
+			delete(w.left, n)
+		}
+		if again || runs[n] != s.when {
 			ended = append(ended, s)
 		}
 	}
@@ -215,6 +227,53 @@ func (w *Worker) once(ctx context.Context) (idle bool, err error) {
 		w.leave(s, errEnded)
 	}
 	return idle, nil
+}
+
+// forgotten gives back the shards that this worker has by the queue, but does not work on: the
+// server was away when they were given back.
+func (w *Worker) forgotten(ctx context.Context) error {
+	rows, err := w.pool.Query(ctx, `SELECT id FROM river_job WHERE state = 'running' AND `+holder+` = $1`, w.holder)
+	if err != nil {
+		return w.db.Explain(err)
+	}
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	if err != nil {
+		return w.db.Explain(err)
+	}
+	now, since := time.Now(), map[int64]time.Time{}
+	var back []int64
+	w.mu.Lock()
+	for _, id := range ids {
+		if w.inHand(id) {
+			continue
+		}
+		since[id] = now
+		if first, was := w.idle[id]; was {
+			since[id] = first
+		}
+		if now.Sub(since[id]) > lostAfter { // River tries for some seconds
+			back = append(back, id)
+		}
+	}
+	w.idle = since
+	w.mu.Unlock()
+	if len(back) > 0 {
+		_, err = w.pool.Exec(ctx, `UPDATE river_job SET state = 'available', scheduled_at = now() WHERE id = ANY($1) AND state = 'running' AND `+holder+` = $2`, back, w.holder)
+	}
+	return w.db.Explain(err)
+}
+
+// inHand reports whether the worker works on a shard. The lock must be held.
+func (w *Worker) inHand(job int64) bool {
+	for _, s := range w.sessions {
+		s.mu.Lock()
+		_, has := s.hands[job]
+		s.mu.Unlock()
+		if has {
+			return true
+		}
+	}
+	return false
 }
 
 var errEnded = errors.New("workers do not have the run any more")
