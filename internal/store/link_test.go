@@ -54,6 +54,12 @@ func TestSilentLinks(t *testing.T) {
 		if took, err := wait(); !errors.Is(err, os.ErrDeadlineExceeded) || took != silence {
 			t.Errorf("a worker waits %v for nothing: %v", took, err)
 		}
+		end := (&DB{engine: p}).Patient()
+		say(time.Hour)
+		if took, err := wait(); err != nil || took != time.Hour {
+			t.Errorf("a worker that scores a run waits %v: %v", took, err)
+		}
+		end()
 		begun := time.Now()
 		if _, err := conn.Write([]byte("x")); !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(begun) != silence {
 			t.Errorf("a worker sends for %v: %v", time.Since(begun), err)

@@ -44,7 +44,8 @@ type postgres struct {
 	ended  chan struct{}
 	leases time.Duration
 
-	workers atomic.Bool // this process takes part in runs of workers
+	workers  atomic.Bool  // this process takes part in runs of workers
+	patience atomic.Int64 // of its links, see [DB.Patient]
 }
 
 // leaseTime is how long a run is kept for a process that no longer says that it is there.

@@ -149,7 +149,9 @@ func (s *session) work(ctx context.Context, job *river.Job[Job]) (bool, error) {
 	}
 	defer s.drop(h)
 	if job.Args.Step == experiment.Scoring {
+		end := s.w.db.Patient()
 		err := s.w.Score(ctx, s.Run)
+		end()
 		var away *store.Error
 		if errors.As(err, &away) && away.Passes {
 			return false, err
@@ -264,7 +266,9 @@ const whileFull = 10 * time.Minute
 
 // open returns what asks, and what is left of the run.
 func (s *session) open(ctx context.Context, h *hand) (*experiment.Session, *experiment.Left, error) {
+	end := s.w.db.Patient()
 	left, err := s.Left(ctx, h.job.Args.Part)
+	end()
 	if err != nil {
 		return nil, nil, err
 	}
