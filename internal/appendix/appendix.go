@@ -139,7 +139,7 @@ func (s Source) parts(a kit.Appendix, results []*annotate.Result) ([]report.Part
 	case kit.FromRun:
 		return s.runSessions(), nil
 	case kit.FromPrompts:
-		return s.prompts(a.Arms(s.Bench)), nil
+		return s.prompts(a.Arms(s.Bench), a.Judges), nil
 	case kit.FromProgram:
 		return s.program()
 	}

@@ -36,7 +36,7 @@ func (x *Experiment) completeTasks() error {
 // answers in it.
 type Subjects struct {
 	x      *Experiment
-	r      *Run // nil: no answers
+	r      *Run                        // nil: no answers
 	scorer func() (eval.Scorer, error) // that scores the run
 	ctx    context.Context
 }

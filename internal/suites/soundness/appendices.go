@@ -17,7 +17,7 @@ import (
 func appendices() []kit.Appendix {
 	const onlyFragment = "Requests about other fragments differ in the fragment alone."
 	return []kit.Appendix{
-		{Name: "B", Title: "Prompts without worked examples", Intro: onlyFragment, From: kit.FromPrompts, Arms: func(b kit.Bench) []string { return b.(*Bench).prompted(false) }},
+		{Name: "B", Title: "Prompts without worked examples", Intro: onlyFragment + " The judge of coherence is at the end, if the study has one.", From: kit.FromPrompts, Judges: true, Arms: func(b kit.Bench) []string { return b.(*Bench).prompted(false) }},
 		{Name: "C", Title: "Prompts with worked examples", Intro: onlyFragment, From: kit.FromPrompts, Arms: func(b kit.Bench) []string { return b.(*Bench).prompted(true) }},
 		{Name: "D.1", Title: "Code book", Page: "pages/code_book.md", Fill: filled((*synthesis).codeBook), Intro: "The checkpoints as failure codes, each with an example if a coded failure has it."},
 		{Name: "D.2", Title: "Emergent codes", Page: "pages/emergent_codes.md", Fill: filled((*synthesis).emergentCodes), Intro: "Codes that people added to those of the checklist."},
