@@ -139,7 +139,7 @@ func (s Source) parts(a kit.Appendix, results []*annotate.Result) ([]report.Part
 	case kit.FromRun:
 		return s.runSessions(), nil
 	case kit.FromPrompts:
-		return s.prompts(a.Arms(s.Bench)), nil
+		return s.prompts(a.Arms(s.Bench), a.Judges), nil
 	case kit.FromProgram:
 		return s.program()
 	}
@@ -377,17 +377,17 @@ func measured(m *annotate.Measure) eval.Cell {
 }
 
 // prompts has the text and the parameters of an example request of each arm. Arms with the
-// same text have it once.
-func (s Source) prompts(arms []string) (parts []report.Part) {
+// same text have it once. With judges, theirs are at the end, as the report has them.
+func (s Source) prompts(arms []string, judges bool) (parts []report.Part) {
 	if s.Analysis == nil || s.Analysis.Asked == nil {
 		return []report.Part{prose("No model was asked yet.")}
 	}
 	t := &eval.Table{Title: "Parameters as sent", Columns: []string{"arm", "provider", "model asked for", "answered by", "parameters", "changed for the model"},
 		Note: "Of an example request. What is not listed was not sent, so the provider's default holds."}
 	var texts, names, items []string
-	var unknown []report.Part
+	var unknown, ofJudges []report.Part
 	for _, p := range s.Analysis.Asked.Parties {
-		if p.Judge || !slices.Contains(arms, p.Name) {
+		if p.Judge && !judges || !p.Judge && !slices.Contains(arms, p.Name) {
 			continue
 		}
 		var settings, versions []string
@@ -398,6 +398,12 @@ func (s Source) prompts(arms []string) (parts []report.Part) {
 			versions = append(versions, fmt.Sprintf("%s (%d)", v.Name, v.N))
 		}
 		t.Row(eval.Texts(p.Name, p.Provider, p.Model, strings.Join(versions, ", "), strings.Join(settings, ", "), strings.Join(p.Adapted, ", "))...)
+		if p.Judge {
+			for _, q := range p.Prompts {
+				ofJudges = append(ofJudges, report.Part{Heading: "Sent to the judge " + p.Name + " about " + p.Item, Verbatim: q.Text})
+			}
+			continue
+		}
 		sent := ""
 		for r := 1; r <= max(1, s.Study.Execution.Replicates) && sent == ""; r++ { // one of them may have failed
 			sent, _ = s.Prompt(eval.Trial{Item: p.Item, Arm: p.Name, Replicate: r})
@@ -422,7 +428,7 @@ func (s Source) prompts(arms []string) (parts []report.Part) {
 	for i, text := range texts {
 		parts = append(parts, report.Part{Heading: "Sent to " + strings.TrimPrefix(names[i], ", ") + " about " + items[i], Verbatim: text})
 	}
-	return parts
+	return append(parts, ofJudges...)
 }
 
 // program has what it takes to compute the results again.

@@ -95,7 +95,7 @@ func TestPrompts(t *testing.T) {
 	s.Study.Execution.Replicates = 2
 	s.Analysis = &analyse.Analysis{Asked: &analyse.Asked{Parties: []analyse.Party{
 		{Name: "a@x", Item: "q1", Provider: "p", Settings: []eval.Level{{Name: "temperature", Value: "0"}}, Adapted: []string{"no temperature"}},
-		{Name: "a@y", Item: "q1"}, {Name: "a@z", Item: "q1"}, {Name: "b@x", Item: "q1"}, {Name: "judge", Judge: true, Item: "q1"},
+		{Name: "a@y", Item: "q1"}, {Name: "a@z", Item: "q1"}, {Name: "b@x", Item: "q1"}, {Name: "judge", Judge: true, Item: "q1", Prompts: []analyse.Prompt{{Step: "coherence", Text: "Is it coherent?"}}},
 	}}}
 	s.Prompt = func(of eval.Trial) (string, error) {
 		if of.Arm == "a@z" || of.Replicate == 1 {
@@ -103,7 +103,8 @@ func TestPrompts(t *testing.T) {
 		}
 		return "Judge ``` this.", nil
 	}
-	set, err := Make([]kit.Appendix{{Name: "B", Title: "Prompts", From: kit.FromPrompts, Arms: func(kit.Bench) []string { return []string{"a@x", "a@y", "a@z", "judge"} }}}, s)
+	arms := func(kit.Bench) []string { return []string{"a@x", "a@y", "a@z", "judge"} }
+	set, err := Make([]kit.Appendix{{Name: "B", Title: "Prompts", From: kit.FromPrompts, Arms: arms}, {Name: "C", Title: "More", From: kit.FromPrompts, Arms: arms, Judges: true}}, s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,5 +116,8 @@ func TestPrompts(t *testing.T) {
 	}
 	if strings.Contains(text, "b@x") || strings.Contains(text, "judge") || strings.Contains(text, "/tmp") {
 		t.Error(text)
+	}
+	if text := string(set.Files[1].Data); !strings.HasSuffix(text, "## Sent to the judge judge about q1\n\n```text\nIs it coherent?\n```\n\n") {
+		t.Errorf("no prompt of the judge at the end of\n%s", text)
 	}
 }

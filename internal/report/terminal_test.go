@@ -103,6 +103,7 @@ func TestParts(t *testing.T) {
 		comparisons := render(t, r, func(w io.Writer, r Report) error { return Differences{Analysis: r.Analysis}.Terminal(w, opt) })
 		checkScreen(t, verdict, opt)
 		checkScreen(t, comparisons, opt)
+		checkTables(t, render(t, r, func(w io.Writer, r Report) error { return Differences{Analysis: r.Analysis}.Markdown(w) }))
 		if !strings.HasPrefix(verdict, "Gate: ") || !strings.HasPrefix(comparisons, "COMPARISONS\n") {
 			t.Errorf("%s: the parts begin %.20q and %.20q", name, verdict, comparisons)
 		}

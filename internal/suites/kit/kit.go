@@ -119,8 +119,10 @@ type Appendix struct {
 	Tables []string // names of tables and figures of the report, in their order
 	// Fill returns what the suite knows. k is nil before a run was scored.
 	Fill func(b Bench, k Kept) ([]Part, error)
-	// Arms lists the arms whose prompts are shown, of FromPrompts.
-	Arms func(b Bench) []string
+	// Arms lists the arms whose prompts are shown, of FromPrompts; with Judges, those of judges
+	// too.
+	Arms   func(b Bench) []string
+	Judges bool
 	// Page is the path of the file that people write, such as pages/limitations.md, and Ask
 	// its headings after those of the parts.
 	Page string
