@@ -54,7 +54,8 @@ func TestBodyLinks(t *testing.T) {
 	}
 }
 
-// A trial has its whole pages, and each mark names the units of all marks that cover it.
+// A trial has its whole pages, by title or number, and each mark names the units of all marks
+// that cover it.
 func TestTrialPart(t *testing.T) {
 	x := eval.Exhibit{Item: "i", Arm: "a", Raw: "<b>raw</b>", Pages: []eval.ExhibitPage{{Number: 3, Text: strings.Repeat("x", 5000) + "total & <sum>",
 		Marks: []eval.Mark{{Start: 5000, End: 5007, Kind: "gold", Label: "total"}, {Start: 5003, End: 5013, Kind: "answer", Label: "sum"}}}},
@@ -67,5 +68,18 @@ func TestTrialPart(t *testing.T) {
 		if !strings.Contains(string(html), want) {
 			t.Errorf("the trial lacks %.60q", want)
 		}
+	}
+	x.Pages = []eval.ExhibitPage{{Number: 1, Title: "Gold"}, {Number: 2, Title: "<Answer>"}}
+	html, err = Trial(x, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`<h3 id="page-1"><bdi>Gold</bdi></h3>`, `<a href="#page-2"><bdi>&lt;Answer&gt;</bdi></a>`} {
+		if !strings.Contains(string(html), want) {
+			t.Errorf("the trial lacks %q", want)
+		}
+	}
+	if strings.Contains(string(html), "Page 1") || strings.Contains(string(html), "quoted by the answer") {
+		t.Error("pages with titles are numbered, or have the key of quotes")
 	}
 }

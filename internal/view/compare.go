@@ -3,7 +3,6 @@ package view
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"html/template"
 	"maps"
 	"math"
@@ -405,7 +404,7 @@ func (v *Viewer) comparePage(r *request) error {
 		}))
 	}
 	for _, m := range list[first:min(first+comparedPerPage, len(list))] {
-		row := compared{Item: m.item, A: number(m.a.mean()), B: number(m.b.mean()), Delta: fmt.Sprintf("%+.3g", m.diff()), Tone: map[int]string{1: "bad", -1: "good"}[m.worse],
+		row := compared{Item: m.item, A: number(m.a.mean()), B: number(m.b.mean()), Delta: signed(m.diff()), Tone: map[int]string{1: "bad", -1: "good"}[m.worse],
 			Href: r.link([]string{"c", "item"}, c.params("item", m.item)...)}
 		if m.worse != 0 {
 			if row.Changed, err = v.changed(r.Context(), m, c.metric.Name); err != nil {

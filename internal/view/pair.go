@@ -2,7 +2,6 @@ package view
 
 import (
 	"cmp"
-	"fmt"
 	"html/template"
 	"maps"
 	"math"
@@ -203,7 +202,7 @@ func (v *Viewer) pairPage(r *request) error {
 	slices.SortStableFunc(data.Replicates, func(p, q replicate) int { return cmp.Compare(q.differ, p.differ) })
 	data.MeanA, data.MeanB = number(means[0]), number(means[1])
 	if d := means[0] - means[1]; d == d {
-		data.Delta = fmt.Sprintf("%+.3g", d)
+		data.Delta = signed(d)
 		data.Tone = map[int]string{1: "bad", -1: "good"}[worse(means[0], means[1], c.metric.HigherIsBetter)]
 	}
 	if first := data.Replicates[0]; first.A != nil && first.B != nil {

@@ -40,10 +40,13 @@ func TestPairShowsAllReplicates(t *testing.T) {
 	if want := []string{"<b>Replicate 3</b>: different scores", "<b>Replicate 1</b>: different answers, same score", "<b>Replicate 2</b>: different answers, same score"}; !slices.Equal(order, want) {
 		t.Errorf("the replicates are %q, want %q", order, want)
 	}
-	for _, words := range []string{"0.6667", "<b class=\"bad\">-0.333</b>", "<mark class=\"answer\"> 0</mark>", "<mark class=\"other\"> 1</mark>", "1 of 2 in this list"} {
+	for _, words := range []string{": 0.6667", "<b class=\"bad\">−0.333</b>", "<mark class=\"answer\"> 0</mark>", "<mark class=\"other\"> 1</mark>", "1 of 2 in this list"} {
 		if !strings.Contains(strings.ReplaceAll(page, "&#43;", "+"), words) {
 			t.Errorf("the page has no %q", words)
 		}
+	}
+	if !strings.Contains(get(t, v, "/r/s-1/t/1"), "· replicate 1</span>") {
+		t.Error("a trial does not say which replicate it is")
 	}
 }
 

@@ -26,6 +26,7 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
+	"math"
 	"net/http"
 	"net/url"
 	"os"
@@ -284,6 +285,14 @@ func (v *Viewer) render(r *request, name, title string, data any) error {
 	r.w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	_, err = r.w.Write(b.Bytes())
 	return err
+}
+
+// signed writes a difference of scores.
+func signed(x float64) string {
+	if x != x {
+		return say.Dash
+	}
+	return say.Sign(x, true) + strconv.FormatFloat(math.Abs(x), 'g', 3, 64)
 }
 
 // number formats a number for a cell, a dash if there is none.

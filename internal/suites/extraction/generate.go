@@ -30,21 +30,17 @@ documents in verification.md), and guidelines for annotators.`,
 			f.IntVar(&levers.Pages, "pages", 0, "pages of each document, 1 to 20, of about 400 words (default: short ones)")
 			f.Float64Var(&levers.Tables, "tables", 0, "share of the documents in which a field stands in a table")
 			f.StringVar(&levers.Locale, "locale", "", "how amounts and dates are written: en-US | en-GB | de-DE | fr-FR")
-			f.Func("types", "types of documents, such as contract,invoice (default all)", func(s string) error {
-				levers.Types = strings.Split(s, ",")
-				return nil
-			})
-			f.Func("difficulty", "shares, such as hard=2,adversarial=1 (default easy=4,medium=3,hard=2,adversarial=1)", func(s string) error {
-				levers.Difficulty = map[string]int{}
-				for part := range strings.SplitSeq(s, ",") {
-					name, share, _ := strings.Cut(part, "=")
-					n, err := strconv.Atoi(share)
-					if err != nil {
-						return fmt.Errorf("%q: want NAME=SHARE, such as hard=2", part)
-					}
-					levers.Difficulty[name] = n
+			f.Func("types", "types of documents, such as contract,invoice, or shares, such as contract=2,invoice=1 (default all)", func(s string) (err error) {
+				if !strings.Contains(s, "=") {
+					levers.Types.List = strings.Split(s, ",")
+					return nil
 				}
-				return nil
+				levers.Types.Shares, err = shares(s)
+				return err
+			})
+			f.Func("difficulty", "shares, such as hard=2,adversarial=1 (default easy=4,medium=3,hard=2,adversarial=1)", func(s string) (err error) {
+				levers.Difficulty, err = shares(s)
+				return err
 			})
 			return func(c kit.Call) (fmt.Stringer, error) {
 				files, notes, err := syntheticFiles(*seed, levers)
@@ -56,6 +52,20 @@ documents in verification.md), and guidelines for annotators.`,
 			}
 		},
 	}
+}
+
+// shares reads NAME=SHARE,NAME=SHARE.
+func shares(s string) (map[string]int, error) {
+	of := map[string]int{}
+	for part := range strings.SplitSeq(s, ",") {
+		name, share, _ := strings.Cut(part, "=")
+		n, err := strconv.Atoi(share)
+		if err != nil {
+			return nil, fmt.Errorf("%q: want NAME=SHARE, with a whole number", part)
+		}
+		of[name] = n
+	}
+	return of, nil
 }
 
 // syntheticFiles are the files of a synthetic corpus.

@@ -23,6 +23,7 @@ func TestSyntheticSource(t *testing.T) {
 		"split: test, locale: en-GB, tables: 1": 100,
 		"split: dev, locale: de-DE, pages: 5, tables: 0.5, difficulty: {hard: 2, adversarial: 1}": 100,
 		"split: test, locale: fr-FR, pages: 3, types: [invoice, receipt]":                         100,
+		"split: test, types: {invoice: 3, receipt: 1}":                                            100,
 	} {
 		b := mustOpen(t, syntheticFilesOf(keys))
 		if len(b.Items()) != want || len(b.Warnings()) > 0 {

@@ -81,7 +81,9 @@ func (b *Bench) Show(c eval.Case) (eval.Exhibit, error) {
 	var said []string
 	for _, verdict := range of.Verdicts {
 		notes := strings.TrimSpace(strings.Join(append([]string{v.Notes}, t.parsed.Notes...), "\n"))
-		said = append(said, verdict.By+": "+cmp.Or(verdict.Err, notes, string(verdict.Data)))
+		if words := cmp.Or(verdict.Err, notes); words != "" { // the whole verdict is shown with the judges
+			said = append(said, verdict.By+": "+words)
+		}
 	}
 	x.Lead = strings.Join(said, "\n")
 	return x, nil

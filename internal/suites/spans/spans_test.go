@@ -388,7 +388,11 @@ func TestCalibrate(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, c, err)
 		}
 		v := eval.Verdict{Step: judgeStep, Source: eval.ByModel, By: "j", Data: b.foreseen(r, r.Spans).Encode()}
-		for _, s := range scorer.Score(nil, eval.CaseOf(eval.Trial{Item: "a", Arm: "labeller", Replicate: 1}, eval.Outcome{Kind: eval.OK, Data: encodeAnswer(r.Spans)}, []eval.Verdict{v})) {
+		judged := eval.CaseOf(eval.Trial{Item: "a", Arm: "labeller", Replicate: 1}, eval.Outcome{Kind: eval.OK, Data: encodeAnswer(r.Spans)}, []eval.Verdict{v})
+		if x, err := b.Show(judged); err != nil || strings.Contains(x.Lead, "{") {
+			t.Errorf("%s: a verdict without notes is said to be %q, %v", name, x.Lead, err)
+		}
+		for _, s := range scorer.Score(nil, judged) {
 			if s.Metric == metricTotal && (s.Unscored == "") != test.trust {
 				t.Errorf("%s: %+v", name, s)
 			}

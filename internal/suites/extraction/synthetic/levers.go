@@ -2,20 +2,61 @@ package synthetic
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/invopop/jsonschema"
 )
 
 // Levers change what is generated. The zero value changes nothing.
 type Levers struct {
 	Pages      int            `json:"pages,omitempty" jsonschema:"minimum=0,maximum=20,description=Pages of each document\\, of about 400 words (default: one to three short ones)"`
-	Types      []string       `json:"types,omitempty" jsonschema:"uniqueItems=true,description=Types of documents: invoice\\, contract\\, medical\\, receipt\\, resume (default all)"`
+	Types      TypeShares     `json:"types,omitzero"`
 	Difficulty map[string]int `json:"difficulty,omitempty" jsonschema:"description=Shares of easy\\, medium\\, hard and adversarial documents\\, such as {hard: 2\\, adversarial: 1} (default 40 : 30 : 20 : 10)"`
 	Tables     float64        `json:"tables,omitempty" jsonschema:"minimum=0,maximum=1,description=Share of the documents in which a field stands in a table (default 0)"`
 	Locale     string         `json:"locale,omitempty" jsonschema:"enum=en-US,enum=en-GB,enum=de-DE,enum=fr-FR,description=How amounts and dates are written (default: US dollars\\, and dates in several English ways)"`
+}
+
+// TypeShares are types of documents: a list, in the proportions of a set without levers, or
+// shares by name.
+type TypeShares struct {
+	List   []string
+	Shares map[string]int
+}
+
+// IsZero reports whether all types are meant.
+func (s TypeShares) IsZero() bool { return len(s.List) == 0 && len(s.Shares) == 0 }
+
+// MarshalJSON writes what was given.
+func (s TypeShares) MarshalJSON() ([]byte, error) {
+	if s.Shares != nil {
+		return json.Marshal(s.Shares)
+	}
+	return json.Marshal(s.List)
+}
+
+// UnmarshalJSON reads a list or shares.
+func (s *TypeShares) UnmarshalJSON(data []byte) error {
+	if len(data) > 0 && data[0] == '{' {
+		return json.Unmarshal(data, &s.Shares)
+	}
+	return json.Unmarshal(data, &s.List)
+}
+
+// JSONSchema describes both.
+func (TypeShares) JSONSchema() *jsonschema.Schema {
+	return &jsonschema.Schema{
+		OneOf: []*jsonschema.Schema{
+			{Type: "array", Items: &jsonschema.Schema{Type: "string"}, UniqueItems: true},
+			{Type: "object", AdditionalProperties: &jsonschema.Schema{Type: "integer"}},
+		},
+		Description: "Types of documents: invoice, contract, medical, receipt, resume (default all), as a list, or with shares, such as {invoice: 2, contract: 1}",
+		Extras:      map[string]any{"errorMessage": "want a list of types such as [invoice, contract], or shares such as {invoice: 2, contract: 1}"},
+	}
 }
 
 // The limits of the levers.
@@ -27,7 +68,7 @@ const (
 
 // Zero reports whether no lever is used.
 func (l Levers) Zero() bool {
-	return l.Pages == 0 && len(l.Types) == 0 && len(l.Difficulty) == 0 && l.Tables == 0 && l.Locale == ""
+	return l.Pages == 0 && l.Types.IsZero() && len(l.Difficulty) == 0 && l.Tables == 0 && l.Locale == ""
 }
 
 // Check returns an error for a lever that cannot be used.
@@ -35,20 +76,26 @@ func (l Levers) Check() error {
 	if l.Pages < 0 || l.Pages > mostPages {
 		return fmt.Errorf("pages: %d: want 1 to %d", l.Pages, mostPages)
 	}
-	for _, name := range l.Types {
+	for _, name := range l.Types.List {
 		if !slices.Contains(Types(), name) {
 			return fmt.Errorf("types: there is no type %q: want some of %s", name, strings.Join(Types(), ", "))
 		}
 	}
-	sum := 0
-	for _, name := range slices.Sorted(maps.Keys(l.Difficulty)) {
-		if share := l.Difficulty[name]; !slices.Contains(Difficulties, name) || share < 0 {
-			return fmt.Errorf("difficulty: %s: %d: want shares of %s, of at least 0", name, share, strings.Join(Difficulties, ", "))
+	for _, of := range []struct {
+		key    string
+		shares map[string]int
+		names  []string
+	}{{"types", l.Types.Shares, Types()}, {"difficulty", l.Difficulty, Difficulties}} {
+		sum := 0
+		for _, name := range slices.Sorted(maps.Keys(of.shares)) {
+			if share := of.shares[name]; !slices.Contains(of.names, name) || share < 0 {
+				return fmt.Errorf("%s: %s: %d: want shares of %s, of at least 0", of.key, name, share, strings.Join(of.names, ", "))
+			}
+			sum += of.shares[name]
 		}
-		sum += l.Difficulty[name]
-	}
-	if len(l.Difficulty) > 0 && sum == 0 {
-		return fmt.Errorf("difficulty: the shares are all 0: give one of %s a share", strings.Join(Difficulties, ", "))
+		if len(of.shares) > 0 && sum == 0 {
+			return fmt.Errorf("%s: the shares are all 0: give one of %s a share", of.key, strings.Join(of.names, ", "))
+		}
 	}
 	if !(l.Tables >= 0 && l.Tables <= 1) {
 		return fmt.Errorf("tables: %v: want a share from 0 to 1", l.Tables)
@@ -67,23 +114,27 @@ type cellCount struct {
 
 // counted spreads the documents of a set over types and difficulties by the levers.
 func (l Levers) counted() []cellCount {
-	if len(l.Types) == 0 && len(l.Difficulty) == 0 {
+	if l.Types.IsZero() && len(l.Difficulty) == 0 {
 		return counts
 	}
 	list, weights, total := []cellCount{}, []float64{}, 0.0
 	for _, c := range counts {
-		if len(l.Types) > 0 && !slices.Contains(l.Types, c.name) {
+		share := l.Types.Shares[c.name]
+		if !l.Types.IsZero() && !slices.Contains(l.Types.List, c.name) && share == 0 {
 			continue
 		}
 		list = append(list, cellCount{name: c.name})
-		ofType := 0
-		for _, n := range c.of {
-			ofType += n
+		ofType, shares := 0, 0
+		for difficulty, n := range c.of {
+			ofType, shares = ofType+n, shares+l.Difficulty[Difficulties[difficulty]]
 		}
 		for difficulty, n := range c.of {
 			w := float64(n)
 			if len(l.Difficulty) > 0 {
 				w = float64(ofType * l.Difficulty[Difficulties[difficulty]])
+			}
+			if share > 0 { // instead of the usual share of the type
+				w *= float64(share) / float64(ofType*max(1, shares))
 			}
 			weights, total = append(weights, w), total+w
 		}

@@ -2,6 +2,7 @@ package synthetic
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -19,7 +20,7 @@ func TestLevers(t *testing.T) {
 	levers := rapid.Custom(func(t *rapid.T) Levers {
 		l := Levers{Pages: rapid.IntRange(0, 20).Draw(t, "pages"), Tables: float64(rapid.IntRange(0, 4).Draw(t, "tables")) / 4,
 			Locale: rapid.SampledFrom([]string{"", "en-US", "en-GB", "de-DE", "fr-FR"}).Draw(t, "locale"),
-			Types:  rapid.SliceOfNDistinct(rapid.SampledFrom(Types()), 0, 3, rapid.ID[string]).Draw(t, "types")}
+			Types:  TypeShares{List: rapid.SliceOfNDistinct(rapid.SampledFrom(Types()), 0, 3, rapid.ID[string]).Draw(t, "types")}}
 		if rapid.Bool().Draw(t, "mixed") {
 			l.Difficulty = map[string]int{"easy": rapid.IntRange(0, 3).Draw(t, "easy"), "hard": rapid.IntRange(1, 3).Draw(t, "hard")}
 		}
@@ -43,7 +44,7 @@ func TestLevers(t *testing.T) {
 			}
 			tables, hard, decoys := 0, 0, 0
 			for _, d := range s.Documents {
-				if len(l.Types) > 0 && !slices.Contains(l.Types, d.Schema) {
+				if len(l.Types.List) > 0 && !slices.Contains(l.Types.List, d.Schema) {
 					t.Fatalf("a document of type %s", d.Schema)
 				}
 				if d.Difficulty == "hard" {
@@ -134,10 +135,55 @@ func TestProse(t *testing.T) {
 	}
 }
 
+// Shares of types are met by type and within each difficulty; a list is as the shares of a set
+// without levers.
+func TestTypeShares(t *testing.T) {
+	for _, test := range []struct{ levers, want string }{
+		{`{"types": {"invoice": 3, "contract": 1, "resume": 0}}`, "invoice [30 24 15 6], contract [10 8 5 2]"},
+		{`{"types": {"invoice": 1, "receipt": 1}, "difficulty": {"easy": 1, "hard": 4}}`, "invoice [10 0 40 0], receipt [10 0 40 0]"},
+		{`{"types": ["resume", "contract"]}`, "contract [23 17 11 6], resume [17 11 9 6]"},
+		{`{"types": {"resume": 15, "contract": 20}}`, "contract [23 17 11 6], resume [17 11 9 6]"},
+	} {
+		var l Levers
+		if err := json.Unmarshal([]byte(test.levers), &l); err != nil {
+			t.Fatal(err)
+		}
+		sets, err := Generate(3, l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]*[4]int{}
+		for _, d := range sets[0].Documents {
+			if got[d.Schema] == nil {
+				got[d.Schema] = new([4]int)
+			}
+			got[d.Schema][slices.Index(Difficulties, d.Difficulty)]++
+		}
+		var list []string
+		for _, name := range Types() {
+			if of := got[name]; of != nil {
+				list = append(list, fmt.Sprint(name, " ", *of))
+			}
+		}
+		if got := strings.Join(list, ", "); got != test.want {
+			t.Errorf("%s: %s, want %s", test.levers, got, test.want)
+		}
+		again, err := json.Marshal(l)
+		if want := strings.ReplaceAll(test.levers, " ", ""); err != nil || len(again) != len(want) {
+			t.Errorf("%s is written as %s, %v", test.levers, again, err)
+		}
+	}
+	if none, err := json.Marshal(Levers{}); err != nil || string(none) != "{}" {
+		t.Errorf("no levers are written as %s, %v", none, err)
+	}
+}
+
 func TestWrongLevers(t *testing.T) {
 	for want, l := range map[string]Levers{
 		"pages: 21: want 1 to 20":                              {Pages: 21},
-		`there is no type "letter": want some of invoice`:      {Types: []string{"letter"}},
+		`there is no type "letter": want some of invoice`:      {Types: TypeShares{List: []string{"letter"}}},
+		"types: letter: 1: want shares of invoice":             {Types: TypeShares{Shares: map[string]int{"letter": 1}}},
+		"types: the shares are all 0":                          {Types: TypeShares{Shares: map[string]int{"invoice": 0}}},
 		"difficulty: harder: 1: want shares of easy":           {Difficulty: map[string]int{"harder": 1}},
 		"difficulty: the shares are all 0":                     {Difficulty: map[string]int{"easy": 0}},
 		"tables: 2: want a share from 0 to 1":                  {Tables: 2},
