@@ -170,13 +170,13 @@ func TestServerRestarts(t *testing.T) {
 // Scores that take longer than the server lets a transaction stand still are written.
 func TestScoringForLong(t *testing.T) {
 	address := postgrestest.Address(t)
-	db := open(t, address+"&idle_in_transaction_session_timeout=400")
+	db := open(t, address+"&idle_in_transaction_session_timeout=2000")
 	store.ShortLeasesForTest(db, 1200*time.Millisecond)
 	r, p := newRun(t, db, 1, 1)
 	finish(t, db, r, p)
 	err := db.ReplaceScores(t.Context(), r, func(yield func(eval.Scored, error) bool) {
+		time.Sleep(4 * time.Second)
 		for c, err := range db.Cases(t.Context(), r) {
-			time.Sleep(time.Second)
 			if !yield(eval.Scored{Case: c, Scores: []eval.Score{{Metric: "m", Replicate: 1, Num: 1, Den: 3}}}, err) {
 				return
 			}
