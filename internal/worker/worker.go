@@ -93,7 +93,7 @@ func (j jobs) Work(ctx context.Context, job *river.Job[Job]) error { return j.w.
 func (q *Queue) Take(ctx context.Context, s Settings, stop <-chan error) error {
 	w := &Worker{Settings: s, Queue: q, sessions: map[int64]*session{}, left: map[int64]string{}, idle: map[int64]time.Time{}}
 	w.jobs.w = w
-	defer q.db.Patient() // for what comes after it
+	defer func() { _ = q.db.Patient() }() // for what comes after it
 	if s.Run != nil && s.Observer != nil {
 		w.all = &everyone{Observer: s.Observer}
 		w.Observer = w.all
