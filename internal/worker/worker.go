@@ -102,7 +102,7 @@ func (q *Queue) Take(ctx context.Context, s Settings, stop <-chan error) error {
 	river.AddWorker(known, w.jobs)
 	// River's rescue goes by the clock of one worker, which may be wrong; see rescue and forgotten.
 	const never = 365 * 24 * time.Hour
-	client, err := river.NewClient(q.driver, &river.Config{ID: q.holder, Logger: silent, Workers: known, PollOnly: true, FetchPollInterval: 200 * time.Millisecond,
+	client, err := river.NewClient(q.driver, &river.Config{ID: q.holder, Logger: silent, Workers: known, PollOnly: true, FetchPollInterval: 200 * time.Millisecond, FetchCooldown: 20 * time.Millisecond,
 		Queues:     map[string]river.QueueConfig{"none": {MaxWorkers: 1, FetchPollInterval: time.Hour}}, // it wants one to begin with
 		JobTimeout: -1, RescueStuckJobsAfter: never, ErrorHandler: w})
 	if err != nil {
@@ -313,7 +313,8 @@ func (w *Worker) join(ctx context.Context, n int64, when string) error {
 	w.mu.Lock()
 	w.sessions[n] = s
 	w.mu.Unlock()
-	hands := max(1, loaded.Study.Execution.Concurrency, w.Concurrency)/experiment.LeastTrials + 2
+	// Half of the trials may ask nothing, and a shard that is done takes a while to be replaced.
+	hands := 2*max(1, loaded.Study.Execution.Concurrency, w.Concurrency)/experiment.LeastTrials + 2
 	if err := w.river.Queues().Add(queueOf(n), river.QueueConfig{MaxWorkers: hands}); err != nil && !errors.As(err, new(*river.QueueAlreadyAddedError)) { // it was slow to leave
 		return fmt.Errorf("joining %s: %w", r.ID, err)
 	}
