@@ -97,6 +97,9 @@ func (s *session) fence(ctx context.Context, tx store.Querier) error {
 	s.mu.Lock()
 	believed := maps.Clone(s.hands)
 	s.mu.Unlock()
+	if len(believed) == 0 {
+		return errLost
+	}
 	var ids, since []string
 	for id, h := range believed {
 		ids, since = append(ids, strconv.FormatInt(id, 10)), append(since, h.job.AttemptedAt.Format(time.RFC3339Nano))
@@ -117,9 +120,6 @@ func (s *session) fence(ctx context.Context, tx store.Querier) error {
 		if s.hands[id] == h {
 			return errLost
 		}
-	}
-	if len(ids) == 0 {
-		return errLost
 	}
 	return nil
 }

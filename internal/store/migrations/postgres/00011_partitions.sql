@@ -11,7 +11,6 @@ BEGIN
     EXECUTE format('CREATE SEQUENCE %1$s_ids', t);
     EXECUTE format('SELECT setval(''%1$s_ids'', coalesce(max(id), 0) + 1, FALSE) FROM %1$s', t);
     EXECUTE format('ALTER TABLE %1$s ALTER id SET DEFAULT nextval(''%1$s_ids'')', t);
-    EXECUTE format('ALTER SEQUENCE %1$s_ids OWNED BY %1$s.id', t);
     EXECUTE format('CREATE INDEX %1$s_by_id ON %1$s (id)', t);
   END LOOP;
   FOREACH t IN ARRAY ARRAY['calls', 'outcomes', 'verdicts', 'judged', 'scores', 'case_scores', 'attempts', 'prompts'] LOOP
