@@ -26,12 +26,18 @@ const badConcurrency = 8
 
 func newMemoStudy(t *testing.T, documents int) *memoStudy {
 	t.Helper()
+	return newMemoStudyOf(t, documents, badConcurrency, "-latency", "50ms", "-wrong", "0.1", "-pad", "1000")
+}
+
+// newMemoStudyOf is newMemoStudy with so many calls in flight, and a fake provider with flags.
+func newMemoStudyOf(t *testing.T, documents, concurrency int, flags ...string) *memoStudy {
+	t.Helper()
 	m := &memoStudy{t: t, scruple: findScruple(t), asked: documents}
-	url, stop, err := startFake(findFake(t), "-latency", "50ms", "-wrong", "0.1", "-pad", "1000")
+	url, stop, err := startFake(findFake(t), flags...)
 	must(t, err)
 	t.Cleanup(stop)
 	m.url = url
-	execution := fmt.Sprintf("{concurrency: %d, retries: [10ms], timeout: 2s}", badConcurrency)
+	execution := fmt.Sprintf("{concurrency: %d, retries: [10ms], timeout: 2s}", concurrency)
 	calm := invoices(t, t.TempDir(), url, documents, execution)
 	output(t, m.scruple, "run", calm)
 	m.want = output(t, m.scruple, "export", calm, "--table", "scores")

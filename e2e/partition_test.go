@@ -3,7 +3,6 @@
 package e2e
 
 import (
-	"fmt"
 	"strings"
 	"syscall"
 	"testing"
@@ -22,7 +21,7 @@ func TestPartitions(t *testing.T) {
 		short                  = 4 * time.Second
 		long                   = 80 * time.Second // a worker is lost after 30 s, and a link after a minute
 	)
-	scruple, fake := findScruple(t), findFake(t)
+	scruple := findScruple(t)
 	s := postgrestest.Start(t, "max_connections=400")
 	t.Cleanup(s.Stop)
 	for name, c := range map[string]struct {
@@ -46,16 +45,9 @@ func TestPartitions(t *testing.T) {
 			if _, soak := soaking(); c.lasts == long && !soak && name != "silent for long" {
 				t.Skip("make soak has it")
 			}
-			url, stop, err := startFake(fake, "-latency", "150ms", "-wrong", "0.1")
-			must(t, err)
-			defer stop()
-			execution := fmt.Sprintf("{concurrency: %d, retries: [10ms], timeout: 2s}", concurrency)
-			calm := invoices(t, t.TempDir(), url, documents, execution)
-			output(t, scruple, "run", calm)
-			want := output(t, scruple, "export", calm, "--table", "scores")
-			quiet := statsOf(t, url).Requests
+			m := newMemoStudyOf(t, documents, concurrency, "-latency", "150ms", "-wrong", "0.1")
+			url, path, want, quiet := m.url, m.path, m.want, m.quiet
 			w := &crew{t: t, scruple: scruple, store: s.Database(t)}
-			path := invoices(t, t.TempDir(), url, documents, execution)
 			p := s.Proxy(t)
 			w.hands = append(w.hands, w.start("--store", p.Address(s, w.store)), w.start())
 			defer w.end()
