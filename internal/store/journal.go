@@ -146,7 +146,7 @@ func Process() string {
 
 // atOnce are the numbers of rows per statement, if that many are queued. Eight cost half
 // as much each as one, and a shared store is asked less often with more.
-var atOnce = [...]int{32, 8, 1}
+var atOnce = [...]int{32, 8, 4, 2, 1}
 
 // inserts are a statement for each number of rows.
 type inserts [len(atOnce)]*sql.Stmt

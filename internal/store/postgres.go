@@ -91,7 +91,7 @@ func connect(ctx context.Context, address string) (*DB, error) {
 	config.AfterNetConnect = p.link
 	db := &DB{path: name, sql: sql.OpenDB(postgresConnector{stdlib.GetConnector(*config)}), engine: p}
 	db.sql.SetMaxOpenConns(8) // an export reads six tables side by side
-	db.sql.SetMaxIdleConns(4)
+	db.sql.SetMaxIdleConns(8)
 	db.sql.SetConnMaxIdleTime(time.Minute)
 	if err := db.sql.PingContext(ctx); err != nil {
 		db.sql.Close()

@@ -314,7 +314,7 @@ func (w *Worker) join(ctx context.Context, n int64, when string) error {
 	w.sessions[n] = s
 	w.mu.Unlock()
 	// Half of the trials may ask nothing, and a shard that is done takes a while to be replaced.
-	hands := 2*max(1, loaded.Study.Execution.Concurrency, w.Concurrency)/experiment.LeastTrials + 2
+	hands := 2*max(1, loaded.Study.Execution.Concurrency, w.Concurrency)/experiment.LeastTrials + 4
 	if err := w.river.Queues().Add(queueOf(n), river.QueueConfig{MaxWorkers: hands}); err != nil && !errors.As(err, new(*river.QueueAlreadyAddedError)) { // it was slow to leave
 		return fmt.Errorf("joining %s: %w", r.ID, err)
 	}
