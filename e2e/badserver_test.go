@@ -40,7 +40,7 @@ func newMemoStudyOf(t *testing.T, documents, concurrency int, flags ...string) *
 	execution := fmt.Sprintf("{concurrency: %d, retries: [10ms], timeout: 2s}", concurrency)
 	calm := invoices(t, t.TempDir(), url, documents, execution)
 	output(t, m.scruple, "run", calm)
-	m.want = output(t, m.scruple, "export", calm, "--table", "scores")
+	m.want = figures(t, m.scruple, calm)
 	m.quiet = statsOf(t, url).Requests
 	m.path = invoices(t, t.TempDir(), url, documents, execution)
 	return m
@@ -62,8 +62,8 @@ func (m *memoStudy) refused(code int, words string, args ...string) {
 func (m *memoStudy) goesOn(repeats int) {
 	m.t.Helper()
 	output(m.t, m.scruple, "run", m.path, "--store", m.store)
-	if got := output(m.t, m.scruple, "export", m.path, "--table", "scores", "--store", m.store); got != m.want {
-		m.t.Error("the scores differ from those of an undisturbed run")
+	if got := figures(m.t, m.scruple, m.path, "--store", m.store); got != m.want {
+		m.t.Error("the scores or the report differ from those of an undisturbed run")
 	}
 	if repeated := statsOf(m.t, m.url).Requests - m.quiet - m.asked; repeated < 0 || repeated > repeats {
 		m.t.Errorf("%d requests repeated, want at most %d", repeated, repeats)

@@ -65,8 +65,8 @@ func TestPartitions(t *testing.T) {
 				p.Set(postgrestest.Fault{})
 			}
 			w.done(4 * time.Minute)
-			if got := output(t, scruple, "export", path, "--table", "scores", "--store", w.store); got != want {
-				t.Error("the scores differ from those of an undisturbed run")
+			if got := figures(t, scruple, path, "--store", w.store); got != want {
+				t.Error("the scores or the report differ from those of an undisturbed run")
 			}
 			repeated := statsOf(t, url).Requests - quiet - documents
 			t.Logf("%d of %d requests repeated, %.0f s", repeated, documents, time.Since(begun).Seconds())

@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -100,7 +101,7 @@ func TestWorkersAreKilled(t *testing.T) {
 	execution := fmt.Sprintf("{concurrency: %d, retries: [10ms], timeout: 2s}", concurrency)
 	calm := invoices(t, t.TempDir(), url, documents, execution)
 	output(t, scruple, "run", calm)
-	want := output(t, scruple, "export", calm, "--table", "scores")
+	want := figures(t, scruple, calm)
 	quiet := statsOf(t, url).Requests
 
 	s := postgrestest.Start(t)
@@ -135,8 +136,8 @@ func TestWorkersAreKilled(t *testing.T) {
 		c.hands[n] = c.start()
 	}
 	c.done(10 * time.Minute)
-	if got := output(t, scruple, "export", path, "--table", "scores", "--store", c.store); got != want {
-		t.Error("the scores of the disturbed run differ from those of the undisturbed one")
+	if got := figures(t, scruple, path, "--store", c.store); got != want {
+		t.Error("the scores or the report of the disturbed run differ from those of the undisturbed one")
 	}
 	repeated := statsOf(t, url).Requests - quiet - documents
 	lost, last := 0, answersOf(t, c.store)
@@ -162,6 +163,13 @@ func TestWorkersAreKilled(t *testing.T) {
 func soaking() (kills int, soak bool) {
 	kills, err := strconv.Atoi(os.Getenv("SCRUPLE_KILLS"))
 	return kills, err == nil
+}
+
+// figures returns the scores and the report of a run, without the number of requests repeated.
+func figures(t *testing.T, scruple, study string, flags ...string) string {
+	t.Helper()
+	report := output(t, scruple, append([]string{"report", study, "--json"}, flags...)...)
+	return regexp.MustCompile(`"retried": \d+`).ReplaceAllString(report, "") + output(t, scruple, append([]string{"export", study, "--table", "scores"}, flags...)...)
 }
 
 // answersOf returns the checksums of the answers on record, by call.
@@ -194,7 +202,7 @@ func TestZombieWorker(t *testing.T) {
 	execution := fmt.Sprintf("{concurrency: %d, retries: [10ms], timeout: 2s}", concurrency)
 	calm := invoices(t, t.TempDir(), url, documents, execution)
 	output(t, scruple, "run", calm)
-	want := output(t, scruple, "export", calm, "--table", "scores")
+	want := figures(t, scruple, calm)
 	quiet := statsOf(t, url).Requests
 	c := &crew{t: t, scruple: scruple, store: postgrestest.Address(t)}
 	path := invoices(t, t.TempDir(), url, documents, execution)
@@ -208,8 +216,8 @@ func TestZombieWorker(t *testing.T) {
 	c.done(90 * time.Second)
 	must(t, c.hands[0].Process.Signal(syscall.SIGCONT))
 	time.Sleep(2 * time.Second)
-	if got := output(t, scruple, "export", path, "--table", "scores", "--store", c.store); got != want {
-		t.Error("the scores differ from those of an undisturbed run")
+	if got := figures(t, scruple, path, "--store", c.store); got != want {
+		t.Error("the scores or the report differ from those of an undisturbed run")
 	}
 	repeated := statsOf(t, url).Requests - quiet - documents
 	t.Logf("%d of %d requests repeated", repeated, documents)
