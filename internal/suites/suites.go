@@ -4,6 +4,9 @@
 package suites
 
 import (
+	"slices"
+	"sync"
+
 	"github.com/scruple-eval/scruple/internal/suites/atoms"
 	"github.com/scruple-eval/scruple/internal/suites/extraction"
 	"github.com/scruple-eval/scruple/internal/suites/given"
@@ -15,7 +18,10 @@ import (
 )
 
 // All lists the suites.
-func All() []kit.Suite {
+func All() []kit.Suite { return slices.Clone(all()) }
+
+// all are made once: each command line asks for them many times.
+var all = sync.OnceValue(func() []kit.Suite {
 	return []kit.Suite{
 		atoms.Suite(),
 		extraction.Suite(),
@@ -25,4 +31,4 @@ func All() []kit.Suite {
 		soundness.Suite(),
 		spans.Suite(),
 	}
-}
+})

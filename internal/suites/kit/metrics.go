@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -34,7 +35,7 @@ func Metrics(data []byte, estimators map[string]func([]eval.Counted) float64) (l
 		m.Estimate = estimators[m.Name]
 		list = append(list, m.Metric)
 	}
-	return list
+	return slices.Clip(list) // a study's own are appended
 }
 
 // OwnMetric is a metric of a study. Scores of an item are averaged, then items.
