@@ -20,7 +20,11 @@ type place func(t testing.TB) string
 // onBoth runs a test on a file and on a PostgreSQL database.
 func onBoth(t *testing.T, test func(t *testing.T, place place)) {
 	t.Run("SQLite", func(t *testing.T) {
+		t.Parallel()
 		test(t, func(t testing.TB) string { return filepath.Join(t.TempDir(), "sub", "s.db") })
 	})
-	t.Run("PostgreSQL", func(t *testing.T) { test(t, postgrestest.Address) })
+	t.Run("PostgreSQL", func(t *testing.T) {
+		t.Parallel()
+		test(t, postgrestest.Address)
+	})
 }
