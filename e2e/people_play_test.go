@@ -217,6 +217,7 @@ func (p *play) person(h *host, name string, tasks []string) {
 // shown is refused, nothing is lost or stored twice, and no page tells of another person or an arm.
 // SCRUPLE_PLAY is how long it takes, such as 10m. Without root the disk does not get full.
 func TestPeopleWhileThingsBreak(t *testing.T) {
+	t.Parallel()
 	length := 40 * time.Second
 	if d, err := time.ParseDuration(os.Getenv("SCRUPLE_PLAY")); err == nil {
 		length = d
