@@ -277,8 +277,7 @@ func (c *Collector) score(s eval.Scored, score eval.Score, arm, position int) {
 				units = map[string]eval.Fraction{}
 				c.units[arm][metric.Name] = units
 			}
-			of := units[score.Unit]
-			units[score.Unit] = eval.Fraction{Num: of.Num + score.Num, Den: of.Den + score.Den}
+			units[score.Unit] = units[score.Unit].Plus(score.Num, score.Den)
 		}
 	}
 }

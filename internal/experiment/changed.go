@@ -39,11 +39,11 @@ func (x *Experiment) ChangesOf(ctx context.Context, older, newer Side, few int) 
 	if metric.Estimate != nil {
 		return all, nil
 	}
-	was, err := itemScores(ctx, older, metric.Name)
+	was, err := itemScores(ctx, older.DB, older.Run, metric.Name)
 	if err != nil {
 		return nil, err
 	}
-	now, err := itemScores(ctx, newer, metric.Name)
+	now, err := itemScores(ctx, newer.DB, newer.Run, metric.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -60,13 +60,13 @@ func (x *Experiment) ChangesOf(ctx context.Context, older, newer Side, few int) 
 			continue
 		}
 		for _, it := range x.Items() {
-			before, ok1 := was[[2]string{b, it.ID}]
-			after, ok2 := now[[2]string{a, it.ID}]
-			c := Change{Item: it.ID, Arm: a, Was: before.Num / before.Den, Now: after.Num / after.Den}
+			before, ok1 := was[b].of(it.ID)
+			after, ok2 := now[a].of(it.ID)
+			c := Change{Item: it.ID, Arm: a, Was: before, Now: after}
 			switch g := gain(c); {
 			case !ok1 || !ok2:
 				continue
-			case math.Abs(g) < 1e-12:
+			case math.Abs(g) < noise:
 				all.Equal++
 				continue
 			case g < 0:
@@ -90,28 +90,6 @@ func (x *Experiment) ChangesOf(ctx context.Context, older, newer Side, few int) 
 		}
 	}
 	return all, nil
-}
-
-// itemScores sums the scores of a metric by arm and item.
-func itemScores(ctx context.Context, s Side, metric string) (map[[2]string]eval.Fraction, error) {
-	sums := map[[2]string]eval.Fraction{}
-	for t, err := range s.DB.ScoresByItem(ctx, s.Run) {
-		if err != nil {
-			return nil, err
-		}
-		key := [2]string{t.Trial.Arm, t.Trial.Item}
-		for _, score := range t.Scores {
-			if f := sums[key]; score.Metric == metric && score.Unscored == "" {
-				sums[key] = eval.Fraction{Num: f.Num + score.Num, Den: f.Den + score.Den}
-			}
-		}
-	}
-	for key, f := range sums {
-		if !(f.Den > 0) {
-			delete(sums, key)
-		}
-	}
-	return sums, nil
 }
 
 // answerOf is the answer of the first replicate.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/gate"
 	"github.com/scruple-eval/scruple/internal/plan"
@@ -217,7 +218,8 @@ const plannedPower = 0.8
 // the level of the first step. It ignores corrections of the false discovery rate, whose
 // level depends on the number of true effects.
 func (x *Experiment) detectable() (*Detectable, error) {
-	d := &Detectable{Clusters: x.clusters(), Tests: x.primaryTests(), Alpha: x.Study.Statistics.Alpha, Power: plannedPower}
+	_, clusters := analyse.Clusters(x.Items()) // the independent units of the data
+	d := &Detectable{Clusters: clusters, Tests: x.primaryTests(), Alpha: x.Study.Statistics.Alpha, Power: plannedPower}
 	if len(x.Pairs) == 0 || d.Clusters < 2 {
 		return nil, nil
 	}
@@ -228,19 +230,6 @@ func (x *Experiment) detectable() (*Detectable, error) {
 	var err error
 	d.DZ, err = stats.PairedEffect(float64(d.Clusters), d.Power, d.Alpha, stats.TwoSided)
 	return d, err
-}
-
-// clusters counts the independent units of the data.
-func (x *Experiment) clusters() int {
-	ids := map[string]bool{}
-	for _, it := range x.Items() {
-		id := "item " + it.ID
-		if it.Cluster != "" {
-			id = "cluster " + it.Cluster
-		}
-		ids[id] = true
-	}
-	return len(ids)
 }
 
 // primaryTests counts the tests of the largest family.
@@ -313,8 +302,7 @@ func (r RulePlan) Needed(items int) string {
 func (x *Experiment) opportunities(r gate.Rule) []string {
 	var list []string
 	add := func(name string) {
-		i := slices.IndexFunc(x.Suite.Metrics, func(m eval.Metric) bool { return m.Name == name })
-		if i >= 0 && x.Suite.Metrics[i].Pooling == eval.RatioOfSums && !slices.Contains(list, name) {
+		if m, ok := x.Suite.Metric(name); ok && m.Pooling == eval.RatioOfSums && !slices.Contains(list, name) {
 			list = append(list, name)
 		}
 	}
