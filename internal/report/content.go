@@ -245,7 +245,15 @@ func (b *builder) record() (facts []fact) {
 		facts = append(facts, fact{Name: "Registered", Value: text}, fact{Name: "Planned test", Value: g.Test})
 	}
 	if n := len(d.Others); n > 0 {
-		facts = append(facts, fact{Name: "Other TEST runs", Value: "this ledger has " + say.Plural(n, "other TEST run", "other TEST runs") + " with arms of this one: " + otherTests(d.Others)})
+		list := mapped(d.Others, func(t analyse.OtherTest) string {
+			const few = 6
+			arms := t.Arms
+			if len(arms) > few {
+				arms = append(slices.Clone(arms[:few]), "…")
+			}
+			return t.Run + " of study " + t.Study + ", " + t.Date + ", entry " + say.Count(t.Entry) + " (" + strings.Join(arms, ", ") + ")"
+		})
+		facts = append(facts, fact{Name: "Other TEST runs", Value: "this ledger has " + say.Plural(n, "other TEST run", "other TEST runs") + " with arms of this one: " + strings.Join(list, "; ")})
 	}
 	for _, u := range d.Budget {
 		allowed := "no limit"
@@ -266,21 +274,6 @@ func (b *builder) record() (facts []fact) {
 		facts = append(facts, fact{Name: "Revision " + say.Count(i+1), Value: v.Date + ": " + v.Hypothesis + " → " + v.Change + after})
 	}
 	return facts
-}
-
-// otherTests lists TEST runs with the arms that this one has too.
-func otherTests(tests []analyse.OtherTest) string {
-	list := mapped(tests, func(t analyse.OtherTest) string {
-		return t.Run + " of study " + t.Study + ", " + t.Date + ", entry " + say.Count(t.Entry) + " (" + strings.Join(firstOf(t.Arms, 6), ", ") + ")"
-	})
-	return strings.Join(list, "; ")
-}
-
-func firstOf(list []string, n int) []string {
-	if len(list) > n {
-		return append(slices.Clone(list[:n]), "…")
-	}
-	return list
 }
 
 // metric finds a metric. If the analysis lacks it, only its name is set.
@@ -329,11 +322,6 @@ const (
 	tagSimulatedJudge = "simulated judge"
 	tagJudgeFailed    = "judge failed"
 )
-
-// loudTag reports whether a tag is shown in capitals.
-func loudTag(tag string) bool {
-	return tag == tagSimulated || tag == tagSimulatedJudge || tag == tagJudgeFailed
-}
 
 // simulatedTag marks results of simulated arms, and of arms that a simulation judged.
 func (b *builder) simulatedTag(arms ...string) []string {
