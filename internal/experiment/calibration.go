@@ -79,11 +79,6 @@ func (r *Run) registeredJudge() (m *eval.Measurement, missing string, err error)
 	return m, missing, nil
 }
 
-// measuresJudge reports whether a DEV run should have measured the judge.
-func (x *Experiment) measuresJudge() bool {
-	return x.Bench.Capabilities().Calibrator != nil && x.Study.Split == study.SplitTest && len(x.calibrationArms()) > 0
-}
-
 // judgeOf returns the accuracy of the judge that a registration has, or why there is none.
 func (x *Experiment) judgeOf(g discipline.Entry[discipline.Registration]) (m *eval.Measurement, missing string) {
 	switch j := g.Data.Judge; {

@@ -234,11 +234,6 @@ func (x call) reach(metrics []eval.Metric) (low, high float64) {
 	return low, high
 }
 
-// noEvidence is the error of a rule that can make the gate pass where nothing is known.
-func noEvidence(how string) error {
-	return fmt.Errorf("the rule holds where nothing is known (%s), so it asks for no evidence: ask that an interval lies inside a limit, such as diff_low('new', 'old', 'metric') > -0.05 or within('new', 'old', 'metric', 0.05)", how)
-}
-
 // ignorance reports the rules that can make the gate pass where nothing is known.
 func (r *Rules) ignorance(metrics []eval.Metric) (problems []*RuleError) {
 	asks := false // a required rule reads a result
@@ -249,7 +244,7 @@ func (r *Rules) ignorance(metrics []eval.Metric) (problems []*RuleError) {
 		}
 		switch how := x.ignorant(metrics); {
 		case how != "":
-			problems = append(problems, &RuleError{x.At, noEvidence(how)})
+			problems = append(problems, &RuleError{x.At, fmt.Errorf("the rule holds where nothing is known (%s), so it asks for no evidence: ask that an interval lies inside a limit, such as diff_low('new', 'old', 'metric') > -0.05 or within('new', 'old', 'metric', 0.05)", how)})
 		case x.state == Pass && x.program == nil && x.That == Otherwise && !asks:
 			problems = append(problems, &RuleError{strings.TrimSuffix(x.At, "when") + "verdict",
 				fmt.Errorf("outcome %q passes whenever no other applies, so also when nothing is known: give it a condition, or a verdict of fail or undecided", x.Name)})

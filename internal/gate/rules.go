@@ -297,15 +297,12 @@ func asciiMinus(condition string) string {
 // noCondition adds to an error of the expression language what a rule must be.
 func noCondition(condition string, err error) error {
 	var at *file.Error
-	if errors.As(err, &at) && assigns([]rune(condition), at.From) {
+	said := []rune(condition)
+	equals := func(i int) bool { return i < len(said) && said[i] == '=' }
+	if errors.As(err, &at) && equals(at.From) && !equals(at.From+1) {
 		return fmt.Errorf("%s: use == to compare", firstLine(err))
 	}
 	return fmt.Errorf("%s: want a condition that is true or false, such as value('arm', 'metric') > 0.5; `scruple help rules` lists the functions", firstLine(err))
-}
-
-// assigns reports whether a condition has a single = at a place.
-func assigns(condition []rune, at int) bool {
-	return at < len(condition) && condition[at] == '=' && (at+1 == len(condition) || condition[at+1] != '=')
 }
 
 func firstLine(err error) string {
@@ -375,7 +372,11 @@ func called(n *ast.CallNode) (f function, args []string, err error) {
 	}
 	i := slices.IndexFunc(functions, func(f function) bool { return f.name == name })
 	if i < 0 {
-		return f, nil, unknownFunction(name)
+		known := []string{noWorse}
+		for _, f := range functions {
+			known = append(known, f.name)
+		}
+		return f, nil, fmt.Errorf("unknown function %q%s; `scruple help rules` lists the functions", name, text.DidYouMean(name, known))
 	}
 	f = functions[i]
 	names := n.Arguments
@@ -409,14 +410,6 @@ func isNumber(node ast.Node) bool {
 		return n.Value > 0
 	}
 	return false
-}
-
-func unknownFunction(name string) error {
-	known := []string{noWorse}
-	for _, f := range functions {
-		known = append(known, f.name)
-	}
-	return fmt.Errorf("unknown function %q%s; `scruple help rules` lists the functions", name, text.DidYouMean(name, known))
 }
 
 // add adds what a call reads. The results of a function with a margin are the two ends,
