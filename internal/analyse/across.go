@@ -60,7 +60,7 @@ type DiffOfDiff struct {
 }
 
 // Interactions resolves the factors across which the study compares differences. strata
-// are the names of the strata of its items. An error is a [*PairError].
+// are the names of the strata of its items. An error is a [*study.Error] without a position.
 func Interactions(compare []study.Compare, arms []eval.Arm, strata []string) ([]Across, error) {
 	var list []Across
 	for i, c := range compare {
@@ -86,12 +86,12 @@ func Interactions(compare []study.Compare, arms []eval.Arm, strata []string) ([]
 					continue
 				}
 				if slices.ContainsFunc(x.Levels, func(l AcrossLevel) bool { return l.Name == a }) {
-					return nil, &PairError{at, fmt.Errorf("several pairs of %s and %s have %s %s: compare the arms by their ids", c.A, c.B, factor, a)}
+					return nil, &study.Error{Path: at, Err: fmt.Errorf("several pairs of %s and %s have %s %s: compare the arms by their ids", c.A, c.B, factor, a)}
 				}
 				x.Levels = append(x.Levels, AcrossLevel{a, p.A, p.B})
 			}
 			if len(x.Levels) < 2 {
-				return nil, &PairError{at, fmt.Errorf("%q is neither a stratum of the items (%s) nor a factor with two or more levels of %s and %s: a kernel needs two or more models to be compared across model",
+				return nil, &study.Error{Path: at, Err: fmt.Errorf("%q is neither a stratum of the items (%s) nor a factor with two or more levels of %s and %s: a kernel needs two or more models to be compared across model",
 					factor, strings.Join(strata, ", "), c.A, c.B)}
 			}
 			list = append(list, x)
@@ -282,22 +282,11 @@ func (a *Analysis) Interaction(armA, armB, metric, factor string) (Interaction, 
 	})
 }
 
-// A PairError reports a comparison that does not name pairs of arms. At is the
-// place in the study, such as comparisons[0].a.
-type PairError struct {
-	At  string
-	Err error
-}
-
-func (e *PairError) Error() string { return e.At + ": " + e.Err.Error() }
-
-func (e *PairError) Unwrap() error { return e.Err }
-
 // Pairs resolves the comparisons of a study to pairs of arms. A name that is not
 // an arm's id selects every arm that has it as a level: a kernel that runs on
 // three models selects three arms. Arms selected by two such names are paired if
 // they differ in nothing else; an arm without a model pairs with each. An error is
-// a [*PairError].
+// a [*study.Error] without a position.
 func Pairs(compare []study.Compare, arms []eval.Arm) ([]Pair, error) {
 	var pairs []Pair
 	for i, c := range compare {
@@ -307,11 +296,11 @@ func Pairs(compare []study.Compare, arms []eval.Arm) ([]Pair, error) {
 		}
 		as, err := named(c.A, arms)
 		if err != nil {
-			return nil, &PairError{fmt.Sprintf("comparisons[%d].a", i), err}
+			return nil, &study.Error{Path: fmt.Sprintf("comparisons[%d].a", i), Err: err}
 		}
 		bs, err := named(c.B, arms)
 		if err != nil {
-			return nil, &PairError{fmt.Sprintf("comparisons[%d].b", i), err}
+			return nil, &study.Error{Path: fmt.Sprintf("comparisons[%d].b", i), Err: err}
 		}
 		before := len(pairs)
 		for _, a := range as {
@@ -322,8 +311,7 @@ func Pairs(compare []study.Compare, arms []eval.Arm) ([]Pair, error) {
 			}
 		}
 		if len(pairs) == before {
-			return nil, &PairError{fmt.Sprintf("comparisons[%d]", i),
-				fmt.Errorf("no arm of %s and arm of %s use the same model: give the ids of the arms", c.A, c.B)}
+			return nil, &study.Error{Path: fmt.Sprintf("comparisons[%d]", i), Err: fmt.Errorf("no arm of %s and arm of %s use the same model: give the ids of the arms", c.A, c.B)}
 		}
 	}
 	return pairs, nil

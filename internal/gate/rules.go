@@ -99,26 +99,15 @@ type Names struct {
 	Compared func(a, b, metric string) bool
 }
 
-// A RuleError is an error in a rule. At is its key in the study file, such as
-// "decide.require[0].that".
-type RuleError struct {
-	At  string
-	Err error
-}
-
-func (e *RuleError) Error() string { return e.Err.Error() }
-
-func (e *RuleError) Unwrap() error { return e.Err }
-
 // Otherwise is the text of a class without a condition.
 const Otherwise = "otherwise"
 
 // Compile checks rules against the names a study has: syntax, types, arms,
 // metrics, that no rule uses an analysis metric, and that none passes though nothing is
-// known. It reports all errors.
-func Compile(d study.Decide, names Names) (*Rules, []*RuleError) {
+// known. It reports all errors, without positions.
+func Compile(d study.Decide, names Names) (*Rules, []*study.Error) {
 	r := &Rules{classes(d)}
-	var problems []*RuleError
+	var problems []*study.Error
 	for i := range r.list {
 		x := &r.list[i]
 		if x.checked = d.RequireMeasured; x.That == "" {
@@ -127,7 +116,7 @@ func Compile(d study.Decide, names Names) (*Rules, []*RuleError) {
 		}
 		var err error
 		if x.program, x.reads, err = compile(x.That, names); err != nil {
-			problems = append(problems, &RuleError{x.At, err})
+			problems = append(problems, &study.Error{Path: x.At, Err: err})
 		}
 	}
 	return r, append(problems, r.ignorance(names.Metrics)...)
