@@ -591,33 +591,19 @@ func (r results) Corrected(arm, metric string, known []eval.LabelledTwice) (eval
 }
 
 func (r results) Effort(arm string) (perTrial float64, unit string) {
-	priced := r.priced()
+	priced := slices.ContainsFunc(r.a.Arms, func(a Arm) bool { return a.CostUSD > 0 }) && // one is not free, and
+		!slices.ContainsFunc(r.a.Arms, func(a Arm) bool { return a.Calls > 0 && !a.CostUSD.Defined() }) // all are known
 	unit = "calls a trial"
 	if priced {
 		unit = "US$ a trial"
 	}
-	for _, a := range r.a.Arms {
-		trials := float64(a.OK + a.Malformed + a.Refused)
-		switch {
-		case a.ID != arm || trials == 0:
-		case priced && a.Calls > 0:
-			return float64(a.CostUSD) / trials, unit
-		default:
-			return float64(a.Calls) / trials, unit
-		}
+	a, _ := r.a.Arm(arm)
+	trials := float64(a.OK + a.Malformed + a.Refused)
+	switch {
+	case trials == 0:
+		return 0, unit
+	case priced && a.Calls > 0:
+		return float64(a.CostUSD) / trials, unit
 	}
-	return 0, unit
-}
-
-// priced reports whether the price of every arm with calls is known and at least
-// one is not free.
-func (r results) priced() bool {
-	some := false
-	for _, a := range r.a.Arms {
-		if a.Calls > 0 && !a.CostUSD.Defined() {
-			return false
-		}
-		some = some || a.CostUSD > 0
-	}
-	return some
+	return float64(a.Calls) / trials, unit
 }

@@ -61,16 +61,6 @@ func (s *Subject) registration(judge *Measured) Registration {
 		Items: len(s.Items), Parts: parts, Inputs: inputs, Judge: judge}
 }
 
-// testedArms lists the arms that a TEST run is about, without baselines.
-func (s *Subject) testedArms() (list []Arm) {
-	for _, a := range s.Arms {
-		if a.Role == eval.RoleArm {
-			list = append(list, Arm{ID: a.ID, Hash: a.Hash})
-		}
-	}
-	return list
-}
-
 // passing are the settings that change neither requests nor results.
 var passing = map[string][]string{
 	"execution": {"concurrency", "retries", "timeout", "delay", "max_cost", "max_calls", "max_tokens"},

@@ -119,7 +119,7 @@ func (x *Experiment) Estimate(ctx context.Context, count plan.Counter) (*Estimat
 	if err != nil {
 		return nil, err
 	}
-	estimator := plan.Estimator{Bench: ofSplit{bench, x.items}, Replicates: x.Study.Execution.Replicates, Count: count, Price: x.pricer()}
+	estimator := plan.Estimator{Bench: planning{bench, x.items, bench.Arms()}, Replicates: x.Study.Execution.Replicates, Count: count, Price: x.pricer()}
 	for _, arm := range x.Bench.Arms() {
 		if arm.Role == eval.RoleCalibration {
 			estimator.Gold = arm.ID
@@ -156,12 +156,9 @@ func (x *Experiment) design() power.Design {
 	return power.Design{Suite: &x.Suite.Suite, Items: x.Items(), Arms: x.Bench.Arms(), Question: q, Rules: x.rules}
 }
 
-// Needs returns what each rule takes, whatever the answers will be.
-func (x *Experiment) Needs() ([]power.Need, error) { return x.design().Needs() }
-
 // RulePlans returns what each rule needs, and its power under each assumption.
 func (x *Experiment) RulePlans() ([]RulePlan, error) {
-	needs, err := x.Needs()
+	needs, err := x.design().Needs()
 	if err != nil {
 		return nil, err
 	}
@@ -252,7 +249,7 @@ func (x *Experiment) primaryTests() (most int) {
 // Unmeetable describes the rules that even perfect arms could not meet with the study's
 // items.
 func (x *Experiment) Unmeetable() ([]string, error) {
-	needs, err := x.Needs()
+	needs, err := x.design().Needs()
 	var list []string
 	for _, n := range needs {
 		if n.Alone && (n.Perfect == 0 || n.Perfect > len(x.Items())) && (n.Rule.Kind == "require" || n.Rule.Passes) {

@@ -244,14 +244,6 @@ func itemsOf(bench eval.Bench, s *study.Study) (items []eval.Item, dependent []s
 	return items, dependent, nil
 }
 
-// ofSplit is a bench with the items of a split.
-type ofSplit struct {
-	eval.Bench
-	items []eval.Item
-}
-
-func (b ofSplit) Items() []eval.Item { return b.items }
-
 // ArmIDs returns the ids of all arms.
 func (x *Experiment) ArmIDs() []string {
 	var ids []string
