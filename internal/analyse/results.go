@@ -577,17 +577,13 @@ func (r results) Associate(tables [][2][2]int) []eval.Association {
 }
 
 func (r results) Corrected(arm, metric string, known []eval.LabelledTwice) (eval.Measured, bool) {
-	var judged []eval.Labelled
+	var units stats.Judged
 	for i, v := range r.c.values(&r.c.a, r.c.armIdx[arm], r.c.metric[metric]) {
 		for k := range int(v.den) {
-			l := eval.Labelled{Cluster: r.c.items[i].ClusterID()}
-			if float64(k) < v.num {
-				l.Judge = 1
-			}
-			judged = append(judged, l)
+			units.Add(int(r.c.clusters.of[i]), label(float64(k) < v.num, eval.JudgeYes), math.NaN())
 		}
 	}
-	return correctedByJudge(judged, known, 1-r.a.Study.Alpha)
+	return correctedByJudge(units, known, 1-r.a.Study.Alpha)
 }
 
 func (r results) Effort(arm string) (perTrial float64, unit string) {
