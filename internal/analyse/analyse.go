@@ -557,17 +557,12 @@ func ranked(values []cell) []int {
 
 // warnings lists what a reader must know before the numbers, the most important first.
 func warnings(a *Analysis, q Question) []string {
-	var w, last, simulated []string
+	var w, last []string
 	first := a.FailedJudges()
 	if len(a.SimulatedJudges) > 0 {
 		first = append(first, fmt.Sprintf("simulated judge: its verdicts are derived from gold with the study's error rates, scores by it say nothing about real answers (%s)", listed(a.SimulatedJudges)))
 	}
-	for _, arm := range a.Arms {
-		if arm.Simulated {
-			simulated = append(simulated, arm.ID)
-		}
-	}
-	if len(simulated) > 0 {
+	if simulated := a.SimulatedArms(); len(simulated) > 0 {
 		last = append(last, fmt.Sprintf("simulated answers: derived from gold with the study's error rates, they say nothing about real models (%s)", listed(simulated)))
 	}
 	for _, k := range a.Comparisons {

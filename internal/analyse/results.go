@@ -491,7 +491,7 @@ func (r results) Cases() iter.Seq2[eval.Case, error] { return r.cases }
 
 func (r results) Estimate(arm, metric string) (eval.Measured, bool) {
 	e, ok := r.a.Estimate(arm, metric)
-	return measured(e), ok && e.Value.Defined()
+	return e.Measured(), ok && e.Value.Defined()
 }
 
 func (r results) Sum(arm, metric string) eval.Fraction {
@@ -506,13 +506,9 @@ func (r results) ByUnit(arm, metric string) map[string]eval.Fraction {
 	return nil
 }
 
-func measured(e Estimate) eval.Measured {
-	return eval.Measured{Value: e.Value, Low: e.Low, High: e.High, N: e.Items}
-}
-
 func (r results) EstimateIn(arm, metric string, stratum eval.Level) (eval.Measured, bool) {
 	e, ok := r.a.EstimateIn(arm, metric, stratum)
-	return measured(e), ok && e.Value.Defined()
+	return e.Measured(), ok && e.Value.Defined()
 }
 
 func (r results) Difference(a, b, metric string) (eval.Measured, bool) {

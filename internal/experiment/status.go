@@ -70,7 +70,7 @@ func PointOf(ctx context.Context, db *store.DB, r *store.Run, a *analyse.Analysi
 		p.Metric, p.scale = a.Metrics[i].Title, a.Metrics[i].Scale()
 		for _, arm := range a.Arms {
 			if e, ok := a.Estimate(arm.ID, a.Metrics[i].Name); ok && arm.Role == eval.RoleArm && e.Value.Defined() {
-				p.Arms = append(p.Arms, TrendOfAnArm{arm.ID, eval.Measured{Value: e.Value, Low: e.Low, High: e.High, N: e.Items}})
+				p.Arms = append(p.Arms, TrendOfAnArm{arm.ID, e.Measured()})
 			}
 		}
 	}

@@ -97,8 +97,7 @@ func (b *builder) armChart(m analyse.Metric) *table {
 	var rows []measuredRow
 	for _, arm := range b.contestants() {
 		if e, ok := b.a.Estimate(arm.ID, m.Name); ok {
-			rows = append(rows, measuredRow{label: armCell(arm), href: b.href(behindEstimate(e)), reasons: estimateReasons(e),
-				Measured: eval.Measured{Value: e.Value, Low: e.Low, High: e.High, N: e.Items}})
+			rows = append(rows, measuredRow{label: armCell(arm), href: b.href(behindEstimate(e)), reasons: estimateReasons(e), Measured: e.Measured()})
 		}
 	}
 	if len(rows) == 0 {

@@ -146,14 +146,7 @@ func (b *builder) notices() (lines []string) {
 }
 
 func (b *builder) banner() []string {
-	var lines, arms []string
-	for _, arm := range b.a.Arms {
-		if arm.Simulated {
-			arms = append(arms, arm.ID)
-		}
-	}
-	judges := b.a.SimulatedJudges
-	lines = append(lines, b.notices()...)
+	lines, arms, judges := b.notices(), b.a.SimulatedArms(), b.a.SimulatedJudges
 	if b.a.Run.Exploratory() {
 		if r := b.a.Run; r.OnDev() {
 			lines = append(lines, "DEV: results of the split on which prompts are changed. They describe; they decide nothing.")
