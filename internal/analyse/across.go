@@ -128,12 +128,10 @@ func (c *Collector) interactions(a *Analysis, q Question, selections []selection
 	return nil
 }
 
-// gaps are the differences of two arms on the items that have both, by item.
+// gaps are the differences of two arms at a level on the items that have both, by item.
 type gaps struct {
-	name string
-	diff []float64 // NaN where an arm has no score
-	n    int
-	mean float64
+	LevelDiff
+	by []float64 // NaN where an arm has no score
 }
 
 func (c *Collector) gaps(name, a, b string, metric int, items []int) (gaps, error) {
@@ -142,18 +140,18 @@ func (c *Collector) gaps(name, a, b string, metric int, items []int) (gaps, erro
 	if !okA || !okB {
 		return gaps{}, fmt.Errorf("the study has no arm %s or %s", a, b)
 	}
-	g := gaps{name: name, diff: slices.Repeat([]float64{math.NaN()}, len(c.items)), mean: math.NaN()}
+	g := gaps{LevelDiff{Name: name, Diff: Undefined()}, slices.Repeat([]float64{math.NaN()}, len(c.items))}
 	xs, ys := c.values(&c.a, ia, metric), c.values(&c.b, ib, metric)
 	sum := 0.0
 	for _, i := range items {
 		if x, y := xs[i], ys[i]; x.den > 0 && y.den > 0 {
-			g.diff[i] = x.num/x.den - y.num/y.den
-			sum += g.diff[i]
-			g.n++
+			g.by[i] = x.num/x.den - y.num/y.den
+			sum += g.by[i]
+			g.Items++
 		}
 	}
-	if g.n > 0 {
-		g.mean = sum / float64(g.n)
+	if g.Items > 0 {
+		g.Diff = Number(sum / float64(g.Items))
 	}
 	return g, nil
 }
@@ -186,7 +184,7 @@ func (c *Collector) interaction(x Across, metric int, q Question, selections []s
 		}
 	}
 	for _, g := range levels {
-		r.Levels = append(r.Levels, LevelDiff{g.name, Number(g.mean), g.n})
+		r.Levels = append(r.Levels, g.LevelDiff)
 	}
 	if q.Run.Exploratory() {
 		return r, nil
@@ -209,11 +207,11 @@ func (c *Collector) compareLevels(r *Interaction, levels []gaps, paired bool, q 
 	few := false
 	for i, first := range levels {
 		for _, second := range levels[i+1:] {
-			d := DiffOfDiff{First: first.name, Second: second.name}
+			d := DiffOfDiff{First: first.Name, Second: second.Name}
 			numA, denA := make([]float64, c.clusters.n), make([]float64, c.clusters.n)
 			numB, denB := make([]float64, c.clusters.n), make([]float64, c.clusters.n)
 			for item, of := range c.clusters.of {
-				x, y := first.diff[item], second.diff[item]
+				x, y := first.by[item], second.by[item]
 				hasX, hasY := !math.IsNaN(x), !math.IsNaN(y)
 				if paired && !(hasX && hasY) {
 					continue
@@ -235,7 +233,7 @@ func (c *Collector) compareLevels(r *Interaction, levels []gaps, paired bool, q 
 			reading := by("cluster-robust t", robust, robust.Reading())
 			r.Method = "differences of differences, " + reading.method + "; p by Holm over the pairs of levels"
 			if math.IsNaN(robust.SE) {
-				r.warn(fmt.Sprintf("no test of %s against %s: %s", first.name, second.name, robust.Undefined))
+				r.warn(fmt.Sprintf("no test of %s against %s: %s", first.Name, second.Name, robust.Undefined))
 			} else if robust.Clusters < stats.FewClusters {
 				few = true
 			}

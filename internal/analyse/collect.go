@@ -45,6 +45,20 @@ type Order interface {
 	At(position int) int
 }
 
+// Listed is the order of a list of items.
+func Listed(items []eval.Item) Order {
+	l := make(places, len(items))
+	for i, it := range items {
+		l[it.ID] = i
+	}
+	return l
+}
+
+type places map[string]int
+
+func (l places) Position(item string) (int, bool) { i, ok := l[item]; return i, ok }
+func (places) At(position int) int                { return position }
+
 // A column holds the cells of one arm and metric by position, run-length encoded.
 type column struct {
 	runs     []cells
