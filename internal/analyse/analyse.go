@@ -102,8 +102,14 @@ func (c *Collector) Analyse(q Question, from Sources) (*Analysis, error) {
 	}
 	markLate(a.Comparisons, slices.Concat(q.Late, q.Rejudged))
 	c.markJudges(a.Comparisons, q.JudgesDiffer, from.JudgedBy)
-	if q.Run.Exploratory() {
-		a.onlyDescribe()
+	if q.Run.Exploratory() { // without whatever could be read as a test
+		u := Undefined()
+		for i := range a.Comparisons {
+			c := &a.Comparisons[i]
+			c.Reading = Unread(c.Diff, Descriptive)
+			c.Level, c.T, c.DF, c.DLow, c.DHigh, c.Beside = u, u, u, u, u, nil
+		}
+		a.Models = nil
 	}
 	if q.Calibration != nil {
 		j, err := judge(*q.Calibration, level)

@@ -248,7 +248,10 @@ func compile(condition string, names Names) (*vm.Program, reads, error) {
 	if err != nil {
 		return nil, reads{}, noCondition(condition, err)
 	}
-	if found, err := expand(tree, lowerOf(names.Metrics)); err != nil {
+	lower := func(name string) bool {
+		return slices.ContainsFunc(names.Metrics, func(m eval.Metric) bool { return m.Name == name && !m.HigherIsBetter })
+	}
+	if found, err := expand(tree, lower); err != nil {
 		return nil, reads{}, err
 	} else if found {
 		condition = tree.Node.String()
@@ -592,13 +595,6 @@ func expand(tree *parser.Tree, lower func(metric string) bool) (found bool, err 
 	e := expansion{lower: lower}
 	ast.Walk(&tree.Node, &e)
 	return e.found, e.err
-}
-
-// lowerOf says of which metrics lower is better.
-func lowerOf(metrics []eval.Metric) func(string) bool {
-	return func(name string) bool {
-		return slices.ContainsFunc(metrics, func(m eval.Metric) bool { return m.Name == name && !m.HigherIsBetter })
-	}
 }
 
 type expansion struct {

@@ -101,20 +101,15 @@ func (b *builder) href(of Behind) string {
 	return b.to(of)
 }
 
-// trialFacts are the facts above requested trials.
-func (b *builder) trialFacts(replicate int) []fact {
-	facts := []fact{{Name: "Run", Value: b.a.Run.ID}}
-	if n := b.a.Run.Replicates; n > 1 && replicate > 0 {
-		facts = append(facts, fact{Name: "Replicate", Value: strconv.Itoa(replicate) + " of " + strconv.Itoa(n) + "; --replicate N shows another"})
-	}
-	return facts
-}
-
 func newContent(r Report) content {
 	b := newBuilder(r)
 	c := content{Title: b.a.Study.Name, Version: b.a.Study.Version, Suite: b.suite(), Banner: b.banner()}
 	if r.Trials {
-		c.Facts, c.Sections = b.trialFacts(r.Replicate), []section{{ID: "samples", Title: "Trials", Blocks: []block{{Samples: b.shownSamples()}}}}
+		c.Facts = []fact{{Name: "Run", Value: b.a.Run.ID}}
+		if n := b.a.Run.Replicates; n > 1 && r.Replicate > 0 {
+			c.Facts = append(c.Facts, fact{Name: "Replicate", Value: strconv.Itoa(r.Replicate) + " of " + strconv.Itoa(n) + "; --replicate N shows another"})
+		}
+		c.Sections = []section{{ID: "samples", Title: "Trials", Blocks: []block{{Samples: b.shownSamples()}}}}
 		return c
 	}
 	b.whole = true
