@@ -326,7 +326,8 @@ func (x *Experiment) RecordRules(ctx context.Context, db *store.DB, r *store.Run
 	return x.recordRules(ctx, db, r, x.rulesNow)
 }
 
-func (x *Experiment) recordRules(ctx context.Context, db *store.DB, r *store.Run, read func(context.Context, *store.DB, *store.Run) (rulesHistory, error)) error {
+func (x *Experiment) recordRules(ctx context.Context, db *store.DB, r *store.Run,
+	read func(context.Context, *store.DB, *store.Run) (rulesHistory, error)) error {
 	h, err := read(ctx, db, r)
 	if err != nil {
 		return err
