@@ -60,7 +60,7 @@ type DiffOfDiff struct {
 }
 
 // Interactions resolves the factors across which the study compares differences. strata
-// are the names of the strata of its items. An error is a [*PairError].
+// are the names of the strata of its items. An error is a [*study.Error] without a position.
 func Interactions(compare []study.Compare, arms []eval.Arm, strata []string) ([]Across, error) {
 	var list []Across
 	for i, c := range compare {
@@ -86,12 +86,12 @@ func Interactions(compare []study.Compare, arms []eval.Arm, strata []string) ([]
 					continue
 				}
 				if slices.ContainsFunc(x.Levels, func(l AcrossLevel) bool { return l.Name == a }) {
-					return nil, &PairError{at, fmt.Errorf("several pairs of %s and %s have %s %s: compare the arms by their ids", c.A, c.B, factor, a)}
+					return nil, &study.Error{Path: at, Err: fmt.Errorf("several pairs of %s and %s have %s %s: compare the arms by their ids", c.A, c.B, factor, a)}
 				}
 				x.Levels = append(x.Levels, AcrossLevel{a, p.A, p.B})
 			}
 			if len(x.Levels) < 2 {
-				return nil, &PairError{at, fmt.Errorf("%q is neither a stratum of the items (%s) nor a factor with two or more levels of %s and %s: a kernel needs two or more models to be compared across model",
+				return nil, &study.Error{Path: at, Err: fmt.Errorf("%q is neither a stratum of the items (%s) nor a factor with two or more levels of %s and %s: a kernel needs two or more models to be compared across model",
 					factor, strings.Join(strata, ", "), c.A, c.B)}
 			}
 			list = append(list, x)
@@ -128,12 +128,10 @@ func (c *Collector) interactions(a *Analysis, q Question, selections []selection
 	return nil
 }
 
-// gaps are the differences of two arms on the items that have both, by item.
+// gaps are the differences of two arms at a level on the items that have both, by item.
 type gaps struct {
-	name string
-	diff []float64 // NaN where an arm has no score
-	n    int
-	mean float64
+	LevelDiff
+	by []float64 // NaN where an arm has no score
 }
 
 func (c *Collector) gaps(name, a, b string, metric int, items []int) (gaps, error) {
@@ -142,18 +140,18 @@ func (c *Collector) gaps(name, a, b string, metric int, items []int) (gaps, erro
 	if !okA || !okB {
 		return gaps{}, fmt.Errorf("the study has no arm %s or %s", a, b)
 	}
-	g := gaps{name: name, diff: slices.Repeat([]float64{math.NaN()}, len(c.items)), mean: math.NaN()}
+	g := gaps{LevelDiff{Name: name, Diff: Undefined()}, slices.Repeat([]float64{math.NaN()}, len(c.items))}
 	xs, ys := c.values(&c.a, ia, metric), c.values(&c.b, ib, metric)
 	sum := 0.0
 	for _, i := range items {
 		if x, y := xs[i], ys[i]; x.den > 0 && y.den > 0 {
-			g.diff[i] = x.num/x.den - y.num/y.den
-			sum += g.diff[i]
-			g.n++
+			g.by[i] = x.num/x.den - y.num/y.den
+			sum += g.by[i]
+			g.Items++
 		}
 	}
-	if g.n > 0 {
-		g.mean = sum / float64(g.n)
+	if g.Items > 0 {
+		g.Diff = Number(sum / float64(g.Items))
 	}
 	return g, nil
 }
@@ -186,7 +184,7 @@ func (c *Collector) interaction(x Across, metric int, q Question, selections []s
 		}
 	}
 	for _, g := range levels {
-		r.Levels = append(r.Levels, LevelDiff{g.name, Number(g.mean), g.n})
+		r.Levels = append(r.Levels, g.LevelDiff)
 	}
 	if q.Run.Exploratory() {
 		return r, nil
@@ -209,11 +207,11 @@ func (c *Collector) compareLevels(r *Interaction, levels []gaps, paired bool, q 
 	few := false
 	for i, first := range levels {
 		for _, second := range levels[i+1:] {
-			d := DiffOfDiff{First: first.name, Second: second.name}
+			d := DiffOfDiff{First: first.Name, Second: second.Name}
 			numA, denA := make([]float64, c.clusters.n), make([]float64, c.clusters.n)
 			numB, denB := make([]float64, c.clusters.n), make([]float64, c.clusters.n)
 			for item, of := range c.clusters.of {
-				x, y := first.diff[item], second.diff[item]
+				x, y := first.by[item], second.by[item]
 				hasX, hasY := !math.IsNaN(x), !math.IsNaN(y)
 				if paired && !(hasX && hasY) {
 					continue
@@ -235,7 +233,7 @@ func (c *Collector) compareLevels(r *Interaction, levels []gaps, paired bool, q 
 			reading := by("cluster-robust t", robust, robust.Reading())
 			r.Method = "differences of differences, " + reading.method + "; p by Holm over the pairs of levels"
 			if math.IsNaN(robust.SE) {
-				r.warn(fmt.Sprintf("no test of %s against %s: %s", first.name, second.name, robust.Undefined))
+				r.warn(fmt.Sprintf("no test of %s against %s: %s", first.Name, second.Name, robust.Undefined))
 			} else if robust.Clusters < stats.FewClusters {
 				few = true
 			}
@@ -282,22 +280,11 @@ func (a *Analysis) Interaction(armA, armB, metric, factor string) (Interaction, 
 	})
 }
 
-// A PairError reports a comparison that does not name pairs of arms. At is the
-// place in the study, such as comparisons[0].a.
-type PairError struct {
-	At  string
-	Err error
-}
-
-func (e *PairError) Error() string { return e.At + ": " + e.Err.Error() }
-
-func (e *PairError) Unwrap() error { return e.Err }
-
 // Pairs resolves the comparisons of a study to pairs of arms. A name that is not
 // an arm's id selects every arm that has it as a level: a kernel that runs on
 // three models selects three arms. Arms selected by two such names are paired if
 // they differ in nothing else; an arm without a model pairs with each. An error is
-// a [*PairError].
+// a [*study.Error] without a position.
 func Pairs(compare []study.Compare, arms []eval.Arm) ([]Pair, error) {
 	var pairs []Pair
 	for i, c := range compare {
@@ -307,11 +294,11 @@ func Pairs(compare []study.Compare, arms []eval.Arm) ([]Pair, error) {
 		}
 		as, err := named(c.A, arms)
 		if err != nil {
-			return nil, &PairError{fmt.Sprintf("comparisons[%d].a", i), err}
+			return nil, &study.Error{Path: fmt.Sprintf("comparisons[%d].a", i), Err: err}
 		}
 		bs, err := named(c.B, arms)
 		if err != nil {
-			return nil, &PairError{fmt.Sprintf("comparisons[%d].b", i), err}
+			return nil, &study.Error{Path: fmt.Sprintf("comparisons[%d].b", i), Err: err}
 		}
 		before := len(pairs)
 		for _, a := range as {
@@ -322,8 +309,7 @@ func Pairs(compare []study.Compare, arms []eval.Arm) ([]Pair, error) {
 			}
 		}
 		if len(pairs) == before {
-			return nil, &PairError{fmt.Sprintf("comparisons[%d]", i),
-				fmt.Errorf("no arm of %s and arm of %s use the same model: give the ids of the arms", c.A, c.B)}
+			return nil, &study.Error{Path: fmt.Sprintf("comparisons[%d]", i), Err: fmt.Errorf("no arm of %s and arm of %s use the same model: give the ids of the arms", c.A, c.B)}
 		}
 	}
 	return pairs, nil

@@ -102,8 +102,14 @@ func (c *Collector) Analyse(q Question, from Sources) (*Analysis, error) {
 	}
 	markLate(a.Comparisons, slices.Concat(q.Late, q.Rejudged))
 	c.markJudges(a.Comparisons, q.JudgesDiffer, from.JudgedBy)
-	if q.Run.Exploratory() {
-		a.onlyDescribe()
+	if q.Run.Exploratory() { // without whatever could be read as a test
+		u := Undefined()
+		for i := range a.Comparisons {
+			c := &a.Comparisons[i]
+			c.Reading = Unread(c.Diff, Descriptive)
+			c.Level, c.T, c.DF, c.DLow, c.DHigh, c.Beside = u, u, u, u, u, nil
+		}
+		a.Models = nil
 	}
 	if q.Calibration != nil {
 		j, err := judge(*q.Calibration, level)
@@ -427,15 +433,29 @@ func (c *Collector) samples(a *Analysis, q Question, from Sources) error {
 	if q.Samples == 0 || len(q.Primary) == 0 || from.Show == nil {
 		return nil
 	}
+	arms := sampled(a.Arms, q)
+	show := func(s Sample, t eval.Trial) (err error) {
+		if s.Show, err = from.Show(t); err != nil {
+			return fmt.Errorf("showing %s of %s: %w", t.Item, t.Arm, err)
+		}
+		a.Samples = append(a.Samples, s)
+		return nil
+	}
 	if from.Pick != nil {
-		return picked(a, q, from)
+		list, err := from.Pick(from.Cases, q.Samples)
+		for _, p := range list {
+			if err == nil && slices.ContainsFunc(arms, func(x Arm) bool { return x.ID == p.Arm }) {
+				err = show(Sample{Rank: p.Rank}, p.Trial)
+			}
+		}
+		return err
 	}
 	metric, ok := c.metric[q.Primary[0]]
 	if !ok {
 		return nil
 	}
 	better := c.suite.Metrics[metric].HigherIsBetter
-	for _, arm := range sampled(a.Arms, q) {
+	for _, arm := range arms {
 		values := c.values(&c.a, c.armIdx[arm.ID], metric)
 		ranked := ranked(values)
 		n := min(q.Samples, len(ranked)/2)
@@ -449,34 +469,13 @@ func (c *Collector) samples(a *Analysis, q Question, from Sources) error {
 			if k < len(top) == better {
 				rank = "best"
 			}
-			show, err := from.Show(eval.Trial{Item: c.items[i].ID, Arm: arm.ID, Replicate: cmp.Or(c.later[[2]int{c.armIdx[arm.ID], i}], 1)})
-			if err != nil {
-				return fmt.Errorf("showing %s of %s: %w", c.items[i].ID, arm.ID, err)
+			t := eval.Trial{Item: c.items[i].ID, Arm: arm.ID, Replicate: cmp.Or(c.later[[2]int{c.armIdx[arm.ID], i}], 1)}
+			if err := show(Sample{Rank: rank, Metric: q.Primary[0], Score: Number(values[i].num / values[i].den)}, t); err != nil {
+				return err
 			}
-			a.Samples = append(a.Samples, Sample{Rank: rank, Metric: q.Primary[0], Score: Number(values[i].num / values[i].den), Show: show})
 		}
 	}
 	shortenSamples(a.Samples)
-	return nil
-}
-
-// picked adds the samples that the suite picked.
-func picked(a *Analysis, q Question, from Sources) error {
-	list, err := from.Pick(from.Cases, q.Samples)
-	if err != nil {
-		return err
-	}
-	arms := sampled(a.Arms, q)
-	for _, p := range list {
-		if !slices.ContainsFunc(arms, func(x Arm) bool { return x.ID == p.Arm }) {
-			continue
-		}
-		show, err := from.Show(p.Trial)
-		if err != nil {
-			return fmt.Errorf("showing %s of %s: %w", p.Item, p.Arm, err)
-		}
-		a.Samples = append(a.Samples, Sample{Rank: p.Rank, Show: show})
-	}
 	return nil
 }
 
@@ -564,17 +563,12 @@ func ranked(values []cell) []int {
 
 // warnings lists what a reader must know before the numbers, the most important first.
 func warnings(a *Analysis, q Question) []string {
-	var w, last, simulated []string
+	var w, last []string
 	first := a.FailedJudges()
 	if len(a.SimulatedJudges) > 0 {
 		first = append(first, fmt.Sprintf("simulated judge: its verdicts are derived from gold with the study's error rates, scores by it say nothing about real answers (%s)", listed(a.SimulatedJudges)))
 	}
-	for _, arm := range a.Arms {
-		if arm.Simulated {
-			simulated = append(simulated, arm.ID)
-		}
-	}
-	if len(simulated) > 0 {
+	if simulated := a.SimulatedArms(); len(simulated) > 0 {
 		last = append(last, fmt.Sprintf("simulated answers: derived from gold with the study's error rates, they say nothing about real models (%s)", listed(simulated)))
 	}
 	for _, k := range a.Comparisons {

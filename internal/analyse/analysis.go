@@ -277,6 +277,11 @@ type Estimate struct {
 	Warnings []string `json:"warnings,omitempty"`
 }
 
+// Measured is the value with its interval and the number of items.
+func (e Estimate) Measured() eval.Measured {
+	return eval.Measured{Value: e.Value, Low: e.Low, High: e.High, N: e.Items}
+}
+
 // Unjudged counts the entries without a score whose trial did not fail.
 func (e Estimate) Unjudged() int {
 	n := e.Unscored
@@ -447,6 +452,16 @@ func (a *Analysis) EstimateIn(arm, metric string, stratum eval.Level) (Estimate,
 // Arm finds an arm by its id.
 func (a *Analysis) Arm(id string) (Arm, bool) {
 	return find(a.Arms, func(arm Arm) bool { return arm.ID == id })
+}
+
+// SimulatedArms lists the arms whose answers were simulated.
+func (a *Analysis) SimulatedArms() (ids []string) {
+	for _, arm := range a.Arms {
+		if arm.Simulated {
+			ids = append(ids, arm.ID)
+		}
+	}
+	return ids
 }
 
 // find is the first of a list of which something is true.

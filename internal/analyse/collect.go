@@ -45,6 +45,20 @@ type Order interface {
 	At(position int) int
 }
 
+// Listed is the order of a list of items.
+func Listed(items []eval.Item) Order {
+	l := make(places, len(items))
+	for i, it := range items {
+		l[it.ID] = i
+	}
+	return l
+}
+
+type places map[string]int
+
+func (l places) Position(item string) (int, bool) { i, ok := l[item]; return i, ok }
+func (places) At(position int) int                { return position }
+
 // A column holds the cells of one arm and metric by position, run-length encoded.
 type column struct {
 	runs     []cells
@@ -277,8 +291,7 @@ func (c *Collector) score(s eval.Scored, score eval.Score, arm, position int) {
 				units = map[string]eval.Fraction{}
 				c.units[arm][metric.Name] = units
 			}
-			of := units[score.Unit]
-			units[score.Unit] = eval.Fraction{Num: of.Num + score.Num, Den: of.Den + score.Den}
+			units[score.Unit] = units[score.Unit].Plus(score.Num, score.Den)
 		}
 	}
 }

@@ -162,7 +162,9 @@ const noise = 1e-12
 // compare compares one pair on one metric.
 func (c *Collector) compare(k contest, s selection, t tester) (Comparison, error) {
 	metric := c.suite.Metrics[k.metric]
-	r := newComparison(k.pair, metric.Name, s.stratum)
+	p, u := k.pair, Undefined()
+	r := Comparison{A: p.A, B: p.B, Metric: metric.Name, Primary: p.Primary, Family: p.Family, Contrast: p.Contrast, Stratum: s.stratum,
+		MeanA: u, MeanB: u, Reading: Unread(u, ""), Level: u, T: u, DF: u, Effect: Effect{u, u, u}}
 	if metric.Estimate != nil {
 		return r, k.failed(metric, c.compareRows(&r, k, s, t))
 	}
@@ -251,12 +253,6 @@ func (r *Comparison) within(most float64) {
 			}
 		}
 	}
-}
-
-func newComparison(p Pair, metric string, stratum *eval.Level) Comparison {
-	u := Undefined()
-	return Comparison{A: p.A, B: p.B, Metric: metric, Primary: p.Primary, Family: p.Family, Contrast: p.Contrast, Stratum: stratum,
-		MeanA: u, MeanB: u, Reading: Unread(u, ""), Level: u, T: u, DF: u, Effect: Effect{u, u, u}}
 }
 
 // count adds an item to wins, ties or losses.

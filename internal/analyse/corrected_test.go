@@ -6,20 +6,21 @@ import (
 	"testing"
 
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/stats"
 )
 
 // By hand: the judge says yes to 60 of 100 claims; of the known ones it is right on 36 of 40
 // that people find grounded and on 8 of 10 others: (0.6 + 0.8 − 1) / (0.9 + 0.8 − 1) = 4/7.
 // TestCorrectedRateCovers of package stats has the coverage.
 func TestCorrectedByHand(t *testing.T) {
-	var judged []eval.Labelled
+	var judged stats.Judged
 	for i := range 100 {
-		judged = append(judged, eval.Labelled{Cluster: fmt.Sprint(i), Judge: float64(min(1, i/40))})
+		judged.Add(i, float64(min(1, i/40)), math.NaN())
 	}
 	var known []eval.LabelledTwice
 	add := func(judge, human float64, n int) {
 		for range n {
-			known = append(known, eval.LabelledTwice{Labelled: eval.Labelled{Cluster: fmt.Sprint(len(known)), Judge: judge}, Human: human})
+			known = append(known, eval.LabelledTwice{Cluster: fmt.Sprint(len(known)), Judge: judge, Human: human})
 		}
 	}
 	add(1, 1, 36)
@@ -33,7 +34,7 @@ func TestCorrectedByHand(t *testing.T) {
 	if _, ok := correctedByJudge(judged, known[:40], 0.95); ok {
 		t.Error("nothing is known of the judge where people say no, but there is an estimate")
 	}
-	if _, ok := correctedByJudge(nil, known, 0.95); ok {
+	if _, ok := correctedByJudge(stats.Judged{}, known, 0.95); ok {
 		t.Error("an estimate of nothing")
 	}
 	if _, ok := correctedByJudge(judged, nil, 0.95); ok {

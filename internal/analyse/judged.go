@@ -360,20 +360,18 @@ func judgedUnits(units []Rated) (j stats.Judged) {
 
 // correctedByJudge estimates the mean human label of claims that a judge labelled 0 or
 // 1, from other claims that people labelled too.
-func correctedByJudge(judged []eval.Labelled, known []eval.LabelledTwice, level float64) (eval.Measured, bool) {
-	var units, elsewhere stats.Judged
-	ofUnits, ofKnown := numbering{}, numbering{}
-	for _, l := range judged {
-		units.Add(ofUnits.of(l.Cluster), l.Judge, math.NaN())
-	}
+func correctedByJudge(units stats.Judged, known []eval.LabelledTwice, level float64) (eval.Measured, bool) {
+	var elsewhere stats.Judged
+	clusters := numbering{}
 	for _, l := range known {
-		elsewhere.Add(ofKnown.of(l.Cluster), l.Judge, l.Human)
+		elsewhere.Add(clusters.of(l.Cluster), l.Judge, l.Human)
 	}
-	if len(judged) == 0 || len(known) == 0 {
+	n := len(units.Judge)
+	if n == 0 || len(known) == 0 {
 		return eval.Measured{}, false
 	}
 	r, err := stats.CorrectedRate(units, elsewhere, level)
-	return eval.Measured{Value: Number(r.Value), Low: Number(r.CI.Low), High: Number(r.CI.High), N: len(judged)}, err == nil && r.Undefined == ""
+	return eval.Measured{Value: Number(r.Value), Low: Number(r.CI.Low), High: Number(r.CI.High), N: n}, err == nil && r.Undefined == ""
 }
 
 // A numbering numbers clusters in order of appearance.

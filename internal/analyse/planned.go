@@ -442,17 +442,6 @@ func (r *Comparison) describe(m matched, metric *eval.Metric) error {
 	return err
 }
 
-// onlyDescribe removes from an exploratory analysis whatever could be read as a test.
-func (a *Analysis) onlyDescribe() {
-	u := Undefined()
-	for i := range a.Comparisons {
-		c := &a.Comparisons[i]
-		c.Reading = Unread(c.Diff, Descriptive)
-		c.Level, c.T, c.DF, c.DLow, c.DHigh, c.Beside = u, u, u, u, u, nil
-	}
-	a.Models = nil
-}
-
 // describing are the results of an exploratory run for a suite: they have no tests, and are no
 // [eval.Panel] or [eval.Associator].
 type describing struct{ eval.Results }

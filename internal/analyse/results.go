@@ -491,7 +491,7 @@ func (r results) Cases() iter.Seq2[eval.Case, error] { return r.cases }
 
 func (r results) Estimate(arm, metric string) (eval.Measured, bool) {
 	e, ok := r.a.Estimate(arm, metric)
-	return measured(e), ok && e.Value.Defined()
+	return e.Measured(), ok && e.Value.Defined()
 }
 
 func (r results) Sum(arm, metric string) eval.Fraction {
@@ -506,13 +506,9 @@ func (r results) ByUnit(arm, metric string) map[string]eval.Fraction {
 	return nil
 }
 
-func measured(e Estimate) eval.Measured {
-	return eval.Measured{Value: e.Value, Low: e.Low, High: e.High, N: e.Items}
-}
-
 func (r results) EstimateIn(arm, metric string, stratum eval.Level) (eval.Measured, bool) {
 	e, ok := r.a.EstimateIn(arm, metric, stratum)
-	return measured(e), ok && e.Value.Defined()
+	return e.Measured(), ok && e.Value.Defined()
 }
 
 func (r results) Difference(a, b, metric string) (eval.Measured, bool) {
@@ -577,47 +573,29 @@ func (r results) Associate(tables [][2][2]int) []eval.Association {
 }
 
 func (r results) Corrected(arm, metric string, known []eval.LabelledTwice) (eval.Measured, bool) {
-	var judged []eval.Labelled
+	var units stats.Judged
 	for i, v := range r.c.values(&r.c.a, r.c.armIdx[arm], r.c.metric[metric]) {
 		for k := range int(v.den) {
-			l := eval.Labelled{Cluster: r.c.items[i].ClusterID()}
-			if float64(k) < v.num {
-				l.Judge = 1
-			}
-			judged = append(judged, l)
+			units.Add(int(r.c.clusters.of[i]), label(float64(k) < v.num, eval.JudgeYes), math.NaN())
 		}
 	}
-	return correctedByJudge(judged, known, 1-r.a.Study.Alpha)
+	return correctedByJudge(units, known, 1-r.a.Study.Alpha)
 }
 
 func (r results) Effort(arm string) (perTrial float64, unit string) {
-	priced := r.priced()
+	priced := slices.ContainsFunc(r.a.Arms, func(a Arm) bool { return a.CostUSD > 0 }) && // one is not free, and
+		!slices.ContainsFunc(r.a.Arms, func(a Arm) bool { return a.Calls > 0 && !a.CostUSD.Defined() }) // all are known
 	unit = "calls a trial"
 	if priced {
 		unit = "US$ a trial"
 	}
-	for _, a := range r.a.Arms {
-		trials := float64(a.OK + a.Malformed + a.Refused)
-		switch {
-		case a.ID != arm || trials == 0:
-		case priced && a.Calls > 0:
-			return float64(a.CostUSD) / trials, unit
-		default:
-			return float64(a.Calls) / trials, unit
-		}
+	a, _ := r.a.Arm(arm)
+	trials := float64(a.OK + a.Malformed + a.Refused)
+	switch {
+	case trials == 0:
+		return 0, unit
+	case priced && a.Calls > 0:
+		return float64(a.CostUSD) / trials, unit
 	}
-	return 0, unit
-}
-
-// priced reports whether the price of every arm with calls is known and at least
-// one is not free.
-func (r results) priced() bool {
-	some := false
-	for _, a := range r.a.Arms {
-		if a.Calls > 0 && !a.CostUSD.Defined() {
-			return false
-		}
-		some = some || a.CostUSD > 0
-	}
-	return some
+	return float64(a.Calls) / trials, unit
 }

@@ -32,21 +32,17 @@ func shortenRows(rows []eval.ExhibitRow) []eval.ExhibitRow {
 	if len(rows) <= sampleRows {
 		return rows
 	}
-	left := sampleRows
-	keep := make([]bool, len(rows))
-	for _, noted := range []bool{true, false} {
-		for i, r := range rows {
-			if left > 0 && (r.Note != "") == noted {
-				keep[i] = true
-				left--
-			}
+	var noted, others []int
+	for i, r := range rows {
+		if r.Note != "" {
+			noted = append(noted, i)
+		} else {
+			others = append(others, i)
 		}
 	}
 	var kept []eval.ExhibitRow
-	for i, r := range rows {
-		if keep[i] {
-			kept = append(kept, r)
-		}
+	for _, i := range slices.Sorted(slices.Values(append(noted, others...)[:sampleRows])) {
+		kept = append(kept, rows[i])
 	}
 	return append(kept, eval.ExhibitRow{Unit: "…", Note: fmt.Sprintf("%d more rows: scruple show prints them", len(rows)-sampleRows)})
 }

@@ -404,13 +404,8 @@ func (b Book) Unseen(inputs []string) []string {
 
 // Others returns the other TEST runs of the ledger that have arms of a run: arms with
 // the name or the content of one of them. Of a run of another version no arms are known.
-func (b Book) Others(run Entry[TestRun]) (list []Entry[TestRun]) {
-	for _, t := range b.Tests {
-		if t.Seq != run.Seq && len(t.Data.Shared(run.Data)) > 0 {
-			list = append(list, t)
-		}
-	}
-	return list
+func (b Book) Others(run Entry[TestRun]) []Entry[TestRun] {
+	return slices.DeleteFunc(slices.Clone(b.Tests), func(t Entry[TestRun]) bool { return t.Seq == run.Seq || len(t.Data.Shared(run.Data)) == 0 })
 }
 
 // Shared lists the arms of a run that another one has by name or content.
@@ -425,16 +420,8 @@ func (t TestRun) Shared(other TestRun) (ids []string) {
 
 // Of returns the revisions and unblindings of a study.
 func (b Book) Of(study Owner) (revisions []Entry[Revision], unblindings []Entry[Unblinding]) {
-	for _, r := range b.Revisions {
-		if r.Data.Is(study) {
-			revisions = append(revisions, r)
-		}
-	}
-	for _, u := range b.Unblindings {
-		if u.Data.Is(study) {
-			unblindings = append(unblindings, u)
-		}
-	}
+	revisions = slices.DeleteFunc(slices.Clone(b.Revisions), func(r Entry[Revision]) bool { return !r.Data.Is(study) })
+	unblindings = slices.DeleteFunc(slices.Clone(b.Unblindings), func(u Entry[Unblinding]) bool { return !u.Data.Is(study) })
 	return revisions, unblindings
 }
 

@@ -61,16 +61,6 @@ func (s *Subject) registration(judge *Measured) Registration {
 		Items: len(s.Items), Parts: parts, Inputs: inputs, Judge: judge}
 }
 
-// testedArms lists the arms that a TEST run is about, without baselines.
-func (s *Subject) testedArms() (list []Arm) {
-	for _, a := range s.Arms {
-		if a.Role == eval.RoleArm {
-			list = append(list, Arm{ID: a.ID, Hash: a.Hash})
-		}
-	}
-	return list
-}
-
 // passing are the settings that change neither requests nor results.
 var passing = map[string][]string{
 	"execution": {"concurrency", "retries", "timeout", "delay", "max_cost", "max_calls", "max_tokens"},
@@ -143,7 +133,10 @@ func (s *Subject) Preregister(ctx context.Context, db *store.DB, by, unblind str
 		if err != nil {
 			return err
 		}
-		if judge = s.keepsJudge(was.Data.Judge, judge); judge == nil {
+		if old := was.Data.Judge; old != nil && old.Settings == s.Judge.Settings && (judge == nil || slices.Equal(old.Tallies, judge.Tallies)) {
+			judge = old // DEV measured nothing else
+		}
+		if judge == nil {
 			r.OnTest = missing
 		}
 		now := s.registration(judge)
@@ -279,13 +272,4 @@ func limit(n *int) *float64 {
 	}
 	f := float64(*n)
 	return &f
-}
-
-// keepsJudge returns what a registration has of the judge already, if DEV measured nothing
-// else.
-func (s *Subject) keepsJudge(was, now *Measured) *Measured {
-	if was != nil && was.Settings == s.Judge.Settings && (now == nil || slices.Equal(was.Tallies, now.Tallies)) {
-		return was
-	}
-	return now
 }

@@ -119,7 +119,12 @@ func (s *Subject) BeginTest(ctx context.Context, db *store.DB, a Attempt, start 
 		if err != nil {
 			return err
 		}
-		t := TestRun{Owner: now.Owner, Arms: s.testedArms(), Run: run.ID, Created: Created(run), Store: s.storeBeside(db), Digest: now.Digest, Inputs: now.Inputs}
+		t := TestRun{Owner: now.Owner, Run: run.ID, Created: Created(run), Store: s.storeBeside(db), Digest: now.Digest, Inputs: now.Inputs}
+		for _, a := range s.Arms {
+			if a.Role == eval.RoleArm {
+				t.Arms = append(t.Arms, Arm{ID: a.ID, Hash: a.Hash})
+			}
+		}
 		if t.Budget, err = s.budget(ctx, db, desk.Book, run.CreatedAt); err != nil {
 			return err
 		}

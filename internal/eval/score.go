@@ -27,6 +27,9 @@ type Score struct {
 // A Fraction is a sum of scores.
 type Fraction struct{ Num, Den float64 }
 
+// Plus adds a score.
+func (f Fraction) Plus(num, den float64) Fraction { return Fraction{f.Num + num, f.Den + den} }
+
 // JudgeFailed is the reason for scores that are missing because the judge failed its
 // calibration.
 const JudgeFailed = "the judge failed its calibration"

@@ -282,16 +282,11 @@ type Results interface {
 	Effort(arm string) (perTrial float64, unit string)
 }
 
-// A Labelled is a judge's label.
-type Labelled struct {
+// A LabelledTwice is a claim with the label of a judge, 0 or 1, and the mean label of people.
+type LabelledTwice struct {
 	Cluster string
 	Judge   float64
-}
-
-// A LabelledTwice is a label of a judge and of a person.
-type LabelledTwice struct {
-	Labelled
-	Human float64
+	Human   float64
 }
 
 // A Figure is a suite's own figure: lines or points of series over an axis, or

@@ -35,6 +35,7 @@ func (x *Experiment) completeTasks() error {
 // Subjects shows what people can judge: the items of a study and, with a run, the
 // answers in it.
 type Subjects struct {
+	eval.Annotated
 	x      *Experiment
 	r      *Run                        // nil: no answers
 	scorer func() (eval.Scorer, error) // that scores the run
@@ -43,13 +44,13 @@ type Subjects struct {
 
 // Subjects returns the subjects of a study without a run.
 func (x *Experiment) Subjects(ctx context.Context) *Subjects {
-	return &Subjects{x: x, scorer: func() (eval.Scorer, error) { return x.Bench, nil }, ctx: ctx}
+	return &Subjects{Annotated: annotated(x), x: x, scorer: func() (eval.Scorer, error) { return x.Bench, nil }, ctx: ctx}
 }
 
 // Subjects returns the subjects of a study with the answers of a run. Queues are sorted as the
 // run is scored: a judge that failed its calibration sorts nothing.
 func (r *Run) Subjects(ctx context.Context) *Subjects {
-	return &Subjects{x: r.Experiment, r: r, ctx: ctx, scorer: sync.OnceValues(func() (eval.Scorer, error) {
+	return &Subjects{Annotated: annotated(r.Experiment), x: r.Experiment, r: r, ctx: ctx, scorer: sync.OnceValues(func() (eval.Scorer, error) {
 		scorer, _, err := r.calibrate(ctx)
 		return scorer, err
 	})}
@@ -58,47 +59,32 @@ func (r *Run) Subjects(ctx context.Context) *Subjects {
 // Items returns the items of the study.
 func (s *Subjects) Items() []eval.Item { return s.x.Items() }
 
-// Units returns the units of an item.
-func (s *Subjects) Units(item string) ([]string, error) {
-	b := s.x.Bench.Capabilities().Annotated
-	if b == nil {
-		return nil, fmt.Errorf("the items of suite %s have no units: use of: item", s.x.Suite.Name)
+// annotated are the units of the suite, or say that it has none.
+func annotated(x *Experiment) eval.Annotated {
+	if units := x.Bench.Capabilities().Annotated; units != nil {
+		return units
 	}
-	return b.Units(item)
+	return withoutUnits{x.Suite.Name}
 }
 
-// About says what a unit of an item is, "" if the suite does not.
-func (s *Subjects) About(item, unit string) string {
-	if b := s.x.Bench.Capabilities().Annotated; b != nil {
-		return b.About(item, unit)
-	}
-	return ""
+// withoutUnits stands for the units of a suite that has none.
+type withoutUnits struct{ suite string }
+
+func (s withoutUnits) Units(string) ([]string, error) {
+	return nil, fmt.Errorf("the items of suite %s have no units: use of: item", s.suite)
 }
 
-// Leaves are the values of each record of a unit that is a list.
-func (s *Subjects) Leaves(item, unit string) (leaves []string, ok bool) {
-	if b := s.x.Bench.Capabilities().Annotated; b != nil {
-		return b.Leaves(item, unit)
-	}
-	return nil, false
+func (withoutUnits) About(_, _ string) string            { return "" }
+func (withoutUnits) Leaves(_, _ string) ([]string, bool) { return nil, false }
+func (withoutUnits) Fits(_, _, _ string) error           { return nil }
+
+func (s withoutUnits) Gold(string, []eval.UnitGold) ([]byte, error) { return nil, s.noGold() }
+
+func (s withoutUnits) Same(string, eval.UnitGold, eval.UnitGold) (bool, error) {
+	return false, s.noGold()
 }
 
-// Fits returns why a value is none of a unit's type.
-func (s *Subjects) Fits(item, unit, value string) error {
-	if b := s.x.Bench.Capabilities().Annotated; b != nil {
-		return b.Fits(item, unit, value)
-	}
-	return nil
-}
-
-// Gold makes a record of gold of an item.
-func (s *Subjects) Gold(item string, of []eval.UnitGold) ([]byte, error) {
-	b := s.x.Bench.Capabilities().Annotated
-	if b == nil {
-		return nil, fmt.Errorf("suite %s has no gold of units", s.x.Suite.Name)
-	}
-	return b.Gold(item, of)
-}
+func (s withoutUnits) noGold() error { return fmt.Errorf("suite %s has no gold of units", s.suite) }
 
 // Keeper returns nil if the suite has no gold of whole items.
 func (s *Subjects) Keeper() eval.GoldKeeper { return s.x.Bench.Capabilities().GoldKeeper }
@@ -184,15 +170,6 @@ func (s *Subjects) ShowQueued(name string, t eval.Trial) ([]eval.Passage, error)
 		c.Trials = append(c.Trials, one.Trials...)
 	}
 	return b.ShowQueued(name, c, t.Replicate)
-}
-
-// Same reports whether two people say the same value of a unit.
-func (s *Subjects) Same(item string, a, c eval.UnitGold) (bool, error) {
-	b := s.x.Bench.Capabilities().Annotated
-	if b == nil {
-		return false, fmt.Errorf("suite %s has no gold of units", s.x.Suite.Name)
-	}
-	return b.Same(item, a, c)
 }
 
 // Trials returns the trials of the run with an answer, in plan order.

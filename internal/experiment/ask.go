@@ -63,11 +63,7 @@ func (r *Run) Left(ctx context.Context, part Part) (*Left, error) {
 // CheckPart returns an error for a part that names items or arms that the study does
 // not have.
 func (x *Experiment) CheckPart(part Part) error {
-	var items []string
-	for _, it := range x.Items() {
-		items = append(items, it.ID)
-	}
-	if err := allKnown("--items", "item", part.Items, items); err != nil {
+	if err := allKnown("--items", "item", part.Items, x.itemIDs()); err != nil {
 		return err
 	}
 	if err := allKnown("--arms", "arm", part.Arms, x.ArmIDs()); err != nil {

@@ -79,11 +79,6 @@ func (r *Run) registeredJudge() (m *eval.Measurement, missing string, err error)
 	return m, missing, nil
 }
 
-// measuresJudge reports whether a DEV run should have measured the judge.
-func (x *Experiment) measuresJudge() bool {
-	return x.Bench.Capabilities().Calibrator != nil && x.Study.Split == study.SplitTest && len(x.calibrationArms()) > 0
-}
-
 // judgeOf returns the accuracy of the judge that a registration has, or why there is none.
 func (x *Experiment) judgeOf(g discipline.Entry[discipline.Registration]) (m *eval.Measurement, missing string) {
 	switch j := g.Data.Judge; {
@@ -170,13 +165,15 @@ func (x *Experiment) unfit(ctx context.Context, db *store.DB, r *store.Run) (str
 	return "", nil
 }
 
-// withArms is a bench with some settings of its arms changed.
-type withArms struct {
+// planning is a bench with the items of a split, or some settings of its arms changed.
+type planning struct {
 	eval.Bench
-	arms []eval.Arm
+	items []eval.Item
+	arms  []eval.Arm
 }
 
-func (b withArms) Arms() []eval.Arm { return b.arms }
+func (b planning) Items() []eval.Item { return b.items }
+func (b planning) Arms() []eval.Arm   { return b.arms }
 
 // planned is the bench whose calls are estimated.
 func (x *Experiment) planned() (eval.Bench, error) {
@@ -201,5 +198,5 @@ func (x *Experiment) judging(registered bool) eval.Bench {
 			arms[i].Judges = nil
 		}
 	}
-	return withArms{x.Bench, arms}
+	return planning{x.Bench, x.Bench.Items(), arms}
 }

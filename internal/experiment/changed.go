@@ -12,42 +12,27 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 )
 
-// Changes are what became of the items between two runs.
-type Changes struct {
-	Compared             *analyse.Analysis // of the arms, see CompareRuns
-	Worse, Better, Equal int
-	// Items are those with another score, the worst first.
-	Items []Change
-}
-
-// A Change is an item whose score by the first primary metric is another.
-type Change struct {
-	Item, Arm     string
-	Was, Now      float64
-	Before, After string // the answers of the first replicate, of as many as were asked for
-}
-
 // ChangesOf compares two runs as [Experiment.CompareRuns] does and lists the items that
 // changed by the first primary metric, with the answers of the first few.
-func (x *Experiment) ChangesOf(ctx context.Context, older, newer Side, few int) (*Changes, error) {
+func (x *Experiment) ChangesOf(ctx context.Context, older, newer Side, few int) (*analyse.Changes, error) {
 	compared, err := x.CompareRuns(ctx, older, newer)
 	if err != nil {
 		return nil, err
 	}
-	all := &Changes{Compared: compared}
+	all := &analyse.Changes{Compared: compared}
 	metric, _ := x.Suite.Metric(x.Primary[0])
 	if metric.Estimate != nil {
 		return all, nil
 	}
-	was, err := itemScores(ctx, older, metric.Name)
+	was, err := itemScores(ctx, older.DB, older.Run, metric.Name)
 	if err != nil {
 		return nil, err
 	}
-	now, err := itemScores(ctx, newer, metric.Name)
+	now, err := itemScores(ctx, newer.DB, newer.Run, metric.Name)
 	if err != nil {
 		return nil, err
 	}
-	gain := func(c Change) float64 {
+	gain := func(c analyse.Change) float64 {
 		if metric.HigherIsBetter {
 			return c.Now - c.Was
 		}
@@ -60,13 +45,13 @@ func (x *Experiment) ChangesOf(ctx context.Context, older, newer Side, few int) 
 			continue
 		}
 		for _, it := range x.Items() {
-			before, ok1 := was[[2]string{b, it.ID}]
-			after, ok2 := now[[2]string{a, it.ID}]
-			c := Change{Item: it.ID, Arm: a, Was: before.Num / before.Den, Now: after.Num / after.Den}
+			before, ok1 := was[b].of(it.ID)
+			after, ok2 := now[a].of(it.ID)
+			c := analyse.Change{Item: it.ID, Arm: a, Was: before, Now: after}
 			switch g := gain(c); {
 			case !ok1 || !ok2:
 				continue
-			case math.Abs(g) < 1e-12:
+			case math.Abs(g) < noise:
 				all.Equal++
 				continue
 			case g < 0:
@@ -77,7 +62,7 @@ func (x *Experiment) ChangesOf(ctx context.Context, older, newer Side, few int) 
 			all.Items = append(all.Items, c)
 		}
 	}
-	slices.SortStableFunc(all.Items, func(a, b Change) int {
+	slices.SortStableFunc(all.Items, func(a, b analyse.Change) int {
 		return cmp.Or(cmp.Compare(gain(a), gain(b)), strings.Compare(a.Item, b.Item), strings.Compare(a.Arm, b.Arm))
 	})
 	for i := range min(few, len(all.Items)) {
@@ -90,28 +75,6 @@ func (x *Experiment) ChangesOf(ctx context.Context, older, newer Side, few int) 
 		}
 	}
 	return all, nil
-}
-
-// itemScores sums the scores of a metric by arm and item.
-func itemScores(ctx context.Context, s Side, metric string) (map[[2]string]eval.Fraction, error) {
-	sums := map[[2]string]eval.Fraction{}
-	for t, err := range s.DB.ScoresByItem(ctx, s.Run) {
-		if err != nil {
-			return nil, err
-		}
-		key := [2]string{t.Trial.Arm, t.Trial.Item}
-		for _, score := range t.Scores {
-			if f := sums[key]; score.Metric == metric && score.Unscored == "" {
-				sums[key] = eval.Fraction{Num: f.Num + score.Num, Den: f.Den + score.Den}
-			}
-		}
-	}
-	for key, f := range sums {
-		if !(f.Den > 0) {
-			delete(sums, key)
-		}
-	}
-	return sums, nil
 }
 
 // answerOf is the answer of the first replicate.

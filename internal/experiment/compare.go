@@ -157,12 +157,6 @@ func (c *contrast) warn(format string, args ...any) {
 	c.warnings = append(c.warnings, fmt.Sprintf(format, args...))
 }
 
-// byID is the order of sorted items.
-type byID struct{ index *eval.ItemIndex }
-
-func (o byID) Position(item string) (int, bool) { return o.index.Find(item) }
-func (o byID) At(position int) int              { return position }
-
 func (c *contrast) analyse(ctx context.Context) (*analyse.Analysis, error) {
 	q := c.x.question()
 	q.Comparisons, q.Overall = nil, false
@@ -198,7 +192,7 @@ func (c *contrast) analyse(ctx context.Context) (*analyse.Analysis, error) {
 	if err != nil {
 		return nil, err
 	}
-	collector := analyse.NewCollector(&c.x.Suite.Suite, c.items, arms, byID{eval.IndexItems(c.items)})
+	collector := analyse.NewCollector(&c.x.Suite.Suite, c.items, arms, analyse.Listed(c.items))
 	for i, side := range []Side{c.older, c.newer} {
 		wanted := map[string]string{}
 		for _, p := range c.pairs {

@@ -287,10 +287,7 @@ func rulesSeen(ctx context.Context, db *store.DB, r *store.Run) (h rulesHistory,
 		}
 		h.seen = append(h.seen, d)
 	}
-	if h.recorded = len(h.seen); h.recorded > 0 {
-		return h, nil
-	}
-	if !r.Analysed {
+	if h.recorded = len(h.seen); h.recorded > 0 || !r.Analysed {
 		return h, nil
 	}
 	d, err := decidingOf(r.StudyJSON)
@@ -326,24 +323,15 @@ func (x *Experiment) rulesNow(ctx context.Context, db *store.DB, r *store.Run) (
 // RecordRules records that results of the run are seen under the rules of the study,
 // if the history of the run does not say so yet.
 func (x *Experiment) RecordRules(ctx context.Context, db *store.DB, r *store.Run) error {
-	h, err := x.rulesNow(ctx, db, r)
+	return x.recordRules(ctx, db, r, x.rulesNow)
+}
+
+func (x *Experiment) recordRules(ctx context.Context, db *store.DB, r *store.Run,
+	read func(context.Context, *store.DB, *store.Run) (rulesHistory, error)) error {
+	h, err := read(ctx, db, r)
 	if err != nil {
 		return err
 	}
-	return x.recordRules(ctx, db, r, h)
-}
-
-// recordFirstRules records the rules that a run of an older version began with, before
-// its study is replaced.
-func (x *Experiment) recordFirstRules(ctx context.Context, db *store.DB, r *store.Run) error {
-	h, err := rulesSeen(ctx, db, r)
-	if err != nil {
-		return err
-	}
-	return x.recordRules(ctx, db, r, h)
-}
-
-func (x *Experiment) recordRules(ctx context.Context, db *store.DB, r *store.Run, h rulesHistory) error {
 	var events []store.Event
 	for _, d := range h.seen[h.recorded:] {
 		note, err := json.Marshal(d)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/gate"
 	"github.com/scruple-eval/scruple/internal/plan"
@@ -118,7 +119,7 @@ func (x *Experiment) Estimate(ctx context.Context, count plan.Counter) (*Estimat
 	if err != nil {
 		return nil, err
 	}
-	estimator := plan.Estimator{Bench: ofSplit{bench, x.items}, Replicates: x.Study.Execution.Replicates, Count: count, Price: x.pricer()}
+	estimator := plan.Estimator{Bench: planning{bench, x.items, bench.Arms()}, Replicates: x.Study.Execution.Replicates, Count: count, Price: x.pricer()}
 	for _, arm := range x.Bench.Arms() {
 		if arm.Role == eval.RoleCalibration {
 			estimator.Gold = arm.ID
@@ -155,12 +156,9 @@ func (x *Experiment) design() power.Design {
 	return power.Design{Suite: &x.Suite.Suite, Items: x.Items(), Arms: x.Bench.Arms(), Question: q, Rules: x.rules}
 }
 
-// Needs returns what each rule takes, whatever the answers will be.
-func (x *Experiment) Needs() ([]power.Need, error) { return x.design().Needs() }
-
 // RulePlans returns what each rule needs, and its power under each assumption.
 func (x *Experiment) RulePlans() ([]RulePlan, error) {
-	needs, err := x.Needs()
+	needs, err := x.design().Needs()
 	if err != nil {
 		return nil, err
 	}
@@ -217,7 +215,8 @@ const plannedPower = 0.8
 // the level of the first step. It ignores corrections of the false discovery rate, whose
 // level depends on the number of true effects.
 func (x *Experiment) detectable() (*Detectable, error) {
-	d := &Detectable{Clusters: x.clusters(), Tests: x.primaryTests(), Alpha: x.Study.Statistics.Alpha, Power: plannedPower}
+	_, clusters := analyse.Clusters(x.Items()) // the independent units of the data
+	d := &Detectable{Clusters: clusters, Tests: x.primaryTests(), Alpha: x.Study.Statistics.Alpha, Power: plannedPower}
 	if len(x.Pairs) == 0 || d.Clusters < 2 {
 		return nil, nil
 	}
@@ -228,19 +227,6 @@ func (x *Experiment) detectable() (*Detectable, error) {
 	var err error
 	d.DZ, err = stats.PairedEffect(float64(d.Clusters), d.Power, d.Alpha, stats.TwoSided)
 	return d, err
-}
-
-// clusters counts the independent units of the data.
-func (x *Experiment) clusters() int {
-	ids := map[string]bool{}
-	for _, it := range x.Items() {
-		id := "item " + it.ID
-		if it.Cluster != "" {
-			id = "cluster " + it.Cluster
-		}
-		ids[id] = true
-	}
-	return len(ids)
 }
 
 // primaryTests counts the tests of the largest family.
@@ -263,7 +249,7 @@ func (x *Experiment) primaryTests() (most int) {
 // Unmeetable describes the rules that even perfect arms could not meet with the study's
 // items.
 func (x *Experiment) Unmeetable() ([]string, error) {
-	needs, err := x.Needs()
+	needs, err := x.design().Needs()
 	var list []string
 	for _, n := range needs {
 		if n.Alone && (n.Perfect == 0 || n.Perfect > len(x.Items())) && (n.Rule.Kind == "require" || n.Rule.Passes) {
@@ -313,8 +299,7 @@ func (r RulePlan) Needed(items int) string {
 func (x *Experiment) opportunities(r gate.Rule) []string {
 	var list []string
 	add := func(name string) {
-		i := slices.IndexFunc(x.Suite.Metrics, func(m eval.Metric) bool { return m.Name == name })
-		if i >= 0 && x.Suite.Metrics[i].Pooling == eval.RatioOfSums && !slices.Contains(list, name) {
+		if m, ok := x.Suite.Metric(name); ok && m.Pooling == eval.RatioOfSums && !slices.Contains(list, name) {
 			list = append(list, name)
 		}
 	}

@@ -94,7 +94,7 @@ type Experiment struct {
 // Load reads a study file, applies the overrides, opens the data, and validates
 // arms, metrics, rules and budgets. The error lists all findings of the first
 // step that has any.
-func Load(path string, overrides []string, env Env) (*Experiment, error) {
+func Load(path string, overrides []string, env Env) (_ *Experiment, err error) {
 	file, own, suite, err := Read(path, overrides, env)
 	if err != nil {
 		return nil, err
@@ -111,8 +111,12 @@ func Load(path string, overrides []string, env Env) (*Experiment, error) {
 		return nil, errors.Join(err, suited.Close())
 	}
 	x := &Experiment{File: file, Study: own.Common(), Suite: suite, Bench: bench, env: env, overrides: overrides}
+	defer func() {
+		if err != nil {
+			x.Close()
+		}
+	}()
 	if err := x.addMetrics(); err != nil {
-		x.Close()
 		return nil, err
 	}
 	var programs []string
@@ -121,27 +125,22 @@ func Load(path string, overrides []string, env Env) (*Experiment, error) {
 	}
 	err = errors.Join(file.CheckLinks(programs), file.Contained(cmp.Or(x.Study.Output.ResultsDir, "results")), file.Contained(discipline.StorePath("")))
 	if err != nil {
-		x.Close()
 		return nil, err
 	}
 	if x.items, x.dependent, err = itemsOf(bench, x.Study); err != nil {
-		x.Close()
 		return nil, file.Errorf("split", "%w", err)
 	}
 	if err := errors.Join(x.completeTasks(), x.resolve()); err != nil {
-		x.Close()
 		return nil, err
 	}
+	measures := x.Bench.Capabilities().Calibrator != nil && x.Study.Split == study.SplitTest && len(x.calibrationArms()) > 0
 	x.Subject = &discipline.Subject{Study: x.Study, File: file, Items: x.items, All: bench.Items(), Arms: bench.Arms(), Plan: x.Plan, Treatment: x.treatment,
 		Pairs: x.Pairs, Primary: x.Primary, Version: env.Version, Now: env.Now,
-		Judge: discipline.Judge{Measures: x.measuresJudge(), Settings: x.judgeSettings(x.treatment), OnDev: x.measuredOnDev}}
+		Judge: discipline.Judge{Measures: measures, Settings: x.judgeSettings(x.treatment), OnDev: x.measuredOnDev}}
 	if x.Study.Split == study.SplitTest {
-		if x.Files, err = file.Sums(); err != nil {
-			x.Close()
-			return nil, err
-		}
+		x.Files, err = file.Sums()
 	}
-	return x, nil
+	return x, err
 }
 
 // A NotAllowedError is that of the discipline.
@@ -188,11 +187,7 @@ func (x *Experiment) Warnings() []string {
 				strings.TrimPrefix(p.Model, eval.PipelinePrefix)))
 		}
 	}
-	var ids []string
-	for _, it := range x.Items() {
-		ids = append(ids, it.ID)
-	}
-	return slices.Concat(list, x.dependent, text.LookAlikes(ids), x.alternatives())
+	return slices.Concat(list, x.dependent, text.LookAlikes(x.itemIDs()), x.alternatives())
 }
 
 // Notes lists what is said once about the data, when a study is validated.
@@ -214,6 +209,13 @@ func (x *Experiment) Facts() []eval.Fact {
 // Items returns the items of the study's split, or all items if it has none. Equal inputs
 // have one cluster.
 func (x *Experiment) Items() []eval.Item { return x.items }
+
+func (x *Experiment) itemIDs() (ids []string) {
+	for _, it := range x.Items() {
+		ids = append(ids, it.ID)
+	}
+	return ids
+}
 
 func itemsOf(bench eval.Bench, s *study.Study) (items []eval.Item, dependent []string, err error) {
 	items, repeats := discipline.Independent(bench.Items())
@@ -241,14 +243,6 @@ func itemsOf(bench eval.Bench, s *study.Study) (items []eval.Item, dependent []s
 	}
 	return items, dependent, nil
 }
-
-// ofSplit is a bench with the items of a split.
-type ofSplit struct {
-	eval.Bench
-	items []eval.Item
-}
-
-func (b ofSplit) Items() []eval.Item { return b.items }
 
 // ArmIDs returns the ids of all arms.
 func (x *Experiment) ArmIDs() []string {

@@ -37,9 +37,9 @@ func (r *Run) Interims(ctx context.Context) (metrics []string, arms []Interim, e
 			metrics = append(metrics, cmp.Or(m.Title, m.Name))
 		}
 	}
-	sums := map[string][]tally{}
+	sums := map[string][]eval.Fraction{}
 	for _, arm := range r.contestants() {
-		sums[arm] = make([]tally, len(known))
+		sums[arm] = make([]eval.Fraction, len(known))
 		arms = append(arms, Interim{Arm: arm})
 	}
 	for s, err := range score.All(scorer, r.db.Cases(ctx, r.Record)) {
@@ -57,23 +57,23 @@ func (r *Run) Interims(ctx context.Context) (metrics []string, arms []Interim, e
 			}
 		}
 		for i, m := range known {
-			var own tally
+			var own eval.Fraction
 			for _, x := range s.Scores {
 				if x.Metric == m.Name && x.Unscored == "" && x.Row == nil {
-					own = tally{own.num + x.Num, own.den + x.Den}
+					own = own.Plus(x.Num, x.Den)
 				}
 			}
-			if m.Pooling != eval.RatioOfSums && own.den > 0 {
-				own = tally{own.num / own.den, 1}
+			if m.Pooling != eval.RatioOfSums && own.Den > 0 {
+				own = eval.Fraction{Num: own.Num / own.Den, Den: 1}
 			}
-			sums[s.Arm][i] = tally{sums[s.Arm][i].num + own.num, sums[s.Arm][i].den + own.den}
+			sums[s.Arm][i] = sums[s.Arm][i].Plus(own.Num, own.Den)
 		}
 	}
 	for k := range arms {
 		for i, m := range known {
 			value := analyse.Undefined()
-			if t := sums[arms[k].Arm][i]; t.den > 0 {
-				value = analyse.Number(t.num / t.den)
+			if t := sums[arms[k].Arm][i]; t.Den > 0 {
+				value = analyse.Number(t.Num / t.Den)
 			}
 			arms[k].Values = append(arms[k].Values, analyse.Metric{Min: analyse.Number(m.Min), Max: analyse.Number(m.Max), Pooling: m.Pooling}.Scale().Value(value, false))
 		}

@@ -167,28 +167,22 @@ func (r *Run) Embed(ctx context.Context, a Asking) error {
 		return err
 	}
 	x := r.Study.Execution
-	engine := run.New(run.Settings{Concurrency: x.Concurrency, Retries: durations(x.Retries), Timeout: x.Timeout.D(), MaxFailed: *x.MaxFailed, NoReuse: a.NoReuse,
-		Budget: run.Budget{Calls: x.MaxCalls, Tokens: x.MaxTokens, Cost: x.MaxCost}}, journal, a.Models,
-		run.Spent{Calls: spent.Calls, Tokens: spent.Tokens, Cost: spent.Cost, Unpriced: spent.Unpriced}, a.Observer)
+	engine := run.New(run.Settings{Concurrency: x.Concurrency, Retries: durations(x.Retries), Timeout: x.Timeout.D(), MaxFailed: *x.MaxFailed,
+		NoReuse: a.NoReuse, Budget: r.Budget()}, journal, a.Models, (&Left{progress: spent}).Spent(), a.Observer)
 	defer stopOn(a.Stop, engine)()
-	plans := map[string]*run.ArmPlan{}
-	var order []*run.ArmPlan
+	var plans []run.ArmPlan
 	byTrial := map[eval.Trial][]batch{}
 	var trials []eval.Trial
 	for _, b := range list {
-		if plans[b.trial.Arm] == nil {
-			plans[b.trial.Arm] = &run.ArmPlan{Arm: b.trial.Arm}
-			order = append(order, plans[b.trial.Arm])
-		}
 		if byTrial[b.trial] == nil {
-			plans[b.trial.Arm].Planned++
+			i := slices.IndexFunc(plans, func(p run.ArmPlan) bool { return p.Arm == b.trial.Arm })
+			if i < 0 {
+				i, plans = len(plans), append(plans, run.ArmPlan{Arm: b.trial.Arm})
+			}
+			plans[i].Planned++
 			trials = append(trials, b.trial)
 		}
 		byTrial[b.trial] = append(byTrial[b.trial], b)
-	}
-	var planned []run.ArmPlan
-	for _, p := range order {
-		planned = append(planned, *p)
 	}
 	tasks := func(yield func(run.Task, error) bool) {
 		for _, t := range trials {
@@ -197,7 +191,7 @@ func (r *Run) Embed(ctx context.Context, a Asking) error {
 			}
 		}
 	}
-	err = engine.Embed(ctx, planned, tasks, func(ctx context.Context, t run.Task, ask eval.Asker) error {
+	err = engine.Embed(ctx, plans, tasks, func(ctx context.Context, t run.Task, ask eval.Asker) error {
 		for _, b := range byTrial[t.Trial] {
 			q, err := embedding(m, t.Trial.Item)
 			if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/gate"
 	"github.com/scruple-eval/scruple/internal/plan"
+	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 )
 
@@ -26,15 +27,14 @@ func (x *Experiment) resolve() error {
 		x.Plan.Depend(x.Bench.Basis, plan.Judges(s, arms))
 	}
 	problems = append(problems, x.resolveMetrics()...)
-	x.Pairs, err = analyse.Pairs(s.Comparisons, arms)
-	var unpaired *analyse.PairError
-	if errors.As(err, &unpaired) {
-		problems = append(problems, x.File.Errorf(unpaired.At, "%w", unpaired.Err))
-	}
 	factors, _ := x.strata()
-	x.Across, err = analyse.Interactions(s.Comparisons, arms, factors)
-	if errors.As(err, &unpaired) {
-		problems = append(problems, x.File.Errorf(unpaired.At, "%w", unpaired.Err))
+	var unpaired, uncrossed error
+	x.Pairs, unpaired = analyse.Pairs(s.Comparisons, arms)
+	x.Across, uncrossed = analyse.Interactions(s.Comparisons, arms, factors)
+	for _, err := range []error{unpaired, uncrossed} {
+		if e := (*study.Error)(nil); errors.As(err, &e) {
+			problems = append(problems, x.File.Errorf(e.Path, "%w", e.Err))
+		}
 	}
 	x.addContrasts()
 	problems = append(problems, x.checkAssumptions()...)
@@ -260,7 +260,7 @@ func (x *Experiment) compileRules() []error {
 	x.rules = rules
 	var problems []error
 	for _, w := range wrong {
-		problems = append(problems, x.File.Errorf(w.At, "%w", w))
+		problems = append(problems, x.File.Errorf(w.Path, "%w", w.Err))
 	}
 	return problems
 }

@@ -186,12 +186,7 @@ func (x *Experiment) FromItself(ctx context.Context, db *store.DB) (string, erro
 	if err != nil {
 		return "", err
 	}
-	var arms []string
-	for _, p := range x.Bench.Pipelines() {
-		if id, _, _ := strings.Cut(p.Target, ":"); p.Kind == "run" && id == last.ID {
-			arms = append(arms, strings.TrimPrefix(p.Model, eval.PipelinePrefix))
-		}
-	}
+	arms := x.answeredFrom(last)
 	tags, err := db.Tags(ctx, last)
 	if err != nil || len(arms) == 0 || len(tags) == 0 {
 		return "", err
@@ -306,10 +301,12 @@ func (x *Experiment) Follow(ctx context.Context, db *store.DB, r *store.Run) (*R
 	} else if len(tags) > 0 {
 		return nil, fmt.Errorf("following the changed study: %s has the tag %s and stays as it is: `scruple run STUDY` without its id starts another run", r.ID, strings.Join(tags, ", "))
 	}
-	if err := x.checkSources(r); err != nil {
-		return nil, err
+	if arms := x.answeredFrom(r); len(arms) > 0 {
+		return nil, discipline.NotAllowed("arm %s takes its answers from run %s, which follows the study and would take them from itself: start another run with `scruple run --new %s`",
+			arms[0], r.ID, x.File.Path)
 	}
-	if err := x.recordFirstRules(ctx, db, r); err != nil {
+	// A run of an older version has none of the rules that it began with.
+	if err := x.recordRules(ctx, db, r, rulesSeen); err != nil {
 		return nil, err
 	}
 	seen, judge := r.Analysed, changedParts(plan.JudgeParts(r.Treatment), plan.JudgeParts(x.treatment))
@@ -377,16 +374,14 @@ func changedParts(was, now []eval.Part) (names []string) {
 	return names
 }
 
-// checkSources rejects arms that take their answers from the run itself: its answers
-// change with the study.
-func (x *Experiment) checkSources(r *store.Run) error {
+// answeredFrom lists the arms that take their answers from a run.
+func (x *Experiment) answeredFrom(r *store.Run) (arms []string) {
 	for _, p := range x.Bench.Pipelines() {
 		if id, _, _ := strings.Cut(p.Target, ":"); p.Kind == "run" && id == r.ID {
-			return discipline.NotAllowed("arm %s takes its answers from run %s, which follows the study and would take them from itself: start another run with `scruple run --new %s`",
-				strings.TrimPrefix(p.Model, eval.PipelinePrefix), r.ID, x.File.Path)
+			arms = append(arms, strings.TrimPrefix(p.Model, eval.PipelinePrefix))
 		}
 	}
-	return nil
+	return arms
 }
 
 // unchanged reports whether a trial has the settings and the input that the run has,

@@ -242,7 +242,7 @@ func (x *Experiment) addTradeOff(a *analyse.Analysis) {
 		cost, _ := a.Estimate(arm.ID, effort.Cost)
 		e, ok := a.Estimate(arm.ID, quality.Name)
 		if ok && cost.Value.Defined() && e.Value.Defined() {
-			f.Series = append(f.Series, eval.Series{Name: arm.ID, Points: []eval.Point{{X: cost.Value, Measured: eval.Measured{Value: e.Value, Low: e.Low, High: e.High, N: e.Items}}}})
+			f.Series = append(f.Series, eval.Series{Name: arm.ID, Points: []eval.Point{{X: cost.Value, Measured: e.Measured()}}})
 		}
 	}
 	if len(f.Series) > 1 {

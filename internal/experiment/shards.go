@@ -4,7 +4,6 @@ import (
 	"context"
 	"iter"
 
-	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/run"
 )
 
@@ -28,13 +27,6 @@ const (
 )
 
 func (s Step) String() string { return [...]string{"run", "calibrate", "judge", "score"}[s] }
-
-func (s Step) stage() eval.Stage {
-	if s == Performing {
-		return eval.StageRun
-	}
-	return eval.StageJudge
-}
 
 // LeastTrials is the least size of a shard but the last: a job of a queue costs about as much
 // as ten trials. Of very many trials it has more, else the jobs alone fill the database.
@@ -113,7 +105,7 @@ func (r *Run) Tasks(ctx context.Context, s Shard, part Part) (tasks []run.Task, 
 // Do performs or judges tasks of shards of one step, as they come. left counts those of
 // each arm.
 func (s *Session) Do(ctx context.Context, step Step, left *Left, tasks iter.Seq2[run.Task, error]) error {
-	if step.stage() == eval.StageRun {
+	if step == Performing {
 		return s.Perform(ctx, left, tasks)
 	}
 	return s.Judge(ctx, left, tasks)

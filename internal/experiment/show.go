@@ -48,11 +48,7 @@ type Selection struct {
 // CheckSelection returns an error if the study does not have the item, an arm or
 // the replicate.
 func (x *Experiment) CheckSelection(s Selection) error {
-	var items []string
-	for _, it := range x.Items() {
-		items = append(items, it.ID)
-	}
-	if !slices.Contains(items, s.Item) {
+	if items := x.itemIDs(); !slices.Contains(items, s.Item) {
 		const few = 3
 		return fmt.Errorf("show: study %s has no item %q; the nearest are %s", x.Study.Name, text.Shorten(s.Item, 100), strings.Join(text.NearestFew(s.Item, items, few), ", "))
 	}
@@ -234,7 +230,7 @@ func (r *Run) listWorst(ctx context.Context, q Query) (*List, error) {
 		return nil, err
 	}
 	list := &List{Run: r.Record.ID, Metric: metric.Name, Title: cmp.Or(metric.Title, metric.Name), Arm: q.Arm, Against: q.Against, Entries: []Listed{}}
-	scores, err := r.itemScores(ctx, metric.Name)
+	scores, err := itemScores(ctx, r.db, r.Record, metric.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -280,9 +276,8 @@ const noise = 1e-12
 // listedMetric returns the first primary metric whose items have scores of their own.
 func (x *Experiment) listedMetric() (eval.Metric, error) {
 	for _, name := range x.Primary {
-		i := slices.IndexFunc(x.Suite.Metrics, func(m eval.Metric) bool { return m.Name == name })
-		if i >= 0 && x.Suite.Metrics[i].Estimate == nil {
-			return x.Suite.Metrics[i], nil
+		if m, ok := x.Suite.Metric(name); ok && m.Estimate == nil {
+			return m, nil
 		}
 	}
 	return eval.Metric{}, fmt.Errorf("show: no primary metric of study %s scores single items: name one under metrics.primary", x.Study.Name)
@@ -335,13 +330,11 @@ func PrimaryFirst(pairs []analyse.Pair) {
 
 // scored are the sums of an arm's fractions by item and replicate; those of all replicates
 // are at 0.
-type scored map[string]map[int]tally
-
-type tally struct{ num, den float64 }
+type scored map[string]map[int]eval.Fraction
 
 func (s scored) of(item string) (float64, bool) {
 	all := s[item][0]
-	return all.num / all.den, all.den > 0
+	return all.Num / all.Den, all.Den > 0
 }
 
 // worst returns the replicate of an item with the worst score, the first of equal
@@ -350,7 +343,7 @@ func (s scored) worst(item string, worse float64) int {
 	best, least := 1, math.Inf(1)
 	for _, replicate := range slices.Sorted(maps.Keys(s[item])) {
 		t := s[item][replicate]
-		if x := worse * t.num / t.den; replicate > 0 && x < least {
+		if x := worse * t.Num / t.Den; replicate > 0 && x < least {
 			best, least = replicate, x
 		}
 	}
@@ -358,9 +351,9 @@ func (s scored) worst(item string, worse float64) int {
 }
 
 // itemScores reads the stored scores of a metric by arm.
-func (r *Run) itemScores(ctx context.Context, metric string) (map[string]scored, error) {
+func itemScores(ctx context.Context, db *store.DB, run *store.Run, metric string) (map[string]scored, error) {
 	arms := map[string]scored{}
-	for s, err := range r.db.Scores(ctx, r.Record) {
+	for s, err := range db.Scores(ctx, run) {
 		if err != nil {
 			return nil, err
 		}
@@ -373,11 +366,11 @@ func (r *Run) itemScores(ctx context.Context, metric string) (map[string]scored,
 			}
 			item := arms[s.Trial.Arm][s.Trial.Item]
 			if item == nil {
-				item = map[int]tally{}
+				item = map[int]eval.Fraction{}
 				arms[s.Trial.Arm][s.Trial.Item] = item
 			}
 			for _, at := range slices.Compact([]int{0, s.Trial.Replicate}) {
-				item[at] = tally{item[at].num + score.Num, item[at].den + score.Den}
+				item[at] = item[at].Plus(score.Num, score.Den)
 			}
 		}
 	}

@@ -70,7 +70,7 @@ func PointOf(ctx context.Context, db *store.DB, r *store.Run, a *analyse.Analysi
 		p.Metric, p.scale = a.Metrics[i].Title, a.Metrics[i].Scale()
 		for _, arm := range a.Arms {
 			if e, ok := a.Estimate(arm.ID, a.Metrics[i].Name); ok && arm.Role == eval.RoleArm && e.Value.Defined() {
-				p.Arms = append(p.Arms, TrendOfAnArm{arm.ID, eval.Measured{Value: e.Value, Low: e.Low, High: e.High, N: e.Items}})
+				p.Arms = append(p.Arms, TrendOfAnArm{arm.ID, e.Measured()})
 			}
 		}
 	}
@@ -121,7 +121,7 @@ func StatusOf(ctx context.Context, db *store.DB, r *store.Run) (Status, error) {
 	}
 	s := Status{Run: r.ID, Study: r.Study, Suite: r.Suite, File: r.StudyPath, CreatedAt: r.CreatedAt.Format(time.RFC3339),
 		Trials: r.Trials, Done: p.Done.Count(), Failed: p.Failed.Count(), Calls: p.Calls, Tokens: p.Tokens, CostUSD: p.Cost, Unpriced: p.Unpriced, Estimated: p.Estimated}
-	if wasJudged(r) {
+	if len(plan.JudgeParts(r.Treatment)) > 0 {
 		s.ToJudge, s.JudgeFailed = p.ToJudge(), p.Unjudged.Count()
 		if s.JudgeErrors, err = db.JudgeErrors(ctx, r); err != nil {
 			return s, err
@@ -177,14 +177,4 @@ func Statuses(ctx context.Context, db *store.DB) ([]Status, error) {
 		list = append(list, s)
 	}
 	return list, nil
-}
-
-// wasJudged reports whether the study of a run has a judge.
-func wasJudged(r *store.Run) bool {
-	for _, part := range r.Treatment {
-		if part.Name == plan.JudgeModelPart || part.Name == plan.JudgesPart {
-			return true
-		}
-	}
-	return false
 }

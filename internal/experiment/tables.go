@@ -150,7 +150,11 @@ func scoreRows(ctx context.Context, db *store.DB, r *store.Run) iter.Seq2[row, e
 				case x.Unscored != "":
 					num, den, unscored = nil, nil, x.Unscored
 				case x.Row != nil: // the whole row: it has no columns in this table
-					num, den = rowCell(x.Row), nil
+					cells := make([]eval.Number, len(x.Row)) // null for missing values
+					for i, x := range x.Row {
+						cells[i] = eval.Number(x)
+					}
+					num, den = cells, nil
 				}
 				if !yield(row{s.Trial.Item, s.Trial.Arm, s.Trial.Replicate, x.Unit, x.Metric, num, den, unscored}, nil) {
 					return
@@ -158,15 +162,6 @@ func scoreRows(ctx context.Context, db *store.DB, r *store.Run) iter.Seq2[row, e
 			}
 		}
 	}
-}
-
-// rowCell returns a row as a list, with null for missing values.
-func rowCell(row eval.Row) []eval.Number {
-	cells := make([]eval.Number, len(row))
-	for i, x := range row {
-		cells[i] = eval.Number(x)
-	}
-	return cells
 }
 
 func mapped[A, B any](seq iter.Seq2[A, error], f func(A) B) iter.Seq2[B, error] {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -103,30 +104,16 @@ func (x *Experiment) Widths(ctx context.Context, db *store.DB, wanted float64) (
 
 // spreadings reads the scores of a metric by arm.
 func (x *Experiment) spreadings(ctx context.Context, db *store.DB, run *store.Run, metric string) (map[string]spreading, error) {
-	values := map[string]map[string][]float64{} // by arm and item
-	for t, err := range db.ScoresByItem(ctx, run) {
-		if err != nil {
-			return nil, err
-		}
-		var sum eval.Fraction
-		for _, s := range t.Scores {
-			if s.Metric == metric && s.Unscored == "" && s.Replicate > 0 {
-				sum.Num, sum.Den = sum.Num+s.Num, sum.Den+s.Den
-			}
-		}
-		if sum.Den > 0 {
-			if values[t.Trial.Arm] == nil {
-				values[t.Trial.Arm] = map[string][]float64{}
-			}
-			values[t.Trial.Arm][t.Trial.Item] = append(values[t.Trial.Arm][t.Trial.Item], sum.Num/sum.Den)
-		}
+	sums, err := itemScores(ctx, db, run, metric)
+	if err != nil {
+		return nil, err
 	}
 	arms := map[string]spreading{}
-	for arm, items := range values {
+	for arm, items := range sums {
 		s := spreading{of: arm, means: map[string]float64{}}
 		within, of := 0.0, 0.0
 		for _, it := range x.Items() { // in their order: sums are the same on every machine
-			list := items[it.ID]
+			list := items.replicates(it.ID)
 			if len(list) == 0 {
 				continue
 			}
@@ -146,6 +133,16 @@ func (x *Experiment) spreadings(ctx context.Context, db *store.DB, run *store.Ru
 		arms[arm] = s
 	}
 	return arms, nil
+}
+
+// replicates are the scores of those of an item, in their order.
+func (s scored) replicates(item string) (list []float64) {
+	for _, replicate := range slices.Sorted(maps.Keys(s[item])) {
+		if sum := s[item][replicate]; replicate > 0 && sum.Den > 0 {
+			list = append(list, sum.Num/sum.Den)
+		}
+	}
+	return list
 }
 
 func (s spreading) minus(o spreading) spreading {

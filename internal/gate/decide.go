@@ -15,12 +15,7 @@ import (
 // Decide applies the rules to an analysis. It reports every condition, also those
 // after the first decisive one.
 func (r *Rules) Decide(a *analyse.Analysis) Verdict {
-	v := Verdict{State: Pass, SimulatedJudges: a.SimulatedJudges}
-	for _, arm := range a.Arms {
-		if arm.Simulated {
-			v.SimulatedArms = append(v.SimulatedArms, arm.ID)
-		}
-	}
+	v := Verdict{State: Pass, SimulatedArms: a.SimulatedArms(), SimulatedJudges: a.SimulatedJudges}
 	v.Simulated = len(v.SimulatedArms)+len(v.SimulatedJudges) > 0
 	for _, b := range a.Blind {
 		v.Simulated = v.Simulated || len(b.Simulated) > 0

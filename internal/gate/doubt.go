@@ -8,6 +8,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -234,13 +235,8 @@ func (x call) reach(metrics []eval.Metric) (low, high float64) {
 	return low, high
 }
 
-// noEvidence is the error of a rule that can make the gate pass where nothing is known.
-func noEvidence(how string) error {
-	return fmt.Errorf("the rule holds where nothing is known (%s), so it asks for no evidence: ask that an interval lies inside a limit, such as diff_low('new', 'old', 'metric') > -0.05 or within('new', 'old', 'metric', 0.05)", how)
-}
-
 // ignorance reports the rules that can make the gate pass where nothing is known.
-func (r *Rules) ignorance(metrics []eval.Metric) (problems []*RuleError) {
+func (r *Rules) ignorance(metrics []eval.Metric) (problems []*study.Error) {
 	asks := false // a required rule reads a result
 	for _, x := range r.list {
 		asks = asks || x.Kind == "require" && len(x.Measured)+len(x.Tested)+len(x.across) > 0
@@ -249,10 +245,10 @@ func (r *Rules) ignorance(metrics []eval.Metric) (problems []*RuleError) {
 		}
 		switch how := x.ignorant(metrics); {
 		case how != "":
-			problems = append(problems, &RuleError{x.At, noEvidence(how)})
+			problems = append(problems, &study.Error{Path: x.At, Err: fmt.Errorf("the rule holds where nothing is known (%s), so it asks for no evidence: ask that an interval lies inside a limit, such as diff_low('new', 'old', 'metric') > -0.05 or within('new', 'old', 'metric', 0.05)", how)})
 		case x.state == Pass && x.program == nil && x.That == Otherwise && !asks:
-			problems = append(problems, &RuleError{strings.TrimSuffix(x.At, "when") + "verdict",
-				fmt.Errorf("outcome %q passes whenever no other applies, so also when nothing is known: give it a condition, or a verdict of fail or undecided", x.Name)})
+			problems = append(problems, &study.Error{Path: strings.TrimSuffix(x.At, "when") + "verdict",
+				Err: fmt.Errorf("outcome %q passes whenever no other applies, so also when nothing is known: give it a condition, or a verdict of fail or undecided", x.Name)})
 		}
 	}
 	return problems

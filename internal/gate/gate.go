@@ -201,23 +201,6 @@ var (
 	outside = subject[*analyse.Analysis]{outside: true, apart: true, find: func(v view, _ []string) (*analyse.Analysis, bool) { return v.Analysis, true }}
 )
 
-// effects have the interval of d, and equivalences that of two one-sided tests.
-func effects() subject[analyse.Comparison] {
-	s := pairs
-	s.ends, s.level = func(c analyse.Comparison) (low, high analyse.Number) { return c.DLow, c.DHigh }, nominal[analyse.Comparison]
-	return s
-}
-
-func equivalences() subject[analyse.Comparison] {
-	s := pairs
-	s.ends = func(c analyse.Comparison) (low, high analyse.Number) { return c.EquivLow, c.EquivHigh }
-	s.level = func(v view, c analyse.Comparison) (float64, bool) {
-		_, simultaneous := pairs.level(v, c)
-		return 1 - 2*v.Study.Alpha, simultaneous
-	}
-	return s
-}
-
 // strata are the comparisons in the strata of a factor, of which the result is chosen.
 func strata(choose func([]analyse.Comparison) analyse.Comparison) subject[analyse.Comparison] {
 	s := pairs
@@ -269,14 +252,6 @@ func inStratum[T any](s subject[T], find func(v view, names []string, in eval.Le
 	return s
 }
 
-func changesIn() subject[analyse.Replication] {
-	s := inStratum(changes, func(v view, names []string, in eval.Level) (analyse.Replication, bool) {
-		return v.Replication(names[0], names[1], names[2], &in)
-	})
-	s.note = changes.note
-	return s
-}
-
 func across(name, doc string, get func(analyse.Interaction) analyse.Number) function {
 	s := subject[analyse.Interaction]{names: []string{"a", "b", "metric", "factor"}, apart: true, missing: "the study does not compare the difference across this factor",
 		find: func(v view, names []string) (analyse.Interaction, bool) {
@@ -325,10 +300,22 @@ func effortOf(metric, doc string) function {
 
 // functions lists all of them; the documentation is generated from it.
 var functions = func() []function {
-	equivalence := equivalences().interval("equiv_low", "lower end of the 1 − 2α interval of the difference", "equiv_high", "upper end of the 1 − 2α interval of the difference")
+	// effects have the interval of d, and equivalences that of two one-sided tests.
+	effects, equivalences := pairs, pairs
+	effects.ends, effects.level = func(c analyse.Comparison) (low, high analyse.Number) { return c.DLow, c.DHigh }, nominal[analyse.Comparison]
+	equivalences.ends = func(c analyse.Comparison) (low, high analyse.Number) { return c.EquivLow, c.EquivHigh }
+	equivalences.level = func(v view, c analyse.Comparison) (float64, bool) {
+		_, simultaneous := pairs.level(v, c)
+		return 1 - 2*v.Study.Alpha, simultaneous
+	}
+	equivalence := equivalences.interval("equiv_low", "lower end of the 1 − 2α interval of the difference", "equiv_high", "upper end of the 1 − 2α interval of the difference")
 	change := changes.ranged("change", "change of the difference since the study that this one replicates", func(r analyse.Replication) analyse.Number { return r.Change },
 		"change_low", "lower end of the 1 − 2α interval of the change", "change_high", "upper end of the 1 − 2α interval of the change")
-	changeIn := changesIn().ranged("change_in", "the same for the items of one stratum of this run", func(r analyse.Replication) analyse.Number { return r.Change },
+	in := inStratum(changes, func(v view, names []string, in eval.Level) (analyse.Replication, bool) {
+		return v.Replication(names[0], names[1], names[2], &in)
+	})
+	in.note = changes.note
+	changeIn := in.ranged("change_in", "the same for the items of one stratum of this run", func(r analyse.Replication) analyse.Number { return r.Change },
 		"change_in_low", "lower end of its 1 − 2α interval", "change_in_high", "upper end of its 1 − 2α interval")
 	sd := estimates
 	sd.apart, sd.ends = true, nil
@@ -351,7 +338,7 @@ var functions = func() []function {
 				return c.P
 			}),
 		},
-		effects().ranged("d", "Cohen's d for pairs", func(c analyse.Comparison) analyse.Number { return c.D },
+		effects.ranged("d", "Cohen's d for pairs", func(c analyse.Comparison) analyse.Number { return c.D },
 			"d_low", "lower end of its interval", "d_high", "upper end of its interval"),
 		equivalence,
 		[]function{

@@ -38,7 +38,7 @@ func compile(t *testing.T, d study.Decide) *gate.Rules {
 	t.Helper()
 	rules, problems := gate.Compile(d, names)
 	for _, p := range problems {
-		t.Fatalf("%s: %v", p.At, p)
+		t.Fatalf("%s: %v", p.Path, p)
 	}
 	return rules
 }
@@ -296,7 +296,7 @@ func TestRulesAreCheckedBeforeAnythingRuns(t *testing.T) {
 		"value('ctn','composite') > 'a'":        "mismatched types",
 	} {
 		_, problems := gate.Compile(rule(that), names)
-		if len(problems) != 1 || !strings.Contains(problems[0].Error(), want) || problems[0].At != "decide.require[0].that" {
+		if len(problems) != 1 || !strings.Contains(problems[0].Error(), want) || problems[0].Path != "decide.require[0].that" {
 			t.Errorf("%s: %v, want %q", that, problems, want)
 		}
 	}
@@ -514,7 +514,7 @@ func TestRulesAskForEvidence(t *testing.T) {
 		}
 	}
 	ship := []study.Class{{Name: "worse", When: "diff_high('ctn','plain','composite') < 0", Verdict: "fail"}, {Name: "ship", Verdict: "pass"}}
-	if _, problems := gate.Compile(study.Decide{Outcomes: ship}, bounded); len(problems) != 1 || problems[0].At != "decide.outcomes[1].verdict" {
+	if _, problems := gate.Compile(study.Decide{Outcomes: ship}, bounded); len(problems) != 1 || problems[0].Path != "decide.outcomes[1].verdict" {
 		t.Errorf("an outcome for the rest passes: %v", problems)
 	}
 	if _, problems := gate.Compile(study.Decide{Require: rule("diff_low('ctn','plain','composite') > -0.05").Require, Outcomes: ship}, bounded); len(problems) > 0 {

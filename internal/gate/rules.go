@@ -99,26 +99,15 @@ type Names struct {
 	Compared func(a, b, metric string) bool
 }
 
-// A RuleError is an error in a rule. At is its key in the study file, such as
-// "decide.require[0].that".
-type RuleError struct {
-	At  string
-	Err error
-}
-
-func (e *RuleError) Error() string { return e.Err.Error() }
-
-func (e *RuleError) Unwrap() error { return e.Err }
-
 // Otherwise is the text of a class without a condition.
 const Otherwise = "otherwise"
 
 // Compile checks rules against the names a study has: syntax, types, arms,
 // metrics, that no rule uses an analysis metric, and that none passes though nothing is
-// known. It reports all errors.
-func Compile(d study.Decide, names Names) (*Rules, []*RuleError) {
+// known. It reports all errors, without positions.
+func Compile(d study.Decide, names Names) (*Rules, []*study.Error) {
 	r := &Rules{classes(d)}
-	var problems []*RuleError
+	var problems []*study.Error
 	for i := range r.list {
 		x := &r.list[i]
 		if x.checked = d.RequireMeasured; x.That == "" {
@@ -127,7 +116,7 @@ func Compile(d study.Decide, names Names) (*Rules, []*RuleError) {
 		}
 		var err error
 		if x.program, x.reads, err = compile(x.That, names); err != nil {
-			problems = append(problems, &RuleError{x.At, err})
+			problems = append(problems, &study.Error{Path: x.At, Err: err})
 		}
 	}
 	return r, append(problems, r.ignorance(names.Metrics)...)
@@ -259,7 +248,10 @@ func compile(condition string, names Names) (*vm.Program, reads, error) {
 	if err != nil {
 		return nil, reads{}, noCondition(condition, err)
 	}
-	if found, err := expand(tree, lowerOf(names.Metrics)); err != nil {
+	lower := func(name string) bool {
+		return slices.ContainsFunc(names.Metrics, func(m eval.Metric) bool { return m.Name == name && !m.HigherIsBetter })
+	}
+	if found, err := expand(tree, lower); err != nil {
 		return nil, reads{}, err
 	} else if found {
 		condition = tree.Node.String()
@@ -297,15 +289,12 @@ func asciiMinus(condition string) string {
 // noCondition adds to an error of the expression language what a rule must be.
 func noCondition(condition string, err error) error {
 	var at *file.Error
-	if errors.As(err, &at) && assigns([]rune(condition), at.From) {
+	said := []rune(condition)
+	equals := func(i int) bool { return i < len(said) && said[i] == '=' }
+	if errors.As(err, &at) && equals(at.From) && !equals(at.From+1) {
 		return fmt.Errorf("%s: use == to compare", firstLine(err))
 	}
 	return fmt.Errorf("%s: want a condition that is true or false, such as value('arm', 'metric') > 0.5; `scruple help rules` lists the functions", firstLine(err))
-}
-
-// assigns reports whether a condition has a single = at a place.
-func assigns(condition []rune, at int) bool {
-	return at < len(condition) && condition[at] == '=' && (at+1 == len(condition) || condition[at+1] != '=')
 }
 
 func firstLine(err error) string {
@@ -375,7 +364,11 @@ func called(n *ast.CallNode) (f function, args []string, err error) {
 	}
 	i := slices.IndexFunc(functions, func(f function) bool { return f.name == name })
 	if i < 0 {
-		return f, nil, unknownFunction(name)
+		known := []string{noWorse}
+		for _, f := range functions {
+			known = append(known, f.name)
+		}
+		return f, nil, fmt.Errorf("unknown function %q%s; `scruple help rules` lists the functions", name, text.DidYouMean(name, known))
 	}
 	f = functions[i]
 	names := n.Arguments
@@ -409,14 +402,6 @@ func isNumber(node ast.Node) bool {
 		return n.Value > 0
 	}
 	return false
-}
-
-func unknownFunction(name string) error {
-	known := []string{noWorse}
-	for _, f := range functions {
-		known = append(known, f.name)
-	}
-	return fmt.Errorf("unknown function %q%s; `scruple help rules` lists the functions", name, text.DidYouMean(name, known))
 }
 
 // add adds what a call reads. The results of a function with a margin are the two ends,
@@ -610,13 +595,6 @@ func expand(tree *parser.Tree, lower func(metric string) bool) (found bool, err 
 	e := expansion{lower: lower}
 	ast.Walk(&tree.Node, &e)
 	return e.found, e.err
-}
-
-// lowerOf says of which metrics lower is better.
-func lowerOf(metrics []eval.Metric) func(string) bool {
-	return func(name string) bool {
-		return slices.ContainsFunc(metrics, func(m eval.Metric) bool { return m.Name == name && !m.HigherIsBetter })
-	}
 }
 
 type expansion struct {

@@ -7,8 +7,10 @@
 package power
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"sort"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -109,7 +111,7 @@ func (d Design) Takes(rules []gate.Rule, of Scores) (takes []int, most int, err 
 			return false, nil
 		}
 		more := d.resized(n)
-		a, err := more.collect(newListed(more.Items), func(metric, arm, item int) (num, den float64) {
+		a, err := more.collect(analyse.Listed(more.Items), func(metric, arm, item int) (num, den float64) {
 			f := known[[2]int{metric, arm}]
 			return f.num[item%len(d.Items)], f.den[item%len(d.Items)]
 		})
@@ -166,7 +168,7 @@ func (d Design) pools(r gate.Rule) bool {
 // perfect analyses a study of n items in which every arm has the best scores.
 func (d Design) perfect(n int) (*analyse.Analysis, error) {
 	d = d.resized(n)
-	return d.collect(newListed(d.Items), func(metric, _, _ int) (num, den float64) {
+	return d.collect(analyse.Listed(d.Items), func(metric, _, _ int) (num, den float64) {
 		m := d.Suite.Metrics[metric]
 		best := max(m.Min, -1e9) // a metric may have no bounds
 		if m.HigherIsBetter {
@@ -182,19 +184,13 @@ func least(low, high int, has func(n int) (bool, error)) (int, error) {
 	if ok, err := has(high); err != nil || !ok {
 		return 0, err
 	}
-	for low < high {
-		mid := (low + high) / 2
-		ok, err := has(mid)
-		if err != nil {
-			return 0, err
-		}
-		if ok {
-			high = mid
-		} else {
-			low = mid + 1
-		}
-	}
-	return high, nil
+	var err error
+	n := low + sort.Search(high-low, func(i int) bool {
+		ok, failed := has(low + i)
+		err = cmp.Or(err, failed)
+		return ok
+	})
+	return n, err
 }
 
 // relevant keeps what the rules read and what corrects it: the primary comparisons
@@ -259,23 +255,8 @@ func (d Design) resized(n int) Design {
 // A score returns the fraction of an arm's item.
 type score func(metric, arm, item int) (num, den float64)
 
-// listed is the order of a list of items.
-type listed map[string]int
-
-func newListed(items []eval.Item) listed {
-	l := make(listed, len(items))
-	for i, it := range items {
-		l[it.ID] = i
-	}
-	return l
-}
-
-func (l listed) Position(item string) (int, bool) { i, ok := l[item]; return i, ok }
-
-func (listed) At(position int) int { return position }
-
 // collect analyses scores as those of a run.
-func (d Design) collect(order listed, of score) (*analyse.Analysis, error) {
+func (d Design) collect(order analyse.Order, of score) (*analyse.Analysis, error) {
 	c := analyse.NewCollector(d.Suite, d.Items, d.Arms, order)
 	for a, arm := range d.Arms {
 		for i, it := range d.Items {

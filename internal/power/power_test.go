@@ -42,7 +42,7 @@ func design(t *testing.T, method string, clusters, size int, rules ...string) po
 	for i, that := range rules {
 		decide.Require = append(decide.Require, study.Condition{Name: fmt.Sprint("rule ", i), That: that})
 	}
-	var problems []*gate.RuleError
+	var problems []*study.Error
 	d.Rules, problems = gate.Compile(decide, gate.Names{Arms: []string{"a", "b", "c"}, Metrics: suite.Metrics, Compared: func(a, b, _ string) bool { return a != b }})
 	for _, p := range problems {
 		t.Fatal(p)

@@ -99,7 +99,7 @@ func (d Design) Simulate(a study.Assumption) ([]Power, error) {
 func (d Design) verdicts(a study.Assumption, metrics []population, studies int) ([][]gate.State, error) {
 	name := fnv.New64a()
 	fmt.Fprintf(name, "%d %s", d.Question.Run.Seed, a.Name)
-	order := newListed(d.Items)
+	order := analyse.Listed(d.Items)
 	clusters, _ := analyse.Clusters(d.Items)
 	out := make([][]gate.State, studies)
 	errs := make([]error, runtime.GOMAXPROCS(0))

@@ -120,7 +120,10 @@ func (b *builder) sentence(c analyse.Comparison) answer {
 	case analyse.Worse:
 		a.Text, a.Tone = c.A+" does worse than "+c.B+on+": "+evidence, bad
 	}
-	a.Text += b.reservation(f, c) + "."
+	if (f == analyse.NoEvidence || f == analyse.NotTested) && c.Low <= 0 && c.High >= 0 {
+		a.Text += "; the interval contains 0"
+	}
+	a.Text += "."
 	if f != analyse.NotCompared && !m.HigherIsBetter {
 		a.Text += " Lower is better."
 	}
@@ -146,7 +149,7 @@ const minusBetween = " " + say.Minus + " "
 func (b *builder) evidence(c analyse.Comparison, m analyse.Metric) string {
 	parts := []string{nEquals(say.Plural(c.Pairs, "pair", "pairs"))}
 	if !b.a.Run.Exploratory() {
-		parts = append([]string{b.ciOf(c) + " " + m.Scale().Interval(c.Low, c.High, true)}, parts...)
+		parts = append([]string{b.ciOf(b.simultaneous(c)) + " " + m.Scale().Interval(c.Low, c.High, true)}, parts...)
 	}
 	if c.P.Defined() {
 		parts = append(parts, b.pOf(c, c.P, c.PAdjusted))
@@ -169,9 +172,9 @@ func (b *builder) simultaneous(c analyse.Comparison) bool {
 	return float64(c.Level) > 1-b.a.Study.Alpha+1e-9
 }
 
-// ciOf names the interval of a comparison.
-func (b *builder) ciOf(c analyse.Comparison) string {
-	if b.simultaneous(c) {
+// ciOf names the interval of a comparison, or one of several that cover all at once.
+func (b *builder) ciOf(simultaneous bool) string {
+	if simultaneous {
 		return "simultaneous " + b.ci
 	}
 	return b.ci
@@ -185,14 +188,6 @@ func (b *builder) corrected() bool {
 func (b *builder) correction() string {
 	name := []rune(b.a.Study.Correction)
 	return strings.ToUpper(string(name[:1])) + string(name[1:])
-}
-
-// reservation says that an interval contains 0.
-func (b *builder) reservation(f analyse.Finding, c analyse.Comparison) string {
-	if (f == analyse.NoEvidence || f == analyse.NotTested) && c.Low <= 0 && c.High >= 0 {
-		return "; the interval contains 0"
-	}
-	return ""
 }
 
 func (b *builder) verdict() *verdict {

@@ -97,8 +97,7 @@ func (b *builder) armChart(m analyse.Metric) *table {
 	var rows []measuredRow
 	for _, arm := range b.contestants() {
 		if e, ok := b.a.Estimate(arm.ID, m.Name); ok {
-			rows = append(rows, measuredRow{label: armCell(arm), href: b.href(behindEstimate(e)), reasons: estimateReasons(e),
-				Measured: eval.Measured{Value: e.Value, Low: e.Low, High: e.High, N: e.Items}})
+			rows = append(rows, measuredRow{label: armCell(arm), href: b.href(behindEstimate(e)), reasons: estimateReasons(e), Measured: e.Measured()})
 		}
 	}
 	if len(rows) == 0 {
@@ -224,9 +223,10 @@ func estimateReasons(e analyse.Estimate) []string {
 func (b *builder) outcomeTable() *table {
 	t := newTable("Trial outcomes", "Arm", ">Planned", ">OK", "?>Malformed", "?>Refused", "?>Failed", "?>Repaired", "?>Truncated", "?>Unscored", "?Reasons and notes")
 	for _, arm := range b.a.Arms {
+		others := filter(arm.Notes, func(c analyse.Count) bool { return c.Name != "repaired" && c.Name != "truncated" })
 		t.add(armCell(arm), number(arm.Planned), b.trialsOf(arm, eval.OK, number(arm.OK)),
 			b.trialsOf(arm, eval.Malformed, trouble(arm.Malformed)), b.trialsOf(arm, eval.Refused, trouble(arm.Refused)), b.trialsOf(arm, eval.Failed, trouble(arm.Failed)),
-			rare(noted(arm, "repaired")), rare(noted(arm, "truncated")), trouble(b.unscored(arm.ID)), words(reasonsAndNotes(arm)))
+			rare(noted(arm, "repaired")), rare(noted(arm, "truncated")), trouble(b.unscored(arm.ID)), words(counted(slices.Concat(arm.Reasons, others))))
 	}
 	t.trimmed()
 	if t.has("Malformed") || t.has("Refused") || t.has("Failed") {
@@ -264,12 +264,6 @@ func (b *builder) unscored(arm string) int {
 		}
 	}
 	return n
-}
-
-// reasonsAndNotes lists reasons and notes without their own column.
-func reasonsAndNotes(arm analyse.Arm) string {
-	others := filter(arm.Notes, func(c analyse.Count) bool { return c.Name != "repaired" && c.Name != "truncated" })
-	return counted(slices.Concat(arm.Reasons, others))
 }
 
 // total sums the calls of all arms.
@@ -430,7 +424,7 @@ func (b *builder) strata(m analyse.Metric) (list []*table) {
 // strataTable has one row per arm and one column per level of a factor.
 func (b *builder) strataTable(m analyse.Metric, factor string, strata []analyse.Estimate) *table {
 	t := newTable(m.Title+" by "+factor, "Arm", ">All items")
-	levels := factors(strata, levelOf)
+	levels := factors(strata, func(e analyse.Estimate) string { return e.Stratum.Value })
 	for _, level := range levels {
 		t.column(level, right)
 	}
@@ -456,8 +450,6 @@ func (b *builder) strataTable(m analyse.Metric, factor string, strata []analyse.
 	}
 	return b.valued(t)
 }
-
-func levelOf(e analyse.Estimate) string { return e.Stratum.Value }
 
 // levelCell returns a value with its interval and n below it, shaded by value.
 func (b *builder) levelCell(m analyse.Metric, e analyse.Estimate, t *table) cell {

@@ -26,19 +26,28 @@ func (b *builder) comparisons() section {
 		}
 		for _, name := range factors(list, func(c analyse.Comparison) string { return c.Metric }) {
 			of := filter(list, func(c analyse.Comparison) bool { return c.Metric == name })
-			size := drawn
-			if b.metric(name).Rank != "primary" || contrast && b.crowded() {
+			m, size := b.metric(name), drawn
+			if m.Rank != "primary" || contrast && b.crowded() {
 				size = inFull
 			}
-			s.Blocks = append(s.Blocks, block{Table: b.forest(caption[contrast]+b.metric(name).Title, of), In: size})
+			rows := mapped(of, func(c analyse.Comparison) measuredRow { return b.differenceRow("", b.pairCell(c), c) })
+			s.Blocks = append(s.Blocks, block{Table: b.charted(caption[contrast]+m.Title, "A "+say.Minus+" B", m, rows), In: size})
 		}
 	}
 	if len(whole) > 0 {
 		s.Blocks = append(s.Blocks, block{Table: b.testTable(whole), In: atLength})
 	}
-	s.Blocks = append(s.Blocks, b.outsideBlocks()...)
+	// What comes from outside of the run: how differences changed since an earlier study, what
+	// outsiders found on data of their own, and how often two people gave the same answer.
+	for _, t := range []*table{b.replications(), b.blindResults(), b.agreements()} {
+		if len(t.Rows) > 0 {
+			s.Blocks = append(s.Blocks, block{Table: t})
+		}
+	}
 	s.Blocks = append(s.Blocks, b.interactionBlocks()...)
-	s.Blocks = append(s.Blocks, b.modelBlocks()...)
+	for _, m := range b.a.Models { // behind the comparisons
+		s.Blocks = append(s.Blocks, block{Table: b.modelTable(m), In: atLength}, block{Table: b.meansTable(m), In: atLength})
+	}
 	for _, q := range factors(slices.Concat(whole, b.a.Comparisons), questionOf) {
 		if t, differ := b.strataForest(q); t != nil && differ && !b.crowded() {
 			s.Blocks = append(s.Blocks, block{Table: t})
@@ -113,12 +122,6 @@ func (b *builder) differences(caption string, cs []analyse.Comparison) *table {
 		t.Caption, t.Lead, t.Legend = caption+" in "+m.Title, direction(m), []string{"W/T/L: items on which A wins, ties, loses."}
 	}
 	return t
-}
-
-// forest charts the differences in one metric over all items.
-func (b *builder) forest(caption string, cs []analyse.Comparison) *table {
-	rows := mapped(cs, func(c analyse.Comparison) measuredRow { return b.differenceRow("", b.pairCell(c), c) })
-	return b.charted(caption, "A "+say.Minus+" B", b.metric(cs[0].Metric), rows)
 }
 
 // strataForest charts one difference over all items and in every stratum, and reports
@@ -266,9 +269,21 @@ func (b *builder) testTable(cs []analyse.Comparison) *table {
 	t.Keys = 2
 	alpha := b.a.Study.Alpha
 	for _, c := range cs {
-		m := b.metric(c.Metric)
-		t.add(b.pairCell(c), words(m.Title+arrow(m)), b.differenceCell(c, t.Notes.refs(b.reasons(c, true))), b.pairsCell(c), effectCell(c, t),
-			words(record(c)), statistic(say.P(c.P, alpha), c, t), b.adjustedCell(c, t), tCell(c, t), words(c.Method))
+		m, n := b.metric(c.Metric), number(c.Pairs)
+		if c.Unpaired > 0 {
+			n.Detail = []string{say.Count(c.Unpaired) + " unpaired"}
+		}
+		difference := b.differenceCell(c, t.Notes.refs(b.reasons(c, true)))
+		d := statistic(say.Fixed(c.D, 2), c, t)
+		if c.D.Defined() && c.DLow.Defined() && c.DHigh.Defined() {
+			d.Detail = []string{say.Scale{Decimals: 2}.Interval(c.DLow, c.DHigh, false)}
+		}
+		p, adjusted := statistic(say.P(c.P, alpha), c, t), b.adjustedCell(c, t)
+		tested := statistic(say.Fixed(c.T, 2), c, t)
+		if c.DF.Defined() {
+			tested.Detail = []string{"df = " + say.Degrees(c.DF)}
+		}
+		t.add(b.pairCell(c), words(m.Title+arrow(m)), difference, n, d, words(record(c)), p, adjusted, tested, words(c.Method))
 	}
 	t.Legend = []string{"W/T/L: items on which A wins, ties, loses. d: Cohen's d for pairs. Unpaired: items with a value for only one arm."}
 	switch {
@@ -285,14 +300,6 @@ func (b *builder) testTable(cs []analyse.Comparison) *table {
 		t.Legend = append(t.Legend, "With each difference and each d: its "+b.ci+". p-values are not corrected for the number of comparisons (correction: none).")
 	}
 	return t
-}
-
-func (b *builder) pairsCell(c analyse.Comparison) cell {
-	n := number(c.Pairs)
-	if c.Unpaired > 0 {
-		n.Detail = []string{say.Count(c.Unpaired) + " unpaired"}
-	}
-	return n
 }
 
 // differenceCell has a difference, and what it would be with the missing scores.
@@ -318,23 +325,6 @@ func (b *builder) adjustedCell(c analyse.Comparison, t *table) cell {
 		return t.undefined("the correction covers primary comparisons only")
 	}
 	return cell{}
-}
-
-// effectCell returns d with its interval.
-func effectCell(c analyse.Comparison, t *table) cell {
-	d := statistic(say.Fixed(c.D, 2), c, t)
-	if c.D.Defined() && c.DLow.Defined() && c.DHigh.Defined() {
-		d.Detail = []string{say.Scale{Decimals: 2}.Interval(c.DLow, c.DHigh, false)}
-	}
-	return d
-}
-
-func tCell(c analyse.Comparison, t *table) cell {
-	x := statistic(say.Fixed(c.T, 2), c, t)
-	if c.DF.Defined() {
-		x.Detail = []string{"df = " + say.Degrees(c.DF)}
-	}
-	return x
 }
 
 // statistic returns a number of a test, or why it is undefined: there was no test, or the
@@ -367,7 +357,7 @@ func (b *builder) interactionBlocks() []block {
 		s := m.Scale()
 		name := r.A + minusBetween + r.B
 		at := mapped(r.Levels, func(l analyse.LevelDiff) string { return l.Name + say.NBSP + s.Value(l.Diff, true) })
-		t := newTable("Does the difference "+name+" in "+m.Title+" depend on "+r.Factor+"?", "Levels", ".Difference of differences", ">"+b.levelCI(r.Level), ">n", ".p adjusted")
+		t := newTable("Does the difference "+name+" in "+m.Title+" depend on "+r.Factor+"?", "Levels", ".Difference of differences", ">"+b.ciOf(r.Level.Defined()), ">n", ".p adjusted")
 		t.Lead = b.dependence(r) + " " + name + ": " + strings.Join(at, ", ") + "."
 		pairs := slices.Clone(r.Pairs)
 		if n := len(pairs); n > mostLevelPairs {
@@ -410,46 +400,22 @@ func (b *builder) dependence(r analyse.Interaction) string {
 	return text
 }
 
-// levelCI names an interval of a level.
-func (b *builder) levelCI(level analyse.Number) string {
-	if !level.Defined() {
-		return b.ci
-	}
-	return "simultaneous " + b.ci
-}
-
-// outsideBlocks show what comes from outside of the run: how differences changed since an
-// earlier study, what outsiders found on data of their own, and how often two people gave
-// the same answer.
-func (b *builder) outsideBlocks() []block {
-	var blocks []block
-	for _, t := range []*table{b.replications(), b.blindResults(), b.agreements()} {
-		if len(t.Rows) > 0 {
-			blocks = append(blocks, block{Table: t})
-		}
-	}
-	return blocks
-}
-
 func (b *builder) replications() *table {
 	t := newTable("", "A "+say.Minus+" B", "Metric", ".Earlier", ".Here", ".Change", ".Interval of the change")
 	for _, r := range b.a.Replications {
 		t.Caption = "Replication of run " + r.Run
 		m := b.metric(r.Metric)
 		s := m.Scale()
-		t.add(cell{Text: r.A + minusBetween + r.B + inWhich(r.Stratum), Tags: b.simulatedTag(r.A, r.B)}, words(m.Title+arrow(m)),
+		in := ""
+		if r.Stratum != nil {
+			in = ", " + r.Stratum.Name + "=" + r.Stratum.Value
+		}
+		t.add(cell{Text: r.A + minusBetween + r.B + in, Tags: b.simulatedTag(r.A, r.B)}, words(m.Title+arrow(m)),
 			words(s.Value(r.Earlier, true)), words(s.Value(r.Here, true)), words(s.Value(r.Change, true)),
 			cell{Text: s.Interval(r.EquivLow, r.EquivHigh, true), Refs: t.Notes.refs(nonEmpty(r.Warning, r.Unblinded))})
 	}
 	t.Legend = []string{"Differences on the items of the earlier run and of this one, which are different items. If the interval of the change lies within ±m, two one-sided tests show that the difference changed by less than m. Its level is " + say.Fixed(analyse.Number(100*(1-2*b.a.Study.Alpha)), 0) + say.NBSP + "% or more."}
 	return t
-}
-
-func inWhich(stratum *eval.Level) string {
-	if stratum == nil {
-		return ""
-	}
-	return ", " + stratum.Name + "=" + stratum.Value
 }
 
 func (b *builder) blindResults() *table {
@@ -479,16 +445,8 @@ func (b *builder) agreements() *table {
 	return t
 }
 
-// modelBlocks shows the mixed models behind the comparisons: the standard deviation of each
-// random effect, the test that all arm means are equal, and the means.
-func (b *builder) modelBlocks() []block {
-	var blocks []block
-	for _, m := range b.a.Models {
-		blocks = append(blocks, block{Table: b.modelTable(m), In: atLength}, block{Table: b.meansTable(m), In: atLength})
-	}
-	return blocks
-}
-
+// modelTable has the standard deviation of each random effect of a mixed model, and the test
+// that all arm means are equal.
 func (b *builder) modelTable(m analyse.Model) *table {
 	t := newTable("Mixed model of "+b.metric(m.Metric).Title+": "+m.Formula, "Random effect", ">Levels", ".Standard deviation")
 	for _, g := range m.Groups {

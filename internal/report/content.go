@@ -101,20 +101,15 @@ func (b *builder) href(of Behind) string {
 	return b.to(of)
 }
 
-// trialFacts are the facts above requested trials.
-func (b *builder) trialFacts(replicate int) []fact {
-	facts := []fact{{Name: "Run", Value: b.a.Run.ID}}
-	if n := b.a.Run.Replicates; n > 1 && replicate > 0 {
-		facts = append(facts, fact{Name: "Replicate", Value: strconv.Itoa(replicate) + " of " + strconv.Itoa(n) + "; --replicate N shows another"})
-	}
-	return facts
-}
-
 func newContent(r Report) content {
 	b := newBuilder(r)
 	c := content{Title: b.a.Study.Name, Version: b.a.Study.Version, Suite: b.suite(), Banner: b.banner()}
 	if r.Trials {
-		c.Facts, c.Sections = b.trialFacts(r.Replicate), []section{{ID: "samples", Title: "Trials", Blocks: []block{{Samples: b.shownSamples()}}}}
+		c.Facts = []fact{{Name: "Run", Value: b.a.Run.ID}}
+		if n := b.a.Run.Replicates; n > 1 && r.Replicate > 0 {
+			c.Facts = append(c.Facts, fact{Name: "Replicate", Value: strconv.Itoa(r.Replicate) + " of " + strconv.Itoa(n) + "; --replicate N shows another"})
+		}
+		c.Sections = []section{{ID: "samples", Title: "Trials", Blocks: []block{{Samples: b.shownSamples()}}}}
 		return c
 	}
 	b.whole = true
@@ -146,14 +141,7 @@ func (b *builder) notices() (lines []string) {
 }
 
 func (b *builder) banner() []string {
-	var lines, arms []string
-	for _, arm := range b.a.Arms {
-		if arm.Simulated {
-			arms = append(arms, arm.ID)
-		}
-	}
-	judges := b.a.SimulatedJudges
-	lines = append(lines, b.notices()...)
+	lines, arms, judges := b.notices(), b.a.SimulatedArms(), b.a.SimulatedJudges
 	if b.a.Run.Exploratory() {
 		if r := b.a.Run; r.OnDev() {
 			lines = append(lines, "DEV: results of the split on which prompts are changed. They describe; they decide nothing.")
@@ -245,7 +233,15 @@ func (b *builder) record() (facts []fact) {
 		facts = append(facts, fact{Name: "Registered", Value: text}, fact{Name: "Planned test", Value: g.Test})
 	}
 	if n := len(d.Others); n > 0 {
-		facts = append(facts, fact{Name: "Other TEST runs", Value: "this ledger has " + say.Plural(n, "other TEST run", "other TEST runs") + " with arms of this one: " + otherTests(d.Others)})
+		list := mapped(d.Others, func(t analyse.OtherTest) string {
+			const few = 6
+			arms := t.Arms
+			if len(arms) > few {
+				arms = append(slices.Clone(arms[:few]), "…")
+			}
+			return t.Run + " of study " + t.Study + ", " + t.Date + ", entry " + say.Count(t.Entry) + " (" + strings.Join(arms, ", ") + ")"
+		})
+		facts = append(facts, fact{Name: "Other TEST runs", Value: "this ledger has " + say.Plural(n, "other TEST run", "other TEST runs") + " with arms of this one: " + strings.Join(list, "; ")})
 	}
 	for _, u := range d.Budget {
 		allowed := "no limit"
@@ -266,21 +262,6 @@ func (b *builder) record() (facts []fact) {
 		facts = append(facts, fact{Name: "Revision " + say.Count(i+1), Value: v.Date + ": " + v.Hypothesis + " → " + v.Change + after})
 	}
 	return facts
-}
-
-// otherTests lists TEST runs with the arms that this one has too.
-func otherTests(tests []analyse.OtherTest) string {
-	list := mapped(tests, func(t analyse.OtherTest) string {
-		return t.Run + " of study " + t.Study + ", " + t.Date + ", entry " + say.Count(t.Entry) + " (" + strings.Join(firstOf(t.Arms, 6), ", ") + ")"
-	})
-	return strings.Join(list, "; ")
-}
-
-func firstOf(list []string, n int) []string {
-	if len(list) > n {
-		return append(slices.Clone(list[:n]), "…")
-	}
-	return list
 }
 
 // metric finds a metric. If the analysis lacks it, only its name is set.
@@ -329,11 +310,6 @@ const (
 	tagSimulatedJudge = "simulated judge"
 	tagJudgeFailed    = "judge failed"
 )
-
-// loudTag reports whether a tag is shown in capitals.
-func loudTag(tag string) bool {
-	return tag == tagSimulated || tag == tagSimulatedJudge || tag == tagJudgeFailed
-}
 
 // simulatedTag marks results of simulated arms, and of arms that a simulation judged.
 func (b *builder) simulatedTag(arms ...string) []string {

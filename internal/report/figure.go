@@ -143,11 +143,13 @@ func (b *builder) line(f eval.Figure, i int, at placing) line {
 		dodge = (float64(i) - (n-1)/2) * min(3, 2*(plotMargin-2)/(n-1))
 	}
 	for _, p := range filter(s.Points, placed) {
-		m := mark{X: at.x(p.X) + dodge, Y: at.y(p.Value), Title: strings.TrimSpace(s.Name+" "+p.Label) + ": " + b.spread(p.Measured, false)}
+		m, said := mark{X: at.x(p.X) + dodge, Y: at.y(p.Value)}, measuredCell(p.Measured, false)
 		m.Low, m.High = m.Y, m.Y
 		if p.Low.Defined() && p.High.Defined() {
 			m.Low, m.High = at.y(p.Low), at.y(p.High)
+			said.Detail[0] = b.ci + " " + said.Detail[0]
 		}
+		m.Title = strings.TrimSpace(s.Name+" "+p.Label) + ": " + strings.Join(append([]string{said.Text}, said.Detail...), ", ")
 		if zero := at.y(0); f.Bars {
 			const gap = 1
 			m.Bar = &bar{m.X - width/2 + gap/2., min(m.Y, zero), width - gap, math.Abs(m.Y - zero)}
@@ -261,15 +263,6 @@ func xLabel(f eval.Figure, x float64) string {
 		return f.Ticks[i]
 	}
 	return say.Short(x)
-}
-
-// spread formats a number and its interval as text.
-func (b *builder) spread(s eval.Measured, signed bool) string {
-	c := measuredCell(s, signed)
-	if s.Low.Defined() && s.High.Defined() {
-		c.Detail[0] = b.ci + " " + c.Detail[0]
-	}
-	return strings.Join(append([]string{c.Text}, c.Detail...), ", ")
 }
 
 // seriesTable has one row per series and one column per x. If points are not joined, it has

@@ -70,26 +70,22 @@ func (b *builder) methods() section {
 }
 
 func (b *builder) definitions() []definition {
-	var ds []definition
-	for _, m := range b.metrics() {
-		ds = append(ds, definition{m, []fact{
-			{Name: "Range", Value: metricRange(m)},
-			{Name: "Direction", Value: strings.ToLower(strings.TrimSuffix(direction(m), "."))},
-			{Name: "Pooling", Value: cmp.Or(poolings[m.Pooling], string(m.Pooling))},
-			{Name: "Rank", Value: strings.Join(nonEmpty(m.Rank, analysisOnly(m)), "; ")},
-		}})
-	}
-	return ds
-}
-
-func metricRange(m analyse.Metric) string {
 	end := func(n analyse.Number) string {
 		if n.Defined() {
 			return say.Short(float64(n))
 		}
 		return "unbounded"
 	}
-	return end(m.Min) + " to " + end(m.Max)
+	var ds []definition
+	for _, m := range b.metrics() {
+		ds = append(ds, definition{m, []fact{
+			{Name: "Range", Value: end(m.Min) + " to " + end(m.Max)},
+			{Name: "Direction", Value: strings.ToLower(strings.TrimSuffix(direction(m), "."))},
+			{Name: "Pooling", Value: cmp.Or(poolings[m.Pooling], string(m.Pooling))},
+			{Name: "Rank", Value: strings.Join(nonEmpty(m.Rank, analysisOnly(m)), "; ")},
+		}})
+	}
+	return ds
 }
 
 var poolings = map[eval.Pooling]string{

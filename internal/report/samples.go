@@ -139,7 +139,9 @@ func (b *builder) sample(x analyse.Sample, number int) sample {
 		s.Rows = suiteTable(*t, b.a.Study.Alpha)
 	}
 	for _, p := range x.Show.Pages {
-		s.Pages = append(s.Pages, newSamplePage(p))
+		whole := split(p.Text, p.Marks)
+		pieces := excerpt(whole)
+		s.Pages = append(s.Pages, samplePage{Number: p.Number, Title: p.Title, Pieces: pieces, Whole: whole, Cut: len(pieces) > 1})
 		s.TextFirst = s.TextFirst || p.Title != ""
 	}
 	return s
@@ -152,13 +154,6 @@ func (b *builder) tagsOf(id string) []string {
 	return nil
 }
 
-func newSamplePage(p eval.ExhibitPage) samplePage {
-	segments := split(p.Text, p.Marks)
-	page := samplePage{Number: p.Number, Title: p.Title, Pieces: excerpt(segments), Whole: segments}
-	page.Cut = len(page.Pieces) > 1 // with a gap between pieces
-	return page
-}
-
 // exhibitTable shows gold beside the answer for each unit, what is wrong with it, and a column
 // for each metric with a score.
 func (b *builder) exhibitTable(rows []eval.ExhibitRow) *table {
@@ -166,7 +161,11 @@ func (b *builder) exhibitTable(rows []eval.ExhibitRow) *table {
 	gold := len(rows) == 0 || slices.ContainsFunc(rows, func(r eval.ExhibitRow) bool { return r.Gold != "" })
 	t := newTable("", "Unit", "Gold", "Answer", "Problem")
 	t.Answers = true
-	metrics := scoredBy(rows)
+	var scores []eval.Score
+	for _, r := range rows {
+		scores = append(scores, r.Scores...)
+	}
+	metrics := factors(scores, func(s eval.Score) string { return s.Metric })
 	for _, name := range metrics {
 		t.column(b.metric(name).Title, point)
 	}
@@ -185,15 +184,6 @@ func (b *builder) exhibitTable(rows []eval.ExhibitRow) *table {
 		t.without(1)
 	}
 	return t
-}
-
-// scoredBy lists the metrics of the rows in order of appearance.
-func scoredBy(rows []eval.ExhibitRow) []string {
-	var scores []eval.Score
-	for _, r := range rows {
-		scores = append(scores, r.Scores...)
-	}
-	return factors(scores, func(s eval.Score) string { return s.Metric })
 }
 
 func unitScore(scores []eval.Score, metric string, ns *notes) cell {

@@ -70,7 +70,7 @@ func (s *screen) others(lead string, n int, one, many string) {
 func (s *screen) briefHeading(b *builder) {
 	var tags []string
 	switch {
-	case slices.ContainsFunc(b.a.Arms, func(arm analyse.Arm) bool { return arm.Simulated }):
+	case len(b.a.SimulatedArms()) > 0:
 		tags = append(tags, tagSimulated)
 	case len(b.a.SimulatedJudges) > 0:
 		tags = append(tags, tagSimulatedJudge)

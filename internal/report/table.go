@@ -154,7 +154,7 @@ func (t *table) undefined(reasons ...string) cell {
 func tagged(clean func(string) string, c cell) string {
 	text := clean(c.Text)
 	for _, t := range c.Tags {
-		if loudTag(t) {
+		if t == tagSimulated || t == tagSimulatedJudge || t == tagJudgeFailed {
 			t = strings.ToUpper(t)
 		}
 		text += " [" + clean(t) + "]"

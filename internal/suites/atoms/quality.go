@@ -124,7 +124,7 @@ func shown(m eval.Measured) string {
 func (q *quality) known() []eval.LabelledTwice {
 	list := make([]eval.LabelledTwice, len(q.Claims))
 	for i, c := range q.Claims {
-		list[i] = eval.LabelledTwice{Labelled: eval.Labelled{Cluster: c.cluster(), Judge: c.Judge}, Human: c.Human}
+		list[i] = eval.LabelledTwice{Cluster: c.cluster(), Judge: c.Judge, Human: c.Human}
 	}
 	return list
 }
