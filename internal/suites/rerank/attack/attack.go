@@ -19,6 +19,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/scruple-eval/scruple/internal/measure"
 	"github.com/scruple-eval/scruple/internal/stable"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
 )
@@ -105,10 +106,7 @@ func (a *Attack) Apply(reviews []catalog.Review, item *catalog.Item, o Options, 
 func (a *Attack) run(reviews []catalog.Review, item *catalog.Item, o Options, seed uint64, others func() []catalog.Review) ([]catalog.Review, Change) {
 	w := &work{reviews: slices.Clone(reviews), others: others, item: item, options: o,
 		draws: stable.NewStream(seed, "attack", a.Name, item.ID)}
-	w.change.From = make([]int, len(reviews))
-	for i := range reviews {
-		w.change.From[i] = i
-	}
+	w.change.From = measure.UpTo(len(reviews))
 	a.apply(w)
 	return w.reviews, w.change
 }
@@ -196,10 +194,7 @@ func (w *work) count(byDefault int) int {
 
 // some draws n review indices, or all if there are fewer, in ascending order.
 func (w *work) some(n int) []int {
-	order := make([]int, len(w.reviews))
-	for i := range order {
-		order[i] = i
-	}
+	order := measure.UpTo(len(w.reviews))
 	stable.Shuffle(w.draws, order)
 	order = order[:min(n, len(order))]
 	slices.Sort(order)
