@@ -184,6 +184,16 @@ func SimulatedAnswer(right, wrong string) json.RawMessage {
 	return simulated.Encode(simulated.Sheet{Parts: []simulated.Part{{Right: right, Alternatives: map[string]string{simulated.Wrong: wrong, simulated.Miss: "I do not know."}}}})
 }
 
+// Blocks are the tables that have rows, for a report.
+func Blocks(tables ...eval.Table) (blocks []eval.Block) {
+	for i := range tables {
+		if len(tables[i].Rows) > 0 {
+			blocks = append(blocks, eval.Block{Table: &tables[i]})
+		}
+	}
+	return blocks
+}
+
 // Yes is a score of a metric of yes and no.
 func Yes(metric string, is bool) eval.Score {
 	return eval.Score{Metric: metric, Num: Indicator(is), Den: 1}

@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/scruple-eval/scruple/internal/spanfile"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/suites/spans/label"
 	"github.com/scruple-eval/scruple/internal/suites/spans/verdict"
 )
@@ -70,11 +71,7 @@ func (l *Labelled) By(labeller string, model bool) jsontext.Value {
 	if l.source = (meta{Version: labeller, Source: "nlp", ClosedVocab: len(l.Spans)}); model {
 		l.source.Source, l.source.ClosedVocab = "llm", 0
 	}
-	data, err := json.Marshal(l.source)
-	if err != nil {
-		panic("snapshot: " + err.Error()) // texts and numbers always encode
-	}
-	return data
+	return jsontext.Value(kit.PlainJSON(l.source))
 }
 
 // Label reads a result by the taxonomy.
@@ -126,13 +123,9 @@ func (d *Reader) Metadata(text string, spans []spanfile.Span) jsontext.Value {
 	for _, s := range spans {
 		count[s.Section]++
 	}
-	data, err := json.Marshal(struct {
+	return jsontext.Value(kit.PlainJSON(struct {
 		PromptLength   int                        `json:"promptLength"`
 		Sections       map[string]*label.Boundary `json:"sections"`
 		SpansBySection map[string]int             `json:"spansBySection"`
-	}{r.In(r.Len(), spanfile.UTF16), ranges, count}, json.Deterministic(true))
-	if err != nil {
-		panic("snapshot: " + err.Error()) // numbers always encode
-	}
-	return data
+	}{r.In(r.Len(), spanfile.UTF16), ranges, count}))
 }
