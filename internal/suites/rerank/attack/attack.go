@@ -96,13 +96,8 @@ func (a *Attack) Finds(item *catalog.Item, reviews []catalog.Review) bool {
 	return a.finds == nil || a.finds(item, reviews)
 }
 
-// Apply returns the attacked reviews and does not modify its arguments. Others
-// are reviews of other items, in any order; added reviews imitate them.
-func (a *Attack) Apply(reviews []catalog.Review, item *catalog.Item, o Options, seed uint64, others ...catalog.Review) ([]catalog.Review, Change) {
-	return a.run(reviews, item, o, seed, func() []catalog.Review { return others })
-}
-
-// run is Apply with other reviews that are collected only if needed.
+// run returns the attacked reviews and does not modify its arguments. Others are reviews of other
+// items, in any order, which are collected only if needed; added reviews imitate them.
 func (a *Attack) run(reviews []catalog.Review, item *catalog.Item, o Options, seed uint64, others func() []catalog.Review) ([]catalog.Review, Change) {
 	w := &work{reviews: slices.Clone(reviews), others: others, item: item, options: o,
 		draws: stable.NewStream(seed, "attack", a.Name, item.ID)}
