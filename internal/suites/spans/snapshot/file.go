@@ -11,7 +11,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/scruple-eval/scruple/internal/spanfile"
-	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/suites/spans/label"
 	"github.com/scruple-eval/scruple/internal/suites/spans/verdict"
 )
@@ -71,7 +70,11 @@ func (l *Labelled) By(labeller string, model bool) jsontext.Value {
 	if l.source = (meta{Version: labeller, Source: "nlp", ClosedVocab: len(l.Spans)}); model {
 		l.source.Source, l.source.ClosedVocab = "llm", 0
 	}
-	return jsontext.Value(kit.PlainJSON(l.source))
+	data, err := json.Marshal(l.source)
+	if err != nil {
+		panic("snapshot: " + err.Error()) // texts and numbers always encode
+	}
+	return data
 }
 
 // Label reads a result by the taxonomy.
@@ -123,9 +126,13 @@ func (d *Reader) Metadata(text string, spans []spanfile.Span) jsontext.Value {
 	for _, s := range spans {
 		count[s.Section]++
 	}
-	return jsontext.Value(kit.PlainJSON(struct {
+	data, err := json.Marshal(struct {
 		PromptLength   int                        `json:"promptLength"`
 		Sections       map[string]*label.Boundary `json:"sections"`
 		SpansBySection map[string]int             `json:"spansBySection"`
-	}{r.In(r.Len(), spanfile.UTF16), ranges, count}))
+	}{r.In(r.Len(), spanfile.UTF16), ranges, count}, json.Deterministic(true))
+	if err != nil {
+		panic("snapshot: " + err.Error()) // numbers always encode
+	}
+	return data
 }

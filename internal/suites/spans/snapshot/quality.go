@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/scruple-eval/scruple/internal/eval"
-	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/suites/spans/verdict"
 	"github.com/scruple-eval/scruple/stats"
 )
@@ -64,9 +63,9 @@ func (q *Quality) Corrected() []Rate {
 		for i := range q.judge {
 			human := math.NaN()
 			if q.human[i] >= 0 {
-				human = kit.Indicator(uint8(q.human[i])&mask != 0)
+				human = bit(uint8(q.human[i])&mask != 0)
 			}
-			units.Add(q.cluster[i], kit.Indicator(q.judge[i]&mask != 0), human)
+			units.Add(q.cluster[i], bit(q.judge[i]&mask != 0), human)
 		}
 		r, err := stats.CorrectedRate(units, stats.Judged{}, level)
 		if err != nil || r.Labelled == 0 {
@@ -75,4 +74,11 @@ func (q *Quality) Corrected() []Rate {
 		rates = append(rates, Rate{kind, eval.Number(r.Judge), eval.Number(r.People), eval.Number(r.Value), eval.Number(r.CI.Low), eval.Number(r.CI.High), r.Labelled, r.Undefined})
 	}
 	return rates
+}
+
+func bit(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/spanfile"
-	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/suites/spans/verdict"
 	"github.com/scruple-eval/scruple/internal/text"
 )
@@ -177,12 +176,12 @@ func totalChanges(was, is *Summary) eval.Table {
 		switch by := now.total - then.total; {
 		case then.state == Errored || now.state == Errored:
 			if then.state != now.state {
-				broke, mended = broke+int(kit.Indicator(now.state == Errored)), mended+int(kit.Indicator(then.state == Errored))
+				broke, mended = broke+int(bit(now.state == Errored)), mended+int(bit(then.state == Errored))
 			}
 		case then.state == Judged && now.state == Judged:
 			judged++
 			before, after = before+then.total, after+now.total
-			fell, rose = fell+int(kit.Indicator(by <= -limit)), rose+int(kit.Indicator(by >= limit))
+			fell, rose = fell+int(bit(by <= -limit)), rose+int(bit(by >= limit))
 		}
 	}
 	t := eval.Table{Name: "total_changes", Title: "Changes of the total", Columns: []string{"", "texts", "change"},
