@@ -321,20 +321,19 @@ func (b *Bench) Judge(ctx context.Context, t eval.Trial, o eval.Outcome, ask eva
 		if err != nil {
 			return nil, err
 		}
-		verdicts = append(verdicts, v)
+		verdicts = append(verdicts, v...)
 	}
 	return verdicts, nil
 }
 
 // ask asks the judge about a claim.
-func (b *Bench) ask(ctx context.Context, p point, item string, ask eval.Asker) (eval.Verdict, error) {
-	v, err := kit.AskJudge(ctx, ask, p.step, p.request(b.judge, b.judging, item))
-	if err == nil && v.Err == "" {
+func (b *Bench) ask(ctx context.Context, p point, item string, ask eval.Asker) ([]eval.Verdict, error) {
+	return kit.AskJudge(ctx, ask, p.step, p.request(b.judge, b.judging, item), func(v *eval.Verdict) string {
 		if j := readVerdict(v.Data, b.judging.Scale, p.key(), func(string) bool { return true }); j.missing {
-			v.Err = j.why
+			return j.why
 		}
-	}
-	return v, err
+		return ""
+	})
 }
 
 // caseStep is the step of the verdict on a known case.
@@ -347,11 +346,7 @@ func (b *Bench) pointOf(c kit.KnownCase) point {
 
 // JudgeCase asks the judge about a known case.
 func (b *Bench) JudgeCase(ctx context.Context, c kit.KnownCase, ask eval.Asker) ([]eval.Verdict, error) {
-	v, err := b.ask(ctx, b.pointOf(c), c.Item, ask)
-	if err != nil {
-		return nil, err
-	}
-	return []eval.Verdict{v}, nil
+	return b.ask(ctx, b.pointOf(c), c.Item, ask)
 }
 
 // CaseVerdict is whether the judge finds the claim of a known case grounded, with evidence
@@ -491,7 +486,7 @@ func (b *Bench) Measure(cases iter.Seq2[eval.Case, error]) (eval.Measurement, er
 	if !b.Cases.Any() && b.quality != nil {
 		return b.quality.measurement(), nil
 	}
-	return kit.Measure(cases, b, func(eval.Case, *eval.Judged) (kit.Counted, error) { return kit.Counted{}, nil })
+	return kit.Measure(cases, b, nil)
 }
 
 // Calibrate reports what is known of the judge. A judge that is no better than chance, on the

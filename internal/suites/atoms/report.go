@@ -10,6 +10,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/suites/atoms/graph"
 	"github.com/scruple-eval/scruple/internal/suites/atoms/okf"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -40,8 +41,7 @@ func (b *Bench) Report(r eval.Results) ([]eval.Block, error) {
 	for _, e := range b.ontology.Edges {
 		edges = append(edges, e.Name)
 	}
-	var blocks []eval.Block
-	for _, t := range []eval.Table{
+	return kit.Blocks(
 		b.worstTable(tallies),
 		b.countTable(r, "edges", "Edges by name", edges, metricEdgePrecision, metricEdgeRecall),
 		b.countTable(r, "types", "Atoms by type", append(b.ontology.TypeNames(), graph.OtherType), metricAtomPrecision, metricAtomRecall),
@@ -49,12 +49,7 @@ func (b *Bench) Report(r eval.Results) ([]eval.Block, error) {
 		b.unreadTable(tallies),
 		b.claimTable(r),
 		b.costTable(r),
-	} {
-		if len(t.Rows) > 0 {
-			blocks = append(blocks, eval.Block{Table: &t})
-		}
-	}
-	return blocks, nil
+	), nil
 }
 
 // tallies collects the trials of each arm, the worst first.

@@ -200,12 +200,11 @@ func (d *prepared) number(field int, value string) int32 {
 // long if there are too many pairs to compare.
 func pairRecords(gold, answer []signature, w []int32) (pairs []int, long bool) {
 	pairs = slices.Repeat([]int{-1}, len(gold))
-	left, right := upTo(len(gold)), upTo(len(answer))
+	left, right := measure.UpTo(len(gold)), measure.UpTo(len(answer))
 	// Equal records are a pair of some best alignment: a third record agrees with each of
 	// the two in the same values.
 	equal := func(least int32) {
-		waiting := map[string][]int{}
-		key := func(s signature) string {
+		key := func(s *signature) string {
 			var b []byte
 			for k, v := range s.values {
 				if w[k] >= least {
@@ -214,21 +213,7 @@ func pairRecords(gold, answer []signature, w []int32) (pairs []int, long bool) {
 			}
 			return string(b)
 		}
-		for _, j := range right {
-			k := key(answer[j])
-			waiting[k] = append(waiting[k], j)
-		}
-		taken := map[int]bool{}
-		left = slices.DeleteFunc(left, func(i int) bool {
-			k := key(gold[i])
-			same := waiting[k]
-			if len(same) == 0 {
-				return false
-			}
-			pairs[i], taken[same[0]], waiting[k] = same[0], true, same[1:]
-			return true
-		})
-		right = slices.DeleteFunc(right, func(j int) bool { return taken[j] })
+		left, right = measure.PairEqual(pairs, left, right, func(i int) string { return key(&gold[i]) }, func(j int) string { return key(&answer[j]) })
 	}
 	equal(0)
 	long = len(left)*len(right) > mostPairs
@@ -262,12 +247,4 @@ func pairRecords(gold, answer []signature, w []int32) (pairs []int, long bool) {
 		}
 	}
 	return pairs, long
-}
-
-func upTo(n int) []int {
-	list := make([]int, n)
-	for i := range list {
-		list[i] = i
-	}
-	return list
 }

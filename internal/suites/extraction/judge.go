@@ -63,11 +63,11 @@ func (b *Bench) Judge(ctx context.Context, t eval.Trial, o eval.Outcome, asker e
 	}
 	var verdicts []eval.Verdict
 	for _, q := range d.ready().questions(&o) {
-		v, err := kit.AskJudge(ctx, asker, q.step, b.judgeRequest(d.ID, q))
+		v, err := kit.AskJudge(ctx, asker, q.step, b.judgeRequest(d.ID, q), nil)
 		if err != nil {
 			return nil, err
 		}
-		verdicts = append(verdicts, v)
+		verdicts = append(verdicts, v...)
 	}
 	return verdicts, nil
 }

@@ -369,8 +369,5 @@ func (a *Arm) Answered() bool {
 	return a.Pipeline != nil && (a.Pipeline.Kind == kindOutputs || a.Pipeline.Kind == kindRun)
 }
 
-// DidYouMean suggests the known name nearest to an unknown one, as the end of an
-// error text. It is empty if none is near.
-func DidYouMean(name string, known []string) string {
-	return text.DidYouMean(name, known)
-}
+// DidYouMean is [text.DidYouMean].
+var DidYouMean = text.DidYouMean

@@ -87,8 +87,11 @@ func (s *Scale) Number() string {
 	return fmt.Sprintf("a whole number from %d (worst) to %d (best)", s.Min, s.Max)
 }
 
-// Unread is the error of a reply without a grade.
-func (s *Scale) Unread() string {
+// Unread is the error of a reply without a grade; otherwise is that without a scale.
+func (s *Scale) Unread(otherwise string) string {
+	if s == nil {
+		return otherwise
+	}
 	return fmt.Sprintf("the judge's answer does not begin with a number from %d to %d", s.Min, s.Max)
 }
 

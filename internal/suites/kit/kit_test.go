@@ -165,8 +165,8 @@ func (a answers) Ask(context.Context, string, eval.Request) (eval.Response, erro
 func TestAskJudge(t *testing.T) {
 	said := answers{Text: "I compare the two.", Stop: eval.StopTool, ToolCalls: []eval.ToolCall{{Name: "verdict", Arguments: json.RawMessage(`{"pass":true}`)}}}
 	for force, want := range map[string]string{"verdict": `{"pass":true}`, "": "I compare the two."} {
-		v, err := AskJudge(t.Context(), said, "judge", eval.Request{Force: force})
-		if err != nil || v.Err != "" || string(v.Data) != want {
+		v, err := AskJudge(t.Context(), said, "judge", eval.Request{Force: force}, nil)
+		if err != nil || v[0].Err != "" || string(v[0].Data) != want {
 			t.Errorf("force %q: %+v, %v; want %s", force, v, err, want)
 		}
 	}

@@ -42,17 +42,12 @@ func AskRubric(ctx context.Context, ask eval.Asker, judge *study.Model, q Rubric
 		r.Payload = SimulatedAnswer(right, wrong)
 	}
 	r.Foreseen = func() string { return right }
-	v, err := AskJudge(ctx, ask, judgeAnswer, r)
-	if err != nil {
-		return nil, err
-	}
-	if _, ok := q.Scale.Passes(v.Data); v.Err == "" && !ok {
-		v.Err = "the judge's answer begins with neither PASS nor FAIL"
-		if s := q.Scale; s != nil {
-			v.Err = s.Unread()
+	return AskJudge(ctx, ask, judgeAnswer, r, func(v *eval.Verdict) string {
+		if _, ok := q.Scale.Passes(v.Data); ok {
+			return ""
 		}
-	}
-	return []eval.Verdict{v}, nil
+		return q.Scale.Unread("the judge's answer begins with neither PASS nor FAIL")
+	})
 }
 
 // Answer is an answer between the tags that prompts speak of.
@@ -60,6 +55,9 @@ func Answer(text string) string { return "<answer>\n" + Fence(text, "answer") + 
 
 // Fence escapes tags in a text, so that it cannot end its block.
 func Fence(text string, tags ...string) string {
+	if !strings.Contains(text, "<") { // nearly always, and the expression is slow
+		return text
+	}
 	return regexp.MustCompile(`(?i)<(\s*/?\s*(?:`+strings.Join(tags, "|")+`))`).ReplaceAllString(text, "‹$1")
 }
 

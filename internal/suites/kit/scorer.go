@@ -197,14 +197,16 @@ func (b *ownScores) Judge(ctx context.Context, t eval.Trial, o eval.Outcome, ask
 	if err != nil {
 		return nil, err
 	}
-	v, err := AskJudge(ctx, ask, scorerStep, r)
-	if v.Source, v.By = eval.ByPipeline, scorerStep; err != nil {
-		return nil, err
+	said, err := AskJudge(ctx, ask, scorerStep, r, func(v *eval.Verdict) string {
+		if _, err := b.said(v.Data); err != nil {
+			return err.Error()
+		}
+		return ""
+	})
+	for i := range said {
+		said[i].Source, said[i].By = eval.ByPipeline, scorerStep
 	}
-	if _, err := b.said(v.Data); v.Err == "" && err != nil {
-		v.Err = err.Error()
-	}
-	return append(verdicts, v), nil
+	return append(verdicts, said...), err
 }
 
 func inputOf(x eval.Exhibit, o eval.Outcome) scorerInput {

@@ -47,14 +47,15 @@ func ScoreTrials(dst []eval.Score, c eval.Case, score func(dst []eval.Score, t *
 }
 
 // AskJudge asks a model for a verdict. A call that fails leaves a verdict with
-// its error; an error that concerns the run is returned.
-func AskJudge(ctx context.Context, ask eval.Asker, step string, r eval.Request) (eval.Verdict, error) {
+// its error, as does an answer that wrong finds fault with; an error that concerns the run is
+// returned. wrong may be nil.
+func AskJudge(ctx context.Context, ask eval.Asker, step string, r eval.Request, wrong func(v *eval.Verdict) string) ([]eval.Verdict, error) {
 	v := eval.Verdict{Step: step, Source: eval.ByModel, By: r.Model}
 	response, err := ask.Ask(ctx, step, r)
 	answer := response.Answer(r.Force)
 	switch {
 	case err != nil && !ofOneCall(err):
-		return v, err
+		return nil, err
 	case err != nil:
 		v.Err = err.Error()
 	case response.Stop == eval.StopRefused:
@@ -62,9 +63,11 @@ func AskJudge(ctx context.Context, ask eval.Asker, step string, r eval.Request) 
 	case answer == "" && response.Stop == eval.StopLength:
 		v.Err = "the judge reached its token limit without output"
 	default:
-		v.Data = []byte(answer)
+		if v.Data = []byte(answer); wrong != nil {
+			v.Err = wrong(&v)
+		}
 	}
-	return v, nil
+	return []eval.Verdict{v}, nil
 }
 
 // Counted is what an answer of a calibration arm says of the judge. Pass is the right verdict.
@@ -75,7 +78,7 @@ type Counted struct {
 }
 
 // Measure counts how often a judge was right, per item in the order of their ids: on the
-// answers that count knows, and on the known cases of the study. known may be nil.
+// answers that count knows, and on the known cases of the study. known or count may be nil.
 func Measure(cases iter.Seq2[eval.Case, error], known CaseJudge, count func(eval.Case, *eval.Judged) (Counted, error)) (m eval.Measurement, err error) {
 	byItem := map[string]Counted{}
 	for c, err := range cases {
@@ -121,6 +124,9 @@ func countOf(c eval.Case, t *eval.Judged, known CaseJudge, count func(eval.Case,
 		} else if own {
 			return Counted{}, nil
 		}
+	}
+	if count == nil {
+		return Counted{}, nil
 	}
 	return count(c, t)
 }
@@ -176,6 +182,16 @@ func ofOneCall(err error) bool {
 // and a wrong one.
 func SimulatedAnswer(right, wrong string) json.RawMessage {
 	return simulated.Encode(simulated.Sheet{Parts: []simulated.Part{{Right: right, Alternatives: map[string]string{simulated.Wrong: wrong, simulated.Miss: "I do not know."}}}})
+}
+
+// Blocks are the tables that have rows, for a report.
+func Blocks(tables ...eval.Table) (blocks []eval.Block) {
+	for i := range tables {
+		if len(tables[i].Rows) > 0 {
+			blocks = append(blocks, eval.Block{Table: &tables[i]})
+		}
+	}
+	return blocks
 }
 
 // Yes is a score of a metric of yes and no.

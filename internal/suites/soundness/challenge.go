@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -128,12 +129,7 @@ func (s *synthesis) table(isChallenge map[string]bool, is func(*Fragment) bool) 
 	return n
 }
 
-func index(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
+func index(b bool) int { return int(kit.Indicator(b)) }
 
 // questions answers those about construct validity that the study asks.
 func (s *synthesis) questions(r eval.Results, list []challenge) *eval.Table {

@@ -74,18 +74,14 @@ func (b *Bench) Judge(ctx context.Context, t eval.Trial, o eval.Outcome, ask eva
 
 // ask asks the judge about a rationale. right is what a simulated judge says of it.
 func (b *Bench) ask(ctx context.Context, item string, p reply, right string, ask eval.Asker) ([]eval.Verdict, error) {
-	v, err := kit.AskJudge(ctx, ask, judgeStep, b.judgeRequest(item, p, right))
-	if err != nil {
-		return nil, err
-	}
-	if v.Err == "" {
-		if says, ok := b.readScreen(string(v.Data)); ok {
-			v.Data = []byte(says)
-		} else if v.Err = unscreened; b.judging.Scale != nil {
-			v.Err = b.judging.Scale.Unread()
+	return kit.AskJudge(ctx, ask, judgeStep, b.judgeRequest(item, p, right), func(v *eval.Verdict) string {
+		says, ok := b.readScreen(string(v.Data))
+		if !ok {
+			return b.judging.Scale.Unread(unscreened)
 		}
-	}
-	return []eval.Verdict{v}, nil
+		v.Data = []byte(says)
+		return ""
+	})
 }
 
 // unscreened is why a judgement is missing though the judge answered.
@@ -118,7 +114,7 @@ func (b *Bench) readCases(f *study.File, s *Study, errs *study.Errors) {
 
 // Measure measures the judge on the known cases of the study.
 func (b *Bench) Measure(cases iter.Seq2[eval.Case, error]) (eval.Measurement, error) {
-	return kit.Measure(cases, b, func(eval.Case, *eval.Judged) (kit.Counted, error) { return kit.Counted{}, nil })
+	return kit.Measure(cases, b, nil)
 }
 
 // Calibrate returns a scorer that uses the judge's verdicts if it is better than chance.

@@ -40,14 +40,12 @@ func (b *Bench) Judge(ctx context.Context, t eval.Trial, o eval.Outcome, ask eva
 
 // ask asks the judge about spans. right is what a simulated judge says of them.
 func (b *Bench) ask(ctx context.Context, r *record, spans []spanfile.Span, right func() *verdict.Result, ask eval.Asker) ([]eval.Verdict, error) {
-	v, err := kit.AskJudge(ctx, ask, judgeStep, b.judgeRequest(r, spans, right))
-	if err != nil {
-		return nil, err
-	}
-	if v.Err == "" && verdict.Parse(string(v.Data), b.taxonomy, spans).Step == verdict.None {
-		v.Err = unparsed
-	}
-	return []eval.Verdict{v}, nil
+	return kit.AskJudge(ctx, ask, judgeStep, b.judgeRequest(r, spans, right), func(v *eval.Verdict) string {
+		if verdict.Parse(string(v.Data), b.taxonomy, spans).Step == verdict.None {
+			return unparsed
+		}
+		return ""
+	})
 }
 
 // JudgeCase asks the judge about a known case.

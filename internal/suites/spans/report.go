@@ -9,6 +9,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/measure/span"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/suites/spans/snapshot"
 )
 
@@ -65,23 +66,12 @@ func (b *Bench) Report(results eval.Results) ([]eval.Block, error) {
 		tables = append(tables, scoreTable(eval.Table{Name: "gold_categories", Title: "Scores by category", Note: "Spans with the same borders and category as gold."}, "category", all,
 			func(k *tally) *span.Tally { return &k.byKind }))
 	}
-	tables = append(tables, confusionTable(all))
-	var blocks []eval.Block
-	add := func(tables ...eval.Table) {
-		for _, t := range tables {
-			if len(t.Rows) > 0 {
-				blocks = append(blocks, eval.Block{Table: &t})
-			}
-		}
-	}
-	add(tables...)
+	blocks := kit.Blocks(append(tables, confusionTable(all))...)
 	if f := reliability(all); len(f.Series) > 0 {
 		blocks = append(blocks, eval.Block{Figure: &f})
 	}
-	add(judgedTables(all)...)
-	add(b.changes(byArm)...)
-	add(b.peopleTable(all), qualityTable(all))
-	return blocks, nil
+	tables = slices.Concat(judgedTables(all), b.changes(byArm), []eval.Table{b.peopleTable(all), qualityTable(all)})
+	return append(blocks, kit.Blocks(tables...)...), nil
 }
 
 // count adds a trial.

@@ -24,7 +24,7 @@ const (
 // became of them.
 func Draw(gold, pred *okf.Base, m Matching, c Comparison) *eval.Graph {
 	g := new(eval.Graph)
-	nodeOfGold, nodeOfPred := filled(len(gold.Atoms)), filled(len(pred.Atoms))
+	nodeOfGold, nodeOfPred := none(len(gold.Atoms)), none(len(pred.Atoms))
 	add := func(a *okf.Atom, state, note string) int {
 		if len(g.Nodes) == maxDrawn {
 			g.Left++

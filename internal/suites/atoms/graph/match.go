@@ -5,6 +5,7 @@
 package graph
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/suites/atoms/okf"
@@ -22,7 +23,7 @@ type Matching struct {
 // more by title: where several atoms have one id, those whose titles are needed elsewhere
 // stay free. Within an id, atoms of equal title pair first, then those of equal type.
 func Match(gold, pred *okf.Base) Matching {
-	m := Matching{filled(len(gold.Atoms)), filled(len(pred.Atoms))}
+	m := Matching{none(len(gold.Atoms)), none(len(pred.Atoms))}
 	ids := idsOf(gold, pred)
 	for _, title := range spare(ids, gold, pred) {
 		for i := range title.gold {
@@ -47,13 +48,8 @@ func Match(gold, pred *okf.Base) Matching {
 	return m
 }
 
-func filled(n int) []int {
-	list := make([]int, n)
-	for i := range list {
-		list[i] = -1
-	}
-	return list
-}
+// none is a list of n places without a partner.
+func none(n int) []int { return slices.Repeat([]int{-1}, n) }
 
 func (m *Matching) pair(g, p int) { m.Gold[g], m.Pred[p] = p, g }
 
@@ -177,7 +173,7 @@ func (n *network) edge(from, to, capacity int) int {
 // fill makes the flow the largest possible, by paths found breadth first.
 func (n *network) fill(source, sink int) {
 	for {
-		level := filled(len(n.of))
+		level := none(len(n.of))
 		level[source] = 0
 		for queue := []int{source}; len(queue) > 0; queue = queue[1:] {
 			for _, e := range n.of[queue[0]] {

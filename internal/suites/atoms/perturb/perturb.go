@@ -18,30 +18,88 @@ import (
 // A Kind is a kind of damage.
 type Kind string
 
-// The kinds of damage.
-const (
-	BadIDs            Kind = "bad-ids"              // ids with spaces and capitals, everywhere
-	PluralDuplicates  Kind = "plural-duplicates"    // an atom twice, in singular and plural
-	WrongTypes        Kind = "wrong-types"          // a system typed artifact
-	OrphanArtifacts   Kind = "orphan-artifacts"     // an artifact that nothing produces
-	SeveralProducers  Kind = "several-producers"    // a second producer of an artifact
-	WrongProducers    Kind = "wrong-producers"      // a role that produces
-	DanglingEdges     Kind = "dangling-edges"       // a target that does not exist
-	ReorderedStages   Kind = "reordered-stages"     // the first two stages swapped
-	EnumProse         Kind = "enum-prose"           // prose after the value of an enum
-	FabricatedClaims  Kind = "fabricated-rationale" // a claim that no source has
-	OmittedClaims     Kind = "omitted-rationale"    // the last of several claims is lost
-	LostRationale     Kind = "lost-rationale"       // the writer drops the field
-	DroppedEdges      Kind = "dropped-edges"        // the writer drops the last target of uses
-	ChangedIDs        Kind = "changed-ids"          // the writer changes an id, not the edges to it
-	DroppedAtoms      Kind = "dropped-atoms"        // the file of a system is missing
-	BrokenFrontMatter Kind = "broken-front-matter"  // the front matter is not YAML
-)
+// BadIDs are ids with spaces and capitals, everywhere.
+const BadIDs Kind = "bad-ids"
+
+// A way is how a kind of damage is done to an atom, and which atoms can have it; nil means all.
+type way struct {
+	kind Kind
+	can  func(d *damage, i int) bool
+	do   func(d *damage, i int) error
+}
+
+// ways are the kinds of damage.
+var ways = []way{
+	{BadIDs, nil, func(d *damage, i int) error {
+		id := d.atom(i).ID
+		return d.rename(i, strings.ToUpper(id[:1])+strings.ReplaceAll(id[1:], "-", " "), true)
+	}},
+	{"plural-duplicates", typed("system"), func(d *damage, i int) error { // in singular and plural
+		return d.add(d.atom(i).ID+"s", d.atom(i).Type, d.atom(i).Title+"s")
+	}},
+	{"wrong-types", typed("system"), func(d *damage, i int) error { return d.set(i, okf.ScalarEntry("type", "artifact")) }},
+	{"orphan-artifacts", typed("artifact"), func(d *damage, i int) error { // that nothing produces
+		return d.add("copy-of-"+d.atom(i).ID, d.atom(i).Type, "Copy of "+d.atom(i).Title)
+	}},
+	{"several-producers", producing("process"), (*damage).produce},
+	{"wrong-producers", producing("role"), (*damage).produce},
+	{"dangling-edges", listing("relates_to", 1), edited("relates_to", func(list []string) []string {
+		return append([]string{"never-extracted"}, list[1:]...)
+	})},
+	{"reordered-stages", listing("stages", 2), edited("stages", func(list []string) []string {
+		list[0], list[1] = list[1], list[0]
+		return list
+	})},
+	{"enum-prose", func(d *damage, i int) bool { return d.atom(i).Confidence != "" }, func(d *damage, i int) error {
+		return d.set(i, okf.ScalarEntry("confidence", d.atom(i).Confidence+" (as stated in the minutes)"))
+	}},
+	{"fabricated-rationale", listing("rationale", 1), edited("rationale", func(list []string) []string {
+		return append(list, "Zebra migration patterns persuaded the astronauts.")
+	})},
+	{"omitted-rationale", listing("rationale", 2), edited("rationale", withoutLast)},
+	{"lost-rationale", listing("rationale", 1), edited("rationale", func([]string) []string { return nil })},
+	{"dropped-edges", listing("uses", 1), edited("uses", withoutLast)},
+	{"changed-ids", typed("role"), func(d *damage, i int) error { // but not in the edges to them
+		return d.rename(i, d.atom(i).ID+"-2", false)
+	}},
+	{"dropped-atoms", typed("system"), func(d *damage, i int) error {
+		d.files[d.at(i)].Data = nil
+		return nil
+	}},
+	{"broken-front-matter", nil, func(d *damage, i int) error {
+		f := &d.files[d.at(i)]
+		f.Data = []byte(strings.Replace(string(f.Data), "title: ", "title: [", 1))
+		return nil
+	}},
+}
+
+// typed, producing and listing are the atoms of a type, those of a type that could produce another
+// artifact, and those with a list of so many targets or claims.
+func typed(name string) func(*damage, int) bool {
+	return func(d *damage, i int) bool { return d.atom(i).Type == name }
+}
+
+func producing(name string) func(*damage, int) bool {
+	return func(d *damage, i int) bool { return d.atom(i).Type == name && d.foreign(i) >= 0 }
+}
+
+func listing(key string, least int) func(*damage, int) bool {
+	return func(d *damage, i int) bool { return len(d.list(i, key)) >= least }
+}
+
+// edited changes the list of an edge, or of claims.
+func edited(key string, change func([]string) []string) func(*damage, int) error {
+	return func(d *damage, i int) error { return d.set(i, okf.ListEntry(key, change(d.list(i, key)))) }
+}
+
+func withoutLast(list []string) []string { return list[:len(list)-1] }
 
 // Kinds lists the kinds of damage.
-func Kinds() []Kind {
-	return []Kind{BadIDs, PluralDuplicates, WrongTypes, OrphanArtifacts, SeveralProducers, WrongProducers, DanglingEdges, ReorderedStages, EnumProse,
-		FabricatedClaims, OmittedClaims, LostRationale, DroppedEdges, ChangedIDs, DroppedAtoms, BrokenFrontMatter}
+func Kinds() (list []Kind) {
+	for _, w := range ways {
+		list = append(list, w.kind)
+	}
+	return list
 }
 
 // Damage damages a share of the atoms that can have the damage, rounded up and spread
@@ -51,25 +109,22 @@ func Damage(files []okf.File, o *ontology.Ontology, kind Kind, rate float64) ([]
 		return nil, fmt.Errorf("damage %s: rate %v: want more than 0, at most 1", kind, rate)
 	}
 	sorted, _ := okf.SortFiles(slices.Clone(files))
-	d := &damage{base: okf.Load(sorted, nil, o), files: sorted}
+	d, by := &damage{base: okf.Load(sorted, nil, o), files: sorted}, ways[slices.Index(Kinds(), kind)]
 	var can []int
 	for i := range d.base.Atoms {
-		if d.applies(kind, i) {
+		if by.can == nil || by.can(d, i) {
 			can = append(can, i)
 		}
 	}
 	n := int(math.Ceil(rate*float64(len(can)) - 1e-9))
 	for k := range n {
 		i := can[k*len(can)/n]
-		if err := d.apply(kind, i); err != nil {
+		if err := by.do(d, i); err != nil {
 			return nil, fmt.Errorf("damage %s of %s: %w", kind, d.base.Atoms[i].File, err)
 		}
 	}
 	d.files = append(d.files, d.more...)
-	if kind == DroppedAtoms {
-		d.files = slices.DeleteFunc(d.files, func(f okf.File) bool { return f.Data == nil })
-	}
-	return d.files, nil
+	return slices.DeleteFunc(d.files, func(f okf.File) bool { return f.Data == nil }), nil
 }
 
 type damage struct {
@@ -78,44 +133,7 @@ type damage struct {
 	more  []okf.File
 }
 
-func (d *damage) applies(kind Kind, i int) bool {
-	a := &d.base.Atoms[i]
-	switch kind {
-	case PluralDuplicates, WrongTypes, DroppedAtoms:
-		return a.Type == "system"
-	case OrphanArtifacts:
-		return a.Type == "artifact"
-	case SeveralProducers:
-		return a.Type == "process" && d.foreign(i) >= 0
-	case WrongProducers:
-		return a.Type == "role" && d.foreign(i) >= 0
-	case DanglingEdges:
-		return d.count(i, "relates_to") > 0
-	case ReorderedStages:
-		return d.count(i, "stages") > 1
-	case EnumProse:
-		return a.Confidence != ""
-	case FabricatedClaims, LostRationale:
-		return len(a.Claims) > 0
-	case OmittedClaims:
-		return len(a.Claims) > 1
-	case DroppedEdges:
-		return d.count(i, "uses") > 0
-	case ChangedIDs:
-		return a.Type == "role"
-	}
-	return true
-}
-
-// count counts the targets of an edge.
-func (d *damage) count(i int, edge string) (n int) {
-	for _, l := range d.base.Atoms[i].Links {
-		if l.Edge == edge {
-			n++
-		}
-	}
-	return n
-}
+func (d *damage) atom(i int) *okf.Atom { return &d.base.Atoms[i] }
 
 // foreign finds an artifact that the atom does not produce.
 func (d *damage) foreign(i int) int {
@@ -127,18 +145,22 @@ func (d *damage) foreign(i int) int {
 	return -1
 }
 
-func (d *damage) targets(i int, edge string) (list []string) {
-	for _, l := range d.base.Atoms[i].Links {
-		if l.Edge == edge {
-			list = append(list, l.Written)
-		}
-	}
-	return list
+// produce makes an atom one more producer of an artifact.
+func (d *damage) produce(i int) error {
+	return d.set(i, okf.ListEntry("produces", append(d.list(i, "produces"), d.atom(d.foreign(i)).ID)))
 }
 
-func (d *damage) claims(i int) (list []string) {
-	for _, c := range d.base.Atoms[i].Claims {
-		list = append(list, c.Text)
+// list lists the targets of an edge, or the claims.
+func (d *damage) list(i int, key string) (list []string) {
+	for _, c := range d.atom(i).Claims {
+		if key == "rationale" {
+			list = append(list, c.Text)
+		}
+	}
+	for _, l := range d.atom(i).Links {
+		if l.Edge == key {
+			list = append(list, l.Written)
+		}
 	}
 	return list
 }
@@ -161,51 +183,9 @@ func (d *damage) at(i int) int {
 }
 
 // add writes a new file.
-func (d *damage) add(entries ...okf.Entry) {
-	d.more = append(d.more, okf.File{Path: entries[1].List[0] + "/" + entries[0].List[0] + ".md", Data: okf.Compose(entries, "# "+entries[2].List[0]+"\n")})
-}
-
-func (d *damage) apply(kind Kind, i int) error {
-	a := &d.base.Atoms[i]
-	switch kind {
-	case BadIDs:
-		return d.rename(i, strings.ToUpper(a.ID[:1])+strings.ReplaceAll(a.ID[1:], "-", " "), true)
-	case ChangedIDs:
-		return d.rename(i, a.ID+"-2", false)
-	case PluralDuplicates:
-		d.add(okf.ScalarEntry("id", a.ID+"s"), okf.ScalarEntry("type", a.Type), okf.ScalarEntry("title", a.Title+"s"))
-	case WrongTypes:
-		return d.set(i, okf.ScalarEntry("type", "artifact"))
-	case OrphanArtifacts:
-		d.add(okf.ScalarEntry("id", "copy-of-"+a.ID), okf.ScalarEntry("type", a.Type), okf.ScalarEntry("title", "Copy of "+a.Title))
-	case SeveralProducers, WrongProducers:
-		return d.set(i, okf.ListEntry("produces", append(d.targets(i, "produces"), d.base.Atoms[d.foreign(i)].ID)))
-	case DanglingEdges:
-		list := d.targets(i, "relates_to")
-		list[0] = "never-extracted"
-		return d.set(i, okf.ListEntry("relates_to", list))
-	case ReorderedStages:
-		list := d.targets(i, "stages")
-		list[0], list[1] = list[1], list[0]
-		return d.set(i, okf.ListEntry("stages", list))
-	case EnumProse:
-		return d.set(i, okf.ScalarEntry("confidence", a.Confidence+" (as stated in the minutes)"))
-	case FabricatedClaims:
-		return d.set(i, okf.ListEntry("rationale", append(d.claims(i), "Zebra migration patterns persuaded the astronauts.")))
-	case OmittedClaims:
-		list := d.claims(i)
-		return d.set(i, okf.ListEntry("rationale", list[:len(list)-1]))
-	case LostRationale:
-		return d.set(i, okf.ListEntry("rationale", nil))
-	case DroppedEdges:
-		list := d.targets(i, "uses")
-		return d.set(i, okf.ListEntry("uses", list[:len(list)-1]))
-	case DroppedAtoms:
-		d.files[d.at(i)].Data = nil
-	case BrokenFrontMatter:
-		f := &d.files[d.at(i)]
-		f.Data = []byte(strings.Replace(string(f.Data), "title: ", "title: [", 1))
-	}
+func (d *damage) add(id, kind, title string) error {
+	entries := []okf.Entry{okf.ScalarEntry("id", id), okf.ScalarEntry("type", kind), okf.ScalarEntry("title", title)}
+	d.more = append(d.more, okf.File{Path: kind + "/" + id + ".md", Data: okf.Compose(entries, "# "+title+"\n")})
 	return nil
 }
 
@@ -225,7 +205,7 @@ func (d *damage) rename(i int, id string, all bool) error {
 		}
 		for _, e := range d.base.Ontology.Edges {
 			if edges[e.Name] {
-				if err := d.set(k, okf.ListEntry(e.Name, d.targets(k, e.Name))); err != nil {
+				if err := d.set(k, okf.ListEntry(e.Name, d.list(k, e.Name))); err != nil {
 					return err
 				}
 			}

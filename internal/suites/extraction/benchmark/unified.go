@@ -221,7 +221,7 @@ func rightCells(gold, answer *record) (n int, err error) {
 // matters, as two members that are both missing agree and are no cell.
 func (gold *list) pair(answer *list) ([]int, error) {
 	pairs := slices.Repeat([]int{-1}, len(gold.records))
-	of, in := upTo(len(gold.records)), upTo(len(answer.records))
+	of, in := measure.UpTo(len(gold.records)), measure.UpTo(len(answer.records))
 	long := len(of)*len(in) > mostCells
 	strict, fuzzy := !gold.of.deep, false
 	for _, r := range gold.records {
@@ -231,7 +231,14 @@ func (gold *list) pair(answer *list) ([]int, error) {
 		}
 	}
 	if flat := strict && (long || !gold.paged || !answer.paged); flat && !fuzzy {
-		of, in = gold.pairEqual(answer, pairs)
+		key := func(r *record) string {
+			var b strings.Builder
+			for i := range r.cells {
+				b.WriteString(strconv.Itoa(r.cells[i].id) + " ")
+			}
+			return b.String()
+		}
+		of, in = measure.PairEqual(pairs, of, in, func(i int) string { return key(&gold.records[i]) }, func(j int) string { return key(&answer.records[j]) })
 		long = len(of)*len(in) > mostCells
 	} else if long && !flat {
 		return nil, errTooLong
@@ -249,39 +256,6 @@ func (gold *list) pair(answer *list) ([]int, error) {
 		}
 	}
 	return pairs, nil
-}
-
-// pairEqual pairs records without lists that have the same cells, the first with the first, and
-// returns the others.
-func (gold *list) pairEqual(answer *list, pairs []int) (of, in []int) {
-	key := func(r *record) string {
-		var b strings.Builder
-		for i := range r.cells {
-			b.WriteString(strconv.Itoa(r.cells[i].id) + " ")
-		}
-		return b.String()
-	}
-	waiting := map[string][]int{}
-	for j := range answer.records {
-		k := key(&answer.records[j])
-		waiting[k] = append(waiting[k], j)
-	}
-	taken := make([]bool, len(answer.records))
-	for i := range gold.records {
-		k := key(&gold.records[i])
-		if len(waiting[k]) == 0 {
-			of = append(of, i)
-			continue
-		}
-		pairs[i], taken[waiting[k][0]] = waiting[k][0], true
-		waiting[k] = waiting[k][1:]
-	}
-	for j := range taken {
-		if !taken[j] {
-			in = append(in, j)
-		}
-	}
-	return of, in
 }
 
 // differences are the numbers of cells in which records of an answer, the rows, differ from those of gold.
@@ -318,7 +292,7 @@ func cost(gold, answer *record) (n int32, err error) {
 		case len(g.records)*len(a.records) > mostCells:
 			return 0, errTooLong
 		}
-		costs, err := differences(g, a, upTo(len(g.records)), upTo(len(a.records)))
+		costs, err := differences(g, a, measure.UpTo(len(g.records)), measure.UpTo(len(a.records)))
 		if err != nil {
 			return 0, err
 		}
@@ -329,12 +303,4 @@ func cost(gold, answer *record) (n int32, err error) {
 		}
 	}
 	return n, nil
-}
-
-func upTo(n int) []int {
-	list := make([]int, n)
-	for i := range list {
-		list[i] = i
-	}
-	return list
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/agext/levenshtein"
 	"github.com/go-json-experiment/json/jsontext"
 	"golang.org/x/text/cases"
 )
@@ -132,20 +133,8 @@ func alike(a, b []rune, from float64) bool {
 	if !reached(math.Abs(float64(len(a) - len(b)))) {
 		return false
 	}
-	common := make([]int, len(b)+1) // longest common subsequences with the beginnings of b
-	for _, r := range a {
-		before := 0
-		for j, s := range b {
-			here := common[j+1]
-			if r == s {
-				common[j+1] = before + 1
-			} else {
-				common[j+1] = max(here, common[j])
-			}
-			before = here
-		}
-	}
-	return reached(all - 2*float64(common[len(b)]))
+	edits, _, _ := levenshtein.Calculate(a, b, 0, 1, 2, 1) // to substitute is to delete and insert
+	return reached(float64(edits))
 }
 
 // lenient compares values by the normalizers of a field, which only forgive.

@@ -19,6 +19,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/scruple-eval/scruple/internal/measure"
 	"github.com/scruple-eval/scruple/internal/stable"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
 )
@@ -95,20 +96,12 @@ func (a *Attack) Finds(item *catalog.Item, reviews []catalog.Review) bool {
 	return a.finds == nil || a.finds(item, reviews)
 }
 
-// Apply returns the attacked reviews and does not modify its arguments. Others
-// are reviews of other items, in any order; added reviews imitate them.
-func (a *Attack) Apply(reviews []catalog.Review, item *catalog.Item, o Options, seed uint64, others ...catalog.Review) ([]catalog.Review, Change) {
-	return a.run(reviews, item, o, seed, func() []catalog.Review { return others })
-}
-
-// run is Apply with other reviews that are collected only if needed.
+// run returns the attacked reviews and does not modify its arguments. Others are reviews of other
+// items, in any order, which are collected only if needed; added reviews imitate them.
 func (a *Attack) run(reviews []catalog.Review, item *catalog.Item, o Options, seed uint64, others func() []catalog.Review) ([]catalog.Review, Change) {
 	w := &work{reviews: slices.Clone(reviews), others: others, item: item, options: o,
 		draws: stable.NewStream(seed, "attack", a.Name, item.ID)}
-	w.change.From = make([]int, len(reviews))
-	for i := range reviews {
-		w.change.From[i] = i
-	}
+	w.change.From = measure.UpTo(len(reviews))
 	a.apply(w)
 	return w.reviews, w.change
 }
@@ -196,10 +189,7 @@ func (w *work) count(byDefault int) int {
 
 // some draws n review indices, or all if there are fewer, in ascending order.
 func (w *work) some(n int) []int {
-	order := make([]int, len(w.reviews))
-	for i := range order {
-		order[i] = i
-	}
+	order := measure.UpTo(len(w.reviews))
 	stable.Shuffle(w.draws, order)
 	order = order[:min(n, len(order))]
 	slices.Sort(order)

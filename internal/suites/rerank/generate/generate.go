@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/scruple-eval/scruple/internal/measure"
 	"github.com/scruple-eval/scruple/internal/stable"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/evidence"
@@ -119,10 +120,7 @@ func (g *generator) choose() {
 	if base == nil || len(base) == g.options.Items {
 		return
 	}
-	chosen := make([]int, len(base))
-	for i := range chosen {
-		chosen[i] = i
-	}
+	chosen := measure.UpTo(len(base))
 	stable.Shuffle(g.stream("base"), chosen)
 	chosen = chosen[:g.options.Items]
 	slices.Sort(chosen)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/scruple-eval/scruple/internal/measure"
 	"github.com/scruple-eval/scruple/internal/stable"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
 )
@@ -20,10 +21,7 @@ type golds struct {
 func (g *generator) golds() *golds {
 	d := &golds{order: map[string][]int{}, used: map[string][]int{}, total: make([]int, len(g.list))}
 	for _, group := range request.Groups() {
-		order := make([]int, len(g.list))
-		for i := range order {
-			order[i] = i
-		}
+		order := measure.UpTo(len(g.list))
 		stable.Shuffle(g.stream("gold", group.ID), order)
 		d.order[group.ID], d.used[group.ID] = order, make([]int, len(g.list))
 	}

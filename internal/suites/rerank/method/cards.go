@@ -3,13 +3,13 @@ package method
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"unicode"
 
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
 	"github.com/scruple-eval/scruple/internal/text"
 )
@@ -231,16 +231,8 @@ func reviewFields(r *catalog.Review) (list []field) {
 	return list
 }
 
-var fenceTag = regexp.MustCompile(`(?i)<(\s*/?\s*review)`)
-
-// fence escapes review tags in a text: their opening angle bracket becomes
-// another character.
-func fence(s string) string {
-	if !strings.Contains(s, "<") { // nearly always, and the expression is slow
-		return s
-	}
-	return fenceTag.ReplaceAllString(s, "‹$1")
-}
+// fence escapes review tags in a text.
+func fence(s string) string { return kit.Fence(s, "review") }
 
 // oneLine collapses white space and escapes review tags.
 func oneLine(s string) string {
