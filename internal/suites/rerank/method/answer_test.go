@@ -305,6 +305,9 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 		}
 		prose := rapid.String().Draw(t, "prose")
 		form := rapid.SampledFrom(slices.Sorted(maps.Keys(forms))).Draw(t, "form")
+		if form == "json" {
+			prose = strings.ReplaceAll(prose, "{", "(") // an object that is not closed holds all that follows: the answer was cut
+		}
 		got, err := method.ReadRanking(prose+"\n"+forms[form](texts), n)
 		if err != nil || !slices.Equal(got.Places, want) {
 			t.Fatalf("%s: %v reads as %v, %v", form, want, got, err)
