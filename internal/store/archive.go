@@ -388,14 +388,12 @@ func (db *DB) rowsOf(ctx context.Context, run *Run, table string) (columns func(
 // keysOf yields the hashes of the keys of a run's answers that may be taken, in order.
 func (db *DB) keysOf(ctx context.Context, run *Run) iter.Seq2[[]any, error] {
 	return func(yield func([]any, error) bool) {
+		var key string
 		var keys []int64
-		for key, err := range query(ctx, db, `SELECT c.key FROM `+planned+`calls c ON c.trial = t.id WHERE t.run = ? AND c.error_kind = '' AND c.source IS NULL AND t.question <> ?`,
-			[]any{run, distrusted}, func(rows *sql.Rows) (s string, err error) { return s, rows.Scan(&s) }) {
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			keys = append(keys, keyHash(key))
+		if err := db.visit(ctx, `SELECT c.key FROM `+planned+`calls c ON c.trial = t.id WHERE t.run = ? AND c.error_kind = '' AND c.source IS NULL AND t.question <> ?`,
+			[]any{run, distrusted}, []any{&key}, func() { keys = append(keys, keyHash(key)) }); err != nil {
+			yield(nil, err)
+			return
 		}
 		slices.Sort(keys)
 		for _, k := range slices.Compact(keys) {

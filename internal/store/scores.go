@@ -105,13 +105,10 @@ func (db *DB) OtherScores(ctx context.Context, run *Run, scores iter.Seq2[eval.S
 	}
 	left := map[key]eval.Hash{}
 	for _, ofCase := range []bool{false, true} {
-		for r, err := range query(ctx, db, `SELECT s.trial, s.data FROM `+scoreRow{ofCase: ofCase}.table()+` s JOIN trials t ON t.id = s.trial WHERE t.run = ?`, []any{run}, func(rows *sql.Rows) (r scoreRow, err error) {
-			return r, rows.Scan(&r.trial, &r.data)
-		}) {
-			if err != nil {
-				return nil, err
-			}
-			left[key{r.trial, ofCase}] = eval.HashOf([]byte(r.data))
+		r := scoreRow{ofCase: ofCase}
+		if err := db.visit(ctx, `SELECT s.trial, s.data FROM `+r.table()+` s JOIN trials t ON t.id = s.trial WHERE t.run = ?`, []any{run},
+			[]any{&r.trial, &r.data}, func() { left[key{r.trial, ofCase}] = eval.HashOf([]byte(r.data)) }); err != nil {
+			return nil, err
 		}
 	}
 	for r, err := range scoreRows(run, scores) {

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 )
@@ -34,47 +33,32 @@ type SessionError struct {
 func (db *DB) Sessions(ctx context.Context, run *Run) ([]Session, error) {
 	index := map[int64]int{}
 	var list []Session
+	var s Session
+	var id int64
 	const from = ` FROM sessions s JOIN attempts a ON a.session = s.id JOIN trials t ON t.id = a.trial WHERE s.run = ? `
-	for s, err := range query(ctx, db, `SELECT s.id, s.process, min(a.sent_at), max(a.sent_at), count(*),
+	err := db.visit(ctx, `SELECT s.id, s.process, min(a.sent_at), max(a.sent_at), count(*),
 		count(*) - count(DISTINCT a.trial || ' ' || a.stage || ' ' || a.step), count(*) FILTER (WHERE a.ended AND a.error_kind = ''), count(DISTINCT t.item)`+from+
-		`GROUP BY s.id ORDER BY s.id`, []any{run}, func(rows *sql.Rows) (s Session, err error) {
-		var id int64
-		err = rows.Scan(&id, &s.Process, &s.First, &s.Last, &s.Requests, &s.Retries, &s.Answers, &s.Items)
-		index[id] = len(list)
-		return s, err
-	}) {
-		if err != nil {
-			return nil, err
-		}
-		s.N = len(list) + 1
+		`GROUP BY s.id ORDER BY s.id`, []any{run}, []any{&id, &s.Process, &s.First, &s.Last, &s.Requests, &s.Retries, &s.Answers, &s.Items}, func() {
+		index[id], s.N = len(list), len(list)+1
 		list = append(list, s)
+	})
+	var ended SessionError
+	if err == nil {
+		err = db.visit(ctx, `SELECT s.id, a.error_kind, count(*)`+from+`AND NOT (a.ended AND a.error_kind = '')
+			GROUP BY s.id, a.error_kind ORDER BY s.id, a.error_kind`, []any{run}, []any{&id, &ended.Kind, &ended.Requests}, func() {
+			s := &list[index[id]]
+			s.Errors = append(s.Errors, ended)
+		})
 	}
-	type row struct {
-		session int64
-		SessionError
-	}
-	for r, err := range query(ctx, db, `SELECT s.id, a.error_kind, count(*)`+from+`AND NOT (a.ended AND a.error_kind = '')
-		GROUP BY s.id, a.error_kind ORDER BY s.id, a.error_kind`, []any{run}, func(rows *sql.Rows) (r row, err error) {
-		return r, rows.Scan(&r.session, &r.Kind, &r.Requests)
-	}) {
-		if err != nil {
-			return nil, err
-		}
-		s := &list[index[r.session]]
-		s.Errors = append(s.Errors, r.SessionError)
-	}
-	for r, err := range query(ctx, db, `SELECT first, count(*) FROM (SELECT min(s.id) AS first`+from+`GROUP BY t.item) AS items GROUP BY first`, []any{run}, func(rows *sql.Rows) (r row, err error) {
-		return r, rows.Scan(&r.session, &r.Requests)
-	}) {
-		if err != nil {
-			return nil, err
-		}
-		list[index[r.session]].New = r.Requests
+	var n int
+	if err == nil {
+		err = db.visit(ctx, `SELECT first, count(*) FROM (SELECT min(s.id) AS first`+from+`GROUP BY t.item) AS items GROUP BY first`,
+			[]any{run}, []any{&id, &n}, func() { list[index[id]].New = n })
 	}
 	sum := 0
 	for i := range list {
 		sum += list[i].New
 		list[i].Done = sum
 	}
-	return list, nil
+	return list, err
 }

@@ -68,20 +68,11 @@ func (db *DB) Entrusted(ctx context.Context, run *Run) (has bool, err error) {
 // with the version of the program, a blank, and a text that differs whenever the run was
 // entrusted again.
 func (db *DB) OfWorkers(ctx context.Context) (map[int64]string, error) {
+	var run int64
+	var process string
 	runs := map[int64]string{}
-	type lease struct {
-		run  int64
-		when string
-	}
-	for l, err := range query(ctx, db, `SELECT run, process FROM leases WHERE holder = ? AND process <> ?`, []any{Workers, stopping}, func(rows *sql.Rows) (l lease, err error) {
-		return l, rows.Scan(&l.run, &l.when)
-	}) {
-		if err != nil {
-			return nil, err
-		}
-		runs[l.run] = l.when
-	}
-	return runs, nil
+	return runs, db.visit(ctx, `SELECT run, process FROM leases WHERE holder = ? AND process <> ?`, []any{Workers, stopping},
+		[]any{&run, &process}, func() { runs[run] = process })
 }
 
 // RunNumbered finds a run by its number.
