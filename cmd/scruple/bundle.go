@@ -17,6 +17,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/appendix"
 	"github.com/scruple-eval/scruple/internal/bundle"
 	"github.com/scruple-eval/scruple/internal/disk"
+	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/report"
 	"github.com/scruple-eval/scruple/internal/store"
@@ -113,7 +114,7 @@ func (a *app) bundleEnv() bundle.Env {
 // people gives a run the agreement of people, and returns how many of their verdicts the
 // store lacks. It stores nothing.
 func (a *app) people(ctx context.Context, db *store.DB, r *experiment.Run) (lacks int, err error) {
-	err = takePeoplesVerdicts(ctx, db, r, a.noAgreement, func(_ string, list []store.PersonVerdict, _ int) error {
+	err = takePeoplesVerdicts(ctx, db, r, a.noAgreement, func(_ string, list []eval.PersonVerdict, _ int) error {
 		n, err := db.NotInForce(ctx, r.Record, list)
 		lacks += n
 		return err

@@ -163,12 +163,8 @@ func (a *app) against(ctx context.Context, arg string, from source, baseline str
 	if err != nil {
 		return nil, err
 	}
-	base := &report.Baseline{Run: older.Run.ID, Version: older.Run.Version, Days: int(r.CreatedAt.Sub(older.Run.CreatedAt).Hours() / 24),
-		Compared: changes.Compared, Worse: changes.Worse, Better: changes.Better, Equal: changes.Equal}
-	for _, c := range changes.Items {
-		base.Changed = append(base.Changed, report.ChangedItem(c))
-	}
-	return base, nil
+	days := int(r.CreatedAt.Sub(older.Run.CreatedAt).Hours() / 24)
+	return &report.Baseline{Run: older.Run.ID, Version: older.Run.Version, Days: days, Changes: changes}, nil
 }
 
 // recordRules records in the history of a run that its results were seen under other

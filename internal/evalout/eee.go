@@ -112,7 +112,7 @@ func modelOf(a Arm) string {
 	return a.Model
 }
 
-func eeeInstances(w io.Writer, r Run, t Trial, stamp string) (unscored int, err error) {
+func eeeInstances(w io.Writer, r Run, t eval.ScoredTrial, stamp string) (unscored int, err error) {
 	x, err := t.Show()
 	if err != nil {
 		return 0, err
@@ -132,7 +132,7 @@ func eeeInstances(w io.Writer, r Run, t Trial, stamp string) (unscored int, err 
 	if t.Outcome.Kind == eval.Failed { // the schema has no instance without a score
 		return 1, nil
 	}
-	names, by := t.values()
+	names, by := values(t.Scores)
 	for _, name := range names {
 		x := by[name].number()
 		if math.IsNaN(x) {

@@ -12,29 +12,14 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 )
 
-// Changes are what became of the items between two runs.
-type Changes struct {
-	Compared             *analyse.Analysis // of the arms, see CompareRuns
-	Worse, Better, Equal int
-	// Items are those with another score, the worst first.
-	Items []Change
-}
-
-// A Change is an item whose score by the first primary metric is another.
-type Change struct {
-	Item, Arm     string
-	Was, Now      float64
-	Before, After string // the answers of the first replicate, of as many as were asked for
-}
-
 // ChangesOf compares two runs as [Experiment.CompareRuns] does and lists the items that
 // changed by the first primary metric, with the answers of the first few.
-func (x *Experiment) ChangesOf(ctx context.Context, older, newer Side, few int) (*Changes, error) {
+func (x *Experiment) ChangesOf(ctx context.Context, older, newer Side, few int) (*analyse.Changes, error) {
 	compared, err := x.CompareRuns(ctx, older, newer)
 	if err != nil {
 		return nil, err
 	}
-	all := &Changes{Compared: compared}
+	all := &analyse.Changes{Compared: compared}
 	metric, _ := x.Suite.Metric(x.Primary[0])
 	if metric.Estimate != nil {
 		return all, nil
@@ -47,7 +32,7 @@ func (x *Experiment) ChangesOf(ctx context.Context, older, newer Side, few int) 
 	if err != nil {
 		return nil, err
 	}
-	gain := func(c Change) float64 {
+	gain := func(c analyse.Change) float64 {
 		if metric.HigherIsBetter {
 			return c.Now - c.Was
 		}
@@ -62,7 +47,7 @@ func (x *Experiment) ChangesOf(ctx context.Context, older, newer Side, few int) 
 		for _, it := range x.Items() {
 			before, ok1 := was[[2]string{b, it.ID}]
 			after, ok2 := now[[2]string{a, it.ID}]
-			c := Change{Item: it.ID, Arm: a, Was: before.Num / before.Den, Now: after.Num / after.Den}
+			c := analyse.Change{Item: it.ID, Arm: a, Was: before.Num / before.Den, Now: after.Num / after.Den}
 			switch g := gain(c); {
 			case !ok1 || !ok2:
 				continue
@@ -77,7 +62,7 @@ func (x *Experiment) ChangesOf(ctx context.Context, older, newer Side, few int) 
 			all.Items = append(all.Items, c)
 		}
 	}
-	slices.SortStableFunc(all.Items, func(a, b Change) int {
+	slices.SortStableFunc(all.Items, func(a, b analyse.Change) int {
 		return cmp.Or(cmp.Compare(gain(a), gain(b)), strings.Compare(a.Item, b.Item), strings.Compare(a.Arm, b.Arm))
 	})
 	for i := range min(few, len(all.Items)) {

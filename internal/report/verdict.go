@@ -217,19 +217,8 @@ func property(s string) string { return ofProperty.Replace(say.PlainLine(s)) }
 // A Baseline is an earlier run to compare with, for the comment on a pull request.
 type Baseline struct {
 	Run, Version string
-	Days         int               // that its run began before
-	Compared     *analyse.Analysis // as the command compare has it
-	Worse        int
-	Better       int
-	Equal        int
-	Changed      []ChangedItem // the worst first
-}
-
-// A ChangedItem is an item with another score.
-type ChangedItem struct {
-	Item, Arm     string
-	Was, Now      float64
-	Before, After string // answers
+	Days         int // that its run began before
+	*analyse.Changes
 }
 
 // Comment writes the comment on a pull request: the verdict, what changed against a baseline,
@@ -318,21 +307,21 @@ func (m *markdown) baseline(b *builder, base *Baseline, shown int) {
 		m.table(t)
 	}
 	m.list("!", base.Compared.Warnings)
-	if len(base.Changed) == 0 {
+	if len(base.Items) == 0 {
 		m.para(plain, say.Plural(base.Equal, "item is", "items are")+" as before.")
 		return
 	}
-	title := fmt.Sprintf("%s: %d worse, %d better; %d as before", say.Plural(len(base.Changed), "item changed", "items changed"), base.Worse, base.Better, base.Equal)
+	title := fmt.Sprintf("%s: %d worse, %d better; %d as before", say.Plural(len(base.Items), "item changed", "items changed"), base.Worse, base.Better, base.Equal)
 	m.fold(title, func() {
 		t := newTable("", "Item", "Arm", ">Was", ">Now", "Answer before", "Answer now")
 		const long = 120
-		for _, c := range base.Changed[:min(shown, len(base.Changed))] {
+		for _, c := range base.Items[:min(shown, len(base.Items))] {
 			t.add(words(c.Item), words(c.Arm), words(say.Short(c.Was)), words(say.Short(c.Now)), words(text.Shorten(c.Before, long)), words(text.Shorten(c.After, long)))
 		}
 		if len(t.Rows) > 0 {
 			m.table(t)
 		}
-		if left := len(base.Changed) - shown; left > 0 {
+		if left := len(base.Items) - shown; left > 0 {
 			m.para(plain, "and "+say.Plural(left, "more item", "more items")+", better than these")
 		}
 	})

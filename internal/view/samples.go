@@ -188,7 +188,6 @@ type samplesData struct {
 	Heads                           []head
 	Rows                            []listed
 	Facets                          []facet
-	Partial                         bool
 	CSV, JSONL, Texts               string
 	Unfinished                      bool
 	store.Tally
@@ -211,7 +210,7 @@ func (v *Viewer) showSamples(r *request, s state, x *index, all, rows []int32, t
 		}
 	}
 	shown, heads := v.heads(r, x, s, briefs)
-	data := samplesData{Query: s.q, Sort: s.sort, Cols: strings.Join(s.cols, ","), Wrong: wrong, Heads: heads, Partial: partial,
+	data := samplesData{Query: s.q, Sort: s.sort, Cols: strings.Join(s.cols, ","), Wrong: wrong, Heads: heads,
 		Text: s.text, Count: describe(total, r.run.Trials), CSV: export("csv", ""), JSONL: export("jsonl", ""), Texts: export("csv", "1")}
 	if s.text == "" {
 		data.pager = newPager(s.page, total, rowsPerPage, func(page int) string {
