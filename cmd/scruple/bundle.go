@@ -32,22 +32,14 @@ func bundleVerb(a *app) *cobra.Command {
 		if output == "" {
 			return errors.New("bundle: give the file to write with --out, such as --out study.zip")
 		}
-		return a.bundle(c.Context(), args[0], output)
+		return a.on(aRun, func(o *opened) error { return a.bundle(o, output) })(c, args)
 	})
 	c.Flags().StringVar(&output, "out", "", "file to write")
 	return c
 }
 
-func (a *app) bundle(ctx context.Context, arg, output string) error {
-	from, err := a.locate(ctx, arg)
-	if err != nil {
-		return err
-	}
-	db, r, err := a.findRun(ctx, arg)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
+func (a *app) bundle(o *opened, output string) error {
+	ctx, db, r, from := o.ctx, o.db, o.run, o.from
 	from.overrides = slices.Clone(r.Overrides)
 	for _, o := range a.overrides {
 		if !slices.Contains(from.overrides, o) {
@@ -62,12 +54,8 @@ func (a *app) bundle(ctx context.Context, arg, output string) error {
 	if err := checkOut(output, from); err != nil {
 		return err
 	}
-	env := a.bundleEnv()
 	var missing []appendix.Missing
-	env.Outputs = func(ctx context.Context, db *store.DB, r *experiment.Run, result experiment.Result) (list []bundle.Output, err error) {
-		list, missing, err = bundleOutputs(ctx, db, r, result)
-		return list, err
-	}
+	env := a.bundleEnv(&missing)
 	if env.Private, err = a.private(x, from); err != nil {
 		return err
 	}
@@ -103,10 +91,11 @@ func (a *app) noteTest(ctx context.Context, db *store.DB, name string) error {
 	return err
 }
 
-func (a *app) bundleEnv() bundle.Env {
+// bundleEnv says how bundles are made. missing gets what people have not written.
+func (a *app) bundleEnv(missing *[]appendix.Missing) bundle.Env {
 	return bundle.Env{Experiment: experimentEnv(), Samples: samplesPerArm, People: a.people,
-		Outputs: func(ctx context.Context, db *store.DB, r *experiment.Run, result experiment.Result) ([]bundle.Output, error) {
-			list, _, err := bundleOutputs(ctx, db, r, result)
+		Outputs: func(ctx context.Context, db *store.DB, r *experiment.Run, result experiment.Result) (list []bundle.Output, err error) {
+			list, *missing, err = bundleOutputs(ctx, db, r, result)
 			return list, err
 		}}
 }
@@ -207,7 +196,7 @@ func (a *app) verify(ctx context.Context, file, expect string) error {
 	if sum, err := hex.DecodeString(expect); err != nil || expect != "" && len(sum) != sha256.Size {
 		return fmt.Errorf("verify: --expect %s: want a SHA-256, %d hexadecimal digits, as bundle printed it", text.Shorten(expect, 100), 2*sha256.Size)
 	}
-	v, err := bundle.Verify(ctx, file, a.bundleEnv())
+	v, err := bundle.Verify(ctx, file, a.bundleEnv(new([]appendix.Missing)))
 	if err != nil {
 		return fmt.Errorf("verify: %w", err)
 	}

@@ -114,7 +114,7 @@ func (db *DB) Transcript(ctx context.Context, run *Run, id int64, skip, limit in
 	if err := db.get(ctx, `SELECT count(*) FROM trials t JOIN calls c ON c.trial = t.id WHERE `+oneTrial, []any{run, id}, &total); err != nil {
 		return nil, 0, err
 	}
-	calls, err = collect(db.calls(ctx, `calls c JOIN trials t ON t.id = c.trial WHERE t.run = ? AND c.id IN
+	calls, err = Collect(db.calls(ctx, `calls c JOIN trials t ON t.id = c.trial WHERE t.run = ? AND c.id IN
 		(SELECT id FROM calls WHERE trial = ? ORDER BY stage DESC, id LIMIT ? OFFSET ?) ORDER BY c.stage DESC, c.id`, run, id, limit, skip))
 	if err != nil {
 		return nil, 0, err

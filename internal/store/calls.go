@@ -27,7 +27,7 @@ type callSum struct {
 // CallSums sums the calls of a run. It reads them once for all sums: most of the cost is
 // reading the rows.
 func (db *DB) CallSums(ctx context.Context, run *Run) (CallSums, error) {
-	return collect(query(ctx, db, `SELECT s.*, f.item, f.replicate FROM (
+	return Collect(query(ctx, db, `SELECT s.*, f.item, f.replicate FROM (
 		SELECT arm, stage, model, model_version, answered, count(*), sum(CASE WHEN attempts > sent THEN attempts ELSE sent END), sum(input_tokens), sum(output_tokens),
 			sum(cached_tokens), sum(reasoning_tokens), total(cost_usd), count(*) FILTER (WHERE cost_usd IS NULL AND answered), count(*) FILTER (WHERE usage_flags & 4 <> 0),
 			count(source), total(CASE WHEN source IS NULL THEN 0 ELSE cost_usd END), count(*) FILTER (WHERE cut) > 0, min(place) AS place

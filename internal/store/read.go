@@ -187,8 +187,8 @@ func (db *DB) get(ctx context.Context, text string, args []any, into ...any) err
 	return db.explain(db.sql.QueryRowContext(ctx, text, args...).Scan(into...))
 }
 
-// collect returns all rows of a query with a small result.
-func collect[T any](rows iter.Seq2[T, error]) (list []T, err error) {
+// Collect returns all rows of a query with a small result.
+func Collect[T any](rows iter.Seq2[T, error]) (list []T, err error) {
 	for v, err := range rows {
 		if err != nil {
 			return nil, err
@@ -200,7 +200,7 @@ func collect[T any](rows iter.Seq2[T, error]) (list []T, err error) {
 
 // column returns the only column of a query with a small result.
 func column[T any](ctx context.Context, db *DB, text string, args ...any) ([]T, error) {
-	return collect(query(ctx, db, text, args, func(rows *sql.Rows) (v T, err error) { return v, rows.Scan(&v) }))
+	return Collect(query(ctx, db, text, args, func(rows *sql.Rows) (v T, err error) { return v, rows.Scan(&v) }))
 }
 
 // Cases yields every case of the run with an outcome, in plan order.

@@ -54,7 +54,7 @@ func (j *Journal) Take(ctx context.Context, c *eval.Call, other, shared bool) (b
 	var found []candidate
 	text, args := candidates(j.run, c, other, shared)
 	for _, db := range in {
-		list, err := collect(query(ctx, db, text, args, func(rows *sql.Rows) (f candidate, err error) {
+		list, err := Collect(query(ctx, db, text, args, func(rows *sql.Rows) (f candidate, err error) {
 			f.db = db
 			return f, rows.Scan(&f.id, &f.arm, &f.run, &f.parts, &f.n)
 		}))
@@ -215,7 +215,7 @@ func (db *DB) Answer(ctx context.Context, key string, stage eval.Stage, step str
 
 // Reused counts the answers that the trials of a run's plan took, by run.
 func (db *DB) Reused(ctx context.Context, run *Run) ([]eval.Reuse, error) {
-	return collect(query(ctx, db, `SELECT r.id, count(*), total(c.cost_usd), count(*) - count(c.cost_usd), count(*) FILTER (WHERE c.provider = 'run') FROM `+planned+`calls c ON c.trial = t.id
+	return Collect(query(ctx, db, `SELECT r.id, count(*), total(c.cost_usd), count(*) - count(c.cost_usd), count(*) FILTER (WHERE c.provider = 'run') FROM `+planned+`calls c ON c.trial = t.id
 		JOIN runs r ON r.n = c.source_run WHERE `+inPlan+inForce+` AND c.stage <> 'embed' GROUP BY r.n ORDER BY r.n`,
 		[]any{run}, func(rows *sql.Rows) (u eval.Reuse, err error) {
 			return u, rows.Scan(&u.Run, &u.Answers, &u.CostUSD, &u.Unpriced, &u.Planned)

@@ -77,7 +77,7 @@ func (db *DB) OfWorkers(ctx context.Context) (map[int64]string, error) {
 
 // RunNumbered finds a run by its number.
 func (db *DB) RunNumbered(ctx context.Context, n int64) (*Run, error) {
-	return db.firstRun(ctx, fmt.Sprintf("run %d", n), func(*Run) bool { return true }, `WHERE n = ?`, n)
+	return db.firstRun(ctx, fmt.Sprintf("run %d", n), anyRun, `WHERE n = ?`, n)
 }
 
 // AskToStop has workers begin nothing more of a run, and give its work back.
@@ -200,7 +200,7 @@ type Count struct {
 
 // CountDone counts the trials that have an outcome, by arm.
 func (db *DB) CountDone(ctx context.Context, run *Run) ([]Count, error) {
-	return collect(query(ctx, db, `SELECT t.arm, count(o.trial), count(*) FILTER (WHERE o.kind = 'failed'), count(j.trial) FROM trials t
+	return Collect(query(ctx, db, `SELECT t.arm, count(o.trial), count(*) FILTER (WHERE o.kind = 'failed'), count(j.trial) FROM trials t
 		LEFT JOIN outcomes o ON o.trial = t.id LEFT JOIN judged j ON j.trial = t.id WHERE `+inPlan+` GROUP BY t.arm`, []any{run}, func(rows *sql.Rows) (c Count, err error) {
 		return c, rows.Scan(&c.Arm, &c.Done, &c.Failed, &c.Judged)
 	}))
