@@ -23,6 +23,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/annotate"
 	"github.com/scruple-eval/scruple/internal/disk"
+	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/say"
 	"github.com/scruple-eval/scruple/internal/serve"
@@ -265,7 +266,7 @@ func (a *app) subjects(ctx context.Context, arg string, x *experiment.Experiment
 
 // addPeoplesVerdicts stores the answers of people about the run as verdicts, with messages.
 func (a *app) addPeoplesVerdicts(ctx context.Context, db *store.DB, r *experiment.Run) error {
-	return takePeoplesVerdicts(ctx, db, r, a.noAgreement, func(task string, list []store.PersonVerdict, stale int) error {
+	return takePeoplesVerdicts(ctx, db, r, a.noAgreement, func(task string, list []eval.PersonVerdict, stale int) error {
 		added, err := r.AddVerdicts(ctx, list)
 		if added > 0 {
 			a.say("task %s: %s of people added", task, text.Plural(added, "verdict", "verdicts"))
@@ -282,17 +283,14 @@ func (a *app) noAgreement(err error) { a.warn("warning: no agreement of people: 
 // takePeoplesVerdicts passes the answers of people about the run as verdicts to take, and
 // gives the run their agreement. What cannot be compared is passed to warn: it concerns no
 // score.
-func takePeoplesVerdicts(ctx context.Context, db *store.DB, r *experiment.Run, warn func(error), take func(task string, list []store.PersonVerdict, stale int) error) error {
+func takePeoplesVerdicts(ctx context.Context, db *store.DB, r *experiment.Run, warn func(error), take func(task string, list []eval.PersonVerdict, stale int) error) error {
 	place := annotate.At(r.File, r.Study, db.Path(), time.Now)
 	for _, t := range r.Study.Annotation {
 		list, stale, err := place.Verdicts(t, r.Subjects(ctx))
 		if err != nil {
 			return err
 		}
-		of := mapped(list, func(v annotate.Placed) store.PersonVerdict {
-			return store.PersonVerdict{Trial: v.Trial, Verdict: v.Verdict}
-		})
-		if err := take(t.Name, of, stale); err != nil {
+		if err := take(t.Name, list, stale); err != nil {
 			return err
 		}
 	}

@@ -122,6 +122,7 @@ func sourceOf(x *experiment.Experiment, place annotate.Place, subjects annotate.
 func ofRun(ctx context.Context, s *appendix.Source, db *store.DB, x *experiment.Experiment, found *store.Run) error {
 	kept := keptRun{ctx, db, found, x.Study}
 	var err error
+	s.Time = kept.Time
 	if s.Sessions, err = kept.Sessions(); err != nil {
 		return err
 	}

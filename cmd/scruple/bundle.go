@@ -17,6 +17,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/appendix"
 	"github.com/scruple-eval/scruple/internal/bundle"
 	"github.com/scruple-eval/scruple/internal/disk"
+	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/report"
 	"github.com/scruple-eval/scruple/internal/store"
@@ -31,22 +32,14 @@ func bundleVerb(a *app) *cobra.Command {
 		if output == "" {
 			return errors.New("bundle: give the file to write with --out, such as --out study.zip")
 		}
-		return a.bundle(c.Context(), args[0], output)
+		return a.on(aRun, func(o *opened) error { return a.bundle(o, output) })(c, args)
 	})
 	c.Flags().StringVar(&output, "out", "", "file to write")
 	return c
 }
 
-func (a *app) bundle(ctx context.Context, arg, output string) error {
-	from, err := a.locate(ctx, arg)
-	if err != nil {
-		return err
-	}
-	db, r, err := a.findRun(ctx, arg)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
+func (a *app) bundle(o *opened, output string) error {
+	ctx, db, r, from := o.ctx, o.db, o.run, o.from
 	from.overrides = slices.Clone(r.Overrides)
 	for _, o := range a.overrides {
 		if !slices.Contains(from.overrides, o) {
@@ -61,12 +54,8 @@ func (a *app) bundle(ctx context.Context, arg, output string) error {
 	if err := checkOut(output, from); err != nil {
 		return err
 	}
-	env := a.bundleEnv()
 	var missing []appendix.Missing
-	env.Outputs = func(ctx context.Context, db *store.DB, r *experiment.Run, result experiment.Result) (list []bundle.Output, err error) {
-		list, missing, err = bundleOutputs(ctx, db, r, result)
-		return list, err
-	}
+	env := a.bundleEnv(&missing)
 	if env.Private, err = a.private(x, from); err != nil {
 		return err
 	}
@@ -102,10 +91,11 @@ func (a *app) noteTest(ctx context.Context, db *store.DB, name string) error {
 	return err
 }
 
-func (a *app) bundleEnv() bundle.Env {
+// bundleEnv says how bundles are made. missing gets what people have not written.
+func (a *app) bundleEnv(missing *[]appendix.Missing) bundle.Env {
 	return bundle.Env{Experiment: experimentEnv(), Samples: samplesPerArm, People: a.people,
-		Outputs: func(ctx context.Context, db *store.DB, r *experiment.Run, result experiment.Result) ([]bundle.Output, error) {
-			list, _, err := bundleOutputs(ctx, db, r, result)
+		Outputs: func(ctx context.Context, db *store.DB, r *experiment.Run, result experiment.Result) (list []bundle.Output, err error) {
+			list, *missing, err = bundleOutputs(ctx, db, r, result)
 			return list, err
 		}}
 }
@@ -113,7 +103,7 @@ func (a *app) bundleEnv() bundle.Env {
 // people gives a run the agreement of people, and returns how many of their verdicts the
 // store lacks. It stores nothing.
 func (a *app) people(ctx context.Context, db *store.DB, r *experiment.Run) (lacks int, err error) {
-	err = takePeoplesVerdicts(ctx, db, r, a.noAgreement, func(_ string, list []store.PersonVerdict, _ int) error {
+	err = takePeoplesVerdicts(ctx, db, r, a.noAgreement, func(_ string, list []eval.PersonVerdict, _ int) error {
 		n, err := db.NotInForce(ctx, r.Record, list)
 		lacks += n
 		return err
@@ -206,7 +196,7 @@ func (a *app) verify(ctx context.Context, file, expect string) error {
 	if sum, err := hex.DecodeString(expect); err != nil || expect != "" && len(sum) != sha256.Size {
 		return fmt.Errorf("verify: --expect %s: want a SHA-256, %d hexadecimal digits, as bundle printed it", text.Shorten(expect, 100), 2*sha256.Size)
 	}
-	v, err := bundle.Verify(ctx, file, a.bundleEnv())
+	v, err := bundle.Verify(ctx, file, a.bundleEnv(new([]appendix.Missing)))
 	if err != nil {
 		return fmt.Errorf("verify: %w", err)
 	}

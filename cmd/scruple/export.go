@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +10,6 @@ import (
 	"net/http"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -138,21 +136,7 @@ func (k keptRun) Estimates(metrics ...string) ([]kit.Estimate, error) {
 
 func (k keptRun) Time(micros int64) string { return experiment.Timestamp(micros) }
 
-func (k keptRun) Sessions() ([]kit.Session, error) {
-	stored, err := k.db.Sessions(k.ctx, k.run)
-	if err != nil {
-		return nil, err
-	}
-	var list []kit.Session
-	for _, s := range stored {
-		n := kit.Session{N: s.N, First: experiment.Timestamp(s.First), Last: experiment.Timestamp(s.Last), Requests: s.Requests, Retries: s.Retries, Answers: s.Answers, Items: s.Items, New: s.New, Done: s.Done}
-		for _, e := range s.Errors {
-			n.Errors = append(n.Errors, eval.Level{Name: cmp.Or(string(e.Kind), "interrupted"), Value: strconv.Itoa(e.Requests)})
-		}
-		list = append(list, n)
-	}
-	return list, nil
-}
+func (k keptRun) Sessions() ([]eval.Session, error) { return k.db.Sessions(k.ctx, k.run) }
 
 // exportRecords writes the analysis records of a run.
 func (a *app) exportRecords(w io.Writer, o *opened, format string, vectors bool) error {
@@ -251,13 +235,7 @@ func (a *app) exportRun(o *opened, format, to string, content bool) error {
 	if err != nil {
 		return err
 	}
-	trials := func(yield func(evalout.Trial, error) bool) {
-		for t, err := range r.Trials(o.ctx) {
-			if !yield(evalout.Trial(t), err) {
-				return
-			}
-		}
-	}
+	trials := r.Trials(o.ctx)
 	if format == "otel" {
 		return a.exportOTel(o, run, trials, to, content)
 	}
@@ -307,7 +285,7 @@ func outRun(ctx context.Context, db *store.DB, r *experiment.Run) (evalout.Run, 
 }
 
 // exportOTel sends spans to a server, or writes them to a file, a request on each line.
-func (a *app) exportOTel(o *opened, run evalout.Run, trials iter.Seq2[evalout.Trial, error], to string, content bool) error {
+func (a *app) exportOTel(o *opened, run evalout.Run, trials evalout.Trials, to string, content bool) error {
 	send := func(send func(body []byte) error) error {
 		n, err := evalout.OTel(send, run, trials, o.db.Calls(o.ctx, o.run), content)
 		if err == nil {

@@ -68,19 +68,18 @@ func (a *app) sample(list, sheet, out string, p sampling.Plan) error {
 	if err != nil {
 		return err
 	}
-	made := map[string]func() ([]byte, error){".xlsx": s.Workbook, ".csv": s.CSV, ".json": s.JSON}
-	endings := []string{".xlsx", ".csv", ".json"}
-	for _, ending := range endings {
-		if _, err := os.Lstat(out + ending); !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("%s already exists: a sample is drawn once; choose another name with --out, or move it", out+ending)
+	files := []string{out + ".xlsx", out + ".csv", out + ".json"}
+	for _, file := range files {
+		if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("%s already exists: a sample is drawn once; choose another name with --out, or move it", file)
 		}
 	}
-	for _, ending := range endings {
-		data, err := made[ending]()
-		if err != nil {
-			return err
+	for i, made := range []func() ([]byte, error){s.Workbook, s.CSV, s.JSON} {
+		data, err := made()
+		if err == nil {
+			err = disk.File{Path: files[i], Allow: notOurs}.Write(disk.Bytes(data))
 		}
-		if err := (disk.File{Path: out + ending, Allow: notOurs}).Write(disk.Bytes(data)); err != nil {
+		if err != nil {
 			return err
 		}
 	}
@@ -89,7 +88,7 @@ func (a *app) sample(list, sheet, out string, p sampling.Plan) error {
 		for _, l := range s.Left {
 			a.say("left out: %s: %s", text.Plural(l.Rows, "row", "rows"), l.Why)
 		}
-		a.say("wrote %s", strings.Join([]string{out + ".xlsx", out + ".csv", out + ".json"}, ", "))
+		a.say("wrote %s", strings.Join(files, ", "))
 	})
 }
 

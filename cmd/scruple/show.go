@@ -81,23 +81,22 @@ func (a *app) offerItems(c *cobra.Command, given []string, begin string) (names 
 
 // A listing has the flags of lists.
 type listing struct {
-	worst                      int
+	experiment.Query
 	malformed, refused, failed bool
-	arm, against               string
 }
 
 func (l *listing) flags(c *cobra.Command) {
-	c.Flags().IntVar(&l.worst, "worst", 0, "list this many items on which the arm loses most, or has the worst scores")
+	c.Flags().IntVar(&l.Worst, "worst", 0, "list this many items on which the arm loses most, or has the worst scores")
 	c.Flags().BoolVar(&l.malformed, "malformed", false, "list the trials with a malformed answer")
 	c.Flags().BoolVar(&l.refused, "refused", false, "list the trials in which the model refused")
 	c.Flags().BoolVar(&l.failed, "failed", false, "list the trials that failed")
-	c.Flags().StringVar(&l.arm, "arm", "", "list trials of this arm")
-	c.Flags().StringVar(&l.against, "against", "", "with --worst: compare with this arm")
+	c.Flags().StringVar(&l.Arm, "arm", "", "list trials of this arm")
+	c.Flags().StringVar(&l.Against, "against", "", "with --worst: compare with this arm")
 }
 
 // query returns the query of the flags, or nil if they ask for no list.
 func (l *listing) query(c *cobra.Command, args []string, to rendering) (*experiment.Query, error) {
-	q := &experiment.Query{Worst: l.worst, Arm: l.arm, Against: l.against}
+	q := &l.Query
 	for _, o := range []struct {
 		asked bool
 		kind  eval.OutcomeKind
@@ -114,15 +113,15 @@ func (l *listing) query(c *cobra.Command, args []string, to rendering) (*experim
 		return nil, fmt.Errorf("show: %s is an item to show, and the flags ask for a list: leave one out", args[1])
 	case !lists && len(args) == 1:
 		return nil, errors.New("show needs ITEM, or a list: --worst N, --malformed, --refused or --failed; usage: " + c.UseLine())
-	case !lists && (l.arm != "" || l.against != ""):
+	case !lists && (q.Arm != "" || q.Against != ""):
 		return nil, errors.New("show: --arm and --against are for lists; for an item, name the arms after it")
 	case !lists:
 		return nil, nil
-	case c.Flags().Changed("worst") && l.worst < 1:
-		return nil, fmt.Errorf("--worst %d: give the number of items, 1 or more", l.worst)
-	case l.worst > 0 && len(q.Outcomes) > 0:
+	case c.Flags().Changed("worst") && q.Worst < 1:
+		return nil, fmt.Errorf("--worst %d: give the number of items, 1 or more", q.Worst)
+	case q.Worst > 0 && len(q.Outcomes) > 0:
 		return nil, errors.New("show: --worst and lists of outcomes are separate: give one of them")
-	case l.against != "" && l.worst == 0:
+	case q.Against != "" && q.Worst == 0:
 		return nil, errors.New("show: --against is for --worst")
 	}
 	return q, nil

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -78,11 +77,10 @@ func (a *app) statsNumbers(p procedure.Procedure, o statsOptions) error {
 			input[name] = value
 		}
 	}
-	body, err := json.Marshal(map[string]any{"method": p.Name, "params": params, "input": input})
-	if err != nil {
-		return err
+	c := procedure.Case{Method: p.Name}
+	if c.Params, err = json.Marshal(params); err == nil {
+		c.Input, err = json.Marshal(input)
 	}
-	c, err := procedure.ReadCase(bytes.NewReader(body))
 	if err != nil {
 		return err
 	}

@@ -27,7 +27,7 @@ func TestTexts(t *testing.T) {
 		{"status", map[string]any{"Run": "r", "Suite": "qa", "CreatedAt": "today", "File": "study.yaml", "State": "failures", "Done": 1, "Trials": 2, "Failed": 1, "ToJudge": 1, "JudgeFailed": 2,
 			"JudgeErrors": []eval.JudgeError{{Judge: "j", Verdicts: 1, Reason: "late\nanswer"}}, "Calls": 1, "Tokens": 2, "CostUSD": 0.5, "Unpriced": 1, "Estimated": 1,
 			"Reused":   []eval.Reuse{{Run: "r", Answers: 2}, {Run: "s", Answers: 1, CostUSD: 1}},
-			"Sessions": []store.Session{{N: 1, Requests: 2, Errors: []store.SessionError{{Requests: 1}, {Kind: "timeout", Requests: 2}}}}, "Errors": []store.ErrorCount{{Calls: 3, Text: "no"}},
+			"Sessions": []eval.Session{{N: 1, Requests: 2, Errors: []eval.SessionError{{Requests: 1}, {Kind: "timeout", Requests: 2}}}}, "Errors": []store.ErrorCount{{Calls: 3, Text: "no"}},
 			"Warnings": []string{"cut"}, "Events": []store.Event{{At: time.Unix(0, 0).UTC(), What: "begun", Note: "x"}},
 			"Trend":  []experiment.TrendPoint{{Run: "r", Created: "2026-01-02T03", Metric: "m", Tags: []string{"a", "b"}, Arms: make([]experiment.TrendOfAnArm, 2)}},
 			"Unread": 1, "Command": command, "Arg": "s.yaml"},

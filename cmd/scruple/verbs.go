@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -333,10 +332,4 @@ func servingFlags(c *cobra.Command, s *serve.Config) {
 	c.Flags().StringVar(&s.Cert, "tls-cert", "", "PEM file with the certificate of the server")
 	c.Flags().StringVar(&s.Key, "tls-key", "", "PEM file with the key of the certificate")
 	c.Flags().StringVar(&s.BehindProxy, "behind-proxy", "", "HOST or HOST:PORT that browsers use to reach a reverse proxy in front, which has TLS")
-}
-
-// serve prints the address of the server, once, and answers until the context ends.
-func (a *app) serve(ctx context.Context, s *serve.Server, h http.Handler) error {
-	a.say("%s\nCtrl-C ends it.", s.URL(""))
-	return s.Serve(ctx, h)
 }

@@ -80,13 +80,11 @@ func (a *app) view(ctx context.Context, path, study string, listen serve.Config,
 	}
 	if check {
 		server.Close()
-		a.say("%s", server.URL(""))
-		if a.json {
-			err = printJSON(a.out, map[string]string{"url": server.URL("")})
-		}
+		err := a.result(map[string]string{"url": server.URL("")}, func() { a.say("%s", server.URL("")) })
 		return errors.Join(err, v.Close())
 	}
-	err = a.serve(ctx, server, v)
+	a.say("%s\nCtrl-C ends it.", server.URL(""))
+	err = server.Serve(ctx, v)
 	stop()
 	return errors.Join(err, v.Close())
 }

@@ -29,6 +29,20 @@ func Undefined() Number { return eval.Undefined() }
 // changes its meaning or a new field is required.
 const Format = "scruple-analysis/6"
 
+// Changes are what became of the items between two runs.
+type Changes struct {
+	Compared             *Analysis // of the arms, as the command compare has it
+	Worse, Better, Equal int
+	Items                []Change // those with another score, the worst first
+}
+
+// A Change is an item whose score by the first primary metric is another.
+type Change struct {
+	Item, Arm     string
+	Was, Now      float64
+	Before, After string // the answers of the first replicate, of as many as were asked for
+}
+
 // An Analysis holds everything that a gate reads and a report shows. It contains
 // no times: the same study, data, seed and answers give the same bytes.
 type Analysis struct {

@@ -104,20 +104,6 @@ func (r Replication) reversed() Replication {
 	return r
 }
 
-// Changes are what became of the items between two runs.
-type Changes struct {
-	Compared             *Analysis // of the arms of both
-	Worse, Better, Equal int
-	Items                []Change // with another score, the worst first
-}
-
-// A Change is an item whose score by the first primary metric is another.
-type Change struct {
-	Item, Arm     string
-	Was, Now      float64
-	Before, After string // the answers of the first replicate, of as many as were asked for
-}
-
 // BlindFormat is the format of a [BlindFile].
 const BlindFormat = "scruple-blind/2"
 

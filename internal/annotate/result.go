@@ -334,16 +334,10 @@ func (e *Event) judgement(t study.Task) []byte {
 	return data
 }
 
-// A Placed is a verdict of a person with its trial. A trial without an arm is an item.
-type Placed struct {
-	Trial eval.Trial
-	eval.Verdict
-}
-
 // Verdicts turns the answers to a task into verdicts: step is the task, and round is
 // 1, 2 for the second round, or 3 for the verdict on answers that differ. Answers to
 // what the study no longer shows, and decisions on them, are left out and counted.
-func (p Place) Verdicts(t study.Task, source Shower) (list []Placed, stale int, err error) {
+func (p Place) Verdicts(t study.Task, source Shower) (list []eval.PersonVerdict, stale int, err error) {
 	t = t.Full()
 	q, err := p.readQueue(t)
 	if err != nil || q == nil {
@@ -362,7 +356,7 @@ func (p Place) Verdicts(t study.Task, source Shower) (list []Placed, stale int, 
 				if s.Other != "" { // of two arms, so it concerns the item
 					trial, unit = eval.Trial{Item: s.Item}, s.Arm+" or "+s.Other
 				}
-				list = append(list, Placed{trial, eval.Verdict{Unit: unit, Step: t.Name, Source: eval.ByHuman, By: w.Person, Round: g.pass,
+				list = append(list, eval.PersonVerdict{Trial: trial, Verdict: eval.Verdict{Unit: unit, Step: t.Name, Source: eval.ByHuman, By: w.Person, Round: g.pass,
 					At: g.FinalAt.UTC().Format(time.RFC3339), Data: g.Final.judgement(t)}})
 			}
 		}

@@ -135,9 +135,9 @@ type Given struct {
 
 // A Session is a person's work from the first draft to a break or the end of the server.
 type Session struct {
-	Number     int // from 1, of the sessions with an answer or a note
-	Start, End time.Time
-	Breaks     int // one ends a session; older versions had several in one
+	Number int // from 1, of the sessions with an answer or a note
+	Start  time.Time
+	Breaks int // one ends a session; older versions had several in one
 	// Items are the subjects of new answers in their order, without those of the second
 	// round, which Again counts.
 	Items  []Subject
@@ -205,12 +205,11 @@ func (w *Work) apply(e ledger.Entry) error {
 	case eventStart:
 		w.starts++
 		w.since = 0
-		w.log = append(w.log, Session{id: w.starts, Start: at, End: at})
+		w.log = append(w.log, Session{id: w.starts, Start: at})
 	case eventBreak:
 		w.since = 0
 		w.inSession(at).Breaks++
 	case eventEnd:
-		w.inSession(at)
 	case eventNote:
 		k := noteKey{topic: ev.Topic}
 		if ev.Subject != nil {
@@ -259,14 +258,12 @@ func (w *Work) answer(k slot, e ledger.Entry, ev *Event, at time.Time) {
 	g.Final, g.Skip = ev, ""
 }
 
-// inSession returns the running session, which lasts at least until at.
+// inSession returns the running session.
 func (w *Work) inSession(at time.Time) *Session {
 	if len(w.log) == 0 { // an import has no session
 		w.log = append(w.log, Session{Start: at})
 	}
-	s := &w.log[len(w.log)-1]
-	s.End = at
-	return s
+	return &w.log[len(w.log)-1]
 }
 
 // Sessions lists the sessions in which the person answered or wrote something.

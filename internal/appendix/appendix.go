@@ -33,7 +33,8 @@ type Source struct {
 	Place    annotate.Place
 	Subjects annotate.Source
 	Page     func(path string) (text string, exists bool, err error) // of those that people write
-	Sessions []kit.Session                                           // of the run
+	Sessions []eval.Session                                          // of the run
+	Time     func(micros int64) string                               // of them
 	// Of a run that was scored; nil before it.
 	Analysis *analyse.Analysis
 	Kept     kit.Kept
@@ -295,12 +296,8 @@ func (s Source) declarations() (parts []report.Part, err error) {
 func (s Source) runSessions() []report.Part {
 	t := &eval.Table{Columns: []string{"session", "first request", "last request", "requests", "retries", "answers", "items", "new items", "items since the start", "technical issues"}}
 	for _, x := range s.Sessions {
-		var issues []string
-		for _, e := range x.Errors {
-			issues = append(issues, e.Name+" "+e.Value)
-		}
-		t.Row(eval.Count(x.N), eval.Text(x.First), eval.Text(x.Last), eval.Count(x.Requests), eval.Count(x.Retries), eval.Count(x.Answers), eval.Count(x.Items), eval.Count(x.New), eval.Count(x.Done),
-			eval.Text(cmp.Or(strings.Join(issues, "; "), "none")))
+		t.Row(eval.Count(x.N), eval.Text(s.Time(x.First)), eval.Text(s.Time(x.Last)), eval.Count(x.Requests), eval.Count(x.Retries), eval.Count(x.Answers), eval.Count(x.Items), eval.Count(x.New), eval.Count(x.Done),
+			eval.Text(cmp.Or(x.Issues(), "none")))
 	}
 	if len(t.Rows) == 0 {
 		return []report.Part{prose("The study was not run yet.")}

@@ -53,7 +53,9 @@ func TestAppendices(t *testing.T) {
 	s := source(t)
 	s.Analysis = &analyse.Analysis{Tables: []eval.Table{{Name: "rates", Title: "Rates", Note: "A note.", Columns: []string{"arm", "rate"}, Rows: [][]eval.Cell{{eval.Text("a|b"), eval.Ratio(0.5)}, {eval.Text("# <b>c</b>"), eval.Ratio(0.25)}}}, {Name: "empty", Title: "Exclusions", Columns: []string{"x"}}},
 		Figures: []eval.Figure{{Name: "bars", Title: "Bars", Ticks: []string{"m"}, Bars: true, Series: []eval.Series{{Name: "x", Points: []eval.Point{{X: 0, Measured: eval.Measured{Value: 0.5, Low: 0.25, High: 0.75, N: 8}}}}}}}}
-	s.Sessions = []kit.Session{{N: 1, First: "2026-03-04T10:00:00Z", Last: "2026-03-04T11:00:00Z", Requests: 9, Retries: 2, Answers: 7, Items: 1, New: 1, Done: 1, Errors: []eval.Level{{Name: "rate limited", Value: "2"}}}}
+	s.Time = func(micros int64) string { return time.UnixMicro(micros).UTC().Format(time.RFC3339) }
+	ten := time.Date(2026, 3, 4, 10, 0, 0, 0, time.UTC)
+	s.Sessions = []eval.Session{{N: 1, First: ten.UnixMicro(), Last: ten.Add(time.Hour).UnixMicro(), Requests: 9, Retries: 2, Answers: 7, Items: 1, New: 1, Done: 1, Errors: []eval.SessionError{{Kind: "rate limited", Requests: 2}}}}
 	lock := annotate.Lock{Study: "s", Task: "gold", File: "gold.csv", MD5: "m", SHA256: "s", Subjects: 3, Name: "Anna *Example*", Declaration: "I saw no answer.\n# Not a heading"}
 	if _, err := ledger.Add(s.Place.Ledger, time.Date(2026, 3, 4, 9, 0, 0, 0, time.UTC), "anna", annotate.LockEntry, lock); err != nil {
 		t.Fatal(err)

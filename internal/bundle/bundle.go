@@ -42,7 +42,6 @@ import (
 	"context"
 	"crypto/sha256"
 	_ "embed" // the readme
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -398,8 +397,8 @@ func list(dir string) (files []File, err error) {
 		if err != nil {
 			return err
 		}
-		f.Size, f.Exec = info.Size(), info.Mode().Perm()&0o100 != 0
-		f.SHA256, err = sumFile(p)
+		f.Exec = info.Mode().Perm()&0o100 != 0
+		f.SHA256, f.Size, err = disk.Sum(p)
 		files = append(files, f)
 		return err
 	})
@@ -410,17 +409,6 @@ func list(dir string) (files []File, err error) {
 		}
 	}
 	return files, err
-}
-
-func sumFile(file string) (string, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	sum := sha256.New()
-	_, err = io.Copy(sum, f)
-	return hex.EncodeToString(sum.Sum(nil)), err
 }
 
 // writeBundle replaces a file with the archive of a folder, durably, if check returns nil

@@ -4,7 +4,7 @@
 // [File.Write] is the only way in which the program replaces a file: it follows links to
 // the file that they name, writes to devices, pipes and descriptors instead of replacing
 // them, keeps the mode of a file, and asks its caller whether this file may be written
-// over. [Create] writes a file that must not exist yet.
+// over. [Create] writes a file that must not exist yet. [Sum] is the checksum of one.
 //
 // What a killed process leaves behind is locked by nobody: the next write of the same
 // file, and the next [Temp] of the same kind, remove it.
@@ -14,6 +14,8 @@ package disk
 
 import (
 	"bufio"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -234,6 +236,18 @@ func (f File) temporary(t Target) (temporary, error) {
 func (t temporary) discard() {
 	t.file.Close()
 	_ = os.Remove(t.file.Name())
+}
+
+// Sum is the SHA-256 of a file in hexadecimal, and its size.
+func Sum(path string) (sum string, size int64, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", 0, err
+	}
+	defer f.Close()
+	h := sha256.New()
+	size, err = io.Copy(h, f)
+	return hex.EncodeToString(h.Sum(nil)), size, err
 }
 
 // Create writes a file that must not exist. An error leaves none.

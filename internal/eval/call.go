@@ -1,10 +1,12 @@
 package eval
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"math"
 	"regexp"
 	"slices"
@@ -467,4 +469,35 @@ type Taken struct {
 	// Call is the journal's number of the last of the calls, of an answer that is taken.
 	Call int64
 	Run  int64 // the journal's number of its run
+}
+
+// A Session is one process's work on a run: what it sent, and what came back.
+type Session struct {
+	N        int            `json:"n"`        // from 1, in the order of the run
+	Process  string         `json:"process"`  // host:id
+	First    int64          `json:"first_us"` // time of the first request: microseconds since 1970, UTC
+	Last     int64          `json:"last_us"`  // time of the last one
+	Requests int            `json:"requests"` // retries included
+	Retries  int            `json:"retries"`  // requests beyond the first of a call in the session
+	Answers  int            `json:"answers"`
+	Items    int            `json:"items"`     // items that it asked about
+	New      int            `json:"items_new"` // items not asked about before
+	Done     int            `json:"items_sum"` // items of the run asked about by then
+	Errors   []SessionError `json:"errors,omitempty"`
+}
+
+// A SessionError counts the requests of a session that ended in one kind of error.
+// "" stands for requests whose end is unknown, because the process died.
+type SessionError struct {
+	Kind     ErrorKind `json:"kind"`
+	Requests int       `json:"requests"`
+}
+
+// Issues are the errors of a session as text, "" if there were none.
+func (s Session) Issues() string {
+	var list []string
+	for _, e := range s.Errors {
+		list = append(list, fmt.Sprintf("%s %d", cmp.Or(string(e.Kind), "interrupted"), e.Requests))
+	}
+	return strings.Join(list, "; ")
 }

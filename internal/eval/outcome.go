@@ -58,6 +58,12 @@ type Verdict struct {
 	Err    string // why judging failed, or ""
 }
 
+// A PersonVerdict is a verdict of a person on a trial, or on an item if the trial has no arm.
+type PersonVerdict struct {
+	Trial Trial
+	Verdict
+}
+
 // A JudgeError counts the verdicts that a judge failed to give for one reason.
 type JudgeError struct {
 	Judge    string `json:"judge"`

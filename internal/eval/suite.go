@@ -157,6 +157,14 @@ type Judged struct {
 	Verdicts []Verdict
 }
 
+// A ScoredTrial is a trial with its own scores and what its calls took.
+type ScoredTrial struct {
+	Judged
+	Scores []Score
+	Taken  Taken
+	Show   func() (Exhibit, error)
+}
+
 // PipelinePrefix starts the model id of a pipeline's client. Study files cannot
 // give a model such an id.
 const PipelinePrefix = "arm:"

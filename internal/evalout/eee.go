@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"github.com/scruple-eval/scruple/internal/disk"
 	"github.com/scruple-eval/scruple/internal/eval"
 )
 
@@ -69,12 +70,7 @@ func writeJSON(path string, v any) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(append(data, '\n'))
-	return errors.Join(err, f.Close())
+	return disk.Create(path, disk.Bytes(append(data, '\n')))
 }
 
 func (r Run) evaluation(a, stamp string) string { return r.Study + "/" + a + "/" + stamp }
@@ -112,7 +108,7 @@ func modelOf(a Arm) string {
 	return a.Model
 }
 
-func eeeInstances(w io.Writer, r Run, t Trial, stamp string) (unscored int, err error) {
+func eeeInstances(w io.Writer, r Run, t eval.ScoredTrial, stamp string) (unscored int, err error) {
 	x, err := t.Show()
 	if err != nil {
 		return 0, err
@@ -132,7 +128,7 @@ func eeeInstances(w io.Writer, r Run, t Trial, stamp string) (unscored int, err 
 	if t.Outcome.Kind == eval.Failed { // the schema has no instance without a score
 		return 1, nil
 	}
-	names, by := t.values()
+	names, by := values(t.Scores)
 	for _, name := range names {
 		x := by[name].number()
 		if math.IsNaN(x) {

@@ -34,16 +34,8 @@ type Run struct {
 // An Arm is an arm with what answered for it.
 type Arm struct{ ID, Model string }
 
-// A Trial is a trial with its scores and what it took.
-type Trial struct {
-	eval.Judged
-	Scores []eval.Score
-	Taken  eval.Taken
-	Show   func() (eval.Exhibit, error)
-}
-
 // Trials are the trials of a run, in the order of the plan.
-type Trials = iter.Seq2[Trial, error]
+type Trials = iter.Seq2[eval.ScoredTrial, error]
 
 // value is the score of a trial by each metric: the sum of its fractions; NaN, with the reason,
 // if one is missing.
@@ -61,9 +53,9 @@ func (v value) number() float64 {
 }
 
 // values are the scores of a trial by metric. Those of an estimator are no numbers of a trial.
-func (t Trial) values() (names []string, by map[string]value) {
+func values(scores []eval.Score) (names []string, by map[string]value) {
 	by = map[string]value{}
-	for _, s := range t.Scores {
+	for _, s := range scores {
 		if s.Row != nil {
 			continue
 		}

@@ -94,7 +94,7 @@ func (l *inspectLog) put(name string, v any) error {
 // nan stands for NaN until it is written.
 const nan = "scruple: not a number"
 
-func (l *inspectLog) add(r Run, t Trial) error {
+func (l *inspectLog) add(r Run, t eval.ScoredTrial) error {
 	x, err := t.Show()
 	if err != nil {
 		return err
@@ -113,7 +113,7 @@ func (l *inspectLog) add(r Run, t Trial) error {
 		usage["total_cost"] = c
 	}
 	scores := object{}
-	names, by := t.values()
+	names, by := values(t.Scores)
 	for _, name := range names {
 		v := by[name]
 		score := object{"value": any(v.number()), "metadata": object{"num": v.Num, "den": v.Den, "units": v.Units}}

@@ -95,10 +95,10 @@ func callSpan(r Run, c eval.Call, parent string, content bool) object {
 		"startTimeUnixNano": strconv.FormatInt(start, 10), "endTimeUnixNano": strconv.FormatInt(end, 10), "attributes": list, "status": status}
 }
 
-func trialSpan(r Run, t Trial, span string, start, end int64, content bool) object {
+func trialSpan(r Run, t eval.ScoredTrial, span string, start, end int64, content bool) object {
 	at := strconv.FormatInt(end, 10)
 	var events []object
-	names, by := t.values()
+	names, by := values(t.Scores)
 	for _, name := range names {
 		v := by[name]
 		list := attributes("gen_ai.evaluation.name", name)

@@ -213,7 +213,7 @@ func (s *Subjects) Show(t eval.Trial) (eval.Exhibit, error) {
 }
 
 // AddVerdicts stores verdicts of people that the run does not have yet.
-func (r *Run) AddVerdicts(ctx context.Context, of []store.PersonVerdict) (added int, err error) {
+func (r *Run) AddVerdicts(ctx context.Context, of []eval.PersonVerdict) (added int, err error) {
 	return r.db.AddPeople(ctx, r.Record, of)
 }
 

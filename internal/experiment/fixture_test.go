@@ -14,7 +14,6 @@ import (
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/report"
 	"github.com/scruple-eval/scruple/internal/run"
-	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/stats"
@@ -191,7 +190,7 @@ func TestFixtureSuite(t *testing.T) {
 	}
 
 	// Two people rate every item in two rounds, and agree better in the second.
-	var people []store.PersonVerdict
+	var people []eval.PersonVerdict
 	for round := 1; round <= 2; round++ {
 		for i, it := range x.Bench.Items() {
 			for k, by := range []string{"anna", "ben"} {
@@ -200,7 +199,7 @@ func TestFixtureSuite(t *testing.T) {
 					label = "hard"
 				}
 				v := eval.Verdict{Step: "difficulty", Source: eval.ByHuman, By: by, Round: round, Data: []byte(label), At: "2026-11-22T08:00:00Z"}
-				people = append(people, store.PersonVerdict{Trial: eval.Trial{Item: it.ID}, Verdict: v})
+				people = append(people, eval.PersonVerdict{Trial: eval.Trial{Item: it.ID}, Verdict: v})
 			}
 		}
 	}

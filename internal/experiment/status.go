@@ -35,7 +35,7 @@ type Status struct {
 	Reused      []eval.Reuse       `json:"reused,omitempty"`          // answers taken from runs, itself included
 	Errors      []store.ErrorCount `json:"errors,omitempty"`          // the most frequent ones of failed calls
 	Events      []store.Event      `json:"events,omitempty"`
-	Sessions    []store.Session    `json:"sessions,omitempty"`
+	Sessions    []eval.Session     `json:"sessions,omitempty"`
 	Warnings    []string           `json:"warnings,omitempty"` // of prompts that a server cut
 	Trend       []TrendPoint       `json:"trend,omitempty"`
 	Unread      int                `json:"trend_unread,omitempty"` // runs left out: their analyses cannot be read

@@ -9,18 +9,10 @@ import (
 	"github.com/scruple-eval/scruple/internal/store"
 )
 
-// A ScoredTrial is a trial with its own scores and what its calls took.
-type ScoredTrial struct {
-	eval.Judged
-	Scores []eval.Score
-	Taken  eval.Taken
-	Show   func() (eval.Exhibit, error)
-}
-
 // Trials yields the trials of a scored run in the order of its plan. Scores of all replicates
 // of an item together are not among them.
-func (r *Run) Trials(ctx context.Context) iter.Seq2[ScoredTrial, error] {
-	return func(yield func(ScoredTrial, error) bool) {
+func (r *Run) Trials(ctx context.Context) iter.Seq2[eval.ScoredTrial, error] {
+	return func(yield func(eval.ScoredTrial, error) bool) {
 		nextTaken, stopTaken := iter.Pull2(r.db.Taken(ctx, r.Record))
 		defer stopTaken()
 		nextScores, stopScores := iter.Pull2(r.db.Scores(ctx, r.Record))
@@ -40,7 +32,7 @@ func (r *Run) Trials(ctx context.Context) iter.Seq2[ScoredTrial, error] {
 			if err == nil {
 				err = failed
 			}
-			t := ScoredTrial{Judged: j, Show: func() (eval.Exhibit, error) { return shownBy(r.Bench, eval.CaseOf(j.Trial, j.Outcome, j.Verdicts)) }}
+			t := eval.ScoredTrial{Judged: j, Show: func() (eval.Exhibit, error) { return shownBy(r.Bench, eval.CaseOf(j.Trial, j.Outcome, j.Verdicts)) }}
 			if err == nil {
 				if t.Taken, err, _ = nextTaken(); err == nil && t.Taken.Trial != j.Trial {
 					err = fmt.Errorf("reading %v: the store has the calls of %v in its place", j.Trial, t.Taken.Trial)

@@ -267,12 +267,8 @@ func (s *Server) URL(holder string) string {
 
 // Serve answers requests with h until the context ends.
 func (s *Server) Serve(ctx context.Context, h http.Handler) error {
-	out := s.config.Errors
-	if out == nil {
-		out = io.Discard
-	}
 	server := &http.Server{
-		Handler: s.Guard(h), TLSConfig: s.tls, ErrorLog: log.New(out, "", 0),
+		Handler: s.Guard(h), TLSConfig: s.tls, ErrorLog: log.New(cmp.Or(s.config.Errors, io.Discard), "", 0),
 		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: 60 * time.Second, IdleTimeout: 2 * time.Minute,
 		MaxHeaderBytes: 16 << 10,
 	}

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 
@@ -14,7 +13,6 @@ import (
 type Answers struct {
 	db  *DB
 	run *Run
-	arm string
 	ids map[answerKey]int64
 }
 
@@ -25,18 +23,12 @@ type answerKey struct {
 
 // Answers finds the trials of an arm.
 func (db *DB) Answers(ctx context.Context, run *Run, arm string) (*Answers, error) {
-	type row struct {
-		id int64
-		answerKey
-	}
-	a := &Answers{db, run, arm, map[answerKey]int64{}}
-	for r, err := range query(ctx, db, `SELECT id, item, replicate FROM trials WHERE run = ? AND place >= 0 AND arm = ?`, []any{run, arm}, func(rows *sql.Rows) (r row, err error) {
-		return r, rows.Scan(&r.id, &r.item, &r.replicate)
-	}) {
-		if err != nil {
-			return nil, err
-		}
-		a.ids[r.answerKey] = r.id
+	var id int64
+	var key answerKey
+	a := &Answers{db, run, map[answerKey]int64{}}
+	if err := db.visit(ctx, `SELECT id, item, replicate FROM trials t WHERE `+inPlan+` AND arm = ?`, []any{run, arm},
+		[]any{&id, &key.item, &key.replicate}, func() { a.ids[key] = id }); err != nil {
+		return nil, err
 	}
 	if len(a.ids) == 0 {
 		arms, err := db.PlanArms(ctx, run)
@@ -52,20 +44,11 @@ func (db *DB) PlanArms(ctx context.Context, run *Run) ([]string, error) {
 
 // Questions returns the question of each trial of an arm.
 func (db *DB) Questions(ctx context.Context, run *Run, arm string) (map[eval.Trial]int64, error) {
-	type row struct {
-		eval.Trial
-		question int64
-	}
+	var t eval.Trial
+	var question int64
 	questions := map[eval.Trial]int64{}
-	for r, err := range query(ctx, db, `SELECT item, arm, replicate, question FROM trials WHERE run = ? AND place >= 0 AND arm = ?`, []any{run, arm}, func(rows *sql.Rows) (r row, err error) {
-		return r, rows.Scan(&r.Item, &r.Arm, &r.Replicate, &r.question)
-	}) {
-		if err != nil {
-			return nil, err
-		}
-		questions[r.Trial] = r.question
-	}
-	return questions, nil
+	return questions, db.visit(ctx, `SELECT item, arm, replicate, question FROM trials t WHERE `+inPlan+` AND arm = ?`, []any{run, arm},
+		[]any{&t.Item, &t.Arm, &t.Replicate, &question}, func() { questions[t] = question })
 }
 
 // Earlier says which trials of a run an earlier plan had.
@@ -79,19 +62,14 @@ type Earlier struct {
 
 // Earlier returns the trials of a run that an earlier plan had.
 func (db *DB) Earlier(ctx context.Context, run *Run) (e Earlier, err error) {
-	type row struct {
+	var r struct {
 		place                   int
 		question, basis, judged int64
 		failed                  bool
 	}
 	e.Outcomes, e.Verdicts = newSet(run.Trials), newSet(run.Trials)
-	for r, err := range query(ctx, db, `SELECT t.place, t.question, o.basis, o.kind = 'failed', coalesce((SELECT j.basis FROM judged j WHERE j.trial = t.id), 0)
-		FROM `+planned+`outcomes o ON o.trial = t.id WHERE `+inPlan, []any{run}, func(rows *sql.Rows) (r row, err error) {
-		return r, rows.Scan(&r.place, &r.question, &r.basis, &r.failed, &r.judged)
-	}) {
-		if err != nil {
-			return e, err
-		}
+	if err := db.visit(ctx, `SELECT t.place, t.question, o.basis, o.kind = 'failed', coalesce((SELECT j.basis FROM judged j WHERE j.trial = t.id), 0)
+		FROM `+planned+`outcomes o ON o.trial = t.id WHERE `+inPlan, []any{run}, []any{&r.place, &r.question, &r.basis, &r.failed, &r.judged}, func() {
 		e.Older = e.Older || r.basis == 0 && !r.failed
 		basis, judged := run.plan.Basis(r.place)
 		if r.question != 0 && r.question != run.plan.Question(r.place) || r.basis != 0 && r.basis != basis {
@@ -100,6 +78,8 @@ func (db *DB) Earlier(ctx context.Context, run *Run) (e Earlier, err error) {
 		if r.judged != 0 && r.judged != judged {
 			e.Verdicts.add(r.place)
 		}
+	}); err != nil {
+		return e, err
 	}
 	return e, db.get(ctx, `SELECT count(*) FROM trials t JOIN outcomes o ON o.trial = t.id WHERE t.run = ? AND t.place < 0`, []any{run}, &e.Left)
 }
@@ -108,20 +88,11 @@ func (db *DB) Earlier(ctx context.Context, run *Run) (e Earlier, err error) {
 // outcome: judges and their settings, prompt and criteria, gold. Trials that were not judged,
 // or by a version that recorded none, are not in it.
 func (db *DB) JudgedBy(ctx context.Context, run *Run) (map[[2]string]int64, error) {
-	type row struct {
-		item, arm string
-		basis     int64
-	}
+	var key [2]string
+	var basis int64
 	by := map[[2]string]int64{}
-	for r, err := range query(ctx, db, `SELECT t.item, t.arm, j.basis FROM `+planned+`judged j ON j.trial = t.id WHERE `+inPlan+` AND j.basis <> 0`, []any{run}, func(rows *sql.Rows) (r row, err error) {
-		return r, rows.Scan(&r.item, &r.arm, &r.basis)
-	}) {
-		if err != nil {
-			return nil, err
-		}
-		by[[2]string{r.item, r.arm}] = r.basis
-	}
-	return by, nil
+	return by, db.visit(ctx, `SELECT t.item, t.arm, j.basis FROM `+planned+`judged j ON j.trial = t.id WHERE `+inPlan+` AND j.basis <> 0`, []any{run},
+		[]any{&key[0], &key[1], &basis}, func() { by[key] = basis })
 }
 
 // WithoutQuestions reports whether trials of the plan have no question: a version
@@ -138,15 +109,12 @@ func (a *Answers) Get(ctx context.Context, item string, replicate int) (o eval.O
 	if !ok {
 		return o, "", taken, fmt.Errorf("item %q replicate %d of run %s: %w", item, replicate, a.run.ID, ErrNotFound)
 	}
-	for v, err := range query(ctx, a.db, `SELECT c.model_version, c.id FROM trials t JOIN calls c ON c.trial = t.id WHERE t.run = ? AND t.id = ? AND c.stage = 'run' AND c.error_kind = ''`+inForce+` ORDER BY c.id DESC LIMIT 1`, []any{a.run, id}, func(rows *sql.Rows) (v string, err error) {
-		return v, rows.Scan(&v, &taken.Call)
-	}) {
-		if err != nil {
-			return o, "", taken, err
-		}
-		version = v
+	var call int64
+	if err := a.db.visit(ctx, `SELECT c.model_version, c.id FROM trials t JOIN calls c ON c.trial = t.id
+		WHERE `+oneTrial+` AND c.stage = 'run' AND c.error_kind = ''`+inForce+` ORDER BY c.id DESC LIMIT 1`,
+		[]any{a.run, id}, []any{&version, &call}, func() {}); err != nil {
+		return o, "", taken, err
 	}
-	call := taken.Call
 	for taken, err = range a.db.taken(ctx, oneTrial, a.run, id) {
 		if err != nil {
 			return o, "", taken, err

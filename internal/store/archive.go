@@ -3,10 +3,8 @@ package store
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"database/sql"
 	"database/sql/driver"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -169,7 +167,7 @@ func (db *DB) unpack(ctx context.Context, run *Run) (u *DB, err error) {
 func (a *Archive) check(run *Run) error {
 	for _, f := range a.Files {
 		path := filepath.Join(a.Dir, f.File)
-		sum, _, err := hashOf(path)
+		sum, _, err := disk.Sum(path)
 		if err == nil && sum != f.SHA256 {
 			err = fmt.Errorf("%s: it is not the file that was written (its SHA-256 is %s, not %s)", path, sum, f.SHA256)
 		}
@@ -178,17 +176,6 @@ func (a *Archive) check(run *Run) error {
 		}
 	}
 	return nil
-}
-
-func hashOf(path string) (sum string, size int64, err error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return "", 0, err
-	}
-	defer file.Close()
-	h := sha256.New()
-	size, err = io.Copy(h, file)
-	return hex.EncodeToString(h.Sum(nil)), size, err
 }
 
 // read reads the rows of a file.
@@ -348,7 +335,7 @@ func (db *DB) pack(ctx context.Context, run *Run, dir, table, name, version stri
 	if n != f.Rows || read.sum() != sum {
 		return f, fmt.Errorf("%s: the %d rows that were read back are not the %d that were written: nothing was removed from the store; check the disk, or give another --to", filepath.Join(dir, name), n, f.Rows)
 	}
-	f.SHA256, f.Bytes, err = hashOf(filepath.Join(dir, name))
+	f.SHA256, f.Bytes, err = disk.Sum(filepath.Join(dir, name))
 	return f, err
 }
 
@@ -388,14 +375,12 @@ func (db *DB) rowsOf(ctx context.Context, run *Run, table string) (columns func(
 // keysOf yields the hashes of the keys of a run's answers that may be taken, in order.
 func (db *DB) keysOf(ctx context.Context, run *Run) iter.Seq2[[]any, error] {
 	return func(yield func([]any, error) bool) {
+		var key string
 		var keys []int64
-		for key, err := range query(ctx, db, `SELECT c.key FROM `+planned+`calls c ON c.trial = t.id WHERE t.run = ? AND c.error_kind = '' AND c.source IS NULL AND t.question <> ?`,
-			[]any{run, distrusted}, func(rows *sql.Rows) (s string, err error) { return s, rows.Scan(&s) }) {
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			keys = append(keys, keyHash(key))
+		if err := db.visit(ctx, `SELECT c.key FROM `+planned+`calls c ON c.trial = t.id WHERE t.run = ? AND c.error_kind = '' AND c.source IS NULL AND t.question <> ?`,
+			[]any{run, distrusted}, []any{&key}, func() { keys = append(keys, keyHash(key)) }); err != nil {
+			yield(nil, err)
+			return
 		}
 		slices.Sort(keys)
 		for _, k := range slices.Compact(keys) {
@@ -529,7 +514,7 @@ func (db *DB) answering(ctx context.Context, runs []*Run, keys ...string) (list 
 
 // archived lists the runs that are archived.
 func (db *DB) archived(ctx context.Context) ([]*Run, error) {
-	return collect(query(ctx, db, runColumns+`WHERE archive IS NOT NULL ORDER BY n`, nil, db.scanRun))
+	return Collect(query(ctx, db, runColumns+`WHERE archive IS NOT NULL ORDER BY n`, nil, db.scanRun))
 }
 
 // keysIn reads the keys of an archive, 8 bytes an answer, once.

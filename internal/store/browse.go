@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -29,18 +30,18 @@ func scanRow(rows *sql.Rows) (r Row, err error) {
 
 // Rows yields the trials with the places from up to but not including to.
 func (db *DB) Rows(ctx context.Context, run *Run, from, to int) iter.Seq2[Row, error] {
-	return query(ctx, db, rowColumns+`t.run = ? AND t.place >= ? AND t.place < ? ORDER BY t.place`, []any{run, from, to}, scanRow)
+	return query(ctx, db, rowColumns+inPlaces+` ORDER BY t.place`, []any{run, from, to}, scanRow)
 }
 
 // RowsOf yields the trials of an item in plan order. It reads all trials of the run, as no
 // index has items.
 func (db *DB) RowsOf(ctx context.Context, run *Run, item string) iter.Seq2[Row, error] {
-	return query(ctx, db, rowColumns+`t.run = ? AND t.place >= 0 AND t.item = ? ORDER BY t.place`, []any{run, item}, scanRow)
+	return query(ctx, db, rowColumns+inPlan+` AND t.item = ? ORDER BY t.place`, []any{run, item}, scanRow)
 }
 
 // Row returns a trial of the plan by its id.
 func (db *DB) Row(ctx context.Context, run *Run, id int64) (Row, error) {
-	for r, err := range query(ctx, db, rowColumns+`t.id = ? AND t.run = ? AND t.place >= 0`, []any{id, run}, scanRow) {
+	for r, err := range query(ctx, db, rowColumns+inPlan+` AND t.id = ?`, []any{run, id}, scanRow) {
 		return r, err
 	}
 	return Row{}, fmt.Errorf("trial %d in the plan of run %s: %w", id, run.ID, ErrNotFound)
@@ -58,11 +59,9 @@ type Effort struct {
 // Efforts yields the efforts of the trials with calls and the places from up to but not
 // including to.
 func (db *DB) Efforts(ctx context.Context, run *Run, from, to int) iter.Seq2[Effort, error] {
-	return query(ctx, db, `SELECT t.place, count(*), sum(input_tokens + output_tokens
-		+ CASE WHEN usage_flags & 1 <> 0 THEN 0 ELSE cached_tokens + cache_write_tokens END
-		+ CASE WHEN usage_flags & 2 <> 0 THEN 0 ELSE reasoning_tokens END),
+	return query(ctx, db, `SELECT t.place, count(*), sum(`+tokensIn+` + `+tokensOut+`),
 		CASE WHEN count(*) FILTER (WHERE cost_usd IS NULL AND error_kind = '') = 0 THEN total(cost_usd) END, total(latency_ms)
-		FROM `+planned+`calls c ON c.trial = t.id AND c.stage = 'run' AND NOT c.stale WHERE t.run = ? AND t.place >= ? AND t.place < ? GROUP BY t.place`,
+		FROM `+planned+`calls c ON c.trial = t.id AND c.stage = 'run'`+inForce+` WHERE `+inPlaces+` GROUP BY t.place`,
 		[]any{run, from, to}, func(rows *sql.Rows) (e Effort, err error) {
 			return e, rows.Scan(&e.Place, &e.Calls, &e.Tokens, &e.CostUSD, &e.LatencyMS)
 		})
@@ -78,36 +77,22 @@ type Stored struct {
 // StoredScores yields the scores of the trials with the places from up to but not
 // including to. Those of a whole case come apart, with the place of its first trial.
 func (db *DB) StoredScores(ctx context.Context, run *Run, from, to int) iter.Seq2[Stored, error] {
-	const places = `WHERE t.run = ? AND t.place >= ? AND t.place < ?`
-	return query(ctx, db, `SELECT t.place, s.data FROM `+planned+`scores s ON s.trial = t.id `+places+`
-		UNION ALL SELECT t.place, s.data FROM `+planned+`case_scores s ON s.trial = t.id `+places+` ORDER BY 1`,
+	return query(ctx, db, `SELECT t.place, s.data FROM `+planned+`scores s ON s.trial = t.id WHERE `+inPlaces+`
+		UNION ALL SELECT t.place, s.data FROM `+planned+`case_scores s ON s.trial = t.id WHERE `+inPlaces+` ORDER BY 1`,
 		[]any{run, from, to, run, from, to}, func(rows *sql.Rows) (s Stored, err error) { return s, rows.Scan(&s.Place, &s.Data) })
 }
 
 // ScoresOf returns the scores of a trial by its id. The first trial of a case has those of
 // the whole case too.
 func (db *DB) ScoresOf(ctx context.Context, run *Run, id int64) (list []eval.Score, err error) {
-	for data, err := range query(ctx, db, `SELECT s.data FROM trials t JOIN scores s ON s.trial = t.id WHERE `+oneTrial+`
-		UNION ALL SELECT s.data FROM trials t JOIN case_scores s ON s.trial = t.id WHERE `+oneTrial, []any{run, id, run, id},
-		func(rows *sql.Rows) (s string, err error) { return s, rows.Scan(&s) }) {
-		if err != nil {
-			return nil, err
-		}
+	var data string
+	var wrong error
+	err = db.visit(ctx, `SELECT s.data FROM trials t JOIN scores s ON s.trial = t.id WHERE `+oneTrial+`
+		UNION ALL SELECT s.data FROM trials t JOIN case_scores s ON s.trial = t.id WHERE `+oneTrial, []any{run, id, run, id}, []any{&data}, func() {
 		scores, err := decodeScores(data)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, scores...)
-	}
-	return list, nil
-}
-
-// OutcomeOf returns the outcome of a trial by its id, and the verdicts on it.
-func (db *DB) OutcomeOf(ctx context.Context, run *Run, id int64) (eval.Judged, error) {
-	for o, err := range db.outcomes(ctx, oneTrial, run, id) {
-		return o, err
-	}
-	return eval.Judged{}, fmt.Errorf("the outcome of trial %d in run %s: %w", id, run.ID, ErrNotFound)
+		list, wrong = append(list, scores...), cmp.Or(wrong, err)
+	})
+	return list, cmp.Or(err, wrong)
 }
 
 // JudgedByPeople yields the trials of the plan on which people gave verdicts.
@@ -117,7 +102,7 @@ func (db *DB) JudgedByPeople(ctx context.Context, run *Run) iter.Seq2[eval.Judge
 
 // PlaceOf finds a trial in a run by its key.
 func (db *DB) PlaceOf(ctx context.Context, run *Run, t eval.Trial) (Row, error) {
-	for r, err := range query(ctx, db, rowColumns+`t.run = ? AND t.place >= 0 AND t.item = ? AND t.arm = ? AND t.replicate = ?`, []any{run, t.Item, t.Arm, t.Replicate}, scanRow) {
+	for r, err := range query(ctx, db, rowColumns+inPlan+` AND t.item = ? AND t.arm = ? AND t.replicate = ?`, []any{run, t.Item, t.Arm, t.Replicate}, scanRow) {
 		return r, err
 	}
 	return Row{}, fmt.Errorf("%v in run %s: %w", t, run.ID, ErrNotFound)
@@ -129,7 +114,7 @@ func (db *DB) Transcript(ctx context.Context, run *Run, id int64, skip, limit in
 	if err := db.get(ctx, `SELECT count(*) FROM trials t JOIN calls c ON c.trial = t.id WHERE `+oneTrial, []any{run, id}, &total); err != nil {
 		return nil, 0, err
 	}
-	calls, err = collect(db.calls(ctx, `calls c JOIN trials t ON t.id = c.trial WHERE t.run = ? AND c.id IN
+	calls, err = Collect(db.calls(ctx, `calls c JOIN trials t ON t.id = c.trial WHERE t.run = ? AND c.id IN
 		(SELECT id FROM calls WHERE trial = ? ORDER BY stage DESC, id LIMIT ? OFFSET ?) ORDER BY c.stage DESC, c.id`, run, id, limit, skip))
 	if err != nil {
 		return nil, 0, err
@@ -142,19 +127,16 @@ func (db *DB) Transcript(ctx context.Context, run *Run, id int64, skip, limit in
 	for i, c := range calls {
 		at[key{c.Stage, c.Step}] = i
 	}
-	for s, err := range query(ctx, db, `SELECT a.stage, a.step, a.n, a.sent_at, s.process, a.ended, a.error_kind FROM attempts a JOIN sessions s ON s.id = a.session
-		WHERE s.run = ? AND a.trial = ? ORDER BY a.session, a.n`, []any{run, id}, func(rows *sql.Rows) (s sent, err error) {
-		return s, rows.Scan(&s.stage, &s.step, &s.N, &s.At, &s.Process, &s.Ended, &s.Err)
-	}) {
-		if err != nil {
-			return nil, 0, err
-		}
-		if i, ok := at[key{s.stage, s.step}]; ok {
-			calls[i].Sent = append(calls[i].Sent, s.Attempt)
-			calls[i].Attempts = max(calls[i].Attempts, len(calls[i].Sent))
-		}
-	}
-	return calls, total, nil
+	var of key
+	var s eval.Attempt
+	return calls, total, db.visit(ctx, `SELECT a.stage, a.step, a.n, a.sent_at, s.process, a.ended, a.error_kind FROM attempts a JOIN sessions s ON s.id = a.session
+		WHERE s.run = ? AND a.trial = ? ORDER BY a.session, a.n`, []any{run, id},
+		[]any{&of.stage, &of.step, &s.N, &s.At, &s.Process, &s.Ended, &s.Err}, func() {
+			if i, ok := at[of]; ok {
+				calls[i].Sent = append(calls[i].Sent, s)
+				calls[i].Attempts = max(calls[i].Attempts, len(calls[i].Sent))
+			}
+		})
 }
 
 // A Tally counts the trials of a plan.

@@ -27,7 +27,7 @@ type callSum struct {
 // CallSums sums the calls of a run. It reads them once for all sums: most of the cost is
 // reading the rows.
 func (db *DB) CallSums(ctx context.Context, run *Run) (CallSums, error) {
-	return collect(query(ctx, db, `SELECT s.*, f.item, f.replicate FROM (
+	return Collect(query(ctx, db, `SELECT s.*, f.item, f.replicate FROM (
 		SELECT arm, stage, model, model_version, answered, count(*), sum(CASE WHEN attempts > sent THEN attempts ELSE sent END), sum(input_tokens), sum(output_tokens),
 			sum(cached_tokens), sum(reasoning_tokens), total(cost_usd), count(*) FILTER (WHERE cost_usd IS NULL AND answered), count(*) FILTER (WHERE usage_flags & 4 <> 0),
 			count(source), total(CASE WHEN source IS NULL THEN 0 ELSE cost_usd END), count(*) FILTER (WHERE cut) > 0, min(place) AS place
@@ -134,8 +134,7 @@ func (db *DB) Taken(ctx context.Context, run *Run) iter.Seq2[eval.Taken, error] 
 
 func (db *DB) taken(ctx context.Context, where string, args ...any) iter.Seq2[eval.Taken, error] {
 	return query(ctx, db, `SELECT t.item, t.arm, t.replicate, count(c.id), CASE WHEN count(*) FILTER (WHERE c.cost_usd IS NULL AND c.error_kind = '') > 0 THEN NULL ELSE total(c.cost_usd) END,
-		total(c.latency_ms) / 1000, coalesce(sum(c.input_tokens + CASE WHEN c.usage_flags & 1 <> 0 THEN 0 ELSE c.cached_tokens + c.cache_write_tokens END), 0),
-		coalesce(sum(c.output_tokens + CASE WHEN c.usage_flags & 2 <> 0 THEN 0 ELSE c.reasoning_tokens END), 0), count(*) FILTER (WHERE c.provider = 'outputs') > 0
+		total(c.latency_ms) / 1000, coalesce(sum(`+tokensIn+`), 0), coalesce(sum(`+tokensOut+`), 0), count(*) FILTER (WHERE c.provider = 'outputs') > 0
 		FROM `+planned+`outcomes o ON o.trial = t.id LEFT JOIN calls c ON c.trial = t.id AND c.stage = 'run'`+inForce+`
 		WHERE `+where+` GROUP BY t.place, t.id ORDER BY t.place`,
 		args, func(rows *sql.Rows) (t eval.Taken, err error) {

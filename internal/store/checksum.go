@@ -95,7 +95,7 @@ func (db *DB) damagedPlans(ctx context.Context, of string) (damaged []string, er
 		trials int
 		sum    sql.NullInt64
 	}
-	runs, err := collect(query(ctx, db, `SELECT n, id, trials, checksum FROM runs WHERE `+of+` ORDER BY n`, nil, func(rows *sql.Rows) (r row, err error) {
+	runs, err := Collect(query(ctx, db, `SELECT n, id, trials, checksum FROM runs WHERE `+of+` ORDER BY n`, nil, func(rows *sql.Rows) (r row, err error) {
 		return r, rows.Scan(&r.n, &r.id, &r.trials, &r.sum)
 	}))
 	if err != nil {
@@ -165,7 +165,7 @@ func (db *DB) checkCalls(ctx context.Context) (a answerCheck, err error) {
 
 // lostCalls names answered requests whose calls are gone: both are written at once.
 func (db *DB) lostCalls(ctx context.Context) ([]string, error) {
-	return collect(query(ctx, db, `SELECT t.item, t.arm, t.replicate, a.stage, a.step FROM attempts a JOIN trials t ON t.id = a.trial
+	return Collect(query(ctx, db, `SELECT t.item, t.arm, t.replicate, a.stage, a.step FROM attempts a JOIN trials t ON t.id = a.trial
 		WHERE a.ended AND a.error_kind = '' AND NOT EXISTS (SELECT 1 FROM calls c WHERE c.trial = a.trial AND c.stage = a.stage AND c.step = a.step)
 		ORDER BY a.trial, a.stage, a.step`, nil, func(rows *sql.Rows) (string, error) {
 		var t eval.Trial

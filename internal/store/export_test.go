@@ -47,7 +47,6 @@ func ShortLeasesForTest(db *DB, d time.Duration) { db.engine.(*postgres).leases 
 func StopRenewalForTest(db *DB) {
 	p := db.engine.(*postgres)
 	p.renew()
-	<-p.ended
 }
 
 // A lease is taken over at once from a process of this machine that ended, and from no other.
@@ -124,7 +123,7 @@ func TestTakeReadsByKey(t *testing.T) {
 	defer db.Close()
 	for _, how := range []struct{ other, shared bool }{{true, false}, {true, true}, {false, true}} {
 		text, args := candidates(&Run{N: 1}, &eval.Call{}, how.other, how.shared)
-		steps, err := collect(query(t.Context(), db, `EXPLAIN QUERY PLAN `+text, args, func(rows *sql.Rows) (s string, err error) {
+		steps, err := Collect(query(t.Context(), db, `EXPLAIN QUERY PLAN `+text, args, func(rows *sql.Rows) (s string, err error) {
 			var id, parent, unused int
 			return s, rows.Scan(&id, &parent, &unused, &s)
 		}))

@@ -33,6 +33,16 @@ type tableOf struct {
 	order     string
 }
 
+// id is the column with the number of a row, which gets a new one; "" if it has none.
+func (t tableOf) id() string {
+	for _, column := range []string{"id", "n"} {
+		if t.maps[column] != "" {
+			return column
+		}
+	}
+	return ""
+}
+
 // extracted are the tables of a store with their columns that name rows of other
 // tables, in the order in which they are copied. Rows are selected by their run or
 // trial.
@@ -51,16 +61,6 @@ var extracted = []tableOf{
 	{"sessions", "run", map[string]string{"id": "sessions", "run": "runs"}, "id"},
 	{"attempts", "trial", map[string]string{"trial": "trials", "session": "sessions"}, "trial, session, n"},
 	{"prompts", "trial", map[string]string{"trial": "trials"}, "trial, stage, model"},
-}
-
-// numbered are the tables whose rows get new numbers, with the column of the number.
-var numbered = []struct{ table, id, where string }{
-	{"runs", "n", "n IN (SELECT n FROM temp.wanted)"},
-	{"trials", "id", "run IN (SELECT n FROM temp.wanted)"},
-	{"calls", "id", "trial IN (SELECT old FROM temp.map_trials)"},
-	{"verdicts", "id", "run IN (SELECT n FROM temp.wanted)"},
-	{"events", "id", "run IN (SELECT n FROM temp.wanted)"},
-	{"sessions", "id", "run IN (SELECT n FROM temp.wanted)"},
 }
 
 // hiding are the columns in which the texts of Hide are replaced: messages of this
@@ -171,10 +171,17 @@ func (c *steps) number(runs []*Run) {
 	for _, r := range runs {
 		c.exec(`INSERT OR IGNORE INTO temp.wanted VALUES (?)`, r.N)
 	}
-	for _, t := range numbered {
+	for _, t := range extracted {
+		id, wanted := t.id(), "SELECT n FROM temp.wanted"
+		if id == "" {
+			continue
+		}
+		if t.of == "trial" {
+			wanted = "SELECT old FROM temp.map_trials"
+		}
 		// A row of map_trials for 0: a verdict on an item has no trial.
 		c.exec(fmt.Sprintf(`CREATE TEMP TABLE map_%s (new INTEGER PRIMARY KEY, old INTEGER UNIQUE)`, t.table))
-		c.exec(fmt.Sprintf(`INSERT INTO temp.map_%[1]s (new, old) SELECT row_number() OVER (ORDER BY %[2]s), %[2]s FROM src.%[1]s WHERE %[3]s ORDER BY %[2]s`, t.table, t.id, t.where))
+		c.exec(fmt.Sprintf(`INSERT INTO temp.map_%[1]s (new, old) SELECT row_number() OVER (ORDER BY %[2]s), %[2]s FROM src.%[1]s WHERE %[3]s IN (%[4]s) ORDER BY %[2]s`, t.table, id, t.of, wanted))
 	}
 	c.exec(`INSERT INTO temp.map_trials VALUES (0, 0)`)
 }
@@ -238,12 +245,12 @@ func (db *DB) orphans(ctx context.Context) (tables []string, err error) {
 	for _, t := range extracted {
 		for _, name := range slices.Sorted(maps.Keys(t.maps)) {
 			of := t.maps[name]
-			if name == "id" || name == "n" {
+			if name == t.id() {
 				continue
 			}
-			key := map[string]string{"runs": "n"}[of]
-			if key == "" {
-				key = "id"
+			key := "id"
+			if of == "runs" {
+				key = "n"
 			}
 			text := fmt.Sprintf(`SELECT '%[1]s' FROM %[1]s x WHERE x.%[2]s <> 0 AND NOT EXISTS (SELECT 1 FROM %[3]s y WHERE y.%[4]s = x.%[2]s)`, t.table, name, of, key)
 			if name == "source" {

@@ -18,7 +18,7 @@ func TestExtractKnowsAllTables(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	have, err := collect(query(ctx, db, `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name <> 'goose_db_version' ORDER BY name`, nil, func(rows *sql.Rows) (s string, err error) {
+	have, err := Collect(query(ctx, db, `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name <> 'goose_db_version' ORDER BY name`, nil, func(rows *sql.Rows) (s string, err error) {
 		return s, rows.Scan(&s)
 	}))
 	if err != nil {
@@ -37,7 +37,7 @@ func TestExtractKnowsAllTables(t *testing.T) {
 	}
 	// Columns that name rows of other tables, by the names that the migrations use.
 	for _, e := range extracted {
-		columns, err := collect(query(ctx, db, `SELECT name FROM pragma_table_info(?)`, []any{e.table}, func(rows *sql.Rows) (s string, err error) {
+		columns, err := Collect(query(ctx, db, `SELECT name FROM pragma_table_info(?)`, []any{e.table}, func(rows *sql.Rows) (s string, err error) {
 			return s, rows.Scan(&s)
 		}))
 		if err != nil {

@@ -61,8 +61,7 @@ type group struct {
 	attempts []attempt
 	outcomes []stored
 	verdicts []judgedEntry
-	revived  []revived
-	examples []examples
+	others   []func(*steps) // what is rare
 	done     chan struct{}
 	err      error
 }
@@ -89,17 +88,10 @@ type judgedEntry struct {
 	verdicts     []eval.Verdict
 }
 
-// revived is a stale call that its trial asks again.
-type revived struct {
-	trial int64
-	stage eval.Stage
-	step  string
-}
-
 func newGroup() *group { return &group{done: make(chan struct{})} }
 
 func (g *group) size() int {
-	return len(g.calls) + len(g.attempts) + len(g.outcomes) + len(g.verdicts) + len(g.revived) + len(g.examples)
+	return len(g.calls) + len(g.attempts) + len(g.outcomes) + len(g.verdicts) + len(g.others)
 }
 
 // Journal opens the journal of a run for writing. Close it before the store.
@@ -249,8 +241,10 @@ func (j *Journal) Revive(c *eval.Call) error {
 	if err != nil {
 		return err
 	}
-	_, err = j.enqueue(func(g *group) { g.revived = append(g.revived, revived{id, c.Stage, c.Step}) })
-	return err
+	stage, step := string(c.Stage), c.Step
+	return j.later(func(x *steps) {
+		x.exec(`UPDATE calls SET stale = FALSE WHERE trial = ? AND stage = ? AND step = ?`, id, stage, step)
+	})
 }
 
 // Outcome records the outcome of a trial. It does not wait for the disk.
@@ -283,6 +277,12 @@ func (j *Journal) Judged(t eval.Trial, vs []eval.Verdict) error {
 	}
 	_, basis := j.run.plan.Basis(seq)
 	_, err = j.enqueue(func(g *group) { g.verdicts = append(g.verdicts, judgedEntry{id, basis, t.Item, vs}) })
+	return err
+}
+
+// later takes steps in the next commit. It does not wait for the disk.
+func (j *Journal) later(take func(x *steps)) error {
+	_, err := j.enqueue(func(g *group) { g.others = append(g.others, take) })
 	return err
 }
 
@@ -353,9 +353,6 @@ func (j *Journal) insert(x *steps, g *group) {
 	inRows(x, j.stmt.calls, g.calls, j.callRow)
 	inRows(x, j.stmt.attempts, ended(g.attempts), j.attemptRow)
 	inRows(x, j.stmt.outcomes, g.outcomes, outcomeRow)
-	for _, e := range g.examples {
-		e.replace(x)
-	}
 	var verdicts [][]any
 	for _, v := range g.verdicts {
 		for _, w := range v.verdicts {
@@ -364,8 +361,8 @@ func (j *Journal) insert(x *steps, g *group) {
 	}
 	inRows(x, j.stmt.verdicts, verdicts, func(args, row []any) ([]any, error) { return append(args, row...), nil })
 	inRows(x, j.stmt.judged, g.verdicts, func(args []any, v judgedEntry) ([]any, error) { return append(args, v.trial, v.basis), nil })
-	for _, r := range g.revived {
-		x.exec(`UPDATE calls SET stale = FALSE WHERE trial = ? AND stage = ? AND step = ?`, r.trial, string(r.stage), r.step)
+	for _, do := range g.others {
+		do(x)
 	}
 }
 
@@ -476,16 +473,11 @@ func jsonOrNull[T any](list []T) (any, error) {
 	return modelText(b), err
 }
 
-func usageFlags(u eval.Usage) int {
-	flags := 0
-	if u.CachedInInput {
-		flags |= 1
-	}
-	if u.ReasoningInOutput {
-		flags |= 2
-	}
-	if u.Estimated {
-		flags |= 4
+func usageFlags(u eval.Usage) (flags int) {
+	for bit, set := range []bool{u.CachedInInput, u.ReasoningInOutput, u.Estimated} {
+		if set {
+			flags |= 1 << bit
+		}
 	}
 	return flags
 }

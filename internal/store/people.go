@@ -9,21 +9,14 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 )
 
-// A PersonVerdict is a verdict of a person on a trial, or on an item if the trial has
-// no arm.
-type PersonVerdict struct {
-	Trial eval.Trial
-	eval.Verdict
-}
-
 // AddPeople appends those verdicts of people that are not in force already, in one
 // transaction. Verdicts on trials that the run does not have are left out.
-func (db *DB) AddPeople(ctx context.Context, run *Run, list []PersonVerdict) (added int, err error) {
+func (db *DB) AddPeople(ctx context.Context, run *Run, list []eval.PersonVerdict) (added int, err error) {
 	if n, err := db.NotInForce(ctx, run, list); n == 0 || err != nil {
 		return 0, err
 	}
 	err = db.rewrite(ctx, run, func(x *steps) {
-		x.notInForce(run, list, func(id int64, v PersonVerdict) {
+		x.notInForce(run, list, func(id int64, v eval.PersonVerdict) {
 			added++
 			x.exec(insertVerdict(1), verdictRow(run, v.Trial.Item, id, &v.Verdict)...)
 		})
@@ -32,16 +25,16 @@ func (db *DB) AddPeople(ctx context.Context, run *Run, list []PersonVerdict) (ad
 }
 
 // NotInForce counts those verdicts of people that are not in force.
-func (db *DB) NotInForce(ctx context.Context, run *Run, list []PersonVerdict) (n int, err error) {
+func (db *DB) NotInForce(ctx context.Context, run *Run, list []eval.PersonVerdict) (n int, err error) {
 	if db, err = db.of(ctx, run); err != nil {
 		return 0, err
 	}
 	x := &steps{ctx: ctx, on: db.sql}
-	x.notInForce(run, list, func(int64, PersonVerdict) { n++ })
+	x.notInForce(run, list, func(int64, eval.PersonVerdict) { n++ })
 	return n, db.explain(x.err)
 }
 
-func (x *steps) notInForce(run *Run, list []PersonVerdict, do func(trial int64, v PersonVerdict)) {
+func (x *steps) notInForce(run *Run, list []eval.PersonVerdict, do func(trial int64, v eval.PersonVerdict)) {
 	for _, v := range list {
 		id := int64(0)
 		if v.Trial.Arm != "" {

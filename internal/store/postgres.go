@@ -39,9 +39,8 @@ type postgres struct {
 
 	mu     sync.Mutex
 	held   map[int64]bool
-	fences map[int64]Fence    // of runs of workers in which this process takes part
-	renew  context.CancelFunc // ends the renewal of leases
-	ended  chan struct{}
+	fences map[int64]Fence // of runs of workers in which this process takes part
+	renew  func()          // ends the renewal of leases
 	leases time.Duration
 
 	workers  atomic.Bool  // this process takes part in runs of workers
@@ -277,10 +276,28 @@ func (p *postgres) lease(ctx context.Context, db *DB, run *Run) error {
 
 // keep renews the leases until the store is closed.
 func (p *postgres) keep(db *DB) {
+	p.renew = p.often(func(ctx context.Context) {
+		// A lease that cannot be renewed ends, and commits say so.
+		within, end := context.WithTimeout(ctx, p.leases/3)
+		defer end()
+		_, _ = db.sql.ExecContext(within, `UPDATE leases SET until = clock_timestamp() + make_interval(secs => ?) WHERE holder = ?`, p.leases.Seconds(), p.holder)
+	})
+}
+
+// awake lets the server tell a process that works from one that stands still, whose transactions
+// it ends, see [configOf].
+func (p *postgres) awake(x *steps) func() {
+	return p.often(func(context.Context) {
+		_, _ = x.on.ExecContext(x.ctx, `SELECT 1`) // if it fails, the next statement does
+	})
+}
+
+// often does something a few times in the time of a lease, until the end, which waits for it.
+func (p *postgres) often(do func(ctx context.Context)) (end func()) {
 	ctx, cancel := context.WithCancel(context.Background())
-	p.renew, p.ended = cancel, make(chan struct{})
+	ended := make(chan struct{})
 	go func() {
-		defer close(p.ended)
+		defer close(ended)
 		beat := time.NewTicker(p.leases / 6)
 		defer beat.Stop()
 		for {
@@ -288,32 +305,12 @@ func (p *postgres) keep(db *DB) {
 			case <-ctx.Done():
 				return
 			case <-beat.C:
-				// A lease that cannot be renewed ends, and commits say so.
-				within, end := context.WithTimeout(ctx, p.leases/3)
-				_, _ = db.sql.ExecContext(within, `UPDATE leases SET until = clock_timestamp() + make_interval(secs => ?) WHERE holder = ?`, p.leases.Seconds(), p.holder)
-				end()
-			}
-		}
-	}()
-}
-
-// awake lets the server tell a process that works from one that stands still, whose transactions
-// it ends, see [configOf].
-func (p *postgres) awake(x *steps) func() {
-	over, ended := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(ended)
-		for {
-			select {
-			case <-over:
-				return
-			case <-time.After(p.leases / 6):
-				_, _ = x.on.ExecContext(x.ctx, `SELECT 1`) // if it fails, the next statement does
+				do(ctx)
 			}
 		}
 	}()
 	return func() {
-		close(over)
+		cancel()
 		<-ended
 	}
 }
@@ -368,7 +365,6 @@ func (p *postgres) release(db *DB) error {
 		return nil
 	}
 	p.renew()
-	<-p.ended
 	ctx, end := context.WithTimeout(context.Background(), 5*time.Second)
 	defer end()
 	_, _ = db.sql.ExecContext(ctx, `DELETE FROM leases WHERE holder = ?`, p.holder) // else they end by themselves

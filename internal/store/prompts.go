@@ -36,8 +36,7 @@ func (j *Journal) Examples(t eval.Trial, stage eval.Stage, list []Example) error
 	if err != nil {
 		return err
 	}
-	_, err = j.enqueue(func(g *group) { g.examples = append(g.examples, examples{id, stage, list}) })
-	return err
+	return j.later(examples{id, stage, list}.replace)
 }
 
 func (e examples) replace(x *steps) {
@@ -52,7 +51,7 @@ func (e examples) replace(x *steps) {
 // Examples returns what is recorded of trials in the plan of a run, by the hash of the
 // input of their item, which does not depend on other items.
 func (db *DB) Examples(ctx context.Context, run *Run) ([]Example, error) {
-	return collect(query(ctx, db, `SELECT p.stage, p.model, t.item, t.arm, t.replicate, p.steps, p.texts
+	return Collect(query(ctx, db, `SELECT p.stage, p.model, t.item, t.arm, t.replicate, p.steps, p.texts
 		FROM `+planned+`prompts p ON p.trial = t.id JOIN items i ON i.run = t.run AND i.item = t.item WHERE `+inPlan+`
 		ORDER BY i.input, t.item, t.arm, t.replicate, p.stage, p.model`, []any{run}, func(rows *sql.Rows) (e Example, err error) {
 		var texts string
@@ -66,7 +65,7 @@ func (db *DB) Examples(ctx context.Context, run *Run) ([]Example, error) {
 // FirstAsked returns, of each stage, model and arm, the trial in the order of
 // [DB.Examples] that came first of those that were answered and did not fail.
 func (db *DB) FirstAsked(ctx context.Context, run *Run) ([]Asked, error) {
-	return collect(query(ctx, db, `SELECT stage, model, arm, item, replicate FROM (
+	return Collect(query(ctx, db, `SELECT stage, model, arm, item, replicate FROM (
 			SELECT c.stage, c.model, t.arm, t.item, t.replicate, row_number() OVER (PARTITION BY c.stage, c.model, t.arm ORDER BY i.input, t.item, t.replicate) AS place
 			FROM `+planned+`calls c ON c.trial = t.id JOIN outcomes o ON o.trial = t.id JOIN items i ON i.run = t.run AND i.item = t.item
 			WHERE `+inPlan+inForce+` AND c.error_kind = '' AND c.stage <> 'embed' AND o.kind <> 'failed') AS asked

@@ -39,6 +39,10 @@ const (
 	oneTrial = `t.run = ? AND t.id = ?`
 	// inForce selects the calls that their trials ask.
 	inForce = ` AND NOT c.stale`
+
+	// The tokens of a call with those that its provider counts apart.
+	tokensIn  = `input_tokens + CASE WHEN usage_flags & 1 <> 0 THEN 0 ELSE cached_tokens + cache_write_tokens END`
+	tokensOut = `output_tokens + CASE WHEN usage_flags & 2 <> 0 THEN 0 ELSE reasoning_tokens END`
 )
 
 // Calls yields the calls of a run that are in force, in plan order, then by stage and step.
@@ -162,6 +166,18 @@ func query[T any](ctx context.Context, db *DB, text string, args []any, scan fun
 	}
 }
 
+// visit runs a statement as query does, scans each row into the variables, and calls do.
+func (db *DB) visit(ctx context.Context, text string, args, into []any, do func()) error {
+	scan := func(rows *sql.Rows) (struct{}, error) { return struct{}{}, rows.Scan(into...) }
+	for _, err := range query(ctx, db, text, args, scan) {
+		if err != nil {
+			return err
+		}
+		do()
+	}
+	return nil
+}
+
 // get reads one row, from where query does.
 func (db *DB) get(ctx context.Context, text string, args []any, into ...any) error {
 	db, err := db.having(ctx, args)
@@ -171,8 +187,8 @@ func (db *DB) get(ctx context.Context, text string, args []any, into ...any) err
 	return db.explain(db.sql.QueryRowContext(ctx, text, args...).Scan(into...))
 }
 
-// collect returns all rows of a query with a small result.
-func collect[T any](rows iter.Seq2[T, error]) (list []T, err error) {
+// Collect returns all rows of a query with a small result.
+func Collect[T any](rows iter.Seq2[T, error]) (list []T, err error) {
 	for v, err := range rows {
 		if err != nil {
 			return nil, err
@@ -184,7 +200,7 @@ func collect[T any](rows iter.Seq2[T, error]) (list []T, err error) {
 
 // column returns the only column of a query with a small result.
 func column[T any](ctx context.Context, db *DB, text string, args ...any) ([]T, error) {
-	return collect(query(ctx, db, text, args, func(rows *sql.Rows) (v T, err error) { return v, rows.Scan(&v) }))
+	return Collect(query(ctx, db, text, args, func(rows *sql.Rows) (v T, err error) { return v, rows.Scan(&v) }))
 }
 
 // Cases yields every case of the run with an outcome, in plan order.
@@ -246,10 +262,19 @@ func (db *DB) Outcome(ctx context.Context, run *Run, t eval.Trial) (eval.Judged,
 	if err != nil {
 		return eval.Judged{}, err
 	}
+	return db.outcome(ctx, run, id, t)
+}
+
+// OutcomeOf returns the outcome of a trial by its id, and the verdicts on it.
+func (db *DB) OutcomeOf(ctx context.Context, run *Run, id int64) (eval.Judged, error) {
+	return db.outcome(ctx, run, id, fmt.Sprintf("trial %d", id))
+}
+
+func (db *DB) outcome(ctx context.Context, run *Run, id int64, called any) (eval.Judged, error) {
 	for o, err := range db.outcomes(ctx, oneTrial, run, id) {
 		return o, err
 	}
-	return eval.Judged{}, fmt.Errorf("the outcome of %v in run %s: %w", t, run.ID, ErrNotFound)
+	return eval.Judged{}, fmt.Errorf("the outcome of %v in run %s: %w", called, run.ID, ErrNotFound)
 }
 
 // outcomes reads the trials that a condition selects.
@@ -400,9 +425,7 @@ func (db *DB) Usage(ctx context.Context, run *Run) (u Usage, err error) {
 	var openTokens int
 	var openCost float64
 	err = db.get(ctx, `SELECT total(cost_usd), count(*) FILTER (WHERE usage_flags & 4 <> 0), count(*) FILTER (WHERE cost_usd IS NULL AND error_kind = ''),
-		coalesce(sum(input_tokens + output_tokens
-			+ CASE WHEN usage_flags & 1 <> 0 THEN 0 ELSE cached_tokens + cache_write_tokens END
-			+ CASE WHEN usage_flags & 2 <> 0 THEN 0 ELSE reasoning_tokens END), 0)
+		coalesce(sum(`+tokensIn+` + `+tokensOut+`), 0)
 		FROM `+planned+`calls c ON c.trial = t.id WHERE t.run = ? AND c.source IS NULL`, []any{run}, &u.Cost, &u.Estimated, &u.Unpriced, &u.Tokens)
 	if err == nil {
 		err = db.get(ctx, `SELECT count(*) + (SELECT untimed FROM runs WHERE n = ?), coalesce(sum(CASE WHEN ended THEN 0 ELSE tokens END), 0),
@@ -418,33 +441,19 @@ func (db *DB) Usage(ctx context.Context, run *Run) (u Usage, err error) {
 func (db *DB) ProgressIn(ctx context.Context, run *Run, from, to int) (*Progress, error) {
 	n := run.Trials
 	p := &Progress{Trials: n, Done: newSet(n), Failed: newSet(n), Judged: newSet(n), Unjudged: newSet(n), Called: newSet(n)}
-	mark := func(what, on string, set func(seq int, failed bool)) error {
-		type row struct {
-			seq    int
-			failed bool
-		}
-		for r, err := range query(ctx, db, `SELECT t.place, `+what+` FROM `+planned+on, []any{run, from, to}, func(rows *sql.Rows) (r row, err error) {
-			return r, rows.Scan(&r.seq, &r.failed)
-		}) {
-			if err != nil {
-				return err
+	mark := func(some, failed Set, what, on string) error {
+		var seq int
+		var fails bool
+		return db.visit(ctx, `SELECT t.place, `+what+` FROM `+planned+on, []any{run, from, to}, []any{&seq, &fails}, func() {
+			some.add(seq)
+			if fails {
+				failed.add(seq)
 			}
-			set(r.seq, r.failed)
-		}
-		return nil
+		})
 	}
 	return p, errors.Join(
-		mark(`x.kind = 'failed'`, `outcomes x ON x.trial = t.id WHERE `+inPlaces, func(seq int, failed bool) {
-			p.Done.add(seq)
-			if failed {
-				p.Failed.add(seq)
-			}
-		}),
-		mark(`0`, `judged x ON x.trial = t.id WHERE `+inPlaces, func(seq int, _ bool) { p.Judged.add(seq) }),
-		mark(`v.error <> ''`, `verdicts v ON v.trial = t.id WHERE `+inPlaces+lastOnTrial, func(seq int, failed bool) {
-			if failed {
-				p.Unjudged.add(seq)
-			}
-		}),
-		mark(`0`, `calls x ON x.trial = t.id WHERE `+inPlaces+` GROUP BY t.place`, func(seq int, _ bool) { p.Called.add(seq) }))
+		mark(p.Done, p.Failed, `x.kind = 'failed'`, `outcomes x ON x.trial = t.id WHERE `+inPlaces),
+		mark(p.Judged, nil, `0`, `judged x ON x.trial = t.id WHERE `+inPlaces),
+		mark(newSet(n), p.Unjudged, `v.error <> ''`, `verdicts v ON v.trial = t.id WHERE `+inPlaces+lastOnTrial),
+		mark(p.Called, nil, `0`, `calls x ON x.trial = t.id WHERE `+inPlaces+` GROUP BY t.place`))
 }

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"iter"
 
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -14,31 +13,23 @@ import (
 func (db *DB) Outdated(ctx context.Context, run *Run, stage eval.Stage) iter.Seq2[eval.Judged, error] {
 	table := map[eval.Stage]string{eval.StageRun: "outcomes", eval.StageJudge: "judged"}[stage]
 	return func(yield func(eval.Judged, error) bool) {
+		var place int
+		var basis int64
 		outdated := map[int]bool{}
-		for place, err := range query(ctx, db, `SELECT t.place, b.basis FROM `+planned+table+` b ON b.trial = t.id JOIN outcomes o ON o.trial = t.id WHERE `+inPlan+` AND o.kind <> 'failed'`,
-			[]any{run}, func(rows *sql.Rows) (place int, err error) {
-				var basis int64
-				if err := rows.Scan(&place, &basis); err != nil {
-					return 0, err
-				}
+		err := db.visit(ctx, `SELECT t.place, b.basis FROM `+planned+table+` b ON b.trial = t.id JOIN outcomes o ON o.trial = t.id WHERE `+inPlan+` AND o.kind <> 'failed'`,
+			[]any{run}, []any{&place, &basis}, func() {
 				now, judged := run.plan.Basis(place)
 				if stage == eval.StageJudge {
 					now = judged
 				}
-				if now == basis {
-					return -1, nil
+				if now != basis {
+					outdated[place] = true
 				}
-				return place, nil
-			}) {
-			if err != nil {
-				yield(eval.Judged{}, err)
-				return
-			}
-			if place >= 0 {
-				outdated[place] = true
-			}
+			})
+		if err != nil {
+			yield(eval.Judged{}, err)
 		}
-		if len(outdated) == 0 {
+		if err != nil || len(outdated) == 0 {
 			return
 		}
 		for j, err := range db.Outcomes(ctx, run) {

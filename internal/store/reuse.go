@@ -54,7 +54,7 @@ func (j *Journal) Take(ctx context.Context, c *eval.Call, other, shared bool) (b
 	var found []candidate
 	text, args := candidates(j.run, c, other, shared)
 	for _, db := range in {
-		list, err := collect(query(ctx, db, text, args, func(rows *sql.Rows) (f candidate, err error) {
+		list, err := Collect(query(ctx, db, text, args, func(rows *sql.Rows) (f candidate, err error) {
 			f.db = db
 			return f, rows.Scan(&f.id, &f.arm, &f.run, &f.parts, &f.n)
 		}))
@@ -154,13 +154,11 @@ func (j *Journal) take(ctx context.Context, id int64) (bool, error) {
 	j.taken.mu.Lock()
 	defer j.taken.mu.Unlock()
 	if j.taken.known == nil {
+		var source int64
 		known := map[int64]bool{}
-		for source, err := range query(ctx, j.db, `SELECT c.source FROM trials t CROSS JOIN calls c ON c.trial = t.id WHERE t.run = ? AND t.place >= 0 AND c.source IS NOT NULL`,
-			[]any{j.run.N}, func(rows *sql.Rows) (id int64, err error) { return id, rows.Scan(&id) }) {
-			if err != nil {
-				return false, err
-			}
-			known[source] = true
+		if err := j.db.visit(ctx, `SELECT c.source FROM `+planned+`calls c ON c.trial = t.id WHERE `+inPlan+` AND c.source IS NOT NULL`,
+			[]any{j.run.N}, []any{&source}, func() { known[source] = true }); err != nil {
+			return false, err
 		}
 		j.taken.known = known
 	}
@@ -176,32 +174,25 @@ func (j *Journal) take(ctx context.Context, id int64) (bool, error) {
 // whatever the name of their item or arm was; moved has the items that were renamed. Trials
 // of an older format have it if old says so.
 func (db *DB) Answered(ctx context.Context, run *Run, p Plan, arms []string, moved Moved, old func(eval.Trial) bool) ([]bool, error) {
-	type row struct {
-		eval.Trial
-		question int64
-	}
+	var t eval.Trial
+	var question int64
 	done := make([]bool, p.Len())
-	for r, err := range query(ctx, db, `SELECT t.item, t.arm, t.replicate, t.question FROM trials t JOIN outcomes o ON o.trial = t.id WHERE t.run = ?`, []any{run}, func(rows *sql.Rows) (r row, err error) {
-		return r, rows.Scan(&r.Item, &r.Arm, &r.Replicate, &r.question)
-	}) {
-		if err != nil {
-			return nil, err
-		}
-		if now, ok := moved.Items[r.Item]; ok && !slices.Contains(moved.Except, r.Arm) {
-			r.Item = now
-		}
-		if seq, ok := p.Seq(r.Trial); ok {
-			done[seq] = done[seq] || p.Question(seq) == r.question || r.question == 0 && old(r.Trial)
-			continue
-		}
-		for _, arm := range arms {
-			if seq, ok := p.Seq(eval.Trial{Item: r.Item, Arm: arm, Replicate: r.Replicate}); ok && p.Question(seq) == r.question {
-				done[seq] = true
-				break
+	return done, db.visit(ctx, `SELECT t.item, t.arm, t.replicate, t.question FROM trials t JOIN outcomes o ON o.trial = t.id WHERE t.run = ?`, []any{run},
+		[]any{&t.Item, &t.Arm, &t.Replicate, &question}, func() {
+			if now, ok := moved.Items[t.Item]; ok && !slices.Contains(moved.Except, t.Arm) {
+				t.Item = now
 			}
-		}
-	}
-	return done, nil
+			if seq, ok := p.Seq(t); ok {
+				done[seq] = done[seq] || p.Question(seq) == question || question == 0 && old(t)
+				return
+			}
+			for _, t.Arm = range arms {
+				if seq, ok := p.Seq(t); ok && p.Question(seq) == question {
+					done[seq] = true
+					return
+				}
+			}
+		})
 }
 
 // Answer returns a stored answer to a request.
@@ -224,7 +215,7 @@ func (db *DB) Answer(ctx context.Context, key string, stage eval.Stage, step str
 
 // Reused counts the answers that the trials of a run's plan took, by run.
 func (db *DB) Reused(ctx context.Context, run *Run) ([]eval.Reuse, error) {
-	return collect(query(ctx, db, `SELECT r.id, count(*), total(c.cost_usd), count(*) - count(c.cost_usd), count(*) FILTER (WHERE c.provider = 'run') FROM `+planned+`calls c ON c.trial = t.id
+	return Collect(query(ctx, db, `SELECT r.id, count(*), total(c.cost_usd), count(*) - count(c.cost_usd), count(*) FILTER (WHERE c.provider = 'run') FROM `+planned+`calls c ON c.trial = t.id
 		JOIN runs r ON r.n = c.source_run WHERE `+inPlan+inForce+` AND c.stage <> 'embed' GROUP BY r.n ORDER BY r.n`,
 		[]any{run}, func(rows *sql.Rows) (u eval.Reuse, err error) {
 			return u, rows.Scan(&u.Run, &u.Answers, &u.CostUSD, &u.Unpriced, &u.Planned)

@@ -156,7 +156,7 @@ func scanRun(row *sql.Rows) (*Run, error) {
 
 // Run finds a run by its id.
 func (db *DB) Run(ctx context.Context, id string) (*Run, error) {
-	return db.firstRun(ctx, "run "+id, func(*Run) bool { return true }, `WHERE id = ?`, id)
+	return db.firstRun(ctx, "run "+id, anyRun, `WHERE id = ?`, id)
 }
 
 // LastRun finds the newest run of a split of a study; the split of a study without
@@ -172,6 +172,8 @@ func (db *DB) LastRun(ctx context.Context, study, split string) (*Run, error) {
 	}, `WHERE study = ? ORDER BY n DESC`, study)
 }
 
+func anyRun(*Run) bool { return true }
+
 func (db *DB) firstRun(ctx context.Context, what string, is func(*Run) bool, where string, args ...any) (*Run, error) {
 	for r, err := range query(ctx, db, runColumns+where, args, db.scanRun) {
 		if err != nil || is(r) {
@@ -183,7 +185,7 @@ func (db *DB) firstRun(ctx context.Context, what string, is func(*Run) bool, whe
 
 // Runs lists all runs, oldest first.
 func (db *DB) Runs(ctx context.Context) ([]*Run, error) {
-	return collect(query(ctx, db, runColumns+`ORDER BY n`, nil, db.scanRun))
+	return Collect(query(ctx, db, runColumns+`ORDER BY n`, nil, db.scanRun))
 }
 
 // SetPlan sets the plan of a run read from the store. The trials of the plan must
@@ -288,14 +290,8 @@ func (db *DB) Tags(ctx context.Context, run *Run) ([]string, error) {
 
 // Tagged returns the run that got a tag last, except the one with an id.
 func (db *DB) Tagged(ctx context.Context, tag, except string) (*Run, error) {
-	ids, err := column[string](ctx, db, `SELECT r.id FROM events e JOIN runs r ON r.n = e.run WHERE e.what = ? AND e.note = ? AND r.id <> ? ORDER BY e.id DESC LIMIT 1`, EventTag, modelText(tag), except)
-	if err != nil {
-		return nil, err
-	}
-	if len(ids) == 0 {
-		return nil, fmt.Errorf("a run with the tag %q: %w", tag, ErrNotFound)
-	}
-	return db.Run(ctx, ids[0])
+	return db.firstRun(ctx, fmt.Sprintf("a run with the tag %q", tag), anyRun, `WHERE n = (SELECT e.run FROM events e JOIN runs r ON r.n = e.run
+		WHERE e.what = ? AND e.note = ? AND r.id <> ? ORDER BY e.id DESC LIMIT 1)`, EventTag, modelText(tag), except)
 }
 
 // AddEvent appends to the run's history.
@@ -309,7 +305,7 @@ func (x *steps) addEvent(run *Run, e Event) {
 
 // Events lists the run's history, oldest first.
 func (db *DB) Events(ctx context.Context, run *Run) ([]Event, error) {
-	return collect(query(ctx, db, `SELECT at, what, note FROM events WHERE run = ? ORDER BY id`, []any{run.N}, func(row *sql.Rows) (e Event, err error) {
+	return Collect(query(ctx, db, `SELECT at, what, note FROM events WHERE run = ? ORDER BY id`, []any{run.N}, func(row *sql.Rows) (e Event, err error) {
 		var at string
 		if err := row.Scan(&at, &e.What, &e.Note); err != nil {
 			return e, err

@@ -105,13 +105,10 @@ func (db *DB) OtherScores(ctx context.Context, run *Run, scores iter.Seq2[eval.S
 	}
 	left := map[key]eval.Hash{}
 	for _, ofCase := range []bool{false, true} {
-		for r, err := range query(ctx, db, `SELECT s.trial, s.data FROM `+scoreRow{ofCase: ofCase}.table()+` s JOIN trials t ON t.id = s.trial WHERE t.run = ?`, []any{run}, func(rows *sql.Rows) (r scoreRow, err error) {
-			return r, rows.Scan(&r.trial, &r.data)
-		}) {
-			if err != nil {
-				return nil, err
-			}
-			left[key{r.trial, ofCase}] = eval.HashOf([]byte(r.data))
+		r := scoreRow{ofCase: ofCase}
+		if err := db.visit(ctx, `SELECT s.trial, s.data FROM `+r.table()+` s JOIN trials t ON t.id = s.trial WHERE t.run = ?`, []any{run},
+			[]any{&r.trial, &r.data}, func() { left[key{r.trial, ofCase}] = eval.HashOf([]byte(r.data)) }); err != nil {
+			return nil, err
 		}
 	}
 	for r, err := range scoreRows(run, scores) {
@@ -361,7 +358,7 @@ func (db *DB) Cuts(ctx context.Context, run *Run) ([]eval.ArmCuts, error) {
 
 // Latencies returns the latencies of every arm with calls, ordered by arm.
 func (db *DB) Latencies(ctx context.Context, run *Run) ([]eval.ArmLatency, error) {
-	return collect(query(ctx, db, `SELECT arm, max(CASE WHEN place = (n + 1) / 2 THEN latency_ms END), max(CASE WHEN place = (95 * n + 99) / 100 THEN latency_ms END)
+	return Collect(query(ctx, db, `SELECT arm, max(CASE WHEN place = (n + 1) / 2 THEN latency_ms END), max(CASE WHEN place = (95 * n + 99) / 100 THEN latency_ms END)
 		FROM (SELECT t.arm, c.latency_ms, row_number() OVER (PARTITION BY t.arm ORDER BY c.latency_ms) AS place, count(*) OVER (PARTITION BY t.arm) AS n
 			FROM `+planned+`calls c ON c.trial = t.id WHERE `+inPlan+inForce+` AND c.stage = ? AND c.error_kind = '') AS c
 		GROUP BY arm ORDER BY arm`,

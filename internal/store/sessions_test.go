@@ -51,12 +51,12 @@ func testSessions(t *testing.T, place place) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []store.Session{
+	want := []eval.Session{
 		{N: 1, First: 100, Last: 200, Requests: 3, Retries: 1, Answers: 1, Items: 1, New: 1, Done: 1,
-			Errors: []store.SessionError{{Kind: "", Requests: 1}, {Kind: eval.ErrTimeout, Requests: 1}}},
+			Errors: []eval.SessionError{{Kind: "", Requests: 1}, {Kind: eval.ErrTimeout, Requests: 1}}},
 		{N: 2, First: 300, Last: 400, Requests: 2, Answers: 2, Items: 2, New: 1, Done: 2},
 	}
-	if d := cmp.Diff(want, got, cmpopts.IgnoreFields(store.Session{}, "Process")); d != "" {
+	if d := cmp.Diff(want, got, cmpopts.IgnoreFields(eval.Session{}, "Process")); d != "" {
 		t.Errorf("(-want +got)\n%s", d)
 	}
 }

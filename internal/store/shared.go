@@ -68,25 +68,16 @@ func (db *DB) Entrusted(ctx context.Context, run *Run) (has bool, err error) {
 // with the version of the program, a blank, and a text that differs whenever the run was
 // entrusted again.
 func (db *DB) OfWorkers(ctx context.Context) (map[int64]string, error) {
+	var run int64
+	var process string
 	runs := map[int64]string{}
-	type lease struct {
-		run  int64
-		when string
-	}
-	for l, err := range query(ctx, db, `SELECT run, process FROM leases WHERE holder = ? AND process <> ?`, []any{Workers, stopping}, func(rows *sql.Rows) (l lease, err error) {
-		return l, rows.Scan(&l.run, &l.when)
-	}) {
-		if err != nil {
-			return nil, err
-		}
-		runs[l.run] = l.when
-	}
-	return runs, nil
+	return runs, db.visit(ctx, `SELECT run, process FROM leases WHERE holder = ? AND process <> ?`, []any{Workers, stopping},
+		[]any{&run, &process}, func() { runs[run] = process })
 }
 
 // RunNumbered finds a run by its number.
 func (db *DB) RunNumbered(ctx context.Context, n int64) (*Run, error) {
-	return db.firstRun(ctx, fmt.Sprintf("run %d", n), func(*Run) bool { return true }, `WHERE n = ?`, n)
+	return db.firstRun(ctx, fmt.Sprintf("run %d", n), anyRun, `WHERE n = ?`, n)
 }
 
 // AskToStop has workers begin nothing more of a run, and give its work back.
@@ -209,7 +200,7 @@ type Count struct {
 
 // CountDone counts the trials that have an outcome, by arm.
 func (db *DB) CountDone(ctx context.Context, run *Run) ([]Count, error) {
-	return collect(query(ctx, db, `SELECT t.arm, count(o.trial), count(*) FILTER (WHERE o.kind = 'failed'), count(j.trial) FROM trials t
+	return Collect(query(ctx, db, `SELECT t.arm, count(o.trial), count(*) FILTER (WHERE o.kind = 'failed'), count(j.trial) FROM trials t
 		LEFT JOIN outcomes o ON o.trial = t.id LEFT JOIN judged j ON j.trial = t.id WHERE `+inPlan+` GROUP BY t.arm`, []any{run}, func(rows *sql.Rows) (c Count, err error) {
 		return c, rows.Scan(&c.Arm, &c.Done, &c.Failed, &c.Judged)
 	}))

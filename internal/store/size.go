@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 )
 
 // What rows take in a store, in bytes: measured with 200,000 and with 40,000 trials, see docs/scale.md. What
@@ -50,20 +49,11 @@ const latest = 10_000
 // Recent reads the latest calls of the store, by the provider's name of the model. Answers that
 // were taken are not among them, nor those of runs that are archived.
 func (db *DB) Recent(ctx context.Context) (map[string]Recent, error) {
-	type row struct {
-		model string
-		Recent
-	}
+	var model string
+	var r Recent
 	models := map[string]Recent{}
-	for r, err := range query(ctx, db, `SELECT model, count(*), avg(latency_ms), avg(bytes), avg(output_tokens) FROM (
+	return models, db.visit(ctx, `SELECT model, count(*), avg(latency_ms), avg(bytes), avg(output_tokens) FROM (
 		SELECT model, latency_ms, octet_length(text) AS bytes, output_tokens, error_kind, source, stage FROM calls ORDER BY id DESC LIMIT ?) AS c
-		WHERE error_kind = '' AND source IS NULL AND stage <> 'embed' GROUP BY model`, []any{latest}, func(rows *sql.Rows) (r row, err error) {
-		return r, rows.Scan(&r.model, &r.Calls, &r.LatencyMS, &r.Bytes, &r.Tokens)
-	}) {
-		if err != nil {
-			return nil, err
-		}
-		models[r.model] = r.Recent
-	}
-	return models, nil
+		WHERE error_kind = '' AND source IS NULL AND stage <> 'embed' GROUP BY model`, []any{latest},
+		[]any{&model, &r.Calls, &r.LatencyMS, &r.Bytes, &r.Tokens}, func() { models[model] = r })
 }

@@ -356,8 +356,8 @@ func testVerdicts(t *testing.T, place place) {
 		t.Fatal(err)
 	}
 	itself := eval.Trial{Item: trial.Item}
-	if _, err := db.AddPeople(t.Context(), r, []store.PersonVerdict{{trial, human("anna", 1, "no")}, {trial, human("ben", 1, "no")},
-		{trial, human("anna", 1, "yes")}, {trial, human("anna", 2, "no")}, {itself, human("ben", 1, "hard")}}); err != nil {
+	if _, err := db.AddPeople(t.Context(), r, []eval.PersonVerdict{{Trial: trial, Verdict: human("anna", 1, "no")}, {Trial: trial, Verdict: human("ben", 1, "no")},
+		{Trial: trial, Verdict: human("anna", 1, "yes")}, {Trial: trial, Verdict: human("anna", 2, "no")}, {Trial: itself, Verdict: human("ben", 1, "hard")}}); err != nil {
 		t.Fatal(err)
 	}
 	rule.Round = 1

@@ -611,11 +611,8 @@ func sortRows(rows []int32, c *column, descending bool) {
 		list[k] = keyed{key, i}
 	}
 	slices.SortFunc(list, func(a, b keyed) int {
-		switch {
-		case a.key < b.key:
-			return -1
-		case a.key > b.key:
-			return 1
+		if order := cmp.Compare(a.key, b.key); order != 0 {
+			return order
 		}
 		return int(a.row - b.row)
 	})

@@ -73,6 +73,17 @@ func (s *state) turn(n, perPage int) (first int) {
 	return (s.page - 1) * perPage
 }
 
+// at is the state on another page, and matching the first page of what a filter selects.
+func (s state) at(page int) state {
+	s.page = page
+	return s
+}
+
+func (s state) matching(q string) state {
+	s.q, s.page = q, 1
+	return s
+}
+
 // params returns the parameters of an address with the state.
 func (s state) params() []string {
 	page, from := "", ""
@@ -140,8 +151,7 @@ func (v *Viewer) samplesPage(r *request) error {
 	list := func(s state) string { return r.link([]string{"r", r.run.ID, "samples"}, s.params()...) }
 	for name := range r.URL.Query() {
 		if strings.HasPrefix(name, "f.") || name == "col" { // a form was sent: the address gets the expression
-			s.page = 1
-			return r.see(list(s))
+			return r.see(list(s.at(1)))
 		}
 	}
 	if s.q == "" && s.sort == "" && s.text == "" && v.ready(r.run) == nil {
@@ -188,7 +198,6 @@ type samplesData struct {
 	Heads                           []head
 	Rows                            []listed
 	Facets                          []facet
-	Partial                         bool
 	CSV, JSONL, Texts               string
 	Unfinished                      bool
 	store.Tally
@@ -211,14 +220,10 @@ func (v *Viewer) showSamples(r *request, s state, x *index, all, rows []int32, t
 		}
 	}
 	shown, heads := v.heads(r, x, s, briefs)
-	data := samplesData{Query: s.q, Sort: s.sort, Cols: strings.Join(s.cols, ","), Wrong: wrong, Heads: heads, Partial: partial,
+	data := samplesData{Query: s.q, Sort: s.sort, Cols: strings.Join(s.cols, ","), Wrong: wrong, Heads: heads,
 		Text: s.text, Count: describe(total, r.run.Trials), CSV: export("csv", ""), JSONL: export("jsonl", ""), Texts: export("csv", "1")}
 	if s.text == "" {
-		data.pager = newPager(s.page, total, rowsPerPage, func(page int) string {
-			turned := s
-			turned.page = page
-			return list(turned)
-		})
+		data.pager = newPager(s.page, total, rowsPerPage, func(page int) string { return list(s.at(page)) })
 	} else {
 		turned := s
 		data.Count = fmt.Sprintf("%d found in trials %d to %d of %d", len(rows), min(s.from+1, total), total, len(all))
@@ -237,9 +242,7 @@ func (v *Viewer) showSamples(r *request, s state, x *index, all, rows []int32, t
 		data.Unfinished = data.Done < data.Trials
 	}
 	for k, t := range terms(s.q) {
-		fewer := s
-		fewer.q, fewer.page = without(s.q, k), 1
-		data.Terms = append(data.Terms, choice{Text: t, Href: list(fewer)})
+		data.Terms = append(data.Terms, choice{Text: t, Href: list(s.matching(without(s.q, k)))})
 	}
 	for k, i := range rows {
 		row := listed{Href: r.trialLink(r.run, x.ids[i], "q", s.q, "sort", s.sort, "text", s.text, "from", s.params()[7])}
@@ -254,9 +257,7 @@ func (v *Viewer) showSamples(r *request, s state, x *index, all, rows []int32, t
 	}
 	if !partial && wrong == "" {
 		data.Facets = x.facets(all, func(c *column, value string) string {
-			more := s
-			more.q, more.page = with(s.q, equals(c.name, value)), 1
-			return list(more)
+			return list(s.matching(with(s.q, equals(c.name, value))))
 		})
 	}
 	return v.render(r, "samples", r.run.ID+": samples", data)
@@ -564,9 +565,7 @@ func (v *Viewer) neighbours(r *request, id int64) (n neighbourhood, err error) {
 		}
 		return r.trialLink(r.run, x.ids[rows[k]], "q", s.q, "sort", s.sort)
 	}
-	page := s
-	page.page = at/rowsPerPage + 1
-	n.List = r.link(list, page.params()...)
+	n.List = r.link(list, s.at(at/rowsPerPage+1).params()...)
 	n.Place, n.Of, n.Prev, n.Next = at+1, len(rows), to(at-1), to(at+1)
 	return n, nil
 }

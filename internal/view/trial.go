@@ -328,11 +328,11 @@ const beside = 64
 func (v *Viewer) rowsOf(r *request, item string, near int64) (list []store.Row, err error) {
 	row, err := v.DB.Row(r.Context(), r.run, near)
 	if err != nil || row.Trial.Item != item {
-		return collect(v.DB.RowsOf(r.Context(), r.run, item))
+		return store.Collect(v.DB.RowsOf(r.Context(), r.run, item))
 	}
 	// Trials of an item stand together in the plan.
 	for from := row.Place; from > 0; from -= beside {
-		rows, err := collect(v.DB.Rows(r.Context(), r.run, max(0, from-beside), from))
+		rows, err := store.Collect(v.DB.Rows(r.Context(), r.run, max(0, from-beside), from))
 		if err != nil {
 			return nil, err
 		}
@@ -347,7 +347,7 @@ func (v *Viewer) rowsOf(r *request, item string, near int64) (list []store.Row, 
 	}
 	list = append(list, row)
 	for from := row.Place + 1; ; from += beside {
-		rows, err := collect(v.DB.Rows(r.Context(), r.run, from, from+beside))
+		rows, err := store.Collect(v.DB.Rows(r.Context(), r.run, from, from+beside))
 		if err != nil {
 			return nil, err
 		}
@@ -361,16 +361,6 @@ func (v *Viewer) rowsOf(r *request, item string, near int64) (list []store.Row, 
 			return list, nil
 		}
 	}
-}
-
-func collect[T any](rows func(func(T, error) bool)) (list []T, err error) {
-	for r, err := range rows {
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, r)
-	}
-	return list, nil
 }
 
 // An itemTrial is a trial of an item as a column of its page.

@@ -339,7 +339,7 @@ func TestTrialsOfAnItem(t *testing.T) {
 	}
 	r := &request{Request: httptest.NewRequest("GET", "/", nil), run: run}
 	for _, place := range []int{0, 1, 3, 4, 66, 127, 128, 196, 199} {
-		rows, err := collect(v.DB.Rows(t.Context(), run, place, place+1))
+		rows, err := store.Collect(v.DB.Rows(t.Context(), run, place, place+1))
 		if err != nil || len(rows) != 1 {
 			t.Fatal(err)
 		}

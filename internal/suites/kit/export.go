@@ -27,21 +27,9 @@ type Kept interface {
 	// then in the order of the names. It is an error if the run was not analysed.
 	Estimates(metrics ...string) ([]Estimate, error)
 	// Sessions lists the sessions of the run, oldest first.
-	Sessions() ([]Session, error)
-	// Time writes the time of an [eval.Attempt] as RFC 3339.
+	Sessions() ([]eval.Session, error)
+	// Time writes the time of an [eval.Attempt] or [eval.Session] as RFC 3339.
 	Time(micros int64) string
-}
-
-// A Session is one process's work on a run. Times are RFC 3339.
-type Session struct {
-	N           int // from 1
-	First, Last string
-	Requests    int // retries included
-	Retries     int
-	Answers     int
-	Items, New  int          // items that it asked about, and those that no session before it had
-	Done        int          // items of the run asked about by then
-	Errors      []eval.Level // requests by kind of error, as name and number
 }
 
 // A Run describes a run. Times are RFC 3339.

@@ -175,12 +175,8 @@ func (b *Bench) export(k kit.Kept, dir string) (string, error) {
 		return "", fmt.Errorf("exporting codes of failures: %w", err)
 	}
 	for _, s := range sessions {
-		var issues []string
-		for _, e := range s.Errors {
-			issues = append(issues, e.Name+" "+e.Value)
-		}
-		log = append(log, []string{strconv.Itoa(s.N), s.First, s.Last, strconv.Itoa(s.Requests), strconv.Itoa(s.Retries), strconv.Itoa(s.Answers),
-			strconv.Itoa(s.Items), strconv.Itoa(s.Done), strings.Join(issues, "; ")})
+		log = append(log, []string{strconv.Itoa(s.N), k.Time(s.First), k.Time(s.Last), strconv.Itoa(s.Requests), strconv.Itoa(s.Retries), strconv.Itoa(s.Answers),
+			strconv.Itoa(s.Items), strconv.Itoa(s.Done), s.Issues()})
 	}
 	files := []kit.File{
 		csvTable("response_database.csv", responseColumns, responses),
