@@ -33,14 +33,9 @@ func (a *app) verb(path string, run func(*cobra.Command, []string) error) *cobra
 		c.Example = "  " + strings.Join(t.examples, "\n  ")
 	}
 	a.addFlags(c, path)
-	least, most := 0, len(t.args)
-	for _, arg := range t.args {
-		if !strings.HasPrefix(arg, "[") {
-			least++
-		}
-		if strings.Contains(arg, "…") || strings.Contains(arg, "...") {
-			most = math.MaxInt
-		}
+	least, most := len(needed(t.args)), len(t.args)
+	if all := strings.Join(t.args, " "); strings.Contains(all, "…") || strings.Contains(all, "...") {
+		most = math.MaxInt
 	}
 	c.Args = func(c *cobra.Command, given []string) error {
 		if n := len(a.withStudy(c, given)); n < least || n > most {
@@ -59,18 +54,17 @@ func (a *app) verb(path string, run func(*cobra.Command, []string) error) *cobra
 	return c
 }
 
+// needed are the arguments of a command that must be given.
+func needed(args []string) []string {
+	return slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return strings.HasPrefix(arg, "[") })
+}
+
 // wrongCount says which arguments of a command are missing, or what it takes.
 func wrongCount(c *cobra.Command, given []string) error {
 	name := strings.TrimPrefix(c.CommandPath(), c.Root().Name()+" ")
 	names := strings.Fields(c.Use)[1:]
-	var needed []string
-	for _, n := range names {
-		if !strings.HasPrefix(n, "[") {
-			needed = append(needed, n)
-		}
-	}
-	if len(given) < len(needed) {
-		text := fmt.Sprintf("%s needs %s", name, strings.Join(needed[len(given):], " and "))
+	if missing := needed(names); len(given) < len(missing) {
+		text := fmt.Sprintf("%s needs %s", name, strings.Join(missing[len(given):], " and "))
 		if len(given) > 0 {
 			text += " after " + strings.Join(given, " ")
 		} else if hasDefault(c) {

@@ -71,6 +71,18 @@ func (x *examination) add(name, state, format string, args ...any) {
 func (x *examination) ok(name, note string)      { x.add(name, CheckOK, "%s", note) }
 func (x *examination) damaged(name, note string) { x.add(name, CheckDamaged, "%s", note) }
 
+// found adds what was found: an error, or something wrong, is damage.
+func (x *examination) found(name string, err error, wrong, right string) {
+	switch {
+	case err != nil:
+		x.damaged(name, plain(err))
+	case wrong != "":
+		x.damaged(name, wrong)
+	default:
+		x.ok(name, right)
+	}
+}
+
 // plain returns the text of an error without the path of the store.
 func plain(err error) string {
 	var e *Error
@@ -86,14 +98,7 @@ const summed = 5
 // contents checks what is in the file.
 func (x *examination) contents(db *DB) {
 	says, err := db.engine.integrity(x.ctx, db)
-	switch {
-	case err != nil:
-		x.damaged("integrity", plain(err))
-	case len(says) > 0:
-		x.damaged("integrity", strings.Join(says, "; "))
-	default:
-		x.ok("integrity", "pages and indexes are sound")
-	}
+	x.found("integrity", err, strings.Join(says, "; "), "pages and indexes are sound")
 	have, err := db.version(x.ctx)
 	switch {
 	case errors.Is(err, ErrNotFound):
@@ -126,14 +131,11 @@ func (x *examination) contents(db *DB) {
 // references checks that every row's run and trial exist.
 func (x *examination) references(db *DB) {
 	tables, err := db.orphans(x.ctx)
-	switch {
-	case err != nil:
-		x.damaged("references", plain(err))
-	case len(tables) > 0:
-		x.add("references", CheckDamaged, "rows without their run or trial: %d, the first in table %s", len(tables), tables[0])
-	default:
-		x.ok("references", "every row's run and trial exist")
+	wrong := ""
+	if len(tables) > 0 {
+		wrong = fmt.Sprintf("rows without their run or trial: %d, the first in table %s", len(tables), tables[0])
 	}
+	x.found("references", err, wrong, "every row's run and trial exist")
 }
 
 // archives checks that the files of archived runs are there, as they were written.
@@ -160,14 +162,11 @@ func (x *examination) plans(db *DB, have int64) {
 		of = `n > 0`
 	}
 	damaged, err := db.damagedPlans(x.ctx, of)
-	switch {
-	case err != nil:
-		x.damaged("plans", plain(err))
-	case len(damaged) > 0:
-		x.add("plans", CheckDamaged, "not what was written: %s", strings.Join(damaged, ", "))
-	default:
-		x.ok("plans", "items and trials of every run are as written")
+	wrong := strings.Join(damaged, ", ")
+	if wrong != "" {
+		wrong = "not what was written: " + wrong
 	}
+	x.found("plans", err, wrong, "items and trials of every run are as written")
 }
 
 func (x *examination) answers(db *DB) {

@@ -474,15 +474,12 @@ func terms(q string) (list []string) {
 		return []string{q}
 	}
 	start := 0
-	for start < len(q) {
-		end, next := len(q), len(q)
-		if i := strings.Index(top[start:], "&&"); i >= 0 {
-			end, next = start+i, start+i+2
-		}
+	for part := range strings.SplitSeq(top, "&&") {
+		end := start + len(part)
 		if term := strings.TrimSpace(q[start:end]); term != "" {
 			list = append(list, term)
 		}
-		start = next
+		start = end + len("&&")
 	}
 	return list
 }
