@@ -98,19 +98,13 @@ func (a *app) buildKit(path, output string, withProgram bool) error {
 	if err := x.RecordKit(made.Digest, made.Files, a.user()); err != nil {
 		return err
 	}
-	if a.json {
-		return printJSON(a.out, made)
-	}
-	a.say("made %s, which goes out with these files and no others:", output)
-	for _, f := range made.Files {
-		a.say("  %s", say.PlainLine(f))
-	}
-	if len(unsent) > 0 {
-		a.say("not sent, though the study reads them: %s", say.PlainLine(strings.Join(unsent, ", ")))
-	}
-	a.say("kit SHA-256 %s, which is in the ledger", made.Digest)
-	a.say("send the folder to the outsider, who begins with its README.md; record the hash that they send back before they run it: scruple blind commitment %s HASH --from NAME", quoted(path))
-	return nil
+	return a.result(made, func() {
+		a.tell("kit", struct {
+			blind.Made
+			Dir, Study string
+			Unsent     []string
+		}{made, output, quoted(path), unsent})
+	})
 }
 
 // kitSpec says what a kit of a study is made of, and what the study reads that stays here.

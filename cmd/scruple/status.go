@@ -7,7 +7,6 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/store"
-	"github.com/scruple-eval/scruple/internal/text"
 )
 
 func statusVerb(a *app) *cobra.Command {
@@ -53,12 +52,5 @@ func (a *app) allRuns(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.result(list, func() {
-		for _, s := range list {
-			a.say("%-24s %-11s %d/%d done, %d failed, %s, %s  %s", s.Run, s.State, s.Done, s.Trials, s.Failed, text.Plural(s.Calls, "call", "calls"), costOrUnknown(s.CostUSD, s.Unpriced), s.CreatedAt)
-		}
-		if len(list) == 0 {
-			a.say("no runs yet")
-		}
-	})
+	return a.result(list, func() { a.tell("runs", list) })
 }
