@@ -21,7 +21,6 @@ func TestPartitions(t *testing.T) {
 		short                  = 4 * time.Second
 		long                   = 80 * time.Second // a worker is lost after 30 s, and a link after a minute
 	)
-	scruple := findScruple(t)
 	s := postgrestest.Start(t, "max_connections=400")
 	t.Cleanup(s.Stop)
 	for name, c := range map[string]struct {
@@ -46,7 +45,7 @@ func TestPartitions(t *testing.T) {
 				t.Skip("make soak has it")
 			}
 			m := newMemoStudyOf(t, documents, concurrency, "-latency", "150ms", "-wrong", "0.1")
-			url, path, want, quiet := m.url, m.path, m.want, m.quiet
+			scruple, url, path, want, quiet := m.scruple, m.url, m.path, m.want, m.quiet
 			w := &crew{t: t, scruple: scruple, store: s.Database(t)}
 			p := s.Proxy(t)
 			w.hands = append(w.hands, w.start("--store", p.Address(s, w.store)), w.start())

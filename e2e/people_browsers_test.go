@@ -32,7 +32,7 @@ type seat struct {
 }
 
 // answer answers subjects of a task by keys. before is called between the choice and the sending
-// of each. A page goes on to the next subject when the last answer is saved, and then only.
+// of each. A page shows the next subject only after the answer was saved.
 func (s *seat) answer(task string, subjects int, before, after func(n int)) {
 	s.open(s.base + "t/" + task + "/")
 	for n := range subjects {
@@ -63,9 +63,9 @@ func (s *seat) answer(task string, subjects int, before, after func(n int)) {
 }
 
 // TestTwoBrowsersAndAKill has two people answer by keyboard, each in a browser of their own, while
-// their server is killed and started again: one sends to a server that is away, and the other is
-// wherever they are. What a page said was saved is in the ledger, once, and nobody was asked
-// anything twice.
+// their server is killed and started again: one sends an answer while the server is away, and the
+// other is at any point of the work. Each answer that a page said was saved is in the ledger once,
+// and no question is asked twice.
 func TestTwoBrowsersAndAKill(t *testing.T) {
 	t.Parallel()
 	dir, study := contracts(t)

@@ -94,20 +94,12 @@ func TestWorkersAreKilled(t *testing.T) {
 	}
 	documents := 250 * max(10, kills)
 	const concurrency = 16
-	scruple, fake := findScruple(t), findFake(t)
-	url, stop, err := startFake(fake, "-latency", "50ms", "-malformed", "0.1", "-wrong", "0.1")
-	must(t, err)
-	defer stop()
-	execution := fmt.Sprintf("{concurrency: %d, retries: [10ms], timeout: 2s}", concurrency)
-	calm := invoices(t, t.TempDir(), url, documents, execution)
-	output(t, scruple, "run", calm)
-	want := figures(t, scruple, calm)
-	quiet := statsOf(t, url).Requests
+	m := newMemoStudyOf(t, documents, concurrency, "-latency", "50ms", "-malformed", "0.1", "-wrong", "0.1")
+	scruple, url, path, want, quiet := m.scruple, m.url, m.path, m.want, m.quiet
 
 	s := postgrestest.Start(t)
 	t.Cleanup(s.Stop)
 	c := &crew{t: t, scruple: scruple, store: s.Database(t)}
-	path := invoices(t, t.TempDir(), url, documents, execution)
 	for range 3 {
 		c.hands = append(c.hands, c.start())
 	}
@@ -194,18 +186,10 @@ func answersOf(t *testing.T, address string) map[string]string {
 // hand: others have it. It then takes part again.
 func TestZombieWorker(t *testing.T) {
 	t.Parallel()
-	scruple, fake := findScruple(t), findFake(t)
-	url, stop, err := startFake(fake, "-latency", "200ms")
-	must(t, err)
-	defer stop()
 	const documents, concurrency = 400, 8
-	execution := fmt.Sprintf("{concurrency: %d, retries: [10ms], timeout: 2s}", concurrency)
-	calm := invoices(t, t.TempDir(), url, documents, execution)
-	output(t, scruple, "run", calm)
-	want := figures(t, scruple, calm)
-	quiet := statsOf(t, url).Requests
+	m := newMemoStudyOf(t, documents, concurrency, "-latency", "200ms")
+	scruple, url, path, want, quiet := m.scruple, m.url, m.path, m.want, m.quiet
 	c := &crew{t: t, scruple: scruple, store: postgrestest.Address(t)}
-	path := invoices(t, t.TempDir(), url, documents, execution)
 	c.hands = append(c.hands, c.start(), c.start())
 	defer c.end()
 	output(t, scruple, "run", path, "--detach", "--store", c.store)

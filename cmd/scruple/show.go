@@ -20,7 +20,6 @@ import (
 	"github.com/scruple-eval/scruple/internal/report"
 	"github.com/scruple-eval/scruple/internal/say"
 	"github.com/scruple-eval/scruple/internal/store"
-	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -351,7 +350,7 @@ func checkCompared(a *analyse.Analysis, metric string) error {
 	if _, ok := a.Metric(metric); ok {
 		return fmt.Errorf("--metric %s: run %s does not compare it; it compares %s", metric, a.Run.ID, strings.Join(compared, ", "))
 	}
-	return fmt.Errorf("--metric: unknown metric %q%s; run %s compares %s", metric, kit.DidYouMean(metric, compared), a.Run.ID, strings.Join(compared, ", "))
+	return fmt.Errorf("--metric: unknown metric %q%s; run %s compares %s", metric, text.DidYouMean(metric, compared), a.Run.ID, strings.Join(compared, ", "))
 }
 
 // compareRuns compares the second run with the first.

@@ -105,9 +105,9 @@ func (c *Collector) Analyse(q Question, from Sources) (*Analysis, error) {
 	if q.Run.Exploratory() { // without whatever could be read as a test
 		u := Undefined()
 		for i := range a.Comparisons {
-			c := &a.Comparisons[i]
-			c.Reading = Unread(c.Diff, Descriptive)
-			c.Level, c.T, c.DF, c.DLow, c.DHigh, c.Beside = u, u, u, u, u, nil
+			k := &a.Comparisons[i]
+			k.Reading = Unread(k.Diff, Descriptive)
+			k.Level, k.T, k.DF, k.DLow, k.DHigh, k.Beside = u, u, u, u, u, nil
 		}
 		a.Models = nil
 	}

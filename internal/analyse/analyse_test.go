@@ -252,7 +252,7 @@ func TestPairs(t *testing.T) {
 			got = append(got, p.A+"/"+p.B)
 		}
 		if err != nil {
-			got = []string{strings.TrimPrefix(err.Error(), study.Position{}.String()+": ")}
+			got = []string{err.Error()}
 		}
 		if g := strings.Join(got, " "); g != c.want {
 			t.Errorf("%s against %s: %s, want %s", c.a, c.b, g, c.want)

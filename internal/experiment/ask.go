@@ -15,7 +15,6 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/run"
 	"github.com/scruple-eval/scruple/internal/store"
-	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -112,7 +111,7 @@ func setOf(names []string) map[string]bool {
 func allKnown(flag, noun string, names, known []string) error {
 	for _, n := range names {
 		if !slices.Contains(known, n) {
-			near := kit.DidYouMean(n, known)
+			near := text.DidYouMean(n, known)
 			if near == "" {
 				const few = 5
 				near = ", but " + strings.Join(text.NearestFew(n, known, few), ", ") + map[bool]string{true: " …"}[len(known) > few]

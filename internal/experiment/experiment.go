@@ -138,9 +138,11 @@ func Load(path string, overrides []string, env Env) (_ *Experiment, err error) {
 		Pairs: x.Pairs, Primary: x.Primary, Version: env.Version, Now: env.Now,
 		Judge: discipline.Judge{Measures: measures, Settings: x.judgeSettings(x.treatment), OnDev: x.measuredOnDev}}
 	if x.Study.Split == study.SplitTest {
-		x.Files, err = file.Sums()
+		if x.Files, err = file.Sums(); err != nil {
+			return nil, err
+		}
 	}
-	return x, err
+	return x, nil
 }
 
 // A NotAllowedError is that of the discipline.

@@ -13,6 +13,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/plan"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // resolve validates the arms and metrics of the study against the suite.
@@ -182,7 +183,7 @@ func (x *Experiment) checkAssumptions() []error {
 				return arm.Role != eval.RoleCalibration && (arm.ID == s.Arm || slices.ContainsFunc(arm.Levels, func(l eval.Level) bool { return l.Value == s.Arm }))
 			})
 			if !known {
-				problems = append(problems, x.File.Errorf(at+".arm", "unknown arm %q%s; the arms are %s", s.Arm, kit.DidYouMean(s.Arm, x.contestants()), strings.Join(x.contestants(), ", ")))
+				problems = append(problems, x.File.Errorf(at+".arm", "unknown arm %q%s; the arms are %s", s.Arm, text.DidYouMean(s.Arm, x.contestants()), strings.Join(x.contestants(), ", ")))
 			}
 		}
 	}
@@ -210,7 +211,7 @@ func (x *Experiment) checkMetric(path, name string, deciding bool) []error {
 		}
 	}
 	known = append(known, x.offered...)
-	return []error{x.File.Errorf(path, "unknown metric %q%s; the metrics are %s", name, kit.DidYouMean(name, known), strings.Join(known, ", "))}
+	return []error{x.File.Errorf(path, "unknown metric %q%s; the metrics are %s", name, text.DidYouMean(name, known), strings.Join(known, ", "))}
 }
 
 // addContrasts adds the suite's contrasts to the comparisons of the study.

@@ -13,7 +13,6 @@ import (
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/store"
-	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -55,7 +54,7 @@ func (x *Experiment) CheckSelection(s Selection) error {
 	known := x.ArmIDs()
 	for _, arm := range s.Arms {
 		if !slices.Contains(known, arm) {
-			return fmt.Errorf("show: study %s has no arm %q%s; the arms are %s", x.Study.Name, arm, kit.DidYouMean(arm, known), strings.Join(known, ", "))
+			return fmt.Errorf("show: study %s has no arm %q%s; the arms are %s", x.Study.Name, arm, text.DidYouMean(arm, known), strings.Join(known, ", "))
 		}
 	}
 	if s.Replicate < 1 || s.Replicate > x.Study.Execution.Replicates {
@@ -157,7 +156,7 @@ func (r *Run) List(ctx context.Context, q Query) (*List, error) {
 	known := r.contestants()
 	for _, arm := range []string{q.Arm, q.Against} {
 		if arm != "" && !slices.Contains(known, arm) {
-			return nil, fmt.Errorf("show: study %s has no arm %q%s; the arms are %s", r.Study.Name, arm, kit.DidYouMean(arm, known), strings.Join(known, ", "))
+			return nil, fmt.Errorf("show: study %s has no arm %q%s; the arms are %s", r.Study.Name, arm, text.DidYouMean(arm, known), strings.Join(known, ", "))
 		}
 	}
 	var list *List

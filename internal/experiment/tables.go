@@ -151,8 +151,8 @@ func scoreRows(ctx context.Context, db *store.DB, r *store.Run) iter.Seq2[row, e
 					num, den, unscored = nil, nil, x.Unscored
 				case x.Row != nil: // the whole row: it has no columns in this table
 					cells := make([]eval.Number, len(x.Row)) // null for missing values
-					for i, x := range x.Row {
-						cells[i] = eval.Number(x)
+					for i, v := range x.Row {
+						cells[i] = eval.Number(v)
 					}
 					num, den = cells, nil
 				}

@@ -7,10 +7,8 @@
 package power
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
-	"sort"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -184,13 +182,19 @@ func least(low, high int, has func(n int) (bool, error)) (int, error) {
 	if ok, err := has(high); err != nil || !ok {
 		return 0, err
 	}
-	var err error
-	n := low + sort.Search(high-low, func(i int) bool {
-		ok, failed := has(low + i)
-		err = cmp.Or(err, failed)
-		return ok
-	})
-	return n, err
+	for low < high {
+		mid := (low + high) / 2
+		ok, err := has(mid)
+		if err != nil {
+			return 0, err
+		}
+		if ok {
+			high = mid
+		} else {
+			low = mid + 1
+		}
+	}
+	return high, nil
 }
 
 // relevant keeps what the rules read and what corrects it: the primary comparisons

@@ -400,7 +400,12 @@ func newSet(trials int) Set { return make(Set, (trials+63)/64) }
 // Has reports whether the set has the trial.
 func (s Set) Has(seq int) bool { return s[seq/64]&(1<<(seq%64)) != 0 }
 
-func (s Set) add(seq int) { s[seq/64] |= 1 << (seq % 64) }
+// add adds a trial. A nil set keeps none.
+func (s Set) add(seq int) {
+	if s != nil {
+		s[seq/64] |= 1 << (seq % 64)
+	}
+}
 
 // Count is the number of trials in the set.
 func (s Set) Count() (n int) {
@@ -454,6 +459,6 @@ func (db *DB) ProgressIn(ctx context.Context, run *Run, from, to int) (*Progress
 	return p, errors.Join(
 		mark(p.Done, p.Failed, `x.kind = 'failed'`, `outcomes x ON x.trial = t.id WHERE `+inPlaces),
 		mark(p.Judged, nil, `0`, `judged x ON x.trial = t.id WHERE `+inPlaces),
-		mark(newSet(n), p.Unjudged, `v.error <> ''`, `verdicts v ON v.trial = t.id WHERE `+inPlaces+lastOnTrial),
+		mark(nil, p.Unjudged, `v.error <> ''`, `verdicts v ON v.trial = t.id WHERE `+inPlaces+lastOnTrial),
 		mark(p.Called, nil, `0`, `calls x ON x.trial = t.id WHERE `+inPlaces+` GROUP BY t.place`))
 }

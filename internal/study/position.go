@@ -44,7 +44,7 @@ func (p Position) compare(q Position) int {
 	return cmp.Or(cmp.Compare(p.Line, q.Line), cmp.Compare(p.Column, q.Column))
 }
 
-// An Error is one finding about a study, with its position.
+// An Error is one finding about a study, with its position if it is known.
 type Error struct {
 	Pos  Position
 	Path string // "kernels[2].path", "" for the study as a whole
@@ -52,10 +52,13 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	if e.Path == "" {
-		return e.Pos.String() + ": " + e.Err.Error()
+	said := e.Err.Error()
+	for _, where := range []string{e.Path, e.Pos.String()} {
+		if where != "" {
+			said = where + ": " + said
+		}
 	}
-	return e.Pos.String() + ": " + e.Path + ": " + e.Err.Error()
+	return said
 }
 
 func (e *Error) Unwrap() error { return e.Err }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // The arms that make no calls.
@@ -205,28 +206,28 @@ func (p *planner) modelArms(i int, k *Kernel) {
 }
 
 // text reads the text of a kernel. key is where it is from, for errors.
-func (p *planner) text(k *Kernel) (text, key string, err error) {
+func (p *planner) text(k *Kernel) (template, key string, err error) {
 	if k.Of != "" {
 		base := p.base(k.Of)
 		if base == nil {
-			return "", ".of", fmt.Errorf("no kernel %q with a prompt%s", k.Of, kit.DidYouMean(k.Of, p.promptNames()))
+			return "", ".of", fmt.Errorf("no kernel %q with a prompt%s", k.Of, text.DidYouMean(k.Of, p.promptNames()))
 		}
-		if text, _, err = p.text(base); err == nil {
-			text, err = ablate(text, k.Remove)
+		if template, _, err = p.text(base); err == nil {
+			template, err = ablate(template, k.Remove)
 		}
-		return text, ".remove", err
+		return template, ".remove", err
 	}
 	if remove := ablations[k.Builtin]; remove != nil {
-		text, err = ablate(shippedKernel(ablated), remove)
-		return text, ".builtin", err
+		template, err = ablate(shippedKernel(ablated), remove)
+		return template, ".builtin", err
 	}
 	if k.Builtin != "" {
 		return shippedKernel(k.Builtin), ".builtin", nil
 	}
-	if text, err = kit.ReadText(p.Prompt(k.Path)); err != nil {
+	if template, err = kit.ReadText(p.Prompt(k.Path)); err != nil {
 		err = fmt.Errorf("reading the kernel: %w", err)
 	}
-	return text, ".path", err
+	return template, ".path", err
 }
 
 // base finds the kernel that an ablation starts from: one of the study, enabled

@@ -106,7 +106,7 @@ func checkWeights(s *Study, fault func(key, format string, args ...any)) {
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		sum += given[name]
 		if !slices.Contains(components, name) {
-			fault("metrics.composite_weights."+name, "the composite has no component %q%s: want one of %s", name, kit.DidYouMean(name, components), strings.Join(components, ", "))
+			fault("metrics.composite_weights."+name, "the composite has no component %q%s: want one of %s", name, text.DidYouMean(name, components), strings.Join(components, ", "))
 		}
 	}
 	if len(given) > 0 && math.Abs(sum-1) > 1e-9 {
@@ -135,7 +135,7 @@ func (b *Bench) checkLists(fault func(key, format string, args ...any)) {
 	for _, name := range slices.Sorted(maps.Keys(b.study.Lists)) {
 		key := "lists." + name
 		if known[name] == nil {
-			fault(key, "no schema has a list %q%s: the lists are %s", name, kit.DidYouMean(name, names), cmp.Or(strings.Join(names, ", "), "none"))
+			fault(key, "no schema has a list %q%s: the lists are %s", name, text.DidYouMean(name, names), cmp.Or(strings.Join(names, ", "), "none"))
 			continue
 		}
 		for _, k := range b.study.Lists[name].Keys {
@@ -146,7 +146,7 @@ func (b *Bench) checkLists(fault func(key, format string, args ...any)) {
 				}
 			}
 			if !slices.Contains(members, k) {
-				fault(key+".keys", "records of %s have no member %q%s", name, k, kit.DidYouMean(k, members))
+				fault(key+".keys", "records of %s have no member %q%s", name, k, text.DidYouMean(k, members))
 			}
 		}
 	}
@@ -295,7 +295,7 @@ func (b *Bench) checkMapping(fault func(key, format string, args ...any)) {
 	known := slices.Sorted(maps.Keys(b.members))
 	has := func(key, name string) {
 		if !b.members[name] {
-			fault(key, "no document has %q%s", name, kit.DidYouMean(name, known))
+			fault(key, "no document has %q%s", name, text.DidYouMean(name, known))
 		}
 	}
 	for i, name := range m.Strata {

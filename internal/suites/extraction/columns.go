@@ -44,7 +44,7 @@ func (m *Mapping) named() []string {
 func (m *Mapping) check(fault func(key, format string, args ...any)) {
 	for _, key := range slices.Sorted(maps.Keys(m.Columns)) {
 		if !slices.Contains(ownKeys, key) {
-			fault("data.columns."+key, "documents have no %q%s: want one of %s", key, kit.DidYouMean(key, ownKeys), strings.Join(ownKeys, ", "))
+			fault("data.columns."+key, "documents have no %q%s: want one of %s", key, text.DidYouMean(key, ownKeys), strings.Join(ownKeys, ", "))
 		}
 	}
 }

@@ -175,7 +175,7 @@ func (c *schemas) load(name string) (*Schema, error) {
 		file = "schemas/" + name + ".json"
 		if data, err = shippedSchemas.ReadFile(file); err != nil {
 			return nil, fmt.Errorf("schema %q: %s does not exist, and it is not a shipped schema (%s)%s",
-				name, filepath.Join(c.dir, name+".json"), strings.Join(shippedSchemaNames(), ", "), kit.DidYouMean(name, shippedSchemaNames()))
+				name, filepath.Join(c.dir, name+".json"), strings.Join(shippedSchemaNames(), ", "), text.DidYouMean(name, shippedSchemaNames()))
 		}
 	}
 	if err != nil {

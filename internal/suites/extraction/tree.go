@@ -12,7 +12,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/scruple-eval/scruple/internal/suites/kit"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // A tree is what gold or an answer says of a node: it has the members of an object, the
@@ -51,7 +51,7 @@ func (p *tree) at(root *node, path string) (*tree, *node, error) {
 			if i >= 0 {
 				after, index = "", false
 			} else if i = n.member(name); i < 0 {
-				return nil, nil, fmt.Errorf("has no such field%s", kit.DidYouMean(name, n.names))
+				return nil, nil, fmt.Errorf("has no such field%s", text.DidYouMean(name, n.names))
 			}
 			if p.members == nil {
 				p.members = make([]*tree, len(n.members))
@@ -194,7 +194,7 @@ func (x *expander) expand(n *node, value jsontext.Value, path string, given bool
 		}
 		for _, name := range slices.Sorted(maps.Keys(members)) {
 			if n.member(name) < 0 {
-				x.unknown = append(x.unknown, fmt.Sprintf("schema %s has no %s, which is left out%s", x.schema.Name, join(path, name), kit.DidYouMean(name, n.names)))
+				x.unknown = append(x.unknown, fmt.Sprintf("schema %s has no %s, which is left out%s", x.schema.Name, join(path, name), text.DidYouMean(name, n.names)))
 			}
 		}
 		for i, m := range n.members {

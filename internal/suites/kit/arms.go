@@ -221,7 +221,7 @@ func (p *Planner) builtin(e *Entry, name string, of, ways []Way) {
 		}
 	}
 	p.fault(e, "", "%q: no built-in %s %q%s; the built-in %ss are %s; or give it one of %s",
-		e.Name, p.Noun, name, DidYouMean(name, known), p.Noun, strings.Join(known, ", "), strings.Join(or, ", "))
+		e.Name, p.Noun, name, text.DidYouMean(name, known), p.Noun, strings.Join(known, ", "), strings.Join(or, ", "))
 }
 
 // OneHole checks that a prompt has the place of what it is about once.
@@ -284,7 +284,7 @@ func (p *Planner) models(e *Entry) []*study.Model {
 			for _, m := range p.Models {
 				known = append(known, m.ID)
 			}
-			p.Fault(key, "the study has no model %q%s", id, DidYouMean(id, known))
+			p.Fault(key, "the study has no model %q%s", id, text.DidYouMean(id, known))
 		case slices.Contains(e.Models[:k], id):
 			p.Fault(key, "duplicate model %q", id)
 		default:
@@ -368,6 +368,3 @@ func (p *Planner) Pipeline(e *Entry) (Arm, bool) {
 func (a *Arm) Answered() bool {
 	return a.Pipeline != nil && (a.Pipeline.Kind == kindOutputs || a.Pipeline.Kind == kindRun)
 }
-
-// DidYouMean is [text.DidYouMean].
-var DidYouMean = text.DidYouMean

@@ -9,6 +9,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // A CaseFile names a table of known cases.
@@ -86,7 +87,7 @@ func (k *KnownCases) Read(f *study.File, j Judging, judge *study.Model, items []
 		c.Pass = verdict == passWord(true)
 		switch {
 		case !slices.Contains(ids, c.Item):
-			errs.Add(known.Errorf(row, "item", "the study has no item %q%s", c.Item, DidYouMean(c.Item, ids)))
+			errs.Add(known.Errorf(row, "item", "the study has no item %q%s", c.Item, text.DidYouMean(c.Item, ids)))
 		case !c.Pass && verdict != passWord(false):
 			errs.Add(known.Errorf(row, "verdict", "verdict %q: want what the judge must say of the answer, pass or fail", verdict))
 		case slices.ContainsFunc(k.of[c.Item], func(o KnownCase) bool { return o.Answer == c.Answer }):

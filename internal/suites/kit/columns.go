@@ -26,7 +26,7 @@ type TableKeys struct {
 func ReadTable(f *study.File, k TableKeys, errs *study.Errors) (t *table.Table, known *table.Columns, ok bool) {
 	for _, ours := range slices.Sorted(maps.Keys(k.Renamed)) {
 		if !slices.Contains(k.Columns, ours) {
-			errs.Add(f.Errorf(k.Key+".columns."+ours, "unknown column %q: want one of %s%s", ours, strings.Join(k.Columns, ", "), DidYouMean(ours, k.Columns)))
+			errs.Add(f.Errorf(k.Key+".columns."+ours, "unknown column %q: want one of %s%s", ours, strings.Join(k.Columns, ", "), text.DidYouMean(ours, k.Columns)))
 		}
 	}
 	t, err := table.Read(f.Resolve(k.Path))
@@ -83,7 +83,7 @@ func CheckStrata(f *study.File, key string, strata, own []string, c *table.Colum
 			errs.Add(f.Errorf(fmt.Sprintf("%s[%d]", key, i), "%q is a stratum of the suite: rename the column", name))
 		}
 		if other := c.OtherNames(); !slices.Contains(other, name) {
-			errs.Add(f.Errorf(fmt.Sprintf("%s[%d]", key, i), "%s has no further column %q%s", c.Table.File, name, DidYouMean(name, other)))
+			errs.Add(f.Errorf(fmt.Sprintf("%s[%d]", key, i), "%s has no further column %q%s", c.Table.File, name, text.DidYouMean(name, other)))
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/study"
@@ -58,8 +59,15 @@ func Fence(text string, tags ...string) string {
 	if !strings.Contains(text, "<") { // nearly always, and the expression is slow
 		return text
 	}
-	return regexp.MustCompile(`(?i)<(\s*/?\s*(?:`+strings.Join(tags, "|")+`))`).ReplaceAllString(text, "‹$1")
+	names := strings.Join(tags, "|")
+	expr, ok := fences.Load(names)
+	if !ok {
+		expr, _ = fences.LoadOrStore(names, regexp.MustCompile(`(?i)<(\s*/?\s*(?:`+names+`))`))
+	}
+	return expr.(*regexp.Regexp).ReplaceAllString(text, "‹$1")
 }
+
+var fences sync.Map // expressions by tags: to compile one takes longer than to use it
 
 // Passed is what a judge asked with [AskRubric] says of a trial, or why it says nothing.
 func (s *Scale) Passed(vs []eval.Verdict) (pass bool, missing string) {

@@ -46,10 +46,10 @@ func ScoreTrials(dst []eval.Score, c eval.Case, score func(dst []eval.Score, t *
 	return dst
 }
 
-// AskJudge asks a model for a verdict. A call that fails leaves a verdict with
-// its error, as does an answer that wrong finds fault with; an error that concerns the run is
-// returned. wrong may be nil.
-func AskJudge(ctx context.Context, ask eval.Asker, step string, r eval.Request, wrong func(v *eval.Verdict) string) ([]eval.Verdict, error) {
+// AskJudge asks a model for a verdict. A call that fails leaves a verdict with its error, and so
+// does an answer of which check says what is wrong; an error that concerns the run is returned.
+// check may replace the data of the verdict. It may be nil.
+func AskJudge(ctx context.Context, ask eval.Asker, step string, r eval.Request, check func(v *eval.Verdict) string) ([]eval.Verdict, error) {
 	v := eval.Verdict{Step: step, Source: eval.ByModel, By: r.Model}
 	response, err := ask.Ask(ctx, step, r)
 	answer := response.Answer(r.Force)
@@ -63,8 +63,8 @@ func AskJudge(ctx context.Context, ask eval.Asker, step string, r eval.Request, 
 	case answer == "" && response.Stop == eval.StopLength:
 		v.Err = "the judge reached its token limit without output"
 	default:
-		if v.Data = []byte(answer); wrong != nil {
-			v.Err = wrong(&v)
+		if v.Data = []byte(answer); check != nil {
+			v.Err = check(&v)
 		}
 	}
 	return []eval.Verdict{v}, nil

@@ -11,6 +11,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/table"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // The ways an answer is matched.
@@ -79,7 +80,7 @@ func parse(c cells, match string) (question, error) {
 		q.match = match
 	}
 	if !slices.Contains(matches, q.match) {
-		fault("unknown match %q: want one of %s%s", q.match, strings.Join(matches, ", "), kit.DidYouMean(q.match, matches))
+		fault("unknown match %q: want one of %s%s", q.match, strings.Join(matches, ", "), text.DidYouMean(q.match, matches))
 	}
 	if q.split != "" && q.split != "dev" && q.split != "test" {
 		fault("split %q: want dev or test", q.split)

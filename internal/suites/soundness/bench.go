@@ -180,7 +180,7 @@ func (b *Bench) plan(f *study.File, s *Study, errs *study.Errors) {
 	}
 	b.standard()
 	if s.Main != "" && !slices.Contains(b.models, s.Main) {
-		errs.Add(f.Errorf("main_model", "no condition runs on model %q%s", s.Main, kit.DidYouMean(s.Main, b.models)))
+		errs.Add(f.Errorf("main_model", "no condition runs on model %q%s", s.Main, text.DidYouMean(s.Main, b.models)))
 	}
 }
 
@@ -198,7 +198,7 @@ func (b *Bench) groups(f *study.File, s *Study, errs *study.Errors) map[string]s
 		key := fmt.Sprintf("families[%d].model", i)
 		switch {
 		case !slices.Contains(ids, family.Model):
-			errs.Add(f.Errorf(key, "the study has no model %q%s", family.Model, kit.DidYouMean(family.Model, ids)))
+			errs.Add(f.Errorf(key, "the study has no model %q%s", family.Model, text.DidYouMean(family.Model, ids)))
 		case groups[family.Model] != "":
 			errs.Add(f.Errorf(key, "duplicate model %q", family.Model))
 		}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/study"
-	"github.com/scruple-eval/scruple/internal/suites/kit"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // A failure is a fragment on which the main model fails under a condition.
@@ -157,7 +157,7 @@ func (b *Bench) checkValidity(f *study.File, s *Study, errs *study.Errors) {
 	for _, named := range [][2]string{{"harder_domain", v.Harder}, {"easier_domain", v.Easier}, {"tacit_domain", v.Tacit}} {
 		key, name := named[0], named[1]
 		if name != "" && !slices.Contains(names, name) {
-			errs.Add(f.Errorf("validity."+key, "the study has no domain %q%s", name, kit.DidYouMean(name, names)))
+			errs.Add(f.Errorf("validity."+key, "the study has no domain %q%s", name, text.DidYouMean(name, names)))
 		}
 	}
 	if (v.Harder == "") != (v.Easier == "") {

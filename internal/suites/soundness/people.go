@@ -362,7 +362,7 @@ func (b *Bench) checkChecklists(f *study.File, s *Study, errs *study.Errors) {
 		}
 		for j, h := range t.Checklist {
 			if !slices.Contains(names, h.Name) {
-				errs.Add(f.Errorf(fmt.Sprintf("annotation[%d].checklist[%d].name", i, j), "the study has no domain %q%s: gold has the numbers of domains, so each heading must be one", h.Name, kit.DidYouMean(h.Name, names)))
+				errs.Add(f.Errorf(fmt.Sprintf("annotation[%d].checklist[%d].name", i, j), "the study has no domain %q%s: gold has the numbers of domains, so each heading must be one", h.Name, text.DidYouMean(h.Name, names)))
 			}
 		}
 	}

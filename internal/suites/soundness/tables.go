@@ -182,7 +182,7 @@ func (l *loader) header(key string, t Table, s *table.Columns, schema []column) 
 	l.notes = append(l.notes, kit.OtherColumns(s, t.Strata, "data.strata")...)
 	for i, c := range t.Checks {
 		if !slices.Contains(known, c.Column) {
-			l.errs.Add(l.file.Errorf(fmt.Sprintf("%s.checks[%d].column", key, i), "the schema has no column %q%s", c.Column, kit.DidYouMean(c.Column, known)))
+			l.errs.Add(l.file.Errorf(fmt.Sprintf("%s.checks[%d].column", key, i), "the schema has no column %q%s", c.Column, text.DidYouMean(c.Column, known)))
 		}
 	}
 	return ok
@@ -230,7 +230,7 @@ func (l *loader) value(s *table.Columns, r table.Row, c column, t Table) {
 		}
 	case asLabel:
 		if !slices.Contains(l.labels, cell) {
-			fault("unknown label %q: want one of %s%s", cell, strings.Join(l.labels, ", "), kit.DidYouMean(cell, l.labels))
+			fault("unknown label %q: want one of %s%s", cell, strings.Join(l.labels, ", "), text.DidYouMean(cell, l.labels))
 			return
 		}
 	case asDomains:
@@ -259,7 +259,7 @@ func (l *loader) value(s *table.Columns, r table.Row, c column, t Table) {
 			out("want at most %v%s, got %v", *check.Max, unit, number)
 		}
 		if len(check.Values) > 0 && !slices.Contains(check.Values, cell) {
-			out("%q is none of %s%s", cell, strings.Join(check.Values, ", "), kit.DidYouMean(cell, check.Values))
+			out("%q is none of %s%s", cell, strings.Join(check.Values, ", "), text.DidYouMean(cell, check.Values))
 		}
 	}
 }

@@ -218,7 +218,7 @@ func (b *Bench) load(f *study.File, s *Study, errs *study.Errors) {
 		}
 	}
 	for _, role := range slices.Sorted(maps.Keys(unknown)) {
-		errs.Add(f.Errorf("taxonomy", "gold has the role %q, %s, which the taxonomy does not have%s", role, text.Plural(unknown[role], "time", "times"), kit.DidYouMean(role, b.taxonomy.Roles())))
+		errs.Add(f.Errorf("taxonomy", "gold has the role %q, %s, which the taxonomy does not have%s", role, text.Plural(unknown[role], "time", "times"), text.DidYouMean(role, b.taxonomy.Roles())))
 	}
 	b.fill(records)
 	if len(records) == 0 && errs.Err() == nil {

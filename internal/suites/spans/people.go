@@ -117,7 +117,7 @@ func (b *Bench) addChecked(w *peopleLine) error {
 			names = append(names, a.ID)
 		}
 		slices.Sort(names)
-		return fmt.Errorf("the study has no arm %q%s", w.Arm, kit.DidYouMean(w.Arm, names))
+		return fmt.Errorf("the study has no arm %q%s", w.Arm, text.DidYouMean(w.Arm, names))
 	case w.Text != nil && *w.Text != "" && *w.Text != r.Text:
 		return fmt.Errorf("the text differs from that of %q in the records: people checked another text", w.ID)
 	case w.Spans.Kind() != '[':
