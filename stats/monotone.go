@@ -3,195 +3,240 @@ package stats
 import (
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/lapack/lapack64"
 )
 
-// A linear difference is A − B of two ratios of sums over clusters, or the ratio A
-// alone, by their linearisation: what each cluster adds to a ratio, and its share of the
-// denominator.
+// A difference is A − B of two ratios of sums over clusters by their linearisation: what
+// each cluster adds to a ratio, and its share of the denominator. A ratio alone has a B of 0
+// over its own denominators.
 type difference struct {
 	a, b           []float64 // numerators of clusters over the sum of denominators
 	shareA, shareB []float64
 	weight         []float64 // 1/(1 − leverage), of CR2
 	df             float64
-	alone          bool // there is no B
 	diff, se       float64
 }
 
-// newDifference takes the clusters with a denominator in either; b is nil for a ratio
-// alone. The leverage of a cluster is its share of the denominators, which is exact, as
-// the degrees of freedom are, if both have the same ones.
+// newDifference takes the clusters with a denominator in either. The leverage of a cluster is
+// its share of the denominators, which is exact, as the degrees of freedom are, if both have
+// the same ones.
 func newDifference(numA, denA, numB, denB []float64) *difference {
-	d := &difference{alone: denB == nil}
-	nA, nB := sum(denA), math.Max(sum(denB), math.SmallestNonzeroFloat64)
-	var sizes []float64
+	d := &difference{}
+	nA, nB := sum(denA), sum(denB)
+	var shares []float64
 	for k := range denA {
-		y, m := 0.0, 0.0
-		if denB != nil {
-			y, m = numB[k]/nB, denB[k]/nB
-		}
-		if denA[k] == 0 && m == 0 {
+		if denA[k] == 0 && denB[k] == 0 {
 			continue
 		}
 		d.a, d.shareA = append(d.a, numA[k]/nA), append(d.shareA, denA[k]/nA)
-		d.b, d.shareB = append(d.b, y), append(d.shareB, m)
-		share := d.shareA[len(d.a)-1]
-		if denB != nil {
-			share = (share + m) / 2
-		}
-		sizes = append(sizes, share)
+		d.b, d.shareB = append(d.b, numB[k]/nB), append(d.shareB, denB[k]/nB)
+		shares = append(shares, (denA[k]/nA+denB[k]/nB)/2)
 	}
-	for _, h := range sizes {
+	for _, h := range shares {
 		d.weight = append(d.weight, 1/(1-h))
 	}
-	if len(sizes) > 1 {
-		d.df = robustDF(sizes)
+	if len(shares) > 1 {
+		d.df = robustDF(shares)
 	}
-	whole := state{difference: d, a: d.a, b: d.b}
-	whole.sum()
-	d.diff, d.se = whole.diff, whole.se()
+	d.diff, d.se = d.estimate(d.a, d.b)
 	return d
 }
 
-// low is the lower limit that t standard errors leave: the largest of diff − t·se over
-// the data in which clusters add less to A or more to B. So more in A never lowers it,
-// nor more in B raises it, as an outlier can by which the standard error grows more than
-// the difference.
+// estimate is the difference of contributions with its standard error.
+func (d *difference) estimate(a, b []float64) (diff, se float64) {
+	ratioA, ratioB, squares := sum(a), sum(b), 0.0
+	for k, w := range d.weight {
+		z := a[k] - ratioA*d.shareA[k] - b[k] + ratioB*d.shareB[k]
+		squares += w * z * z
+	}
+	return ratioA - ratioB, math.Sqrt(squares)
+}
+
+// limit is the lower limit that t standard errors leave, and the t at which that of the same
+// data is 0. The limit is the largest of diff − t·se over the data in which clusters add less
+// to A or more to B. So more in A never lowers it, nor more in B raises it, as an outlier can
+// by which the standard error grows more than the difference.
 //
 // It is the limit of Euclidean empirical likelihood with weights that are not negative
 // (Duchi, Glynn & Namkoong 2021, Mathematics of Operations Research 46; Owen 2001,
-// Empirical Likelihood, §3.15): by duality it is the smallest weighted mean of the
-// clusters with weights near to equal ones, and diff − t·se allows negative weights.
-// Without outliers the two are the same.
-//
-// The function is concave, so cutting one contribution after the other to where it is
-// largest ends at its maximum; but not where the standard error gets 0, which is a kink.
-// There a variance that is added and then reduced makes it round. With equal
-// denominators the result is good to 6 digits. With others, and few clusters that are
-// equal but for outliers far out, it may be some thousandths of the scores short.
-func (d *difference) low(t float64) float64 {
-	low, _, _ := d.limit(t)
-	return low
+// Empirical Likelihood, §3.15): by duality the smallest diff − y·residuals over the y with
+// Σ y²/weight ≤ t² that leave each contribution a weight of at least 0. Those of diff − t·se
+// may be negative; without outliers none is, and the two are the same.
+func (d *difference) limit(t float64) (low, zero float64) {
+	low, zero = d.diff-t*d.se, d.diff/d.se
+	if !(t > 0) || d.se == 0 {
+		return low, zero
+	}
+	ratioA, ratioB := sum(d.a), sum(d.b)
+	residuals, ofT := make([]float64, len(d.a)), make([]float64, len(d.a))
+	for k, w := range d.weight {
+		residuals[k] = (d.a[k] - ratioA*d.shareA[k] - d.b[k] + ratioB*d.shareB[k]) / d.se
+		ofT[k] = t * w * residuals[k]
+	}
+	if floats.Max(ofT) <= 1+math.Min(floats.Dot(ofT, d.shareA), floats.Dot(ofT, d.shareB)) {
+		return low, zero
+	}
+	s := newTilt(d, t, residuals)
+	a, b := make([]float64, len(d.a)), make([]float64, len(d.a))
+	for size := 0.9; s.gap() > 1e-10 && size > 1e-9; {
+		// As near to the best as the last step was free to go.
+		size = s.step(s.gap() / float64(2*len(d.a)+1) * math.Max(1e-3, 1-size))
+		floats.AddScaledTo(a, d.a, -d.se, s.ofA.cuts)
+		floats.AddScaledTo(b, d.b, d.se, s.ofB.cuts)
+		if diff, se := d.estimate(a, b); diff-t*se > low {
+			low, zero = diff-t*se, diff/se
+		}
+	}
+	return low, zero
 }
 
-// limit returns the lower limit, and the t at which that of the same data is 0. It is
-// rough if the limit is at a kink.
-func (d *difference) limit(t float64) (low, zero float64, rough bool) {
-	s := state{difference: d, a: slices.Clone(d.a), b: slices.Clone(d.b)}
-	s.sum()
-	low, zero = d.hull(), math.Inf(1)
-	better := func() {
-		if x := s.diff - t*s.se(); x > low {
-			low, zero = x, s.diff/s.se()
-		}
-	}
-	better()
-	const mostSweeps = 1000
-	rounds := []float64{0, 1, 0.3, 0.1, 0.03, 1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 1e-5, 1e-6}
-	for i, round := range rounds {
-		small := 1e-7 * d.se // between two rounds
-		if i == 0 || i == len(rounds)-1 {
-			small = 1e-12 * d.se
-		}
-		s.round = round * d.se * round * d.se
-		for range mostSweeps {
-			change := 0.0
-			for k := range d.weight {
-				change = math.Max(change, s.cut(k, t, s.a, d.a, d.shareA, &s.growA, s.ofA, 1))
-				if !d.alone {
-					change = math.Max(change, s.cut(k, t, s.b, d.b, d.shareB, &s.growB, s.ofB, -1))
-				}
-			}
-			s.sum() // without rounding errors of the sweep
-			better()
-			if change <= small {
-				break
-			}
-		}
-		if i == 0 && s.se() > 1e-3*d.se {
-			return low, zero, false
-		}
-	}
-	return low, zero, true
-}
-
-// hull is the difference of the worst cluster of A and the best of B: no limit is lower.
-func (d *difference) hull() float64 {
-	worst, most := math.Inf(1), 0.0
-	if !d.alone {
-		most = math.Inf(-1)
-	}
-	same := d.alone || slices.Equal(d.shareA, d.shareB)
-	for k := range d.weight {
-		switch {
-		case same:
-			worst, most = math.Min(worst, (d.a[k]-d.b[k])/d.shareA[k]), 0
-		default:
-			if d.shareA[k] > 0 {
-				worst = math.Min(worst, d.a[k]/d.shareA[k])
-			}
-			if d.shareB[k] > 0 {
-				most = math.Max(most, d.b[k]/d.shareB[k])
-			}
-		}
-	}
-	return worst - most
-}
-
-// A state is contributions with their difference, the sum of weighted squares of the
-// residuals, and its products with the shares: what a ratio alone moves.
-type state struct {
+// A tilt is a y of a limit and the cuts of the data that belong to it. A primal-dual
+// interior-point method finds the best (Boyd & Vandenberghe 2004, Convex Optimization, §11.7).
+type tilt struct {
 	*difference
-	a, b               []float64
-	ratioA, ratioB     float64
-	diff, squares      float64
-	growA, growB       float64
-	ofA, ofB, together float64 // Σ w·shareA², Σ w·shareB², Σ w·shareA·shareB
-	round              float64 // a variance that is added
+	residuals []float64 // of the data, in standard errors
+	y         []float64
+	room      float64 // t² − Σ y²/weight
+	ofRoom    float64 // its multiplier
+	ofA, ofB  slack
+	rows      []row
+	change    struct { // the last
+		y        []float64
+		ofA, ofB slack
+	}
 }
 
-func (s *state) se() float64 { return math.Sqrt(math.Max(0, s.squares)) }
-
-func (s *state) residual(k int) float64 {
-	return s.a[k] - s.ratioA*s.shareA[k] - s.b[k] + s.ratioB*s.shareB[k]
+func newTilt(d *difference, t float64, residuals []float64) *tilt {
+	n := len(d.a)
+	s := &tilt{difference: d, residuals: residuals, y: make([]float64, n), room: t * t, ofRoom: 1, rows: make([]row, n)}
+	s.ofA, s.ofB, s.change.ofA, s.change.ofB = newSlack(n), newSlack(n), newSlack(n), newSlack(n)
+	s.change.y = make([]float64, n)
+	return s
 }
 
-func (s *state) sum() {
-	s.ratioA, s.ratioB = sum(s.a), sum(s.b)
-	s.diff = s.ratioA - s.ratioB
-	s.squares, s.growA, s.growB, s.ofA, s.ofB, s.together = 0, 0, 0, 0, 0, 0
+// Slack is that of the contributions to A or B.
+type slack struct {
+	weights []float64 // 1 + y·share − y
+	cuts    []float64 // their multipliers: the cuts of the data, in standard errors
+}
+
+func newSlack(n int) slack {
+	return slack{slices.Repeat([]float64{1}, n), slices.Repeat([]float64{1}, n)}
+}
+
+// gap is by how much the limits of y and of the cuts differ at most, in standard errors.
+func (s *tilt) gap() float64 {
+	return floats.Dot(s.ofA.weights, s.ofA.cuts) + floats.Dot(s.ofB.weights, s.ofB.cuts) + s.room*s.ofRoom
+}
+
+// step goes to where each product of the gap would be near, as far as a hundredth of all
+// is left, and returns how far of 1.
+func (s *tilt) step(near float64) (size float64) {
+	s.newton(near)
+	y, ofA, ofB := s.change.y, s.change.ofA, s.change.ofB
+	slope, curve := 0.0, 0.0
+	for k, x := range y {
+		slope -= 2 * x * s.y[k] / s.weight[k]
+		curve -= x * x / s.weight[k]
+	}
+	room := func(size float64) float64 { return s.room + size*(slope+size*curve) }
+	ofRoom := (near-s.ofRoom*slope)/s.room - s.ofRoom
+	size = 1
+	for room(size) < s.room/100 || s.ofRoom+size*ofRoom < s.ofRoom/100 || !s.ofA.allow(ofA, size) || !s.ofB.allow(ofB, size) {
+		if size *= 0.9; size < 1e-9 {
+			return size
+		}
+	}
+	s.room, s.ofRoom = room(size), s.ofRoom+size*ofRoom
+	floats.AddScaled(s.y, size, y)
+	s.ofA.add(ofA, size)
+	s.ofB.add(ofB, size)
+	return size
+}
+
+func (m slack) allow(change slack, size float64) bool {
+	for k := range m.cuts {
+		if -size*change.weights[k] > 0.99*m.weights[k] || -size*change.cuts[k] > 0.99*m.cuts[k] {
+			return false
+		}
+	}
+	return true
+}
+
+func (m slack) add(change slack, size float64) {
+	floats.AddScaled(m.weights, size, change.weights)
+	floats.AddScaled(m.cuts, size, change.cuts)
+}
+
+// A row is what newton knows of a cluster.
+type row struct {
+	columns, less      [5]float64 // less the diagonal, where that leaves a small number
+	gradient, diagonal float64
+}
+
+// newton finds the changes by Newton's method. The matrix of that of y is a diagonal and
+// products of five columns, so its inverse takes one of 5 × 5 (Woodbury). Shares add up to 1,
+// and that B differs from A is a column of its own: this leaves the sums, and the changes of
+// weights near 0, without cancellation.
+func (s *tilt) newton(near float64) {
+	var inner [25]float64 // what is above its diagonal
+	var x [5]float64
+	inner[0], inner[3*5+4] = s.room/s.ofRoom/4, -1
+	pullA, pullB := 0.0, 0.0
+	for k := range s.y {
+		pullA, pullB = pullA+near/s.ofA.weights[k], pullB+near/s.ofB.weights[k]
+	}
 	for k, w := range s.weight {
-		z := s.residual(k)
-		s.squares += w * z * z
-		s.growA, s.growB = s.growA+w*z*s.shareA[k], s.growB+w*z*s.shareB[k]
-		s.ofA, s.ofB, s.together = s.ofA+w*s.shareA[k]*s.shareA[k], s.ofB+w*s.shareB[k]*s.shareB[k], s.together+w*s.shareA[k]*s.shareB[k]
+		a, b, shareA, shareB := s.ofA.weights[k], s.ofB.weights[k], s.shareA[k], s.shareB[k]
+		stiffA, stiffB, ball := s.ofA.cuts[k]/a, s.ofB.cuts[k]/b, 2*s.ofRoom/w
+		r := row{
+			columns:  [5]float64{s.y[k] / w, stiffA + stiffB, shareA, shareB - shareA, stiffB},
+			less:     [5]float64{s.y[k] / w, -ball, shareA, shareB - shareA, -stiffA - ball},
+			gradient: near*(2*s.y[k]/(w*s.room)+1/a+1/b) - s.residuals[k] - shareA*pullA - shareB*pullB,
+			diagonal: stiffA + stiffB + ball,
+		}
+		for i, c := range r.columns {
+			less := r.less[i] / r.diagonal
+			for j := i; j < len(x); j++ {
+				inner[5*i+j] += less * r.columns[j]
+			}
+			x[i] += c * r.gradient / r.diagonal
+		}
+		s.rows[k] = r
+	}
+	solveSymmetric(inner[:], x[:])
+	to := s.change
+	for k, r := range s.rows {
+		rest, move := r.gradient, -r.gradient
+		for i, x := range x {
+			move += r.columns[i] * x
+			if i < 4 {
+				rest -= r.less[i] * x
+			}
+		}
+		to.y[k] = move / r.diagonal
+		to.ofA.weights[k] = (rest - r.columns[4]*x[4]) / r.diagonal
+		to.ofB.weights[k] = (rest - r.less[4]*x[4]) / r.diagonal
+		to.ofA.cuts[k] = (near-s.ofA.cuts[k]*to.ofA.weights[k])/s.ofA.weights[k] - s.ofA.cuts[k]
+		to.ofB.cuts[k] = (near-s.ofB.cuts[k]*to.ofB.weights[k])/s.ofB.weights[k] - s.ofB.cuts[k]
 	}
 }
 
-// cut moves one contribution to where diff − t·se is largest, at most back to the data,
-// and returns by how much. The sign is that of the contribution in the difference.
-func (s *state) cut(k int, t float64, list, data, share []float64, grow *float64, of, sign float64) float64 {
-	w, z := s.weight[k], s.residual(k)
-	// Of a change x of the difference the squares are s.squares + 2·slope·x + curve·x².
-	slope, curve := w*z-*grow, w-2*w*share[k]+of
-	if curve <= 0 || t*t*curve <= 1 {
-		return 0
+// solveSymmetric replaces x by the solution of a system of which the upper triangle is given.
+func solveSymmetric(upper, x []float64) {
+	n := len(x)
+	for i := range n {
+		for j := range i {
+			upper[n*i+j] = upper[n*j+i]
+		}
 	}
-	x := (math.Sqrt(math.Max(0, (s.squares+s.round)*curve-slope*slope)/(t*t*curve-1)) - slope) / curve
-	x = math.Min(x, sign*(data[k]-list[k]))
-	if x == 0 {
-		return 0
-	}
-	list[k] += sign * x
-	s.diff += x
-	s.squares += x * (2*slope + curve*x)
-	if sign > 0 {
-		s.ratioA += x
-		s.growA, s.growB = s.growA+w*x*share[k]-x*of, s.growB+w*x*s.shareB[k]-x*s.together
-	} else {
-		s.ratioB -= x
-		s.growB, s.growA = s.growB+w*x*share[k]-x*of, s.growA+w*x*s.shareA[k]-x*s.together
-	}
-	return math.Abs(x)
+	lu, pivots := blas64.General{Rows: n, Cols: n, Stride: n, Data: upper}, make([]int, n)
+	lapack64.Getrf(lu, pivots)
+	lapack64.Getrs(blas.NoTrans, lu, blas64.General{Rows: n, Cols: 1, Stride: 1, Data: x}, pivots)
 }
 
 // reversed is the difference B − A, of which the lower limit is minus the upper one.
@@ -217,27 +262,17 @@ func (d *difference) p() float64 {
 	if d.diff < 0 {
 		of = d.reversed()
 	}
-	switch {
-	case of.diff == 0:
+	if of.diff == 0 {
 		return 1
-	case of.hull() > 0: // every cluster is on one side
-		return least
 	}
-	t := of.diff / of.se
-	// Newton's method: the limit is convex in t. A rough limit may be too low and end it
-	// early, so it looks further then, where anyone would ask.
 	tail := func(t float64) float64 { return lone + (1-lone)*2*tCDF(-t, d.freedom()) }
-	lowest, rough := least, true
-	for _, further := range []float64{1, 1.01, 1.1, 1.5} {
-		for at := further * t; rough && tail(at) >= lowest; at = t {
-			low, zero, kink := of.limit(at)
-			if low <= 1e-12*of.diff || zero <= t*(1+1e-12) {
-				rough = kink
-				break
-			}
-			t = zero
+	t := of.diff / of.se
+	for tail(t) > least { // Newton's method: the limit is convex in t
+		low, zero := of.limit(t)
+		if low <= 1e-12*of.diff || zero <= t*(1+1e-9) {
+			break
 		}
-		lowest = math.Max(least, 1e-5)
+		t = zero
 	}
 	return math.Max(least, tail(t))
 }
@@ -286,7 +321,9 @@ func (d *difference) interval(level float64) Interval {
 		return Interval{math.Inf(-1), math.Inf(1), level}
 	}
 	t := tQuantile(alpha/2, d.freedom())
-	return Interval{d.low(t), -d.reversed().low(t), level}
+	low, _ := d.limit(t)
+	high, _ := d.reversed().limit(t)
+	return Interval{low, -high, level}
 }
 
 // freedom is the degrees of freedom of the limits. Of k clusters of unequal sizes, which have

@@ -143,10 +143,7 @@ func TestOneScoreHigher(t *testing.T) {
 			t.Fatal(err)
 		}
 		x, y := before.Reading().Interval(level), after.Reading().Interval(level)
-		near := 1e-6
-		if !same {
-			near = 5e-3 // numerical error, see low
-		}
+		const near = 1e-9
 		if y.Low < x.Low-near || y.High < x.High-near {
 			t.Fatalf("%v became %v: %v of %v, %v of %v, cluster %d", x, y, numA, denA, numB, denB, at)
 		}
@@ -219,7 +216,7 @@ func TestOneCountMore(t *testing.T) {
 		at := rapid.IntRange(0, k-1).Draw(t, "at")
 		a[at]++
 		y, dy := limits()
-		const near = 1e-6
+		const near = 1e-9
 		if y.Low < x.Low-near || y.High < x.High-near || dy.Low < dx.Low-near || dy.High < dx.High-near {
 			t.Fatalf("%v, %v became %v, %v: %v and %v of %v, cluster %d", x, dx, y, dy, a, b, den, at)
 		}

@@ -93,7 +93,7 @@ func RatioOfSums(num, den []float64, level float64) (Ratio, error) {
 		r.Undefined = "fewer than two clusters"
 		return r, nil
 	}
-	r.data, r.den = newDifference(num, den, nil, nil), slices.Clone(den)
+	r.data, r.den = newDifference(num, den, make([]float64, len(num)), den), slices.Clone(den)
 	k := float64(r.Clusters)
 	r.DF = k - 1
 	r.SE = math.Sqrt(k / (k - 1) * residualSquares(num, den, r.Value))
