@@ -3,8 +3,8 @@
 //
 // docubench.go and extractbench.go know the layout of a benchmark each, and find its documents
 // and answers; this file writes them. docubench.go has the score of DocuBench, unified.go that of
-// ExtractBench, with its values in unified_values.go and its dates in dateutil.go. Files of a benchmark are not trusted. The package must not
-// know the suite's study, the store or providers.
+// ExtractBench, with its values in unified_values.go and its dates in dates.go. Files of a
+// benchmark are not trusted. The package must not know the suite's study, the store or providers.
 package benchmark
 
 import (
