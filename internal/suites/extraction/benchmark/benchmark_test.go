@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -30,7 +31,10 @@ func TestGolden(t *testing.T) {
 			}
 			var all strings.Builder
 			all.WriteString(filepath.ToSlash(strings.ReplaceAll(fmt.Sprint(said), to, "study")))
-			err = walk(to, func(path string) error {
+			err = filepath.WalkDir(to, func(path string, e fs.DirEntry, err error) error {
+				if err != nil || e.IsDir() {
+					return err
+				}
 				data, err := os.ReadFile(path)
 				inside, _ := filepath.Rel(to, path)
 				if !strings.HasPrefix(inside, "schemas") {

@@ -195,11 +195,7 @@ func dated(v any) any {
 	case string:
 		return isoDate(v)
 	case []any:
-		list := make([]any, len(v))
-		for i, inner := range v {
-			list[i] = dated(inner)
-		}
-		return list
+		return each(v, dated)
 	case map[string]any:
 		m := map[string]any{}
 		for name, inner := range v {
@@ -358,11 +354,7 @@ func inlined(raw jsontext.Value) (any, error) {
 		out := map[string]any{}
 		switch v := v.(type) {
 		case []any:
-			list := make([]any, len(v))
-			for i, inner := range v {
-				list[i] = inline(inner)
-			}
-			return list
+			return each(v, inline)
 		case map[string]any:
 			ref, _ := v["$ref"].(string)
 			path, isLocal := strings.CutPrefix(ref, "#/")
