@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/scruple-eval/scruple/internal/measure"
 	"github.com/scruple-eval/scruple/internal/text"
 )
@@ -37,18 +35,25 @@ type arranged struct {
 // arrange finds the entries of each point: by name, and in lists of the records that are
 // aligned.
 func (d *prepared) arrange(a Answer) *arranged {
-	r := answerReader{root: &tree{}, cut: a.Cut}
-	if a.Plain != nil {
-		r.root = r.plain(d.schema.root, jsontext.Value(a.Plain), "")
-	} else {
-		r.listed(d.schema.root, a.Entries)
+	r, answer, plain := reading{}, &tree{}, a.Plain != nil
+	if plain {
+		a.Entries = r.plainEntries(d.schema, a)
 	}
-	x := aligner{arranged: &arranged{of: make([][]*Entry, len(d.points)), partner: make([]string, len(d.points)), extra: r.extra, faults: r.faults, plain: a.Plain != nil}, d: d}
-	x.walk(d.schema.root, d.gold, r.root, "", "")
+	for i := range a.Entries {
+		e := &a.Entries[i]
+		if p, _, err := answer.at(d.schema.root, e.Field); err != nil {
+			r.extra = append(r.extra, e.Field)
+		} else {
+			p.entries = append(p.entries, e)
+		}
+	}
+	x := aligner{d: d, arranged: &arranged{of: make([][]*Entry, len(d.points)), partner: make([]string, len(d.points)),
+		extra: r.extra, faults: r.faults, plain: plain}}
+	x.walk(d.schema.root, d.gold, answer, "", "")
 	for _, of := range x.of {
 		x.entries += len(of)
 	}
-	if x.entries += len(x.surplus) + len(x.extra); a.Plain == nil {
+	if x.entries += len(x.surplus) + len(x.extra); !plain {
 		x.entries = len(a.Entries)
 	}
 	return x.arranged
@@ -66,7 +71,7 @@ func (x *aligner) walk(n *node, gold, answer *tree, at, from string) {
 	case answer == nil:
 	case n.isObject():
 		for i, m := range n.members {
-			x.walk(m, gold.member(i), answer.member(i), join(at, n.names[i]), join(from, n.names[i]))
+			x.walk(m, gold.get(i), answer.get(i), join(at, n.names[i]), join(from, n.names[i]))
 		}
 	case n.isList():
 		x.list(n, gold, answer, at, from)
@@ -105,12 +110,12 @@ func (x *aligner) list(n *node, gold, answer *tree, at, from string) {
 	for i, number := range of {
 		if j := pairs[i]; j >= 0 {
 			taken[j] = true
-			x.walk(n.records, gold.records[number], answer.records[in[j]], fmt.Sprintf("%s[%d]", at, number), fmt.Sprintf("%s[%d]", from, in[j]))
+			x.walk(n.records, gold.get(number), answer.get(in[j]), fmt.Sprintf("%s[%d]", at, number), fmt.Sprintf("%s[%d]", from, in[j]))
 		}
 	}
 	for j, number := range in {
 		if !taken[j] {
-			x.walk(n.records, nil, answer.records[number], fmt.Sprintf("%s[+%d]", at, number), fmt.Sprintf("%s[%d]", from, number))
+			x.walk(n.records, nil, answer.get(number), fmt.Sprintf("%s[+%d]", at, number), fmt.Sprintf("%s[%d]", from, number))
 		}
 	}
 }
@@ -137,7 +142,7 @@ type signature struct {
 func (x *aligner) signatures(record *node, list *tree, numbers []int) []signature {
 	all := make([]signature, len(numbers))
 	for i, number := range numbers {
-		x.signature(record, list.records[number], &all[i])
+		x.signature(record, list.get(number), &all[i])
 	}
 	return all
 }
@@ -146,7 +151,7 @@ func (x *aligner) signature(n *node, t *tree, s *signature) {
 	switch {
 	case n.isObject():
 		for i, m := range n.members {
-			x.signature(m, t.member(i), s)
+			x.signature(m, t.get(i), s)
 		}
 	case n.isList():
 	default:
