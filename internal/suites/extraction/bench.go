@@ -116,57 +116,47 @@ func checkWeights(s *Study, fault func(key, format string, args ...any)) {
 
 // checkLists checks the lists that the study names.
 func (b *Bench) checkLists(fault func(key, format string, args ...any)) {
-	known := map[string][]*node{}
-	var find func(n *node)
-	find = func(n *node) {
-		for _, m := range n.members {
-			find(m)
-		}
-		if n.isList() {
-			known[n.name] = append(known[n.name], n)
-			find(n.records)
-		}
-	}
+	members := map[string][]string{} // of the records of a list
 	for _, s := range b.schemas.used() {
-		s.index()
-		find(s.root)
+		for _, f := range s.Fields {
+			for list := listOf(f.Name); list != ""; {
+				name, member := strings.TrimSuffix(list, "[]"), strings.TrimPrefix(f.Name, list)
+				if members[name] = slices.Clip(members[name]); !inList(member) {
+					members[name] = append(members[name], strings.TrimPrefix(member, "."))
+				}
+				list = listOf(name)
+			}
+		}
 	}
-	names := slices.Sorted(maps.Keys(known))
+	names := slices.Sorted(maps.Keys(members))
 	for _, name := range slices.Sorted(maps.Keys(b.study.Lists)) {
-		key := "lists." + name
-		if known[name] == nil {
-			fault(key, "no schema has a list %q%s: the lists are %s", name, text.DidYouMean(name, names), cmp.Or(strings.Join(names, ", "), "none"))
-			continue
+		of, known := members[name]
+		if !known {
+			fault("lists."+name, "no schema has a list %q%s: the lists are %s", name, text.DidYouMean(name, names),
+				cmp.Or(strings.Join(names, ", "), "none"))
 		}
 		for _, k := range b.study.Lists[name].Keys {
-			var members []string
-			for _, n := range known[name] {
-				for _, l := range n.records.leaves() {
-					members = append(members, strings.TrimPrefix(l.name, name+"[]."))
-				}
-			}
-			if !slices.Contains(members, k) {
-				fault(key+".keys", "records of %s have no member %q%s", name, k, text.DidYouMean(k, members))
+			if known && !slices.Contains(of, k) {
+				fault("lists."+name+".keys", "records of %s have no member %q%s", name, k, text.DidYouMean(k, of))
 			}
 		}
 	}
 }
 
 // load reads and validates every document once and keeps what planning and
-// analysis need.
+// analysis need. An error that several documents have is reported once.
 func (b *Bench) load(errs *study.Errors) {
-	total := 0
-	for _, p := range b.parts {
-		total += len(p.used)
-	}
-	b.items, b.places, b.schemaOf = make([]eval.Item, 0, total), make([]place, 0, total), make([]*Schema, 0, total)
 	strata := map[string][]eval.Level{} // shared between documents
 	first := map[string]place{}         // by id
-	var found causes
+	type cause struct {
+		error
+		others int
+	}
+	found, order := map[string]*cause{}, []*cause{}
 	b.members = map[string]bool{}
 	for _, p := range b.parts {
-		for _, at := range p.used {
-			at := place{p.source, at}
+		for _, i := range p.used {
+			at := place{p.source, i}
 			d, err := at.read()
 			if err != nil {
 				kit.AddAll(errs, err)
@@ -178,16 +168,23 @@ func (b *Bench) load(errs *study.Errors) {
 				b.members[name] = true
 			}
 			for _, e := range b.admit(at, &d, first, strata, p.name) {
-				located := at.locate(e)
-				if broken := (*schemaFileError)(nil); errors.As(e, &broken) {
-					located = e // it names its file
+				what := strings.TrimPrefix(e.Error(), fmt.Sprintf("document %q: ", d.ID))
+				if found[what] != nil {
+					found[what].others++
+					continue
 				}
-				found.add(d.ID, e, located)
+				found[what] = &cause{error: at.locate(e)}
+				order = append(order, found[what])
 			}
 		}
 	}
-	for _, e := range found.list() {
-		errs.Add(e)
+	kit.AddAll(errs, errors.Join(b.schemas.broken...))
+	for _, c := range order {
+		if c.others == 0 {
+			errs.Add(c.error)
+		} else {
+			errs.Add(fmt.Errorf("%w (and in %s)", c.error, text.Plural(c.others, "other document", "other documents")))
+		}
 	}
 }
 
@@ -201,14 +198,9 @@ func (b *Bench) admit(at place, d *Document, first map[string]place, strata map[
 	}
 	s, err := b.schemas.get(d.Schema)
 	if err != nil {
-		var broken *schemaFileError
-		if errors.As(err, &broken) {
-			for _, e := range kit.Unjoin(broken.err) {
-				errs = append(errs, &schemaFileError{e})
-			}
-		} else {
-			fault("document %q: %w", d.ID, err)
-		}
+		fault("document %q: %w", d.ID, err)
+	}
+	if s == nil {
 		return errs
 	}
 	if err := d.expand(s, func(text string) { b.warn(at, text) }); err != nil {

@@ -159,39 +159,3 @@ func (m *Mapping) openRecords(path string) (*joined, error) {
 	}
 	return j, nil
 }
-
-// A cause is an error of one or several documents.
-type cause struct {
-	first error
-	n     int
-}
-
-// causes collects errors of documents: one that many have is reported once.
-type causes struct {
-	order []string
-	of    map[string]*cause
-}
-
-// add adds an error, which located names the place of.
-func (c *causes) add(id string, err, located error) {
-	key := strings.TrimPrefix(err.Error(), fmt.Sprintf("document %q: ", id))
-	if c.of == nil {
-		c.of = map[string]*cause{}
-	}
-	if c.of[key] == nil {
-		c.order, c.of[key] = append(c.order, key), &cause{first: located}
-	}
-	c.of[key].n++
-}
-
-// list are the errors, in the order of the documents.
-func (c *causes) list() (errs []error) {
-	for _, key := range c.order {
-		if x := c.of[key]; x.n > 1 {
-			errs = append(errs, fmt.Errorf("%w (and in %s)", x.first, text.Plural(x.n-1, "other document", "other documents")))
-		} else {
-			errs = append(errs, x.first)
-		}
-	}
-	return errs
-}
