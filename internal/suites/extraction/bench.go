@@ -120,10 +120,8 @@ func (b *Bench) checkLists(fault func(key, format string, args ...any)) {
 	for _, s := range b.schemas.used() {
 		for _, f := range s.Fields {
 			for list := listOf(f.Name); list != ""; {
-				name, member := strings.TrimSuffix(list, "[]"), strings.TrimPrefix(f.Name, list)
-				if members[name] = slices.Clip(members[name]); !inList(member) {
-					members[name] = append(members[name], strings.TrimPrefix(member, "."))
-				}
+				name := strings.TrimSuffix(list, "[]")
+				members[name] = append(members[name], strings.TrimPrefix(f.Name, list+"."))
 				list = listOf(name)
 			}
 		}
@@ -136,7 +134,7 @@ func (b *Bench) checkLists(fault func(key, format string, args ...any)) {
 				cmp.Or(strings.Join(names, ", "), "none"))
 		}
 		for _, k := range b.study.Lists[name].Keys {
-			if known && !slices.Contains(of, k) {
+			if known && (inList(k) || !slices.Contains(of, k)) {
 				fault("lists."+name+".keys", "records of %s have no member %q%s", name, k, text.DidYouMean(k, of))
 			}
 		}
@@ -324,8 +322,6 @@ type prepared struct {
 	gold   *tree   // the points in the shape of the schema
 	lists  map[string]List
 	loose  bool // quotes may differ in typography
-	mu     sync.Mutex
-	keys   map[string]int32 // numbers of values, see [prepared.number]
 }
 
 // ready builds the index and lists the annotated fields, once.
@@ -346,7 +342,11 @@ func (d *prepared) ready() *prepared {
 			f := d.schema.Fields[n.field]
 			p := point{field: f, gold: &d.Truth[i], index: index, unit: f.Name, loose: d.loose, doc: d.Text}
 			p.field.Name = d.Truth[i].Field
-			d.numberGold(&p, n.field)
+			if inList(p.unit) && p.gold.present() {
+				for _, v := range p.rightValues() {
+					p.keys = append(p.keys, text.Key(f.Type, v))
+				}
+			}
 			d.points = append(d.points, p)
 			leaf.point = len(d.points)
 		}
@@ -372,20 +372,21 @@ func (d *prepared) ready() *prepared {
 // recent keeps the documents read last: the arms of a document run one after another.
 type recent struct {
 	mu   sync.Mutex
-	docs [64]*prepared
-	next int
+	docs []*prepared // the newest first
 }
 
-// recentBytes limits their text: a prepared document needs about three times as much.
-const recentBytes = 2 << 20
+// The limits of recent documents and of their text: a prepared document needs about three times as
+// much.
+const (
+	recentDocuments = 64
+	recentBytes     = 2 << 20
+)
 
 func (r *recent) find(item int) *prepared {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, d := range r.docs {
-		if d != nil && d.item == item {
-			return d
-		}
+	if i := slices.IndexFunc(r.docs, func(d *prepared) bool { return d.item == item }); i >= 0 {
+		return r.docs[i]
 	}
 	return nil
 }
@@ -393,17 +394,14 @@ func (r *recent) find(item int) *prepared {
 func (r *recent) add(d *prepared) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.docs[r.next] = d
-	size, n := 0, len(r.docs)
-	for age := range n {
-		at := (r.next - age + n) % n
-		if old := r.docs[at]; old != nil {
-			if size += len(old.Text); age > 0 && size > recentBytes {
-				r.docs[at] = nil
-			}
+	kept, size := []*prepared{d}, len(d.Text)
+	for _, old := range r.docs {
+		if size += len(old.Text); size > recentBytes || len(kept) == recentDocuments {
+			break
 		}
+		kept = append(kept, old)
 	}
-	r.next = (r.next + 1) % n
+	r.docs = kept
 }
 
 // document reads a document with its gold.

@@ -52,11 +52,9 @@ type point struct {
 	unit  string // its name in the schema, such as items[].price
 	gold  *Gold
 	index *text.Index
-	loose bool   // quotes may differ in typography
-	doc   string // the document
-	// key and otherKeys are numbers of the right values, in lists, see [prepared.number].
-	key       int32
-	otherKeys []int32
+	loose bool     // quotes may differ in typography
+	doc   string   // the document
+	keys  []string // of the right values, in lists, see [aligner.keys]
 }
 
 // An opinion is a judge's score of a quote: 1 if it reads the claimed value from
