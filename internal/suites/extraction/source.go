@@ -99,115 +99,107 @@ func (m made) Locate(i int, err error) error {
 // its record without text.
 type folder struct {
 	dir     string
-	names   []string                          // paths in the folder without extension
-	pdf     map[string]func() (string, error) // by name; each is read once, as that takes a process
-	own     map[string]bool                   // names that have a record of their own
-	records *joined                           // of the others, if the study has a table
+	files   []folderFile
+	records *joined // of documents without a record of their own, if the study has a table
 	mapping *Mapping
+}
+
+type folderFile struct {
+	name string                 // path in the folder without extension
+	own  bool                   // it has a record of its own
+	pdf  func() (string, error) // nil for a text; a PDF is read once, as that takes a process
 }
 
 // openFolder lists the documents of a folder and of those in it. Without a record of its own, a
 // document needs one in the table, or gold of the study's file.
 func openFolder(dir string, m *Mapping, records *joined, bare bool) (source, error) {
-	has := map[string]map[string]bool{} // extensions by name
+	has := map[string]string{} // extensions by name, in their order
 	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		inside, relErr := filepath.Rel(dir, path)
+		ext := filepath.Ext(path)
 		switch {
 		case err != nil:
 			return fmt.Errorf("opening data: %w", err)
-		case strings.HasPrefix(e.Name(), ".") && path != dir:
-			if e.IsDir() {
-				return filepath.SkipDir
-			}
-			return nil
-		case e.IsDir():
-			return nil
-		}
-		inside, err := filepath.Rel(dir, path)
-		if err != nil {
-			return err
-		}
-		ext := filepath.Ext(path)
-		if name := filepath.ToSlash(strings.TrimSuffix(inside, ext)); ext == ".txt" || ext == ".pdf" || ext == ".json" {
-			if has[name] == nil {
-				has[name] = map[string]bool{}
-			}
-			has[name][ext] = true
+		case strings.HasPrefix(e.Name(), ".") && e.IsDir() && path != dir:
+			return filepath.SkipDir
+		case relErr != nil || e.IsDir() || strings.HasPrefix(e.Name(), "."):
+			return relErr
+		case ext == ".json" || ext == ".pdf" || ext == ".txt":
+			has[filepath.ToSlash(strings.TrimSuffix(inside, ext))] += ext
 		}
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	f := &folder{dir: dir, pdf: map[string]func() (string, error){}, own: map[string]bool{}, records: records, mapping: m}
+	f := &folder{dir: dir, records: records, mapping: m}
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(has)) {
 		file, of := filepath.Join(dir, filepath.FromSlash(name)), has[name]
 		_, listed := records.find(name)
-		f.own[name] = of[".json"]
 		switch {
-		case of[".txt"] && of[".pdf"]:
+		case strings.HasSuffix(of, ".pdf.txt"):
 			errs = append(errs, fmt.Errorf("%s.pdf: the folder also has %s.txt: keep one of them", file, name))
-		case !of[".txt"] && !of[".pdf"]:
+		case of == ".json":
 			errs = append(errs, fmt.Errorf("%s.json: its document, %s.txt or %s.pdf, does not exist", file, name, name))
-		case !of[".json"] && (bare || listed):
-		case !of[".json"] && of[".txt"]:
-			errs = append(errs, fmt.Errorf("%s.txt: its gold, %s.json, does not exist", file, name))
-		case !of[".json"]:
-			errs = append(errs, fmt.Errorf("%s.pdf: its gold, %s.json, does not exist", file, name))
+		case !strings.HasPrefix(of, ".json") && !bare && !listed:
+			errs = append(errs, fmt.Errorf("%s%s: its gold, %s.json, does not exist", file, of, name))
 		}
-		if f.names = append(f.names, name); of[".pdf"] {
-			f.pdf[name] = sync.OnceValues(func() (string, error) { return pdf.Text(file + ".pdf") })
+		document := folderFile{name: name, own: strings.HasPrefix(of, ".json")}
+		if strings.HasSuffix(of, ".pdf") {
+			document.pdf = sync.OnceValues(func() (string, error) { return pdf.Text(file + ".pdf") })
 		}
+		f.files = append(f.files, document)
 	}
 	return f, errors.Join(errs...)
 }
 
-func (f *folder) Len() int     { return len(f.names) }
+func (f *folder) Len() int     { return len(f.files) }
 func (f *folder) Close() error { return nil }
 
 func (f *folder) Locate(i int, err error) error {
-	if at, ok := f.records.find(f.names[i]); ok && !f.own[f.names[i]] {
+	file := f.files[i]
+	if at, ok := f.records.find(file.name); ok && !file.own {
 		return f.records.Locate(at, err)
 	}
-	return fmt.Errorf("%s: %w", filepath.Join(f.dir, f.names[i]+".json"), err)
+	return fmt.Errorf("%s: %w", filepath.Join(f.dir, file.name+".json"), err)
 }
 
 func (f *folder) read(i int) (d Document, err error) {
-	at, listed := f.records.find(f.names[i])
+	file := f.files[i]
+	at, listed := f.records.find(file.name)
 	switch {
-	case f.own[f.names[i]] && listed:
-		return d, f.records.Locate(at, fmt.Errorf("document %q has a record of its own, %s.json: remove one of them", f.names[i], f.names[i]))
-	case f.own[f.names[i]]:
-		file := filepath.Join(f.dir, f.names[i]+".json")
-		data, err := dataset.ReadFile(file)
-		if err == nil {
+	case file.own && listed:
+		err = f.records.Locate(at, fmt.Errorf("document %[1]q has a record of its own, %[1]s.json: remove one of them", file.name))
+	case file.own:
+		var data []byte
+		path := filepath.Join(f.dir, file.name+".json")
+		if data, err = dataset.ReadFile(path); err == nil {
 			if d, err = f.mapping.decode(bytes.TrimPrefix(data, []byte("\ufeff"))); err != nil {
-				err = dataset.Locate(file, data, err)
+				err = dataset.Locate(path, data, err)
 			}
 		}
-		if err != nil {
-			return d, err
-		}
 	case listed:
-		if d, err = f.records.read(at); err != nil {
-			return d, err
-		}
-		d.ID = f.names[i]
+		d, err = f.records.read(at)
+		d.ID = file.name
 	}
-	if d.Text != "" {
-		return d, f.Locate(i, errors.New("text is set, but the text of this document is in a file of its own: remove text"))
+	if err == nil && d.Text != "" {
+		err = f.Locate(i, errors.New("text is set, but the text of this document is in a file of its own: remove text"))
 	}
-	d.ID = cmp.Or(d.ID, f.names[i])
-	d.Text, err = f.text(i)
+	if err != nil {
+		return d, err
+	}
+	d.ID = cmp.Or(d.ID, file.name)
+	d.Text, err = f.text(file)
 	return d, err
 }
 
 // text reads the text of a document. That of a PDF is what models are sent and what
 // quotes are compared with.
-func (f *folder) text(i int) (content string, err error) {
-	path := filepath.Join(f.dir, f.names[i]+".txt")
-	if read := f.pdf[f.names[i]]; read != nil {
-		content, err = read()
+func (f *folder) text(file folderFile) (content string, err error) {
+	path := filepath.Join(f.dir, file.name+".txt")
+	if file.pdf != nil {
+		content, err = file.pdf()
 	} else {
 		var data []byte
 		data, err = dataset.ReadFile(path)
@@ -270,8 +262,7 @@ func overlaid(src source, path string) (*overlay, error) {
 			delete(lineOf, d.ID)
 		}
 	}
-	if len(lineOf) > 0 {
-		id := slices.Min(slices.Collect(maps.Keys(lineOf)))
+	for _, id := range slices.Sorted(maps.Keys(lineOf)) {
 		return nil, gold.Errorf(lineOf[id], "the documents have no %q", id)
 	}
 	return o, nil
@@ -298,32 +289,31 @@ func draw(src source, count int, seed int64) (used []int, err error) {
 		return used, nil
 	}
 	type drawn struct {
-		at   int
-		hash string
-		// place of the document in the order in which all strata fill up evenly
-		place float64
+		at    int
+		hash  string
+		place float64 // in the order in which all strata fill up evenly
 	}
-	byHash := func(a, b drawn) int { return cmp.Or(strings.Compare(a.hash, b.hash), a.at-b.at) }
-	strata := map[string][]drawn{}
-	var errs []error
+	strata := map[string][]*drawn{}
+	var all []*drawn
 	for i := range src.Len() {
 		d, err := src.read(i)
-		errs = append(errs, err)
-		key := strings.Join([]string{cmp.Or(d.DocType, d.Schema), d.Difficulty, d.Split}, "\x00")
-		strata[key] = append(strata[key], drawn{at: i, hash: kit.Hash(fmt.Sprint(seed), d.ID).String()})
-	}
-	if err := errors.Join(errs...); err != nil {
-		return nil, err
-	}
-	var all []drawn
-	for _, list := range strata {
-		slices.SortFunc(list, byHash)
-		for k := range list {
-			list[k].place = (float64(k) + 0.5) / float64(len(list))
+		if err != nil {
+			return nil, err
 		}
-		all = append(all, list...)
+		key := strings.Join([]string{cmp.Or(d.DocType, d.Schema), d.Difficulty, d.Split}, "\x00")
+		all = append(all, &drawn{at: i, hash: kit.Hash(fmt.Sprint(seed), d.ID).String()})
+		strata[key] = append(strata[key], all[i])
 	}
-	slices.SortFunc(all, func(a, b drawn) int { return cmp.Or(cmp.Compare(a.place, b.place), byHash(a, b)) })
+	order := func(a, b *drawn) int {
+		return cmp.Or(cmp.Compare(a.place, b.place), strings.Compare(a.hash, b.hash), a.at-b.at)
+	}
+	for _, list := range strata {
+		slices.SortFunc(list, order)
+		for k, x := range list {
+			x.place = (float64(k) + 0.5) / float64(len(list))
+		}
+	}
+	slices.SortFunc(all, order)
 	for _, x := range all[:count] {
 		used = append(used, x.at)
 	}
