@@ -122,7 +122,7 @@ func (d *Document) check(s *Schema, forPeople, evidence bool, warn func(string))
 	lists := d.Truth != nil && !slices.ContainsFunc(s.Fields, func(f Field) bool { return !inList(f.Name) }) // all can be empty
 	wrong.add(len(d.Truth) == 0 && !forPeople && !lists,
 		"ground_truth is empty: give gold for at least one field, "+
-		"leave the document out, or let people make gold with `scruple annotate`")
+			"leave the document out, or let people make gold with `scruple annotate`")
 	return wrong.errorOf(d.ID)
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 // heuristicVersion is part of the arm's hash. It changes when the rules change.
-const heuristicVersion = "1"
+const heuristicVersion = "2"
 
 // heuristicAnswer extracts by rule. Every value of the field's type in the
 // document is a candidate; the words around it are its label. The candidate
@@ -56,7 +56,7 @@ func (h *heuristic) find(t text.Type, l *label) (value, quote span, ok bool) {
 			return h.words(l)
 		}
 	}
-	return value, h.withLabel(value), ok
+	return value, h.around(value), ok
 }
 
 // lexicon is the words of the rules.
@@ -256,20 +256,6 @@ func (h *heuristic) above(at int) string {
 }
 
 var cell = regexp.MustCompile(`\S+(?: \S+)*`)
-
-// withLabel extends a value to the left to include the label on its line.
-func (h *heuristic) withLabel(s span) span {
-	from := h.lineStart(s.start)
-	for s.start-from > longestQuote/2 {
-		i := strings.IndexAny(h.Text[from:s.start], " \t")
-		if i < 0 {
-			return s
-		}
-		from += i + 1
-	}
-	label := h.Text[from:s.start]
-	return span{from + len(label) - len(strings.TrimLeft(label, " \t")), s.end}
-}
 
 var (
 	email = regexp.MustCompile(`[\w.+-]+@[\w-]+(?:\.[\w-]+)+`)
