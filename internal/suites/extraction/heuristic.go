@@ -200,7 +200,7 @@ func (h *heuristic) typed(t text.Type, l *label) (best span, ok bool) {
 // (the "Effective Date"). The words before and the heading above count less.
 func (h *heuristic) fit(l *label, s span) (score float64) {
 	line := lower(h.lineBefore(s.start))
-	before := lower(h.before(s.start)) + " " + lower(h.above(s.start))
+	before := lower(strings.ToValidUTF8(h.Text[max(0, s.start-90):s.start], "")) + " " + lower(h.above(s.start))
 	after := strings.ToValidUTF8(h.Text[s.end:min(len(h.Text), s.end+60)], "")
 	definition, _, _ := strings.Cut(lower(after), ")")
 	if !strings.HasPrefix(strings.TrimLeft(definition, " ,"), "(") {
@@ -230,15 +230,6 @@ func (h *heuristic) lineStart(at int) int { return strings.LastIndexByte(h.Text[
 
 // lineBefore is the part of the line before a position.
 func (h *heuristic) lineBefore(at int) string { return h.Text[h.lineStart(at):at] }
-
-// before is the text before a position, at most 90 bytes and from the same page.
-func (h *heuristic) before(at int) string {
-	s := h.Text[max(0, at-90):at]
-	if i := strings.LastIndex(s, "---PAGE"); i >= 0 {
-		s = s[i:]
-	}
-	return strings.ToValidUTF8(s, "")
-}
 
 // above is the heading over a position: of the nearest non-blank line above, the
 // words that begin closest to the same column.
@@ -332,15 +323,10 @@ func (h *heuristic) labelled(words []string) (span, bool) {
 	if m == nil {
 		return span{}, false
 	}
-	return h.cellFrom(m[2], m[3])
-}
-
-// cellFrom is the cell that begins at start: up to two spaces or a tab.
-func (h *heuristic) cellFrom(start, end int) (span, bool) {
-	s, _, _ := strings.Cut(h.Text[start:end], "  ")
-	s, _, _ = strings.Cut(s, "\t")
-	s = strings.TrimRight(s, " \r")
-	return span{start, start + len(s)}, s != "" && len(s) <= longestQuote
+	value, _, _ := strings.Cut(h.Text[m[2]:m[3]], "  ")
+	value, _, _ = strings.Cut(value, "\t")
+	value = strings.TrimRight(value, " \r")
+	return span{m[2], m[2] + len(value)}, value != "" && len(value) <= longestQuote
 }
 
 // words finds a string by a rule chosen by the words of the field's name.
@@ -360,7 +346,7 @@ func (h *heuristic) words(l *label) (value, quote span, ok bool) {
 	return value, value, ok
 }
 
-// Those of laws have the quote and, in it, the place.
+// That of laws has the quote and, in it, the place.
 var (
 	lawOf = regexp.MustCompile(`(?i:governed|construed|interpreted|enforced|accordance)[^.;]{0,160}?` +
 		`\b((?i:laws?\s+of\s+(?:the\s+)?(?:(?:State|Commonwealth|Province|Republic|Kingdom)\s+of\s+(?:the\s+)?)?)` +
@@ -368,8 +354,6 @@ var (
 	// afterLaw is what may follow the place of a law.
 	afterLaw = regexp.MustCompile(`(?is)\s+(?:without|applicable|as|in|except|excluding|irrespective|regardless|` +
 		`including|but|any|for|with|or|to|which)\b.*`)
-	stateLaw = regexp.MustCompile(`(?i:governed|construed|interpreted)[^.;]{0,80}?` +
-		`\b(([A-Z][a-z]+(?:\s+[A-Z][a-z]+)?))\s+(?i:law)\b`)
 	titleWord = regexp.MustCompile(`(?i)\b(?:agreement|contract|lease|license|amendment|addendum|memorandum|` +
 		`guarantee|guaranty|deed|plan|policy)\b`)
 	suffix = regexp.MustCompile(`(?i)\b(?:sdn\.?\s*bhd|bhd|inc|llc|l\.l\.c|ltd|limited|corp|corporation|company|gmbh|plc|` +
@@ -385,9 +369,6 @@ var (
 // governingLaw finds the place in "governed by the laws of …".
 func (h *heuristic) governingLaw() (value, quote span, ok bool) {
 	m := lawOf.FindStringSubmatchIndex(h.Text)
-	if m == nil {
-		m = stateLaw.FindStringSubmatchIndex(h.Text)
-	}
 	if m == nil {
 		return span{}, span{}, false
 	}
@@ -447,8 +428,7 @@ func (h *heuristic) organisation() (span, bool) {
 func (h *heuristic) firstLine() (span, bool) {
 	for _, l := range h.firstLines(10) {
 		if t := h.Text[l.start:l.end]; strings.ContainsFunc(t, unicode.IsLetter) && len(t) <= longestQuote/2 {
-			c, _ := h.cellFrom(l.start, l.end)
-			return c, true
+			return l, true
 		}
 	}
 	return span{}, false
