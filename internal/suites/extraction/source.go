@@ -333,52 +333,46 @@ type part struct {
 // they concern.
 func (s *Study) open(resolve func(string) string, fault func(key, format string, args ...any)) (opened []part) {
 	d := &s.Documents
-	parts := d.Parts
-	if d.Source != "mixed" {
-		if len(parts) > 0 {
-			fault("data.parts", "parts need source: mixed, not source: %s", d.Source)
-		}
+	parts, mixed := d.Parts, d.Source == "mixed"
+	switch {
+	case !mixed && len(parts) > 0:
+		fault("data.parts", "parts need source: mixed, not source: %s", d.Source)
+	case mixed && d.Gold != "":
+		fault("data.gold", "a file of gold needs source jsonl or directory, not mixed")
+		return nil
+	case mixed && len(parts) == 0:
+		fault("data.parts", "a mixed source needs parts, each with source and path")
+	case mixed && (d.Path != "" || d.Count != 0 || !d.Synthetic.zero()):
+		fault("data", "path, count, seed and split of a mixed source belong to its parts")
+	}
+	if !mixed {
 		parts = []Part{{Source: d.Source, Path: d.Path, Synthetic: d.Synthetic, Count: d.Count}}
-	} else {
-		if d.Gold != "" {
-			fault("data.gold", "a file of gold needs source jsonl or directory, not mixed")
-			return nil
-		}
-		if len(parts) == 0 {
-			fault("data.parts", "a mixed source needs parts, each with source and path")
-		}
-		if d.Path != "" || d.Count != 0 || !d.Synthetic.zero() {
-			fault("data", "path, count, seed and split of a mixed source belong to its parts")
-		}
 	}
 	for i, p := range parts {
-		key, name := "data", ""
-		if d.Source == "mixed" {
+		key, name, from := "data", "", cmp.Or(p.Path, p.Source)
+		if mixed {
 			key = fmt.Sprintf("data.parts[%d]", i)
-			file := strings.TrimSuffix(filepath.Base(p.Path), filepath.Ext(p.Path))
-			if p.Path == "" {
-				file = p.Source
-			}
-			name = cmp.Or(p.Name, file)
+			file := filepath.Base(from)
+			name = cmp.Or(p.Name, strings.TrimSuffix(file, filepath.Ext(file)))
 		}
 		src, err := s.openPart(p, name, resolve)
+		var used []int
+		if err == nil {
+			used, err = draw(src, p.Count, s.Execution.Seed)
+		}
 		for _, e := range kit.Unjoin(err) {
 			fault(key, "%w", e)
 		}
-		if err != nil {
-			if src != nil {
-				src.Close()
-			}
+		switch {
+		case src == nil:
 			continue
-		}
-		if src.Len() == 0 {
-			fault(key+".path", "%s has no documents", cmp.Or(p.Path, p.Source))
-		} else if p.Count > src.Len() {
-			fault(key+".count", "count is %d, but %s has %s", p.Count, cmp.Or(p.Path, p.Source), text.Plural(src.Len(), "document", "documents"))
-		}
-		used, err := draw(src, p.Count, s.Execution.Seed)
-		for _, e := range kit.Unjoin(err) {
-			fault(key, "%w", e)
+		case err != nil:
+			src.Close()
+			continue
+		case src.Len() == 0:
+			fault(key+".path", "%s has no documents", from)
+		case p.Count > src.Len():
+			fault(key+".count", "count is %d, but %s has %s", p.Count, from, text.Plural(src.Len(), "document", "documents"))
 		}
 		opened = append(opened, part{src, name, p.Set, used})
 	}

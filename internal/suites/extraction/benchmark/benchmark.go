@@ -44,7 +44,6 @@ type corpus struct {
 	systems   []system
 	metric    string // of the benchmark itself, whose scores the systems bring; may be empty
 	left      map[string]int
-	notes     []string
 }
 
 type document struct {
@@ -217,7 +216,7 @@ func (r report) MarshalJSON() ([]byte, error) {
 	for _, s := range r.c.systems {
 		systems = append(systems, s.name)
 	}
-	return json.Marshal(map[string]any{"documents": len(r.c.documents), "schemas": len(r.c.schemas), "systems": systems, "left_out": r.c.left, "notes": r.c.notes, "files": r.files})
+	return json.Marshal(map[string]any{"documents": len(r.c.documents), "schemas": len(r.c.schemas), "systems": systems, "left_out": r.c.left, "files": r.files})
 }
 
 func (r report) String() string {
@@ -228,9 +227,6 @@ func (r report) String() string {
 	}
 	for _, why := range sortedKeys(r.c.left) {
 		fmt.Fprintf(&b, "note: %s: %s\n", text.Plural(r.c.left[why], "document or answer", "documents or answers"), why)
-	}
-	for _, n := range r.c.notes {
-		b.WriteString("note: " + n + "\n")
 	}
 	for _, f := range r.files {
 		b.WriteString("wrote " + f + "\n")
