@@ -114,7 +114,6 @@ func parseJSONSchema(file, name string, data []byte) (*Schema, error) {
 		s.sum = kit.Hash(s.Name, string(canonical)).String()
 		s.json = canonical
 	}
-	s.index()
 	return s, errors.Join(c.errs...)
 }
 

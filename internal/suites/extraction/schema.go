@@ -26,11 +26,10 @@ type Schema struct {
 	Name   string  `json:"name"`
 	Fields []Field `json:"fields"`
 
-	sum    string         // hash of the fields
-	nested bool           // made of a JSON Schema; its fields are leaves, such as items[].price
-	json   []byte         // the JSON Schema
-	root   *node          // an object
-	at     map[string]int // places of the fields by name
+	sum    string // hash of the fields
+	nested bool   // made of a JSON Schema; its fields are leaves, such as items[].price
+	json   []byte // the JSON Schema
+	root   *node  // an object
 }
 
 // A Field is one value to extract.
@@ -44,38 +43,20 @@ type Field struct {
 // fieldTypes are the types a field can have in a schema file.
 var fieldTypes = []text.Type{text.String, text.Number, text.Money, text.Date, text.Enum, text.ID, text.Boolean, text.Integer}
 
-// index makes the nodes of a list of fields, and finds fields by name.
+// index makes the nodes of a list of fields.
 func (s *Schema) index() {
-	if s.root != nil && s.at != nil {
+	if s.root != nil {
 		return
 	}
-	s.at = make(map[string]int, len(s.Fields))
+	s.root = &node{members: []*node{}, names: s.names()}
 	for i, f := range s.Fields {
-		s.at[f.Name] = i
-	}
-	if s.root == nil {
-		s.root = &node{members: []*node{}}
-		for i, f := range s.Fields {
-			s.root.names = append(s.root.names, f.Name)
-			s.root.members = append(s.root.members, &node{name: f.Name, field: i})
-		}
+		s.root.members = append(s.root.members, &node{name: f.Name, field: i})
 	}
 }
 
 // field is the position of a field, or -1.
 func (s *Schema) field(name string) int {
-	if s.at != nil {
-		if i, ok := s.at[name]; ok {
-			return i
-		}
-		return -1
-	}
-	for i := range s.Fields {
-		if s.Fields[i].Name == name {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(s.Fields, func(f Field) bool { return f.Name == name })
 }
 
 func (s *Schema) names() []string {
