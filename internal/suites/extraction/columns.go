@@ -28,11 +28,9 @@ type Mapping struct {
 // ownKeys are the keys of a record that Scruple knows, beside gold.
 var ownKeys = []string{"document_id", "text", "schema", "doc_type", "difficulty", "split", "cluster"}
 
-// texts are the columns of a table that are no numbers.
+// texts are the columns of a table of documents, or of their gold, that are no numbers.
 func (m *Mapping) texts() table.Texts {
-	t := table.Texts{Names: slices.Clone(columnsOfText.Names), Verbatim: cmp.Or(m.Columns["text"], columnsOfText.Verbatim)}
-	t.Names = append(t.Names, m.named()...)
-	return t
+	return table.Texts{Names: slices.Concat(ownKeys, m.named()), Verbatim: cmp.Or(m.Columns["text"], "text")}
 }
 
 // named are the members of the file that the mapping names.

@@ -116,25 +116,21 @@ func (p *point) candidatesF1(candidates []Candidate) float64 {
 
 // A support holds the gates of evidence that a quote passed.
 type support struct {
-	quoted bool // there is a quote
-	found  bool // it is in the document
-	holds  bool // it contains the value, as written or as a typed value
-	typed  bool // it contains the value only as a typed value
+	found bool // it is in the document
+	holds bool // it contains the value, as written or as a typed value
+	typed bool // it contains the value only as a typed value
 }
 
 // supports checks a quote against the gates of evidence.
-func (p *point) supports(value string, quote Scalar) support {
-	s := support{quoted: !quote.blank()}
-	s.found = s.quoted && (p.index.Has(quote.Text) || p.loose && p.index.HasTypography(quote.Text))
+func (p *point) supports(value string, quote Scalar) (s support) {
+	s.found = !quote.blank() && (p.index.Has(quote.Text) || p.loose && p.index.HasTypography(quote.Text))
 	if !s.found {
 		return s
 	}
-	v := text.Minimal(value)
-	s.holds = v != "" && strings.Contains(text.Minimal(quote.Text), v)
-	if !s.holds {
-		s.holds = text.Contains(p.field.Type, text.Minimal(quote.Text), value)
-		s.typed = s.holds
-	}
+	v, q := text.Minimal(value), text.Minimal(quote.Text)
+	written := v != "" && strings.Contains(q, v)
+	s.typed = !written && text.Contains(p.field.Type, q, value)
+	s.holds = written || s.typed
 	return s
 }
 

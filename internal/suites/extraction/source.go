@@ -227,12 +227,9 @@ type overlay struct {
 	truth [][]Gold
 }
 
-// columnsOfText are the columns of a table of documents, or of their gold, that are no numbers.
-var columnsOfText = table.Texts{Names: []string{"document_id", "schema", "doc_type", "difficulty", "split", "cluster"}, Verbatim: "text"}
-
 // overlaid reads the gold file and finds its documents in the source.
 func overlaid(src source, path string) (*overlay, error) {
-	gold, err := table.OpenLines(path, columnsOfText)
+	gold, err := table.OpenLines(path, new(Mapping).texts())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("data.gold: %s does not exist: people make it with `scruple annotate`, and its --lock writes it", path)
 	}
