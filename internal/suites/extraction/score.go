@@ -65,10 +65,7 @@ type opinion struct {
 }
 
 // A claim is a value and its quote.
-type claim struct {
-	value, quote string
-	support      support
-}
+type claim struct{ value, quote string }
 
 // A judge gives an opinion on a claim about a field.
 type judge func(p *point, c claim) opinion
@@ -204,7 +201,7 @@ func (p *point) quoteEvidence(value string, quote Scalar, m mix, ask judge) evid
 		ev.score = ev.token
 		return ev
 	}
-	o := ask(p, claim{value, quote.Text, ev.support})
+	o := ask(p, claim{value, quote.Text})
 	if o.failed != "" {
 		ev.failed = o.failed
 		return ev
