@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/measure"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/text"
@@ -100,13 +101,12 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 // checkWeights checks that the weights belong to components of the composite
 // and sum to 1.
 func checkWeights(s *Study, fault func(key, format string, args ...any)) {
-	given := s.Metrics.CompositeWeights
 	components := []string{metricValue, metricEvidence, metricPage, metricStatus, metricSchema}
-	sum := 0.0
+	given, sum := s.Metrics.CompositeWeights, 0.0
 	for _, name := range slices.Sorted(maps.Keys(given)) {
-		sum += given[name]
-		if !slices.Contains(components, name) {
-			fault("metrics.composite_weights."+name, "the composite has no component %q%s: want one of %s", name, text.DidYouMean(name, components), strings.Join(components, ", "))
+		if sum += given[name]; !slices.Contains(components, name) {
+			fault("metrics.composite_weights."+name, "the composite has no component %q%s: want one of %s", name,
+				text.DidYouMean(name, components), strings.Join(components, ", "))
 		}
 	}
 	if len(given) > 0 && math.Abs(sum-1) > 1e-9 {
@@ -334,10 +334,16 @@ func (d *prepared) ready() *prepared {
 		d.index = index
 		d.schema.index()
 		d.gold = &tree{}
-		add := func(i int) {
+		order := measure.UpTo(len(d.Truth))
+		if !d.schema.nested { // that of the schema
+			slices.SortStableFunc(order, func(a, b int) int {
+				return cmp.Compare(d.schema.field(d.Truth[a].Field), d.schema.field(d.Truth[b].Field))
+			})
+		}
+		for _, i := range order {
 			leaf, n, err := d.gold.at(d.schema.root, d.Truth[i].Field)
 			if err != nil { // it was valid on load: the file has changed
-				return
+				continue
 			}
 			f := d.schema.Fields[n.field]
 			p := point{field: f, gold: &d.Truth[i], index: index, unit: f.Name, loose: d.loose, doc: d.Text}
@@ -349,21 +355,6 @@ func (d *prepared) ready() *prepared {
 			}
 			d.points = append(d.points, p)
 			leaf.point = len(d.points)
-		}
-		if d.schema.nested {
-			for i := range d.Truth {
-				add(i)
-			}
-			return
-		}
-		place := make(map[string]int, len(d.Truth))
-		for i := range d.Truth {
-			place[d.Truth[i].Field] = i
-		}
-		for _, f := range d.schema.Fields {
-			if i, ok := place[f.Name]; ok {
-				add(i)
-			}
 		}
 	})
 	return d
