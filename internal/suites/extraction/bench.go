@@ -278,10 +278,10 @@ func (b *Bench) notes() []string {
 	return []string{"data: other members, shown beside the document: " + text.Shorten(strings.Join(names, ", "), 300) + "; data.strata breaks results down by them"}
 }
 
-// checkMapping reports what the mapping names and no document has.
+// checkMapping reports keys of the mapping that documents do not have, and what it names and no
+// document has.
 func (b *Bench) checkMapping(fault func(key, format string, args ...any)) {
 	m := &b.study.Documents.Mapping
-	m.check(fault)
 	known := slices.Sorted(maps.Keys(b.members))
 	has := func(key, name string) {
 		if !b.members[name] {
@@ -295,7 +295,10 @@ func (b *Bench) checkMapping(fault func(key, format string, args ...any)) {
 		has("data.gold_columns."+field, m.GoldColumns[field])
 	}
 	for _, key := range slices.Sorted(maps.Keys(m.Columns)) {
-		if name := m.Columns[key]; slices.Contains(ownKeys, key) && name != "" {
+		if !slices.Contains(ownKeys, key) {
+			fault("data.columns."+key, "documents have no %q%s: want one of %s", key, text.DidYouMean(key, ownKeys),
+				strings.Join(ownKeys, ", "))
+		} else if name := m.Columns[key]; name != "" {
 			has("data.columns."+key, name)
 		}
 	}

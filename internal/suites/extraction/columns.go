@@ -38,15 +38,6 @@ func (m *Mapping) named() []string {
 	return slices.Concat(slices.Collect(maps.Values(m.Columns)), slices.Collect(maps.Values(m.GoldColumns)), m.Strata)
 }
 
-// check checks the keys of the mapping.
-func (m *Mapping) check(fault func(key, format string, args ...any)) {
-	for _, key := range slices.Sorted(maps.Keys(m.Columns)) {
-		if !slices.Contains(ownKeys, key) {
-			fault("data.columns."+key, "documents have no %q%s: want one of %s", key, text.DidYouMean(key, ownKeys), strings.Join(ownKeys, ", "))
-		}
-	}
-}
-
 // decode reads a record. What is neither a key of Scruple nor named by the mapping is kept.
 func (m *Mapping) decode(data []byte) (d Document, err error) {
 	if err := dataset.DecodeLoose(data, &d); err != nil {
@@ -76,14 +67,11 @@ func (m *Mapping) decode(data []byte) (d Document, err error) {
 			return Document{}, errors.New("gold is in the record and in the columns of data.gold_columns: remove one of them")
 		}
 		for _, field := range slices.Sorted(maps.Keys(m.GoldColumns)) {
-			g := Gold{Field: field}
-			if err := g.Correct.UnmarshalJSON(d.Others[m.GoldColumns[field]]); err != nil {
+			g, err := goldOf(d.Others[m.GoldColumns[field]])
+			if err != nil {
 				return Document{}, fmt.Errorf("%s: %w", m.GoldColumns[field], err)
 			}
-			exists := !blank(g.Correct)
-			if g.Exists = &exists; !exists {
-				g.Correct = ""
-			}
+			g.Field = field
 			d.Truth = append(d.Truth, g)
 			delete(d.Others, m.GoldColumns[field])
 		}
