@@ -52,14 +52,15 @@ func (m *Mapping) decode(data []byte) (d Document, err error) {
 	d.members = slices.Collect(maps.Keys(d.Others))
 	for _, key := range slices.Sorted(maps.Keys(m.Columns)) {
 		value, ok := d.Others[m.Columns[key]]
-		if !ok {
+		own := d.own(key)
+		if !ok || own == nil { // an unknown key is reported once
 			continue
 		}
 		var l literal
 		if err := l.UnmarshalJSON(value); err != nil {
 			return Document{}, fmt.Errorf("%s: %w", m.Columns[key], err)
 		}
-		*d.own(key) = string(l)
+		*own = string(l)
 		delete(d.Others, m.Columns[key])
 	}
 	if len(m.GoldColumns) > 0 {
