@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 )
 
@@ -75,9 +74,8 @@ func isoDate(s string) string {
 			year = inCentury(year)
 		}
 	}
-	date := time.Date(year, time.Month(month), day, 0, 0, 0, 0, time.UTC)
-	if date.Day() != day || int(date.Month()) != month || year < datesFrom || year > datesTo {
-		return s // 30 February
+	if month < 1 || month > 12 || day < 1 || day > daysIn(year, month) || year < datesFrom || year > datesTo {
+		return s
 	}
 	return fmt.Sprintf("%04d-%02d-%02d", year, month, day)
 }
@@ -88,16 +86,26 @@ func digits(s string) int {
 	return n
 }
 
+var months = strings.Fields("january february march april may june july august september october november december")
+
 // monthOf is the number of a month by its name or the short form of it, 0 for another word.
-func monthOf(name string) int {
-	months := []string{"jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"}
-	name = strings.ToLower(name)
-	number := 1 + slices.IndexFunc(months, func(short string) bool { return strings.HasPrefix(name, short) })
-	full := strings.ToLower(time.Month(number).String())
-	if number > 0 && (len(name) == 3 || name == full || name == "sept") {
-		return number
+func monthOf(s string) int {
+	s = strings.ToLower(s)
+	return 1 + slices.IndexFunc(months, func(name string) bool {
+		return s == name || s == name[:3] || s == "sept" && name == "september"
+	})
+}
+
+func daysIn(year, month int) int {
+	switch {
+	case month == 2 && year%4 == 0 && (year%100 != 0 || year%400 == 0):
+		return 29
+	case month == 2:
+		return 28
+	case month == 4 || month == 6 || month == 9 || month == 11:
+		return 30
 	}
-	return 0
+	return 31
 }
 
 // inCentury completes a year of two digits.
