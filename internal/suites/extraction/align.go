@@ -1,14 +1,12 @@
 package extraction
 
 import (
-	"encoding/binary"
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/scruple-eval/scruple/internal/measure"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -37,18 +35,25 @@ type arranged struct {
 // arrange finds the entries of each point: by name, and in lists of the records that are
 // aligned.
 func (d *prepared) arrange(a Answer) *arranged {
-	r := answerReader{root: &tree{}, cut: a.Cut}
-	if a.Plain != nil {
-		r.root = r.plain(d.schema.root, jsontext.Value(a.Plain), "")
-	} else {
-		r.listed(d.schema.root, a.Entries)
+	r, answer, plain := reading{}, &tree{}, a.Plain != nil
+	if plain {
+		a.Entries = r.plainEntries(d.schema, a)
 	}
-	x := aligner{arranged: &arranged{of: make([][]*Entry, len(d.points)), partner: make([]string, len(d.points)), extra: r.extra, faults: r.faults, plain: a.Plain != nil}, d: d}
-	x.walk(d.schema.root, d.gold, r.root, "", "")
+	for i := range a.Entries {
+		e := &a.Entries[i]
+		if p, _, err := answer.at(d.schema.root, e.Field); err != nil {
+			r.extra = append(r.extra, e.Field)
+		} else {
+			p.entries = append(p.entries, e)
+		}
+	}
+	x := aligner{d: d, arranged: &arranged{of: make([][]*Entry, len(d.points)), partner: make([]string, len(d.points)),
+		extra: r.extra, faults: r.faults, plain: plain}}
+	x.walk(d.schema.root, d.gold, answer, "", "")
 	for _, of := range x.of {
 		x.entries += len(of)
 	}
-	if x.entries += len(x.surplus) + len(x.extra); a.Plain == nil {
+	if x.entries += len(x.surplus) + len(x.extra); !plain {
 		x.entries = len(a.Entries)
 	}
 	return x.arranged
@@ -66,7 +71,7 @@ func (x *aligner) walk(n *node, gold, answer *tree, at, from string) {
 	case answer == nil:
 	case n.isObject():
 		for i, m := range n.members {
-			x.walk(m, gold.member(i), answer.member(i), join(at, n.names[i]), join(from, n.names[i]))
+			x.walk(m, gold.get(i), answer.get(i), join(at, n.names[i]), join(from, n.names[i]))
 		}
 	case n.isList():
 		x.list(n, gold, answer, at, from)
@@ -95,9 +100,15 @@ func (x *aligner) list(n *node, gold, answer *tree, at, from string) {
 			}
 		}
 	default:
-		leaves := n.records.leaves()
+		keys := func(t *tree, numbers []int) [][][]string {
+			list := make([][][]string, len(numbers))
+			for i, number := range numbers {
+				list[i] = x.keys(n.records, t.get(number), nil)
+			}
+			return list
+		}
 		var long bool
-		if pairs, long = pairRecords(x.signatures(n.records, gold, of), x.signatures(n.records, answer, in), weights(n, leaves, how.Keys)); long {
+		if pairs, long = pairRecords(keys(gold, of), keys(answer, in), weights(n, how.Keys)); long {
 			x.byOrder = append(x.byOrder, n.name+"[]")
 		}
 	}
@@ -105,18 +116,19 @@ func (x *aligner) list(n *node, gold, answer *tree, at, from string) {
 	for i, number := range of {
 		if j := pairs[i]; j >= 0 {
 			taken[j] = true
-			x.walk(n.records, gold.records[number], answer.records[in[j]], fmt.Sprintf("%s[%d]", at, number), fmt.Sprintf("%s[%d]", from, in[j]))
+			x.walk(n.records, gold.get(number), answer.get(in[j]), fmt.Sprintf("%s[%d]", at, number), fmt.Sprintf("%s[%d]", from, in[j]))
 		}
 	}
 	for j, number := range in {
 		if !taken[j] {
-			x.walk(n.records, nil, answer.records[number], fmt.Sprintf("%s[+%d]", at, number), fmt.Sprintf("%s[%d]", from, number))
+			x.walk(n.records, nil, answer.get(number), fmt.Sprintf("%s[+%d]", at, number), fmt.Sprintf("%s[%d]", from, number))
 		}
 	}
 }
 
 // weights of the leaves of a record: one key counts more than all other leaves.
-func weights(list *node, leaves []*node, keys []string) []int32 {
+func weights(list *node, keys []string) []int32 {
+	leaves := list.records.leaves()
 	w := make([]int32, len(leaves))
 	for i, l := range leaves {
 		w[i] = 1
@@ -127,93 +139,52 @@ func weights(list *node, leaves []*node, keys []string) []int32 {
 	return w
 }
 
-// A signature has the values of the leaves of a record, as numbers that are equal for equal
-// values of the type of the field, 0 for none.
-type signature struct {
-	values []int32
-	others map[int][]int32 // of gold: other acceptable values by leaf
-}
-
-func (x *aligner) signatures(record *node, list *tree, numbers []int) []signature {
-	all := make([]signature, len(numbers))
-	for i, number := range numbers {
-		x.signature(record, list.records[number], &all[i])
-	}
-	return all
-}
-
-func (x *aligner) signature(n *node, t *tree, s *signature) {
+// keys appends those of the values of the leaves of a record, which are equal for equal values of
+// the type of the field: in gold of all acceptable values, the correct one first.
+func (x *aligner) keys(n *node, t *tree, list [][]string) [][]string {
 	switch {
 	case n.isObject():
 		for i, m := range n.members {
-			x.signature(m, t.member(i), s)
+			list = x.keys(m, t.get(i), list)
 		}
+		return list
 	case n.isList():
-	default:
-		leaf := int32(0)
-		switch {
-		case t == nil:
-		case t.point > 0:
-			p := &x.d.points[t.point-1]
-			if leaf = p.key; len(p.otherKeys) > 0 {
-				if s.others == nil {
-					s.others = map[int][]int32{}
-				}
-				s.others[len(s.values)] = p.otherKeys
-			}
-		case len(t.entries) > 0:
-			if v := t.entries[0].Value; v.Given && !v.Bad {
-				leaf = x.d.number(n.field, v.Text)
-			}
+		return list
+	}
+	var leaf []string
+	switch {
+	case t == nil:
+	case t.point > 0:
+		leaf = x.d.points[t.point-1].keys
+	case len(t.entries) > 0:
+		if v := t.entries[0].Value; v.Given && !v.Bad {
+			leaf = []string{text.Key(x.d.schema.Fields[n.field].Type, v.Text)}
 		}
-		s.values = append(s.values, leaf)
 	}
-}
-
-// numberGold numbers the values of a point in a list.
-func (d *prepared) numberGold(p *point, field int) {
-	if !p.gold.present() || !inList(p.unit) {
-		return
-	}
-	p.key = d.number(field, string(p.gold.Correct))
-	for _, v := range p.gold.Acceptable {
-		p.otherKeys = append(p.otherKeys, d.number(field, string(v)))
-	}
-}
-
-// number is the number of a value of a field.
-func (d *prepared) number(field int, value string) int32 {
-	key := text.Key(d.schema.Fields[field].Type, value)
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.keys == nil {
-		d.keys = map[string]int32{}
-	}
-	if d.keys[key] == 0 {
-		d.keys[key] = int32(len(d.keys) + 1)
-	}
-	return d.keys[key]
+	return append(list, leaf)
 }
 
 // pairRecords aligns records so that as many values as possible agree, and returns for each
 // record of gold that of the answer, -1 for none. Records without an equal value stay alone. It is
 // long if there are too many pairs to compare.
-func pairRecords(gold, answer []signature, w []int32) (pairs []int, long bool) {
+func pairRecords(gold, answer [][][]string, w []int32) (pairs []int, long bool) {
 	pairs = slices.Repeat([]int{-1}, len(gold))
 	left, right := measure.UpTo(len(gold)), measure.UpTo(len(answer))
 	// Equal records are a pair of some best alignment: a third record agrees with each of
 	// the two in the same values.
 	equal := func(least int32) {
-		key := func(s *signature) string {
+		key := func(record [][]string) string {
 			var b []byte
-			for k, v := range s.values {
+			for k, leaf := range record {
 				if w[k] >= least {
-					b = binary.LittleEndian.AppendUint32(b, uint32(v))
+					b = kit.AppendParts(b, leaf[:min(1, len(leaf))]...)
+					b = append(b, '\n')
 				}
 			}
 			return string(b)
 		}
-		left, right = measure.PairEqual(pairs, left, right, func(i int) string { return key(&gold[i]) }, func(j int) string { return key(&answer[j]) })
+		left, right = measure.PairEqual(pairs, left, right, func(i int) string { return key(gold[i]) },
+			func(j int) string { return key(answer[j]) })
 	}
 	equal(0)
 	long = len(left)*len(right) > mostPairs
@@ -226,19 +197,15 @@ func pairRecords(gold, answer []signature, w []int32) (pairs []int, long bool) {
 		}
 		return pairs, true
 	}
-	agree := func(gold, answer signature) (sum int32) {
-		for k, v := range gold.values {
-			if said := answer.values[k]; said != 0 && (said == v || gold.others != nil && slices.Contains(gold.others[k], said)) {
-				sum += w[k]
-			}
-		}
-		return sum
-	}
 	cost := make([][]int32, len(left))
 	for r, i := range left {
 		cost[r] = make([]int32, len(right))
 		for c, j := range right {
-			cost[r][c] = -agree(gold[i], answer[j])
+			for k, leaf := range gold[i] {
+				if said := answer[j][k]; len(said) > 0 && slices.Contains(leaf, said[0]) {
+					cost[r][c] -= w[k]
+				}
+			}
 		}
 	}
 	for r, c := range measure.Assign(cost) {

@@ -134,22 +134,22 @@ func readAnswer(answer string, s *Schema) (Answer, error) {
 		return Answer{}, &readError{reasonNotJSON, err.Error()}
 	}
 	a := Answer{Repaired: r.Repaired, Wrapped: r.Wrapped, Cut: r.Cut}
-	members := membersOf(r.JSON)
-	entries, ok := elements(members["extractions"])
-	if _, has := members["extractions"]; !ok && !has && s != nil {
-		if plain, wrapped := s.plain(r.JSON, mostWrappers); plain != nil {
-			a.Plain, a.Wrapped = plain, a.Wrapped || wrapped
-			return a, nil
-		}
+	list, has := membersOf(r.JSON)["extractions"]
+	entries, isList := as[[]json.RawMessage](list)
+	var wrapped bool
+	switch {
+	case !has && s != nil:
+		a.Plain, wrapped = s.plain(r.JSON, mostWrappers)
+	case len(entries) == 1 && s != nil && membersOf(entries[0])["field"] == nil: // a list of one answer
+		a.Plain, _ = s.plain(entries[0], 1)
+		wrapped = a.Plain != nil
 	}
-	if !ok {
+	switch {
+	case a.Plain != nil:
+		a.Wrapped = a.Wrapped || wrapped
+		return a, nil
+	case !isList:
 		return Answer{}, &readError{reason: reasonNoList}
-	}
-	if len(entries) == 1 && s != nil && membersOf(entries[0])["field"] == nil {
-		if plain, _ := s.plain(entries[0], 1); plain != nil { // a list of one answer
-			a.Plain, a.Wrapped = plain, true
-			return a, nil
-		}
 	}
 	a.Entries = make([]Entry, len(entries))
 	for i, raw := range entries {
@@ -202,23 +202,17 @@ func wrapList(answer string) string {
 	}
 }
 
-// members are the members of an object. Of duplicate keys the last one wins.
-type members map[string]json.RawMessage
-
-// membersOf returns the members of an object, nil if the value is none. The value is part
-// of a valid object, or absent.
-func membersOf(raw json.RawMessage) (m members) {
-	if kindOf(raw) == '{' {
-		json.Unmarshal(raw, &m)
-	}
-	return m
+// as decodes a value, which is part of a valid object, or absent. Of duplicate keys the last one
+// wins.
+func as[T any](raw json.RawMessage) (v T, ok bool) {
+	ok = kindOf(raw) != 'n' && json.Unmarshal(raw, &v) == nil
+	return v, ok
 }
 
-func elements(raw json.RawMessage) (list []json.RawMessage, ok bool) {
-	if kindOf(raw) == '[' {
-		ok = json.Unmarshal(raw, &list) == nil
-	}
-	return list, ok
+// membersOf returns the members of an object, nil if the value is none.
+func membersOf(raw json.RawMessage) map[string]json.RawMessage {
+	m, _ := as[map[string]json.RawMessage](raw)
+	return m
 }
 
 // kindOf is the first byte of a value; an absent one counts as null.
@@ -238,27 +232,25 @@ func (e *Entry) read(raw json.RawMessage) {
 	}
 	e.Field = e.text(m["field"], "field").Text
 	e.Value = e.scalar(m["value"], "value")
-	evidence := membersOf(m["evidence"])
-	if evidence == nil && kindOf(m["evidence"]) != 'n' {
+	evidence, isObject := as[map[string]json.RawMessage](m["evidence"])
+	if !isObject && kindOf(m["evidence"]) != 'n' {
 		e.fault("evidence is not an object")
 	}
 	e.Evidence = e.evidence(evidence, "evidence.")
 	e.Status = e.text(m["status"], "status").Text
 	e.candidates(m["candidates"])
-	if kindOf(m["confidence"]) == '"' { // analysed, not scored: any other kind is no fault
-		e.Confidence = strings.ToLower(strings.TrimSpace(e.scalar(m["confidence"], "").Text))
-	}
-	has := func(m members, key string) bool { _, ok := m[key]; return ok }
+	confidence, _ := as[string](m["confidence"]) // analysed, not scored: any other kind is no fault
+	e.Confidence = strings.ToLower(strings.TrimSpace(confidence))
 	switch { // null is allowed
 	case e.Field == "":
 		e.fault("no field name")
-	case !has(m, "value"):
+	case m["value"] == nil:
 		e.fault("no value: want a value or null")
-	case !has(m, "evidence"):
+	case m["evidence"] == nil:
 		e.fault("no evidence")
-	case evidence != nil && !has(evidence, "quote"):
+	case isObject && evidence["quote"] == nil:
 		e.fault("no evidence.quote: want a quote or null")
-	case evidence != nil && !has(evidence, "page"):
+	case isObject && evidence["page"] == nil:
 		e.fault("no evidence.page: want a page or null")
 	}
 	e.checkStatus()
@@ -296,7 +288,7 @@ func (e *Entry) text(raw json.RawMessage, name string) Scalar {
 }
 
 // evidence reads quote and page. The names of both begin with prefix.
-func (e *Entry) evidence(m members, prefix string) Evidence {
+func (e *Entry) evidence(m map[string]json.RawMessage, prefix string) Evidence {
 	return Evidence{Quote: e.text(m["quote"], prefix+"quote"), Page: e.page(m["page"], prefix+"page")}
 }
 
@@ -317,7 +309,7 @@ func (e *Entry) page(raw json.RawMessage, name string) PageRef {
 }
 
 func (e *Entry) candidates(raw json.RawMessage) {
-	list, ok := elements(raw)
+	list, ok := as[[]json.RawMessage](raw)
 	if !ok && kindOf(raw) != 'n' {
 		e.fault("candidates is not a list")
 	}
@@ -337,33 +329,28 @@ func (e *Entry) candidates(raw json.RawMessage) {
 
 // checkStatus checks the entry against the rules of its status.
 func (e *Entry) checkStatus() {
-	switch e.Status {
-	case statusOK:
-		switch {
-		case e.Value.blank():
-			e.fault("ok without a value")
-		case e.Quote.blank():
-			e.fault("ok without a quote")
-		case !e.Page.Given:
-			e.fault("ok without a page")
-		}
-	case statusMissing, statusAmbiguous:
-		switch {
-		case e.Value.Given:
-			e.fault("%s with a value", e.Status)
-		case e.Quote.Given:
-			e.fault("%s with a quote", e.Status)
-		case e.Page.Given:
-			e.fault("%s with a page", e.Status)
-		case e.Status == statusMissing && len(e.Candidates) > 0:
-			e.fault("missing with candidates")
-		case e.Status == statusAmbiguous && len(e.Candidates) < 2:
-			e.fault("ambiguous with fewer than two candidates")
-		}
-	case "":
+	absent := e.Status == statusMissing || e.Status == statusAmbiguous
+	switch {
+	case e.Status == "":
 		e.fault("no status")
-	default:
+	case e.Status != statusOK && !absent:
 		e.fault("status is %q, not ok, missing or ambiguous", clip(e.Status))
+	case !absent && e.Value.blank():
+		e.fault("ok without a value")
+	case !absent && e.Quote.blank():
+		e.fault("ok without a quote")
+	case !absent && !e.Page.Given:
+		e.fault("ok without a page")
+	case absent && e.Value.Given:
+		e.fault("%s with a value", e.Status)
+	case absent && e.Quote.Given:
+		e.fault("%s with a quote", e.Status)
+	case absent && e.Page.Given:
+		e.fault("%s with a page", e.Status)
+	case e.Status == statusMissing && len(e.Candidates) > 0:
+		e.fault("missing with candidates")
+	case e.Status == statusAmbiguous && len(e.Candidates) < 2:
+		e.fault("ambiguous with fewer than two candidates")
 	}
 }
 

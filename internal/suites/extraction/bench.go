@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/measure"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/text"
@@ -100,13 +101,12 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 // checkWeights checks that the weights belong to components of the composite
 // and sum to 1.
 func checkWeights(s *Study, fault func(key, format string, args ...any)) {
-	given := s.Metrics.CompositeWeights
 	components := []string{metricValue, metricEvidence, metricPage, metricStatus, metricSchema}
-	sum := 0.0
+	given, sum := s.Metrics.CompositeWeights, 0.0
 	for _, name := range slices.Sorted(maps.Keys(given)) {
-		sum += given[name]
-		if !slices.Contains(components, name) {
-			fault("metrics.composite_weights."+name, "the composite has no component %q%s: want one of %s", name, text.DidYouMean(name, components), strings.Join(components, ", "))
+		if sum += given[name]; !slices.Contains(components, name) {
+			fault("metrics.composite_weights."+name, "the composite has no component %q%s: want one of %s", name,
+				text.DidYouMean(name, components), strings.Join(components, ", "))
 		}
 	}
 	if len(given) > 0 && math.Abs(sum-1) > 1e-9 {
@@ -116,57 +116,45 @@ func checkWeights(s *Study, fault func(key, format string, args ...any)) {
 
 // checkLists checks the lists that the study names.
 func (b *Bench) checkLists(fault func(key, format string, args ...any)) {
-	known := map[string][]*node{}
-	var find func(n *node)
-	find = func(n *node) {
-		for _, m := range n.members {
-			find(m)
-		}
-		if n.isList() {
-			known[n.name] = append(known[n.name], n)
-			find(n.records)
-		}
-	}
+	members := map[string][]string{} // of the records of a list
 	for _, s := range b.schemas.used() {
-		s.index()
-		find(s.root)
+		for _, f := range s.Fields {
+			for list := listOf(f.Name); list != ""; {
+				name := strings.TrimSuffix(list, "[]")
+				members[name] = append(members[name], strings.TrimPrefix(f.Name, list+"."))
+				list = listOf(name)
+			}
+		}
 	}
-	names := slices.Sorted(maps.Keys(known))
+	names := slices.Sorted(maps.Keys(members))
 	for _, name := range slices.Sorted(maps.Keys(b.study.Lists)) {
-		key := "lists." + name
-		if known[name] == nil {
-			fault(key, "no schema has a list %q%s: the lists are %s", name, text.DidYouMean(name, names), cmp.Or(strings.Join(names, ", "), "none"))
-			continue
+		of, known := members[name]
+		if !known {
+			fault("lists."+name, "no schema has a list %q%s: the lists are %s", name, text.DidYouMean(name, names),
+				cmp.Or(strings.Join(names, ", "), "none"))
 		}
 		for _, k := range b.study.Lists[name].Keys {
-			var members []string
-			for _, n := range known[name] {
-				for _, l := range n.records.leaves() {
-					members = append(members, strings.TrimPrefix(l.name, name+"[]."))
-				}
-			}
-			if !slices.Contains(members, k) {
-				fault(key+".keys", "records of %s have no member %q%s", name, k, text.DidYouMean(k, members))
+			if known && (inList(k) || !slices.Contains(of, k)) {
+				fault("lists."+name+".keys", "records of %s have no member %q%s", name, k, text.DidYouMean(k, of))
 			}
 		}
 	}
 }
 
 // load reads and validates every document once and keeps what planning and
-// analysis need.
+// analysis need. An error that several documents have is reported once.
 func (b *Bench) load(errs *study.Errors) {
-	total := 0
-	for _, p := range b.parts {
-		total += len(p.used)
-	}
-	b.items, b.places, b.schemaOf = make([]eval.Item, 0, total), make([]place, 0, total), make([]*Schema, 0, total)
 	strata := map[string][]eval.Level{} // shared between documents
 	first := map[string]place{}         // by id
-	var found causes
+	type cause struct {
+		error
+		others int
+	}
+	found, order := map[string]*cause{}, []*cause{}
 	b.members = map[string]bool{}
 	for _, p := range b.parts {
-		for _, at := range p.used {
-			at := place{p.source, at}
+		for _, i := range p.used {
+			at := place{p.source, i}
 			d, err := at.read()
 			if err != nil {
 				kit.AddAll(errs, err)
@@ -178,16 +166,23 @@ func (b *Bench) load(errs *study.Errors) {
 				b.members[name] = true
 			}
 			for _, e := range b.admit(at, &d, first, strata, p.name) {
-				located := at.locate(e)
-				if broken := (*schemaFileError)(nil); errors.As(e, &broken) {
-					located = e // it names its file
+				what := strings.TrimPrefix(e.Error(), fmt.Sprintf("document %q: ", d.ID))
+				if found[what] != nil {
+					found[what].others++
+					continue
 				}
-				found.add(d.ID, e, located)
+				found[what] = &cause{error: at.locate(e)}
+				order = append(order, found[what])
 			}
 		}
 	}
-	for _, e := range found.list() {
-		errs.Add(e)
+	kit.AddAll(errs, errors.Join(b.schemas.broken...))
+	for _, c := range order {
+		if c.others == 0 {
+			errs.Add(c.error)
+		} else {
+			errs.Add(fmt.Errorf("%w (and in %s)", c.error, text.Plural(c.others, "other document", "other documents")))
+		}
 	}
 }
 
@@ -201,14 +196,9 @@ func (b *Bench) admit(at place, d *Document, first map[string]place, strata map[
 	}
 	s, err := b.schemas.get(d.Schema)
 	if err != nil {
-		var broken *schemaFileError
-		if errors.As(err, &broken) {
-			for _, e := range kit.Unjoin(broken.err) {
-				errs = append(errs, &schemaFileError{e})
-			}
-		} else {
-			fault("document %q: %w", d.ID, err)
-		}
+		fault("document %q: %w", d.ID, err)
+	}
+	if s == nil {
 		return errs
 	}
 	if err := d.expand(s, func(text string) { b.warn(at, text) }); err != nil {
@@ -288,10 +278,10 @@ func (b *Bench) notes() []string {
 	return []string{"data: other members, shown beside the document: " + text.Shorten(strings.Join(names, ", "), 300) + "; data.strata breaks results down by them"}
 }
 
-// checkMapping reports what the mapping names and no document has.
+// checkMapping reports keys of the mapping that documents do not have, and what it names and no
+// document has.
 func (b *Bench) checkMapping(fault func(key, format string, args ...any)) {
 	m := &b.study.Documents.Mapping
-	m.check(fault)
 	known := slices.Sorted(maps.Keys(b.members))
 	has := func(key, name string) {
 		if !b.members[name] {
@@ -305,7 +295,10 @@ func (b *Bench) checkMapping(fault func(key, format string, args ...any)) {
 		has("data.gold_columns."+field, m.GoldColumns[field])
 	}
 	for _, key := range slices.Sorted(maps.Keys(m.Columns)) {
-		if name := m.Columns[key]; slices.Contains(ownKeys, key) && name != "" {
+		if !slices.Contains(ownKeys, key) {
+			fault("data.columns."+key, "documents have no %q%s: want one of %s", key, text.DidYouMean(key, ownKeys),
+				strings.Join(ownKeys, ", "))
+		} else if name := m.Columns[key]; name != "" {
 			has("data.columns."+key, name)
 		}
 	}
@@ -332,8 +325,6 @@ type prepared struct {
 	gold   *tree   // the points in the shape of the schema
 	lists  map[string]List
 	loose  bool // quotes may differ in typography
-	mu     sync.Mutex
-	keys   map[string]int32 // numbers of values, see [prepared.number]
 }
 
 // ready builds the index and lists the annotated fields, once.
@@ -346,32 +337,27 @@ func (d *prepared) ready() *prepared {
 		d.index = index
 		d.schema.index()
 		d.gold = &tree{}
-		add := func(i int) {
+		order := measure.UpTo(len(d.Truth))
+		if !d.schema.nested { // that of the schema
+			slices.SortStableFunc(order, func(a, b int) int {
+				return cmp.Compare(d.schema.field(d.Truth[a].Field), d.schema.field(d.Truth[b].Field))
+			})
+		}
+		for _, i := range order {
 			leaf, n, err := d.gold.at(d.schema.root, d.Truth[i].Field)
 			if err != nil { // it was valid on load: the file has changed
-				return
+				continue
 			}
 			f := d.schema.Fields[n.field]
 			p := point{field: f, gold: &d.Truth[i], index: index, unit: f.Name, loose: d.loose, doc: d.Text}
 			p.field.Name = d.Truth[i].Field
-			d.numberGold(&p, n.field)
+			if inList(p.unit) && p.gold.present() {
+				for _, v := range p.rightValues() {
+					p.keys = append(p.keys, text.Key(f.Type, v))
+				}
+			}
 			d.points = append(d.points, p)
 			leaf.point = len(d.points)
-		}
-		if d.schema.nested {
-			for i := range d.Truth {
-				add(i)
-			}
-			return
-		}
-		place := make(map[string]int, len(d.Truth))
-		for i := range d.Truth {
-			place[d.Truth[i].Field] = i
-		}
-		for _, f := range d.schema.Fields {
-			if i, ok := place[f.Name]; ok {
-				add(i)
-			}
 		}
 	})
 	return d
@@ -380,20 +366,21 @@ func (d *prepared) ready() *prepared {
 // recent keeps the documents read last: the arms of a document run one after another.
 type recent struct {
 	mu   sync.Mutex
-	docs [64]*prepared
-	next int
+	docs []*prepared // the newest first
 }
 
-// recentBytes limits their text: a prepared document needs about three times as much.
-const recentBytes = 2 << 20
+// The limits of recent documents and of their text: a prepared document needs about three times as
+// much.
+const (
+	recentDocuments = 64
+	recentBytes     = 2 << 20
+)
 
 func (r *recent) find(item int) *prepared {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, d := range r.docs {
-		if d != nil && d.item == item {
-			return d
-		}
+	if i := slices.IndexFunc(r.docs, func(d *prepared) bool { return d.item == item }); i >= 0 {
+		return r.docs[i]
 	}
 	return nil
 }
@@ -401,17 +388,14 @@ func (r *recent) find(item int) *prepared {
 func (r *recent) add(d *prepared) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.docs[r.next] = d
-	size, n := 0, len(r.docs)
-	for age := range n {
-		at := (r.next - age + n) % n
-		if old := r.docs[at]; old != nil {
-			if size += len(old.Text); age > 0 && size > recentBytes {
-				r.docs[at] = nil
-			}
+	kept, size := []*prepared{d}, len(d.Text)
+	for _, old := range r.docs {
+		if size += len(old.Text); size > recentBytes || len(kept) == recentDocuments {
+			break
 		}
+		kept = append(kept, old)
 	}
-	r.next = (r.next + 1) % n
+	r.docs = kept
 }
 
 // document reads a document with its gold.

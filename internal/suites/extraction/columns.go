@@ -28,25 +28,14 @@ type Mapping struct {
 // ownKeys are the keys of a record that Scruple knows, beside gold.
 var ownKeys = []string{"document_id", "text", "schema", "doc_type", "difficulty", "split", "cluster"}
 
-// texts are the columns of a table that are no numbers.
+// texts are the columns of a table of documents, or of their gold, that are no numbers.
 func (m *Mapping) texts() table.Texts {
-	t := table.Texts{Names: slices.Clone(columnsOfText.Names), Verbatim: cmp.Or(m.Columns["text"], columnsOfText.Verbatim)}
-	t.Names = append(t.Names, m.named()...)
-	return t
+	return table.Texts{Names: slices.Concat(ownKeys, m.named()), Verbatim: cmp.Or(m.Columns["text"], "text")}
 }
 
 // named are the members of the file that the mapping names.
 func (m *Mapping) named() []string {
 	return slices.Concat(slices.Collect(maps.Values(m.Columns)), slices.Collect(maps.Values(m.GoldColumns)), m.Strata)
-}
-
-// check checks the keys of the mapping.
-func (m *Mapping) check(fault func(key, format string, args ...any)) {
-	for _, key := range slices.Sorted(maps.Keys(m.Columns)) {
-		if !slices.Contains(ownKeys, key) {
-			fault("data.columns."+key, "documents have no %q%s: want one of %s", key, text.DidYouMean(key, ownKeys), strings.Join(ownKeys, ", "))
-		}
-	}
 }
 
 // decode reads a record. What is neither a key of Scruple nor named by the mapping is kept.
@@ -63,14 +52,15 @@ func (m *Mapping) decode(data []byte) (d Document, err error) {
 	d.members = slices.Collect(maps.Keys(d.Others))
 	for _, key := range slices.Sorted(maps.Keys(m.Columns)) {
 		value, ok := d.Others[m.Columns[key]]
-		if !ok {
+		own := d.own(key)
+		if !ok || own == nil { // an unknown key is reported once
 			continue
 		}
 		var l literal
 		if err := l.UnmarshalJSON(value); err != nil {
 			return Document{}, fmt.Errorf("%s: %w", m.Columns[key], err)
 		}
-		*d.own(key) = string(l)
+		*own = string(l)
 		delete(d.Others, m.Columns[key])
 	}
 	if len(m.GoldColumns) > 0 {
@@ -78,14 +68,11 @@ func (m *Mapping) decode(data []byte) (d Document, err error) {
 			return Document{}, errors.New("gold is in the record and in the columns of data.gold_columns: remove one of them")
 		}
 		for _, field := range slices.Sorted(maps.Keys(m.GoldColumns)) {
-			g := Gold{Field: field}
-			if err := g.Correct.UnmarshalJSON(d.Others[m.GoldColumns[field]]); err != nil {
+			g, err := goldOf(d.Others[m.GoldColumns[field]])
+			if err != nil {
 				return Document{}, fmt.Errorf("%s: %w", m.GoldColumns[field], err)
 			}
-			exists := !blank(g.Correct)
-			if g.Exists = &exists; !exists {
-				g.Correct = ""
-			}
+			g.Field = field
 			d.Truth = append(d.Truth, g)
 			delete(d.Others, m.GoldColumns[field])
 		}
@@ -158,40 +145,4 @@ func (m *Mapping) openRecords(path string) (*joined, error) {
 		j.at[d.ID] = i
 	}
 	return j, nil
-}
-
-// A cause is an error of one or several documents.
-type cause struct {
-	first error
-	n     int
-}
-
-// causes collects errors of documents: one that many have is reported once.
-type causes struct {
-	order []string
-	of    map[string]*cause
-}
-
-// add adds an error, which located names the place of.
-func (c *causes) add(id string, err, located error) {
-	key := strings.TrimPrefix(err.Error(), fmt.Sprintf("document %q: ", id))
-	if c.of == nil {
-		c.of = map[string]*cause{}
-	}
-	if c.of[key] == nil {
-		c.order, c.of[key] = append(c.order, key), &cause{first: located}
-	}
-	c.of[key].n++
-}
-
-// list are the errors, in the order of the documents.
-func (c *causes) list() (errs []error) {
-	for _, key := range c.order {
-		if x := c.of[key]; x.n > 1 {
-			errs = append(errs, fmt.Errorf("%w (and in %s)", x.first, text.Plural(x.n-1, "other document", "other documents")))
-		} else {
-			errs = append(errs, x.first)
-		}
-	}
-	return errs
 }

@@ -82,166 +82,156 @@ func (g *Gold) present() bool { return !g.missing() && !g.Ambiguous }
 // warn what is doubtful. A document may have no gold if people have still to make it. Without
 // evidence, values need not be in the text.
 func (d *Document) check(s *Schema, forPeople, evidence bool, warn func(string)) error {
-	var errs []error
-	fault := func(format string, args ...any) {
-		errs = append(errs, fmt.Errorf("document %q: %s", d.ID, fmt.Sprintf(format, args...)))
-	}
-	if strings.TrimSpace(d.Text) == "" {
-		fault("text is empty: there is nothing to extract from")
-	}
-	if d.Split != "" && d.Split != splitDev && d.Split != splitTest {
-		fault("split is %q: want dev or test, or leave it out", d.Split)
-	}
+	var wrong findings
+	wrong.add(strings.TrimSpace(d.Text) == "", "text is empty: there is nothing to extract from")
+	wrong.add(d.Split != "" && d.Split != splitDev && d.Split != splitTest,
+		"split is %q: want dev or test, or leave it out", d.Split)
 	index, err := text.NewIndex(d.Text)
 	if err != nil {
-		fault("%v", err)
-		return errors.Join(errs...)
+		wrong.add(true, "%v", err)
+		return wrong.errorOf(d.ID)
 	}
 	s.index()
 	seen := map[string]bool{}
 	for i := range d.Truth {
 		g := &d.Truth[i]
-		name := g.Field
+		name, fieldType := g.Field, text.String
 		if name == "" {
 			name = fmt.Sprintf("ground_truth[%d]", i)
-			fault("%s has no field name", name)
-		} else if _, _, err := new(tree).at(s.root, name); err != nil {
-			fault("field %q: schema %s %v", name, s.Name, err)
-		} else if seen[name] {
-			fault("field %q: duplicate gold", name)
+			wrong.add(true, "%s has no field name", name)
 		}
+		var ofField, doubts findings
+		if _, n, err := new(tree).at(s.root, g.Field); err == nil {
+			fieldType = s.Fields[n.field].Type
+		} else if g.Field != "" {
+			ofField.add(true, "schema %s %v", s.Name, err)
+		}
+		ofField.add(seen[name], "duplicate gold")
 		seen[name] = true
-		fieldType := text.String
-		if at := s.field(pattern(name)); at >= 0 {
-			fieldType = s.Fields[at].Type
+		before := len(ofField)
+		if g.check(fieldType, index, &ofField); len(ofField) == before && !g.missing() {
+			g.checkValues(fieldType, index, evidence, &ofField, &doubts)
 		}
-		before := len(errs)
-		g.check(fieldType, index, func(format string, args ...any) { fault("field %q: %s", name, fmt.Sprintf(format, args...)) })
-		if len(errs) == before && !g.missing() {
-			g.checkValues(fieldType, index, evidence, func(serious bool, format string, args ...any) {
-				if text := fmt.Sprintf(format, args...); serious {
-					fault("field %q: %s", name, text)
-				} else {
-					warn(fmt.Sprintf("document %q: field %q: %s", d.ID, name, text))
-				}
-			})
+		for _, what := range ofField {
+			wrong.add(true, "field %q: %s", name, what)
+		}
+		for _, what := range doubts {
+			warn(fmt.Sprintf("document %q: field %q: %s", d.ID, name, what))
 		}
 	}
-	if empty := d.Truth != nil && !slices.ContainsFunc(s.Fields, func(f Field) bool { return !inList(f.Name) }); len(d.Truth) == 0 && !forPeople && !empty { // all lists can be
-		fault("ground_truth is empty: give gold for at least one field, leave the document out, or let people make gold with `scruple annotate`")
+	lists := d.Truth != nil && !slices.ContainsFunc(s.Fields, func(f Field) bool { return !inList(f.Name) }) // all can be empty
+	wrong.add(len(d.Truth) == 0 && !forPeople && !lists,
+		"ground_truth is empty: give gold for at least one field, "+
+			"leave the document out, or let people make gold with `scruple annotate`")
+	return wrong.errorOf(d.ID)
+}
+
+// findings are what is wrong with a document or its gold.
+type findings []string
+
+func (f *findings) add(wrong bool, format string, args ...any) {
+	if wrong {
+		*f = append(*f, fmt.Sprintf(format, args...))
+	}
+}
+
+func (f findings) errorOf(document string) error {
+	var errs []error
+	for _, what := range f {
+		errs = append(errs, fmt.Errorf("document %q: %s", document, what))
 	}
 	return errors.Join(errs...)
 }
 
-// checkValues checks whether an answer can be right. It is serious if none can: if a
+// checkValues checks whether an answer can be right. It is wrong if none can: if a
 // value does not exist, or if gold has evidence that does not show it. It is doubtful
 // if answers can only match a value as text, or if no quote can show it; the
 // comparison may not know the notation of the document. Values of type enum are often
 // classes, for which annotators quote the reason.
-func (g *Gold) checkValues(t text.Type, index *text.Index, evidence bool, report func(serious bool, format string, args ...any)) {
-	right := append(append([]literal{g.Correct}, g.Acceptable...), g.Candidates...)
+func (g *Gold) checkValues(t text.Type, index *text.Index, evidence bool, wrong, doubts *findings) {
+	right := slices.Concat([]literal{g.Correct}, g.Acceptable, g.Candidates)
 	if g.Ambiguous {
 		right = right[1:]
 	}
 	for _, v := range right {
-		if err := text.Check(t, string(v)); errors.Is(err, text.ErrNoDay) {
-			report(true, "value %q: %v", clip(string(v)), err)
-		} else if err != nil {
-			report(false, "value %q cannot be read as type %s and is compared as text: %v", clip(string(v)), t, err)
-		}
+		err := text.Check(t, string(v))
+		noDay := errors.Is(err, text.ErrNoDay)
+		wrong.add(noDay, "value %q: %v", clip(string(v)), err)
+		doubts.add(err != nil && !noDay,
+			"value %q cannot be read as type %s and is compared as text: %v", clip(string(v)), t, err)
 	}
 	if !evidence {
 		return
 	}
+	held := func(v literal) bool { return index.Holds(t, string(v)) }
 	if g.Ambiguous {
 		for _, v := range g.Candidates {
-			if !index.Holds(t, string(v)) {
-				report(false, "candidate value %q is not in the text, so no quote can show it", clip(string(v)))
-			}
+			doubts.add(!held(v),
+				"candidate value %q is not in the text, so no quote can show it", clip(string(v)))
 		}
 		return
 	}
-	shown := func(holds func(literal) bool) bool { return slices.ContainsFunc(right, holds) }
-	const remedy = "add its spelling in the text to acceptable_values, or correct the value"
-	switch {
-	case g.Quote != "":
-		quote := text.Minimal(g.Quote)
-		if !shown(func(v literal) bool {
-			return !blank(v) && strings.Contains(quote, text.Minimal(string(v))) || text.Contains(t, quote, string(v))
-		}) {
-			report(t != text.Enum, "evidence_quote %q does not contain the value %q: %s", clip(g.Quote), clip(string(g.Correct)), remedy)
-		}
-	case !shown(func(v literal) bool { return index.Holds(t, string(v)) }):
-		report(g.Contains != "" && t != text.Enum, "value %q is nowhere in the text, so no quote can show it: %s", clip(string(g.Correct)), remedy)
+	serious := wrong
+	if t == text.Enum || g.Quote == "" && g.Contains == "" {
+		serious = doubts
 	}
+	const remedy = "add its spelling in the text to acceptable_values, or correct the value"
+	if g.Quote == "" {
+		serious.add(!slices.ContainsFunc(right, held),
+			"value %q is nowhere in the text, so no quote can show it: %s", clip(string(g.Correct)), remedy)
+		return
+	}
+	quote := text.Minimal(g.Quote)
+	shown := slices.ContainsFunc(right, func(v literal) bool {
+		return !blank(v) && strings.Contains(quote, text.Minimal(string(v))) || text.Contains(t, quote, string(v))
+	})
+	serious.add(!shown,
+		"evidence_quote %q does not contain the value %q: %s", clip(g.Quote), clip(string(g.Correct)), remedy)
 }
 
 // check validates the gold of a field: some answer must be able to match it.
-func (g *Gold) check(t text.Type, index *text.Index, fault func(format string, args ...any)) {
+func (g *Gold) check(t text.Type, index *text.Index, wrong *findings) {
+	wrong.add(g.Exists == nil, "exists_in_document is missing: want true or false")
 	switch {
-	case g.Exists == nil:
-		fault("exists_in_document is missing: want true or false")
 	case g.missing():
-		g.checkMissing(fault)
+		valued := g.Correct != "" || len(g.Acceptable) > 0 || len(g.Candidates) > 0
+		wrong.add(g.Ambiguous, "is ambiguous but does not exist in the document: change one of the two")
+		wrong.add(valued && !g.Ambiguous,
+			"does not exist in the document but has a value: set exists_in_document, or remove the values")
+		wrong.add(g.Quote != "" || g.Contains != "",
+			"does not exist in the document but has evidence: set exists_in_document, or remove the evidence")
+		wrong.add(g.Page != 0, "does not exist in the document but has page %d", g.Page)
 		return
 	case g.Ambiguous:
 		distinct := text.NewSet(t)
 		for _, v := range g.Candidates {
 			distinct.Add(string(v))
 		}
-		if distinct.Len() < 2 {
-			fault("is ambiguous but candidate_values has %s: list at least two, or give one correct_value instead", text.Plural(distinct.Len(), "distinct value", "distinct values"))
-		}
-		if g.Correct != "" {
-			fault("is ambiguous but has correct_value %q: remove one of the two", g.Correct)
-		}
-	default:
-		if blank(g.Correct) {
-			fault("exists in the document but has no correct_value")
-		}
-		if len(g.Candidates) > 0 {
-			fault("has candidate_values but is not ambiguous: set is_ambiguous, or move them to acceptable_values")
-		}
+		wrong.add(distinct.Len() < 2,
+			"is ambiguous but candidate_values has %s: list at least two, or give one correct_value instead",
+			text.Plural(distinct.Len(), "distinct value", "distinct values"))
+		wrong.add(g.Correct != "", "is ambiguous but has correct_value %q: remove one of the two", g.Correct)
+	case g.Exists != nil:
+		wrong.add(blank(g.Correct), "exists in the document but has no correct_value")
+		wrong.add(len(g.Candidates) > 0,
+			"has candidate_values but is not ambiguous: set is_ambiguous, or move them to acceptable_values")
 	}
-	if slices.ContainsFunc(g.Acceptable, blank) || slices.ContainsFunc(g.Candidates, blank) {
-		fault("has an empty value among acceptable_values or candidate_values: remove it")
+	wrong.add(slices.ContainsFunc(slices.Concat(g.Acceptable, g.Candidates), blank),
+		"has an empty value among acceptable_values or candidate_values: remove it")
+	wrong.add(g.Contains != "" && !index.Has(g.Contains),
+		"evidence_must_contain %q is not in the text, so no quote can contain it", clip(g.Contains))
+	if g.Page != 0 && !slices.ContainsFunc(index.Pages(), func(p text.Page) bool { return p.Number == g.Page }) {
+		wrong.add(true, "page %d: the document has no such page", g.Page)
+	} else if g.Quote != "" && !index.Has(g.Quote) { // the first place is enough: filings are long, and their quotes many
+		wrong.add(true,
+			"evidence_quote %q is not in the text: it must be copied character for character (white space may differ)", clip(g.Quote))
+	} else if g.Quote != "" && g.Page != 0 && !index.BeginsOn(g.Quote, g.Page) {
+		wrong.add(true,
+			"evidence_quote %q is on page %d, not on page %d", clip(g.Quote), index.Find(g.Quote)[0].Page, g.Page)
 	}
-	g.checkEvidence(index, fault)
 }
 
 func blank(v literal) bool { return strings.TrimSpace(string(v)) == "" }
-
-func (g *Gold) checkMissing(fault func(format string, args ...any)) {
-	switch {
-	case g.Ambiguous:
-		fault("is ambiguous but does not exist in the document: change one of the two")
-	case g.Correct != "" || len(g.Acceptable) > 0 || len(g.Candidates) > 0:
-		fault("does not exist in the document but has a value: set exists_in_document, or remove the values")
-	case g.Quote != "" || g.Contains != "":
-		fault("does not exist in the document but has evidence: set exists_in_document, or remove the evidence")
-	case g.Page != 0:
-		fault("does not exist in the document but has page %d", g.Page)
-	}
-}
-
-func (g *Gold) checkEvidence(index *text.Index, fault func(format string, args ...any)) {
-	if g.Contains != "" && !index.Has(g.Contains) {
-		fault("evidence_must_contain %q is not in the text, so no quote can contain it", clip(g.Contains))
-	}
-	if g.Page != 0 && !slices.ContainsFunc(index.Pages(), func(p text.Page) bool { return p.Number == g.Page }) {
-		fault("page %d: the document has no such page", g.Page)
-		return
-	}
-	if g.Quote == "" {
-		return
-	}
-	switch { // the first place is enough: filings are long, and their quotes many
-	case !index.Has(g.Quote):
-		fault("evidence_quote %q is not in the text: it must be copied character for character (white space may differ)", clip(g.Quote))
-	case g.Page != 0 && !index.BeginsOn(g.Quote, g.Page):
-		fault("evidence_quote %q is on page %d, not on page %d", clip(g.Quote), index.Find(g.Quote)[0].Page, g.Page)
-	}
-}
 
 // inputHash covers what arms see of the document, goldHash its gold. Neither
 // depends on key order or spacing in the file.

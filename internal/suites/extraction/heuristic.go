@@ -12,59 +12,57 @@ import (
 )
 
 // heuristicVersion is part of the arm's hash. It changes when the rules change.
-const heuristicVersion = "1"
+const heuristicVersion = "2"
 
 // heuristicAnswer extracts by rule. Every value of the field's type in the
 // document is a candidate; the words around it are its label. The candidate
 // whose label best matches the field wins. Strings have separate rules, chosen
 // by the words of the field name. No rule is specific to a document or corpus.
 func heuristicAnswer(d *prepared) string {
-	h := heuristic{prepared: d, labels: labelsOf(d.schema)}
+	h := heuristic{d}
 	entries := []Entry{}
-	for i, f := range d.schema.Fields {
-		if !inList(f.Name) { // it finds no records
-			entries = append(entries, h.entry(i))
+	for i, l := range labelsOf(d.schema) {
+		if f := &d.schema.Fields[i]; !inList(f.Name) { // it finds no records
+			entries = append(entries, h.entry(f, &l))
 		}
 	}
 	return answerText(entries)
 }
 
-type heuristic struct {
-	*prepared
-	labels []label // by field
+type heuristic struct{ *prepared }
+
+func (h *heuristic) entry(f *Field, l *label) Entry {
+	value, quote, ok := h.find(f.Type, l)
+	found := text.Minimal(h.Text[value.start:value.end])
+	passage := h.Text[quote.start:quote.end]
+	switch {
+	case !ok || !h.index.Has(found):
+		return missingEntry(f.Name)
+	case !h.index.Has(passage): // it has a page marker
+		return okEntry(f.Name, cited(found, found, h.index.PageAt(value.start)))
+	}
+	return okEntry(f.Name, cited(found, passage, h.index.PageAt(quote.start)))
 }
 
-func (h *heuristic) entry(i int) Entry {
-	f, l := &h.schema.Fields[i], &h.labels[i]
-	var value, quote span
-	var ok bool
-	switch f.Type {
+// find finds the value of a field and a passage that shows it.
+func (h *heuristic) find(t text.Type, l *label) (value, quote span, ok bool) {
+	switch t {
 	case text.Date, text.Money, text.Number:
-		value, ok = h.typed(f, l)
-		quote = h.withLabel(value)
+		value, ok = h.typed(t, l)
 	case text.ID:
 		value, ok = h.identifier(l)
-		quote = h.withLabel(value)
 	default:
-		value, quote, ok = h.words(l)
+		if value, ok = h.labelled(l.words); !ok {
+			return h.words(l)
+		}
 	}
-	if !ok {
-		return missingEntry(f.Name)
-	}
-	found := text.Minimal(h.Text[value.start:value.end])
-	if !h.index.Has(found) {
-		return missingEntry(f.Name)
-	}
-	if passage := h.Text[quote.start:quote.end]; h.index.Has(passage) {
-		return okEntry(f.Name, cited(found, passage, h.index.PageAt(quote.start)))
-	}
-	return okEntry(f.Name, cited(found, found, h.index.PageAt(value.start))) // the passage contains a page marker
+	return value, h.around(value), ok
 }
 
 // lexicon is the words of the rules.
 var lexicon = func() (l struct {
 	// Synonyms of words of field names in business documents. Other words have none.
-	Synonyms map[string]concept
+	Synonyms map[string][]string
 	// Generic words name the kind of a value and do not identify a field.
 	Generic []string
 	// Documents are kinds of documents. An invoice_date may be labelled just "date" on an
@@ -72,8 +70,6 @@ var lexicon = func() (l struct {
 	Documents []string
 	// OtherAmounts are labels of amounts that count only if the field names them.
 	OtherAmounts []string
-	// AfterLaw are words that may follow the place of a law and end it.
-	AfterLaw []string
 }) {
 	if err := json.Unmarshal(heuristicJSON, &l); err != nil {
 		panic("extraction: " + err.Error()) // it is a constant
@@ -86,13 +82,38 @@ var heuristicJSON []byte
 
 // A label is the words to look for around the values of a field.
 type label struct {
-	words    []string // of the field's name
-	specific []concept
-	kind     []concept // the generic words of the name
-	rivals   []concept // specific concepts of other fields
-	date     bool      // the field is a date
-	only     bool      // no other field of the schema has its type
-	plain    bool      // its specific words name the document, not the value
+	words []string // of the field's name
+	clues []clue
+	named bool // a word of its name is neither generic nor that of a kind of document
+}
+
+// A clue is words near a value that speak for a field, or against it.
+type clue struct {
+	words []string
+	form  *regexp.Regexp // one of the words as a whole, in lower-case text
+	kind  int
+}
+
+// The kinds of clues.
+const (
+	specific = iota // words of the name
+	generic         // those that name the kind of a value
+	rival           // specific words of another field
+	other           // labels of other amounts
+)
+
+// clueWeights are those of clues on the line of a value, and before or above it.
+var clueWeights = [...]struct{ line, before float64 }{specific: {4, 2}, generic: {1, 1}, rival: {-3, -1}, other: {-4, 0}}
+
+func newClue(kind int, words []string) clue {
+	const edge = `[^0-9a-z\x{80}-\x{10ffff}]`
+	return clue{words, regexp.MustCompile(`(?:^|` + edge + `)(?:` + alternatives(words) + `)(?:$|` + edge + `)`), kind}
+}
+
+func (c *clue) in(s string) bool { return c.form.MatchString(s) }
+
+func (l *label) clue(kind int, words []string) bool {
+	return slices.ContainsFunc(l.clues, func(c clue) bool { return c.kind == kind && slices.Equal(c.words, words) })
 }
 
 func labelsOf(s *Schema) []label {
@@ -100,14 +121,17 @@ func labelsOf(s *Schema) []label {
 	for i, f := range s.Fields {
 		l := &labels[i]
 		l.words = strings.FieldsFunc(strings.ToLower(f.Name), func(r rune) bool { return strings.ContainsRune("_-.", r) })
-		l.date, l.only, l.plain = f.Type == text.Date, true, true
+		others := slices.Clone(lexicon.OtherAmounts)
 		for _, w := range l.words {
-			if slices.Contains(lexicon.Generic, w) {
-				l.kind = append(l.kind, conceptOf(w))
-				continue
+			kind := generic
+			if !slices.Contains(lexicon.Generic, w) {
+				kind, l.named = specific, l.named || !slices.Contains(lexicon.Documents, w)
 			}
-			l.specific = append(l.specific, conceptOf(w))
-			l.plain = l.plain && slices.Contains(lexicon.Documents, w)
+			l.clues = append(l.clues, newClue(kind, synonyms(w)))
+			others = slices.DeleteFunc(others, func(o string) bool { return slices.Contains(synonyms(w), o) })
+		}
+		if f.Type != text.Date {
+			l.clues = append(l.clues, newClue(other, others))
 		}
 	}
 	for i := range labels {
@@ -115,10 +139,9 @@ func labelsOf(s *Schema) []label {
 			if i == j || s.Fields[i].Type != s.Fields[j].Type {
 				continue
 			}
-			labels[i].only = false
-			for _, c := range labels[j].specific {
-				if !slices.ContainsFunc(labels[i].specific, func(o concept) bool { return slices.Equal(o, c) }) {
-					labels[i].rivals = append(labels[i].rivals, c)
+			for _, c := range labels[j].clues {
+				if c.kind == specific && !labels[i].clue(specific, c.words) {
+					labels[i].clues = append(labels[i].clues, clue{c.words, c.form, rival})
 				}
 			}
 		}
@@ -131,115 +154,64 @@ func (l *label) has(words ...string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return slices.Contains(l.words, w) })
 }
 
-// A concept is a set of synonyms.
-type concept []string
-
-func conceptOf(word string) concept {
-	if c := lexicon.Synonyms[word]; c != nil {
-		return c
+func synonyms(word string) []string {
+	if list := lexicon.Synonyms[word]; list != nil {
+		return list
 	}
-	return concept{word}
+	return []string{word}
 }
 
-// in reports whether the lower-case text s contains one of the synonyms as a
-// whole word.
-func (c concept) in(s string) bool {
-	return slices.ContainsFunc(c, func(w string) bool { return holdsWord(s, w) })
-}
-
-func holdsWord(s, word string) bool {
-	for at := 0; ; {
-		i := strings.Index(s[at:], word)
-		if i < 0 {
-			return false
-		}
-		at += i
-		end := at + len(word)
-		if (at == 0 || !wordByte(s[at-1])) && (end == len(s) || !wordByte(s[end])) {
-			return true
-		}
-		at = end
+// alternatives is a pattern of words.
+func alternatives(words []string) string {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		quoted[i] = regexp.QuoteMeta(w)
 	}
-}
-
-func wordByte(b byte) bool {
-	return b >= 0x80 || b|0x20 >= 'a' && b|0x20 <= 'z' || b >= '0' && b <= '9'
+	return strings.Join(quoted, "|")
 }
 
 // typed finds the date or number whose label fits best. Ties go to the first
 // date or the largest amount: a total is at least as large as its parts.
-func (h *heuristic) typed(f *Field, l *label) (span, bool) {
-	best, bestScore := span{}, 0.0
-	found := false
-	for _, s := range h.values(f.Type) {
-		score := h.fit(l, s)
-		if !found || score > bestScore || score == bestScore && f.Type != text.Date && h.larger(s, best) {
-			best, bestScore, found = s, score, true
-		}
-	}
+func (h *heuristic) typed(t text.Type, l *label) (best span, ok bool) {
 	enough := 2.0
-	if l.plain || l.only && f.Type == text.Date && len(l.specific) == 0 {
+	if !l.named {
 		enough = 0
 	}
-	return best, found && bestScore >= enough
-}
-
-// values lists the positions of values of a type.
-func (h *heuristic) values(t text.Type) []span {
-	var spans []span
 	for _, p := range h.index.Pages() {
-		page := h.Text[p.Start:p.End]
-		at := 0
-		for _, v := range text.Values(t, page) {
-			i := strings.Index(page[at:], v)
+		at := p.Start
+		for _, v := range text.Values(t, h.Text[p.Start:p.End]) {
+			i := strings.Index(h.Text[at:p.End], v)
 			if i < 0 {
 				break
 			}
-			at += i
-			spans = append(spans, span{p.Start + at, p.Start + at + len(v)})
-			at += len(v)
+			s := span{at + i, at + i + len(v)}
+			at = s.end
+			score := h.fit(l, s)
+			if score > enough || score == enough && (!ok || t != text.Date && h.larger(s, best)) {
+				best, enough, ok = s, score, true
+			}
 		}
 	}
-	return spans
+	return best, ok
 }
 
 // fit scores how well the words around a value match a label. Words on the same
 // line count most, as does a definition that follows, such as: March 1, 2020
 // (the "Effective Date"). The words before and the heading above count less.
-func (h *heuristic) fit(l *label, s span) float64 {
+func (h *heuristic) fit(l *label, s span) (score float64) {
 	line := lower(h.lineBefore(s.start))
-	before := lower(h.before(s.start, 90)) + " " + lower(h.above(s.start))
-	definition, _, _ := strings.Cut(lower(h.after(s.end, 60)), ")")
-	defined := strings.HasPrefix(strings.TrimLeft(definition, " ,"), "(")
-	score := 0.0
-	for _, c := range l.specific {
-		switch {
-		case c.in(line):
-			score += 4
-		case defined && c.in(definition):
-			score += 4
-		case c.in(before):
-			score += 2
+	before := lower(strings.ToValidUTF8(h.Text[max(0, s.start-90):s.start], "")) + " " + lower(h.above(s.start))
+	after := strings.ToValidUTF8(h.Text[s.end:min(len(h.Text), s.end+60)], "")
+	definition, _, _ := strings.Cut(lower(after), ")")
+	if !strings.HasPrefix(strings.TrimLeft(definition, " ,"), "(") {
+		definition = ""
+	}
+	for _, c := range l.clues {
+		if c.in(line) || c.kind == specific && c.in(definition) {
+			score += clueWeights[c.kind].line
+		} else if c.in(before) {
+			score += clueWeights[c.kind].before
 		}
-	}
-	for _, c := range l.kind {
-		if c.in(line) || c.in(before) {
-			score++
-		}
-	}
-	for _, c := range l.rivals {
-		switch {
-		case c.in(line):
-			score -= 3
-		case c.in(before):
-			score--
-		}
-	}
-	names := func(word string) bool {
-		return slices.ContainsFunc(l.specific, func(c concept) bool { return slices.Contains(c, word) })
-	}
-	if !l.date && slices.ContainsFunc(lexicon.OtherAmounts, func(w string) bool { return holdsWord(line, w) && !names(w) }) {
-		score -= 4
 	}
 	return score
 }
@@ -259,19 +231,6 @@ func (h *heuristic) lineStart(at int) int { return strings.LastIndexByte(h.Text[
 // lineBefore is the part of the line before a position.
 func (h *heuristic) lineBefore(at int) string { return h.Text[h.lineStart(at):at] }
 
-// before is the text before a position, at most n bytes and from the same page.
-func (h *heuristic) before(at, n int) string {
-	s := h.Text[max(0, at-n):at]
-	if i := strings.LastIndex(s, "---PAGE"); i >= 0 {
-		s = s[i:]
-	}
-	return strings.ToValidUTF8(s, "")
-}
-
-func (h *heuristic) after(at, n int) string {
-	return strings.ToValidUTF8(h.Text[at:min(len(h.Text), at+n)], "")
-}
-
 // above is the heading over a position: of the nearest non-blank line above, the
 // words that begin closest to the same column.
 func (h *heuristic) above(at int) string {
@@ -289,20 +248,6 @@ func (h *heuristic) above(at int) string {
 
 var cell = regexp.MustCompile(`\S+(?: \S+)*`)
 
-// withLabel extends a value to the left to include the label on its line.
-func (h *heuristic) withLabel(s span) span {
-	from := h.lineStart(s.start)
-	for s.start-from > longestQuote/2 {
-		i := strings.IndexAny(h.Text[from:s.start], " \t")
-		if i < 0 {
-			return s
-		}
-		from += i + 1
-	}
-	label := h.Text[from:s.start]
-	return span{from + len(label) - len(strings.TrimLeft(label, " \t")), s.end}
-}
-
 var (
 	email = regexp.MustCompile(`[\w.+-]+@[\w-]+(?:\.[\w-]+)+`)
 	phone = regexp.MustCompile(`\+?\(?\d[\d ().-]{6,}\d`)
@@ -312,91 +257,58 @@ var (
 
 // identifier finds a number or code after its label, or an e-mail address or
 // phone number by its form.
-func (h *heuristic) identifier(l *label) (span, bool) {
-	for _, by := range []struct {
-		name string
-		form *regexp.Regexp
-	}{{"mail", email}, {"phone", phone}} {
-		if strings.Contains(strings.Join(l.words, " "), by.name) {
-			if m := by.form.FindStringIndex(h.Text); m != nil {
-				return span{m[0], m[1]}, true
-			}
-			return span{}, false
-		}
+func (h *heuristic) identifier(l *label) (best span, ok bool) {
+	switch name := strings.Join(l.words, " "); {
+	case strings.Contains(name, "mail"):
+		return spanOf(email.FindStringIndex(h.Text))
+	case strings.Contains(name, "phone"):
+		return spanOf(phone.FindStringIndex(h.Text))
 	}
-	best, bestScore := span{}, 3.0 // more than one specific word nearby
+	enough := 3.0 // more than one specific word nearby
 	for _, p := range h.index.Pages() {
 		for _, m := range code.FindAllStringIndex(h.Text[p.Start:p.End], -1) {
-			s := span{p.Start + m[0], p.Start + m[1]}
-			s.end = s.start + len(strings.TrimRight(h.Text[s.start:s.end], ".-/_"))
-			v := h.Text[s.start:s.end]
+			v := strings.TrimRight(h.Text[p.Start+m[0]:p.Start+m[1]], ".-/_")
 			if len(v) < 3 || !strings.ContainsAny(v, "0123456789") {
 				continue
 			}
 			if _, notDate := text.ParseDate(v); notDate == nil {
 				continue
 			}
-			if score := h.fitCode(l, s); score > bestScore {
-				best, bestScore = s, score
+			if score := h.fitCode(l, p.Start+m[0]); score > enough {
+				best, enough, ok = span{p.Start + m[0], p.Start + m[0] + len(v)}, score, true
 			}
 		}
 	}
-	return best, best.end > 0
+	return best, ok
+}
+
+func spanOf(match []int) (span, bool) {
+	if match == nil {
+		return span{}, false
+	}
+	return span{match[0], match[1]}, true
 }
 
 // fitCode is fit for codes, which directly follow their label or are directly
 // below it.
-func (h *heuristic) fitCode(l *label, s span) float64 {
-	near := lower(h.lineBefore(s.start))
-	if len(near) > 30 {
-		near = near[len(near)-30:]
-	}
+func (h *heuristic) fitCode(l *label, at int) (score float64) {
+	near := lower(h.lineBefore(at))
+	near = near[max(0, len(near)-30):]
 	if near == "" {
-		near = lower(h.above(s.start))
+		near = lower(h.above(at))
 	}
 	last := near[strings.LastIndexByte(near, ' ')+1:]
-	score := 0.0
-	for _, c := range l.specific {
-		if c.in(near) {
+	for _, c := range l.clues {
+		switch {
+		case c.kind == specific && c.in(last): // directly after the label
+			score += 4
+		case c.kind == specific && c.in(near):
 			score += 3
-		}
-		if c.in(last) { // directly after the label
-			score++
-		}
-	}
-	for _, c := range l.kind {
-		if c.in(near) {
+		case c.kind == generic && c.in(near):
 			score += 2
 		}
 	}
 	return score
-}
-
-// words finds a string after a label equal to the field's name, else by a rule
-// chosen by the words of the name.
-func (h *heuristic) words(l *label) (value, quote span, ok bool) {
-	if value, ok = h.labelled(l.words); ok {
-		return value, h.withLabel(value), true
-	}
-	switch {
-	case l.has("law", "jurisdiction"):
-		return h.governingLaw()
-	case l.has("title") || l.has("document", "contract", "agreement") && l.has("name"):
-		value, ok = h.title()
-	case l.has("party", "parties"):
-		return h.party()
-	case l.has("vendor", "merchant", "company", "seller", "supplier", "issuer", "store", "shop"):
-		if l.has("address") {
-			value, ok = h.address()
-		} else {
-			value, ok = h.organisation()
-		}
-	case l.has("address"):
-		value, ok = h.address()
-	case l.has("candidate", "applicant") && l.has("name"):
-		value, ok = h.firstLine()
-	}
-	return value, value, ok
 }
 
 // labelled finds "Label: value" and takes the value up to the end of the line
@@ -404,66 +316,66 @@ func (h *heuristic) words(l *label) (value, quote span, ok bool) {
 func (h *heuristic) labelled(words []string) (span, bool) {
 	parts := make([]string, len(words))
 	for i, w := range words {
-		for _, a := range conceptOf(w) {
-			parts[i] += "|" + regexp.QuoteMeta(a)
-		}
-		parts[i] = `(?:` + parts[i][1:] + `)`
+		parts[i] = `(?:` + alternatives(synonyms(w)) + `)`
 	}
 	form := regexp.MustCompile(`(?im)(?:^|[ \t]{2,})[ \t]*` + strings.Join(parts, `[ \t_-]*`) + `[ \t]*:[ \t]*(\S[^\n]*)`)
 	m := form.FindStringSubmatchIndex(h.Text)
 	if m == nil {
 		return span{}, false
 	}
-	return h.cellFrom(m[2], m[3])
+	value, _, _ := strings.Cut(h.Text[m[2]:m[3]], "  ")
+	value, _, _ = strings.Cut(value, "\t")
+	value = strings.TrimRight(value, " \r")
+	return span{m[2], m[2] + len(value)}, value != "" && len(value) <= longestQuote
 }
 
-// cellFrom is the cell that begins at start: up to two spaces or a tab.
-func (h *heuristic) cellFrom(start, end int) (span, bool) {
-	s, _, _ := strings.Cut(h.Text[start:end], "  ")
-	s, _, _ = strings.Cut(s, "\t")
-	s = strings.TrimRight(s, " \r")
-	return span{start, start + len(s)}, s != "" && len(s) <= longestQuote
+// words finds a string by a rule chosen by the words of the field's name.
+func (h *heuristic) words(l *label) (value, quote span, ok bool) {
+	switch {
+	case l.has("law", "jurisdiction"):
+		return h.governingLaw()
+	case l.has("title") || l.has("document", "contract", "agreement") && l.has("name"):
+		value, ok = h.title()
+	case l.has("address"):
+		value, ok = h.address()
+	case l.has("vendor", "merchant", "company", "seller", "supplier", "issuer", "store", "shop"):
+		value, ok = h.organisation()
+	case l.has("candidate", "applicant") && l.has("name"):
+		value, ok = h.firstLine()
+	}
+	return value, value, ok
 }
 
+// That of laws has the quote and, in it, the place.
 var (
-	lawOf = regexp.MustCompile(`(?i:governed|construed|interpreted|enforced|accordance)[^.;]{0,160}?\b(?i:laws?)\s+(?i:of)\s+(?:(?i:the)\s+)?(?:(?i:State|Commonwealth|Province|Republic|Kingdom)\s+(?i:of)\s+(?:(?i:the)\s+)?)?` +
-		`((?-i:[A-Z])[A-Za-z'.]+(?:\s+(?:of\s+|and\s+)?[A-Z][A-Za-z'.]+){0,3})`)
-	stateLaw = regexp.MustCompile(`(?i:governed|construed|interpreted)[^.;]{0,80}?\b([A-Z][a-z]+(?:\s+[A-Z][a-z]+)?)\s+(?i:law)\b`)
+	lawOf = regexp.MustCompile(`(?i:governed|construed|interpreted|enforced|accordance)[^.;]{0,160}?` +
+		`\b((?i:laws?\s+of\s+(?:the\s+)?(?:(?:State|Commonwealth|Province|Republic|Kingdom)\s+of\s+(?:the\s+)?)?)` +
+		`([A-Z][A-Za-z'.]+(?:\s+(?:of\s+)?[A-Z][A-Za-z'.]+){0,3}))`)
+	// afterLaw is what may follow the place of a law.
+	afterLaw = regexp.MustCompile(`(?is)\s+(?:without|applicable|as|in|except|excluding|irrespective|regardless|` +
+		`including|but|any|for|with|or|to|which)\b.*`)
+	titleWord = regexp.MustCompile(`(?i)\b(?:agreement|contract|lease|license|amendment|addendum|memorandum|` +
+		`guarantee|guaranty|deed|plan|policy)\b`)
+	suffix = regexp.MustCompile(`(?i)\b(?:sdn\.?\s*bhd|bhd|inc|llc|l\.l\.c|ltd|limited|corp|corporation|company|gmbh|plc|` +
+		`s\.a\.?|pte|co\.|enterprises?|trading|restaurant|hardware|stores?|mart|group|services?)(?:\b|\.|$)`)
+	street = regexp.MustCompile(`(?i)^(?:no|lot|unit|suite|block|blk|ground|level)\b|\b(?:jalan|jln|street|st\.|road|rd|` +
+		`avenue|ave|lane|drive|boulevard|blvd|lorong|persiaran|taman|bandar|highway|way|square)\b`)
+	thisDocument = regexp.MustCompile(`(?i)^this `)
+	postcode     = regexp.MustCompile(`\b\d{5}\b`)
+	// registration is a company number in parentheses after the name.
+	registration = regexp.MustCompile(`\s*\([0-9][0-9A-Za-z -]*\)$`)
 )
 
 // governingLaw finds the place in "governed by the laws of …".
 func (h *heuristic) governingLaw() (value, quote span, ok bool) {
-	for _, form := range []*regexp.Regexp{lawOf, stateLaw} {
-		m := form.FindStringSubmatchIndex(h.Text)
-		if m == nil {
-			continue
-		}
-		value = span{m[2], m[3]}
-		v := h.Text[value.start:value.end]
-		for _, w := range wordSpan.FindAllStringIndex(v, -1)[1:] {
-			if slices.Contains(lexicon.AfterLaw, strings.ToLower(v[w[0]:w[1]])) {
-				v = strings.TrimSpace(v[:w[0]])
-				break
-			}
-		}
-		v = strings.TrimRight(v, ".' \n\t")
-		value.end = value.start + len(v)
-		quote = value
-		if i := strings.LastIndex(strings.ToLower(h.Text[m[0]:value.start]), "law"); i >= 0 {
-			quote.start = m[0] + i
-		}
-		return value, quote, true
+	m := lawOf.FindStringSubmatchIndex(h.Text)
+	if m == nil {
+		return span{}, span{}, false
 	}
-	return span{}, span{}, false
+	place := afterLaw.ReplaceAllString(h.Text[m[4]:m[5]], "")
+	end := m[4] + len(strings.TrimRight(place, ".' \n\t"))
+	return span{m[4], end}, span{m[2], end}, true
 }
-
-var wordSpan = regexp.MustCompile(`\S+`)
-
-var (
-	titleWord = regexp.MustCompile(`(?i)\b(?:agreement|contract|lease|license|amendment|addendum|memorandum|guarantee|guaranty|deed|plan|policy)\b`)
-	between   = regexp.MustCompile(`(?i)\b(?:between|among)(?:\s+and\s+among)?\s*:?\s+((?-i:[A-Z0-9])[^,;("“]{2,100}?(?:,?\s+(?i:inc|llc|ltd|l\.l\.c|corp|co|lp|l\.p|plc|gmbh|n\.v|s\.a)\b\.?)?)\s*(?:,|\(|;|“|"| a | an | and )`)
-	suffix    = regexp.MustCompile(`(?i)\b(?:sdn\.?\s*bhd|bhd|inc|llc|l\.l\.c|ltd|limited|corp|corporation|company|gmbh|plc|s\.a\.?|pte|co\.|enterprises?|trading|restaurant|hardware|stores?|mart|group|services?)(?:\b|\.|$)`)
-)
 
 // title finds the name of a document: near the start, a short line in capitals
 // or title case with a word such as "agreement".
@@ -471,14 +383,16 @@ func (h *heuristic) title() (span, bool) {
 	lines := h.firstLines(60)
 	for i, l := range lines {
 		t := h.Text[l.start:l.end]
-		if len(t) <= longestQuote && titleWord.MatchString(t) && titled(t) && !strings.HasPrefix(strings.ToLower(t), "this ") {
-			if i > 0 && titleWord.FindStringIndex(t)[0] == 0 && len(t) < 20 { // AGREEMENT below the rest of its title
-				if above := lines[i-1]; strings.Count(h.Text[above.end:l.start], "\n") == 1 && titled(h.Text[above.start:above.end]) {
-					return span{above.start, l.end}, true
-				}
-			}
-			return l, true
+		if len(t) > longestQuote || !titleWord.MatchString(t) || !titled(t) || thisDocument.MatchString(t) {
+			continue
 		}
+		if i > 0 && len(t) < 20 && titleWord.FindStringIndex(t)[0] == 0 { // AGREEMENT below the rest of its title
+			above := lines[i-1]
+			if strings.Count(h.Text[above.end:l.start], "\n") == 1 && titled(h.Text[above.start:above.end]) {
+				l.start = above.start
+			}
+		}
+		return l, true
 	}
 	return span{}, false
 }
@@ -499,51 +413,26 @@ func titled(s string) bool {
 	return capital > 0 && small <= capital/3
 }
 
-// party finds the first name after "between".
-func (h *heuristic) party() (value, quote span, ok bool) {
-	m := between.FindStringSubmatchIndex(h.Text)
-	if m == nil {
-		return span{}, span{}, false
-	}
-	v := strings.TrimRight(h.Text[m[2]:m[3]], " \n\t,.")
-	return span{m[2], m[2] + len(v)}, span{m[0], m[2] + len(v)}, true
-}
-
 // organisation finds the issuer of a document: near the start, the first line
 // that looks like a company, else the first line with letters.
 func (h *heuristic) organisation() (span, bool) {
-	lines := h.firstLines(10)
-	for _, l := range lines {
+	for _, l := range h.firstLines(10) {
 		if t := h.Text[l.start:l.end]; suffix.MatchString(t) && !strings.Contains(t, ":") && len(t) <= longestQuote/2 {
-			if at := registration.FindStringIndex(t); at != nil {
-				l.end = l.start + at[0]
-			}
-			return l, true
+			return span{l.start, l.start + len(registration.ReplaceAllString(t, ""))}, true
 		}
 	}
 	return h.firstLine()
 }
 
-// registration is a company number in parentheses after the name.
-var registration = regexp.MustCompile(`\s*\([0-9][0-9A-Za-z -]*\)$`)
-
 // firstLine is the first line that has letters.
 func (h *heuristic) firstLine() (span, bool) {
 	for _, l := range h.firstLines(10) {
-		if t := h.Text[l.start:l.end]; strings.ContainsFunc(t, isLetter) && len(t) <= longestQuote/2 {
-			c, _ := h.cellFrom(l.start, l.end)
-			return c, true
+		if t := h.Text[l.start:l.end]; strings.ContainsFunc(t, unicode.IsLetter) && len(t) <= longestQuote/2 {
+			return l, true
 		}
 	}
 	return span{}, false
 }
-
-func isLetter(r rune) bool { return r|0x20 >= 'a' && r|0x20 <= 'z' || r >= 0x80 }
-
-var (
-	street   = regexp.MustCompile(`(?i)^(?:no|lot|unit|suite|block|blk|ground|level)\b|\b(?:jalan|jln|street|st\.|road|rd|avenue|ave|lane|drive|boulevard|blvd|lorong|persiaran|taman|bandar|highway|way|square)\b`)
-	postcode = regexp.MustCompile(`\b\d{5}\b`)
-)
 
 // address finds the lines from the first that names a street to the one with
 // the postcode, near the start of the document.
@@ -558,7 +447,7 @@ func (h *heuristic) address() (span, bool) {
 			if !postcode.MatchString(t) {
 				continue
 			}
-			if end := strings.TrimRight(t, " ,"); strings.HasSuffix(t, ",") && j+1 < len(lines) && end != "" {
+			if strings.HasSuffix(t, ",") && j+1 < len(lines) {
 				j++ // the state is on the next line
 			}
 			return span{l.start, lines[j].end}, true

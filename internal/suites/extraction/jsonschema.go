@@ -71,80 +71,69 @@ type compiler struct {
 	file   string
 	whole  jsontext.Value
 	schema *Schema
-	errs   []error
+	err    error    // the first
 	open   []string // pointers of the schemas around this one
 }
 
-// fault reports what is not supported, with the JSON pointer of it.
-func (c *compiler) fault(pointer, format string, args ...any) {
-	if len(c.errs) < 20 {
-		c.errs = append(c.errs, fmt.Errorf("%s: at #%s: %s", c.file, pointer, fmt.Sprintf(format, args...)))
+// fault reports what is not supported, with the JSON pointer of it. The node takes its place.
+func (c *compiler) fault(pointer, format string, args ...any) *node {
+	if c.err == nil {
+		c.err = fmt.Errorf("%s: at #%s: %s", c.file, pointer, fmt.Sprintf(format, args...))
 	}
+	return &node{}
 }
 
 // isJSONSchema tells a JSON Schema from a file with a list of fields.
 func isJSONSchema(data []byte) bool {
 	var m map[string]jsontext.Value
-	if json.Unmarshal(data, &m) != nil {
+	if json.Unmarshal(data, &m) != nil || m["fields"] != nil {
 		return false
 	}
-	_, flat := m["fields"]
-	for _, key := range []string{"properties", "$ref", "type", "$schema", "anyOf"} {
-		if _, ok := m[key]; ok && !flat {
-			return true
-		}
-	}
-	return false
+	keys := []string{"properties", "$ref", "type", "$schema", "anyOf"}
+	return slices.ContainsFunc(keys, func(key string) bool { return m[key] != nil })
 }
 
 // parseJSONSchema makes a schema of a JSON Schema, whose name is that of the file.
 func parseJSONSchema(file, name string, data []byte) (*Schema, error) {
 	s := &Schema{Name: name, nested: true}
 	c := &compiler{file: file, whole: data, schema: s}
-	if s.root = c.node(data, "", "", "", 0); len(c.errs) == 0 {
-		switch {
-		case !s.root.isObject():
-			c.fault("", "want an object with properties")
-		case len(s.Fields) == 0:
-			c.fault("", "no fields: want properties that are values")
-		}
+	s.root = c.node(data, "", "", "", 0)
+	switch {
+	case !s.root.isObject():
+		c.fault("", "want an object with properties")
+	case len(s.Fields) == 0:
+		c.fault("", "no fields: want properties that are values")
 	}
 	var canonical jsontext.Value = bytes.Clone(data)
 	if err := canonical.Canonicalize(); err == nil {
 		s.sum = kit.Hash(s.Name, string(canonical)).String()
 		s.json = canonical
 	}
-	s.index()
-	return s, errors.Join(c.errs...)
+	return s, c.err
 }
 
 // node compiles a schema; path is the name of what it describes, about its description.
 func (c *compiler) node(raw jsontext.Value, pointer, path, about string, depth int) *node {
 	var j jsonSchema
-	leaf := &node{name: path}
-	if len(c.errs) > 0 {
-		return leaf
+	if c.err != nil {
+		return &node{}
 	}
 	if err := json.Unmarshal(raw, &j); err != nil {
-		c.fault(pointer, "want a schema: %v", err)
-		return leaf
+		return c.fault(pointer, "want a schema: %v", err)
 	}
 	about = cmp.Or(about, j.About)
 	if depth > mostDepth {
-		c.fault(pointer, "objects and lists are nested more than %d deep", mostDepth)
-		return leaf
+		return c.fault(pointer, "objects and lists are nested more than %d deep", mostDepth)
 	}
 	alternatives := slices.Concat(j.AnyOf, j.OneOf)
 	switch {
 	case j.Ref != "":
 		if slices.Contains(c.open, j.Ref) {
-			c.fault(pointer, "$ref %q is cyclic: the fields of a document must be known", j.Ref)
-			return leaf
+			return c.fault(pointer, "$ref %q is cyclic: the fields of a document must be known", j.Ref)
 		}
 		target, err := c.resolve(j.Ref)
 		if err != nil {
-			c.fault(pointer, "$ref %q: %v", j.Ref, err)
-			return leaf
+			return c.fault(pointer, "$ref %q: %v", j.Ref, err)
 		}
 		c.open = append(c.open, j.Ref)
 		defer func() { c.open = c.open[:len(c.open)-1] }()
@@ -152,8 +141,7 @@ func (c *compiler) node(raw jsontext.Value, pointer, path, about string, depth i
 	case len(j.AllOf) == 1:
 		return c.node(j.AllOf[0], pointer+"/allOf/0", path, about, depth+1)
 	case len(j.AllOf) > 1:
-		c.fault(pointer, "allOf with several schemas is not supported: write them as one")
-		return leaf
+		return c.fault(pointer, "allOf with several schemas is not supported: write them as one")
 	case len(alternatives) > 0 && j.Properties == nil && j.Items == nil:
 		return c.alternatives(alternatives, pointer, path, about, depth)
 	}
@@ -161,17 +149,15 @@ func (c *compiler) node(raw jsontext.Value, pointer, path, about string, depth i
 	object, list := j.Properties != nil || slices.Contains(types, "object"), j.Items != nil || slices.Contains(types, "array")
 	switch {
 	case (object || list) && len(types) > 1 || object && list:
-		c.fault(pointer, "a value that can be %s is not supported", strings.Join(types, " or "))
-		return leaf
+		return c.fault(pointer, "a value that can be %s is not supported", strings.Join(types, " or "))
 	case object:
 		return c.object(j.Properties, pointer, path, depth)
 	case list && j.Items.Kind() != '{':
-		c.fault(pointer, "a list needs items with one schema")
-		return leaf
+		return c.fault(pointer, "a list needs items with one schema")
 	case list:
 		return &node{name: path, records: c.node(j.Items, pointer+"/items", path+"[]", about, depth+1)}
 	}
-	return c.leaf(Field{Name: path, Type: j.leafType(types), Description: about, Enum: c.values(&j, pointer)}, leaf)
+	return c.leaf(Field{Name: path, Type: j.leafType(types), Description: about, Enum: c.values(&j, pointer)})
 }
 
 // values are those of an enum, or that of const, but null.
@@ -191,10 +177,10 @@ func (c *compiler) values(j *jsonSchema, pointer string) (list []string) {
 	return list
 }
 
-func (c *compiler) leaf(f Field, n *node) *node {
-	if n.field = len(c.schema.Fields); n.field >= mostFields {
-		c.fault("", "more than %d fields", mostFields)
-		return n
+func (c *compiler) leaf(f Field) *node {
+	n := &node{name: f.Name, field: len(c.schema.Fields)}
+	if n.field >= mostFields {
+		return c.fault("", "more than %d fields", mostFields)
 	}
 	c.schema.Fields = append(c.schema.Fields, f)
 	return n
@@ -203,22 +189,22 @@ func (c *compiler) leaf(f Field, n *node) *node {
 // alternatives compiles anyOf and oneOf: one schema or null, or several kinds of value.
 func (c *compiler) alternatives(list []jsontext.Value, pointer, path, about string, depth int) *node {
 	var types, enum []string
-	rest := 0
-	at := 0
+	rest, at := 0, 0
 	for i, raw := range list {
 		var j jsonSchema
 		if err := json.Unmarshal(raw, &j); err != nil {
-			c.fault(pointer, "want a list of schemas: %v", err)
-			return &node{name: path}
+			return c.fault(pointer, "want a list of schemas: %v", err)
 		}
-		if t := j.types(); len(t) == 0 && (strings.Contains(string(raw), `"null"`) || j.Const.Kind() == 'n') && j.Ref == "" && j.Properties == nil && j.Items == nil && len(j.Enum)+len(j.AnyOf)+len(j.OneOf) == 0 {
-			continue // null
+		named := j.types()
+		null := strings.Contains(string(raw), `"null"`) || j.Const.Kind() == 'n'
+		if null && len(named)+len(j.Enum) == 0 && !j.isNested() {
+			continue
 		}
 		rest, at = rest+1, i
 		about = cmp.Or(about, j.About)
-		types = append(types, string(j.leafType(j.types())))
+		types = append(types, string(j.leafType(named)))
 		enum = append(enum, c.values(&j, pointer)...)
-		if j.Ref != "" || j.Properties != nil || j.Items != nil || len(j.AnyOf)+len(j.OneOf)+len(j.AllOf) > 0 || slices.Contains(j.types(), "object") || slices.Contains(j.types(), "array") {
+		if j.isNested() || slices.Contains(named, "object") || slices.Contains(named, "array") {
 			types = append(types, "complex")
 		}
 	}
@@ -226,8 +212,7 @@ func (c *compiler) alternatives(list []jsontext.Value, pointer, path, about stri
 	case rest == 1:
 		return c.node(list[at], pointer+"/anyOf/"+strconv.Itoa(at), path, about, depth+1)
 	case slices.Contains(types, "complex"), rest == 0:
-		c.fault(pointer, "anyOf of several objects or lists is not supported: one of them or null is")
-		return &node{name: path}
+		return c.fault(pointer, "anyOf of several objects or lists is not supported: one of them or null is")
 	}
 	f := Field{Name: path, Type: text.String, Description: about}
 	for _, t := range []text.Type{text.Date, text.Number, text.Integer} { // the widest that reads some of them
@@ -239,19 +224,17 @@ func (c *compiler) alternatives(list []jsontext.Value, pointer, path, about stri
 	if len(enum) > 0 && f.Type == text.String && !slices.Contains(types, string(text.String)) {
 		f.Type, f.Enum = text.Enum, enum
 	}
-	return c.leaf(f, &node{name: path})
+	return c.leaf(f)
 }
 
 func (c *compiler) object(properties jsontext.Value, pointer, path string, depth int) *node {
 	n := &node{name: path, members: []*node{}}
 	if properties == nil {
-		c.fault(pointer, "an object without properties is not supported: name its members")
-		return n
+		return c.fault(pointer, "an object without properties is not supported: name its members")
 	}
 	d := jsontext.NewDecoder(bytes.NewReader(properties))
 	if t, err := d.ReadToken(); err != nil || t.Kind() != '{' {
-		c.fault(pointer+"/properties", "want an object")
-		return n
+		return c.fault(pointer+"/properties", "want an object")
 	}
 	for d.PeekKind() == '"' {
 		token, err := d.ReadToken()
@@ -266,8 +249,7 @@ func (c *compiler) object(properties jsontext.Value, pointer, path string, depth
 		value = bytes.Clone(value)
 		at := pointer + "/properties/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 		if name == "" || strings.ContainsAny(name, ".[]\"\n\r\t") {
-			c.fault(at, "want a name without dots, brackets and quotes, which stand between names in the path of a field")
-			return n
+			return c.fault(at, "want a name without dots, brackets and quotes, which stand between names in the path of a field")
 		}
 		n.names = append(n.names, name)
 		n.members = append(n.members, c.node(value, at, join(path, name), "", depth+1))
@@ -285,6 +267,11 @@ func (j *jsonSchema) types() (list []string) {
 		_ = json.Unmarshal(j.Type, &list)
 	}
 	return slices.DeleteFunc(list, func(t string) bool { return t == "null" })
+}
+
+// isNested reports whether the schema has others.
+func (j *jsonSchema) isNested() bool {
+	return j.Ref != "" || j.Properties != nil || j.Items != nil || len(j.AnyOf)+len(j.OneOf)+len(j.AllOf) > 0
 }
 
 // formats are the types of strings with a format; money and id are of Scruple.

@@ -1,6 +1,7 @@
 package extraction
 
 import (
+	"cmp"
 	"embed"
 	"errors"
 	"fmt"
@@ -99,31 +100,27 @@ func tensorName(name string) string { return text.Minimal(name) }
 func ablate(kernel string, remove []string) (string, error) {
 	lines := strings.SplitAfter(kernel, "\n")
 	blocks := tensorBlocks(lines)
+	var names []string
+	for _, b := range blocks {
+		names = append(names, b.name)
+	}
 	var errs []error
-	drop := make([]bool, len(lines))
-	for i, name := range remove {
-		at := slices.IndexFunc(blocks, func(b tensorBlock) bool { return b.name == tensorName(name) })
-		switch {
-		case slices.ContainsFunc(remove[:i], func(r string) bool { return tensorName(r) == tensorName(name) }):
-			errs = append(errs, fmt.Errorf("duplicate tensor block %q", name))
-		case at < 0:
-			errs = append(errs, fmt.Errorf("no tensor block %q to remove: the kernel has %s", name, blockNames(blocks)))
-		default:
-			for l := blocks[at].start; l < blocks[at].end; l++ {
-				drop[l] = true
-			}
+	dropped := map[string]bool{}
+	for _, given := range remove {
+		name := tensorName(given)
+		if dropped[name] {
+			errs = append(errs, fmt.Errorf("duplicate tensor block %q", given))
+		} else if !slices.Contains(names, name) {
+			errs = append(errs, fmt.Errorf("no tensor block %q to remove: the kernel has %s", given, cmp.Or(strings.Join(names, ", "), "none")))
+		}
+		dropped[name] = true
+	}
+	for _, b := range blocks {
+		if dropped[b.name] {
+			clear(lines[b.start:b.end])
 		}
 	}
-	if err := errors.Join(errs...); err != nil {
-		return "", err
-	}
-	var b strings.Builder
-	for i, l := range lines {
-		if !drop[i] {
-			b.WriteString(l)
-		}
-	}
-	return b.String(), nil
+	return strings.Join(lines, ""), errors.Join(errs...)
 }
 
 // A tensorBlock is lines [start, end) of a kernel.
@@ -167,15 +164,4 @@ func belongs(line string, indent int) bool {
 		return false
 	}
 	return strings.HasPrefix(text, "#") || len(line)-len(text) > indent
-}
-
-func blockNames(blocks []tensorBlock) string {
-	if len(blocks) == 0 {
-		return "none"
-	}
-	names := make([]string, len(blocks))
-	for i, b := range blocks {
-		names[i] = b.name
-	}
-	return strings.Join(names, ", ")
 }

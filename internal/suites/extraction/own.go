@@ -107,7 +107,8 @@ func (d *prepared) citeAny(t text.Type, values ...string) Candidate {
 func (d *prepared) cite(t text.Type, value string) (Candidate, bool) {
 	if found := d.index.Find(value); len(found) > 0 {
 		o := found[0]
-		return cited(value, d.around(o.Start, o.End), o.Page), true
+		passage := d.around(span{o.Start, o.End})
+		return cited(value, d.Text[passage.start:passage.end], o.Page), true
 	}
 	for l := range d.lines() {
 		if line := d.Text[l.start:l.end]; len(line) <= longestQuote && text.Contains(t, line, value) {
@@ -142,17 +143,18 @@ const longestQuote = 120
 
 // around is the value with the text before it on its line, cut at white space:
 // the label usually precedes the value.
-func (d *prepared) around(start, end int) string {
-	from := strings.LastIndexByte(d.Text[:start], '\n') + 1
-	if start-from > longestQuote/2 {
-		from = start - longestQuote/2
-		if i := strings.IndexAny(d.Text[from:start], " \t"); i >= 0 {
+func (d *prepared) around(value span) span {
+	from := strings.LastIndexByte(d.Text[:value.start], '\n') + 1
+	if value.start-from > longestQuote/2 {
+		from = value.start - longestQuote/2
+		if i := strings.IndexAny(d.Text[from:value.start], " \t"); i >= 0 {
 			from += i
 		} else {
-			from = start
+			from = value.start
 		}
 	}
-	return strings.TrimSpace(d.Text[from:end])
+	label := d.Text[from:value.start]
+	return span{value.start - len(strings.TrimLeft(label, " \t")), value.end}
 }
 
 // unreadable is the malformed answer of a simulated model.

@@ -26,11 +26,10 @@ type Schema struct {
 	Name   string  `json:"name"`
 	Fields []Field `json:"fields"`
 
-	sum    string         // hash of the fields
-	nested bool           // made of a JSON Schema; its fields are leaves, such as items[].price
-	json   []byte         // the JSON Schema
-	root   *node          // an object
-	at     map[string]int // places of the fields by name
+	sum    string // hash of the fields
+	nested bool   // made of a JSON Schema; its fields are leaves, such as items[].price
+	json   []byte // the JSON Schema
+	root   *node  // an object
 }
 
 // A Field is one value to extract.
@@ -44,38 +43,20 @@ type Field struct {
 // fieldTypes are the types a field can have in a schema file.
 var fieldTypes = []text.Type{text.String, text.Number, text.Money, text.Date, text.Enum, text.ID, text.Boolean, text.Integer}
 
-// index makes the nodes of a list of fields, and finds fields by name.
+// index makes the nodes of a list of fields.
 func (s *Schema) index() {
-	if s.root != nil && s.at != nil {
+	if s.root != nil {
 		return
 	}
-	s.at = make(map[string]int, len(s.Fields))
+	s.root = &node{members: []*node{}, names: s.names()}
 	for i, f := range s.Fields {
-		s.at[f.Name] = i
-	}
-	if s.root == nil {
-		s.root = &node{members: []*node{}}
-		for i, f := range s.Fields {
-			s.root.names = append(s.root.names, f.Name)
-			s.root.members = append(s.root.members, &node{name: f.Name, field: i})
-		}
+		s.root.members = append(s.root.members, &node{name: f.Name, field: i})
 	}
 }
 
 // field is the position of a field, or -1.
 func (s *Schema) field(name string) int {
-	if s.at != nil {
-		if i, ok := s.at[name]; ok {
-			return i
-		}
-		return -1
-	}
-	for i := range s.Fields {
-		if s.Fields[i].Name == name {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(s.Fields, func(f Field) bool { return f.Name == name })
 }
 
 func (s *Schema) names() []string {
@@ -86,27 +67,16 @@ func (s *Schema) names() []string {
 	return names
 }
 
-// A schemaFileError holds the errors of a schema file. They begin with its name, so
-// they need no document's.
-type schemaFileError struct{ err error }
-
-func (e *schemaFileError) Error() string { return e.err.Error() }
-func (e *schemaFileError) Unwrap() error { return e.err }
-
 // parseSchema parses a schema file and returns all errors, each with the file's
 // name.
 func parseSchema(file string, data []byte) (*Schema, error) {
 	var s Schema
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	if isJSONSchema(data) {
-		s, err := parseJSONSchema(file, strings.TrimSuffix(filepath.Base(file), ".json"), data)
-		if err != nil {
-			return nil, &schemaFileError{err}
-		}
-		return s, nil
+		return parseJSONSchema(file, strings.TrimSuffix(filepath.Base(file), ".json"), data)
 	}
 	if err := dataset.DecodeStrict(data, &s); err != nil {
-		return nil, &schemaFileError{dataset.Locate(file, data, err)}
+		return nil, dataset.Locate(file, data, err)
 	}
 	var errs []error
 	fault := func(format string, args ...any) {
@@ -120,10 +90,7 @@ func parseSchema(file string, data []byte) (*Schema, error) {
 		s.sum = kit.Hash(append([]string{s.sum, f.Name, string(f.Type), f.Description}, f.Enum...)...).String()
 	}
 	s.index()
-	if err := errors.Join(errs...); err != nil {
-		return nil, &schemaFileError{err}
-	}
-	return &s, nil
+	return &s, errors.Join(errs...)
 }
 
 // check validates the fields.
@@ -148,21 +115,18 @@ func (s *Schema) check(fault func(format string, args ...any)) {
 // schemas finds schemas by name, first in the study's folder, then among the
 // shipped ones.
 type schemas struct {
-	dir   string
-	known map[string]*Schema // nil for an invalid one
-	errs  map[string]error   // of invalid ones
+	dir    string
+	known  map[string]*Schema // nil for an invalid one
+	broken []error            // of invalid files, with their names
 }
 
-func newSchemas(dir string) *schemas { return &schemas{dir, map[string]*Schema{}, map[string]error{}} }
+func newSchemas(dir string) *schemas { return &schemas{dir: dir, known: map[string]*Schema{}} }
 
+// get returns nil for a broken file. An error is that of the name.
 func (c *schemas) get(name string) (*Schema, error) {
-	if _, seen := c.known[name]; !seen {
-		c.known[name], c.errs[name] = c.load(name)
+	if s, seen := c.known[name]; seen {
+		return s, nil
 	}
-	return c.known[name], c.errs[name]
-}
-
-func (c *schemas) load(name string) (*Schema, error) {
 	if name == "" {
 		return nil, errors.New(`schema is missing: name the schema file without .json, such as "invoice"`)
 	}
@@ -172,16 +136,22 @@ func (c *schemas) load(name string) (*Schema, error) {
 	file := filepath.Join(c.dir, name+".json")
 	data, err := dataset.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		file = "schemas/" + name + ".json"
-		if data, err = shippedSchemas.ReadFile(file); err != nil {
-			return nil, fmt.Errorf("schema %q: %s does not exist, and it is not a shipped schema (%s)%s",
-				name, filepath.Join(c.dir, name+".json"), strings.Join(shippedSchemaNames(), ", "), text.DidYouMean(name, shippedSchemaNames()))
+		shipped := "schemas/" + name + ".json"
+		if data, err = shippedSchemas.ReadFile(shipped); err != nil {
+			return nil, fmt.Errorf("schema %q: %s does not exist, and it is not a shipped schema (%s)%s", name, file,
+				strings.Join(shippedSchemaNames(), ", "), text.DidYouMean(name, shippedSchemaNames()))
 		}
+		file = shipped
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading schema %q: %w", name, err)
 	}
-	return parseSchema(file, data)
+	s, err := parseSchema(file, data)
+	if err != nil {
+		s, c.broken = nil, append(c.broken, err)
+	}
+	c.known[name] = s
+	return s, nil
 }
 
 // used lists the valid schemas, sorted by name.

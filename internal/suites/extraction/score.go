@@ -52,11 +52,9 @@ type point struct {
 	unit  string // its name in the schema, such as items[].price
 	gold  *Gold
 	index *text.Index
-	loose bool   // quotes may differ in typography
-	doc   string // the document
-	// key and otherKeys are numbers of the right values, in lists, see [prepared.number].
-	key       int32
-	otherKeys []int32
+	loose bool     // quotes may differ in typography
+	doc   string   // the document
+	keys  []string // of the right values, in lists, see [aligner.keys]
 }
 
 // An opinion is a judge's score of a quote: 1 if it reads the claimed value from
@@ -67,10 +65,7 @@ type opinion struct {
 }
 
 // A claim is a value and its quote.
-type claim struct {
-	value, quote string
-	support      support
-}
+type claim struct{ value, quote string }
 
 // A judge gives an opinion on a claim about a field.
 type judge func(p *point, c claim) opinion
@@ -118,25 +113,21 @@ func (p *point) candidatesF1(candidates []Candidate) float64 {
 
 // A support holds the gates of evidence that a quote passed.
 type support struct {
-	quoted bool // there is a quote
-	found  bool // it is in the document
-	holds  bool // it contains the value, as written or as a typed value
-	typed  bool // it contains the value only as a typed value
+	found bool // it is in the document
+	holds bool // it contains the value, as written or as a typed value
+	typed bool // it contains the value only as a typed value
 }
 
 // supports checks a quote against the gates of evidence.
-func (p *point) supports(value string, quote Scalar) support {
-	s := support{quoted: !quote.blank()}
-	s.found = s.quoted && (p.index.Has(quote.Text) || p.loose && p.index.HasTypography(quote.Text))
+func (p *point) supports(value string, quote Scalar) (s support) {
+	s.found = !quote.blank() && (p.index.Has(quote.Text) || p.loose && p.index.HasTypography(quote.Text))
 	if !s.found {
 		return s
 	}
-	v := text.Minimal(value)
-	s.holds = v != "" && strings.Contains(text.Minimal(quote.Text), v)
-	if !s.holds {
-		s.holds = text.Contains(p.field.Type, text.Minimal(quote.Text), value)
-		s.typed = s.holds
-	}
+	v, q := text.Minimal(value), text.Minimal(quote.Text)
+	written := v != "" && strings.Contains(q, v)
+	s.typed = !written && text.Contains(p.field.Type, q, value)
+	s.holds = written || s.typed
 	return s
 }
 
@@ -210,7 +201,7 @@ func (p *point) quoteEvidence(value string, quote Scalar, m mix, ask judge) evid
 		ev.score = ev.token
 		return ev
 	}
-	o := ask(p, claim{value, quote.Text, ev.support})
+	o := ask(p, claim{value, quote.Text})
 	if o.failed != "" {
 		ev.failed = o.failed
 		return ev

@@ -99,115 +99,107 @@ func (m made) Locate(i int, err error) error {
 // its record without text.
 type folder struct {
 	dir     string
-	names   []string                          // paths in the folder without extension
-	pdf     map[string]func() (string, error) // by name; each is read once, as that takes a process
-	own     map[string]bool                   // names that have a record of their own
-	records *joined                           // of the others, if the study has a table
+	files   []folderFile
+	records *joined // of documents without a record of their own, if the study has a table
 	mapping *Mapping
+}
+
+type folderFile struct {
+	name string                 // path in the folder without extension
+	own  bool                   // it has a record of its own
+	pdf  func() (string, error) // nil for a text; a PDF is read once, as that takes a process
 }
 
 // openFolder lists the documents of a folder and of those in it. Without a record of its own, a
 // document needs one in the table, or gold of the study's file.
 func openFolder(dir string, m *Mapping, records *joined, bare bool) (source, error) {
-	has := map[string]map[string]bool{} // extensions by name
+	has := map[string]string{} // extensions by name, in their order
 	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		inside, relErr := filepath.Rel(dir, path)
+		ext := filepath.Ext(path)
 		switch {
 		case err != nil:
 			return fmt.Errorf("opening data: %w", err)
-		case strings.HasPrefix(e.Name(), ".") && path != dir:
-			if e.IsDir() {
-				return filepath.SkipDir
-			}
-			return nil
-		case e.IsDir():
-			return nil
-		}
-		inside, err := filepath.Rel(dir, path)
-		if err != nil {
-			return err
-		}
-		ext := filepath.Ext(path)
-		if name := filepath.ToSlash(strings.TrimSuffix(inside, ext)); ext == ".txt" || ext == ".pdf" || ext == ".json" {
-			if has[name] == nil {
-				has[name] = map[string]bool{}
-			}
-			has[name][ext] = true
+		case strings.HasPrefix(e.Name(), ".") && e.IsDir() && path != dir:
+			return filepath.SkipDir
+		case relErr != nil || e.IsDir() || strings.HasPrefix(e.Name(), "."):
+			return relErr
+		case ext == ".json" || ext == ".pdf" || ext == ".txt":
+			has[filepath.ToSlash(strings.TrimSuffix(inside, ext))] += ext
 		}
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	f := &folder{dir: dir, pdf: map[string]func() (string, error){}, own: map[string]bool{}, records: records, mapping: m}
+	f := &folder{dir: dir, records: records, mapping: m}
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(has)) {
 		file, of := filepath.Join(dir, filepath.FromSlash(name)), has[name]
 		_, listed := records.find(name)
-		f.own[name] = of[".json"]
 		switch {
-		case of[".txt"] && of[".pdf"]:
+		case strings.HasSuffix(of, ".pdf.txt"):
 			errs = append(errs, fmt.Errorf("%s.pdf: the folder also has %s.txt: keep one of them", file, name))
-		case !of[".txt"] && !of[".pdf"]:
+		case of == ".json":
 			errs = append(errs, fmt.Errorf("%s.json: its document, %s.txt or %s.pdf, does not exist", file, name, name))
-		case !of[".json"] && (bare || listed):
-		case !of[".json"] && of[".txt"]:
-			errs = append(errs, fmt.Errorf("%s.txt: its gold, %s.json, does not exist", file, name))
-		case !of[".json"]:
-			errs = append(errs, fmt.Errorf("%s.pdf: its gold, %s.json, does not exist", file, name))
+		case !strings.HasPrefix(of, ".json") && !bare && !listed:
+			errs = append(errs, fmt.Errorf("%s%s: its gold, %s.json, does not exist", file, of, name))
 		}
-		if f.names = append(f.names, name); of[".pdf"] {
-			f.pdf[name] = sync.OnceValues(func() (string, error) { return pdf.Text(file + ".pdf") })
+		document := folderFile{name: name, own: strings.HasPrefix(of, ".json")}
+		if strings.HasSuffix(of, ".pdf") {
+			document.pdf = sync.OnceValues(func() (string, error) { return pdf.Text(file + ".pdf") })
 		}
+		f.files = append(f.files, document)
 	}
 	return f, errors.Join(errs...)
 }
 
-func (f *folder) Len() int     { return len(f.names) }
+func (f *folder) Len() int     { return len(f.files) }
 func (f *folder) Close() error { return nil }
 
 func (f *folder) Locate(i int, err error) error {
-	if at, ok := f.records.find(f.names[i]); ok && !f.own[f.names[i]] {
+	file := f.files[i]
+	if at, ok := f.records.find(file.name); ok && !file.own {
 		return f.records.Locate(at, err)
 	}
-	return fmt.Errorf("%s: %w", filepath.Join(f.dir, f.names[i]+".json"), err)
+	return fmt.Errorf("%s: %w", filepath.Join(f.dir, file.name+".json"), err)
 }
 
 func (f *folder) read(i int) (d Document, err error) {
-	at, listed := f.records.find(f.names[i])
+	file := f.files[i]
+	at, listed := f.records.find(file.name)
 	switch {
-	case f.own[f.names[i]] && listed:
-		return d, f.records.Locate(at, fmt.Errorf("document %q has a record of its own, %s.json: remove one of them", f.names[i], f.names[i]))
-	case f.own[f.names[i]]:
-		file := filepath.Join(f.dir, f.names[i]+".json")
-		data, err := dataset.ReadFile(file)
-		if err == nil {
+	case file.own && listed:
+		err = f.records.Locate(at, fmt.Errorf("document %[1]q has a record of its own, %[1]s.json: remove one of them", file.name))
+	case file.own:
+		var data []byte
+		path := filepath.Join(f.dir, file.name+".json")
+		if data, err = dataset.ReadFile(path); err == nil {
 			if d, err = f.mapping.decode(bytes.TrimPrefix(data, []byte("\ufeff"))); err != nil {
-				err = dataset.Locate(file, data, err)
+				err = dataset.Locate(path, data, err)
 			}
 		}
-		if err != nil {
-			return d, err
-		}
 	case listed:
-		if d, err = f.records.read(at); err != nil {
-			return d, err
-		}
-		d.ID = f.names[i]
+		d, err = f.records.read(at)
+		d.ID = file.name
 	}
-	if d.Text != "" {
-		return d, f.Locate(i, errors.New("text is set, but the text of this document is in a file of its own: remove text"))
+	if err == nil && d.Text != "" {
+		err = f.Locate(i, errors.New("text is set, but the text of this document is in a file of its own: remove text"))
 	}
-	d.ID = cmp.Or(d.ID, f.names[i])
-	d.Text, err = f.text(i)
+	if err != nil {
+		return d, err
+	}
+	d.ID = cmp.Or(d.ID, file.name)
+	d.Text, err = f.text(file)
 	return d, err
 }
 
 // text reads the text of a document. That of a PDF is what models are sent and what
 // quotes are compared with.
-func (f *folder) text(i int) (content string, err error) {
-	path := filepath.Join(f.dir, f.names[i]+".txt")
-	if read := f.pdf[f.names[i]]; read != nil {
-		content, err = read()
+func (f *folder) text(file folderFile) (content string, err error) {
+	path := filepath.Join(f.dir, file.name+".txt")
+	if file.pdf != nil {
+		content, err = file.pdf()
 	} else {
 		var data []byte
 		data, err = dataset.ReadFile(path)
@@ -235,12 +227,9 @@ type overlay struct {
 	truth [][]Gold
 }
 
-// columnsOfText are the columns of a table of documents, or of their gold, that are no numbers.
-var columnsOfText = table.Texts{Names: []string{"document_id", "schema", "doc_type", "difficulty", "split", "cluster"}, Verbatim: "text"}
-
 // overlaid reads the gold file and finds its documents in the source.
 func overlaid(src source, path string) (*overlay, error) {
-	gold, err := table.OpenLines(path, columnsOfText)
+	gold, err := table.OpenLines(path, new(Mapping).texts())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("data.gold: %s does not exist: people make it with `scruple annotate`, and its --lock writes it", path)
 	}
@@ -270,8 +259,7 @@ func overlaid(src source, path string) (*overlay, error) {
 			delete(lineOf, d.ID)
 		}
 	}
-	if len(lineOf) > 0 {
-		id := slices.Min(slices.Collect(maps.Keys(lineOf)))
+	for _, id := range slices.Sorted(maps.Keys(lineOf)) {
 		return nil, gold.Errorf(lineOf[id], "the documents have no %q", id)
 	}
 	return o, nil
@@ -298,32 +286,31 @@ func draw(src source, count int, seed int64) (used []int, err error) {
 		return used, nil
 	}
 	type drawn struct {
-		at   int
-		hash string
-		// place of the document in the order in which all strata fill up evenly
-		place float64
+		at    int
+		hash  string
+		place float64 // in the order in which all strata fill up evenly
 	}
-	byHash := func(a, b drawn) int { return cmp.Or(strings.Compare(a.hash, b.hash), a.at-b.at) }
-	strata := map[string][]drawn{}
-	var errs []error
+	strata := map[string][]*drawn{}
+	var all []*drawn
 	for i := range src.Len() {
 		d, err := src.read(i)
-		errs = append(errs, err)
-		key := strings.Join([]string{cmp.Or(d.DocType, d.Schema), d.Difficulty, d.Split}, "\x00")
-		strata[key] = append(strata[key], drawn{at: i, hash: kit.Hash(fmt.Sprint(seed), d.ID).String()})
-	}
-	if err := errors.Join(errs...); err != nil {
-		return nil, err
-	}
-	var all []drawn
-	for _, list := range strata {
-		slices.SortFunc(list, byHash)
-		for k := range list {
-			list[k].place = (float64(k) + 0.5) / float64(len(list))
+		if err != nil {
+			return nil, err
 		}
-		all = append(all, list...)
+		key := strings.Join([]string{cmp.Or(d.DocType, d.Schema), d.Difficulty, d.Split}, "\x00")
+		all = append(all, &drawn{at: i, hash: kit.Hash(fmt.Sprint(seed), d.ID).String()})
+		strata[key] = append(strata[key], all[i])
 	}
-	slices.SortFunc(all, func(a, b drawn) int { return cmp.Or(cmp.Compare(a.place, b.place), byHash(a, b)) })
+	order := func(a, b *drawn) int {
+		return cmp.Or(cmp.Compare(a.place, b.place), strings.Compare(a.hash, b.hash), a.at-b.at)
+	}
+	for _, list := range strata {
+		slices.SortFunc(list, order)
+		for k, x := range list {
+			x.place = (float64(k) + 0.5) / float64(len(list))
+		}
+	}
+	slices.SortFunc(all, order)
 	for _, x := range all[:count] {
 		used = append(used, x.at)
 	}
@@ -343,52 +330,46 @@ type part struct {
 // they concern.
 func (s *Study) open(resolve func(string) string, fault func(key, format string, args ...any)) (opened []part) {
 	d := &s.Documents
-	parts := d.Parts
-	if d.Source != "mixed" {
-		if len(parts) > 0 {
-			fault("data.parts", "parts need source: mixed, not source: %s", d.Source)
-		}
+	parts, mixed := d.Parts, d.Source == "mixed"
+	switch {
+	case !mixed && len(parts) > 0:
+		fault("data.parts", "parts need source: mixed, not source: %s", d.Source)
+	case mixed && d.Gold != "":
+		fault("data.gold", "a file of gold needs source jsonl or directory, not mixed")
+		return nil
+	case mixed && len(parts) == 0:
+		fault("data.parts", "a mixed source needs parts, each with source and path")
+	case mixed && (d.Path != "" || d.Count != 0 || !d.Synthetic.zero()):
+		fault("data", "path, count, seed and split of a mixed source belong to its parts")
+	}
+	if !mixed {
 		parts = []Part{{Source: d.Source, Path: d.Path, Synthetic: d.Synthetic, Count: d.Count}}
-	} else {
-		if d.Gold != "" {
-			fault("data.gold", "a file of gold needs source jsonl or directory, not mixed")
-			return nil
-		}
-		if len(parts) == 0 {
-			fault("data.parts", "a mixed source needs parts, each with source and path")
-		}
-		if d.Path != "" || d.Count != 0 || !d.Synthetic.zero() {
-			fault("data", "path, count, seed and split of a mixed source belong to its parts")
-		}
 	}
 	for i, p := range parts {
-		key, name := "data", ""
-		if d.Source == "mixed" {
+		key, name, from := "data", "", cmp.Or(p.Path, p.Source)
+		if mixed {
 			key = fmt.Sprintf("data.parts[%d]", i)
-			file := strings.TrimSuffix(filepath.Base(p.Path), filepath.Ext(p.Path))
-			if p.Path == "" {
-				file = p.Source
-			}
-			name = cmp.Or(p.Name, file)
+			file := filepath.Base(from)
+			name = cmp.Or(p.Name, strings.TrimSuffix(file, filepath.Ext(file)))
 		}
 		src, err := s.openPart(p, name, resolve)
+		var used []int
+		if err == nil {
+			used, err = draw(src, p.Count, s.Execution.Seed)
+		}
 		for _, e := range kit.Unjoin(err) {
 			fault(key, "%w", e)
 		}
-		if err != nil {
-			if src != nil {
-				src.Close()
-			}
+		switch {
+		case src == nil:
 			continue
-		}
-		if src.Len() == 0 {
-			fault(key+".path", "%s has no documents", cmp.Or(p.Path, p.Source))
-		} else if p.Count > src.Len() {
-			fault(key+".count", "count is %d, but %s has %s", p.Count, cmp.Or(p.Path, p.Source), text.Plural(src.Len(), "document", "documents"))
-		}
-		used, err := draw(src, p.Count, s.Execution.Seed)
-		for _, e := range kit.Unjoin(err) {
-			fault(key, "%w", e)
+		case err != nil:
+			src.Close()
+			continue
+		case src.Len() == 0:
+			fault(key+".path", "%s has no documents", from)
+		case p.Count > src.Len():
+			fault(key+".count", "count is %d, but %s has %s", p.Count, from, text.Plural(src.Len(), "document", "documents"))
 		}
 		opened = append(opened, part{src, name, p.Set, used})
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,9 +19,8 @@ import (
 // A tree is what gold or an answer says of a node: it has the members of an object, the
 // records of a list, or the gold point or the entries of a leaf.
 type tree struct {
-	members []*tree // by member; nil if it says nothing of it
-	records map[int]*tree
-	point   int // in gold: 1 + the place of the point
+	inner   map[int]*tree // members and records by number; what it says nothing of is not there
+	point   int           // in gold: 1 + the place of the point
 	entries []*Entry
 }
 
@@ -29,49 +29,50 @@ func (p *tree) numbers() []int {
 	if p == nil {
 		return nil
 	}
-	return slices.Sorted(maps.Keys(p.records))
+	return slices.Sorted(maps.Keys(p.inner))
 }
 
-// member is a member of an object, or nil if it is missing.
-func (p *tree) member(i int) *tree {
-	if p == nil || p.members == nil {
+// get is a member or a record, or nil.
+func (p *tree) get(i int) *tree {
+	if p == nil {
 		return nil
 	}
-	return p.members[i]
+	return p.inner[i]
 }
 
 // at finds or makes the tree of a path such as items[2].price.
-func (p *tree) at(root *node, path string) (*tree, *node, error) {
-	n := root
+func (p *tree) at(n *node, path string) (*tree, *node, error) {
 	for rest := path; rest != ""; {
+		var number int
+		var err error
 		switch {
 		case n.isObject():
-			name, after, index := cutPath(rest)
-			i := n.member(rest) // the name of a field of a flat schema may have dots
-			if i >= 0 {
-				after, index = "", false
-			} else if i = n.member(name); i < 0 {
+			name := rest // that of a field of a flat schema may have dots
+			if number = n.member(name); number < 0 {
+				name, _, _ = strings.Cut(strings.ReplaceAll(rest, "[", "."), ".")
+				number = n.member(name)
+			}
+			if number < 0 {
 				return nil, nil, fmt.Errorf("has no such field%s", text.DidYouMean(name, n.names))
 			}
-			if p.members == nil {
-				p.members = make([]*tree, len(n.members))
-			}
-			if p.members[i] == nil {
-				p.members[i] = &tree{}
-			}
-			p, n = p.members[i], n.members[i]
-			if rest = after; index && !n.isList() {
-				return nil, nil, fmt.Errorf("has no list %s", n.name)
-			}
+			n, rest = n.members[number], rest[len(name):]
 		case n.isList():
-			number, after, err := cutIndex(rest)
-			if err != nil {
-				return nil, nil, fmt.Errorf("has a list %s: want a number of a record, as in %s[0]: %w", n.name, n.name, err)
+			inside, after, ok := strings.Cut(strings.TrimPrefix(rest, "["), "]")
+			if number, err = strconv.Atoi(inside); err != nil || !ok || rest[0] != '[' || number < 0 || number > 1<<30 {
+				return nil, nil, fmt.Errorf("has a list %s: want the number of a record, as in %s[0]", n.name, n.name)
 			}
-			p, n, rest = p.record(number), n.records, after
+			n, rest = n.records, after
 		default:
 			return nil, nil, fmt.Errorf("has a value %s, which has no %q", n.name, rest)
 		}
+		rest = strings.TrimPrefix(rest, ".")
+		if p.inner == nil {
+			p.inner = map[int]*tree{}
+		}
+		if p.inner[number] == nil {
+			p.inner[number] = &tree{}
+		}
+		p = p.inner[number]
 	}
 	if n.isObject() || n.isList() {
 		return nil, nil, fmt.Errorf("has no value there, but %s", n.kind())
@@ -79,56 +80,24 @@ func (p *tree) at(root *node, path string) (*tree, *node, error) {
 	return p, n, nil
 }
 
-// record finds or makes a record of a list.
-func (p *tree) record(number int) *tree {
-	if p.records == nil {
-		p.records = map[int]*tree{}
+func (n *node) kind() string {
+	switch {
+	case n.isObject():
+		return "an object"
+	case n.isList():
+		return "a list"
 	}
-	if p.records[number] == nil {
-		p.records[number] = &tree{}
-	}
-	return p.records[number]
+	return "a value"
 }
 
-// cutPath cuts the first name from a path; index says that an index is next.
-func cutPath(path string) (name, rest string, index bool) {
-	i := strings.IndexAny(path, ".[")
-	if i < 0 {
-		return path, "", false
-	}
-	if path[i] == '[' {
-		return path[:i], path[i:], true
-	}
-	return path[:i], path[i+1:], false
-}
-
-func cutIndex(path string) (number int, rest string, err error) {
-	inside, rest, ok := strings.Cut(strings.TrimPrefix(path, "["), "]")
-	if !ok || !strings.HasPrefix(path, "[") {
-		return 0, "", errors.New("not [ and ]")
-	}
-	number, err = strconv.Atoi(inside)
-	if err == nil && (number < 0 || number > 1<<30) {
-		err = errors.New("out of range")
-	}
-	return number, strings.TrimPrefix(rest, "."), err
-}
+var recordNumber = regexp.MustCompile(`\[[^]]*\]?`)
 
 // pattern is a path without numbers of records: items[].price.
 func pattern(path string) string {
 	if !strings.Contains(path, "[") {
 		return path
 	}
-	var b strings.Builder
-	for i := 0; i < len(path); i++ {
-		b.WriteByte(path[i])
-		if path[i] == '[' {
-			for i+1 < len(path) && path[i+1] != ']' {
-				i++
-			}
-		}
-	}
-	return b.String()
+	return recordNumber.ReplaceAllString(path, "[]")
 }
 
 // inList reports whether a field is in a list, by its name in the schema.
@@ -142,6 +111,67 @@ func listOf(pattern string) string {
 	return ""
 }
 
+func join(path, name string) string { return strings.TrimPrefix(path+"."+name, ".") }
+
+// A reading goes through a value in the shape of a schema, which is gold or an answer.
+type reading struct {
+	leaf   func(path string, value jsontext.Value) // of every leaf; null and "" are no value
+	cut    bool                                    // the value ends early: what it does not have is not known
+	faults []string                                // what has the wrong shape, with its path
+	extra  []string                                // what the schema does not have
+}
+
+func (r *reading) fault(path string, n *node, value jsontext.Value) {
+	r.faultf("%s: want %s, not %s", cmp.Or(path, "the whole"), n.kind(), kindNames[value.Kind()])
+}
+
+func (r *reading) faultf(format string, args ...any) {
+	const most = 10
+	if len(r.faults) < most {
+		r.faults = append(r.faults, fmt.Sprintf(format, args...))
+	}
+}
+
+var kindNames = map[jsontext.Kind]string{'{': "an object", '[': "a list", '"': "a text", '0': "a number",
+	'n': "null", 't': "true", 'f': "false"}
+
+// read reads what a value says of a node. An object where a list belongs is a list of one, with a
+// fault.
+func (r *reading) read(n *node, value jsontext.Value, path string) {
+	null := value.Kind() == 'n' || len(value) == 0
+	loose := json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	switch {
+	case n.isObject():
+		var members map[string]jsontext.Value
+		if !null && (value.Kind() != '{' || json.Unmarshal(value, &members, loose) != nil) {
+			r.fault(path, n, value)
+			return
+		}
+		for _, name := range slices.Sorted(maps.Keys(members)) {
+			if n.member(name) < 0 {
+				r.extra = append(r.extra, join(path, name))
+			}
+		}
+		for i, m := range n.members {
+			if value, ok := members[n.names[i]]; ok || !r.cut {
+				r.read(m, value, join(path, n.names[i]))
+			}
+		}
+	case n.isList() && !null:
+		var records []jsontext.Value
+		if value.Kind() != '[' || json.Unmarshal(value, &records, loose) != nil {
+			if r.fault(path, n, value); value.Kind() == '{' {
+				records = []jsontext.Value{value}
+			}
+		}
+		for i, v := range records {
+			r.read(n.records, v, fmt.Sprintf("%s[%d]", path, i))
+		}
+	case !n.isList():
+		r.leaf(path, value)
+	}
+}
+
 // expand makes gold of fields of the nested gold of a document. It passes to warn what the
 // schema does not have, which is not asked for.
 func (d *Document) expand(s *Schema, warn func(string)) error {
@@ -151,199 +181,59 @@ func (d *Document) expand(s *Schema, warn func(string)) error {
 	if len(d.Truth) > 0 {
 		return fmt.Errorf("document %q has gold and ground_truth: remove one of them", d.ID)
 	}
-	x := expander{schema: s, max: 20, gold: []Gold{}}
-	x.expand(s.root, d.Gold, "", true)
-	for _, text := range x.unknown {
-		warn(fmt.Sprintf("document %q: gold: %s", d.ID, text))
-	}
-	if d.Truth = x.gold; len(x.errs) > 0 {
-		for i, err := range x.errs {
-			x.errs[i] = fmt.Errorf("document %q: gold: %w", d.ID, err)
-		}
-		return errors.Join(x.errs...)
-	}
-	d.Gold = nil
-	return nil
-}
-
-type expander struct {
-	schema  *Schema
-	gold    []Gold
-	errs    []error
-	max     int
-	unknown []string
-}
-
-func (x *expander) fault(format string, args ...any) {
-	if len(x.errs) < x.max {
-		x.errs = append(x.errs, fmt.Errorf(format, args...))
-	}
-}
-
-// expand adds the gold of a node. What is null or not given does not exist in the document.
-func (x *expander) expand(n *node, value jsontext.Value, path string, given bool) {
-	null := value.Kind() == 'n' || len(value) == 0
-	switch {
-	case n.isObject() && (null || value.Kind() == '{'):
-		var members map[string]jsontext.Value
-		if !null {
-			if err := json.Unmarshal(value, &members); err != nil {
-				x.fault("%s: %w", cmp.Or(path, "the object"), err)
-				return
-			}
-		}
-		for _, name := range slices.Sorted(maps.Keys(members)) {
-			if n.member(name) < 0 {
-				x.unknown = append(x.unknown, fmt.Sprintf("schema %s has no %s, which is left out%s", x.schema.Name, join(path, name), text.DidYouMean(name, n.names)))
-			}
-		}
-		for i, m := range n.members {
-			x.expand(m, members[n.names[i]], join(path, n.names[i]), given && !null)
-		}
-	case n.isList() && null:
-	case n.isList() && value.Kind() == '[':
-		var records []jsontext.Value
-		if err := json.Unmarshal(value, &records); err != nil {
-			x.fault("%s: %w", path, err)
-		}
-		for i, r := range records {
-			x.expand(n.records, r, fmt.Sprintf("%s[%d]", path, i), true)
-		}
-	case n.isObject() || n.isList():
-		x.fault("%s: want %s, not %s", cmp.Or(path, "it"), n.kind(), shortJSON(value))
-	default:
-		x.leaf(n, value, path, null)
-	}
-}
-
-// leaf adds the gold of a leaf: a value, null, or an object with the keys of ground_truth.
-func (x *expander) leaf(n *node, value jsontext.Value, path string, null bool) {
-	exists := !null
-	g := Gold{Field: path, Exists: &exists}
-	switch value.Kind() {
-	case '{':
-		if err := json.Unmarshal(value, &g, json.RejectUnknownMembers(true)); err != nil {
-			x.fault("%s: want a value, or an object with the keys of ground_truth: %w", path, err)
-			return
+	d.Truth = []Gold{}
+	var r reading
+	r.leaf = func(path string, value jsontext.Value) {
+		g, err := goldOf(value)
+		if err != nil {
+			r.faultf("%s: want a value, or an object with the keys of ground_truth: %v", path, err)
 		}
 		g.Field = path
-	case '[':
-		x.fault("%s: want a value, not a list", path)
-		return
-	default:
-		if !null {
-			if err := g.Correct.UnmarshalJSON(value); err != nil {
-				x.fault("%s: %w", path, err)
-			}
-		}
-		if blank(g.Correct) {
-			exists, g.Correct = false, ""
-		}
+		d.Truth = append(d.Truth, g)
 	}
-	x.gold = append(x.gold, g)
-}
-
-func (n *node) kind() string {
-	switch {
-	case n.isObject():
-		return "an object"
-	case n.isList():
-		return "a list"
+	r.read(s.root, d.Gold, "")
+	for _, path := range r.extra {
+		warn(fmt.Sprintf("document %q: gold: schema %s has no %s, which is left out%s", d.ID, s.Name, path,
+			text.DidYouMean(pattern(path), s.names())))
 	}
-	return "a value"
-}
-
-func join(path, name string) string {
-	if path == "" {
-		return name
+	d.Gold = nil
+	var errs []error
+	for _, fault := range r.faults {
+		errs = append(errs, fmt.Errorf("document %q: gold: %s", d.ID, fault))
 	}
-	return path + "." + name
+	return errors.Join(errs...)
 }
 
-func shortJSON(value jsontext.Value) string {
-	return map[jsontext.Kind]string{'{': "an object", '[': "a list", '"': "a text", '0': "a number", 'n': "null", 't': "true", 'f': "false"}[value.Kind()]
-}
-
-// An answerReader makes the tree of an answer.
-type answerReader struct {
-	root   *tree
-	cut    bool     // the answer ends early: what it does not have is not known
-	faults []string // what has the wrong shape, with its path
-	extra  []string // what the schema does not have
-}
-
-func (r *answerReader) fault(format string, args ...any) {
-	const most = 10
-	if len(r.faults) < most {
-		r.faults = append(r.faults, fmt.Sprintf(format, args...))
+// goldOf is the gold of a leaf: a value, null, or an object with the keys of ground_truth.
+func goldOf(value jsontext.Value) (g Gold, err error) {
+	if value.Kind() == '{' {
+		return g, json.Unmarshal(value, &g)
 	}
+	if len(value) > 0 {
+		err = g.Correct.UnmarshalJSON(value)
+	}
+	exists := !blank(g.Correct)
+	if g.Exists = &exists; !exists {
+		g.Correct = ""
+	}
+	return g, err
 }
 
-// plain reads an answer that is a value in the shape of the schema. What it does not have,
-// or has as null, it says not to be in the document, unless it is cut off; what has another
+// plainEntries are those of an answer that is a value in the shape of the schema. What it does not
+// have, or has as null, it says not to be in the document, unless it is cut off; what has another
 // shape says nothing.
-func (r *answerReader) plain(n *node, value jsontext.Value, path string) *tree {
-	p := &tree{}
-	null := value.Kind() == 'n' || len(value) == 0
-	switch {
-	case n.isObject():
-		var members map[string]jsontext.Value
-		if !null && (value.Kind() != '{' || json.Unmarshal(value, &members, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) != nil) {
-			r.fault("%s: want an object, not %s", cmp.Or(path, "the answer"), shortJSON(value))
-			return p
-		}
-		for _, name := range slices.Sorted(maps.Keys(members)) {
-			if n.member(name) < 0 {
-				r.extra = append(r.extra, join(path, name))
-			}
-		}
-		p.members = make([]*tree, len(n.members))
-		for i, m := range n.members {
-			if value, ok := members[n.names[i]]; ok || !r.cut {
-				p.members[i] = r.plain(m, value, join(path, n.names[i]))
-			}
-		}
-	case n.isList() && null:
-	case n.isList():
-		records := []jsontext.Value{value}
-		if value.Kind() != '[' || json.Unmarshal(value, &records, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) != nil {
-			r.fault("%s: want a list, not %s", path, shortJSON(value))
-			if value.Kind() != '{' {
-				return p
-			}
-			records = []jsontext.Value{value} // a list of one
-		}
-		for i, v := range records {
-			at := fmt.Sprintf("%s[%d]", path, i)
-			if n.records.isObject() && v.Kind() != '{' {
-				r.fault("%s: want an object, not %s", at, shortJSON(v))
-				continue
-			}
-			p.record(i)
-			p.records[i] = r.plain(n.records, v, at)
-		}
-	default:
-		e := &Entry{Field: path, Status: statusMissing}
+func (r *reading) plainEntries(s *Schema, a Answer) (list []Entry) {
+	r.cut = a.Cut
+	r.leaf = func(path string, value jsontext.Value) {
+		e := Entry{Field: path, Status: statusMissing}
 		if e.Value = e.scalar([]byte(value), path); e.Value.Given {
 			e.Status = statusOK
 		}
 		if e.Fault != "" {
-			r.fault("%s: want a value, not %s", path, shortJSON(value))
+			r.fault(path, &node{}, value)
 		}
-		p.entries = []*Entry{e}
+		list = append(list, e)
 	}
-	return p
-}
-
-// listed reads entries whose fields are paths.
-func (r *answerReader) listed(root *node, entries []Entry) {
-	for i := range entries {
-		e := &entries[i]
-		p, _, err := r.root.at(root, e.Field)
-		if err != nil {
-			r.extra = append(r.extra, e.Field)
-			continue
-		}
-		p.entries = append(p.entries, e)
-	}
+	r.read(s.root, jsontext.Value(a.Plain), "")
+	return list
 }

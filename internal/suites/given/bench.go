@@ -66,13 +66,6 @@ func open(f *study.File, s *Study) (*bench, error) {
 	return b, errs.Err()
 }
 
-// add adds an arm of the table.
-func (b *bench) add(name, value string) {
-	a := &arm{Arm: kit.Local(eval.RoleArm, "given", value), n: len(b.On)}
-	a.ID = name
-	b.Add("arm", value, a)
-}
-
 var unsafe = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
 
 // armID makes an id of the value of the column arm.
@@ -180,16 +173,16 @@ func (b *bench) Capabilities() eval.Capabilities {
 
 // facts count the trials of the table.
 func (b *bench) facts() []eval.Fact {
-	list := []eval.Fact{{Name: "trials in the table"}, {Name: "with an error"}, {Name: "without a score"}}
+	var all, failed, unscored int
 	for _, it := range b.Data {
 		for _, t := range it.trials {
-			list[0].N++
+			all++
 			if t.failed != "" {
-				list[1].N++
+				failed++
 			} else if slices.ContainsFunc(t.scores, math.IsNaN) {
-				list[2].N++
+				unscored++
 			}
 		}
 	}
-	return list
+	return []eval.Fact{{Name: "trials in the table", N: all}, {Name: "with an error", N: failed}, {Name: "without a score", N: unscored}}
 }

@@ -43,7 +43,6 @@ type cell struct{ arm, replicate int }
 type trial struct {
 	answer, failed, unscored string
 	scores                   []float64 // by metric; NaN is unscored
-	line                     int       // of a table with a row for each answer
 	lines                    []int     // of the scores
 	took                     []float64 // by effort.Columns; NaN is unknown
 }
@@ -147,7 +146,9 @@ func (r *reader) arm(name, value string) int {
 	if !ok {
 		i = len(r.values)
 		r.values[value] = i
-		r.add(name, value)
+		made := &arm{Arm: kit.Local(eval.RoleArm, "given", value), n: i}
+		made.ID = name
+		r.Add("arm", value, made)
 	}
 	return i
 }
@@ -173,26 +174,19 @@ func (r *reader) row(row table.Row) {
 	}
 	arm, value := 0, cellOf("arm")
 	if r.known.Has("arm") {
-		n, ok := r.values[value]
+		_, known := r.values[value]
 		switch {
 		case value == "":
 			fault("arm", "the arm is missing")
 			return
-		case !ok && len(r.s.Arms) > 0:
+		case !known && len(r.s.Arms) > 0:
 			r.left[value]++
 			return
-		case !ok:
-			n = r.arm(armID(value), value)
 		}
-		arm = n
+		arm = r.arm(armID(value), value)
 	}
 	t := r.trial(row, it, cell{arm, replicate})
 	if !r.known.Has("metric") {
-		if t.line > 0 {
-			fault("item", "duplicate scores of item %s, arm %s, replicate %d, also in line %d: number them in a column replicate", it.id, r.On[arm].ID, replicate, t.line)
-			return
-		}
-		t.line = row.Line
 		for m := range r.metrics {
 			r.score(row, t, m, r.metrics[m].Name)
 		}

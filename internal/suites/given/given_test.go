@@ -121,7 +121,7 @@ func TestErrors(t *testing.T) {
 		"out of range":        {own, "item,arm,ok,rating\nq,a,1,6\n", "t.csv:2:7: rating is 6, want 1 to 5"},
 		"not pass or fail":    {own, "item,arm,ok,rating\nq,a,0.5,5\n", "ok is 0.5, want pass or fail"},
 		"no number":           {plain, "item,arm,score\nq,a,good\n", `score "good": want a number, pass or fail, or nothing`},
-		"twice":               {plain, "item,arm,score\nq,a,1\nq,a,0\n", "t.csv:3:1: duplicate scores of item q, arm a, replicate 1, also in line 2: number them in a column replicate"},
+		"twice":               {plain, "item,arm,score\nq,a,1\nq,a,0\n", "t.csv:3:5: duplicate score, also in line 2: number them in a column replicate"},
 		"another input":       {plain, "item,arm,score,input\nq,a,1,x\nq,b,0,y\n", "item q has another input than in line 2"},
 		"another stratum":     {"data: {path: t.csv, strata: [s]}", "item,arm,score,s\nq,a,1,x\nq,b,0,y\n", `item q has s "y", and "x" in line 2`},
 		"a bad split":         {plain, "item,arm,score,split\nq,a,1,train\n", `split "train": want dev or test`},

@@ -3,8 +3,8 @@
 //
 // docubench.go and extractbench.go know the layout of a benchmark each, and find its documents
 // and answers; this file writes them. docubench.go has the score of DocuBench, unified.go that of
-// ExtractBench, with its values in unified_values.go and its dates in dateutil.go. Files of a benchmark are not trusted. The package must not
-// know the suite's study, the store or providers.
+// ExtractBench, with its values in unified_values.go and its dates in dates.go. Files of a
+// benchmark are not trusted. The package must not know the suite's study, the store or providers.
 package benchmark
 
 import (
@@ -12,7 +12,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -45,7 +44,6 @@ type corpus struct {
 	systems   []system
 	metric    string // of the benchmark itself, whose scores the systems bring; may be empty
 	left      map[string]int
-	notes     []string
 }
 
 type document struct {
@@ -113,8 +111,6 @@ func (c *corpus) files(name string) []kit.File {
 }
 
 func (c *corpus) writeDocuments(w io.Writer) error {
-	lines := json.NewEncoder(w)
-	lines.SetEscapeHTML(false)
 	for _, d := range c.documents {
 		content, err := d.text()
 		if err != nil {
@@ -125,11 +121,17 @@ func (c *corpus) writeDocuments(w io.Writer) error {
 		for name, value := range d.extra {
 			row[name] = value
 		}
-		if err := lines.Encode(row); err != nil {
+		if err := writeLine(w, row); err != nil {
 			return fmt.Errorf("document %s: %w", d.id, err)
 		}
 	}
 	return nil
+}
+
+func writeLine(w io.Writer, row map[string]any) error {
+	line := json.NewEncoder(w)
+	line.SetEscapeHTML(false)
+	return line.Encode(row)
 }
 
 // text is the text of a document's file: of a PDF its text layer, of others the file itself.
@@ -155,10 +157,8 @@ func (d document) text() (string, error) {
 }
 
 func (s system) writeAnswers(w io.Writer) error {
-	lines := json.NewEncoder(w)
-	lines.SetEscapeHTML(false)
 	for _, id := range sortedKeys(s.answers) {
-		if err := lines.Encode(map[string]any{"item": id, "output": json.RawMessage(s.answers[id])}); err != nil {
+		if err := writeLine(w, map[string]any{"item": id, "output": json.RawMessage(s.answers[id])}); err != nil {
 			return fmt.Errorf("answer of %s about %s: %w", s.name, id, err)
 		}
 	}
@@ -176,30 +176,33 @@ func (s system) writeScores(w io.Writer, metric string) error {
 
 // study is the study file.
 func (c *corpus) study(name string) string {
-	var b strings.Builder
-	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	line("# Made by scruple import %s.\nname: %s\nsuite: extraction\ndata: {source: jsonl, path: documents.jsonl}\nschemas: schemas\nanswers: plain\narms:", c.name, name)
+	arms, secondary, own := "", "precision, recall, value", ""
 	for _, s := range c.systems {
 		scores := ""
 		if len(s.scores) > 0 {
 			scores = ", scores: scores/" + s.name + ".csv"
+			own = fmt.Sprintf("  own: [{name: %s, title: %q}]\n", c.metric, "Score of "+c.name)
 		}
-		line("  - {name: %s, outputs: outputs/%s.jsonl%s}", s.name, s.name, scores)
+		arms += fmt.Sprintf("  - {name: %s, outputs: outputs/%s.jsonl%s}\n", s.name, s.name, scores)
 	}
-	if len(c.systems) == 0 {
-		line("  - {name: heuristic} # rules of Scruple, to begin with: add your own answers, or a model and a prompt")
+	if arms == "" {
+		arms = "  - {name: heuristic} # rules of Scruple, to begin with: add your own answers, or a model and a prompt\n"
 	}
-	secondary := "precision, recall, value"
-	scored := slices.ContainsFunc(c.systems, func(s system) bool { return len(s.scores) > 0 })
-	if scored {
+	if own != "" {
 		secondary += ", " + c.metric
 	}
-	line("metrics:\n  primary: [f1]\n  secondary: [%s]", secondary)
-	if scored {
-		line("  own: [{name: %s, title: %s}]", c.metric, strconv.Quote("Score of "+c.name))
-	}
-	line("comparisons: all")
-	return b.String()
+	return fmt.Sprintf(`# Made by scruple import %s.
+name: %s
+suite: extraction
+data: {source: jsonl, path: documents.jsonl}
+schemas: schemas
+answers: plain
+arms:
+%smetrics:
+  primary: [f1]
+  secondary: [%s]
+%scomparisons: all
+`, c.name, name, arms, secondary, own)
 }
 
 // A report says what an import kept.
@@ -213,7 +216,7 @@ func (r report) MarshalJSON() ([]byte, error) {
 	for _, s := range r.c.systems {
 		systems = append(systems, s.name)
 	}
-	return json.Marshal(map[string]any{"documents": len(r.c.documents), "schemas": len(r.c.schemas), "systems": systems, "left_out": r.c.left, "notes": r.c.notes, "files": r.files})
+	return json.Marshal(map[string]any{"documents": len(r.c.documents), "schemas": len(r.c.schemas), "systems": systems, "left_out": r.c.left, "files": r.files})
 }
 
 func (r report) String() string {
@@ -225,9 +228,6 @@ func (r report) String() string {
 	for _, why := range sortedKeys(r.c.left) {
 		fmt.Fprintf(&b, "note: %s: %s\n", text.Plural(r.c.left[why], "document or answer", "documents or answers"), why)
 	}
-	for _, n := range r.c.notes {
-		b.WriteString("note: " + n + "\n")
-	}
 	for _, f := range r.files {
 		b.WriteString("wrote " + f + "\n")
 	}
@@ -237,13 +237,13 @@ func (r report) String() string {
 // mostFile limits a JSON file of a benchmark.
 const mostFile = 64 << 20
 
-// readJSON reads a file that is one JSON value. It refuses links and what is not a regular file.
+// readJSON reads a file that is one JSON value, as one line with the members in their order. It
+// refuses links and what is not a regular file.
 func readJSON(path string) (jsontext.Value, error) {
 	info, err := os.Lstat(path)
-	if err != nil {
-		return nil, err
-	}
 	switch {
+	case err != nil:
+		return nil, err
 	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf("%s: not a regular file", path)
 	case info.Size() > mostFile:
@@ -254,11 +254,8 @@ func readJSON(path string) (jsontext.Value, error) {
 		return nil, err
 	}
 	value := jsontext.Value(strings.TrimPrefix(string(data), "\ufeff"))
-	if !value.IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) {
-		return nil, fmt.Errorf("%s: not valid JSON", path)
-	}
-	if err := value.Compact(); err != nil { // one line, with the members in their order
-		return nil, fmt.Errorf("%s: %w", path, err)
+	if err := value.Compact(); err != nil {
+		return nil, fmt.Errorf("%s: not valid JSON: %w", path, err)
 	}
 	return value, nil
 }
@@ -298,16 +295,6 @@ func beside(dir, name string) string {
 		}
 	}
 	return ""
-}
-
-// walk visits the files of a folder in order.
-func walk(dir string, visit func(path string) error) error {
-	return filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
-			return err
-		}
-		return visit(path)
-	})
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

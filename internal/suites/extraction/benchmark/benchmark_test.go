@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -30,7 +31,10 @@ func TestGolden(t *testing.T) {
 			}
 			var all strings.Builder
 			all.WriteString(filepath.ToSlash(strings.ReplaceAll(fmt.Sprint(said), to, "study")))
-			err = walk(to, func(path string) error {
+			err = filepath.WalkDir(to, func(path string, e fs.DirEntry, err error) error {
+				if err != nil || e.IsDir() {
+					return err
+				}
 				data, err := os.ReadFile(path)
 				inside, _ := filepath.Rel(to, path)
 				if !strings.HasPrefix(inside, "schemas") {
@@ -146,8 +150,8 @@ func TestClaims(t *testing.T) {
 	}
 }
 
-// Texts as dateutil 2.9 reads them after the patterns of normalize_date_string, in 2026; a few of
-// half a million that agreed.
+// Texts as dateutil 2.9 reads them after the patterns of normalize_date_string, in 2026, but that
+// a time of day has a colon, am or pm.
 func TestISODates(t *testing.T) {
 	for text, want := range map[string]string{
 		"2024-01-05":                     "2024-01-05",
@@ -170,7 +174,7 @@ func TestISODates(t *testing.T) {
 		"01/05/2024 25:30":               "01/05/2024 25:30",
 		"01/05/2024 13 PM":               "01/05/2024 13 PM",
 		"2024-01-05 10:30:15.250 +05:30": "2024-01-05",
-		"2024-01-15-03":                  "2024-01-15",
+		"2024-01-15-03":                  "2024-01-15-03",
 		"2024-01-15-003":                 "2024-01-15-003",
 		"10-11-12":                       "2012-10-11",
 		"12-34-56":                       "12-34-56",
@@ -183,8 +187,8 @@ func TestISODates(t *testing.T) {
 		"at 5 March 2024":                "2024-03-05",
 		"January of 5, 2024":             "January of 5, 2024",
 		"2024-01-05 EST 10:00":           "2024-01-05 EST 10:00",
-		"5/1/2024 1030":                  "2024-05-01",
-		"Dec 5, 2024 5 h":                "2024-12-05",
+		"5/1/2024 1030":                  "5/1/2024 1030",
+		"Dec 5, 2024 5 h":                "Dec 5, 2024 5 h",
 	} {
 		if got := isoDate(text); got != want {
 			t.Errorf("%q is %q, want %q", text, got, want)

@@ -1,12 +1,15 @@
 package benchmark
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -102,16 +105,14 @@ func (c *corpus) docuBenchAnswer(s *system, path, id string, gold jsontext.Value
 func docuBenchScore(answer, schema, label jsontext.Value) (float64, error) {
 	var a, l any
 	var s map[string]any
-	for _, x := range []struct {
-		value jsontext.Value
-		into  any
-	}{{answer, &a}, {label, &l}, {schema, &s}} {
-		if err := jsonv2.Unmarshal(x.value, x.into, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)); err != nil {
-			return 0, err
-		}
+	read := func(value jsontext.Value, into any) error {
+		return jsonv2.Unmarshal(value, into, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	}
+	if err := errors.Join(read(answer, &a), read(label, &l), read(schema, &s)); err != nil {
+		return 0, err
 	}
 	t := &docuTotal{}
-	t.walk(s, normal(strip(a)), normal(strip(l)))
+	t.walk(s, normal(a), normal(l))
 	if t.weight == 0 {
 		return 1, nil
 	}
@@ -121,48 +122,35 @@ func docuBenchScore(answer, schema, label jsontext.Value) (float64, error) {
 type docuTotal struct{ sum, weight float64 }
 
 func (t *docuTotal) walk(schema map[string]any, answer, label any) {
-	properties, _ := schema["properties"].(map[string]any)
-	switch {
+	switch properties, isObject := schema["properties"].(map[string]any); {
 	case docuType(schema, "array"):
 		a, _ := answer.([]any)
 		l, _ := label.([]any)
-		leaves := 1.0
-		if len(l) > 0 {
-			leaves = 0
-			for _, item := range l {
-				n := 0.0
-				for _, v := range flat(item) {
-					if !empty(v) {
-						n++
-					}
-				}
-				leaves += max(n, 1) / float64(len(l))
-			}
+		leaves := 0.0 // of an item, in the mean
+		for _, item := range l {
+			given := maps.Clone(flat(item))
+			maps.DeleteFunc(given, func(_ string, v any) bool { return empty(v) })
+			leaves += max(float64(len(given)), 1) / float64(len(l))
 		}
-		n := float64(max(len(a), len(l))) * leaves
+		n := float64(max(len(a), len(l))) * max(leaves, 1)
 		t.sum += greedy(l, a) * n
 		t.weight += n
-	case schema["type"] == "object" && properties != nil:
-		of, _ := answer.(map[string]any)
-		in, _ := label.(map[string]any)
+	case schema["type"] == "object" && isObject:
 		for _, name := range sortedKeys(properties) {
 			if p, ok := properties[name].(map[string]any); ok {
-				t.walk(p, of[name], in[name])
+				t.walk(p, object(answer)[name], object(label)[name])
 			}
 		}
-	case empty(answer) && empty(label):
-	default:
-		if t.weight++; same(answer, label) {
+	case !empty(answer) || !empty(label):
+		if t.weight++; reflect.DeepEqual(answer, label) {
 			t.sum++
 		}
 	}
 }
 
 func docuType(schema map[string]any, want string) bool {
-	if list, ok := schema["type"].([]any); ok {
-		return slices.Contains(list, any(want))
-	}
-	return schema["type"] == want
+	list, _ := schema["type"].([]any)
+	return schema["type"] == any(want) || slices.Contains(list, any(want))
 }
 
 // greedy is the mean similarity of items, of which the most similar are paired first.
@@ -175,27 +163,13 @@ func greedy(label, answer []any) float64 {
 		l, a  int
 	}
 	var pairs []pair
-	of, in := make([]map[string]any, len(label)), make([]map[string]any, len(answer))
-	for i := range label {
-		of[i] = flat(label[i])
-	}
-	for i := range answer {
-		in[i] = flat(answer[i])
-	}
+	of, in := each(label, flat), each(answer, flat)
 	for i := range of {
 		for j := range in {
 			pairs = append(pairs, pair{similar(of[i], in[j]), i, j})
 		}
 	}
-	slices.SortStableFunc(pairs, func(x, y pair) int {
-		switch {
-		case x.score > y.score:
-			return -1
-		case x.score < y.score:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(pairs, func(x, y pair) int { return cmp.Compare(y.score, x.score) })
 	usedL, usedA, sum := map[int]bool{}, map[int]bool{}, 0.0
 	for _, p := range pairs {
 		if !usedL[p.l] && !usedA[p.a] {
@@ -206,20 +180,23 @@ func greedy(label, answer []any) float64 {
 	return sum / float64(max(len(label), len(answer)))
 }
 
+func each[A, B any](list []A, f func(A) B) []B {
+	out := make([]B, len(list))
+	for i, x := range list {
+		out[i] = f(x)
+	}
+	return out
+}
+
 func similar(a, b map[string]any) float64 {
-	keys := map[string]bool{}
-	for k := range a {
-		keys[k] = true
-	}
-	for k := range b {
-		keys[k] = true
-	}
+	all := maps.Clone(a)
+	maps.Copy(all, b)
 	n, right := 0.0, 0.0
-	for k := range keys {
+	for k := range all {
 		if empty(a[k]) && empty(b[k]) {
 			continue
 		}
-		if n++; same(a[k], b[k]) {
+		if n++; reflect.DeepEqual(a[k], b[k]) {
 			right++
 		}
 	}
@@ -231,81 +208,49 @@ func similar(a, b map[string]any) float64 {
 
 // flat are the leaves of an item by path; a list in it is one leaf.
 func flat(item any) map[string]any {
-	leaves := map[string]any{}
-	var add func(path string, v any)
-	add = func(path string, v any) {
-		if m, ok := v.(map[string]any); ok {
-			for name, inner := range m {
-				add(strings.TrimPrefix(path+"."+name, "."), inner)
-			}
-			return
-		}
-		leaves[path] = v
+	m, isObject := item.(map[string]any)
+	if !isObject {
+		return map[string]any{"": item}
 	}
-	add("", item)
+	leaves := map[string]any{}
+	for name, inner := range m {
+		for path, leaf := range flat(inner) {
+			leaves[strings.TrimSuffix(name+"."+path, ".")] = leaf
+		}
+	}
 	return leaves
-}
-
-func same(a, b any) bool {
-	x, err := jsonv2.Marshal(a, jsonv2.Deterministic(true))
-	y, other := jsonv2.Marshal(b, jsonv2.Deterministic(true))
-	return errors.Join(err, other) == nil && string(x) == string(y)
 }
 
 func empty(v any) bool {
 	switch v := v.(type) {
-	case nil:
-		return true
-	case string:
-		return v == ""
 	case []any:
 		return len(v) == 0
 	case map[string]any:
 		return len(v) == 0
 	}
-	return false
+	return v == nil || v == any("")
 }
 
 var notWord = regexp.MustCompile(`[^\p{L}\p{N}_]`)
 
-// normal rounds numbers to six decimals, and folds texts to their letters and digits.
+// normal rounds numbers to six decimals, folds texts to their letters and digits, and removes empty
+// members from the inside out.
 func normal(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		for name, inner := range v {
-			v[name] = normal(inner)
-		}
-	case []any:
-		for i, inner := range v {
-			v[i] = normal(inner)
-		}
-	case float64:
-		return math.Round(v*1e6) / 1e6
-	case string:
-		return notWord.ReplaceAllString(strings.ToLower(norm.NFKC.String(v)), "")
-	}
-	return v
-}
-
-// strip removes empty members from the inside out.
-func strip(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		m := map[string]any{}
 		for name, inner := range v {
-			if inner == nil {
-				m[name] = nil
-			} else if cleaned := strip(inner); !empty(cleaned) {
+			if cleaned := normal(inner); inner == nil || !empty(cleaned) {
 				m[name] = cleaned
 			}
 		}
 		return m
 	case []any:
-		list := make([]any, len(v))
-		for i, inner := range v {
-			list[i] = strip(inner)
-		}
-		return list
+		return each(v, normal)
+	case float64:
+		return math.Round(v*1e6) / 1e6
+	case string:
+		return notWord.ReplaceAllString(strings.ToLower(norm.NFKC.String(v)), "")
 	}
 	return v
 }

@@ -3,9 +3,11 @@ package benchmark
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	jsonv2 "github.com/go-json-experiment/json"
@@ -18,8 +20,10 @@ import (
 func extractBench(dir string) (*corpus, error) {
 	c := &corpus{schemas: map[string]jsontext.Value{}}
 	var tests, schemas, results []string
-	err := walk(dir, func(path string) error {
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		switch name := filepath.Base(path); {
+		case err != nil || e.IsDir():
+			return err
 		case strings.HasSuffix(name, ".test.json"):
 			tests = append(tests, path)
 		case strings.HasSuffix(name, "-schema.json"):
@@ -204,66 +208,45 @@ func (c *corpus) extractBenchAnswer(systems map[string]*system, path string, cas
 	return nil
 }
 
-// withOthers is the expected output with the other readings that the evidence accepts.
+// withOthers is the expected output with the other readings that the evidence accepts: a leaf with
+// some is gold with acceptable values.
 func withOthers(t testCase) (jsontext.Value, error) {
-	var gold any
-	if err := jsonv2.Unmarshal(t.Expected, &gold, jsontext.AllowDuplicateNames(true)); err != nil {
-		return nil, err
-	}
-	for _, path := range sortedKeys(t.Rules) {
-		var others []any
-		for _, e := range t.Rules[path].Evidence {
-			var v any
-			if len(e.Value) > 0 && jsonv2.Unmarshal(e.Value, &v) == nil && scalar(v) && v != nil {
-				others = append(others, v)
+	var accept func(v any, path string) any
+	accept = func(v any, path string) any {
+		switch v := v.(type) {
+		case map[string]any:
+			for name, inner := range v {
+				v[name] = accept(inner, strings.TrimPrefix(path+"."+name, "."))
 			}
-		}
-		if len(others) > 0 {
-			gold = replace(gold, steps(path), others)
-		}
-	}
-	return jsonv2.Marshal(gold, jsonv2.Deterministic(true))
-}
-
-func scalar(v any) bool {
-	switch v.(type) {
-	case map[string]any, []any:
-		return false
-	}
-	return true
-}
-
-// steps are the names and numbers of a path such as items[0].price.
-func steps(path string) []string {
-	return strings.FieldsFunc(path, func(r rune) bool { return strings.ContainsRune(".[]", r) })
-}
-
-// replace makes a leaf gold with other acceptable values; a path that gold does not have changes
-// nothing.
-func replace(v any, path []string, others []any) any {
-	if len(path) == 0 {
-		if !scalar(v) || v == nil {
+			return v
+		case []any:
+			for i, inner := range v {
+				v[i] = accept(inner, fmt.Sprintf("%s[%d]", path, i))
+			}
 			return v
 		}
-		different := false
-		for _, o := range others {
-			different = different || o != v
-		}
-		if !different {
+		others := t.Rules[path].others()
+		if v == nil || !slices.ContainsFunc(others, func(o any) bool { return o != v }) {
 			return v
 		}
 		return map[string]any{"exists_in_document": true, "correct_value": v, "acceptable_values": others}
 	}
-	switch v := v.(type) {
-	case map[string]any:
-		if inner, ok := v[path[0]]; ok {
-			v[path[0]] = replace(inner, path[1:], others)
-		}
-	case []any:
-		var i int
-		if _, err := fmt.Sscanf(path[0], "%d", &i); err == nil && i >= 0 && i < len(v) {
-			v[i] = replace(v[i], path[1:], others)
+	var gold any
+	if err := jsonv2.Unmarshal(t.Expected, &gold, jsontext.AllowDuplicateNames(true)); err != nil {
+		return nil, err
+	}
+	return jsonv2.Marshal(accept(gold, ""), jsonv2.Deterministic(true))
+}
+
+// others are the values of the evidence.
+func (r fieldRule) others() (list []any) {
+	for _, e := range r.Evidence {
+		var v any
+		if kind := e.Value.Kind(); kind == '"' || kind == '0' || kind == 't' || kind == 'f' {
+			if jsonv2.Unmarshal(e.Value, &v) == nil {
+				list = append(list, v)
+			}
 		}
 	}
-	return v
+	return list
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/scruple-eval/scruple/internal/measure"
 )
@@ -19,9 +18,8 @@ import (
 // A member that is not there is its default of the schema, or else no cell: it lowers one of the two
 // alone. (The README of 1.0.0 says that it counts as null, as it did before.)
 
-// mostCells limits the pairs of records of a list. Beyond it the reference leaves the records of
-// flat lists alone that have no equal one, and others need more memory than there is.
-const mostCells = 100_000_000
+// mostPairs limits the pairs of records of a list, whose costs are in memory.
+const mostPairs = 100_000_000
 
 var errTooLong = errors.New("a list has more than 100 million pairs of records")
 
@@ -79,8 +77,9 @@ func unifiedCounts(t testCase, extracted any, cited []citation) (counts, error) 
 	if !isObject || !both {
 		return counts{}, nil
 	}
-	ids := map[string]int{}
-	from, of := reader{ids: ids, paged: map[string]bool{}}, reader{ids: ids, paged: map[string]bool{}, others: map[string][]any{}, rules: t.Rules}
+	from := reader{ids: map[string]int{}, paged: map[string]bool{}, longest: map[*field]int{}}
+	of := from
+	of.paged, of.longest, of.others, of.rules = map[string]bool{}, map[*field]int{}, map[string][]any{}, t.Rules
 	for _, c := range cited {
 		from.paged[c.Path] = from.paged[c.Path] || c.Page != nil
 	}
@@ -97,7 +96,7 @@ func unifiedCounts(t testCase, extracted any, cited []citation) (counts, error) 
 		}
 	}
 	names := map[string]bool{} // a member that the schema does not have is a cell
-	known := properties(schema)
+	known := object(object(schema)["properties"])
 	for _, m := range []map[string]any{known, gold, answer} {
 		for name := range m {
 			names[name] = true
@@ -110,16 +109,21 @@ func unifiedCounts(t testCase, extracted any, cited []citation) (counts, error) 
 		of.read(&golds, f, gold, name)
 		from.read(&answers, f, answer, name)
 	}
-	right, err := rightCells(&golds, &answers)
-	return counts{right: right, answered: answers.count, expected: golds.count}, err
+	for f, n := range of.longest {
+		if n*from.longest[f] > mostPairs {
+			return counts{}, errTooLong
+		}
+	}
+	return counts{right: rightCells(&golds, &answers), answered: answers.count, expected: golds.count}, nil
 }
 
 // A reader makes records of gold or of an answer.
 type reader struct {
-	ids    map[string]int
-	paged  map[string]bool  // by path
-	others map[string][]any // by path
-	rules  map[string]fieldRule
+	ids     map[string]int
+	paged   map[string]bool  // by path
+	longest map[*field]int   // records of a list
+	others  map[string][]any // by path
+	rules   map[string]fieldRule
 }
 
 // read adds a member of an object to a record.
@@ -147,6 +151,7 @@ func (in *reader) read(r *record, f *field, object any, path string) {
 			l.records = append(l.records, inner)
 			r.count += inner.count
 		}
+		in.longest[f] = max(in.longest[f], len(rows))
 		r.lists = append(r.lists, l)
 	case len(f.members) > 0:
 		for _, m := range f.members {
@@ -191,7 +196,7 @@ func (c *cell) accepts(v *value) bool {
 	return false
 }
 
-func rightCells(gold, answer *record) (n int, err error) {
+func rightCells(gold, answer *record) (n int) {
 	for i := range gold.cells {
 		if g, a := &gold.cells[i], &answer.cells[i]; g.there && a.there && g.accepts(&a.value) {
 			n++
@@ -199,81 +204,62 @@ func rightCells(gold, answer *record) (n int, err error) {
 	}
 	for i := range gold.lists {
 		g, a := &gold.lists[i], &answer.lists[i]
-		pairs, err := g.pair(a)
-		if err != nil {
-			return 0, err
-		}
-		for of, in := range pairs {
-			if in < 0 {
-				continue
+		for of, in := range g.pair(a) {
+			if in >= 0 {
+				n += rightCells(&g.records[of], &a.records[in])
 			}
-			right, err := rightCells(&g.records[of], &a.records[in])
-			if err != nil {
-				return 0, err
-			}
-			n += right
 		}
 	}
-	return n, nil
+	return n
 }
 
 // pair gives each record of gold one of the answer, or -1. Which of several best pairings it is
-// matters, as two members that are both missing agree and are no cell.
-func (gold *list) pair(answer *list) ([]int, error) {
+// matters, as two members that are both missing agree and are no cell: the reference pairs equal
+// records first in lists of cells that nothing but the equal value is right for.
+func (gold *list) pair(answer *list) []int {
 	pairs := slices.Repeat([]int{-1}, len(gold.records))
 	of, in := measure.UpTo(len(gold.records)), measure.UpTo(len(answer.records))
-	long := len(of)*len(in) > mostCells
-	strict, fuzzy := !gold.of.deep, false
+	exact := !gold.of.deep && !(gold.paged && answer.paged)
 	for _, r := range gold.records {
-		for i := range r.cells {
-			strict = strict && r.cells[i].strict
-			fuzzy = fuzzy || r.cells[i].similarFrom > 0
-		}
+		exact = exact && !slices.ContainsFunc(r.cells, func(c cell) bool { return !c.strict || c.similarFrom > 0 })
 	}
-	if flat := strict && (long || !gold.paged || !answer.paged); flat && !fuzzy {
-		key := func(r *record) string {
-			var b strings.Builder
-			for i := range r.cells {
-				b.WriteString(strconv.Itoa(r.cells[i].id) + " ")
-			}
-			return b.String()
-		}
-		of, in = measure.PairEqual(pairs, of, in, func(i int) string { return key(&gold.records[i]) }, func(j int) string { return key(&answer.records[j]) })
-		long = len(of)*len(in) > mostCells
-	} else if long && !flat {
-		return nil, errTooLong
+	if exact {
+		of, in = measure.PairEqual(pairs, of, in, gold.key, answer.key)
 	}
-	if long || len(of) == 0 || len(in) == 0 {
-		return pairs, nil
+	if len(of) == 0 || len(in) == 0 {
+		return pairs
 	}
-	costs, err := differences(gold, answer, of, in)
-	if err != nil {
-		return nil, err
-	}
-	for j, i := range measure.Assign(costs) {
+	for j, i := range measure.Assign(differences(gold, answer, of, in)) {
 		if i >= 0 {
 			pairs[of[i]] = in[j]
 		}
 	}
-	return pairs, nil
+	return pairs
 }
 
-// differences are the numbers of cells in which records of an answer, the rows, differ from those of gold.
-func differences(gold, answer *list, of, in []int) ([][]int32, error) {
+// key is the same for equal records.
+func (l *list) key(i int) string {
+	var b []byte
+	for _, c := range l.records[i].cells {
+		b = strconv.AppendInt(append(b, ' '), int64(c.id), 10)
+	}
+	return string(b)
+}
+
+// differences are the numbers of cells in which records of an answer, the rows, differ from those of
+// gold.
+func differences(gold, answer *list, of, in []int) [][]int32 {
 	rows := make([][]int32, len(in))
 	for j := range rows {
 		rows[j] = make([]int32, len(of))
 		for i := range of {
-			var err error
-			if rows[j][i], err = cost(&gold.records[of[i]], &answer.records[in[j]]); err != nil {
-				return nil, err
-			}
+			rows[j][i] = cost(&gold.records[of[i]], &answer.records[in[j]])
 		}
 	}
-	return rows, nil
+	return rows
 }
 
-func cost(gold, answer *record) (n int32, err error) {
+func cost(gold, answer *record) (n int32) {
 	for i := range gold.cells {
 		if !gold.cells[i].accepts(&answer.cells[i].value) {
 			n++
@@ -281,26 +267,18 @@ func cost(gold, answer *record) (n int32, err error) {
 	}
 	for k := range gold.lists {
 		g, a := &gold.lists[k], &answer.lists[k]
-		for _, l := range []*list{g, a} {
-			for i := range l.records {
-				n += int32(l.records[i].count)
-			}
+		for _, r := range slices.Concat(g.records, a.records) {
+			n += int32(r.count)
 		}
-		switch {
-		case len(g.records) == 0 || len(a.records) == 0:
+		if len(g.records) == 0 || len(a.records) == 0 {
 			continue
-		case len(g.records)*len(a.records) > mostCells:
-			return 0, errTooLong
 		}
-		costs, err := differences(g, a, measure.UpTo(len(g.records)), measure.UpTo(len(a.records)))
-		if err != nil {
-			return 0, err
-		}
+		costs := differences(g, a, measure.UpTo(len(g.records)), measure.UpTo(len(a.records)))
 		for j, i := range measure.Assign(costs) {
 			if i >= 0 {
 				n += costs[j][i] - int32(g.records[i].count+a.records[j].count)
 			}
 		}
 	}
-	return n, nil
+	return n
 }

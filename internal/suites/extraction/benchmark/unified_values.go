@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"math/big"
 	"regexp"
 	"slices"
 	"strconv"
@@ -14,6 +13,7 @@ import (
 	"unicode"
 
 	"github.com/agext/levenshtein"
+	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"golang.org/x/text/cases"
 )
@@ -36,71 +36,43 @@ var longTexts = map[string]float64{"description": 0.95, "court": 0.85}
 
 // same is cell_match: texts are equal but for white space, numbers exactly.
 func (v *value) same(w *value) bool {
-	if v.folded == nil || w.folded == nil {
-		return v.id == w.id
-	}
-	return slices.Equal(v.folded, w.folded) || len(v.folded) > 0 && len(w.folded) > 0 && alike(v.folded, w.folded, v.similarFrom)
+	return v.id == w.id || v.folded != nil && w.folded != nil && alike(v.folded, w.folded, v.similarFrom)
 }
 
 // equality is the same for values that are equal, as Python has it: true is 1.
 func equality(v any) string {
 	if s, ok := v.(string); ok {
-		return "text " + foldSpace(s)
+		v = foldSpace(s)
 	}
 	return exactly(v)
 }
 
 // exactly is the same for values that are equal to the character.
 func exactly(v any) string {
-	var b strings.Builder
-	var write func(v any)
-	write = func(v any) {
-		switch v := v.(type) {
-		case nil:
-			b.WriteString("null")
-		case missing:
-			b.WriteString("missing")
-		case bool:
-			b.WriteString(map[bool]string{false: "0", true: "1"}[v])
-		case json.Number:
-			b.WriteString(numeral(string(v)))
-		case string:
-			b.WriteString(strconv.Quote(v))
-		case []any:
-			b.WriteByte('[')
-			for _, inner := range v {
-				write(inner)
-				b.WriteByte(',')
-			}
-			b.WriteByte(']')
-		case map[string]any:
-			b.WriteByte('{')
-			for _, name := range sortedKeys(v) {
-				b.WriteString(strconv.Quote(name) + ":")
-				write(v[name])
-				b.WriteByte(',')
-			}
-			b.WriteByte('}')
-		}
+	if v == any(missing{}) {
+		return ""
 	}
-	write(v)
-	return b.String()
+	b, err := jsonv2.Marshal(v, jsonv2.Deterministic(true), jsonv2.WithMarshalers(asPython))
+	if err != nil {
+		return "error: " + err.Error() // equal for equal values, too
+	}
+	return string(b)
 }
 
+var asPython = jsonv2.JoinMarshalers(
+	jsonv2.MarshalFunc(func(b bool) ([]byte, error) { return []byte(map[bool]string{false: "0", true: "1"}[b]), nil }),
+	jsonv2.MarshalFunc(func(n json.Number) ([]byte, error) { return []byte(numeral(n)), nil }))
+
 // numeral is a number as the digits of its value: an integer of any size, or a float64.
-func numeral(literal string) string {
-	if !strings.ContainsAny(literal, ".eE") {
-		if literal == "-0" {
-			return "0"
-		}
-		return literal
+func numeral(n json.Number) string {
+	f, err := n.Float64()
+	switch {
+	case n == "-0":
+		return "0"
+	case strings.ContainsAny(string(n), ".eE") && err == nil:
+		return strconv.FormatFloat(f, 'f', -1, 64)
 	}
-	f, _ := strconv.ParseFloat(literal, 64)
-	if f == math.Trunc(f) && !math.IsInf(f, 0) {
-		whole, _ := big.NewFloat(f).Int(nil)
-		return whole.String()
-	}
-	return strconv.FormatFloat(f, 'g', -1, 64)
+	return string(n)
 }
 
 // space is white space of Python's regular expressions.
@@ -125,9 +97,12 @@ func fold(s string) string {
 	return strings.ToLower(foldSpace(punctuation.ReplaceAllString(s, " ")))
 }
 
-// alike compares the similarity of two texts, that of RapidFuzz by insertions and deletions, with
-// the least one.
+// alike reports whether two texts are equal or have a similarity, that of RapidFuzz by insertions
+// and deletions.
 func alike(a, b []rune, from float64) bool {
+	if len(a) == 0 || len(b) == 0 {
+		return len(a) == len(b)
+	}
 	all := float64(len(a) + len(b))
 	reached := func(edits float64) bool { return (1-edits/all)*100 >= from*100 }
 	if !reached(math.Abs(float64(len(a) - len(b)))) {
@@ -139,12 +114,8 @@ func alike(a, b []rune, from float64) bool {
 
 // lenient compares values by the normalizers of a field, which only forgive.
 func (c *cell) lenient(gold, answer *value) bool {
-	if len(c.normalizers) == 0 {
-		return false
-	}
-	has := func(name string) bool { return slices.Contains(c.normalizers, name) }
 	blank := func(v any) bool { return v == nil || v == any(false) }
-	if has("null_equals_false") && blank(gold.raw) && blank(answer.raw) {
+	if slices.Contains(c.normalizers, "null_equals_false") && blank(gold.raw) && blank(answer.raw) {
 		return true
 	}
 	g, isText := gold.raw.(string)
@@ -152,50 +123,43 @@ func (c *cell) lenient(gold, answer *value) bool {
 	if !isText || !both {
 		return false
 	}
-	same := func(g, a string) bool {
-		x, y := value{similarFrom: gold.similarFrom}, value{}
-		if gold.similarFrom > 0 {
-			x.folded, y.folded = []rune(fold(g)), []rune(fold(a))
-			return x.same(&y)
-		}
-		return foldSpace(g) == foldSpace(a)
-	}
-	if has("optional_terminal_punctuation") {
-		g, a := terminalPunctuation.ReplaceAllString(strings.TrimFunc(g, isSpace), ""), terminalPunctuation.ReplaceAllString(strings.TrimFunc(a, isSpace), "")
-		if g != "" && a != "" && same(g, a) {
-			return true
-		}
-	}
-	if has("punctuation_spacing") && same(spacedPunctuation.ReplaceAllString(g, "$1"), spacedPunctuation.ReplaceAllString(a, "$1")) {
-		return true
-	}
-	if has("case_insensitive") && caseFold.String(foldSpace(g)) == caseFold.String(foldSpace(a)) {
-		return true
-	}
-	if has("phone_digits") {
-		g, a := noDigits.ReplaceAllString(g, ""), noDigits.ReplaceAllString(a, "")
-		if len(g) >= 10 && len(a) >= 10 {
-			g, a = g[len(g)-10:], a[len(a)-10:]
-		}
-		if g != "" && g == a {
-			return true
-		}
-	}
-	if has("lenient_date") {
-		of := lenientDates(g)
-		for date := range lenientDates(a) {
-			if of[date] {
+	for _, name := range c.normalizers {
+		if forgive := forgiving[name]; forgive != nil {
+			if x, y := forgive(g), forgive(a); x != "" && y != "" && sameText(x, y, gold.similarFrom) {
 				return true
 			}
 		}
 	}
-	return false
+	if !slices.Contains(c.normalizers, "lenient_date") {
+		return false
+	}
+	dates := lenientDates(a)
+	return slices.ContainsFunc(lenientDates(g), func(date string) bool { return slices.Contains(dates, date) })
+}
+
+// forgiving is what normalizers leave of a text.
+var forgiving = map[string]func(string) string{
+	"case_insensitive":    caseFold.String,
+	"punctuation_spacing": func(s string) string { return spacedPunctuation.ReplaceAllString(s, "$1") },
+	"optional_terminal_punctuation": func(s string) string {
+		return terminalPunctuation.ReplaceAllString(strings.TrimFunc(s, isSpace), "")
+	},
+	"phone_digits": func(s string) string {
+		s = noDigits.ReplaceAllString(s, "")
+		return s[max(0, len(s)-10):]
+	},
+}
+
+func sameText(a, b string, similarFrom float64) bool {
+	if similarFrom == 0 {
+		return foldSpace(a) == foldSpace(b)
+	}
+	return alike([]rune(fold(a)), []rune(fold(b)), similarFrom)
 }
 
 // lenientDates are the dates that a text of a form may be: "June 19 55" with a printed 19, and a
 // year of two digits in either century.
-func lenientDates(s string) map[string]bool {
-	dates := map[string]bool{isoDate(s): true}
+func lenientDates(s string) []string {
 	readings := []string{s}
 	if at := splitYear.FindStringIndex(s); at != nil && strings.ContainsAny(s[:at[0]], "0123456789") {
 		readings = append(readings, splitYear.ReplaceAllString(s, "$1$2"))
@@ -205,15 +169,14 @@ func lenientDates(s string) map[string]bool {
 			readings = append(readings, m[1]+"19"+m[2], m[1]+"20"+m[2])
 		}
 	}
+	dates := []string{isoDate(s)}
 	for _, r := range readings[1:] {
-		if date := isoDate(r); isISODate.MatchString(date) {
-			dates[date] = true
+		if date := isoDate(r); date != r {
+			dates = append(dates, date)
 		}
 	}
 	return dates
 }
-
-var isISODate = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}$`)
 
 // decode reads JSON with its numbers as they are written; nothing is null.
 func decode(raw jsontext.Value) (v any, err error) {
@@ -232,11 +195,7 @@ func dated(v any) any {
 	case string:
 		return isoDate(v)
 	case []any:
-		list := make([]any, len(v))
-		for i, inner := range v {
-			list[i] = dated(inner)
-		}
-		return list
+		return each(v, dated)
 	case map[string]any:
 		m := map[string]any{}
 		for name, inner := range v {
@@ -322,126 +281,101 @@ type field struct {
 
 func newField(name string, schema any) *field {
 	f := &field{name: name, fallback: missing{}}
-	if m, ok := schema.(map[string]any); ok {
-		if v, ok := m["default"]; ok {
-			f.fallback = v
-		}
+	m, _ := schema.(map[string]any)
+	if v, ok := m["default"]; ok {
+		f.fallback = v
 	}
-	members := properties(schema)
-	if isArray(schema) {
-		if members, f.isList = properties(items(schema)), isObjectArray(schema); !f.isList {
-			members = nil
-		}
+	members := object(m["properties"])
+	if items := object(m["items"]); len(items) > 0 || docuType(m, "array") {
+		members, f.isList = object(items["properties"]), isObject(items)
 	}
 	for _, name := range sortedKeys(members) {
-		f.deep = f.deep || isObjectArray(members[name]) || isObject(members[name])
-		f.members = append(f.members, newField(name, members[name]))
+		member := newField(name, members[name])
+		f.deep = f.deep || member.isList || isObject(object(members[name]))
+		f.members = append(f.members, member)
 	}
 	return f
 }
 
-// alternatives are the schemas under anyOf, oneOf and allOf.
-func alternatives(schema any) (list []any) {
-	m, _ := schema.(map[string]any)
+// object is an object, empty for what is none.
+func object(v any) map[string]any {
+	if m, ok := v.(map[string]any); ok {
+		return m
+	}
+	return map[string]any{}
+}
+
+func isObject(schema map[string]any) bool {
+	return len(object(schema["properties"])) > 0 || docuType(schema, "object")
+}
+
+// withAlternatives adds what the schemas under anyOf, oneOf and allOf say to a schema.
+func withAlternatives(schema map[string]any) map[string]any {
+	properties, types := maps.Clone(object(schema["properties"])), typesOf(schema)
 	for _, key := range []string{"anyOf", "oneOf", "allOf"} {
-		of, _ := m[key].([]any)
-		list = append(list, of...)
-	}
-	return list
-}
-
-// properties are those of a schema and its alternatives; a later one wins.
-func properties(schema any) map[string]any {
-	m, _ := schema.(map[string]any)
-	of, _ := m["properties"].(map[string]any)
-	all := maps.Clone(of)
-	if all == nil {
-		all = map[string]any{}
-	}
-	for _, alternative := range alternatives(schema) {
-		maps.Copy(all, properties(alternative))
-	}
-	return all
-}
-
-func items(schema any) map[string]any {
-	m, _ := schema.(map[string]any)
-	if of, ok := m["items"].(map[string]any); ok {
-		return of
-	}
-	for _, alternative := range alternatives(schema) {
-		if of := items(alternative); len(of) > 0 {
-			return of
+		list, _ := schema[key].([]any)
+		for _, v := range list {
+			alternative := object(v)
+			maps.Copy(properties, object(alternative["properties"])) // a later one wins
+			if of, ok := alternative["items"]; ok && len(object(schema["items"])) == 0 {
+				schema["items"] = of
+			}
+			types = append(types, typesOf(alternative)...)
+			schema["properties"], schema["type"] = properties, types
 		}
 	}
-	return nil
+	return schema
 }
 
-func isArray(schema any) bool {
-	m, _ := schema.(map[string]any)
-	_, has := m["items"].(map[string]any)
-	return has || docuType(m, "array") || slices.ContainsFunc(alternatives(schema), isArray)
-}
-
-func isObject(schema any) bool {
-	m, _ := schema.(map[string]any)
-	return len(properties(schema)) > 0 || docuType(m, "object") || slices.ContainsFunc(alternatives(schema), isObject)
-}
-
-func isObjectArray(schema any) bool {
-	of := items(schema)
-	return len(properties(of)) > 0 || docuType(of, "object")
+// typesOf are the types of a schema.
+func typesOf(schema map[string]any) []any {
+	if list, ok := schema["type"].([]any); ok {
+		return list
+	}
+	return []any{schema["type"]}
 }
 
 // mostNodes limits a schema whose references are written out.
 const mostNodes = 1 << 20
 
-// inlined is a schema with its references written out; one to itself is an empty schema.
+// inlined is a schema with its references and alternatives written out; a reference to itself is an
+// empty schema.
 func inlined(raw jsontext.Value) (any, error) {
 	root, err := decode(raw)
 	if err != nil {
 		return nil, err
 	}
-	nodes, seen := 0, map[string]bool{}
+	nodes, open := 0, map[string]bool{}
 	var inline func(v any) any
 	inline = func(v any) any {
 		if nodes++; nodes > mostNodes {
 			return nil
 		}
+		out := map[string]any{}
 		switch v := v.(type) {
 		case []any:
-			list := make([]any, len(v))
-			for i, inner := range v {
-				list[i] = inline(inner)
-			}
-			return list
+			return each(v, inline)
 		case map[string]any:
-			out := map[string]any{}
 			ref, _ := v["$ref"].(string)
 			path, isLocal := strings.CutPrefix(ref, "#/")
+			if open[ref] {
+				return out
+			}
 			if isLocal {
-				if seen[ref] {
-					return out
-				}
-				var target any = root
+				target := root
 				for step := range strings.SplitSeq(path, "/") {
-					m, _ := target.(map[string]any)
-					if target = m[step]; target == nil {
-						target = map[string]any{}
-					}
+					target = object(target)[step]
 				}
-				seen[ref] = true
-				if m, ok := inline(target).(map[string]any); ok {
-					out = m
-				}
-				delete(seen, ref)
+				open[ref] = true
+				maps.Copy(out, object(inline(object(target))))
+				delete(open, ref)
 			}
 			for name, inner := range v {
 				if name != "$ref" || !isLocal {
 					out[name] = inline(inner)
 				}
 			}
-			return out
+			return withAlternatives(out)
 		}
 		return v
 	}

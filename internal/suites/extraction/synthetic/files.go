@@ -18,29 +18,28 @@ func (d *Document) Record() []byte {
 	return b
 }
 
-// Shares counts the fields of a set by their gold.
-func (s *Set) Shares() (present, missing, ambiguous int) {
-	for i := range s.Documents {
-		for k := range s.Documents[i].Truth {
-			switch g := &s.Documents[i].Truth[k]; {
-			case g.Ambiguous:
-				ambiguous++
-			case g.Exists:
-				present++
-			default:
-				missing++
-			}
-		}
-	}
-	return present, missing, ambiguous
-}
-
 // Summary describes the fields of a set in a line.
 func (s *Set) Summary() string {
-	p, m, a := s.Shares()
-	share := func(n int) float64 { return 100 * float64(n) / float64(p+m+a) }
+	var of [3]int // by fate
+	for _, d := range s.Documents {
+		for _, g := range d.Truth {
+			of[g.fate()]++
+		}
+	}
+	all := of[present] + of[missing] + of[ambiguous]
+	share := func(f fate) float64 { return 100 * float64(of[f]) / float64(all) }
 	return fmt.Sprintf("%s: %d documents, %d fields: %.1f %% present, %.1f %% missing, %.1f %% ambiguous",
-		s.Split, len(s.Documents), p+m+a, share(p), share(m), share(a))
+		s.Split, len(s.Documents), all, share(present), share(missing), share(ambiguous))
+}
+
+func (g *Gold) fate() fate {
+	switch {
+	case g.Ambiguous:
+		return ambiguous
+	case g.Exists:
+		return present
+	}
+	return missing
 }
 
 // perCell is the number of documents of a type and difficulty that are verified.

@@ -100,8 +100,9 @@ func (l Levers) Check() error {
 	if !(l.Tables >= 0 && l.Tables <= 1) {
 		return fmt.Errorf("tables: %v: want a share from 0 to 1", l.Tables)
 	}
-	if _, known := locales[l.Locale]; !known && l.Locale != "" {
-		return fmt.Errorf("locale: %q: want one of %s", l.Locale, strings.Join(slices.Sorted(maps.Keys(locales)), ", "))
+	if _, known := locales[l.Locale]; !known {
+		names := slices.Sorted(maps.Keys(locales))
+		return fmt.Errorf("locale: %q: want one of %s", l.Locale, strings.Join(names[1:], ", "))
 	}
 	return nil
 }
@@ -192,35 +193,31 @@ func (m *maker) tabled(list []design) {
 	}
 }
 
-// A locale is how amounts and dates are written.
+// A locale is how amounts and dates are written; documents that are not easy have more ways.
 type locale struct {
-	amount  func(whole, cents string) []string
-	dates   []string // layouts of package time, with the names of months in English
-	numbers string   // of a day after the twelfth
-	months  []string
+	amounts, moreAmounts []string // G is the number with groups of thousands, w without, C the cents
+	by                   string   // separates groups
+	dates, moreDates     []string // layouts of package time, with the names of months in English
+	numbers              []string // more layouts, of a day after the twelfth
+	months               []string
 }
 
 var locales = map[string]locale{
-	"en-US": {func(w, c string) []string { return []string{"$" + grouped(w, ",") + "." + c, "$" + w + "." + c} },
-		[]string{"January 2, 2006", "Jan 2, 2006"}, "01/02/2006", nil},
-	"en-GB": {func(w, c string) []string { return []string{"£" + grouped(w, ",") + "." + c, "£" + w + "." + c} },
-		[]string{"2 January 2006", "2 Jan 2006"}, "02/01/2006", nil},
-	"de-DE": {func(w, c string) []string {
-		return []string{grouped(w, ".") + "," + c + " €", grouped(w, ".") + "," + c + " EUR"}
-	},
-		[]string{"2. January 2006"}, "02.01.2006",
-		[]string{"Januar", "Februar", "März", "April", "Mai", "Juni", "Juli", "August", "September", "Oktober", "November", "Dezember"}},
-	"fr-FR": {func(w, c string) []string { return []string{grouped(w, " ") + "," + c + " €", w + "," + c + " EUR"} },
-		[]string{"2 January 2006"}, "02/01/2006",
-		[]string{"janvier", "février", "mars", "avril", "mai", "juin", "juillet", "août", "septembre", "octobre", "novembre", "décembre"}},
-}
-
-// grouped separates the thousands of a number.
-func grouped(whole, by string) string {
-	if n := len(whole); n > 3 {
-		return whole[:n-3] + by + whole[n-3:]
-	}
-	return whole
+	"": {amounts: []string{"$G.C", "USD w.C"}, moreAmounts: []string{"w.C", "$ G.C"}, by: ",",
+		dates:     []string{"2 January 2006", "January 2, 2006", "2006-01-02"},
+		moreDates: []string{"2 Jan 2006", "Jan 2, 2006"}, numbers: []string{"02/01/2006", "02.01.2006"}},
+	"en-US": {amounts: []string{"$G.C", "$w.C"}, by: ",",
+		dates: []string{"January 2, 2006", "Jan 2, 2006"}, numbers: []string{"01/02/2006"}},
+	"en-GB": {amounts: []string{"£G.C", "£w.C"}, by: ",",
+		dates: []string{"2 January 2006", "2 Jan 2006"}, numbers: []string{"02/01/2006"}},
+	"de-DE": {amounts: []string{"G,C €", "G,C EUR"}, by: ".",
+		dates: []string{"2. January 2006"}, numbers: []string{"02.01.2006"},
+		months: []string{"Januar", "Februar", "März", "April", "Mai", "Juni", "Juli", "August", "September",
+			"Oktober", "November", "Dezember"}},
+	"fr-FR": {amounts: []string{"G,C €", "w,C EUR"}, by: " ",
+		dates: []string{"2 January 2006"}, numbers: []string{"02/01/2006"},
+		months: []string{"janvier", "février", "mars", "avril", "mai", "juin", "juillet", "août", "septembre",
+			"octobre", "novembre", "décembre"}},
 }
 
 // inTable writes a table with the field's value in the row of this document. Documents that

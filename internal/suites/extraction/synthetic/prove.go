@@ -31,48 +31,32 @@ func (w *writer) prove(d *Document) error {
 		return err
 	}
 	for i, f := range w.kind.Fields {
-		g, t := &d.Truth[i], typeOf(f.Kind)
+		g, t, labels := &d.Truth[i], typeOf(f.Kind), w.labelled(d.Text, f.Name)
 		fault := func(format string, args ...any) error {
 			return fmt.Errorf("field %s: %s", g.Field, fmt.Sprintf(format, args...))
 		}
+		away := slices.IndexFunc(g.Candidates, func(c string) bool { return !strings.Contains(d.Text, c) })
+		shown := g.Acceptable[max(0, len(g.Acceptable)-1):] // as in the text
 		switch {
 		case g.Field != f.Name:
 			return fault("gold is of field %s", f.Name)
+		case g.Ambiguous && (len(g.Candidates) < 2 || text.Equal(t, g.Candidates[0], g.Candidates[1])):
+			return fault("the candidates %q are not different", g.Candidates)
+		case g.Ambiguous && away >= 0:
+			return fault("candidate %q is not in the text", g.Candidates[away])
 		case g.Ambiguous:
-			if len(g.Candidates) < 2 || text.Equal(t, g.Candidates[0], g.Candidates[1]) {
-				return fault("the candidates %q are not different", g.Candidates)
-			}
-			for _, c := range g.Candidates {
-				if !strings.Contains(d.Text, c) {
-					return fault("candidate %q is not in the text", c)
-				}
-			}
-		case g.Exists:
-			if !strings.Contains(pageOf(index, d.Text, g.Page), g.Quote) || !strings.Contains(d.Text, g.Quote) {
-				return fault("quote %q is not on page %d", g.Quote, g.Page)
-			}
-			shown := g.Acceptable[len(g.Acceptable)-1]
-			if !strings.Contains(g.Quote, shown) || !text.Equal(t, shown, g.Correct) {
-				return fault("quote %q does not show %q", g.Quote, g.Correct)
-			}
-			if n := w.labelled(d.Text, f.Name); n > 1 {
-				return fault("%d lines have its label", n)
-			}
-		default:
-			if n := w.labelled(d.Text, f.Name); n > 0 {
-				return fault("it is missing, but %d lines have its label", n)
-			}
+		case !g.Exists && labels > 0:
+			return fault("it is missing, but %d lines have its label", labels)
+		case !g.Exists:
+		case !strings.Contains(d.Text, g.Quote) || !index.BeginsOn(g.Quote, g.Page):
+			return fault("quote %q is not on page %d", g.Quote, g.Page)
+		case !strings.Contains(g.Quote, shown[0]) || !text.Equal(t, shown[0], g.Correct):
+			return fault("quote %q does not show %q", g.Quote, g.Correct)
+		case labels > 1:
+			return fault("%d lines have its label", labels)
 		}
 	}
 	return nil
-}
-
-func pageOf(x *text.Index, doc string, number int) string {
-	i := slices.IndexFunc(x.Pages(), func(p text.Page) bool { return p.Number == number })
-	if i < 0 {
-		return ""
-	}
-	return doc[x.Pages()[i].Start:x.Pages()[i].End]
 }
 
 // labelled counts the lines that begin with a label of a field. Noise may hide some.

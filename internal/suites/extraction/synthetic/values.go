@@ -116,38 +116,34 @@ func (m *maker) id(prefix string) value {
 // date is a day, counted from 1970, in one of several spellings. All of them are
 // unambiguous; documents that are not easy have more.
 func (m *maker) date(day, difficulty int) value {
-	t := time.Unix(0, 0).UTC().AddDate(0, 0, day)
-	if l, other := locales[m.levers.Locale]; other {
-		layouts := l.dates
-		if difficulty != easy && t.Day() > 12 {
-			layouts = append(slices.Clone(layouts), l.numbers)
-		}
-		shown := t.Format(pick(m, layouts))
-		if l.months != nil {
-			shown = strings.Replace(shown, t.Month().String(), l.months[t.Month()-1], 1)
-		}
-		return value{correct: t.Format("2006-01-02"), shown: shown, number: day}
-	}
-	layouts := []string{"2 January 2006", "January 2, 2006", "2006-01-02"}
+	t, l := time.Unix(0, 0).UTC().AddDate(0, 0, day), locales[m.levers.Locale]
+	layouts := l.dates
 	if difficulty != easy {
-		layouts = append(layouts, "2 Jan 2006", "Jan 2, 2006")
+		layouts = slices.Concat(layouts, l.moreDates)
 		if t.Day() > 12 {
-			layouts = append(layouts, "02/01/2006", "02.01.2006")
+			layouts = append(layouts, l.numbers...)
 		}
 	}
-	return value{correct: t.Format("2006-01-02"), shown: t.Format(pick(m, layouts)), number: day}
+	shown := t.Format(pick(m, layouts))
+	if l.months != nil {
+		shown = strings.Replace(shown, t.Month().String(), l.months[t.Month()-1], 1)
+	}
+	return value{correct: t.Format("2006-01-02"), shown: shown, number: day}
 }
 
 // money is an amount of cents in one of several spellings.
 func (m *maker) money(cents, difficulty int) value {
-	whole, rest := fmt.Sprint(cents/100), fmt.Sprintf("%02d", cents%100)
-	spellings := []string{"$" + grouped(whole, ",") + "." + rest, "USD " + whole + "." + rest}
-	if l, other := locales[m.levers.Locale]; other {
-		spellings = l.amount(whole, rest)
-	} else if difficulty != easy {
-		spellings = append(spellings, whole+"."+rest, "$ "+grouped(whole, ",")+"."+rest)
+	l, whole, rest := locales[m.levers.Locale], fmt.Sprint(cents/100), fmt.Sprintf("%02d", cents%100)
+	spellings := l.amounts
+	if difficulty != easy {
+		spellings = slices.Concat(spellings, l.moreAmounts)
 	}
-	return value{correct: whole + "." + rest, shown: pick(m, spellings), number: cents}
+	groups := whole
+	if n := len(whole); n > 3 {
+		groups = whole[:n-3] + l.by + whole[n-3:]
+	}
+	shown := strings.NewReplacer("G", groups, "w", whole, "C", rest).Replace(pick(m, spellings))
+	return value{correct: whole + "." + rest, shown: shown, number: cents}
 }
 
 // other draws a different value of the same kind; numbers and dates are close to the

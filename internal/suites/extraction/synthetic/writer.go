@@ -80,8 +80,10 @@ func (w *writer) write() string {
 	w.newPage()
 	breaks := w.breaks()
 	template := pick(w.maker, w.kind.Templates)
-	w.table = w.tableField()
-	bare := w.bare()
+	w.table = w.drawField(func(_ field, of fate) bool { return w.design.table && of != missing })
+	bare := w.drawField(func(f field, of fate) bool { // its label is left out
+		return w.design.difficulty == adversarial && of == present && f.Name != w.table && slices.Contains(w.kind.Bare, f.Name)
+	})
 	n := 0
 	var lines []block
 	add := func(field string, write func()) { lines = append(lines, block{field, write}) }
@@ -127,17 +129,17 @@ func (w *writer) write() string {
 // price is an amount beside goods.
 func (w *writer) price() string {
 	whole, cents := 1+w.below(90), w.below(100)
-	if _, other := locales[w.levers.Locale]; other && !strings.HasPrefix(w.levers.Locale, "en") {
+	if locales[w.levers.Locale].months != nil { // not in English
 		return fmt.Sprintf("%d,%02d", whole, cents)
 	}
 	return fmt.Sprintf("%d.%02d", whole, cents)
 }
 
-// tableField draws the field that stands in the table of the document.
-func (w *writer) tableField() string {
+// drawField draws one of the fields that may be drawn, "" without any.
+func (w *writer) drawField(may func(f field, of fate) bool) string {
 	var can []string
 	for i, f := range w.kind.Fields {
-		if w.design.table && w.design.fates[i] != missing {
+		if may(f, w.design.fates[i]) {
 			can = append(can, f.Name)
 		}
 	}
@@ -159,23 +161,6 @@ func (w *writer) breaks() int {
 		return 1 + w.below(2)
 	}
 	return w.below(2)
-}
-
-// bare is the field whose label an adversarial document leaves out, or "".
-func (w *writer) bare() string {
-	if w.design.difficulty != adversarial {
-		return ""
-	}
-	var can []string
-	for i, f := range w.kind.Fields {
-		if w.design.fates[i] == present && f.Name != w.table && slices.Contains(w.kind.Bare, f.Name) {
-			can = append(can, f.Name)
-		}
-	}
-	if len(can) == 0 {
-		return ""
-	}
-	return pick(w.maker, can)
 }
 
 func (w *writer) newPage() {
