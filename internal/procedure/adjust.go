@@ -1,8 +1,6 @@
 package procedure
 
 import (
-	"errors"
-	"fmt"
 	"math"
 
 	"github.com/scruple-eval/scruple/stats"
@@ -16,28 +14,20 @@ type pValues struct {
 	P gaps `json:"p"`
 }
 
-func adjusted(params adjustParams, in pValues) (Result, error) {
-	if len(in.P) == 0 {
-		return nil, errors.New("input.p is empty: want at least one p-value")
-	}
+func adjusted(params adjustParams, in pValues) Result {
+	refuse(len(in.P) == 0, "input.p is empty: want at least one p-value")
 	for i, x := range in.P {
-		if x < 0 || x > 1 {
-			return nil, fmt.Errorf("input.p[%d] is %v, want a p-value from 0 to 1", i, x)
-		}
+		refuse(x < 0 || x > 1, "input.p[%d] is %v, want a p-value from 0 to 1", i, x)
 	}
-	if !(params.Alpha > 0 && params.Alpha < 1) {
-		return nil, fmt.Errorf("params.alpha is %v, expected a level between 0 and 1", params.Alpha)
-	}
+	refuse(!(params.Alpha > 0 && params.Alpha < 1),
+		"params.alpha is %v, expected a level between 0 and 1", params.Alpha)
 	result, reject := Result{{"p", []float64(in.P)}}, Result{}
 	for _, method := range []string{"bonferroni", "holm", "hochberg", "bh", "by"} {
-		p, err := stats.Adjust(method, in.P)
-		if err != nil {
-			return nil, err
-		}
+		p := must(stats.Adjust(method, in.P))
 		result = append(result, Row{method, p})
 		reject = append(reject, Row{method, rejected(p, params.Alpha)})
 	}
-	return append(result, Row{"reject", reject}), nil
+	return append(result, Row{"reject", reject})
 }
 
 // rejected holds corrected p-values against a level; an undefined one is
@@ -59,28 +49,17 @@ type sequenceParams struct {
 	Conf float64 `json:"conf"`
 }
 
-func sequence(p sequenceParams, in differences) (Result, error) {
-	if in.Diff != nil && (in.A != nil || in.B != nil) {
-		return nil, errors.New("confidence_sequence takes input.diff, or input.a and input.b, not both")
-	}
-	xs, err := in.of()
-	if err != nil {
-		return nil, err
-	}
-	if len(xs) == 0 {
-		return nil, errors.New("input.diff is empty")
-	}
-	s, err := stats.NewSequence(p.Low, p.High, p.Conf)
-	if err != nil {
-		return nil, err
-	}
+func sequence(p sequenceParams, in differences) Result {
+	both := in.Diff != nil && (in.A != nil || in.B != nil)
+	refuse(both, "confidence_sequence takes input.diff, or input.a and input.b, not both")
+	xs := in.of()
+	refuse(len(xs) == 0, "input.diff is empty")
+	s := must(stats.NewSequence(p.Low, p.High, p.Conf))
 	var ci stats.Interval
 	var low, high []float64
 	var excludes []Row // since when 0 is not in the interval
 	for i, x := range xs {
-		if ci, err = s.Add(x); err != nil {
-			return nil, err
-		}
+		ci = must(s.Add(x))
 		low, high = append(low, ci.Low), append(high, ci.High)
 		if excludes == nil && (ci.Low > 0 || ci.High < 0) {
 			excludes = []Row{{"first_n_excluding_zero", i + 1}}
@@ -98,5 +77,5 @@ func sequence(p sequenceParams, in differences) (Result, error) {
 	if in.Diff == nil {
 		rows = rows.after("n", aMinusB)
 	}
-	return rows.at(p.Conf), nil
+	return rows.at(p.Conf)
 }

@@ -1,7 +1,6 @@
 package procedure
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -22,7 +21,7 @@ type raters struct {
 	B []string `json:"rater_b"`
 }
 
-func kappa(p kappaParams, in raters) (Result, error) {
+func kappa(p kappaParams, in raters) Result {
 	labels, a, b := normal(p.Labels), normal(in.A), normal(in.B)
 	var warnings []string
 	ordered := labels != nil
@@ -37,18 +36,11 @@ func kappa(p kappaParams, in raters) (Result, error) {
 	case allNumbers(labels) && !evenlySpaced(labels):
 		warnings = append(warnings, fmt.Sprintf("weights go by the rank of a label, not by its value: if a grade is missing from %.80q, give all of them as labels", labels))
 	}
-	if len(labels) > 1000 {
-		return nil, fmt.Errorf("%d different labels: too many for a table", len(labels))
-	}
-	counts, err := stats.KappaTable(a, b, labels)
-	if err != nil {
-		return nil, err
-	}
+	refuse(len(labels) > 1000, "%d different labels: too many for a table", len(labels))
+	counts := must(stats.KappaTable(a, b, labels))
 	var by [3]stats.Kappa
 	for weights := range by {
-		if by[weights], err = stats.CohenKappa(counts, stats.Weights(weights), p.Conf); err != nil {
-			return nil, err
-		}
+		by[weights] = must(stats.CohenKappa(counts, stats.Weights(weights), p.Conf))
 	}
 	of := func(weights stats.Weights) any {
 		if weights != stats.Unweighted && !ordered {
@@ -61,7 +53,7 @@ func kappa(p kappaParams, in raters) (Result, error) {
 	if ordered {
 		r = append(r, Row{"weights", "by rank in labels"})
 	}
-	return append(r, Row{"kappa_max", by[0].Max}).with(warningsKey, warnings).at(p.Conf), nil
+	return append(r, Row{"kappa_max", by[0].Max}).with(warningsKey, warnings).at(p.Conf)
 }
 
 // normal writes 1.0 as 1, in labels that a list and a table may have written
@@ -114,44 +106,27 @@ type subjects struct {
 	Columns []string    `json:"columns,omitempty"`
 }
 
-func fleiss(p fleissParams, in subjects) (Result, error) {
-	if err := choice("params.columns", p.Columns, "raters", "categories"); err != nil {
-		return nil, err
-	}
-	ratings, err := in.complete()
-	if err != nil {
-		return nil, err
+func fleiss(p fleissParams, in subjects) Result {
+	choice("params.columns", p.Columns, "raters", "categories")
+	refuse(in.Counts == nil && in.Ratings == nil, "input.counts is missing")
+	for i, row := range in.Ratings {
+		j := slices.Index(row, nil)
+		refuse(j >= 0,
+			"row %d lacks rating %d: Fleiss' kappa needs all of them; krippendorff_alpha and gwet_ac1 do not", i+1, j+1)
 	}
 	counts, categories := in.Counts, in.Columns
 	switch {
-	case counts == nil && in.Ratings == nil:
-		return nil, errors.New("input.counts is missing")
-	case counts == nil && p.Columns == "raters":
-		counts, categories = counted(ratings)
-	case counts == nil:
-		for i, row := range ratings {
-			counts = append(counts, make([]int, len(row)))
-			for j, label := range row {
-				var err error
-				if counts[i][j], err = strconv.Atoi(label); err != nil {
-					return nil, fmt.Errorf("row %d, column %d is %s, expected a count", i+1, j+1, quoted(label))
-				}
-			}
-		}
+	case counts != nil:
+	case p.Columns == "raters":
+		counts, categories = tabulated(in.Ratings, nil)
+	default:
+		counts = in.counted()
 	}
-	f, err := stats.FleissKappa(counts)
-	if err != nil {
-		return nil, err
-	}
-	if categories != nil && len(categories) != len(f.Category) {
-		return nil, fmt.Errorf("input.columns has %d names, input.counts %d categories", len(categories), len(f.Category))
-	}
-	drawn, warnings, err := p.redraw.run(p.Conf, "kappa", "subjects", func(o stats.BootstrapOptions) (stats.Bootstrap, error) {
-		return stats.FleissBootstrap(counts, o)
-	}, bca)
-	if err != nil {
-		return nil, err
-	}
+	f := must(stats.FleissKappa(counts))
+	refuse(categories != nil && len(categories) != len(f.Category),
+		"input.columns has %d names, input.counts %d categories", len(categories), len(f.Category))
+	draw := func(o stats.BootstrapOptions) (stats.Bootstrap, error) { return stats.FleissBootstrap(counts, o) }
+	drawn, warnings := p.redraw.run(p.Conf, "kappa", "subjects", draw, bca)
 	interval := f.Interval(p.Conf)
 	if f.Undefined == "" && math.IsNaN(interval.Low) {
 		warnings = append([]string{"no interval of kappa: all subjects contribute the same to it"}, warnings...)
@@ -160,35 +135,49 @@ func fleiss(p fleissParams, in subjects) (Result, error) {
 	if categories != nil {
 		r = r.after("p_two_sided", Row{"categories", categories})
 	}
-	return r.at(p.Conf), nil
+	return r.at(p.Conf)
 }
 
-// complete are the ratings, none of which may be missing.
-func (in subjects) complete() ([][]string, error) {
-	ratings := make([][]string, len(in.Ratings))
+// counted reads the columns of categories, which have counts.
+func (in subjects) counted() [][]int {
+	counts := make([][]int, len(in.Ratings))
 	for i, row := range in.Ratings {
-		for j, l := range row {
-			if l == nil {
-				return nil, fmt.Errorf("row %d lacks rating %d: Fleiss' kappa needs all of them; krippendorff_alpha and gwet_ac1 do not", i+1, j+1)
-			}
-			ratings[i] = append(ratings[i], *l)
+		for j, label := range row {
+			n, err := strconv.Atoi(*label)
+			refuse(err != nil, "row %d, column %d is %s, expected a count", i+1, j+1, quoted(*label))
+			counts[i] = append(counts[i], n)
 		}
 	}
-	return ratings, nil
+	return counts
 }
 
-// counted counts each subject's labels, under the labels it returns.
-func counted(ratings [][]string) ([][]int, []string) {
-	categories := distinct(slices.Concat(ratings...))
-	at := indices(categories)
-	counts := make([][]int, len(ratings))
-	for i, labels := range ratings {
-		counts[i] = make([]int, len(categories))
-		for _, l := range labels {
-			counts[i][at[l]]++
+// tabulated counts the labels of each subject, which are those in the data if none are given.
+func tabulated(subjects [][]*string, labels []string) ([][]int, []string) {
+	if labels == nil {
+		var all []string
+		for _, l := range slices.Concat(subjects...) {
+			if l != nil {
+				all = append(all, textLabel(*l))
+			}
+		}
+		labels = distinct(all)
+	}
+	at := indices(labels)
+	refuse(len(at) < len(labels), "params.labels %q has a duplicate", labels)
+	counts := make([][]int, len(subjects))
+	for i, row := range subjects {
+		counts[i] = make([]int, len(labels))
+		for rater, l := range row {
+			if l == nil {
+				continue
+			}
+			k, known := at[textLabel(*l)]
+			refuse(!known,
+				"input.ratings[%d][%d] is %s, expected one of params.labels %.80q", rater, i, quoted(*l), labels)
+			counts[i][k]++
 		}
 	}
-	return counts, categories
+	return counts, labels
 }
 
 // givenLabels are ratings by rater, or counts by subject and category.
@@ -197,67 +186,27 @@ type givenLabels struct {
 	Counts  [][]int     `json:"counts,omitempty"`
 }
 
-func gwet(p kappaParams, in givenLabels) (Result, error) {
+func gwet(p kappaParams, in givenLabels) Result {
 	counts, labels := in.Counts, p.Labels
-	switch {
-	case counts != nil && in.Ratings != nil:
-		return nil, errors.New("input has ratings and counts, expected one of them")
-	case counts == nil && len(in.Ratings) == 0:
-		return nil, errors.New("input.ratings is missing")
-	case counts == nil:
-		var err error
-		if counts, labels, err = in.count(normal(p.Labels)); err != nil {
-			return nil, err
-		}
-	case labels != nil && len(counts) > 0 && len(labels) != len(counts[0]):
-		return nil, fmt.Errorf("params.labels has %d labels, input.counts %d categories", len(labels), len(counts[0]))
+	refuse(counts != nil && in.Ratings != nil, "input has ratings and counts, expected one of them")
+	refuse(counts == nil && len(in.Ratings) == 0, "input.ratings is missing")
+	for r, row := range in.Ratings {
+		first := len(in.Ratings[0])
+		refuse(len(row) != first,
+			"input.ratings[%d] has %d ratings, the first rater has %d", r, len(row), first)
 	}
-	g, err := stats.GwetAC1(counts, p.Conf)
-	r := explain(g)
+	if counts == nil {
+		counts, labels = tabulated(transposed(in.Ratings), normal(p.Labels))
+	} else if labels != nil && len(counts) > 0 {
+		n := len(counts[0])
+		refuse(len(labels) != n,
+			"params.labels has %d labels, input.counts %d categories", len(labels), n)
+	}
+	r := explain(must(stats.GwetAC1(counts, p.Conf)))
 	if labels != nil {
 		r = r.after("n_categories", Row{"labels", enumeration(labels)})
 	}
-	return r.at(p.Conf), err
-}
-
-// count counts each subject's labels, which are those in the data if none are
-// given.
-func (in givenLabels) count(labels []string) ([][]int, []string, error) {
-	var all []string
-	for r, row := range in.Ratings {
-		if len(row) != len(in.Ratings[0]) {
-			return nil, nil, fmt.Errorf("input.ratings[%d] has %d ratings, the first rater has %d", r, len(row), len(in.Ratings[0]))
-		}
-		for _, l := range row {
-			if l != nil {
-				all = append(all, textLabel(*l))
-			}
-		}
-	}
-	if labels == nil {
-		labels = distinct(all)
-	}
-	at := indices(labels)
-	if len(at) < len(labels) {
-		return nil, nil, fmt.Errorf("params.labels %q has a duplicate", labels)
-	}
-	var counts [][]int
-	for u := range in.Ratings[0] {
-		row := make([]int, len(labels))
-		for r := range in.Ratings {
-			l := in.Ratings[r][u]
-			if l == nil {
-				continue
-			}
-			k, known := at[textLabel(*l)]
-			if !known {
-				return nil, nil, fmt.Errorf("input.ratings[%d][%d] is %s, expected one of params.labels %.80q", r, u, quoted(*l), labels)
-			}
-			row[k]++
-		}
-		counts = append(counts, row)
-	}
-	return counts, labels, nil
+	return r.at(p.Conf)
 }
 
 type krippendorffParams struct {
@@ -266,59 +215,42 @@ type krippendorffParams struct {
 	Level string  `json:"level"`
 }
 
-// ratings are lists by rater, read by the level of measurement.
+// ratings are lists by rater, of numbers or of labels as the level of measurement says.
 type ratings struct {
-	Ratings []jsontext.Value `json:"ratings"`
+	Ratings jsontext.Value `json:"ratings"`
 }
 
-func krippendorff(p krippendorffParams, in ratings) (Result, error) {
+func krippendorff(p krippendorffParams, in ratings) Result {
 	levels := []string{"nominal", "ordinal", "interval", "ratio"} // in the order of stats.Scale
-	if err := choice("params.level", p.Level, levels...); err != nil {
-		return nil, err
-	}
+	choice("params.level", p.Level, levels...)
 	scale := stats.Scale(slices.Index(levels, p.Level))
-	read := numeric
-	if scale == stats.Nominal {
-		read = coded()
-	}
-	rows := make([][]float64, len(in.Ratings))
-	for r, raw := range in.Ratings {
-		var err error
-		if rows[r], err = read(fmt.Sprintf("input.ratings[%d]", r), raw); err != nil {
-			return nil, err
-		}
-	}
-	k, err := stats.KrippendorffAlpha(rows, scale)
-	if err != nil {
-		return nil, err
-	}
-	if err := (level{p.Conf}).check(); err != nil {
-		return nil, err
-	}
+	rows := in.numbers(scale == stats.Nominal)
+	k := must(stats.KrippendorffAlpha(rows, scale))
+	level{p.Conf}.check()
 	if k.Undefined != "" {
-		return explain(k).at(p.Conf), nil
+		return explain(k).at(p.Conf)
 	}
-	drawn, warnings, err := p.redraw.run(p.Conf, "alpha", "units", func(o stats.BootstrapOptions) (stats.Bootstrap, error) {
+	draw := func(o stats.BootstrapOptions) (stats.Bootstrap, error) {
 		return stats.KrippendorffBootstrap(rows, scale, o)
-	}, bca)
-	return explain(k, warnings...).after("alpha", drawn...).at(p.Conf), err
+	}
+	drawn, warnings := p.redraw.run(p.Conf, "alpha", "units", draw, bca)
+	return explain(k, warnings...).after("alpha", drawn...).at(p.Conf)
 }
 
-// numeric reads ratings that are numbers.
-func numeric(path string, raw jsontext.Value) ([]float64, error) {
-	return decodeList[gaps](path, raw)
-}
-
-// coded reads ratings that may be text, and numbers them.
-func coded() func(path string, raw jsontext.Value) ([]float64, error) {
-	codes := map[string]float64{}
-	return func(path string, raw jsontext.Value) ([]float64, error) {
-		labels, err := decodeList[[]*string](path, raw)
-		if err != nil {
-			return nil, err
+// numbers are the ratings, in which labels are numbered.
+func (in ratings) numbers(labels bool) (rows [][]float64) {
+	const path = "input.ratings"
+	refuse(in.Ratings.Kind() == 'n', "%s is missing", path)
+	if !labels {
+		for _, row := range decodeList[[]gaps](path, in.Ratings) {
+			rows = append(rows, row)
 		}
-		xs := make([]float64, len(labels))
-		for i, l := range labels {
+		return rows
+	}
+	codes := map[string]float64{}
+	for _, row := range decodeList[[][]*string](path, in.Ratings) {
+		xs := make([]float64, len(row))
+		for i, l := range row {
 			if l == nil {
 				xs[i] = math.NaN()
 				continue
@@ -328,6 +260,7 @@ func coded() func(path string, raw jsontext.Value) ([]float64, error) {
 			}
 			xs[i] = codes[*l]
 		}
-		return xs, nil
+		rows = append(rows, xs)
 	}
+	return rows
 }

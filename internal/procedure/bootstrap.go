@@ -2,7 +2,6 @@ package procedure
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"strings"
 
@@ -17,14 +16,15 @@ type clustered struct {
 }
 
 // sums adds up rows by cluster, in order of first appearance.
-func (in clustered) sums() (num, den []float64, err error) {
-	if in.Den != nil && len(in.Den) != len(in.Diff) {
-		return nil, nil, fmt.Errorf("input.diff and input.den have %d and %d rows", len(in.Diff), len(in.Den))
-	}
-	if in.Cluster != nil && len(in.Cluster) != len(in.Diff) {
-		return nil, nil, fmt.Errorf("input.diff and input.cluster have %d and %d rows", len(in.Diff), len(in.Cluster))
-	}
-	return stats.SumByCluster(in.Diff, in.Den, in.Cluster)
+func (in clustered) sums() (num, den []float64) {
+	n := len(in.Diff)
+	refuse(in.Den != nil && len(in.Den) != n,
+		"input.diff and input.den have %d and %d rows", n, len(in.Den))
+	refuse(in.Cluster != nil && len(in.Cluster) != n,
+		"input.diff and input.cluster have %d and %d rows", n, len(in.Cluster))
+	num, den, err := stats.SumByCluster(in.Diff, in.Den, in.Cluster)
+	fail(err)
+	return num, den
 }
 
 type bootstrapParams struct {
@@ -32,16 +32,11 @@ type bootstrapParams struct {
 	Conf float64 `json:"conf"`
 }
 
-func bootstrapped(p bootstrapParams, in clustered) (Result, error) {
-	num, den, err := in.sums()
-	if err != nil {
-		return nil, err
-	}
-	if err := p.check(); err != nil {
-		return nil, err
-	}
-	b, err := stats.ClusterBootstrap(num, den, stats.BootstrapOptions{Resamples: p.Resamples, Level: p.Conf, Seed: uint64(p.Seed), Workers: p.Workers})
-	return bootstrap(b, len(in.Diff)).at(p.Conf), err
+func bootstrapped(p bootstrapParams, in clustered) Result {
+	num, den := in.sums()
+	p.check()
+	options := stats.BootstrapOptions{Resamples: p.Resamples, Level: p.Conf, Seed: uint64(p.Seed), Workers: p.Workers}
+	return bootstrap(must(stats.ClusterBootstrap(num, den, options)), len(in.Diff)).at(p.Conf)
 }
 
 // bootstrap adds the number of rows, some replicates, the name that quantiles
@@ -67,28 +62,23 @@ type resampledInput struct {
 	Indices [][]int `json:"indices,omitempty"` // where params has none
 }
 
-func resampled(p resampleParams, in resampledInput) (Result, error) {
-	num, den, err := in.sums()
-	if err != nil {
-		return nil, err
-	}
+func resampled(p resampleParams, in resampledInput) Result {
+	num, den := in.sums()
 	draws := p.Indices
 	if draws == nil {
 		draws = in.Indices
 	}
-	if draws == nil {
-		return nil, errors.New("params.indices is missing: one list of cluster indices per resample")
-	}
+	refuse(draws == nil, "params.indices is missing: one list of cluster indices per resample")
 	for _, draw := range draws {
 		for i := range draw {
 			draw[i] -= p.Base
 		}
 	}
-	b, err := stats.ResampleClusters(num, den, draws, p.Conf)
+	b := must(stats.ResampleClusters(num, den, draws, p.Conf))
 	return bootstrap(b, len(in.Diff),
 		Row{"scipy", Result{{"percentile", b.Percentile}, {"basic", b.Basic}, {"bca", b.BCa}, {"bca_z0", b.Z0}, {"bca_acceleration", b.Acceleration},
 			{"bca_alphas", b.Alphas}, {"standard_error", b.SD}}},
-		Row{"r_boot", b.BootCI()}).at(p.Conf), err
+		Row{"r_boot", b.BootCI()}).at(p.Conf)
 }
 
 // redraw are the options of a bootstrap interval that a result has besides others.
@@ -111,24 +101,20 @@ func bca(b stats.Bootstrap) (string, stats.Interval) {
 
 // run draws units, and gives the member that describes the bootstrap and its
 // warnings. A measure whose bootstrap fails keeps its estimate.
-func (d redraw) run(conf float64, what, units string, draw func(stats.BootstrapOptions) (stats.Bootstrap, error), choose func(stats.Bootstrap) (string, stats.Interval)) (Result, []string, error) {
-	if err := within("params.resamples", d.Resamples, 0, maxResamples); err != nil {
-		return nil, nil, err
-	}
-	if err := within("params.seed", d.Seed, 0, math.MaxInt); err != nil {
-		return nil, nil, err
-	}
+func (d redraw) run(conf float64, what, units string, draw func(stats.BootstrapOptions) (stats.Bootstrap, error),
+	choose func(stats.Bootstrap) (string, stats.Interval)) (drawn Result, warnings []string) {
+	within("params.resamples", d.Resamples, 0, maxResamples)
+	within("params.seed", d.Seed, 0, math.MaxInt)
 	if d.Resamples == 0 {
-		return nil, nil, nil
+		return nil, nil
 	}
 	b, err := draw(stats.BootstrapOptions{Resamples: d.Resamples, Level: conf, Seed: uint64(d.Seed), Workers: 4})
 	if err == nil && b.Undefined != "" {
 		err = errors.New(b.Undefined)
 	}
 	if err != nil {
-		return Result{{"bootstrap", nil}}, []string{"no bootstrap interval of " + what + ": " + strings.TrimPrefix(err.Error(), "stats: ")}, nil
+		return Result{{"bootstrap", nil}}, []string{"no bootstrap interval of " + what + ": " + strings.TrimPrefix(err.Error(), "stats: ")}
 	}
-	var warnings []string
 	for _, w := range b.Warnings {
 		warnings = append(warnings, "bootstrap: "+strings.ReplaceAll(w, "clusters", units))
 	}
@@ -136,5 +122,5 @@ func (d redraw) run(conf float64, what, units string, draw func(stats.BootstrapO
 	if b.Degenerate {
 		method, ci = "none", stats.Interval{Low: math.NaN(), High: math.NaN(), Level: conf}
 	}
-	return Result{{"bootstrap", Result{{"of", what}, {"n", b.Clusters}, {"method", method}, {"resamples", b.Resamples}, {"seed", d.Seed}, {"se", b.SD}, {"ci95", ci}}}}, warnings, nil
+	return Result{{"bootstrap", Result{{"of", what}, {"n", b.Clusters}, {"method", method}, {"resamples", b.Resamples}, {"seed", d.Seed}, {"se", b.SD}, {"ci95", ci}}}}, warnings
 }

@@ -1,8 +1,6 @@
 package procedure
 
 import (
-	"fmt"
-
 	"github.com/scruple-eval/scruple/stats"
 )
 
@@ -18,16 +16,13 @@ type confidences struct {
 	Outcome    []bool    `json:"outcome"`
 }
 
-func calibrated(p calibrationParams, in confidences) (Result, error) {
+func calibrated(p calibrationParams, in confidences) Result {
 	options := stats.CalibrationOptions{Bins: p.Bins, EqualCounts: p.EqualCounts, Level: p.Conf}
-	r, err := stats.CalibrationCurve(in.Confidence, in.Outcome, options)
-	if err != nil {
-		return nil, err
-	}
-	drawn, warnings, err := p.redraw.run(p.Conf, "ece", "cases", func(o stats.BootstrapOptions) (stats.Bootstrap, error) {
+	r := must(stats.CalibrationCurve(in.Confidence, in.Outcome, options))
+	drawn, warnings := p.redraw.run(p.Conf, "ece", "cases", func(o stats.BootstrapOptions) (stats.Bootstrap, error) {
 		return stats.CalibrationBootstrap(in.Confidence, in.Outcome, options, o)
 	}, percentile)
-	return explain(r, warnings...).after("brier", drawn...).at(p.Conf), err
+	return explain(r, warnings...).after("brier", drawn...).at(p.Conf)
 }
 
 type scores struct {
@@ -36,20 +31,13 @@ type scores struct {
 	Other    []float64 `json:"other,omitempty"`
 }
 
-func auroc(p level, in scores) (Result, error) {
-	a, err := stats.ROC(in.Score, in.Positive, p.Conf)
-	if err != nil {
-		return nil, err
-	}
-	r := rowsOf(a)
+func auroc(p level, in scores) Result {
+	r := rowsOf(must(stats.ROC(in.Score, in.Positive, p.Conf)))
 	if in.Other != nil {
-		d, err := stats.CompareROC(in.Score, in.Other, in.Positive, p.Conf)
-		if err != nil {
-			return nil, err
-		}
+		d := must(stats.CompareROC(in.Score, in.Other, in.Positive, p.Conf))
 		r = append(r, Row{"other", append(Result{{"auroc", d.B.Value}, {"direction", "score - other"}}, rowsOf(d)...)})
 	}
-	return r.explained().at(p.Conf), nil
+	return r.explained().at(p.Conf)
 }
 
 // level is a confidence level as an option.
@@ -58,11 +46,9 @@ type level struct {
 }
 
 // check refuses a level in percent, too.
-func (l level) check() error {
-	if !(l.Conf > 0 && l.Conf < 1) {
-		return fmt.Errorf("params.conf is %v, expected a level between 0 and 1 such as 0.95", l.Conf)
-	}
-	return nil
+func (l level) check() {
+	refuse(!(l.Conf > 0 && l.Conf < 1),
+		"params.conf is %v, expected a level between 0 and 1 such as 0.95", l.Conf)
 }
 
 type judged struct {
@@ -71,12 +57,9 @@ type judged struct {
 	Cluster []string `json:"cluster,omitempty"`
 }
 
-func poweredMean(p level, in judged) (Result, error) {
-	if err := p.check(); err != nil {
-		return nil, err
-	}
-	r, err := stats.PredictionPoweredClusters(in.Judge, in.Human, in.Cluster, p.Conf)
-	return explain(r).at(p.Conf), err
+func poweredMean(p level, in judged) Result {
+	p.check()
+	return explain(must(stats.PredictionPoweredClusters(in.Judge, in.Human, in.Cluster, p.Conf))).at(p.Conf)
 }
 
 type judgedArms struct {
@@ -87,10 +70,8 @@ type judgedArms struct {
 	Cluster []string `json:"cluster,omitempty"`
 }
 
-func poweredDifference(p level, in judgedArms) (Result, error) {
-	if err := p.check(); err != nil {
-		return nil, err
-	}
-	r, err := stats.PredictionPoweredDiff(in.JudgeA, in.JudgeB, in.HumanA, in.HumanB, in.Cluster, p.Conf)
-	return explain(r).after("n_clusters_labelled", aMinusB).at(p.Conf), err
+func poweredDifference(p level, in judgedArms) Result {
+	p.check()
+	r := must(stats.PredictionPoweredDiff(in.JudgeA, in.JudgeB, in.HumanA, in.HumanB, in.Cluster, p.Conf))
+	return explain(r).after("n_clusters_labelled", aMinusB).at(p.Conf)
 }

@@ -15,35 +15,37 @@ import (
 	"github.com/scruple-eval/scruple/internal/table"
 )
 
-// A column is one column's cells as text.
+// A column is one column's cells as text, in its role.
 type column struct {
-	role  string
+	Role
 	name  string
 	cells []string
 	place func(row int) string
 }
 
+// of are the columns of a role, and their names.
+func of(role Role, columns []column) (own []column, names []string) {
+	for _, c := range columns {
+		if c.Name == role.Name {
+			own, names = append(own, c), append(names, c.name)
+		}
+	}
+	return own, names
+}
+
 // asInput makes the input of a case of columns: each role's column, or list of
 // columns, under the role's name.
-func asInput(columns []column, roles []Role) (jsontext.Value, error) {
+func asInput(columns []column, roles []Role) jsontext.Value {
 	input := map[string]any{}
 	for _, role := range roles {
+		own, names := of(role, columns)
 		var values [][]jsontext.Value
-		for _, c := range columns {
-			if c.role != role.Name {
-				continue
-			}
-			v, err := c.values(role)
-			if err != nil {
-				return nil, err
-			}
+		for _, c := range own {
+			v := must(c.values(role.Kind))
 			values = append(values, v)
 			if role.Named {
 				input[c.name] = v
 			}
-		}
-		if role.Names != "" && values != nil {
-			input[role.Names] = columnsOf(columns, role)
 		}
 		switch {
 		case role.Named || values == nil:
@@ -54,18 +56,11 @@ func asInput(columns []column, roles []Role) (jsontext.Value, error) {
 		default:
 			input[role.Name] = values[0]
 		}
-	}
-	return json.Marshal(input)
-}
-
-func columnsOf(columns []column, role Role) []string {
-	var names []string
-	for _, c := range columns {
-		if c.role == role.Name {
-			names = append(names, c.name)
+		if role.Names != "" && values != nil {
+			input[role.Names] = names
 		}
 	}
-	return names
+	return must(json.Marshal(input))
 }
 
 func transposed[T any](columns [][]T) [][]T {
@@ -79,27 +74,22 @@ func transposed[T any](columns [][]T) [][]T {
 }
 
 // values are a column's cells as JSON.
-func (c column) values(role Role) ([]jsontext.Value, error) {
-	kind := role.Kind
+func (c column) values(kind Kind) ([]jsontext.Value, error) {
 	if kind == Either {
 		kind = Label
-		v, err := c.values(Role{Kind: Numeric, Missing: role.Missing})
-		if err == nil {
-			return v, nil
-		}
-		if c.commas() {
-			return nil, err
+		if v, err := c.values(Numeric); err == nil || c.commas() {
+			return v, err
 		}
 	}
 	values := make([]jsontext.Value, len(c.cells))
 	for i, s := range c.cells {
-		if role.Missing && (s == "" || s == "NA") {
+		if c.Missing && (s == "" || s == "NA") {
 			values[i] = jsontext.Value("null")
 			continue
 		}
 		v, expected := kind.value(s)
 		if expected != "" {
-			if role.Missing {
+			if c.Missing {
 				expected += " or nothing"
 			}
 			return nil, fmt.Errorf("%s: column %q is %s, expected %s", c.place(i), c.name, quoted(s), expected)
@@ -172,41 +162,17 @@ const commaRemedy = "write it with a decimal point and without separators of tho
 
 // readTable reads the columns a procedure needs. cols assigns them: "role=column", or
 // column names in the order of the roles.
-func readTable(r io.Reader, file string, roles []Role, cols []string) ([]column, error) {
+func readTable(r io.Reader, file string, roles []Role, cols []string) []column {
 	data, err := io.ReadAll(r)
-	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", file, err)
-	}
-	t, err := table.Parse(file, "", data)
-	if err != nil {
-		return nil, err
-	}
-	bound, err := bind(t.Header, t.Top(), roles, cols)
-	if err != nil {
-		return nil, err
-	}
-	if len(t.Rows) == 0 {
-		return nil, fmt.Errorf("%s: no rows under the header", file)
-	}
-	columns := make([]column, len(bound))
-	for k, b := range bound {
-		c := column{role: b.role, name: t.Header[b.column], cells: make([]string, len(t.Rows)), place: func(i int) string { return t.Place(t.Rows[i], b.column) }}
-		for i, row := range t.Rows {
-			c.cells[i] = asciiMinus(row.Text(b.column))
-		}
-		columns[k] = c
-	}
-	return columns, nil
+	refuse(err != nil, "reading %s: %w", file, err)
+	t := must(table.Parse(file, "", data))
+	columns := bind(t, roles, cols)
+	refuse(len(t.Rows) == 0, "%s: no rows under the header", file)
+	return columns
 }
 
-// A binding is one column of the file and the role it was given.
-type binding struct {
-	role   string
-	column int
-}
-
-func bind(header []string, top string, roles []Role, cols []string) ([]binding, error) {
-	var bound []binding
+// bind reads each column for the role that it was given.
+func bind(t *table.Table, roles []Role, cols []string) (columns []column) {
 	taken := map[string]bool{}
 	next := 0
 	for _, col := range cols {
@@ -216,52 +182,39 @@ func bind(header []string, top string, roles []Role, cols []string) ([]binding, 
 			for next < len(roles) && taken[roles[next].Name] && !roles[next].Many {
 				next++
 			}
-			if next == len(roles) {
-				return nil, fmt.Errorf("--cols: unexpected column %q: the method takes %s", name, roleNames(roles))
-			}
+			refuse(next == len(roles), "--cols: unexpected column %q: the method takes %s", name, roleNames(roles))
 			role = roles[next].Name
 		}
 		i := slices.IndexFunc(roles, func(r Role) bool { return r.Name == role })
-		if i < 0 {
-			return nil, fmt.Errorf("--cols: unknown role %q: the method takes %s", role, roleNames(roles))
-		}
-		if taken[role] && !roles[i].Many {
-			return nil, fmt.Errorf("--cols: two columns for %q", role)
-		}
+		refuse(i < 0, "--cols: unknown role %q: the method takes %s", role, roleNames(roles))
+		refuse(taken[role] && !roles[i].Many, "--cols: two columns for %q", role)
 		taken[role] = true
-		k := slices.Index(header, strings.TrimSpace(name))
-		if k < 0 {
-			return nil, fmt.Errorf("%s: no column %q; the columns are %q", top, name, header)
+		k := slices.Index(t.Header, strings.TrimSpace(name))
+		refuse(k < 0, "%s: no column %q; the columns are %q", t.Top(), name, t.Header)
+		c := column{Role: roles[i], name: t.Header[k], place: func(i int) string { return t.Place(t.Rows[i], k) }}
+		for _, row := range t.Rows {
+			c.cells = append(c.cells, asciiMinus(row.Text(k)))
 		}
-		bound = append(bound, binding{role, k})
+		columns = append(columns, c)
 	}
 	for _, r := range roles {
-		if !taken[r.Name] && !r.Optional {
-			return nil, fmt.Errorf("--cols: missing column for %q (%s); the method takes %s", r.Name, r.Doc, roleNames(roles))
-		}
+		refuse(!taken[r.Name] && !r.Optional,
+			"--cols: missing column for %q (%s); the method takes %s", r.Name, r.Doc, roleNames(roles))
 	}
-	return bound, nil
+	return columns
 }
 
 // RunTable computes the result of params and the columns of a table, as
 // [readTable] reads them. The result begins with the column of each role, so that
 // a reader need not guess which of two arms a difference is in favour of.
-func (p Procedure) RunTable(r io.Reader, file string, cols []string, params jsontext.Value) (Result, error) {
-	columns, err := readTable(r, file, p.Columns, cols)
-	if err != nil {
-		return nil, err
-	}
-	input, err := asInput(columns, p.Columns)
-	if err != nil {
-		return nil, err
-	}
-	result, err := p.Run(params, input)
-	if err != nil {
-		return nil, fmt.Errorf("%s of %s: %w", p.Name, file, err)
-	}
+func (p Procedure) RunTable(r io.Reader, file string, cols []string, params jsontext.Value) (_ Result, err error) {
+	defer catch(&err)
+	columns := readTable(r, file, p.Columns, cols)
+	result, err := p.Run(params, asInput(columns, p.Columns))
+	refuse(err != nil, "%s of %s: %w", p.Name, file, err)
 	roles := Result{}
 	for _, role := range p.Columns {
-		names := columnsOf(columns, role)
+		_, names := of(role, columns)
 		switch {
 		case role.Named || names == nil:
 		case role.Many:

@@ -54,31 +54,23 @@ func ReadCase(r io.Reader) (Case, error) {
 // decodeParams decodes params over their defaults. A case's params may hold
 // notes on its conventions, as those of stats/testdata do: there an unknown key
 // is refused only if it is nearly a known one, or another word for it.
-func decodeParams(raw jsontext.Value, params any, notes bool) error {
+func decodeParams(raw jsontext.Value, params any, notes bool) {
 	t := reflect.TypeOf(params).Elem()
-	if err := read("params", raw, params, false); err != nil {
-		return err
-	}
-	if err := missing("params", reflect.ValueOf(params).Elem(), true); err != nil {
-		return err
-	}
+	read("params", raw, params, false)
+	missing("params", reflect.ValueOf(params).Elem(), true)
 	var given map[string]jsontext.Value
-	if err := read("params", raw, &given, false); err != nil {
-		return err
-	}
+	read("params", raw, &given, false)
 	known := fieldNames(t)
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if slices.Contains(known, name) {
 			continue
 		}
-		if near, ok := meant(name, known); ok {
-			return fmt.Errorf("unknown params.%s; did you mean %q?", name, near)
-		}
+		near, ok := meant(name, known)
+		refuse(ok, "unknown params.%s; did you mean %q?", name, near)
 		if !notes {
-			return fmt.Errorf("unknown params.%s%s; %s", name, otherMethods(name), expectedNames(known))
+			fail(fmt.Errorf("unknown params.%s%s; %s", name, otherMethods(name), expectedNames(known)))
 		}
 	}
-	return nil
 }
 
 // synonyms are names that other programs give to options.
@@ -125,77 +117,63 @@ func otherMethods(name string) string {
 
 // decode decodes a JSON value. Keys that the type does not know, and lists
 // that are missing, are errors, which give the value and its path from name.
-func decode(name string, raw jsontext.Value, into any) error {
-	if err := read(name, raw, into, true); err != nil {
-		return err
-	}
-	return missing(name, reflect.ValueOf(into).Elem(), false)
+func decode(name string, raw jsontext.Value, into any) {
+	read(name, raw, into, true)
+	missing(name, reflect.ValueOf(into).Elem(), false)
 }
 
 // read decodes a JSON value; nothing and null are an empty object.
-func read(name string, raw jsontext.Value, into any, strict bool) error {
+func read(name string, raw jsontext.Value, into any, strict bool) {
 	if len(raw) == 0 || raw.Kind() == 'n' {
-		return nil
+		return
 	}
 	err := json.Unmarshal(raw, into, json.RejectUnknownMembers(strict), json.WithUnmarshalers(readers))
 	if err != nil {
-		return mistake(name, raw, reflect.TypeOf(into).Elem(), err)
+		fail(mistake(name, raw, reflect.TypeOf(into).Elem(), err))
 	}
-	return nil
 }
 
 // decodeList decodes a list that was kept as JSON.
-func decodeList[T any](path string, raw jsontext.Value) (T, error) {
-	var list T
-	if len(raw) == 0 {
-		return list, fmt.Errorf("%s is missing", path)
-	}
-	if raw.Kind() != '[' {
-		return list, fmt.Errorf("%s is %s, expected a list", path, found(raw))
-	}
-	err := decode(path, raw, &list)
-	return list, err
-}
-
-// An unexpected is the error of a value of the wrong type.
-type unexpected struct {
-	at       jsontext.Pointer
-	found    string
-	expected string
-}
-
-func (u *unexpected) Error() string {
-	return fmt.Sprintf("%s is %s, expected %s", u.at, u.found, u.expected)
+func decodeList[T any](path string, raw jsontext.Value) (list T) {
+	refuse(len(raw) == 0, "%s is missing", path)
+	refuse(raw.Kind() != '[', "%s is %s, expected a list", path, found(raw))
+	decode(path, raw, &list)
+	return list
 }
 
 // mistake says where the decoder stopped in a value called name, and why.
 func mistake(name string, raw []byte, t reflect.Type, err error) error {
-	var u *unexpected
-	var semantic *json.SemanticError
-	switch {
-	case errors.As(err, &u):
-		return fmt.Errorf("%s is %s, expected %s", name+path(u.at), u.found, u.expected)
-	case !errors.As(err, &semantic):
+	var at *json.SemanticError
+	if !errors.As(err, &at) {
 		return fmt.Errorf("%s: %w", name, err)
-	case errors.Is(err, json.ErrUnknownName) && semantic.JSONPointer.Parent() == "":
-		return fmt.Errorf("%s is unknown; %s", name+path(semantic.JSONPointer), expectedNames(fieldNames(t)))
-	case errors.Is(err, json.ErrUnknownName):
-		return fmt.Errorf("%s is unknown", name+path(semantic.JSONPointer))
 	}
-	expected := "a list"
-	if k := semantic.GoType.Kind(); k == reflect.Struct || k == reflect.Map {
-		expected = "an object"
+	place := name + path(at.JSONPointer)
+	if errors.Is(err, json.ErrUnknownName) {
+		if at.JSONPointer.Parent() != "" {
+			return fmt.Errorf("%s is unknown", place)
+		}
+		return fmt.Errorf("%s is unknown; %s", place, expectedNames(fieldNames(t)))
 	}
 	// The offset may stand before the separator.
-	value, err := jsontext.NewDecoder(bytes.NewReader(bytes.TrimLeft(raw[semantic.ByteOffset:], " \t\r\n,:"))).ReadValue()
+	rest := bytes.TrimLeft(raw[at.ByteOffset:], " \t\r\n,:")
+	value, err := jsontext.NewDecoder(bytes.NewReader(rest)).ReadValue()
 	if err != nil {
-		return fmt.Errorf("%s: %w", name, semantic)
+		return fmt.Errorf("%s: %w", name, at)
 	}
+	of := at.GoType
+	if of.Kind() == reflect.Pointer { // of a reader
+		of = of.Elem()
+	}
+	expected := expectations[of.Kind()]
 	if name == "params" && value.Kind() == '"' { // the text of --set
 		expected += map[string]string{"a list": ` in JSON: ["x", "y"]`, "an object": ` in JSON: {"x": ["y", "z"]}`}[expected]
 	}
-	return fmt.Errorf("%s is %s, expected %s", name+path(semantic.JSONPointer), found(value), expected)
+	return fmt.Errorf("%s is %s, expected %s", place, found(value), expected)
 }
+
+// expectations name what a value of a type is made of.
+var expectations = map[reflect.Kind]string{reflect.Float64: "a number", reflect.Int: "a whole number", reflect.Bool: "0 or 1",
+	reflect.String: "a label", reflect.Slice: "a list", reflect.Struct: "an object", reflect.Map: "an object"}
 
 func expectedNames(names []string) string {
 	if len(names) == 0 {
@@ -262,7 +240,7 @@ func fieldNames(t reflect.Type) []string {
 
 // missing finds a list or pointer that is nil where the type has no omitempty,
 // unless everything is optional, and a list in a list that is null.
-func missing(path string, v reflect.Value, optional bool) error {
+func missing(path string, v reflect.Value, optional bool) {
 	switch v.Kind() {
 	case reflect.Struct:
 		for i := range v.NumField() {
@@ -272,33 +250,25 @@ func missing(path string, v reflect.Value, optional bool) error {
 			if f.Anonymous || options == "inline" {
 				inner = path
 			}
-			if (x.Kind() == reflect.Slice || x.Kind() == reflect.Pointer) && x.IsNil() && options != "omitempty" && !optional {
-				return fmt.Errorf("%s is missing", inner)
-			}
-			if err := missing(inner, x, optional); err != nil {
-				return err
-			}
+			none := (x.Kind() == reflect.Slice || x.Kind() == reflect.Pointer) && x.IsNil()
+			refuse(none && options != "omitempty" && !optional, "%s is missing", inner)
+			missing(inner, x, optional)
 		}
 	case reflect.Slice:
 		if k := v.Type().Elem().Kind(); k != reflect.Struct && k != reflect.Slice {
-			return nil
+			return
 		}
 		for i := range v.Len() {
 			x, inner := v.Index(i), fmt.Sprintf("%s[%d]", path, i)
-			if x.Kind() == reflect.Slice && x.IsNil() {
-				return fmt.Errorf("%s is null, expected a list", inner)
-			}
-			if err := missing(inner, x, optional); err != nil {
-				return err
-			}
+			refuse(x.Kind() == reflect.Slice && x.IsNil(), "%s is null, expected a list", inner)
+			missing(inner, x, optional)
 		}
 	}
-	return nil
 }
 
 // reader decodes values of one type, which convert makes of JSON. A member that
 // is null leaves its field as it is.
-func reader[T any](expected string, convert func(jsontext.Value) (T, bool)) *json.Unmarshalers {
+func reader[T any](convert func(jsontext.Value) (T, bool)) *json.Unmarshalers {
 	return json.UnmarshalFromFunc(func(d *jsontext.Decoder, x *T) error {
 		v, err := d.ReadValue()
 		if err != nil {
@@ -309,16 +279,14 @@ func reader[T any](expected string, convert func(jsontext.Value) (T, bool)) *jso
 		}
 		y, ok := convert(v)
 		if !ok {
-			return &unexpected{d.StackPointer(), found(v), expected}
+			return errors.New("unexpected") // see mistake
 		}
 		*x = y
 		return nil
 	})
 }
 
-var readers = json.JoinUnmarshalers(
-	reader("a number", number), reader("a whole number", whole), reader("0 or 1", binary), reader("a label", label),
-	json.UnmarshalFromFunc(readGaps))
+var readers = json.JoinUnmarshalers(reader(number), reader(whole), reader(binary), reader(label), json.UnmarshalFromFunc(readGaps))
 
 // number takes numbers that a float64 can hold; truth values are 0 and 1.
 func number(v jsontext.Value) (float64, bool) {
@@ -415,8 +383,8 @@ func readGaps(d *jsontext.Decoder, g *gaps) error {
 	return nil
 }
 
-// given returns a number, or its default if it is not set.
-func given(x *float64, otherwise float64) float64 {
+// given returns a value, or its default if it is not set.
+func given[T any](x *T, otherwise T) T {
 	if x == nil {
 		return otherwise
 	}
@@ -424,17 +392,11 @@ func given(x *float64, otherwise float64) float64 {
 }
 
 // within checks a whole number against its limits.
-func within(path string, n, low, high int) error {
-	if n < low || n > high {
-		return fmt.Errorf("%s is %d, expected %d to %d", path, n, low, high)
-	}
-	return nil
+func within(path string, n, low, high int) {
+	refuse(n < low || n > high, "%s is %d, expected %d to %d", path, n, low, high)
 }
 
 // choice checks a word.
-func choice(path, word string, words ...string) error {
-	if !slices.Contains(words, word) {
-		return fmt.Errorf("%s is %q, expected one of %q", path, word, words)
-	}
-	return nil
+func choice(path, word string, words ...string) {
+	refuse(!slices.Contains(words, word), "%s is %q, expected one of %q", path, word, words)
 }

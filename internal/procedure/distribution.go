@@ -1,8 +1,6 @@
 package procedure
 
 import (
-	"errors"
-	"fmt"
 	"math"
 
 	"github.com/scruple-eval/scruple/stats/dist"
@@ -42,45 +40,34 @@ var distributions = map[string]struct {
 }
 
 // distribution makes a distribution of its name and parameters.
-func (q question) distribution() (distribution, error) {
+func (q question) distribution() distribution {
 	d, known := distributions[q.Dist]
-	switch p := q.Params; {
-	case !known:
-		return nil, fmt.Errorf("unknown distribution %q: want normal, student_t, chi_squared, f, binomial, noncentral_t or beta", q.Dist)
-	case len(p) != d.parameters:
-		return nil, fmt.Errorf("%s takes %d parameters, got %d", q.Dist, d.parameters, len(p))
-	case q.Dist == "normal" && !(p[1] > 0):
-		return nil, fmt.Errorf("the sd of a normal distribution must be above 0, got %v", p[1])
-	case q.Dist == "binomial" && (p[0] != math.Trunc(p[0]) || math.Abs(p[0]) > 1<<53):
-		return nil, fmt.Errorf("the number of trials of a binomial distribution must be a whole number, got %v", p[0])
-	}
-	return d.of(q.Params), nil
+	refuse(!known,
+		"unknown distribution %q: want normal, student_t, chi_squared, f, binomial, noncentral_t or beta", q.Dist)
+	p := q.Params
+	refuse(len(p) != d.parameters, "%s takes %d parameters, got %d", q.Dist, d.parameters, len(p))
+	refuse(q.Dist == "normal" && !(p[1] > 0),
+		"the sd of a normal distribution must be above 0, got %v", p[len(p)-1])
+	refuse(q.Dist == "binomial" && (p[0] != math.Trunc(p[0]) || math.Abs(p[0]) > 1<<53),
+		"the number of trials of a binomial distribution must be a whole number, got %v", p[0])
+	return d.of(p)
 }
 
-func answers(_ none, in questions) (Result, error) {
-	if in.Cases == nil && in.Quantiles == nil {
-		return nil, errors.New("input needs cases (tails) or quantiles")
-	}
-	tails, err := each(in.Cases, "input.cases", func(q question) (Result, error) {
-		return q.answer("x", q.X, func(d distribution, x float64) Result { return Result{{"sf", d.Survival(x)}, {"cdf", d.CDF(x)}} })
+func answers(_ none, in questions) Result {
+	refuse(in.Cases == nil && in.Quantiles == nil, "input needs cases (tails) or quantiles")
+	tails := each(in.Cases, "input.cases", func(q question) Result {
+		d, x := q.distribution(), q.at("x", q.X)
+		return Result{{"dist", q.Dist}, {"params", q.Params}, {"x", x}, {"sf", d.Survival(x)}, {"cdf", d.CDF(x)}}
 	})
-	if err != nil {
-		return nil, err
-	}
-	quantiles, err := each(in.Quantiles, "input.quantiles", func(q question) (Result, error) {
-		return q.answer("p", q.P, func(d distribution, p float64) Result { return Result{{"quantile", d.Quantile(p)}} })
+	quantiles := each(in.Quantiles, "input.quantiles", func(q question) Result {
+		d, p := q.distribution(), q.at("p", q.P)
+		return Result{{"dist", q.Dist}, {"params", q.Params}, {"p", p}, {"quantile", d.Quantile(p)}}
 	})
-	return Result{{"cases", tails}, {"quantiles", quantiles}}, err
+	return Result{{"cases", tails}, {"quantiles", quantiles}}
 }
 
-// answer looks at a distribution in one place, the value of a key.
-func (q question) answer(key string, at *float64, look func(distribution, float64) Result) (Result, error) {
-	d, err := q.distribution()
-	if err != nil {
-		return nil, err
-	}
-	if at == nil {
-		return nil, fmt.Errorf("%s is missing", key)
-	}
-	return append(Result{{"dist", q.Dist}, {"params", q.Params}, {key, *at}}, look(d, *at)...), nil
+// at is the place that a question asks about, the value of a key.
+func (q question) at(key string, value *float64) float64 {
+	refuse(value == nil, "%s is missing", key)
+	return *value
 }

@@ -1,7 +1,6 @@
 package procedure
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -18,11 +17,11 @@ type pairs struct {
 // aMinusB says which way the differences of two arms go.
 var aMinusB = Row{"direction", "a - b"}
 
-func pairedT(p level, in pairs) (Result, error) {
-	t, err := stats.PairedT(in.A, in.B, p.Conf)
+func pairedT(p level, in pairs) Result {
+	t := must(stats.PairedT(in.A, in.B, p.Conf))
 	return explain(t).after("n", aMinusB).
 		after("ci95", Row{"ci90", t.Interval(0.90)}). // that of two one-sided tests
-		after("cohen_dz", Row{"cohen_dz_ci95_noncentral_t", t.EffectInterval(p.Conf)}).at(p.Conf), err
+		after("cohen_dz", Row{"cohen_dz_ci95_noncentral_t", t.EffectInterval(p.Conf)}).at(p.Conf)
 }
 
 type alternativeParams struct {
@@ -31,24 +30,15 @@ type alternativeParams struct {
 }
 
 // alternative is which side a test looks at.
-func alternative(path, word string) (stats.Alternative, error) {
-	switch word {
-	case "greater":
-		return stats.Greater, nil
-	case "less":
-		return stats.Less, nil
-	case "":
-		return stats.TwoSided, nil
+func alternative(path, word string) stats.Alternative {
+	if word != "" {
+		choice(path, word, "two_sided", "two.sided", "greater", "less")
 	}
-	return stats.TwoSided, choice(path, word, "two_sided", "two.sided", "greater", "less")
+	return map[string]stats.Alternative{"greater": stats.Greater, "less": stats.Less}[word] // else two-sided
 }
 
-func wilcoxon(p alternativeParams, in pairs) (Result, error) {
-	side, err := alternative("params.alternative", p.Alternative)
-	if err != nil {
-		return nil, err
-	}
-	r, err := stats.WilcoxonSignedRank(in.A, in.B, side, p.Conf)
+func wilcoxon(p alternativeParams, in pairs) Result {
+	r := must(stats.WilcoxonSignedRank(in.A, in.B, alternative("params.alternative", p.Alternative), p.Conf))
 	var warnings []string
 	if r.Zeros > 0 && r.Used > 0 {
 		warnings = append(warnings, fmt.Sprintf("%d of %d differences are 0: the test, the Hodges-Lehmann estimate and its interval are about the others", r.Zeros, r.N))
@@ -56,7 +46,7 @@ func wilcoxon(p alternativeParams, in pairs) (Result, error) {
 	if r.Used > 0 && math.IsNaN(r.HLNormal.Low) && math.IsNaN(r.HLCI.Low) {
 		warnings = append(warnings, fmt.Sprintf("no interval: the test rejects no shift of %d differences at this level", r.Used))
 	}
-	return explain(r, warnings...).after("n", aMinusB).at(p.Conf), err
+	return explain(r, warnings...).after("n", aMinusB).at(p.Conf)
 }
 
 // differences are those of pairs, or pairs to take them of.
@@ -66,25 +56,17 @@ type differences struct {
 	B    []float64 `json:"b,omitempty"`
 }
 
-func (in differences) of() ([]float64, error) {
-	switch {
-	case in.Diff != nil:
-		return in.Diff, nil
-	case in.A == nil:
-		return nil, errors.New("input.diff is missing")
-	case in.B == nil:
-		return nil, errors.New("input.b is missing")
+func (in differences) of() []float64 {
+	if in.Diff != nil {
+		return in.Diff
 	}
-	return stats.Differences(in.A, in.B)
+	refuse(in.A == nil, "input.diff is missing")
+	refuse(in.B == nil, "input.b is missing")
+	return must(stats.Differences(in.A, in.B))
 }
 
-func signFlipExact(_ none, in differences) (Result, error) {
-	diff, err := in.of()
-	if err != nil {
-		return nil, err
-	}
-	r, err := stats.SignFlipExact(diff)
-	return rowsOf(r), err
+func signFlipExact(_ none, in differences) Result {
+	return rowsOf(must(stats.SignFlipExact(in.of())))
 }
 
 // drawParams say how to draw at random.
@@ -97,21 +79,16 @@ type drawParams struct {
 // maxResamples is the maximum number of resamples in a case.
 const maxResamples = 10_000_000
 
-func (p drawParams) check() error {
-	return errors.Join(within("params.resamples", p.Resamples, 1, maxResamples), within("params.seed", p.Seed, 0, math.MaxInt),
-		within("params.workers", p.Workers, 1, 256))
+func (p drawParams) check() {
+	within("params.resamples", p.Resamples, 1, maxResamples)
+	within("params.seed", p.Seed, 0, math.MaxInt)
+	within("params.workers", p.Workers, 1, 256)
 }
 
-func signFlipRandom(p drawParams, in differences) (Result, error) {
-	diff, err := in.of()
-	if err != nil {
-		return nil, err
-	}
-	if err := p.check(); err != nil {
-		return nil, err
-	}
-	r, err := stats.SignFlipRandom(diff, p.Resamples, uint64(p.Seed), p.Workers)
-	return rowsOf(r), err
+func signFlipRandom(p drawParams, in differences) Result {
+	diff := in.of()
+	p.check()
+	return rowsOf(must(stats.SignFlipRandom(diff, p.Resamples, uint64(p.Seed), p.Workers)))
 }
 
 type equivalenceParams struct {
@@ -123,13 +100,12 @@ type equivalenceParams struct {
 
 // limits are ±margin, or each limit by itself; one that is left out is not
 // tested.
-func (p equivalenceParams) limits() (low, high float64, err error) {
+func (p equivalenceParams) limits() (low, high float64) {
 	margin := given(p.Margin, math.Inf(1))
 	low, high = given(p.Low, -margin), given(p.High, margin)
-	if math.IsInf(low, -1) && math.IsInf(high, 1) {
-		err = errors.New("params.margin is missing: equivalence needs limits")
-	}
-	return low, high, err
+	refuse(math.IsInf(low, -1) && math.IsInf(high, 1),
+		"params.margin is missing: equivalence needs limits")
+	return low, high
 }
 
 // equivalenceInput is pairs, or an estimate with its standard error.
@@ -141,36 +117,22 @@ type equivalenceInput struct {
 	DF       *float64  `json:"df,omitempty"`
 }
 
-func equivalence(p equivalenceParams, in equivalenceInput) (Result, error) {
-	low, high, err := p.limits()
-	if err != nil {
-		return nil, err
-	}
+func equivalence(p equivalenceParams, in equivalenceInput) Result {
+	low, high := p.limits()
 	alpha := given(p.Alpha, 0.05)
-	var r stats.Equivalence
-	pairs, rows := pairs{in.A, in.B}, Result{}
-	switch {
-	case in.Estimate == nil:
-		if err := missing("input", reflect.ValueOf(pairs), false); err != nil {
-			return nil, err
-		}
-		rows = Result{{"n", len(in.A)}, aMinusB}
-		r, err = stats.PairedTOST(in.A, in.B, low, high, alpha)
-	case in.SE == nil || in.DF == nil:
-		err = errors.New("input.estimate needs se and df")
-	default:
-		r, err = stats.TOST(*in.Estimate, *in.SE, *in.DF, low, high, alpha)
+	if in.Estimate == nil {
+		missing("input", reflect.ValueOf(pairs{in.A, in.B}), false)
+		r := must(stats.PairedTOST(in.A, in.B, low, high, alpha))
+		return append(Result{{"n", len(in.A)}, aMinusB}, explain(r)...)
 	}
-	return append(rows, explain(r)...), err
+	refuse(in.SE == nil || in.DF == nil, "input.estimate needs se and df")
+	return explain(must(stats.TOST(*in.Estimate, *in.SE, *in.DF, low, high, alpha)))
 }
 
-func correlation(params level, in pairs) (Result, error) {
-	p, err := stats.Pearson(in.A, in.B, params.Conf)
-	if err != nil {
-		return nil, err
-	}
-	s, err := stats.Spearman(in.A, in.B, params.Conf)
+func correlation(params level, in pairs) Result {
+	p := must(stats.Pearson(in.A, in.B, params.Conf))
+	s := must(stats.Spearman(in.A, in.B, params.Conf))
 	row := func(c stats.Correlation) Result { return Result{{"r", c.R}, {"p", c.P}, {"ci95", c.CI}} }
 	return Result{{"n", p.N}, {"pearson", row(p)}, {"spearman", row(s)}}.undefined(p.Undefined).
-		with(warningsKey, p.Warnings).at(params.Conf), err
+		with(warningsKey, p.Warnings).at(params.Conf)
 }

@@ -2,7 +2,6 @@ package procedure
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 
 	"github.com/scruple-eval/scruple/stats"
@@ -15,29 +14,31 @@ type cases[Q any] struct {
 }
 
 // byCase is the method that answers each case.
-func byCase[P, Q any](defaults P, answer func(Q, P) (Result, error)) typed[P, cases[Q]] {
-	return typed[P, cases[Q]]{defaults: defaults, answer: func(p P, in cases[Q]) (Result, error) {
+func byCase[P, Q any](defaults P, answer func(Q, P) Result) typed[P, cases[Q]] {
+	return typed[P, cases[Q]]{defaults: defaults, answer: func(p P, in cases[Q]) Result {
 		if in.Cases == nil {
 			return answer(in.One, p)
 		}
-		results, err := each(in.Cases, "input.cases", func(q Q) (Result, error) { return answer(q, p) })
-		return Result{{"cases", results}}, err
+		return Result{{"cases", each(in.Cases, "input.cases", func(q Q) Result { return answer(q, p) })}}
 	}}
 }
 
 // each answers a list of questions; its errors name the question.
-func each[Q, R any](questions []Q, path string, answer func(Q) (R, error)) ([]R, error) {
+func each[Q any](questions []Q, path string, answer func(Q) Result) []Result {
 	if questions == nil {
-		return nil, nil
+		return nil
 	}
-	results := make([]R, len(questions))
+	results := []Result{}
 	for i, q := range questions {
-		var err error
-		if results[i], err = answer(q); err != nil {
-			return nil, fmt.Errorf("%s[%d]: %w", path, i, err)
+		one := func() (r Result, err error) {
+			defer catch(&err)
+			return answer(q), nil
 		}
+		r, err := one()
+		refuse(err != nil, "%s[%d]: %w", path, i, err)
+		results = append(results, r)
 	}
-	return results, nil
+	return results
 }
 
 type pairedDesign struct {
@@ -49,20 +50,12 @@ type pairedDesign struct {
 	Alternative *string  `json:"alternative,omitempty"`
 }
 
-func (q pairedDesign) answer(none) (Result, error) {
+func (q pairedDesign) answer(none) Result {
 	n, dz, power, alpha := given(q.N, math.NaN()), given(q.DZ, math.NaN()), given(q.Power, math.NaN()), given(q.Alpha, 0.05)
-	word := "two.sided"
-	if q.Alternative != nil {
-		word = *q.Alternative
-	}
-	side, err := alternative("alternative", word)
-	if err != nil {
-		return nil, err
-	}
+	word := given(q.Alternative, "two.sided")
+	side := alternative("alternative", word)
 	q.Solve = cmp.Or(q.Solve, "power")
-	if err := choice("solve", q.Solve, "power", "n", "dz"); err != nil {
-		return nil, err
-	}
+	choice("solve", q.Solve, "power", "n", "dz")
 	r := Result{{"solve", q.Solve}}
 	for _, known := range []Row{{"n", n}, {"dz", dz}, {"power", power}} {
 		if known.Key != q.Solve {
@@ -72,14 +65,14 @@ func (q pairedDesign) answer(none) (Result, error) {
 	r = append(r, Row{"alpha", alpha}, Row{"alternative", word})
 	switch q.Solve {
 	case "n":
-		n, err := stats.PairedSize(dz, power, alpha, side)
-		return append(r, Row{"value", n}, Row{"value_ceiling", math.Ceil(n)}), err
+		n := must(stats.PairedSize(dz, power, alpha, side))
+		return append(r, Row{"value", n}, Row{"value_ceiling", math.Ceil(n)})
 	case "dz":
-		dz, err := stats.PairedEffect(n, power, alpha, side)
-		return append(r, Row{"value", dz}), err
+		return append(r, Row{"value", must(stats.PairedEffect(n, power, alpha, side))})
 	}
 	p, one, err := stats.PairedPower(n, dz, alpha, side)
-	return append(r, Row{"value", p}, Row{"value_one_tail", one}), err
+	fail(err)
+	return append(r, Row{"value", p}, Row{"value_one_tail", one})
 }
 
 type mcnemarDesign struct {
@@ -90,28 +83,21 @@ type mcnemarDesign struct {
 	N     *int     `json:"n,omitempty"`
 }
 
-func (q mcnemarDesign) answer(none) (Result, error) {
+func (q mcnemarDesign) answer(none) Result {
 	d := stats.McNemarDesign{P10: given(q.P10, math.NaN()), P01: given(q.P01, math.NaN()), Alpha: given(q.Alpha, 0.05)}
 	power := given(q.Power, 0.8)
-	required, err := d.Size(power)
-	if err != nil {
-		return nil, err
-	}
+	required := must(d.Size(power))
 	r := Result{{"p10", d.P10}, {"p01", d.P01}, {"alpha", d.Alpha}, {"power", power}, {"n", q.N},
 		{"n_required", required}, {"n_required_ceiling", math.Ceil(required)}}
 	if q.N == nil {
-		return r, nil
+		return r
 	}
-	p, err := d.Power(float64(*q.N))
-	if err != nil {
-		return nil, err
-	}
-	exact, err := d.ExactPower(*q.N)
+	p, exact := must(d.Power(float64(*q.N))), must(d.ExactPower(*q.N))
 	detectable, undetectable := d.Detectable(float64(*q.N), power)
 	if undetectable != nil {
 		detectable = math.NaN()
 	}
-	return append(r, Row{"power_at_n", p}, Row{"power_at_n_exact_test", exact}, Row{"smallest_detectable_difference", detectable}), err
+	return append(r, Row{"power_at_n", p}, Row{"power_at_n_exact_test", exact}, Row{"smallest_detectable_difference", detectable})
 }
 
 type clusteredDesign struct {
@@ -124,23 +110,16 @@ type clusteredDesign struct {
 	Power      *float64 `json:"power,omitempty"`
 }
 
-func (q clusteredDesign) answer(none) (Result, error) {
+func (q clusteredDesign) answer(none) Result {
 	nan := math.NaN()
 	d := stats.ClusteredDesign{Clusters: given(q.Clusters, nan), Size: given(q.Size, nan), SD: given(q.SD, nan), ICC: given(q.ICC, nan), Alpha: given(q.Alpha, 0.05)}
 	power := given(q.Power, 0.8)
-	detectable, err := d.Detectable(power)
-	if err != nil {
-		return nil, err
-	}
+	detectable := must(d.Detectable(power))
 	r := Result{{"clusters", d.Clusters}, {"size", d.Size}, {"design_effect", d.DesignEffect()},
 		{"power", power}, {"smallest_detectable_difference", detectable}}
 	if q.Difference == nil {
-		return r, nil
+		return r
 	}
-	p, err := d.Power(*q.Difference)
-	if err != nil {
-		return nil, err
-	}
-	k, err := d.ClustersFor(*q.Difference, power)
-	return append(r, Row{"power_at_difference", p}, Row{"clusters_required", math.Ceil(k)}), err
+	p, k := must(d.Power(*q.Difference)), must(d.ClustersFor(*q.Difference, power))
+	return append(r, Row{"power_at_difference", p}, Row{"clusters_required", math.Ceil(k)})
 }

@@ -1,13 +1,12 @@
 // Package procedure gives the methods of package stats names, documented
 // options and plain data: what `scruple stats` runs on a case file or a CSV
 // table. It decodes JSON and columns into typed inputs, calls stats, and
-// makes a [Result] of what it found, which JSON and text show. It computes nothing itself, and knows no study,
-// no store and no model.
+// makes a [Result] of what it found, which JSON and text show. It computes nothing itself, and
+// knows no study, no store and no model. An answer is an [attempt]: it ends at its first error.
 package procedure
 
 import (
 	_ "embed"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -42,38 +41,28 @@ type method interface {
 // fields. A list or pointer without omitempty is required.
 type typed[P, I any] struct {
 	defaults P
-	answer   func(P, I) (Result, error)
-	uses     func(P) ([]string, error) // the columns where --cols is left out; nil: it must be given
+	answer   func(P, I) Result
+	uses     func(P) []string // the columns where --cols is left out; nil: it must be given
 }
 
 // none is the type of empty params.
 type none struct{}
 
-func (m typed[P, I]) run(params, input jsontext.Value, notes bool) (Result, error) {
+func (m typed[P, I]) run(params, input jsontext.Value, notes bool) (_ Result, err error) {
+	defer catch(&err)
 	p := m.defaults
-	if err := decodeParams(params, &p, notes); err != nil {
-		return nil, err
-	}
+	decodeParams(params, &p, notes)
 	var in I
-	if err := decode("input", input, &in); err != nil {
-		return nil, err
-	}
-	r, err := m.answer(p, in)
-	if err != nil {
-		return nil, err
-	}
-	return settled(r).(Result), nil
+	decode("input", input, &in)
+	return settled(m.answer(p, in)).(Result), nil
 }
 
-func (m typed[P, I]) columns(params jsontext.Value) ([]string, error) {
-	if m.uses == nil {
-		return nil, errors.New("--cols is missing")
-	}
+func (m typed[P, I]) columns(params jsontext.Value) (_ []string, err error) {
+	defer catch(&err)
+	refuse(m.uses == nil, "--cols is missing")
 	p := m.defaults
-	if err := decodeParams(params, &p, false); err != nil {
-		return nil, err
-	}
-	return m.uses(p)
+	decodeParams(params, &p, false)
+	return m.uses(p), nil
 }
 
 // Run answers the case. Its params may hold notes.

@@ -1,7 +1,6 @@
 package procedure
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -26,25 +25,20 @@ type query struct {
 	Relevance map[string]float64 `json:"relevance"`
 }
 
-func rankingMeasures(p rankingParams, in queries) (Result, error) {
+func rankingMeasures(p rankingParams, in queries) Result {
 	ks := p.Ks
 	if ks == nil {
 		ks = []int{1, 3, 5, 10}
 	}
 	for _, k := range ks {
-		if k < 1 {
-			return nil, fmt.Errorf("params.ks has %d, want a cut-off of at least 1", k)
-		}
+		refuse(k < 1, "params.ks has %d, want a cut-off of at least 1", k)
 	}
-	if len(in.Queries) == 0 {
-		return nil, errors.New("input.queries is empty")
-	}
+	refuse(len(in.Queries) == 0, "input.queries is empty")
 	ranks := make([]*int, len(in.Queries)) // nil: not ranked
 	places := make([]int, len(in.Queries))
 	for i, q := range in.Queries {
-		if first, twice := duplicate(q.Ranking); twice {
-			return nil, fmt.Errorf("input.queries[%d]: %q is ranked twice", i, first)
-		}
+		first, twice := duplicate(q.Ranking)
+		refuse(twice, "input.queries[%d]: %q is ranked twice", i, first)
 		if places[i] = measure.Rank(q.Ranking, q.Gold); places[i] > 0 {
 			ranks[i] = &places[i]
 		}
@@ -52,9 +46,9 @@ func rankingMeasures(p rankingParams, in queries) (Result, error) {
 	r := Result{{"rank", ranks}}
 	intervals := Result{}
 	var warnings []string
-	mean := func(name string, values []float64) error {
+	mean := func(name string, values []float64) {
 		r = append(r, Row{name, sumOf(values) / float64(len(values))})
-		drawn, warned, err := p.redraw.run(p.Conf, name, "queries", func(o stats.BootstrapOptions) (stats.Bootstrap, error) {
+		drawn, warned := p.redraw.run(p.Conf, name, "queries", func(o stats.BootstrapOptions) (stats.Bootstrap, error) {
 			return stats.ClusterBootstrap(values, slices.Repeat([]float64{1}, len(values)), o)
 		}, bca)
 		for _, d := range drawn {
@@ -65,23 +59,18 @@ func rankingMeasures(p rankingParams, in queries) (Result, error) {
 				warnings = append(warnings, w)
 			}
 		}
-		return err
 	}
-	over := func(name string, value func(place int) float64) error {
+	over := func(name string, value func(place int) float64) {
 		values := make([]float64, len(places))
 		for i, place := range places {
 			values[i] = value(place)
 		}
-		return mean(name, values)
+		mean(name, values)
 	}
-	if err := over("mrr", func(place int) float64 { return measure.ReciprocalRank(place, 0) }); err != nil {
-		return nil, err
-	}
+	over("mrr", func(place int) float64 { return measure.ReciprocalRank(place, 0) })
 	for _, k := range ks {
-		if err := errors.Join(over(fmt.Sprintf("hits@%d", k), func(place int) float64 { return measure.Hit(place, k) }),
-			over(fmt.Sprintf("mrr@%d", k), func(place int) float64 { return measure.ReciprocalRank(place, k) })); err != nil {
-			return nil, err
-		}
+		over(fmt.Sprintf("hits@%d", k), func(place int) float64 { return measure.Hit(place, k) })
+		over(fmt.Sprintf("mrr@%d", k), func(place int) float64 { return measure.ReciprocalRank(place, k) })
 		for _, g := range []struct {
 			name string
 			gain measure.Gain
@@ -96,12 +85,10 @@ func rankingMeasures(p rankingParams, in queries) (Result, error) {
 				}
 			}
 			r = append(r, Row{fmt.Sprintf("ndcg_%s@%d", g.name, k), values})
-			if err := mean(fmt.Sprintf("mean_ndcg_%s@%d", g.name, k), counted); err != nil {
-				return nil, err
-			}
+			mean(fmt.Sprintf("mean_ndcg_%s@%d", g.name, k), counted)
 		}
 	}
-	return r.with("bootstrap", intervals).with(warningsKey, warnings).at(p.Conf), nil
+	return r.with("bootstrap", intervals).with(warningsKey, warnings).at(p.Conf)
 }
 
 func sumOf(xs []float64) (s float64) {

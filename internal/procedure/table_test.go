@@ -282,12 +282,9 @@ func jsonText(v any) string {
 }
 
 // tableInput is the input of a case that a table gives.
-func tableInput(r io.Reader, file string, roles []Role, cols []string) (jsontext.Value, error) {
-	columns, err := readTable(r, file, roles, cols)
-	if err != nil {
-		return nil, err
-	}
-	return asInput(columns, roles)
+func tableInput(r io.Reader, file string, roles []Role, cols []string) (_ jsontext.Value, err error) {
+	defer catch(&err)
+	return asInput(readTable(r, file, roles, cols), roles), nil
 }
 
 func TestCatalogHasEachMethod(t *testing.T) {
