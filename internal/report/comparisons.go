@@ -288,9 +288,9 @@ func (b *builder) testTable(cs []analyse.Comparison) *table {
 	t.Legend = []string{"W/T/L: items on which A wins, ties, loses. d: Cohen's d for pairs. Unpaired: items with a value for only one arm."}
 	switch {
 	case b.a.Run.Exploratory():
-		t.Caption, t.Columns = "Effects", t.Columns[:6]
-		for i := range t.Rows {
-			t.Rows[i].Cells = t.Rows[i].Cells[:6]
+		t.Caption = "Effects"
+		for len(t.Columns) > 6 {
+			t.without(6)
 		}
 		t.Legend = append(t.Legend, "DEV is for exploring: no test is made, and differences have no interval.")
 	case b.corrected():

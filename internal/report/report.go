@@ -130,31 +130,44 @@ type Part struct {
 	Figure   *eval.Figure // written as its table
 }
 
-// WriteDocument writes a document as Markdown. alpha is that of the study of its figures.
-func WriteDocument(w io.Writer, d Document, alpha float64) error {
+// section is a document as a part of a report.
+func (d Document) section(id string, alpha float64) section {
 	b := newBuilder(Report{Analysis: &analyse.Analysis{Study: analyse.Study{Alpha: alpha}}})
-	var m markdown
-	m.heading(1, d.Title)
+	s := section{ID: id, Title: d.Title}
 	for _, p := range d.Parts {
-		if p.Heading != "" {
-			m.heading(2, p.Heading)
+		s.Blocks = append(s.Blocks, block{Heading: p.Heading})
+		for _, text := range p.Prose {
+			s.Blocks = append(s.Blocks, block{Prose: text})
 		}
-		m.para(plain, p.Prose...)
-		if p.Verbatim != "" {
-			m.verbatim("", p.Verbatim)
-		}
-		if p.Written != "" {
-			m.written(p.Written)
-		}
+		s.Blocks = append(s.Blocks, block{Verbatim: p.Verbatim}, block{Written: p.Written})
 		if p.Table != nil {
-			m.table(suiteTable(*p.Table, alpha))
+			s.Blocks = append(s.Blocks, block{Table: suiteTable(*p.Table, alpha)})
 		}
 		switch f := p.Figure; {
 		case f == nil:
 		case f.Cells != nil:
-			m.table(b.grid(*f))
+			s.Blocks = append(s.Blocks, block{Table: b.grid(*f)})
 		default:
-			m.table(b.seriesTable(*f))
+			s.Blocks = append(s.Blocks, block{Figure: b.figure(*f)})
+		}
+	}
+	return s
+}
+
+// WriteDocument writes a document as Markdown. alpha is that of the study of its figures.
+func WriteDocument(w io.Writer, d Document, alpha float64) error {
+	var m markdown
+	m.heading(1, d.Title)
+	for _, b := range d.section("", alpha).Blocks {
+		switch {
+		case b.Heading != "":
+			m.heading(2, b.Heading)
+		case b.Verbatim != "":
+			m.verbatim("", b.Verbatim)
+		case b.Written != "":
+			m.written(b.Written)
+		default:
+			renderBlock(&m, b)
 		}
 	}
 	return put(w, d.Title, m.b.String())
@@ -162,27 +175,13 @@ func WriteDocument(w io.Writer, d Document, alpha float64) error {
 
 // WriteDocuments writes documents as one page of HTML, with alpha as in [WriteDocument].
 func WriteDocuments(w io.Writer, title string, documents []Document, alpha float64) error {
-	b := newBuilder(Report{Analysis: &analyse.Analysis{Study: analyse.Study{Alpha: alpha}}})
 	c := content{Title: title}
 	for i, d := range documents {
-		s := section{ID: "document-" + strconv.Itoa(i), Title: d.Title}
+		id := "document-" + strconv.Itoa(i)
 		if i == 0 {
-			s.ID = "answer" // the link at the top of every page
+			id = "answer" // the link at the top of every page
 		}
-		for _, p := range d.Parts {
-			s.Blocks = append(s.Blocks, block{Heading: p.Heading})
-			for _, text := range p.Prose {
-				s.Blocks = append(s.Blocks, block{Prose: text})
-			}
-			s.Blocks = append(s.Blocks, block{Verbatim: p.Verbatim}, block{Written: p.Written})
-			if p.Table != nil {
-				s.Blocks = append(s.Blocks, block{Table: suiteTable(*p.Table, alpha)})
-			}
-			if p.Figure != nil {
-				s.Blocks = append(s.Blocks, block{Figure: b.figure(*p.Figure)})
-			}
-		}
-		c.Sections = append(c.Sections, s)
+		c.Sections = append(c.Sections, d.section(id, alpha))
 	}
 	page, err := pageOf(c)
 	if err == nil {

@@ -327,30 +327,15 @@ func within(text string, marks []eval.Mark) []eval.Mark {
 		if m.Start >= m.End {
 			continue
 		}
-		m.Start, m.End = runeStart(text, m.Start), runeEnd(text, m.End)
+		for m.Start > 0 && !utf8.RuneStart(text[m.Start]) {
+			m.Start--
+		}
+		for m.End < len(text) && !utf8.RuneStart(text[m.End]) {
+			m.End++
+		}
 		kept = append(kept, m)
 	}
 	return kept
-}
-
-// runeStart returns the start of the character that contains byte i.
-func runeStart(text string, i int) int {
-	for j := i; j >= 0 && i-j < utf8.UTFMax && j < len(text); j-- {
-		if utf8.RuneStart(text[j]) {
-			if _, size := utf8.DecodeRuneInString(text[j:]); j+size > i {
-				return j
-			}
-			break
-		}
-	}
-	return i
-}
-
-// runeEnd returns the end of the character that contains byte i−1.
-func runeEnd(text string, i int) int {
-	start := runeStart(text, i-1)
-	_, size := utf8.DecodeRuneInString(text[start:])
-	return max(i, start+size)
 }
 
 // A piece of a page is either segments or a number of skipped characters.

@@ -193,10 +193,7 @@ func (t *table) trimmed() *table {
 			continue
 		}
 		none = append([]string{strings.ToLower(t.Columns[j].Title)}, none...)
-		t.Columns = slices.Delete(t.Columns, j, j+1)
-		for i := range t.Rows {
-			t.Rows[i].Cells = slices.Delete(t.Rows[i].Cells, j, j+1)
-		}
+		t.without(j)
 	}
 	if none != nil {
 		t.Legend = append(t.Legend, "None: "+strings.Join(none, ", ")+".")

@@ -1,11 +1,15 @@
 package report
 
 import (
+	"cmp"
+	_ "embed"
 	"encoding/xml"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
+	"sync"
+	"text/template"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/gate"
@@ -87,41 +91,27 @@ func (v *verdict) Table() *table {
 	return t
 }
 
-// The elements of a JUnit file, as the schemas of Jenkins and Surefire have them.
-type (
-	junitSuites struct {
-		XMLName xml.Name `xml:"testsuites"`
-		junitCounts
-		Suite junitSuite `xml:"testsuite"`
-	}
-	junitCounts struct {
-		Name     string `xml:"name,attr"`
-		Tests    int    `xml:"tests,attr"`
-		Failures int    `xml:"failures,attr"`
-		Errors   int    `xml:"errors,attr"`
-		Skipped  int    `xml:"skipped,attr"`
-		Time     string `xml:"time,attr"`
-	}
-	junitSuite struct {
-		junitCounts
-		Cases []junitCase `xml:"testcase"`
-		Out   string      `xml:"system-out,omitempty"`
-	}
-	junitCase struct {
-		Class   string        `xml:"classname,attr"`
-		Name    string        `xml:"name,attr"`
-		Time    string        `xml:"time,attr"`
-		Failure *junitProblem `xml:"failure"`
-		Error   *junitProblem `xml:"error"`
-		Skipped *junitProblem `xml:"skipped"`
-		Out     string        `xml:"system-out,omitempty"`
-	}
-	junitProblem struct {
-		Message string `xml:"message,attr"`
-		Type    string `xml:"type,attr,omitempty"`
-		Text    string `xml:",chardata"`
-	}
-)
+//go:embed junit.tmpl
+var junitText string
+
+// A junitSuite is what a JUnit file has, as the schemas of Jenkins and Surefire have it.
+type junitSuite struct {
+	Name  string
+	Cases []junitCase
+	Out   []string
+}
+
+type junitCase struct {
+	Name, Message string
+	Element       string // failure, error, skipped, or – of one that passes
+	State         gate.State
+	Text          []string
+}
+
+// Count counts the cases with an element.
+func (s junitSuite) Count(element string) int {
+	return len(filter(s.Cases, func(c junitCase) bool { return c.Element == element }))
+}
 
 // GateJUnit writes a verdict as JUnit XML: a test case for each rule and one for the
 // gate as a whole. A rule that does not hold is a failure. One that cannot be decided is
@@ -130,42 +120,37 @@ type (
 func GateJUnit(w io.Writer, r Report) error {
 	b := newBuilder(r)
 	v := newVerdict(b.v)
-	suite := junitSuite{junitCounts: junitCounts{Name: say.PlainLine(b.a.Study.Name), Time: "0"}}
-	add := func(name string, state gate.State, skipped bool, message string, text []string) {
-		c := junitCase{Class: suite.Name, Name: say.PlainLine(name), Time: "0"}
-		p := &junitProblem{Message: say.PlainLine(message), Type: string(state), Text: say.PlainLines(strings.Join(text, "\n"))}
-		suite.Tests++
-		switch {
-		case skipped:
-			c.Skipped = &junitProblem{Message: p.Message}
-			suite.Skipped++
-		case state == gate.Fail:
-			c.Failure = p
-			suite.Failures++
-		case state != gate.Pass:
-			c.Error = p
-			suite.Errors++
-		default:
-			c.Out = p.Text
-		}
-		suite.Cases = append(suite.Cases, c)
+	element := func(s gate.State) string {
+		return cmp.Or(map[gate.State]string{gate.Pass: "–", gate.Fail: "failure"}[s], "error")
 	}
+	suite := junitSuite{Name: b.a.Study.Name, Out: slices.Concat([]string{b.about()}, evidence(b.v), b.warnings())}
 	for _, c := range v.Conditions {
 		word, _ := conditionState(c, v.Outcome)
-		inapplicable := c.Kind == "outcome" && c.State == gate.Fail
+		is := element(c.State)
+		if c.Kind == "outcome" && c.State == gate.Fail {
+			is = "skipped"
+		}
 		said := strings.Join(append(nonEmpty(c.Reason), values(c)...), "; ")
-		add(c.Name, c.State, inapplicable, strings.TrimSuffix(word+": "+said, ": "), slices.Concat([]string{c.That}, values(c), c.Warnings))
+		suite.Cases = append(suite.Cases, junitCase{c.Name, strings.TrimSuffix(word+": "+said, ": "), is, c.State,
+			slices.Concat([]string{c.That}, values(c), c.Warnings)})
 	}
-	add("gate", v.State, false, strings.Join(append([]string{v.line()}, v.Reasons...), "; "), v.Reasons)
-	suite.Out = say.PlainLines(strings.Join(slices.Concat([]string{b.about()}, evidence(b.v), b.warnings()), "\n"))
-	all := junitSuites{junitCounts: suite.junitCounts, Suite: suite}
-	all.Name = "scruple"
-	text, err := xml.MarshalIndent(all, "", "  ")
-	if err == nil {
-		_, err = io.WriteString(w, xml.Header+string(text)+"\n")
-	}
-	return written("the verdict as JUnit XML", err)
+	message := strings.Join(append([]string{v.line()}, v.Reasons...), "; ")
+	suite.Cases = append(suite.Cases, junitCase{"gate", message, element(v.State), v.State, v.Reasons})
+	return written("the verdict as JUnit XML", junit().Execute(w, suite))
 }
+
+// junit is the template of a JUnit file.
+var junit = sync.OnceValue(func() *template.Template {
+	escaped := func(text string) string {
+		var b strings.Builder
+		xml.EscapeText(&b, []byte(text)) // to a Builder, which takes all
+		return b.String()
+	}
+	return template.Must(template.New("junit").Funcs(template.FuncMap{
+		"line":  func(text string) string { return escaped(say.PlainLine(text)) },
+		"lines": func(list []string) string { return escaped(say.PlainLines(strings.Join(list, "\n"))) },
+	}).Parse(junitText))
+})
 
 // Limits of GitHub: annotations of one kind that a step shows, bytes of a job summary, and
 // characters of a comment.

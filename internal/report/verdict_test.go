@@ -39,7 +39,24 @@ func TestJUnitIsValid(t *testing.T) {
 		if r.Verdict == nil {
 			return
 		}
-		var got junitSuites
+		type counts struct {
+			Tests    int `xml:"tests,attr"`
+			Failures int `xml:"failures,attr"`
+			Errors   int `xml:"errors,attr"`
+			Skipped  int `xml:"skipped,attr"`
+		}
+		var got struct {
+			XMLName xml.Name `xml:"testsuites"`
+			counts
+			Suite struct {
+				counts
+				Cases []struct {
+					Failure *string `xml:"failure"`
+					Error   *string `xml:"error"`
+					Skipped *string `xml:"skipped"`
+				} `xml:"testcase"`
+			} `xml:"testsuite"`
+		}
 		d := xml.NewDecoder(strings.NewReader(render(t, r, GateJUnit)))
 		if err := d.Decode(&got); err != nil {
 			rt.Fatal(err)
