@@ -293,20 +293,13 @@ func whole(x analyse.Number) bool { return x == analyse.Number(math.Trunc(float6
 
 // sample says on how many items of how many clusters a result rests.
 func (v view) sample(x call) (on string, clustered bool) {
-	n, clusters := 0, 0
-	switch {
-	case x.apart || len(x.args) < 2:
+	if x.apart || len(x.args) < 2 {
 		return "", false
-	case x.arms() == 1:
-		e, _ := v.Estimate(x.args[0], x.args[1])
-		n, clusters = e.Items, e.Clusters
-	default:
-		c, _ := v.Comparison(x.args[0], x.args[1], x.args[2])
-		n, clusters = c.Pairs, c.Clusters
 	}
-	on = "on " + text.Plural(n, "item", "items")
-	if clusters > 0 && clusters < n {
-		return on + " of " + text.Plural(clusters, "cluster", "clusters"), true
+	of := x.read(v, x.args).about
+	on = "on " + text.Plural(of.n, "item", "items")
+	if of.clusters > 0 && of.clusters < of.n {
+		return on + " of " + text.Plural(of.clusters, "cluster", "clusters"), true
 	}
 	return on, false
 }
@@ -364,7 +357,7 @@ func (r Rule) explain(a *analyse.Analysis, c *Condition) {
 			switch {
 			case c.State != Pass || c.Kind == "diagnosis" || u.Value == nil:
 			case x.evidence:
-				if s := v.assumes(x); s != "" {
+				if s := v.assuming(x); s != "" {
 					c.Warnings = with(c.Warnings, s)
 				}
 			case !r.exact(u.Name):
@@ -374,20 +367,13 @@ func (r Rule) explain(a *analyse.Analysis, c *Condition) {
 	}
 }
 
-// assumes is what the interval of a result takes for granted.
-func (v view) assumes(x call) string {
-	switch arms := x.arms(); {
-	case x.apart || len(x.args) <= arms:
-	case arms == 1:
-		if e, _ := v.Estimate(x.args[0], x.args[1]); e.Assumes != "" {
-			return fmt.Sprintf("%s of %s: %s", e.Metric, e.Arm, e.Assumes)
-		}
-	case arms == 2:
-		if c, _ := v.Comparison(x.args[0], x.args[1], x.args[2]); c.Assumes != "" {
-			return fmt.Sprintf("%s of %s and %s: %s", c.Metric, c.A, c.B, c.Assumes)
-		}
+// assuming is what the interval of a result takes for granted.
+func (v view) assuming(x call) string {
+	of, arms := x.read(v, x.args).about, x.arms()
+	if of.assumes == "" || x.apart {
+		return ""
 	}
-	return ""
+	return fmt.Sprintf("%s of %s: %s", x.args[arms], strings.Join(x.args[:arms], " and "), of.assumes)
 }
 
 // exact reports whether a rule asks for one value of a result, which no interval is.

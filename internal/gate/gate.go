@@ -31,6 +31,14 @@ type figure struct {
 	note  string         // why it may be undefined
 	other analyse.Number // of evidence, what the data allow besides: the other end, or a p-value of 0
 	basis Basis
+	about
+}
+
+// about is how many observations of how many clusters a result rests on, and what its interval
+// takes for granted.
+type about struct {
+	n, clusters int
+	assumes     string
 }
 
 // takes reports whether a function takes a name of a kind.
@@ -71,16 +79,17 @@ type subject[T any] struct {
 	find           func(v view, names []string) (T, bool)
 	missing        string // why it may not be there
 	note           func(T) string
-	count          func(T) (n int, of string)
+	about          func(T) about
+	of             string // what is counted: items, pairs, trials
 	ends           func(T) (low, high analyse.Number)
 	level          func(v view, x T) (level float64, simultaneous bool)
 }
 
 // basis is what the results of a subject rest on.
 func (s subject[T]) basis(v view, x T) (b Basis) {
-	if s.count != nil {
-		n, of := s.count(x)
-		b.N, b.Of = &n, of
+	if s.of != "" {
+		n := s.about(x).n
+		b.N, b.Of = &n, s.of
 	}
 	if s.ends == nil {
 		return b
@@ -103,6 +112,9 @@ func (s subject[T]) function(name, doc string, get, other func(T) analyse.Number
 	return function{name: name, names: s.names, doc: doc, apart: s.apart, outside: s.outside, read: func(v view, names []string) figure {
 		x, ok := s.find(v, names)
 		f := figure{value: analyse.Undefined(), note: s.missing, basis: s.basis(v, x)}
+		if s.about != nil {
+			f.about = s.about(x)
+		}
 		if f.basis.Interval != nil {
 			f.basis.Interval.Of = of
 		}
@@ -153,7 +165,7 @@ func (s subject[T]) p(name, doc string, get func(T) analyse.Number) function {
 
 // number is the function for a number of items, which has no basis.
 func (s subject[T]) number(name, doc string, get func(T) analyse.Number) function {
-	s.count, s.ends = nil, nil
+	s.of, s.ends = "", nil
 	f := s.result(name, doc, get)
 	f.counts = true
 	return f
@@ -172,7 +184,7 @@ var (
 	estimates = subject[analyse.Estimate]{names: []string{"arm", "metric"}, missing: "no such estimate",
 		find:  func(v view, names []string) (analyse.Estimate, bool) { return v.Estimate(names[0], names[1]) },
 		note:  func(e analyse.Estimate) string { return strings.Join(e.Warnings, "; ") },
-		count: func(e analyse.Estimate) (int, string) { return e.Items, "items" },
+		about: func(e analyse.Estimate) about { return about{e.Items, e.Clusters, e.Assumes} }, of: "items",
 		ends:  func(e analyse.Estimate) (low, high analyse.Number) { return e.Low, e.High },
 		level: nominal[analyse.Estimate]}
 	pairs = subject[analyse.Comparison]{names: []string{"arm a", "arm b", "metric"}, missing: "no such comparison",
@@ -185,8 +197,8 @@ var (
 			}
 			return strings.Join(c.Warnings, "; ")
 		},
-		count: func(c analyse.Comparison) (int, string) { return c.Pairs, "pairs" },
-		ends:  func(c analyse.Comparison) (low, high analyse.Number) { return c.Low, c.High },
+		about: func(c analyse.Comparison) about { return about{c.Pairs, c.Clusters, c.Assumes} }, of: "pairs",
+		ends: func(c analyse.Comparison) (low, high analyse.Number) { return c.Low, c.High },
 		level: func(v view, c analyse.Comparison) (float64, bool) {
 			return 1 - v.Study.Alpha, float64(c.Level) > 1-v.Study.Alpha+1e-9
 		}}
@@ -271,7 +283,7 @@ func blind(name, doc string, better func(a, b analyse.Number) bool) function {
 			}
 			return best, ok
 		},
-		count: func(c analyse.BlindComparison) (int, string) { return c.Pairs, "pairs" },
+		about: func(c analyse.BlindComparison) about { return about{n: c.Pairs} }, of: "pairs",
 		ends:  func(c analyse.BlindComparison) (low, high analyse.Number) { return c.Low, c.High },
 		level: func(view, analyse.BlindComparison) (float64, bool) { return 0, false }} // the level is the outsider's
 	return s.result(name, doc, func(c analyse.BlindComparison) analyse.Number { return c.Diff })
@@ -283,13 +295,13 @@ func trials(name, doc string, get func(analyse.Arm) int) function {
 			arm, ok := v.Arm(names[0])
 			return arm, ok && arm.Planned > 0
 		},
-		count: func(a analyse.Arm) (int, string) { return a.Planned, "trials" }}
+		about: func(a analyse.Arm) about { return about{n: a.Planned} }, of: "trials"}
 	return s.result(name, doc, func(a analyse.Arm) analyse.Number { return analyse.Number(float64(get(a)) / float64(a.Planned)) })
 }
 
 var agreements = subject[analyse.Agreement]{names: []string{"task"}, apart: true, outside: true, missing: "no two people answered the same subjects",
 	find:  func(v view, names []string) (analyse.Agreement, bool) { return v.Agreement(names[0]) },
-	count: func(g analyse.Agreement) (int, string) { return g.N, "subjects" }}
+	about: func(g analyse.Agreement) about { return about{n: g.N} }, of: "subjects"}
 
 // effortOf is the estimate of a metric of package effort, by its name.
 func effortOf(metric, doc string) function {
@@ -322,7 +334,7 @@ var functions = func() []function {
 	diff := func(c analyse.Comparison) analyse.Number { return c.Diff }
 	p := func(c analyse.Comparison) analyse.Number { return c.P }
 	smallest := strata(bonferroni)
-	smallest.count, smallest.ends = nil, nil
+	smallest.of, smallest.ends = "", nil
 	return slices.Concat(
 		estimates.ranged("value", "the estimate", func(e analyse.Estimate) analyse.Number { return e.Value },
 			"low", "lower end of its interval", "high", "upper end of its interval"),
