@@ -526,12 +526,11 @@ func (a *Analysis) Strata(armA, armB, metric, factor string) []Comparison {
 // between lists the comparisons of two arms in strata, as A − B.
 func (a *Analysis) between(armA, armB, metric string, in func(*eval.Level) bool) (list []Comparison) {
 	for _, c := range a.Comparisons {
-		switch {
-		case c.Metric != metric || !in(c.Stratum):
-		case c.A == armA && c.B == armB:
+		if c.A == armB && c.B == armA {
+			c = c.reversed()
+		}
+		if c.A == armA && c.B == armB && c.Metric == metric && in(c.Stratum) {
 			list = append(list, c)
-		case c.A == armB && c.B == armA:
-			list = append(list, c.reversed())
 		}
 	}
 	return list

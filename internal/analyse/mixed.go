@@ -3,9 +3,10 @@ package analyse
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
-	"strings"
 
+	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/stats"
 )
 
@@ -57,59 +58,42 @@ func (c *Collector) fitMixed(q Question, metric int, arms []string, level float6
 // frame builds one row per arm and item.
 func (c *Collector) frame(q Question, metric int, arms []string) (*stats.Frame, stats.Formula, error) {
 	formula := stats.Formula{Response: scoreColumn, Fixed: []string{armColumn}, Random: []string{itemColumn}}
-	strata := slices.Clone(c.randomStrata(q))
+	if c.clusters.n < len(c.items) {
+		// What an arm does to a whole cluster is not evidence from each of its items.
+		formula.Random = append(formula.Random, clusterColumn, clusterColumn+":"+armColumn)
+	}
+	columns := map[string]string{} // of strata
+	for _, s := range c.randomStrata(q) {
+		columns[s] = s
+		if slices.Contains([]string{scoreColumn, armColumn, itemColumn, clusterColumn}, s) {
+			columns[s] = "stratum " + s
+		}
+		formula.Random = append(formula.Random, columns[s])
+	}
 	var scores []float64
-	columns := map[string][]string{}
-	var rows []int // item of each row
+	factors := map[string][]string{}
+	add := func(column, value string) { factors[column] = append(factors[column], value) }
 	for _, arm := range arms {
 		for i, v := range c.values(&c.a, c.armIdx[arm], metric) {
 			if !(v.den > 0) {
 				continue
 			}
 			scores = append(scores, v.num/v.den)
-			columns[armColumn] = append(columns[armColumn], arm)
-			rows = append(rows, i)
-		}
-	}
-	if c.clusters.n < len(c.items) {
-		// What an arm does to a whole cluster is not evidence from each of its items.
-		formula.Random = append(formula.Random, clusterColumn, clusterColumn+":"+armColumn)
-	}
-	for i, s := range strata {
-		if slices.Contains([]string{scoreColumn, armColumn, itemColumn, clusterColumn}, s) {
-			strata[i] = "stratum " + s
-		}
-	}
-	for _, i := range rows {
-		it := c.items[i]
-		columns[itemColumn] = append(columns[itemColumn], it.ID)
-		columns[clusterColumn] = append(columns[clusterColumn], fmt.Sprint(c.clusters.of[i]))
-		for _, s := range strata {
-			value := ""
-			for _, l := range it.Strata {
-				if l.Name == strings.TrimPrefix(s, "stratum ") {
-					value = l.Value
-				}
+			add(armColumn, arm)
+			add(itemColumn, c.items[i].ID)
+			add(clusterColumn, fmt.Sprint(c.clusters.of[i]))
+			for stratum, column := range columns {
+				add(column, eval.LevelOf(c.items[i].Strata, stratum))
 			}
-			columns[s] = append(columns[s], value)
 		}
 	}
 	f := stats.NewFrame(len(scores))
-	if err := f.AddNumbers(scoreColumn, scores); err != nil {
-		return nil, formula, err
+	err := cmp.Or(f.AddNumbers(scoreColumn, scores), f.AddFactor(armColumn, factors[armColumn], slices.Clone(arms)))
+	delete(factors, armColumn)
+	for _, name := range slices.Sorted(maps.Keys(factors)) {
+		err = cmp.Or(err, f.AddFactor(name, factors[name], nil))
 	}
-	if err := f.AddFactor(armColumn, columns[armColumn], slices.Clone(arms)); err != nil {
-		return nil, formula, err
-	}
-	for _, name := range append([]string{itemColumn, clusterColumn}, strata...) {
-		if err := f.AddFactor(name, columns[name], nil); err != nil {
-			return nil, formula, err
-		}
-		if slices.Contains(strata, name) {
-			formula.Random = append(formula.Random, name)
-		}
-	}
-	return f, formula, nil
+	return f, formula, err
 }
 
 // randomStrata returns the strata that are random intercepts: those the study

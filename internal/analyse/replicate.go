@@ -83,12 +83,12 @@ func hypot(x, y Number) Number { return Number(math.Hypot(float64(x), float64(y)
 // Replication finds how the difference of two arms changed, over all items or in a stratum.
 func (a *Analysis) Replication(armA, armB, metric string, stratum *eval.Level) (Replication, bool) {
 	for _, r := range a.Replications {
-		switch {
-		case r.Metric != metric || (r.Stratum == nil) != (stratum == nil) || stratum != nil && *r.Stratum != *stratum:
-		case r.A == armA && r.B == armB:
+		if r.A == armB && r.B == armA {
+			r = r.reversed()
+		}
+		in := stratum == nil && r.Stratum == nil || stratum != nil && r.Stratum != nil && *r.Stratum == *stratum
+		if r.A == armA && r.B == armB && r.Metric == metric && in {
 			return r, true
-		case r.A == armB && r.B == armA:
-			return r.reversed(), true
 		}
 	}
 	return Replication{}, false
@@ -185,12 +185,10 @@ type BlindComparison struct {
 // Comparison returns the difference of two arms.
 func (r BlindResult) Comparison(armA, armB, metric string) (BlindComparison, bool) {
 	for _, c := range r.Comparisons {
-		switch {
-		case c.Metric != metric || !c.Diff.Defined():
-		case c.A == armA && c.B == armB:
-			return c, true
-		case c.A == armB && c.B == armA:
+		if c.A == armB && c.B == armA {
 			c.A, c.B, c.Diff, c.Low, c.High = c.B, c.A, -c.Diff, -c.High, -c.Low
+		}
+		if c.A == armA && c.B == armB && c.Metric == metric && c.Diff.Defined() {
 			return c, true
 		}
 	}

@@ -141,26 +141,16 @@ func (p panel) Pairs(a, b eval.ArmGroup, metric string) (eval.Hypothesis, bool) 
 	}
 	var pooled [2][2]int
 	tables := make([][2][2]int, len(as))
-	clusters := p.c.clusters.n
-	numA, numB, den := make([]float64, clusters), make([]float64, clusters), make([]float64, clusters)
-	for k := range as {
-		for i := range p.c.items {
-			x, y := as[k][i], bs[k][i]
-			if x.den == 0 || y.den == 0 {
-				continue
-			}
-			tables[k][1-int(x.num)][1-int(y.num)]++
-			pooled[1-int(x.num)][1-int(y.num)]++
-			g := p.c.clusters.of[i]
-			numA[g], numB[g], den[g] = numA[g]+x.num, numB[g]+y.num, den[g]+1
-		}
-	}
+	diff, den := p.paired(as, bs, func(k int, x, y cell) {
+		tables[k][1-int(x.num)][1-int(y.num)]++
+		pooled[1-int(x.num)][1-int(y.num)]++
+	})
 	n := pooled[0][0] + pooled[0][1] + pooled[1][0] + pooled[1][1]
 	if n == 0 {
 		return eval.Hypothesis{}, false
 	}
 	h := eval.Hypothesis{Planned: p.mcNemar(fmt.Sprintf("%d pairs of outcomes", n), pooled)}
-	h.Respecting = []eval.Test{p.flips(a.Name+" − "+b.Name, metric, numA, numB, den)}
+	h.Respecting = []eval.Test{p.flips(a.Name+" − "+b.Name, metric, diff, den)}
 	var each []eval.Test
 	var ps []float64
 	for k, table := range tables {
@@ -197,15 +187,25 @@ func (p panel) mcNemar(of string, table [2][2]int) []eval.Test {
 	return []eval.Test{chi, exact}
 }
 
-// flips tests a difference by exchanging the arms of whole clusters; the interval is its
-// inversion.
-func (p panel) flips(of, metric string, numA, numB, den []float64) eval.Test {
-	var diff, n []float64
-	for g := range den {
-		if den[g] > 0 {
-			diff, n = append(diff, numA[g]-numB[g]), append(n, den[g])
+// paired sums the differences of arms by cluster, over the items that both have, and counts
+// them. It visits the fractions of each pair of arms.
+func (p panel) paired(as, bs [][]cell, visit func(k int, x, y cell)) (diff, den []float64) {
+	diff, den = make([]float64, p.c.clusters.n), make([]float64, p.c.clusters.n)
+	for k := range as {
+		for i, g := range p.c.clusters.of {
+			if x, y := as[k][i], bs[k][i]; x.den > 0 && y.den > 0 {
+				visit(k, x, y)
+				diff[g], den[g] = diff[g]+x.num-y.num, den[g]+1
+			}
 		}
 	}
+	return diff, den
+}
+
+// flips tests a difference by exchanging the arms of whole clusters; the interval is its
+// inversion.
+func (p panel) flips(of, metric string, diff, n []float64) eval.Test {
+	diff, n = occupied(diff, n)
 	name := fmt.Sprintf("exchange of whole items, %d clusters", len(n))
 	if len(n) < 2 {
 		return missingTest(name, "fewer than 2 clusters")
@@ -442,15 +442,7 @@ func (p panel) Interaction(a1, b1, a2, b2 eval.ArmGroup, metric string) (eval.Te
 		if !okA || !okB || len(as) != len(bs) {
 			return nil, nil, false
 		}
-		sum, n = make([]float64, p.c.clusters.n), make([]float64, p.c.clusters.n)
-		for k := range as {
-			for i := range p.c.items {
-				if as[k][i].den > 0 && bs[k][i].den > 0 {
-					g := p.c.clusters.of[i]
-					sum[g], n[g] = sum[g]+as[k][i].num-bs[k][i].num, n[g]+1
-				}
-			}
-		}
+		sum, n = p.paired(as, bs, func(int, cell, cell) {})
 		return sum, n, true
 	}
 	x, m, ok1 := differences(a1, b1)

@@ -146,13 +146,10 @@ func (a *Analysis) ranks(q Question) *eval.Table {
 	}
 	value := func(id string) Number { e, _ := a.Estimate(id, metric.Name); return e.Value }
 	slices.SortStableFunc(arms, func(x, y Arm) int {
-		switch vx, vy := value(x.ID), value(y.ID); {
-		case vx == vy:
-			return 0
-		case (vx > vy) == metric.HigherIsBetter:
-			return -1
+		if !metric.HigherIsBetter {
+			x, y = y, x
 		}
-		return 1
+		return cmp.Compare(value(y.ID), value(x.ID))
 	})
 	t := &eval.Table{Name: "ranks", Title: "Ranks by " + metric.Title, Columns: []string{"arm", "value", "rank", "from", "to"},
 		Note: fmt.Sprintf("Ranks that the comparisons of all pairs allow, for all arms together at %g %% (Holm).", 100*(1-q.Study.Alpha))}

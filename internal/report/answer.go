@@ -45,12 +45,7 @@ type verdict struct {
 // overlooked, so it comes first.
 func (b *builder) answer() section {
 	answers := []block{{Answers: b.answers()}}
-	var summary []block
-	for _, t := range b.a.Tables {
-		if t.Summary {
-			summary = append(summary, block{Table: suiteTable(t, b.a.Study.Alpha)})
-		}
-	}
+	summary := b.suiteBlocks(true, everywhere)
 	s := section{ID: "answer", Title: "Answer", Blocks: slices.Concat(answers, summary)}
 	if len(answers[0].Answers) > fewAnswers {
 		s.Blocks = slices.Concat(summary, answers)
@@ -66,6 +61,12 @@ func (b *builder) answer() section {
 		s.Blocks = append(s.Blocks, block{Warning: warnings})
 	}
 	return s
+}
+
+// suiteBlocks have the tables of the suite that are a summary, or those that are not.
+func (b *builder) suiteBlocks(summary bool, in shown) []block {
+	of := filter(b.a.Tables, func(t eval.Table) bool { return t.Summary == summary })
+	return mapped(of, func(t eval.Table) block { return block{Table: suiteTable(t, b.a.Study.Alpha), In: in} })
 }
 
 // answers returns one sentence per primary comparison on a primary metric.

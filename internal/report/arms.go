@@ -19,18 +19,16 @@ func (b *builder) arms() section {
 	if b.crowded() {
 		size = atLength
 	}
+	chart := drawn
+	if b.crowded() && len(b.a.Figures) > 0 {
+		chart = inFull
+	}
 	for _, m := range b.ranked("primary") {
-		if t := b.armChart(m); t != nil {
-			chart := drawn
-			if b.crowded() && len(b.a.Figures) > 0 {
-				chart = inFull
-			}
-			s.Blocks = append(s.Blocks, block{Table: t, In: chart})
-		}
+		s.show(chart, b.armChart(m))
 	}
 	s.Blocks = append(s.Blocks, b.scoreBlocks("Primary and secondary metrics", size, b.ranked("primary", "secondary"))...)
 	if t := b.outcomeTable(); len(t.Columns) > 3 {
-		s.Blocks = append(s.Blocks, block{Table: b.merged(t)})
+		s.show(everywhere, b.merged(t))
 	} else {
 		s.Blocks = append(s.Blocks, block{Prose: "Trial outcomes: " + say.Plural(b.a.Run.Done, "trial", "trials") + " done, none malformed, refused, failed, repaired, truncated or unscored."})
 	}
@@ -38,7 +36,7 @@ func (b *builder) arms() section {
 		if b.a.Total != nil {
 			s.Blocks = append(s.Blocks, block{Prose: b.total()})
 		}
-		s.Blocks = append(s.Blocks, block{Table: b.usage(), In: atLength})
+		s.show(atLength, b.usage())
 	}
 	return s
 }
@@ -92,16 +90,13 @@ func (b *builder) same(e analyse.Estimate, m analyse.Metric) bool {
 	return ok && o.Value == e.Value && o.Low == e.Low && o.High == e.High && o.Items == e.Items && o.Unscored == e.Unscored
 }
 
-// armChart shows one metric of every arm over all items, or is nil.
+// armChart shows one metric of every arm over all items.
 func (b *builder) armChart(m analyse.Metric) *table {
 	var rows []measuredRow
 	for _, arm := range b.contestants() {
 		if e, ok := b.a.Estimate(arm.ID, m.Name); ok {
 			rows = append(rows, measuredRow{label: armCell(arm), href: b.href(behindEstimate(e)), reasons: estimateReasons(e), Measured: e.Measured()})
 		}
-	}
-	if len(rows) == 0 {
-		return nil
 	}
 	t := newTable(m.Title+" by arm", "Arm", ".Value", ">"+b.ci, ">n")
 	t.Lead = direction(m)
@@ -135,10 +130,8 @@ func (b *builder) scoreTable(caption string, ms []analyse.Metric) *table {
 			t.column(tagged(strings.TrimSpace, armCell(arm)), point)
 		}
 		for _, m := range ms {
-			cells := []cell{{Text: m.Title + arrow(m), Detail: nonEmpty(analysisOnly(m))}}
-			for _, arm := range b.contestants() {
-				cells = append(cells, b.estimateCell(arm.ID, m, t))
-			}
+			estimates := mapped(b.contestants(), func(arm analyse.Arm) cell { return b.estimateCell(arm.ID, m, t) })
+			cells := append([]cell{{Text: m.Title + arrow(m), Detail: nonEmpty(analysisOnly(m))}}, estimates...)
 			if n := counts(cells[1:]); len(n) == 1 {
 				cells[0].Detail = append(cells[0].Detail, n[0])
 				dropCounts(cells[1:])
@@ -150,11 +143,8 @@ func (b *builder) scoreTable(caption string, ms []analyse.Metric) *table {
 			t.column(m.Title+arrow(m), point)
 		}
 		for _, arm := range b.contestants() {
-			cells := []cell{armCell(arm)}
-			for _, m := range ms {
-				cells = append(cells, b.estimateCell(arm.ID, m, t))
-			}
-			t.add(cells...)
+			estimates := mapped(ms, func(m analyse.Metric) cell { return b.estimateCell(arm.ID, m, t) })
+			t.add(append([]cell{armCell(arm)}, estimates...)...)
 		}
 	}
 	return b.valued(t)
@@ -346,9 +336,7 @@ func (b *builder) usage() *table {
 		source += ", or estimated from the request and the answer where it sent no counts"
 	}
 	t.Legend = []string{source + "; cached tokens were read from its prompt cache. Retried counts requests after the first of a call. Costs are in US dollars."}
-	for _, u := range b.a.Run.Reused {
-		t.Legend = append(t.Legend, b.reused(u))
-	}
+	t.Legend = append(t.Legend, mapped(b.a.Run.Reused, b.reused)...)
 	return t.trimmed()
 }
 
@@ -390,35 +378,25 @@ func costCell(cost analyse.Number, calls int, t *table) cell {
 func (b *builder) breakdown() section {
 	s := section{ID: "breakdown", Title: "Breakdown"}
 	for _, m := range b.ranked("primary", "secondary") {
-		for _, t := range b.strata(m) {
-			s.Blocks = append(s.Blocks, block{Table: t, In: inFull})
-		}
+		s.show(inFull, b.strata(m)...)
 	}
 	others := filter(b.metrics(), func(m analyse.Metric) bool { return m.Rank != "primary" && m.Rank != "secondary" })
 	s.Blocks = append(s.Blocks, b.scoreBlocks("Other metrics", atLength, others)...)
-	if len(b.a.Judges) > 0 {
-		s.Blocks = append(s.Blocks, block{Table: b.judges(), In: atLength})
-	}
+	s.show(atLength, b.judges())
 	if j := b.a.JudgeAndPeople; j != nil {
-		for _, t := range []*table{b.judgeAndPeople(j), judgeErrors(j), b.correctedRates(j)} {
-			s.Blocks = append(s.Blocks, block{Table: t, In: atLength})
-		}
+		s.show(atLength, b.judgeAndPeople(j), judgeErrors(j), b.correctedRates(j))
 	}
-	for _, t := range b.a.Tables {
-		if !t.Summary {
-			s.Blocks = append(s.Blocks, block{Table: suiteTable(t, b.a.Study.Alpha), In: atLength})
-		}
-	}
+	s.Blocks = append(s.Blocks, b.suiteBlocks(false, atLength)...)
 	return s
 }
 
 // strata has a table for each factor.
-func (b *builder) strata(m analyse.Metric) (list []*table) {
+func (b *builder) strata(m analyse.Metric) []*table {
 	strata := filter(b.a.Estimates, func(e analyse.Estimate) bool { return e.Metric == m.Name && e.Stratum != nil })
-	for _, factor := range factors(strata, func(e analyse.Estimate) string { return e.Stratum.Name }) {
-		list = append(list, b.strataTable(m, factor, filter(strata, func(e analyse.Estimate) bool { return e.Stratum.Name == factor })))
-	}
-	return list
+	all := factors(strata, func(e analyse.Estimate) string { return e.Stratum.Name })
+	return mapped(all, func(factor string) *table {
+		return b.strataTable(m, factor, filter(strata, func(e analyse.Estimate) bool { return e.Stratum.Name == factor }))
+	})
 }
 
 // strataTable has one row per arm and one column per level of a factor.

@@ -16,13 +16,13 @@ func (b *builder) comparisons() section {
 	s := section{ID: "comparisons", Title: "Comparisons"}
 	whole := b.wholeComparisons()
 	if own := filter(whole, func(c analyse.Comparison) bool { return !c.Contrast && b.metric(c.Metric).Rank == "primary" }); len(own) > 0 {
-		s.Blocks = append(s.Blocks, block{Table: b.differences("Differences", own), In: inText})
+		s.show(inText, b.differences("Differences", own))
 	}
 	caption := map[bool]string{false: "Difference in ", true: "Contrasts of the suite: difference in "}
 	for _, contrast := range []bool{false, true} {
 		list := filter(whole, func(c analyse.Comparison) bool { return c.Contrast == contrast })
 		if contrast && len(list) > 0 && !b.crowded() {
-			s.Blocks = append(s.Blocks, block{Table: b.differences("Contrasts of the suite", list), In: inText})
+			s.show(inText, b.differences("Contrasts of the suite", list))
 		}
 		for _, name := range factors(list, func(c analyse.Comparison) string { return c.Metric }) {
 			of := filter(list, func(c analyse.Comparison) bool { return c.Metric == name })
@@ -31,29 +31,24 @@ func (b *builder) comparisons() section {
 				size = inFull
 			}
 			rows := mapped(of, func(c analyse.Comparison) measuredRow { return b.differenceRow("", b.pairCell(c), c) })
-			s.Blocks = append(s.Blocks, block{Table: b.charted(caption[contrast]+m.Title, "A "+say.Minus+" B", m, rows), In: size})
+			s.show(size, b.charted(caption[contrast]+m.Title, "A "+say.Minus+" B", m, rows))
 		}
 	}
-	if len(whole) > 0 {
-		s.Blocks = append(s.Blocks, block{Table: b.testTable(whole), In: atLength})
-	}
+	s.show(atLength, b.testTable(whole))
 	// What comes from outside of the run: how differences changed since an earlier study, what
 	// outsiders found on data of their own, and how often two people gave the same answer.
-	for _, t := range []*table{b.replications(), b.blindResults(), b.agreements()} {
-		if len(t.Rows) > 0 {
-			s.Blocks = append(s.Blocks, block{Table: t})
-		}
-	}
+	s.show(everywhere, b.replications(), b.blindResults(), b.agreements())
 	s.Blocks = append(s.Blocks, b.interactionBlocks()...)
 	for _, m := range b.a.Models { // behind the comparisons
-		s.Blocks = append(s.Blocks, block{Table: b.modelTable(m), In: atLength}, block{Table: b.meansTable(m), In: atLength})
+		s.show(atLength, b.modelTable(m), b.meansTable(m))
 	}
 	for _, q := range factors(slices.Concat(whole, b.a.Comparisons), questionOf) {
-		if t, differ := b.strataForest(q); t != nil && differ && !b.crowded() {
-			s.Blocks = append(s.Blocks, block{Table: t})
-		} else if t != nil {
-			s.Blocks = append(s.Blocks, block{Table: t, In: inFull})
+		size := inFull
+		t, differ := b.strataForest(q)
+		if differ && !b.crowded() {
+			size = everywhere
 		}
+		s.show(size, t)
 	}
 	return s
 }
@@ -125,12 +120,12 @@ func (b *builder) differences(caption string, cs []analyse.Comparison) *table {
 }
 
 // strataForest charts one difference over all items and in every stratum, and reports
-// whether strata differ: their intervals are apart. It returns nil without strata.
+// whether strata differ: their intervals are apart. It has no rows without strata.
 func (b *builder) strataForest(q question) (t *table, differ bool) {
 	asked := filter(b.a.Comparisons, func(c analyse.Comparison) bool { return questionOf(c) == q })
 	strata := filter(asked, func(c analyse.Comparison) bool { return c.Stratum != nil })
 	if len(strata) == 0 {
-		return nil, false
+		return &table{}, false
 	}
 	var rows []measuredRow
 	for _, c := range asked {

@@ -40,6 +40,15 @@ type section struct {
 	Blocks []block
 }
 
+// show adds tables, except those without rows.
+func (s *section) show(in shown, tables ...*table) {
+	for _, t := range tables {
+		if len(t.Rows) > 0 {
+			s.Blocks = append(s.Blocks, block{Table: t, In: in})
+		}
+	}
+}
+
 // visible returns the blocks that a format shows, and how many tables it leaves out.
 func (s section) visible(shows ...shown) (blocks []block, left int) {
 	for _, b := range s.Blocks {
@@ -114,11 +123,8 @@ func newContent(r Report) content {
 	}
 	b.whole = true
 	c.Question, c.Facts, c.Record = b.a.Study.Description, b.facts(), b.record()
-	for _, s := range []section{b.answer(), b.figures(), b.arms(), b.comparisons(), b.breakdown(), b.samples(), b.methods(), b.asked()} {
-		if len(s.Blocks) > 0 {
-			c.Sections = append(c.Sections, s)
-		}
-	}
+	all := []section{b.answer(), b.figures(), b.arms(), b.comparisons(), b.breakdown(), b.samples(), b.methods(), b.asked()}
+	c.Sections = filter(all, func(s section) bool { return len(s.Blocks) > 0 })
 	return c
 }
 

@@ -114,9 +114,7 @@ func (b *builder) figure(f eval.Figure) *figure {
 	}
 	y := newAxis(ys, lowest, highest, say.Scale{Decimals: 3}, false, figureSteps)
 	at := placing{y: func(n analyse.Number) float64 { return plotBottom + y.at(n)*(plotTop-plotBottom) }}
-	for _, t := range y.Ticks {
-		g.YTicks = append(g.YTicks, tick{plotBottom + t.At*(plotTop-plotBottom), t.Label})
-	}
+	g.YTicks = mapped(y.Ticks, func(t tick) tick { return tick{plotBottom + t.At*(plotTop-plotBottom), t.Label} })
 	g.XTicks, at.x = xAxis(f, xs)
 	for i := range f.Series {
 		if l := b.line(f, i, at); len(l.Marks) > 0 {
