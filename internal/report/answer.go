@@ -221,9 +221,7 @@ func rulesChanged(v *gate.Verdict) []string {
 // byEstimateAlone lists the rules that hold by estimates whose intervals do not meet them.
 func byEstimateAlone(v *gate.Verdict) (list []string) {
 	for _, c := range v.Conditions {
-		for _, w := range c.Warnings {
-			list = append(list, "rule "+strconv.Quote(c.Name)+" "+w)
-		}
+		list = append(list, begun("rule "+strconv.Quote(c.Name)+" ", c.Warnings)...)
 	}
 	return list
 }

@@ -212,9 +212,7 @@ func comparisonReasons(c analyse.Comparison) []string {
 func (b *builder) remarks(c analyse.Comparison, all bool) []string {
 	list := slices.Clone(c.Warnings)
 	if !b.whole { // else the warnings have them
-		for _, t := range b.a.TroublesOf(c.A, c.B) {
-			list = append(list, t.Brief())
-		}
+		list = append(list, mapped(b.a.TroublesOf(c.A, c.B), analyse.Trouble.Brief)...)
 	}
 	for _, p := range c.Beside {
 		if !all && (!p.P.Defined() || excludes0(c.Reading) == excludes0(p)) {

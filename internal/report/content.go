@@ -158,9 +158,7 @@ func (b *builder) banner() []string {
 	if len(arms)+len(judges) > 0 || b.v != nil && b.v.Simulated {
 		lines = append(lines, simulated(arms, judges))
 	}
-	for _, j := range b.a.FailedJudges() {
-		lines = append(lines, "JUDGE FAILED: "+j+".")
-	}
+	lines = append(lines, mapped(b.a.FailedJudges(), func(j string) string { return "JUDGE FAILED: " + j + "." })...)
 	if r := b.a.Run; !r.Complete() {
 		text := "UNFINISHED: " + say.Count(r.Done) + " of " + say.Plural(r.Planned, "trial", "trials") + " are done."
 		if left := r.Planned - r.Done; left > 0 {
@@ -224,9 +222,7 @@ func (b *builder) facts() []fact {
 // record says what was registered before a TEST run, what was used of the budget of a
 // study with splits, and what outsiders found.
 func (b *builder) record() (facts []fact) {
-	for _, blind := range b.a.BlindValidations() {
-		facts = append(facts, fact{Name: "Blind validation", Value: blind})
-	}
+	facts = mapped(b.a.BlindValidations(), func(blind string) fact { return fact{Name: "Blind validation", Value: blind} })
 	d := b.a.Discipline
 	if d == nil {
 		return facts
@@ -281,11 +277,7 @@ func (b *builder) metric(name string) analyse.Metric {
 
 // metrics lists all metrics.
 func (b *builder) metrics() []analyse.Metric {
-	ms := slices.Clone(b.a.Metrics)
-	for i, m := range ms {
-		ms[i] = b.metric(m.Name)
-	}
-	return ms
+	return mapped(b.a.Metrics, func(m analyse.Metric) analyse.Metric { return b.metric(m.Name) })
 }
 
 // ranked lists the metrics of the given ranks, rank by rank.
@@ -363,11 +355,7 @@ func listed(names []string) string {
 
 // counted joins counts for a cell: "timeout (2), not_json (1)".
 func counted(counts []analyse.Count) string {
-	parts := make([]string, len(counts))
-	for i, c := range counts {
-		parts[i] = c.Name + " (" + say.Count(c.N) + ")"
-	}
-	return strings.Join(parts, ", ")
+	return strings.Join(mapped(counts, func(c analyse.Count) string { return c.Name + " (" + say.Count(c.N) + ")" }), ", ")
 }
 
 // fraction formats a score: its value if the denominator is 1, else "3/4".

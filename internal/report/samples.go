@@ -175,10 +175,8 @@ func (b *builder) exhibitTable(rows []eval.ExhibitRow) *table {
 			wrong.Tone = bad
 		}
 		cells := []cell{words(r.Unit), words(r.Gold), {Text: r.Answer, Detail: nonEmpty(r.Quote)}, wrong}
-		for _, name := range metrics {
-			cells = append(cells, unitScore(r.Scores, name, &t.Notes))
-		}
-		t.add(cells...)
+		scores := mapped(metrics, func(name string) cell { return unitScore(r.Scores, name, &t.Notes) })
+		t.add(append(cells, scores...)...)
 	}
 	if !gold {
 		t.without(1)

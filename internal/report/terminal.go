@@ -44,9 +44,8 @@ func Terminal(w io.Writer, r Report, opt TerminalOptions) error {
 func Gate(w io.Writer, v *gate.Verdict, opt TerminalOptions) error {
 	s := newScreen(opt)
 	said := newVerdict(v)
-	for _, t := range v.Troubles { // with the examples, which a report has elsewhere
-		said.Warnings = append(said.Warnings, t.String())
-	}
+	// With the examples, which a report has elsewhere.
+	said.Warnings = append(said.Warnings, mapped(v.Troubles, analyse.Trouble.String)...)
 	renderVerdict(s, said)
 	if v.Simulated {
 		s.para(loud, simulated(v.SimulatedArms, v.SimulatedJudges))
@@ -99,9 +98,7 @@ func (d Differences) render(m medium, shows ...shown) {
 	sec := b.comparisons()
 	if whole := b.wholeComparisons(); len(whole) > 0 {
 		all := b.differences("Differences", whole)
-		for _, method := range methodsOf(whole) {
-			all.Legend = append(all.Legend, "Method: "+method+".")
-		}
+		all.Legend = append(all.Legend, mapped(methodsOf(whole), func(method string) string { return "Method: " + method + "." })...)
 		sec.Blocks = append([]block{{Table: all}}, filter(sec.Blocks, func(b block) bool { return b.In == everywhere })...)
 	}
 	renderSection(m, sec, shows...)
@@ -532,10 +529,4 @@ func beginning(s string, width int) string {
 	return s[:n]
 }
 
-func widest(texts []string) int {
-	w := 0
-	for _, t := range texts {
-		w = max(w, lipgloss.Width(t))
-	}
-	return w
-}
+func widest(texts []string) int { return slices.Max(append(mapped(texts, lipgloss.Width), 0)) }
