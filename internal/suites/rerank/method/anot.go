@@ -85,7 +85,7 @@ func (n *network) conclude(ctx context.Context) ([]int, error) {
 		return order, nil
 	}
 	shown := slices.Sorted(slices.Values(order[:min(tied, anotDecide)])) // in the order of all prompts
-	places, err := n.rank(ctx, "decide", shown, len(shown), false, n.soFar(shown), anotDecideTask)
+	places, err := n.rank(ctx, "decide", shown, len(shown), false, n.soFar(shown), wording("anot_decide"))
 	if err != nil {
 		return nil, err
 	}
@@ -124,5 +124,3 @@ func (n *network) soFar(shown []int) string {
 }
 
 func mark(t evidence.Truth) string { return [...]string{"no", "unknown", "yes"}[t-evidence.False] }
-
-var anotDecideTask = wording("anot_decide")

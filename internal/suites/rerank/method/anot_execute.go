@@ -11,48 +11,45 @@ import (
 )
 
 // layers sorts steps topologically: the steps of a layer depend only on earlier
-// layers. Left holds the steps with a missing or cyclic dependency, with the
-// reason.
-func layers(steps []anotStep) (list [][]int, left map[int]string) {
-	left = map[int]string{}
-	layer := map[string]int{} // of placed steps
-	known := func(id string) bool { return slices.ContainsFunc(steps, func(s anotStep) bool { return s.ID == id }) }
-	for len(layer) < len(steps) {
-		var next []int
-		for i, s := range steps {
-			if _, placed := layer[s.ID]; !placed && !slices.ContainsFunc(s.After, func(id string) bool { _, ok := layer[id]; return !ok }) {
-				next = append(next, i)
+// layers. Left are the steps with a missing or cyclic dependency.
+func layers(steps []anotStep) (list [][]anotStep, left []anotStep) {
+	done := map[string]bool{}
+	for left = steps; len(left) > 0; {
+		var next, later []anotStep
+		for _, s := range left {
+			if slices.ContainsFunc(s.After, func(id string) bool { return !done[id] }) {
+				later = append(later, s)
+			} else {
+				next = append(next, s)
 			}
 		}
 		if len(next) == 0 {
 			break
 		}
-		for _, i := range next {
-			layer[steps[i].ID] = len(list)
+		for _, s := range next {
+			done[s.ID] = true
 		}
-		list = append(list, next)
-	}
-	for i, s := range steps {
-		if _, placed := layer[s.ID]; !placed {
-			left[i] = "a dependency is cyclic or missing"
-			for _, id := range s.After {
-				if !known(id) {
-					left[i] = fmt.Sprintf("it depends on step %s, which does not exist", ellipsis(id, 40))
-				}
-			}
-		}
+		list, left = append(list, next), later
 	}
 	return list, left
+}
+
+// unready is why a step is in no layer.
+func unready(s anotStep, steps []anotStep) string {
+	for _, id := range s.After {
+		if !slices.ContainsFunc(steps, func(o anotStep) bool { return o.ID == id }) {
+			return fmt.Sprintf("it depends on step %s, which does not exist", ellipsis(id, 40))
+		}
+	}
+	return "a dependency is cyclic or missing"
 }
 
 // execute runs the steps layer by layer. A step that fails, because its answer
 // does not parse or a dependency is invalid, leaves its condition unknown.
 func (n *network) execute(ctx context.Context) error {
 	list, left := layers(n.steps)
-	for i := range n.steps {
-		if reason, ok := left[i]; ok {
-			n.note("execute", "fault", "step %s skipped: %s", n.steps[i].ID, reason)
-		}
+	for _, s := range left {
+		n.note("execute", "fault", "step %s skipped: %s", s.ID, unready(s, n.steps))
 	}
 	for k, layer := range list {
 		if err := n.layer(ctx, fmt.Sprintf("execute/L%d", k+1), layer); err != nil {
@@ -64,12 +61,11 @@ func (n *network) execute(ctx context.Context) error {
 
 // layer runs steps that do not depend on each other in parallel. All prompts are made
 // before the first call: the results of one step must not change the prompt of another.
-func (n *network) layer(ctx context.Context, name string, steps []int) error {
+func (n *network) layer(ctx context.Context, name string, steps []anotStep) error {
 	open, leaves := n.open(), n.leaves()
 	var list []question
 	var conditions []int
-	for _, i := range steps {
-		step := &n.steps[i]
+	for _, step := range steps {
 		name, at := name+"/"+step.ID, n.condition(step.Condition)
 		c := &n.conditions[at]
 		people := n.authors(c)
@@ -85,7 +81,7 @@ func (n *network) layer(ctx context.Context, name string, steps []int) error {
 			text += "\nIt helps to decide this condition: " + c.Text
 		}
 		conditions = append(conditions, at)
-		list = append(list, n.about(name, anotSystem, asked, func(k int) evidence.Truth { return n.leaf(nth(leaves, at), k) }, text, n.reviewsBy(asked, people)))
+		list = append(list, n.about(name, system("anot"), asked, func(k int) evidence.Truth { return n.leaf(nth(leaves, at), k) }, text, n.reviewsBy(asked, people)))
 	}
 	return n.inParallel(ctx, list, func(q question, truths []evidence.Truth) {
 		n.learn(q, conditions[0], truths)
@@ -112,11 +108,10 @@ func (n *network) authors(c *condition) map[string]bool {
 	if c.Kind != kindSocial {
 		return nil
 	}
-	people := n.Graph.Meant(c.Names, int(c.Hops))
-	if len(people) == 0 {
-		return nil
+	if people := n.Graph.Meant(c.Names, int(c.Hops)); len(people) > 0 {
+		return people
 	}
-	return people
+	return nil
 }
 
 // unwritten reports whether none of these people wrote a review of a candidate: then the

@@ -54,8 +54,6 @@ type anotTool struct {
 	Page      number   `json:"page"`
 }
 
-var anotToolSchema = schema("tool", "anot_tool")
-
 // expand lets the model edit the plan of steps. If no condition is open, it
 // does nothing. After invalid tool calls or too many rounds the steps stay as
 // they are: the plan is executable at any time.
@@ -65,11 +63,11 @@ func (n *network) expand(ctx context.Context) error {
 		n.note("expand", "note", "attributes and hours decide everything: no steps")
 		return nil
 	}
-	messages := ask1(n.request(), "Plan:\n"+n.describe(), n.names(), "Candidates not ruled out: "+Join(n.open()), "Steps:\n"+n.listSteps(), fmt.Sprintf(anotExpandTask, anotRounds))
+	messages := ask1(n.request(), "Plan:\n"+n.describe(), n.names(), "Candidates not ruled out: "+Join(n.open()), "Steps:\n"+n.listSteps(), fmt.Sprintf(wording("anot_expand"), anotRounds))
 	injected, unreadable := false, 0
 	for round := 1; round <= anotRounds; round++ {
 		step := fmt.Sprintf("expand/%02d", round)
-		a, err := n.query(ctx, step, Prompt{System: anotSystem, Schema: anotToolSchema, Messages: messages, Optional: true,
+		a, err := n.query(ctx, step, Prompt{System: system("anot"), Schema: schema("tool", "anot_tool"), Messages: messages, Optional: true,
 			Lures: injected && n.Promoted > 0, Simulated: n.simulatedTool})
 		if err != nil {
 			return err
@@ -211,5 +209,3 @@ func anotToolText(t anotTool) string {
 	t.Page = max(t.Page, 1)
 	return jsonText(t)
 }
-
-var anotExpandTask = wording("anot_expand")

@@ -46,12 +46,11 @@ type anotPlan struct {
 	Logic      string      `json:"logic"`
 }
 
-var anotPlanSchema = schema("plan", "anot_plan")
-
 // makePlan asks for conditions and logic, and rules out candidates by
 // attributes and hours.
 func (n *network) makePlan(ctx context.Context) error {
-	p := Prompt{System: anotSystem, Schema: anotPlanSchema, Messages: ask1(n.request(), n.schemaText(), anotPlanTask), Simulated: n.simulatedPlan}
+	p := Prompt{System: system("anot"), Schema: schema("plan", "anot_plan"),
+		Messages: ask1(n.request(), n.schemaText(), wording("anot_plan")), Simulated: n.simulatedPlan}
 	var wrong error
 	err := n.attempts(ctx, "plan", p, anotPlans, func(step string, a Answer, _ bool) (string, string, error) {
 		if wrong = n.readPlan(step, a); wrong == nil {
@@ -200,7 +199,3 @@ func logicOf(n *request.Node, ids map[*request.Node]string) string {
 	}
 	return n.Op + "(" + strings.Join(args, ", ") + ")"
 }
-
-var anotSystem = rankSystem + "\n\n" + wording("anot_system")
-
-var anotPlanTask = wording("anot_plan")

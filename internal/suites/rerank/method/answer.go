@@ -83,7 +83,7 @@ type number int
 
 func (n *number) UnmarshalJSON(data []byte) error {
 	var v any
-	if err := unmarshal(data, &v); err != nil || v == nil || v == "" {
+	if err := json.Unmarshal(data, &v); err != nil || v == nil || v == "" {
 		return err
 	}
 	i, err := whole(v)
@@ -105,7 +105,7 @@ type numbers []int
 
 func (n *numbers) UnmarshalJSON(data []byte) error {
 	var v any
-	if err := unmarshal(data, &v); err != nil || v == nil {
+	if err := json.Unmarshal(data, &v); err != nil || v == nil {
 		return err
 	}
 	array, ok := v.([]any)

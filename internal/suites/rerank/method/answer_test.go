@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -315,6 +316,9 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	})
 }
 
+// exponent matches a number of JSON such as 2.5e1.
+var exponent = regexp.MustCompile(`\d[eE][+-]?\d`)
+
 func FuzzReadRanking(f *testing.F) {
 	for _, c := range endings {
 		f.Add(c.answer, 8)
@@ -343,7 +347,7 @@ func FuzzReadRanking(f *testing.F) {
 				t.Fatalf("%q of %d reads as %v", answer, n, r)
 			}
 			seen[i] = true
-			if !strings.Contains(text.Narrow(answer), strconv.Itoa(i)) {
+			if !strings.Contains(text.Narrow(answer), strconv.Itoa(i)) && !exponent.MatchString(answer) {
 				t.Fatalf("%q reads as %v, but has no %d", answer, r, i)
 			}
 		}

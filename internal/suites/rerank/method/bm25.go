@@ -26,54 +26,38 @@ const (
 // The weight of a word in n of N documents is ln(1 + (N-n+0.5)/(n+0.5)), which
 // is never negative.
 func bm25(_ context.Context, s *session) ([]int, error) {
-	documents := make([]bag, len(s.Candidates))
-	for i := range documents {
-		parts := []string{s.Candidates[i].Item.Name, s.card(i + 1).facts}
-		for _, r := range s.Candidates[i].Reviews {
-			parts = append(parts, r.Text)
+	documents := make([][]string, len(s.Candidates)) // their words
+	for i, c := range s.Candidates {
+		documents[i] = append(words(c.Item.Name), words(s.card(i+1).facts)...)
+		for _, r := range c.Reviews {
+			documents[i] = append(documents[i], words(r.Text)...)
 		}
-		documents[i] = bagOf(parts)
 	}
 	scores := bm25Scores(words(s.Text), documents)
 	return s.sorted(func(a, b int) int { return cmp.Compare(scores[b-1], scores[a-1]) }), nil
 }
 
-// A bag is a document as BM25 sees it.
-type bag struct {
-	count  map[string]float64 // of its words
-	length int                // in words
-}
-
-// bagOf counts the words in the parts of a document.
-func bagOf(parts []string) bag {
-	b := bag{count: map[string]float64{}}
-	for _, part := range parts {
-		for _, w := range words(part) {
-			b.length++
-			b.count[w]++
-		}
-	}
-	return b
-}
-
 // bm25Scores scores documents for a query; a repeated query word counts repeatedly.
-func bm25Scores(query []string, documents []bag) []float64 {
-	in := map[string]float64{} // document frequency of a word
-	length := 0.0
-	for _, d := range documents {
-		for w := range d.count {
-			in[w]++
+func bm25Scores(query []string, documents [][]string) []float64 {
+	counts := make([]map[string]float64, len(documents)) // of the words of each
+	in := map[string]float64{}                           // document frequency of a word
+	length, n := 0.0, float64(len(documents))
+	for i, d := range documents {
+		length += float64(len(d))
+		counts[i] = map[string]float64{}
+		for _, w := range d {
+			if counts[i][w]++; counts[i][w] == 1 {
+				in[w]++
+			}
 		}
-		length += float64(d.length)
 	}
-	n := float64(len(documents))
 	mean := length / n
 	scores := make([]float64, len(documents))
 	for i, d := range documents {
 		for _, w := range query {
-			if f := d.count[w]; f > 0 {
+			if f := counts[i][w]; f > 0 {
 				idf := math.Log(1 + (n-in[w]+0.5)/(in[w]+0.5))
-				scores[i] += idf * f * (bm25K1 + 1) / (f + bm25K1*(1-bm25B+bm25B*float64(d.length)/mean))
+				scores[i] += idf * f * (bm25K1 + 1) / (f + bm25K1*(1-bm25B+bm25B*float64(len(d))/mean))
 			}
 		}
 	}

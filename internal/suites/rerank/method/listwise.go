@@ -38,7 +38,7 @@ func windows(n, size, stride int) []int {
 // window orders the candidates of one window.
 func (s *session) window(ctx context.Context, step string, shown []int) ([]int, error) {
 	shown = slices.Clone(shown)
-	places, err := s.rank(ctx, step, shown, len(shown), false, listwiseTask)
+	places, err := s.rank(ctx, step, shown, len(shown), false, wording("listwise"))
 	if err != nil {
 		return nil, err
 	}
@@ -64,5 +64,3 @@ func first(places, list, order []int) []int {
 	}
 	return sorted
 }
-
-var listwiseTask = wording("listwise")

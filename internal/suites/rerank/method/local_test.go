@@ -14,7 +14,7 @@ import (
 // idf = ln(1 + 1.5/2.5); "quiet" is in one, ln(1 + 2.5/1.5).
 func TestBM25ByHand(t *testing.T) {
 	query := []string{"quiet", "wifi", "unheard"}
-	documents := []bag{bagOf([]string{"free wifi"}), bagOf([]string{"Wifi, wifi:", "quiet bar"}), bagOf([]string{"loud", "free bar"})}
+	documents := [][]string{words("free wifi"), words("Wifi, wifi: quiet bar"), words("loud free bar")}
 	wifi, quiet := math.Log(1.6), math.Log(1+2.5/1.5)
 	norm := func(length float64) float64 { return 1.2 * (0.25 + 0.75*length/3) }
 	want := []float64{
@@ -28,7 +28,7 @@ func TestBM25ByHand(t *testing.T) {
 			t.Errorf("document %d scores %v, want %v", i, got[i], want[i])
 		}
 	}
-	if got := bm25Scores([]string{"x"}, make([]bag, 2)); !slices.Equal(got, []float64{0, 0}) {
+	if got := bm25Scores([]string{"x"}, make([][]string, 2)); !slices.Equal(got, []float64{0, 0}) {
 		t.Errorf("empty documents score %v", got)
 	}
 }
@@ -58,13 +58,22 @@ func TestWindowsGoFromBackToFront(t *testing.T) {
 
 func TestLayers(t *testing.T) {
 	step := func(id string, after ...string) anotStep { return anotStep{ID: id, After: after} }
-	list, left := layers([]anotStep{step("d", "b", "c"), step("a"), step("b", "a"), step("c", "a"), step("x", "y"), step("y", "x"), step("z", "nowhere"), step("w", "z"), step("s", "s")})
-	if want := [][]int{{1}, {2, 3}, {0}}; !slices.EqualFunc(list, want, slices.Equal[[]int]) {
-		t.Errorf("layers are %v, want %v", list, want)
+	steps := []anotStep{step("d", "b", "c"), step("a"), step("b", "a"), step("c", "a"), step("x", "y"), step("y", "x"), step("z", "nowhere"), step("w", "z"), step("s", "s")}
+	list, left := layers(steps)
+	var got []string
+	for _, layer := range list {
+		for _, s := range layer {
+			got = append(got, s.ID)
+		}
+		got = append(got, "")
 	}
-	for i, why := range map[int]string{4: "cyclic", 5: "cyclic", 6: "does not exist", 7: "missing", 8: "cyclic"} {
-		if !strings.Contains(left[i], why) {
-			t.Errorf("step %d is left because %q", i, left[i])
+	if want := "a  b c  d "; strings.Join(got, " ") != want {
+		t.Errorf("layers are %q, want %q", got, want)
+	}
+	whys := map[string]string{"x": "cyclic", "y": "cyclic", "z": "does not exist", "w": "missing", "s": "cyclic"}
+	for _, s := range left {
+		if why := unready(s, steps); !strings.Contains(why, whys[s.ID]) {
+			t.Errorf("step %s is left because %q", s.ID, why)
 		}
 	}
 	if len(left) != 5 {

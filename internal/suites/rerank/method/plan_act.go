@@ -21,12 +21,12 @@ const (
 // candidates' names and looks things up until it finishes (Yao et al., ReAct,
 // ICLR 2023; Erdogan et al., Plan-and-Act, 2025).
 func planAct(ctx context.Context, s *session) ([]int, error) {
-	plan, err := s.plan(ctx, planActSystem)
+	plan, err := s.plan(ctx, system("plan_act"))
 	if err != nil {
 		return nil, err
 	}
 	l := &planActLoop{session: s, misled: misled(plan),
-		messages: ask1(s.request(), s.schemaText(), s.names(), "Your plan:\n"+plan.Text, fmt.Sprintf(planActTask, planActActions, len(s.Candidates)))}
+		messages: ask1(s.request(), s.schemaText(), s.names(), "Your plan:\n"+plan.Text, fmt.Sprintf(wording("plan_act"), planActActions, len(s.Candidates)))}
 	for i := 1; i <= planActActions; i++ {
 		ranking, done, err := l.act(ctx, fmt.Sprintf("act/%02d", i), i-1)
 		if done || err != nil {
@@ -61,11 +61,9 @@ type planActAction struct {
 	Ranking   any    `json:"ranking"`
 }
 
-var planActSchema = schema("action", "plan_act")
-
 // act asks for one action and executes it.
 func (l *planActLoop) act(ctx context.Context, step string, done int) ([]int, bool, error) {
-	a, err := l.complete(ctx, step, Prompt{System: planActSystem, Messages: l.messages, Schema: planActSchema,
+	a, err := l.complete(ctx, step, Prompt{System: system("plan_act"), Messages: l.messages, Schema: schema("action", "plan_act"),
 		Lures: l.injected && l.lures(l.everyone()), Simulated: l.simulated(done)})
 	if err != nil {
 		return nil, false, err
@@ -174,7 +172,3 @@ func actionText(a planActAction) string {
 	a.Page = max(a.Page, 1)
 	return jsonText(a)
 }
-
-var planActSystem = rankSystem + "\n\n" + wording("plan_act_system")
-
-var planActTask = wording("plan_act")

@@ -9,14 +9,12 @@ func planAndSolve(ctx context.Context, s *session) ([]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.rank(ctx, "solve", s.everyone(), s.K, misled(plan), "Plan:\n"+plan.Text, psSolve)
+	return s.rank(ctx, "solve", s.everyone(), s.K, misled(plan), "Plan:\n"+plan.Text, wording("ps_solve"))
 }
-
-var psPlan, psSolve = wording("ps_plan"), wording("ps_solve")
 
 // plan asks for a plan in words.
 func (s *session) plan(ctx context.Context, system string) (Answer, error) {
-	return s.complete(ctx, "plan", Prompt{System: system, Messages: ask1(s.request(), s.schemaText(), psPlan), Simulated: func(m Mind) string {
+	return s.complete(ctx, "plan", Prompt{System: system, Messages: ask1(s.request(), s.schemaText(), wording("ps_plan")), Simulated: func(m Mind) string {
 		if m == Wrongly {
 			return simulatedFault
 		}

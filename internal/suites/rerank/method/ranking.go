@@ -1,8 +1,6 @@
 package method
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -106,7 +104,8 @@ func readList(body string, marked bool) (list []string, exact bool, err error) {
 func readBlock(head string, below []string) ([]string, error) {
 	all := strings.Join(below, "\n")
 	if array, ok := jsonArray(head + all); ok {
-		return elements(array), nil
+		list, _ := elements(array)
+		return list, nil
 	}
 	switch {
 	case head == "" && len(below) == 0:
@@ -164,7 +163,8 @@ func readJSON(body string) (list []string, exact, found bool, err error) {
 	case isArray && len(places) == 1 && strings.Contains(body, `"ranking"`):
 		object = body // a wrapper
 	case isArray && last >= 0:
-		return elements(array), false, true, nil
+		list, _ = elements(array)
+		return list, false, true, nil
 	case last >= 0 && places[last][1] == len(body):
 		object, exact = body[places[last][0]:], len(places) == 1 && places[0][0] == 0
 	case last < 0 && strings.HasPrefix(body, "{") && strings.HasSuffix(body, "}"):
@@ -179,7 +179,7 @@ func readJSON(body string) (list []string, exact, found bool, err error) {
 	var said struct {
 		Ranking any `json:"ranking"`
 	}
-	if unmarshal(r.JSON, &said) != nil || said.Ranking == nil {
+	if json.Unmarshal(r.JSON, &said) != nil || said.Ranking == nil {
 		return nil, false, false, nil
 	}
 	list, plain, err := readValue(said.Ranking)
@@ -189,79 +189,74 @@ func readJSON(body string) (list []string, exact, found bool, err error) {
 // readValue reads the places in a JSON value; plain means an array of numbers.
 func readValue(v any) (list []string, plain bool, err error) {
 	switch v := v.(type) {
-	case []any:
-		return elements(v), !slices.ContainsFunc(v, func(e any) bool { _, number := element(e); return !number }), nil
-	case string:
-		if v == "" {
-			return nil, false, nil
-		}
-		list, err = readLine(v)
-		return list, false, err
 	case nil:
-		return nil, false, nil
+	case []any:
+		list, plain = elements(v)
+	case string:
+		if v != "" {
+			list, err = readLine(v)
+		}
+	default:
+		place, _ := element(v)
+		list = []string{place}
 	}
-	place, _ := element(v)
-	return []string{place}, false, nil
+	return list, plain, err
 }
 
 // jsonArray decodes a text that is an array.
 func jsonArray(s string) (array []any, ok bool) {
-	ok = strings.HasPrefix(s, "[") && unmarshal([]byte(s), &array) == nil
+	ok = strings.HasPrefix(s, "[") && json.Unmarshal([]byte(s), &array) == nil
 	return array, ok
 }
 
-// unmarshal is json.Unmarshal that keeps numbers as they are written.
-func unmarshal(data []byte, into any) error {
-	if !json.Valid(data) {
-		return errors.New("not one value of JSON")
-	}
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.UseNumber()
-	return d.Decode(into)
-}
-
-// elements returns the elements of a JSON array as places.
-func elements(array []any) []string {
-	list := []string{}
+// elements returns the elements of a JSON array as places; plain means that all are numbers.
+func elements(array []any) (list []string, plain bool) {
+	list, plain = []string{}, true
 	for i, v := range array {
-		place, _ := element(v)
+		place, number := element(v)
 		if object, ok := v.(map[string]any); ok {
 			place = placeOf(object, i+1, place)
 		}
-		list = append(list, place)
+		list, plain = append(list, place), plain && number
 	}
-	return list
+	return list, plain
 }
 
 // placeOf returns the place in an object such as {"rank": 1, "candidate": 3}; other if
 // it is not the only number in it, apart from the rank.
 func placeOf(object map[string]any, rank int, other string) string {
-	place := ""
+	var heads, cells []string
 	for key, v := range object {
 		s, number := element(v)
-		switch key = strings.ToLower(key); {
-		case key == "candidate" || key == "candidate_id" || key == "candidate_number" || key == "id" || key == "number":
-			if place != "" || !digits.MatchString(s) {
-				return other
-			}
-			place = s
-		case key == "rank" || key == "position":
-			if s != strconv.Itoa(rank) {
-				return other
-			}
-		case number: // such as a score: does it decide the order?
-			return other
+		if number && !candidateColumn.MatchString(key) && !rankColumn.MatchString(key) {
+			return other // such as a score: does it decide the order?
+		}
+		heads, cells = append(heads, key), append(cells, s)
+	}
+	if place, ok := placeIn(heads, cells, rank); ok {
+		return place
+	}
+	return other
+}
+
+// placeIn returns the candidate in a row of a table, or in an object, that is the rank-th. It
+// is the only one under its heading, and a rank beside it must be right.
+func placeIn(heads, cells []string, rank int) (place string, ok bool) {
+	for i, head := range heads {
+		switch {
+		case candidateColumn.MatchString(head) && ok, rankColumn.MatchString(head) && strings.Trim(cells[i], ".) ") != strconv.Itoa(rank):
+			return "", false
+		case candidateColumn.MatchString(head):
+			place, ok = cells[i], true
 		}
 	}
-	return cmp.Or(place, other)
+	return place, ok
 }
 
 // element returns a value of JSON as a place; number reports that it is a number. A
 // value that is not a place stays as it is written.
 func element(v any) (place string, number bool) {
 	switch v := v.(type) {
-	case json.Number:
-		return wholeNumber(v.String()), true
 	case float64:
 		return strconv.FormatFloat(v, 'f', -1, 64), true
 	case string:
@@ -271,14 +266,6 @@ func element(v any) (place string, number bool) {
 		return v, false
 	}
 	return jsonText(v), false
-}
-
-// wholeNumber drops a fraction of zeros.
-func wholeNumber(s string) string {
-	if whole, fraction, ok := strings.Cut(s, "."); ok && strings.Trim(fraction, "0") == "" {
-		return whole
-	}
-	return s
 }
 
 // finalBlock returns the rest of the last line that begins a ranking, and the lines
@@ -322,9 +309,6 @@ func readLines(lines []string) ([]string, error) {
 // readTable reads a Markdown table with one column of candidates. A column of ranks
 // must count 1, 2, 3 …
 func readTable(rows []string) ([]string, error) {
-	bad := func(row string) error {
-		return fault(InvalidIndex, "row %q of the ranking is not one place", ellipsis(row, 80))
-	}
 	cells := func(row string) []string {
 		list := strings.Split(strings.Trim(row, "| "), "|")
 		for i := range list {
@@ -332,29 +316,30 @@ func readTable(rows []string) ([]string, error) {
 		}
 		return list
 	}
-	head := cells(rows[0])
-	candidates, ranks := slices.IndexFunc(head, candidateColumn.MatchString), slices.IndexFunc(head, rankColumn.MatchString)
-	if candidates < 0 || len(rows) < 3 || !divider.MatchString(rows[1]) ||
-		slices.ContainsFunc(head[candidates+1:], candidateColumn.MatchString) || slices.ContainsFunc(head[ranks+1:], rankColumn.MatchString) && ranks >= 0 {
-		return nil, bad(rows[0])
-	}
+	heads := cells(rows[0])
+	bad := rows[0]
 	var list []string
-	for i, row := range rows[2:] {
+	for i, row := range rows[min(2, len(rows)):] {
+		bad = row
 		is := cells(row)
-		if len(is) != len(head) || !strings.HasPrefix(row, "|") || ranks >= 0 && strings.Trim(is[ranks], ".) ") != strconv.Itoa(i+1) {
-			return nil, bad(row)
+		if len(is) != len(heads) || !strings.HasPrefix(row, "|") {
+			break
 		}
-		place, err := readLines(is[candidates : candidates+1])
-		if err != nil {
-			return nil, bad(row)
+		cell, ok := placeIn(heads, is, i+1)
+		place, err := readLines([]string{cell})
+		if !ok || err != nil {
+			break
 		}
 		list = append(list, place...)
+	}
+	if len(list) != len(rows)-2 || len(list) == 0 || !divider.MatchString(rows[1]) {
+		return nil, fault(InvalidIndex, "row %q of the ranking is not one place", ellipsis(bad, 80))
 	}
 	return list, nil
 }
 
 var (
-	candidateColumn = regexp.MustCompile(`(?i)^(?:candidates?|item)(?:\s*(?:#|no\.?|number|id))?$`)
+	candidateColumn = regexp.MustCompile(`(?i)^(?:candidates?|item|id|number)(?:[\s_]*(?:#|no\.?|number|id))?$`)
 	rankColumn      = regexp.MustCompile(`(?i)^(?:rank(?:ing)?|position|place|#|no\.?)$`)
 	divider         = regexp.MustCompile(`^[|:\s-]+$`)
 )
@@ -456,7 +441,7 @@ func (s *session) rank(ctx context.Context, step string, shown []int, k int, mis
 		if !errors.As(err, &f) || last {
 			return "", "", err
 		}
-		return f.Error(), fmt.Sprintf(rankingAgain, f.Detail, final), nil
+		return f.Error(), fmt.Sprintf(wording("ranking_again"), f.Detail, final), nil
 	})
 	return places, err
 }

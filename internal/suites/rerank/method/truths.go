@@ -15,10 +15,6 @@ import (
 // Methods that split a request ask about one condition for several candidates
 // in one prompt.
 
-var truthsTask = wording("truths")
-
-var truthsSchema = schema("truths", "truths")
-
 // A question is a step about one condition.
 type question struct {
 	step   string
@@ -29,7 +25,7 @@ type question struct {
 // about makes a question. Truth is that of the condition, for a simulated model.
 func (s *session) about(step, system string, asked []int, truth func(candidate int) evidence.Truth, parts ...string) question {
 	parts = slices.DeleteFunc(parts, func(part string) bool { return part == "" })
-	return question{step, asked, Prompt{System: system, Schema: truthsSchema, Optional: true, Messages: ask1(append(parts, truthsTask)...),
+	return question{step, asked, Prompt{System: system, Schema: schema("truths", "truths"), Optional: true, Messages: ask1(append(parts, wording("truths"))...),
 		Lures: s.lures(asked), Simulated: func(m Mind) string {
 			said := struct {
 				Reasoning string `json:"reasoning"`

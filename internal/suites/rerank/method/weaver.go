@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/evidence"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/sqltable"
@@ -63,8 +62,6 @@ func (q *weaverQuestion) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*plain)(q))
 }
 
-var weaverPlanSchema, weaverOrderSchema = schema("plan", "weaver_plan"), schema("order", "weaver_order")
-
 func weave(ctx context.Context, s *session, limits sqltable.Limits) (ranking []int, err error) {
 	db, err := sqltable.Open(ctx, limits, s.tables()...)
 	if err != nil {
@@ -72,11 +69,11 @@ func weave(ctx context.Context, s *session, limits sqltable.Limits) (ranking []i
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	w := &weaving{session: s, db: db}
-	prompt := func(of *eval.Schema, simulated func(Mind) string, parts ...string) Prompt {
-		parts = append([]string{s.request(), weaverTables, s.schemaText()}, parts...)
-		return Prompt{System: weaverSystem, Schema: of, Messages: ask1(parts...), Simulated: simulated}
+	prompt := func(step string, simulated func(Mind) string, parts ...string) Prompt {
+		parts = slices.Concat([]string{s.request(), wording("weaver_tables"), s.schemaText()}, parts, []string{wording("weaver_" + step)})
+		return Prompt{System: system("weaver"), Schema: schema(step, "weaver_"+step), Messages: ask1(parts...), Simulated: simulated}
 	}
-	plan, kept, err := w.sql(ctx, "plan", prompt(weaverPlanSchema, w.simulatedPlan, weaverPlanTask))
+	plan, kept, err := w.sql(ctx, "plan", prompt("plan", w.simulatedPlan))
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +92,7 @@ func weave(ctx context.Context, s *session, limits sqltable.Limits) (ranking []i
 	if err != nil {
 		return nil, err
 	}
-	_, ranking, err = w.sql(ctx, "order", prompt(weaverOrderSchema, w.simulatedOrder, w.soFar(answers), weaverOrderTask))
+	_, ranking, err = w.sql(ctx, "order", prompt("order", w.simulatedOrder, w.soFar(answers)))
 	return ranking, err
 }
 
@@ -303,11 +300,3 @@ func (w *weaving) expression(n *request.Node) string {
 	yes, no := w.judged(w.kept, func(i int) evidence.Truth { return w.leaf(n, i) }, Rightly)
 	return fmt.Sprintf("CASE WHEN item IN (%s) THEN 1 WHEN item IN (%s) THEN -1 ELSE 0 END", Join(yes), Join(no))
 }
-
-var weaverSystem = rankSystem + "\n\n" + wording("weaver_system")
-
-var weaverTables = wording("weaver_tables")
-
-var weaverPlanTask = wording("weaver_plan")
-
-var weaverOrderTask = wording("weaver_order")

@@ -34,6 +34,9 @@ const PromptVersion = "3"
 // rankSystem starts the system prompt of every method that asks a model.
 var rankSystem = wording("rank_system")
 
+// system is the system prompt of a method with a task of its own.
+func system(method string) string { return rankSystem + "\n\n" + wording(method+"_system") }
+
 // What the system prompt says about the number of right candidates: the second in
 // studies in which a request has several.
 const (
@@ -57,6 +60,3 @@ func finalLine(k, n int) string {
 	return fmt.Sprintf(`End with one line that contains %s. Write nothing after this line:
 Ranking: …`, list)
 }
-
-// rankingAgain asks again after an answer without a readable ranking.
-var rankingAgain = wording("ranking_again")
