@@ -14,13 +14,8 @@ import (
 
 // record is the file format of a request.
 type record struct {
-	ID        string `json:"id"`
-	Group     string `json:"group"`
-	Scenario  string `json:"scenario,omitempty"`
-	Text      string `json:"text"`
-	Shorthand string `json:"shorthand"`
-	Structure *Node  `json:"structure"`
-	Gold      golds  `json:"gold"`
+	Request
+	Gold golds `json:"gold"`
 	// Other data sets' name of gold.
 	GoldRestaurant string `json:"gold_restaurant,omitempty"`
 }
@@ -92,7 +87,7 @@ func decode(line []byte) (Request, []error) {
 	if err := dataset.DecodeStrict(line, &raw); err != nil {
 		return Request{}, []error{err}
 	}
-	r := Request{ID: raw.ID, Group: raw.Group, Scenario: raw.Scenario, Text: raw.Text, Shorthand: raw.Shorthand, Structure: raw.Structure}
+	r := raw.Request
 	var errs []error
 	fault := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	if len(raw.Gold) == 0 && raw.GoldRestaurant != "" {
@@ -131,7 +126,7 @@ func decode(line []byte) (Request, []error) {
 
 // Line encodes a request as one line of a file for [Load].
 func Line(r Request) string {
-	raw := record{ID: r.ID, Group: r.Group, Scenario: r.Scenario, Text: r.Text, Shorthand: r.Shorthand, Structure: r.Structure}
+	raw := record{Request: r}
 	if r.Gold != "" {
 		raw.Gold = r.Answers()
 	}

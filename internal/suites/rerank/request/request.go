@@ -2,19 +2,19 @@ package request
 
 import "github.com/scruple-eval/scruple/internal/suites/kit"
 
-// A Request describes an item that a user looks for.
+// A Request describes an item that a user looks for. Files have Gold and Right as gold.
 type Request struct {
-	ID        string
-	Group     string // G01 … G10, see [Groups]; one of the user's own, or ""
-	Scenario  string // who asks
-	Text      string // in words; methods see nothing else
-	Shorthand string // from the file, else formatted from Structure
-	Structure *Node
-	Gold      string // id of the item that satisfies it, the best if several do
+	ID        string `json:"id"`
+	Group     string `json:"group"`              // G01 … G10, see [Groups]; one of the user's own, or ""
+	Scenario  string `json:"scenario,omitempty"` // who asks
+	Text      string `json:"text"`               // in words; methods see nothing else
+	Shorthand string `json:"shorthand"`          // from the file, else formatted from Structure
+	Structure *Node  `json:"structure"`
+	Gold      string `json:"-"` // id of the item that satisfies it, the best if several do
 	// Right holds all items that satisfy it, best first, beginning with Gold; nil
 	// if Gold is the only one.
-	Right []Graded
-	Line  int // in its file, from 1
+	Right []Graded `json:"-"`
+	Line  int      `json:"-"` // in its file, from 1
 }
 
 // A Graded is a right item with its grade of relevance, at least 1.
