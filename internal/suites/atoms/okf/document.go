@@ -2,14 +2,18 @@ package okf
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
 
+	yaml "github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
+
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // A Document is a file in its parts. The parts make up its bytes.
@@ -17,6 +21,7 @@ type Document struct {
 	Path    string // with slashes, relative to its folder
 	raw     []byte
 	front   [2]int // range of the front matter between its fences
+	body    int    // where the text begins
 	newline string
 	Fields  []Field
 	// Findings are the problems of the format.
@@ -57,7 +62,6 @@ const (
 	maxFront   = 64 << 10
 	maxKeys    = 2000
 	maxNesting = 32
-	maxValues  = 200_000
 	maxBlank   = 1000
 )
 
@@ -72,63 +76,42 @@ func Parse(path string, raw []byte) *Document {
 	if bad := invalidUTF8(raw); bad >= 0 {
 		d.add(CodeUTF8, 1+bytes.Count(raw[:bad], []byte("\n")), "byte 0x%02x is not UTF-8: save the file as UTF-8", raw[bad])
 	}
-	start := 0
-	if bytes.HasPrefix(raw, []byte(byteOrderMark)) {
-		start = len(byteOrderMark)
-	}
-	first, next := line(raw, start)
-	if first != "---" {
-		d.front = [2]int{start, start}
+	start := len(raw) - len(bytes.TrimPrefix(raw, []byte(byteOrderMark)))
+	d.front, d.body = [2]int{start, start}, start
+	first, rest, _ := bytes.Cut(raw[start:], []byte("\n"))
+	if fence(first) != "---" {
 		d.add(CodeNoFront, 1, "no front matter: begin the file with --- and a type")
 		return d
 	}
-	end := -1
-	for at := next; at < len(raw); {
-		l, n := line(raw, at)
-		if l == "---" || l == "..." {
-			end = at
+	next := len(raw) - len(rest)
+	d.front, d.body = [2]int{next, next}, next
+	end := next
+	for l := range bytes.Lines(rest) {
+		if f := fence(l); f == "---" || f == "..." {
+			d.front[1], d.body = end, end+len(l)
 			break
 		}
-		at = n
+		end += len(l)
 	}
-	if end < 0 {
-		d.front = [2]int{next, next}
+	switch {
+	case d.body == next:
 		d.add(CodeNoFront, 1, "the front matter has no end: close it with a line ---")
-		return d
-	}
-	d.front = [2]int{next, end}
-	if end-next > maxFront {
+	case end-next > maxFront:
 		d.add(CodeYAML, 1, "the front matter has %d bytes, the limit is %d", end-next, maxFront)
-		return d
-	}
-	if utf8.Valid(raw[next:end]) {
+	case utf8.Valid(raw[next:end]):
 		d.parseFront()
 	}
 	return d
 }
 
-// line returns the line at an offset without its end and trailing blanks, and where
-// the next one begins.
-func line(raw []byte, at int) (string, int) {
-	end := bytes.IndexByte(raw[at:], '\n')
-	next := at + end + 1
-	if end < 0 {
-		end, next = len(raw)-at, len(raw)
-	}
-	return strings.TrimRight(string(raw[at:at+min(end, 64)]), " \t\r"), next
-}
+// fence is a line without its end and trailing blanks.
+func fence(line []byte) string { return string(bytes.TrimRight(line, " \t\r\n")) }
 
 func invalidUTF8(raw []byte) int {
-	for i := 0; i < len(raw); {
-		if raw[i] < utf8.RuneSelf {
-			i++
-			continue
-		}
-		r, n := utf8.DecodeRune(raw[i:])
-		if r == utf8.RuneError && n == 1 {
+	for i, r := range string(raw) {
+		if _, n := utf8.DecodeRune(raw[i:]); r == utf8.RuneError && n == 1 {
 			return i
 		}
-		i += n
 	}
 	return -1
 }
@@ -148,7 +131,13 @@ func (d *Document) parseFront() {
 		d.add(CodeYAML, 1, "the front matter has more than %d empty lines in a row: remove some", maxBlank)
 		return
 	}
-	if manyKeys(clean) {
+	keys := 0 // lines that may have keys
+	for l := range strings.Lines(clean) {
+		if strings.ContainsAny(l, ":?") {
+			keys++
+		}
+	}
+	if keys > maxKeys {
 		d.add(CodeYAML, 1, "the front matter has more than %d lines with keys: move everything that is not a property into the text", maxKeys)
 		return
 	}
@@ -161,7 +150,7 @@ func (d *Document) parseFront() {
 		d.add(CodeYAML, offset+at, "the front matter is not YAML: %v", err)
 		return
 	}
-	r := reader{offset: offset, budget: maxValues, anchors: map[string]Value{}}
+	r := reader{offset: offset, anchors: map[string]Value{}}
 	seen := map[string]int{}
 	starts := lineStarts(d.raw[d.front[0]:d.front[1]], d.front[0])
 	for _, v := range m {
@@ -181,22 +170,10 @@ func (d *Document) parseFront() {
 		}
 		d.Fields = append(d.Fields, f)
 	}
-	if r.budget <= 0 {
-		d.add(CodeYAML, 1, "the front matter has more than %d values or is nested deeper than %d", maxValues, maxNesting)
+	if r.deep {
+		d.add(CodeYAML, 1, "the front matter is nested deeper than %d", maxNesting)
 		d.Fields = nil
 	}
-}
-
-// manyKeys reports whether more lines than the limit may have keys: those with a colon
-// or a question mark.
-func manyKeys(front string) bool {
-	n := 0
-	for l := range strings.Lines(front) {
-		if strings.ContainsAny(l, ":?") {
-			n++
-		}
-	}
-	return n > maxKeys
 }
 
 func lineStarts(front []byte, base int) []int {
@@ -235,7 +212,11 @@ func mapping(s string) (values []*ast.MappingValueNode, at int, err error) {
 	}
 	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
-		return nil, errorLine(err), fmt.Errorf("%s", message(err))
+		var said yaml.Error
+		if !errors.As(err, &said) || said.GetToken() == nil {
+			return nil, 1, errors.New(text.FirstLine(err.Error()))
+		}
+		return nil, said.GetToken().Position.Line, errors.New(said.GetMessage())
 	}
 	if len(file.Docs) > 1 {
 		return nil, 1, fmt.Errorf("it has %d documents", len(file.Docs))
@@ -255,21 +236,6 @@ func mapping(s string) (values []*ast.MappingValueNode, at int, err error) {
 	}
 }
 
-func errorLine(err error) int {
-	if e, ok := err.(interface{ GetToken() *token.Token }); ok && e.GetToken() != nil && e.GetToken().Position != nil {
-		return e.GetToken().Position.Line
-	}
-	return 1
-}
-
-func message(err error) string {
-	if e, ok := err.(interface{ GetMessage() string }); ok {
-		return e.GetMessage()
-	}
-	first, _, _ := strings.Cut(err.Error(), "\n")
-	return first
-}
-
 func keyText(k ast.MapKeyNode) string {
 	if s, ok := k.(*ast.StringNode); ok {
 		return s.Value
@@ -280,15 +246,13 @@ func keyText(k ast.MapKeyNode) string {
 // A reader converts nodes to values. Aliases are replaced only by scalars, so that
 // nothing grows.
 type reader struct {
-	offset, budget int
-	anchors        map[string]Value
+	offset  int
+	deep    bool // a value is nested too deeply
+	anchors map[string]Value
 }
 
 func (r *reader) value(n ast.Node, depth int) Value {
-	if r.budget--; r.budget <= 0 || depth > maxNesting || n == nil {
-		if depth > maxNesting {
-			r.budget = 0
-		}
+	if r.deep = r.deep || depth > maxNesting; r.deep || n == nil {
 		return Value{}
 	}
 	v := Value{}
@@ -385,15 +349,4 @@ func (d *Document) Text(key string) string {
 func (d *Document) Bytes() []byte { return d.raw }
 
 // Body returns what follows the front matter.
-func (d *Document) Body() []byte {
-	at := d.bodyAt()
-	return d.raw[at:]
-}
-
-func (d *Document) bodyAt() int {
-	if d.front[0] == d.front[1] && !bytes.HasPrefix(d.raw[d.front[1]:], []byte("---")) {
-		return d.front[0]
-	}
-	_, next := line(d.raw, d.front[1])
-	return next
-}
+func (d *Document) Body() []byte { return d.raw[d.body:] }
