@@ -170,38 +170,20 @@ func (n *network) edge(from, to, capacity int) int {
 	return i
 }
 
-// fill makes the flow the largest possible, by paths found breadth first.
+// fill makes the flow the largest possible, one unit after the other.
 func (n *network) fill(source, sink int) {
-	for {
-		level := none(len(n.of))
-		level[source] = 0
-		for queue := []int{source}; len(queue) > 0; queue = queue[1:] {
-			for _, e := range n.of[queue[0]] {
-				if to := n.edges[e].to; n.edges[e].free > 0 && level[to] < 0 {
-					level[to] = level[queue[0]] + 1
-					queue = append(queue, to)
-				}
-			}
-		}
-		next := make([]int, len(n.of)) // edges of each node that lead nowhere are not tried again
-		if level[sink] < 0 || !n.push(source, sink, level, next) {
-			return
-		}
-		for n.push(source, sink, level, next) {
-		}
+	seen := make([]int, len(n.of)) // the last unit that came by each node
+	for unit := 1; n.push(source, sink, unit, seen); unit++ {
 	}
 }
 
-// push sends one unit along a shortest path.
-func (n *network) push(at, sink int, level, next []int) bool {
-	if at == sink {
-		return true
-	}
-	for ; next[at] < len(n.of[at]); next[at]++ {
-		e := n.of[at][next[at]]
-		if to := n.edges[e].to; n.edges[e].free > 0 && level[to] == level[at]+1 && n.push(to, sink, level, next) {
-			n.edges[e].free--
-			n.edges[e^1].free++
+// push sends one unit along a path.
+func (n *network) push(at, sink, unit int, seen []int) bool {
+	seen[at] = unit
+	for _, i := range n.of[at] {
+		if e := n.edges[i]; e.free > 0 && seen[e.to] != unit && (e.to == sink || n.push(e.to, sink, unit, seen)) {
+			n.edges[i].free--
+			n.edges[i^1].free++
 			return true
 		}
 	}

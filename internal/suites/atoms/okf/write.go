@@ -49,9 +49,6 @@ func (d *Document) Set(e Entry) ([]byte, error) {
 		}
 		return d.checked(slices.Concat(d.raw[:d.front[1]], []byte(text), d.raw[d.front[1]:]), e)
 	}
-	if d.flow() {
-		return nil, fmt.Errorf("setting %s of %s: the front matter is one {…}: write a key on each line", e.Key, d.Path)
-	}
 	return d.checked(slices.Concat(d.raw[:f.lines[0]], []byte(text), d.raw[d.keptFrom(f):]), e)
 }
 
@@ -63,7 +60,7 @@ func (d *Document) checked(raw []byte, e Entry) ([]byte, error) {
 	list, _ := f.Value.Strings()
 	same := slices.Equal(list, e.List) && slices.EqualFunc(d.others(e.Key), again.others(e.Key), Value.equal)
 	if !ok || !same || !slices.Equal(again.Body(), d.Body()) {
-		return nil, fmt.Errorf("setting %s of %s: the front matter has a form of YAML that cannot be edited line by line", e.Key, d.Path)
+		return nil, fmt.Errorf("setting %s of %s: the front matter has a form of YAML that cannot be edited line by line: write a key on each line", e.Key, d.Path)
 	}
 	return raw, nil
 }
@@ -81,16 +78,6 @@ func (d *Document) others(key string) (values []Value) {
 // equal reports whether two values are the same, wherever they stand.
 func (v Value) equal(w Value) bool {
 	return v.Kind == w.Kind && v.Text == w.Text && slices.Equal(v.Keys, w.Keys) && slices.EqualFunc(v.Items, w.Items, Value.equal)
-}
-
-// flow reports whether several fields are on one line.
-func (d *Document) flow() bool {
-	for i, f := range d.Fields {
-		if i > 0 && d.Fields[i-1].lines[0] == f.lines[0] {
-			return true
-		}
-	}
-	return strings.HasPrefix(strings.TrimSpace(string(d.raw[d.front[0]:d.front[1]])), "{")
 }
 
 // keptFrom is where the lines begin that follow a field without being part of it:
