@@ -32,13 +32,13 @@ import (
 // gte, lte and between compare numbers, and texts that are numbers; any other
 // value is false. Both ends of between count.
 func itemMeta(e *request.Evidence) test {
-	decide := decider(e)
+	want, no := readings(e.Value), readings(e.False)
 	return func(item *subject) (Truth, reason) {
 		v := item.At(e.Path)
 		t := Truth(e.Missing)
 		switch {
 		case v != nil:
-			t = decide(v)
+			t = decide(e, v, want, no)
 		case e.Test == request.NotTrue || e.Test == request.NotContains:
 			t = True
 		}
@@ -65,43 +65,34 @@ func wanted(e *request.Evidence) string {
 	return ""
 }
 
-// decider returns the test of a value that is not missing.
-func decider(e *request.Evidence) func(v any) Truth {
-	want, no, bound := readings(e.Value), readings(e.False), asNumber(e.Value)
-	compares := func(holds func(n float64) bool) func(any) Truth {
-		return func(v any) Truth {
-			n, ok := written(v)
-			return truth(ok && holds(n))
-		}
-	}
+// decide tests a value that is not missing, with the readings of Value and of False.
+func decide(e *request.Evidence, v any, want, no []any) Truth {
+	n, isNumber := written(v)
+	low, high, _ := e.Bounds()
 	switch e.Test {
-	case request.IsTrue:
-		return func(v any) Truth {
-			switch {
-			case equals(v, want):
-				return True
-			case e.False == nil && e.Neutral == nil || equals(v, no) && e.False != nil:
-				return False
-			}
-			return Unknown
-		}
+	case "":
+		return standing(v)
 	case request.IsFalse, request.NotTrue:
-		return func(v any) Truth { return -truth(equals(v, want)) }
+		return -truth(equals(v, want))
 	case request.Contains:
-		return func(v any) Truth { return truth(contains(v, want)) }
+		return truth(contains(v, want))
 	case request.NotContains:
-		return func(v any) Truth { return -truth(contains(v, want)) }
-	case request.IsNeutral:
-		return func(any) Truth { return Unknown }
+		return -truth(contains(v, want))
 	case request.AtLeast:
-		return compares(func(n float64) bool { return n >= bound })
+		return truth(isNumber && n >= asNumber(e.Value))
 	case request.AtMost:
-		return compares(func(n float64) bool { return n <= bound })
+		return truth(isNumber && n <= asNumber(e.Value))
 	case request.Between:
-		low, high, _ := e.Bounds()
-		return compares(func(n float64) bool { return low <= n && n <= high })
+		return truth(isNumber && low <= n && n <= high)
+	case request.IsTrue:
+		switch {
+		case equals(v, want):
+			return True
+		case e.False == nil && e.Neutral == nil || equals(v, no) && e.False != nil:
+			return False
+		}
 	}
-	return standing
+	return Unknown
 }
 
 func asNumber(v any) float64 {

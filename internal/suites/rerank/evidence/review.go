@@ -15,16 +15,21 @@ import (
 
 const noReviews = "no reviews"
 
-func unknownWithout() (Truth, reason) { return Unknown, func() string { return noReviews } }
+// ofReviews is a test that is unknown without reviews.
+func ofReviews(t test) test {
+	return func(item *subject) (Truth, reason) {
+		if len(item.Reviews) == 0 {
+			return Unknown, func() string { return noReviews }
+		}
+		return t(item)
+	}
+}
 
 // reviewText is true if any review matches the pattern, else false; unknown
 // without reviews.
 func reviewText(e *request.Evidence) test {
 	p := newPattern(e.Pattern)
-	return func(item *subject) (Truth, reason) {
-		if len(item.Reviews) == 0 {
-			return unknownWithout()
-		}
+	return ofReviews(func(item *subject) (Truth, reason) {
 		for i := range item.Reviews {
 			if item.says(p, i) {
 				return True, func() string { return fmt.Sprintf("review %d says %s", i+1, p.quote(&item.Reviews[i])) }
@@ -33,7 +38,7 @@ func reviewText(e *request.Evidence) test {
 		return False, func() string {
 			return fmt.Sprintf("no match for /%[2]s/ in %[1]s", reviews(len(item.Reviews)), e.Pattern)
 		}
-	}
+	})
 }
 
 // weighted is true if enough credible reviews match the pattern, else false;
@@ -41,10 +46,7 @@ func reviewText(e *request.Evidence) test {
 // 0 and at least the [percentile] of the nonzero values of the item's reviews.
 func weighted(e *request.Evidence) test {
 	p, need := newPattern(e.Pattern), cmp.Or(e.MinCredible, request.DefaultMinCredible)
-	return func(item *subject) (Truth, reason) {
-		if len(item.Reviews) == 0 {
-			return unknownWithout()
-		}
+	return ofReviews(func(item *subject) (Truth, reason) {
 		amounts := make([]float64, len(item.Reviews))
 		for i := range item.Reviews {
 			amounts[i] = amount(item.Reviews[i].At(e.WeightBy))
@@ -70,7 +72,7 @@ func weighted(e *request.Evidence) test {
 		return truth(found >= need), func() string {
 			return fmt.Sprintf("%d of %s with %s of at least %s matching /%s/, want %d", found, reviews(credible), e.WeightBy, number(threshold), e.Pattern, need)
 		}
-	}
+	})
 }
 
 // percentile returns a percentile of sorted values by linear interpolation: type
@@ -210,10 +212,7 @@ func (ev *Evaluator) social(e *request.Evidence) test {
 		}
 	}
 	p, need := newPattern(e.Pattern), max(e.MinMatches, 1)
-	return func(item *subject) (Truth, reason) {
-		if len(item.Reviews) == 0 {
-			return unknownWithout()
-		}
+	return ofReviews(func(item *subject) (Truth, reason) {
 		known, found, last := 0, 0, 0
 		for i := range item.Reviews {
 			if !people[item.Reviews[i].UserID] {
@@ -236,7 +235,7 @@ func (ev *Evaluator) social(e *request.Evidence) test {
 			}
 			return text
 		}
-	}
+	})
 }
 
 func number(n float64) string { return strconv.FormatFloat(n, 'g', -1, 64) }

@@ -34,17 +34,14 @@ type Status struct {
 //
 // A condition that several requests share is evaluated once.
 func Validate(c *catalog.Catalog, requests []request.Request) []Status {
-	index := map[string]int{} // of each distinct condition
-	column := map[*request.Node]int{}
+	place := map[string]int{} // of each distinct condition
 	var conditions []*request.Evidence
 	for _, r := range requests {
 		for _, leaf := range r.Structure.Leaves() {
-			key := leaf.Evidence.Key()
-			if _, ok := index[key]; !ok {
-				index[key] = len(conditions)
+			if key := leaf.Evidence.Key(); place[key] == 0 {
 				conditions = append(conditions, leaf.Evidence)
+				place[key] = len(conditions)
 			}
-			column[leaf] = index[key]
 		}
 	}
 	truths := Truths(c, conditions)
@@ -52,7 +49,7 @@ func Validate(c *catalog.Catalog, requests []request.Request) []Status {
 	parallel(len(requests), func(i int) {
 		truth := map[*request.Node][]Truth{}
 		for _, leaf := range requests[i].Structure.Leaves() {
-			truth[leaf] = truths[column[leaf]]
+			truth[leaf] = truths[place[leaf.Evidence.Key()]-1]
 		}
 		statuses[i] = status(c, requests[i], truth)
 	})
