@@ -61,33 +61,22 @@ func readQuality(path string) (*quality, error) {
 	return q, nil
 }
 
-// tallies counts right verdicts and claims by cluster.
-func (q *quality) tallies() (right, cases []float64) {
-	at := map[string]int{}
-	for _, c := range q.Claims {
-		key := c.cluster()
-		i, ok := at[key]
-		if !ok {
-			i = len(right)
-			at[key] = i
-			right, cases = append(right, 0), append(cases, 0)
-		}
-		cases[i]++
-		if c.Judge == c.Human {
-			right[i]++
-		}
-	}
-	return right, cases
-}
-
-// measurement is what the claims say of the judge.
+// measurement is what the claims say of the judge: right verdicts and claims by cluster, and by
+// label.
 func (q *quality) measurement() (m eval.Measurement) {
-	m.Right, m.Cases = q.tallies()
+	at := map[string]int{}
 	m.Known = make([]eval.Known, 2)
 	for _, c := range q.Claims {
+		i, ok := at[c.cluster()]
+		if !ok {
+			i = len(m.Cases)
+			at[c.cluster()] = i
+			m.Right, m.Cases = append(m.Right, 0), append(m.Cases, 0)
+		}
+		right := kit.Indicator(c.Judge == c.Human)
+		m.Right[i], m.Cases[i] = m.Right[i]+right, m.Cases[i]+1
 		k := &m.Known[int(c.Human)]
-		k.Pass, k.Cases = c.Human == 1, k.Cases+1
-		k.Right += int(kit.Indicator(c.Judge == c.Human))
+		k.Pass, k.Cases, k.Right = c.Human == 1, k.Cases+1, k.Right+int(right)
 	}
 	return m
 }
