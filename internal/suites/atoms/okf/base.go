@@ -82,10 +82,17 @@ func Load(files []File, findings []Finding, o *ontology.Ontology) *Base {
 			l.To = b.Resolve(l.Written, a.File, e.To).To
 		}
 	}
+	first := map[string]*Atom{} // by id
 	for i := range b.Atoms {
+		a := &b.Atoms[i]
 		b.findings = append(b.findings, b.check(i)...)
+		if a.ID != "" && first[a.ID] == nil {
+			first[a.ID] = a
+		} else if a.ID != "" {
+			f, _ := b.Documents[b.of[i]].Field(o.Key(ontology.KeyID))
+			b.findings = append(b.findings, Finding{CodeDuplicateID, Error, a.File, f.Line, fmt.Sprintf("duplicate id %q: also in %s", a.ID, first[a.ID].File)})
+		}
 	}
-	b.findings = append(b.findings, b.duplicateIDs()...)
 	SortFindings(b.findings)
 	return b
 }
@@ -232,22 +239,6 @@ func (b *Base) Rates() (files, conformant, valid int) {
 		}
 	}
 	return files, conformant, valid
-}
-
-func (b *Base) duplicateIDs() (list []Finding) {
-	first := map[string]int{}
-	for i, a := range b.Atoms {
-		if a.ID == "" {
-			continue
-		}
-		if at, ok := first[a.ID]; ok {
-			f, _ := b.Documents[b.of[i]].Field(b.Ontology.Key(ontology.KeyID))
-			list = append(list, Finding{CodeDuplicateID, Error, a.File, f.Line, fmt.Sprintf("duplicate id %q: also in %s", a.ID, b.Atoms[at].File)})
-			continue
-		}
-		first[a.ID] = i
-	}
-	return list
 }
 
 // check validates an atom by the ontology.

@@ -81,7 +81,7 @@ func (n *network) layer(ctx context.Context, name string, steps []anotStep) erro
 			text += "\nIt helps to decide this condition: " + c.Text
 		}
 		conditions = append(conditions, at)
-		list = append(list, n.about(name, system("anot"), asked, func(k int) evidence.Truth { return n.leaf(nth(leaves, at), k) }, text, n.reviewsBy(asked, people)))
+		list = append(list, n.about(name, system("anot"), asked, n.nth(leaves, at), text, n.reviewsBy(asked, people)))
 	}
 	return n.inParallel(ctx, list, func(q question, truths []evidence.Truth) {
 		n.learn(q, conditions[0], truths)

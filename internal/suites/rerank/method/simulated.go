@@ -38,20 +38,19 @@ func (s *session) leaves() []*request.Node {
 	return s.Structure.Leaves()
 }
 
-// leaf returns the truth of a condition for a candidate; unknown without a condition.
+// leaf returns the truth of a condition for a candidate.
 func (s *session) leaf(n *request.Node, candidate int) evidence.Truth {
-	if n == nil {
-		return evidence.Unknown
-	}
 	return s.Evaluator.Leaf(n.Evidence, s.Candidates[candidate-1].Item)
 }
 
-// nth returns the condition at an index, nil if there is none.
-func nth(list []*request.Node, at int) *request.Node {
-	if at >= len(list) {
-		return nil
+// nth is the truth of a condition at an index; unknown if there is none.
+func (s *session) nth(list []*request.Node, at int) func(candidate int) evidence.Truth {
+	return func(candidate int) evidence.Truth {
+		if at >= len(list) {
+			return evidence.Unknown
+		}
+		return s.leaf(list[at], candidate)
 	}
-	return list[at]
 }
 
 // compare sorts the candidate that is right, or graded higher, first.

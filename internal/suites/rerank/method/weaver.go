@@ -120,20 +120,17 @@ var startOfSQL = regexp.MustCompile(`(?i)^(?:SELECT|WITH)\s`)
 // only block of SQL, or alone. Without an object there are no questions.
 func (w *weaving) readSQL(step string, a Answer) (plan weaverPlan, err error) {
 	err = w.decode(step, a, "sql", &plan)
-	bare := func(answer string) (string, bool) {
-		if code, ok := text.CodeOf(answer, "sql"); ok {
-			return code, startOfSQL.MatchString(code)
-		}
-		answer = text.Bare(answer).Text
-		return answer, startOfSQL.MatchString(answer)
-	}
 	from := plan.SQL
 	if err != nil || plan.SQL == "" {
 		from = a.Text
 	} else if startOfSQL.MatchString(plan.SQL) {
 		return plan, nil
 	}
-	if sql, ok := bare(from); ok && FaultOf(a.Stop, a.Text) == nil {
+	sql, inBlock := text.CodeOf(from, "sql")
+	if !inBlock {
+		sql = text.Bare(from).Text
+	}
+	if startOfSQL.MatchString(sql) && FaultOf(a.Stop, a.Text) == nil {
 		w.remark(step, NoteFormat)
 		plan.SQL, err = sql, nil
 	}
@@ -188,7 +185,7 @@ func (w *weaving) texts(ctx context.Context) (sqltable.Table, error) {
 	var list []question
 	for q, text := range w.questions {
 		for b, batch := range slices.Collect(slices.Chunk(w.kept, weaverBatch)) {
-			list = append(list, w.about(fmt.Sprintf("text/q%d/%d", q+1, b+1), rankSystem, batch, func(i int) evidence.Truth { return w.leaf(nth(leaves, q), i) },
+			list = append(list, w.about(fmt.Sprintf("text/q%d/%d", q+1, b+1), rankSystem, batch, w.nth(leaves, q),
 				"Answer this question for each of these candidates:\n"+text, w.reviewsBy(batch, nil), w.people(batch)))
 		}
 	}
