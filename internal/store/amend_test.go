@@ -33,17 +33,14 @@ func TestAmend(t *testing.T) { onBoth(t, testAmend) }
 
 func testAmend(t *testing.T, place place) {
 	checks := 0
+	ctx := t.Context()
+	db := open(t, place(t))
 	rapid.Check(t, func(rt *rapid.T) {
 		if checks++; checks > 20 && strings.HasSuffix(t.Name(), "PostgreSQL") { // which takes three times as long
 			return
 		}
-		ctx := t.Context()
-		db, err := store.Open(ctx, place(t))
-		if err != nil {
-			rt.Fatal(err)
-		}
-		defer db.Close()
 		var r *store.Run
+		var err error
 		answers := 0
 		for step := range rapid.IntRange(2, 4).Draw(rt, "steps") {
 			var items []eval.Item
@@ -115,12 +112,12 @@ func testAmend(t *testing.T, place place) {
 			if progress, err = db.Progress(ctx, r); err != nil || progress.Calls != answers {
 				rt.Fatalf("%d answers are counted, want %d: %v", progress.Calls, answers, err)
 			}
-			checks, err := store.Examine(ctx, db.Path())
-			if err != nil || slices.ContainsFunc(checks, func(c store.Check) bool { return c.State == store.CheckDamaged }) {
-				rt.Fatalf("doctor says %+v, %v", checks, err)
-			}
 		}
 	})
+	found, err := store.Examine(ctx, db.Path())
+	if err != nil || slices.ContainsFunc(found, func(c store.Check) bool { return c.State == store.CheckDamaged }) {
+		t.Fatalf("doctor says %+v, %v", found, err)
+	}
 }
 
 // What an amendment says of a plan that grew, shrank and grew back.
