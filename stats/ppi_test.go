@@ -1,6 +1,7 @@
 package stats_test
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"strings"
@@ -73,42 +74,45 @@ func TestPPIRareErrors(t *testing.T) {
 	const least = 0.94 - 0.018
 	for _, fields := range []int{1, 5} {
 		for _, labelled := range []int{20, 50, 300} {
-			for _, truth := range []float64{0.5, 0.8, 0.95} {
-				for _, rate := range []float64{0, 0.02, 0.1} {
-					for _, misses := range []bool{false, true} {
-						r := rand.New(rand.NewPCG(29, uint64(labelled)))
-						covered, defined := 0, 0
-						for range runs {
-							n := labelled + unlabelled
-							human, wrong, cluster := clustered(r, n, fields, truth), clustered(r, n, fields, rate), make([]int, n)
-							judge := make([]float64, n)
-							for i, y := range human {
-								cluster[i] = i / fields
-								if judge[i] = y; wrong[i] == 1 && (y == 1 || !misses) {
-									judge[i] = 1 - y
+			t.Run(fmt.Sprintf("%d labelled in clusters of %d", labelled, fields), func(t *testing.T) {
+				t.Parallel()
+				for _, truth := range []float64{0.5, 0.8, 0.95} {
+					for _, rate := range []float64{0, 0.02, 0.1} {
+						for _, misses := range []bool{false, true} {
+							r := rand.New(rand.NewPCG(29, uint64(labelled)))
+							covered, defined := 0, 0
+							for range runs {
+								n := labelled + unlabelled
+								human, wrong, cluster := clustered(r, n, fields, truth), clustered(r, n, fields, rate), make([]int, n)
+								judge := make([]float64, n)
+								for i, y := range human {
+									cluster[i] = i / fields
+									if judge[i] = y; wrong[i] == 1 && (y == 1 || !misses) {
+										judge[i] = 1 - y
+									}
+									if i >= labelled {
+										human[i] = math.NaN()
+									}
 								}
-								if i >= labelled {
-									human[i] = math.NaN()
+								p, err := stats.PredictionPoweredClusters(judge, human, cluster, 0.95)
+								if err != nil {
+									t.Fatal(err)
+								}
+								if p.Undefined != "" {
+									continue // all human labels are the same
+								}
+								defined++
+								if p.CI.Low <= truth && truth <= p.CI.High {
+									covered++
 								}
 							}
-							p, err := stats.PredictionPoweredClusters(judge, human, cluster, 0.95)
-							if err != nil {
-								t.Fatal(err)
+							if share := float64(covered) / float64(defined); share < least {
+								t.Errorf("mean %v, errors %v, only misses: %v: coverage %.3f, stated 0.95", truth, rate, misses, share)
 							}
-							if p.Undefined != "" {
-								continue // all human labels are the same
-							}
-							defined++
-							if p.CI.Low <= truth && truth <= p.CI.High {
-								covered++
-							}
-						}
-						if share := float64(covered) / float64(defined); share < least {
-							t.Errorf("%d labelled in clusters of %d, mean %v, errors %v, only misses: %v: coverage %.3f, stated 0.95", labelled, fields, truth, rate, misses, share)
 						}
 					}
 				}
-			}
+			})
 		}
 	}
 }
