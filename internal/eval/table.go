@@ -23,6 +23,24 @@ type Table struct {
 // Row adds a row.
 func (t *Table) Row(cells ...Cell) { t.Rows = append(t.Rows, cells) }
 
+// Add adds a row of texts, counts, cells, and lists of cells, each of which has several.
+func (t *Table) Add(values ...any) {
+	var row []Cell
+	for _, v := range values {
+		switch v := v.(type) {
+		case string:
+			row = append(row, Text(v))
+		case int:
+			row = append(row, Count(v))
+		case []Cell:
+			row = append(row, v...)
+		default:
+			row = append(row, v.(Cell))
+		}
+	}
+	t.Row(row...)
+}
+
 // Strings returns the cells as text, row by row, with plain spaces.
 func (t *Table) Strings() [][]string {
 	rows := make([][]string, len(t.Rows))

@@ -3,7 +3,6 @@ package soundness
 import (
 	"cmp"
 	_ "embed"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -20,9 +19,7 @@ var appendicesJSON []byte
 
 // appendices are those of the design, by name.
 func appendices() (list []kit.Appendix) {
-	if err := json.Unmarshal(appendicesJSON, &list); err != nil {
-		panic("soundness: " + err.Error()) // they are part of the program
-	}
+	list = kit.Embedded[[]kit.Appendix](appendicesJSON)
 	parts := map[string]func(*synthesis) []kit.Part{"D.1": (*synthesis).codeBook, "D.2": (*synthesis).emergentCodes, "D.3": (*synthesis).memos,
 		"H.4": (*synthesis).annotated, "H.5": (*synthesis).reflected}
 	for i := range list {
@@ -45,12 +42,12 @@ func filled(parts func(*synthesis) []kit.Part) func(kit.Bench, kit.Kept) ([]kit.
 		b := of.(*Bench)
 		s := newSynthesis(b)
 		if k != nil {
-			_, cells, err := b.rows(k)
+			cells, err := b.cells(k)
 			if err != nil {
 				return nil, err
 			}
-			for i := range cells {
-				s.add(&cells[i])
+			for _, c := range cells {
+				s.add(c)
 			}
 			s.order()
 		}
@@ -174,7 +171,7 @@ func (b *Bench) passages(x *failure) []eval.Passage {
 	list := []eval.Passage{{Name: "Fragment " + x.fragment.ID, Text: x.fragment.Text}, {Name: "The expert: " + b.labels[g.Label].Name, Text: g.Rationale}}
 	for i, a := range x.runs {
 		run := fmt.Sprint(x.trials[i].Trial.Replicate)
-		if x.coding != nil && run != x.coding.run || x.coding == nil && a.Pass {
+		if a.Failed || x.coding != nil && run != x.coding.run || x.coding == nil && a.Pass {
 			continue
 		}
 		label := "no label"
@@ -192,7 +189,7 @@ func (b *Bench) passages(x *failure) []eval.Passage {
 
 // reflected has the fragments whose gold should be read again.
 func (s *synthesis) reflected() (parts []kit.Part) {
-	if s.judged == 0 {
+	if len(s.by) == 0 {
 		return nil
 	}
 	for _, row := range s.defensible(s.challenges()).Rows {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -147,13 +146,13 @@ func (b *Bench) checkRun(x *failure) error {
 func (b *Bench) failureCells(x *failure) []string {
 	c := x.coding
 	day, _, _ := strings.Cut(c.at, "T")
-	return []string{x.fragment.ID, x.condition, c.run, c.code(0), c.code(1), c.code(2), strconv.Itoa(b.domainOf(c.code(0))), b.codeType(c.code(0)),
-		c.justification, day, strconv.Itoa(c.session)}
+	return cellsOf(x.fragment.ID, x.condition, c.run, c.code(0), c.code(1), c.code(2), b.domainOf(c.code(0)), b.codeType(c.code(0)),
+		c.justification, day, c.session)
 }
 
 // checkValidity checks that the questions about validity name domains of the study.
 func (b *Bench) checkValidity(f *study.File, s *Study, errs *study.Errors) {
-	v, names := s.Validity, s.domainNames()
+	v, names := s.Validity, b.domainNames()
 	for _, named := range [][2]string{{"harder_domain", v.Harder}, {"easier_domain", v.Easier}, {"tacit_domain", v.Tacit}} {
 		key, name := named[0], named[1]
 		if name != "" && !slices.Contains(names, name) {

@@ -43,6 +43,13 @@ func (b *Bench) codes() (names, meanings []string) {
 	return names, meanings
 }
 
+func (b *Bench) domainNames() (names []string) {
+	for _, d := range b.domains {
+		names = append(names, d.Name)
+	}
+	return names
+}
+
 // domainOf returns the domain of a code, from 1; 0 for an emergent one.
 func (b *Bench) domainOf(name string) int {
 	for i, d := range b.domains {
@@ -134,8 +141,8 @@ func (b *Bench) Queue(name string, cases iter.Seq2[eval.Case, error]) (list []ev
 		switch {
 		case x == nil:
 		case name == queueLabel:
-			for _, t := range x.trials {
-				if group := b.readAs(&t.Outcome); group != "" {
+			for i, t := range x.trials {
+				if group := b.readAs(&t.Outcome); group != "" && !x.runs[i].Failed {
 					list = append(list, eval.Queued{Trial: t.Trial, Stratum: group})
 				}
 			}
@@ -255,7 +262,7 @@ func (b *Bench) ShowQueued(name string, c eval.Case, replicate int) ([]eval.Pass
 	x := b.cell(c)
 	for i, a := range x.runs {
 		run := x.trials[i].Trial.Replicate
-		if a.Failure != failureType1 && run != replicate {
+		if a.Failed || a.Failure != failureType1 && run != replicate {
 			continue
 		}
 		name := fmt.Sprintf("Run %d", run)
@@ -355,7 +362,7 @@ func (b *Bench) salient(names []string) (numbers []string, err error) {
 // checkChecklists checks that the headings that people choose from are domains of the
 // study: its file of gold has their numbers.
 func (b *Bench) checkChecklists(f *study.File, s *Study, errs *study.Errors) {
-	names := s.domainNames()
+	names := b.domainNames()
 	for i, t := range s.Annotation {
 		if t.Kind != "assessment" || t.Practice || len(names) == 0 {
 			continue

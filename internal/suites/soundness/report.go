@@ -1,12 +1,14 @@
 package soundness
 
 import (
+	_ "embed"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/suites/soundness/wording"
 	"github.com/scruple-eval/scruple/internal/text"
 )
@@ -14,30 +16,51 @@ import (
 // Report makes the tables and figures of the suite: rates of every combination of model
 // and condition, the planned hypotheses beside tests that respect the repeated
 // fragments, failures and exclusions, and what the design can find.
-func (b *Bench) Report(r eval.Results) ([]eval.Block, error) {
+func (b *Bench) Report(r eval.Results) (blocks []eval.Block, err error) {
 	counts, failures := b.counts(), newSynthesis(b)
 	for c, err := range r.Cases() {
 		if err != nil {
 			return nil, err
 		}
 		if x := b.cell(c); x != nil && x.arm != nil {
-			counts[slices.Index(b.On, x.arm)].add(c, x)
 			failures.add(x)
+			for _, a := range x.runs {
+				counts[slices.Index(b.On, x.arm)].add(a)
+			}
 		}
 	}
+	runs := []*eval.Table{b.failures(counts), b.coherenceTable(counts), b.exclusions(counts)}
+	tables := append([]*eval.Table{b.matrix(r)}, runs...)
 	p, ok := r.(eval.Panel)
-	if !ok {
-		return []eval.Block{{Table: b.matrix(r)}, {Table: b.failures(counts)}, {Table: b.coherenceTable(counts)}, {Table: b.exclusions(counts)}}, nil
+	if ok {
+		tested := b.hypotheses(p)
+		blocks = append(blocks, eval.Block{Figure: b.bars(p, "model", b.models)})
+		if groups := b.groupNames(); len(groups) > 1 {
+			blocks = append(blocks, eval.Block{Figure: b.bars(p, "group", groups)})
+		}
+		tables = slices.Concat([]*eval.Table{b.summary(p, tested, counts), b.matrix(r), b.collapsed(p), tests(tested)}, runs,
+			[]*eval.Table{b.design(p)})
 	}
-	tested := b.hypotheses(p)
-	blocks := []eval.Block{{Figure: b.bars(p, "model", b.models)}}
-	if groups := b.groupNames(); len(groups) > 1 {
-		blocks = append(blocks, eval.Block{Figure: b.bars(p, "group", groups)})
-	}
-	for _, t := range []*eval.Table{b.summary(p, tested, counts), b.matrix(r), b.collapsed(p), tests(tested), b.failures(counts), b.coherenceTable(counts), b.exclusions(counts), b.design(p)} {
+	for _, t := range tables {
 		blocks = append(blocks, eval.Block{Table: t})
 	}
-	return append(blocks, failures.blocks(r)...), nil
+	if ok {
+		blocks = append(blocks, failures.blocks(r)...)
+	}
+	return blocks, nil
+}
+
+//go:embed tables.json
+var tablesJSON []byte
+
+// tableOf is a table of the suite without rows. Its words are in tables.json; with has what
+// stands for their names in braces.
+func tableOf(name string, with ...string) *eval.Table {
+	all := kit.Embedded[[]eval.Table](tablesJSON)
+	t := all[slices.IndexFunc(all, func(t eval.Table) bool { return t.Name == name })]
+	fill := strings.NewReplacer(with...)
+	t.Title, t.Note = fill.Replace(t.Title), fill.Replace(t.Note)
+	return &t
 }
 
 // armsOf lists the arms that have a level and a condition; "" stands for any.
@@ -62,29 +85,27 @@ func (b *Bench) groupNames() (names []string) {
 
 // matrix has the three rates of every combination of model and condition.
 func (b *Bench) matrix(r eval.Results) *eval.Table {
-	t := &eval.Table{Name: "performance_matrix", Title: "Performance by model and condition", Columns: []string{"model", "condition", "fragments pass", "unanimous pass", "runs pass", "fragments"},
-		Note: "With each value: its interval of the level of the study, Wilson's for fragments. Fragments pass by the majority of their runs; unanimous: all runs pass."}
+	t := tableOf("performance_matrix")
 	for _, a := range b.On {
 		e, ok := r.Estimate(a.ID, metricFragment)
-		t.Row(eval.Text(a.family()), eval.Text(a.condition), eval.MeasuredShare(e, ok), eval.MeasuredShare(r.Estimate(a.ID, metricUnanimous)),
-			eval.MeasuredShare(r.Estimate(a.ID, metricRun)), eval.Count(e.N))
+		t.Add(a.family(), a.condition, eval.MeasuredShare(e, ok), eval.MeasuredShare(r.Estimate(a.ID, metricUnanimous)),
+			eval.MeasuredShare(r.Estimate(a.ID, metricRun)), e.N)
 	}
 	return t
 }
 
 // collapsed has the three rates by model, by condition and by group.
 func (b *Bench) collapsed(p eval.Panel) *eval.Table {
-	t := &eval.Table{Name: "collapsed_rates", Title: "Performance by model, condition and group", Columns: []string{"", "fragments pass", "of", "with the interval of whole fragments", "unanimous pass", "runs pass"},
-		Note: "With each value: Wilson's interval, which takes outcomes for independent. The interval of the fourth column respects that a fragment is judged several times."}
+	t := tableOf("collapsed_rates")
 	add := func(name string, arms []string) {
-		f, ok := p.Rate(arms, metricFragment)
-		if !ok {
-			return
+		share := func(metric string) eval.Cell {
+			r, ok := p.Rate(arms, metric)
+			return eval.MeasuredShare(r.Measured, ok)
 		}
-		u, okU := p.Rate(arms, metricUnanimous)
-		runs, okR := p.Rate(arms, metricRun)
-		t.Row(eval.Text(name), eval.MeasuredShare(f.Measured, ok), eval.Count(f.Outcomes), eval.Share(f.Value).Within(f.ClusterLow, f.ClusterHigh),
-			eval.MeasuredShare(u.Measured, okU), eval.MeasuredShare(runs.Measured, okR))
+		if f, ok := p.Rate(arms, metricFragment); ok {
+			t.Add(name, share(metricFragment), f.Outcomes, eval.Share(f.Value).Within(f.ClusterLow, f.ClusterHigh),
+				share(metricUnanimous), share(metricRun))
+		}
 	}
 	for _, level := range []struct {
 		name   string
@@ -214,21 +235,17 @@ func (b *Bench) modelsOf(group string) (models []string) {
 // tests lists the planned tests and, beside them, those that respect the repeated
 // fragments.
 func tests(list []tested) *eval.Table {
-	t := &eval.Table{Name: "hypotheses", Title: "Hypotheses on the fragment pass rate", Columns: []string{"question", "", "test", "statistic", "p", "effect", "size"}}
+	t := tableOf("hypotheses")
 	var notes, agree []string
-	row := func(question, kind string, x eval.Test) {
-		p := eval.P(x.P)
-		if x.Undefined != "" {
-			p = eval.Missing(eval.KindP, x.Undefined)
-		}
-		t.Row(eval.Text(question), eval.Text(kind), eval.Text(x.Name), eval.Text(x.Statistic), p, eval.Text(x.Effect),
-			eval.Quantity(x.Size.Value).Within(x.Size.Low, x.Size.High))
-	}
 	for _, h := range list {
-		rows := func(first string, tests []eval.Test) {
-			kind := first
+		rows := func(kind string, tests []eval.Test) {
 			for _, x := range tests {
-				row(h.question, kind, x)
+				p := eval.P(x.P)
+				if x.Undefined != "" {
+					p = eval.Missing(eval.KindP, x.Undefined)
+				}
+				size := eval.Quantity(x.Size.Value).Within(x.Size.Low, x.Size.High)
+				t.Add(h.question, kind, x.Name, x.Statistic, p, x.Effect, size)
 				kind = "also"
 			}
 		}
@@ -276,27 +293,14 @@ func (b *Bench) counts() (list []*counted) {
 	return list
 }
 
-// add counts the runs of a case.
-func (n *counted) add(c eval.Case, x *cell) {
-	for i := range c.Trials {
-		if o := &c.Trials[i].Outcome; o.Kind == eval.Failed {
-			n.excluded[o.Reason]++
-		}
-	}
-	for _, a := range x.runs {
-		n.run(a)
-	}
-}
-
-func (n *counted) run(a Assessment) {
+// add counts a run.
+func (n *counted) add(a Assessment) {
 	if a.Excluded {
 		n.excluded[a.Reason]++
 		return
 	}
 	n.valid++
-	if a.Pass {
-		n.pass++
-	}
+	n.pass += index(a.Pass)
 	if a.Failure != "" && a.Coherence != ambiguous {
 		n.types[a.Failure]++
 	}
@@ -320,49 +324,45 @@ func (n *counted) run(a Assessment) {
 }
 
 // perArm is a table of counts with a row for each arm.
-func perArm(t eval.Table, counts []*counted, of func(*counted) []int) *eval.Table {
-	t.Columns = append([]string{"model", "condition"}, t.Columns...)
+func perArm(t *eval.Table, counts []*counted, of func(*counted) []any) *eval.Table {
 	for _, n := range counts {
-		row := eval.Texts(n.arm.family(), n.arm.condition)
-		for _, x := range of(n) {
-			row = append(row, eval.Count(x))
-		}
-		t.Row(row...)
+		t.Add(append([]any{n.arm.family(), n.arm.condition}, of(n)...)...)
 	}
-	return &t
+	return t
 }
 
 // failures counts what became of the runs.
 func (b *Bench) failures(counts []*counted) *eval.Table {
-	return perArm(eval.Table{Name: "failure_types", Title: "Outcomes of runs", Columns: []string{"valid runs", "pass", "type 1", "type 2", "type 3", "ambiguous", "of type 3: refused", "of type 3: no label", "label in doubt"},
-		Note: "Type 1: coherent and incorrect. Type 2: correct, but the rationale does not support the label. Type 3: incorrect and not coherent; refusals, and answers in which a person read no single label, are of type 3. " +
-			"Undecided until a person decides: ambiguous runs, which count as not coherent and have no type yet, and runs whose label is in doubt, which are excluded."},
-		counts, func(n *counted) []int {
-			return []int{n.valid, n.pass, n.types[failureType1], n.types[failureType2], n.types[failureType3], n.ambiguous, n.refused, n.unlabeled, n.excluded[reasonUnresolved]}
-		})
+	return perArm(tableOf("failure_types"), counts, func(n *counted) []any {
+		return []any{n.valid, n.pass, n.types[failureType1], n.types[failureType2], n.types[failureType3], n.ambiguous,
+			n.refused, n.unlabeled, n.excluded[reasonUnresolved]}
+	})
 }
 
 // coherenceTable counts who decided about coherence.
 func (b *Bench) coherenceTable(counts []*counted) *eval.Table {
-	return perArm(eval.Table{Name: "coherence", Title: "How coherence was decided", Columns: []string{"by indicators", "judge agrees with them", "by a person", "ambiguous"},
-		Note: fmt.Sprintf("Ambiguous runs count as not coherent until a person decides in the annotation task %q.", b.task)},
-		counts, func(n *counted) []int { return []int{n.sure, n.agreed, n.person, n.ambiguous} })
+	return perArm(tableOf("coherence", "{task}", b.task), counts, func(n *counted) []any {
+		return []any{n.sure, n.agreed, n.person, n.ambiguous}
+	})
 }
 
 // exclusions lists the runs that are left out, with their reasons.
 func (b *Bench) exclusions(counts []*counted) *eval.Table {
-	t := &eval.Table{Name: "exclusions", Title: "Excluded runs", Columns: []string{"model", "condition", "reason", "runs"}}
 	all := 0
 	for _, n := range counts {
+		for _, runs := range n.excluded {
+			all += runs
+		}
+	}
+	t := tableOf("exclusions", "{runs}", text.Plural(all, "run is", "runs are"))
+	for _, n := range counts {
 		for _, reason := range slices.Sorted(maps.Keys(n.excluded)) {
-			t.Row(eval.Text(n.arm.family()), eval.Text(n.arm.condition), eval.Text(reason), eval.Count(n.excluded[reason]))
-			all += n.excluded[reason]
+			t.Add(n.arm.family(), n.arm.condition, reason, n.excluded[reason])
 		}
 	}
 	if all == 0 {
-		t.Row(append(eval.Texts("all", "all", "none"), eval.Count(0))...)
+		t.Add("all", "all", "none", 0)
 	}
-	t.Note = fmt.Sprintf("%s excluded. They never count as failures. Calls that failed after all retries are among them.", text.Plural(all, "run is", "runs are"))
 	return t
 }
 
@@ -375,31 +375,28 @@ const (
 // design says what the study can find with its fragments.
 func (b *Bench) design(p eval.Panel) *eval.Table {
 	shares := []float64{0.15, 0.2, 0.3, 0.4}
-	t := &eval.Table{Name: "design", Title: fmt.Sprintf("Power of McNemar's test with %s", text.Plural(len(b.Data), "fragment", "fragments")), Columns: []string{"difference, points"}}
+	t := tableOf("design", "{fragments}", text.Plural(len(b.Data), "fragment", "fragments"))
 	for _, s := range shares {
 		t.Columns = append(t.Columns, fmt.Sprintf("%.0f %% discordant", 100*s))
 	}
 	for _, d := range []float64{0.05, 0.10, 0.15} {
-		row := []eval.Cell{eval.Text(fmt.Sprintf("%.0f", 100*d))}
+		var power []eval.Cell
 		for _, s := range shares {
-			row = append(row, eval.Share(p.Power(len(b.Data), s, d)))
+			power = append(power, eval.Share(p.Power(len(b.Data), s, d)))
 		}
-		t.Row(row...)
+		t.Add(fmt.Sprintf("%.0f", 100*d), power)
 	}
-	t.Note = "Exact two-sided test of two conditions on one model, by the share of fragments that pass in one condition alone."
 	if k, ok := p.Agreement([2][2]int{{againItems/2 - 1, 1}, {1, againItems/2 - 1}}); ok {
-		t.Note += fmt.Sprintf(" An expert who judges %d fragments twice and differs on two has kappa %.2f with an interval from %.2f to %.2f: too wide to show that kappa is at least %.2f.",
-			againItems, float64(k.Value), float64(k.Low), min(1, float64(k.High)), targetKappa)
+		t.Note += fmt.Sprintf(" An expert who judges %d fragments twice and differs on two has kappa %.2f with an interval"+
+			" from %.2f to %.2f: too wide to show that kappa is at least %.2f.", againItems, float64(k.Value), float64(k.Low), min(1, float64(k.High)), targetKappa)
 	}
 	return t
 }
 
 // summary is the executive summary: one line for each question.
 func (b *Bench) summary(p eval.Panel, list []tested, counts []*counted) *eval.Table {
-	t := &eval.Table{Name: "executive_summary", Title: "Executive summary", Summary: true, Columns: []string{"question", "finding"}}
-	add := func(question, format string, args ...any) {
-		t.Row(eval.Text(question), eval.Textf(format, args...))
-	}
+	t := tableOf("executive_summary")
+	add := func(question, format string, args ...any) { t.Add(question, eval.Textf(format, args...)) }
 	if all, ok := p.Rate(b.armsOf("", "", ""), metricFragment); ok {
 		best, worst := b.extremes(p)
 		line := eval.Textf("%d of %s pass: %s.", all.Hits, text.Plural(all.Outcomes, "fragment outcome", "fragment outcomes"), eval.MeasuredShare(all.Measured, true))

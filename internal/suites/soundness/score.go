@@ -30,6 +30,7 @@ type Assessment struct {
 	Rationale string
 	Method    string // json or text
 	Reason    string // from the closed set; "" for a label with a substantive rationale
+	Failed    bool   // the call failed: it has a reason, and nothing else
 	Excluded  bool   // it has no outcome: its answer is unreadable, or waits for a person or the judge
 	Read      string // the label that a person read, or noLabel; "" if nobody was asked
 	Unjudged  string // why the judge gave no verdict that the run needs: it is excluded
@@ -176,8 +177,7 @@ func (d Adjudication) unanimous() (same, known bool) {
 	return !mixed && d.Missing == 0, mixed || d.Missing == 0
 }
 
-// A cell is a fragment and an arm with the runs that did not fail, assessed, and what most
-// of them are.
+// A cell is a fragment and an arm with its runs, assessed, and what most of them are.
 type cell struct {
 	fragment *Fragment
 	arm      *arm // nil for one that is not in the study
@@ -192,8 +192,13 @@ func (b *Bench) cell(c eval.Case) *cell {
 	if x.fragment == nil {
 		return nil
 	}
-	for t := range c.Answered() {
-		x.trials, x.runs = append(x.trials, t), append(x.runs, b.assess(x.fragment, t))
+	for i := range c.Trials {
+		t := &c.Trials[i]
+		a := Assessment{Label: wording.None, Failed: true, Excluded: true, Reason: t.Outcome.Reason}
+		if t.Outcome.Kind != eval.Failed {
+			a = b.assess(x.fragment, t)
+		}
+		x.trials, x.runs = append(x.trials, t), append(x.runs, a)
 	}
 	x.Adjudication = adjudicate(x.runs, b.replicates)
 	return x
@@ -214,6 +219,9 @@ func (b *Bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
 		return dst
 	}
 	for i, t := range x.trials {
+		if x.runs[i].Failed {
+			continue
+		}
 		from := len(dst)
 		dst = appendRun(dst, x.fragment, x.runs[i])
 		for k := range dst[from:] {
