@@ -87,19 +87,14 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 		data[i] = &fragments[i]
 	}
 	b.Fill(data, func(f *Fragment) eval.Item { return f.item(b.labels) })
-	var err error
-	if b.reader, err = newReader(s); err != nil {
-		errs.Add(fmt.Errorf("reading the lists of phrases: %w", err))
-	}
+	b.reader = newReader(s)
 	if s.Gold.Path == "" {
 		b.Warn("the study has no gold: nothing is scored until gold.path names the expert's judgements")
 	}
 	b.reading = kit.HashOf(s.Labels, s.Reading, s.Coherence, string(englishWording))
 	b.judge, b.judging = s.Judge(), s.Judging.Words()
 	s.Judging.Check(f, []string{holeLabel, holeRationale}, kit.Lacks{}, &errs)
-	if b.reader != nil {
-		b.readCases(f, s, &errs)
-	}
+	b.readCases(f, s, &errs)
 	if b.judge == nil {
 		b.Warn("the study has no judge_model: runs whose coherence the indicators do not decide are ambiguous until a person decides")
 	}

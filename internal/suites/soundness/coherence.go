@@ -89,11 +89,7 @@ const unscreened = "the judge's answer is neither coherent nor incoherent"
 
 // JudgeCase asks the judge about a known case, whatever the indicators say.
 func (b *Bench) JudgeCase(ctx context.Context, c kit.KnownCase, ask eval.Asker) ([]eval.Verdict, error) {
-	right := incoherent
-	if c.Pass {
-		right = coherent
-	}
-	return b.ask(ctx, c.Item, b.reader.read(c.Answer, false), right, ask)
+	return b.ask(ctx, c.Item, b.reader.read(c.Answer, false), word(c.Pass), ask)
 }
 
 // CaseVerdict is whether the judge says that a known case is coherent.
@@ -133,7 +129,7 @@ func (b *Bench) Calibrate(m eval.Measurement) (eval.Scorer, eval.Calibration) {
 func (b *Bench) judgeRequest(item string, p reply, right string) eval.Request {
 	r := kit.JudgeRequest(b.judge)
 	r.Item = item
-	label, rationale := b.labels[p.label].Name, "<rationale>\n"+fenceRationale(p.rationale)+"\n</rationale>"
+	label, rationale := b.labels[p.label].Name, "<rationale>\n"+kit.Fence(p.rationale, "rationale")+"\n</rationale>"
 	words := strings.NewReplacer(holeLabel, label, holeRationale, rationale, "{{MEANINGS}}", b.meanings(), "{{CRITERIA}}", strings.TrimSpace(b.judging.List())).Replace(b.judging.Prompt)
 	if words == "" {
 		words = "A text was given a label, and a rationale explains the label. Decide whether the rationale supports the label. " +
@@ -142,24 +138,17 @@ func (b *Bench) judgeRequest(item string, p reply, right string) eval.Request {
 	}
 	r.Messages = []eval.Message{{Role: "user", Content: words + "\n\n" +
 		cmp.Or(b.judging.Scale.Ask(), "Answer with one word: COHERENT if the rationale supports the label, INCOHERENT if it contradicts it.")}}
-	word := func(says bool) string {
-		switch {
-		case b.judging.Scale != nil:
-			return b.judging.Scale.Word(says)
-		case says:
-			return strings.ToUpper(coherent)
+	answer := func(pass bool) string {
+		if b.judging.Scale != nil {
+			return b.judging.Scale.Word(pass)
 		}
-		return strings.ToUpper(incoherent)
+		return strings.ToUpper(word(pass))
 	}
 	if b.judge.Provider == kit.SimulatedProvider {
-		r.Payload = kit.SimulatedAnswer(word(right == coherent), word(right != coherent))
+		r.Payload = kit.SimulatedAnswer(answer(right == coherent), answer(right != coherent))
 	}
-	r.Foreseen = func() string { return word(right == coherent) }
+	r.Foreseen = func() string { return answer(right == coherent) }
 	return r
-}
-
-func fenceRationale(s string) string {
-	return strings.NewReplacer("<rationale", "‹rationale", "</rationale", "‹/rationale").Replace(s)
 }
 
 // screenMarkup surrounds the word of some judges.
@@ -170,33 +159,28 @@ const screenMarkup = " \t\r\n*_#`\"'.:"
 func (b *Bench) readScreen(answer string) (string, bool) {
 	if b.judging.Scale != nil {
 		pass, ok := b.judging.Scale.Passes([]byte(answer))
-		if pass {
-			return coherent, ok
-		}
-		return incoherent, ok
+		return word(pass), ok
 	}
 	if o, err := text.ReadObject(answer); err == nil {
-		var fields map[string]json.RawMessage
-		if json.Unmarshal(o.JSON, &fields) == nil {
-			var yes bool
-			if value, ok := fields[coherent]; ok && json.Unmarshal(value, &yes) == nil && string(value) != "null" {
-				if yes {
-					return coherent, true
-				}
-				return incoherent, true
-			}
-			answer, _ = stringOf(fields, []string{"coherence", "verdict", "answer", "judgment", "label"})
+		var says struct{ Coherent *bool }
+		if json.Unmarshal(o.JSON, &says) == nil && says.Coherent != nil {
+			return word(*says.Coherent), true
 		}
+		answer, _ = membersOf(o.JSON).text("coherence", "verdict", "answer", "judgment", "label")
 	}
 	words := wording.Words(strings.TrimLeft(answer, screenMarkup))
-	if len(words) == 0 {
-		return "", false
-	}
-	switch words[0] {
-	case coherent, incoherent:
+	if len(words) > 0 && (words[0] == coherent || words[0] == incoherent) {
 		return words[0], true
 	}
 	return "", false
+}
+
+// word is coherent or incoherent.
+func word(pass bool) string {
+	if pass {
+		return coherent
+	}
+	return incoherent
 }
 
 // screened returns what the judge says of a trial, or not_checked and why.
@@ -249,15 +233,9 @@ func manual(vs []eval.Verdict, task string, options ...string) string {
 
 // choiceOf reads a person's answer to the first question of a task.
 func choiceOf(data []byte, options []string) string {
-	var answer map[string]json.RawMessage
-	if json.Unmarshal(data, &answer) != nil {
-		return ""
-	}
-	says, _ := stringOf(answer, []string{"label", "coherence"})
-	for _, o := range options {
-		if strings.EqualFold(says, o) {
-			return o
-		}
+	says, _ := membersOf(data).text("label", "coherence")
+	if i := slices.IndexFunc(options, func(o string) bool { return strings.EqualFold(says, o) }); i >= 0 {
+		return options[i]
 	}
 	return ""
 }

@@ -52,15 +52,7 @@ func checkCase(data []byte) (kit.Result, error) {
 	}
 	s := &Study{Labels: c.Labels}
 	s.Reading.MinWords = 10
-	b := &Bench{labels: c.Labels, margin: 3, task: judgeStep, replicates: 1}
-	var err error
-	if b.reader, err = newReader(s); err != nil {
-		return kit.Result{}, err
-	}
-	gold := 0
-	if c.Gold == c.Labels[1].Name {
-		gold = 1
-	}
+	b := &Bench{labels: c.Labels, margin: 3, task: judgeStep, replicates: 1, reader: newReader(s)}
 	stop := eval.StopEnd
 	if c.Cut {
 		stop = eval.StopLength
@@ -69,7 +61,7 @@ func checkCase(data []byte) (kit.Result, error) {
 	if c.Screen != "" {
 		t.Verdicts = []eval.Verdict{{Step: judgeStep, Source: eval.ByModel, Data: []byte(c.Screen)}}
 	}
-	a := b.assess(&Fragment{ID: "case", Gold: &Gold{Label: gold}}, &t)
+	a := b.assess(&Fragment{ID: "case", Gold: &Gold{Label: index(c.Gold == c.Labels[1].Name)}}, &t)
 	got := reading{Method: a.Method, Reason: a.Reason, Coherence: a.Coherence, Outcome: a.outcome(), Failure: a.Failure, Strength: &a.Strength, Weakness: &a.Weakness}
 	if a.Label >= 0 {
 		got.Label = c.Labels[a.Label].Name
