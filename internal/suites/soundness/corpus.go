@@ -43,7 +43,7 @@ type Example struct {
 
 // fragments reads the corpus.
 func (l *loader) fragments(t Table) (list []Fragment, s *table.Columns) {
-	if s = l.read("data", t, corpusSchema); s == nil {
+	if s = l.read("data", t, schemas.Data); s == nil {
 		return nil, nil
 	}
 	for _, r := range s.Table.Rows {
@@ -93,7 +93,7 @@ func (l *loader) practice(t, corpus Table, fragments []Fragment) []Fragment {
 		return nil
 	}
 	t.Columns = cmp.Or(t.Columns, corpus.Columns)
-	s := l.read("practice", t, corpusSchema)
+	s := l.read("practice", t, schemas.Data)
 	if s == nil {
 		return nil
 	}
@@ -124,7 +124,7 @@ func (l *loader) apart(s *table.Columns, corpus Table, fragments []Fragment, why
 
 // judged adds the gold of fragments. Every fragment must have one.
 func (l *loader) judged(t Table, fragments []Fragment, corpus *table.Columns) {
-	s := l.read("gold", t, goldSchema)
+	s := l.read("gold", t, schemas.Gold)
 	if s == nil || corpus == nil {
 		return
 	}
@@ -164,7 +164,7 @@ func (l *loader) judged(t Table, fragments []Fragment, corpus *table.Columns) {
 // worked reads the worked examples and checks that they are balanced and not in the
 // corpus.
 func (l *loader) worked(t, corpus Table, fragments []Fragment) (list []Example) {
-	s := l.read("examples", t, examplesSchema)
+	s := l.read("examples", t, schemas.Examples)
 	if s == nil {
 		return nil
 	}

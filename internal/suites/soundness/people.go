@@ -293,9 +293,9 @@ func (b *Bench) GoldPath() string { return b.goldPath }
 // GoldFile makes the file of the expert's judgements (schema 2).
 func (b *Bench) GoldFile(day string, settled []eval.ItemGold) (name string, data []byte, err error) {
 	var header []string
-	for _, c := range goldSchema {
-		if c.name != columnSalient || len(b.domains) > 0 {
-			header = append(header, c.name)
+	for _, c := range schemas.Gold {
+		if c.Name != columnSalient || len(b.domains) > 0 {
+			header = append(header, c.Name)
 		}
 	}
 	var rows [][]string
