@@ -10,7 +10,6 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
-	"github.com/scruple-eval/scruple/internal/suites/soundness/wording"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -174,11 +173,7 @@ func (b *Bench) passages(x *failure) []eval.Passage {
 		if a.Failed || x.coding != nil && run != x.coding.run || x.coding == nil && a.Pass {
 			continue
 		}
-		label := "no label"
-		if a.Label != wording.None {
-			label = b.labels[a.Label].Name
-		}
-		list = append(list, eval.Passage{Name: fmt.Sprintf("%s, %s, run %s: %s", x.arm.family(), x.condition, run, label), Text: a.Rationale})
+		list = append(list, eval.Passage{Name: fmt.Sprintf("%s, %s, run %s: %s", x.arm.family(), x.condition, run, b.nameOf(a.Label, "no label")), Text: a.Rationale})
 		break
 	}
 	if x.coding != nil {

@@ -386,13 +386,10 @@ func (b *Bench) Show(c eval.Case) (eval.Exhibit, error) {
 	}
 	x.Pages, x.Facts = []eval.ExhibitPage{{Number: 1, Title: f.ID, Text: f.Text}}, slices.Concat(x.Facts, f.Others)
 	a := b.assess(f, t)
-	label := eval.ExhibitRow{Unit: "label", Answer: "–"}
+	label := eval.ExhibitRow{Unit: "label", Answer: b.nameOf(a.Label, "–")}
 	rationale := eval.ExhibitRow{Unit: "rationale", Answer: a.Rationale}
 	if f.Gold != nil {
 		label.Gold, rationale.Gold = b.labels[f.Gold.Label].Name, f.Gold.Rationale
-	}
-	if a.Label >= 0 {
-		label.Answer = b.labels[a.Label].Name
 	}
 	var notes []string
 	switch {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
-	"github.com/scruple-eval/scruple/internal/suites/soundness/wording"
 	"github.com/scruple-eval/scruple/internal/table"
 	"github.com/scruple-eval/scruple/internal/text"
 )
@@ -63,16 +62,12 @@ func (r *row) details() string {
 
 // response are the cells of schema 4.
 func (b *Bench) response(r *row) []string {
-	label := none
-	if r.Label != wording.None {
-		label = b.labels[r.Label].Name
-	}
 	call := make([]string, 4)
 	if c := r.call; c != nil && c.ErrKind == "" {
 		u := c.Response.Usage
 		call = cellsOf(strconv.FormatFloat(c.LatencyMS/1000, 'f', 3, 64), u.TotalInput(), u.TotalOutput(), c.Response.ModelVersion)
 	}
-	return slices.Concat(cellsOf(r.id(), r.Trial.Item, r.arm.family(), r.arm.condition, r.Trial.Replicate, label, r.Rationale, r.sent),
+	return slices.Concat(cellsOf(r.id(), r.Trial.Item, r.arm.family(), r.arm.condition, r.Trial.Replicate, b.nameOf(r.Label, none), r.Rationale, r.sent),
 		call, cellsOf(r.Method, r.details() != "", r.details()))
 }
 

@@ -62,10 +62,7 @@ func checkCase(data []byte) (kit.Result, error) {
 		t.Verdicts = []eval.Verdict{{Step: judgeStep, Source: eval.ByModel, Data: []byte(c.Screen)}}
 	}
 	a := b.assess(&Fragment{ID: "case", Gold: &Gold{Label: index(c.Gold == c.Labels[1].Name)}}, &t)
-	got := reading{Method: a.Method, Reason: a.Reason, Coherence: a.Coherence, Outcome: a.outcome(), Failure: a.Failure, Strength: &a.Strength, Weakness: &a.Weakness}
-	if a.Label >= 0 {
-		got.Label = c.Labels[a.Label].Name
-	}
+	got := reading{Label: b.nameOf(a.Label, ""), Method: a.Method, Reason: a.Reason, Coherence: a.Coherence, Outcome: a.outcome(), Failure: a.Failure, Strength: &a.Strength, Weakness: &a.Weakness}
 	r := kit.Result{Name: c.Case}
 	is, want := got.members(), c.Expected.members()
 	want["label"], want["reason"] = c.Expected.Label, c.Expected.Reason // none is expected, too

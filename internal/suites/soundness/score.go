@@ -127,14 +127,6 @@ func (b *Bench) readByPeople(p *reply, vs []eval.Verdict) (says string) {
 	return says
 }
 
-// names are the names of the labels.
-func (b *Bench) names() (names []string) {
-	for _, l := range b.labels {
-		names = append(names, l.Name)
-	}
-	return names
-}
-
 // An Adjudication is the outcome of a fragment: that of most of its runs.
 type Adjudication struct {
 	Passes, Fails, Missing int    // Missing: excluded and failed runs
@@ -231,67 +223,60 @@ func (b *Bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
 	return appendFragment(dst, x.fragment, x.Adjudication)
 }
 
-// appendRun appends the scores of one run.
-func appendRun(dst []eval.Score, f *Fragment, a Assessment) []eval.Score {
-	dst = append(dst, kit.Yes("excluded", a.Excluded))
+// scores are those of a case.
+type scores []eval.Score
+
+// add adds a score of yes and no if it counts, else why it is missing, if that is known.
+func (s *scores) add(metric string, counts, is bool, why string) {
 	switch {
-	case a.Excluded:
-		why, metrics := unscoredExcluded+a.Reason, []string{metricRun, metricCoherent, metricAccuracy}
-		if a.Unjudged != "" {
-			why = "no verdict: " + a.Unjudged
-		} else {
-			metrics = append(metrics, metricMatch)
-		}
-		for _, metric := range metrics {
-			dst = append(dst, kit.Unscored(metric, why))
-		}
-		return appendLabel(dst, f, a)
-	case f.Gold == nil:
-		dst = append(dst, kit.Unscored(metricRun, unscoredGold))
-	default:
-		dst = append(dst, kit.Yes(metricRun, a.Pass))
-		for _, kind := range []string{failureType1, failureType2, failureType3} {
-			dst = append(dst, kit.Yes(kind, a.Failure == kind && a.Coherence != ambiguous))
-		}
+	case counts:
+		*s = append(*s, kit.Yes(metric, is))
+	case why != "":
+		*s = append(*s, kit.Unscored(metric, why))
 	}
-	dst = append(dst, kit.Yes(metricCoherent, a.Coherence == coherent), kit.Yes("ambiguous", a.Coherence == ambiguous),
-		kit.Yes("refused", a.Reason == reasonRefusal || a.Reason == reasonSafety))
-	if f.Gold != nil && a.Coherence == coherent {
-		dst = append(dst, kit.Yes(metricAccuracy, a.Correct))
-	}
-	return appendLabel(dst, f, a)
 }
 
-// appendLabel appends what the label of a run shows without its coherence.
-func appendLabel(dst []eval.Score, f *Fragment, a Assessment) []eval.Score {
-	if f.Gold == nil || a.Label == wording.None || a.Excluded && a.Unjudged == "" {
-		return dst
+// appendRun appends the scores of one run.
+func appendRun(dst scores, f *Fragment, a Assessment) scores {
+	valid, gold, why := !a.Excluded, f.Gold != nil, ""
+	switch {
+	case a.Unjudged != "":
+		why = "no verdict: " + a.Unjudged
+	case a.Excluded:
+		why = unscoredExcluded + a.Reason
 	}
-	recall := "recall_first_label"
-	if f.Gold.Label == 1 {
-		recall = "recall_second_label"
+	dst.add("excluded", true, a.Excluded, "")
+	dst.add(metricRun, valid && gold, a.Pass, cmp.Or(why, unscoredGold))
+	for _, kind := range []string{failureType1, failureType2, failureType3} {
+		dst.add(kind, valid && gold, a.Failure == kind && a.Coherence != ambiguous, "")
 	}
-	return append(dst, kit.Yes(metricMatch, a.Correct), kit.Yes(recall, a.Correct),
-		eval.Score{Metric: metricKappa, Row: eval.Row{float64(f.Gold.Label), float64(a.Label)}})
+	dst.add(metricCoherent, valid, a.Coherence == coherent, why)
+	dst.add("ambiguous", valid, a.Coherence == ambiguous, "")
+	dst.add("refused", valid, a.Reason == reasonRefusal || a.Reason == reasonSafety, "")
+	dst.add(metricAccuracy, valid && gold && a.Coherence == coherent, a.Correct, why)
+	if a.Unjudged != "" { // the label shows something without its coherence
+		valid, why = true, ""
+	}
+	labelled := valid && gold && a.Label != wording.None
+	dst.add(metricMatch, labelled, a.Correct, why)
+	if labelled {
+		recall := [2]string{"recall_first_label", "recall_second_label"}[f.Gold.Label]
+		dst = append(dst, kit.Yes(recall, a.Correct), eval.Score{Metric: metricKappa, Row: eval.Row{float64(f.Gold.Label), float64(a.Label)}})
+	}
+	return dst
 }
 
 // appendFragment appends the scores of the fragment.
-func appendFragment(dst []eval.Score, f *Fragment, d Adjudication) []eval.Score {
-	known := func(metric string, is, known bool, why string) {
-		switch {
-		case f.Gold == nil:
-			dst = append(dst, kit.Unscored(metric, unscoredGold))
-		case !known:
-			dst = append(dst, kit.Unscored(metric, why))
-		default:
-			dst = append(dst, kit.Yes(metric, is))
-		}
+func appendFragment(dst scores, f *Fragment, d Adjudication) scores {
+	gold, why := f.Gold != nil, ""
+	if !gold {
+		why = unscoredGold
 	}
-	known(metricFragment, d.Outcome == outcomePass, d.Outcome != outcomeUndecided, unscoredUndecided)
-	all, sure := d.unanimousPass()
-	known(metricUnanimous, all, sure, unscoredUnknown)
-	same, sure := d.unanimous()
-	known(metricAgreement, same, sure, unscoredUnknown)
+	all, allKnown := d.unanimousPass()
+	same, sameKnown := d.unanimous()
+	dst.add(metricFragment, gold && d.Outcome != outcomeUndecided, d.Outcome == outcomePass, cmp.Or(why, unscoredUndecided))
+	dst.add(metricUnanimous, gold && allKnown, all, cmp.Or(why, unscoredUnknown))
+	dst.add(metricAgreement, gold && sameKnown, same, cmp.Or(why, unscoredUnknown))
 	return dst
 }
 
