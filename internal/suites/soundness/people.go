@@ -295,8 +295,8 @@ func (b *Bench) ShowQueued(name string, c eval.Case, replicate int) ([]eval.Pass
 // Practice are the fragments for practice.
 func (b *Bench) Practice() []eval.Item {
 	var items []eval.Item
-	for i := range b.practice {
-		items = append(items, eval.Item{ID: b.practice[i].ID, Input: kit.Hash(b.practice[i].Text)})
+	for _, f := range b.practice {
+		items = append(items, eval.Item{ID: f.ID, Input: kit.Hash(f.Text)})
 	}
 	return items
 }

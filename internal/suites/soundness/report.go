@@ -1,6 +1,7 @@
 package soundness
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"maps"
@@ -17,7 +18,11 @@ import (
 // and condition, the planned hypotheses beside tests that respect the repeated
 // fragments, failures and exclusions, and what the design can find.
 func (b *Bench) Report(r eval.Results) (blocks []eval.Block, err error) {
-	counts, failures := b.counts(), newSynthesis(b)
+	failures := newSynthesis(b)
+	counts := make([]counted, len(b.On))
+	for i, a := range b.On {
+		counts[i] = counted{a, map[string]int{}, map[string]int{}}
+	}
 	for c, err := range r.Cases() {
 		if err != nil {
 			return nil, err
@@ -29,22 +34,30 @@ func (b *Bench) Report(r eval.Results) (blocks []eval.Block, err error) {
 			}
 		}
 	}
-	runs := []*eval.Table{b.failures(counts), b.coherenceTable(counts), b.exclusions(counts)}
-	tables := append([]*eval.Table{b.matrix(r)}, runs...)
+	add := func(tables ...*eval.Table) {
+		for _, t := range tables {
+			blocks = append(blocks, eval.Block{Table: t})
+		}
+	}
 	p, ok := r.(eval.Panel)
+	var tested []tested
 	if ok {
-		tested := b.hypotheses(p)
+		tested = b.hypotheses(p)
 		blocks = append(blocks, eval.Block{Figure: b.bars(p, "model", b.models)})
 		if groups := b.groupNames(); len(groups) > 1 {
 			blocks = append(blocks, eval.Block{Figure: b.bars(p, "group", groups)})
 		}
-		tables = slices.Concat([]*eval.Table{b.summary(p, tested, counts), b.matrix(r), b.collapsed(p), tests(tested)}, runs,
-			[]*eval.Table{b.design(p)})
+		add(b.summary(p, tested, counts))
 	}
-	for _, t := range tables {
-		blocks = append(blocks, eval.Block{Table: t})
-	}
+	add(b.matrix(r))
 	if ok {
+		add(b.collapsed(p), tests(tested))
+	}
+	add(perArm(tableOf("failure_types"), counts, "valid", "pass", failureType1, failureType2, failureType3, ambiguous,
+		"refused", "no label", reasonUnresolved),
+		perArm(tableOf("coherence", "{task}", b.task), counts, "indicators", "judge", "person", ambiguous), exclusions(counts))
+	if ok {
+		add(b.design(p))
 		blocks = append(blocks, failures.blocks(r)...)
 	}
 	return blocks, nil
@@ -73,15 +86,17 @@ func (b *Bench) armsOf(level, value, condition string) (ids []string) {
 	return ids
 }
 
-// groupNames lists the groups of models in the order of the arms.
-func (b *Bench) groupNames() (names []string) {
-	for _, a := range b.On {
-		if a.group != "" && !slices.Contains(names, a.group) {
-			names = append(names, a.group)
+// valuesOf lists the values of a level of arms, in their order.
+func (b *Bench) valuesOf(level string, arms []string) (values []string) {
+	for _, id := range arms {
+		if v := eval.LevelOf(b.Arm(id).Levels, level); v != "" && !slices.Contains(values, v) {
+			values = append(values, v)
 		}
 	}
-	return names
+	return values
 }
+
+func (b *Bench) groupNames() []string { return b.valuesOf("group", b.armsOf("", "", "")) }
 
 // matrix has the three rates of every combination of model and condition.
 func (b *Bench) matrix(r eval.Results) *eval.Table {
@@ -174,7 +189,9 @@ func (b *Bench) hypotheses(p eval.Panel) (list []tested) {
 		add("conditions", fmt.Sprintf("%s against %s", c, b.conditions[0]), h, ok)
 	}
 	if len(b.models) > 1 {
-		common := b.commonConditions()
+		common := slices.DeleteFunc(slices.Clone(b.conditions), func(c string) bool { // not on every model
+			return len(b.valuesOf("model", b.armsOf("", "", c))) < len(b.models)
+		})
 		groups := make([]eval.ArmGroup, len(b.models))
 		for i, m := range b.models {
 			groups[i].Name = m
@@ -194,7 +211,7 @@ func (b *Bench) hypotheses(p eval.Panel) (list []tested) {
 	for _, c := range b.conditions[1:] {
 		var sides [4]eval.ArmGroup
 		for g, name := range names {
-			sides[2*g], sides[2*g+1] = paired(c, b.conditions[0], b.modelsOf(name))
+			sides[2*g], sides[2*g+1] = paired(c, b.conditions[0], b.valuesOf("model", b.armsOf("group", name, "")))
 		}
 		if t, ok := p.Interaction(sides[0], sides[1], sides[2], sides[3], metricFragment); ok {
 			add("interaction", fmt.Sprintf("%s − %s, %s against %s", c, b.conditions[0], names[0], names[1]), eval.Hypothesis{Respecting: []eval.Test{t}}, true)
@@ -203,33 +220,12 @@ func (b *Bench) hypotheses(p eval.Panel) (list []tested) {
 	return list
 }
 
-// commonConditions lists the conditions that run on every model.
-func (b *Bench) commonConditions() (names []string) {
-	for _, c := range b.conditions {
-		if !slices.ContainsFunc(b.models, func(m string) bool { return b.armOf(m, c) == "" }) {
-			names = append(names, c)
-		}
-	}
-	return names
-}
-
 // armOf is the arm of a model in a condition, "" if there is none.
 func (b *Bench) armOf(model, condition string) string {
-	for _, a := range b.On {
-		if a.condition == condition && a.Settings != nil && a.Settings.ID == model {
-			return a.ID
-		}
+	if arms := b.armsOf("model", model, condition); len(arms) > 0 {
+		return arms[0]
 	}
 	return ""
-}
-
-func (b *Bench) modelsOf(group string) (models []string) {
-	for _, a := range b.On {
-		if a.group == group && !slices.Contains(models, a.Settings.ID) {
-			models = append(models, a.Settings.ID)
-		}
-	}
-	return models
 }
 
 // tests lists the planned tests and, beside them, those that respect the repeated
@@ -270,84 +266,59 @@ func tests(list []tested) *eval.Table {
 	return t
 }
 
-// counted are the runs of one arm.
+// counted are the runs of one arm, by what became of them. Excluded ones, failed calls too, are
+// counted by reason.
 type counted struct {
-	arm       *arm
-	valid     int
-	types     map[string]int // by type of failure
-	refused   int
-	unlabeled int // failed without a label, refusals aside
-	pass      int
-	excluded  map[string]int // by reason, failed calls too
-	sure      int            // coherence decided by the indicators
-	agreed    int            // by the judge, who agrees with them
-	person    int
-	ambiguous int
-}
-
-// counts are of the arms of the study.
-func (b *Bench) counts() (list []*counted) {
-	for _, a := range b.On {
-		list = append(list, &counted{arm: a, types: map[string]int{}, excluded: map[string]int{}})
-	}
-	return list
+	arm      *arm
+	n        map[string]int
+	excluded map[string]int
 }
 
 // add counts a run.
-func (n *counted) add(a Assessment) {
+func (c *counted) add(a Assessment) {
 	if a.Excluded {
-		n.excluded[a.Reason]++
+		c.excluded[a.Reason]++
+		c.n[reasonUnresolved] += index(a.Reason == reasonUnresolved)
 		return
 	}
-	n.valid++
-	n.pass += index(a.Pass)
-	if a.Failure != "" && a.Coherence != ambiguous {
-		n.types[a.Failure]++
+	c.n["valid"]++
+	c.n["pass"] += index(a.Pass)
+	if a.Coherence != ambiguous {
+		c.n[a.Failure]++
 	}
 	switch {
 	case a.Reason == reasonRefusal || a.Reason == reasonSafety:
-		n.refused++
+		c.n["refused"]++
 	case a.HasGold && a.Label == wording.None:
-		n.unlabeled++
+		c.n["no label"]++
 	}
 	switch {
 	case !a.Checked:
 	case a.Sure:
-		n.sure++
+		c.n["indicators"]++
 	case a.Automatic != ambiguous:
-		n.agreed++
+		c.n["judge"]++
 	case a.Manual != "":
-		n.person++
+		c.n["person"]++
 	default:
-		n.ambiguous++
+		c.n[ambiguous]++
 	}
 }
 
 // perArm is a table of counts with a row for each arm.
-func perArm(t *eval.Table, counts []*counted, of func(*counted) []any) *eval.Table {
-	for _, n := range counts {
-		t.Add(append([]any{n.arm.family(), n.arm.condition}, of(n)...)...)
+func perArm(t *eval.Table, counts []counted, what ...string) *eval.Table {
+	for _, c := range counts {
+		row := []any{c.arm.family(), c.arm.condition}
+		for _, w := range what {
+			row = append(row, c.n[w])
+		}
+		t.Add(row...)
 	}
 	return t
 }
 
-// failures counts what became of the runs.
-func (b *Bench) failures(counts []*counted) *eval.Table {
-	return perArm(tableOf("failure_types"), counts, func(n *counted) []any {
-		return []any{n.valid, n.pass, n.types[failureType1], n.types[failureType2], n.types[failureType3], n.ambiguous,
-			n.refused, n.unlabeled, n.excluded[reasonUnresolved]}
-	})
-}
-
-// coherenceTable counts who decided about coherence.
-func (b *Bench) coherenceTable(counts []*counted) *eval.Table {
-	return perArm(tableOf("coherence", "{task}", b.task), counts, func(n *counted) []any {
-		return []any{n.sure, n.agreed, n.person, n.ambiguous}
-	})
-}
-
 // exclusions lists the runs that are left out, with their reasons.
-func (b *Bench) exclusions(counts []*counted) *eval.Table {
+func exclusions(counts []counted) *eval.Table {
 	all := 0
 	for _, n := range counts {
 		for _, runs := range n.excluded {
@@ -394,7 +365,7 @@ func (b *Bench) design(p eval.Panel) *eval.Table {
 }
 
 // summary is the executive summary: one line for each question.
-func (b *Bench) summary(p eval.Panel, list []tested, counts []*counted) *eval.Table {
+func (b *Bench) summary(p eval.Panel, list []tested, counts []counted) *eval.Table {
 	t := tableOf("executive_summary")
 	add := func(question, format string, args ...any) { t.Add(question, eval.Textf(format, args...)) }
 	if all, ok := p.Rate(b.armsOf("", "", ""), metricFragment); ok {
@@ -428,45 +399,38 @@ func (b *Bench) summary(p eval.Panel, list []tested, counts []*counted) *eval.Ta
 		}
 		add(fmt.Sprintf(questions[h.of], h.question), "%s", line)
 	}
-	ambiguous, types, refused, excluded, valid := 0, map[string]int{}, 0, 0, 0
-	for _, n := range counts {
-		for _, x := range n.excluded {
+	n, of, excluded, valid := map[string]int{}, cmp.Or(b.main, "all models"), 0, 0
+	for _, c := range counts {
+		for _, x := range c.excluded {
 			excluded += x
 		}
-		valid += n.valid
-		if b.main != "" && n.arm.family() != b.main {
-			continue
+		valid += c.n["valid"]
+		for what, x := range c.n {
+			n[what] += x * index(b.main == "" || c.arm.family() == b.main)
 		}
-		for kind, x := range n.types {
-			types[kind] += x
-		}
-		refused, ambiguous = refused+n.refused, ambiguous+n.ambiguous
 	}
-	of := "all models"
-	if b.main != "" {
-		of = b.main
-	}
-	add("How do runs of "+of+" fail?", "%d coherent and incorrect (type 1), %d correct and not coherent (type 2), %d neither (type 3, %s among them); %d ambiguous, which no person has decided.",
-		types[failureType1], types[failureType2], types[failureType3], text.Plural(refused, "refusal", "refusals"), ambiguous)
+	add("How do runs of "+of+" fail?", "%d coherent and incorrect (type 1), %d correct and not coherent (type 2), %d neither"+
+		" (type 3, %s among them); %d ambiguous, which no person has decided.", n[failureType1], n[failureType2], n[failureType3],
+		text.Plural(n["refused"], "refusal", "refusals"), n[ambiguous])
 	add("What is left out?", "%d of %s.", excluded, text.Plural(valid+excluded, "run", "runs"))
 	return t
 }
 
 // extremes names the models with the highest and the lowest fragment pass rate.
 func (b *Bench) extremes(p eval.Panel) (best, worst eval.Cell) {
-	var high, low eval.Number
+	type rated struct {
+		rate eval.Number
+		line eval.Cell
+	}
+	var list []rated
 	for _, m := range b.models {
-		r, ok := p.Rate(b.armsOf("model", m, ""), metricFragment)
-		if !ok {
-			continue
+		if r, ok := p.Rate(b.armsOf("model", m, ""), metricFragment); ok {
+			list = append(list, rated{r.Value, eval.Textf("%s, %s", m, eval.MeasuredShare(r.Measured, true))})
 		}
-		line := eval.Textf("%s, %s", m, eval.MeasuredShare(r.Measured, true))
-		if best.Text == "" || r.Value > high {
-			best, high = line, r.Value
-		}
-		if worst.Text == "" || r.Value < low {
-			worst, low = line, r.Value
-		}
+	}
+	by := func(x, y rated) int { return cmp.Compare(x.rate, y.rate) }
+	if len(list) > 0 {
+		best, worst = slices.MaxFunc(list, by).line, slices.MinFunc(list, by).line
 	}
 	return best, worst
 }
