@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/say"
@@ -18,6 +19,19 @@ type Table struct {
 	Rows    [][]Cell `json:"rows"`
 	// Summary marks findings in brief, which a report shows with its answer.
 	Summary bool `json:"summary,omitempty"`
+}
+
+// TableOf is the table of a name without rows. JSON that is part of the program has the words
+// of tables; with has what stands for names in braces.
+func TableOf(words []byte, name string, with ...string) *Table {
+	var all []Table
+	if err := json.Unmarshal(words, &all); err != nil {
+		panic("eval: reading the words of tables: " + err.Error())
+	}
+	t := all[slices.IndexFunc(all, func(t Table) bool { return t.Name == name })]
+	fill := strings.NewReplacer(with...)
+	t.Title, t.Note = fill.Replace(t.Title), fill.Replace(t.Note)
+	return &t
 }
 
 // Row adds a row.

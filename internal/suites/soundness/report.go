@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/eval"
-	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/suites/soundness/wording"
 	"github.com/scruple-eval/scruple/internal/text"
 )
@@ -66,15 +65,7 @@ func (b *Bench) Report(r eval.Results) (blocks []eval.Block, err error) {
 //go:embed tables.json
 var tablesJSON []byte
 
-// tableOf is a table of the suite without rows. Its words are in tables.json; with has what
-// stands for their names in braces.
-func tableOf(name string, with ...string) *eval.Table {
-	all := kit.Embedded[[]eval.Table](tablesJSON)
-	t := all[slices.IndexFunc(all, func(t eval.Table) bool { return t.Name == name })]
-	fill := strings.NewReplacer(with...)
-	t.Title, t.Note = fill.Replace(t.Title), fill.Replace(t.Note)
-	return &t
-}
+func tableOf(name string, with ...string) *eval.Table { return eval.TableOf(tablesJSON, name, with...) }
 
 // armsOf lists the arms that have a level and a condition; "" stands for any.
 func (b *Bench) armsOf(level, value, condition string) (ids []string) {

@@ -67,25 +67,25 @@ type Distribution struct {
 	Failing    int `json:"failing (0-7)"`
 }
 
-// Bands lists the bands with their counts, the best first.
-func (d Distribution) Bands() ([5]string, [5]int) {
-	return [5]string{"excellent (23–25)", "good (18–22)", "acceptable (13–17)", "poor (8–12)", "failing (0–7)"},
-		[5]int{d.Excellent, d.Good, d.Acceptable, d.Poor, d.Failing}
+// A band has the totals from a number on. Totals that are not whole belong to the band below.
+type band struct {
+	name string
+	from float64
+	n    *int
 }
 
-// add counts a total. Totals that are not whole belong to the band below.
+func (d *Distribution) bands() [5]band {
+	return [5]band{{"excellent (23–25)", 23, &d.Excellent}, {"good (18–22)", 18, &d.Good}, {"acceptable (13–17)", 13, &d.Acceptable},
+		{"poor (8–12)", 8, &d.Poor}, {"failing (0–7)", math.Inf(-1), &d.Failing}}
+}
+
+// add counts a total.
 func (d *Distribution) add(total float64) {
-	switch {
-	case total >= 23:
-		d.Excellent++
-	case total >= 18:
-		d.Good++
-	case total >= 13:
-		d.Acceptable++
-	case total >= 8:
-		d.Poor++
-	default:
-		d.Failing++
+	for _, b := range d.bands() {
+		if total >= b.from {
+			*b.n++
+			return
+		}
 	}
 }
 
@@ -126,7 +126,7 @@ const mostConfusions = 10
 type Tally struct {
 	reader *Reader
 	s      Summary
-	scores map[string]*[3]float64 // sums of coverage and precision, and their number, by category
+	scores map[string]verdict.CategoryScore // sums by category
 	total  float64
 	spans  int
 	failed int // spans of results with an error
@@ -135,9 +135,9 @@ type Tally struct {
 
 // NewTally makes an empty tally.
 func (d *Reader) NewTally() *Tally {
-	t := &Tally{reader: d, scores: map[string]*[3]float64{}, s: Summary{
+	t := &Tally{reader: d, scores: map[string]verdict.CategoryScore{}, s: Summary{
 		FalsePositiveReasons: map[string]int{}, ErrorsBySection: map[string]SectionErrors{Unknown: {}},
-		AvgCategoryScores: map[string]verdict.CategoryScore{}, JudgeFailureReasons: map[string]int{}, ParseSteps: map[verdict.Step]int{},
+		JudgeFailureReasons: map[string]int{}, ParseSteps: map[verdict.Step]int{},
 		SpanNotes: map[string]int{}, confusions: map[[2]string]int{}, categories: map[string]int{}, texts: map[string]outcome{}}}
 	for _, reason := range d.Taxonomy.Reasons {
 		t.s.FalsePositiveReasons[reason] = 0
@@ -210,11 +210,8 @@ func (t *Tally) judged(l *Labelled) {
 	for _, c := range x.Categories {
 		if score := v.CategoryScores[c.Name]; score != nil {
 			sum := t.scores[c.Name]
-			if sum == nil {
-				sum = new([3]float64)
-				t.scores[c.Name] = sum
-			}
-			sum[0], sum[1], sum[2] = sum[0]+score.Coverage, sum[1]+score.Precision, sum[2]+1
+			t.scores[c.Name] = verdict.CategoryScore{Coverage: sum.Coverage + score.Coverage, Precision: sum.Precision + score.Precision}
+			s.categories[c.Name]++
 		}
 	}
 	for _, n := range l.Verdict.Notes {
@@ -298,25 +295,18 @@ func reason(why string) string {
 // Summary is the summary of what was added. Seed is that of the bootstrap.
 func (t *Tally) Summary(seed uint64) *Summary {
 	s := t.s
-	if n := s.Results - s.ErrorCount; n > 0 {
-		s.AvgSpanCount = float64(t.spans-t.failed) / float64(n)
-	}
-	if s.Results > 0 {
-		s.AvgSpanCountAll = float64(t.spans) / float64(s.Results)
-	}
-	if s.JudgedResults > 0 {
-		s.AvgScore = t.total / float64(s.JudgedResults)
-	}
-	if n := s.JudgedResults + s.JudgeFailures; n > 0 {
-		s.AvgScoreWithFailures = t.total / float64(n)
-	}
-	for _, c := range t.reader.Taxonomy.Categories {
-		mean := verdict.CategoryScore{}
-		if sum := t.scores[c.Name]; sum != nil {
-			mean = verdict.CategoryScore{Coverage: sum[0] / sum[2], Precision: sum[1] / sum[2]}
-			s.categories[c.Name] = int(sum[2])
+	mean := func(sum float64, n int) float64 {
+		if n == 0 {
+			return 0
 		}
-		s.AvgCategoryScores[c.Name] = mean
+		return sum / float64(n)
+	}
+	s.AvgSpanCount, s.AvgSpanCountAll = mean(float64(t.spans-t.failed), s.Results-s.ErrorCount), mean(float64(t.spans), s.Results)
+	s.AvgScore, s.AvgScoreWithFailures = mean(t.total, s.JudgedResults), mean(t.total, s.JudgedResults+s.JudgeFailures)
+	s.AvgCategoryScores = map[string]verdict.CategoryScore{}
+	for _, c := range t.reader.Taxonomy.Categories {
+		sum, n := t.scores[c.Name], s.categories[c.Name]
+		s.AvgCategoryScores[c.Name] = verdict.CategoryScore{Coverage: mean(sum.Coverage, n), Precision: mean(sum.Precision, n)}
 	}
 	s.TopTaxonomyErrors = top(s.confusions, mostConfusions)
 	s.ConfidenceAnalysis = t.conf.analyse(seed)
