@@ -32,25 +32,20 @@ type Bench struct {
 	reader   *snapshot.Reader
 	roles    map[string]int // numbers of roles, for macro F1
 	judge    *study.Model   // nil for studies without a judge
-	judging  judging
-	worded   string                  // hash of the study's own words for the judge
-	reading  eval.Hash               // of what answers and judgements are read with
-	trusted  bool                    // whether the judge's verdicts count
-	people   map[[2]string][]checked // by id and arm
-	compared []study.Compare         // each pair of arms once
-	files    map[textsOf]textFile    // while the study is opened
+	system   string         // what every request to the judge has
+	schema   json.RawMessage
+	worded   string              // hash of the study's own words for the judge
+	reading  eval.Hash           // of what answers and judgements are read with
+	trusted  bool                // whether the judge's verdicts count
+	people   map[string]*checked // by [checkedKey]
+	compared []study.Compare     // each pair of arms once
+	files    map[string]textFile // by path and how it is read, while the study is opened
 }
 
 // A record is a text.
 type record struct {
 	spanfile.Doc
 	gold []span.Span // of texts with gold, sorted
-}
-
-// judging is what every request to the judge has.
-type judging struct {
-	system string
-	schema json.RawMessage
 }
 
 type arm struct {
@@ -85,7 +80,7 @@ func readSpans(path string, o spanfile.Options) (textFile, error) {
 
 // texts reads a file of the study once: a snapshot often is both data and an arm.
 func (b *Bench) texts(path string, o spanfile.Options) (textFile, error) {
-	key := textsOf{path, o}
+	key := fmt.Sprintf("%q %+v", path, o)
 	if was, ok := b.files[key]; ok {
 		return was, nil
 	}
@@ -97,12 +92,6 @@ func (b *Bench) texts(path string, o spanfile.Options) (textFile, error) {
 		}
 	}
 	return d, err
-}
-
-// textsOf are the texts of a file, read in one way.
-type textsOf struct {
-	path string
-	spanfile.Options
 }
 
 func nameTexts(d *spanfile.Data) {
@@ -144,7 +133,7 @@ func (b *Bench) judgeOf(a *arm) string {
 // The error is a [study.Errors].
 func Open(f *study.File, s *Study) (*Bench, error) {
 	var errs study.Errors
-	b := &Bench{trusted: true, people: map[[2]string][]checked{}, files: map[textsOf]textFile{}}
+	b := &Bench{trusted: true, people: map[string]*checked{}, files: map[string]textFile{}}
 	t := s.Taxonomy
 	if err := t.Complete(); err != nil {
 		errs.Add(f.Errorf("taxonomy", "%w", err))
@@ -159,7 +148,7 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 	b.load(f, s, &errs)
 	b.reading = kit.HashOf(s.Taxonomy, s.Sections)
 	if b.judge = s.Judge(); b.judge != nil {
-		b.judging = judging{verdict.System(b.taxonomy, s.Judging.Prompt, s.Judging.List()), verdict.Schema(b.taxonomy)}
+		b.system, b.schema = verdict.System(b.taxonomy, s.Judging.Prompt, s.Judging.List()), verdict.Schema(b.taxonomy)
 	}
 	s.Judging.Check(f, nil, kit.Lacks{Scale: "a judgement has five scores from 1 to 5, as snapshots have them, and counts errors"}, &errs)
 	if s.Judging.Own() {

@@ -255,8 +255,8 @@ func joined(tables []eval.Table, of, what string, t eval.Table) []eval.Table {
 func (b *Bench) peopleTable(all []*tally) eval.Table {
 	t := newTable("people")
 	verdicts := map[string]int{}
-	for key, list := range b.people {
-		verdicts[key[1]] += len(list)
+	for _, h := range b.people {
+		verdicts[h.arm]++
 	}
 	for _, k := range all {
 		if verdicts[k.arm] == 0 {

@@ -628,7 +628,7 @@ func TestOwnJudgePrompt(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return b.judging.system, b.Basis(eval.Trial{Item: "a", Arm: b.Arms()[0].ID, Replicate: 1})
+		return b.system, b.Basis(eval.Trial{Item: "a", Arm: b.Arms()[0].ID, Replicate: 1})
 	}
 	plain, was := system("")
 	listed, now := system("judge: {criteria: [names of places count]}\n")
