@@ -31,14 +31,6 @@ type coding struct {
 	memo          string
 }
 
-// code is the code at a place, none if there is no more.
-func (c *coding) code(at int) string {
-	if at < len(c.codes) {
-		return c.codes[at]
-	}
-	return none
-}
-
 // A codedAnswer is the data of a person's verdict on a failure.
 type codedAnswer struct {
 	Answer struct {
@@ -146,7 +138,8 @@ func (b *Bench) checkRun(x *failure) error {
 func (b *Bench) failureCells(x *failure) []string {
 	c := x.coding
 	day, _, _ := strings.Cut(c.at, "T")
-	return cellsOf(x.fragment.ID, x.condition, c.run, c.code(0), c.code(1), c.code(2), b.domainOf(c.code(0)), b.codeType(c.code(0)),
+	codes := append(slices.Clone(c.codes), none, none)
+	return cellsOf(x.fragment.ID, x.condition, c.run, codes[0], codes[1], codes[2], b.domainOf(codes[0]), b.codeType(codes[0]),
 		c.justification, day, c.session)
 }
 

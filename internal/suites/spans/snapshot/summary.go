@@ -13,6 +13,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/spanfile"
 	"github.com/scruple-eval/scruple/internal/suites/spans/label"
 	"github.com/scruple-eval/scruple/internal/suites/spans/verdict"
+	"github.com/scruple-eval/scruple/internal/text"
 	"github.com/scruple-eval/scruple/stats"
 )
 
@@ -284,12 +285,7 @@ func (t *Tally) source(l *Labelled) {
 // reason is the first line of why a judge failed, without what differs between
 // calls.
 func reason(why string) string {
-	line, _, _ := strings.Cut(why, "\n")
-	line = strings.TrimRight(line, " {-")
-	if runes := []rune(line); len(runes) > 100 {
-		line = string(runes[:100]) + "…"
-	}
-	return line
+	return text.Shorten(strings.TrimRight(text.FirstLine(why), " {-"), 101)
 }
 
 // Summary is the summary of what was added. Seed is that of the bootstrap.
