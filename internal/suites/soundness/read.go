@@ -130,42 +130,58 @@ func (r *reader) read(answer string, cut bool) reply {
 	return p
 }
 
-// weigh checks that a reply with a label has a substantive rationale.
+// fewDistinct is the number of different words below which a long text says nothing, and
+// fewReasons that of words with a reason below which it only restates its label.
+const (
+	fewDistinct = 5
+	fewReasons  = 3
+)
+
+// weigh checks that a reply with a label has a substantive rationale: long enough, with words
+// that are a reason, and not a few words again and again.
 func (r *reader) weigh(p *reply, cut bool) {
-	switch {
-	case r.nonsense(p.rationale):
-		p.reason = reasonNonsense
-	case r.idles(p.rationale):
-		p.reason = reasonShort
-		if cut {
-			p.reason = reasonCut
-		}
+	words, distinct, letters, reasons := wording.Words(p.rationale), map[string]bool{}, 0, 0
+	for _, w := range words {
+		distinct[w] = true
+		letters += index(strings.ContainsFunc(w, unicode.IsLetter))
+		reasons += index(!r.idle[w])
 	}
+	short := len(words) < r.minWords
+	switch {
+	case !short && (len(distinct) < fewDistinct || 2*letters < len(words)):
+		p.reason = reasonNonsense
+	case short || reasons < fewReasons:
+		p.reason = unlessCut(cut, reasonShort)
+	}
+}
+
+// unlessCut is the reason why an answer is lacking, unless a token limit cut it off.
+func unlessCut(cut bool, reason string) string {
+	if cut {
+		return reasonCut
+	}
+	return reason
 }
 
 // parse finds label and rationale.
 func (r *reader) parse(answer string, cut bool) reply {
 	p := reply{label: wording.None, method: byText}
 	if strings.TrimSpace(answer) == "" {
-		p.reason = reasonEmpty
-		if cut {
-			p.reason = reasonCut
-		}
+		p.reason = unlessCut(cut, reasonEmpty)
 		return p
 	}
 	if q, ok := r.object(answer); ok {
 		p = reply{label: q.label, rationale: q.rationale, method: byJSON, lenient: q.wrapped}
 		switch {
 		case p.label != wording.None && !q.conflict:
+			return p
 		case r.declines(&p, q.value+" "+p.rationale):
-			p.label = wording.None
 		case q.conflict:
-			p.label, p.reason = wording.None, reasonUnresolved
-		case cut:
-			p.reason = reasonCut
+			p.reason = reasonUnresolved
 		default:
-			p.reason = reasonUnknown
+			p.reason = unlessCut(cut, reasonUnknown)
 		}
+		p.label = wording.None
 		return p
 	}
 	read := r.labels.Text(answer)
@@ -176,10 +192,8 @@ func (r *reader) parse(answer string, cut bool) reply {
 	case r.declines(&p, answer): // it may name both labels that it cannot choose from
 	case read.Conflict:
 		p.reason = reasonUnresolved
-	case cut:
-		p.reason = reasonCut
 	default:
-		p.reason = reasonBroken
+		p.reason = unlessCut(cut, reasonBroken)
 	}
 	return p
 }
@@ -352,35 +366,4 @@ func (m members) text(keys ...string) (string, bool) {
 		}
 	}
 	return "", false
-}
-
-// fewDistinct is the number of different words below which a long text says nothing.
-const fewDistinct = 5
-
-// nonsense reports whether a text has enough words and says nothing: a few words again
-// and again.
-func (r *reader) nonsense(rationale string) bool {
-	words := wording.Words(rationale)
-	distinct := map[string]bool{}
-	letters := 0
-	for _, w := range words {
-		distinct[w] = true
-		if strings.IndexFunc(w, unicode.IsLetter) >= 0 {
-			letters++
-		}
-	}
-	return len(words) >= r.minWords && (len(distinct) < fewDistinct || 2*letters < len(words))
-}
-
-// idles reports whether a rationale is too short, or only restates its label: it has
-// fewer than three words that are a reason.
-func (r *reader) idles(rationale string) bool {
-	words := wording.Words(rationale)
-	reasons := 0
-	for _, w := range words {
-		if !r.idle[w] {
-			reasons++
-		}
-	}
-	return len(words) < r.minWords || reasons < 3
 }

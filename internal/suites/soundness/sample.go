@@ -2,6 +2,7 @@ package soundness
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -126,12 +127,7 @@ func (s Sample) Corpus(was *table.Table) (c Corpus, err error) {
 }
 
 func usedBy(from map[string]int, i int) bool {
-	for _, k := range from {
-		if k == i {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(slices.Collect(maps.Values(from)), i)
 }
 
 // columns finds the columns of the schema in the header: by the names that were given, by
@@ -150,15 +146,14 @@ func (s Sample) columns() (map[string]int, error) {
 	}
 	from[columnReport] = slices.Index(s.Header, s.ID)
 	for _, c := range schemas.Data {
-		if _, ok := from[c.Name]; ok || slices.Contains(personal, c.Name) {
+		if slices.Contains(personal, c.Name) {
 			continue
 		}
 		short := strings.TrimSuffix(strings.TrimPrefix(c.Name, "report_"), "_evaluation")
 		for _, name := range []string{c.Name, short} {
 			i := slices.IndexFunc(s.Header, func(h string) bool { return plainName(h) == name })
-			if i >= 0 && !usedBy(from, i) {
+			if _, ok := from[c.Name]; !ok && i >= 0 && !usedBy(from, i) {
 				from[c.Name] = i
-				break
 			}
 		}
 	}

@@ -3,7 +3,6 @@ package snapshot
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -387,7 +386,7 @@ const (
 // confidences counts spans by confidence. A prompt is a cluster.
 type confidences struct {
 	buckets  [3]Bucket // low, medium, high
-	clusters []map[float64]*[2]float64
+	clusters []map[float64]*measure.Stated
 	seen     int
 }
 
@@ -396,7 +395,7 @@ func (c *confidences) add(spans []spanfile.Span, flags []uint8) {
 		return
 	}
 	if len(c.clusters) < mostGroups {
-		c.clusters = append(c.clusters, map[float64]*[2]float64{})
+		c.clusters = append(c.clusters, map[float64]*measure.Stated{})
 	}
 	counts := c.clusters[c.seen%mostGroups]
 	c.seen++
@@ -407,7 +406,7 @@ func (c *confidences) add(spans []spanfile.Span, flags []uint8) {
 		}
 		n := counts[x]
 		if n == nil {
-			n = new([2]float64)
+			n = &measure.Stated{Confidence: x}
 			counts[x] = n
 		}
 		b := &c.buckets[0]
@@ -423,9 +422,9 @@ func (c *confidences) add(spans []spanfile.Span, flags []uint8) {
 		}
 		if flags[i] != 0 {
 			b.Errors++
-			n[1]++
+			n.Wrong++
 		} else {
-			n[0]++
+			n.Right++
 		}
 	}
 }
@@ -449,40 +448,40 @@ func (c *confidences) analyse(seed uint64) *Confidence {
 	}
 	a := &Confidence{Buckets: Buckets{c.buckets[2], c.buckets[1], c.buckets[0]}}
 	a.threshold()
-	// The counts of each cluster, by the place of their confidence.
-	distinct := map[float64]bool{}
+	var every []measure.Stated
 	for _, counts := range c.clusters {
-		for x := range counts {
-			distinct[x] = true
+		for _, n := range counts {
+			every = append(every, *n)
 		}
 	}
-	sorted := slices.Sorted(maps.Keys(distinct))
+	every = measure.MergeStated(every)
+	place := map[float64]int{}
+	for i, s := range every {
+		place[s.Confidence] = i
+	}
 	cells := make([][]stats.Count, len(c.clusters)) // right ones are even kinds, wrong ones odd
-	every := make([]float64, 2*len(sorted))
 	for i, counts := range c.clusters {
 		for x, n := range counts {
-			at, _ := slices.BinarySearch(sorted, x)
-			for side, n := range n {
+			for side, n := range [2]float64{n.Right, n.Wrong} {
 				if n > 0 {
-					cells[i] = append(cells[i], stats.Count{Kind: int32(2*at + side), N: int32(n)})
-					every[2*at+side] += n
+					cells[i] = append(cells[i], stats.Count{Kind: int32(2*place[x] + side), N: int32(n)})
 				}
 			}
 		}
 	}
-	of := func(counts []float64) []measure.Stated {
-		all := make([]measure.Stated, len(sorted))
-		for i, x := range sorted {
-			all[i] = measure.Stated{Confidence: x, Right: counts[2*i], Wrong: counts[2*i+1]}
-		}
-		return all
-	}
 	measured := func(statistic func([]measure.Stated) float64) eval.Measured {
-		m := eval.Measured{Value: eval.Number(statistic(of(every))), Low: eval.Undefined(), High: eval.Undefined(), N: total}
+		m := eval.Measured{Value: eval.Number(statistic(slices.Clone(every))), Low: eval.Undefined(), High: eval.Undefined(), N: total}
 		if len(cells) < 2 {
 			return m
 		}
-		boot, err := stats.BootstrapCounts(cells, len(every), func(counts []float64) float64 { return statistic(of(counts)) },
+		of := func(counts []float64) float64 {
+			drawn := slices.Clone(every)
+			for i := range drawn {
+				drawn[i].Right, drawn[i].Wrong = counts[2*i], counts[2*i+1]
+			}
+			return statistic(drawn)
+		}
+		boot, err := stats.BootstrapCounts(cells, 2*len(every), of,
 			stats.BootstrapOptions{Resamples: resamples, Level: level, Seed: seed, Workers: 2})
 		if err == nil && boot.Undefined == "" {
 			m.Low, m.High = eval.Number(boot.Percentile.Low), eval.Number(boot.Percentile.High)
@@ -491,7 +490,7 @@ func (c *confidences) analyse(seed uint64) *Confidence {
 	}
 	a.ECE = measured(func(s []measure.Stated) float64 { return measure.CalibrationError(s, ECEBins) })
 	a.AUROC = measured(measure.AUROC)
-	for _, b := range measure.ReliabilityCurve(of(every), ECEBins) {
+	for _, b := range measure.ReliabilityCurve(every, ECEBins) {
 		ci := stats.Wilson(int(math.Round(b.N*b.Accuracy)), int(b.N), level)
 		a.Reliability = append(a.Reliability, Reliability{b.Low, b.High, int(b.N), b.Confidence, b.Accuracy, ci.Low, ci.High})
 	}
