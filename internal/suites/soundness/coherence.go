@@ -35,27 +35,21 @@ const judgeStep = "coherence"
 
 // A tier1 is what the indicators say of a reply.
 type tier1 struct {
-	strength, weakness int
-	unsure             int    // indicators that may count for either side
-	says               string // coherent or incoherent; a tie contradicts nothing
-	sure               bool   // coherent by the margin or more, whatever the unsure ones count for
+	Strength, Weakness int
+	Rule               string // coherent or incoherent; a tie contradicts nothing
+	Sure               bool   // coherent by the margin or more, whatever the unsure indicators count for
 }
 
 // rule counts the indicators of a rationale for and against its label. Alone it decides for
 // coherent only: rationales weigh strengths and weaknesses in both kinds of words, so what
 // it takes for incoherent is the judge's to confirm.
 func (b *Bench) rule(p reply) tier1 {
-	var t tier1
-	t.strength, t.weakness, t.unsure = b.reader.indicators.Count(p.rationale)
-	margin := t.strength - t.weakness
+	strength, weakness, unsure := b.reader.indicators.Count(p.rationale)
+	margin := strength - weakness
 	if b.labels[p.label].Side == "weakness" {
 		margin = -margin
 	}
-	t.says, t.sure = coherent, margin-t.unsure >= b.margin
-	if margin < 0 {
-		t.says = incoherent
-	}
-	return t
+	return tier1{strength, weakness, word(margin >= 0), margin-unsure >= b.margin}
 }
 
 // Judge asks the judge whether a rationale supports its label, if the indicators do not
@@ -66,10 +60,10 @@ func (b *Bench) Judge(ctx context.Context, t eval.Trial, o eval.Outcome, ask eva
 		return nil, nil
 	}
 	rule := b.rule(p)
-	if rule.sure {
+	if rule.Sure {
 		return nil, nil
 	}
-	return b.ask(ctx, t.Item, p, rule.says, ask)
+	return b.ask(ctx, t.Item, p, rule.Rule, ask)
 }
 
 // ask asks the judge about a rationale. right is what a simulated judge says of it.
@@ -238,13 +232,4 @@ func choiceOf(data []byte, options []string) string {
 		return options[i]
 	}
 	return ""
-}
-
-// settle combines rule and judge. If they disagree, or the judge did not answer, a run is
-// ambiguous.
-func settle(rule tier1, judge string) string {
-	if rule.sure || judge == rule.says {
-		return rule.says
-	}
-	return ambiguous
 }

@@ -87,7 +87,7 @@ func TestListsAreNotSure(t *testing.T) {
 		"The report claims the programme is strong, coherent, robust and well supported.":         1,
 		"There are no clear criteria, adequate data and convincing, transparent, robust warrants": 1,
 	} {
-		if got := b.rule(reply{label: label, rationale: sentence}); got.sure && got.says != coherent {
+		if got := b.rule(reply{label: label, rationale: sentence}); got.Sure && got.Rule != coherent {
 			t.Errorf("%q with %s: %+v", sentence, b.labels[label].Name, got)
 		}
 	}

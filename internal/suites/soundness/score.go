@@ -26,6 +26,7 @@ const (
 
 // An Assessment is the score of one run.
 type Assessment struct {
+	tier1
 	Label     int // wording.None without one
 	Rationale string
 	Method    string // json or text
@@ -35,10 +36,6 @@ type Assessment struct {
 	Read      string // the label that a person read, or noLabel; "" if nobody was asked
 	Unjudged  string // why the judge gave no verdict that the run needs: it is excluded
 	Checked   bool   // coherence was checked: there is a label with a substantive rationale
-	Rule      string
-	Sure      bool
-	Strength  int
-	Weakness  int
 	Screen    string // the judge's word, or not_checked
 	Automatic string // what rule and judge say: coherent, incoherent or ambiguous; "" without a label
 	Coherence string // the same, with a person's word on an ambiguous run
@@ -70,13 +67,12 @@ func (b *Bench) assess(f *Fragment, t *eval.Judged) Assessment {
 		switch {
 		case a.Excluded:
 		case p.reason != "": // nothing in the rationale supports the label
-			a.Rule, a.Sure, a.Automatic, a.Coherence = incoherent, true, incoherent, incoherent
-			a.Strength, a.Weakness, _ = b.reader.indicators.Count(p.rationale)
+			a.tier1, a.Automatic, a.Coherence = b.rule(p), incoherent, incoherent
+			a.Rule, a.Sure = incoherent, true
 		default:
-			rule := b.rule(p)
-			a.Checked, a.Rule, a.Sure, a.Strength, a.Weakness = true, rule.says, rule.sure, rule.strength, rule.weakness
+			a.Checked, a.tier1 = true, b.rule(p)
 			a.Manual = manual(t.Verdicts, b.task, coherent, incoherent)
-			if !rule.sure {
+			if !a.Sure {
 				var unjudged string
 				a.Screen, unjudged = screened(t.Verdicts)
 				if b.byChance {
@@ -89,9 +85,9 @@ func (b *Bench) assess(f *Fragment, t *eval.Judged) Assessment {
 					a.Excluded, a.Reason, a.Unjudged = true, reasonUnjudged, unjudged
 				}
 			}
-			a.Automatic = settle(rule, a.Screen)
-			if a.Coherence = a.Automatic; a.Automatic == ambiguous {
-				a.Coherence = cmp.Or(a.Manual, ambiguous)
+			a.Automatic, a.Coherence = a.Rule, a.Rule
+			if !a.Sure && a.Screen != a.Rule { // they disagree, or the judge did not answer
+				a.Automatic, a.Coherence = ambiguous, cmp.Or(a.Manual, ambiguous)
 			}
 		}
 	}

@@ -16,16 +16,16 @@ import (
 type synthesis struct {
 	b        *Bench
 	failures []*failure
-	others   []*cell        // in which another model fails
-	by       map[string]int // condition → fragments of the main model with an outcome
-	wrong    map[string]int // fragment → combinations of model and condition that fail
-	decided  map[string]int // fragment → combinations with an outcome
-	coded    []*failure     // those of the failures that people coded
-	singles  []*failure     // failed runs of fragments that pass, if people code them
+	others   map[string][]string // fragment and condition → other models that fail
+	by       map[string]int      // condition → fragments of the main model with an outcome
+	wrong    map[string]int      // fragment → combinations of model and condition that fail
+	decided  map[string]int      // fragment → combinations with an outcome
+	coded    []*failure          // those of the failures that people coded
+	singles  []*failure          // failed runs of fragments that pass, if people code them
 }
 
 func newSynthesis(b *Bench) *synthesis {
-	return &synthesis{b: b, by: map[string]int{}, wrong: map[string]int{}, decided: map[string]int{}}
+	return &synthesis{b: b, others: map[string][]string{}, by: map[string]int{}, wrong: map[string]int{}, decided: map[string]int{}}
 }
 
 // blocks are the tables about failures, challenge cases and validity.
@@ -69,7 +69,8 @@ func (s *synthesis) add(c *cell) {
 			s.singles = append(s.singles, x)
 		}
 	case c.Outcome == outcomeFail && c.arm.Settings != nil:
-		s.others = append(s.others, c)
+		at := c.fragment.ID + "/" + c.arm.condition
+		s.others[at] = append(s.others[at], c.arm.Settings.ID)
 	}
 }
 
@@ -79,12 +80,7 @@ func (s *synthesis) order() {
 		return cmp.Or(strings.Compare(x.fragment.ID, y.fragment.ID), strings.Compare(x.condition, y.condition))
 	})
 	for _, x := range s.failures {
-		for _, c := range s.others {
-			if c.fragment == x.fragment && c.arm.condition == x.condition {
-				x.others = append(x.others, c.arm.Settings.ID)
-			}
-		}
-		slices.Sort(x.others)
+		x.others = slices.Sorted(slices.Values(s.others[x.fragment.ID+"/"+x.condition]))
 		if x.coding != nil {
 			s.coded = append(s.coded, x)
 		}
