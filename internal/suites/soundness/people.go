@@ -156,29 +156,32 @@ func (b *Bench) Queue(name string, cases iter.Seq2[eval.Case, error]) (list []ev
 			return nil, err
 		}
 		x := b.cell(c)
-		switch {
-		case x == nil:
-		case name == queueLabel:
-			for i, t := range x.trials {
-				if group := b.readAs(&t.Outcome); group != "" && !x.runs[i].Failed {
-					list = append(list, eval.Queued{Trial: t.Trial, Stratum: group})
-				}
-			}
-		case codes(name):
-			some, others := b.undecidedRuns(x, name)
-			waiting, unread = waiting+some, unread+others
-			if run := b.representative(x, name); run > 0 {
-				list = append(list, eval.Queued{Trial: eval.Trial{Item: c.Item, Arm: c.Arm, Replicate: run}})
-			}
-		default:
-			for i, a := range x.runs {
-				if b.unread(a) {
-					unread++
-				}
+		if x == nil {
+			continue
+		}
+		// What people can still decide may change what a queue of failures has.
+		open := b.isMain(x.arm) && (x.Outcome != outcomePass || name == queueSingle)
+		for i, a := range x.runs {
+			group := ""
+			switch {
+			case a.Failed:
+			case name == queueLabel:
+				group = b.readAs(&x.trials[i].Outcome)
+			case !codes(name):
+				unread += index(b.unread(a))
 				if a.Checked {
-					list = append(list, eval.Queued{Trial: x.trials[i].Trial, Stratum: a.Automatic})
+					group = a.Automatic
 				}
+			case open:
+				unread += index(b.unread(a))
+				waiting += index(a.Checked && a.Coherence == ambiguous)
 			}
+			if group != "" {
+				list = append(list, eval.Queued{Trial: x.trials[i].Trial, Stratum: group})
+			}
+		}
+		if run := b.representative(x, name); codes(name) && run > 0 {
+			list = append(list, eval.Queued{Trial: eval.Trial{Item: c.Item, Arm: c.Arm, Replicate: run}})
 		}
 	}
 	switch {
@@ -212,23 +215,6 @@ func (b *Bench) unread(a Assessment) bool {
 
 // codes reports whether people code failures in a queue.
 func codes(queue string) bool { return queue == queueFailures || queue == queueSingle }
-
-// undecidedRuns counts the runs of the main model on a fragment that people can still
-// decide, so that what a queue has may change. A fragment that passes has no failure.
-func (b *Bench) undecidedRuns(x *cell, queue string) (ambiguousRuns, unread int) {
-	if !b.isMain(x.arm) || x.Outcome == outcomePass && queue == queueFailures {
-		return 0, 0
-	}
-	for _, a := range x.runs {
-		switch {
-		case b.unread(a):
-			unread++
-		case a.Checked && a.Coherence == ambiguous:
-			ambiguousRuns++
-		}
-	}
-	return ambiguousRuns, unread
-}
 
 // isMain reports whether an arm runs the model whose failures are coded.
 func (b *Bench) isMain(a *arm) bool { return a != nil && a.Settings != nil && a.Settings.ID == b.main }

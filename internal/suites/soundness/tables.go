@@ -94,9 +94,7 @@ func (l *loader) read(key string, t Table, schema []column) *table.Columns {
 		return nil
 	}
 	names := table.Names{Known: []string{columnCluster, columnGroup}, Remedy: func(known, _ string) string { return "rename it" }}
-	for _, c := range schema {
-		names.Known = append(names.Known, c.Name)
-	}
+	names.Known = append(names.Known, namesOf(schema, func(c column) string { return c.Name })...)
 	s := file.Bind(names, func(_ string, err error) { l.errs.Add(err) })
 	kit.CheckStrata(l.file, key+".strata", t.Strata, []string{"criterion", "group", "expert", "boundary", "length"}, s, l.errs)
 	if key != "data" && len(t.Strata) > 0 {
@@ -138,10 +136,8 @@ func (l *loader) read(key string, t Table, schema []column) *table.Columns {
 // header checks the columns of a file. It returns false if the records cannot be read
 // without them.
 func (l *loader) header(key string, t Table, s *table.Columns, schema []column) bool {
-	known := make([]string, len(schema))
-	ok := true
-	for i, c := range schema {
-		known[i] = c.Name
+	known, ok := namesOf(schema, func(c column) string { return c.Name }), true
+	for _, c := range schema {
 		if s.Has(c.Name) || !c.Essential && t.Columns == "essential" {
 			continue
 		}
