@@ -161,8 +161,9 @@ func (s *synthesis) annotated() (parts []kit.Part) {
 		if c.coding != nil {
 			facts = append(facts, "codes", strings.Join(c.coding.codes, ", "))
 		}
-		parts = append(parts, kit.Part{Heading: c.fragment.ID + ", " + c.condition, Table: factsTable(facts...), Texts: s.b.passages(c.failure),
-			Ask: "What makes the case hard: its content and structure, and whether models lack something or the fragment is ambiguous."})
+		parts = append(parts, kit.Part{Heading: c.fragment.ID + ", " + c.condition, Table: factsTable(facts...),
+			Texts: s.b.passages(c.failure),
+			Ask:   "What makes the case hard: its content and structure, and whether models lack something or the fragment is ambiguous."})
 	}
 	return parts
 }
@@ -177,7 +178,8 @@ func (b *Bench) passages(x *failure) []eval.Passage {
 		if a.Failed || x.coding != nil && run != x.coding.run || x.coding == nil && a.Pass {
 			continue
 		}
-		list = append(list, eval.Passage{Name: fmt.Sprintf("%s, %s, run %s: %s", x.arm.family(), x.condition, run, b.nameOf(a.Label, "no label")), Text: a.Rationale})
+		name := fmt.Sprintf("%s, %s, run %s: %s", x.arm.family(), x.condition, run, b.nameOf(a.Label, "no label"))
+		list = append(list, eval.Passage{Name: name, Text: a.Rationale})
 		break
 	}
 	if x.coding != nil {

@@ -67,8 +67,8 @@ func (b *Bench) response(r *row) []string {
 		u := c.Response.Usage
 		call = cellsOf(strconv.FormatFloat(c.LatencyMS/1000, 'f', 3, 64), u.TotalInput(), u.TotalOutput(), c.Response.ModelVersion)
 	}
-	return slices.Concat(cellsOf(r.id(), r.Trial.Item, r.arm.family(), r.arm.condition, r.Trial.Replicate, b.nameOf(r.Label, none), r.Rationale, r.sent),
-		call, cellsOf(r.Method, r.details() != "", r.details()))
+	answer := cellsOf(r.id(), r.Trial.Item, r.arm.family(), r.arm.condition, r.Trial.Replicate, b.nameOf(r.Label, none), r.Rationale, r.sent)
+	return slices.Concat(answer, call, cellsOf(r.Method, r.details() != "", r.details()))
 }
 
 // scored are the cells that schema 5 adds.

@@ -58,7 +58,8 @@ func checkCase(data []byte) (kit.Result, error) {
 	for _, what := range slices.Sorted(maps.Keys(want)) {
 		is, known := got[what]
 		if !known {
-			return r, fmt.Errorf("expected: there is no %q; want some of %s", what, strings.Join(slices.Sorted(maps.Keys(got)), ", "))
+			all := slices.Sorted(maps.Keys(got))
+			return r, fmt.Errorf("expected: there is no %q; want some of %s", what, strings.Join(all, ", "))
 		}
 		if is != want[what] {
 			if is == "" {

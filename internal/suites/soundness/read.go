@@ -319,7 +319,8 @@ func (r *reader) labelled(object []byte) (o labelled, ok bool) {
 	for _, key := range labelKeys {
 		for _, value := range fields[key] {
 			other := r.labels.Value(value).Label
-			if other != wording.None && other != read.Label && len(wording.Words(value)) <= labelWords && read.Label != wording.None {
+			differs := other != wording.None && read.Label != wording.None && other != read.Label
+			if differs && len(wording.Words(value)) <= labelWords {
 				o.label, o.conflict = wording.None, true
 			}
 		}

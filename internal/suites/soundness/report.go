@@ -350,7 +350,8 @@ func (b *Bench) design(p eval.Panel) *eval.Table {
 	}
 	if k, ok := p.Agreement([2][2]int{{againItems/2 - 1, 1}, {1, againItems/2 - 1}}); ok {
 		t.Note += fmt.Sprintf(" An expert who judges %d fragments twice and differs on two has kappa %.2f with an interval"+
-			" from %.2f to %.2f: too wide to show that kappa is at least %.2f.", againItems, float64(k.Value), float64(k.Low), min(1, float64(k.High)), targetKappa)
+			" from %.2f to %.2f: too wide to show that kappa is at least %.2f.",
+			againItems, float64(k.Value), float64(k.Low), min(1, float64(k.High)), targetKappa)
 	}
 	return t
 }

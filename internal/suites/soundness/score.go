@@ -257,7 +257,8 @@ func appendRun(dst scores, f *Fragment, a Assessment) scores {
 	dst.add(metricMatch, labelled, a.Correct, why)
 	if labelled {
 		recall := [2]string{"recall_first_label", "recall_second_label"}[f.Gold.Label]
-		dst = append(dst, kit.Yes(recall, a.Correct), eval.Score{Metric: metricKappa, Row: eval.Row{float64(f.Gold.Label), float64(a.Label)}})
+		pair := eval.Row{float64(f.Gold.Label), float64(a.Label)}
+		dst = append(dst, kit.Yes(recall, a.Correct), eval.Score{Metric: metricKappa, Row: pair})
 	}
 	return dst
 }

@@ -30,9 +30,8 @@ type Bench struct {
 	kit.Base[*record, *arm]
 	taxonomy *label.Taxonomy
 	reader   *snapshot.Reader
-	roles    map[string]int // numbers of roles, for macro F1
-	judge    *study.Model   // nil for studies without a judge
-	system   string         // what every request to the judge has
+	judge    *study.Model // nil for studies without a judge
+	system   string       // what every request to the judge has
 	schema   json.RawMessage
 	worded   string              // hash of the study's own words for the judge
 	reading  eval.Hash           // of what answers and judgements are read with
@@ -209,17 +208,9 @@ func (b *Bench) load(f *study.File, s *Study, errs *study.Errors) {
 	for _, role := range slices.Sorted(maps.Keys(unknown)) {
 		errs.Add(f.Errorf("taxonomy", "gold has the role %q, %s, which the taxonomy does not have%s", role, text.Plural(unknown[role], "time", "times"), text.DidYouMean(role, b.taxonomy.Roles())))
 	}
-	b.fill(records)
+	b.Fill(records, (*record).item)
 	if len(records) == 0 && errs.Err() == nil {
 		errs.Add(f.Errorf("data", "there are no texts"))
-	}
-}
-
-func (b *Bench) fill(records []*record) {
-	b.Fill(records, (*record).item)
-	b.roles = map[string]int{}
-	for i, role := range b.taxonomy.Roles() {
-		b.roles[role] = i
 	}
 }
 

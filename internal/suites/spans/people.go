@@ -211,7 +211,8 @@ func exportPeople(bench kit.Bench, kept kit.Kept, dir string) (string, error) {
 			continue
 		}
 		if t := b.read(r, &of); t.readable { // without spans there is nothing to check
-			lines = append(lines, peopleLine{ID: r.ID, Arm: of.Trial.Arm, Text: &r.Text, Spans: spansOnly(t.spans), Result: jsontext.Value("null")})
+			lines = append(lines, peopleLine{ID: r.ID, Arm: of.Trial.Arm, Text: &r.Text, Spans: spansOnly(t.spans),
+				Result: jsontext.Value("null")})
 		}
 	}
 	order := func(a, b peopleLine) int {

@@ -129,9 +129,9 @@ func (b *Bench) scoreGold(dst []eval.Score, t *trial) []eval.Score {
 	tally.Add(r.gold, predicted)
 	var row eval.Row
 	for _, role := range tally.Labels() {
-		number, ok := b.roles[role]
-		if !ok {
-			number = len(b.roles) // all unknown roles are one
+		number := slices.Index(b.taxonomy.Roles(), role)
+		if number < 0 {
+			number = len(b.taxonomy.Roles()) // all unknown roles are one
 		}
 		c := tally.ByLabel[role]
 		row = append(row, float64(number), float64(c.Correct), float64(c.Predicted()), float64(c.Gold()))

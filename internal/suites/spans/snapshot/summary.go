@@ -210,7 +210,9 @@ func (t *Tally) judged(l *Labelled) {
 	for _, c := range x.Categories {
 		if score := v.CategoryScores[c.Name]; score != nil {
 			sum := t.scores[c.Name]
-			t.scores[c.Name] = verdict.CategoryScore{Coverage: sum.Coverage + score.Coverage, Precision: sum.Precision + score.Precision}
+			sum.Coverage += score.Coverage
+			sum.Precision += score.Precision
+			t.scores[c.Name] = sum
 			s.categories[c.Name]++
 		}
 	}

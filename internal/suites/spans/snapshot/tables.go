@@ -45,7 +45,8 @@ func (s *Summary) Tables() []eval.Table {
 	results.Add("pipelines", fmt.Sprintf("nlp %d, llm %d, unknown %d", p.NLP, p.LLM, p.Unknown))
 	results.Add("sources of spans", fmt.Sprintf("closed vocabulary %d, open vocabulary %d, llm %d", of.ClosedVocab, of.OpenVocab, of.LLM))
 	failures, distribution, steps := tableOf("judge_failures"), tableOf("distribution"), tableOf("parse_steps")
-	categories, reasons, confusions, sections := tableOf("categories"), tableOf("false_positive_reasons"), tableOf("confusions"), tableOf("sections")
+	categories, reasons := tableOf("categories"), tableOf("false_positive_reasons")
+	confusions, sections := tableOf("confusions"), tableOf("sections")
 	for _, why := range slices.Sorted(maps.Keys(s.JudgeFailureReasons)) {
 		failures.Add(why, s.JudgeFailureReasons[why])
 	}
