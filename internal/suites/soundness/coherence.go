@@ -181,15 +181,14 @@ func word(pass bool) string {
 func screened(vs []eval.Verdict) (says, missing string) {
 	missing = "not judged"
 	for _, v := range vs {
-		if v.Step != judgeStep || v.Source != eval.ByModel {
-			continue
+		says := string(v.Data)
+		switch {
+		case v.Step != judgeStep || v.Source != eval.ByModel:
+		case v.Err == "" && (says == coherent || says == incoherent):
+			return says, ""
+		default:
+			missing = cmp.Or(v.Err, unscreened)
 		}
-		if v.Err == "" {
-			if says = string(v.Data); says == coherent || says == incoherent {
-				return says, ""
-			}
-		}
-		missing = cmp.Or(v.Err, unscreened)
 	}
 	return notChecked, missing
 }

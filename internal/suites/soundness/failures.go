@@ -77,27 +77,19 @@ func codingOf(task string, vs []eval.Verdict) *coding {
 }
 
 // failed returns the failure of the main model in a cell, or nil.
-func (b *Bench) failed(c *cell) *failure {
-	if c == nil || c.Outcome != outcomeFail {
-		return nil
-	}
-	return b.failureIn(c, b.coded)
-}
+func (b *Bench) failed(c *cell) *failure { return b.failureIn(c, outcomeFail, b.coded) }
 
 // single returns the run of type 1 in a cell that the main model passes, or nil: its coding
 // is exploratory and counts for no table of failures.
 func (b *Bench) single(c *cell) *failure {
-	if c == nil || c.Outcome != outcomePass {
-		return nil
-	}
-	if x := b.failureIn(c, b.explored); x != nil && x.kind == failureType1 {
+	if x := b.failureIn(c, outcomePass, b.explored); x != nil && x.kind == failureType1 {
 		return x
 	}
 	return nil
 }
 
-func (b *Bench) failureIn(c *cell, task string) *failure {
-	if !b.isMain(c.arm) || c.fragment.Gold == nil {
+func (b *Bench) failureIn(c *cell, outcome, task string) *failure {
+	if c == nil || c.Outcome != outcome || !b.isMain(c.arm) || c.fragment.Gold == nil {
 		return nil
 	}
 	x := &failure{cell: c, condition: c.arm.condition}
