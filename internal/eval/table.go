@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/say"
@@ -20,8 +21,39 @@ type Table struct {
 	Summary bool `json:"summary,omitempty"`
 }
 
+// TableOf is the table of a name without rows. JSON that is part of the program has the words
+// of tables; with has what stands for names in braces.
+func TableOf(words []byte, name string, with ...string) *Table {
+	var all []Table
+	if err := json.Unmarshal(words, &all); err != nil {
+		panic("eval: reading the words of tables: " + err.Error())
+	}
+	t := all[slices.IndexFunc(all, func(t Table) bool { return t.Name == name })]
+	fill := strings.NewReplacer(with...)
+	t.Title, t.Note = fill.Replace(t.Title), fill.Replace(t.Note)
+	return &t
+}
+
 // Row adds a row.
 func (t *Table) Row(cells ...Cell) { t.Rows = append(t.Rows, cells) }
+
+// Add adds a row of texts, counts, cells, and lists of cells, each of which has several.
+func (t *Table) Add(values ...any) {
+	var row []Cell
+	for _, v := range values {
+		switch v := v.(type) {
+		case string:
+			row = append(row, Text(v))
+		case int:
+			row = append(row, Count(v))
+		case []Cell:
+			row = append(row, v...)
+		default:
+			row = append(row, v.(Cell))
+		}
+	}
+	t.Row(row...)
+}
 
 // Strings returns the cells as text, row by row, with plain spaces.
 func (t *Table) Strings() [][]string {

@@ -24,3 +24,11 @@ func PlainJSON(v any) string {
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
+
+// Embedded decodes JSON that is part of the program.
+func Embedded[T any](data []byte) (v T) {
+	if err := json.Unmarshal(data, &v); err != nil {
+		panic("kit: decoding JSON of the program: " + err.Error())
+	}
+	return v
+}

@@ -3,7 +3,6 @@ package soundness
 import (
 	"cmp"
 	_ "embed"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
-	"github.com/scruple-eval/scruple/internal/suites/soundness/wording"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -20,9 +18,7 @@ var appendicesJSON []byte
 
 // appendices are those of the design, by name.
 func appendices() (list []kit.Appendix) {
-	if err := json.Unmarshal(appendicesJSON, &list); err != nil {
-		panic("soundness: " + err.Error()) // they are part of the program
-	}
+	list = kit.Embedded[[]kit.Appendix](appendicesJSON)
 	parts := map[string]func(*synthesis) []kit.Part{"D.1": (*synthesis).codeBook, "D.2": (*synthesis).emergentCodes, "D.3": (*synthesis).memos,
 		"H.4": (*synthesis).annotated, "H.5": (*synthesis).reflected}
 	for i := range list {
@@ -45,12 +41,12 @@ func filled(parts func(*synthesis) []kit.Part) func(kit.Bench, kit.Kept) ([]kit.
 		b := of.(*Bench)
 		s := newSynthesis(b)
 		if k != nil {
-			_, cells, err := b.rows(k)
+			cells, err := b.cells(k)
 			if err != nil {
 				return nil, err
 			}
-			for i := range cells {
-				s.add(&cells[i])
+			for _, c := range cells {
+				s.add(c)
 			}
 			s.order()
 		}
@@ -71,45 +67,51 @@ func (b *Bench) prompted(examples bool) (ids []string) {
 // codeBook has each code of the checklist, what it means, how often it was used, and the
 // first failure with it.
 func (s *synthesis) codeBook() (parts []kit.Part) {
-	names, meanings := s.b.codes()
-	for i, name := range names {
-		domain := s.b.domains[s.b.domainOf(name)-1]
-		uses, _ := s.count(has(name))
-		place := slices.Index(names, name) - slices.IndexFunc(names, func(n string) bool { return s.b.domainOf(n) == s.b.domainOf(name) })
-		t := &eval.Table{Columns: []string{"", ""}}
-		t.Row(eval.Texts("domain", domain.Name)...)
-		t.Row(eval.Texts("checkpoint", domain.Checkpoints[place].Text)...)
-		t.Row(eval.Texts("definition", meanings[i])...)
-		t.Row(eval.Text("failures with it"), eval.Count(uses))
-		parts = append(parts, kit.Part{Heading: name, Table: t, Texts: s.exampleOf(name),
-			Ask: "Rule: when the code applies, and when another one does (" + text.Shorten(meanings[i], 80) + "). If no failure has the code, an example of your own."})
+	for i, d := range s.b.domains {
+		for j, c := range d.Checkpoints {
+			means := cmp.Or(c.Failure, c.Text)
+			part := s.codePart(code(i, j), "domain", d.Name, "checkpoint", c.Text, "definition", means)
+			part.Ask = "Rule: when the code applies, and when another one does (" + text.Shorten(means, 80) +
+				"). If no failure has the code, an example of your own."
+			parts = append(parts, part)
+		}
 	}
 	return parts
 }
 
+// codePart has a code with facts, how often it was used, and an example.
+func (s *synthesis) codePart(name string, facts ...any) kit.Part {
+	uses, _ := s.count(has(name))
+	return kit.Part{Heading: name, Table: factsTable(append(facts, "failures with it", uses)...), Texts: s.exampleOf(name)}
+}
+
+// factsTable is a table of names with their values.
+func factsTable(facts ...any) *eval.Table {
+	t := &eval.Table{Columns: []string{"", ""}}
+	for fact := range slices.Chunk(facts, 2) {
+		t.Add(fact...)
+	}
+	return t
+}
+
 // exampleOf is the first coded failure with a code, the primary one if there is any.
 func (s *synthesis) exampleOf(name string) []eval.Passage {
-	i := slices.IndexFunc(s.coded, func(x *failure) bool { return x.coding.codes[0] == name })
-	if i < 0 {
-		i = slices.IndexFunc(s.coded, has(name))
+	for _, is := range []func(*failure) bool{isPrimary(name), has(name)} {
+		if i := slices.IndexFunc(s.coded, is); i >= 0 {
+			return s.b.passages(s.coded[i])
+		}
 	}
-	if i < 0 {
-		return nil
-	}
-	return s.b.passages(s.coded[i])
+	return nil
 }
 
 // emergentCodes has each code that people added, with an example.
 func (s *synthesis) emergentCodes() (parts []kit.Part) {
 	for _, name := range s.names() {
-		if s.b.codeType(name) == "deductive" {
-			continue
+		if s.b.domainOf(name) == 0 {
+			part := s.codePart(name)
+			part.Ask = "Definition: what the code means, when it applies, and why no code of the checklist does."
+			parts = append(parts, part)
 		}
-		uses, _ := s.count(has(name))
-		t := &eval.Table{Columns: []string{"", ""}}
-		t.Row(eval.Text("failures with it"), eval.Count(uses))
-		parts = append(parts, kit.Part{Heading: name, Table: t, Texts: s.exampleOf(name),
-			Ask: "Definition: what the code means, when it applies, and why no code of the checklist does."})
 	}
 	return parts
 }
@@ -124,7 +126,7 @@ func (s *synthesis) memos() (parts []kit.Part) {
 		for _, x := range of.list {
 			if c := x.coding; c != nil {
 				day, _, _ := strings.Cut(c.at, "T")
-				t.Row(eval.Texts(x.fragment.ID, x.condition, c.run, strings.Join(c.codes, ", "), c.by, day, c.justification, c.memo)...)
+				t.Add(x.fragment.ID, x.condition, c.run, strings.Join(c.codes, ", "), c.by, day, c.justification, c.memo)
 			}
 		}
 		if len(t.Rows) > 0 {
@@ -155,14 +157,13 @@ func (s *synthesis) annotated() (parts []kit.Part) {
 		for _, k := range criteria {
 			of[k]++
 		}
-		t := &eval.Table{Columns: []string{"", ""}}
-		t.Row(eval.Texts("by criterion", c.criteria())...)
-		t.Row(eval.Texts("other models that fail", strings.Join(c.others, ", "))...)
+		facts := []any{"by criterion", c.criteria(), "other models that fail", strings.Join(c.others, ", ")}
 		if c.coding != nil {
-			t.Row(eval.Texts("codes", strings.Join(c.coding.codes, ", "))...)
+			facts = append(facts, "codes", strings.Join(c.coding.codes, ", "))
 		}
-		parts = append(parts, kit.Part{Heading: c.fragment.ID + ", " + c.condition, Table: t, Texts: s.b.passages(c.failure),
-			Ask: "What makes the case hard: its content and structure, and whether models lack something or the fragment is ambiguous."})
+		parts = append(parts, kit.Part{Heading: c.fragment.ID + ", " + c.condition, Table: factsTable(facts...),
+			Texts: s.b.passages(c.failure),
+			Ask:   "What makes the case hard: its content and structure, and whether models lack something or the fragment is ambiguous."})
 	}
 	return parts
 }
@@ -174,14 +175,11 @@ func (b *Bench) passages(x *failure) []eval.Passage {
 	list := []eval.Passage{{Name: "Fragment " + x.fragment.ID, Text: x.fragment.Text}, {Name: "The expert: " + b.labels[g.Label].Name, Text: g.Rationale}}
 	for i, a := range x.runs {
 		run := fmt.Sprint(x.trials[i].Trial.Replicate)
-		if x.coding != nil && run != x.coding.run || x.coding == nil && a.Pass {
+		if a.Failed || x.coding != nil && run != x.coding.run || x.coding == nil && a.Pass {
 			continue
 		}
-		label := "no label"
-		if a.Label != wording.None {
-			label = b.labels[a.Label].Name
-		}
-		list = append(list, eval.Passage{Name: fmt.Sprintf("%s, %s, run %s: %s", x.arm.family(), x.condition, run, label), Text: a.Rationale})
+		name := fmt.Sprintf("%s, %s, run %s: %s", x.arm.family(), x.condition, run, b.nameOf(a.Label, "no label"))
+		list = append(list, eval.Passage{Name: name, Text: a.Rationale})
 		break
 	}
 	if x.coding != nil {
@@ -192,7 +190,7 @@ func (b *Bench) passages(x *failure) []eval.Passage {
 
 // reflected has the fragments whose gold should be read again.
 func (s *synthesis) reflected() (parts []kit.Part) {
-	if s.judged == 0 {
+	if len(s.by) == 0 {
 		return nil
 	}
 	for _, row := range s.defensible(s.challenges()).Rows {
@@ -205,27 +203,21 @@ func (s *synthesis) reflected() (parts []kit.Part) {
 
 // scope counts what the limitations are about.
 func (b *Bench) scope() *eval.Table {
-	t := &eval.Table{Title: "What the study has", Columns: []string{"", ""}}
-	reports, criteria := map[string]bool{}, map[string]int{}
-	boundary := 0
+	reports, criteria, boundary := map[string]bool{}, map[string]int{}, 0
 	for _, f := range b.Data {
-		reports[f.Report], criteria[f.Criterion] = true, criteria[f.Criterion]+1
-		if f.Gold != nil && f.Gold.Boundary {
-			boundary++
-		}
+		reports[f.Report] = true
+		criteria[f.Criterion]++
+		boundary += index(f.Gold != nil && f.Gold.Boundary)
 	}
 	delete(reports, "")
 	delete(criteria, "")
-	count := func(name string, n int) { t.Row(eval.Text(name), eval.Count(n)) }
-	count("fragments", len(b.Data))
-	count("reports", len(reports))
+	facts := []any{"fragments", len(b.Data), "reports", len(reports)}
 	for _, name := range slices.Sorted(maps.Keys(criteria)) {
-		count("fragments about "+name, criteria[name])
+		facts = append(facts, "fragments about "+name, criteria[name])
 	}
-	count("boundary cases of the expert", boundary)
-	count("worked examples", len(b.examples))
-	t.Row(eval.Texts("conditions", strings.Join(b.conditions, ", "))...)
-	t.Row(eval.Texts("models", strings.Join(b.models, ", "))...)
-	t.Row(eval.Texts("model whose failures are coded", cmp.Or(b.main, "none"))...)
+	t := factsTable(append(facts, "boundary cases of the expert", boundary, "worked examples", len(b.examples),
+		"conditions", strings.Join(b.conditions, ", "), "models", strings.Join(b.models, ", "),
+		"model whose failures are coded", cmp.Or(b.main, "none"))...)
+	t.Title = "What the study has"
 	return t
 }

@@ -34,7 +34,7 @@ type Bench struct {
 	replicates int
 	alpha      float64
 	task       string // the annotation task about ambiguous runs
-	practice   []Fragment
+	practice   []*Fragment
 	goldPath   string
 	coded      string // the annotation task about failures
 	explored   string // that about single failures
@@ -68,38 +68,25 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 	if s.Gold.Path != "" {
 		b.goldPath = f.Resolve(s.Gold.Path)
 	}
+	tasks := map[string]*string{queueFailures: &b.coded, queueSingle: &b.explored, queueLabel: &b.labelled}
 	for _, t := range s.Annotation {
-		switch {
-		case t.Queue == queueFailures && b.coded == "":
-			b.coded = t.Name
-		case t.Queue == queueSingle && b.explored == "":
-			b.explored = t.Name
-		case t.Queue == queueLabel && b.labelled == "":
-			b.labelled = t.Name
+		if name := tasks[t.Queue]; name != nil {
+			*name = cmp.Or(*name, t.Name)
 		}
 	}
 	for _, w := range l.warnings {
 		b.Warn("%s", w)
 	}
 	b.Note(l.notes...)
-	data := make([]*Fragment, len(fragments))
-	for i := range fragments {
-		data[i] = &fragments[i]
-	}
-	b.Fill(data, func(f *Fragment) eval.Item { return f.item(b.labels) })
-	var err error
-	if b.reader, err = newReader(s); err != nil {
-		errs.Add(fmt.Errorf("reading the lists of phrases: %w", err))
-	}
+	b.Fill(fragments, func(f *Fragment) eval.Item { return f.item(b.labels) })
+	b.reader = newReader(s)
 	if s.Gold.Path == "" {
 		b.Warn("the study has no gold: nothing is scored until gold.path names the expert's judgements")
 	}
 	b.reading = kit.HashOf(s.Labels, s.Reading, s.Coherence, string(englishWording))
 	b.judge, b.judging = s.Judge(), s.Judging.Words()
 	s.Judging.Check(f, []string{holeLabel, holeRationale}, kit.Lacks{}, &errs)
-	if b.reader != nil {
-		b.readCases(f, s, &errs)
-	}
+	b.readCases(f, s, &errs)
 	if b.judge == nil {
 		b.Warn("the study has no judge_model: runs whose coherence the indicators do not decide are ambiguous until a person decides")
 	}
@@ -221,14 +208,14 @@ func (b *Bench) standard() {
 		}
 		return fmt.Sprintf("temperature %s, max_tokens %d", temperature, m.MaxTokens)
 	}
-	var first *arm
+	var first *study.Model
 	for _, a := range b.On {
-		switch {
-		case a.Settings == nil:
-		case first == nil:
-			first = a
-		case parameters(a.Settings) != parameters(first.Settings):
-			b.Warn("models differ in their parameters: %s has %s, %s has %s", first.Settings.ID, parameters(first.Settings), a.Settings.ID, parameters(a.Settings))
+		if a.Settings == nil {
+			continue
+		}
+		first = cmp.Or(first, a.Settings)
+		if x, y := parameters(first), parameters(a.Settings); x != y {
+			b.Warn("models differ in their parameters: %s has %s, %s has %s", first.ID, x, a.Settings.ID, y)
 			return
 		}
 	}
@@ -246,27 +233,16 @@ func (b *Bench) Capabilities() eval.Capabilities {
 
 // Facts count the fragments by expert label, and the worked examples.
 func (b *Bench) Facts() []eval.Fact {
-	var facts []eval.Fact
+	facts := make([]eval.Fact, len(b.labels), len(b.labels)+1)
 	for i, l := range b.labels {
-		n := 0
-		for k := range b.Data {
-			if g := b.Data[k].Gold; g != nil && g.Label == i {
-				n++
-			}
+		facts[i].Name = l.Name
+	}
+	for _, f := range b.Data {
+		if f.Gold != nil {
+			facts[f.Gold.Label].N++
 		}
-		facts = append(facts, eval.Fact{Name: l.Name, N: n})
 	}
 	return append(facts, eval.Fact{Name: "worked examples", N: len(b.examples)})
-}
-
-// showPractice shows a fragment for practice.
-func (b *Bench) showPractice(id string) (eval.Exhibit, bool) {
-	for _, f := range b.practice {
-		if f.ID == id {
-			return eval.Exhibit{Item: id, Title: id, Pages: []eval.ExhibitPage{{Number: 1, Title: id, Text: f.Text}}}, true
-		}
-	}
-	return eval.Exhibit{}, false
 }
 
 // A payload is the JSON request to an external pipeline.
@@ -382,30 +358,34 @@ func (b *Bench) outcome(r eval.Response, tool string) eval.Outcome {
 // Show shows the first trial of a case: the fragment, and label and rationale beside
 // the expert's.
 func (b *Bench) Show(c eval.Case) (eval.Exhibit, error) {
-	if x, ok := b.showPractice(c.Item); ok && c.Arm == "" {
-		return x, nil
+	page := func(f *Fragment) []eval.ExhibitPage {
+		return []eval.ExhibitPage{{Number: 1, Title: f.ID, Text: f.Text}}
+	}
+	for _, f := range b.practice {
+		if f.ID == c.Item && c.Arm == "" {
+			return eval.Exhibit{Item: f.ID, Title: f.ID, Pages: page(f)}, nil
+		}
 	}
 	f, t, x, err := b.Shown(c, "judged by")
 	if err != nil {
 		return x, fmt.Errorf("soundness: %w", err)
 	}
-	x.Pages, x.Facts = []eval.ExhibitPage{{Number: 1, Title: f.ID, Text: f.Text}}, slices.Concat(x.Facts, f.Others)
+	x.Pages, x.Facts = page(f), slices.Concat(x.Facts, f.Others)
 	a := b.assess(f, t)
-	label := eval.ExhibitRow{Unit: "label", Answer: "–"}
+	label := eval.ExhibitRow{Unit: "label", Answer: b.nameOf(a.Label, "–")}
 	rationale := eval.ExhibitRow{Unit: "rationale", Answer: a.Rationale}
 	if f.Gold != nil {
 		label.Gold, rationale.Gold = b.labels[f.Gold.Label].Name, f.Gold.Rationale
 	}
-	if a.Label >= 0 {
-		label.Answer = b.labels[a.Label].Name
+	wrong, reason := "", a.Reason
+	if a.HasGold && a.Label != wording.None && !a.Correct {
+		wrong = "not the expert's label"
 	}
-	var notes []string
-	switch {
-	case a.Reason != "" && a.Excluded:
-		notes = append(notes, "excluded: "+a.Reason)
-	case a.Reason != "":
-		notes = append(notes, a.Reason)
+	if a.Excluded {
+		reason = "excluded: " + reason
 	}
+	notes := []string{reason, wrong, a.Failure}
+	label.Note = strings.Join(slices.DeleteFunc(notes, func(s string) bool { return s == "" }), "; ")
 	if a.Checked {
 		how := fmt.Sprintf("%s: %s and %s", a.Coherence, text.Plural(a.Strength, "indicator of strength", "indicators of strength"), text.Plural(a.Weakness, "of weakness", "of weakness"))
 		if !a.Sure {
@@ -420,13 +400,6 @@ func (b *Bench) Show(c eval.Case) (eval.Exhibit, error) {
 			rationale.Note = how
 		}
 	}
-	if a.HasGold && a.Label >= 0 && !a.Correct {
-		notes = append(notes, "not the expert's label")
-	}
-	if a.Failure != "" {
-		notes = append(notes, a.Failure)
-	}
-	label.Note = strings.Join(notes, "; ")
 	for _, s := range appendRun(nil, f, a) {
 		switch s.Metric {
 		case metricRun, metricCoherent, metricMatch:

@@ -35,27 +35,21 @@ const judgeStep = "coherence"
 
 // A tier1 is what the indicators say of a reply.
 type tier1 struct {
-	strength, weakness int
-	unsure             int    // indicators that may count for either side
-	says               string // coherent or incoherent; a tie contradicts nothing
-	sure               bool   // coherent by the margin or more, whatever the unsure ones count for
+	Strength, Weakness int
+	Rule               string // coherent or incoherent; a tie contradicts nothing
+	Sure               bool   // coherent by the margin or more, whatever the unsure indicators count for
 }
 
 // rule counts the indicators of a rationale for and against its label. Alone it decides for
 // coherent only: rationales weigh strengths and weaknesses in both kinds of words, so what
 // it takes for incoherent is the judge's to confirm.
 func (b *Bench) rule(p reply) tier1 {
-	var t tier1
-	t.strength, t.weakness, t.unsure = b.reader.indicators.Count(p.rationale)
-	margin := t.strength - t.weakness
+	strength, weakness, unsure := b.reader.indicators.Count(p.rationale)
+	margin := strength - weakness
 	if b.labels[p.label].Side == "weakness" {
 		margin = -margin
 	}
-	t.says, t.sure = coherent, margin-t.unsure >= b.margin
-	if margin < 0 {
-		t.says = incoherent
-	}
-	return t
+	return tier1{strength, weakness, word(margin >= 0), margin-unsure >= b.margin}
 }
 
 // Judge asks the judge whether a rationale supports its label, if the indicators do not
@@ -66,10 +60,10 @@ func (b *Bench) Judge(ctx context.Context, t eval.Trial, o eval.Outcome, ask eva
 		return nil, nil
 	}
 	rule := b.rule(p)
-	if rule.sure {
+	if rule.Sure {
 		return nil, nil
 	}
-	return b.ask(ctx, t.Item, p, rule.says, ask)
+	return b.ask(ctx, t.Item, p, rule.Rule, ask)
 }
 
 // ask asks the judge about a rationale. right is what a simulated judge says of it.
@@ -89,11 +83,7 @@ const unscreened = "the judge's answer is neither coherent nor incoherent"
 
 // JudgeCase asks the judge about a known case, whatever the indicators say.
 func (b *Bench) JudgeCase(ctx context.Context, c kit.KnownCase, ask eval.Asker) ([]eval.Verdict, error) {
-	right := incoherent
-	if c.Pass {
-		right = coherent
-	}
-	return b.ask(ctx, c.Item, b.reader.read(c.Answer, false), right, ask)
+	return b.ask(ctx, c.Item, b.reader.read(c.Answer, false), word(c.Pass), ask)
 }
 
 // CaseVerdict is whether the judge says that a known case is coherent.
@@ -133,7 +123,7 @@ func (b *Bench) Calibrate(m eval.Measurement) (eval.Scorer, eval.Calibration) {
 func (b *Bench) judgeRequest(item string, p reply, right string) eval.Request {
 	r := kit.JudgeRequest(b.judge)
 	r.Item = item
-	label, rationale := b.labels[p.label].Name, "<rationale>\n"+fenceRationale(p.rationale)+"\n</rationale>"
+	label, rationale := b.labels[p.label].Name, "<rationale>\n"+kit.Fence(p.rationale, "rationale")+"\n</rationale>"
 	words := strings.NewReplacer(holeLabel, label, holeRationale, rationale, "{{MEANINGS}}", b.meanings(), "{{CRITERIA}}", strings.TrimSpace(b.judging.List())).Replace(b.judging.Prompt)
 	if words == "" {
 		words = "A text was given a label, and a rationale explains the label. Decide whether the rationale supports the label. " +
@@ -142,24 +132,17 @@ func (b *Bench) judgeRequest(item string, p reply, right string) eval.Request {
 	}
 	r.Messages = []eval.Message{{Role: "user", Content: words + "\n\n" +
 		cmp.Or(b.judging.Scale.Ask(), "Answer with one word: COHERENT if the rationale supports the label, INCOHERENT if it contradicts it.")}}
-	word := func(says bool) string {
-		switch {
-		case b.judging.Scale != nil:
-			return b.judging.Scale.Word(says)
-		case says:
-			return strings.ToUpper(coherent)
+	answer := func(pass bool) string {
+		if b.judging.Scale != nil {
+			return b.judging.Scale.Word(pass)
 		}
-		return strings.ToUpper(incoherent)
+		return strings.ToUpper(word(pass))
 	}
 	if b.judge.Provider == kit.SimulatedProvider {
-		r.Payload = kit.SimulatedAnswer(word(right == coherent), word(right != coherent))
+		r.Payload = kit.SimulatedAnswer(answer(right == coherent), answer(right != coherent))
 	}
-	r.Foreseen = func() string { return word(right == coherent) }
+	r.Foreseen = func() string { return answer(right == coherent) }
 	return r
-}
-
-func fenceRationale(s string) string {
-	return strings.NewReplacer("<rationale", "‹rationale", "</rationale", "‹/rationale").Replace(s)
 }
 
 // screenMarkup surrounds the word of some judges.
@@ -170,48 +153,42 @@ const screenMarkup = " \t\r\n*_#`\"'.:"
 func (b *Bench) readScreen(answer string) (string, bool) {
 	if b.judging.Scale != nil {
 		pass, ok := b.judging.Scale.Passes([]byte(answer))
-		if pass {
-			return coherent, ok
-		}
-		return incoherent, ok
+		return word(pass), ok
 	}
 	if o, err := text.ReadObject(answer); err == nil {
-		var fields map[string]json.RawMessage
-		if json.Unmarshal(o.JSON, &fields) == nil {
-			var yes bool
-			if value, ok := fields[coherent]; ok && json.Unmarshal(value, &yes) == nil && string(value) != "null" {
-				if yes {
-					return coherent, true
-				}
-				return incoherent, true
-			}
-			answer, _ = stringOf(fields, []string{"coherence", "verdict", "answer", "judgment", "label"})
+		var says struct{ Coherent *bool }
+		if json.Unmarshal(o.JSON, &says) == nil && says.Coherent != nil {
+			return word(*says.Coherent), true
 		}
+		answer, _ = membersOf(o.JSON).text("coherence", "verdict", "answer", "judgment", "label")
 	}
 	words := wording.Words(strings.TrimLeft(answer, screenMarkup))
-	if len(words) == 0 {
-		return "", false
-	}
-	switch words[0] {
-	case coherent, incoherent:
+	if len(words) > 0 && (words[0] == coherent || words[0] == incoherent) {
 		return words[0], true
 	}
 	return "", false
+}
+
+// word is coherent or incoherent.
+func word(pass bool) string {
+	if pass {
+		return coherent
+	}
+	return incoherent
 }
 
 // screened returns what the judge says of a trial, or not_checked and why.
 func screened(vs []eval.Verdict) (says, missing string) {
 	missing = "not judged"
 	for _, v := range vs {
-		if v.Step != judgeStep || v.Source != eval.ByModel {
-			continue
+		says := string(v.Data)
+		switch {
+		case v.Step != judgeStep || v.Source != eval.ByModel:
+		case v.Err == "" && (says == coherent || says == incoherent):
+			return says, ""
+		default:
+			missing = cmp.Or(v.Err, unscreened)
 		}
-		if v.Err == "" {
-			if says = string(v.Data); says == coherent || says == incoherent {
-				return says, ""
-			}
-		}
-		missing = cmp.Or(v.Err, unscreened)
 	}
 	return notChecked, missing
 }
@@ -249,24 +226,9 @@ func manual(vs []eval.Verdict, task string, options ...string) string {
 
 // choiceOf reads a person's answer to the first question of a task.
 func choiceOf(data []byte, options []string) string {
-	var answer map[string]json.RawMessage
-	if json.Unmarshal(data, &answer) != nil {
-		return ""
-	}
-	says, _ := stringOf(answer, []string{"label", "coherence"})
-	for _, o := range options {
-		if strings.EqualFold(says, o) {
-			return o
-		}
+	says, _ := membersOf(data).text("label", "coherence")
+	if i := slices.IndexFunc(options, func(o string) bool { return strings.EqualFold(says, o) }); i >= 0 {
+		return options[i]
 	}
 	return ""
-}
-
-// settle combines rule and judge. If they disagree, or the judge did not answer, a run is
-// ambiguous.
-func settle(rule tier1, judge string) string {
-	if rule.sure || judge == rule.says {
-		return rule.says
-	}
-	return ambiguous
 }

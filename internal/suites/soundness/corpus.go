@@ -42,12 +42,12 @@ type Example struct {
 }
 
 // fragments reads the corpus.
-func (l *loader) fragments(t Table) (list []Fragment, s *table.Columns) {
-	if s = l.read("data", t, corpusSchema); s == nil {
+func (l *loader) fragments(t Table) (list []*Fragment, s *table.Columns) {
+	if s = l.read("data", t, schemas.Data); s == nil {
 		return nil, nil
 	}
 	for _, r := range s.Table.Rows {
-		f := Fragment{ID: s.Text(r, columnID), Text: s.Text(r, columnText), Criterion: s.Text(r, columnCriterion), Report: s.Text(r, columnReport),
+		f := &Fragment{ID: s.Text(r, columnID), Text: s.Text(r, columnText), Criterion: s.Text(r, columnCriterion), Report: s.Text(r, columnReport),
 			Cluster: s.Text(r, columnCluster), Group: s.Text(r, columnGroup)}
 		f.Paragraphs = paragraphs(f.Text)
 		if c := s.Text(r, columnParagraphs); c != "" {
@@ -65,7 +65,7 @@ func (l *loader) fragments(t Table) (list []Fragment, s *table.Columns) {
 
 // oneReport makes fragments of one report a cluster, unless the corpus says which depend on
 // each other. The design draws one fragment of a report.
-func (l *loader) oneReport(list []Fragment, s *table.Columns) {
+func (l *loader) oneReport(list []*Fragment, s *table.Columns) {
 	if s.Has(columnCluster) {
 		return
 	}
@@ -88,25 +88,24 @@ func (l *loader) oneReport(list []Fragment, s *table.Columns) {
 }
 
 // practice reads the fragments for practice and checks that none is in the corpus.
-func (l *loader) practice(t, corpus Table, fragments []Fragment) []Fragment {
+func (l *loader) practice(t, corpus Table, fragments []*Fragment) (list []*Fragment) {
 	if t.Path == "" {
 		return nil
 	}
 	t.Columns = cmp.Or(t.Columns, corpus.Columns)
-	s := l.read("practice", t, corpusSchema)
+	s := l.read("practice", t, schemas.Data)
 	if s == nil {
 		return nil
 	}
 	l.apart(s, corpus, fragments, "practice is apart from gold")
-	var list []Fragment
 	for _, r := range s.Table.Rows {
-		list = append(list, Fragment{ID: s.Text(r, columnID), Text: s.Text(r, columnText)})
+		list = append(list, &Fragment{ID: s.Text(r, columnID), Text: s.Text(r, columnText)})
 	}
 	return list
 }
 
 // apart checks that no record has an id or the text of a fragment of the corpus.
-func (l *loader) apart(s *table.Columns, corpus Table, fragments []Fragment, why string) {
+func (l *loader) apart(s *table.Columns, corpus Table, fragments []*Fragment, why string) {
 	reserved, _ := parseIDs(corpus.IDs) // reported with the corpus
 	ids, texts := map[string]bool{}, map[string]string{}
 	for _, f := range fragments {
@@ -123,8 +122,8 @@ func (l *loader) apart(s *table.Columns, corpus Table, fragments []Fragment, why
 }
 
 // judged adds the gold of fragments. Every fragment must have one.
-func (l *loader) judged(t Table, fragments []Fragment, corpus *table.Columns) {
-	s := l.read("gold", t, goldSchema)
+func (l *loader) judged(t Table, fragments []*Fragment, corpus *table.Columns) {
+	s := l.read("gold", t, schemas.Gold)
 	if s == nil || corpus == nil {
 		return
 	}
@@ -163,8 +162,8 @@ func (l *loader) judged(t Table, fragments []Fragment, corpus *table.Columns) {
 
 // worked reads the worked examples and checks that they are balanced and not in the
 // corpus.
-func (l *loader) worked(t, corpus Table, fragments []Fragment) (list []Example) {
-	s := l.read("examples", t, examplesSchema)
+func (l *loader) worked(t, corpus Table, fragments []*Fragment) (list []Example) {
+	s := l.read("examples", t, schemas.Examples)
 	if s == nil {
 		return nil
 	}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
-	"github.com/scruple-eval/scruple/internal/suites/soundness/wording"
 	"github.com/scruple-eval/scruple/internal/table"
 	"github.com/scruple-eval/scruple/internal/text"
 )
@@ -39,24 +38,22 @@ const (
 
 // A row is one response with its score.
 type row struct {
-	trial      eval.Trial
-	arm        *arm
-	Outcome    eval.Outcome
-	call       *eval.Call // the last one of the run; nil if it made no call
-	sent       string     // when it was last sent
-	Assessment            // zero for a failed call
+	*eval.Judged
+	Assessment
+	arm  *arm
+	call *eval.Call // the last one of the run; nil if it made no call
+	sent string     // when it was last sent
 }
 
 func (r *row) id() string {
-	return fmt.Sprintf("%s/%s/%d", r.trial.Item, r.trial.Arm, r.trial.Replicate)
+	return fmt.Sprintf("%s/%s/%d", r.Trial.Item, r.Trial.Arm, r.Trial.Replicate)
 }
-func (r *row) failed() bool { return r.Outcome.Kind == eval.Failed }
 
 // details say why there is no score.
 func (r *row) details() string {
 	switch {
-	case r.failed():
-		return strings.TrimSpace(r.Outcome.Reason + ": " + text.FirstLine(r.Outcome.Detail))
+	case r.Failed:
+		return strings.TrimSpace(r.Reason + ": " + text.FirstLine(r.Outcome.Detail))
 	case r.Excluded:
 		return r.Reason
 	}
@@ -65,31 +62,27 @@ func (r *row) details() string {
 
 // response are the cells of schema 4.
 func (b *Bench) response(r *row) []string {
-	label := none
-	if !r.failed() && r.Label != wording.None {
-		label = b.labels[r.Label].Name
-	}
 	call := make([]string, 4)
 	if c := r.call; c != nil && c.ErrKind == "" {
 		u := c.Response.Usage
-		call = []string{strconv.FormatFloat(c.LatencyMS/1000, 'f', 3, 64), strconv.Itoa(u.TotalInput()), strconv.Itoa(u.TotalOutput()), c.Response.ModelVersion}
+		call = cellsOf(strconv.FormatFloat(c.LatencyMS/1000, 'f', 3, 64), u.TotalInput(), u.TotalOutput(), c.Response.ModelVersion)
 	}
-	return slices.Concat([]string{r.id(), r.trial.Item, r.arm.family(), r.arm.condition, strconv.Itoa(r.trial.Replicate), label, r.Rationale, r.sent},
-		call, []string{r.Method, boolean(r.details() != ""), r.details()})
+	answer := cellsOf(r.id(), r.Trial.Item, r.arm.family(), r.arm.condition, r.Trial.Replicate, b.nameOf(r.Label, none), r.Rationale, r.sent)
+	return slices.Concat(answer, call, cellsOf(r.Method, r.details() != "", r.details()))
 }
 
 // scored are the cells that schema 5 adds.
 func scored(r *row) []string {
 	accuracy, outcome := none, none
-	excluded := r.failed() || r.Excluded
-	if !excluded && r.HasGold {
+	if !r.Excluded && r.HasGold {
 		outcome = r.outcome()
 		if r.Coherence == coherent {
 			accuracy = map[bool]string{true: "correct", false: "incorrect"}[r.Correct]
 		}
 	}
-	return []string{cmp.Or(r.Rule, none), strconv.Itoa(r.Strength), strconv.Itoa(r.Weakness), cmp.Or(r.Screen, notChecked), cmp.Or(r.Automatic, none),
-		boolean(r.Automatic == ambiguous), cmp.Or(r.Manual, none), accuracy, outcome, cmp.Or(r.Failure, none), cmp.Or(edgeCases[r.Reason], none), boolean(excluded)}
+	return cellsOf(cmp.Or(r.Rule, none), r.Strength, r.Weakness, cmp.Or(r.Screen, notChecked), cmp.Or(r.Automatic, none),
+		r.Automatic == ambiguous, cmp.Or(r.Manual, none), accuracy, outcome, cmp.Or(r.Failure, none),
+		cmp.Or(edgeCases[r.Reason], none), r.Excluded)
 }
 
 // edgeCases are the reasons that schema 5 has a word for.
@@ -98,24 +91,19 @@ var edgeCases = map[string]string{reasonRefusal: reasonRefusal, reasonSafety: re
 
 // called are the cells for which the schemas have no column.
 func called(r *row) []string {
-	cells := []string{r.id(), "", r.Reason, strings.Join(r.Outcome.Notes, "; "), "", "", "", "", ""}
-	if r.failed() {
-		cells[2] = r.Outcome.Reason
-	}
-	c := r.call
-	if c == nil {
-		return cells
-	}
-	cells[1], cells[7], cells[8] = strconv.Itoa(c.Attempts), strings.Join(c.Response.Adapted, "; "), c.Response.RequestID
-	if u := c.Response.Usage; c.ErrKind == "" {
-		cells[4], cells[5] = strconv.Itoa(u.TotalOutput()-u.Reasoning), strconv.Itoa(u.Reasoning)
-	}
-	for _, p := range c.Parts {
-		if p.Name == "allowance" {
-			cells[6] = p.Value
+	attempts, visible, reasoning, allowance, adapted, request := "", "", "", "", "", ""
+	if c := r.call; c != nil {
+		attempts, adapted, request = strconv.Itoa(c.Attempts), strings.Join(c.Response.Adapted, "; "), c.Response.RequestID
+		if u := c.Response.Usage; c.ErrKind == "" {
+			visible, reasoning = strconv.Itoa(u.TotalOutput()-u.Reasoning), strconv.Itoa(u.Reasoning)
+		}
+		for _, p := range c.Parts {
+			if p.Name == "allowance" {
+				allowance = p.Value
+			}
 		}
 	}
-	return cells
+	return cellsOf(r.id(), attempts, r.Reason, strings.Join(r.Outcome.Notes, "; "), visible, reasoning, allowance, adapted, request)
 }
 
 // outcome are the cells of schema 6.
@@ -127,7 +115,19 @@ func (c *cell) outcome() []string {
 			unanimous = boolean(same)
 		}
 	}
-	return []string{c.fragment.ID, c.arm.family(), c.arm.condition, strconv.Itoa(c.Passes), strconv.Itoa(c.Fails), outcome, unanimous}
+	return cellsOf(c.fragment.ID, c.arm.family(), c.arm.condition, c.Passes, c.Fails, outcome, unanimous)
+}
+
+// cellsOf are values as the schemas write them.
+func cellsOf(values ...any) []string {
+	cells := make([]string, len(values))
+	for i, v := range values {
+		if is, ok := v.(bool); ok {
+			v = boolean(is)
+		}
+		cells[i] = fmt.Sprint(v)
+	}
+	return cells
 }
 
 func boolean(b bool) string {
@@ -147,27 +147,29 @@ func (a *arm) family() string {
 
 // export writes the files of schemas 4 to 7 and of appendix F.1.
 func (b *Bench) export(k kit.Kept, dir string) (string, error) {
-	rows, cells, err := b.rows(k)
-	if err != nil {
+	cells, err := b.cells(k)
+	calls, errCalls := lastCalls(k)
+	sessions, errSessions := k.Sessions()
+	if err := errors.Join(err, errCalls, errSessions); err != nil {
 		return "", fmt.Errorf("exporting responses: %w", err)
 	}
-	sessions, err := k.Sessions()
-	if err != nil {
-		return "", fmt.Errorf("exporting sessions: %w", err)
-	}
-	var responses, judged, outcomes, calls, log, coded, single [][]string
-	for i := range rows {
-		r := &rows[i]
-		responses, calls = append(responses, b.response(r)), append(calls, called(r))
-		judged = append(judged, slices.Concat(responses[i], scored(r)))
-	}
+	var responses, judged, outcomes, log, logged, coded, single [][]string
 	var errs []error
-	for i := range cells {
-		outcomes = append(outcomes, cells[i].outcome())
-		if x := b.failed(&cells[i]); x != nil && x.coding != nil {
+	for _, c := range cells {
+		for i, t := range c.trials {
+			r := &row{Judged: t, Assessment: c.runs[i], arm: c.arm, call: calls[t.Trial]}
+			if r.call != nil && len(r.call.Sent) > 0 {
+				r.sent = k.Time(r.call.Sent[len(r.call.Sent)-1].At)
+			}
+			response := b.response(r)
+			responses, judged = append(responses, response), append(judged, slices.Concat(response, scored(r)))
+			log = append(log, called(r))
+		}
+		outcomes = append(outcomes, c.outcome())
+		if x := b.failed(c); x != nil && x.coding != nil {
 			errs, coded = append(errs, b.checkRun(x)), append(coded, b.failureCells(x))
 		}
-		if x := b.single(&cells[i]); x != nil && x.coding != nil {
+		if x := b.single(c); x != nil && x.coding != nil {
 			errs, single = append(errs, b.checkRun(x)), append(single, b.failureCells(x))
 		}
 	}
@@ -175,15 +177,14 @@ func (b *Bench) export(k kit.Kept, dir string) (string, error) {
 		return "", fmt.Errorf("exporting codes of failures: %w", err)
 	}
 	for _, s := range sessions {
-		log = append(log, []string{strconv.Itoa(s.N), k.Time(s.First), k.Time(s.Last), strconv.Itoa(s.Requests), strconv.Itoa(s.Retries), strconv.Itoa(s.Answers),
-			strconv.Itoa(s.Items), strconv.Itoa(s.Done), s.Issues()})
+		logged = append(logged, cellsOf(s.N, k.Time(s.First), k.Time(s.Last), s.Requests, s.Retries, s.Answers, s.Items, s.Done, s.Issues()))
 	}
 	files := []kit.File{
 		csvTable("response_database.csv", responseColumns, responses),
 		csvTable("scored_database.csv", responseColumns+" "+scoredColumns, judged),
 		csvTable("fragment_outcomes.csv", outcomeColumns, outcomes),
-		csvTable("call_log.csv", callColumns, calls),
-		csvTable("appendix_F1_session_log.csv", sessionColumns, log),
+		csvTable("call_log.csv", callColumns, log),
+		csvTable("appendix_F1_session_log.csv", sessionColumns, logged),
 	}
 	if b.coded != "" {
 		files = append(files, csvTable("failure_codes_"+b.main+".csv", failureColumns, coded))
@@ -196,48 +197,40 @@ func (b *Bench) export(k kit.Kept, dir string) (string, error) {
 		return "", err
 	}
 	all := len(b.Data) * len(b.On) // of the whole study
-	return fmt.Sprintf("%d files to %s: %d of %d responses, %d of %d fragment outcomes", len(paths), dir, len(rows), all*b.replicates, len(cells), all), nil
+	return fmt.Sprintf("%d files to %s: %d of %d responses, %d of %d fragment outcomes", len(paths), dir,
+		len(responses), all*b.replicates, len(cells), all), nil
 }
 
-// rows are the scored responses of a run in plan order, and its cells. Each comes once, and
-// only those of the study's fragments and arms.
-func (b *Bench) rows(k kit.Kept) (rows []row, cells []cell, err error) {
+// lastCalls are the last calls of runs.
+func lastCalls(k kit.Kept) (map[eval.Trial]*eval.Call, error) {
 	calls := map[eval.Trial]*eval.Call{}
 	for c, err := range k.Calls() {
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		if last := calls[c.Trial]; c.Stage == eval.StageRun && (last == nil || len(c.Step) > len(last.Step) || len(c.Step) == len(last.Step) && c.Step > last.Step) {
+		last := calls[c.Trial] // judge, then judge, attempt 2 to 10
+		if c.Stage == eval.StageRun && (last == nil || cmp.Or(len(c.Step)-len(last.Step), strings.Compare(c.Step, last.Step)) > 0) {
 			calls[c.Trial] = &c
 		}
 	}
+	return calls, nil
+}
+
+// cells are the cells of a run in plan order: those of the study's fragments and arms.
+func (b *Bench) cells(k kit.Kept) (cells []*cell, err error) {
 	seen := map[eval.Trial]bool{}
 	var of eval.Case
-	add := func() { // those of a fragment and arm follow each other
-		x := b.cell(of)
-		if x == nil || x.arm == nil {
-			return
-		}
-		cells = append(cells, *x)
-		for i, run := 0, 0; i < len(of.Trials); i++ {
-			t := &of.Trials[i]
-			r := row{trial: t.Trial, arm: x.arm, Outcome: t.Outcome, call: calls[t.Trial]}
-			if !r.failed() {
-				r.Assessment = x.runs[run]
-				run++
-			}
-			if r.call != nil && len(r.call.Sent) > 0 {
-				r.sent = k.Time(r.call.Sent[len(r.call.Sent)-1].At)
-			}
-			rows = append(rows, r)
+	add := func() { // the trials of a fragment and arm follow each other
+		if c := b.cell(of); c != nil && c.arm != nil {
+			cells = append(cells, c)
 		}
 	}
 	for t, err := range k.Outcomes() {
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		if seen[t.Trial] {
-			return nil, nil, fmt.Errorf("%v is there twice", t.Trial)
+			return nil, fmt.Errorf("%v is there twice", t.Trial)
 		}
 		seen[t.Trial] = true
 		if of.Item != t.Trial.Item || of.Arm != t.Trial.Arm {
@@ -247,7 +240,7 @@ func (b *Bench) rows(k kit.Kept) (rows []row, cells []cell, err error) {
 		of.Trials = append(of.Trials, t)
 	}
 	add()
-	return rows, cells, nil
+	return cells, nil
 }
 
 // csvTable is a CSV file.

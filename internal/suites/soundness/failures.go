@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -30,14 +29,6 @@ type coding struct {
 	codes         []string // one to three, the primary one first
 	justification string
 	memo          string
-}
-
-// code is the code at a place, none if there is no more.
-func (c *coding) code(at int) string {
-	if at < len(c.codes) {
-		return c.codes[at]
-	}
-	return none
 }
 
 // A codedAnswer is the data of a person's verdict on a failure.
@@ -86,27 +77,19 @@ func codingOf(task string, vs []eval.Verdict) *coding {
 }
 
 // failed returns the failure of the main model in a cell, or nil.
-func (b *Bench) failed(c *cell) *failure {
-	if c == nil || c.Outcome != outcomeFail {
-		return nil
-	}
-	return b.failureIn(c, b.coded)
-}
+func (b *Bench) failed(c *cell) *failure { return b.failureIn(c, outcomeFail, b.coded) }
 
 // single returns the run of type 1 in a cell that the main model passes, or nil: its coding
 // is exploratory and counts for no table of failures.
 func (b *Bench) single(c *cell) *failure {
-	if c == nil || c.Outcome != outcomePass {
-		return nil
-	}
-	if x := b.failureIn(c, b.explored); x != nil && x.kind == failureType1 {
+	if x := b.failureIn(c, outcomePass, b.explored); x != nil && x.kind == failureType1 {
 		return x
 	}
 	return nil
 }
 
-func (b *Bench) failureIn(c *cell, task string) *failure {
-	if !b.isMain(c.arm) || c.fragment.Gold == nil {
+func (b *Bench) failureIn(c *cell, outcome, task string) *failure {
+	if c == nil || c.Outcome != outcome || !b.isMain(c.arm) || c.fragment.Gold == nil {
 		return nil
 	}
 	x := &failure{cell: c, condition: c.arm.condition}
@@ -147,13 +130,14 @@ func (b *Bench) checkRun(x *failure) error {
 func (b *Bench) failureCells(x *failure) []string {
 	c := x.coding
 	day, _, _ := strings.Cut(c.at, "T")
-	return []string{x.fragment.ID, x.condition, c.run, c.code(0), c.code(1), c.code(2), strconv.Itoa(b.domainOf(c.code(0))), b.codeType(c.code(0)),
-		c.justification, day, strconv.Itoa(c.session)}
+	codes := append(slices.Clone(c.codes), none, none)
+	return cellsOf(x.fragment.ID, x.condition, c.run, codes[0], codes[1], codes[2], b.domainOf(codes[0]), b.codeType(codes[0]),
+		c.justification, day, c.session)
 }
 
 // checkValidity checks that the questions about validity name domains of the study.
 func (b *Bench) checkValidity(f *study.File, s *Study, errs *study.Errors) {
-	v, names := s.Validity, s.domainNames()
+	v, names := s.Validity, b.domainNames()
 	for _, named := range [][2]string{{"harder_domain", v.Harder}, {"easier_domain", v.Easier}, {"tacit_domain", v.Tacit}} {
 		key, name := named[0], named[1]
 		if name != "" && !slices.Contains(names, name) {

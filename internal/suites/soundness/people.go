@@ -29,9 +29,6 @@ const (
 // emergent is the failure code that stands for a new one.
 const emergent = "emergent"
 
-// code is the failure code of a checkpoint, such as F2.1.
-func code(domain, place int) string { return fmt.Sprintf("F%d.%d", domain+1, place+1) }
-
 // codes lists the failure codes with what they mean.
 func (b *Bench) codes() (names, meanings []string) {
 	for i, d := range b.domains {
@@ -43,6 +40,9 @@ func (b *Bench) codes() (names, meanings []string) {
 	return names, meanings
 }
 
+// code is the failure code of a checkpoint, such as F2.1.
+func code(domain, place int) string { return fmt.Sprintf("F%d.%d", domain+1, place+1) }
+
 // domainOf returns the domain of a code, from 1; 0 for an emergent one.
 func (b *Bench) domainOf(name string) int {
 	for i, d := range b.domains {
@@ -53,6 +53,28 @@ func (b *Bench) domainOf(name string) int {
 		}
 	}
 	return 0
+}
+
+// names are the names of the labels, and domainNames those of the domains.
+func (b *Bench) names() []string { return namesOf(b.labels, func(l Label) string { return l.Name }) }
+
+func (b *Bench) domainNames() []string {
+	return namesOf(b.domains, func(d Domain) string { return d.Name })
+}
+
+func namesOf[T any](list []T, name func(T) string) (names []string) {
+	for _, x := range list {
+		names = append(names, name(x))
+	}
+	return names
+}
+
+// nameOf is the name of a label, or what is said of a run without one.
+func (b *Bench) nameOf(label int, without string) string {
+	if label == wording.None {
+		return without
+	}
+	return b.labels[label].Name
 }
 
 // complete completes a task with the labels, checklist and codes of the study.
@@ -71,24 +93,27 @@ func (b *Bench) complete(t study.Task) study.Task {
 			}
 		}
 	}
+	ask := func(name, text string, options ...string) {
+		if t.Ask == nil && t.Kind == "" {
+			t.Ask = []study.Question{{Name: name, Type: "choice", Text: text, Options: options}}
+		}
+	}
+	strata := func(open string, names ...string) {
+		if t.Strata != nil {
+			return
+		}
+		for _, name := range names {
+			t.Strata = append(t.Strata, study.Stratum{Name: name, Draw: 20, Check: 20})
+		}
+		t.Strata = append(t.Strata, study.Stratum{Name: open, Check: 10})
+	}
 	switch t.Queue {
 	case queueLabel:
-		if t.Ask == nil && t.Kind == "" {
-			t.Ask = []study.Question{{Name: "label", Type: "choice", Text: "Which label does the answer give?", Options: append(b.names(), noLabel)}}
-		}
-		if t.Strata == nil {
-			for _, name := range b.names() {
-				t.Strata = append(t.Strata, study.Stratum{Name: name, Draw: 20, Check: 20})
-			}
-			t.Strata = append(t.Strata, study.Stratum{Name: stratumDoubt, Check: 10})
-		}
+		ask("label", "Which label does the answer give?", append(b.names(), noLabel)...)
+		strata(stratumDoubt, b.names()...)
 	case queueCoherence:
-		if t.Ask == nil && t.Kind == "" {
-			t.Ask = []study.Question{{Name: "coherence", Type: "choice", Text: "Does the rationale support the label?", Options: []string{coherent, incoherent}}}
-		}
-		if t.Strata == nil {
-			t.Strata = []study.Stratum{{Name: coherent, Draw: 20, Check: 20}, {Name: incoherent, Draw: 20, Check: 20}, {Name: ambiguous, Check: 10}}
-		}
+		ask("coherence", "Does the rationale support the label?", coherent, incoherent)
+		strata(ambiguous, coherent, incoherent)
 	case queueFailures, queueSingle:
 		if t.Ask == nil && t.Labels == nil && len(b.domains) > 0 {
 			t.Kind = cmp.Or(t.Kind, "failure")
@@ -131,29 +156,32 @@ func (b *Bench) Queue(name string, cases iter.Seq2[eval.Case, error]) (list []ev
 			return nil, err
 		}
 		x := b.cell(c)
-		switch {
-		case x == nil:
-		case name == queueLabel:
-			for _, t := range x.trials {
-				if group := b.readAs(&t.Outcome); group != "" {
-					list = append(list, eval.Queued{Trial: t.Trial, Stratum: group})
-				}
-			}
-		case codes(name):
-			some, others := b.undecidedRuns(x, name)
-			waiting, unread = waiting+some, unread+others
-			if run := b.representative(x, name); run > 0 {
-				list = append(list, eval.Queued{Trial: eval.Trial{Item: c.Item, Arm: c.Arm, Replicate: run}})
-			}
-		default:
-			for i, a := range x.runs {
-				if b.unread(a) {
-					unread++
-				}
+		if x == nil {
+			continue
+		}
+		// What people can still decide may change what a queue of failures has.
+		open := b.isMain(x.arm) && (x.Outcome != outcomePass || name == queueSingle)
+		for i, a := range x.runs {
+			group := ""
+			switch {
+			case a.Failed:
+			case name == queueLabel:
+				group = b.readAs(&x.trials[i].Outcome)
+			case !codes(name):
+				unread += index(b.unread(a))
 				if a.Checked {
-					list = append(list, eval.Queued{Trial: x.trials[i].Trial, Stratum: a.Automatic})
+					group = a.Automatic
 				}
+			case open:
+				unread += index(b.unread(a))
+				waiting += index(a.Checked && a.Coherence == ambiguous)
 			}
+			if group != "" {
+				list = append(list, eval.Queued{Trial: x.trials[i].Trial, Stratum: group})
+			}
+		}
+		if run := b.representative(x, name); codes(name) && run > 0 {
+			list = append(list, eval.Queued{Trial: eval.Trial{Item: c.Item, Arm: c.Arm, Replicate: run}})
 		}
 	}
 	switch {
@@ -188,23 +216,6 @@ func (b *Bench) unread(a Assessment) bool {
 // codes reports whether people code failures in a queue.
 func codes(queue string) bool { return queue == queueFailures || queue == queueSingle }
 
-// undecidedRuns counts the runs of the main model on a fragment that people can still
-// decide, so that what a queue has may change. A fragment that passes has no failure.
-func (b *Bench) undecidedRuns(x *cell, queue string) (ambiguousRuns, unread int) {
-	if !b.isMain(x.arm) || x.Outcome == outcomePass && queue == queueFailures {
-		return 0, 0
-	}
-	for _, a := range x.runs {
-		switch {
-		case b.unread(a):
-			unread++
-		case a.Checked && a.Coherence == ambiguous:
-			ambiguousRuns++
-		}
-	}
-	return ambiguousRuns, unread
-}
-
 // isMain reports whether an arm runs the model whose failures are coded.
 func (b *Bench) isMain(a *arm) bool { return a != nil && a.Settings != nil && a.Settings.ID == b.main }
 
@@ -231,19 +242,19 @@ func (b *Bench) representative(x *cell, queue string) int {
 // ShowQueued shows label and rationale of a run, alone or beside the fragment and its
 // gold.
 func (b *Bench) ShowQueued(name string, c eval.Case, replicate int) ([]eval.Passage, error) {
-	f := b.Datum(c.Item)
-	if f == nil {
+	x := b.cell(c)
+	if x == nil {
 		return nil, fmt.Errorf("the study has no fragment %s", c.Item)
 	}
+	f := x.fragment
 	if !codes(name) {
-		for t := range c.Answered() {
-			p := b.reply(&t.Outcome)
+		for i, a := range x.runs {
 			switch {
-			case t.Trial.Replicate != replicate:
+			case a.Failed || x.trials[i].Trial.Replicate != replicate:
 			case name == queueLabel:
-				return []eval.Passage{{Name: "Answer", Text: string(t.Outcome.Data)}}, nil
-			case b.readByPeople(&p, t.Verdicts) != noLabel && p.label != wording.None:
-				return []eval.Passage{{Name: "Label", Text: b.labels[p.label].Name}, {Name: "Rationale", Text: p.rationale}}, nil
+				return []eval.Passage{{Name: "Answer", Text: string(x.trials[i].Outcome.Data)}}, nil
+			case a.Label != wording.None:
+				return []eval.Passage{{Name: "Label", Text: b.labels[a.Label].Name}, {Name: "Rationale", Text: a.Rationale}}, nil
 			}
 		}
 		return nil, fmt.Errorf("run %d of %s on %s has no label: %w", replicate, c.Arm, c.Item, eval.ErrGone)
@@ -251,22 +262,18 @@ func (b *Bench) ShowQueued(name string, c eval.Case, replicate int) ([]eval.Pass
 	if f.Gold == nil {
 		return nil, fmt.Errorf("fragment %s has no gold", c.Item)
 	}
-	parts := []eval.Passage{{Name: "Fragment", Text: f.Text}, {Name: "The expert's label", Text: b.labels[f.Gold.Label].Name}, {Name: "The expert's rationale", Text: f.Gold.Rationale}}
-	x := b.cell(c)
+	parts := []eval.Passage{{Name: "Fragment", Text: f.Text}, {Name: "The expert's label", Text: b.labels[f.Gold.Label].Name},
+		{Name: "The expert's rationale", Text: f.Gold.Rationale}}
 	for i, a := range x.runs {
 		run := x.trials[i].Trial.Replicate
-		if a.Failure != failureType1 && run != replicate {
+		if a.Failed || a.Failure != failureType1 && run != replicate {
 			continue
 		}
 		name := fmt.Sprintf("Run %d", run)
 		if run == replicate {
 			name += ", suggested: the clearest one"
 		}
-		label := "none"
-		if a.Label != wording.None {
-			label = b.labels[a.Label].Name
-		}
-		parts = append(parts, eval.Passage{Name: name, Text: label + "\n\n" + a.Rationale})
+		parts = append(parts, eval.Passage{Name: name, Text: b.nameOf(a.Label, "none") + "\n\n" + a.Rationale})
 	}
 	return parts, nil
 }
@@ -274,8 +281,8 @@ func (b *Bench) ShowQueued(name string, c eval.Case, replicate int) ([]eval.Pass
 // Practice are the fragments for practice.
 func (b *Bench) Practice() []eval.Item {
 	var items []eval.Item
-	for i := range b.practice {
-		items = append(items, eval.Item{ID: b.practice[i].ID, Input: kit.Hash(b.practice[i].Text)})
+	for _, f := range b.practice {
+		items = append(items, eval.Item{ID: f.ID, Input: kit.Hash(f.Text)})
 	}
 	return items
 }
@@ -283,40 +290,37 @@ func (b *Bench) Practice() []eval.Item {
 // GoldPath is the file of the expert's judgements.
 func (b *Bench) GoldPath() string { return b.goldPath }
 
+// A settledAnswer is what people say of a fragment.
+type settledAnswer struct {
+	Domains   []string `json:"domains"`
+	Label     string   `json:"label"`
+	Rationale string   `json:"rationale"`
+	Boundary  string   `json:"boundary"`
+	Notes     string   `json:"boundary_notes"`
+}
+
 // GoldFile makes the file of the expert's judgements (schema 2).
 func (b *Bench) GoldFile(day string, settled []eval.ItemGold) (name string, data []byte, err error) {
 	var header []string
-	for _, c := range goldSchema {
-		if c.name != columnSalient || len(b.domains) > 0 {
-			header = append(header, c.name)
+	for _, c := range schemas.Gold {
+		if c.Name != columnSalient || len(b.domains) > 0 {
+			header = append(header, c.Name)
 		}
 	}
 	var rows [][]string
 	for _, s := range settled {
-		answer := func(question string, into any) {
-			if data := s.Answer[question]; len(data) > 0 && err == nil {
-				if wrong := json.Unmarshal(data, into); wrong != nil {
-					err = fmt.Errorf("the answer %s of %s: %w", question, s.Item, wrong)
-				}
-			}
+		var a settledAnswer
+		if err := json.Unmarshal(kit.JSON(s.Answer), &a); err != nil {
+			return "", nil, fmt.Errorf("the answer on %s: %w", s.Item, err)
 		}
-		var domains []string
-		var label, rationale, boundary, notes string
-		answer("domains", &domains)
-		answer("label", &label)
-		answer("rationale", &rationale)
-		answer("boundary", &boundary)
-		answer("boundary_notes", &notes)
-		if err != nil {
-			return "", nil, err
-		}
-		numbers, err := b.salient(domains)
+		numbers, err := b.salient(a.Domains)
 		if err != nil {
 			return "", nil, fmt.Errorf("the domains of %s: %w", s.Item, err)
 		}
-		of := map[string]string{columnID: s.Item, columnSalient: strings.Join(numbers, ","), columnBoundary: boolean(boundary == study.BoundaryYes), "session_id": strconv.Itoa(s.Session),
-			columnLabel: strings.TrimSpace(label), columnRationale: strings.TrimSpace(rationale), columnBoundaryWhy: strings.TrimSpace(notes)}
-		of["assessment_date"], _, _ = strings.Cut(s.At, "T")
+		day, _, _ := strings.Cut(s.At, "T")
+		of := map[string]string{columnID: s.Item, columnSalient: strings.Join(numbers, ","), "session_id": strconv.Itoa(s.Session),
+			columnLabel: strings.TrimSpace(a.Label), columnRationale: strings.TrimSpace(a.Rationale), "assessment_date": day,
+			columnBoundary: boolean(a.Boundary == study.BoundaryYes), columnBoundaryWhy: strings.TrimSpace(a.Notes)}
 		row := make([]string, len(header))
 		for i, h := range header {
 			row[i] = of[h]
@@ -336,17 +340,18 @@ func (b *Bench) salient(names []string) (numbers []string, err error) {
 	if len(b.domains) == 1 {
 		return []string{"1"}, nil // no task asks people
 	}
+	known := b.domainNames()
 	for _, name := range names {
-		if !slices.ContainsFunc(b.domains, func(d Domain) bool { return d.Name == name }) {
+		if !slices.Contains(known, name) {
 			return nil, fmt.Errorf("the study has no domain %q: give the headings of the task's checklist the names of domains", name)
 		}
 	}
-	for i, d := range b.domains {
-		if slices.Contains(names, d.Name) {
+	for i, name := range known {
+		if slices.Contains(names, name) {
 			numbers = append(numbers, strconv.Itoa(i+1))
 		}
 	}
-	if len(numbers) == 0 && len(b.domains) > 0 {
+	if len(numbers) == 0 && len(known) > 0 {
 		return nil, errors.New("no domain was chosen: revise the answer")
 	}
 	return numbers, nil
@@ -355,7 +360,7 @@ func (b *Bench) salient(names []string) (numbers []string, err error) {
 // checkChecklists checks that the headings that people choose from are domains of the
 // study: its file of gold has their numbers.
 func (b *Bench) checkChecklists(f *study.File, s *Study, errs *study.Errors) {
-	names := s.domainNames()
+	names := b.domainNames()
 	for i, t := range s.Annotation {
 		if t.Kind != "assessment" || t.Practice || len(names) == 0 {
 			continue

@@ -1,11 +1,10 @@
 package soundness
 
 import (
-	"cmp"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -15,26 +14,15 @@ import (
 // A preflightCase is an answer whose reading is known. Labels default to those of the
 // template.
 type preflightCase struct {
-	Case     string  `json:"case"`
-	Labels   []Label `json:"labels"`
-	Reply    string  `json:"reply"`
-	Cut      bool    `json:"cut"`    // by a token limit
-	Gold     string  `json:"gold"`   // default: the first label
-	Screen   string  `json:"screen"` // what the judge says of the coherence
-	Expected reading `json:"expected"`
-}
-
-// A reading is what is read in an answer. Empty fields of an expected one are not
-// checked, except the label and the reason.
-type reading struct {
-	Label     string `json:"label,omitempty"`
-	Method    string `json:"method,omitempty"`
-	Reason    string `json:"reason,omitempty"`
-	Coherence string `json:"coherence,omitempty"`
-	Outcome   string `json:"outcome,omitempty"` // pass, fail or excluded
-	Failure   string `json:"failure,omitempty"`
-	Strength  *int   `json:"strength,omitempty"`
-	Weakness  *int   `json:"weakness,omitempty"`
+	Case   string  `json:"case"`
+	Labels []Label `json:"labels"`
+	Reply  string  `json:"reply"`
+	Cut    bool    `json:"cut"`    // by a token limit
+	Gold   string  `json:"gold"`   // default: the first label
+	Screen string  `json:"screen"` // what the judge says of the coherence
+	// Expected is what is read in the answer: label, method, reason, coherence, outcome, failure,
+	// strength and weakness. What is not expected is not checked, except the label and the reason.
+	Expected map[string]any `json:"expected"`
 }
 
 var preflightLabels = []Label{{Name: "sound", Side: "strength"}, {Name: "not_sound", Side: "weakness", Phrases: []string{"unsound"}}}
@@ -52,15 +40,7 @@ func checkCase(data []byte) (kit.Result, error) {
 	}
 	s := &Study{Labels: c.Labels}
 	s.Reading.MinWords = 10
-	b := &Bench{labels: c.Labels, margin: 3, task: judgeStep, replicates: 1}
-	var err error
-	if b.reader, err = newReader(s); err != nil {
-		return kit.Result{}, err
-	}
-	gold := 0
-	if c.Gold == c.Labels[1].Name {
-		gold = 1
-	}
+	b := &Bench{labels: c.Labels, margin: 3, task: judgeStep, replicates: 1, reader: newReader(s)}
 	stop := eval.StopEnd
 	if c.Cut {
 		stop = eval.StopLength
@@ -69,28 +49,26 @@ func checkCase(data []byte) (kit.Result, error) {
 	if c.Screen != "" {
 		t.Verdicts = []eval.Verdict{{Step: judgeStep, Source: eval.ByModel, Data: []byte(c.Screen)}}
 	}
-	a := b.assess(&Fragment{ID: "case", Gold: &Gold{Label: gold}}, &t)
-	got := reading{Method: a.Method, Reason: a.Reason, Coherence: a.Coherence, Outcome: a.outcome(), Failure: a.Failure, Strength: &a.Strength, Weakness: &a.Weakness}
-	if a.Label >= 0 {
-		got.Label = c.Labels[a.Label].Name
-	}
+	a := b.assess(&Fragment{ID: "case", Gold: &Gold{Label: index(c.Gold == c.Labels[1].Name)}}, &t)
+	got := map[string]any{"label": b.nameOf(a.Label, ""), "method": a.Method, "reason": a.Reason, "coherence": a.Coherence,
+		"outcome": a.outcome(), "failure": a.Failure, "strength": float64(a.Strength), "weakness": float64(a.Weakness)}
+	want := map[string]any{"label": "", "reason": ""} // none is expected, too
+	maps.Copy(want, c.Expected)
 	r := kit.Result{Name: c.Case}
-	is, want := got.members(), c.Expected.members()
-	want["label"], want["reason"] = c.Expected.Label, c.Expected.Reason // none is expected, too
 	for _, what := range slices.Sorted(maps.Keys(want)) {
-		if value := want[what]; value != is[what] && (value != "" || is[what] != nil) {
-			r.Wrong = append(r.Wrong, fmt.Sprintf("%s is %v, want %v", what, cmp.Or(is[what], any("none")), value))
+		is, known := got[what]
+		if !known {
+			all := slices.Sorted(maps.Keys(got))
+			return r, fmt.Errorf("expected: there is no %q; want some of %s", what, strings.Join(all, ", "))
+		}
+		if is != want[what] {
+			if is == "" {
+				is = "none"
+			}
+			r.Wrong = append(r.Wrong, fmt.Sprintf("%s is %v, want %v", what, is, want[what]))
 		}
 	}
 	return r, nil
-}
-
-// members are the parts of a reading that are not empty, by their names.
-func (r reading) members() (m map[string]any) {
-	if err := json.Unmarshal(kit.JSON(r), &m); err != nil {
-		panic("soundness: " + err.Error()) // it was just encoded
-	}
-	return m
 }
 
 // outcome is pass, fail or excluded.

@@ -2,16 +2,18 @@ package soundness
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"encoding/json"
-	"maps"
 	"slices"
 	"strings"
 	"unicode"
 
-	"github.com/scruple-eval/scruple/internal/dataset"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/suites/soundness/wording"
 	"github.com/scruple-eval/scruple/internal/text"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 //go:embed wording.json
@@ -42,27 +44,15 @@ type reader struct {
 }
 
 // newReader makes a reader of the lists of a study, which replace the English ones.
-func newReader(s *Study) (*reader, error) {
-	var p phrases
-	if err := dataset.DecodeStrict(englishWording, &p); err != nil {
-		return nil, err
-	}
-	replace := func(list *[]string, own []string) {
-		if own != nil {
-			*list = own
+func newReader(s *Study) *reader {
+	p := kit.Embedded[phrases](englishWording)
+	for _, list := range []struct{ of, own *[]string }{{&p.Strength, &s.Coherence.Strength}, {&p.Weakness, &s.Coherence.Weakness},
+		{&p.Refusal, &s.Reading.Refusal}, {&p.Safety, &s.Reading.Safety}, {&p.Common, &s.Reading.Common}} {
+		if *list.own != nil {
+			*list.of = *list.own
 		}
 	}
-	replace(&p.Strength, s.Coherence.Strength)
-	replace(&p.Weakness, s.Coherence.Weakness)
-	replace(&p.Refusal, s.Reading.Refusal)
-	replace(&p.Safety, s.Reading.Safety)
-	replace(&p.Common, s.Reading.Common)
-	if s.Coherence.Negation != nil {
-		p.Negation = *s.Coherence.Negation
-	}
-	if s.Reading.Format != nil {
-		p.Format = *s.Reading.Format
-	}
+	p.Negation, p.Format = *cmp.Or(s.Coherence.Negation, &p.Negation), *cmp.Or(s.Reading.Format, &p.Format)
 	r := &reader{indicators: wording.NewIndicators(p.Negation, p.Strength, p.Weakness), refusal: wording.NewMatcher(p.Refusal), safety: wording.NewMatcher(p.Safety),
 		idle: map[string]bool{}, minWords: max(1, s.Reading.MinWords), strength: p.Strength, weakness: p.Weakness}
 	if len(p.Refusal) > 0 {
@@ -81,7 +71,7 @@ func newReader(s *Study) (*reader, error) {
 			r.idle[w] = true
 		}
 	}
-	return r, nil
+	return r
 }
 
 // The reasons why an answer has no label, or fails whatever its label is. It is a
@@ -101,11 +91,7 @@ const (
 
 // unreadable reports whether an answer has no readable format: it is asked for again.
 func unreadable(reason string) bool {
-	switch reason {
-	case reasonBroken, reasonUnknown, reasonEmpty, reasonCut:
-		return true
-	}
-	return false
+	return slices.Contains([]string{reasonBroken, reasonUnknown, reasonEmpty, reasonCut}, reason)
 }
 
 // inDoubt reports whether the reader leaves the label of an answer to people: the model may
@@ -144,42 +130,58 @@ func (r *reader) read(answer string, cut bool) reply {
 	return p
 }
 
-// weigh checks that a reply with a label has a substantive rationale.
+// fewDistinct is the number of different words below which a long text says nothing, and
+// fewReasons that of words with a reason below which it only restates its label.
+const (
+	fewDistinct = 5
+	fewReasons  = 3
+)
+
+// weigh checks that a reply with a label has a substantive rationale: long enough, with words
+// that are a reason, and not a few words again and again.
 func (r *reader) weigh(p *reply, cut bool) {
-	switch {
-	case r.nonsense(p.rationale):
-		p.reason = reasonNonsense
-	case r.idles(p.rationale):
-		p.reason = reasonShort
-		if cut {
-			p.reason = reasonCut
-		}
+	words, distinct, letters, reasons := wording.Words(p.rationale), map[string]bool{}, 0, 0
+	for _, w := range words {
+		distinct[w] = true
+		letters += index(strings.ContainsFunc(w, unicode.IsLetter))
+		reasons += index(!r.idle[w])
 	}
+	short := len(words) < r.minWords
+	switch {
+	case !short && (len(distinct) < fewDistinct || 2*letters < len(words)):
+		p.reason = reasonNonsense
+	case short || reasons < fewReasons:
+		p.reason = unlessCut(cut, reasonShort)
+	}
+}
+
+// unlessCut is the reason why an answer is lacking, unless a token limit cut it off.
+func unlessCut(cut bool, reason string) string {
+	if cut {
+		return reasonCut
+	}
+	return reason
 }
 
 // parse finds label and rationale.
 func (r *reader) parse(answer string, cut bool) reply {
 	p := reply{label: wording.None, method: byText}
 	if strings.TrimSpace(answer) == "" {
-		p.reason = reasonEmpty
-		if cut {
-			p.reason = reasonCut
-		}
+		p.reason = unlessCut(cut, reasonEmpty)
 		return p
 	}
 	if q, ok := r.object(answer); ok {
-		p = q.reply()
+		p = reply{label: q.label, rationale: q.rationale, method: byJSON, lenient: q.wrapped}
 		switch {
 		case p.label != wording.None && !q.conflict:
+			return p
 		case r.declines(&p, q.value+" "+p.rationale):
-			p.label = wording.None
 		case q.conflict:
-			p.label, p.reason = wording.None, reasonUnresolved
-		case cut:
-			p.reason = reasonCut
+			p.reason = reasonUnresolved
 		default:
-			p.reason = reasonUnknown
+			p.reason = unlessCut(cut, reasonUnknown)
 		}
+		p.label = wording.None
 		return p
 	}
 	read := r.labels.Text(answer)
@@ -190,10 +192,8 @@ func (r *reader) parse(answer string, cut bool) reply {
 	case r.declines(&p, answer): // it may name both labels that it cannot choose from
 	case read.Conflict:
 		p.reason = reasonUnresolved
-	case cut:
-		p.reason = reasonCut
 	default:
-		p.reason = reasonBroken
+		p.reason = unlessCut(cut, reasonBroken)
 	}
 	return p
 }
@@ -234,12 +234,7 @@ type labelled struct {
 	conflict  bool
 	rationale string
 	example   bool // it may be one: it gives way to another object
-	from, to  int  // its place in the answer, 0 if it was repaired
 	wrapped   bool // it was in another object
-}
-
-func (l labelled) reply() reply {
-	return reply{label: l.label, rationale: l.rationale, method: byJSON, lenient: l.wrapped}
 }
 
 // object reads the object that an answer gives as its label. Several objects must agree,
@@ -254,10 +249,9 @@ func (r *reader) object(answer string) (labelled, bool) {
 		if !ok {
 			continue
 		}
-		o.from, o.to = at[0], at[1]
-		outside.WriteString(answer[end:o.from] + "\n")
-		says := r.labels.Announces(answer[end:o.from])
-		end = o.to
+		outside.WriteString(answer[end:at[0]] + "\n")
+		says := r.labels.Announces(answer[end:at[0]])
+		end = at[1]
 		o.example = says == wording.Example
 		switch {
 		case says == wording.Rejected && (o.label != wording.None || o.conflict): // the answer is another one
@@ -308,9 +302,9 @@ func (r *reader) object(answer string) (labelled, bool) {
 // labelled reads an object: the labels of all its keys must agree. ok is false if it has
 // none.
 func (r *reader) labelled(object []byte) (o labelled, ok bool) {
-	fields, values := membersOf(object)
+	fields := membersOf(object)
 	o.label = wording.None
-	if o.value, ok = stringOf(fields, labelKeys); !ok {
+	if o.value, ok = fields.text(labelKeys...); !ok {
 		for _, key := range labelKeys {
 			if inner := text.Unwrap(object, key); inner != nil && !o.wrapped {
 				o, ok = r.labelled(inner)
@@ -320,10 +314,15 @@ func (r *reader) labelled(object []byte) (o labelled, ok bool) {
 		return o, ok
 	}
 	read := r.labels.Value(o.value)
-	o.label, o.conflict, o.rationale = read.Label, read.Conflict, rationaleIn(fields)
-	for _, value := range values {
-		if read := r.labels.Value(value); o.label != wording.None && read.Label != wording.None && read.Label != o.label && len(wording.Words(value)) <= labelWords {
-			o.label, o.conflict = wording.None, true
+	o.label, o.conflict = read.Label, read.Conflict
+	o.rationale, _ = fields.text(rationaleKeys...)
+	for _, key := range labelKeys {
+		for _, value := range fields[key] {
+			other := r.labels.Value(value).Label
+			differs := other != wording.None && read.Label != wording.None && other != read.Label
+			if differs && len(wording.Words(value)) <= labelWords {
+				o.label, o.conflict = wording.None, true
+			}
 		}
 	}
 	return o, true
@@ -332,95 +331,40 @@ func (r *reader) labelled(object []byte) (o labelled, ok bool) {
 // labelWords is the number of words that a label has at most.
 const labelWords = 5
 
-// membersOf lists the members of an object, and the values of all keys of a label, those
-// that it has twice included.
-func membersOf(object []byte) (fields map[string]json.RawMessage, labels []string) {
-	fields = map[string]json.RawMessage{}
-	d := json.NewDecoder(bytes.NewReader(object))
-	if _, err := d.Token(); err != nil {
-		return fields, nil
-	}
-	for d.More() {
-		key, err := d.Token()
-		name, ok := key.(string)
-		var value json.RawMessage
-		if err != nil || !ok || d.Decode(&value) != nil {
-			return fields, labels
+// members are the texts of an object by their names in small letters: some models write a key
+// in capitals, twice, or a rationale as a list of sentences.
+type members map[string][]string
+
+func membersOf(object []byte) members {
+	fields := members{}
+	d := jsontext.NewDecoder(bytes.NewReader(object), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	_, err := d.ReadToken()
+	for err == nil && d.PeekKind() == '"' {
+		var key jsontext.Token
+		if key, err = d.ReadToken(); err != nil {
+			break
 		}
-		fields[name] = value
-		var s string
-		if slices.ContainsFunc(labelKeys, func(k string) bool { return strings.EqualFold(k, name) }) && json.Unmarshal(value, &s) == nil {
-			labels = append(labels, s)
+		name := strings.ToLower(key.String())
+		var value jsontext.Value
+		value, err = d.ReadValue()
+		var s *string
+		var list []string
+		switch {
+		case json.Unmarshal(value, &s) == nil && s != nil:
+			fields[name] = append(fields[name], *s)
+		case slices.Contains(rationaleKeys, name) && json.Unmarshal(value, &list) == nil:
+			fields[name] = append(fields[name], strings.Join(list, "\n"))
 		}
 	}
-	return fields, labels
+	return fields
 }
 
-// stringOf returns the first of the keys that has a text. Some models write a key with
-// capitals.
-func stringOf(fields map[string]json.RawMessage, keys []string) (string, bool) {
+// text is that of the first of the keys that has one.
+func (m members) text(keys ...string) (string, bool) {
 	for _, key := range keys {
-		var s string
-		if value, ok := fieldOf(fields, key); ok && json.Unmarshal(value, &s) == nil && string(value) != "null" {
-			return s, true
+		if n := len(m[key]); n > 0 {
+			return m[key][n-1], true
 		}
 	}
 	return "", false
-}
-
-func fieldOf(fields map[string]json.RawMessage, key string) (json.RawMessage, bool) {
-	if value, ok := fields[key]; ok {
-		return value, true
-	}
-	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		if strings.EqualFold(name, key) {
-			return fields[name], true
-		}
-	}
-	return nil, false
-}
-
-// rationaleIn returns the rationale, which some models write as a list of sentences.
-func rationaleIn(fields map[string]json.RawMessage) string {
-	if s, ok := stringOf(fields, rationaleKeys); ok {
-		return s
-	}
-	for _, key := range rationaleKeys {
-		var list []string
-		if value, ok := fieldOf(fields, key); ok && json.Unmarshal(value, &list) == nil && len(list) > 0 {
-			return strings.Join(list, "\n")
-		}
-	}
-	return ""
-}
-
-// fewDistinct is the number of different words below which a long text says nothing.
-const fewDistinct = 5
-
-// nonsense reports whether a text has enough words and says nothing: a few words again
-// and again.
-func (r *reader) nonsense(rationale string) bool {
-	words := wording.Words(rationale)
-	distinct := map[string]bool{}
-	letters := 0
-	for _, w := range words {
-		distinct[w] = true
-		if strings.IndexFunc(w, unicode.IsLetter) >= 0 {
-			letters++
-		}
-	}
-	return len(words) >= r.minWords && (len(distinct) < fewDistinct || 2*letters < len(words))
-}
-
-// idles reports whether a rationale is too short, or only restates its label: it has
-// fewer than three words that are a reason.
-func (r *reader) idles(rationale string) bool {
-	words := wording.Words(rationale)
-	reasons := 0
-	for _, w := range words {
-		if !r.idle[w] {
-			reasons++
-		}
-	}
-	return len(words) < r.minWords || reasons < 3
 }

@@ -87,7 +87,7 @@ func TestListsAreNotSure(t *testing.T) {
 		"The report claims the programme is strong, coherent, robust and well supported.":         1,
 		"There are no clear criteria, adequate data and convincing, transparent, robust warrants": 1,
 	} {
-		if got := b.rule(reply{label: label, rationale: sentence}); got.sure && got.says != coherent {
+		if got := b.rule(reply{label: label, rationale: sentence}); got.Sure && got.Rule != coherent {
 			t.Errorf("%q with %s: %+v", sentence, b.labels[label].Name, got)
 		}
 	}
@@ -157,10 +157,7 @@ func TestObjects(t *testing.T) {
 // TestReadingsOfLLMBar: the outputs of the judges of LLMBar read as the winners that its
 // authors read in them, or as nothing.
 func TestReadingsOfLLMBar(t *testing.T) {
-	r, err := newReader(&Study{Labels: []Label{{Name: "1", Phrases: []string{"Output (a)"}, Side: "strength"}, {Name: "2", Phrases: []string{"Output (b)"}, Side: "weakness"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := newReader(&Study{Labels: []Label{{Name: "1", Phrases: []string{"Output (a)"}, Side: "strength"}, {Name: "2", Phrases: []string{"Output (b)"}, Side: "weakness"}}})
 	files, err := filepath.Glob("testdata/llmbar/*.results.jsonl.gz")
 	if err != nil || len(files) != 6 {
 		t.Fatalf("%d files, %v", len(files), err)

@@ -1,6 +1,8 @@
 package soundness
 
 import (
+	"cmp"
+	_ "embed"
 	"fmt"
 	"maps"
 	"slices"
@@ -14,31 +16,56 @@ import (
 // Report makes the tables and figures of the suite: rates of every combination of model
 // and condition, the planned hypotheses beside tests that respect the repeated
 // fragments, failures and exclusions, and what the design can find.
-func (b *Bench) Report(r eval.Results) ([]eval.Block, error) {
-	counts, failures := b.counts(), newSynthesis(b)
+func (b *Bench) Report(r eval.Results) (blocks []eval.Block, err error) {
+	failures := newSynthesis(b)
+	counts := make([]counted, len(b.On))
+	for i, a := range b.On {
+		counts[i] = counted{a, map[string]int{}, map[string]int{}}
+	}
 	for c, err := range r.Cases() {
 		if err != nil {
 			return nil, err
 		}
 		if x := b.cell(c); x != nil && x.arm != nil {
-			counts[slices.Index(b.On, x.arm)].add(c, x)
 			failures.add(x)
+			for _, a := range x.runs {
+				counts[slices.Index(b.On, x.arm)].add(a)
+			}
+		}
+	}
+	add := func(tables ...*eval.Table) {
+		for _, t := range tables {
+			blocks = append(blocks, eval.Block{Table: t})
 		}
 	}
 	p, ok := r.(eval.Panel)
-	if !ok {
-		return []eval.Block{{Table: b.matrix(r)}, {Table: b.failures(counts)}, {Table: b.coherenceTable(counts)}, {Table: b.exclusions(counts)}}, nil
+	var tested []tested
+	if ok {
+		tested = b.hypotheses(p)
+		blocks = append(blocks, eval.Block{Figure: b.bars(p, "model", b.models)})
+		if groups := b.groupNames(); len(groups) > 1 {
+			blocks = append(blocks, eval.Block{Figure: b.bars(p, "group", groups)})
+		}
+		add(b.summary(p, tested, counts))
 	}
-	tested := b.hypotheses(p)
-	blocks := []eval.Block{{Figure: b.bars(p, "model", b.models)}}
-	if groups := b.groupNames(); len(groups) > 1 {
-		blocks = append(blocks, eval.Block{Figure: b.bars(p, "group", groups)})
+	add(b.matrix(r))
+	if ok {
+		add(b.collapsed(p), tests(tested))
 	}
-	for _, t := range []*eval.Table{b.summary(p, tested, counts), b.matrix(r), b.collapsed(p), tests(tested), b.failures(counts), b.coherenceTable(counts), b.exclusions(counts), b.design(p)} {
-		blocks = append(blocks, eval.Block{Table: t})
+	add(perArm(tableOf("failure_types"), counts, "valid", "pass", failureType1, failureType2, failureType3, ambiguous,
+		"refused", "no label", reasonUnresolved),
+		perArm(tableOf("coherence", "{task}", b.task), counts, "indicators", "judge", "person", ambiguous), exclusions(counts))
+	if ok {
+		add(b.design(p))
+		blocks = append(blocks, failures.blocks(r)...)
 	}
-	return append(blocks, failures.blocks(r)...), nil
+	return blocks, nil
 }
+
+//go:embed tables.json
+var tablesJSON []byte
+
+func tableOf(name string, with ...string) *eval.Table { return eval.TableOf(tablesJSON, name, with...) }
 
 // armsOf lists the arms that have a level and a condition; "" stands for any.
 func (b *Bench) armsOf(level, value, condition string) (ids []string) {
@@ -50,41 +77,41 @@ func (b *Bench) armsOf(level, value, condition string) (ids []string) {
 	return ids
 }
 
-// groupNames lists the groups of models in the order of the arms.
-func (b *Bench) groupNames() (names []string) {
-	for _, a := range b.On {
-		if a.group != "" && !slices.Contains(names, a.group) {
-			names = append(names, a.group)
+// valuesOf lists the values of a level of arms, in their order.
+func (b *Bench) valuesOf(level string, arms []string) (values []string) {
+	for _, id := range arms {
+		if v := eval.LevelOf(b.Arm(id).Levels, level); v != "" && !slices.Contains(values, v) {
+			values = append(values, v)
 		}
 	}
-	return names
+	return values
 }
+
+func (b *Bench) groupNames() []string { return b.valuesOf("group", b.armsOf("", "", "")) }
 
 // matrix has the three rates of every combination of model and condition.
 func (b *Bench) matrix(r eval.Results) *eval.Table {
-	t := &eval.Table{Name: "performance_matrix", Title: "Performance by model and condition", Columns: []string{"model", "condition", "fragments pass", "unanimous pass", "runs pass", "fragments"},
-		Note: "With each value: its interval of the level of the study, Wilson's for fragments. Fragments pass by the majority of their runs; unanimous: all runs pass."}
+	t := tableOf("performance_matrix")
 	for _, a := range b.On {
 		e, ok := r.Estimate(a.ID, metricFragment)
-		t.Row(eval.Text(a.family()), eval.Text(a.condition), eval.MeasuredShare(e, ok), eval.MeasuredShare(r.Estimate(a.ID, metricUnanimous)),
-			eval.MeasuredShare(r.Estimate(a.ID, metricRun)), eval.Count(e.N))
+		t.Add(a.family(), a.condition, eval.MeasuredShare(e, ok), eval.MeasuredShare(r.Estimate(a.ID, metricUnanimous)),
+			eval.MeasuredShare(r.Estimate(a.ID, metricRun)), e.N)
 	}
 	return t
 }
 
 // collapsed has the three rates by model, by condition and by group.
 func (b *Bench) collapsed(p eval.Panel) *eval.Table {
-	t := &eval.Table{Name: "collapsed_rates", Title: "Performance by model, condition and group", Columns: []string{"", "fragments pass", "of", "with the interval of whole fragments", "unanimous pass", "runs pass"},
-		Note: "With each value: Wilson's interval, which takes outcomes for independent. The interval of the fourth column respects that a fragment is judged several times."}
+	t := tableOf("collapsed_rates")
 	add := func(name string, arms []string) {
-		f, ok := p.Rate(arms, metricFragment)
-		if !ok {
-			return
+		share := func(metric string) eval.Cell {
+			r, ok := p.Rate(arms, metric)
+			return eval.MeasuredShare(r.Measured, ok)
 		}
-		u, okU := p.Rate(arms, metricUnanimous)
-		runs, okR := p.Rate(arms, metricRun)
-		t.Row(eval.Text(name), eval.MeasuredShare(f.Measured, ok), eval.Count(f.Outcomes), eval.Share(f.Value).Within(f.ClusterLow, f.ClusterHigh),
-			eval.MeasuredShare(u.Measured, okU), eval.MeasuredShare(runs.Measured, okR))
+		if f, ok := p.Rate(arms, metricFragment); ok {
+			t.Add(name, share(metricFragment), f.Outcomes, eval.Share(f.Value).Within(f.ClusterLow, f.ClusterHigh),
+				share(metricUnanimous), share(metricRun))
+		}
 	}
 	for _, level := range []struct {
 		name   string
@@ -153,7 +180,9 @@ func (b *Bench) hypotheses(p eval.Panel) (list []tested) {
 		add("conditions", fmt.Sprintf("%s against %s", c, b.conditions[0]), h, ok)
 	}
 	if len(b.models) > 1 {
-		common := b.commonConditions()
+		common := slices.DeleteFunc(slices.Clone(b.conditions), func(c string) bool { // not on every model
+			return len(b.valuesOf("model", b.armsOf("", "", c))) < len(b.models)
+		})
 		groups := make([]eval.ArmGroup, len(b.models))
 		for i, m := range b.models {
 			groups[i].Name = m
@@ -173,7 +202,7 @@ func (b *Bench) hypotheses(p eval.Panel) (list []tested) {
 	for _, c := range b.conditions[1:] {
 		var sides [4]eval.ArmGroup
 		for g, name := range names {
-			sides[2*g], sides[2*g+1] = paired(c, b.conditions[0], b.modelsOf(name))
+			sides[2*g], sides[2*g+1] = paired(c, b.conditions[0], b.valuesOf("model", b.armsOf("group", name, "")))
 		}
 		if t, ok := p.Interaction(sides[0], sides[1], sides[2], sides[3], metricFragment); ok {
 			add("interaction", fmt.Sprintf("%s − %s, %s against %s", c, b.conditions[0], names[0], names[1]), eval.Hypothesis{Respecting: []eval.Test{t}}, true)
@@ -182,53 +211,28 @@ func (b *Bench) hypotheses(p eval.Panel) (list []tested) {
 	return list
 }
 
-// commonConditions lists the conditions that run on every model.
-func (b *Bench) commonConditions() (names []string) {
-	for _, c := range b.conditions {
-		if !slices.ContainsFunc(b.models, func(m string) bool { return b.armOf(m, c) == "" }) {
-			names = append(names, c)
-		}
-	}
-	return names
-}
-
 // armOf is the arm of a model in a condition, "" if there is none.
 func (b *Bench) armOf(model, condition string) string {
-	for _, a := range b.On {
-		if a.condition == condition && a.Settings != nil && a.Settings.ID == model {
-			return a.ID
-		}
+	if arms := b.armsOf("model", model, condition); len(arms) > 0 {
+		return arms[0]
 	}
 	return ""
-}
-
-func (b *Bench) modelsOf(group string) (models []string) {
-	for _, a := range b.On {
-		if a.group == group && !slices.Contains(models, a.Settings.ID) {
-			models = append(models, a.Settings.ID)
-		}
-	}
-	return models
 }
 
 // tests lists the planned tests and, beside them, those that respect the repeated
 // fragments.
 func tests(list []tested) *eval.Table {
-	t := &eval.Table{Name: "hypotheses", Title: "Hypotheses on the fragment pass rate", Columns: []string{"question", "", "test", "statistic", "p", "effect", "size"}}
+	t := tableOf("hypotheses")
 	var notes, agree []string
-	row := func(question, kind string, x eval.Test) {
-		p := eval.P(x.P)
-		if x.Undefined != "" {
-			p = eval.Missing(eval.KindP, x.Undefined)
-		}
-		t.Row(eval.Text(question), eval.Text(kind), eval.Text(x.Name), eval.Text(x.Statistic), p, eval.Text(x.Effect),
-			eval.Quantity(x.Size.Value).Within(x.Size.Low, x.Size.High))
-	}
 	for _, h := range list {
-		rows := func(first string, tests []eval.Test) {
-			kind := first
+		rows := func(kind string, tests []eval.Test) {
 			for _, x := range tests {
-				row(h.question, kind, x)
+				p := eval.P(x.P)
+				if x.Undefined != "" {
+					p = eval.Missing(eval.KindP, x.Undefined)
+				}
+				size := eval.Quantity(x.Size.Value).Within(x.Size.Low, x.Size.High)
+				t.Add(h.question, kind, x.Name, x.Statistic, p, x.Effect, size)
 				kind = "also"
 			}
 		}
@@ -253,116 +257,74 @@ func tests(list []tested) *eval.Table {
 	return t
 }
 
-// counted are the runs of one arm.
+// counted are the runs of one arm, by what became of them. Excluded ones, failed calls too, are
+// counted by reason.
 type counted struct {
-	arm       *arm
-	valid     int
-	types     map[string]int // by type of failure
-	refused   int
-	unlabeled int // failed without a label, refusals aside
-	pass      int
-	excluded  map[string]int // by reason, failed calls too
-	sure      int            // coherence decided by the indicators
-	agreed    int            // by the judge, who agrees with them
-	person    int
-	ambiguous int
+	arm      *arm
+	n        map[string]int
+	excluded map[string]int
 }
 
-// counts are of the arms of the study.
-func (b *Bench) counts() (list []*counted) {
-	for _, a := range b.On {
-		list = append(list, &counted{arm: a, types: map[string]int{}, excluded: map[string]int{}})
-	}
-	return list
-}
-
-// add counts the runs of a case.
-func (n *counted) add(c eval.Case, x *cell) {
-	for i := range c.Trials {
-		if o := &c.Trials[i].Outcome; o.Kind == eval.Failed {
-			n.excluded[o.Reason]++
-		}
-	}
-	for _, a := range x.runs {
-		n.run(a)
-	}
-}
-
-func (n *counted) run(a Assessment) {
+// add counts a run.
+func (c *counted) add(a Assessment) {
 	if a.Excluded {
-		n.excluded[a.Reason]++
+		c.excluded[a.Reason]++
+		c.n[reasonUnresolved] += index(a.Reason == reasonUnresolved)
 		return
 	}
-	n.valid++
-	if a.Pass {
-		n.pass++
-	}
-	if a.Failure != "" && a.Coherence != ambiguous {
-		n.types[a.Failure]++
+	c.n["valid"]++
+	c.n["pass"] += index(a.Pass)
+	if a.Coherence != ambiguous {
+		c.n[a.Failure]++
 	}
 	switch {
 	case a.Reason == reasonRefusal || a.Reason == reasonSafety:
-		n.refused++
+		c.n["refused"]++
 	case a.HasGold && a.Label == wording.None:
-		n.unlabeled++
+		c.n["no label"]++
 	}
 	switch {
 	case !a.Checked:
 	case a.Sure:
-		n.sure++
+		c.n["indicators"]++
 	case a.Automatic != ambiguous:
-		n.agreed++
+		c.n["judge"]++
 	case a.Manual != "":
-		n.person++
+		c.n["person"]++
 	default:
-		n.ambiguous++
+		c.n[ambiguous]++
 	}
 }
 
 // perArm is a table of counts with a row for each arm.
-func perArm(t eval.Table, counts []*counted, of func(*counted) []int) *eval.Table {
-	t.Columns = append([]string{"model", "condition"}, t.Columns...)
-	for _, n := range counts {
-		row := eval.Texts(n.arm.family(), n.arm.condition)
-		for _, x := range of(n) {
-			row = append(row, eval.Count(x))
+func perArm(t *eval.Table, counts []counted, what ...string) *eval.Table {
+	for _, c := range counts {
+		row := []any{c.arm.family(), c.arm.condition}
+		for _, w := range what {
+			row = append(row, c.n[w])
 		}
-		t.Row(row...)
+		t.Add(row...)
 	}
-	return &t
-}
-
-// failures counts what became of the runs.
-func (b *Bench) failures(counts []*counted) *eval.Table {
-	return perArm(eval.Table{Name: "failure_types", Title: "Outcomes of runs", Columns: []string{"valid runs", "pass", "type 1", "type 2", "type 3", "ambiguous", "of type 3: refused", "of type 3: no label", "label in doubt"},
-		Note: "Type 1: coherent and incorrect. Type 2: correct, but the rationale does not support the label. Type 3: incorrect and not coherent; refusals, and answers in which a person read no single label, are of type 3. " +
-			"Undecided until a person decides: ambiguous runs, which count as not coherent and have no type yet, and runs whose label is in doubt, which are excluded."},
-		counts, func(n *counted) []int {
-			return []int{n.valid, n.pass, n.types[failureType1], n.types[failureType2], n.types[failureType3], n.ambiguous, n.refused, n.unlabeled, n.excluded[reasonUnresolved]}
-		})
-}
-
-// coherenceTable counts who decided about coherence.
-func (b *Bench) coherenceTable(counts []*counted) *eval.Table {
-	return perArm(eval.Table{Name: "coherence", Title: "How coherence was decided", Columns: []string{"by indicators", "judge agrees with them", "by a person", "ambiguous"},
-		Note: fmt.Sprintf("Ambiguous runs count as not coherent until a person decides in the annotation task %q.", b.task)},
-		counts, func(n *counted) []int { return []int{n.sure, n.agreed, n.person, n.ambiguous} })
+	return t
 }
 
 // exclusions lists the runs that are left out, with their reasons.
-func (b *Bench) exclusions(counts []*counted) *eval.Table {
-	t := &eval.Table{Name: "exclusions", Title: "Excluded runs", Columns: []string{"model", "condition", "reason", "runs"}}
+func exclusions(counts []counted) *eval.Table {
 	all := 0
 	for _, n := range counts {
+		for _, runs := range n.excluded {
+			all += runs
+		}
+	}
+	t := tableOf("exclusions", "{runs}", text.Plural(all, "run is", "runs are"))
+	for _, n := range counts {
 		for _, reason := range slices.Sorted(maps.Keys(n.excluded)) {
-			t.Row(eval.Text(n.arm.family()), eval.Text(n.arm.condition), eval.Text(reason), eval.Count(n.excluded[reason]))
-			all += n.excluded[reason]
+			t.Add(n.arm.family(), n.arm.condition, reason, n.excluded[reason])
 		}
 	}
 	if all == 0 {
-		t.Row(append(eval.Texts("all", "all", "none"), eval.Count(0))...)
+		t.Add("all", "all", "none", 0)
 	}
-	t.Note = fmt.Sprintf("%s excluded. They never count as failures. Calls that failed after all retries are among them.", text.Plural(all, "run is", "runs are"))
 	return t
 }
 
@@ -375,31 +337,29 @@ const (
 // design says what the study can find with its fragments.
 func (b *Bench) design(p eval.Panel) *eval.Table {
 	shares := []float64{0.15, 0.2, 0.3, 0.4}
-	t := &eval.Table{Name: "design", Title: fmt.Sprintf("Power of McNemar's test with %s", text.Plural(len(b.Data), "fragment", "fragments")), Columns: []string{"difference, points"}}
+	t := tableOf("design", "{fragments}", text.Plural(len(b.Data), "fragment", "fragments"))
 	for _, s := range shares {
 		t.Columns = append(t.Columns, fmt.Sprintf("%.0f %% discordant", 100*s))
 	}
 	for _, d := range []float64{0.05, 0.10, 0.15} {
-		row := []eval.Cell{eval.Text(fmt.Sprintf("%.0f", 100*d))}
+		var power []eval.Cell
 		for _, s := range shares {
-			row = append(row, eval.Share(p.Power(len(b.Data), s, d)))
+			power = append(power, eval.Share(p.Power(len(b.Data), s, d)))
 		}
-		t.Row(row...)
+		t.Add(fmt.Sprintf("%.0f", 100*d), power)
 	}
-	t.Note = "Exact two-sided test of two conditions on one model, by the share of fragments that pass in one condition alone."
 	if k, ok := p.Agreement([2][2]int{{againItems/2 - 1, 1}, {1, againItems/2 - 1}}); ok {
-		t.Note += fmt.Sprintf(" An expert who judges %d fragments twice and differs on two has kappa %.2f with an interval from %.2f to %.2f: too wide to show that kappa is at least %.2f.",
+		t.Note += fmt.Sprintf(" An expert who judges %d fragments twice and differs on two has kappa %.2f with an interval"+
+			" from %.2f to %.2f: too wide to show that kappa is at least %.2f.",
 			againItems, float64(k.Value), float64(k.Low), min(1, float64(k.High)), targetKappa)
 	}
 	return t
 }
 
 // summary is the executive summary: one line for each question.
-func (b *Bench) summary(p eval.Panel, list []tested, counts []*counted) *eval.Table {
-	t := &eval.Table{Name: "executive_summary", Title: "Executive summary", Summary: true, Columns: []string{"question", "finding"}}
-	add := func(question, format string, args ...any) {
-		t.Row(eval.Text(question), eval.Textf(format, args...))
-	}
+func (b *Bench) summary(p eval.Panel, list []tested, counts []counted) *eval.Table {
+	t := tableOf("executive_summary")
+	add := func(question, format string, args ...any) { t.Add(question, eval.Textf(format, args...)) }
 	if all, ok := p.Rate(b.armsOf("", "", ""), metricFragment); ok {
 		best, worst := b.extremes(p)
 		line := eval.Textf("%d of %s pass: %s.", all.Hits, text.Plural(all.Outcomes, "fragment outcome", "fragment outcomes"), eval.MeasuredShare(all.Measured, true))
@@ -431,45 +391,38 @@ func (b *Bench) summary(p eval.Panel, list []tested, counts []*counted) *eval.Ta
 		}
 		add(fmt.Sprintf(questions[h.of], h.question), "%s", line)
 	}
-	ambiguous, types, refused, excluded, valid := 0, map[string]int{}, 0, 0, 0
-	for _, n := range counts {
-		for _, x := range n.excluded {
+	n, of, excluded, valid := map[string]int{}, cmp.Or(b.main, "all models"), 0, 0
+	for _, c := range counts {
+		for _, x := range c.excluded {
 			excluded += x
 		}
-		valid += n.valid
-		if b.main != "" && n.arm.family() != b.main {
-			continue
+		valid += c.n["valid"]
+		for what, x := range c.n {
+			n[what] += x * index(b.main == "" || c.arm.family() == b.main)
 		}
-		for kind, x := range n.types {
-			types[kind] += x
-		}
-		refused, ambiguous = refused+n.refused, ambiguous+n.ambiguous
 	}
-	of := "all models"
-	if b.main != "" {
-		of = b.main
-	}
-	add("How do runs of "+of+" fail?", "%d coherent and incorrect (type 1), %d correct and not coherent (type 2), %d neither (type 3, %s among them); %d ambiguous, which no person has decided.",
-		types[failureType1], types[failureType2], types[failureType3], text.Plural(refused, "refusal", "refusals"), ambiguous)
+	add("How do runs of "+of+" fail?", "%d coherent and incorrect (type 1), %d correct and not coherent (type 2), %d neither"+
+		" (type 3, %s among them); %d ambiguous, which no person has decided.", n[failureType1], n[failureType2], n[failureType3],
+		text.Plural(n["refused"], "refusal", "refusals"), n[ambiguous])
 	add("What is left out?", "%d of %s.", excluded, text.Plural(valid+excluded, "run", "runs"))
 	return t
 }
 
 // extremes names the models with the highest and the lowest fragment pass rate.
 func (b *Bench) extremes(p eval.Panel) (best, worst eval.Cell) {
-	var high, low eval.Number
+	type rated struct {
+		rate eval.Number
+		line eval.Cell
+	}
+	var list []rated
 	for _, m := range b.models {
-		r, ok := p.Rate(b.armsOf("model", m, ""), metricFragment)
-		if !ok {
-			continue
+		if r, ok := p.Rate(b.armsOf("model", m, ""), metricFragment); ok {
+			list = append(list, rated{r.Value, eval.Textf("%s, %s", m, eval.MeasuredShare(r.Measured, true))})
 		}
-		line := eval.Textf("%s, %s", m, eval.MeasuredShare(r.Measured, true))
-		if best.Text == "" || r.Value > high {
-			best, high = line, r.Value
-		}
-		if worst.Text == "" || r.Value < low {
-			worst, low = line, r.Value
-		}
+	}
+	by := func(x, y rated) int { return cmp.Compare(x.rate, y.rate) }
+	if len(list) > 0 {
+		best, worst = slices.MaxFunc(list, by).line, slices.MinFunc(list, by).line
 	}
 	return best, worst
 }

@@ -2,6 +2,7 @@ package soundness
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -52,10 +53,10 @@ func (s Sample) Corpus(was *table.Table) (c Corpus, err error) {
 		return c, err
 	}
 	header := []string{}
-	for _, column := range corpusSchema {
-		header = append(header, column.name)
-		if _, ok := from[column.name]; !ok && !slices.Contains(personal, column.name) {
-			c.Without = append(c.Without, column.name)
+	for _, column := range schemas.Data {
+		header = append(header, column.Name)
+		if _, ok := from[column.Name]; !ok && !slices.Contains(personal, column.Name) {
+			c.Without = append(c.Without, column.Name)
 		}
 	}
 	more := map[string]int{}
@@ -69,9 +70,9 @@ func (s Sample) Corpus(was *table.Table) (c Corpus, err error) {
 	}
 	rows := [][]string{}
 	if was != nil {
-		for _, column := range corpusSchema {
-			if !slices.Contains(was.Header, column.name) {
-				return c, fmt.Errorf("%s has no column %q, so it is no corpus: add it, or name another file", was.File, column.name)
+		for _, column := range schemas.Data {
+			if !slices.Contains(was.Header, column.Name) {
+				return c, fmt.Errorf("%s has no column %q, so it is no corpus: add it, or name another file", was.File, column.Name)
 			}
 		}
 		header = was.Header
@@ -96,9 +97,9 @@ func (s Sample) Corpus(was *table.Table) (c Corpus, err error) {
 			continue
 		}
 		row := make([]string, len(header))
-		for _, column := range corpusSchema {
-			if k, ok := from[column.name]; ok {
-				row[at(column.name)] = written(t.Cells[k], column.kind)
+		for _, column := range schemas.Data {
+			if k, ok := from[column.Name]; ok {
+				row[at(column.Name)] = written(t.Cells[k], column.Kind)
 			}
 		}
 		for name, k := range more {
@@ -110,15 +111,15 @@ func (s Sample) Corpus(was *table.Table) (c Corpus, err error) {
 		rows = append(rows, row)
 		c.Added, c.Changed = c.Added+1, true
 	}
-	for _, column := range corpusSchema {
+	for _, column := range schemas.Data {
 		n := 0
 		for _, r := range rows {
-			if strings.TrimSpace(r[at(column.name)]) == "" {
+			if strings.TrimSpace(r[at(column.Name)]) == "" {
 				n++
 			}
 		}
 		if n > 0 {
-			c.Empty = append(c.Empty, eval.Level{Name: column.name, Value: strconv.Itoa(n)})
+			c.Empty = append(c.Empty, eval.Level{Name: column.Name, Value: strconv.Itoa(n)})
 		}
 	}
 	c.Rows = append([][]string{header}, rows...)
@@ -126,12 +127,7 @@ func (s Sample) Corpus(was *table.Table) (c Corpus, err error) {
 }
 
 func usedBy(from map[string]int, i int) bool {
-	for _, k := range from {
-		if k == i {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(slices.Collect(maps.Values(from)), i)
 }
 
 // columns finds the columns of the schema in the header: by the names that were given, by
@@ -139,7 +135,7 @@ func usedBy(from map[string]int, i int) bool {
 func (s Sample) columns() (map[string]int, error) {
 	from := map[string]int{}
 	for known, name := range s.Columns {
-		if i := slices.IndexFunc(corpusSchema, func(c column) bool { return c.name == known }); i < 0 || slices.Contains(personal, known) {
+		if i := slices.IndexFunc(schemas.Data, func(c column) bool { return c.Name == known }); i < 0 || slices.Contains(personal, known) {
 			return nil, fmt.Errorf("--column %s=%s: the corpus takes no column %q from a sample", known, name, known)
 		}
 		i := slices.Index(s.Header, name)
@@ -149,16 +145,15 @@ func (s Sample) columns() (map[string]int, error) {
 		from[known] = i
 	}
 	from[columnReport] = slices.Index(s.Header, s.ID)
-	for _, c := range corpusSchema {
-		if _, ok := from[c.name]; ok || slices.Contains(personal, c.name) {
+	for _, c := range schemas.Data {
+		if slices.Contains(personal, c.Name) {
 			continue
 		}
-		short := strings.TrimSuffix(strings.TrimPrefix(c.name, "report_"), "_evaluation")
-		for _, name := range []string{c.name, short} {
+		short := strings.TrimSuffix(strings.TrimPrefix(c.Name, "report_"), "_evaluation")
+		for _, name := range []string{c.Name, short} {
 			i := slices.IndexFunc(s.Header, func(h string) bool { return plainName(h) == name })
-			if i >= 0 && !usedBy(from, i) {
-				from[c.name] = i
-				break
+			if _, ok := from[c.Name]; !ok && i >= 0 && !usedBy(from, i) {
+				from[c.Name] = i
 			}
 		}
 	}
@@ -171,8 +166,8 @@ func plainName(s string) string {
 }
 
 // written is a value as the schema wants it.
-func written(cell string, k kind) string {
-	if k == asBoolean {
+func written(cell string, kind string) string {
+	if kind == "boolean" {
 		switch strings.ToLower(cell) {
 		case "yes", "y", "1":
 			return boolean(true)

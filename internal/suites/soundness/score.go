@@ -26,18 +26,16 @@ const (
 
 // An Assessment is the score of one run.
 type Assessment struct {
+	tier1
 	Label     int // wording.None without one
 	Rationale string
 	Method    string // json or text
 	Reason    string // from the closed set; "" for a label with a substantive rationale
+	Failed    bool   // the call failed: it has a reason, and nothing else
 	Excluded  bool   // it has no outcome: its answer is unreadable, or waits for a person or the judge
 	Read      string // the label that a person read, or noLabel; "" if nobody was asked
 	Unjudged  string // why the judge gave no verdict that the run needs: it is excluded
 	Checked   bool   // coherence was checked: there is a label with a substantive rationale
-	Rule      string
-	Sure      bool
-	Strength  int
-	Weakness  int
 	Screen    string // the judge's word, or not_checked
 	Automatic string // what rule and judge say: coherent, incoherent or ambiguous; "" without a label
 	Coherence string // the same, with a person's word on an ambiguous run
@@ -69,13 +67,12 @@ func (b *Bench) assess(f *Fragment, t *eval.Judged) Assessment {
 		switch {
 		case a.Excluded:
 		case p.reason != "": // nothing in the rationale supports the label
-			a.Rule, a.Sure, a.Automatic, a.Coherence = incoherent, true, incoherent, incoherent
-			a.Strength, a.Weakness, _ = b.reader.indicators.Count(p.rationale)
+			a.tier1, a.Automatic, a.Coherence = b.rule(p), incoherent, incoherent
+			a.Rule, a.Sure = incoherent, true
 		default:
-			rule := b.rule(p)
-			a.Checked, a.Rule, a.Sure, a.Strength, a.Weakness = true, rule.says, rule.sure, rule.strength, rule.weakness
+			a.Checked, a.tier1 = true, b.rule(p)
 			a.Manual = manual(t.Verdicts, b.task, coherent, incoherent)
-			if !rule.sure {
+			if !a.Sure {
 				var unjudged string
 				a.Screen, unjudged = screened(t.Verdicts)
 				if b.byChance {
@@ -88,9 +85,9 @@ func (b *Bench) assess(f *Fragment, t *eval.Judged) Assessment {
 					a.Excluded, a.Reason, a.Unjudged = true, reasonUnjudged, unjudged
 				}
 			}
-			a.Automatic = settle(rule, a.Screen)
-			if a.Coherence = a.Automatic; a.Automatic == ambiguous {
-				a.Coherence = cmp.Or(a.Manual, ambiguous)
+			a.Automatic, a.Coherence = a.Rule, a.Rule
+			if !a.Sure && a.Screen != a.Rule { // they disagree, or the judge did not answer
+				a.Automatic, a.Coherence = ambiguous, cmp.Or(a.Manual, ambiguous)
 			}
 		}
 	}
@@ -124,14 +121,6 @@ func (b *Bench) readByPeople(p *reply, vs []eval.Verdict) (says string) {
 		b.reader.weigh(p, false)
 	}
 	return says
-}
-
-// names are the names of the labels.
-func (b *Bench) names() (names []string) {
-	for _, l := range b.labels {
-		names = append(names, l.Name)
-	}
-	return names
 }
 
 // An Adjudication is the outcome of a fragment: that of most of its runs.
@@ -176,8 +165,7 @@ func (d Adjudication) unanimous() (same, known bool) {
 	return !mixed && d.Missing == 0, mixed || d.Missing == 0
 }
 
-// A cell is a fragment and an arm with the runs that did not fail, assessed, and what most
-// of them are.
+// A cell is a fragment and an arm with its runs, assessed, and what most of them are.
 type cell struct {
 	fragment *Fragment
 	arm      *arm // nil for one that is not in the study
@@ -192,8 +180,13 @@ func (b *Bench) cell(c eval.Case) *cell {
 	if x.fragment == nil {
 		return nil
 	}
-	for t := range c.Answered() {
-		x.trials, x.runs = append(x.trials, t), append(x.runs, b.assess(x.fragment, t))
+	for i := range c.Trials {
+		t := &c.Trials[i]
+		a := Assessment{Label: wording.None, Failed: true, Excluded: true, Reason: t.Outcome.Reason}
+		if t.Outcome.Kind != eval.Failed {
+			a = b.assess(x.fragment, t)
+		}
+		x.trials, x.runs = append(x.trials, t), append(x.runs, a)
 	}
 	x.Adjudication = adjudicate(x.runs, b.replicates)
 	return x
@@ -214,6 +207,9 @@ func (b *Bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
 		return dst
 	}
 	for i, t := range x.trials {
+		if x.runs[i].Failed {
+			continue
+		}
 		from := len(dst)
 		dst = appendRun(dst, x.fragment, x.runs[i])
 		for k := range dst[from:] {
@@ -223,67 +219,61 @@ func (b *Bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
 	return appendFragment(dst, x.fragment, x.Adjudication)
 }
 
-// appendRun appends the scores of one run.
-func appendRun(dst []eval.Score, f *Fragment, a Assessment) []eval.Score {
-	dst = append(dst, kit.Yes("excluded", a.Excluded))
+// scores are those of a case.
+type scores []eval.Score
+
+// add adds a score of yes and no if it counts, else why it is missing, if that is known.
+func (s *scores) add(metric string, counts, is bool, why string) {
 	switch {
-	case a.Excluded:
-		why, metrics := unscoredExcluded+a.Reason, []string{metricRun, metricCoherent, metricAccuracy}
-		if a.Unjudged != "" {
-			why = "no verdict: " + a.Unjudged
-		} else {
-			metrics = append(metrics, metricMatch)
-		}
-		for _, metric := range metrics {
-			dst = append(dst, kit.Unscored(metric, why))
-		}
-		return appendLabel(dst, f, a)
-	case f.Gold == nil:
-		dst = append(dst, kit.Unscored(metricRun, unscoredGold))
-	default:
-		dst = append(dst, kit.Yes(metricRun, a.Pass))
-		for _, kind := range []string{failureType1, failureType2, failureType3} {
-			dst = append(dst, kit.Yes(kind, a.Failure == kind && a.Coherence != ambiguous))
-		}
+	case counts:
+		*s = append(*s, kit.Yes(metric, is))
+	case why != "":
+		*s = append(*s, kit.Unscored(metric, why))
 	}
-	dst = append(dst, kit.Yes(metricCoherent, a.Coherence == coherent), kit.Yes("ambiguous", a.Coherence == ambiguous),
-		kit.Yes("refused", a.Reason == reasonRefusal || a.Reason == reasonSafety))
-	if f.Gold != nil && a.Coherence == coherent {
-		dst = append(dst, kit.Yes(metricAccuracy, a.Correct))
-	}
-	return appendLabel(dst, f, a)
 }
 
-// appendLabel appends what the label of a run shows without its coherence.
-func appendLabel(dst []eval.Score, f *Fragment, a Assessment) []eval.Score {
-	if f.Gold == nil || a.Label == wording.None || a.Excluded && a.Unjudged == "" {
-		return dst
+// appendRun appends the scores of one run.
+func appendRun(dst scores, f *Fragment, a Assessment) scores {
+	valid, gold, why := !a.Excluded, f.Gold != nil, ""
+	switch {
+	case a.Unjudged != "":
+		why = "no verdict: " + a.Unjudged
+	case a.Excluded:
+		why = unscoredExcluded + a.Reason
 	}
-	recall := "recall_first_label"
-	if f.Gold.Label == 1 {
-		recall = "recall_second_label"
+	dst.add("excluded", true, a.Excluded, "")
+	dst.add(metricRun, valid && gold, a.Pass, cmp.Or(why, unscoredGold))
+	for _, kind := range []string{failureType1, failureType2, failureType3} {
+		dst.add(kind, valid && gold, a.Failure == kind && a.Coherence != ambiguous, "")
 	}
-	return append(dst, kit.Yes(metricMatch, a.Correct), kit.Yes(recall, a.Correct),
-		eval.Score{Metric: metricKappa, Row: eval.Row{float64(f.Gold.Label), float64(a.Label)}})
+	dst.add(metricCoherent, valid, a.Coherence == coherent, why)
+	dst.add("ambiguous", valid, a.Coherence == ambiguous, "")
+	dst.add("refused", valid, a.Reason == reasonRefusal || a.Reason == reasonSafety, "")
+	dst.add(metricAccuracy, valid && gold && a.Coherence == coherent, a.Correct, why)
+	if a.Unjudged != "" { // the label shows something without its coherence
+		valid, why = true, ""
+	}
+	labelled := valid && gold && a.Label != wording.None
+	dst.add(metricMatch, labelled, a.Correct, why)
+	if labelled {
+		recall := [2]string{"recall_first_label", "recall_second_label"}[f.Gold.Label]
+		pair := eval.Row{float64(f.Gold.Label), float64(a.Label)}
+		dst = append(dst, kit.Yes(recall, a.Correct), eval.Score{Metric: metricKappa, Row: pair})
+	}
+	return dst
 }
 
 // appendFragment appends the scores of the fragment.
-func appendFragment(dst []eval.Score, f *Fragment, d Adjudication) []eval.Score {
-	known := func(metric string, is, known bool, why string) {
-		switch {
-		case f.Gold == nil:
-			dst = append(dst, kit.Unscored(metric, unscoredGold))
-		case !known:
-			dst = append(dst, kit.Unscored(metric, why))
-		default:
-			dst = append(dst, kit.Yes(metric, is))
-		}
+func appendFragment(dst scores, f *Fragment, d Adjudication) scores {
+	gold, why := f.Gold != nil, ""
+	if !gold {
+		why = unscoredGold
 	}
-	known(metricFragment, d.Outcome == outcomePass, d.Outcome != outcomeUndecided, unscoredUndecided)
-	all, sure := d.unanimousPass()
-	known(metricUnanimous, all, sure, unscoredUnknown)
-	same, sure := d.unanimous()
-	known(metricAgreement, same, sure, unscoredUnknown)
+	all, allKnown := d.unanimousPass()
+	same, sameKnown := d.unanimous()
+	dst.add(metricFragment, gold && d.Outcome != outcomeUndecided, d.Outcome == outcomePass, cmp.Or(why, unscoredUndecided))
+	dst.add(metricUnanimous, gold && allKnown, all, cmp.Or(why, unscoredUnknown))
+	dst.add(metricAgreement, gold && sameKnown, same, cmp.Or(why, unscoredUnknown))
 	return dst
 }
 

@@ -67,13 +67,6 @@ type Domain struct {
 	Checkpoints []Checkpoint `json:"checkpoints" jsonschema:"required,minItems=1"`
 }
 
-func (s *Study) domainNames() (names []string) {
-	for _, d := range s.Domains {
-		names = append(names, d.Name)
-	}
-	return names
-}
-
 // A Checkpoint is one line of the checklist, and a mode of failure.
 type Checkpoint struct {
 	Text    string `json:"text" jsonschema:"required,minLength=1"`

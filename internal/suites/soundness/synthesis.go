@@ -16,22 +16,21 @@ import (
 type synthesis struct {
 	b        *Bench
 	failures []*failure
-	others   []*cell // in which another model fails
-	judged   int     // fragments × conditions of the main model with an outcome
-	by       map[string]int
-	wrong    map[string]int // fragment → combinations of model and condition that fail
-	decided  map[string]int // fragment → combinations with an outcome
-	coded    []*failure     // those of the failures that people coded
-	singles  []*failure     // failed runs of fragments that pass, if people code them
+	others   map[string][]string // fragment and condition → other models that fail
+	by       map[string]int      // condition → fragments of the main model with an outcome
+	wrong    map[string]int      // fragment → combinations of model and condition that fail
+	decided  map[string]int      // fragment → combinations with an outcome
+	coded    []*failure          // those of the failures that people coded
+	singles  []*failure          // failed runs of fragments that pass, if people code them
 }
 
 func newSynthesis(b *Bench) *synthesis {
-	return &synthesis{b: b, by: map[string]int{}, wrong: map[string]int{}, decided: map[string]int{}}
+	return &synthesis{b: b, others: map[string][]string{}, by: map[string]int{}, wrong: map[string]int{}, decided: map[string]int{}}
 }
 
 // blocks are the tables about failures, challenge cases and validity.
 func (s *synthesis) blocks(r eval.Results) (blocks []eval.Block) {
-	if s.b.main == "" || s.judged == 0 {
+	if s.b.main == "" || len(s.by) == 0 {
 		return nil
 	}
 	s.order()
@@ -43,7 +42,8 @@ func (s *synthesis) blocks(r eval.Results) (blocks []eval.Block) {
 		tables = append(tables, s.single())
 	}
 	cases := s.challenges()
-	tables = append(tables, s.challengeTable(cases), s.overlap(cases), s.features(r, cases), s.questions(r, cases), s.defensible(cases))
+	tables = append(tables, s.challengeTable(cases), s.overlap(cases), s.features(r, cases), s.questions(r, cases),
+		s.defensible(cases))
 	for _, t := range tables {
 		if t != nil {
 			blocks = append(blocks, eval.Block{Table: t})
@@ -58,12 +58,9 @@ func (s *synthesis) add(c *cell) {
 		return
 	}
 	s.decided[c.fragment.ID]++
-	if c.Outcome == outcomeFail {
-		s.wrong[c.fragment.ID]++
-	}
+	s.wrong[c.fragment.ID] += index(c.Outcome == outcomeFail)
 	switch {
 	case s.b.isMain(c.arm):
-		s.judged++
 		s.by[c.arm.condition]++
 		if x := s.b.failed(c); x != nil {
 			s.failures = append(s.failures, x)
@@ -72,7 +69,8 @@ func (s *synthesis) add(c *cell) {
 			s.singles = append(s.singles, x)
 		}
 	case c.Outcome == outcomeFail && c.arm.Settings != nil:
-		s.others = append(s.others, c)
+		at := c.fragment.ID + "/" + c.arm.condition
+		s.others[at] = append(s.others[at], c.arm.Settings.ID)
 	}
 }
 
@@ -82,66 +80,60 @@ func (s *synthesis) order() {
 		return cmp.Or(strings.Compare(x.fragment.ID, y.fragment.ID), strings.Compare(x.condition, y.condition))
 	})
 	for _, x := range s.failures {
-		for _, c := range s.others {
-			if c.fragment == x.fragment && c.arm.condition == x.condition {
-				x.others = append(x.others, c.arm.Settings.ID)
-			}
-		}
-		slices.Sort(x.others)
+		x.others = slices.Sorted(slices.Values(s.others[x.fragment.ID+"/"+x.condition]))
 		if x.coding != nil {
 			s.coded = append(s.coded, x)
 		}
 	}
 }
 
-// types counts failures by condition and type.
-func (s *synthesis) types() *eval.Table {
-	t := &eval.Table{Name: "fragment_failures", Title: "Failures of " + s.b.main, Columns: []string{"condition", "fragments", "failed", "type 1", "type 2", "type 3", "coded"},
-		Note: "The type of a fragment is that of its clearest failed run: type 1, coherent and incorrect, if there is one. Only type 1 is coded."}
-	for _, condition := range s.b.conditions {
-		n := map[string]int{}
-		coded, all := 0, 0
-		for _, x := range s.failures {
-			if x.condition == condition {
-				n[x.kind]++
-				all++
-				if x.coding != nil {
-					coded++
-				}
+// counts are how many failures of a list there are under a condition, in all, by kind, and
+// coded; and the uses of each code.
+func countsOf(list []*failure, condition string) (n, uses map[string]int) {
+	n, uses = map[string]int{}, map[string]int{}
+	for _, x := range list {
+		if x.condition != condition {
+			continue
+		}
+		n["all"]++
+		n[x.kind]++
+		if x.coding != nil {
+			n["coded"]++
+			for _, c := range x.coding.codes {
+				uses[c]++
 			}
 		}
-		t.Row(eval.Text(condition), eval.Count(s.by[condition]), eval.Count(all), eval.Count(n[failureType1]), eval.Count(n[failureType2]),
-			eval.Count(n[failureType3]), eval.Count(coded))
+	}
+	return n, uses
+}
+
+// types counts failures by condition and type.
+func (s *synthesis) types() *eval.Table {
+	t := tableOf("fragment_failures", "{model}", s.b.main)
+	for _, c := range s.b.conditions {
+		n, _ := countsOf(s.failures, c)
+		t.Add(c, s.by[c], n["all"], n[failureType1], n[failureType2], n[failureType3], n["coded"])
 	}
 	return t
 }
 
 // single has the failed runs of fragments that pass, with their codes.
 func (s *synthesis) single() *eval.Table {
-	t := &eval.Table{Name: "single_failures", Title: "Single failures of " + s.b.main, Columns: []string{"condition", "fragments", "pass with a failed run of type 1", "coded", "codes"},
-		Note: "Exploratory: of fragments that pass by most of their runs. No other table counts them."}
-	for _, condition := range s.b.conditions {
-		n, coded := 0, 0
-		uses := map[string]int{}
-		for _, x := range s.singles {
-			if x.condition != condition {
-				continue
-			}
-			n++
-			if x.coding != nil {
-				coded++
-				for _, c := range x.coding.codes {
-					uses[c]++
-				}
-			}
-		}
-		var list []string
-		for _, c := range slices.Sorted(maps.Keys(uses)) {
-			list = append(list, fmt.Sprintf("%s (%d)", c, uses[c]))
-		}
-		t.Row(eval.Text(condition), eval.Count(s.by[condition]), eval.Count(n), eval.Count(coded), eval.Text(strings.Join(list, ", ")))
+	t := tableOf("single_failures", "{model}", s.b.main)
+	for _, c := range s.b.conditions {
+		n, uses := countsOf(s.singles, c)
+		t.Add(c, s.by[c], n["all"], n["coded"], numbered(slices.Sorted(maps.Keys(uses)), uses))
 	}
 	return t
+}
+
+// numbered lists names with their numbers, as in F4.1 (2), F2.2 (1).
+func numbered(names []string, n map[string]int) string {
+	list := make([]string, len(names))
+	for i, name := range names {
+		list[i] = fmt.Sprintf("%s (%d)", name, n[name])
+	}
+	return strings.Join(list, ", ")
 }
 
 // names lists the codes that were used, those of the checklist first.
@@ -152,9 +144,10 @@ func (s *synthesis) names() []string {
 			used[c] = true
 		}
 	}
+	last := len(s.b.domains) + 1 // emergent ones, which have the domain 0
 	return slices.SortedFunc(maps.Keys(used), func(x, y string) int {
-		order := func(c string) int { return (s.b.domainOf(c) + len(s.b.domains)) % (len(s.b.domains) + 1) } // emergent ones last
-		return cmp.Or(cmp.Compare(order(x), order(y)), strings.Compare(x, y))
+		order := cmp.Compare((s.b.domainOf(x)+last-1)%last, (s.b.domainOf(y)+last-1)%last)
+		return cmp.Or(order, strings.Compare(x, y))
 	})
 }
 
@@ -170,13 +163,12 @@ func (s *synthesis) count(is func(*failure) bool) (n int, by map[string]int) {
 	return n, by
 }
 
-func (s *synthesis) codedIn(condition string) int {
-	n, _ := s.count(func(x *failure) bool { return x.condition == condition })
-	return n
-}
-
 func has(name string) func(*failure) bool {
 	return func(x *failure) bool { return slices.Contains(x.coding.codes, name) }
+}
+
+func isPrimary(name string) func(*failure) bool {
+	return func(x *failure) bool { return x.coding.codes[0] == name }
 }
 
 func (s *synthesis) inDomain(domain int) func(*failure) bool {
@@ -185,29 +177,29 @@ func (s *synthesis) inDomain(domain int) func(*failure) bool {
 	}
 }
 
-func (s *synthesis) conditionColumns(first ...string) []string {
-	return append(first, s.b.conditions...)
-}
+func anyFailure(*failure) bool { return true }
 
-func (s *synthesis) conditionCells(by map[string]int) (cells []eval.Cell) {
+// shares are those of the coded failures of each condition.
+func (s *synthesis) shares(by map[string]int) (cells []eval.Cell) {
+	_, all := s.count(anyFailure)
 	for _, c := range s.b.conditions {
-		cells = append(cells, eval.ShareOf(by[c], s.codedIn(c)))
+		cells = append(cells, eval.ShareOf(by[c], all[c]))
 	}
 	return cells
 }
 
 func (s *synthesis) codes() *eval.Table {
-	t := &eval.Table{Name: "failure_codes", Title: "Failure codes", Columns: s.conditionColumns("code", "meaning", "primary", "any place", "of coded failures"),
-		Note: fmt.Sprintf("%s coded. A failure has one to three codes; shares count it once for each.", text.Plural(len(s.coded), "failure is", "failures are"))}
+	t := tableOf("failure_codes", "{failures}", text.Plural(len(s.coded), "failure is", "failures are"))
+	t.Columns = append(t.Columns, s.b.conditions...)
 	names, meanings := s.b.codes()
 	for _, name := range s.names() {
 		n, by := s.count(has(name))
-		primary, _ := s.count(func(x *failure) bool { return x.coding.codes[0] == name })
+		primary, _ := s.count(isPrimary(name))
 		meaning := "emergent: appendix D.2 has its definition"
 		if i := slices.Index(names, name); i >= 0 {
 			meaning = meanings[i]
 		}
-		t.Row(append([]eval.Cell{eval.Text(name), eval.Text(meaning), eval.Count(primary), eval.Count(n), eval.ShareOf(n, len(s.coded))}, s.conditionCells(by)...)...)
+		t.Add(name, meaning, primary, n, eval.ShareOf(n, len(s.coded)), s.shares(by))
 	}
 	return t
 }
@@ -215,15 +207,17 @@ func (s *synthesis) codes() *eval.Table {
 // domains has the failures with a code of each domain. The test of conditions is of the
 // first two.
 func (s *synthesis) domains(r eval.Results) *eval.Table {
-	t := &eval.Table{Name: "failure_domains", Title: "Failures by domain", Columns: s.conditionColumns("domain", "failures", "of all failures", "most common code"), Note: "The shares of conditions are those of coded failures." + s.uncoded()}
+	t := tableOf("failure_domains", "{uncoded}", s.uncoded())
+	t.Columns = append(t.Columns, s.b.conditions...)
+	_, all := s.count(anyFailure)
 	var tables [][2][2]int
 	for i, d := range s.b.domains {
 		n, by := s.count(s.inDomain(i + 1))
-		t.Row(append([]eval.Cell{eval.Text(d.Name), eval.Count(n), eval.ShareOf(n, len(s.failures)), eval.Text(s.mostCommon(i + 1))}, s.conditionCells(by)...)...)
+		t.Add(d.Name, n, eval.ShareOf(n, len(s.failures)), s.mostCommon(i+1), s.shares(by))
 		if len(s.b.conditions) == 2 {
 			var table [2][2]int
 			for k, c := range s.b.conditions {
-				table[k] = [2]int{by[c], s.codedIn(c) - by[c]}
+				table[k] = [2]int{by[c], all[c] - by[c]}
 			}
 			tables = append(tables, table)
 		}
@@ -233,7 +227,8 @@ func (s *synthesis) domains(r eval.Results) *eval.Table {
 		for i, a := range list {
 			t.Rows[i] = append(t.Rows[i], eval.P(a.P), eval.P(a.Adjusted))
 		}
-		t.Note += " Exact test of the share of coded failures with the domain between the conditions. The failures of a fragment under both conditions are not independent."
+		t.Note += " Exact test of the share of coded failures with the domain between the conditions." +
+			" The failures of a fragment under both conditions are not independent."
 	}
 	return t
 }
@@ -250,52 +245,41 @@ func associate(r eval.Results, tables [][2][2]int) []eval.Association {
 // failures without the code or domain.
 func (s *synthesis) uncoded() string {
 	if n := len(s.failures) - len(s.coded); n > 0 {
-		return fmt.Sprintf(" %s no codes yet: shares of all failures are at least what is shown.", text.Plural(n, "failure has", "failures have"))
+		return fmt.Sprintf(" %s no codes yet: shares of all failures are at least what is shown.",
+			text.Plural(n, "failure has", "failures have"))
 	}
 	return ""
 }
 
 // mostCommon returns the most frequent codes of a domain with their number.
 func (s *synthesis) mostCommon(domain int) string {
-	most := 0
-	var names []string
+	most, with := 0, map[int][]string{}
 	for _, name := range s.names() {
-		if s.b.domainOf(name) != domain {
-			continue
-		}
-		switch n, _ := s.count(has(name)); {
-		case n > most:
-			most, names = n, []string{name}
-		case n == most:
-			names = append(names, name)
+		if s.b.domainOf(name) == domain {
+			n, _ := s.count(has(name))
+			most, with[n] = max(most, n), append(with[n], name)
 		}
 	}
 	if most == 0 {
 		return "–"
 	}
-	return fmt.Sprintf("%s (%d)", strings.Join(names, ", "), most)
+	return fmt.Sprintf("%s (%d)", strings.Join(with[most], ", "), most)
 }
 
 // pairs has how often two codes occur together.
 func (s *synthesis) pairs(r eval.Results) *eval.Table {
-	t := &eval.Table{Name: "failure_co_occurrence", Title: "Codes that occur together", Columns: []string{"code", "and", "both", "first alone", "second alone", "neither", "lift", "exact p", "Holm"},
-		Note: "Pairs that occur together at least once. Lift is the share with both over the product of the shares; Fisher's exact test of the coded failures, with Holm's correction for all pairs of used codes."}
+	t := tableOf("failure_co_occurrence")
 	names := s.names()
 	var tables [][2][2]int
 	var of [][2]string
 	for i, x := range names {
 		for _, y := range names[i+1:] {
-			var table [2][2]int
-			for _, f := range s.coded {
-				table[index(!has(x)(f))][index(!has(y)(f))]++
-			}
-			tables, of = append(tables, table), append(of, [2]string{x, y})
+			tables, of = append(tables, s.cross(has(x), has(y))), append(of, [2]string{x, y})
 		}
 	}
 	for i, a := range associate(r, tables) {
 		if n := tables[i]; n[0][0] > 0 {
-			t.Row(eval.Text(of[i][0]), eval.Text(of[i][1]), eval.Count(n[0][0]), eval.Count(n[0][1]), eval.Count(n[1][0]), eval.Count(n[1][1]),
-				eval.Ratio(a.Lift), eval.P(a.P), eval.P(a.Adjusted))
+			t.Add(of[i][0], of[i][1], n[0][0], n[0][1], n[1][0], n[1][1], eval.Ratio(a.Lift), eval.P(a.P), eval.P(a.Adjusted))
 		}
 	}
 	if len(t.Rows) == 0 {
@@ -304,78 +288,59 @@ func (s *synthesis) pairs(r eval.Results) *eval.Table {
 	return t
 }
 
+// cross counts the coded failures by two properties.
+func (s *synthesis) cross(x, y func(*failure) bool) (n [2][2]int) {
+	for _, f := range s.coded {
+		n[index(!x(f))][index(!y(f))]++
+	}
+	return n
+}
+
 // origin compares codes of the checklist with emergent ones.
 func (s *synthesis) origin() *eval.Table {
-	t := &eval.Table{Name: "failure_origin", Title: "Codes of the checklist and emergent ones", Columns: []string{"origin", "as primary code", "share", "uses", "different codes"},
-		Note: "Emergent codes show breakdowns that the checklist does not foresee."}
+	t := tableOf("failure_origin")
 	for _, origin := range []string{"deductive", "inductive"} {
-		primary, uses := 0, 0
-		different := map[string]bool{}
+		primary, uses, different := 0, 0, map[string]bool{}
 		for _, x := range s.coded {
 			for i, c := range x.coding.codes {
-				if s.b.codeType(c) != origin {
-					continue
-				}
-				uses++
-				different[c] = true
-				if i == 0 {
-					primary++
+				if s.b.codeType(c) == origin {
+					primary, uses, different[c] = primary+index(i == 0), uses+1, true
 				}
 			}
 		}
-		t.Row(eval.Text(origin), eval.Count(primary), eval.ShareOf(primary, len(s.coded)), eval.Count(uses), eval.Count(len(different)))
+		t.Add(origin, primary, eval.ShareOf(primary, len(s.coded)), uses, len(different))
 	}
 	return t
 }
 
 // signature is what is typical of the failures, in a few lines.
 func (s *synthesis) signature() *eval.Table {
-	t := &eval.Table{Name: "failure_signature", Title: "Signature of the failures of " + s.b.main, Columns: []string{"", ""}}
-	type ranked struct {
-		name string
-		n    int
-	}
-	top := func(list []ranked) string {
-		slices.SortStableFunc(list, func(x, y ranked) int { return cmp.Compare(y.n, x.n) })
-		var words []string
-		for _, x := range list[:min(3, len(list))] {
-			if x.n > 0 {
-				words = append(words, fmt.Sprintf("%s (%d)", x.name, x.n))
-			}
-		}
-		return strings.Join(words, ", ")
-	}
-	var domains, codes, sequences []ranked
-	for i, d := range s.b.domains {
-		n, _ := s.count(func(x *failure) bool { return s.b.domainOf(x.coding.codes[0]) == i+1 })
-		domains = append(domains, ranked{d.Name, n})
-	}
-	for _, name := range s.names() {
-		n, _ := s.count(func(x *failure) bool { return x.coding.codes[0] == name })
-		codes = append(codes, ranked{name, n})
-	}
-	orders := map[string]int{}
+	t := tableOf("failure_signature", "{model}", s.b.main)
+	domains, codes, sequences := map[string]int{}, map[string]int{}, map[string]int{}
 	for _, x := range s.coded {
+		primary := x.coding.codes[0]
+		codes[primary]++
+		if d := s.b.domainOf(primary); d > 0 {
+			domains[s.b.domains[d-1].Name]++
+		}
 		if len(x.coding.codes) > 1 {
-			orders[strings.Join(x.coding.codes, " → ")]++
+			sequences[strings.Join(x.coding.codes, " → ")]++
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(orders)) {
-		sequences = append(sequences, ranked{name, orders[name]})
-	}
-	for _, line := range [][2]string{{"domains of primary codes", top(domains)}, {"primary codes", top(codes)}, {"sequences of codes", top(sequences)}} {
-		if line[1] != "" {
-			t.Row(eval.Texts(line[:]...)...)
+	top := func(what string, names []string, n map[string]int) {
+		names = slices.DeleteFunc(names, func(name string) bool { return n[name] == 0 })
+		slices.SortStableFunc(names, func(x, y string) int { return n[y] - n[x] })
+		if len(names) > 0 {
+			t.Add(what, numbered(names[:min(3, len(names))], n))
 		}
 	}
-	for _, condition := range s.b.conditions {
-		n := 0
-		for _, x := range s.failures {
-			if x.condition == condition {
-				n++
-			}
-		}
-		t.Row(eval.Text("failed under "+condition), eval.Textf("%d of %d fragments, %s", n, s.by[condition], eval.ShareOf(n, s.by[condition])))
+	top("domains of primary codes", s.b.domainNames(), domains)
+	top("primary codes", s.names(), codes)
+	top("sequences of codes", slices.Sorted(maps.Keys(sequences)), sequences)
+	for _, c := range s.b.conditions {
+		n, _ := countsOf(s.failures, c)
+		share := eval.ShareOf(n["all"], s.by[c])
+		t.Add("failed under "+c, eval.Textf("%d of %d fragments, %s", n["all"], s.by[c], share))
 	}
 	return t
 }

@@ -1,9 +1,11 @@
 package soundness
 
 import (
+	_ "embed"
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -37,45 +39,19 @@ const (
 	columnGroup          = "group"   // of imported data
 )
 
-// A kind is the type of a column.
-type kind int
-
-const (
-	asText kind = iota
-	asInteger
-	asBoolean
-	asDate
-	asURL
-	asLabel
-	asDomains
-	asSentences // text whose sentences are counted
-)
-
 // A column of a schema.
 type column struct {
-	name      string
-	kind      kind
-	optional  bool // may be empty
-	essential bool // must exist in every file
+	Name      string `json:"name"`
+	Kind      string `json:"kind"`      // what its values are, as in [loader.parse]: default any text
+	Optional  bool   `json:"optional"`  // may be empty
+	Essential bool   `json:"essential"` // must exist in every file
 }
 
+//go:embed schemas.json
+var schemasJSON []byte
+
 // The schemas of the three files.
-var (
-	corpusSchema = []column{
-		{columnID, asText, false, true}, {columnReport, asInteger, false, false}, {"report_title", asText, false, false}, {"report_url", asURL, false, false},
-		{"report_type", asText, false, false}, {"country", asText, false, false}, {"year", asInteger, false, false}, {"budget", asText, true, false},
-		{"joint_evaluation", asBoolean, false, false}, {"gef_evaluation", asBoolean, false, false}, {columnCriterion, asText, false, false},
-		{columnText, asText, false, true}, {columnParagraphs, asInteger, false, false}, {"extraction_date", asDate, false, false}, {"extraction_notes", asText, true, false},
-	}
-	goldSchema = []column{
-		{columnID, asText, false, true}, {columnLabel, asLabel, false, true}, {columnRationale, asSentences, false, false}, {columnSalient, asDomains, false, false},
-		{columnBoundary, asBoolean, false, false}, {columnBoundaryWhy, asText, true, false}, {"session_id", asInteger, false, false}, {"assessment_date", asDate, false, false},
-	}
-	examplesSchema = []column{
-		{columnCalibration, asText, false, true}, {columnID, asText, false, false}, {columnText, asText, false, true}, {columnClass, asLabel, false, true},
-		{columnWhy, asSentences, false, true}, {"selection_rationale", asText, false, false}, {columnComplexity, asText, false, false}, {columnCharacteristic, asText, false, false},
-	}
-)
+var schemas = kit.Embedded[struct{ Data, Gold, Examples []column }](schemasJSON)
 
 // A loader reads the files of a study and collects what is wrong with them.
 type loader struct {
@@ -118,9 +94,7 @@ func (l *loader) read(key string, t Table, schema []column) *table.Columns {
 		return nil
 	}
 	names := table.Names{Known: []string{columnCluster, columnGroup}, Remedy: func(known, _ string) string { return "rename it" }}
-	for _, c := range schema {
-		names.Known = append(names.Known, c.name)
-	}
+	names.Known = append(names.Known, namesOf(schema, func(c column) string { return c.Name })...)
 	s := file.Bind(names, func(_ string, err error) { l.errs.Add(err) })
 	kit.CheckStrata(l.file, key+".strata", t.Strata, []string{"criterion", "group", "expert", "boundary", "length"}, s, l.errs)
 	if key != "data" && len(t.Strata) > 0 {
@@ -129,7 +103,7 @@ func (l *loader) read(key string, t Table, schema []column) *table.Columns {
 	if !l.header(key, t, s, schema) {
 		return nil
 	}
-	idOf := schema[0].name
+	idOf := schema[0].Name
 	ids, err := parseIDs(t.IDs)
 	if err != nil {
 		l.errs.Add(l.file.Errorf(key+".ids", "%w", err))
@@ -137,7 +111,7 @@ func (l *loader) read(key string, t Table, schema []column) *table.Columns {
 	seen := map[string]int{}
 	for _, r := range file.Rows {
 		for _, c := range schema {
-			if s.Has(c.name) {
+			if s.Has(c.Name) {
 				l.value(s, r, c, t)
 			}
 		}
@@ -162,22 +136,20 @@ func (l *loader) read(key string, t Table, schema []column) *table.Columns {
 // header checks the columns of a file. It returns false if the records cannot be read
 // without them.
 func (l *loader) header(key string, t Table, s *table.Columns, schema []column) bool {
-	known := make([]string, len(schema))
-	ok := true
-	for i, c := range schema {
-		known[i] = c.name
-		if s.Has(c.name) || !c.essential && t.Columns == "essential" {
+	known, ok := namesOf(schema, func(c column) string { return c.Name }), true
+	for _, c := range schema {
+		if s.Has(c.Name) || !c.Essential && t.Columns == "essential" {
 			continue
 		}
-		ok = ok && !c.essential
+		ok = ok && !c.Essential
 		hint := ""
-		if near, found := text.Nearest(c.name, s.Table.Header); found {
+		if near, found := text.Nearest(c.Name, s.Table.Header); found {
 			hint = fmt.Sprintf(" (%q is not the same)", near)
 		}
-		if !c.essential {
+		if !c.Essential {
 			hint += fmt.Sprintf("; set %s.columns to essential if it is not needed", key)
 		}
-		l.errs.Add(fmt.Errorf("%s:1:1: column %q is missing%s", s.Table.File, c.name, hint))
+		l.errs.Add(fmt.Errorf("%s:1:1: column %q is missing%s", s.Table.File, c.Name, hint))
 	}
 	l.notes = append(l.notes, kit.OtherColumns(s, t.Strata, "data.strata")...)
 	for i, c := range t.Checks {
@@ -190,72 +162,34 @@ func (l *loader) header(key string, t Table, s *table.Columns, schema []column) 
 
 // value checks one cell.
 func (l *loader) value(s *table.Columns, r table.Row, c column, t Table) {
-	cell := s.Text(r, c.name)
+	cell := s.Text(r, c.Name)
 	fault := func(format string, args ...any) {
-		l.finding("error", s, r, c.name, format, args...)
+		l.finding("error", s, r, c.Name, format, args...)
 	}
 	switch trimmed := strings.TrimSpace(cell); {
 	case trimmed == "":
-		if !c.optional && (c.essential || t.Columns != "essential") {
+		if !c.Optional && (c.Essential || t.Columns != "essential") {
 			fault("empty value")
 		}
 		return
-	case trimmed != cell && c.kind != asSentences && c.name != columnText:
+	case trimmed != cell && c.Kind != "sentences" && c.Name != columnText:
 		fault("%q has white space around it: remove it", cell)
 		return
 	}
-	number, numeric := 0.0, false
-	switch c.kind {
-	case asInteger:
-		n, err := strconv.Atoi(cell)
-		if err != nil {
-			fault("want a whole number, got %q", cell)
-			return
-		}
-		number, numeric = float64(n), true
-	case asBoolean:
-		if _, ok := parseBoolean(cell); !ok {
-			fault("want True or False, got %q", cell)
-			return
-		}
-	case asDate:
-		if _, err := text.ParseDate(cell); err != nil || !isoDate.MatchString(cell) {
-			fault("want a date such as 2026-01-31, got %q", cell)
-			return
-		}
-	case asURL:
-		if !validURL.MatchString(cell) {
-			fault("want a URL that begins with http:// or https://, got %q", cell)
-			return
-		}
-	case asLabel:
-		if !slices.Contains(l.labels, cell) {
-			fault("unknown label %q: want one of %s%s", cell, strings.Join(l.labels, ", "), text.DidYouMean(cell, l.labels))
-			return
-		}
-	case asDomains:
-		if _, err := l.parseDomains(cell); err != nil {
-			fault("%w", err)
-			return
-		}
-	case asSentences:
-		number, numeric = float64(sentences(cell)), true
+	number, unit, err := l.parse(c.Kind, cell)
+	if err != nil {
+		fault("%w", err)
+		return
 	}
 	for _, check := range t.Checks {
-		if check.Column != c.name {
+		if check.Column != c.Name {
 			continue
 		}
-		unit := ""
-		if c.kind == asSentences {
-			unit = " sentences"
-		}
-		out := func(format string, args ...any) {
-			l.finding(check.Severity, s, r, c.name, format, args...)
-		}
-		if numeric && check.Min != nil && number < *check.Min {
+		out := func(format string, args ...any) { l.finding(check.Severity, s, r, c.Name, format, args...) }
+		if check.Min != nil && number < *check.Min { // not of text, which is no number
 			out("want at least %v%s, got %v", *check.Min, unit, number)
 		}
-		if numeric && check.Max != nil && number > *check.Max {
+		if check.Max != nil && number > *check.Max {
 			out("want at most %v%s, got %v", *check.Max, unit, number)
 		}
 		if len(check.Values) > 0 && !slices.Contains(check.Values, cell) {
@@ -264,15 +198,43 @@ func (l *loader) value(s *table.Columns, r table.Row, c column, t Table) {
 	}
 }
 
+// parse reads a value of a kind: its number, or that of its sentences, with the unit; NaN of
+// any other.
+func (l *loader) parse(kind, cell string) (number float64, unit string, err error) {
+	number = math.NaN()
+	ok, want := true, ""
+	switch kind {
+	case "integer":
+		var n int
+		n, err = strconv.Atoi(cell)
+		number, ok, want = float64(n), err == nil, "a whole number"
+	case "boolean":
+		_, ok = parseBoolean(cell)
+		want = "True or False"
+	case "date":
+		_, err = text.ParseDate(cell)
+		ok, want = err == nil && isoDate.MatchString(cell), "a date such as 2026-01-31"
+	case "url":
+		ok, want = validURL.MatchString(cell), "a URL that begins with http:// or https://"
+	case "label":
+		if !slices.Contains(l.labels, cell) {
+			err = fmt.Errorf("unknown label %q: want one of %s%s", cell, strings.Join(l.labels, ", "), text.DidYouMean(cell, l.labels))
+		}
+	case "domains":
+		_, err = l.parseDomains(cell)
+	case "sentences":
+		number, unit = float64(sentences(cell)), " sentences"
+	}
+	if !ok {
+		err = fmt.Errorf("want %s, got %q", want, cell)
+	}
+	return number, unit, err
+}
+
 // parseBoolean reads what spreadsheets and programs write.
 func parseBoolean(s string) (value, ok bool) {
-	switch s {
-	case "True", "true", "TRUE":
-		return true, true
-	case "False", "false", "FALSE":
-		return false, true
-	}
-	return false, false
+	value = slices.Contains([]string{"True", "true", "TRUE"}, s)
+	return value, value || slices.Contains([]string{"False", "false", "FALSE"}, s)
 }
 
 // parseDomains reads the numbers of domains, separated by commas.
@@ -295,48 +257,34 @@ var isoDate = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}$`)
 
 var validURL = regexp.MustCompile(`^https?://[^/\s]+(/\S*)?$`)
 
+var sentenceEnd = regexp.MustCompile(`[.!?](?:[\s\pZ\x{85}"')”’]|$)`)
+
 // sentences counts the sentences of a text.
 func sentences(s string) (n int) {
-	open := false
-	runes := []rune(s)
-	for i, r := range runes {
-		switch {
-		case (r == '.' || r == '!' || r == '?') && open && (i+1 == len(runes) || unicode.IsSpace(runes[i+1]) || strings.ContainsRune(`"')”’`, runes[i+1])):
-			n++
-			open = false
-		case unicode.IsLetter(r) || unicode.IsDigit(r):
-			open = true
-		}
-	}
-	if open {
-		n++
-	}
-	return n
-}
-
-// paragraphs counts the paragraphs of a text: blocks between empty lines, or lines if
-// there is no empty line.
-func paragraphs(s string) (n int) {
-	separator := "\n"
-	if emptyLine.MatchString(s) {
-		s, separator = emptyLine.ReplaceAllString(s, "\x00"), "\x00"
-	}
-	for part := range strings.SplitSeq(s, separator) {
-		if strings.TrimSpace(part) != "" {
-			n++
-		}
+	for _, part := range sentenceEnd.Split(s, -1) {
+		n += index(strings.ContainsFunc(part, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }))
 	}
 	return n
 }
 
 var emptyLine = regexp.MustCompile(`\n[ \t\r]*\n`)
 
-// idRange is a range of ids that differ in a number.
-type idRange struct {
-	prefix      string
-	width       int
-	first, last int
+// paragraphs counts the paragraphs of a text: blocks between empty lines, or lines if
+// there is no empty line.
+func paragraphs(s string) (n int) {
+	parts := emptyLine.Split(s, -1)
+	if len(parts) == 1 {
+		parts = strings.Split(s, "\n")
+	}
+	for _, part := range parts {
+		n += index(strings.TrimSpace(part) != "")
+	}
+	return n
 }
+
+// idRange is a range of ids that differ in a number. All have as many digits, so that the
+// order of texts is that of numbers.
+type idRange struct{ prefix, first, last string }
 
 var idsPattern = regexp.MustCompile(`^(.*?)(\d+)\s*[–-]\s*(.*?)(\d+)$`)
 
@@ -346,22 +294,16 @@ func parseIDs(s string) (*idRange, error) {
 		return nil, nil
 	}
 	m := idsPattern.FindStringSubmatch(s)
-	if m == nil || m[1] != m[3] || len(m[2]) != len(m[4]) {
+	switch {
+	case m == nil || m[1] != m[3] || len(m[2]) != len(m[4]):
 		return nil, fmt.Errorf("%q: want the first and the last id, as in F_001–F_150", s)
-	}
-	r := &idRange{prefix: m[1], width: len(m[2])}
-	var err error
-	if r.first, err = strconv.Atoi(m[2]); err == nil {
-		r.last, err = strconv.Atoi(m[4])
-	}
-	if err != nil || r.last < r.first {
+	case m[4] < m[2]:
 		return nil, fmt.Errorf("%q: the last id must not be before the first", s)
 	}
-	return r, nil
+	return &idRange{m[1], m[2], m[4]}, nil
 }
 
 func (r *idRange) has(id string) bool {
 	digits, ok := strings.CutPrefix(id, r.prefix)
-	n, err := strconv.Atoi(digits)
-	return ok && err == nil && len(digits) == r.width && n >= r.first && n <= r.last
+	return ok && len(digits) == len(r.first) && strings.Trim(digits, "0123456789") == "" && digits >= r.first && digits <= r.last
 }

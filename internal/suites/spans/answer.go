@@ -18,40 +18,31 @@ import (
 )
 
 // An answerSpan is a span in the answer of a labeller. Offsets are code points;
-// without them the text is looked for.
+// without them the text is looked for. Models also write numbers as text.
 type answerSpan struct {
-	Text       string   `json:"text"`
-	Role       string   `json:"role"`
-	Label      string   `json:"label,omitempty"`
-	Confidence *float64 `json:"confidence,omitempty"`
-	Start      *int     `json:"start,omitempty"`
-	End        *int     `json:"end,omitempty"`
+	Text       string      `json:"text"`
+	Role       string      `json:"role"`
+	Label      string      `json:"label,omitempty"`
+	Confidence *text.Loose `json:"confidence,omitempty"`
+	Start      *text.Loose `json:"start,omitempty"`
+	End        *text.Loose `json:"end,omitempty"`
 }
 
-// numbers are those of a span in an answer, which models also write as text.
-type numbers struct {
-	Confidence *text.Loose `json:"confidence"`
-	Start      *text.Loose `json:"start"`
-	End        *text.Loose `json:"end"`
-}
-
-// whole is an offset, nil if the number is none.
-func whole(x *text.Loose) *int {
-	if x == nil || float64(*x) != math.Trunc(float64(*x)) || math.Abs(float64(*x)) > 1e9 {
-		return nil
+// place returns the offsets, unless one of them is none.
+func (a *answerSpan) place() (start, end int, ok bool) {
+	whole := func(x *text.Loose) bool {
+		return x != nil && float64(*x) == math.Trunc(float64(*x)) && math.Abs(float64(*x)) <= 1e9
 	}
-	return new(int(*x))
+	if !whole(a.Start) || !whole(a.End) {
+		return -1, -1, false
+	}
+	return int(*a.Start), int(*a.End), true
 }
 
-// read reads a span.
-func (a *answerSpan) read(data []byte) bool {
-	var n numbers
-	var of struct{ Text, Role, Label string }
-	if json.Unmarshal(data, &of) != nil || json.Unmarshal(data, &n) != nil {
-		return false
-	}
-	*a = answerSpan{Text: of.Text, Role: of.Role, Label: of.Label, Confidence: (*float64)(n.Confidence), Start: whole(n.Start), End: whole(n.End)}
-	return true
+// complete reports whether a span has what it needs.
+func (a *answerSpan) complete() bool {
+	_, _, placed := a.place()
+	return (a.Role != "" || a.Label != "") && (a.Text != "" || placed)
 }
 
 // An answer is the parsed answer of a labeller.
@@ -79,17 +70,16 @@ func (b *Bench) readAnswer(raw []byte, of string) (a answer, err error) {
 	ruler := spanfile.NewRuler(of)
 	sections := b.reader.Sectioner.Detect(ruler)
 	for _, w := range list {
-		s := spanfile.Span{Text: w.Text, Role: cmp.Or(w.Role, w.Label), Confidence: spanfile.Unstated, Start: -1, End: -1}
+		s := spanfile.Span{Text: w.Text, Role: cmp.Or(w.Role, w.Label), Confidence: spanfile.Unstated}
 		if w.Confidence != nil {
-			s.Confidence = *w.Confidence
+			s.Confidence = float64(*w.Confidence)
 			if !s.Stated() {
 				s.Confidence = spanfile.Unstated
 				a.outside++
 			}
 		}
-		note := ""
-		if w.Start != nil && w.End != nil {
-			s.Start, s.End = *w.Start, *w.End
+		note, placed := "", false
+		if s.Start, s.End, placed = w.place(); placed {
 			note = ruler.Place(&s)
 		} else {
 			note = ruler.Find(&s, a.spans)
@@ -108,18 +98,8 @@ func asWritten(raw []byte) (list []answerSpan, ok bool) {
 	if len(raw) > 1<<20 || strict.Unmarshal(raw, &object, strict.RejectUnknownMembers(true)) != nil || object.Spans == nil {
 		return nil, false
 	}
-	far := func(at *int) bool { return at != nil && whole(new(text.Loose(*at))) == nil }
-	for i := range object.Spans {
-		if w := &object.Spans[i]; !w.complete() || far(w.Start) || far(w.End) {
-			return nil, false
-		}
-	}
-	return object.Spans, true
-}
-
-// complete reports whether a span has what it needs.
-func (a *answerSpan) complete() bool {
-	return (a.Role != "" || a.Label != "") && (a.Text != "" || a.Start != nil && a.End != nil)
+	incomplete := func(w answerSpan) bool { return !w.complete() }
+	return object.Spans, !slices.ContainsFunc(object.Spans, incomplete)
 }
 
 // entries are the spans of an answer, with what is to be said of it.
@@ -133,7 +113,7 @@ func (a *answer) entries(raw string) (spans []answerSpan, err error) {
 		var w answerSpan
 		switch {
 		case string(one) == "{}": // nothing
-		case w.read(one) && w.complete():
+		case json.Unmarshal(one, &w) == nil && w.complete():
 			spans = append(spans, w)
 		default:
 			a.dropped++
@@ -164,10 +144,10 @@ func spanList(raw string) (list []json.RawMessage, reading text.Reading, err err
 func entryOf(s spanfile.Span) answerSpan {
 	a := answerSpan{Text: s.Text, Role: s.Role}
 	if s.Stated() {
-		a.Confidence = &s.Confidence
+		a.Confidence = (*text.Loose)(&s.Confidence)
 	}
 	if s.Placed() {
-		a.Start, a.End = &s.Start, &s.End
+		a.Start, a.End = new(text.Loose(s.Start)), new(text.Loose(s.End))
 	}
 	return a
 }

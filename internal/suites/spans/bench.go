@@ -30,27 +30,21 @@ type Bench struct {
 	kit.Base[*record, *arm]
 	taxonomy *label.Taxonomy
 	reader   *snapshot.Reader
-	roles    map[string]int // numbers of roles, for macro F1
-	judge    *study.Model   // nil for studies without a judge
-	judging  judging
-	worded   string                  // hash of the study's own words for the judge
-	reading  eval.Hash               // of what answers and judgements are read with
-	trusted  bool                    // whether the judge's verdicts count
-	people   map[[2]string][]checked // by id and arm
-	compared []study.Compare         // each pair of arms once
-	files    map[textsOf]textFile    // while the study is opened
+	judge    *study.Model // nil for studies without a judge
+	system   string       // what every request to the judge has
+	schema   json.RawMessage
+	worded   string              // hash of the study's own words for the judge
+	reading  eval.Hash           // of what answers and judgements are read with
+	trusted  bool                // whether the judge's verdicts count
+	people   map[string]*checked // by [checkedKey]
+	compared []study.Compare     // each pair of arms once
+	files    map[string]textFile // by path and how it is read, while the study is opened
 }
 
 // A record is a text.
 type record struct {
 	spanfile.Doc
 	gold []span.Span // of texts with gold, sorted
-}
-
-// judging is what every request to the judge has.
-type judging struct {
-	system string
-	schema json.RawMessage
 }
 
 type arm struct {
@@ -85,7 +79,7 @@ func readSpans(path string, o spanfile.Options) (textFile, error) {
 
 // texts reads a file of the study once: a snapshot often is both data and an arm.
 func (b *Bench) texts(path string, o spanfile.Options) (textFile, error) {
-	key := textsOf{path, o}
+	key := fmt.Sprintf("%q %+v", path, o)
 	if was, ok := b.files[key]; ok {
 		return was, nil
 	}
@@ -97,12 +91,6 @@ func (b *Bench) texts(path string, o spanfile.Options) (textFile, error) {
 		}
 	}
 	return d, err
-}
-
-// textsOf are the texts of a file, read in one way.
-type textsOf struct {
-	path string
-	spanfile.Options
 }
 
 func nameTexts(d *spanfile.Data) {
@@ -144,7 +132,7 @@ func (b *Bench) judgeOf(a *arm) string {
 // The error is a [study.Errors].
 func Open(f *study.File, s *Study) (*Bench, error) {
 	var errs study.Errors
-	b := &Bench{trusted: true, people: map[[2]string][]checked{}, files: map[textsOf]textFile{}}
+	b := &Bench{trusted: true, people: map[string]*checked{}, files: map[string]textFile{}}
 	t := s.Taxonomy
 	if err := t.Complete(); err != nil {
 		errs.Add(f.Errorf("taxonomy", "%w", err))
@@ -159,7 +147,7 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 	b.load(f, s, &errs)
 	b.reading = kit.HashOf(s.Taxonomy, s.Sections)
 	if b.judge = s.Judge(); b.judge != nil {
-		b.judging = judging{verdict.System(b.taxonomy, s.Judging.Prompt, s.Judging.List()), verdict.Schema(b.taxonomy)}
+		b.system, b.schema = verdict.System(b.taxonomy, s.Judging.Prompt, s.Judging.List()), verdict.Schema(b.taxonomy)
 	}
 	s.Judging.Check(f, nil, kit.Lacks{Scale: "a judgement has five scores from 1 to 5, as snapshots have them, and counts errors"}, &errs)
 	if s.Judging.Own() {
@@ -220,17 +208,9 @@ func (b *Bench) load(f *study.File, s *Study, errs *study.Errors) {
 	for _, role := range slices.Sorted(maps.Keys(unknown)) {
 		errs.Add(f.Errorf("taxonomy", "gold has the role %q, %s, which the taxonomy does not have%s", role, text.Plural(unknown[role], "time", "times"), text.DidYouMean(role, b.taxonomy.Roles())))
 	}
-	b.fill(records)
+	b.Fill(records, (*record).item)
 	if len(records) == 0 && errs.Err() == nil {
 		errs.Add(f.Errorf("data", "there are no texts"))
-	}
-}
-
-func (b *Bench) fill(records []*record) {
-	b.Fill(records, (*record).item)
-	b.roles = map[string]int{}
-	for i, role := range b.taxonomy.Roles() {
-		b.roles[role] = i
 	}
 }
 

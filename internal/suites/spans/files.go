@@ -60,28 +60,19 @@ func importSnapshots(files []string, output string) ([]byte, fmt.Stringer, error
 		if err != nil {
 			return nil, nil, err
 		}
-		relative, err := relativeTo(filepath.Dir(output), path)
-		if err != nil {
-			return nil, nil, err
+		from, errFrom := filepath.Abs(filepath.Dir(output))
+		to, errTo := filepath.Abs(path)
+		relative, err := filepath.Rel(from, to)
+		if err := errors.Join(errFrom, errTo, err); err != nil {
+			return nil, nil, fmt.Errorf("naming %s in the study %s: %w", path, output, err)
 		}
 		name := kit.UniqueID(names, groupOf(path), "-")
-		arms = append(arms, source{name, relative, cmp.Or(d.Snapshot.JudgeModel, "an unknown model")})
+		arms = append(arms, source{name, filepath.ToSlash(relative), cmp.Or(d.Snapshot.JudgeModel, "an unknown model")})
 		r.Warnings, r.Arms, r.Texts = append(r.Warnings, d.Warnings...), append(r.Arms, name), r.Texts+len(d.Docs)
 	}
 	var b bytes.Buffer
 	err := template.Must(template.New("").Parse(recordedStudy)).Execute(&b, map[string]any{"Name": groupOf(output), "Arms": arms})
 	return b.Bytes(), r, err
-}
-
-// relativeTo is the path of a file as a study in a folder names it.
-func relativeTo(folder, path string) (string, error) {
-	from, errFrom := filepath.Abs(folder)
-	to, errTo := filepath.Abs(path)
-	relative, err := filepath.Rel(from, to)
-	if err := errors.Join(errFrom, errTo, err); err != nil {
-		return "", fmt.Errorf("naming %s in a study in %s: %w", path, folder, err)
-	}
-	return filepath.ToSlash(relative), nil
 }
 
 // importedRuns reports which snapshots a study has.
@@ -92,8 +83,8 @@ type importedRuns struct {
 }
 
 func (r importedRuns) String() string {
-	s := fmt.Sprintf("%s of %s: %s\n", text.Plural(r.Texts, "result", "results"), text.Plural(len(r.Arms), "snapshot", "snapshots"), strings.Join(r.Arms, ", "))
-	return s + notesOf(r.Warnings)
+	return fmt.Sprintf("%s of %s: %s\n", text.Plural(r.Texts, "result", "results"), text.Plural(len(r.Arms), "snapshot", "snapshots"),
+		strings.Join(r.Arms, ", ")) + notesOf(r.Warnings)
 }
 
 // imported reports what was converted.
@@ -108,14 +99,14 @@ type imported struct {
 
 func (r imported) String() string {
 	s := fmt.Sprintf("%s with %s\n", text.Plural(r.Texts, "text", "texts"), text.Plural(r.Spans, "span", "spans"))
-	for _, x := range []struct {
-		n               int
-		one, many, what string
-	}{{r.Realigned, "span", "spans", "realigned"}, {r.Unaligned, "span", "spans", "dropped: not in the text"}, {r.Too, "text", "texts", "dropped: longer than --max-text"}} {
-		if x.n > 0 {
-			s += text.Plural(x.n, x.one, x.many) + " " + x.what + "\n"
+	count := func(n int, one, many, what string) {
+		if n > 0 {
+			s += text.Plural(n, one, many) + " " + what + "\n"
 		}
 	}
+	count(r.Realigned, "span", "spans", "realigned")
+	count(r.Unaligned, "span", "spans", "dropped: not in the text")
+	count(r.Too, "text", "texts", "dropped: longer than --max-text")
 	return s + notesOf(r.Warnings)
 }
 
@@ -134,20 +125,19 @@ func convert(file, format string, o kit.ImportOptions) ([]byte, fmt.Stringer, er
 	r := imported{Warnings: append([]string{}, d.Warnings...)}
 	var docs []spanfile.Doc
 	for _, doc := range d.Docs {
-		if o.Limit > 0 && len(docs) == o.Limit {
-			break
-		}
-		if o.MaxText > 0 && len(doc.Text) > o.MaxText {
+		switch {
+		case o.Limit > 0 && len(docs) == o.Limit:
+		case o.MaxText > 0 && len(doc.Text) > o.MaxText:
 			r.Too++
-			continue
-		}
-		docs = append(docs, doc)
-		r.Realigned += doc.Realigned
-		for _, s := range doc.Spans {
-			if s.Placed() {
-				r.Spans++
-			} else {
-				r.Unaligned++
+		default:
+			docs = append(docs, doc)
+			r.Realigned += doc.Realigned
+			for _, s := range doc.Spans {
+				if s.Placed() {
+					r.Spans++
+				} else {
+					r.Unaligned++
+				}
 			}
 		}
 	}

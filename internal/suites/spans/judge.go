@@ -114,9 +114,9 @@ func (b *Bench) judged(a *arm, id string) []eval.Verdict {
 
 func (b *Bench) judgeRequest(r *record, spans []spanfile.Span, foreseen func() *verdict.Result) eval.Request {
 	q := kit.JudgeRequest(b.judge)
-	q.Item, q.System = r.ID, b.judging.system
+	q.Item, q.System = r.ID, b.system
 	q.Messages = []eval.Message{{Role: "user", Content: verdict.User(r.Text, spans)}}
-	kit.Structure(&q, b.judge, eval.Schema{Name: "judgement", Strict: true, JSON: b.judging.schema},
+	kit.Structure(&q, b.judge, eval.Schema{Name: "judgement", Strict: true, JSON: b.schema},
 		eval.Tool{Name: "report_judgement", Description: "Reports the judgement of the spans."})
 	right := func() string { return string(foreseen().Encode()) }
 	if b.judge.Provider == kit.SimulatedProvider {

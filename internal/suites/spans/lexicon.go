@@ -52,24 +52,25 @@ func newLexicon(data []byte, t *label.Taxonomy) (*lexicon, error) {
 			errs = append(errs, fmt.Errorf("the taxonomy has no role %q", role))
 		}
 		for _, w := range words[role] {
-			x := term{role: t.Canonical(role), word: strings.ToLower(w)}
 			n++
-			inner, ok := strings.CutPrefix(w, "/")
-			if !ok || !strings.HasSuffix(inner, "/") {
-				if utf8.RuneCountInString(strings.TrimSpace(w)) < prefix {
-					errs = append(errs, fmt.Errorf("role %s: word %q: want at least %d characters", role, w, prefix))
-					continue
-				}
-				l.words[first(x.word)] = append(l.words[first(x.word)], x)
-				continue
-			}
+			x := term{role: t.Canonical(role), word: strings.ToLower(w)}
+			inner, opens := strings.CutPrefix(w, "/")
+			inner, closes := strings.CutSuffix(inner, "/")
 			var err error
-			if x.pattern, err = regexp.Compile("(?i)^(?:" + strings.TrimSuffix(inner, "/") + ")"); err != nil {
-				errs = append(errs, fmt.Errorf("role %s: %w", role, err))
-			} else if x.pattern.MatchString("") {
-				errs = append(errs, fmt.Errorf("role %s: %q matches the empty text", role, w))
+			switch {
+			case opens && closes:
+				if x.pattern, err = regexp.Compile("(?i)^(?:" + inner + ")"); err == nil && x.pattern.MatchString("") {
+					err = fmt.Errorf("%q matches the empty text", w)
+				}
+				l.patterns = append(l.patterns, x)
+			case utf8.RuneCountInString(strings.TrimSpace(w)) < prefix:
+				err = fmt.Errorf("word %q: want at least %d characters", w, prefix)
+			default:
+				l.words[first(x.word)] = append(l.words[first(x.word)], x)
 			}
-			l.patterns = append(l.patterns, x)
+			if err != nil {
+				errs = append(errs, fmt.Errorf("role %s: %w", role, err))
+			}
 		}
 	}
 	if n == 0 && len(errs) == 0 {

@@ -63,6 +63,7 @@ type spanError struct {
 
 // checked is what people say of the spans of an answer.
 type checked struct {
+	arm    string
 	spans  []spanfile.Span
 	flags  []uint8  // of spans, as [verdict.Result.Flags]
 	missed []string // elements without a span
@@ -70,17 +71,15 @@ type checked struct {
 
 // checkedOf is what people say of a trial; nil if they did not check its spans.
 func (b *Bench) checkedOf(t *trial) *checked {
-	list := b.people[[2]string{t.Trial.Item, t.Trial.Arm}]
-	if i := slices.IndexFunc(list, func(k checked) bool { return slices.EqualFunc(k.spans, t.spans, sameSpan) }); i >= 0 {
-		return &list[i]
+	if len(b.people) == 0 {
+		return nil
 	}
-	return nil
+	return b.people[checkedKey(t.Trial.Item, t.Trial.Arm, t.spans)]
 }
 
-// sameSpan reports whether two spans are equal except for their confidences, which
-// people do not check.
-func sameSpan(a, b spanfile.Span) bool {
-	return a.Text == b.Text && a.Role == b.Role && a.Start == b.Start && a.End == b.End
+// checkedKey names the spans of an answer without their confidences, which people do not check.
+func checkedKey(id, arm string, spans []spanfile.Span) string {
+	return fmt.Sprintf("%q %q %s", id, arm, spansOnly(spans))
 }
 
 // readPeople reads the file of errors that people found.
@@ -127,15 +126,15 @@ func (b *Bench) addChecked(w *peopleLine) error {
 	if err != nil || a.dropped > 0 {
 		return fmt.Errorf(`spans: want a list of {"text", "role", "start", "end"}; %s it`, "scruple export RUN --format "+peopleFormat+" writes")
 	}
-	k := checked{spans: a.spans}
+	k := &checked{arm: w.Arm, spans: a.spans}
 	if err := k.read(w.Result); err != nil {
 		return fmt.Errorf("result: %w", err)
 	}
-	key := [2]string{w.ID, w.Arm}
-	if slices.ContainsFunc(b.people[key], func(o checked) bool { return slices.EqualFunc(o.spans, k.spans, sameSpan) }) {
+	key := checkedKey(w.ID, w.Arm, a.spans)
+	if b.people[key] != nil {
 		return fmt.Errorf("duplicate verdict on these spans of %s by %s", w.ID, w.Arm)
 	}
-	b.people[key] = append(b.people[key], k)
+	b.people[key] = k
 	return nil
 }
 
@@ -202,11 +201,7 @@ func (k *checked) about(e *spanError) (int, error) {
 // answers of an arm to a text are one line.
 func exportPeople(bench kit.Bench, kept kit.Kept, dir string) (string, error) {
 	b := bench.(*Bench)
-	type line struct {
-		peopleLine
-		spans []spanfile.Span
-	}
-	var lines []line
+	var lines []peopleLine
 	for of, err := range kept.Outcomes() {
 		if err != nil {
 			return "", err
@@ -216,19 +211,16 @@ func exportPeople(bench kit.Bench, kept kit.Kept, dir string) (string, error) {
 			continue
 		}
 		if t := b.read(r, &of); t.readable { // without spans there is nothing to check
-			lines = append(lines, line{peopleLine{ID: r.ID, Arm: of.Trial.Arm, Text: &r.Text, Spans: spansOnly(t.spans), Result: jsontext.Value("null")}, t.spans})
+			lines = append(lines, peopleLine{ID: r.ID, Arm: of.Trial.Arm, Text: &r.Text, Spans: spansOnly(t.spans),
+				Result: jsontext.Value("null")})
 		}
 	}
-	slices.SortStableFunc(lines, func(a, b line) int {
+	order := func(a, b peopleLine) int {
 		return cmp.Or(strings.Compare(a.ID, b.ID), strings.Compare(a.Arm, b.Arm), bytes.Compare(a.Spans, b.Spans))
-	})
-	var out []peopleLine
-	for i, l := range lines {
-		if i == 0 || l.ID != lines[i-1].ID || l.Arm != lines[i-1].Arm || !slices.EqualFunc(l.spans, lines[i-1].spans, sameSpan) {
-			out = append(out, l.peopleLine)
-		}
 	}
-	return written(dir, []kit.File{{Path: peopleFormat + ".jsonl", Write: dataset.EncodeLines(out)}})
+	slices.SortStableFunc(lines, order)
+	lines = slices.CompactFunc(lines, func(a, b peopleLine) bool { return order(a, b) == 0 })
+	return written(dir, []kit.File{{Path: peopleFormat + ".jsonl", Write: dataset.EncodeLines(lines)}})
 }
 
 // spansOnly is the list of the spans of an answer without confidences, which might

@@ -43,7 +43,7 @@ func checkCase(data []byte) (kit.Result, error) {
 	d := snapshot.DefaultReader()
 	b := &Bench{taxonomy: d.Taxonomy, reader: d, trusted: true}
 	doc := spanfile.Doc{ID: "case", Text: c.Text, Spans: c.Gold, Labelled: c.Gold != nil}
-	b.fill([]*record{{Doc: doc, gold: b.spansOf(c.Gold, d.Taxonomy.Canonical)}})
+	b.Fill([]*record{{Doc: doc, gold: b.spansOf(c.Gold, d.Taxonomy.Canonical)}}, (*record).item)
 	a := &arm{}
 	a.ID = "case"
 	b.add(a.ID, a)

@@ -2,6 +2,7 @@ package spans
 
 import (
 	"cmp"
+	_ "embed"
 	"iter"
 	"maps"
 	"slices"
@@ -60,11 +61,9 @@ func (b *Bench) Report(results eval.Results) ([]eval.Block, error) {
 			all = append(all, k)
 		}
 	}
-	tables := []eval.Table{scoreTable(eval.Table{Name: "roles", Title: "Scores by role", Note: "Spans with the same borders and role as gold."}, "role", all,
-		func(k *tally) *span.Tally { return &k.byRole })}
+	tables := []eval.Table{scoreTable("roles", all, func(k *tally) *span.Tally { return &k.byRole })}
 	if len(b.taxonomy.Roles()) > len(b.taxonomy.Categories) {
-		tables = append(tables, scoreTable(eval.Table{Name: "gold_categories", Title: "Scores by category", Note: "Spans with the same borders and category as gold."}, "category", all,
-			func(k *tally) *span.Tally { return &k.byKind }))
+		tables = append(tables, scoreTable("gold_categories", all, func(k *tally) *span.Tally { return &k.byKind }))
 	}
 	blocks := kit.Blocks(append(tables, confusionTable(all))...)
 	if f := reliability(all); len(f.Series) > 0 {
@@ -105,17 +104,23 @@ func (b *Bench) count(k *tally, t *trial) {
 	k.counts.Add(&l)
 }
 
+//go:embed tables.json
+var tablesJSON []byte
+
+// newTable is a table of the suite without rows.
+func newTable(name string) eval.Table { return *eval.TableOf(tablesJSON, name) }
+
 func ratio(x float64) eval.Cell { return eval.Ratio(eval.Number(x)) }
 
 // scoreTable has precision, recall and F1 of each role or category.
-func scoreTable(t eval.Table, what string, all []*tally, of func(*tally) *span.Tally) eval.Table {
-	t.Columns = []string{"arm", what, "gold", "predicted", "correct", "precision", "recall", "F1"}
+func scoreTable(name string, all []*tally, of func(*tally) *span.Tally) eval.Table {
+	t := newTable(name)
 	for _, k := range all {
 		if k.gold == 0 {
 			continue
 		}
 		row := func(label string, c span.Counts) {
-			t.Row(eval.Text(k.arm), eval.Text(label), eval.Count(c.Gold()), eval.Count(c.Predicted()), eval.Count(c.Correct), ratio(c.Precision()), ratio(c.Recall()), ratio(c.F1()))
+			t.Add(k.arm, label, c.Gold(), c.Predicted(), c.Correct, ratio(c.Precision()), ratio(c.Recall()), ratio(c.F1()))
 		}
 		tally := of(k)
 		for _, label := range tally.Labels() {
@@ -123,7 +128,7 @@ func scoreTable(t eval.Table, what string, all []*tally, of func(*tally) *span.T
 		}
 		row("all (micro)", tally.Overall)
 		p, r, f := tally.Macro()
-		t.Row(append(eval.Texts(k.arm, "all (macro)", "", "", ""), ratio(p), ratio(r), ratio(f))...)
+		t.Add(k.arm, "all (macro)", "", "", "", ratio(p), ratio(r), ratio(f))
 	}
 	return t
 }
@@ -133,15 +138,14 @@ const mostPairs = 10
 
 // confusionTable has the most frequent pairs of gold and predicted category.
 func confusionTable(all []*tally) eval.Table {
-	t := eval.Table{Name: "gold_confusions", Title: "Categories of gold and prediction", Note: "Spans are matched by overlap, without regard to their roles. (none): a gold span that was not labelled, or a span that is not gold.",
-		Columns: []string{"arm", "gold", "predicted", "spans"}}
+	t := newTable("gold_confusions")
 	for _, k := range all {
 		maps.DeleteFunc(k.confusion, func(names [2]string, _ int) bool { return names[0] == names[1] })
 		pairs := slices.SortedFunc(maps.Keys(k.confusion), func(a, b [2]string) int {
 			return cmp.Or(k.confusion[b]-k.confusion[a], strings.Compare(a[0], b[0]), strings.Compare(a[1], b[1]))
 		})
 		for _, p := range pairs[:min(mostPairs, len(pairs))] {
-			t.Row(eval.Text(k.arm), eval.Text(p[0]), eval.Text(p[1]), eval.Count(k.confusion[p]))
+			t.Add(k.arm, p[0], p[1], k.confusion[p])
 		}
 	}
 	return t
@@ -242,18 +246,17 @@ func joined(tables []eval.Table, of, what string, t eval.Table) []eval.Table {
 		tables = append(tables, head)
 	}
 	for _, row := range t.Rows {
-		tables[at].Row(append([]eval.Cell{eval.Text(of)}, row...)...)
+		tables[at].Add(of, row)
 	}
 	return tables
 }
 
 // peopleTable says which verdicts of people are on answers of this run.
 func (b *Bench) peopleTable(all []*tally) eval.Table {
-	t := eval.Table{Name: "people", Title: "Answers checked by people", Note: "A verdict holds for the spans that were checked. Those on other spans, such as the answers of an earlier prompt, are not used.",
-		Columns: []string{"arm", "answers of this run", "of them with errors", "other answers, not used"}}
+	t := newTable("people")
 	verdicts := map[string]int{}
-	for key, list := range b.people {
-		verdicts[key[1]] += len(list)
+	for _, h := range b.people {
+		verdicts[h.arm]++
 	}
 	for _, k := range all {
 		if verdicts[k.arm] == 0 {
@@ -265,22 +268,21 @@ func (b *Bench) peopleTable(all []*tally) eval.Table {
 				wrong++
 			}
 		}
-		t.Row(eval.Text(k.arm), eval.Count(len(k.people)), eval.Count(wrong), eval.Count(verdicts[k.arm]-len(k.people)))
+		t.Add(k.arm, len(k.people), wrong, verdicts[k.arm]-len(k.people))
 	}
 	return t
 }
 
 // qualityTable has the error rates corrected with people's verdicts.
 func qualityTable(all []*tally) eval.Table {
-	t := eval.Table{Name: "corrected_rates", Title: "Error rates corrected by people", Note: "Prediction-powered: the judge's rate over all spans, corrected by its bias on the spans that people checked. Below it: its 95 % interval, by text.",
-		Columns: []string{"arm", "error", "judge's rate", "people's rate", "corrected", "checked spans"}}
+	t := newTable("corrected_rates")
 	for _, k := range all {
 		for _, q := range k.quality.Corrected() {
 			corrected := eval.Missing(eval.KindRatio, q.Undefined)
 			if q.Undefined == "" {
-				corrected = eval.Ratio(q.Value).Within(q.Low, q.High)
+				corrected = ratio(q.Value).Within(eval.Number(q.CI.Low), eval.Number(q.CI.High))
 			}
-			t.Row(eval.Text(k.arm), eval.Text(strings.ReplaceAll(q.Kind, "_", " ")), eval.Ratio(q.Judge), eval.Ratio(q.People), corrected, eval.Count(q.Labelled))
+			t.Add(k.arm, strings.ReplaceAll(q.Kind, "_", " "), ratio(q.Judge), ratio(q.People), corrected, q.Labelled)
 		}
 	}
 	return t

@@ -67,13 +67,10 @@ func share(metric string, n, of int) eval.Score {
 const noText = "the file does not have the text"
 
 // judgedMetrics are the metrics that need a judgement.
-var judgedMetrics = func() []string {
-	list := []string{metricTotal, metricErrorRate, metricFalse, metricMissed}
-	for _, c := range verdict.Criteria {
-		list = append(list, criterionPrefix+c)
-	}
-	return list
-}()
+var judgedMetrics = append([]string{metricTotal, metricErrorRate, metricFalse, metricMissed}, criterionMetrics...)
+
+// criterionMetrics are those of the five scores.
+var criterionMetrics = strings.Split(criterionPrefix+strings.Join(verdict.Criteria[:], " "+criterionPrefix), " ")
 
 // unscored appends entries without a score, each for n opportunities; 0 if their number
 // is not known.
@@ -88,8 +85,8 @@ func unscored(dst []eval.Score, why string, n int, metrics ...string) []eval.Sco
 // that a judge can give. It counts as wrong spans, as many as gold has and at least one.
 func scoreUnreadable(dst []eval.Score, r *record) []eval.Score {
 	dst = append(dst, eval.Score{Metric: metricTotal, Num: float64(len(verdict.Criteria) * verdict.LeastScore), Den: 1})
-	for _, c := range verdict.Criteria {
-		dst = append(dst, eval.Score{Metric: criterionPrefix + c, Num: verdict.LeastScore, Den: 1})
+	for _, metric := range criterionMetrics {
+		dst = append(dst, eval.Score{Metric: metric, Num: verdict.LeastScore, Den: 1})
 	}
 	n := float64(max(1, len(r.Spans)))
 	return append(dst, eval.Score{Metric: metricErrorRate, Num: n, Den: n})
@@ -118,8 +115,8 @@ func (b *Bench) scoreGold(dst []eval.Score, t *trial) []eval.Score {
 			dst = append(dst, eval.Score{Metric: metric, Num: num, Den: float64(den)})
 		}
 	}
-	f1 := func(metric string, c span.Counts) { ratio(metric, 2*c.Points(), c.Predicted()+c.Gold()) }
 	strict := span.Agree(span.Strict, r.gold, predicted)
+	f1 := func(metric string, c span.Counts) { ratio(metric, 2*c.Points(), c.Predicted()+c.Gold()) }
 	f1(metricF1, strict)
 	ratio(metricPrecision, float64(strict.Correct), strict.Predicted())
 	ratio(metricRecall, float64(strict.Correct), strict.Gold())
@@ -132,9 +129,9 @@ func (b *Bench) scoreGold(dst []eval.Score, t *trial) []eval.Score {
 	tally.Add(r.gold, predicted)
 	var row eval.Row
 	for _, role := range tally.Labels() {
-		number, ok := b.roles[role]
-		if !ok {
-			number = len(b.roles) // all unknown roles are one
+		number := slices.Index(b.taxonomy.Roles(), role)
+		if number < 0 {
+			number = len(b.taxonomy.Roles()) // all unknown roles are one
 		}
 		c := tally.ByLabel[role]
 		row = append(row, float64(number), float64(c.Correct), float64(c.Predicted()), float64(c.Gold()))
@@ -181,7 +178,7 @@ func (b *Bench) scoreJudge(dst []eval.Score, t *trial) []eval.Score {
 	v := &t.parsed.Result
 	dst = append(dst, eval.Score{Metric: metricTotal, Num: v.TotalScore, Den: 1})
 	for i, x := range v.Scores.List() {
-		dst = append(dst, eval.Score{Metric: criterionPrefix + verdict.Criteria[i], Num: x, Den: 1})
+		dst = append(dst, eval.Score{Metric: criterionMetrics[i], Num: x, Den: 1})
 	}
 	count := func(metric string, known bool, num, den int) {
 		switch {

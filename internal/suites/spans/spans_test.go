@@ -435,7 +435,7 @@ func TestPeople(t *testing.T) {
 		q.Add(fmt.Sprint("not", i), []uint8{1, 0}, nil)
 	}
 	rates := q.Corrected()
-	if len(rates) != 4 || rates[0].Judge != 0.5 || rates[0].People != 0.25 || math.Abs(float64(rates[0].Value)-0.25) > 0.02 || !(rates[0].Low < rates[0].Value && rates[0].Value < rates[0].High) || rates[0].Labelled != 80 {
+	if len(rates) != 4 || rates[0].Judge != 0.5 || rates[0].People != 0.25 || math.Abs(float64(rates[0].Value)-0.25) > 0.02 || !(rates[0].CI.Low < rates[0].Value && rates[0].Value < rates[0].CI.High) || rates[0].Labelled != 80 {
 		t.Errorf("%+v", rates)
 	}
 	x, err := b.Show(c)
@@ -628,7 +628,7 @@ func TestOwnJudgePrompt(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return b.judging.system, b.Basis(eval.Trial{Item: "a", Arm: b.Arms()[0].ID, Replicate: 1})
+		return b.system, b.Basis(eval.Trial{Item: "a", Arm: b.Arms()[0].ID, Replicate: 1})
 	}
 	plain, was := system("")
 	listed, now := system("judge: {criteria: [names of places count]}\n")
@@ -669,7 +669,7 @@ func TestAnswerAsWritten(t *testing.T) {
 		if err != nil || a.dropped+len(a.notes) > 0 || a.repaired || a.wrapped {
 			t.Fatalf("%s: read in one pass, but %v, %+v", raw, err, a)
 		}
-		if d := cmp.Diff(want, got, cmpopts.EquateEmpty()); d != "" {
+		if d := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.EquateNaNs()); d != "" {
 			t.Fatalf("%s: %s", raw, d)
 		}
 	})

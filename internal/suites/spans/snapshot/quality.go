@@ -3,7 +3,6 @@ package snapshot
 import (
 	"math"
 
-	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/suites/spans/verdict"
 	"github.com/scruple-eval/scruple/stats"
 )
@@ -40,14 +39,8 @@ func (q *Quality) Add(id string, judge, human []uint8) {
 
 // A Rate is a judge's error rate, corrected with people's.
 type Rate struct {
-	Kind      string      `json:"kind"` // of error, or "any"
-	Judge     eval.Number `json:"judge"`
-	People    eval.Number `json:"people"` // on the spans they checked
-	Value     eval.Number `json:"corrected"`
-	Low       eval.Number `json:"low"` // 95 %
-	High      eval.Number `json:"high"`
-	Labelled  int         `json:"checkedSpans"`
-	Undefined string      `json:"undefined,omitempty"` // why there is no corrected rate
+	Kind string // of error, or "any"
+	stats.JudgedRate
 }
 
 // Corrected are the prediction-powered rates of each kind of error and of any; nil
@@ -71,7 +64,7 @@ func (q *Quality) Corrected() []Rate {
 		if err != nil || r.Labelled == 0 {
 			return nil
 		}
-		rates = append(rates, Rate{kind, eval.Number(r.Judge), eval.Number(r.People), eval.Number(r.Value), eval.Number(r.CI.Low), eval.Number(r.CI.High), r.Labelled, r.Undefined})
+		rates = append(rates, Rate{kind, r})
 	}
 	return rates
 }

@@ -3,7 +3,6 @@ package snapshot
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/spanfile"
 	"github.com/scruple-eval/scruple/internal/suites/spans/label"
 	"github.com/scruple-eval/scruple/internal/suites/spans/verdict"
+	"github.com/scruple-eval/scruple/internal/text"
 	"github.com/scruple-eval/scruple/stats"
 )
 
@@ -67,25 +67,25 @@ type Distribution struct {
 	Failing    int `json:"failing (0-7)"`
 }
 
-// Bands lists the bands with their counts, the best first.
-func (d Distribution) Bands() ([5]string, [5]int) {
-	return [5]string{"excellent (23–25)", "good (18–22)", "acceptable (13–17)", "poor (8–12)", "failing (0–7)"},
-		[5]int{d.Excellent, d.Good, d.Acceptable, d.Poor, d.Failing}
+// A band has the totals from a number on. Totals that are not whole belong to the band below.
+type band struct {
+	name string
+	from float64
+	n    *int
 }
 
-// add counts a total. Totals that are not whole belong to the band below.
+func (d *Distribution) bands() [5]band {
+	return [5]band{{"excellent (23–25)", 23, &d.Excellent}, {"good (18–22)", 18, &d.Good}, {"acceptable (13–17)", 13, &d.Acceptable},
+		{"poor (8–12)", 8, &d.Poor}, {"failing (0–7)", math.Inf(-1), &d.Failing}}
+}
+
+// add counts a total.
 func (d *Distribution) add(total float64) {
-	switch {
-	case total >= 23:
-		d.Excellent++
-	case total >= 18:
-		d.Good++
-	case total >= 13:
-		d.Acceptable++
-	case total >= 8:
-		d.Poor++
-	default:
-		d.Failing++
+	for _, b := range d.bands() {
+		if total >= b.from {
+			*b.n++
+			return
+		}
 	}
 }
 
@@ -126,7 +126,7 @@ const mostConfusions = 10
 type Tally struct {
 	reader *Reader
 	s      Summary
-	scores map[string]*[3]float64 // sums of coverage and precision, and their number, by category
+	scores map[string]verdict.CategoryScore // sums by category
 	total  float64
 	spans  int
 	failed int // spans of results with an error
@@ -135,9 +135,9 @@ type Tally struct {
 
 // NewTally makes an empty tally.
 func (d *Reader) NewTally() *Tally {
-	t := &Tally{reader: d, scores: map[string]*[3]float64{}, s: Summary{
+	t := &Tally{reader: d, scores: map[string]verdict.CategoryScore{}, s: Summary{
 		FalsePositiveReasons: map[string]int{}, ErrorsBySection: map[string]SectionErrors{Unknown: {}},
-		AvgCategoryScores: map[string]verdict.CategoryScore{}, JudgeFailureReasons: map[string]int{}, ParseSteps: map[verdict.Step]int{},
+		JudgeFailureReasons: map[string]int{}, ParseSteps: map[verdict.Step]int{},
 		SpanNotes: map[string]int{}, confusions: map[[2]string]int{}, categories: map[string]int{}, texts: map[string]outcome{}}}
 	for _, reason := range d.Taxonomy.Reasons {
 		t.s.FalsePositiveReasons[reason] = 0
@@ -210,11 +210,10 @@ func (t *Tally) judged(l *Labelled) {
 	for _, c := range x.Categories {
 		if score := v.CategoryScores[c.Name]; score != nil {
 			sum := t.scores[c.Name]
-			if sum == nil {
-				sum = new([3]float64)
-				t.scores[c.Name] = sum
-			}
-			sum[0], sum[1], sum[2] = sum[0]+score.Coverage, sum[1]+score.Precision, sum[2]+1
+			sum.Coverage += score.Coverage
+			sum.Precision += score.Precision
+			t.scores[c.Name] = sum
+			s.categories[c.Name]++
 		}
 	}
 	for _, n := range l.Verdict.Notes {
@@ -287,36 +286,24 @@ func (t *Tally) source(l *Labelled) {
 // reason is the first line of why a judge failed, without what differs between
 // calls.
 func reason(why string) string {
-	line, _, _ := strings.Cut(why, "\n")
-	line = strings.TrimRight(line, " {-")
-	if runes := []rune(line); len(runes) > 100 {
-		line = string(runes[:100]) + "…"
-	}
-	return line
+	return text.Shorten(strings.TrimRight(text.FirstLine(why), " {-"), 101)
 }
 
 // Summary is the summary of what was added. Seed is that of the bootstrap.
 func (t *Tally) Summary(seed uint64) *Summary {
 	s := t.s
-	if n := s.Results - s.ErrorCount; n > 0 {
-		s.AvgSpanCount = float64(t.spans-t.failed) / float64(n)
-	}
-	if s.Results > 0 {
-		s.AvgSpanCountAll = float64(t.spans) / float64(s.Results)
-	}
-	if s.JudgedResults > 0 {
-		s.AvgScore = t.total / float64(s.JudgedResults)
-	}
-	if n := s.JudgedResults + s.JudgeFailures; n > 0 {
-		s.AvgScoreWithFailures = t.total / float64(n)
-	}
-	for _, c := range t.reader.Taxonomy.Categories {
-		mean := verdict.CategoryScore{}
-		if sum := t.scores[c.Name]; sum != nil {
-			mean = verdict.CategoryScore{Coverage: sum[0] / sum[2], Precision: sum[1] / sum[2]}
-			s.categories[c.Name] = int(sum[2])
+	mean := func(sum float64, n int) float64 {
+		if n == 0 {
+			return 0
 		}
-		s.AvgCategoryScores[c.Name] = mean
+		return sum / float64(n)
+	}
+	s.AvgSpanCount, s.AvgSpanCountAll = mean(float64(t.spans-t.failed), s.Results-s.ErrorCount), mean(float64(t.spans), s.Results)
+	s.AvgScore, s.AvgScoreWithFailures = mean(t.total, s.JudgedResults), mean(t.total, s.JudgedResults+s.JudgeFailures)
+	s.AvgCategoryScores = map[string]verdict.CategoryScore{}
+	for _, c := range t.reader.Taxonomy.Categories {
+		sum, n := t.scores[c.Name], s.categories[c.Name]
+		s.AvgCategoryScores[c.Name] = verdict.CategoryScore{Coverage: mean(sum.Coverage, n), Precision: mean(sum.Precision, n)}
 	}
 	s.TopTaxonomyErrors = top(s.confusions, mostConfusions)
 	s.ConfidenceAnalysis = t.conf.analyse(seed)
@@ -401,7 +388,7 @@ const (
 // confidences counts spans by confidence. A prompt is a cluster.
 type confidences struct {
 	buckets  [3]Bucket // low, medium, high
-	clusters []map[float64]*[2]float64
+	clusters []map[float64]*measure.Stated
 	seen     int
 }
 
@@ -410,7 +397,7 @@ func (c *confidences) add(spans []spanfile.Span, flags []uint8) {
 		return
 	}
 	if len(c.clusters) < mostGroups {
-		c.clusters = append(c.clusters, map[float64]*[2]float64{})
+		c.clusters = append(c.clusters, map[float64]*measure.Stated{})
 	}
 	counts := c.clusters[c.seen%mostGroups]
 	c.seen++
@@ -421,7 +408,7 @@ func (c *confidences) add(spans []spanfile.Span, flags []uint8) {
 		}
 		n := counts[x]
 		if n == nil {
-			n = new([2]float64)
+			n = &measure.Stated{Confidence: x}
 			counts[x] = n
 		}
 		b := &c.buckets[0]
@@ -437,9 +424,9 @@ func (c *confidences) add(spans []spanfile.Span, flags []uint8) {
 		}
 		if flags[i] != 0 {
 			b.Errors++
-			n[1]++
+			n.Wrong++
 		} else {
-			n[0]++
+			n.Right++
 		}
 	}
 }
@@ -463,40 +450,40 @@ func (c *confidences) analyse(seed uint64) *Confidence {
 	}
 	a := &Confidence{Buckets: Buckets{c.buckets[2], c.buckets[1], c.buckets[0]}}
 	a.threshold()
-	// The counts of each cluster, by the place of their confidence.
-	distinct := map[float64]bool{}
+	var every []measure.Stated
 	for _, counts := range c.clusters {
-		for x := range counts {
-			distinct[x] = true
+		for _, n := range counts {
+			every = append(every, *n)
 		}
 	}
-	sorted := slices.Sorted(maps.Keys(distinct))
+	every = measure.MergeStated(every)
+	place := map[float64]int{}
+	for i, s := range every {
+		place[s.Confidence] = i
+	}
 	cells := make([][]stats.Count, len(c.clusters)) // right ones are even kinds, wrong ones odd
-	every := make([]float64, 2*len(sorted))
 	for i, counts := range c.clusters {
 		for x, n := range counts {
-			at, _ := slices.BinarySearch(sorted, x)
-			for side, n := range n {
+			for side, n := range [2]float64{n.Right, n.Wrong} {
 				if n > 0 {
-					cells[i] = append(cells[i], stats.Count{Kind: int32(2*at + side), N: int32(n)})
-					every[2*at+side] += n
+					cells[i] = append(cells[i], stats.Count{Kind: int32(2*place[x] + side), N: int32(n)})
 				}
 			}
 		}
 	}
-	of := func(counts []float64) []measure.Stated {
-		all := make([]measure.Stated, len(sorted))
-		for i, x := range sorted {
-			all[i] = measure.Stated{Confidence: x, Right: counts[2*i], Wrong: counts[2*i+1]}
-		}
-		return all
-	}
 	measured := func(statistic func([]measure.Stated) float64) eval.Measured {
-		m := eval.Measured{Value: eval.Number(statistic(of(every))), Low: eval.Undefined(), High: eval.Undefined(), N: total}
+		m := eval.Measured{Value: eval.Number(statistic(slices.Clone(every))), Low: eval.Undefined(), High: eval.Undefined(), N: total}
 		if len(cells) < 2 {
 			return m
 		}
-		boot, err := stats.BootstrapCounts(cells, len(every), func(counts []float64) float64 { return statistic(of(counts)) },
+		of := func(counts []float64) float64 {
+			drawn := slices.Clone(every)
+			for i := range drawn {
+				drawn[i].Right, drawn[i].Wrong = counts[2*i], counts[2*i+1]
+			}
+			return statistic(drawn)
+		}
+		boot, err := stats.BootstrapCounts(cells, 2*len(every), of,
 			stats.BootstrapOptions{Resamples: resamples, Level: level, Seed: seed, Workers: 2})
 		if err == nil && boot.Undefined == "" {
 			m.Low, m.High = eval.Number(boot.Percentile.Low), eval.Number(boot.Percentile.High)
@@ -505,7 +492,7 @@ func (c *confidences) analyse(seed uint64) *Confidence {
 	}
 	a.ECE = measured(func(s []measure.Stated) float64 { return measure.CalibrationError(s, ECEBins) })
 	a.AUROC = measured(measure.AUROC)
-	for _, b := range measure.ReliabilityCurve(of(every), ECEBins) {
+	for _, b := range measure.ReliabilityCurve(every, ECEBins) {
 		ci := stats.Wilson(int(math.Round(b.N*b.Accuracy)), int(b.N), level)
 		a.Reliability = append(a.Reliability, Reliability{b.Low, b.High, int(b.N), b.Confidence, b.Accuracy, ci.Low, ci.High})
 	}

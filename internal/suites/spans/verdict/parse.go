@@ -3,12 +3,16 @@ package verdict
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	jsonv2 "github.com/go-json-experiment/json"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/scruple-eval/scruple/internal/spanfile"
 	"github.com/scruple-eval/scruple/internal/suites/spans/label"
@@ -50,19 +54,13 @@ func Parse(raw string, t *label.Taxonomy, spans []spanfile.Span) Parsed {
 	if reading.Wrapped {
 		p.note("read leniently: the result is in another object or in a list")
 	}
-	switch err := p.enhanced(reading.JSON, t); {
-	case err == nil && reading.Repaired:
-		p.Step = Repaired
-	case err == nil:
-		p.Step = Enhanced
-	default:
+	if err := p.read(reading.JSON, t); err != nil {
 		p.note("not a valid result: %v", err)
-		p.Result = Empty()
-		if !p.basic(reading.JSON, t) {
-			p.Result = Empty()
-			return p
-		}
-		p.Step = Basic
+		p.Result, p.Step = Empty(), None
+		return p
+	}
+	if p.Step == Enhanced && reading.Repaired {
+		p.Step = Repaired
 	}
 	if reading.Cut {
 		p.cut(reading.JSON)
@@ -74,23 +72,17 @@ func Parse(raw string, t *label.Taxonomy, spans []spanfile.Span) Parsed {
 // cut marks the list in which an answer ends that was cut off.
 func (p *Parsed) cut(data []byte) {
 	last := ""
-	d := json.NewDecoder(bytes.NewReader(data))
-	if _, err := d.Token(); err != nil {
-		return
+	d := jsontext.NewDecoder(bytes.NewReader(data), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	_, err := d.ReadToken()
+	for err == nil && d.PeekKind() == '"' {
+		key, _ := d.ReadToken()
+		last = key.String()
+		err = d.SkipValue()
 	}
-	for d.More() {
-		key, err := d.Token()
-		var value json.RawMessage
-		if err != nil || d.Decode(&value) != nil {
-			return
-		}
-		last, _ = key.(string)
-	}
-	switch last {
-	case incorrect:
+	if last == incorrect {
 		last = listFalse
-		fallthrough
-	case listMissed, listFalse, listTaxonomy, listGranularity:
+	}
+	if slices.Contains([]string{listMissed, listFalse, listTaxonomy, listGranularity}, last) {
 		p.note("%s was cut off", last)
 		p.Result.lose(last)
 	}
@@ -103,75 +95,137 @@ func (p *Parsed) note(format string, args ...any) {
 	p.Notes = append(p.Notes, fmt.Sprintf(format, args...))
 }
 
-// wire is a result as a judge writes it: anything can be missing.
-type wire struct {
-	Scores            *map[string]*text.Loose            `json:"scores"`
-	TotalScore        *text.Loose                        `json:"totalScore"`
-	MissedElements    *[]Missed                          `json:"missedElements"`
-	FalsePositives    *[]FalsePositive                   `json:"falsePositives"`
-	TaxonomyErrors    *[]Confusion                       `json:"taxonomyErrors"`
-	GranularityErrors *[]Granularity                     `json:"granularityErrors"`
-	CategoryScores    *map[string]map[string]*text.Loose `json:"categoryScores"`
-	Notes             *string                            `json:"notes"`
-	Lost              []string                           `json:"lostLists"` // of a stored result
+// fault notes why a judgement is not valid as written.
+func (p *Parsed) fault(format string, args ...any) {
+	p.Step = Basic
+	p.note(format, args...)
 }
 
-// enhanced reads a full result, or returns why it is not one.
-func (p *Parsed) enhanced(data []byte, t *label.Taxonomy) error {
+// wire is a result as a judge writes it: anything can be missing, or of another form.
+type wire struct {
+	Scores               map[string]*text.Loose
+	TotalScore           json.RawMessage
+	MissedElements       json.RawMessage
+	FalsePositives       json.RawMessage
+	IncorrectExtractions json.RawMessage // of the basic format
+	TaxonomyErrors       json.RawMessage
+	GranularityErrors    json.RawMessage
+	CategoryScores       json.RawMessage
+	Notes                json.RawMessage
+	LostLists            json.RawMessage // of a stored result
+}
+
+func absent(value json.RawMessage) bool { return value == nil || string(value) == "null" }
+
+// read reads a result: its scores, and of the rest what is valid. If all is, the step is
+// [Enhanced]. The errors of the basic format are texts. It returns why there are no scores.
+func (p *Parsed) read(data []byte, t *label.Taxonomy) (err error) {
 	var w wire
 	if err := json.Unmarshal(data, &w); err != nil {
 		return err
 	}
 	r := &p.Result
 	if w.Scores == nil {
-		return fmt.Errorf("scores are missing")
+		return errors.New("scores are missing")
 	}
-	var err error
-	if r.Scores, err = scoresOf(*w.Scores); err != nil {
+	if r.Scores, err = scoresOf(w.Scores); err != nil {
 		return err
 	}
-	for i, missing := range []bool{w.MissedElements == nil, w.FalsePositives == nil, w.TaxonomyErrors == nil, w.GranularityErrors == nil, w.CategoryScores == nil} {
-		if missing {
-			return fmt.Errorf("%s is missing", []string{listMissed, listFalse, listTaxonomy, listGranularity, "categoryScores"}[i])
+	p.Step = Enhanced
+	_ = json.Unmarshal(w.LostLists, &r.Lost) // none but in a stored result
+	leastSevere, isBasic := t.Severities[len(t.Severities)-1], w.IncorrectExtractions != nil
+	if isBasic {
+		p.Step = Basic
+	}
+	known := func(value *string, values []string, what, otherwise string) (wrong string) {
+		if !slices.Contains(values, *value) {
+			wrong = fmt.Sprintf("unknown %s %q", what, *value)
+			*value = otherwise
 		}
+		return wrong
 	}
-	r.Lost = w.Lost
-	r.MissedElements, r.FalsePositives, r.TaxonomyErrors, r.GranularityErrors = *w.MissedElements, *w.FalsePositives, *w.TaxonomyErrors, *w.GranularityErrors
-	for i, e := range r.MissedElements {
-		if !slices.Contains(t.Severities, e.Severity) {
-			return fmt.Errorf("missedElements[%d]: unknown severity %q", i, e.Severity)
+	r.MissedElements = list(p, listMissed, w.MissedElements, false, func(s string) Missed {
+		return Missed{Text: s, ExpectedRole: "unknown", Category: "unknown", Severity: leastSevere}
+	}, func(e *Missed) string { return known(&e.Severity, t.Severities, "severity", leastSevere) })
+	byText := func(s string) FalsePositive {
+		return FalsePositive{SpanIndex: -1, Text: s, AssignedRole: "unknown", Reason: label.Other}
+	}
+	reason := func(e *FalsePositive) string { return known(&e.Reason, t.Reasons, "reason", label.Other) }
+	r.FalsePositives = append(list(p, listFalse, w.FalsePositives, isBasic, byText, reason),
+		list(p, incorrect, w.IncorrectExtractions, true, byText, reason)...)
+	r.TaxonomyErrors = list[Confusion](p, listTaxonomy, w.TaxonomyErrors, isBasic, nil, nil)
+	r.GranularityErrors = list(p, listGranularity, w.GranularityErrors, isBasic, nil, func(e *Granularity) string {
+		if wrong := known(&e.Issue, t.Granularity, "issue", ""); wrong != "" {
+			return dropped + wrong
 		}
-	}
-	for i, e := range r.FalsePositives {
-		if !slices.Contains(t.Reasons, e.Reason) {
-			return fmt.Errorf("falsePositives[%d]: unknown reason %q", i, e.Reason)
-		}
-	}
-	for i, e := range r.GranularityErrors {
-		if !slices.Contains(t.Granularity, e.Issue) {
-			return fmt.Errorf("granularityErrors[%d]: unknown issue %q", i, e.Issue)
-		}
-	}
-	if err := p.categories(*w.CategoryScores, t); err != nil {
-		return err
-	}
+		return ""
+	})
+	p.categories(w.CategoryScores, t)
 	// What is not needed for a judgement is filled in, and noted: the schema has it.
-	if r.TotalScore = r.Scores.Total(); w.TotalScore != nil {
-		r.TotalScore = float64(*w.TotalScore)
-	} else {
-		p.note("totalScore is missing")
+	r.TotalScore = r.Scores.Total()
+	optional := func(name string, value json.RawMessage, into any) {
+		if absent(value) {
+			p.note("%s is missing", name)
+		} else if json.Unmarshal(value, into) != nil {
+			p.fault("%s dropped: of another form", name)
+		}
 	}
-	if w.Notes != nil {
-		r.Notes = *w.Notes
-	} else {
-		p.note("notes is missing")
-	}
+	optional("totalScore", w.TotalScore, (*text.Loose)(&r.TotalScore))
+	optional("notes", w.Notes, &r.Notes)
 	for i, e := range r.FalsePositives {
 		if e.Text == "" {
 			p.note("falsePositives[%d] has no text", i)
 		}
 	}
 	return nil
+}
+
+// dropped begins the reason why an error is not kept.
+const dropped = "dropped: "
+
+// list decodes the elements of a list that can be decoded, and notes what is wrong with the
+// others; a text is an element where ofText is given. A list that is not there is not an empty
+// one, unless it is optional.
+func list[E any](p *Parsed, kind string, data json.RawMessage, optional bool, ofText func(string) E, wrong func(*E) string) []E {
+	all, of := []E{}, kind
+	if kind == incorrect {
+		of = listFalse
+	}
+	var raw []json.RawMessage
+	switch {
+	case data == nil && optional:
+		return all
+	case data == nil:
+		p.fault("%s is missing", kind)
+		p.Result.lose(of)
+	case json.Unmarshal(data, &raw) != nil || raw == nil:
+		p.fault("%s dropped: not a list", kind)
+		p.Result.lose(of)
+	}
+	for i, one := range raw {
+		var s string
+		var e E
+		why := ""
+		switch {
+		case string(one) == "null":
+			why = dropped + "null"
+		case ofText != nil && json.Unmarshal(one, &s) == nil:
+			p.Step, e = Basic, ofText(s)
+		case json.Unmarshal(one, &e) != nil:
+			why = dropped + "it does not have the form of an error"
+		case wrong != nil:
+			why = wrong(&e)
+		}
+		if why != "" {
+			p.fault("%s[%d] %s", kind, i, why)
+		}
+		if strings.HasPrefix(why, dropped) {
+			p.Result.lose(of)
+		} else {
+			all = append(all, e)
+		}
+	}
+	return all
 }
 
 func scoresOf(values map[string]*text.Loose) (Scores, error) {
@@ -191,11 +245,19 @@ func scoresOf(values map[string]*text.Loose) (Scores, error) {
 
 // categories reads the scores of categories. One that the text does not have is
 // null; a judge that gives 0 means the same.
-func (p *Parsed) categories(values map[string]map[string]*text.Loose, t *label.Taxonomy) error {
+func (p *Parsed) categories(data json.RawMessage, t *label.Taxonomy) {
+	var values map[string]json.RawMessage
+	if absent(data) || json.Unmarshal(data, &values) != nil {
+		p.fault("categoryScores is missing")
+	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		v := values[name]
-		if !hasCategory(t, name) {
+		var v map[string]*text.Loose
+		switch err := json.Unmarshal(values[name], &v); {
+		case !hasCategory(t, name):
 			p.note("unknown category %q skipped", name)
+			continue
+		case err != nil:
+			p.fault("categoryScores.%s dropped: %v", name, err)
 			continue
 		}
 		coverage, precision := v["coverage"], v["precision"]
@@ -205,110 +267,11 @@ func (p *Parsed) categories(values map[string]map[string]*text.Loose, t *label.T
 		}
 		score := &CategoryScore{float64(*coverage), float64(*precision)}
 		if !score.valid() {
-			return fmt.Errorf("categoryScores.%s: %v and %v: want 1 to 5, or null", name, *coverage, *precision)
+			p.fault("categoryScores.%s: %v and %v: want 1 to 5, or null", name, *coverage, *precision)
+			continue
 		}
 		p.Result.CategoryScores[name] = score
 	}
-	return nil
-}
-
-// basic reads what it can of an object: the scores, which it must have, and of
-// the rest what is valid. The errors of the basic format are texts.
-func (p *Parsed) basic(data []byte, t *label.Taxonomy) bool {
-	var keys map[string]json.RawMessage
-	if json.Unmarshal(data, &keys) != nil {
-		return false
-	}
-	var values map[string]*text.Loose
-	if json.Unmarshal(keys["scores"], &values) != nil {
-		return false
-	}
-	r := &p.Result
-	var err error
-	if r.Scores, err = scoresOf(values); err != nil {
-		return false
-	}
-	r.TotalScore = r.Scores.Total()
-	var total text.Loose
-	if json.Unmarshal(keys["totalScore"], &total) == nil {
-		r.TotalScore = float64(total)
-	}
-	leastSevere := t.Severities[len(t.Severities)-1]
-	for _, e := range list(p, keys, listMissed, func(s string) Missed {
-		return Missed{Text: s, ExpectedRole: "unknown", Category: "unknown"}
-	}) {
-		if !slices.Contains(t.Severities, e.Severity) {
-			e.Severity = leastSevere
-		}
-		r.MissedElements = append(r.MissedElements, e)
-	}
-	byText := func(s string) FalsePositive {
-		return FalsePositive{SpanIndex: -1, Text: s, AssignedRole: "unknown"}
-	}
-	for _, e := range append(list(p, keys, listFalse, byText), list(p, keys, incorrect, byText)...) {
-		if !slices.Contains(t.Reasons, e.Reason) {
-			e.Reason = label.Other
-		}
-		r.FalsePositives = append(r.FalsePositives, e)
-	}
-	r.TaxonomyErrors = append(r.TaxonomyErrors, list[Confusion](p, keys, listTaxonomy, nil)...)
-	for i, e := range list[Granularity](p, keys, listGranularity, nil) {
-		if slices.Contains(t.Granularity, e.Issue) {
-			r.GranularityErrors = append(r.GranularityErrors, e)
-		} else {
-			p.note("granularityErrors[%d] dropped: unknown issue %q", i, e.Issue)
-			r.lose(listGranularity)
-		}
-	}
-	var categories map[string]json.RawMessage
-	_ = json.Unmarshal(keys["categoryScores"], &categories) // without it there are none
-	for _, name := range slices.Sorted(maps.Keys(categories)) {
-		var v map[string]*text.Loose
-		if json.Unmarshal(categories[name], &v) == nil {
-			if err := p.categories(map[string]map[string]*text.Loose{name: v}, t); err != nil {
-				p.note("%v", err)
-			}
-		}
-	}
-	_ = json.Unmarshal(keys["notes"], &r.Notes)
-	return true
-}
-
-// list decodes the elements of a list that can be decoded, and notes the others; a text
-// is an element where ofText is given. A list that is not there is not an empty one.
-func list[E any](p *Parsed, keys map[string]json.RawMessage, kind string, ofText func(string) E) []E {
-	var raw []json.RawMessage
-	data, ok := keys[kind]
-	of := kind
-	if kind == incorrect {
-		of = listFalse
-	}
-	switch _, basic := keys[incorrect]; {
-	case !ok:
-		if kind != incorrect && (!basic || kind == listMissed) {
-			p.note("%s is missing", kind)
-			p.Result.lose(kind)
-		}
-	case json.Unmarshal(data, &raw) != nil || raw == nil:
-		p.note("%s dropped: not a list", kind)
-		p.Result.lose(of)
-	}
-	var all []E
-	for i, one := range raw {
-		var s string
-		var e E
-		switch {
-		case string(one) == "null":
-		case ofText != nil && json.Unmarshal(one, &s) == nil:
-			all = append(all, ofText(s))
-		case json.Unmarshal(one, &e) == nil:
-			all = append(all, e)
-		default:
-			p.note("%s[%d] dropped: it does not have the form of an error", kind, i)
-			p.Result.lose(of)
-		}
-	}
-	return all
 }
 
 // settle recomputes the total, finds the spans that errors are about, and flags
@@ -319,23 +282,16 @@ func (p *Parsed) settle(t *label.Taxonomy, spans []spanfile.Span) {
 		p.note("the judge's total is %v, the sum of its scores %v", r.TotalScore, sum)
 		r.TotalScore = sum
 	}
-	for i := range r.FalsePositives {
-		e := &r.FalsePositives[i]
-		e.SpanIndex = p.about("falsePositives", i, e.SpanIndex, e.Text, spans)
-	}
-	for i := range r.TaxonomyErrors {
-		e := &r.TaxonomyErrors[i]
-		e.SpanIndex = p.about("taxonomyErrors", i, e.SpanIndex, e.Text, spans)
+	r.ofSpans(func(kind, i int, index *Index, text string) {
+		*index = p.about([3]string{listFalse, listTaxonomy, listGranularity}[kind], i, *index, text, spans)
+	})
+	for i, e := range r.TaxonomyErrors {
 		switch {
 		case t.Canonical(e.AssignedRole) == t.Canonical(e.ExpectedRole):
 			p.note("taxonomyErrors[%d]: assigned and expected role are both %q", i, e.ExpectedRole)
 		case !t.Known(e.ExpectedRole):
 			p.note("taxonomyErrors[%d]: the taxonomy has no role %q", i, e.ExpectedRole)
 		}
-	}
-	for i := range r.GranularityErrors {
-		e := &r.GranularityErrors[i]
-		e.SpanIndex = p.about("granularityErrors", i, e.SpanIndex, e.Text, spans)
 	}
 }
 

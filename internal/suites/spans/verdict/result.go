@@ -192,21 +192,26 @@ var Kinds = [3]string{"false_positive", "taxonomy", "granularity"}
 // Flags has the kinds of error of each span as bits, in the order of [Kinds].
 func (r *Result) Flags(spans int) []uint8 {
 	flags := make([]uint8, spans)
-	set := func(index Index, bit uint8) {
-		if index >= 0 && int(index) < spans {
-			flags[index] |= bit
+	r.ofSpans(func(kind, _ int, index *Index, _ string) {
+		if *index >= 0 && int(*index) < spans {
+			flags[*index] |= 1 << kind
 		}
-	}
-	for _, e := range r.FalsePositives {
-		set(e.SpanIndex, 1)
-	}
-	for _, e := range r.TaxonomyErrors {
-		set(e.SpanIndex, 2)
-	}
-	for _, e := range r.GranularityErrors {
-		set(e.SpanIndex, 4)
-	}
+	})
 	return flags
+}
+
+// ofSpans visits the errors that concern a span: the place of their kind in [Kinds], their own
+// in the list, their index, and their text.
+func (r *Result) ofSpans(visit func(kind, i int, index *Index, text string)) {
+	for i := range r.FalsePositives {
+		visit(0, i, &r.FalsePositives[i].SpanIndex, r.FalsePositives[i].Text)
+	}
+	for i := range r.TaxonomyErrors {
+		visit(1, i, &r.TaxonomyErrors[i].SpanIndex, r.TaxonomyErrors[i].Text)
+	}
+	for i := range r.GranularityErrors {
+		visit(2, i, &r.GranularityErrors[i].SpanIndex, r.GranularityErrors[i].Text)
+	}
 }
 
 // Countable reports whether a confusion has two different roles, and an expected one that the
