@@ -39,11 +39,11 @@ var (
 func dateForm(date string) *regexp.Regexp {
 	const (
 		weekday = `(?:sun|mon|tues|wednes|thurs|fri|satur)day|sun|mon|tue|wed|thu|fri|sat`
-		before  = `(?:(?:at|on|` + weekday + `)[ ,.]+)*`
-		clock   = `(?:[01]?\d|2[0-3])(?::[0-5]\d){1,2}(?:\.\d+)?(?: ?[ap]m)?|(?:0?\d|1[0-2]) ?[ap]m`
-		zone    = `(?: ?(?:z|(?-i:[A-Z]{1,5})|[+-]\d{2}(?::?\d{2})?))?`
+		idle    = `(?:(?:at|on|and|` + weekday + `)[ ,.]+)*`
+		clock   = `(?:[01]?\d|2[0-3])(?::[0-5]\d){1,2}(?:\.\d+)?(?: ?[ap]\.?m)?|(?:0?\d|1[0-2]) ?[ap]\.?m`
+		zone    = `(?: ?(?:z|(?-i:[A-Z]{1,5})(?:[+-]\d{1,2})?|[+-]\d{2}(?::?\d{2})?))?`
 	)
-	return regexp.MustCompile(`(?i)^` + before + date + `(?:[ t,]+(?:` + clock + `)` + zone + `)?[ .,;]*$`)
+	return regexp.MustCompile(`(?i)^` + idle + date + `(?:[ t,]+` + idle + `(?:` + clock + `)` + zone + `)?(?:[ .,;-]+(?:at|on|and|ad|` + weekday + `)?)*$`)
 }
 
 // isoDate is a date as YYYY-MM-DD, and any other text as it is.
