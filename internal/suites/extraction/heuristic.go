@@ -2,12 +2,12 @@ package extraction
 
 import (
 	_ "embed" // the words
-	"encoding/json"
 	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -60,7 +60,7 @@ func (h *heuristic) find(t text.Type, l *label) (value, quote span, ok bool) {
 }
 
 // lexicon is the words of the rules.
-var lexicon = func() (l struct {
+var lexicon = kit.Embedded[struct {
 	// Synonyms of words of field names in business documents. Other words have none.
 	Synonyms map[string][]string
 	// Generic words name the kind of a value and do not identify a field.
@@ -70,12 +70,7 @@ var lexicon = func() (l struct {
 	Documents []string
 	// OtherAmounts are labels of amounts that count only if the field names them.
 	OtherAmounts []string
-}) {
-	if err := json.Unmarshal(heuristicJSON, &l); err != nil {
-		panic("extraction: " + err.Error()) // it is a constant
-	}
-	return l
-}()
+}](heuristicJSON)
 
 //go:embed heuristic.json
 var heuristicJSON []byte

@@ -204,11 +204,8 @@ func (s *Schema) answerSchema(plain bool) json.RawMessage {
 	if !s.hasLists() { // the fields of records have numbers
 		names = `, "enum": ` + string(kit.JSON(s.names()))
 	}
-	var answer any // decoded, so that its keys are sorted
-	if err := json.Unmarshal([]byte(strings.Replace(answerSchemaJSON, `, "enum": []`, names, 1)), &answer); err != nil {
-		panic("extraction: " + err.Error()) // it is a constant
-	}
-	return kit.JSON(answer)
+	// Decoded, so that its keys are sorted.
+	return kit.JSON(kit.Embedded[any]([]byte(strings.Replace(answerSchemaJSON, `, "enum": []`, names, 1))))
 }
 
 // hasLists reports whether a field is in a list.

@@ -2,7 +2,6 @@ package kit
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -18,14 +17,10 @@ import (
 // [eval.Metric]. Max is 1 if it is left out, and there is none if Unbounded is true. Those of
 // rows have their estimators by name.
 func Metrics(data []byte, estimators map[string]func([]eval.Counted) float64) (list []eval.Metric) {
-	var read []struct {
+	for _, m := range Embedded[[]struct {
 		eval.Metric
 		Unbounded bool
-	}
-	if err := json.Unmarshal(data, &read); err != nil {
-		panic("kit: reading metrics: " + err.Error()) // they are part of the program
-	}
-	for _, m := range read {
+	}](data) {
 		switch {
 		case m.Unbounded:
 			m.Max = math.Inf(1)
