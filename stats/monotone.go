@@ -50,10 +50,14 @@ func newDifference(numA, denA, numB, denB []float64) *difference {
 func (d *difference) estimate(a, b []float64) (diff, se float64) {
 	ratioA, ratioB, squares := sum(a), sum(b), 0.0
 	for k, w := range d.weight {
-		z := a[k] - ratioA*d.shareA[k] - b[k] + ratioB*d.shareB[k]
+		z := d.residual(k, a[k], b[k], ratioA, ratioB)
 		squares += w * z * z
 	}
 	return ratioA - ratioB, math.Sqrt(squares)
+}
+
+func (d *difference) residual(k int, a, b, ratioA, ratioB float64) float64 {
+	return a - ratioA*d.shareA[k] - b + ratioB*d.shareB[k]
 }
 
 // limit is the lower limit that t standard errors leave, and the t at which that of the same
@@ -74,7 +78,7 @@ func (d *difference) limit(t float64) (low, zero float64) {
 	ratioA, ratioB := sum(d.a), sum(d.b)
 	residuals, ofT := make([]float64, len(d.a)), make([]float64, len(d.a))
 	for k, w := range d.weight {
-		residuals[k] = (d.a[k] - ratioA*d.shareA[k] - d.b[k] + ratioB*d.shareB[k]) / d.se
+		residuals[k] = d.residual(k, d.a[k], d.b[k], ratioA, ratioB) / d.se
 		ofT[k] = t * w * residuals[k]
 	}
 	if floats.Max(ofT) <= 1+math.Min(floats.Dot(ofT, d.shareA), floats.Dot(ofT, d.shareB)) {
@@ -104,17 +108,16 @@ type tilt struct {
 	ofRoom    float64 // its multiplier
 	ofA, ofB  slack
 	rows      []row
-	change    struct { // the last
-		y        []float64
-		ofA, ofB slack
-	}
+	moveY     []float64 // with moveA and moveB, the changes that newton found
+	moveA     slack
+	moveB     slack
 }
 
 func newTilt(d *difference, t float64, residuals []float64) *tilt {
 	n := len(d.a)
-	s := &tilt{difference: d, residuals: residuals, y: make([]float64, n), room: t * t, ofRoom: 1, rows: make([]row, n)}
-	s.ofA, s.ofB, s.change.ofA, s.change.ofB = newSlack(n), newSlack(n), newSlack(n), newSlack(n)
-	s.change.y = make([]float64, n)
+	s := &tilt{difference: d, residuals: residuals, room: t * t, ofRoom: 1, rows: make([]row, n)}
+	s.y, s.ofA, s.ofB = make([]float64, n), newSlack(n), newSlack(n)
+	s.moveY, s.moveA, s.moveB = make([]float64, n), newSlack(n), newSlack(n)
 	return s
 }
 
@@ -137,24 +140,23 @@ func (s *tilt) gap() float64 {
 // is left, and returns how far of 1.
 func (s *tilt) step(near float64) (size float64) {
 	s.newton(near)
-	y, ofA, ofB := s.change.y, s.change.ofA, s.change.ofB
 	slope, curve := 0.0, 0.0
-	for k, x := range y {
+	for k, x := range s.moveY {
 		slope -= 2 * x * s.y[k] / s.weight[k]
 		curve -= x * x / s.weight[k]
 	}
 	room := func(size float64) float64 { return s.room + size*(slope+size*curve) }
 	ofRoom := (near-s.ofRoom*slope)/s.room - s.ofRoom
-	size = 1
-	for room(size) < s.room/100 || s.ofRoom+size*ofRoom < s.ofRoom/100 || !s.ofA.allow(ofA, size) || !s.ofB.allow(ofB, size) {
-		if size *= 0.9; size < 1e-9 {
+	for size = 1; room(size) < s.room/100 || s.ofRoom+size*ofRoom < s.ofRoom/100 ||
+		!s.ofA.allow(s.moveA, size) || !s.ofB.allow(s.moveB, size); size *= 0.9 {
+		if size < 1e-9 {
 			return size
 		}
 	}
 	s.room, s.ofRoom = room(size), s.ofRoom+size*ofRoom
-	floats.AddScaled(s.y, size, y)
-	s.ofA.add(ofA, size)
-	s.ofB.add(ofB, size)
+	floats.AddScaled(s.y, size, s.moveY)
+	s.ofA.add(s.moveA, size)
+	s.ofB.add(s.moveB, size)
 	return size
 }
 
@@ -209,7 +211,6 @@ func (s *tilt) newton(near float64) {
 		s.rows[k] = r
 	}
 	solveSymmetric(inner[:], x[:])
-	to := s.change
 	for k, r := range s.rows {
 		rest, move := r.gradient, -r.gradient
 		for i, x := range x {
@@ -218,11 +219,11 @@ func (s *tilt) newton(near float64) {
 				rest -= r.less[i] * x
 			}
 		}
-		to.y[k] = move / r.diagonal
-		to.ofA.weights[k] = (rest - r.columns[4]*x[4]) / r.diagonal
-		to.ofB.weights[k] = (rest - r.less[4]*x[4]) / r.diagonal
-		to.ofA.cuts[k] = (near-s.ofA.cuts[k]*to.ofA.weights[k])/s.ofA.weights[k] - s.ofA.cuts[k]
-		to.ofB.cuts[k] = (near-s.ofB.cuts[k]*to.ofB.weights[k])/s.ofB.weights[k] - s.ofB.cuts[k]
+		s.moveY[k] = move / r.diagonal
+		s.moveA.weights[k] = (rest - r.columns[4]*x[4]) / r.diagonal
+		s.moveB.weights[k] = (rest - r.less[4]*x[4]) / r.diagonal
+		s.moveA.cuts[k] = (near-s.ofA.cuts[k]*s.moveA.weights[k])/s.ofA.weights[k] - s.ofA.cuts[k]
+		s.moveB.cuts[k] = (near-s.ofB.cuts[k]*s.moveB.weights[k])/s.ofB.weights[k] - s.ofB.cuts[k]
 	}
 }
 

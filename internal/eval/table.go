@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/scruple-eval/scruple/internal/say"
 )
@@ -21,17 +22,22 @@ type Table struct {
 	Summary bool `json:"summary,omitempty"`
 }
 
-// TableOf is the table of a name without rows. JSON that is part of the program has the words
-// of tables; with has what stands for names in braces.
-func TableOf(words []byte, name string, with ...string) *Table {
-	var all []Table
-	if err := json.Unmarshal(words, &all); err != nil {
-		panic("eval: reading the words of tables: " + err.Error())
+// Tables reads the words of a suite's tables, which are JSON that is part of the program, at
+// the first use. It returns a table of a name without rows; with has what stands for names in
+// braces.
+func Tables(words []byte) func(name string, with ...string) *Table {
+	read := sync.OnceValue(func() (all []Table) {
+		if err := json.Unmarshal(words, &all); err != nil {
+			panic("eval: reading the words of tables: " + err.Error())
+		}
+		return all
+	})
+	return func(name string, with ...string) *Table {
+		t := read()[slices.IndexFunc(read(), func(t Table) bool { return t.Name == name })]
+		fill := strings.NewReplacer(with...)
+		t.Title, t.Note, t.Columns = fill.Replace(t.Title), fill.Replace(t.Note), slices.Clone(t.Columns)
+		return &t
 	}
-	t := all[slices.IndexFunc(all, func(t Table) bool { return t.Name == name })]
-	fill := strings.NewReplacer(with...)
-	t.Title, t.Note = fill.Replace(t.Title), fill.Replace(t.Note)
-	return &t
 }
 
 // Row adds a row.

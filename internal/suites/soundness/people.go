@@ -69,7 +69,7 @@ func namesOf[T any](list []T, name func(T) string) (names []string) {
 	return names
 }
 
-// nameOf is the name of a label, or what is said of a run without one.
+// nameOf is the name of a label, or another text for a run without a label.
 func (b *Bench) nameOf(label int, without string) string {
 	if label == wording.None {
 		return without

@@ -65,7 +65,7 @@ func (b *Bench) Report(r eval.Results) (blocks []eval.Block, err error) {
 //go:embed tables.json
 var tablesJSON []byte
 
-func tableOf(name string, with ...string) *eval.Table { return eval.TableOf(tablesJSON, name, with...) }
+var tableOf = eval.Tables(tablesJSON)
 
 // armsOf lists the arms that have a level and a condition; "" stands for any.
 func (b *Bench) armsOf(level, value, condition string) (ids []string) {

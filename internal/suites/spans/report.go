@@ -107,14 +107,13 @@ func (b *Bench) count(k *tally, t *trial) {
 //go:embed tables.json
 var tablesJSON []byte
 
-// newTable is a table of the suite without rows.
-func newTable(name string) eval.Table { return *eval.TableOf(tablesJSON, name) }
+var newTable = eval.Tables(tablesJSON)
 
 func ratio(x float64) eval.Cell { return eval.Ratio(eval.Number(x)) }
 
 // scoreTable has precision, recall and F1 of each role or category.
 func scoreTable(name string, all []*tally, of func(*tally) *span.Tally) eval.Table {
-	t := newTable(name)
+	t := *newTable(name)
 	for _, k := range all {
 		if k.gold == 0 {
 			continue
@@ -138,7 +137,7 @@ const mostPairs = 10
 
 // confusionTable has the most frequent pairs of gold and predicted category.
 func confusionTable(all []*tally) eval.Table {
-	t := newTable("gold_confusions")
+	t := *newTable("gold_confusions")
 	for _, k := range all {
 		maps.DeleteFunc(k.confusion, func(names [2]string, _ int) bool { return names[0] == names[1] })
 		pairs := slices.SortedFunc(maps.Keys(k.confusion), func(a, b [2]string) int {
@@ -253,7 +252,7 @@ func joined(tables []eval.Table, of, what string, t eval.Table) []eval.Table {
 
 // peopleTable says which verdicts of people are on answers of this run.
 func (b *Bench) peopleTable(all []*tally) eval.Table {
-	t := newTable("people")
+	t := *newTable("people")
 	verdicts := map[string]int{}
 	for _, h := range b.people {
 		verdicts[h.arm]++
@@ -275,7 +274,7 @@ func (b *Bench) peopleTable(all []*tally) eval.Table {
 
 // qualityTable has the error rates corrected with people's verdicts.
 func qualityTable(all []*tally) eval.Table {
-	t := newTable("corrected_rates")
+	t := *newTable("corrected_rates")
 	for _, k := range all {
 		for _, q := range k.quality.Corrected() {
 			corrected := eval.Missing(eval.KindRatio, q.Undefined)

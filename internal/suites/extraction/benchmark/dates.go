@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -26,24 +27,26 @@ var (
 		`|[A-Za-z]+ \d{1,2},? \d{4}|[A-Za-z]+\.? [A-Za-z]+\.? \d{1,2},? \d{4}|\d{1,2} [A-Za-z]+ \d{4}`)
 	longNumber  = regexp.MustCompile(`\d{10,}`)
 	aroundComma = regexp.MustCompile(space + `*,` + space + `*`)
-)
 
-// The forms of a date. What stands before and behind it does not count.
-var (
+	// The forms of a date. What stands before and behind it does not count.
 	isoForm      = dateForm(`(\d{4})-(\d{1,2})-(\d{1,2})`)
 	numericForm  = dateForm(`(\d{1,2})[/-](\d{1,2})[/-](\d{4}|\d{2})`)
 	monthDayForm = dateForm(`([a-z]+)\.? (\d{1,2}),? (\d{4})`)
 	dayMonthForm = dateForm(`(\d{1,2}) ([a-z]+) (\d{4})`)
 )
 
-func dateForm(date string) *regexp.Regexp {
+// dateForm compiles at the first use: every command would wait for it else.
+func dateForm(date string) func() *regexp.Regexp {
 	const (
 		weekday = `(?:sun|mon|tues|wednes|thurs|fri|satur)day|sun|mon|tue|wed|thu|fri|sat`
 		idle    = `(?:(?:at|on|and|` + weekday + `)[ ,.]+)*`
 		clock   = `(?:[01]?\d|2[0-3])(?::[0-5]\d){1,2}(?:\.\d+)?(?: ?[ap]\.?m)?|(?:0?\d|1[0-2]) ?[ap]\.?m`
 		zone    = `(?: ?(?:z|(?-i:[A-Z]{1,5})(?:[+-]\d{1,2})?|[+-]\d{2}(?::?\d{2})?))?`
 	)
-	return regexp.MustCompile(`(?i)^` + idle + date + `(?:[ t,]+` + idle + `(?:` + clock + `)` + zone + `)?(?:[ .,;-]+(?:at|on|and|ad|` + weekday + `)?)*$`)
+	return sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)^` + idle + date + `(?:[ t,]+` + idle + `(?:` + clock + `)` + zone + `)?` +
+			`(?:[ .,;-]+(?:at|on|and|ad|` + weekday + `)?)*$`)
+	})
 }
 
 // isoDate is a date as YYYY-MM-DD, and any other text as it is.
@@ -56,14 +59,14 @@ func isoDate(s string) string {
 		return s
 	}
 	var year, month, day int
-	if m := isoForm.FindStringSubmatch(probe); m != nil {
+	if m := isoForm().FindStringSubmatch(probe); m != nil {
 		year, month, day = digits(m[1]), digits(m[2]), digits(m[3])
-	} else if m := monthDayForm.FindStringSubmatch(probe); m != nil {
+	} else if m := monthDayForm().FindStringSubmatch(probe); m != nil {
 		year, month, day = digits(m[3]), monthOf(m[1]), digits(m[2])
-	} else if m := dayMonthForm.FindStringSubmatch(probe); m != nil {
+	} else if m := dayMonthForm().FindStringSubmatch(probe); m != nil {
 		year, month, day = digits(m[3]), monthOf(m[2]), digits(m[1])
-	} else if m := numericForm.FindStringSubmatch(probe); m != nil {
-		// The month is first, unless it is none.
+	} else if m := numericForm().FindStringSubmatch(probe); m != nil {
+		// The month is first, unless it is above 12.
 		if year, month, day = digits(m[3]), digits(m[1]), digits(m[2]); month > 12 {
 			month, day = day, month
 		}
@@ -80,7 +83,6 @@ func isoDate(s string) string {
 	return fmt.Sprintf("%04d-%02d-%02d", year, month, day)
 }
 
-// digits is a number of a few digits.
 func digits(s string) int {
 	n, _ := strconv.Atoi(s)
 	return n

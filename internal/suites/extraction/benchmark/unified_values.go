@@ -297,7 +297,7 @@ func newField(name string, schema any) *field {
 	return f
 }
 
-// object is an object, empty for what is none.
+// object is an object, and an empty one for another value.
 func object(v any) map[string]any {
 	if m, ok := v.(map[string]any); ok {
 		return m

@@ -43,7 +43,7 @@ func (s *session) leaf(n *request.Node, candidate int) evidence.Truth {
 	return s.Evaluator.Leaf(n.Evidence, s.Candidates[candidate-1].Item)
 }
 
-// nth is the truth of a condition at an index; unknown if there is none.
+// nth is the truth of a condition at an index; unknown if the index is out of range.
 func (s *session) nth(list []*request.Node, at int) func(candidate int) evidence.Truth {
 	return func(candidate int) evidence.Truth {
 		if at >= len(list) {

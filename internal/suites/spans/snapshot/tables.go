@@ -22,7 +22,7 @@ func signed(x float64) eval.Cell { return eval.Difference(eval.Number(x)) }
 //go:embed tables.json
 var tablesJSON []byte
 
-func tableOf(name string, with ...string) *eval.Table { return eval.TableOf(tablesJSON, name, with...) }
+var tableOf = eval.Tables(tablesJSON)
 
 // Tables are the summary's tables: those that have rows.
 func (s *Summary) Tables() []eval.Table {
