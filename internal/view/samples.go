@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"math"
 	"net/url"
 	"slices"
@@ -22,79 +21,6 @@ import (
 
 // rowsPerPage is how many trials a page of a list has.
 const rowsPerPage = 100
-
-// A state is what the address of a list says.
-type state struct {
-	q, sort string
-	text    string   // to search for
-	from    int      // place in the list from which to search
-	cols    []string // nil: those of the first page
-	page    int      // from 1
-}
-
-func stateOf(r *request) (state, error) {
-	s := state{q: strings.TrimSpace(r.param("q")), sort: r.param("sort"), text: strings.TrimSpace(r.param("text")), page: 1}
-	// The form of facets adds conditions.
-	sent := r.URL.Query()
-	for _, name := range slices.Sorted(maps.Keys(sent)) {
-		if field, ok := strings.CutPrefix(name, "f."); ok && len(sent[name]) == 1 && sent[name][0] != "" {
-			s.q = with(s.q, equals(field, sent[name][0]))
-		}
-	}
-	if cols := r.URL.Query()["col"]; len(cols) > 0 {
-		s.cols = cols
-	} else if cols := r.param("cols"); cols != "" {
-		s.cols = strings.Split(cols, ",")
-	}
-	if p := r.param("page"); p != "" {
-		n, err := strconv.Atoi(p)
-		if err != nil || n < 1 || n > mostPages {
-			return s, bad("page %q: must be a number from 1 to %d", p, mostPages)
-		}
-		s.page = n
-	}
-	if from := r.param("from"); from != "" {
-		n, err := strconv.Atoi(from)
-		if err != nil || n < 0 {
-			return s, bad("from %q: must be a number of trials", from)
-		}
-		s.from = n
-	}
-	return s, nil
-}
-
-// mostPages keeps the place of a row within the numbers that there are.
-const mostPages = 1_000_000
-
-// turn returns the place of the first of n rows on the page. An address can be of a list
-// that was longer: it gets the last page.
-func (s *state) turn(n, perPage int) (first int) {
-	s.page = min(s.page, max(1, (n+perPage-1)/perPage))
-	return (s.page - 1) * perPage
-}
-
-// at is the state on another page, and matching the first page of what a filter selects.
-func (s state) at(page int) state {
-	s.page = page
-	return s
-}
-
-func (s state) matching(q string) state {
-	s.q, s.page = q, 1
-	return s
-}
-
-// params returns the parameters of an address with the state.
-func (s state) params() []string {
-	page, from := "", ""
-	if s.page > 1 {
-		page = strconv.Itoa(s.page)
-	}
-	if s.from > 0 {
-		from = strconv.Itoa(s.from)
-	}
-	return []string{"q", s.q, "sort", s.sort, "text", s.text, "from", from, "cols", strings.Join(s.cols, ","), "page", page}
-}
 
 // A head is a column of a list.
 type head struct {
@@ -135,12 +61,6 @@ type listedCell struct {
 type facet struct {
 	Title  string
 	Values []choice
-}
-
-type choice struct {
-	Text, Href string
-	Key        string // of the keyboard
-	N          int
 }
 
 func (v *Viewer) samplesPage(r *request) error {
@@ -569,6 +489,3 @@ func (v *Viewer) neighbours(r *request, id int64) (n neighbourhood, err error) {
 	n.Place, n.Of, n.Prev, n.Next = at+1, len(rows), to(at-1), to(at+1)
 	return n, nil
 }
-
-// shortItem is an item as a heading shows it.
-func shortItem(s string) string { return text.Shorten(say.PlainLine(s), 120) }
