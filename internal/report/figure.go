@@ -460,3 +460,34 @@ func tickLabel(s say.Scale, x float64, decimals int, signed bool) string {
 func percent(at float64) string {
 	return strconv.FormatFloat(math.Round(at*1e4)/1e2, 'f', -1, 64) + "%"
 }
+
+// A measuredRow is a labelled number with its interval and n.
+type measuredRow struct {
+	group string
+	label cell
+	total bool
+	eval.Measured
+	more    []cell   // after n
+	href    string   // of the value
+	reasons []string // why something is undefined
+}
+
+// plot adds rows with their numbers, and the axis for them, which has 0 for differences.
+func (t *table) plot(rows []measuredRow, lowest, highest analyse.Number, s say.Scale, differences bool) {
+	x := newExtent()
+	for _, r := range rows {
+		x.include(r.Value, r.Low, r.High)
+	}
+	a := newAxis(x, lowest, highest, s, differences, chartSteps)
+	t.Axis = &a
+	group := ""
+	for _, r := range rows {
+		if r.group != group {
+			group = r.group
+			t.Rows = append(t.Rows, row{Group: group})
+		}
+		cells := append([]cell{r.label, {Text: s.Value(r.Value, differences), Refs: t.Notes.refs(r.reasons), Href: r.href},
+			words(s.Interval(r.Low, r.High, differences)), number(r.N)}, r.more...)
+		t.Rows = append(t.Rows, row{Cells: cells, Total: r.total, Spot: a.spot(r.Measured)})
+	}
+}

@@ -218,43 +218,6 @@ func (s *screen) briefGate(b *builder, decides bool) {
 	s.others("  ", len(rules)-shown, "more rule", "more rules")
 }
 
-// warnings returns the warnings of the study, of judges and of primary comparisons.
-func (b *builder) warnings() []string {
-	b.whole = true // the list has what comparisons would repeat
-	var list []string
-	if b.v != nil {
-		list = rulesChanged(b.v)
-	}
-	if d := b.a.Discipline; d != nil {
-		list = append(unblinded(d.Reasons()), list...)
-	}
-	if r := b.a.Run; r.Exploratory() && !r.OnDev() {
-		list = append(list, withoutTests(r))
-	}
-	list = append(list, b.a.Warnings...)
-	if b.v != nil {
-		list = append(list, byEstimateAlone(b.v)...)
-	}
-	for _, j := range b.a.Judges {
-		for _, w := range j.Warnings {
-			if j.Cases > 0 { // else there was no judge to ask
-				list = append(list, "judge "+j.Name+": "+w)
-			}
-		}
-	}
-	for _, c := range b.primaryComparisons() {
-		if !c.Diff.Defined() { // its sentence has them
-			continue
-		}
-		for _, note := range b.remarks(c, false) {
-			if note != analyse.NotPlanned { // already in the list, once
-				list = append(list, c.A+minusBetween+c.B+", "+b.metric(c.Metric).Title+": "+note)
-			}
-		}
-	}
-	return list
-}
-
 // ending names the page, with the other formats, and the commands. Neither a path nor a
 // command is broken into lines, so that it can be copied.
 func (s *screen) ending(end Ending) {

@@ -1,9 +1,7 @@
 package report
 
 import (
-	"fmt"
 	"math"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -228,33 +226,6 @@ func dropCounts(cells []cell) {
 	}
 }
 
-// merged joins the rows of many arms that are the same.
-func (b *builder) merged(t *table) *table {
-	if !b.crowded() {
-		return t
-	}
-	var rows []row
-	var arms [][]string
-	for _, r := range t.Rows {
-		i := slices.IndexFunc(rows, func(other row) bool { return reflect.DeepEqual(other.Cells[1:], r.Cells[1:]) })
-		if i < 0 {
-			i = len(rows)
-			rows, arms = append(rows, r), append(arms, nil)
-		}
-		arms[i] = append(arms[i], r.Cells[0].Text)
-	}
-	for i, names := range arms {
-		switch {
-		case len(names) == len(t.Rows):
-			rows[i].Cells[0] = words(fmt.Sprintf("all %d arms", len(names)))
-		case len(names) > 1:
-			rows[i].Cells[0] = cell{Text: fmt.Sprintf("%d arms", len(names)), Detail: []string{listed(names)}}
-		}
-	}
-	t.Rows = rows
-	return t
-}
-
 // suiteTable shows a suite's own table. Its rows may be ragged.
 func suiteTable(of eval.Table, alpha float64) *table {
 	t := &table{Caption: of.Title, Legend: nonEmpty(of.Note)}
@@ -292,37 +263,6 @@ func numeric(rows [][]eval.Cell, j int) bool {
 		}
 	}
 	return some
-}
-
-// A measuredRow is a labelled number with its interval and n.
-type measuredRow struct {
-	group string
-	label cell
-	total bool
-	eval.Measured
-	more    []cell   // after n
-	href    string   // of the value
-	reasons []string // why something is undefined
-}
-
-// plot adds rows with their numbers, and the axis for them, which has 0 for differences.
-func (t *table) plot(rows []measuredRow, lowest, highest analyse.Number, s say.Scale, differences bool) {
-	x := newExtent()
-	for _, r := range rows {
-		x.include(r.Value, r.Low, r.High)
-	}
-	a := newAxis(x, lowest, highest, s, differences, chartSteps)
-	t.Axis = &a
-	group := ""
-	for _, r := range rows {
-		if r.group != group {
-			group = r.group
-			t.Rows = append(t.Rows, row{Group: group})
-		}
-		cells := append([]cell{r.label, {Text: s.Value(r.Value, differences), Refs: t.Notes.refs(r.reasons), Href: r.href},
-			words(s.Interval(r.Low, r.High, differences)), number(r.N)}, r.more...)
-		t.Rows = append(t.Rows, row{Cells: cells, Total: r.total, Spot: a.spot(r.Measured)})
-	}
 }
 
 // without removes a column.

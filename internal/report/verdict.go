@@ -34,10 +34,6 @@ func GateMarkdown(w io.Writer, r Report) error {
 	return put(w, "the verdict as Markdown", m.b.String())
 }
 
-func newBuilder(r Report) builder {
-	return builder{a: r.Analysis, v: r.Verdict, ci: confidence(r.Analysis.Study.Alpha), to: r.Link}
-}
-
 // evidence says what a verdict rests on beside its rules: the accuracy of judges that are
 // used, and blind validations.
 func evidence(v *gate.Verdict) (list []string) {

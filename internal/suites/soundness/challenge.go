@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/eval"
-	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -132,8 +131,6 @@ func (s *synthesis) table(list []challenge, is func(*Fragment) bool) (n [2][2]in
 	}
 	return n
 }
-
-func index(b bool) int { return int(kit.Indicator(b)) }
 
 // questions answers those about construct validity that the study asks.
 func (s *synthesis) questions(r eval.Results, list []challenge) *eval.Table {

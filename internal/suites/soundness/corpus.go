@@ -213,3 +213,5 @@ func (f *Fragment) item(labels []Label) eval.Item {
 	strata = slices.DeleteFunc(strata, func(l eval.Level) bool { return l.Value == "" })
 	return eval.Item{ID: f.ID, Cluster: f.Cluster, Input: kit.Hash(f.Text), Gold: kit.Hash(cmp.Or(expert, "none")), Strata: append(strata, f.Strata...)}
 }
+
+func index(b bool) int { return int(kit.Indicator(b)) }

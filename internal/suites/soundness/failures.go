@@ -2,6 +2,7 @@ package soundness
 
 import (
 	"cmp"
+	_ "embed"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -149,3 +150,8 @@ func (b *Bench) checkValidity(f *study.File, s *Study, errs *study.Errors) {
 	}
 	b.validity = v
 }
+
+//go:embed tables.json
+var tablesJSON []byte
+
+var tableOf = eval.Tables(tablesJSON)

@@ -62,11 +62,6 @@ func (b *Bench) Report(r eval.Results) (blocks []eval.Block, err error) {
 	return blocks, nil
 }
 
-//go:embed tables.json
-var tablesJSON []byte
-
-var tableOf = eval.Tables(tablesJSON)
-
 // armsOf lists the arms that have a level and a condition; "" stands for any.
 func (b *Bench) armsOf(level, value, condition string) (ids []string) {
 	for _, a := range b.On {
