@@ -3,9 +3,10 @@
 // and knows suites only through eval. Everything downstream
 // (gate, report, view) reads the Analysis and computes nothing.
 //
-// analysis.go has the result. A [Collector] (collect.go) takes the fractions of each case,
-// and [Collector.Analyse] (analyse.go) does everything else, by planned.go (the method that
-// decides), compare.go and rows.go, missing.go, across.go and mixed.go.
+// analysis.go has the result, question.go what is asked. A [Collector] (collect.go) takes the
+// fractions of each case, and [Collector.Analyse] (analyse.go) does everything else, by
+// estimate.go, compare.go with planned.go (the method that decides) on matched.go and rows.go,
+// missing.go, across.go and mixed.go.
 // results.go is what suites compute tables with.
 package analyse
 
@@ -182,6 +183,9 @@ type Count struct {
 	Name string `json:"name"`
 	N    int    `json:"n"`
 }
+
+// ofFailed is the reason of scores that are missing because their trial failed.
+const ofFailed = "the trial failed"
 
 // An Arm is one contestant with its trial outcomes and usage.
 type Arm struct {

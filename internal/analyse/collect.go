@@ -443,3 +443,16 @@ func (c *Collector) selections() []selection {
 	}
 	return list
 }
+
+// A first is the number of bad answers of one kind, and the first of them.
+type first struct{ n, item, replicate int }
+
+// note counts a bad answer.
+func (t *tally) note(kind string, item, replicate int) {
+	f, ok := t.first[kind]
+	if !ok || item < f.item || item == f.item && replicate < f.replicate {
+		f.item, f.replicate = item, replicate
+	}
+	f.n++
+	t.first[kind] = f
+}

@@ -79,14 +79,6 @@ func (c *Collector) comparisons(a *Analysis, q Question, selections []selection,
 	return nil
 }
 
-// family reports whether a comparison is corrected together with others.
-func (q Question) family(p Pair, metric string) bool {
-	if q.Family == nil {
-		return p.Primary && slices.Contains(q.Primary, metric)
-	}
-	return slices.Contains(q.Family, [3]string{p.A, p.B, metric}) || slices.Contains(q.Family, [3]string{p.B, p.A, metric})
-}
-
 // NotPlanned is the warning of a comparison with a late arm; the history of the run
 // names the arms.
 const NotPlanned = "exploratory: it was not planned before results had been shown"
@@ -103,16 +95,6 @@ func markLate(comparisons []Comparison, late []string) {
 			}
 		}
 	}
-}
-
-// A contest is a pair on one metric, with both arms' values by item.
-type contest struct {
-	pair   Pair
-	metric int
-	first  bool // the pair's first metric, which is also compared by stratum
-	a, b   []cell
-	// atA and atB are what missing rows of a metric with an estimator are taken for.
-	atA, atB end
 }
 
 // contests lists the pairs and metrics to compare.
@@ -154,10 +136,6 @@ func compared(arms []Arm, contests []contest, metric int) []string {
 	}
 	return list
 }
-
-// noise bounds the rounding error of the score of an item, which sums the scores of its
-// units: equal scores that were added up in another order are a tie.
-const noise = 1e-12
 
 // compare compares one pair on one metric.
 func (c *Collector) compare(k contest, s selection, t tester) (Comparison, error) {
@@ -225,14 +203,6 @@ func (r *Comparison) paired(left string) bool {
 		r.warn("no item has a value for both arms")
 	}
 	return r.Pairs > 0
-}
-
-// failed adds what was compared to an error.
-func (k contest) failed(metric eval.Metric, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("comparing %s with %s by %s: %w", k.pair.A, k.pair.B, metric.Name, err)
 }
 
 // within clips the intervals to the possible range of a difference, as intervals
@@ -371,97 +341,4 @@ func correctedLevel(correction string, alpha float64, p []float64, of int) float
 		share = alpha / float64(m)
 	}
 	return 1 - share
-}
-
-// matched is the data of one comparison: the scores of the items that both arms
-// have, the cluster of each, and their fractions added up by cluster. Of a pooled metric
-// an arm can have no score on an item, but not both.
-type matched struct {
-	xs, ys                 []float64
-	cluster                []int32
-	numA, denA, numB, denB []float64
-}
-
-// clustered reports whether there are fewer clusters than items.
-func (m matched) clustered() bool {
-	n := 0
-	for k := range m.denA {
-		if m.denA[k] > 0 || m.denB[k] > 0 {
-			n++
-		}
-	}
-	return n < len(m.xs)
-}
-
-// unclustered makes every item a cluster of its own.
-func (m matched) unclustered() matched {
-	one := slices.Repeat([]float64{1}, len(m.xs))
-	own := make([]int32, len(m.xs))
-	for i := range own {
-		own[i] = int32(i)
-	}
-	return matched{m.xs, m.ys, own, m.xs, one, m.ys, one}
-}
-
-// occupied keeps the clusters with a denominator in one of the arms: those of another
-// stratum must not be resampled.
-func (m matched) occupied() matched {
-	var of matched
-	for k := range m.denA {
-		if m.denA[k] > 0 || m.denB[k] > 0 {
-			of.numA, of.denA = append(of.numA, m.numA[k]), append(of.denA, m.denA[k])
-			of.numB, of.denB = append(of.numB, m.numB[k]), append(of.denB, m.denB[k])
-		}
-	}
-	return of
-}
-
-// units counts the units of a test: clusters or items.
-func (m matched) units(n int) string {
-	if m.clustered() {
-		return text.Plural(n, "cluster", "clusters")
-	}
-	return text.Plural(n, "item", "items")
-}
-
-// differences returns the sum of differences of each cluster.
-func (m matched) differences() []float64 {
-	a, _ := occupied(m.numA, m.denA)
-	b, _ := occupied(m.numB, m.denB)
-	for k := range a {
-		a[k] -= b[k]
-	}
-	return a
-}
-
-// proportions compares scores of items that pass or fail, or do so in a part of their
-// replicates.
-func (m matched) proportions(level float64) (stats.PairedProportions, error) {
-	clusters := len(m.numA)
-	b, c, n := make([]float64, clusters), make([]float64, clusters), make([]int, clusters)
-	for i, k := range m.cluster {
-		n[k]++
-		b[k], c[k] = b[k]+max(0, m.xs[i]-m.ys[i]), c[k]+max(0, m.ys[i]-m.xs[i])
-	}
-	return stats.ComparePairedProportions(b, c, n, level)
-}
-
-// paired compares scores that pass or fail, of items or of the same opportunities, of which
-// the net differences of clusters are known.
-func (m matched) paired(pooling eval.Pooling, level float64) (stats.PairedProportions, error) {
-	if pooling == eval.MeanOfItems {
-		return m.proportions(level)
-	}
-	b, c, n := make([]float64, len(m.numA)), make([]float64, len(m.numA)), make([]int, len(m.numA))
-	for k := range n {
-		n[k] = int(m.denA[k])
-		b[k], c[k] = max(0, m.numA[k]-m.numB[k]), max(0, m.numB[k]-m.numA[k])
-	}
-	return stats.ComparePairedProportions(b, c, n, level)
-}
-
-// binary reports whether every score is 0 or 1.
-func (m matched) binary() bool {
-	other := func(x float64) bool { return x != 0 && x != 1 }
-	return !slices.ContainsFunc(m.xs, other) && !slices.ContainsFunc(m.ys, other)
 }

@@ -11,9 +11,6 @@ import (
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
-// ofFailed is the reason of scores that are missing because their trial failed.
-const ofFailed = "the trial failed"
-
 // missing returns how many opportunities of an arm and metric have no score, by index of
 // item: those of unscored entries and of failed trials. It is nil if none is missing. What
 // is missing has as many opportunities as other answers to the item.

@@ -27,8 +27,8 @@ type graph struct {
 
 // A package as the go command lists it.
 type listed struct {
-	path, dir, export string
-	files             []string
+	path, dir string
+	files     []string
 }
 
 // list asks the go command for the packages of the module and what they import. The
@@ -48,7 +48,7 @@ func list(t *testing.T) (packages []listed, exports map[string]string) {
 		cells := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
 		exports[cells[0]] = cells[1]
 		if strings.HasPrefix(cells[0], module) {
-			packages = append(packages, listed{cells[0], cells[2], cells[1], strings.Fields(cells[3])})
+			packages = append(packages, listed{cells[0], cells[2], strings.Fields(cells[3])})
 		}
 	}
 	return packages, exports

@@ -165,17 +165,6 @@ func (v *Verdict) worsen(s State) {
 	}
 }
 
-// A view is how a rule reads an analysis.
-type view struct {
-	*analyse.Analysis
-	instead map[string]float64 // of results, by name
-	// hopeful reads every result as if the truth were as good for the rule as its
-	// interval allows: the other end of an interval, a p-value of 0, and for an estimate
-	// beside such evidence the end of its interval.
-	hopeful bool
-	end     int // of the interval of estimates: 0 is the lower one
-}
-
 // figure returns a result, and a note if it is undefined.
 func (v view) figure(r Rule, x call) (analyse.Number, string) {
 	if len(v.instead) > 0 {

@@ -41,6 +41,17 @@ type about struct {
 	assumes     string
 }
 
+// A view is how a rule reads an analysis.
+type view struct {
+	*analyse.Analysis
+	instead map[string]float64 // of results, by name
+	// hopeful reads every result as if the truth were as good for the rule as its
+	// interval allows: the other end of an interval, a p-value of 0, and for an estimate
+	// beside such evidence the end of its interval.
+	hopeful bool
+	end     int // of the interval of estimates: 0 is the lower one
+}
+
 // takes reports whether a function takes a name of a kind.
 func (f function) takes(kind string) bool { return slices.Contains(f.names, kind) }
 

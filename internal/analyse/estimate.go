@@ -1,0 +1,147 @@
+package analyse
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/text"
+	"github.com/scruple-eval/scruple/stats"
+)
+
+// estimates computes one estimate per arm and metric over all items, and by
+// stratum for primary and secondary metrics.
+func (c *Collector) estimates(a *Analysis, q Question, selections []selection, level float64) error {
+	for _, arm := range a.Arms {
+		for _, m := range a.Metrics {
+			values := c.values(&c.a, c.armIdx[arm.ID], c.metric[m.Name])
+			missing := c.missing(c.armIdx[arm.ID], c.metric[m.Name])
+			for _, s := range selections {
+				if s.stratum != nil && m.Rank == "other" {
+					continue
+				}
+				e, err := c.estimate(arm.ID, m, s, values, missing, q, level)
+				if err != nil {
+					return err
+				}
+				if e.Items > 0 || e.Unscored > 0 || s.stratum == nil {
+					a.Estimates = append(a.Estimates, e)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (c *Collector) estimate(arm string, m Metric, s selection, values []cell, missing []float64, q Question, level float64) (Estimate, error) {
+	metric := c.metric[m.Name]
+	if c.suite.Metrics[metric].Estimate != nil {
+		e, err := c.estimateRows(arm, metric, s, unknown, q, level)
+		c.byJudge(&e, c.armIdx[arm], metric)
+		if err == nil && s.stratum == nil {
+			c.lacking(&e, c.armIdx[arm], metric, missing)
+		}
+		if err != nil || !c.bounding(metric, s, missing, c.armIdx[arm]) {
+			return e, err
+		}
+		return e, e.bound(func(at end) (Bounds, error) {
+			b, err := c.estimateRows(arm, metric, s, at, q, level)
+			return b.Bounds, err
+		})
+	}
+	e := Estimate{Arm: arm, Metric: m.Name, Stratum: s.stratum, Bounds: Bounds{Undefined(), Undefined(), Undefined()}}
+	for _, i := range s.items {
+		if v := values[i]; v.den > 0 {
+			e.Items++
+			e.Num += Number(v.num)
+			e.Den += Number(v.den)
+		}
+	}
+	if s.stratum == nil {
+		if c.suite.Metrics[metric].Pooling == eval.MeanOfItems {
+			e.SD = spread(values)
+		}
+		c.lacking(&e, c.armIdx[arm], metric, missing)
+	}
+	err := c.bounds(&e, metric, s, values, missing, level)
+	if err != nil {
+		return e, fmt.Errorf("estimating the bounds of %s of %s: %w", m.Name, arm, err)
+	}
+	r, ci, of, err := c.pooled(metric, s, values, level)
+	if err != nil {
+		return e, fmt.Errorf("estimating %s of %s: %w", m.Name, arm, err)
+	}
+	num, den := of.num, of.den
+	e.Bounds = Bounds{Number(r.Value), Number(ci.Low), Number(ci.High)}
+	e.Clusters, e.Method, e.Assumes, e.Warnings = r.Clusters, r.Method, r.Assumes, r.Warnings
+	if r.Undefined != "" {
+		e.Warnings = append(e.Warnings, r.Undefined)
+	}
+	if q.Study.Intervals == "bootstrap" {
+		if err := e.bootstrap(num, den, q, level); err != nil {
+			return e, fmt.Errorf("bootstrapping %s of %s: %w", m.Name, arm, err)
+		}
+	}
+	return e, c.byPeople(&e, metric, s, values, missing, level)
+}
+
+// pooled estimates a metric of fractions, and returns its sums by cluster.
+func (c *Collector) pooled(metric int, s selection, values []cell, level float64) (r stats.Ratio, ci stats.Interval, of sums, err error) {
+	m := &c.suite.Metrics[metric]
+	of.num, of.den = c.clusters.sum(&c.sumA, s.items, func(i int) cell { return c.fraction(metric, values[i]) })
+	switch {
+	case m.Binary:
+		outcomes := 0.0
+		for _, i := range s.items {
+			outcomes += values[i].den
+		}
+		r, err = stats.ProportionOfSums(of.num, of.den, outcomes, level)
+	case m.Counts:
+		r, err = stats.CountsOfSums(of.num, of.den, level)
+	default:
+		r, err = stats.RatioOfSums(of.num, of.den, level)
+		r.CI = r.Monotone(level, m.Min, m.Max)
+	}
+	return r, r.CI.Clamp(m.Min, m.Max), of, err
+}
+
+// spread is the standard deviation between items, 0 of fewer than two.
+func spread(values []cell) Number {
+	var scores []float64
+	for _, v := range values {
+		if v.den > 0 {
+			scores = append(scores, v.num/v.den)
+		}
+	}
+	if len(scores) < 2 {
+		return 0
+	}
+	mean, sum := total(scores)/float64(len(scores)), 0.0
+	for _, x := range scores {
+		sum += (x - mean) * (x - mean)
+	}
+	return Number(math.Sqrt(sum / float64(len(scores)-1)))
+}
+
+// bootstrap computes the interval by resampling clusters. If that fails, it keeps
+// the interval and adds a warning.
+func (e *Estimate) bootstrap(num, den []float64, q Question, level float64) error {
+	if e.Clusters < fewForBootstrap {
+		e.Warnings = append(e.Warnings, fmt.Sprintf("no bootstrap: %s, and its intervals are too short below %d", text.Plural(e.Clusters, "cluster", "clusters"), fewForBootstrap))
+		return nil
+	}
+	num, den = occupied(num, den)
+	b, err := stats.ClusterBootstrap(num, den, stats.BootstrapOptions{Resamples: q.Study.Resamples, Level: level,
+		Seed: seed(q.Run.Seed, e.Stratum, e.Arm, e.Metric), Workers: runtime.GOMAXPROCS(0)})
+	switch {
+	case err != nil:
+		return err
+	case b.Undefined != "" || b.Degenerate:
+		e.Warnings = append(e.Warnings, "no bootstrap: all resamples are identical")
+	default:
+		e.Low, e.High, e.Assumes, e.Warnings = Number(b.BCa.Low), Number(b.BCa.High), "", b.Warnings
+		e.Method = fmt.Sprintf("cluster bootstrap, BCa of %d resamples", q.Study.Resamples)
+	}
+	return nil
+}

@@ -1,0 +1,69 @@
+package analyse
+
+import (
+	"iter"
+	"slices"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+)
+
+// A Question holds the study's settings for the analysis.
+type Question struct {
+	Study       Study
+	Run         Run // counts are filled in
+	Primary     []string
+	Secondary   []string
+	Comparisons []Pair
+	Across      []Across // differences that are compared between levels of a factor
+	Late        []string // arms added or changed after results had been shown
+	Rejudged    []string // arms whose judge alone was changed after that
+	// JudgesDiffer says how the judges of two arms differ, as the runs that the arms are of know.
+	JudgesDiffer map[[2]string]string
+	Calibration  *eval.Calibration
+	// Family are the comparisons that are corrected together: two arms and a metric of
+	// each, any of which would do for the rules. Nil, without rules, is the primary
+	// comparisons on primary metrics.
+	Family  [][3]string
+	Samples int // number of best and of worst trials shown per arm
+	// A simulated study needs less. Overall leaves out results by stratum, NoEffect
+	// the intervals of d.
+	Overall, NoEffect bool
+}
+
+// family reports whether a comparison is corrected together with others.
+func (q Question) family(p Pair, metric string) bool {
+	if q.Family == nil {
+		return p.Primary && slices.Contains(q.Primary, metric)
+	}
+	return slices.Contains(q.Family, [3]string{p.A, p.B, metric}) || slices.Contains(q.Family, [3]string{p.B, p.A, metric})
+}
+
+// A Pair is two arms to compare.
+type Pair struct {
+	A, B    string
+	Primary bool
+	Family  string   // of primary pairs that are corrected together
+	Metrics []string // empty: the primary and secondary ones
+	// Contrast marks a pair chosen by the suite, which is compared over all items
+	// and not by stratum.
+	Contrast bool
+}
+
+// Sources holds what an analysis needs beyond the fractions.
+type Sources struct {
+	Calls    []eval.ArmCalls
+	Cuts     []eval.ArmCuts
+	Versions []eval.ArmVersion
+	JudgedBy []eval.ArmVersion // the versions of the judges' models
+	// Latencies of the arms that made calls; nil omits them.
+	Latencies []eval.ArmLatency
+	// Show returns the exhibit of a trial.
+	Show  func(eval.Trial) (eval.Exhibit, error)
+	Asked *Asked
+	// Ratings are those of a judge that people measured; nil: none.
+	Ratings *Ratings
+	Cases   iter.Seq2[eval.Case, error]
+	Report  func(eval.Results) ([]eval.Block, error) // nil: the suite has no tables or figures
+	// Pick picks the samples; nil: the best and worst by the first primary metric.
+	Pick func(cases iter.Seq2[eval.Case, error], few int) ([]eval.Picked, error)
+}

@@ -1,0 +1,417 @@
+package gate
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/expr-lang/expr"
+	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/file"
+	"github.com/expr-lang/expr/parser"
+	"github.com/expr-lang/expr/vm"
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/text"
+)
+
+// Compile checks rules against the names a study has: syntax, types, arms,
+// metrics, that no rule uses an analysis metric, and that none passes though nothing is
+// known. It reports all errors, without positions.
+func Compile(d study.Decide, names Names) (*Rules, []*study.Error) {
+	r := &Rules{classes(d)}
+	var problems []*study.Error
+	for i := range r.list {
+		x := &r.list[i]
+		if x.checked = d.RequireMeasured; x.That == "" {
+			x.That = Otherwise
+			continue
+		}
+		var err error
+		if x.program, x.reads, err = compile(x.That, names); err != nil {
+			problems = append(problems, &study.Error{Path: x.At, Err: err})
+		}
+	}
+	return r, append(problems, r.ignorance(names.Metrics)...)
+}
+
+// classes lists the rules of a study as it has them.
+func classes(d study.Decide) (list []class) {
+	for i, c := range d.Require {
+		x := Rule{At: fmt.Sprintf("decide.require[%d].that", i), Name: c.Name, Kind: "require", That: c.That, Passes: true}
+		list = append(list, class{Rule: x})
+	}
+	for i, c := range d.Outcomes {
+		x := Rule{At: fmt.Sprintf("decide.outcomes[%d].when", i), Name: c.Name, Kind: "outcome", That: c.When, Passes: State(c.Verdict) == Pass}
+		list = append(list, class{x, State(c.Verdict), c.Advice})
+	}
+	for i, c := range d.Diagnose {
+		x := Rule{At: fmt.Sprintf("decide.diagnose[%d].when", i), Name: c.Name, Kind: "diagnosis", That: c.When}
+		list = append(list, class{Rule: x, advice: c.Advice})
+	}
+	return list
+}
+
+// read is what a condition names. lower says that every no_worse in it is of a metric of which
+// lower is better.
+func read(condition string, lower bool) reads {
+	tree, err := parser.Parse(asciiMinus(condition))
+	if err != nil {
+		return reads{}
+	}
+	if _, err := expand(tree, func(string) bool { return lower }); err != nil {
+		return reads{}
+	}
+	return walk(tree, nil).reads
+}
+
+func compile(condition string, names Names) (*vm.Program, reads, error) {
+	condition = asciiMinus(condition)
+	tree, err := parser.Parse(condition)
+	if err != nil {
+		return nil, reads{}, noCondition(condition, err)
+	}
+	lower := func(name string) bool {
+		return slices.ContainsFunc(names.Metrics, func(m eval.Metric) bool { return m.Name == name && !m.HigherIsBetter })
+	}
+	if found, err := expand(tree, lower); err != nil {
+		return nil, reads{}, err
+	} else if found {
+		condition = tree.Node.String()
+	}
+	w := walk(tree, &names)
+	if w.err != nil {
+		return nil, reads{}, w.err
+	}
+	program, err := expr.Compile(condition, expr.Env(environment(functions, nil)), expr.AsBool())
+	if err != nil {
+		return nil, reads{}, noCondition(condition, err)
+	}
+	return program, w.reads, nil
+}
+
+// asciiMinus replaces the typographic minus (U+2212) of numbers pasted from a report,
+// except in quoted names.
+func asciiMinus(condition string) string {
+	var quote rune
+	return strings.Map(func(r rune) rune {
+		switch {
+		case quote != 0:
+			if r == quote {
+				quote = 0
+			}
+		case r == '\'' || r == '"' || r == '`':
+			quote = r
+		case r == '−':
+			return '-'
+		}
+		return r
+	}, condition)
+}
+
+// noCondition adds to an error of the expression language what a rule must be.
+func noCondition(condition string, err error) error {
+	var at *file.Error
+	said := []rune(condition)
+	equals := func(i int) bool { return i < len(said) && said[i] == '=' }
+	if errors.As(err, &at) && equals(at.From) && !equals(at.From+1) {
+		return fmt.Errorf("%s: use == to compare", firstLine(err))
+	}
+	return fmt.Errorf("%s: want a condition that is true or false, such as value('arm', 'metric') > 0.5; `scruple help rules` lists the functions", firstLine(err))
+}
+
+func firstLine(err error) string {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return line
+}
+
+// ofTime are the functions of the expression language that read the clock or the zone of
+// the machine.
+var ofTime = []string{"now", "date", "duration", "timezone"}
+
+// A walker walks an expression once, for what it reads and the thresholds of that, and
+// checks the calls against the names of a study, if it has some.
+type walker struct {
+	names *Names
+	reads
+	err error
+}
+
+func walk(tree *parser.Tree, names *Names) *walker {
+	w := &walker{names: names}
+	w.terms = map[string]*Term{}
+	ast.Walk(&tree.Node, w)
+	return w
+}
+
+// Visit implements ast.Visitor.
+func (w *walker) Visit(node *ast.Node) {
+	if w.err != nil {
+		return
+	}
+	switch n := (*node).(type) {
+	case *ast.BuiltinNode:
+		w.Either = true
+		if slices.Contains(ofTime, n.Name) {
+			w.err = fmt.Errorf("%s: a rule cannot read the clock: the same results give the same verdict at any time", n.Name)
+		}
+	case *ast.ConditionalNode:
+		w.Either = true
+	case *ast.UnaryNode:
+		w.Either = w.Either || n.Operator == "!" || n.Operator == "not"
+	case *ast.BinaryNode:
+		w.Either = w.Either || n.Operator == "||" || n.Operator == "or"
+		if turned, ok := turns[n.Operator]; ok {
+			w.compare(n.Left, n.Operator, n.Right)
+			w.compare(n.Right, turned, n.Left)
+		}
+	case *ast.CallNode:
+		f, args, err := called(n)
+		if err == nil && w.names != nil {
+			err = w.names.check(f, args)
+		}
+		if err == nil {
+			w.add(f, args, n.Arguments[f.given():])
+		} else if w.names != nil {
+			w.err = err
+		}
+	}
+}
+
+// called returns the function of a call and its names. The last argument of a function
+// with a margin is not a name.
+func called(n *ast.CallNode) (f function, args []string, err error) {
+	name := ""
+	if id, ok := n.Callee.(*ast.IdentifierNode); ok {
+		name = id.Value
+	}
+	i := slices.IndexFunc(functions, func(f function) bool { return f.name == name })
+	if i < 0 {
+		known := []string{noWorse}
+		for _, f := range functions {
+			known = append(known, f.name)
+		}
+		return f, nil, fmt.Errorf("unknown function %q%s; `scruple help rules` lists the functions", name, text.DidYouMean(name, known))
+	}
+	f = functions[i]
+	names := n.Arguments
+	if f.within != nil {
+		if len(names) == 0 || !isNumber(names[len(names)-1]) {
+			return f, nil, fmt.Errorf("%s: the last argument must be a number above 0, as in %s", name, f.usage())
+		}
+		names = names[:len(names)-1]
+	}
+	for _, a := range names {
+		s, ok := a.(*ast.StringNode)
+		if !ok {
+			return f, nil, fmt.Errorf("%s: arguments must be quoted names, as in %s", name, f.usage())
+		}
+		args = append(args, s.Value)
+	}
+	if len(args) != f.given() {
+		return f, nil, fmt.Errorf("%s takes %d names, got %d: use %s", f.name, f.given(), len(args), f.usage())
+	}
+	if f.of != "" {
+		args = append(args, f.of)
+	}
+	return f, args, nil
+}
+
+func isNumber(node ast.Node) bool {
+	switch n := node.(type) {
+	case *ast.IntegerNode:
+		return n.Value > 0
+	case *ast.FloatNode:
+		return n.Value > 0
+	}
+	return false
+}
+
+// add adds what a call reads. The results of a function with a margin are the two ends,
+// which have it as their threshold.
+func (w *walker) add(f function, args []string, margin []ast.Node) {
+	w.uses = append(w.uses, f)
+	if f.within == nil {
+		w.result(call{f, args}, "")
+	} else {
+		m := margin[0].String()
+		w.result(call{f.within[0], args}, "> -"+m)
+		w.result(call{f.within[1], args}, "< "+m)
+	}
+	w.Evidence = w.Evidence || f.evidence
+	w.Scores = w.Scores || !f.outside
+	if f.apart {
+		w.Apart = with(w.Apart, f.name)
+	}
+	arms := f.arms()
+	for _, arm := range args[:arms] {
+		w.Arms = with(w.Arms, arm)
+	}
+	switch {
+	case f.takes("factor"):
+		w.across = with(w.across, args[2])
+	case arms == 2:
+		w.Effect = w.Effect || f.name == "d_low" || f.name == "d_high"
+		w.Pairs = with(w.Pairs, [3]string(args[:3]))
+		if !f.counts && !f.outside {
+			w.Tested = with(w.Tested, [3]string(args[:3]))
+		}
+	case arms == 1 && len(args) > 1:
+		w.Estimates = with(w.Estimates, [2]string(args[:2]))
+		if !f.counts {
+			w.Measured = with(w.Measured, [2]string(args[:2]))
+		}
+	case arms == 1:
+		w.Trials = true
+	}
+}
+
+// result adds a result that the rule names, and a threshold of it.
+func (w *walker) result(x call, threshold string) {
+	name := x.String()
+	t := w.terms[name]
+	if t == nil {
+		w.calls = append(w.calls, x)
+		t = &Term{}
+		w.terms[name] = t
+	}
+	if threshold != "" && t.Threshold != "" {
+		threshold = t.Threshold + " and " + threshold
+	}
+	if threshold != "" {
+		t.Threshold = threshold
+	}
+}
+
+// turns maps each comparison to the one with its sides exchanged.
+var turns = map[string]string{"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
+
+// compare adds a threshold to the result that a side of a comparison is.
+func (w *walker) compare(side ast.Node, operator string, with ast.Node) {
+	n, ok := side.(*ast.CallNode)
+	if !ok {
+		return
+	}
+	f, args, err := called(n)
+	if err != nil || f.within != nil {
+		return
+	}
+	limit := with.String()
+	if other, ok := with.(*ast.CallNode); ok {
+		if g, names, err := called(other); err == nil {
+			limit = call{g, names}.String()
+		}
+	}
+	w.result(call{f, args}, operator+" "+limit)
+}
+
+// check checks the names in a call.
+func (n *Names) check(f function, args []string) error {
+	if f.takes("factor") {
+		at := [4]string(args)
+		turned := [4]string{at[1], at[0], at[2], at[3]}
+		if !slices.Contains(n.Across, at) && !slices.Contains(n.Across, turned) {
+			return fmt.Errorf("%s: the study does not compare the difference of %s and %s by %s across %s: add `across: [%s]` to that comparison", f.name, at[0], at[1], at[2], at[3], at[3])
+		}
+		return nil
+	}
+	arms := f.arms()
+	for _, arm := range args[:arms] {
+		if !slices.Contains(n.Arms, arm) {
+			return unknown(f, "unknown arm %q%s; the arms are %s", arm, n.Arms)
+		}
+	}
+	if f.takes("task") && !slices.Contains(n.Tasks, args[0]) {
+		return unknown(f, "the study has no task %q%s; the tasks are %s", args[0], n.Tasks)
+	}
+	if !f.takes("metric") {
+		return nil
+	}
+	metric, last := args[arms], args[len(args)-1]
+	i := slices.IndexFunc(n.Metrics, func(m eval.Metric) bool { return m.Name == metric })
+	if i < 0 {
+		var known []string
+		for _, m := range n.Metrics {
+			if m.Kind == eval.Scoring {
+				known = append(known, m.Name)
+			}
+		}
+		return unknown(f, "unknown metric %q%s; the metrics are %s", metric, known)
+	}
+	if n.Metrics[i].Kind != eval.Scoring {
+		return fmt.Errorf("%s: %s is an analysis metric: it explains results and cannot decide them", f.name, metric)
+	}
+	for kind, known := range map[string][]string{"stratum": n.Factors, "stratum=value": n.Strata} {
+		if f.takes(kind) && !slices.Contains(known, last) {
+			return unknown(f, "items have no stratum %q%s; the strata are %s", last, known)
+		}
+	}
+	if arms == 2 && !n.Compared(args[0], args[1], metric) {
+		return n.notCompared(f.name, args[0], args[1], metric)
+	}
+	return nil
+}
+
+// unknown is the error of a name that a study does not have.
+func unknown(f function, problem, name string, known []string) error {
+	return fmt.Errorf("%s: "+problem, f.name, name, text.DidYouMean(name, known), strings.Join(known, ", "))
+}
+
+// notCompared says what to add to the study so that it compares two arms on a metric.
+func (n *Names) notCompared(of, a, b, metric string) error {
+	var compared []string
+	for _, m := range n.Metrics {
+		if n.Compared(a, b, m.Name) {
+			compared = append(compared, m.Name)
+		}
+	}
+	if len(compared) == 0 {
+		return fmt.Errorf("%s: the study does not compare %s with %s by %s: add the pair to comparisons", of, a, b, metric)
+	}
+	return fmt.Errorf("%s: the study compares %s with %s by %s, and not by %s: add %[5]s to the metrics of the pair, or to metrics.primary or metrics.secondary", of, a, b, strings.Join(compared, ", "), metric)
+}
+
+// noWorse is a ready rule: an arm is worse than another by less than a margin, by the end of
+// the interval. It is the rule on diff_low or diff_high that it stands for, whose results and
+// power it has.
+const (
+	noWorse      = "no_worse"
+	noWorseUsage = "no_worse('new', 'old', 'metric', margin)"
+	noWorseDoc   = "true where the first arm is worse by less than the margin: diff_low above -margin, or diff_high below it where lower is better"
+)
+
+// expand replaces each no_worse of a condition with the rule that it stands for, and reports
+// whether there is one. lower says of which metrics lower is better.
+func expand(tree *parser.Tree, lower func(metric string) bool) (found bool, err error) {
+	e := expansion{lower: lower}
+	ast.Walk(&tree.Node, &e)
+	return e.found, e.err
+}
+
+type expansion struct {
+	lower func(metric string) bool
+	found bool
+	err   error
+}
+
+// Visit implements ast.Visitor.
+func (e *expansion) Visit(node *ast.Node) {
+	call, ok := (*node).(*ast.CallNode)
+	if !ok {
+		return
+	}
+	if callee, ok := call.Callee.(*ast.IdentifierNode); !ok || callee.Value != noWorse {
+		return
+	}
+	if e.found = true; len(call.Arguments) != 4 || !isNumber(call.Arguments[3]) {
+		e.err = fmt.Errorf("%s: want two arms, a metric and a margin above 0, as in %s", noWorse, noWorseUsage)
+		return
+	}
+	function, than, margin := "diff_low", ">", ast.Node(&ast.UnaryNode{Operator: "-", Node: call.Arguments[3]})
+	if name, ok := call.Arguments[2].(*ast.StringNode); ok && e.lower(name.Value) {
+		function, than, margin = "diff_high", "<", call.Arguments[3]
+	}
+	ast.Patch(node, &ast.BinaryNode{Operator: than, Right: margin,
+		Left: &ast.CallNode{Callee: &ast.IdentifierNode{Value: function}, Arguments: call.Arguments[:3]}})
+}
