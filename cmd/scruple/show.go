@@ -381,8 +381,8 @@ func (a *app) compareRuns(ctx context.Context, first, second string, to shownAs,
 	}
 	trend := gate.TrendOf(result)
 	err = a.showComparisons(report.Differences{Analysis: result, Title: newer.Run.ID + " against " + older.Run.ID, Trend: &trend}, to)
-	if err == nil && fail && trend.Exit() != exitOK {
-		return exit(trend.Exit(), nil)
+	if err == nil && fail && trend.ExitCode() != exitOK {
+		return exit(trend.ExitCode(), nil)
 	}
 	return err
 }

@@ -6,7 +6,9 @@
 // analysis.go has the result, question.go what is asked. A [Collector] (collect.go) takes the
 // fractions of each case, and [Collector.Analyse] (analyse.go) does everything else, by
 // estimate.go, compare.go with planned.go (the method that decides) on matched.go and rows.go,
-// missing.go, across.go and mixed.go.
+// missing.go, across.go and mixed.go; judged.go has judges and people, looks.go results that
+// were seen, replicate.go earlier and blind runs, trouble.go bad answers. tables.go has what no
+// arm solved, and shorten.go cuts samples.
 // results.go is what suites compute tables with.
 package analyse
 

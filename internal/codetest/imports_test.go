@@ -70,6 +70,8 @@ var rules = []struct {
 		"the tests of every suite take its studies through the program; they know no suite"},
 	{"internal/suites/kit", []string{"internal/eval", "internal/measure", "internal/text", "internal/dataset", "internal/disk", "internal/table", "internal/study", "internal/model/simulated"}, []string{"net", "database", "time"},
 		"code shared by all suites knows no suite, store or client of models; it encodes the answers of simulated models"},
+	{"internal/suites/extraction/benchmark", []string{"internal/dataset", "internal/measure", "internal/suites/kit", "internal/text"}, []string{"net", "database"},
+		"public benchmarks become data of one suite: no store, no model"},
 	{"internal/suites", []string{"internal/stable", "internal/eval", "internal/text", "internal/measure", "internal/dataset", "internal/table", "internal/spanfile", "internal/study", "internal/suites", "internal/effort", "internal/model/simulated"},
 		[]string{"net", "database", "time"},
 		"suites know only their task: no store, network, clock or statistics"},
@@ -79,8 +81,6 @@ var rules = []struct {
 		"a run is written for other tools from its trials: no store, no suite, and the sender is an argument"},
 	{"internal/columnar", nil, []string{"net", "database", "os", "time"},
 		"a table is written without knowing what its columns mean"},
-	{"internal/suites/extraction/benchmark", []string{"internal/dataset", "internal/dataset/pdf", "internal/suites/kit", "internal/text"}, []string{"net", "database"},
-		"public benchmarks become data of one suite: no store, no model"},
 	{"internal/evallog", []string{"internal/effort", "internal/eval", "internal/text", "internal/dataset", "internal/suites/given", "internal/suites/kit"}, []string{"net", "database"},
 		"results of other tools become data of one suite: no store, no model"},
 	{"internal/plan", []string{"internal/eval", "internal/study", "stats/dist"}, []string{"net", "database", "os"},
@@ -181,6 +181,7 @@ func under(path, prefix string) bool {
 }
 
 func TestImportsPointOneWay(t *testing.T) {
+	used := make([]bool, len(rules))
 	for _, f := range sources(t) {
 		if strings.HasSuffix(f.path, "_test.go") {
 			continue // tests may use anything
@@ -198,6 +199,7 @@ func TestImportsPointOneWay(t *testing.T) {
 			continue
 		}
 		r := rules[i]
+		used[i] = true
 		for _, imp := range f.syntax.Imports {
 			path := strings.Trim(imp.Path.Value, `"`)
 			if ours, ok := strings.CutPrefix(path, module); ok {
@@ -210,6 +212,11 @@ func TestImportsPointOneWay(t *testing.T) {
 			} else if slices.ContainsFunc(r.never, func(p string) bool { return under(path, p) }) {
 				t.Errorf("%s imports %s: %s", f.path, path, r.reason)
 			}
+		}
+	}
+	for i, ok := range used {
+		if !ok {
+			t.Errorf("the rule of %s is the first that matches for no package: remove it, or move it up", rules[i].pkg)
 		}
 	}
 }

@@ -52,7 +52,7 @@ type Reasoning struct {
 // [Request.Key] are the same request.
 type Request struct {
 	Model     string // id of the study's model entry, which determines client, limits and prices
-	Provider  string // wire format: openai, openai_responses, anthropic, google, exec, http, outputs, simulated …
+	Provider  string // the study's word: a preset (deepseek, ollama …) or a kind of pipeline (exec, http, outputs …); the client knows its wire format
 	Endpoint  string // base URL, command or file; "" is the provider's own
 	Name      string // the provider's name of the model
 	Program   string // version of the external program that answers
@@ -129,8 +129,8 @@ func KeyOf(parts []Part) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// Parts lists the parts that identify the request, in a fixed order: every field
-// except Optional and Foreseen. Long values are hashed. It is the journal's record
+// Parts lists the parts that identify the request, in a fixed order: every field except
+// Optional, Foreseen and SealedKey, and Item only where it is sent. Long values are hashed. It is the journal's record
 // of the request.
 func (r *Request) Parts() []Part {
 	parts := make([]Part, 0, 12)
@@ -398,7 +398,7 @@ const (
 	ErrTimeout     ErrorKind = "timeout"      // no answer in time
 	ErrAuth        ErrorKind = "auth"         // 401, 402, 403: no retry helps
 	ErrBadRequest  ErrorKind = "bad_request"  // 400, 404, 413, 422: no retry helps
-	ErrRefused     ErrorKind = "refused"      // a safety system refused; an outcome, not a failure
+	ErrRefused     ErrorKind = "refused"      // only in exports: a client returns a response with StopRefused
 	ErrMalformed   ErrorKind = "malformed"    // the server's answer could not be parsed
 )
 

@@ -78,7 +78,8 @@ type Passage struct {
 	Text string `json:"text"`
 }
 
-// A GoldKeeper is a bench whose gold is people's answers about whole items.
+// A GoldKeeper is a bench whose gold is people's answers about whole items, of a task of
+// kind assessment: several questions of each item. Tasks of kind label have verdicts alone.
 type GoldKeeper interface {
 	// GoldFile makes the file of the gold that people settled, with its name. day is
 	// that of the lock, as YYYY-MM-DD.

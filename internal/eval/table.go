@@ -33,7 +33,11 @@ func Tables(words []byte) func(name string, with ...string) *Table {
 		return all
 	})
 	return func(name string, with ...string) *Table {
-		t := read()[slices.IndexFunc(read(), func(t Table) bool { return t.Name == name })]
+		i := slices.IndexFunc(read(), func(t Table) bool { return t.Name == name })
+		if i < 0 {
+			panic("eval: the words of tables have no table " + name)
+		}
+		t := read()[i]
 		fill := strings.NewReplacer(with...)
 		t.Title, t.Note, t.Columns = fill.Replace(t.Title), fill.Replace(t.Note), slices.Clone(t.Columns)
 		return &t

@@ -20,7 +20,7 @@ import (
 // metrics, that no rule uses an analysis metric, and that none passes though nothing is
 // known. It reports all errors, without positions.
 func Compile(d study.Decide, names Names) (*Rules, []*study.Error) {
-	r := &Rules{classes(d)}
+	r := &Rules{rulesOf(d)}
 	var problems []*study.Error
 	for i := range r.list {
 		x := &r.list[i]
@@ -36,19 +36,17 @@ func Compile(d study.Decide, names Names) (*Rules, []*study.Error) {
 	return r, append(problems, r.ignorance(names.Metrics)...)
 }
 
-// classes lists the rules of a study as it has them.
-func classes(d study.Decide) (list []class) {
+// rulesOf lists the rules of a study as it has them.
+func rulesOf(d study.Decide) (list []Rule) {
 	for i, c := range d.Require {
-		x := Rule{At: fmt.Sprintf("decide.require[%d].that", i), Name: c.Name, Kind: "require", That: c.That, Passes: true}
-		list = append(list, class{Rule: x})
+		list = append(list, Rule{At: fmt.Sprintf("decide.require[%d].that", i), Name: c.Name, Kind: Require, That: c.That, Passes: true})
 	}
 	for i, c := range d.Outcomes {
-		x := Rule{At: fmt.Sprintf("decide.outcomes[%d].when", i), Name: c.Name, Kind: "outcome", That: c.When, Passes: State(c.Verdict) == Pass}
-		list = append(list, class{x, State(c.Verdict), c.Advice})
+		state := State(c.Verdict)
+		list = append(list, Rule{At: fmt.Sprintf("decide.outcomes[%d].when", i), Name: c.Name, Kind: Outcome, That: c.When, Passes: state == Pass, state: state, advice: c.Advice})
 	}
 	for i, c := range d.Diagnose {
-		x := Rule{At: fmt.Sprintf("decide.diagnose[%d].when", i), Name: c.Name, Kind: "diagnosis", That: c.When}
-		list = append(list, class{Rule: x, advice: c.Advice})
+		list = append(list, Rule{At: fmt.Sprintf("decide.diagnose[%d].when", i), Name: c.Name, Kind: Diagnosis, That: c.When, advice: c.Advice})
 	}
 	return list
 }

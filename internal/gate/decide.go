@@ -56,7 +56,7 @@ func (r *Rules) Decide(a *analyse.Analysis) Verdict {
 			100*share, of, 100*a.Run.MaxFailed, a.Run.Retry()))
 	}
 	if v.State != Pass {
-		v.limitAdvice(r.of("outcome"))
+		v.limitAdvice(r.of(Outcome))
 		r.diagnose(a, &v)
 	}
 	return v
@@ -64,8 +64,8 @@ func (r *Rules) Decide(a *analyse.Analysis) Verdict {
 
 // limitAdvice marks the advice of a passing outcome where the gate does not pass: it does not
 // apply, or is provisional.
-func (v *Verdict) limitAdvice(outcomes []class) {
-	i := slices.IndexFunc(outcomes, func(c class) bool { return c.Name == v.Outcome })
+func (v *Verdict) limitAdvice(outcomes []Rule) {
+	i := slices.IndexFunc(outcomes, func(c Rule) bool { return c.Name == v.Outcome })
 	switch {
 	case i < 0 || outcomes[i].state != Pass || v.Advice == "":
 	case v.State == Fail:
@@ -79,7 +79,7 @@ func (v *Verdict) limitAdvice(outcomes []class) {
 // end the search, since it decides nothing.
 func (r *Rules) diagnose(a *analyse.Analysis, v *Verdict) {
 	var undecided []string
-	for _, d := range r.of("diagnosis") {
+	for _, d := range r.of(Diagnosis) {
 		c := d.decide(a)
 		if c.State == Undecided {
 			undecided = append(undecided, d.Name)
@@ -98,7 +98,7 @@ func (r *Rules) diagnose(a *analyse.Analysis, v *Verdict) {
 }
 
 func (r *Rules) decideRequired(a *analyse.Analysis, v *Verdict) {
-	for _, rule := range r.of("require") {
+	for _, rule := range r.of(Require) {
 		c := rule.decide(a)
 		v.Conditions = append(v.Conditions, c)
 		switch {
@@ -112,15 +112,15 @@ func (r *Rules) decideRequired(a *analyse.Analysis, v *Verdict) {
 	}
 }
 
-// decideOutcome finds the first class that applies. One that reads something undefined
+// decideOutcome finds the first outcome that applies. One that reads something undefined
 // ends the search, since a later one might not be the first. One that is neither shown nor
-// excluded does not: its evidence is missing. But a class for the rest cannot fail the gate
+// excluded does not: its evidence is missing. But one for the rest cannot fail the gate
 // while one that passes is still open.
 func (r *Rules) decideOutcome(a *analyse.Analysis, v *Verdict) {
 	settled, open := false, ""
-	outcomes := r.of("outcome")
-	for _, class := range outcomes {
-		c := class.decide(a)
+	outcomes := r.of(Outcome)
+	for _, outcome := range outcomes {
+		c := outcome.decide(a)
 		if settled {
 			c.Warnings = nil // it has no effect
 		}
@@ -128,24 +128,24 @@ func (r *Rules) decideOutcome(a *analyse.Analysis, v *Verdict) {
 		switch {
 		case settled || c.State == Fail:
 		case c.Open:
-			if open == "" && class.state == Pass {
-				open = fmt.Sprintf("outcome %q is neither shown nor excluded: %s", class.Name, c.Reason)
+			if open == "" && outcome.state == Pass {
+				open = fmt.Sprintf("outcome %q is neither shown nor excluded: %s", outcome.Name, c.Reason)
 			}
 		case c.State == Undecided:
 			settled = true
 			v.worsen(Undecided)
-			v.Reasons = append(v.Reasons, fmt.Sprintf("outcome %q cannot be decided: %s", class.Name, c.Reason))
+			v.Reasons = append(v.Reasons, fmt.Sprintf("outcome %q cannot be decided: %s", outcome.Name, c.Reason))
 		default:
 			settled = true
-			v.Outcome, v.Advice = class.Name, class.advice
-			state := class.state
-			if state == Fail && class.program == nil && open != "" {
+			v.Outcome, v.Advice = outcome.Name, outcome.advice
+			state := outcome.state
+			if state == Fail && outcome.program == nil && open != "" {
 				state = Undecided
 				v.Reasons = append(v.Reasons, open)
 			}
 			v.worsen(state)
-			if class.state != Pass {
-				v.Reasons = append(v.Reasons, fmt.Sprintf("the outcome is %q", class.Name))
+			if outcome.state != Pass {
+				v.Reasons = append(v.Reasons, fmt.Sprintf("the outcome is %q", outcome.Name))
 			}
 		}
 	}
@@ -185,7 +185,7 @@ func (v view) figure(r Rule, x call) (analyse.Number, string) {
 // decide applies a rule, and says what the values of the condition rest on.
 func (r Rule) decide(a *analyse.Analysis) Condition {
 	c := r.apply(a)
-	if r.Kind != "diagnosis" {
+	if r.Kind != Diagnosis {
 		r.byJudge(a, &c)
 	}
 	r.explain(a, &c)
@@ -344,7 +344,7 @@ func (r Rule) explain(a *analyse.Analysis, c *Condition) {
 				u.Interval = nil // no result has it
 			}
 			switch {
-			case c.State != Pass || c.Kind == "diagnosis" || u.Value == nil:
+			case c.State != Pass || c.Kind == Diagnosis || u.Value == nil:
 			case x.evidence:
 				if s := v.assuming(x); s != "" {
 					c.Warnings = with(c.Warnings, s)

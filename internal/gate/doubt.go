@@ -239,7 +239,7 @@ func (x call) reach(metrics []eval.Metric) (low, high float64) {
 func (r *Rules) ignorance(metrics []eval.Metric) (problems []*study.Error) {
 	asks := false // a required rule reads a result
 	for _, x := range r.list {
-		asks = asks || x.Kind == "require" && len(x.Measured)+len(x.Tested)+len(x.across) > 0
+		asks = asks || x.Kind == Require && len(x.Measured)+len(x.Tested)+len(x.across) > 0
 		if !x.Passes {
 			continue
 		}
@@ -263,7 +263,7 @@ func (r Rule) byJudge(a *analyse.Analysis, c *Condition) {
 		c.State, c.Reason = Undecided, said
 		return
 	}
-	if c.State == Undecided || c.Kind == "outcome" && c.State == Fail {
+	if c.State == Undecided || c.Kind == Outcome && c.State == Fail {
 		return
 	}
 	var counted, combined []string

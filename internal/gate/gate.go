@@ -275,6 +275,8 @@ func inStratum[T any](s subject[T], find func(v view, names []string, in eval.Le
 	return s
 }
 
+// across takes two levels of a factor and a factor, neither of which is an arm, so that its
+// names do not begin with "arm".
 func across(name, doc string, get func(analyse.Interaction) analyse.Number) function {
 	s := subject[analyse.Interaction]{names: []string{"a", "b", "metric", "factor"}, apart: true, missing: "the study does not compare the difference across this factor",
 		find: func(v view, names []string) (analyse.Interaction, bool) {

@@ -14,25 +14,35 @@ import (
 )
 
 // Rules are the decision rules of a study, checked and ready to be applied: what it
-// requires, its outcomes, and diagnoses, which explain a run that is not a pass. These
-// decide nothing, so their classes have no state.
-type Rules struct{ list []class }
+// requires, its outcomes, and diagnoses, which explain a run that is not a pass and decide
+// nothing.
+type Rules struct{ list []Rule }
 
 // of lists the rules of a kind.
-func (r *Rules) of(kind string) []class {
-	return slices.DeleteFunc(slices.Clone(r.list), func(x class) bool { return x.Kind != kind })
+func (r *Rules) of(kind string) []Rule {
+	return slices.DeleteFunc(slices.Clone(r.list), func(x Rule) bool { return x.Kind != kind })
 }
+
+// The kinds of rule.
+const (
+	Require   = "require"
+	Outcome   = "outcome"
+	Diagnosis = "diagnosis"
+)
 
 // A Rule is one rule, with what it reads.
 type Rule struct {
 	At     string // its key in the study file
 	Name   string
-	Kind   string // "require", "outcome" or "diagnosis"
+	Kind   string // Require, Outcome or Diagnosis
 	That   string
 	Passes bool // it can make the gate pass
 	reads
 	program *vm.Program // nil: always holds
 	checked bool        // judges must be checked by people
+	// state and advice are those of an outcome that applies; a diagnosis has advice alone.
+	state  State
+	advice string
 }
 
 // reads is what a rule names.
@@ -73,12 +83,6 @@ func (c call) String() string {
 	return fmt.Sprintf("%s(%s)", c.name, strings.Join(c.args[:c.given()], ", "))
 }
 
-type class struct {
-	Rule
-	state  State
-	advice string
-}
-
 // Names are the names that rules may use.
 type Names struct {
 	Arms    []string
@@ -93,12 +97,12 @@ type Names struct {
 	Compared func(a, b, metric string) bool
 }
 
-// Otherwise is the text of a class without a condition.
+// Otherwise is the text of an outcome without a condition.
 const Otherwise = "otherwise"
 
 // Metrics lists the names in rules, among them those of metrics.
 func Metrics(d study.Decide) (names []string) {
-	for _, c := range classes(d) {
+	for _, c := range rulesOf(d) {
 		for _, x := range read(c.That, false).calls {
 			names = append(names, x.args...)
 		}
@@ -109,8 +113,8 @@ func Metrics(d study.Decide) (names []string) {
 // All describes the rules with a condition, in their order.
 func (r *Rules) All() (list []Rule) {
 	for _, x := range r.list {
-		if x.Kind != "diagnosis" && x.program != nil {
-			list = append(list, x.Rule)
+		if x.Kind != Diagnosis && x.program != nil {
+			list = append(list, x)
 		}
 	}
 	return list
@@ -130,21 +134,21 @@ func (r *Rules) Alternatives() [][3]string {
 		}
 	}
 	rules := r.All()
-	var classes []Rule // that pass: any of them will do
+	var outcomes []Rule // that pass: any of them will do
 	for _, x := range rules {
 		switch {
-		case x.Kind == "outcome" && x.Passes:
-			classes = append(classes, x)
-		case x.Kind == "require" && x.Either && several(x.Tested) && (x.Evidence || !anchored(x, rules)):
+		case x.Kind == Outcome && x.Passes:
+			outcomes = append(outcomes, x)
+		case x.Kind == Require && x.Either && several(x.Tested) && (x.Evidence || !anchored(x, rules)):
 			add(x.Tested)
 		}
 	}
-	if len(classes) == 0 {
+	if len(outcomes) == 0 {
 		return list
 	}
-	common := slices.Clone(classes[0].Tested) // every class needs them
+	common := slices.Clone(outcomes[0].Tested) // every outcome needs them
 	var all [][3]string
-	for _, x := range classes {
+	for _, x := range outcomes {
 		common = slices.DeleteFunc(common, func(p [3]string) bool { return x.Either || !slices.ContainsFunc(x.Tested, same(p)) })
 		all = append(all, x.Tested...)
 	}
@@ -166,7 +170,7 @@ func anchored(r Rule, rules []Rule) bool {
 		return false
 	}
 	return slices.ContainsFunc(rules, func(anchor Rule) bool {
-		return anchor.Kind == "require" && !anchor.Either && anchor.Evidence && slices.ContainsFunc(anchor.Tested, func(t [3]string) bool {
+		return anchor.Kind == Require && !anchor.Either && anchor.Evidence && slices.ContainsFunc(anchor.Tested, func(t [3]string) bool {
 			return !slices.ContainsFunc(r.Tested, func(p [3]string) bool {
 				p[2] = t[2]
 				return !same(t)(p)

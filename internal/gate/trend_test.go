@@ -101,12 +101,12 @@ func TestLoweredScores(t *testing.T) {
 		for i := range a.Comparisons {
 			a.Comparisons[i].JudgesDiffer = "the judges differ (x)"
 		}
-		if got := gate.TrendOf(a); got.Verdict != gate.NotComputed || got.Exit() != 3 {
+		if got := gate.TrendOf(a); got.Verdict != gate.NotComputed || got.ExitCode() != 3 {
 			t.Errorf("other judges: %+v", got)
 		}
 	})
 	a := twoRuns(t, 1, func(_, item int) (was, is float64) { return 20, 17 - float64(item%2) }, 20)
-	if got := gate.TrendOf(a); got.Verdict != gate.Regressed || got.Exit() != 1 {
+	if got := gate.TrendOf(a); got.Verdict != gate.Regressed || got.ExitCode() != 1 {
 		t.Errorf("3 or 4 lower: %+v", got)
 	}
 }

@@ -2,7 +2,7 @@
 // of the study. It computes no statistics: every number comes from the
 // [analyse.Analysis], and undefined numbers cannot decide.
 //
-// Read verdict.go; rules.go, where [Compile] checks rules; decide.go, where [Rules.Decide]
+// Read verdict.go; rules.go, and compile.go, where [Compile] checks them; decide.go, where [Rules.Decide]
 // applies them, each by values and intervals; and gate.go, the functions that rules call.
 // What makes a rule undecided or doubtful is in doubt.go.
 package gate
@@ -65,7 +65,7 @@ type Verdict struct {
 // A Condition is one rule with the values it used.
 type Condition struct {
 	Name  string `json:"name"`
-	Kind  string `json:"kind"` // "require", "outcome" or "diagnosis"
+	Kind  string `json:"kind"` // Require, Outcome or Diagnosis
 	That  string `json:"that"`
 	State State  `json:"state"`
 	// Open reports that it is undecided because its intervals lie across its limits.
@@ -204,8 +204,8 @@ const (
 	NotComputed = "undecided"
 )
 
-// Exit is the exit code of a command that fails on a regression.
-func (t Trend) Exit() int {
+// ExitCode is that of a command that fails on a regression.
+func (t Trend) ExitCode() int {
 	return map[string]int{Regressed: 1, NotComputed: 3}[t.Verdict]
 }
 

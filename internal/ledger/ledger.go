@@ -1,6 +1,7 @@
 // Package ledger keeps records that must not change unnoticed: JSON Lines files that
 // are only appended to, in which each line has the hash of the one before. The
-// ledger of a store has one, and so has each person's work in a task of annotation.
+// ledger of a study is one, which [Find] looks for in its folder and above, up to the
+// repository; so is each person's work in a task of annotation.
 // [Read] reports an edited, missing or moved line by its number.
 //
 // # Format
@@ -9,7 +10,7 @@
 // bytes up to that key, so that other programs can check a file without a canonical
 // form; prev is the hash of the line before, "" in the first.
 //
-// A chain alone cannot show that its end was cut off. Beside the ledger of a store
+// A chain alone cannot show that its end was cut off. Beside the ledger of a study
 // stands a file with its newest hash, and the ledger has the heads of the files of
 // annotation. A person who can write all of these files can make them anew: to rule that
 // out, put the head that `scruple test ledger show` prints in a place of its own, such as a
@@ -38,7 +39,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/disk"
 )
 
-// Name is the file of a ledger in the folder of its store.
+// Name is the file of a study's ledger.
 const Name = "ledger.jsonl"
 
 // An Entry is one line.

@@ -95,7 +95,8 @@ func AUROC(counts []Stated) float64 {
 	return area / (right * below)
 }
 
-// Kappa is Cohen's kappa of two raters from a 2 × 2 table: both yes, only the
+// Kappa is Cohen's kappa, for suites, which may not import stats and need no interval; that is
+// stats.CohenKappa. It is of two raters from a 2 × 2 table: both yes, only the
 // first, only the second, neither. It is NaN if it is undefined.
 func Kappa(both, first, second, neither float64) float64 {
 	n := both + first + second + neither

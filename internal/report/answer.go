@@ -250,13 +250,13 @@ func values(c gate.Condition) []string {
 // outcome that does not apply is not a failure.
 func conditionState(c gate.Condition, outcome string) (string, tone) {
 	switch {
-	case c.Kind == "outcome" && c.Name == outcome, c.Kind == "diagnosis" && c.State == gate.Pass:
+	case c.Kind == gate.Outcome && c.Name == outcome, c.Kind == gate.Diagnosis && c.State == gate.Pass:
 		return "applies", ""
 	case c.State == gate.Undecided:
 		return "undecided", unsure
-	case c.Kind == "outcome" && c.State == gate.Pass && c.That != gate.Otherwise:
+	case c.Kind == gate.Outcome && c.State == gate.Pass && c.That != gate.Otherwise:
 		return "holds too, after the one that applies", muted
-	case c.Kind != "require":
+	case c.Kind != gate.Require:
 		return "does not apply", muted
 	case c.State == gate.Pass:
 		return "pass", good

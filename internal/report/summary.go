@@ -186,7 +186,7 @@ func (s *screen) briefGate(b *builder, decides bool) {
 	rules := slices.Clone(v.Conditions)
 	order := map[gate.State]int{gate.Fail: 0, gate.Undecided: 1, gate.Pass: 2}
 	rank := func(c gate.Condition) int {
-		if c.Kind == "outcome" && c.State == gate.Fail {
+		if c.Kind == gate.Outcome && c.State == gate.Fail {
 			return 3 // does not apply
 		}
 		return order[c.State]

@@ -62,7 +62,7 @@ func (v *verdict) Table() *table {
 	for _, c := range v.Conditions {
 		word, tone := conditionState(c, v.Outcome)
 		rule, result := words(c.Name), cell{Text: word, Tone: tone, Refs: t.Notes.refs(nonEmpty(c.Reason))}
-		if c.Kind != "require" {
+		if c.Kind != gate.Require {
 			rule.Detail = []string{c.Kind}
 		}
 		list := c.Terms()
@@ -123,7 +123,7 @@ func GateJUnit(w io.Writer, r Report) error {
 	for _, c := range v.Conditions {
 		word, _ := conditionState(c, v.Outcome)
 		is := element(c.State)
-		if c.Kind == "outcome" && c.State == gate.Fail {
+		if c.Kind == gate.Outcome && c.State == gate.Fail {
 			is = "skipped"
 		}
 		said := strings.Join(append(nonEmpty(c.Reason), values(c)...), "; ")
@@ -168,7 +168,7 @@ func GateGitHub(w io.Writer, r Report) error {
 	for _, c := range b.v.Conditions {
 		message := strings.Join(slices.Concat([]string{c.That}, values(c), nonEmpty(c.Reason)), "; ")
 		switch {
-		case c.Kind == "diagnosis" || c.Kind == "outcome" && c.Name != b.v.Outcome:
+		case c.Kind == gate.Diagnosis || c.Kind == gate.Outcome && c.Name != b.v.Outcome:
 		case c.State == gate.Fail:
 			add("error", "scruple: fail: "+c.Name, message)
 		case c.State == gate.Undecided:

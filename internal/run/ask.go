@@ -1,7 +1,6 @@
 package run
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,7 +46,8 @@ func (e *CallError) Fatal() bool {
 	return e.dead || e.Err.Kind == eval.ErrAuth && !e.Err.Rejected()
 }
 
-// retryable reports whether a retry can succeed.
+// retryable reports whether a retry can succeed. A refused key that has served the arm is tried
+// again all the same ([asker.refusedOnce]).
 func retryable(kind eval.ErrorKind) bool {
 	switch kind {
 	case eval.ErrAuth, eval.ErrBadRequest, eval.ErrRefused:
@@ -379,7 +379,7 @@ func (a *asker) admit(ctx context.Context, g *gate, p Pace) (generation int, ok 
 }
 
 func (e *Engine) complete(ctx context.Context, m *Model, r *eval.Request) (eval.Response, float64, error) {
-	if timeout := cmp.Or(m.Timeout, e.settings.Timeout); timeout > 0 {
+	if timeout := e.settings.Timeout; timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, timeout)
 		defer cancel()

@@ -83,8 +83,7 @@ type Model struct {
 	Concurrency       int     // ceiling of the group: the lowest of its models; 0 is that of the run
 	RequestsPerMinute float64 // 0 means no limit
 	TokensPerMinute   float64
-	Pace              Pace          // instead of these two, of a limit that processes share
-	Timeout           time.Duration // 0 means that of the run
+	Pace              Pace // instead of these two, of a limit that processes share
 	// Cost returns the cost of an answer, NaN if the price is unknown. It is nil if
 	// calls are free.
 	Cost func(eval.Usage) float64

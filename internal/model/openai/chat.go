@@ -238,17 +238,17 @@ func contentOf(raw json.RawMessage) (text, refusal string, err error) {
 		}
 		var p struct {
 			Type    model.Word `json:"type"`
-			Text    model.Word `json:"text"`
-			Refusal model.Word `json:"refusal"`
+			Text    string     `json:"text"`
+			Refusal string     `json:"refusal"`
 		}
 		if err := json.Unmarshal(raw, &p); err != nil {
 			return "", "", err
 		}
 		switch p.Type {
 		case "text", "output_text", "":
-			b.WriteString(string(p.Text))
+			b.WriteString(p.Text)
 		case "refusal":
-			refusal += string(p.Refusal)
+			refusal += p.Refusal
 		}
 	}
 	return b.String(), refusal, nil

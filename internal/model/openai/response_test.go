@@ -115,6 +115,18 @@ func TestBrokenOff(t *testing.T) {
 	}
 }
 
+// A part whose text is no string is an error: an empty answer would be the model's fault.
+func TestStrangePart(t *testing.T) {
+	for _, part := range []string{`{"type":"text","text":{"value":"Bern"}}`, `{"type":"refusal","refusal":[1]}`} {
+		if r, err := (chatWire{}).Decode([]byte(`{"choices":[{"message":{"content":[` + part + `]},"finish_reason":"stop"}]}`)); err == nil {
+			t.Errorf("%s: got %+v, want an error", part, r)
+		}
+		if r, err := (responsesWire{}).Decode([]byte(`{"status":"completed","output":[{"type":"message","content":[` + part + `]}]}`)); err == nil {
+			t.Errorf("%s: got %+v, want an error", part, r)
+		}
+	}
+}
+
 func TestTraits(t *testing.T) {
 	tests := []struct {
 		name, effort string

@@ -207,7 +207,7 @@ func (b *Bench) scope() *eval.Table {
 	for _, f := range b.Data {
 		reports[f.Report] = true
 		criteria[f.Criterion]++
-		boundary += index(f.Gold != nil && f.Gold.Boundary)
+		boundary += indicator(f.Gold != nil && f.Gold.Boundary)
 	}
 	delete(reports, "")
 	delete(criteria, "")

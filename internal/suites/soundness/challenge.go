@@ -78,9 +78,9 @@ func (s *synthesis) overlap(list []challenge) *eval.Table {
 	t := tableOf("challenge_overlap")
 	first, second, both := 0, 0, 0
 	for _, c := range list {
-		first += index(c.systematic)
-		second += index(c.recurring != "")
-		both += index(c.systematic && c.recurring != "")
+		first += indicator(c.systematic)
+		second += indicator(c.recurring != "")
+		both += indicator(c.systematic && c.recurring != "")
 	}
 	jaccard := eval.Missing(eval.KindRatio, "")
 	if len(s.coded) == 0 && len(s.failures) > 0 {
@@ -126,7 +126,7 @@ func (s *synthesis) table(list []challenge, is func(*Fragment) bool) (n [2][2]in
 	criteria := criteriaOf(list)
 	for _, f := range s.b.Data {
 		if s.decided[f.ID] > 0 {
-			n[index(!is(f))][index(criteria[f.ID] == nil)]++
+			n[indicator(!is(f))][indicator(criteria[f.ID] == nil)]++
 		}
 	}
 	return n

@@ -214,4 +214,4 @@ func (f *Fragment) item(labels []Label) eval.Item {
 	return eval.Item{ID: f.ID, Cluster: f.Cluster, Input: kit.Hash(f.Text), Gold: kit.Hash(cmp.Or(expert, "none")), Strata: append(strata, f.Strata...)}
 }
 
-func index(b bool) int { return int(kit.Indicator(b)) }
+func indicator(b bool) int { return int(kit.Indicator(b)) }

@@ -168,13 +168,13 @@ func (b *Bench) Queue(name string, cases iter.Seq2[eval.Case, error]) (list []ev
 			case name == queueLabel:
 				group = b.readAs(&x.trials[i].Outcome)
 			case !codes(name):
-				unread += index(b.unread(a))
+				unread += indicator(b.unread(a))
 				if a.Checked {
 					group = a.Automatic
 				}
 			case open:
-				unread += index(b.unread(a))
-				waiting += index(a.Checked && a.Coherence == ambiguous)
+				unread += indicator(b.unread(a))
+				waiting += indicator(a.Checked && a.Coherence == ambiguous)
 			}
 			if group != "" {
 				list = append(list, eval.Queued{Trial: x.trials[i].Trial, Stratum: group})

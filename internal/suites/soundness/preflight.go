@@ -49,7 +49,7 @@ func checkCase(data []byte) (kit.Result, error) {
 	if c.Screen != "" {
 		t.Verdicts = []eval.Verdict{{Step: judgeStep, Source: eval.ByModel, Data: []byte(c.Screen)}}
 	}
-	a := b.assess(&Fragment{ID: "case", Gold: &Gold{Label: index(c.Gold == c.Labels[1].Name)}}, &t)
+	a := b.assess(&Fragment{ID: "case", Gold: &Gold{Label: indicator(c.Gold == c.Labels[1].Name)}}, &t)
 	got := map[string]any{"label": b.nameOf(a.Label, ""), "method": a.Method, "reason": a.Reason, "coherence": a.Coherence,
 		"outcome": a.outcome(), "failure": a.Failure, "strength": float64(a.Strength), "weakness": float64(a.Weakness)}
 	want := map[string]any{"label": "", "reason": ""} // none is expected, too

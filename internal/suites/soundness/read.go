@@ -143,8 +143,8 @@ func (r *reader) weigh(p *reply, cut bool) {
 	words, distinct, letters, reasons := wording.Words(p.rationale), map[string]bool{}, 0, 0
 	for _, w := range words {
 		distinct[w] = true
-		letters += index(strings.ContainsFunc(w, unicode.IsLetter))
-		reasons += index(!r.idle[w])
+		letters += indicator(strings.ContainsFunc(w, unicode.IsLetter))
+		reasons += indicator(!r.idle[w])
 	}
 	short := len(words) < r.minWords
 	switch {

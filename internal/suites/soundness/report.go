@@ -264,11 +264,11 @@ type counted struct {
 func (c *counted) add(a Assessment) {
 	if a.Excluded {
 		c.excluded[a.Reason]++
-		c.n[reasonUnresolved] += index(a.Reason == reasonUnresolved)
+		c.n[reasonUnresolved] += indicator(a.Reason == reasonUnresolved)
 		return
 	}
 	c.n["valid"]++
-	c.n["pass"] += index(a.Pass)
+	c.n["pass"] += indicator(a.Pass)
 	if a.Coherence != ambiguous {
 		c.n[a.Failure]++
 	}
@@ -393,7 +393,7 @@ func (b *Bench) summary(p eval.Panel, list []tested, counts []counted) *eval.Tab
 		}
 		valid += c.n["valid"]
 		for what, x := range c.n {
-			n[what] += x * index(b.main == "" || c.arm.family() == b.main)
+			n[what] += x * indicator(b.main == "" || c.arm.family() == b.main)
 		}
 	}
 	add("How do runs of "+of+" fail?", "%d coherent and incorrect (type 1), %d correct and not coherent (type 2), %d neither"+

@@ -4,7 +4,7 @@
 // supports the label and the label is the expert's; a fragment passes by the majority
 // of its runs.
 //
-// study.go, tables.go and corpus.go read the data, prompt.go asks, read.go and coherence.go
+// study.go, columns.go and corpus.go read the data, prompt.go asks, read.go and coherence.go
 // read a run, and score.go assesses a case once, for report.go, failures.go, challenge.go,
 // synthesis.go and export.go. people.go has the queues of people.
 //

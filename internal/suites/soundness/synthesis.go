@@ -58,7 +58,7 @@ func (s *synthesis) add(c *cell) {
 		return
 	}
 	s.decided[c.fragment.ID]++
-	s.wrong[c.fragment.ID] += index(c.Outcome == outcomeFail)
+	s.wrong[c.fragment.ID] += indicator(c.Outcome == outcomeFail)
 	switch {
 	case s.b.isMain(c.arm):
 		s.by[c.arm.condition]++
@@ -291,7 +291,7 @@ func (s *synthesis) pairs(r eval.Results) *eval.Table {
 // cross counts the coded failures by two properties.
 func (s *synthesis) cross(x, y func(*failure) bool) (n [2][2]int) {
 	for _, f := range s.coded {
-		n[index(!x(f))][index(!y(f))]++
+		n[indicator(!x(f))][indicator(!y(f))]++
 	}
 	return n
 }
@@ -304,7 +304,7 @@ func (s *synthesis) origin() *eval.Table {
 		for _, x := range s.coded {
 			for i, c := range x.coding.codes {
 				if s.b.codeType(c) == origin {
-					primary, uses, different[c] = primary+index(i == 0), uses+1, true
+					primary, uses, different[c] = primary+indicator(i == 0), uses+1, true
 				}
 			}
 		}

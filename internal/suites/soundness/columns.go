@@ -262,7 +262,7 @@ var sentenceEnd = regexp.MustCompile(`[.!?](?:[\s\pZ\x{85}"')”’]|$)`)
 // sentences counts the sentences of a text.
 func sentences(s string) (n int) {
 	for _, part := range sentenceEnd.Split(s, -1) {
-		n += index(strings.ContainsFunc(part, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }))
+		n += indicator(strings.ContainsFunc(part, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }))
 	}
 	return n
 }
@@ -277,7 +277,7 @@ func paragraphs(s string) (n int) {
 		parts = strings.Split(s, "\n")
 	}
 	for _, part := range parts {
-		n += index(strings.TrimSpace(part) != "")
+		n += indicator(strings.TrimSpace(part) != "")
 	}
 	return n
 }
