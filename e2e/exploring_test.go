@@ -54,7 +54,7 @@ decide:
 		}
 		check(strings.Join(args, " "), out+errs)
 	}
-	const marked = "data: {source: synthetic, seed: 7}"
+	const marked = "data: {source: synthetic, seed: 7, count: 60}"
 	for _, study := range []string{write("paired_ttest", "auto", "split: dev\n"+marked), write("mixed_effects", "mixed_effects", "split: dev\n"+marked), write("whole", "auto", marked)} {
 		see("run", study)
 		see("run", study, "--json")
