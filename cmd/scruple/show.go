@@ -136,110 +136,55 @@ func (a *app) list(o *opened, q experiment.Query, to rendering) error {
 	if err != nil {
 		return err
 	}
-	var commands []string
+	shown := shownList{List: found, Entries: []listed{}}
+	shown.Outcomes = strings.Join(mapped(q.Outcomes, func(k eval.OutcomeKind) string { return string(k) }), ", ")
 	for _, e := range found.Entries {
 		rest := append([]string{e.Item}, e.Arms...)
 		if e.Replicate > 1 {
 			rest = append(rest, "--replicate", strconv.Itoa(e.Replicate))
 		}
-		commands = append(commands, a.again("show", o.arg, r.Record, o.db.Path(), rest...))
+		shown.Entries = append(shown.Entries, listed{e, a.again("show", o.arg, r.Record, o.db.Path(), rest...)})
+		shown.Wide = max(shown.Wide, utf8.RuneCountInString(say.PlainLine(e.Item)))
 	}
 	if to.format == "csv" && !a.json {
-		return a.print(to.output, o.from, func(w io.Writer) error { return writeList(w, found, commands) })
+		return a.print(to.output, o.from, shown.csv)
 	}
-	return a.result(listJSON(found, commands), func() { a.sayList(found, q, commands) })
+	return a.answer(shown, "list", shown)
 }
 
-// writeList writes a list for a spreadsheet.
-func writeList(w io.Writer, found *experiment.List, commands []string) error {
-	write, end := experiment.CSV(w, strings.Fields("item arm against replicate score against_score difference outcome reason detail question right_answer answer problem against_answer show"))
+// A shownList is a list as it is printed.
+type shownList struct {
+	*experiment.List
+	Entries  []listed `json:"entries"`
+	Outcomes string   `json:"-"` // those that are listed, "" if items are
+	Wide     int      `json:"-"` // characters of the longest item
+}
+
+// A listed is an entry with the command that shows it.
+type listed struct {
+	experiment.Listed
+	Show string `json:"show"`
+}
+
+// csv writes a list for a spreadsheet.
+func (l shownList) csv(w io.Writer) error {
+	write, end := experiment.CSV(w, strings.Fields("item arm against replicate score against_score difference outcome reason detail "+
+		"question right_answer answer problem against_answer show"))
 	number := func(x *float64) any {
 		if x == nil {
 			return nil
 		}
 		return *x
 	}
-	for i, e := range found.Entries {
+	for _, e := range l.Entries {
 		arms := append(slices.Clone(e.Arms), "")
 		err := write([]any{e.Item, arms[0], arms[1], e.Replicate, number(e.Score), number(e.Other), number(e.Difference), string(e.Outcome), e.Reason, e.Detail,
-			e.Question, e.Right, e.Answer, e.Problem, e.OtherAnswer, commands[i]})
+			e.Question, e.Right, e.Answer, e.Problem, e.OtherAnswer, e.Show})
 		if err != nil {
 			return err
 		}
 	}
 	return end()
-}
-
-// sayTexts prints what was asked, what is right, and what was answered.
-func (a *app) sayTexts(e experiment.Listed) {
-	texts := [][2]string{{"question", e.Question}, {"right", e.Right}, {e.Arms[0], e.Answer}, {"problem", e.Problem}}
-	if len(e.Arms) > 1 {
-		texts = append(texts, [2]string{e.Arms[1], e.OtherAnswer})
-	}
-	for _, t := range texts {
-		if said := text.Shorten(say.PlainLine(t[1]), longestListed); said != "" {
-			a.say("    %s: %s", say.PlainLine(t[0]), said)
-		}
-	}
-}
-
-// longestListed is how many characters of a text a list shows.
-const longestListed = 120
-
-// listJSON is a list with the command that shows each entry.
-func listJSON(found *experiment.List, commands []string) any {
-	type entry struct {
-		experiment.Listed
-		Show string `json:"show"`
-	}
-	entries := []entry{}
-	for i, e := range found.Entries {
-		entries = append(entries, entry{e, commands[i]})
-	}
-	return struct {
-		*experiment.List
-		Entries []entry `json:"entries"`
-	}{found, entries}
-}
-
-func (a *app) sayList(found *experiment.List, q experiment.Query, commands []string) {
-	if q.Worst == 0 {
-		names := mapped(q.Outcomes, func(k eval.OutcomeKind) string { return string(k) })
-		a.say("%s: %s", strings.Join(names, ", "), text.Plural(found.Total, "trial", "trials"))
-		for i, e := range found.Entries {
-			line := fmt.Sprintf("%s  %s  %s", e.Item, e.Arms[0], e.Outcome)
-			if e.Replicate > 1 {
-				line += fmt.Sprintf("  replicate %d", e.Replicate)
-			}
-			line += ": " + strings.TrimSuffix(e.Reason+": "+text.Shorten(say.PlainLine(e.Detail), 100), ": ")
-			a.say("%s", say.PlainLine(strings.TrimSuffix(line, ": ")))
-			a.sayTexts(e)
-			a.say("    %s", say.PlainLine(commands[i]))
-		}
-		return
-	}
-	if found.Losses != nil {
-		a.say("%s loses to %s on %s by %s.", found.Arm, found.Against, text.Plural(*found.Losses, "item", "items"), found.Title)
-	}
-	if found.Losses == nil || *found.Losses == 0 {
-		a.say("The worst scores of %s by %s, of %s:", found.Arm, found.Title, text.Plural(found.Total, "item", "items"))
-	}
-	wide := 0
-	for _, e := range found.Entries {
-		wide = max(wide, utf8.RuneCountInString(say.PlainLine(e.Item)))
-	}
-	for i, e := range found.Entries {
-		line := fmt.Sprintf("%-*s  %6.3f", wide, say.PlainLine(e.Item), *e.Score)
-		if e.Difference != nil {
-			line += fmt.Sprintf(" against %.3f: %+.3f", *e.Other, *e.Difference)
-		}
-		a.say("%s", line)
-		a.sayTexts(e)
-		a.say("    %s", say.PlainLine(commands[i]))
-	}
-	if found.Without > 0 {
-		a.say("Without a score: %s.", text.Plural(found.Without, "item", "items"))
-	}
 }
 
 func reportVerb(a *app) *cobra.Command {

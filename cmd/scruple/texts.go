@@ -21,6 +21,7 @@ var texts = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("").Funcs(template.FuncMap{
 		"plural":  text.Plural,
 		"line":    say.PlainLine,
+		"short":   func(s string, most int) string { return text.Shorten(say.PlainLine(s), most) },
 		"join":    strings.Join,
 		"cost":    costOrUnknown,
 		"dollars": dollars,

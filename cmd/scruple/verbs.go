@@ -133,6 +133,11 @@ func (a *app) result(found any, say func()) error {
 	return nil
 }
 
+// answer prints what a verb found: as JSON with --json, else as one of the texts, made of data.
+func (a *app) answer(found any, text string, data any) error {
+	return a.result(found, func() { a.tell(text, data) })
+}
+
 // say prints text, or nothing with --json.
 func (a *app) say(format string, args ...any) {
 	if !a.json {
