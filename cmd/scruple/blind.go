@@ -98,13 +98,11 @@ func (a *app) buildKit(path, output string, withProgram bool) error {
 	if err := x.RecordKit(made.Digest, made.Files, a.user()); err != nil {
 		return err
 	}
-	return a.result(made, func() {
-		a.tell("kit", struct {
-			blind.Made
-			Dir, Study string
-			Unsent     []string
-		}{made, output, quoted(path), unsent})
-	})
+	return a.answer(made, "kit", struct {
+		blind.Made
+		Dir, Study string
+		Unsent     []string
+	}{made, output, quoted(path), unsent})
 }
 
 // kitSpec says what a kit of a study is made of, and what the study reads that stays here.

@@ -217,26 +217,8 @@ var front = strings.Fields("init validate plan run status show report view compa
 
 // frontPage prints the help of the program.
 func frontPage(root *cobra.Command) {
-	w := root.OutOrStdout()
-	fmt.Fprintf(w, "%s\n", root.Long)
-	last := ""
-	for _, c := range root.Commands() {
-		if !slices.Contains(front, c.Name()) {
-			continue
-		}
-		if c.GroupID != last {
-			last = c.GroupID
-			fmt.Fprintf(w, "\n%s:\n", last)
-		}
-		fmt.Fprintf(w, "  %-10s %s\n", c.Name(), c.Short)
-	}
-	fmt.Fprint(w, `
-More:
-  scruple COMMAND --help    arguments, flags and examples of a command
-  scruple --help --all      all commands
-  scruple help rules        the results that rules of a study can name
-  scruple help exit-codes   what the exit code of a command says
-`)
+	shown := slices.DeleteFunc(slices.Clone(root.Commands()), func(c *cobra.Command) bool { return !slices.Contains(front, c.Name()) })
+	_ = texts().ExecuteTemplate(root.OutOrStdout(), "front", map[string]any{"Long": root.Long, "Verbs": shown}) // help has no error
 }
 
 // showSuiteFlags shows in the help of a verb the flags of the suite of the study that

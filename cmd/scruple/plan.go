@@ -33,12 +33,10 @@ func (a *app) planWidth(o *opened, wanted float64) error {
 	if err != nil {
 		return err
 	}
-	return a.result(w, func() {
-		a.tell("width", struct {
-			*experiment.Widths
-			Confidence float64
-		}{w, 1 - o.x.Study.Statistics.Alpha})
-	})
+	return a.answer(w, "width", struct {
+		*experiment.Widths
+		Confidence float64
+	}{w, 1 - o.x.Study.Statistics.Alpha})
 }
 
 func (a *app) plan(o *opened) error {
@@ -62,16 +60,14 @@ func (a *app) plan(o *opened) error {
 	if p.Demands, err = x.Demands(ctx, o.db, o.from.store, p); err != nil {
 		return err
 	}
-	return a.result(p, func() {
-		a.tell("plan", struct {
-			*experiment.Estimate
-			Rows       []experiment.ArmEstimate
-			Correction string
-			HasJudge   bool
-			Keys       []string
-		}{p, append(slices.Clip(p.PerArm), experiment.ArmEstimate{Arm: "all", Quantities: p.Quantities}),
-			x.Study.Statistics.Correction, x.HasJudge(), keysSent(x.Study.Models)})
-	})
+	return a.answer(p, "plan", struct {
+		*experiment.Estimate
+		Rows       []experiment.ArmEstimate
+		Correction string
+		HasJudge   bool
+		Keys       []string
+	}{p, append(slices.Clip(p.PerArm), experiment.ArmEstimate{Arm: "all", Quantities: p.Quantities}),
+		x.Study.Statistics.Correction, x.HasJudge(), keysSent(x.Study.Models)})
 }
 
 // standing looks up what of the plan the store has, nil if there is no store.

@@ -6,13 +6,11 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/annotate"
 	"github.com/scruple-eval/scruple/internal/discipline"
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -33,13 +31,11 @@ func registerVerb(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return a.result(r.Entry, func() {
-			a.tell("registered", struct {
-				discipline.Registered
-				Arg     string
-				Command func(...string) string
-			}{r, o.arg, a.command})
-		})
+		return a.answer(r.Entry, "registered", struct {
+			discipline.Registered
+			Arg     string
+			Command func(...string) string
+		}{r, o.arg, a.command})
 	}))
 	c.Flags().StringVar(&unblind, "unblind", "", "why TEST is registered after some of it was seen; recorded for good")
 	return c
@@ -86,39 +82,13 @@ func reviseVerb(a *app) *cobra.Command {
 			if r.After != "" {
 				a.warn("note: %s", r.After)
 			}
-			return a.result(r.Used, func() {
-				a.say("recorded the revision of %s in the ledger; used of the budget:", o.x.Study.Name)
-				for _, u := range r.Used {
-					a.say("%s", budgetLine(u))
-				}
-			})
+			return a.answer(r.Used, "revised", map[string]any{"Study": o.x.Study.Name, "Used": r.Used})
 		})(c, args)
 	})
 	c.Flags().StringVar(&hypothesis, "hypothesis", "", "what you believe, from the results so far")
 	c.Flags().StringVar(&change, "change", "", "the one change that follows")
 	return c
 }
-
-// budgetLine shows a limit as used / allowed.
-func budgetLine(u analyse.Used) string {
-	line := fmt.Sprintf("%-20s %s / %s", u.Name, number(u.Used), allowed(u))
-	if u.Over() {
-		line += ", over the budget"
-	}
-	if u.Note != "" {
-		line += " (" + u.Note + ")"
-	}
-	return line
-}
-
-func allowed(u analyse.Used) string {
-	if u.Allowed == nil {
-		return "no limit"
-	}
-	return number(*u.Allowed)
-}
-
-func number(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
 
 // onTest is a verb on the split TEST of a study, and its store.
 func (a *app) onTest(do func(o *opened) error) func(*cobra.Command, []string) error {

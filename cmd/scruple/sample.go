@@ -136,7 +136,7 @@ func trackVerb(a *app) *cobra.Command {
 		}{t, made}, func() {
 			fmt.Fprint(a.out, t)
 			if made != nil {
-				fmt.Fprint(a.out, made)
+				a.tell("corpus", made)
 			}
 		})
 	})
@@ -158,19 +158,6 @@ type writtenCorpus struct {
 	Added   int          `json:"added"`
 	Empty   []eval.Level `json:"empty"` // rows without a value, by column
 	Without []string     `json:"not_in_sample"`
-}
-
-func (w *writtenCorpus) String() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s added, %d in all\n", w.File, text.Plural(w.Added, "row", "rows"), w.Rows)
-	empty := mapped(w.Empty, func(l eval.Level) string { return l.Name + " " + l.Value })
-	if len(empty) > 0 {
-		fmt.Fprintf(&b, "rows without a value: %s\n", strings.Join(empty, ", "))
-	}
-	if len(w.Without) > 0 {
-		fmt.Fprintf(&b, "the sample has no column for %s: name one with --column, as in --column %s=NAME\n", strings.Join(w.Without, ", "), w.Without[0])
-	}
-	return b.String()
 }
 
 // corpusOf adds the reports of which a fragment was taken to a corpus.

@@ -198,32 +198,18 @@ func (a *app) listProcedures() error {
 		}
 		return printJSON(a.out, list)
 	}
-	t := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	for _, p := range all {
-		fmt.Fprintf(t, "%s\t%s\n", p.Name, p.Title)
-	}
-	t.Flush()
-	a.say("\n`scruple stats METHOD` describes the result, assumptions and arguments of a method.")
-	return nil
+	return a.columns("methods", all)
 }
 
 func (a *app) describe(p procedure.Procedure) error {
 	if a.json {
 		return printJSON(a.out, p)
 	}
-	fmt.Fprintf(a.out, "%s: %s\n\n%s\n\nSource: %s\n", p.Name, p.Title, p.Summary, p.Source)
+	return a.columns("method", p)
+}
+
+// columns prints one of the texts, whose tabs set off columns.
+func (a *app) columns(name string, data any) error {
 	t := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	if len(p.Columns) > 0 {
-		fmt.Fprintln(t, "\nColumns (--cols, in this order or as role=column):")
-		for _, r := range p.Columns {
-			fmt.Fprintf(t, "  %s\t%s\t%s\n", r.Usage(), r.Kind, r.Doc)
-		}
-	}
-	if len(p.Params) > 0 {
-		fmt.Fprintln(t, "\nOptions (--set name=value, or params of a case):")
-		for _, o := range p.Params {
-			fmt.Fprintf(t, "  %s\t%s\t%s\n", o.Name, o.Default, o.Doc)
-		}
-	}
-	return t.Flush()
+	return errors.Join(texts().ExecuteTemplate(t, name, data), t.Flush())
 }

@@ -33,13 +33,11 @@ func (a *app) status(o *opened) error {
 	if s.Trend, s.Unread, err = experiment.Trend(o.ctx, o.db, o.run.Study, most); err != nil {
 		return err
 	}
-	return a.result(s, func() {
-		a.tell("status", struct {
-			experiment.Status
-			Arg     string
-			Command func(...string) string
-		}{s, o.arg, a.command})
-	})
+	return a.answer(s, "status", struct {
+		experiment.Status
+		Arg     string
+		Command func(...string) string
+	}{s, o.arg, a.command})
 }
 
 func (a *app) allRuns(ctx context.Context) error {
@@ -52,5 +50,5 @@ func (a *app) allRuns(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.result(list, func() { a.tell("runs", list) })
+	return a.answer(list, "runs", list)
 }

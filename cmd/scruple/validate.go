@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -8,12 +9,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/say"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
-	"github.com/scruple-eval/scruple/internal/text"
 )
 
 func validateVerb(a *app) *cobra.Command {
@@ -33,40 +34,46 @@ func validateVerb(a *app) *cobra.Command {
 		if err := errors.Join(x.CheckScorer(), err); err != nil {
 			return err
 		}
-		summary := map[string]any{"study": x.Study.Name, "suite": x.Study.Suite, "items": len(x.Items()), "arms": x.ArmIDs(), "trials": x.Plan.Len()}
-		sayValid(a, args[0], x)
-		warnings, err := x.Unmeetable()
+		unmeetable, err := x.Unmeetable()
 		if err != nil {
 			return err
 		}
-		warnings = slices.Concat(x.Warnings(), noKeys, warnings)
-		if list := x.Facts(); list != nil {
-			facts := map[string]int{}
-			var words []string
-			for _, f := range list {
-				facts[f.Name] = f.N
-				words = append(words, fmt.Sprintf("%s %d", f.Name, f.N))
-			}
-			a.say("data: %s", strings.Join(words, ", "))
-			summary["facts"] = facts
+		v := validation{Study: x.Study.Name, Suite: x.Study.Suite, Items: len(x.Items()), Arms: x.ArmIDs(), Trials: x.Plan.Len(),
+			Notes: append([]string{}, x.Notes()...), Keys: keysSent(x.Study.Models), Warnings: append([]string{}, slices.Concat(x.Warnings(), noKeys, unmeetable)...),
+			Path: args[0], Data: x.Facts()}
+		if v.Data != nil {
+			v.Facts = map[string]int{}
 		}
-		summary["notes"] = append([]string{}, x.Notes()...)
-		for _, text := range x.Notes() {
-			a.say("note: %s", say.PlainLine(text))
+		for _, f := range v.Data {
+			v.Facts[f.Name] = f.N
 		}
-		if keys := keysSent(x.Study.Models); keys != nil {
-			a.say("keys that a run sends: %s", strings.Join(keys, ", "))
-			summary["keys"] = keys
+		if len(v.Arms) > mostArms {
+			v.Factors = factorsOf(x.Bench.Arms())
 		}
-		summary["warnings"] = append([]string{}, warnings...)
-		for _, text := range warnings {
-			a.say("warning: %s", say.PlainLine(text))
-		}
-		if a.json {
-			return printJSON(a.out, summary)
-		}
-		return nil
+		return a.answer(v, "valid", v)
 	})
+}
+
+// A validation is what validate says of a study.
+type validation struct {
+	Arms     []string       `json:"arms"`
+	Facts    map[string]int `json:"facts,omitzero"`
+	Items    int            `json:"items"`
+	Keys     []string       `json:"keys,omitzero"`
+	Notes    []string       `json:"notes"`
+	Study    string         `json:"study"`
+	Suite    string         `json:"suite"`
+	Trials   int            `json:"trials"`
+	Warnings []string       `json:"warnings"`
+	Path     string         `json:"-"`
+	Data     []eval.Fact    `json:"-"` // the facts in their order
+	Factors  []factor       `json:"-"` // of many arms, in place of their ids
+}
+
+// A factor of arms, with its values.
+type factor struct {
+	Name   string
+	Values []string
 }
 
 // mostArms is the number of arms that one line lists, mostValues that of the values of a
@@ -76,39 +83,28 @@ const (
 	mostValues = 24
 )
 
-// sayValid prints the size of a study. Many arms are listed by their factors.
-func sayValid(a *app, path string, x *experiment.Experiment) {
-	arms := x.Bench.Arms()
-	list := " (" + strings.Join(x.ArmIDs(), ", ") + ")"
-	if len(arms) > mostArms {
-		list = ""
+func (f factor) String() string {
+	list, more := f.Values, ""
+	if n := len(list) - mostValues; n > 0 {
+		list, more = list[:mostValues], fmt.Sprintf(", … and %d more", n)
 	}
-	a.say("%s is valid: %s, %s%s, %s", path, text.Plural(len(x.Items()), "item", "items"), text.Plural(len(arms), "arm", "arms"), list, text.Plural(x.Plan.Len(), "trial", "trials"))
-	if list != "" {
-		return
-	}
-	var names []string
-	values := map[string][]string{}
+	return f.Name + ": " + say.PlainLine(strings.Join(list, ", ")) + more
+}
+
+// factorsOf lists the factors of arms in the order in which they come.
+func factorsOf(arms []eval.Arm) (list []factor) {
 	for _, arm := range arms {
 		for _, l := range arm.Levels {
-			if l.Value == "" {
-				continue
+			i := slices.IndexFunc(list, func(f factor) bool { return f.Name == l.Name })
+			if i < 0 && l.Value != "" {
+				i, list = len(list), append(list, factor{Name: l.Name})
 			}
-			if values[l.Name] == nil {
-				names = append(names, l.Name)
-			}
-			if !slices.Contains(values[l.Name], l.Value) {
-				values[l.Name] = append(values[l.Name], l.Value)
+			if l.Value != "" && !slices.Contains(list[i].Values, l.Value) {
+				list[i].Values = append(list[i].Values, l.Value)
 			}
 		}
 	}
-	for _, name := range names {
-		list, more := values[name], ""
-		if n := len(list) - mostValues; n > 0 {
-			list, more = list[:mostValues], fmt.Sprintf(", … and %d more", n)
-		}
-		a.say("  %s: %s%s", name, say.PlainLine(strings.Join(list, ", ")), more)
-	}
+	return list
 }
 
 // validateFolder checks a folder with the suite that reads such folders.
@@ -121,13 +117,11 @@ func (a *app) validateFolder(dir string) error {
 		if err != nil {
 			return fmt.Errorf("validate: %w", err)
 		}
-		if a.json {
-			err = printJSON(a.out, c)
-		} else {
+		err = a.result(c, func() {
 			for line := range strings.Lines(c.String()) {
 				a.say("%s", say.PlainLine(strings.TrimSuffix(line, "\n")))
 			}
-		}
+		})
 		if err == nil && !c.OK() {
 			err = fmt.Errorf("validate: %s has errors, listed above", dir)
 		}
@@ -143,40 +137,24 @@ func preflightVerb(a *app) *cobra.Command {
 			return err
 		}
 		wrong := experiment.CheckCases(results)
-		if a.json {
-			if err := printJSON(a.out, preflightResult(results, wrong == nil)); err != nil {
-				return err
-			}
-		}
+		cases := []preflightCase{}
 		for _, r := range results {
-			state := "ok"
-			if !r.OK() {
-				state = "WRONG"
-			}
-			a.say("%-6s %s", state, r.Name)
-			for _, w := range r.Wrong {
-				a.say("         %s", w)
-			}
+			cases = append(cases, preflightCase{r.OK(), r})
 		}
-		a.sayCells(results)
-		return wrong
+		err = a.result(struct {
+			OK    bool            `json:"ok"`
+			Cases []preflightCase `json:"cases"`
+		}{wrong == nil, cases}, func() {
+			a.tell("preflight", cases)
+			a.sayCells(results)
+		})
+		return cmp.Or(err, wrong)
 	}))
 }
 
-// preflightResult is the result as JSON: whether all cases passed, and each case.
-func preflightResult(results []kit.Result, ok bool) any {
-	type preflightCase struct {
-		OK bool `json:"ok"`
-		kit.Result
-	}
-	cases := []preflightCase{}
-	for _, r := range results {
-		cases = append(cases, preflightCase{r.OK(), r})
-	}
-	return struct {
-		OK    bool            `json:"ok"`
-		Cases []preflightCase `json:"cases"`
-	}{ok, cases}
+type preflightCase struct {
+	OK bool `json:"ok"`
+	kit.Result
 }
 
 // sayCells prints the cases with cells as tables, one for each list of columns.

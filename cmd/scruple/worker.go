@@ -284,11 +284,9 @@ func (a *app) workers(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return a.result(s, func() {
-			a.tell("workers", struct {
-				worker.Status
-				Command func(...string) string
-			}{s, a.command})
-		})
+		return a.answer(s, "workers", struct {
+			worker.Status
+			Command func(...string) string
+		}{s, a.command})
 	})
 }
