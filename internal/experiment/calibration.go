@@ -49,17 +49,7 @@ func (r *Run) Calibrated(ctx context.Context) (kit.Bench, error) {
 
 // measure measures the judge on the calibration arms of a run.
 func (x *Experiment) measure(ctx context.Context, db *store.DB, r *store.Run) (*eval.Measurement, error) {
-	arms := x.calibrationArms()
-	m, err := x.Bench.Capabilities().Calibrator.Measure(func(yield func(eval.Case, error) bool) {
-		if len(arms) == 0 {
-			return
-		}
-		for c, err := range db.Cases(ctx, r) {
-			if (err != nil || arms[c.Arm]) && !yield(c, err) {
-				return
-			}
-		}
-	})
+	m, err := x.Bench.Capabilities().Calibrator.Measure(x.cases(ctx, db, r, true))
 	return &m, err
 }
 

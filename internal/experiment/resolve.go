@@ -216,11 +216,7 @@ func (x *Experiment) checkMetric(path, name string, deciding bool) []error {
 
 // addContrasts adds the suite's contrasts to the comparisons of the study.
 func (x *Experiment) addContrasts() {
-	contrasts := x.Bench.Capabilities().Contrasts
-	if contrasts == nil {
-		return
-	}
-	for _, k := range contrasts() {
+	for _, k := range given(x.Bench.Capabilities().Contrasts) {
 		if !slices.ContainsFunc(x.Pairs, func(p analyse.Pair) bool { return samePair(p, k.A, k.B) }) {
 			x.Pairs = append(x.Pairs, analyse.Pair{A: k.A, B: k.B, Metrics: k.Metrics, Contrast: true})
 		}
@@ -229,17 +225,6 @@ func (x *Experiment) addContrasts() {
 
 func samePair(p analyse.Pair, a, b string) bool {
 	return p.A == a && p.B == b || p.A == b && p.B == a
-}
-
-// contestants returns the ids of the arms that rules may name.
-func (x *Experiment) contestants() []string {
-	var ids []string
-	for _, a := range x.Bench.Arms() {
-		if a.Role != eval.RoleCalibration {
-			ids = append(ids, a.ID)
-		}
-	}
-	return ids
 }
 
 func (x *Experiment) compileRules() []error {
