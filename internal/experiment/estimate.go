@@ -347,29 +347,16 @@ const sampledForStanding = 40
 // Standing looks up what of the plan is in a store. Answers of the models for which
 // reusable is true may be taken from other runs.
 func (x *Experiment) Standing(ctx context.Context, db *store.DB, e *Estimate, reusable func(model string) bool) (*Standing, error) {
-	s := &Standing{}
-	done := make([]bool, x.Plan.Len())
+	s, done := &Standing{}, make([]bool, x.Plan.Len())
 	last, err := db.LastRun(ctx, x.Study.Name, x.Study.Split)
-	switch {
-	case errors.Is(err, store.ErrNotFound):
-	case err != nil:
-		return nil, err
-	default:
+	if err == nil {
 		s.Run = last.ID
-		items, err := db.Items(ctx, last)
-		if err != nil {
-			return nil, err
-		}
-		if err := x.bind(ctx, db); err != nil {
-			return nil, err
-		}
-		moved, err := x.moved(ctx, db, last)
-		if err != nil {
-			return nil, err
-		}
-		if done, err = db.Answered(ctx, last, x.Plan, x.ArmIDs(), moved, x.unchanged(last, items)); err != nil {
-			return nil, err
-		}
+		done, err = x.answered(ctx, db, last)
+	} else if errors.Is(err, store.ErrNotFound) {
+		err = nil
+	}
+	if err != nil {
+		return nil, err
 	}
 	pending := map[string][]eval.Trial{}
 	for seq, is := range done {
@@ -405,6 +392,22 @@ func (x *Experiment) Standing(ctx context.Context, db *store.DB, e *Estimate, re
 		s.CostUSD = &cost
 	}
 	return s, nil
+}
+
+// answered says of which trials of the plan a run has an outcome.
+func (x *Experiment) answered(ctx context.Context, db *store.DB, r *store.Run) ([]bool, error) {
+	items, err := db.Items(ctx, r)
+	if err == nil {
+		err = x.bind(ctx, db)
+	}
+	if err != nil {
+		return nil, err
+	}
+	moved, err := x.moved(ctx, db, r)
+	if err != nil {
+		return nil, err
+	}
+	return db.Answered(ctx, r, x.Plan, x.ArmIDs(), moved, x.unchanged(r, items))
 }
 
 // knownShare is the share of the calls of trials whose answers are in the store, from

@@ -322,14 +322,14 @@ func (r *Run) amend(ctx context.Context, items map[string]eval.Item, gold []stri
 	if err != nil {
 		return err
 	}
-	late, err := lateArms(ctx, r.db, r.Record)
+	earlier, err := r.db.Events(ctx, r.Record)
 	if err != nil {
 		return err
 	}
 	notes := moves(r.Record.Treatment, r.treatment)
 	_, err = r.db.Amend(ctx, r.Record, now, r.Items(), r.Plan, moved, r.unchanged(r.Record, items), func(a store.Amendment) []store.Event {
 		changed := append(describe(a), notes...)
-		events := r.history(strings.Join(changed, "; "), a, late)
+		events := r.history(strings.Join(changed, "; "), a, earlier)
 		if len(gold) > 0 {
 			note := fmt.Sprintf("scored against changed gold of %s: %s", text.Plural(len(gold), "item", "items"), strings.Join(plan.Shorten(gold, 20), ", "))
 			events, changed = append(events, store.Event{At: r.env.Now(), What: goldEvent, Note: note}), append(changed, note)

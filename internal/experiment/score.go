@@ -85,10 +85,14 @@ func (r *Run) compute(ctx context.Context, samples int, scored func(iter.Seq2[ev
 	if q.Run.JudgeErrors, err = r.db.JudgeErrors(ctx, r.Record); err != nil {
 		return Result{}, err
 	}
-	if err := r.remember(ctx, &q, sums); err != nil {
+	events, err := r.db.Events(ctx, r.Record)
+	if err != nil {
 		return Result{}, err
 	}
-	looked, err := r.look(ctx, &q, progress.Done.Count())
+	if err := r.remember(ctx, &q, events, sums); err != nil {
+		return Result{}, err
+	}
+	looked, err := r.look(ctx, &q, events, progress.Done.Count())
 	if err != nil {
 		return Result{}, err
 	}
@@ -274,20 +278,18 @@ func Kept(ctx context.Context, db *store.DB, r *store.Run) (Result, error) {
 	var layout struct {
 		Format string `json:"format"`
 	}
-	if err := json.Unmarshal(analysis, &layout); err != nil {
+	err = json.Unmarshal(analysis, &layout)
+	if err == nil && layout.Format != analyse.Format {
+		return Result{}, fmt.Errorf("run %s was analysed by another version of Scruple (%s, this one writes %s): run `scruple score` to analyse it again at no cost", r.ID, layout.Format, analyse.Format)
+	}
+	if err == nil {
+		err = json.Unmarshal(analysis, &result.Analysis)
+	}
+	if err == nil && verdict != nil {
+		err = json.Unmarshal(verdict, &result.Verdict)
+	}
+	if err != nil {
 		return Result{}, fmt.Errorf("reading the analysis of run %s: %w", r.ID, err)
-	}
-	if found := layout.Format; found != analyse.Format {
-		return Result{}, fmt.Errorf("run %s was analysed by another version of Scruple (%s, this one writes %s): run `scruple score` to analyse it again at no cost", r.ID, found, analyse.Format)
-	}
-	if err := json.Unmarshal(analysis, &result.Analysis); err != nil {
-		return Result{}, fmt.Errorf("reading the analysis of run %s: %w", r.ID, err)
-	}
-	if verdict != nil {
-		result.Verdict = new(gate.Verdict)
-		if err := json.Unmarshal(verdict, result.Verdict); err != nil {
-			return Result{}, fmt.Errorf("reading the verdict on run %s: %w", r.ID, err)
-		}
 	}
 	return result, result.refresh(r)
 }
