@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -9,8 +8,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/spf13/cobra"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/blind"
@@ -22,62 +19,35 @@ import (
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
-func blindBuildVerb(a *app) *cobra.Command {
-	var output string
-	var program bool
-	c := a.verb("blind build", func(_ *cobra.Command, args []string) error { return a.buildKit(args[0], output, program) })
-	c.Flags().StringVar(&output, "out", "", "folder to make")
-	c.Flags().BoolVar(&program, "program", false, "also copy this program, for outsiders with the same system")
-	return c
+func (a *app) blindCommitment(o *opened) error {
+	from := o.text("from")
+	if err := o.x.RecordCommitment(o.rest[0], from, a.user()); err != nil {
+		return err
+	}
+	return a.result(map[string]string{"data_sha256": o.rest[0], "from": from}, func() {
+		a.say("recorded the commitment of %s", say.PlainLine(from))
+	})
 }
 
-func blindCommitVerb(a *app) *cobra.Command {
-	var by string
-	c := a.verb("blind commit", func(_ *cobra.Command, args []string) error { return a.commitKit(args[0], by) })
-	c.Flags().StringVar(&by, "by", "", "who commits: a name or group, which the result names")
-	return c
-}
-
-func blindRunVerb(a *app) *cobra.Command {
-	return a.verb("blind run", func(c *cobra.Command, args []string) error { return a.runKit(c.Context(), args[0]) })
-}
-
-func blindCommitmentVerb(a *app) *cobra.Command {
-	var from string
-	c := a.verb("blind commitment", a.on(theStudy, func(o *opened) error {
-		if err := o.x.RecordCommitment(o.rest[0], from, a.user()); err != nil {
-			return err
+func (a *app) blindResult(o *opened) error {
+	r, err := o.x.RecordBlind(o.rest[0], a.user())
+	if err != nil {
+		return err
+	}
+	return a.result(r, func() {
+		a.say("recorded the blind validation of %s: %s", r.By, text.Plural(len(r.Comparisons), "comparison", "comparisons"))
+		if len(r.Simulated) > 0 {
+			a.say("SIMULATED: the answers of %s were derived from gold and say nothing about real models", strings.Join(r.Simulated, ", "))
 		}
-		return a.result(map[string]string{"data_sha256": o.rest[0], "from": from}, func() {
-			a.say("recorded the commitment of %s", say.PlainLine(from))
-		})
-	}))
-	c.Flags().StringVar(&from, "from", "", "the outsider: a name or group")
-	return c
+	})
 }
 
-func blindResultVerb(a *app) *cobra.Command {
-	c := a.verb("blind result", a.on(theStudy, func(o *opened) error {
-		r, err := o.x.RecordBlind(o.rest[0], a.user())
-		if err != nil {
-			return err
-		}
-		return a.result(r, func() {
-			a.say("recorded the blind validation of %s: %s", r.By, text.Plural(len(r.Comparisons), "comparison", "comparisons"))
-			if len(r.Simulated) > 0 {
-				a.say("SIMULATED: the answers of %s were derived from gold and say nothing about real models", strings.Join(r.Simulated, ", "))
-			}
-		})
-	}))
-	c.Long = strings.ReplaceAll(c.Long, "{{FORMAT}}", analyse.BlindFormat)
-	return c
-}
-
-func (a *app) buildKit(path, output string, withProgram bool) error {
+func (a *app) buildKit(o *opened) error {
+	output := o.text("out")
 	if output == "" {
 		return errors.New("blind build: give the folder to make with --out")
 	}
-	x, err := source{path: path, overrides: a.overrides}.load()
+	x, err := source{path: o.arg, overrides: a.overrides}.load()
 	if err != nil {
 		return err
 	}
@@ -86,7 +56,7 @@ func (a *app) buildKit(path, output string, withProgram bool) error {
 	if err != nil {
 		return err
 	}
-	if withProgram {
+	if o.is("program") {
 		if spec.Program, err = os.Executable(); err != nil {
 			return err
 		}
@@ -102,7 +72,7 @@ func (a *app) buildKit(path, output string, withProgram bool) error {
 		blind.Made
 		Dir, Study string
 		Unsent     []string
-	}{made, output, quoted(path), unsent})
+	}{made, output, quoted(o.arg), unsent})
 }
 
 // kitSpec says what a kit of a study is made of, and what the study reads that stays here.
@@ -166,7 +136,8 @@ func kitError(err error) error {
 	return err
 }
 
-func (a *app) commitKit(dir, by string) error {
+func (a *app) commitKit(o *opened) error {
+	dir, by := o.arg, o.text("by")
 	x, k, err := a.openKit(dir)
 	if err != nil {
 		return err
@@ -185,7 +156,8 @@ func (a *app) commitKit(dir, by string) error {
 	})
 }
 
-func (a *app) runKit(ctx context.Context, dir string) (err error) {
+func (a *app) runKit(o *opened) (err error) {
+	ctx, dir := o.ctx, o.arg
 	x, k, err := a.openKit(dir)
 	if err != nil {
 		return err
@@ -230,7 +202,7 @@ func (a *app) runKit(ctx context.Context, dir string) (err error) {
 	if err := r.CheckFailures(result); err != nil {
 		return err // nothing is written: the same command asks failed trials again
 	}
-	comparisons, simulated := blindResult(result.Analysis)
+	comparisons, simulated := resultOf(result.Analysis)
 	written, err := k.Finish(comparisons, simulated)
 	if err != nil {
 		return err
@@ -278,9 +250,9 @@ func (a *app) sayBlind(list []analyse.BlindComparison, all *analyse.Analysis, si
 	}
 }
 
-// blindResult returns the comparisons over all documents, and the arms whose answers, or
+// resultOf returns the comparisons over all documents, and the arms whose answers, or
 // the verdicts on them, were simulated.
-func blindResult(a *analyse.Analysis) (list []analyse.BlindComparison, simulated []string) {
+func resultOf(a *analyse.Analysis) (list []analyse.BlindComparison, simulated []string) {
 	list = []analyse.BlindComparison{}
 	for _, c := range a.Comparisons {
 		if c.Stratum == nil {

@@ -7,25 +7,12 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/spf13/cobra"
 	"github.com/tiktoken-go/tokenizer/codec"
 
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/plan"
 	"github.com/scruple-eval/scruple/internal/say"
 )
-
-func planVerb(a *app) *cobra.Command {
-	var width float64
-	c := a.verb("plan", a.on(itsStore, func(o *opened) error {
-		if width != 0 {
-			return a.planWidth(o, width)
-		}
-		return a.plan(o)
-	}))
-	c.Flags().Float64Var(&width, "width", 0, "how many replicates or items an interval of this width takes, by the newest run")
-	return c
-}
 
 // planWidth says what intervals of a width take.
 func (a *app) planWidth(o *opened, wanted float64) error {
@@ -40,6 +27,9 @@ func (a *app) planWidth(o *opened, wanted float64) error {
 }
 
 func (a *app) plan(o *opened) error {
+	if width := valueOf(o.cmd.Flags().GetFloat64, "width"); width != 0 {
+		return a.planWidth(o, width)
+	}
 	ctx, x := o.ctx, o.x
 	a.warnOf(x)
 	noKeys, err := a.checkModels(ctx, x)

@@ -3,28 +3,20 @@ package main
 import (
 	"context"
 
-	"github.com/spf13/cobra"
-
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/store"
 )
 
-func statusVerb(a *app) *cobra.Command {
-	var workers bool
-	c := a.verb("status", func(c *cobra.Command, args []string) error {
-		if workers {
-			return a.workers(c.Context())
-		}
-		if len(args) == 0 {
-			return a.allRuns(c.Context())
-		}
-		return a.on(aRun, a.status)(c, args)
-	})
-	c.Flags().BoolVar(&workers, "workers", false, "show what the workers of a shared store have in hand")
-	return c
-}
-
 func (a *app) status(o *opened) error {
+	switch {
+	case o.is("workers"):
+		return a.workers(o.ctx)
+	case len(o.args) == 0:
+		return a.allRuns(o.ctx)
+	}
+	if err := a.opens(o, aRun); err != nil {
+		return err
+	}
 	s, err := experiment.StatusOf(o.ctx, o.db, o.run)
 	if err != nil {
 		return err

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/say"
@@ -17,41 +15,39 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 )
 
-func validateVerb(a *app) *cobra.Command {
-	return a.verb("validate", func(c *cobra.Command, args []string) error {
-		if isDir(args[0]) {
-			if err := isFolder(args[0]); err != nil {
-				return err
-			}
-			return a.validateFolder(args[0])
-		}
-		x, _, err := a.loadFor(c.Context(), args[0])
-		if err != nil {
+func (a *app) validate(o *opened) error {
+	if isDir(o.arg) {
+		if err := isFolder(o.arg); err != nil {
 			return err
 		}
-		defer x.Close()
-		noKeys, err := a.checkModels(c.Context(), x)
-		if err := errors.Join(x.CheckScorer(), err); err != nil {
-			return err
-		}
-		unmeetable, err := x.Unmeetable()
-		if err != nil {
-			return err
-		}
-		v := validation{Study: x.Study.Name, Suite: x.Study.Suite, Items: len(x.Items()), Arms: x.ArmIDs(), Trials: x.Plan.Len(),
-			Notes: append([]string{}, x.Notes()...), Keys: keysSent(x.Study.Models), Warnings: append([]string{}, slices.Concat(x.Warnings(), noKeys, unmeetable)...),
-			Path: args[0], Data: x.Facts()}
-		if v.Data != nil {
-			v.Facts = map[string]int{}
-		}
-		for _, f := range v.Data {
-			v.Facts[f.Name] = f.N
-		}
-		if len(v.Arms) > mostArms {
-			v.Factors = factorsOf(x.Bench.Arms())
-		}
-		return a.answer(v, "valid", v)
-	})
+		return a.validateFolder(o.arg)
+	}
+	x, _, err := a.loadFor(o.ctx, o.arg)
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	noKeys, err := a.checkModels(o.ctx, x)
+	if err := errors.Join(x.CheckScorer(), err); err != nil {
+		return err
+	}
+	unmeetable, err := x.Unmeetable()
+	if err != nil {
+		return err
+	}
+	v := validation{Study: x.Study.Name, Suite: x.Study.Suite, Items: len(x.Items()), Arms: x.ArmIDs(), Trials: x.Plan.Len(),
+		Notes: append([]string{}, x.Notes()...), Keys: keysSent(x.Study.Models), Warnings: append([]string{}, slices.Concat(x.Warnings(), noKeys, unmeetable)...),
+		Path: o.arg, Data: x.Facts()}
+	if v.Data != nil {
+		v.Facts = map[string]int{}
+	}
+	for _, f := range v.Data {
+		v.Facts[f.Name] = f.N
+	}
+	if len(v.Arms) > mostArms {
+		v.Factors = factorsOf(x.Bench.Arms())
+	}
+	return a.answer(v, "valid", v)
 }
 
 // A validation is what validate says of a study.
@@ -130,26 +126,24 @@ func (a *app) validateFolder(dir string) error {
 	return fmt.Errorf("validate %s: no suite checks folders", dir)
 }
 
-func preflightVerb(a *app) *cobra.Command {
-	return a.verb("preflight", a.on(theStudy, func(o *opened) error {
-		results, err := o.x.Preflight()
-		if err != nil {
-			return err
-		}
-		wrong := experiment.CheckCases(results)
-		cases := []preflightCase{}
-		for _, r := range results {
-			cases = append(cases, preflightCase{r.OK(), r})
-		}
-		err = a.result(struct {
-			OK    bool            `json:"ok"`
-			Cases []preflightCase `json:"cases"`
-		}{wrong == nil, cases}, func() {
-			a.tell("preflight", cases)
-			a.sayCells(results)
-		})
-		return cmp.Or(err, wrong)
-	}))
+func (a *app) preflight(o *opened) error {
+	results, err := o.x.Preflight()
+	if err != nil {
+		return err
+	}
+	wrong := experiment.CheckCases(results)
+	cases := []preflightCase{}
+	for _, r := range results {
+		cases = append(cases, preflightCase{r.OK(), r})
+	}
+	err = a.result(struct {
+		OK    bool            `json:"ok"`
+		Cases []preflightCase `json:"cases"`
+	}{wrong == nil, cases}, func() {
+		a.tell("preflight", cases)
+		a.sayCells(results)
+	})
+	return cmp.Or(err, wrong)
 }
 
 type preflightCase struct {
@@ -181,41 +175,37 @@ func (a *app) sayCells(results []kit.Result) {
 // cellWidth is the width of a cell such as "0.75 worse".
 const cellWidth = 10
 
-func initVerb(a *app) *cobra.Command {
-	return a.verb("init", func(_ *cobra.Command, args []string) error {
-		entry, err := suiteCalled(args[0])
-		if err != nil {
-			return err
+func (a *app) init(o *opened) error {
+	entry, err := suiteCalled(o.arg)
+	if err != nil {
+		return err
+	}
+	files, err := entry.Init(o.rest[0])
+	if err != nil {
+		return err
+	}
+	return a.result(map[string]any{"suite": entry.Name, "files": files}, func() {
+		for _, f := range files {
+			a.say("wrote %s", f)
 		}
-		files, err := entry.Init(args[1])
-		if err != nil {
-			return err
-		}
-		return a.result(map[string]any{"suite": entry.Name, "files": files}, func() {
-			for _, f := range files {
-				a.say("wrote %s", f)
-			}
-			a.say("\nRun it:  scruple run %s", files[0])
-		})
+		a.say("\nRun it:  scruple run %s", files[0])
 	})
 }
 
-func schemaVerb(a *app) *cobra.Command {
-	return a.verb("schema", func(_ *cobra.Command, args []string) error {
-		const ids = "https://scruple.invalid/schema/"
-		if len(args) == 0 {
-			all := map[string]any{}
-			for _, s := range suites.All() {
-				all[s.Name] = s.Study()
-			}
-			return a.raw(study.SchemaOfAll(all, ids+"study.json", "Scruple study"))
+func (a *app) schema(o *opened) error {
+	const ids = "https://scruple.invalid/schema/"
+	if len(o.args) == 0 {
+		all := map[string]any{}
+		for _, s := range suites.All() {
+			all[s.Name] = s.Study()
 		}
-		entry, err := suiteCalled(args[0])
-		if err != nil {
-			return err
-		}
-		return a.raw(study.Schema(entry.Study(), ids+entry.Name+".json", "Scruple study: "+entry.Title))
-	})
+		return a.raw(study.SchemaOfAll(all, ids+"study.json", "Scruple study"))
+	}
+	entry, err := suiteCalled(o.arg)
+	if err != nil {
+		return err
+	}
+	return a.raw(study.Schema(entry.Study(), ids+entry.Name+".json", "Scruple study: "+entry.Title))
 }
 
 // raw prints data as they are.
