@@ -209,45 +209,30 @@ func (a *app) runKit(o *opened) (err error) {
 	}
 	done = true
 	return a.result(written, func() {
-		a.sayBlind(written.Comparisons, result.Analysis, simulated)
+		a.sayBlind(result.Analysis, simulated)
 		a.say("wrote %s: look at it, and send it", filepath.Join(dir, blind.ResultFile))
 	})
 }
 
 // sayBlind prints the comparisons of a kit, which are those of an analysis over all documents.
-func (a *app) sayBlind(list []analyse.BlindComparison, all *analyse.Analysis, simulated []string) {
-	overall := slices.DeleteFunc(slices.Clone(all.Comparisons), func(c analyse.Comparison) bool { return c.Stratum != nil })
-	for i, c := range list {
-		of := fmt.Sprintf("%s − %s, %s", c.A, c.B, c.Metric)
+func (a *app) sayBlind(all *analyse.Analysis, simulated []string) {
+	type row struct {
+		analyse.Comparison
+		Better  string
+		Percent float64
+	}
+	var rows []row
+	for _, c := range all.Comparisons {
+		if c.Stratum != nil {
+			continue
+		}
+		r := row{Comparison: c, Percent: 100 * float64(c.Level)}
 		if m, ok := all.Metric(c.Metric); ok && !m.NoDirection {
-			better := "lower"
-			if m.HigherIsBetter {
-				better = "higher"
-			}
-			of += " (" + better + " is better)"
+			r.Better = map[bool]string{true: "higher", false: "lower"}[m.HigherIsBetter]
 		}
-		if overall[i].Primary {
-			of += ", primary"
-		}
-		p := ""
-		if c.P.Defined() {
-			p = fmt.Sprintf(", p = %.3g, not corrected", float64(c.P))
-		}
-		documents := text.Plural(c.Pairs, "document", "documents")
-		switch {
-		case c.Pairs > 0 && c.Pairs < blind.Fewest:
-			a.say("%s: not given, as it would tell of single documents (%s)", of, documents)
-		case !c.Diff.Defined():
-			a.say("%s: undefined in these documents", of)
-		case !c.Low.Defined():
-			a.say("%s: %.3f (%s%s)", of, float64(c.Diff), documents, p)
-		default:
-			a.say("%s: %.3f (%.4g %% CI %.3f to %.3f, %s%s)", of, float64(c.Diff), 100*float64(overall[i].Level), float64(c.Low), float64(c.High), documents, p)
-		}
+		rows = append(rows, r)
 	}
-	if len(simulated) > 0 {
-		a.say("SIMULATED: the answers of %s, or the verdicts on them, were derived from gold and say nothing about real models; the result says so", strings.Join(simulated, ", "))
-	}
+	a.tell("blind", map[string]any{"Rows": rows, "Fewest": blind.Fewest, "Simulated": simulated})
 }
 
 // resultOf returns the comparisons over all documents, and the arms whose answers, or

@@ -39,8 +39,8 @@ type topic struct {
 
 // topics are the commands in the order of work.
 var topics = sync.OnceValue(func() (list []topic) {
-	written := strings.NewReplacer("{{IMPORTS}}", importFormats(), "{{EXPORTS}}", exportFormats(), "{{RESULT}}", analyse.BlindFormat,
-		"{{ANSWERS}}", strings.Join(annotate.Formats(), " | "), "{{ITEMS}}", explained()).Replace(helpText)
+	written := strings.NewReplacer("{{IMPORTS}}", importFormats(), "{{EXPORTS}}", exportFormats(), "{{ITEMS}}", explained(),
+		"{{RESULT}}", analyse.BlindFormat, "{{ANSWERS}}", strings.Join(annotate.Formats(), " | ")).Replace(helpText)
 	for _, section := range strings.Split(written, "\n# ")[1:] {
 		entries := strings.Split(section, "\n## ")
 		for _, entry := range entries[1:] {
@@ -121,19 +121,26 @@ type verb struct {
 
 // verbs are those of help.md. A command without one is a group of those below it.
 var verbs = map[string]verb{
-	"init": {nothing, (*app).init}, "validate": {nothing, (*app).validate}, "plan": {itsStore, (*app).plan},
-	"run": {nothing, (*app).runVerb}, "status": {nothing, (*app).status}, "worker": {nothing, (*app).work}, "stop": {aRun, (*app).stop},
-	"show": {nothing, (*app).show}, "report": {aShownRun, (*app).report}, "view": {nothing, (*app).view}, "compare": {nothing, (*app).compare},
+	"init": {nothing, (*app).init}, "validate": {nothing, (*app).validate},
+	"plan": {itsStore, (*app).plan}, "run": {nothing, (*app).runVerb},
+	"status": {nothing, (*app).status}, "worker": {nothing, (*app).work}, "stop": {aRun, (*app).stop},
+	"show": {nothing, (*app).show}, "report": {aShownRun, (*app).report},
+	"view": {nothing, (*app).view}, "compare": {nothing, (*app).compare},
 	"annotate": {nothing, (*app).annotate}, "gate": {nothing, (*app).gateVerb},
-	"test revise": {nothing, (*app).revise}, "test register": {storeOfTest, (*app).register}, "test unblind": {nothing, (*app).unblind},
-	"test lock": {theStudy, (*app).lock}, "test ledger show": {nothing, (*app).ledgerShow}, "test ledger verify": {itsStore, (*app).ledgerVerify},
-	"blind build": {nothing, (*app).buildKit}, "blind commit": {nothing, (*app).commitKit}, "blind run": {nothing, (*app).runKit},
-	"blind commitment": {theStudy, (*app).blindCommitment}, "blind result": {theStudy, (*app).blindResult},
-	"score": {itsRun, (*app).score}, "preflight": {theStudy, (*app).preflight}, "doctor": {nothing, (*app).doctor}, "archive": {nothing, (*app).archive},
-	"bundle": {nothing, (*app).bundle}, "verify": {nothing, (*app).verify},
-	"import": {nothing, (*app).importData}, "export": {nothing, (*app).export}, "schema": {nothing, (*app).schema}, "stats": {nothing, (*app).stats},
-	"extraction embed": {itsRun, (*app).embed}, "rerank explain": {nothing, (*app).explain},
-	"soundness sample": {nothing, (*app).sample}, "soundness track": {nothing, (*app).track}, "soundness appendix": {theStudy, (*app).appendix},
+	"test revise": {nothing, (*app).revise}, "test register": {storeOfTest, (*app).register},
+	"test unblind": {nothing, (*app).unblind}, "test lock": {theStudy, (*app).lock},
+	"test ledger show":   {nothing, (*app).ledgerShow},
+	"test ledger verify": {itsStore, (*app).ledgerVerify}, "blind build": {nothing, (*app).buildKit},
+	"blind commit": {nothing, (*app).commitKit}, "blind run": {nothing, (*app).runKit},
+	"blind commitment": {theStudy, (*app).blindCommitment},
+	"blind result":     {theStudy, (*app).blindResult}, "score": {itsRun, (*app).score},
+	"preflight": {theStudy, (*app).preflight}, "doctor": {nothing, (*app).doctor},
+	"archive": {nothing, (*app).archive}, "bundle": {nothing, (*app).bundle},
+	"verify": {nothing, (*app).verify}, "import": {nothing, (*app).importData},
+	"export": {nothing, (*app).export}, "schema": {nothing, (*app).schema},
+	"stats": {nothing, (*app).stats}, "extraction embed": {itsRun, (*app).embed},
+	"rerank explain": {nothing, (*app).explain}, "soundness sample": {nothing, (*app).sample},
+	"soundness track": {nothing, (*app).track}, "soundness appendix": {theStudy, (*app).appendix},
 }
 
 // moved has the names that commands had.

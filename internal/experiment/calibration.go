@@ -3,7 +3,6 @@ package experiment
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -136,10 +135,10 @@ func (x *Experiment) unfit(ctx context.Context, db *store.DB, r *store.Run) (str
 	if x.judgeSettings(r.Treatment) != x.Judge.Settings {
 		return "has another judge or other settings of it", nil
 	}
-	p, err := db.Progress(ctx, r)
-	had, errItems := db.PlannedItems(ctx, r)
-	if err := errors.Join(err, errItems); err != nil {
-		return "", err
+	stored := &reader{ctx: ctx, run: r}
+	p, had := read(stored, db.Progress), read(stored, db.PlannedItems)
+	if stored.err != nil {
+		return "", stored.err
 	}
 	if x.Pending(p) {
 		return "is not finished", nil

@@ -36,6 +36,21 @@ type Run struct {
 	shown  bool // results of TEST, in spite of failed trials
 }
 
+// A reader reads what a store has of a run, up to the first error.
+type reader struct {
+	ctx context.Context
+	run *store.Run
+	err error
+}
+
+// read returns what a method of a store does, or nothing after an error.
+func read[T any](r *reader, from func(context.Context, *store.Run) (T, error)) (v T) {
+	if r.err == nil {
+		v, r.err = from(r.ctx, r.run)
+	}
+	return v
+}
+
 // A Part selects what of a run's pending work to do.
 type Part = discipline.Part
 

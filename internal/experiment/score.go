@@ -63,13 +63,11 @@ func (r *Run) compute(ctx context.Context, samples int, scored func(iter.Seq2[ev
 	if err := scored(r.scores(ctx, scorer, collector)); err != nil {
 		return Result{}, err
 	}
-	progress, err := r.db.Progress(ctx, r.Record)
-	if err != nil {
-		return Result{}, err
-	}
-	sums, err := r.db.CallSums(ctx, r.Record)
-	if err != nil {
-		return Result{}, err
+	stored := &reader{ctx: ctx, run: r.Record}
+	progress, sums := read(stored, r.db.Progress), read(stored, r.db.CallSums)
+	events, failures := read(stored, r.db.Events), read(stored, r.db.JudgeErrors)
+	if stored.err != nil {
+		return Result{}, stored.err
 	}
 	from, err := r.sources(ctx, scorer, sums)
 	if err != nil {
@@ -82,13 +80,7 @@ func (r *Run) compute(ctx context.Context, samples int, scored func(iter.Seq2[ev
 		return Result{}, err
 	}
 	q := r.asked(progress)
-	if q.Run.JudgeErrors, err = r.db.JudgeErrors(ctx, r.Record); err != nil {
-		return Result{}, err
-	}
-	events, err := r.db.Events(ctx, r.Record)
-	if err != nil {
-		return Result{}, err
-	}
+	q.Run.JudgeErrors = failures
 	if err := r.remember(ctx, &q, events, sums); err != nil {
 		return Result{}, err
 	}
