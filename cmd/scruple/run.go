@@ -211,8 +211,8 @@ func (a *app) ask(ctx context.Context, db *store.DB, r *experiment.Run, models m
 	if err != nil {
 		return err
 	}
-	for _, text := range unmeetable {
-		a.warn("warning: %s", say.PlainLine(text))
+	for _, rule := range unmeetable {
+		a.warn("warning: %s", say.PlainLine(unmet(rule)))
 	}
 	ctx, stop, restore := interruptible(ctx)
 	defer restore()

@@ -36,7 +36,7 @@ func (a *app) validate(o *opened) error {
 		return err
 	}
 	v := validation{Study: x.Study.Name, Suite: x.Study.Suite, Items: len(x.Items()), Arms: x.ArmIDs(), Trials: x.Plan.Len(),
-		Notes: append([]string{}, x.Notes()...), Keys: keysSent(x.Study.Models), Warnings: append([]string{}, slices.Concat(x.Warnings(), noKeys, unmeetable)...),
+		Notes: append([]string{}, x.Notes()...), Keys: keysSent(x.Study.Models), Warnings: append([]string{}, slices.Concat(x.Warnings(), noKeys, mapped(unmeetable, unmet))...),
 		Path: o.arg, Data: x.Facts()}
 	if v.Data != nil {
 		v.Facts = map[string]int{}
@@ -49,6 +49,9 @@ func (a *app) validate(o *opened) error {
 	}
 	return a.answer(v, "valid", v)
 }
+
+// unmet says why a rule cannot be met.
+func unmet(r experiment.RulePlan) string { return filled("unmet", r) }
 
 // A validation is what validate says of a study.
 type validation struct {
