@@ -190,14 +190,6 @@ func offerNames(c *cobra.Command) {
 	}
 }
 
-// mapped returns what a function makes of each element.
-func mapped[T, R any](list []T, of func(T) R) (made []R) {
-	for _, x := range list {
-		made = append(made, of(x))
-	}
-	return made
-}
-
 // inOrder keeps the verbs in the order of work. Cobra sorts them unless told not to,
 // for the whole process.
 var inOrder = sync.OnceFunc(func() { cobra.EnableCommandSorting = false })

@@ -99,14 +99,6 @@ func (r *Run) selected(part Part) ([]bool, error) {
 	return selected, nil
 }
 
-func setOf(names []string) map[string]bool {
-	set := map[string]bool{}
-	for _, n := range names {
-		set[n] = true
-	}
-	return set
-}
-
 // allKnown returns an error for the first name that is not known.
 func allKnown(flag, noun string, names, known []string) error {
 	for _, n := range names {

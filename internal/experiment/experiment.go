@@ -266,6 +266,14 @@ func (x *Experiment) calibrationArms() map[string]bool {
 	return setOf(x.arms(func(a eval.Arm) bool { return a.Role == eval.RoleCalibration }))
 }
 
+func setOf(names []string) map[string]bool {
+	set := map[string]bool{}
+	for _, n := range names {
+		set[n] = true
+	}
+	return set
+}
+
 // cases yields the cases of a run of the arms that are for calibration, or of the others.
 func (x *Experiment) cases(ctx context.Context, db *store.DB, r *store.Run, calibrating bool) iter.Seq2[eval.Case, error] {
 	calibrates := x.calibrationArms()
