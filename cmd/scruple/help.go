@@ -39,9 +39,9 @@ type topic struct {
 
 // topics are the commands in the order of work.
 var topics = sync.OnceValue(func() (list []topic) {
-	written := strings.NewReplacer("{{IMPORTS}}", importFormats(), "{{EXPORTS}}", exportFormats(), "{{ITEMS}}", explained(),
-		"{{RESULT}}", analyse.BlindFormat, "{{ANSWERS}}", strings.Join(annotate.Formats(), " | ")).Replace(helpText)
-	for _, section := range strings.Split(written, "\n# ")[1:] {
+	written := strings.NewReplacer("{{IMPORTS}}", importFormats(), "{{EXPORTS}}", exportFormats(),
+		"{{ITEMS}}", explained(), "{{RESULT}}", analyse.BlindFormat, "{{ANSWERS}}", strings.Join(annotate.Formats(), " | "))
+	for _, section := range strings.Split(written.Replace(helpText), "\n# ")[1:] {
 		entries := strings.Split(section, "\n## ")
 		for _, entry := range entries[1:] {
 			head, body, _ := strings.Cut(entry, "\n")
@@ -273,8 +273,13 @@ var front = strings.Fields("init validate plan run status show report view compa
 
 // frontPage prints the help of the program.
 func frontPage(root *cobra.Command) {
-	shown := slices.DeleteFunc(slices.Clone(root.Commands()), func(c *cobra.Command) bool { return !slices.Contains(front, c.Name()) })
-	_ = texts().ExecuteTemplate(root.OutOrStdout(), "front", map[string]any{"Long": root.Long, "Verbs": shown}) // help has no error
+	var shown []*cobra.Command
+	for _, c := range root.Commands() {
+		if slices.Contains(front, c.Name()) {
+			shown = append(shown, c)
+		}
+	}
+	fmt.Fprint(root.OutOrStdout(), filled("front", map[string]any{"Long": root.Long, "Verbs": shown}))
 }
 
 // showSuiteFlags shows in the help of a verb the flags of the suite of the study that

@@ -26,9 +26,10 @@ func (a *app) runVerb(o *opened) error {
 		return err
 	}
 	return a.run(o.ctx, o.arg, runOptions{
-		fresh: o.is("new"), noReuse: o.is("no-reuse"), gate: o.is("gate"), detach: o.is("detach"), maxCalls: o.number("max-calls"),
-		part:   experiment.Part{RetryFailed: o.is("retry-failed"), Limit: o.number("limit"), Items: o.list("items"), Arms: o.list("arms")},
-		record: o.text("record"), unblind: o.text("unblind"), tag: o.text("tag")})
+		fresh: o.is("new"), noReuse: o.is("no-reuse"), gate: o.is("gate"), detach: o.is("detach"),
+		part: experiment.Part{RetryFailed: o.is("retry-failed"), Limit: o.number("limit"),
+			Items: o.list("items"), Arms: o.list("arms")},
+		maxCalls: o.number("max-calls"), record: o.text("record"), unblind: o.text("unblind"), tag: o.text("tag")})
 }
 
 // emptyPart returns an error for a flag that selects nothing, such as --limit 0 or

@@ -77,7 +77,8 @@ func (a *app) sample(o *opened) (err error) {
 
 func (a *app) track(o *opened) error {
 	target, corpus, columns := o.number("target"), o.text("corpus"), o.list("column")
-	p := sampling.Processed{Eligible: o.number("eligible"), Excluded: o.text("exclude"), Note: o.text("note"), By: o.text("by"), Corrects: o.text("correct")}
+	p := sampling.Processed{Eligible: o.number("eligible"), Excluded: o.text("exclude"),
+		Note: o.text("note"), By: o.text("by"), Corrects: o.text("correct")}
 	t, err := sampling.OpenTracking(o.arg, target)
 	if err != nil {
 		return err

@@ -35,9 +35,10 @@ func (a *app) validate(o *opened) error {
 	if err != nil {
 		return err
 	}
-	v := validation{Study: x.Study.Name, Suite: x.Study.Suite, Items: len(x.Items()), Arms: x.ArmIDs(), Trials: x.Plan.Len(),
-		Notes: append([]string{}, x.Notes()...), Keys: keysSent(x.Study.Models), Warnings: append([]string{}, slices.Concat(x.Warnings(), noKeys, mapped(unmeetable, unmet))...),
-		Path: o.arg, Data: x.Facts()}
+	warnings := slices.Concat(x.Warnings(), noKeys, mapped(unmeetable, unmet))
+	v := validation{Study: x.Study.Name, Suite: x.Study.Suite, Path: o.arg,
+		Items: len(x.Items()), Arms: x.ArmIDs(), Trials: x.Plan.Len(), Data: x.Facts(), Keys: keysSent(x.Study.Models),
+		Notes: append([]string{}, x.Notes()...), Warnings: append([]string{}, warnings...)}
 	if v.Data != nil {
 		v.Facts = map[string]int{}
 	}

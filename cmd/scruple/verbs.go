@@ -372,5 +372,6 @@ func (a *app) suiteOf(ctx context.Context, args []string) (kit.Suite, error) {
 
 // serving is how a verb shows pages in a browser.
 func (o *opened) serving() serve.Config {
-	return serve.Config{Port: o.number("port"), Listen: o.text("listen"), Cert: o.text("tls-cert"), Key: o.text("tls-key"), BehindProxy: o.text("behind-proxy")}
+	return serve.Config{Port: o.number("port"), Listen: o.text("listen"),
+		Cert: o.text("tls-cert"), Key: o.text("tls-key"), BehindProxy: o.text("behind-proxy")}
 }
