@@ -80,17 +80,12 @@ func (a *app) found(p procedure.Procedure, result procedure.Result) error {
 func (a *app) statsCase(file string) error {
 	result, err := a.runCase(file)
 	if err == nil {
-		var b []byte
-		if b, err = json.Marshal(result); err == nil {
-			fmt.Fprintf(a.out, "%s\n", b)
-			return nil
-		}
+		err = json.NewEncoder(a.out).Encode(result)
 	}
-	b, marshalErr := json.Marshal(map[string]any{"error": true, "reason": err.Error()})
-	if marshalErr != nil {
-		return marshalErr
+	if err == nil {
+		return nil
 	}
-	fmt.Fprintf(a.out, "%s\n", b)
+	_ = json.NewEncoder(a.out).Encode(map[string]any{"error": true, "reason": err.Error()})
 	return exit(exitUsage, nil)
 }
 

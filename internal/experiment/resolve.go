@@ -104,29 +104,21 @@ func (x *Experiment) addEffort() {
 			break
 		}
 	}
-	named := map[string]bool{}
-	for _, name := range slices.Concat(s.Metrics.Primary, s.Metrics.Secondary) {
-		named[name] = true
-	}
+	named := slices.Concat(s.Metrics.Primary, s.Metrics.Secondary, gate.Metrics(s.Decide))
 	for _, c := range s.Comparisons {
-		for _, name := range c.Metrics {
-			named[name] = true
-		}
+		named = append(named, c.Metrics...)
 	}
 	for _, a := range s.Assume {
 		for _, score := range a.Scores {
-			named[score.Metric] = true
+			named = append(named, score.Metric)
 		}
-	}
-	for _, name := range gate.Metrics(s.Decide) {
-		named[name] = true
 	}
 	for _, m := range effort.Offered(x.effort.Primary, s.Execution.Replicates) {
 		if _, own := suite.Metric(m.Name); own {
 			continue
 		}
 		x.offered = append(x.offered, m.Name)
-		if !named[m.Name] {
+		if !slices.Contains(named, m.Name) {
 			continue
 		}
 		suite.Metrics, x.effort.Metrics = append(suite.Metrics, m), append(x.effort.Metrics, m)
