@@ -18,8 +18,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/annotate"
 	"github.com/scruple-eval/scruple/internal/disk"
@@ -32,53 +30,14 @@ import (
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
-// annotating has the flags of annotate.
-type annotating struct {
-	task       string
-	as         []string
-	adjudicate bool
-	agreement  bool
-	lock       bool
-	declare    string
-	sign       string
-	adopt      string
-	exchange
-	server serve.Config
-
-	newAddresses bool
-}
-
-// exchange has the flags of files of other tools.
-type exchange struct{ export, imports, format, offsets, out string }
-
-func annotateVerb(a *app) *cobra.Command {
-	var f annotating
-	c := a.verb("annotate", func(c *cobra.Command, args []string) error { return a.annotate(c.Context(), args[0], &f) })
-	c.Flags().StringVar(&f.task, "task", "", "name of one task (default all)")
-	c.Flags().StringSliceVar(&f.as, "as", nil, "who answers; with several names each gets an address (default: the name of the user)")
-	c.Flags().BoolVar(&f.adjudicate, "adjudicate", false, "decide on the answers on which people differ")
-	c.Flags().BoolVar(&f.agreement, "agreement", false, "print the agreement of people")
-	c.Flags().BoolVar(&f.lock, "lock", false, "make the answers to --task final and write the gold to annotations/")
-	c.Flags().StringVar(&f.declare, "declare", "", "with --lock: a declaration for the ledger")
-	c.Flags().StringVar(&f.sign, "sign", "", "with --lock: the name under the declaration (default: that of --as)")
-	c.Flags().StringVar(&f.export, "export", "", "write the answers to --task: "+strings.Join(annotate.Formats(), " | "))
-	c.Flags().StringVar(&f.imports, "import", "", "read answers of one person to --task from a file")
-	c.Flags().StringVar(&f.adopt, "adopt", "", "take the file of a person in --task into the ledger, which was made on another computer")
-	c.Flags().StringVar(&f.offsets, "offsets", string(text.CodePoints), "what offsets of --export and --import count: code_points | utf16 | bytes")
-	c.Flags().StringVar(&f.out, "out", "", "file to write (default: standard output)")
-	c.Flags().StringVar(&f.format, "format", "jsonl", "with --import: the format of the file")
-	c.Flags().BoolVar(&f.newAddresses, "new-addresses", false, "draw new addresses instead of those of the last start, such as after a link was lost")
-	servingFlags(c, &f.server)
-	return c
-}
-
 // annotationsOf is where the annotations of a study are.
 func annotationsOf(x *experiment.Experiment, from source) annotate.Place {
 	return annotate.At(x.File, x.Study, from.store, time.Now)
 }
 
-func (a *app) annotate(ctx context.Context, arg string, f *annotating) error {
-	from, err := a.locate(ctx, arg)
+func (a *app) annotate(o *opened) error {
+	ctx := o.ctx
+	from, err := a.locate(ctx, o.arg)
 	if err != nil {
 		return err
 	}
@@ -89,42 +48,44 @@ func (a *app) annotate(ctx context.Context, arg string, f *annotating) error {
 		return err
 	}
 	defer x.Close()
-	tasks, err := f.tasks(x)
+	tasks, err := o.tasks(x)
 	if err != nil {
 		return err
 	}
 	place := annotationsOf(x, from)
 	place.Check = func(file string, gold []byte) error { return from.readsGold(x.Suite.GoldKey, file, gold) }
-	subjects, closeStore, err := a.subjects(ctx, arg, x)
+	subjects, closeStore, err := a.subjects(ctx, o.arg, x)
 	if err != nil {
 		return err
 	}
 	defer closeStore()
 	switch {
-	case f.agreement:
+	case o.is("agreement"):
 		return a.agreement(place, tasks, subjects)
-	case !f.lock && f.export != "":
-		return a.exportAnnotations(from, place, tasks[0], subjects, f)
+	case !o.is("lock") && o.text("export") != "":
+		return a.exportAnnotations(o, from, place, tasks[0], subjects)
 	}
-	people, err := f.people(a)
+	people, err := a.people(o.list("as"))
 	switch {
 	case err != nil:
 		return err
-	case f.lock:
-		return a.lockTask(x, place, tasks[0], subjects, f, people[0])
-	case f.imports != "":
-		return a.importAnnotations(place, tasks[0], subjects, f, people[0])
-	case f.adopt != "":
-		return a.adoptAnnotations(place, tasks[0], f.adopt, people[0])
+	case o.is("lock"):
+		return a.lockTask(o, x, place, tasks[0], subjects, people[0])
+	case o.text("import") != "":
+		return a.importAnnotations(o, place, tasks[0], subjects, people[0])
+	case o.text("adopt") != "":
+		return a.adoptAnnotations(place, tasks[0], o.text("adopt"), people[0])
 	}
-	s, err := annotate.Open(place, tasks, subjects, version(), f.adjudicate)
+	s, err := annotate.Open(place, tasks, subjects, version(), o.is("adjudicate"))
 	if err != nil {
 		return err
 	}
 	s.Report, s.People = func(err error) { a.warn("%v", err) }, people
-	f.server.Holders, f.server.Writes, f.server.Errors = append(slices.Clone(people), annotate.Owner), true, a.err
-	keep := f.addresses(a, place)
-	web, err := serve.Open(f.server)
+	server := o.serving()
+	server.Holders, server.Writes, server.Errors = append(slices.Clone(people), annotate.Owner), true, a.err
+	var keep func()
+	server.Kept, keep = a.addresses(place, o.text("task"), o.is("new-addresses"))
+	web, err := serve.Open(server)
 	if err != nil {
 		return errors.Join(err, s.Close())
 	}
@@ -142,21 +103,20 @@ func (a *app) annotate(ctx context.Context, arg string, f *annotating) error {
 // addresses takes the port and the secrets of the last start of the task on this computer,
 // so that a link is sent once. keep stores those of the server that was opened. They are in the
 // user's folder for settings, since a folder of a study is shared.
-func (f *annotating) addresses(a *app, place annotate.Place) (keep func()) {
-	kept := &serve.Kept{}
-	f.server.Kept = kept
+func (a *app) addresses(place annotate.Place, task string, anew bool) (kept *serve.Kept, keep func()) {
+	kept = &serve.Kept{}
 	fail := func(err error) { a.warn("warning: the addresses are not kept for the next start: %v", err) }
 	dir, err := os.UserConfigDir()
 	folder, errAbs := filepath.Abs(place.Dir)
 	if err := cmp.Or(err, errAbs); err != nil {
-		return func() { fail(err) }
+		return kept, func() { fail(err) }
 	}
-	name := sha256.Sum256([]byte(folder + "\x00" + f.task))
+	name := sha256.Sum256([]byte(folder + "\x00" + task))
 	path := filepath.Join(dir, "scruple", "annotate", hex.EncodeToString(name[:12])+".json")
-	if data, err := os.ReadFile(path); err == nil && !f.newAddresses && json.Unmarshal(data, kept) != nil {
+	if data, err := os.ReadFile(path); err == nil && !anew && json.Unmarshal(data, kept) != nil {
 		*kept = serve.Kept{} // not written by this program
 	}
-	return func() {
+	return kept, func() {
 		data, err := json.Marshal(kept)
 		if err == nil {
 			err = os.MkdirAll(filepath.Dir(path), 0o700)
@@ -197,26 +157,26 @@ func (s source) readsGold(key, file string, gold []byte) error {
 }
 
 // tasks returns the tasks of the study that are meant.
-func (f *annotating) tasks(x *experiment.Experiment) ([]study.Task, error) {
+func (o *opened) tasks(x *experiment.Experiment) ([]study.Task, error) {
 	all := x.Study.Annotation
 	if len(all) == 0 {
 		return nil, x.File.Errorf("", "the study has no tasks for people: add annotation:, such as\n  annotation:\n    - {name: gold, kind: gold, draw: 10}")
 	}
-	one := f.lock || f.export != "" || f.imports != "" || f.adopt != ""
-	if f.task == "" && (!one || len(all) == 1) {
+	one, name := o.is("lock") || o.text("export")+o.text("import")+o.text("adopt") != "", o.text("task")
+	if name == "" && (!one || len(all) == 1) {
 		return all, nil
 	}
 	var names []string
 	for _, t := range all {
-		if t.Name == f.task {
+		if t.Name == name {
 			return []study.Task{t}, nil
 		}
 		names = append(names, t.Name)
 	}
-	if f.task == "" {
+	if name == "" {
 		return nil, fmt.Errorf("name one task with --task: %s", strings.Join(names, ", "))
 	}
-	return nil, fmt.Errorf("--task %s: the tasks of the study are %s", f.task, strings.Join(names, ", "))
+	return nil, fmt.Errorf("--task %s: the tasks of the study are %s", name, strings.Join(names, ", "))
 }
 
 // user is the name of the user in the form of a person of a ledger, "" if unknown.
@@ -230,14 +190,15 @@ func (a *app) user() string {
 
 var notInName = regexp.MustCompile(`[^a-z0-9]+`)
 
-func (f *annotating) people(a *app) ([]string, error) {
-	if len(f.as) > 0 {
-		for _, name := range f.as {
+// people are those who answer: the user, unless others are named.
+func (a *app) people(as []string) ([]string, error) {
+	if len(as) > 0 {
+		for _, name := range as {
 			if err := annotate.CheckPerson(name); err != nil {
 				return nil, fmt.Errorf("--as: %w", err)
 			}
 		}
-		return f.as, nil
+		return as, nil
 	}
 	name := a.user()
 	if err := annotate.CheckPerson(name); err != nil {
@@ -356,7 +317,7 @@ func (a *app) agreement(place annotate.Place, tasks []study.Task, subjects annot
 	return errors.Join(broken...)
 }
 
-func (a *app) lockTask(x *experiment.Experiment, place annotate.Place, task study.Task, subjects annotate.Source, f *annotating, person string) error {
+func (a *app) lockTask(o *opened, x *experiment.Experiment, place annotate.Place, task study.Task, subjects annotate.Source, person string) error {
 	r, err := place.Result(task, subjects)
 	if err != nil {
 		return err
@@ -365,7 +326,7 @@ func (a *app) lockTask(x *experiment.Experiment, place annotate.Place, task stud
 	if err != nil {
 		return err
 	}
-	l, err := place.Lock(r, gold, cmp.Or(strings.TrimSpace(f.sign), person), f.declare, subjects.Items())
+	l, err := place.Lock(r, gold, cmp.Or(strings.TrimSpace(o.text("sign")), person), o.text("declare"), subjects.Items())
 	if err != nil {
 		return exit(exitNotAllowed, err)
 	}
@@ -384,8 +345,8 @@ func (a *app) lockTask(x *experiment.Experiment, place annotate.Place, task stud
 	})
 }
 
-func (a *app) exportAnnotations(from source, place annotate.Place, task study.Task, subjects annotate.Source, f *annotating) error {
-	x, err := place.Export(task, subjects, f.export, f.offsets)
+func (a *app) exportAnnotations(o *opened, from source, place annotate.Place, task study.Task, subjects annotate.Source) error {
+	x, err := place.Export(task, subjects, o.text("export"), o.text("offsets"))
 	if err != nil {
 		return err
 	}
@@ -395,7 +356,7 @@ func (a *app) exportAnnotations(from source, place annotate.Place, task study.Ta
 	if x.Withheld > 0 {
 		a.warn("left out %s without an answer: the export would name their arms; judge them with `scruple annotate`", text.Plural(x.Withheld, "subject", "subjects"))
 	}
-	return a.print(f.out, from, disk.Bytes(x.Data))
+	return a.print(o.text("out"), from, disk.Bytes(x.Data))
 }
 
 func (a *app) adoptAnnotations(place annotate.Place, task study.Task, of, person string) error {
@@ -406,12 +367,13 @@ func (a *app) adoptAnnotations(place annotate.Place, task study.Task, of, person
 	return err
 }
 
-func (a *app) importAnnotations(place annotate.Place, task study.Task, subjects annotate.Source, f *annotating, person string) error {
-	data, err := os.ReadFile(f.imports)
+func (a *app) importAnnotations(o *opened, place annotate.Place, task study.Task, subjects annotate.Source, person string) error {
+	file := o.text("import")
+	data, err := os.ReadFile(file)
 	if err != nil {
 		return fmt.Errorf("reading answers: %w", err)
 	}
-	n, skipped, err := place.Import(task, subjects, annotate.File{Name: f.imports, Data: data, Format: f.format, Offsets: f.offsets, Person: person, Version: version()})
+	n, skipped, err := place.Import(task, subjects, annotate.File{Name: file, Data: data, Format: o.text("format"), Offsets: o.text("offsets"), Person: person, Version: version()})
 	if err != nil {
 		return err
 	}
@@ -419,7 +381,7 @@ func (a *app) importAnnotations(place annotate.Place, task study.Task, subjects 
 		a.say("skipped %s without an answer", text.Plural(skipped, "subject", "subjects"))
 	}
 	if n == 0 {
-		a.say("nothing to import: task %s has all answers of %s in %s", task.Name, person, f.imports)
+		a.say("nothing to import: task %s has all answers of %s in %s", task.Name, person, file)
 		return nil
 	}
 	a.say("imported %s of %s to task %s", text.Plural(n, "answer", "answers"), person, task.Name)

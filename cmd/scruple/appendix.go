@@ -12,8 +12,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/scruple-eval/scruple/internal/annotate"
 	"github.com/scruple-eval/scruple/internal/appendix"
 	"github.com/scruple-eval/scruple/internal/bundle"
@@ -26,26 +24,18 @@ import (
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
-func appendixVerb(a *app) *cobra.Command {
-	var dir string
-	var pages bool
-	c := a.verb("soundness appendix", a.on(theStudy, func(o *opened) error { return a.appendix(o.ctx, o.arg, o.x, o.from, dir, pages) }))
-	c.Flags().StringVar(&dir, "out", "", "folder to write to (default: appendices, beside the reports)")
-	c.Flags().BoolVar(&pages, "pages", false, "first make the pages that people write, in pages/ beside the study; one that exists stays as it is")
-	return c
-}
-
-func (a *app) appendix(ctx context.Context, arg string, x *experiment.Experiment, from source, dir string, pages bool) error {
+func (a *app) appendix(o *opened) error {
+	ctx, x, from := o.ctx, o.x, o.from
 	if len(x.Suite.Appendices) == 0 {
 		return fmt.Errorf("appendix: suite %s declares no appendices; scruple report has the tables", x.Suite.Name)
 	}
-	subjects, closeSubjects, err := a.subjects(ctx, arg, x)
+	subjects, closeSubjects, err := a.subjects(ctx, o.arg, x)
 	if err != nil {
 		return err
 	}
 	defer closeSubjects()
 	s := sourceOf(x, annotationsOf(x, from), subjects)
-	db, found, err := a.findRun(ctx, arg)
+	db, found, err := a.findRun(ctx, o.arg)
 	switch {
 	case errors.Is(err, store.ErrNotFound): // people work before any run
 	case err != nil:
@@ -57,7 +47,7 @@ func (a *app) appendix(ctx context.Context, arg string, x *experiment.Experiment
 		}
 	}
 	made := []string{}
-	if pages {
+	if o.is("pages") {
 		if made, err = writePages(x, s); err != nil {
 			return err
 		}
@@ -66,7 +56,7 @@ func (a *app) appendix(ctx context.Context, arg string, x *experiment.Experiment
 	if err != nil {
 		return err
 	}
-	dir = cmp.Or(dir, filepath.Join(resultsDir(x), "appendices"))
+	dir := cmp.Or(o.text("out"), filepath.Join(resultsDir(x), "appendices"))
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("creating the folder of appendices: %w", err)
 	}

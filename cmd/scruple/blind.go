@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -9,8 +8,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/spf13/cobra"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/blind"
@@ -22,62 +19,35 @@ import (
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
-func blindBuildVerb(a *app) *cobra.Command {
-	var output string
-	var program bool
-	c := a.verb("blind build", func(_ *cobra.Command, args []string) error { return a.buildKit(args[0], output, program) })
-	c.Flags().StringVar(&output, "out", "", "folder to make")
-	c.Flags().BoolVar(&program, "program", false, "also copy this program, for outsiders with the same system")
-	return c
+func (a *app) blindCommitment(o *opened) error {
+	from := o.text("from")
+	if err := o.x.RecordCommitment(o.rest[0], from, a.user()); err != nil {
+		return err
+	}
+	return a.result(map[string]string{"data_sha256": o.rest[0], "from": from}, func() {
+		a.say("recorded the commitment of %s", say.PlainLine(from))
+	})
 }
 
-func blindCommitVerb(a *app) *cobra.Command {
-	var by string
-	c := a.verb("blind commit", func(_ *cobra.Command, args []string) error { return a.commitKit(args[0], by) })
-	c.Flags().StringVar(&by, "by", "", "who commits: a name or group, which the result names")
-	return c
-}
-
-func blindRunVerb(a *app) *cobra.Command {
-	return a.verb("blind run", func(c *cobra.Command, args []string) error { return a.runKit(c.Context(), args[0]) })
-}
-
-func blindCommitmentVerb(a *app) *cobra.Command {
-	var from string
-	c := a.verb("blind commitment", a.on(theStudy, func(o *opened) error {
-		if err := o.x.RecordCommitment(o.rest[0], from, a.user()); err != nil {
-			return err
+func (a *app) blindResult(o *opened) error {
+	r, err := o.x.RecordBlind(o.rest[0], a.user())
+	if err != nil {
+		return err
+	}
+	return a.result(r, func() {
+		a.say("recorded the blind validation of %s: %s", r.By, text.Plural(len(r.Comparisons), "comparison", "comparisons"))
+		if len(r.Simulated) > 0 {
+			a.say("SIMULATED: the answers of %s were derived from gold and say nothing about real models", strings.Join(r.Simulated, ", "))
 		}
-		return a.result(map[string]string{"data_sha256": o.rest[0], "from": from}, func() {
-			a.say("recorded the commitment of %s", say.PlainLine(from))
-		})
-	}))
-	c.Flags().StringVar(&from, "from", "", "the outsider: a name or group")
-	return c
+	})
 }
 
-func blindResultVerb(a *app) *cobra.Command {
-	c := a.verb("blind result", a.on(theStudy, func(o *opened) error {
-		r, err := o.x.RecordBlind(o.rest[0], a.user())
-		if err != nil {
-			return err
-		}
-		return a.result(r, func() {
-			a.say("recorded the blind validation of %s: %s", r.By, text.Plural(len(r.Comparisons), "comparison", "comparisons"))
-			if len(r.Simulated) > 0 {
-				a.say("SIMULATED: the answers of %s were derived from gold and say nothing about real models", strings.Join(r.Simulated, ", "))
-			}
-		})
-	}))
-	c.Long = strings.ReplaceAll(c.Long, "{{FORMAT}}", analyse.BlindFormat)
-	return c
-}
-
-func (a *app) buildKit(path, output string, withProgram bool) error {
+func (a *app) buildKit(o *opened) error {
+	output := o.text("out")
 	if output == "" {
 		return errors.New("blind build: give the folder to make with --out")
 	}
-	x, err := source{path: path, overrides: a.overrides}.load()
+	x, err := source{path: o.arg, overrides: a.overrides}.load()
 	if err != nil {
 		return err
 	}
@@ -86,7 +56,7 @@ func (a *app) buildKit(path, output string, withProgram bool) error {
 	if err != nil {
 		return err
 	}
-	if withProgram {
+	if o.is("program") {
 		if spec.Program, err = os.Executable(); err != nil {
 			return err
 		}
@@ -98,13 +68,11 @@ func (a *app) buildKit(path, output string, withProgram bool) error {
 	if err := x.RecordKit(made.Digest, made.Files, a.user()); err != nil {
 		return err
 	}
-	return a.result(made, func() {
-		a.tell("kit", struct {
-			blind.Made
-			Dir, Study string
-			Unsent     []string
-		}{made, output, quoted(path), unsent})
-	})
+	return a.answer(made, "kit", struct {
+		blind.Made
+		Dir, Study string
+		Unsent     []string
+	}{made, output, quoted(o.arg), unsent})
 }
 
 // kitSpec says what a kit of a study is made of, and what the study reads that stays here.
@@ -168,7 +136,8 @@ func kitError(err error) error {
 	return err
 }
 
-func (a *app) commitKit(dir, by string) error {
+func (a *app) commitKit(o *opened) error {
+	dir, by := o.arg, o.text("by")
 	x, k, err := a.openKit(dir)
 	if err != nil {
 		return err
@@ -187,7 +156,8 @@ func (a *app) commitKit(dir, by string) error {
 	})
 }
 
-func (a *app) runKit(ctx context.Context, dir string) (err error) {
+func (a *app) runKit(o *opened) (err error) {
+	ctx, dir := o.ctx, o.arg
 	x, k, err := a.openKit(dir)
 	if err != nil {
 		return err
@@ -232,57 +202,42 @@ func (a *app) runKit(ctx context.Context, dir string) (err error) {
 	if err := r.CheckFailures(result); err != nil {
 		return err // nothing is written: the same command asks failed trials again
 	}
-	comparisons, simulated := blindResult(result.Analysis)
+	comparisons, simulated := resultOf(result.Analysis)
 	written, err := k.Finish(comparisons, simulated)
 	if err != nil {
 		return err
 	}
 	done = true
 	return a.result(written, func() {
-		a.sayBlind(written.Comparisons, result.Analysis, simulated)
+		a.sayBlind(result.Analysis, simulated)
 		a.say("wrote %s: look at it, and send it", filepath.Join(dir, blind.ResultFile))
 	})
 }
 
 // sayBlind prints the comparisons of a kit, which are those of an analysis over all documents.
-func (a *app) sayBlind(list []analyse.BlindComparison, all *analyse.Analysis, simulated []string) {
-	overall := slices.DeleteFunc(slices.Clone(all.Comparisons), func(c analyse.Comparison) bool { return c.Stratum != nil })
-	for i, c := range list {
-		of := fmt.Sprintf("%s − %s, %s", c.A, c.B, c.Metric)
+func (a *app) sayBlind(all *analyse.Analysis, simulated []string) {
+	type row struct {
+		analyse.Comparison
+		Better  string
+		Percent float64
+	}
+	var rows []row
+	for _, c := range all.Comparisons {
+		if c.Stratum != nil {
+			continue
+		}
+		r := row{Comparison: c, Percent: 100 * float64(c.Level)}
 		if m, ok := all.Metric(c.Metric); ok && !m.NoDirection {
-			better := "lower"
-			if m.HigherIsBetter {
-				better = "higher"
-			}
-			of += " (" + better + " is better)"
+			r.Better = map[bool]string{true: "higher", false: "lower"}[m.HigherIsBetter]
 		}
-		if overall[i].Primary {
-			of += ", primary"
-		}
-		p := ""
-		if c.P.Defined() {
-			p = fmt.Sprintf(", p = %.3g, not corrected", float64(c.P))
-		}
-		documents := text.Plural(c.Pairs, "document", "documents")
-		switch {
-		case c.Pairs > 0 && c.Pairs < blind.Fewest:
-			a.say("%s: not given, as it would tell of single documents (%s)", of, documents)
-		case !c.Diff.Defined():
-			a.say("%s: undefined in these documents", of)
-		case !c.Low.Defined():
-			a.say("%s: %.3f (%s%s)", of, float64(c.Diff), documents, p)
-		default:
-			a.say("%s: %.3f (%.4g %% CI %.3f to %.3f, %s%s)", of, float64(c.Diff), 100*float64(overall[i].Level), float64(c.Low), float64(c.High), documents, p)
-		}
+		rows = append(rows, r)
 	}
-	if len(simulated) > 0 {
-		a.say("SIMULATED: the answers of %s, or the verdicts on them, were derived from gold and say nothing about real models; the result says so", strings.Join(simulated, ", "))
-	}
+	a.tell("blind", map[string]any{"Rows": rows, "Fewest": blind.Fewest, "Simulated": simulated})
 }
 
-// blindResult returns the comparisons over all documents, and the arms whose answers, or
+// resultOf returns the comparisons over all documents, and the arms whose answers, or
 // the verdicts on them, were simulated.
-func blindResult(a *analyse.Analysis) (list []analyse.BlindComparison, simulated []string) {
+func resultOf(a *analyse.Analysis) (list []analyse.BlindComparison, simulated []string) {
 	list = []analyse.BlindComparison{}
 	for _, c := range a.Comparisons {
 		if c.Stratum == nil {

@@ -12,8 +12,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"github.com/scruple-eval/scruple/internal/appendix"
 	"github.com/scruple-eval/scruple/internal/bundle"
 	"github.com/scruple-eval/scruple/internal/disk"
@@ -26,19 +24,14 @@ import (
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
-func bundleVerb(a *app) *cobra.Command {
-	var output string
-	c := a.verb("bundle", func(c *cobra.Command, args []string) error {
-		if output == "" {
-			return errors.New("bundle: give the file to write with --out, such as --out study.zip")
-		}
-		return a.on(aRun, func(o *opened) error { return a.bundle(o, output) })(c, args)
-	})
-	c.Flags().StringVar(&output, "out", "", "file to write")
-	return c
-}
-
-func (a *app) bundle(o *opened, output string) error {
+func (a *app) bundle(o *opened) error {
+	output := o.text("out")
+	if output == "" {
+		return errors.New("bundle: give the file to write with --out, such as --out study.zip")
+	}
+	if err := a.opens(o, aRun); err != nil {
+		return err
+	}
 	ctx, db, r, from := o.ctx, o.db, o.run, o.from
 	from.overrides = slices.Clone(r.Overrides)
 	for _, o := range a.overrides {
@@ -93,16 +86,16 @@ func (a *app) noteTest(ctx context.Context, db *store.DB, name string) error {
 
 // bundleEnv says how bundles are made. missing gets what people have not written.
 func (a *app) bundleEnv(missing *[]appendix.Missing) bundle.Env {
-	return bundle.Env{Experiment: experimentEnv(), Samples: samplesPerArm, People: a.people,
+	return bundle.Env{Experiment: experimentEnv(), Samples: samplesPerArm, People: a.agreed,
 		Outputs: func(ctx context.Context, db *store.DB, r *experiment.Run, result experiment.Result) (list []bundle.Output, err error) {
 			list, *missing, err = bundleOutputs(ctx, db, r, result)
 			return list, err
 		}}
 }
 
-// people gives a run the agreement of people, and returns how many of their verdicts the
+// agreed gives a run the agreement of people, and returns how many of their verdicts the
 // store lacks. It stores nothing.
-func (a *app) people(ctx context.Context, db *store.DB, r *experiment.Run) (lacks int, err error) {
+func (a *app) agreed(ctx context.Context, db *store.DB, r *experiment.Run) (lacks int, err error) {
 	err = takePeoplesVerdicts(ctx, db, r, a.noAgreement, func(_ string, list []eval.PersonVerdict, _ int) error {
 		n, err := db.NotInForce(ctx, r.Record, list)
 		lacks += n
@@ -185,25 +178,19 @@ func (a *app) private(x *experiment.Experiment, from source) ([]bundle.Private, 
 	return list, nil
 }
 
-func verifyVerb(a *app) *cobra.Command {
-	var expect string
-	c := a.verb("verify", func(c *cobra.Command, args []string) error { return a.verify(c.Context(), args[0], expect) })
-	c.Flags().StringVar(&expect, "expect", "", "SHA-256 of the manifest that bundle printed")
-	return c
-}
-
-func (a *app) verify(ctx context.Context, file, expect string) error {
+func (a *app) verify(o *opened) error {
+	expect := o.text("expect")
 	if sum, err := hex.DecodeString(expect); err != nil || expect != "" && len(sum) != sha256.Size {
 		return fmt.Errorf("verify: --expect %s: want a SHA-256, %d hexadecimal digits, as bundle printed it", text.Shorten(expect, 100), 2*sha256.Size)
 	}
-	v, err := bundle.Verify(ctx, file, a.bundleEnv(new([]appendix.Missing)))
+	v, err := bundle.Verify(o.ctx, o.arg, a.bundleEnv(new([]appendix.Missing)))
 	if err != nil {
 		return fmt.Errorf("verify: %w", err)
 	}
 	if expect != "" && !strings.EqualFold(expect, v.Sum) {
 		v.Findings = append(v.Findings, bundle.Finding{File: "MANIFEST.json", Text: "its SHA-256 is " + v.Sum + ", not the expected one"})
 	}
-	err = a.result(map[string]any{"ok": v.OK(), "verification": v, "verified_by": version()}, func() { a.tell("verified", v) })
+	err = a.answer(map[string]any{"ok": v.OK(), "verification": v, "verified_by": version()}, "verified", v)
 	if err == nil && !v.OK() {
 		err = exit(exitFail, nil)
 	}

@@ -30,9 +30,9 @@ import (
 func (a *app) suiteCommand(path string, own kit.Command) *cobra.Command {
 	flags := flag.NewFlagSet(own.Name, flag.ContinueOnError)
 	run := own.New(flags)
-	c := a.verb(path, func(_ *cobra.Command, args []string) error {
+	c := a.verb(path, verb{do: func(_ *app, o *opened) error {
 		defer a.collectLess()()
-		result, err := run(kit.Call{Args: args, Open: a.open})
+		result, err := run(kit.Call{Args: o.args, Open: a.open})
 		if err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
@@ -42,7 +42,7 @@ func (a *app) suiteCommand(path string, own kit.Command) *cobra.Command {
 			}
 		}
 		return a.result(result, func() { fmt.Fprint(a.out, result) })
-	})
+	}})
 	c.Short, c.Long = own.Short, own.Short+".\n\n"+own.Long
 	c.Flags().AddGoFlagSet(flags)
 	return c
@@ -59,44 +59,40 @@ func (a *app) collectLess() (restore func()) {
 	return func() { debug.SetGCPercent(before) }
 }
 
-func explainVerb(a *app) *cobra.Command {
-	c := a.verb("rerank explain", func(c *cobra.Command, args []string) error {
-		from, err := a.locate(c.Context(), args[0])
-		if err != nil {
-			return err
-		}
-		file, own, suite, err := experiment.Read(from.path, from.overrides, experimentEnv())
-		if err != nil {
-			return err
-		}
-		if err := annotate.Of(from.path, own.Common().Name, from.store, time.Now).CheckLocks(); err != nil {
-			return exit(exitNotAllowed, err)
-		}
-		if suite.Explain == nil {
-			return fmt.Errorf("explain: suite %s has annotated gold, not computed truth; `scruple show` prints gold beside the answers", suite.Name)
-		}
-		of := ""
-		if len(args) > 2 {
-			of = args[2]
-		}
-		truth, err := suite.Explain.Show(file, own, args[1], of)
-		if err != nil {
-			return err
-		}
-		return a.result(truth, func() {
-			for line := range strings.Lines(truth.String()) {
-				fmt.Fprintln(a.out, say.PlainText(strings.TrimRight(line, "\n")))
-			}
-		})
-	})
-	if suite, err := suiteCalled("rerank"); err == nil {
-		c.Long = strings.ReplaceAll(c.Long, "{{ITEMS}}", suite.Explain.Doc)
+// explained says of which items the truth is explained, for help.
+func explained() string {
+	suite, err := suiteCalled("rerank")
+	if err != nil || suite.Explain == nil {
+		return ""
 	}
-	return c
+	return suite.Explain.Doc
 }
 
-func embedVerb(a *app) *cobra.Command {
-	return a.verb("extraction embed", a.on(itsRun, a.embed))
+func (a *app) explain(o *opened) error {
+	from, err := a.locate(o.ctx, o.arg)
+	if err != nil {
+		return err
+	}
+	file, own, suite, err := experiment.Read(from.path, from.overrides, experimentEnv())
+	if err != nil {
+		return err
+	}
+	if err := annotate.Of(from.path, own.Common().Name, from.store, time.Now).CheckLocks(); err != nil {
+		return exit(exitNotAllowed, err)
+	}
+	if suite.Explain == nil {
+		return fmt.Errorf("explain: suite %s has annotated gold, not computed truth; `scruple show` prints gold beside the answers", suite.Name)
+	}
+	of := append(o.rest, "")[1]
+	truth, err := suite.Explain.Show(file, own, o.rest[0], of)
+	if err != nil {
+		return err
+	}
+	return a.result(truth, func() {
+		for line := range strings.Lines(truth.String()) {
+			fmt.Fprintln(a.out, say.PlainText(strings.TrimRight(line, "\n")))
+		}
+	})
 }
 
 func (a *app) embed(o *opened) error {

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/scruple-eval/scruple/internal/annotate"
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/say"
@@ -16,11 +14,8 @@ import (
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
-func doctorVerb(a *app) *cobra.Command {
-	return a.verb("doctor", func(c *cobra.Command, args []string) error { return a.doctor(c.Context(), args[0]) })
-}
-
-func (a *app) doctor(ctx context.Context, arg string) error {
+func (a *app) doctor(o *opened) error {
+	ctx, arg := o.ctx, o.arg
 	path := arg
 	if strings.HasSuffix(arg, ".yaml") || strings.HasSuffix(arg, ".yml") {
 		path = a.storeFor(arg)
@@ -134,7 +129,7 @@ func (a *app) recomputeRun(ctx context.Context, db *store.DB, r *store.Run) stor
 	if rep.Unrepeated > 0 {
 		open = append(open, fmt.Sprintf("%s could not be performed again, such as %v", text.Plural(rep.Unrepeated, "trial", "trials"), rep.Why))
 	}
-	switch lacks, err := a.people(ctx, db, run); {
+	switch lacks, err := a.agreed(ctx, db, run); {
 	case err != nil:
 		open = append(open, "people's work: "+err.Error())
 	case lacks > 0:
@@ -165,24 +160,16 @@ func (a *app) recomputeRun(ctx context.Context, db *store.DB, r *store.Run) stor
 	return store.Check{State: store.CheckOK, Note: note}
 }
 
-func archiveVerb(a *app) *cobra.Command {
-	var to string
-	c := a.verb("archive", func(c *cobra.Command, args []string) error {
-		if to == "" {
-			return errors.New("archive: give the folder for the files with --to, such as --to archive")
-		}
-		return a.archive(c.Context(), args[0], to)
-	})
-	c.Flags().StringVar(&to, "to", "", "folder for the archives of runs")
-	return c
-}
-
-func (a *app) archive(ctx context.Context, arg, to string) error {
-	from, err := a.locate(ctx, arg)
+func (a *app) archive(o *opened) error {
+	ctx, to := o.ctx, o.text("to")
+	if to == "" {
+		return errors.New("archive: give the folder for the files with --to, such as --to archive")
+	}
+	from, err := a.locate(ctx, o.arg)
 	if err != nil {
 		return err
 	}
-	if isStudyFile(arg) { // of a run alone, the study may be gone
+	if isStudyFile(o.arg) { // of a run alone, the study may be gone
 		x, err := from.load() // which refuses gold that changed after it was locked
 		if err != nil {
 			return err

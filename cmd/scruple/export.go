@@ -13,8 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/scruple-eval/scruple/internal/columnar"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/evalout"
@@ -27,38 +25,31 @@ import (
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
-func exportVerb(a *app) *cobra.Command {
-	var table, format, output string
-	var vectors, content bool
-	c := a.verb("export", func(c *cobra.Command, args []string) error {
-		if own := !slices.Contains(tableFormats, format); own || table == experiment.RecordsTable {
-			return a.on(shownRun, func(o *opened) error {
-				if slices.Contains(runFormats, format) {
-					return a.exportRun(o, format, output, content)
-				}
-				if own {
-					return a.exportOwn(o, format, output)
-				}
-				return a.print(output, o.from, func(w io.Writer) error { return a.exportRecords(w, o, format, vectors) })
-			})(c, args)
-		}
-		return a.on(aShownRun, func(o *opened) error {
-			return a.print(output, o.from, func(w io.Writer) error {
-				return experiment.WriteTable(o.ctx, w, o.db, o.run, table, tableFormat(format, table, o.run))
-			})
-		})(c, args)
+func (a *app) export(o *opened) error {
+	table, format, output := o.text("table"), o.text("format"), o.text("out")
+	own := !slices.Contains(tableFormats, format)
+	need := aShownRun
+	if own || table == experiment.RecordsTable {
+		need = shownRun
+	}
+	if err := a.opens(o, need); err != nil {
+		return err
+	}
+	switch {
+	case slices.Contains(runFormats, format):
+		return a.exportRun(o, format, output, o.is("content"))
+	case own:
+		return a.exportOwn(o, format, output)
+	case table == experiment.RecordsTable:
+		return a.print(output, o.from, func(w io.Writer) error { return a.exportRecords(w, o, format, o.is("embeddings")) })
+	}
+	return a.print(output, o.from, func(w io.Writer) error {
+		return experiment.WriteTable(o.ctx, w, o.db, o.run, table, tableFormat(format, table, o.run))
 	})
-	c.Flags().StringVar(&table, "table", "scores", "calls | outcomes | scores | summary | records")
-	c.Flags().BoolVar(&vectors, "embeddings", false, "with --table records: the vectors too")
-	c.Flags().StringVar(&format, "format", "jsonl", "jsonl | csv | parquet, inspect | eee | otel, or a format of the suite")
-	c.Flags().BoolVar(&content, "content", false, "with --format otel: prompts and answers too")
-	c.Flags().StringVar(&output, "out", "", "file to write (default: standard output); a folder for a format of the suite, inspect and eee; for otel also the URL of a server")
-	c.Long = strings.ReplaceAll(c.Long, "{{FORMATS}}", suiteFormats())
-	return c
 }
 
-// suiteFormats lists the formats of suites, for help.
-func suiteFormats() string {
+// exportFormats lists the formats of suites, for help.
+func exportFormats() string {
 	var b strings.Builder
 	for _, s := range suites.All() {
 		for _, e := range s.Exports {

@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"github.com/scruple-eval/scruple/internal/bundle"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/experiment"
@@ -20,50 +18,41 @@ import (
 	"github.com/scruple-eval/scruple/internal/store"
 )
 
-func gateVerb(a *app) *cobra.Command {
-	var format, output, baseline, comment string
-	live := false
-	c := a.verb("gate", func(c *cobra.Command, args []string) error {
-		write, err := a.verdictFormat(format)
-		if err != nil {
-			return err
-		}
-		from, err := a.locate(c.Context(), args[0])
-		if err != nil {
-			return err
-		}
-		if err := checkOut(output, from); err != nil {
-			return err
-		}
-		decided := false
-		defer func() {
-			if _, missing := os.Stat(output); !decided && missing == nil {
-				a.warn("%s was not written: it has an earlier verdict", output)
-			}
-		}()
-		if live {
-			if err := a.live(c.Context(), args[0]); err != nil {
-				return err
-			}
-		}
-		if baseline != "" && comment == "" {
-			return errors.New("gate --baseline: give the file for the comment on the pull request with --comment, such as --comment comment.md")
-		}
-		if comment != "" {
-			if err := checkOut(comment, from); err != nil {
-				return err
-			}
-			write = a.andComment(c.Context(), write, args[0], from, comment, baseline)
-		}
-		decided, err = a.gate(c.Context(), args[0], from, write, output)
+func (a *app) gateVerb(o *opened) error {
+	output, comment, baseline := o.text("out"), o.text("comment"), o.text("baseline")
+	write, err := a.verdictFormat(o.text("format"))
+	if err != nil {
 		return err
-	})
-	c.Flags().StringVar(&format, "format", "terminal", "terminal | markdown | github | junit | json")
-	c.Flags().StringVar(&comment, "comment", "", "also write a comment for a pull request to this file")
-	c.Flags().StringVar(&baseline, "baseline", "", "run, or bundle of one, that the comment compares with")
-	c.Flags().StringVar(&output, "out", "", "file to write (default: standard output)")
-	c.Flags().BoolVar(&live, "live", false, "run the study before deciding; needs the keys of its models")
-	return c
+	}
+	from, err := a.locate(o.ctx, o.arg)
+	if err != nil {
+		return err
+	}
+	if err := checkOut(output, from); err != nil {
+		return err
+	}
+	decided := false
+	defer func() {
+		if _, missing := os.Stat(output); !decided && missing == nil {
+			a.warn("%s was not written: it has an earlier verdict", output)
+		}
+	}()
+	if o.is("live") {
+		if err := a.live(o.ctx, o.arg); err != nil {
+			return err
+		}
+	}
+	if baseline != "" && comment == "" {
+		return errors.New("gate --baseline: give the file for the comment on the pull request with --comment, such as --comment comment.md")
+	}
+	if comment != "" {
+		if err := checkOut(comment, from); err != nil {
+			return err
+		}
+		write = a.andComment(o.ctx, write, o.arg, from, comment, baseline)
+	}
+	decided, err = a.gate(o.ctx, o.arg, from, write, output)
+	return err
 }
 
 // verdictFormat returns how to write a verdict.

@@ -4,12 +4,18 @@ import (
 	"context"
 	_ "embed" // help.md
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/annotate"
 	"github.com/scruple-eval/scruple/internal/gate"
 	"github.com/scruple-eval/scruple/internal/procedure"
 	"github.com/scruple-eval/scruple/internal/suites"
@@ -28,11 +34,14 @@ type topic struct {
 	args        []string // such as STUDY|RUN
 	short, long string
 	examples    []string
+	flags       []string
 }
 
 // topics are the commands in the order of work.
 var topics = sync.OnceValue(func() (list []topic) {
-	for _, section := range strings.Split(helpText, "\n# ")[1:] {
+	written := strings.NewReplacer("{{IMPORTS}}", importFormats(), "{{EXPORTS}}", exportFormats(),
+		"{{ITEMS}}", explained(), "{{RESULT}}", analyse.BlindFormat, "{{ANSWERS}}", strings.Join(annotate.Formats(), " | "))
+	for _, section := range strings.Split(written.Replace(helpText), "\n# ")[1:] {
 		entries := strings.Split(section, "\n## ")
 		for _, entry := range entries[1:] {
 			head, body, _ := strings.Cut(entry, "\n")
@@ -40,18 +49,60 @@ var topics = sync.OnceValue(func() (list []topic) {
 			at := slices.IndexFunc(append(words, "END"), func(w string) bool { return w[0] < 'a' })
 			t := topic{group: strings.TrimSpace(entries[0]), path: strings.Join(words[:at], " "), args: words[at:]}
 			t.short, body, _ = strings.Cut(body, "\n")
-			body = strings.TrimLeft(body, "\n")
-			for strings.HasPrefix(body, "    scruple ") {
-				var line string
-				line, body, _ = strings.Cut(body, "\n")
-				t.examples = append(t.examples, strings.TrimSpace(line))
-			}
+			t.examples, body = indented(body, "scruple ")
+			t.flags, body = indented(body, "-")
 			t.long = strings.Trim(body, "\n")
 			list = append(list, t)
 		}
 	}
 	return list
 })
+
+// indented splits off the lines that begin with four spaces and a word.
+func indented(body, word string) (lines []string, rest string) {
+	rest = strings.TrimLeft(body, "\n")
+	for strings.HasPrefix(rest, "    "+word) {
+		var line string
+		line, rest, _ = strings.Cut(rest, "\n")
+		lines = append(lines, strings.TrimSpace(line))
+	}
+	return lines, rest
+}
+
+// The form of a flag in help.md, and of what it is by default.
+var (
+	flagForm    = regexp.MustCompile(`^(?:-(\w), )?--([a-z-]+)(?: (\w+))?  (.*)$`)
+	defaultForm = regexp.MustCompile(` \(default (?:"([^"]*)"|([0-9]\S*))\)$`)
+)
+
+// addFlag gives a command a flag of help.md.
+func addFlag(to *pflag.FlagSet, line string) {
+	form := flagForm.FindStringSubmatch(line)
+	short, name, doc, given := form[1], form[2], form[4], ""
+	if d := defaultForm.FindStringSubmatch(doc); d != nil {
+		doc, given = strings.TrimSuffix(doc, d[0]), d[1]+d[2]
+	}
+	switch form[3] {
+	case "":
+		to.BoolP(name, short, false, doc)
+	case "string":
+		to.StringP(name, short, given, doc)
+	case "strings":
+		to.StringSliceP(name, short, nil, doc)
+	case "stringArray":
+		to.StringArrayP(name, short, nil, doc)
+	case "int":
+		n, _ := strconv.Atoi(given)
+		to.IntP(name, short, n, doc)
+	case "float":
+		to.Float64P(name, short, 0, doc)
+	case "duration":
+		d, _ := time.ParseDuration(given)
+		to.DurationP(name, short, d, doc)
+	default:
+		panic("help.md: a flag of another kind: " + line)
+	}
+}
 
 // called finds a topic.
 func called(path string) topic {
@@ -62,21 +113,34 @@ func called(path string) topic {
 	return topics()[i]
 }
 
-// verbs has what makes the commands of help.md. One without is a group of those below it.
-var verbs = map[string]func(*app) *cobra.Command{
-	"init": initVerb, "validate": validateVerb, "plan": planVerb,
-	"run": runVerb, "status": statusVerb, "worker": workerVerb, "stop": stopVerb,
-	"show": showVerb, "report": reportVerb, "view": viewVerb, "compare": compareVerb,
-	"annotate": annotateVerb, "gate": gateVerb,
-	"test revise": reviseVerb, "test register": registerVerb, "test unblind": unblindVerb, "test lock": lockVerb,
-	"test ledger show": ledgerShowVerb, "test ledger verify": ledgerVerifyVerb,
-	"blind build": blindBuildVerb, "blind commit": blindCommitVerb, "blind run": blindRunVerb,
-	"blind commitment": blindCommitmentVerb, "blind result": blindResultVerb,
-	"score": scoreVerb, "preflight": preflightVerb, "doctor": doctorVerb, "archive": archiveVerb,
-	"bundle": bundleVerb, "verify": verifyVerb,
-	"import": importVerb, "export": exportVerb, "schema": schemaVerb, "stats": statsVerb,
-	"extraction embed": embedVerb, "rerank explain": explainVerb,
-	"soundness sample": sampleVerb, "soundness track": trackVerb, "soundness appendix": appendixVerb,
+// A verb is what a command of help.md opens and does.
+type verb struct {
+	opens need
+	do    func(*app, *opened) error
+}
+
+// verbs are those of help.md. A command without one is a group of those below it.
+var verbs = map[string]verb{
+	"init": {nothing, (*app).init}, "validate": {nothing, (*app).validate},
+	"plan": {itsStore, (*app).plan}, "run": {nothing, (*app).runVerb},
+	"status": {nothing, (*app).status}, "worker": {nothing, (*app).work}, "stop": {aRun, (*app).stop},
+	"show": {nothing, (*app).show}, "report": {aShownRun, (*app).report},
+	"view": {nothing, (*app).view}, "compare": {nothing, (*app).compare},
+	"annotate": {nothing, (*app).annotate}, "gate": {nothing, (*app).gateVerb},
+	"test revise": {nothing, (*app).revise}, "test register": {storeOfTest, (*app).register},
+	"test unblind": {nothing, (*app).unblind}, "test lock": {theStudy, (*app).lock},
+	"test ledger show":   {nothing, (*app).ledgerShow},
+	"test ledger verify": {itsStore, (*app).ledgerVerify}, "blind build": {nothing, (*app).buildKit},
+	"blind commit": {nothing, (*app).commitKit}, "blind run": {nothing, (*app).runKit},
+	"blind commitment": {theStudy, (*app).blindCommitment},
+	"blind result":     {theStudy, (*app).blindResult}, "score": {itsRun, (*app).score},
+	"preflight": {theStudy, (*app).preflight}, "doctor": {nothing, (*app).doctor},
+	"archive": {nothing, (*app).archive}, "bundle": {nothing, (*app).bundle},
+	"verify": {nothing, (*app).verify}, "import": {nothing, (*app).importData},
+	"export": {nothing, (*app).export}, "schema": {nothing, (*app).schema},
+	"stats": {nothing, (*app).stats}, "extraction embed": {itsRun, (*app).embed},
+	"rerank explain": {nothing, (*app).explain}, "soundness sample": {nothing, (*app).sample},
+	"soundness track": {nothing, (*app).track}, "soundness appendix": {theStudy, (*app).appendix},
 }
 
 // moved has the names that commands had.
@@ -124,14 +188,6 @@ func offerNames(c *cobra.Command) {
 			_ = c.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 		}
 	}
-}
-
-// mapped returns what a function makes of each element.
-func mapped[T, R any](list []T, of func(T) R) (made []R) {
-	for _, x := range list {
-		made = append(made, of(x))
-	}
-	return made
 }
 
 // inOrder keeps the verbs in the order of work. Cobra sorts them unless told not to,
@@ -182,8 +238,8 @@ func (a *app) addVerbs(root *cobra.Command) {
 
 // made makes the command of a topic.
 func (a *app) made(t topic) *cobra.Command {
-	if of := verbs[t.path]; of != nil {
-		return of(a)
+	if of := verbs[t.path]; of.do != nil {
+		return a.verb(t.path, of)
 	}
 	above, name := splitLast(t.path)
 	for _, s := range suites.All() {
@@ -193,13 +249,13 @@ func (a *app) made(t topic) *cobra.Command {
 			}
 		}
 	}
-	c := a.verb(t.path, func(c *cobra.Command, args []string) error {
-		have := strings.Join(mapped(c.Commands(), (*cobra.Command).Name), ", ")
-		if len(args) == 0 {
+	c := a.verb(t.path, verb{do: func(_ *app, o *opened) error {
+		have := strings.Join(mapped(o.cmd.Commands(), (*cobra.Command).Name), ", ")
+		if len(o.args) == 0 {
 			return fmt.Errorf("%s: name one of %s", t.path, have)
 		}
-		return fmt.Errorf("%s: there is no %q; name one of %s", t.path, args[0], have)
-	})
+		return fmt.Errorf("%s: there is no %q; name one of %s", t.path, o.arg, have)
+	}})
 	c.Args = cobra.ArbitraryArgs
 	return c
 }
@@ -217,26 +273,13 @@ var front = strings.Fields("init validate plan run status show report view compa
 
 // frontPage prints the help of the program.
 func frontPage(root *cobra.Command) {
-	w := root.OutOrStdout()
-	fmt.Fprintf(w, "%s\n", root.Long)
-	last := ""
+	var shown []*cobra.Command
 	for _, c := range root.Commands() {
-		if !slices.Contains(front, c.Name()) {
-			continue
+		if slices.Contains(front, c.Name()) {
+			shown = append(shown, c)
 		}
-		if c.GroupID != last {
-			last = c.GroupID
-			fmt.Fprintf(w, "\n%s:\n", last)
-		}
-		fmt.Fprintf(w, "  %-10s %s\n", c.Name(), c.Short)
 	}
-	fmt.Fprint(w, `
-More:
-  scruple COMMAND --help    arguments, flags and examples of a command
-  scruple --help --all      all commands
-  scruple help rules        the results that rules of a study can name
-  scruple help exit-codes   what the exit code of a command says
-`)
+	fmt.Fprint(root.OutOrStdout(), filled("front", map[string]any{"Long": root.Long, "Verbs": shown}))
 }
 
 // showSuiteFlags shows in the help of a verb the flags of the suite of the study that

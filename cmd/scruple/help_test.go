@@ -3,6 +3,9 @@ package main
 import (
 	"bytes"
 	"context"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -98,7 +101,7 @@ func TestHelpHasEveryCommand(t *testing.T) {
 		}
 	}
 	for _, path := range slices.Concat(asking, settable, looking) {
-		if verbs[path] == nil {
+		if verbs[path].do == nil {
 			t.Errorf("no command %s takes flags", path)
 		}
 	}
@@ -106,6 +109,34 @@ func TestHelpHasEveryCommand(t *testing.T) {
 		if code, _, errs := cli(t, old, "study.yaml", "--flag"); code != exitUsage || !strings.Contains(errs, "scruple "+now) {
 			t.Errorf("%s: exit code %d: %s", old, code, errs)
 		}
+	}
+}
+
+// A verb asks only for flags that a command of help.md has, by their kind.
+func TestFlagsAreInHelp(t *testing.T) {
+	kinds := map[string]string{"is": "", "text": "string", "number": "int", "time": "duration", "list": "string"}
+	has := map[string]bool{}
+	for _, topic := range topics() {
+		for _, line := range topic.flags {
+			form := flagForm.FindStringSubmatch(line)
+			has[form[2]+" "+strings.TrimRight(strings.TrimSuffix(form[3], "Array"), "s")] = true
+		}
+	}
+	files, err := filepath.Glob("*.go")
+	must(t, err)
+	n := 0
+	for _, file := range files {
+		source, err := os.ReadFile(file)
+		must(t, err)
+		for _, m := range regexp.MustCompile(`\bo\.(is|text|number|time|list)\("([a-z-]+)"\)`).FindAllStringSubmatch(string(source), -1) {
+			n++
+			if !has[m[2]+" "+kinds[m[1]]] {
+				t.Errorf("%s asks for --%s by %s: no command of help.md has such a flag", file, m[2], m[1])
+			}
+		}
+	}
+	if n < 80 {
+		t.Errorf("%d flags are asked for, want them all", n)
 	}
 }
 

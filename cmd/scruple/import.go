@@ -7,27 +7,11 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"github.com/scruple-eval/scruple/internal/disk"
 	"github.com/scruple-eval/scruple/internal/evallog"
 	"github.com/scruple-eval/scruple/internal/suites"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 )
-
-func importVerb(a *app) *cobra.Command {
-	var opt kit.ImportOptions
-	var output, folder string
-	c := a.verb("import", func(_ *cobra.Command, args []string) error {
-		return a.importData(args[0], args[1:], output, folder, opt)
-	})
-	c.Flags().StringVar(&output, "out", "", "file to write")
-	c.Flags().StringVar(&folder, "to", "", "folder to write a study into, for results of another tool")
-	c.Flags().IntVar(&opt.Limit, "limit", 0, "stop after this many documents")
-	c.Flags().IntVar(&opt.MaxText, "max-text", 0, "skip documents with more text than this many bytes")
-	c.Long = strings.ReplaceAll(c.Long, "{{FORMATS}}", importFormats())
-	return c
-}
 
 // importFormats lists the formats of all suites, for help.
 func importFormats() string {
@@ -51,7 +35,9 @@ func importing() []kit.Suite {
 	return list
 }
 
-func (a *app) importData(format string, paths []string, output, folder string, opt kit.ImportOptions) error {
+func (a *app) importData(o *opened) error {
+	format, paths, output, folder := o.arg, o.rest, o.text("out"), o.text("to")
+	opt := kit.ImportOptions{Limit: o.number("limit"), MaxText: o.number("max-text")}
 	for _, s := range importing() {
 		for _, i := range s.Imports {
 			if i.Name != format {

@@ -5,8 +5,8 @@
 // blind.go those of a blind validation, show.go those that print results, doctor.go those of a
 // store, sample.go track too. What a suite has as its own verbs is in its package, and
 // commands.go makes commands of it. The shared files are: help.md describes the commands in the
-// order of work, with examples, and help.go makes them of it; verbs.go has their arguments and
-// flags, and opens the study, store and run that a verb works on, providers.go lists the
+// order of work, with examples and flags, and help.go makes them of it; verbs.go has their
+// arguments, and opens the study, store and run that a verb works on, providers.go lists the
 // providers, wire.go makes models and pipelines, load.go lists the suites and finds studies and
 // stores, observe.go shows progress, output.go prints and writes results, and texts.tmpl has
 // what verbs with much to say print. The work of a verb is in package experiment.
@@ -266,4 +266,12 @@ func asksJSON(args []string) bool {
 		}
 	}
 	return false
+}
+
+// mapped returns what a function makes of each element.
+func mapped[T, R any](list []T, of func(T) R) (made []R) {
+	for _, x := range list {
+		made = append(made, of(x))
+	}
+	return made
 }

@@ -12,8 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/scruple-eval/scruple/internal/annotate"
 	"github.com/scruple-eval/scruple/internal/discipline"
 	"github.com/scruple-eval/scruple/internal/disk"
@@ -282,9 +280,8 @@ type rendering struct {
 	verbose        bool
 }
 
-func (r *rendering) flags(c *cobra.Command) {
-	c.Flags().StringVar(&r.format, "format", "terminal", "terminal | markdown | json | html")
-	c.Flags().StringVar(&r.output, "out", "", "file to write (default: standard output)")
+func (o *opened) rendering() rendering {
+	return rendering{format: o.text("format"), output: o.text("out")}
 }
 
 func (a *app) render(result report.Report, to rendering, from source) error {

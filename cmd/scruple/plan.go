@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/spf13/cobra"
 	"github.com/tiktoken-go/tokenizer/codec"
 
 	"github.com/scruple-eval/scruple/internal/experiment"
@@ -15,33 +14,22 @@ import (
 	"github.com/scruple-eval/scruple/internal/say"
 )
 
-func planVerb(a *app) *cobra.Command {
-	var width float64
-	c := a.verb("plan", a.on(itsStore, func(o *opened) error {
-		if width != 0 {
-			return a.planWidth(o, width)
-		}
-		return a.plan(o)
-	}))
-	c.Flags().Float64Var(&width, "width", 0, "how many replicates or items an interval of this width takes, by the newest run")
-	return c
-}
-
 // planWidth says what intervals of a width take.
 func (a *app) planWidth(o *opened, wanted float64) error {
 	w, err := o.x.Widths(o.ctx, o.db, wanted)
 	if err != nil {
 		return err
 	}
-	return a.result(w, func() {
-		a.tell("width", struct {
-			*experiment.Widths
-			Confidence float64
-		}{w, 1 - o.x.Study.Statistics.Alpha})
-	})
+	return a.answer(w, "width", struct {
+		*experiment.Widths
+		Confidence float64
+	}{w, 1 - o.x.Study.Statistics.Alpha})
 }
 
 func (a *app) plan(o *opened) error {
+	if width := valueOf(o.cmd.Flags().GetFloat64, "width"); width != 0 {
+		return a.planWidth(o, width)
+	}
 	ctx, x := o.ctx, o.x
 	a.warnOf(x)
 	noKeys, err := a.checkModels(ctx, x)
@@ -62,16 +50,14 @@ func (a *app) plan(o *opened) error {
 	if p.Demands, err = x.Demands(ctx, o.db, o.from.store, p); err != nil {
 		return err
 	}
-	return a.result(p, func() {
-		a.tell("plan", struct {
-			*experiment.Estimate
-			Rows       []experiment.ArmEstimate
-			Correction string
-			HasJudge   bool
-			Keys       []string
-		}{p, append(slices.Clip(p.PerArm), experiment.ArmEstimate{Arm: "all", Quantities: p.Quantities}),
-			x.Study.Statistics.Correction, x.HasJudge(), keysSent(x.Study.Models)})
-	})
+	return a.answer(p, "plan", struct {
+		*experiment.Estimate
+		Rows       []experiment.ArmEstimate
+		Correction string
+		HasJudge   bool
+		Keys       []string
+	}{p, append(slices.Clip(p.PerArm), experiment.ArmEstimate{Arm: "all", Quantities: p.Quantities}),
+		x.Study.Statistics.Correction, x.HasJudge(), keysSent(x.Study.Models)})
 }
 
 // standing looks up what of the plan the store has, nil if there is no store.

@@ -21,27 +21,15 @@ import (
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
-func runVerb(a *app) *cobra.Command {
-	var opt runOptions
-	c := a.verb("run", func(c *cobra.Command, args []string) error {
-		if err := emptyPart(c); err != nil {
-			return err
-		}
-		return a.run(c.Context(), args[0], opt)
-	})
-	c.Flags().BoolVar(&opt.fresh, "new", false, "start a new run even if the study has one")
-	c.Flags().BoolVar(&opt.gate, "gate", false, "exit with the verdict of the study's rules, as gate does")
-	c.Flags().BoolVar(&opt.noReuse, "no-reuse", false, "ask again what other runs in the store have an answer to")
-	c.Flags().BoolVar(&opt.part.RetryFailed, "retry-failed", false, "retry failed trials")
-	c.Flags().IntVar(&opt.part.Limit, "limit", 0, "run this many items, a random sample of the plan")
-	c.Flags().StringSliceVar(&opt.part.Items, "items", nil, "run these items alone")
-	c.Flags().StringSliceVar(&opt.part.Arms, "arms", nil, "run these arms alone")
-	c.Flags().StringVar(&opt.unblind, "unblind", "", "why TEST is run again, or with other inputs than were registered; recorded for good")
-	c.Flags().IntVar(&opt.maxCalls, "max-calls", 0, "send at most this many requests in this session, and end it between two items if they fit")
-	c.Flags().StringVar(&opt.tag, "tag", "", "give the run this tag when it is finished: an arm run: TAG takes the answers of the newest run with it, and the run is not changed any more")
-	c.Flags().BoolVar(&opt.detach, "detach", false, "give the run to the workers of a shared store, print its id, and end")
-	c.Flags().StringVar(&opt.record, "record", "", "record requests and answers in this cassette, for provider: recorded; a resumed run continues it")
-	return c
+func (a *app) runVerb(o *opened) error {
+	if err := emptyPart(o.cmd); err != nil {
+		return err
+	}
+	return a.run(o.ctx, o.arg, runOptions{
+		fresh: o.is("new"), noReuse: o.is("no-reuse"), gate: o.is("gate"), detach: o.is("detach"),
+		part: experiment.Part{RetryFailed: o.is("retry-failed"), Limit: o.number("limit"),
+			Items: o.list("items"), Arms: o.list("arms")},
+		maxCalls: o.number("max-calls"), record: o.text("record"), unblind: o.text("unblind"), tag: o.text("tag")})
 }
 
 // emptyPart returns an error for a flag that selects nothing, such as --limit 0 or
@@ -224,8 +212,8 @@ func (a *app) ask(ctx context.Context, db *store.DB, r *experiment.Run, models m
 	if err != nil {
 		return err
 	}
-	for _, text := range unmeetable {
-		a.warn("warning: %s", say.PlainLine(text))
+	for _, rule := range unmeetable {
+		a.warn("warning: %s", say.PlainLine(unmet(rule)))
 	}
 	ctx, stop, restore := interruptible(ctx)
 	defer restore()
@@ -269,25 +257,20 @@ func interruptible(ctx context.Context) (_ context.Context, stop <-chan error, r
 // errInterrupted is the cause of a run stopped by the user.
 var errInterrupted = errors.New("interrupted: waiting for calls in flight; run the same command to resume")
 
-func scoreVerb(a *app) *cobra.Command {
-	unblind := ""
-	c := a.verb("score", a.on(itsRun, func(o *opened) error {
-		if err := o.x.CheckScorer(); err != nil {
-			return err
-		}
-		if err := o.x.CheckTest(o.ctx, o.db, o.run, experiment.Attempt{Unblind: unblind, By: a.user()}); err != nil {
-			return err
-		}
-		r, err := o.x.Follow(o.ctx, o.db, o.run)
-		if err != nil {
-			return err
-		}
-		if r.Changed != "" {
-			a.say("%s follows the study: %s", r.Record.ID, r.Changed)
-		}
-		_, err = a.conclude(o.ctx, o.db, r, o.arg, false)
+func (a *app) score(o *opened) error {
+	if err := o.x.CheckScorer(); err != nil {
 		return err
-	}))
-	c.Flags().StringVar(&unblind, "unblind", "", "why a TEST run is scored with other inputs than were registered; recorded for good")
-	return c
+	}
+	if err := o.x.CheckTest(o.ctx, o.db, o.run, experiment.Attempt{Unblind: o.text("unblind"), By: a.user()}); err != nil {
+		return err
+	}
+	r, err := o.x.Follow(o.ctx, o.db, o.run)
+	if err != nil {
+		return err
+	}
+	if r.Changed != "" {
+		a.say("%s follows the study: %s", r.Record.ID, r.Changed)
+	}
+	_, err = a.conclude(o.ctx, o.db, r, o.arg, false)
+	return err
 }

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/disk"
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -19,29 +17,6 @@ import (
 	"github.com/scruple-eval/scruple/internal/table"
 	"github.com/scruple-eval/scruple/internal/text"
 )
-
-func sampleVerb(a *app) *cobra.Command {
-	var p sampling.Plan
-	var include, exclude []string
-	var sheet, out string
-	c := a.verb("soundness sample", func(_ *cobra.Command, args []string) (err error) {
-		if p.Include, err = filters("--include", include); err != nil {
-			return err
-		}
-		if p.Exclude, err = filters("--exclude", exclude); err != nil {
-			return err
-		}
-		return a.sample(args[0], sheet, out, p)
-	})
-	c.Flags().IntVar(&p.N, "n", 200, "number of reports to draw")
-	c.Flags().Int64Var(&p.Seed, "seed", 1, "seed of the draw")
-	c.Flags().StringVar(&p.ID, "id", "id", "column that names a report")
-	c.Flags().StringVar(&sheet, "sheet", "", "sheet of the workbook (default: Main, or the only one)")
-	c.Flags().StringArrayVar(&include, "include", nil, "keep rows with COLUMN=VALUE; repeat it for more values of a column")
-	c.Flags().StringArrayVar(&exclude, "exclude", nil, "leave out rows with COLUMN=VALUE; can be repeated")
-	c.Flags().StringVar(&out, "out", "sample", "name of the files to write, without their endings")
-	return c
-}
 
 func filters(flag string, list []string) ([]sampling.Filter, error) {
 	fs := []sampling.Filter{}
@@ -55,12 +30,20 @@ func filters(flag string, list []string) ([]sampling.Filter, error) {
 	return fs, nil
 }
 
-func (a *app) sample(list, sheet, out string, p sampling.Plan) error {
+func (a *app) sample(o *opened) (err error) {
+	list, out := o.arg, o.text("out")
+	p := sampling.Plan{N: o.number("n"), Seed: int64(o.number("seed")), ID: o.text("id")}
+	if p.Include, err = filters("--include", o.list("include")); err != nil {
+		return err
+	}
+	if p.Exclude, err = filters("--exclude", o.list("exclude")); err != nil {
+		return err
+	}
 	data, err := dataset.ReadFile(list)
 	if err != nil {
 		return fmt.Errorf("reading the list: %w", err)
 	}
-	rows, err := table.Parse(list, sheet, data)
+	rows, err := table.Parse(list, o.text("sheet"), data)
 	if err != nil {
 		return err
 	}
@@ -92,63 +75,51 @@ func (a *app) sample(list, sheet, out string, p sampling.Plan) error {
 	})
 }
 
-func trackVerb(a *app) *cobra.Command {
-	var p sampling.Processed
-	var target int
-	var corpus string
-	var columns []string
-	c := a.verb("soundness track", func(c *cobra.Command, args []string) error {
-		t, err := sampling.OpenTracking(args[0], target)
-		if err != nil {
+func (a *app) track(o *opened) error {
+	target, corpus, columns := o.number("target"), o.text("corpus"), o.list("column")
+	p := sampling.Processed{Eligible: o.number("eligible"), Excluded: o.text("exclude"),
+		Note: o.text("note"), By: o.text("by"), Corrects: o.text("correct")}
+	t, err := sampling.OpenTracking(o.arg, target)
+	if err != nil {
+		return err
+	}
+	if o.cmd.Flags().Changed("target") && t.Target != target {
+		return fmt.Errorf("--target %d: the target is %d, recorded with the first report in %s", target, t.Target, t.Path)
+	}
+	if corpus == "" && len(columns) > 0 {
+		return errors.New("--column is about the file of --corpus: give it")
+	}
+	if corpus != "" { // nothing is recorded if it cannot be written
+		if _, err := corpusOf(t, corpus, columns); err != nil {
 			return err
 		}
-		if c.Flags().Changed("target") && t.Target != target {
-			return fmt.Errorf("--target %d: the target is %d, recorded with the first report in %s", target, t.Target, t.Path)
+	}
+	if len(o.rest) > 0 {
+		p.Report = o.rest[0]
+		if p, err = t.Add(p, time.Now()); err != nil {
+			return err
 		}
-		if corpus == "" && columns != nil {
-			return errors.New("--column is about the file of --corpus: give it")
+		if p.Drawn > 0 {
+			a.say("report %s: take fragment %d of %d", p.Report, p.Drawn, p.Eligible)
 		}
-		if corpus != "" { // nothing is recorded if it cannot be written
-			if _, err := corpusOf(t, corpus, columns); err != nil {
-				return err
-			}
+	} else if p.Eligible != 0 || p.Excluded != "" || p.Corrects != "" {
+		return errors.New("--eligible, --exclude and --correct are about a report: name it after the sample")
+	}
+	var made *writtenCorpus
+	if corpus != "" {
+		if made, err = writeCorpus(t, corpus, columns); err != nil {
+			return err
 		}
-		if len(args) == 2 {
-			p.Report = args[1]
-			if p, err = t.Add(p, time.Now()); err != nil {
-				return err
-			}
-			if p.Drawn > 0 {
-				a.say("report %s: take fragment %d of %d", p.Report, p.Drawn, p.Eligible)
-			}
-		} else if p.Eligible != 0 || p.Excluded != "" || p.Corrects != "" {
-			return errors.New("--eligible, --exclude and --correct are about a report: name it after the sample")
+	}
+	return a.result(struct {
+		*sampling.Tracking
+		Corpus *writtenCorpus `json:"corpus,omitempty"`
+	}{t, made}, func() {
+		fmt.Fprint(a.out, t)
+		if made != nil {
+			a.tell("corpus", made)
 		}
-		var made *writtenCorpus
-		if corpus != "" {
-			if made, err = writeCorpus(t, corpus, columns); err != nil {
-				return err
-			}
-		}
-		return a.result(struct {
-			*sampling.Tracking
-			Corpus *writtenCorpus `json:"corpus,omitempty"`
-		}{t, made}, func() {
-			fmt.Fprint(a.out, t)
-			if made != nil {
-				fmt.Fprint(a.out, made)
-			}
-		})
 	})
-	c.Flags().IntVar(&p.Eligible, "eligible", 0, "number of eligible fragments of REPORT")
-	c.Flags().StringVar(&p.Excluded, "exclude", "", "why nothing is taken from REPORT")
-	c.Flags().StringVar(&p.Note, "note", "", "a note on REPORT")
-	c.Flags().StringVar(&p.By, "by", "", "who records this")
-	c.Flags().StringVar(&p.Corrects, "correct", "", "why this replaces what was recorded of REPORT")
-	c.Flags().StringVar(&corpus, "corpus", "", "CSV file of the corpus to which the reports are added that it does not have, with their columns of the sample")
-	c.Flags().StringArrayVar(&columns, "column", nil, "with --corpus: CORPUS=SAMPLE, the column of the sample for one of the corpus; can be repeated")
-	c.Flags().IntVar(&target, "target", 150, "wanted number of fragments; recorded with the first report")
-	return c
 }
 
 // A writtenCorpus says what was added to a corpus, and what people still fill in.
@@ -158,19 +129,6 @@ type writtenCorpus struct {
 	Added   int          `json:"added"`
 	Empty   []eval.Level `json:"empty"` // rows without a value, by column
 	Without []string     `json:"not_in_sample"`
-}
-
-func (w *writtenCorpus) String() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s added, %d in all\n", w.File, text.Plural(w.Added, "row", "rows"), w.Rows)
-	empty := mapped(w.Empty, func(l eval.Level) string { return l.Name + " " + l.Value })
-	if len(empty) > 0 {
-		fmt.Fprintf(&b, "rows without a value: %s\n", strings.Join(empty, ", "))
-	}
-	if len(w.Without) > 0 {
-		fmt.Fprintf(&b, "the sample has no column for %s: name one with --column, as in --column %s=NAME\n", strings.Join(w.Without, ", "), w.Without[0])
-	}
-	return b.String()
 }
 
 // corpusOf adds the reports of which a fragment was taken to a corpus.

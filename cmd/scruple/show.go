@@ -23,40 +23,31 @@ import (
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
-func showVerb(a *app) *cobra.Command {
-	var to rendering
-	var which experiment.Selection
-	var list listing
-	c := a.verb("show", func(c *cobra.Command, args []string) error {
-		query, err := list.query(c, args, to)
-		if err != nil {
-			return err
-		}
-		return a.on(shownRun, func(o *opened) error {
-			if query != nil {
-				return a.list(o, *query, to)
-			}
-			which.Item, which.Arms = o.rest[0], o.rest[1:]
-			if err := o.x.CheckSelection(which); err != nil { // before the run has its say
-				return err
-			}
-			r, err := o.attached()
-			if err != nil {
-				return err
-			}
-			shown, err := r.Show(o.ctx, which)
-			if err != nil {
-				return err
-			}
-			return a.render(report.Report{Analysis: shown, Trials: true, Replicate: which.Replicate}, to, o.from)
-		})(c, args)
-	})
-	c.ValidArgsFunction = a.offerItems
-	to.flags(c)
-	c.Flags().BoolVar(&which.Prompts, "prompts", false, "show the prompts")
-	c.Flags().IntVar(&which.Replicate, "replicate", 1, "number of the replicate to show")
-	list.flags(c)
-	return c
+func (a *app) show(o *opened) error {
+	to := o.rendering()
+	query, err := queryOf(o, to)
+	if err == nil {
+		err = a.opens(o, shownRun)
+	}
+	if err != nil {
+		return err
+	}
+	if query != nil {
+		return a.list(o, *query, to)
+	}
+	which := experiment.Selection{Item: o.rest[0], Arms: o.rest[1:], Replicate: o.number("replicate"), Prompts: o.is("prompts")}
+	if err := o.x.CheckSelection(which); err != nil { // before the run has its say
+		return err
+	}
+	r, err := o.attached()
+	if err != nil {
+		return err
+	}
+	shown, err := r.Show(o.ctx, which)
+	if err != nil {
+		return err
+	}
+	return a.render(report.Report{Analysis: shown, Trials: true, Replicate: which.Replicate}, to, o.from)
 }
 
 // offerItems has the shell complete items and arms of the last run of a study.
@@ -78,45 +69,28 @@ func (a *app) offerItems(c *cobra.Command, given []string, begin string) (names 
 	return slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, begin) }), cobra.ShellCompDirectiveNoFileComp
 }
 
-// A listing has the flags of lists.
-type listing struct {
-	experiment.Query
-	malformed, refused, failed bool
-}
-
-func (l *listing) flags(c *cobra.Command) {
-	c.Flags().IntVar(&l.Worst, "worst", 0, "list this many items on which the arm loses most, or has the worst scores")
-	c.Flags().BoolVar(&l.malformed, "malformed", false, "list the trials with a malformed answer")
-	c.Flags().BoolVar(&l.refused, "refused", false, "list the trials in which the model refused")
-	c.Flags().BoolVar(&l.failed, "failed", false, "list the trials that failed")
-	c.Flags().StringVar(&l.Arm, "arm", "", "list trials of this arm")
-	c.Flags().StringVar(&l.Against, "against", "", "with --worst: compare with this arm")
-}
-
-// query returns the query of the flags, or nil if they ask for no list.
-func (l *listing) query(c *cobra.Command, args []string, to rendering) (*experiment.Query, error) {
-	q := &l.Query
-	for _, o := range []struct {
-		asked bool
-		kind  eval.OutcomeKind
-	}{{l.malformed, eval.Malformed}, {l.refused, eval.Refused}, {l.failed, eval.Failed}} {
-		if o.asked {
-			q.Outcomes = append(q.Outcomes, o.kind)
+// queryOf returns the query of the flags, or nil if they ask for no list.
+func queryOf(o *opened, to rendering) (*experiment.Query, error) {
+	q := &experiment.Query{Worst: o.number("worst"), Arm: o.text("arm"), Against: o.text("against")}
+	for _, kind := range []eval.OutcomeKind{eval.Malformed, eval.Refused, eval.Failed} {
+		if o.is(string(kind)) {
+			q.Outcomes = append(q.Outcomes, kind)
 		}
 	}
-	lists := c.Flags().Changed("worst") || len(q.Outcomes) > 0
+	changed := o.cmd.Flags().Changed
+	lists := changed("worst") || len(q.Outcomes) > 0
 	switch {
-	case lists && to.format != "csv" && (c.Flags().Changed("format") || c.Flags().Changed("out")):
+	case lists && to.format != "csv" && (changed("format") || changed("out")):
 		return nil, errors.New("show: a list is text, JSON with --json, or a file with --format csv: other formats, and --out without it, are for an item")
-	case lists && len(args) > 1:
-		return nil, fmt.Errorf("show: %s is an item to show, and the flags ask for a list: leave one out", args[1])
-	case !lists && len(args) == 1:
-		return nil, errors.New("show needs ITEM, or a list: --worst N, --malformed, --refused or --failed; usage: " + c.UseLine())
+	case lists && len(o.args) > 1:
+		return nil, fmt.Errorf("show: %s is an item to show, and the flags ask for a list: leave one out", o.args[1])
+	case !lists && len(o.args) == 1:
+		return nil, errors.New("show needs ITEM, or a list: --worst N, --malformed, --refused or --failed; usage: " + o.cmd.UseLine())
 	case !lists && (q.Arm != "" || q.Against != ""):
 		return nil, errors.New("show: --arm and --against are for lists; for an item, name the arms after it")
 	case !lists:
 		return nil, nil
-	case c.Flags().Changed("worst") && q.Worst < 1:
+	case changed("worst") && q.Worst < 1:
 		return nil, fmt.Errorf("--worst %d: give the number of items, 1 or more", q.Worst)
 	case q.Worst > 0 && len(q.Outcomes) > 0:
 		return nil, errors.New("show: --worst and lists of outcomes are separate: give one of them")
@@ -136,33 +110,50 @@ func (a *app) list(o *opened, q experiment.Query, to rendering) error {
 	if err != nil {
 		return err
 	}
-	var commands []string
+	shown := shownList{List: found, Entries: []listed{}}
+	shown.Outcomes = strings.Join(mapped(q.Outcomes, func(k eval.OutcomeKind) string { return string(k) }), ", ")
 	for _, e := range found.Entries {
 		rest := append([]string{e.Item}, e.Arms...)
 		if e.Replicate > 1 {
 			rest = append(rest, "--replicate", strconv.Itoa(e.Replicate))
 		}
-		commands = append(commands, a.again("show", o.arg, r.Record, o.db.Path(), rest...))
+		shown.Entries = append(shown.Entries, listed{e, a.again("show", o.arg, r.Record, o.db.Path(), rest...)})
+		shown.Wide = max(shown.Wide, utf8.RuneCountInString(say.PlainLine(e.Item)))
 	}
 	if to.format == "csv" && !a.json {
-		return a.print(to.output, o.from, func(w io.Writer) error { return writeList(w, found, commands) })
+		return a.print(to.output, o.from, shown.csv)
 	}
-	return a.result(listJSON(found, commands), func() { a.sayList(found, q, commands) })
+	return a.answer(shown, "list", shown)
 }
 
-// writeList writes a list for a spreadsheet.
-func writeList(w io.Writer, found *experiment.List, commands []string) error {
-	write, end := experiment.CSV(w, strings.Fields("item arm against replicate score against_score difference outcome reason detail question right_answer answer problem against_answer show"))
+// A shownList is a list as it is printed.
+type shownList struct {
+	*experiment.List
+	Entries  []listed `json:"entries"`
+	Outcomes string   `json:"-"` // those that are listed, "" if items are
+	Wide     int      `json:"-"` // characters of the longest item
+}
+
+// A listed is an entry with the command that shows it.
+type listed struct {
+	experiment.Listed
+	Show string `json:"show"`
+}
+
+// csv writes a list for a spreadsheet.
+func (l shownList) csv(w io.Writer) error {
+	write, end := experiment.CSV(w, strings.Fields("item arm against replicate score against_score difference outcome reason detail "+
+		"question right_answer answer problem against_answer show"))
 	number := func(x *float64) any {
 		if x == nil {
 			return nil
 		}
 		return *x
 	}
-	for i, e := range found.Entries {
+	for _, e := range l.Entries {
 		arms := append(slices.Clone(e.Arms), "")
 		err := write([]any{e.Item, arms[0], arms[1], e.Replicate, number(e.Score), number(e.Other), number(e.Difference), string(e.Outcome), e.Reason, e.Detail,
-			e.Question, e.Right, e.Answer, e.Problem, e.OtherAnswer, commands[i]})
+			e.Question, e.Right, e.Answer, e.Problem, e.OtherAnswer, e.Show})
 		if err != nil {
 			return err
 		}
@@ -170,120 +161,38 @@ func writeList(w io.Writer, found *experiment.List, commands []string) error {
 	return end()
 }
 
-// sayTexts prints what was asked, what is right, and what was answered.
-func (a *app) sayTexts(e experiment.Listed) {
-	texts := [][2]string{{"question", e.Question}, {"right", e.Right}, {e.Arms[0], e.Answer}, {"problem", e.Problem}}
-	if len(e.Arms) > 1 {
-		texts = append(texts, [2]string{e.Arms[1], e.OtherAnswer})
+func (a *app) report(o *opened) error {
+	result, err := experiment.Kept(o.ctx, o.db, o.run)
+	if err != nil {
+		return err
 	}
-	for _, t := range texts {
-		if said := text.Shorten(say.PlainLine(t[1]), longestListed); said != "" {
-			a.say("    %s: %s", say.PlainLine(t[0]), said)
-		}
-	}
+	to := o.rendering()
+	to.verbose = o.is("verbose")
+	return a.render(report.Report{Analysis: result.Analysis, Verdict: result.Verdict}, to, o.from)
 }
 
-// longestListed is how many characters of a text a list shows.
-const longestListed = 120
-
-// listJSON is a list with the command that shows each entry.
-func listJSON(found *experiment.List, commands []string) any {
-	type entry struct {
-		experiment.Listed
-		Show string `json:"show"`
+func (a *app) compare(o *opened) error {
+	format := o.text("format")
+	switch a.json = a.json || format == "json"; format {
+	case "terminal", "markdown", "md", "json":
+	default:
+		return fmt.Errorf("--format %q: the formats are terminal, markdown, json", format)
 	}
-	entries := []entry{}
-	for i, e := range found.Entries {
-		entries = append(entries, entry{e, commands[i]})
+	to, fail := shownAs{o.text("metric"), strings.HasPrefix(format, "m")}, o.is("fail-on-regression")
+	if len(o.args) == 2 {
+		return a.compareRuns(o.ctx, o.arg, o.args[1], to, fail)
 	}
-	return struct {
-		*experiment.List
-		Entries []entry `json:"entries"`
-	}{found, entries}
-}
-
-func (a *app) sayList(found *experiment.List, q experiment.Query, commands []string) {
-	if q.Worst == 0 {
-		names := mapped(q.Outcomes, func(k eval.OutcomeKind) string { return string(k) })
-		a.say("%s: %s", strings.Join(names, ", "), text.Plural(found.Total, "trial", "trials"))
-		for i, e := range found.Entries {
-			line := fmt.Sprintf("%s  %s  %s", e.Item, e.Arms[0], e.Outcome)
-			if e.Replicate > 1 {
-				line += fmt.Sprintf("  replicate %d", e.Replicate)
-			}
-			line += ": " + strings.TrimSuffix(e.Reason+": "+text.Shorten(say.PlainLine(e.Detail), 100), ": ")
-			a.say("%s", say.PlainLine(strings.TrimSuffix(line, ": ")))
-			a.sayTexts(e)
-			a.say("    %s", say.PlainLine(commands[i]))
-		}
-		return
+	if fail {
+		return fmt.Errorf("compare --fail-on-regression %s: name two runs: of one, `scruple gate` decides by the rules of its study", o.arg)
 	}
-	if found.Losses != nil {
-		a.say("%s loses to %s on %s by %s.", found.Arm, found.Against, text.Plural(*found.Losses, "item", "items"), found.Title)
+	if err := a.opens(o, aShownRun); err != nil {
+		return err
 	}
-	if found.Losses == nil || *found.Losses == 0 {
-		a.say("The worst scores of %s by %s, of %s:", found.Arm, found.Title, text.Plural(found.Total, "item", "items"))
+	result, err := experiment.Kept(o.ctx, o.db, o.run)
+	if err != nil {
+		return err
 	}
-	wide := 0
-	for _, e := range found.Entries {
-		wide = max(wide, utf8.RuneCountInString(say.PlainLine(e.Item)))
-	}
-	for i, e := range found.Entries {
-		line := fmt.Sprintf("%-*s  %6.3f", wide, say.PlainLine(e.Item), *e.Score)
-		if e.Difference != nil {
-			line += fmt.Sprintf(" against %.3f: %+.3f", *e.Other, *e.Difference)
-		}
-		a.say("%s", line)
-		a.sayTexts(e)
-		a.say("    %s", say.PlainLine(commands[i]))
-	}
-	if found.Without > 0 {
-		a.say("Without a score: %s.", text.Plural(found.Without, "item", "items"))
-	}
-}
-
-func reportVerb(a *app) *cobra.Command {
-	var to rendering
-	c := a.verb("report", a.on(aShownRun, func(o *opened) error {
-		result, err := experiment.Kept(o.ctx, o.db, o.run)
-		if err != nil {
-			return err
-		}
-		return a.render(report.Report{Analysis: result.Analysis, Verdict: result.Verdict}, to, o.from)
-	}))
-	to.flags(c)
-	c.Flags().BoolVarP(&to.verbose, "verbose", "v", false, "show all metrics and breakdowns (terminal)")
-	return c
-}
-
-func compareVerb(a *app) *cobra.Command {
-	var metric, format string
-	var fail bool
-	c := a.verb("compare", func(c *cobra.Command, args []string) error {
-		switch a.json = a.json || format == "json"; format {
-		case "terminal", "markdown", "md", "json":
-		default:
-			return fmt.Errorf("--format %q: the formats are terminal, markdown, json", format)
-		}
-		to := shownAs{metric, strings.HasPrefix(format, "m")}
-		if len(args) == 2 {
-			return a.compareRuns(c.Context(), args[0], args[1], to, fail)
-		}
-		if fail {
-			return fmt.Errorf("compare --fail-on-regression %s: name two runs: of one, `scruple gate` decides by the rules of its study", args[0])
-		}
-		return a.on(aShownRun, func(o *opened) error {
-			result, err := experiment.Kept(o.ctx, o.db, o.run)
-			if err != nil {
-				return err
-			}
-			return a.showComparisons(report.Differences{Analysis: result.Analysis}, to)
-		})(c, args)
-	})
-	c.Flags().StringVar(&format, "format", "terminal", "terminal | markdown | json")
-	c.Flags().StringVar(&metric, "metric", "", "show only this metric")
-	c.Flags().BoolVar(&fail, "fail-on-regression", false, "of two runs: exit 1 if the second regressed, 3 if that cannot be decided")
-	return c
+	return a.showComparisons(report.Differences{Analysis: result.Analysis}, to)
 }
 
 // shownAs says which comparisons are shown, and how.

@@ -8,59 +8,35 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/spf13/cobra"
-
 	"github.com/scruple-eval/scruple/internal/procedure"
 )
 
-type statsOptions struct {
-	list     bool
-	caseFile string
-	csv      string
-	cols     []string
-	set      []string
-	formula  string
-}
-
-func statsVerb(a *app) *cobra.Command {
-	var o statsOptions
-	c := a.verb("stats", func(_ *cobra.Command, args []string) error { return a.stats(args, o) })
-	f := c.Flags()
-	f.BoolVar(&o.list, "list", false, "describe the methods")
-	f.StringVar(&o.caseFile, "case", "", "run a case file (- is stdin)")
-	f.StringVar(&o.csv, "csv", "", "run METHOD on a table with a header: CSV, .xlsx or JSON (- is stdin)")
-	f.StringSliceVar(&o.cols, "cols", nil, "columns, in the order of the method's roles or as role=column")
-	f.StringArrayVar(&o.set, "set", nil, "an option of the method, name=value")
-	f.StringVar(&o.formula, "formula", "", "model formula, as --set formula=…")
-	return c
-}
-
-func (a *app) stats(args []string, o statsOptions) error {
+func (a *app) stats(o *opened) error {
 	switch {
-	case o.list && len(args) == 0:
+	case o.is("list") && len(o.args) == 0:
 		return a.listProcedures()
-	case o.caseFile != "" && len(args) == 0:
-		return a.statsCase(o.caseFile)
-	case len(args) == 0:
+	case o.text("case") != "" && len(o.args) == 0:
+		return a.statsCase(o.text("case"))
+	case len(o.args) == 0:
 		return errors.New("stats: give a method, --list or --case FILE")
 	}
-	p, err := procedure.Find(args[0])
+	p, err := procedure.Find(o.arg)
 	if err != nil {
 		return err
 	}
 	switch {
-	case o.csv != "":
+	case o.text("csv") != "":
 		return a.statsTable(p, o)
-	case len(o.set) == 0 && len(o.cols) == 0 && o.formula == "":
+	case len(o.list("set")) == 0 && len(o.list("cols")) == 0 && o.text("formula") == "":
 		return a.describe(p)
-	case len(p.Columns) > 0 || len(o.cols) > 0:
+	case len(p.Columns) > 0 || len(o.list("cols")) > 0:
 		return fmt.Errorf("stats %s: --set, --cols and --formula are for data: give a table with --csv FILE, or a case with --case FILE", p.Name)
 	}
 	return a.statsNumbers(p, o)
 }
 
 // statsNumbers runs a method that needs no table on the numbers of --set.
-func (a *app) statsNumbers(p procedure.Procedure, o statsOptions) error {
+func (a *app) statsNumbers(p procedure.Procedure, o *opened) error {
 	given, err := settings(o)
 	if err != nil {
 		return err
@@ -104,17 +80,12 @@ func (a *app) found(p procedure.Procedure, result procedure.Result) error {
 func (a *app) statsCase(file string) error {
 	result, err := a.runCase(file)
 	if err == nil {
-		var b []byte
-		if b, err = json.Marshal(result); err == nil {
-			fmt.Fprintf(a.out, "%s\n", b)
-			return nil
-		}
+		err = json.NewEncoder(a.out).Encode(result)
 	}
-	b, marshalErr := json.Marshal(map[string]any{"error": true, "reason": err.Error()})
-	if marshalErr != nil {
-		return marshalErr
+	if err == nil {
+		return nil
 	}
-	fmt.Fprintf(a.out, "%s\n", b)
+	_ = json.NewEncoder(a.out).Encode(map[string]any{"error": true, "reason": err.Error()})
 	return exit(exitUsage, nil)
 }
 
@@ -131,7 +102,7 @@ func (a *app) runCase(file string) (any, error) {
 	return c.Run()
 }
 
-func (a *app) statsTable(p procedure.Procedure, o statsOptions) error {
+func (a *app) statsTable(p procedure.Procedure, o *opened) error {
 	params, err := settings(o)
 	if err != nil {
 		return err
@@ -139,18 +110,18 @@ func (a *app) statsTable(p procedure.Procedure, o statsOptions) error {
 	if len(p.Columns) == 0 {
 		return fmt.Errorf("stats: %s does not accept a table; write a case and run --case FILE", p.Name)
 	}
-	r, err := a.open(o.csv)
+	r, err := a.open(o.text("csv"))
 	if err != nil {
 		return err
 	}
 	defer r.Close()
-	cols := o.cols
+	cols := o.list("cols")
 	if len(cols) == 0 {
 		if cols, err = p.DefaultColumns(params); err != nil {
 			return err
 		}
 	}
-	name := o.csv
+	name := o.text("csv")
 	if name == "-" {
 		name = "stdin"
 	}
@@ -162,9 +133,9 @@ func (a *app) statsTable(p procedure.Procedure, o statsOptions) error {
 }
 
 // settings returns --set and --formula as a JSON object.
-func settings(o statsOptions) ([]byte, error) {
+func settings(o *opened) ([]byte, error) {
 	params := map[string]any{}
-	for _, s := range o.set {
+	for _, s := range o.list("set") {
 		name, text, ok := strings.Cut(s, "=")
 		if !ok {
 			return nil, fmt.Errorf("--set %s: expected name=value", s)
@@ -177,8 +148,8 @@ func settings(o statsOptions) ([]byte, error) {
 			params[name] = json.RawMessage(text)
 		}
 	}
-	if o.formula != "" {
-		params["formula"] = o.formula
+	if o.text("formula") != "" {
+		params["formula"] = o.text("formula")
 	}
 	return json.Marshal(params)
 }
@@ -198,32 +169,18 @@ func (a *app) listProcedures() error {
 		}
 		return printJSON(a.out, list)
 	}
-	t := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	for _, p := range all {
-		fmt.Fprintf(t, "%s\t%s\n", p.Name, p.Title)
-	}
-	t.Flush()
-	a.say("\n`scruple stats METHOD` describes the result, assumptions and arguments of a method.")
-	return nil
+	return a.columns("methods", all)
 }
 
 func (a *app) describe(p procedure.Procedure) error {
 	if a.json {
 		return printJSON(a.out, p)
 	}
-	fmt.Fprintf(a.out, "%s: %s\n\n%s\n\nSource: %s\n", p.Name, p.Title, p.Summary, p.Source)
+	return a.columns("method", p)
+}
+
+// columns prints one of the texts, whose tabs set off columns.
+func (a *app) columns(name string, data any) error {
 	t := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	if len(p.Columns) > 0 {
-		fmt.Fprintln(t, "\nColumns (--cols, in this order or as role=column):")
-		for _, r := range p.Columns {
-			fmt.Fprintf(t, "  %s\t%s\t%s\n", r.Usage(), r.Kind, r.Doc)
-		}
-	}
-	if len(p.Params) > 0 {
-		fmt.Fprintln(t, "\nOptions (--set name=value, or params of a case):")
-		for _, o := range p.Params {
-			fmt.Fprintf(t, "  %s\t%s\t%s\n", o.Name, o.Default, o.Doc)
-		}
-	}
-	return t.Flush()
+	return errors.Join(texts().ExecuteTemplate(t, name, data), t.Flush())
 }

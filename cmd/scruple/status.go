@@ -3,28 +3,20 @@ package main
 import (
 	"context"
 
-	"github.com/spf13/cobra"
-
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/store"
 )
 
-func statusVerb(a *app) *cobra.Command {
-	var workers bool
-	c := a.verb("status", func(c *cobra.Command, args []string) error {
-		if workers {
-			return a.workers(c.Context())
-		}
-		if len(args) == 0 {
-			return a.allRuns(c.Context())
-		}
-		return a.on(aRun, a.status)(c, args)
-	})
-	c.Flags().BoolVar(&workers, "workers", false, "show what the workers of a shared store have in hand")
-	return c
-}
-
 func (a *app) status(o *opened) error {
+	switch {
+	case o.is("workers"):
+		return a.workers(o.ctx)
+	case len(o.args) == 0:
+		return a.allRuns(o.ctx)
+	}
+	if err := a.opens(o, aRun); err != nil {
+		return err
+	}
 	s, err := experiment.StatusOf(o.ctx, o.db, o.run)
 	if err != nil {
 		return err
@@ -33,13 +25,11 @@ func (a *app) status(o *opened) error {
 	if s.Trend, s.Unread, err = experiment.Trend(o.ctx, o.db, o.run.Study, most); err != nil {
 		return err
 	}
-	return a.result(s, func() {
-		a.tell("status", struct {
-			experiment.Status
-			Arg     string
-			Command func(...string) string
-		}{s, o.arg, a.command})
-	})
+	return a.answer(s, "status", struct {
+		experiment.Status
+		Arg     string
+		Command func(...string) string
+	}{s, o.arg, a.command})
 }
 
 func (a *app) allRuns(ctx context.Context) error {
@@ -52,5 +42,5 @@ func (a *app) allRuns(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.result(list, func() { a.tell("runs", list) })
+	return a.answer(list, "runs", list)
 }

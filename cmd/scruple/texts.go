@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/scruple-eval/scruple/internal/discipline"
+	"github.com/scruple-eval/scruple/internal/power"
 	"github.com/scruple-eval/scruple/internal/say"
 	"github.com/scruple-eval/scruple/internal/text"
 )
@@ -21,6 +22,7 @@ var texts = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("").Funcs(template.FuncMap{
 		"plural":  text.Plural,
 		"line":    say.PlainLine,
+		"short":   func(s string, most int) string { return text.Shorten(say.PlainLine(s), most) },
 		"join":    strings.Join,
 		"cost":    costOrUnknown,
 		"dollars": dollars,
@@ -29,6 +31,7 @@ var texts = sync.OnceValue(func() *template.Template {
 		"bytes":   gigabytes,
 		"paces":   paces,
 		"day":     discipline.Day,
+		"most":    func() int { return power.MostItems },
 		"version": version,
 		"minute":  func(micros int64) string { return time.UnixMicro(micros).UTC().Format("2006-01-02 15:04") },
 		"times":   func(a, b float64) float64 { return a * b },
@@ -46,9 +49,14 @@ func (a *app) tell(name string, data any) {
 	if a.json {
 		return
 	}
+	fmt.Fprint(a.out, say.PlainLines(filled(name, data)))
+}
+
+// filled is one of the texts.
+func filled(name string, data any) string {
 	var b strings.Builder
 	if err := texts().ExecuteTemplate(&b, name, data); err != nil {
 		panic("scruple: " + err.Error()) // the templates are ours
 	}
-	fmt.Fprint(a.out, say.PlainLines(b.String()))
+	return b.String()
 }

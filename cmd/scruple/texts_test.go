@@ -55,7 +55,7 @@ retry failed trials with ` + "`run s.yaml --retry-failed`\n"},
 			"Rows": []experiment.ArmEstimate{{Arm: "all"}}, "Standing": &experiment.Standing{New: 2, Known: 1, CostUSD: &half},
 			"Demands":    &experiment.Demands{Trials: 1, Hours: 200, Answers: []experiment.Pace{{Model: "m", Seconds: 1, Bytes: 2, Known: 1}, {Model: "n"}}},
 			"Detectable": &experiment.Detectable{Clusters: 3, Tests: 1, Alpha: 0.05, Power: 0.8, DZ: 0.5}, "Correction": "holm", "CostUSD": (*float64)(nil),
-			"Rules": []experiment.RulePlan{{Name: "a", Kind: "require", Power: []experiment.Power{{Assumption: "x", Missing: "no model"}, {Assumption: "y", Studies: 9, Pass: &half, Low: &half, High: &half, Undecided: &half}}}}},
+			"Rules": []experiment.RulePlan{{Name: "a", Kind: "require", Items: 1, Power: []experiment.Power{{Assumption: "x", Missing: "no model"}, {Assumption: "y", Studies: 9, Pass: &half, Low: &half, High: &half, Undecided: &half}}}}},
 			`s: 1 item × 1 arm × 1 replicate = 1 trial
 
 arm                            trials    calls        input      ±     output ≤     cost ≤
@@ -83,6 +83,11 @@ At most 1 calls, of which 1 of the judge: answers that cannot be read are asked 
 
 Keys that a run sends: K to h, L to i.
 `},
+		{"needed", experiment.RulePlan{Opportunities: []string{"m"}, Scores: true, Differ: true, Items: 10},
+			"asks for a difference: `assume` in the study says how large it may be, and plan then how often 10 items show it"},
+		{"needed", experiment.RulePlan{Scores: true, Differ: true, Items: 10},
+			"asks for a difference: `assume` in the study says how large it may be, and plan then how often 10 items show it"},
+		{"needed", experiment.RulePlan{Opportunities: []string{"m"}, Perfect: &one, Items: 2}, "can be met with 2 items; items without an opportunity for m do not count"},
 		{"width", struct {
 			*experiment.Widths
 			Confidence float64

@@ -1,72 +1,79 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-
+	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/say"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
-	"github.com/scruple-eval/scruple/internal/text"
 )
 
-func validateVerb(a *app) *cobra.Command {
-	return a.verb("validate", func(c *cobra.Command, args []string) error {
-		if isDir(args[0]) {
-			if err := isFolder(args[0]); err != nil {
-				return err
-			}
-			return a.validateFolder(args[0])
-		}
-		x, _, err := a.loadFor(c.Context(), args[0])
-		if err != nil {
+func (a *app) validate(o *opened) error {
+	if isDir(o.arg) {
+		if err := isFolder(o.arg); err != nil {
 			return err
 		}
-		defer x.Close()
-		noKeys, err := a.checkModels(c.Context(), x)
-		if err := errors.Join(x.CheckScorer(), err); err != nil {
-			return err
-		}
-		summary := map[string]any{"study": x.Study.Name, "suite": x.Study.Suite, "items": len(x.Items()), "arms": x.ArmIDs(), "trials": x.Plan.Len()}
-		sayValid(a, args[0], x)
-		warnings, err := x.Unmeetable()
-		if err != nil {
-			return err
-		}
-		warnings = slices.Concat(x.Warnings(), noKeys, warnings)
-		if list := x.Facts(); list != nil {
-			facts := map[string]int{}
-			var words []string
-			for _, f := range list {
-				facts[f.Name] = f.N
-				words = append(words, fmt.Sprintf("%s %d", f.Name, f.N))
-			}
-			a.say("data: %s", strings.Join(words, ", "))
-			summary["facts"] = facts
-		}
-		summary["notes"] = append([]string{}, x.Notes()...)
-		for _, text := range x.Notes() {
-			a.say("note: %s", say.PlainLine(text))
-		}
-		if keys := keysSent(x.Study.Models); keys != nil {
-			a.say("keys that a run sends: %s", strings.Join(keys, ", "))
-			summary["keys"] = keys
-		}
-		summary["warnings"] = append([]string{}, warnings...)
-		for _, text := range warnings {
-			a.say("warning: %s", say.PlainLine(text))
-		}
-		if a.json {
-			return printJSON(a.out, summary)
-		}
-		return nil
-	})
+		return a.validateFolder(o.arg)
+	}
+	x, _, err := a.loadFor(o.ctx, o.arg)
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	noKeys, err := a.checkModels(o.ctx, x)
+	if err := errors.Join(x.CheckScorer(), err); err != nil {
+		return err
+	}
+	unmeetable, err := x.Unmeetable()
+	if err != nil {
+		return err
+	}
+	warnings := slices.Concat(x.Warnings(), noKeys, mapped(unmeetable, unmet))
+	v := validation{Study: x.Study.Name, Suite: x.Study.Suite, Path: o.arg,
+		Items: len(x.Items()), Arms: x.ArmIDs(), Trials: x.Plan.Len(), Data: x.Facts(), Keys: keysSent(x.Study.Models),
+		Notes: append([]string{}, x.Notes()...), Warnings: append([]string{}, warnings...)}
+	if v.Data != nil {
+		v.Facts = map[string]int{}
+	}
+	for _, f := range v.Data {
+		v.Facts[f.Name] = f.N
+	}
+	if len(v.Arms) > mostArms {
+		v.Factors = factorsOf(x.Bench.Arms())
+	}
+	return a.answer(v, "valid", v)
+}
+
+// unmet says why a rule cannot be met.
+func unmet(r experiment.RulePlan) string { return filled("unmet", r) }
+
+// A validation is what validate says of a study.
+type validation struct {
+	Arms     []string       `json:"arms"`
+	Facts    map[string]int `json:"facts,omitzero"`
+	Items    int            `json:"items"`
+	Keys     []string       `json:"keys,omitzero"`
+	Notes    []string       `json:"notes"`
+	Study    string         `json:"study"`
+	Suite    string         `json:"suite"`
+	Trials   int            `json:"trials"`
+	Warnings []string       `json:"warnings"`
+	Path     string         `json:"-"`
+	Data     []eval.Fact    `json:"-"` // the facts in their order
+	Factors  []factor       `json:"-"` // of many arms, in place of their ids
+}
+
+// A factor of arms, with its values.
+type factor struct {
+	Name   string
+	Values []string
 }
 
 // mostArms is the number of arms that one line lists, mostValues that of the values of a
@@ -76,39 +83,28 @@ const (
 	mostValues = 24
 )
 
-// sayValid prints the size of a study. Many arms are listed by their factors.
-func sayValid(a *app, path string, x *experiment.Experiment) {
-	arms := x.Bench.Arms()
-	list := " (" + strings.Join(x.ArmIDs(), ", ") + ")"
-	if len(arms) > mostArms {
-		list = ""
+func (f factor) String() string {
+	list, more := f.Values, ""
+	if n := len(list) - mostValues; n > 0 {
+		list, more = list[:mostValues], fmt.Sprintf(", … and %d more", n)
 	}
-	a.say("%s is valid: %s, %s%s, %s", path, text.Plural(len(x.Items()), "item", "items"), text.Plural(len(arms), "arm", "arms"), list, text.Plural(x.Plan.Len(), "trial", "trials"))
-	if list != "" {
-		return
-	}
-	var names []string
-	values := map[string][]string{}
+	return f.Name + ": " + say.PlainLine(strings.Join(list, ", ")) + more
+}
+
+// factorsOf lists the factors of arms in the order in which they come.
+func factorsOf(arms []eval.Arm) (list []factor) {
 	for _, arm := range arms {
 		for _, l := range arm.Levels {
-			if l.Value == "" {
-				continue
+			i := slices.IndexFunc(list, func(f factor) bool { return f.Name == l.Name })
+			if i < 0 && l.Value != "" {
+				i, list = len(list), append(list, factor{Name: l.Name})
 			}
-			if values[l.Name] == nil {
-				names = append(names, l.Name)
-			}
-			if !slices.Contains(values[l.Name], l.Value) {
-				values[l.Name] = append(values[l.Name], l.Value)
+			if l.Value != "" && !slices.Contains(list[i].Values, l.Value) {
+				list[i].Values = append(list[i].Values, l.Value)
 			}
 		}
 	}
-	for _, name := range names {
-		list, more := values[name], ""
-		if n := len(list) - mostValues; n > 0 {
-			list, more = list[:mostValues], fmt.Sprintf(", … and %d more", n)
-		}
-		a.say("  %s: %s%s", name, say.PlainLine(strings.Join(list, ", ")), more)
-	}
+	return list
 }
 
 // validateFolder checks a folder with the suite that reads such folders.
@@ -121,13 +117,11 @@ func (a *app) validateFolder(dir string) error {
 		if err != nil {
 			return fmt.Errorf("validate: %w", err)
 		}
-		if a.json {
-			err = printJSON(a.out, c)
-		} else {
+		err = a.result(c, func() {
 			for line := range strings.Lines(c.String()) {
 				a.say("%s", say.PlainLine(strings.TrimSuffix(line, "\n")))
 			}
-		}
+		})
 		if err == nil && !c.OK() {
 			err = fmt.Errorf("validate: %s has errors, listed above", dir)
 		}
@@ -136,47 +130,29 @@ func (a *app) validateFolder(dir string) error {
 	return fmt.Errorf("validate %s: no suite checks folders", dir)
 }
 
-func preflightVerb(a *app) *cobra.Command {
-	return a.verb("preflight", a.on(theStudy, func(o *opened) error {
-		results, err := o.x.Preflight()
-		if err != nil {
-			return err
-		}
-		wrong := experiment.CheckCases(results)
-		if a.json {
-			if err := printJSON(a.out, preflightResult(results, wrong == nil)); err != nil {
-				return err
-			}
-		}
-		for _, r := range results {
-			state := "ok"
-			if !r.OK() {
-				state = "WRONG"
-			}
-			a.say("%-6s %s", state, r.Name)
-			for _, w := range r.Wrong {
-				a.say("         %s", w)
-			}
-		}
-		a.sayCells(results)
-		return wrong
-	}))
-}
-
-// preflightResult is the result as JSON: whether all cases passed, and each case.
-func preflightResult(results []kit.Result, ok bool) any {
-	type preflightCase struct {
-		OK bool `json:"ok"`
-		kit.Result
+func (a *app) preflight(o *opened) error {
+	results, err := o.x.Preflight()
+	if err != nil {
+		return err
 	}
+	wrong := experiment.CheckCases(results)
 	cases := []preflightCase{}
 	for _, r := range results {
 		cases = append(cases, preflightCase{r.OK(), r})
 	}
-	return struct {
+	err = a.result(struct {
 		OK    bool            `json:"ok"`
 		Cases []preflightCase `json:"cases"`
-	}{ok, cases}
+	}{wrong == nil, cases}, func() {
+		a.tell("preflight", cases)
+		a.sayCells(results)
+	})
+	return cmp.Or(err, wrong)
+}
+
+type preflightCase struct {
+	OK bool `json:"ok"`
+	kit.Result
 }
 
 // sayCells prints the cases with cells as tables, one for each list of columns.
@@ -203,41 +179,37 @@ func (a *app) sayCells(results []kit.Result) {
 // cellWidth is the width of a cell such as "0.75 worse".
 const cellWidth = 10
 
-func initVerb(a *app) *cobra.Command {
-	return a.verb("init", func(_ *cobra.Command, args []string) error {
-		entry, err := suiteCalled(args[0])
-		if err != nil {
-			return err
+func (a *app) init(o *opened) error {
+	entry, err := suiteCalled(o.arg)
+	if err != nil {
+		return err
+	}
+	files, err := entry.Init(o.rest[0])
+	if err != nil {
+		return err
+	}
+	return a.result(map[string]any{"suite": entry.Name, "files": files}, func() {
+		for _, f := range files {
+			a.say("wrote %s", f)
 		}
-		files, err := entry.Init(args[1])
-		if err != nil {
-			return err
-		}
-		return a.result(map[string]any{"suite": entry.Name, "files": files}, func() {
-			for _, f := range files {
-				a.say("wrote %s", f)
-			}
-			a.say("\nRun it:  scruple run %s", files[0])
-		})
+		a.say("\nRun it:  scruple run %s", files[0])
 	})
 }
 
-func schemaVerb(a *app) *cobra.Command {
-	return a.verb("schema", func(_ *cobra.Command, args []string) error {
-		const ids = "https://scruple.invalid/schema/"
-		if len(args) == 0 {
-			all := map[string]any{}
-			for _, s := range suites.All() {
-				all[s.Name] = s.Study()
-			}
-			return a.raw(study.SchemaOfAll(all, ids+"study.json", "Scruple study"))
+func (a *app) schema(o *opened) error {
+	const ids = "https://scruple.invalid/schema/"
+	if len(o.args) == 0 {
+		all := map[string]any{}
+		for _, s := range suites.All() {
+			all[s.Name] = s.Study()
 		}
-		entry, err := suiteCalled(args[0])
-		if err != nil {
-			return err
-		}
-		return a.raw(study.Schema(entry.Study(), ids+entry.Name+".json", "Scruple study: "+entry.Title))
-	})
+		return a.raw(study.SchemaOfAll(all, ids+"study.json", "Scruple study"))
+	}
+	entry, err := suiteCalled(o.arg)
+	if err != nil {
+		return err
+	}
+	return a.raw(study.Schema(entry.Study(), ids+entry.Name+".json", "Scruple study: "+entry.Title))
 }
 
 // raw prints data as they are.

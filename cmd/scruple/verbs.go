@@ -10,8 +10,10 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/say"
@@ -25,14 +27,20 @@ import (
 
 // verb makes a command of help.md. A wrong number of arguments is an error that names them;
 // a study has a default, and flags that set keys of it.
-func (a *app) verb(path string, run func(*cobra.Command, []string) error) *cobra.Command {
+func (a *app) verb(path string, of verb) *cobra.Command {
 	t := called(path)
 	_, name := splitLast(path)
 	c := &cobra.Command{Use: strings.Join(append([]string{name}, t.args...), " "), Short: t.short, Long: t.short + ".\n\n" + t.long}
 	if len(t.examples) > 0 {
 		c.Example = "  " + strings.Join(t.examples, "\n  ")
 	}
+	for _, line := range t.flags {
+		addFlag(c.Flags(), line)
+	}
 	a.addFlags(c, path)
+	if path == "show" {
+		c.ValidArgsFunction = a.offerItems
+	}
 	least, most := len(needed(t.args)), len(t.args)
 	if all := strings.Join(t.args, " "); strings.Contains(all, "…") || strings.Contains(all, "...") {
 		most = math.MaxInt
@@ -49,7 +57,15 @@ func (a *app) verb(path string, run func(*cobra.Command, []string) error) *cobra
 		if err := a.applyShortcuts(c, given); err != nil {
 			return err
 		}
-		return run(c, given)
+		o := &opened{ctx: c.Context(), cmd: c, args: given}
+		if len(given) > 0 {
+			o.arg, o.rest = given[0], given[1:]
+		}
+		defer o.close()
+		if err := a.opens(o, of.opens); err != nil {
+			return err
+		}
+		return of.do(a, o)
 	}
 	return c
 }
@@ -133,6 +149,11 @@ func (a *app) result(found any, say func()) error {
 	return nil
 }
 
+// answer prints what a verb found: as JSON with --json, else as one of the texts, made of data.
+func (a *app) answer(found any, text string, data any) error {
+	return a.result(found, func() { a.tell(text, data) })
+}
+
 // say prints text, or nothing with --json.
 func (a *app) say(format string, args ...any) {
 	if !a.json {
@@ -153,12 +174,14 @@ func (a *app) open(file string) (io.ReadCloser, error) {
 	return os.Open(file)
 }
 
-// opened is what a verb works on: the study that its first argument names, and as far as
-// the verb needs them its store, and a run in it.
+// opened is what a verb works on: its arguments and flags, and as far as the verb needs them
+// the study that the first argument names, its store, and a run in it.
 type opened struct {
 	ctx  context.Context
-	arg  string
-	rest []string // the other arguments
+	cmd  *cobra.Command
+	args []string
+	arg  string   // the first
+	rest []string // the others
 	from source
 	x    *experiment.Experiment
 	db   *store.DB
@@ -169,52 +192,80 @@ type opened struct {
 type need int
 
 const (
-	theStudy need = iota
-	itsStore      // for reading; there may be none yet
-	itsRun        // with its store for writing
-	shownRun      // for reading, if its results may be shown
-	aRun          // for reading, and its study is not loaded
+	nothing     need = iota
+	theStudy         // its Experiment
+	itsStore         // for reading; there may be none yet
+	storeOfTest      // the same, of the split TEST
+	itsRun           // with its store for writing
+	shownRun         // for reading, if its results may be shown
+	aRun             // for reading, and its study is not loaded
 	aShownRun
 )
 
-// on is a verb that opens what it needs, does its work, and closes it.
-func (a *app) on(what need, do func(o *opened) error) func(*cobra.Command, []string) error {
-	return func(c *cobra.Command, args []string) (err error) {
-		o := &opened{ctx: c.Context(), arg: args[0], rest: args[1:]}
-		if what == itsStore && !strings.Contains(c.Use, "STUDY|RUN") && !isStudyFile(o.arg) {
-			return fmt.Errorf("%s is not a study file: give the study, not a run", o.arg)
-		}
-		if o.from, err = a.locate(o.ctx, o.arg); err != nil {
-			return err
-		}
-		if what < aRun {
-			if o.x, err = o.from.load(); err != nil {
-				return err
-			}
-			defer o.x.Close()
-		}
-		switch what {
-		case itsStore:
-			if o.db, err = store.OpenRead(o.ctx, o.from.store); errors.Is(err, store.ErrNotFound) {
-				err = nil
-			}
-		case itsRun:
-			if o.db, err = store.Open(o.ctx, o.from.store); err == nil {
-				o.run, err = o.from.find(o.ctx, o.db)
-			}
-		case aRun:
-			o.db, o.run, err = a.findRun(o.ctx, o.arg)
-		case shownRun, aShownRun:
-			o.db, o.run, err = a.findShown(o.ctx, o.arg)
-		}
-		if o.db != nil {
-			defer o.db.Close()
-		}
-		if err != nil {
-			return err
-		}
-		return do(o)
+// opens opens what a verb needs. Some need it once they know their flags.
+func (a *app) opens(o *opened, what need) (err error) {
+	switch what {
+	case nothing:
+		return nil
+	case storeOfTest:
+		a.overrides = append(slices.Clip(a.overrides), "split="+study.SplitTest)
+		what = itsStore
 	}
+	if what == itsStore && !strings.Contains(o.cmd.Use, "STUDY|RUN") && !isStudyFile(o.arg) {
+		return fmt.Errorf("%s is not a study file: give the study, not a run", o.arg)
+	}
+	if o.from, err = a.locate(o.ctx, o.arg); err != nil {
+		return err
+	}
+	if what < aRun {
+		if o.x, err = o.from.load(); err != nil {
+			return err
+		}
+	}
+	switch what {
+	case itsStore:
+		if o.db, err = store.OpenRead(o.ctx, o.from.store); errors.Is(err, store.ErrNotFound) {
+			err = nil
+		}
+	case itsRun:
+		if o.db, err = store.Open(o.ctx, o.from.store); err == nil {
+			o.run, err = o.from.find(o.ctx, o.db)
+		}
+	case aRun:
+		o.db, o.run, err = a.findRun(o.ctx, o.arg)
+	case shownRun, aShownRun:
+		o.db, o.run, err = a.findShown(o.ctx, o.arg)
+	}
+	return err
+}
+
+// close closes what was opened.
+func (o *opened) close() {
+	if o.db != nil {
+		o.db.Close()
+	}
+	if o.x != nil {
+		o.x.Close()
+	}
+}
+
+// The values of the flags of a verb.
+func (o *opened) text(flag string) string        { return valueOf(o.cmd.Flags().GetString, flag) }
+func (o *opened) is(flag string) bool            { return valueOf(o.cmd.Flags().GetBool, flag) }
+func (o *opened) number(flag string) int         { return valueOf(o.cmd.Flags().GetInt, flag) }
+func (o *opened) time(flag string) time.Duration { return valueOf(o.cmd.Flags().GetDuration, flag) }
+
+// list is the value of a flag that can be repeated.
+func (o *opened) list(flag string) []string {
+	return o.cmd.Flags().Lookup(flag).Value.(pflag.SliceValue).GetSlice()
+}
+
+func valueOf[T any](get func(string) (T, error), flag string) T {
+	value, err := get(flag)
+	if err != nil {
+		panic("help.md: " + err.Error())
+	}
+	return value
 }
 
 // attached is the run with its study.
@@ -319,11 +370,8 @@ func (a *app) suiteOf(ctx context.Context, args []string) (kit.Suite, error) {
 	return suiteCalled(name)
 }
 
-// servingFlags are the flags of verbs that show pages in a browser.
-func servingFlags(c *cobra.Command, s *serve.Config) {
-	c.Flags().IntVar(&s.Port, "port", 0, "port to listen on; 0 takes a free one")
-	c.Flags().StringVar(&s.Listen, "listen", "", "IP address to listen on instead of 127.0.0.1 and ::1; others need --tls-cert and --tls-key, or --behind-proxy")
-	c.Flags().StringVar(&s.Cert, "tls-cert", "", "PEM file with the certificate of the server")
-	c.Flags().StringVar(&s.Key, "tls-key", "", "PEM file with the key of the certificate")
-	c.Flags().StringVar(&s.BehindProxy, "behind-proxy", "", "HOST or HOST:PORT that browsers use to reach a reverse proxy in front, which has TLS")
+// serving is how a verb shows pages in a browser.
+func (o *opened) serving() serve.Config {
+	return serve.Config{Port: o.number("port"), Listen: o.text("listen"),
+		Cert: o.text("tls-cert"), Key: o.text("tls-key"), BehindProxy: o.text("behind-proxy")}
 }

@@ -8,38 +8,11 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/serve"
 	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/view"
 )
-
-func viewVerb(a *app) *cobra.Command {
-	var listen serve.Config
-	var check bool
-	c := a.verb("view", func(c *cobra.Command, args []string) error {
-		path, study := a.storeFor(""), ""
-		if len(args) == 1 {
-			if path = a.storeFor(args[0]); isStore(args[0]) {
-				path = args[0]
-			} else {
-				study = args[0]
-				x, err := source{path: study, overrides: a.overrides, store: path}.load()
-				if err == nil {
-					x.Close()
-				} else if exitCode(err) == exitNotAllowed { // other errors do not keep from looking at runs
-					return err
-				}
-			}
-		}
-		return a.view(c.Context(), path, study, listen, check)
-	})
-	servingFlags(c, &listen)
-	c.Flags().BoolVar(&check, "check", false, "open the store and the port, print the address and end")
-	return c
-}
 
 // isStore reports whether an argument names a store and not a study.
 func isStore(arg string) bool {
@@ -56,8 +29,22 @@ func isStore(arg string) bool {
 	return err == nil && strings.HasPrefix(string(head), "SQLite format 3")
 }
 
-// view shows a store until the user interrupts. study is the file that the command names, or "".
-func (a *app) view(ctx context.Context, path, study string, listen serve.Config, check bool) error {
+// view shows a store until the user interrupts.
+func (a *app) view(o *opened) error {
+	ctx, path, study := o.ctx, a.storeFor(""), "" // the study file that the command names
+	if len(o.args) == 1 {
+		if path = a.storeFor(o.arg); isStore(o.arg) {
+			path = o.arg
+		} else {
+			study = o.arg
+			x, err := source{path: study, overrides: a.overrides, store: path}.load()
+			if err == nil {
+				x.Close()
+			} else if exitCode(err) == exitNotAllowed { // other errors do not keep from looking at runs
+				return err
+			}
+		}
+	}
 	if full, err := filepath.Abs(path); err == nil {
 		path = full // commands on pages work in any folder
 	}
@@ -66,6 +53,7 @@ func (a *app) view(ctx context.Context, path, study string, listen serve.Config,
 		return err
 	}
 	defer db.Close()
+	listen := o.serving()
 	listen.Errors = a.err
 	server, err := serve.Open(listen)
 	if err != nil {
@@ -78,7 +66,7 @@ func (a *app) view(ctx context.Context, path, study string, listen serve.Config,
 		server.Close()
 		return err
 	}
-	if check {
+	if o.is("check") {
 		server.Close()
 		err := a.result(map[string]string{"url": server.URL("")}, func() { a.say("%s", server.URL("")) })
 		return errors.Join(err, v.Close())

@@ -9,8 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/scruple-eval/scruple/internal/disk"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/experiment"
@@ -22,35 +20,6 @@ import (
 
 // slice is how long a worker works on a shard before others may have it.
 const slice = time.Minute
-
-func workerVerb(a *app) *cobra.Command {
-	var opt workerOptions
-	c := a.verb("worker", func(c *cobra.Command, _ []string) error { return a.work(c.Context(), opt) })
-	c.Flags().IntVar(&opt.Concurrency, "concurrency", 0, "most calls in flight here (default: this worker's part of execution.concurrency of each study)")
-	c.Flags().StringVar(&opt.Only, "runs", "", "take part only in runs with an id like this, such as 'nightly-*'")
-	c.Flags().BoolVar(&opt.Once, "once", false, "end when no run has work for it")
-	c.Flags().DurationVar(&opt.Slice, "slice", slice, "how long a part of a run is worked on before others may have it")
-	c.Flags().BoolVar(&opt.exec, "allow-exec", false, "run the programs that arms name: whoever may write to the store can then run programs here")
-	c.Flags().StringSliceVar(&opt.labels, "label", nil, "what this worker has, such as gpu, for studies with execution.labels")
-	c.Flags().StringVar(&opt.root, "root", "", "folder with the studies, where they are not in the store: DIR/study.yaml, or in a folder of DIR that has the name of that of the study")
-	return c
-}
-
-type workerOptions struct {
-	worker.Settings
-	exec   bool
-	root   string
-	labels []string
-}
-
-func stopVerb(a *app) *cobra.Command {
-	var now bool
-	var most time.Duration
-	c := a.verb("stop", a.on(aRun, func(o *opened) error { return a.stop(o, now, most) }))
-	c.Flags().BoolVar(&now, "now", false, "do not wait for calls in flight: their answers are lost")
-	c.Flags().DurationVar(&most, "wait", 2*time.Minute, "how long to wait for calls in flight")
-	return c
-}
 
 var errNotShared = errors.New("workers need a store that they share: give --store postgres://USER@HOST/DATABASE, or set SCRUPLE_STORE")
 
@@ -72,19 +41,20 @@ func (a *app) queue(ctx context.Context, do func(*worker.Queue) error) error {
 	return do(q)
 }
 
-func (a *app) work(ctx context.Context, opt workerOptions) error {
+func (a *app) work(o *opened) error {
+	opt := worker.Settings{Concurrency: o.number("concurrency"), Only: o.text("runs"), Once: o.is("once"), Slice: o.time("slice")}
 	if opt.Concurrency < 0 || opt.Slice < time.Second {
 		return fmt.Errorf("worker --concurrency %d --slice %v: want at least 1 call, and 1s", opt.Concurrency, opt.Slice)
 	}
 	opt.Say = a.warnLine
 	opt.Score, opt.Observer, opt.Version = scoreLast, a.quiet(), version()
-	return a.queue(ctx, func(q *worker.Queue) error {
+	return a.queue(o.ctx, func(q *worker.Queue) error {
 		opt.Load = func(ctx context.Context, r *store.Run) (*worker.Loaded, error) {
-			return a.loaded(ctx, q.Store(), r, opt)
+			return a.loaded(ctx, q.Store(), r, o)
 		}
-		ctx, stop, restore := interruptible(ctx)
+		ctx, stop, restore := interruptible(o.ctx)
 		defer restore()
-		return q.Take(ctx, opt.Settings, stop)
+		return q.Take(ctx, opt, stop)
 	})
 }
 
@@ -105,9 +75,9 @@ func scoreLast(ctx context.Context, r *experiment.Run) error {
 // quiet tells of failures, not of progress: a worker may take part in many runs.
 func (a *app) quiet() run.Observer { return &plainObserver{w: a.err, every: 24 * time.Hour} }
 
-// loaded loads a run for a worker.
-func (a *app) loaded(ctx context.Context, db *store.DB, r *store.Run, opt workerOptions) (*worker.Loaded, error) {
-	path, remove, err := a.studyFor(ctx, db, r, opt.root)
+// loaded loads a run for a worker with its flags.
+func (a *app) loaded(ctx context.Context, db *store.DB, r *store.Run, o *opened) (*worker.Loaded, error) {
+	path, remove, err := a.studyFor(ctx, db, r, o.text("root"))
 	if err != nil {
 		return nil, err
 	}
@@ -118,12 +88,12 @@ func (a *app) loaded(ctx context.Context, db *store.DB, r *store.Run, opt worker
 	}
 	fail := func(err error) (*worker.Loaded, error) { return nil, errors.Join(err, x.Close(), remove()) }
 	for _, label := range x.Study.Execution.Labels {
-		if !slices.Contains(opt.labels, label) {
+		if !slices.Contains(o.list("label"), label) {
 			return fail(fmt.Errorf("the study wants workers with --label %s", label))
 		}
 	}
 	for _, p := range x.Bench.Pipelines() {
-		if p.Kind == "exec" && !opt.exec {
+		if p.Kind == "exec" && !o.is("allow-exec") {
 			return fail(fmt.Errorf("arm %s runs a program: start the worker with --allow-exec if you trust all who may write to the store", p.Model[len(eval.PipelinePrefix):]))
 		}
 	}
@@ -267,9 +237,9 @@ func (a *app) takePart(ctx context.Context, db *store.DB, r *experiment.Run, lef
 // errOthers is wrapped by the error of leaving a run to workers.
 var errOthers = errors.New("left")
 
-func (a *app) stop(o *opened, now bool, most time.Duration) error {
+func (a *app) stop(o *opened) error {
 	return a.queue(o.ctx, func(q *worker.Queue) error {
-		if err := q.Stop(o.ctx, o.run, now, most); err != nil {
+		if err := q.Stop(o.ctx, o.run, o.is("now"), o.time("wait")); err != nil {
 			return err
 		}
 		a.say("%s: stopped; `%s` resumes it", o.run.ID, a.command("run", o.arg))
@@ -284,11 +254,9 @@ func (a *app) workers(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return a.result(s, func() {
-			a.tell("workers", struct {
-				worker.Status
-				Command func(...string) string
-			}{s, a.command})
-		})
+		return a.answer(s, "workers", struct {
+			worker.Status
+			Command func(...string) string
+		}{s, a.command})
 	})
 }

@@ -91,10 +91,8 @@ func (s *Subjects) Keeper() eval.GoldKeeper { return s.x.Bench.Capabilities().Go
 
 // Practice returns the items for practice.
 func (s *Subjects) Practice() ([]eval.Item, error) {
-	if practice := s.x.Bench.Capabilities().Practice; practice != nil {
-		if items := practice(); len(items) > 0 {
-			return items, nil
-		}
+	if items := given(s.x.Bench.Capabilities().Practice); len(items) > 0 {
+		return items, nil
 	}
 	return nil, fmt.Errorf("the %s study has no items for practice", s.x.Suite.Name)
 }
@@ -125,14 +123,7 @@ func (s *Subjects) Queue(name string) ([]eval.Queued, error) {
 	if err != nil {
 		return nil, err
 	}
-	hidden := s.x.calibrationArms()
-	return b.Queue(name, func(yield func(eval.Case, error) bool) {
-		for c, err := range s.r.db.Cases(s.ctx, s.r.Record) {
-			if (err != nil || !hidden[c.Arm]) && !yield(c, err) {
-				return
-			}
-		}
-	})
+	return b.Queue(name, s.x.cases(s.ctx, s.r.db, s.r.Record, false))
 }
 
 // complete returns an error if the run is unfinished: a queue is drawn once, from all
@@ -232,14 +223,10 @@ func (r *Run) ratings(ctx context.Context, scorer eval.Scorer) (*analyse.Ratings
 	for _, it := range r.Items() {
 		cluster[it.ID] = it.ClusterID()
 	}
-	hidden := r.calibrationArms()
 	all := &analyse.Ratings{Judge: cmp.Or(r.Study.JudgeModel, "the rules of the suite")}
-	for c, err := range r.db.Cases(ctx, r.Record) {
+	for c, err := range r.cases(ctx, r.db, r.Record, false) {
 		if err != nil {
 			return nil, err
-		}
-		if hidden[c.Arm] {
-			continue
 		}
 		of := map[eval.Trial][]eval.Verdict{}
 		for _, t := range c.Trials {

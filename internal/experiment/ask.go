@@ -99,14 +99,6 @@ func (r *Run) selected(part Part) ([]bool, error) {
 	return selected, nil
 }
 
-func setOf(names []string) map[string]bool {
-	set := map[string]bool{}
-	for _, n := range names {
-		set[n] = true
-	}
-	return set
-}
-
 // allKnown returns an error for the first name that is not known.
 func allKnown(flag, noun string, names, known []string) error {
 	for _, n := range names {
@@ -186,10 +178,10 @@ func (r *Run) Ask(ctx context.Context, left *Left, a Asking) error {
 
 // A Session asks models for a run and journals what they answer.
 type Session struct {
+	*run.Engine
 	run     *Run
 	part    Part
 	journal *store.Journal
-	engine  *run.Engine
 	keeper  *keeper
 	unstop  func()
 }
@@ -216,7 +208,7 @@ func (r *Run) Session(ctx context.Context, left *Left, a Asking) (*Session, erro
 	}
 	engine := run.New(run.Settings{Concurrency: cmp.Or(a.Concurrency, x.Concurrency), Retries: durations(x.Retries), Timeout: x.Timeout.D(), Delay: x.Delay.D(),
 		ItemByItem: x.ItemByItem, Session: a.MaxCalls, MaxFailed: *x.MaxFailed, NoReuse: a.NoReuse, Budget: budget, Draw: a.Draw}, into, a.Models, before, a.Observer)
-	return &Session{run: r, part: left.part, journal: journal, engine: engine, keeper: keeper, unstop: stopOn(a.Stop, engine)}, nil
+	return &Session{run: r, part: left.part, journal: journal, Engine: engine, keeper: keeper, unstop: stopOn(a.Stop, engine)}, nil
 }
 
 // Budget returns what the study lets a run spend.
@@ -231,21 +223,12 @@ func (s *Session) Close() error {
 	return s.journal.Close()
 }
 
-// Stop makes the session send no new requests and wait for calls in flight.
-func (s *Session) Stop(why error) { s.engine.Stop(why) }
-
 // Flush returns when all that was recorded so far is on disk.
 func (s *Session) Flush() error { return s.journal.Flush() }
 
-// Spent returns what the run has spent, as far as this session knows.
-func (s *Session) Spent() run.Spent { return s.engine.Spent() }
-
-// Share lets this session use one of n parts of the calls in flight that the study allows.
-func (s *Session) Share(n int) { s.engine.Share(n) }
-
 // Perform performs trials of the run. left counts those of each arm.
 func (s *Session) Perform(ctx context.Context, left *Left, tasks iter.Seq2[run.Task, error]) error {
-	return s.engine.Perform(ctx, keeping{s.run.Bench, s.keeper, s.journal}, s.run.armPlans(left, eval.StageRun), tasks)
+	return s.Engine.Perform(ctx, keeping{s.run.Bench, s.keeper, s.journal}, s.run.armPlans(left, eval.StageRun), tasks)
 }
 
 // Judge judges outcomes of the run.
@@ -254,7 +237,7 @@ func (s *Session) Judge(ctx context.Context, left *Left, tasks iter.Seq2[run.Tas
 	if err != nil {
 		return err
 	}
-	return s.engine.Judge(ctx, keeping{bench, s.keeper, s.journal}, s.run.armPlans(left, eval.StageJudge), tasks)
+	return s.Engine.Judge(ctx, keeping{bench, s.keeper, s.journal}, s.run.armPlans(left, eval.StageJudge), tasks)
 }
 
 // judgeAll judges every outcome without a verdict.
@@ -304,7 +287,6 @@ func (j telling) Judged(t eval.Trial, vs []eval.Verdict) error {
 // next run asks their trials again.
 func (r *Run) checkPrograms(ctx context.Context, performed func(seq int) bool) error {
 	changed := map[string]bool{} // models of arms
-	var names []string
 	for _, p := range r.Bench.Pipelines() {
 		if p.Current == nil {
 			continue
@@ -313,19 +295,11 @@ func (r *Run) checkPrograms(ctx context.Context, performed func(seq int) bool) e
 			changed[p.Model] = true
 		}
 	}
+	names := r.arms(func(a eval.Arm) bool { return changed[a.Model] })
 	var trials []eval.Trial
-	for _, arm := range r.Bench.Arms() {
-		if !changed[arm.Model] {
-			continue
-		}
-		names = append(names, arm.ID)
-		for _, it := range r.Items() {
-			for replicate := range r.Plan.Replicates() {
-				t := eval.Trial{Item: it.ID, Arm: arm.ID, Replicate: replicate + 1}
-				if seq, ok := r.Plan.Seq(t); ok && performed(seq) {
-					trials = append(trials, t)
-				}
-			}
+	for seq := 0; len(names) > 0 && seq < r.Plan.Len(); seq++ {
+		if t := r.Plan.Trial(seq); slices.Contains(names, t.Arm) && performed(seq) {
+			trials = append(trials, t)
 		}
 	}
 	if len(trials) == 0 {

@@ -3,7 +3,6 @@ package experiment
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -49,17 +48,7 @@ func (r *Run) Calibrated(ctx context.Context) (kit.Bench, error) {
 
 // measure measures the judge on the calibration arms of a run.
 func (x *Experiment) measure(ctx context.Context, db *store.DB, r *store.Run) (*eval.Measurement, error) {
-	arms := x.calibrationArms()
-	m, err := x.Bench.Capabilities().Calibrator.Measure(func(yield func(eval.Case, error) bool) {
-		if len(arms) == 0 {
-			return
-		}
-		for c, err := range db.Cases(ctx, r) {
-			if (err != nil || arms[c.Arm]) && !yield(c, err) {
-				return
-			}
-		}
-	})
+	m, err := x.Bench.Capabilities().Calibrator.Measure(x.cases(ctx, db, r, true))
 	return &m, err
 }
 
@@ -146,10 +135,10 @@ func (x *Experiment) unfit(ctx context.Context, db *store.DB, r *store.Run) (str
 	if x.judgeSettings(r.Treatment) != x.Judge.Settings {
 		return "has another judge or other settings of it", nil
 	}
-	p, err := db.Progress(ctx, r)
-	had, errItems := db.PlannedItems(ctx, r)
-	if err := errors.Join(err, errItems); err != nil {
-		return "", err
+	stored := &reader{ctx: ctx, run: r}
+	p, had := read(stored, db.Progress), read(stored, db.PlannedItems)
+	if stored.err != nil {
+		return "", stored.err
 	}
 	if x.Pending(p) {
 		return "is not finished", nil

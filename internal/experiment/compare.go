@@ -37,16 +37,15 @@ func (x *Experiment) CompareRuns(ctx context.Context, older, newer Side) (*analy
 	if older.Run.ID == newer.Run.ID && older.DB.Path() == newer.DB.Path() {
 		return nil, fmt.Errorf("comparing run %s with itself: name two runs; with one, `scruple compare` shows the comparisons of its arms", newer.Run.ID)
 	}
-	was, err := scoredArms(ctx, older)
-	if err != nil {
-		return nil, err
+	c := contrast{x: x, sides: [2]Side{older, newer}}
+	var scored [2][]string
+	for i, s := range c.sides {
+		var err error
+		if scored[i], err = scoredArms(ctx, s); err != nil {
+			return nil, err
+		}
 	}
-	now, err := scoredArms(ctx, newer)
-	if err != nil {
-		return nil, err
-	}
-	c := contrast{x: x, older: older, newer: newer}
-	if err := c.match(was, now); err != nil {
+	if err := c.match(scored); err != nil {
 		return nil, err
 	}
 	if err := c.common(ctx); err != nil {
@@ -64,65 +63,56 @@ func scoredArms(ctx context.Context, s Side) ([]string, error) {
 	return list, err
 }
 
-// contrast is a comparison of two runs.
+// contrast is a comparison of two runs, the older one first.
 type contrast struct {
-	x            *Experiment
-	older, newer Side
-	pairs        [][2]string // arms of the older and the newer run
-	items        []eval.Item // by id
-	alike        []string    // ids of those with the same gold
-	warnings     []string
+	x        *Experiment
+	sides    [2]Side
+	pairs    [][2]string // their arms
+	items    []eval.Item // by id
+	alike    []string    // ids of those with the same gold
+	warnings []string
 }
 
-// match pairs the arms.
-func (c *contrast) match(was, now []string) error {
-	if c.older.Arm == "" && c.newer.Arm == "" {
-		baselines := map[string]bool{}
-		for _, arm := range c.x.Bench.Arms() {
-			baselines[arm.ID] = arm.Role != eval.RoleArm
-		}
-		for _, arm := range now {
-			if slices.Contains(was, arm) && !baselines[arm] {
-				c.pairs = append(c.pairs, [2]string{arm, arm})
+// match pairs the arms that have scores.
+func (c *contrast) match(scored [2][]string) error {
+	older, newer := c.sides[0], c.sides[1]
+	if older.Arm != "" || newer.Arm != "" {
+		pair := [2]string{cmp.Or(older.Arm, newer.Arm), cmp.Or(newer.Arm, older.Arm)}
+		for i, known := range scored {
+			if !slices.Contains(known, pair[i]) {
+				return fmt.Errorf("run %s has no arm %q with scores; its arms are %s", c.sides[i].Run.ID, pair[i], strings.Join(known, ", "))
 			}
 		}
-		if len(c.pairs) > 0 {
-			return nil
+		c.pairs = [][2]string{pair}
+		return nil
+	}
+	baselines := c.x.arms(func(a eval.Arm) bool { return a.Role != eval.RoleArm })
+	for _, arm := range scored[1] {
+		if slices.Contains(scored[0], arm) && !slices.Contains(baselines, arm) {
+			c.pairs = append(c.pairs, [2]string{arm, arm})
 		}
+	}
+	if len(c.pairs) == 0 {
 		return fmt.Errorf("runs %s and %s have no arm in common: name one of each as RUN:ARM; the arms are %s, and %s",
-			c.older.Run.ID, c.newer.Run.ID, strings.Join(was, ", "), strings.Join(now, ", "))
+			older.Run.ID, newer.Run.ID, strings.Join(scored[0], ", "), strings.Join(scored[1], ", "))
 	}
-	pair := [2]string{c.older.Arm, c.newer.Arm}
-	if pair[0] == "" {
-		pair[0] = pair[1]
-	}
-	if pair[1] == "" {
-		pair[1] = pair[0]
-	}
-	for i, known := range [][]string{was, now} {
-		if !slices.Contains(known, pair[i]) {
-			return fmt.Errorf("run %s has no arm %q with scores; its arms are %s", []Side{c.older, c.newer}[i].Run.ID, pair[i], strings.Join(known, ", "))
-		}
-	}
-	c.pairs = [][2]string{pair}
 	return nil
 }
 
 // common takes the items that both runs have with the same input.
 func (c *contrast) common(ctx context.Context) error {
-	was, err := c.older.DB.PlannedItems(ctx, c.older.Run)
-	if err != nil {
-		return err
-	}
-	now, err := c.newer.DB.PlannedItems(ctx, c.newer.Run)
-	if err != nil {
-		return err
+	var planned [2]map[string]eval.Item
+	for i, s := range c.sides {
+		var err error
+		if planned[i], err = s.DB.PlannedItems(ctx, s.Run); err != nil {
+			return err
+		}
 	}
 	c.warn("exploratory: the study plans no comparison of two runs")
 	var missing, changed, regraded int
 	for _, it := range c.x.Items() {
-		a, inA := was[it.ID]
-		b, inB := now[it.ID]
+		a, inA := planned[0][it.ID]
+		b, inB := planned[1][it.ID]
 		switch {
 		case !inA || !inB:
 			missing++
@@ -139,7 +129,7 @@ func (c *contrast) common(ctx context.Context) error {
 	}
 	slices.SortFunc(c.items, func(a, b eval.Item) int { return strings.Compare(a.ID, b.ID) })
 	if len(c.items) == 0 {
-		return fmt.Errorf("runs %s and %s have no item in common with the same input", c.older.Run.ID, c.newer.Run.ID)
+		return fmt.Errorf("runs %s and %s have no item in common with the same input", c.sides[0].Run.ID, c.sides[1].Run.ID)
 	}
 	if missing > 0 {
 		c.warn("%s that only one of the runs has: left out", text.Plural(missing, "item", "items"))
@@ -160,20 +150,15 @@ func (c *contrast) warn(format string, args ...any) {
 func (c *contrast) analyse(ctx context.Context) (*analyse.Analysis, error) {
 	q := c.x.question()
 	q.Comparisons, q.Overall = nil, false
-	if discipline.SplitOf(c.older.Run) == study.SplitDev || discipline.SplitOf(c.newer.Run) == study.SplitDev {
+	older, newer := c.sides[0], c.sides[1]
+	if discipline.SplitOf(older.Run) == study.SplitDev || discipline.SplitOf(newer.Run) == study.SplitDev {
 		q.Run.Split = study.SplitDev
 	}
-	q.Run.ID = c.newer.Run.ID + " and " + c.older.Run.ID
+	q.Run.ID = newer.Run.ID + " and " + older.Run.ID
 	q.Run.Items, q.Run.Dev, q.Run.Planned = len(c.items), devItems(c.items), 0
 	var arms []eval.Arm
-	name := func(s Side, arm string) string {
-		if s.DB != c.newer.DB && c.older.Run.ID == c.newer.Run.ID && s.DB == c.older.DB { // of another store
-			return "earlier " + s.Run.ID + ":" + arm
-		}
-		return s.Run.ID + ":" + arm
-	}
 	for _, p := range c.pairs {
-		a, b := name(c.newer, p[1]), name(c.older, p[0])
+		a, b := c.name(1, p[1]), c.name(0, p[0])
 		arms = append(arms, eval.Arm{ID: a}, eval.Arm{ID: b})
 		q.Comparisons = append(q.Comparisons, analyse.Pair{A: a, B: b})
 	}
@@ -188,15 +173,15 @@ func (c *contrast) analyse(ctx context.Context) (*analyse.Analysis, error) {
 	if q.Study.Correction == "" || q.Study.Correction == "none" {
 		q.Study.Correction = "holm"
 	}
-	from, err := c.judges(ctx, &q, name)
+	from, err := c.judges(ctx, &q)
 	if err != nil {
 		return nil, err
 	}
 	collector := analyse.NewCollector(&c.x.Suite.Suite, c.items, arms, analyse.Listed(c.items))
-	for i, side := range []Side{c.older, c.newer} {
+	for i, side := range c.sides {
 		wanted := map[string]string{}
 		for _, p := range c.pairs {
-			wanted[p[i]] = name(side, p[i])
+			wanted[p[i]] = c.name(i, p[i])
 		}
 		if err := c.collect(collector, wanted, side.DB.ScoresByItem(ctx, side.Run)); err != nil {
 			return nil, err
@@ -219,12 +204,21 @@ func (c *contrast) analyse(ctx context.Context) (*analyse.Analysis, error) {
 	return a, c.sameBasis(ctx, a)
 }
 
+// name is the name of an arm of a side in the analysis.
+func (c *contrast) name(side int, arm string) string {
+	older, newer := c.sides[0], c.sides[1]
+	if side == 0 && older.DB != newer.DB && older.Run.ID == newer.Run.ID { // of another store
+		return "earlier " + older.Run.ID + ":" + arm
+	}
+	return c.sides[side].Run.ID + ":" + arm
+}
+
 // judges adds to the question how the judges of the two runs differ, and returns the versions of
 // their models that answered.
-func (c *contrast) judges(ctx context.Context, q *analyse.Question, name func(Side, string) string) (from analyse.Sources, err error) {
+func (c *contrast) judges(ctx context.Context, q *analyse.Question) (from analyse.Sources, err error) {
 	var bases [2]map[[2]string]int64
 	var parts [2]map[string]string
-	for i, side := range []Side{c.older, c.newer} {
+	for i, side := range c.sides {
 		if bases[i], err = side.DB.JudgedBy(ctx, side.Run); err != nil {
 			return from, err
 		}
@@ -239,7 +233,7 @@ func (c *contrast) judges(ctx context.Context, q *analyse.Question, name func(Si
 		for _, v := range sums.JudgedBy() {
 			for _, p := range c.pairs {
 				if p[i] == v.Arm {
-					from.JudgedBy = append(from.JudgedBy, eval.ArmVersion{Arm: name(side, v.Arm), Version: v.Version, Calls: v.Calls})
+					from.JudgedBy = append(from.JudgedBy, eval.ArmVersion{Arm: c.name(i, v.Arm), Version: v.Version, Calls: v.Calls})
 				}
 			}
 		}
@@ -265,7 +259,7 @@ func (c *contrast) judges(ctx context.Context, q *analyse.Question, name func(Si
 			return was != 0 && now != 0 && was != now
 		})
 		if differ || !judged && len(settings) > 0 { // of a version that recorded no hashes
-			q.JudgesDiffer[[2]string{name(c.newer, p[1]), name(c.older, p[0])}] = how
+			q.JudgesDiffer[[2]string{c.name(1, p[1]), c.name(0, p[0])}] = how
 		}
 	}
 	return from, nil
@@ -288,9 +282,9 @@ func (c *contrast) changes(ctx context.Context) (tables []eval.Table, err error)
 		}
 	}
 	for _, p := range c.pairs {
-		changed, err := list(cases(c.older, p[0]), cases(c.newer, p[1]))
+		changed, err := list(cases(c.sides[0], p[0]), cases(c.sides[1], p[1]))
 		if err != nil {
-			return nil, fmt.Errorf("listing what changed from %s to %s: %w", c.older.Run.ID, c.newer.Run.ID, err)
+			return nil, fmt.Errorf("listing what changed from %s to %s: %w", c.sides[0].Run.ID, c.sides[1].Run.ID, err)
 		}
 		for _, t := range changed {
 			if len(c.pairs) > 1 {
@@ -307,17 +301,17 @@ func (c *contrast) changes(ctx context.Context) (tables []eval.Table, err error)
 // unblindings are those that the ledgers have of the studies of both runs.
 func (c *contrast) unblindings() (*analyse.Discipline, error) {
 	d, done := &analyse.Discipline{}, map[string]bool{}
-	for _, r := range []*store.Run{c.older.Run, c.newer.Run} {
-		path := discipline.Path(r.StudyPath)
-		if done[path+" "+r.Study] {
+	for _, s := range c.sides {
+		owner := discipline.Path(s.Run.StudyPath) + " " + s.Run.Study
+		if done[owner] {
 			continue
 		}
-		done[path+" "+r.Study] = true
-		book, err := discipline.BookOf(r.StudyPath)
+		done[owner] = true
+		book, err := discipline.BookOf(s.Run.StudyPath)
 		if err != nil {
 			return nil, err
 		}
-		if own := discipline.Of(book, r); own != nil {
+		if own := discipline.Of(book, s.Run); own != nil {
 			d.Unblindings = append(d.Unblindings, own.Unblindings...)
 		}
 	}
@@ -358,20 +352,15 @@ func (c *contrast) collect(into *analyse.Collector, wanted map[string]string, sc
 
 // sameBasis warns if the runs were scored by other settings.
 func (c *contrast) sameBasis(ctx context.Context, a *analyse.Analysis) error {
-	basis := func(s Side) (string, error) {
-		_, _, basis, err := s.DB.Analysis(ctx, s.Run)
-		if errors.Is(err, store.ErrNotFound) {
-			err = nil
+	var bases [2]string
+	for i, s := range c.sides {
+		var err error
+		if _, _, bases[i], err = s.DB.Analysis(ctx, s.Run); err != nil && !errors.Is(err, store.ErrNotFound) {
+			return err
 		}
-		return basis, err
 	}
-	was, err := basis(c.older)
-	if err != nil {
-		return err
-	}
-	now, err := basis(c.newer)
-	if err == nil && was != now {
+	if bases[0] != bases[1] {
 		a.Warnings = append(a.Warnings, "the runs were analysed with different metrics, comparisons, statistics or judge: score both with `scruple score` to compare them by the same settings")
 	}
-	return err
+	return nil
 }

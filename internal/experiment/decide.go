@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -182,8 +183,9 @@ func decidingOf(canonical []byte) (d deciding, err error) {
 
 // changes describes what differs, in the order of the study.
 func (d deciding) changes(now deciding) []string {
-	list := ruleChanges("rule", conditionsOf(d.Decide.Require), conditionsOf(now.Decide.Require))
-	was, is := classesOf(d.Decide.Outcomes), classesOf(now.Decide.Outcomes)
+	require, was := d.rules()
+	requireNow, is := now.rules()
+	list := ruleChanges("rule", require, requireNow)
 	outcomes := ruleChanges("outcome", was, is)
 	if len(outcomes) == 0 && !slices.Equal(was, is) {
 		outcomes = []string{"the order of the outcomes was " + names(was) + ", now " + names(is)}
@@ -197,22 +199,15 @@ func (d deciding) changes(now deciding) []string {
 	return append(list, settingChange("execution.max_failed", d.MaxFailed, now.MaxFailed)...)
 }
 
-func conditionsOf(list []study.Condition) (rules []eval.Level) {
-	for _, c := range list {
-		rules = append(rules, eval.Level{Name: c.Name, Value: c.That})
+// rules are what each condition asks, and what each outcome says and when.
+func (d deciding) rules() (require, outcomes []eval.Level) {
+	for _, c := range d.Decide.Require {
+		require = append(require, eval.Level{Name: c.Name, Value: c.That})
 	}
-	return rules
-}
-
-func classesOf(list []study.Class) (rules []eval.Level) {
-	for _, c := range list {
-		when := c.When
-		if when == "" {
-			when = "otherwise"
-		}
-		rules = append(rules, eval.Level{Name: c.Name, Value: c.Verdict + " if " + when})
+	for _, c := range d.Decide.Outcomes {
+		outcomes = append(outcomes, eval.Level{Name: c.Name, Value: c.Verdict + " if " + cmp.Or(c.When, "otherwise")})
 	}
-	return rules
+	return require, outcomes
 }
 
 func names(rules []eval.Level) string {

@@ -53,21 +53,17 @@ func (x *Experiment) Demands(ctx context.Context, db *store.DB, path string, e *
 	}
 	models := map[string]study.Model{}
 	paces := map[string]Pace{}
+	bytes, calls := 0.0, 0.0
 	for _, m := range x.Study.Models {
-		models[m.ID] = m
-		of, known := recent[cmp.Or(m.Name, m.ID)]
-		p := Pace{Model: m.ID, Seconds: assumedLatency.Seconds(), Known: of.Calls}
+		kept, known := recent[cmp.Or(m.Name, m.ID)]
+		p := Pace{Model: m.ID, Seconds: assumedLatency.Seconds(), Known: kept.Calls}
 		switch {
 		case known:
-			p.Seconds, p.Bytes = of.LatencyMS/1000, of.Bytes
+			p.Seconds, p.Bytes = kept.LatencyMS/1000, kept.Bytes
 		case m.Provider == "simulated", m.Provider == "recorded":
 			p.Seconds = 0
 		}
-		paces[m.ID] = p
-	}
-	bytes, calls := 0.0, 0.0
-	for _, m := range x.Study.Models { // in order
-		p := paces[m.ID]
+		models[m.ID], paces[m.ID] = m, p
 		of := plan.Load{}
 		for party, load := range e.loads {
 			if party.Model == m.ID {

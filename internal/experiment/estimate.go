@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
@@ -60,6 +59,8 @@ type RulePlan struct {
 	Apart  []string `json:"apart,omitempty"`
 	Scores bool     `json:"reads_scores"`
 	Differ bool     `json:"-"` // it compares arms, so that equal ones may not meet it
+	At     string   `json:"-"` // its key in the study file
+	Items  int      `json:"-"` // of the study
 }
 
 // A Power is the share of simulated studies in which a rule passes.
@@ -186,7 +187,7 @@ func (x *Experiment) RulePlans() ([]RulePlan, error) {
 // planOf describes what a rule needs.
 func (x *Experiment) planOf(n power.Need) RulePlan {
 	r := RulePlan{Name: n.Rule.Name, Kind: n.Rule.Kind, That: n.Rule.That, Alone: n.Alone, Opportunities: x.opportunities(n.Rule), Apart: n.Rule.Apart, Scores: n.Rule.Scores,
-		Differ: len(n.Rule.Pairs) > 0 || len(n.Rule.Arms) > 1}
+		Differ: len(n.Rule.Pairs) > 0 || len(n.Rule.Arms) > 1, At: n.Rule.At, Items: len(x.Items())}
 	if n.Perfect > 0 {
 		r.Perfect = &n.Perfect
 	}
@@ -246,52 +247,16 @@ func (x *Experiment) primaryTests() (most int) {
 	return most
 }
 
-// Unmeetable describes the rules that even perfect arms could not meet with the study's
-// items.
-func (x *Experiment) Unmeetable() ([]string, error) {
+// Unmeetable lists the rules that even perfect arms could not meet with the study's items.
+func (x *Experiment) Unmeetable() ([]RulePlan, error) {
 	needs, err := x.design().Needs()
-	var list []string
+	var list []RulePlan
 	for _, n := range needs {
 		if n.Alone && (n.Perfect == 0 || n.Perfect > len(x.Items())) && (n.Rule.Kind == "require" || n.Rule.Passes) {
-			list = append(list, fmt.Sprintf("%s (%q) %s", n.Rule.At, n.Rule.Name, x.planOf(n).Needed(len(x.Items()))))
+			list = append(list, x.planOf(n))
 		}
 	}
 	return list, err
-}
-
-// Needed says how many items the rule takes if its arms are perfect. A rule that also
-// reads other results than the scores of its arms is not checked before a run.
-func (r RulePlan) Needed(items int) string {
-	with, perfect := text.Plural(items, "item", "items"), 0
-	if r.Perfect != nil {
-		perfect = *r.Perfect
-	}
-	var s string
-	switch {
-	case len(r.Apart) > 0 && !r.Scores:
-		return "does not depend on the number of items: it reads " + strings.Join(r.Apart, " and ")
-	case len(r.Apart) > 0:
-		return fmt.Sprintf("not checked against %s: it also reads %s, which follows from more than the scores of its arms", with, strings.Join(r.Apart, " and "))
-	case len(r.Opportunities) > 0 && perfect > 1:
-		return fmt.Sprintf("holds with %s if nothing goes wrong, with one opportunity for %s each; fewer items with more opportunities, and items without one do not count",
-			text.Plural(perfect, "item", "items"), strings.Join(r.Opportunities, " or "))
-	case r.Differ && perfect == 0:
-		return "asks for a difference: `assume` in the study says how large it may be, and plan then how often " + with + " show it"
-	case !r.Alone && perfect > 1:
-		s = fmt.Sprintf("holds with %s if its arms are equally perfect", text.Plural(perfect, "item", "items"))
-	case perfect == 0:
-		return fmt.Sprintf("cannot be met with %s, nor with any number up to %d", with, power.MostItems)
-	case perfect == 1:
-		s = "can be met with " + with
-	case perfect <= items:
-		s = fmt.Sprintf("can be met with %s: it needs %d if nothing goes wrong, and more with every fault", with, perfect)
-	default:
-		s = fmt.Sprintf("cannot be met with %s, even if nothing goes wrong: it needs %d", with, perfect)
-	}
-	if len(r.Opportunities) > 0 {
-		s += "; items without an opportunity for " + strings.Join(r.Opportunities, " or ") + " do not count"
-	}
-	return s
 }
 
 // opportunities returns the metrics of a rule that pool counts: in them an item counts
@@ -347,29 +312,16 @@ const sampledForStanding = 40
 // Standing looks up what of the plan is in a store. Answers of the models for which
 // reusable is true may be taken from other runs.
 func (x *Experiment) Standing(ctx context.Context, db *store.DB, e *Estimate, reusable func(model string) bool) (*Standing, error) {
-	s := &Standing{}
-	done := make([]bool, x.Plan.Len())
+	s, done := &Standing{}, make([]bool, x.Plan.Len())
 	last, err := db.LastRun(ctx, x.Study.Name, x.Study.Split)
-	switch {
-	case errors.Is(err, store.ErrNotFound):
-	case err != nil:
-		return nil, err
-	default:
+	if err == nil {
 		s.Run = last.ID
-		items, err := db.Items(ctx, last)
-		if err != nil {
-			return nil, err
-		}
-		if err := x.bind(ctx, db); err != nil {
-			return nil, err
-		}
-		moved, err := x.moved(ctx, db, last)
-		if err != nil {
-			return nil, err
-		}
-		if done, err = db.Answered(ctx, last, x.Plan, x.ArmIDs(), moved, x.unchanged(last, items)); err != nil {
-			return nil, err
-		}
+		done, err = x.answered(ctx, db, last)
+	} else if errors.Is(err, store.ErrNotFound) {
+		err = nil
+	}
+	if err != nil {
+		return nil, err
 	}
 	pending := map[string][]eval.Trial{}
 	for seq, is := range done {
@@ -405,6 +357,22 @@ func (x *Experiment) Standing(ctx context.Context, db *store.DB, e *Estimate, re
 		s.CostUSD = &cost
 	}
 	return s, nil
+}
+
+// answered says of which trials of the plan a run has an outcome.
+func (x *Experiment) answered(ctx context.Context, db *store.DB, r *store.Run) ([]bool, error) {
+	items, err := db.Items(ctx, r)
+	if err == nil {
+		err = x.bind(ctx, db)
+	}
+	if err != nil {
+		return nil, err
+	}
+	moved, err := x.moved(ctx, db, r)
+	if err != nil {
+		return nil, err
+	}
+	return db.Answered(ctx, r, x.Plan, x.ArmIDs(), moved, x.unchanged(r, items))
 }
 
 // knownShare is the share of the calls of trials whose answers are in the store, from

@@ -32,6 +32,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -179,10 +180,7 @@ func (x *Experiment) Close() error { return x.Bench.Close() }
 
 // Warnings lists data and rules that look wrong but are legal.
 func (x *Experiment) Warnings() []string {
-	var list []string
-	if warnings := x.Bench.Capabilities().Warnings; warnings != nil {
-		list = warnings()
-	}
+	list := given(x.Bench.Capabilities().Warnings)
 	for _, p := range x.Bench.Pipelines() {
 		if p.Current != nil && p.Version == "" {
 			list = append(list, fmt.Sprintf("arm %s: a change of its program is not noticed, and one arm could hold answers of two programs: name its files with watch:, or give a version:",
@@ -193,19 +191,17 @@ func (x *Experiment) Warnings() []string {
 }
 
 // Notes lists what is said once about the data, when a study is validated.
-func (x *Experiment) Notes() []string {
-	if notes := x.Bench.Capabilities().Notes; notes != nil {
-		return notes()
-	}
-	return nil
-}
+func (x *Experiment) Notes() []string { return given(x.Bench.Capabilities().Notes) }
 
 // Facts returns counts of the data, or nil if the suite has none.
-func (x *Experiment) Facts() []eval.Fact {
-	if facts := x.Bench.Capabilities().Facts; facts != nil {
-		return facts()
+func (x *Experiment) Facts() []eval.Fact { return given(x.Bench.Capabilities().Facts) }
+
+// given returns what a capability gives, nil if a suite does not have it.
+func given[T any](capability func() []T) []T {
+	if capability == nil {
+		return nil
 	}
-	return nil
+	return capability()
 }
 
 // Items returns the items of the study's split, or all items if it has none. Equal inputs
@@ -246,13 +242,51 @@ func itemsOf(bench eval.Bench, s *study.Study) (items []eval.Item, dependent []s
 	return items, dependent, nil
 }
 
-// ArmIDs returns the ids of all arms.
-func (x *Experiment) ArmIDs() []string {
-	var ids []string
+// arms returns the ids of arms.
+func (x *Experiment) arms(wanted func(eval.Arm) bool) (ids []string) {
 	for _, arm := range x.Bench.Arms() {
-		ids = append(ids, arm.ID)
+		if wanted(arm) {
+			ids = append(ids, arm.ID)
+		}
 	}
 	return ids
+}
+
+// ArmIDs returns the ids of all arms.
+func (x *Experiment) ArmIDs() []string { return x.arms(func(eval.Arm) bool { return true }) }
+
+// contestants returns the ids of the arms that rules may name.
+func (x *Experiment) contestants() []string {
+	return x.arms(func(a eval.Arm) bool { return a.Role != eval.RoleCalibration })
+}
+
+// calibrationArms returns the ids of the arms that answer from gold, to measure
+// the judge.
+func (x *Experiment) calibrationArms() map[string]bool {
+	return setOf(x.arms(func(a eval.Arm) bool { return a.Role == eval.RoleCalibration }))
+}
+
+func setOf(names []string) map[string]bool {
+	set := map[string]bool{}
+	for _, n := range names {
+		set[n] = true
+	}
+	return set
+}
+
+// cases yields the cases of a run of the arms that are for calibration, or of the others.
+func (x *Experiment) cases(ctx context.Context, db *store.DB, r *store.Run, calibrating bool) iter.Seq2[eval.Case, error] {
+	calibrates := x.calibrationArms()
+	return func(yield func(eval.Case, error) bool) {
+		if calibrating && len(calibrates) == 0 {
+			return
+		}
+		for c, err := range db.Cases(ctx, r) {
+			if (err != nil || calibrates[c.Arm] == calibrating) && !yield(c, err) {
+				return
+			}
+		}
+	}
 }
 
 // UsedModels returns the ids of the models of arms and judges, and the names of
@@ -274,18 +308,6 @@ func (x *Experiment) HasRules() bool { return !x.rules.Empty() }
 // HasJudge reports whether any arm is judged.
 func (x *Experiment) HasJudge() bool {
 	return slices.ContainsFunc(x.Bench.Arms(), func(arm eval.Arm) bool { return len(arm.Judges) > 0 })
-}
-
-// calibrationArms returns the ids of the arms that answer from gold, to measure
-// the judge.
-func (x *Experiment) calibrationArms() map[string]bool {
-	ids := map[string]bool{}
-	for _, arm := range x.Bench.Arms() {
-		if arm.Role == eval.RoleCalibration {
-			ids[arm.ID] = true
-		}
-	}
-	return ids
 }
 
 // Preflight scores the suite's cases and those in the folder preflight beside

@@ -39,22 +39,20 @@ func addEvents(ctx context.Context, db *store.DB, r *store.Run, events []store.E
 	return nil
 }
 
-// remember adds to the question what happened to the run.
-func (r *Run) remember(ctx context.Context, q *analyse.Question, sums store.CallSums) error {
-	events, err := r.db.Events(ctx, r.Record)
-	if err != nil {
-		return err
-	}
+// notesOf are the notes of the events of some kinds.
+func notesOf(events []store.Event, kinds ...string) (notes []string) {
 	for _, e := range events {
-		switch e.What {
-		case planEvent, goldEvent:
-			q.Run.History = append(q.Run.History, e.Note)
-		case lateEvent:
-			q.Late = append(q.Late, e.Note)
-		case lateJudgeEvent:
-			q.Rejudged = append(q.Rejudged, e.Note)
+		if slices.Contains(kinds, e.What) {
+			notes = append(notes, e.Note)
 		}
 	}
+	return notes
+}
+
+// remember adds to the question what happened to the run.
+func (r *Run) remember(ctx context.Context, q *analyse.Question, events []store.Event, sums store.CallSums) (err error) {
+	q.Run.History = notesOf(events, planEvent, goldEvent)
+	q.Late, q.Rejudged = notesOf(events, lateEvent), notesOf(events, lateJudgeEvent)
 	if !sums.Reused() {
 		return nil
 	}
@@ -82,12 +80,12 @@ func (r *Run) inherit(ctx context.Context, q *analyse.Question, id string, calls
 		return err
 	}
 	q.Run.History = append(q.Run.History, fmt.Sprintf("answers were taken from %s, whose results had been shown", id))
-	late, err := lateArms(ctx, r.db, from)
+	events, err := r.db.Events(ctx, from)
 	if err != nil {
 		return err
 	}
-	q.Late = append(q.Late, late[lateEvent]...)
-	q.Rejudged = append(q.Rejudged, late[lateJudgeEvent]...)
+	q.Late = append(q.Late, notesOf(events, lateEvent)...)
+	q.Rejudged = append(q.Rejudged, notesOf(events, lateJudgeEvent)...)
 	had, err := r.db.PlanArms(ctx, from)
 	if err != nil {
 		return err
@@ -109,23 +107,10 @@ func (r *Run) inherit(ctx context.Context, q *analyse.Question, id string, calls
 	return nil
 }
 
-// lateArms lists the arms of a run that came after its results had been shown, and those
-// of which only the judge did, by kind of event.
-func lateArms(ctx context.Context, db *store.DB, r *store.Run) (map[string][]string, error) {
-	events, err := db.Events(ctx, r)
-	late := map[string][]string{}
-	for _, e := range events {
-		if e.What == lateEvent || e.What == lateJudgeEvent {
-			late[e.What] = append(late[e.What], e.Note)
-		}
-	}
-	return late, err
-}
-
 // history returns the events of a change of the plan. Arms that came after results
-// had been shown are named, because their comparisons were not planned. late lists those
-// of earlier changes, which stay late under another name.
-func (x *Experiment) history(changed string, a store.Amendment, late map[string][]string) []store.Event {
+// had been shown are named, because their comparisons were not planned. Those of earlier
+// changes stay late under another name.
+func (x *Experiment) history(changed string, a store.Amendment, earlier []store.Event) []store.Event {
 	if changed == "" {
 		return nil
 	}
@@ -143,7 +128,7 @@ func (x *Experiment) history(changed string, a store.Amendment, late map[string]
 	}
 	for _, what := range []string{lateEvent, lateJudgeEvent} {
 		for _, r := range a.Renamed {
-			if slices.Contains(late[what], r[0]) {
+			if slices.Contains(notesOf(earlier, what), r[0]) {
 				events = append(events, x.eventsOf(what, r[1:])...)
 			}
 		}
@@ -223,18 +208,14 @@ func (l look) String() string {
 
 // look adds all looks at the results of a run to the question, with the one that the event
 // records which it returns: there is none if the results have the answers of the last time.
-func (r *Run) look(ctx context.Context, q *analyse.Question, done int) (fresh []store.Event, err error) {
+func (r *Run) look(ctx context.Context, q *analyse.Question, events []store.Event, done int) (fresh []store.Event, err error) {
 	if done == 0 || q.Run.Exploratory() {
 		return nil, nil
 	}
-	events, err := r.db.Events(ctx, r.Record)
-	if err != nil {
-		return nil, err
-	}
 	var seen []look
-	for _, e := range events {
+	for _, note := range notesOf(events, lookEvent) {
 		var l look
-		if e.What == lookEvent && json.Unmarshal([]byte(e.Note), &l) == nil {
+		if json.Unmarshal([]byte(note), &l) == nil {
 			seen = append(seen, l)
 		}
 	}
@@ -242,10 +223,8 @@ func (r *Run) look(ctx context.Context, q *analyse.Question, done int) (fresh []
 		now := look{Trials: done, Items: q.Run.Items}
 		if n > 0 {
 			now.Runs = seen[0].Runs
-		} else if runs, err := r.shownBefore(ctx); err != nil {
+		} else if now.Runs, err = r.shownBefore(ctx); err != nil {
 			return nil, err
-		} else {
-			now.Runs = runs
 		}
 		note, err := json.Marshal(now)
 		if err != nil {

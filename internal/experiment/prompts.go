@@ -32,39 +32,38 @@ func (r *Run) askedOf(ctx context.Context, sums store.CallSums) (*analyse.Asked,
 		return nil, err
 	}
 	// Without a kept one, the example is the first answered trial.
-	firsts, versions, shown := sums.First(), sums.Versions(), r.exemplary()
-	exampleOf := func(is func(store.Asked) bool) store.Example {
+	firsts, shown := sums.First(), r.exemplary()
+	add := func(p analyse.Party, is func(store.Asked) bool, prompts bool) error {
+		var e store.Example
 		if i := slices.IndexFunc(kept, func(e store.Example) bool { return is(e.Asked) }); i >= 0 {
-			return kept[i]
+			e = kept[i]
+		} else {
+			e.Asked = firsts[slices.IndexFunc(firsts, is)]
 		}
-		return store.Example{Asked: firsts[slices.IndexFunc(firsts, is)]}
+		err := r.example(ctx, &p, e, prompts)
+		a.Parties = append(a.Parties, p)
+		return err
 	}
 	for _, arm := range r.Bench.Arms() {
-		ofArm := func(f store.Asked) bool { return f.Stage == eval.StageRun && f.Trial.Arm == arm.ID }
-		if arm.Role == eval.RoleCalibration || !slices.ContainsFunc(firsts, ofArm) {
+		is := func(f store.Asked) bool { return f.Stage == eval.StageRun && f.Trial.Arm == arm.ID }
+		if arm.Role == eval.RoleCalibration || !slices.ContainsFunc(firsts, is) {
 			continue
 		}
-		p := analyse.Party{Name: arm.ID, Hash: arm.Hash, Answered: versionsOf(versions, arm.ID)}
-		if err := r.example(ctx, &p, exampleOf(ofArm), shown[arm.ID]); err != nil {
+		if err := add(analyse.Party{Name: arm.ID, Hash: arm.Hash, Answered: versionsOf(sums.Versions(), arm.ID)}, is, shown[arm.ID]); err != nil {
 			return nil, err
 		}
-		a.Parties = append(a.Parties, p)
 	}
-	versions = sums.JudgeVersions()
-	var judges []analyse.Party
+	arms := len(a.Parties)
 	for _, f := range firsts {
-		if f.Stage != eval.StageJudge || slices.ContainsFunc(judges, func(p analyse.Party) bool { return p.Model == f.Model }) {
+		is := func(o store.Asked) bool { return o.Stage == eval.StageJudge && o.Model == f.Model }
+		if !is(f) || slices.ContainsFunc(a.Parties[arms:], func(p analyse.Party) bool { return p.Model == f.Model }) {
 			continue
 		}
-		p := analyse.Party{Judge: true, Model: f.Model, Answered: versionsOf(versions, f.Model)}
-		ofJudge := func(o store.Asked) bool { return o.Stage == eval.StageJudge && o.Model == f.Model }
-		if err := r.example(ctx, &p, exampleOf(ofJudge), true); err != nil {
+		if err := add(analyse.Party{Judge: true, Model: f.Model, Answered: versionsOf(sums.JudgeVersions(), f.Model)}, is, true); err != nil {
 			return nil, err
 		}
-		judges = append(judges, p)
 	}
-	slices.SortFunc(judges, func(a, b analyse.Party) int { return cmp.Compare(a.Name, b.Name) })
-	a.Parties = append(a.Parties, judges...)
+	slices.SortFunc(a.Parties[arms:], func(a, b analyse.Party) int { return cmp.Compare(a.Name, b.Name) })
 	return a, nil
 }
 

@@ -33,18 +33,15 @@ func (r *Run) Records(ctx context.Context) iter.Seq2[eval.Record, error] {
 			yield(eval.Record{}, err)
 			return
 		}
-		hidden := r.calibrationArms()
 		var list []eval.Record
-		for c, err := range r.db.Cases(ctx, r.Record) {
+		for c, err := range r.cases(ctx, r.db, r.Record, false) {
+			if err == nil {
+				if list, err = records(list[:0], c); err != nil {
+					err = fmt.Errorf("records of %s: %w", c.Item, err)
+				}
+			}
 			if err != nil {
 				yield(eval.Record{}, err)
-				return
-			}
-			if hidden[c.Arm] {
-				continue
-			}
-			if list, err = records(list[:0], c); err != nil {
-				yield(eval.Record{}, fmt.Errorf("records of %s: %w", c.Item, err))
 				return
 			}
 			for _, x := range list {

@@ -51,21 +51,14 @@ func (rep *Repetition) Err() error {
 // Repeat derives the stored outcomes and the verdicts of judges again from the answers of
 // the journal. It asks nothing.
 func (r *Run) Repeat(ctx context.Context) (*Repetition, error) {
-	earlier, err := r.db.Earlier(ctx, r.Record)
-	if err != nil {
-		return nil, err
-	}
-	progress, err := r.db.Progress(ctx, r.Record)
-	if err != nil {
-		return nil, err
-	}
 	_, judges, err := r.judgeBench()
 	if err != nil {
 		return nil, err
 	}
-	kept, err := r.db.Examples(ctx, r.Record)
-	if err != nil {
-		return nil, err
+	stored := &reader{ctx: ctx, run: r.Record}
+	earlier, progress, kept := read(stored, r.db.Earlier), read(stored, r.db.Progress), read(stored, r.db.Examples)
+	if stored.err != nil {
+		return nil, stored.err
 	}
 	rep := &Repetition{Left: earlier.Left, Older: earlier.Older}
 	// repeat redoes a stage, and compares the prompts that were kept of it.

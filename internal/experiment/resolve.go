@@ -104,29 +104,21 @@ func (x *Experiment) addEffort() {
 			break
 		}
 	}
-	named := map[string]bool{}
-	for _, name := range slices.Concat(s.Metrics.Primary, s.Metrics.Secondary) {
-		named[name] = true
-	}
+	named := slices.Concat(s.Metrics.Primary, s.Metrics.Secondary, gate.Metrics(s.Decide))
 	for _, c := range s.Comparisons {
-		for _, name := range c.Metrics {
-			named[name] = true
-		}
+		named = append(named, c.Metrics...)
 	}
 	for _, a := range s.Assume {
 		for _, score := range a.Scores {
-			named[score.Metric] = true
+			named = append(named, score.Metric)
 		}
-	}
-	for _, name := range gate.Metrics(s.Decide) {
-		named[name] = true
 	}
 	for _, m := range effort.Offered(x.effort.Primary, s.Execution.Replicates) {
 		if _, own := suite.Metric(m.Name); own {
 			continue
 		}
 		x.offered = append(x.offered, m.Name)
-		if !named[m.Name] {
+		if !slices.Contains(named, m.Name) {
 			continue
 		}
 		suite.Metrics, x.effort.Metrics = append(suite.Metrics, m), append(x.effort.Metrics, m)
@@ -216,11 +208,7 @@ func (x *Experiment) checkMetric(path, name string, deciding bool) []error {
 
 // addContrasts adds the suite's contrasts to the comparisons of the study.
 func (x *Experiment) addContrasts() {
-	contrasts := x.Bench.Capabilities().Contrasts
-	if contrasts == nil {
-		return
-	}
-	for _, k := range contrasts() {
+	for _, k := range given(x.Bench.Capabilities().Contrasts) {
 		if !slices.ContainsFunc(x.Pairs, func(p analyse.Pair) bool { return samePair(p, k.A, k.B) }) {
 			x.Pairs = append(x.Pairs, analyse.Pair{A: k.A, B: k.B, Metrics: k.Metrics, Contrast: true})
 		}
@@ -229,17 +217,6 @@ func (x *Experiment) addContrasts() {
 
 func samePair(p analyse.Pair, a, b string) bool {
 	return p.A == a && p.B == b || p.A == b && p.B == a
-}
-
-// contestants returns the ids of the arms that rules may name.
-func (x *Experiment) contestants() []string {
-	var ids []string
-	for _, a := range x.Bench.Arms() {
-		if a.Role != eval.RoleCalibration {
-			ids = append(ids, a.ID)
-		}
-	}
-	return ids
 }
 
 func (x *Experiment) compileRules() []error {

@@ -36,6 +36,21 @@ type Run struct {
 	shown  bool // results of TEST, in spite of failed trials
 }
 
+// A reader reads what a store has of a run, up to the first error.
+type reader struct {
+	ctx context.Context
+	run *store.Run
+	err error
+}
+
+// read returns what a method of a store does, or nothing after an error.
+func read[T any](r *reader, from func(context.Context, *store.Run) (T, error)) (v T) {
+	if r.err == nil {
+		v, r.err = from(r.ctx, r.run)
+	}
+	return v
+}
+
 // A Part selects what of a run's pending work to do.
 type Part = discipline.Part
 
@@ -133,26 +148,26 @@ func (x *Experiment) StartOrResume(ctx context.Context, db *store.DB, id string)
 		return nil, err
 	}
 	tags, err := db.Tags(ctx, last)
+	same := true
+	if err == nil && (len(tags) > 0 || last.Archive != nil) {
+		same, err = x.continues(ctx, db, last, nil)
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case same:
+		return x.Follow(ctx, db, last)
+	}
+	r, err := x.Start(ctx, db)
 	if err != nil {
 		return nil, err
 	}
-	if len(tags) > 0 || last.Archive != nil {
-		if same, err := x.continues(ctx, db, last, nil); err != nil || !same {
-			if err != nil {
-				return nil, err
-			}
-			r, err := x.Start(ctx, db)
-			if err == nil {
-				why := "is archived"
-				if len(tags) > 0 {
-					why = "has the tag " + strings.Join(tags, ", ")
-				}
-				r.Kept = fmt.Sprintf("%s %s and stays as it is; the study changed, so this is another run", last.ID, why)
-			}
-			return r, err
-		}
+	why := "is archived"
+	if len(tags) > 0 {
+		why = "has the tag " + strings.Join(tags, ", ")
 	}
-	return x.Follow(ctx, db, last)
+	r.Kept = fmt.Sprintf("%s %s and stays as it is; the study changed, so this is another run", last.ID, why)
+	return r, nil
 }
 
 // continues reports whether a run is what the study says: its items, gold and treatment, but
@@ -275,21 +290,17 @@ func (x *Experiment) bind(ctx context.Context, db *store.DB) error {
 // from the answers; those that take another answer are pending. The history of the run has
 // what changed.
 func (x *Experiment) Follow(ctx context.Context, db *store.DB, r *store.Run) (*Run, error) {
-	if err := x.bind(ctx, db); err != nil {
+	same, _, err := x.plans(ctx, db, r)
+	if err != nil {
 		return nil, err
 	}
-	same, err := db.SetPlan(ctx, r, x.Plan)
-	if err != nil && !errors.Is(err, store.ErrOtherPlan) {
-		return nil, err
-	}
-	other := err != nil || !same
 	items, err := db.Items(ctx, r)
 	if err != nil {
 		return nil, err
 	}
 	run := &Run{Experiment: x, Record: r, db: db}
 	gold := plan.Regraded(items, x.Items())
-	if !other && len(gold) == 0 && slices.Equal(r.Treatment, x.treatment) {
+	if same && len(gold) == 0 && slices.Equal(r.Treatment, x.treatment) {
 		return run, nil
 	}
 	// What reads like a changed study may be a damaged file.
@@ -326,14 +337,14 @@ func (r *Run) amend(ctx context.Context, items map[string]eval.Item, gold []stri
 	if err != nil {
 		return err
 	}
-	late, err := lateArms(ctx, r.db, r.Record)
+	earlier, err := r.db.Events(ctx, r.Record)
 	if err != nil {
 		return err
 	}
 	notes := moves(r.Record.Treatment, r.treatment)
 	_, err = r.db.Amend(ctx, r.Record, now, r.Items(), r.Plan, moved, r.unchanged(r.Record, items), func(a store.Amendment) []store.Event {
 		changed := append(describe(a), notes...)
-		events := r.history(strings.Join(changed, "; "), a, late)
+		events := r.history(strings.Join(changed, "; "), a, earlier)
 		if len(gold) > 0 {
 			note := fmt.Sprintf("scored against changed gold of %s: %s", text.Plural(len(gold), "item", "items"), strings.Join(plan.Shorten(gold, 20), ", "))
 			events, changed = append(events, store.Event{At: r.env.Now(), What: goldEvent, Note: note}), append(changed, note)
@@ -395,21 +406,31 @@ func (x *Experiment) unchanged(r *store.Run, items map[string]eval.Item) func(ev
 // Attach prepares a run to be read. It rejects a run whose trials are not those of
 // the study, but allows changed prompts and models.
 func (x *Experiment) Attach(ctx context.Context, db *store.DB, r *store.Run) (*Run, error) {
-	if err := x.bind(ctx, db); err != nil {
+	_, other, err := x.plans(ctx, db, r)
+	if err != nil {
 		return nil, err
 	}
-	_, err := db.SetPlan(ctx, r, x.Plan)
-	switch {
-	case errors.Is(err, store.ErrOtherPlan):
+	if other != nil {
 		if damage := db.Damage(ctx); damage != nil {
 			return nil, damage
 		}
 		return nil, discipline.NotAllowed("%w: the study now has other items, arms or replicates: undo the change, or bring the run up to date with `scruple run %s`, which asks only what is new, or `scruple score`, which asks nothing",
-			err, x.File.Path)
-	case err != nil:
-		return nil, err
+			other, x.File.Path)
 	}
 	return &Run{Experiment: x, Record: r, db: db}, nil
+}
+
+// plans compares the plan of the study with that of a run: all that its trials depend on is the
+// same, or other says which trials it has.
+func (x *Experiment) plans(ctx context.Context, db *store.DB, r *store.Run) (same bool, other, err error) {
+	if err := x.bind(ctx, db); err != nil {
+		return false, nil, err
+	}
+	same, err = db.SetPlan(ctx, r, x.Plan)
+	if errors.Is(err, store.ErrOtherPlan) {
+		return false, err, nil
+	}
+	return same, nil, err
 }
 
 // Same prepares a run to be worked on by this process too. It rejects a run that the study
@@ -421,12 +442,8 @@ func (x *Experiment) Same(ctx context.Context, db *store.DB, r *store.Run) (*Run
 // checkSame rejects a run that the study no longer matches, or whose gold
 // changed.
 func (x *Experiment) checkSame(ctx context.Context, db *store.DB, r *store.Run) error {
-	if err := x.bind(ctx, db); err != nil {
-		return err
-	}
-	same, err := db.SetPlan(ctx, r, x.Plan)
-	other := errors.Is(err, store.ErrOtherPlan)
-	if err != nil && !other {
+	same, other, err := x.plans(ctx, db, r)
+	if err != nil {
 		return err
 	}
 	was, err := db.Items(ctx, r)
@@ -435,7 +452,7 @@ func (x *Experiment) checkSame(ctx context.Context, db *store.DB, r *store.Run) 
 	}
 	gold := plan.Regraded(was, x.Items())
 	var diffs []string
-	if other || !same && len(gold) == 0 {
+	if other != nil || !same && len(gold) == 0 {
 		diffs = x.differences(r, was)
 		if older, err := db.WithoutQuestions(ctx, r); err != nil || !older && len(diffs) == 0 {
 			diffs = append(diffs, "what outcomes or verdicts depend on: the settings of a reader or judge, the gold of other items, or the answers of another run that an arm takes")
@@ -444,12 +461,12 @@ func (x *Experiment) checkSame(ctx context.Context, db *store.DB, r *store.Run) 
 			}
 		}
 	}
-	if other || len(diffs)+len(gold) > 0 {
+	if other != nil || len(diffs)+len(gold) > 0 {
 		if err := db.Damage(ctx); err != nil {
 			return err
 		}
 	}
-	if other || len(diffs) > 0 {
+	if other != nil || len(diffs) > 0 {
 		return discipline.NotAllowed("the study no longer matches run %s:\n  %s\nundo the change, or bring the run up to date with `scruple run %s`, which asks only what is new, or `scruple score`, which asks nothing",
 			r.ID, strings.Join(diffs, "\n  "), x.File.Path)
 	}

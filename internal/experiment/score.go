@@ -63,13 +63,11 @@ func (r *Run) compute(ctx context.Context, samples int, scored func(iter.Seq2[ev
 	if err := scored(r.scores(ctx, scorer, collector)); err != nil {
 		return Result{}, err
 	}
-	progress, err := r.db.Progress(ctx, r.Record)
-	if err != nil {
-		return Result{}, err
-	}
-	sums, err := r.db.CallSums(ctx, r.Record)
-	if err != nil {
-		return Result{}, err
+	stored := &reader{ctx: ctx, run: r.Record}
+	progress, sums := read(stored, r.db.Progress), read(stored, r.db.CallSums)
+	events, failures := read(stored, r.db.Events), read(stored, r.db.JudgeErrors)
+	if stored.err != nil {
+		return Result{}, stored.err
 	}
 	from, err := r.sources(ctx, scorer, sums)
 	if err != nil {
@@ -82,13 +80,11 @@ func (r *Run) compute(ctx context.Context, samples int, scored func(iter.Seq2[ev
 		return Result{}, err
 	}
 	q := r.asked(progress)
-	if q.Run.JudgeErrors, err = r.db.JudgeErrors(ctx, r.Record); err != nil {
+	q.Run.JudgeErrors = failures
+	if err := r.remember(ctx, &q, events, sums); err != nil {
 		return Result{}, err
 	}
-	if err := r.remember(ctx, &q, sums); err != nil {
-		return Result{}, err
-	}
-	looked, err := r.look(ctx, &q, progress.Done.Count())
+	looked, err := r.look(ctx, &q, events, progress.Done.Count())
 	if err != nil {
 		return Result{}, err
 	}
@@ -274,20 +270,18 @@ func Kept(ctx context.Context, db *store.DB, r *store.Run) (Result, error) {
 	var layout struct {
 		Format string `json:"format"`
 	}
-	if err := json.Unmarshal(analysis, &layout); err != nil {
+	err = json.Unmarshal(analysis, &layout)
+	if err == nil && layout.Format != analyse.Format {
+		return Result{}, fmt.Errorf("run %s was analysed by another version of Scruple (%s, this one writes %s): run `scruple score` to analyse it again at no cost", r.ID, layout.Format, analyse.Format)
+	}
+	if err == nil {
+		err = json.Unmarshal(analysis, &result.Analysis)
+	}
+	if err == nil && verdict != nil {
+		err = json.Unmarshal(verdict, &result.Verdict)
+	}
+	if err != nil {
 		return Result{}, fmt.Errorf("reading the analysis of run %s: %w", r.ID, err)
-	}
-	if found := layout.Format; found != analyse.Format {
-		return Result{}, fmt.Errorf("run %s was analysed by another version of Scruple (%s, this one writes %s): run `scruple score` to analyse it again at no cost", r.ID, found, analyse.Format)
-	}
-	if err := json.Unmarshal(analysis, &result.Analysis); err != nil {
-		return Result{}, fmt.Errorf("reading the analysis of run %s: %w", r.ID, err)
-	}
-	if verdict != nil {
-		result.Verdict = new(gate.Verdict)
-		if err := json.Unmarshal(verdict, result.Verdict); err != nil {
-			return Result{}, fmt.Errorf("reading the verdict on run %s: %w", r.ID, err)
-		}
 	}
 	return result, result.refresh(r)
 }

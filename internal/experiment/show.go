@@ -51,14 +51,21 @@ func (x *Experiment) CheckSelection(s Selection) error {
 		const few = 3
 		return fmt.Errorf("show: study %s has no item %q; the nearest are %s", x.Study.Name, text.Shorten(s.Item, 100), strings.Join(text.NearestFew(s.Item, items, few), ", "))
 	}
-	known := x.ArmIDs()
-	for _, arm := range s.Arms {
-		if !slices.Contains(known, arm) {
-			return fmt.Errorf("show: study %s has no arm %q%s; the arms are %s", x.Study.Name, arm, text.DidYouMean(arm, known), strings.Join(known, ", "))
-		}
+	if err := checkArms(x.Study.Name, s.Arms, x.ArmIDs()); err != nil {
+		return err
 	}
 	if s.Replicate < 1 || s.Replicate > x.Study.Execution.Replicates {
 		return fmt.Errorf("--replicate %d: study %s has %s", s.Replicate, x.Study.Name, text.Plural(x.Study.Execution.Replicates, "replicate", "replicates"))
+	}
+	return nil
+}
+
+// checkArms returns an error for the first arm that the study does not have.
+func checkArms(study string, arms, known []string) error {
+	for _, arm := range arms {
+		if arm != "" && !slices.Contains(known, arm) {
+			return fmt.Errorf("show: study %s has no arm %q%s; the arms are %s", study, arm, text.DidYouMean(arm, known), strings.Join(known, ", "))
+		}
 	}
 	return nil
 }
@@ -154,13 +161,11 @@ type Listed struct {
 // List answers a query from stored scores and outcomes.
 func (r *Run) List(ctx context.Context, q Query) (*List, error) {
 	known := r.contestants()
-	for _, arm := range []string{q.Arm, q.Against} {
-		if arm != "" && !slices.Contains(known, arm) {
-			return nil, fmt.Errorf("show: study %s has no arm %q%s; the arms are %s", r.Study.Name, arm, text.DidYouMean(arm, known), strings.Join(known, ", "))
-		}
+	err := checkArms(r.Study.Name, []string{q.Arm, q.Against}, known)
+	if err != nil {
+		return nil, err
 	}
 	var list *List
-	var err error
 	if len(q.Outcomes) > 0 {
 		list, err = r.listOutcomes(ctx, q, known)
 	} else {
@@ -245,25 +250,22 @@ func (r *Run) listWorst(ctx context.Context, q Query) (*List, error) {
 			list.Without++
 			continue
 		}
-		replicate := scores[q.Arm].worst(it.ID, worse)
-		all = append(all, Listed{Item: it.ID, Arms: []string{q.Arm}, Replicate: replicate, Score: &a})
+		e := Listed{Item: it.ID, Arms: []string{q.Arm}, Replicate: scores[q.Arm].worst(it.ID, worse), Score: &a}
+		all = append(all, e)
 		if d := a - b; q.Against != "" && worse*d < -noise {
-			lost = append(lost, Listed{Item: it.ID, Arms: []string{q.Arm, q.Against}, Replicate: replicate, Score: &a, Other: &b, Difference: &d})
+			e.Arms, e.Other, e.Difference = []string{q.Arm, q.Against}, &b, &d
+			lost = append(lost, e)
 		}
 	}
-	slices.SortFunc(all, func(x, y Listed) int {
-		return cmp.Or(cmp.Compare(worse**x.Score, worse**y.Score), cmp.Compare(x.Item, y.Item))
-	})
-	slices.SortFunc(lost, func(x, y Listed) int {
-		return cmp.Or(cmp.Compare(worse**x.Difference, worse**y.Difference), cmp.Compare(x.Item, y.Item))
-	})
-	if q.Against != "" {
-		n := len(lost)
+	if n := len(lost); q.Against != "" {
 		list.Losses = &n
 	}
 	if len(lost) == 0 {
 		lost = all
 	}
+	slices.SortFunc(lost, func(x, y Listed) int {
+		return cmp.Or(cmp.Compare(worse**cmp.Or(x.Difference, x.Score), worse**cmp.Or(y.Difference, y.Score)), cmp.Compare(x.Item, y.Item))
+	})
 	list.Total = len(lost)
 	list.Entries = append(list.Entries, lost[:min(q.Worst, len(lost))]...)
 	return list, nil

@@ -115,17 +115,20 @@ const longestError = 300
 // StatusOf reads the status of a run. It needs no study file and works while the
 // run is in progress.
 func StatusOf(ctx context.Context, db *store.DB, r *store.Run) (Status, error) {
-	p, err := db.Progress(ctx, r)
-	if err != nil {
-		return Status{}, err
+	from := &reader{ctx: ctx, run: r}
+	p, cuts, events := read(from, db.Progress), read(from, db.Cuts), read(from, db.Events)
+	reused, sessions, judged := read(from, db.Reused), read(from, db.Sessions), read(from, db.JudgeErrors)
+	failures := read(from, func(ctx context.Context, r *store.Run) ([]store.ErrorCount, error) {
+		return db.Errors(ctx, r, errorsShown)
+	})
+	if from.err != nil {
+		return Status{}, from.err
 	}
 	s := Status{Run: r.ID, Study: r.Study, Suite: r.Suite, File: r.StudyPath, CreatedAt: r.CreatedAt.Format(time.RFC3339),
-		Trials: r.Trials, Done: p.Done.Count(), Failed: p.Failed.Count(), Calls: p.Calls, Tokens: p.Tokens, CostUSD: p.Cost, Unpriced: p.Unpriced, Estimated: p.Estimated}
+		Trials: r.Trials, Done: p.Done.Count(), Failed: p.Failed.Count(), Calls: p.Calls, Tokens: p.Tokens, CostUSD: p.Cost, Unpriced: p.Unpriced, Estimated: p.Estimated,
+		Reused: reused, Errors: failures, Sessions: sessions, Events: inWords(events)}
 	if len(plan.JudgeParts(r.Treatment)) > 0 {
-		s.ToJudge, s.JudgeFailed = p.ToJudge(), p.Unjudged.Count()
-		if s.JudgeErrors, err = db.JudgeErrors(ctx, r); err != nil {
-			return s, err
-		}
+		s.ToJudge, s.JudgeFailed, s.JudgeErrors = p.ToJudge(), p.Unjudged.Count(), judged
 	}
 	switch {
 	case s.Done < s.Trials || s.ToJudge > 0:
@@ -138,28 +141,13 @@ func StatusOf(ctx context.Context, db *store.DB, r *store.Run) (Status, error) {
 	default:
 		s.State = "success"
 	}
-	if s.Reused, err = db.Reused(ctx, r); err != nil {
-		return s, err
-	}
-	if s.Errors, err = db.Errors(ctx, r, errorsShown); err != nil {
-		return s, err
-	}
 	for i := range s.Errors {
 		s.Errors[i].Text = text.Shorten(s.Errors[i].Text, longestError)
-	}
-	if s.Sessions, err = db.Sessions(ctx, r); err != nil {
-		return s, err
-	}
-	cuts, err := db.Cuts(ctx, r)
-	if err != nil {
-		return s, err
 	}
 	for _, c := range analyse.CutsOf(cuts) {
 		s.Warnings = append(s.Warnings, c.String())
 	}
-	events, err := db.Events(ctx, r)
-	s.Events = inWords(events)
-	return s, err
+	return s, nil
 }
 
 // Statuses reads the status of every run of a store, oldest first.
