@@ -197,16 +197,14 @@ func (db *DB) SetPlan(ctx context.Context, r *Run, p Plan) (same bool, err error
 		return false, fmt.Errorf("%w: run %s has %d trials, but the plan has %d", ErrOtherPlan, r.ID, r.Trials, p.Len())
 	}
 	type row struct {
-		id, question, read, judged int64
+		ID, Question, Read, Judged int64
 		eval.Trial
 	}
 	same = true
 	seq, ids := 0, []int64(nil)
-	for t, err := range query(ctx, db, `SELECT t.id, t.item, t.arm, t.replicate, t.question, 
-			CASE WHEN o.kind = 'failed' THEN 0 ELSE coalesce(o.basis, 0) END, CASE WHEN o.kind = 'failed' THEN 0 ELSE coalesce(j.basis, 0) END
-		FROM trials t LEFT JOIN outcomes o ON o.trial = t.id LEFT JOIN judged j ON j.trial = t.id WHERE `+inPlan+` ORDER BY t.place`, []any{r}, func(rows *sql.Rows) (t row, err error) {
-		return t, rows.Scan(&t.id, &t.Item, &t.Arm, &t.Replicate, &t.question, &t.read, &t.judged)
-	}) {
+	for t, err := range rows[row](ctx, db, `SELECT t.id, t.question,
+			CASE WHEN o.kind = 'failed' THEN 0 ELSE coalesce(o.basis, 0) END, CASE WHEN o.kind = 'failed' THEN 0 ELSE coalesce(j.basis, 0) END, t.item, t.arm, t.replicate
+		FROM trials t LEFT JOIN outcomes o ON o.trial = t.id LEFT JOIN judged j ON j.trial = t.id WHERE `+inPlan+` ORDER BY t.place`, r) {
 		if err != nil {
 			return false, err
 		}
@@ -214,20 +212,20 @@ func (db *DB) SetPlan(ctx context.Context, r *Run, p Plan) (same bool, err error
 			return false, fmt.Errorf("%w: trial %d of run %s is %v, but the plan has another trial there", ErrOtherPlan, seq+1, r.ID, t.Trial)
 		}
 		if seq == 0 {
-			r.first = t.id
+			r.first = t.ID
 		}
-		if same = same && p.Question(seq) == t.question; same && (t.read != 0 || t.judged != 0) {
+		if same = same && p.Question(seq) == t.Question; same && (t.Read != 0 || t.Judged != 0) {
 			read, judged := p.Basis(seq)
-			same = (t.read == 0 || t.read == read) && (t.judged == 0 || t.judged == judged)
+			same = (t.Read == 0 || t.Read == read) && (t.Judged == 0 || t.Judged == judged)
 		}
-		if ids == nil && t.id != r.first+int64(seq) {
+		if ids == nil && t.ID != r.first+int64(seq) {
 			ids = make([]int64, seq, p.Len())
 			for i := range ids {
 				ids[i] = r.first + int64(i)
 			}
 		}
 		if ids != nil {
-			ids = append(ids, t.id)
+			ids = append(ids, t.ID)
 		}
 		seq++
 	}
@@ -285,7 +283,7 @@ const EventTag = "tag"
 
 // Tags lists the tags of a run, in the order of their first time.
 func (db *DB) Tags(ctx context.Context, run *Run) ([]string, error) {
-	return column[string](ctx, db, `SELECT note FROM events WHERE run = ? AND what = ? GROUP BY note ORDER BY min(id)`, run.N, EventTag)
+	return all[string](ctx, db, `SELECT note FROM events WHERE run = ? AND what = ? GROUP BY note ORDER BY min(id)`, run.N, EventTag)
 }
 
 // Tagged returns the run that got a tag last, except the one with an id.

@@ -103,11 +103,15 @@ func (db *DB) OtherScores(ctx context.Context, run *Run, scores iter.Seq2[eval.S
 		trial  int64
 		ofCase bool
 	}
+	type stored struct {
+		Trial int64
+		Data  string
+	}
 	left := map[key]eval.Hash{}
 	for _, ofCase := range []bool{false, true} {
 		r := scoreRow{ofCase: ofCase}
-		if err := db.visit(ctx, `SELECT s.trial, s.data FROM `+r.table()+` s JOIN trials t ON t.id = s.trial WHERE t.run = ?`, []any{run},
-			[]any{&r.trial, &r.data}, func() { left[key{r.trial, ofCase}] = eval.HashOf([]byte(r.data)) }); err != nil {
+		if err := visit(ctx, db, `SELECT s.trial, s.data FROM `+r.table()+` s JOIN trials t ON t.id = s.trial WHERE t.run = ?`, []any{run},
+			func(s stored) { left[key{s.Trial, ofCase}] = eval.HashOf([]byte(s.Data)) }); err != nil {
 			return nil, err
 		}
 	}
@@ -321,7 +325,7 @@ func (db *DB) scores(ctx context.Context, run *Run, order string) iter.Seq2[Tria
 
 // ScoredArms lists the arms with scores.
 func (db *DB) ScoredArms(ctx context.Context, run *Run) ([]string, error) {
-	return column[string](ctx, db, `SELECT DISTINCT t.arm FROM `+planned+`scores s ON s.trial = t.id WHERE `+inPlan+` ORDER BY 1`, run)
+	return all[string](ctx, db, `SELECT DISTINCT t.arm FROM `+planned+`scores s ON s.trial = t.id WHERE `+inPlan+` ORDER BY 1`, run)
 }
 
 // Cuts counts the prompts that a server cut, by arm and stage in order.
@@ -358,13 +362,10 @@ func (db *DB) Cuts(ctx context.Context, run *Run) ([]eval.ArmCuts, error) {
 
 // Latencies returns the latencies of every arm with calls, ordered by arm.
 func (db *DB) Latencies(ctx context.Context, run *Run) ([]eval.ArmLatency, error) {
-	return Collect(query(ctx, db, `SELECT arm, max(CASE WHEN place = (n + 1) / 2 THEN latency_ms END), max(CASE WHEN place = (95 * n + 99) / 100 THEN latency_ms END)
+	return all[eval.ArmLatency](ctx, db, `SELECT arm, max(CASE WHEN place = (n + 1) / 2 THEN latency_ms END), max(CASE WHEN place = (95 * n + 99) / 100 THEN latency_ms END)
 		FROM (SELECT t.arm, c.latency_ms, row_number() OVER (PARTITION BY t.arm ORDER BY c.latency_ms) AS place, count(*) OVER (PARTITION BY t.arm) AS n
 			FROM `+planned+`calls c ON c.trial = t.id WHERE `+inPlan+inForce+` AND c.stage = ? AND c.error_kind = '') AS c
-		GROUP BY arm ORDER BY arm`,
-		[]any{run, string(eval.StageRun)}, func(rows *sql.Rows) (a eval.ArmLatency, err error) {
-			return a, rows.Scan(&a.Arm, &a.Median, &a.P95)
-		}))
+		GROUP BY arm ORDER BY arm`, run, string(eval.StageRun))
 }
 
 // SaveAnalysis stores the analysis of a run and the verdict on it as JSON. basis

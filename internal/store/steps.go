@@ -90,7 +90,12 @@ func (x *steps) count(text string, args ...any) (n int) {
 }
 
 func (x *steps) names(text string, args ...any) []string {
-	return slices.Collect(each(x, text, args, func(rows *sql.Rows) (s string, err error) { return s, rows.Scan(&s) }))
+	return list[string](x, text, args...)
+}
+
+// list returns the rows of a statement, see [rows].
+func list[T any](x *steps, text string, args ...any) []T {
+	return slices.Collect(each(x, text, args, into[T]()))
 }
 
 // list encodes texts as JSON.
