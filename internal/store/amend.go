@@ -100,7 +100,7 @@ type amending struct {
 
 // fill writes the new plan.
 func (x *amending) fill(p Plan) {
-	rows := x.bulk(`INSERT INTO next (place, item, arm, replicate, question) VALUES `, 5)
+	rows := x.bulk(insert("next", "place, item, arm, replicate, question"))
 	for seq := range p.Len() {
 		t := p.Trial(seq)
 		rows.add(seq, t.Item, t.Arm, t.Replicate, p.Question(seq))

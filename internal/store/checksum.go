@@ -49,21 +49,10 @@ func (c *checksum) add(values ...any) {
 func (c *checksum) sum() int64 { return int64(binary.BigEndian.Uint64(c.hash.Sum(nil))) }
 
 // summedColumns are the columns of a call in its checksum, in the order of
-// callRow.
+// [callRow]. Those that are not there may change: retries add to the number of attempts.
 var summedColumns = []string{"trial", "stage", "step", "key", "parts", "provider", "model", "model_version", "request_id",
 	"text", "tool_calls", "stop", "stop_reason", "refusal", "adapted", "input_tokens", "output_tokens", "cached_tokens", "cache_write_tokens",
 	"reasoning_tokens", "usage_flags", "cost_usd", "latency_ms", "error_kind", "error"}
-
-// attemptsAt is the place of attempts in callRow: retries add to the stored value.
-const attemptsAt = 23
-
-// withChecksum appends the checksum of a call to its row.
-func withChecksum(row []any) []any {
-	c := newChecksum()
-	c.add(row[:attemptsAt]...)
-	c.add(row[attemptsAt+1:]...)
-	return append(row, c.sum())
-}
 
 // planSum adds up a run, its items without gold, which may change, and its trials.
 // The place of a trial is not part of it.

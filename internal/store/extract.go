@@ -343,7 +343,7 @@ func (x *steps) insert(table string, names []string, rows iter.Seq2[[]any, error
 	for _, name := range x.names(`SELECT name FROM pragma_table_info(?) WHERE type = 'BLOB'`, table) {
 		bytes[name] = true
 	}
-	into := x.bulk(`INSERT INTO `+table+` (`+strings.Join(names, ", ")+`) VALUES `, len(names))
+	into := x.bulk(insert(table, strings.Join(names, ", ")))
 	for values, err := range rows {
 		if x.fail(err); x.err != nil {
 			return

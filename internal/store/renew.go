@@ -83,9 +83,7 @@ func (db *DB) Renew(ctx context.Context, run *Run, list []Renewal) error {
 			examples{id, r.Stage, r.Examples}.replace(x)
 			if r.Stage == eval.StageRun {
 				if r.Derived {
-					row, err := outcomeRow(nil, stored{trial: id, basis: read, outcome: r.Outcome})
-					x.fail(err)
-					x.exec(upsertOutcome(1), row...)
+					x.exec(insertions[intoOutcomes].rows(1), outcomeRow(id, read, r.Outcome, "")...)
 				} else {
 					x.exec(`DELETE FROM outcomes WHERE trial = ?`, id)
 				}
@@ -101,9 +99,9 @@ func (db *DB) Renew(ctx context.Context, run *Run, list []Renewal) error {
 				continue
 			}
 			for _, v := range r.Verdicts {
-				x.exec(insertVerdict(1), verdictRow(run, r.Trial.Item, id, &v)...)
+				x.exec(insertions[intoVerdicts].rows(1), verdictRow(run, r.Trial.Item, id, &v)...)
 			}
-			x.exec(upsertJudged(1), id, judged)
+			x.exec(insertions[intoJudged].rows(1), id, judged)
 		}
 	})
 }

@@ -102,7 +102,7 @@ func (x *steps) insertRun(run *Run) {
 // trials takes a fraction of a second.
 func (x *steps) insertPlan(run *Run, items []eval.Item) {
 	x.putItems(run, items)
-	trials := x.bulk(`INSERT INTO trials (id, run, item, arm, replicate, place, question) VALUES `, 7)
+	trials := x.bulk(insert("trials", "id, run, item, arm, replicate, place, question"))
 	for seq := range run.Trials {
 		t := run.plan.Trial(seq)
 		trials.add(run.first+int64(seq), run.N, t.Item, t.Arm, t.Replicate, seq, run.plan.Question(seq))
@@ -113,8 +113,7 @@ func (x *steps) insertPlan(run *Run, items []eval.Item) {
 
 // putItems writes the hashes of items, and replaces those that are there.
 func (x *steps) putItems(run *Run, items []eval.Item) {
-	rows := x.bulk(`INSERT INTO items (run, item, input, gold) VALUES `, 4)
-	rows.tail = ` ON CONFLICT (run, item) DO UPDATE SET (input, gold) = (excluded.input, excluded.gold)`
+	rows := x.bulk(upsert("items", "run, item, input, gold", 2))
 	for _, it := range items {
 		rows.add(run.N, it.ID, it.Input.String(), it.Gold.String())
 	}

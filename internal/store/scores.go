@@ -82,7 +82,7 @@ func (db *DB) ReplaceScores(ctx context.Context, run *Run, scores iter.Seq2[eval
 		into := map[string]*bulk{}
 		for _, table := range []string{"scores", "case_scores"} {
 			x.exec(`DELETE FROM `+table+` WHERE trial IN (SELECT id FROM trials WHERE run = ?)`, run.N)
-			into[table] = x.bulk(`INSERT INTO `+table+` (trial, data) VALUES `, 2)
+			into[table] = x.bulk(insert(table, "trial, data"))
 		}
 		for r, err := range scoreRows(run, scores) {
 			ofScores = err

@@ -70,13 +70,6 @@ func (x *steps) exec(text string, args ...any) {
 	}
 }
 
-// run executes a prepared statement.
-func (x *steps) run(s *sql.Stmt, args ...any) {
-	if x.err == nil {
-		_, x.err = s.ExecContext(x.ctx, args...)
-	}
-}
-
 // get reads one row.
 func (x *steps) get(text string, args []any, into ...any) {
 	if x.err == nil {
@@ -145,50 +138,93 @@ func each[T any](x *steps, text string, args []any, scan func(*sql.Rows) (T, err
 	}
 }
 
-// A bulk inserts many rows per statement, at a third of the cost of single rows.
-type bulk struct {
-	*steps
-	head    string
-	tail    string // after the values
-	columns int
-	full    *sql.Stmt
-	args    []any
+// An insertion is a statement that writes rows of a table.
+type insertion struct {
+	head, tail string // of the values
+	width      int    // number of columns
 }
 
-const bulkRows = 64
+func insert(table, columns string) insertion {
+	return insertion{head: `INSERT INTO ` + table + ` (` + columns + `) VALUES `, width: 1 + strings.Count(columns, ",")}
+}
 
-func (x *steps) bulk(head string, columns int) *bulk {
-	return &bulk{steps: x, head: head, columns: columns, args: make([]any, 0, bulkRows*columns)}
+// upsert replaces columns of a row with the same key, all but the key if none are named. The
+// first columns are the key.
+func upsert(table, columns string, key int, replaced ...string) insertion {
+	into, names := insert(table, columns), strings.Split(columns, ", ")
+	if replaced == nil {
+		replaced = names[key:]
+	}
+	var set []string
+	for _, column := range replaced {
+		value := "excluded." + column
+		if column == "attempts" { // retries add to it
+			value = "calls.attempts + " + value
+		}
+		set = append(set, column+" = "+value)
+	}
+	into.tail = ` ON CONFLICT (` + strings.Join(names[:key], ", ") + `) DO UPDATE SET ` + strings.Join(set, ", ")
+	return into
+}
+
+// rows is the statement for a number of rows.
+func (i insertion) rows(n int) string {
+	row := "(" + strings.TrimSuffix(strings.Repeat("?,", i.width), ",") + ")"
+	return i.head + strings.TrimSuffix(strings.Repeat(row+",", n), ",") + i.tail
+}
+
+// atOnce are the numbers of rows per statement, if that many are there. Eight cost half
+// as much each as one, and a shared store is asked less often with more.
+var atOnce = [...]int{32, 8, 4, 2, 1}
+
+// A prepared is an insertion whose statements are prepared when they are first needed.
+type prepared struct {
+	insertion
+	statements [len(atOnce)]*sql.Stmt
+}
+
+// write writes rows, whose values stand one after the other.
+func (p *prepared) write(x *steps, values []any) {
+	for i, n := range atOnce {
+		for n *= p.width; len(values) >= n && x.err == nil; values = values[n:] {
+			if p.statements[i] == nil {
+				if p.statements[i], x.err = x.on.PrepareContext(x.ctx, p.rows(atOnce[i])); x.err != nil {
+					return
+				}
+			}
+			_, x.err = p.statements[i].ExecContext(x.ctx, values[:n]...)
+		}
+	}
+}
+
+func (p *prepared) close() {
+	for _, s := range p.statements {
+		if s != nil {
+			s.Close()
+		}
+	}
+}
+
+// A bulk writes many rows, which come one by one.
+type bulk struct {
+	*steps
+	prepared
+	values []any
+}
+
+func (x *steps) bulk(into insertion) *bulk {
+	return &bulk{steps: x, prepared: prepared{insertion: into}}
 }
 
 func (b *bulk) add(values ...any) {
-	b.args = append(b.args, values...)
-	if len(b.args) < bulkRows*b.columns || b.err != nil {
-		return
+	if b.values = append(b.values, values...); len(b.values) >= atOnce[0]*b.width {
+		b.write(b.steps, b.values)
+		b.values = b.values[:0]
 	}
-	if b.full == nil {
-		b.full, b.err = b.on.PrepareContext(b.ctx, b.statement())
-	}
-	b.run(b.full, b.args...)
-	b.args = b.args[:0]
 }
 
 func (b *bulk) flush() {
-	if b.full != nil {
-		defer b.full.Close()
-	}
-	if len(b.args) > 0 {
-		b.exec(b.statement(), b.args...)
-	}
-	b.args = b.args[:0]
-}
-
-func (b *bulk) statement() string {
-	return b.head + placeholders(len(b.args)/b.columns, b.columns) + b.tail
-}
-
-// placeholders returns a list of rows of question marks.
-func placeholders(rows, columns int) string {
-	row := "(" + strings.TrimSuffix(strings.Repeat("?,", columns), ",") + ")"
-	return strings.TrimSuffix(strings.Repeat(row+",", rows), ",")
+	b.write(b.steps, b.values)
+	b.values = nil
+	b.close()
 }
