@@ -393,41 +393,18 @@ func numberFollows(right string) bool {
 // not end a line.
 const blanks = " \t\u00a0"
 
-// isMinus reports a minus sign, or a dash that is used as one.
-func isMinus(r rune) bool {
-	switch r {
-	case '-', '−', '–', '—', '‐', '‑':
-		return true
-	}
-	return false
-}
+// minuses are the minus sign and dashes that are used as one.
+const minuses = "-−–—‐‑"
+
+func isMinus(r rune) bool { return strings.ContainsRune(minuses, r) }
 
 // lastWord is the word at the end of s, such as "RM", "Rs." or "US".
 func lastWord(s string) string {
-	body := strings.TrimSuffix(s, ".")
-	i := len(body)
-	for i > 0 {
-		r, size := utf8.DecodeLastRuneInString(body[:i])
-		if !unicode.IsLetter(r) || len(s)-i > longestWord {
-			break
-		}
-		i -= size
-	}
-	return s[i:]
+	return s[len(strings.TrimRightFunc(strings.TrimSuffix(s, "."), unicode.IsLetter)):]
 }
 
 // firstWord is the word at the beginning of s.
-func firstWord(s string) string {
-	for i, r := range s {
-		if !unicode.IsLetter(r) || i > longestWord {
-			return s[:i]
-		}
-	}
-	return s
-}
-
-// longestWord is longer than any currency or unit word.
-const longestWord = 16
+func firstWord(s string) string { return s[:runLength(s, unicode.IsLetter)] }
 
 // currencyStart is where the currency sign at the end of s begins, with the
 // letters that tell dollars and reals apart.
