@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -219,52 +220,30 @@ func ReadScores(data string, f func(eval.Score)) error {
 
 // readScore reads a number, the reason why there is none, a fraction or a row.
 func readScore(d *jsontext.Decoder) (s eval.Score, err error) {
-	t, err := d.ReadToken()
-	if err != nil {
-		return s, err
-	}
-	switch t.Kind() {
-	case '0':
-		return eval.Score{Num: t.Float(), Den: 1}, nil
-	case '"':
-		return eval.Score{Unscored: t.String()}, nil
-	case '[':
-		if d.PeekKind() == '[' {
-			_, _ = d.ReadToken()
-			row, err := readNumbers(d)
-			if _, end := d.ReadToken(); err == nil {
-				err = end
+	v, err := d.ReadValue()
+	switch {
+	case err != nil:
+	case v.Kind() == '0':
+		s.Den = 1
+		s.Num, err = strconv.ParseFloat(string(v), 64)
+	case v.Kind() == '"':
+		err = json.Unmarshal(v, &s.Unscored)
+	case bytes.HasPrefix(v, []byte("[[")):
+		var rows [1][]*float64 // nil for NaN
+		err = json.Unmarshal(v, &rows)
+		s.Row = eval.Row{}
+		for _, x := range rows[0] {
+			if x == nil {
+				x = new(math.NaN())
 			}
-			return eval.Score{Row: row}, err
+			s.Row = append(s.Row, *x)
 		}
-		x, err := readNumbers(d)
-		if err == nil && len(x) == 2 {
-			s.Num, s.Den = x[0], x[1]
-			return s, nil
-		}
-		return s, cmp.Or(err, fmt.Errorf("want two numbers, got %d", len(x)))
+	default:
+		var fraction [2]float64
+		err = json.Unmarshal(v, &fraction)
+		s.Num, s.Den = fraction[0], fraction[1]
 	}
-	return s, fmt.Errorf("unexpected %v", t)
-}
-
-// readNumbers reads the rest of a list of numbers, with null for NaN.
-func readNumbers(d *jsontext.Decoder) ([]float64, error) {
-	list := []float64{}
-	for {
-		t, err := d.ReadToken()
-		switch {
-		case err != nil:
-			return nil, err
-		case t.Kind() == '0':
-			list = append(list, t.Float())
-		case t.Kind() == 'n':
-			list = append(list, math.NaN())
-		case t.Kind() == ']':
-			return list, nil
-		default:
-			return nil, fmt.Errorf("unexpected %v in a list", t)
-		}
-	}
+	return s, err
 }
 
 // eachKey reads an object and calls f at the value of each key, in order.
