@@ -136,30 +136,15 @@ func decodeList(s sql.NullString, into *[]string) error {
 // statement reads what was unpacked of it.
 func query[T any](ctx context.Context, db *DB, text string, args []any, scan func(*sql.Rows) (T, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		var zero T
 		db, err := db.having(ctx, args)
 		if err != nil {
-			yield(zero, err)
+			yield(*new(T), err)
 			return
 		}
-		rows, err := db.sql.QueryContext(ctx, text, args...)
-		if err != nil {
-			yield(zero, db.explain(err))
-			return
-		}
-		defer rows.Close()
-		for rows.Next() {
-			v, err := scan(rows)
-			if err != nil {
-				yield(zero, db.explain(err))
+		for v, err := range scanned(ctx, db.sql, text, args, scan) {
+			if !yield(v, db.explain(err)) {
 				return
 			}
-			if !yield(v, nil) {
-				return
-			}
-		}
-		if err := rows.Err(); err != nil {
-			yield(zero, db.explain(err))
 		}
 	}
 }

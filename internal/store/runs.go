@@ -246,28 +246,20 @@ func (db *DB) PlannedItems(ctx context.Context, run *Run) (map[string]eval.Item,
 }
 
 func (db *DB) items(ctx context.Context, where string, args ...any) (map[string]eval.Item, error) {
+	type row struct{ ID, Input, Gold string }
 	items := map[string]eval.Item{}
-	for it, err := range query(ctx, db, `SELECT item, input, gold FROM items WHERE `+where, args, scanItem) {
+	for r, err := range rows[row](ctx, db, `SELECT item, input, gold FROM items WHERE `+where, args...) {
 		if err != nil {
 			return nil, err
 		}
-		items[it.ID] = it
+		input, errInput := eval.ParseHash(r.Input)
+		gold, errGold := eval.ParseHash(r.Gold)
+		if err := errors.Join(errInput, errGold); err != nil {
+			return nil, db.explain(fmt.Errorf("item %s: %w", r.ID, err))
+		}
+		items[r.ID] = eval.Item{ID: r.ID, Input: input, Gold: gold}
 	}
 	return items, nil
-}
-
-func scanItem(row *sql.Rows) (it eval.Item, err error) {
-	var input, gold string
-	if err := row.Scan(&it.ID, &input, &gold); err != nil {
-		return it, err
-	}
-	var errInput, errGold error
-	it.Input, errInput = eval.ParseHash(input)
-	it.Gold, errGold = eval.ParseHash(gold)
-	if err := errors.Join(errInput, errGold); err != nil {
-		return it, fmt.Errorf("item %s: %w", it.ID, err)
-	}
-	return it, nil
 }
 
 // An Event is an entry in the history of a run.

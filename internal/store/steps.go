@@ -123,18 +123,31 @@ func each[T any](x *steps, text string, args []any, scan func(*sql.Rows) (T, err
 		if x.err != nil {
 			return
 		}
-		rows, err := x.on.QueryContext(x.ctx, text, args...)
-		if x.err = err; err != nil {
-			return
-		}
-		defer rows.Close()
-		for rows.Next() {
-			v, err := scan(rows)
+		for v, err := range scanned(x.ctx, x.on, text, args, scan) {
 			if x.fail(err); x.err != nil || !yield(v) {
 				return
 			}
 		}
-		x.fail(rows.Err())
+	}
+}
+
+// scanned yields the rows of a statement, and ends with the first error.
+func scanned[T any](ctx context.Context, on executor, text string, args []any, scan func(*sql.Rows) (T, error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		rows, err := on.QueryContext(ctx, text, args...)
+		if err != nil {
+			yield(*new(T), err)
+			return
+		}
+		defer rows.Close()
+		for rows.Next() {
+			if v, err := scan(rows); !yield(v, err) || err != nil {
+				return
+			}
+		}
+		if err := rows.Err(); err != nil {
+			yield(*new(T), err)
+		}
 	}
 }
 
