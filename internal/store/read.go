@@ -9,7 +9,6 @@ import (
 	"iter"
 	"math"
 	"math/bits"
-	"reflect"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 )
@@ -152,30 +151,6 @@ func query[T any](ctx context.Context, db *DB, text string, args []any, scan fun
 // rows is query for columns that are the fields of a T in their order, see [into].
 func rows[T any](ctx context.Context, db *DB, text string, args ...any) iter.Seq2[T, error] {
 	return query(ctx, db, text, args, into[T]())
-}
-
-// into returns what reads a row into a value: the only column, or the columns that are its
-// fields, and those of structs in it, in their order.
-func into[T any]() func(*sql.Rows) (T, error) {
-	var v T
-	var fields []any
-	var add func(part reflect.Value)
-	add = func(part reflect.Value) {
-		switch part.Kind() {
-		case reflect.Struct:
-			for i := range part.NumField() {
-				add(part.Field(i))
-			}
-		case reflect.Array:
-			for i := range part.Len() {
-				add(part.Index(i))
-			}
-		default:
-			fields = append(fields, part.Addr().Interface())
-		}
-	}
-	add(reflect.ValueOf(&v).Elem())
-	return func(rows *sql.Rows) (T, error) { err := rows.Scan(fields...); return v, err }
 }
 
 // get reads one row, from where query does.

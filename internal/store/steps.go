@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"reflect"
 	"slices"
 	"strings"
 )
@@ -149,6 +150,30 @@ func scanned[T any](ctx context.Context, on executor, text string, args []any, s
 			yield(*new(T), err)
 		}
 	}
+}
+
+// into returns what reads a row into a value: the only column, or the columns that are its
+// fields, and those of structs in it, in their order.
+func into[T any]() func(*sql.Rows) (T, error) {
+	var v T
+	var fields []any
+	var add func(part reflect.Value)
+	add = func(part reflect.Value) {
+		switch part.Kind() {
+		case reflect.Struct:
+			for i := range part.NumField() {
+				add(part.Field(i))
+			}
+		case reflect.Array:
+			for i := range part.Len() {
+				add(part.Index(i))
+			}
+		default:
+			fields = append(fields, part.Addr().Interface())
+		}
+	}
+	add(reflect.ValueOf(&v).Elem())
+	return func(rows *sql.Rows) (T, error) { err := rows.Scan(fields...); return v, err }
 }
 
 // An insertion is a statement that writes rows of a table.
