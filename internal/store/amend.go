@@ -2,8 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
-	"slices"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 )
@@ -102,7 +100,7 @@ type amending struct {
 
 // fill writes the new plan.
 func (x *amending) fill(p Plan) {
-	rows := x.bulk(`INSERT INTO next (place, item, arm, replicate, question) VALUES `, 5)
+	rows := x.bulk(insert("next", "place, item, arm, replicate, question"))
 	for seq := range p.Len() {
 		t := p.Trial(seq)
 		rows.add(seq, t.Item, t.Arm, t.Replicate, p.Question(seq))
@@ -117,16 +115,13 @@ func (x *amending) adopt(old func(eval.Trial) bool) {
 		return
 	}
 	type row struct {
-		id, question int64
+		ID, Question int64
 		eval.Trial
 	}
-	same := slices.Collect(each(x.steps, `SELECT t.id, n.question, t.item, t.arm, t.replicate FROM trials t
-		JOIN next n ON n.item = t.item AND n.arm = t.arm AND n.replicate = t.replicate WHERE t.run = ? AND t.question = 0`, []any{x.run}, func(rows *sql.Rows) (r row, err error) {
-		return r, rows.Scan(&r.id, &r.question, &r.Item, &r.Arm, &r.Replicate)
-	}))
-	for _, r := range same {
+	for _, r := range list[row](x.steps, `SELECT t.id, n.question, t.item, t.arm, t.replicate FROM trials t JOIN next n ON `+match+`
+		WHERE t.run = ? AND t.question = 0`, x.run) {
 		if old(r.Trial) {
-			x.exec(`UPDATE trials SET question = ? WHERE id = ?`, r.question, r.id)
+			x.exec(`UPDATE trials SET question = ? WHERE id = ?`, r.Question, r.ID)
 		}
 	}
 	// The treatment of the run is that of the new plan from now on: it can no longer say
@@ -137,11 +132,9 @@ func (x *amending) adopt(old func(eval.Trial) bool) {
 // rename gives arms that the new plan does not have the id of an arm that is new
 // there and asks the same.
 func (x *amending) rename(a *Amendment) {
-	pairs := slices.Collect(each(x.steps, `SELECT DISTINCT t.arm, n.arm FROM trials t JOIN next n ON n.item = t.item AND n.replicate = t.replicate AND n.question = t.question
+	pairs := list[[2]string](x.steps, `SELECT DISTINCT t.arm, n.arm FROM trials t JOIN next n ON n.item = t.item AND n.replicate = t.replicate AND n.question = t.question
 		WHERE t.run = ? AND t.place >= 0 AND t.arm NOT IN (SELECT arm FROM next)
-		AND n.arm NOT IN (SELECT arm FROM trials WHERE run = ? AND place >= 0) ORDER BY 1, 2`, []any{x.run, x.run}, func(rows *sql.Rows) (pair [2]string, err error) {
-		return pair, rows.Scan(&pair[0], &pair[1])
-	}))
+		AND n.arm NOT IN (SELECT arm FROM trials WHERE run = ? AND place >= 0) ORDER BY 1, 2`, x.run, x.run)
 	done := map[string]bool{}
 	for _, pair := range pairs {
 		was, now := pair[0], pair[1]

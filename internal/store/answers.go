@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 
@@ -17,38 +18,31 @@ type Answers struct {
 }
 
 type answerKey struct {
-	item      string
-	replicate int
+	Item      string
+	Replicate int
 }
 
 // Answers finds the trials of an arm.
 func (db *DB) Answers(ctx context.Context, run *Run, arm string) (*Answers, error) {
-	var id int64
-	var key answerKey
-	a := &Answers{db, run, map[answerKey]int64{}}
-	if err := db.visit(ctx, `SELECT id, item, replicate FROM trials t WHERE `+inPlan+` AND arm = ?`, []any{run, arm},
-		[]any{&id, &key.item, &key.replicate}, func() { a.ids[key] = id }); err != nil {
+	ids, err := mapped[answerKey, int64](ctx, db, `SELECT item, replicate, id FROM trials t WHERE `+inPlan+` AND arm = ?`, run, arm)
+	if err != nil {
 		return nil, err
 	}
-	if len(a.ids) == 0 {
+	if len(ids) == 0 {
 		arms, err := db.PlanArms(ctx, run)
 		return nil, errors.Join(err, fmt.Errorf("arm %q of run %s: %w: its arms are %q", arm, run.ID, ErrNotFound, arms))
 	}
-	return a, nil
+	return &Answers{db, run, ids}, nil
 }
 
 // PlanArms lists the arms of a run's plan.
 func (db *DB) PlanArms(ctx context.Context, run *Run) ([]string, error) {
-	return column[string](ctx, db, `SELECT DISTINCT arm FROM trials WHERE run = ? AND place >= 0 ORDER BY arm`, run)
+	return all[string](ctx, db, `SELECT DISTINCT arm FROM trials WHERE run = ? AND place >= 0 ORDER BY arm`, run)
 }
 
 // Questions returns the question of each trial of an arm.
 func (db *DB) Questions(ctx context.Context, run *Run, arm string) (map[eval.Trial]int64, error) {
-	var t eval.Trial
-	var question int64
-	questions := map[eval.Trial]int64{}
-	return questions, db.visit(ctx, `SELECT item, arm, replicate, question FROM trials t WHERE `+inPlan+` AND arm = ?`, []any{run, arm},
-		[]any{&t.Item, &t.Arm, &t.Replicate, &question}, func() { questions[t] = question })
+	return mapped[eval.Trial, int64](ctx, db, `SELECT item, arm, replicate, question FROM trials t WHERE `+inPlan+` AND arm = ?`, run, arm)
 }
 
 // Earlier says which trials of a run an earlier plan had.
@@ -62,21 +56,21 @@ type Earlier struct {
 
 // Earlier returns the trials of a run that an earlier plan had.
 func (db *DB) Earlier(ctx context.Context, run *Run) (e Earlier, err error) {
-	var r struct {
-		place                   int
-		question, basis, judged int64
-		failed                  bool
+	type row struct {
+		Place                   int
+		Question, Basis, Judged int64
+		Failed                  bool
 	}
 	e.Outcomes, e.Verdicts = newSet(run.Trials), newSet(run.Trials)
-	if err := db.visit(ctx, `SELECT t.place, t.question, o.basis, o.kind = 'failed', coalesce((SELECT j.basis FROM judged j WHERE j.trial = t.id), 0)
-		FROM `+planned+`outcomes o ON o.trial = t.id WHERE `+inPlan, []any{run}, []any{&r.place, &r.question, &r.basis, &r.failed, &r.judged}, func() {
-		e.Older = e.Older || r.basis == 0 && !r.failed
-		basis, judged := run.plan.Basis(r.place)
-		if r.question != 0 && r.question != run.plan.Question(r.place) || r.basis != 0 && r.basis != basis {
-			e.Outcomes.add(r.place)
+	if err := visit(ctx, db, `SELECT t.place, t.question, o.basis, coalesce((SELECT j.basis FROM judged j WHERE j.trial = t.id), 0), o.kind = 'failed'
+		FROM `+planned+`outcomes o ON o.trial = t.id WHERE `+inPlan, []any{run}, func(r row) {
+		e.Older = e.Older || r.Basis == 0 && !r.Failed
+		basis, judged := run.plan.Basis(r.Place)
+		if r.Question != 0 && r.Question != run.plan.Question(r.Place) || r.Basis != 0 && r.Basis != basis {
+			e.Outcomes.add(r.Place)
 		}
-		if r.judged != 0 && r.judged != judged {
-			e.Verdicts.add(r.place)
+		if r.Judged != 0 && r.Judged != judged {
+			e.Verdicts.add(r.Place)
 		}
 	}); err != nil {
 		return e, err
@@ -88,11 +82,7 @@ func (db *DB) Earlier(ctx context.Context, run *Run) (e Earlier, err error) {
 // outcome: judges and their settings, prompt and criteria, gold. Trials that were not judged,
 // or by a version that recorded none, are not in it.
 func (db *DB) JudgedBy(ctx context.Context, run *Run) (map[[2]string]int64, error) {
-	var key [2]string
-	var basis int64
-	by := map[[2]string]int64{}
-	return by, db.visit(ctx, `SELECT t.item, t.arm, j.basis FROM `+planned+`judged j ON j.trial = t.id WHERE `+inPlan+` AND j.basis <> 0`, []any{run},
-		[]any{&key[0], &key[1], &basis}, func() { by[key] = basis })
+	return mapped[[2]string, int64](ctx, db, `SELECT t.item, t.arm, j.basis FROM `+planned+`judged j ON j.trial = t.id WHERE `+inPlan+` AND j.basis <> 0`, run)
 }
 
 // WithoutQuestions reports whether trials of the plan have no question: a version
@@ -110,9 +100,9 @@ func (a *Answers) Get(ctx context.Context, item string, replicate int) (o eval.O
 		return o, "", taken, fmt.Errorf("item %q replicate %d of run %s: %w", item, replicate, a.run.ID, ErrNotFound)
 	}
 	var call int64
-	if err := a.db.visit(ctx, `SELECT c.model_version, c.id FROM trials t JOIN calls c ON c.trial = t.id
-		WHERE `+oneTrial+` AND c.stage = 'run' AND c.error_kind = ''`+inForce+` ORDER BY c.id DESC LIMIT 1`,
-		[]any{a.run, id}, []any{&version, &call}, func() {}); err != nil {
+	err = a.db.get(ctx, `SELECT c.model_version, c.id FROM trials t JOIN calls c ON c.trial = t.id
+		WHERE `+oneTrial+` AND c.stage = 'run' AND c.error_kind = ''`+inForce+` ORDER BY c.id DESC LIMIT 1`, []any{a.run, id}, &version, &call)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return o, "", taken, err
 	}
 	for taken, err = range a.db.taken(ctx, oneTrial, a.run, id) {

@@ -375,10 +375,9 @@ func (db *DB) rowsOf(ctx context.Context, run *Run, table string) (columns func(
 // keysOf yields the hashes of the keys of a run's answers that may be taken, in order.
 func (db *DB) keysOf(ctx context.Context, run *Run) iter.Seq2[[]any, error] {
 	return func(yield func([]any, error) bool) {
-		var key string
 		var keys []int64
-		if err := db.visit(ctx, `SELECT c.key FROM `+planned+`calls c ON c.trial = t.id WHERE t.run = ? AND c.error_kind = '' AND c.source IS NULL AND t.question <> ?`,
-			[]any{run, distrusted}, []any{&key}, func() { keys = append(keys, keyHash(key)) }); err != nil {
+		if err := visit(ctx, db, `SELECT c.key FROM `+planned+`calls c ON c.trial = t.id WHERE t.run = ? AND c.error_kind = '' AND c.source IS NULL AND t.question <> ?`,
+			[]any{run, distrusted}, func(key string) { keys = append(keys, keyHash(key)) }); err != nil {
 			yield(nil, err)
 			return
 		}
@@ -399,7 +398,7 @@ const atATime = 10_000
 // empty removes the rows of a run that is archived. The last trial, call and verdict of a store
 // stay, so that their numbers are not given again.
 func (db *DB) empty(ctx context.Context, run *Run) error {
-	last, err := column[int64](ctx, db, `SELECT coalesce(max(id), 0) FROM trials WHERE id < `+firstBlock+` UNION SELECT trial FROM calls WHERE id = (SELECT max(id) FROM calls)
+	last, err := all[int64](ctx, db, `SELECT coalesce(max(id), 0) FROM trials WHERE id < `+firstBlock+` UNION SELECT trial FROM calls WHERE id = (SELECT max(id) FROM calls)
 		UNION SELECT trial FROM verdicts WHERE id = (SELECT max(id) FROM verdicts)`)
 	if err != nil {
 		return err

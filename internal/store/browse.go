@@ -1,11 +1,11 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 )
@@ -24,24 +24,20 @@ type Row struct {
 
 const rowColumns = `SELECT t.id, t.place, t.item, t.arm, t.replicate, coalesce(o.kind, ''), coalesce(o.reason, '') FROM trials t LEFT JOIN outcomes o ON o.trial = t.id WHERE `
 
-func scanRow(rows *sql.Rows) (r Row, err error) {
-	return r, rows.Scan(&r.ID, &r.Place, &r.Trial.Item, &r.Trial.Arm, &r.Trial.Replicate, &r.Kind, &r.Reason)
-}
-
 // Rows yields the trials with the places from up to but not including to.
 func (db *DB) Rows(ctx context.Context, run *Run, from, to int) iter.Seq2[Row, error] {
-	return query(ctx, db, rowColumns+inPlaces+` ORDER BY t.place`, []any{run, from, to}, scanRow)
+	return rows[Row](ctx, db, rowColumns+inPlaces+` ORDER BY t.place`, run, from, to)
 }
 
 // RowsOf yields the trials of an item in plan order. It reads all trials of the run, as no
 // index has items.
 func (db *DB) RowsOf(ctx context.Context, run *Run, item string) iter.Seq2[Row, error] {
-	return query(ctx, db, rowColumns+inPlan+` AND t.item = ? ORDER BY t.place`, []any{run, item}, scanRow)
+	return rows[Row](ctx, db, rowColumns+inPlan+` AND t.item = ? ORDER BY t.place`, run, item)
 }
 
 // Row returns a trial of the plan by its id.
 func (db *DB) Row(ctx context.Context, run *Run, id int64) (Row, error) {
-	for r, err := range query(ctx, db, rowColumns+inPlan+` AND t.id = ?`, []any{run, id}, scanRow) {
+	for r, err := range rows[Row](ctx, db, rowColumns+inPlan+` AND t.id = ?`, run, id) {
 		return r, err
 	}
 	return Row{}, fmt.Errorf("trial %d in the plan of run %s: %w", id, run.ID, ErrNotFound)
@@ -59,12 +55,9 @@ type Effort struct {
 // Efforts yields the efforts of the trials with calls and the places from up to but not
 // including to.
 func (db *DB) Efforts(ctx context.Context, run *Run, from, to int) iter.Seq2[Effort, error] {
-	return query(ctx, db, `SELECT t.place, count(*), sum(`+tokensIn+` + `+tokensOut+`),
+	return rows[Effort](ctx, db, `SELECT t.place, count(*), sum(`+tokensIn+` + `+tokensOut+`),
 		CASE WHEN count(*) FILTER (WHERE cost_usd IS NULL AND error_kind = '') = 0 THEN total(cost_usd) END, total(latency_ms)
-		FROM `+planned+`calls c ON c.trial = t.id AND c.stage = 'run'`+inForce+` WHERE `+inPlaces+` GROUP BY t.place`,
-		[]any{run, from, to}, func(rows *sql.Rows) (e Effort, err error) {
-			return e, rows.Scan(&e.Place, &e.Calls, &e.Tokens, &e.CostUSD, &e.LatencyMS)
-		})
+		FROM `+planned+`calls c ON c.trial = t.id AND c.stage = 'run'`+inForce+` WHERE `+inPlaces+` GROUP BY t.place`, run, from, to)
 }
 
 // A Stored is the scores of a trial in the form of the scores table; [ReadScores] reads
@@ -77,22 +70,23 @@ type Stored struct {
 // StoredScores yields the scores of the trials with the places from up to but not
 // including to. Those of a whole case come apart, with the place of its first trial.
 func (db *DB) StoredScores(ctx context.Context, run *Run, from, to int) iter.Seq2[Stored, error] {
-	return query(ctx, db, `SELECT t.place, s.data FROM `+planned+`scores s ON s.trial = t.id WHERE `+inPlaces+`
-		UNION ALL SELECT t.place, s.data FROM `+planned+`case_scores s ON s.trial = t.id WHERE `+inPlaces+` ORDER BY 1`,
-		[]any{run, from, to, run, from, to}, func(rows *sql.Rows) (s Stored, err error) { return s, rows.Scan(&s.Place, &s.Data) })
+	return rows[Stored](ctx, db, `SELECT t.place, s.data FROM `+planned+`scores s ON s.trial = t.id WHERE `+inPlaces+`
+		UNION ALL SELECT t.place, s.data FROM `+planned+`case_scores s ON s.trial = t.id WHERE `+inPlaces+` ORDER BY 1`, run, from, to, run, from, to)
 }
 
 // ScoresOf returns the scores of a trial by its id. The first trial of a case has those of
 // the whole case too.
 func (db *DB) ScoresOf(ctx context.Context, run *Run, id int64) (list []eval.Score, err error) {
-	var data string
-	var wrong error
-	err = db.visit(ctx, `SELECT s.data FROM trials t JOIN scores s ON s.trial = t.id WHERE `+oneTrial+`
-		UNION ALL SELECT s.data FROM trials t JOIN case_scores s ON s.trial = t.id WHERE `+oneTrial, []any{run, id, run, id}, []any{&data}, func() {
-		scores, err := decodeScores(data)
-		list, wrong = append(list, scores...), cmp.Or(wrong, err)
-	})
-	return list, cmp.Or(err, wrong)
+	for data, err := range rows[string](ctx, db, `SELECT s.data FROM trials t JOIN scores s ON s.trial = t.id WHERE `+oneTrial+`
+		UNION ALL SELECT s.data FROM trials t JOIN case_scores s ON s.trial = t.id WHERE `+oneTrial, run, id, run, id) {
+		if err == nil {
+			err = ReadScores(data, func(s eval.Score) { list = append(list, s) })
+		}
+		if err != nil {
+			return list, err
+		}
+	}
+	return list, nil
 }
 
 // JudgedByPeople yields the trials of the plan on which people gave verdicts.
@@ -102,7 +96,7 @@ func (db *DB) JudgedByPeople(ctx context.Context, run *Run) iter.Seq2[eval.Judge
 
 // PlaceOf finds a trial in a run by its key.
 func (db *DB) PlaceOf(ctx context.Context, run *Run, t eval.Trial) (Row, error) {
-	for r, err := range query(ctx, db, rowColumns+inPlan+` AND t.item = ? AND t.arm = ? AND t.replicate = ?`, []any{run, t.Item, t.Arm, t.Replicate}, scanRow) {
+	for r, err := range rows[Row](ctx, db, rowColumns+inPlan+` AND t.item = ? AND t.arm = ? AND t.replicate = ?`, run, t.Item, t.Arm, t.Replicate) {
 		return r, err
 	}
 	return Row{}, fmt.Errorf("%v in run %s: %w", t, run.ID, ErrNotFound)
@@ -119,24 +113,13 @@ func (db *DB) Transcript(ctx context.Context, run *Run, id int64, skip, limit in
 	if err != nil {
 		return nil, 0, err
 	}
-	type key struct {
-		stage eval.Stage
-		step  string
-	}
-	at := map[key]int{}
-	for i, c := range calls {
-		at[key{c.Stage, c.Step}] = i
-	}
-	var of key
-	var s eval.Attempt
-	return calls, total, db.visit(ctx, `SELECT a.stage, a.step, a.n, a.sent_at, s.process, a.ended, a.error_kind FROM attempts a JOIN sessions s ON s.id = a.session
-		WHERE s.run = ? AND a.trial = ? ORDER BY a.session, a.n`, []any{run, id},
-		[]any{&of.stage, &of.step, &s.N, &s.At, &s.Process, &s.Ended, &s.Err}, func() {
-			if i, ok := at[of]; ok {
-				calls[i].Sent = append(calls[i].Sent, s)
-				calls[i].Attempts = max(calls[i].Attempts, len(calls[i].Sent))
-			}
-		})
+	return calls, total, visit(ctx, db, `SELECT '', '', 0, a.stage, a.step, a.n, a.sent_at, s.process, a.ended, a.error_kind, 0, 0
+		FROM attempts a JOIN sessions s ON s.id = a.session WHERE s.run = ? AND a.trial = ? ORDER BY a.session, a.n`, []any{run, id}, func(s sent) {
+		if i := slices.IndexFunc(calls, func(c eval.Call) bool { return c.Stage == s.Stage && c.Step == s.Step }); i >= 0 {
+			calls[i].Sent = append(calls[i].Sent, s.Attempt)
+			calls[i].Attempts = max(calls[i].Attempts, len(calls[i].Sent))
+		}
+	})
 }
 
 // A Tally counts the trials of a plan.

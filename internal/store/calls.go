@@ -17,31 +17,27 @@ type CallSums []callSum
 // A callSum sums the calls of an arm in one stage that a version of a model answered,
 // or that failed.
 type callSum struct {
+	Model, Version string
+	Answered       bool
 	eval.ArmCalls
-	model, version string
-	answered, cut  bool
-	first          eval.Trial
-	place          int64 // of the first trial
+	Cut   bool
+	Place int64 // of the first trial
+	First eval.Trial
 }
 
 // CallSums sums the calls of a run. It reads them once for all sums: most of the cost is
 // reading the rows.
 func (db *DB) CallSums(ctx context.Context, run *Run) (CallSums, error) {
-	return Collect(query(ctx, db, `SELECT s.*, f.item, f.replicate FROM (
-		SELECT arm, stage, model, model_version, answered, count(*), sum(CASE WHEN attempts > sent THEN attempts ELSE sent END), sum(input_tokens), sum(output_tokens),
+	return all[callSum](ctx, db, `SELECT s.*, f.item, f.arm, f.replicate FROM (
+		SELECT model, model_version, answered, arm, stage, count(*), sum(CASE WHEN attempts > sent THEN attempts ELSE sent END), sum(input_tokens), sum(output_tokens),
 			sum(cached_tokens), sum(reasoning_tokens), total(cost_usd), count(*) FILTER (WHERE cost_usd IS NULL AND answered), count(*) FILTER (WHERE usage_flags & 4 <> 0),
 			count(source), total(CASE WHEN source IS NULL THEN 0 ELSE cost_usd END), count(*) FILTER (WHERE cut) > 0, min(place) AS place
 		FROM (SELECT t.arm, t.place, c.stage, c.model, c.model_version, c.error_kind = '' AS answered, c.attempts, (SELECT count(*) FROM attempts a
 				WHERE a.trial = c.trial AND a.stage = c.stage AND a.step = c.step) AS sent, c.input_tokens, c.output_tokens, c.cached_tokens, c.reasoning_tokens,
 				c.cost_usd, c.usage_flags, c.source, c.adapted LIKE ? AS cut
 			FROM `+planned+`calls c ON c.trial = t.id WHERE `+inPlan+inForce+` AND c.stage <> 'embed') AS c
-		GROUP BY arm, stage, model, model_version, answered) AS s JOIN trials f ON f.run = ? AND f.place = s.place ORDER BY 1, 2, 3, 4, 5`,
-		[]any{modelText("%" + eval.CutNote + "%"), run, run}, func(rows *sql.Rows) (s callSum, err error) {
-			err = rows.Scan(&s.Arm, &s.Stage, &s.model, &s.version, &s.answered, &s.Calls, &s.Requests, &s.Input, &s.Output, &s.Cached, &s.Reasoning,
-				&s.CostUSD, &s.Unpriced, &s.Estimated, &s.Reused, &s.ReusedUSD, &s.cut, &s.place, &s.first.Item, &s.first.Replicate)
-			s.first.Arm = s.Arm
-			return s, err
-		}))
+		GROUP BY arm, stage, model, model_version, answered) AS s JOIN trials f ON f.run = ? AND f.place = s.place ORDER BY s.arm, s.stage, s.model, s.model_version, s.answered`,
+		modelText("%"+eval.CutNote+"%"), run, run)
 }
 
 // ByArm sums by arm and stage, ordered by both.
@@ -66,7 +62,7 @@ func (sums CallSums) Versions() []eval.ArmVersion {
 // JudgeVersions counts the answers to judge calls by model and model version, ordered
 // by both.
 func (sums CallSums) JudgeVersions() []eval.ArmVersion {
-	return sums.count(eval.StageJudge, func(s callSum) string { return s.model })
+	return sums.count(eval.StageJudge, func(s callSum) string { return s.Model })
 }
 
 // JudgedBy counts the answers to judge calls of each arm by model version, ordered by
@@ -78,8 +74,8 @@ func (sums CallSums) JudgedBy() []eval.ArmVersion {
 func (sums CallSums) count(stage eval.Stage, name func(callSum) string) []eval.ArmVersion {
 	calls := map[eval.ArmVersion]int{}
 	for _, s := range sums {
-		if s.Stage == stage && s.answered {
-			calls[eval.ArmVersion{Arm: name(s), Version: s.version}] += s.Calls
+		if s.Stage == stage && s.Answered {
+			calls[eval.ArmVersion{Arm: name(s), Version: s.Version}] += s.Calls
 		}
 	}
 	var list []eval.ArmVersion
@@ -103,14 +99,14 @@ type Asked struct {
 
 // First returns the first answered trial of every stage, model and arm, in plan order.
 func (sums CallSums) First() []Asked {
-	answered := slices.DeleteFunc(slices.Clone(sums), func(s callSum) bool { return !s.answered })
+	answered := slices.DeleteFunc(slices.Clone(sums), func(s callSum) bool { return !s.Answered })
 	slices.SortStableFunc(answered, func(a, b callSum) int {
-		return cmp.Or(cmp.Compare(a.place, b.place), cmp.Compare(b.Stage, a.Stage), cmp.Compare(a.model, b.model))
+		return cmp.Or(cmp.Compare(a.Place, b.Place), cmp.Compare(b.Stage, a.Stage), cmp.Compare(a.Model, b.Model))
 	})
 	var list []Asked
 	for _, s := range answered {
-		if !slices.ContainsFunc(list, func(a Asked) bool { return a.Stage == s.Stage && a.Model == s.model && a.Trial.Arm == s.Arm }) {
-			list = append(list, Asked{s.Stage, s.model, s.first})
+		if !slices.ContainsFunc(list, func(a Asked) bool { return a.Stage == s.Stage && a.Model == s.Model && a.Trial.Arm == s.Arm }) {
+			list = append(list, Asked{s.Stage, s.Model, s.First})
 		}
 	}
 	return list
@@ -118,7 +114,7 @@ func (sums CallSums) First() []Asked {
 
 // Cut reports whether a server cut a prompt.
 func (sums CallSums) Cut() bool {
-	return slices.ContainsFunc(sums, func(s callSum) bool { return s.cut })
+	return slices.ContainsFunc(sums, func(s callSum) bool { return s.Cut })
 }
 
 // Reused reports whether an answer was taken from another call.

@@ -49,21 +49,10 @@ func (c *checksum) add(values ...any) {
 func (c *checksum) sum() int64 { return int64(binary.BigEndian.Uint64(c.hash.Sum(nil))) }
 
 // summedColumns are the columns of a call in its checksum, in the order of
-// callRow.
+// [callRow]. Those that are not there may change: retries add to the number of attempts.
 var summedColumns = []string{"trial", "stage", "step", "key", "parts", "provider", "model", "model_version", "request_id",
 	"text", "tool_calls", "stop", "stop_reason", "refusal", "adapted", "input_tokens", "output_tokens", "cached_tokens", "cache_write_tokens",
 	"reasoning_tokens", "usage_flags", "cost_usd", "latency_ms", "error_kind", "error"}
-
-// attemptsAt is the place of attempts in callRow: retries add to the stored value.
-const attemptsAt = 23
-
-// withChecksum appends the checksum of a call to its row.
-func withChecksum(row []any) []any {
-	c := newChecksum()
-	c.add(row[:attemptsAt]...)
-	c.add(row[attemptsAt+1:]...)
-	return append(row, c.sum())
-}
 
 // planSum adds up a run, its items without gold, which may change, and its trials.
 // The place of a trial is not part of it.
@@ -90,22 +79,20 @@ func (x *steps) sumPlan(n int64) { x.exec(`UPDATE runs SET checksum = ? WHERE n 
 // damagedPlans lists the runs whose plan is not what was written, of those that of selects.
 func (db *DB) damagedPlans(ctx context.Context, of string) (damaged []string, err error) {
 	type row struct {
-		n      int64
-		id     string
-		trials int
-		sum    sql.NullInt64
+		N      int64
+		ID     string
+		Trials int
+		Sum    *int64
 	}
-	runs, err := Collect(query(ctx, db, `SELECT n, id, trials, checksum FROM runs WHERE `+of+` ORDER BY n`, nil, func(rows *sql.Rows) (r row, err error) {
-		return r, rows.Scan(&r.n, &r.id, &r.trials, &r.sum)
-	}))
+	runs, err := all[row](ctx, db, `SELECT n, id, trials, checksum FROM runs WHERE `+of+` ORDER BY n`)
 	if err != nil {
 		return nil, err
 	}
 	x := &steps{ctx: ctx, on: db.sql}
 	for _, r := range runs {
-		places := x.count(`SELECT count(*) FROM runs r JOIN trials t ON t.run = r.n AND t.place >= 0 WHERE r.n = ? AND t.place < r.trials`, r.n)
-		if places != r.trials || r.sum.Valid && x.planSum(r.n) != r.sum.Int64 {
-			damaged = append(damaged, r.id)
+		places := x.count(`SELECT count(*) FROM runs r JOIN trials t ON t.run = r.n AND t.place >= 0 WHERE r.n = ? AND t.place < r.trials`, r.N)
+		if places != r.Trials || r.Sum != nil && x.planSum(r.N) != *r.Sum {
+			damaged = append(damaged, r.ID)
 		}
 	}
 	return damaged, db.explain(x.err)

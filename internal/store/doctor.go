@@ -52,7 +52,7 @@ func Examine(ctx context.Context, path string) ([]Check, error) {
 		x.damaged("file", plain(err))
 		return x.checks, nil
 	}
-	x.ok("file", "a store of Scruple")
+	x.add("file", CheckOK, "a store of Scruple")
 	x.contents(db)
 	db.engine.examine(&x, db)
 	return x.checks, nil
@@ -68,7 +68,6 @@ func (x *examination) add(name, state, format string, args ...any) {
 	x.checks = append(x.checks, Check{name, state, fmt.Sprintf(format, args...)})
 }
 
-func (x *examination) ok(name, note string)      { x.add(name, CheckOK, "%s", note) }
 func (x *examination) damaged(name, note string) { x.add(name, CheckDamaged, "%s", note) }
 
 // found adds what was found: an error, or something wrong, is damage.
@@ -79,7 +78,7 @@ func (x *examination) found(name string, err error, wrong, right string) {
 	case wrong != "":
 		x.damaged(name, wrong)
 	default:
-		x.ok(name, right)
+		x.add(name, CheckOK, "%s", right)
 	}
 }
 
@@ -109,33 +108,23 @@ func (x *examination) contents(db *DB) {
 		return
 	case have < summed:
 		x.add("format", CheckWarning, "format %d of %d: migrated when it is next opened, until then there are no checksums", have, format)
-	case have < format:
+		return
+	case have < format: // tables and columns are missing
 		x.add("format", CheckWarning, "format %d of %d: migrated when it is next opened", have, format)
-	default:
-		x.add("format", CheckOK, "format %d", have)
-	}
-	if have == format { // else tables and columns are missing
-		x.references(db)
-	}
-	if have < summed {
+		x.plans(db, `n > 0`)
+		x.answers(db)
 		return
 	}
-	x.plans(db, have)
-	x.answers(db)
-	if have < format {
-		return
-	}
-	x.archives(db)
-}
-
-// references checks that every row's run and trial exist.
-func (x *examination) references(db *DB) {
+	x.add("format", CheckOK, "format %d", have)
 	tables, err := db.orphans(x.ctx)
 	wrong := ""
 	if len(tables) > 0 {
 		wrong = fmt.Sprintf("rows without their run or trial: %d, the first in table %s", len(tables), tables[0])
 	}
 	x.found("references", err, wrong, "every row's run and trial exist")
+	x.plans(db, inStore)
+	x.answers(db)
+	x.archives(db)
 }
 
 // archives checks that the files of archived runs are there, as they were written.
@@ -156,11 +145,8 @@ func (x *examination) archives(db *DB) {
 	}
 }
 
-func (x *examination) plans(db *DB, have int64) {
-	of := inStore
-	if have < format {
-		of = `n > 0`
-	}
+// plans checks the plans of the runs that of selects.
+func (x *examination) plans(db *DB, of string) {
 	damaged, err := db.damagedPlans(x.ctx, of)
 	wrong := strings.Join(damaged, ", ")
 	if wrong != "" {

@@ -3,7 +3,6 @@ package store
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"iter"
 	"regexp"
 	"slices"
@@ -23,15 +22,15 @@ var varying = regexp.MustCompile(`[0-9a-zA-Z_-]*[0-9][0-9a-zA-Z_-]*`)
 
 // Errors returns the most frequent errors of calls without an answer, at most n.
 func (db *DB) Errors(ctx context.Context, run *Run, n int) ([]ErrorCount, error) {
-	list, err := byCause(query(ctx, db, `SELECT count(*), error_kind, error FROM `+planned+`calls c ON c.trial = t.id
-		WHERE `+inPlan+` AND error_kind <> '' GROUP BY error_kind, error ORDER BY error_kind, error`, []any{run}, scanError))
+	list, err := byCause(rows[ErrorCount](ctx, db, `SELECT count(*), error_kind, error FROM `+planned+`calls c ON c.trial = t.id
+		WHERE `+inPlan+` AND error_kind <> '' GROUP BY error_kind, error ORDER BY error_kind, error`, run))
 	return list[:min(n, len(list))], err
 }
 
 // JudgeErrors counts the verdicts that judges failed to give, by judge and reason.
 func (db *DB) JudgeErrors(ctx context.Context, run *Run) (list []eval.JudgeError, err error) {
-	causes, err := byCause(query(ctx, db, `SELECT count(*), v.judge, v.error FROM `+planned+`verdicts v ON v.trial = t.id
-		WHERE `+inPlan+lastOnTrial+` AND v.error <> '' GROUP BY v.judge, v.error ORDER BY v.judge, v.error`, []any{run}, scanError))
+	causes, err := byCause(rows[ErrorCount](ctx, db, `SELECT count(*), v.judge, v.error FROM `+planned+`verdicts v ON v.trial = t.id
+		WHERE `+inPlan+lastOnTrial+` AND v.error <> '' GROUP BY v.judge, v.error ORDER BY v.judge, v.error`, run))
 	for _, c := range causes {
 		list = append(list, eval.JudgeError{Judge: c.Kind, Reason: c.Text, Verdicts: c.Calls})
 	}
@@ -39,17 +38,13 @@ func (db *DB) JudgeErrors(ctx context.Context, run *Run) (list []eval.JudgeError
 	return list, err
 }
 
-func scanError(rows *sql.Rows) (e ErrorCount, err error) {
-	return e, rows.Scan(&e.Calls, &e.Kind, &e.Text)
-}
-
 // ofStep matches what the error of a step begins with: the model, the trial and the step.
 var ofStep = regexp.MustCompile(`^asking .+?, step .+?(, \d+ attempts)?: `)
 
 // byCause adds up errors that differ only in numbers and ids, the most frequent first.
-func byCause(rows iter.Seq2[ErrorCount, error]) ([]ErrorCount, error) {
+func byCause(errors iter.Seq2[ErrorCount, error]) ([]ErrorCount, error) {
 	byCause := map[string]*ErrorCount{}
-	for e, err := range rows {
+	for e, err := range errors {
 		if err != nil {
 			return nil, err
 		}

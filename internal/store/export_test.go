@@ -185,7 +185,7 @@ func SetManyTrialsForTest(n int) { manyTrials = n }
 func (db *DB) PartitionsForTest(t testing.TB) (n, rows int) {
 	t.Helper()
 	for _, table := range partitioned {
-		names, err := column[string](t.Context(), db, `SELECT CAST(inhrelid::regclass AS TEXT) FROM pg_inherits WHERE inhparent = to_regclass(?) AND inhrelid <> to_regclass(?)`, table, table+"_of_others")
+		names, err := all[string](t.Context(), db, `SELECT CAST(inhrelid::regclass AS TEXT) FROM pg_inherits WHERE inhparent = to_regclass(?) AND inhrelid <> to_regclass(?)`, table, table+"_of_others")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -139,7 +139,7 @@ func (db *DB) sound(ctx context.Context) error {
 // was written. It reads the whole file.
 func (db *DB) Sound(ctx context.Context) (err error) {
 	list := func(db *DB) ([]string, error) {
-		return column[string](ctx, db, `SELECT coalesce(sql, '') FROM sqlite_master WHERE name NOT LIKE 'sqlite_%' ORDER BY type, name`)
+		return all[string](ctx, db, `SELECT coalesce(sql, '') FROM sqlite_master WHERE name NOT LIKE 'sqlite_%' ORDER BY type, name`)
 	}
 	have, err := list(db)
 	if err != nil {
@@ -256,7 +256,7 @@ func (db *DB) orphans(ctx context.Context) (tables []string, err error) {
 			if name == "source" {
 				text += ` AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.n = x.source_run AND r.archive IS NOT NULL)`
 			}
-			rows, err := column[string](ctx, db, text)
+			rows, err := all[string](ctx, db, text)
 			if err != nil {
 				return tables, err
 			}
@@ -313,7 +313,7 @@ func (db *DB) takenFrom(ctx context.Context, ids []string) (list []*Run, err err
 		list = append(list, run)
 	}
 	for i := 0; i < len(list); i++ {
-		sources, err := column[int64](ctx, db, `SELECT DISTINCT c.source_run FROM trials t JOIN calls c ON c.trial = t.id WHERE t.run = ? AND c.source_run IS NOT NULL ORDER BY 1`, list[i])
+		sources, err := all[int64](ctx, db, `SELECT DISTINCT c.source_run FROM trials t JOIN calls c ON c.trial = t.id WHERE t.run = ? AND c.source_run IS NOT NULL ORDER BY 1`, list[i])
 		if err != nil {
 			return nil, err
 		}
@@ -343,7 +343,7 @@ func (x *steps) insert(table string, names []string, rows iter.Seq2[[]any, error
 	for _, name := range x.names(`SELECT name FROM pragma_table_info(?) WHERE type = 'BLOB'`, table) {
 		bytes[name] = true
 	}
-	into := x.bulk(`INSERT INTO `+table+` (`+strings.Join(names, ", ")+`) VALUES `, len(names))
+	into := x.bulk(insert(table, strings.Join(names, ", ")))
 	for values, err := range rows {
 		if x.fail(err); x.err != nil {
 			return

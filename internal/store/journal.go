@@ -5,10 +5,8 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"math"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -24,8 +22,7 @@ type Journal struct {
 	db   *DB
 	run  *Run
 	conn *sql.Conn
-	stmt struct{ calls, attempts, outcomes, verdicts, judged inserts }
-	open []*sql.Stmt // all of them
+	into [len(insertions)]prepared
 
 	session int64
 	process string
@@ -57,42 +54,68 @@ const (
 
 // group is the entries of one transaction.
 type group struct {
-	calls    []*eval.Call
-	attempts []attempt
-	outcomes []stored
-	verdicts []judgedEntry
-	others   []func(*steps) // what is rare
+	rows     [len(insertions)][]any // one after the other
+	attempts map[attemptKey]int     // where their rows begin: a statement cannot write a row twice
+	others   []func(*steps)         // what is rare
+	size     int
 	done     chan struct{}
 	err      error
 }
 
-type attempt struct {
+type attemptKey struct {
 	trial int64
-	stage eval.Stage
-	step  string
-	eval.Attempt
+	n     int
 }
 
-type stored struct {
-	trial, basis int64
-	outcome      eval.Outcome
-	step         string // whose answer is the data of the outcome; "" if none is
+func newGroup() *group {
+	return &group{attempts: map[attemptKey]int{}, done: make(chan struct{})}
 }
+
+func (g *group) add(table int, row ...any) {
+	g.rows[table] = append(g.rows[table], row...)
+	g.size++
+}
+
+// addAttempt adds the row of an attempt, nil for none, or replaces it if it is there.
+func (g *group) addAttempt(row []any) {
+	if row == nil {
+		return
+	}
+	key := attemptKey{row[0].(int64), row[2].(int)}
+	if at, twice := g.attempts[key]; twice {
+		copy(g.rows[intoAttempts][at:], row)
+		return
+	}
+	g.attempts[key] = len(g.rows[intoAttempts])
+	g.add(intoAttempts, row...)
+}
+
+// The tables of a group, in the order in which they are written.
+const (
+	intoCalls = iota
+	intoAttempts
+	intoOutcomes
+	intoVerdicts
+	intoJudged
+)
+
+var insertions = [...]insertion{
+	intoCalls:    upsertCalls,
+	intoAttempts: upsert("attempts", "trial, session, n, stage, step, sent_at, ended, error_kind, tokens, cost_usd", 3, "ended", "error_kind"),
+	intoOutcomes: upsert("outcomes", "trial, kind, reason, notes, detail, data, basis, step", 1),
+	intoVerdicts: insert("verdicts", "run, item, trial, unit, step, source, judge, round, at, data, error"),
+	intoJudged:   upsert("judged", "trial, basis", 1),
+}
+
+// upsertCalls never replaces a call that has an answer.
+var upsertCalls = func() insertion {
+	into := upsert("calls", strings.Join(summedColumns, ", ")+", attempts, checksum, source, source_run", 3)
+	into.tail += ` WHERE calls.error_kind <> ''`
+	return into
+}()
 
 // An answer is what a step of a trial got.
 type answer struct{ step, text string }
-
-type judgedEntry struct {
-	trial, basis int64
-	item         string
-	verdicts     []eval.Verdict
-}
-
-func newGroup() *group { return &group{done: make(chan struct{})} }
-
-func (g *group) size() int {
-	return len(g.calls) + len(g.attempts) + len(g.outcomes) + len(g.verdicts) + len(g.others)
-}
 
 // Journal opens the journal of a run for writing. Close it before the store.
 func (db *DB) Journal(ctx context.Context, run *Run) (*Journal, error) {
@@ -105,17 +128,8 @@ func (db *DB) Journal(ctx context.Context, run *Run) (*Journal, error) {
 	}
 	j := &Journal{db: db, run: run, conn: conn, process: Process(), answers: map[int64]answer{}, next: newGroup(), done: make(chan struct{})}
 	j.queued, j.room = sync.NewCond(&j.mu), sync.NewCond(&j.mu)
-	for _, p := range []struct {
-		into *inserts
-		text func(rows int) string
-	}{{&j.stmt.calls, upsertCall}, {&j.stmt.attempts, upsertAttempt}, {&j.stmt.outcomes, upsertOutcome}, {&j.stmt.verdicts, insertVerdict}, {&j.stmt.judged, upsertJudged}} {
-		for i, rows := range atOnce {
-			if p.into[i], err = conn.PrepareContext(ctx, p.text(rows)); err != nil {
-				conn.Close()
-				return nil, db.explain(err)
-			}
-			j.open = append(j.open, p.into[i])
-		}
+	for i := range insertions {
+		j.into[i].insertion = insertions[i]
 	}
 	if err := db.rewrite(ctx, run, func(x *steps) {
 		x.get(`INSERT INTO sessions (run, process) VALUES (?, ?) RETURNING id`, []any{run.N, j.process}, &j.session)
@@ -136,66 +150,20 @@ func Process() string {
 	return host + ":" + strconv.Itoa(os.Getpid())
 }
 
-// atOnce are the numbers of rows per statement, if that many are queued. Eight cost half
-// as much each as one, and a shared store is asked less often with more.
-var atOnce = [...]int{32, 8, 4, 2, 1}
-
-// inserts are a statement for each number of rows.
-type inserts [len(atOnce)]*sql.Stmt
-
-// upsert writes rows of a table. Of a row with the same key, the columns of set are
-// replaced.
-func upsert(table, columns, key string, set []string, rows int) string {
-	values := make([]string, len(set))
-	for i, column := range set {
-		if values[i] = "excluded." + column; column == "attempts" { // retries add to it
-			values[i] = "calls.attempts + excluded.attempts"
-		}
-	}
-	return fmt.Sprintf("INSERT INTO %s (%s) VALUES %s ON CONFLICT (%s) DO UPDATE SET (%s) = (%s)", table, columns,
-		placeholders(rows, 1+strings.Count(columns, ",")), key, strings.Join(set, ", "), strings.Join(values, ", "))
-}
-
-// upsertCall never replaces a call that has an answer.
-func upsertCall(rows int) string {
-	columns := append(slices.Insert(slices.Clone(summedColumns), attemptsAt, "attempts"), "checksum", "source", "source_run")
-	return upsert("calls", strings.Join(columns, ", "), "trial, stage, step", columns[3:], rows) + ` WHERE calls.error_kind <> ''`
-}
-
-func upsertAttempt(rows int) string {
-	return upsert("attempts", "trial, session, n, stage, step, sent_at, ended, error_kind, tokens, cost_usd", "trial, session, n", []string{"ended", "error_kind"}, rows)
-}
-
-func upsertOutcome(rows int) string {
-	columns := []string{"kind", "reason", "notes", "detail", "data", "basis", "step"}
-	return upsert("outcomes", "trial, "+strings.Join(columns, ", "), "trial", columns, rows)
-}
-
-func upsertJudged(rows int) string {
-	return `INSERT INTO judged (trial, basis) VALUES ` + placeholders(rows, 2) + ` ON CONFLICT (trial) DO UPDATE SET basis = excluded.basis`
-}
-
-func insertVerdict(rows int) string {
-	return `INSERT INTO verdicts (run, item, trial, unit, step, source, judge, round, at, data, error) VALUES ` + placeholders(rows, 11)
-}
-
 // Append records a call with its last attempt and returns when it is on disk. It
 // never overwrites a call that has an answer.
 func (j *Journal) Append(c *eval.Call) error {
-	id, err := j.run.id(c.Trial)
+	id, last, err := j.attempt(c)
 	if err != nil {
 		return err
 	}
-	last, err := j.last(c)
-	if err != nil {
-		return err
-	}
+	row := callRow(id, c)
 	g, err := j.enqueue(func(g *group) {
 		if c.Stage == eval.StageRun && c.ErrKind == "" {
 			j.answers[id] = answer{c.Step, c.Response.Text}
 		}
-		g.calls = append(g.calls, c)
-		g.attempts = append(g.attempts, last...)
+		g.add(intoCalls, row...)
+		g.addAttempt(last)
 	})
 	if err != nil {
 		return err
@@ -207,11 +175,11 @@ func (j *Journal) Append(c *eval.Call) error {
 // Attempt records the last attempt of a call, before it is sent or after it failed.
 // With wait, it returns when the attempt is on disk.
 func (j *Journal) Attempt(c *eval.Call, wait bool) error {
-	last, err := j.last(c)
+	_, last, err := j.attempt(c)
 	if err != nil {
 		return err
 	}
-	g, err := j.enqueue(func(g *group) { g.attempts = append(g.attempts, last...) })
+	g, err := j.enqueue(func(g *group) { g.addAttempt(last) })
 	if err != nil || !wait {
 		return err
 	}
@@ -219,20 +187,17 @@ func (j *Journal) Attempt(c *eval.Call, wait bool) error {
 	return g.err
 }
 
-// last returns the last attempt of a call, if it has any, and numbers it.
-func (j *Journal) last(c *eval.Call) ([]attempt, error) {
-	if len(c.Sent) == 0 {
-		return nil, nil
-	}
-	id, err := j.run.id(c.Trial)
-	if err != nil {
-		return nil, err
+// attempt returns the id of the trial of a call, and the row of its last attempt, which it
+// numbers; nil if the call has none.
+func (j *Journal) attempt(c *eval.Call) (id int64, row []any, err error) {
+	if id, err = j.run.id(c.Trial); err != nil || len(c.Sent) == 0 {
+		return id, nil, err
 	}
 	a := &c.Sent[len(c.Sent)-1]
 	if a.N == 0 {
 		a.N, a.Process = int(j.sent.Add(1)), j.process
 	}
-	return []attempt{{id, c.Stage, c.Step, *a}}, nil
+	return id, []any{id, j.session, a.N, string(c.Stage), c.Step, a.At, a.Ended, string(a.Err), a.Tokens, a.CostUSD}, nil
 }
 
 // Revive puts a stale call in force again. It does not wait for the disk.
@@ -260,7 +225,7 @@ func (j *Journal) Outcome(t eval.Trial, o eval.Outcome) error {
 		if len(o.Data) < leastShared || last.text != string(o.Data) {
 			last.step = ""
 		}
-		g.outcomes = append(g.outcomes, stored{id, basis, o, last.step})
+		g.add(intoOutcomes, outcomeRow(id, basis, o, last.step)...)
 	})
 	return err
 }
@@ -276,20 +241,28 @@ func (j *Journal) Judged(t eval.Trial, vs []eval.Verdict) error {
 		return err
 	}
 	_, basis := j.run.plan.Basis(seq)
-	_, err = j.enqueue(func(g *group) { g.verdicts = append(g.verdicts, judgedEntry{id, basis, t.Item, vs}) })
+	_, err = j.enqueue(func(g *group) {
+		for _, v := range vs {
+			g.add(intoVerdicts, verdictRow(j.run, t.Item, id, &v)...)
+		}
+		g.add(intoJudged, id, basis)
+	})
 	return err
 }
 
 // later takes steps in the next commit. It does not wait for the disk.
 func (j *Journal) later(take func(x *steps)) error {
-	_, err := j.enqueue(func(g *group) { g.others = append(g.others, take) })
+	_, err := j.enqueue(func(g *group) {
+		g.others = append(g.others, take)
+		g.size++
+	})
 	return err
 }
 
 func (j *Journal) enqueue(add func(*group)) (*group, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	for j.err == nil && !j.closed && j.next.size() >= maxQueued {
+	for j.err == nil && !j.closed && j.next.size >= maxQueued {
 		j.room.Wait()
 	}
 	if j.err != nil {
@@ -310,16 +283,16 @@ func (j *Journal) write() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for {
-		for j.next.size() == 0 && !j.closed {
+		for j.next.size == 0 && !j.closed {
 			j.queued.Wait()
 		}
-		if !j.closed && j.writing != nil && j.writing.size() >= manyEntries {
+		if !j.closed && j.writing != nil && j.writing.size >= manyEntries {
 			j.mu.Unlock()
 			time.Sleep(gather)
 			j.mu.Lock()
 		}
 		g := j.next
-		if g.size() == 0 {
+		if g.size == 0 {
 			return
 		}
 		j.next, j.writing = newGroup(), g
@@ -342,110 +315,48 @@ func (j *Journal) commit(g *group) error {
 		return j.db.explain(x.err)
 	}
 	j.db.engine.hold(x, j.db, j.run)
-	j.insert(x, g)
+	for table, rows := range g.rows {
+		j.into[table].write(x, rows)
+	}
+	for _, do := range g.others {
+		do(x)
+	}
 	if x.exec("COMMIT"); x.err != nil {
 		_, _ = j.conn.ExecContext(ctx, "ROLLBACK")
 	}
 	return j.db.explain(x.err)
 }
 
-func (j *Journal) insert(x *steps, g *group) {
-	inRows(x, j.stmt.calls, g.calls, j.callRow)
-	inRows(x, j.stmt.attempts, ended(g.attempts), j.attemptRow)
-	inRows(x, j.stmt.outcomes, g.outcomes, outcomeRow)
-	var verdicts [][]any
-	for _, v := range g.verdicts {
-		for _, w := range v.verdicts {
-			verdicts = append(verdicts, verdictRow(j.run, v.item, v.trial, &w))
-		}
-	}
-	inRows(x, j.stmt.verdicts, verdicts, func(args, row []any) ([]any, error) { return append(args, row...), nil })
-	inRows(x, j.stmt.judged, g.verdicts, func(args []any, v judgedEntry) ([]any, error) { return append(args, v.trial, v.basis), nil })
-	for _, do := range g.others {
-		do(x)
-	}
-}
-
-// ended leaves out attempts that ended in the same group: a statement cannot write a row twice.
-func ended(list []attempt) []attempt {
-	type key struct {
-		trial int64
-		n     int
-	}
-	at := make(map[key]int, len(list))
-	kept := list[:0]
-	for _, a := range list {
-		if i, twice := at[key{a.trial, a.N}]; twice {
-			kept[i] = a
-			continue
-		}
-		at[key{a.trial, a.N}] = len(kept)
-		kept = append(kept, a)
-	}
-	return kept
-}
-
-// inRows writes entries, several per statement if there are enough.
-func inRows[T any](x *steps, into inserts, entries []T, row func([]any, T) ([]any, error)) {
-	var args []any
-	for i, n := range atOnce {
-		for len(entries) >= n && x.err == nil {
-			args = args[:0]
-			for _, e := range entries[:n] {
-				var err error
-				args, err = row(args, e)
-				x.fail(err)
-			}
-			x.run(into[i], args...)
-			entries = entries[n:]
-		}
-	}
-}
-
 func verdictRow(run *Run, item string, trial int64, v *eval.Verdict) []any {
 	return []any{run.N, item, trial, modelText(v.Unit), v.Step, string(v.Source), v.By, max(1, v.Round), v.At, v.Data, modelText(v.Err)}
 }
 
-func (j *Journal) attemptRow(args []any, a attempt) ([]any, error) {
-	return append(args, a.trial, j.session, a.N, string(a.stage), a.step, a.At, a.Ended, string(a.Err), a.Tokens, a.CostUSD), nil
+// outcomeRow is a row of an outcome, whose data is the answer of a step if that has a name.
+func outcomeRow(trial, basis int64, o eval.Outcome, step string) []any {
+	data, of := o.Data, any(nil)
+	if step != "" {
+		data, of = nil, step
+	}
+	return []any{trial, string(o.Kind), modelText(o.Reason), jsonOrNull(o.Notes), modelText(o.Detail), data, basis, of}
 }
 
-func outcomeRow(args []any, o stored) ([]any, error) {
-	notes, err := jsonOrNull(o.outcome.Notes)
-	data, step := o.outcome.Data, any(nil)
-	if o.step != "" {
-		data, step = nil, o.step
-	}
-	return append(args, o.trial, string(o.outcome.Kind), modelText(o.outcome.Reason), notes, modelText(o.outcome.Detail), data, o.basis, step), err
-}
-
-func (j *Journal) callRow(args []any, c *eval.Call) ([]any, error) {
-	id, err := j.run.id(c.Trial)
-	if err != nil {
-		return nil, err
-	}
+func callRow(id int64, c *eval.Call) []any {
 	r := &c.Response
-	tools, err := jsonOrNull(toolRows(r.ToolCalls))
-	if err != nil {
-		return nil, err
-	}
-	adapted, err := jsonOrNull(r.Adapted)
-	if err != nil {
-		return nil, err
-	}
-	var cost any
+	var cost, source, sourceRun any
 	if !math.IsNaN(c.CostUSD) {
 		cost = c.CostUSD
 	}
-	row := []any{id, string(c.Stage), c.Step, c.Key, eval.EncodeParts(c.Parts), c.Provider, c.Model,
-		modelText(r.ModelVersion), modelText(r.RequestID), modelText(r.Text), tools, string(r.Stop), modelText(r.StopReason), modelText(r.Refusal), adapted,
-		r.Usage.Input, r.Usage.Output, r.Usage.Cached, r.Usage.CacheWrite, r.Usage.Reasoning, usageFlags(r.Usage),
-		cost, c.LatencyMS, c.Attempts, string(c.ErrKind), modelText(c.Err)}
-	var source, sourceRun any
 	if c.Source != 0 {
 		source, sourceRun = c.Source, c.SourceNumber
 	}
-	return append(append(args, withChecksum(row)...), source, sourceRun), nil
+	summed := []any{id, string(c.Stage), c.Step, c.Key, eval.EncodeParts(c.Parts), c.Provider, c.Model,
+		modelText(r.ModelVersion), modelText(r.RequestID), modelText(r.Text), jsonOrNull(toolRows(r.ToolCalls)),
+		string(r.Stop), modelText(r.StopReason), modelText(r.Refusal), jsonOrNull(r.Adapted),
+		r.Usage.Input, r.Usage.Output, r.Usage.Cached, r.Usage.CacheWrite, r.Usage.Reasoning, usageFlags(r.Usage),
+		cost, c.LatencyMS, string(c.ErrKind), modelText(c.Err)}
+	sum := newChecksum()
+	sum.add(summed...)
+	return append(summed, c.Attempts, sum.sum(), source, sourceRun)
 }
 
 // A toolRow is a stored tool call. The arguments are text because models may write
@@ -464,13 +375,13 @@ func toolRows(calls []eval.ToolCall) []toolRow {
 	return rows
 }
 
-// jsonOrNull returns a list as JSON, or nil if it is empty.
-func jsonOrNull[T any](list []T) (any, error) {
+// jsonOrNull returns a list as JSON, or nil if it is empty. It holds texts, which JSON can say.
+func jsonOrNull[T any](list []T) any {
 	if len(list) == 0 {
-		return nil, nil
+		return nil
 	}
-	b, err := json.Marshal(list)
-	return modelText(b), err
+	b, _ := json.Marshal(list)
+	return modelText(b)
 }
 
 func usageFlags(u eval.Usage) (flags int) {
@@ -495,8 +406,8 @@ func (j *Journal) Close() error {
 	j.room.Broadcast()
 	j.mu.Unlock()
 	<-j.done
-	for _, s := range j.open {
-		s.Close()
+	for i := range j.into {
+		j.into[i].close()
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -507,7 +418,7 @@ func (j *Journal) Close() error {
 func (j *Journal) Flush() error {
 	j.mu.Lock()
 	g := j.writing
-	if j.next.size() > 0 {
+	if j.next.size > 0 {
 		g = j.next
 	}
 	err := j.err

@@ -18,7 +18,7 @@ func (db *DB) AddPeople(ctx context.Context, run *Run, list []eval.PersonVerdict
 	err = db.rewrite(ctx, run, func(x *steps) {
 		x.notInForce(run, list, func(id int64, v eval.PersonVerdict) {
 			added++
-			x.exec(insertVerdict(1), verdictRow(run, v.Trial.Item, id, &v.Verdict)...)
+			x.exec(insertions[intoVerdicts].rows(1), verdictRow(run, v.Trial.Item, id, &v.Verdict)...)
 		})
 	})
 	return added, err

@@ -65,13 +65,11 @@ func (db *DB) Examples(ctx context.Context, run *Run) ([]Example, error) {
 // FirstAsked returns, of each stage, model and arm, the trial in the order of
 // [DB.Examples] that came first of those that were answered and did not fail.
 func (db *DB) FirstAsked(ctx context.Context, run *Run) ([]Asked, error) {
-	return Collect(query(ctx, db, `SELECT stage, model, arm, item, replicate FROM (
+	return all[Asked](ctx, db, `SELECT stage, model, item, arm, replicate FROM (
 			SELECT c.stage, c.model, t.arm, t.item, t.replicate, row_number() OVER (PARTITION BY c.stage, c.model, t.arm ORDER BY i.input, t.item, t.replicate) AS place
 			FROM `+planned+`calls c ON c.trial = t.id JOIN outcomes o ON o.trial = t.id JOIN items i ON i.run = t.run AND i.item = t.item
 			WHERE `+inPlan+inForce+` AND c.error_kind = '' AND c.stage <> 'embed' AND o.kind <> 'failed') AS asked
-		WHERE place = 1 ORDER BY 1, 2, 3`, []any{run}, func(rows *sql.Rows) (a Asked, err error) {
-		return a, rows.Scan(&a.Stage, &a.Model, &a.Trial.Arm, &a.Trial.Item, &a.Trial.Replicate)
-	}))
+		WHERE place = 1 ORDER BY stage, model, arm`, run)
 }
 
 // PutExamples records what models were asked in a stage of a trial. A run that is archived

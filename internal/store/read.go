@@ -52,7 +52,7 @@ func (db *DB) Calls(ctx context.Context, run *Run) iter.Seq2[eval.Call, error] {
 		defer stop()
 		next, attemptErr, more := attempts()
 		for c, err := range db.calls(ctx, planned+`calls c ON c.trial = t.id WHERE `+inPlan+inForce+` ORDER BY t.place, c.stage DESC, c.step`, run) {
-			for err == nil && attemptErr == nil && more && next.trial == c.Trial && next.stage == c.Stage && next.step == c.Step {
+			for err == nil && attemptErr == nil && more && next.Trial == c.Trial && next.Stage == c.Stage && next.Step == c.Step {
 				c.Sent = append(c.Sent, next.Attempt)
 				next, attemptErr, more = attempts()
 			}
@@ -76,21 +76,18 @@ func (db *DB) EmbedCalls(ctx context.Context, run *Run) iter.Seq2[eval.Call, err
 
 // sent is an attempt of a call.
 type sent struct {
-	trial eval.Trial
-	stage eval.Stage
-	step  string
+	Trial eval.Trial
+	Stage eval.Stage
+	Step  string
 	eval.Attempt
 }
 
 // attempts yields the attempts of journalled calls in the order of [DB.Calls].
 func (db *DB) attempts(ctx context.Context, run *Run) iter.Seq2[sent, error] {
-	return query(ctx, db, `SELECT t.item, t.arm, t.replicate, a.stage, a.step, a.n, a.sent_at, s.process, a.ended, a.error_kind, a.tokens, a.cost_usd
+	return rows[sent](ctx, db, `SELECT t.item, t.arm, t.replicate, a.stage, a.step, a.n, a.sent_at, s.process, a.ended, a.error_kind, a.tokens, a.cost_usd
 		FROM `+planned+`attempts a ON a.trial = t.id JOIN sessions s ON s.id = a.session
 		JOIN calls c ON c.trial = a.trial AND c.stage = a.stage AND c.step = a.step
-		WHERE `+inPlan+inForce+` ORDER BY t.place, a.stage DESC, a.step, a.session, a.n`, []any{run}, func(rows *sql.Rows) (s sent, err error) {
-		err = rows.Scan(&s.trial.Item, &s.trial.Arm, &s.trial.Replicate, &s.stage, &s.step, &s.N, &s.At, &s.Process, &s.Ended, &s.Err, &s.Tokens, &s.CostUSD)
-		return s, err
-	})
+		WHERE `+inPlan+inForce+` ORDER BY t.place, a.stage DESC, a.step, a.session, a.n`, run)
 }
 
 func (db *DB) calls(ctx context.Context, from string, args ...any) iter.Seq2[eval.Call, error] {
@@ -138,44 +135,22 @@ func decodeList(s sql.NullString, into *[]string) error {
 // statement reads what was unpacked of it.
 func query[T any](ctx context.Context, db *DB, text string, args []any, scan func(*sql.Rows) (T, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		var zero T
 		db, err := db.having(ctx, args)
 		if err != nil {
-			yield(zero, err)
+			yield(*new(T), err)
 			return
 		}
-		rows, err := db.sql.QueryContext(ctx, text, args...)
-		if err != nil {
-			yield(zero, db.explain(err))
-			return
-		}
-		defer rows.Close()
-		for rows.Next() {
-			v, err := scan(rows)
-			if err != nil {
-				yield(zero, db.explain(err))
+		for v, err := range scanned(ctx, db.sql, text, args, scan) {
+			if !yield(v, db.explain(err)) {
 				return
 			}
-			if !yield(v, nil) {
-				return
-			}
-		}
-		if err := rows.Err(); err != nil {
-			yield(zero, db.explain(err))
 		}
 	}
 }
 
-// visit runs a statement as query does, scans each row into the variables, and calls do.
-func (db *DB) visit(ctx context.Context, text string, args, into []any, do func()) error {
-	scan := func(rows *sql.Rows) (struct{}, error) { return struct{}{}, rows.Scan(into...) }
-	for _, err := range query(ctx, db, text, args, scan) {
-		if err != nil {
-			return err
-		}
-		do()
-	}
-	return nil
+// rows is query for columns that are the fields of a T in their order, see [into].
+func rows[T any](ctx context.Context, db *DB, text string, args ...any) iter.Seq2[T, error] {
+	return query(ctx, db, text, args, into[T]())
 }
 
 // get reads one row, from where query does.
@@ -198,9 +173,30 @@ func Collect[T any](rows iter.Seq2[T, error]) (list []T, err error) {
 	return list, nil
 }
 
-// column returns the only column of a query with a small result.
-func column[T any](ctx context.Context, db *DB, text string, args ...any) ([]T, error) {
-	return Collect(query(ctx, db, text, args, func(rows *sql.Rows) (v T, err error) { return v, rows.Scan(&v) }))
+// visit calls do with each row of a query, see [rows].
+func visit[T any](ctx context.Context, db *DB, text string, args []any, do func(T)) error {
+	for v, err := range rows[T](ctx, db, text, args...) {
+		if err != nil {
+			return err
+		}
+		do(v)
+	}
+	return nil
+}
+
+// all returns the rows of a query with a small result, see [rows].
+func all[T any](ctx context.Context, db *DB, text string, args ...any) ([]T, error) {
+	return Collect(rows[T](ctx, db, text, args...))
+}
+
+// mapped returns a map from the first columns of a query to the others, see [rows].
+func mapped[K comparable, V any](ctx context.Context, db *DB, text string, args ...any) (map[K]V, error) {
+	type row struct {
+		Key   K
+		Value V
+	}
+	m := map[K]V{}
+	return m, visit(ctx, db, text, args, func(r row) { m[r.Key] = r.Value })
 }
 
 // Cases yields every case of the run with an outcome, in plan order.
@@ -287,7 +283,7 @@ func (db *DB) outcomes(ctx context.Context, where string, args ...any) iter.Seq2
 			place int64
 			eval.Judged
 		}
-		rows := query(ctx, db, `SELECT t.place, t.item, t.arm, t.replicate, o.kind, o.reason, o.notes, o.detail,
+		found := query(ctx, db, `SELECT t.place, t.item, t.arm, t.replicate, o.kind, o.reason, o.notes, o.detail,
 			CASE WHEN o.step IS NULL THEN o.data ELSE (SELECT c.text FROM calls c WHERE c.trial = o.trial AND c.stage = 'run' AND c.step = o.step) END
 			FROM `+planned+`outcomes o ON o.trial = t.id WHERE `+where+` ORDER BY t.place`, args, func(rows *sql.Rows) (r row, err error) {
 			o := &r.Outcome
@@ -297,13 +293,13 @@ func (db *DB) outcomes(ctx context.Context, where string, args ...any) iter.Seq2
 			}
 			return r, decodeList(notes, &o.Notes)
 		})
-		for r, rowErr := range rows {
+		for r, rowErr := range found {
 			if err := errors.Join(rowErr, err); err != nil {
 				yield(eval.Judged{}, err)
 				return
 			}
-			for more && next.place <= r.place {
-				if next.place == r.place {
+			for more && next.Place <= r.place {
+				if next.Place == r.place {
 					r.Verdicts = append(r.Verdicts, next.Verdict)
 				}
 				if next, err, more = verdicts(); err != nil {
@@ -319,8 +315,8 @@ func (db *DB) outcomes(ctx context.Context, where string, args ...any) iter.Seq2
 }
 
 type onSubject struct {
-	place int64 // of its trial
-	item  string
+	Place int64 // of its trial
+	Item  string
 	eval.Verdict
 }
 
@@ -336,11 +332,7 @@ const (
 )
 
 func (db *DB) verdicts(ctx context.Context, where string, args ...any) iter.Seq2[onSubject, error] {
-	return query(ctx, db, `SELECT t.place, `+verdictColumns+planned+`verdicts v ON v.trial = t.id WHERE `+where+lastOnTrial+` ORDER BY t.place, `+ofOneJudge, args, scanVerdict)
-}
-
-func scanVerdict(rows *sql.Rows) (v onSubject, err error) {
-	return v, rows.Scan(&v.place, &v.item, &v.Unit, &v.Step, &v.Source, &v.By, &v.Round, &v.At, &v.Data, &v.Err)
+	return rows[onSubject](ctx, db, `SELECT t.place, `+verdictColumns+planned+`verdicts v ON v.trial = t.id WHERE `+where+lastOnTrial+` ORDER BY t.place, `+ofOneJudge, args...)
 }
 
 // itemVerdicts returns the verdicts on one item itself, or on all items if item
@@ -351,11 +343,11 @@ func (db *DB) itemVerdicts(ctx context.Context, run *Run, item string) (map[stri
 	if item != "" {
 		where, args = where+` AND v.item = ?`, append(args, item)
 	}
-	for v, err := range query(ctx, db, `SELECT 0, `+verdictColumns+`verdicts v WHERE `+where+` ORDER BY v.item, `+ofOneJudge, args, scanVerdict) {
+	for v, err := range rows[onSubject](ctx, db, `SELECT 0, `+verdictColumns+`verdicts v WHERE `+where+` ORDER BY v.item, `+ofOneJudge, args...) {
 		if err != nil {
 			return nil, err
 		}
-		byItem[v.item] = append(byItem[v.item], v.Verdict)
+		byItem[v.Item] = append(byItem[v.Item], v.Verdict)
 	}
 	return byItem, nil
 }
@@ -447,12 +439,13 @@ func (db *DB) ProgressIn(ctx context.Context, run *Run, from, to int) (*Progress
 	n := run.Trials
 	p := &Progress{Trials: n, Done: newSet(n), Failed: newSet(n), Judged: newSet(n), Unjudged: newSet(n), Called: newSet(n)}
 	mark := func(some, failed Set, what, on string) error {
-		var seq int
-		var fails bool
-		return db.visit(ctx, `SELECT t.place, `+what+` FROM `+planned+on, []any{run, from, to}, []any{&seq, &fails}, func() {
-			some.add(seq)
-			if fails {
-				failed.add(seq)
+		type row struct {
+			Seq   int
+			Fails bool
+		}
+		return visit(ctx, db, `SELECT t.place, `+what+` FROM `+planned+on, []any{run, from, to}, func(r row) {
+			if some.add(r.Seq); r.Fails {
+				failed.add(r.Seq)
 			}
 		})
 	}

@@ -13,21 +13,19 @@ import (
 func (db *DB) Outdated(ctx context.Context, run *Run, stage eval.Stage) iter.Seq2[eval.Judged, error] {
 	table := map[eval.Stage]string{eval.StageRun: "outcomes", eval.StageJudge: "judged"}[stage]
 	return func(yield func(eval.Judged, error) bool) {
-		var place int
-		var basis int64
 		outdated := map[int]bool{}
-		err := db.visit(ctx, `SELECT t.place, b.basis FROM `+planned+table+` b ON b.trial = t.id JOIN outcomes o ON o.trial = t.id WHERE `+inPlan+` AND o.kind <> 'failed'`,
-			[]any{run}, []any{&place, &basis}, func() {
-				now, judged := run.plan.Basis(place)
-				if stage == eval.StageJudge {
-					now = judged
-				}
-				if now != basis {
-					outdated[place] = true
-				}
-			})
+		bases, err := mapped[int, int64](ctx, db, `SELECT t.place, b.basis FROM `+planned+table+` b ON b.trial = t.id JOIN outcomes o ON o.trial = t.id WHERE `+inPlan+` AND o.kind <> 'failed'`, run)
 		if err != nil {
 			yield(eval.Judged{}, err)
+		}
+		for place, basis := range bases {
+			now, judged := run.plan.Basis(place)
+			if stage == eval.StageJudge {
+				now = judged
+			}
+			if now != basis {
+				outdated[place] = true
+			}
 		}
 		if err != nil || len(outdated) == 0 {
 			return
@@ -85,9 +83,7 @@ func (db *DB) Renew(ctx context.Context, run *Run, list []Renewal) error {
 			examples{id, r.Stage, r.Examples}.replace(x)
 			if r.Stage == eval.StageRun {
 				if r.Derived {
-					row, err := outcomeRow(nil, stored{trial: id, basis: read, outcome: r.Outcome})
-					x.fail(err)
-					x.exec(upsertOutcome(1), row...)
+					x.exec(insertions[intoOutcomes].rows(1), outcomeRow(id, read, r.Outcome, "")...)
 				} else {
 					x.exec(`DELETE FROM outcomes WHERE trial = ?`, id)
 				}
@@ -103,9 +99,9 @@ func (db *DB) Renew(ctx context.Context, run *Run, list []Renewal) error {
 				continue
 			}
 			for _, v := range r.Verdicts {
-				x.exec(insertVerdict(1), verdictRow(run, r.Trial.Item, id, &v)...)
+				x.exec(insertions[intoVerdicts].rows(1), verdictRow(run, r.Trial.Item, id, &v)...)
 			}
-			x.exec(upsertJudged(1), id, judged)
+			x.exec(insertions[intoJudged].rows(1), id, judged)
 		}
 	})
 }

@@ -3,7 +3,6 @@ package store
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"slices"
 	"sync"
 
@@ -38,10 +37,14 @@ func (j *Journal) Take(ctx context.Context, c *eval.Call, other, shared bool) (b
 	if others, err := j.others(ctx); err != nil || !shared && !others {
 		return false, err
 	}
+	type row struct {
+		ID              int64
+		Arm, Run, Parts string
+		N               int64
+	}
 	type candidate struct {
-		id, n           int64
-		arm, run, parts string
-		db              *DB
+		row
+		db *DB
 	}
 	in := []*DB{j.db}
 	if other {
@@ -54,30 +57,28 @@ func (j *Journal) Take(ctx context.Context, c *eval.Call, other, shared bool) (b
 	var found []candidate
 	text, args := candidates(j.run, c, other, shared)
 	for _, db := range in {
-		list, err := Collect(query(ctx, db, text, args, func(rows *sql.Rows) (f candidate, err error) {
-			f.db = db
-			return f, rows.Scan(&f.id, &f.arm, &f.run, &f.parts, &f.n)
-		}))
-		if err != nil {
-			return false, err
+		for r, err := range rows[row](ctx, db, text, args...) {
+			if err != nil {
+				return false, err
+			}
+			found = append(found, candidate{r, db})
 		}
-		found = append(found, list...)
 	}
 	slices.SortStableFunc(found, func(a, b candidate) int { // as each list is
-		if aMine, bMine := a.arm == c.Trial.Arm, b.arm == c.Trial.Arm; aMine != bMine {
+		if aMine, bMine := a.Arm == c.Trial.Arm, b.Arm == c.Trial.Arm; aMine != bMine {
 			return map[bool]int{true: -1, false: 1}[aMine]
 		}
-		return cmp.Compare(a.id, b.id)
+		return cmp.Compare(a.ID, b.ID)
 	})
 	for _, f := range found {
-		if f.run != j.run.ID && endpoint(eval.DecodeParts(f.parts)) != endpoint(c.Parts) {
+		if f.Run != j.run.ID && endpoint(eval.DecodeParts(f.Parts)) != endpoint(c.Parts) {
 			continue
 		}
 		if !shared {
-			if f.arm != c.Trial.Arm && j.has(f.arm, c.Trial) {
+			if f.Arm != c.Trial.Arm && j.has(f.Arm, c.Trial) {
 				continue
 			}
-			mine, err := j.take(ctx, f.id)
+			mine, err := j.take(ctx, f.ID)
 			if err != nil {
 				return false, err
 			}
@@ -85,9 +86,9 @@ func (j *Journal) Take(ctx context.Context, c *eval.Call, other, shared bool) (b
 				continue
 			}
 		}
-		for from, err := range f.db.calls(ctx, `calls c JOIN trials t ON t.id = c.trial WHERE c.id = ?`, f.id) {
+		for from, err := range f.db.calls(ctx, `calls c JOIN trials t ON t.id = c.trial WHERE c.id = ?`, f.ID) {
 			c.Response, c.CostUSD, c.LatencyMS = from.Response, from.CostUSD, from.LatencyMS
-			c.Source, c.SourceRun, c.SourceNumber = f.id, f.run, f.n
+			c.Source, c.SourceRun, c.SourceNumber = f.ID, f.Run, f.N
 			return err == nil, err
 		}
 	}
@@ -154,10 +155,8 @@ func (j *Journal) take(ctx context.Context, id int64) (bool, error) {
 	j.taken.mu.Lock()
 	defer j.taken.mu.Unlock()
 	if j.taken.known == nil {
-		var source int64
-		known := map[int64]bool{}
-		if err := j.db.visit(ctx, `SELECT c.source FROM `+planned+`calls c ON c.trial = t.id WHERE `+inPlan+` AND c.source IS NOT NULL`,
-			[]any{j.run.N}, []any{&source}, func() { known[source] = true }); err != nil {
+		known, err := mapped[int64, bool](ctx, j.db, `SELECT c.source, TRUE FROM `+planned+`calls c ON c.trial = t.id WHERE `+inPlan+` AND c.source IS NOT NULL`, j.run.N)
+		if err != nil {
 			return false, err
 		}
 		j.taken.known = known
@@ -174,25 +173,27 @@ func (j *Journal) take(ctx context.Context, id int64) (bool, error) {
 // whatever the name of their item or arm was; moved has the items that were renamed. Trials
 // of an older format have it if old says so.
 func (db *DB) Answered(ctx context.Context, run *Run, p Plan, arms []string, moved Moved, old func(eval.Trial) bool) ([]bool, error) {
-	var t eval.Trial
-	var question int64
+	type row struct {
+		eval.Trial
+		Question int64
+	}
 	done := make([]bool, p.Len())
-	return done, db.visit(ctx, `SELECT t.item, t.arm, t.replicate, t.question FROM trials t JOIN outcomes o ON o.trial = t.id WHERE t.run = ?`, []any{run},
-		[]any{&t.Item, &t.Arm, &t.Replicate, &question}, func() {
-			if now, ok := moved.Items[t.Item]; ok && !slices.Contains(moved.Except, t.Arm) {
-				t.Item = now
-			}
-			if seq, ok := p.Seq(t); ok {
-				done[seq] = done[seq] || p.Question(seq) == question || question == 0 && old(t)
+	return done, visit(ctx, db, `SELECT t.item, t.arm, t.replicate, t.question FROM trials t JOIN outcomes o ON o.trial = t.id WHERE t.run = ?`, []any{run}, func(r row) {
+		t := r.Trial
+		if now, ok := moved.Items[t.Item]; ok && !slices.Contains(moved.Except, t.Arm) {
+			t.Item = now
+		}
+		if seq, ok := p.Seq(t); ok {
+			done[seq] = done[seq] || p.Question(seq) == r.Question || r.Question == 0 && old(t)
+			return
+		}
+		for _, t.Arm = range arms {
+			if seq, ok := p.Seq(t); ok && p.Question(seq) == r.Question {
+				done[seq] = true
 				return
 			}
-			for _, t.Arm = range arms {
-				if seq, ok := p.Seq(t); ok && p.Question(seq) == question {
-					done[seq] = true
-					return
-				}
-			}
-		})
+		}
+	})
 }
 
 // Answer returns a stored answer to a request.
@@ -215,9 +216,6 @@ func (db *DB) Answer(ctx context.Context, key string, stage eval.Stage, step str
 
 // Reused counts the answers that the trials of a run's plan took, by run.
 func (db *DB) Reused(ctx context.Context, run *Run) ([]eval.Reuse, error) {
-	return Collect(query(ctx, db, `SELECT r.id, count(*), total(c.cost_usd), count(*) - count(c.cost_usd), count(*) FILTER (WHERE c.provider = 'run') FROM `+planned+`calls c ON c.trial = t.id
-		JOIN runs r ON r.n = c.source_run WHERE `+inPlan+inForce+` AND c.stage <> 'embed' GROUP BY r.n ORDER BY r.n`,
-		[]any{run}, func(rows *sql.Rows) (u eval.Reuse, err error) {
-			return u, rows.Scan(&u.Run, &u.Answers, &u.CostUSD, &u.Unpriced, &u.Planned)
-		}))
+	return all[eval.Reuse](ctx, db, `SELECT r.id, count(*), total(c.cost_usd), count(*) - count(c.cost_usd), count(*) FILTER (WHERE c.provider = 'run') FROM `+planned+`calls c ON c.trial = t.id
+		JOIN runs r ON r.n = c.source_run WHERE `+inPlan+inForce+` AND c.stage <> 'embed' GROUP BY r.n ORDER BY r.n`, run)
 }

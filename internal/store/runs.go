@@ -102,7 +102,7 @@ func (x *steps) insertRun(run *Run) {
 // trials takes a fraction of a second.
 func (x *steps) insertPlan(run *Run, items []eval.Item) {
 	x.putItems(run, items)
-	trials := x.bulk(`INSERT INTO trials (id, run, item, arm, replicate, place, question) VALUES `, 7)
+	trials := x.bulk(insert("trials", "id, run, item, arm, replicate, place, question"))
 	for seq := range run.Trials {
 		t := run.plan.Trial(seq)
 		trials.add(run.first+int64(seq), run.N, t.Item, t.Arm, t.Replicate, seq, run.plan.Question(seq))
@@ -113,8 +113,7 @@ func (x *steps) insertPlan(run *Run, items []eval.Item) {
 
 // putItems writes the hashes of items, and replaces those that are there.
 func (x *steps) putItems(run *Run, items []eval.Item) {
-	rows := x.bulk(`INSERT INTO items (run, item, input, gold) VALUES `, 4)
-	rows.tail = ` ON CONFLICT (run, item) DO UPDATE SET (input, gold) = (excluded.input, excluded.gold)`
+	rows := x.bulk(upsert("items", "run, item, input, gold", 2))
 	for _, it := range items {
 		rows.add(run.N, it.ID, it.Input.String(), it.Gold.String())
 	}
@@ -197,16 +196,14 @@ func (db *DB) SetPlan(ctx context.Context, r *Run, p Plan) (same bool, err error
 		return false, fmt.Errorf("%w: run %s has %d trials, but the plan has %d", ErrOtherPlan, r.ID, r.Trials, p.Len())
 	}
 	type row struct {
-		id, question, read, judged int64
+		ID, Question, Read, Judged int64
 		eval.Trial
 	}
 	same = true
 	seq, ids := 0, []int64(nil)
-	for t, err := range query(ctx, db, `SELECT t.id, t.item, t.arm, t.replicate, t.question, 
-			CASE WHEN o.kind = 'failed' THEN 0 ELSE coalesce(o.basis, 0) END, CASE WHEN o.kind = 'failed' THEN 0 ELSE coalesce(j.basis, 0) END
-		FROM trials t LEFT JOIN outcomes o ON o.trial = t.id LEFT JOIN judged j ON j.trial = t.id WHERE `+inPlan+` ORDER BY t.place`, []any{r}, func(rows *sql.Rows) (t row, err error) {
-		return t, rows.Scan(&t.id, &t.Item, &t.Arm, &t.Replicate, &t.question, &t.read, &t.judged)
-	}) {
+	for t, err := range rows[row](ctx, db, `SELECT t.id, t.question,
+			CASE WHEN o.kind = 'failed' THEN 0 ELSE coalesce(o.basis, 0) END, CASE WHEN o.kind = 'failed' THEN 0 ELSE coalesce(j.basis, 0) END, t.item, t.arm, t.replicate
+		FROM trials t LEFT JOIN outcomes o ON o.trial = t.id LEFT JOIN judged j ON j.trial = t.id WHERE `+inPlan+` ORDER BY t.place`, r) {
 		if err != nil {
 			return false, err
 		}
@@ -214,20 +211,20 @@ func (db *DB) SetPlan(ctx context.Context, r *Run, p Plan) (same bool, err error
 			return false, fmt.Errorf("%w: trial %d of run %s is %v, but the plan has another trial there", ErrOtherPlan, seq+1, r.ID, t.Trial)
 		}
 		if seq == 0 {
-			r.first = t.id
+			r.first = t.ID
 		}
-		if same = same && p.Question(seq) == t.question; same && (t.read != 0 || t.judged != 0) {
+		if same = same && p.Question(seq) == t.Question; same && (t.Read != 0 || t.Judged != 0) {
 			read, judged := p.Basis(seq)
-			same = (t.read == 0 || t.read == read) && (t.judged == 0 || t.judged == judged)
+			same = (t.Read == 0 || t.Read == read) && (t.Judged == 0 || t.Judged == judged)
 		}
-		if ids == nil && t.id != r.first+int64(seq) {
+		if ids == nil && t.ID != r.first+int64(seq) {
 			ids = make([]int64, seq, p.Len())
 			for i := range ids {
 				ids[i] = r.first + int64(i)
 			}
 		}
 		if ids != nil {
-			ids = append(ids, t.id)
+			ids = append(ids, t.ID)
 		}
 		seq++
 	}
@@ -249,28 +246,20 @@ func (db *DB) PlannedItems(ctx context.Context, run *Run) (map[string]eval.Item,
 }
 
 func (db *DB) items(ctx context.Context, where string, args ...any) (map[string]eval.Item, error) {
+	type row struct{ ID, Input, Gold string }
 	items := map[string]eval.Item{}
-	for it, err := range query(ctx, db, `SELECT item, input, gold FROM items WHERE `+where, args, scanItem) {
+	for r, err := range rows[row](ctx, db, `SELECT item, input, gold FROM items WHERE `+where, args...) {
 		if err != nil {
 			return nil, err
 		}
-		items[it.ID] = it
+		input, errInput := eval.ParseHash(r.Input)
+		gold, errGold := eval.ParseHash(r.Gold)
+		if err := errors.Join(errInput, errGold); err != nil {
+			return nil, db.explain(fmt.Errorf("item %s: %w", r.ID, err))
+		}
+		items[r.ID] = eval.Item{ID: r.ID, Input: input, Gold: gold}
 	}
 	return items, nil
-}
-
-func scanItem(row *sql.Rows) (it eval.Item, err error) {
-	var input, gold string
-	if err := row.Scan(&it.ID, &input, &gold); err != nil {
-		return it, err
-	}
-	var errInput, errGold error
-	it.Input, errInput = eval.ParseHash(input)
-	it.Gold, errGold = eval.ParseHash(gold)
-	if err := errors.Join(errInput, errGold); err != nil {
-		return it, fmt.Errorf("item %s: %w", it.ID, err)
-	}
-	return it, nil
 }
 
 // An Event is an entry in the history of a run.
@@ -285,7 +274,7 @@ const EventTag = "tag"
 
 // Tags lists the tags of a run, in the order of their first time.
 func (db *DB) Tags(ctx context.Context, run *Run) ([]string, error) {
-	return column[string](ctx, db, `SELECT note FROM events WHERE run = ? AND what = ? GROUP BY note ORDER BY min(id)`, run.N, EventTag)
+	return all[string](ctx, db, `SELECT note FROM events WHERE run = ? AND what = ? GROUP BY note ORDER BY min(id)`, run.N, EventTag)
 }
 
 // Tagged returns the run that got a tag last, except the one with an id.

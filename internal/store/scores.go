@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -82,7 +83,7 @@ func (db *DB) ReplaceScores(ctx context.Context, run *Run, scores iter.Seq2[eval
 		into := map[string]*bulk{}
 		for _, table := range []string{"scores", "case_scores"} {
 			x.exec(`DELETE FROM `+table+` WHERE trial IN (SELECT id FROM trials WHERE run = ?)`, run.N)
-			into[table] = x.bulk(`INSERT INTO `+table+` (trial, data) VALUES `, 2)
+			into[table] = x.bulk(insert(table, "trial, data"))
 		}
 		for r, err := range scoreRows(run, scores) {
 			ofScores = err
@@ -103,11 +104,15 @@ func (db *DB) OtherScores(ctx context.Context, run *Run, scores iter.Seq2[eval.S
 		trial  int64
 		ofCase bool
 	}
+	type stored struct {
+		Trial int64
+		Data  string
+	}
 	left := map[key]eval.Hash{}
 	for _, ofCase := range []bool{false, true} {
 		r := scoreRow{ofCase: ofCase}
-		if err := db.visit(ctx, `SELECT s.trial, s.data FROM `+r.table()+` s JOIN trials t ON t.id = s.trial WHERE t.run = ?`, []any{run},
-			[]any{&r.trial, &r.data}, func() { left[key{r.trial, ofCase}] = eval.HashOf([]byte(r.data)) }); err != nil {
+		if err := visit(ctx, db, `SELECT s.trial, s.data FROM `+r.table()+` s JOIN trials t ON t.id = s.trial WHERE t.run = ?`, []any{run},
+			func(s stored) { left[key{s.Trial, ofCase}] = eval.HashOf([]byte(s.Data)) }); err != nil {
 			return nil, err
 		}
 	}
@@ -215,52 +220,30 @@ func ReadScores(data string, f func(eval.Score)) error {
 
 // readScore reads a number, the reason why there is none, a fraction or a row.
 func readScore(d *jsontext.Decoder) (s eval.Score, err error) {
-	t, err := d.ReadToken()
-	if err != nil {
-		return s, err
-	}
-	switch t.Kind() {
-	case '0':
-		return eval.Score{Num: t.Float(), Den: 1}, nil
-	case '"':
-		return eval.Score{Unscored: t.String()}, nil
-	case '[':
-		if d.PeekKind() == '[' {
-			_, _ = d.ReadToken()
-			row, err := readNumbers(d)
-			if _, end := d.ReadToken(); err == nil {
-				err = end
+	v, err := d.ReadValue()
+	switch {
+	case err != nil:
+	case v.Kind() == '0':
+		s.Den = 1
+		s.Num, err = strconv.ParseFloat(string(v), 64)
+	case v.Kind() == '"':
+		err = json.Unmarshal(v, &s.Unscored)
+	case bytes.HasPrefix(v, []byte("[[")):
+		var rows [1][]*float64 // nil for NaN
+		err = json.Unmarshal(v, &rows)
+		s.Row = eval.Row{}
+		for _, x := range rows[0] {
+			if x == nil {
+				x = new(math.NaN())
 			}
-			return eval.Score{Row: row}, err
+			s.Row = append(s.Row, *x)
 		}
-		x, err := readNumbers(d)
-		if err == nil && len(x) == 2 {
-			s.Num, s.Den = x[0], x[1]
-			return s, nil
-		}
-		return s, cmp.Or(err, fmt.Errorf("want two numbers, got %d", len(x)))
+	default:
+		var fraction [2]float64
+		err = json.Unmarshal(v, &fraction)
+		s.Num, s.Den = fraction[0], fraction[1]
 	}
-	return s, fmt.Errorf("unexpected %v", t)
-}
-
-// readNumbers reads the rest of a list of numbers, with null for NaN.
-func readNumbers(d *jsontext.Decoder) ([]float64, error) {
-	list := []float64{}
-	for {
-		t, err := d.ReadToken()
-		switch {
-		case err != nil:
-			return nil, err
-		case t.Kind() == '0':
-			list = append(list, t.Float())
-		case t.Kind() == 'n':
-			list = append(list, math.NaN())
-		case t.Kind() == ']':
-			return list, nil
-		default:
-			return nil, fmt.Errorf("unexpected %v in a list", t)
-		}
-	}
+	return s, err
 }
 
 // eachKey reads an object and calls f at the value of each key, in order.
@@ -321,7 +304,7 @@ func (db *DB) scores(ctx context.Context, run *Run, order string) iter.Seq2[Tria
 
 // ScoredArms lists the arms with scores.
 func (db *DB) ScoredArms(ctx context.Context, run *Run) ([]string, error) {
-	return column[string](ctx, db, `SELECT DISTINCT t.arm FROM `+planned+`scores s ON s.trial = t.id WHERE `+inPlan+` ORDER BY 1`, run)
+	return all[string](ctx, db, `SELECT DISTINCT t.arm FROM `+planned+`scores s ON s.trial = t.id WHERE `+inPlan+` ORDER BY 1`, run)
 }
 
 // Cuts counts the prompts that a server cut, by arm and stage in order.
@@ -358,13 +341,10 @@ func (db *DB) Cuts(ctx context.Context, run *Run) ([]eval.ArmCuts, error) {
 
 // Latencies returns the latencies of every arm with calls, ordered by arm.
 func (db *DB) Latencies(ctx context.Context, run *Run) ([]eval.ArmLatency, error) {
-	return Collect(query(ctx, db, `SELECT arm, max(CASE WHEN place = (n + 1) / 2 THEN latency_ms END), max(CASE WHEN place = (95 * n + 99) / 100 THEN latency_ms END)
+	return all[eval.ArmLatency](ctx, db, `SELECT arm, max(CASE WHEN place = (n + 1) / 2 THEN latency_ms END), max(CASE WHEN place = (95 * n + 99) / 100 THEN latency_ms END)
 		FROM (SELECT t.arm, c.latency_ms, row_number() OVER (PARTITION BY t.arm ORDER BY c.latency_ms) AS place, count(*) OVER (PARTITION BY t.arm) AS n
 			FROM `+planned+`calls c ON c.trial = t.id WHERE `+inPlan+inForce+` AND c.stage = ? AND c.error_kind = '') AS c
-		GROUP BY arm ORDER BY arm`,
-		[]any{run, string(eval.StageRun)}, func(rows *sql.Rows) (a eval.ArmLatency, err error) {
-			return a, rows.Scan(&a.Arm, &a.Median, &a.P95)
-		}))
+		GROUP BY arm ORDER BY arm`, run, string(eval.StageRun))
 }
 
 // SaveAnalysis stores the analysis of a run and the verdict on it as JSON. basis

@@ -68,11 +68,7 @@ func (db *DB) Entrusted(ctx context.Context, run *Run) (has bool, err error) {
 // with the version of the program, a blank, and a text that differs whenever the run was
 // entrusted again.
 func (db *DB) OfWorkers(ctx context.Context) (map[int64]string, error) {
-	var run int64
-	var process string
-	runs := map[int64]string{}
-	return runs, db.visit(ctx, `SELECT run, process FROM leases WHERE holder = ? AND process <> ?`, []any{Workers, stopping},
-		[]any{&run, &process}, func() { runs[run] = process })
+	return mapped[int64, string](ctx, db, `SELECT run, process FROM leases WHERE holder = ? AND process <> ?`, Workers, stopping)
 }
 
 // RunNumbered finds a run by its number.
@@ -200,10 +196,8 @@ type Count struct {
 
 // CountDone counts the trials that have an outcome, by arm.
 func (db *DB) CountDone(ctx context.Context, run *Run) ([]Count, error) {
-	return Collect(query(ctx, db, `SELECT t.arm, count(o.trial), count(*) FILTER (WHERE o.kind = 'failed'), count(j.trial) FROM trials t
-		LEFT JOIN outcomes o ON o.trial = t.id LEFT JOIN judged j ON j.trial = t.id WHERE `+inPlan+` GROUP BY t.arm`, []any{run}, func(rows *sql.Rows) (c Count, err error) {
-		return c, rows.Scan(&c.Arm, &c.Done, &c.Failed, &c.Judged)
-	}))
+	return all[Count](ctx, db, `SELECT t.arm, count(o.trial), count(*) FILTER (WHERE o.kind = 'failed'), count(j.trial) FROM trials t
+		LEFT JOIN outcomes o ON o.trial = t.id LEFT JOIN judged j ON j.trial = t.id WHERE `+inPlan+` GROUP BY t.arm`, run)
 }
 
 // A StudyFile is a file that a study reads, by its path from the folder of the study.
@@ -232,7 +226,5 @@ func (db *DB) KeepFiles(ctx context.Context, run *Run, files iter.Seq2[StudyFile
 // Files yields the files that the study of a run reads; none where the store does not keep
 // them.
 func (db *DB) Files(ctx context.Context, run *Run) iter.Seq2[StudyFile, error] {
-	return query(ctx, db, `SELECT r.path, r.mode, f.data FROM files_of_runs r JOIN files f ON f.hash = r.hash WHERE r.run = ? ORDER BY r.path`, []any{run.N}, func(rows *sql.Rows) (f StudyFile, err error) {
-		return f, rows.Scan(&f.Path, &f.Mode, &f.Data)
-	})
+	return rows[StudyFile](ctx, db, `SELECT r.path, r.mode, f.data FROM files_of_runs r JOIN files f ON f.hash = r.hash WHERE r.run = ? ORDER BY r.path`, run.N)
 }

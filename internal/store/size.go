@@ -49,11 +49,7 @@ const latest = 10_000
 // Recent reads the latest calls of the store, by the provider's name of the model. Answers that
 // were taken are not among them, nor those of runs that are archived.
 func (db *DB) Recent(ctx context.Context) (map[string]Recent, error) {
-	var model string
-	var r Recent
-	models := map[string]Recent{}
-	return models, db.visit(ctx, `SELECT model, count(*), avg(latency_ms), avg(bytes), avg(output_tokens) FROM (
+	return mapped[string, Recent](ctx, db, `SELECT model, count(*), avg(latency_ms), avg(bytes), avg(output_tokens) FROM (
 		SELECT model, latency_ms, octet_length(text) AS bytes, output_tokens, error_kind, source, stage FROM calls ORDER BY id DESC LIMIT ?) AS c
-		WHERE error_kind = '' AND source IS NULL AND stage <> 'embed' GROUP BY model`, []any{latest},
-		[]any{&model, &r.Calls, &r.LatencyMS, &r.Bytes, &r.Tokens}, func() { models[model] = r })
+		WHERE error_kind = '' AND source IS NULL AND stage <> 'embed' GROUP BY model`, latest)
 }

@@ -290,7 +290,7 @@ func (sqliteFile) hasTable(ctx context.Context, db *DB, name string) (has bool, 
 
 // integrity asks SQLite about the pages and indexes of the file.
 func (sqliteFile) integrity(ctx context.Context, db *DB) ([]string, error) {
-	says, err := column[string](ctx, db, `PRAGMA integrity_check(5)`)
+	says, err := all[string](ctx, db, `PRAGMA integrity_check(5)`)
 	if len(says) == 1 && says[0] == "ok" {
 		says = nil
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"reflect"
 	"slices"
 	"strings"
 )
@@ -70,13 +71,6 @@ func (x *steps) exec(text string, args ...any) {
 	}
 }
 
-// run executes a prepared statement.
-func (x *steps) run(s *sql.Stmt, args ...any) {
-	if x.err == nil {
-		_, x.err = s.ExecContext(x.ctx, args...)
-	}
-}
-
 // get reads one row.
 func (x *steps) get(text string, args []any, into ...any) {
 	if x.err == nil {
@@ -90,7 +84,12 @@ func (x *steps) count(text string, args ...any) (n int) {
 }
 
 func (x *steps) names(text string, args ...any) []string {
-	return slices.Collect(each(x, text, args, func(rows *sql.Rows) (s string, err error) { return s, rows.Scan(&s) }))
+	return list[string](x, text, args...)
+}
+
+// list returns the rows of a statement, see [rows].
+func list[T any](x *steps, text string, args ...any) []T {
+	return slices.Collect(each(x, text, args, into[T]()))
 }
 
 // list encodes texts as JSON.
@@ -125,65 +124,145 @@ func each[T any](x *steps, text string, args []any, scan func(*sql.Rows) (T, err
 		if x.err != nil {
 			return
 		}
-		rows, err := x.on.QueryContext(x.ctx, text, args...)
-		if x.err = err; err != nil {
-			return
-		}
-		defer rows.Close()
-		for rows.Next() {
-			v, err := scan(rows)
+		for v, err := range scanned(x.ctx, x.on, text, args, scan) {
 			if x.fail(err); x.err != nil || !yield(v) {
 				return
 			}
 		}
-		x.fail(rows.Err())
 	}
 }
 
-// A bulk inserts many rows per statement, at a third of the cost of single rows.
-type bulk struct {
-	*steps
-	head    string
-	tail    string // after the values
-	columns int
-	full    *sql.Stmt
-	args    []any
+// scanned yields the rows of a statement, and ends with the first error.
+func scanned[T any](ctx context.Context, on executor, text string, args []any, scan func(*sql.Rows) (T, error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		rows, err := on.QueryContext(ctx, text, args...)
+		if err != nil {
+			yield(*new(T), err)
+			return
+		}
+		defer rows.Close()
+		for rows.Next() {
+			if v, err := scan(rows); !yield(v, err) || err != nil {
+				return
+			}
+		}
+		if err := rows.Err(); err != nil {
+			yield(*new(T), err)
+		}
+	}
 }
 
-const bulkRows = 64
+// into returns what reads a row into a value: the only column, or the columns that are its
+// fields, and those of structs in it, in their order.
+func into[T any]() func(*sql.Rows) (T, error) {
+	var v T
+	var fields []any
+	var add func(part reflect.Value)
+	add = func(part reflect.Value) {
+		switch part.Kind() {
+		case reflect.Struct:
+			for i := range part.NumField() {
+				add(part.Field(i))
+			}
+		case reflect.Array:
+			for i := range part.Len() {
+				add(part.Index(i))
+			}
+		default:
+			fields = append(fields, part.Addr().Interface())
+		}
+	}
+	add(reflect.ValueOf(&v).Elem())
+	return func(rows *sql.Rows) (T, error) { err := rows.Scan(fields...); return v, err }
+}
 
-func (x *steps) bulk(head string, columns int) *bulk {
-	return &bulk{steps: x, head: head, columns: columns, args: make([]any, 0, bulkRows*columns)}
+// An insertion is a statement that writes rows of a table.
+type insertion struct {
+	head, tail string // of the values
+	width      int    // number of columns
+}
+
+func insert(table, columns string) insertion {
+	return insertion{head: `INSERT INTO ` + table + ` (` + columns + `) VALUES `, width: 1 + strings.Count(columns, ",")}
+}
+
+// upsert replaces columns of a row with the same key, all but the key if none are named. The
+// first columns are the key.
+func upsert(table, columns string, key int, replaced ...string) insertion {
+	into, names := insert(table, columns), strings.Split(columns, ", ")
+	if replaced == nil {
+		replaced = names[key:]
+	}
+	var set []string
+	for _, column := range replaced {
+		value := "excluded." + column
+		if column == "attempts" { // retries add to it
+			value = "calls.attempts + " + value
+		}
+		set = append(set, column+" = "+value)
+	}
+	into.tail = ` ON CONFLICT (` + strings.Join(names[:key], ", ") + `) DO UPDATE SET ` + strings.Join(set, ", ")
+	return into
+}
+
+// rows is the statement for a number of rows.
+func (i insertion) rows(n int) string {
+	row := "(" + strings.TrimSuffix(strings.Repeat("?,", i.width), ",") + ")"
+	return i.head + strings.TrimSuffix(strings.Repeat(row+",", n), ",") + i.tail
+}
+
+// atOnce are the numbers of rows per statement, if that many are there. Eight cost half
+// as much each as one, and a shared store is asked less often with more.
+var atOnce = [...]int{32, 8, 4, 2, 1}
+
+// A prepared is an insertion whose statements are prepared when they are first needed.
+type prepared struct {
+	insertion
+	statements [len(atOnce)]*sql.Stmt
+}
+
+// write writes rows, whose values stand one after the other.
+func (p *prepared) write(x *steps, values []any) {
+	for i, n := range atOnce {
+		for n *= p.width; len(values) >= n && x.err == nil; values = values[n:] {
+			if p.statements[i] == nil {
+				if p.statements[i], x.err = x.on.PrepareContext(x.ctx, p.rows(atOnce[i])); x.err != nil {
+					return
+				}
+			}
+			_, x.err = p.statements[i].ExecContext(x.ctx, values[:n]...)
+		}
+	}
+}
+
+func (p *prepared) close() {
+	for _, s := range p.statements {
+		if s != nil {
+			s.Close()
+		}
+	}
+}
+
+// A bulk writes many rows, which come one by one.
+type bulk struct {
+	*steps
+	prepared
+	values []any
+}
+
+func (x *steps) bulk(into insertion) *bulk {
+	return &bulk{steps: x, prepared: prepared{insertion: into}}
 }
 
 func (b *bulk) add(values ...any) {
-	b.args = append(b.args, values...)
-	if len(b.args) < bulkRows*b.columns || b.err != nil {
-		return
+	if b.values = append(b.values, values...); len(b.values) >= atOnce[0]*b.width {
+		b.write(b.steps, b.values)
+		b.values = b.values[:0]
 	}
-	if b.full == nil {
-		b.full, b.err = b.on.PrepareContext(b.ctx, b.statement())
-	}
-	b.run(b.full, b.args...)
-	b.args = b.args[:0]
 }
 
 func (b *bulk) flush() {
-	if b.full != nil {
-		defer b.full.Close()
-	}
-	if len(b.args) > 0 {
-		b.exec(b.statement(), b.args...)
-	}
-	b.args = b.args[:0]
-}
-
-func (b *bulk) statement() string {
-	return b.head + placeholders(len(b.args)/b.columns, b.columns) + b.tail
-}
-
-// placeholders returns a list of rows of question marks.
-func placeholders(rows, columns int) string {
-	row := "(" + strings.TrimSuffix(strings.Repeat("?,", columns), ",") + ")"
-	return strings.TrimSuffix(strings.Repeat(row+",", rows), ",")
+	b.write(b.steps, b.values)
+	b.values = nil
+	b.close()
 }

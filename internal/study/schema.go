@@ -128,19 +128,13 @@ func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil
 // UnmarshalJSON reads a string or a number of seconds.
 func (d *Duration) UnmarshalJSON(data []byte) error {
 	var s string
-	if data[0] == '"' {
-		if err := json.Unmarshal(data, &s); err != nil {
-			return err
-		}
-	} else {
-		var n float64
-		if err := json.Unmarshal(data, &n); err != nil {
-			return fmt.Errorf("reading duration %s: want a value such as 30s, or a number of seconds", data)
-		}
-		s = strconv.FormatFloat(n, 'f', -1, 64)
+	err := json.Unmarshal(data, &s)
+	if n, wrong := strconv.ParseFloat(string(data), 64); wrong == nil {
+		s, err = strconv.FormatFloat(n, 'f', -1, 64), nil
 	}
-	var err error
-	*d, err = parseDuration(s)
+	if err == nil {
+		*d, err = parseDuration(s)
+	}
 	return err
 }
 

@@ -411,56 +411,107 @@ func (d *dateText) touching(i int) bool {
 	return i >= 0 && i+1 < len(d.tokens) && d.tokens[i].end == d.tokens[i+1].start
 }
 
-// find matches an expression at i: the number of tokens that it takes, 0 if there is none,
-// and the places of its groups.
-func (d *dateText) find(form *regexp.Regexp, i int) (n int, groups []int) {
+// length is the number of tokens that an expression matches at i, 0 if it does not.
+func (d *dateText) length(form *regexp.Regexp, i int) int {
 	if i < 0 || i >= len(d.shape) {
-		return 0, nil
+		return 0
 	}
-	m := form.FindStringSubmatchIndex(d.shape[i:])
-	if m == nil {
-		return 0, nil
+	return len(form.FindString(d.shape[i:]))
+}
+
+// A dateForm is a written form of a date. Its groups are the tokens y, m and d, or e and j for
+// an era of Japan and the year of it.
+type dateForm struct {
+	*regexp.Regexp
+	holds func(d *dateText, at dateParts) bool // nil: always
+}
+
+// dateParts are the tokens of a date: the first one and those of groups, beyond the text where
+// a group is not there.
+type dateParts struct{ first, era, ofEra, year, month, day int }
+
+// match finds the first of the forms that stands at i, and how many tokens it takes: 0 if none
+// does.
+func (d *dateText) match(forms []dateForm, i int) (at dateParts, n int) {
+	if strings.IndexByte("1248CEmf(", d.is(i)) < 0 {
+		return at, 0
 	}
-	for k := 2; k < len(m); k += 2 {
-		if m[k] < 0 {
-			m[k] = len(d.shape) // beyond the tokens
+	for _, f := range forms {
+		m := f.FindStringSubmatchIndex(d.shape[i:])
+		if m == nil {
+			continue
 		}
-		groups = append(groups, i+m[k])
+		group := func(name string) int {
+			if k := f.SubexpIndex(name); k >= 0 && m[2*k] >= 0 {
+				return i + m[2*k]
+			}
+			return len(d.shape)
+		}
+		at = dateParts{i, group("e"), group("j"), group("y"), group("m"), group("d")}
+		if f.holds == nil || f.holds(d, at) {
+			return at, m[1]
+		}
 	}
-	return m[1], groups
+	return at, 0
+}
+
+// numbers are the year, month and day of a date, 0 for a month or day that is not there.
+func (d *dateText) numbers(at dateParts) (year, month, day int) {
+	m := d.at(at.month)
+	return d.year(at.year) + d.at(at.era).number + d.at(at.ofEra).number, m.number + m.month, d.at(at.day).number
 }
 
 // The written forms of dates, times and what is around them.
 const (
-	between = `[-,./'~]*`                 // the parts of a date
-	ordinal = `(?:a|st|[nr]d|th|[.:]?o)?` // after a day
+	between = `[-,./'~]*`                             // the parts of a date
+	ordinal = `(?:a|st|[nr]d|th|[.:]?o)?`             // after a day
+	inEast  = `(?:(?P<y>[4C])|(?P<e>E)(?P<j>[12C]))N` // a year of China, Japan or Korea
+	monthOf = `Y?O?(?:[-./'~]<>)?(?P<m>[mf])<>O?<>(?P<y>[24])`
 )
 
 func form(s string) *regexp.Regexp {
 	return regexp.MustCompile("^(?:" + strings.NewReplacer("<>", between, "<th>", ordinal).Replace(s) + ")")
 }
 
-var (
+var dayForms = []dateForm{
 	// 2024-03-15, 2024/3/15, 2024.03.15, 2024-Mar-15
-	formYearFirst = form(`4.[12mf].[12]`)
-	// 15/03/2024, 3-14-18, 15.03.2024
-	formNumeric = form(`[12].[12].[24]`)
+	{form(`(?P<y>4).(?P<m>[12mf]).(?P<d>[12])`), func(d *dateText, at dateParts) bool { return d.separated(at.first) }},
+	// 2024年3月15日, 令和6年3月15日
+	{form(inEast + `(?P<m>[12C])G(?P<d>[12C])D`), nil},
+	// 2024. március 15. In running text "in 2024. May 5" is the end of one sentence and the
+	// beginning of another, so the last full stop must be there, or a suffix (15-én). "in 2024.
+	// March 15, 2025" has another year.
+	{form(`(?P<y>4)\.(?P<m>[mf])\.?(?P<d>[12])`), func(d *dateText, at dateParts) bool {
+		after := d.is(at.day + 1)
+		return (after == 0 || after == '.' || after == '-' && d.isWord(at.day+2)) && d.length(formYearFollows, at.day+1) == 0
+	}},
+	// March 15, 2024, Mar. 15, 2024, June 1st, 2020, August 3 , 2014, Mar-15-24. "May 5, 20
+	// people came" has no year.
+	{form(`(?P<m>m)<>T?(?P<d>[12])<th><>O?(?P<y>[24])`), func(d *dateText, at dateParts) bool {
+		return d.is(at.year) == '4' || d.is(at.month+1) == '-' || d.is(at.month+1) == '/' || d.is(at.year-1) == '\''
+	}},
 	// 15 March 2024, 15-Mar-24, 02/JAN/2017, 31 January, 1994, 17t h day of October, 2007,
 	// 1st of March, 2003, and (1st) day of January, 1996
 	// 15. März 2024, 1er janvier 2024, 3 de marzo de 2024
-	formDayFirst  = form(`([12])<th>Y?O?(?:[-./'~]<>)?([mf])<>O?<>([24])`)
-	formBracketed = form(`\(([12])<th>\)Y?O?(?:[-./'~]<>)?([mf])<>O?<>([24])`)
-	// March 15, 2024, Mar. 15, 2024, June 1st, 2020, August 3 , 2014, Mar-15-24
-	formMonthFirst = form(`m<>T?([12])<th><>O?([24])`)
-	// 2024. március 15. In running text "in 2024. May 5" is the end of one sentence and the
-	// beginning of another, so the last full stop must be there, or a suffix (15-én).
-	formHungarian = form(`4\.([mf])\.?([12])(?:\.|-[a-zA-Z]|$)`)
-	// 2024年3月15日, 令和6年3月15日
-	formEast = form(`(?:([4C])|E([12C]))N([12C])G([12C])D`)
-	// May 2019, May, 2019; 2019-05; 05/2019; 2019年5月, 2019年
-	formMonth, formISOMonth, formMonthYear = form(`[mf]<>O?(4)`), form(`4-2`), form(`[12]/4`)
-	formEastMonth                          = form(`(?:([4C])|E([12C]))N(?:([12C])G)?`)
+	{form(`(?P<d>[12])<th>` + monthOf), isDayFirst},
+	{form(`\((?P<d>[12])<th>\)` + monthOf), isDayFirst},
+}
 
+// isDayFirst reports that a year of two digits is one: in "5 March 15, 2024" the 15 is not, nor
+// is it in "May 5 March 15".
+func isDayFirst(d *dateText, at dateParts) bool {
+	marked := d.is(at.month) == 'm' || strings.IndexByte("-/'", d.is(at.year-1)) >= 0
+	return d.is(at.year) == '4' || marked && d.is(at.first-1) != 'm' && d.length(formYearFollows, at.year+1) == 0
+}
+
+// monthForms are 2019年5月, 2019年, May 2019, May, 2019, 2019-05, 05/2019 and 2019.
+var monthForms = []dateForm{
+	{form(inEast + `(?:(?P<m>[12C])G)?`), nil}, {form(`(?P<m>[mf])<>O?(?P<y>4)`), nil},
+	{form(`(?P<y>4)-(?P<m>2)`), nil}, {form(`(?P<m>[12])/(?P<y>4)`), nil}, {form(`(?P<y>4)`), nil},
+}
+
+var (
+	formNumeric     = form(`[12].[12].[24]`) // 15/03/2024, 3-14-18, 15.03.2024
 	formYearFollows = form(`<th><>4`)
 	formYearWord    = form(`[Jr]\.?`)
 	formClock       = form(`[,te]*[12]:2`)
@@ -471,70 +522,25 @@ var (
 
 // day reads a date to the day in any form that begins at i, and gives the number of tokens
 // that it takes: 0 if no such date stands there.
-func (d *dateText) day(i int) (dateReading, int) {
-	r, n := d.calendarDay(i)
-	return dateReading{DateReading: r, dotted: n > 0 && d.is(i) <= '2' && d.is(i+1) == '.' && d.isNumber(i+2)}, n
-}
-
-func (d *dateText) calendarDay(i int) (r DateReading, n int) {
+func (d *dateText) day(i int) (r dateReading, n int) {
 	ok := false
-	switch d.is(i) {
-	case '4':
-		if n, _ = d.find(formYearFirst, i); n > 0 && d.separated(i) {
-			m := d.at(i + 2)
-			r, ok = exactly(d.at(i).number, m.month+m.number, d.at(i+4).number)
-		} else {
-			r, n, ok = d.yearFirst(i)
-		}
-	case 'C', 'E':
-		r, n, ok = d.yearFirst(i)
-	case '8':
-		r, ok = compact(d.at(i).number)
+	if d.is(i) == '8' {
 		n = 1
-	case 'm':
-		var at []int
-		// "May 5, 20 people came" has no year.
-		if n, at = d.find(formMonthFirst, i); n > 0 && (d.is(at[1]) == '4' || d.is(i+1) == '-' || d.is(i+1) == '/' || d.is(at[1]-1) == '\'') {
-			r, ok = exactly(d.year(at[1]), d.at(i).month, d.at(at[0]).number)
-		}
-	case '1', '2', '(':
-		if n, _ = d.find(formNumeric, i); n > 0 && d.separated(i) {
-			if r, ok = d.numeric(i); ok {
-				break
-			}
-		}
-		form := formDayFirst
-		if d.is(i) == '(' {
-			form = formBracketed
-		}
-		var at []int
-		// In "5 March 15, 2024" the 15 is not a year, nor is it in "May 5 March 15".
-		if n, at = d.find(form, i); n > 0 {
-			marked := d.is(at[1]) == 'm' || strings.IndexByte("-/'", d.is(at[2]-1)) >= 0
-			if follows, _ := d.find(formYearFollows, at[2]+1); d.is(at[2]) == '4' || follows == 0 && d.is(i-1) != 'm' && marked {
-				r, ok = exactly(d.year(at[2]), d.at(at[1]).month, d.at(at[0]).number)
-			}
+		r.DateReading, ok = compact(d.at(i).number)
+	} else if n = d.length(formNumeric, i); n > 0 && d.separated(i) {
+		r.DateReading, ok = d.numeric(i)
+	}
+	if !ok {
+		var at dateParts
+		if at, n = d.match(dayForms, i); n > 0 {
+			r.DateReading, ok = exactly(d.numbers(at))
 		}
 	}
 	if !ok {
-		return DateReading{}, 0
+		return dateReading{}, 0
 	}
+	r.dotted = d.is(i) <= '2' && d.is(i+1) == '.' && d.isNumber(i+2)
 	return r, n
-}
-
-// yearFirst reads a date of China, Japan, Korea or Hungary.
-func (d *dateText) yearFirst(i int) (r DateReading, n int, ok bool) {
-	n, at := d.find(formEast, i)
-	if n > 0 {
-		r, ok = exactly(d.at(i).number+d.at(at[1]).number, d.at(at[2]).number, d.at(at[3]).number)
-	} else if n, at = d.find(formHungarian, i); n > 0 {
-		// "in 2024. March 15, 2025" has another year.
-		if follows, _ := d.find(formYearFollows, at[1]+1); follows == 0 {
-			r, ok = exactly(d.at(i).number, d.at(at[0]).month, d.at(at[1]).number)
-			n = at[1] + 1 - i // without the suffix
-		}
-	}
-	return r, n, ok
 }
 
 // numeric reads a day, a month and a year. Full stops are written where the day comes first.
@@ -560,23 +566,13 @@ func compact(n int) (DateReading, bool) {
 	return DateReading{}, false
 }
 
-// month reads a date to the month or the year: May 2019, May, 2019, 2019-05, 05/2019, 2019.
+// month reads a date to the month or the year.
 func (d *dateText) month(i int) (dateReading, int) {
-	year, month, n := 0, 0, 0
-	var at []int
-	if n, at = d.find(formEastMonth, i); n > 0 {
-		year, month = d.at(i).number+d.at(at[1]).number, d.at(at[2]).number
-	} else if d.is(i) == 'm' || d.is(i) == 'f' {
-		if n, at = d.find(formMonth, i); n > 0 {
-			year, month = d.at(at[0]).number, d.at(i).month
-		}
-	} else if n, _ = d.find(formISOMonth, i); n > 0 {
-		year, month = d.at(i).number, d.at(i+2).number
-	} else if n, _ = d.find(formMonthYear, i); n > 0 {
-		year, month = d.at(i+2).number, d.at(i).number
-	} else if d.is(i) == '4' {
-		year, n = d.at(i).number, 1
+	at, n := d.match(monthForms, i)
+	if n == 0 {
+		return dateReading{}, 0
 	}
+	year, month, _ := d.numbers(at)
 	r, ok := exactly(year, max(month, 1), 1)
 	switch {
 	case !ok:
@@ -626,9 +622,7 @@ func (d *dateText) lead() (i int) {
 
 // tail reports that nothing but a time of day and punctuation stands from i on.
 func (d *dateText) tail(i int) bool {
-	if n, _ := d.find(formYearWord, i); n > 0 {
-		i += n // 15 марта 2024 г.
-	}
+	i += d.length(formYearWord, i) // 15 марта 2024 г.
 	if d.is(i-1) != '.' && d.is(i) == '.' && d.is(i+1) == ',' {
 		i++ // 2024. március 15., péntek
 	}
@@ -648,12 +642,11 @@ func (d *dateText) clock(i int) int {
 	if d.is(i-1) == '8' && d.is(i) == '/' && d.is(i+1) == '6' {
 		return i + 2 // 20180428/191204
 	}
-	n, _ := d.find(formClock, i)
+	n := d.length(formClock, i)
 	if n == 0 {
 		return i
 	}
 	for i += n; (d.is(i) == ':' || d.is(i) == '.') && d.isNumber(i+1) && d.touching(i); i += 2 {
 	}
-	n, _ = d.find(formZone, i)
-	return i + n
+	return i + d.length(formZone, i)
 }

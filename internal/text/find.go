@@ -1,6 +1,7 @@
 package text
 
 import (
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -278,42 +279,31 @@ func isUnspaced(r rune) bool {
 
 // containsID looks for an identifier, white space not counting on either side.
 func containsID(quote, value string) bool {
-	id := foldID(value)
-	if id == "" {
+	var form []string
+	for _, r := range foldID(value) {
+		if r == '-' {
+			form = append(form, `[`+minuses+`]`)
+		} else {
+			form = append(form, regexp.QuoteMeta(string(r)))
+		}
+	}
+	id, err := regexp.Compile(strings.Join(form, " ?"))
+	if form == nil || err != nil { // empty, or of millions of characters
 		return false
 	}
 	q := foldCase(Minimal(quote))
-	for i := range q {
-		if !idBorder(lastTwo(q[:i])) {
-			continue
+	for from := 0; ; {
+		at := id.FindStringIndex(q[from:])
+		if at == nil {
+			return false
 		}
-		if n := prefixID(q[i:], id); n > 0 && idBorder(firstTwo(q[i+n:])) {
+		start, end := from+at[0], from+at[1]
+		if idBorder(lastTwo(q[:start])) && idBorder(firstTwo(q[end:])) {
 			return true
 		}
+		_, size := utf8.DecodeRuneInString(q[start:])
+		from = start + size
 	}
-	return false
-}
-
-// prefixID is how much of s the identifier takes, 0 if s does not begin with it.
-func prefixID(s, id string) int {
-	for i := 0; i < len(s); {
-		r, size := utf8.DecodeRuneInString(s[i:])
-		i += size
-		if r == ' ' && i > size {
-			continue
-		}
-		if isMinus(r) {
-			r = '-'
-		}
-		want, size := utf8.DecodeRuneInString(id)
-		if r != want {
-			return 0
-		}
-		if id = id[size:]; id == "" {
-			return i
-		}
-	}
-	return 0
 }
 
 // idBorder reports whether an identifier can begin or end beside two

@@ -59,12 +59,7 @@ func isMinimal(s string) bool {
 }
 
 func isASCII(s string) bool {
-	for i := range len(s) {
-		if s[i] >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
+	return strings.IndexFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) < 0
 }
 
 // nfkc normalises a text. Bytes that are not UTF-8 are kept and divide it; the

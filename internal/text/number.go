@@ -223,55 +223,27 @@ func scanNumeral(s string, floor, first int, in scope) numeral {
 	return n
 }
 
+// The digits of a number with what may separate them. In running text a plain space separates
+// numbers.
+var (
+	bodyForm    = regexp.MustCompile(`^\d*(?:[.,'’\x{a0}\x{202f}\x{2009} ]\d+)*`)
+	runningForm = regexp.MustCompile(`^\d*(?:[.,'’\x{a0}\x{202f}\x{2009}]\d+)*`)
+	// noGroup matches a space that separates no group of three digits.
+	noGroup    = regexp.MustCompile(`[\x{a0}\x{202f}\x{2009} ](?:\d{1,2}|\d{4,})(?:\D|$)`)
+	plainMarks = strings.NewReplacer("’", "'", "\u00a0", " ", "\u202f", " ", "\u2009", " ")
+)
+
 // digits reads the body. A separator counts only if a digit follows.
 func (n *numeral) digits(s string, in scope) {
-	body := make([]byte, 0, 24)
-	i := n.start
-	for {
-		for i < len(s) && isDigit(s[i]) {
-			body = append(body, s[i])
-			i++
-		}
-		mark, size := separator(s[i:], in)
-		if size == 0 {
-			break
-		}
-		body = append(body, mark)
-		i += size
+	form := bodyForm
+	if in == running {
+		form = runningForm
 	}
-	n.body, n.end = string(body), i
-}
-
-// separator reads a separator that a digit follows: one of . , ' and space,
-// and how many bytes it takes, 0 if there is none.
-func separator(s string, in scope) (mark byte, size int) {
-	r, size := utf8.DecodeRuneInString(s)
-	right := s[size:]
-	if right == "" || !isDigit(right[0]) {
-		return 0, 0
+	body := form.FindString(s[n.start:])
+	if at := noGroup.FindStringIndex(body); at != nil {
+		body = body[:at[0]]
 	}
-	switch r {
-	case '.', ',':
-		return byte(r), size
-	case '\'', '’':
-		return '\'', size
-	case ' ':
-		if in == running {
-			return 0, 0
-		}
-		fallthrough
-	case '\u00a0', '\u202f', '\u2009':
-		if isGroup(right) {
-			return ' ', size
-		}
-	}
-	return 0, 0
-}
-
-// isGroup reports that s begins with three digits and no fourth: what a space
-// can separate.
-func isGroup(s string) bool {
-	return len(s) >= 3 && isDigit(s[0]) && isDigit(s[1]) && isDigit(s[2]) && (len(s) == 3 || !isDigit(s[3]))
+	n.body, n.end = plainMarks.Replace(body), n.start+len(body)
 }
 
 // before takes in the sign and currency to the left of the digits and reports
@@ -393,41 +365,18 @@ func numberFollows(right string) bool {
 // not end a line.
 const blanks = " \t\u00a0"
 
-// isMinus reports a minus sign, or a dash that is used as one.
-func isMinus(r rune) bool {
-	switch r {
-	case '-', '−', '–', '—', '‐', '‑':
-		return true
-	}
-	return false
-}
+// minuses are the minus sign and dashes that are used as one.
+const minuses = "-−–—‐‑"
+
+func isMinus(r rune) bool { return strings.ContainsRune(minuses, r) }
 
 // lastWord is the word at the end of s, such as "RM", "Rs." or "US".
 func lastWord(s string) string {
-	body := strings.TrimSuffix(s, ".")
-	i := len(body)
-	for i > 0 {
-		r, size := utf8.DecodeLastRuneInString(body[:i])
-		if !unicode.IsLetter(r) || len(s)-i > longestWord {
-			break
-		}
-		i -= size
-	}
-	return s[i:]
+	return s[len(strings.TrimRightFunc(strings.TrimSuffix(s, "."), unicode.IsLetter)):]
 }
 
 // firstWord is the word at the beginning of s.
-func firstWord(s string) string {
-	for i, r := range s {
-		if !unicode.IsLetter(r) || i > longestWord {
-			return s[:i]
-		}
-	}
-	return s
-}
-
-// longestWord is longer than any currency or unit word.
-const longestWord = 16
+func firstWord(s string) string { return s[:runLength(s, unicode.IsLetter)] }
 
 // currencyStart is where the currency sign at the end of s begins, with the
 // letters that tell dollars and reals apart.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -253,41 +254,16 @@ func hasKey(object []byte, key string) bool {
 	return ok
 }
 
+// startForm matches what an object, or an array of objects, begins with.
+var startForm = regexp.MustCompile(`\{[ \t\n\r]*["'/}“”„]|\[[ \t\n\r]*\{`)
+
 // nextStart is where the next object, or array of objects, may begin; -1 if
 // none does.
 func nextStart(text []byte, from int) int {
-	for i := from; i < len(text); i++ {
-		switch text[i] {
-		case '{':
-			switch firstByte(text[i+1:]) {
-			case '"', '\'', '/', '}':
-				return i
-			}
-			if quoted(text[i+1:]) {
-				return i
-			}
-		case '[':
-			if firstByte(text[i+1:]) == '{' {
-				return i
-			}
-		}
+	if at := startForm.FindIndex(text[from:]); at != nil {
+		return from + at[0]
 	}
 	return -1
-}
-
-// quoted reports whether a typographic quotation mark comes next.
-func quoted(text []byte) bool {
-	text = bytes.TrimLeft(text, jsonSpace)
-	return bytes.HasPrefix(text, []byte("“")) || bytes.HasPrefix(text, []byte("”")) || bytes.HasPrefix(text, []byte("„"))
-}
-
-// firstByte is the first byte of text that is not white space, 0 if there is
-// none.
-func firstByte(text []byte) byte {
-	if text = bytes.TrimLeft(text, jsonSpace); len(text) > 0 {
-		return text[0]
-	}
-	return 0
 }
 
 // Balanced is the length of the object or array that text begins with, braces
@@ -333,12 +309,22 @@ func repair(text []byte) (Reading, error) {
 	if openBrackets(text) > maxRepairDepth {
 		return Reading{}, fmt.Errorf("%w for a repair: more than %d open brackets", ErrTooDeep, maxRepairDepth)
 	}
-	k := newKeeper(text)
-	fixed, err := callRepair(k.keep(text, r.Cut))
+	word := "kept"
+	for bytes.Contains(text, []byte(word)) {
+		word += "x"
+	}
+	safe, kept := keepStrings(text, word, r.Cut)
+	fixed, err := callRepair(safe)
 	if err != nil {
 		return Reading{}, fmt.Errorf("%w that can be repaired: %w", ErrNoObject, err)
 	}
-	r.JSON = bytes.TrimSpace([]byte(k.restore(fixed)))
+	fixed = regexp.MustCompile(word+`\d+\.`).ReplaceAllStringFunc(fixed, func(m string) string {
+		if n, err := strconv.Atoi(m[len(word) : len(m)-1]); err == nil && n < len(kept) {
+			return kept[n]
+		}
+		return m
+	})
+	r.JSON = bytes.TrimSpace([]byte(fixed))
 	if len(r.JSON) == 0 || r.JSON[0] != '{' || !json.Valid(r.JSON) {
 		return Reading{}, fmt.Errorf("%w that can be repaired", ErrNoObject)
 	}
@@ -390,151 +376,74 @@ func callRepair(s string) (fixed string, err error) {
 	return jsonrepair.Repair(s)
 }
 
-// A keeper keeps strings from the repair library, which takes escapes for
+// keepStrings keeps strings from the repair library, which takes escapes for
 // Windows paths, stops at commas in a string that was cut and drops them at
 // the end of others. A quote has to come through unchanged, so every string
-// whose borders are not in doubt is replaced by a word, and put back after.
-type keeper struct {
-	word string   // no part of the text
-	kept []string // what stands between the quotation marks
-}
-
-func newKeeper(text []byte) *keeper {
-	k := &keeper{word: "kept"}
-	for bytes.Contains(text, []byte(k.word)) {
-		k.word += "x"
-	}
-	return k
-}
-
-// keep gives the text with words for its strings. Where the text is cut, a
-// string it ends in is closed and kept too.
-func (k *keeper) keep(text []byte, cut bool) string {
+// whose borders are not in doubt is replaced by the word and its number, to be put
+// back after. Where the text is cut, a string it ends in is closed and kept too.
+func keepStrings(text []byte, word string, cut bool) (safe string, kept []string) {
 	var b strings.Builder
 	opens := true // whether a string can begin here
 	for i := 0; i < len(text); {
 		c := text[i]
 		if c != '"' {
-			opens = c == '{' || c == '[' || c == ',' || c == ':' || opens && strings.IndexByte(jsonSpace, c) >= 0
+			opens = strings.IndexByte("{[,:", c) >= 0 || opens && strings.IndexByte(jsonSpace, c) >= 0
 			b.WriteByte(c)
 			i++
 			continue
 		}
 		content, n, closed := stringAt(text[i:])
-		certain := opens && (closed && ends(text[i+n:]) || !closed && cut)
+		certain := opens && (closed && endForm.Match(text[i+n:]) || !closed && cut)
 		switch {
-		case certain && isHarmless(content):
+		case certain && harmless.MatchString(content):
 			b.WriteString(`"` + content + `"`)
 		case certain && utf8.ValidString(content) && json.Valid([]byte(`"`+content+`"`)):
-			fmt.Fprintf(&b, `"%s%d."`, k.word, len(k.kept))
-			k.kept = append(k.kept, content)
+			fmt.Fprintf(&b, `"%s%d."`, word, len(kept))
+			kept = append(kept, content)
 		default:
 			b.Write(bytes.ToValidUTF8(text[i:i+n], []byte("\uFFFD")))
 			opens = false
 		}
 		i += n
 	}
-	return b.String()
-}
-
-// isHarmless reports a string that the library leaves alone.
-func isHarmless(content string) bool {
-	return !strings.ContainsFunc(content, func(r rune) bool { return !('0' <= r && r <= '9' || 'a' <= r|0x20 && r|0x20 <= 'z' || r == '_') })
-}
-
-// restore puts the strings back.
-func (k *keeper) restore(s string) string {
-	var b strings.Builder
-	for {
-		before, after, ok := strings.Cut(s, k.word)
-		b.WriteString(before)
-		if !ok {
-			return b.String()
-		}
-		number, rest, _ := strings.Cut(after, ".")
-		n, err := strconv.Atoi(number)
-		if err != nil || n < 0 || n >= len(k.kept) {
-			b.WriteString(k.word)
-			s = after
-			continue
-		}
-		b.WriteString(k.kept[n])
-		s = rest
-	}
-}
-
-// stringAt reads the string that text begins with: its content, with control
-// characters escaped and without backslashes that escape nothing; how many bytes it takes; and whether its end is there. An escape that
-// is cut is left out.
-func stringAt(text []byte) (content string, n int, closed bool) {
-	var b strings.Builder
-	for i := 1; i < len(text); i++ {
-		switch c := text[i]; {
-		case c == '"':
-			return b.String(), i + 1, true
-		case c == '\\':
-			size := escape(text[i:])
-			if size == 0 {
-				return b.String(), len(text), false
-			}
-			if size > 1 {
-				b.Write(text[i : i+size])
-				i += size - 1
-			}
-		case c == '\n':
-			b.WriteString(`\n`)
-		case c < ' ':
-			fmt.Fprintf(&b, `\u%04x`, c)
-		default:
-			b.WriteByte(c)
-		}
-	}
-	return b.String(), len(text), false
-}
-
-// escape is the length of the escape that text begins with: 1 for a backslash
-// before punctuation that needs none, 0 for an escape that the text ends in.
-// A backslash before a letter that makes no escape counts as one, which leaves
-// the string to the library: it may be a path.
-func escape(text []byte) int {
-	if len(text) == 1 {
-		return 0
-	}
-	switch text[1] {
-	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
-		return 2
-	case 'u':
-		for i := 2; i < 6; i++ {
-			switch {
-			case i == len(text):
-				return 0
-			case !isHex(text[i]):
-				return 2
-			}
-		}
-		return 6
-	}
-	if c := text[1]; c < utf8.RuneSelf && (unicode.IsPunct(rune(c)) || unicode.IsSymbol(rune(c))) {
-		return 1
-	}
-	return 2
-}
-
-func isHex(b byte) bool {
-	return isDigit(b) || 'a' <= b|0x20 && b|0x20 <= 'f'
-}
-
-// ends reports whether what follows a quotation mark shows that it ended a
-// string: punctuation of JSON, the end, or after white space the next string.
-func ends(rest []byte) bool {
-	switch firstByte(rest) {
-	case 0, ',', ':', '}', ']':
-		return true
-	case '"':
-		return rest[0] != '"'
-	}
-	return false
+	return b.String(), kept
 }
 
 // jsonSpace is the white space of JSON.
 const jsonSpace = " \t\n\r"
+
+var (
+	// endForm matches what shows that a quotation mark before it ended a string:
+	// punctuation of JSON, the end, or after white space the next string.
+	endForm = regexp.MustCompile(`^[ \t\n\r]*(?:[,:}\]\x00]|$)|^[ \t\n\r]+"`)
+	// harmless matches a string that the library leaves alone.
+	harmless = regexp.MustCompile(`^[0-9A-Za-z_]*$`)
+
+	stringForm = regexp.MustCompile(`(?s)^"((?:[^"\\]|\\.)*)"`)
+	cutEscape  = regexp.MustCompile(`(?s)^((?:[^\\]|\\.)*)\\(?:u[0-9A-Fa-f]{0,3})?$`)
+	escaped    = regexp.MustCompile(`(?s)\\.|[\x00-\x1f]`)
+)
+
+// stringAt reads the string that text begins with: its content, with control
+// characters escaped and without backslashes that escape nothing; how many bytes it takes;
+// and whether its end is there. An escape that is cut is left out. A backslash before a
+// letter that makes no escape stays, which leaves the string to the library: it may be a path.
+func stringAt(text []byte) (content string, n int, closed bool) {
+	if m := stringForm.FindSubmatch(text); m != nil {
+		content, n, closed = string(m[1]), len(m[0]), true
+	} else {
+		content, n = cutEscape.ReplaceAllString(string(text[1:]), "$1"), len(text)
+	}
+	return escaped.ReplaceAllStringFunc(content, func(s string) string {
+		r, _ := utf8.DecodeLastRuneInString(s)
+		switch {
+		case s == "\n":
+			return `\n`
+		case len(s) == 1:
+			return fmt.Sprintf(`\u%04x`, r)
+		case r < utf8.RuneSelf && (unicode.IsPunct(r) || unicode.IsSymbol(r)) && strings.IndexRune(`"\/`, r) < 0:
+			return string(r)
+		}
+		return s
+	}), n, closed
+}

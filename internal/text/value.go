@@ -49,12 +49,19 @@ func Equal(t Type, a, b string) bool {
 		return equalNumbers(t, a, b)
 	case Date:
 		return equalDates(a, b)
-	case Boolean:
-		return foldBoolean(a) == foldBoolean(b)
-	case ID:
-		return foldID(a) == foldID(b)
 	}
-	return Fold(a) == Fold(b)
+	return foldAs(t, a) == foldAs(t, b)
+}
+
+// foldAs is the form in which values of a type are compared that is not a number or date.
+func foldAs(t Type, s string) string {
+	switch t {
+	case Boolean:
+		return foldBoolean(s)
+	case ID:
+		return foldID(s)
+	}
+	return Fold(s)
 }
 
 // ErrNoDay is the error of a date of three numbers, or two and the name of a month,
@@ -299,13 +306,8 @@ func names(t Type, s string) (held, sought []string) {
 		return numberNames(t, s)
 	case Date:
 		return dateNames(s)
-	case Boolean:
-		held = []string{foldBoolean(s)}
-	case ID:
-		held = []string{foldID(s)}
-	default:
-		held = []string{Fold(s)}
 	}
+	held = []string{foldAs(t, s)}
 	return held, held
 }
 
