@@ -49,47 +49,45 @@ func (r *Result) Agreements(source Source) (list []Agreement, err error) {
 	}
 	for _, p := range pairs {
 		for _, q := range questions {
-			if err := r.compare(&list, source, q, p[0], p[1]); err != nil {
+			g, err := r.compare(source, q, p[0], p[1])
+			if err != nil {
 				return nil, err
+			}
+			if g.N > 0 {
+				list = append(list, g)
 			}
 		}
 	}
 	return list, r.compareAutomatic(&list, source)
 }
 
-// compare adds the comparison of two series on a question, or on gold as a whole.
-func (r *Result) compare(list *[]Agreement, source Source, q *study.Question, a, b series) error {
-	var p pairing
+// compare compares two series on a question, or on gold as a whole.
+func (r *Result) compare(source Source, q *study.Question, a, b series) (Agreement, error) {
+	var pairs []pair
 	open := 0
 	for _, s := range r.queue.Subjects {
 		x, y := a.at(s), b.at(s)
 		if x == nil || y == nil || q != nil && (!q.Applies(x.Answer.Text) || !q.Applies(y.Answer.Text)) {
 			continue
 		}
-		if q != nil && q.Type == "number" {
-			_, okX := valueOf[float64](x.Answer, q.Name)
-			if _, okY := valueOf[float64](y.Answer, q.Name); !okX || !okY {
-				open++
-				continue
-			}
+		if q != nil && q.Type == "number" && (x.Answer[q.Name] == nil || y.Answer[q.Name] == nil) {
+			open++
+			continue
 		}
-		p.subjects, p.a, p.b = append(p.subjects, s), append(p.a, x), append(p.b, y)
+		pairs = append(pairs, pair{s, x, y})
 	}
-	if len(p.subjects) == 0 {
-		return nil
-	}
-	g := r.agreement(a.work.Person, b.work.Person, "Gold: the same value, or none", len(p.subjects))
+	g := r.agreement(a.work.Person, b.work.Person, "Gold: the same value, or none", len(pairs))
 	if a.work == b.work {
 		g.Again, g.A, g.B = true, g.A+", first", g.B+", again"
 	}
 	if open > 0 {
 		g.Notes = append(g.Notes, text.Plural(open, "subject without a number of both is", "subjects without a number of both are")+" not compared")
 	}
-	if err := g.compute(r.Task, source, q, p); err != nil {
-		return g.failed(err)
+	if g.N == 0 {
+		return g, nil
 	}
-	*list = append(*list, g)
-	return nil
+	err := g.failed(g.compute(r.Task, source, q, pairs))
+	return g, err
 }
 
 func (r *Result) agreement(a, b, question string, n int) Agreement {
@@ -97,6 +95,9 @@ func (r *Result) agreement(a, b, question string, n int) Agreement {
 }
 
 func (g *Agreement) failed(err error) error {
+	if err == nil {
+		return nil
+	}
 	return fmt.Errorf("agreement of %s and %s in task %s: %w", g.A, g.B, g.Task, err)
 }
 
@@ -160,19 +161,16 @@ func (r *Result) compareWith(list *[]Agreement, now map[eval.Trial]string, fresh
 	add := func(name string, a, b []string, notes ...string) error {
 		g := r.agreement(name, w.Person, q.Text, len(a))
 		g.Automatic, g.Labels = true, q.Options
-		for i := range a {
-			if a[i] == b[i] {
-				g.Same++
-			}
+		for _, same := range equals(a, b) {
+			g.Same += one(same)
 		}
 		g.Measures = []Measure{share(g.Same, g.N, stats.Wilson(g.Same, g.N, level))}
-		if err := g.labels(a, b); err != nil {
-			return g.failed(err)
-		}
+		c := comparison{Agreement: &g}
+		c.labels(a, b)
 		g.Notes = append(g.Notes, notes...)
 		g.small()
 		*list = append(*list, g)
-		return nil
+		return g.failed(c.err)
 	}
 	if len(all.auto) == 0 {
 		return nil
