@@ -68,17 +68,15 @@ type inspectSample struct {
 	Attachments map[string]string `json:"attachments"`
 }
 
-const (
-	zstdMethod = 93       // of zip members
-	mostSample = 64 << 20 // bytes of one sample
-)
+// mostSample is the most bytes of one sample.
+const mostSample = 64 << 20
 
 func readInspect(files []string, to *Import) error {
 	logs := make([]*log, len(files))
 	tasks := map[string]bool{}
 	for i, file := range files {
 		l := &log{file: file}
-		if err := l.each(l, nil); err != nil {
+		if err := l.each(nil); err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
 		if l.Version != 2 {
@@ -95,15 +93,15 @@ func readInspect(files []string, to *Import) error {
 	}
 	for _, l := range logs {
 		l.manyTasks = len(tasks) > 1
-		if err := l.each(nil, func(s *inspectSample) error { return to.Add(l.sample(s)) }); err != nil {
+		if err := l.each(func(s *inspectSample) error { return to.Add(l.sample(s)) }); err != nil {
 			return fmt.Errorf("%s: %w", l.file, err)
 		}
 	}
 	return nil
 }
 
-// each reads the header of a log into header, or visits its samples.
-func (l *log) each(header *log, visit func(*inspectSample) error) error {
+// each visits the samples of a log. Without visit it reads the header.
+func (l *log) each(visit func(*inspectSample) error) error {
 	f, err := os.Open(l.file)
 	if err != nil {
 		return err
@@ -114,7 +112,7 @@ func (l *log) each(header *log, visit func(*inspectSample) error) error {
 		if _, err := f.Seek(0, io.SeekStart); err != nil {
 			return err
 		}
-		return readJSONLog(f, header, visit)
+		return l.eachOfJSON(f, visit)
 	}
 	info, err := f.Stat()
 	if err != nil {
@@ -124,23 +122,17 @@ func (l *log) each(header *log, visit func(*inspectSample) error) error {
 	if err != nil {
 		return err
 	}
-	z.RegisterDecompressor(zstdMethod, func(r io.Reader) io.ReadCloser {
-		d, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(4*mostSample))
-		if err != nil {
-			return io.NopCloser(errorReader{err})
-		}
-		return d.IOReadCloser()
-	})
-	if header != nil {
+	z.RegisterDecompressor(zstd.ZipMethodWinZip, zstd.ZipDecompressor(zstd.WithDecoderMaxMemory(4*mostSample)))
+	if visit == nil {
 		i := slices.IndexFunc(z.File, func(m *zip.File) bool { return m.Name == "header.json" })
 		if i < 0 { // a log that is not finished
 			i = slices.IndexFunc(z.File, func(m *zip.File) bool { return m.Name == "_journal/start.json" })
-			header.Status = "started"
+			l.Status = "started"
 		}
 		if i < 0 {
 			return errors.New("no log of Inspect: the zip has neither header.json nor _journal/start.json")
 		}
-		return member(z.File[i], header)
+		return member(z.File[i], l)
 	}
 	for _, m := range z.File {
 		if !strings.HasPrefix(m.Name, "samples/") || !strings.HasSuffix(m.Name, ".json") {
@@ -156,10 +148,6 @@ func (l *log) each(header *log, visit func(*inspectSample) error) error {
 	}
 	return nil
 }
-
-type errorReader struct{ err error }
-
-func (r errorReader) Read([]byte) (int, error) { return 0, r.err }
 
 // member decodes a member of a zip.
 func member(m *zip.File, into any) error {
@@ -194,19 +182,16 @@ func decodeFile(file string, most int, into any) error {
 	return nil
 }
 
-// readJSONLog reads a log that is one JSON object, a sample at a time.
-func readJSONLog(r io.Reader, header *log, visit func(*inspectSample) error) error {
+// eachOfJSON is each for a log that is one JSON object.
+func (l *log) eachOfJSON(r io.Reader, visit func(*inspectSample) error) error {
 	f := finite(r)
 	d := jsontext.NewDecoder(f, lenient)
-	into := map[string]any{}
-	if header != nil {
-		into = map[string]any{"version": &header.Version, "status": &header.Status, "eval": &header.Eval}
-	}
+	header := map[string]any{"version": &l.Version, "status": &l.Status, "eval": &l.Eval}
 	return members(d, func(key string) error {
 		switch {
-		case into[key] != nil:
-			return jsonv2.UnmarshalDecode(d, into[key], lenient)
-		case key == "samples" && visit != nil && d.PeekKind() == '[':
+		case visit == nil && header[key] != nil:
+			return jsonv2.UnmarshalDecode(d, header[key], lenient)
+		case visit != nil && key == "samples" && d.PeekKind() == '[':
 			return elements(d, f, visit)
 		}
 		return d.SkipValue()
