@@ -218,7 +218,11 @@ func (p Place) Import(t study.Task, source Source, f File) (n, skipped int, err 
 	if err := errors.Join(CheckPerson(f.Person), p.checkOpen(t.Name)); err != nil {
 		return 0, 0, err
 	}
-	list, err := f.records(t)
+	from, _, err := formatOf("--format", f.Format, f.Offsets)
+	if err != nil {
+		return 0, 0, err
+	}
+	list, err := from.read(f, t)
 	if err == nil {
 		list, err = f.own(list)
 	}
@@ -251,15 +255,6 @@ func (p Place) Import(t study.Task, source Source, f File) (n, skipped int, err 
 		n++
 	}
 	return n, skipped, d.record()
-}
-
-// records reads the answers of a file.
-func (f File) records(t study.Task) ([]record, error) {
-	from, _, err := formatOf("--format", f.Format, f.Offsets)
-	if err != nil {
-		return nil, err
-	}
-	return from.read(f, t)
 }
 
 // own returns the records of the person. A file of one other person, or without names, is

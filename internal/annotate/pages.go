@@ -2,7 +2,6 @@ package annotate
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -271,7 +270,7 @@ func (d *desk) sheet(k, here slot, shown Shown, ev Event, fresh *freshness) (x s
 	case decides:
 		x.Kind, x.Reason, x.Own = eventAdjudicate, "Reason for the verdict", ev.Own
 		for _, a := range ev.both {
-			x.Take = append(x.Take, string(hashable(a)))
+			x.Take = append(x.Take, string(encoded(a)))
 		}
 	case given != nil && given.First != nil:
 		x.Kind, own = eventRevise, given.Final
@@ -280,11 +279,7 @@ func (d *desk) sheet(k, here slot, shown Shown, ev Event, fresh *freshness) (x s
 		}
 	}
 	if own != nil && fresh.has(own) { // of another text, its passages are elsewhere
-		data, err := json.Marshal(own.Answer)
-		if err != nil {
-			return x, err
-		}
-		x.Draft = string(data)
+		x.Draft = string(encoded(own.Answer))
 	}
 	for i, q := range x.Ask { // what is shown has no keys of the keyboard
 		if at := slices.IndexFunc(d.task.Ask, func(o study.Question) bool { return o.Name == q.Name }); at >= 0 {

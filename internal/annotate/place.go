@@ -432,11 +432,10 @@ func (p Place) queue(t study.Task, source Source) (*Queue, error) {
 		return nil, fmt.Errorf("task %s: again.after is %d, but the task has only %s, so that the second round never begins: want at most %d",
 			t.Name, t.Again.After, text.Plural(n, "subject", "subjects"), n)
 	}
-	data, err := json.MarshalIndent(q, "", " ")
-	if err != nil {
-		return nil, err
-	}
-	data = append(data, '\n')
+	var b bytes.Buffer
+	_ = json.Indent(&b, encoded(q), "", " ")
+	b.WriteByte('\n')
+	data := b.Bytes()
 	path := p.queuePath(t.Name)
 	if old, err := os.ReadFile(path); err == nil && !bytes.Equal(old, data) { // equal: the process ended between the two files
 		return nil, fmt.Errorf("%s has other subjects than would be drawn, and the ledger %s has no draw of this task: restore the ledger, or move the file away to draw anew", path, p.Ledger)

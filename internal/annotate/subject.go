@@ -341,12 +341,13 @@ func hashOf(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-func hashOfJSON(x any) string { return hashOf(hashable(x)) }
+func hashOfJSON(x any) string { return hashOf(encoded(x)) }
 
-func hashable(x any) []byte {
+// encoded is JSON of strings, numbers and what was JSON, which always encodes.
+func encoded(x any) []byte {
 	data, err := json.Marshal(x)
 	if err != nil {
-		panic("annotate: " + err.Error()) // strings and numbers alone
+		panic("annotate: encoding JSON: " + err.Error())
 	}
 	return data
 }
