@@ -290,7 +290,7 @@ func TestAgreementOnOpenQuestions(t *testing.T) {
 
 // answers is the work of a person who gave these numbers; nil is left open.
 func answers(name string, task study.Task, subjects []Subject, numbers []any) *Work {
-	w := newWork(task.Name, name)
+	w := must(fold(task.Name, name, "", nil))
 	for i, s := range subjects {
 		e := &Event{Subject: &s, Answer: Answer{}}
 		if numbers[i] != nil {

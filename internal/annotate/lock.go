@@ -93,9 +93,7 @@ func (p Place) allLocks() (list []Lock, err error) {
 	if err != nil || p.Beside == "" {
 		return list, err
 	}
-	beside := p
-	beside.Ledger = p.Beside
-	err = each(beside, LockEntry, func(_ ledger.Entry, l Lock) { // its folders are seen from there
+	err = each(Place{Ledger: p.Beside}, LockEntry, func(_ ledger.Entry, l Lock) { // its folders are seen from there
 		at := filepath.Join(filepath.Dir(p.Beside), filepath.FromSlash(l.Folder))
 		if same, err := relative(at, filepath.Dir(p.Dir)); err == nil && same == "." {
 			l.Folder = p.folder()
@@ -359,22 +357,18 @@ func writeOnce(path string, data []byte) error {
 func (p Place) Files() (list []string, err error) {
 	draws, errDraws := entriesOf[drawn](p, drawEntry, "")
 	locks, errLocks := p.locksHere()
-	if err := errors.Join(errDraws, errLocks); err != nil {
-		return nil, err
+	errs := []error{errDraws, errLocks}
+	add := func(path string) {
+		rel, err := filepath.Rel(filepath.Dir(p.Dir), path)
+		list, errs = append(list, rel), append(errs, err)
 	}
-	var paths []string
 	for _, d := range draws {
-		paths = append(paths, filepath.Join(p.Dir, d.Task))
+		add(filepath.Join(p.Dir, d.Task))
 	}
 	for _, l := range locks {
-		paths = append(paths, p.lockedPath(l))
+		add(p.lockedPath(l))
 	}
-	for i := range paths {
-		if paths[i], err = filepath.Rel(filepath.Dir(p.Dir), paths[i]); err != nil {
-			return nil, err
-		}
-	}
-	return paths, nil
+	return list, errors.Join(errs...)
 }
 
 // Verify compares the ledger with the folder, both ways: the queue, the files of all
