@@ -128,12 +128,11 @@ func (s *Server) next(w http.ResponseWriter, r *http.Request, d *desk) error {
 
 // skipped returns the key of the first subject that the person skipped, or "".
 func (d *desk) skipped() string {
-	for _, g := range d.work.order {
-		if g.pass != passAdjudicate && g.First == nil {
-			return d.key(g.slot)
-		}
+	i := slices.IndexFunc(d.work.order, func(g *Given) bool { return g.pass != passAdjudicate && g.First == nil })
+	if i < 0 {
+		return ""
 	}
-	return ""
+	return d.key(d.work.order[i].slot)
 }
 
 // see redirects to a page beside the current one.
@@ -399,15 +398,7 @@ type taskState struct {
 	Positions  []Position
 }
 
-// state is the state of a task; compare adds the agreement, which takes time.
-func (s *Server) state(t study.Task, compare bool) (x taskState) {
-	x.Task = t
-	if err := s.read(&x, compare); err != nil {
-		x.Problem = err.Error()
-	}
-	return x
-}
-
+// read reads the state of a task; compare adds the agreement, which takes time.
 func (s *Server) read(x *taskState, compare bool) error {
 	locks, err := entriesOf[Lock](s.place, LockEntry, x.Name)
 	if err != nil {
@@ -489,7 +480,11 @@ func (s *Server) ownerPage(name, depth string) http.HandlerFunc {
 		}
 		var states []taskState
 		for _, t := range tasks {
-			states = append(states, s.state(t, name == "reliability"))
+			x := taskState{Task: t}
+			if err := s.read(&x, name == "reliability"); err != nil {
+				x.Problem = err.Error()
+			}
+			states = append(states, x)
 		}
 		return render(w, http.StatusOK, name, map[string]any{"Depth": depth, "Title": title, "Tasks": states})
 	})

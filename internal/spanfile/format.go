@@ -113,9 +113,9 @@ func Parse(data []byte, o Options) (*Data, error) {
 		err = d.tagged(data)
 	case start[0] == '[':
 		err = d.list(start)
-	case isSnapshot(start[:min(len(start), 1<<16)]):
+	case hasKey(start[:min(len(start), 1<<16)], "results", "judgeModel", "promptCount"): // before large ones
 		err = d.snapshot(start)
-	case hasPrompts(start):
+	case hasKey(start, "prompts"):
 		err = d.prompts(start)
 	default:
 		err = d.lines(data)
@@ -169,11 +169,18 @@ func (d *reader) warn(n int, one, many, what string) {
 	}
 }
 
-// hasPrompts reports whether a text is one JSON object that has prompts.
-func hasPrompts(data []byte) bool {
-	d := json.NewDecoder(bytes.NewReader(data))
-	var keys map[string]json.RawMessage
-	return d.Decode(&keys) == nil && keys["prompts"] != nil && !d.More()
+// hasKey reports whether a text begins with a JSON object that has one of the keys.
+func hasKey(data []byte, keys ...string) bool {
+	d := jsontext.NewDecoder(bytes.NewReader(data))
+	_, err := d.ReadToken() // {
+	for err == nil && d.PeekKind() == '"' {
+		name, _ := d.ReadToken()
+		if slices.Contains(keys, name.String()) {
+			return true
+		}
+		err = d.SkipValue()
+	}
+	return false
 }
 
 // wireSpan is a span in any of the formats.
