@@ -187,7 +187,7 @@ func (p Place) CheckGold(path string, items []eval.Item) error {
 	for _, l := range all {
 		n, changed := l.shared(items)
 		if len(changed) > 0 {
-			return fmt.Errorf("the gold of %s (%s of %s) was locked by %s in %s, and is another now: locked gold is never revised; restore it", text.Plural(len(changed), "item", "items"), named(changed), p.Study, l.Name, p.lockedPath(l))
+			return fmt.Errorf("the gold of %s (%s of %s) was locked by %s in %s, and is another now: locked gold is never revised; restore it", text.Plural(len(changed), "item", "items"), text.Shorten(strings.Join(changed, ", "), 80), p.Study, l.Name, p.lockedPath(l))
 		}
 		if l.Gold && (n > 0 || p.owns(l.about())) {
 			locks = append(locks, l)
@@ -208,15 +208,6 @@ func (p Place) CheckGold(path string, items []eval.Item) error {
 		return fmt.Errorf("the study reads gold from %s (SHA-256 %s), but locked is %s of study %s (SHA-256 %s): name the locked file in the study", path, hash, p.lockedPath(last), last.Study, last.SHA256)
 	}
 	return nil
-}
-
-// named lists the first few of some items.
-func named(items []string) string {
-	const few = 5
-	if len(items) > few {
-		return strings.Join(items[:few], ", ") + ", …"
-	}
-	return strings.Join(items, ", ")
 }
 
 // vouch completes a lock of a file with this content, of which somebody declares something.

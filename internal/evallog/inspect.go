@@ -5,7 +5,6 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -44,7 +43,7 @@ type log struct {
 }
 
 type inspectSample struct {
-	ID       any            `json:"id"`
+	ID       jsontext.Value `json:"id"` // a text or a number
 	Epoch    int            `json:"epoch"`
 	Input    jsontext.Value `json:"input"`
 	Target   jsontext.Value `json:"target"`
@@ -219,12 +218,7 @@ func elements[T any](d *jsontext.Decoder, f *finiteReader, visit func(*T) error)
 }
 
 func (l *log) sample(s *inspectSample) Sample {
-	id := fmt.Sprint(s.ID)
-	if x, ok := s.ID.(float64); ok {
-		id = strconv.FormatFloat(x, 'f', -1, 64)
-	} else if s.ID == nil {
-		id = ""
-	}
+	id := contentText(s.ID, asIs)
 	attached := func(text string) string {
 		const mark = "attachment://"
 		if hash, ok := strings.CutPrefix(text, mark); ok {
@@ -275,9 +269,7 @@ var inspectLetters = map[string]float64{"C": 1, "P": 0.5, "I": 0, "N": 0}
 func inspectScores(name string, value jsontext.Value) []Score {
 	if value.Kind() == '{' {
 		var parts map[string]jsontext.Value
-		if err := json.Unmarshal(value, &parts); err != nil {
-			return []Score{{Metric: name, Unscored: "the score cannot be read"}}
-		}
+		_ = jsonv2.Unmarshal(value, &parts, lenient)
 		var list []Score
 		for _, key := range sortedKeys(parts) {
 			list = append(list, inspectScores(name+"/"+key, parts[key])...)
@@ -285,9 +277,7 @@ func inspectScores(name string, value jsontext.Value) []Score {
 		return list
 	}
 	if value.Kind() == '"' {
-		var text string
-		_ = json.Unmarshal(value, &text)
-		if x, ok := inspectLetters[text]; ok {
+		if x, ok := inspectLetters[contentText(value, asIs)]; ok {
 			return []Score{{Metric: name, Value: x}}
 		}
 	}
@@ -389,9 +379,7 @@ func contentText(value jsontext.Value, resolve func(string) string) string {
 		return resolve(s)
 	case '[':
 		var list []jsontext.Value
-		if jsonv2.Unmarshal(value, &list, lenient) != nil {
-			return string(value)
-		}
+		_ = jsonv2.Unmarshal(value, &list, lenient)
 		var parts []string
 		for _, v := range list {
 			var m struct {

@@ -11,7 +11,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/text"
 )
@@ -98,7 +100,7 @@ func (t *Table) csv() {
 			return
 		}
 		row.Line, _ = r.FieldPos(0)
-		row.at += lineBegins(t.text[row.at:])
+		row.at += len(t.text[row.at:]) - len(bytes.TrimLeft(t.text[row.at:], "\r\n")) // the reader skips empty lines
 		if blank(fields) {
 			continue
 		}
@@ -125,10 +127,6 @@ func (t *Table) csv() {
 		}
 	}
 }
-
-// lineBegins is the offset of the first line that is not empty: the CSV reader skips
-// others.
-func lineBegins(data []byte) int { return len(data) - len(bytes.TrimLeft(data, "\r\n")) }
 
 // fieldAt is the offset of a field of the first record.
 func fieldAt(data []byte, comma rune, column int) int {
@@ -230,11 +228,11 @@ func (t *Table) object(row Row, value jsontext.Value) bool {
 	return t.add(row)
 }
 
-// A member is one of an object, which ends at an offset.
+// A member is one of an object, whose value is at an offset.
 type member struct {
 	name  string
 	value jsontext.Value
-	end   int
+	at    int
 }
 
 // members yields the members of the valid object that a text begins with.
@@ -243,27 +241,14 @@ func members(object []byte) iter.Seq[member] {
 		d := jsontext.NewDecoder(bytes.NewReader(object))
 		_, _ = d.ReadToken()
 		for d.PeekKind() == '"' {
-			token, err := d.ReadToken()
-			if err != nil {
-				return
-			}
+			token, _ := d.ReadToken()
 			name := token.String()
 			value, err := d.ReadValue()
-			if err != nil || !yield(member{name, value, int(d.InputOffset())}) {
+			if err != nil || !yield(member{name, value, int(d.InputOffset()) - len(value)}) {
 				return
 			}
 		}
 	}
-}
-
-// memberAt is the offset of the value of a name in an object that a text begins with.
-func memberAt(data []byte, name string) int {
-	for m := range members(data) {
-		if m.name == name {
-			return m.end - len(m.value)
-		}
-	}
-	return 0
 }
 
 func cellOf(value jsontext.Value) Cell {
@@ -286,27 +271,18 @@ func cellOf(value jsontext.Value) Cell {
 
 // items returns the items of a JSON list of strings, numbers and booleans.
 func items(value jsontext.Value) (all []string, ok bool) {
-	d := jsontext.NewDecoder(bytes.NewReader(value))
-	if token, err := d.ReadToken(); err != nil || token.Kind() != '[' {
+	var list []jsontext.Value
+	if value.Kind() != '[' || json.Unmarshal(value, &list) != nil {
 		return nil, false
 	}
-	all = []string{}
-	for d.PeekKind() != ']' {
-		item, err := d.ReadValue()
-		if err != nil {
+	all = make([]string, len(list))
+	for i, item := range list {
+		if strings.ContainsRune("[{n", rune(item.Kind())) {
 			return nil, false
 		}
-		switch item.Kind() {
-		case '[', '{', 'n':
-			return nil, false
-		}
-		all = append(all, cellOf(item).Text)
+		all[i] = cellOf(item).Text
 	}
-	if _, err := d.ReadToken(); err != nil {
-		return nil, false
-	}
-	_, err := d.ReadToken()
-	return all, err == io.EOF
+	return all, true
 }
 
 // List returns the items of a cell: those of a list, which is written as JSON also in CSV

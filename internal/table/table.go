@@ -217,10 +217,8 @@ func blank(texts []string) bool {
 
 // Column finds a column by its name, without regard to case.
 func (t *Table) Column(name string) (int, error) {
-	for i, h := range t.Header {
-		if strings.EqualFold(h, name) {
-			return i, nil
-		}
+	if i := slices.IndexFunc(t.Header, func(h string) bool { return strings.EqualFold(h, name) }); i >= 0 {
+		return i, nil
 	}
 	return 0, fmt.Errorf("%s: no column %q; the columns are %s", t.Top(), name, strings.Join(t.Header, ", "))
 }
@@ -241,7 +239,12 @@ func (t *Table) Place(r Row, column int) string {
 	if t.comma != 0 {
 		at = fieldAt(t.text[r.at:], t.comma, column)
 	} else if column < len(t.Header) {
-		at = memberAt(t.text[r.at:], t.Header[column])
+		for m := range members(t.text[r.at:]) {
+			if m.name == t.Header[column] {
+				at = m.at
+				break
+			}
+		}
 	}
 	line := r.Line + bytes.Count(t.text[r.at:r.at+at], []byte("\n"))
 	begin := bytes.LastIndexByte(t.text[:r.at+at], '\n') + 1
