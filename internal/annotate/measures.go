@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"unicode"
 
@@ -663,7 +664,8 @@ func (g *Agreement) Standing() string {
 }
 
 // decimals is a number with three decimals, "undefined" for NaN.
-func decimals(x float64) string {
+func decimals(number any) string {
+	x := reflect.ValueOf(number).Float()
 	if math.IsNaN(x) {
 		return "undefined"
 	}

@@ -10,7 +10,6 @@ import (
 	"html/template"
 	"io"
 	"net/http"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -49,7 +48,7 @@ var pages = sync.OnceValue(func() *template.Template {
 		},
 		"sheet":    func(p subjectPage, s sheet) any { return map[string]any{"Page": p, "Sheet": s} },
 		"inc":      func(i int) int { return i + 1 },
-		"decimals": func(x any) string { return decimals(reflect.ValueOf(x).Float()) },
+		"decimals": decimals,
 		"note": func(notes []string, i int) string {
 			return slices.Concat(notes, make([]string, i+1))[i]
 		},
