@@ -2,7 +2,6 @@ package annotate
 
 import (
 	"bytes"
-	"cmp"
 	"crypto/md5"
 	"encoding/hex"
 	"errors"
@@ -448,26 +447,10 @@ func (p Place) checkUnknown(known map[string]bool) error {
 
 // Describe says what an entry of the ledger records, "" for entries of other packages.
 func Describe(e ledger.Entry) string {
-	var d drawn
-	var h head
-	var s starter
-	var f leading
-	var l Lock
-	switch {
-	case e.Kind == drawEntry && e.Decode(&d) == nil:
-		return fmt.Sprintf("task %s of study %s: %s drawn; queue has SHA-256 %s",
-			d.Task, d.Study, text.Plural(d.Subjects, "subject", "subjects"), d.Queue)
-	case e.Kind == personEntry && e.Decode(&s) == nil:
-		began := map[bool]string{false: "%s began", true: "the file of %s, made elsewhere, was adopted"}[s.Adopted]
-		return fmt.Sprintf("task %s of study %s: "+began, s.Task, s.Study, s.Person)
-	case e.Kind == firstEntry && e.Decode(&f) == nil:
-		return fmt.Sprintf("task %s of study %s: %s answers all subjects", f.Task, f.Study, f.Person)
-	case e.Kind == headEntry && e.Decode(&h) == nil:
-		return fmt.Sprintf("task %s of study %s: the file of %s has %s, the last with SHA-256 %s",
-			h.Task, h.Study, h.Person, text.Plural(h.Seq, "line", "lines"), h.Hash)
-	case e.Kind == LockEntry && e.Decode(&l) == nil:
-		return fmt.Sprintf("task %s of study %s: %s locked by %s in %s, SHA-256 %s",
-			l.Task, l.Study, text.Plural(l.Subjects, "subject", "subjects"), l.Name, cmp.Or(l.Path, l.File), l.SHA256)
+	data := map[string]any{drawEntry: new(drawn), personEntry: new(starter), firstEntry: new(leading),
+		headEntry: new(head), LockEntry: new(Lock)}[e.Kind]
+	if data == nil || e.Decode(data) != nil {
+		return ""
 	}
-	return ""
+	return written("ledger "+e.Kind, data)
 }
