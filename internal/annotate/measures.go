@@ -646,10 +646,7 @@ func (g *Agreement) Standing() string {
 	if !ok {
 		return "kappa is undefined: it cannot be compared with a target"
 	}
-	s := fmt.Sprintf("kappa reaches the target of %.2f", *g.Target)
-	if !met {
-		s = fmt.Sprintf("kappa is below the target of %.2f", *g.Target)
-	}
+	s := fmt.Sprintf("kappa %s the target of %.2f", map[bool]string{true: "reaches", false: "is below"}[met], *g.Target)
 	switch ci := g.Measure(Cohen).CI; {
 	case math.IsNaN(ci.Low):
 		s += "; it has no interval here, see that of the percentage"
