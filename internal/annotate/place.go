@@ -2,6 +2,7 @@ package annotate
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -75,14 +76,12 @@ func (p Place) folder() string {
 }
 
 func relative(dir, path string) (string, error) {
-	dir, err := filepath.Abs(dir)
-	if err != nil {
+	from, err := filepath.Abs(dir)
+	to, errTo := filepath.Abs(path)
+	if err := cmp.Or(err, errTo); err != nil {
 		return "", err
 	}
-	if path, err = filepath.Abs(path); err != nil {
-		return "", err
-	}
-	return filepath.Rel(dir, path)
+	return filepath.Rel(from, to)
 }
 
 var personName = regexp.MustCompile(`^[a-z0-9]([a-z0-9_-]{0,62}[a-z0-9])?$`)
