@@ -104,10 +104,9 @@ func (t *Table) csv() {
 		if blank(fields) {
 			continue
 		}
-		place := func(i int) string { return t.Place(row, i) }
 		if t.Header == nil {
 			t.top = row
-			t.head(slices.Clone(fields), place)
+			t.head(slices.Clone(fields))
 			continue
 		}
 		n := len(fields)
@@ -115,7 +114,7 @@ func (t *Table) csv() {
 			n--
 		}
 		if n != len(t.Header) {
-			t.wrong.add(fmt.Errorf("%s: the record has %d fields, the header %d: put a field that contains %q in quotes; a decimal comma must be a point", place(-1), n, len(t.Header), t.comma))
+			t.wrong.add(t.Errorf(row, -1, "the record has %d fields, the header %d: put a field that contains %q in quotes; a decimal comma must be a point", n, len(t.Header), t.comma))
 			continue
 		}
 		row.Cells = make([]Cell, n)
@@ -198,7 +197,7 @@ func (t *Table) array() {
 // object adds a row. It returns false if no more rows can be read.
 func (t *Table) object(row Row, value jsontext.Value) bool {
 	if value.Kind() != '{' {
-		t.wrong.add(fmt.Errorf("%s: want a JSON object for each row, got %s", t.Place(row, -1), text.Shorten(string(value), 40)))
+		t.wrong.add(t.Errorf(row, -1, "want a JSON object for each row, got %s", text.Shorten(string(value), 40)))
 		return true
 	}
 	row.Cells = make([]Cell, len(t.Header))
@@ -210,7 +209,7 @@ func (t *Table) object(row Row, value jsontext.Value) bool {
 		column, known := t.columns[strings.ToLower(name)]
 		switch {
 		case strings.TrimSpace(name) == "":
-			t.wrong.add(fmt.Errorf("%s: a key has no name", t.Place(row, -1)))
+			t.wrong.add(t.Errorf(row, -1, "a key has no name"))
 			return true
 		case !known && len(t.Header) == maxColumns:
 			t.wrong.add(fmt.Errorf("%s: the objects have more than %d different keys", t.Place(row, -1), maxColumns))

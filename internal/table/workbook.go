@@ -84,7 +84,7 @@ func (t *Table) workbook(name string, data []byte) error {
 	for _, l := range s.Lines {
 		if t.Header == nil {
 			t.top = Row{Line: l.Number}
-			t.head(l.Cells, func(i int) string { return t.Place(t.top, i) })
+			t.head(l.Cells)
 			continue
 		}
 		row := Row{Line: l.Number, Cells: make([]Cell, len(t.Header))}
