@@ -88,9 +88,6 @@ func (r *Ruler) Find(s *Span, earlier []Span) (note string) {
 			from = max(from, r.Byte(earlier[i].Start)+1)
 		}
 	}
-	for from < len(r.Text) && !utf8.RuneStart(r.Text[from]) {
-		from++
-	}
 	if s.Text != "" {
 		if i := strings.Index(r.Text[min(from, len(r.Text)):], s.Text); i >= 0 {
 			s.Start = r.Point(from+i, Bytes)
