@@ -372,11 +372,8 @@ func candidates(t study.Task, source Source) ([][]Subject, error) {
 		}
 	}
 	if len(groups) == 0 {
-		arms := strings.Join(t.Arms, " and ")
-		if arms != "" {
-			arms = " of " + arms
-		}
-		return nil, fmt.Errorf("task %s: no run of the study has answers to judge%s: run the study first", t.Name, arms)
+		of := strings.TrimSuffix(" of "+strings.Join(t.Arms, " and "), " of ")
+		return nil, fmt.Errorf("task %s: no run of the study has answers to judge%s: run the study first", t.Name, of)
 	}
 	return groups, nil
 }

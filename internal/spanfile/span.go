@@ -70,11 +70,6 @@ func (r *Ruler) Place(s *Span) (note string) {
 			return Realigned
 		}
 	}
-	return s.lose()
-}
-
-// lose takes the place of a span that is not in its text.
-func (s *Span) lose() (note string) {
 	s.Start, s.End = -1, -1
 	return Unaligned
 }
@@ -95,5 +90,6 @@ func (r *Ruler) Find(s *Span, earlier []Span) (note string) {
 			return ""
 		}
 	}
-	return s.lose()
+	s.Start, s.End = -1, -1
+	return Unaligned
 }
