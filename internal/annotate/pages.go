@@ -378,14 +378,16 @@ type done struct {
 	Active                time.Duration
 }
 
+// A tally counts subjects: those with a final answer, those set aside, and all.
+type tally struct{ Settled, Aside, Subjects int }
+
 type taskState struct {
 	study.Task
 	Problem string
 	Unused  bool // no queue was drawn
 	People  []done
 	Missing []string
-	// Settled subjects have a final answer, and others are set aside.
-	Settled, Aside, Subjects int
+	tally
 	// SecondRound and Decisions are the columns of people that have numbers.
 	SecondRound, Decisions bool
 	Lock                   *Lock
