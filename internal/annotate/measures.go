@@ -558,13 +558,13 @@ func (c *comparison) characterKappa(source Shower, a, b [][]Span) {
 			stale++
 			continue
 		}
-		var pages []Span
-		for _, page := range shown.Pages {
-			pages = append(pages, Span{Page: page.Number, Text: page.Text})
+		n := 0
+		for _, c := range shown.joined() {
+			n += one(!unicode.IsSpace(c))
 		}
 		first, second := unlabelled(a[i]), unlabelled(b[i])
 		both, _ := common(first, second)
-		n, x, y := len(characters(pages)), len(characters(first)), len(characters(second))
+		x, y := len(characters(first)), len(characters(second))
 		tables[i] = [4]float64{float64(both), float64(x - both), float64(y - both), float64(n - x - y + both)}
 	}
 	if stale > 0 {
