@@ -205,7 +205,8 @@ func (g *Agreement) Kind() string {
 var textTemplates string
 
 var texts = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("").Funcs(template.FuncMap{"decimals": decimals, "plural": text.Plural}).Parse(textTemplates))
+	own := template.FuncMap{"decimals": decimals, "plural": text.Plural}
+	return template.Must(template.New("").Funcs(own).Parse(textTemplates))
 })
 
 func written(name string, data any) string {
@@ -233,7 +234,8 @@ func (g *Agreement) String() string {
 			used, widest = append(used, i), max(widest, len([]rune(l)))
 		}
 	}
-	return written("agreement", map[string]any{"Agreement": g, "Wide": wide, "Used": used, "Widest": widest, "Left": len(g.Labels) - len(used)})
+	return written("agreement", map[string]any{"Agreement": g, "Wide": wide, "Used": used, "Widest": widest,
+		"Left": len(g.Labels) - len(used)})
 }
 
 // A Position is how often a person preferred the answer that was shown first, of the

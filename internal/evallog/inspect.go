@@ -402,6 +402,8 @@ func contentText(value jsontext.Value, resolve func(string) string) string {
 	return string(bytes.TrimSpace(value))
 }
 
+func asIs(s string) string { return s }
+
 // scalars are the members of metadata that are short texts, numbers or booleans.
 func scalars(metadata map[string]any) (list []eval.Level) {
 	const long = 100

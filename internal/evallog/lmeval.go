@@ -126,8 +126,6 @@ func (s *lmSample) answer(out *Sample) {
 	}
 }
 
-func asIs(s string) string { return s }
-
 // lmTask is the task in the name of a file: samples_TASK_2026-11-26T….jsonl.
 func lmTask(file string) (string, bool) {
 	name, ok := strings.CutPrefix(strings.TrimSuffix(filepath.Base(file), ".jsonl"), "samples_")
