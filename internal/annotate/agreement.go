@@ -1,11 +1,13 @@
 package annotate
 
 import (
+	_ "embed" // the texts
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
+	"sync"
+	"text/template"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/study"
@@ -49,47 +51,45 @@ func (r *Result) Agreements(source Source) (list []Agreement, err error) {
 	}
 	for _, p := range pairs {
 		for _, q := range questions {
-			if err := r.compare(&list, source, q, p[0], p[1]); err != nil {
+			g, err := r.compare(source, q, p[0], p[1])
+			if err != nil {
 				return nil, err
+			}
+			if g.N > 0 {
+				list = append(list, g)
 			}
 		}
 	}
 	return list, r.compareAutomatic(&list, source)
 }
 
-// compare adds the comparison of two series on a question, or on gold as a whole.
-func (r *Result) compare(list *[]Agreement, source Source, q *study.Question, a, b series) error {
-	var p pairing
+// compare compares two series on a question, or on gold as a whole.
+func (r *Result) compare(source Source, q *study.Question, a, b series) (Agreement, error) {
+	var pairs []pair
 	open := 0
 	for _, s := range r.queue.Subjects {
 		x, y := a.at(s), b.at(s)
 		if x == nil || y == nil || q != nil && (!q.Applies(x.Answer.Text) || !q.Applies(y.Answer.Text)) {
 			continue
 		}
-		if q != nil && q.Type == "number" {
-			_, okX := valueOf[float64](x.Answer, q.Name)
-			if _, okY := valueOf[float64](y.Answer, q.Name); !okX || !okY {
-				open++
-				continue
-			}
+		if q != nil && q.Type == "number" && (x.Answer[q.Name] == nil || y.Answer[q.Name] == nil) {
+			open++
+			continue
 		}
-		p.subjects, p.a, p.b = append(p.subjects, s), append(p.a, x), append(p.b, y)
+		pairs = append(pairs, pair{s, x, y})
 	}
-	if len(p.subjects) == 0 {
-		return nil
-	}
-	g := r.agreement(a.work.Person, b.work.Person, "Gold: the same value, or none", len(p.subjects))
+	g := r.agreement(a.work.Person, b.work.Person, "Gold: the same value, or none", len(pairs))
 	if a.work == b.work {
 		g.Again, g.A, g.B = true, g.A+", first", g.B+", again"
 	}
 	if open > 0 {
 		g.Notes = append(g.Notes, text.Plural(open, "subject without a number of both is", "subjects without a number of both are")+" not compared")
 	}
-	if err := g.compute(r.Task, source, q, p); err != nil {
-		return g.failed(err)
+	if g.N == 0 {
+		return g, nil
 	}
-	*list = append(*list, g)
-	return nil
+	err := g.failed(g.compute(r.Task, source, q, pairs))
+	return g, err
 }
 
 func (r *Result) agreement(a, b, question string, n int) Agreement {
@@ -97,6 +97,9 @@ func (r *Result) agreement(a, b, question string, n int) Agreement {
 }
 
 func (g *Agreement) failed(err error) error {
+	if err == nil {
+		return nil
+	}
 	return fmt.Errorf("agreement of %s and %s in task %s: %w", g.A, g.B, g.Task, err)
 }
 
@@ -160,19 +163,16 @@ func (r *Result) compareWith(list *[]Agreement, now map[eval.Trial]string, fresh
 	add := func(name string, a, b []string, notes ...string) error {
 		g := r.agreement(name, w.Person, q.Text, len(a))
 		g.Automatic, g.Labels = true, q.Options
-		for i := range a {
-			if a[i] == b[i] {
-				g.Same++
-			}
+		for _, same := range equals(a, b) {
+			g.Same += one(same)
 		}
 		g.Measures = []Measure{share(g.Same, g.N, stats.Wilson(g.Same, g.N, level))}
-		if err := g.labels(a, b); err != nil {
-			return g.failed(err)
-		}
+		c := comparison{Agreement: &g}
+		c.labels(a, b)
 		g.Notes = append(g.Notes, notes...)
 		g.small()
 		*list = append(*list, g)
-		return nil
+		return g.failed(c.err)
 	}
 	if len(all.auto) == 0 {
 		return nil
@@ -201,72 +201,41 @@ func (g *Agreement) Kind() string {
 	return "two people"
 }
 
-// String is the agreement as text.
-func (g *Agreement) String() string {
+//go:embed texts.tmpl
+var textTemplates string
+
+var texts = sync.OnceValue(func() *template.Template {
+	own := template.FuncMap{"decimals": decimals, "plural": text.Plural}
+	return template.Must(template.New("").Funcs(own).Parse(textTemplates))
+})
+
+func written(name string, data any) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, %s: %s and %s (%s), n = %d\n", g.Task, g.Question, g.A, g.B, g.Kind(), g.N)
-	wide := 0
-	for _, m := range g.Measures {
-		wide = max(wide, len(m.Name))
-	}
-	line := func(name string, value float64, ci stats.Interval, note string) {
-		fmt.Fprintf(&b, "  %-*s %6s", wide, name, decimals(value))
-		if !math.IsNaN(value) && !math.IsNaN(ci.Low) {
-			fmt.Fprintf(&b, "  95 %% [%.3f, %.3f]", ci.Low, ci.High)
-		}
-		b.WriteString(note + "\n")
-	}
-	also := func(name string, x eval.Number) string {
-		if !x.Defined() {
-			return ""
-		}
-		return fmt.Sprintf("  %s %.3f", name, x)
-	}
-	for _, m := range g.Measures {
-		line(m.Name, m.Value, m.CI, m.Note)
-	}
-	for _, l := range g.ByLabel {
-		line("on "+l.Label, float64(l.Share), stats.Interval{Low: math.NaN()}, also("kappa", l.Kappa))
-	}
-	for _, u := range g.ByUnit {
-		line(u.Unit, u.Equal.Value, u.Equal.CI, u.Equal.Note+also("kappa", u.Kappa)+also("overlap", u.Overlap))
-	}
-	g.writeTable(&b)
-	for _, n := range g.Notes {
-		fmt.Fprintf(&b, "  %s\n", n)
+	if err := texts().ExecuteTemplate(&b, name, data); err != nil {
+		panic("annotate: " + err.Error()) // the templates are ours
 	}
 	return b.String()
 }
 
-// writeTable writes the labels of one against those of the other, without labels that
-// neither gave: one of many codes is in few answers.
-func (g *Agreement) writeTable(b *strings.Builder) {
-	wide, left := 0, len(g.Labels)
+// String is the agreement as text. Its table has the labels that one of the two gave: one of many
+// codes is in few answers.
+func (g *Agreement) String() string {
 	var used []int
+	wide, widest := 0, 0 // names of measures, and labels
+	for _, m := range g.Measures {
+		wide = max(wide, len(m.Name))
+	}
 	for i, l := range g.Labels {
 		given := 0
 		for k := range g.Labels {
 			given += g.Table[i][k] + g.Table[k][i]
 		}
 		if given > 0 {
-			used, wide = append(used, i), max(wide, len([]rune(l)))
+			used, widest = append(used, i), max(widest, len([]rune(l)))
 		}
 	}
-	for n, i := range used {
-		legend := ""
-		if n == 0 {
-			fmt.Fprintf(b, "  %-*s  %s\n", wide, "", g.B+":")
-			legend = "rows: " + g.A + "; columns in the same order"
-		}
-		fmt.Fprintf(b, "  %-*s ", wide, g.Labels[i])
-		for _, k := range used {
-			fmt.Fprintf(b, " %6d", g.Table[i][k])
-		}
-		fmt.Fprintf(b, "   %s\n", legend)
-	}
-	if left -= len(used); left > 0 {
-		fmt.Fprintf(b, "  %s given by neither\n", text.Plural(left, "label was", "labels were"))
-	}
+	return written("agreement", map[string]any{"Agreement": g, "Wide": wide, "Used": used, "Widest": widest,
+		"Left": len(g.Labels) - len(used)})
 }
 
 // A Position is how often a person preferred the answer that was shown first, of the
@@ -304,26 +273,18 @@ func (r *Result) Positions() (list []Position) {
 			}
 		}
 		if p.Pairs > 0 {
-			p.CI = stats.Wilson(p.First, p.Pairs-p.Ties, level)
+			p.CI = stats.Wilson(p.First, p.Decided(), level)
 			list = append(list, p)
 		}
 	}
 	return list
 }
 
-// Share is the share of the answers shown first in those preferred.
-func (p Position) Share() float64 { return float64(p.First) / float64(p.Pairs-p.Ties) }
+// Decided are the pairs without a tie, and Share the share of the answers shown first in those
+// preferred.
+func (p Position) Decided() int { return p.Pairs - p.Ties }
+
+func (p Position) Share() float64 { return float64(p.First) / float64(p.Decided()) }
 
 // String is the position effect as text.
-func (p Position) String() string {
-	decided := p.Pairs - p.Ties
-	s := fmt.Sprintf("%s, position: %s judged %s, %d with the second arm first; %s", p.Task, p.Person, text.Plural(p.Pairs, "pair", "pairs"), p.Swapped, text.Plural(p.Ties, "tie", "ties"))
-	if decided == 0 {
-		return s
-	}
-	s += fmt.Sprintf("; the answer shown first was preferred in %d of %d: %.3f, 95 %% [%.3f, %.3f]", p.First, decided, p.Share(), p.CI.Low, p.CI.High)
-	if p.CI.Low > 0.5 || p.CI.High < 0.5 {
-		s += "; the position has an effect, which the drawn sides spread over both arms"
-	}
-	return s
-}
+func (p Position) String() string { return written("position", p) }

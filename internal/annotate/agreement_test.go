@@ -13,12 +13,12 @@ import (
 )
 
 // paired makes the answers of two people to a question, one subject each.
-func paired(t *testing.T, task study.Task, q study.Question, units int, a, b []any) (study.Task, pairing) {
+func paired(t *testing.T, task study.Task, q study.Question, units int, a, b []any) (study.Task, []pair) {
 	t.Helper()
 	if len(task.Ask) == 0 {
 		task.Ask = []study.Question{q}
 	}
-	var p pairing
+	var p []pair
 	for i := range a {
 		s := Subject{Item: fmt.Sprintf("i%02d", i/max(units, 1))}
 		if units > 0 {
@@ -39,14 +39,14 @@ func paired(t *testing.T, task study.Task, q study.Question, units int, a, b []a
 			}
 			return &Event{Subject: &s, Answer: answer, Shown: shown.Hash()}
 		}
-		p.subjects, p.a, p.b = append(p.subjects, s), append(p.a, of(a[i])), append(p.b, of(b[i]))
+		p = append(p, pair{s, of(a[i]), of(b[i])})
 	}
 	return task, p
 }
 
-func agree(t *testing.T, task study.Task, q *study.Question, p pairing) Agreement {
+func agree(t *testing.T, task study.Task, q *study.Question, p []pair) Agreement {
 	t.Helper()
-	g := Agreement{A: "anna", B: "ben", N: len(p.subjects)}
+	g := Agreement{A: "anna", B: "ben", N: len(p)}
 	if err := g.compute(task, corpus{9}, q, p); err != nil {
 		t.Fatal(err)
 	}
@@ -290,7 +290,7 @@ func TestAgreementOnOpenQuestions(t *testing.T) {
 
 // answers is the work of a person who gave these numbers; nil is left open.
 func answers(name string, task study.Task, subjects []Subject, numbers []any) *Work {
-	w := newWork(task.Name, name)
+	w := must(fold(task.Name, name, "", nil))
 	for i, s := range subjects {
 		e := &Event{Subject: &s, Answer: Answer{}}
 		if numbers[i] != nil {

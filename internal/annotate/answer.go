@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"math"
+
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -64,13 +64,7 @@ func (a Answer) list(name string) []string {
 }
 
 // put encodes the answer to a question.
-func (a Answer) put(name string, value any) {
-	data, err := json.Marshal(value)
-	if err != nil {
-		panic("annotate: encoding an answer: " + err.Error()) // strings and numbers alone
-	}
-	a[name] = data
-}
+func (a Answer) put(name string, value any) { a[name] = encoded(value) }
 
 // label is the answer to a question as one label, to compare people; "" if it was left open.
 func (a Answer) label(q study.Question) string {
@@ -231,48 +225,47 @@ func wanted(q study.Question) string {
 	return "passages"
 }
 
-func checkValue(q study.Question, value jsontext.Value, shown Shown, draft bool) (err error) {
+// strict decodes a value.
+func strict[T any](data []byte) (value T, err error) {
+	err = dataset.DecodeStrict(data, &value)
+	return value, err
+}
+
+func checkValue(q study.Question, value jsontext.Value, shown Shown, draft bool) error {
 	switch q.Type {
 	case "choice":
-		var s string
-		if err = dataset.DecodeStrict(value, &s); err == nil {
-			err = checkOption(q, s)
-		}
+		s, err := strict[string](value)
+		return cmp.Or(err, checkOption(q, s))
 	case "several":
-		var list []string
-		err = dataset.DecodeStrict(value, &list)
+		list, err := strict[[]string](value)
 		for i, s := range list {
 			if slices.Contains(list[:i], s) {
 				return fmt.Errorf("%q is given twice", s)
 			}
 			err = cmp.Or(err, checkOption(q, s))
 		}
-		err = cmp.Or(err, checkCount(q, len(list), "option", "options", draft))
+		return cmp.Or(err, checkCount(q, len(list), "option", "options", draft))
 	case "text":
-		var s string
-		err = dataset.DecodeStrict(value, &s)
-		err = cmp.Or(err, checkCount(q, utf8.RuneCountInString(strings.TrimSpace(s)), "character", "characters", draft))
+		s, err := strict[string](value)
+		return cmp.Or(err, checkCount(q, utf8.RuneCountInString(strings.TrimSpace(s)), "character", "characters", draft))
 	case "number":
-		var x float64
-		if err = dataset.DecodeStrict(value, &x); err == nil {
-			err = checkRange(q, x)
-		}
-	default:
-		var spans []Span
-		err = dataset.DecodeStrict(value, &spans)
-		for i, s := range spans {
-			err = cmp.Or(err, s.check(q, shown.Pages, draft))
-			if err == nil && slices.Contains(spans[:i], s) && !draft {
-				return fmt.Errorf("the passage %d to %d of page %d is given twice", s.Start, s.End, s.Page)
-			}
-			twice := func(o Span) bool { return o.Record == s.Record && o.Label == s.Label }
-			if err == nil && s.Record > 0 && slices.ContainsFunc(spans[:i], twice) && !draft {
-				return fmt.Errorf("record %d has two values of %s: give one of them another number", s.Record, s.Label)
-			}
-		}
-		err = cmp.Or(err, checkCount(q, len(spans), "passage", "passages", draft))
+		x, err := strict[float64](value)
+		return cmp.Or(err, checkRange(q, x))
 	}
-	return err
+	spans, err := strict[[]Span](value)
+	for i, s := range spans {
+		twice := func(o Span) bool { return o.Record == s.Record && o.Label == s.Label }
+		if err = cmp.Or(err, s.check(q, shown.Pages, draft)); err != nil || draft {
+			continue
+		}
+		if slices.Contains(spans[:i], s) {
+			return fmt.Errorf("the passage %d to %d of page %d is given twice", s.Start, s.End, s.Page)
+		}
+		if s.Record > 0 && slices.ContainsFunc(spans[:i], twice) {
+			return fmt.Errorf("record %d has two values of %s: give one of them another number", s.Record, s.Label)
+		}
+	}
+	return cmp.Or(err, checkCount(q, len(spans), "passage", "passages", draft))
 }
 
 func checkOption(q study.Question, s string) error {
@@ -302,8 +295,6 @@ func checkCount(q study.Question, n int, one, many string, draft bool) error {
 
 func checkRange(q study.Question, x float64) error {
 	switch {
-	case math.IsNaN(x) || math.IsInf(x, 0):
-		return fmt.Errorf("want a number")
 	case q.Min != nil && x < *q.Min:
 		return fmt.Errorf("got %v, want at least %v", x, *q.Min)
 	case q.Max != nil && x > *q.Max:

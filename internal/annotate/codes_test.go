@@ -41,9 +41,9 @@ func TestCodeSets(t *testing.T) {
 		"two of two, of 3": {coded("F1.1", "F2.2", "F3.3", ""), coded("F3.3", "F1.1", "", ""), 2.0 / 3},
 	} {
 		g := Agreement{N: 2}
-		p := pairing{subjects: []Subject{{Item: "a"}, {Item: "b"}}, a: []*Event{test.a, test.a}, b: []*Event{test.b, test.b}}
-		if err := g.codeSets(task, primary, p); err != nil || g.Measure(Overlap) == nil || math.Abs(g.Measure(Overlap).Value-test.want) > 1e-12 {
-			t.Errorf("%s: %+v, %v, want %v", name, g.Measure(Overlap), err, test.want)
+		c := comparison{Agreement: &g, task: task, q: primary, pairs: []pair{{Subject{Item: "a"}, test.a, test.b}, {Subject{Item: "b"}, test.a, test.b}}}
+		if c.codeSets(); c.err != nil || g.Measure(Overlap) == nil || math.Abs(g.Measure(Overlap).Value-test.want) > 1e-12 {
+			t.Errorf("%s: %+v, %v, want %v", name, g.Measure(Overlap), c.err, test.want)
 		}
 	}
 	for _, other := range []struct {
@@ -51,8 +51,9 @@ func TestCodeSets(t *testing.T) {
 		q    *study.Question
 	}{{study.Task{Kind: "codes"}, primary}, {task, &study.Question{Name: "secondary"}}} {
 		g := Agreement{N: 0}
-		if err := g.codeSets(other.task, other.q, pairing{}); err != nil || g.Measure(Overlap) != nil {
-			t.Errorf("%+v, %v", g.Measure(Overlap), err)
+		c := comparison{Agreement: &g, task: other.task, q: other.q}
+		if c.codeSets(); c.err != nil || g.Measure(Overlap) != nil {
+			t.Errorf("%+v, %v", g.Measure(Overlap), c.err)
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -207,11 +206,7 @@ func (d *desk) close() (err error) {
 // key names a slot in addresses without saying what it is.
 func (d *desk) key(k slot) string {
 	if d.secret == nil {
-		data, err := json.Marshal(d.queue)
-		if err != nil {
-			panic("annotate: encoding a queue: " + err.Error()) // it was decoded
-		}
-		sum := sha256.Sum256(data)
+		sum := sha256.Sum256(encoded(d.queue))
 		d.secret = sum[:]
 	}
 	h := hmac.New(sha256.New, d.secret)

@@ -218,7 +218,11 @@ func (p Place) Import(t study.Task, source Source, f File) (n, skipped int, err 
 	if err := errors.Join(CheckPerson(f.Person), p.checkOpen(t.Name)); err != nil {
 		return 0, 0, err
 	}
-	list, err := f.records(t)
+	from, _, err := formatOf("--format", f.Format, f.Offsets)
+	if err != nil {
+		return 0, 0, err
+	}
+	list, err := from.read(f, t)
 	if err == nil {
 		list, err = f.own(list)
 	}
@@ -251,15 +255,6 @@ func (p Place) Import(t study.Task, source Source, f File) (n, skipped int, err 
 		n++
 	}
 	return n, skipped, d.record()
-}
-
-// records reads the answers of a file.
-func (f File) records(t study.Task) ([]record, error) {
-	from, _, err := formatOf("--format", f.Format, f.Offsets)
-	if err != nil {
-		return nil, err
-	}
-	return from.read(f, t)
 }
 
 // own returns the records of the person. A file of one other person, or without names, is
@@ -506,39 +501,33 @@ func (x *record) fromRegion(t study.Task, r spanfile.Region) error {
 		return fmt.Errorf("the task asks no %q", r.FromName)
 	}
 	v, q := r.Value, t.Ask[i]
-	var value any
-	switch q.Type {
-	case "choice":
-		if len(v.Choices) == 1 {
-			value = v.Choices[0]
-		}
-	case "several":
-		value = v.Choices
-	case "text":
-		if l, _ := v.Text.([]any); len(l) == 1 {
-			value = l[0]
-		}
-	case "number":
-		value = v.Number
+	said, _ := v.Text.([]any) // of a text
+	for _, c := range v.Choices {
+		said = append(said, c)
+	}
+	switch {
+	case q.Type == "several":
+		x.Answer.put(q.Name, v.Choices)
+	case q.Type == "number":
+		x.Answer.put(q.Name, v.Number)
+	case q.Type != "span" && len(said) == 1:
+		x.Answer.put(q.Name, said[0])
+	case q.Type != "span":
+		x.Answer.put(q.Name, nil) // which the check refuses
+	case v.Start == nil || v.End == nil || len(v.Labels) != 1:
+		return errors.New("want start, end and one label")
 	default:
-		if v.Start == nil || v.End == nil || len(v.Labels) != 1 {
-			return errors.New("want start, end and one label")
-		}
 		s := outSpan{Start: *v.Start, End: *v.End, Question: q.Name}
-		if s.Text, _ = v.Text.(string); len(q.Options) > 0 {
-			s.Label = v.Labels[0]
-		}
+		s.Text, _ = v.Text.(string)
 		if r.Meta != nil && len(r.Meta.Text) == 2 {
 			s.Value = r.Meta.Text[0]
 			s.Record, _ = strconv.Atoi(r.Meta.Text[1])
-			if s.Record > 0 {
-				s.Label = v.Labels[0]
-			}
+		}
+		if len(q.Options) > 0 || s.Record > 0 {
+			s.Label = v.Labels[0]
 		}
 		x.Spans = append(x.Spans, s)
-		return nil
 	}
-	x.Answer.put(q.Name, value)
 	return nil
 }
 

@@ -160,7 +160,11 @@ func FuzzImport(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, i int, data []byte) {
 		file := File{Name: "f", Data: data, Format: Formats()[uint(i)%uint(len(Formats()))], Offsets: string(text.Bytes)}
-		list, err := file.records(everything)
+		from, _, err := formatOf("--format", file.Format, file.Offsets)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, err := from.read(file, everything)
 		if err != nil {
 			return
 		}

@@ -2,7 +2,6 @@ package annotate
 
 import (
 	"bytes"
-	"cmp"
 	"crypto/md5"
 	"encoding/hex"
 	"errors"
@@ -93,9 +92,7 @@ func (p Place) allLocks() (list []Lock, err error) {
 	if err != nil || p.Beside == "" {
 		return list, err
 	}
-	beside := p
-	beside.Ledger = p.Beside
-	err = each(beside, LockEntry, func(_ ledger.Entry, l Lock) { // its folders are seen from there
+	err = each(Place{Ledger: p.Beside}, LockEntry, func(_ ledger.Entry, l Lock) { // its folders are seen from there
 		at := filepath.Join(filepath.Dir(p.Beside), filepath.FromSlash(l.Folder))
 		if same, err := relative(at, filepath.Dir(p.Dir)); err == nil && same == "." {
 			l.Folder = p.folder()
@@ -189,7 +186,7 @@ func (p Place) CheckGold(path string, items []eval.Item) error {
 	for _, l := range all {
 		n, changed := l.shared(items)
 		if len(changed) > 0 {
-			return fmt.Errorf("the gold of %s (%s of %s) was locked by %s in %s, and is another now: locked gold is never revised; restore it", text.Plural(len(changed), "item", "items"), named(changed), p.Study, l.Name, p.lockedPath(l))
+			return fmt.Errorf("the gold of %s (%s of %s) was locked by %s in %s, and is another now: locked gold is never revised; restore it", text.Plural(len(changed), "item", "items"), text.Shorten(strings.Join(changed, ", "), 80), p.Study, l.Name, p.lockedPath(l))
 		}
 		if l.Gold && (n > 0 || p.owns(l.about())) {
 			locks = append(locks, l)
@@ -210,15 +207,6 @@ func (p Place) CheckGold(path string, items []eval.Item) error {
 		return fmt.Errorf("the study reads gold from %s (SHA-256 %s), but locked is %s of study %s (SHA-256 %s): name the locked file in the study", path, hash, p.lockedPath(last), last.Study, last.SHA256)
 	}
 	return nil
-}
-
-// named lists the first few of some items.
-func named(items []string) string {
-	const few = 5
-	if len(items) > few {
-		return strings.Join(items[:few], ", ") + ", …"
-	}
-	return strings.Join(items, ", ")
 }
 
 // vouch completes a lock of a file with this content, of which somebody declares something.
@@ -359,22 +347,18 @@ func writeOnce(path string, data []byte) error {
 func (p Place) Files() (list []string, err error) {
 	draws, errDraws := entriesOf[drawn](p, drawEntry, "")
 	locks, errLocks := p.locksHere()
-	if err := errors.Join(errDraws, errLocks); err != nil {
-		return nil, err
+	errs := []error{errDraws, errLocks}
+	add := func(path string) {
+		rel, err := filepath.Rel(filepath.Dir(p.Dir), path)
+		list, errs = append(list, rel), append(errs, err)
 	}
-	var paths []string
 	for _, d := range draws {
-		paths = append(paths, filepath.Join(p.Dir, d.Task))
+		add(filepath.Join(p.Dir, d.Task))
 	}
 	for _, l := range locks {
-		paths = append(paths, p.lockedPath(l))
+		add(p.lockedPath(l))
 	}
-	for i := range paths {
-		if paths[i], err = filepath.Rel(filepath.Dir(p.Dir), paths[i]); err != nil {
-			return nil, err
-		}
-	}
-	return paths, nil
+	return list, errors.Join(errs...)
 }
 
 // Verify compares the ledger with the folder, both ways: the queue, the files of all
@@ -463,26 +447,10 @@ func (p Place) checkUnknown(known map[string]bool) error {
 
 // Describe says what an entry of the ledger records, "" for entries of other packages.
 func Describe(e ledger.Entry) string {
-	var d drawn
-	var h head
-	var s starter
-	var f leading
-	var l Lock
-	switch {
-	case e.Kind == drawEntry && e.Decode(&d) == nil:
-		return fmt.Sprintf("task %s of study %s: %s drawn; queue has SHA-256 %s",
-			d.Task, d.Study, text.Plural(d.Subjects, "subject", "subjects"), d.Queue)
-	case e.Kind == personEntry && e.Decode(&s) == nil:
-		began := map[bool]string{false: "%s began", true: "the file of %s, made elsewhere, was adopted"}[s.Adopted]
-		return fmt.Sprintf("task %s of study %s: "+began, s.Task, s.Study, s.Person)
-	case e.Kind == firstEntry && e.Decode(&f) == nil:
-		return fmt.Sprintf("task %s of study %s: %s answers all subjects", f.Task, f.Study, f.Person)
-	case e.Kind == headEntry && e.Decode(&h) == nil:
-		return fmt.Sprintf("task %s of study %s: the file of %s has %s, the last with SHA-256 %s",
-			h.Task, h.Study, h.Person, text.Plural(h.Seq, "line", "lines"), h.Hash)
-	case e.Kind == LockEntry && e.Decode(&l) == nil:
-		return fmt.Sprintf("task %s of study %s: %s locked by %s in %s, SHA-256 %s",
-			l.Task, l.Study, text.Plural(l.Subjects, "subject", "subjects"), l.Name, cmp.Or(l.Path, l.File), l.SHA256)
+	data := map[string]any{drawEntry: new(drawn), personEntry: new(starter), firstEntry: new(leading),
+		headEntry: new(head), LockEntry: new(Lock)}[e.Kind]
+	if data == nil || e.Decode(data) != nil {
+		return ""
 	}
-	return ""
+	return written("ledger "+e.Kind, data)
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"unicode"
 
@@ -142,89 +143,115 @@ const small = 50
 // doubleCoded is the share of equal gold that double annotation aims at.
 const doubleCoded = 0.80
 
-// A pairing is the answers of two series to a question, by subject.
-type pairing struct {
-	subjects []Subject
-	a, b     []*Event
+// A pair is the answers of two series to a subject.
+type pair struct {
+	subject Subject
+	a, b    *Event
 }
 
-func (p pairing) items() []string {
-	items := make([]string, len(p.subjects))
-	for i, s := range p.subjects {
-		items[i] = s.Item
+// both are what a function gives of the answers of each series.
+func both[T any](pairs []pair, of func(*Event) T) (a, b []T) {
+	for _, p := range pairs {
+		a, b = append(a, of(p.a)), append(b, of(p.b))
+	}
+	return a, b
+}
+
+// equals compares the answers of two series, pair by pair.
+func equals[T comparable](a, b []T) []bool {
+	same := make([]bool, len(a))
+	for i := range a {
+		same[i] = a[i] == b[i]
+	}
+	return same
+}
+
+// A comparison computes an agreement from the answers to a question, or to all questions about
+// gold without one.
+type comparison struct {
+	*Agreement
+	task  study.Task
+	q     *study.Question
+	pairs []pair
+	err   error // the first one of the statistics
+}
+
+func (c *comparison) check(err error) { c.err = cmp.Or(c.err, err) }
+
+func (g *Agreement) compute(t study.Task, source Source, q *study.Question, pairs []pair) error {
+	c := &comparison{Agreement: g, task: t, q: q, pairs: pairs}
+	if q != nil {
+		g.Question = q.Text
+	}
+	var equal []bool
+	switch {
+	case q == nil:
+		equal = c.gold(source)
+	case q.Type == "span":
+		equal = c.passages(source)
+	case q.Type == "number":
+		equal = c.numbers()
+	default:
+		equal = c.choices()
+	}
+	c.same(equal)
+	if t.Of == "unit" {
+		c.units(equal)
+	}
+	if q == nil {
+		g.Notes = append(g.Notes, double(g.Measures[0].CI))
+	}
+	g.small()
+	return c.err
+}
+
+func (c *comparison) items() []string {
+	items := make([]string, len(c.pairs))
+	for i, p := range c.pairs {
+		items[i] = p.subject.Item
 	}
 	return items
 }
 
-// labels are the answers as labels.
-func (p pairing) labels(t study.Task, q *study.Question) (a, b []string) {
-	open := unanswered(t, *q)
-	for i := range p.subjects {
-		a, b = append(a, cmp.Or(p.a[i].label(t, *q), open)), append(b, cmp.Or(p.b[i].label(t, *q), open))
-	}
-	return a, b
-}
-
-// numbers are the answers to a question about a number.
-func (p pairing) numbers(q *study.Question) (a, b []float64) {
-	for i := range p.subjects {
-		x, _ := valueOf[float64](p.a[i].Answer, q.Name)
-		y, _ := valueOf[float64](p.b[i].Answer, q.Name)
-		a, b = append(a, x), append(b, y)
-	}
-	return a, b
-}
-
 // sums adds numbers of subjects by item: the units of an item are not independent.
-func (p pairing) sums(of func(i int) (num, den float64)) (nums, dens []float64, err error) {
-	num, den := make([]float64, len(p.subjects)), make([]float64, len(p.subjects))
+func (c *comparison) sums(of func(i int) (num, den float64)) (nums, dens []float64) {
+	num, den := make([]float64, len(c.pairs)), make([]float64, len(c.pairs))
 	for i := range num {
 		num[i], den[i] = of(i)
 	}
-	return stats.SumByCluster(num, den, p.items())
+	nums, dens, err := stats.SumByCluster(num, den, c.items())
+	c.check(err)
+	return nums, dens
 }
 
 // addRatio adds a share of sums over items.
-func (g *Agreement) addRatio(p pairing, key, name string, of func(i int) (num, den float64)) error {
-	nums, dens, err := p.sums(of)
-	if err != nil {
-		return err
-	}
+func (c *comparison) addRatio(key, name string, of func(i int) (num, den float64)) {
+	nums, dens := c.sums(of)
 	r, err := stats.RatioOfSums(nums, dens, level)
-	g.Measures = append(g.Measures, Measure{key, name, r.Value, r.CI.Clamp(0, 1), fmt.Sprintf("  (%g of %g)", r.Num, r.Den)})
-	return err
+	c.check(err)
+	note := fmt.Sprintf("  (%g of %g)", r.Num, r.Den)
+	c.Measures = append(c.Measures, Measure{key, name, r.Value, r.CI.Clamp(0, 1), note})
 }
 
 // addSets adds the share of what both have in what either has.
-func (g *Agreement) addSets(p pairing, name string, set func(*Event) []string) error {
-	return g.addRatio(p, Overlap, name, func(i int) (num, den float64) {
-		a, b := set(p.a[i]), set(p.b[i])
+func (c *comparison) addSets(name string, set func(*Event) []string) {
+	c.addRatio(Overlap, name, func(i int) (num, den float64) {
+		a, b := set(c.pairs[i].a), set(c.pairs[i].b)
 		for _, x := range a {
-			if slices.Contains(b, x) {
-				num++
-			}
+			num += float64(one(slices.Contains(b, x)))
 		}
 		return num, float64(len(a)+len(b)) - num
 	})
-}
-
-// codeSets compares the sets of codes of failures, for kappa of the primary code alone
-// counts the same codes in another order as a difference.
-func (g *Agreement) codeSets(t study.Task, q *study.Question, p pairing) error {
-	if t.Kind != "failure" || q.Name != codePlaces[0] {
-		return nil
-	}
-	return g.addSets(p, "codes that both gave, in any place", func(e *Event) []string { return e.Answer.codes() })
 }
 
 // resamples of the intervals without a formula.
 const resamples = 2000
 
 // addResampled adds a statistic of subjects, with an interval of a bootstrap over items.
-func (g *Agreement) addResampled(p pairing, key, name string, statistic func(subjects []int) float64) error {
+func (c *comparison) addResampled(key, name string, statistic func(subjects []int) float64) {
 	var groups [][]int
-	every, at := make([]int, len(p.subjects)), map[string]int{}
-	for i, item := range p.items() {
+	every, at := make([]int, len(c.pairs)), map[string]int{}
+	for i, item := range c.items() {
 		every[i] = i
 		k, ok := at[item]
 		if !ok {
@@ -234,22 +261,20 @@ func (g *Agreement) addResampled(p pairing, key, name string, statistic func(sub
 		groups[k] = append(groups[k], i)
 	}
 	m := Measure{Key: key, Name: name, Value: statistic(every), CI: stats.Interval{Low: math.NaN(), High: math.NaN(), Level: level}}
-	var err error
 	if len(groups) > 1 && !math.IsNaN(m.Value) {
-		var b stats.Bootstrap
-		b, err = stats.BootstrapClusters(len(groups), func(drawn []int) float64 {
+		b, err := stats.BootstrapClusters(len(groups), func(drawn []int) float64 {
 			var subjects []int
 			for _, k := range drawn {
 				subjects = append(subjects, groups[k]...)
 			}
 			return statistic(subjects)
 		}, stats.BootstrapOptions{Resamples: resamples, Level: level, Seed: 1, Workers: 1})
+		c.check(err)
 		if m.CI = b.BCa.Clamp(-1, 1); math.IsNaN(b.BCa.Low) {
 			m.CI = b.Percentile.Clamp(-1, 1)
 		}
 	}
-	g.Measures = append(g.Measures, m)
-	return err
+	c.Measures = append(c.Measures, m)
 }
 
 // share is the share of equal answers.
@@ -258,35 +283,68 @@ func share(same, n int, ci stats.Interval) Measure {
 }
 
 // same counts equal answers, and puts their share first.
-func (g *Agreement) same(p pairing, equal func(int) bool) error {
-	nums, dens, err := p.sums(func(i int) (num, den float64) {
-		if equal(i) {
-			g.Same++
-			num = 1
-		}
-		return num, 1
+func (c *comparison) same(equal []bool) {
+	nums, dens := c.sums(func(i int) (num, den float64) {
+		c.Same += one(equal[i])
+		return float64(one(equal[i])), 1
 	})
-	if err != nil {
-		return err
-	}
-	ratio, err := stats.ProportionOfSums(nums, dens, float64(g.N), level)
+	ratio, err := stats.ProportionOfSums(nums, dens, float64(c.N), level)
+	c.check(err)
 	if math.IsNaN(ratio.CI.Low) { // of one item
-		ratio.CI = stats.Wilson(g.Same, g.N, level)
+		ratio.CI = stats.Wilson(c.Same, c.N, level)
 	}
-	g.Measures = slices.Insert(g.Measures, 0, share(g.Same, g.N, ratio.CI))
-	if len(nums) < g.N && len(g.Labels) > 0 {
-		g.Notes = append(g.Notes, "the intervals of kappa and AC1 count units of one item as independent; that of the percentage does not")
+	c.Measures = slices.Insert(c.Measures, 0, share(c.Same, c.N, ratio.CI))
+	if len(nums) < c.N && len(c.Labels) > 0 {
+		c.Notes = append(c.Notes, "the intervals of kappa and AC1 count units of one item as independent; that of the percentage does not")
 	}
-	return err
 }
 
-// unanswered is the label of a question that was left open. It is not an option.
-func unanswered(t study.Task, q study.Question) string {
-	name := "no answer"
-	for slices.Contains(q.Options, name) || slices.Contains(t.Arms, name) {
-		name = "(" + name + ")"
+// gold compares the answers as gold.
+func (c *comparison) gold(source GoldMaker) []bool {
+	equal := make([]bool, len(c.pairs))
+	for i, p := range c.pairs {
+		s := p.subject
+		same, err := source.Same(s.Item, p.a.Answer.unitGold(s.Unit), p.b.Answer.unitGold(s.Unit))
+		c.check(err)
+		equal[i] = same
 	}
-	return name
+	return equal
+}
+
+// choices compares labels, and sets of options also option by option.
+func (c *comparison) choices() []bool {
+	a, b := both(c.pairs, c.label)
+	c.Labels = labelsOf(c.task, *c.q, a, b)
+	c.labels(a, b)
+	if c.q.Type != "several" {
+		c.codeSets()
+		return equals(a, b)
+	}
+	c.ByLabel = nil // of sets
+	chosen := func(e *Event) []string { return e.Answer.list(c.q.Name) }
+	for _, o := range c.q.Options {
+		x, y := both(c.pairs, func(e *Event) bool { return slices.Contains(chosen(e), o) })
+		c.addLabel(o, x, y)
+	}
+	c.addSets("options that both chose", chosen)
+	return equals(a, b)
+}
+
+// codeSets compares the sets of codes of failures, for kappa of the primary code alone
+// counts the same codes in another order as a difference.
+func (c *comparison) codeSets() {
+	if c.task.Kind == "failure" && c.q.Name == codePlaces[0] {
+		c.addSets("codes that both gave, in any place", func(e *Event) []string { return e.Answer.codes() })
+	}
+}
+
+// label is an answer as a label. That of a question that was left open is not an option.
+func (c *comparison) label(e *Event) string {
+	open := "no answer"
+	for slices.Contains(c.q.Options, open) || slices.Contains(c.task.Arms, open) {
+		open = "(" + open + ")"
+	}
+	return cmp.Or(e.label(c.task, *c.q), open)
 }
 
 // labelsOf are all labels that could be given, and the sets that were.
@@ -309,65 +367,69 @@ func labelsOf(t study.Task, q study.Question, a, b []string) []string {
 	return labels
 }
 
-func (g *Agreement) labels(a, b []string) (err error) {
-	if g.Table, err = stats.KappaTable(a, b, g.Labels); err != nil {
-		return err
-	}
-	counts := make([][]int, g.N)
+// cohen is Cohen's kappa of labels.
+func (c *comparison) cohen(a, b []string) (stats.Kappa, [][]int) {
+	table, err := stats.KappaTable(a, b, c.Labels)
+	c.check(err)
+	k, err := stats.CohenKappa(table, stats.Unweighted, level)
+	c.check(err)
+	return k, table
+}
+
+func (c *comparison) labels(a, b []string) {
+	counts := make([][]int, c.N)
 	for i := range a {
-		counts[i] = make([]int, len(g.Labels))
-		counts[i][slices.Index(g.Labels, a[i])]++
-		counts[i][slices.Index(g.Labels, b[i])]++
+		counts[i] = make([]int, len(c.Labels))
+		counts[i][slices.Index(c.Labels, a[i])]++
+		counts[i][slices.Index(c.Labels, b[i])]++
 	}
-	cohen, errCohen := stats.CohenKappa(g.Table, stats.Unweighted, level)
-	fleiss, errFleiss := stats.FleissKappa(counts)
-	ac1, errAC1 := stats.GwetAC1(counts, level)
-	if err := cmp.Or(errCohen, errFleiss, errAC1); err != nil {
-		return err
-	}
+	cohen, table := c.cohen(a, b)
+	fleiss, err := stats.FleissKappa(counts)
+	c.check(err)
+	ac1, err := stats.GwetAC1(counts, level)
+	c.check(err)
 	largest, note := eval.Number(cohen.Max), ""
 	if largest.Defined() {
 		note = fmt.Sprintf("  (largest possible %.3f)", largest)
 	}
-	g.Max = &largest
-	g.Measures = append(g.Measures, Measure{Cohen, "Cohen's kappa", cohen.Kappa, cohen.Interval().Clamp(-1, 1), note},
+	c.Table, c.Max = table, &largest
+	c.Measures = append(c.Measures, Measure{Cohen, "Cohen's kappa", cohen.Kappa, cohen.Interval().Clamp(-1, 1), note},
 		Measure{Intraclass, "intraclass kappa", fleiss.Kappa, fleiss.Interval(level).Clamp(-1, 1), ""}, Measure{AC1, "Gwet's AC1", ac1.AC1, ac1.CI, ""})
-	for _, l := range g.Labels {
-		if err := g.addLabel(l, func(i int) bool { return a[i] == l }, func(i int) bool { return b[i] == l }); err != nil {
-			return err
-		}
+	for _, l := range c.Labels {
+		c.addLabel(l, equals(a, slices.Repeat([]string{l}, c.N)), equals(b, slices.Repeat([]string{l}, c.N)))
 	}
 	if cohen.Undefined != "" {
 		note := "kappa is undefined: " + cohen.Undefined + "; read the percentage"
 		if ac1.Undefined == "" {
 			note += " and AC1"
 		}
-		g.Notes = append(g.Notes, note)
+		c.Notes = append(c.Notes, note)
 	}
-	if g.Target != nil && !math.IsNaN(cohen.Kappa) {
-		g.Notes = append(g.Notes, g.Standing())
+	if c.Target != nil && !math.IsNaN(cohen.Kappa) {
+		c.Notes = append(c.Notes, c.Standing())
 	}
-	return nil
 }
 
-// addLabel adds the agreement on a label that the series have or have not.
-func (g *Agreement) addLabel(label string, a, b func(int) bool) error {
+// addLabel adds the agreement on a label that answers have or have not.
+func (c *comparison) addLabel(label string, a, b []bool) {
 	table := [][]int{{0, 0}, {0, 0}}
-	for i := range g.N {
-		table[1-one(a(i))][1-one(b(i))]++ // yes first
+	for i := range a {
+		table[1-one(a[i])][1-one(b[i])]++ // yes first
 	}
-	both := table[0][0]
 	k, err := stats.CohenKappa(table, stats.Unweighted, level)
-	g.byLabel(label, both, 2*both+table[0][1]+table[1][0], eval.Number(k.Kappa))
-	return err
+	c.check(err)
+	c.byLabel(label, table[0][0], 2*table[0][0]+table[0][1]+table[1][0], eval.Number(k.Kappa))
 }
 
 // byLabel adds a label unless neither series has it; marks are of the two together.
 func (g *Agreement) byLabel(label string, both, marks int, kappa eval.Number) {
 	if marks > 0 {
-		g.ByLabel = append(g.ByLabel, LabelAgreement{label, both, eval.Number(2 * float64(both) / float64(marks)), kappa})
+		g.ByLabel = append(g.ByLabel, LabelAgreement{label, both, dice(both, marks), kappa})
 	}
 }
+
+// dice is 2a/(2a+b+c) of marks that both made and of all.
+func dice(both, marks int) eval.Number { return eval.Number(2 * float64(both) / float64(marks)) }
 
 func one(yes bool) int {
 	if yes {
@@ -376,50 +438,33 @@ func one(yes bool) int {
 	return 0
 }
 
-// options compares the sets of a question with several answers option by option.
-func (g *Agreement) options(q *study.Question, p pairing) error {
-	g.ByLabel = nil // of sets
-	set := func(e *Event) []string { return e.Answer.list(q.Name) }
-	for _, o := range q.Options {
-		has := func(of []*Event) func(int) bool {
-			return func(i int) bool { return slices.Contains(set(of[i]), o) }
-		}
-		if err := g.addLabel(o, has(p.a), has(p.b)); err != nil {
-			return err
-		}
-	}
-	return g.addSets(p, "options that both chose", set)
-}
-
 // numbers compares numbers on the interval scale.
-func (g *Agreement) numbers(a, b []float64, p pairing) error {
+func (c *comparison) numbers() []bool {
+	a, b := both(c.pairs, func(e *Event) float64 {
+		x, _ := valueOf[float64](e.Answer, c.q.Name)
+		return x
+	})
 	k, err := stats.KrippendorffAlpha([][]float64{a, b}, stats.IntervalScale)
-	if err != nil {
-		return err
-	}
+	c.check(err)
 	if k.Undefined != "" {
-		g.Notes = append(g.Notes, "alpha is undefined: "+k.Undefined+"; read the percentage")
+		c.Notes = append(c.Notes, "alpha is undefined: "+k.Undefined+"; read the percentage")
 	}
-	if err := g.addResampled(p, Alpha, "Krippendorff's alpha", func(subjects []int) float64 {
+	c.addResampled(Alpha, "Krippendorff's alpha", func(subjects []int) float64 {
 		var ratings [2][]float64
 		for _, i := range subjects {
 			ratings[0], ratings[1] = append(ratings[0], a[i]), append(ratings[1], b[i])
 		}
 		k, err := stats.KrippendorffAlpha(ratings[:], stats.IntervalScale)
 		if err != nil {
-			return math.NaN() // the numbers were accepted above
+			return math.NaN() // that of all says why
 		}
 		return k.Alpha
-	}); err != nil {
-		return err
-	}
-	shifts, counts, err := p.sums(func(i int) (num, den float64) { return b[i] - a[i], 1 })
-	if err != nil {
-		return err
-	}
+	})
+	shifts, counts := c.sums(func(i int) (num, den float64) { return b[i] - a[i], 1 })
 	mean, err := stats.RatioOfSums(shifts, counts, level)
-	g.Measures = append(g.Measures, Measure{Key: Shift, Name: "second less first", Value: mean.Value, CI: mean.CI})
-	return err
+	c.check(err)
+	c.Measures = append(c.Measures, Measure{Key: Shift, Name: "second less first", Value: mean.Value, CI: mean.CI})
+	return equals(a, b)
 }
 
 // A character of a page with a label.
@@ -432,33 +477,36 @@ type marked struct {
 func characters(spans []Span) map[marked]bool {
 	set := map[marked]bool{}
 	for _, s := range spans {
-		at := s.Start
-		for _, c := range s.Text {
+		for at, c := range []rune(s.Text) {
 			if !unicode.IsSpace(c) {
-				set[marked{s.Page, at, s.Label}] = true
+				set[marked{s.Page, s.Start + at, s.Label}] = true
 			}
-			at++
 		}
 	}
 	return set
 }
 
-// common counts the characters that both marked.
-func common(a, b map[marked]bool) (n int) {
+// common counts the marked characters that both passages have, and those of the two together.
+func common(x, y []Span) (both, marks int) {
+	a, b := characters(x), characters(y)
 	for c := range a {
-		if b[c] {
-			n++
-		}
+		both += one(b[c])
 	}
-	return n
+	return both, len(a) + len(b)
 }
 
-func unlabelled(set map[marked]bool) map[marked]bool {
-	plain := map[marked]bool{}
-	for c := range set {
-		plain[marked{page: c.page, at: c.at}] = true
+// labelled are the passages with a label.
+func labelled(spans []Span, label string) []Span {
+	return slices.DeleteFunc(slices.Clone(spans), func(s Span) bool { return s.Label != label })
+}
+
+// unlabelled are passages without their labels.
+func unlabelled(spans []Span) []Span {
+	spans = slices.Clone(spans)
+	for i := range spans {
+		spans[i].Label = ""
 	}
-	return plain
+	return spans
 }
 
 // borders counts the passages that both have.
@@ -473,164 +521,95 @@ func borders(a, b []Span) (n int) {
 	return n
 }
 
+func (c *comparison) spans(e *Event) []Span { return e.Answer.Spans(c.q.Name) }
+
 // passages compares marked passages by their characters and by their borders.
-func (g *Agreement) passages(t study.Task, source Shower, q *study.Question, p pairing) error {
-	a, b := make([]map[marked]bool, g.N), make([]map[marked]bool, g.N)
-	tables := make([][2][2]float64, g.N) // of characters: marked by the first, by the second
+func (c *comparison) passages(source Shower) []bool {
+	a, b := both(c.pairs, c.spans)
+	c.addRatio(Overlap, "characters that both marked", func(i int) (num, den float64) {
+		both, marks := common(a[i], b[i])
+		return float64(2 * both), float64(marks)
+	})
+	for _, l := range c.q.Options {
+		both, marks := 0, 0
+		for i := range a {
+			own, all := common(labelled(a[i], l), labelled(b[i], l))
+			both, marks = both+own, marks+all
+		}
+		c.byLabel(l, both, marks, eval.Undefined())
+	}
+	c.characterKappa(source, a, b)
+	equal := make([]bool, len(a))
+	c.addRatio(Borders, "passages with the same borders", func(i int) (num, den float64) {
+		n := borders(a[i], b[i])
+		equal[i] = n == len(a[i]) && n == len(b[i])
+		return float64(2 * n), float64(len(a[i]) + len(b[i]))
+	})
+	return equal
+}
+
+// characterKappa adds kappa of characters, marked or not, of subjects that are shown as they were.
+func (c *comparison) characterKappa(source Shower, a, b [][]Span) {
+	tables := make([][4]float64, len(a)) // of characters: marked by both, the first, the second, and neither
 	stale := 0
-	for i, s := range p.subjects {
-		a[i], b[i] = characters(p.a[i].Answer.Spans(q.Name)), characters(p.b[i].Answer.Spans(q.Name))
-		shown, err := show(t, source, s, p.a[i].Swapped)
-		if err != nil || shown.Hash() != p.a[i].Shown {
+	for i, p := range c.pairs {
+		shown, err := show(c.task, source, p.subject, p.a.Swapped)
+		if err != nil || shown.Hash() != p.a.Shown {
 			stale++
 			continue
 		}
-		plainA, plainB := unlabelled(a[i]), unlabelled(b[i])
-		for _, page := range shown.Pages {
-			at := 0
-			for _, c := range page.Text {
-				if m := (marked{page: page.Number, at: at}); !unicode.IsSpace(c) {
-					tables[i][1-one(plainA[m])][1-one(plainB[m])]++
-				}
-				at++
-			}
+		n := 0
+		for _, c := range shown.joined() {
+			n += one(!unicode.IsSpace(c))
 		}
-	}
-	if err := g.addRatio(p, Overlap, "characters that both marked", func(i int) (num, den float64) {
-		return float64(2 * common(a[i], b[i])), float64(len(a[i]) + len(b[i]))
-	}); err != nil {
-		return err
-	}
-	for _, l := range q.Options {
-		both, marks := 0, 0
-		for i := range a {
-			for c := range a[i] {
-				if c.label == l {
-					marks++
-					both += one(b[i][c])
-				}
-			}
-			for c := range b[i] {
-				marks += one(c.label == l)
-			}
-		}
-		g.byLabel(l, both, marks, eval.Undefined())
+		first, second := unlabelled(a[i]), unlabelled(b[i])
+		both, _ := common(first, second)
+		x, y := len(characters(first)), len(characters(second))
+		tables[i] = [4]float64{float64(both), float64(x - both), float64(y - both), float64(n - x - y + both)}
 	}
 	if stale > 0 {
-		g.Notes = append(g.Notes, fmt.Sprintf("kappa of characters without %s: the study shows something else now", text.Plural(stale, "subject", "subjects")))
+		c.Notes = append(c.Notes, fmt.Sprintf("kappa of characters without %s: the study shows something else now", text.Plural(stale, "subject", "subjects")))
 	}
-	if err := g.addResampled(p, Kappa, "Cohen's kappa of characters", func(subjects []int) float64 {
-		var t [2][2]float64
+	c.addResampled(Kappa, "Cohen's kappa of characters", func(subjects []int) float64 {
+		var t [4]float64
 		for _, i := range subjects {
-			for x := range 2 {
-				for y := range 2 {
-					t[x][y] += tables[i][x][y]
-				}
+			for k := range t {
+				t[k] += tables[i][k]
 			}
 		}
-		return measure.Kappa(t[0][0], t[0][1], t[1][0], t[1][1])
-	}); err != nil {
-		return err
-	}
-	return g.addRatio(p, Borders, "passages with the same borders", func(i int) (num, den float64) {
-		a, b := p.a[i].Answer.Spans(q.Name), p.b[i].Answer.Spans(q.Name)
-		return float64(2 * borders(a, b)), float64(len(a) + len(b))
+		return measure.Kappa(t[0], t[1], t[2], t[3])
 	})
 }
 
 // units compares the answers unit by unit.
-func (g *Agreement) units(t study.Task, q *study.Question, p pairing, equal func(int) bool) error {
-	of := map[string][]int{}
+func (c *comparison) units(equal []bool) {
 	var names []string
-	for i, s := range p.subjects {
-		if of[s.Unit] == nil {
-			names = append(names, s.Unit)
+	of := map[string][]pair{}
+	same, marked := map[string]int{}, map[string][2]int{}
+	for i, p := range c.pairs {
+		name := p.subject.Unit
+		if of[name] == nil {
+			names = append(names, name)
 		}
-		of[s.Unit] = append(of[s.Unit], i)
+		of[name] = append(of[name], p)
+		same[name] += one(equal[i])
+		if c.q != nil && c.q.Type == "span" {
+			both, marks := common(c.spans(p.a), c.spans(p.b))
+			marked[name] = [2]int{marked[name][0] + both, marked[name][1] + marks}
+		}
 	}
 	for _, name := range names {
-		u := UnitAgreement{Unit: name, N: len(of[name]), Kappa: eval.Undefined(), Overlap: eval.Undefined()}
-		var own pairing
-		both, marks := 0, 0
-		for _, i := range of[name] {
-			own.subjects, own.a, own.b = append(own.subjects, p.subjects[i]), append(own.a, p.a[i]), append(own.b, p.b[i])
-			u.Same += one(equal(i))
-			if q != nil && q.Type == "span" {
-				a, b := characters(p.a[i].Answer.Spans(q.Name)), characters(p.b[i].Answer.Spans(q.Name))
-				both, marks = both+common(a, b), marks+len(a)+len(b)
-			}
-		}
+		u := UnitAgreement{Unit: name, N: len(of[name]), Same: same[name], Kappa: eval.Undefined(), Overlap: eval.Undefined()}
 		u.Equal = share(u.Same, u.N, stats.Wilson(u.Same, u.N, level))
-		if marks > 0 {
-			u.Overlap = eval.Number(float64(2*both) / float64(marks))
+		if m := marked[name]; m[1] > 0 {
+			u.Overlap = dice(m[0], m[1])
 		}
-		if len(g.Labels) > 0 {
-			a, b := own.labels(t, q)
-			table, err := stats.KappaTable(a, b, g.Labels)
-			if err != nil {
-				return err
-			}
-			k, err := stats.CohenKappa(table, stats.Unweighted, level)
-			if err != nil {
-				return err
-			}
+		if len(c.Labels) > 0 {
+			k, _ := c.cohen(both(of[name], c.label))
 			u.Kappa = eval.Number(k.Kappa)
 		}
-		g.ByUnit = append(g.ByUnit, u)
+		c.ByUnit = append(c.ByUnit, u)
 	}
-	return nil
-}
-
-func (g *Agreement) compute(t study.Task, source Source, q *study.Question, p pairing) (err error) {
-	var equal func(i int) bool
-	if q != nil {
-		g.Question = q.Text
-	}
-	switch {
-	case q == nil:
-		same := make([]bool, g.N)
-		for i, s := range p.subjects {
-			if same[i], err = source.Same(s.Item, p.a[i].Answer.unitGold(s.Unit), p.b[i].Answer.unitGold(s.Unit)); err != nil {
-				return err
-			}
-		}
-		equal = func(i int) bool { return same[i] }
-	case q.Type == "span":
-		equal = func(i int) bool {
-			a, b := p.a[i].Answer.Spans(q.Name), p.b[i].Answer.Spans(q.Name)
-			return len(a) == len(b) && borders(a, b) == len(a)
-		}
-		err = g.passages(t, source, q, p)
-	case q.Type == "number":
-		a, b := p.numbers(q)
-		equal = func(i int) bool { return a[i] == b[i] }
-		err = g.numbers(a, b, p)
-	default:
-		a, b := p.labels(t, q)
-		equal = func(i int) bool { return a[i] == b[i] }
-		g.Labels = labelsOf(t, *q, a, b)
-		if err = g.labels(a, b); err == nil && q.Type == "several" {
-			err = g.options(q, p)
-		} else if err == nil {
-			err = g.codeSets(t, q, p)
-		}
-	}
-	if err != nil {
-		return err
-	}
-	if err := g.same(p, equal); err != nil {
-		return err
-	}
-	if t.Of == "unit" {
-		if err := g.units(t, q, p, equal); err != nil {
-			return err
-		}
-	}
-	if q == nil {
-		g.Notes = append(g.Notes, double(g.Measures[0].CI))
-	}
-	g.small()
-	return nil
 }
 
 func (g *Agreement) small() {
@@ -667,10 +646,7 @@ func (g *Agreement) Standing() string {
 	if !ok {
 		return "kappa is undefined: it cannot be compared with a target"
 	}
-	s := fmt.Sprintf("kappa reaches the target of %.2f", *g.Target)
-	if !met {
-		s = fmt.Sprintf("kappa is below the target of %.2f", *g.Target)
-	}
+	s := fmt.Sprintf("kappa %s the target of %.2f", map[bool]string{true: "reaches", false: "is below"}[met], *g.Target)
 	switch ci := g.Measure(Cohen).CI; {
 	case math.IsNaN(ci.Low):
 		s += "; it has no interval here, see that of the percentage"
@@ -685,7 +661,8 @@ func (g *Agreement) Standing() string {
 }
 
 // decimals is a number with three decimals, "undefined" for NaN.
-func decimals(x float64) string {
+func decimals(number any) string {
+	x := reflect.ValueOf(number).Float()
 	if math.IsNaN(x) {
 		return "undefined"
 	}

@@ -2,7 +2,6 @@ package annotate
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -129,12 +128,11 @@ func (s *Server) next(w http.ResponseWriter, r *http.Request, d *desk) error {
 
 // skipped returns the key of the first subject that the person skipped, or "".
 func (d *desk) skipped() string {
-	for _, g := range d.work.order {
-		if g.pass != passAdjudicate && g.First == nil {
-			return d.key(g.slot)
-		}
+	i := slices.IndexFunc(d.work.order, func(g *Given) bool { return g.pass != passAdjudicate && g.First == nil })
+	if i < 0 {
+		return ""
 	}
-	return ""
+	return d.key(d.work.order[i].slot)
 }
 
 // see redirects to a page beside the current one.
@@ -271,7 +269,7 @@ func (d *desk) sheet(k, here slot, shown Shown, ev Event, fresh *freshness) (x s
 	case decides:
 		x.Kind, x.Reason, x.Own = eventAdjudicate, "Reason for the verdict", ev.Own
 		for _, a := range ev.both {
-			x.Take = append(x.Take, string(hashable(a)))
+			x.Take = append(x.Take, string(encoded(a)))
 		}
 	case given != nil && given.First != nil:
 		x.Kind, own = eventRevise, given.Final
@@ -280,11 +278,7 @@ func (d *desk) sheet(k, here slot, shown Shown, ev Event, fresh *freshness) (x s
 		}
 	}
 	if own != nil && fresh.has(own) { // of another text, its passages are elsewhere
-		data, err := json.Marshal(own.Answer)
-		if err != nil {
-			return x, err
-		}
-		x.Draft = string(data)
+		x.Draft = string(encoded(own.Answer))
 	}
 	for i, q := range x.Ask { // what is shown has no keys of the keyboard
 		if at := slices.IndexFunc(d.task.Ask, func(o study.Question) bool { return o.Name == q.Name }); at >= 0 {
@@ -404,15 +398,7 @@ type taskState struct {
 	Positions  []Position
 }
 
-// state is the state of a task; compare adds the agreement, which takes time.
-func (s *Server) state(t study.Task, compare bool) (x taskState) {
-	x.Task = t
-	if err := s.read(&x, compare); err != nil {
-		x.Problem = err.Error()
-	}
-	return x
-}
-
+// read reads the state of a task; compare adds the agreement, which takes time.
 func (s *Server) read(x *taskState, compare bool) error {
 	locks, err := entriesOf[Lock](s.place, LockEntry, x.Name)
 	if err != nil {
@@ -494,7 +480,11 @@ func (s *Server) ownerPage(name, depth string) http.HandlerFunc {
 		}
 		var states []taskState
 		for _, t := range tasks {
-			states = append(states, s.state(t, name == "reliability"))
+			x := taskState{Task: t}
+			if err := s.read(&x, name == "reliability"); err != nil {
+				x.Problem = err.Error()
+			}
+			states = append(states, x)
 		}
 		return render(w, http.StatusOK, name, map[string]any{"Depth": depth, "Title": title, "Tasks": states})
 	})

@@ -194,7 +194,7 @@ func TestAutomaticAgreement(t *testing.T) {
 	target := 0.8
 	task := study.Task{Name: "t", Of: "trial", Queue: "any", Target: &target, Ask: []study.Question{{Name: "q", Text: "q", Type: "choice", Options: []string{"coherent", "incoherent"}}}}
 	q := &Queue{Task: "t"}
-	w := newWork("t", "anna")
+	w := must(fold("t", "anna", "", nil))
 	source := automatic{results: map[string]string{}, editions: map[string]string{}}
 	add := func(stratum, said string, n int) {
 		for range n {
@@ -511,4 +511,11 @@ func TestATaskThatCannotBeOpened(t *testing.T) {
 	if body := w.Body.String(); w.Code != 200 || !strings.Contains(reported, "anna.jsonl:1: ") || strings.Contains(body, `href="t/t/"`) || !strings.Contains(body, `href="t/other/"`) {
 		t.Errorf("%d\n%s", w.Code, body)
 	}
+}
+
+func must[T any](x T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return x
 }

@@ -2,6 +2,7 @@ package annotate
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -75,14 +76,12 @@ func (p Place) folder() string {
 }
 
 func relative(dir, path string) (string, error) {
-	dir, err := filepath.Abs(dir)
-	if err != nil {
+	from, err := filepath.Abs(dir)
+	to, errTo := filepath.Abs(path)
+	if err := cmp.Or(err, errTo); err != nil {
 		return "", err
 	}
-	if path, err = filepath.Abs(path); err != nil {
-		return "", err
-	}
-	return filepath.Rel(dir, path)
+	return filepath.Rel(from, to)
 }
 
 var personName = regexp.MustCompile(`^[a-z0-9]([a-z0-9_-]{0,62}[a-z0-9])?$`)
@@ -373,11 +372,8 @@ func candidates(t study.Task, source Source) ([][]Subject, error) {
 		}
 	}
 	if len(groups) == 0 {
-		arms := strings.Join(t.Arms, " and ")
-		if arms != "" {
-			arms = " of " + arms
-		}
-		return nil, fmt.Errorf("task %s: no run of the study has answers to judge%s: run the study first", t.Name, arms)
+		of := strings.TrimSuffix(" of "+strings.Join(t.Arms, " and "), " of ")
+		return nil, fmt.Errorf("task %s: no run of the study has answers to judge%s: run the study first", t.Name, of)
 	}
 	return groups, nil
 }
@@ -432,11 +428,10 @@ func (p Place) queue(t study.Task, source Source) (*Queue, error) {
 		return nil, fmt.Errorf("task %s: again.after is %d, but the task has only %s, so that the second round never begins: want at most %d",
 			t.Name, t.Again.After, text.Plural(n, "subject", "subjects"), n)
 	}
-	data, err := json.MarshalIndent(q, "", " ")
-	if err != nil {
-		return nil, err
-	}
-	data = append(data, '\n')
+	var b bytes.Buffer
+	_ = json.Indent(&b, encoded(q), "", " ")
+	b.WriteByte('\n')
+	data := b.Bytes()
 	path := p.queuePath(t.Name)
 	if old, err := os.ReadFile(path); err == nil && !bytes.Equal(old, data) { // equal: the process ended between the two files
 		return nil, fmt.Errorf("%s has other subjects than would be drawn, and the ledger %s has no draw of this task: restore the ledger, or move the file away to draw anew", path, p.Ledger)

@@ -107,32 +107,33 @@ func (c *Coding) showBoth(shown Shown, t study.Task, seed int64, swapped bool) (
 type freshness struct {
 	task   study.Task
 	source Shower
-	now    map[Subject]current
+	now    map[side]current
 }
 
-// current is what is shown of a subject now, with either arm of a pair as A.
+// A side is a subject with the first or the second arm of a pair as A.
+type side struct {
+	subject Subject
+	swapped bool
+}
+
+// current is what is shown of a side now: the hashes of all forms, or why it cannot be shown.
 type current struct {
-	hashes [2][]string // of all forms; none if it cannot be shown
+	hashes []string
 	err    error
 }
 
 func newFreshness(t study.Task, source Shower) *freshness {
-	return &freshness{t, source, map[Subject]current{}}
+	return &freshness{t, source, map[side]current{}}
 }
 
-// of looks at a subject once.
-func (f *freshness) of(s Subject) current {
+// of looks at a side once.
+func (f *freshness) of(s side) current {
 	c, known := f.now[s]
 	if !known {
-		for i, swapped := range []bool{false, true} {
-			if i > 0 && s.Other == "" {
-				break
-			}
-			list, err := forms(f.task, f.source, s, swapped)
-			c.err = cmp.Or(c.err, err)
-			for _, shown := range list {
-				c.hashes[i] = append(c.hashes[i], shown.Hash())
-			}
+		var list []Shown
+		list, c.err = forms(f.task, f.source, s.subject, s.swapped)
+		for _, shown := range list {
+			c.hashes = append(c.hashes, shown.Hash())
 		}
 		f.now[s] = c
 	}
@@ -140,19 +141,15 @@ func (f *freshness) of(s Subject) current {
 }
 
 // gone reports whether there is no answer to judge any more.
-func (f *freshness) gone(s Subject) bool { return errors.Is(f.of(s).err, eval.ErrGone) }
+func (f *freshness) gone(s Subject) bool { return errors.Is(f.of(side{s, false}).err, eval.ErrGone) }
 
 // has reports whether an answer or a decision concerns what the study shows.
 func (f *freshness) has(e *Event) bool {
-	of := f.of(*e.Subject).hashes
-	judged, now := e.Shown, of[0]
+	judged := e.Shown
 	if e.Pass == passAdjudicate {
 		judged = e.Base
 	}
-	if e.Swapped {
-		now = of[1]
-	}
-	return judged != "" && slices.Contains(now, judged)
+	return judged != "" && slices.Contains(f.of(side{*e.Subject, e.Swapped}).hashes, judged)
 }
 
 // A Settled is the answer that counts for a subject.
@@ -327,11 +324,7 @@ func (e *Event) judgement(t study.Task) []byte {
 		yes := j.Label == q.Options[0]
 		j.Yes = &yes
 	}
-	data, err := json.Marshal(j)
-	if err != nil {
-		panic("annotate: encoding a judgement: " + err.Error()) // the answer was valid JSON
-	}
-	return data
+	return encoded(j)
 }
 
 // Verdicts turns the answers to a task into verdicts: step is the task, and round is

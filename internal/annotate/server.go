@@ -10,8 +10,6 @@ import (
 	"html/template"
 	"io"
 	"net/http"
-	"os"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -50,7 +48,7 @@ var pages = sync.OnceValue(func() *template.Template {
 		},
 		"sheet":    func(p subjectPage, s sheet) any { return map[string]any{"Page": p, "Sheet": s} },
 		"inc":      func(i int) int { return i + 1 },
-		"decimals": func(x any) string { return decimals(reflect.ValueOf(x).Float()) },
+		"decimals": decimals,
 		"note": func(notes []string, i int) string {
 			return slices.Concat(notes, make([]string, i+1))[i]
 		},
@@ -78,7 +76,6 @@ type Server struct {
 	mu     sync.Mutex
 	queues map[string]*Queue
 	closed map[string]error // why a task cannot be answered
-	open   map[string]int64 // size of the ledger in which the task is not locked
 	desks  map[[2]string]*desk
 }
 
@@ -88,7 +85,7 @@ type Server struct {
 // the people decide on subjects whose answers differ.
 func Open(p Place, tasks []study.Task, source Source, version string, adjudicate bool) (*Server, error) {
 	s := &Server{place: p, source: source, version: version, passes: rounds,
-		queues: map[string]*Queue{}, closed: map[string]error{}, open: map[string]int64{}, desks: map[[2]string]*desk{}}
+		queues: map[string]*Queue{}, closed: map[string]error{}, desks: map[[2]string]*desk{}}
 	if adjudicate {
 		s.passes = []int{passAdjudicate}
 	}
@@ -316,23 +313,6 @@ func lockedError(task string) error {
 	return refuse(http.StatusConflict, "task %s is locked: its answers cannot change any more", task)
 }
 
-// checkOpen refuses a locked task. Another process can have locked it: the ledger is
-// read again if it grew.
-func (s *Server) checkOpen(task string) error {
-	size := int64(-1)
-	if info, err := os.Stat(s.place.Ledger); err == nil {
-		size = info.Size()
-	}
-	if size >= 0 && s.open[task] == size {
-		return nil
-	}
-	if err := s.place.checkOpen(task); err != nil {
-		return err
-	}
-	s.open[task] = size
-	return nil
-}
-
 // said is a request to store an event.
 type said struct {
 	ID       string `json:"id"`
@@ -363,7 +343,7 @@ func (s *Server) save(r *http.Request, e *said) (map[string]string, error) {
 	}
 	stored, again := d.work.ids[e.ID] // a re-send
 	if !again {
-		if err := s.checkOpen(e.Task); err != nil {
+		if err := s.place.checkOpen(e.Task); err != nil { // another process can have locked it
 			return nil, err
 		}
 		if stored, err = d.save(e, s.passes); err != nil {

@@ -39,12 +39,7 @@ func (s Subject) second() Subject {
 }
 
 func (s Subject) String() string {
-	parts := []string{s.Item}
-	for _, p := range []string{s.Arm, s.Other, s.Unit} {
-		if p != "" {
-			parts = append(parts, p)
-		}
-	}
+	parts := slices.DeleteFunc([]string{s.Item, s.Arm, s.Other, s.Unit}, func(p string) bool { return p == "" })
 	if s.Replicate > 1 {
 		parts = append(parts, fmt.Sprintf("#%d", s.Replicate))
 	}
@@ -341,12 +336,13 @@ func hashOf(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-func hashOfJSON(x any) string { return hashOf(hashable(x)) }
+func hashOfJSON(x any) string { return hashOf(encoded(x)) }
 
-func hashable(x any) []byte {
+// encoded is JSON of strings, numbers and what was JSON, which always encodes.
+func encoded(x any) []byte {
 	data, err := json.Marshal(x)
 	if err != nil {
-		panic("annotate: " + err.Error()) // strings and numbers alone
+		panic("annotate: encoding JSON: " + err.Error())
 	}
 	return data
 }
@@ -381,19 +377,16 @@ type line struct {
 // rows arranges the parts that are shown: the answers of a pair, and two judgements, are side
 // by side.
 func (s Shown) rows() (list []row) {
-	for i := 0; i < len(s.Parts); i++ {
-		p := s.Parts[i]
-		what, isA := strings.CutSuffix(p.Name, " A")
-		switch {
-		case !isA || i+1 == len(s.Parts) || s.Parts[i+1].Name != what+" B":
+	for i, p := range s.Parts {
+		what, isB := strings.CutSuffix(p.Name, " B")
+		switch last := max(0, len(list)-1); {
+		case !isB || i == 0 || s.Parts[i-1].Name != what+" A":
 			list = append(list, row{Name: p.Name, Texts: []column{{Lines: lines(p.Text)}}})
-			continue
 		case what == "Answer":
-			list = append(list, s.answers()...)
+			list = append(list[:last], s.answers()...)
 		default:
-			list = append(list, beside(what, p.Text, s.Parts[i+1].Text))
+			list = append(list[:last], beside(what, s.Parts[i-1].Text, p.Text))
 		}
-		i++
 	}
 	return list
 }

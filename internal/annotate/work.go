@@ -178,11 +178,6 @@ type Work struct {
 	last          time.Time
 }
 
-func newWork(task, person string) *Work {
-	return &Work{Person: person, Task: task, given: map[slot]*Given{}, drafts: map[slot]*Event{},
-		ids: map[string]ledger.Entry{}, notes: map[noteKey]string{}}
-}
-
 // apply adds an entry of the person's file.
 func (w *Work) apply(e ledger.Entry) error {
 	var ev Event
@@ -298,14 +293,13 @@ type Answered struct {
 // Answers lists the person's answers of the first round in their order.
 func (w *Work) Answers() (list []Answered) {
 	for _, g := range w.order {
-		if g.pass != passFirst {
-			continue
-		}
 		a := Answered{Subject: g.subject}
 		if g.Final != nil {
 			a.Answer, a.Active = g.Final.Answer, g.Final.active()
 		}
-		list = append(list, a)
+		if g.pass == passFirst {
+			list = append(list, a)
+		}
 	}
 	return list
 }
@@ -324,24 +318,14 @@ func (w *Work) Memo(topics []string) (list []Note) {
 }
 
 func fold(task, person, path string, entries []ledger.Entry) (*Work, error) {
-	w := newWork(task, person)
+	w := &Work{Person: person, Task: task, given: map[slot]*Given{}, drafts: map[slot]*Event{},
+		ids: map[string]ledger.Entry{}, notes: map[noteKey]string{}}
 	for _, e := range entries {
 		if err := w.apply(e); err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", path, e.Seq, err)
 		}
 	}
 	return w, nil
-}
-
-// checkHeads compares a person's file with the heads in the ledger.
-func (p Place) checkHeads(task, person string, entries []ledger.Entry) error {
-	heads, err := entriesOf[head](p, headEntry, task)
-	for _, h := range heads {
-		if h.Person == person && err == nil {
-			err = h.Check(p.workPath(task, person), entries)
-		}
-	}
-	return err
 }
 
 // ReadWork reads and checks the file of a person.
@@ -356,12 +340,18 @@ func (p Place) ReadWork(task, person string) (*Work, error) {
 	return p.workOf(task, person, entries)
 }
 
-// workOf is the work in the entries of a file that the ledger knows.
-func (p Place) workOf(task, person string, entries []ledger.Entry) (*Work, error) {
-	if err := p.checkHeads(task, person, entries); err != nil {
-		return nil, err
+// workOf is the work in the entries of a file, of which the ledger has the heads.
+func (p Place) workOf(task, person string, entries []ledger.Entry) (w *Work, err error) {
+	path := p.workPath(task, person)
+	heads, err := entriesOf[head](p, headEntry, task)
+	for _, h := range heads {
+		if h.Person == person && err == nil {
+			err = h.Check(path, entries)
+		}
 	}
-	w, err := fold(task, person, p.workPath(task, person), entries)
+	if err == nil {
+		w, err = fold(task, person, path, entries)
+	}
 	if err == nil {
 		err = p.checkBegan(w)
 	}
@@ -433,12 +423,7 @@ func (p Place) Everyone(task string) (all []*Work, err error) {
 			names = append(names, h.Person)
 		}
 	}
-	place := func(name string) int {
-		if i := slices.Index(order, name); i >= 0 {
-			return i
-		}
-		return len(order)
-	}
+	place := func(name string) int { return slices.Index(append(slices.Clip(order), name), name) } // or the last
 	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(place(a), place(b)) })
 	for _, name := range names {
 		w, err := p.ReadWork(task, name)

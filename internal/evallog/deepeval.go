@@ -36,9 +36,16 @@ type deepEvalRun struct {
 
 func readDeepEval(files []string, to *Import) error {
 	for _, file := range files {
-		run, err := deepEvalFile(file)
-		if err != nil {
+		var outer struct {
+			deepEvalRun
+			Data *deepEvalRun `json:"testRunData"` // of newer files
+		}
+		if err := decodeFile(file, 8*mostSample, &outer); err != nil {
 			return err
+		}
+		run := cmp.Or(outer.Data, &outer.deepEvalRun)
+		if len(run.Cases) == 0 {
+			return fmt.Errorf("%s: unknown version of a test run: want test cases under testCases, or under testRunData", file)
 		}
 		arm := to.arm(cmp.Or(run.Identifier, strings.TrimSuffix(filepath.Base(file), ".json")), "", file)
 		if n := len(run.Conversations); n > 0 {
@@ -67,20 +74,4 @@ func readDeepEval(files []string, to *Import) error {
 		}
 	}
 	return nil
-}
-
-// deepEvalFile reads a run, which newer files have under testRunData.
-func deepEvalFile(file string) (*deepEvalRun, error) {
-	var outer struct {
-		deepEvalRun
-		Data *deepEvalRun `json:"testRunData"`
-	}
-	if err := decodeFile(file, 8*mostSample, &outer); err != nil {
-		return nil, err
-	}
-	run := cmp.Or(outer.Data, &outer.deepEvalRun)
-	if len(run.Cases) == 0 {
-		return nil, fmt.Errorf("%s: unknown version of a test run: want test cases under testCases, or under testRunData", file)
-	}
-	return run, nil
 }

@@ -75,19 +75,26 @@ type Format struct {
 
 // An Import takes the samples of files.
 type Import struct {
-	format  string
-	samples int
-	lines   *json.Encoder
-	arms    []string
-	items   map[string]bool   // whether its prompt is written
-	taken   map[[2]string]int // replicates by item and arm
-	metrics []*found
-	strata  []string
-	failed  int
-	reasons map[string]int // of unscored samples
-	notes   []string
-	lowers  []string                // metrics that are better if they are lower
-	owners  map[[2]string][2]string // the name and the source of an arm in a task, by arm and task
+	Report
+	format string
+	lines  *json.Encoder
+	items  map[string]bool   // whether its prompt is written
+	taken  map[[2]string]int // replicates by item and arm
+	strata []string
+	lowers []string                // metrics that are better if they are lower
+	owners map[[2]string][2]string // the name and the source of an arm in a task, by arm and task
+}
+
+// A Report says what an import kept.
+type Report struct {
+	Files    []string       `json:"files"`
+	Samples  int            `json:"samples"`
+	Items    int            `json:"items"`
+	Arms     []string       `json:"arms"`
+	Failed   int            `json:"failed"`
+	Unscored map[string]int `json:"unscored,omitempty"` // by the reason
+	Notes    []string       `json:"notes,omitempty"`
+	Metrics  []*found       `json:"-"`
 }
 
 // found is what the values of a metric are.
@@ -103,8 +110,8 @@ type found struct {
 
 // Note adds a line to the report of the import, such as what was left out.
 func (to *Import) Note(format string, args ...any) {
-	if line := fmt.Sprintf(format, args...); !slices.Contains(to.notes, line) {
-		to.notes = append(to.notes, line)
+	if line := fmt.Sprintf(format, args...); !slices.Contains(to.Notes, line) {
+		to.Notes = append(to.Notes, line)
 	}
 }
 
@@ -140,15 +147,15 @@ func (to *Import) lower(metric string) { to.lowers = append(to.lowers, metric) }
 // Add adds a sample.
 func (to *Import) Add(s Sample) error {
 	if s.Item == "" || s.Arm == "" {
-		return fmt.Errorf("sample %d of the import has no item or no arm", to.samples+1)
+		return fmt.Errorf("sample %d of the import has no item or no arm", to.Samples+1)
 	}
-	if !slices.Contains(to.arms, s.Arm) {
-		to.arms = append(to.arms, s.Arm)
+	if !slices.Contains(to.Arms, s.Arm) {
+		to.Arms = append(to.Arms, s.Arm)
 	}
 	key := [2]string{s.Item, s.Arm}
 	to.taken[key]++
 	s.Replicate = cmp.Or(s.Replicate, to.taken[key])
-	to.samples++
+	to.Samples++
 	if s.Prompt != "" && !to.items[s.Item] {
 		s.Input = s.Prompt
 	}
@@ -174,7 +181,7 @@ func (to *Import) Add(s Sample) error {
 		}
 	}
 	if s.Error != "" {
-		to.failed++
+		to.Failed++
 		s.Scores = nil
 	}
 	var unscored []string
@@ -184,7 +191,7 @@ func (to *Import) Add(s Sample) error {
 			score.Unscored = "the score is not a number"
 		}
 		if score.Unscored != "" {
-			to.reasons[score.Unscored]++
+			to.Unscored[score.Unscored]++
 			if !slices.Contains(unscored, score.Unscored) {
 				unscored = append(unscored, score.Unscored)
 			}
@@ -202,19 +209,19 @@ func (to *Import) Add(s Sample) error {
 
 // metric finds or adds a metric by the name that a format gives it.
 func (to *Import) metric(original string) *found {
-	for _, m := range to.metrics {
+	for _, m := range to.Metrics {
 		if m.Original == original {
 			return m
 		}
 	}
 	m := &found{Original: original, Lower: slices.Contains(to.lowers, original), Name: columnName(original, "score"), whole: true, Least: math.Inf(1), Most: math.Inf(-1)}
-	for n := 2; slices.ContainsFunc(to.metrics, func(o *found) bool { return o.Name == m.Name }); n++ {
+	for n := 2; slices.ContainsFunc(to.Metrics, func(o *found) bool { return o.Name == m.Name }); n++ {
 		m.Name = columnName(original, "score") + "_" + strconv.Itoa(n)
 	}
 	if m.Name != original {
 		to.Note("metric %q is called %s", original, m.Name)
 	}
-	to.metrics = append(to.metrics, m)
+	to.Metrics = append(to.Metrics, m)
 	return m
 }
 
@@ -252,7 +259,7 @@ func Imports() (list []kit.Import) {
 }
 
 func newImport(format string) *Import {
-	return &Import{format: format, items: map[string]bool{}, taken: map[[2]string]int{}, reasons: map[string]int{}, owners: map[[2]string][2]string{}}
+	return &Import{format: format, Report: Report{Unscored: map[string]int{}}, items: map[string]bool{}, taken: map[[2]string]int{}, owners: map[[2]string][2]string{}}
 }
 
 // into reads files and writes the study into a folder.
@@ -265,11 +272,11 @@ func (f Format) into(files []string, dir string) (fmt.Stringer, error) {
 			if err := f.Read(files, to); err != nil {
 				return err
 			}
-			if to.samples == 0 {
+			if to.Samples == 0 {
 				return fmt.Errorf("%s: no samples found", strings.Join(files, ", "))
 			}
-			if len(to.metrics) == 0 {
-				return fmt.Errorf("%s: none of %s has a score", strings.Join(files, ", "), text.Plural(to.samples, "sample", "samples"))
+			if len(to.Metrics) == 0 {
+				return fmt.Errorf("%s: none of %s has a score", strings.Join(files, ", "), text.Plural(to.Samples, "sample", "samples"))
 			}
 			return nil
 		}},
@@ -281,7 +288,8 @@ func (f Format) into(files []string, dir string) (fmt.Stringer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Report{Files: written, Samples: to.samples, Items: len(to.items), Arms: to.arms, Failed: to.failed, Unscored: to.reasons, Notes: to.notes, Metrics: to.metrics}, nil
+	to.Files, to.Items = written, len(to.items)
+	return to.Report, nil
 }
 
 //go:embed study.tmpl
@@ -289,7 +297,7 @@ var templates string
 
 // texts are the study file and what a report says.
 var texts = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("").Funcs(template.FuncMap{"quoted": quoted, "plural": text.Plural, "join": strings.Join}).Parse(templates))
+	return template.Must(template.New("").Funcs(template.FuncMap{"quoted": kit.PlainJSON, "plural": text.Plural, "join": strings.Join}).Parse(templates))
 })
 
 func written(name string, data any) string {
@@ -306,8 +314,8 @@ func (to *Import) study(name string, files []string) string {
 	for _, f := range files {
 		from = append(from, filepath.Base(f))
 	}
-	return written("study", map[string]any{"Format": to.format, "Files": from, "Name": name, "Strata": to.strata, "Metrics": to.metrics,
-		"Replicates": slices.Max(slices.Collect(maps.Values(to.taken))), "Arms": given.ArmIDs(to.arms)})
+	return written("study", map[string]any{"Format": to.format, "Files": from, "Name": name, "Strata": to.strata, "Metrics": to.Metrics,
+		"Replicates": slices.Max(slices.Collect(maps.Values(to.taken))), "Arms": given.ArmIDs(to.Arms)})
 }
 
 // Binary, Unbounded and Bounded say what values a metric has, at most one of them.
@@ -325,29 +333,6 @@ func (m *found) Bounded() bool { return m.declared && (m.Least != 0 || m.Most !=
 func firstLine(s string) string { return text.Shorten(text.FirstLine(strings.TrimSpace(s)), 200) }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
-
-// quoted is a value as JSON, which is YAML too.
-func quoted(value any) string {
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(value); err != nil {
-		panic(err) // strings
-	}
-	return strings.TrimSuffix(b.String(), "\n")
-}
-
-// A Report says what an import kept.
-type Report struct {
-	Files    []string       `json:"files"`
-	Samples  int            `json:"samples"`
-	Items    int            `json:"items"`
-	Arms     []string       `json:"arms"`
-	Failed   int            `json:"failed"`
-	Unscored map[string]int `json:"unscored,omitempty"`
-	Notes    []string       `json:"notes,omitempty"`
-	Metrics  []*found       `json:"-"`
-}
 
 // String has a line for each fact.
 func (r Report) String() string { return written("report", r) }

@@ -222,7 +222,7 @@ func TestMemoryIsFlat(t *testing.T) {
 		path, most := inspectLog(t, n), uint64(0)
 		to := newImport("inspect")
 		to.lines = json.NewEncoder(writerFunc(func(p []byte) (int, error) {
-			if to.samples%200 == 0 {
+			if to.Samples%200 == 0 {
 				runtime.GC()
 				var m runtime.MemStats
 				runtime.ReadMemStats(&m)

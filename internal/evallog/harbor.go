@@ -65,9 +65,12 @@ func readHarbor(folders []string, to *Import) error {
 			return fmt.Errorf("%s: no trials of Harbor: want a job folder with TRIAL/result.json in it", folder)
 		}
 		for _, file := range files {
-			t, err := harborResult(file)
-			if err != nil {
+			var t harborTrial
+			if err := decodeFile(file, mostSample, &t); err != nil {
 				return err
+			}
+			if t.Task == "" || t.Agent == nil || t.Agent.Name == "" {
+				return fmt.Errorf("%s: unknown version of a trial: want task_name and agent_info.name", file)
 			}
 			arm := t.Agent.Name
 			if m := t.Agent.Model; m != nil && m.Name != "" {
@@ -83,17 +86,6 @@ func readHarbor(folders []string, to *Import) error {
 		}
 	}
 	return nil
-}
-
-func harborResult(file string) (*harborTrial, error) {
-	var t harborTrial
-	if err := decodeFile(file, mostSample, &t); err != nil {
-		return nil, err
-	}
-	if t.Task == "" || t.Agent == nil || t.Agent.Name == "" {
-		return nil, fmt.Errorf("%s: unknown version of a trial: want task_name and agent_info.name", file)
-	}
-	return &t, nil
 }
 
 // harborMessages are the first message of the user and the last of the agent in a trajectory,
@@ -142,19 +134,19 @@ func (t *harborTrial) sample(arm string) Sample {
 		s.use(effort.TokensOut, r.Output)
 	}
 	if e := t.Execution; e != nil {
-		start, err := harborTime(e.Start)
-		end, other := harborTime(e.End)
-		if errors.Join(err, other) == nil && end.After(start) {
+		start, end := harborTime(e.Start), harborTime(e.End)
+		if !start.IsZero() && end.After(start) {
 			s.Used[effort.Latency] = end.Sub(start).Seconds()
 		}
 	}
 	return s
 }
 
-// harborTime reads a time with or without its zone, as Python writes them.
-func harborTime(s string) (time.Time, error) {
-	if t, err := time.Parse(time.RFC3339, s); err == nil {
-		return t, nil
+// harborTime reads a time with or without its zone, as Python writes them; zero if it is none.
+func harborTime(s string) time.Time {
+	t, err := time.Parse(time.RFC3339, s)
+	if err != nil {
+		t, _ = time.Parse("2006-01-02T15:04:05", s)
 	}
-	return time.Parse("2006-01-02T15:04:05", s)
+	return t
 }

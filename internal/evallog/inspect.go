@@ -5,7 +5,6 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -44,7 +43,7 @@ type log struct {
 }
 
 type inspectSample struct {
-	ID       any            `json:"id"`
+	ID       jsontext.Value `json:"id"` // a text or a number
 	Epoch    int            `json:"epoch"`
 	Input    jsontext.Value `json:"input"`
 	Target   jsontext.Value `json:"target"`
@@ -68,17 +67,15 @@ type inspectSample struct {
 	Attachments map[string]string `json:"attachments"`
 }
 
-const (
-	zstdMethod = 93       // of zip members
-	mostSample = 64 << 20 // bytes of one sample
-)
+// mostSample is the most bytes of one sample.
+const mostSample = 64 << 20
 
 func readInspect(files []string, to *Import) error {
 	logs := make([]*log, len(files))
 	tasks := map[string]bool{}
 	for i, file := range files {
 		l := &log{file: file}
-		if err := l.each(l, nil); err != nil {
+		if err := l.each(nil); err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
 		if l.Version != 2 {
@@ -95,15 +92,15 @@ func readInspect(files []string, to *Import) error {
 	}
 	for _, l := range logs {
 		l.manyTasks = len(tasks) > 1
-		if err := l.each(nil, func(s *inspectSample) error { return to.Add(l.sample(s)) }); err != nil {
+		if err := l.each(func(s *inspectSample) error { return to.Add(l.sample(s)) }); err != nil {
 			return fmt.Errorf("%s: %w", l.file, err)
 		}
 	}
 	return nil
 }
 
-// each reads the header of a log into header, or visits its samples.
-func (l *log) each(header *log, visit func(*inspectSample) error) error {
+// each visits the samples of a log. Without visit it reads the header.
+func (l *log) each(visit func(*inspectSample) error) error {
 	f, err := os.Open(l.file)
 	if err != nil {
 		return err
@@ -114,7 +111,7 @@ func (l *log) each(header *log, visit func(*inspectSample) error) error {
 		if _, err := f.Seek(0, io.SeekStart); err != nil {
 			return err
 		}
-		return readJSONLog(f, header, visit)
+		return l.eachOfJSON(f, visit)
 	}
 	info, err := f.Stat()
 	if err != nil {
@@ -124,23 +121,17 @@ func (l *log) each(header *log, visit func(*inspectSample) error) error {
 	if err != nil {
 		return err
 	}
-	z.RegisterDecompressor(zstdMethod, func(r io.Reader) io.ReadCloser {
-		d, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(4*mostSample))
-		if err != nil {
-			return io.NopCloser(errorReader{err})
-		}
-		return d.IOReadCloser()
-	})
-	if header != nil {
+	z.RegisterDecompressor(zstd.ZipMethodWinZip, zstd.ZipDecompressor(zstd.WithDecoderMaxMemory(4*mostSample)))
+	if visit == nil {
 		i := slices.IndexFunc(z.File, func(m *zip.File) bool { return m.Name == "header.json" })
 		if i < 0 { // a log that is not finished
 			i = slices.IndexFunc(z.File, func(m *zip.File) bool { return m.Name == "_journal/start.json" })
-			header.Status = "started"
+			l.Status = "started"
 		}
 		if i < 0 {
 			return errors.New("no log of Inspect: the zip has neither header.json nor _journal/start.json")
 		}
-		return member(z.File[i], header)
+		return member(z.File[i], l)
 	}
 	for _, m := range z.File {
 		if !strings.HasPrefix(m.Name, "samples/") || !strings.HasSuffix(m.Name, ".json") {
@@ -156,10 +147,6 @@ func (l *log) each(header *log, visit func(*inspectSample) error) error {
 	}
 	return nil
 }
-
-type errorReader struct{ err error }
-
-func (r errorReader) Read([]byte) (int, error) { return 0, r.err }
 
 // member decodes a member of a zip.
 func member(m *zip.File, into any) error {
@@ -194,19 +181,16 @@ func decodeFile(file string, most int, into any) error {
 	return nil
 }
 
-// readJSONLog reads a log that is one JSON object, a sample at a time.
-func readJSONLog(r io.Reader, header *log, visit func(*inspectSample) error) error {
+// eachOfJSON is each for a log that is one JSON object.
+func (l *log) eachOfJSON(r io.Reader, visit func(*inspectSample) error) error {
 	f := finite(r)
 	d := jsontext.NewDecoder(f, lenient)
-	into := map[string]any{}
-	if header != nil {
-		into = map[string]any{"version": &header.Version, "status": &header.Status, "eval": &header.Eval}
-	}
+	header := map[string]any{"version": &l.Version, "status": &l.Status, "eval": &l.Eval}
 	return members(d, func(key string) error {
 		switch {
-		case into[key] != nil:
-			return jsonv2.UnmarshalDecode(d, into[key], lenient)
-		case key == "samples" && visit != nil && d.PeekKind() == '[':
+		case visit == nil && header[key] != nil:
+			return jsonv2.UnmarshalDecode(d, header[key], lenient)
+		case visit != nil && key == "samples" && d.PeekKind() == '[':
 			return elements(d, f, visit)
 		}
 		return d.SkipValue()
@@ -234,12 +218,7 @@ func elements[T any](d *jsontext.Decoder, f *finiteReader, visit func(*T) error)
 }
 
 func (l *log) sample(s *inspectSample) Sample {
-	id := fmt.Sprint(s.ID)
-	if x, ok := s.ID.(float64); ok {
-		id = strconv.FormatFloat(x, 'f', -1, 64)
-	} else if s.ID == nil {
-		id = ""
-	}
+	id := contentText(s.ID, asIs)
 	attached := func(text string) string {
 		const mark = "attachment://"
 		if hash, ok := strings.CutPrefix(text, mark); ok {
@@ -290,9 +269,7 @@ var inspectLetters = map[string]float64{"C": 1, "P": 0.5, "I": 0, "N": 0}
 func inspectScores(name string, value jsontext.Value) []Score {
 	if value.Kind() == '{' {
 		var parts map[string]jsontext.Value
-		if err := json.Unmarshal(value, &parts); err != nil {
-			return []Score{{Metric: name, Unscored: "the score cannot be read"}}
-		}
+		_ = jsonv2.Unmarshal(value, &parts, lenient)
 		var list []Score
 		for _, key := range sortedKeys(parts) {
 			list = append(list, inspectScores(name+"/"+key, parts[key])...)
@@ -300,9 +277,7 @@ func inspectScores(name string, value jsontext.Value) []Score {
 		return list
 	}
 	if value.Kind() == '"' {
-		var text string
-		_ = json.Unmarshal(value, &text)
-		if x, ok := inspectLetters[text]; ok {
+		if x, ok := inspectLetters[contentText(value, asIs)]; ok {
 			return []Score{{Metric: name, Value: x}}
 		}
 	}
@@ -404,9 +379,7 @@ func contentText(value jsontext.Value, resolve func(string) string) string {
 		return resolve(s)
 	case '[':
 		var list []jsontext.Value
-		if jsonv2.Unmarshal(value, &list, lenient) != nil {
-			return string(value)
-		}
+		_ = jsonv2.Unmarshal(value, &list, lenient)
 		var parts []string
 		for _, v := range list {
 			var m struct {
@@ -428,6 +401,8 @@ func contentText(value jsontext.Value, resolve func(string) string) string {
 	}
 	return string(bytes.TrimSpace(value))
 }
+
+func asIs(s string) string { return s }
 
 // scalars are the members of metadata that are short texts, numbers or booleans.
 func scalars(metadata map[string]any) (list []eval.Level) {

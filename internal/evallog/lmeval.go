@@ -2,7 +2,7 @@ package evallog
 
 import (
 	"bufio"
-	"cmp"
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -33,6 +33,8 @@ type lmSample struct {
 	Filtered []jsontext.Value `json:"filtered_resps"`
 	Filter   string           `json:"filter"`
 	Metrics  []string         `json:"metrics"`
+	// Rest has a score for each metric.
+	Rest map[string]jsontext.Value `json:",unknown"`
 }
 
 func readLMEval(files []string, to *Import) error {
@@ -53,17 +55,12 @@ func readLMEval(files []string, to *Import) error {
 	for _, file := range files {
 		task, _ := lmTask(file)
 		filters, same := map[string]bool{}, map[[2]string]int{}
-		err := jsonLines(file, func(line []byte) error {
-			var s lmSample
-			var rest map[string]jsontext.Value
-			if err := cmp.Or(jsonv2.Unmarshal(line, &s, lenient), jsonv2.Unmarshal(line, &rest, lenient)); err != nil {
-				return err
-			}
+		err := records(file, func(s *lmSample) error {
 			if s.Metrics == nil || s.DocHash == "" {
 				return errors.New("unknown version of a sample: want the members doc_hash and metrics")
 			}
 			filters[s.Filter] = true
-			out := Sample{Item: s.DocHash[:min(16, len(s.DocHash))], Arm: models[file], Replicate: 1, Expected: contentText(s.Target, asIs), Prompt: lmInput(s),
+			out := Sample{Item: s.DocHash[:min(16, len(s.DocHash))], Arm: models[file], Replicate: 1, Expected: contentText(s.Target, asIs), Prompt: s.input(),
 				Facts: []eval.Level{{Name: "doc_id", Value: fmt.Sprint(s.DocID)}}}
 			// Equal documents of a task are items of a cluster.
 			doc := [2]string{s.Filter, out.Item}
@@ -80,7 +77,7 @@ func readLMEval(files []string, to *Import) error {
 			}
 			s.answer(&out)
 			for _, name := range s.Metrics {
-				value, ok := rest[name]
+				value, ok := s.Rest[name]
 				score := scoreOf(name, value)
 				if ok && value.Kind() == '[' {
 					score.Unscored = "the score is a list, which counts only in the sum of all samples"
@@ -129,8 +126,6 @@ func (s *lmSample) answer(out *Sample) {
 	}
 }
 
-func asIs(s string) string { return s }
-
 // lmTask is the task in the name of a file: samples_TASK_2026-11-26T….jsonl.
 func lmTask(file string) (string, bool) {
 	name, ok := strings.CutPrefix(strings.TrimSuffix(filepath.Base(file), ".jsonl"), "samples_")
@@ -170,8 +165,8 @@ func lmModel(file string, to *Import) (string, error) {
 	return results.Name, nil
 }
 
-// lmInput is the first prompt of a sample; without one, its document.
-func lmInput(s lmSample) string {
+// input is the first prompt of a sample; without one, its document.
+func (s *lmSample) input() string {
 	var args map[string]map[string]jsontext.Value
 	if jsonv2.Unmarshal(s.Args, &args, lenient) == nil {
 		for _, name := range sortedKeys(args) {
@@ -187,19 +182,8 @@ func lmInput(s lmSample) string {
 	return string(s.Doc)
 }
 
-// records visits the lines of a file as records.
+// records visits the lines of a file that are not empty as records.
 func records[T any](file string, visit func(*T) error) error {
-	return jsonLines(file, func(line []byte) error {
-		var r T
-		if err := jsonv2.Unmarshal(line, &r, lenient); err != nil {
-			return err
-		}
-		return visit(&r)
-	})
-}
-
-// jsonLines visits the lines of a file that are not empty.
-func jsonLines(file string, visit func(line []byte) error) error {
 	f, err := os.Open(file)
 	if err != nil {
 		return err
@@ -210,12 +194,16 @@ func jsonLines(file string, visit func(line []byte) error) error {
 	n := 0
 	for lines.Scan() {
 		n++
-		line := slices.Clone(lines.Bytes())
-		if len(strings.TrimSpace(string(line))) == 0 {
+		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
 			continue
 		}
-		if err := visit(line); err != nil {
-			return fmt.Errorf("%s:%s: %w", file, strconv.Itoa(n), err)
+		var r T
+		err := jsonv2.Unmarshal(slices.Clone(lines.Bytes()), &r, lenient)
+		if err == nil {
+			err = visit(&r)
+		}
+		if err != nil {
+			return fmt.Errorf("%s:%d: %w", file, n, err)
 		}
 	}
 	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {

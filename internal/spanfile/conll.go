@@ -3,6 +3,7 @@ package spanfile
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -41,9 +42,7 @@ func (d *reader) tagged(data []byte) error {
 			end()
 			continue
 		}
-		if columns == 0 {
-			columns = n
-		}
+		columns = cmp.Or(columns, n)
 		switch {
 		case n < 2:
 			return fmt.Errorf("%s:%d: %q has no tag: want a token and a tag, separated by a tab or blank", d.Name, line, row)

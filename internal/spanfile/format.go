@@ -113,9 +113,9 @@ func Parse(data []byte, o Options) (*Data, error) {
 		err = d.tagged(data)
 	case start[0] == '[':
 		err = d.list(start)
-	case isSnapshot(start[:min(len(start), 1<<16)]):
+	case hasKey(start[:min(len(start), 1<<16)], "results", "judgeModel", "promptCount"): // before large ones
 		err = d.snapshot(start)
-	case hasPrompts(start):
+	case hasKey(start, "prompts"):
 		err = d.prompts(start)
 	default:
 		err = d.lines(data)
@@ -169,11 +169,18 @@ func (d *reader) warn(n int, one, many, what string) {
 	}
 }
 
-// hasPrompts reports whether a text is one JSON object that has prompts.
-func hasPrompts(data []byte) bool {
-	d := json.NewDecoder(bytes.NewReader(data))
-	var keys map[string]json.RawMessage
-	return d.Decode(&keys) == nil && keys["prompts"] != nil && !d.More()
+// hasKey reports whether a text begins with a JSON object that has one of the keys.
+func hasKey(data []byte, keys ...string) bool {
+	d := jsontext.NewDecoder(bytes.NewReader(data))
+	_, err := d.ReadToken() // {
+	for err == nil && d.PeekKind() == '"' {
+		name, _ := d.ReadToken()
+		if slices.Contains(keys, name.String()) {
+			return true
+		}
+		err = d.SkipValue()
+	}
+	return false
 }
 
 // wireSpan is a span in any of the formats.
@@ -401,18 +408,18 @@ type studioData struct {
 // that was not cancelled counts. Other lists are lists of the records of JSON
 // Lines.
 func (d *reader) list(data []byte) error {
-	var records []json.RawMessage
-	if err := dataset.DecodeLoose(data, &records); err != nil {
-		return fmt.Errorf("%s: reading a list: %w", d.Name, err)
-	}
 	tasks, err := ReadTasks[studioData](data, d.Name)
-	if err == nil && slices.ContainsFunc(tasks, func(t Task[studioData]) bool { return t.Data == nil }) {
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(tasks, func(t Task[studioData]) bool { return t.Data == nil }) {
+		var records []json.RawMessage
 		var lines bytes.Buffer
-		for _, raw := range records {
-			if err := json.Compact(&lines, raw); err != nil {
-				return fmt.Errorf("%s: %w", d.Name, err)
-			}
-			lines.WriteByte('\n')
+		if err = dataset.DecodeLoose(data, &records); err == nil {
+			err = dataset.EncodeLines(records)(&lines)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", d.Name, err)
 		}
 		return d.lines(lines.Bytes())
 	}
@@ -439,5 +446,5 @@ func (d *reader) list(data []byte) error {
 		d.add(doc, spans, UTF16)
 	}
 	d.warn(several, "task has", "tasks have", "several annotations: the first counts")
-	return err
+	return nil
 }

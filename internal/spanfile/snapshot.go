@@ -52,28 +52,6 @@ type SnapshotSpan struct {
 // input if there is none.
 func (r *SnapshotResult) Text() string { return cmp.Or(r.Output, r.Input) }
 
-// isSnapshot reports whether a file begins like a snapshot: an object with results or with
-// what a snapshot has before them.
-func isSnapshot(head []byte) bool {
-	d := jsontext.NewDecoder(bytes.NewReader(head))
-	if t, err := d.ReadToken(); err != nil || t.Kind() != '{' {
-		return false
-	}
-	for {
-		name, err := d.ReadToken()
-		if err != nil || name.Kind() != '"' {
-			return false
-		}
-		switch name.String() {
-		case "results", "judgeModel", "promptCount":
-			return true
-		}
-		if d.SkipValue() != nil {
-			return false
-		}
-	}
-}
-
 // ReadSnapshot decodes a snapshot. A key that an object has twice is an error: its values would be
 // merged.
 func ReadSnapshot(data []byte, name string) (*SnapshotFile, error) {
@@ -147,12 +125,8 @@ func (d *Doc) Recorded() *SnapshotResult {
 func (f *SnapshotFile) Write(w io.Writer, summary any) error {
 	out := *f
 	out.PromptCount = len(f.Results)
-	keys := map[string]jsontext.Value{}
-	if f.Summary.Kind() == '{' { // anything else is replaced
-		if err := json.Unmarshal(f.Summary, &keys); err != nil {
-			return fmt.Errorf("writing a snapshot: %w", err)
-		}
-	}
+	var keys map[string]jsontext.Value
+	_ = json.Unmarshal(f.Summary, &keys) // anything but an object is replaced
 	own, err := json.Marshal(summary, json.Deterministic(true))
 	if err == nil {
 		err = json.Unmarshal(own, &keys)

@@ -70,11 +70,6 @@ func (r *Ruler) Place(s *Span) (note string) {
 			return Realigned
 		}
 	}
-	return s.lose()
-}
-
-// lose takes the place of a span that is not in its text.
-func (s *Span) lose() (note string) {
 	s.Start, s.End = -1, -1
 	return Unaligned
 }
@@ -88,9 +83,6 @@ func (r *Ruler) Find(s *Span, earlier []Span) (note string) {
 			from = max(from, r.Byte(earlier[i].Start)+1)
 		}
 	}
-	for from < len(r.Text) && !utf8.RuneStart(r.Text[from]) {
-		from++
-	}
 	if s.Text != "" {
 		if i := strings.Index(r.Text[min(from, len(r.Text)):], s.Text); i >= 0 {
 			s.Start = r.Point(from+i, Bytes)
@@ -98,5 +90,6 @@ func (r *Ruler) Find(s *Span, earlier []Span) (note string) {
 			return ""
 		}
 	}
-	return s.lose()
+	s.Start, s.End = -1, -1
+	return Unaligned
 }

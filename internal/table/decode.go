@@ -11,7 +11,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/text"
 )
@@ -98,14 +100,13 @@ func (t *Table) csv() {
 			return
 		}
 		row.Line, _ = r.FieldPos(0)
-		row.at += lineBegins(t.text[row.at:])
+		row.at += len(t.text[row.at:]) - len(bytes.TrimLeft(t.text[row.at:], "\r\n")) // the reader skips empty lines
 		if blank(fields) {
 			continue
 		}
-		place := func(i int) string { return t.Place(row, i) }
 		if t.Header == nil {
 			t.top = row
-			t.head(slices.Clone(fields), place)
+			t.head(slices.Clone(fields))
 			continue
 		}
 		n := len(fields)
@@ -113,7 +114,7 @@ func (t *Table) csv() {
 			n--
 		}
 		if n != len(t.Header) {
-			t.wrong.add(fmt.Errorf("%s: the record has %d fields, the header %d: put a field that contains %q in quotes; a decimal comma must be a point", place(-1), n, len(t.Header), t.comma))
+			t.wrong.add(t.Errorf(row, -1, "the record has %d fields, the header %d: put a field that contains %q in quotes; a decimal comma must be a point", n, len(t.Header), t.comma))
 			continue
 		}
 		row.Cells = make([]Cell, n)
@@ -125,10 +126,6 @@ func (t *Table) csv() {
 		}
 	}
 }
-
-// lineBegins is the offset of the first line that is not empty: the CSV reader skips
-// others.
-func lineBegins(data []byte) int { return len(data) - len(bytes.TrimLeft(data, "\r\n")) }
 
 // fieldAt is the offset of a field of the first record.
 func fieldAt(data []byte, comma rune, column int) int {
@@ -200,7 +197,7 @@ func (t *Table) array() {
 // object adds a row. It returns false if no more rows can be read.
 func (t *Table) object(row Row, value jsontext.Value) bool {
 	if value.Kind() != '{' {
-		t.wrong.add(fmt.Errorf("%s: want a JSON object for each row, got %s", t.Place(row, -1), text.Shorten(string(value), 40)))
+		t.wrong.add(t.Errorf(row, -1, "want a JSON object for each row, got %s", text.Shorten(string(value), 40)))
 		return true
 	}
 	row.Cells = make([]Cell, len(t.Header))
@@ -212,7 +209,7 @@ func (t *Table) object(row Row, value jsontext.Value) bool {
 		column, known := t.columns[strings.ToLower(name)]
 		switch {
 		case strings.TrimSpace(name) == "":
-			t.wrong.add(fmt.Errorf("%s: a key has no name", t.Place(row, -1)))
+			t.wrong.add(t.Errorf(row, -1, "a key has no name"))
 			return true
 		case !known && len(t.Header) == maxColumns:
 			t.wrong.add(fmt.Errorf("%s: the objects have more than %d different keys", t.Place(row, -1), maxColumns))
@@ -230,11 +227,11 @@ func (t *Table) object(row Row, value jsontext.Value) bool {
 	return t.add(row)
 }
 
-// A member is one of an object, which ends at an offset.
+// A member is one of an object, whose value is at an offset.
 type member struct {
 	name  string
 	value jsontext.Value
-	end   int
+	at    int
 }
 
 // members yields the members of the valid object that a text begins with.
@@ -243,27 +240,14 @@ func members(object []byte) iter.Seq[member] {
 		d := jsontext.NewDecoder(bytes.NewReader(object))
 		_, _ = d.ReadToken()
 		for d.PeekKind() == '"' {
-			token, err := d.ReadToken()
-			if err != nil {
-				return
-			}
+			token, _ := d.ReadToken()
 			name := token.String()
 			value, err := d.ReadValue()
-			if err != nil || !yield(member{name, value, int(d.InputOffset())}) {
+			if err != nil || !yield(member{name, value, int(d.InputOffset()) - len(value)}) {
 				return
 			}
 		}
 	}
-}
-
-// memberAt is the offset of the value of a name in an object that a text begins with.
-func memberAt(data []byte, name string) int {
-	for m := range members(data) {
-		if m.name == name {
-			return m.end - len(m.value)
-		}
-	}
-	return 0
 }
 
 func cellOf(value jsontext.Value) Cell {
@@ -286,27 +270,18 @@ func cellOf(value jsontext.Value) Cell {
 
 // items returns the items of a JSON list of strings, numbers and booleans.
 func items(value jsontext.Value) (all []string, ok bool) {
-	d := jsontext.NewDecoder(bytes.NewReader(value))
-	if token, err := d.ReadToken(); err != nil || token.Kind() != '[' {
+	var list []jsontext.Value
+	if value.Kind() != '[' || json.Unmarshal(value, &list) != nil {
 		return nil, false
 	}
-	all = []string{}
-	for d.PeekKind() != ']' {
-		item, err := d.ReadValue()
-		if err != nil {
+	all = make([]string, len(list))
+	for i, item := range list {
+		if strings.ContainsRune("[{n", rune(item.Kind())) {
 			return nil, false
 		}
-		switch item.Kind() {
-		case '[', '{', 'n':
-			return nil, false
-		}
-		all = append(all, cellOf(item).Text)
+		all[i] = cellOf(item).Text
 	}
-	if _, err := d.ReadToken(); err != nil {
-		return nil, false
-	}
-	_, err := d.ReadToken()
-	return all, err == io.EOF
+	return all, true
 }
 
 // List returns the items of a cell: those of a list, which is written as JSON also in CSV

@@ -140,13 +140,6 @@ func (f *findings) add(err error) {
 	}
 }
 
-// at adds an error about a column. Its place takes time, so it is not looked for in vain.
-func (f *findings) at(place func(column int) string, column int, format string, args ...any) {
-	if f.n++; f.n <= maxFindings {
-		f.errs = append(f.errs, fmt.Errorf("%s: %w", place(column), fmt.Errorf(format, args...)))
-	}
-}
-
 func (f *findings) join(path string) error {
 	if more := f.n - len(f.errs); more > 0 {
 		return errors.Join(append(f.errs, fmt.Errorf("%s: and %d more", path, more))...)
@@ -154,8 +147,13 @@ func (f *findings) join(path string) error {
 	return errors.Join(f.errs...)
 }
 
-// head takes the header. place says where a column is.
-func (t *Table) head(names []string, place func(column int) string) {
+// head takes the header, which is in the row top.
+func (t *Table) head(names []string) {
+	wrong := func(column int, format string, args ...any) {
+		if t.wrong.n++; t.wrong.n <= maxFindings { // to look for a place takes time
+			t.wrong.errs = append(t.wrong.errs, t.Errorf(t.top, column, format, args...))
+		}
+	}
 	for i := range names {
 		names[i] = strings.TrimSpace(names[i])
 	}
@@ -166,15 +164,15 @@ func (t *Table) head(names []string, place func(column int) string) {
 	for i, name := range names {
 		switch lower := strings.ToLower(name); {
 		case name == "":
-			t.wrong.at(place, i, "the column has no name")
+			wrong(i, "the column has no name")
 		case seen[lower]:
-			t.wrong.at(place, i, "duplicate column %q", name)
+			wrong(i, "duplicate column %q", name)
 		default:
 			seen[lower] = true
 		}
 	}
 	if len(names) > maxColumns {
-		t.wrong.at(place, maxColumns, "the table has %d columns: want at most %d", len(names), maxColumns)
+		wrong(maxColumns, "the table has %d columns: want at most %d", len(names), maxColumns)
 	}
 	t.Header = names
 }
@@ -217,10 +215,8 @@ func blank(texts []string) bool {
 
 // Column finds a column by its name, without regard to case.
 func (t *Table) Column(name string) (int, error) {
-	for i, h := range t.Header {
-		if strings.EqualFold(h, name) {
-			return i, nil
-		}
+	if i := slices.IndexFunc(t.Header, func(h string) bool { return strings.EqualFold(h, name) }); i >= 0 {
+		return i, nil
 	}
 	return 0, fmt.Errorf("%s: no column %q; the columns are %s", t.Top(), name, strings.Join(t.Header, ", "))
 }
@@ -241,7 +237,12 @@ func (t *Table) Place(r Row, column int) string {
 	if t.comma != 0 {
 		at = fieldAt(t.text[r.at:], t.comma, column)
 	} else if column < len(t.Header) {
-		at = memberAt(t.text[r.at:], t.Header[column])
+		for m := range members(t.text[r.at:]) {
+			if m.name == t.Header[column] {
+				at = m.at
+				break
+			}
+		}
 	}
 	line := r.Line + bytes.Count(t.text[r.at:r.at+at], []byte("\n"))
 	begin := bytes.LastIndexByte(t.text[:r.at+at], '\n') + 1

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/xuri/excelize/v2"
+
 	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/dataset/limited"
 	"github.com/scruple-eval/scruple/internal/text"
@@ -82,7 +84,7 @@ func (t *Table) workbook(name string, data []byte) error {
 	for _, l := range s.Lines {
 		if t.Header == nil {
 			t.top = Row{Line: l.Number}
-			t.head(l.Cells, func(i int) string { return t.Place(t.top, i) })
+			t.head(l.Cells)
 			continue
 		}
 		row := Row{Line: l.Number, Cells: make([]Cell, len(t.Header))}
@@ -101,26 +103,13 @@ func (t *Table) workbook(name string, data []byte) error {
 	return nil
 }
 
-// cellName is the name of a cell, such as B12.
+// cellName is the name of a cell, such as B12, column from 0 and line from 1.
 func cellName(column, line int) string {
-	name := ""
-	for n := column + 1; n > 0; n = (n - 1) / 26 {
-		name = string(rune('A'+(n-1)%26)) + name
+	name, err := excelize.CoordinatesToCellName(column+1, line)
+	if err != nil { // beyond the last column of a spreadsheet
+		name = fmt.Sprintf("%d in row %d", column+1, line)
 	}
-	return name + strconv.Itoa(line)
-}
-
-// cellOfName is the place of a cell, column from 0 and line from 1.
-func cellOfName(name string) (column, number int, ok bool) {
-	letters := strings.TrimRight(name, "0123456789")
-	number, err := strconv.Atoi(name[len(letters):])
-	for _, r := range letters {
-		if r < 'A' || r > 'Z' || column > 1<<14 {
-			return 0, 0, false
-		}
-		column = column*26 + int(r-'A') + 1
-	}
-	return column - 1, number, err == nil && letters != "" && column <= 1<<14 && number > 0
+	return name
 }
 
 // An archive is the parts of a workbook.
@@ -401,11 +390,11 @@ func (p *parser) read(part string) error {
 			}
 			column++
 			if c.Name != "" {
-				to, in, ok := cellOfName(c.Name)
-				if !ok || in != number || to < column {
+				to, in, err := excelize.CellNameToCoordinates(c.Name)
+				if err != nil || in != number || to <= column {
 					return fmt.Errorf("cell %q in row %d after column %d", c.Name, number, column)
 				}
-				column = to
+				column = to - 1
 			}
 			if text := p.value(c, cellName(column, number)); text != "" {
 				row.Cells = append(row.Cells, make([]string, column+1-len(row.Cells))...)

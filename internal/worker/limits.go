@@ -144,23 +144,22 @@ func (w *Worker) limit(ctx context.Context, m *run.Model) error {
 
 // hear learns which models are closed.
 func (w *Worker) hear(ctx context.Context) error {
-	rows, err := w.pool.Query(ctx, `SELECT name, extract(epoch FROM closed - clock_timestamp())::float8 FROM limits WHERE closed > clock_timestamp()`)
-	if err != nil {
-		return w.db.Explain(err)
+	type closing struct {
+		Name    string
+		Seconds float64
 	}
-	var name string
-	var seconds float64
-	_, err = pgx.ForEachRow(rows, []any{&name, &seconds}, func() error {
-		w.mu.Lock()
-		defer w.mu.Unlock()
+	list, err := collect(ctx, w.Queue, pgx.RowToStructByPos[closing],
+		`SELECT name, extract(epoch FROM closed - clock_timestamp())::float8 FROM limits WHERE closed > clock_timestamp()`)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, c := range list {
 		for _, p := range w.paces {
-			if p.name == name {
-				p.close(time.Duration(seconds * float64(time.Second)))
+			if p.name == c.Name {
+				p.close(time.Duration(c.Seconds * float64(time.Second)))
 			}
 		}
-		return nil
-	})
-	return w.db.Explain(err)
+	}
+	return err
 }
 
 // Used notes the tokens of an answer.

@@ -271,22 +271,20 @@ func (q *Queue) take(ctx context.Context, run *store.Run) error {
 	})
 }
 
+// collect collects the rows of a query.
+func collect[T any](ctx context.Context, q *Queue, of pgx.RowToFunc[T], sql string, args ...any) ([]T, error) {
+	rows, _ := q.pool.Query(ctx, sql, args...) // the rows have its error
+	list, err := pgx.CollectRows(rows, of)
+	return list, q.db.Explain(err)
+}
+
 // rescue gives the shards of lost workers to others.
 func (q *Queue) rescue(ctx context.Context) error {
-	rows, err := q.pool.Query(ctx, `SELECT DISTINCT `+holder+` FROM river_job WHERE state = 'running'`)
+	ended, err := collect(ctx, q, pgx.RowTo[string], `SELECT DISTINCT `+holder+` FROM river_job WHERE state = 'running'`)
 	if err != nil {
-		return q.db.Explain(err)
+		return err
 	}
-	holders, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		return q.db.Explain(err)
-	}
-	var ended []string
-	for _, h := range holders {
-		if store.Ended(h) {
-			ended = append(ended, h)
-		}
-	}
+	ended = slices.DeleteFunc(ended, func(h string) bool { return !store.Ended(h) })
 	// One that stands still within a transaction keeps its shards until the server ends it.
 	_, err = q.pool.Exec(ctx, `UPDATE river_job SET state = 'available', scheduled_at = now() WHERE id IN (SELECT id FROM river_job WHERE state = 'running' AND (
 			`+holder+` = ANY($1) OR NOT EXISTS (SELECT 1 FROM workers w WHERE w.holder = `+holder+` AND w.seen > clock_timestamp() - make_interval(secs => $2))) FOR UPDATE SKIP LOCKED)`, ended, lostAfter.Seconds())
@@ -326,26 +324,21 @@ type Hand struct {
 
 // Status returns what workers have of each run, and which workers there are.
 func (q *Queue) Status(ctx context.Context) (s Status, err error) {
-	rows, err := q.pool.Query(ctx, `WITH of AS (SELECT queue, (args->>'step')::int AS step, state FROM river_job WHERE state <> 'cancelled'),
+	s.Runs, err = collect(ctx, q, func(row pgx.CollectableRow) (r State, err error) {
+		var step experiment.Step
+		err = row.Scan(&r.Run, &step, &r.Done, &r.InHand, &r.Waiting, &r.Later)
+		r.Step = step.String()
+		return r, err
+	}, `WITH of AS (SELECT queue, (args->>'step')::int AS step, state FROM river_job WHERE state <> 'cancelled'),
 			now AS (SELECT queue, min(step) AS step FROM of WHERE state IN `+open+` GROUP BY queue)
 		SELECT r.id, coalesce(now.step, 0), count(*) FILTER (WHERE of.step = now.step AND state = 'completed'), count(*) FILTER (WHERE state = 'running'),
 			count(*) FILTER (WHERE of.step = now.step AND state NOT IN ('completed', 'running')), count(*) FILTER (WHERE of.step > now.step)
 		FROM leases l JOIN runs r ON r.n = l.run JOIN of ON of.queue = 'run-' || r.n LEFT JOIN now ON now.queue = of.queue
 		WHERE l.holder = $1 GROUP BY r.n, r.id, now.step ORDER BY r.n`, store.Workers)
-	if err == nil {
-		s.Runs, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (r State, err error) {
-			var step experiment.Step
-			err = row.Scan(&r.Run, &step, &r.Done, &r.InHand, &r.Waiting, &r.Later)
-			r.Step = step.String()
-			return r, err
-		})
+	if err != nil {
+		return s, err
 	}
-	if err == nil {
-		rows, err = q.pool.Query(ctx, `SELECT w.process, w.seen, (SELECT count(*) FROM river_job WHERE state = 'running' AND `+holder+` = w.holder), w.note
-			FROM workers w WHERE w.seen > clock_timestamp() - make_interval(secs => $1) ORDER BY w.process`, lostAfter.Seconds())
-	}
-	if err == nil {
-		s.Workers, err = pgx.CollectRows(rows, pgx.RowToStructByPos[Hand])
-	}
-	return s, q.db.Explain(err)
+	s.Workers, err = collect(ctx, q, pgx.RowToStructByPos[Hand], `SELECT w.process, w.seen, (SELECT count(*) FROM river_job WHERE state = 'running' AND `+holder+` = w.holder), w.note
+		FROM workers w WHERE w.seen > clock_timestamp() - make_interval(secs => $1) ORDER BY w.process`, lostAfter.Seconds())
+	return s, err
 }

@@ -124,17 +124,6 @@ func (s *session) fence(ctx context.Context, tx store.Querier) error {
 	return nil
 }
 
-// hold adds a shard to those in hand, unless the process leaves the run.
-func (s *session) hold(h *hand) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.why != nil {
-		return s.why
-	}
-	s.hands[h.job.ID] = h
-	return nil
-}
-
 func (s *session) drop(h *hand) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -144,8 +133,14 @@ func (s *session) drop(h *hand) {
 // work works on a shard. It reports whether the shard is done.
 func (s *session) work(ctx context.Context, job *river.Job[Job]) (bool, error) {
 	h := &hand{job: job, until: time.Now().Add(s.w.Slice), done: make(chan error, 1)}
-	if err := s.hold(h); err != nil {
-		return false, err
+	s.mu.Lock()
+	why := s.why
+	if why == nil { // else the process leaves the run
+		s.hands[job.ID] = h
+	}
+	s.mu.Unlock()
+	if why != nil {
+		return false, why
 	}
 	defer s.drop(h)
 	if job.Args.Step == experiment.Scoring {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -233,13 +235,9 @@ func (w *Worker) once(ctx context.Context) (idle bool, err error) {
 // forgotten gives back the shards that this worker has by the queue, but does not work on: the
 // server was away when they were given back.
 func (w *Worker) forgotten(ctx context.Context) error {
-	rows, err := w.pool.Query(ctx, `SELECT id FROM river_job WHERE state = 'running' AND `+holder+` = $1`, w.holder)
+	ids, err := collect(ctx, w.Queue, pgx.RowTo[int64], `SELECT id FROM river_job WHERE state = 'running' AND `+holder+` = $1`, w.holder)
 	if err != nil {
-		return w.db.Explain(err)
-	}
-	ids, err := pgx.CollectRows(rows, pgx.RowTo[int64])
-	if err != nil {
-		return w.db.Explain(err)
+		return err
 	}
 	now, since := time.Now(), map[int64]time.Time{}
 	var back []int64
@@ -358,10 +356,7 @@ func (w *Worker) leave(s *session, why error) {
 
 func (w *Worker) leaveAll(why error) {
 	w.mu.Lock()
-	var all []*session
-	for _, s := range w.sessions {
-		all = append(all, s)
-	}
+	all := slices.Collect(maps.Values(w.sessions))
 	w.mu.Unlock()
 	for _, s := range all {
 		s.stop(why)

@@ -299,14 +299,13 @@ func (p *Planner) models(e *Entry) []*study.Model {
 			list = append(list, &p.Models[k])
 		}
 	}
-	if len(list) > 0 {
-		return list
-	}
-	if len(p.Models) > 0 {
+	switch {
+	case len(list) > 0:
+	case len(p.Models) > 0:
 		p.fault(e, "", "%q needs a model, and %s is the judge: add another model, or name this one under models of the %s", e.Name, p.Skip, p.Noun)
-		return nil
+	default:
+		p.fault(e, "", "%q needs a model, but the study has none: add one under models, or %s", e.Name, p.Offline)
 	}
-	p.fault(e, "", "%q needs a model, but the study has none: add one under models, or %s", e.Name, p.Offline)
 	return list
 }
 

@@ -97,15 +97,11 @@ func (s *Scale) Unread(otherwise string) string {
 
 // Word is a grade that passes or does not, as a simulated judge says it.
 func (s *Scale) Word(pass bool) string {
-	switch {
-	case s == nil && pass:
-		return "PASS"
-	case s == nil:
-		return "FAIL"
-	case pass:
-		return strconv.Itoa(s.Max)
+	words := [2]string{"FAIL", "PASS"}
+	if s != nil {
+		words = [2]string{strconv.Itoa(s.Min), strconv.Itoa(s.Max)}
 	}
-	return strconv.Itoa(s.Min)
+	return words[int(Indicator(pass))]
 }
 
 // A fraction is not a grade: it is not cut to one.

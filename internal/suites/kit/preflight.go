@@ -1,12 +1,14 @@
 package kit
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
 	"math"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -42,41 +44,29 @@ func (s *Suite) Preflight(own string) ([]Result, error) {
 	if s.Check == nil {
 		return nil, nil // a suite without cases
 	}
-	shipped, err := fs.Sub(s.Cases, "preflight")
-	if err != nil {
-		return nil, err
-	}
-	results, err := checkAll(shipped, "preflight", s.Check)
+	results, err := s.checkAll(s.Cases, "preflight/*.json", "")
 	if err != nil || own == "" {
 		return results, err
 	}
-	if _, err := os.Stat(own); errors.Is(err, fs.ErrNotExist) {
-		return results, nil
-	}
-	more, err := checkAll(os.DirFS(own), own, s.Check)
+	more, err := s.checkAll(os.DirFS(own), "*.json", own)
 	return append(results, more...), err
 }
 
-func checkAll(dir fs.FS, name string, check func(data []byte) (Result, error)) ([]Result, error) {
-	files, err := fs.Glob(dir, "*.json")
-	if err != nil {
-		return nil, fmt.Errorf("listing pre-flight cases: %w", err)
-	}
-	var results []Result
-	var errs []error
+// checkAll checks the cases of a folder, which name names in errors.
+func (s *Suite) checkAll(dir fs.FS, pattern, name string) (results []Result, err error) {
+	files, err := fs.Glob(dir, pattern)
+	errs := []error{err}
 	for _, file := range files {
 		r := Result{}
 		data, err := fs.ReadFile(dir, file)
 		if err == nil {
-			r, err = check(data)
+			r, err = s.Check(data)
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", filepath.Join(name, file), err))
 			continue
 		}
-		if r.Name == "" {
-			r.Name = strings.TrimSuffix(file, ".json")
-		}
+		r.Name = cmp.Or(r.Name, strings.TrimSuffix(path.Base(file), ".json"))
 		results = append(results, r)
 	}
 	return results, errors.Join(errs...)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -12,7 +13,6 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/study"
-	"github.com/scruple-eval/scruple/internal/table"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -130,24 +130,20 @@ func (b *ownScores) read(f *study.File, path string, errs *study.Errors) *fileSc
 		if scores.rows[of] != nil {
 			errs.Add(known.Errorf(row, "item", "duplicate scores of item %s, replicate %d", of.Item, of.Replicate))
 		}
-		scores.rows[of] = b.parse(known, row, errs)
+		values := map[string]float64{}
+		for _, m := range b.metrics {
+			if !known.Has(m.Name) {
+				continue
+			}
+			x, err := ParseScore(m, known.Text(row, m.Name))
+			if err != nil {
+				errs.Add(known.Errorf(row, m.Name, "%w", err))
+			}
+			values[m.Name] = x
+		}
+		scores.rows[of] = values
 	}
 	return scores
-}
-
-func (b *ownScores) parse(known *table.Columns, row table.Row, errs *study.Errors) map[string]float64 {
-	values := map[string]float64{}
-	for _, m := range b.metrics {
-		if !known.Has(m.Name) {
-			continue
-		}
-		x, err := ParseScore(m, known.Text(row, m.Name))
-		if err != nil {
-			errs.Add(known.Errorf(row, m.Name, "%w", err))
-		}
-		values[m.Name] = x
-	}
-	return values
 }
 
 func (b *ownScores) Arms() []eval.Arm { return b.arms }
@@ -218,12 +214,9 @@ func inputOf(x eval.Exhibit, o eval.Outcome) scorerInput {
 	}
 	gold := map[string]string{}
 	for _, row := range x.Rows {
-		gold[row.Unit] = row.Gold
+		gold[row.Unit], in.Gold = row.Gold, row.Gold
 	}
-	switch {
-	case len(x.Rows) == 1:
-		in.Gold = x.Rows[0].Gold
-	case len(x.Rows) > 1:
+	if len(x.Rows) > 1 {
 		in.Gold = gold
 	}
 	return in
@@ -256,25 +249,19 @@ func (b *ownScores) own(t *eval.Judged) (values map[string]float64, missing stri
 	values = map[string]float64{}
 	if b.scorer != nil {
 		i := slices.IndexFunc(t.Verdicts, func(v eval.Verdict) bool { return v.Step == scorerStep && v.Source == eval.ByPipeline })
-		switch {
-		case i < 0:
+		if i < 0 {
 			missing = "not scored yet"
-		case t.Verdicts[i].Err != "":
-			missing = "no score: " + t.Verdicts[i].Err
-		default:
-			missing = "the scorer gave no score"
-			if said, err := b.said(t.Verdicts[i].Data); err == nil {
-				values = said
-			} else {
-				missing = err.Error() // of other metrics than now
-			}
+		} else if v := t.Verdicts[i]; v.Err != "" {
+			missing = "no score: " + v.Err
+		} else if said, err := b.said(v.Data); err != nil {
+			missing = err.Error() // of other metrics than now
+		} else {
+			values, missing = said, "the scorer gave no score"
 		}
 	}
 	if f := b.files[t.Trial.Arm]; f != nil {
 		missing = cmp.Or(missing, "no score in "+f.name)
-		for name, x := range f.rows[eval.Trial{Item: t.Trial.Item, Replicate: t.Trial.Replicate}] {
-			values[name] = x
-		}
+		maps.Copy(values, f.rows[eval.Trial{Item: t.Trial.Item, Replicate: t.Trial.Replicate}])
 	}
 	return values, cmp.Or(missing, "the arm brings no scores")
 }

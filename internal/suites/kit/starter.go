@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/disk"
@@ -40,16 +41,12 @@ func Template(fsys fs.FS, folder string) ([]File, error) {
 			return err
 		}
 		data, err := fs.ReadFile(fsys, path)
-		if err != nil {
-			return err
+		at := len(files)
+		if strings.TrimPrefix(path, folder+"/") == studyFile {
+			at = 0
 		}
-		file := Bytes(strings.TrimPrefix(path, folder+"/"), data)
-		if file.Path == studyFile {
-			files = append([]File{file}, files...)
-		} else {
-			files = append(files, file)
-		}
-		return nil
+		files = slices.Insert(files, at, Bytes(strings.TrimPrefix(path, folder+"/"), data))
+		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("reading the template: %w", err)
