@@ -246,6 +246,11 @@ func exitOf(v *gate.Verdict) error {
 // first column.
 const worstTable = "worst"
 
+// quotes reports whether a rule has a name in quotation marks of any kind.
+func quotes(rule, name string) bool {
+	return slices.ContainsFunc([]string{"'", `"`, "`"}, func(q string) bool { return strings.Contains(rule, q+name+q) })
+}
+
 // worstCases are the worst cases of the arms in failed conditions, nil if the gate did
 // not fail or the suite does not list them.
 func worstCases(result report.Report) []eval.Table {
@@ -258,7 +263,7 @@ func worstCases(result report.Report) []eval.Table {
 		}
 		t.Rows = slices.DeleteFunc(slices.Clone(t.Rows), func(row []eval.Cell) bool {
 			return !slices.ContainsFunc(result.Verdict.Conditions, func(c gate.Condition) bool {
-				return c.State == gate.Fail && len(row) > 0 && strings.Contains(c.That, "'"+row[0].Text+"'")
+				return c.State == gate.Fail && len(row) > 0 && quotes(c.That, row[0].Text)
 			})
 		})
 		if len(t.Rows) > 0 {

@@ -66,10 +66,16 @@ func (s source) load() (*experiment.Experiment, error) {
 		s.except, err = x.FromItself(ctx, db)
 		return err
 	})
-	if err == nil && s.except != "" && s.run == "" {
+	switch {
+	case err != nil:
+		return nil, errors.Join(err, x.Close())
+	case s.except != "" && s.run == "":
+		if err := x.Close(); err != nil {
+			return nil, err
+		}
 		return s.loadWith(experimentEnv())
 	}
-	return x, err
+	return x, nil
 }
 
 // reading calls with the store of the study, if there is one.

@@ -155,7 +155,7 @@ Start with:  scruple init qa my-study && scruple run my-study/study.yaml`,
 	root.SetVersionTemplate("scruple {{.Version}}\n")
 	flags := root.PersistentFlags()
 	flags.BoolVar(&a.json, "json", false, "print JSON, for programs")
-	flags.StringVar(&a.storePath, "store", os.Getenv("SCRUPLE_STORE"), "file or postgres:// address of the runs (default SCRUPLE_STORE, or .scruple/scruple.db beside the study)")
+	flags.StringVar(&a.storePath, "store", a.getenv("SCRUPLE_STORE"), "file or postgres:// address of the runs (default SCRUPLE_STORE, or .scruple/scruple.db beside the study)")
 	flags.Lookup("store").DefValue = "" // it may hold a password
 	flags.StringVar(&a.profile, "cpuprofile", "", "write a CPU profile to this file")
 	_ = flags.MarkHidden("cpuprofile")

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/experiment"
@@ -264,14 +263,14 @@ var errNoTag = errors.New("no run has the tag yet: this one is the first, and th
 func (a *runAnswers) Complete(ctx context.Context, r *eval.Request) (eval.Response, error) {
 	replicate := max(1, r.Replicate)
 	if a.kept == nil {
-		return eval.Response{}, &model.Error{Kind: eval.ErrUnavailable, Err: errNoTag, RetryAfter: time.Nanosecond, Message: fmt.Sprintf("reading the answer of %s: %v", a.from, errNoTag)}
+		return eval.Response{}, &model.Error{Kind: eval.ErrUnavailable, Err: errNoTag, Final: true, Message: fmt.Sprintf("reading the answer of %s: %v", a.from, errNoTag)}
 	}
 	o, version, taken, err := a.kept.Get(ctx, r.Item, replicate)
 	if err == nil && o.Kind == eval.Failed {
 		err = fmt.Errorf("the trial failed: %s", o.Detail)
 	}
 	if err != nil {
-		return eval.Response{}, &model.Error{Kind: eval.ErrUnavailable, Err: err, RetryAfter: time.Nanosecond, // it stays as it is
+		return eval.Response{}, &model.Error{Kind: eval.ErrUnavailable, Err: err, Final: true,
 			Message: fmt.Sprintf("reading the answer of %s: %v", a.from, err), Remedy: "finish the other run first"}
 	}
 	response := eval.Response{Text: string(o.Data), Stop: eval.StopEnd, ModelVersion: version, Taken: &taken,

@@ -137,6 +137,9 @@ func TestAgreementOnNumbers(t *testing.T) {
 	if g.Same != 3 || !(g.Measure(Alpha).CI.Low < g.Measure(Alpha).Value && g.Measure(Alpha).CI.High > g.Measure(Alpha).Value) {
 		t.Errorf("%+v %+v", g, g.Measure(Alpha))
 	}
+	if a, b := (Answer{"q": []byte("4.0")}), (Answer{"q": []byte("4")}); a.label(q) != b.label(q) { // of a table, of a browser
+		t.Errorf("4.0 and 4 differ: %s, %s", a.label(q), b.label(q))
+	}
 	task, p = paired(t, study.Task{Of: "item"}, q, 0, []any{2, 2}, []any{2, 2})
 	if g := agree(t, task, &q, p); !strings.Contains(g.String(), "alpha is undefined") {
 		t.Error(g.String())

@@ -8,6 +8,7 @@ import (
 	"maps"
 
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -73,6 +74,10 @@ func (a Answer) label(q study.Question) string {
 		return a.Text(q.Name)
 	case "several":
 		return strings.Join(slices.Sorted(slices.Values(a.list(q.Name))), " + ")
+	case "number": // 4.0 of a table is the 4 of a browser
+		if x, err := strconv.ParseFloat(string(a[q.Name]), 64); err == nil {
+			return strconv.FormatFloat(x, 'g', -1, 64)
+		}
 	}
 	return string(a[q.Name])
 }

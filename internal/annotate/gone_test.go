@@ -107,6 +107,36 @@ func TestAnswersThatAreGone(t *testing.T) {
 	}
 }
 
+// A subject of the second round that is gone has one answer, and so no discrepancy.
+func TestASecondRoundThatIsGone(t *testing.T) {
+	clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
+	task := study.Task{Name: "t", Of: "trial", Arms: []string{"secret-arm"}, Show: []string{"raw"}, Ask: label.Ask, Again: study.Again{Count: 2}}.Full()
+	source := answeredAnew{corpus{4}, map[string]bool{}, map[string]bool{}}
+	s, err := Open(at(t, &clock), []study.Task{task}, source, "test", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	get := browsing(t, s, "anna")
+	get("t/t/")
+	d := s.desks[[2]string{"t", "anna"}]
+	for range 4 {
+		if err := d.say(t, "yes"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	clock = clock.Add(1000 * time.Hour) // after the pause before the second round
+	gone := slot{d.order(passAgain)[0], passAgain}
+	source.gone[gone.subject.Item] = true
+	get("t/t/" + d.key(gone))
+	if err := d.say(t, "no"); err != nil {
+		t.Fatal(err)
+	}
+	if list, over := d.discrepancies(); !over || len(list) != 1 || list[0].Subject == gone.subject {
+		t.Errorf("discrepancies %v, over: %v; want that of the other subject", list, over)
+	}
+}
+
 // A claim of which the answer says nothing any more is gone, not "omitted".
 func TestClaimsThatAreGone(t *testing.T) {
 	task := study.Task{Name: "t", Kind: "claim", Arms: []string{"secret-arm"}}.Full()

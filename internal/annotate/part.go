@@ -201,7 +201,7 @@ func (d *part) discrepancies() (list []Discrepancy, ok bool) {
 	}
 	for _, s := range again {
 		a, b := d.work.given[slot{s, passFirst}], d.work.given[slot{s, passAgain}]
-		if a == nil || a.First == nil || b.First == nil { // skipped
+		if a == nil || b == nil || a.First == nil || b.First == nil { // skipped, or gone
 			continue
 		}
 		if q := d.task.Ask[0]; a.First.label(d.task, q) != b.First.label(d.task, q) {

@@ -406,8 +406,10 @@ func (p Place) Adopt(t study.Task, person, by string) (*Work, error) {
 		}
 	}
 	_, lacksHead := os.Stat(path + ledger.HeadSuffix)
-	return w, cmp.Or(p.add(by, personEntry, starter{p.taskOf(t.Name), person, lacksHead == nil, true}),
-		p.add(by, headEntry, head{p.taskOf(t.Name), person, ledger.HeadOf(entries)}))
+	if err := p.add(by, personEntry, starter{p.taskOf(t.Name), person, lacksHead == nil, true}); err != nil {
+		return nil, err
+	}
+	return w, p.add(by, headEntry, head{p.taskOf(t.Name), person, ledger.HeadOf(entries)})
 }
 
 // Everyone reads the files of all people in a task, in the order of their first answers.
