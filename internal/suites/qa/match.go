@@ -1,6 +1,7 @@
 package qa
 
 import (
+	"cmp"
 	"math"
 	"regexp"
 	"slices"
@@ -81,10 +82,7 @@ func (q *question) read(reply string) (key, malformed string) {
 	case matchExact:
 		return answer, ""
 	}
-	if key = normalize(answer); key == "" {
-		key = answer // only punctuation
-	}
-	return key, ""
+	return normal(answer), ""
 }
 
 // right reports whether a valid reply matches. The judge decides rubrics.
@@ -106,7 +104,7 @@ func (q *question) matches(answer string) bool {
 	case matchRegex:
 		return slices.ContainsFunc(q.patterns, func(re *regexp.Regexp) bool { return re.MatchString(answer) })
 	}
-	return slices.ContainsFunc(q.answers, func(a string) bool { return normalize(a) == normalize(answer) })
+	return slices.ContainsFunc(q.answers, func(a string) bool { return normal(a) == normal(answer) })
 }
 
 var (
@@ -114,30 +112,66 @@ var (
 	letterFirst = regexp.MustCompile(`^[(\[*]*([A-Z])[)\].:*]+\s*(.*)$`)
 	// said matches a line that does nothing but name the letter.
 	said = regexp.MustCompile(`^(?i:(?:so|thus|therefore|hence),?\s+)?(?i:the|my)\s+(?i:(?:final|correct|best|right)\s+)?(?i:answer|choice|option)\s+(?i:is|would be)\s*:?\s*(?i:(?:option|choice)\s+)?[(\[*"]*([A-Z])[)\]*".!]*$`)
+	// orAnother matches what follows a letter if a second one is named with it.
+	orAnother = regexp.MustCompile(`^(?:(?i:or|and)\s+|[/&,]\s*)(?i:(?:option|choice)\s+)?[(\[*]*([A-Z])\b`)
 )
 
-// choice parses the letter of a choice: the letter alone, a letter before text,
-// the text of a choice, or a last line such as "The answer is B."
+// choice parses the letter of a choice: the letter alone, the text of a choice, a last line
+// such as "The answer is B.", or a letter before text or alone on the first line if no other
+// line names another one.
 func (q *question) choice(answer string) (string, bool) {
 	answer = strings.TrimSpace(text.Narrow(answer))
-	valid := func(letter string) (string, bool) {
-		letter = strings.ToUpper(letter)
-		return letter, int(letter[0]-'A') < len(q.choices)
-	}
 	if m := letterAlone.FindStringSubmatch(answer); m != nil {
-		return valid(m[1])
+		return q.letter(m[1])
 	}
+	var found []int
 	for i, c := range q.choices {
-		if normalize(c) == normalize(answer) && normalize(c) != "" || strings.TrimSpace(c) == answer {
+		switch c = text.Narrow(strings.TrimSpace(c)); {
+		case c == answer:
 			return string(rune('A' + i)), true
+		case normal(c) == normal(answer):
+			found = append(found, i)
 		}
 	}
-	line, _, _ := strings.Cut(answer, "\n")
-	if m := letterFirst.FindStringSubmatch(line); m != nil {
-		return valid(m[1])
+	if len(found) == 1 {
+		return string(rune('A' + found[0])), true
 	}
 	if m := said.FindStringSubmatch(lastLine(answer)); m != nil {
-		return valid(m[1])
+		return q.letter(m[1])
+	}
+	first, rest, _ := strings.Cut(answer, "\n")
+	letter, ok := q.named(first)
+	if said.MatchString(strings.TrimSpace(first)) {
+		return "", false // what follows may take it back
+	}
+	for line := range strings.Lines(rest) {
+		if other, names := q.named(line); names && other != letter {
+			return "", false
+		}
+	}
+	return letter, ok
+}
+
+// letter reports whether a letter is that of a choice.
+func (q *question) letter(s string) (string, bool) {
+	s = strings.ToUpper(s)
+	return s, int(s[0]-'A') < len(q.choices)
+}
+
+// named is the one choice that a line begins with the letter of, or names alone.
+func (q *question) named(line string) (string, bool) {
+	line = strings.TrimSpace(line)
+	for _, form := range []*regexp.Regexp{letterAlone, letterFirst, said} {
+		m := form.FindStringSubmatch(line)
+		if m == nil {
+			continue
+		}
+		letter, ok := q.letter(m[1])
+		if also := orAnother.FindStringSubmatch(m[len(m)-1]); also != nil {
+			other, valid := q.letter(also[1])
+			ok = ok && (!valid || other == letter)
+		}
+		return letter, ok
 	}
 	return "", false
 }
@@ -190,6 +224,13 @@ func normalize(s string) string {
 	return strings.Join(words, " ")
 }
 
+// normal is the normal form, or where nothing is left of a text, such as the grade A or the
+// sign +, the text in lower case without the marks around it.
+func normal(s string) string {
+	whole := strings.ToLower(strings.TrimSpace(s))
+	return cmp.Or(normalize(s), strings.Trim(whole, " .,:;!?*_`\"'()[]"), whole)
+}
+
 // tokenF1 is the maximum word F1 over the right answers.
 func (q *question) tokenF1(reply string) float64 {
 	best := 0.0
@@ -198,7 +239,7 @@ func (q *question) tokenF1(reply string) float64 {
 	for _, a := range q.answers {
 		want := strings.Fields(normalize(a))
 		if len(got) == 0 || len(want) == 0 {
-			if len(got) == len(want) {
+			if normal(a) == normal(answer) {
 				best = 1
 			}
 			continue

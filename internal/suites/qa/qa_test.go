@@ -348,6 +348,82 @@ func TestOddReplies(t *testing.T) {
 	}
 }
 
+// TestAmbiguousReplies: a text that could be several choices, or several numbers, is none.
+func TestAmbiguousReplies(t *testing.T) {
+	signs, languages, cities := []string{"-1", "0", "1"}, []string{"C", "C++", "Java"}, []string{"Paris", "Rome", "Oslo"}
+	for _, test := range []struct {
+		match   string
+		choices []string
+		reply   string
+		want    string // the key, or why there is none
+	}{
+		{matchChoice, signs, "1", "C"},
+		{matchChoice, signs, "-1", "A"},
+		{matchChoice, signs, "-1.", noChoice},
+		{matchChoice, signs, "0.", "B"},
+		{matchChoice, languages, "C++", "B"},
+		{matchChoice, languages, "java", "C"},
+		{matchChoice, []string{"<", ">"}, "**>**", "B"},
+		{matchChoice, cities, "A. Paris is in France, so it is wrong.\nB. Rome is right.\n\nThe answer is B.", "B"},
+		{matchChoice, cities, "A. Paris is in France, so it is wrong.\nB. Rome is right.", noChoice},
+		{matchChoice, cities, "A. Paris\n\nThe answer is B.\nNo, wait.", noChoice},
+		{matchChoice, cities, "A. or B.", noChoice},
+		{matchChoice, cities, "A) and (C)", noChoice},
+		{matchChoice, cities, "(A) / (B)", noChoice},
+		{matchChoice, cities, "A. or Z.", "A"},
+		{matchChoice, cities, "B\n\nRome is the capital.", "B"},
+		{matchChoice, cities, "**B**\r\nRome is the capital.", "B"},
+		{matchChoice, cities, "B\n\nA would be wrong.", "B"},
+		{matchChoice, cities, "B\nC", noChoice},
+		{matchChoice, cities, "B. Rome\nIt is the capital.", "B"},
+		{matchChoice, cities, "D\n\nNone.", noChoice},
+	} {
+		gold := "1"
+		if test.match == matchChoice {
+			gold = "A"
+		}
+		q, err := parse(cells{"question": {"?"}, "answer": {gold}, "match": {test.match}, "choices": test.choices}, matchNormalized)
+		if err != nil {
+			t.Fatal(err)
+		}
+		key, malformed := q.read(test.reply)
+		if got := key + malformed; got != test.want {
+			t.Errorf("%s %q: %q, want %q", test.match, test.reply, got, test.want)
+		}
+	}
+	for gold, want := range map[string]string{"1": "C", "C++": "B", "A": "A"} {
+		c := map[string][]string{"1": signs, "C++": languages, "A": cities}[gold]
+		if q, err := parse(cells{"question": {"?"}, "answer": {gold}, "choices": c}, matchNormalized); err != nil || q.answers[0] != want {
+			t.Errorf("gold %s is %s, %v; want %s", gold, q.answers, err, want)
+		}
+	}
+	if _, err := parse(cells{"question": {"?"}, "answer": {"1."}, "choices": signs}, matchNormalized); err == nil {
+		t.Error("gold that could be two choices is read as one")
+	}
+}
+
+// TestNothingLeft: of an answer that normalization leaves nothing of, the text is compared.
+func TestNothingLeft(t *testing.T) {
+	for _, test := range []struct {
+		gold, reply string
+		right       bool
+	}{
+		{"A", "a", true}, {"A", "**A**", true}, {"A", "A.", true}, {"A", ".", false}, {"A", "-", false}, {"A", "The", false}, {"A", "A+", false},
+		{"A", "A B", false}, {"A+", "a+", true}, {"A+", "A", false}, {"A+", "A-", false}, {"-", "+", false}, {"...", "...", true},
+		{"The B", "a b", true},
+	} {
+		q, err := parse(cells{"question": {"?"}, "answer": {test.gold}}, matchNormalized)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mine, _ := q.read(test.gold)
+		key, _ := q.read(test.reply)
+		if right, f1 := q.right(test.reply), q.tokenF1(test.reply); right != test.right || (key == mine) != right || (f1 == 1) != right {
+			t.Errorf("gold %q, reply %q: right is %v, F1 %v, keys %q and %q; want %v", test.gold, test.reply, right, f1, mine, key, test.right)
+		}
+	}
+}
+
 // asking keeps the request that it is asked.
 type asking struct{ eval.Request }
 

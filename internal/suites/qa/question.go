@@ -136,7 +136,7 @@ func (q *question) admit(i int, a string) error {
 		}
 		q.answers[i] = letter
 	default:
-		if normalize(a) == "" && strings.TrimSpace(a) == "" {
+		if strings.TrimSpace(a) == "" {
 			return errors.New("the answer is empty")
 		}
 	}
