@@ -85,6 +85,17 @@ func (q *question) read(reply string) (key, malformed string) {
 	return normal(answer), ""
 }
 
+// key is equal for questions whose first right answers are.
+func (q *question) key() string {
+	switch q.match {
+	case matchNumeric:
+		return formatNumber(q.numbers[0])
+	case matchNormalized, matchRubric:
+		return normal(q.answers[0])
+	}
+	return q.answers[0]
+}
+
 // right reports whether a valid reply matches. The judge decides rubrics.
 func (q *question) right(reply string) bool {
 	answer, _ := q.final(reply)
@@ -176,37 +187,66 @@ func (q *question) named(line string) (string, bool) {
 	return "", false
 }
 
-var number = regexp.MustCompile(`[-−+]?(?:\d[\d.,'’\x{00a0}\x{202f}]*|\.\d+)(?:[eE][-−+]?\d+)?`)
+var number = regexp.MustCompile(`[-−–+]?(?:\d[\d.,'’\x{00a0}\x{202f}]*|\.\d+)(?:[eE][-−+]?\d+)?`)
 
 // aside matches a remark in parentheses: words that may have numbers.
 var aside = regexp.MustCompile(`\([^()]*\pL[^()]*\)`)
 
+// spaced matches thousands between spaces, as in 10 000.
+var spaced = regexp.MustCompile(`[1-9]\d{0,2}(?: \d{3})+`)
+
 // lastNumber parses the last number in a text, by the convention of GSM8K; of "5 %
-// (of 100)" that is 5. A dash after a letter or digit, as in 12-15, is not a minus sign.
+// (of 100)" that is 5.
 func lastNumber(s string) (float64, bool) {
-	s = text.Narrow(s)
-	if x, ok := numberAtEnd(aside.ReplaceAllString(s, " ")); ok {
-		return x, true
+	all := numbers(s)
+	if len(all) == 0 {
+		return 0, false
 	}
-	return numberAtEnd(s)
+	return all[len(all)-1], true
 }
 
-func numberAtEnd(s string) (float64, bool) {
-	for _, at := range slices.Backward(number.FindAllStringIndex(s, -1)) {
-		found := strings.TrimRight(strings.ReplaceAll(s[at[0]:at[1]], "−", "-"), ".,'’\u00a0\u202f")
+// numbers are the numbers in a text outside of remarks; if there is none, those in them.
+func numbers(s string) []float64 {
+	s = joined(text.Narrow(s))
+	if list := written(aside.ReplaceAllString(s, " ")); len(list) > 0 {
+		return list
+	}
+	return written(s)
+}
+
+// A dash after a letter or digit, as in 12-15, is not a minus sign.
+func written(s string) (list []float64) {
+	for _, at := range number.FindAllStringIndex(s, -1) {
+		found := strings.TrimRight(minus.Replace(s[at[0]:at[1]]), ".,'’\u00a0\u202f")
 		if before, _ := utf8.DecodeLastRuneInString(s[:at[0]]); unicode.IsLetter(before) || unicode.IsDigit(before) {
 			found = strings.TrimLeft(found, "-+")
 		}
 		if x, err := strconv.ParseFloat(found, 64); err == nil {
-			return x, true
-		}
-		if d, err := text.ParseNumber(found); err == nil {
+			list = append(list, x)
+		} else if d, err := text.ParseNumber(found); err == nil {
 			if x, err := d.Float64(); err == nil && !math.IsInf(x, 0) {
-				return x, true
+				list = append(list, x)
 			}
 		}
 	}
-	return 0, false
+	return list
+}
+
+var minus = strings.NewReplacer("−", "-", "–", "-")
+
+// joined leaves out the spaces in thousands that no other digit stands at.
+func joined(s string) string {
+	var b strings.Builder
+	end := 0
+	for _, at := range spaced.FindAllStringIndex(s, -1) {
+		before, _ := utf8.DecodeLastRuneInString(strings.TrimRight(s[:at[0]], ".,'’"))
+		after, _ := utf8.DecodeRuneInString(s[at[1]:])
+		if !unicode.IsDigit(before) && !unicode.IsDigit(after) {
+			b.WriteString(s[end:at[0]] + strings.ReplaceAll(s[at[0]:at[1]], " ", ""))
+			end = at[1]
+		}
+	}
+	return b.String() + s[end:]
 }
 
 func formatNumber(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }

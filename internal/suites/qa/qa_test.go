@@ -232,6 +232,7 @@ func TestOpenErrors(t *testing.T) {
 		"misspelled name":  {"arms: [{name: stepwse}]", `{"question": "?", "answer": "x"}`, `no built-in prompt "stepwse": did you mean "stepwise"?`},
 		"match unknown":    {"", `{"question": "?", "answer": "x", "match": "numerical"}`, `did you mean "numeric"?`},
 		"number":           {"", `{"question": "?", "answer": "x", "match": "numeric"}`, `answer "x": want a number`},
+		"two numbers":      {"", `{"question": "?", "answer": "1/2", "match": "numeric"}`, `answer "1/2": it has 2 numbers: give one number`},
 		"pattern":          {"", `{"question": "?", "answer": "(", "match": "regex"}`, "missing closing )"},
 		"choice":           {"", `{"question": "?", "answer": "z", "choices": ["x", "y"]}`, "want one of the choices or its letter, A to B"},
 		"duplicate id":     {"", `{"id": "a", "question": "?", "answer": "x"}` + "\n" + `{"id": "a", "question": "?", "answer": "x"}`, `q.jsonl:2: duplicate id "a": also in line 1`},
@@ -251,6 +252,35 @@ func TestOpenErrors(t *testing.T) {
 		_, err := opened(t, map[string]string{"study.yaml": yaml, "q.jsonl": test.data})
 		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: got %v, want %q", name, err, test.want)
+		}
+	}
+}
+
+// TestMostCommon: the baseline gives the answer that most questions have by their match.
+func TestMostCommon(t *testing.T) {
+	for match, test := range map[string]struct {
+		answers []string
+		want    string
+	}{
+		matchNumeric: {[]string{"5", "-5", "7", "7.0"}, "7"},
+		matchExact:   {[]string{"Yes", "yes", "no", "no"}, "no"},
+		matchRegex:   {[]string{"a+", "a", "b", "b"}, "b"},
+		matchChoice:  {[]string{"a", "A", "B"}, "A"},
+	} {
+		var lines []string
+		for i, a := range test.answers {
+			q := map[string]any{"id": fmt.Sprint(i), "question": fmt.Sprint("?", i), "answer": a, "match": match}
+			if match == matchChoice {
+				q["choices"] = []string{"x", "y"}
+			}
+			lines = append(lines, string(kit.JSON(q)))
+		}
+		b, err := opened(t, map[string]string{"study.yaml": fmt.Sprintf(minimal, "q.jsonl"), "q.jsonl": strings.Join(lines, "\n")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := b.mostCommon()(b.Data[0]); got != test.want {
+			t.Errorf("%s: %q, want %q", match, got, test.want)
 		}
 	}
 }
@@ -377,6 +407,15 @@ func TestAmbiguousReplies(t *testing.T) {
 		{matchChoice, cities, "B\nC", noChoice},
 		{matchChoice, cities, "B. Rome\nIt is the capital.", "B"},
 		{matchChoice, cities, "D\n\nNone.", noChoice},
+		{matchNumeric, nil, "It costs 10 000 euros.", "10000"},
+		{matchNumeric, nil, "1 000 000", "1e+06"},
+		{matchNumeric, nil, "2 500,75", "2500.75"},
+		{matchNumeric, nil, "10 0000", "0"},
+		{matchNumeric, nil, "In 2019 100", "100"},
+		{matchNumeric, nil, "0 100", "100"},
+		{matchNumeric, nil, "between 10 000 and 20 000", "20000"},
+		{matchNumeric, nil, "–5", "-5"},
+		{matchNumeric, nil, "12–15", "15"},
 	} {
 		gold := "1"
 		if test.match == matchChoice {
