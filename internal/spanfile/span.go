@@ -6,6 +6,7 @@
 package spanfile
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -75,7 +76,8 @@ func (r *Ruler) Place(s *Span) (note string) {
 }
 
 // Find places a span that has no offsets: at the first occurrence of its text
-// that none of the earlier spans with the same text has.
+// that none of the earlier spans with the same text has, or if there is none, at the last
+// one that none of them has with the same role.
 func (r *Ruler) Find(s *Span, earlier []Span) (note string) {
 	from := 0
 	for i := range earlier {
@@ -87,6 +89,12 @@ func (r *Ruler) Find(s *Span, earlier []Span) (note string) {
 		if i := strings.Index(r.Text[min(from, len(r.Text)):], s.Text); i >= 0 {
 			s.Start = r.Point(from+i, Bytes)
 			s.End = s.Start + utf8.RuneCountInString(s.Text)
+			return ""
+		}
+	}
+	for _, e := range slices.Backward(earlier) {
+		if e.Text == s.Text && e.Placed() && !slices.ContainsFunc(earlier, func(o Span) bool { return o.Start == e.Start && o.End == e.End && o.Role == s.Role }) {
+			s.Start, s.End = e.Start, e.End
 			return ""
 		}
 	}

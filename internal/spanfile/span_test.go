@@ -102,4 +102,12 @@ func TestFind(t *testing.T) {
 		}
 		spans = append(spans, s)
 	}
+	for _, want := range []int{7, 2, -1} { // in another role: the words can be both
+		s := spanfile.Span{Text: "pan", Role: "food", Start: -1, End: -1}
+		note := r.Find(&s, spans)
+		if s.Start != want || (note == spanfile.Unaligned) != (want < 0) {
+			t.Errorf("%+v %q, want %d", s, note, want)
+		}
+		spans = append(spans, s)
+	}
 }

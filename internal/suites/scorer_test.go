@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -83,6 +84,66 @@ func TestOwnScorer(t *testing.T) {
 				t.Errorf("%d scores of %d verdicts", n, asked)
 			}
 		})
+	}
+}
+
+// scored opens a study of qa with what it says of its arm, the gold of its first question, the
+// highest rating, and files.
+func scored(t *testing.T, says, gold, most string, files map[string]string) kit.Bench {
+	t.Helper()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "study.yaml")
+	write(t, path, []byte("name: s\nsuite: qa\ndata: {path: q.csv}\nmetrics: {own: [{name: rating, min: 0, max: "+most+"}]}\n"+says))
+	write(t, filepath.Join(dir, "q.csv"), []byte("id,question,answer\nq1,Who?,"+gold+"\nq2,Where?,Here\n"))
+	for name, data := range files {
+		write(t, filepath.Join(dir, name), []byte(data))
+	}
+	all := All()
+	s := all[slices.IndexFunc(all, func(s kit.Suite) bool { return s.Name == "qa" })]
+	own := s.Study()
+	f, err := study.Load(path, nil, own)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := s.Open(f, own)
+	if err == nil {
+		b, err = kit.WithOwnScores(f, own.Common(), b)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// TestEmptyScores: an empty cell in a file of scores is an answer without a score.
+func TestEmptyScores(t *testing.T) {
+	for _, cell := range []string{"", "n/a", "null", "-"} {
+		b := scored(t, "arms: [{name: a, outputs: o.jsonl, scores: s.csv}]\n", "Ann", "5",
+			map[string]string{"o.jsonl": `{"id": "q1", "answer": "Ann"}`, "s.csv": "item,rating\nq1,4\nq2," + cell + "\n"})
+		for item, want := range map[string]string{"q1": "", "q2": "no score in s.csv"} {
+			tr := eval.Trial{Item: item, Arm: "a", Replicate: 1}
+			b.Basis(tr)
+			for _, s := range b.Score(nil, eval.CaseOf(tr, eval.Outcome{Kind: eval.OK, Data: []byte("Ann")}, nil)) {
+				if s.Metric == "rating" && (s.Unscored != want || want == "" && s.Num != 4) {
+					t.Errorf("%q: %s is %+v, want %q", cell, item, s, want)
+				}
+			}
+		}
+	}
+}
+
+// TestScorerBasis: what a scorer is sent and how it is read are what its verdicts depend on.
+func TestScorerBasis(t *testing.T) {
+	judged := func(gold, most string) eval.Hash {
+		b := scored(t, "scorer: {exec: ./score}\narms: [{name: a, outputs: o.jsonl}]\n", gold, most, map[string]string{"o.jsonl": `{"id": "q1", "answer": "Ann"}`})
+		return b.Basis(eval.Trial{Item: "q1", Arm: "a", Replicate: 1}).Judged
+	}
+	was := judged("Ann", "5")
+	if again := judged("Ann", "5"); again != was {
+		t.Error("the same study has other verdicts")
+	}
+	if judged("Bob", "5") == was || judged("Ann", "9") == was {
+		t.Error("verdicts outlive a change of gold or of the declared metrics")
 	}
 }
 

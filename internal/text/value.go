@@ -263,13 +263,13 @@ func containsBoolean(quote, value string) bool {
 // A Set holds texts that differ when compared as a type by [Equal]. It parses
 // each text once, so n texts take n steps and not n².
 type Set struct {
-	t    Type
-	held map[string]bool // names of the members, see [names]
-	n    int
+	t     Type
+	held  map[string][]int // members by name, see [names]
+	taken []bool           // by member
 }
 
 // NewSet returns an empty set of values of a type.
-func NewSet(t Type) *Set { return &Set{t: t, held: map[string]bool{}} }
+func NewSet(t Type) *Set { return &Set{t: t, held: map[string][]int{}} }
 
 // Add adds a text and returns true, unless the set has an equal one.
 func (s *Set) Add(text string) bool {
@@ -277,11 +277,26 @@ func (s *Set) Add(text string) bool {
 	if s.has(sought) {
 		return false
 	}
-	s.n++
 	for _, name := range held {
-		s.held[name] = true
+		s.held[name] = append(s.held[name], len(s.taken))
 	}
+	s.taken = append(s.taken, false)
 	return true
+}
+
+// Take reports whether the set has an equal text that was not taken before, and takes it:
+// a text can be equal to several that differ, as 100 is to USD 100 and to EUR 100.
+func (s *Set) Take(text string) bool {
+	_, sought := names(s.t, text)
+	for _, name := range sought {
+		for _, i := range s.held[name] {
+			if !s.taken[i] {
+				s.taken[i] = true
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Has reports whether the set has an equal text.
@@ -291,10 +306,10 @@ func (s *Set) Has(text string) bool {
 }
 
 // Len is the number of texts in the set.
-func (s *Set) Len() int { return s.n }
+func (s *Set) Len() int { return len(s.taken) }
 
 func (s *Set) has(sought []string) bool {
-	return slices.ContainsFunc(sought, func(name string) bool { return s.held[name] })
+	return slices.ContainsFunc(sought, func(name string) bool { return len(s.held[name]) > 0 })
 }
 
 // names returns the names under which a text is filed, and those of the texts that

@@ -101,6 +101,34 @@ judges: [{name: rules}, {name: model}]
 models: [{id: m, provider: openai, name: x}]
 `
 
+// TestScaleOfJudges: what is no grade of one scale is one of another, so outcomes depend on it.
+func TestScaleOfJudges(t *testing.T) {
+	const claims = `{"id": "a", "source": "The sky is blue.", "claim": "The sky is blue.", "grounded": true}` + "\n"
+	basis := map[eval.Basis]string{}
+	for scale, want := range map[string]eval.OutcomeKind{"": eval.Malformed, "judge: {scale: {min: 1, max: 3, pass: 2}}": eval.Malformed, "judge: {scale: {min: 1, max: 5, pass: 2}}": eval.OK} {
+		b, err := starter(t, map[string]string{"study.yaml": judgeStudy + scale + "\n", "claims.jsonl": claims})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tr := eval.Trial{Item: "a", Arm: "model", Replicate: 1}
+		o, err := b.Perform(t.Context(), tr, gives(`{"grounded": 5, "evidence": "The sky is blue."}`))
+		if err != nil || o.Kind != want {
+			t.Errorf("%q: %v, %v; want %v", scale, o.Kind, err, want)
+		}
+		if same, ok := basis[b.Basis(tr)]; ok {
+			t.Errorf("%q has the basis of %q", scale, same)
+		}
+		basis[b.Basis(tr)] = scale
+	}
+}
+
+// gives answers everything with a text.
+type gives string
+
+func (g gives) Ask(context.Context, string, eval.Request) (eval.Response, error) {
+	return eval.Response{Text: string(g), Stop: eval.StopEnd}, nil
+}
+
 // score performs a trial with the fake and returns its pooled metrics.
 func score(t testing.TB, b *Bench, item, arm string) map[string]float64 {
 	t.Helper()
@@ -308,6 +336,28 @@ func TestReadAnswer(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("%s: %q, want %q", reply, got, want)
+		}
+	}
+}
+
+// TestReadCandidates: an answer without a list of atoms, or with none that has a title, is no
+// answer that there are none.
+func TestReadCandidates(t *testing.T) {
+	b := mustOpen(t, nil)
+	for reply, want := range map[string]string{
+		`{"atoms": []}`:     "0",
+		`{"atoms": [null]}`: "0",
+		`{"atoms": [{"type": "Process", "title": "A"}, {"type": "Process"}]}`: "1",
+		`{}`: noAtoms, `{"error": "too long"}`: noAtoms, `{"atoms": null}`: noAtoms, `{"atoms": {}}`: noAtoms,
+		`{"atoms": [{"name": "A"}, null]}`: noAtoms, `{"atoms": [{"title": " "}]}`: noAtoms, `sorry`: noJSON,
+	} {
+		found, _, kind, reason, detail := b.readCandidates(eval.Response{Text: reply, Stop: eval.StopEnd})
+		got := reason
+		if kind == eval.OK {
+			got = fmt.Sprint(len(found))
+		}
+		if got != want || (detail == "") != (kind == eval.OK) {
+			t.Errorf("%s: %q (%s), want %q", reply, got, detail, want)
 		}
 	}
 }

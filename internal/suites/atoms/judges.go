@@ -155,8 +155,13 @@ func (b *judgeBench) Capabilities() eval.Capabilities {
 	return can
 }
 
-// Basis is empty: a verdict depends on claim and source alone.
-func (b *judgeBench) Basis(eval.Trial) eval.Basis { return eval.Basis{} }
+// Basis is the scale that verdicts are read with; else they depend on claim and source alone.
+func (b *judgeBench) Basis(eval.Trial) (on eval.Basis) {
+	if k := b.judging.Scale; k != nil {
+		on.Read = kit.HashOf(k)
+	}
+	return on
+}
 
 // Perform asks a judge about a claim.
 func (b *judgeBench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval.Outcome, error) {

@@ -137,12 +137,16 @@ func (b *Bench) readCandidates(r eval.Response) (list []candidate, lenient bool,
 		return nil, false, eval.Malformed, cutOff, "the answer ends before its JSON does"
 	}
 	var answer struct {
-		Atoms []map[string]any `json:"atoms"`
+		Atoms *[]map[string]any `json:"atoms"`
 	}
 	if err := json.Unmarshal(found.JSON, &answer); err != nil {
 		return nil, false, eval.Malformed, noAtoms, err.Error()
 	}
-	for _, raw := range answer.Atoms {
+	if answer.Atoms == nil {
+		return nil, false, eval.Malformed, noAtoms, `want an object with the list "atoms", which may be empty`
+	}
+	untitled := 0
+	for _, raw := range *answer.Atoms {
 		if raw == nil {
 			continue
 		}
@@ -153,9 +157,14 @@ func (b *Bench) readCandidates(r eval.Response) (list []candidate, lenient bool,
 				c.Edges[e.Name] = targets
 			}
 		}
-		if c.Title != "" {
-			list = append(list, c)
+		if c.Title == "" {
+			untitled++
+			continue
 		}
+		list = append(list, c)
+	}
+	if len(list) == 0 && untitled > 0 {
+		return nil, false, eval.Malformed, noAtoms, text.Plural(untitled, "entry", "entries") + " without a title, and none with one"
 	}
 	return list, found.Repaired || found.Wrapped, eval.OK, "", ""
 }

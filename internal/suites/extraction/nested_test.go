@@ -356,6 +356,24 @@ func TestPlainAnswerToFlatSchema(t *testing.T) {
 			t.Errorf("%s: %v", answer, o)
 		}
 	}
+	for _, none := range []string{"null", `""`, `" \n"`} { // blank is no value, as in gold
+		missing := false
+		d.Truth[0] = Gold{Field: "invoice_number", Exists: &missing}
+		o := outcomeOf(`{"invoice_number": `+none+`, "kind": "a"}`, eval.StopEnd, s)
+		vague := 0
+		for _, x := range b.score(nil, d.ready(), &o, nil, eval.RoleArm) {
+			want := map[string]float64{metricValue: 1, metricStatus: 1, metricHallucination: 0}
+			if num, ok := want[x.Metric]; ok && x.Unit == "invoice_number" && x.Num != num {
+				t.Errorf("%s: %s is %v, want %v", none, x.Metric, x.Num, num)
+			}
+			if x.Metric == metricFabrication && x.Den == 0 {
+				vague++
+			}
+		}
+		if vague != 1 { // each stands for the quotes of a whole answer
+			t.Errorf("%s: %d scores of fabrication are missing, want 1", none, vague)
+		}
+	}
 	if o := outcomeOf(`{"a": {"a": {"a": {"a": {"invoice_number": "77"}}}}}`, eval.StopEnd, s); o.Kind != eval.Malformed {
 		t.Errorf("five objects deep: %v", o.Kind)
 	}

@@ -47,7 +47,7 @@ func TestOlderExtractBench(t *testing.T) {
 		{`"type": "string"`, "string_exact", `null`, none, 1, 0, "a member that is left out is no answer; precision and recall do not count it"},
 		{`"type": "string"`, "string_exact", none, none, 1, 0, "a member that is left out is no answer; precision and recall do not count it"},
 		{`"type": "string"`, "string_exact", none, `null`, 1, 1, ""},
-		{`"type": "string"`, "string_exact", `null`, `""`, 0, 0, ""},
+		{`"type": "string"`, "string_exact", `null`, `""`, 0, 1, "a blank text is no value, in gold and in answers"},
 		{`"type": "string"`, "string_exact", `null`, `"x"`, 0, 0, ""},
 		{`"type": "string"`, "string_exact", `"x"`, `null`, 0, 0, ""},
 		{`"type": "string"`, "string_exact", `"x"`, none, 0, 0, ""},

@@ -146,6 +146,52 @@ func TestScoresStayInRange(t *testing.T) {
 	})
 }
 
+// An amount without a currency equals one in each: a claimed candidate counts once, and a value of
+// 1 is one of nothing but right candidates.
+func TestCandidatesCountOnce(t *testing.T) {
+	amounts := []string{"100", "USD 100", "EUR 100", "$100", "CHF 100", "5", "EUR 5", ""}
+	value := func(gold, answer []string) (float64, []eval.Score) {
+		var list []string
+		for _, c := range answer {
+			list = append(list, candidate(c, c, "1"))
+		}
+		d := prepare(text.Money, strings.Join(amounts, "\n"), ambiguousGold(gold...))
+		o := outcomeOf(extractions(ambiguous(list...)), eval.StopEnd, nil)
+		_, results := plainBench.assess(d, &o, nil)
+		return results[0].Value, plainBench.score(nil, d, &o, nil, eval.RoleArm)
+	}
+	for _, test := range []struct {
+		gold, answer []string
+		want         float64
+	}{
+		{[]string{"USD 100", "EUR 100"}, []string{"100"}, 2. / 3},
+		{[]string{"USD 100", "EUR 100"}, []string{"100", "5"}, 0.5},
+		{[]string{"USD 100", "EUR 100"}, []string{"EUR 100", "USD 100"}, 1},
+	} {
+		if got, _ := value(test.gold, test.answer); got != test.want {
+			t.Errorf("gold %q, answer %q: %v, want %v", test.gold, test.answer, got, test.want)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		gold := rapid.SliceOfNDistinct(rapid.SampledFrom(amounts[:7]), 2, 4, rapid.ID).Draw(t, "gold")
+		answer := rapid.SliceOfN(rapid.SampledFrom(amounts), 1, 5).Draw(t, "answer")
+		got, scores := value(gold, answer)
+		checkScores(t, scores)
+		equal := func(list []string, c string) (n int) {
+			for _, o := range list {
+				if text.Equal(text.Money, c, o) {
+					n++
+				}
+			}
+			return n
+		}
+		wrong := slices.ContainsFunc(answer, func(c string) bool { return equal(gold, c) == 0 && equal(answer, c) == 1 })
+		if got > 1 || wrong && got == 1 {
+			t.Fatalf("value %v", got)
+		}
+	})
+}
+
 func TestPerfectAnswerScoresOne(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := drawDocument(t)

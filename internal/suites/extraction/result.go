@@ -191,9 +191,6 @@ func (m *emitter) field(r *result, w Weights) {
 	if r.gold.missing() {
 		m.score(metricHallucination, kit.Indicator(r.hallucinated()), "")
 	}
-	if r.plain {
-		m.put(eval.Score{Unit: m.unit, Metric: metricFabrication, Unscored: noEvidence})
-	}
 	if e := r.entry(); e != nil && e.Value.Given && len(r.field.Enum) > 0 {
 		m.score("out_of_list", kit.Indicator(!slices.ContainsFunc(r.field.Enum, func(v string) bool { return text.Equal(text.Enum, v, e.Value.Text) })), "")
 	}
@@ -231,6 +228,9 @@ func (m *emitter) analysis(r *result) {
 func (m *emitter) answer(o *eval.Outcome, x *arranged, results []result) {
 	m.unit = ""
 	m.rate("extra_field", len(x.extra), x.entries)
+	if x.plain { // no entry says how many quotes it lacks: the answer lacks as many as others have
+		m.put(eval.Score{Metric: metricFabrication, Unscored: noEvidence})
+	}
 	m.add(metricParseFailure, kit.Indicator(o.Kind == eval.Malformed), 1)
 	m.add("repaired", kit.Indicator(slices.Contains(o.Notes, noteRepaired)), 1)
 	m.add("truncated", kit.Indicator(slices.Contains(o.Notes, eval.NoteTruncated)), 1)

@@ -91,7 +91,7 @@ func (p *point) value(e *Entry) float64 {
 }
 
 // candidatesF1 is the F1 of the candidates' values against gold, as sets.
-// Values are compared as the field's type.
+// Values are compared as the field's type, each claimed one with one of gold.
 func (p *point) candidatesF1(candidates []Candidate) float64 {
 	claimed, actual := text.NewSet(p.field.Type), text.NewSet(p.field.Type)
 	void := 0 // all candidates without a valid value count as one wrong value
@@ -104,7 +104,7 @@ func (p *point) candidatesF1(candidates []Candidate) float64 {
 	}
 	hits := 0
 	for _, v := range p.gold.Candidates {
-		if actual.Add(string(v)) && claimed.Has(string(v)) {
+		if actual.Add(string(v)) && claimed.Take(string(v)) {
 			hits++
 		}
 	}

@@ -220,14 +220,14 @@ func goldOf(value jsontext.Value) (g Gold, err error) {
 }
 
 // plainEntries are those of an answer that is a value in the shape of the schema. What it does not
-// have, or has as null, it says not to be in the document, unless it is cut off; what has another
+// have, or has as null or blank, it says not to be in the document, unless it is cut off; what has another
 // shape says nothing.
 func (r *reading) plainEntries(s *Schema, a Answer) (list []Entry) {
 	r.cut = a.Cut
 	r.leaf = func(path string, value jsontext.Value) {
 		e := Entry{Field: path, Status: statusMissing}
-		if e.Value = e.scalar([]byte(value), path); e.Value.Given {
-			e.Status = statusOK
+		if v := e.scalar([]byte(value), path); !v.blank() {
+			e.Value, e.Status = v, statusOK
 		}
 		if e.Fault != "" {
 			r.fault(path, &node{}, value)

@@ -104,17 +104,31 @@ func (s *Scale) Word(pass bool) string {
 	return words[int(Indicator(pass))]
 }
 
-// A fraction is not a grade: it is not cut to one.
-var grade = regexp.MustCompile(`^-?\d+(\.\d+)?`)
+// A fraction, a range and a word such as 1st are no grades: they are not cut to one.
+var grade = regexp.MustCompile(`^(-?\d+)(?:$|[^\pL\pN.,–-]|[.,–-](?:$|\D))`)
+
+// A verdict is a word of its own, and not one of two that are joined.
+var (
+	passed = regexp.MustCompile(`^(?:PASS(?:ED|ES)?|(FAIL(?:ED|S|URE)?))(?:$|[^\pL\d])`)
+	joined = regexp.MustCompile(`^[A-Z]+[\s*_` + "`" + `"]*(?:/|OR\s)[\s*_` + "`" + `"]*(?:PASS|FAIL)`)
+)
 
 // Passes reads the beginning of a reply.
 func (s *Scale) Passes(data []byte) (pass, ok bool) {
 	word := strings.TrimLeft(strings.ToUpper(string(data)), " \t\r\n*_#`\"")
 	if s != nil {
-		n, err := strconv.Atoi(grade.FindString(word))
+		m := grade.FindStringSubmatch(word)
+		if m == nil {
+			return false, false
+		}
+		n, err := strconv.Atoi(m[1])
 		return n >= s.Pass, err == nil && n >= s.Min && n <= s.Max
 	}
-	return strings.HasPrefix(word, "PASS"), strings.HasPrefix(word, "PASS") || strings.HasPrefix(word, "FAIL")
+	m := passed.FindStringSubmatch(word)
+	if m == nil || joined.MatchString(word) {
+		return false, false
+	}
+	return m[1] == "", true
 }
 
 // The arms that measure a judge: right answers, which must pass, and wrong ones, which must

@@ -172,6 +172,40 @@ func TestAskJudge(t *testing.T) {
 	}
 }
 
+// A verdict is a word, and a grade a whole number: what only begins so is neither.
+func TestPasses(t *testing.T) {
+	grades := &Scale{Min: 1, Max: 5, Pass: 4}
+	for _, test := range []struct {
+		scale *Scale
+		says  map[string]string // replies by what they are read as
+	}{
+		{nil, map[string]string{
+			"PASS": "pass", "pass. It does.": "pass", "**PASS** yes": "pass", "__Passed__": "pass", "# PASSES\nall": "pass", "PASS/5": "pass", "PASS, or nearly": "pass", "PASS—fine": "pass",
+			"FAIL": "fail", "`fail`: no": "fail", "Failed.": "fail", "FAILS": "fail", "Failure: it": "fail",
+			"Passage 3 contradicts the answer: FAIL": "", "PASS/FAIL: FAIL": "", "PASS or FAIL? FAIL": "", "**FAIL** / **PASS**": "", "Passing": "", "PASSÉ": "", "FAIL2": "", "": "", "It passes": "",
+		}},
+		{grades, map[string]string{
+			"5": "pass", "**4**: fine": "pass", "4/5": "pass", "4.": "pass", "4, curt": "pass", "4. Good": "pass", "3 – weak": "fail", "1\n2": "fail",
+			"3,5": "", "3.5": "", "3½": "", "1st: bad. 5 overall": "", "4-5": "", "9": "", "-4": "", "0": "", "PASS": "", "4th": "", "99999999999999999999": "",
+		}},
+	} {
+		for reply, want := range test.says {
+			pass, ok := test.scale.Passes([]byte(reply))
+			got := ""
+			if ok {
+				got = passWord(pass)
+			}
+			if got != want {
+				t.Errorf("%q is read as %q, want %q", reply, got, want)
+			}
+			_, missing := test.scale.Passed([]eval.Verdict{{Step: judgeAnswer, Source: eval.ByModel, Data: []byte(reply)}})
+			if (missing == "") != ok {
+				t.Errorf("%q, stored: %q", reply, missing)
+			}
+		}
+	}
+}
+
 // The user's cases run after the shipped ones. A missing folder has none, and an
 // invalid case is an error.
 func TestPreflight(t *testing.T) {

@@ -12,8 +12,11 @@ import (
 	"github.com/scruple-eval/scruple/internal/study"
 )
 
-// The step of a judge of answers.
-const judgeAnswer = "rubric"
+// The step of a judge of answers, and what is wrong with one without a verdict.
+const (
+	judgeAnswer = "rubric"
+	noPass      = "the judge's answer begins with neither PASS nor FAIL"
+)
 
 // A RubricQuestion is what a judge is asked about an answer. Task and context come first;
 // the answer stands between tags, so that it is not taken for instructions. Right is what
@@ -47,7 +50,7 @@ func AskRubric(ctx context.Context, ask eval.Asker, judge *study.Model, q Rubric
 		if _, ok := q.Scale.Passes(v.Data); ok {
 			return ""
 		}
-		return q.Scale.Unread("the judge's answer begins with neither PASS nor FAIL")
+		return q.Scale.Unread(noPass)
 	})
 }
 
@@ -78,7 +81,10 @@ func (s *Scale) Passed(vs []eval.Verdict) (pass bool, missing string) {
 		case v.Err != "":
 			return false, "no verdict: " + v.Err
 		}
-		pass, _ = s.Passes(v.Data)
+		pass, ok := s.Passes(v.Data)
+		if !ok { // stored when it was read otherwise
+			return false, "no verdict: " + s.Unread(noPass)
+		}
 		return pass, ""
 	}
 	return false, "not judged"

@@ -21,7 +21,8 @@ import (
 type ownScores struct {
 	Bench
 	metrics []study.Metric
-	scorer  *Arm // nil for a study without one
+	scorer  *Arm                 // nil for a study without one
+	told    map[string]eval.Hash // by item: what the verdicts of the scorer depend on
 	arms    []eval.Arm
 	judged  map[string]bool        // arms with judges of the suite
 	files   map[string]*fileScores // by arm
@@ -57,6 +58,17 @@ func WithOwnScores(f *study.File, s *study.Study, b Bench) (Bench, error) {
 	}
 	if len(own.metrics) == 0 {
 		errs.Add(f.Errorf("metrics.own", "scores that the study brings need their metrics, as in metrics: {own: [{name: NAME, min: 0, max: 1}]}"))
+	}
+	if own.scorer != nil {
+		own.told = map[string]eval.Hash{}
+		read := own.scorer.Hash
+		for _, m := range own.metrics {
+			low, high := m.Range()
+			read = Hash(read, m.Name, fmt.Sprint(low, high, m.Binary)).String()
+		}
+		for _, it := range b.Items() {
+			own.told[it.ID] = Hash(read, it.Gold.String())
+		}
 	}
 	for _, a := range b.Arms() {
 		own.judged[a.ID] = len(a.Judges) > 0
@@ -139,7 +151,9 @@ func (b *ownScores) read(f *study.File, path string, errs *study.Errors) *fileSc
 			if err != nil {
 				errs.Add(known.Errorf(row, m.Name, "%w", err))
 			}
-			values[m.Name] = x
+			if !math.IsNaN(x) {
+				values[m.Name] = x
+			}
 		}
 		scores.rows[of] = values
 	}
@@ -155,11 +169,12 @@ func (b *ownScores) Pipelines() []eval.Pipeline {
 	return append(slices.Clip(b.Bench.Pipelines()), *b.scorer.Pipeline)
 }
 
-// Basis adds the scorer with its version, and the row of a file.
+// Basis adds the scorer with its version, the gold that it is sent and the metrics that it is
+// read by, and the row of a file.
 func (b *ownScores) Basis(t eval.Trial) eval.Basis {
 	on := b.Bench.Basis(t)
 	if b.scorer != nil {
-		on.Judged = Hash(on.Judged.String(), b.scorer.Hash)
+		on.Judged = Hash(on.Judged.String(), b.told[t.Item].String())
 	}
 	if f := b.files[t.Arm]; f != nil {
 		on.Read = HashOf(on.Read, f.rows[eval.Trial{Item: t.Item, Replicate: t.Replicate}])

@@ -167,7 +167,7 @@ func (b *bench) entry(p *kit.Planner, e *Prompt) {
 func (b *bench) mostCommon() func(q *question) string {
 	counts := map[[2]string]int{}
 	best := map[string]string{}
-	key := func(q *question) [2]string { return [2]string{q.match, normalize(q.answers[0])} }
+	key := func(q *question) [2]string { return [2]string{q.match, q.key()} }
 	answered := slices.DeleteFunc(slices.Clone(b.Data), func(q *question) bool { return len(q.answers) == 0 })
 	for _, q := range answered {
 		counts[key(q)]++
@@ -208,7 +208,7 @@ func (b *bench) other(q *question) string {
 	for k := range b.Data {
 		o := b.Data[(b.Place(q.id)+1+k)%len(b.Data)]
 		for _, a := range o.answers {
-			if o.match == q.match && !slices.ContainsFunc(q.answers, func(mine string) bool { return normalize(mine) == normalize(a) }) {
+			if o.match == q.match && !slices.ContainsFunc(q.answers, func(mine string) bool { return normal(mine) == normal(a) }) {
 				return a
 			}
 		}

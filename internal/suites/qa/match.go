@@ -1,6 +1,7 @@
 package qa
 
 import (
+	"cmp"
 	"math"
 	"regexp"
 	"slices"
@@ -81,10 +82,18 @@ func (q *question) read(reply string) (key, malformed string) {
 	case matchExact:
 		return answer, ""
 	}
-	if key = normalize(answer); key == "" {
-		key = answer // only punctuation
+	return normal(answer), ""
+}
+
+// key is equal for questions whose first right answers are.
+func (q *question) key() string {
+	switch q.match {
+	case matchNumeric:
+		return formatNumber(q.numbers[0])
+	case matchNormalized, matchRubric:
+		return normal(q.answers[0])
 	}
-	return key, ""
+	return q.answers[0]
 }
 
 // right reports whether a valid reply matches. The judge decides rubrics.
@@ -106,7 +115,7 @@ func (q *question) matches(answer string) bool {
 	case matchRegex:
 		return slices.ContainsFunc(q.patterns, func(re *regexp.Regexp) bool { return re.MatchString(answer) })
 	}
-	return slices.ContainsFunc(q.answers, func(a string) bool { return normalize(a) == normalize(answer) })
+	return slices.ContainsFunc(q.answers, func(a string) bool { return normal(a) == normal(answer) })
 }
 
 var (
@@ -114,65 +123,130 @@ var (
 	letterFirst = regexp.MustCompile(`^[(\[*]*([A-Z])[)\].:*]+\s*(.*)$`)
 	// said matches a line that does nothing but name the letter.
 	said = regexp.MustCompile(`^(?i:(?:so|thus|therefore|hence),?\s+)?(?i:the|my)\s+(?i:(?:final|correct|best|right)\s+)?(?i:answer|choice|option)\s+(?i:is|would be)\s*:?\s*(?i:(?:option|choice)\s+)?[(\[*"]*([A-Z])[)\]*".!]*$`)
+	// orAnother matches what follows a letter if a second one is named with it.
+	orAnother = regexp.MustCompile(`^(?:(?i:or|and)\s+|[/&,]\s*)(?i:(?:option|choice)\s+)?[(\[*]*([A-Z])\b`)
 )
 
-// choice parses the letter of a choice: the letter alone, a letter before text,
-// the text of a choice, or a last line such as "The answer is B."
+// choice parses the letter of a choice: the letter alone, the text of a choice, a last line
+// such as "The answer is B.", or a letter before text or alone on the first line if no other
+// line names another one.
 func (q *question) choice(answer string) (string, bool) {
 	answer = strings.TrimSpace(text.Narrow(answer))
-	valid := func(letter string) (string, bool) {
-		letter = strings.ToUpper(letter)
-		return letter, int(letter[0]-'A') < len(q.choices)
-	}
 	if m := letterAlone.FindStringSubmatch(answer); m != nil {
-		return valid(m[1])
+		return q.letter(m[1])
 	}
+	var found []int
 	for i, c := range q.choices {
-		if normalize(c) == normalize(answer) && normalize(c) != "" || strings.TrimSpace(c) == answer {
+		switch c = text.Narrow(strings.TrimSpace(c)); {
+		case c == answer:
 			return string(rune('A' + i)), true
+		case normal(c) == normal(answer):
+			found = append(found, i)
 		}
 	}
-	line, _, _ := strings.Cut(answer, "\n")
-	if m := letterFirst.FindStringSubmatch(line); m != nil {
-		return valid(m[1])
+	if len(found) == 1 {
+		return string(rune('A' + found[0])), true
 	}
 	if m := said.FindStringSubmatch(lastLine(answer)); m != nil {
-		return valid(m[1])
+		return q.letter(m[1])
+	}
+	first, rest, _ := strings.Cut(answer, "\n")
+	letter, ok := q.named(first)
+	if said.MatchString(strings.TrimSpace(first)) {
+		return "", false // what follows may take it back
+	}
+	for line := range strings.Lines(rest) {
+		if other, names := q.named(line); names && other != letter {
+			return "", false
+		}
+	}
+	return letter, ok
+}
+
+// letter reports whether a letter is that of a choice.
+func (q *question) letter(s string) (string, bool) {
+	s = strings.ToUpper(s)
+	return s, int(s[0]-'A') < len(q.choices)
+}
+
+// named is the one choice that a line begins with the letter of, or names alone.
+func (q *question) named(line string) (string, bool) {
+	line = strings.TrimSpace(line)
+	for _, form := range []*regexp.Regexp{letterAlone, letterFirst, said} {
+		m := form.FindStringSubmatch(line)
+		if m == nil {
+			continue
+		}
+		letter, ok := q.letter(m[1])
+		if also := orAnother.FindStringSubmatch(m[len(m)-1]); also != nil {
+			other, valid := q.letter(also[1])
+			ok = ok && (!valid || other == letter)
+		}
+		return letter, ok
 	}
 	return "", false
 }
 
-var number = regexp.MustCompile(`[-−+]?(?:\d[\d.,'’\x{00a0}\x{202f}]*|\.\d+)(?:[eE][-−+]?\d+)?`)
+var number = regexp.MustCompile(`[-−–+]?(?:\d[\d.,'’\x{00a0}\x{202f}]*|\.\d+)(?:[eE][-−+]?\d+)?`)
 
 // aside matches a remark in parentheses: words that may have numbers.
 var aside = regexp.MustCompile(`\([^()]*\pL[^()]*\)`)
 
+// spaced matches thousands between spaces, as in 10 000.
+var spaced = regexp.MustCompile(`[1-9]\d{0,2}(?: \d{3})+`)
+
 // lastNumber parses the last number in a text, by the convention of GSM8K; of "5 %
-// (of 100)" that is 5. A dash after a letter or digit, as in 12-15, is not a minus sign.
+// (of 100)" that is 5.
 func lastNumber(s string) (float64, bool) {
-	s = text.Narrow(s)
-	if x, ok := numberAtEnd(aside.ReplaceAllString(s, " ")); ok {
-		return x, true
+	all := numbers(s)
+	if len(all) == 0 {
+		return 0, false
 	}
-	return numberAtEnd(s)
+	return all[len(all)-1], true
 }
 
-func numberAtEnd(s string) (float64, bool) {
-	for _, at := range slices.Backward(number.FindAllStringIndex(s, -1)) {
-		found := strings.TrimRight(strings.ReplaceAll(s[at[0]:at[1]], "−", "-"), ".,'’\u00a0\u202f")
+// numbers are the numbers in a text outside of remarks; if there is none, those in them.
+func numbers(s string) []float64 {
+	s = joined(text.Narrow(s))
+	if list := written(aside.ReplaceAllString(s, " ")); len(list) > 0 {
+		return list
+	}
+	return written(s)
+}
+
+// A dash after a letter or digit, as in 12-15, is not a minus sign.
+func written(s string) (list []float64) {
+	for _, at := range number.FindAllStringIndex(s, -1) {
+		found := strings.TrimRight(minus.Replace(s[at[0]:at[1]]), ".,'’\u00a0\u202f")
 		if before, _ := utf8.DecodeLastRuneInString(s[:at[0]]); unicode.IsLetter(before) || unicode.IsDigit(before) {
 			found = strings.TrimLeft(found, "-+")
 		}
 		if x, err := strconv.ParseFloat(found, 64); err == nil {
-			return x, true
-		}
-		if d, err := text.ParseNumber(found); err == nil {
+			list = append(list, x)
+		} else if d, err := text.ParseNumber(found); err == nil {
 			if x, err := d.Float64(); err == nil && !math.IsInf(x, 0) {
-				return x, true
+				list = append(list, x)
 			}
 		}
 	}
-	return 0, false
+	return list
+}
+
+var minus = strings.NewReplacer("−", "-", "–", "-")
+
+// joined leaves out the spaces in thousands that no other digit stands at.
+func joined(s string) string {
+	var b strings.Builder
+	end := 0
+	for _, at := range spaced.FindAllStringIndex(s, -1) {
+		before, _ := utf8.DecodeLastRuneInString(strings.TrimRight(s[:at[0]], ".,'’"))
+		after, _ := utf8.DecodeRuneInString(s[at[1]:])
+		if !unicode.IsDigit(before) && !unicode.IsDigit(after) {
+			b.WriteString(s[end:at[0]] + strings.ReplaceAll(s[at[0]:at[1]], " ", ""))
+			end = at[1]
+		}
+	}
+	return b.String() + s[end:]
 }
 
 func formatNumber(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
@@ -190,6 +264,13 @@ func normalize(s string) string {
 	return strings.Join(words, " ")
 }
 
+// normal is the normal form, or where nothing is left of a text, such as the grade A or the
+// sign +, the text in lower case without the marks around it.
+func normal(s string) string {
+	whole := strings.ToLower(strings.TrimSpace(s))
+	return cmp.Or(normalize(s), strings.Trim(whole, " .,:;!?*_`\"'()[]"), whole)
+}
+
 // tokenF1 is the maximum word F1 over the right answers.
 func (q *question) tokenF1(reply string) float64 {
 	best := 0.0
@@ -198,7 +279,7 @@ func (q *question) tokenF1(reply string) float64 {
 	for _, a := range q.answers {
 		want := strings.Fields(normalize(a))
 		if len(got) == 0 || len(want) == 0 {
-			if len(got) == len(want) {
+			if normal(a) == normal(answer) {
 				best = 1
 			}
 			continue

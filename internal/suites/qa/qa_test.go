@@ -232,6 +232,7 @@ func TestOpenErrors(t *testing.T) {
 		"misspelled name":  {"arms: [{name: stepwse}]", `{"question": "?", "answer": "x"}`, `no built-in prompt "stepwse": did you mean "stepwise"?`},
 		"match unknown":    {"", `{"question": "?", "answer": "x", "match": "numerical"}`, `did you mean "numeric"?`},
 		"number":           {"", `{"question": "?", "answer": "x", "match": "numeric"}`, `answer "x": want a number`},
+		"two numbers":      {"", `{"question": "?", "answer": "1/2", "match": "numeric"}`, `answer "1/2": it has 2 numbers: give one number`},
 		"pattern":          {"", `{"question": "?", "answer": "(", "match": "regex"}`, "missing closing )"},
 		"choice":           {"", `{"question": "?", "answer": "z", "choices": ["x", "y"]}`, "want one of the choices or its letter, A to B"},
 		"duplicate id":     {"", `{"id": "a", "question": "?", "answer": "x"}` + "\n" + `{"id": "a", "question": "?", "answer": "x"}`, `q.jsonl:2: duplicate id "a": also in line 1`},
@@ -251,6 +252,35 @@ func TestOpenErrors(t *testing.T) {
 		_, err := opened(t, map[string]string{"study.yaml": yaml, "q.jsonl": test.data})
 		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: got %v, want %q", name, err, test.want)
+		}
+	}
+}
+
+// TestMostCommon: the baseline gives the answer that most questions have by their match.
+func TestMostCommon(t *testing.T) {
+	for match, test := range map[string]struct {
+		answers []string
+		want    string
+	}{
+		matchNumeric: {[]string{"5", "-5", "7", "7.0"}, "7"},
+		matchExact:   {[]string{"Yes", "yes", "no", "no"}, "no"},
+		matchRegex:   {[]string{"a+", "a", "b", "b"}, "b"},
+		matchChoice:  {[]string{"a", "A", "B"}, "A"},
+	} {
+		var lines []string
+		for i, a := range test.answers {
+			q := map[string]any{"id": fmt.Sprint(i), "question": fmt.Sprint("?", i), "answer": a, "match": match}
+			if match == matchChoice {
+				q["choices"] = []string{"x", "y"}
+			}
+			lines = append(lines, string(kit.JSON(q)))
+		}
+		b, err := opened(t, map[string]string{"study.yaml": fmt.Sprintf(minimal, "q.jsonl"), "q.jsonl": strings.Join(lines, "\n")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := b.mostCommon()(b.Data[0]); got != test.want {
+			t.Errorf("%s: %q, want %q", match, got, test.want)
 		}
 	}
 }
@@ -345,6 +375,91 @@ func TestOddReplies(t *testing.T) {
 	const letter = "We are sorry.\n\nLet me know if you need anything else."
 	if got, lenient := q.final(letter); got != letter || lenient {
 		t.Errorf("a judge reads %q", got)
+	}
+}
+
+// TestAmbiguousReplies: a text that could be several choices, or several numbers, is none.
+func TestAmbiguousReplies(t *testing.T) {
+	signs, languages, cities := []string{"-1", "0", "1"}, []string{"C", "C++", "Java"}, []string{"Paris", "Rome", "Oslo"}
+	for _, test := range []struct {
+		match   string
+		choices []string
+		reply   string
+		want    string // the key, or why there is none
+	}{
+		{matchChoice, signs, "1", "C"},
+		{matchChoice, signs, "-1", "A"},
+		{matchChoice, signs, "-1.", noChoice},
+		{matchChoice, signs, "0.", "B"},
+		{matchChoice, languages, "C++", "B"},
+		{matchChoice, languages, "java", "C"},
+		{matchChoice, []string{"<", ">"}, "**>**", "B"},
+		{matchChoice, cities, "A. Paris is in France, so it is wrong.\nB. Rome is right.\n\nThe answer is B.", "B"},
+		{matchChoice, cities, "A. Paris is in France, so it is wrong.\nB. Rome is right.", noChoice},
+		{matchChoice, cities, "A. Paris\n\nThe answer is B.\nNo, wait.", noChoice},
+		{matchChoice, cities, "A. or B.", noChoice},
+		{matchChoice, cities, "A) and (C)", noChoice},
+		{matchChoice, cities, "(A) / (B)", noChoice},
+		{matchChoice, cities, "A. or Z.", "A"},
+		{matchChoice, cities, "B\n\nRome is the capital.", "B"},
+		{matchChoice, cities, "**B**\r\nRome is the capital.", "B"},
+		{matchChoice, cities, "B\n\nA would be wrong.", "B"},
+		{matchChoice, cities, "B\nC", noChoice},
+		{matchChoice, cities, "B. Rome\nIt is the capital.", "B"},
+		{matchChoice, cities, "D\n\nNone.", noChoice},
+		{matchNumeric, nil, "It costs 10 000 euros.", "10000"},
+		{matchNumeric, nil, "1 000 000", "1e+06"},
+		{matchNumeric, nil, "2 500,75", "2500.75"},
+		{matchNumeric, nil, "10 0000", "0"},
+		{matchNumeric, nil, "In 2019 100", "100"},
+		{matchNumeric, nil, "0 100", "100"},
+		{matchNumeric, nil, "between 10 000 and 20 000", "20000"},
+		{matchNumeric, nil, "–5", "-5"},
+		{matchNumeric, nil, "12–15", "15"},
+	} {
+		gold := "1"
+		if test.match == matchChoice {
+			gold = "A"
+		}
+		q, err := parse(cells{"question": {"?"}, "answer": {gold}, "match": {test.match}, "choices": test.choices}, matchNormalized)
+		if err != nil {
+			t.Fatal(err)
+		}
+		key, malformed := q.read(test.reply)
+		if got := key + malformed; got != test.want {
+			t.Errorf("%s %q: %q, want %q", test.match, test.reply, got, test.want)
+		}
+	}
+	for gold, want := range map[string]string{"1": "C", "C++": "B", "A": "A"} {
+		c := map[string][]string{"1": signs, "C++": languages, "A": cities}[gold]
+		if q, err := parse(cells{"question": {"?"}, "answer": {gold}, "choices": c}, matchNormalized); err != nil || q.answers[0] != want {
+			t.Errorf("gold %s is %s, %v; want %s", gold, q.answers, err, want)
+		}
+	}
+	if _, err := parse(cells{"question": {"?"}, "answer": {"1."}, "choices": signs}, matchNormalized); err == nil {
+		t.Error("gold that could be two choices is read as one")
+	}
+}
+
+// TestNothingLeft: of an answer that normalization leaves nothing of, the text is compared.
+func TestNothingLeft(t *testing.T) {
+	for _, test := range []struct {
+		gold, reply string
+		right       bool
+	}{
+		{"A", "a", true}, {"A", "**A**", true}, {"A", "A.", true}, {"A", ".", false}, {"A", "-", false}, {"A", "The", false}, {"A", "A+", false},
+		{"A", "A B", false}, {"A+", "a+", true}, {"A+", "A", false}, {"A+", "A-", false}, {"-", "+", false}, {"...", "...", true},
+		{"The B", "a b", true},
+	} {
+		q, err := parse(cells{"question": {"?"}, "answer": {test.gold}}, matchNormalized)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mine, _ := q.read(test.gold)
+		key, _ := q.read(test.reply)
+		if right, f1 := q.right(test.reply), q.tokenF1(test.reply); right != test.right || (key == mine) != right || (f1 == 1) != right {
+			t.Errorf("gold %q, reply %q: right is %v, F1 %v, keys %q and %q; want %v", test.gold, test.reply, right, f1, mine, key, test.right)
+		}
 	}
 }
 

@@ -115,11 +115,14 @@ func parse(c cells, match string) (question, error) {
 func (q *question) admit(i int, a string) error {
 	switch q.match {
 	case matchNumeric:
-		x, ok := lastNumber(a)
-		if !ok {
+		switch all := numbers(a); len(all) {
+		case 0:
 			return errors.New("want a number")
+		case 1:
+			q.numbers = append(q.numbers, all[0])
+		default:
+			return fmt.Errorf("it has %d numbers: give one number, such as 0.5 for 1/2", len(all))
 		}
-		q.numbers = append(q.numbers, x)
 	case matchRegex:
 		re, err := regexp.Compile(a)
 		if err != nil {
@@ -136,7 +139,7 @@ func (q *question) admit(i int, a string) error {
 		}
 		q.answers[i] = letter
 	default:
-		if normalize(a) == "" && strings.TrimSpace(a) == "" {
+		if strings.TrimSpace(a) == "" {
 			return errors.New("the answer is empty")
 		}
 	}

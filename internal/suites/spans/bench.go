@@ -257,7 +257,7 @@ func (b *Bench) plan(f *study.File, s *Study, errs *study.Errors) {
 	if b.judge == nil {
 		return
 	}
-	if slices.ContainsFunc(b.Data, func(r *record) bool { return len(r.Spans) > 0 }) {
+	if slices.ContainsFunc(b.Data, func(r *record) bool { return b.plantedAt(r) >= 0 }) {
 		b.calibration(calibrationGold, func(r *record) []spanfile.Span { return r.Spans })
 		b.calibration(calibrationPlanted, b.planted)
 	}
@@ -387,13 +387,13 @@ type payload struct {
 // sections that answers and judgements are read with, and the gold that the calibration
 // arms and simulated models answer from.
 func (b *Bench) Basis(t eval.Trial) (on eval.Basis) {
-	_, a, err := b.Of(t)
+	r, a, err := b.Of(t)
 	if err != nil {
 		return on
 	}
 	gold := kit.Hash(b.reading.String(), b.Item(t.Item).Gold.String())
 	if on.Read = b.reading; a.Role == eval.RoleCalibration {
-		on.Read = gold
+		on.Read = kit.Hash(gold.String(), string(encodeAnswer(a.local(r))))
 	}
 	switch {
 	case a.Simulated:

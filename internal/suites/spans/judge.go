@@ -28,7 +28,7 @@ func (b *Bench) Judge(ctx context.Context, t eval.Trial, o eval.Outcome, ask eva
 	if a.snapshot != nil {
 		return b.judged(a, r.ID), nil
 	}
-	if b.judge == nil || a.Role == eval.RoleCalibration && len(r.Spans) == 0 {
+	if b.judge == nil || a.Role == eval.RoleCalibration && b.plantedAt(r) < 0 {
 		return nil, nil
 	}
 	found, err := b.readAnswer(o.Data, r.Text)
@@ -180,21 +180,25 @@ func (b *Bench) foreseen(r *record, spans []spanfile.Span) *verdict.Result {
 	return v
 }
 
-// planted is gold with an error: one span has a wrong role. Which one depends on
-// the text alone.
+// planted is gold with an error in one span. Which one depends on the text alone.
 func (b *Bench) planted(r *record) []spanfile.Span {
 	spans := append([]spanfile.Span(nil), r.Spans...)
-	if i := plantedAt(r); i >= 0 {
-		spans[i] = b.relabelled(spans[i])
+	if i := b.plantedAt(r); i >= 0 {
+		spans[i] = b.faulty(r, spans[i])
 	}
 	return spans
 }
 
-func plantedAt(r *record) int {
+// plantedAt is the span with the error, -1 if there is none that can have one.
+func (b *Bench) plantedAt(r *record) int {
 	if len(r.Spans) == 0 {
 		return -1
 	}
-	return int(uint64(kit.Hash(r.Text)) % uint64(len(r.Spans)))
+	i := int(uint64(kit.Hash(r.Text)) % uint64(len(r.Spans)))
+	if b.faulty(r, r.Spans[i]) == r.Spans[i] {
+		return -1
+	}
+	return i
 }
 
 // Measure measures the judge on gold: it must find the planted error, and none
@@ -202,7 +206,7 @@ func plantedAt(r *record) int {
 func (b *Bench) Measure(cases iter.Seq2[eval.Case, error]) (eval.Measurement, error) {
 	return kit.Measure(cases, b, func(c eval.Case, of *eval.Judged) (kit.Counted, error) {
 		r := b.Datum(c.Item)
-		if r == nil || plantedAt(r) < 0 {
+		if r == nil || b.plantedAt(r) < 0 {
 			return kit.Counted{}, nil
 		}
 		t := b.read(r, of)
@@ -210,9 +214,9 @@ func (b *Bench) Measure(cases iter.Seq2[eval.Case, error]) (eval.Measurement, er
 		if missing == "" && !t.parsed.Result.KnowsSpans() {
 			missing = lostList
 		}
-		n := kit.Count(c.Arm != calibrationPlanted, missing == "" && t.flags[plantedAt(r)] == 0, missing)
+		n := kit.Count(c.Arm != calibrationPlanted, missing == "" && t.flags[b.plantedAt(r)] == 0, missing)
 		for i := range n.Wrong {
-			n.Wrong[i].Want = map[bool]string{true: "no error", false: "an error"}[n.Pass] + fmt.Sprintf(" in span %d", plantedAt(r))
+			n.Wrong[i].Want = map[bool]string{true: "no error", false: "an error"}[n.Pass] + fmt.Sprintf(" in span %d", b.plantedAt(r))
 		}
 		return n, nil
 	})
@@ -232,7 +236,7 @@ func (b *Bench) Calibrate(m eval.Measurement) (eval.Scorer, eval.Calibration) {
 	calibrated := *b
 	var k eval.Calibration
 	calibrated.trusted, k = kit.Trust(b.judge.ID, m, kit.Yardstick{Noun: "sets of spans with a known verdict", Nothing: "there is no gold", Otherwise: "its verdicts are unscored",
-		Remedy: "Gold spans have no error, and with a planted wrong role have one: if gold itself is wrong, correct it."})
+		Remedy: "Gold spans have no error, and with a planted error have one: if gold itself is wrong, correct it."})
 	return &calibrated, k
 }
 

@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/scruple-eval/scruple/internal/model/simulated"
 	"github.com/scruple-eval/scruple/internal/spanfile"
@@ -42,12 +43,12 @@ func (b *Bench) answerSchema() json.RawMessage {
 }
 
 // simulatedAnswer is the sheet of a simulated labeller. It misses a span, or gives
-// it the role of the next category.
+// it an error.
 func (b *Bench) simulatedAnswer(r *record) json.RawMessage {
 	sheet := simulated.Sheet{Prefix: `{"spans":[`, Suffix: `{}]}`, Malformed: "I found several spans."}
 	for _, s := range r.Spans {
 		sheet.Parts = append(sheet.Parts, simulated.Part{Right: b.partOf(s, 0.9), Alternatives: map[string]string{
-			simulated.Miss: "", simulated.Wrong: b.partOf(b.relabelled(s), 0.6)}})
+			simulated.Miss: "", simulated.Wrong: b.partOf(b.faulty(r, s), 0.6)}})
 	}
 	return simulated.Encode(sheet)
 }
@@ -57,13 +58,31 @@ func (b *Bench) partOf(s spanfile.Span, confidence float64) string {
 	return string(kit.JSON(entryOf(s))) + ","
 }
 
-// relabelled is a span with a wrong role: the first of the next category.
-func (b *Bench) relabelled(s spanfile.Span) spanfile.Span {
-	c := b.taxonomy.Categories
-	next := c[(max(0, b.taxonomy.Index(s.Role))+1)%len(c)]
-	s.Role = next.Name
-	if len(next.Attributes) > 0 {
-		s.Role += "." + next.Attributes[0]
+// faulty is a span with an error: a wrong role, the first of the next category, or another one of
+// the only category. A span of the only role is cut to its first letter, or one letter is made the
+// whole text.
+func (b *Bench) faulty(r *record, s spanfile.Span) spanfile.Span {
+	roles, own := b.taxonomy.Roles(), b.taxonomy.Canonical(s.Role)
+	if c := b.taxonomy.Categories; len(c) > 1 {
+		next := c[(max(0, b.taxonomy.Index(s.Role))+1)%len(c)]
+		s.Role = next.Name
+		if len(next.Attributes) > 0 {
+			s.Role += "." + next.Attributes[0]
+		}
+		return s
+	}
+	for _, role := range append(roles[1:len(roles):len(roles)], roles[0]) {
+		if role != own {
+			s.Role = role
+			return s
+		}
+	}
+	switch _, n := utf8.DecodeRuneInString(s.Text); {
+	case !s.Placed():
+	case n < len(s.Text):
+		s.Text, s.End = s.Text[:n], s.Start+1
+	default:
+		s.Text, s.Start, s.End = r.Text, 0, utf8.RuneCountInString(r.Text)
 	}
 	return s
 }

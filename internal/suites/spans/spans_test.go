@@ -400,6 +400,48 @@ func TestCalibrate(t *testing.T) {
 	}
 }
 
+// TestPlantedErrors: a perfect judge is trusted in every taxonomy, since the planted span has
+// an error in each: another role, or where there is one role, other borders.
+func TestPlantedErrors(t *testing.T) {
+	for name, test := range map[string]struct{ taxonomy, gold, want string }{
+		"one role":        {"[{name: PER}]", `{"text": "Ford", "label": "PER"}`, "F PER"},
+		"one letter":      {"[{name: PER}]", `{"text": "X", "label": "PER"}`, "Ford and X sued. PER"},
+		"attributes":      {"[{name: PER, attributes: [boss, clerk]}]", `{"text": "Ford", "label": "PER.boss"}`, "Ford PER.clerk"},
+		"last attribute":  {"[{name: PER, attributes: [boss, clerk]}]", `{"text": "Ford", "label": "PER.clerk"}`, "Ford PER.boss"},
+		"category":        {"[{name: PER, attributes: [boss]}]", `{"text": "Ford", "label": "PER"}`, "Ford PER.boss"},
+		"only attribute":  {"[{name: PER, attributes: [boss]}]", `{"text": "Ford", "label": "PER.boss"}`, "Ford PER"},
+		"two categories":  {"[{name: PER}, {name: ORG}]", `{"text": "Ford", "label": "ORG"}`, "Ford PER"},
+		"nothing to find": {"[{name: PER}]", `{"text": "ghost", "label": "PER"}`, ""},
+	} {
+		b, err := open(t, map[string]string{"study.yaml": strings.Replace(minimal, ", {name: lexicon}", "", 1) + "taxonomy: {categories: " + test.taxonomy + "}\n",
+			"r.jsonl": `{"id": "a", "text": "Ford and X sued.", "spans": [` + test.gold + `]}`})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := b.Datum("a")
+		if has := b.Arm(calibrationPlanted) != nil; has != (test.want != "") {
+			t.Errorf("%s: the study has a planted arm: %v", name, has)
+		}
+		if b.Arm(calibrationPlanted) == nil {
+			continue
+		}
+		m, err := b.Measure(func(yield func(eval.Case, error) bool) {
+			for id, spans := range map[string][]spanfile.Span{calibrationGold: r.Spans, calibrationPlanted: b.planted(r)} {
+				v := eval.Verdict{Step: judgeStep, Source: eval.ByModel, By: "j", Data: b.foreseen(r, spans).Encode()}
+				if !yield(eval.CaseOf(eval.Trial{Item: "a", Arm: id, Replicate: 1}, eval.Outcome{Kind: eval.OK, Data: encodeAnswer(spans)}, []eval.Verdict{v}), nil) {
+					return
+				}
+			}
+		})
+		if s := b.planted(r)[0]; s.Text+" "+s.Role != test.want || spanfile.NewRuler(r.Text).Slice(s.Start, s.End) != s.Text {
+			t.Errorf("%s: planted %+v, want %s", name, s, test.want)
+		}
+		if _, c := b.Calibrate(m); err != nil || c.Failed {
+			t.Errorf("%s: a perfect judge is not trusted: %+v, %v", name, c, err)
+		}
+	}
+}
+
 // TestPeople: a judge that finds one of two errors of people, and one of its own,
 // has precision and recall of one half; its rates are corrected.
 func TestPeople(t *testing.T) {
