@@ -47,11 +47,8 @@ func (c *Collector) Analyse(q Question, from Sources) (*Analysis, error) {
 	markLate(a.Comparisons, slices.Concat(q.Late, q.Rejudged))
 	c.markJudges(a.Comparisons, q.JudgesDiffer, from.JudgedBy)
 	if q.Run.Exploratory() { // without whatever could be read as a test
-		u := Undefined()
 		for i := range a.Comparisons {
-			k := &a.Comparisons[i]
-			k.Reading = Unread(k.Diff, Descriptive)
-			k.Level, k.T, k.DF, k.DLow, k.DHigh, k.Beside = u, u, u, u, u, nil
+			a.Comparisons[i].untest()
 		}
 		a.Models = nil
 	}

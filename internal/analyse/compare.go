@@ -41,7 +41,7 @@ func (c *Collector) comparisons(a *Analysis, q Question, selections []selection,
 				continue
 			}
 			with := t
-			if s.stratum == nil && q.family(k.pair, c.suite.Metrics[k.metric].Name) {
+			if s.stratum == nil && !q.Run.Exploratory() && q.family(k.pair, c.suite.Metrics[k.metric].Name) {
 				family[len(a.Comparisons)] = k
 				with = draft
 			}
@@ -56,9 +56,6 @@ func (c *Collector) comparisons(a *Analysis, q Question, selections []selection,
 				a.Comparisons = append(a.Comparisons, r)
 			}
 		}
-	}
-	if q.Run.Exploratory() {
-		return nil
 	}
 	families := map[string][]int{}
 	for _, i := range slices.Sorted(maps.Keys(family)) {
