@@ -35,6 +35,11 @@ func (r Rule) unscored(a *analyse.Analysis, state State) string {
 			return fmt.Sprintf("%s has no score, and what these would do to a comparison across a factor is not known: retry them, or let the rule read the differences themselves", missing[len(missing)-1])
 		}
 	}
+	for _, k := range a.Replications {
+		if k.Stratum == nil && k.Least != nil && r.readsChange(k) {
+			missing = append(missing, fmt.Sprintf("some of %s here or in run %s", k.Metric, k.Run))
+		}
+	}
 	if len(missing) == 0 || state == Undecided {
 		return ""
 	}
@@ -45,7 +50,11 @@ func (r Rule) unscored(a *analyse.Analysis, state State) string {
 			for _, of := range n {
 				all += of
 			}
-			return text.Plural(all, "answer", "answers") + " without a score could reverse this: " + strings.Join(missing, ", ")
+			answers := text.Plural(all, "answer", "answers")
+			if all == 0 { // they are of the run that this one replicates
+				answers = "answers"
+			}
+			return answers + " without a score could reverse this: " + strings.Join(missing, ", ")
 		}
 	}
 	return ""
@@ -82,7 +91,10 @@ func (r Rule) corners(a *analyse.Analysis) (ways []map[string]bool) {
 		}
 	}
 	for _, p := range r.Pairs {
-		if lacks(p[0], p[2]) || lacks(p[1], p[2]) {
+		changed := slices.ContainsFunc(a.Replications, func(k analyse.Replication) bool {
+			return k.Least != nil && r.readsChange(k) && same(p)([3]string{k.A, k.B, k.Metric})
+		})
+		if changed || lacks(p[0], p[2]) || lacks(p[1], p[2]) {
 			list = append(list, statement(p[:]...))
 		}
 	}
@@ -154,6 +166,13 @@ func end[T any](high bool, least, most *T) *T {
 func (r Rule) readsScores(arm, metric string) bool {
 	return slices.Contains(r.Estimates, [2]string{arm, metric}) || slices.Contains(r.across, metric) ||
 		slices.ContainsFunc(r.Pairs, func(p [3]string) bool { return p[2] == metric && (p[0] == arm || p[1] == arm) })
+}
+
+// readsChange reports whether a rule reads a change since an earlier run.
+func (r Rule) readsChange(k analyse.Replication) bool {
+	return slices.ContainsFunc(r.calls, func(x call) bool {
+		return strings.HasPrefix(x.name, "change") && same([3]string{k.A, k.B, k.Metric})([3]string(x.args[:3]))
+	})
 }
 
 // mostFree bounds the results without evidence whose ends are combined.

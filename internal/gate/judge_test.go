@@ -144,9 +144,25 @@ func TestMissingOfChange(t *testing.T) {
 		if len(problems) > 0 {
 			t.Fatal(problems[0])
 		}
-		v := rules.Decide(a)
-		if got := v.Conditions[0].Reason; want == "" && v.State != gate.Pass || !strings.Contains(got, want) || want != "" && v.State != gate.Undecided {
-			t.Errorf("%s: %s %q, want %q", that, v.State, got, want)
+		check := func(a *analyse.Analysis, want string) {
+			v := rules.Decide(a)
+			if got := v.Conditions[0].Reason; want == "" && v.State != gate.Pass || !strings.Contains(got, want) || want != "" && v.State != gate.Undecided {
+				t.Errorf("%s: %s %q, want %q", that, v.State, got, want)
+			}
 		}
+		check(a, want)
+		// The same if the earlier run lacks the score, and this one has all.
+		a.Replications = nil
+		a.Estimates[0], earlier.Estimates[0] = earlier.Estimates[0], a.Estimates[0]
+		a.Comparisons[0], earlier.Comparisons[0] = earlier.Comparisons[0], a.Comparisons[0]
+		earlier.Study.MaxUnscored = 0.05
+		a.Replicate(earlier)
+		switch {
+		case strings.HasPrefix(that, "p_across"):
+			want = ""
+		case want != "":
+			want = "answers without a score could reverse this: some of composite here or in run "
+		}
+		check(a, want)
 	}
 }
