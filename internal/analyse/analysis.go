@@ -226,6 +226,12 @@ type Arm struct {
 	ReusedUSD Number `json:"reused_usd,omitempty"`
 }
 
+// Answers counts the trials with an answer: malformed ones and refusals too, failed ones not.
+func (a Arm) Answers() int { return a.OK + a.Malformed + a.Refused }
+
+// Done counts the trials with an outcome.
+func (a Arm) Done() int { return a.Answers() + a.Failed }
+
 // Usage sums calls. A cost is that of the calls with a known cost.
 type Usage struct {
 	Calls         int    `json:"calls"`
