@@ -42,6 +42,23 @@ func find(scores []eval.Score, metric string) (list []eval.Score) {
 	return list
 }
 
+// TestOfferedByDirection: to pass by a metric of which lower is better is the bad event.
+func TestOfferedByDirection(t *testing.T) {
+	errors := correct
+	errors.HigherIsBetter = false
+	for _, primary := range []eval.Metric{correct, errors} {
+		var names []string
+		for _, m := range Offered(primary, 3) {
+			names = append(names, m.Name)
+		}
+		for _, name := range []string{passAny + "2", passAll + "3"} {
+			if slices.Contains(names, name) != primary.HigherIsBetter || !slices.Contains(names, flakiness) {
+				t.Errorf("higher is better: %v, offered: %v", primary.HigherIsBetter, names)
+			}
+		}
+	}
+}
+
 // TestReplicates compares pass@k and pass^k with a count of all draws of k replicates.
 func TestReplicates(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
