@@ -110,16 +110,14 @@ func quantile(percent int) func(rows []eval.Counted) float64 {
 	}
 }
 
-// perPoint is the sum of costs over the sum of scores, NaN without a point.
+// perPoint is the sum of costs over the sum of scores: without a point it is infinite, and NaN if
+// nothing was paid.
 func perPoint(rows []eval.Counted) float64 {
 	cost, points := 0.0, 0.0
 	for _, r := range rows {
 		cost, points = cost+r.N*r.Row[0], points+r.N*r.Row[1]
 	}
-	if points <= 0 {
-		return math.NaN()
-	}
-	return cost / points
+	return cost / max(0, points)
 }
 
 // An Adder adds the scores of the metrics that a study names to those of the suite.
