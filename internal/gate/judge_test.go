@@ -1,11 +1,13 @@
 package gate_test
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/gate"
 	"github.com/scruple-eval/scruple/internal/study"
 )
@@ -164,5 +166,47 @@ func TestMissingOfChange(t *testing.T) {
 			want = "answers without a score could reverse this: some of composite here or in run "
 		}
 		check(a, want)
+	}
+}
+
+// TestMissingOfStrata: the missing scores of one stratum may be right and those of another
+// wrong.
+func TestMissingOfStrata(t *testing.T) {
+	study := func(strata int) *analyse.Analysis {
+		a := analysis(0.1, 0.01, 0.5)
+		a.Study.MaxUnscored = 0.05
+		e := &a.Estimates[0]
+		e.Unscored, e.UnscoredShare, e.Least, e.Most = 4, 0.04, &analyse.Bounds{Value: 0.78}, &analyse.Bounds{Value: 0.82}
+		for i := range strata {
+			at := func(diff analyse.Number) analyse.Comparison {
+				return analyse.Comparison{A: "ctn", B: "plain", Metric: "composite", Stratum: &eval.Level{Name: "type", Value: fmt.Sprint(i)}, Reading: analyse.Reading{Diff: diff, P: 0.01}}
+			}
+			c, least, most := at(0.1), at(0.06), at(0.14)
+			c.Least, c.Most = &least, &most
+			a.Comparisons = append(a.Comparisons, c)
+		}
+		return a
+	}
+	factor := names
+	factor.Factors, factor.Strata = []string{"type"}, []string{"type=0", "type=1"}
+	for _, c := range []struct {
+		that   string
+		strata int
+		want   string
+	}{
+		{"diff_max('ctn','plain','composite','type') - diff_min('ctn','plain','composite','type') < 0.05", 3, "could reverse this"},
+		{"diff_max('plain','ctn','composite','type') - diff_min('plain','ctn','composite','type') < 0.05", 3, "could reverse this"},
+		{"diff_in('ctn','plain','composite','type=0') - diff_in('ctn','plain','composite','type=1') < 0.05", 3, "could reverse this"},
+		{"diff_max('ctn','plain','composite','type') - diff_min('ctn','plain','composite','type') < 0.09", 3, ""},
+		{"diff_max('ctn','plain','composite','type') - diff_min('ctn','plain','composite','type') < 0.09", 11, "in too many strata to try all of their ends"},
+	} {
+		rules, problems := gate.Compile(rule(c.that), factor)
+		if len(problems) > 0 {
+			t.Fatal(problems[0])
+		}
+		got := rules.Decide(study(c.strata)).Conditions[0]
+		if (got.State == gate.Pass) != (c.want == "") || !strings.Contains(got.Reason, c.want) {
+			t.Errorf("%s in %d strata: %s %q, want %q", c.that, c.strata, got.State, got.Reason, c.want)
+		}
 	}
 }
