@@ -172,3 +172,17 @@ func TestCostWithoutAPoint(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 }
+
+// TestConstantScores: scores without variation do not show how others would vary, and the
+// verdict says so.
+func TestConstantScores(t *testing.T) {
+	a := analysed(t, 30, func(string, int) []eval.Score { return []eval.Score{entry("share", 0.75, 1)} })
+	e, _ := a.Estimate("new", "share")
+	const want = "all 30 items have the same score, so the interval has no width: it rests on there being no outlier"
+	if e.Low != e.High || e.Assumes != want {
+		t.Errorf("%+v", e)
+	}
+	if c := decided(t, a, "low('new', 'share') > 0.7"); !strings.Contains(strings.Join(c.Warnings, "; "), want) {
+		t.Errorf("%+v", c)
+	}
+}
