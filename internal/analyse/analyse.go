@@ -45,7 +45,8 @@ func (c *Collector) Analyse(q Question, from Sources) (*Analysis, error) {
 		return nil, err
 	}
 	markLate(a.Comparisons, slices.Concat(q.Late, q.Rejudged))
-	c.markJudges(a.Comparisons, q.JudgesDiffer, from.JudgedBy)
+	c.judgedBy(a, from.JudgedBy)
+	c.markJudges(a, q.JudgesDiffer)
 	if q.Run.Exploratory() { // without whatever could be read as a test
 		for i := range a.Comparisons {
 			a.Comparisons[i].untest()

@@ -197,6 +197,9 @@ type Arm struct {
 	Simulated bool         `json:"simulated,omitempty"`
 	// SimulatedJudge is true if a simulation judged its answers.
 	SimulatedJudge bool `json:"simulated_judge,omitempty"`
+	// Judges are those of its answers, with the versions that answered, where arms have different ones.
+	Judges        []string `json:"judges,omitempty"`
+	JudgeVersions []string `json:"judge_versions,omitempty"`
 
 	Planned   int     `json:"planned"`
 	OK        int     `json:"ok"`

@@ -349,8 +349,14 @@ func (r Rule) judgesDiffer(a *analyse.Analysis) string {
 		}
 	}
 	for _, p := range pairs {
-		if k, ok := a.Comparison(p[0], p[1], p[2]); ok && k.JudgesDiffer != "" {
-			return fmt.Sprintf("%s: let one judge judge %s and %s", k.JudgesDiffer, k.A, k.B)
+		k, compared := a.Comparison(p[0], p[1], p[2])
+		if !compared && judgeAlone(a, p[0], p[2]) && judgeAlone(a, p[1], p[2]) {
+			x, _ := a.Arm(p[0])
+			y, _ := a.Arm(p[1])
+			k.JudgesDiffer = x.JudgedUnlike(y)
+		}
+		if k.JudgesDiffer != "" {
+			return fmt.Sprintf("%s: let one judge judge %s and %s", k.JudgesDiffer, p[0], p[1])
 		}
 	}
 	return ""

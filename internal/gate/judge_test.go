@@ -73,6 +73,14 @@ func TestJudgesDiffer(t *testing.T) {
 		if got := v.State == gate.Undecided; got != undecided || undecided && (v.ExitCode() != 3 || !strings.Contains(v.Conditions[0].Reason, "let one judge judge")) {
 			t.Errorf("%s: %s, %+v", that, v.State, v.Conditions[0])
 		}
+		if !strings.Contains(that, "diff") { // the same if the study does not compare the arms
+			a := analysis(0.1, 0.01, 0.5)
+			a.Comparisons, a.Arms[0].Judges, a.Arms[1].Judges = nil, []string{"one"}, []string{"two"}
+			a.Estimates[0].JudgeAlone, a.Estimates[1].JudgeAlone = true, true
+			if c := compile(t, rule(that)).Decide(a).Conditions[0]; (c.State == gate.Undecided) != undecided || undecided && !strings.Contains(c.Reason, "(judged by one for ctn, and two for plain): let one judge judge") {
+				t.Errorf("%s: %+v", that, c)
+			}
+		}
 		outcomes := study.Decide{Outcomes: []study.Class{{Name: "A", When: that, Verdict: "pass"}, {Name: "B", Verdict: "fail"}}}
 		if v := compile(t, outcomes).Decide(a); (v.State == gate.Undecided) != undecided {
 			t.Errorf("outcome %s: %s %v", that, v.State, v.Reasons)
