@@ -113,7 +113,9 @@ func ResampleClusters(num, den []float64, resamples [][]int, level float64) (Boo
 // them: kappa, AUROC, a calibration error, or a difference of two. The statistic
 // is given the clusters that were drawn, numbered from 0 and with repetition,
 // and must be safe for concurrent use; NaN is a resample without a value, which
-// is left out and counted. Conventions as in [ClusterBootstrap].
+// is left out and counted. An infinite one, such as a cost per point without a point, lies at its
+// end of the interval; there is none if more are infinite than an end leaves out. Conventions
+// as in [ClusterBootstrap].
 func BootstrapClusters(clusters int, statistic func(drawn []int) float64, o BootstrapOptions) (Bootstrap, error) {
 	if clusters < 1 {
 		return Bootstrap{}, errEmpty
@@ -358,7 +360,7 @@ func bootstrap(c resampler, o BootstrapOptions) (Bootstrap, error) {
 }
 
 // conclude makes intervals of replicates. Resamples without a denominator have
-// no ratio; they are left out and counted.
+// no ratio; they are left out and counted. An infinite value of another statistic is one.
 func conclude(c resampler, replicates []float64, level float64) Bootstrap {
 	nan := math.NaN()
 	b := Bootstrap{Clusters: c.size(), Resamples: len(replicates), Estimate: c.all(), Replicates: replicates, level: level, Mean: nan, SD: nan,
@@ -380,12 +382,23 @@ func conclude(c resampler, replicates []float64, level float64) Bootstrap {
 		b.Undefined = "fewer than two clusters"
 		return b
 	}
-	kept := slices.DeleteFunc(slices.Clone(replicates), func(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) })
+	infinite := 0
+	kept := slices.DeleteFunc(slices.Clone(replicates), func(x float64) bool {
+		without := math.IsInf(x, 0)
+		if without && c.missing() != "denominator" {
+			infinite, without = infinite+1, false
+		}
+		return without || math.IsNaN(x)
+	})
 	if lost := len(replicates) - len(kept); lost > 0 {
 		b.Warnings = append(b.Warnings, fmt.Sprintf("%d of %d resamples had no %s and are excluded", lost, len(replicates), c.missing()))
 	}
 	if len(kept) == 0 {
 		b.Undefined = "no resample had a " + c.missing()
+		return b
+	}
+	if float64(infinite) > (1-level)/2*float64(len(kept)) {
+		b.Undefined = fmt.Sprintf("%d of %d resamples have nothing to divide by, so there is no interval", infinite, len(replicates))
 		return b
 	}
 	if b.Clusters < FewClusters {
@@ -399,9 +412,10 @@ func conclude(c resampler, replicates []float64, level float64) Bootstrap {
 func (b *Bootstrap) intervals(c resampler, sorted []float64) {
 	b.sorted = sorted
 	tail := (1 - b.level) / 2
-	b.Mean = mean(sorted)
-	if len(sorted) > 1 {
-		b.SD = math.Sqrt(sumSquares(sorted, b.Mean) / float64(len(sorted)-1))
+	finite := slices.DeleteFunc(slices.Clone(sorted), func(x float64) bool { return math.IsInf(x, 0) })
+	b.Mean = mean(finite)
+	if len(finite) > 1 {
+		b.SD = math.Sqrt(sumSquares(finite, b.Mean) / float64(len(finite)-1))
 	}
 	low, high := quantile7(sorted, tail), quantile7(sorted, 1-tail)
 	b.Percentile = Interval{low, high, b.level}
@@ -422,6 +436,9 @@ func quantile7(sorted []float64, p float64) float64 {
 	lo := int(math.Floor(h))
 	if lo >= len(sorted)-1 {
 		return sorted[len(sorted)-1]
+	}
+	if h == float64(lo) || sorted[lo] == sorted[lo+1] { // they may be infinite
+		return sorted[lo]
 	}
 	return sorted[lo] + (h-float64(lo))*(sorted[lo+1]-sorted[lo])
 }

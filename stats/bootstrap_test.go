@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -231,5 +232,35 @@ func TestBCaAt(t *testing.T) {
 	}
 	if iv := b.BCaAt(1); !math.IsNaN(iv.Low) {
 		t.Errorf("level 1: %v", iv)
+	}
+}
+
+// TestInfiniteResamples: a resample without a point has an infinite cost per point, which lies
+// at the upper end. With one point in 60 clusters, 0.365 of the resamples have none.
+func TestInfiniteResamples(t *testing.T) {
+	perPoint := func(points int) stats.Bootstrap {
+		t.Helper()
+		b, err := stats.BootstrapClusters(60, func(drawn []int) float64 {
+			n := 0
+			for _, i := range drawn {
+				if i < points {
+					n++
+				}
+			}
+			return float64(len(drawn)) / float64(n)
+		}, stats.BootstrapOptions{Resamples: 4000, Level: 0.95, Seed: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	for _, points := range []int{1, 3} { // 0.046 of the resamples have none of three
+		if b := perPoint(points); b.Estimate != 60/float64(points) || !strings.Contains(b.Undefined, "of 4000 resamples have nothing to divide by") || !math.IsNaN(b.BCaAt(0.95).High) || !math.IsNaN(b.StudentT(0.95).Low) {
+			t.Errorf("%d points: %+v", points, b.Undefined)
+		}
+	}
+	b := perPoint(4) // 0.016 have none of four
+	if b.Undefined != "" || !(b.Percentile.High > 15) || math.IsInf(b.Percentile.High, 0) || !math.IsInf(b.BCaAt(0.99999).High, 1) || math.IsNaN(b.SD) || math.IsInf(b.SD, 0) {
+		t.Errorf("4 points: %q, %v, %v at 99.999 %%, sd %v", b.Undefined, b.Percentile, b.BCaAt(0.99999), b.SD)
 	}
 }

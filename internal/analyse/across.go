@@ -232,7 +232,8 @@ func (c *Collector) compareLevels(r *Interaction, levels []gaps, paired bool, q 
 			}
 			reading := by("cluster-robust t", robust, robust.Reading())
 			r.Method = "differences of differences, " + reading.method + "; p by Holm over the pairs of levels"
-			if math.IsNaN(robust.SE) {
+			if robust.Undefined != "" { // differences that are all equal are no evidence that others are
+				reading = unread("", reading.diff)
 				r.warn(fmt.Sprintf("no test of %s against %s: %s", first.Name, second.Name, robust.Undefined))
 			} else if robust.Clusters < stats.FewClusters {
 				few = true

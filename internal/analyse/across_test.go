@@ -192,6 +192,17 @@ func TestAcrossClusters(t *testing.T) {
 	}
 }
 
+// TestAcrossOfEqualDifferences: differences without any variation show no equivalence.
+func TestAcrossOfEqualDifferences(t *testing.T) {
+	a := acrossRun(t, 6, 1, "test", "auto", func(item int, arm string) float64 { return 0.5 })
+	for factor, of := range map[string][2]string{"model": {"new", "old"}, "type": {"new@m1", "old@m1"}} {
+		r, ok := a.Interaction(of[0], of[1], "value", factor)
+		if !ok || r.Spread().Defined() || r.P.Defined() || !slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.Contains(w, "all clusters differ by the same amount") }) {
+			t.Errorf("%s: spread %v: %+v", factor, r.Spread(), r)
+		}
+	}
+}
+
 // TestAcrossOnDev: DEV has no p-value.
 func TestAcrossOnDev(t *testing.T) {
 	a := acrossRun(t, 20, 1, "dev", "auto", noisy(4, nil))

@@ -45,13 +45,11 @@ func (c *Collector) Analyse(q Question, from Sources) (*Analysis, error) {
 		return nil, err
 	}
 	markLate(a.Comparisons, slices.Concat(q.Late, q.Rejudged))
-	c.markJudges(a.Comparisons, q.JudgesDiffer, from.JudgedBy)
+	c.judgedBy(a, from.JudgedBy)
+	c.markJudges(a, q.JudgesDiffer)
 	if q.Run.Exploratory() { // without whatever could be read as a test
-		u := Undefined()
 		for i := range a.Comparisons {
-			k := &a.Comparisons[i]
-			k.Reading = Unread(k.Diff, Descriptive)
-			k.Level, k.T, k.DF, k.DLow, k.DHigh, k.Beside = u, u, u, u, u, nil
+			a.Comparisons[i].untest()
 		}
 		a.Models = nil
 	}
@@ -368,7 +366,7 @@ func warnings(a *Analysis, q Question) []string {
 	w = append(w, troubleWarnings(a.Troubles)...)
 	for _, arm := range a.Arms {
 		if arm.Failed > 0 {
-			w = append(w, fmt.Sprintf("%s: %d of %s failed and are left out; retry with `%s`", arm.ID, arm.Failed, text.Plural(arm.Planned, "trial", "trials"), a.Run.Retry()))
+			w = append(w, fmt.Sprintf("%s: %d of %s failed and are left out; retry with `%s`", arm.ID, arm.Failed, text.Plural(arm.Done(), "trial", "trials"), a.Run.Retry()))
 		}
 		if arm.Estimated > 0 {
 			w = append(w, fmt.Sprintf("%s: the provider did not count the tokens of %s; tokens and costs are estimated, on the high side", arm.ID, text.Plural(arm.Estimated, "answer", "answers")))
@@ -441,7 +439,7 @@ func listed(names []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:few], ", "), len(names)-few)
 }
 
-// WorstFailures returns the largest share of failed trials of any arm, or the
+// WorstFailures returns the largest share of failed trials of any arm, of those that are done, or the
 // share of trials whose judging failed if that is larger, and its description.
 func (a *Analysis) WorstFailures() (share float64, of string) {
 	of = "trials could not be judged"
@@ -449,8 +447,8 @@ func (a *Analysis) WorstFailures() (share float64, of string) {
 		share = float64(a.Run.JudgeFails) / float64(a.Run.Done)
 	}
 	for _, arm := range a.Arms {
-		if arm.Planned > 0 && float64(arm.Failed)/float64(arm.Planned) > share {
-			share, of = float64(arm.Failed)/float64(arm.Planned), "trials of "+arm.ID+" failed"
+		if x := float64(arm.Failed) / float64(max(1, arm.Done())); x > share {
+			share, of = x, "trials of "+arm.ID+" failed"
 		}
 	}
 	return share, of

@@ -197,6 +197,9 @@ type Arm struct {
 	Simulated bool         `json:"simulated,omitempty"`
 	// SimulatedJudge is true if a simulation judged its answers.
 	SimulatedJudge bool `json:"simulated_judge,omitempty"`
+	// Judges are those of its answers, with the versions that answered, where arms have different ones.
+	Judges        []string `json:"judges,omitempty"`
+	JudgeVersions []string `json:"judge_versions,omitempty"`
 
 	Planned   int     `json:"planned"`
 	OK        int     `json:"ok"`
@@ -225,6 +228,12 @@ type Arm struct {
 	Reused    int    `json:"reused_calls,omitempty"`
 	ReusedUSD Number `json:"reused_usd,omitempty"`
 }
+
+// Answers counts the trials with an answer: malformed ones and refusals too, failed ones not.
+func (a Arm) Answers() int { return a.OK + a.Malformed + a.Refused }
+
+// Done counts the trials with an outcome.
+func (a Arm) Done() int { return a.Answers() + a.Failed }
 
 // Usage sums calls. A cost is that of the calls with a known cost.
 type Usage struct {

@@ -41,7 +41,7 @@ func (c *Collector) comparisons(a *Analysis, q Question, selections []selection,
 				continue
 			}
 			with := t
-			if s.stratum == nil && q.family(k.pair, c.suite.Metrics[k.metric].Name) {
+			if s.stratum == nil && !q.Run.Exploratory() && q.family(k.pair, c.suite.Metrics[k.metric].Name) {
 				family[len(a.Comparisons)] = k
 				with = draft
 			}
@@ -56,9 +56,6 @@ func (c *Collector) comparisons(a *Analysis, q Question, selections []selection,
 				a.Comparisons = append(a.Comparisons, r)
 			}
 		}
-	}
-	if q.Run.Exploratory() {
-		return nil
 	}
 	families := map[string][]int{}
 	for _, i := range slices.Sorted(maps.Keys(family)) {
@@ -238,33 +235,30 @@ func (r *Comparison) count(x, y float64, higherIsBetter bool) {
 }
 
 // adjust corrects the results of the family for their number: p-values, and intervals
-// that exclude 0 where these are significant, which again computes at their level.
+// that exclude 0 where these are significant, which again computes at their level. Each is
+// corrected by what is known of the others whatever their missing scores are.
 func adjust(a *Analysis, q Question, family []int, again func(index int, level float64) (Comparison, error)) error {
-	var p []float64
+	var doubts []float64
 	for _, i := range family {
-		p = append(p, float64(a.Comparisons[i].P))
-	}
-	raw := p
-	p, err := corrected(q.Study.Correction, raw)
-	if err != nil {
-		return err
+		doubts = append(doubts, a.Comparisons[i].doubt())
 	}
 	for k, i := range family {
-		c, err := again(i, correctedLevel(q.Study.Correction, q.Study.Alpha, raw, k))
+		p := slices.Clone(doubts)
+		p[k] = float64(a.Comparisons[i].P)
+		c, err := again(i, correctedLevel(q.Study.Correction, q.Study.Alpha, p, k))
 		if err != nil {
 			return err
 		}
-		c.PAdjusted = Number(p[k])
-		for _, bound := range []*Comparison{c.Least, c.Most} {
-			if bound == nil {
+		for _, at := range []*Comparison{&c, c.Least, c.Most} {
+			if at == nil {
 				continue
 			}
-			with := slices.Clone(raw)
-			with[k] = float64(bound.P)
-			if with, err = corrected(q.Study.Correction, with); err != nil {
+			p[k] = float64(at.P)
+			adjusted, err := corrected(q.Study.Correction, p)
+			if err != nil {
 				return err
 			}
-			bound.PAdjusted = Number(with[k])
+			at.PAdjusted = Number(adjusted[k])
 		}
 		a.Comparisons[i] = c
 	}

@@ -83,7 +83,17 @@ func (c *Collector) estimate(arm string, m Metric, s selection, values []cell, m
 			return e, fmt.Errorf("bootstrapping %s of %s: %w", m.Name, arm, err)
 		}
 	}
-	return e, c.byPeople(&e, metric, s, values, missing, level)
+	if err := c.byPeople(&e, metric, s, values, missing, level); err != nil {
+		return e, err
+	}
+	if e.Low == e.High {
+		units := text.Plural(e.Items, "item has", "items have")
+		if e.Clusters < e.Items {
+			units = text.Plural(e.Clusters, "cluster has", "clusters have")
+		}
+		e.Assumes = "all " + units + " the same score, so the interval has no width: it rests on there being no outlier"
+	}
+	return e, nil
 }
 
 // pooled estimates a metric of fractions, and returns its sums by cluster.

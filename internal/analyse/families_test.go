@@ -37,3 +37,42 @@ func TestNamedFamilies(t *testing.T) {
 		near(t, "level of "+arm, c.Level, 1-0.05/n)
 	}
 }
+
+// TestFamilyWithMissingScores: a step-wise correction spares a comparison the number of
+// those that are significant whatever their missing scores are.
+func TestFamilyWithMissingScores(t *testing.T) {
+	for _, missing := range []int{0, 8} {
+		var items []eval.Item
+		for i := range 200 {
+			items = append(items, eval.Item{ID: fmt.Sprintf("i%03d", i)})
+		}
+		arms := []eval.Arm{{ID: "a"}, {ID: "b"}, {ID: "old"}}
+		c := analyse.NewCollector(&kinds, items, arms, asListed(items))
+		for i, it := range items {
+			old := i < 100
+			for arm, wins := range map[string]int{"a": 22, "b": 14, "old": 0} {
+				right := i >= 5 && i < 100+wins
+				s := entry("correct", map[bool]float64{true: 1}[right || arm == "old" && old], 1)
+				if arm == "a" && i >= 50 && i < 50+missing {
+					s = without("correct", 1)
+				}
+				c.Add(eval.Scored{Case: eval.CaseOf(eval.Trial{Item: it.ID, Arm: arm, Replicate: 1}, eval.Outcome{Kind: eval.OK}, nil), Scores: []eval.Score{s}})
+			}
+		}
+		q := question()
+		q.Run.Items, q.Run.Planned, q.Calibration, q.Samples, q.Study.Correction, q.Primary, q.Secondary = 200, 600, nil, 0, "holm", []string{"correct"}, nil
+		q.Comparisons = []analyse.Pair{{A: "a", B: "old", Primary: true}, {A: "b", B: "old", Primary: true}}
+		a, err := c.Analyse(q, analyse.Sources{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		first, _ := a.Comparison("a", "old", "correct")
+		second, _ := a.Comparison("b", "old", "correct")
+		if !(first.P < 0.025 && second.P > 0.025 && second.P < 0.05) || missing > 0 && !(first.Least.P > 0.05) {
+			t.Fatalf("the case is another: %+v %+v", first, second)
+		}
+		near(t, "the level of a", first.Level, 0.975)
+		near(t, "the level of b", second.Level, map[int]float64{0: 0.95, 8: 0.975}[missing])
+		near(t, "the adjusted p of b", second.PAdjusted, map[int]float64{0: 1, 8: 2}[missing]*float64(second.P))
+	}
+}

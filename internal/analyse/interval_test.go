@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/effort"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/stats"
 )
@@ -138,4 +139,50 @@ func TestDifferencesArePossible(t *testing.T) {
 	}
 	near(t, "low", c.Low, -1)
 	near(t, "high", c.High, 1)
+}
+
+// TestCostWithoutAPoint: with one point in 60 items a third of the resamples have none, so no
+// interval bounds what one costs.
+func TestCostWithoutAPoint(t *testing.T) {
+	primary := eval.Metric{Name: "correct", Max: 1, Binary: true, HigherIsBetter: true, Kind: eval.Scoring, Pooling: eval.MeanOfItems}
+	priced := eval.Suite{Name: "priced", Metrics: []eval.Metric{primary}}
+	for _, m := range effort.Offered(primary, 1) {
+		if m.Name == "cost_per_point" {
+			priced.Metrics = append(priced.Metrics, m)
+		}
+	}
+	var items []eval.Item
+	for i := range 60 {
+		items = append(items, eval.Item{ID: fmt.Sprintf("i%02d", i)})
+	}
+	c := analyse.NewCollector(&priced, items, []eval.Arm{{ID: "a"}}, asListed(items))
+	for i, it := range items {
+		point := map[int]float64{0: 1}[i]
+		c.Add(eval.Scored{Case: eval.CaseOf(eval.Trial{Item: it.ID, Arm: "a", Replicate: 1}, eval.Outcome{Kind: eval.OK}, nil), Scores: []eval.Score{
+			{Replicate: 1, Metric: "correct", Num: point, Den: 1}, {Replicate: 1, Metric: "cost_per_point", Den: 1, Row: eval.Row{0.01, point}}}})
+	}
+	q := question()
+	q.Run.Items, q.Run.Planned, q.Study.Resamples, q.Primary, q.Secondary, q.Comparisons, q.Calibration, q.Samples = 60, 60, 2000, []string{"correct"}, []string{"cost_per_point"}, nil, nil, 0
+	a, err := c.Analyse(q, analyse.Sources{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, _ := a.Estimate("a", "cost_per_point")
+	if near(t, "the cost", e.Value, 0.6); e.High.Defined() || !strings.Contains(strings.Join(e.Warnings, "; "), "nothing to divide by") {
+		t.Errorf("%+v", e)
+	}
+}
+
+// TestConstantScores: scores without variation do not show how others would vary, and the
+// verdict says so.
+func TestConstantScores(t *testing.T) {
+	a := analysed(t, 30, func(string, int) []eval.Score { return []eval.Score{entry("share", 0.75, 1)} })
+	e, _ := a.Estimate("new", "share")
+	const want = "all 30 items have the same score, so the interval has no width: it rests on there being no outlier"
+	if e.Low != e.High || e.Assumes != want {
+		t.Errorf("%+v", e)
+	}
+	if c := decided(t, a, "low('new', 'share') > 0.7"); !strings.Contains(strings.Join(c.Warnings, "; "), want) {
+		t.Errorf("%+v", c)
+	}
 }

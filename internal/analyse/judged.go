@@ -162,36 +162,52 @@ func (c Comparison) Moved(by Number) Comparison {
 	return c
 }
 
+// judgedBy gives the arms their judges and the versions of the models that answered, if some differ.
+func (c *Collector) judgedBy(a *Analysis, answered []eval.ArmVersion) {
+	arms := slices.Clone(a.Arms)
+	differ := false
+	for i := range arms {
+		x := &arms[i]
+		x.Judges = c.arms[c.armIdx[x.ID]].Judges
+		for _, v := range answered {
+			if v.Arm == x.ID && v.Version != "" {
+				x.JudgeVersions = append(x.JudgeVersions, v.Version)
+			}
+		}
+		slices.Sort(x.JudgeVersions)
+		differ = differ || slices.ContainsFunc(arms[:i], func(y Arm) bool { return x.JudgedUnlike(y) != "" })
+	}
+	if differ {
+		a.Arms = arms
+	}
+}
+
+// JudgedUnlike says how the judges of an arm differ from those of another, "" if they do not.
+func (a Arm) JudgedUnlike(b Arm) string {
+	differ := func(is string, x, y []string) string {
+		if len(x) == 0 || len(y) == 0 || slices.Equal(x, y) {
+			return ""
+		}
+		return fmt.Sprintf("the judges differ (%s %s for %s, and %s for %s)", is, strings.Join(x, ", "), a.ID, strings.Join(y, ", "), b.ID)
+	}
+	return cmp.Or(differ("judged by", a.Judges, b.Judges), differ("by version", a.JudgeVersions, b.JudgeVersions))
+}
+
 // markJudges marks the comparisons that rest on judges who differ between the arms: by name, by
 // the version of the model that answered, or by what the runs know. What people corrected does
 // not rest on them.
-func (c *Collector) markJudges(list []Comparison, known map[[2]string]string, answered []eval.ArmVersion) {
-	versions := map[string][]string{}
-	for _, v := range answered {
-		if v.Version != "" {
-			versions[v.Arm] = append(versions[v.Arm], v.Version)
-		}
-	}
-	for arm := range versions {
-		slices.Sort(versions[arm])
-	}
-	differ := func(of func(arm string) []string, is string, r *Comparison) string {
-		a, b := of(r.A), of(r.B)
-		if len(a) == 0 || len(b) == 0 || slices.Equal(a, b) {
-			return ""
-		}
-		return fmt.Sprintf("%s %s for %s, and %s for %s", is, strings.Join(a, ", "), r.A, strings.Join(b, ", "), r.B)
-	}
-	for i := range list {
-		r := &list[i]
+func (c *Collector) markJudges(a *Analysis, known map[[2]string]string) {
+	for i := range a.Comparisons {
+		r := &a.Comparisons[i]
 		if c.suite.Metrics[c.metric[r.Metric]].Judge == eval.NoJudge || r.ByJudge != nil {
 			continue
 		}
-		how := cmp.Or(known[[2]string{r.A, r.B}],
-			differ(func(arm string) []string { return c.arms[c.armIdx[arm]].Judges }, "judged by", r),
-			differ(func(arm string) []string { return versions[arm] }, "by version", r))
-		if how != "" {
-			r.JudgesDiffer = "the judges differ (" + how + ")"
+		x, _ := a.Arm(r.A)
+		y, _ := a.Arm(r.B)
+		if r.JudgesDiffer = x.JudgedUnlike(y); known[[2]string{r.A, r.B}] != "" {
+			r.JudgesDiffer = "the judges differ (" + known[[2]string{r.A, r.B}] + ")"
+		}
+		if r.JudgesDiffer != "" {
 			r.Warnings = append(r.Warnings, r.JudgesDiffer+": the difference may be theirs, there is no verdict on it")
 		}
 	}

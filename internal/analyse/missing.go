@@ -228,7 +228,7 @@ func (a *Analysis) unscoredWarnings() (list []string) {
 // the lowest and those of the other the highest, and the other way round. A mixed model
 // is not fitted again: the planned test of the two arms stands for it.
 func (c *Collector) bounded(k contest, s selection, t tester) (r Comparison, err error) {
-	if r, err = c.compare(k, s, t); err != nil || t.draft || t.q.Run.Exploratory() {
+	if r, err = c.compare(k, s, t); err != nil || t.q.Run.OnDev() {
 		return r, err
 	}
 	armA, armB := c.armIdx[k.pair.A], c.armIdx[k.pair.B]

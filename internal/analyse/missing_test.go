@@ -52,6 +52,11 @@ func without(metric string, n int) eval.Score {
 // analysed analyses two arms, new and old, whose answers have the given scores; nil stands
 // for a failed trial.
 func analysed(t interface{ Fatal(...any) }, n int, scores func(arm string, item int) []eval.Score) *analyse.Analysis {
+	return analysedOf(t, n, 0, scores)
+}
+
+// analysedOf has so many items of DEV.
+func analysedOf(t interface{ Fatal(...any) }, n, dev int, scores func(arm string, item int) []eval.Score) *analyse.Analysis {
 	var items []eval.Item
 	for i := range n {
 		items = append(items, eval.Item{ID: fmt.Sprintf("i%04d", i)})
@@ -72,7 +77,7 @@ func analysed(t interface{ Fatal(...any) }, n int, scores func(arm string, item 
 		}
 	}
 	a, err := c.Analyse(analyse.Question{Study: analyse.Study{Alpha: 0.05, Correction: "none", Method: "auto", Resamples: 1000, MaxUnscored: 0.05},
-		Run:         analyse.Run{Items: n, Replicates: 1, Planned: 2 * n, Done: 2 * n, MaxFailed: 0.05},
+		Run:         analyse.Run{Items: n, Dev: dev, Replicates: 1, Planned: 2 * n, Done: 2 * n, MaxFailed: 0.05},
 		Comparisons: []analyse.Pair{{A: "new", B: "old", Primary: true, Metrics: metrics}}}, analyse.Sources{})
 	if err != nil {
 		t.Fatal(err)
@@ -215,15 +220,37 @@ func TestMissingScoresReverseNothing(t *testing.T) {
 	} {
 		a := analysed(t, test.n, test.scores)
 		a.Study.MaxUnscored = test.limit
-		rules, problems := gate.Compile(study.Decide{Require: []study.Condition{{Name: "r", That: test.rule}}},
-			gate.Names{Arms: []string{"new", "old"}, Metrics: kinds.Metrics, Compared: func(a, b, metric string) bool { return true }})
-		if len(problems) > 0 {
-			t.Fatal(problems)
+		if c := decided(t, a, test.rule); c.State != test.want || !strings.Contains(c.Reason, test.reason) {
+			t.Errorf("%s: %s (%s), want %s (%s)", name, c.State, c.Reason, test.want, test.reason)
 		}
-		v := rules.Decide(a)
-		if v.Conditions[0].State != test.want || !strings.Contains(v.Conditions[0].Reason, test.reason) {
-			t.Errorf("%s: %s (%s), want %s (%s)", name, v.Conditions[0].State, v.Conditions[0].Reason, test.want, test.reason)
+	}
+}
+
+func decided(t *testing.T, a *analyse.Analysis, rule string) gate.Condition {
+	t.Helper()
+	rules, problems := gate.Compile(study.Decide{Require: []study.Condition{{Name: "r", That: rule}}},
+		gate.Names{Arms: []string{"new", "old"}, Metrics: kinds.Metrics, Compared: func(a, b, metric string) bool { return true }})
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	return rules.Decide(a).Conditions[0]
+}
+
+// TestMissingScoresOfItemsOfDev: a run that decides by values has bounds of them, and these
+// have no test either.
+func TestMissingScoresOfItemsOfDev(t *testing.T) {
+	a := analysedOf(t, 100, 10, func(arm string, i int) []eval.Score {
+		if arm == "new" && i < 4 {
+			return nil
 		}
+		return []eval.Score{entry("correct", map[bool]float64{true: 1}[i >= 20 || arm == "new" && i >= 17 || arm == "old" && i < 4], 1)}
+	})
+	k, _ := a.Comparison("new", "old", "correct")
+	if k.Least == nil || k.Least.P.Defined() || k.Most.EquivLow.Defined() || k.Most.Level.Defined() || k.Least.Method != analyse.Descriptive {
+		t.Errorf("%+v, at the least %+v", k, k.Least)
+	}
+	if c := decided(t, a, "diff('new','old','correct') > 0.02"); c.State != gate.Undecided || !strings.Contains(c.Reason, "4 answers without a score could reverse this") {
+		t.Errorf("%s (%s)", c.State, c.Reason)
 	}
 }
 

@@ -442,6 +442,18 @@ func (r *Comparison) describe(m matched, metric *eval.Metric) error {
 	return err
 }
 
+// untest leaves out of a comparison, and of its bounds, whatever could be read as a test.
+func (r *Comparison) untest() {
+	u := Undefined()
+	r.Reading = Unread(r.Diff, Descriptive)
+	r.Level, r.T, r.DF, r.DLow, r.DHigh, r.Beside = u, u, u, u, u, nil
+	for _, bound := range []*Comparison{r.Least, r.Most} {
+		if bound != nil {
+			bound.untest()
+		}
+	}
+}
+
 // describing are the results of an exploratory run for a suite: they have no tests, and are no
 // [eval.Panel] or [eval.Associator].
 type describing struct{ eval.Results }

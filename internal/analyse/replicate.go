@@ -59,15 +59,42 @@ func (a *Analysis) Replicate(earlier *Analysis) {
 			r.EquivLow, r.EquivHigh = Undefined(), Undefined()
 			r.Warning = "no interval of the change: the planned test cannot be made in both runs"
 		}
-		if earlier.Run.Exploratory() {
-			r.Change = Undefined()
-			r.Warning = fmt.Sprintf("no change: run %s has items of DEV, whose results decide nothing: name a TEST run in replicates", earlier.Run.ID)
+		if why := a.unfit(earlier, was); why != "" {
+			r.Change, r.EquivLow, r.EquivHigh, r.Least, r.Most = Undefined(), Undefined(), Undefined(), nil, nil
+			r.Warning = fmt.Sprintf("no change: run %s %s", earlier.Run.ID, why)
 		}
 		if reasons := earlier.Discipline.Reasons(); len(reasons) > 0 {
 			r.Unblinded = fmt.Sprintf("TEST of run %s was looked at again: %s", earlier.Run.ID, strings.Join(reasons, "; "))
 		}
 		a.Replications = append(a.Replications, r)
 	}
+}
+
+// unfit says why a comparison of an earlier run shows no change, "" if it can.
+func (a *Analysis) unfit(earlier *Analysis, was Comparison) string {
+	run := earlier.Run
+	if run.Exploratory() {
+		return "has items of DEV, whose results decide nothing: name a TEST run in replicates"
+	}
+	if !run.Complete() {
+		return fmt.Sprintf("is unfinished, with %d of %s done: resume it", run.Done, text.Plural(run.Planned, "trial", "trials"))
+	}
+	if share, of := earlier.WorstFailures(); share > run.MaxFailed {
+		return fmt.Sprintf("is broken, %.1f %% of %s and the limit is %.1f %%: retry them with `%s`", 100*share, of, 100*run.MaxFailed, run.Retry())
+	}
+	for _, id := range []string{was.A, was.B} {
+		e, _ := earlier.Estimate(id, was.Metric)
+		before, _ := earlier.Arm(id)
+		switch now, _ := a.Arm(id); {
+		case before.Simulated && !now.Simulated:
+			return "simulated the answers of " + id + ", and this one did not: name a run that asked its model"
+		case float64(e.UnscoredShare) > earlier.Study.MaxUnscored:
+			return fmt.Sprintf("has no score of %.1f %% of %s of %s, the limit is %.1f %%: retry them with `%s`", 100*e.UnscoredShare, was.Metric, id, 100*earlier.Study.MaxUnscored, run.Retry())
+		case e.Unscored > 0 && was.Least == nil:
+			return fmt.Sprintf("lacks scores of %s of %s, and there is no lowest and highest one to try instead: retry them with `%s`", was.Metric, id, run.Retry())
+		}
+	}
+	return ""
 }
 
 // changed is the change of a difference since an earlier analysis.

@@ -59,6 +59,28 @@ func TestReplicate(t *testing.T) {
 			t.Errorf("of DEV: %+v", r)
 		}
 	}
+	// Nor does a run that is unfinished, broken, lacks scores or is simulated.
+	for want, spoil := range map[string]func(*analyse.Analysis){
+		"is unfinished, with 90 of 100 trials done":                      func(a *analyse.Analysis) { a.Run.Done = 90 },
+		"is broken, 10.0 % of trials of y failed":                        func(a *analyse.Analysis) { a.Arms[1].OK, a.Arms[1].Failed = 45, 5 },
+		"simulated the answers of y, and this one did not":               func(a *analyse.Analysis) { a.Arms[1].Simulated = true },
+		"has no score of 20.0 % of m of x, the limit is 5.0 %":           func(a *analyse.Analysis) { a.Estimates[0].Unscored, a.Estimates[0].UnscoredShare = 10, 0.2 },
+		"lacks scores of m of x, and there is no lowest and highest one": func(a *analyse.Analysis) { a.Estimates[0].Unscored, a.Estimates[0].UnscoredShare = 1, 0.02 },
+		"": func(*analyse.Analysis) {},
+	} {
+		now, earlier := of("two-1", "x", "y", 0.08, 0.02), of("one-1", "x", "y", 0.10, 0.015)
+		for _, a := range []*analyse.Analysis{now, earlier} {
+			a.Run.Planned, a.Run.Done, a.Run.MaxFailed, a.Study.MaxUnscored = 100, 100, 0.05, 0.05
+			a.Arms = []analyse.Arm{{ID: "x", Planned: 50, OK: 50}, {ID: "y", Planned: 50, OK: 50}}
+			a.Estimates = []analyse.Estimate{{Arm: "x", Metric: "m"}, {Arm: "y", Metric: "m"}}
+		}
+		spoil(earlier)
+		now.Replicate(earlier)
+		r, _ := now.Replication("x", "y", "m", nil)
+		if r.Change.Defined() != (want == "") || r.EquivLow.Defined() != (want == "") || !strings.Contains(r.Warning, want) {
+			t.Errorf("%q: %+v", want, r)
+		}
+	}
 	again, earlier := of("two-1", "x", "y", 0.08, 0.02), of("one-1", "x", "y", 0.10, 0.015)
 	earlier.Discipline = &analyse.Discipline{Unblindings: []analyse.Unblinding{{Date: "2026-01-02", By: "eve", Reason: "once more"}}}
 	again.Replicate(earlier)

@@ -238,10 +238,21 @@ func (c *Collector) estimateRows(arm string, metric int, s selection, at end, q 
 		e.Warnings = append(e.Warnings, b.Undefined)
 	case !b.Degenerate:
 		ci := resampled(b, level).Clamp(m.Min, m.Max)
-		e.Low, e.High = Number(ci.Low), Number(ci.High)
+		if math.IsInf(ci.High, 1) {
+			e.Warnings = append(e.Warnings, "no upper end of the interval: too many resamples have nothing to divide by")
+		}
+		e.Low, e.High = finite(ci.Low), finite(ci.High)
 		e.Method = resampling(b, e.Clusters)
 	}
 	return e, nil
+}
+
+// finite is a number, undefined if it is infinite.
+func finite(x float64) Number {
+	if math.IsInf(x, 0) {
+		return Undefined()
+	}
+	return Number(x)
 }
 
 // resampled is the interval of a bootstrap: BCa, which covers too little with few
@@ -303,7 +314,7 @@ func (c *Collector) compareRows(r *Comparison, k contest, s selection, t tester)
 			sums[k.Kind] += float64(k.N)
 		}
 	}
-	r.MeanA, r.MeanB, r.Clusters = Number(estimate.of(sums[:kinds])), Number(estimate.of(sums[kinds:])), len(a)
+	r.MeanA, r.MeanB, r.Clusters = finite(estimate.of(sums[:kinds])), finite(estimate.of(sums[kinds:])), len(a)
 	if t.q.Run.Exploratory() {
 		r.Diff = r.MeanA - r.MeanB
 		return nil

@@ -72,7 +72,7 @@ func (a *Analysis) TroublesOf(arms ...string) []Trouble {
 func (c *Collector) troubles(a *Analysis, from Sources) error {
 	for _, arm := range a.Arms {
 		t := c.tallies[c.armIdx[arm.ID]]
-		answers := arm.OK + arm.Malformed + arm.Refused
+		answers := arm.Answers()
 		for _, kind := range []string{string(eval.Malformed), string(eval.Refused), eval.NoteTruncated} {
 			first, ok := t.first[kind]
 			if !ok || float64(first.n) <= tolerated*float64(answers) {

@@ -389,14 +389,17 @@ func (s *Subject) tooManyFailed(p *store.Progress) *TooManyFailedError {
 	if s.judged() {
 		worse(p.Unjudged.Count(), p.Done.Count(), "trials could not be judged")
 	}
-	failed := map[string]int{}
+	failed, done := map[string]int{}, map[string]int{}
 	for seq := range p.Trials {
+		if p.Done.Has(seq) {
+			done[s.Plan.Trial(seq).Arm]++
+		}
 		if p.Failed.Has(seq) {
 			failed[s.Plan.Trial(seq).Arm]++
 		}
 	}
 	for _, arm := range s.Arms {
-		worse(failed[arm.ID], len(s.Items)*s.Plan.Replicates(), "trials of "+arm.ID+" failed")
+		worse(failed[arm.ID], done[arm.ID], "trials of "+arm.ID+" failed")
 	}
 	if e.Of == "" {
 		return nil

@@ -44,7 +44,8 @@ var columns = []string{Cost, Latency, Calls, TokensIn, TokensOut}
 func Columns() []string { return slices.Clone(columns) }
 
 // Offered lists the metrics that a study of so many replicates may name. primary is its first
-// primary metric; those that compare replicates need one of yes or no.
+// primary metric; those that compare replicates need one of yes or no, and pass@k and pass^k one of
+// which higher is better.
 func Offered(primary eval.Metric, replicates int) []eval.Metric {
 	of := func(name, title, doc, formula string) eval.Metric {
 		return eval.Metric{Name: name, Title: title, Doc: doc, Formula: formula, Max: math.Inf(1), Kind: eval.Scoring, Pooling: eval.MeanOfItems}
@@ -77,7 +78,7 @@ func Offered(primary eval.Metric, replicates int) []eval.Metric {
 	m := of(flakiness, "Flakiness", "How often two replicates of an item differ: one passes by "+primary.Title+" and the other does not.", "2·c·(n−c) / (n·(n−1)) of c passes in n replicates")
 	m.Max = 1
 	list = append(list, judged(m))
-	for k := 2; k <= replicates; k++ {
+	for k := 2; k <= replicates && primary.HigherIsBetter; k++ { // else a pass is the bad event
 		if k > 10 && k%10 != 0 && k != replicates {
 			continue
 		}
@@ -109,16 +110,14 @@ func quantile(percent int) func(rows []eval.Counted) float64 {
 	}
 }
 
-// perPoint is the sum of costs over the sum of scores, NaN without a point.
+// perPoint is the sum of costs over the sum of scores: without a point it is infinite, and NaN if
+// nothing was paid.
 func perPoint(rows []eval.Counted) float64 {
 	cost, points := 0.0, 0.0
 	for _, r := range rows {
 		cost, points = cost+r.N*r.Row[0], points+r.N*r.Row[1]
 	}
-	if points <= 0 {
-		return math.NaN()
-	}
-	return cost / points
+	return cost / max(0, points)
 }
 
 // An Adder adds the scores of the metrics that a study names to those of the suite.

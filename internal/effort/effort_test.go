@@ -42,6 +42,23 @@ func find(scores []eval.Score, metric string) (list []eval.Score) {
 	return list
 }
 
+// TestOfferedByDirection: to pass by a metric of which lower is better is the bad event.
+func TestOfferedByDirection(t *testing.T) {
+	errors := correct
+	errors.HigherIsBetter = false
+	for _, primary := range []eval.Metric{correct, errors} {
+		var names []string
+		for _, m := range Offered(primary, 3) {
+			names = append(names, m.Name)
+		}
+		for _, name := range []string{passAny + "2", passAll + "3"} {
+			if slices.Contains(names, name) != primary.HigherIsBetter || !slices.Contains(names, flakiness) {
+				t.Errorf("higher is better: %v, offered: %v", primary.HigherIsBetter, names)
+			}
+		}
+	}
+}
+
 // TestReplicates compares pass@k and pass^k with a count of all draws of k replicates.
 func TestReplicates(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -167,7 +184,7 @@ func TestEstimators(t *testing.T) {
 	if often := []eval.Counted{{Row: eval.Row{7}, N: 3}, {Row: eval.Row{2}, N: 2}}; quantile(40)(often) != 2 || quantile(50)(often) != 7 {
 		t.Error("a row that occurs twice counts once")
 	}
-	if !math.IsNaN(quantile(50)(nil)) || !math.IsNaN(perPoint(rows[:1])) { // 20 is even: no point
+	if !math.IsNaN(quantile(50)(nil)) || !math.IsInf(perPoint(rows[:1]), 1) || !math.IsNaN(perPoint(nil)) { // 20 is even: no point
 		t.Error("nothing to estimate has a value")
 	}
 }

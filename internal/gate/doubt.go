@@ -35,17 +35,30 @@ func (r Rule) unscored(a *analyse.Analysis, state State) string {
 			return fmt.Sprintf("%s has no score, and what these would do to a comparison across a factor is not known: retry them, or let the rule read the differences themselves", missing[len(missing)-1])
 		}
 	}
+	for _, k := range a.Replications {
+		if k.Stratum == nil && k.Least != nil && r.readsChange(k) {
+			missing = append(missing, fmt.Sprintf("some of %s here or in run %s", k.Metric, k.Run))
+		}
+	}
 	if len(missing) == 0 || state == Undecided {
 		return ""
 	}
-	for _, most := range r.corners(a) {
+	ways, all := r.corners(a)
+	if !all {
+		return fmt.Sprintf("scores are missing in too many strata to try all of their ends together (more than %d): %s", mostCorners, strings.Join(missing, ", "))
+	}
+	for _, most := range ways {
 		var c Condition
 		if r.settle(&c, corner(a, most)); c.State != state {
 			all := 0
 			for _, of := range n {
 				all += of
 			}
-			return text.Plural(all, "answer", "answers") + " without a score could reverse this: " + strings.Join(missing, ", ")
+			answers := text.Plural(all, "answer", "answers")
+			if all == 0 { // they are of the run that this one replicates
+				answers = "answers"
+			}
+			return answers + " without a score could reverse this: " + strings.Join(missing, ", ")
 		}
 	}
 	return ""
@@ -68,22 +81,38 @@ func reasons(e analyse.Estimate) string {
 const mostCorners = 10
 
 // corners are the ways in which each estimate and each comparison that the rule reads and
-// that lacks scores is at its most or at its least. Of more than mostCorners of them they
-// are those in which one is, or all are at the same end.
-func (r Rule) corners(a *analyse.Analysis) (ways []map[string]bool) {
-	lacks := func(arm, metric string) bool {
-		e, _ := a.Estimate(arm, metric)
-		return e.Unscored > 0
-	}
+// that lacks scores, in each stratum that it reads, is at its most or at its least. Of more than
+// mostCorners of them they are those in which one is, or all are at the same end, and not all
+// that matter if strata are compared with each other.
+func (r Rule) corners(a *analyse.Analysis) (ways []map[string]bool, all bool) {
 	var list []string // of statements
-	for _, e := range r.Estimates {
-		if lacks(e[0], e[1]) {
-			list = append(list, statement(e[:]...))
+	strata := false
+	for _, x := range r.calls {
+		arms := x.arms()
+		if arms == 0 || x.outside || !x.takes("metric") {
+			continue
 		}
-	}
-	for _, p := range r.Pairs {
-		if lacks(p[0], p[2]) || lacks(p[1], p[2]) {
-			list = append(list, statement(p[:]...))
+		of := x.args[:arms+1]
+		lacks := slices.ContainsFunc(of[:arms], func(arm string) bool {
+			e, _ := a.Estimate(arm, of[arms])
+			return e.Unscored > 0
+		}) || arms == 2 && slices.ContainsFunc(a.Replications, func(k analyse.Replication) bool {
+			return k.Least != nil && r.readsChange(k) && same([3]string(of))([3]string{k.A, k.B, k.Metric})
+		})
+		switch {
+		case !lacks:
+		case x.takes("stratum"):
+			strata = true
+			for _, c := range a.Strata(of[0], of[1], of[2], x.args[3]) {
+				if c.Least != nil {
+					list = with(list, statement(c.Stratum, of...))
+				}
+			}
+		case x.takes("stratum=value"):
+			strata = true
+			list = with(list, statement(nil, x.args...))
+		default:
+			list = with(list, statement(nil, of...))
 		}
 	}
 	if len(list) > mostCorners {
@@ -95,7 +124,7 @@ func (r Rule) corners(a *analyse.Analysis) (ways []map[string]bool) {
 			}
 			ways = append(ways, all)
 		}
-		return ways
+		return ways, !strata
 	}
 	for mask := range 1 << len(list) {
 		most := map[string]bool{}
@@ -104,39 +133,44 @@ func (r Rule) corners(a *analyse.Analysis) (ways []map[string]bool) {
 		}
 		ways = append(ways, most)
 	}
-	return ways
+	return ways, true
 }
 
-// statement names an estimate or a comparison.
-func statement(names ...string) string { return strings.Join(names, "\x00") }
+// statement names an estimate or a comparison, over all items or in a stratum.
+func statement(in *eval.Level, names ...string) string {
+	if in != nil {
+		names = append(slices.Clone(names), in.Name+"="+in.Value)
+	}
+	return strings.Join(names, "\x00")
+}
 
 // corner returns the analysis in which the named estimates and comparisons are at their
-// most (true) or least (false), in strata too, and the changes of differences with them.
+// most (true) or least (false), and the changes of differences with them.
 func corner(a *analyse.Analysis, most map[string]bool) *analyse.Analysis {
 	at := *a
 	at.Estimates, at.Comparisons, at.Replications = slices.Clone(a.Estimates), slices.Clone(a.Comparisons), slices.Clone(a.Replications)
 	for i := range at.Estimates {
 		e := &at.Estimates[i]
-		if high, ok := most[statement(e.Arm, e.Metric)]; ok && e.Least != nil {
+		if high, ok := most[statement(e.Stratum, e.Arm, e.Metric)]; ok && e.Least != nil {
 			e.Bounds = *end(high, e.Least, e.Most)
 		}
 	}
-	ofPair := func(a, b, metric string) (high, ok bool) {
-		if high, ok = most[statement(a, b, metric)]; !ok {
-			high, ok = most[statement(b, a, metric)]
+	ofPair := func(in *eval.Level, a, b, metric string) (high, ok bool) {
+		if high, ok = most[statement(in, a, b, metric)]; !ok {
+			high, ok = most[statement(in, b, a, metric)]
 			high = !high
 		}
 		return high, ok
 	}
 	for i := range at.Comparisons {
 		c := &at.Comparisons[i]
-		if high, ok := ofPair(c.A, c.B, c.Metric); ok && c.Least != nil {
+		if high, ok := ofPair(c.Stratum, c.A, c.B, c.Metric); ok && c.Least != nil {
 			*c = *end(high, c.Least, c.Most)
 		}
 	}
 	for i := range at.Replications {
 		c := &at.Replications[i]
-		if high, ok := ofPair(c.A, c.B, c.Metric); ok && c.Least != nil {
+		if high, ok := ofPair(c.Stratum, c.A, c.B, c.Metric); ok && c.Least != nil {
 			*c = *end(high, c.Least, c.Most)
 		}
 	}
@@ -154,6 +188,13 @@ func end[T any](high bool, least, most *T) *T {
 func (r Rule) readsScores(arm, metric string) bool {
 	return slices.Contains(r.Estimates, [2]string{arm, metric}) || slices.Contains(r.across, metric) ||
 		slices.ContainsFunc(r.Pairs, func(p [3]string) bool { return p[2] == metric && (p[0] == arm || p[1] == arm) })
+}
+
+// readsChange reports whether a rule reads a change since an earlier run.
+func (r Rule) readsChange(k analyse.Replication) bool {
+	return slices.ContainsFunc(r.calls, func(x call) bool {
+		return strings.HasPrefix(x.name, "change") && same([3]string{k.A, k.B, k.Metric})([3]string(x.args[:3]))
+	})
 }
 
 // mostFree bounds the results without evidence whose ends are combined.
@@ -308,8 +349,14 @@ func (r Rule) judgesDiffer(a *analyse.Analysis) string {
 		}
 	}
 	for _, p := range pairs {
-		if k, ok := a.Comparison(p[0], p[1], p[2]); ok && k.JudgesDiffer != "" {
-			return fmt.Sprintf("%s: let one judge judge %s and %s", k.JudgesDiffer, k.A, k.B)
+		k, compared := a.Comparison(p[0], p[1], p[2])
+		if !compared && judgeAlone(a, p[0], p[2]) && judgeAlone(a, p[1], p[2]) {
+			x, _ := a.Arm(p[0])
+			y, _ := a.Arm(p[1])
+			k.JudgesDiffer = x.JudgedUnlike(y)
+		}
+		if k.JudgesDiffer != "" {
+			return fmt.Sprintf("%s: let one judge judge %s and %s", k.JudgesDiffer, p[0], p[1])
 		}
 	}
 	return ""

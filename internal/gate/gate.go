@@ -302,14 +302,15 @@ func blind(name, doc string, better func(a, b analyse.Number) bool) function {
 	return s.result(name, doc, func(c analyse.BlindComparison) analyse.Number { return c.Diff })
 }
 
-func trials(name, doc string, get func(analyse.Arm) int) function {
-	s := subject[analyse.Arm]{names: []string{"arm"}, missing: "the arm has no trials",
+// share is that of what an arm has: trials that are done, or answers.
+func share(name, doc, has string, get, of func(analyse.Arm) int) function {
+	s := subject[analyse.Arm]{names: []string{"arm"}, missing: "the arm has no " + has,
 		find: func(v view, names []string) (analyse.Arm, bool) {
 			arm, ok := v.Arm(names[0])
-			return arm, ok && arm.Planned > 0
+			return arm, ok && of(arm) > 0
 		},
-		about: func(a analyse.Arm) about { return about{n: a.Planned} }, of: "trials"}
-	return s.result(name, doc, func(a analyse.Arm) analyse.Number { return analyse.Number(float64(get(a)) / float64(a.Planned)) })
+		about: func(a analyse.Arm) about { return about{n: of(a)} }, of: has}
+	return s.result(name, doc, func(a analyse.Arm) analyse.Number { return analyse.Number(float64(get(a)) / float64(of(a))) })
 }
 
 var agreements = subject[analyse.Agreement]{names: []string{"task"}, apart: true, outside: true, missing: "no two people answered the same subjects",
@@ -397,9 +398,9 @@ var functions = func() []function {
 			outside.result("blind_runs", "number of blind validations by outsiders", func(a *analyse.Analysis) analyse.Number { return analyse.Number(len(a.Blind)) }),
 			blind("blind_min", "smallest difference in a blind validation", func(a, b analyse.Number) bool { return a < b }),
 			blind("blind_max", "largest difference in a blind validation", func(a, b analyse.Number) bool { return a > b }),
-			trials("failed", "share of trials that failed", func(a analyse.Arm) int { return a.Failed }),
-			trials("malformed", "share of answers that do not parse", func(a analyse.Arm) int { return a.Malformed }),
-			trials("refused", "share of answers that were refusals", func(a analyse.Arm) int { return a.Refused }),
+			share("failed", "share of trials that failed", "trials", func(a analyse.Arm) int { return a.Failed }, analyse.Arm.Done),
+			share("malformed", "share of answers that do not parse", "answers", func(a analyse.Arm) int { return a.Malformed }, analyse.Arm.Answers),
+			share("refused", "share of answers that were refusals", "answers", func(a analyse.Arm) int { return a.Refused }, analyse.Arm.Answers),
 		})
 }()
 

@@ -1,11 +1,13 @@
 package gate_test
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/gate"
 	"github.com/scruple-eval/scruple/internal/study"
 )
@@ -70,6 +72,14 @@ func TestJudgesDiffer(t *testing.T) {
 		v := compile(t, rule(that)).Decide(a)
 		if got := v.State == gate.Undecided; got != undecided || undecided && (v.ExitCode() != 3 || !strings.Contains(v.Conditions[0].Reason, "let one judge judge")) {
 			t.Errorf("%s: %s, %+v", that, v.State, v.Conditions[0])
+		}
+		if !strings.Contains(that, "diff") { // the same if the study does not compare the arms
+			a := analysis(0.1, 0.01, 0.5)
+			a.Comparisons, a.Arms[0].Judges, a.Arms[1].Judges = nil, []string{"one"}, []string{"two"}
+			a.Estimates[0].JudgeAlone, a.Estimates[1].JudgeAlone = true, true
+			if c := compile(t, rule(that)).Decide(a).Conditions[0]; (c.State == gate.Undecided) != undecided || undecided && !strings.Contains(c.Reason, "(judged by one for ctn, and two for plain): let one judge judge") {
+				t.Errorf("%s: %+v", that, c)
+			}
 		}
 		outcomes := study.Decide{Outcomes: []study.Class{{Name: "A", When: that, Verdict: "pass"}, {Name: "B", Verdict: "fail"}}}
 		if v := compile(t, outcomes).Decide(a); (v.State == gate.Undecided) != undecided {
@@ -144,9 +154,67 @@ func TestMissingOfChange(t *testing.T) {
 		if len(problems) > 0 {
 			t.Fatal(problems[0])
 		}
-		v := rules.Decide(a)
-		if got := v.Conditions[0].Reason; want == "" && v.State != gate.Pass || !strings.Contains(got, want) || want != "" && v.State != gate.Undecided {
-			t.Errorf("%s: %s %q, want %q", that, v.State, got, want)
+		check := func(a *analyse.Analysis, want string) {
+			v := rules.Decide(a)
+			if got := v.Conditions[0].Reason; want == "" && v.State != gate.Pass || !strings.Contains(got, want) || want != "" && v.State != gate.Undecided {
+				t.Errorf("%s: %s %q, want %q", that, v.State, got, want)
+			}
+		}
+		check(a, want)
+		// The same if the earlier run lacks the score, and this one has all.
+		a.Replications = nil
+		a.Estimates[0], earlier.Estimates[0] = earlier.Estimates[0], a.Estimates[0]
+		a.Comparisons[0], earlier.Comparisons[0] = earlier.Comparisons[0], a.Comparisons[0]
+		earlier.Study.MaxUnscored = 0.05
+		a.Replicate(earlier)
+		switch {
+		case strings.HasPrefix(that, "p_across"):
+			want = ""
+		case want != "":
+			want = "answers without a score could reverse this: some of composite here or in run "
+		}
+		check(a, want)
+	}
+}
+
+// TestMissingOfStrata: the missing scores of one stratum may be right and those of another
+// wrong.
+func TestMissingOfStrata(t *testing.T) {
+	study := func(strata int) *analyse.Analysis {
+		a := analysis(0.1, 0.01, 0.5)
+		a.Study.MaxUnscored = 0.05
+		e := &a.Estimates[0]
+		e.Unscored, e.UnscoredShare, e.Least, e.Most = 4, 0.04, &analyse.Bounds{Value: 0.78}, &analyse.Bounds{Value: 0.82}
+		for i := range strata {
+			at := func(diff analyse.Number) analyse.Comparison {
+				return analyse.Comparison{A: "ctn", B: "plain", Metric: "composite", Stratum: &eval.Level{Name: "type", Value: fmt.Sprint(i)}, Reading: analyse.Reading{Diff: diff, P: 0.01}}
+			}
+			c, least, most := at(0.1), at(0.06), at(0.14)
+			c.Least, c.Most = &least, &most
+			a.Comparisons = append(a.Comparisons, c)
+		}
+		return a
+	}
+	factor := names
+	factor.Factors, factor.Strata = []string{"type"}, []string{"type=0", "type=1"}
+	for _, c := range []struct {
+		that   string
+		strata int
+		want   string
+	}{
+		{"diff_max('ctn','plain','composite','type') - diff_min('ctn','plain','composite','type') < 0.05", 3, "could reverse this"},
+		{"diff_max('plain','ctn','composite','type') - diff_min('plain','ctn','composite','type') < 0.05", 3, "could reverse this"},
+		{"diff_in('ctn','plain','composite','type=0') - diff_in('ctn','plain','composite','type=1') < 0.05", 3, "could reverse this"},
+		{"diff_max('ctn','plain','composite','type') - diff_min('ctn','plain','composite','type') < 0.09", 3, ""},
+		{"diff_max('ctn','plain','composite','type') - diff_min('ctn','plain','composite','type') < 0.09", 11, "in too many strata to try all of their ends"},
+	} {
+		rules, problems := gate.Compile(rule(c.that), factor)
+		if len(problems) > 0 {
+			t.Fatal(problems[0])
+		}
+		got := rules.Decide(study(c.strata)).Conditions[0]
+		if (got.State == gate.Pass) != (c.want == "") || !strings.Contains(got.Reason, c.want) {
+			t.Errorf("%s in %d strata: %s %q, want %q", c.that, c.strata, got.State, got.Reason, c.want)
 		}
 	}
 }
