@@ -31,6 +31,8 @@ type session struct {
 	over   chan struct{} // closed when nothing is asked any more
 	cancel context.CancelFunc
 
+	// Not held while asking is stopped: that tells the observer, which may wait for a part of
+	// the budget, which waits for it.
 	mu     sync.Mutex
 	hands  map[int64]*hand // by job: what the fence checks
 	asking *experiment.Session
@@ -69,14 +71,19 @@ func newSession(w *Worker, loaded *Loaded, when string) *session {
 // stop begins no new call, and has shards given back when those in flight have ended.
 func (s *session) stop(why error) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.why != nil {
+		s.mu.Unlock()
 		return
 	}
 	s.why = why
 	close(s.quit)
-	if s.asking != nil && (len(s.hands) > 0 || !errors.Is(why, errEnded)) {
-		s.asking.Stop(why)
+	asking := s.asking
+	if len(s.hands) == 0 && errors.Is(why, errEnded) {
+		asking = nil
+	}
+	s.mu.Unlock()
+	if asking != nil {
+		asking.Stop(why)
 	}
 }
 
@@ -182,9 +189,13 @@ func (s *session) ask(ctx context.Context, h *hand) (err error) {
 	// A call that is retried for long must not keep the shard from others.
 	late := time.AfterFunc(s.w.Slice+h.job.Args.Longest, func() {
 		s.mu.Lock()
-		defer s.mu.Unlock()
-		if h.asking != nil && !h.ended {
-			h.asking.Stop(errSlice)
+		asking := h.asking
+		if h.ended {
+			asking = nil
+		}
+		s.mu.Unlock()
+		if asking != nil {
+			asking.Stop(errSlice)
 		}
 	})
 	defer late.Stop()
@@ -286,12 +297,13 @@ func (s *session) open(ctx context.Context, h *hand) (*experiment.Session, *expe
 		}
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.asking = asking
-	if s.why != nil {
-		asking.Stop(s.why)
-	}
 	asking.Share(s.parts)
+	why := s.why
+	s.mu.Unlock()
+	if why != nil {
+		asking.Stop(why)
+	}
 	return asking, left, nil
 }
 
