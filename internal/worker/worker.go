@@ -258,10 +258,10 @@ func (w *Worker) forgotten(ctx context.Context) error {
 	}
 	w.idle = since
 	w.mu.Unlock()
-	if len(back) > 0 {
-		_, err = w.pool.Exec(ctx, `UPDATE river_job SET state = 'available', scheduled_at = now() WHERE id = ANY($1) AND state = 'running' AND `+holder+` = $2`, back, w.holder)
+	if len(back) == 0 {
+		return nil
 	}
-	return w.db.Explain(err)
+	return w.giveAway(ctx, `id = ANY($1) AND `+holder+` = $2`, back, w.holder)
 }
 
 // inHand reports whether the worker works on a shard. The lock must be held.
