@@ -36,10 +36,9 @@ type session struct {
 	mu     sync.Mutex
 	hands  map[int64]*hand // by job: what the fence checks
 	asking *experiment.Session
-	purse  *purse    // of asking; nil without a budget
-	why    error     // set before quit is closed
-	again  time.Time // when the worker may take part again, if it left the run for a time
-	parts  int       // of the calls in flight that the study allows
+	purse  *purse // of asking; nil without a budget
+	why    error  // set before quit is closed
+	parts  int    // of the calls in flight that the study allows
 }
 
 // A hand is a shard that this process works on.
@@ -87,6 +86,13 @@ func (s *session) stop(why error) {
 	}
 }
 
+// given returns why the session gave up the run, nil if it did not.
+func (s *session) given() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.why
+}
+
 func (s *session) close() error {
 	<-s.over
 	s.cancel()
@@ -131,12 +137,16 @@ func (s *session) fence(ctx context.Context, tx store.Querier) error {
 	return nil
 }
 
-// hold adds a shard to those in hand, unless the process leaves the run.
+// hold adds a shard to those in hand, unless the process leaves the run, or has the shard still: it
+// lost it, and got it again before it dropped it.
 func (s *session) hold(h *hand) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.why != nil {
 		return s.why
+	}
+	if s.hands[h.job.ID] != nil {
+		return errLost
 	}
 	s.hands[h.job.ID] = h
 	return nil
@@ -145,7 +155,9 @@ func (s *session) hold(h *hand) error {
 func (s *session) drop(h *hand) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.hands, h.job.ID)
+	if s.hands[h.job.ID] == h {
+		delete(s.hands, h.job.ID)
+	}
 }
 
 // work works on a shard. It reports whether the shard is done.
@@ -263,13 +275,12 @@ func (s *session) judge(ctx context.Context, err error) {
 	case errors.As(err, &ofStore) && ofStore.Passes && !ofStore.Full:
 		return
 	}
-	s.w.cannot(ctx, s.Record, s.when, err)
-	s.stop(err)
+	var again time.Time
 	if ofStore != nil && ofStore.Full {
-		s.mu.Lock()
-		s.again = time.Now().Add(whileFull)
-		s.mu.Unlock()
+		again = time.Now().Add(whileFull)
 	}
+	s.w.cannot(ctx, s.Record, s.when, err, again)
+	s.stop(err)
 }
 
 // whileFull is how long a worker leaves a run alone when the disk of the server is full.

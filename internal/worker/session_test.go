@@ -3,8 +3,10 @@ package worker
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,6 +15,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/model"
 	"github.com/scruple-eval/scruple/internal/postgrestest"
 	"github.com/scruple-eval/scruple/internal/run"
+	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites/extraction"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
@@ -102,5 +105,31 @@ func TestStoppingWhileDrawing(t *testing.T) {
 	o.s.drop(h)
 	if err := errors.Join(err, o.s.close()); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A refusing model refuses the key.
+type refusing struct{}
+
+func (refusing) Complete(context.Context, *eval.Request) (eval.Response, error) {
+	return eval.Response{}, &model.Error{Kind: eval.ErrAuth, Status: 401}
+}
+
+// A worker that gives up a run leaves its shards to others, and ends if it has no other.
+func TestAWorkerThatGivesUpARun(t *testing.T) {
+	q := opened(t, postgrestest.Address(t))
+	loaded, said := loadedRun(t, q, refusing{}), ""
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	err := q.Take(ctx, Settings{Once: true, Slice: time.Minute, Version: "v", Say: func(format string, args ...any) { said += fmt.Sprintf(format, args...) + "\n" },
+		Load: func(context.Context, *store.Run) (*Loaded, error) { return loaded, nil }}, nil)
+	if err != nil {
+		t.Fatalf("%v; the worker said:\n%s", err, said)
+	}
+	if strings.Count(said, "not taking part") != 1 || strings.Contains(said, "done or stopped") {
+		t.Errorf("the worker said:\n%s", said)
+	}
+	if has, err := q.db.Entrusted(t.Context(), loaded.Record); err != nil || !has {
+		t.Errorf("workers have the run: %v, %v", has, err)
 	}
 }
