@@ -323,7 +323,9 @@ func (a *asker) attempt(ctx context.Context, m *Model, r *eval.Request, call *ev
 	failure := model.FromTransport(ctx, err)
 	if failure.Kind == eval.ErrRateLimited || failure.Kind == eval.ErrOverloaded {
 		ended = tooMuch
-		e.paces[r.Model].Refused(failure.RetryAfter)
+		if failure.RetryAfter <= longestWait { // else this call fails, and others may not
+			e.paces[r.Model].Refused(failure.RetryAfter)
+		}
 	}
 	return failure, e.ended(call, failure.Kind)
 }

@@ -275,6 +275,32 @@ func TestRetriesFollowTheScheduleAndRetryAfter(t *testing.T) {
 	})
 }
 
+// A refusals pace notes for how long a model is closed for all.
+type refusals struct {
+	run.Pace
+	waits []time.Duration
+}
+
+func (*refusals) Free() bool                   { return true }
+func (*refusals) Used(eval.Usage)              {}
+func (p *refusals) Refused(wait time.Duration) { p.waits = append(p.waits, wait) }
+
+// A model is closed for others while a call waits, not for hours after which no call waits.
+func TestLongDelaysCloseNoModel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &refusals{}
+		c := replying(func(n int, _ *eval.Request) error {
+			return &model.Error{Kind: eval.ErrRateLimited, RetryAfter: []time.Duration{time.Minute, 5 * time.Hour}[n-1]}
+		})
+		m := models(c)
+		m["m"].Pace = p
+		perform(t, quick, newMemory(), m, steps{n: 1}, trials(1, false))
+		if len(p.waits) != 1 || p.waits[0] != time.Minute {
+			t.Errorf("closed for %v, want a minute", p.waits)
+		}
+	})
+}
+
 func TestAHangingProviderEndsInATimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hang := &client{complete: func(ctx context.Context, _ int, _ *eval.Request) (eval.Response, error) {
