@@ -182,24 +182,39 @@ func answersOf(t *testing.T, address string) map[string]string {
 	return answers
 }
 
-// A worker that is stopped for longer than it may be silent, and wakes, drops what it has in
-// hand: others have it. It then takes part again.
+// A worker that is stopped for longer than it may be silent, and wakes while others work on what
+// it had, drops it and takes nothing from them. It then takes part again.
 func TestZombieWorker(t *testing.T) {
 	t.Parallel()
-	const documents, concurrency = 400, 8
+	const documents, concurrency = 1200, 8
 	m := newMemoStudyOf(t, documents, concurrency, "-latency", "200ms")
 	scruple, url, path, want, quiet := m.scruple, m.url, m.path, m.want, m.quiet
 	c := &crew{t: t, scruple: scruple, store: postgrestest.Address(t)}
-	c.hands = append(c.hands, c.start(), c.start())
+	awake := &crew{t: t, scruple: scruple, store: c.store}
+	c.hands = append(c.hands, c.start(), awake.start())
 	defer c.end()
 	output(t, scruple, "run", path, "--detach", "--store", c.store)
-	for before := quiet; statsOf(t, url).Requests < before+40; {
-		time.Sleep(5 * time.Millisecond)
+	for both := false; !both || statsOf(t, url).Requests < quiet+40; time.Sleep(5 * time.Millisecond) {
+		_, hands := c.status()
+		both = len(hands) == 2 && hands[0] > 0 && hands[1] > 0
 	}
 	must(t, c.hands[0].Process.Signal(syscall.SIGSTOP))
-	c.done(90 * time.Second)
-	must(t, c.hands[0].Process.Signal(syscall.SIGCONT))
+	for there := 2; there != 1; { // until it is lost
+		time.Sleep(200 * time.Millisecond)
+		_, hands := c.status()
+		there = len(hands)
+	}
 	time.Sleep(2 * time.Second)
+	must(t, c.hands[0].Process.Signal(syscall.SIGCONT))
+	if runs, _ := c.status(); runs == 0 {
+		t.Fatal("the run was done before the worker woke: make it longer")
+	}
+	c.done(90 * time.Second)
+	awake.mu.Lock()
+	if said := awake.said.String(); strings.Contains(said, "given to another worker") {
+		t.Errorf("the worker that woke took shards from the other, which said:\n%s", said)
+	}
+	awake.mu.Unlock()
 	if got := figures(t, scruple, path, "--store", c.store); got != want {
 		t.Error("the scores or the report differ from those of an undisturbed run")
 	}

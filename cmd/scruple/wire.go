@@ -77,7 +77,7 @@ func (a *app) models(ctx context.Context, x *experiment.Experiment, record bool)
 			problems = append(problems, fmt.Errorf("%s: arm %s: %w", x.File.Path, strings.TrimPrefix(p.Model, eval.PipelinePrefix), err))
 			continue
 		}
-		models[p.Model] = &run.Model{Client: client, Group: p.Model, Reuse: p.Version != ""}
+		models[p.Model] = &run.Model{Client: client, Group: x.Study.Name + " " + p.Model, Reuse: p.Version != ""}
 		if c, ok := client.(io.Closer); ok {
 			open = append(open, c)
 		}

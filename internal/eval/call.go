@@ -438,7 +438,8 @@ type Attempt struct {
 	Process string // the process that sent it, as host:id; set by the journal
 	Ended   bool   // an answer or an error came back
 	Err     ErrorKind
-	// Tokens and CostUSD are estimates, for a request whose end is unknown.
+	// Tokens and CostUSD are estimates, for a request whose end is unknown, or that was not
+	// answered in time.
 	Tokens  int
 	CostUSD float64
 }

@@ -43,6 +43,9 @@ type Error struct {
 	// another one before someone acts: connection refused, unknown host, invalid
 	// certificate.
 	Unreachable bool
+	// Unanswered means that the request may have been received, and is paid if it was: the
+	// connection was lost, or the time was over.
+	Unanswered bool
 	// Final means that the same request will fail again, whatever its kind.
 	Final bool
 	// Exited means that the process of a pipeline exited before its first answer.
@@ -103,13 +106,13 @@ func FromTransport(ctx context.Context, err error) *Error {
 	var netErr net.Error
 	switch {
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &netErr) && netErr.Timeout():
-		return &Error{Kind: eval.ErrTimeout, Err: err, Message: "no answer within the time limit",
+		return &Error{Kind: eval.ErrTimeout, Err: err, Unanswered: true, Message: "no answer within the time limit",
 			Remedy: "raise execution.timeout if the model needs longer"}
 	case ctx.Err() != nil:
 		return &Error{Kind: eval.ErrUnavailable, Err: context.Cause(ctx)}
 	}
 	remedy, unreachable := unreachable(err)
-	return &Error{Kind: eval.ErrUnavailable, Err: err, Unreachable: unreachable, Remedy: remedy}
+	return &Error{Kind: eval.ErrUnavailable, Err: err, Unreachable: unreachable, Unanswered: !unreachable, Remedy: remedy}
 }
 
 // unreachable reports whether an error means that nobody receives requests, and

@@ -289,7 +289,7 @@ func (a *asker) attempt(ctx context.Context, m *Model, r *eval.Request, call *ev
 	}
 	var halt error // why the request is not sent without the parameter that was refused
 	response, latency, err := e.complete(model.WithResend(ctx, func() error {
-		if halt = e.ended(call, eval.ErrBadRequest); halt == nil {
+		if halt = e.failed(call, eval.ErrBadRequest, true); halt == nil {
 			halt = begin()
 		}
 		return halt
@@ -323,15 +323,21 @@ func (a *asker) attempt(ctx context.Context, m *Model, r *eval.Request, call *ev
 	failure := model.FromTransport(ctx, err)
 	if failure.Kind == eval.ErrRateLimited || failure.Kind == eval.ErrOverloaded {
 		ended = tooMuch
-		e.paces[r.Model].Refused(failure.RetryAfter)
+		if failure.RetryAfter <= longestWait { // else this call fails, and others may not
+			e.paces[r.Model].Refused(failure.RetryAfter)
+		}
 	}
-	return failure, e.ended(call, failure.Kind)
+	if failure.Unanswered || failure.Kind == eval.ErrTimeout { // it may be paid
+		e.budget.add(estimate, orZero(costOf(m, estimate)))
+	}
+	return failure, e.failed(call, failure.Kind, !failure.Unanswered)
 }
 
-// ended records that the last request of a call failed.
-func (e *Engine) ended(call *eval.Call, kind eval.ErrorKind) error {
+// failed records that the last request of a call failed, and whether an error came back: if not,
+// it counts as estimated.
+func (e *Engine) failed(call *eval.Call, kind eval.ErrorKind, ended bool) error {
 	last := &call.Sent[len(call.Sent)-1]
-	last.Ended, last.Err = true, kind
+	last.Ended, last.Err = ended, kind
 	return e.journal.Attempt(call, false)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"strings"
 	"sync"
@@ -11,6 +12,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"pgregory.net/rapid"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/model"
@@ -271,6 +274,67 @@ func TestRetriesFollowTheScheduleAndRetryAfter(t *testing.T) {
 					t.Errorf("%s: the journal says %d attempts", c.name, call.Attempts)
 				}
 			}
+		}
+	})
+}
+
+// Whatever becomes of requests, what is counted is at least what a provider counted: all that it
+// received, answered in time or not.
+func TestWhatIsCountedIsAtLeastWhatWasSent(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var mu sync.Mutex
+		paid, ends := 0, rapid.SliceOfN(rapid.IntRange(0, 4), 20, 20).Draw(t, "ends")
+		c := replying(func(n int, _ *eval.Request) error {
+			mu.Lock()
+			defer mu.Unlock()
+			paid++
+			switch ends[n-1] {
+			case 0:
+				return context.DeadlineExceeded
+			case 1:
+				return io.ErrUnexpectedEOF
+			case 2:
+				return &model.Error{Kind: eval.ErrTimeout, Status: 504}
+			case 3:
+				paid--
+				return &model.Error{Kind: eval.ErrUnavailable, Status: 500}
+			}
+			return nil
+		})
+		s := quick
+		s.Concurrency, s.Retries = 1, make([]time.Duration, 3)
+		e := run.New(s, newMemory(), models(c), run.Spent{}, nil)
+		if err := e.Perform(context.Background(), steps{n: 1}, nil, trials(5, false)); err != nil {
+			t.Fatal(err)
+		}
+		if spent := e.Spent(); spent.Tokens < 5*paid || spent.Cost != float64(paid)/2 {
+			t.Fatalf("%d tokens and $%v are counted, and %d requests were paid", spent.Tokens, spent.Cost, paid)
+		}
+	})
+}
+
+// A refusals pace notes for how long a model is closed for all.
+type refusals struct {
+	run.Pace
+	waits []time.Duration
+}
+
+func (*refusals) Free() bool                   { return true }
+func (*refusals) Used(eval.Usage)              {}
+func (p *refusals) Refused(wait time.Duration) { p.waits = append(p.waits, wait) }
+
+// A model is closed for others while a call waits, not for hours after which no call waits.
+func TestLongDelaysCloseNoModel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &refusals{}
+		c := replying(func(n int, _ *eval.Request) error {
+			return &model.Error{Kind: eval.ErrRateLimited, RetryAfter: []time.Duration{time.Minute, 5 * time.Hour}[n-1]}
+		})
+		m := models(c)
+		m["m"].Pace = p
+		perform(t, quick, newMemory(), m, steps{n: 1}, trials(1, false))
+		if len(p.waits) != 1 || p.waits[0] != time.Minute {
+			t.Errorf("closed for %v, want a minute", p.waits)
 		}
 	})
 }

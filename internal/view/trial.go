@@ -239,10 +239,10 @@ func newCall(c eval.Call, prompt string) call {
 	for _, s := range c.Sent {
 		a := attempt{time.UnixMicro(s.At).UTC().Format("2006-01-02 15:04:05.000"), s.Process, "answered"}
 		switch {
-		case !s.Ended:
-			a.Result = "no end recorded"
 		case s.Err != "":
 			a.Result = string(s.Err)
+		case !s.Ended:
+			a.Result = "no end recorded"
 		}
 		shown.Sent = append(shown.Sent, a)
 	}

@@ -157,8 +157,9 @@ func TestModelOfShards(t *testing.T) {
 				p := rapid.SampledFrom(ps).Draw(t, "process")
 				if h := pick(p); h != nil {
 					p.drop(h)
-					if owner[h.job.ID] == p { // as River does it: it looks at no more than the state
-						_, _ = p.w.pool.Exec(t.Context(), `UPDATE river_job SET state = 'available', attempt = attempt - 1 WHERE id = $1 AND state = 'running'`, h.job.ID)
+					// As River does it: it looks at no more than the state.
+					_, _ = p.w.pool.Exec(t.Context(), `UPDATE river_job SET state = 'available', attempt = attempt - 1 WHERE id = $1 AND state = 'running'`, h.job.ID)
+					if owner[h.job.ID] == p {
 						delete(owner, h.job.ID)
 					}
 				}

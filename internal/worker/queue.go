@@ -8,8 +8,9 @@
 // River gives a shard to one worker at a time, and to another when the first gives it back or
 // is lost. It has no fence: a process that was stopped for long, and wakes, may believe that
 // it still has a shard that another works on. So each transaction that writes the run
-// first makes sure, in [hands.fence], that this process has all the shards it works on; if it
-// has lost one it drops what is in hand, and begins no call.
+// first makes sure, in [session.fence], that this process has all the shards it works on; if it
+// has lost one it drops what is in hand, and begins no call. What it then gives back is nobody's:
+// a shard of a lost worker is given to others as a new job.
 //
 // # Order
 //
@@ -286,14 +287,21 @@ func (q *Queue) rescue(ctx context.Context) error {
 	}
 	ended = slices.DeleteFunc(ended, func(h string) bool { return !store.Ended(h) })
 	// One that stands still within a transaction keeps its shards until the server ends it.
-	_, err = q.pool.Exec(ctx, `UPDATE river_job SET state = 'available', scheduled_at = now() WHERE id IN (SELECT id FROM river_job WHERE state = 'running' AND (
-			`+holder+` = ANY($1) OR NOT EXISTS (SELECT 1 FROM workers w WHERE w.holder = `+holder+` AND w.seen > clock_timestamp() - make_interval(secs => $2))) FOR UPDATE SKIP LOCKED)`, ended, lostAfter.Seconds())
-	if err != nil {
-		return q.db.Explain(err)
+	if err := q.giveAway(ctx, holder+` = ANY($1) OR NOT EXISTS (SELECT 1 FROM workers w WHERE w.holder = `+holder+` AND w.seen > clock_timestamp() - make_interval(secs => $2))`, ended, lostAfter.Seconds()); err != nil {
+		return err
 	}
 	// River schedules by the clock of the worker that gives a shard back, which may be ahead.
 	_, err = q.pool.Exec(ctx, `UPDATE river_job SET state = 'available', scheduled_at = now() WHERE id IN (SELECT id FROM river_job WHERE state IN ('available', 'retryable', 'scheduled')
 		AND scheduled_at > clock_timestamp() + make_interval(secs => $1) FOR UPDATE SKIP LOCKED)`, 5*beat.Seconds())
+	return q.db.Explain(err)
+}
+
+// giveAway gives running shards to others, under new numbers: River gives a shard back by its
+// number alone, also for a process that wakes long after it lost it.
+func (q *Queue) giveAway(ctx context.Context, which string, args ...any) error {
+	_, err := q.pool.Exec(ctx, `WITH lost AS (UPDATE river_job SET state = 'cancelled', finalized_at = now() WHERE id IN (SELECT id FROM river_job WHERE state = 'running' AND (`+which+`) FOR UPDATE SKIP LOCKED)
+			RETURNING args, kind, max_attempts, priority, queue)
+		INSERT INTO river_job (args, kind, max_attempts, priority, queue, state) SELECT args, kind, max_attempts, priority, queue, 'available' FROM lost`, args...)
 	return q.db.Explain(err)
 }
 

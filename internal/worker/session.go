@@ -31,13 +31,14 @@ type session struct {
 	over   chan struct{} // closed when nothing is asked any more
 	cancel context.CancelFunc
 
+	// Not held while asking is stopped: that tells the observer, which may wait for a part of
+	// the budget, which waits for it.
 	mu     sync.Mutex
 	hands  map[int64]*hand // by job: what the fence checks
 	asking *experiment.Session
-	purse  *purse    // of asking; nil without a budget
-	why    error     // set before quit is closed
-	again  time.Time // when the worker may take part again, if it left the run for a time
-	parts  int       // of the calls in flight that the study allows
+	purse  *purse // of asking; nil without a budget
+	why    error  // set before quit is closed
+	parts  int    // of the calls in flight that the study allows
 }
 
 // A hand is a shard that this process works on.
@@ -69,15 +70,27 @@ func newSession(w *Worker, loaded *Loaded, when string) *session {
 // stop begins no new call, and has shards given back when those in flight have ended.
 func (s *session) stop(why error) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.why != nil {
+		s.mu.Unlock()
 		return
 	}
 	s.why = why
 	close(s.quit)
-	if s.asking != nil && (len(s.hands) > 0 || !errors.Is(why, errEnded)) {
-		s.asking.Stop(why)
+	asking := s.asking
+	if len(s.hands) == 0 && errors.Is(why, errEnded) {
+		asking = nil
 	}
+	s.mu.Unlock()
+	if asking != nil {
+		asking.Stop(why)
+	}
+}
+
+// given returns why the session gave up the run, nil if it did not.
+func (s *session) given() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.why
 }
 
 func (s *session) close() error {
@@ -124,23 +137,34 @@ func (s *session) fence(ctx context.Context, tx store.Querier) error {
 	return nil
 }
 
+// hold adds a shard to those in hand, unless the process leaves the run, or has the shard still: it
+// lost it, and got it again before it dropped it.
+func (s *session) hold(h *hand) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.why != nil {
+		return s.why
+	}
+	if s.hands[h.job.ID] != nil {
+		return errLost
+	}
+	s.hands[h.job.ID] = h
+	return nil
+}
+
 func (s *session) drop(h *hand) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.hands, h.job.ID)
+	if s.hands[h.job.ID] == h {
+		delete(s.hands, h.job.ID)
+	}
 }
 
 // work works on a shard. It reports whether the shard is done.
 func (s *session) work(ctx context.Context, job *river.Job[Job]) (bool, error) {
 	h := &hand{job: job, until: time.Now().Add(s.w.Slice), done: make(chan error, 1)}
-	s.mu.Lock()
-	why := s.why
-	if why == nil { // else the process leaves the run
-		s.hands[job.ID] = h
-	}
-	s.mu.Unlock()
-	if why != nil {
-		return false, why
+	if err := s.hold(h); err != nil {
+		return false, err
 	}
 	defer s.drop(h)
 	if job.Args.Step == experiment.Scoring {
@@ -177,9 +201,13 @@ func (s *session) ask(ctx context.Context, h *hand) (err error) {
 	// A call that is retried for long must not keep the shard from others.
 	late := time.AfterFunc(s.w.Slice+h.job.Args.Longest, func() {
 		s.mu.Lock()
-		defer s.mu.Unlock()
-		if h.asking != nil && !h.ended {
-			h.asking.Stop(errSlice)
+		asking := h.asking
+		if h.ended {
+			asking = nil
+		}
+		s.mu.Unlock()
+		if asking != nil {
+			asking.Stop(errSlice)
 		}
 	})
 	defer late.Stop()
@@ -247,13 +275,12 @@ func (s *session) judge(ctx context.Context, err error) {
 	case errors.As(err, &ofStore) && ofStore.Passes && !ofStore.Full:
 		return
 	}
-	s.w.cannot(ctx, s.Record, s.when, err)
-	s.stop(err)
+	var again time.Time
 	if ofStore != nil && ofStore.Full {
-		s.mu.Lock()
-		s.again = time.Now().Add(whileFull)
-		s.mu.Unlock()
+		again = time.Now().Add(whileFull)
 	}
+	s.w.cannot(ctx, s.Record, s.when, err, again)
+	s.stop(err)
 }
 
 // whileFull is how long a worker leaves a run alone when the disk of the server is full.
@@ -281,12 +308,13 @@ func (s *session) open(ctx context.Context, h *hand) (*experiment.Session, *expe
 		}
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.asking = asking
-	if s.why != nil {
-		asking.Stop(s.why)
-	}
 	asking.Share(s.parts)
+	why := s.why
+	s.mu.Unlock()
+	if why != nil {
+		asking.Stop(why)
+	}
 	return asking, left, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/experiment"
@@ -110,6 +111,24 @@ func TestShardsThatEndMeanwhile(t *testing.T) {
 		if err := q.db.DropAnalysis(t.Context(), r); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", c.name, err, c.want)
 		}
+	}
+}
+
+// A shard that the process has still is not held a second time, and stays when another hand of it
+// is dropped.
+func TestAShardIsHeldOnce(t *testing.T) {
+	s := &session{hands: map[int64]*hand{}}
+	hold := func() (*hand, error) {
+		h := &hand{job: &river.Job[Job]{JobRow: &rivertype.JobRow{ID: 1}}}
+		return h, s.hold(h)
+	}
+	first, err := hold()
+	second, errSecond := hold()
+	if err != nil || !errors.Is(errSecond, errLost) {
+		t.Errorf("holding a shard twice: %v, %v", err, errSecond)
+	}
+	if s.drop(second); s.hands[1] != first {
+		t.Error("the hand that was refused dropped the first")
 	}
 }
 

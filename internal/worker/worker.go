@@ -64,11 +64,17 @@ type Worker struct {
 
 	mu       sync.Mutex
 	sessions map[int64]*session
-	left     map[int64]string    // runs that it cannot take part in, and when they were entrusted
+	left     map[int64]parted    // runs that it cannot take part in
 	idle     map[int64]time.Time // shards that it has by the queue alone, and since when
 	paces    []*pace
 	all      *everyone // of the only run
 	failed   error     // why it left the only run
+}
+
+// A parted run is one that the worker takes no part in.
+type parted struct {
+	when  string    // it was entrusted
+	again time.Time // the worker may try; zero is never
 }
 
 // jobs are what River calls.
@@ -93,7 +99,7 @@ func (j jobs) Work(ctx context.Context, job *river.Job[Job]) error { return j.w.
 // Take takes part in runs until it is stopped, or with Run or Once until there is no more
 // work. An error received from stop is why it ends; its calls in flight then finish.
 func (q *Queue) Take(ctx context.Context, s Settings, stop <-chan error) error {
-	w := &Worker{Settings: s, Queue: q, sessions: map[int64]*session{}, left: map[int64]string{}, idle: map[int64]time.Time{}}
+	w := &Worker{Settings: s, Queue: q, sessions: map[int64]*session{}, left: map[int64]parted{}, idle: map[int64]time.Time{}}
 	w.jobs.w = w
 	defer func() { _ = q.db.Patient() }() // for what comes after it
 	if s.Run != nil && s.Observer != nil {
@@ -193,7 +199,7 @@ func (w *Worker) once(ctx context.Context) (idle bool, err error) {
 		w.mu.Lock()
 		s, out := w.sessions[n], w.left[n]
 		w.mu.Unlock()
-		if s == nil && out != when {
+		if s == nil && (out.when != when || !out.again.IsZero() && time.Now().After(out.again)) {
 			if err := w.join(ctx, n, when); err != nil {
 				return false, err
 			}
@@ -201,7 +207,7 @@ func (w *Worker) once(ctx context.Context) (idle bool, err error) {
 			s = w.sessions[n]
 			w.mu.Unlock()
 		}
-		if s != nil {
+		if s != nil && s.given() == nil {
 			idle = false
 			err := s.share(ctx)
 			if err == nil && w.all != nil {
@@ -213,21 +219,17 @@ func (w *Worker) once(ctx context.Context) (idle bool, err error) {
 		}
 	}
 	w.mu.Lock()
-	var ended []*session
+	ended := map[*session]error{}
 	for n, s := range w.sessions {
-		s.mu.Lock()
-		again := !s.again.IsZero() && time.Now().After(s.again)
-		s.mu.Unlock()
-		if again {
-			delete(w.left, n)
-		}
-		if again || runs[n] != s.when {
-			ended = append(ended, s)
+		if why := s.given(); why != nil {
+			ended[s] = why
+		} else if runs[n] != s.when {
+			ended[s] = errEnded
 		}
 	}
 	w.mu.Unlock()
-	for _, s := range ended {
-		w.leave(s, errEnded)
+	for s, why := range ended {
+		w.leave(s, why)
 	}
 	return idle, nil
 }
@@ -256,10 +258,10 @@ func (w *Worker) forgotten(ctx context.Context) error {
 	}
 	w.idle = since
 	w.mu.Unlock()
-	if len(back) > 0 {
-		_, err = w.pool.Exec(ctx, `UPDATE river_job SET state = 'available', scheduled_at = now() WHERE id = ANY($1) AND state = 'running' AND `+holder+` = $2`, back, w.holder)
+	if len(back) == 0 {
+		return nil
 	}
-	return w.db.Explain(err)
+	return w.giveAway(ctx, `id = ANY($1) AND `+holder+` = $2`, back, w.holder)
 }
 
 // inHand reports whether the worker works on a shard. The lock must be held.
@@ -285,12 +287,12 @@ func (w *Worker) join(ctx context.Context, n int64, when string) error {
 	}
 	if fits, err := path.Match(w.Only, r.ID); w.Only != "" && (err != nil || !fits) {
 		w.mu.Lock()
-		w.left[n] = when
+		w.left[n] = parted{when: when}
 		w.mu.Unlock()
 		return nil
 	}
 	if of := when[:strings.LastIndex(when, " ")]; of != w.Version {
-		w.cannot(ctx, r, when, fmt.Errorf("it was begun by version %s of scruple, and this is %s: use the same", of, w.Version))
+		w.cannot(ctx, r, when, fmt.Errorf("it was begun by version %s of scruple, and this is %s: use the same", of, w.Version), time.Time{})
 		return nil
 	}
 	loaded, err := w.Load(ctx, r)
@@ -299,7 +301,7 @@ func (w *Worker) join(ctx context.Context, n int64, when string) error {
 		return err
 	}
 	if err != nil {
-		w.cannot(ctx, r, when, err)
+		w.cannot(ctx, r, when, err, time.Time{})
 		return nil
 	}
 	for _, m := range loaded.Models {
@@ -322,10 +324,10 @@ func (w *Worker) join(ctx context.Context, n int64, when string) error {
 	return nil
 }
 
-// cannot notes why this process does not take part in a run.
-func (w *Worker) cannot(ctx context.Context, r *store.Run, when string, why error) {
+// cannot notes why this process does not take part in a run, and when it may try again.
+func (w *Worker) cannot(ctx context.Context, r *store.Run, when string, why error, again time.Time) {
 	w.mu.Lock()
-	w.left[r.N] = when
+	w.left[r.N] = parted{when, again}
 	if w.Run != nil {
 		w.failed = why
 	}

@@ -1,0 +1,44 @@
+package worker
+
+import (
+	"testing"
+
+	"github.com/scruple-eval/scruple/internal/postgrestest"
+	"github.com/scruple-eval/scruple/internal/run"
+)
+
+// Of two models by one name of a provider, one may limit requests and the other tokens: neither
+// gives back what the other has used.
+func TestLimitsOfTwoModelsOfOneName(t *testing.T) {
+	w := &Worker{Queue: opened(t, postgrestest.Address(t))}
+	limited := func(requests, tokens float64) *pace {
+		m := &run.Model{Group: "g", RequestsPerMinute: requests, TokensPerMinute: tokens}
+		if err := w.limit(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+		return m.Pace.(*pace)
+	}
+	draw := func(p *pace, n int, used float64) int {
+		granted, err := w.permits(t.Context(), p, n, used)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return granted
+	}
+	requests, tokens := limited(1, 0), limited(0, 1)
+	if _, err := w.pool.Exec(t.Context(), `UPDATE limits SET free = 1`); err != nil {
+		t.Fatal(err)
+	}
+	if n := draw(requests, 5, 0); n != 1 {
+		t.Errorf("%d requests of the one that is free", n)
+	}
+	if n := draw(tokens, 5, 1000); n != 0 {
+		t.Errorf("%d requests after more tokens than allowed were used", n)
+	}
+	if n := draw(requests, 5, 0); n != 0 {
+		t.Errorf("%d requests, and none is free: the model that has no such limit has given them back", n)
+	}
+	if n := draw(tokens, 5, 0); n != 0 {
+		t.Errorf("%d requests: the model that does not limit tokens has forgotten those that were used", n)
+	}
+}
