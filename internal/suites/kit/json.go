@@ -1,7 +1,9 @@
 package kit
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"strings"
 )
 
@@ -25,9 +27,16 @@ func PlainJSON(v any) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// Embedded decodes JSON that is part of the program.
+// Embedded decodes JSON that is part of the program. It panics if that has a field that T does not
+// have: a misspelt one would be left out.
 func Embedded[T any](data []byte) (v T) {
-	if err := json.Unmarshal(data, &v); err != nil {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	err := d.Decode(&v)
+	if err == nil && d.More() {
+		err = errors.New("there is more than one value")
+	}
+	if err != nil {
 		panic("kit: decoding JSON of the program: " + err.Error())
 	}
 	return v

@@ -172,6 +172,22 @@ func TestAskJudge(t *testing.T) {
 	}
 }
 
+// A misspelt field of a metric of the program is not left out, which would turn the metric around.
+func TestMetricsAreStrict(t *testing.T) {
+	for data, want := range map[string]bool{
+		`[{"Name": "m", "HigherIsBetter": true}]`: true, `[{"Name": "m", "HigherIsBeter": true}]`: false, `[] []`: false, `[`: false,
+	} {
+		func() {
+			defer func() {
+				if ok := recover() == nil; ok != want {
+					t.Errorf("%s is read: %v, want %v", data, ok, want)
+				}
+			}()
+			Metrics([]byte(data), nil)
+		}()
+	}
+}
+
 // A verdict is a word, and a grade a whole number: what only begins so is neither.
 func TestPasses(t *testing.T) {
 	grades := &Scale{Min: 1, Max: 5, Pass: 4}
