@@ -13,6 +13,7 @@
 package main
 
 import (
+	"cmp"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -155,13 +156,12 @@ Start with:  scruple init qa my-study && scruple run my-study/study.yaml`,
 	root.SetVersionTemplate("scruple {{.Version}}\n")
 	flags := root.PersistentFlags()
 	flags.BoolVar(&a.json, "json", false, "print JSON, for programs")
-	flags.StringVar(&a.storePath, "store", a.getenv("SCRUPLE_STORE"), "file or postgres:// address of the runs (default SCRUPLE_STORE, or .scruple/scruple.db beside the study)")
-	flags.Lookup("store").DefValue = "" // it may hold a password
+	flags.StringVar(&a.storePath, "store", "", "file or postgres:// address of the runs (default SCRUPLE_STORE, or .scruple/scruple.db beside the study)")
 	flags.StringVar(&a.profile, "cpuprofile", "", "write a CPU profile to this file")
 	_ = flags.MarkHidden("cpuprofile")
 	root.PersistentPreRunE = func(*cobra.Command, []string) error {
 		var err error
-		a.storePath, err = storeNamed(a.storePath)
+		a.storePath, err = storeNamed(cmp.Or(a.storePath, a.getenv("SCRUPLE_STORE")))
 		return errors.Join(err, a.beginProfile())
 	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {

@@ -285,6 +285,14 @@ func TestMostCommon(t *testing.T) {
 	}
 }
 
+// The solutions of GSM8K have other numbers before the answer.
+func TestSolutionAsGold(t *testing.T) {
+	b, err := opened(t, map[string]string{"study.yaml": fmt.Sprintf(minimal, "q.jsonl"), "q.jsonl": `{"question": "?", "answer": "She sold 48/2 = <<48/2=24>>24.\n#### 72", "match": "numeric"}`})
+	if err != nil || !b.Data[0].right("The answer is 72.") || b.Data[0].right("24") {
+		t.Errorf("the answer after #### is not what is right: %v", err)
+	}
+}
+
 // TestReplicates: the majority of three is scored on the case, with the share
 // of pairs that agree.
 func TestReplicates(t *testing.T) {

@@ -111,10 +111,16 @@ func parse(c cells, match string) (question, error) {
 	return q, errors.Join(errs...)
 }
 
+// solved stands before the answer in the solutions of GSM8K.
+const solved = "####"
+
 // admit validates a right answer and converts it for matching.
 func (q *question) admit(i int, a string) error {
 	switch q.match {
 	case matchNumeric:
+		if at := strings.LastIndex(a, solved); at >= 0 {
+			a = a[at+len(solved):]
+		}
 		switch all := numbers(a); len(all) {
 		case 0:
 			return errors.New("want a number")
