@@ -167,12 +167,12 @@ func (d Design) pools(r gate.Rule) bool {
 func (d Design) perfect(n int) (*analyse.Analysis, error) {
 	d = d.resized(n)
 	return d.collect(analyse.Listed(d.Items), func(metric, _, _ int) (num, den float64) {
-		m := d.Suite.Metrics[metric]
-		best := max(m.Min, -1e9) // a metric may have no bounds
-		if m.HigherIsBetter {
-			best = min(m.Max, best+1)
+		const unbounded = 1e9
+		if m := d.Suite.Metrics[metric]; m.HigherIsBetter {
+			return min(m.Max, unbounded), 1
+		} else {
+			return max(m.Min, -unbounded), 1
 		}
-		return best, 1
 	})
 }
 
@@ -233,7 +233,7 @@ func (d Design) relevant() Design {
 	d.Arms = slices.DeleteFunc(slices.Clone(d.Arms), func(a eval.Arm) bool { return !slices.Contains(arms, a.ID) })
 	q.Comparisons, q.Secondary, q.Samples, q.Calibration, q.Overall = pairs, nil, 0, nil, true
 	q.NoEffect = !slices.ContainsFunc(d.Rules.All(), func(r gate.Rule) bool { return r.Effect })
-	q.Run = analyse.Run{Items: len(d.Items), Replicates: 1, Planned: 0, Seed: q.Run.Seed, MaxFailed: 1}
+	q.Run = analyse.Run{Items: len(d.Items), Replicates: 1, Seed: q.Run.Seed, MaxFailed: 1}
 	d.Question = q
 	return d
 }
@@ -262,9 +262,11 @@ type score func(metric, arm, item int) (num, den float64)
 // collect analyses scores as those of a run.
 func (d Design) collect(order analyse.Order, of score) (*analyse.Analysis, error) {
 	c := analyse.NewCollector(d.Suite, d.Items, d.Arms, order)
+	answered := []eval.Judged{{Outcome: eval.Outcome{Kind: eval.OK}}}
 	for a, arm := range d.Arms {
 		for i, it := range d.Items {
-			s := eval.Scored{Case: eval.Case{Item: it.ID, Arm: arm.ID}}
+			answered[0].Trial = eval.Trial{Item: it.ID, Arm: arm.ID, Replicate: 1}
+			s := eval.Scored{Case: eval.Case{Item: it.ID, Arm: arm.ID, Trials: answered}}
 			for m, metric := range d.Suite.Metrics {
 				if num, den := of(m, a, i); den > 0 && metric.Estimate == nil {
 					s.Scores = append(s.Scores, eval.Score{Replicate: 1, Metric: metric.Name, Num: num, Den: den})
@@ -273,5 +275,6 @@ func (d Design) collect(order analyse.Order, of score) (*analyse.Analysis, error
 			c.Add(s)
 		}
 	}
+	d.Question.Run.Planned = len(d.Items) * len(d.Arms)
 	return c.Analyse(d.Question, analyse.Sources{})
 }

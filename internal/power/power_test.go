@@ -22,6 +22,7 @@ var suite = eval.Suite{Name: "toy", Metrics: []eval.Metric{
 	{Name: "score", Max: 1, HigherIsBetter: true, Kind: eval.Scoring, Pooling: eval.MeanOfItems},
 	{Name: "rate", Max: 1, Kind: eval.Scoring, Pooling: eval.RatioOfSums, Binary: true},
 	{Name: "words", Max: math.Inf(1), HigherIsBetter: true, Kind: eval.Scoring, Pooling: eval.MeanOfItems},
+	{Name: "total", Min: 5, Max: 25, HigherIsBetter: true, Kind: eval.Scoring, Pooling: eval.MeanOfItems},
 	{Name: "kappa", Max: 1, HigherIsBetter: true, Kind: eval.Scoring, Pooling: eval.ByEstimator, Estimate: func([]eval.Counted) float64 { return 0 }},
 }}
 
@@ -66,6 +67,8 @@ func TestNeeds(t *testing.T) {
 		{1, "diff_low('a','b','passed') > 0", 0, false, "equal arms do not differ"},
 		{1, "diff_low('a','b','passed') > 1.5", 0, false, "no number of items"},
 		{1, "value('a','kappa') > 0.5", 0, false, "an estimator is not simulated"},
+		{1, "low('a','total') >= 20", 12, true, "25 − 20·z²/(n + z²) ≥ 20"},
+		{1, "low('a','words') > 100", 6, true, "equal numbers of words have a limit from 6 on"},
 		{1, "failed('a') < 0.01 && high('a','rate') < 0.1", 35, false, "trials may all succeed"},
 	} {
 		needs, err := design(t, "auto", 60, c.size, c.rule).Needs()
