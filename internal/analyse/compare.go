@@ -41,7 +41,7 @@ func (c *Collector) comparisons(a *Analysis, q Question, selections []selection,
 				continue
 			}
 			with := t
-			if s.stratum == nil && !q.Run.Exploratory() && q.family(k.pair, c.suite.Metrics[k.metric].Name) {
+			if s.stratum == nil && !q.Run.Exploratory() && q.Corrected(k.pair, c.suite.Metrics[k.metric].Name) {
 				family[len(a.Comparisons)] = k
 				with = draft
 			}
@@ -179,12 +179,12 @@ func (c *Collector) compare(k contest, s selection, t tester) (Comparison, error
 	m.numB, m.denB = c.clusters.sum(&c.sumB, both, func(i int) cell { return c.fraction(k.metric, k.b[i]) })
 	if t.q.Run.Exploratory() {
 		err := r.describe(m, &metric)
-		return r, k.failed(metric, errors.Join(err, c.differenceByPeople(&r, k, s, t)))
+		return r, k.failed(metric, errors.Join(err, c.differenceByPeople(&r, k, selection{s.stratum, both}, t)))
 	}
 	if err := t.test(&r, m, k, &metric); err != nil {
 		return r, k.failed(metric, err)
 	}
-	if err := c.differenceByPeople(&r, k, s, t); err != nil {
+	if err := c.differenceByPeople(&r, k, selection{s.stratum, both}, t); err != nil {
 		return r, k.failed(metric, err)
 	}
 	r.within(metric.Max - metric.Min)

@@ -111,8 +111,8 @@ func correctedBy(labelled int, alone string) string {
 
 func short(x Number) string { return fmt.Sprintf("%.3g", float64(x)) }
 
-// differenceByPeople corrects a comparison of two arms if people judged units of both. What the judge
-// alone says stays beside it.
+// differenceByPeople corrects a comparison of two arms on the items that both have, if people judged
+// units of both. What the judge alone says stays beside it.
 func (c *Collector) differenceByPeople(r *Comparison, k contest, s selection, t tester) error {
 	a, okA := c.judgedUnits(c.armIdx[k.pair.A], k.metric, s, k.a)
 	b, okB := c.judgedUnits(c.armIdx[k.pair.B], k.metric, s, k.b)

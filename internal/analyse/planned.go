@@ -114,7 +114,7 @@ func (t tester) test(r *Comparison, m matched, k contest, metric *eval.Metric) e
 			r.Assumes = fmt.Sprintf("all %s differ by the same amount, so the interval has no width: it rests on there being no outlier", m.units(robust.Clusters))
 		case t.fragile(m, metric, deciding):
 			best, worst := r.A, r.B
-			if r.Diff < 0 {
+			if (r.Diff < 0) == metric.HigherIsBetter {
 				best, worst = r.B, r.A
 			}
 			r.Assumes = fmt.Sprintf("rests on there being no outlier: one more item on which %s scores worst and %s best would reverse it", best, worst)
@@ -331,7 +331,16 @@ func (t tester) signFlip(r *Comparison, m matched, robust stats.RatioDiff) (read
 		if err != nil {
 			return f, err
 		}
-		f.P = flips.P
+		// The interval is of drawn patterns: the larger p decides, and the interval has 0 where it
+		// is not significant, so that the two agree.
+		p := max(flips.P, f.P)
+		f.Reading = stats.Reading{P: p, Interval: func(level float64) stats.Interval {
+			ci := inverted.Interval(level)
+			if p >= 1-level {
+				ci.Low, ci.High = min(ci.Low, 0), max(ci.High, 0)
+			}
+			return ci
+		}}
 	}
 	if ci := inverted.Interval(t.level); math.IsInf(ci.Low, 0) {
 		f.warnings = []string{fmt.Sprintf("no interval: no pattern of the signs of %s is significant", m.units(len(diff)))}

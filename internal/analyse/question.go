@@ -30,8 +30,8 @@ type Question struct {
 	Overall, NoEffect bool
 }
 
-// family reports whether a comparison is corrected together with others.
-func (q Question) family(p Pair, metric string) bool {
+// Corrected reports whether a comparison is corrected together with others.
+func (q Question) Corrected(p Pair, metric string) bool {
 	if q.Family == nil {
 		return p.Primary && slices.Contains(q.Primary, metric)
 	}

@@ -175,7 +175,7 @@ func (c *Comparison) doubt() float64 {
 			p = 1
 		}
 	}
-	if math.IsNaN(p) {
+	if math.IsNaN(p) || c.JudgesDiffer != "" { // there is no verdict on it
 		return 1
 	}
 	return p

@@ -217,28 +217,26 @@ const plannedPower = 0.8
 // level depends on the number of true effects.
 func (x *Experiment) detectable() (*Detectable, error) {
 	_, clusters := analyse.Clusters(x.Items()) // the independent units of the data
-	d := &Detectable{Clusters: clusters, Tests: x.primaryTests(), Alpha: x.Study.Statistics.Alpha, Power: plannedPower}
+	d := &Detectable{Clusters: clusters, Tests: max(1, x.primaryTests()), Alpha: x.Study.Statistics.Alpha, Power: plannedPower}
 	if len(x.Pairs) == 0 || d.Clusters < 2 {
 		return nil, nil
 	}
 	switch x.Study.Statistics.Correction {
 	case "bonferroni", "holm", "hochberg":
-		d.Alpha /= float64(max(1, d.Tests))
+		d.Alpha /= float64(d.Tests)
 	}
 	var err error
 	d.DZ, err = stats.PairedEffect(float64(d.Clusters), d.Power, d.Alpha, stats.TwoSided)
 	return d, err
 }
 
-// primaryTests counts the tests of the largest family.
+// primaryTests counts the tests of the largest family that is corrected together: of the rules,
+// or without them of the primary comparisons.
 func (x *Experiment) primaryTests() (most int) {
-	of := map[string]int{}
+	of, q := map[string]int{}, x.question()
 	for _, p := range x.Pairs {
-		if !p.Primary {
-			continue
-		}
-		for _, m := range x.Primary {
-			if len(p.Metrics) == 0 || slices.Contains(p.Metrics, m) {
+		for _, m := range x.Suite.Metrics {
+			if q.Corrected(p, m.Name) && (len(p.Metrics) == 0 || slices.Contains(p.Metrics, m.Name)) {
 				of[p.Family]++
 				most = max(most, of[p.Family])
 			}

@@ -9,6 +9,7 @@ package power
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -93,6 +94,7 @@ const mostAnalysed = 60_000
 // number that was analysed. In large studies the numbers are rough.
 func (d Design) Takes(rules []gate.Rule, of Scores) (takes []int, most int, err error) {
 	d = d.rough()
+	d.Items = slices.SortedFunc(slices.Values(d.Items), func(a, b eval.Item) int { return strings.Compare(a.ID, b.ID) }) // as in scores
 	type fractions struct{ num, den []float64 }
 	known := map[[2]int]fractions{}
 	for a, arm := range d.Arms {
@@ -231,6 +233,9 @@ func (d Design) relevant() Design {
 	suite.Metrics = slices.DeleteFunc(slices.Clone(suite.Metrics), func(m eval.Metric) bool { return !slices.Contains(metrics, m.Name) })
 	d.Suite = &suite
 	d.Arms = slices.DeleteFunc(slices.Clone(d.Arms), func(a eval.Arm) bool { return !slices.Contains(arms, a.ID) })
+	for i := range d.Arms {
+		d.Arms[i].Judges = nil // scores are simulated as if people had judged
+	}
 	q.Comparisons, q.Secondary, q.Samples, q.Calibration, q.Overall = pairs, nil, 0, nil, true
 	q.NoEffect = !slices.ContainsFunc(d.Rules.All(), func(r gate.Rule) bool { return r.Effect })
 	q.Run = analyse.Run{Items: len(d.Items), Replicates: 1, Seed: q.Run.Seed, MaxFailed: 1}

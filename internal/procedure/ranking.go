@@ -36,14 +36,21 @@ func rankingMeasures(p rankingParams, in queries) Result {
 	refuse(len(in.Queries) == 0, "input.queries is empty")
 	ranks := make([]*int, len(in.Queries)) // nil: not ranked
 	places := make([]int, len(in.Queries))
+	gold := slices.ContainsFunc(in.Queries, func(q query) bool { return q.Gold != "" })
+	graded := slices.ContainsFunc(in.Queries, func(q query) bool { return len(q.Relevance) > 0 })
+	refuse(!gold && !graded, "input.queries: give each a gold, or its relevance by candidate")
 	for i, q := range in.Queries {
+		refuse(gold && q.Gold == "", "input.queries[%d] has no gold, and others have: add it, or leave the query out", i)
 		first, twice := duplicate(q.Ranking)
 		refuse(twice, "input.queries[%d]: %q is ranked twice", i, first)
 		if places[i] = measure.Rank(q.Ranking, q.Gold); places[i] > 0 {
 			ranks[i] = &places[i]
 		}
 	}
-	r := Result{{"rank", ranks}}
+	var r Result
+	if gold {
+		r = Result{{"rank", ranks}}
+	}
 	intervals := Result{}
 	var warnings []string
 	mean := func(name string, values []float64) {
@@ -61,6 +68,9 @@ func rankingMeasures(p rankingParams, in queries) Result {
 		}
 	}
 	over := func(name string, value func(place int) float64) {
+		if !gold {
+			return
+		}
 		values := make([]float64, len(places))
 		for i, place := range places {
 			values[i] = value(place)
@@ -75,6 +85,9 @@ func rankingMeasures(p rankingParams, in queries) Result {
 			name string
 			gain measure.Gain
 		}{{"linear", measure.Linear}, {"exponential", measure.Exponential}} {
+			if !graded {
+				continue
+			}
 			values := make([]float64, len(in.Queries))
 			counted := make([]float64, len(in.Queries))
 			for i, q := range in.Queries {
