@@ -343,6 +343,7 @@ func (j *Journal) commit(g *group) error {
 	}
 	j.db.engine.hold(x, j.db, j.run)
 	j.insert(x, g)
+	j.db.engine.still(x, j.run)
 	if x.exec("COMMIT"); x.err != nil {
 		_, _ = j.conn.ExecContext(ctx, "ROLLBACK")
 	}
