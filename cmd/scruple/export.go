@@ -8,6 +8,7 @@ import (
 	"io"
 	"iter"
 	"net/http"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -263,6 +264,7 @@ func outRun(ctx context.Context, db *store.DB, r *experiment.Run) (evalout.Run, 
 		names[m.ID] = m.Provider + "/" + m.Name
 	}
 	out := evalout.Run{ID: r.Record.ID, Study: r.Study.Name, Suite: r.Study.Suite, Version: version(), Created: r.Record.CreatedAt, Replicates: r.Study.Execution.Replicates, Items: len(r.Items()), Metrics: r.Suite.Metrics,
+		Place: func(t eval.Trial) int { n, _ := r.Plan.Seq(t); return n },
 		Estimate: func(arm, metric string) (eval.Measured, bool) {
 			e, ok := kept.Analysis.Estimate(arm, metric)
 			return eval.Measured{Value: e.Value, Low: e.Low, High: e.High, N: e.Items}, ok
@@ -277,10 +279,17 @@ func outRun(ctx context.Context, db *store.DB, r *experiment.Run) (evalout.Run, 
 
 // exportOTel sends spans to a server, or writes them to a file, a request on each line.
 func (a *app) exportOTel(o *opened, run evalout.Run, trials evalout.Trials, to string, content bool) error {
+	shown := to // without what may be a key: the user, the query
+	if u, err := url.Parse(to); err == nil && u.Host != "" {
+		shown = u.Scheme + "://" + u.Host + u.Path
+	}
 	send := func(send func(body []byte) error) error {
-		n, err := evalout.OTel(send, run, trials, o.db.Calls(o.ctx, o.run), content)
+		n, skipped, err := evalout.OTel(send, run, trials, o.db.Calls(o.ctx, o.run), content)
 		if err == nil {
-			a.say("sent %s to %s", text.Plural(n, "span", "spans"), to)
+			a.say("sent %s to %s", text.Plural(n, "span", "spans"), shown)
+			if skipped > 0 {
+				a.warn("%s of trials without an outcome left out: `scruple run` finishes them", text.Plural(skipped, "call", "calls"))
+			}
 		}
 		return err
 	}
@@ -295,17 +304,21 @@ func (a *app) exportOTel(o *opened, run evalout.Run, trials evalout.Trials, to s
 	client := &http.Client{Timeout: time.Minute}
 	return send(func(body []byte) error {
 		q, err := http.NewRequestWithContext(o.ctx, http.MethodPost, to, bytes.NewReader(body))
-		if err != nil {
-			return err
+		if err != nil { // which has the whole address
+			return errors.New("sending spans: the address cannot be read: want http://HOST/PATH")
 		}
 		q.Header.Set("Content-Type", "application/json")
 		p, err := client.Do(q)
+		var of *url.Error
+		if errors.As(err, &of) { // which has the whole address
+			err = of.Err
+		}
 		if err != nil {
-			return fmt.Errorf("sending spans: %w", err)
+			return fmt.Errorf("sending spans to %s: %w", shown, err)
 		}
 		said, err := io.ReadAll(io.LimitReader(p.Body, 1000))
 		if err = errors.Join(err, p.Body.Close()); err != nil || p.StatusCode/100 != 2 {
-			return errors.Join(fmt.Errorf("sending spans to %s: status %s: %s: want the path for traces of an OTLP server that takes JSON, such as /v1/traces", to, p.Status, say.PlainLine(string(said))), err)
+			return errors.Join(fmt.Errorf("sending spans to %s: status %s: %s: want the path for traces of an OTLP server that takes JSON, such as /v1/traces", shown, p.Status, say.PlainLine(string(said))), err)
 		}
 		return nil
 	})

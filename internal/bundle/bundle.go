@@ -322,8 +322,11 @@ func addStore(ctx context.Context, dir string, m *Manifest, s Source, env Env) (
 		return nil, err
 	}
 	progress, err := packed.Progress(ctx, again)
+	if err != nil {
+		return nil, err
+	}
 	m.Calls = progress.Calls
-	return reasons, err
+	return reasons, nil
 }
 
 // ledgerOf finds the ledger of a study. It is beside the store or, with --store elsewhere,

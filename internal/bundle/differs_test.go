@@ -1,9 +1,12 @@
 package bundle
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -23,5 +26,14 @@ func TestDiffers(t *testing.T) {
 				t.Errorf("%q, deaf %v: byte %d, %v; want %d", file, deaf, at, err, want)
 			}
 		}
+	}
+}
+
+// A machine that stops, or is full, says nothing about a bundle.
+func TestErrorsOfThisMachine(t *testing.T) {
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	if !ours(stopped, errors.New("x")) || !ours(t.Context(), fmt.Errorf("x: %w", syscall.ENOSPC)) || ours(t.Context(), errors.New("x")) || ours(stopped, nil) {
+		t.Error("errors of this machine are taken for differences of the bundle")
 	}
 }

@@ -58,12 +58,17 @@ func Verify(ctx context.Context, file string, env Env) (_ *Verification, err err
 	if err := guard(dir, m, env); err != nil {
 		return nil, err
 	}
-	v.checkStore(ctx, dir)
+	if err := v.checkStore(ctx, dir); err != nil {
+		return nil, err
+	}
 	v.checkLedger(dir)
 	if !v.OK() {
 		return v, nil
 	}
 	again, err := reproduce(ctx, dir, m, env)
+	if ours(ctx, err) {
+		return nil, err
+	}
 	if err != nil {
 		v.found(m.StudyFile, fmt.Errorf("scoring the packed answers: %w", err))
 		return v, nil
@@ -99,17 +104,26 @@ func guard(dir string, m *Manifest, env Env) error {
 	return nil
 }
 
-func (v *Verification) checkStore(ctx context.Context, dir string) {
+// ours reports whether an error says nothing about the bundle: this machine stopped, or is full.
+func ours(ctx context.Context, err error) bool {
+	return err != nil && (ctx.Err() != nil || disk.Full(err))
+}
+
+func (v *Verification) checkStore(ctx context.Context, dir string) error {
 	name := v.Manifest.store()
 	db, err := store.OpenRead(ctx, filepath.Join(dir, filepath.FromSlash(name)))
 	if err == nil {
 		err = errors.Join(db.Sound(ctx), db.Close())
 	}
+	if ours(ctx, err) {
+		return err
+	}
 	if err != nil {
 		v.found(name, err)
-		return
+		return nil
 	}
 	v.checked("the store: its plan and %s have their checksums", text.Plural(v.Manifest.Calls, "answer", "answers"))
+	return nil
 }
 
 func (v *Verification) checkLedger(dir string) {

@@ -288,3 +288,22 @@ func TestTheNextRemovesWhatKilledProcessesLeft(t *testing.T) {
 		t.Errorf("%s was not removed: %v", temp, err)
 	}
 }
+
+// A file that another process has locked, to remove it as left, is not held: another one is made.
+func TestAFileThatIsAboutToBeRemovedIsNotHeld(t *testing.T) {
+	n := 0
+	var others []*os.File
+	f, err := hold(func() (*os.File, error) {
+		n++
+		name := filepath.Join(t.TempDir(), "f")
+		f, err := os.Create(name)
+		if other, errOther := os.Open(name); n == 1 && errors.Join(err, errOther, Lock(other)) == nil {
+			others = append(others, other)
+		}
+		return f, err
+	})
+	if err != nil || n != 2 || len(others) != 1 {
+		t.Fatalf("%d files, %v", n, err)
+	}
+	_, _ = f.Close(), others[0].Close()
+}

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 )
 
 // Temp makes a temporary folder that only this user can read. Its name has the kind and
@@ -60,7 +61,10 @@ func hold(create func() (*os.File, error)) (*os.File, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := Lock(f); err != nil {
+		if err := Lock(f); errors.Is(err, syscall.EWOULDBLOCK) { // it is about to be removed as left
+			f.Close()
+			continue
+		} else if err != nil {
 			return f, nil // a file system without locks: nobody can remove it as left
 		}
 		mine, err := f.Stat()

@@ -438,8 +438,7 @@ type Attempt struct {
 	Process string // the process that sent it, as host:id; set by the journal
 	Ended   bool   // an answer or an error came back
 	Err     ErrorKind
-	// Tokens and CostUSD are estimates, for a request whose end is unknown, or that was not
-	// answered in time.
+	// Tokens and CostUSD are estimates, for a request with an unknown end, or no answer in time.
 	Tokens  int
 	CostUSD float64
 }

@@ -20,6 +20,7 @@ import (
 
 // A Run is what formats say of a run.
 type Run struct {
+	Place            func(eval.Trial) int // of a trial in the plan
 	ID, Study, Suite string
 	Version          string // of the program
 	Created          time.Time

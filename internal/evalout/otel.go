@@ -2,6 +2,7 @@ package evalout
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"strconv"
@@ -15,8 +16,9 @@ const spansInBatch = 512
 // OTel sends a run as OTLP in JSON: a trace for each trial, with a span for each call and an
 // event gen_ai.evaluation.result for each score, by the semantic conventions for generative AI
 // of November 2026, which are in development. send gets batches, each a whole request. Without
-// content, no prompt and no answer is in them. Calls are in the order of the trials.
-func OTel(send func(body []byte) error, r Run, trials Trials, calls iter.Seq2[eval.Call, error], content bool) (spans int, err error) {
+// content, no prompt and no answer is in them. Calls are in the order of the trials; those of
+// trials that have no outcome are skipped.
+func OTel(send func(body []byte) error, r Run, trials Trials, calls iter.Seq2[eval.Call, error], content bool) (spans, skipped int, err error) {
 	next, stop := iter.Pull2(calls)
 	defer stop()
 	call, err, more := next()
@@ -35,14 +37,18 @@ func OTel(send func(body []byte) error, r Run, trials Trials, calls iter.Seq2[ev
 	}
 	for t, failed := range trials {
 		if failed != nil {
-			return spans, failed
+			return spans, skipped, failed
 		}
 		of := func(c eval.Call) bool { return c.Trial == t.Trial }
+		for more && err == nil && r.Place(call.Trial) < r.Place(t.Trial) {
+			skipped++
+			call, err, more = next()
+		}
 		start, end := r.Created.UnixNano(), r.Created.UnixNano()
 		root := id(8, r.ID, t.Trial.String())
 		for first := true; more && err == nil && of(call); call, err, more = next() {
 			span := callSpan(r, call, root, content)
-			from, to := times(call)
+			from, to := times(r, call)
 			if first || from < start {
 				start = from
 			}
@@ -52,20 +58,24 @@ func OTel(send func(body []byte) error, r Run, trials Trials, calls iter.Seq2[ev
 			batch = append(batch, span)
 		}
 		if err != nil {
-			return spans, err
+			return spans, skipped, err
 		}
 		batch = append(batch, trialSpan(r, t, root, start, end, content))
 		if len(batch) >= spansInBatch {
 			if err := flush(); err != nil {
-				return spans, err
+				return spans, skipped, err
 			}
 		}
 	}
-	return spans, flush()
+	for ; more && err == nil; _, err, more = next() {
+		skipped++
+	}
+	return spans, skipped, errors.Join(err, flush())
 }
 
 // times are when the request that was answered was sent and when it ended, in nanoseconds.
-func times(c eval.Call) (start, end int64) {
+func times(r Run, c eval.Call) (start, end int64) {
+	start = r.Created.UnixNano() // of an answer that was taken from another call
 	if n := len(c.Sent); n > 0 {
 		start = 1000 * c.Sent[n-1].At
 	}
@@ -75,7 +85,7 @@ func times(c eval.Call) (start, end int64) {
 func traceOf(r Run, t eval.Trial) string { return id(16, r.ID, t.String()) }
 
 func callSpan(r Run, c eval.Call, parent string, content bool) object {
-	start, end := times(c)
+	start, end := times(r, c)
 	u := c.Response.Usage
 	list := attributes("gen_ai.operation.name", "chat", "gen_ai.provider.name", c.Provider, "gen_ai.request.model", c.Model, "gen_ai.response.model", c.Response.ModelVersion, "gen_ai.response.id", c.Response.RequestID,
 		"gen_ai.response.finish_reasons", []string{string(c.Response.Stop)}, "gen_ai.usage.input_tokens", u.TotalInput(), "gen_ai.usage.output_tokens", u.TotalOutput(),

@@ -321,6 +321,7 @@ func (j *Journal) commit(g *group) error {
 	for _, do := range g.others {
 		do(x)
 	}
+	j.db.engine.still(x, j.run)
 	if x.exec("COMMIT"); x.err != nil {
 		_, _ = j.conn.ExecContext(ctx, "ROLLBACK")
 	}

@@ -183,7 +183,8 @@ func (*postgres) hasTable(ctx context.Context, db *DB, name string) (has bool, e
 // alone lets one process at a time number runs and trials. Readers do not wait for it.
 func (*postgres) alone(x *steps) { x.exec(`LOCK TABLE runs IN SHARE ROW EXCLUSIVE MODE`) }
 
-// hold takes the lease of a run, once, and fails where another process took it since.
+// hold takes the lease of a run, once, and fails where another process took it since. It locks
+// nothing, so that the lease is renewed while the transaction takes long.
 func (p *postgres) hold(x *steps, db *DB, run *Run) {
 	if x.err != nil {
 		return
@@ -198,8 +199,19 @@ func (p *postgres) hold(x *steps, db *DB, run *Run) {
 	if !held {
 		x.fail(p.lease(x.ctx, db, run))
 	}
+	p.mine(x, run, "")
+}
+
+// still keeps the lease until the transaction ends: nobody takes the run before it is written.
+func (p *postgres) still(x *steps, run *Run) {
+	if x.err == nil && p.fence(run) == nil {
+		p.mine(x, run, " FOR SHARE")
+	}
+}
+
+func (p *postgres) mine(x *steps, run *Run, lock string) {
 	mine := 0
-	if x.get(`SELECT 1 FROM leases WHERE run = ? AND holder = ? FOR SHARE`, []any{run.N, p.holder}, &mine); errors.Is(x.err, sql.ErrNoRows) {
+	if x.get(`SELECT 1 FROM leases WHERE run = ? AND holder = ?`+lock, []any{run.N, p.holder}, &mine); errors.Is(x.err, sql.ErrNoRows) {
 		x.err = fmt.Errorf("run %s: %w: this one did not answer for %v, so that it lost the run; what it did not write is lost. Run the same command again when the other has ended", run.ID, ErrLocked, p.leases)
 	}
 }

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -167,22 +168,45 @@ func TestServerRestarts(t *testing.T) {
 	}
 }
 
-// Scores that take longer than the server lets a transaction stand still are written.
+// Scores that take longer than the server lets a transaction stand still, and than a run is kept
+// for a process, are written; not if another process took the run meanwhile.
 func TestScoringForLong(t *testing.T) {
 	address := postgrestest.Address(t)
-	db := open(t, address+"&idle_in_transaction_session_timeout=2000")
+	db, other := open(t, address+"&idle_in_transaction_session_timeout=2000"), open(t, address)
 	store.ShortLeasesForTest(db, 1200*time.Millisecond)
 	r, p := newRun(t, db, 1, 1)
 	finish(t, db, r, p)
-	err := db.ReplaceScores(t.Context(), r, func(yield func(eval.Scored, error) bool) {
-		time.Sleep(4 * time.Second)
-		for c, err := range db.Cases(t.Context(), r) {
-			if !yield(eval.Scored{Case: c, Scores: []eval.Score{{Metric: "m", Replicate: 1, Num: 1, Den: 3}}}, err) {
-				return
+	score := func(x float64, meanwhile func()) error {
+		return db.ReplaceScores(t.Context(), r, func(yield func(eval.Scored, error) bool) {
+			meanwhile()
+			for c, err := range db.Cases(t.Context(), r) {
+				if !yield(eval.Scored{Case: c, Scores: []eval.Score{{Metric: "m", Replicate: 1, Num: x, Den: 1}}}, err) {
+					return
+				}
 			}
+		})
+	}
+	if err := score(1, func() {
+		time.Sleep(4 * time.Second)
+		if !other.Writing(t.Context(), r) {
+			t.Error("the run is free while it is scored")
 		}
-	})
-	if err != nil {
+	}); err != nil {
 		t.Error(err)
+	}
+	if err := score(2, func() {
+		store.StopRenewalForTest(db)
+		soon, end := context.WithTimeout(t.Context(), 20*time.Second)
+		defer end()
+		if err := other.DropAnalysis(soon, r); err != nil {
+			t.Errorf("taking the run of a process that is silent: %v", err)
+		}
+	}); !errors.Is(err, store.ErrLocked) {
+		t.Errorf("scoring a run that another process took meanwhile: %v", err)
+	}
+	for _, s := range all(t, other.Scores(t.Context(), r)) {
+		if s.Scores[0].Num != 1 {
+			t.Errorf("the scores are those of a process that lost the run: %v", s)
+		}
 	}
 }

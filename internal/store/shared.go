@@ -93,6 +93,7 @@ func (db *DB) Entrust(ctx context.Context, run *Run, version string, enqueue fun
 		if x.err == nil {
 			x.fail(enqueue(ctx, tx))
 		}
+		p.still(x, run)
 		x.exec(`UPDATE leases SET holder = ?, process = ?, until = '9999-01-01' WHERE run = ?`, Workers, version+" "+rand.Text(), run.N)
 	})
 	if err == nil {

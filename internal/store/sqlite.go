@@ -28,8 +28,10 @@ func (sqliteFile) begin() string { return "BEGIN IMMEDIATE" }
 
 func (sqliteFile) migrating() []goose.ProviderOption { return nil }
 
-// hold has nothing to do: the process has the lock of the file.
+// hold and still have nothing to do: the process has the lock of the file.
 func (sqliteFile) hold(*steps, *DB, *Run) {}
+
+func (sqliteFile) still(*steps, *Run) {}
 
 func (sqliteFile) alone(*steps) {}
 

@@ -55,6 +55,7 @@ func (db *DB) keep(ctx context.Context, run *Run, take func(x *steps)) error {
 	return db.change(ctx, func(x *steps) {
 		db.engine.hold(x, db, run)
 		take(x)
+		db.engine.still(x, run)
 	})
 }
 

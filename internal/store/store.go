@@ -96,9 +96,10 @@ type engine interface {
 	hasTable(ctx context.Context, db *DB, name string) (bool, error)
 	// begin is the statement that begins a transaction that writes.
 	begin() string
-	// hold makes sure that this process, and no other, writes a run until the transaction
-	// ends, and alone that no other begins or amends one.
+	// hold, as the first step of a transaction, and still, as the last, make sure that this
+	// process, and no other, writes a run, and alone that no other begins or amends one.
 	hold(x *steps, db *DB, run *Run)
+	still(x *steps, run *Run)
 	alone(x *steps)
 	release(db *DB) error
 	// awake keeps a transaction open whose process is busy for long between two statements.
