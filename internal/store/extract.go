@@ -98,7 +98,7 @@ func (db *DB) Extract(ctx context.Context, path string, x Extraction) (err error
 	defer func() { err = errors.Join(err, into.Close()) }()
 	into.sql.SetMaxOpenConns(1) // temporary tables belong to a connection
 	c := &steps{ctx: ctx, on: into.sql}
-	c.exec(`ATTACH DATABASE ? AS src`, "file:"+(&url.URL{Path: source}).EscapedPath()+"?mode=ro")
+	c.exec(`ATTACH DATABASE ? AS src`, source)
 	c.exec(`BEGIN`)
 	c.number(runs)
 	for _, t := range extracted {
@@ -267,7 +267,7 @@ func (db *DB) orphans(ctx context.Context) (tables []string, err error) {
 }
 
 // copied copies runs into a file.
-func (db *DB) copied(ctx context.Context, runs []*Run) (path string, remove func() error, err error) {
+func (db *DB) copied(ctx context.Context, runs []*Run) (file string, remove func() error, err error) {
 	dir, remove, err := disk.Temp("shared", "")
 	if err != nil {
 		return "", nil, err
@@ -277,13 +277,13 @@ func (db *DB) copied(ctx context.Context, runs []*Run) (path string, remove func
 			err = errors.Join(err, remove())
 		}
 	}()
-	path = dir + "/store.db"
+	path := dir + "/store.db"
 	into, err := Open(ctx, path)
 	if err != nil {
 		return "", nil, err
 	}
 	defer func() { err = errors.Join(err, into.Close()) }()
-	return path, remove, into.change(ctx, func(x *steps) {
+	return address(path, url.Values{"mode": {"ro"}}), remove, into.change(ctx, func(x *steps) {
 		for _, run := range runs {
 			for _, t := range extracted {
 				where, arg := t.of+` = ?`, any(run.N)

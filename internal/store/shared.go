@@ -211,6 +211,9 @@ type StudyFile struct {
 // KeepFiles keeps the files that the study of a run reads, each content once.
 func (db *DB) KeepFiles(ctx context.Context, run *Run, files iter.Seq2[StudyFile, error]) error {
 	return db.change(ctx, func(x *steps) {
+		if db.Shared() { // else a file that another process has just referred to could be removed
+			x.exec(`LOCK TABLE files IN SHARE ROW EXCLUSIVE MODE`)
+		}
 		x.exec(`DELETE FROM files_of_runs WHERE run = ?`, run.N)
 		for f, err := range files {
 			if x.fail(err); x.err != nil {

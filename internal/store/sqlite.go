@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -20,7 +21,9 @@ import (
 )
 
 // A sqliteFile is the engine of a file. One process at a time writes.
-type sqliteFile struct{}
+type sqliteFile struct {
+	readable string // address by which others read what was opened, which can be a migrated copy
+}
 
 func (sqliteFile) dialect() (string, goose.Dialect) { return "sqlite", goose.DialectSQLite3 }
 
@@ -192,7 +195,7 @@ func open(ctx context.Context, path string, q url.Values) (*DB, error) {
 	if q.Get("mode") != "ro" {
 		q["_pragma"] = append(q["_pragma"], "journal_mode(WAL)", "synchronous(FULL)", "wal_autocheckpoint(4000)")
 	}
-	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+"?"+q.Encode())
+	db, err := sql.Open("sqlite", address(path, q))
 	if err != nil {
 		return nil, fault(path, "%w", err)
 	}
@@ -201,7 +204,15 @@ func open(ctx context.Context, path string, q url.Values) (*DB, error) {
 		db.Close()
 		return nil, sqliteFile{}.explain(path, err)
 	}
-	return &DB{path: path, sql: db, engine: sqliteFile{}}, nil
+	q = maps.Clone(q)
+	q.Del("_pragma")
+	q.Set("mode", "ro")
+	return &DB{path: path, sql: db, engine: sqliteFile{address(path, q)}}, nil
+}
+
+// address is how SQLite names a file.
+func address(path string, q url.Values) string {
+	return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + q.Encode()
 }
 
 // acquire takes the write lock: an exclusive transaction on a file beside the
@@ -306,12 +317,12 @@ func (sqliteFile) examine(x *examination, _ *DB) {
 	x.space()
 }
 
-// file is the store itself, or a copy of runs of which some are archived.
-func (sqliteFile) file(ctx context.Context, db *DB, runs []*Run) (string, func() error, error) {
+// file is the address of the store itself, or of a copy of runs of which some are archived.
+func (f sqliteFile) file(ctx context.Context, db *DB, runs []*Run) (string, func() error, error) {
 	if slices.ContainsFunc(runs, func(r *Run) bool { return r.Archive != nil }) {
 		return db.copied(ctx, runs)
 	}
-	return db.path, func() error { return nil }, nil
+	return f.readable, func() error { return nil }, nil
 }
 
 // reclaim makes the file smaller.

@@ -116,7 +116,7 @@ type engine interface {
 	integrity(ctx context.Context, db *DB) ([]string, error)
 	examine(x *examination, db *DB)
 	// file returns a file that has runs, and what removes it.
-	file(ctx context.Context, db *DB, runs []*Run) (path string, remove func() error, err error)
+	file(ctx context.Context, db *DB, runs []*Run) (address string, remove func() error, err error)
 	// reclaim gives back the room of rows that were removed.
 	reclaim(ctx context.Context, db *DB) error
 	// explain adds a remedy to an error of the database.

@@ -407,6 +407,9 @@ func TestMigrate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if err := db.Extract(t.Context(), filepath.Join(t.TempDir(), "part.db"), store.Extraction{Run: r.ID, StudyPath: "s", Process: "p"}); err != nil {
+		t.Errorf("a part of a store that was only migrated to be read: %v", err)
+	}
 	trials, verdicts := 0, 0
 	for _, c := range all(t, db.Cases(t.Context(), r)) {
 		for _, j := range c.Trials {
