@@ -33,25 +33,33 @@ func EEE(dir string, r Run, trials Trials) (files []string, unscored int, err er
 		for _, o := range outs {
 			err = errors.Join(err, o.w.Flush(), o.file.Close())
 		}
+		if err != nil { // the same command again finds no files in its way
+			for _, file := range files {
+				_ = os.Remove(file)
+			}
+		}
 	}()
 	stamp := strconv.FormatInt(r.Created.Unix(), 10)
 	for _, a := range r.Arms {
 		base := unsafeName.ReplaceAllString(r.Study+"-"+a.ID, "-")
+		if unsafeName.MatchString(a.ID) { // another arm may have the same letters
+			base += "-" + id(4, a.ID)
+		}
 		path := filepath.Join(dir, base+"_samples.jsonl")
 		f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 		if err != nil {
-			return nil, 0, err
+			return files, 0, err
 		}
-		outs[a.ID] = out{f, bufio.NewWriter(f)}
+		outs[a.ID], files = out{f, bufio.NewWriter(f)}, append(files, path)
 		aggregate := filepath.Join(dir, base+".json")
 		if err := writeJSON(aggregate, eeeAggregate(r, a, stamp, base)); err != nil {
-			return nil, 0, err
+			return files, 0, err
 		}
-		files = append(files, aggregate, path)
+		files = append(files, aggregate)
 	}
 	for t, err := range trials {
 		if err != nil {
-			return nil, unscored, err
+			return files, unscored, err
 		}
 		o, ok := outs[t.Trial.Arm]
 		if !ok {
@@ -59,7 +67,7 @@ func EEE(dir string, r Run, trials Trials) (files []string, unscored int, err er
 		}
 		n, err := eeeInstances(o.w, r, t, stamp)
 		if unscored += n; err != nil {
-			return nil, unscored, fmt.Errorf("writing %v: %w", t.Trial, err)
+			return files, unscored, fmt.Errorf("writing %v: %w", t.Trial, err)
 		}
 	}
 	return files, unscored, nil
