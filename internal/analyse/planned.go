@@ -334,6 +334,9 @@ func (t tester) signFlip(r *Comparison, m matched, robust stats.RatioDiff) (read
 		// The interval is of drawn patterns: the larger p decides, and the interval has 0 where it
 		// is not significant, so that the two agree.
 		p := max(flips.P, f.P)
+		if p > flips.P {
+			how = fmt.Sprintf("the larger p of all signs and of %d drawn", t.q.Study.Resamples)
+		}
 		f.Reading = stats.Reading{P: p, Interval: func(level float64) stats.Interval {
 			ci := inverted.Interval(level)
 			if p >= 1-level {

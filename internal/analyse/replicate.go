@@ -76,7 +76,7 @@ func (a *Analysis) unfit(earlier *Analysis, was Comparison) string {
 	if run.Exploratory() {
 		return "has items of DEV, whose results decide nothing: name a TEST run in replicates"
 	}
-	if !run.Complete() {
+	if !run.Complete() && !run.AtLook {
 		return fmt.Sprintf("is unfinished, with %d of %s done: resume it", run.Done, text.Plural(run.Planned, "trial", "trials"))
 	}
 	if share, of := earlier.WorstFailures(); share > run.MaxFailed {

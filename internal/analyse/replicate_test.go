@@ -50,6 +50,15 @@ func TestReplicate(t *testing.T) {
 			t.Errorf("alpha %v after %v: %+v", 0.05, tt.alpha, r)
 		}
 	}
+	// A run that ended at a planned look is whole, one that stopped elsewhere is not.
+	for _, atLook := range []bool{true, false} {
+		now, earlier := of("two-1", "x", "y", 0.08, 0.02), of("one-1", "x", "y", 0.10, 0.015)
+		earlier.Run.Planned, earlier.Run.Done, earlier.Run.AtLook = 10, 5, atLook
+		now.Replicate(earlier)
+		if r, _ := now.Replication("x", "y", "m", nil); r.Change.Defined() != atLook {
+			t.Errorf("at a look %v: %+v", atLook, r)
+		}
+	}
 	// DEV decides nothing, nor does its difference, and an unblinding stays visible.
 	for _, dev := range []analyse.Run{{ID: "one-1", Split: "dev"}, {ID: "one-1", Dev: 1}} {
 		now, earlier := of("two-1", "x", "y", 0.08, 0.02), of("one-1", "x", "y", 0.10, 0.015)

@@ -124,7 +124,7 @@ func (r Rule) corners(a *analyse.Analysis) (ways []map[string]bool, all bool) {
 			}
 			ways = append(ways, all)
 		}
-		return ways, !strata
+		return ways, !strata || !r.combinesStrata()
 	}
 	for mask := range 1 << len(list) {
 		most := map[string]bool{}
@@ -134,6 +134,17 @@ func (r Rule) corners(a *analyse.Analysis) (ways []map[string]bool, all bool) {
 		ways = append(ways, most)
 	}
 	return ways, true
+}
+
+// combinesStrata reports whether a rule reads several results of strata, whose ends can go apart.
+func (r Rule) combinesStrata() bool {
+	n := 0
+	for _, x := range r.calls {
+		if x.takes("stratum") || x.takes("stratum=value") {
+			n++
+		}
+	}
+	return n > 1 || n == 1 && slices.ContainsFunc(r.calls, func(x call) bool { return x.name == "p_min" })
 }
 
 // statement names an estimate or a comparison, over all items or in a stratum.

@@ -206,6 +206,7 @@ func TestMissingOfStrata(t *testing.T) {
 		{"diff_max('plain','ctn','composite','type') - diff_min('plain','ctn','composite','type') < 0.05", 3, "could reverse this"},
 		{"diff_in('ctn','plain','composite','type=0') - diff_in('ctn','plain','composite','type=1') < 0.05", 3, "could reverse this"},
 		{"diff_max('ctn','plain','composite','type') - diff_min('ctn','plain','composite','type') < 0.09", 3, ""},
+		{"diff_min('ctn','plain','composite','type') > 0.05", 11, ""}, // one result alone: all at one end decide
 		{"diff_max('ctn','plain','composite','type') - diff_min('ctn','plain','composite','type') < 0.09", 11, "in too many strata to try all of their ends"},
 	} {
 		rules, problems := gate.Compile(rule(c.that), factor)

@@ -236,6 +236,7 @@ func (d Design) relevant() Design {
 	for i := range d.Arms {
 		d.Arms[i].Judges = nil // scores are simulated as if people had judged
 	}
+	q.JudgesDiffer = nil
 	q.Comparisons, q.Secondary, q.Samples, q.Calibration, q.Overall = pairs, nil, 0, nil, true
 	q.NoEffect = !slices.ContainsFunc(d.Rules.All(), func(r gate.Rule) bool { return r.Effect })
 	q.Run = analyse.Run{Items: len(d.Items), Replicates: 1, Seed: q.Run.Seed, MaxFailed: 1}
@@ -271,11 +272,14 @@ func (d Design) collect(order analyse.Order, of score) (*analyse.Analysis, error
 	for a, arm := range d.Arms {
 		for i, it := range d.Items {
 			answered[0].Trial = eval.Trial{Item: it.ID, Arm: arm.ID, Replicate: 1}
-			s := eval.Scored{Case: eval.Case{Item: it.ID, Arm: arm.ID, Trials: answered}}
+			s := eval.Scored{Case: eval.Case{Item: it.ID, Arm: arm.ID}}
 			for m, metric := range d.Suite.Metrics {
 				if num, den := of(m, a, i); den > 0 && metric.Estimate == nil {
 					s.Scores = append(s.Scores, eval.Score{Replicate: 1, Metric: metric.Name, Num: num, Den: den})
 				}
+			}
+			if len(s.Scores) > 0 { // else it failed in the run whose scores these are
+				s.Trials = answered
 			}
 			c.Add(s)
 		}

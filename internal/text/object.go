@@ -441,7 +441,7 @@ func stringAt(text []byte) (content string, n int, closed bool) {
 			return `\n`
 		case len(s) == 1:
 			return fmt.Sprintf(`\u%04x`, r)
-		case r < utf8.RuneSelf && (unicode.IsPunct(r) || unicode.IsSymbol(r)) && strings.IndexRune(`"\/`, r) < 0:
+		case r < utf8.RuneSelf && (unicode.IsPunct(r) || unicode.IsSymbol(r)) && !strings.ContainsRune(`"\/`, r):
 			return string(r)
 		}
 		return s

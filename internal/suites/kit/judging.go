@@ -104,12 +104,16 @@ func (s *Scale) Word(pass bool) string {
 	return words[int(Indicator(pass))]
 }
 
-// A fraction, a range and a word such as 1st are no grades: they are not cut to one.
-var grade = regexp.MustCompile(`^(-?\d+)(?:$|[^\pL\pN.,–-]|[.,–-](?:$|\D))`)
+// A fraction, a range and a word such as 1st are no grades: they are not cut to one. Other
+// scripts write a word behind a number without a space.
+var (
+	grade   = regexp.MustCompile(`^(-?\d+)(?:$|[^\p{Latin}\pN.,–-]|[.,–-](?:$|\D))`)
+	noGrade = regexp.MustCompile(`^-?\d+(?:\s*[–—−-]\s*\d|\s+(?:OR|TO)\s+\d|\s+\d+\s*/\s*\d)`)
+)
 
 // A verdict is a word of its own, and not one of two that are joined.
 var (
-	passed = regexp.MustCompile(`^(?:PASS(?:ED|ES)?|(FAIL(?:ED|S|URE)?))(?:$|[^\pL\d])`)
+	passed = regexp.MustCompile(`^(?:PASS(?:ED|ES)?|(FAIL(?:ED|S|URE)?))(?:$|[^\p{Latin}\d])`)
 	joined = regexp.MustCompile(`^[A-Z]+[\s*_` + "`" + `"]*(?:/|OR\s)[\s*_` + "`" + `"]*(?:PASS|FAIL)`)
 )
 
@@ -118,7 +122,7 @@ func (s *Scale) Passes(data []byte) (pass, ok bool) {
 	word := strings.TrimLeft(strings.ToUpper(string(data)), " \t\r\n*_#`\"")
 	if s != nil {
 		m := grade.FindStringSubmatch(word)
-		if m == nil {
+		if m == nil || noGrade.MatchString(word) {
 			return false, false
 		}
 		n, err := strconv.Atoi(m[1])

@@ -197,12 +197,12 @@ func TestPasses(t *testing.T) {
 	}{
 		{nil, map[string]string{
 			"PASS": "pass", "pass. It does.": "pass", "**PASS** yes": "pass", "__Passed__": "pass", "# PASSES\nall": "pass", "PASS/5": "pass", "PASS, or nearly": "pass", "PASS—fine": "pass",
-			"FAIL": "fail", "`fail`: no": "fail", "Failed.": "fail", "FAILS": "fail", "Failure: it": "fail",
+			"FAIL": "fail", "`fail`: no": "fail", "Failed.": "fail", "PASS理由：正しい": "pass", "FAILS": "fail", "Failure: it": "fail",
 			"Passage 3 contradicts the answer: FAIL": "", "PASS/FAIL: FAIL": "", "PASS or FAIL? FAIL": "", "**FAIL** / **PASS**": "", "Passing": "", "PASSÉ": "", "FAIL2": "", "": "", "It passes": "",
 		}},
 		{grades, map[string]string{
-			"5": "pass", "**4**: fine": "pass", "4/5": "pass", "4.": "pass", "4, curt": "pass", "4. Good": "pass", "3 – weak": "fail", "1\n2": "fail",
-			"3,5": "", "3.5": "", "3½": "", "1st: bad. 5 overall": "", "4-5": "", "9": "", "-4": "", "0": "", "PASS": "", "4th": "", "99999999999999999999": "",
+			"5": "pass", "**4**: fine": "pass", "4/5": "pass", "4.": "pass", "4, curt": "pass", "4. Good": "pass", "3 – weak": "fail", "1\n2": "fail", "4分。回答正确": "pass", "4점": "pass", "4点です": "pass", "3 - weak": "fail",
+			"3,5": "", "3.5": "", "3½": "", "1st: bad. 5 overall": "", "4-5": "", "3 - 4": "", "4—5": "", "4 1/2": "", "4 or 5": "", "9": "", "-4": "", "0": "", "PASS": "", "4th": "", "99999999999999999999": "",
 		}},
 	} {
 		for reply, want := range test.says {

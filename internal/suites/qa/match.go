@@ -155,12 +155,29 @@ func (q *question) choice(answer string) (string, bool) {
 	if said.MatchString(strings.TrimSpace(first)) {
 		return "", false // what follows may take it back
 	}
+	whole := q.settles(first)
 	for line := range strings.Lines(rest) {
+		line = strings.TrimSpace(line)
+		if whole && !letterAlone.MatchString(line) && !said.MatchString(line) {
+			continue // a remark on another choice
+		}
 		if other, names := q.named(line); names && other != letter {
 			return "", false
 		}
 	}
 	return letter, ok
+}
+
+// settles reports whether a line is a letter, alone or before the text of its choice: what
+// follows may go through the others.
+func (q *question) settles(line string) bool {
+	line = strings.TrimSpace(line)
+	m := letterFirst.FindStringSubmatch(line)
+	if m == nil {
+		return letterAlone.MatchString(line)
+	}
+	letter, ok := q.letter(m[1])
+	return ok && (m[2] == "" || normal(m[2]) == normal(q.choices[letter[0]-'A']))
 }
 
 // letter reports whether a letter is that of a choice.
@@ -214,11 +231,11 @@ func numbers(s string) []float64 {
 	return written(s)
 }
 
-// A dash after a letter or digit, as in 12-15, is not a minus sign.
+// A dash after a letter or a digit and its unit, as in 12-15 and 10%–15%, is not a minus sign.
 func written(s string) (list []float64) {
 	for _, at := range number.FindAllStringIndex(s, -1) {
 		found := strings.TrimRight(minus.Replace(s[at[0]:at[1]]), ".,'’\u00a0\u202f")
-		if before, _ := utf8.DecodeLastRuneInString(s[:at[0]]); unicode.IsLetter(before) || unicode.IsDigit(before) {
+		if before, _ := utf8.DecodeLastRuneInString(s[:at[0]]); unicode.IsLetter(before) || unicode.IsDigit(before) || strings.ContainsRune(units, before) && digitBefore(s[:at[0]]) {
 			found = strings.TrimLeft(found, "-+")
 		}
 		if x, err := strconv.ParseFloat(found, 64); err == nil {
@@ -232,16 +249,26 @@ func written(s string) (list []float64) {
 	return list
 }
 
+// units stand behind a number.
+const units = "%‰°€£¥$)"
+
+func digitBefore(s string) bool {
+	before, _ := utf8.DecodeLastRuneInString(strings.TrimRight(s, units+" \u00a0\u202f"))
+	return unicode.IsDigit(before)
+}
+
 var minus = strings.NewReplacer("−", "-", "–", "-")
 
-// joined leaves out the spaces in thousands that no other digit stands at.
+// joined leaves out the spaces in thousands that no letter or other digit stands at. Three and more
+// groups of three digits may be a list.
 func joined(s string) string {
 	var b strings.Builder
 	end := 0
 	for _, at := range spaced.FindAllStringIndex(s, -1) {
 		before, _ := utf8.DecodeLastRuneInString(strings.TrimRight(s[:at[0]], ".,'’"))
 		after, _ := utf8.DecodeRuneInString(s[at[1]:])
-		if !unicode.IsDigit(before) && !unicode.IsDigit(after) {
+		groups := strings.Fields(s[at[0]:at[1]])
+		if list := len(groups) > 2 && len(groups[0]) == 3; !list && !unicode.IsDigit(before) && !unicode.IsLetter(before) && !unicode.IsDigit(after) {
 			b.WriteString(s[end:at[0]] + strings.ReplaceAll(s[at[0]:at[1]], " ", ""))
 			end = at[1]
 		}
