@@ -14,7 +14,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -48,6 +47,7 @@ func execute(ctx context.Context, args []string, in io.Reader, out, errOut io.Wr
 	a := &app{in: in, out: out, err: errOut, getenv: getenv}
 	defer a.endProfile()
 	root := newRoot(a)
+	a.storePath = getenv("SCRUPLE_STORE") // unless --store is given
 	root.SetArgs(args)
 	root.SetIn(in)
 	root.SetOut(out)
@@ -161,7 +161,7 @@ Start with:  scruple init qa my-study && scruple run my-study/study.yaml`,
 	_ = flags.MarkHidden("cpuprofile")
 	root.PersistentPreRunE = func(*cobra.Command, []string) error {
 		var err error
-		a.storePath, err = storeNamed(cmp.Or(a.storePath, a.getenv("SCRUPLE_STORE")))
+		a.storePath, err = storeNamed(a.storePath)
 		return errors.Join(err, a.beginProfile())
 	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {

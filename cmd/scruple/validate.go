@@ -45,7 +45,7 @@ func (a *app) validate(o *opened) error {
 	for _, f := range v.Data {
 		v.Facts[f.Name] = f.N
 	}
-	if len(v.Arms) > mostArms {
+	if v.Many = len(v.Arms) > mostArms; v.Many {
 		v.Factors = factorsOf(x.Bench.Arms())
 	}
 	return a.answer(v, "valid", v)
@@ -67,7 +67,8 @@ type validation struct {
 	Warnings []string       `json:"warnings"`
 	Path     string         `json:"-"`
 	Data     []eval.Fact    `json:"-"` // the facts in their order
-	Factors  []factor       `json:"-"` // of many arms, in place of their ids
+	Many     bool           `json:"-"` // of arms: their ids are not listed, but their factors
+	Factors  []factor       `json:"-"`
 }
 
 // A factor of arms, with its values.

@@ -239,9 +239,13 @@ func readScore(d *jsontext.Decoder) (s eval.Score, err error) {
 			s.Row = append(s.Row, *x)
 		}
 	default:
-		var fraction [2]float64
-		err = json.Unmarshal(v, &fraction)
-		s.Num, s.Den = fraction[0], fraction[1]
+		var fraction *[2]float64
+		if err = json.Unmarshal(v, &fraction); err == nil && fraction == nil {
+			err = errors.New("want a score, got null")
+		}
+		if err == nil {
+			s.Num, s.Den = fraction[0], fraction[1]
+		}
 	}
 	return s, err
 }

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,7 +19,8 @@ import (
 // known after an answer; while more were used than allowed, no permit is given.
 type pace struct {
 	w                *Worker
-	name             string
+	name             string       // of the model, which is closed for all
+	row              string       // of its limits: models of one name can have different ones
 	requests, tokens float64      // a minute; 0 is no limit
 	closed           atomic.Int64 // no request before, in nanoseconds of this process's clock
 
@@ -111,24 +113,33 @@ func (p *pace) draw(ctx context.Context) time.Duration {
 	return nothing
 }
 
-// permits draws at most n permits, after it has noted the tokens that were used. A limit that p
-// does not have stays as it is: another model of the study may have it, by the same name.
+// permits draws at most n permits, after it has noted the tokens that were used.
 func (q *Queue) permits(ctx context.Context, p *pace, n int, used float64) (granted int, err error) {
+	rate, tokens := p.requests/60, p.tokens/60
+	if rate == 0 {
+		rate = math.MaxInt32
+	}
 	err = q.pool.QueryRow(ctx, `WITH a AS (SELECT CAST($2 AS FLOAT8) AS rate, CAST($3 AS FLOAT8) AS of_tokens, CAST($4 AS FLOAT8) AS want, CAST($5 AS FLOAT8) AS used, CAST($6 AS FLOAT8) AS held),
 		l AS (SELECT free, tokens, at, clock_timestamp() AS now FROM limits WHERE name = $1 FOR UPDATE),
 		p AS (SELECT *, greatest(0, extract(epoch FROM now - at)) AS passed FROM l),
-		f AS (SELECT greatest(at, now) AS now, want, rate, of_tokens, CASE WHEN rate = 0 THEN free ELSE least(greatest(1, rate * held), free + rate * passed) END AS free,
-			CASE WHEN of_tokens = 0 THEN tokens ELSE least(of_tokens * held, tokens + of_tokens * passed) - used END AS tokens FROM p, a),
-		g AS (SELECT *, CASE WHEN of_tokens > 0 AND tokens < 0 THEN 0 WHEN rate = 0 THEN want ELSE least(want, floor(free)) END AS n FROM f)
-		UPDATE limits SET (free, tokens, at) = (CASE WHEN rate = 0 THEN g.free ELSE g.free - g.n END, g.tokens, g.now) FROM g WHERE limits.name = $1 RETURNING CAST(g.n AS INT)`,
-		p.name, p.requests/60, p.tokens/60, n, used, held.Seconds()).Scan(&granted)
+		f AS (SELECT greatest(at, now) AS now, want, least(greatest(1, rate * held), free + rate * passed) AS free,
+			CASE WHEN of_tokens = 0 THEN 0 ELSE least(of_tokens * held, tokens + of_tokens * passed) - used END AS tokens FROM p, a),
+		g AS (SELECT *, CASE WHEN tokens < 0 THEN 0 ELSE least(want, floor(free)) END AS n FROM f)
+		UPDATE limits SET (free, tokens, at) = (g.free - g.n, g.tokens, g.now) FROM g WHERE limits.name = $1 RETURNING CAST(g.n AS INT)`,
+		p.row, rate, tokens, n, used, held.Seconds()).Scan(&granted)
 	return granted, q.db.Explain(err)
 }
 
 // limit makes the limits of a model those of all workers.
 func (w *Worker) limit(ctx context.Context, m *run.Model) error {
-	p := &pace{w: w, name: m.Group, requests: m.RequestsPerMinute, tokens: m.TokensPerMinute}
-	if _, err := w.pool.Exec(ctx, `INSERT INTO limits (name, free, tokens, at, closed) VALUES ($1, 0, 0, clock_timestamp(), '-infinity') ON CONFLICT DO NOTHING`, p.name); err != nil {
+	p := &pace{w: w, name: m.Group, row: m.Group, requests: m.RequestsPerMinute, tokens: m.TokensPerMinute}
+	if p.requests > 0 {
+		p.row += " requests"
+	}
+	if p.tokens > 0 {
+		p.row += " tokens"
+	}
+	if _, err := w.pool.Exec(ctx, `INSERT INTO limits (name, free, tokens, at, closed) SELECT DISTINCT name, 0, 0, clock_timestamp(), timestamptz '-infinity' FROM unnest(ARRAY[$1, $2]) AS name ON CONFLICT DO NOTHING`, p.name, p.row); err != nil {
 		return w.db.Explain(err)
 	}
 	m.Pace = p

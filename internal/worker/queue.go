@@ -264,9 +264,11 @@ func (q *Queue) inHand(ctx context.Context, run *store.Run) (n int, err error) {
 // take ends the work of a run. Answers that a worker has in hand are lost.
 func (q *Queue) take(ctx context.Context, run *store.Run) error {
 	return q.db.InOne(ctx, func(ctx context.Context, tx store.Tx) error {
-		_, err := tx.Exec(ctx, `UPDATE river_job SET state = 'cancelled', finalized_at = now() WHERE queue = $1 AND state NOT IN ('completed', 'cancelled', 'discarded')`, queueOf(run.N))
-		if err != nil {
-			return err
+		for range 2 { // the second time sees a shard that giveAway put in the place of one meanwhile
+			_, err := tx.Exec(ctx, `UPDATE river_job SET state = 'cancelled', finalized_at = now() WHERE queue = $1 AND state NOT IN ('completed', 'cancelled', 'discarded')`, queueOf(run.N))
+			if err != nil {
+				return err
+			}
 		}
 		return store.Free(ctx, tx, run)
 	})
