@@ -296,7 +296,8 @@ func (c *Collector) score(s eval.Scored, score eval.Score, arm, position int) {
 	}
 }
 
-// Scores returns what an arm has of a metric on each item, numerators and denominators.
+// Scores returns what an arm has of a metric on each item in the order of ids, numerators and
+// denominators.
 func (c *Collector) Scores(arm, metric string) (num, den []float64) {
 	for _, v := range c.values(&c.a, c.armIdx[arm], c.metric[metric]) {
 		num, den = append(num, v.num), append(den, v.den)

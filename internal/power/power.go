@@ -82,7 +82,7 @@ func (d Design) rough() Design {
 	return d
 }
 
-// Scores returns what an arm has of a metric on each item of a run.
+// Scores returns what an arm has of a metric on each item of a run, in the order of their ids.
 type Scores func(arm, metric string) (num, den []float64)
 
 // mostAnalysed bounds what [Design.Takes] analyses, in items times comparisons: some

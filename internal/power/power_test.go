@@ -103,6 +103,23 @@ func simulated(t *testing.T, d power.Design, a study.Assumption) power.Power {
 	return p[0]
 }
 
+// TestPowerOfJudgedMetrics: a rule that wants its judge checked is simulated by its scores.
+func TestPowerOfJudgedMetrics(t *testing.T) {
+	judged := suite
+	judged.Metrics = slices.Clone(suite.Metrics)
+	judged.Metrics[0].Judge = eval.JudgeElse
+	d := design(t, "auto", 60, 1)
+	d.Suite = &judged
+	for i := range d.Arms {
+		d.Arms[i].Judges = []string{"j"}
+	}
+	d.Rules, _ = gate.Compile(study.Decide{RequireMeasured: true, Require: []study.Condition{{Name: "r", That: "low('a','passed') > 0.5"}}},
+		gate.Names{Arms: []string{"a", "b", "c"}, Metrics: judged.Metrics})
+	if p := simulated(t, d, assume(0.95, 0.95, "passed")); p.CI.Low < 0.9 || d.Arms[0].Judges == nil {
+		t.Errorf("power %+v", p)
+	}
+}
+
 // TestPowerOfPairedT: with scores that are nearly normal the simulation gives the
 // power of the non-central t distribution, of items and of clusters.
 func TestPowerOfPairedT(t *testing.T) {
