@@ -281,6 +281,24 @@ func TestAnOutlierWouldReverse(t *testing.T) {
 			t.Errorf("gain %v: p = %v, warnings %q", gain, c.P, c.Warnings)
 		}
 	}
+	// Where lower is better, x is the loser.
+	lower := suite
+	lower.Metrics = slices.Clone(suite.Metrics)
+	for i := range lower.Metrics {
+		lower.Metrics[i].HigherIsBetter = false
+	}
+	before := suite
+	suite = lower
+	defer func() { suite = before }()
+	s := simulate(func(r *rand.Rand, _ int, arm string) float64 {
+		if arm == "x" {
+			return 0.52 + 0.01*r.NormFloat64()
+		}
+		return 0.5
+	})
+	if c := compared(t, s.analyse(t, "auto", "none")); !strings.Contains(strings.Join(c.Warnings, " "), "one more item on which y scores worst and x best") {
+		t.Errorf("where lower is better: %q", c.Warnings)
+	}
 }
 
 // TestRatesAtTheBoundary: rates and their differences have a width at 0 of n.
@@ -373,6 +391,33 @@ func TestFewClusters(t *testing.T) {
 	warnings := strings.Join(c.Warnings, "; ")
 	if c.Low != -1 || c.High != 1 || !strings.Contains(warnings, "no interval: no pattern of the signs of 4 clusters") || !strings.Contains(warnings, "only 4 clusters: below 20") {
 		t.Errorf("%v to %v, %s", c.Low, c.High, warnings)
+	}
+}
+
+// TestFlipsAgree: of 17 and more items the p-value counts all signs and the interval drawn ones. It
+// excludes 0 if and only if p is below α, near α too.
+func TestFlipsAgree(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 7))
+	near := 0
+	for range 60 {
+		s := simulate(continuous)
+		n := 17 + r.IntN(8)
+		s.items, s.x, s.y = s.items[:n], s.x[:n], s.y[:n]
+		for i := range s.items {
+			s.items[i].Cluster = ""
+			s.y[i] = 0.5
+			s.x[i] = 0.5 + 0.1*r.NormFloat64() + 0.2/math.Sqrt(float64(n))
+		}
+		c := compared(t, s.analyse(t, "permutation", "none"))
+		if excludes := c.Low > 0 || c.High < 0; excludes != (c.P < 0.05) {
+			t.Errorf("%d items: p = %v, %v to %v", n, c.P, c.Low, c.High)
+		}
+		if c.P > 0.03 && c.P < 0.07 {
+			near++
+		}
+	}
+	if near < 5 {
+		t.Errorf("only %d of 60 p-values are near 0.05", near)
 	}
 }
 

@@ -42,6 +42,16 @@ func TestRanks(t *testing.T) {
 	if rows := a.ranks(q).Strings(); rows[1][4] != "4" || rows[3][3] != "2" {
 		t.Errorf("%v", rows)
 	}
+	// No verdict, no bound.
+	a = analysis(p)
+	for i := range a.Comparisons {
+		a.Comparisons[i].JudgesDiffer = "other judges"
+	}
+	for _, row := range a.ranks(q).Strings()[1:] {
+		if row[3] != "1" || row[4] != "4" {
+			t.Errorf("without a verdict the ranks are bounded: %v", row)
+		}
+	}
 	if a.Comparisons = a.Comparisons[1:]; a.ranks(q) != nil {
 		t.Error("not all pairs are compared, and there are ranks")
 	}
