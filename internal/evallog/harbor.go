@@ -142,7 +142,8 @@ func (t *harborTrial) sample(arm string) Sample {
 	return s
 }
 
-// harborTime reads a time with or without its zone, as Python writes them; zero if it is none.
+// harborTime reads a time with or without its zone, as Python writes it. Of any other text it
+// returns the zero time.
 func harborTime(s string) time.Time {
 	t, err := time.Parse(time.RFC3339, s)
 	if err != nil {

@@ -170,11 +170,11 @@ func (d Design) perfect(n int) (*analyse.Analysis, error) {
 	d = d.resized(n)
 	return d.collect(analyse.Listed(d.Items), func(metric, _, _ int) (num, den float64) {
 		const unbounded = 1e9
-		if m := d.Suite.Metrics[metric]; m.HigherIsBetter {
+		m := d.Suite.Metrics[metric]
+		if m.HigherIsBetter {
 			return min(m.Max, unbounded), 1
-		} else {
-			return max(m.Min, -unbounded), 1
 		}
+		return max(m.Min, -unbounded), 1
 	})
 }
 

@@ -29,7 +29,7 @@ type Spent struct {
 // A ledger adds up usage. Calls are counted before they are sent. Tokens and cost
 // are known only afterwards, so calls in flight can exceed those two limits.
 // Requests whose end is unknown count as estimated: those of a session that was killed, and those
-// that nobody answered in time.
+// that timed out.
 type ledger struct {
 	mu     sync.Mutex
 	budget Budget

@@ -75,9 +75,8 @@ func (r *Ruler) Place(s *Span) (note string) {
 	return Unaligned
 }
 
-// Find places a span that has no offsets: at the first occurrence of its text
-// that none of the earlier spans with the same text has, or if there is none, at the last
-// one that none of them has with the same role.
+// Find places a span that has no offsets: at the first occurrence of its text behind all
+// earlier spans with that text, else at the last of their places that has no span of its role.
 func (r *Ruler) Find(s *Span, earlier []Span) (note string) {
 	from := 0
 	for i := range earlier {

@@ -202,7 +202,8 @@ func (p *postgres) hold(x *steps, db *DB, run *Run) {
 	p.mine(x, run, "")
 }
 
-// still keeps the lease until the transaction ends: nobody takes the run before it is written.
+// still checks that the process still has the lease, and locks it until the transaction ends, so
+// that nobody takes the run before it is written.
 func (p *postgres) still(x *steps, run *Run) {
 	if x.err == nil && p.fence(run) == nil {
 		p.mine(x, run, " FOR SHARE")

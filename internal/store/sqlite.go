@@ -219,7 +219,7 @@ func address(path string, q url.Values) string {
 // store. The operating system releases it even if the process crashes.
 func acquire(ctx context.Context, path string) (*sql.DB, error) {
 	name := path + ".lock"
-	lock, err := sql.Open("sqlite", "file:"+(&url.URL{Path: name}).EscapedPath()+"?_pragma=busy_timeout(200)")
+	lock, err := sql.Open("sqlite", address(name, url.Values{"_pragma": {"busy_timeout(200)"}}))
 	if err != nil {
 		return nil, fault(path, "%w", err)
 	}
@@ -288,7 +288,7 @@ func (sqliteFile) writing(ctx context.Context, db *DB, _ *Run) bool {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
 	}
-	lock, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path + ".lock"}).EscapedPath()+"?mode=ro&_pragma=busy_timeout(0)")
+	lock, err := sql.Open("sqlite", address(path+".lock", url.Values{"mode": {"ro"}, "_pragma": {"busy_timeout(0)"}}))
 	if err != nil {
 		return false
 	}

@@ -101,7 +101,8 @@ judges: [{name: rules}, {name: model}]
 models: [{id: m, provider: openai, name: x}]
 `
 
-// TestScaleOfJudges: what is no grade of one scale is one of another, so outcomes depend on it.
+// TestScaleOfJudges: a reply can be a grade on one scale and unreadable on another, so outcomes
+// depend on the scale.
 func TestScaleOfJudges(t *testing.T) {
 	const claims = `{"id": "a", "source": "The sky is blue.", "claim": "The sky is blue.", "grounded": true}` + "\n"
 	basis := map[eval.Basis]string{}

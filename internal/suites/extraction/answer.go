@@ -209,7 +209,7 @@ func as[T any](raw json.RawMessage) (v T, ok bool) {
 	return v, ok
 }
 
-// membersOf returns the members of an object, nil if the value is none.
+// membersOf returns the members of an object, nil for any other value.
 func membersOf(raw json.RawMessage) map[string]json.RawMessage {
 	m, _ := as[map[string]json.RawMessage](raw)
 	return m
