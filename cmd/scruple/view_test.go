@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/scruple-eval/scruple/internal/store"
 )
@@ -224,4 +225,62 @@ func TestListOfRuns(t *testing.T) {
 	if page := pageOf(t, db, "", "/?q=nothing"); !strings.Contains(page, "None of the 3 runs has") {
 		t.Error("a filter without runs does not say so")
 	}
+}
+
+// A viewer shows the study as it is now: corrected gold beside its scores, and data that were
+// missing when a page was first asked for.
+func TestViewFollowsTheStudy(t *testing.T) {
+	t.Parallel()
+	dir := ran(t)
+	study, data := filepath.Join(dir, "study.yaml"), filepath.Join(dir, "questions.jsonl")
+	db, err := store.OpenRead(t.Context(), filepath.Join(dir, ".scruple", "scruple.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := viewer(t.Context(), db, study)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { v.Close(); db.Close() })
+	// A study that was looked at, or failed, rests for a moment.
+	until := func(state, page string, holds func(string) bool) {
+		t.Helper()
+		text := ""
+		for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+			w := httptest.NewRecorder()
+			v.ServeHTTP(w, httptest.NewRequest("GET", page, nil))
+			if text = w.Body.String(); w.Code == 200 && holds(text) {
+				return
+			}
+		}
+		t.Fatalf("%s: %s is\n%s", state, page, text)
+	}
+	has := func(what string) func(string) bool {
+		return func(page string) bool { return strings.Contains(page, what) }
+	}
+	const changed = "The gold of this item changed since it was scored"
+	trial := regexp.MustCompile(`r/qa-1/t/[0-9]+`)
+	page := ""
+	until("first", "/r/qa-1/i?item=capital-norway", func(text string) bool {
+		page = "/" + trial.FindString(text)
+		return strings.Contains(text, "Oslo")
+	})
+	until("first", page, has("Oslo"))
+	was, err := os.ReadFile(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(data); err != nil {
+		t.Fatal(err)
+	}
+	until("without data", page, has("questions.jsonl"))
+	now := strings.ReplaceAll(string(was), "Oslo", "Bergen")
+	if err := os.WriteFile(data, []byte(now), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	until("with other gold", page, func(text string) bool { return strings.Contains(text, "Bergen") && strings.Contains(text, changed) })
+	if code, _, errs := cli(t, "score", study); code != 0 {
+		t.Fatal(errs)
+	}
+	until("scored again", page, func(text string) bool { return strings.Contains(text, "Bergen") && !strings.Contains(text, changed) })
 }

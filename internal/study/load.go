@@ -253,11 +253,10 @@ func (f *File) Place(rel string) string {
 	return filepath.Join(f.Dir, rel)
 }
 
-// Sums returns the SHA-256 of every file that was resolved, and of those in folders
-// that were, by path, sorted. Hidden files and those of the study's own folder as a
+// walk calls with every file that was resolved, and with those in folders that were: where
+// it is, and its path in the study. Hidden files and those of the study's own folder as a
 // whole are left out.
-func (f *File) Sums() ([]Sum, error) {
-	var list []Sum
+func (f *File) walk(do func(path, rel string) error) error {
 	for _, rel := range f.Used() {
 		if rel == "" || filepath.Clean(rel) == "." {
 			continue
@@ -277,24 +276,50 @@ func (f *File) Sums() ([]Sum, error) {
 			case d.IsDir():
 				return nil
 			}
-			if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // reading a pipe waits for its writer
-				return fmt.Errorf("%s is not a regular file: remove it", path)
-			}
-			data, err := os.ReadFile(path)
-			if err != nil {
-				return err
-			}
 			below, err := filepath.Rel(from, path)
 			if err != nil {
 				return err
 			}
-			sum := sha256.Sum256(data)
-			list = append(list, Sum{filepath.ToSlash(filepath.Join(rel, below)), hex.EncodeToString(sum[:])})
-			return nil
+			return do(path, filepath.ToSlash(filepath.Join(rel, below)))
 		})
 		if err != nil {
-			return nil, fmt.Errorf("reading %s: %w", rel, err)
+			return fmt.Errorf("reading %s: %w", rel, err)
 		}
+	}
+	return nil
+}
+
+// Stamp tells one state of the study file, and of the files of [File.Sums], from another, by
+// their sizes and times.
+func (f *File) Stamp() string {
+	h := sha256.New()
+	add := func(path, _ string) error {
+		if info, err := os.Stat(path); err == nil {
+			fmt.Fprintf(h, "%q %d %d\n", path, info.Size(), info.ModTime().UnixNano())
+		}
+		return nil
+	}
+	_ = add(f.Path, "")
+	_ = f.walk(add) // an error ends a state too
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// Sums returns the SHA-256 of every file that was resolved, and of those in folders
+// that were, by path, sorted. Hidden files and those of the study's own folder as a
+// whole are left out.
+func (f *File) Sums() ([]Sum, error) {
+	var list []Sum
+	err := f.walk(func(path, rel string) error {
+		if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // reading a pipe waits for its writer
+			return fmt.Errorf("%s is not a regular file: remove it", path)
+		}
+		data, err := os.ReadFile(path)
+		sum := sha256.Sum256(data)
+		list = append(list, Sum{rel, hex.EncodeToString(sum[:])})
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
 	slices.SortFunc(list, func(a, b Sum) int { return strings.Compare(a.Path, b.Path) })
 	return slices.Compact(list), nil

@@ -478,7 +478,7 @@ func (v *Viewer) failings(r *request, c contest, units bool) (tables []failingTa
 		counts := map[[2]string]int{}
 		for _, i := range rows {
 			counts[[2]string{outcome.word(int(i)), reason.word(int(i))}]++
-			if !units || v.study(s.Run).err != nil {
+			if !units || r.study(v, s.Run).err != nil {
 				continue
 			}
 			if x, err := v.exhibit(&of, s.x.trial(i)); err == nil {
@@ -528,7 +528,7 @@ func (v *Viewer) answered(r *request, a, b side, metric string) (template.HTML, 
 	if b.Run.N > a.Run.N {
 		newer = b.Run
 	}
-	l := v.study(newer)
+	l := r.study(v, newer)
 	if l.err != nil {
 		return "", "The runs cannot be analysed together: " + l.err.Error()
 	}

@@ -242,6 +242,7 @@ type indexed struct {
 	index   *index
 	version int64
 	trials  int
+	study   *loaded // that its strata are of, nil for none
 	built   time.Time
 
 	last atomic.Pointer[index] // the index, while a new one is built
@@ -308,7 +309,7 @@ func (v *Viewer) forget(run *store.Run) {
 // freshFor is how long an index is used at least: a run may change many times a second.
 const freshFor = 3 * time.Second
 
-// index returns the index of a run, built again if the store changed.
+// index returns the index of a run, built again if the store or the study changed.
 func (v *Viewer) index(ctx context.Context, run *store.Run) (*index, error) {
 	v.mu.Lock()
 	held := v.indexes[run.ID]
@@ -325,7 +326,11 @@ func (v *Viewer) index(ctx context.Context, run *store.Run) (*index, error) {
 	if err != nil {
 		return nil, err
 	}
-	if held.index != nil && (held.version == version && held.trials == run.Trials || time.Since(held.built) < freshFor) {
+	l := v.study(run)
+	if l.err != nil {
+		l = nil
+	}
+	if held.index != nil && (held.version == version && held.trials == run.Trials && held.study == l || time.Since(held.built) < freshFor) {
 		return held.index, nil
 	}
 	// The work is of use to others if this request ends.
@@ -333,10 +338,10 @@ func (v *Viewer) index(ctx context.Context, run *store.Run) (*index, error) {
 	if err != nil {
 		return nil, err
 	}
-	if l := v.study(run); l.x != nil {
+	if l != nil {
 		x.addStrata(l.x.Items())
 	}
-	held.index, held.version, held.trials, held.built = x, version, run.Trials, time.Now()
+	held.index, held.version, held.trials, held.study, held.built = x, version, run.Trials, l, time.Now()
 	held.last.Store(x)
 	return x, nil
 }

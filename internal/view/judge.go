@@ -112,7 +112,7 @@ const secondRound = 2
 // measured compares the judge that a task measures with people's final answers, which the
 // report does with intervals.
 func (v *Viewer) measured(r *request, differ func(dissent, eval.Trial) error) (agreement, error) {
-	l := v.study(r.run)
+	l := r.study(v, r.run)
 	if l.err != nil {
 		return agreement{}, l.err
 	}

@@ -36,8 +36,7 @@ type Viewer struct {
 
 	mu      sync.Mutex
 	indexes map[string]*indexed // by run
-	studies map[string]*loaded
-	files   map[string]string // of studies, by run
+	studies map[string]*studied // by run
 
 	results memo[experiment.Result]
 	tallies memo[store.Tally]
@@ -53,6 +52,16 @@ type request struct {
 	w    http.ResponseWriter
 	base string // leads to the first page: all links are relative
 	run  *store.Run
+
+	studies map[string]*loaded // that the page read so far, by run
+}
+
+// study is the study of a run, the same for the whole page.
+func (r *request) study(v *Viewer, run *store.Run) *loaded {
+	if r.studies[run.ID] == nil {
+		r.studies[run.ID] = v.study(run)
+	}
+	return r.studies[run.ID]
 }
 
 func (r *request) param(name string) string { return r.URL.Query().Get(name) }
@@ -106,7 +115,7 @@ func (v *Viewer) shownRun(ctx context.Context, id string) (*store.Run, error) {
 // answer makes a handler of a page.
 func (v *Viewer) answer(page func(*request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		q := &request{Request: r, w: w, base: "./"}
+		q := &request{Request: r, w: w, base: "./", studies: map[string]*loaded{}}
 		if depth := strings.Count(r.URL.EscapedPath(), "/") - 1; depth > 0 {
 			q.base = strings.Repeat("../", depth)
 		}

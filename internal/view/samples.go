@@ -134,7 +134,7 @@ func (v *Viewer) showSamples(r *request, s state, x *index, all, rows []int32, t
 	}
 	// Texts come from the study: the first page of a large run does not wait for it.
 	briefs := make([]experiment.Brief, len(rows))
-	if told := !partial || r.run.Trials <= readAtOnce; told && v.study(r.run).err == nil {
+	if told := !partial || r.run.Trials <= readAtOnce; told && r.study(v, r.run).err == nil {
 		for k, i := range rows {
 			briefs[k] = v.brief(r, x.trial(i))
 		}

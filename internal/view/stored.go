@@ -3,10 +3,11 @@ package view
 import (
 	"cmp"
 	"context"
-	"os"
+	"fmt"
+	"runtime"
 	"slices"
-	"strconv"
 	"sync"
+	"time"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -74,9 +75,16 @@ func (v *Viewer) metrics(ctx context.Context, run *store.Run) []analyse.Metric {
 	return list
 }
 
+// studied is the study of a run in one state of what it reads.
+type studied struct {
+	mu sync.Mutex
+	*loaded
+	state string
+	rests time.Time // it is not looked at before
+}
+
 // loaded is the study of a run, or why it cannot show its trials.
 type loaded struct {
-	once sync.Once
 	x    *experiment.Experiment
 	run  *experiment.Run
 	show func(context.Context, eval.Trial) (eval.Exhibit, error)
@@ -85,33 +93,50 @@ type loaded struct {
 	input, gold map[string]bool
 }
 
-// study loads the study of a run, again if its file or the plan changed.
+// study loads the study of a run, again if what it reads or the run changed, or if it could not be
+// loaded. Looking and failing take some time: the study rests for a multiple of it.
 func (v *Viewer) study(run *store.Run) *loaded {
 	v.mu.Lock()
-	file, known := v.files[run.ID]
-	if !known {
-		file = v.Study(run)
-		v.files[run.ID] = file
+	held := v.studies[run.ID]
+	if held == nil {
+		held = &studied{}
+		v.studies[run.ID] = held
 	}
 	v.mu.Unlock()
-	key := run.ID + " " + strconv.Itoa(run.Trials)
-	if info, err := os.Stat(file); err == nil {
-		key += " " + info.ModTime().String()
+	held.mu.Lock()
+	defer held.mu.Unlock()
+	began := time.Now()
+	was := held.loaded
+	switch {
+	case was == nil:
+	case began.Before(held.rests):
+		return was
+	case was.x != nil && was.state(v, run) == held.state:
+		held.rests = time.Now().Add(4 * time.Since(began))
+		return was
 	}
-	v.mu.Lock()
-	l := v.studies[key]
-	if l == nil {
-		l = &loaded{}
-		v.studies[key] = l
+	held.loaded, held.rests = &loaded{}, time.Time{}
+	held.err = held.load(v, run)
+	if held.x != nil {
+		held.state = held.loaded.state(v, run)
+	} else {
+		held.rests = time.Now().Add(4 * time.Since(began))
 	}
-	v.mu.Unlock()
-	l.once.Do(func() { l.err = l.load(v, run, file) })
-	return l
+	if was != nil && was.x != nil { // other pages may still read it
+		runtime.AddCleanup(was, func(x *experiment.Experiment) { _ = x.Close() }, was.x)
+	}
+	return held.loaded
 }
 
-func (l *loaded) load(v *Viewer, run *store.Run, file string) (err error) {
+// state is that of what the study of a run reads, and of the run's plan and gold.
+func (l *loaded) state(v *Viewer, run *store.Run) string {
+	events, _ := v.DB.Events(v.ctx, run) // one for each change of them
+	return fmt.Sprint(run.Trials, len(events), l.x.File.Stamp())
+}
+
+func (l *loaded) load(v *Viewer, run *store.Run) (err error) {
 	own := *run // the plan is set in it
-	if l.x, err = v.Load(&own, file); err != nil {
+	if l.x, err = v.Load(&own, v.Study(run)); err != nil {
 		return err
 	}
 	if l.run, err = l.x.Attach(v.ctx, v.DB, &own); err != nil {

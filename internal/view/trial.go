@@ -80,7 +80,7 @@ func (v *Viewer) trialPage(r *request) error {
 		if err == nil {
 			data.Facts = exhibit.Facts
 			data.Exhibit, err = report.Trial(exhibit, metrics)
-			if v.study(r.run).gold[row.Trial.Item] {
+			if r.study(v, r.run).gold[row.Trial.Item] {
 				data.Wrong = "The gold of this item changed since it was scored: the page shows today's. `scruple score` scores again at no cost."
 			}
 		}
@@ -110,7 +110,7 @@ func (v *Viewer) trialPage(r *request) error {
 
 // exhibit shows a trial by the study of its run.
 func (v *Viewer) exhibit(r *request, t eval.Trial) (x eval.Exhibit, err error) {
-	l := v.study(r.run)
+	l := r.study(v, r.run)
 	if l.err != nil {
 		return x, l.err
 	}
@@ -299,7 +299,7 @@ func (v *Viewer) callsPage(r *request) error {
 	data.pager = newPager(s.page, total, callsPerPage, func(page int) string { return to(strconv.Itoa(page), r.param("prompts")) })
 	prompts := map[eval.Stage]map[string]string{}
 	if data.Prompts {
-		if l := v.study(r.run); l.err != nil {
+		if l := r.study(v, r.run); l.err != nil {
 			data.Missing = l.err.Error()
 		} else {
 			for _, stage := range []eval.Stage{eval.StageRun, eval.StageJudge} {

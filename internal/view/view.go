@@ -58,7 +58,7 @@ type Options struct {
 // New returns a viewer of a store. Its streams end with the context.
 func New(ctx context.Context, o Options) (*Viewer, error) {
 	v := &Viewer{Options: o, ctx: ctx, mux: http.NewServeMux(), streams: make(chan struct{}, mostStreams),
-		indexes: map[string]*indexed{}, studies: map[string]*loaded{}, files: map[string]string{}, many: manyTrials, most: mostIndexed}
+		indexes: map[string]*indexed{}, studies: map[string]*studied{}, many: manyTrials, most: mostIndexed}
 	v.results.kept, v.tallies.kept = map[string]stated[experiment.Result]{}, map[string]stated[store.Tally]{}
 	v.standings = standings{last: map[string]standing{}, next: map[string]time.Time{}, busy: map[string]chan struct{}{}}
 	var err error
@@ -109,9 +109,9 @@ func (v *Viewer) Close() error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	err := v.watch.Close()
-	for _, l := range v.studies {
-		if l.x != nil {
-			err = errors.Join(err, l.x.Close())
+	for _, held := range v.studies {
+		if held.mu.TryLock() && held.loaded != nil && held.x != nil { // else it is being loaded
+			err = errors.Join(err, held.x.Close())
 		}
 	}
 	return err
