@@ -266,6 +266,15 @@ func TestViewFollowsTheStudy(t *testing.T) {
 		return strings.Contains(text, "Oslo")
 	})
 	until("first", page, has("Oslo"))
+	book := filepath.Join(dir, ".scruple", "ledger.jsonl")
+	until("first", "/r/qa-1", has("Correct"))
+	if err := os.WriteFile(book, []byte("no entry\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	until("with a broken ledger", "/r/qa-1", has("ledger.jsonl:1"))
+	if err := os.Remove(book); err != nil {
+		t.Fatal(err)
+	}
 	was, err := os.ReadFile(data)
 	if err != nil {
 		t.Fatal(err)

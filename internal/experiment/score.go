@@ -260,7 +260,10 @@ func (r *Run) keep(ctx context.Context, result Result) error {
 	return r.db.SaveAnalysis(ctx, r.Record, analysis, verdict, result.basis)
 }
 
-// Kept reads back the analysis and the verdict of a run.
+// LedgerOf is the file of the ledger that [Kept] reads.
+func LedgerOf(r *store.Run) string { return discipline.Path(r.StudyPath) }
+
+// Kept reads back the analysis and the verdict of a run, with what the ledger says now.
 func Kept(ctx context.Context, db *store.DB, r *store.Run) (Result, error) {
 	analysis, verdict, basis, err := db.Analysis(ctx, r)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"os"
 	"runtime"
 	"slices"
 	"sync"
@@ -22,32 +23,36 @@ func (v *Viewer) version(ctx context.Context) (int64, error) {
 	return v.watch.Version(ctx)
 }
 
-// A memo keeps a value for each run in one state of the store.
+// A memo keeps a value for each run in one state of the store, and of a file.
 type memo[T any] struct {
 	mu   sync.Mutex
 	kept map[string]stated[T]
 }
 
 type stated[T any] struct {
-	version int64
-	value   T
-	err     error
+	state string
+	value T
+	err   error
 }
 
-// of returns the value of a run, made again if the store changed.
-func (m *memo[T]) of(ctx context.Context, v *Viewer, run *store.Run, get func() (T, error)) (value T, err error) {
+// of returns the value of a run, made again if the store or the file changed.
+func (m *memo[T]) of(ctx context.Context, v *Viewer, run *store.Run, file string, get func() (T, error)) (value T, err error) {
 	version, err := v.version(ctx)
 	if err != nil {
 		return value, err
 	}
+	state := fmt.Sprint(version)
+	if info, err := os.Stat(file); err == nil {
+		state = fmt.Sprint(version, info.Size(), info.ModTime().UnixNano())
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if k, ok := m.kept[run.ID]; ok && k.version == version {
+	if k, ok := m.kept[run.ID]; ok && k.state == state {
 		return k.value, k.err
 	}
 	value, err = get()
 	if ctx.Err() == nil {
-		m.kept[run.ID] = stated[T]{version, value, err}
+		m.kept[run.ID] = stated[T]{state, value, err}
 	}
 	return value, err
 }
@@ -55,12 +60,12 @@ func (m *memo[T]) of(ctx context.Context, v *Viewer, run *store.Run, get func() 
 // analysis returns the stored analysis and verdict of a run. The error wraps
 // [store.ErrNotFound] if it was not analysed.
 func (v *Viewer) analysis(ctx context.Context, run *store.Run) (experiment.Result, error) {
-	return v.results.of(ctx, v, run, func() (experiment.Result, error) { return experiment.Kept(ctx, v.DB, run) })
+	return v.results.of(ctx, v, run, experiment.LedgerOf(run), func() (experiment.Result, error) { return experiment.Kept(ctx, v.DB, run) })
 }
 
 // tally counts the trials of a run, once for all pages.
 func (v *Viewer) tally(ctx context.Context, run *store.Run) (store.Tally, error) {
-	return v.tallies.of(ctx, v, run, func() (store.Tally, error) { return v.DB.Tally(ctx, run) })
+	return v.tallies.of(ctx, v, run, "", func() (store.Tally, error) { return v.DB.Tally(ctx, run) })
 }
 
 // metrics returns the metrics of a run's analysis, primary ones first.

@@ -140,9 +140,13 @@ func (v *Viewer) runPage(r *request) error {
 		data.Tally = store.Tally{Trials: kept.Analysis.Run.Planned, Done: kept.Analysis.Run.Done, Failed: kept.Analysis.Run.Failed}
 	}
 	if err != nil {
+		unanalysed := errors.Is(err, store.ErrNotFound)
 		data.Missing = err.Error()
 		if data.Tally, err = v.tally(r.Context(), r.run); err != nil {
 			return err
+		}
+		if !unanalysed {
+			return v.render(r, "run", r.run.ID, data)
 		}
 		if now, ok := v.standing(r.Context(), r.run); ok && now.Missing == "" {
 			data.Running, data.Missing = &now, ""
