@@ -339,7 +339,7 @@ func (v *Viewer) index(ctx context.Context, run *store.Run) (*index, error) {
 		return nil, err
 	}
 	if l != nil {
-		x.addStrata(l.x.Items())
+		x.addStrata(l.items)
 	}
 	held.index, held.version, held.trials, held.study, held.built = x, version, run.Trials, l, time.Now()
 	held.last.Store(x)

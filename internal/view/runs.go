@@ -71,8 +71,17 @@ func (v *Viewer) runRow(r *request, run *store.Run) (*runRow, []string, error) {
 	words := []string{run.ID, run.Study, run.Suite}
 	kept, err := v.analysis(r.Context(), run)
 	if err != nil {
+		var study struct{ Description string }
+		var arms []string
+		_ = json.Unmarshal(run.StudyJSON, &study) // without it, there is no question
+		if r.param("q") != "" {                   // reads the plan
+			if arms, err = v.DB.PlanArms(r.Context(), run); err != nil {
+				return nil, nil, err
+			}
+		}
+		row.Question = text.Shorten(study.Description, longestQuestion)
 		row.Tally, err = v.tally(r.Context(), run)
-		return row, words, err
+		return row, append(append(words, study.Description), arms...), err
 	}
 	a := kept.Analysis
 	row.Tally = store.Tally{Trials: a.Run.Planned, Done: a.Run.Done, Failed: a.Run.Failed}

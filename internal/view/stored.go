@@ -96,6 +96,7 @@ type loaded struct {
 	err  error
 	// Items whose input or gold is not that of the run.
 	input, gold map[string]bool
+	items       []eval.Item // whose input is
 }
 
 // study loads the study of a run, again if what it reads or the run changed, or if it could not be
@@ -155,6 +156,9 @@ func (l *loaded) load(v *Viewer, run *store.Run) (err error) {
 	for _, it := range l.x.Items() {
 		l.input[it.ID] = was[it.ID].Input != it.Input
 		l.gold[it.ID] = was[it.ID].Gold != it.Gold
+		if !l.input[it.ID] {
+			l.items = append(l.items, it)
+		}
 	}
 	return err
 }

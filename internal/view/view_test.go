@@ -1,10 +1,12 @@
 package view
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"html"
+	"io"
 	"math"
 	"net/http/httptest"
 	"path/filepath"
@@ -170,6 +172,25 @@ func TestDiff(t *testing.T) {
 	}
 }
 
+// A comparison lists the most frequent problems, and the others as one: its columns add up.
+func TestFailingsAddUp(t *testing.T) {
+	for _, n := range []int{1, mostProblems, mostProblems + 1, 3 * mostProblems} {
+		f, sum := failings{}, [2]int{}
+		for i := range n {
+			f.add(fmt.Sprint("problem ", i), i%2, i+1)
+			sum[i%2] += i + 1
+		}
+		list, got := f.list(), [2]int{}
+		for _, x := range list {
+			got[0], got[1] = got[0]+x.A, got[1]+x.B
+		}
+		last := list[len(list)-1].What
+		if more := fmt.Sprintf("and %d more", n-mostProblems); got != sum || len(list) != min(n, mostProblems+1) || (last == more) != (n > mostProblems) {
+			t.Errorf("%d problems: %+v", n, list)
+		}
+	}
+}
+
 // Wins and losses are of the first arm, by the direction of the metric; items come with
 // the largest losses first, and in the order that is asked for.
 func TestPair(t *testing.T) {
@@ -244,6 +265,61 @@ func TestExport(t *testing.T) {
 	}
 }
 
+// A long export takes longer than other responses may.
+func TestLongExport(t *testing.T) {
+	v := newViewer(t, bigStore(t, 5)) // 20 trials
+	slow := func(_ context.Context, trial eval.Trial) (eval.Exhibit, error) {
+		time.Sleep(30 * time.Millisecond)
+		return eval.Exhibit{Item: trial.Item, Arm: trial.Arm, Raw: strings.Repeat("words ", 10_000)}, nil
+	}
+	v.studies["big-1"] = &studied{loaded: &loaded{show: slow}, rests: time.Now().Add(time.Hour)}
+	server := httptest.NewUnstartedServer(v)
+	server.Config.WriteTimeout = 200 * time.Millisecond
+	server.Start()
+	defer server.Close()
+	response, err := server.Client().Get(server.URL + "/r/big-1/export?format=csv&texts=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if lines := strings.Count(string(text), "\n"); err != nil || lines != 21 || len(text) < 20*60_000 {
+		t.Errorf("%d lines, %d bytes: %v", lines, len(text), err)
+	}
+}
+
+// A study that changed since a run adds its strata only to the items that are the same.
+func TestStrataOfTheStudy(t *testing.T) {
+	item := func(id, era string) eval.Item {
+		return eval.Item{ID: id, Strata: []eval.Level{{Name: "era", Value: era}}}
+	}
+	same := []eval.Item{item("doc-000000", "old"), item("doc-000002", "new")}
+	for _, c := range []struct {
+		l    loaded
+		want string
+	}{{loaded{items: same}, " old new"}, {loaded{items: same, err: errors.New("other items")}, ""}} {
+		v := newViewer(t, bigStore(t, 3))
+		v.studies["big-1"] = &studied{loaded: &c.l, rests: time.Now().Add(time.Hour)}
+		run, err := v.DB.Run(t.Context(), "big-1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, err := v.index(t.Context(), run)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		if era := x.column("era"); era != nil {
+			for i := 0; i < x.n; i += 4 {
+				got = append(got, era.word(i))
+			}
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%+v: strata %q, want %q", c.l, got, c.want)
+		}
+	}
+}
+
 // Addresses that fit no page are answered with the reason.
 func TestWrongAddresses(t *testing.T) {
 	v := newViewer(t, bigStore(t, 3))
@@ -276,14 +352,19 @@ func TestPagesBehindTheLast(t *testing.T) {
 	}
 }
 
-// A form of facets becomes one expression in the address.
-func TestFacetsWriteOneExpression(t *testing.T) {
+// A form of columns becomes one list in the address and keeps the search, and facets add to the
+// expression.
+func TestFormsAndFacets(t *testing.T) {
 	v := newViewer(t, bigStore(t, 3))
 	w := httptest.NewRecorder()
-	v.ServeHTTP(w, httptest.NewRequest("GET", "/r/big-1/samples?q=metric_0+%3C+1&f.arm=ctn%40a&col=item&col=arm", nil))
-	want := "../../r/big-1/samples?q=metric_0+%3C+1+%26%26+arm+%3D%3D+%22ctn%40a%22&cols=item%2Carm"
+	v.ServeHTTP(w, httptest.NewRequest("GET", "/r/big-1/samples?q=metric_0+%3C+1&text=an+answer&col=item&col=arm", nil))
+	want := "../../r/big-1/samples?q=metric_0+%3C+1&text=an+answer&cols=item%2Carm"
 	if w.Code != 303 || w.Header().Get("Location") != want {
 		t.Errorf("%d to %s", w.Code, w.Header().Get("Location"))
+	}
+	_, form, _ := strings.Cut(get(t, v, "/r/big-1/samples?text=an+answer"), "<summary>Columns</summary>")
+	if form, _, _ = strings.Cut(form, "</form>"); !strings.Contains(form, `name="text" value="an answer"`) {
+		t.Errorf("the form of columns drops the search: %s", form)
 	}
 	html := get(t, v, "/r/big-1/samples?q=metric_0+%3C+1&sort=item")
 	if !strings.Contains(html, "q=metric_0&#43;%3C&#43;1&#43;%26%26&#43;arm&#43;%3D%3D&#43;%22ctn%40a%22") && !strings.Contains(html, "%26%26+arm+%3D%3D+%22ctn%40a%22") {
@@ -496,7 +577,19 @@ func TestRunsHaveTagsAndFigures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	page := get(t, newViewer(t, db), "/")
+	if _, err := db.CreateRun(t.Context(), store.Run{Study: "s", Suite: "s", StudyPath: r.StudyPath, StudyJSON: []byte(`{"description": "Is a better?"}`), Replicates: 1, Version: "test", CreatedAt: time.Unix(1, 0)}, items, p); err != nil {
+		t.Fatal(err)
+	}
+	v := newViewer(t, db)
+	for q, want := range map[string][]string{"": {"s-1", "s-2"}, "a": {"s-1", "s-2"}, "better": {"s-2"}, "MAIN": {"s-1"}, "heuristic": {}} { // one was not analysed
+		page := get(t, v, "/?q="+q)
+		for _, id := range []string{"s-1", "s-2"} {
+			if slices.Contains(want, id) != strings.Contains(page, "<bdi>"+id+"</bdi>") {
+				t.Errorf("filter %q: want runs %q: %s", q, want, page)
+			}
+		}
+	}
+	page := get(t, v, "/")
 	for _, want := range []string{`<span class="tag">main</span>`, "Recall &lt;1&gt;: <bdi>a</bdi> 87.5\u00a0% (50.0 to 99.0\u00a0%)"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %q in %s", want, page)
