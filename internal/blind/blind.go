@@ -46,8 +46,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goccy/go-yaml"
-
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/disk"
@@ -156,6 +154,12 @@ func Build(f *study.File, dir string, spec Spec) (m Made, err error) {
 			places[i] = path.Dir(at)
 		}
 	}
+	executable := map[string]bool{filepath.Base(spec.Program): spec.Program != ""}
+	for _, file := range spec.Files {
+		if info, err := os.Stat(f.Place(file)); err == nil && info.Mode()&0o111 != 0 {
+			executable[filepath.ToSlash(filepath.Clean(file))] = true
+		}
+	}
 	write := func() error {
 		for _, at := range places {
 			if err := os.MkdirAll(filepath.Join(dir, filepath.FromSlash(at)), 0o755); err != nil {
@@ -164,7 +168,7 @@ func Build(f *study.File, dir string, spec Spec) (m Made, err error) {
 		}
 		for _, name := range m.Files {
 			mode, to := fs.FileMode(0o644), filepath.Join(dir, filepath.FromSlash(name))
-			if spec.Program != "" && name == filepath.Base(spec.Program) {
+			if executable[name] {
 				mode = 0o755
 			}
 			if err := errors.Join(os.MkdirAll(filepath.Dir(to), 0o755), os.WriteFile(to, content[name], mode)); err != nil {
@@ -211,9 +215,9 @@ func (spec Spec) content(f *study.File) (content map[string][]byte, places []str
 		return nil, nil, err
 	}
 	keys["name"] = json.RawMessage(fmt.Sprintf("%q", name+"-blind"))
-	text, err := json.Marshal(keys)
+	text, err := json.MarshalIndent(keys, "", "  ")
 	if err == nil {
-		text, err = yaml.JSONToYAML(text)
+		text, err = study.YAML(text)
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("writing the study of the kit: %w", err)

@@ -2,13 +2,94 @@ package blind
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
+	"runtime"
+	"strings"
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/study"
 )
+
+// built is a kit of a study with a description, and its folder.
+func built(t testing.TB, description string, spec Spec) (*study.File, string) {
+	t.Helper()
+	dir, err := os.MkdirTemp(t.TempDir(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, kit := filepath.Join(dir, "study.yaml"), filepath.Join(dir, "kit")
+	text, err := json.Marshal(description)
+	if err == nil {
+		err = os.WriteFile(path, fmt.Appendf(nil, "name: n\nsuite: s\ndescription: %s\nexecution: {seed: 9007199254740993}\n", text), 0o600)
+	}
+	for _, name := range spec.Files {
+		mode := os.FileMode(0o600)
+		if strings.HasSuffix(name, ".py") {
+			mode = 0o700
+		}
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, name), nil, mode)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := study.Load(path, nil, &study.Study{})
+	if err == nil {
+		_, err = Build(f, kit, spec)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f, kit
+}
+
+// The program of an arm can run in a kit as it does in the study.
+func TestProgramsStayExecutable(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("files have no such bit")
+	}
+	_, kit := built(t, "", Spec{Arms: "arms", Files: []string{"pipe.py", "./other.py", "prompt.txt"}})
+	for name, want := range map[string]os.FileMode{"pipe.py": 0o111, "other.py": 0o111, "prompt.txt": 0} {
+		info, err := os.Stat(filepath.Join(kit, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.Mode()&0o100 != want&0o100 {
+			t.Errorf("%s has mode %v", name, info.Mode())
+		}
+	}
+}
+
+// The study of a kit has the texts of the study that it was made of.
+func TestKitKeepsTexts(t *testing.T) {
+	same := func(tb interface{ Errorf(string, ...any) }, text string) {
+		f, kit := built(t, text, Spec{Arms: "arms"})
+		var was, now struct{ Description, Execution any }
+		made, err := study.Load(filepath.Join(kit, StudyFile), nil, &study.Study{})
+		if err == nil {
+			err = errors.Join(json.Unmarshal(f.Canonical(), &was), json.Unmarshal(made.Canonical(), &now))
+		}
+		if err != nil || !reflect.DeepEqual(was, now) || !strings.Contains(string(made.Canonical()), "9007199254740993") {
+			tb.Errorf("%q becomes %+v: %v", text, now, err)
+		}
+	}
+	for _, text := range []string{"\t{{QUESTION}}", "\n\n  {{QUESTION}}\n a", "a: b # c", "null", "1e3", ""} {
+		same(t, text)
+	}
+	piece := rapid.SampledFrom([]string{"\t", "\n", " ", "a", ":", "#", "-", "'", "\"", "{", "|", "é", "1", "\\"})
+	rapid.Check(t, func(rt *rapid.T) {
+		same(rt, strings.Join(rapid.SliceOfN(piece, 0, 12).Draw(rt, "text"), ""))
+	})
+}
 
 // A comparison of one to four documents tells of single ones, so its numbers stay.
 func TestFinishKeepsSmallComparisons(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/goccy/go-yaml"
 )
 
 // A File is a loaded study file, with positions for later errors and the data to
@@ -140,6 +141,23 @@ func parse(path string, data []byte, overrides []string) (*File, error) {
 		}
 	}
 	return &File{Path: path, Dir: filepath.Dir(path), root: root, sum: sha256.Sum256(data)}, errs.Err()
+}
+
+// YAML writes a study as YAML. Some texts, such as one that begins with a tab, the library writes
+// as what reads differently or not at all: then the JSON stays, which is YAML too.
+func YAML(data []byte) ([]byte, error) {
+	want, err := parse("", data, nil)
+	if err != nil {
+		return nil, err
+	}
+	text, err := yaml.JSONToYAML(data)
+	if err == nil {
+		var have *File
+		if have, err = parse("", text, nil); err == nil && reflect.DeepEqual(have.root.plain(), want.root.plain()) {
+			return text, nil
+		}
+	}
+	return append(data, '\n'), nil
 }
 
 func hasSplit(root *node) bool {
