@@ -190,7 +190,7 @@ type Compare struct {
 	B       string   `json:"b" jsonschema:"required,minLength=1"`
 	Primary bool     `json:"primary,omitempty" jsonschema:"description=The main comparison of the study; others are reported as secondary"`
 	Family  string   `json:"family,omitempty" jsonschema:"description=Question that the comparison belongs to: primary comparisons of one family are corrected for their number\\, apart from those of others (default: one family)"`
-	Metrics []string `json:"metrics,omitempty" jsonschema:"description=Metrics to compare (default: the primary ones)"`
+	Metrics []string `json:"metrics,omitempty" jsonschema:"uniqueItems=true,description=Metrics to compare (default: the primary ones)"`
 	Across  []string `json:"across,omitempty" jsonschema:"uniqueItems=true,description=Factors of the arms\\, such as model\\, or strata of the items\\, such as doc_type: a test shows whether the difference depends on them"`
 }
 
@@ -219,8 +219,8 @@ func (Comparisons) JSONSchemaExtend(s *jsonschema.Schema) {
 // Metrics configures the metrics that are reported first, and those that the suite does
 // not have.
 type Metrics struct {
-	Primary   []string `json:"primary,omitempty"`
-	Secondary []string `json:"secondary,omitempty"`
+	Primary   []string `json:"primary,omitempty" jsonschema:"uniqueItems=true"`
+	Secondary []string `json:"secondary,omitempty" jsonschema:"uniqueItems=true"`
 	Own       []Metric `json:"own,omitempty" jsonschema:"description=Metrics of the study: of scores that come with the data or from a scorer"`
 }
 
