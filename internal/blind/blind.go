@@ -163,8 +163,11 @@ func Build(f *study.File, dir string, spec Spec) (m Made, err error) {
 			}
 		}
 		for _, name := range m.Files {
-			mode, to := fs.FileMode(0o644), filepath.Join(dir, filepath.FromSlash(name))
-			if spec.Program != "" && name == filepath.Base(spec.Program) {
+			mode, from, to := fs.FileMode(0o644), f.Place(filepath.FromSlash(name)), filepath.Join(dir, filepath.FromSlash(name))
+			if name == filepath.Base(spec.Program) {
+				from = spec.Program
+			}
+			if info, err := os.Stat(from); err == nil && info.Mode()&0o100 != 0 {
 				mode = 0o755
 			}
 			if err := errors.Join(os.MkdirAll(filepath.Dir(to), 0o755), os.WriteFile(to, content[name], mode)); err != nil {
@@ -211,10 +214,7 @@ func (spec Spec) content(f *study.File) (content map[string][]byte, places []str
 		return nil, nil, err
 	}
 	keys["name"] = json.RawMessage(fmt.Sprintf("%q", name+"-blind"))
-	text, err := json.Marshal(keys)
-	if err == nil {
-		text, err = yaml.JSONToYAML(text)
-	}
+	text, err := studyText(keys)
 	if err != nil {
 		return nil, nil, fmt.Errorf("writing the study of the kit: %w", err)
 	}
@@ -253,6 +253,24 @@ func (spec Spec) content(f *study.File) (content map[string][]byte, places []str
 	}
 	content[kitFile], err = json.MarshalIndent(k, "", "  ")
 	return content, k.Places, err
+}
+
+// studyText writes a study as YAML, or as JSON, which is YAML too, where the library's text
+// would be read as another study or as none: it does not quote a text that begins with a tab.
+func studyText(keys map[string]json.RawMessage) ([]byte, error) {
+	text, err := json.Marshal(keys)
+	if err != nil {
+		return nil, err
+	}
+	var want, got any
+	short, err := yaml.JSONToYAML(text)
+	if err == nil {
+		err = errors.Join(yaml.Unmarshal(text, &want), yaml.Unmarshal(short, &got))
+	}
+	if err != nil || !reflect.DeepEqual(want, got) {
+		return json.MarshalIndent(keys, "", "  ")
+	}
+	return short, nil
 }
 
 // set gives a key its value in a kit and returns where its data are.
@@ -460,7 +478,14 @@ func hashData(dir string, places []string) (string, error) {
 		if !filepath.IsLocal(filepath.FromSlash(at)) {
 			return "", fmt.Errorf("%s: %q leads out of the kit", filepath.Join(dir, kitFile), at)
 		}
-		err := filepath.WalkDir(filepath.Join(dir, filepath.FromSlash(at)), func(p string, d fs.DirEntry, err error) error {
+		from := filepath.Join(dir, filepath.FromSlash(at))
+		err := filepath.WalkDir(from, func(p string, d fs.DirEntry, err error) error {
+			if err == nil && p != from && strings.HasPrefix(d.Name(), ".") { // a file manager makes them, and no suite reads them
+				if d.IsDir() {
+					return fs.SkipDir
+				}
+				return nil
+			}
 			if err != nil || d.IsDir() {
 				return err
 			}

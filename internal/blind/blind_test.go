@@ -2,10 +2,13 @@ package blind
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/goccy/go-yaml"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
 )
@@ -54,5 +57,51 @@ func TestFinishKeepsSmallComparisons(t *testing.T) {
 	}
 	if !Ran(k.dir) {
 		t.Error("it has not run after it ran")
+	}
+}
+
+// A study whose texts the library for YAML does not write as they are is sent as JSON.
+func TestStudyText(t *testing.T) {
+	for _, prompt := range []string{"\t{{QUESTION}}", "\n\n  {{QUESTION}}\n a", "plain", "- a: b\n", " x", "#", "1e3", "a\r\nb", "\u2028", "'\"", "yes", "|\n x\n"} {
+		want, err := json.Marshal(prompt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := studyText(map[string]json.RawMessage{"arms": []byte(`[{"prompt": ` + string(want) + `, "x": 9007199254740993}]`)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got struct{ Arms []struct{ Prompt string } }
+		if err := yaml.Unmarshal(text, &got); err != nil || len(got.Arms) != 1 || got.Arms[0].Prompt != prompt {
+			t.Errorf("%q is read as %+v, %v from\n%s", prompt, got, err, text)
+		}
+	}
+}
+
+// Files that a file manager makes beside the data are not among them.
+func TestHiddenFilesAreNoData(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name string) {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755), os.WriteFile(filepath.Join(dir, name), []byte("x"), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sum := func() string {
+		s, err := hashData(dir, []string{"data"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	write("data/a.txt")
+	before := sum()
+	write("data/.DS_Store")
+	write("data/.git/HEAD")
+	if sum() != before {
+		t.Error("hidden files change the hash of the data")
+	}
+	write("data/b.txt")
+	if sum() == before {
+		t.Error("another file does not")
 	}
 }
