@@ -452,8 +452,8 @@ func (p *parser) errorValue(at, s string) string {
 	return s
 }
 
-// number is a number with the 15 digits that spreadsheets show, or a date as YYYY-MM-DD if
-// the sheet shows one.
+// number is a number with the 15 digits that spreadsheets show, a whole number with all of
+// its digits, which programs write, or a date as YYYY-MM-DD if the sheet shows one.
 func (p *parser) number(c xmlCell) string {
 	x, err := strconv.ParseFloat(c.Value, 64)
 	if err != nil {
@@ -469,7 +469,7 @@ func (p *parser) number(c xmlCell) string {
 		}
 		return day.AddDate(0, 0, int(x)).Format(time.DateOnly)
 	}
-	if digits := strings.Trim(c.Value, "-0."); len(digits) > 16 {
+	if digits := strings.Trim(c.Value, "-0."); len(digits) > 16 && strings.ContainsAny(c.Value, ".eE") {
 		return strconv.FormatFloat(x, 'G', 15, 64)
 	}
 	return c.Value

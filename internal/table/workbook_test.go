@@ -54,6 +54,12 @@ func TestTables(t *testing.T) {
 			f.SetCellValue("Sheet1", "A2", 6864)
 			f.SetCellStyle("Sheet1", "A2", "A2", style)
 		}), [][]string{{"6864", "One"}, {"2", "Two"}}},
+		{"whole numbers of more than 15 digits, as programs write them", made(t, func(f *excelize.File) {
+			f.SetCellValue("Sheet1", "A2", 12345678901234567)
+			f.SetCellValue("Sheet1", "A3", -12345678901234568)
+		}), [][]string{{"12345678901234567", "One"}, {"-12345678901234568", "Two"}}},
+		{"fractions and powers with the digits that spreadsheets store and do not show", archiveOf(t, map[string]part{"xl/worksheets/sheet1.xml": {begin: sheetBegin + `<row><c t="str"><v>id</v></c><c t="str"><v>title</v></c></row>` +
+			`<row><c><v>0.30000000000000004</v></c><c><v>1.2345678901234567E+25</v></c></row>` + sheetEnd}}), [][]string{{"0.3", "1.23456789012346E+25"}}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
