@@ -97,7 +97,7 @@ func (b *builder) differences(caption string, cs []analyse.Comparison) *table {
 			words(s.Interval(c.Low, c.High, true)), words(say.P(c.P, b.a.Study.Alpha)), words(say.P(c.PAdjusted, b.a.Study.Alpha)),
 			number(c.Pairs), words(record(c)))
 	}
-	if !slices.ContainsFunc(cs, func(c analyse.Comparison) bool { return c.PAdjusted.Defined() && c.PAdjusted != c.P }) {
+	if !slices.ContainsFunc(cs, func(c analyse.Comparison) bool { return corrected(c) && c.PAdjusted != c.P }) {
 		t.without(5)
 	}
 	if b.a.Run.Exploratory() { // DEV has neither intervals nor tests
@@ -180,7 +180,7 @@ func (b *builder) reasons(c analyse.Comparison, all bool) []string {
 		list = nil
 	}
 	if b.simultaneous(c) {
-		list = append(list, "simultaneous: "+say.WithUnit(say.Short(100*float64(c.Level)), say.NBSP+"%")+" for this interval, "+strings.TrimSuffix(b.ci, " CI")+" for those of all primary comparisons together")
+		list = append(list, "simultaneous: "+say.WithUnit(say.Short(100*float64(c.Level)), say.NBSP+"%")+" for this interval, "+strings.TrimSuffix(b.ci, " CI")+" for those of "+b.covered()+" together")
 	}
 	return list
 }
@@ -237,7 +237,7 @@ func (b *builder) remarks(c analyse.Comparison, all bool) []string {
 // and else says that it is not, since the interval beside it is.
 func (b *builder) pOf(c analyse.Comparison, p, adjusted analyse.Number) string {
 	switch {
-	case !b.corrected() || !c.PAdjusted.Defined() || !b.simultaneous(c) && c.PAdjusted == c.P:
+	case !b.corrected() || !corrected(c) || !b.simultaneous(c) && c.PAdjusted == c.P:
 		return say.PEquals(p, b.a.Study.Alpha)
 	case adjusted.Defined():
 		return say.PEquals(adjusted, b.a.Study.Alpha) + " after " + b.correction() + " correction"
@@ -286,8 +286,11 @@ func (b *builder) testTable(cs []analyse.Comparison) *table {
 			t.without(6)
 		}
 		t.Legend = append(t.Legend, "DEV is for exploring: no test is made, and differences have no interval.")
+	case b.corrected() && slices.ContainsFunc(cs, corrected):
+		t.Legend = append(t.Legend, "With each difference and each d: its "+b.ci+". p adjusted: "+b.correction()+" correction over "+b.covered()+".")
 	case b.corrected():
-		t.Legend = append(t.Legend, "With each difference and each d: its "+b.ci+". p adjusted: "+b.correction()+" correction over the primary comparisons.")
+		t.without(7)
+		t.Legend = append(t.Legend, "With each difference and each d: its "+b.ci+". No p-value is corrected: the "+b.correction()+" correction covers only "+b.covered()+".")
 	default:
 		t.without(7)
 		t.Legend = append(t.Legend, "With each difference and each d: its "+b.ci+". p-values are not corrected for the number of comparisons (correction: none).")
@@ -312,10 +315,10 @@ func (b *builder) differenceCell(c analyse.Comparison, refs []int) cell {
 // adjustedCell returns the corrected p-value, or why a test has none.
 func (b *builder) adjustedCell(c analyse.Comparison, t *table) cell {
 	switch {
-	case c.PAdjusted.Defined() || !c.P.Defined():
+	case corrected(c) || !c.P.Defined():
 		return statistic(say.P(c.PAdjusted, b.a.Study.Alpha), c, t)
 	case b.corrected():
-		return t.undefined("the correction covers primary comparisons only")
+		return t.undefined("the correction covers only " + b.covered())
 	}
 	return cell{}
 }

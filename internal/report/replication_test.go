@@ -52,3 +52,37 @@ func TestReadingsSayWhetherTheyAreCorrected(t *testing.T) {
 		}
 	}
 }
+
+// The tests claim a correction only of comparisons that the analysis corrected.
+func TestWhatIsCorrected(t *testing.T) {
+	for _, c := range []struct {
+		name             string
+		rules, corrected bool
+		want             []string
+	}{
+		{"alternatives of rules", true, true, []string{"p adjusted |", "p adjusted: Holm correction over the comparisons that are alternatives in the rules.", "comparisons: holm, over the comparisons that are alternatives in the rules.",
+			"the correction covers only the comparisons that are alternatives in the rules", "differences at once: each at 97.5 %."}},
+		{"rules that must all hold", true, false, []string{"No p-value is corrected: the Holm correction covers only the comparisons that are alternatives in the rules.", "comparisons: holm, which covers only the comparisons that are alternatives in the rules: none here."}},
+		{"no rules", false, true, []string{"p adjusted: Holm correction over the primary comparisons on primary metrics.", "for those of the primary comparisons on primary metrics together"}},
+	} {
+		r := load(t, "study")
+		r.Analysis.Study.Correction = "holm"
+		if !c.rules {
+			r.Verdict = nil
+		}
+		for i := range r.Analysis.Comparisons {
+			if x := &r.Analysis.Comparisons[i]; !c.corrected {
+				x.PAdjusted, x.Level, x.Beside = analyse.Undefined(), 0.95, nil
+			}
+		}
+		out := strings.ReplaceAll(render(t, r, Markdown), "\u00a0", " ")
+		for _, want := range c.want {
+			if !strings.Contains(out, want) {
+				t.Errorf("%s: no %q", c.name, want)
+			}
+		}
+		if !c.corrected && strings.Contains(out, "p adjusted") {
+			t.Errorf("%s: claims a correction", c.name)
+		}
+	}
+}
