@@ -242,14 +242,10 @@ func comment(r Report, base *Baseline, shown int) string {
 // spent says what the run cost, and what of it was paid in other runs.
 func (b *builder) spent() string {
 	u := b.a.Total
-	if u == nil || u.Calls == 0 {
+	if u == nil || u.Calls+u.JudgeCalls == 0 {
 		return "no calls"
 	}
-	cost := "cost unknown"
-	if u.CostUSD.Defined() {
-		cost = say.USD(u.CostUSD)
-	}
-	s := say.Plural(u.Calls, "call", "calls") + ", " + cost
+	s := calls(u) + ", cost " + spent(u)
 	answers, dollars := 0, analyse.Number(0)
 	for _, from := range b.a.Run.Reused {
 		answers, dollars = answers+from.Answers, dollars+analyse.Number(from.CostUSD)
