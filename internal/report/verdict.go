@@ -111,8 +111,8 @@ func (s junitSuite) Count(element string) int {
 
 // GateJUnit writes a verdict as JUnit XML: a test case for each rule and one for the
 // gate as a whole. A rule that does not hold is a failure. One that cannot be decided is
-// an error and not skipped, which CI systems show as good. An outcome that does not
-// apply is skipped. The report must have a verdict.
+// an error and not skipped, which CI systems show as good. Diagnoses, which decide nothing, and
+// an outcome that does not apply are skipped. The report must have a verdict.
 func GateJUnit(w io.Writer, r Report) error {
 	b := newBuilder(r)
 	v := newVerdict(b.v)
@@ -123,7 +123,7 @@ func GateJUnit(w io.Writer, r Report) error {
 	for _, c := range v.Conditions {
 		word, _ := conditionState(c, v.Outcome)
 		is := element(c.State)
-		if c.Kind == gate.Outcome && c.State == gate.Fail {
+		if c.Kind == gate.Diagnosis || c.Kind == gate.Outcome && c.State == gate.Fail {
 			is = "skipped"
 		}
 		said := strings.Join(append(nonEmpty(c.Reason), values(c)...), "; ")

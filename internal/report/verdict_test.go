@@ -49,6 +49,24 @@ func TestCommentSaysTheCost(t *testing.T) {
 	}
 }
 
+// A diagnosis explains a verdict and decides nothing, so it is no failed test case.
+func TestJUnitSkipsDiagnoses(t *testing.T) {
+	for _, state := range []gate.State{gate.Pass, gate.Fail, gate.Undecided} {
+		r := load(t, "study")
+		before := render(t, r, GateJUnit)
+		r.Verdict.Conditions = append(r.Verdict.Conditions, gate.Condition{Name: "why", Kind: gate.Diagnosis, That: "x > 0", State: state})
+		out := render(t, r, GateJUnit)
+		for _, element := range []string{"<failure", "<error"} {
+			if strings.Count(out, element) != strings.Count(before, element) {
+				t.Errorf("a diagnosis that is %s is counted as %s", state, element)
+			}
+		}
+		if strings.Count(out, "<skipped") != strings.Count(before, "<skipped")+1 {
+			t.Errorf("a diagnosis that is %s is not skipped", state)
+		}
+	}
+}
+
 // A JUnit file is well-formed for any data, its counts are right, and it fails if and
 // only if the gate does.
 func TestJUnitIsValid(t *testing.T) {
