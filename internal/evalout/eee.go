@@ -85,7 +85,7 @@ func writeJSON(path string, v any) error {
 func (r Run) evaluation(a, stamp string) string { return r.Study + "/" + a + "/" + stamp }
 
 func eeeAggregate(r Run, a Arm, stamp, base string) object {
-	var results []object
+	results := []object{} // null is no list to readers
 	for _, m := range r.Metrics {
 		e, ok := r.Estimate(a.ID, m.Name)
 		if !ok || !e.Value.Defined() {

@@ -1,9 +1,11 @@
 package evalout
 
 import (
+	"archive/zip"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -92,5 +94,39 @@ func TestEEEOfAnyMetric(t *testing.T) {
 	aggregate, err := os.ReadFile(filepath.Join(dir, "s-a.json"))
 	if err != nil || strings.Count(string(aggregate), `"confidence_level": 0.9,`) != len(r.Metrics) {
 		t.Errorf("%s, %v; want intervals of 90 %%", aggregate, err)
+	}
+}
+
+// An arm without a result, all of whose trials failed or are not done, has empty lists: readers
+// take no null for them.
+func TestNoResults(t *testing.T) {
+	dir := t.TempDir()
+	r := Run{ID: "r", Study: "s", Arms: []Arm{{ID: "a"}}, Metrics: []eval.Metric{{Name: "right", Max: 1, HigherIsBetter: true}},
+		Estimate: func(string, string) (eval.Measured, bool) { return eval.Measured{Value: eval.Number(math.NaN())}, true }}
+	none := func(func(eval.ScoredTrial, error) bool) {}
+	if _, _, err := EEE(dir, r, none); err != nil {
+		t.Fatal(err)
+	}
+	aggregate, err := os.ReadFile(filepath.Join(dir, "s-a.json"))
+	if err != nil || strings.Contains(string(aggregate), "null") {
+		t.Errorf("%s, %v", aggregate, err)
+	}
+	logs, err := Inspect(dir, r, none)
+	if err != nil {
+		t.Fatal(err)
+	}
+	z, err := zip.OpenReader(logs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	for _, f := range z.File {
+		m, err := f.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, err := io.ReadAll(m); err != nil || strings.Contains(string(text), "null") {
+			t.Errorf("%s: %s, %v", f.Name, text, err)
+		}
 	}
 }
