@@ -199,7 +199,9 @@ func (b *builder) merged(t *table) *table {
 	var rows []row
 	var arms [][]string
 	for _, r := range t.Rows {
-		i := slices.IndexFunc(rows, func(other row) bool { return slices.Equal(other.Cells[0].Tags, r.Cells[0].Tags) && reflect.DeepEqual(other.Cells[1:], r.Cells[1:]) })
+		i := slices.IndexFunc(rows, func(other row) bool {
+			return slices.Equal(other.Cells[0].Tags, r.Cells[0].Tags) && reflect.DeepEqual(other.Cells[1:], r.Cells[1:])
+		})
 		if i < 0 {
 			i = len(rows)
 			rows, arms = append(rows, r), append(arms, nil)

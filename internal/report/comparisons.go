@@ -7,6 +7,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/gate"
 	"github.com/scruple-eval/scruple/internal/say"
 )
 
@@ -410,7 +411,7 @@ func (b *builder) replications() *table {
 			words(s.Value(r.Earlier, true)), words(s.Value(r.Here, true)), words(s.Value(r.Change, true)),
 			cell{Text: s.Interval(r.EquivLow, r.EquivHigh, true), Refs: t.Notes.refs(nonEmpty(r.Warning, r.Unblinded))})
 	}
-	t.Legend = []string{"Differences on the items of the earlier run and of this one, which are different items. If the interval of the change lies within ±m, two one-sided tests show that the difference changed by less than m. Its level is " + say.Fixed(analyse.Number(100*(1-2*b.a.Study.Alpha)), 0) + say.NBSP + "% or more."}
+	t.Legend = []string{"Differences on the items of the earlier run and of this one, which are different items. If the interval of the change lies within ±m, two one-sided tests show that the difference changed by less than m. Its level is " + gate.Percent(2*b.a.Study.Alpha) + say.NBSP + "% or more."}
 	return t
 }
 

@@ -34,6 +34,13 @@ func TestOutsideResults(t *testing.T) {
 			t.Errorf("%s: the summary is at %d, the verdict at %d", name, first, gate)
 		}
 	}
+	for alpha, level := range map[float64]string{0.0125: "97.5 %", 0.001: "99.8 %", 0.025: "95 %"} {
+		r.Analysis.Study.Alpha = alpha
+		if out := strings.ReplaceAll(render(t, r, Markdown), "\u00a0", " "); !strings.Contains(out, "Its level is "+level+" or more") {
+			t.Errorf("α = %v: the level of a change is not %s", alpha, level)
+		}
+	}
+	r.Analysis.Study.Alpha = 0.05
 	short := render(t, r, onTerminal(TerminalOptions{}))
 	if !strings.Contains(short, "this one") || !strings.Contains(strings.Join(strings.Fields(short), " "), "--verbose shows ") {
 		t.Error("the terminal report has no summary, or does not say where the tables are")
