@@ -262,6 +262,7 @@ func (b *builder) testTable(cs []analyse.Comparison) *table {
 	t := newTable("Tests", "A "+say.Minus+" B", "Metric", ".Difference", ">Pairs", ".d", ">W/T/L", ".p", ".p adjusted", ".t", "Method")
 	t.Keys = 2
 	alpha := b.a.Study.Alpha
+	some := b.corrected() && slices.ContainsFunc(cs, corrected)
 	for _, c := range cs {
 		m, n := b.metric(c.Metric), number(c.Pairs)
 		if c.Unpaired > 0 {
@@ -272,7 +273,10 @@ func (b *builder) testTable(cs []analyse.Comparison) *table {
 		if c.D.Defined() && c.DLow.Defined() && c.DHigh.Defined() {
 			d.Detail = []string{say.Scale{Decimals: 2}.Interval(c.DLow, c.DHigh, false)}
 		}
-		p, adjusted := statistic(say.P(c.P, alpha), c, t), b.adjustedCell(c, t)
+		p, adjusted := statistic(say.P(c.P, alpha), c, t), cell{}
+		if some {
+			adjusted = b.adjustedCell(c, t)
+		}
 		tested := statistic(say.Fixed(c.T, 2), c, t)
 		if c.DF.Defined() {
 			tested.Detail = []string{"df = " + say.Degrees(c.DF)}
@@ -287,7 +291,7 @@ func (b *builder) testTable(cs []analyse.Comparison) *table {
 			t.without(6)
 		}
 		t.Legend = append(t.Legend, "DEV is for exploring: no test is made, and differences have no interval.")
-	case b.corrected() && slices.ContainsFunc(cs, corrected):
+	case some:
 		t.Legend = append(t.Legend, "With each difference and each d: its "+b.ci+". p adjusted: "+b.correction()+" correction over "+b.covered()+".")
 	case b.corrected():
 		t.without(7)
@@ -315,13 +319,10 @@ func (b *builder) differenceCell(c analyse.Comparison, refs []int) cell {
 
 // adjustedCell returns the corrected p-value, or why a test has none.
 func (b *builder) adjustedCell(c analyse.Comparison, t *table) cell {
-	switch {
-	case corrected(c) || !c.P.Defined():
+	if corrected(c) || !c.P.Defined() {
 		return statistic(say.P(c.PAdjusted, b.a.Study.Alpha), c, t)
-	case b.corrected():
-		return t.undefined("the correction covers only " + b.covered())
 	}
-	return cell{}
+	return t.undefined("the correction covers only " + b.covered())
 }
 
 // statistic returns a number of a test, or why it is undefined: there was no test, or the
