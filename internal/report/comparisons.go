@@ -274,8 +274,11 @@ func (b *builder) testTable(cs []analyse.Comparison) *table {
 			d.Detail = []string{say.Scale{Decimals: 2}.Interval(c.DLow, c.DHigh, false)}
 		}
 		p, adjusted := statistic(say.P(c.P, alpha), c, t), cell{}
-		if some {
-			adjusted = b.adjustedCell(c, t)
+		switch {
+		case some && c.P.Defined() && !corrected(c):
+			adjusted = t.undefined("the correction covers only " + b.covered())
+		case some:
+			adjusted = statistic(say.P(c.PAdjusted, alpha), c, t)
 		}
 		tested := statistic(say.Fixed(c.T, 2), c, t)
 		if c.DF.Defined() {
@@ -315,14 +318,6 @@ func (b *builder) differenceCell(c analyse.Comparison, refs []int) cell {
 		x.Detail = append(x.Detail, "with missing scores "+s.Interval(c.Least.Diff, c.Most.Diff, true))
 	}
 	return x
-}
-
-// adjustedCell returns the corrected p-value, or why a test has none.
-func (b *builder) adjustedCell(c analyse.Comparison, t *table) cell {
-	if corrected(c) || !c.P.Defined() {
-		return statistic(say.P(c.PAdjusted, b.a.Study.Alpha), c, t)
-	}
-	return t.undefined("the correction covers only " + b.covered())
 }
 
 // statistic returns a number of a test, or why it is undefined: there was no test, or the
