@@ -258,6 +258,30 @@ func (f *File) Place(rel string) string {
 // whole are left out.
 func (f *File) Sums() ([]Sum, error) {
 	var list []Sum
+	err := f.walk(func(name, path string, _ fs.FileInfo) error {
+		data, err := os.ReadFile(path)
+		sum := sha256.Sum256(data)
+		list = append(list, Sum{name, hex.EncodeToString(sum[:])})
+		return err
+	})
+	slices.SortFunc(list, func(a, b Sum) int { return strings.Compare(a.Path, b.Path) })
+	return slices.Compact(list), err
+}
+
+// Stamp is a text that differs if a file of [File.Sums] has another size or time. It reads none.
+func (f *File) Stamp() string {
+	h := sha256.New()
+	if err := f.walk(func(name, _ string, info fs.FileInfo) error {
+		fmt.Fprintln(h, name, info.Size(), info.ModTime().UnixNano())
+		return nil
+	}); err != nil {
+		fmt.Fprintln(h, err)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// walk visits every file that was resolved, and those in folders that were.
+func (f *File) walk(visit func(name, path string, info fs.FileInfo) error) error {
 	for _, rel := range f.Used() {
 		if rel == "" || filepath.Clean(rel) == "." {
 			continue
@@ -277,27 +301,24 @@ func (f *File) Sums() ([]Sum, error) {
 			case d.IsDir():
 				return nil
 			}
-			if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // reading a pipe waits for its writer
-				return fmt.Errorf("%s is not a regular file: remove it", path)
-			}
-			data, err := os.ReadFile(path)
+			info, err := os.Stat(path)
 			if err != nil {
 				return err
+			}
+			if !info.Mode().IsRegular() { // reading a pipe waits for its writer
+				return fmt.Errorf("%s is not a regular file: remove it", path)
 			}
 			below, err := filepath.Rel(from, path)
 			if err != nil {
 				return err
 			}
-			sum := sha256.Sum256(data)
-			list = append(list, Sum{filepath.ToSlash(filepath.Join(rel, below)), hex.EncodeToString(sum[:])})
-			return nil
+			return visit(filepath.ToSlash(filepath.Join(rel, below)), path, info)
 		})
 		if err != nil {
-			return nil, fmt.Errorf("reading %s: %w", rel, err)
+			return fmt.Errorf("reading %s: %w", rel, err)
 		}
 	}
-	slices.SortFunc(list, func(a, b Sum) int { return strings.Compare(a.Path, b.Path) })
-	return slices.Compact(list), nil
+	return nil
 }
 
 // A Sum is the SHA-256 of a file in hexadecimal.

@@ -3,6 +3,7 @@ package view
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"html/template"
 	"maps"
 	"math"
@@ -337,12 +338,19 @@ func (f failings) add(what string, side, n int) {
 	*[]*int{&f[what].A, &f[what].B}[side] += n
 }
 
-// list has the most frequent ones first.
+// list has the most frequent ones first, and one row for what are too many.
 func (f failings) list() (list []failing) {
 	for _, name := range slices.Sorted(maps.Keys(f)) {
 		list = append(list, *f[name])
 	}
 	slices.SortStableFunc(list, func(x, y failing) int { return cmp.Compare(y.A+y.B, x.A+x.B) })
+	if n := len(list) - mostProblems; n > 0 {
+		rest := failing{What: fmt.Sprintf("and %d more", n)}
+		for _, f := range list[mostProblems:] {
+			rest.A, rest.B = rest.A+f.A, rest.B+f.B
+		}
+		list = append(list[:mostProblems], rest)
+	}
 	return list
 }
 
@@ -475,10 +483,10 @@ func (v *Viewer) failings(r *request, c contest, units bool) (tables []failingTa
 		of := *r
 		of.run = s.Run
 		outcome, reason := s.x.column("outcome"), s.x.column("reason")
-		counts := map[[2]string]int{}
+		counts, shown := map[[2]string]int{}, units && v.study(s.Run).err == nil
 		for _, i := range rows {
 			counts[[2]string{outcome.word(int(i)), reason.word(int(i))}]++
-			if !units || v.study(s.Run).err != nil {
+			if !shown {
 				continue
 			}
 			if x, err := v.exhibit(&of, s.x.trial(i)); err == nil {
@@ -498,7 +506,6 @@ func (v *Viewer) failings(r *request, c contest, units bool) (tables []failingTa
 	}
 	for _, t := range []failingTable{{"By problem", "units of answers", "Problem", with.list()}, {"By outcome", "trials", "Outcome", by.list()}} {
 		if len(t.List) > 0 {
-			t.List = t.List[:min(len(t.List), mostProblems)]
 			tables = append(tables, t)
 		}
 	}

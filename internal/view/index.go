@@ -333,8 +333,8 @@ func (v *Viewer) index(ctx context.Context, run *store.Run) (*index, error) {
 	if err != nil {
 		return nil, err
 	}
-	if l := v.study(run); l.x != nil {
-		x.addStrata(l.x.Items())
+	if l := v.study(run); l.err == nil {
+		x.addStrata(slices.DeleteFunc(slices.Clone(l.x.Items()), func(it eval.Item) bool { return l.input[it.ID] }))
 	}
 	held.index, held.version, held.trials, held.built = x, version, run.Trials, time.Now()
 	held.last.Store(x)

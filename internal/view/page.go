@@ -6,11 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
-	"maps"
 	"math"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -38,6 +36,7 @@ type Viewer struct {
 	indexes map[string]*indexed // by run
 	studies map[string]*loaded
 	files   map[string]string // of studies, by run
+	stamps  map[string]stamp  // by run
 
 	results memo[experiment.Result]
 	tallies memo[store.Tally]
@@ -212,13 +211,6 @@ type state struct {
 
 func stateOf(r *request) (state, error) {
 	s := state{q: strings.TrimSpace(r.param("q")), sort: r.param("sort"), text: strings.TrimSpace(r.param("text")), page: 1}
-	// The form of facets adds conditions.
-	sent := r.URL.Query()
-	for _, name := range slices.Sorted(maps.Keys(sent)) {
-		if field, ok := strings.CutPrefix(name, "f."); ok && len(sent[name]) == 1 && sent[name][0] != "" {
-			s.q = with(s.q, equals(field, sent[name][0]))
-		}
-	}
 	if cols := r.URL.Query()["col"]; len(cols) > 0 {
 		s.cols = cols
 	} else if cols := r.param("cols"); cols != "" {

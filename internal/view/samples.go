@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -69,10 +70,8 @@ func (v *Viewer) samplesPage(r *request) error {
 		return err
 	}
 	list := func(s state) string { return r.link([]string{"r", r.run.ID, "samples"}, s.params()...) }
-	for name := range r.URL.Query() {
-		if strings.HasPrefix(name, "f.") || name == "col" { // a form was sent: the address gets the expression
-			return r.see(list(s.at(1)))
-		}
+	if r.URL.Query().Has("col") { // a form was sent: the address gets the list
+		return r.see(list(s.at(1)))
 	}
 	if s.q == "" && s.sort == "" && s.text == "" && v.ready(r.run) == nil {
 		first := s.turn(r.run.Trials, rowsPerPage)
@@ -392,8 +391,18 @@ func (v *Viewer) export(r *request) error {
 	if r.param("texts") != "" {
 		told = func(i int32) experiment.Brief { return v.brief(r, x.trial(i)) }
 	}
-	_ = x.write(r.w, format, rows, told) // of a browser that has gone
+	if x.write(patient{r.w}, format, rows, told) != nil {
+		panic(http.ErrAbortHandler) // so that nobody takes the part for the whole
+	}
 	return nil
+}
+
+// patient gives each part of a long file its time.
+type patient struct{ http.ResponseWriter }
+
+func (p patient) Write(b []byte) (int, error) {
+	_ = http.NewResponseController(p.ResponseWriter).SetWriteDeadline(time.Now().Add(time.Minute))
+	return p.ResponseWriter.Write(b)
 }
 
 // write writes rows as a file, with the texts of their trials if told is not nil.

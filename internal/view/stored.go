@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -81,11 +82,22 @@ type loaded struct {
 	run  *experiment.Run
 	show func(context.Context, eval.Trial) (eval.Exhibit, error)
 	err  error
+	at   time.Time // of err
 	// Items whose input or gold is not that of the run.
 	input, gold map[string]bool
 }
 
-// study loads the study of a run, again if its file or the plan changed.
+// A stamp is that of the files that a study reads, at a time.
+type stamp struct {
+	x    *experiment.Experiment
+	text string
+	at   time.Time
+}
+
+// stampFor is how long a stamp is used, and an error of loading: a page asks often.
+const stampFor = time.Second
+
+// study loads the study of a run, again if its files or the plan changed.
 func (v *Viewer) study(run *store.Run) *loaded {
 	v.mu.Lock()
 	file, known := v.files[run.ID]
@@ -99,13 +111,30 @@ func (v *Viewer) study(run *store.Run) *loaded {
 		key += " " + info.ModTime().String()
 	}
 	v.mu.Lock()
-	l := v.studies[key]
-	if l == nil {
+	if s := v.stamps[run.ID]; s.x != nil && time.Since(s.at) > stampFor {
+		v.stamps[run.ID] = stamp{s.x, s.x.File.Stamp(), time.Now()}
+	}
+	l := v.studies[key+v.stamps[run.ID].text]
+	if l == nil || !l.at.IsZero() && time.Since(l.at) > stampFor {
 		l = &loaded{}
-		v.studies[key] = l
+		v.studies[key+v.stamps[run.ID].text] = l
 	}
 	v.mu.Unlock()
-	l.once.Do(func() { l.err = l.load(v, run, file) })
+	l.once.Do(func() {
+		err := l.load(v, run, file)
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		if l.err = err; err != nil {
+			l.at = time.Now()
+			if l.x != nil {
+				_ = l.x.Close()
+				l.x = nil
+			}
+		} else {
+			s := stamp{l.x, l.x.File.Stamp(), time.Now()}
+			v.stamps[run.ID], v.studies[key+s.text] = s, l
+		}
+	})
 	return l
 }
 

@@ -58,7 +58,7 @@ type Options struct {
 // New returns a viewer of a store. Its streams end with the context.
 func New(ctx context.Context, o Options) (*Viewer, error) {
 	v := &Viewer{Options: o, ctx: ctx, mux: http.NewServeMux(), streams: make(chan struct{}, mostStreams),
-		indexes: map[string]*indexed{}, studies: map[string]*loaded{}, files: map[string]string{}, many: manyTrials, most: mostIndexed}
+		indexes: map[string]*indexed{}, studies: map[string]*loaded{}, files: map[string]string{}, stamps: map[string]stamp{}, many: manyTrials, most: mostIndexed}
 	v.results.kept, v.tallies.kept = map[string]stated[experiment.Result]{}, map[string]stated[store.Tally]{}
 	v.standings = standings{last: map[string]standing{}, next: map[string]time.Time{}, busy: map[string]chan struct{}{}}
 	var err error
@@ -109,8 +109,10 @@ func (v *Viewer) Close() error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	err := v.watch.Close()
+	closed := map[*loaded]bool{} // a study has a key of its first load and one of its files
 	for _, l := range v.studies {
-		if l.x != nil {
+		if l.x != nil && !closed[l] {
+			closed[l] = true
 			err = errors.Join(err, l.x.Close())
 		}
 	}

@@ -102,7 +102,7 @@ startKeys([
     q.setSelectionRange(q.value.length, q.value.length);
   } },
   { name: "find", key: "f", text: "find in the document", act: () => find?.focus() },
-  { name: "previous-mark", key: "[", text: "previous mark", act: () => toMark(mark - 1) },
+  { name: "previous-mark", key: "[", text: "previous mark", act: () => toMark(Math.max(mark, 0) - 1) },
   { name: "next-mark", key: "]", text: "next mark", act: () => toMark(mark + 1) },
   { name: "raw", key: "r", text: "raw answer", act: () => {
     const raw = document.getElementById("raw");
