@@ -276,12 +276,12 @@ func TestPagesBehindTheLast(t *testing.T) {
 	}
 }
 
-// A form of facets becomes one expression in the address.
+// The form of columns becomes one parameter of the address, and facets add a condition to the expression.
 func TestFacetsWriteOneExpression(t *testing.T) {
 	v := newViewer(t, bigStore(t, 3))
 	w := httptest.NewRecorder()
-	v.ServeHTTP(w, httptest.NewRequest("GET", "/r/big-1/samples?q=metric_0+%3C+1&f.arm=ctn%40a&col=item&col=arm", nil))
-	want := "../../r/big-1/samples?q=metric_0+%3C+1+%26%26+arm+%3D%3D+%22ctn%40a%22&cols=item%2Carm"
+	v.ServeHTTP(w, httptest.NewRequest("GET", "/r/big-1/samples?q=metric_0+%3C+1&text=u&col=item&col=arm", nil))
+	want := "../../r/big-1/samples?q=metric_0+%3C+1&text=u&cols=item%2Carm"
 	if w.Code != 303 || w.Header().Get("Location") != want {
 		t.Errorf("%d to %s", w.Code, w.Header().Get("Location"))
 	}
