@@ -97,27 +97,3 @@ func TestPageTooLarge(t *testing.T) {
 		}
 	}
 }
-
-// One form of facets has one address.
-func TestFacetsHaveOneAddress(t *testing.T) {
-	db := bigStore(t, 3)
-	v := newViewer(t, db)
-	runs, err := db.Runs(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	first := ""
-	for range 30 {
-		w := httptest.NewRecorder()
-		v.ServeHTTP(w, httptest.NewRequest("GET", "/r/"+runs[0].ID+"/samples?f.outcome=ok&f.arm=ctn@a&f.item=doc-000001&f.replicate=1", nil))
-		if w.Code != 303 {
-			t.Fatalf("status %d: %s", w.Code, w.Body)
-		}
-		if first == "" {
-			first = w.Header().Get("Location")
-		}
-		if got := w.Header().Get("Location"); got != first {
-			t.Fatalf("%s and %s", first, got)
-		}
-	}
-}
