@@ -25,7 +25,9 @@ func TestStudyIsReadAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	gold := func(name string) string { return "id,question,answer\nq1,The capital of France?," + name + "\nq2,2+2?,4\n" }
+	gold := func(name string) string {
+		return "id,question,answer\nq1,The capital of France?," + name + "\nq2,2+2?,4\n"
+	}
 	write(path, "name: s\nsuite: qa\ndata: {path: q.csv}\narms: [{name: most_common, builtin: most_common}]\n")
 	write(data, gold("Paris"))
 	env := experiment.Env{
@@ -49,7 +51,9 @@ func TestStudyIsReadAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	v := newViewer(t, db)
-	v.Load = func(_ *store.Run, path string) (*experiment.Experiment, error) { return experiment.Load(path, nil, env) }
+	v.Load = func(_ *store.Run, path string) (*experiment.Experiment, error) {
+		return experiment.Load(path, nil, env)
+	}
 	if err := os.Rename(data, data+".away"); err != nil {
 		t.Fatal(err)
 	}
