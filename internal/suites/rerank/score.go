@@ -37,10 +37,8 @@ func appendScores(dst []eval.Score, o eval.Outcome, r *request.Request, cutOffs 
 		return append(dst, eval.Score{Metric: metricApplied, Den: 1})
 	}
 	unscored := ""
-	for _, g := range r.Answers() {
-		if rec.placeOf(g.ID) == 0 && len(rec.Candidates) > 0 {
-			unscored = goldIsNew
-		}
+	if rec.lacks(r.Answers()) {
+		unscored = goldIsNew
 	}
 	var ranking []int
 	if o.Kind == eval.OK {
@@ -84,6 +82,11 @@ func appendScores(dst []eval.Score, o eval.Outcome, r *request.Request, cutOffs 
 		dst = append(dst, eval.Score{Metric: "reviews_shown", Num: float64(rec.Coverage.Kept), Den: float64(rec.Coverage.Reviews)})
 	}
 	return dst
+}
+
+// lacks reports that a right item was not among the candidates.
+func (r *record) lacks(right []request.Graded) bool {
+	return len(r.Candidates) > 0 && slices.ContainsFunc(right, func(g request.Graded) bool { return r.placeOf(g.ID) == 0 })
 }
 
 // grades are the grades of the ranked candidates, best first; 0 is not right.
