@@ -283,26 +283,38 @@ func TestAttackTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table := b.attackTable(applied{asAsked{b}})
-	want := [][]string{{"bm25/typo_20", "15 of 60", "−0.500 (−0.700 to −0.300)", "−0.125 (−0.175 to −0.075)"}}
-	if !cmp.Equal(table.Strings(), want) {
-		t.Errorf("%q", table.Strings())
+	for _, c := range []struct {
+		share    eval.Number
+		compared bool
+		want     []string
+	}{
+		{0.25, true, []string{"bm25/typo_20", "15 of 60", "−0.500 (−0.700 to −0.300)", "−0.125"}},
+		{0.25, false, []string{"bm25/typo_20", "15 of 60", "–", "–"}},
+		{0, false, []string{"bm25/typo_20", "0 of 60", "–", "0.000"}},
+	} {
+		if table := b.attackTable(applied{asAsked{b}, c.share, c.compared}); !cmp.Equal(table.Strings(), [][]string{c.want}) {
+			t.Errorf("%v %v: %q", c.share, c.compared, table.Strings())
+		}
 	}
 }
 
-// applied says that attacks change a quarter of the requests.
-type applied struct{ asAsked }
+// applied says that attacks change a share of the requests.
+type applied struct {
+	asAsked
+	share    eval.Number
+	compared bool
+}
 
 func (r applied) Estimate(arm, metric string) (eval.Measured, bool) {
 	if metric == metricApplied {
-		return eval.Measured{Value: 0.25, N: 60}, true
+		return eval.Measured{Value: r.share, N: 60}, true
 	}
 	return r.asAsked.Estimate(arm, metric)
 }
 
 func (r applied) Difference(a, b, metric string) (eval.Measured, bool) {
 	_, ok := r.asAsked.Difference(a, b, metric)
-	return eval.Measured{Value: -0.5, Low: -0.7, High: -0.3, N: 15}, ok
+	return eval.Measured{Value: -0.5, Low: -0.7, High: -0.3, N: 15}, ok && r.compared
 }
 
 // Steps in parallel count as the longest, with its retries; all others add up.
