@@ -1,6 +1,7 @@
 package method_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -140,8 +141,28 @@ func TestPlanActEnds(t *testing.T) {
 		t.Errorf("%q after %d steps", r.Invalid, len(endless.prompts))
 	}
 	for _, bad := range []string{`{"action":"finish","ranking":[99]}`, `{"action":"finish","ranking":[7,0]}`, `{"action":"finish","ranking":["x"]}`, `{"action":"finish"}`} {
-		if r := perform(t, find(t, "plan_act"), scene(8), steps(map[string]string{"act/01": bad})); r.Invalid == "" {
-			t.Errorf("%s gives %v", bad, r.Ranking)
+		once := steps(map[string]string{"act/01": bad, "act/02": `{"action":"finish","ranking":[7]}`})
+		if r := perform(t, find(t, "plan_act"), scene(8), once); !slices.Equal(r.Ranking, []int{7}) || !slices.Equal(r.Notes, []string{method.NoteAgain}) || !strings.Contains(once.prompts["act/02"], "That ranking cannot be used: ") {
+			t.Errorf("%s and then a ranking give %v %q", bad, r.Ranking, r.Notes)
+		}
+		if r := perform(t, find(t, "plan_act"), scene(8), steps(map[string]string{"act/01": bad, "act/02": bad})); r.Invalid == "" {
+			t.Errorf("%s twice gives %v", bad, r.Ranking)
+		}
+		for again, want := range map[string]string{bad: bad, "hm": "hm", `{"action":"finish","ranking":[7]}`: ""} {
+			late := &script{answer: func(step string, p method.Prompt) (method.Answer, error) {
+				switch step {
+				case "plan":
+					return right(step, p)
+				case "finish":
+					return said(cmp.Or(want, bad))
+				case "finish/retry1":
+					return said(again)
+				}
+				return said(`{"action":"attribute","argument":"WiFi"}`)
+			}}
+			if r := perform(t, find(t, "plan_act"), scene(8), late); (r.Invalid == "") != (want == "") || late.prompts["finish/retry1"] == "" {
+				t.Errorf("at the end, %s and then %s give %v %q", cmp.Or(want, bad), again, r.Ranking, r.Invalid)
+			}
 		}
 	}
 }
