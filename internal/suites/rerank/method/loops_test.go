@@ -167,6 +167,46 @@ func TestPlanActEnds(t *testing.T) {
 	}
 }
 
+// SQL tells a closed day from one of which nothing is known.
+func TestWeaverKnowsClosedDays(t *testing.T) {
+	task := scene(8)
+	task.Candidates[2].Item.Hours.Known[6] = false
+	r := perform(t, find(t, "weaver"), task, steps(map[string]string{
+		"plan": `{"sql": "SELECT item FROM items WHERE NOT EXISTS (SELECT 1 FROM hours h WHERE h.item = items.item AND day = 'Sunday' AND opens IS NULL)", "questions": []}`,
+	}))
+	if !slices.Equal(r.Ranking, []int{3}) {
+		t.Errorf("%v are not known to be closed on Sunday, want 3", r.Ranking)
+	}
+}
+
+// The plan of weaver says how many questions it may have; those beyond are noted.
+func TestWeaverNotesQuestionsThatAreNotAsked(t *testing.T) {
+	for n, want := range map[int]bool{8: false, 9: true} {
+		s := steps(map[string]string{"plan": `{"sql": "SELECT item FROM items", "questions": ["Is it cozy?"` + strings.Repeat(`, "Is it loud?"`, n-1) + `]}`})
+		r := perform(t, find(t, "weaver"), scene(8), s)
+		if slices.Contains(r.Notes, method.NoteUnread) != want || !strings.Contains(s.prompts["plan"], "has at most 8.") {
+			t.Errorf("%d questions: %q", n, r.Notes)
+		}
+	}
+}
+
+// In a study with several right items, no prompt says that one alone is right.
+func TestPromptsAllowSeveral(t *testing.T) {
+	for _, m := range asking() {
+		task := scene(8)
+		task.Several = true
+		s := &script{answer: right}
+		perform(t, m, task, s)
+		for step, prompt := range s.prompts {
+			for _, one := range []string{"the one ", "he candidate that satisfies", "the item that satisfies", "Exactly one"} {
+				if strings.Contains(prompt, one) {
+					t.Errorf("%s, %s: the prompt says %q", m.Name, step, one)
+				}
+			}
+		}
+	}
+}
+
 func TestWeaverMendsQueries(t *testing.T) {
 	s := steps(map[string]string{
 		"plan":        `{"sql": "DELETE FROM items", "questions": []}`,
