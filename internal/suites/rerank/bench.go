@@ -62,6 +62,7 @@ type record struct {
 	Changed    int                 `json:"attacked_candidates,omitempty"` // candidates whose reviews the attack changed
 	Refused    []int               `json:"refused_attacks,omitempty"`     // positions of candidates left unattacked: the change would have made them right or wrong
 	Promoted   int                 `json:"promoted,omitempty"`            // position of the candidate that the injection promotes
+	Namesakes  []int               `json:"namesakes,omitempty"`           // positions of the others with its name, by which the injection speaks for it
 	Trace      []method.Event      `json:"trace,omitempty"`
 	Parallel   [][]string          `json:"parallel,omitempty"` // groups of steps that ran in parallel
 }
@@ -155,6 +156,9 @@ func (b *Bench) attacked(r *request.Request, a *attack.Attack, t *method.Task, r
 	attacked, report := attack.Plan{Attack: a, Options: b.study.Attacks.options(), Seed: b.seed, Request: r.Text, Right: r.IsRight}.Run(items, reviews)
 	t.Promoted = report.Promoted + 1
 	rec.Attack, rec.Promoted = a.Name, t.Promoted
+	for _, i := range report.Namesakes {
+		rec.Namesakes = append(rec.Namesakes, i+1)
+	}
 	read := slices.ContainsFunc(r.Structure.Leaves(), func(n *request.Node) bool { return n.Evidence.AboutReviews() })
 	for i, item := range items {
 		if !report.Changes[i].Any() {

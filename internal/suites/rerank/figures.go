@@ -178,7 +178,7 @@ func (b *Bench) attackTable(r eval.Results) *eval.Table {
 func (b *Bench) attackSuccess(r eval.Results) eval.Figure {
 	f := b.attackGrid((*arm).injected, func(a *arm) (eval.Measured, bool) { return r.Estimate(a.ID, metricPromoted) })
 	f.Name, f.Title = "attack_success", "Injection success rate"
-	f.Note = "Share of the requests in which the candidate that the injection promotes was ranked first."
+	f.Note = "Share of the requests in which a candidate with the name that the injection promotes was ranked first."
 	return f
 }
 
