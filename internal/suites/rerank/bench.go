@@ -58,6 +58,7 @@ type record struct {
 	Coverage   candidates.Coverage `json:"coverage"`
 	Lost       []int               `json:"lost_reviews,omitempty"` // by candidate: number removed by the budget
 	Hidden     bool                `json:"gold_hidden,omitempty"`  // the budget removed the evidence for gold
+	Spared     bool                `json:"rival_spared,omitempty"` // the budget removed the evidence against a candidate that is not right
 	Attack     string              `json:"attack,omitempty"`
 	Changed    int                 `json:"attacked_candidates,omitempty"` // candidates whose reviews the attack changed
 	Refused    []int               `json:"refused_attacks,omitempty"`     // positions of candidates left unattacked: the change would have made them right or wrong
@@ -136,7 +137,13 @@ func (b *Bench) scene(r *request.Request, a *arm) (method.Task, record) {
 			rec.Lost = make([]int, len(rec.Candidates))
 		}
 		rec.Lost[i] = c.Lost()
-		rec.Hidden = rec.Hidden || r.IsRight(id) && !b.shows(item, reviews, r)
+		switch right := r.IsRight(id); {
+		case b.shows(item, reviews, r) == right:
+		case right:
+			rec.Hidden = true
+		default:
+			rec.Spared = true
+		}
 	}
 	if a.attack != nil {
 		b.attacked(r, a.attack, &t, &rec)
@@ -217,6 +224,7 @@ func (b *Bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval
 		{"a step got no answer and counts as unknown", failed.Load() > 0},
 		{"reviews left out by the budget", rec.Coverage.Lost() > 0},
 		{"review budget removed the evidence for gold", rec.Hidden},
+		{"review budget removed the evidence against another candidate", rec.Spared},
 		{"the attack found nothing to change", rec.untouched()},
 		{"an attack that would have changed the truth of a candidate was refused", len(rec.Refused) > 0},
 	} {

@@ -21,19 +21,25 @@ import (
 // shop is a study of six laptops with these requests and keys.
 func shop(t *testing.T, keys string, requests ...string) (*Bench, error) {
 	t.Helper()
-	dir := t.TempDir()
-	files := map[string]string{
-		"items.jsonl": `{"id":"a","name":"A","price":500,"weight":1.2,"attributes":{}}
+	return stocked(t, keys, `{"id":"a","name":"A","price":500,"weight":1.2,"attributes":{}}
 {"id":"b","name":"B","price":900,"weight":1.3,"attributes":{}}
 {"id":"c","name":"C","price":1000,"weight":1.9,"attributes":{}}
 {"id":"d","name":"D","price":2000,"weight":1.1,"attributes":{}}
 {"id":"e","name":"E","price":90,"weight":3,"attributes":{}}
 {"id":"f","name":"F","weight":1.0,"attributes":{}}
-`,
-		"reviews.jsonl": `{"review_id":"1","business_id":"a","user_id":"u","stars":5,"text":"quiet fan"}
+`, `{"review_id":"1","business_id":"a","user_id":"u","stars":5,"text":"quiet fan"}
 {"review_id":"2","business_id":"b","user_id":"v","stars":4,"text":"a loud fan all day"}
 {"review_id":"3","business_id":"b","user_id":"w","stars":4,"text":"second review of b"}
-`,
+`, requests...)
+}
+
+// stocked is a study of these items, reviews and requests.
+func stocked(t *testing.T, keys, items, reviews string, requests ...string) (*Bench, error) {
+	t.Helper()
+	dir := t.TempDir()
+	files := map[string]string{
+		"items.jsonl":    items,
+		"reviews.jsonl":  reviews,
 		"requests.jsonl": strings.Join(requests, "\n") + "\n",
 		"study.yaml":     "name: t\nsuite: rerank\ndata: {items: items.jsonl, reviews: reviews.jsonl, requests: requests.jsonl}\n" + keys,
 	}
@@ -55,6 +61,37 @@ const cheap = `{"aspect":"cheap","evidence":{"kind":"item_meta","path":"price","
 // cheapest is a request that a, b, c and e satisfy.
 func cheapest(gold string) string {
 	return `{"id":"R1","text":"Something up to 1000.","gold":` + gold + `,"structure":` + cheap + `}`
+}
+
+// calm is a study in which the second review of the rival r rules it out.
+func calm(t *testing.T, keys string) (*Bench, error) {
+	return stocked(t, "candidates: {sizes: [3]}\narms: [{name: bm25}]\n"+keys, `{"id":"g","name":"Gold","attributes":{"WiFi":"free"}}
+{"id":"r","name":"Rival","attributes":{"WiFi":"free"}}
+{"id":"s","name":"Other","attributes":{"WiFi":"no"}}
+`, `{"id":"1","item_id":"g","user_id":"a","stars":5,"text":"nice"}
+{"id":"2","item_id":"r","user_id":"b","stars":5,"text":"nice"}
+{"id":"3","item_id":"r","user_id":"c","stars":5,"text":"too loud"}
+{"id":"4","item_id":"s","user_id":"c","stars":5,"text":"fine"}
+`, `{"id":"q","text":"free wifi, nobody calls it loud","gold":"g","structure":{"op":"AND","args":[{"aspect":"wifi","evidence":{"kind":"item_meta","path":"attributes.WiFi","true":"free"}},{"op":"NOT","args":[{"aspect":"loud","evidence":{"kind":"review_text","pattern":"loud"}}]}]}}`)
+}
+
+// A budget may hide what rules a rival out, which then satisfies the request by what is
+// shown: the trial says so.
+func TestBudgetThatSparesARival(t *testing.T) {
+	for _, tt := range []struct {
+		keys string
+		want bool
+	}{{"", false}, {"review_budget: {reviews: 2}\n", false}, {"review_budget: {reviews: 1}\n", true}} {
+		b, err := calm(t, tt.keys)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, _ := perform(t, b, "bm25/n3", 0)
+		rec, _ := read(&o)
+		if rec.Spared != tt.want || rec.Hidden || slices.Contains(o.Notes, "review budget removed the evidence against another candidate") != tt.want {
+			t.Errorf("%q: %q %+v", tt.keys, o.Notes, rec)
+		}
+	}
 }
 
 // Validation proves that gold is all of what is right, and that a candidate is not.
@@ -151,7 +188,7 @@ func TestOneRightItemHasNoRecall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, scores := perform(t, b, "bm25", 0)
+	_, scores := perform(t, b, "bm25/n3", 0)
 	if _, ok := scores[recall(5)]; ok {
 		t.Error(scores)
 	}
