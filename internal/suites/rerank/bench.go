@@ -171,7 +171,7 @@ func (b *Bench) attacked(r *request.Request, a *attack.Attack, t *method.Task, r
 		if !report.Changes[i].Any() {
 			continue
 		}
-		after, changed := b.study.Budget.Fit(attacked[i], reviews[i], report.Changes[i].From)
+		after, less, changed := b.study.Budget.Fit(attacked[i], reviews[i], report.Changes[i].From)
 		right := r.IsRight(item.ID)
 		switch {
 		case !changed:
@@ -180,6 +180,12 @@ func (b *Bench) attacked(r *request.Request, a *attack.Attack, t *method.Task, r
 		default:
 			t.Candidates[i].Reviews, t.Candidates[i].Injected = after, a.Category == attack.Injection
 			rec.Changed++
+			if rec.Coverage = rec.Coverage.Add(less); less.Kept < 0 && rec.Lost == nil {
+				rec.Lost = make([]int, len(items))
+			}
+			if rec.Lost != nil {
+				rec.Lost[i] -= less.Kept
+			}
 		}
 	}
 }

@@ -94,6 +94,32 @@ func TestBudgetThatSparesARival(t *testing.T) {
 	}
 }
 
+// Reviews that an attack displaces within the budget are not counted as shown.
+func TestDisplacedReviewsAreLost(t *testing.T) {
+	b, err := calm(t, "review_budget: {reviews: 1}\nattacks: {names: [fake_positive]}\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for arm, want := range map[string]struct {
+		kept  int
+		chars int
+		lost  map[string]int
+	}{
+		"bm25/n3":               {3, 12, map[string]int{"g": 0, "r": 1, "s": 0}},
+		"bm25/n3/fake_positive": {1, 4, map[string]int{"g": 0, "r": 2, "s": 1}},
+	} {
+		o, _ := perform(t, b, arm, 0)
+		rec, _ := read(&o)
+		lost := map[string]int{}
+		for i, id := range rec.Candidates {
+			lost[id] = rec.Lost[i]
+		}
+		if c := rec.Coverage; c.Kept != want.kept || c.KeptChars != want.chars || c.Reviews != 4 || !cmp.Equal(lost, want.lost) {
+			t.Errorf("%s: %+v, lost %v", arm, c, lost)
+		}
+	}
+}
+
 // Validation proves that gold is all of what is right, and that a candidate is not.
 func TestSeveralRightItemsAreProved(t *testing.T) {
 	const local = "candidates: {sizes: [6]}\narms: [{name: oracle}]\n"
@@ -188,7 +214,7 @@ func TestOneRightItemHasNoRecall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, scores := perform(t, b, "bm25/n3", 0)
+	_, scores := perform(t, b, "bm25", 0)
 	if _, ok := scores[recall(5)]; ok {
 		t.Error(scores)
 	}
