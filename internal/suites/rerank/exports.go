@@ -210,15 +210,16 @@ func numbered(dir, name string) (string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
 	}
+	taken, err := os.ReadDir(dir)
+	if err != nil {
+		return "", err
+	}
 	for n := 1; n < 1000; n++ {
-		taken, err := filepath.Glob(filepath.Join(dir, fmt.Sprintf("%03d_*", n)))
-		if err != nil {
-			return "", err
-		}
-		if len(taken) > 0 {
+		number := fmt.Sprintf("%03d_", n)
+		if slices.ContainsFunc(taken, func(e fs.DirEntry) bool { return strings.HasPrefix(e.Name(), number) }) {
 			continue
 		}
-		path := filepath.Join(dir, fmt.Sprintf("%03d_%s", n, name))
+		path := filepath.Join(dir, number+name)
 		err = os.Mkdir(path, 0o755)
 		if !errors.Is(err, fs.ErrExist) {
 			return path, err

@@ -214,6 +214,18 @@ func (k kept) Outcomes() iter.Seq2[eval.Judged, error] {
 	}
 }
 
+// Folders of exports are numbered, whatever the name of the folder that they are in.
+func TestNumberedFolders(t *testing.T) {
+	for _, name := range []string{"out", "a[b", "a[b]"} {
+		dir := filepath.Join(t.TempDir(), name)
+		for _, want := range []string{"001_one", "002_two"} {
+			if got, err := numbered(dir, want[4:]); err != nil || got != filepath.Join(dir, want) {
+				t.Errorf("%s, %v, want %s", got, err, want)
+			}
+		}
+	}
+}
+
 // TestHashes: the hashes of items and arms, and the basis of trials, cover what changes an
 // answer. A change of the truth of one request changes neither inputs nor arms, but what
 // simulated models and the oracle answer to that request.
