@@ -231,7 +231,7 @@ func (b *Bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval
 		{"reviews left out by the budget", rec.Coverage.Lost() > 0},
 		{"review budget removed the evidence for gold", rec.Hidden},
 		{"review budget removed the evidence against another candidate", rec.Spared},
-		{"the attack found nothing to change", rec.untouched()},
+		{"the attack changed nothing", rec.untouched()},
 		{"an attack that would have changed the truth of a candidate was refused", len(rec.Refused) > 0},
 	} {
 		if note.is {
