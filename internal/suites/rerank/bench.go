@@ -57,8 +57,7 @@ type record struct {
 	Detail     string              `json:"detail,omitempty"`
 	Coverage   candidates.Coverage `json:"coverage"`
 	Lost       []int               `json:"lost_reviews,omitempty"` // by candidate: number removed by the budget
-	Hidden     bool                `json:"gold_hidden,omitempty"`  // the budget removed the evidence for gold
-	Spared     bool                `json:"rival_spared,omitempty"` // the budget removed the evidence against a candidate that is not right
+	Unproved   []int               `json:"unproved,omitempty"`     // positions of candidates that only reviews removed by the budget make right or rule out
 	Attack     string              `json:"attack,omitempty"`
 	Changed    int                 `json:"attacked_candidates,omitempty"` // candidates whose reviews the attack changed
 	Refused    []int               `json:"refused_attacks,omitempty"`     // positions of candidates left unattacked: the change would have made them right or wrong
@@ -137,12 +136,8 @@ func (b *Bench) scene(r *request.Request, a *arm) (method.Task, record) {
 			rec.Lost = make([]int, len(rec.Candidates))
 		}
 		rec.Lost[i] = c.Lost()
-		switch right := r.IsRight(id); {
-		case b.shows(item, reviews, r) == right:
-		case right:
-			rec.Hidden = true
-		default:
-			rec.Spared = true
+		if b.shows(item, reviews, r) != r.IsRight(id) {
+			rec.Unproved = append(rec.Unproved, i+1)
 		}
 	}
 	if a.attack != nil {
@@ -222,6 +217,9 @@ func (b *Bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval
 		// reproducible too, but blame the method for a slow machine.
 		o.Kind = eval.Failed
 	}
+	unproved := func(right bool) bool {
+		return slices.ContainsFunc(rec.Unproved, func(i int) bool { return r.IsRight(rec.Candidates[i-1]) == right })
+	}
 	for _, note := range []struct {
 		text string
 		is   bool
@@ -229,8 +227,8 @@ func (b *Bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval
 		{eval.NoteTruncated, result.Invalid == method.InvalidCutOff},
 		{"a step got no answer and counts as unknown", failed.Load() > 0},
 		{"reviews left out by the budget", rec.Coverage.Lost() > 0},
-		{"review budget removed the evidence for gold", rec.Hidden},
-		{"review budget removed the evidence against another candidate", rec.Spared},
+		{"review budget removed the evidence for gold", unproved(true)},
+		{"review budget removed the evidence against another candidate", unproved(false)},
 		{"the attack changed nothing", rec.untouched()},
 		{"an attack that would have changed the truth of a candidate was refused", len(rec.Refused) > 0},
 	} {

@@ -88,7 +88,7 @@ func TestBudgetThatSparesARival(t *testing.T) {
 		}
 		o, _ := perform(t, b, "bm25/n3", 0)
 		rec, _ := read(&o)
-		if rec.Spared != tt.want || rec.Hidden || slices.Contains(o.Notes, "review budget removed the evidence against another candidate") != tt.want {
+		if cmp.Equal(rec.Unproved, []int{rec.placeOf("r")}) != tt.want || slices.Contains(o.Notes, "review budget removed the evidence against another candidate") != tt.want {
 			t.Errorf("%q: %q %+v", tt.keys, o.Notes, rec)
 		}
 	}

@@ -243,7 +243,7 @@ func valuesOf(c *Candidate) map[pathValue]bool {
 	return values
 }
 
-// The maximum numbers of friends listed per person, unless more wrote reviews, and of
+// The maximum numbers of friends listed per person beside those who wrote reviews, and of
 // people described.
 const (
 	listedFriends = 60
@@ -290,21 +290,14 @@ func nameOf(g *catalog.Graph, id string) string {
 	return id
 }
 
-// namesOf lists people: all who wrote reviews, on whom the request may depend, and
-// others as far as there is room.
+// namesOf lists people: all who wrote reviews, on whom the request may depend, and some others.
 func namesOf(g *catalog.Graph, ids []string, writers map[string]bool) string {
-	room := listedFriends
-	for _, id := range ids {
-		if writers[id] {
-			room--
-		}
-	}
-	names := make([]string, 0, len(ids))
+	names, others := make([]string, 0, len(ids)), 0
 	for _, id := range ids {
 		if !writers[id] {
-			room--
+			others++
 		}
-		if writers[id] || room >= 0 {
+		if writers[id] || others <= listedFriends {
 			names = append(names, nameOf(g, id))
 		}
 	}
