@@ -230,7 +230,7 @@ func (b *Bench) Basis(t eval.Trial) (on eval.Basis) {
 		on.Asked = b.reading
 	}
 	if b.judge != nil {
-		on.Judged = kit.Hash(c.item.Gold.String(), b.reading.String())
+		on.Judged = kit.Hash(c.item.Gold.String(), b.reading.String(), okf.ClaimsVersion)
 		if b.judging.own() {
 			on.Judged = kit.HashOf(on.Judged.String(), b.judging)
 		}

@@ -112,7 +112,7 @@ func (b *Base) atom(d *Document) Atom {
 		}
 	}
 	if f, ok := d.Field(ontology.KeyRationale); ok {
-		a.Claims = claims(f.Value)
+		a.Claims, _ = claims(f.Value)
 	}
 	return a
 }
@@ -191,25 +191,29 @@ func evidence(v Value) (numbers []int) {
 }
 
 // claims splits a rationale by rule: each item of a list, each bullet or line of a
-// text, and each sentence of these is a claim.
-func claims(v Value) []Claim {
-	var list []Claim
-	add := func(text string, line int) {
+// text, and each sentence of these is a claim. YAML reads "Speed: it is fast" without
+// quotes as a map of one key. Bad are the lines of what is no text.
+func claims(v Value) (list []Claim, bad []int) {
+	items := []Value{v}
+	if v.Kind == List {
+		items = v.Items
+	}
+	for _, i := range items {
+		text := i.Text
+		switch {
+		case i.Kind == Empty:
+			continue
+		case i.Kind == Map && len(i.Keys) == 1 && i.Items[0].Kind == Scalar:
+			text = i.Keys[0] + ": " + i.Items[0].Text
+		case i.Kind != Scalar:
+			bad = append(bad, i.Line)
+			continue
+		}
 		for _, s := range SplitClaims(text) {
-			list = append(list, Claim{s, line})
+			list = append(list, Claim{s, i.Line})
 		}
 	}
-	switch v.Kind {
-	case Scalar:
-		add(v.Text, v.Line)
-	case List:
-		for _, i := range v.Items {
-			if i.Kind == Scalar {
-				add(i.Text, i.Line)
-			}
-		}
-	}
-	return list
+	return list, bad
 }
 
 // Findings lists the findings of the format, the ontology and the links, by file
@@ -277,6 +281,12 @@ func (b *Base) check(i int) (list []Finding) {
 		}
 		if e, ok := o.Edge(f.Key); ok {
 			b.checkEdge(a, e, f, add)
+		}
+	}
+	if f, ok := d.Field(ontology.KeyRationale); ok {
+		_, bad := claims(f.Value)
+		for _, line := range bad {
+			add(CodeClaimForm, Error, cmp.Or(line, f.Line), "%s: want a text, or a list of texts: put quotes around each", ontology.KeyRationale)
 		}
 	}
 	return list

@@ -7,6 +7,10 @@ import (
 	"unicode/utf8"
 )
 
+// ClaimsVersion is that of the rules that split a rationale: claims of other ones are judged
+// again.
+const ClaimsVersion = "2"
+
 // bullet matches the mark of a list item.
 var bullet = regexp.MustCompile(`^\s*(?:[-*+•]|\d{1,3}[.)])\s+`)
 

@@ -294,6 +294,8 @@ func TestFindings(t *testing.T) {
 		"duplicate id":     {"---\nid: r\ntype: role\ntitle: A\n---\n", `role.md:2: error duplicate-id: duplicate id "r": also in a.md`},
 		"no title":         {"---\nid: a\ntype: role\n---\n", "a.md:1: error missing-key: title is missing"},
 		"no rationale":     {"---\nid: a\ntype: decision\ntitle: A\nrationale: []\n---\n", "a.md:5: error missing-key: rationale is missing"},
+		"map as rationale": {"---\nid: a\ntype: decision\ntitle: A\nrationale: {why: It is fast., cost: low}\n---\n", "a.md:5: error bad-rationale: rationale: want a text"},
+		"list in a list":   {"---\nid: a\ntype: decision\ntitle: A\nrationale:\n- It is fast.\n- [x]\n---\n", "a.md:7: error bad-rationale"},
 		"enum":             {"---\nid: a\ntype: role\ntitle: A\nconfidence: asserted by the CTO\n---\n", `a.md:5: error bad-enum: confidence is "asserted by the CTO"`},
 		"two owners":       {"---\nid: a\ntype: process\ntitle: A\nowner: [r, a]\n---\n", "a.md:5: error several-targets: owner has 2 targets"},
 		"source type":      {"---\nid: a\ntype: role\ntitle: A\nstages: [r]\n---\n", "a.md:5: error wrong-source-type: a role must not have stages"},
@@ -447,6 +449,27 @@ func TestSplitClaims(t *testing.T) {
 	} {
 		if d := cmp.Diff(want, okf.SplitClaims(text)); d != "" {
 			t.Errorf("%q (-want +got)\n%s", text, d)
+		}
+	}
+}
+
+// TestClaimsOfRationales: YAML takes a text with a colon for a map, and it is a claim all the same.
+func TestClaimsOfRationales(t *testing.T) {
+	for rationale, want := range map[string][]string{
+		"rationale: It is fast. It is cheap.":                    {"It is fast.", "It is cheap."},
+		"rationale:\n- Security: an auditor required it\n- Fast": {"Security: an auditor required it", "Fast"},
+		"rationale:\n- \"Security: an auditor required it\"":     {"Security: an auditor required it"},
+		"rationale:\n- Cost: 3":                                  {"Cost: 3"},
+		"rationale:\n  Speed: It is fast.":                       {"Speed: It is fast."},
+		"rationale:\n- a: b\n  c: d\n-\n- Fast":                  {"Fast"},
+	} {
+		b := okf.Load([]okf.File{{Path: "a.md", Data: []byte("---\nid: a\ntype: decision\ntitle: A\n" + rationale + "\n---\n")}}, nil, ontology.Default())
+		var got []string
+		for _, c := range b.Atoms[0].Claims {
+			got = append(got, c.Text)
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("%q (-want +got)\n%s", rationale, d)
 		}
 	}
 }
