@@ -299,6 +299,21 @@ func TestShortEvidence(t *testing.T) {
 			t.Errorf("%q stands: %v, want %v", evidence, got, want)
 		}
 	}
+	for evidence, source := range map[string]string{
+		"| Intake | Order desk |":                      "| Step | Owner |\n|---|---|\n| Intake | Order desk |\n| Picking | Depot |",
+		"| Intake | Order desk |\n| Picking | Depot |": "| Step | Owner |\n|---|---|\n| Intake | Order desk |\n| Picking | Depot |",
+		"10:05 Ben agrees since Redis is fast":         "10:00 Anna proposes Redis\n10:05 Ben agrees since Redis is fast\n10:10 end",
+		"ben: redis is fast":                           "anna: why redis\nben: redis is fast\nanna: fine",
+		"因为它很快。":                                       "为什么？我们选择了Redis！因为它很快。",
+		"Redis is fast.":                               "We took Redis.\nRedis is **fast**. It is `cheap`.",
+		"- Less mud\n- More light":                     "Reasons\n- Less mud\n- More light\n- Quiet",
+		"redis is fast and\nit is cheap":               "# Why\nredis is fast and\nit is cheap",
+		"> It was cheap.":                              "They said:\n> It was cheap. It was there.",
+	} {
+		if !standsIn(evidence, source) {
+			t.Errorf("%q does not stand in %q", evidence, source)
+		}
+	}
 	j := readVerdict([]byte(`{"covered": true, "evidence": "Faster."}`), nil, "covered", func(e string) bool { return standsIn(e, "It costs less than the old one.", "Faster.") })
 	if !j.holds {
 		t.Errorf("a short claim is not covered by a copy of it: %s", j.why)

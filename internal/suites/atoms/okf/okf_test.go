@@ -444,8 +444,9 @@ func TestSplitClaims(t *testing.T) {
 		"He said ‘Stop!’) Then he left.":           {"He said ‘Stop!’)", "Then he left."},
 		"Stop.” he said.":                          {"Stop.” he said."},
 		"Version 1.2 of x.y is used by v. co":      {"Version 1.2 of x.y is used by v. co"},
-		"":                                         nil,
-		"...":                                      nil,
+		"为什么？我们选择了Redis！因为它很快。":                    {"为什么？", "我们选择了Redis！", "因为它很快。"},
+		"":    nil,
+		"...": nil,
 	} {
 		if d := cmp.Diff(want, okf.SplitClaims(text)); d != "" {
 			t.Errorf("%q (-want +got)\n%s", text, d)
