@@ -242,6 +242,19 @@ func TestWriteMerges(t *testing.T) {
 	}
 }
 
+// Names of files that are reserved are not those of atoms.
+func TestWriteReservedNames(t *testing.T) {
+	files, err := write([]candidate{{Type: "process", Title: "Logging", Edges: map[string][]string{"produces": {"Log"}, "uses": {"Index"}}},
+		{Type: "artifact", Title: "Log"}, {Type: "system", Title: "Index"}}, ontology.Default(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := okf.Load(files, nil, ontology.Default())
+	if found := append(b.Findings(), graph.Integrity(b)...); len(b.Atoms) != 3 || len(found) > 0 {
+		t.Errorf("%d of 3 atoms, %v", len(b.Atoms), found)
+	}
+}
+
 // TestWriteRepeatedStages: a stage that comes back is written again; lists of two
 // candidates of one workflow are merged without repeating each other, and a set lists a
 // target once.

@@ -51,8 +51,10 @@ type Base struct {
 	names     names
 }
 
-// reserved are files of the format that are not atoms.
-var reserved = []string{"index.md", "log.md"}
+// Reserved reports whether the name of a file is one of the format that is no atom.
+func Reserved(file string) bool {
+	return slices.Contains([]string{"index.md", "log.md"}, strings.ToLower(path.Base(file)))
+}
 
 // Load reads atoms from files. Findings are those of files that could not be read.
 func Load(files []File, findings []Finding, o *ontology.Ontology) *Base {
@@ -60,7 +62,7 @@ func Load(files []File, findings []Finding, o *ontology.Ontology) *Base {
 	for _, f := range files {
 		d := Parse(f.Path, f.Data)
 		b.Documents = append(b.Documents, d)
-		if slices.Contains(reserved, strings.ToLower(path.Base(f.Path))) {
+		if Reserved(f.Path) {
 			d.Findings = slices.DeleteFunc(d.Findings, func(f Finding) bool { return f.Code == CodeNoFront }) // it needs none
 			continue
 		}
