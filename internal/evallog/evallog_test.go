@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -343,6 +344,61 @@ func TestFilesOfOneArm(t *testing.T) {
 					}
 				}
 				got = append(got, strings.Replace(fmt.Sprintf("%v %s %v %d", row["arm"], item, row["replicate"], scores), filepath.Base(dir), "DIR", 1))
+			}
+			if d := cmp.Diff(c.want, got); d != "" {
+				t.Errorf("(-want +got)\n%s", d)
+			}
+		})
+	}
+}
+
+// TestColumnsStayApart: what a sample says of itself is neither a score nor a stratum, and two
+// scores of a name are two.
+func TestColumnsStayApart(t *testing.T) {
+	log := func(task, samples string) string {
+		return fmt.Sprintf(`{"version": 2, "status": "success", "eval": {"task": %q, "model": "m"}, "samples": [%s]}`, task, samples)
+	}
+	const scored = `{"id": "1", "epoch": 1, "metadata": {"match": 1, "task": "algebra", "meta match": 2}, "scores": {"match": {"value": "I"}, "task": {"value": 1}, "meta_match": {"value": 0.5}}}`
+	const other = `{"id": "2", "epoch": 1, "metadata": {"match": 1}, "scores": {"other": {"value": 1}}}`
+	for _, c := range []struct {
+		name, format string
+		files        map[string]string
+		want         []map[string]any
+	}{
+		{"metadata", "inspect", map[string]string{"a.json": log("t", scored+","+other)}, []map[string]any{
+			{"item": "1", "match": 0.0, "task_score": 1.0, "score_meta_match": 0.5, "meta_match": "1", "meta_task": "algebra", "meta_fact_meta_match": "2"},
+			{"item": "2", "other": 1.0, "meta_match": "1"}}},
+		{"several tasks", "inspect", map[string]string{"a.json": log("t", scored), "b.json": log("u", other)}, []map[string]any{
+			{"item": "t/1", "task": "t", "match": 0.0, "task_score": 1.0, "score_meta_match": 0.5, "meta_match": "1", "meta_task": "algebra", "meta_fact_meta_match": "2"},
+			{"item": "u/2", "task": "u", "other": 1.0, "meta_match": "1"}}},
+		{"named scores", "promptfoo", map[string]string{"a.jsonl": `{"prompt": {"raw": "p"}, "provider": {"id": "x"}, "vars": {}, "success": true, "score": 1, "namedScores": {"score": 0.25, "pass": 0.5}}`}, []map[string]any{
+			{"pass": 1.0, "score": 1.0, "pass_2": 0.5, "score_2": 0.25}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			var files []string
+			for _, name := range slices.Sorted(maps.Keys(c.files)) {
+				files = append(files, filepath.Join(dir, name))
+				if err := os.WriteFile(files[len(files)-1], []byte(c.files[name]), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, err := format(t, c.format).into(files, filepath.Join(dir, "study")); err != nil {
+				t.Fatal(err)
+			}
+			var got []map[string]any
+			for line := range strings.Lines(read(t, filepath.Join(dir, "study"), "scores.jsonl")) {
+				var row map[string]any
+				if err := json.Unmarshal([]byte(line), &row); err != nil {
+					t.Fatal(err)
+				}
+				for _, column := range []string{"arm", "replicate", "answer", "input"} {
+					delete(row, column)
+				}
+				if c.format == "promptfoo" {
+					delete(row, "item")
+				}
+				got = append(got, row)
 			}
 			if d := cmp.Diff(c.want, got); d != "" {
 				t.Errorf("(-want +got)\n%s", d)
