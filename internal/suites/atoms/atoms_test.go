@@ -745,6 +745,42 @@ func TestOwnJudgePrompt(t *testing.T) {
 	}
 }
 
+// An accuracy is that of a judge with its words, scale and settings.
+func TestQualityOfAnotherJudge(t *testing.T) {
+	claims, err := starter(t, map[string]string{"claims.jsonl": `{"id": "a", "source": "S.", "claim": "C.", "grounded": true}` + "\n",
+		"study.yaml": strings.Replace(judgeStudy, "{id: m, provider: openai, name: x}", "{id: sim, provider: simulated, name: sim, seed: 1, skill: {wrong: 0.05, fabricate: 0.1}}", 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := mustOpen(t, nil, "judge_model=sim")
+	if i := slices.IndexFunc(claims.(*judgeBench).On, func(a *judgeArm) bool { return a.Settings != nil }); claims.(*judgeBench).judging.asked(claims.(*judgeBench).On[i].Settings) != own.judging.asked(own.judge) {
+		t.Error("a study of claims does not measure the judge of another study")
+	}
+	for _, c := range []struct{ asked, judge, want string }{
+		{own.judging.asked(own.judge), "", ""},
+		{own.judging.asked(own.judge), "judge={coverage_prompt: 'Is {{REFERENCE}} in {{CLAIMS}}?'}", ""},
+		{"", "judge={criteria: [literally]}", "warning: q.json does not say what the judge was asked"},
+		{own.judging.asked(own.judge), "judge={criteria: [literally]}", "q.json measures the judge \"sim\" with another prompt"},
+		{own.judging.asked(own.judge), "judge={scale: {min: 0, max: 3, pass: 2}}", "with another prompt, criteria, scale"},
+		{own.judging.asked(own.judge), "models[0].temperature=0.7", "settings of the model"},
+	} {
+		q := `{"format": "scruple-judge-quality/1", "judge": "sim", "asked": "` + c.asked + `", "run": "r", "balanced_accuracy": {"value": null, "low": null, "high": null}, "kappa": {"value": null, "low": null, "high": null}, "error": {"value": null, "low": null, "high": null}, "claims": [{"id": "a", "judge": 1, "human": 1}]}`
+		overrides := []string{"judge_model=sim", "judge_quality=q.json"}
+		if c.judge != "" {
+			overrides = append(overrides, c.judge)
+		}
+		said := ""
+		if b, err := starter(t, map[string]string{"q.json": q}, overrides...); err != nil {
+			said = err.Error()
+		} else if w := b.Capabilities().Warnings(); len(w) > 0 {
+			said = "warning: " + strings.Join(w, "\n")
+		}
+		if (said == "") != (c.want == "") || !strings.Contains(said, c.want) {
+			t.Errorf("%s: %q, want %q", c.judge, said, c.want)
+		}
+	}
+}
+
 // A judge that its claims show to be no better than chance never decides.
 func TestJudgeByChance(t *testing.T) {
 	b := mustOpen(t, nil, "judge_model=sim")

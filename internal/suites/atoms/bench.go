@@ -92,10 +92,11 @@ func openCorpus(f *study.File, s *Study) (kit.Bench, error) {
 	b.readCases(f, s, &errs)
 	if s.JudgeQuality != "" {
 		var err error
-		if b.quality, err = readQuality(f.Resolve(s.JudgeQuality)); err != nil {
+		if b.quality, err = readQuality(f.Resolve(s.JudgeQuality)); err == nil {
+			err = b.quality.fits(b, s.JudgeQuality)
+		}
+		if err != nil {
 			errs.Add(f.Errorf("judge_quality", "%w", err))
-		} else if name := b.judgeName(); b.quality.Judge != name && b.quality.Model != name {
-			errs.Add(f.Errorf("judge_quality", "%s measures the judge %q, and this study's is %q: measure it with a study of claims", s.JudgeQuality, b.quality.Judge, name))
 		}
 	}
 	b.plan(f, s, &errs)
