@@ -344,18 +344,26 @@ func TestReadAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	for reply, want := range map[string]string{
-		`{"files": {"a.md": "x"}}`:                              "a.md=x",
-		`Here: {"files": [{"path": "a.md", "text": "x"}]} done`: "a.md=x",
-		`{"answer": {"files": {"a.md": "x"}}}`:                  "a.md=x",
-		`[{"files": {"a.md": "x"}}]`:                            "a.md=x",
-		`{"example": {"files": {"a.md": "x"}}}`:                 noFiles,
-		`{"folder": "out"}`:                                     "a.md=x\xff",
-		`{"folder": "../` + filepath.Base(root) + `/out"}`:      badFolder,
-		`{"folder": "/etc"}`:                                    badFolder,
-		`{"folder": "none"}`:                                    badFolder,
-		`{"files": 3}`:                                          noFiles,
-		`{}`:                                                    noFiles,
-		`sorry`:                                                 noJSON,
+		`{"files": {"a.md": "x"}}`:                                       "a.md=x",
+		`Here: {"files": [{"path": "a.md", "text": "x"}]} done`:          "a.md=x",
+		`{"answer": {"files": {"a.md": "x"}}}`:                           "a.md=x",
+		`[{"files": {"a.md": "x"}}]`:                                     "a.md=x",
+		`{"example": {"files": {"a.md": "x"}}}`:                          noFiles,
+		`{"folder": "out"}`:                                              "a.md=x\xff",
+		`{"folder": "../` + filepath.Base(root) + `/out"}`:               badFolder,
+		`{"folder": "/etc"}`:                                             badFolder,
+		`{"folder": "none"}`:                                             badFolder,
+		`{"files": null, "folder": "out"}`:                               "a.md=x\xff",
+		`{"files": {"a.md": "x", "notes.txt": "y"}, "unrepaired": null}`: "a.md=x",
+		`{"files": {}}`:                                                  "",
+		`{"files": null}`:                                                noFiles,
+		`{"files": {"a.md": null}}`:                                      noFiles,
+		`{"files": [{"path": "a.md", "content": "x"}]}`:                  noFiles,
+		`{"files": [{"text": "x"}]}`:                                     noFiles,
+		`{"files": [null]}`:                                              noFiles,
+		`{"files": 3}`:                                                   noFiles,
+		`{}`:                                                             noFiles,
+		`sorry`:                                                          noJSON,
 	} {
 		b, _, reason, _ := readAnswer(reply, root)
 		got := reason

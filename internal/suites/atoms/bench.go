@@ -223,7 +223,9 @@ func (b *Bench) Basis(t eval.Trial) (on eval.Basis) {
 	if err != nil {
 		return on
 	}
-	on.Read = b.reading
+	if on.Read = b.reading; a.Pipeline != nil {
+		on.Read = kit.Hash(b.reading.String(), answersVersion)
+	}
 	switch {
 	case a.Simulated:
 		on.Asked = kit.Hash(c.item.Gold.String(), b.reading.String())
