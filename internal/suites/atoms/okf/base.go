@@ -269,9 +269,12 @@ func (b *Base) check(i int) (list []Finding) {
 	} else if a.Type != "" {
 		add(CodeUnknownType, Error, lineOf(o.Key(ontology.KeyType)), "unknown type %q: want one of %s", a.Type, strings.Join(o.TypeNames(), ", "))
 	}
-	for _, key := range required {
-		if f, ok := d.Field(key); !ok || f.Value.Kind == Empty || f.Value.Kind == Scalar && strings.TrimSpace(f.Value.Text) == "" || f.Value.Kind == List && len(f.Value.Items) == 0 {
+	for i, key := range required {
+		switch f, ok := d.Field(key); {
+		case !ok, f.Value.Kind == Empty, f.Value.Kind == Scalar && strings.TrimSpace(f.Value.Text) == "", f.Value.Kind == List && len(f.Value.Items) == 0:
 			add(CodeMissing, Error, lineOf(key), "%s is missing", key)
+		case i < 2 && f.Value.Kind != Scalar: // id and title
+			add(CodeMissing, Error, f.Line, "%s is no text: write it without brackets and braces, or put quotes around it", key)
 		}
 	}
 	if a.ID != "" && !o.ValidID(a.ID) {

@@ -293,6 +293,8 @@ func TestFindings(t *testing.T) {
 		"bad id":           {"---\nid: My Atom\ntype: role\ntitle: A\n---\n", `a.md:2: error bad-id: id "My Atom"`},
 		"duplicate id":     {"---\nid: r\ntype: role\ntitle: A\n---\n", `role.md:2: error duplicate-id: duplicate id "r": also in a.md`},
 		"no title":         {"---\nid: a\ntype: role\n---\n", "a.md:1: error missing-key: title is missing"},
+		"a list as id":     {"---\nid: [a]\ntype: role\ntitle: A\n---\n", "a.md:2: error missing-key: id is no text"},
+		"braces as title":  {"---\nid: a\ntype: role\ntitle: {a: b}\n---\n", "a.md:4: error missing-key: title is no text"},
 		"no rationale":     {"---\nid: a\ntype: decision\ntitle: A\nrationale: []\n---\n", "a.md:5: error missing-key: rationale is missing"},
 		"map as rationale": {"---\nid: a\ntype: decision\ntitle: A\nrationale: {why: It is fast., cost: low}\n---\n", "a.md:5: error bad-rationale: rationale: want a text"},
 		"list in a list":   {"---\nid: a\ntype: decision\ntitle: A\nrationale:\n- It is fast.\n- [x]\n---\n", "a.md:7: error bad-rationale"},
