@@ -415,6 +415,8 @@ func TestOpenErrors(t *testing.T) {
 		"no source":     {map[string]string{"corpus/new/gold/role/x.md": "---\nid: x\ntype: role\ntitle: X\n---\n"}, nil, "case new"},
 		"gap":           {map[string]string{"o.yaml": strings.Replace(shippedOntology(t), "types:", "types:\n  - {name: ghost}", 1)}, []string{"ontology=o.yaml"}, "no gold atom has type ghost: add cases with them"},
 		"ontology":      {map[string]string{"o.yaml": "types: [{name: x}]\nedges: [{name: e, to: [y]}]\n"}, []string{"ontology=o.yaml"}, `edge e: unknown type "y"`},
+		"own ontology":  {map[string]string{"corpus/ontology.yaml": "types: [{name: thing}]\n"}, nil, `unknown type "process": want one of thing`},
+		"bad ontology":  {map[string]string{"corpus/ontology.yaml": "types: [{name: x}]\nedges: [{name: e, to: [y]}]\n"}, nil, `ontology.yaml: edge e: unknown type`},
 		"repair":        {nil, []string{"arms[1].repair=true"}, "repair is for the pipeline"},
 		"judges":        {nil, []string{"judges=[{name: rules}]"}, "judges are for studies with claims"},
 		"quality":       {map[string]string{"q.json": `{"format": "scruple-judge-quality/1", "judge": "other", "run": "r", "balanced_accuracy": {"value": null, "low": null, "high": null}, "kappa": {"value": null, "low": null, "high": null}, "error": {"value": null, "low": null, "high": null}, "claims": [{"id": "a", "judge": 1, "human": 0}]}`}, []string{"judge_quality=q.json"}, `measures the judge "other", and this study's is "rules"`},
@@ -432,6 +434,27 @@ func TestOpenErrors(t *testing.T) {
 	b := mustOpen(t, map[string]string{"o.yaml": strings.Replace(shippedOntology(t), "types:", "types:\n  - {name: ghost}", 1)}, "ontology=o.yaml", "data.allow_gaps=true")
 	if w := strings.Join(b.Capabilities().Warnings(), "\n"); !strings.Contains(w, "type ghost") {
 		t.Errorf("warnings: %s", w)
+	}
+}
+
+// A case that is a symbolic link is not left out in silence.
+func TestLinkedCase(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"corpus/own/source", "corpus/own/gold", "hiring"} {
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("../hiring", filepath.Join(dir, "corpus", "hiring")); err != nil {
+		t.Skip(err)
+	}
+	root, err := os.OpenRoot(filepath.Join(dir, "corpus"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	if _, err := readFolders(root.FS()); err == nil || !strings.Contains(err.Error(), "case hiring is a symbolic link") {
+		t.Error(err)
 	}
 }
 

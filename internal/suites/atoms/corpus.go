@@ -79,6 +79,11 @@ func readCorpus(f *study.File, s *Study, errs *study.Errors) (samples []*sample,
 		}
 		defer root.Close()
 		samples, err = readFolders(root.FS())
+		if o == nil {
+			var ownErr error
+			o, ownErr = ontologyOf(where)
+			kit.AddAll(errs, ownErr)
+		}
 	} else {
 		var own *ontology.Ontology
 		samples, own, err = readRecords(where)
@@ -112,6 +117,9 @@ func readFolders(root fs.FS) ([]*sample, error) {
 	var samples []*sample
 	var errs []error
 	for _, e := range entries {
+		if e.Type()&fs.ModeSymlink != 0 && okf.LinksFolder(root, e.Name()) {
+			errs = append(errs, fmt.Errorf("case %s is a symbolic link, which is not followed: put the folder here", e.Name()))
+		}
 		if !e.IsDir() || strings.HasPrefix(e.Name(), ".") {
 			continue
 		}

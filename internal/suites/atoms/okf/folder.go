@@ -93,7 +93,7 @@ func ReadBelow(root fs.FS, dir string, wanted func(name string) bool) ([]File, [
 				return fs.SkipDir
 			}
 			return nil
-		case !wanted(name) && (d.Type()&fs.ModeSymlink == 0 || !linksFolder(root, name)):
+		case !wanted(name) && (d.Type()&fs.ModeSymlink == 0 || !LinksFolder(root, name)):
 			return nil
 		case d.Type()&fs.ModeSymlink != 0:
 			note(CodeSymlink, name, "a symbolic link, which is not followed: put the file here")
@@ -128,10 +128,10 @@ func ReadBelow(root fs.FS, dir string, wanted func(name string) bool) ([]File, [
 	return files, findings, nil
 }
 
-// linksFolder reports whether a symbolic link leads to a folder, whose atoms would be
+// LinksFolder reports whether a symbolic link leads to a folder, whose atoms would be
 // missed. One that leaves the root cannot be followed: it counts unless its name is
 // that of a file, such as diagram.png.
-func linksFolder(root fs.FS, name string) bool {
+func LinksFolder(root fs.FS, name string) bool {
 	switch info, err := fs.Stat(root, name); {
 	case err == nil:
 		return info.IsDir()
