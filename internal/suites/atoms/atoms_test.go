@@ -505,6 +505,32 @@ func TestFolderArm(t *testing.T) {
 	}
 }
 
+// The graph of an answer that cannot be read is not known, and that of an empty one has no errors.
+func TestGraphOfNoAnswer(t *testing.T) {
+	b := mustOpen(t, nil)
+	tr := eval.Trial{Item: "hiring", Arm: "pipeline", Replicate: 1}
+	for _, c := range []struct {
+		o    eval.Outcome
+		want string
+	}{
+		{eval.Outcome{Kind: eval.Malformed, Reason: noJSON}, "the answer is malformed: its graph is not known"},
+		{eval.Outcome{Kind: eval.Refused, Reason: declined}, "the answer is refused: its graph is not known"},
+		{eval.Outcome{Kind: eval.OK, Data: (&bundle{Files: []okf.File{}}).encode()}, ""},
+	} {
+		n := 0
+		for _, s := range b.Score(nil, eval.CaseOf(tr, c.o, nil)) {
+			if slices.Contains(graphMetrics, s.Metric) {
+				if n++; s.Unscored != c.want || s.Num != 0 {
+					t.Errorf("%s: %+v", c.o.Kind, s)
+				}
+			}
+		}
+		if n != len(graphMetrics) {
+			t.Errorf("%s: %d metrics of the graph", c.o.Kind, n)
+		}
+	}
+}
+
 // TestVerdict: the judge's own evidence is checked by the program.
 func TestVerdict(t *testing.T) {
 	b := mustOpen(t, nil, "judge_model=sim")

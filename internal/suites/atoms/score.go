@@ -20,7 +20,11 @@ type assessment struct {
 	issues, repaired []okf.Finding // of the graph, before and after a repair
 	points           []point
 	judged           []judgement // of each point
+	noGraph          string      // why its graph is not known
 }
+
+// The metrics of the graph, which an answer that cannot be read does not have.
+var graphMetrics = []string{metricErrors, metricRepaired, metricWarnings}
 
 // assess reads a trial; there are no files if the answer was malformed or refused.
 func (b *Bench) assess(s *sample, t *eval.Judged) *assessment {
@@ -29,7 +33,7 @@ func (b *Bench) assess(s *sample, t *eval.Judged) *assessment {
 		a.pred, a.unrepaired = load(t.Outcome.Data, b.ontology)
 	} else {
 		a.pred = okf.Load(nil, nil, b.ontology)
-		a.unrepaired = a.pred
+		a.unrepaired, a.noGraph = a.pred, fmt.Sprintf("the answer is %s: its graph is not known", t.Outcome.Kind)
 	}
 	a.matched = graph.Match(s.gold, a.pred)
 	a.compared = graph.Compare(s.gold, a.pred, a.matched)
@@ -57,7 +61,7 @@ func (b *Bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
 		dst = b.assess(s, t).score(dst)
 		if a != nil && a.folder != nil {
 			for _, name := range effort.Columns() {
-				dst = append(dst, eval.Score{Metric: name, Den: 1, Unscored: madeElsewhere})
+				dst = append(dst, kit.Unscored(name, madeElsewhere))
 			}
 		}
 		return dst
@@ -152,9 +156,13 @@ func (a *assessment) scoreFiles(dst []eval.Score) []eval.Score {
 	after, _ := severities(a.repaired)
 	dst = ratio(dst, metricValidity, "", valid, files)
 	dst = ratio(dst, metricConformance, "", conformant, files)
-	dst = ratio(dst, metricErrors, "", errors, 1)
-	dst = ratio(dst, "graph_errors_repaired", "", after, 1)
-	dst = ratio(dst, metricWarnings, "", warnings, 1)
+	for i, n := range []int{errors, after, warnings} {
+		if a.noGraph != "" {
+			dst = append(dst, kit.Unscored(graphMetrics[i], a.noGraph))
+		} else {
+			dst = ratio(dst, graphMetrics[i], "", n, 1)
+		}
+	}
 	return ratio(dst, metricEmitted, "", len(a.pred.Atoms), 1)
 }
 
