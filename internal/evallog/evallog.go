@@ -101,6 +101,7 @@ type Report struct {
 type found struct {
 	Name        string
 	N           int
+	used        bool // a sample has it, perhaps without a score
 	whole       bool // all values are 0 or 1
 	Least, Most float64
 	declared    bool // Least and Most are the range that the format states
@@ -196,6 +197,7 @@ func (to *Import) Add(s Sample) error {
 		}
 		seen[name] = true
 		m := to.metric(name)
+		m.used = true
 		if score.Unscored == "" && (math.IsNaN(score.Value) || math.IsInf(score.Value, 0)) {
 			score.Unscored = "the score is not a number"
 		}
@@ -290,6 +292,12 @@ func (f Format) into(files []string, dir string) (fmt.Stringer, error) {
 			if err := f.Read(files, to); err != nil {
 				return err
 			}
+			to.Metrics = slices.DeleteFunc(to.Metrics, func(m *found) bool {
+				if !m.used {
+					to.Note("metric %q is left out: no sample has it", m.Original)
+				}
+				return !m.used
+			})
 			if to.Samples == 0 {
 				return fmt.Errorf("%s: no samples found", strings.Join(files, ", "))
 			}
