@@ -531,6 +531,20 @@ func TestGraphOfNoAnswer(t *testing.T) {
 	}
 }
 
+// Every metric that a case of preflight names is looked at.
+func TestPreflightNames(t *testing.T) {
+	for falls, want := range map[string]string{
+		`["edge_f1", "edge_recall"]`: "",
+		`["edge_f1", "edge_recal"]`:  `unknown metric "edge_recal" in falls or may`,
+		`["edge_f1", "atom_recall"]`: "atom_recall stays at 1, but",
+	} {
+		r, err := checkCase([]byte(`{"case": "c", "damage": "dropped-edges", "rate": 0.5, "falls": ` + falls + `, "may": ["graph_errors", "graph_warnings"]}`))
+		if got := strings.Join(r.Wrong, "\n"); err != nil || !strings.Contains(got, want) || want == "" && got != "" {
+			t.Errorf("%s: %q, %v, want %q", falls, got, err, want)
+		}
+	}
+}
+
 // TestVerdict: the judge's own evidence is checked by the program.
 func TestVerdict(t *testing.T) {
 	b := mustOpen(t, nil, "judge_model=sim")
