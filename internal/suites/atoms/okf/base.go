@@ -280,11 +280,12 @@ func (b *Base) check(i int) (list []Finding) {
 	if a.ID != "" && !o.ValidID(a.ID) {
 		add(CodeBadID, Error, lineOf(o.Key(ontology.KeyID)), "id %q: want %s", a.ID, o.IDs)
 	}
-	for _, f := range d.Fields {
+	for i, f := range d.Fields {
 		if values, ok := o.Enums[f.Key]; ok && f.Value.Kind != Empty && (f.Value.Kind != Scalar || !slices.Contains(values, f.Value.Text)) {
 			add(CodeEnum, Error, f.Line, "%s is %q: want one of %s", f.Key, f.Value.Text, strings.Join(values, ", "))
 		}
-		if e, ok := o.Edge(f.Key); ok {
+		again := slices.ContainsFunc(d.Fields[:i], func(o Field) bool { return o.Key == f.Key }) // an edge is its first field
+		if e, ok := o.Edge(f.Key); ok && !again {
 			b.checkEdge(a, e, f, add)
 		}
 	}

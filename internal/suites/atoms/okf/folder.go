@@ -160,11 +160,17 @@ func read(root fs.FS, name string) ([]byte, error) {
 }
 
 // SortFiles sorts files by path and removes those with a path that leaves the
-// folder, that no file can have, or that occurs twice, which it names.
+// folder, that no file can have, that occurs twice, or that is below another file, which it names.
 func SortFiles(files []File) (kept []File, findings []Finding) {
 	slices.SortStableFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 	note := func(code Code, file, format string, args ...any) {
 		findings = append(findings, Finding{Code: code, Severity: Error, File: file, Text: fmt.Sprintf(format, args...)})
+	}
+	isFile := map[string]bool{}
+	below := func(p string) bool {
+		for p = path.Dir(p); p != "." && !isFile[p]; p = path.Dir(p) {
+		}
+		return isFile[p]
 	}
 	for i, f := range files {
 		switch {
@@ -174,10 +180,12 @@ func SortFiles(files []File) (kept []File, findings []Finding) {
 			note(CodeUnreadable, f.Path, "no file can have this path: it has a NUL, or a name of more than %d bytes", maxName)
 		case i > 0 && files[i-1].Path == f.Path:
 			note(CodeUnreadable, f.Path, "duplicate path")
+		case below(f.Path):
+			note(CodeUnreadable, f.Path, "its folder is a file")
 		case len(f.Data) > maxFile:
 			note(CodeTooLarge, f.Path, "more than %d bytes: not read", maxFile)
 		default:
-			kept = append(kept, f)
+			kept, isFile[f.Path] = append(kept, f), true
 		}
 	}
 	return kept, findings

@@ -329,6 +329,18 @@ func TestFindings(t *testing.T) {
 	}
 }
 
+// An edge that is written twice has the findings of its links once.
+func TestEdgeTwice(t *testing.T) {
+	b := okf.Load([]okf.File{{Path: "a.md", Data: []byte("---\nid: a\ntype: process\ntitle: A\nuses: x\nuses: y\n---\n")}}, nil, ontology.Default())
+	var got []string
+	for _, f := range b.Findings() {
+		got = append(got, f.String())
+	}
+	if d := cmp.Diff([]string{`a.md:5: warning unresolved-link: uses: no atom "x"`, `a.md:6: error duplicate-key: duplicate key "uses": first on line 5; keep one`}, got); d != "" {
+		t.Errorf("(-want +got)\n%s", d)
+	}
+}
+
 // The two rates differ: a file can conform to the format and be invalid.
 func TestRates(t *testing.T) {
 	files := []okf.File{
@@ -527,8 +539,8 @@ func TestReadFolder(t *testing.T) {
 // Paths from answers stay inside.
 func TestSortFiles(t *testing.T) {
 	kept, findings := okf.SortFiles([]okf.File{{Path: "b.md"}, {Path: "../a.md"}, {Path: "/etc/x.md"}, {Path: "b.md"}, {Path: "x/../y.md"}, {Path: "a/b.md"},
-		{Path: "a\x00b.md"}, {Path: strings.Repeat("n", 256) + "/c.md"}})
-	if len(kept) != 2 || len(findings) != 6 {
+		{Path: "a\x00b.md"}, {Path: strings.Repeat("n", 256) + "/c.md"}, {Path: "b.md/c/d.md"}, {Path: "b.md-x"}})
+	if len(kept) != 3 || len(findings) != 7 {
 		t.Errorf("kept %v, findings %v", kept, findings)
 	}
 	for _, f := range kept {
