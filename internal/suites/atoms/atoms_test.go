@@ -437,6 +437,18 @@ func TestOpenErrors(t *testing.T) {
 	}
 }
 
+// A text that is too long to be searched for links is named.
+func TestLongText(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "a.md"), []byte("---\nid: a\ntype: concept\ntitle: A\n---\n"+strings.Repeat("[[nobody]]\n", 100_000)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	c, err := checkFolder(dir)
+	if err != nil || !c.OK() || !strings.Contains(c.(*checked).String(), "a.md: warning too-large: the text has more than 1048576 bytes") {
+		t.Errorf("%v, %v", c, err)
+	}
+}
+
 // A case that is a symbolic link is not left out in silence.
 func TestLinkedCase(t *testing.T) {
 	dir := t.TempDir()

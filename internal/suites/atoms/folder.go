@@ -75,10 +75,15 @@ func checkFolder(dir string) (kit.Checked, error) {
 			c.Findings = append(c.Findings, okf.Finding{Code: okf.CodeUnresolved, Severity: okf.Warning, File: l.File, Line: l.Line, Text: fmt.Sprintf("text: no atom %q", l.Written)})
 		}
 	}
+	for _, d := range b.Documents {
+		if len(d.Body()) > okf.MaxLinked {
+			c.Findings = append(c.Findings, okf.Finding{Code: okf.CodeTooLarge, Severity: okf.Warning, File: d.Path, Text: fmt.Sprintf("the text has more than %d bytes: it is not searched for links", okf.MaxLinked)})
+		}
+	}
 	okf.SortFindings(c.Findings)
 	c.Errors, c.Warnings = severities(c.Findings)
 	if c.Files == 0 {
-		return nil, fmt.Errorf("%s has no Markdown files", dir)
+		return nil, fmt.Errorf("%s has no Markdown files but perhaps index.md and log.md, which are no atoms", dir)
 	}
 	return c, nil
 }
