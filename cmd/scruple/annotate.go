@@ -272,12 +272,19 @@ func addAgreements(place annotate.Place, r *experiment.Run, subjects annotate.So
 			warn(err)
 			continue
 		}
-		for _, g := range list {
-			if !g.Again {
-				r.Agreements = append(r.Agreements, analyse.Agreement{Task: g.Task, Question: g.Question, Same: g.Same, N: g.N})
-			}
+		r.Agreements = append(r.Agreements, ofTwoPeople(list)...)
+	}
+}
+
+// ofTwoPeople are the agreements that rules and reports have: neither those of a person with
+// themselves, nor those with the automatic result.
+func ofTwoPeople(list []annotate.Agreement) (of []analyse.Agreement) {
+	for _, g := range list {
+		if !g.Again && !g.Automatic {
+			of = append(of, analyse.Agreement{Task: g.Task, Question: g.Question, Same: g.Same, N: g.N})
 		}
 	}
+	return of
 }
 
 func (a *app) agreement(place annotate.Place, tasks []study.Task, subjects annotate.Source) error {

@@ -31,8 +31,11 @@ func (s series) at(subject Subject) *Event {
 
 // Agreements compares all pairs of people, and the rounds of each person, on each
 // question but those for text. A task that makes gold has also a comparison of the gold
-// as a whole. The source shows the texts of passages.
+// as a whole. The source shows the texts of passages. Practice has no agreement.
 func (r *Result) Agreements(source Source) (list []Agreement, err error) {
+	if r.Task.Practice {
+		return nil, nil
+	}
 	var questions []*study.Question
 	if makesGold(r.Task) {
 		questions = append(questions, nil)

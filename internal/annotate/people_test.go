@@ -1,6 +1,7 @@
 package annotate
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -418,9 +419,9 @@ func TestPracticeIsNotGold(t *testing.T) {
 	p := at(t, &clock)
 	task := label
 	task.Practice, task.Again = true, study.Again{}
-	d := open(t, p, task, "anna")
+	d, ben := open(t, p, task, "anna"), open(t, p, task, "ben")
 	for range 2 {
-		if err := d.say(t, "yes"); err != nil {
+		if err := cmp.Or(d.say(t, "yes"), ben.say(t, "yes")); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -433,6 +434,9 @@ func TestPracticeIsNotGold(t *testing.T) {
 	r, err := p.Result(task, corpus{6})
 	if err != nil || len(r.Settled) != 2 || r.Settled[0].Subject.Item != "p1" {
 		t.Fatalf("%+v %v", r, err)
+	}
+	if list, err := r.Agreements(corpus{6}); err != nil || len(list) > 0 {
+		t.Errorf("practice counts in agreement: %+v %v", list, err)
 	}
 	gold, err := r.Gold(corpus{})
 	if err != nil {
