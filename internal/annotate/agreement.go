@@ -52,9 +52,10 @@ func (r *Result) Agreements(source Source) (list []Agreement, err error) {
 		}
 		pairs = append(pairs, [2]series{{w, passFirst}, {w, passAgain}})
 	}
+	fresh := newFreshness(r.Task, source)
 	for _, p := range pairs {
 		for _, q := range questions {
-			g, err := r.compare(source, q, p[0], p[1])
+			g, err := r.compare(source, fresh, q, p[0], p[1])
 			if err != nil {
 				return nil, err
 			}
@@ -66,13 +67,18 @@ func (r *Result) Agreements(source Source) (list []Agreement, err error) {
 	return list, r.compareAutomatic(&list, source)
 }
 
-// compare compares two series on a question, or on gold as a whole.
-func (r *Result) compare(source Source, q *study.Question, a, b series) (Agreement, error) {
+// compare compares two series on a question, or on gold as a whole. Answers to what the study
+// no longer shows may be about two texts.
+func (r *Result) compare(source Source, fresh *freshness, q *study.Question, a, b series) (Agreement, error) {
 	var pairs []pair
-	open := 0
+	open, stale := 0, 0
 	for _, s := range r.queue.Subjects {
 		x, y := a.at(s), b.at(s)
 		if x == nil || y == nil || q != nil && (!q.Applies(x.Answer.Text) || !q.Applies(y.Answer.Text)) {
+			continue
+		}
+		if !fresh.has(x) || !fresh.has(y) {
+			stale++
 			continue
 		}
 		if q != nil && q.Type == "number" && (x.Answer[q.Name] == nil || y.Answer[q.Name] == nil) {
@@ -87,6 +93,9 @@ func (r *Result) compare(source Source, q *study.Question, a, b series) (Agreeme
 	}
 	if open > 0 {
 		g.Notes = append(g.Notes, text.Plural(open, "subject without a number of both is", "subjects without a number of both are")+" not compared")
+	}
+	if stale > 0 {
+		g.Notes = append(g.Notes, text.Plural(stale, "subject is", "subjects are")+" left out: the study shows something else now")
 	}
 	if g.N == 0 {
 		return g, nil
