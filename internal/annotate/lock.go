@@ -255,7 +255,9 @@ func (e *NotAllowedError) Error() string { return e.Err.Error() }
 
 func (e *NotAllowedError) Unwrap() error { return e.Err }
 
-func notAllowed(format string, args ...any) error { return &NotAllowedError{fmt.Errorf(format, args...)} }
+func notAllowed(format string, args ...any) error {
+	return &NotAllowedError{fmt.Errorf(format, args...)}
+}
 
 // Lock writes the gold of a task to a read-only file and records its hashes with the
 // declaration. gold is the file, and items are those of the study.

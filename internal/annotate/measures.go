@@ -513,7 +513,9 @@ func unlabelled(spans []Span) []Span {
 func borders(a, b []Span) (n int) {
 	rest := slices.Clone(b)
 	for _, s := range a {
-		same := func(o Span) bool { return o.Page == s.Page && o.Start == s.Start && o.End == s.End && o.Label == s.Label }
+		same := func(o Span) bool {
+			return o.Page == s.Page && o.Start == s.Start && o.End == s.End && o.Label == s.Label
+		}
 		if i := slices.IndexFunc(rest, same); i >= 0 {
 			rest = slices.Delete(rest, i, i+1)
 			n++
