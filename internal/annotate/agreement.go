@@ -147,7 +147,10 @@ func (r *Result) compareAutomatic(list *[]Agreement, source Source) error {
 func (r *Result) compareWith(list *[]Agreement, now map[eval.Trial]string, fresh *freshness, w *Work) error {
 	q := r.Task.Ask[0]
 	last := q.Options[len(q.Options)-1]
-	var all, decided struct{ auto, person []string }
+	var all, decided struct {
+		auto, person []string
+		pairs        []pair
+	}
 	others := map[string]int{}
 	stale := 0
 	for _, i := range r.queue.Check {
@@ -165,22 +168,19 @@ func (r *Result) compareWith(list *[]Agreement, now map[eval.Trial]string, fresh
 			continue
 		}
 		if slices.Contains(q.Options, stratum) {
-			decided.auto, decided.person = append(decided.auto, stratum), append(decided.person, said)
+			decided.auto, decided.person, decided.pairs = append(decided.auto, stratum), append(decided.person, said), append(decided.pairs, pair{subject: *e.Subject})
 		} else {
 			others[stratum]++
 			stratum = last
 		}
-		all.auto, all.person = append(all.auto, stratum), append(all.person, said)
+		all.auto, all.person, all.pairs = append(all.auto, stratum), append(all.person, said), append(all.pairs, pair{subject: *e.Subject})
 	}
-	add := func(name string, a, b []string, notes ...string) error {
+	add := func(name string, a, b []string, pairs []pair, notes ...string) error {
 		g := r.agreement(name, w.Person, q.Text, len(a))
 		g.Automatic, g.Labels = true, q.Options
-		for _, same := range equals(a, b) {
-			g.Same += one(same)
-		}
-		g.Measures = []Measure{share(g.Same, g.N, stats.Wilson(g.Same, g.N, level))}
-		c := comparison{Agreement: &g}
+		c := comparison{Agreement: &g, pairs: pairs}
 		c.labels(a, b)
+		c.same(equals(a, b))
 		g.Notes = append(g.Notes, notes...)
 		g.small()
 		*list = append(*list, g)
@@ -196,10 +196,10 @@ func (r *Result) compareWith(list *[]Agreement, now map[eval.Trial]string, fresh
 	for _, name := range slices.Sorted(maps.Keys(others)) {
 		counted = append(counted, fmt.Sprintf("%s: the automatic result is %s, which counts as %s", text.Plural(others[name], "subject", "subjects"), name, last))
 	}
-	if err := add("automatic", all.auto, all.person, counted...); err != nil || len(others) == 0 || len(decided.auto) == 0 {
+	if err := add("automatic", all.auto, all.person, all.pairs, counted...); err != nil || len(others) == 0 || len(decided.auto) == 0 {
 		return err
 	}
-	return add("automatic, decided ones", decided.auto, decided.person)
+	return add("automatic, decided ones", decided.auto, decided.person, decided.pairs)
 }
 
 // Kind says who is compared.

@@ -239,6 +239,34 @@ func TestAutomaticAgreement(t *testing.T) {
 	if !strings.Contains(list[0].String(), "10 subjects: the automatic result is ambiguous, which counts as incoherent") {
 		t.Error(list[0].String())
 	}
+	// Answers to one item are not independent.
+	wide := func() float64 {
+		list, err := r.Agreements(source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return list[0].Measure(Equal).CI.High - list[0].Measure(Equal).CI.Low
+	}
+	apart := wide()
+	for i, s := range q.Subjects {
+		w.given[slot{s, passFirst}].First.Subject = &Subject{Item: fmt.Sprint(i / 25), Arm: "m"}
+	}
+	for _, s := range q.Subjects { // the results of the items that they are of now
+		e := w.given[slot{s, passFirst}].First
+		shown, err := show(task, source, *e.Subject, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.Shown = shown.Hash()
+	}
+	if wide() <= apart {
+		t.Errorf("the interval of 2 items is not wider than that of 50")
+	}
+	for _, s := range q.Subjects {
+		e := w.given[slot{s, passFirst}].First
+		shown, _ := show(task, source, s, false)
+		e.Subject, e.Shown = &s, shown.Hash()
+	}
 	// Two answers are asked anew, one is gone, and another threshold decides an ambiguous
 	// one: the table of those that are left is 18 2 / 3 24.
 	source.editions["38"], source.editions["39"] = "again", "again"
