@@ -396,6 +396,9 @@ func (a *app) exportAnnotations(o *opened, from source, place annotate.Place, ta
 	if x.Withheld > 0 {
 		a.warn("left out %s without an answer: the export would name their arms; judge them with `scruple annotate`", text.Plural(x.Withheld, "subject", "subjects"))
 	}
+	if x.Aside > 0 {
+		a.warn("left out %s: what they judge failed or was replaced", text.Plural(x.Aside, "answer", "answers"))
+	}
 	return a.print(o.text("out"), from, disk.Bytes(x.Data))
 }
 

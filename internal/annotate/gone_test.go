@@ -176,6 +176,10 @@ func TestASecondRoundWithoutWhatIsGone(t *testing.T) {
 		if err := d.say(t, "yes"); err != nil {
 			t.Fatal(err)
 		}
+		source.gone[drawn[0].Item] = true
+		if x, err := p.Export(task, source, "csv", codePoints); err != nil || x.Answers != 2 || x.Aside != 1 || x.Withheld != 1 {
+			t.Errorf("exported %+v, %v", x, err)
+		}
 		clear(source.gone)
 		d.next()
 		if now := d.order(passAgain); !slices.Equal(now, drawn) {
