@@ -262,6 +262,9 @@ func TestAutomaticAgreement(t *testing.T) {
 	if wide() <= apart {
 		t.Errorf("the interval of 2 items is not wider than that of 50")
 	}
+	if list, err := r.Agreements(source); err != nil || !strings.Contains(list[0].String(), "count units of one item as independent; that of the percentage does not") {
+		t.Errorf("%v %v", list, err)
+	}
 	for _, s := range q.Subjects {
 		e := w.given[slot{s, passFirst}].First
 		shown, _ := show(task, source, s, false)
