@@ -279,7 +279,7 @@ func TestLockedGoldIsScoredAgainstAndCannotChange(t *testing.T) {
 	urls, end := startServer(t, "annotate", study, "--task", "fields", "--as", "anna")
 	answerAll(t, urls["anna"], "fields", goldOf(t, dir))
 	end()
-	refusedWith(t, exitNotAllowed, "declaration", "annotate", study, "--task", "fields", "--lock", "--as", "anna")
+	refusedWith(t, exitUsage, "declaration", "annotate", study, "--task", "fields", "--lock", "--as", "anna")
 	out := ok(t, "annotate", study, "--task", "fields", "--lock", "--as", "anna", "--declare", "I saw no answer of any arm")
 	if !strings.Contains(out, "MD5") || !strings.Contains(out, "SHA-256") {
 		t.Error(out)

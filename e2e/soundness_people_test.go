@@ -142,7 +142,7 @@ func TestExpertAtTheKeyboard(t *testing.T) {
 	kappaIsTheOracle(t, dir, study)
 
 	// Only complete gold is locked; then the study reads this gold or none.
-	refusedWith(t, exitNotAllowed, "declaration", "annotate", study, "--task", "gold", "--lock", "--as", "anna")
+	refusedWith(t, exitUsage, "declaration", "annotate", study, "--task", "gold", "--lock", "--as", "anna")
 	out := ok(t, "annotate", study, "--task", "gold", "--lock", "--as", "anna", "--sign", "Anna Example", "--declare", "Judgements established. They will not be revised based on model outputs.")
 	gold := filepath.Join(dir, "annotations", lockedName(t, out))
 	refusedWith(t, exitNotAllowed, "name the locked file in the study", "validate", study)

@@ -95,7 +95,29 @@ func (d *difference) limit(t float64) (low, zero float64) {
 			low, zero = diff-t*se, diff/se
 		}
 	}
+	if worst := d.worst(); worst > low {
+		low, zero = worst, math.Inf(1)
+	}
 	return low, zero
+}
+
+// worst is the difference of the data that cuts make equal to the worst cluster, which has no
+// standard error. The steps of limit come near to it only.
+func (d *difference) worst() float64 {
+	diff, a, b := math.Inf(1), math.Inf(1), math.Inf(-1)
+	for k, share := range d.shareA {
+		if share != d.shareB[k] {
+			diff = math.Inf(-1)
+		}
+		diff = math.Min(diff, (d.a[k]-d.b[k])/share)
+		if share > 0 {
+			a = math.Min(a, d.a[k]/share)
+		}
+		if d.shareB[k] > 0 {
+			b = math.Max(b, d.b[k]/d.shareB[k])
+		}
+	}
+	return math.Max(diff, a-b)
 }
 
 // A tilt is a y of a limit and the cuts of the data that belong to it. A primal-dual

@@ -37,6 +37,9 @@ func annotationsOf(x *experiment.Experiment, from source) annotate.Place {
 
 func (a *app) annotate(o *opened) error {
 	ctx := o.ctx
+	if err := o.oneMode(); err != nil {
+		return err
+	}
 	from, err := a.locate(ctx, o.arg)
 	if err != nil {
 		return err
@@ -98,6 +101,33 @@ func (a *app) annotate(o *opened) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	return errors.Join(web.Serve(ctx, s.Handler()), s.Close())
+}
+
+// oneMode refuses flags of which only one would have an effect.
+func (o *opened) oneMode() error {
+	given := o.cmd.Flags().Changed
+	var mode string
+	for _, m := range []string{"agreement", "lock", "export", "import", "adopt", "adjudicate"} {
+		switch {
+		case !given(m):
+		case mode != "":
+			return fmt.Errorf("--%s and --%s exclude each other: give one of them", mode, m)
+		default:
+			mode = m
+		}
+	}
+	for _, f := range []struct {
+		flag string
+		of   []string
+	}{{"declare", []string{"lock"}}, {"sign", []string{"lock"}}, {"format", []string{"import"}}, {"out", []string{"export"}}, {"offsets", []string{"import", "export"}}} {
+		if given(f.flag) && !slices.Contains(f.of, mode) {
+			return fmt.Errorf("--%s has no effect without --%s", f.flag, strings.Join(f.of, " or --"))
+		}
+	}
+	if as := o.list("as"); len(as) > 1 && slices.Contains([]string{"lock", "import", "adopt"}, mode) {
+		return fmt.Errorf("--%s --as %s: want one name", mode, strings.Join(as, ","))
+	}
+	return nil
 }
 
 // addresses takes the port and the secrets of the last start of the task on this computer,
@@ -272,12 +302,19 @@ func addAgreements(place annotate.Place, r *experiment.Run, subjects annotate.So
 			warn(err)
 			continue
 		}
-		for _, g := range list {
-			if !g.Again {
-				r.Agreements = append(r.Agreements, analyse.Agreement{Task: g.Task, Question: g.Question, Same: g.Same, N: g.N})
-			}
+		r.Agreements = append(r.Agreements, ofTwoPeople(list)...)
+	}
+}
+
+// ofTwoPeople are the agreements that rules and reports have: neither those of a person with
+// themselves, nor those with the automatic result.
+func ofTwoPeople(list []annotate.Agreement) (of []analyse.Agreement) {
+	for _, g := range list {
+		if !g.Again && !g.Automatic {
+			of = append(of, analyse.Agreement{Task: g.Task, Question: g.Question, Same: g.Same, N: g.N})
 		}
 	}
+	return of
 }
 
 func (a *app) agreement(place annotate.Place, tasks []study.Task, subjects annotate.Source) error {
@@ -327,8 +364,11 @@ func (a *app) lockTask(o *opened, x *experiment.Experiment, place annotate.Place
 		return err
 	}
 	l, err := place.Lock(r, gold, cmp.Or(strings.TrimSpace(o.text("sign")), person), o.text("declare"), subjects.Items())
-	if err != nil {
+	if errors.As(err, new(*annotate.NotAllowedError)) {
 		return exit(exitNotAllowed, err)
+	}
+	if err != nil {
+		return err
 	}
 	return a.result(l, func() {
 		a.say("locked %s: annotations/%s\nMD5     %s\nSHA-256 %s", text.Plural(l.Subjects, "answer", "answers"), l.File, l.MD5, l.SHA256)
@@ -355,6 +395,9 @@ func (a *app) exportAnnotations(o *opened, from source, place annotate.Place, ta
 	}
 	if x.Withheld > 0 {
 		a.warn("left out %s without an answer: the export would name their arms; judge them with `scruple annotate`", text.Plural(x.Withheld, "subject", "subjects"))
+	}
+	if x.Aside > 0 {
+		a.warn("left out %s: what they judge failed or was replaced", text.Plural(x.Aside, "answer", "answers"))
 	}
 	return a.print(o.text("out"), from, disk.Bytes(x.Data))
 }

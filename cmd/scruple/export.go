@@ -263,7 +263,7 @@ func outRun(ctx context.Context, db *store.DB, r *experiment.Run) (evalout.Run, 
 	for _, m := range r.Study.Models {
 		names[m.ID] = m.Provider + "/" + m.Name
 	}
-	out := evalout.Run{ID: r.Record.ID, Study: r.Study.Name, Suite: r.Study.Suite, Version: version(), Created: r.Record.CreatedAt, Replicates: r.Study.Execution.Replicates, Items: len(r.Items()), Metrics: r.Suite.Metrics,
+	out := evalout.Run{ID: r.Record.ID, Study: r.Study.Name, Suite: r.Study.Suite, Version: version(), Created: r.Record.CreatedAt, Replicates: r.Study.Execution.Replicates, Items: len(r.Items()), Metrics: r.Suite.Metrics, Alpha: kept.Analysis.Study.Alpha,
 		Place: func(t eval.Trial) int { n, _ := r.Plan.Seq(t); return n },
 		Estimate: func(arm, metric string) (eval.Measured, bool) {
 			e, ok := kept.Analysis.Estimate(arm, metric)

@@ -50,6 +50,7 @@ func TestScripts(t *testing.T) {
 			}
 			e.Setenv("REPO", repo)
 			e.Setenv("NO_COLOR", "1")
+			e.Setenv("GOGC", os.Getenv("GOGC"))
 			e.Values["fakellm"] = fakellm
 			e.Values["t"] = t
 			return nil

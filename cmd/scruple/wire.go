@@ -8,6 +8,7 @@ import (
 	"math"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -120,7 +121,11 @@ const leastKey = 8
 // refuse them in bundles.
 func secrets(x *experiment.Experiment, getenv func(string) string) []string {
 	var list []string
-	for _, m := range x.Study.Models {
+	models := x.Study.Models
+	if m := x.Study.Output.Embeddings; m != nil {
+		models = append(slices.Clone(models), study.Model{Provider: m.Provider, APIKeyEnv: m.APIKeyEnv})
+	}
+	for _, m := range models {
 		names := []string{m.APIKeyEnv}
 		if p, ok := findPreset(m.Provider); ok {
 			names = append(names, p.keyEnv)

@@ -380,7 +380,7 @@ type Reading struct {
 	Low       Number `json:"low"`
 	High      Number `json:"high"`
 	P         Number `json:"p"`
-	PAdjusted Number `json:"p_adjusted"`
+	PAdjusted Number `json:"p_adjusted"` // undefined for one that is not corrected together with others
 	// EquivLow and EquivHigh are the interval of level 1−2α, 1−α being the level of the other. If
 	// it lies within ±m, two one-sided tests at α show that the arms differ by less than m (TOST).
 	EquivLow  Number `json:"equivalence_low"`

@@ -49,9 +49,6 @@ func (c *Collector) comparisons(a *Analysis, q Question, selections []selection,
 			if err != nil {
 				return err
 			}
-			if s.stratum == nil && k.pair.Primary && !with.draft {
-				r.PAdjusted = r.P // the rules need it as it is
-			}
 			if s.stratum == nil || r.Pairs > 0 {
 				a.Comparisons = append(a.Comparisons, r)
 			}

@@ -36,6 +36,15 @@ func TestNamedFamilies(t *testing.T) {
 		near(t, "adjusted p of "+arm, c.PAdjusted, min(1, n*float64(c.P)))
 		near(t, "level of "+arm, c.Level, 1-0.05/n)
 	}
+	q.Family = [][3]string{{"c", "a", "value"}} // of rules: another comparison is not corrected, though primary
+	if a, err = c.Analyse(q, analyse.Sources{}); err != nil {
+		t.Fatal(err)
+	}
+	for arm, corrected := range map[string]bool{"b": false, "c": true, "d": false} {
+		if c, _ := a.Comparison("a", arm, "value"); !c.P.Defined() || c.PAdjusted.Defined() != corrected {
+			t.Errorf("a − %s: p %v, adjusted %v, want an adjusted one: %v", arm, c.P, c.PAdjusted, corrected)
+		}
+	}
 }
 
 // TestFamilyWithMissingScores: a step-wise correction spares a comparison the number of

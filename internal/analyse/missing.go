@@ -124,8 +124,8 @@ func (c *Collector) lacking(e *Estimate, arm, metric int, missing []float64) {
 	}
 	reasons := map[string]int{}
 	maps.Copy(reasons, c.columns[arm][metric].unscored)
-	c.each(&c.trials[arm], func(_ int, trials cell) {
-		if n := int(c.columns[arm][metric].failed(trials)); n > 0 {
+	c.each(&c.trials[arm], func(item int, trials cell) {
+		if n := int(c.columns[arm][metric].failed(trials)); n > 0 && missing[item] > 0 {
 			reasons[ofFailed] += n
 		}
 	})

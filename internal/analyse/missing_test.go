@@ -85,6 +85,24 @@ func analysedOf(t interface{ Fatal(...any) }, n, dev int, scores func(arm string
 	return a
 }
 
+// TestFailedWithoutOpportunity: a failed trial lacks the scores only that answers to its item have.
+func TestFailedWithoutOpportunity(t *testing.T) {
+	a := analysed(t, 10, func(arm string, item int) []eval.Score {
+		switch {
+		case arm == "new" && item < 3:
+			return nil
+		case item < 5:
+			return []eval.Score{entry("correct", 1, 1)}
+		}
+		return []eval.Score{entry("correct", 1, 1), entry("errors", 0, 1)}
+	})
+	for metric, want := range map[string]int{"correct": 3, "errors": 0} {
+		if e, _ := a.Estimate("new", metric); e.Unscored != want {
+			t.Errorf("%s: %d scores are missing, want %d", metric, e.Unscored, want)
+		}
+	}
+}
+
 // TestBoundsHoldTheTruth: whatever the missing scores are, the figures with them are
 // between the least and the most. So a rule that holds at both ends holds.
 func TestBoundsHoldTheTruth(t *testing.T) {

@@ -267,6 +267,20 @@ func TestOneFaultMore(t *testing.T) {
 	})
 }
 
+// TestNowhereBetter: an arm that is better on no item has no interval above 0, not even by rounding.
+func TestNowhereBetter(t *testing.T) {
+	for _, worse := range []float64{0, 0.1, 0.5, 0.9} {
+		var s simulatedRun
+		for i := range 6 {
+			s.items, s.x, s.y = append(s.items, eval.Item{ID: fmt.Sprintf("d%02d", i)}), append(s.x, 1), append(s.y, 1)
+		}
+		s.x[0] = worse
+		if c := compared(t, s.analyse(t, "auto", "none")); c.High != 0 {
+			t.Errorf("worse by %v: the interval ends at %v", 1-worse, c.High)
+		}
+	}
+}
+
 // TestAnOutlierWouldReverse: a small gain everywhere says what one more item would do.
 func TestAnOutlierWouldReverse(t *testing.T) {
 	for gain, want := range map[float64]bool{0.02: true, 0.4: false} {

@@ -31,8 +31,11 @@ func (s series) at(subject Subject) *Event {
 
 // Agreements compares all pairs of people, and the rounds of each person, on each
 // question but those for text. A task that makes gold has also a comparison of the gold
-// as a whole. The source shows the texts of passages.
+// as a whole. The source shows the texts of passages. Practice has no agreement.
 func (r *Result) Agreements(source Source) (list []Agreement, err error) {
+	if r.Task.Practice {
+		return nil, nil
+	}
 	var questions []*study.Question
 	if makesGold(r.Task) {
 		questions = append(questions, nil)
@@ -49,9 +52,10 @@ func (r *Result) Agreements(source Source) (list []Agreement, err error) {
 		}
 		pairs = append(pairs, [2]series{{w, passFirst}, {w, passAgain}})
 	}
+	fresh := newFreshness(r.Task, source)
 	for _, p := range pairs {
 		for _, q := range questions {
-			g, err := r.compare(source, q, p[0], p[1])
+			g, err := r.compare(source, fresh, q, p[0], p[1])
 			if err != nil {
 				return nil, err
 			}
@@ -63,13 +67,18 @@ func (r *Result) Agreements(source Source) (list []Agreement, err error) {
 	return list, r.compareAutomatic(&list, source)
 }
 
-// compare compares two series on a question, or on gold as a whole.
-func (r *Result) compare(source Source, q *study.Question, a, b series) (Agreement, error) {
+// compare compares two series on a question, or on gold as a whole. Answers to what the study
+// no longer shows may be about two texts.
+func (r *Result) compare(source Source, fresh *freshness, q *study.Question, a, b series) (Agreement, error) {
 	var pairs []pair
-	open := 0
+	open, stale := 0, 0
 	for _, s := range r.queue.Subjects {
 		x, y := a.at(s), b.at(s)
 		if x == nil || y == nil || q != nil && (!q.Applies(x.Answer.Text) || !q.Applies(y.Answer.Text)) {
+			continue
+		}
+		if !fresh.has(x) || !fresh.has(y) {
+			stale++
 			continue
 		}
 		if q != nil && q.Type == "number" && (x.Answer[q.Name] == nil || y.Answer[q.Name] == nil) {
@@ -84,6 +93,9 @@ func (r *Result) compare(source Source, q *study.Question, a, b series) (Agreeme
 	}
 	if open > 0 {
 		g.Notes = append(g.Notes, text.Plural(open, "subject without a number of both is", "subjects without a number of both are")+" not compared")
+	}
+	if stale > 0 {
+		g.Notes = append(g.Notes, text.Plural(stale, "subject is", "subjects are")+" left out: the study shows something else now")
 	}
 	if g.N == 0 {
 		return g, nil
@@ -135,7 +147,10 @@ func (r *Result) compareAutomatic(list *[]Agreement, source Source) error {
 func (r *Result) compareWith(list *[]Agreement, now map[eval.Trial]string, fresh *freshness, w *Work) error {
 	q := r.Task.Ask[0]
 	last := q.Options[len(q.Options)-1]
-	var all, decided struct{ auto, person []string }
+	var all, decided struct {
+		auto, person []string
+		pairs        []pair
+	}
 	others := map[string]int{}
 	stale := 0
 	for _, i := range r.queue.Check {
@@ -153,22 +168,19 @@ func (r *Result) compareWith(list *[]Agreement, now map[eval.Trial]string, fresh
 			continue
 		}
 		if slices.Contains(q.Options, stratum) {
-			decided.auto, decided.person = append(decided.auto, stratum), append(decided.person, said)
+			decided.auto, decided.person, decided.pairs = append(decided.auto, stratum), append(decided.person, said), append(decided.pairs, pair{subject: *e.Subject})
 		} else {
 			others[stratum]++
 			stratum = last
 		}
-		all.auto, all.person = append(all.auto, stratum), append(all.person, said)
+		all.auto, all.person, all.pairs = append(all.auto, stratum), append(all.person, said), append(all.pairs, pair{subject: *e.Subject})
 	}
-	add := func(name string, a, b []string, notes ...string) error {
+	add := func(name string, a, b []string, pairs []pair, notes ...string) error {
 		g := r.agreement(name, w.Person, q.Text, len(a))
 		g.Automatic, g.Labels = true, q.Options
-		for _, same := range equals(a, b) {
-			g.Same += one(same)
-		}
-		g.Measures = []Measure{share(g.Same, g.N, stats.Wilson(g.Same, g.N, level))}
-		c := comparison{Agreement: &g}
+		c := comparison{Agreement: &g, pairs: pairs}
 		c.labels(a, b)
+		c.same(equals(a, b))
 		g.Notes = append(g.Notes, notes...)
 		g.small()
 		*list = append(*list, g)
@@ -184,10 +196,10 @@ func (r *Result) compareWith(list *[]Agreement, now map[eval.Trial]string, fresh
 	for _, name := range slices.Sorted(maps.Keys(others)) {
 		counted = append(counted, fmt.Sprintf("%s: the automatic result is %s, which counts as %s", text.Plural(others[name], "subject", "subjects"), name, last))
 	}
-	if err := add("automatic", all.auto, all.person, counted...); err != nil || len(others) == 0 || len(decided.auto) == 0 {
+	if err := add("automatic", all.auto, all.person, all.pairs, counted...); err != nil || len(others) == 0 || len(decided.auto) == 0 {
 		return err
 	}
-	return add("automatic, decided ones", decided.auto, decided.person)
+	return add("automatic, decided ones", decided.auto, decided.person, decided.pairs)
 }
 
 // Kind says who is compared.

@@ -295,7 +295,11 @@ func TestAgreementOnOpenQuestions(t *testing.T) {
 func answers(name string, task study.Task, subjects []Subject, numbers []any) *Work {
 	w := must(fold(task.Name, name, "", nil))
 	for i, s := range subjects {
-		e := &Event{Subject: &s, Answer: Answer{}}
+		shown, err := show(task, corpus{6}, s, false)
+		if err != nil {
+			panic(err)
+		}
+		e := &Event{Subject: &s, Answer: Answer{}, Shown: shown.Hash()}
 		if numbers[i] != nil {
 			e.Answer[task.Ask[0].Name], _ = json.Marshal(numbers[i])
 		}
@@ -348,5 +352,37 @@ func TestIntervalsOfNumbersResampleItems(t *testing.T) {
 		if single, double := m.one.CI.High-m.one.CI.Low, m.two.CI.High-m.two.CI.Low; !(double > 0.9*single) {
 			t.Errorf("%s: the interval is %.3f wide with one unit, %.3f with two", m.one.Name, single, double)
 		}
+	}
+}
+
+// Passages of a list have the same borders whatever the numbers of their records and values.
+func TestBordersInALists(t *testing.T) {
+	a := []Span{{Page: 1, Start: 0, End: 4, Text: "text", Value: "text", Record: 1}, {Page: 1, Start: 5, End: 7, Text: "of", Value: "of", Record: 2}}
+	b := []Span{{Page: 1, Start: 5, End: 7, Text: "of", Value: "on", Record: 1}, {Page: 1, Start: 0, End: 4, Text: "text", Value: "text", Record: 2}}
+	if n := borders(a, b); n != 2 {
+		t.Errorf("%d passages have the same borders, want 2", n)
+	}
+	b[0].Label, b[1].End = "other", 3
+	if n := borders(a, b); n != 0 {
+		t.Errorf("%d passages have the same borders, want none", n)
+	}
+}
+
+// Of two answers one may be about a text that was replaced: they are not compared.
+func TestAgreementOnReplacedTexts(t *testing.T) {
+	task := study.Task{Name: "t", Of: "item", Ask: []study.Question{{Name: "n", Text: "n", Type: "number"}}}
+	q := &Queue{}
+	for i := range 6 {
+		q.Subjects = append(q.Subjects, Subject{Item: fmt.Sprintf("i%02d", i)})
+	}
+	numbers := []any{1, 2, 3, 4, 5, 6}
+	ben := answers("ben", task, q.Subjects, numbers)
+	for _, s := range q.Subjects[:2] {
+		ben.given[slot{s, passFirst}].First.Shown = "an earlier text"
+	}
+	r := &Result{Task: task, queue: q, Everyone: []*Work{answers("anna", task, q.Subjects, numbers), ben}}
+	list, err := r.Agreements(corpus{6})
+	if err != nil || len(list) != 1 || list[0].N != 4 || !strings.Contains(list[0].String(), "2 subjects are left out: the study shows something else now") {
+		t.Fatalf("%+v %v", list, err)
 	}
 }

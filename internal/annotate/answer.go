@@ -338,8 +338,10 @@ func (s *Span) check(q study.Question, pages []Page, draft bool) error {
 	return nil
 }
 
-// exact returns the answer with the text of its passages as the pages have it.
+// exact returns the answer with the text of its passages as the pages have it, and so of values
+// that are the visible form of their passage.
 func (a Answer) exact(shown Shown) Answer {
+	line := func(s string) string { return strings.Join(strings.Fields(s), " ") }
 	for _, q := range shown.Ask {
 		spans := a.Spans(q.Name)
 		if q.Type != "span" || len(spans) == 0 {
@@ -348,7 +350,15 @@ func (a Answer) exact(shown Shown) Answer {
 		for i, s := range spans {
 			for _, p := range shown.Pages {
 				if p.Number == s.Page {
-					spans[i].Text = string([]rune(p.Text)[s.Start:s.End])
+					own := string([]rune(p.Text)[s.Start:s.End])
+					visible := func(value string) bool { return value != "" && line(value) == line(say.Exactly(own)) }
+					spans[i].Text = own
+					if visible(s.Value) {
+						spans[i].Value = line(own)
+					}
+					if q.Name == goldQuote && visible(a.Text(goldValue)) {
+						a.put(goldValue, line(own))
+					}
 				}
 			}
 		}

@@ -246,24 +246,25 @@ function start() {
 		// mark adds the selected passage to the question in focus or the first one open.
 		function mark(q) {
 			if (sending) return;
+			const sel = getSelection(), page = sel.anchorNode?.parentElement;
+			if (sel.isCollapsed || sel.anchorNode !== sel.focusNode || !page?.matches('.page')) {
+				status('Select a passage on one page first.', true);
+				return;
+			}
 			if (form.dataset.gold && !choiceOf('exists')) { // who marks a passage says that there is one
 				$('.question[data-name=exists] input[value=present]', form).checked = true;
 				ask();
 			}
 			q ??= focused('span');
-			const sel = getSelection(), page = sel.anchorNode?.parentElement;
-			if (!q || sel.isCollapsed || sel.anchorNode !== sel.focusNode || !page?.matches('.page')) {
-				status('Select a passage on one page first.', true);
-				return;
-			}
+			if (!q) return;
 			const text = pageText(page), [from, until] = [sel.anchorOffset, sel.focusOffset].sort((a, b) => a - b);
-			const part = text.slice(from, until);
+			const part = text.slice(from, until), shown = part.replace(/\s+/g, ' ').trim();
 			const s = {page: Number(page.dataset.page), start: points(page, from), end: points(page, until), text: part};
 			const own = spans[q.dataset.name] ??= [], {options, values} = $('.spans', q).dataset;
 			if (own.some(o => o.page === s.page && o.start === s.start && o.end === s.end && !o.label)) { status('Marked already.', true); return; }
 			remember(q);
 			if (values) {
-				s.value = part.trim();
+				s.value = shown;
 				if (options) {
 					s.record = lastRecord(own);
 					if (!options.includes('\n')) s.label = options;
@@ -272,7 +273,7 @@ function start() {
 			}
 			own.push(s);
 			const value = form.dataset.gold && $('.question[data-name=value] textarea', form);
-			if (value && !value.value.trim()) value.value = part.trim();
+			if (value && !value.value.trim()) value.value = shown;
 			list(q);
 			light();
 			changed();

@@ -227,7 +227,8 @@ func (d *desk) find(key string, passes []int) (k slot, at int, ok bool) {
 }
 
 // adjudicable lists the subjects whose answers differ and that have no decision. Answers
-// to what the study no longer shows cannot be compared.
+// to what the study no longer shows cannot be compared, and nobody decides on a subject that they
+// have still to answer: they would see answers to it.
 func (d *desk) adjudicable() (open []Coding, err error) {
 	everyone, err := d.place.Everyone(d.task.Name)
 	for i, w := range everyone {
@@ -235,9 +236,9 @@ func (d *desk) adjudicable() (open []Coding, err error) {
 			everyone[i] = d.work // as it is now
 		}
 	}
-	fresh := newFreshness(d.task, d.source)
+	fresh, ahead := newFreshness(d.task, d.source), d.ahead()
 	for _, c := range codings(d.task, d.queue, everyone) {
-		if c.Final == nil && len(c.First) > 1 && !c.stale(fresh) {
+		if c.Final == nil && len(c.First) > 1 && !ahead[c.Subject] && !c.stale(fresh) {
 			open = append(open, c)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/scruple-eval/scruple/internal/dataset"
+	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/spanfile"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/table"
@@ -109,6 +110,7 @@ type Exported struct {
 	// Withheld are subjects without an answer that are left out, because the export would
 	// name their arms.
 	Withheld int
+	Aside    int // answers about what failed or was replaced since: they are left out
 }
 
 // Export writes the final answers of everyone's first round, and the subjects
@@ -134,6 +136,10 @@ func (p Place) Export(t study.Task, source Source, format, offsets string) (out 
 				continue
 			}
 			shown, err := show(r.Task, source, g.subject, g.Final.Swapped)
+			if errors.Is(err, eval.ErrGone) {
+				out.Aside, answered[g.subject] = out.Aside+1, true
+				continue
+			}
 			if err != nil {
 				return out, err
 			}

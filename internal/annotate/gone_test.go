@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -147,5 +148,60 @@ func TestClaimsThatAreGone(t *testing.T) {
 	s.Unit = "u3"
 	if _, err := show(task, corpus{1}, s, false); !errors.Is(err, eval.ErrGone) {
 		t.Error(err)
+	}
+}
+
+// The second round is drawn from the answers that can be given: one that was set aside is not
+// waited for, and changes nothing when it comes back.
+func TestASecondRoundWithoutWhatIsGone(t *testing.T) {
+	for _, again := range []study.Again{{Count: 2}, {Share: 0.5}, {Count: 2, After: 4}} {
+		clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
+		p := at(t, &clock)
+		task := study.Task{Name: "t", Of: "trial", Arms: []string{"secret-arm"}, Show: []string{"raw"}, Ask: label.Ask, Again: again}
+		source := answeredAnew{corpus{4}, map[string]bool{}, map[string]bool{}}
+		d := openOf(t, p, task, source, "anna")
+		source.gone[d.order(passFirst)[1].Item] = true
+		for range 3 {
+			if err := d.say(t, "yes"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		d.next()
+		drawn := d.order(passAgain)
+		r, err := p.Result(task, source)
+		if err != nil || len(drawn) != 2 || !strings.Contains(fmt.Sprint(r.Missing), "left in the second round of anna") {
+			t.Fatalf("%+v: drawn %v, missing %q, %v", again, drawn, r.Missing, err)
+		}
+		clock = clock.Add(1000 * time.Hour)
+		if err := d.say(t, "yes"); err != nil {
+			t.Fatal(err)
+		}
+		source.gone[drawn[0].Item] = true
+		if x, err := p.Export(task, source, "csv", codePoints); err != nil || x.Answers != 2 || x.Aside != 1 || x.Withheld != 1 {
+			t.Errorf("exported %+v, %v", x, err)
+		}
+		clear(source.gone)
+		d.next()
+		if now := d.order(passAgain); !slices.Equal(now, drawn) {
+			t.Errorf("%+v: drawn %v, then %v", again, drawn, now)
+		}
+	}
+}
+
+// Where nobody finished a first round there is no second one, and the lock says so.
+func TestASecondRoundOfNobody(t *testing.T) {
+	clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
+	p := at(t, &clock)
+	task := label
+	task.Again = study.Again{Count: 2}
+	anna, ben := open(t, p, task, "anna"), open(t, p, task, "ben")
+	for i, s := range anna.queue.Subjects {
+		if err := []*desk{anna, ben}[i%2].send(t, slot{s, passFirst}, eventSubmit, "yes"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r, err := p.Result(task, corpus{6})
+	if err != nil || !strings.Contains(fmt.Sprint(r.Missing), "the second round was not drawn") {
+		t.Errorf("missing %q, %v", r.Missing, err)
 	}
 }

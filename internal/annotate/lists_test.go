@@ -2,6 +2,7 @@ package annotate
 
 import (
 	"encoding/json"
+	"github.com/scruple-eval/scruple/internal/say"
 	"slices"
 	"strings"
 	"testing"
@@ -123,6 +124,21 @@ func TestExchangeOfLists(t *testing.T) {
 			if a, b := c.First[0].Final.Answer, c.First[1].Final.Answer; !a.equal(b) {
 				t.Errorf("%s: %v became %v", format, a, b)
 			}
+		}
+	}
+}
+
+// A value that is the visible form of its passage is the text of the passage.
+func TestValuesOfVisibleText(t *testing.T) {
+	shown := Shown{Pages: []Page{{Number: 1, Text: "Sage\r\nbrush Inc."}}, Ask: []study.Question{{Name: goldValue, Type: "text"}, {Name: goldQuote, Type: "span", Values: true}}}
+	visible := say.Exactly("Sage\r\nbrush Inc.")
+	for value, want := range map[string]string{visible: "Sage brush Inc.", strings.ReplaceAll(visible, "\n", " "): "Sage brush Inc.", "Sagebrush": "Sagebrush"} {
+		a := Answer{}
+		a.put(goldValue, value)
+		a.put(goldQuote, []Span{{Page: 1, Start: 0, End: 16, Text: visible, Value: value}})
+		a = a.exact(shown)
+		if s := a.Spans(goldQuote)[0]; s.Value != want || a.Text(goldValue) != want || s.Text != shown.Pages[0].Text {
+			t.Errorf("%q is the value %q of a list, %q of a field, of %q; want %q", value, s.Value, a.Text(goldValue), s.Text, want)
 		}
 	}
 }

@@ -2,11 +2,13 @@ package annotate
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"time"
 
+	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/stable"
 	"github.com/scruple-eval/scruple/internal/study"
 )
@@ -32,7 +34,7 @@ func (d *part) order(pass int) (list []Subject) {
 	case pass == passAdjudicate:
 		return q.Subjects
 	case pass == passAgain:
-		done := d.firsts(cmp.Or(t.Again.After, len(d.order(passFirst))))
+		done := d.firsts(d.milestone())
 		count := max(t.Again.Count, int(math.Ceil(t.Again.Share*float64(len(done)))))
 		for _, i := range stable.Random(q.Seed, "again", t.Name, person).Perm(len(done))[:min(count, len(done))] {
 			list = append(list, done[i])
@@ -88,6 +90,25 @@ func together(list, queue []Subject) {
 	slices.SortStableFunc(list, func(a, b Subject) int {
 		return cmp.Or(cmp.Compare(item[a.Item], item[b.Item]), cmp.Compare(unit[a], unit[b]))
 	})
+}
+
+// milestone is the number of first answers and skips after which the second round is drawn. Those
+// that were set aside are not waited for; what was drawn stays when they come back.
+func (d *part) milestone() int {
+	first := d.order(passFirst)
+	n := len(first)
+	for _, s := range first {
+		n -= one(d.work.given[slot{s, passFirst}] == nil && errors.Is(d.gone[s], eval.ErrGone))
+	}
+	n = min(cmp.Or(d.task.Again.After, len(first)), n)
+	before := 0
+	for _, g := range d.work.order {
+		if g.pass == passAgain {
+			return min(n, before)
+		}
+		before += one(g.pass == passFirst)
+	}
+	return n
 }
 
 // firsts lists the subjects that were answered when the first n had been answered or
@@ -159,6 +180,26 @@ func (d *part) left(pass int) (n int) {
 		n += one(d.work.given[slot{s, pass}] == nil && d.gone[s] == nil)
 	}
 	return n
+}
+
+// ahead are the subjects that the person has still to answer in a round, or may have to: as long
+// as the second round is not drawn, each of their first answers may be in it. Who answered
+// nothing may only decide.
+func (d *part) ahead() map[Subject]bool {
+	list := map[Subject]bool{}
+	again := d.order(passAgain)
+	for _, s := range again {
+		list[s] = d.work.given[slot{s, passAgain}] == nil
+	}
+	begun := slices.ContainsFunc(d.work.order, func(g *Given) bool { return g.pass == passFirst })
+	if begun && d.left(passFirst) > 0 {
+		for _, s := range d.order(passFirst) {
+			if d.work.given[slot{s, passFirst}] == nil || d.hasAgain() && len(again) == 0 {
+				list[s] = true
+			}
+		}
+	}
+	return list
 }
 
 // mayReview reports whether the person may see and change an answer of their own:

@@ -1,6 +1,7 @@
 package annotate
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -238,6 +239,37 @@ func TestAutomaticAgreement(t *testing.T) {
 	if !strings.Contains(list[0].String(), "10 subjects: the automatic result is ambiguous, which counts as incoherent") {
 		t.Error(list[0].String())
 	}
+	// Answers to one item are not independent.
+	wide := func() float64 {
+		list, err := r.Agreements(source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return list[0].Measure(Equal).CI.High - list[0].Measure(Equal).CI.Low
+	}
+	apart := wide()
+	for i, s := range q.Subjects {
+		w.given[slot{s, passFirst}].First.Subject = &Subject{Item: fmt.Sprint(i / 25), Arm: "m"}
+	}
+	for _, s := range q.Subjects { // the results of the items that they are of now
+		e := w.given[slot{s, passFirst}].First
+		shown, err := show(task, source, *e.Subject, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.Shown = shown.Hash()
+	}
+	if wide() <= apart {
+		t.Errorf("the interval of 2 items is not wider than that of 50")
+	}
+	if list, err := r.Agreements(source); err != nil || !strings.Contains(list[0].String(), "count units of one item as independent; that of the percentage does not") {
+		t.Errorf("%v %v", list, err)
+	}
+	for _, s := range q.Subjects {
+		e := w.given[slot{s, passFirst}].First
+		shown, _ := show(task, source, s, false)
+		e.Subject, e.Shown = &s, shown.Hash()
+	}
 	// Two answers are asked anew, one is gone, and another threshold decides an ambiguous
 	// one: the table of those that are left is 18 2 / 3 24.
 	source.editions["38"], source.editions["39"] = "again", "again"
@@ -418,9 +450,9 @@ func TestPracticeIsNotGold(t *testing.T) {
 	p := at(t, &clock)
 	task := label
 	task.Practice, task.Again = true, study.Again{}
-	d := open(t, p, task, "anna")
+	d, ben := open(t, p, task, "anna"), open(t, p, task, "ben")
 	for range 2 {
-		if err := d.say(t, "yes"); err != nil {
+		if err := cmp.Or(d.say(t, "yes"), ben.say(t, "yes")); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -433,6 +465,9 @@ func TestPracticeIsNotGold(t *testing.T) {
 	r, err := p.Result(task, corpus{6})
 	if err != nil || len(r.Settled) != 2 || r.Settled[0].Subject.Item != "p1" {
 		t.Fatalf("%+v %v", r, err)
+	}
+	if list, err := r.Agreements(corpus{6}); err != nil || len(list) > 0 {
+		t.Errorf("practice counts in agreement: %+v %v", list, err)
 	}
 	gold, err := r.Gold(corpus{})
 	if err != nil {

@@ -245,8 +245,14 @@ func (p Place) Result(t study.Task, source Shower) (*Result, error) {
 		r.Missing = append(r.Missing, fmt.Sprintf("the second round begins after %d answers, but the task has only %s: draw it anew under another name with a smaller again.after",
 			t.Again.After, text.Plural(n, "subject", "subjects")))
 	}
+	drawn := false
 	for _, w := range r.Everyone {
-		miss(r.part(w).left(passAgain), "subject", "subjects", " left in the second round of %s", w.Person)
+		d := r.part(w)
+		miss(d.left(passAgain), "subject", "subjects", " left in the second round of %s", w.Person)
+		drawn = drawn || !d.hasAgain() || len(d.order(passAgain)) > 0
+	}
+	if !drawn && len(r.Missing) == 0 {
+		r.Missing = append(r.Missing, "the second round was not drawn, since nobody answered all subjects of their first round: one person answers the rest of theirs")
 	}
 	return r, nil
 }

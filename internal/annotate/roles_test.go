@@ -1,6 +1,7 @@
 package annotate
 
 import (
+	"errors"
 	"fmt"
 	"net/http/httptest"
 	"regexp"
@@ -241,5 +242,51 @@ func TestStatisticsStopNobody(t *testing.T) {
 	close(source.end)
 	if page := <-done; !strings.Contains(page, "anna and ben") {
 		t.Errorf("the agreement is\n%s", page)
+	}
+}
+
+// Nobody decides on a subject that they have still to answer, and what they answer after a
+// decision is not blind.
+func TestDecisionsShowAnswers(t *testing.T) {
+	clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
+	p := at(t, &clock)
+	task := label
+	task.Again = study.Again{Count: 2}
+	anna, ben, carl := open(t, p, task, "anna"), open(t, p, task, "ben"), open(t, p, task, "carl")
+	open := func(d *desk, want int, when string) {
+		t.Helper()
+		if list, err := d.adjudicable(); err != nil || len(list) != want {
+			t.Errorf("%s can decide on %d subjects %s, want %d: %v", d.work.Person, len(list), when, want, err)
+		}
+	}
+	for i := range 6 {
+		if err := errors.Join(anna.say(t, "yes"), ben.say(t, "no")); err != nil {
+			t.Fatal(err)
+		}
+		if i == 2 {
+			open(anna, 0, "in the first round")
+		}
+	}
+	open(anna, 4, "before the second round")
+	clock = clock.Add(1000 * time.Hour)
+	for range 2 {
+		if err := anna.say(t, "yes"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	open(anna, 6, "after it")
+	open(carl, 6, "without an answer")
+	list, _ := carl.adjudicable()
+	carl.decide(t, "yes")
+	for i, c := range list[:2] {
+		k := slot{c.Subject, passFirst}
+		_, ev, err := carl.see(k)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ev, err = carl.accept(&said{Kind: eventSubmit, Key: carl.key(k), Shown: ev.Shown, Answer: Answer{"q": []byte(`"yes"`)}}, rounds)
+		if err != nil || ev.Sighted != (i == 0) {
+			t.Errorf("answer %d, decided before or not: sighted %v, %v", i, ev.Sighted, err)
+		}
 	}
 }

@@ -154,12 +154,6 @@ func Build(f *study.File, dir string, spec Spec) (m Made, err error) {
 			places[i] = path.Dir(at)
 		}
 	}
-	executable := map[string]bool{filepath.Base(spec.Program): spec.Program != ""}
-	for _, file := range spec.Files {
-		if info, err := os.Stat(f.Place(file)); err == nil && info.Mode()&0o111 != 0 {
-			executable[filepath.ToSlash(filepath.Clean(file))] = true
-		}
-	}
 	write := func() error {
 		for _, at := range places {
 			if err := os.MkdirAll(filepath.Join(dir, filepath.FromSlash(at)), 0o755); err != nil {
@@ -167,8 +161,11 @@ func Build(f *study.File, dir string, spec Spec) (m Made, err error) {
 			}
 		}
 		for _, name := range m.Files {
-			mode, to := fs.FileMode(0o644), filepath.Join(dir, filepath.FromSlash(name))
-			if executable[name] {
+			mode, from, to := fs.FileMode(0o644), f.Place(filepath.FromSlash(name)), filepath.Join(dir, filepath.FromSlash(name))
+			if name == filepath.Base(spec.Program) {
+				from = spec.Program
+			}
+			if info, err := os.Stat(from); err == nil && info.Mode()&0o100 != 0 {
 				mode = 0o755
 			}
 			if err := errors.Join(os.MkdirAll(filepath.Dir(to), 0o755), os.WriteFile(to, content[name], mode)); err != nil {
@@ -464,7 +461,14 @@ func hashData(dir string, places []string) (string, error) {
 		if !filepath.IsLocal(filepath.FromSlash(at)) {
 			return "", fmt.Errorf("%s: %q leads out of the kit", filepath.Join(dir, kitFile), at)
 		}
-		err := filepath.WalkDir(filepath.Join(dir, filepath.FromSlash(at)), func(p string, d fs.DirEntry, err error) error {
+		from := filepath.Join(dir, filepath.FromSlash(at))
+		err := filepath.WalkDir(from, func(p string, d fs.DirEntry, err error) error {
+			if err == nil && p != from && strings.HasPrefix(d.Name(), ".") { // a file manager makes them, and no suite reads them
+				if d.IsDir() {
+					return fs.SkipDir
+				}
+				return nil
+			}
 			if err != nil || d.IsDir() {
 				return err
 			}

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -18,8 +17,8 @@ import (
 	"github.com/scruple-eval/scruple/internal/study"
 )
 
-// built is a kit of a study with a description, and its folder.
-func built(t testing.TB, description string, spec Spec) (*study.File, string) {
+// built is a study with a description, and the folder of its kit.
+func built(t testing.TB, description string) (*study.File, string) {
 	t.Helper()
 	dir, err := os.MkdirTemp(t.TempDir(), "")
 	if err != nil {
@@ -30,21 +29,12 @@ func built(t testing.TB, description string, spec Spec) (*study.File, string) {
 	if err == nil {
 		err = os.WriteFile(path, fmt.Appendf(nil, "name: n\nsuite: s\ndescription: %s\nexecution: {seed: 9007199254740993}\n", text), 0o600)
 	}
-	for _, name := range spec.Files {
-		mode := os.FileMode(0o600)
-		if strings.HasSuffix(name, ".py") {
-			mode = 0o700
-		}
-		if err == nil {
-			err = os.WriteFile(filepath.Join(dir, name), nil, mode)
-		}
-	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	f, err := study.Load(path, nil, &study.Study{})
 	if err == nil {
-		_, err = Build(f, kit, spec)
+		_, err = Build(f, kit, Spec{Arms: "arms"})
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -52,27 +42,10 @@ func built(t testing.TB, description string, spec Spec) (*study.File, string) {
 	return f, kit
 }
 
-// The program of an arm can run in a kit as it does in the study.
-func TestProgramsStayExecutable(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("files have no such bit")
-	}
-	_, kit := built(t, "", Spec{Arms: "arms", Files: []string{"pipe.py", "./other.py", "prompt.txt"}})
-	for name, want := range map[string]os.FileMode{"pipe.py": 0o111, "other.py": 0o111, "prompt.txt": 0} {
-		info, err := os.Stat(filepath.Join(kit, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if info.Mode()&0o100 != want&0o100 {
-			t.Errorf("%s has mode %v", name, info.Mode())
-		}
-	}
-}
-
 // The study of a kit has the texts of the study that it was made of.
 func TestKitKeepsTexts(t *testing.T) {
 	same := func(tb interface{ Errorf(string, ...any) }, text string) {
-		f, kit := built(t, text, Spec{Arms: "arms"})
+		f, kit := built(t, text)
 		var was, now struct{ Description, Execution any }
 		made, err := study.Load(filepath.Join(kit, StudyFile), nil, &study.Study{})
 		if err == nil {
@@ -82,7 +55,7 @@ func TestKitKeepsTexts(t *testing.T) {
 			tb.Errorf("%q becomes %+v: %v", text, now, err)
 		}
 	}
-	for _, text := range []string{"\t{{QUESTION}}", "\n\n  {{QUESTION}}\n a", "a: b # c", "null", "1e3", ""} {
+	for _, text := range []string{"\t{{QUESTION}}", "\n\n  {{QUESTION}}\n a", "a: b # c", "- a: b\n", "null", "yes", "1e3", "|\n x\n", "\u2028", ""} {
 		same(t, text)
 	}
 	piece := rapid.SampledFrom([]string{"\t", "\n", " ", "a", ":", "#", "-", "'", "\"", "{", "|", "é", "1", "\\"})
@@ -135,5 +108,33 @@ func TestFinishKeepsSmallComparisons(t *testing.T) {
 	}
 	if !Ran(k.dir) {
 		t.Error("it has not run after it ran")
+	}
+}
+
+// Files that a file manager makes beside the data are not among them.
+func TestHiddenFilesAreNoData(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name string) {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755), os.WriteFile(filepath.Join(dir, name), []byte("x"), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sum := func() string {
+		s, err := hashData(dir, []string{"data"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	write("data/a.txt")
+	before := sum()
+	write("data/.DS_Store")
+	write("data/.git/HEAD")
+	if sum() != before {
+		t.Error("hidden files change the hash of the data")
+	}
+	write("data/b.txt")
+	if sum() == before {
+		t.Error("another file does not")
 	}
 }

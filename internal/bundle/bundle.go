@@ -225,7 +225,7 @@ func Create(ctx context.Context, file string, s Source, env Env) (_ *Manifest, e
 	if err != nil {
 		return nil, err
 	}
-	reasons, err := leaks(dir, gathered, env.Private)
+	reasons, err := leaks(dir, gathered, m.store(), env.Private)
 	if err != nil {
 		return nil, err
 	}
@@ -251,7 +251,7 @@ func Create(ctx context.Context, file string, s Source, env Env) (_ *Manifest, e
 	if m.Files, err = list(dir); err != nil {
 		return nil, err
 	}
-	if reasons, err = leaks(dir, m.Files, env.Private); err != nil {
+	if reasons, err = leaks(dir, m.Files, m.store(), env.Private); err != nil {
 		return nil, err
 	}
 	if len(reasons) > 0 {

@@ -193,12 +193,13 @@ func localPaths(f *study.File, up int) (reasons []string) {
 		panic("bundle: the canonical study is not JSON: " + err.Error()) // package study wrote it
 	}
 	visit(tree, "", func(key, value string) {
-		words := []string{value}
-		if split, err := text.SplitCommand(value); err == nil && strings.HasSuffix(key, ".exec") {
+		words, command := []string{value}, strings.HasSuffix(key, ".exec")
+		if split, err := text.SplitCommand(value); err == nil && command {
 			words = split
 		}
+		program := command || strings.Contains(key, ".watch[")
 		for _, w := range words {
-			if !isLocal(w, up) {
+			if !isLocal(w, up, program) {
 				continue
 			}
 			reasons = append(reasons, f.Errorf(strings.TrimPrefix(key, "."), "%s is a path of this machine: write it relative to the study file, with the file beside or below it", w).Error())
@@ -207,7 +208,8 @@ func localPaths(f *study.File, up int) (reasons []string) {
 	return reasons
 }
 
-func isLocal(w string, up int) bool {
+// isLocal reports whether a text is a path of this machine. A program may be one that is installed.
+func isLocal(w string, up int, program bool) bool {
 	if strings.Contains(w, "\x00") {
 		return false
 	}
@@ -215,7 +217,7 @@ func isLocal(w string, up int) bool {
 	if !filepath.IsAbs(w) {
 		return climb(w) > up
 	}
-	if slices.ContainsFunc(systemFolders, func(dir string) bool { return strings.HasPrefix(w+"/", dir) }) {
+	if program && slices.ContainsFunc(systemFolders, func(dir string) bool { return strings.HasPrefix(w+"/", dir) }) {
 		return false
 	}
 	_, err := os.Stat(w)
@@ -238,11 +240,11 @@ func visit(v any, key string, f func(key, value string)) {
 	}
 }
 
-// leaks lists the files of a folder that contain private texts. Stores are searched
-// by their rows: SQLite may divide a text.
-func leaks(dir string, files []File, private []Private) (reasons []string, err error) {
+// leaks lists the files of a folder that contain private texts. The store is searched
+// by its rows: SQLite may divide a text.
+func leaks(dir string, files []File, store string, private []Private) (reasons []string, err error) {
 	for _, f := range files {
-		if strings.HasSuffix(f.Path, "/"+storeName) {
+		if f.Path == store {
 			continue
 		}
 		data, err := os.Open(filepath.Join(dir, filepath.FromSlash(f.Path)))

@@ -15,6 +15,9 @@ func TestClimb(t *testing.T) {
 }
 
 func TestIsLocal(t *testing.T) {
+	if !isLocal("/usr/bin/env", 2, false) {
+		t.Error("a file in /usr that is no program is not local")
+	}
 	for word, want := range map[string]bool{
 		"/etc/passwd":         true,
 		"/no/such/file":       false, // a text that begins like a path
@@ -28,7 +31,7 @@ func TestIsLocal(t *testing.T) {
 		"/x\n/../etc/passwd":  true,
 		"/no/../etc/passwd":   true,
 	} {
-		if got := isLocal(word, 2); got != want {
+		if got := isLocal(word, 2, true); got != want {
 			t.Errorf("isLocal(%q) = %v, want %v", word, got, want)
 		}
 	}

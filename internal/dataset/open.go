@@ -51,7 +51,7 @@ func ReadFile(path string) ([]byte, error) {
 	}
 	data := make([]byte, info.Size())
 	n, err := io.ReadFull(f, data)
-	if err != nil && n > 0 || err == io.EOF && len(data) == 0 {
+	if err == io.ErrUnexpectedEOF || err == io.EOF && len(data) == 0 {
 		err = nil // it was truncated since
 	}
 	return data[:n], err

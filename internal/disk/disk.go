@@ -109,6 +109,7 @@ func (f File) write(write func(io.Writer) error) error {
 			return err
 		}
 	}
+	release(tmp.file)
 	if err := os.Rename(tmp.file.Name(), t.Path); err != nil {
 		return err
 	}

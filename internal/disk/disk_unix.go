@@ -15,6 +15,9 @@ import (
 // has it. The system releases the lock with the process, however that ends.
 func Lock(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) }
 
+// release does nothing: a file that is renamed or removed while it is open stays locked until it is done.
+func release(*os.File) {}
+
 // SyncFolder makes new names in a folder durable.
 func SyncFolder(dir string) error {
 	f, err := os.Open(dir)

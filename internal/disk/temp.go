@@ -43,7 +43,11 @@ func Temp(kind, name string) (dir string, remove func() error, err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	return dir, func() error { return errors.Join(os.RemoveAll(dir), lock.Close()) }, nil
+	return dir, func() error {
+		defer lock.Close()
+		release(lock)
+		return os.RemoveAll(dir)
+	}, nil
 }
 
 const tempSuffix = ".tmp"
@@ -82,6 +86,7 @@ func removeLeft(path string, remove func(string) error) {
 		return
 	}
 	if Lock(f) == nil {
+		release(f)
 		_ = remove(path) // tried again by the next one
 	}
 	f.Close()

@@ -101,6 +101,7 @@ type Report struct {
 type found struct {
 	Name        string
 	N           int
+	used        bool // a sample has it, perhaps without a score
 	whole       bool // all values are 0 or 1
 	Least, Most float64
 	declared    bool // Least and Most are the range that the format states
@@ -173,7 +174,9 @@ func (to *Import) Add(s Sample) error {
 		}
 	}
 	for _, l := range s.Facts {
-		row[columnName(l.Name, "fact")] = l.Value
+		if name := metaPrefix + columnName(l.Name, "fact"); row[name] == nil {
+			row[name] = l.Value
+		}
 	}
 	for column, x := range s.Used {
 		if !math.IsNaN(x) && !math.IsInf(x, 0) {
@@ -185,8 +188,16 @@ func (to *Import) Add(s Sample) error {
 		s.Scores = nil
 	}
 	var unscored []string
+	seen := map[string]bool{}
 	for _, score := range s.Scores {
-		m := to.metric(score.Metric)
+		name := score.Metric
+		for n := 2; seen[name]; n++ {
+			name = score.Metric + "_" + strconv.Itoa(n)
+			to.Note("a sample has several scores %q: one is called %s", score.Metric, name)
+		}
+		seen[name] = true
+		m := to.metric(name)
+		m.used = true
 		if score.Unscored == "" && (math.IsNaN(score.Value) || math.IsInf(score.Value, 0)) {
 			score.Unscored = "the score is not a number"
 		}
@@ -235,6 +246,12 @@ func (m *found) add(x float64) {
 
 var unsafe = regexp.MustCompile(`[^A-Za-z0-9_.-]+`)
 
+// What is shown beside an item has columns with metaPrefix, which no metric or stratum has, and
+// no metric has the name of a stratum: what a sample says of itself is no score.
+const metaPrefix = "meta_"
+
+var strata = []string{"task", "evaluation", "category"}
+
 // columnName makes a name valid for a metric or a stratum; one that the suite uses for
 // something else gets what behind it.
 func columnName(name, what string) string {
@@ -242,7 +259,10 @@ func columnName(name, what string) string {
 	if name == "" || name[0] >= '0' && name[0] <= '9' {
 		name = strings.TrimSuffix(what+"_"+name, "_")
 	}
-	if slices.Contains(given.Columns(), name) {
+	if strings.HasPrefix(name, metaPrefix) {
+		name = what + "_" + name
+	}
+	if slices.Contains(given.Columns(), name) || what == "score" && slices.Contains(strata, name) {
 		name += "_" + what
 	}
 	return name
@@ -272,6 +292,12 @@ func (f Format) into(files []string, dir string) (fmt.Stringer, error) {
 			if err := f.Read(files, to); err != nil {
 				return err
 			}
+			to.Metrics = slices.DeleteFunc(to.Metrics, func(m *found) bool {
+				if !m.used {
+					to.Note("metric %q is left out: no sample has it", m.Original)
+				}
+				return !m.used
+			})
 			if to.Samples == 0 {
 				return fmt.Errorf("%s: no samples found", strings.Join(files, ", "))
 			}

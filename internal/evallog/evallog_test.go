@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -348,6 +349,88 @@ func TestFilesOfOneArm(t *testing.T) {
 				t.Errorf("(-want +got)\n%s", d)
 			}
 		})
+	}
+}
+
+// TestColumnsStayApart: what a sample says of itself is neither a score nor a stratum, and two
+// scores of a name are two.
+func TestColumnsStayApart(t *testing.T) {
+	log := func(task, samples string) string {
+		return fmt.Sprintf(`{"version": 2, "status": "success", "eval": {"task": %q, "model": "m"}, "samples": [%s]}`, task, samples)
+	}
+	const scored = `{"id": "1", "epoch": 1, "metadata": {"match": 1, "task": "algebra", "meta match": 2}, "scores": {"match": {"value": "I"}, "task": {"value": 1}, "meta_match": {"value": 0.5}}}`
+	const other = `{"id": "2", "epoch": 1, "metadata": {"match": 1}, "scores": {"other": {"value": 1}}}`
+	for _, c := range []struct {
+		name, format string
+		files        map[string]string
+		want         []map[string]any
+	}{
+		{"metadata", "inspect", map[string]string{"a.json": log("t", scored+","+other)}, []map[string]any{
+			{"item": "1", "match": 0.0, "task_score": 1.0, "score_meta_match": 0.5, "meta_match": "1", "meta_task": "algebra", "meta_fact_meta_match": "2"},
+			{"item": "2", "other": 1.0, "meta_match": "1"}}},
+		{"several tasks", "inspect", map[string]string{"a.json": log("t", scored), "b.json": log("u", other)}, []map[string]any{
+			{"item": "t/1", "task": "t", "match": 0.0, "task_score": 1.0, "score_meta_match": 0.5, "meta_match": "1", "meta_task": "algebra", "meta_fact_meta_match": "2"},
+			{"item": "u/2", "task": "u", "other": 1.0, "meta_match": "1"}}},
+		{"models with and without a price", "inspect", map[string]string{"a.json": log("t", `{"id": "1", "epoch": 1, "scores": {"s": {"value": 1}}, "model_usage": {"a": {"total_cost": 0.25}, "b": {"total_cost": 0.5}}},
+			{"id": "2", "epoch": 1, "scores": {"s": {"value": 1}}, "model_usage": {"a": {"total_cost": 0.25}, "b": {}}}`)}, []map[string]any{
+			{"item": "1", "s": 1.0, "cost": 0.75, "tokens_in": 0.0, "tokens_out": 0.0}, {"item": "2", "s": 1.0, "tokens_in": 0.0, "tokens_out": 0.0}}},
+		{"named scores", "promptfoo", map[string]string{"a.jsonl": `{"prompt": {"raw": "p"}, "provider": {"id": "x"}, "vars": {}, "success": true, "score": 1, "namedScores": {"score": 0.25, "pass": 0.5}}`}, []map[string]any{
+			{"pass": 1.0, "score": 1.0, "pass_2": 0.5, "score_2": 0.25}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			var files []string
+			for _, name := range slices.Sorted(maps.Keys(c.files)) {
+				files = append(files, filepath.Join(dir, name))
+				if err := os.WriteFile(files[len(files)-1], []byte(c.files[name]), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, err := format(t, c.format).into(files, filepath.Join(dir, "study")); err != nil {
+				t.Fatal(err)
+			}
+			var got []map[string]any
+			for line := range strings.Lines(read(t, filepath.Join(dir, "study"), "scores.jsonl")) {
+				var row map[string]any
+				if err := json.Unmarshal([]byte(line), &row); err != nil {
+					t.Fatal(err)
+				}
+				for _, column := range []string{"arm", "replicate", "answer", "input"} {
+					delete(row, column)
+				}
+				if c.format == "promptfoo" {
+					delete(row, "item")
+				}
+				got = append(got, row)
+			}
+			if d := cmp.Diff(c.want, got); d != "" {
+				t.Errorf("(-want +got)\n%s", d)
+			}
+		})
+	}
+}
+
+// TestMetricsWithoutSamples: of many evaluations in an aggregate the study has those that
+// samples have.
+func TestMetricsWithoutSamples(t *testing.T) {
+	dir := t.TempDir()
+	for name, content := range map[string]string{
+		"a.json":  `{"schema_version": "0.3.0", "evaluation_results": [{"evaluation_result_id": "A", "evaluation_name": "A", "metric_config": {"min_score": 0, "max_score": 1}}, {"evaluation_result_id": "B", "evaluation_name": "B", "metric_config": {"min_score": 0, "max_score": 1}}]}`,
+		"a.jsonl": `{"schema_version": "0.3.0", "model_id": "m", "evaluation_name": "B", "evaluation_result_id": "B", "sample_id": "1", "evaluation": {"score": 1}}`,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	report, err := format(t, "eee").into([]string{filepath.Join(dir, "a.json"), filepath.Join(dir, "a.jsonl")}, filepath.Join(dir, "study"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := read(t, filepath.Join(dir, "study"), "study.yaml"); !strings.Contains(s, `primary: ["B"]`) || strings.Contains(s, `"A"`) {
+		t.Error(s)
+	}
+	if want := `note: metric "A" is left out: no sample has it`; !strings.Contains(fmt.Sprint(report), want) {
+		t.Errorf("%v\nwant %s", report, want)
 	}
 }
 

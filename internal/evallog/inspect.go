@@ -251,13 +251,19 @@ func (l *log) sample(s *inspectSample) Sample {
 		out.Scores = append(out.Scores, inspectScores(name, s.Scores[name].Value)...)
 	}
 	out.use(effort.Latency, s.Working)
+	priced := true
 	for _, model := range sortedKeys(s.Usage) {
 		u := s.Usage[model]
 		out.Used[effort.TokensIn] += max(u.Total-u.Output, u.Input) // the total has those of a cache too
 		out.Used[effort.TokensOut] += u.Output
-		if u.Cost != nil {
+		if u.Cost == nil {
+			priced = false // the sum of the others is not the cost
+		} else {
 			out.Used[effort.Cost] += *u.Cost
 		}
+	}
+	if !priced {
+		delete(out.Used, effort.Cost)
 	}
 	return out
 }

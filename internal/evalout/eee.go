@@ -11,6 +11,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"github.com/scruple-eval/scruple/internal/disk"
@@ -84,7 +85,7 @@ func writeJSON(path string, v any) error {
 func (r Run) evaluation(a, stamp string) string { return r.Study + "/" + a + "/" + stamp }
 
 func eeeAggregate(r Run, a Arm, stamp, base string) object {
-	var results []object
+	results := []object{} // null is no list to readers
 	for _, m := range r.Metrics {
 		e, ok := r.Estimate(a.ID, m.Name)
 		if !ok || !e.Value.Defined() {
@@ -96,7 +97,7 @@ func eeeAggregate(r Run, a Arm, stamp, base string) object {
 		}
 		score := object{"score": float64(e.Value)}
 		if e.Low.Defined() && e.High.Defined() {
-			score["uncertainty"] = object{"confidence_interval": object{"lower": float64(e.Low), "upper": float64(e.High), "confidence_level": 0.95}, "num_samples": e.N}
+			score["uncertainty"] = object{"confidence_interval": object{"lower": float64(e.Low), "upper": float64(e.High), "confidence_level": 1 - r.Alpha}, "num_samples": e.N}
 		}
 		results = append(results, object{"evaluation_name": m.Name, "source_data": object{"dataset_name": r.Study, "source_type": "other"}, "metric_config": config, "score_details": score})
 	}
@@ -114,6 +115,18 @@ func modelOf(a Arm) string {
 		return "none/" + a.ID
 	}
 	return a.Model
+}
+
+// best reports whether a score is the best one of its metric. One without a bound has none.
+func (r Run) best(metric string, x float64) bool {
+	i := slices.IndexFunc(r.Metrics, func(m eval.Metric) bool { return m.Name == metric })
+	switch {
+	case i < 0:
+		return false
+	case r.Metrics[i].HigherIsBetter:
+		return x >= r.Metrics[i].Max
+	}
+	return x <= r.Metrics[i].Min
 }
 
 func eeeInstances(w io.Writer, r Run, t eval.ScoredTrial, stamp string) (unscored int, err error) {
@@ -143,7 +156,7 @@ func eeeInstances(w io.Writer, r Run, t eval.ScoredTrial, stamp string) (unscore
 			unscored++
 			continue
 		}
-		line["evaluation_name"], line["evaluation"] = name, object{"score": x, "is_correct": x >= 1}
+		line["evaluation_name"], line["evaluation"] = name, object{"score": x, "is_correct": r.best(name, x)}
 		if err := e.Encode(line); err != nil {
 			return unscored, err
 		}

@@ -1,8 +1,15 @@
 package evalout
 
 import (
+	"archive/zip"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
+	"math"
 	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -22,5 +29,104 @@ func TestEEEFiles(t *testing.T) {
 	}
 	if files, _, err := EEE(dir, r, func(func(eval.ScoredTrial, error) bool) {}); err != nil || len(files) != 4 {
 		t.Errorf("files %v, %v; want 4", files, err)
+	}
+}
+
+// An interval has the level of the study, and an instance is correct if its score is the best
+// one of its metric, whatever direction and range it has.
+func TestEEEOfAnyMetric(t *testing.T) {
+	dir := t.TempDir()
+	r := Run{ID: "r", Study: "s", Alpha: 0.1, Arms: []Arm{{ID: "a"}},
+		Metrics: []eval.Metric{
+			{Name: "right", Max: 1, HigherIsBetter: true}, {Name: "stars", Min: 1, Max: 5, HigherIsBetter: true}, {Name: "wrong", Max: 1},
+			{Name: "words", Max: math.Inf(1), HigherIsBetter: true}, {Name: "cost", Max: math.NaN()},
+		},
+		Estimate: func(string, string) (eval.Measured, bool) {
+			return eval.Measured{Value: 0.5, Low: 0.4, High: 0.6, N: 9}, true
+		}}
+	var scores []eval.Score
+	want := map[string]bool{}
+	for _, c := range []struct {
+		metric string
+		value  float64
+		best   bool
+	}{{"right", 1, true}, {"right", 0.9, false}, {"stars", 5, true}, {"stars", 1, false}, {"wrong", 1, false}, {"wrong", 0, true}, {"words", 212, false}, {"cost", 0.1, false}, {"cost", 0, true}, {"unknown", 1, false}} {
+		want[fmt.Sprintf("%s %g", c.metric, c.value)] = c.best
+		scores = append(scores, eval.Score{Metric: c.metric, Num: c.value, Den: 1})
+	}
+	_, _, err := EEE(dir, r, func(yield func(eval.ScoredTrial, error) bool) {
+		for i, s := range scores {
+			var x eval.ScoredTrial
+			x.Trial, x.Outcome.Kind = eval.Trial{Item: fmt.Sprint("i", i), Arm: "a", Replicate: 1}, eval.OK
+			x.Scores, x.Show = []eval.Score{s}, func() (eval.Exhibit, error) { return eval.Exhibit{}, nil }
+			if !yield(x, nil) {
+				return
+			}
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines, err := os.ReadFile(filepath.Join(dir, "s-a_samples.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(lines)) {
+		var x struct {
+			Name       string `json:"evaluation_name"`
+			Evaluation struct {
+				Score   float64
+				Correct bool `json:"is_correct"`
+			}
+		}
+		if err := json.Unmarshal([]byte(line), &x); err != nil {
+			t.Fatal(err)
+		}
+		key := fmt.Sprintf("%s %g", x.Name, x.Evaluation.Score)
+		if best, ok := want[key]; !ok || best != x.Evaluation.Correct {
+			t.Errorf("%s is correct: %v", key, x.Evaluation.Correct)
+		}
+		delete(want, key)
+	}
+	if len(want) > 0 {
+		t.Errorf("no instances of %v", want)
+	}
+	aggregate, err := os.ReadFile(filepath.Join(dir, "s-a.json"))
+	if err != nil || strings.Count(string(aggregate), `"confidence_level": 0.9,`) != len(r.Metrics) {
+		t.Errorf("%s, %v; want intervals of 90 %%", aggregate, err)
+	}
+}
+
+// An arm without a result, all of whose trials failed or are not done, has empty lists: readers
+// take no null for them.
+func TestNoResults(t *testing.T) {
+	dir := t.TempDir()
+	r := Run{ID: "r", Study: "s", Arms: []Arm{{ID: "a"}}, Metrics: []eval.Metric{{Name: "right", Max: 1, HigherIsBetter: true}},
+		Estimate: func(string, string) (eval.Measured, bool) { return eval.Measured{Value: eval.Number(math.NaN())}, true }}
+	none := func(func(eval.ScoredTrial, error) bool) {}
+	if _, _, err := EEE(dir, r, none); err != nil {
+		t.Fatal(err)
+	}
+	aggregate, err := os.ReadFile(filepath.Join(dir, "s-a.json"))
+	if err != nil || strings.Contains(string(aggregate), "null") {
+		t.Errorf("%s, %v", aggregate, err)
+	}
+	logs, err := Inspect(dir, r, none)
+	if err != nil {
+		t.Fatal(err)
+	}
+	z, err := zip.OpenReader(logs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	for _, f := range z.File {
+		m, err := f.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, err := io.ReadAll(m); err != nil || strings.Contains(string(text), "null") {
+			t.Errorf("%s: %s, %v", f.Name, text, err)
+		}
 	}
 }

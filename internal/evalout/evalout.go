@@ -28,6 +28,7 @@ type Run struct {
 	Items            int
 	Arms             []Arm
 	Metrics          []eval.Metric
+	Alpha            float64 // intervals of estimates have the level 1 − α
 	// Estimate is the estimate of a metric for an arm over all items.
 	Estimate func(arm, metric string) (eval.Measured, bool)
 }

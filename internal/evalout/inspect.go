@@ -50,7 +50,7 @@ func Inspect(dir string, r Run, trials Trials) (files []string, err error) {
 	}()
 	for _, a := range r.Arms {
 		name := fmt.Sprintf("%s_%s_%s.eval", r.Created.UTC().Format("2006-01-02T15-04-05-00-00"), unsafeName.ReplaceAllString(r.Study+"-"+a.ID, "-"), id(11, r.ID, a.ID))
-		l := &inspectLog{arm: a, path: filepath.Join(dir, name)}
+		l := &inspectLog{arm: a, path: filepath.Join(dir, name), ids: []string{}, summary: []object{}}
 		if l.file, err = os.OpenFile(l.path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644); err != nil {
 			return nil, err
 		}
@@ -155,7 +155,7 @@ func (l *inspectLog) add(r Run, t eval.ScoredTrial) error {
 
 // end writes the header, which has the estimates with their intervals.
 func (l *inspectLog) end(r Run) error {
-	var scorers, results []object
+	scorers, results := []object{}, []object{} // null is no list to Inspect
 	for _, m := range r.Metrics {
 		e, ok := r.Estimate(l.arm.ID, m.Name)
 		if !ok || e.N == 0 {

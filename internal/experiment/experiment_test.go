@@ -307,8 +307,9 @@ func TestLoadReportsAll(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := write(t, filepath.Join(dir, "study.yaml"), ranking)
-	_, err := experiment.Load(path, []string{"metrics.primary=[nope]", "metrics.secondary=[neither]", "execution.max_cost=1", "models[sim].provider=openai"}, env())
-	for _, words := range []string{`"nope"`, `"neither"`, "the price of model sim"} {
+	_, err := experiment.Load(path, []string{"metrics.primary=[nope]", "metrics.secondary=[neither]", "execution.max_cost=1", "models[sim].provider=openai",
+		"statistics={method: mixed_effects, random: [nothing_such]}"}, env())
+	for _, words := range []string{`no stratum "nothing_such"`, `"nope"`, `"neither"`, "the price of model sim"} {
 		if err == nil || !strings.Contains(err.Error(), words) {
 			t.Errorf("%q is missing in: %v", words, err)
 		}
@@ -316,6 +317,28 @@ func TestLoadReportsAll(t *testing.T) {
 	e, err := load(t, path).Estimate(t.Context(), func(text string) int { return len(text) })
 	if err != nil || e.Calls != e.Items || e.Input == 0 || e.Detectable == nil || e.Detectable.Tests == 0 {
 		t.Errorf("estimate %+v, %v", e, err)
+	}
+}
+
+// A comparison that stands twice would count as another test.
+func TestPairTwice(t *testing.T) {
+	dir := t.TempDir()
+	suite := rerank.Suite()
+	if _, err := suite.Init(dir); err != nil {
+		t.Fatal(err)
+	}
+	path := write(t, filepath.Join(dir, "study.yaml"), ranking)
+	for second, want := range map[string]string{
+		"{a: random/n10, b: bm25/n10}":                      "comparisons: random/n10 and bm25/n10 are compared on hits_1 twice",
+		"{a: bm25, b: random, metrics: [hits_3, hits_1]}":   "bm25/n10 and random/n10 are compared on hits_1 twice",
+		"{a: bm25, b: random, metrics: [hits_3]}":           "",
+		"{a: bm25, b: listwise, metrics: [hits_1]}":         "",
+		"{a: bm25, b: listwise, metrics: [hits_1, hits_1]}": "comparisons[1].metrics",
+	} {
+		_, err := experiment.Load(path, []string{"comparisons=[{a: bm25/n10, b: random/n10, primary: true}, " + second + "]"}, env())
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", second, err, want)
+		}
 	}
 }
 

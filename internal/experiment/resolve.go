@@ -29,6 +29,12 @@ func (x *Experiment) resolve() error {
 	}
 	problems = append(problems, x.resolveMetrics()...)
 	factors, _ := x.strata()
+	for i, name := range s.Statistics.Random {
+		if !slices.Contains(factors, name) {
+			problems = append(problems, x.File.Errorf(fmt.Sprintf("statistics.random[%d]", i), "items have no stratum %q%s; the strata are %s",
+				name, text.DidYouMean(name, factors), strings.Join(factors, ", ")))
+		}
+	}
 	var unpaired, uncrossed error
 	x.Pairs, unpaired = analyse.Pairs(s.Comparisons, arms)
 	x.Across, uncrossed = analyse.Interactions(s.Comparisons, arms, factors)
@@ -37,6 +43,7 @@ func (x *Experiment) resolve() error {
 			problems = append(problems, x.File.Errorf(e.Path, "%w", e.Err))
 		}
 	}
+	problems = append(problems, x.checkTwice()...)
 	x.addContrasts()
 	problems = append(problems, x.checkAssumptions()...)
 	if len(problems) == 0 {
@@ -217,6 +224,28 @@ func (x *Experiment) addContrasts() {
 
 func samePair(p analyse.Pair, a, b string) bool {
 	return p.A == a && p.B == b || p.A == b && p.B == a
+}
+
+// checkTwice refuses comparisons that stand twice: each would count as a test of its own.
+func (x *Experiment) checkTwice() []error {
+	of := func(p analyse.Pair) []string {
+		if len(p.Metrics) > 0 {
+			return p.Metrics
+		}
+		return x.Primary
+	}
+	var problems []error
+	for i, p := range x.Pairs {
+		for _, q := range x.Pairs[:i] {
+			if !samePair(q, p.A, p.B) {
+				continue
+			}
+			if k := slices.IndexFunc(of(p), func(m string) bool { return slices.Contains(of(q), m) }); k >= 0 {
+				problems = append(problems, x.File.Errorf("comparisons", "%s and %s are compared on %s twice: keep one of the two comparisons", p.A, p.B, of(p)[k]))
+			}
+		}
+	}
+	return problems
 }
 
 func (x *Experiment) compileRules() []error {

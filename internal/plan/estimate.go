@@ -200,16 +200,16 @@ func (e *Estimator) try(ctx context.Context, arm eval.Arm, sample []eval.Item, c
 }
 
 // dry simulates a trial and judges the answer from gold, or the predicted one if no arm
-// answers from gold.
+// answers from gold. Baselines answer alone.
 func (e *Estimator) dry(ctx context.Context, arm eval.Arm, t eval.Trial, ask *dryAsker) error {
 	outcome, err := e.Bench.Perform(ctx, t, ask)
 	if err != nil {
 		return fmt.Errorf("trying %v without a model: %w", t, err)
 	}
-	if len(arm.Judges) == 0 || arm.Role == eval.RoleBaseline {
+	if len(arm.Judges) == 0 {
 		return nil
 	}
-	if e.Gold != "" {
+	if e.Gold != "" && arm.Role != eval.RoleBaseline {
 		outcome, err = e.Bench.Perform(ctx, eval.Trial{Item: t.Item, Arm: e.Gold, Replicate: 1}, ask)
 	}
 	asked := ask.calls

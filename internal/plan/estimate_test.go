@@ -221,19 +221,19 @@ func (judging) Judge(ctx context.Context, t eval.Trial, o eval.Outcome, ask eval
 }
 
 // TestEstimateJudges: without an arm that answers from gold, the judge's calls are those
-// about predicted answers.
+// about predicted answers. Baselines are judged too.
 func TestEstimateJudges(t *testing.T) {
 	e := plan.Estimator{Bench: judging{}, Replicates: 1, Count: letters, Price: func(string, eval.Usage) float64 { return 0 }}
 	perArm, all, err := e.Estimates(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, want := range []struct{ calls, judge int }{{2 + 4, 4}, {6, 6}, {0, 0}} { // of two items
+	for i, want := range []struct{ calls, judge int }{{2 + 4, 4}, {6, 6}, {6, 6}} { // of two items
 		if perArm[i].Calls != want.calls || perArm[i].JudgeCalls != want.judge {
 			t.Errorf("%+v, want %+v", perArm[i], want)
 		}
 	}
-	if all.Calls != 12 || all.JudgeCalls != 10 {
+	if all.Calls != 18 || all.JudgeCalls != 16 {
 		t.Errorf("all arms: %+v", all)
 	}
 }

@@ -185,6 +185,17 @@ func (b *builder) corrected() bool {
 	return b.a.Study.Correction != "" && b.a.Study.Correction != "none"
 }
 
+// corrected reports whether the analysis corrected a comparison together with others.
+func corrected(c analyse.Comparison) bool { return c.PAdjusted.Defined() }
+
+// covered names the comparisons that are corrected together.
+func (b *builder) covered() string {
+	if b.v == nil { // no rules
+		return "the primary comparisons on primary metrics"
+	}
+	return "the comparisons that are alternatives in the rules"
+}
+
 // correction returns the name of the correction.
 func (b *builder) correction() string {
 	name := []rune(b.a.Study.Correction)

@@ -259,16 +259,21 @@ func (b *builder) unscored(arm string) int {
 // total sums the calls of all arms.
 func (b *builder) total() string {
 	u := b.a.Total
-	calls := say.Plural(u.Calls, "call", "calls")
-	if u.JudgeCalls > 0 {
-		calls += " and " + say.Plural(u.JudgeCalls, "judge call", "judge calls")
-	}
-	text := "All arms: " + calls + ", " + say.Plural(u.InputTokens, "input token", "input tokens") + ", " +
+	text := "All arms: " + calls(u) + ", " + say.Plural(u.InputTokens, "input token", "input tokens") + ", " +
 		say.Plural(u.OutputTokens, "output token", "output tokens") + ", " + spent(u)
 	if c := b.a.Calibration; c != nil {
 		text += ", of which " + spent(c) + " for the calibration of the judges"
 	}
 	return text + "."
+}
+
+// calls counts the calls and those of judges.
+func calls(u *analyse.Usage) string {
+	text := say.Plural(u.Calls, "call", "calls")
+	if u.JudgeCalls > 0 {
+		text += " and " + say.Plural(u.JudgeCalls, "judge call", "judge calls")
+	}
+	return text
 }
 
 // spent formats the cost of all calls. A sum that lacks calls of unknown cost is a

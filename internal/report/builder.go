@@ -191,7 +191,7 @@ func (b *builder) warnings() []string {
 	return list
 }
 
-// merged joins the rows of many arms that are the same.
+// merged joins the rows of many arms that are the same and are marked alike.
 func (b *builder) merged(t *table) *table {
 	if !b.crowded() {
 		return t
@@ -199,7 +199,9 @@ func (b *builder) merged(t *table) *table {
 	var rows []row
 	var arms [][]string
 	for _, r := range t.Rows {
-		i := slices.IndexFunc(rows, func(other row) bool { return reflect.DeepEqual(other.Cells[1:], r.Cells[1:]) })
+		i := slices.IndexFunc(rows, func(other row) bool {
+			return slices.Equal(other.Cells[0].Tags, r.Cells[0].Tags) && reflect.DeepEqual(other.Cells[1:], r.Cells[1:])
+		})
 		if i < 0 {
 			i = len(rows)
 			rows, arms = append(rows, r), append(arms, nil)
@@ -209,9 +211,9 @@ func (b *builder) merged(t *table) *table {
 	for i, names := range arms {
 		switch {
 		case len(names) == len(t.Rows):
-			rows[i].Cells[0] = words(fmt.Sprintf("all %d arms", len(names)))
+			rows[i].Cells[0].Text = fmt.Sprintf("all %d arms", len(names))
 		case len(names) > 1:
-			rows[i].Cells[0] = cell{Text: fmt.Sprintf("%d arms", len(names)), Detail: []string{listed(names)}}
+			rows[i].Cells[0].Text, rows[i].Cells[0].Detail = fmt.Sprintf("%d arms", len(names)), []string{listed(names)}
 		}
 	}
 	t.Rows = rows

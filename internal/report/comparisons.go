@@ -7,6 +7,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/gate"
 	"github.com/scruple-eval/scruple/internal/say"
 )
 
@@ -97,7 +98,7 @@ func (b *builder) differences(caption string, cs []analyse.Comparison) *table {
 			words(s.Interval(c.Low, c.High, true)), words(say.P(c.P, b.a.Study.Alpha)), words(say.P(c.PAdjusted, b.a.Study.Alpha)),
 			number(c.Pairs), words(record(c)))
 	}
-	if !slices.ContainsFunc(cs, func(c analyse.Comparison) bool { return c.PAdjusted.Defined() && c.PAdjusted != c.P }) {
+	if !slices.ContainsFunc(cs, func(c analyse.Comparison) bool { return corrected(c) && c.PAdjusted != c.P }) {
 		t.without(5)
 	}
 	if b.a.Run.Exploratory() { // DEV has neither intervals nor tests
@@ -180,7 +181,7 @@ func (b *builder) reasons(c analyse.Comparison, all bool) []string {
 		list = nil
 	}
 	if b.simultaneous(c) {
-		list = append(list, "simultaneous: "+say.WithUnit(say.Short(100*float64(c.Level)), say.NBSP+"%")+" for this interval, "+strings.TrimSuffix(b.ci, " CI")+" for those of all primary comparisons together")
+		list = append(list, "simultaneous: "+say.WithUnit(say.Short(100*float64(c.Level)), say.NBSP+"%")+" for this interval, "+strings.TrimSuffix(b.ci, " CI")+" for those of "+b.covered()+" together")
 	}
 	return list
 }
@@ -237,7 +238,7 @@ func (b *builder) remarks(c analyse.Comparison, all bool) []string {
 // and else says that it is not, since the interval beside it is.
 func (b *builder) pOf(c analyse.Comparison, p, adjusted analyse.Number) string {
 	switch {
-	case !b.corrected() || !c.PAdjusted.Defined() || !b.simultaneous(c) && c.PAdjusted == c.P:
+	case !b.corrected() || !corrected(c) || !b.simultaneous(c) && c.PAdjusted == c.P:
 		return say.PEquals(p, b.a.Study.Alpha)
 	case adjusted.Defined():
 		return say.PEquals(adjusted, b.a.Study.Alpha) + " after " + b.correction() + " correction"
@@ -261,6 +262,7 @@ func (b *builder) testTable(cs []analyse.Comparison) *table {
 	t := newTable("Tests", "A "+say.Minus+" B", "Metric", ".Difference", ">Pairs", ".d", ">W/T/L", ".p", ".p adjusted", ".t", "Method")
 	t.Keys = 2
 	alpha := b.a.Study.Alpha
+	some := b.corrected() && slices.ContainsFunc(cs, corrected)
 	for _, c := range cs {
 		m, n := b.metric(c.Metric), number(c.Pairs)
 		if c.Unpaired > 0 {
@@ -271,7 +273,13 @@ func (b *builder) testTable(cs []analyse.Comparison) *table {
 		if c.D.Defined() && c.DLow.Defined() && c.DHigh.Defined() {
 			d.Detail = []string{say.Scale{Decimals: 2}.Interval(c.DLow, c.DHigh, false)}
 		}
-		p, adjusted := statistic(say.P(c.P, alpha), c, t), b.adjustedCell(c, t)
+		p, adjusted := statistic(say.P(c.P, alpha), c, t), cell{}
+		switch {
+		case some && c.P.Defined() && !corrected(c):
+			adjusted = t.undefined("the correction covers only " + b.covered())
+		case some:
+			adjusted = statistic(say.P(c.PAdjusted, alpha), c, t)
+		}
 		tested := statistic(say.Fixed(c.T, 2), c, t)
 		if c.DF.Defined() {
 			tested.Detail = []string{"df = " + say.Degrees(c.DF)}
@@ -286,8 +294,11 @@ func (b *builder) testTable(cs []analyse.Comparison) *table {
 			t.without(6)
 		}
 		t.Legend = append(t.Legend, "DEV is for exploring: no test is made, and differences have no interval.")
+	case some:
+		t.Legend = append(t.Legend, "With each difference and each d: its "+b.ci+". p adjusted: "+b.correction()+" correction over "+b.covered()+".")
 	case b.corrected():
-		t.Legend = append(t.Legend, "With each difference and each d: its "+b.ci+". p adjusted: "+b.correction()+" correction over the primary comparisons.")
+		t.without(7)
+		t.Legend = append(t.Legend, "With each difference and each d: its "+b.ci+". No p-value is corrected: the "+b.correction()+" correction covers only "+b.covered()+".")
 	default:
 		t.without(7)
 		t.Legend = append(t.Legend, "With each difference and each d: its "+b.ci+". p-values are not corrected for the number of comparisons (correction: none).")
@@ -307,17 +318,6 @@ func (b *builder) differenceCell(c analyse.Comparison, refs []int) cell {
 		x.Detail = append(x.Detail, "with missing scores "+s.Interval(c.Least.Diff, c.Most.Diff, true))
 	}
 	return x
-}
-
-// adjustedCell returns the corrected p-value, or why a test has none.
-func (b *builder) adjustedCell(c analyse.Comparison, t *table) cell {
-	switch {
-	case c.PAdjusted.Defined() || !c.P.Defined():
-		return statistic(say.P(c.PAdjusted, b.a.Study.Alpha), c, t)
-	case b.corrected():
-		return t.undefined("the correction covers primary comparisons only")
-	}
-	return cell{}
 }
 
 // statistic returns a number of a test, or why it is undefined: there was no test, or the
@@ -407,7 +407,7 @@ func (b *builder) replications() *table {
 			words(s.Value(r.Earlier, true)), words(s.Value(r.Here, true)), words(s.Value(r.Change, true)),
 			cell{Text: s.Interval(r.EquivLow, r.EquivHigh, true), Refs: t.Notes.refs(nonEmpty(r.Warning, r.Unblinded))})
 	}
-	t.Legend = []string{"Differences on the items of the earlier run and of this one, which are different items. If the interval of the change lies within ±m, two one-sided tests show that the difference changed by less than m. Its level is " + say.Fixed(analyse.Number(100*(1-2*b.a.Study.Alpha)), 0) + say.NBSP + "% or more."}
+	t.Legend = []string{"Differences on the items of the earlier run and of this one, which are different items. If the interval of the change lies within ±m, two one-sided tests show that the difference changed by less than m. Its level is " + gate.Percent(2*b.a.Study.Alpha) + say.NBSP + "% or more."}
 	return t
 }
 

@@ -23,6 +23,7 @@ func crowded(t *testing.T) Report {
 			arm.Malformed += 7
 			arm.OK -= 7
 		}
+		arm.Simulated = i >= 8
 		a.Arms = append(a.Arms, arm)
 		for _, e := range estimates {
 			e.Arm = arm.ID
@@ -51,6 +52,11 @@ func TestCrowd(t *testing.T) {
 	}
 	if i := slices.IndexFunc(table.Rows, func(r row) bool { return r.Cells[0].Text == "twin03" }); i < 0 {
 		t.Errorf("the arm that did worse is not a row of its own:\n%s", &text)
+	}
+	for _, row := range table.Rows {
+		if row.Cells[0].Detail != nil && slices.Contains(row.Cells[0].Tags, tagSimulated) != strings.Contains(row.Cells[0].Detail[0], "twin08") {
+			t.Errorf("the tags of %q are %q: only twins from 08 are simulated", row.Cells[0].Detail, row.Cells[0].Tags)
+		}
 	}
 	for _, f := range Formats() {
 		render(t, r, f.Render)

@@ -78,7 +78,7 @@ func HTML(w io.Writer, r Report) error {
 	}
 	c := newContent(r)
 	b, err := pageOf(c)
-	for err == nil && len(b) > maxHTML && lighten(&c) {
+	for err == nil && len(b) > maxHTML && !r.Trials && lighten(&c) { // requested trials are shown whole
 		b, err = pageOf(c)
 	}
 	if err == nil {

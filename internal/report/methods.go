@@ -48,6 +48,7 @@ func (b *builder) methods() section {
 		"join":         func(list []string) string { return line(strings.Join(list, ", ")) },
 		"methods":      b.methodsUsed,
 		"simultaneous": b.atOnce,
+		"over":         b.over,
 		"plural":       say.Plural,
 		"counted":      func(list []analyse.Count) string { return line(counted(list)) },
 		"percent":      func(share any) string { return percentOf(reflect.ValueOf(share).Float()) },
@@ -119,11 +120,22 @@ func (b *builder) atOnce() string {
 	if i < 0 {
 		return ""
 	}
-	of := "Intervals of the primary comparisons on the primary metrics cover all their differences at once: each at "
-	if b.a.Comparisons[i].Family != "" {
-		of = "Intervals of the primary comparisons of a family, such as “" + b.a.Comparisons[i].Family + "”, cover all their differences at once: in it each at "
+	of := "Intervals of "
+	if name := b.a.Comparisons[i].Family; name != "" {
+		of = "In a family, such as “" + say.PlainLine(name) + "”, intervals of "
 	}
-	return say.PlainLine(of) + say.WithUnit(say.Short(100*float64(b.a.Comparisons[i].Level)), say.NBSP+"%") + "."
+	return of + b.covered() + " cover all their differences at once: each at " + say.WithUnit(say.Short(100*float64(b.a.Comparisons[i].Level)), say.NBSP+"%") + "."
+}
+
+// over says which comparisons were corrected together, or that none was.
+func (b *builder) over() string {
+	switch {
+	case !b.corrected():
+		return ""
+	case slices.ContainsFunc(b.a.Comparisons, corrected):
+		return ", over " + b.covered()
+	}
+	return ", which covers only " + b.covered() + ": none here"
 }
 
 // A prompt is the text of an example request.

@@ -34,6 +34,13 @@ func TestOutsideResults(t *testing.T) {
 			t.Errorf("%s: the summary is at %d, the verdict at %d", name, first, gate)
 		}
 	}
+	for alpha, level := range map[float64]string{0.0125: "97.5 %", 0.001: "99.8 %", 0.025: "95 %"} {
+		r.Analysis.Study.Alpha = alpha
+		if out := strings.ReplaceAll(render(t, r, Markdown), "\u00a0", " "); !strings.Contains(out, "Its level is "+level+" or more") {
+			t.Errorf("α = %v: the level of a change is not %s", alpha, level)
+		}
+	}
+	r.Analysis.Study.Alpha = 0.05
 	short := render(t, r, onTerminal(TerminalOptions{}))
 	if !strings.Contains(short, "this one") || !strings.Contains(strings.Join(strings.Fields(short), " "), "--verbose shows ") {
 		t.Error("the terminal report has no summary, or does not say where the tables are")
@@ -49,6 +56,40 @@ func TestReadingsSayWhetherTheyAreCorrected(t *testing.T) {
 	for _, want := range []string{"beside it, bootstrap gives", "p = 0.031 before correction"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q", want)
+		}
+	}
+}
+
+// The tests claim a correction only of comparisons that the analysis corrected.
+func TestWhatIsCorrected(t *testing.T) {
+	for _, c := range []struct {
+		name             string
+		rules, corrected bool
+		want             []string
+	}{
+		{"alternatives of rules", true, true, []string{"p adjusted |", "p adjusted: Holm correction over the comparisons that are alternatives in the rules.", "comparisons: holm, over the comparisons that are alternatives in the rules.",
+			"the correction covers only the comparisons that are alternatives in the rules", "differences at once: each at 97.5 %."}},
+		{"rules that must all hold", true, false, []string{"No p-value is corrected: the Holm correction covers only the comparisons that are alternatives in the rules.", "comparisons: holm, which covers only the comparisons that are alternatives in the rules: none here."}},
+		{"no rules", false, true, []string{"p adjusted: Holm correction over the primary comparisons on primary metrics.", "for those of the primary comparisons on primary metrics together"}},
+	} {
+		r := load(t, "study")
+		r.Analysis.Study.Correction = "holm"
+		if !c.rules {
+			r.Verdict = nil
+		}
+		for i := range r.Analysis.Comparisons {
+			if x := &r.Analysis.Comparisons[i]; !c.corrected {
+				x.PAdjusted, x.Level, x.Beside = analyse.Undefined(), 0.95, nil
+			}
+		}
+		out := strings.ReplaceAll(render(t, r, Markdown), "\u00a0", " ")
+		for _, want := range c.want {
+			if !strings.Contains(out, want) {
+				t.Errorf("%s: no %q", c.name, want)
+			}
+		}
+		if !c.corrected && (strings.Contains(out, "p adjusted") || strings.Contains(out, "the correction covers")) {
+			t.Errorf("%s: claims a correction", c.name)
 		}
 	}
 }

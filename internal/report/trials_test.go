@@ -60,3 +60,15 @@ func TestPromptsAreVerbatim(t *testing.T) {
 		t.Errorf("Markdown has\n%s", got)
 	}
 }
+
+// TestLargeTrial: a page shows a requested trial however large it is.
+func TestLargeTrial(t *testing.T) {
+	r := load(t, "study")
+	r.Trials = true
+	x := analyse.Sample{Show: r.Analysis.Samples[0].Show}
+	x.Show.Raw = "begin " + strings.Repeat("long ", maxHTML/5) + "end of the answer"
+	r.Analysis.Samples = []analyse.Sample{x}
+	if got := render(t, r, HTML); !strings.Contains(got, "end of the answer") || strings.Contains(got, "left out") {
+		t.Errorf("a trial of %d bytes is left out of the page", len(x.Show.Raw))
+	}
+}

@@ -111,8 +111,8 @@ func (s junitSuite) Count(element string) int {
 
 // GateJUnit writes a verdict as JUnit XML: a test case for each rule and one for the
 // gate as a whole. A rule that does not hold is a failure. One that cannot be decided is
-// an error and not skipped, which CI systems show as good. An outcome that does not
-// apply is skipped. The report must have a verdict.
+// an error and not skipped, which CI systems show as good. Diagnoses, which decide nothing, and
+// an outcome that does not apply are skipped. The report must have a verdict.
 func GateJUnit(w io.Writer, r Report) error {
 	b := newBuilder(r)
 	v := newVerdict(b.v)
@@ -123,7 +123,7 @@ func GateJUnit(w io.Writer, r Report) error {
 	for _, c := range v.Conditions {
 		word, _ := conditionState(c, v.Outcome)
 		is := element(c.State)
-		if c.Kind == gate.Outcome && c.State == gate.Fail {
+		if c.Kind == gate.Diagnosis || c.Kind == gate.Outcome && c.State == gate.Fail {
 			is = "skipped"
 		}
 		said := strings.Join(append(nonEmpty(c.Reason), values(c)...), "; ")
@@ -242,14 +242,10 @@ func comment(r Report, base *Baseline, shown int) string {
 // spent says what the run cost, and what of it was paid in other runs.
 func (b *builder) spent() string {
 	u := b.a.Total
-	if u == nil || u.Calls == 0 {
+	if u == nil || u.Calls+u.JudgeCalls == 0 {
 		return "no calls"
 	}
-	cost := "cost unknown"
-	if u.CostUSD.Defined() {
-		cost = say.USD(u.CostUSD)
-	}
-	s := say.Plural(u.Calls, "call", "calls") + ", " + cost
+	s := calls(u) + ", cost " + spent(u)
 	answers, dollars := 0, analyse.Number(0)
 	for _, from := range b.a.Run.Reused {
 		answers, dollars = answers+from.Answers, dollars+analyse.Number(from.CostUSD)

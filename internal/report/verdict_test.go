@@ -2,11 +2,13 @@ package report
 
 import (
 	"encoding/xml"
+	"io"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
+	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/gate"
 )
 
@@ -27,6 +29,41 @@ func TestReasonIsSaidOnce(t *testing.T) {
 	said := strings.Join(append(values(c), c.Reason), "\n")
 	if strings.Count(said, why) != 1 || !strings.Contains(said, "= – (too few items)") {
 		t.Errorf("want the reason of the rule once, and any other reason beside its value:\n%s", said)
+	}
+}
+
+// The comment on a pull request counts the calls of judges and says what has no price.
+func TestCommentSaysTheCost(t *testing.T) {
+	for want, u := range map[string]*analyse.Usage{
+		"; no calls": {},
+		"; 0 calls and 40 judge calls, cost $1.50":                            {JudgeCalls: 40, JudgeCostUSD: 1.5},
+		"; 40 calls, cost unknown (40 calls of unknown cost)":                 {Calls: 40, Unpriced: 40},
+		"; 50 calls and 2 judge calls, cost ≥ $1.75 (1 call of unknown cost)": {Calls: 50, CostUSD: 1.5, JudgeCalls: 2, JudgeCostUSD: 0.25, JudgeUnpriced: 1},
+	} {
+		r := load(t, "study")
+		r.Analysis.Total, r.Analysis.Run.Reused = u, nil
+		out := strings.NewReplacer("\\", "", "\u00a0", " ").Replace(render(t, r, func(w io.Writer, r Report) error { return Comment(w, r, nil) }))
+		if !strings.Contains(out, want+"\n") {
+			t.Errorf("no %q: %s", want, out[max(0, len(out)-200):])
+		}
+	}
+}
+
+// A diagnosis explains a verdict and decides nothing, so it is no failed test case.
+func TestJUnitSkipsDiagnoses(t *testing.T) {
+	for _, state := range []gate.State{gate.Pass, gate.Fail, gate.Undecided} {
+		r := load(t, "study")
+		before := render(t, r, GateJUnit)
+		r.Verdict.Conditions = append(r.Verdict.Conditions, gate.Condition{Name: "why", Kind: gate.Diagnosis, That: "x > 0", State: state})
+		out := render(t, r, GateJUnit)
+		for _, element := range []string{"<failure", "<error"} {
+			if strings.Count(out, element) != strings.Count(before, element) {
+				t.Errorf("a diagnosis that is %s is counted as %s", state, element)
+			}
+		}
+		if strings.Count(out, "<skipped") != strings.Count(before, "<skipped")+1 {
+			t.Errorf("a diagnosis that is %s is not skipped", state)
+		}
 	}
 }
 

@@ -252,6 +252,9 @@ func questionFaults(ask []Question, fault func(key, format string, args ...any))
 		if q.Min != nil && q.Max != nil && *q.Min > *q.Max {
 			fault(at, "min is %v and max %v: want min at most max", *q.Min, *q.Max)
 		}
+		if q.Type == "several" && q.Min != nil && *q.Min > float64(len(q.Options)) {
+			fault(at, "min is %v: there are %d options", *q.Min, len(q.Options))
+		}
 		if (q.Type == "choice" || q.Type == "several") && len(q.Options) < 2 {
 			fault(at, "a question of type %s needs at least two options", q.Type)
 		}

@@ -23,6 +23,7 @@ func TestFaultsOfTasks(t *testing.T) {
 		{"practice of answers", Task{Kind: "codes", Labels: labels, Practice: true}, ".practice: practice is about items"},
 		{"sentences of a choice", Task{Of: "item", Ask: []Question{{Name: "q", Type: "choice", Options: labels, Sentences: []int{2, 4}}}}, ".ask[0].sentences: want the fewest and the most sentences of a text"},
 		{"sentences the wrong way", Task{Of: "item", Ask: []Question{{Name: "q", Type: "text", Sentences: []int{4, 2}}}}, ".ask[0].sentences"},
+		{"more than there is", Task{Of: "item", Ask: []Question{{Name: "q", Type: "several", Options: labels, Min: new(3.0)}}}, ".ask[0]: min is 3: there are 2 options"},
 		{"too many notes", Task{Of: "item", Ask: []Question{{Name: "q", Type: "choice", Options: labels, Notes: []string{"1", "2", "3"}}}}, ".ask[0].notes: 3 notes for 2 options"},
 	}
 	for _, tt := range tests {

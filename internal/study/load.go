@@ -357,7 +357,7 @@ func (f *File) Used() []string {
 // CheckLinks refuses links that lead out of the study's folder, on the way to a file that
 // the study reads or in a folder that it reads, except those to the files of programs. A study of
 // someone else could so show any file of this machine to a model. A path such as ../data,
-// which a reader of the study sees, is allowed.
+// which a reader of the study sees, is allowed; links in that folder must not lead out of it.
 func (f *File) CheckLinks(programs []string) error {
 	var errs []error
 	for _, rel := range f.Used() {
@@ -371,7 +371,7 @@ func (f *File) CheckLinks(programs []string) error {
 		}
 		_ = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 			if err == nil && d.Type()&fs.ModeSymlink != 0 {
-				errs = append(errs, f.Contained(filepath.Join(rel, name)))
+				errs = append(errs, f.linked(rel, name))
 			}
 			return nil
 		})
@@ -386,7 +386,19 @@ func (f *File) Contained(rel string) error {
 	if !filepath.IsLocal(rel) {
 		return nil
 	}
-	root, err := os.OpenRoot(f.Dir)
+	return contained(f.Dir, rel, "the study's folder")
+}
+
+// linked is Contained for what stands in a folder that the study reads.
+func (f *File) linked(folder, name string) error {
+	if filepath.IsLocal(folder) {
+		return f.Contained(filepath.Join(folder, name))
+	}
+	return contained(f.Place(folder), name, "the folder "+folder)
+}
+
+func contained(dir, rel, called string) error {
+	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return err
 	}
@@ -395,9 +407,10 @@ func (f *File) Contained(rel string) error {
 		if _, err := root.Stat(path); err == nil {
 			return nil
 		}
-		if _, err := os.Stat(f.Place(path)); err == nil {
-			target, _ := filepath.EvalSymlinks(f.Place(path))
-			return fmt.Errorf("%s leads out of the study's folder by a link, to %s: write that path in the study, or replace the link by what it leads to", f.Place(path), target)
+		place := filepath.Join(dir, path)
+		if _, err := os.Stat(place); err == nil {
+			target, _ := filepath.EvalSymlinks(place)
+			return fmt.Errorf("%s leads out of %s by a link, to %s: write that path in the study, or replace the link by what it leads to", place, called, target)
 		}
 	}
 	return nil

@@ -82,7 +82,7 @@ func (s *Study) Judge() *Model {
 // optional; unset parameters are not sent.
 type Model struct {
 	ID          string   `json:"id" jsonschema:"required,minLength=1,maxLength=64,pattern=^[A-Za-z0-9][A-Za-z0-9._-]*$,description=Name of this model in arms" jsonschema_extras:"errorMessage=want an id of letters and digits with . _ or - inside"`
-	Provider    string   `json:"provider" jsonschema:"required,minLength=1,description=Wire format or preset: anthropic openai openai_responses google deepseek moonshot zai openrouter ollama vllm llamacpp simulated recorded"`
+	Provider    string   `json:"provider" jsonschema:"required,minLength=1,description=Wire format or preset: anthropic openai openai_responses google gemini deepseek moonshot zai openrouter ollama vllm llamacpp simulated recorded"`
 	Name        string   `json:"name,omitempty" jsonschema:"description=The provider's name of the model"`
 	BaseURL     string   `json:"base_url,omitempty" jsonschema:"pattern=^https?://[^/@]+(/.*)?$,description=Another endpoint that speaks the provider's wire format" jsonschema_extras:"errorMessage=want a URL such as http://127.0.0.1:8080/v1 without a password"`
 	APIKeyEnv   string   `json:"api_key_env,omitempty" jsonschema:"writeOnly=true,maxLength=64,pattern=^[A-Z_][A-Z0-9_]*$,description=Environment variable that holds the key; a default per provider; not needed on loopback" jsonschema_extras:"errorMessage=want the name of an environment variable such as OPENAI_API_KEY"`
@@ -190,7 +190,7 @@ type Compare struct {
 	B       string   `json:"b" jsonschema:"required,minLength=1"`
 	Primary bool     `json:"primary,omitempty" jsonschema:"description=The main comparison of the study; others are reported as secondary"`
 	Family  string   `json:"family,omitempty" jsonschema:"description=Question that the comparison belongs to: primary comparisons of one family are corrected for their number\\, apart from those of others (default: one family)"`
-	Metrics []string `json:"metrics,omitempty" jsonschema:"description=Metrics to compare (default: the primary ones)"`
+	Metrics []string `json:"metrics,omitempty" jsonschema:"uniqueItems=true,description=Metrics to compare (default: the primary ones)"`
 	Across  []string `json:"across,omitempty" jsonschema:"uniqueItems=true,description=Factors of the arms\\, such as model\\, or strata of the items\\, such as doc_type: a test shows whether the difference depends on them"`
 }
 
@@ -219,8 +219,8 @@ func (Comparisons) JSONSchemaExtend(s *jsonschema.Schema) {
 // Metrics configures the metrics that are reported first, and those that the suite does
 // not have.
 type Metrics struct {
-	Primary   []string `json:"primary,omitempty"`
-	Secondary []string `json:"secondary,omitempty"`
+	Primary   []string `json:"primary,omitempty" jsonschema:"uniqueItems=true"`
+	Secondary []string `json:"secondary,omitempty" jsonschema:"uniqueItems=true"`
 	Own       []Metric `json:"own,omitempty" jsonschema:"description=Metrics of the study: of scores that come with the data or from a scorer"`
 }
 

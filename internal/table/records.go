@@ -28,7 +28,7 @@ type Texts struct {
 // [dataset.Scan] does, without keeping the file in memory, and a row of any other table as an
 // object of the values that are not empty. A value of CSV or a workbook is JSON if it is a
 // number, true, false, a list or an object, and else text without white space around it; see
-// [Texts]. A column "hours.Monday" is the key Monday of the object hours. An error about
+// [Texts]. TRUE and True are true where a column has nothing else than truth values. A column "hours.Monday" is the key Monday of the object hours. An error about
 // the table, which names its place, ends the reading. The hash is the SHA-256 of the file.
 func Records(path string, texts Texts, visit func(line int, record []byte, err error)) (hash string, err error) {
 	if lines, err := isLines(path); err != nil {
@@ -147,15 +147,39 @@ func (t *Table) record(r Row, texts Texts) ([]byte, error) {
 		if within[key] != nil {
 			return nil, fmt.Errorf("a value of %s beside columns such as %q: use one of them", name, name+".…")
 		}
-		within[key] = texts.value(name, cell)
+		within[key] = texts.value(name, cell, t.truths()[i])
 	}
 	return json.Marshal(object, json.Deterministic(true))
 }
 
-// value returns a cell as JSON.
-func (t Texts) value(name, cell string) any {
+// Truth reads a truth value as JSON, spreadsheets and Python write it: true, TRUE or True.
+func Truth(s string) (value, ok bool) {
+	value = s == "true" || s == "TRUE" || s == "True"
+	return value, value || s == "false" || s == "FALSE" || s == "False"
+}
+
+// truths says which columns have no other values than truth values. In others TRUE may be a word.
+func (t *Table) truths() []bool {
+	if t.truth == nil {
+		t.truth = make([]bool, len(t.Header))
+		for i := range t.truth {
+			t.truth[i] = !slices.ContainsFunc(t.Rows, func(r Row) bool {
+				_, ok := Truth(r.Text(i))
+				return !ok && r.Text(i) != ""
+			})
+		}
+	}
+	return t.truth
+}
+
+// value returns a cell as JSON; truths: of a column of truth values.
+func (t Texts) value(name, cell string, truths bool) any {
 	if name == t.Verbatim {
 		return cell
+	}
+	typed := !slices.Contains(t.Names, name)
+	if is, ok := Truth(cell); ok && typed && truths {
+		return is
 	}
 	switch v := jsontext.Value(cell); v.Kind() {
 	case '[', '{':
@@ -163,7 +187,7 @@ func (t Texts) value(name, cell string) any {
 			return v
 		}
 	case '0', 't', 'f':
-		if !slices.Contains(t.Names, name) && v.IsValid() {
+		if typed && v.IsValid() {
 			return v
 		}
 	}

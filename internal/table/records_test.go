@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/xuri/excelize/v2"
 )
 
 func TestRecords(t *testing.T) {
@@ -32,6 +33,12 @@ func TestRecords(t *testing.T) {
 		{name: "list.json", content: "[{\"id\":\"7\"},\n{\"id\":\"b\",\"n\":[null]}]", want: []string{`1 {"id":"7"}`, `2 {"id":"b","n":[null]}`}},
 		{name: "t.csv", content: "id,stars,open,tags,hours.Monday,note\n7,4.5,true,\"[\"\"a\"\"]\",11:00-19:00,\n8,,maybe,[a,,\" [0]\"\n",
 			want: []string{`2 {"hours":{"Monday":"11:00-19:00"},"id":"7","note":"","open":true,"stars":4.5,"tags":["a"]}`, `3 {"id":"8","note":" [0]","open":"maybe","tags":"[a"}`}},
+		{name: "truths.csv", content: "id,spreadsheet,python,mixed,word,note\nTRUE,TRUE,True,true,TRUE,TRUE\nTrue,,False,FALSE,maybe,FALSE\n", want: []string{
+			`2 {"id":"TRUE","mixed":true,"note":"TRUE","python":true,"spreadsheet":true,"word":"TRUE"}`, `3 {"id":"True","mixed":false,"note":"FALSE","python":false,"word":"maybe"}`}},
+		{name: "truths.xlsx", content: string(made(t, func(f *excelize.File) { // t="b"
+			f.SetSheetCol("Sheet1", "C1", &[]any{"open", true, false})
+			f.SetSheetCol("Sheet1", "D1", &[]any{"word", true, "maybe"})
+		})), want: []string{`2 {"id":"1","open":true,"title":"One","word":"TRUE"}`, `3 {"id":"2","open":false,"title":"Two","word":"maybe"}`}},
 		{name: "t.xlsx", content: string(book), want: []string{`2 {"id":"a","stars":4.5}`}},
 		{name: "both.csv", content: "id,hours,hours.Monday\na,x,y\nb,x,\nc,,y\n", want: []string{
 			`2 !column "hours.Monday" beside a value of hours: use one of them`, `3 {"hours":"x","id":"b"}`, `4 {"hours":{"Monday":"y"},"id":"c"}`}},

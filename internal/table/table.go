@@ -39,6 +39,7 @@ type Table struct {
 	text    []byte         // of the file; nil for a workbook
 	comma   rune           // of CSV, else 0
 	columns map[string]int // of JSON, in lower case
+	truth   []bool         // columns of truth values; nil until they are asked for
 	wrong   findings
 	empty   int // cells without a value
 	given   int // others

@@ -351,7 +351,7 @@ type xmlCell struct {
 	Type    string  `xml:"t,attr"`
 	Style   int     `xml:"s,attr"`
 	Formula *string `xml:"f"`
-	Value   string  `xml:"v"`
+	Value   *string `xml:"v"`
 	Inline  rich    `xml:"is"`
 }
 
@@ -411,29 +411,32 @@ func (p *parser) read(part string) error {
 
 // value is the text of a cell.
 func (p *parser) value(c xmlCell, name string) string {
-	at := "cell " + name
+	at, value := "cell "+name, ""
+	if c.Value != nil {
+		value = *c.Value
+	}
 	switch c.Type {
 	case "s":
-		if c.Value == "" {
+		if value == "" {
 			return ""
 		}
-		i, err := strconv.Atoi(strings.TrimSpace(c.Value))
+		i, err := strconv.Atoi(strings.TrimSpace(value))
 		if err != nil || i < 0 || i >= len(p.shared) {
-			p.sheet.fault(at, "the workbook is damaged: it has no text %q, only %d texts: open it in a spreadsheet and save it again", c.Value, len(p.shared))
+			p.sheet.fault(at, "the workbook is damaged: it has no text %q, only %d texts: open it in a spreadsheet and save it again", value, len(p.shared))
 			return ""
 		}
 		return p.errorValue(at, p.shared[i])
 	case "inlineStr":
 		return p.errorValue(at, c.Inline.String())
 	case "str", "e", "d":
-		if c.Value == "" && c.Formula == nil || c.Value != "" {
-			return p.errorValue(at, unescape(c.Value))
+		if value != "" || c.Type == "str" && c.Value != nil { // a formula may give an empty text
+			return p.errorValue(at, unescape(value))
 		}
 	case "b":
-		return map[string]string{"0": "FALSE", "1": "TRUE"}[strings.TrimSpace(c.Value)]
+		return map[string]string{"0": "FALSE", "1": "TRUE"}[strings.TrimSpace(value)]
 	default:
-		if c.Value != "" {
-			return p.number(c)
+		if value != "" {
+			return p.number(value, c.Style)
 		}
 	}
 	if c.Formula != nil {
@@ -452,14 +455,14 @@ func (p *parser) errorValue(at, s string) string {
 	return s
 }
 
-// number is a number with the 15 digits that spreadsheets show, or a date as YYYY-MM-DD if
-// the sheet shows one.
-func (p *parser) number(c xmlCell) string {
-	x, err := strconv.ParseFloat(c.Value, 64)
+// number is a number with the 15 digits that spreadsheets show, a whole number with all of
+// its digits, which programs write, or a date as YYYY-MM-DD if the sheet shows one.
+func (p *parser) number(value string, style int) string {
+	x, err := strconv.ParseFloat(value, 64)
 	if err != nil {
-		return c.Value
+		return value
 	}
-	if c.Style >= 0 && c.Style < len(p.dates) && p.dates[c.Style] && x >= 0 && x < 2958466 { // the year 10000
+	if style >= 0 && style < len(p.dates) && p.dates[style] && x >= 0 && x < 2958466 { // the year 10000
 		day := time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC)
 		switch {
 		case p.from1904:
@@ -469,8 +472,8 @@ func (p *parser) number(c xmlCell) string {
 		}
 		return day.AddDate(0, 0, int(x)).Format(time.DateOnly)
 	}
-	if digits := strings.Trim(c.Value, "-0."); len(digits) > 16 {
+	if digits := strings.Trim(value, "-0."); len(digits) > 16 && strings.ContainsAny(value, ".eE") {
 		return strconv.FormatFloat(x, 'G', 15, 64)
 	}
-	return c.Value
+	return value
 }

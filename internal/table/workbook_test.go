@@ -54,6 +54,14 @@ func TestTables(t *testing.T) {
 			f.SetCellValue("Sheet1", "A2", 6864)
 			f.SetCellStyle("Sheet1", "A2", "A2", style)
 		}), [][]string{{"6864", "One"}, {"2", "Two"}}},
+		{"whole numbers of more than 15 digits, as programs write them", made(t, func(f *excelize.File) {
+			f.SetCellValue("Sheet1", "A2", 12345678901234567)
+			f.SetCellValue("Sheet1", "A3", -12345678901234568)
+		}), [][]string{{"12345678901234567", "One"}, {"-12345678901234568", "Two"}}},
+		{"fractions and powers with the digits that spreadsheets store and do not show", archiveOf(t, map[string]part{"xl/worksheets/sheet1.xml": {begin: sheetBegin + `<row><c t="str"><v>id</v></c><c t="str"><v>title</v></c></row>` +
+			`<row><c><v>0.30000000000000004</v></c><c><v>1.2345678901234567E+25</v></c></row>` + sheetEnd}}), [][]string{{"0.3", "1.23456789012346E+25"}}},
+		{"a formula that gives an empty text, as Excel saves it", archiveOf(t, map[string]part{"xl/worksheets/sheet1.xml": {begin: sheetBegin + `<row><c t="str"><v>id</v></c><c t="str"><v>title</v></c></row>` +
+			`<row><c><v>1</v></c><c t="str"><f>IF(A2="","",A2)</f><v></v></c></row><row><c><v>2</v></c><c t="str"><f>A1</f><v>id</v></c></row>` + sheetEnd}}), [][]string{{"1", ""}, {"2", "id"}}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -82,6 +90,7 @@ func TestTablesThatAreRefused(t *testing.T) {
 			[]string{"list, sheet Sheet1, cells A2:A3: merged cells: unmerge them", "list, sheet Sheet1, cells B1:C1: merged"}},
 		{"a failed formula", "", made(t, func(f *excelize.File) { f.SetCellValue("Sheet1", "B3", "#REF!") }), []string{"list, sheet Sheet1, cell B3: the cell shows #REF!"}},
 		{"a formula without a value", "", made(t, func(f *excelize.File) { f.SetCellValue("Sheet1", "B3", nil); f.SetCellFormula("Sheet1", "B3", "1+1") }), []string{"list, sheet Sheet1, cell B3: the formula has no value: open the workbook in a spreadsheet and save it"}},
+		{"a formula without a result", "", archiveOf(t, map[string]part{"xl/worksheets/sheet1.xml": {begin: sheetBegin + `<row><c t="str"><v>id</v></c></row><row><c><f>1+1</f><v></v></c></row>` + sheetEnd}}), []string{"list, sheet Main, cell A2: the formula has no value"}},
 		{"a column without a name", "", made(t, func(f *excelize.File) { f.SetCellValue("Sheet1", "D1", "year") }), []string{"list, sheet Sheet1, cell C1: the column has no name"}},
 		{"two columns of one name", "", []byte("id,title,ID\n"), []string{`list:1:10: duplicate column "ID"`}},
 		{"a value beside the table", "", []byte("id,title\n1,One\n2,Two,more\n"), []string{`list:3: the record has 3 fields, the header 2: put a field that contains ',' in quotes`}},

@@ -483,10 +483,10 @@ func (v *Viewer) failings(r *request, c contest, units bool) (tables []failingTa
 		of := *r
 		of.run = s.Run
 		outcome, reason := s.x.column("outcome"), s.x.column("reason")
-		counts := map[[2]string]int{}
+		counts, shown := map[[2]string]int{}, units && r.study(v, s.Run).err == nil
 		for _, i := range rows {
 			counts[[2]string{outcome.word(int(i)), reason.word(int(i))}]++
-			if !units || r.study(v, s.Run).err != nil {
+			if !shown {
 				continue
 			}
 			if x, err := v.exhibit(&of, s.x.trial(i)); err == nil {

@@ -70,7 +70,7 @@ func (v *Viewer) samplesPage(r *request) error {
 		return err
 	}
 	list := func(s state) string { return r.link([]string{"r", r.run.ID, "samples"}, s.params()...) }
-	if r.param("col") != "" { // the form of columns was sent
+	if r.URL.Query().Has("col") { // a form was sent: the address gets the list
 		return r.see(list(s.at(1)))
 	}
 	if s.q == "" && s.sort == "" && s.text == "" && v.ready(r.run) == nil {
@@ -391,16 +391,18 @@ func (v *Viewer) export(r *request) error {
 	if r.param("texts") != "" {
 		told = func(i int32) experiment.Brief { return v.brief(r, x.trial(i)) }
 	}
-	_ = x.write(lasting{r.w}, format, rows, told) // of a browser that has gone
+	if x.write(patient{r.w}, format, rows, told) != nil {
+		panic(http.ErrAbortHandler) // so that nobody takes the part for the whole
+	}
 	return nil
 }
 
-// A lasting writer gives each part of a long response the time that others have as a whole.
-type lasting struct{ http.ResponseWriter }
+// patient gives each part of a long file its time.
+type patient struct{ http.ResponseWriter }
 
-func (l lasting) Write(b []byte) (int, error) {
-	_ = http.NewResponseController(l.ResponseWriter).SetWriteDeadline(time.Now().Add(time.Minute))
-	return l.ResponseWriter.Write(b)
+func (p patient) Write(b []byte) (int, error) {
+	_ = http.NewResponseController(p.ResponseWriter).SetWriteDeadline(time.Now().Add(time.Minute))
+	return p.ResponseWriter.Write(b)
 }
 
 // write writes rows as a file, with the texts of their trials if told is not nil.

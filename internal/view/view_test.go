@@ -172,25 +172,6 @@ func TestDiff(t *testing.T) {
 	}
 }
 
-// A comparison lists the most frequent problems, and the others as one: its columns add up.
-func TestFailingsAddUp(t *testing.T) {
-	for _, n := range []int{1, mostProblems, mostProblems + 1, 3 * mostProblems} {
-		f, sum := failings{}, [2]int{}
-		for i := range n {
-			f.add(fmt.Sprint("problem ", i), i%2, i+1)
-			sum[i%2] += i + 1
-		}
-		list, got := f.list(), [2]int{}
-		for _, x := range list {
-			got[0], got[1] = got[0]+x.A, got[1]+x.B
-		}
-		last := list[len(list)-1].What
-		if more := fmt.Sprintf("and %d more", n-mostProblems); got != sum || len(list) != min(n, mostProblems+1) || (last == more) != (n > mostProblems) {
-			t.Errorf("%d problems: %+v", n, list)
-		}
-	}
-}
-
 // Wins and losses are of the first arm, by the direction of the metric; items come with
 // the largest losses first, and in the order that is asked for.
 func TestPair(t *testing.T) {

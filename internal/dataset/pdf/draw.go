@@ -86,17 +86,34 @@ type state struct {
 
 // A drawing collects the glyphs of a page.
 type drawing struct {
-	glyphs []pdf.Text
-	left   int64 // bytes of drawing commands that may follow
-	err    error // the first
+	turn   matrix        // of the page as it is shown
+	glyphs [3][]pdf.Text // level, upwards, and downwards, each turned to be level
+	left   int64         // bytes of drawing commands that may follow
+	err    error         // the first
+}
+
+// turns are quarters of a turn, clockwise.
+var turns = [4]matrix{identity, {0, -1, 1, 0, 0, 0}, {-1, 0, 0, -1, 0, 0}, {0, 1, -1, 0, 0, 0}}
+
+// turnOf is how a page is turned when it is shown: its own Rotate, or that of the pages that
+// it is one of.
+func turnOf(page pdf.Value) matrix {
+	for range maxForms {
+		if r := page.Key("Rotate"); r.Kind() != pdf.Null {
+			return turns[(r.Int64()/90%4+4)%4]
+		}
+		page = page.Key("Parent")
+	}
+	return identity
 }
 
 // pageGlyphs returns the glyphs that a page shows: of its content, of the forms that it
-// uses, and of annotations such as the fields of a filled form.
-func pageGlyphs(page pdf.Page) ([]pdf.Text, error) {
-	d := &drawing{left: maxDrawn}
+// uses, and of annotations such as the fields of a filled form. Glyphs that run upwards or
+// downwards are apart.
+func pageGlyphs(page pdf.Page) ([3][]pdf.Text, error) {
+	d := &drawing{turn: turnOf(page.V), left: maxDrawn}
 	if c := page.V.Key("Contents"); c.Kind() != pdf.Null {
-		d.draw(c, page.Resources(), state{scale: 1, page: identity}, 0)
+		d.draw(c, page.Resources(), state{scale: 1, page: d.turn}, 0)
 	}
 	for _, a := range elements(page.V.Key("Annots")) {
 		d.annotation(a)
@@ -159,7 +176,7 @@ func (d *drawing) annotation(a pdf.Value) {
 		sx, sy := ratio(place[2]-place[0], box[2]-box[0]), ratio(place[3]-place[1], box[3]-box[1])
 		own = own.then(matrix{sx, 0, 0, sy, place[0] - box[0]*sx, place[1] - box[1]*sy})
 	}
-	d.draw(look, look.Key("Resources"), state{scale: 1, page: own}, 1)
+	d.draw(look, look.Key("Resources"), state{scale: 1, page: own.then(d.turn)}, 1)
 }
 
 // boxOf returns the rectangle around a transformed one: left, bottom, right, top.
@@ -316,7 +333,15 @@ func (d *drawing) show(s *state, raw string) {
 		}
 		n++
 		m := matrix{s.size * s.scale, 0, 0, s.size, 0, s.raise}.then(s.text).then(s.page)
-		d.glyphs = append(d.glyphs, pdf.Text{FontSize: m[0], X: m[4], Y: m[5], W: width / 1000 * m[0], S: string(glyph)})
+		of := &d.glyphs[0]
+		if math.Abs(m[1]) > math.Abs(m[0]) {
+			if m[1] > 0 {
+				m, of = m.then(turns[1]), &d.glyphs[1]
+			} else {
+				m, of = m.then(turns[3]), &d.glyphs[2]
+			}
+		}
+		*of = append(*of, pdf.Text{FontSize: m[0], X: m[4], Y: m[5], W: width / 1000 * m[0], S: string(glyph)})
 		s.text = s.text.move((width/1000*s.size+s.spacing)*s.scale, 0)
 	}
 }

@@ -6,7 +6,8 @@
 // about the same height above the foot of the page are one line, and a gap of more than
 // a fifth of the font size is a space, or 1.2 font sizes between the beginnings of
 // glyphs whose width is unknown. Columns are therefore read across, as a table
-// is. A page without text, such as a scan, is an empty page; a file without any text is
+// is. A page is turned as it is shown (Rotate), and lines that run upwards or downwards
+// follow the others. A page without text, such as a scan, is an empty page; a file without any text is
 // an error.
 //
 // The text of a page is that of its content, of the forms that it uses (which are
@@ -121,9 +122,11 @@ func read(data []byte) (text string, err error) {
 			return "", damaged(fmt.Errorf("page %d: %w", i, err))
 		}
 		fmt.Fprintf(&b, "---PAGE %d---\n", i)
-		lines := layout(glyphs)
-		empty = empty && strings.TrimSpace(lines) == ""
-		b.WriteString(lines)
+		for _, direction := range glyphs {
+			lines := layout(direction)
+			empty = empty && strings.TrimSpace(lines) == ""
+			b.WriteString(lines)
+		}
 		if b.Len() > maxText {
 			return "", fmt.Errorf("the PDF has more than %d MB of text: split it", maxText>>20)
 		}

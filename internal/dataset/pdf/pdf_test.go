@@ -130,6 +130,7 @@ func TestDrawings(t *testing.T) {
 		form  = "/Subtype/Form/BBox[0 0 300 300]"
 		head  = "BT /F1 12 Tf 20 200 Td (Invoice) Tj ET "
 		total = "BT /F1 12 Tf 20 100 Td (Total 5) Tj ET"
+		up    = "BT /F1 12 Tf 0 1 -1 0 100 20 Tm (Total due: 42.00) Tj 0 1 -1 0 130 20 Tm (Paid: 7.00) Tj ET"
 	)
 	widget := func(keys string) string { return "/Annots[7 0 R 8 0 R]" + keys }
 	for _, tt := range []struct {
@@ -151,6 +152,15 @@ func TestDrawings(t *testing.T) {
 		{"a form that draws itself", page(both, head+"/X Do", stream(form+both, "/X Do")), "its forms are nested too deeply", false},
 		{"forms that unpack to gigabytes", page(both, strings.Repeat("/X Do ", 100), packed(form, strings.Repeat(" ", 1<<20))), "more than", false},
 		{"state left in a form stays there", page(both, "/X Do "+head, stream(form+fonts, "1 0 0 1 0 500 cm q q")), "Invoice\n", true},
+		{"a page that is turned", page(fonts+"/Rotate 90", up), "Total due: 42.00\nPaid: 7.00\n", true},
+		{"turned the other way", page(fonts+"/Rotate -90", strings.ReplaceAll(up, "0 1 -1 0", "0 -1 1 0")), "Paid: 7.00\nTotal due: 42.00\n", true},
+		{"upside down", page(fonts+"/Rotate 180", "BT /F1 12 Tf -1 0 0 -1 200 200 Tm (Total) Tj -1 0 0 -1 200 100 Tm (Head) Tj ET"), "Head\nTotal\n", true},
+		{"turned as all pages are", objects("", "<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Rotate 90/Kids[4 0 R]/Count 1>>", helvetica,
+			"<</Type/Page/Parent 2 0 R/Contents 5 0 R"+fonts+">>", stream("", up)), "Total due: 42.00\nPaid: 7.00\n", true},
+		{"a stamp at the side", page(fonts, head+"BT /F1 12 Tf 0 1 -1 0 10 90 Tm (Copy 2) Tj ET "+total), "Invoice\nTotal 5\nCopy 2\n", true},
+		{"a turned field", page(widget(fonts+"/Rotate 90"), up, "null",
+			"<</Subtype/Widget/Rect[200 20 220 120]/AP<</N 9 0 R>>>>", "null",
+			stream(form+fonts+"/BBox[0 0 100 20]/Matrix[0 1 -1 0 0 0]", "BT /F1 12 Tf 2 4 Td (Jane Doe) Tj ET")), "Total due: 42.00\nPaid: 7.00\nJane Doe\n", true},
 		{"a restore too many", page(fonts, "Q "+head), "Invoice\n", true},
 
 		{"a filled field", page(widget(fonts), head, "null",

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/scruple-eval/scruple/internal/effort"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites/atoms/graph"
@@ -242,6 +243,19 @@ func TestWriteMerges(t *testing.T) {
 	}
 }
 
+// Names of files that are reserved are not those of atoms.
+func TestWriteReservedNames(t *testing.T) {
+	files, err := write([]candidate{{Type: "process", Title: "Logging", Edges: map[string][]string{"produces": {"Log"}, "uses": {"Index"}}},
+		{Type: "artifact", Title: "Log"}, {Type: "system", Title: "Index"}}, ontology.Default(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := okf.Load(files, nil, ontology.Default())
+	if found := append(b.Findings(), graph.Integrity(b)...); len(b.Atoms) != 3 || len(found) > 0 {
+		t.Errorf("%d of 3 atoms, %v", len(b.Atoms), found)
+	}
+}
+
 // TestWriteRepeatedStages: a stage that comes back is written again; lists of two
 // candidates of one workflow are merged without repeating each other, and a set lists a
 // target once.
@@ -299,6 +313,21 @@ func TestShortEvidence(t *testing.T) {
 			t.Errorf("%q stands: %v, want %v", evidence, got, want)
 		}
 	}
+	for evidence, source := range map[string]string{
+		"| Intake | Order desk |":                      "| Step | Owner |\n|---|---|\n| Intake | Order desk |\n| Picking | Depot |",
+		"| Intake | Order desk |\n| Picking | Depot |": "| Step | Owner |\n|---|---|\n| Intake | Order desk |\n| Picking | Depot |",
+		"10:05 Ben agrees since Redis is fast":         "10:00 Anna proposes Redis\n10:05 Ben agrees since Redis is fast\n10:10 end",
+		"ben: redis is fast":                           "anna: why redis\nben: redis is fast\nanna: fine",
+		"因为它很快。":                                       "为什么？我们选择了Redis！因为它很快。",
+		"Redis is fast.":                               "We took Redis.\nRedis is **fast**. It is `cheap`.",
+		"- Less mud\n- More light":                     "Reasons\n- Less mud\n- More light\n- Quiet",
+		"redis is fast and\nit is cheap":               "# Why\nredis is fast and\nit is cheap",
+		"> It was cheap.":                              "They said:\n> It was cheap. It was there.",
+	} {
+		if !standsIn(evidence, source) {
+			t.Errorf("%q does not stand in %q", evidence, source)
+		}
+	}
 	j := readVerdict([]byte(`{"covered": true, "evidence": "Faster."}`), nil, "covered", func(e string) bool { return standsIn(e, "It costs less than the old one.", "Faster.") })
 	if !j.holds {
 		t.Errorf("a short claim is not covered by a copy of it: %s", j.why)
@@ -315,18 +344,26 @@ func TestReadAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	for reply, want := range map[string]string{
-		`{"files": {"a.md": "x"}}`:                              "a.md=x",
-		`Here: {"files": [{"path": "a.md", "text": "x"}]} done`: "a.md=x",
-		`{"answer": {"files": {"a.md": "x"}}}`:                  "a.md=x",
-		`[{"files": {"a.md": "x"}}]`:                            "a.md=x",
-		`{"example": {"files": {"a.md": "x"}}}`:                 noFiles,
-		`{"folder": "out"}`:                                     "a.md=x\xff",
-		`{"folder": "../` + filepath.Base(root) + `/out"}`:      badFolder,
-		`{"folder": "/etc"}`:                                    badFolder,
-		`{"folder": "none"}`:                                    badFolder,
-		`{"files": 3}`:                                          noFiles,
-		`{}`:                                                    noFiles,
-		`sorry`:                                                 noJSON,
+		`{"files": {"a.md": "x"}}`:                                       "a.md=x",
+		`Here: {"files": [{"path": "a.md", "text": "x"}]} done`:          "a.md=x",
+		`{"answer": {"files": {"a.md": "x"}}}`:                           "a.md=x",
+		`[{"files": {"a.md": "x"}}]`:                                     "a.md=x",
+		`{"example": {"files": {"a.md": "x"}}}`:                          noFiles,
+		`{"folder": "out"}`:                                              "a.md=x\xff",
+		`{"folder": "../` + filepath.Base(root) + `/out"}`:               badFolder,
+		`{"folder": "/etc"}`:                                             badFolder,
+		`{"folder": "none"}`:                                             badFolder,
+		`{"files": null, "folder": "out"}`:                               "a.md=x\xff",
+		`{"files": {"a.md": "x", "notes.txt": "y"}, "unrepaired": null}`: "a.md=x",
+		`{"files": {}}`:                                                  "",
+		`{"files": null}`:                                                noFiles,
+		`{"files": {"a.md": null}}`:                                      noFiles,
+		`{"files": [{"path": "a.md", "content": "x"}]}`:                  noFiles,
+		`{"files": [{"text": "x"}]}`:                                     noFiles,
+		`{"files": [null]}`:                                              noFiles,
+		`{"files": 3}`:                                                   noFiles,
+		`{}`:                                                             noFiles,
+		`sorry`:                                                          noJSON,
 	} {
 		b, _, reason, _ := readAnswer(reply, root)
 		got := reason
@@ -378,6 +415,8 @@ func TestOpenErrors(t *testing.T) {
 		"no source":     {map[string]string{"corpus/new/gold/role/x.md": "---\nid: x\ntype: role\ntitle: X\n---\n"}, nil, "case new"},
 		"gap":           {map[string]string{"o.yaml": strings.Replace(shippedOntology(t), "types:", "types:\n  - {name: ghost}", 1)}, []string{"ontology=o.yaml"}, "no gold atom has type ghost: add cases with them"},
 		"ontology":      {map[string]string{"o.yaml": "types: [{name: x}]\nedges: [{name: e, to: [y]}]\n"}, []string{"ontology=o.yaml"}, `edge e: unknown type "y"`},
+		"own ontology":  {map[string]string{"corpus/ontology.yaml": "types: [{name: thing}]\n"}, nil, `unknown type "process": want one of thing`},
+		"bad ontology":  {map[string]string{"corpus/ontology.yaml": "types: [{name: x}]\nedges: [{name: e, to: [y]}]\n"}, nil, `ontology.yaml: edge e: unknown type`},
 		"repair":        {nil, []string{"arms[1].repair=true"}, "repair is for the pipeline"},
 		"judges":        {nil, []string{"judges=[{name: rules}]"}, "judges are for studies with claims"},
 		"quality":       {map[string]string{"q.json": `{"format": "scruple-judge-quality/1", "judge": "other", "run": "r", "balanced_accuracy": {"value": null, "low": null, "high": null}, "kappa": {"value": null, "low": null, "high": null}, "error": {"value": null, "low": null, "high": null}, "claims": [{"id": "a", "judge": 1, "human": 0}]}`}, []string{"judge_quality=q.json"}, `measures the judge "other", and this study's is "rules"`},
@@ -395,6 +434,39 @@ func TestOpenErrors(t *testing.T) {
 	b := mustOpen(t, map[string]string{"o.yaml": strings.Replace(shippedOntology(t), "types:", "types:\n  - {name: ghost}", 1)}, "ontology=o.yaml", "data.allow_gaps=true")
 	if w := strings.Join(b.Capabilities().Warnings(), "\n"); !strings.Contains(w, "type ghost") {
 		t.Errorf("warnings: %s", w)
+	}
+}
+
+// A text that is too long to be searched for links is named.
+func TestLongText(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "a.md"), []byte("---\nid: a\ntype: concept\ntitle: A\n---\n"+strings.Repeat("[[nobody]]\n", 100_000)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	c, err := checkFolder(dir)
+	if err != nil || !c.OK() || !strings.Contains(c.(*checked).String(), "a.md: warning too-large: the text has more than 1048576 bytes") {
+		t.Errorf("%v, %v", c, err)
+	}
+}
+
+// A case that is a symbolic link is not left out in silence.
+func TestLinkedCase(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"corpus/own/source", "corpus/own/gold", "hiring"} {
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("../hiring", filepath.Join(dir, "corpus", "hiring")); err != nil {
+		t.Skip(err)
+	}
+	root, err := os.OpenRoot(filepath.Join(dir, "corpus"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	if _, err := readFolders(root.FS()); err == nil || !strings.Contains(err.Error(), "case hiring is a symbolic link") {
+		t.Error(err)
 	}
 }
 
@@ -426,8 +498,62 @@ func TestFolderArm(t *testing.T) {
 	if got := score(t, b, "message-queue", "made"); got[metricValidity] != 0 || got[metricAtomRecall] != 0 {
 		t.Errorf("no folder scores %v", got)
 	}
+	tr := eval.Trial{Item: "hiring", Arm: "made", Replicate: 1}
+	o, err := b.Perform(t.Context(), tr, asker{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	took := 0
+	for _, s := range b.Score(nil, eval.CaseOf(tr, o, nil)) {
+		if slices.Contains(effort.Columns(), s.Metric) && s.Unscored == madeElsewhere {
+			took++
+		}
+	}
+	if took != len(effort.Columns()) {
+		t.Errorf("%d of %d numbers of what the atoms took are unscored: they were made elsewhere", took, len(effort.Columns()))
+	}
 	if w := strings.Join(b.Capabilities().Warnings(), "\n"); !strings.Contains(w, "incident-review, message-queue, order-handling") {
 		t.Errorf("warnings: %s", w)
+	}
+}
+
+// The graph of an answer that cannot be read is not known, and that of an empty one has no errors.
+func TestGraphOfNoAnswer(t *testing.T) {
+	b := mustOpen(t, nil)
+	tr := eval.Trial{Item: "hiring", Arm: "pipeline", Replicate: 1}
+	for _, c := range []struct {
+		o    eval.Outcome
+		want string
+	}{
+		{eval.Outcome{Kind: eval.Malformed, Reason: noJSON}, "the answer is malformed: its graph is not known"},
+		{eval.Outcome{Kind: eval.Refused, Reason: declined}, "the answer is refused: its graph is not known"},
+		{eval.Outcome{Kind: eval.OK, Data: (&bundle{Files: []okf.File{}}).encode()}, ""},
+	} {
+		n := 0
+		for _, s := range b.Score(nil, eval.CaseOf(tr, c.o, nil)) {
+			if slices.Contains(graphMetrics, s.Metric) {
+				if n++; s.Unscored != c.want || s.Num != 0 {
+					t.Errorf("%s: %+v", c.o.Kind, s)
+				}
+			}
+		}
+		if n != len(graphMetrics) {
+			t.Errorf("%s: %d metrics of the graph", c.o.Kind, n)
+		}
+	}
+}
+
+// Every metric that a case of preflight names is looked at.
+func TestPreflightNames(t *testing.T) {
+	for falls, want := range map[string]string{
+		`["edge_f1", "edge_recall"]`: "",
+		`["edge_f1", "edge_recal"]`:  `unknown metric "edge_recal" in falls or may`,
+		`["edge_f1", "atom_recall"]`: "atom_recall stays at 1, but",
+	} {
+		r, err := checkCase([]byte(`{"case": "c", "damage": "dropped-edges", "rate": 0.5, "falls": ` + falls + `, "may": ["graph_errors", "graph_warnings"]}`))
+		if got := strings.Join(r.Wrong, "\n"); err != nil || !strings.Contains(got, want) || want == "" && got != "" {
+			t.Errorf("%s: %q, %v, want %q", falls, got, err, want)
+		}
 	}
 }
 
@@ -714,6 +840,42 @@ func TestOwnJudgePrompt(t *testing.T) {
 	tr := eval.Trial{Item: "library-lending", Arm: b.Arms()[0].ID, Replicate: 1}
 	if b.Basis(tr).Judged == own.Basis(tr).Judged {
 		t.Error("other criteria leave the verdicts as they are")
+	}
+}
+
+// An accuracy is that of a judge with its words, scale and settings.
+func TestQualityOfAnotherJudge(t *testing.T) {
+	claims, err := starter(t, map[string]string{"claims.jsonl": `{"id": "a", "source": "S.", "claim": "C.", "grounded": true}` + "\n",
+		"study.yaml": strings.Replace(judgeStudy, "{id: m, provider: openai, name: x}", "{id: sim, provider: simulated, name: sim, seed: 1, skill: {wrong: 0.05, fabricate: 0.1}}", 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := mustOpen(t, nil, "judge_model=sim")
+	if i := slices.IndexFunc(claims.(*judgeBench).On, func(a *judgeArm) bool { return a.Settings != nil }); claims.(*judgeBench).judging.asked(claims.(*judgeBench).On[i].Settings) != own.judging.asked(own.judge) {
+		t.Error("a study of claims does not measure the judge of another study")
+	}
+	for _, c := range []struct{ asked, judge, want string }{
+		{own.judging.asked(own.judge), "", ""},
+		{own.judging.asked(own.judge), "judge={coverage_prompt: 'Is {{REFERENCE}} in {{CLAIMS}}?'}", ""},
+		{"", "judge={criteria: [literally]}", "warning: q.json does not say what the judge was asked"},
+		{own.judging.asked(own.judge), "judge={criteria: [literally]}", "q.json measures the judge \"sim\" with another prompt"},
+		{own.judging.asked(own.judge), "judge={scale: {min: 0, max: 3, pass: 2}}", "with another prompt, criteria, scale"},
+		{own.judging.asked(own.judge), "models[0].temperature=0.7", "settings of the model"},
+	} {
+		q := `{"format": "scruple-judge-quality/1", "judge": "sim", "asked": "` + c.asked + `", "run": "r", "balanced_accuracy": {"value": null, "low": null, "high": null}, "kappa": {"value": null, "low": null, "high": null}, "error": {"value": null, "low": null, "high": null}, "claims": [{"id": "a", "judge": 1, "human": 1}]}`
+		overrides := []string{"judge_model=sim", "judge_quality=q.json"}
+		if c.judge != "" {
+			overrides = append(overrides, c.judge)
+		}
+		said := ""
+		if b, err := starter(t, map[string]string{"q.json": q}, overrides...); err != nil {
+			said = err.Error()
+		} else if w := b.Capabilities().Warnings(); len(w) > 0 {
+			said = "warning: " + strings.Join(w, "\n")
+		}
+		if (said == "") != (c.want == "") || !strings.Contains(said, c.want) {
+			t.Errorf("%s: %q, want %q", c.judge, said, c.want)
+		}
 	}
 }
 

@@ -92,10 +92,11 @@ func openCorpus(f *study.File, s *Study) (kit.Bench, error) {
 	b.readCases(f, s, &errs)
 	if s.JudgeQuality != "" {
 		var err error
-		if b.quality, err = readQuality(f.Resolve(s.JudgeQuality)); err != nil {
+		if b.quality, err = readQuality(f.Resolve(s.JudgeQuality)); err == nil {
+			err = b.quality.fits(b, s.JudgeQuality)
+		}
+		if err != nil {
 			errs.Add(f.Errorf("judge_quality", "%w", err))
-		} else if name := b.judgeName(); b.quality.Judge != name && b.quality.Model != name {
-			errs.Add(f.Errorf("judge_quality", "%s measures the judge %q, and this study's is %q: measure it with a study of claims", s.JudgeQuality, b.quality.Judge, name))
 		}
 	}
 	b.plan(f, s, &errs)
@@ -222,7 +223,9 @@ func (b *Bench) Basis(t eval.Trial) (on eval.Basis) {
 	if err != nil {
 		return on
 	}
-	on.Read = b.reading
+	if on.Read = b.reading; a.Pipeline != nil {
+		on.Read = kit.Hash(b.reading.String(), answersVersion)
+	}
 	switch {
 	case a.Simulated:
 		on.Asked = kit.Hash(c.item.Gold.String(), b.reading.String())
@@ -230,7 +233,7 @@ func (b *Bench) Basis(t eval.Trial) (on eval.Basis) {
 		on.Asked = b.reading
 	}
 	if b.judge != nil {
-		on.Judged = kit.Hash(c.item.Gold.String(), b.reading.String())
+		on.Judged = kit.Hash(c.item.Gold.String(), b.reading.String(), okf.ClaimsVersion)
 		if b.judging.own() {
 			on.Judged = kit.HashOf(on.Judged.String(), b.judging)
 		}

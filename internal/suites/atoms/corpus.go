@@ -79,6 +79,11 @@ func readCorpus(f *study.File, s *Study, errs *study.Errors) (samples []*sample,
 		}
 		defer root.Close()
 		samples, err = readFolders(root.FS())
+		if o == nil {
+			var ownErr error
+			o, ownErr = ontologyOf(where)
+			kit.AddAll(errs, ownErr)
+		}
 	} else {
 		var own *ontology.Ontology
 		samples, own, err = readRecords(where)
@@ -112,6 +117,9 @@ func readFolders(root fs.FS) ([]*sample, error) {
 	var samples []*sample
 	var errs []error
 	for _, e := range entries {
+		if e.Type()&fs.ModeSymlink != 0 && okf.LinksFolder(root, e.Name()) {
+			errs = append(errs, fmt.Errorf("case %s is a symbolic link, which is not followed: put the folder here", e.Name()))
+		}
 		if !e.IsDir() || strings.HasPrefix(e.Name(), ".") {
 			continue
 		}
@@ -261,8 +269,9 @@ func readAnswer(reply, root string) (b *bundle, lenient bool, reason, detail str
 		return nil, false, noJSON, err.Error()
 	}
 	b = new(bundle)
+	given := func(v json.RawMessage) bool { return len(v) > 0 && string(v) != "null" }
 	switch {
-	case len(a.Files) > 0:
+	case given(a.Files):
 		if b.Files, err = readFiles(a.Files); err != nil {
 			return nil, false, noFiles, err.Error()
 		}
@@ -275,7 +284,7 @@ func readAnswer(reply, root string) (b *bundle, lenient bool, reason, detail str
 	default:
 		return nil, false, noFiles, `the answer has neither "files" nor "folder"`
 	}
-	if len(a.Unrepaired) > 0 {
+	if given(a.Unrepaired) {
 		if b.Unrepaired, err = readFiles(a.Unrepaired); err != nil {
 			return nil, false, noFiles, err.Error()
 		}
@@ -283,20 +292,39 @@ func readAnswer(reply, root string) (b *bundle, lenient bool, reason, detail str
 	return b, found.Repaired || found.Wrapped, "", ""
 }
 
-// readFiles reads files as an object of texts by path or as a list.
-func readFiles(data json.RawMessage) ([]okf.File, error) {
-	var list []okf.File
+// answersVersion is that of the rules that read the answers of pipelines outside.
+const answersVersion = "2"
+
+// readFiles reads files as an object of texts by path, or as a list as outcomes are stored, which
+// the arms of other runs give. Files that are no Markdown are passed over, as in a folder.
+func readFiles(data json.RawMessage) (files []okf.File, err error) {
+	var byPath map[string]*string
+	var list []map[string]*string
 	if json.Unmarshal(data, &list) == nil {
-		return list, nil
+		err = json.Unmarshal(data, &files)
+	} else if err = json.Unmarshal(data, &byPath); err == nil {
+		for _, p := range slices.Sorted(maps.Keys(byPath)) {
+			list = append(list, map[string]*string{"path": &p, "text": byPath[p]})
+			files = append(files, okf.File{Path: p})
+		}
 	}
-	var byPath map[string]string
-	if err := json.Unmarshal(data, &byPath); err != nil {
-		return nil, fmt.Errorf(`"files": want an object of texts by path: %w`, err)
+	for i, f := range list {
+		for key, value := range f {
+			if value == nil || !slices.Contains([]string{"path", "text", "bytes"}, key) {
+				err = fmt.Errorf("entry %d: %q is unknown or null", i+1, key)
+			} else if key == "text" {
+				files[i].Data = []byte(*value)
+			}
+		}
+		if f["path"] == nil {
+			err = fmt.Errorf("entry %d has no path", i+1)
+		}
 	}
-	for _, p := range slices.Sorted(maps.Keys(byPath)) {
-		list = append(list, okf.File{Path: p, Data: []byte(byPath[p])})
+	if err != nil {
+		return nil, fmt.Errorf(`"files": want an object of texts by path, or a list of {"path", "text"}: %w`, err)
 	}
-	return list, nil
+	files = slices.DeleteFunc(files, func(f okf.File) bool { return !okf.IsMarkdown(f.Path) })
+	return append([]okf.File{}, files...), nil
 }
 
 // readBelow reads a folder of atoms that must be below root.

@@ -18,6 +18,21 @@ import (
 // ontologyFile is an ontology in a folder of atoms.
 const ontologyFile = "ontology.yaml"
 
+// ontologyOf reads the ontology of a folder; nil if it has none.
+func ontologyOf(dir string) (*ontology.Ontology, error) {
+	data, err := dataset.ReadFile(filepath.Join(dir, ontologyFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	} else if err != nil {
+		return nil, fmt.Errorf("reading the ontology: %w", err)
+	}
+	o, err := ontology.Parse(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, ontologyFile), err)
+	}
+	return o, nil
+}
+
 // checked is what is known of a folder of atoms.
 type checked struct {
 	Folder     string         `json:"folder"`
@@ -36,16 +51,13 @@ type checked struct {
 // the links in its texts that lead nowhere. It changes nothing.
 func checkFolder(dir string) (kit.Checked, error) {
 	c := &checked{Folder: dir, Ontology: "default", Links: map[string]int{}, Findings: []okf.Finding{}}
-	o := ontology.Default()
-	data, err := dataset.ReadFile(filepath.Join(dir, ontologyFile))
-	switch {
-	case err == nil:
+	o, err := ontologyOf(dir)
+	if err != nil {
+		return nil, err
+	} else if o != nil {
 		c.Ontology = ontologyFile
-		if o, err = ontology.Parse(data); err != nil {
-			return nil, fmt.Errorf("%s: %w", filepath.Join(dir, ontologyFile), err)
-		}
-	case !errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("reading the ontology: %w", err)
+	} else {
+		o = ontology.Default()
 	}
 	files, findings, err := okf.ReadFolder(dir)
 	if err != nil {
@@ -63,10 +75,15 @@ func checkFolder(dir string) (kit.Checked, error) {
 			c.Findings = append(c.Findings, okf.Finding{Code: okf.CodeUnresolved, Severity: okf.Warning, File: l.File, Line: l.Line, Text: fmt.Sprintf("text: no atom %q", l.Written)})
 		}
 	}
+	for _, d := range b.Documents {
+		if len(d.Body()) > okf.MaxLinked {
+			c.Findings = append(c.Findings, okf.Finding{Code: okf.CodeTooLarge, Severity: okf.Warning, File: d.Path, Text: fmt.Sprintf("the text has more than %d bytes: it is not searched for links", okf.MaxLinked)})
+		}
+	}
 	okf.SortFindings(c.Findings)
 	c.Errors, c.Warnings = severities(c.Findings)
 	if c.Files == 0 {
-		return nil, fmt.Errorf("%s has no Markdown files", dir)
+		return nil, fmt.Errorf("%s has no Markdown files but perhaps index.md and log.md, which are no atoms", dir)
 	}
 	return c, nil
 }

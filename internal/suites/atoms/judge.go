@@ -419,35 +419,47 @@ func readVerdict(data []byte, scale *kit.Scale, key string, stands func(evidence
 	return j
 }
 
-// standsIn reports whether evidence is a whole sentence or item of a text, or several in a
-// row, apart from white space, case, marks of items and the marks at its ends. Parts of
-// sentences stand in nearly every text, and a heading says nothing.
+// standsIn reports whether evidence is a whole sentence, line or item of a text, or several in
+// a row, apart from white space, case, emphasis, marks of items and the marks at its ends.
+// Parts of sentences stand in nearly every text, and a heading says nothing.
 func standsIn(evidence string, texts ...string) bool {
-	const marks = " \"“”'…|>.!?。"
-	normal := func(s string) string { return strings.ToLower(text.Minimal(s)) }
-	whole := strings.Trim(normal(evidence), marks)
+	const marks = " \"“”'…|>.!?。！？"
+	whole := strings.Trim(strings.Join(unitsOf(evidence), " "), marks)
 	if whole == "" {
 		return false
 	}
 	for _, t := range texts {
-		sentences := okf.SplitClaims(t)
-		for i := range sentences {
-			if strings.HasPrefix(sentences[i], "#") {
-				continue
-			}
+		units := unitsOf(t)
+		for i := range units {
 			run := ""
-			for _, s := range sentences[i:] {
-				run += " " + normal(s)
+			for _, s := range units[i:] {
+				run += " " + s
 				if strings.Trim(run, marks) == whole {
 					return true
 				}
-				if len(run) > len(evidence)+len(marks) {
+				if len(run) > len(whole)+len(evidence)+len(marks) {
 					break
 				}
 			}
 		}
 	}
 	return false
+}
+
+var emphasis = strings.NewReplacer("*", "", "_", "", "`", "")
+
+// unitsOf are the sentences of each line of a text, without headings, as they are compared.
+func unitsOf(t string) (units []string) {
+	for l := range strings.Lines(t) {
+		mark := blockStart.FindString(l)
+		if strings.Contains(mark, "#") {
+			continue
+		}
+		for _, s := range okf.Sentences(l[len(mark):]) {
+			units = append(units, strings.ToLower(text.Minimal(emphasis.Replace(s))))
+		}
+	}
+	return units
 }
 
 // judgement is the verdict on a point.

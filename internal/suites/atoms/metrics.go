@@ -22,6 +22,7 @@ const (
 	metricValidity      = "validity"
 	metricConformance   = "okf_conformance"
 	metricErrors        = "graph_errors"
+	metricRepaired      = "graph_errors_repaired"
 	metricWarnings      = "graph_warnings"
 	metricFaithfulness  = "faithfulness"
 	metricGrounded      = "grounded"

@@ -265,7 +265,11 @@ func write(candidates []candidate, o *ontology.Ontology, repair bool) ([]okf.Fil
 	slices.SortStableFunc(atoms, func(a, b *made) int { return strings.Compare(a.id, b.id) })
 	files := make([]okf.File, 0, len(atoms))
 	for _, m := range atoms {
-		files = append(files, okf.File{Path: path.Join(okf.Slug(m.Type), m.id+".md"), Data: m.compose(o)})
+		name := m.id + ".md"
+		if okf.Reserved(name) {
+			name = m.id + ".atom.md" // no id has a point
+		}
+		files = append(files, okf.File{Path: path.Join(okf.Slug(m.Type), name), Data: m.compose(o)})
 	}
 	return files, nil
 }

@@ -33,9 +33,6 @@ type preflightCase struct {
 // tabled are the metrics that the table of preflight shows.
 var tabled = []string{metricAtomF1, metricTypes, metricEdgeF1, metricConformance, metricValidity, metricErrors, metricWarnings, metricFabrication, metricOmission, metricFaithfulness}
 
-// lowerIsBetter lists those for which a fall is a rise.
-var lowerIsBetter = []string{metricErrors, metricWarnings, metricFabrication, metricOmission}
-
 func checkCase(data []byte) (kit.Result, error) {
 	var c preflightCase
 	if err := dataset.DecodeStrict(data, &c); err != nil {
@@ -79,17 +76,30 @@ func checkDamage(c *preflightCase) (kit.Result, error) {
 	}
 	was, is := b.pooled(perfect), b.pooled(damaged)
 	r := kit.Result{Name: c.Case}
-	for _, metric := range tabled {
+	known := metrics()
+	seen := map[string]bool{}
+	for i, metric := range slices.Concat(tabled, c.Falls, c.May) {
+		if seen[metric] {
+			continue
+		}
+		seen[metric] = true
+		m := slices.IndexFunc(known, func(m eval.Metric) bool { return m.Name == metric })
+		if m < 0 {
+			r.Wrong = append(r.Wrong, fmt.Sprintf("unknown metric %q in falls or may", metric))
+			continue
+		}
 		worse := is[metric] < was[metric]-1e-9
 		better := is[metric] > was[metric]+1e-9
-		if slices.Contains(lowerIsBetter, metric) {
+		if !known[m].HigherIsBetter {
 			worse, better = better, worse
 		}
-		cell := fmt.Sprintf("%.2f", is[metric])
-		if worse {
-			cell += " worse"
+		if i < len(tabled) {
+			cell := fmt.Sprintf("%.2f", is[metric])
+			if worse {
+				cell += " worse"
+			}
+			r.Cells = append(r.Cells, eval.Level{Name: metric, Value: cell})
 		}
-		r.Cells = append(r.Cells, eval.Level{Name: metric, Value: cell})
 		wanted := slices.Contains(c.Falls, metric)
 		switch {
 		case wanted && !worse:

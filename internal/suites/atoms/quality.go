@@ -10,6 +10,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 )
 
@@ -20,6 +21,7 @@ type quality struct {
 	Format   string        `json:"format"`
 	Judge    string        `json:"judge"` // arm
 	Model    string        `json:"model,omitempty"`
+	Asked    string        `json:"asked,omitempty"` // hash of what it was asked, and of its settings
 	Run      string        `json:"run"`
 	Set      string        `json:"set,omitempty"`
 	Balanced eval.Measured `json:"balanced_accuracy"`
@@ -59,6 +61,30 @@ func readQuality(path string) (*quality, error) {
 		return nil, fmt.Errorf("%s has no claims", path)
 	}
 	return q, nil
+}
+
+// asked is a hash of what makes a judge of claims: its words, scale, model and settings.
+func (j Judging) asked(m *study.Model) string {
+	if m == nil {
+		return rules
+	}
+	r := (&question{in: new(material)}).request(m, j, "")
+	return kit.HashOf(r.Key(), j.Judging).String()
+}
+
+// fits reports an error if the quality is of another judge than that of a study. Files of
+// earlier versions do not say what was asked.
+func (q *quality) fits(b *Bench, file string) error {
+	name := b.judgeName()
+	switch {
+	case q.Judge != name && q.Model != name:
+		return fmt.Errorf("%s measures the judge %q, and this study's is %q: measure it with a study of claims", file, q.Judge, name)
+	case q.Asked == "":
+		b.Warn("%s does not say what the judge was asked: if prompt, criteria, scale or settings of the model differ from this study's, measure it again", file)
+	case q.Asked != b.judging.asked(b.judge):
+		return fmt.Errorf("%s measures the judge %q with another prompt, criteria, scale or settings of the model than this study's: measure it again with a study of claims", file, name)
+	}
+	return nil
 }
 
 // measurement is what the claims say of the judge: right verdicts and claims by cluster, and by
@@ -154,6 +180,9 @@ func writeQuality(kb kit.Bench, k kit.Kept, dir string) (string, error) {
 		if q == nil {
 			u := eval.Measured{Value: eval.Undefined(), Low: eval.Undefined(), High: eval.Undefined()}
 			q = &quality{Format: qualityFormat, Judge: a.ID, Model: a.Model, Run: k.Run().ID, Set: set, Balanced: u, Kappa: u, Error: u}
+			if a.Pipeline == nil {
+				q.Asked = b.judging.asked(a.Settings)
+			}
 			found[key] = q
 		}
 		q.Claims = append(q.Claims, labelled{ID: c.id, Cluster: c.cluster, Judge: kit.Indicator(v.holds), Human: kit.Indicator(c.grounded)})

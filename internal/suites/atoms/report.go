@@ -164,8 +164,12 @@ func (b *Bench) worstTable(tallies map[string]*tally) eval.Table {
 			if w.Replicate > 1 {
 				name += fmt.Sprintf(" #%d", w.Replicate)
 			}
+			errors := eval.Text("–")
+			if w.value(metricErrors).Defined() {
+				errors = eval.Count(int(w.own[metricErrors].Num))
+			}
 			t.Row(eval.Text(a.ID), eval.Text(name), eval.Ratio(w.value(metricAtomF1)), eval.Ratio(w.value(metricEdgeF1)), eval.Ratio(w.value(metricValidity)),
-				eval.Count(int(w.own[metricErrors].Num)), eval.Ratio(w.value(metricFaithfulness)), eval.Text(text.Shorten(strings.Join(w.problems, "; "), 240)))
+				errors, eval.Ratio(w.value(metricFaithfulness)), eval.Text(text.Shorten(strings.Join(w.problems, "; "), 240)))
 		}
 	}
 	return t

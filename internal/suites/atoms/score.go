@@ -3,6 +3,7 @@ package atoms
 import (
 	"fmt"
 
+	"github.com/scruple-eval/scruple/internal/effort"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/suites/atoms/graph"
 	"github.com/scruple-eval/scruple/internal/suites/atoms/okf"
@@ -19,7 +20,11 @@ type assessment struct {
 	issues, repaired []okf.Finding // of the graph, before and after a repair
 	points           []point
 	judged           []judgement // of each point
+	noGraph          string      // why its graph is not known
 }
+
+// The metrics of the graph, which an answer that cannot be read does not have.
+var graphMetrics = []string{metricErrors, metricRepaired, metricWarnings}
 
 // assess reads a trial; there are no files if the answer was malformed or refused.
 func (b *Bench) assess(s *sample, t *eval.Judged) *assessment {
@@ -28,7 +33,7 @@ func (b *Bench) assess(s *sample, t *eval.Judged) *assessment {
 		a.pred, a.unrepaired = load(t.Outcome.Data, b.ontology)
 	} else {
 		a.pred = okf.Load(nil, nil, b.ontology)
-		a.unrepaired = a.pred
+		a.unrepaired, a.noGraph = a.pred, fmt.Sprintf("the answer is %s: its graph is not known", t.Outcome.Kind)
 	}
 	a.matched = graph.Match(s.gold, a.pred)
 	a.compared = graph.Compare(s.gold, a.pred, a.matched)
@@ -43,13 +48,24 @@ func (b *Bench) assess(s *sample, t *eval.Judged) *assessment {
 	return a
 }
 
+const madeElsewhere = "the atoms were made elsewhere, and the folder does not say what they took"
+
 // Score scores what was written: the files of each trial, parsed again.
 func (b *Bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
 	s := b.Datum(c.Item)
 	if s == nil {
 		return dst
 	}
-	return kit.ScoreTrials(dst, c, func(dst []eval.Score, t *eval.Judged) []eval.Score { return b.assess(s, t).score(dst) })
+	a := b.Arm(c.Arm)
+	return kit.ScoreTrials(dst, c, func(dst []eval.Score, t *eval.Judged) []eval.Score {
+		dst = b.assess(s, t).score(dst)
+		if a != nil && a.folder != nil {
+			for _, name := range effort.Columns() {
+				dst = append(dst, kit.Unscored(name, madeElsewhere))
+			}
+		}
+		return dst
+	})
 }
 
 func (a *assessment) score(dst []eval.Score) []eval.Score {
@@ -140,9 +156,13 @@ func (a *assessment) scoreFiles(dst []eval.Score) []eval.Score {
 	after, _ := severities(a.repaired)
 	dst = ratio(dst, metricValidity, "", valid, files)
 	dst = ratio(dst, metricConformance, "", conformant, files)
-	dst = ratio(dst, metricErrors, "", errors, 1)
-	dst = ratio(dst, "graph_errors_repaired", "", after, 1)
-	dst = ratio(dst, metricWarnings, "", warnings, 1)
+	for i, n := range []int{errors, after, warnings} {
+		if a.noGraph != "" {
+			dst = append(dst, kit.Unscored(graphMetrics[i], a.noGraph))
+		} else {
+			dst = ratio(dst, graphMetrics[i], "", n, 1)
+		}
+	}
 	return ratio(dst, metricEmitted, "", len(a.pred.Atoms), 1)
 }
 

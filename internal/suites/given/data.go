@@ -126,6 +126,11 @@ func (r *reader) shaped() bool {
 	case wide(r.s.Arms) && len(r.metrics) != 1:
 		return fault("a table with a column for each arm has one metric, and metrics.own has %d", len(r.metrics))
 	case wide(r.s.Arms):
+		for _, column := range append(effort.Columns(), "answer", "error", "unscored") {
+			if len(r.s.Arms) > 1 && has(column) {
+				return fault("column %q of a table with a column for each arm would be of all arms: rename it, or write a row for each answer", column)
+			}
+		}
 		return true
 	case !has("arm") && len(r.s.Arms) != 1:
 		return fault("no column %q: name it in data.columns, as in {arm: NAME}, or give each arm its column, as in arms: [{name: a, column: NAME}, …]", "arm")
@@ -211,7 +216,7 @@ func (r *reader) item(row table.Row) *item {
 		is.texts[i] = cellOf(column)
 	}
 	if is.id == "" && is.texts[input] != "" {
-		is.id = "i-" + kit.Hash(is.texts[input]).String()[:8]
+		is.id = "i-" + kit.Hash(is.texts[input]).String()
 	}
 	fault := func(column, format string, args ...any) *item {
 		r.errs.Add(r.known.Errorf(row, column, format, args...))

@@ -84,7 +84,9 @@ func TestShapes(t *testing.T) {
 		{"arms as they come, with names as ids", plain, "item,arm,score\nq,org/small v2,0\n", 1, []string{"q org-small-v2#1 score: 0"}},
 		{"an item that a metric is not about", plain + rate, "item,arm,ok,rating\nq1,a,1,\nq1,b,0,\nq2,a,,3\nq2,b,,\n", 1, []string{
 			"q1 a#1 ok: 1", "q1 b#1 ok: 0", "q2 a#1 rating: 3", "q2 b#1 rating: no score in the data"}},
-		{"items by their input", plain, "input,arm,score\nWhat?,a,1\nWhat?,b,0\n", 1, []string{"i-ac8fddbc a#1 score: 1", "i-ac8fddbc b#1 score: 0"}},
+		{"a column for one arm", plain + "\narms: [{name: a, column: x}]", "item,x,error\nq,,timeout\n", 1, []string{"q a#1 failed: error in the data"}},
+		{"inputs whose hashes begin alike", plain, "input,arm,score\ninput 19533,a,1\ninput 94416,a,0\n", 1, []string{"i-328ba53957f45519 a#1 score: 1", "i-328ba5396d1da981 a#1 score: 0"}},
+		{"items by their input", plain, "input,arm,score\nWhat?,a,1\nWhat?,b,0\n", 1, []string{"i-ac8fddbc7cc28f5d a#1 score: 1", "i-ac8fddbc7cc28f5d b#1 score: 0"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b, err := opened(t, c.keys, c.table)
@@ -133,6 +135,8 @@ func TestErrors(t *testing.T) {
 		"a column too few":    {plain + "\narms: [{name: a, column: x}, {name: b}]", "item,x\nq,1\n", "arm b has no column, and others do"},
 		"no such column":      {plain + "\narms: [{name: a, column: xx}]", "item,x\nq,1\n", `no column "xx" of arm a`},
 		"wide with metrics":   {own + "\narms: [{name: a, column: x}]", "item,x\nq,1\n", "a table with a column for each arm has one metric, and metrics.own has 2"},
+		"wide with an error":  {plain + "\narms: [{name: a, column: x}, {name: b, column: y}]", "item,x,y,error\nq,1,,timeout\n", `column "error" of a table with a column for each arm would be of all arms`},
+		"wide with a cost":    {plain + "\narms: [{name: a, column: x}, {name: b, column: y}]", "item,x,y,cost\nq,1,1,0.5\n", `column "cost" of a table`},
 		"unknown metric":      {plain, "item,arm,metric,score\nq,a,x,1\n", `metric "x": declare the metrics of the table in metrics.own`},
 		"value and column":    {plain + "\narms: [{name: a, column: x, value: y}]", "item,x\nq,1\n", "arm a has value and column"},
 		"two arms of a value": {plain + "\narms: [{name: a, value: v}, {name: b, value: v}]", "item,arm,score\nq,v,1\n", "duplicate value or column of arm b"},

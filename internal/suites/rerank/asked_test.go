@@ -370,7 +370,7 @@ func TestAttacksKeepTheBudget(t *testing.T) {
 	applied := 0.0
 	for i := range b.Items() {
 		o, s := perform(t, b, "bm25/sarcastic_noise", i)
-		if idle := slices.Contains(o.Notes, "the attack found nothing to change"); idle == (s[metricApplied] == 1) {
+		if idle := slices.Contains(o.Notes, "the attack changed nothing"); idle == (s[metricApplied] == 1) {
 			t.Errorf("%s: the note says that it was idle: %v, the metric %v", b.Items()[i].ID, idle, s[metricApplied])
 		}
 		applied += s[metricApplied]

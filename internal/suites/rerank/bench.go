@@ -57,11 +57,12 @@ type record struct {
 	Detail     string              `json:"detail,omitempty"`
 	Coverage   candidates.Coverage `json:"coverage"`
 	Lost       []int               `json:"lost_reviews,omitempty"` // by candidate: number removed by the budget
-	Hidden     bool                `json:"gold_hidden,omitempty"`  // the budget removed the evidence for gold
+	Unproved   []int               `json:"unproved,omitempty"`     // positions of candidates that only reviews removed by the budget make right or rule out
 	Attack     string              `json:"attack,omitempty"`
 	Changed    int                 `json:"attacked_candidates,omitempty"` // candidates whose reviews the attack changed
 	Refused    []int               `json:"refused_attacks,omitempty"`     // positions of candidates left unattacked: the change would have made them right or wrong
 	Promoted   int                 `json:"promoted,omitempty"`            // position of the candidate that the injection promotes
+	Namesakes  []int               `json:"namesakes,omitempty"`           // positions of the others with its name, by which the injection speaks for it
 	Trace      []method.Event      `json:"trace,omitempty"`
 	Parallel   [][]string          `json:"parallel,omitempty"` // groups of steps that ran in parallel
 }
@@ -135,7 +136,9 @@ func (b *Bench) scene(r *request.Request, a *arm) (method.Task, record) {
 			rec.Lost = make([]int, len(rec.Candidates))
 		}
 		rec.Lost[i] = c.Lost()
-		rec.Hidden = rec.Hidden || r.IsRight(id) && !b.shows(item, reviews, r)
+		if b.shows(item, reviews, r) != r.IsRight(id) {
+			rec.Unproved = append(rec.Unproved, i+1)
+		}
 	}
 	if a.attack != nil {
 		b.attacked(r, a.attack, &t, &rec)
@@ -155,12 +158,15 @@ func (b *Bench) attacked(r *request.Request, a *attack.Attack, t *method.Task, r
 	attacked, report := attack.Plan{Attack: a, Options: b.study.Attacks.options(), Seed: b.seed, Request: r.Text, Right: r.IsRight}.Run(items, reviews)
 	t.Promoted = report.Promoted + 1
 	rec.Attack, rec.Promoted = a.Name, t.Promoted
+	for _, i := range report.Namesakes {
+		rec.Namesakes = append(rec.Namesakes, i+1)
+	}
 	read := slices.ContainsFunc(r.Structure.Leaves(), func(n *request.Node) bool { return n.Evidence.AboutReviews() })
 	for i, item := range items {
 		if !report.Changes[i].Any() {
 			continue
 		}
-		after, changed := b.study.Budget.Fit(attacked[i], reviews[i], report.Changes[i].From)
+		after, less, changed := b.study.Budget.Fit(attacked[i], reviews[i], report.Changes[i].From)
 		right := r.IsRight(item.ID)
 		switch {
 		case !changed:
@@ -169,6 +175,12 @@ func (b *Bench) attacked(r *request.Request, a *attack.Attack, t *method.Task, r
 		default:
 			t.Candidates[i].Reviews, t.Candidates[i].Injected = after, a.Category == attack.Injection
 			rec.Changed++
+			if rec.Coverage = rec.Coverage.Add(less); less.Kept < 0 && rec.Lost == nil {
+				rec.Lost = make([]int, len(items))
+			}
+			if rec.Lost != nil {
+				rec.Lost[i] -= less.Kept
+			}
 		}
 	}
 }
@@ -205,6 +217,9 @@ func (b *Bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval
 		// reproducible too, but blame the method for a slow machine.
 		o.Kind = eval.Failed
 	}
+	unproved := func(right bool) bool {
+		return slices.ContainsFunc(rec.Unproved, func(i int) bool { return r.IsRight(rec.Candidates[i-1]) == right })
+	}
 	for _, note := range []struct {
 		text string
 		is   bool
@@ -212,8 +227,9 @@ func (b *Bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval
 		{eval.NoteTruncated, result.Invalid == method.InvalidCutOff},
 		{"a step got no answer and counts as unknown", failed.Load() > 0},
 		{"reviews left out by the budget", rec.Coverage.Lost() > 0},
-		{"review budget removed the evidence for gold", rec.Hidden},
-		{"the attack found nothing to change", rec.untouched()},
+		{"review budget removed the evidence for gold", unproved(true)},
+		{"review budget removed the evidence against another candidate", unproved(false)},
+		{"the attack changed nothing", rec.untouched()},
 		{"an attack that would have changed the truth of a candidate was refused", len(rec.Refused) > 0},
 	} {
 		if note.is {

@@ -40,9 +40,7 @@ func (b *Bench) Show(c eval.Case) (eval.Exhibit, error) {
 	}
 	fact("gold rank", rankWords(&rec, right, o.Kind))
 	fact("attack", rec.Attack)
-	if rec.Promoted > 0 {
-		fact("injection promotes position", fmt.Sprint(rec.Promoted))
-	}
+	fact("injection promotes position", method.Join(rec.promoted()))
 	if len(rec.Refused) > 0 {
 		fact("attack refused at positions", method.Join(rec.Refused))
 	}
@@ -158,7 +156,7 @@ func (b *Bench) truths(rec *record, r *request.Request) *eval.Table {
 		} else if grade > 1 {
 			notes = append(notes, fmt.Sprintf("gold, grade %d", grade))
 		}
-		if place == rec.Promoted {
+		if slices.Contains(rec.promoted(), place) {
 			notes = append(notes, "promoted by the injection")
 		}
 		row = append(row, verdict(truth[place-1].Truth))

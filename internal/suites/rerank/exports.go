@@ -210,15 +210,16 @@ func numbered(dir, name string) (string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
 	}
+	taken, err := os.ReadDir(dir)
+	if err != nil {
+		return "", err
+	}
 	for n := 1; n < 1000; n++ {
-		taken, err := filepath.Glob(filepath.Join(dir, fmt.Sprintf("%03d_*", n)))
-		if err != nil {
-			return "", err
-		}
-		if len(taken) > 0 {
+		number := fmt.Sprintf("%03d_", n)
+		if slices.ContainsFunc(taken, func(e fs.DirEntry) bool { return strings.HasPrefix(e.Name(), number) }) {
 			continue
 		}
-		path := filepath.Join(dir, fmt.Sprintf("%03d_%s", n, name))
+		path := filepath.Join(dir, number+name)
 		err = os.Mkdir(path, 0o755)
 		if !errors.Is(err, fs.ErrExist) {
 			return path, err
@@ -263,7 +264,7 @@ func writeTREC(bench kit.Bench, k kit.Kept, dir string) (string, error) {
 		return "", err
 	}
 	w := exported{}
-	judged := map[string]bool{}
+	judged, unscored := map[string]bool{}, 0
 	for j, err := range k.Outcomes() {
 		if err != nil {
 			return "", err
@@ -276,8 +277,12 @@ func writeTREC(bench kit.Bench, k kit.Kept, dir string) (string, error) {
 				w.text("qrels.txt", "%s 0 %s %d\n", query, trecID(g.ID), g.Grade)
 			}
 		}
-		if rec, _ := read(&j.Outcome); rec.untouched() {
+		switch rec, _ := read(&j.Outcome); {
+		case rec.untouched():
 			continue // not asked
+		case j.Outcome.Kind == eval.Failed || rec.lacks(right):
+			unscored++
+			continue
 		}
 		if !ranked || len(ids) == 0 {
 			ids = []string{noPrediction}
@@ -290,7 +295,11 @@ func writeTREC(bench kit.Bench, k kit.Kept, dir string) (string, error) {
 	if err := w.write(dir); err != nil {
 		return "", fmt.Errorf("exporting runs: %w", err)
 	}
-	return fmt.Sprintf("%s to %s", text.Plural(len(w), "file", "files"), dir), nil
+	said := fmt.Sprintf("%s to %s", text.Plural(len(w), "file", "files"), dir)
+	if unscored > 0 {
+		said += fmt.Sprintf(", without %s that failed or lacked an item that is right now", text.Plural(unscored, "trial", "trials"))
+	}
+	return said, nil
 }
 
 // ranking is a trial's ranking as ids, and the right items. It reports false

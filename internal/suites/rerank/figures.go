@@ -147,10 +147,12 @@ func (b *Bench) attackCost(r eval.Results) eval.Figure {
 
 // attackTable has the cost of every attack over the requests that it changed and
 // over all. A request that it did not change has the clean arm's answer and a
-// difference of 0, so the second is the first times the share of changed requests.
+// difference of 0, so the second is the first times the share of changed requests. It
+// has no interval: one of the first, times the share, would leave out that the share is
+// an estimate too.
 func (b *Bench) attackTable(r eval.Results) *eval.Table {
 	t := &eval.Table{Name: "attack_cost", Title: "Attack cost over changed and over all requests",
-		Note:    "Change in Hits@1 from clean data, and below it its interval. A request that the attack does not change is not asked again: its change is 0.",
+		Note:    "Change in Hits@1 from clean data, and below it its interval. A request that the attack does not change is not asked again: its change is 0. The change over all has no interval: that over changed does not know how the share of changed requests varies.",
 		Columns: []string{"arm", "changed requests", "over changed", "over all"}}
 	for _, a := range b.On {
 		applied, ok := r.Estimate(a.ID, metricApplied)
@@ -158,12 +160,11 @@ func (b *Bench) attackTable(r eval.Results) *eval.Table {
 			continue
 		}
 		share := float64(applied.Value)
-		changed, all := eval.Missing(eval.KindDifference, ""), eval.Difference(0)
-		if d, ok := r.Difference(a.ID, a.clean.ID, hits(1)); ok && share > 0 {
-			of := func(share eval.Number) eval.Cell {
-				return eval.Difference(share*d.Value).Within(share*d.Low, share*d.High)
-			}
-			changed, all = of(1), of(applied.Value)
+		changed, all := eval.Missing(eval.KindDifference, ""), eval.Missing(eval.KindDifference, "")
+		if d, ok := r.Difference(a.ID, a.clean.ID, hits(1)); share == 0 {
+			all = eval.Difference(0)
+		} else if ok {
+			changed, all = eval.Difference(d.Value).Within(d.Low, d.High), eval.Difference(applied.Value*d.Value)
 		}
 		t.Row(eval.Text(a.ID), eval.CountOf(int(math.Round(share*float64(applied.N))), applied.N), changed, all)
 	}
@@ -177,7 +178,7 @@ func (b *Bench) attackTable(r eval.Results) *eval.Table {
 func (b *Bench) attackSuccess(r eval.Results) eval.Figure {
 	f := b.attackGrid((*arm).injected, func(a *arm) (eval.Measured, bool) { return r.Estimate(a.ID, metricPromoted) })
 	f.Name, f.Title = "attack_success", "Injection success rate"
-	f.Note = "Share of the requests in which the candidate that the injection promotes was ranked first."
+	f.Note = "Share of the requests in which a candidate with the name that the injection promotes was ranked first."
 	return f
 }
 

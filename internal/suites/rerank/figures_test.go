@@ -127,14 +127,17 @@ func TestAttackSuccess(t *testing.T) {
 		kind    eval.OutcomeKind
 		promo   int
 		want    float64 // -1: not counted
+		others  []int   // with its name
 	}{
-		{"promoted first", []int{3, 1}, eval.OK, 3, 1},
-		{"another first", []int{2, 3}, eval.OK, 3, 0},
-		{"gold first", []int{1, 3}, eval.OK, 3, 0},
-		{"no prediction", nil, eval.Malformed, 3, 0},
-		{"nobody promoted", []int{3}, eval.OK, 0, -1},
+		{"promoted first", []int{3, 1}, eval.OK, 3, 1, nil},
+		{"another first", []int{2, 3}, eval.OK, 3, 0, nil},
+		{"gold first", []int{1, 3}, eval.OK, 3, 0, nil},
+		{"no prediction", nil, eval.Malformed, 3, 0, nil},
+		{"nobody promoted", []int{3}, eval.OK, 0, -1, nil},
+		{"one of its name first", []int{2}, eval.OK, 3, 1, []int{2}},
+		{"gold before one of its name", []int{1, 2}, eval.OK, 3, 0, []int{2}},
 	} {
-		data, err := json.Marshal(record{Ranking: c.ranking, Candidates: []string{"a", "b", "c"}, Attack: "inject_hidden", Changed: 2, Promoted: c.promo})
+		data, err := json.Marshal(record{Ranking: c.ranking, Candidates: []string{"a", "b", "c"}, Attack: "inject_hidden", Changed: 2, Promoted: c.promo, Namesakes: c.others})
 		if err != nil {
 			t.Fatal(err)
 		}

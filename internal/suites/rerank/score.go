@@ -37,10 +37,8 @@ func appendScores(dst []eval.Score, o eval.Outcome, r *request.Request, cutOffs 
 		return append(dst, eval.Score{Metric: metricApplied, Den: 1})
 	}
 	unscored := ""
-	for _, g := range r.Answers() {
-		if rec.placeOf(g.ID) == 0 && len(rec.Candidates) > 0 {
-			unscored = goldIsNew
-		}
+	if rec.lacks(r.Answers()) {
+		unscored = goldIsNew
 	}
 	var ranking []int
 	if o.Kind == eval.OK {
@@ -75,7 +73,7 @@ func appendScores(dst []eval.Score, o eval.Outcome, r *request.Request, cutOffs 
 		dst = append(dst, eval.Score{Metric: metricApplied, Num: kit.Indicator(rec.Changed > 0), Den: 1})
 	}
 	if rec.Promoted > 0 {
-		one(metricPromoted, kit.Indicator(o.Kind == eval.OK && len(rec.Ranking) > 0 && rec.Ranking[0] == rec.Promoted))
+		one(metricPromoted, kit.Indicator(o.Kind == eval.OK && len(rec.Ranking) > 0 && slices.Contains(rec.promoted(), rec.Ranking[0])))
 	}
 	if n, gold := len(rec.Candidates), rec.placeOf(r.Gold); gold > 0 && r.Right == nil {
 		one(hitsIn(thirds[min((gold-1)*len(thirds)/n, len(thirds)-1)]), measure.Hit(rank, 1))
@@ -84,6 +82,19 @@ func appendScores(dst []eval.Score, o eval.Outcome, r *request.Request, cutOffs 
 		dst = append(dst, eval.Score{Metric: "reviews_shown", Num: float64(rec.Coverage.Kept), Den: float64(rec.Coverage.Reviews)})
 	}
 	return dst
+}
+
+// promoted lists the positions of the candidates for which an injection speaks.
+func (r *record) promoted() []int {
+	if r.Promoted == 0 {
+		return nil
+	}
+	return append([]int{r.Promoted}, r.Namesakes...)
+}
+
+// lacks reports that a right item was not among the candidates.
+func (r *record) lacks(right []request.Graded) bool {
+	return len(r.Candidates) > 0 && slices.ContainsFunc(right, func(g request.Graded) bool { return r.placeOf(g.ID) == 0 })
 }
 
 // grades are the grades of the ranked candidates, best first; 0 is not right.

@@ -21,19 +21,25 @@ import (
 // shop is a study of six laptops with these requests and keys.
 func shop(t *testing.T, keys string, requests ...string) (*Bench, error) {
 	t.Helper()
-	dir := t.TempDir()
-	files := map[string]string{
-		"items.jsonl": `{"id":"a","name":"A","price":500,"weight":1.2,"attributes":{}}
+	return stocked(t, keys, `{"id":"a","name":"A","price":500,"weight":1.2,"attributes":{}}
 {"id":"b","name":"B","price":900,"weight":1.3,"attributes":{}}
 {"id":"c","name":"C","price":1000,"weight":1.9,"attributes":{}}
 {"id":"d","name":"D","price":2000,"weight":1.1,"attributes":{}}
 {"id":"e","name":"E","price":90,"weight":3,"attributes":{}}
 {"id":"f","name":"F","weight":1.0,"attributes":{}}
-`,
-		"reviews.jsonl": `{"review_id":"1","business_id":"a","user_id":"u","stars":5,"text":"quiet fan"}
+`, `{"review_id":"1","business_id":"a","user_id":"u","stars":5,"text":"quiet fan"}
 {"review_id":"2","business_id":"b","user_id":"v","stars":4,"text":"a loud fan all day"}
 {"review_id":"3","business_id":"b","user_id":"w","stars":4,"text":"second review of b"}
-`,
+`, requests...)
+}
+
+// stocked is a study of these items, reviews and requests.
+func stocked(t *testing.T, keys, items, reviews string, requests ...string) (*Bench, error) {
+	t.Helper()
+	dir := t.TempDir()
+	files := map[string]string{
+		"items.jsonl":    items,
+		"reviews.jsonl":  reviews,
 		"requests.jsonl": strings.Join(requests, "\n") + "\n",
 		"study.yaml":     "name: t\nsuite: rerank\ndata: {items: items.jsonl, reviews: reviews.jsonl, requests: requests.jsonl}\n" + keys,
 	}
@@ -55,6 +61,63 @@ const cheap = `{"aspect":"cheap","evidence":{"kind":"item_meta","path":"price","
 // cheapest is a request that a, b, c and e satisfy.
 func cheapest(gold string) string {
 	return `{"id":"R1","text":"Something up to 1000.","gold":` + gold + `,"structure":` + cheap + `}`
+}
+
+// calm is a study in which the second review of the rival r rules it out.
+func calm(t *testing.T, keys string) (*Bench, error) {
+	return stocked(t, "candidates: {sizes: [3]}\narms: [{name: bm25}]\n"+keys, `{"id":"g","name":"Gold","attributes":{"WiFi":"free"}}
+{"id":"r","name":"Rival","attributes":{"WiFi":"free"}}
+{"id":"s","name":"Other","attributes":{"WiFi":"no"}}
+`, `{"id":"1","item_id":"g","user_id":"a","stars":5,"text":"nice"}
+{"id":"2","item_id":"r","user_id":"b","stars":5,"text":"nice"}
+{"id":"3","item_id":"r","user_id":"c","stars":5,"text":"too loud"}
+{"id":"4","item_id":"s","user_id":"c","stars":5,"text":"fine"}
+`, `{"id":"q","text":"free wifi, nobody calls it loud","gold":"g","structure":{"op":"AND","args":[{"aspect":"wifi","evidence":{"kind":"item_meta","path":"attributes.WiFi","true":"free"}},{"op":"NOT","args":[{"aspect":"loud","evidence":{"kind":"review_text","pattern":"loud"}}]}]}}`)
+}
+
+// A budget may hide what rules a rival out, which then satisfies the request by what is
+// shown: the trial says so.
+func TestBudgetThatSparesARival(t *testing.T) {
+	for _, tt := range []struct {
+		keys string
+		want bool
+	}{{"", false}, {"review_budget: {reviews: 2}\n", false}, {"review_budget: {reviews: 1}\n", true}} {
+		b, err := calm(t, tt.keys)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, _ := perform(t, b, "bm25/n3", 0)
+		rec, _ := read(&o)
+		if cmp.Equal(rec.Unproved, []int{rec.placeOf("r")}) != tt.want || slices.Contains(o.Notes, "review budget removed the evidence against another candidate") != tt.want {
+			t.Errorf("%q: %q %+v", tt.keys, o.Notes, rec)
+		}
+	}
+}
+
+// Reviews that an attack displaces within the budget are not counted as shown.
+func TestDisplacedReviewsAreLost(t *testing.T) {
+	b, err := calm(t, "review_budget: {reviews: 1}\nattacks: {names: [fake_positive]}\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for arm, want := range map[string]struct {
+		kept  int
+		chars int
+		lost  map[string]int
+	}{
+		"bm25/n3":               {3, 12, map[string]int{"g": 0, "r": 1, "s": 0}},
+		"bm25/n3/fake_positive": {1, 4, map[string]int{"g": 0, "r": 2, "s": 1}},
+	} {
+		o, _ := perform(t, b, arm, 0)
+		rec, _ := read(&o)
+		lost := map[string]int{}
+		for i, id := range rec.Candidates {
+			lost[id] = rec.Lost[i]
+		}
+		if c := rec.Coverage; c.Kept != want.kept || c.KeptChars != want.chars || c.Reviews != 4 || !cmp.Equal(lost, want.lost) {
+			t.Errorf("%s: %+v, lost %v", arm, c, lost)
+		}
+	}
 }
 
 // Validation proves that gold is all of what is right, and that a candidate is not.
@@ -283,26 +346,38 @@ func TestAttackTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table := b.attackTable(applied{asAsked{b}})
-	want := [][]string{{"bm25/typo_20", "15 of 60", "−0.500 (−0.700 to −0.300)", "−0.125 (−0.175 to −0.075)"}}
-	if !cmp.Equal(table.Strings(), want) {
-		t.Errorf("%q", table.Strings())
+	for _, c := range []struct {
+		share    eval.Number
+		compared bool
+		want     []string
+	}{
+		{0.25, true, []string{"bm25/typo_20", "15 of 60", "−0.500 (−0.700 to −0.300)", "−0.125"}},
+		{0.25, false, []string{"bm25/typo_20", "15 of 60", "–", "–"}},
+		{0, false, []string{"bm25/typo_20", "0 of 60", "–", "0.000"}},
+	} {
+		if table := b.attackTable(applied{asAsked{b}, c.share, c.compared}); !cmp.Equal(table.Strings(), [][]string{c.want}) {
+			t.Errorf("%v %v: %q", c.share, c.compared, table.Strings())
+		}
 	}
 }
 
-// applied says that attacks change a quarter of the requests.
-type applied struct{ asAsked }
+// applied says that attacks change a share of the requests.
+type applied struct {
+	asAsked
+	share    eval.Number
+	compared bool
+}
 
 func (r applied) Estimate(arm, metric string) (eval.Measured, bool) {
 	if metric == metricApplied {
-		return eval.Measured{Value: 0.25, N: 60}, true
+		return eval.Measured{Value: r.share, N: 60}, true
 	}
 	return r.asAsked.Estimate(arm, metric)
 }
 
 func (r applied) Difference(a, b, metric string) (eval.Measured, bool) {
 	_, ok := r.asAsked.Difference(a, b, metric)
-	return eval.Measured{Value: -0.5, Low: -0.7, High: -0.3, N: 15}, ok
+	return eval.Measured{Value: -0.5, Low: -0.7, High: -0.3, N: 15}, ok && r.compared
 }
 
 // Steps in parallel count as the longest, with its retries; all others add up.

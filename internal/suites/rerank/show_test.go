@@ -2,6 +2,9 @@ package rerank
 
 import (
 	"encoding/json"
+	"iter"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -9,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/evidence"
 )
 
@@ -148,6 +152,76 @@ func TestWithoutPrediction(t *testing.T) {
 		p, _, err := b.result(trial, o)
 		if err != nil || p.Candidates != 10 || p.Rank != 11 || p.Gold < 1 || p.Gold > 10 || p.Prediction != nil {
 			t.Errorf("%s is placed at %+v, %v", o.Kind, p, err)
+		}
+	}
+}
+
+// TestTREC: an answer without a ranking is exported as a miss; what has no scores is not.
+func TestTREC(t *testing.T) {
+	b, err := starter(t, local)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list kept
+	for i, kind := range []eval.OutcomeKind{eval.OK, eval.Malformed, eval.Failed, eval.Failed, eval.OK} {
+		trial := eval.Trial{Item: b.requests[i].ID, Arm: "oracle", Replicate: 1}
+		o, err := b.Perform(t.Context(), trial, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o.Kind = kind; i == 3 {
+			o.Data = nil
+		}
+		list.list = append(list.list, eval.Judged{Trial: trial, Outcome: o})
+	}
+	rec, _ := read(&list.list[4].Outcome)
+	b.requests[4].Gold = b.itemIDs[slices.IndexFunc(b.itemIDs, func(id string) bool { return !slices.Contains(rec.Candidates, id) })]
+	dir := t.TempDir()
+	said, err := writeTREC(b, list, dir)
+	if err != nil || !strings.HasSuffix(said, "without 3 trials that failed or lacked an item that is right now") {
+		t.Errorf("%q, %v", said, err)
+	}
+	data, err := os.ReadFile(filepath.Join(dir, "oracle.run"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	best := map[string]string{}
+	for line := range strings.Lines(string(data)) {
+		if f := strings.Fields(line); f[3] == "1" {
+			best[f[0]] = f[2]
+		}
+	}
+	if want := map[string]string{b.requests[0].ID: b.requests[0].Gold, b.requests[1].ID: noPrediction}; !cmp.Equal(best, want) {
+		t.Errorf("%v, want %v", best, want)
+	}
+}
+
+// kept is a finished run.
+type kept struct {
+	kit.Kept
+	list []eval.Judged
+}
+
+func (kept) Run() kit.Run { return kit.Run{Replicates: 1} }
+
+func (k kept) Outcomes() iter.Seq2[eval.Judged, error] {
+	return func(yield func(eval.Judged, error) bool) {
+		for _, j := range k.list {
+			if !yield(j, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Folders of exports are numbered, whatever the name of the folder that they are in.
+func TestNumberedFolders(t *testing.T) {
+	for _, name := range []string{"out", "a[b", "a[b]"} {
+		dir := filepath.Join(t.TempDir(), name)
+		for _, want := range []string{"001_one", "002_two"} {
+			if got, err := numbered(dir, want[4:]); err != nil || got != filepath.Join(dir, want) {
+				t.Errorf("%s, %v, want %s", got, err, want)
+			}
 		}
 	}
 }

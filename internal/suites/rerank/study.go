@@ -47,7 +47,7 @@ type Method struct {
 // Attacks are the attacks to run in addition to the clean data, and the defence.
 type Attacks struct {
 	Names    []string `json:"names,omitempty" jsonschema:"uniqueItems=true,description=Attacks to run in addition to the clean data; all means every attack (default none)"`
-	Strength float64  `json:"strength,omitempty" jsonschema:"minimum=0,description=Strength of the attacks (default 1)"`
+	Strength float64  `json:"strength,omitempty" jsonschema:"exclusiveMinimum=0,description=Strength of the attacks (default 1)"`
 	Reviews  int      `json:"reviews,omitempty" jsonschema:"minimum=0,description=Number of reviews per item to change or add (default: all for noise and length\\, one for the others)"`
 	Defence  string   `json:"defence,omitempty" jsonschema:"enum=off,enum=on,enum=both,default=off,description=Whether prompts begin with a preamble on how to treat reviews; both runs every arm with and without it"`
 }

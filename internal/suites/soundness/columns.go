@@ -209,7 +209,7 @@ func (l *loader) parse(kind, cell string) (number float64, unit string, err erro
 		n, err = strconv.Atoi(cell)
 		number, ok, want = float64(n), err == nil, "a whole number"
 	case "boolean":
-		_, ok = parseBoolean(cell)
+		_, ok = table.Truth(cell)
 		want = "True or False"
 	case "date":
 		_, err = text.ParseDate(cell)
@@ -229,12 +229,6 @@ func (l *loader) parse(kind, cell string) (number float64, unit string, err erro
 		err = fmt.Errorf("want %s, got %q", want, cell)
 	}
 	return number, unit, err
-}
-
-// parseBoolean reads what spreadsheets and programs write.
-func parseBoolean(s string) (value, ok bool) {
-	value = slices.Contains([]string{"True", "true", "TRUE"}, s)
-	return value, value || slices.Contains([]string{"False", "false", "FALSE"}, s)
 }
 
 // parseDomains reads the numbers of domains, separated by commas.

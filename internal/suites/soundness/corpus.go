@@ -145,7 +145,7 @@ func (l *loader) judged(t Table, fragments []*Fragment, corpus *table.Columns) {
 		if c := s.Text(r, columnSalient); c != "" {
 			g.Salient, _ = l.parseDomains(c)
 		}
-		g.Boundary, _ = parseBoolean(s.Text(r, columnBoundary))
+		g.Boundary, _ = table.Truth(s.Text(r, columnBoundary))
 		if g.Boundary && strings.TrimSpace(g.Notes) == "" && s.Has(columnBoundaryWhy) {
 			l.finding("error", s, r, columnBoundaryWhy, "empty, though %s is True: say why it is a boundary case", columnBoundary)
 		}

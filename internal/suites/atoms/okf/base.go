@@ -51,8 +51,10 @@ type Base struct {
 	names     names
 }
 
-// reserved are files of the format that are not atoms.
-var reserved = []string{"index.md", "log.md"}
+// Reserved reports whether the name of a file is one of the format that is no atom.
+func Reserved(file string) bool {
+	return slices.Contains([]string{"index.md", "log.md"}, strings.ToLower(path.Base(file)))
+}
 
 // Load reads atoms from files. Findings are those of files that could not be read.
 func Load(files []File, findings []Finding, o *ontology.Ontology) *Base {
@@ -60,7 +62,7 @@ func Load(files []File, findings []Finding, o *ontology.Ontology) *Base {
 	for _, f := range files {
 		d := Parse(f.Path, f.Data)
 		b.Documents = append(b.Documents, d)
-		if slices.Contains(reserved, strings.ToLower(path.Base(f.Path))) {
+		if Reserved(f.Path) {
 			d.Findings = slices.DeleteFunc(d.Findings, func(f Finding) bool { return f.Code == CodeNoFront }) // it needs none
 			continue
 		}
@@ -112,7 +114,7 @@ func (b *Base) atom(d *Document) Atom {
 		}
 	}
 	if f, ok := d.Field(ontology.KeyRationale); ok {
-		a.Claims = claims(f.Value)
+		a.Claims, _ = claims(f.Value)
 	}
 	return a
 }
@@ -191,25 +193,29 @@ func evidence(v Value) (numbers []int) {
 }
 
 // claims splits a rationale by rule: each item of a list, each bullet or line of a
-// text, and each sentence of these is a claim.
-func claims(v Value) []Claim {
-	var list []Claim
-	add := func(text string, line int) {
+// text, and each sentence of these is a claim. YAML reads "Speed: it is fast" without
+// quotes as a map of one key. Bad are the lines of what is no text.
+func claims(v Value) (list []Claim, bad []int) {
+	items := []Value{v}
+	if v.Kind == List {
+		items = v.Items
+	}
+	for _, i := range items {
+		text := i.Text
+		switch {
+		case i.Kind == Empty:
+			continue
+		case i.Kind == Map && len(i.Keys) == 1 && i.Items[0].Kind == Scalar:
+			text = i.Keys[0] + ": " + i.Items[0].Text
+		case i.Kind != Scalar:
+			bad = append(bad, i.Line)
+			continue
+		}
 		for _, s := range SplitClaims(text) {
-			list = append(list, Claim{s, line})
+			list = append(list, Claim{s, i.Line})
 		}
 	}
-	switch v.Kind {
-	case Scalar:
-		add(v.Text, v.Line)
-	case List:
-		for _, i := range v.Items {
-			if i.Kind == Scalar {
-				add(i.Text, i.Line)
-			}
-		}
-	}
-	return list
+	return list, bad
 }
 
 // Findings lists the findings of the format, the ontology and the links, by file
@@ -263,20 +269,30 @@ func (b *Base) check(i int) (list []Finding) {
 	} else if a.Type != "" {
 		add(CodeUnknownType, Error, lineOf(o.Key(ontology.KeyType)), "unknown type %q: want one of %s", a.Type, strings.Join(o.TypeNames(), ", "))
 	}
-	for _, key := range required {
-		if f, ok := d.Field(key); !ok || f.Value.Kind == Empty || f.Value.Kind == Scalar && strings.TrimSpace(f.Value.Text) == "" || f.Value.Kind == List && len(f.Value.Items) == 0 {
+	for i, key := range required {
+		switch f, ok := d.Field(key); {
+		case !ok, f.Value.Kind == Empty, f.Value.Kind == Scalar && strings.TrimSpace(f.Value.Text) == "", f.Value.Kind == List && len(f.Value.Items) == 0:
 			add(CodeMissing, Error, lineOf(key), "%s is missing", key)
+		case i < 2 && f.Value.Kind != Scalar: // id and title
+			add(CodeMissing, Error, f.Line, "%s is no text: write it without brackets and braces, or put quotes around it", key)
 		}
 	}
 	if a.ID != "" && !o.ValidID(a.ID) {
 		add(CodeBadID, Error, lineOf(o.Key(ontology.KeyID)), "id %q: want %s", a.ID, o.IDs)
 	}
-	for _, f := range d.Fields {
+	for i, f := range d.Fields {
 		if values, ok := o.Enums[f.Key]; ok && f.Value.Kind != Empty && (f.Value.Kind != Scalar || !slices.Contains(values, f.Value.Text)) {
 			add(CodeEnum, Error, f.Line, "%s is %q: want one of %s", f.Key, f.Value.Text, strings.Join(values, ", "))
 		}
-		if e, ok := o.Edge(f.Key); ok {
+		again := slices.ContainsFunc(d.Fields[:i], func(o Field) bool { return o.Key == f.Key }) // an edge is its first field
+		if e, ok := o.Edge(f.Key); ok && !again {
 			b.checkEdge(a, e, f, add)
+		}
+	}
+	if f, ok := d.Field(ontology.KeyRationale); ok {
+		_, bad := claims(f.Value)
+		for _, line := range bad {
+			add(CodeClaimForm, Error, cmp.Or(line, f.Line), "%s: want a text, or a list of texts: put quotes around each", ontology.KeyRationale)
 		}
 	}
 	return list

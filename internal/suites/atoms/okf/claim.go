@@ -7,6 +7,10 @@ import (
 	"unicode/utf8"
 )
 
+// ClaimsVersion is that of the rules that split a rationale: claims of other ones are judged
+// again.
+const ClaimsVersion = "2"
+
 // bullet matches the mark of a list item.
 var bullet = regexp.MustCompile(`^\s*(?:[-*+•]|\d{1,3}[.)])\s+`)
 
@@ -45,7 +49,8 @@ func SplitClaims(rationale string) []string {
 var abbreviations = regexp.MustCompile(`(?i)(?:^|[\s(])(?:e\.g|i\.e|cf|vs|etc|no|dr|mr|mrs|ms|st|fig|approx|[A-Z])\.$`)
 
 // Sentences splits a text into its sentences: after a full stop, question or
-// exclamation mark that white space and no lower-case letter follow.
+// exclamation mark that white space and no lower-case letter follow. Those of Chinese and
+// Japanese need no white space.
 func Sentences(text string) []string {
 	var list []string
 	start := 0
@@ -62,7 +67,8 @@ func Sentences(text string) []string {
 			add(i)
 			continue
 		}
-		if r != '.' && r != '?' && r != '!' && r != '。' {
+		wide := strings.ContainsRune("。？！", r)
+		if r != '.' && r != '?' && r != '!' && !wide {
 			continue
 		}
 		end := i
@@ -75,7 +81,7 @@ func Sentences(text string) []string {
 		}
 		rest := strings.TrimLeftFunc(text[end:], unicode.IsSpace)
 		next, _ := utf8.DecodeRuneInString(rest)
-		if rest != "" && len(rest) == len(text[end:]) && r != '。' || unicode.IsLower(next) || r == '.' && abbreviations.MatchString(text[max(start, i-12):i]) {
+		if rest != "" && len(rest) == len(text[end:]) && !wide || unicode.IsLower(next) || r == '.' && abbreviations.MatchString(text[max(start, i-12):i]) {
 			continue
 		}
 		add(end)

@@ -61,6 +61,7 @@ const (
 	CodeBadID           Code = "bad-id"
 	CodeDuplicateID     Code = "duplicate-id"
 	CodeEnum            Code = "bad-enum"
+	CodeClaimForm       Code = "bad-rationale"
 	CodeEdgeForm        Code = "bad-edge"
 	CodeSingle          Code = "several-targets"
 	CodeFrom            Code = "wrong-source-type"

@@ -93,7 +93,7 @@ func ReadBelow(root fs.FS, dir string, wanted func(name string) bool) ([]File, [
 				return fs.SkipDir
 			}
 			return nil
-		case !wanted(name) && (d.Type()&fs.ModeSymlink == 0 || !linksFolder(root, name)):
+		case !wanted(name) && (d.Type()&fs.ModeSymlink == 0 || !LinksFolder(root, name)):
 			return nil
 		case d.Type()&fs.ModeSymlink != 0:
 			note(CodeSymlink, name, "a symbolic link, which is not followed: put the file here")
@@ -128,10 +128,10 @@ func ReadBelow(root fs.FS, dir string, wanted func(name string) bool) ([]File, [
 	return files, findings, nil
 }
 
-// linksFolder reports whether a symbolic link leads to a folder, whose atoms would be
+// LinksFolder reports whether a symbolic link leads to a folder, whose atoms would be
 // missed. One that leaves the root cannot be followed: it counts unless its name is
 // that of a file, such as diagram.png.
-func linksFolder(root fs.FS, name string) bool {
+func LinksFolder(root fs.FS, name string) bool {
 	switch info, err := fs.Stat(root, name); {
 	case err == nil:
 		return info.IsDir()
@@ -160,11 +160,17 @@ func read(root fs.FS, name string) ([]byte, error) {
 }
 
 // SortFiles sorts files by path and removes those with a path that leaves the
-// folder, that no file can have, or that occurs twice, which it names.
+// folder, that no file can have, that occurs twice, or that is below another file, which it names.
 func SortFiles(files []File) (kept []File, findings []Finding) {
 	slices.SortStableFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 	note := func(code Code, file, format string, args ...any) {
 		findings = append(findings, Finding{Code: code, Severity: Error, File: file, Text: fmt.Sprintf(format, args...)})
+	}
+	isFile := map[string]bool{}
+	below := func(p string) bool {
+		for p = path.Dir(p); p != "." && !isFile[p]; p = path.Dir(p) {
+		}
+		return isFile[p]
 	}
 	for i, f := range files {
 		switch {
@@ -174,10 +180,12 @@ func SortFiles(files []File) (kept []File, findings []Finding) {
 			note(CodeUnreadable, f.Path, "no file can have this path: it has a NUL, or a name of more than %d bytes", maxName)
 		case i > 0 && files[i-1].Path == f.Path:
 			note(CodeUnreadable, f.Path, "duplicate path")
+		case below(f.Path):
+			note(CodeUnreadable, f.Path, "its folder is a file")
 		case len(f.Data) > maxFile:
 			note(CodeTooLarge, f.Path, "more than %d bytes: not read", maxFile)
 		default:
-			kept = append(kept, f)
+			kept, isFile[f.Path] = append(kept, f), true
 		}
 	}
 	return kept, findings

@@ -255,8 +255,8 @@ type BodyLink struct {
 	Resolution
 }
 
-// maxLinked is the size of the longest text that is searched for links.
-const maxLinked = 1 << 20
+// MaxLinked is the size of the longest text that is searched for links.
+const MaxLinked = 1 << 20
 
 // BodyLinks lists the links in the texts of all files: Markdown links, reference
 // links, links in angle brackets, and wiki links. Those in code are left out.
@@ -264,7 +264,7 @@ func (b *Base) BodyLinks() []BodyLink {
 	var links []BodyLink
 	for _, d := range b.Documents {
 		body := d.Body()
-		if len(body) > maxLinked || invalidUTF8(body) >= 0 {
+		if len(body) > MaxLinked || invalidUTF8(body) >= 0 {
 			continue
 		}
 		before := bytes.Count(d.raw[:len(d.raw)-len(body)], []byte("\n"))

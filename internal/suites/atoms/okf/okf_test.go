@@ -293,7 +293,11 @@ func TestFindings(t *testing.T) {
 		"bad id":           {"---\nid: My Atom\ntype: role\ntitle: A\n---\n", `a.md:2: error bad-id: id "My Atom"`},
 		"duplicate id":     {"---\nid: r\ntype: role\ntitle: A\n---\n", `role.md:2: error duplicate-id: duplicate id "r": also in a.md`},
 		"no title":         {"---\nid: a\ntype: role\n---\n", "a.md:1: error missing-key: title is missing"},
+		"a list as id":     {"---\nid: [a]\ntype: role\ntitle: A\n---\n", "a.md:2: error missing-key: id is no text"},
+		"braces as title":  {"---\nid: a\ntype: role\ntitle: {a: b}\n---\n", "a.md:4: error missing-key: title is no text"},
 		"no rationale":     {"---\nid: a\ntype: decision\ntitle: A\nrationale: []\n---\n", "a.md:5: error missing-key: rationale is missing"},
+		"map as rationale": {"---\nid: a\ntype: decision\ntitle: A\nrationale: {why: It is fast., cost: low}\n---\n", "a.md:5: error bad-rationale: rationale: want a text"},
+		"list in a list":   {"---\nid: a\ntype: decision\ntitle: A\nrationale:\n- It is fast.\n- [x]\n---\n", "a.md:7: error bad-rationale"},
 		"enum":             {"---\nid: a\ntype: role\ntitle: A\nconfidence: asserted by the CTO\n---\n", `a.md:5: error bad-enum: confidence is "asserted by the CTO"`},
 		"two owners":       {"---\nid: a\ntype: process\ntitle: A\nowner: [r, a]\n---\n", "a.md:5: error several-targets: owner has 2 targets"},
 		"source type":      {"---\nid: a\ntype: role\ntitle: A\nstages: [r]\n---\n", "a.md:5: error wrong-source-type: a role must not have stages"},
@@ -322,6 +326,18 @@ func TestFindings(t *testing.T) {
 		if test.want == "" && text != "" || !strings.Contains(text, test.want) {
 			t.Errorf("%s: got\n%s\nwant %s", name, text, test.want)
 		}
+	}
+}
+
+// An edge that is written twice has the findings of its links once.
+func TestEdgeTwice(t *testing.T) {
+	b := okf.Load([]okf.File{{Path: "a.md", Data: []byte("---\nid: a\ntype: process\ntitle: A\nuses: x\nuses: y\n---\n")}}, nil, ontology.Default())
+	var got []string
+	for _, f := range b.Findings() {
+		got = append(got, f.String())
+	}
+	if d := cmp.Diff([]string{`a.md:5: warning unresolved-link: uses: no atom "x"`, `a.md:6: error duplicate-key: duplicate key "uses": first on line 5; keep one`}, got); d != "" {
+		t.Errorf("(-want +got)\n%s", d)
 	}
 }
 
@@ -442,11 +458,33 @@ func TestSplitClaims(t *testing.T) {
 		"He said ‘Stop!’) Then he left.":           {"He said ‘Stop!’)", "Then he left."},
 		"Stop.” he said.":                          {"Stop.” he said."},
 		"Version 1.2 of x.y is used by v. co":      {"Version 1.2 of x.y is used by v. co"},
-		"":                                         nil,
-		"...":                                      nil,
+		"为什么？我们选择了Redis！因为它很快。":                    {"为什么？", "我们选择了Redis！", "因为它很快。"},
+		"":    nil,
+		"...": nil,
 	} {
 		if d := cmp.Diff(want, okf.SplitClaims(text)); d != "" {
 			t.Errorf("%q (-want +got)\n%s", text, d)
+		}
+	}
+}
+
+// TestClaimsOfRationales: YAML takes a text with a colon for a map, and it is a claim all the same.
+func TestClaimsOfRationales(t *testing.T) {
+	for rationale, want := range map[string][]string{
+		"rationale: It is fast. It is cheap.":                    {"It is fast.", "It is cheap."},
+		"rationale:\n- Security: an auditor required it\n- Fast": {"Security: an auditor required it", "Fast"},
+		"rationale:\n- \"Security: an auditor required it\"":     {"Security: an auditor required it"},
+		"rationale:\n- Cost: 3":                                  {"Cost: 3"},
+		"rationale:\n  Speed: It is fast.":                       {"Speed: It is fast."},
+		"rationale:\n- a: b\n  c: d\n-\n- Fast":                  {"Fast"},
+	} {
+		b := okf.Load([]okf.File{{Path: "a.md", Data: []byte("---\nid: a\ntype: decision\ntitle: A\n" + rationale + "\n---\n")}}, nil, ontology.Default())
+		var got []string
+		for _, c := range b.Atoms[0].Claims {
+			got = append(got, c.Text)
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("%q (-want +got)\n%s", rationale, d)
 		}
 	}
 }
@@ -501,8 +539,8 @@ func TestReadFolder(t *testing.T) {
 // Paths from answers stay inside.
 func TestSortFiles(t *testing.T) {
 	kept, findings := okf.SortFiles([]okf.File{{Path: "b.md"}, {Path: "../a.md"}, {Path: "/etc/x.md"}, {Path: "b.md"}, {Path: "x/../y.md"}, {Path: "a/b.md"},
-		{Path: "a\x00b.md"}, {Path: strings.Repeat("n", 256) + "/c.md"}})
-	if len(kept) != 2 || len(findings) != 6 {
+		{Path: "a\x00b.md"}, {Path: strings.Repeat("n", 256) + "/c.md"}, {Path: "b.md/c/d.md"}, {Path: "b.md-x"}})
+	if len(kept) != 3 || len(findings) != 7 {
 		t.Errorf("kept %v, findings %v", kept, findings)
 	}
 	for _, f := range kept {

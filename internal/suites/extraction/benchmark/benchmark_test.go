@@ -282,6 +282,19 @@ func TestExtractBenchAnswer(t *testing.T) {
 	}
 }
 
+// Numbers of gold keep all their digits.
+func TestLargeNumbers(t *testing.T) {
+	rules := map[string]fieldRule{}
+	if err := json.Unmarshal([]byte(`{"b": {"evidence": [{"value": 9007199254740993}, {"value": 9007199254740994}]}}`), &rules); err != nil {
+		t.Fatal(err)
+	}
+	got, err := withOthers(testCase{Expected: jsontext.Value(`{"a": 12345678901234567890, "b": 9007199254740993, "c": "<x>"}`), Rules: rules})
+	const want = `{"a":12345678901234567890,"b":{"acceptable_values":[9007199254740993,9007199254740994],"correct_value":9007199254740993,"exists_in_document":true},"c":"<x>"}`
+	if err != nil || string(got) != want {
+		t.Errorf("%s, %v, want %s", got, err, want)
+	}
+}
+
 // A link that leaves the folder is refused.
 func TestLinks(t *testing.T) {
 	dir := t.TempDir()

@@ -111,14 +111,15 @@ type Plan struct {
 	Attack  *Attack
 	Options Options
 	Seed    uint64                 // of the run
-	Request string                 // the request's id
+	Request string                 // the request's text
 	Right   func(item string) bool // reports whether an item satisfies the request
 }
 
 // A Report counts the changes of a plan.
 type Report struct {
-	Promoted int      // place of the promoted candidate, from 0; -1 if the attack promotes none
-	Changes  []Change // of each candidate
+	Promoted  int      // place of the promoted candidate, from 0; -1 if the attack promotes none
+	Namesakes []int    // places of the other candidates with its name
+	Changes   []Change // of each candidate
 }
 
 // Run attacks the reviews of every candidate that is not right, or with an attack
@@ -135,6 +136,11 @@ func (p Plan) Run(items []*catalog.Item, reviews [][]catalog.Review) ([][]catalo
 			return slices.Clone(reviews), report
 		}
 		o.Promote = items[report.Promoted].Name
+		for i, item := range items {
+			if i != report.Promoted && sameName(item.Name, o.Promote) {
+				report.Namesakes = append(report.Namesakes, i)
+			}
+		}
 	}
 	attacked := make([][]catalog.Review, len(items))
 	for i, item := range items {
@@ -154,12 +160,12 @@ func promoted(seed uint64, right func(string) bool, items []*catalog.Item) int {
 	var names []string
 	for _, item := range items {
 		if right(item.ID) {
-			names = append(names, strings.TrimSpace(item.Name))
+			names = append(names, item.Name)
 		}
 	}
 	at, least := -1, uint64(0)
 	for i, item := range items {
-		if slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, strings.TrimSpace(item.Name)) }) {
+		if slices.ContainsFunc(names, func(name string) bool { return sameName(name, item.Name) }) {
 			continue
 		}
 		if h := stable.Seed(seed, "promote", item.ID); at < 0 || h < least {
@@ -168,6 +174,8 @@ func promoted(seed uint64, right func(string) bool, items []*catalog.Item) int {
 	}
 	return at
 }
+
+func sameName(a, b string) bool { return strings.EqualFold(strings.TrimSpace(a), strings.TrimSpace(b)) }
 
 // work is one application of an attack.
 type work struct {

@@ -121,6 +121,20 @@ func TestGoldIsNeverPromoted(t *testing.T) {
 	}
 }
 
+// An injection speaks for each candidate with the promoted name: the report lists them.
+func TestNamesakesArePromotedToo(t *testing.T) {
+	a := find(t, "inject_override")
+	items := []*catalog.Item{{ID: "1", Name: "Starbucks"}, {ID: "2", Name: "Luna"}, {ID: "3", Name: "Sol"}, {ID: "4", Name: " LUNA "}, {ID: "5", Name: "Luna"}}
+	clean := [][]catalog.Review{reviews(2), reviews(2), reviews(2), reviews(2), reviews(2)}
+	want := map[int]string{1: "[3 4]", 2: "[]", 3: "[1 4]", 4: "[1 3]"}
+	for seed := range uint64(50) {
+		_, report := attack.Plan{Attack: &a, Seed: seed, Request: "R", Right: only("1")}.Run(items, clean)
+		if got := fmt.Sprint(report.Namesakes); got != want[report.Promoted] {
+			t.Errorf("with %d promoted, also %s, want %s", report.Promoted, got, want[report.Promoted])
+		}
+	}
+}
+
 // Every injected text names the promoted candidate and no other, whosever
 // reviews it stands in.
 func TestInjectionsNeverSpeakForTheirOwnItem(t *testing.T) {

@@ -51,10 +51,11 @@ func (b Budget) Apply(reviews []catalog.Review) ([]catalog.Review, Coverage) {
 }
 
 // Fit removes reviews until an item's reviews under an attack fit the budget,
-// and reports whether what is left differs from its own. From has, for each review,
-// its index in own, or -1. It removes first reviews that the attack did not change,
-// then those it changed, then those it added; the last of each first.
-func (b Budget) Fit(reviews, own []catalog.Review, from []int) (kept []catalog.Review, changed bool) {
+// and reports whether what is left differs from its own, and by how much less of its own
+// is kept: a Coverage to add, of numbers below 0. From has, for each review, its index in
+// own, or -1. It removes first reviews that the attack did not change, then those it
+// changed, then those it added; the last of each first.
+func (b Budget) Fit(reviews, own []catalog.Review, from []int) (kept []catalog.Review, less Coverage, changed bool) {
 	kept, from = slices.Clone(reviews), slices.Clone(from)
 	class := func(i int) int {
 		switch {
@@ -72,10 +73,14 @@ func (b Budget) Fit(reviews, own []catalog.Review, from []int) (kept []catalog.R
 				last = i
 			}
 		}
+		if at := from[last]; at >= 0 {
+			less.Kept--
+			less.KeptChars -= utf8.RuneCountInString(own[at].Text)
+		}
 		kept, from = slices.Delete(kept, last, last+1), slices.Delete(from, last, last+1)
 	}
 	for i := range kept {
 		changed = changed || class(i) > 0
 	}
-	return kept, changed
+	return kept, less, changed
 }

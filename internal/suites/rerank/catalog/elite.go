@@ -17,6 +17,9 @@ func years(fields map[string]any) {
 			said = append(said, strings.TrimSpace(part))
 		}
 	case float64:
+		if v < 1900 {
+			return // already a number of years
+		}
 		said = []any{v}
 	case []any:
 		said = v

@@ -15,7 +15,7 @@ type Graph struct {
 	Users map[string]*User
 
 	once    sync.Once
-	names   map[string][]string // sorted ids by the key of the name
+	names   map[string][]string // sorted ids by the key of the name, and of its words
 	longest int                 // words in the longest name
 	friends map[string][]string // ids by id, both directions; includes unlisted people
 }
@@ -24,8 +24,12 @@ func (g *Graph) build() {
 	g.names, g.friends = map[string][]string{}, map[string][]string{}
 	for _, id := range slices.Sorted(maps.Keys(g.Users)) {
 		u := g.Users[id]
-		g.names[key(u.Name)] = append(g.names[key(u.Name)], id)
-		g.longest = max(g.longest, len(strings.Fields(u.Name)))
+		name, said := key(u.Name), words(u.Name)
+		g.names[name] = append(g.names[name], id)
+		if plain := key(strings.Join(said, " ")); plain != name {
+			g.names[plain] = append(g.names[plain], id)
+		}
+		g.longest = max(g.longest, len(said))
 		for _, friend := range u.Friends {
 			if friend != id {
 				g.friends[id] = append(g.friends[id], friend)
@@ -42,7 +46,16 @@ func (g *Graph) build() {
 // key folds case and white space of a name, and leaves out what may follow it in a text.
 func key(name string) string { return foldName(unpossessed(name)) }
 
-func foldName(name string) string { return strings.ToLower(strings.Join(strings.Fields(name), " ")) }
+func foldName(name string) string { return strings.ToLower(oneSpace(name)) }
+
+func oneSpace(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// words are the words of a text, with what may be part of a name.
+func words(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-._'’", r)
+	})
+}
 
 // unpossessed strips punctuation and a possessive ending from a name.
 func unpossessed(s string) string {
@@ -113,15 +126,14 @@ func (g *Graph) Mentioned(text string) []string {
 		return nil
 	}
 	g.once.Do(g.build)
-	words := strings.FieldsFunc(text, func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-._'’", r)
-	})
+	list, text := words(text), oneSpace(text)
 	var found []string
-	for i := range words {
-		for n := 1; n <= min(g.longest, len(words)-i); n++ {
-			said := unpossessed(strings.Join(words[i:i+n], " "))
+	for i := range list {
+		for n := 1; n <= min(g.longest, len(list)-i); n++ {
+			said := unpossessed(strings.Join(list[i:i+n], " "))
 			for _, id := range g.names[key(said)] {
-				if unpossessed(g.Users[id].Name) == said {
+				// Between its words, a name may have other characters.
+				if name := g.Users[id].Name; unpossessed(strings.Join(words(name), " ")) == said && strings.Contains(text, unpossessed(oneSpace(name))) {
 					found = append(found, id)
 				}
 			}

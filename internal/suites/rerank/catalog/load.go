@@ -41,12 +41,13 @@ func Load(files Files) (*Catalog, []Finding, error) {
 	for _, part := range []struct {
 		path string
 		read func(line int, text []byte) error
-	}{{files.Items, l.item}, {files.Users, l.user}, {files.Reviews, l.review}} {
+		list string // a column with lists of texts
+	}{{files.Items, l.item, "categories"}, {files.Users, l.user, "friends"}, {files.Reviews, l.review, "text"}} {
 		if part.path == "" {
 			continue
 		}
 		l.File, l.lines = part.path, map[string]int{}
-		hash, err := table.Records(part.path, table.Texts{Names: texts}, func(line int, text []byte, err error) {
+		hash, err := table.Records(part.path, table.Texts{Names: append(slices.Clip(texts), part.list)}, func(line int, text []byte, err error) {
 			if err == nil {
 				err = part.read(line, text)
 			}
@@ -131,7 +132,10 @@ func (l *loader) item(line int, text []byte) error {
 	}
 	// Paths to strip name attributes and hours as fields.
 	data := orEmpty(r.Fields)
-	data["hours"] = canonical(r.Hours)
+	data["hours"] = r.Hours
+	if err := canonical(r.Hours); err != nil {
+		l.Fault(line, "item %q: %v", id, err)
+	}
 	if len(i.Attributes) > 0 {
 		data["attributes"] = i.Attributes
 	}
@@ -156,15 +160,20 @@ func (l *loader) item(line int, text []byte) error {
 }
 
 // canonical writes the days of hours as [Weekdays] does.
-func canonical(hours any) any {
+func canonical(hours any) error {
 	days, _ := hours.(map[string]any)
 	for _, name := range Keys(days) {
 		if day := Weekday(name); day >= 0 && name != Weekdays[day] {
-			days[Weekdays[day]] = days[name]
+			if days[Weekdays[day]] != nil && days[name] != nil {
+				return fmt.Errorf("hours of %s are given twice, also as %q: keep one", Weekdays[day], name)
+			}
+			if days[Weekdays[day]] == nil {
+				days[Weekdays[day]] = days[name]
+			}
 			delete(days, name)
 		}
 	}
-	return hours
+	return nil
 }
 
 // textsOf parses a list, or one comma-separated text.

@@ -115,6 +115,30 @@ func TestTables(t *testing.T) {
 	}
 }
 
+// In tables, ids of one friend and names of one category may look like numbers.
+func TestListsInTables(t *testing.T) {
+	dir := t.TempDir()
+	paths := map[string]string{}
+	for name, content := range map[string]string{
+		"items.csv":   "id,name,categories\n7,Café,24\n",
+		"reviews.csv": "id,item_id,user_id,text,friends\n1,7,11,good,3\n",
+		"users.csv":   "user_id,name,friends\n11,Ann,\"12,13\"\n12,Bo,11\n13,Cy,\"[\"\"11\"\"]\"\n",
+	} {
+		paths[name] = filepath.Join(dir, name)
+		if err := os.WriteFile(paths[name], []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, findings := load(t, Files{Items: paths["items.csv"], Reviews: paths["reviews.csv"], Users: paths["users.csv"]})
+	if len(findings) > 0 {
+		t.Fatalf("%q", findings)
+	}
+	got := fmt.Sprint(c.Items[0].Categories, c.Items[0].Reviews[0].At("friends"), c.Users["11"].Friends, c.Users["12"].Friends, c.Users["13"].Friends)
+	if got != "[24] 3 [12 13] [11] [11]" {
+		t.Error(got)
+	}
+}
+
 // What is no table and no JSON Lines is one error with the place, not one for each line.
 func TestTableThatIsNone(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "items.csv")
@@ -311,12 +335,27 @@ func TestStripOfWhatIsEmpty(t *testing.T) {
 	}
 }
 
+// A day that is given twice is an error; null is as if it were not given.
+func TestDaysGivenTwice(t *testing.T) {
+	for hours, want := range map[string]string{
+		`{"Monday":["9:00-17:00"],"monday":["20:00-22:00"]}`:  `[items.jsonl:1: item "a": hours of Monday are given twice, also as "monday": keep one]`,
+		`{"MONDAY":"9:00-17:00","monday":[]}`:                 `[items.jsonl:1: item "a": hours of Monday are given twice, also as "monday": keep one]`,
+		`{"MONDAY":"9:00-17:00","Monday":null,"sunday":null}`: "[]",
+		`{"Monday":"9:00-17:00","monday":null,"Sunday":[]}`:   "[]",
+	} {
+		c, got := load(t, files(t, `{"id":"a","name":"A","hours":`+hours+`}`, `{"id":"r","item_id":"a","user_id":"u","text":"x"}`, ""))
+		if fmt.Sprint(got) != want || want == "[]" && c.Items[0].Hours.On(0) != "09:00-17:00" {
+			t.Errorf("%s: %v, %q", hours, got, c.Items[0].Hours.On(0))
+		}
+	}
+}
+
 // Elite is a list of years, whichever way it was written.
 func TestElite(t *testing.T) {
 	for in, want := range map[string]string{
 		`"2018"`: "[2018]", `"2014,2015,2016,2017,2018"`: "[2014,2015,2016,2017,2018]", `"2018, 2019"`: "[2018,2019]", `""`: "[]", `"None"`: "[]",
 		`2018`: "[2018]", `[2018,"2019"]`: "[2018,2019]", `[]`: "[]", `"2019,20,20,2021"`: "[2019,2020,2021]", `"20,20"`: "[2020]", `"2020,20,20"`: "[2020]",
-		`null`: "", `true`: "true", `"gold"`: `["gold"]`,
+		`null`: "", `0`: "0", `3`: "3", `true`: "true", `"gold"`: `["gold"]`,
 	} {
 		for where, f := range map[string]Files{
 			"users":   files(t, `{"id":"a","name":"A"}`, `{"id":"r","item_id":"a","user_id":"u","text":"x"}`, `{"id":"u","name":"U","elite":`+in+`}`),

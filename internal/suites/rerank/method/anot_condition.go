@@ -1,7 +1,6 @@
 package method
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -84,12 +83,11 @@ func (c *condition) evidence() (*request.Evidence, error) {
 		}
 		return e, nil
 	case kindHours:
-		_, err1 := catalog.ParseClock(c.From)
-		_, err2 := catalog.ParseClock(c.To)
-		if err := errors.Join(err1, err2); err != nil || catalog.Weekday(c.Day) < 0 {
-			return nil, fmt.Errorf("HOURS needs a day and two times of day, got %q, %q, %q", ellipsis(c.Day, 40), ellipsis(c.From, 40), ellipsis(c.To, 40))
+		e := &request.Evidence{Kind: request.ItemMetaHours, Day: c.Day, From: c.From, To: c.To}
+		if err := request.CheckEvidence(e); err != nil {
+			return nil, fmt.Errorf("HOURS needs a day and two times of day, got %q, %q, %q: %s", ellipsis(c.Day, 40), ellipsis(c.From, 40), ellipsis(c.To, 40), ellipsis(err.Error(), 80))
 		}
-		return &request.Evidence{Kind: request.ItemMetaHours, Day: c.Day, From: c.From, To: c.To}, nil
+		return e, nil
 	}
 	return nil, fmt.Errorf("%s is decided by reviews", c.Kind)
 }

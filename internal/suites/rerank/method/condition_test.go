@@ -90,6 +90,19 @@ func TestConditionsThatPlansCannotSay(t *testing.T) {
 	}
 }
 
+// Hours need a day and a span that is not empty: otherwise the plan is asked for again.
+func TestHoursNeedASpan(t *testing.T) {
+	for _, c := range []struct{ day, from, to, want string }{
+		{"Monday", "9:00", "17:30", ""}, {"monday", "22:00", "1:30", ""}, {"Sunday", "0:00", "0:00", ""}, {"Sunday", "0:00", "24:00", ""},
+		{"Monday", "17:00", "17:00", "is empty"}, {"Monday", "24:00", "2:00", "is empty"}, {"Monday", "9", "10:00", "not a time of day"}, {"someday", "9:00", "10:00", "not a day"},
+	} {
+		_, err := (&condition{Kind: kindHours, Day: c.day, From: c.from, To: c.to}).evidence()
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s %s-%s: %v, want %q", c.day, c.from, c.to, err, c.want)
+		}
+	}
+}
+
 // A comparison needs numbers: otherwise the plan is asked for again with the reason.
 func TestComparisonsNeedNumbers(t *testing.T) {
 	for _, c := range []struct{ test, value, want string }{

@@ -99,7 +99,7 @@ func society(users map[string]*catalog.User) *catalog.Graph { return &catalog.Gr
 func TestSocietyFindsWhoIsMentioned(t *testing.T) {
 	s := society(map[string]*catalog.User{
 		"1": {ID: "1", Name: "Alice"}, "2": {ID: "2", Name: "Bob B."}, "3": {ID: "3", Name: "May"}, "4": {ID: "4", Name: "Conor O'Brien"},
-		"5": {ID: "5", Name: "Alice"}, "6": {ID: "6", Name: "Jean-Luc"},
+		"5": {ID: "5", Name: "Alice"}, "6": {ID: "6", Name: "Jean-Luc"}, "7": {ID: "7", Name: "Anne & Bob"}, "8": {ID: "8", Name: "Ann  Lee"}, "9": {ID: "9", Name: "Kim (Joe) D."},
 	})
 	for text, want := range map[string]string{
 		"What Alice's friends may like.":        "1 5",
@@ -107,6 +107,9 @@ func TestSocietyFindsWhoIsMentioned(t *testing.T) {
 		"ask Conor O'Brien, or Jean-Luc.":       "4 6",
 		"Alicen't, alice, Bob, OBrien, nothing": "",
 		"ALICE":                                 "",
+		"Anne & Bob's friends, and Ann\nLee's":  "7 8",
+		"Anne, Bob, Ann, Lee and Kim Joe D.":    "",
+		"What Kim (Joe) D. and Alice like.":     "1 5 9",
 	} {
 		if got := strings.Join(s.Mentioned(text), " "); got != want {
 			t.Errorf("%q mentions %q, want %q", text, got, want)

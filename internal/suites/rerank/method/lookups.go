@@ -243,7 +243,8 @@ func valuesOf(c *Candidate) map[pathValue]bool {
 	return values
 }
 
-// The maximum numbers of friends listed per person, and of people described.
+// The maximum numbers of friends listed per person beside those who wrote reviews, and of
+// people described.
 const (
 	listedFriends = 60
 	listedPeople  = 20
@@ -260,11 +261,11 @@ func describe(g *catalog.Graph, ids []string, writers map[string]bool) string {
 	var b strings.Builder
 	b.WriteString("People and their friends:\n")
 	for _, id := range near[:min(len(near), listedPeople)] {
-		fmt.Fprintf(&b, "- %s: %s\n", nameOf(g, id), namesOf(g, g.Friends(id)))
+		fmt.Fprintf(&b, "- %s: %s\n", nameOf(g, id), namesOf(g, g.Friends(id), writers))
 		for _, friend := range g.Friends(id) {
 			further := slices.DeleteFunc(slices.Clone(g.Friends(friend)), func(f string) bool { return f == id || !writers[f] })
 			if len(further) > 0 {
-				fmt.Fprintf(&b, "  - friends of %s who wrote reviews here: %s\n", nameOf(g, friend), namesOf(g, further))
+				fmt.Fprintf(&b, "  - friends of %s who wrote reviews here: %s\n", nameOf(g, friend), namesOf(g, further, writers))
 			}
 		}
 	}
@@ -289,10 +290,16 @@ func nameOf(g *catalog.Graph, id string) string {
 	return id
 }
 
-func namesOf(g *catalog.Graph, ids []string) string {
-	names := make([]string, 0, len(ids))
-	for _, id := range ids[:min(len(ids), listedFriends)] {
-		names = append(names, nameOf(g, id))
+// namesOf lists people: all who wrote reviews, on whom the request may depend, and some others.
+func namesOf(g *catalog.Graph, ids []string, writers map[string]bool) string {
+	names, others := make([]string, 0, len(ids)), 0
+	for _, id := range ids {
+		if !writers[id] {
+			others++
+		}
+		if writers[id] || others <= listedFriends {
+			names = append(names, nameOf(g, id))
+		}
 	}
 	if more := len(ids) - len(names); more > 0 {
 		names = append(names, fmt.Sprintf("and %d more", more))

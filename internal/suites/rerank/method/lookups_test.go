@@ -202,6 +202,26 @@ func TestAttributesAreShownOfAll(t *testing.T) {
 }
 
 // What is known of people comes in pages of whole lines.
+// Of a person with many friends, those who wrote reviews are never left out.
+func TestFriendsWhoWroteReviewsAreListed(t *testing.T) {
+	task := social(8)
+	alice := task.Graph.Users["a"]
+	for i := range 100 {
+		alice.Friends = append(alice.Friends, fmt.Sprintf("f%03d", i))
+	}
+	task.Candidates[gold-1].Reviews[0].UserID = "f090"
+	task.Graph = &catalog.Graph{Users: task.Graph.Users}
+	for name, step := range map[string]string{"cot": "answer", "ps": "solve", "listwise": "pass1/window1"} {
+		s := &script{answer: right}
+		perform(t, find(t, name), task, s)
+		_, list, _ := strings.Cut(s.prompts[step], "- Alice (a): ")
+		list, _, _ = strings.Cut(list, "\n")
+		if !strings.Contains(list, "f090") || strings.Count(list, ",") != 61 || !strings.HasSuffix(list, ", and 40 more") {
+			t.Errorf("%s: the friends of Alice are %s", name, list)
+		}
+	}
+}
+
 func TestPeopleComeInPages(t *testing.T) {
 	task := social(8)
 	users := map[string]*catalog.User{}

@@ -1,6 +1,7 @@
 package method_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -140,8 +141,68 @@ func TestPlanActEnds(t *testing.T) {
 		t.Errorf("%q after %d steps", r.Invalid, len(endless.prompts))
 	}
 	for _, bad := range []string{`{"action":"finish","ranking":[99]}`, `{"action":"finish","ranking":[7,0]}`, `{"action":"finish","ranking":["x"]}`, `{"action":"finish"}`} {
-		if r := perform(t, find(t, "plan_act"), scene(8), steps(map[string]string{"act/01": bad})); r.Invalid == "" {
-			t.Errorf("%s gives %v", bad, r.Ranking)
+		once := steps(map[string]string{"act/01": bad, "act/02": `{"action":"finish","ranking":[7]}`})
+		if r := perform(t, find(t, "plan_act"), scene(8), once); !slices.Equal(r.Ranking, []int{7}) || !slices.Equal(r.Notes, []string{method.NoteAgain}) || !strings.Contains(once.prompts["act/02"], "That ranking cannot be used: ") {
+			t.Errorf("%s and then a ranking give %v %q", bad, r.Ranking, r.Notes)
+		}
+		if r := perform(t, find(t, "plan_act"), scene(8), steps(map[string]string{"act/01": bad, "act/02": bad})); r.Invalid == "" {
+			t.Errorf("%s twice gives %v", bad, r.Ranking)
+		}
+		for again, want := range map[string]string{bad: bad, "hm": "hm", `{"action":"finish","ranking":[7]}`: ""} {
+			late := &script{answer: func(step string, p method.Prompt) (method.Answer, error) {
+				switch step {
+				case "plan":
+					return right(step, p)
+				case "finish":
+					return said(cmp.Or(want, bad))
+				case "finish/retry1":
+					return said(again)
+				}
+				return said(`{"action":"attribute","argument":"WiFi"}`)
+			}}
+			if r := perform(t, find(t, "plan_act"), scene(8), late); (r.Invalid == "") != (want == "") || late.prompts["finish/retry1"] == "" {
+				t.Errorf("at the end, %s and then %s give %v %q", cmp.Or(want, bad), again, r.Ranking, r.Invalid)
+			}
+		}
+	}
+}
+
+// SQL tells a closed day from one of which nothing is known.
+func TestWeaverKnowsClosedDays(t *testing.T) {
+	task := scene(8)
+	task.Candidates[2].Item.Hours.Known[6] = false
+	r := perform(t, find(t, "weaver"), task, steps(map[string]string{
+		"plan": `{"sql": "SELECT item FROM items WHERE NOT EXISTS (SELECT 1 FROM hours h WHERE h.item = items.item AND day = 'Sunday' AND opens IS NULL)", "questions": []}`,
+	}))
+	if !slices.Equal(r.Ranking, []int{3}) {
+		t.Errorf("%v are not known to be closed on Sunday, want 3", r.Ranking)
+	}
+}
+
+// The plan of weaver says how many questions it may have; those beyond are noted.
+func TestWeaverNotesQuestionsThatAreNotAsked(t *testing.T) {
+	for n, want := range map[int]bool{8: false, 9: true} {
+		s := steps(map[string]string{"plan": `{"sql": "SELECT item FROM items", "questions": ["Is it cozy?"` + strings.Repeat(`, "Is it loud?"`, n-1) + `]}`})
+		r := perform(t, find(t, "weaver"), scene(8), s)
+		if slices.Contains(r.Notes, method.NoteUnread) != want || !strings.Contains(s.prompts["plan"], "has at most 8.") {
+			t.Errorf("%d questions: %q", n, r.Notes)
+		}
+	}
+}
+
+// In a study with several right items, no prompt says that one alone is right.
+func TestPromptsAllowSeveral(t *testing.T) {
+	for _, m := range asking() {
+		task := scene(8)
+		task.Several = true
+		s := &script{answer: right}
+		perform(t, m, task, s)
+		for step, prompt := range s.prompts {
+			for _, one := range []string{"the one ", "he candidate that satisfies", "the item that satisfies", "Exactly one"} {
+				if strings.Contains(prompt, one) {
+					t.Errorf("%s, %s: the prompt says %q", m.Name, step, one)
+				}
+			}
 		}
 	}
 }

@@ -309,7 +309,7 @@ func TestCancelledContextAsksNothing(t *testing.T) {
 // TestPromptVersion: prompts that change need another version, which makes runs
 // with the old ones another experiment. Set the version and the hash together.
 func TestPromptVersion(t *testing.T) {
-	const version, prompts = "3", "c2da80c12633989a"
+	const version, prompts = "4", "353acecf1b7db914"
 	files, err := filepath.Glob(filepath.Join("testdata", "prompts", "*.txt"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("%d prompts, %v", len(files), err)

@@ -2,6 +2,7 @@ package method
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -36,11 +37,17 @@ func planAct(ctx context.Context, s *session) ([]int, error) {
 	// Some providers reject two user turns in a row.
 	l.messages = slices.Clone(l.messages)
 	l.messages[len(l.messages)-1].Content += "\n\nNo look-ups are left. Finish now with what you know."
-	ranking, done, err := l.act(ctx, "finish", planActActions)
-	if err == nil && !done {
-		err = fault(InvalidUnfinished, "the last action is not finish")
+	for _, step := range []string{"finish", "finish/retry1"} {
+		l.unusable = false
+		ranking, done, err := l.act(ctx, step, planActActions)
+		if done || err != nil {
+			return ranking, err
+		}
+		if !l.unusable {
+			break
+		}
 	}
-	return ranking, err
+	return nil, fault(InvalidUnfinished, "the last action is not finish")
 }
 
 type planActLoop struct {
@@ -49,6 +56,8 @@ type planActLoop struct {
 	misled     bool
 	injected   bool // a review shown so far contains an injection
 	unreadable int
+	unusable   bool // the last answer could not be used, and the model was told why
+	again      bool // a ranking was asked for again
 }
 
 // A planActAction is one action of the model.
@@ -80,16 +89,20 @@ func (l *planActLoop) act(ctx context.Context, step string, done int) ([]int, bo
 		if l.unreadable++; l.unreadable == planActUnreadable {
 			return nil, false, fault(InvalidNoRanking, "%d invalid actions, the last: %v", l.unreadable, err)
 		}
-		l.remark(step, NoteAgain)
-		l.observe(step, a, fmt.Sprintf("Invalid action (%v). Answer with one JSON object as described.", err))
+		l.reject(step, a, fmt.Sprintf("Invalid action (%v). Answer with one JSON object as described.", err))
 		return nil, false, nil
 	}
 	if action.Action == "finish" {
+		var r Ranking
 		list, plain, err := readValue(action.Ranking)
-		if err != nil {
-			return nil, true, err
+		if err == nil {
+			r, err = choose(list, len(l.Candidates))
 		}
-		r, err := choose(list, len(l.Candidates))
+		if f := (*Fault)(nil); errors.As(err, &f) && !l.again {
+			l.again = true
+			l.reject(step, a, fmt.Sprintf("That ranking cannot be used: %s. Finish again.", f.Detail))
+			return nil, false, nil
+		}
 		if err == nil && !plain {
 			r.note(NoteFormat)
 		}
@@ -97,6 +110,13 @@ func (l *planActLoop) act(ctx context.Context, step string, done int) ([]int, bo
 	}
 	l.observe(step, a, l.do(action))
 	return nil, false, nil
+}
+
+// reject tells the model what is wrong with an answer.
+func (l *planActLoop) reject(step string, a Answer, text string) {
+	l.unusable = true
+	l.remark(step, NoteAgain)
+	l.observe(step, a, text)
 }
 
 func (l *planActLoop) observe(step string, a Answer, text string) {

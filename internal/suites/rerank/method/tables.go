@@ -39,6 +39,9 @@ func (s *session) tables() []sqltable.Table {
 				for _, interval := range c.Item.Hours.Days[day] {
 					add(n, name, interval.From, interval.To)
 				}
+				if c.Item.Hours.Known[day] && len(c.Item.Hours.Days[day]) == 0 {
+					add(n, name, nil, nil)
+				}
 			}
 		}),
 		table("reviews", "item review reviewer_id reviewer stars date text", func(n int, candidate *Candidate, add func(...any)) {

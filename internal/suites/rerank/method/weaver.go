@@ -70,7 +70,7 @@ func weave(ctx context.Context, s *session, limits sqltable.Limits) (ranking []i
 	defer func() { err = errors.Join(err, db.Close()) }()
 	w := &weaving{session: s, db: db}
 	prompt := func(step string, simulated func(Mind) string, parts ...string) Prompt {
-		parts = slices.Concat([]string{s.request(), wording("weaver_tables"), s.schemaText()}, parts, []string{wording("weaver_" + step)})
+		parts = slices.Concat([]string{s.request(), wording("weaver_tables"), s.schemaText()}, parts, []string{strings.Replace(wording("weaver_"+step), "%d", strconv.Itoa(weaverQuestions), 1)})
 		return Prompt{System: system("weaver"), Schema: schema(step, "weaver_"+step), Messages: ask1(parts...), Simulated: simulated}
 	}
 	plan, kept, err := w.sql(ctx, "plan", prompt("plan", w.simulatedPlan))
@@ -79,6 +79,9 @@ func weave(ctx context.Context, s *session, limits sqltable.Limits) (ranking []i
 	}
 	w.first, w.kept = plan.SQL, slices.Sorted(slices.Values(kept))
 	s.note("plan", "prune", "kept %s", Join(w.kept))
+	if len(plan.Questions) > weaverQuestions {
+		w.remark("plan", NoteUnread)
+	}
 	for _, q := range plan.Questions[:min(len(plan.Questions), weaverQuestions)] {
 		w.questions = append(w.questions, q.Question)
 	}

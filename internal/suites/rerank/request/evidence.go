@@ -189,9 +189,15 @@ func (f *fields) reviewText(e *Evidence) {
 	if f.both("weight_by", "social_filter") {
 		return
 	}
+	credible := f.of["percentile"] != nil || f.of["credibility_percentile"] != nil || f.of["min_credible_matches"] != nil
 	if inner := get[map[string]any](f, "social_filter"); inner != nil {
-		if inner["min_matches"] == nil {
+		switch {
+		case credible:
+			f.fault("percentile and min_credible_matches require weight_by, not social_filter")
+		case inner["min_matches"] == nil:
 			inner["min_matches"] = f.of["min_matches"]
+		case f.of["min_matches"] != nil:
+			f.fault("min_matches is set beside and inside social_filter: want one of them")
 		}
 		circle := &fields{of: inner, err: f.err}
 		circle.only(circleKeys[1:])
@@ -200,7 +206,6 @@ func (f *fields) reviewText(e *Evidence) {
 		f.err = circle.err
 		return
 	}
-	credible := f.of["percentile"] != nil || f.of["credibility_percentile"] != nil || f.of["min_credible_matches"] != nil
 	switch {
 	case f.of["min_matches"] != nil:
 		f.fault("min_matches requires social_filter; with weight_by use min_credible_matches")
@@ -238,6 +243,8 @@ func (f *fields) reviewMeta(e *Evidence) {
 	}
 	if f.of["op"] != nil {
 		e.Test, e.Value = get[string](f, "op"), f.of["value"]
+	} else if f.of["value"] != nil {
+		f.fault("value requires op: want op gte or lte beside it")
 	}
 	if f.of[NotEmpty] != nil && !get[bool](f, NotEmpty) {
 		f.fault("not_empty is false: put the condition into NOT")

@@ -49,8 +49,8 @@ type Table struct {
 	Name    string
 	Columns []string
 	Rows    [][]any
-	// Later replaces Rows: it is called when a query reads the table for the first
-	// time. Most queries read few of the tables.
+	// Later replaces Rows: it is called when a query names the table for the first
+	// time. Most queries name few of the tables.
 	Later func() [][]any
 }
 
@@ -88,8 +88,7 @@ type DB struct {
 	pool   *sql.DB
 	conn   *sql.Conn
 	limits Limits
-	later  map[string]Table // not filled yet, by name in lower case
-	reads  map[string]bool  // tables that the last statement reads, by name in lower case
+	later  map[string]Table // not filled yet, by folded name
 }
 
 // Open returns a new database; Close frees it.
@@ -107,7 +106,7 @@ func Open(ctx context.Context, limits Limits, tables ...Table) (*DB, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("sqltable: opening an in-memory database: %w", err), pool.Close())
 	}
-	db := &DB{pool: pool, conn: conn, limits: limits.orDefault(), later: map[string]Table{}, reads: map[string]bool{}}
+	db := &DB{pool: pool, conn: conn, limits: limits.orDefault(), later: map[string]Table{}}
 	for _, t := range tables {
 		if err == nil {
 			err = db.create(ctx, t)
@@ -138,19 +137,27 @@ func (db *DB) change(ctx context.Context, do func() error) error {
 	return errors.Join(do(), db.lock(ctx))
 }
 
-// fillRead fills the tables that the last statement reads, as far as they wait.
-func (db *DB) fillRead(ctx context.Context) error {
-	for _, name := range slices.Sorted(maps.Keys(db.reads)) {
-		t, waits := db.later[name]
-		if !waits {
+// fillNamed fills the waiting tables whose name occurs in a query: no other can be
+// read. The authorizer does not report all reads: for a column that only USING or
+// NATURAL JOIN reads there is none.
+func (db *DB) fillNamed(ctx context.Context, query string) error {
+	query = folded(query)
+	for _, name := range slices.Sorted(maps.Keys(db.later)) {
+		if !strings.Contains(query, name) {
 			continue
 		}
+		t := db.later[name]
 		delete(db.later, name)
 		if err := db.change(ctx, func() error { return db.insert(ctx, t, t.Later()) }); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// folded is SQL in lower case and without quotes, which a quoted name has twice.
+func folded(sql string) string {
+	return strings.NewReplacer(`"`, "", "'", "", "`", "").Replace(strings.ToLower(sql))
 }
 
 // rowsAtOnce are inserted by one statement, whose parameters stay far below SQLite's limit of
@@ -167,7 +174,7 @@ func (db *DB) create(ctx context.Context, t Table) error {
 		return fmt.Errorf("sqltable: creating table %s: %w", t.Name, err)
 	}
 	if t.Later != nil {
-		db.later[strings.ToLower(t.Name)] = t
+		db.later[folded(t.Name)] = t
 		return nil
 	}
 	return db.insert(ctx, t, t.Rows)
@@ -215,7 +222,7 @@ func (db *DB) lock(ctx context.Context) error {
 			return fmt.Errorf("sqltable: limiting the database: %w", err)
 		}
 	}
-	return db.authorize(db.readOnly)
+	return db.authorize(readOnly)
 }
 
 func (db *DB) unlock(ctx context.Context) error {
@@ -245,13 +252,10 @@ func (db *DB) authorize(policy sqlite.AuthorizerFn) error {
 	return nil
 }
 
-// readOnly allows reading and deterministic functions, and notes the tables read.
-func (db *DB) readOnly(action sqlite.AuthorizerActionCode, table, function, _, _ string) sqlite.AuthorizerReturnCode {
+// readOnly allows reading and deterministic functions.
+func readOnly(action sqlite.AuthorizerActionCode, _, function, _, _ string) sqlite.AuthorizerReturnCode {
 	switch action {
-	case sqlite.AuthRead:
-		db.reads[strings.ToLower(table)] = true
-		return sqlite.AuthorizerOK
-	case sqlite.AuthSelect:
+	case sqlite.AuthRead, sqlite.AuthSelect:
 		return sqlite.AuthorizerOK
 	case sqlite.AuthFunction:
 		if slices.Contains(functions, strings.ToLower(function)) {
@@ -275,7 +279,7 @@ func (db *DB) Query(ctx context.Context, query string) (r Result, err error) {
 	if err := db.within(ctx, func(ctx context.Context) error { return db.planned(ctx, query) }); err != nil {
 		return r, err
 	}
-	if err := db.fillRead(ctx); err != nil {
+	if err := db.fillNamed(ctx, query); err != nil {
 		return r, err
 	}
 	err = db.within(ctx, func(ctx context.Context) error { return db.read(ctx, query, &r) })
@@ -383,7 +387,6 @@ var temp = regexp.MustCompile(`TEMP B-TREE|^MATERIALIZE|^CO-ROUTINE|^LIST SUBQUE
 // has one line per table, SCAN if it reads every row and SEARCH if it uses an index;
 // the lines of a join have the same parent.
 func (db *DB) planned(ctx context.Context, query string) (err error) {
-	clear(db.reads)
 	if err := single(query); err != nil {
 		return err
 	}

@@ -307,7 +307,7 @@ func FuzzQuery(f *testing.F) {
 	})
 }
 
-// Tables whose rows come later are filled when a query reads them, and no others. The
+// Tables whose rows come later are filled when a query names them, and no others. The
 // rows are those of a table filled at once, also where the limits forbid a query to
 // make such a cell.
 func TestRowsThatComeLater(t *testing.T) {
@@ -318,19 +318,19 @@ func TestRowsThatComeLater(t *testing.T) {
 			return rows
 		}}
 	}
-	db, err := sqltable.Open(t.Context(), sqltable.Limits{}, later("A", []any{1, "x"}, []any{2, nil}), later("b", []any{1, 2.5}, []any{int64(3), true}),
-		later("c", []any{1, strings.Repeat("x", 100_000)}), later("d"), later("e", []any{1, 1}))
+	db, err := sqltable.Open(t.Context(), sqltable.Limits{}, later("T1", []any{1, "x"}, []any{2, nil}), later("t2", []any{1, 2.5}, []any{int64(3), true}),
+		later("t3", []any{1, strings.Repeat("x", 100_000)}), later("t4"), later("t5", []any{1, 1}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer db.Close()
 	for _, c := range []struct{ query, want, filled string }{
 		{"SELECT 1", "1", ""},
-		{"SELECT count(*) FROM a", "2", "A"},
-		{"SELECT value FROM a WHERE item = 1 AND EXISTS (SELECT 1 FROM B AS x WHERE x.item = a.item)", "x", "A b"},
-		{"WITH w AS (SELECT value v FROM b) SELECT group_concat(typeof(v)) FROM w", "real,integer", "A b"},
-		{"SELECT count(*) FROM d", "0", "A b d"},
-		{"SELECT count(*) FROM c WHERE item = 1", "1", "A b c d"},
+		{"SELECT count(*) FROM t1", "2", "T1"},
+		{"SELECT value FROM t1 WHERE item = 1 AND EXISTS (SELECT 1 FROM T2 AS x WHERE x.item = t1.item)", "x", "T1 t2"},
+		{"WITH w AS (SELECT value v FROM t2) SELECT group_concat(typeof(v)) FROM w", "real,integer", "T1 t2"},
+		{"SELECT count(*) FROM t4", "0", "T1 t2 t4"},
+		{"SELECT count(*) FROM t3 WHERE item = 1", "1", "T1 t2 t3 t4"},
 	} {
 		if got := column(t, db, c.query); got != c.want {
 			t.Errorf("%s: %q, want %q", c.query, got, c.want)
@@ -339,15 +339,56 @@ func TestRowsThatComeLater(t *testing.T) {
 			t.Errorf("%s: the tables %q are filled, want %q", c.query, got, c.filled)
 		}
 	}
-	if _, err := db.Query(t.Context(), "SELECT value || 'y' FROM c"); err == nil {
+	if _, err := db.Query(t.Context(), "SELECT value || 'y' FROM t3"); err == nil {
 		t.Error("after a table was filled, a query may make long texts")
 	}
-	if _, err := db.Query(t.Context(), "DELETE FROM e"); err == nil {
+	if _, err := db.Query(t.Context(), "DELETE FROM t5"); err == nil {
 		t.Error("after tables were filled, the database can be written")
 	}
 	for name, n := range filled {
 		if n != 1 {
 			t.Errorf("table %s was filled %d times", name, n)
+		}
+	}
+}
+
+// A query has the same result over tables that are filled at once and later, also if it
+// reads a column only to join by its name.
+func TestRowsThatComeLaterAreReadByName(t *testing.T) {
+	tables := []sqltable.Table{
+		{Name: "items", Columns: []string{"item", "name"}, Rows: [][]any{{1, "a"}, {2, "b"}}},
+		{Name: "reviews", Columns: []string{"item", "text"}, Rows: [][]any{{1, "cozy"}, {1, "calm"}, {2, "loud"}}},
+		{Name: "hours", Columns: []string{"item", "day"}, Rows: [][]any{{1, "Monday"}}},
+		{Name: "it's \"odd\"", Columns: []string{"item"}, Rows: [][]any{{2}}},
+	}
+	for _, query := range []string{
+		"SELECT item FROM reviews JOIN items USING (item) WHERE text LIKE '%cozy%'",
+		"SELECT item FROM items JOIN reviews USING (item) GROUP BY item HAVING count(*) >= 2",
+		"SELECT item FROM reviews JOIN hours USING (item) WHERE text = 'calm'",
+		"SELECT item FROM items WHERE EXISTS (SELECT 1 FROM reviews JOIN hours USING (item) WHERE hours.item = items.item)",
+		"SELECT text FROM items NATURAL JOIN reviews WHERE text = 'loud'",
+		"SELECT item FROM items LEFT JOIN reviews USING (item) GROUP BY item HAVING count(*) > 1",
+		"WITH w AS (SELECT item FROM REVIEWS NATURAL JOIN [Items]) SELECT count(*) FROM w",
+		`SELECT count(*) FROM "hours" JOIN 'items' USING (item)`,
+		`SELECT count(*) FROM items JOIN "it's ""odd""" USING (item)`,
+		"SELECT count(*) FROM items JOIN 'it''s \"odd\"' USING (item)",
+	} {
+		answer := func(later bool) string {
+			list := slices.Clone(tables)
+			for i := range list {
+				if rows := list[i].Rows; later {
+					list[i].Rows, list[i].Later = nil, func() [][]any { return rows }
+				}
+			}
+			db, err := sqltable.Open(t.Context(), sqltable.Limits{}, list...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer db.Close()
+			return column(t, db, query)
+		}
+		if now, later := answer(false), answer(true); now == "" || now == "0" || now != later {
+			t.Errorf("%s: %q of rows given at once, %q of rows that come later", query, now, later)
 		}
 	}
 }

@@ -1,0 +1,94 @@
+package view
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/experiment"
+	"github.com/scruple-eval/scruple/internal/store"
+	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
+	"github.com/scruple-eval/scruple/internal/suites/qa"
+)
+
+// TestStudyIsReadAgain: gold that changes while the viewer runs is told, and data that were
+// missing for a while are shown when they are back.
+func TestStudyIsReadAgain(t *testing.T) {
+	dir := t.TempDir()
+	path, data := filepath.Join(dir, "study.yaml"), filepath.Join(dir, "q.csv")
+	write := func(path, text string) {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	gold := func(name string) string {
+		return "id,question,answer\nq1,The capital of France?," + name + "\nq2,2+2?,4\n"
+	}
+	write(path, "name: s\nsuite: qa\ndata: {path: q.csv}\narms: [{name: most_common, builtin: most_common}]\n")
+	write(data, gold("Paris"))
+	env := experiment.Env{
+		Suite:   func(string) (kit.Suite, error) { return qa.Suite(), nil },
+		Price:   func(study.Model) (func(eval.Usage) float64, bool) { return nil, false },
+		Now:     time.Now,
+		Version: "test",
+	}
+	x, err := experiment.Load(path, nil, env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	db, err := store.Open(t.Context(), filepath.Join(dir, "s.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	run, err := x.StartOrResume(t.Context(), db, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := newViewer(t, db)
+	v.Load = func(_ *store.Run, path string) (*experiment.Experiment, error) {
+		return experiment.Load(path, nil, env)
+	}
+	if err := os.Rename(data, data+".away"); err != nil {
+		t.Fatal(err)
+	}
+	if l := v.study(run.Record); l.err == nil || !strings.Contains(l.err.Error(), "q.csv") {
+		t.Fatalf("without its data, the study says %v", l.err)
+	}
+	if err := os.Rename(data+".away", data); err != nil {
+		t.Fatal(err)
+	}
+	v.studies[run.Record.ID].rests = time.Time{}
+	first := v.study(run.Record)
+	if first.err != nil || first.gold["q1"] {
+		t.Fatalf("with its data: %v, other gold %v", first.err, first.gold)
+	}
+	if v.study(run.Record) != first {
+		t.Error("a study that did not change was read again")
+	}
+	write(data, gold("Lyon"))
+	v.studies[run.Record.ID].rests = time.Time{}
+	if l := v.study(run.Record); l.err != nil || !l.gold["q1"] || l.gold["q2"] {
+		t.Errorf("after gold changed: %v, other gold %v", l.err, l.gold)
+	}
+}
+
+// TestFailingsAddUp: what a table of problems has no row for is counted in its last one.
+func TestFailingsAddUp(t *testing.T) {
+	f, a, b := failings{}, 0, 0
+	for i := range 14 {
+		f.add(strings.Repeat("x", i+1), i%2, i+1)
+	}
+	list := f.list()
+	for _, row := range list {
+		a, b = a+row.A, b+row.B
+	}
+	if len(list) != mostProblems+1 || a != 49 || b != 56 || list[10].What != "and 4 more" || list[0].B != 14 {
+		t.Errorf("%d and %d in %+v", a, b, list)
+	}
+}
