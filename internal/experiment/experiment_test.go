@@ -122,6 +122,16 @@ func openStore(t *testing.T, dir string) *store.DB {
 	return db
 }
 
+// rankingStudy writes the study with the data of the starter and returns its path.
+func rankingStudy(t *testing.T) string {
+	t.Helper()
+	dir, suite := t.TempDir(), rerank.Suite()
+	if _, err := suite.Init(dir); err != nil {
+		t.Fatal(err)
+	}
+	return write(t, filepath.Join(dir, "study.yaml"), ranking)
+}
+
 func start(t *testing.T, x *experiment.Experiment, db *store.DB) *experiment.Run {
 	t.Helper()
 	r, err := x.StartOrResume(t.Context(), db, "")
@@ -169,13 +179,8 @@ func wantNotAllowed(t *testing.T, err error, words string) {
 // A stopped and resumed run sends every request once, and its results equal the
 // stored ones.
 func TestStopAndResume(t *testing.T) {
-	dir := t.TempDir()
-	suite := rerank.Suite()
-	if _, err := suite.Init(dir); err != nil {
-		t.Fatal(err)
-	}
-	path, ctx := write(t, filepath.Join(dir, "study.yaml"), ranking), t.Context()
-	db := openStore(t, dir)
+	path, ctx := rankingStudy(t), t.Context()
+	db := openStore(t, t.TempDir())
 	x := load(t, path)
 	if err := x.CheckScorer(); err != nil {
 		t.Fatal(err)
@@ -230,13 +235,8 @@ func TestStopAndResume(t *testing.T) {
 // A run of an older version has no history of its rules. It begins with those of its
 // study, also if plan and rules change at once.
 func TestRulesOfOlderRuns(t *testing.T) {
-	dir := t.TempDir()
-	suite := rerank.Suite()
-	if _, err := suite.Init(dir); err != nil {
-		t.Fatal(err)
-	}
-	path, ctx := write(t, filepath.Join(dir, "study.yaml"), ranking), t.Context()
-	db := openStore(t, dir)
+	path, ctx := rankingStudy(t), t.Context()
+	db := openStore(t, t.TempDir())
 	r := start(t, load(t, path), db)
 	if err := db.SaveAnalysis(ctx, r.Record, []byte(`{}`), nil, "b"); err != nil {
 		t.Fatal(err)
@@ -301,12 +301,7 @@ func shows(t *testing.T, r *experiment.Run) {
 
 // Loading reports errors in metrics and budgets together.
 func TestLoadReportsAll(t *testing.T) {
-	dir := t.TempDir()
-	suite := rerank.Suite()
-	if _, err := suite.Init(dir); err != nil {
-		t.Fatal(err)
-	}
-	path := write(t, filepath.Join(dir, "study.yaml"), ranking)
+	path := rankingStudy(t)
 	_, err := experiment.Load(path, []string{"metrics.primary=[nope]", "metrics.secondary=[neither]", "execution.max_cost=1", "models[sim].provider=openai",
 		"statistics={method: mixed_effects, random: [nothing_such]}"}, env())
 	for _, words := range []string{`no stratum "nothing_such"`, `"nope"`, `"neither"`, "the price of model sim"} {
@@ -322,12 +317,7 @@ func TestLoadReportsAll(t *testing.T) {
 
 // A comparison that stands twice would count as another test.
 func TestPairTwice(t *testing.T) {
-	dir := t.TempDir()
-	suite := rerank.Suite()
-	if _, err := suite.Init(dir); err != nil {
-		t.Fatal(err)
-	}
-	path := write(t, filepath.Join(dir, "study.yaml"), ranking)
+	path := rankingStudy(t)
 	for second, want := range map[string]string{
 		"{a: random/n10, b: bm25/n10}":                      "comparisons: random/n10 and bm25/n10 are compared on hits_1 twice",
 		"{a: bm25, b: random, metrics: [hits_3, hits_1]}":   "bm25/n10 and random/n10 are compared on hits_1 twice",

@@ -228,35 +228,34 @@ func samePair(p analyse.Pair, a, b string) bool {
 
 // checkTwice refuses comparisons that stand twice: each would count as a test of its own.
 func (x *Experiment) checkTwice() []error {
-	of := func(p analyse.Pair) []string {
-		if len(p.Metrics) > 0 {
-			return p.Metrics
-		}
-		return x.Primary
-	}
 	var problems []error
 	for i, p := range x.Pairs {
+		metrics := x.orPrimary(p.Metrics)
 		for _, q := range x.Pairs[:i] {
 			if !samePair(q, p.A, p.B) {
 				continue
 			}
-			if k := slices.IndexFunc(of(p), func(m string) bool { return slices.Contains(of(q), m) }); k >= 0 {
-				problems = append(problems, x.File.Errorf("comparisons", "%s and %s are compared on %s twice: keep one of the two comparisons", p.A, p.B, of(p)[k]))
+			if k := slices.IndexFunc(metrics, func(m string) bool { return slices.Contains(x.orPrimary(q.Metrics), m) }); k >= 0 {
+				problems = append(problems, x.File.Errorf("comparisons", "%s and %s are compared on %s twice: keep one of the two comparisons", p.A, p.B, metrics[k]))
 			}
 		}
 	}
 	return problems
 }
 
+// orPrimary are the metrics of a comparison: those it names, or the primary ones.
+func (x *Experiment) orPrimary(named []string) []string {
+	if len(named) > 0 {
+		return named
+	}
+	return x.Primary
+}
+
 func (x *Experiment) compileRules() []error {
 	names := gate.Names{Arms: x.contestants(), Metrics: x.Suite.Metrics, Compared: x.compared}
 	names.Factors, names.Strata = x.strata()
 	for _, across := range x.Across {
-		metrics := across.Metrics
-		if len(metrics) == 0 {
-			metrics = x.Primary
-		}
-		for _, metric := range metrics {
+		for _, metric := range x.orPrimary(across.Metrics) {
 			names.Across = append(names.Across, [4]string{across.A, across.B, metric, across.Factor})
 		}
 	}
