@@ -140,6 +140,16 @@ func (r *Result) compareAutomatic(list *[]Agreement, source Source) error {
 	return nil
 }
 
+// matched are automatic results with what a person said, by subject.
+type matched struct {
+	auto, person []string
+	pairs        []pair
+}
+
+func (m *matched) add(e *Event, auto, said string) {
+	m.auto, m.person, m.pairs = append(m.auto, auto), append(m.person, said), append(m.pairs, pair{subject: *e.Subject})
+}
+
 // compareWith compares a person with the automatic results of the answers that the person
 // saw: those of the draw may be of answers that were asked anew, or of other settings.
 // Groups that are not options are counted as the last option, as a second agreement
@@ -147,10 +157,7 @@ func (r *Result) compareAutomatic(list *[]Agreement, source Source) error {
 func (r *Result) compareWith(list *[]Agreement, now map[eval.Trial]string, fresh *freshness, w *Work) error {
 	q := r.Task.Ask[0]
 	last := q.Options[len(q.Options)-1]
-	var all, decided struct {
-		auto, person []string
-		pairs        []pair
-	}
+	var all, decided matched
 	others := map[string]int{}
 	stale := 0
 	for _, i := range r.queue.Check {
@@ -168,25 +175,25 @@ func (r *Result) compareWith(list *[]Agreement, now map[eval.Trial]string, fresh
 			continue
 		}
 		if slices.Contains(q.Options, stratum) {
-			decided.auto, decided.person, decided.pairs = append(decided.auto, stratum), append(decided.person, said), append(decided.pairs, pair{subject: *e.Subject})
+			decided.add(e, stratum, said)
 		} else {
 			others[stratum]++
 			stratum = last
 		}
-		all.auto, all.person, all.pairs = append(all.auto, stratum), append(all.person, said), append(all.pairs, pair{subject: *e.Subject})
+		all.add(e, stratum, said)
 	}
-	add := func(name string, a, b []string, pairs []pair, notes ...string) error {
-		g := r.agreement(name, w.Person, q.Text, len(a))
+	add := func(name string, m matched, notes ...string) error {
+		g := r.agreement(name, w.Person, q.Text, len(m.pairs))
 		g.Automatic, g.Labels = true, q.Options
-		c := comparison{Agreement: &g, pairs: pairs}
-		c.labels(a, b)
-		c.same(equals(a, b))
+		c := comparison{Agreement: &g, pairs: m.pairs}
+		c.labels(m.auto, m.person)
+		c.same(equals(m.auto, m.person))
 		g.Notes = append(g.Notes, notes...)
 		g.small()
 		*list = append(*list, g)
 		return g.failed(c.err)
 	}
-	if len(all.auto) == 0 {
+	if len(all.pairs) == 0 {
 		return nil
 	}
 	var counted []string
@@ -196,10 +203,10 @@ func (r *Result) compareWith(list *[]Agreement, now map[eval.Trial]string, fresh
 	for _, name := range slices.Sorted(maps.Keys(others)) {
 		counted = append(counted, fmt.Sprintf("%s: the automatic result is %s, which counts as %s", text.Plural(others[name], "subject", "subjects"), name, last))
 	}
-	if err := add("automatic", all.auto, all.person, all.pairs, counted...); err != nil || len(others) == 0 || len(decided.auto) == 0 {
+	if err := add("automatic", all, counted...); err != nil || len(others) == 0 || len(decided.pairs) == 0 {
 		return err
 	}
-	return add("automatic, decided ones", decided.auto, decided.person, decided.pairs)
+	return add("automatic, decided ones", decided)
 }
 
 // Kind says who is compared.
