@@ -227,8 +227,8 @@ func (d *desk) find(key string, passes []int) (k slot, at int, ok bool) {
 }
 
 // adjudicable lists the subjects whose answers differ and that have no decision. Answers
-// to what the study no longer shows cannot be compared, and nobody decides on a subject that they
-// have still to answer: they would see answers to it.
+// to what the study no longer shows cannot be compared. A person who must still answer a subject
+// does not decide on it: the page shows the answers of others.
 func (d *desk) adjudicable() (open []Coding, err error) {
 	everyone, err := d.place.Everyone(d.task.Name)
 	for i, w := range everyone {

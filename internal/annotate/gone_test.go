@@ -188,7 +188,8 @@ func TestASecondRoundWithoutWhatIsGone(t *testing.T) {
 	}
 }
 
-// Where nobody finished a first round there is no second one, and the lock says so.
+// The second round is drawn when a person finishes the first one. If nobody does, the task cannot
+// be locked, and the error says why.
 func TestASecondRoundOfNobody(t *testing.T) {
 	clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
 	p := at(t, &clock)

@@ -16,7 +16,7 @@ func TestClimb(t *testing.T) {
 
 func TestIsLocal(t *testing.T) {
 	if !isLocal("/usr/bin/env", 2, false) {
-		t.Error("a file in /usr that is no program is not local")
+		t.Error("data in /usr count as an installed program")
 	}
 	for word, want := range map[string]bool{
 		"/etc/passwd":         true,

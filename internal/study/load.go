@@ -322,9 +322,7 @@ func (f *File) Stamp() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Sums returns the SHA-256 of every file that was resolved, and of those in folders
-// that were, by path, sorted. Hidden files and those of the study's own folder as a
-// whole are left out.
+// Sums returns the SHA-256 of every file that the study reads, by path, sorted; see walk.
 func (f *File) Sums() ([]Sum, error) {
 	var list []Sum
 	err := f.walk(func(path, rel string) error {

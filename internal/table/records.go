@@ -28,8 +28,9 @@ type Texts struct {
 // [dataset.Scan] does, without keeping the file in memory, and a row of any other table as an
 // object of the values that are not empty. A value of CSV or a workbook is JSON if it is a
 // number, true, false, a list or an object, and else text without white space around it; see
-// [Texts]. TRUE and True are true where a column has nothing else than truth values. A column "hours.Monday" is the key Monday of the object hours. An error about
-// the table, which names its place, ends the reading. The hash is the SHA-256 of the file.
+// [Texts]. TRUE and True are true in a column that has nothing else than truth values. A column
+// "hours.Monday" is the key Monday of the object hours. An error about the table, which names its
+// place, ends the reading. The hash is the SHA-256 of the file.
 func Records(path string, texts Texts, visit func(line int, record []byte, err error)) (hash string, err error) {
 	if lines, err := isLines(path); err != nil {
 		return "", err

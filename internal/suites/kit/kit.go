@@ -30,10 +30,10 @@
 //
 // It is named in suites.All and tested by suitetest.Bench and suitetest.Walk, which find
 // most mistakes; a test of the second writes a changing study in some 50 lines.
-// The other tests of all suites, in internal/suites and e2e/every_suite_test.go, take a line or two
-// of it each. docs/NAME.md has its
-// table of metrics, which a test compares, docs/README.md a row, CHANGELOG.md an entry and
-// ARCHITECTURE.md its budget. These tests and documents are not in the numbers above.
+// The other tests of all suites, in internal/suites and e2e/every_suite_test.go, take a line or
+// two of it each. docs/NAME.md has its table of metrics, which a test compares, docs/README.md a
+// row, CHANGELOG.md an entry and ARCHITECTURE.md its budget. These tests and documents are not in
+// the numbers above.
 //
 // The package must not import suites, the store, or providers except the
 // simulated one, and it makes no calls.

@@ -201,7 +201,6 @@ func TestAttributesAreShownOfAll(t *testing.T) {
 	}
 }
 
-// What is known of people comes in pages of whole lines.
 // Of a person with many friends, those who wrote reviews are never left out.
 func TestFriendsWhoWroteReviewsAreListed(t *testing.T) {
 	task := social(8)
@@ -222,6 +221,7 @@ func TestFriendsWhoWroteReviewsAreListed(t *testing.T) {
 	}
 }
 
+// What is known of people comes in pages of whole lines.
 func TestPeopleComeInPages(t *testing.T) {
 	task := social(8)
 	users := map[string]*catalog.User{}

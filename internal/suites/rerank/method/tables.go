@@ -10,7 +10,7 @@ import (
 )
 
 // tables returns the candidates as a database, with rows in a fixed order. Rows are
-// made for the tables that a query reads.
+// made for the tables that a query names.
 func (s *session) tables() []sqltable.Table {
 	table := func(name, columns string, row func(n int, candidate *Candidate, add func(cells ...any))) sqltable.Table {
 		return sqltable.Table{Name: name, Columns: strings.Fields(columns), Later: func() (rows [][]any) {
