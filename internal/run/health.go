@@ -108,7 +108,8 @@ func (e *Engine) settle(h *health, t eval.Trial, r result) error {
 		}
 		return r.record()
 	case r.why == nil || !r.why.Err.Rejected():
-		if err := r.record(); err != nil || !r.failed || r.why == nil || r.before < h.good {
+		// An answer that a file or another run lacks says nothing about a provider.
+		if err := r.record(); err != nil || !r.failed || r.why == nil || r.why.Err.Final || r.before < h.good {
 			return err
 		}
 		if h.failed == 0 {

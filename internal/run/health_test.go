@@ -241,6 +241,9 @@ func TestDeadLines(t *testing.T) {
 			time.Sleep(time.Second)
 			return nil
 		}, 300 * time.Second, false},
+		{"answers that a file lacks", 1000, []run.ArmPlan{{Arm: "a", Planned: 1000}}, func(int, time.Duration) error {
+			return &model.Error{Kind: eval.ErrUnavailable, Final: true}
+		}, 0, false},
 		{"an outage without end", 1000, []run.ArmPlan{{Arm: "a", Planned: 1000}}, func(int, time.Duration) error { return down }, 200 * time.Second, true},
 	}
 	for _, test := range tests {
