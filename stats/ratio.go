@@ -433,6 +433,15 @@ func (d RatioDiff) Reading() Reading {
 	return d.data.reading()
 }
 
+// Extremes are the differences of the lowest and the highest cluster, which are the limits of
+// [RatioDiff.Reading] where few clusters differ from those: no data say what lies beyond.
+func (d RatioDiff) Extremes() (low, high float64) {
+	if d.data == nil {
+		return math.NaN(), math.NaN()
+	}
+	return d.data.worst(), -d.data.reversed().worst()
+}
+
 // Freedom is the degrees of freedom of the interval of [RatioDiff.Reading]: DF, and less
 // where clusters are of unequal sizes.
 func (d RatioDiff) Freedom() float64 {

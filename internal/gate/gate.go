@@ -2,6 +2,7 @@ package gate
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -152,11 +153,16 @@ func (s subject[T]) ranged(name, doc string, get func(T) analyse.Number, low, lo
 	return append([]function{value}, s.interval(low, lowDoc, high, highDoc)...)
 }
 
-// interval are the functions for the ends of the interval of a subject.
+// interval are the functions for the ends of the interval of a subject. Data do not tell the
+// end of an interval from what lies next to it: equal scores do not fail a rule on a difference
+// above 0.
 func (s subject[T]) interval(low, lowDoc, high, highDoc string) []function {
 	lower := func(x T) analyse.Number { low, _ := s.ends(x); return low }
 	upper := func(x T) analyse.Number { _, high := s.ends(x); return high }
-	return []function{s.evidence(low, lowDoc, lower, upper), s.evidence(high, highDoc, upper, lower)}
+	beyond := func(end func(T) analyse.Number, to int) func(T) analyse.Number {
+		return func(x T) analyse.Number { return analyse.Number(math.Nextafter(float64(end(x)), math.Inf(to))) }
+	}
+	return []function{s.evidence(low, lowDoc, lower, beyond(upper, 1)), s.evidence(high, highDoc, upper, beyond(lower, -1))}
 }
 
 // evidence is the function for an end of an interval, with what the result could be if the
