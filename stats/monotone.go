@@ -120,6 +120,14 @@ func (d *difference) worst() float64 {
 	return math.Max(diff, a-b)
 }
 
+// extremes are the differences of the worst and of the best cluster, between which limits lie.
+func (d *difference) extremes() (low, high float64) {
+	if d == nil {
+		return math.NaN(), math.NaN()
+	}
+	return d.worst(), -d.reversed().worst()
+}
+
 // A tilt is a y of a limit and the cuts of the data that belong to it. A primal-dual
 // interior-point method finds the best (Boyd & Vandenberghe 2004, Convex Optimization, §11.7).
 type tilt struct {

@@ -42,6 +42,9 @@ func (r Ratio) Monotone(level, least, most float64) Interval {
 	return ci
 }
 
+// Extremes are the ratios of the lowest and the highest cluster, as of [RatioDiff.Extremes].
+func (r Ratio) Extremes() (low, high float64) { return r.data.extremes() }
+
 // FewClusters is the number of clusters below which a cluster-robust interval
 // is warned about.
 const FewClusters = 20
@@ -435,12 +438,7 @@ func (d RatioDiff) Reading() Reading {
 
 // Extremes are the differences of the lowest and the highest cluster, which are the limits of
 // [RatioDiff.Reading] where few clusters differ from those: no data say what lies beyond.
-func (d RatioDiff) Extremes() (low, high float64) {
-	if d.data == nil {
-		return math.NaN(), math.NaN()
-	}
-	return d.data.worst(), -d.data.reversed().worst()
-}
+func (d RatioDiff) Extremes() (low, high float64) { return d.data.extremes() }
 
 // Freedom is the degrees of freedom of the interval of [RatioDiff.Reading]: DF, and less
 // where clusters are of unequal sizes.

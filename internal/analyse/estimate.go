@@ -86,14 +86,30 @@ func (c *Collector) estimate(arm string, m Metric, s selection, values []cell, m
 	if err := c.byPeople(&e, metric, s, values, missing, level); err != nil {
 		return e, err
 	}
-	if e.Low == e.High {
-		units := text.Plural(e.Items, "item has", "items have")
-		if e.Clusters < e.Items {
-			units = text.Plural(e.Clusters, "cluster has", "clusters have")
-		}
-		e.Assumes = "all " + units + " the same score, so the interval has no width: it rests on there being no outlier"
+	units := text.Plural(e.Items, "item", "items")
+	if e.Clusters < e.Items {
+		units = text.Plural(e.Clusters, "cluster", "clusters")
+	}
+	lowest, highest := r.Extremes()
+	switch end := endsAt(e.Bounds, lowest, highest, c.suite.Metrics[metric].Min, c.suite.Metrics[metric].Max); {
+	case e.Low == e.High:
+		e.Assumes = "all " + units + " score the same, so the interval has no width: it rests on there being no outlier"
+	case end != "":
+		e.Assumes = fmt.Sprintf("the interval ends at the %s score of %s: it rests on there being no outlier", end, units)
 	}
 	return e, nil
+}
+
+// endsAt names the extreme of the clusters that an interval ends at, "" if neither, or if that is
+// an extreme of the metric.
+func endsAt(b Bounds, lowest, highest, least, most float64) string {
+	switch {
+	case float64(b.Low) >= lowest && lowest > least:
+		return "lowest"
+	case float64(b.High) <= highest && highest < most:
+		return "highest"
+	}
+	return ""
 }
 
 // pooled estimates a metric of fractions, and returns its sums by cluster.

@@ -178,7 +178,7 @@ func TestCostWithoutAPoint(t *testing.T) {
 func TestConstantScores(t *testing.T) {
 	a := analysed(t, 30, func(string, int) []eval.Score { return []eval.Score{entry("share", 0.75, 1)} })
 	e, _ := a.Estimate("new", "share")
-	const want = "all 30 items have the same score, so the interval has no width: it rests on there being no outlier"
+	const want = "all 30 items score the same, so the interval has no width: it rests on there being no outlier"
 	if e.Low != e.High || e.Assumes != want {
 		t.Errorf("%+v", e)
 	}

@@ -110,13 +110,7 @@ func (t tester) test(r *Comparison, m matched, k contest, metric *eval.Metric) e
 			r.Beside = append(r.Beside, t.reading(f))
 		}
 		lowest, highest := robust.Extremes()
-		ends := ""
-		switch span := metric.Max - metric.Min; {
-		case float64(r.Low) >= lowest && lowest > -span:
-			ends = "lowest"
-		case float64(r.High) <= highest && highest < span:
-			ends = "highest"
-		}
+		ends := endsAt(Bounds{Low: r.Low, High: r.High}, lowest, highest, metric.Min-metric.Max, metric.Max-metric.Min)
 		switch {
 		case r.Low == r.High:
 			r.Assumes = fmt.Sprintf("all %s differ by the same amount, so the interval has no width: it rests on there being no outlier", m.units(robust.Clusters))
@@ -127,7 +121,7 @@ func (t tester) test(r *Comparison, m matched, k contest, metric *eval.Metric) e
 			}
 			r.Assumes = fmt.Sprintf("rests on there being no outlier: one more item on which %s scores worst and %s best would reverse it", best, worst)
 		case ends != "":
-			r.Assumes = fmt.Sprintf("the interval ends at the %s of the differences of %s: it rests on there being no outlier", ends, m.units(robust.Clusters))
+			r.Assumes = fmt.Sprintf("the interval ends at the %s difference of %s: it rests on there being no outlier", ends, m.units(robust.Clusters))
 		}
 		if r.Assumes != "" {
 			r.warn(r.Assumes)
