@@ -350,7 +350,9 @@ func (r Rule) explain(a *analyse.Analysis, c *Condition) {
 					c.Warnings = with(c.Warnings, s)
 				}
 			case !r.exact(u.Name):
-				c.Warnings = append(c.Warnings, r.byEstimateAlone(v, x, *u)...)
+				said := r.byEstimateAlone(v, x, *u)
+				c.EstimateAlone = c.EstimateAlone || len(said) > 0
+				c.Warnings = append(c.Warnings, said...)
 			}
 		}
 	}

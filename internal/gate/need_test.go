@@ -16,7 +16,7 @@ func TestNeedOfOneRule(t *testing.T) {
 	}
 	v.Need(0, 73, 5000)
 	v.Need(1, 0, 5000)
-	for i, want := range []string{"about 73 items", "not even 5000"} {
+	for i, want := range []string{"about 73 items", "would not hold with up to 5000 items"} {
 		if r := v.Reasons[i]; !strings.Contains(r, want) || !strings.HasSuffix(r, v.Conditions[i].Reason) || strings.Count(r, "if ") != 1 {
 			t.Errorf("%s: want %s", r, want)
 		}

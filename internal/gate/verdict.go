@@ -78,9 +78,11 @@ type Condition struct {
 	Clustered bool   `json:"clustered,omitempty"`
 	Values    []Used `json:"values,omitempty"`
 	Reason    string `json:"reason,omitempty"` // why undecided
+	// EstimateAlone reports that it holds by estimates whose intervals do not meet it.
+	EstimateAlone bool `json:"estimate_alone,omitempty"`
 	// JudgeAlone reports that a judge whom nobody checked could reverse it.
 	JudgeAlone bool `json:"judge_alone,omitempty"`
-	// Warnings say that a rule holds by estimates whose intervals do not meet it, and which
+	// Warnings say by which estimates a rule holds, what intervals take for granted, and which
 	// error of a judge would reverse it.
 	Warnings []string `json:"warnings,omitempty"`
 }
@@ -95,7 +97,7 @@ func (v *Verdict) Need(condition int, items, most int) {
 		more = fmt.Sprintf("; about %d items would be enough if the further ones came out like these and were of other clusters", items)
 	}
 	if items == 0 {
-		more = fmt.Sprintf("; if further items came out like these, not even %d would be enough", most)
+		more = fmt.Sprintf("; it would not hold with up to %d items if the further ones came out like these", most)
 	}
 	for i, reason := range v.Reasons {
 		if strings.HasSuffix(reason, c.Reason) && strings.Contains(reason, fmt.Sprintf("%q ", c.Name)) { // other rules may have the same cause

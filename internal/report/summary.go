@@ -206,12 +206,14 @@ func (s *screen) briefGate(b *builder, decides bool) {
 			said = append(nonEmpty(c.Reason), values(c)...)
 		}
 		switch {
-		case c.JudgeAlone && len(c.Warnings) > 1:
+		case c.JudgeAlone && c.EstimateAlone:
 			word += " by the estimate and the judge alone"
-		case c.JudgeAlone && len(c.Warnings) > 0:
+		case c.JudgeAlone:
 			word += " by the judge alone"
-		case len(c.Warnings) > 0:
+		case c.EstimateAlone:
 			word += " by the estimate alone"
+		case len(c.Warnings) > 0:
+			word += " with a warning"
 		}
 		s.text(t, "  ", strings.TrimSuffix(word+": "+c.Name+": "+strings.Join(said, "; "), ": "))
 	}
