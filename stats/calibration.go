@@ -258,7 +258,7 @@ func CompareROC(a, b []float64, positive []bool, level float64) (AUROCDiff, erro
 	}
 	d.SE = math.Sqrt(variance(ra.positive, rb.positive) + variance(ra.negative, rb.negative))
 	if negligible(d.SE, 1) {
-		d.Undefined = "both scores rank the cases identically"
+		d.Undefined = "the placements of all cases by both scores differ by the same amount"
 		return d, nil
 	}
 	d.Z = d.Diff / d.SE

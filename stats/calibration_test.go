@@ -3,6 +3,7 @@ package stats_test
 import (
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -125,6 +126,10 @@ func TestROCAtTheEdge(t *testing.T) {
 	same, err := stats.CompareROC([]float64{1, 3, 2, 4}, []float64{10, 30, 20, 40}, kinds, 0.95)
 	if err != nil || same.Diff != 0 || same.Undefined == "" || !math.IsNaN(same.P) {
 		t.Errorf("two scores that rank alike: %+v, %v", same, err)
+	}
+	opposite, err := stats.CompareROC([]float64{3, 4, 1, 2}, []float64{1, 2, 3, 4}, []bool{true, true, false, false}, 0.95)
+	if err != nil || opposite.Diff != 1 || !strings.Contains(opposite.Undefined, "differ by the same amount") || !math.IsNaN(opposite.P) {
+		t.Errorf("a score that separates the classes and its opposite: %+v, %v", opposite, err)
 	}
 	for name, err := range map[string]error{
 		"unequal lengths":    second(stats.ROC([]float64{1}, nil, 0.95)),

@@ -88,7 +88,7 @@ func TestNewcombe(t *testing.T) {
 	}
 	// Without pooling: z = 1/0 where one has all and the other none.
 	p, err = stats.CompareProportions(5, 5, 0, 5, 0.95)
-	if err != nil || p.Undefined != "" || math.IsNaN(p.Z) || !math.IsNaN(p.ZUnpooled) {
+	if err != nil || p.Undefined != "" || math.IsNaN(p.Z) || !math.IsNaN(p.ZUnpooled) || !math.IsNaN(p.Wald.Low) || len(p.Warnings) != 1 {
 		t.Errorf("all and none: %+v, %v", p, err)
 	}
 }
@@ -140,6 +140,9 @@ func TestMcNemarProperties(t *testing.T) {
 			m.OddsRatio != 0 && !math.IsInf(m.OddsRatio, 1) && !alike(m.OddsRatio*s.OddsRatio, m.OddsRatio/m.OddsRatio) ||
 			m.OddsExact.Low != 0 && !alike(m.OddsExact.Low*s.OddsExact.High, m.OddsExact.Low/m.OddsExact.Low) {
 			t.Fatalf("%+v, swapped %+v", m, s)
+		}
+		if m.Wald.Low == m.Wald.High {
+			t.Fatalf("an interval without width: %+v", m)
 		}
 		var a, b []bool
 		var pass [][]bool

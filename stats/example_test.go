@@ -476,7 +476,7 @@ func ExampleClusteredDesign_Detectable() {
 }
 
 // Two of thirty items are passed only by the first arm: Wald's interval is short,
-// and [0, 0] if there were none. The score interval is not.
+// and undefined if there were none. The score interval is not.
 func ExampleTango() {
 	iv := stats.Tango(2, 0, 30, 0.95)
 	fmt.Printf("%.3f to %.3f\n", iv.Low, iv.High)

@@ -1,12 +1,14 @@
 package stats
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/diff/fd"
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/optimize"
 
@@ -64,7 +66,7 @@ func FitLogistic(f *Frame, formula Formula) (*Logistic, error) {
 // laplace is the deviance of a logistic mixed model as a function of (θ, β).
 type laplace struct {
 	y      []float64
-	design *designMatrix
+	design *scaledDesign
 	terms  []Factor
 	order  []int
 	q      int
@@ -103,7 +105,9 @@ func newLaplace(f *Frame, formula Formula) (*laplace, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &laplace{y: y, design: design, terms: terms, order: order, eta0: make([]float64, f.n), eta: make([]float64, f.n)}
+	scaled := newScaledDesign(design, y)
+	scaled.yMean, scaled.ySD = 0, 1 // log odds have no unit
+	l := &laplace{y: y, design: scaled, terms: terms, order: order, eta0: make([]float64, f.n), eta: make([]float64, f.n)}
 	for _, t := range terms {
 		l.q += len(t.Levels)
 	}
@@ -225,6 +229,10 @@ func (l *laplace) along(theta, step []float64, v float64) ([]float64, float64) {
 	return l.u, l.penalised(theta, l.u)
 }
 
+// steep is the slope of the deviance, over the root of the number of rows, from which on
+// a place is not a minimum.
+const steep = 1e-3
+
 // search minimises the deviance over (θ, β) from θ = 1 and the intercept's log
 // odds.
 func (l *laplace) search() (x []float64, v float64, err error) {
@@ -244,7 +252,13 @@ func (l *laplace) search() (x []float64, v float64, err error) {
 	if r == nil || math.IsInf(r.F, 0) || math.IsNaN(r.F) {
 		return nil, 0, fmt.Errorf("stats: the logistic mixed model could not be fitted: %w", err)
 	}
-	// A line search that is down to rounding noise also ends the search.
+	// A line search that is down to rounding noise also ends the search: what tells is
+	// the slope.
+	grad := make([]float64, len(r.X))
+	problem.Grad(grad, r.X)
+	if slope := floats.Norm(grad, math.Inf(1)); !(slope < steep*math.Sqrt(float64(len(l.y)))) {
+		return nil, 0, fmt.Errorf("stats: the search for the logistic mixed model did not converge (an effect may separate passes from fails): %w", cmp.Or(err, errors.New(r.Status.String())))
+	}
 	x, v = r.X, r.F
 	for b := range k {
 		x[b] = math.Abs(x[b])
@@ -257,12 +271,13 @@ func (l *laplace) search() (x []float64, v float64, err error) {
 	return x, l.deviance(x), nil
 }
 
-// separated is a log odds ratio that no sane data give.
+// separated is a log odds ratio, of a level or of a standard deviation of a number, that
+// no sane data give.
 const separated = 12
 
 func (l *laplace) result(x []float64, v float64, f *Frame, formula Formula) *Logistic {
 	k := len(l.terms)
-	r := &Logistic{Formula: formula.clone(), N: f.n, Names: l.design.Names, Beta: slices.Clone(x[k:]), LogLik: -v / 2, Dropped: l.design.Dropped, frame: f, formula: formula}
+	r := &Logistic{Formula: formula.clone(), N: f.n, Names: l.design.Names, Beta: l.design.coefficients(x[k:]), LogLik: -v / 2, Dropped: l.design.Dropped, frame: f, formula: formula}
 	modes := slices.Clone(l.u)
 	offset := make([]int, k+1)
 	for b, t := range l.terms {
@@ -285,7 +300,7 @@ func (l *laplace) result(x []float64, v float64, f *Frame, formula Formula) *Log
 	}
 	p := len(r.Beta)
 	r.SE, r.Z, r.P = undefinedNumbers(p), undefinedNumbers(p), undefinedNumbers(p)
-	if slices.ContainsFunc(r.Beta, func(b float64) bool { return math.Abs(b) > separated }) {
+	if slices.ContainsFunc(x[k+1:], func(b float64) bool { return math.Abs(b) > separated }) {
 		r.Undefined = "complete separation: the estimate of an effect diverges"
 		r.Warnings = append(r.Warnings, r.Undefined)
 		return r
@@ -296,7 +311,7 @@ func (l *laplace) result(x []float64, v float64, f *Frame, formula Formula) *Log
 		return r
 	}
 	for c := range p {
-		r.SE[c] = math.Sqrt(cov.At(c, c))
+		r.SE[c] = math.Sqrt(cov[c][c])
 		r.Z[c] = r.Beta[c] / r.SE[c]
 		r.P[c] = 2 * dist.Normal{Mean: 0, SD: 1}.Survival(math.Abs(r.Z[c]))
 	}
@@ -307,7 +322,7 @@ func undefinedNumbers(n int) []float64 { return slices.Repeat([]float64{math.NaN
 
 // covariance is the part of β in 2H⁻¹, H the Hessian of the deviance in
 // (θ, β) by second differences; θs at 0 are left out.
-func (l *laplace) covariance(x []float64) (*mat.Dense, bool) {
+func (l *laplace) covariance(x []float64) ([][]float64, bool) {
 	var free []int
 	for j := range x {
 		if j >= len(l.terms) || x[j] >= singularTheta {
@@ -339,13 +354,13 @@ func (l *laplace) covariance(x []float64) (*mat.Dense, bool) {
 		return nil, false
 	}
 	p := len(x) - len(l.terms)
-	out := mat.NewDense(p, p, nil)
+	inner := square(p)
 	for i := range p {
 		for j := range p {
-			out.Set(i, j, 2*inverse.At(n-p+i, n-p+j))
+			inner[i][j] = inverse.At(n-p+i, n-p+j)
 		}
 	}
-	return out, true
+	return sandwich(l.design.back(), inner, 2), true
 }
 
 // WithoutFixed refits without a fixed effect and compares by likelihood ratio.

@@ -25,7 +25,7 @@ type McNemar struct {
 	OddsWald       Interval `json:"odds_ratio_ci95_wald_log"` // undefined with an empty cell
 	Diff           float64  `json:"diff_proportions"`         // that pass, first − second
 	DiffSE         float64  `json:"diff_se_wald"`
-	Wald           Interval `json:"diff_ci95_wald"`            // [0, 0] without discordant items: too short with few
+	Wald           Interval `json:"diff_ci95_wald"`            // too short with few discordant items; undefined where DiffSE is 0
 	Tango          Interval `json:"diff_ci95_tango"`           // score interval
 	Newcombe       Interval `json:"diff_ci95_newcombe"`        // hybrid of Wilson's
 	Undefined      string   `json:"undefined_reason,omitzero"` // why the odds ratio and χ² are NaN
@@ -72,7 +72,10 @@ func McNemarTable(table [2][2]int, level float64) (McNemar, error) {
 	b, c, m := float64(r.B), float64(r.C), float64(n)
 	r.Diff = (b - c) / m
 	r.DiffSE = math.Sqrt(math.Max(0, b+c-(b-c)*(b-c)/m)) / m
-	r.Wald = zInterval(r.Diff, r.DiffSE, level)
+	r.Wald = undefinedInterval(level)
+	if r.DiffSE > 0 {
+		r.Wald = zInterval(r.Diff, r.DiffSE, level)
+	}
 	r.Tango, r.Newcombe = Tango(r.B, r.C, n, level), NewcombePaired(table, level)
 	r.Chi2, r.P, r.Chi2Continuity, r.PContinuity, r.PMid, r.OddsRatio = nan, nan, nan, nan, nan, nan
 	r.OddsExact, r.OddsWald = undefinedInterval(level), undefinedInterval(level)

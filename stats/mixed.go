@@ -218,6 +218,18 @@ func (s *scaledDesign) back() [][]float64 {
 	return b
 }
 
+// coefficients are those of the data.
+func (s *scaledDesign) coefficients(scaled []float64) []float64 {
+	out := make([]float64, len(scaled))
+	for r, row := range s.back() {
+		for c, b := range scaled {
+			out[r] += row[c] * b
+		}
+	}
+	out[0] += s.yMean
+	return out
+}
+
 func square(n int) [][]float64 {
 	m := make([][]float64, n)
 	for i := range m {
@@ -300,14 +312,7 @@ func (m *Mixed) finish(terms []Factor) {
 	m.Parameters = s.p + len(s.blocks) + 1
 	m.AIC = m.Criterion + 2*float64(m.Parameters)
 	m.BIC = m.Criterion + math.Log(float64(m.N))*float64(m.Parameters)
-	back := m.scaled.back()
-	m.beta = make([]float64, s.p)
-	for r := range back {
-		for c, b := range s.x[s.q:] {
-			m.beta[r] += back[r][c] * b
-		}
-	}
-	m.beta[0] += m.scaled.yMean
+	m.beta = m.scaled.coefficients(s.x[s.q:])
 	m.Beta = slices.Clone(m.beta)
 	for k, name := range m.Formula.Random {
 		b := m.order[k]
@@ -320,7 +325,7 @@ func (m *Mixed) finish(terms []Factor) {
 		m.Random = append(m.Random, t)
 		m.Singular = m.Singular || theta < singularTheta
 	}
-	m.vcov = sandwich(back, m.fixedInverse(s.fixedColumns()), variance)
+	m.vcov = sandwich(m.scaled.back(), m.fixedInverse(s.fixedColumns()), variance)
 	m.SE = make([]float64, s.p)
 	for c, row := range m.vcov {
 		m.SE[c] = math.Sqrt(row[c])

@@ -461,6 +461,11 @@ func likelihoodRatio(dropped string, full, null float64, parameters int) Likelih
 		r.Undefined = "both models have the same columns"
 		return r
 	}
+	if r.Chi2 < -1e-6-1e-9*math.Abs(full) { // beyond what the searches leave open
+		r.Chi2, r.Undefined = math.NaN(), "the larger model fits worse: a search stopped short of the maximum"
+		return r
+	}
+	r.Chi2 = math.Max(0, r.Chi2)
 	r.P = dist.ChiSquared{DF: r.DF}.Survival(r.Chi2)
 	return r
 }

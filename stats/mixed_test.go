@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -10,6 +11,8 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"
+
+	"github.com/scruple-eval/scruple/stats/dist"
 )
 
 // A sample is a small data set: some groupings, nested or crossed or sparse, a
@@ -382,6 +385,96 @@ func TestLogisticSeparated(t *testing.T) {
 	}
 	if _, err := FitLogistic(f, parse(t, "y ~ 1")); err == nil {
 		t.Error("a mixed model without a random term was fitted")
+	}
+}
+
+// TestLogisticUnits: the unit and the origin of a number change neither tests nor the
+// likelihood, and only the size of its coefficient.
+func TestLogisticUnits(t *testing.T) {
+	fit := func(xs, y []float64, arm, item []string) (*Logistic, LikelihoodRatio) {
+		f := NewFrame(len(y))
+		check(t, f.AddNumbers("y", y))
+		check(t, f.AddNumbers("x", xs))
+		check(t, f.AddFactor("arm", arm, nil))
+		check(t, f.AddFactor("item", item, nil))
+		l, err := FitLogistic(f, parse(t, "y ~ x + arm + (1|item)"))
+		check(t, err)
+		lr, err := l.WithoutFixed("x")
+		check(t, err)
+		return l, lr
+	}
+	for seed := range uint64(15) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		slope := 4*r.Float64() - 2
+		var xs, y []float64
+		var arm, item []string
+		for i := range 60 {
+			x := r.NormFloat64()
+			xs, y = append(xs, x), append(y, 0)
+			if r.Float64() < 1/(1+math.Exp(-slope*x)) {
+				y[i] = 1
+			}
+			arm, item = append(arm, strconv.Itoa(i%2)), append(item, strconv.Itoa(i/6))
+		}
+		l, lr := fit(xs, y, arm, item)
+		for _, c := range []struct{ times, plus float64 }{{1000, 0}, {1, 1e6}} {
+			moved := make([]float64, len(xs))
+			for i, x := range xs {
+				moved[i] = c.times*x + c.plus
+			}
+			m, mr := fit(moved, y, arm, item)
+			same := func(what string, got, want float64) {
+				if !(math.Abs(got-want) <= 1e-5*math.Max(math.Abs(want), 1e-3)) && !(math.IsNaN(got) && math.IsNaN(want)) {
+					t.Errorf("x times %v plus %v: %s is %v, was %v", c.times, c.plus, what, got, want)
+				}
+			}
+			if m.Undefined != l.Undefined {
+				t.Errorf("x times %v plus %v: undefined %q, was %q", c.times, c.plus, m.Undefined, l.Undefined)
+			}
+			same("log-likelihood", m.LogLik, l.LogLik)
+			same("chi2", mr.Chi2, lr.Chi2)
+			for k, name := range l.Names[1:] {
+				unit := 1.0
+				if name == "x" {
+					unit = c.times
+				}
+				same(name, m.Beta[k+1]*unit, l.Beta[k+1])
+				same("p of "+name, m.P[k+1], l.P[k+1])
+			}
+		}
+	}
+}
+
+// TestLogisticStopsShort: a search that stops where the likelihood still rises is an error.
+func TestLogisticStopsShort(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 7))
+	var xs, y []float64
+	var item []string
+	for i := range 120 {
+		x := math.Exp(6 * r.NormFloat64())
+		xs, y, item = append(xs, x), append(y, 0), append(item, strconv.Itoa(i/5))
+		if x > 0.1 {
+			y[i] = 1
+		}
+	}
+	f := NewFrame(len(y))
+	check(t, f.AddNumbers("y", y))
+	check(t, f.AddNumbers("x", xs))
+	check(t, f.AddFactor("item", item, nil))
+	if l, err := FitLogistic(f, parse(t, "y ~ x + (1|item)")); err == nil || !strings.Contains(err.Error(), "did not converge") {
+		t.Errorf("%+v, %v", l, err)
+	}
+}
+
+// TestLikelihoodRatio: a smaller model cannot fit better but for rounding.
+func TestLikelihoodRatio(t *testing.T) {
+	for _, c := range []struct{ full, null, chi2, p float64 }{
+		{-10, -12, 4, dist.ChiSquared{DF: 1}.Survival(4)}, {-10, -10 + 1e-9, 0, 1}, {-10, -9.9, math.NaN(), math.NaN()},
+	} {
+		r := likelihoodRatio("x", c.full, c.null, 1)
+		if fmt.Sprint(r.Chi2, r.P) != fmt.Sprint(c.chi2, c.p) || (r.Undefined != "") != math.IsNaN(c.p) {
+			t.Errorf("%v against %v: %+v", c.full, c.null, r)
+		}
 	}
 }
 

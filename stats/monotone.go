@@ -43,6 +43,12 @@ func newDifference(numA, denA, numB, denB []float64) *difference {
 		d.df = robustDF(shares)
 	}
 	d.diff, d.se = d.estimate(d.a, d.b)
+	if size := math.Max(math.Abs(sum(d.a)), math.Abs(sum(d.b))); negligible(d.se, size) {
+		d.se = 0
+		if negligible(math.Abs(d.diff), size) {
+			d.diff = 0
+		}
+	}
 	return d
 }
 

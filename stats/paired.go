@@ -72,7 +72,7 @@ func PairedT(a, b []float64, level float64) (Paired, error) {
 		r.Undefined = tooLarge
 		return r, nil
 	}
-	if negligible(r.SE, r.MeanDiff) {
+	if negligible(r.SE, math.Max(math.Hypot(r.MeanA, sdA), math.Hypot(r.MeanB, sdB))) {
 		r.SDDiff, r.SE = 0, 0
 		r.Undefined = "all differences are the same"
 		return r, nil

@@ -21,6 +21,7 @@ type TwoProportions struct {
 	Wald        Interval `json:"diff_ci95_wald"`
 	Newcombe    Interval `json:"diff_ci95_newcombe"`        // of Wilson intervals; defined also where z is not
 	Undefined   string   `json:"undefined_reason,omitzero"` // why z is NaN
+	Warnings    []string `json:"warnings,omitempty"`
 }
 
 // CompareProportions tests whether x₁/n₁ and x₂/n₂ differ. It assumes independent
@@ -57,10 +58,12 @@ func CompareProportions(x1, n1, x2, n2 int, level float64) (TwoProportions, erro
 	correction := math.Min(0.5*(1/m1+1/m2), math.Abs(r.Diff))
 	r.PContinuity = math.Min(1, 2*d.Survival((math.Abs(r.Diff)-correction)/se))
 	unpooled := math.Sqrt(p1*(1-p1)/m1 + p2*(1-p2)/m2)
-	r.Wald = zInterval(r.Diff, unpooled, level)
 	if unpooled > 0 {
+		r.Wald = zInterval(r.Diff, unpooled, level)
 		r.ZUnpooled = r.Diff / unpooled
 		r.PUnpooled = 2 * d.Survival(math.Abs(r.ZUnpooled))
+	} else {
+		r.Warnings = append(r.Warnings, "no Wald interval: both proportions are 0 or 1")
 	}
 	return r, nil
 }

@@ -521,8 +521,8 @@ func RatioDifference(numA, denA, numB, denB []float64, level float64) (RatioDiff
 		d.Undefined = tooLarge
 		return d, nil
 	}
-	if negligible(d.SE, d.Diff) {
-		d.SE = 0
+	if d.SE == 0 {
+		d.Diff = d.data.diff
 		d.Undefined = "all clusters differ by the same amount"
 		return d, nil
 	}

@@ -55,6 +55,22 @@ func TestUndefinedHasAReason(t *testing.T) {
 	}
 }
 
+// TestRoundingIsNoEvidence: scores that are equal on paper and differ in their last bit
+// have no difference, no spread and no p-value.
+func TestRoundingIsNoEvidence(t *testing.T) {
+	tenth := 0.1
+	a, b, ones := slices.Repeat([]float64{tenth + 0.2}, 24), slices.Repeat([]float64{0.3}, 24), slices.Repeat([]float64{1}, 24)
+	a[0] = 0.3
+	diff, err := stats.RatioDifference(a, ones, b, ones, 0.95)
+	if ci := diff.Reading().Interval(0.95); err != nil || diff.Undefined == "" || diff.Diff != 0 || diff.SE != 0 || ci.Low > 0 || diff.Reading().P != 1 {
+		t.Errorf("%+v, %v, %v", diff, ci, err)
+	}
+	p, err := stats.PairedT(a, b, 0.95)
+	if err != nil || p.Undefined == "" || !math.IsNaN(p.P) {
+		t.Errorf("%+v, %v", p, err)
+	}
+}
+
 func second[T any](_ T, err error) error { return err }
 
 func TestRatioAtTheBoundary(t *testing.T) {

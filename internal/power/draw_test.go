@@ -18,7 +18,7 @@ func TestDrawnScores(t *testing.T) {
 		binary           bool
 		a, b, sd         float64
 		icc, correlation float64
-	}{{true, 0.6, 0.6, 0, 0.2, 0.4}, {true, 0.8, 0.6, 0, 0.2, 0.3}, {true, 0.7, 0.5, 0, 0, 0.5}, {false, 0.5, 0.4, 0.1, 0.2, 0.3}, {false, 0.8, 0.8, 0.1, 0.3, 0}} {
+	}{{true, 0.6, 0.6, 0, 0.2, 0.4}, {true, 0.9, 0.9, 0, 0.97, 0.4}, {true, 0.8, 0.6, 0, 0.2, 0.3}, {true, 0.7, 0.5, 0, 0, 0.5}, {false, 0.5, 0.4, 0.1, 0.2, 0.3}, {false, 0.8, 0.8, 0.1, 0.3, 0}} {
 		assumption := study.Assumption{SD: c.sd, ICC: c.icc, Correlation: &c.correlation}
 		metric := eval.Metric{Max: 1, Binary: c.binary}
 		var p population

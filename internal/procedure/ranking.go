@@ -47,12 +47,21 @@ func rankingMeasures(p rankingParams, in queries) Result {
 			ranks[i] = &places[i]
 		}
 	}
+	var warnings []string
+	without := 0
+	for _, q := range in.Queries {
+		if math.IsNaN(measure.NDCG(nil, q.Relevance, 1, measure.Linear)) {
+			without++
+		}
+	}
+	if graded && without > 0 {
+		warnings = append(warnings, fmt.Sprintf("queries without a relevant document, whose nDCG counts as 0 in the mean: %d of %d", without, len(in.Queries)))
+	}
 	var r Result
 	if gold {
 		r = Result{{"rank", ranks}}
 	}
 	intervals := Result{}
-	var warnings []string
 	mean := func(name string, values []float64) {
 		r = append(r, Row{name, sumOf(values) / float64(len(values))})
 		drawn, warned := p.redraw.run(p.Conf, name, "queries", func(o stats.BootstrapOptions) (stats.Bootstrap, error) {

@@ -193,18 +193,25 @@ func (d Beta) Quantile(p float64) float64 {
 	case 1:
 		return 1
 	}
-	// Searched on the log-odds scale, so that limits near 0 keep their digits.
-	z, ok := root.Find(func(z float64) float64 {
+	// Searched on the log-odds scale, so that limits near 0 keep their digits; what
+	// lies beyond its ends is 0 or 1.
+	const end = 700
+	f := func(z float64) float64 {
 		x, y := 1/(1+math.Exp(-z)), 1/(1+math.Exp(z))
-		if p <= 0.5 {
+		if p <= 0.5 || x < 1-p { // 1−x would lose more digits than 1−p
 			return math.Log(mathext.RegIncBeta(d.A, d.B, x)) - math.Log(p)
 		}
 		return math.Log1p(-p) - math.Log(mathext.RegIncBeta(d.B, d.A, y))
-	}, -700, 700)
-	if !ok {
-		return math.NaN()
 	}
-	return 1 / (1 + math.Exp(-z))
+	switch z, ok := root.Find(f, -end, end); {
+	case ok:
+		return 1 / (1 + math.Exp(-z))
+	case f(-end) > 0:
+		return 0
+	case f(end) < 0:
+		return 1
+	}
+	return math.NaN()
 }
 
 // Binomial is the number of successes of N independent trials.

@@ -110,6 +110,25 @@ func TestQuantileInverts(t *testing.T) {
 	})
 }
 
+// TestBetaQuantileNearTheEnds: with A or B of 1 the quantile has a closed form.
+func TestBetaQuantileNearTheEnds(t *testing.T) {
+	for _, c := range []struct{ shape, p float64 }{
+		{1e-4, 0.3}, {1e-4, 0.5}, {1e-4, 0.9}, {1e-3, 0.01}, {1e-3, 0.4}, {1e-3, 0.6}, {1e-3, 0.99}, {0.01, 0.5}, {0.01, 0.7}, {0.5, 0.2}, {3, 0.9}, {400, 0.001},
+	} {
+		near(t, "x^a", dist.Beta{A: c.shape, B: 1}.Quantile(c.p), math.Pow(c.p, 1/c.shape), 1e-11)
+		near(t, "1-(1-x)^b", dist.Beta{A: 1, B: c.shape}.Quantile(c.p), -math.Expm1(math.Log1p(-c.p)/c.shape), 1e-11)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		logShape := rapid.Float64Range(-30, 7)
+		d := dist.Beta{A: math.Exp(logShape.Draw(t, "log a")), B: math.Exp(logShape.Draw(t, "log b"))}
+		p, q := rapid.Float64Range(0, 1).Draw(t, "p"), rapid.Float64Range(0, 1).Draw(t, "q")
+		low, high := d.Quantile(min(p, q)), d.Quantile(max(p, q))
+		if !(0 <= low && low <= high*(1+1e-12) && high <= 1) {
+			t.Fatalf("%v: quantiles %v of %v and %v of %v", d, low, min(p, q), high, max(p, q))
+		}
+	})
+}
+
 // TestTailsAddUp: the two tails are two computations of one thing.
 func TestTailsAddUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
