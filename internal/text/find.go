@@ -192,16 +192,28 @@ func standsAlone(s string, n numeral) bool {
 	bare := begin == '.' || unicode.IsDigit(begin)
 	left, beyond := lastTwo(s[:n.start])
 	switch {
-	case isWordRune(left) && (bare || unicode.IsLetter(begin)):
+	case isWordRune(left) && !abuts(left) && (bare || unicode.IsLetter(begin)):
+		return false
+	case units[string(left)] != "" && unicode.IsDigit(beyond): // 1万2345 is one number
 		return false
 	case isJoiner(left) && bare && (unicode.IsDigit(beyond) || isMinus(left) && unicode.IsLetter(beyond)):
 		return false
-	case !isDigit(s[n.end-1]):
-		return true // a mark ends it
 	}
+	last, _ := utf8.DecodeLastRuneInString(s[:n.end])
 	right, beyond := firstTwo(s[n.end:])
+	switch {
+	case abuts(last) && units[string(last)] != "":
+		return !unicode.IsDigit(right)
+	case !unicode.IsDigit(last):
+		return true // a mark ends it
+	case abuts(right):
+		return units[firstWord(s[n.end:])] == ""
+	}
 	return !isWordRune(right) && !(isJoiner(right) && unicode.IsDigit(beyond))
 }
+
+// abuts reports a letter of a script that puts no space between a number and a word.
+func abuts(r rune) bool { return isUnspaced(r) || unicode.Is(unicode.Hangul, r) }
 
 // isJoiner reports a mark that joins digits to dates, times, telephone numbers
 // and identifiers.
@@ -311,7 +323,7 @@ func containsID(quote, value string) bool {
 func idBorder(near, beyond rune) bool {
 	switch {
 	case isWordRune(near):
-		return isUnspaced(near)
+		return abuts(near)
 	case isMinus(near):
 		return !isWordRune(beyond)
 	}
