@@ -240,9 +240,10 @@ func eachDate(s string, visit func(start, end int, r dateReading) bool) {
 // standsAlone reports whether the date of n tokens at i is not part of a longer
 // number or identifier.
 func (d *dateText) standsAlone(i, n int) bool {
+	word := func(i int) bool { return d.isWord(i) && !abuts(d.at(i).mark) }
 	joins := func(i int) bool { mark := d.at(i).mark; return mark != 0 && isJoiner(mark) || mark == '_' }
 	if d.isNumber(i) && d.touching(i-1) {
-		if d.isWord(i-1) && d.is(i) == '8' || joins(i-1) && d.touching(i-2) && d.isNumber(i-2) {
+		if word(i-1) && d.is(i) == '8' || joins(i-1) && d.touching(i-2) && d.isNumber(i-2) {
 			return false
 		}
 	}
@@ -253,7 +254,7 @@ func (d *dateText) standsAlone(i, n int) bool {
 	case joins(last + 1):
 		return !(d.touching(last+1) && d.isNumber(last+2))
 	}
-	return !d.isWord(last + 1)
+	return !word(last + 1)
 }
 
 // containsWords reports whether s contains value, which is not empty, at word

@@ -231,6 +231,8 @@ func TestValues(t *testing.T) {
 		{Date, "from 2024-03-15T10:20:30Z to 2024-03-16", []string{"2024-03-15", "2024-03-16"}},
 		{Date, "from May 1, 2013 to April 30, 2015.", []string{"May 1, 2013", "April 30, 2015"}},
 		{Date, "on June 1s t 2020 and expiring May 31st 2021", []string{"June 1s t 2020", "May 31st 2021"}},
+		{Date, "日期20240315 2024-03-15까지 v20240315", []string{"20240315", "2024-03-15"}},
+		{Date, "Praha 15. 3. 2024, see 5. 3. 20 items", []string{"15. 3. 2024"}},
 		{Date, "Section 5 March 15, 2024", []string{"March 15, 2024"}},
 		{Date, "December 31,  December 31, 2024", []string{"December 31, 2024"}},
 		{Date, "December 31 March 31 2024", []string{"March 31 2024"}},
