@@ -288,8 +288,8 @@ func hanToken(s string) (is byte, number, size int) {
 // A dateToken is a run of digits, a run of letters or any other character.
 type dateToken struct {
 	start, end int
-	number     int // of up to eight digits
-	month      int // if the word is a month's name
+	number     int  // of up to eight digits
+	month      int  // if the word is a month's name
 	mark       rune // its first character, 0 for a number
 }
 
