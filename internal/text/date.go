@@ -113,10 +113,11 @@ func readDate(s string) (dateReading, error) {
 	if len(s) > maxDate {
 		return dateReading{}, errDateLength
 	}
+	s = unbold(Minimal(s))
 	if inside, ok := strings.CutPrefix(s, "("); ok && inside != "" && strings.IndexByte(inside, ')') == len(inside)-1 {
 		s = inside[:len(inside)-1]
 	}
-	d := dates(Minimal(s))
+	d := dates(s)
 	from := d.lead()
 	if r, n := d.day(from); n > 0 && d.tail(from+n) {
 		return r, nil

@@ -18,6 +18,12 @@ func TestEqual(t *testing.T) {
 		{String, "Acme  Inc", "Acme\nInc", true},
 		{String, "Acme", "Acme Inc", false},
 		{String, "", "", true},
+		{String, "**Acme Inc.**", "Acme Inc", true},
+		{String, "grade A*", "grade A", false},
+		{Money, "**$5.00**", "$5", true},
+		{Date, "*March 5, 2024*", "2024-03-05", true},
+		{ID, "**INV-1**", "INV-1", true},
+		{Boolean, "**Yes**", "true", true},
 		{Enum, "Female", "female", true},
 		{Enum, "male", "female", false},
 
@@ -299,6 +305,11 @@ func TestContains(t *testing.T) {
 		{Boolean, "1 item", "true", false}, // a number, unless it is asked for
 		{Boolean, "flag: 1", "1", true},
 		{Boolean, "notes", "no", false},
+		{Boolean, "Invoice no. 17", "false", false}, // a number, or an answer: not known
+		{Boolean, "Invoice No.: A-17", "no", false},
+		{Boolean, "Order no #17", "false", false},
+		{Boolean, "Smoker: no. Children: 2", "false", true},
+		{Boolean, "Smoker: no", "false", true},
 
 		{Date, "dated as of the 17t h day of October, 2007", "2007-10-17", true},
 		{Date, "DATE: 25/12/2018 8:13:39 PM", "2018-12-25", true},

@@ -74,7 +74,7 @@ func readNumeral(s string) (numeral, error) {
 	if strings.ContainsFunc(s, func(r rune) bool { return unicode.Is(unicode.No, r) }) {
 		return numeral{}, errRaised
 	}
-	s, _ = plainDigits(Minimal(s))
+	s, _ = plainDigits(unbold(Minimal(s)))
 	s = strings.Trim(s, " \"'`“”‘’;:")
 	s = strings.TrimRight(s, ".,")
 	first := strings.IndexAny(s, "0123456789")
