@@ -47,7 +47,7 @@ type DateReading struct {
 // Chinese, Japanese and Korean:
 //
 //	2024-03-15   2024/03/15   2024.03.15   20240315   2024-Mar-15
-//	15/03/2024   15-03-24     15.03.2024   25032024   3-14-18
+//	15/03/2024   15-03-24     15.03.2024   25032024   3-14-18   15. 3. 2024
 //	15 March 2024    15-Mar-24    02/JAN/2017    31 January, 1994
 //	March 15, 2024   Mar. 15, 2024   June 1st, 2020   August 3 , 2014
 //	15th day of March, 2024   (1st) day of January, 1996   1st of March, 2003
@@ -113,10 +113,11 @@ func readDate(s string) (dateReading, error) {
 	if len(s) > maxDate {
 		return dateReading{}, errDateLength
 	}
+	s = unbold(Minimal(s))
 	if inside, ok := strings.CutPrefix(s, "("); ok && inside != "" && strings.IndexByte(inside, ')') == len(inside)-1 {
 		s = inside[:len(inside)-1]
 	}
-	d := dates(Minimal(s))
+	d := dates(s)
 	from := d.lead()
 	if r, n := d.day(from); n > 0 && d.tail(from+n) {
 		return r, nil
@@ -288,9 +289,9 @@ func hanToken(s string) (is byte, number, size int) {
 // A dateToken is a run of digits, a run of letters or any other character.
 type dateToken struct {
 	start, end int
-	number     int // of up to eight digits
-	month      int // if the word is a month's name
-	mark       rune
+	number     int  // of up to eight digits
+	month      int  // if the word is a month's name
+	mark       rune // its first character, 0 for a number
 }
 
 // A dateText is a text cut into tokens, white space left out. Its shape has a character for
@@ -341,6 +342,7 @@ func dates(s string) *dateText {
 				is, t.number, t.end = han, number, i+size
 			}
 		case unicode.IsLetter(r):
+			t.mark = r
 			if '1' <= last && last <= '9' || last == 'C' {
 				if unit := meaning(string(r)); strings.IndexByte("NGD", unit.shape) >= 0 {
 					is = unit.shape
@@ -584,7 +586,8 @@ func (d *dateText) month(i int) (dateReading, int) {
 }
 
 // separated reports that the tokens i, i+2 and i+4 are joined by the same
-// mark. Full stops and dashes stand close; round slashes there may be space.
+// mark. Full stops and dashes stand close; round slashes there may be space, and after full
+// stops of a date with a whole year.
 func (d *dateText) separated(i int) bool {
 	if d.at(i+1).mark != d.at(i+3).mark {
 		return false
@@ -593,7 +596,8 @@ func (d *dateText) separated(i int) bool {
 	case '/':
 		return true
 	case '-', '.', '~':
-		return d.touching(i) && d.touching(i+1) && d.touching(i+2) && d.touching(i+3)
+		spaced := d.is(i+1) == '.' && (d.is(i) == '4' || d.is(i+4) == '4') && !d.touching(i+3)
+		return d.touching(i) && d.touching(i+2) && d.touching(i+1) == !spaced && d.touching(i+3) == !spaced
 	}
 	return false
 }

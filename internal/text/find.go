@@ -192,16 +192,28 @@ func standsAlone(s string, n numeral) bool {
 	bare := begin == '.' || unicode.IsDigit(begin)
 	left, beyond := lastTwo(s[:n.start])
 	switch {
-	case isWordRune(left) && (bare || unicode.IsLetter(begin)):
+	case isWordRune(left) && !abuts(left) && (bare || unicode.IsLetter(begin)):
+		return false
+	case units[string(left)] != "" && unicode.IsDigit(beyond): // 1万2345 is one number
 		return false
 	case isJoiner(left) && bare && (unicode.IsDigit(beyond) || isMinus(left) && unicode.IsLetter(beyond)):
 		return false
-	case !isDigit(s[n.end-1]):
-		return true // a mark ends it
 	}
+	last, _ := utf8.DecodeLastRuneInString(s[:n.end])
 	right, beyond := firstTwo(s[n.end:])
+	switch {
+	case abuts(last) && units[string(last)] != "":
+		return !unicode.IsDigit(right)
+	case !unicode.IsDigit(last):
+		return true // a mark ends it
+	case abuts(right):
+		return units[firstWord(s[n.end:])] == ""
+	}
 	return !isWordRune(right) && !(isJoiner(right) && unicode.IsDigit(beyond))
 }
+
+// abuts reports a letter of a script that puts no space between a number and a word.
+func abuts(r rune) bool { return isUnspaced(r) || unicode.Is(unicode.Hangul, r) }
 
 // isJoiner reports a mark that joins digits to dates, times, telephone numbers
 // and identifiers.
@@ -228,9 +240,10 @@ func eachDate(s string, visit func(start, end int, r dateReading) bool) {
 // standsAlone reports whether the date of n tokens at i is not part of a longer
 // number or identifier.
 func (d *dateText) standsAlone(i, n int) bool {
+	word := func(i int) bool { return d.isWord(i) && !abuts(d.at(i).mark) }
 	joins := func(i int) bool { mark := d.at(i).mark; return mark != 0 && isJoiner(mark) || mark == '_' }
 	if d.isNumber(i) && d.touching(i-1) {
-		if d.isWord(i-1) && d.is(i) == '8' || joins(i-1) && d.touching(i-2) && d.isNumber(i-2) {
+		if word(i-1) && d.is(i) == '8' || joins(i-1) && d.touching(i-2) && d.isNumber(i-2) {
 			return false
 		}
 	}
@@ -241,7 +254,7 @@ func (d *dateText) standsAlone(i, n int) bool {
 	case joins(last + 1):
 		return !(d.touching(last+1) && d.isNumber(last+2))
 	}
-	return !d.isWord(last + 1)
+	return !word(last + 1)
 }
 
 // containsWords reports whether s contains value, which is not empty, at word
@@ -311,7 +324,7 @@ func containsID(quote, value string) bool {
 func idBorder(near, beyond rune) bool {
 	switch {
 	case isWordRune(near):
-		return isUnspaced(near)
+		return abuts(near)
 	case isMinus(near):
 		return !isWordRune(beyond)
 	}

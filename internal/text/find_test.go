@@ -18,6 +18,12 @@ func TestEqual(t *testing.T) {
 		{String, "Acme  Inc", "Acme\nInc", true},
 		{String, "Acme", "Acme Inc", false},
 		{String, "", "", true},
+		{String, "**Acme Inc.**", "Acme Inc", true},
+		{String, "grade A*", "grade A", false},
+		{Money, "**$5.00**", "$5", true},
+		{Date, "*March 5, 2024*", "2024-03-05", true},
+		{ID, "**INV-1**", "INV-1", true},
+		{Boolean, "**Yes**", "true", true},
 		{Enum, "Female", "female", true},
 		{Enum, "male", "female", false},
 
@@ -164,7 +170,7 @@ func valueText() *rapid.Generator[string] {
 	return rapid.OneOf(
 		anyText(),
 		rapid.StringOfN(rapid.RuneFrom([]rune("0123456789.,-() $€%'/")), 0, 12, -1),
-		rapid.SampledFrom([]string{"03/04/2024", "2024-04-03", "April 3, 2024", "May 2019", "2019-05", "EUR 1.000", "1.000", "1000", "(5)", "-5", "5", "03.04.2024", "3/4/24", "$5", "CAD 5", "€5", "USD $5", "5.0", "yes", "☑", "[x]", "[ ]", "нет", "2024年3月15日", "令和6年3月15日", "15. März 2024", "٥"}),
+		rapid.SampledFrom([]string{"03/04/2024", "2024-04-03", "April 3, 2024", "May 2019", "2019-05", "EUR 1.000", "1.000", "1000", "(5)", "-5", "5", "03.04.2024", "3/4/24", "$5", "CAD 5", "€5", "USD $5", "5.0", "yes", "☑", "[x]", "[ ]", "нет", "2024年3月15日", "令和6年3月15日", "15. März 2024", "٥", "1万円", "2億", "5 Mio. €", "1.234,- €", "7원", "1234元整", "万", "조"}),
 	)
 }
 
@@ -206,6 +212,11 @@ func TestValues(t *testing.T) {
 		{Number, "1.2.3 and 1,2,3", nil},
 
 		{Number, "٣ of ۱۲٫۵", []string{"٣", "۱۲٫۵"}},
+		{Number, "价格1234元，总 1234개, 총1234", []string{"1234元", "1234", "1234"}},
+		{Number, "1万2345 1兆 第3조", nil},
+		{Money, "合計1,234円です 1,500円 2万円", []string{"1,234円", "1,500円", "2万円"}},
+		{Money, "1,5 Mio. Euro und 1.234,- € an 3 Mio. Gäste", []string{"1,5 Mio. Euro", "1.234,- €"}},
+		{Number, "1.- Objeto. 2 Mio. Next", []string{"1", "2 Mio"}},
 		{Integer, "QTY 2 at 1,234.50 and 3.0", []string{"2", "3.0"}},
 		{Boolean, "yes or no", nil},
 
@@ -226,6 +237,8 @@ func TestValues(t *testing.T) {
 		{Date, "from 2024-03-15T10:20:30Z to 2024-03-16", []string{"2024-03-15", "2024-03-16"}},
 		{Date, "from May 1, 2013 to April 30, 2015.", []string{"May 1, 2013", "April 30, 2015"}},
 		{Date, "on June 1s t 2020 and expiring May 31st 2021", []string{"June 1s t 2020", "May 31st 2021"}},
+		{Date, "日期20240315 2024-03-15까지 v20240315", []string{"20240315", "2024-03-15"}},
+		{Date, "Praha 15. 3. 2024, see 5. 3. 20 items", []string{"15. 3. 2024"}},
 		{Date, "Section 5 March 15, 2024", []string{"March 15, 2024"}},
 		{Date, "December 31,  December 31, 2024", []string{"December 31, 2024"}},
 		{Date, "December 31 March 31 2024", []string{"March 31 2024"}},
@@ -278,6 +291,11 @@ func TestContains(t *testing.T) {
 		{Money, "total €60.30", "$60.30", false},
 		{Money, "total 60.30 CAD", "$60.30", true},
 		{Money, "total: ١٢٫٥٠ ريال", "12.50", true},
+		{Money, "价格1234元", "1234", true},
+		{Money, "1234원입니다", "1,234 KRW", true},
+		{Integer, "총 1234개", "1234", true},
+		{Number, "約1万円", "1", false},
+		{Number, "約1万円", "10000", true},
 		{Integer, "12 items of 5.5 kg", "12.0", true},
 		{Integer, "12 items of 5.5 kg", "5", false},
 		{Boolean, "Insured: Yes", "true", true},
@@ -287,6 +305,11 @@ func TestContains(t *testing.T) {
 		{Boolean, "1 item", "true", false}, // a number, unless it is asked for
 		{Boolean, "flag: 1", "1", true},
 		{Boolean, "notes", "no", false},
+		{Boolean, "Invoice no. 17", "false", false}, // a number, or an answer: not known
+		{Boolean, "Invoice No.: A-17", "no", false},
+		{Boolean, "Order no #17", "false", false},
+		{Boolean, "Smoker: no. Children: 2", "false", true},
+		{Boolean, "Smoker: no", "false", true},
 
 		{Date, "dated as of the 17t h day of October, 2007", "2007-10-17", true},
 		{Date, "DATE: 25/12/2018 8:13:39 PM", "2018-12-25", true},
@@ -310,6 +333,7 @@ func TestContains(t *testing.T) {
 		{ID, "IBAN DE8937040044", "DE89 3704 0044", true},
 		{ID, "#42183017", "42183017", true},
 		{ID, "no. INV–001", "INV-001", true},
+		{ID, "INV-001입니다", "INV-001", true},
 		{ID, "no id", "", false},
 	}
 	for _, tt := range tests {

@@ -1,6 +1,7 @@
 package text
 
 import (
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -19,8 +20,8 @@ func Minimal(s string) string {
 }
 
 // Fold returns the normal form for comparing strings: [Minimal], with full Unicode
-// case folding, without punctuation at either end and without brackets around the
-// whole text. A text of only punctuation is unchanged. Fold is idempotent.
+// case folding, without punctuation at either end and without brackets or asterisks around
+// the whole text. A text of only punctuation is unchanged. Fold is idempotent.
 func Fold(s string) string {
 	return trimOuter(foldCase(Minimal(s)))
 }
@@ -117,7 +118,7 @@ func trimOuter(s string) string {
 	t := s
 	for {
 		u := strings.TrimFunc(t, isOuter)
-		u = unbracket(u)
+		u = unbracket(unbold(u))
 		if u == "" {
 			return s
 		}
@@ -139,6 +140,16 @@ func isOuter(r rune) bool {
 	}
 	return isSpace(r)
 }
+
+// unbold removes the asterisks of Markdown around the whole text.
+func unbold(s string) string {
+	if m := bold.FindStringSubmatch(s); m != nil && m[1] == m[3] {
+		return m[2]
+	}
+	return s
+}
+
+var bold = regexp.MustCompile(`^(\*{1,3})([^*]+)(\*{1,3})$`)
 
 // unbracket removes a pair of brackets around the whole text. It does not change
 // long texts, which are not values and may consist of brackets.

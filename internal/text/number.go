@@ -74,7 +74,7 @@ func readNumeral(s string) (numeral, error) {
 	if strings.ContainsFunc(s, func(r rune) bool { return unicode.Is(unicode.No, r) }) {
 		return numeral{}, errRaised
 	}
-	s, _ = plainDigits(Minimal(s))
+	s, _ = plainDigits(unbold(Minimal(s)))
 	s = strings.Trim(s, " \"'`“”‘’;:")
 	s = strings.TrimRight(s, ".,")
 	first := strings.IndexAny(s, "0123456789")
@@ -229,7 +229,10 @@ var (
 	bodyForm    = regexp.MustCompile(`^\d*(?:[.,'’\x{a0}\x{202f}\x{2009} ]\d+)*`)
 	runningForm = regexp.MustCompile(`^\d*(?:[.,'’\x{a0}\x{202f}\x{2009}]\d+)*`)
 	// noGroup matches a space that separates no group of three digits.
-	noGroup    = regexp.MustCompile(`[\x{a0}\x{202f}\x{2009} ](?:\d{1,2}|\d{4,})(?:\D|$)`)
+	noGroup = regexp.MustCompile(`[\x{a0}\x{202f}\x{2009} ](?:\d{1,2}|\d{4,})(?:\D|$)`)
+	// noCents matches a dash in place of the decimals, as in "5,- €" and "50.–": running text
+	// has "1.- " before a heading.
+	noCents    = regexp.MustCompile(`^[.,](?:--?|–|—)`)
 	plainMarks = strings.NewReplacer("’", "'", "\u00a0", " ", "\u202f", " ", "\u2009", " ")
 )
 
@@ -244,6 +247,11 @@ func (n *numeral) digits(s string, in scope) {
 		body = body[:at[0]]
 	}
 	n.body, n.end = plainMarks.Replace(body), n.start+len(body)
+	if none := noCents.FindString(s[n.end:]); in == whole || strings.HasPrefix(none, ",") {
+		if next, _ := utf8.DecodeRuneInString(s[n.end+len(none):]); none != "" && !isWordRune(next) {
+			n.body, n.end = n.body+none[:1]+"00", n.end+len(none)
+		}
+	}
 }
 
 // before takes in the sign and currency to the left of the digits and reports
@@ -320,10 +328,13 @@ func (n *numeral) after(s string, in scope) {
 		case unicode.IsLetter(r):
 			word := firstWord(right)
 			size = len(word)
+			if dotted := word + "."; strings.HasPrefix(right, dotted) && unitExponent(dotted, false) > 0 && currencyFollows(right[len(dotted):], in) {
+				word, size = dotted, len(dotted)
+			}
 			if e := unitExponent(word, gap == 0 && n.codes != ""); e > 0 && !unit {
 				unit = true
 				n.exponent += e
-			} else if !currency && isCurrency(word, in) && !numberFollows(right[size:]) {
+			} else if !currency && isCurrency(word, in) && (abuts(r) || !numberFollows(right[size:])) {
 				currency = true
 				n.mark(word)
 			} else {
@@ -375,8 +386,26 @@ func lastWord(s string) string {
 	return s[len(strings.TrimRightFunc(strings.TrimSuffix(s, "."), unicode.IsLetter)):]
 }
 
-// firstWord is the word at the beginning of s.
-func firstWord(s string) string { return s[:runLength(s, unicode.IsLetter)] }
+// firstWord is the word at the beginning of s, such as "円" of "円です".
+func firstWord(s string) string {
+	word := s[:runLength(s, unicode.IsLetter)]
+	if r, _ := utf8.DecodeRuneInString(word); abuts(r) {
+		const longest = 4
+		for n := min(longest, utf8.RuneCountInString(word)); n > 0; n-- {
+			if known := string([]rune(word)[:n]); units[known] != "" || signCodes[known] != "" {
+				return known
+			}
+		}
+	}
+	return word
+}
+
+// currencyFollows reports whether a currency stands at the beginning of s.
+func currencyFollows(s string, in scope) bool {
+	s = strings.TrimLeft(s, blanks)
+	r, _ := utf8.DecodeRuneInString(s)
+	return unicode.Is(unicode.Sc, r) || isCurrency(firstWord(s), in)
+}
 
 // currencyStart is where the currency sign at the end of s begins, with the
 // letters that tell dollars and reals apart.

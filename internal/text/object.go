@@ -63,8 +63,8 @@ var (
 //  3. the first invalid or truncated object, repaired once: its structure by the
 //     jsonrepair library; well-formed strings are not changed. Repaired is set.
 //
-// Text before a leading <think> tag closes is reasoning and is skipped. An
-// array of objects is an error, rather than its first element an answer.
+// Text before a leading <think> tag, or one of its kind, closes is reasoning and is
+// skipped. An array of objects is an error, rather than its first element an answer.
 // Typographic quotation marks count as quotation marks in a repair.
 //
 // Valid means valid for [encoding/json]: of two equal keys a decoder takes the
@@ -97,13 +97,26 @@ func ReadObjectWith(answer, key string) (Reading, error) {
 	return r, nil
 }
 
+// reasoning has what models put before and after it. The last ones are those of gpt-oss, and
+// what is left of them where tokens are not shown.
+var reasoning = [][2]string{
+	{"<think>", "</think>"}, {"<thinking>", "</thinking>"}, {"<thought>", "</thought>"}, {"<reasoning>", "</reasoning>"},
+	{"[THINK]", "[/THINK]"}, {"<seed:think>", "</seed:think>"}, {"◁think▷", "◁/think▷"},
+	{"<|START_THINKING|>", "<|END_THINKING|>"}, {"<|begin_of_thought|>", "<|end_of_thought|>"},
+	{"<|channel|>analysis", "<|channel|>final<|message|>"}, {"<|channel|>analysis", "<|channel|>final <|constrain|>json<|message|>"},
+	{"analysis", "assistantfinal"},
+}
+
 // skipReasoning drops a block of reasoning that some servers leave in front. The
-// prompt may have opened it.
+// prompt may have opened it. One that does not end is kept, as the answer may be in it.
 func skipReasoning(text []byte) []byte {
-	const opening, closing = "<think>", "</think>"
-	before, after, ok := bytes.Cut(text, []byte(closing))
-	if ok && (bytes.HasPrefix(text, []byte(opening)) || bytes.Count(text, []byte(closing)) == 1 && nextStart(before, 0) < 0) {
-		return after
+	for _, mark := range reasoning {
+		closing := []byte(mark[1])
+		before, after, ok := bytes.Cut(text, closing)
+		if ok && (bytes.HasPrefix(text, []byte(mark[0])) ||
+			!bytes.Contains(after, closing) && nextStart(before, 0) < 0 && len(bytes.TrimFunc(after, isSpace)) > 0) {
+			text = bytes.TrimLeftFunc(after, isSpace)
+		}
 	}
 	return text
 }

@@ -3,6 +3,7 @@ package text
 import (
 	"cmp"
 	"errors"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -245,6 +246,9 @@ func foldBoolean(s string) string {
 	return cmp.Or(booleans[foldCase(Minimal(s))], booleans[Fold(s)], Fold(s))
 }
 
+// numberSign matches a "no." that may stand for "number", with what it numbers.
+var numberSign = regexp.MustCompile(`\bno ?[.:#]+ ?[^ ]*\d`)
+
 // containsBoolean looks for a word or box that means the value. The numbers 1 and 0 of a
 // running text mean something else, unless the value is written so.
 func containsBoolean(quote, value string) bool {
@@ -252,7 +256,7 @@ func containsBoolean(quote, value string) bool {
 	if want == "" {
 		return containsWords(Fold(quote), Fold(value))
 	}
-	q := foldCase(Minimal(quote))
+	q := numberSign.ReplaceAllString(foldCase(Minimal(quote)), " ")
 	found := containsWords(q, foldCase(Minimal(value)))
 	for w, is := range booleans {
 		found = found || is == want && w != "1" && w != "0" && containsWords(q, w)

@@ -182,9 +182,7 @@ func (s *Schema) plain(object json.RawMessage, depth int) (found json.RawMessage
 
 // wrapList wraps an answer that is an array of entries in an object.
 func wrapList(answer string) string {
-	if _, after, ok := strings.Cut(answer, "</think>"); ok {
-		answer = after
-	}
+	answer = text.Ended(answer).Text
 	for at := 0; ; at++ {
 		i := strings.IndexByte(answer[at:], '[')
 		if i < 0 {

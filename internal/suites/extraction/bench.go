@@ -153,6 +153,9 @@ func (b *Bench) load(errs *study.Errors) {
 	found, order := map[string]*cause{}, []*cause{}
 	b.members = map[string]bool{}
 	for _, p := range b.parts {
+		if f, ok := p.source.(*folder); ok && len(f.unused) > 0 {
+			b.warn(place{f.records, f.unused[0]}, text.Plural(len(f.unused), "record belongs", "records belong")+" to no document of the folder: this is the first of them")
+		}
 		for _, i := range p.used {
 			at := place{p.source, i}
 			d, err := at.read()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/measure"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/table"
 	"github.com/scruple-eval/scruple/internal/text"
@@ -126,6 +127,20 @@ func (j *joined) find(name string) (int, bool) {
 	return at, ok
 }
 
+// without are the records of which documents have none, in the order of the table.
+func (j *joined) without(documents map[string]map[string]string) (records []int) {
+	if j == nil {
+		return nil
+	}
+	used := map[int]bool{}
+	for name := range documents {
+		if at, ok := j.at[name]; ok {
+			used[at] = true
+		}
+	}
+	return slices.DeleteFunc(measure.UpTo(j.Len()), func(i int) bool { return used[i] })
+}
+
 // openRecords reads the table of the records of a folder.
 func (m *Mapping) openRecords(path string) (*joined, error) {
 	records, err := table.OpenLines(path, m.texts())
@@ -138,11 +153,13 @@ func (m *Mapping) openRecords(path string) (*joined, error) {
 		if err != nil {
 			return nil, err
 		}
-		if _, twice := j.at[d.ID]; twice || d.ID == "" {
-			return nil, j.Errorf(i, "document_id %q is empty or a duplicate", d.ID)
+		name, _ := nameOf(d.ID)
+		for _, name := range []string{name, filepath.ToSlash(d.ID)} {
+			if at, ok := j.at[name]; ok && at != i || name == "" {
+				return nil, j.Errorf(i, "document_id %q is empty or a duplicate", d.ID)
+			}
+			j.at[name] = i
 		}
-		j.at[strings.TrimSuffix(filepath.ToSlash(d.ID), filepath.Ext(d.ID))] = i
-		j.at[d.ID] = i
 	}
 	return j, nil
 }

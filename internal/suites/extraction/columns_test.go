@@ -1,6 +1,7 @@
 package extraction
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -72,6 +73,9 @@ func TestDocumentsOfPeople(t *testing.T) {
 		{"a folder with a table", `{source: directory, path: docs, records: d.csv, schema: bill, gold_columns: {total: amount}, strata: [year]}`,
 			map[string]string{"d.csv": "document_id,amount,year\na,1,2024\nsub/b,2,2025\n", "docs/a.txt": "is 1", "docs/sub/b.txt": "is 2", "docs/.hidden/c.txt": "no", "docs/readme.md": "no"},
 			[]string{`a total=1 [{doc_type bill} {year 2024}] [] "is 1"`, `sub/b total=2 [{doc_type bill} {year 2025}] [] "is 2"`}},
+		{"names with dots and capitals", `{source: directory, path: docs, records: d.csv, schema: bill, gold_columns: {total: amount}}`,
+			map[string]string{"d.csv": "document_id,amount\nex10.1,1\nex10,2\nb.pdf,3\nc.pdf,4\n", "docs/ex10.1.txt": "is 1", "docs/ex10.txt": "is 2", "docs/b.TXT": "is 3", "docs/c.pdf.txt": "is 4"},
+			[]string{`b total=3 [{doc_type bill}] [] "is 3"`, `c.pdf total=4 [{doc_type bill}] [] "is 4"`, `ex10 total=2 [{doc_type bill}] [] "is 2"`, `ex10.1 total=1 [{doc_type bill}] [] "is 1"`}},
 		{"a folder with gold of people", `{source: directory, path: docs, gold: gold.jsonl, schema: bill}`,
 			map[string]string{"docs/a.txt": "is 1", "gold.jsonl": `{"document_id": "a", "ground_truth": [{"field": "total", "exists_in_document": true, "correct_value": "1"}]}` + "\n"},
 			[]string{`a total=1 [{doc_type bill}] [] "is 1"`}},
@@ -88,6 +92,30 @@ func TestDocumentsOfPeople(t *testing.T) {
 				t.Errorf("notes: %q", notes)
 			}
 		})
+	}
+}
+
+// Records of a table that belong to no document are counted.
+func TestRecordsWithoutDocument(t *testing.T) {
+	dir := t.TempDir()
+	for name, content := range map[string]string{
+		"study.yaml":        "name: t\nsuite: extraction\ndata: {source: directory, path: docs, records: d.csv, schema: bill, gold_columns: {total: amount}}\narms: [{name: h, builtin: heuristic}]\n",
+		"schemas/bill.json": `{"name": "bill", "fields": [{"name": "total", "type": "money", "description": ""}]}`,
+		"d.csv":             "document_id,amount\na,1\nb,2\nex10.1,3\n",
+		"docs/a.txt":        "is 1",
+	} {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(content), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b, err := open(t, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	if got := strings.Join(b.Warnings(), "\n"); !strings.Contains(got, "d.csv:3: 2 records belong to no document") {
+		t.Errorf("warnings: %s", got)
 	}
 }
 
@@ -122,6 +150,7 @@ func TestMappingErrors(t *testing.T) {
 		{"gold twice", `{source: jsonl, path: d.jsonl, schema: bill, gold_columns: {total: amount}}`, map[string]string{"d.jsonl": `{"document_id": "a", "text": "1", "amount": 1, "ground_truth": [{"field": "total", "exists_in_document": false}]}` + "\n"}, []string{"gold is in the record and in the columns"}},
 		{"a misspelt key", `{source: jsonl, path: d.jsonl, schema: bill}`, map[string]string{"d.jsonl": `{"documnet_id": "a", "text": "1", "ground_truth": []}` + "\n"}, []string{`unknown key "documnet_id": did you mean "document_id"?`}},
 		{"a misspelt key of gold", `{source: jsonl, path: d.jsonl, schema: bill}`, map[string]string{"d.jsonl": `{"document_id": "a", "text": "1", "ground_truth": [{"field": "total", "exists_in_document": true, "corect_value": "1"}]}` + "\n"}, []string{`corect_value`}},
+		{"a record for two", `{source: directory, path: docs, records: d.csv, schema: bill, gold_columns: {total: amount}}`, map[string]string{"d.csv": "document_id,amount\na.pdf,1\na.txt,2\n", "docs/a.txt": "1"}, []string{`document_id "a.txt" is empty or a duplicate`}},
 		{"a text without gold", `{source: directory, path: docs, schema: bill}`, map[string]string{"docs/a.txt": "1"}, []string{"its gold, "}},
 		{"one cause", `{source: jsonl, path: d.jsonl}`, map[string]string{"d.jsonl": many.String()}, []string{"d.jsonl:1: document \"d0\": schema is missing", "(and in 305 other documents)"}},
 	} {

@@ -110,7 +110,7 @@ func (b *Bench) judge(verdicts []eval.Verdict) judge {
 
 // agrees reports whether a judge's reply equals the claimed value.
 func agrees(t text.Type, reply, claimed string) bool {
-	return text.Minimal(reply) == text.Minimal(claimed) || text.Equal(t, reply, claimed)
+	return text.Minimal(reply) == text.Minimal(claimed) || text.Equal(t, text.Bare(reply).Text, claimed)
 }
 
 // Measure measures the judge on quotes from gold, which contain their value.

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // judgedStudy has a judge and a document with one field of each kind of gold.
@@ -318,6 +319,15 @@ func TestDeterministicJudge(t *testing.T) {
 	s, c := b.Calibrate(eval.Measurement{})
 	if s != eval.Scorer(b) || c.Judge != "deterministic" || len(c.Cases) != 0 {
 		t.Errorf("%+v", c)
+	}
+}
+
+// The reply of a judge is read without its dress.
+func TestAgrees(t *testing.T) {
+	for reply, want := range map[string]bool{"$5": true, "**$5**": true, "<thinking>$4?</thinking>\n$5": true, "`$5`</s>": true, `\boxed{5}`: true, "$4": false, "**$5** or $6": false} {
+		if got := agrees(text.Money, reply, "$5"); got != want {
+			t.Errorf("%q agrees: %v, want %v", reply, got, want)
+		}
 	}
 }
 

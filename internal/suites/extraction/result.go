@@ -88,9 +88,9 @@ func (q *quoteCounts) count(p *point, e *Entry) {
 	}
 }
 
-// hallucinated reports whether a missing field has a value.
+// hallucinated reports whether a missing field has a value. A blank one is a fault, but none.
 func (r *result) hallucinated() bool {
-	return r.gold.missing() && slices.ContainsFunc(r.entries, func(e *Entry) bool { return e.Value.Given })
+	return r.gold.missing() && slices.ContainsFunc(r.entries, func(e *Entry) bool { return !e.Value.blank() })
 }
 
 func (r *result) classify() (f failures) {
@@ -116,8 +116,8 @@ func (r *result) classify() (f failures) {
 		f[modeUnflagged] = e.Status != statusAmbiguous
 		f[modeWrong] = e.Status == statusAmbiguous && r.Value == 0
 	case r.gold.present():
-		f[modeMissed] = !e.Value.Given
-		f[modeWrong] = e.Value.Given && r.Value == 0
+		f[modeMissed] = e.Value.blank()
+		f[modeWrong] = !e.Value.blank() && r.Value == 0
 		f[modeInexact] = r.Value > 0 && r.Value < 1
 		f[modeNotInQuote] = r.Value > 0 && r.support.found && !r.support.holds
 	}
@@ -191,7 +191,7 @@ func (m *emitter) field(r *result, w Weights) {
 	if r.gold.missing() {
 		m.score(metricHallucination, kit.Indicator(r.hallucinated()), "")
 	}
-	if e := r.entry(); e != nil && e.Value.Given && len(r.field.Enum) > 0 {
+	if e := r.entry(); e != nil && !e.Value.blank() && len(r.field.Enum) > 0 {
 		m.score("out_of_list", kit.Indicator(!slices.ContainsFunc(r.field.Enum, func(v string) bool { return text.Equal(text.Enum, v, e.Value.Text) })), "")
 	}
 	m.rate(metricFabrication, r.quotes.fabricated, r.quotes.required)
@@ -264,11 +264,11 @@ func (m *emitter) values(results []result, surplus []Entry) {
 			c.right += r.Value
 		}
 		for _, e := range r.entries {
-			c.answered += kit.Indicator(e.Value.Given || len(e.Candidates) > 0)
+			c.answered += kit.Indicator(!e.Value.blank() || len(e.Candidates) > 0)
 		}
 	}
 	for i := range surplus {
-		if e := &surplus[i]; e.Value.Given || len(e.Candidates) > 0 {
+		if e := &surplus[i]; !e.Value.blank() || len(e.Candidates) > 0 {
 			list(listOf(pattern(e.Field))).answered++
 		}
 	}

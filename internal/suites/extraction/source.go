@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -98,59 +99,73 @@ func (m made) Locate(i int, err error) error {
 // A folder has pairs of NAME.txt or NAME.pdf, the text of a document, and NAME.json,
 // its record without text.
 type folder struct {
-	dir     string
 	files   []folderFile
 	records *joined // of documents without a record of their own, if the study has a table
+	unused  []int   // records of the table that belong to no document
 	mapping *Mapping
 }
 
 type folderFile struct {
-	name string                 // path in the folder without extension
-	own  bool                   // it has a record of its own
-	pdf  func() (string, error) // nil for a text; a PDF is read once, as that takes a process
+	name   string                 // path in the folder without extension
+	path   string                 // of the document
+	record string                 // path of its own record, "" if it has none
+	pdf    func() (string, error) // nil for a text; a PDF is read once, as that takes a process
+}
+
+// nameOf is the name of a document, without the extension that a file in a folder has.
+func nameOf(file string) (name, ext string) {
+	file = filepath.ToSlash(file)
+	switch ext = strings.ToLower(path.Ext(file)); ext {
+	case ".json", ".pdf", ".txt":
+		return file[:len(file)-len(ext)], ext
+	}
+	return file, ""
 }
 
 // openFolder lists the documents of a folder and of those in it. Without a record of its own, a
 // document needs one in the table, or gold of the study's file.
 func openFolder(dir string, m *Mapping, records *joined, bare bool) (source, error) {
-	has := map[string]string{} // extensions by name, in their order
-	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
-		inside, relErr := filepath.Rel(dir, path)
-		ext := filepath.Ext(path)
+	has := map[string]map[string]string{} // paths by name and extension
+	err := filepath.WalkDir(dir, func(file string, e fs.DirEntry, err error) error {
+		inside, relErr := filepath.Rel(dir, file)
+		name, ext := nameOf(inside)
 		switch {
 		case err != nil:
 			return fmt.Errorf("opening data: %w", err)
-		case strings.HasPrefix(e.Name(), ".") && e.IsDir() && path != dir:
+		case strings.HasPrefix(e.Name(), ".") && e.IsDir() && file != dir:
 			return filepath.SkipDir
-		case relErr != nil || e.IsDir() || strings.HasPrefix(e.Name(), "."):
+		case relErr != nil || e.IsDir() || strings.HasPrefix(e.Name(), ".") || ext == "":
 			return relErr
-		case ext == ".json" || ext == ".pdf" || ext == ".txt":
-			has[filepath.ToSlash(strings.TrimSuffix(inside, ext))] += ext
+		case has[name] == nil:
+			has[name] = map[string]string{}
+		case has[name][ext] != "":
+			return fmt.Errorf("%s: the folder also has %s: keep one of them", file, has[name][ext])
 		}
+		has[name][ext] = file
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	f := &folder{dir: dir, records: records, mapping: m}
+	f := &folder{records: records, mapping: m}
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(has)) {
-		file, of := filepath.Join(dir, filepath.FromSlash(name)), has[name]
+		of := has[name]
+		document := folderFile{name: name, path: cmp.Or(of[".txt"], of[".pdf"]), record: of[".json"]}
 		_, listed := records.find(name)
 		switch {
-		case strings.HasSuffix(of, ".pdf.txt"):
-			errs = append(errs, fmt.Errorf("%s.pdf: the folder also has %s.txt: keep one of them", file, name))
-		case of == ".json":
-			errs = append(errs, fmt.Errorf("%s.json: its document, %s.txt or %s.pdf, does not exist", file, name, name))
-		case !strings.HasPrefix(of, ".json") && !bare && !listed:
-			errs = append(errs, fmt.Errorf("%s%s: its gold, %s.json, does not exist", file, of, name))
-		}
-		document := folderFile{name: name, own: strings.HasPrefix(of, ".json")}
-		if strings.HasSuffix(of, ".pdf") {
-			document.pdf = sync.OnceValues(func() (string, error) { return pdf.Text(file + ".pdf") })
+		case of[".pdf"] != "" && of[".txt"] != "":
+			errs = append(errs, fmt.Errorf("%s: the folder also has %s: keep one of them", of[".pdf"], of[".txt"]))
+		case document.path == "":
+			errs = append(errs, fmt.Errorf("%s: its document, %[2]s.txt or %[2]s.pdf, does not exist", document.record, name))
+		case document.record == "" && !bare && !listed:
+			errs = append(errs, fmt.Errorf("%s: its gold, %s.json, does not exist", document.path, name))
+		case of[".pdf"] != "":
+			document.pdf = sync.OnceValues(func() (string, error) { return pdf.Text(document.path) })
 		}
 		f.files = append(f.files, document)
 	}
+	f.unused = records.without(has)
 	return f, errors.Join(errs...)
 }
 
@@ -159,24 +174,23 @@ func (f *folder) Close() error { return nil }
 
 func (f *folder) Locate(i int, err error) error {
 	file := f.files[i]
-	if at, ok := f.records.find(file.name); ok && !file.own {
+	if at, ok := f.records.find(file.name); ok && file.record == "" {
 		return f.records.Locate(at, err)
 	}
-	return fmt.Errorf("%s: %w", filepath.Join(f.dir, file.name+".json"), err)
+	return fmt.Errorf("%s: %w", cmp.Or(file.record, file.path), err)
 }
 
 func (f *folder) read(i int) (d Document, err error) {
 	file := f.files[i]
 	at, listed := f.records.find(file.name)
 	switch {
-	case file.own && listed:
-		err = f.records.Locate(at, fmt.Errorf("document %[1]q has a record of its own, %[1]s.json: remove one of them", file.name))
-	case file.own:
+	case file.record != "" && listed:
+		err = f.records.Locate(at, fmt.Errorf("document %q has a record of its own, %s: remove one of them", file.name, file.record))
+	case file.record != "":
 		var data []byte
-		path := filepath.Join(f.dir, file.name+".json")
-		if data, err = dataset.ReadFile(path); err == nil {
+		if data, err = dataset.ReadFile(file.record); err == nil {
 			if d, err = f.mapping.decode(bytes.TrimPrefix(data, []byte("\ufeff"))); err != nil {
-				err = dataset.Locate(path, data, err)
+				err = dataset.Locate(file.record, data, err)
 			}
 		}
 	case listed:
@@ -197,19 +211,18 @@ func (f *folder) read(i int) (d Document, err error) {
 // text reads the text of a document. That of a PDF is what models are sent and what
 // quotes are compared with.
 func (f *folder) text(file folderFile) (content string, err error) {
-	path := filepath.Join(f.dir, file.name+".txt")
 	if file.pdf != nil {
 		content, err = file.pdf()
 	} else {
 		var data []byte
-		data, err = dataset.ReadFile(path)
+		data, err = dataset.ReadFile(file.path)
 		content = strings.TrimPrefix(string(data), "\ufeff")
 	}
 	switch {
 	case err != nil:
 		return "", fmt.Errorf("reading document: %w", err)
 	case !utf8.ValidString(content):
-		return "", fmt.Errorf("%s: the document is not UTF-8: save it as UTF-8", path)
+		return "", fmt.Errorf("%s: the document is not UTF-8: save it as UTF-8", file.path)
 	}
 	return content, nil
 }

@@ -117,9 +117,9 @@ var (
 	joined = regexp.MustCompile(`^[A-Z]+[\s*_` + "`" + `"]*(?:/|OR\s)[\s*_` + "`" + `"]*(?:PASS|FAIL)`)
 )
 
-// Passes reads the beginning of a reply.
+// Passes reads the beginning of a reply, after its reasoning.
 func (s *Scale) Passes(data []byte) (pass, ok bool) {
-	word := strings.TrimLeft(strings.ToUpper(string(data)), " \t\r\n*_#`\"")
+	word := strings.TrimLeft(strings.ToUpper(text.Ended(string(data)).Text), " \t\r\n*_#`\"")
 	if s != nil {
 		m := grade.FindStringSubmatch(word)
 		if m == nil || noGrade.MatchString(word) {

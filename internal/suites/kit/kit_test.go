@@ -188,6 +188,31 @@ func TestMetricsAreStrict(t *testing.T) {
 	}
 }
 
+// A word for pass or fail is a score only where 0 and 1 are the worst and the best.
+func TestParseScore(t *testing.T) {
+	one, five, hundred := 1.0, 5.0, 100.0
+	for _, c := range []struct {
+		metric study.Metric
+		says   map[string]string
+	}{
+		{study.Metric{Name: "m"}, map[string]string{"pass": "1", "No": "0", "0.5": "0.5", "2": "error", "": "NaN", "n/a": "NaN", "inf": "error"}},
+		{study.Metric{Name: "m", Binary: true}, map[string]string{"true": "1", "failed": "0", "0.5": "error"}},
+		{study.Metric{Name: "m", Min: &one, Max: &five}, map[string]string{"5": "5", "fail": "error", "pass": "error", "none": "NaN"}},
+		{study.Metric{Name: "m", Max: &hundred}, map[string]string{"100": "100", "yes": "error"}},
+		{study.Metric{Name: "m", Unbounded: true}, map[string]string{"-7": "-7", "true": "error"}},
+	} {
+		for said, want := range c.says {
+			got := "error"
+			if x, err := ParseScore(c.metric, said); err == nil {
+				got = fmt.Sprint(x)
+			}
+			if got != want {
+				t.Errorf("%+v: %q is %s, want %s", c.metric, said, got, want)
+			}
+		}
+	}
+}
+
 // A verdict is a word, and a grade a whole number: what only begins so is neither.
 func TestPasses(t *testing.T) {
 	grades := &Scale{Min: 1, Max: 5, Pass: 4}
@@ -197,6 +222,7 @@ func TestPasses(t *testing.T) {
 	}{
 		{nil, map[string]string{
 			"PASS": "pass", "pass. It does.": "pass", "**PASS** yes": "pass", "__Passed__": "pass", "# PASSES\nall": "pass", "PASS/5": "pass", "PASS, or nearly": "pass", "PASS—fine": "pass",
+			"<think>A PASS?</think>\nFAIL: it is not": "fail", "<thinking>FAIL?</thinking>PASS": "pass", "<reasoning>it PASSes": "",
 			"FAIL": "fail", "`fail`: no": "fail", "Failed.": "fail", "PASS理由：正しい": "pass", "FAILS": "fail", "Failure: it": "fail",
 			"Passage 3 contradicts the answer: FAIL": "", "PASS/FAIL: FAIL": "", "PASS or FAIL? FAIL": "", "**FAIL** / **PASS**": "", "Passing": "", "PASSÉ": "", "FAIL2": "", "": "", "It passes": "",
 		}},

@@ -44,23 +44,27 @@ func OwnMetric(m study.Metric) eval.Metric {
 	return own
 }
 
-// ParseScore reads a score of a metric of the study: a number in its range, or a word for
-// pass or fail. An empty text, or one that says that there is no number, is NaN.
+// ParseScore reads a score of a metric of the study: a number in its range, or, if that is 0 to
+// 1, a word for pass or fail. An empty text, or one that says that there is no number, is NaN.
 func ParseScore(m study.Metric, s string) (float64, error) {
 	s = strings.ToLower(strings.TrimSpace(s))
-	switch s {
-	case "", "nan", "na", "n/a", "null", "none", "-":
-		return math.NaN(), nil
-	case "true", "pass", "passed", "yes":
-		return 1, nil
-	case "false", "fail", "failed", "no":
-		return 0, nil
-	}
 	low, high := m.Range()
 	x, err := strconv.ParseFloat(s, 64)
+	want := "a number or nothing"
+	if m.Binary || low == 0 && high == 1 {
+		want = "a number, pass or fail, or nothing"
+		switch s {
+		case "true", "pass", "passed", "yes":
+			return 1, nil
+		case "false", "fail", "failed", "no":
+			return 0, nil
+		}
+	}
 	switch {
+	case slices.Contains([]string{"", "nan", "na", "n/a", "null", "none", "-"}, s):
+		return math.NaN(), nil
 	case err != nil:
-		return 0, fmt.Errorf("%s %q: want a number, pass or fail, or nothing", m.Name, text.Shorten(s, 40))
+		return 0, fmt.Errorf("%s %q: want %s", m.Name, text.Shorten(s, 40), want)
 	case math.IsInf(x, 0) || x < low || x > high:
 		return 0, fmt.Errorf("%s is %v, want %v to %v: metrics.own of the study says the range with min and max", m.Name, x, low, high)
 	case m.Binary && x != 0 && x != 1:
