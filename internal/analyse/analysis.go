@@ -30,7 +30,7 @@ func Undefined() Number { return eval.Undefined() }
 
 // Format is the version of the layout of an analysis. It changes when a field
 // changes its meaning or a new field is required.
-const Format = "scruple-analysis/6"
+const Format = "scruple-analysis/7"
 
 // Changes are what became of the items between two runs.
 type Changes struct {
@@ -100,6 +100,7 @@ type Study struct {
 	MaxUnscored float64  `json:"max_unscored"` // of an arm and metric, above which rules on it are undecided
 	Method      string   `json:"method"`
 	Correction  string   `json:"correction"`
+	Family      Family   `json:"family"`           // what is corrected together
 	Beside      []string `json:"beside,omitempty"` // tests shown beside what decides
 	// Resamples is the number of resamples and sign flips. Random names the strata
 	// that are random intercepts of a mixed model; nil means all.
@@ -108,6 +109,22 @@ type Study struct {
 	// Intervals is the method for intervals of estimates: bootstrap or formula.
 	Intervals string `json:"intervals,omitempty"`
 }
+
+// A Family says which comparisons are corrected together.
+type Family struct {
+	Of    FamilyOf `json:"of"`
+	Tests int      `json:"tests"` // of the largest one, where comparisons name theirs
+}
+
+// A FamilyOf is what a family has: primary comparisons on primary metrics, those that are
+// alternatives in the rules, or differences of two runs on primary metrics.
+type FamilyOf string
+
+const (
+	OfPrimary FamilyOf = "primary"
+	OfRules   FamilyOf = "rules"
+	OfRuns    FamilyOf = "runs"
+)
 
 // A Run describes the run.
 type Run struct {

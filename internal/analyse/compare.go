@@ -59,6 +59,7 @@ func (c *Collector) comparisons(a *Analysis, q Question, selections []selection,
 		families[family[i].pair.Family] = append(families[family[i].pair.Family], i)
 	}
 	for _, name := range slices.Sorted(maps.Keys(families)) {
+		a.Study.Family.Tests = max(a.Study.Family.Tests, len(families[name]))
 		err := adjust(a, q, families[name], func(index int, level float64) (Comparison, error) {
 			k := family[index]
 			k.a, k.b = c.values(&c.a, c.armIdx[k.pair.A], k.metric), c.values(&c.b, c.armIdx[k.pair.B], k.metric)

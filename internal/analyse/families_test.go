@@ -36,6 +36,9 @@ func TestNamedFamilies(t *testing.T) {
 		near(t, "adjusted p of "+arm, c.PAdjusted, min(1, n*float64(c.P)))
 		near(t, "level of "+arm, c.Level, 1-0.05/n)
 	}
+	if a.Study.Family.Tests != 2 {
+		t.Errorf("the largest family has %d tests, want 2", a.Study.Family.Tests)
+	}
 	q.Family = [][3]string{{"c", "a", "value"}} // of rules: another comparison is not corrected, though primary
 	if a, err = c.Analyse(q, analyse.Sources{}); err != nil {
 		t.Fatal(err)

@@ -1,13 +1,18 @@
 package bundle
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/scruple-eval/scruple/internal/store"
 )
 
 // A difference is found wherever it is, also of who writes on after an error.
@@ -35,5 +40,14 @@ func TestErrorsOfThisMachine(t *testing.T) {
 	stop()
 	if !ours(stopped, errors.New("x")) || !ours(t.Context(), fmt.Errorf("x: %w", syscall.ENOSPC)) || ours(t.Context(), errors.New("x")) || ours(stopped, nil) {
 		t.Error("errors of this machine are taken for differences of the bundle")
+	}
+	damaged := filepath.Join(t.TempDir(), "store.db")
+	if err := os.WriteFile(damaged, bytes.Repeat([]byte("no database "), 1000), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]bool{t.TempDir(): true, damaged: false} { // a folder is no file that SQLite can open
+		if _, err := store.OpenRead(t.Context(), path); err == nil || ours(t.Context(), err) != want {
+			t.Errorf("%v is taken for an error of this machine: %v", err, !want)
+		}
 	}
 }

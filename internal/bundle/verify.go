@@ -88,7 +88,9 @@ func Verify(ctx context.Context, file string, env Env) (_ *Verification, err err
 	if err := v.checkOutcomes(ctx, again.run); err != nil {
 		return nil, err
 	}
-	v.compare(dir, again)
+	if err := v.compare(ctx, dir, again); err != nil {
+		return nil, err
+	}
 	return v, nil
 }
 
@@ -104,9 +106,10 @@ func guard(dir string, m *Manifest, env Env) error {
 	return nil
 }
 
-// ours reports whether an error says nothing about the bundle: this machine stopped, or is full.
+// ours reports whether an error says nothing about the bundle: this machine stopped, is full, or
+// cannot read the store.
 func ours(ctx context.Context, err error) bool {
-	return err != nil && (ctx.Err() != nil || disk.Full(err))
+	return err != nil && (ctx.Err() != nil || disk.Full(err) || store.Unread(err))
 }
 
 func (v *Verification) checkStore(ctx context.Context, dir string) error {
@@ -202,7 +205,7 @@ func installed(command string) bool {
 }
 
 // compare compares what the answers give with the files of the report.
-func (v *Verification) compare(dir string, again *reproduction) {
+func (v *Verification) compare(ctx context.Context, dir string, again *reproduction) error {
 	made := map[string]bool{}
 	for _, o := range again.outputs {
 		name := path.Join(reportDir, o.Name)
@@ -214,6 +217,9 @@ func (v *Verification) compare(dir string, again *reproduction) {
 		}
 		at, err := differs(file, o.Write)
 		file.Close()
+		if ours(ctx, err) {
+			return err
+		}
 		if err != nil {
 			v.found(name, err)
 		} else if at >= 0 {
@@ -228,6 +234,7 @@ func (v *Verification) compare(dir string, again *reproduction) {
 	if v.OK() {
 		v.checked("scores, analysis and report, computed again: %s, the same bytes", text.Plural(len(made), "file", "files"))
 	}
+	return nil
 }
 
 // A reproduction is a run scored and analysed again from the files of a bundle.

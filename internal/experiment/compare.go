@@ -164,7 +164,7 @@ func (c *contrast) analyse(ctx context.Context) (*analyse.Analysis, error) {
 	}
 	// One family: a difference that is shown as one is more than chance whatever the number of
 	// arms and metrics.
-	q.Family = [][3]string{}
+	q.Family, q.Study.Family.Of = [][3]string{}, analyse.OfRuns
 	for _, p := range q.Comparisons {
 		for _, metric := range q.Primary {
 			q.Family = append(q.Family, [3]string{p.A, p.B, metric})

@@ -84,6 +84,7 @@ type Experiment struct {
 	env       Env
 	items     []eval.Item
 	dependent []string // what the data say against their independence
+	twice     []string // what comparisons have in common
 	overrides []string
 	rules     *gate.Rules
 	treatment []eval.Part
@@ -187,7 +188,7 @@ func (x *Experiment) Warnings() []string {
 				strings.TrimPrefix(p.Model, eval.PipelinePrefix)))
 		}
 	}
-	return slices.Concat(list, x.dependent, text.LookAlikes(x.itemIDs()), x.alternatives())
+	return slices.Concat(list, x.dependent, x.twice, text.LookAlikes(x.itemIDs()), x.alternatives())
 }
 
 // Notes lists what is said once about the data, when a study is validated.

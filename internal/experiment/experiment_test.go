@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -315,19 +316,43 @@ func TestLoadReportsAll(t *testing.T) {
 	}
 }
 
-// A comparison that stands twice would count as another test.
+// A comparison that stands twice counts once; two primary ones on a primary metric are refused.
 func TestPairTwice(t *testing.T) {
 	path := rankingStudy(t)
-	for second, want := range map[string]string{
-		"{a: random/n10, b: bm25/n10}":                      "comparisons: random/n10 and bm25/n10 are compared on hits_1 twice",
-		"{a: bm25, b: random, metrics: [hits_3, hits_1]}":   "bm25/n10 and random/n10 are compared on hits_1 twice",
-		"{a: bm25, b: random, metrics: [hits_3]}":           "",
-		"{a: bm25, b: listwise, metrics: [hits_1]}":         "",
-		"{a: bm25, b: listwise, metrics: [hits_1, hits_1]}": "comparisons[1].metrics",
+	for second, want := range map[string]struct{ err, warning, kept string }{
+		"{a: random/n10, b: bm25/n10, primary: true}":                    {err: "comparisons[1]: random/n10 and bm25/n10 are compared on hits_1 in comparisons[0] too"},
+		"{a: bm25, b: random, primary: true, metrics: [hits_3, hits_1]}": {err: "comparisons[1]: bm25/n10 and random/n10 are compared on hits_1 in"},
+		"{a: bm25, b: random, metrics: [hits_3, hits_1]}":                {warning: "comparisons[1]: comparisons[0] compares bm25/n10 and random/n10 on hits_1 too", kept: "[hits_3]"},
+		"{a: bm25, b: random, metrics: [hits_1]}":                        {warning: "on hits_1 too"},
+		"{a: bm25, b: random, metrics: [hits_3]}":                        {kept: "[hits_3]"},
+		"{a: bm25, b: random, primary: true, metrics: [hits_3]}":         {kept: "[hits_3]"},
+		"{a: bm25, b: listwise, metrics: [hits_1]}":                      {kept: "[hits_1]"},
+		"{a: bm25, b: listwise, metrics: [hits_1, hits_1]}":              {err: "comparisons[1].metrics"},
 	} {
-		_, err := experiment.Load(path, []string{"comparisons=[{a: bm25/n10, b: random/n10, primary: true}, " + second + "]"}, env())
-		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: got %v, want %q", second, err, want)
+		for _, swapped := range []bool{false, true} {
+			first := "{a: bm25/n10, b: random/n10, primary: true, metrics: [hits_1]}"
+			list := first + ", " + second
+			if swapped {
+				list = second + ", " + first
+			}
+			x, err := experiment.Load(path, []string{"comparisons=[" + list + "]"}, env())
+			if err != nil {
+				if want.err == "" || !swapped && !strings.Contains(err.Error(), want.err) {
+					t.Errorf("%s: got %v, want %q", list, err, want.err)
+				}
+				continue
+			}
+			kept := ""
+			for _, p := range x.Pairs {
+				if len(p.Metrics) > 0 && !p.Primary || p.Metrics[0] != "hits_1" {
+					kept = fmt.Sprint(p.Metrics)
+				}
+			}
+			warnings := strings.Join(x.Warnings(), "\n")
+			if want.err != "" || kept != want.kept || !swapped && !strings.Contains(warnings, want.warning) || strings.Contains(warnings, "comparisons[") != (want.warning != "") {
+				t.Errorf("%s: got pairs %+v, warnings %q, want %+v", list, x.Pairs, warnings, want)
+			}
+			x.Close()
 		}
 	}
 }

@@ -43,7 +43,7 @@ func (x *Experiment) resolve() error {
 			problems = append(problems, x.File.Errorf(e.Path, "%w", e.Err))
 		}
 	}
-	problems = append(problems, x.checkTwice()...)
+	problems = append(problems, x.dropTwice()...)
 	x.addContrasts()
 	problems = append(problems, x.checkAssumptions()...)
 	if len(problems) == 0 {
@@ -226,20 +226,49 @@ func samePair(p analyse.Pair, a, b string) bool {
 	return p.A == a && p.B == b || p.A == b && p.B == a
 }
 
-// checkTwice refuses comparisons that stand twice: each would count as a test of its own.
-func (x *Experiment) checkTwice() []error {
-	var problems []error
+// dropTwice leaves out of a comparison the metrics on which another compares the same arms, which
+// would count as tests of their own: the primary comparison has them, or the first. Two primary
+// ones on a primary metric are refused.
+func (x *Experiment) dropTwice() (problems []error) {
+	var at []string // of each pair, its place in the study
+	for i := range x.Study.Comparisons {
+		of, _ := analyse.Pairs(x.Study.Comparisons[i:i+1], x.Bench.Arms())
+		at = append(at, slices.Repeat([]string{fmt.Sprintf("comparisons[%d]", i)}, len(of))...)
+	}
+	metrics := func(p analyse.Pair) []string {
+		if len(p.Metrics) > 0 {
+			return p.Metrics
+		}
+		return slices.Concat(x.Primary, x.Secondary)
+	}
+	var kept []analyse.Pair
 	for i, p := range x.Pairs {
-		metrics := x.orPrimary(p.Metrics)
-		for _, q := range x.Pairs[:i] {
-			if !samePair(q, p.A, p.B) {
-				continue
+		var rest, twice []string
+		other := i
+		for _, m := range metrics(p) {
+			has := func(q analyse.Pair) bool { return samePair(q, p.A, p.B) && slices.Contains(metrics(q), m) }
+			keeper := slices.IndexFunc(x.Pairs, func(q analyse.Pair) bool { return q.Primary && has(q) })
+			if keeper < 0 {
+				keeper = slices.IndexFunc(x.Pairs, has)
 			}
-			if k := slices.IndexFunc(metrics, func(m string) bool { return slices.Contains(x.orPrimary(q.Metrics), m) }); k >= 0 {
-				problems = append(problems, x.File.Errorf("comparisons", "%s and %s are compared on %s twice: keep one of the two comparisons", p.A, p.B, metrics[k]))
+			switch {
+			case keeper == i:
+				rest = append(rest, m)
+			case p.Primary && slices.Contains(x.Primary, m):
+				problems = append(problems, x.File.Errorf(at[i], "%s and %s are compared on %s in %s too: keep one of the two comparisons", p.A, p.B, m, at[keeper]))
+			default:
+				twice, other = append(twice, m), keeper
 			}
 		}
+		if len(twice) > 0 {
+			x.twice = append(x.twice, fmt.Sprintf("%s: %s compares %s and %s on %s too, which counts once", at[i], at[other], p.A, p.B, strings.Join(twice, ", ")))
+			p.Metrics = rest
+		}
+		if len(rest) > 0 {
+			kept = append(kept, p)
+		}
 	}
+	x.Pairs = kept
 	return problems
 }
 

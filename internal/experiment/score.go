@@ -150,12 +150,13 @@ func (x *Experiment) question() analyse.Question {
 		dev = devItems(x.Items())
 	}
 	var family [][3]string
+	of := analyse.OfPrimary
 	if x.rules != nil && !x.rules.Empty() {
-		family = append([][3]string{}, x.rules.Alternatives()...)
+		family, of = append([][3]string{}, x.rules.Alternatives()...), analyse.OfRules
 	}
 	return analyse.Question{Family: family,
 		Study: analyse.Study{Name: s.Name, Version: s.Version, Suite: s.Suite, Title: x.Suite.Title, Description: s.Description,
-			Alpha: s.Statistics.Alpha, MaxUnscored: s.Statistics.Unscored(), Method: s.Statistics.Method, Correction: s.Statistics.Correction, Beside: s.Statistics.Beside,
+			Alpha: s.Statistics.Alpha, MaxUnscored: s.Statistics.Unscored(), Method: s.Statistics.Method, Correction: s.Statistics.Correction, Family: analyse.Family{Of: of}, Beside: s.Statistics.Beside,
 			Resamples: s.Statistics.Resamples, Random: s.Statistics.Random, Intervals: s.Statistics.Intervals},
 		Run: analyse.Run{Split: s.Split, Version: x.env.Version, Items: len(x.Items()), Dev: dev, Replicates: s.Execution.Replicates, Seed: s.Execution.Seed,
 			Planned: x.Plan.Len(), MaxFailed: *s.Execution.MaxFailed, Dependent: x.dependent},

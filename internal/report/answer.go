@@ -190,10 +190,20 @@ func corrected(c analyse.Comparison) bool { return c.PAdjusted.Defined() }
 
 // covered names the comparisons that are corrected together.
 func (b *builder) covered() string {
-	if b.v == nil { // no rules
-		return "the primary comparisons on primary metrics"
+	return map[analyse.FamilyOf]string{
+		analyse.OfPrimary: "the primary comparisons on primary metrics",
+		analyse.OfRules:   "the comparisons that are alternatives in the rules",
+		analyse.OfRuns:    "the differences of the two runs on primary metrics",
+	}[b.a.Study.Family.Of]
+}
+
+// coveredAll is covered with the number of tests.
+func (b *builder) coveredAll() string {
+	most := ""
+	if slices.ContainsFunc(b.a.Comparisons, func(c analyse.Comparison) bool { return corrected(c) && c.Family != "" }) {
+		most = "at most "
 	}
-	return "the comparisons that are alternatives in the rules"
+	return b.covered() + " (" + most + say.Plural(b.a.Study.Family.Tests, "test", "tests") + ")"
 }
 
 // correction returns the name of the correction.

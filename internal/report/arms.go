@@ -269,11 +269,14 @@ func (b *builder) total() string {
 
 // calls counts the calls and those of judges.
 func calls(u *analyse.Usage) string {
-	text := say.Plural(u.Calls, "call", "calls")
-	if u.JudgeCalls > 0 {
-		text += " and " + say.Plural(u.JudgeCalls, "judge call", "judge calls")
+	var parts []string
+	if u.Calls > 0 || u.JudgeCalls == 0 {
+		parts = append(parts, say.Plural(u.Calls, "call", "calls"))
 	}
-	return text
+	if u.JudgeCalls > 0 {
+		parts = append(parts, say.Plural(u.JudgeCalls, "judge call", "judge calls"))
+	}
+	return strings.Join(parts, " and ")
 }
 
 // spent formats the cost of all calls. A sum that lacks calls of unknown cost is a

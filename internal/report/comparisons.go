@@ -86,6 +86,7 @@ func (b *builder) differences(caption string, cs []analyse.Comparison) *table {
 	metrics := factors(cs, func(c analyse.Comparison) string { return c.Metric })
 	pairs := factors(cs, func(c analyse.Comparison) string { return b.pairCell(c).Text })
 	onePair := len(pairs) == 1 && len(metrics) > 1
+	adjusted := slices.ContainsFunc(cs, func(c analyse.Comparison) bool { return corrected(c) && c.PAdjusted != c.P })
 	t := newTable(caption, "A "+say.Minus+" B", "Metric", ".Difference", b.ci, ".p", ".p adjusted", ">n", ">W/T/L")
 	for _, c := range cs {
 		m := b.metric(c.Metric)
@@ -94,11 +95,11 @@ func (b *builder) differences(caption string, cs []analyse.Comparison) *table {
 		if onePair {
 			metric.Tags = pair.Tags
 		}
-		t.add(pair, metric, cell{Text: s.Value(c.Diff, true), Refs: t.Notes.refs(b.reasons(c, false))},
-			words(s.Interval(c.Low, c.High, true)), words(say.P(c.P, b.a.Study.Alpha)), words(say.P(c.PAdjusted, b.a.Study.Alpha)),
-			number(c.Pairs), words(record(c)))
+		difference := cell{Text: s.Value(c.Diff, true), Refs: t.Notes.refs(b.reasons(c, false))}
+		p, pAdjusted := b.pCells(c, t, adjusted)
+		t.add(pair, metric, difference, words(s.Interval(c.Low, c.High, true)), p, pAdjusted, number(c.Pairs), words(record(c)))
 	}
-	if !slices.ContainsFunc(cs, func(c analyse.Comparison) bool { return corrected(c) && c.PAdjusted != c.P }) {
+	if !adjusted {
 		t.without(5)
 	}
 	if b.a.Run.Exploratory() { // DEV has neither intervals nor tests
@@ -261,7 +262,6 @@ func excludes0(c analyse.Reading) int {
 func (b *builder) testTable(cs []analyse.Comparison) *table {
 	t := newTable("Tests", "A "+say.Minus+" B", "Metric", ".Difference", ">Pairs", ".d", ">W/T/L", ".p", ".p adjusted", ".t", "Method")
 	t.Keys = 2
-	alpha := b.a.Study.Alpha
 	some := b.corrected() && slices.ContainsFunc(cs, corrected)
 	for _, c := range cs {
 		m, n := b.metric(c.Metric), number(c.Pairs)
@@ -273,13 +273,7 @@ func (b *builder) testTable(cs []analyse.Comparison) *table {
 		if c.D.Defined() && c.DLow.Defined() && c.DHigh.Defined() {
 			d.Detail = []string{say.Scale{Decimals: 2}.Interval(c.DLow, c.DHigh, false)}
 		}
-		p, adjusted := statistic(say.P(c.P, alpha), c, t), cell{}
-		switch {
-		case some && c.P.Defined() && !corrected(c):
-			adjusted = t.undefined("the correction covers only " + b.covered())
-		case some:
-			adjusted = statistic(say.P(c.PAdjusted, alpha), c, t)
-		}
+		p, adjusted := b.pCells(c, t, some)
 		tested := statistic(say.Fixed(c.T, 2), c, t)
 		if c.DF.Defined() {
 			tested.Detail = []string{"df = " + say.Degrees(c.DF)}
@@ -295,7 +289,7 @@ func (b *builder) testTable(cs []analyse.Comparison) *table {
 		}
 		t.Legend = append(t.Legend, "DEV is for exploring: no test is made, and differences have no interval.")
 	case some:
-		t.Legend = append(t.Legend, "With each difference and each d: its "+b.ci+". p adjusted: "+b.correction()+" correction over "+b.covered()+".")
+		t.Legend = append(t.Legend, "With each difference and each d: its "+b.ci+". "+b.adjustment())
 	case b.corrected():
 		t.without(7)
 		t.Legend = append(t.Legend, "With each difference and each d: its "+b.ci+". No p-value is corrected: the "+b.correction()+" correction covers only "+b.covered()+".")
@@ -318,6 +312,26 @@ func (b *builder) differenceCell(c analyse.Comparison, refs []int) cell {
 		x.Detail = append(x.Detail, "with missing scores "+s.Interval(c.Least.Diff, c.Most.Diff, true))
 	}
 	return x
+}
+
+// adjustment says what adjusted p-values are.
+func (b *builder) adjustment() string {
+	return "p adjusted: " + b.correction() + " correction over " + b.coveredAll() + "."
+}
+
+// pCells are the p-value of a comparison and, in a table that has them, the adjusted one.
+func (b *builder) pCells(c analyse.Comparison, t *table, adjusted bool) (p, pAdjusted cell) {
+	if b.a.Run.Exploratory() {
+		return
+	}
+	p = statistic(say.P(c.P, b.a.Study.Alpha), c, t)
+	switch {
+	case adjusted && c.P.Defined() && !corrected(c):
+		pAdjusted = t.undefined("the correction covers only " + b.covered())
+	case adjusted:
+		pAdjusted = statistic(say.P(c.PAdjusted, b.a.Study.Alpha), c, t)
+	}
+	return p, pAdjusted
 }
 
 // statistic returns a number of a test, or why it is undefined: there was no test, or the

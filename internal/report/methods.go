@@ -133,7 +133,7 @@ func (b *builder) over() string {
 	case !b.corrected():
 		return ""
 	case slices.ContainsFunc(b.a.Comparisons, corrected):
-		return ", over " + b.covered()
+		return ", over " + b.coveredAll()
 	}
 	return ", which covers only " + b.covered() + ": none here"
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"io"
 	"strings"
 	"testing"
 
@@ -67,15 +68,15 @@ func TestWhatIsCorrected(t *testing.T) {
 		rules, corrected bool
 		want             []string
 	}{
-		{"alternatives of rules", true, true, []string{"p adjusted |", "p adjusted: Holm correction over the comparisons that are alternatives in the rules.", "comparisons: holm, over the comparisons that are alternatives in the rules.",
+		{"alternatives of rules", true, true, []string{"p adjusted |", "p adjusted: Holm correction over the comparisons that are alternatives in the rules (2 tests).", "comparisons: holm, over the comparisons that are alternatives in the rules (2 tests).",
 			"the correction covers only the comparisons that are alternatives in the rules", "differences at once: each at 97.5 %."}},
 		{"rules that must all hold", true, false, []string{"No p-value is corrected: the Holm correction covers only the comparisons that are alternatives in the rules.", "comparisons: holm, which covers only the comparisons that are alternatives in the rules: none here."}},
-		{"no rules", false, true, []string{"p adjusted: Holm correction over the primary comparisons on primary metrics.", "for those of the primary comparisons on primary metrics together"}},
+		{"no rules", false, true, []string{"p adjusted: Holm correction over the primary comparisons on primary metrics (2 tests).", "for those of the primary comparisons on primary metrics together"}},
 	} {
 		r := load(t, "study")
 		r.Analysis.Study.Correction = "holm"
-		if !c.rules {
-			r.Verdict = nil
+		if r.Verdict = nil; !c.rules { // compare and view have no verdict, and the rules' correction
+			r.Analysis.Study.Family.Of = analyse.OfPrimary
 		}
 		for i := range r.Analysis.Comparisons {
 			if x := &r.Analysis.Comparisons[i]; !c.corrected {
@@ -87,6 +88,11 @@ func TestWhatIsCorrected(t *testing.T) {
 			if !strings.Contains(out, want) {
 				t.Errorf("%s: no %q", c.name, want)
 			}
+		}
+		short := strings.ReplaceAll(render(t, r, func(w io.Writer, r Report) error { return Differences{Analysis: r.Analysis}.Markdown(w) }), "\u00a0", " ")
+		b := newBuilder(r)
+		if said := b.adjustment(); strings.Contains(short, said) != c.corrected {
+			t.Errorf("%s: compare says %q: %v", c.name, said, !c.corrected)
 		}
 		if !c.corrected && (strings.Contains(out, "p adjusted") || strings.Contains(out, "the correction covers")) {
 			t.Errorf("%s: claims a correction", c.name)

@@ -99,6 +99,9 @@ func (d Differences) render(m medium, shows ...shown) {
 	if whole := b.wholeComparisons(); len(whole) > 0 {
 		all := b.differences("Differences", whole)
 		all.Legend = append(all.Legend, mapped(methodsOf(whole), func(method string) string { return "Method: " + method + "." })...)
+		if all.has("p adjusted") {
+			all.Legend = append(all.Legend, b.adjustment())
+		}
 		sec.Blocks = append([]block{{Table: all}}, filter(sec.Blocks, func(b block) bool { return b.In == everywhere })...)
 	}
 	renderSection(m, sec, shows...)

@@ -36,7 +36,7 @@ func TestReasonIsSaidOnce(t *testing.T) {
 func TestCommentSaysTheCost(t *testing.T) {
 	for want, u := range map[string]*analyse.Usage{
 		"; no calls": {},
-		"; 0 calls and 40 judge calls, cost $1.50":                            {JudgeCalls: 40, JudgeCostUSD: 1.5},
+		"; 40 judge calls, cost $1.50":                                        {JudgeCalls: 40, JudgeCostUSD: 1.5},
 		"; 40 calls, cost unknown (40 calls of unknown cost)":                 {Calls: 40, Unpriced: 40},
 		"; 50 calls and 2 judge calls, cost ≥ $1.75 (1 call of unknown cost)": {Calls: 50, CostUSD: 1.5, JudgeCalls: 2, JudgeCostUSD: 0.25, JudgeUnpriced: 1},
 	} {

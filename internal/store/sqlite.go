@@ -242,6 +242,13 @@ func code(err error) int {
 	return 0
 }
 
+// Unread reports whether an error says nothing about what a file has: this machine could not read
+// it, or this version does not know its format.
+func Unread(err error) bool {
+	machine := []int{sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_NOMEM}
+	return errors.Is(err, ErrLocked) || errors.Is(err, errNewer) || slices.Contains(machine, code(err))
+}
+
 // outOfFiles reports whether the process has no descriptors left for a store, which
 // SQLite does not say.
 func outOfFiles() bool {

@@ -77,6 +77,7 @@ var ErrLocked = errors.New("another scruple process is writing to it")
 var (
 	errForeign = errors.New("the database is of another program")
 	errDamaged = errors.New("the file is damaged")
+	errNewer   = errors.New("the store is of a newer program")
 )
 
 // ErrNotFound is wrapped when there is no store or no such run.
@@ -242,7 +243,7 @@ func (db *DB) version(ctx context.Context) (have int64, err error) {
 	case err != nil:
 		return 0, db.explain(err)
 	case have > format:
-		return 0, fault(db.path, "the store has format %d, but this program supports formats up to %d: use the newer scruple that wrote it, or another --store", have, format)
+		return 0, fault(db.path, "%w: it has format %d, but this program supports formats up to %d: use the scruple that wrote it, or another --store", errNewer, have, format)
 	case have == 0 && !db.writes:
 		return 0, fault(db.path, "%w: the store has no runs", ErrNotFound)
 	}

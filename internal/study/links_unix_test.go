@@ -9,13 +9,14 @@ import (
 	"testing"
 )
 
-// TestCheckLinks: links that stay in the study's folder are followed, those that lead out are
-// refused, and a path that leads out as written is allowed.
+// TestCheckLinks: links that stay in the study's folder or in that of the data, absolute ones too,
+// are followed, those that leave both are refused, and a path that leads out as written is allowed.
 func TestCheckLinks(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "secret")
 	dir := filepath.Join(t.TempDir(), "study")
 	beside := filepath.Join(filepath.Dir(dir), "beside")
-	for name, text := range map[string]string{filepath.Join(beside, "bad", "e.txt"): "x", filepath.Join(beside, "good", "e.txt"): "x", outside: "x", filepath.Join(dir, "q.csv"): "x", filepath.Join(dir, "docs", "a.txt"): "x", filepath.Join(dir, "linked", "b.txt"): "x"} {
+	for name, text := range map[string]string{filepath.Join(beside, "bad", "e.txt"): "x", filepath.Join(beside, "good", "e.txt"): "x", outside: "x", filepath.Join(dir, "q.csv"): "x", filepath.Join(dir, "docs", "a.txt"): "x", filepath.Join(dir, "linked", "b.txt"): "x",
+		filepath.Join(dir, "hub", "blobs", "ab"): "x", filepath.Join(dir, "hub", "snapshots", "1", "README.md"): "x"} {
 		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -23,14 +24,17 @@ func TestCheckLinks(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for name, target := range map[string]string{"same.csv": "q.csv", "out.csv": outside, "linked/c.txt": outside, "out": filepath.Dir(outside), "docs/d.txt": "../q.csv", "../beside/bad/f.txt": outside, "../beside/good/f.txt": "e.txt", "python": outside} {
+	for name, target := range map[string]string{"same.csv": "q.csv", "out.csv": outside, "linked/c.txt": outside, "out": filepath.Dir(outside), "docs/d.txt": "../q.csv", "../beside/bad/f.txt": outside, "../beside/good/f.txt": "e.txt", "python": outside,
+		"absolute.csv": filepath.Join(dir, "q.csv"), "docs/absolute.txt": filepath.Join(dir, "linked", "b.txt"),
+		"../beside/good/absolute.txt": filepath.Join(beside, "good", "e.txt"), "../beside/good/study.txt": filepath.Join(dir, "q.csv"),
+		"hub/snapshots/1/q.csv": "../../blobs/ab"} {
 		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for rel, want := range map[string]string{
 		"../beside/good": "", "../beside/bad": filepath.Join("bad", "f.txt") + " leads out of the folder ../beside/bad by a link, to " + outside,
-		beside: filepath.Join("bad", "f.txt") + " leads out", "q.csv": "", "same.csv": "", "docs": "", "missing": "", ".": "", outside: "", "../x": "", "python": "",
+		beside: filepath.Join("bad", "f.txt") + " leads out", "q.csv": "", "absolute.csv": "", "hub/snapshots/1": "", filepath.Join(dir, "hub", "snapshots"): "", "same.csv": "", "docs": "", "missing": "", ".": "", outside: "", "../x": "", "python": "",
 		"out.csv": "out.csv leads out of the study's folder by a link, to " + outside, "linked": filepath.Join("linked", "c.txt") + " leads out", "out/secret": "leads out", "out/new/file": "out leads out",
 	} {
 		f := &File{Path: filepath.Join(dir, "study.yaml"), Dir: dir}

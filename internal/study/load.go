@@ -355,7 +355,8 @@ func (f *File) Used() []string {
 // CheckLinks refuses links that lead out of the study's folder, on the way to a file that
 // the study reads or in a folder that it reads, except those to the files of programs. A study of
 // someone else could so show any file of this machine to a model. A path such as ../data,
-// which a reader of the study sees, is allowed; links in that folder must not lead out of it.
+// which a reader of the study sees, is allowed; links in that folder must lead into it or into the
+// study's folder.
 func (f *File) CheckLinks(programs []string) error {
 	var errs []error
 	for _, rel := range f.Used() {
@@ -384,7 +385,7 @@ func (f *File) Contained(rel string) error {
 	if !filepath.IsLocal(rel) {
 		return nil
 	}
-	return contained(f.Dir, rel, "the study's folder")
+	return f.contained(f.Dir, rel, "the study's folder")
 }
 
 // linked is Contained for what stands in a folder that the study reads.
@@ -392,24 +393,34 @@ func (f *File) linked(folder, name string) error {
 	if filepath.IsLocal(folder) {
 		return f.Contained(filepath.Join(folder, name))
 	}
-	return contained(f.Place(folder), name, "the folder "+folder)
+	return f.contained(f.Place(folder), name, "the folder "+folder)
 }
 
-func contained(dir, rel, called string) error {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
+// contained returns an error if rel, below dir as written, is elsewhere than in dir or in the
+// study's folder.
+func (f *File) contained(dir, rel, called string) error {
 	for path := filepath.Clean(rel); path != "."; path = filepath.Dir(path) { // what does not exist yet may be below a link
-		if _, err := root.Stat(path); err == nil {
-			return nil
-		}
 		place := filepath.Join(dir, path)
-		if _, err := os.Stat(place); err == nil {
-			target, _ := filepath.EvalSymlinks(place)
-			return fmt.Errorf("%s leads out of %s by a link, to %s: write that path in the study, or replace the link by what it leads to", place, called, target)
+		target, err := realPath(place)
+		if err != nil {
+			continue
 		}
+		for _, folder := range []string{dir, f.Dir} {
+			folder, _ = realPath(folder)
+			if below, err := filepath.Rel(folder, target); err == nil && filepath.IsLocal(below) {
+				return nil
+			}
+		}
+		return fmt.Errorf("%s leads out of %s by a link, to %s: write that path in the study, or replace the link by what it leads to", place, called, target)
 	}
 	return nil
+}
+
+// realPath is the absolute path of what exists at a path, without links.
+func realPath(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(path)
 }

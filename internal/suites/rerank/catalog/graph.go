@@ -59,8 +59,9 @@ func words(text string) []string {
 
 // unpossessed strips punctuation and a possessive ending from a name.
 func unpossessed(s string) string {
-	s = strings.TrimRight(strings.TrimSpace(s), ".-'’")
-	return strings.TrimSuffix(strings.TrimSuffix(s, "'s"), "’s")
+	const ends = ".-'’"
+	s = strings.TrimRight(strings.TrimSpace(s), ends)
+	return strings.TrimRight(strings.TrimSuffix(strings.TrimSuffix(s, "'s"), "’s"), ends) // Bob B.'s
 }
 
 // Knows reports whether a user has this name or id.
@@ -92,11 +93,23 @@ func (g *Graph) Within(name string, hops int) map[string]bool {
 }
 
 // Meant is [Graph.Within] of several names as people write them: a possessive ending or
-// punctuation at the end of a name does not count.
+// punctuation at the end of a name does not count. Other characters, as in "Anna ❤", may be
+// missing where the name is not that of somebody else.
 func (g *Graph) Meant(names []string, hops int) map[string]bool {
 	people := map[string]bool{}
 	for _, name := range names {
-		maps.Copy(people, g.called(name, func(string) bool { return true }))
+		found := g.called(name, func(other string) bool { return key(other) == key(name) })
+		if len(found) == 0 {
+			found = g.called(name, func(string) bool { return true })
+			names := map[string]bool{}
+			for id := range found {
+				names[key(g.Name(id))] = true
+			}
+			if len(names) > 1 {
+				continue
+			}
+		}
+		maps.Copy(people, found)
 	}
 	return g.Around(people, hops)
 }

@@ -1,6 +1,7 @@
 package method
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -109,6 +110,7 @@ func TestSocietyFindsWhoIsMentioned(t *testing.T) {
 		"ALICE":                                 "",
 		"Anne & Bob's friends, and Ann\nLee's":  "7 8",
 		"Anne, Bob, Ann, Lee and Kim Joe D.":    "",
+		"What Bob B.'s friends like.":           "2",
 		"What Kim (Joe) D. and Alice like.":     "1 5 9",
 	} {
 		if got := strings.Join(s.Mentioned(text), " "); got != want {
@@ -118,6 +120,18 @@ func TestSocietyFindsWhoIsMentioned(t *testing.T) {
 	var nobody *catalog.Graph
 	if nobody.Mentioned("Alice") != nil || len(nobody.Meant([]string{"Alice"}, 2)) > 0 || nameOf(nobody, "1") != "1" {
 		t.Error("a nil society knows somebody")
+	}
+}
+
+// A name is that of who has no other characters, or of the one person who has.
+func TestSocietyKnowsWhoIsMeant(t *testing.T) {
+	s := society(map[string]*catalog.User{
+		"1": {ID: "1", Name: "Anna"}, "2": {ID: "2", Name: "Anna ❤"}, "3": {ID: "3", Name: "anna."}, "4": {ID: "4", Name: "Bo ❤"}, "5": {ID: "5", Name: "Cy ❤"}, "6": {ID: "6", Name: "Cy ☀"}, "7": {ID: "7", Name: "Di D."},
+	})
+	for name, want := range map[string]string{"Anna": "1 3", "Anna's": "1 3", "Anna ❤": "2", "bo": "4", "Cy": "", "Cy ☀": "6", "Di D.'s": "7", "4": "4"} {
+		if got := strings.Join(slices.Sorted(maps.Keys(s.Meant([]string{name}, 0))), " "); got != want {
+			t.Errorf("%q is %q, want %q", name, got, want)
+		}
 	}
 }
 

@@ -137,7 +137,7 @@ func TestPlanActEnds(t *testing.T) {
 		return said(`{"action":"attribute","argument":"WiFi"}`)
 	}}
 	r := perform(t, find(t, "plan_act"), scene(8), endless)
-	if r.Invalid != method.InvalidUnfinished || len(endless.prompts) != 14 {
+	if r.Invalid != method.InvalidUnfinished || len(endless.prompts) != 15 {
 		t.Errorf("%q after %d steps", r.Invalid, len(endless.prompts))
 	}
 	for _, bad := range []string{`{"action":"finish","ranking":[99]}`, `{"action":"finish","ranking":[7,0]}`, `{"action":"finish","ranking":["x"]}`, `{"action":"finish"}`} {
@@ -148,7 +148,8 @@ func TestPlanActEnds(t *testing.T) {
 		if r := perform(t, find(t, "plan_act"), scene(8), steps(map[string]string{"act/01": bad, "act/02": bad})); r.Invalid == "" {
 			t.Errorf("%s twice gives %v", bad, r.Ranking)
 		}
-		for again, want := range map[string]string{bad: bad, "hm": "hm", `{"action":"finish","ranking":[7]}`: ""} {
+		const lookUp, noAction = `{"action":"attribute","argument":"WiFi"}`, `{"action":"","ranking":["x"]}`
+		for again, want := range map[string]string{bad: bad, "hm": "hm", noAction: noAction, lookUp: lookUp, `{"action":"finish","ranking":[7]}`: ""} {
 			late := &script{answer: func(step string, p method.Prompt) (method.Answer, error) {
 				switch step {
 				case "plan":
@@ -162,6 +163,8 @@ func TestPlanActEnds(t *testing.T) {
 			}}
 			if r := perform(t, find(t, "plan_act"), scene(8), late); (r.Invalid == "") != (want == "") || late.prompts["finish/retry1"] == "" {
 				t.Errorf("at the end, %s and then %s give %v %q", cmp.Or(want, bad), again, r.Ranking, r.Invalid)
+			} else if again == lookUp && !strings.Contains(late.prompts["finish/retry1"], "No look-ups are left: finish.") {
+				t.Errorf("a look-up after the last one shows %s", late.prompts["finish/retry1"])
 			}
 		}
 	}

@@ -38,13 +38,9 @@ func planAct(ctx context.Context, s *session) ([]int, error) {
 	l.messages = slices.Clone(l.messages)
 	l.messages[len(l.messages)-1].Content += "\n\nNo look-ups are left. Finish now with what you know."
 	for _, step := range []string{"finish", "finish/retry1"} {
-		l.unusable = false
 		ranking, done, err := l.act(ctx, step, planActActions)
 		if done || err != nil {
 			return ranking, err
-		}
-		if !l.unusable {
-			break
 		}
 	}
 	return nil, fault(InvalidUnfinished, "the last action is not finish")
@@ -56,7 +52,6 @@ type planActLoop struct {
 	misled     bool
 	injected   bool // a review shown so far contains an injection
 	unreadable int
-	unusable   bool // the last answer could not be used, and the model was told why
 	again      bool // a ranking was asked for again
 }
 
@@ -108,13 +103,16 @@ func (l *planActLoop) act(ctx context.Context, step string, done int) ([]int, bo
 		}
 		return l.kept(step, r), true, err
 	}
+	if done == planActActions {
+		l.reject(step, a, "No look-ups are left: finish.")
+		return nil, false, nil
+	}
 	l.observe(step, a, l.do(action))
 	return nil, false, nil
 }
 
 // reject tells the model what is wrong with an answer.
 func (l *planActLoop) reject(step string, a Answer, text string) {
-	l.unusable = true
 	l.remark(step, NoteAgain)
 	l.observe(step, a, text)
 }
