@@ -89,7 +89,7 @@ func CorrectedRate(units, known Judged, level float64) (JudgedRate, error) {
 	if err != nil {
 		return JudgedRate{}, err
 	}
-	r := JudgedRate{Judge: p.JudgeMean, People: p.HumanMean, Labelled: p.Labelled, Value: p.Estimate, SE: p.SE, DF: p.DF, CI: p.CI.Clamp(0, 1),
+	r := JudgedRate{Judge: p.JudgeMean, People: p.HumanMean, Labelled: p.Labelled, Value: math.Max(0, math.Min(1, p.Estimate)), SE: p.SE, DF: p.DF, CI: p.CI.Clamp(0, 1),
 		Method: "prediction-powered", Undefined: p.Undefined, Warnings: p.Warnings}
 	if r.Undefined != "" {
 		r.Value, r.CI = math.NaN(), undefinedInterval(level)

@@ -193,6 +193,16 @@ func TestCorrectedDifferencePairs(t *testing.T) {
 	}
 }
 
+// A judge that says yes more often where people looked: the correction is below 0, and the
+// rate is not.
+func TestCorrectedRateIsAShare(t *testing.T) {
+	nan := math.NaN()
+	c, err := stats.CorrectedRate(judgedCounts(map[[2]float64]int{{1, 1}: 1, {1, 0}: 10, {0, 0}: 29, {1, nan}: 13, {0, nan}: 247}, 0), stats.Judged{}, 0.95)
+	if err != nil || c.Undefined != "" || c.Value < c.CI.Low || c.Value > c.CI.High {
+		t.Errorf("%+v, %v", c, err)
+	}
+}
+
 // Units that need no judge, such as answers that cannot be read, are part of the rate, and
 // their share varies from sample to sample.
 func TestCorrectedRateWithSureUnits(t *testing.T) {

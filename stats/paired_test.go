@@ -281,6 +281,27 @@ func TestSignedRanksOfR(t *testing.T) {
 	}
 }
 
+// TestSignedRanksHaveNoUnit: differences of 1e-12 are ranked as those of 1 are, and what is
+// rounding noise beside the scores is a tie.
+func TestSignedRanksHaveNoUnit(t *testing.T) {
+	tenth := 0.1
+	a, b := []float64{tenth + 0.2, 0.9, 0.7, 0.5, 0.8, 0.4, 1}, []float64{0.3, 0.6, 0.2, 0.1, 0.9, 0.1, 0.3}
+	want, err := stats.WilcoxonSignedRank(a, b, stats.TwoSided, 0.9)
+	if err != nil || want.Zeros != 1 || !want.Ties {
+		t.Fatalf("%+v, %v", want, err)
+	}
+	for _, unit := range []float64{1e-290, 1e-12, 1e-7, 1e3} {
+		x, y := slices.Clone(a), slices.Clone(b)
+		for i := range x {
+			x[i], y[i] = x[i]*unit, y[i]*unit
+		}
+		got, err := stats.WilcoxonSignedRank(x, y, stats.TwoSided, 0.9)
+		if err != nil || got.PExact != want.PExact || got.Zeros != want.Zeros || got.Ties != want.Ties {
+			t.Errorf("times %g: %+v, %v; want %+v", unit, got, err, want)
+		}
+	}
+}
+
 // TestNormalHodgesLehmannInterval of data with ties and a zero: R prints, for
 // wilcox.test(extra ~ group, paired = TRUE, conf.int = TRUE) on its data set
 // sleep, -2.949921 to -1.050018 and the estimate -1.400031; its root search stops

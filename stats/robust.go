@@ -295,7 +295,7 @@ func (r *regression) tests(out *Robust, corrections []correction) {
 		if !(df > 0) || math.IsInf(df, 0) {
 			df = math.NaN()
 		}
-		if out.CR2[c] > 0 && !math.IsNaN(df) {
+		if out.CR2[c] > 1e-12*out.Classical[c] && !math.IsNaN(df) { // not rounding noise of residuals that cancel
 			t = r.beta[c] / out.CR2[c]
 			p = 2 * dist.StudentT{DF: df}.Survival(math.Abs(t))
 		}

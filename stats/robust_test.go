@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -271,6 +272,14 @@ func TestRobustOddDesigns(t *testing.T) {
 	if err != nil || !slices.Equal(got.Dropped, []string{"x"}) || len(got.Beta) != 3 || len(got.Warnings) == 0 {
 		t.Errorf("an aliased column: %+v, %v", got, err)
 	}
+	for i := range d.y { // every cluster has the same numbers, whose residuals add up to rounding noise
+		d.y[i], d.cluster[i] = []float64{0.1, 0.7, 0.4}[i%3], strconv.Itoa(i/3)
+	}
+	got, err = d.fit(t, "y ~ 1")
+	if err != nil || !math.IsNaN(got.P[0]) || len(got.Warnings) == 0 {
+		t.Errorf("the same numbers in every cluster: %+v, %v", got, err)
+	}
+	d = simulated(rand.New(rand.NewPCG(3, 3)), 60, 8)
 	for i := range d.x { // x only in the first cluster
 		d.x[i] = 0
 		if d.cluster[i] == "g0" {

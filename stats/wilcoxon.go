@@ -48,7 +48,8 @@ const maxExactRanks = 2000
 // WilcoxonSignedRank compares paired observations by the ranks of their
 // differences. It assumes that pairs are independent and differences symmetric
 // about their median. Differences are rounded to 10 decimals before ranking,
-// so that 0.3 − 0.1 and 0.4 − 0.2 are ties; zeros are dropped.
+// or more where all scores are below 0.1, so that 0.3 − 0.1 and 0.4 − 0.2 are ties;
+// zeros are dropped.
 //
 // The exact distribution is counted on average ranks by the shift algorithm
 // (Streitberg & Röhmel 1986) and holds with ties. References: R wilcox.test
@@ -62,9 +63,17 @@ func WilcoxonSignedRank(a, b []float64, alternative Alternative, level float64) 
 	if err != nil {
 		return SignedRank{}, err
 	}
+	most := 0.0
+	for i := range a {
+		most = math.Max(most, math.Max(math.Abs(a[i]), math.Abs(b[i])))
+	}
+	places := math.Pow10(10)
+	if most > 0 && most < 0.1 {
+		places = math.Pow10(min(308, 10-int(math.Ceil(math.Log10(most)))))
+	}
 	for i, d := range diff {
 		if math.Abs(d) < 1e5 {
-			diff[i] = math.Round(d*1e10) / 1e10
+			diff[i] = math.Round(d*places) / places
 		}
 	}
 	nan := math.NaN()
