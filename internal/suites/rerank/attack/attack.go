@@ -24,6 +24,10 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
 )
 
+// Version is part of the hash of every arm under an attack, so that a run never mixes trials of two
+// kinds. It changes with what attacks change or report; a test compares it with both.
+const Version = "2"
+
 // Options set how strong an attack is. Zero values mean the default.
 type Options struct {
 	// Strength, default 1, scales the attack: the probability of a typo (at
