@@ -39,6 +39,7 @@ func (b *Bench) Show(c eval.Case) (eval.Exhibit, error) {
 		fact("gold position", method.Join(right))
 	}
 	fact("gold rank", rankWords(&rec, right, o.Kind))
+	fact("budget removed the evidence at positions", method.Join(rec.Unproved))
 	fact("attack", rec.Attack)
 	fact("injection promotes position", method.Join(rec.promoted()))
 	if len(rec.Refused) > 0 {
