@@ -1,6 +1,7 @@
 package disk
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"math/rand/v2"
@@ -21,7 +22,7 @@ func Temp(kind, name string) (dir string, remove func() error, err error) {
 	if err == nil {
 		for _, e := range entries {
 			if strings.HasPrefix(e.Name(), begin) && strings.HasSuffix(e.Name(), tempSuffix) && e.IsDir() {
-				removeLeft(filepath.Join(os.TempDir(), e.Name()), os.RemoveAll)
+				removeLeft(filepath.Join(os.TempDir(), e.Name()), openFolder, os.RemoveAll)
 			}
 		}
 	}
@@ -35,7 +36,7 @@ func Temp(kind, name string) (dir string, remove func() error, err error) {
 				return nil, err
 			}
 			// Another process may have removed it as left: then this makes another one.
-			if f, err := os.Open(dir); !errors.Is(err, fs.ErrNotExist) {
+			if f, err := openFolder(dir, os.O_CREATE, 0o600); !errors.Is(err, fs.ErrNotExist) {
 				return f, err
 			}
 		}
@@ -46,7 +47,7 @@ func Temp(kind, name string) (dir string, remove func() error, err error) {
 	return dir, func() error {
 		defer lock.Close()
 		release(lock)
-		return os.RemoveAll(dir)
+		return cmp.Or(os.RemoveAll(dir), gone(os.Remove(lock.Name())))
 	}, nil
 }
 
@@ -79,15 +80,25 @@ func hold(create func() (*os.File, error)) (*os.File, error) {
 	}
 }
 
+// gone leaves out the error of removing what is not there.
+func gone(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
 // removeLeft removes what no process has locked.
-func removeLeft(path string, remove func(string) error) {
-	f, err := os.Open(path)
+func removeLeft(path string, open func(string, int, fs.FileMode) (*os.File, error), remove func(string) error) {
+	f, err := open(path, os.O_RDONLY, 0)
 	if err != nil {
 		return
 	}
 	if Lock(f) == nil {
 		release(f)
-		_ = remove(path) // tried again by the next one
+		if remove(path) == nil { // else tried again by the next one
+			_ = os.Remove(f.Name())
+		}
 	}
 	f.Close()
 }
