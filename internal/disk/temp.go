@@ -1,7 +1,6 @@
 package disk
 
 import (
-	"cmp"
 	"errors"
 	"io/fs"
 	"math/rand/v2"
@@ -47,7 +46,8 @@ func Temp(kind, name string) (dir string, remove func() error, err error) {
 	return dir, func() error {
 		defer lock.Close()
 		release(lock)
-		return cmp.Or(os.RemoveAll(dir), gone(os.Remove(lock.Name())))
+		defer os.Remove(lock.Name()) // where it is not the folder
+		return os.RemoveAll(dir)
 	}, nil
 }
 
@@ -78,14 +78,6 @@ func hold(create func() (*os.File, error)) (*os.File, error) {
 		}
 		f.Close()
 	}
-}
-
-// gone leaves out the error of removing what is not there.
-func gone(err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
 }
 
 // removeLeft removes what no process has locked.
