@@ -24,6 +24,7 @@ type Replication struct {
 	Earlier Number      `json:"earlier"`
 	Here    Number      `json:"here"`
 	Change  Number      `json:"change"` // Here − Earlier
+	Pairs   [2]int      `json:"pairs"`  // of the earlier run and of this one
 	// EquivLow and EquivHigh are the interval of the change of level 1 − 2α, or more
 	// if one of the differences has a simultaneous interval or the earlier study a smaller α.
 	EquivLow  Number `json:"equivalence_low"`
@@ -99,7 +100,7 @@ func (a *Analysis) unfit(earlier *Analysis, was Comparison) string {
 
 // changed is the change of a difference since an earlier analysis.
 func (a *Analysis) changed(c, was Comparison) Replication {
-	r := Replication{Run: a.Run.ID, A: c.A, B: c.B, Metric: c.Metric, Stratum: c.Stratum, Earlier: was.Diff, Here: c.Diff, Change: c.Diff - was.Diff}
+	r := Replication{Run: a.Run.ID, A: c.A, B: c.B, Metric: c.Metric, Stratum: c.Stratum, Earlier: was.Diff, Here: c.Diff, Change: c.Diff - was.Diff, Pairs: [2]int{was.Pairs, c.Pairs}}
 	r.EquivLow = r.Change - hypot(c.Diff-c.EquivLow, was.EquivHigh-was.Diff)
 	r.EquivHigh = r.Change + hypot(c.EquivHigh-c.Diff, was.Diff-was.EquivLow)
 	return r

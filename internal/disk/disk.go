@@ -219,7 +219,7 @@ func (f File) temporary(t Target) (temporary, error) {
 	if entries, err := os.ReadDir(dir); err == nil {
 		for _, e := range entries {
 			if strings.HasPrefix(e.Name(), prefix) && strings.HasSuffix(e.Name(), partSuffix) && e.Type().IsRegular() {
-				removeLeft(filepath.Join(dir, e.Name()), os.Remove)
+				removeLeft(filepath.Join(dir, e.Name()), os.OpenFile, os.Remove)
 			}
 		}
 	}

@@ -15,6 +15,9 @@ import (
 // has it. The system releases the lock with the process, however that ends.
 func Lock(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) }
 
+// openFolder opens what is locked for a folder: the folder.
+func openFolder(dir string, _ int, _ os.FileMode) (*os.File, error) { return os.Open(dir) }
+
 // release does nothing: a file that is renamed or removed while it is open stays locked until it is done.
 func release(*os.File) {}
 

@@ -13,6 +13,11 @@ func Lock(f *os.File) error {
 		0, 1, 0, &windows.Overlapped{OffsetHigh: 1 << 30})
 }
 
+// openFolder opens what is locked for a folder, which has no lock: a file beside it.
+func openFolder(dir string, flag int, mode os.FileMode) (*os.File, error) {
+	return os.OpenFile(dir+".lock", flag, mode)
+}
+
 // release closes a file before it is renamed or removed, which the system refuses while it is open.
 func release(f *os.File) { f.Close() }
 

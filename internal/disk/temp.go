@@ -21,7 +21,7 @@ func Temp(kind, name string) (dir string, remove func() error, err error) {
 	if err == nil {
 		for _, e := range entries {
 			if strings.HasPrefix(e.Name(), begin) && strings.HasSuffix(e.Name(), tempSuffix) && e.IsDir() {
-				removeLeft(filepath.Join(os.TempDir(), e.Name()), os.RemoveAll)
+				removeLeft(filepath.Join(os.TempDir(), e.Name()), openFolder, os.RemoveAll)
 			}
 		}
 	}
@@ -35,7 +35,7 @@ func Temp(kind, name string) (dir string, remove func() error, err error) {
 				return nil, err
 			}
 			// Another process may have removed it as left: then this makes another one.
-			if f, err := os.Open(dir); !errors.Is(err, fs.ErrNotExist) {
+			if f, err := openFolder(dir, os.O_CREATE, 0o600); !errors.Is(err, fs.ErrNotExist) {
 				return f, err
 			}
 		}
@@ -46,6 +46,7 @@ func Temp(kind, name string) (dir string, remove func() error, err error) {
 	return dir, func() error {
 		defer lock.Close()
 		release(lock)
+		defer os.Remove(lock.Name()) // where it is not the folder
 		return os.RemoveAll(dir)
 	}, nil
 }
@@ -80,14 +81,16 @@ func hold(create func() (*os.File, error)) (*os.File, error) {
 }
 
 // removeLeft removes what no process has locked.
-func removeLeft(path string, remove func(string) error) {
-	f, err := os.Open(path)
+func removeLeft(path string, open func(string, int, fs.FileMode) (*os.File, error), remove func(string) error) {
+	f, err := open(path, os.O_RDONLY, 0)
 	if err != nil {
 		return
 	}
 	if Lock(f) == nil {
 		release(f)
-		_ = remove(path) // tried again by the next one
+		if remove(path) == nil { // else tried again by the next one
+			_ = os.Remove(f.Name())
+		}
 	}
 	f.Close()
 }

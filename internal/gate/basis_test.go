@@ -25,7 +25,7 @@ func basisAnalysis() *analyse.Analysis {
 		a.Comparisons = append(a.Comparisons, analyse.Comparison{A: "ctn", B: "plain", Metric: "composite", Level: 0.95,
 			Stratum: &eval.Level{Name: "type", Value: value}, Pairs: 7 + i, Reading: analyse.Reading{Diff: d, Low: d - 0.2, High: d + 0.2, P: 0.5}})
 	}
-	a.Replications = []analyse.Replication{{A: "ctn", B: "plain", Metric: "composite", Change: 0.01, EquivLow: -0.02, EquivHigh: 0.04}}
+	a.Replications = []analyse.Replication{{A: "ctn", B: "plain", Metric: "composite", Change: 0.01, EquivLow: -0.02, EquivHigh: 0.04, Pairs: [2]int{50, 40}}}
 	a.Blind = []analyse.BlindResult{{Comparisons: []analyse.BlindComparison{{A: "plain", B: "ctn", Metric: "composite", Diff: -0.1, Low: -0.2, High: 0.05, Pairs: 60}}}}
 	a.Agreements = []analyse.Agreement{{Task: "double", Same: 18, N: 20}, {Task: "double", Same: 8, N: 10}}
 	return a
@@ -77,7 +77,7 @@ func TestValuesHaveIntervalAndN(t *testing.T) {
 		"diff_max('ctn','plain','composite','type') > 0":     "7 pairs, 95\u00a0% CI 0.1 to 0.5",
 		"diff_min('ctn','plain','composite','type') > 0":     "8 pairs, 95\u00a0% CI -0.1 to 0.3",
 		"value_in('ctn','composite','type=x') > 0":           "7 items, 95\u00a0% CI 0.6 to 1",
-		"change('ctn','plain','composite') > 0":              "90\u00a0% CI -0.02 to 0.04",
+		"change('ctn','plain','composite') > 0":              "40 pairs, 90\u00a0% CI -0.02 to 0.04",
 		"blind_min('ctn','plain','composite') > 0":           "60 pairs, interval -0.05 to 0.2",
 		"agreement('double') > 0":                            "10 subjects",
 		"failed('plain') > 0":                                "100 trials",
@@ -118,7 +118,7 @@ func TestHoldsByTheEstimateAlone(t *testing.T) {
 		"diff('plain','ctn','composite') <= -0.1":                                     alone + "diff(plain, ctn, composite) = -0.1, not by the upper end of its 95\u00a0% CI, -0.08 (n = 100 pairs): use diff_high to require it",
 		"d('ctn','plain','composite') > 0.6":                                          alone + "d(ctn, plain, composite) = 0.8, not by the lower end of its 95\u00a0% CI, 0.5 (n = 100 pairs): use d_low to require it",
 		"diff_in('ctn','plain','composite','type=x') > 0.2":                           alone + "diff_in(ctn, plain, composite, type=x) = 0.3, not by the lower end of its 95\u00a0% CI, 0.1 (n = 7 pairs)",
-		"change('ctn','plain','composite') < 0.03":                                    alone + "change(ctn, plain, composite) = 0.01, not by the upper end of its 90\u00a0% CI, 0.04: use change_high to require it",
+		"change('ctn','plain','composite') < 0.03":                                    alone + "change(ctn, plain, composite) = 0.01, not by the upper end of its 90\u00a0% CI, 0.04 (n = 40 pairs): use change_high to require it",
 		"failed('plain') < 0.05":                                                      "",
 		"n('ctn','composite') >= 100":                                                 "",
 		"value('ctn','composite') == 0.8":                                             "", // no interval is one value

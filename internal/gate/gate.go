@@ -225,6 +225,7 @@ var (
 			return v.Replication(names[0], names[1], names[2], nil)
 		},
 		note:  func(r analyse.Replication) string { return r.Warning },
+		about: func(r analyse.Replication) about { return about{n: min(r.Pairs[0], r.Pairs[1])} }, of: "pairs", // of the smaller run
 		ends:  func(r analyse.Replication) (low, high analyse.Number) { return r.EquivLow, r.EquivHigh },
 		level: func(v view, _ analyse.Replication) (float64, bool) { return 1 - 2*v.Study.Alpha, false }}
 	outside = subject[*analyse.Analysis]{outside: true, apart: true, find: func(v view, _ []string) (*analyse.Analysis, bool) { return v.Analysis, true }}

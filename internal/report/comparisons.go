@@ -408,7 +408,7 @@ func (b *builder) dependence(r analyse.Interaction) string {
 }
 
 func (b *builder) replications() *table {
-	t := newTable("", "A "+say.Minus+" B", "Metric", ".Earlier", ".Here", ".Change", ".Interval of the change")
+	t := newTable("", "A "+say.Minus+" B", "Metric", ".Earlier", ".Here", ".Change", ".Interval of the change", ">Pairs, earlier and here")
 	for _, r := range b.a.Replications {
 		t.Caption = "Replication of run " + r.Run
 		m := b.metric(r.Metric)
@@ -417,9 +417,13 @@ func (b *builder) replications() *table {
 		if r.Stratum != nil {
 			in = ", " + r.Stratum.Name + "=" + r.Stratum.Value
 		}
+		change := words(s.Value(r.Change, true))
+		if r.Least != nil {
+			change.Detail = []string{"with missing scores " + s.Interval(r.Least.Change, r.Most.Change, true)}
+		}
 		t.add(cell{Text: r.A + minusBetween + r.B + in, Tags: b.simulatedTag(r.A, r.B)}, words(m.Title+arrow(m)),
-			words(s.Value(r.Earlier, true)), words(s.Value(r.Here, true)), words(s.Value(r.Change, true)),
-			cell{Text: s.Interval(r.EquivLow, r.EquivHigh, true), Refs: t.Notes.refs(nonEmpty(r.Warning, r.Unblinded))})
+			words(s.Value(r.Earlier, true)), words(s.Value(r.Here, true)), change,
+			cell{Text: s.Interval(r.EquivLow, r.EquivHigh, true), Refs: t.Notes.refs(nonEmpty(r.Warning, r.Unblinded))}, words(say.Count(r.Pairs[0])+", "+say.Count(r.Pairs[1])))
 	}
 	t.Legend = []string{"Differences on the items of the earlier run and of this one, which are different items. If the interval of the change lies within ±m, two one-sided tests show that the difference changed by less than m. Its level is " + gate.Percent(2*b.a.Study.Alpha) + say.NBSP + "% or more."}
 	return t

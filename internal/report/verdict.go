@@ -278,7 +278,7 @@ func (m *markdown) baseline(b *builder, base *Baseline, shown int) {
 		_, arm, _ := strings.Cut(c.A, ":")
 		scale := metric.Scale()
 		interval := scale.Interval(c.Low, c.High, true)
-		t.add(words(arm), words(metric.Title), words(scale.Value(c.MeanB, false)), words(scale.Value(c.MeanA, false)), words(scale.Value(c.Diff, true)), words(interval), words(say.Count(c.Pairs)))
+		t.add(words(arm), words(metric.Title), words(scale.Value(c.MeanB, false)), words(scale.Value(c.MeanA, false)), cell{Text: scale.Value(c.Diff, true), Refs: t.Notes.refs(comparisonReasons(c))}, words(interval), words(say.Count(c.Pairs)))
 	}
 	if len(t.Rows) > 0 {
 		m.table(t)

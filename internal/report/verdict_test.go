@@ -35,8 +35,8 @@ func TestReasonIsSaidOnce(t *testing.T) {
 // The comment on a pull request counts the calls of judges and says what has no price.
 func TestCommentSaysTheCost(t *testing.T) {
 	for want, u := range map[string]*analyse.Usage{
-		"; no calls": {},
-		"; 40 judge calls, cost $1.50":                                        {JudgeCalls: 40, JudgeCostUSD: 1.5},
+		"; no calls":                   {},
+		"; 40 judge calls, cost $1.50": {JudgeCalls: 40, JudgeCostUSD: 1.5},
 		"; 40 calls, cost unknown (40 calls of unknown cost)":                 {Calls: 40, Unpriced: 40},
 		"; 50 calls and 2 judge calls, cost ≥ $1.75 (1 call of unknown cost)": {Calls: 50, CostUSD: 1.5, JudgeCalls: 2, JudgeCostUSD: 0.25, JudgeUnpriced: 1},
 	} {
@@ -46,6 +46,21 @@ func TestCommentSaysTheCost(t *testing.T) {
 		if !strings.Contains(out, want+"\n") {
 			t.Errorf("no %q: %s", want, out[max(0, len(out)-200):])
 		}
+	}
+}
+
+// What has no interval against a baseline says why.
+func TestCommentSaysWhyThereIsNoInterval(t *testing.T) {
+	r := load(t, "study")
+	c := r.Analysis.Comparisons[0]
+	c.Pairs, c.Low, c.High, c.Warnings = 1, analyse.Undefined(), analyse.Undefined(), nil
+	against := *r.Analysis
+	against.Comparisons = []analyse.Comparison{c}
+	out := render(t, r, func(w io.Writer, r Report) error {
+		return Comment(w, r, &Baseline{Run: "main-1", Changes: &analyse.Changes{Compared: &against}})
+	})
+	if !strings.Contains(out, "¹ no interval: one pair is not enough") {
+		t.Error(out)
 	}
 }
 

@@ -31,7 +31,7 @@ func (a *arm) knowsTruth() bool {
 }
 
 // does lists what the arm's id may not say: the built-in method, the number of
-// candidates, the attack and the defence.
+// candidates, the attack with its version, and the defence.
 func (a *arm) does() []string {
 	kind, under := "", ""
 	switch {
@@ -41,7 +41,7 @@ func (a *arm) does() []string {
 		kind = a.Pipeline.Kind
 	}
 	if a.attack != nil {
-		under = a.attack.Name
+		under = a.attack.Name + " version " + attack.Version
 	}
 	return []string{kind, strconv.Itoa(a.size), under, strconv.FormatBool(a.defended)}
 }

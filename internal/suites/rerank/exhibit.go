@@ -39,11 +39,10 @@ func (b *Bench) Show(c eval.Case) (eval.Exhibit, error) {
 		fact("gold position", method.Join(right))
 	}
 	fact("gold rank", rankWords(&rec, right, o.Kind))
+	fact("budget removed the evidence at positions", method.Join(rec.Unproved))
 	fact("attack", rec.Attack)
 	fact("injection promotes position", method.Join(rec.promoted()))
-	if len(rec.Refused) > 0 {
-		fact("attack refused at positions", method.Join(rec.Refused))
-	}
+	fact("attack refused at positions", method.Join(rec.Refused))
 	if o.Kind != eval.OK {
 		x.Expected = fmt.Sprintf("a ranking of the %d candidates, best first", len(rec.Candidates))
 		if len(right) > 0 && !slices.Contains(right, 0) {

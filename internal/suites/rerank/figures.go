@@ -152,7 +152,7 @@ func (b *Bench) attackCost(r eval.Results) eval.Figure {
 // an estimate too.
 func (b *Bench) attackTable(r eval.Results) *eval.Table {
 	t := &eval.Table{Name: "attack_cost", Title: "Attack cost over changed and over all requests",
-		Note:    "Change in Hits@1 from clean data, and below it its interval. A request that the attack does not change is not asked again: its change is 0. The change over all has no interval: that over changed does not know how the share of changed requests varies.",
+		Note:    "Change in Hits@1 from clean data, and below it its interval. A request that the attack does not change is not asked again: its change is 0. The change over all requests has no interval: the one over changed requests leaves out that their share varies too.",
 		Columns: []string{"arm", "changed requests", "over changed", "over all"}}
 	for _, a := range b.On {
 		applied, ok := r.Estimate(a.ID, metricApplied)

@@ -3,6 +3,7 @@ package rerank
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -90,6 +91,11 @@ func TestBudgetThatSparesARival(t *testing.T) {
 		rec, _ := read(&o)
 		if cmp.Equal(rec.Unproved, []int{rec.placeOf("r")}) != tt.want || slices.Contains(o.Notes, "review budget removed the evidence against another candidate") != tt.want {
 			t.Errorf("%q: %q %+v", tt.keys, o.Notes, rec)
+		}
+		x, err := b.Show(eval.CaseOf(eval.Trial{Item: "q", Arm: "bm25/n3", Replicate: 1}, o, nil))
+		shown := slices.Contains(x.Facts, eval.Level{Name: "budget removed the evidence at positions", Value: fmt.Sprint(rec.placeOf("r"))})
+		if err != nil || shown != tt.want {
+			t.Errorf("%q is shown as %v, %v", tt.keys, x.Facts, err)
 		}
 	}
 }

@@ -24,6 +24,10 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
 )
 
+// Version is part of the hash of every arm under an attack, so that a run never mixes trials of two
+// kinds. It changes with what attacks change or report; a test compares it with both.
+const Version = "2"
+
 // Options set how strong an attack is. Zero values mean the default.
 type Options struct {
 	// Strength, default 1, scales the attack: the probability of a typo (at
@@ -124,9 +128,9 @@ type Report struct {
 
 // Run attacks the reviews of every candidate that is not right, or with an attack
 // that blames of those that are. All injections promote the same candidate, drawn
-// by the seed from those that neither are right nor have the name of one that is;
-// by chance it comes first in 1 of N-1 wrong answers. Without such a candidate Run
-// changes nothing.
+// by the seed from those that neither are right nor have the name of one that is. A
+// wrong answer drawn at random has it first in 1 of W cases, with W candidates that
+// are not right. Without such a candidate Run changes nothing.
 func (p Plan) Run(items []*catalog.Item, reviews [][]catalog.Review) ([][]catalog.Review, Report) {
 	seed := stable.Seed(p.Seed, "attack", p.Request)
 	o, report := p.Options, Report{Promoted: -1, Changes: make([]Change, len(items))}

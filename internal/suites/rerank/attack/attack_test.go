@@ -9,6 +9,7 @@ import (
 	"testing"
 	"unicode"
 
+	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/attack"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
 	"pgregory.net/rapid"
@@ -27,6 +28,24 @@ func reviews(n int) []catalog.Review {
 			Text: "The waiter remembered everything we ordered, and the kitchen closed rather early that evening without telling anybody beforehand."}
 	}
 	return list
+}
+
+// TestVersion: attacks that change need another version, which makes trials under them others. Set
+// the version and the hash together.
+func TestVersion(t *testing.T) {
+	const version, done = "2", "019d3cc50edd5e39"
+	items, clean := []*catalog.Item{item("0"), item("1"), item("2"), item("3")}, [][]catalog.Review{reviews(3), reviews(1), reviews(4), nil}
+	items[2].Name = items[1].Name
+	var all []byte
+	for _, a := range attack.All() {
+		for _, o := range []attack.Options{{}, {Strength: 2, Reviews: 2}} {
+			after, report := attack.Plan{Attack: &a, Options: o, Seed: 42, Request: "R1", Right: only("0")}.Run(items, clean)
+			all = fmt.Append(all, a.Name, after, report)
+		}
+	}
+	if got := eval.HashOf(all).String(); got != done || attack.Version != version {
+		t.Errorf("version %s with attacks %s, want %s with %s: raise Version when attacks change", attack.Version, got, version, done)
+	}
 }
 
 // names are those of the specification, R6.1; a change breaks study files.

@@ -11,14 +11,21 @@ import (
 // must not be read as the number 2018.
 func years(fields map[string]any) {
 	var said []any
-	switch v := fields["elite"].(type) {
+	elite := fields["elite"]
+	if s, ok := elite.(string); ok {
+		if n, err := strconv.Atoi(strings.TrimSpace(s)); err == nil {
+			elite = float64(n)
+		}
+	}
+	switch v := elite.(type) {
 	case string:
 		for part := range strings.SplitSeq(v, ",") {
 			said = append(said, strings.TrimSpace(part))
 		}
 	case float64:
 		if v < 1900 {
-			return // already a number of years
+			fields["elite"] = v // already a number of years
+			return
 		}
 		said = []any{v}
 	case []any:

@@ -41,13 +41,13 @@ func Load(files Files) (*Catalog, []Finding, error) {
 	for _, part := range []struct {
 		path string
 		read func(line int, text []byte) error
-		list string // a column with lists of texts
-	}{{files.Items, l.item, "categories"}, {files.Users, l.user, "friends"}, {files.Reviews, l.review, "text"}} {
+		list []string // columns with lists of texts
+	}{{files.Items, l.item, []string{"categories"}}, {files.Users, l.user, []string{"friends"}}, {files.Reviews, l.review, nil}} {
 		if part.path == "" {
 			continue
 		}
 		l.File, l.lines = part.path, map[string]int{}
-		hash, err := table.Records(part.path, table.Texts{Names: append(slices.Clip(texts), part.list)}, func(line int, text []byte, err error) {
+		hash, err := table.Records(part.path, table.Texts{Names: append(slices.Clip(texts), part.list...)}, func(line int, text []byte, err error) {
 			if err == nil {
 				err = part.read(line, text)
 			}

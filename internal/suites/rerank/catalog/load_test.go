@@ -350,12 +350,12 @@ func TestDaysGivenTwice(t *testing.T) {
 	}
 }
 
-// Elite is a list of years, whichever way it was written.
+// Elite is a list of years, whichever way it was written, or their number.
 func TestElite(t *testing.T) {
 	for in, want := range map[string]string{
 		`"2018"`: "[2018]", `"2014,2015,2016,2017,2018"`: "[2014,2015,2016,2017,2018]", `"2018, 2019"`: "[2018,2019]", `""`: "[]", `"None"`: "[]",
 		`2018`: "[2018]", `[2018,"2019"]`: "[2018,2019]", `[]`: "[]", `"2019,20,20,2021"`: "[2019,2020,2021]", `"20,20"`: "[2020]", `"2020,20,20"`: "[2020]",
-		`null`: "", `0`: "0", `3`: "3", `true`: "true", `"gold"`: `["gold"]`,
+		`null`: "", `0`: "0", `3`: "3", `"0"`: "0", `" 3"`: "3", `20`: "20", `"20"`: "20", `true`: "true", `"gold"`: `["gold"]`,
 	} {
 		for where, f := range map[string]Files{
 			"users":   files(t, `{"id":"a","name":"A"}`, `{"id":"r","item_id":"a","user_id":"u","text":"x"}`, `{"id":"u","name":"U","elite":`+in+`}`),

@@ -309,7 +309,7 @@ func TestCancelledContextAsksNothing(t *testing.T) {
 // TestPromptVersion: prompts that change need another version, which makes runs
 // with the old ones another experiment. Set the version and the hash together.
 func TestPromptVersion(t *testing.T) {
-	const version, prompts = "4", "353acecf1b7db914"
+	const version, prompts = "5", "0e989d1425e6faf3"
 	files, err := filepath.Glob(filepath.Join("testdata", "prompts", "*.txt"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("%d prompts, %v", len(files), err)

@@ -21,6 +21,7 @@ const (
 	NoteAppended  = "candidates missing from the ranking of a window were appended"
 	NoteUnread    = "an answer of a step could not be read, all or in part, and was ignored there"
 	NoteAgain     = "an answer could not be used and was asked for again"
+	NoteUnasked   = "a plan has more than eight questions, and the others were not asked" // see weaverQuestions
 )
 
 // A Ranking is the ranking in an answer.

@@ -19,7 +19,7 @@ import (
 const (
 	weaverAttempts  = 3  // per query, including the first
 	weaverBatch     = 10 // candidates whose reviews one prompt shows
-	weaverQuestions = 8  // at most
+	weaverQuestions = 8  // at most; NoteUnasked says so
 	weaverRows      = 5000
 	weaverBytes     = 64 << 10 // of the cells of a result
 )
@@ -80,7 +80,7 @@ func weave(ctx context.Context, s *session, limits sqltable.Limits) (ranking []i
 	w.first, w.kept = plan.SQL, slices.Sorted(slices.Values(kept))
 	s.note("plan", "prune", "kept %s", Join(w.kept))
 	if len(plan.Questions) > weaverQuestions {
-		w.remark("plan", NoteUnread)
+		w.remark("plan", NoteUnasked)
 	}
 	for _, q := range plan.Questions[:min(len(plan.Questions), weaverQuestions)] {
 		w.questions = append(w.questions, q.Question)

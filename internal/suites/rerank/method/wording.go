@@ -29,7 +29,7 @@ func schema(name, file string) *eval.Schema {
 // PromptVersion is part of the hash of every arm that asks a model, so that a run
 // never mixes answers to two wordings. It changes with any prompt; a test
 // compares it with the prompts.
-const PromptVersion = "4"
+const PromptVersion = "5"
 
 // rankSystem starts the system prompt of every method that asks a model.
 var rankSystem = wording("rank_system")

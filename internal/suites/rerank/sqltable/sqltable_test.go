@@ -19,7 +19,7 @@ func open(t testing.TB, limits sqltable.Limits) *sqltable.DB {
 	t.Helper()
 	db, err := sqltable.Open(t.Context(), limits, sqltable.Table{Name: "items", Columns: []string{"item", "name", "stars", "open"}, Rows: [][]any{
 		{1, "Luna", 4.5, true}, {2, "Sol; \"x\"", 3.0, false}, {3, nil, nil, nil},
-	}}, sqltable.Table{Name: "empty", Columns: []string{"a"}})
+	}}, sqltable.Table{Name: "empty", Columns: []string{"a"}}, sqltable.Table{Name: "mixed", Columns: []string{"value"}, Rows: [][]any{{2.0}, {"2"}, {"94107"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,6 +59,11 @@ func TestWhatModelsMayAsk(t *testing.T) {
 		{"SELECT item FROM items ORDER BY min(1, max(0, coalesce(stars, 0))) DESC, lower(name) LIMIT 1", "1"},
 		{"SELECT row_number() OVER (ORDER BY item DESC) FROM items", "1|2|3"},
 		{"SELECT 'a' FROM empty", ""},
+		{"SELECT value FROM mixed WHERE value = 2", "2"}, // columns have no type: nothing is converted
+		{"SELECT count(*) FROM mixed WHERE value = '2'", "1"},
+		{"SELECT count(*) FROM mixed WHERE value IN (2, '2')", "2"},
+		{"SELECT count(*) FROM mixed WHERE value = 94107", "0"},
+		{"SELECT count(*) FROM mixed WHERE value IN (94107, '94107')", "1"},
 	} {
 		if got := column(t, db, c.query); got != c.want {
 			t.Errorf("%s gives %q, want %q", c.query, got, c.want)
