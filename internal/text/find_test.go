@@ -97,6 +97,11 @@ func TestEqual(t *testing.T) {
 		{Integer, "12.5", "12.50", false}, // no integers: by their text
 		{Integer, "12.5", "12.5.", true},
 		{Integer, "EUR 1.200", "1.200", true}, // read alike
+		{Integer, "1.000", "1", false},        // or 1000
+		{Integer, "1.000", "1000", false},
+		{Integer, "1.234", "1234", false},
+		{Integer, "1.234", " 1.234.", true}, // by their text
+		{Integer, "0.000", "0", true},
 		{Integer, "twelve", "Twelve", true},
 
 		{Boolean, "yes", "TRUE", true},

@@ -26,8 +26,25 @@ func Fold(s string) string {
 	return trimOuter(foldCase(Minimal(s)))
 }
 
-// Words counts the words of s: what stands between white space.
-func Words(s string) int { return len(strings.FieldsFunc(s, isSpace)) }
+// Words counts the words of s: what stands between white space, and, in scripts without
+// spaces, every two characters, which are about a word of Chinese.
+func Words(s string) (n int) {
+	unspaced := 0
+	for field := range strings.FieldsFuncSeq(s, isSpace) {
+		before, other := unspaced, false
+		for _, r := range field {
+			if isUnspaced(r) {
+				unspaced++
+			} else {
+				other = other || isWordRune(r)
+			}
+		}
+		if other || before == unspaced {
+			n++
+		}
+	}
+	return n + (unspaced+1)/2
+}
 
 // isSpace is white space as Python's str.split has it, which the reference
 // definition of the minimal form uses: Unicode's, and the four information
