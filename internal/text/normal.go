@@ -53,6 +53,18 @@ func isSpace(r rune) bool {
 	return unicode.IsSpace(r) || 0x1c <= r && r <= 0x1f
 }
 
+func isWordRune(r rune) bool {
+	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) || r == '_')
+}
+
+// isUnspaced reports a letter of a script that puts no space between words.
+func isUnspaced(r rune) bool {
+	return r >= 0x0e00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
+}
+
+// abuts reports a letter of a script that puts no space between a number and a word.
+func abuts(r rune) bool { return isUnspaced(r) || unicode.Is(unicode.Hangul, r) }
+
 // isMinimal reports, for ASCII text only, that Minimal has nothing to do.
 func isMinimal(s string) bool {
 	space := true // as if a space stood before the text
