@@ -227,6 +227,7 @@ func TestValues(t *testing.T) {
 
 		{Money, "QTY 2, total RM  60.30", []string{"RM  60.30"}},
 		{Money, "10.00% of 5.59", []string{"5.59"}},
+		{Money, "2.5m EUR, a 5 m $3 rope, Rs 500/- only, 3/-4", []string{"2.5m EUR", "$3", "Rs 500/-"}},
 		{Money, "pay $5 or 7 EUR", []string{"$5", "7 EUR"}},
 		{Money, "1 RM 60.30", []string{"RM 60.30"}},
 		{Money, "one thousand dollars ($1,000)", []string{"$1,000"}},
