@@ -237,7 +237,7 @@ func TestCheck(t *testing.T) {
 			t.Errorf("%q: %v, want %v", s, got, want)
 		}
 	}
-	for s, want := range map[string]error{"12": nil, "1,200": nil, "12.0": nil, "12.5": errNotWhole, "EUR 1.200": nil, "1.234": errNotWhole, "n/a": errNoDigits, "1 2": errBeyond} {
+	for s, want := range map[string]error{"12": nil, "1,200": nil, "12.0": nil, "12.5": errNotWhole, "EUR 1.200": nil, "1.234": errGrouped, "1.000": errGrouped, "n/a": errNoDigits, "1 2": errBeyond} {
 		if got := Check(Integer, s); got != want {
 			t.Errorf("%q: %v, want %v", s, got, want)
 		}

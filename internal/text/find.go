@@ -212,9 +212,6 @@ func standsAlone(s string, n numeral) bool {
 	return !isWordRune(right) && !(isJoiner(right) && unicode.IsDigit(beyond))
 }
 
-// abuts reports a letter of a script that puts no space between a number and a word.
-func abuts(r rune) bool { return isUnspaced(r) || unicode.Is(unicode.Hangul, r) }
-
 // isJoiner reports a mark that joins digits to dates, times, telephone numbers
 // and identifiers.
 func isJoiner(r rune) bool {
@@ -279,15 +276,6 @@ func wordBorder(s string, i int) bool {
 	left, _ := utf8.DecodeLastRuneInString(s[:i])
 	right, _ := utf8.DecodeRuneInString(s[i:])
 	return !isWordRune(left) || !isWordRune(right) || isUnspaced(left) || isUnspaced(right)
-}
-
-func isWordRune(r rune) bool {
-	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) || r == '_')
-}
-
-// isUnspaced reports a letter of a script that puts no space between words.
-func isUnspaced(r rune) bool {
-	return r >= 0x0e00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
 }
 
 // containsID looks for an identifier, white space not counting on either side.

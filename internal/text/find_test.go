@@ -97,6 +97,11 @@ func TestEqual(t *testing.T) {
 		{Integer, "12.5", "12.50", false}, // no integers: by their text
 		{Integer, "12.5", "12.5.", true},
 		{Integer, "EUR 1.200", "1.200", true}, // read alike
+		{Integer, "1.000", "1", false},        // or 1000
+		{Integer, "1.000", "1000", false},
+		{Integer, "1.234", "1234", false},
+		{Integer, "1.234", " 1.234.", true}, // by their text
+		{Integer, "0.000", "0", true},
 		{Integer, "twelve", "Twelve", true},
 
 		{Boolean, "yes", "TRUE", true},
@@ -222,6 +227,7 @@ func TestValues(t *testing.T) {
 
 		{Money, "QTY 2, total RM  60.30", []string{"RM  60.30"}},
 		{Money, "10.00% of 5.59", []string{"5.59"}},
+		{Money, "2.5m EUR, a 5 m $3 rope, Rs 500/- only, 3/-4", []string{"2.5m EUR", "$3", "Rs 500/-"}},
 		{Money, "pay $5 or 7 EUR", []string{"$5", "7 EUR"}},
 		{Money, "1 RM 60.30", []string{"RM 60.30"}},
 		{Money, "one thousand dollars ($1,000)", []string{"$1,000"}},

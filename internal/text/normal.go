@@ -26,8 +26,25 @@ func Fold(s string) string {
 	return trimOuter(foldCase(Minimal(s)))
 }
 
-// Words counts the words of s: what stands between white space.
-func Words(s string) int { return len(strings.FieldsFunc(s, isSpace)) }
+// Words counts the words of s: what stands between white space, and, in scripts without
+// spaces, every two characters, which are about a word of Chinese.
+func Words(s string) (n int) {
+	unspaced := 0
+	for field := range strings.FieldsFuncSeq(s, isSpace) {
+		before, other := unspaced, false
+		for _, r := range field {
+			if isUnspaced(r) {
+				unspaced++
+			} else {
+				other = other || isWordRune(r)
+			}
+		}
+		if other || before == unspaced {
+			n++
+		}
+	}
+	return n + (unspaced+1)/2
+}
 
 // isSpace is white space as Python's str.split has it, which the reference
 // definition of the minimal form uses: Unicode's, and the four information
@@ -35,6 +52,18 @@ func Words(s string) int { return len(strings.FieldsFunc(s, isSpace)) }
 func isSpace(r rune) bool {
 	return unicode.IsSpace(r) || 0x1c <= r && r <= 0x1f
 }
+
+func isWordRune(r rune) bool {
+	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) || r == '_')
+}
+
+// isUnspaced reports a letter of a script that puts no space between words.
+func isUnspaced(r rune) bool {
+	return r >= 0x0e00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
+}
+
+// abuts reports a letter of a script that puts no space between a number and a word.
+func abuts(r rune) bool { return isUnspaced(r) || unicode.Is(unicode.Hangul, r) }
 
 // isMinimal reports, for ASCII text only, that Minimal has nothing to do.
 func isMinimal(s string) bool {

@@ -70,7 +70,8 @@ func TestFoldTakesLinearTime(t *testing.T) {
 
 func TestWords(t *testing.T) {
 	for in, want := range map[string]int{
-		"": 0, " \n": 0, "one": 1, " one  two\u00a0three\x1cfour ": 4, "a-b, c": 2,
+		"": 0, " \n": 0, "one": 1, " one  two\u00a0three\x1cfour ": 4, "a-b, c": 2, "— x": 2,
+		"合計は5円です。": 4, "東京都 港区": 3, "ไทย": 2, "삼성전자는 좋다": 2,
 	} {
 		if got := Words(in); got != want {
 			t.Errorf("Words(%q) = %d, want %d", in, got, want)

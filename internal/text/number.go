@@ -30,8 +30,8 @@ const (
 // accounting systems print it), and parentheses round it, make it negative.
 // Currency signs, codes and words are dropped wherever they stand, and so is a
 // percent sign: 12% is read as 12. The unit words thousand, million, billion
-// and trillion count, and so do mn and bn, and k, m and b right after an
-// amount that has a currency.
+// and trillion count, with those of other languages in words.txt, and so do mn and bn, and
+// k, m and b of an amount that has a currency.
 //
 // Separators: spaces and apostrophes separate thousands. Of a full stop and a
 // comma in one number, the last is the decimal point. One kind several times
@@ -230,9 +230,9 @@ var (
 	runningForm = regexp.MustCompile(`^\d*(?:[.,'’\x{a0}\x{202f}\x{2009}]\d+)*`)
 	// noGroup matches a space that separates no group of three digits.
 	noGroup = regexp.MustCompile(`[\x{a0}\x{202f}\x{2009} ](?:\d{1,2}|\d{4,})(?:\D|$)`)
-	// noCents matches a dash in place of the decimals, as in "5,- €" and "50.–": running text
-	// has "1.- " before a heading.
-	noCents    = regexp.MustCompile(`^[.,](?:--?|–|—)`)
+	// noCents matches a dash in place of the decimals, as in "5,- €", "50.–" and "Rs 500/-":
+	// running text has "1.- " before a heading.
+	noCents    = regexp.MustCompile(`^(?:[.,](?:--?|–|—)|/-)`)
 	plainMarks = strings.NewReplacer("’", "'", "\u00a0", " ", "\u202f", " ", "\u2009", " ")
 )
 
@@ -247,9 +247,11 @@ func (n *numeral) digits(s string, in scope) {
 		body = body[:at[0]]
 	}
 	n.body, n.end = plainMarks.Replace(body), n.start+len(body)
-	if none := noCents.FindString(s[n.end:]); in == whole || strings.HasPrefix(none, ",") {
-		if next, _ := utf8.DecodeRuneInString(s[n.end+len(none):]); none != "" && !isWordRune(next) {
-			n.body, n.end = n.body+none[:1]+"00", n.end+len(none)
+	if none := noCents.FindString(s[n.end:]); none != "" && (in == whole || none[0] != '.') {
+		if next, _ := utf8.DecodeRuneInString(s[n.end+len(none):]); !isWordRune(next) {
+			if n.end += len(none); none[0] != '/' {
+				n.body += none[:1] + "00"
+			}
 		}
 	}
 }
@@ -331,7 +333,7 @@ func (n *numeral) after(s string, in scope) {
 			if dotted := word + "."; strings.HasPrefix(right, dotted) && unitExponent(dotted, false) > 0 && currencyFollows(right[len(dotted):], in) {
 				word, size = dotted, len(dotted)
 			}
-			if e := unitExponent(word, gap == 0 && n.codes != ""); e > 0 && !unit {
+			if e := unitExponent(word, gap == 0 && n.codes != "" || currencyFollows(right[size:], in)); e > 0 && !unit {
 				unit = true
 				n.exponent += e
 			} else if !currency && isCurrency(word, in) && (abuts(r) || !numberFollows(right[size:])) {
@@ -400,11 +402,17 @@ func firstWord(s string) string {
 	return word
 }
 
-// currencyFollows reports whether a currency stands at the beginning of s.
+// currencyFollows reports whether a currency stands at the beginning of s that is not that of
+// a number after it.
 func currencyFollows(s string, in scope) bool {
 	s = strings.TrimLeft(s, blanks)
-	r, _ := utf8.DecodeRuneInString(s)
-	return unicode.Is(unicode.Sc, r) || isCurrency(firstWord(s), in)
+	r, size := utf8.DecodeRuneInString(s)
+	if !unicode.Is(unicode.Sc, r) {
+		if size = len(firstWord(s)); !isCurrency(s[:size], in) {
+			return false
+		}
+	}
+	return !numberFollows(s[size:])
 }
 
 // currencyStart is where the currency sign at the end of s begins, with the

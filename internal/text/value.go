@@ -35,7 +35,7 @@ const (
 // number; where one of two has a currency that groups by full stops, both are
 // read so ("EUR 1.000" is "1.000"). Amounts with two currencies that cannot be
 // the same one differ ("$5" is "CAD 5" and "5" but not "€5"). Integers are
-// numbers without a fraction ("12.0"). Booleans are the same if both are true,
+// numbers without a fraction ("12.0"); "1.000" can be two of them and is none. Booleans are the same if both are true,
 // or false: as words of ten languages, 1 and 0, or a box (☑, [x], ☐, [ ]).
 //
 // Dates are the same if [ParseDate] reads the same day, or both give the same
@@ -142,7 +142,11 @@ func roundsTo(t Type, a, gold string) bool {
 	return err == nil && rounded.Cmp(y) == 0
 }
 
-var errNotWhole, errCurrencies = errors.New("not a whole number"), errors.New("different currencies")
+var (
+	errNotWhole   = errors.New("not a whole number")
+	errGrouped    = errors.New("a full stop before three digits can separate thousands or be the decimal point; write 1234")
+	errCurrencies = errors.New("different currencies")
+)
 
 // readBoth reads two numbers, each in the light of the other's currency.
 func readBoth(t Type, a, b string) (x, y *apd.Decimal, errX, errY error) {
@@ -174,6 +178,9 @@ func readValue(t Type, s string) (numeral, error) {
 func (n *numeral) value(t Type, dots bool) (*apd.Decimal, error) {
 	d, err := n.decimal(dots)
 	if err == nil && t == Integer {
+		if other, err := n.decimal(true); !dots && err == nil && other.Cmp(d) != 0 {
+			return nil, errGrouped
+		}
 		if reduced, _ := new(apd.Decimal).Reduce(d); reduced.Exponent < 0 {
 			return nil, errNotWhole
 		}

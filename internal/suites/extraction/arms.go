@@ -3,7 +3,6 @@ package extraction
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -54,6 +53,7 @@ func (p *planner) plan() {
 		}
 	}
 	p.kernels = append(slices.Clip(p.kernels), p.dropped()...)
+	p.Skilled = true
 	kit.CheckNames(p.Planner, p.kernels)
 	if len(p.kernels) == 0 && p.waiting == 0 {
 		p.Fault("arms", "the study compares nothing: list a kernel, or put a prompt into %s", p.Resolve(kernelFolder))
@@ -61,7 +61,6 @@ func (p *planner) plan() {
 	for i := range p.kernels {
 		p.kernel(i)
 	}
-	p.checkSkills()
 	if !p.bench.Has(eval.RoleBaseline) {
 		name := nullBaseline
 		for slices.ContainsFunc(p.kernels, func(k Kernel) bool { return k.Name == name && k.enabled() }) {
@@ -79,20 +78,6 @@ func (p *planner) add(name string, a *arm) { p.bench.Add("kernel", name, a) }
 
 func (p *planner) nullArm(name string) {
 	p.add(name, &arm{local: nullAnswer, Arm: kit.Local(eval.RoleBaseline, nullBaseline, "1")})
-}
-
-// checkSkills rejects skills with prompts that the study does not have.
-func (p *planner) checkSkills() {
-	for i, m := range p.Models {
-		if m.Skill == nil {
-			continue
-		}
-		for _, name := range slices.Sorted(maps.Keys(m.Skill.Arms)) {
-			if !slices.ContainsFunc(p.kernels, func(k Kernel) bool { return k.Name == name }) {
-				p.Fault(fmt.Sprintf("models[%d].skill.arms.%s", i, name), "the study has no kernel %q", name)
-			}
-		}
-	}
 }
 
 // kernel makes the arms of one kernel.

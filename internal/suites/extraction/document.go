@@ -160,6 +160,11 @@ func (g *Gold) checkValues(t text.Type, index *text.Index, evidence bool, wrong,
 		doubts.add(err != nil && !noDay,
 			"value %q cannot be read as type %s and is compared as text: %v", clip(string(v)), t, err)
 	}
+	if t == text.Date && !slices.ContainsFunc(right, func(v literal) bool { return days(v) == 1 }) {
+		for _, v := range right {
+			doubts.add(days(v) == 2, "value %q can be two days and is compared as written: add the one that is meant to acceptable_values, such as 2024-03-15", clip(string(v)))
+		}
+	}
 	if !evidence {
 		return
 	}
@@ -187,6 +192,18 @@ func (g *Gold) checkValues(t text.Type, index *text.Index, evidence bool, wrong,
 	})
 	serious.add(!shown,
 		"evidence_quote %q does not contain the value %q: %s", clip(g.Quote), clip(string(g.Correct)), remedy)
+}
+
+// days are how many a date can be: two if its order of day and month is ambiguous, 0 if it is none.
+func days(v literal) int {
+	r, err := text.ParseDate(string(v))
+	switch {
+	case err != nil:
+		return 0
+	case r.Ambiguous:
+		return 2
+	}
+	return 1
 }
 
 // check validates the gold of a field: some answer must be able to match it.

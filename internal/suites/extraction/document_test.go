@@ -65,7 +65,7 @@ func TestGoldContradictions(t *testing.T) {
 // Gold that no answer can match is an error; gold that answers may match, but that
 // looks wrong, is a warning. Both name document, field and value.
 func TestUnreachableGold(t *testing.T) {
-	const doc = "Invoice INV-7 of 3. Lenzmond 2024\nTotal: EUR 1.200,50 for twelve months\nDue March 1, 2024 or Apr 2, 2024. The law of Ohio governs.\n"
+	const doc = "Invoice INV-7 of 3. Lenzmond 2024\nTotal: EUR 1.200,50 for twelve months\nDue March 1, 2024 or Apr 2, 2024. The law of Ohio governs. Paid 05/06/2024.\n"
 	schema := &Schema{Name: "s", Fields: []Field{{Name: "number", Type: text.ID}, {Name: "due", Type: text.Date}, {Name: "total", Type: text.Money},
 		{Name: "law", Type: text.String}, {Name: "kind", Type: text.Enum}}}
 	const none, doubt, wrong = "", "doubt", "wrong"
@@ -85,6 +85,8 @@ func TestUnreachableGold(t *testing.T) {
 		{`{"field":"due","correct_value":"2024-03-03","evidence_must_contain":"3. Lenzmond 2024"}`, wrong, `value "2024-03-03" is nowhere in the text`},
 		{`{"field":"due","is_ambiguous":true,"candidate_values":["2024-03-01","2024-04-02"]}`, none, ""},
 		{`{"field":"due","is_ambiguous":true,"candidate_values":["2024-03-01","2024-04-03"]}`, doubt, `candidate value "2024-04-03" is not in the text`},
+		{`{"field":"due","correct_value":"05/06/2024"}`, doubt, `value "05/06/2024" can be two days and is compared as written: add the one that is meant`},
+		{`{"field":"due","correct_value":"05/06/2024","acceptable_values":["2024-06-05"]}`, none, ""},
 		{`{"field":"total","correct_value":"1200.50","evidence_quote":"Total: EUR 1.200,50"}`, none, ""},
 		{`{"field":"total","correct_value":"1200.50","evidence_must_contain":"1.200,50"}`, none, ""},
 		{`{"field":"total","correct_value":"1200.50","evidence_quote":"for twelve months"}`, wrong, `evidence_quote "for twelve months" does not contain the value "1200.50"`},

@@ -12,7 +12,7 @@ import (
 )
 
 // heuristicVersion is part of the arm's hash. It changes when the rules change.
-const heuristicVersion = "2"
+const heuristicVersion = "3"
 
 // heuristicAnswer extracts by rule. Every value of the field's type in the
 // document is a candidate; the words around it are its label. The candidate

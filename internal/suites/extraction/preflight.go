@@ -48,7 +48,7 @@ func checkCase(data []byte) (kit.Result, error) {
 	if err := errors.Join(append(errs, d.check(&c.Schema, false, true, func(string) {}))...); err != nil {
 		return kit.Result{}, err
 	}
-	if c.Field == "" {
+	if c.Field == "" && len(c.Gold) > 0 {
 		c.Field = c.Gold[0].Field
 	}
 	answer := string(c.Answer)
@@ -61,13 +61,13 @@ func checkCase(data []byte) (kit.Result, error) {
 	o := outcomeOf(answer, eval.StopEnd, &c.Schema)
 	got := map[string]float64{}
 	for _, s := range b.score(nil, d.ready(), &o, nil, eval.RoleArm) {
-		if _, dup := got[s.Metric]; !dup && (s.Unit == c.Field || s.Unit == "") {
+		if _, dup := got[s.Metric]; !dup && s.Unscored == "" && (s.Unit == c.Field || s.Unit == "") {
 			got[s.Metric] = s.Num / s.Den
 		}
 	}
 	wrong := kit.Differences(got, c.Expect)
 	for _, metric := range slices.Sorted(maps.Keys(c.Most)) {
-		if score, ok := got[metric]; !ok || score > c.Most[metric]+1e-9 {
+		if score, ok := got[metric]; !ok || !(score <= c.Most[metric]+1e-9) {
 			wrong = append(wrong, fmt.Sprintf("%s is %v, want at most %v", metric, score, c.Most[metric]))
 		}
 	}

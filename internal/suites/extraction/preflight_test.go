@@ -38,6 +38,16 @@ const ownCase = `{
   "expect_max": {"extra_field": 0}
 }`
 
+// A case whose lists are all empty has no scores of fields.
+const emptyCase = `{
+  "document": "Nothing\n",
+  "schema": {"name": "list", "fields": [{"name": "items[].price", "type": "number", "description": ""}]},
+  "gold": [],
+  "answer": {"extractions": []},
+  "expect": {"repaired": 0, "mode_wrong_value": 0, "evidence": 1},
+  "expect_max": {"mode_missed": 1}
+}`
+
 // The user's cases run after the shipped ones. A failed case says which scores
 // differ; an invalid file is an error with its name.
 func TestOwnPreflightCases(t *testing.T) {
@@ -47,6 +57,7 @@ func TestOwnPreflightCases(t *testing.T) {
 		"a.json":   ownCase,
 		"b.json":   strings.NewReplacer(`"value": 1`, `"value": 0.5, "page": 1`, `"extra_field": 0`, `"status": 0.5, "no_such": 1`).Replace(ownCase),
 		"c.json":   strings.Replace(ownCase, `"expect"`, `"field": "day", "expect"`, 1),
+		"d.json":   emptyCase,
 		"note.txt": "not a case",
 	})
 	results, err := suite.Preflight(dir)
@@ -60,6 +71,7 @@ func TestOwnPreflightCases(t *testing.T) {
 	want := map[string]string{
 		"a": "",
 		"b": "value is 1, want 0.5; no_such is 0, want at most 1; status is 1, want at most 0.5",
+		"d": "evidence is 0, want 1; mode_wrong_value is NaN, want 0; mode_missed is NaN, want at most 1",
 		"c": "composite is 0, want 1; value is 0, want 1",
 	}
 	for name, w := range want {

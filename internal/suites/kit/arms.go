@@ -3,6 +3,7 @@ package kit
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -114,6 +115,7 @@ type Planner struct {
 	Prompt  func(path string) string // Resolve of prompts
 	Fault   func(key, format string, args ...any)
 	Tagged  func(tag string) string // id of the newest run with a tag
+	Skilled bool                    // a simulated model can have a skill with an entry
 
 	own []string // names of the entries that take no answers of another run
 }
@@ -138,7 +140,8 @@ var entryName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 // ValidName reports whether a name is valid for an arm.
 func ValidName(name string) bool { return entryName.MatchString(name) }
 
-// CheckNames numbers the entries of the study and checks their names.
+// CheckNames numbers the entries of the study and checks their names, and those that skills
+// of simulated models have.
 func CheckNames[E any, P interface {
 	*E
 	entry() *Entry
@@ -156,6 +159,19 @@ func CheckNames[E any, P interface {
 		names = append(names, e.Name)
 		if e.Run == "" {
 			p.own = append(p.own, e.Name)
+		}
+	}
+	for i, m := range p.Models {
+		if m.Skill == nil {
+			continue
+		}
+		for _, name := range slices.Sorted(maps.Keys(m.Skill.Arms)) {
+			key := fmt.Sprintf("models[%d].skill.arms.%s", i, name)
+			if !p.Skilled {
+				p.Fault(key, "remove it: in this suite a simulated model has the same skill with every %s", p.Noun)
+			} else if !slices.Contains(names, name) {
+				p.Fault(key, "the study has no %s %q%s: want one of %s", p.Noun, name, text.DidYouMean(name, names), strings.Join(names, ", "))
+			}
 		}
 	}
 }

@@ -76,6 +76,14 @@ func TestPlannerErrors(t *testing.T) {
 	for want, do := range map[string]func(p *Planner){
 		`things[1].name: duplicate thing name "x"`:                                             func(p *Planner) { CheckNames(p, []Entry{{Name: "x"}, {Name: "x"}}) },
 		`things[0].name: thing name "a b": want letters, digits, dots, dashes and underscores`: func(p *Planner) { CheckNames(p, []Entry{{Name: "a b"}}) },
+		`models[0].skill.arms.y: remove it: in this suite a simulated model has the same skill with every thing`: func(p *Planner) {
+			p.Models[0].Skill = &study.Skill{Arms: map[string]study.ArmSkill{"y": {}}}
+			CheckNames(p, []Entry{{Name: "y"}})
+		},
+		`models[0].skill.arms.knd: the study has no thing "knd": did you mean "kind"?: want one of kind`: func(p *Planner) {
+			p.Skilled, p.Models[0].Skill = true, &study.Skill{Arms: map[string]study.ArmSkill{"knd": {}, "kind": {}}}
+			CheckNames(p, []Entry{{Name: "kind"}})
+		},
 		`things[2]: thing "x" has path and exec: want exactly one of them`: func(p *Planner) {
 			p.One(&Entry{Name: "x", at: 2}, Given(Outside{Exec: "e"}, Way{Key: "path", Value: "p"}, Way{Key: "of", Value: ""}))
 		},

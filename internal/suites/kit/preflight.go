@@ -31,7 +31,7 @@ func (r Result) OK() bool { return len(r.Wrong) == 0 }
 // Differences compares the scores of a case with those expected, by metric.
 func Differences(got, expected map[string]float64) (wrong []string) {
 	for _, metric := range slices.Sorted(maps.Keys(expected)) {
-		if v, ok := got[metric]; !ok || math.Abs(v-expected[metric]) > 1e-9 {
+		if v, ok := got[metric]; !ok || !(math.Abs(v-expected[metric]) <= 1e-9) {
 			wrong = append(wrong, fmt.Sprintf("%s is %v, want %v", metric, v, expected[metric]))
 		}
 	}
