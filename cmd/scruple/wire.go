@@ -47,10 +47,11 @@ func (a *app) models(ctx context.Context, x *experiment.Experiment, record bool)
 	if err != nil {
 		return nil, nil, nil, err
 	}
+	keys := secrets(x, getenv)
 	base := model.NewTransport(x.Study.Execution.Concurrency)
 	var transport http.RoundTripper = base
 	if record {
-		tape = recorded.NewRecorder(base, secrets(x, getenv)...)
+		tape = recorded.NewRecorder(base, keys...)
 		transport, open = tape, append(open, tape)
 	}
 	models = map[string]*run.Model{}
@@ -73,7 +74,7 @@ func (a *app) models(ctx context.Context, x *experiment.Experiment, record bool)
 			RequestsPerMinute: m.Limits.RequestsPerMinute, TokensPerMinute: m.Limits.TokensPerMinute, Cost: cost, Reuse: paid(m)}
 	}
 	for _, p := range x.Bench.Pipelines() {
-		client, err := a.pipeline(ctx, p, x, transport)
+		client, err := a.pipeline(ctx, p, x, transport, keys)
 		if err != nil {
 			problems = append(problems, fmt.Errorf("%s: arm %s: %w", x.File.Path, strings.TrimPrefix(p.Model, eval.PipelinePrefix), err))
 			continue
@@ -117,39 +118,40 @@ func apart(err error) []error {
 // any word, such as x, which is in every text.
 const leastKey = 8
 
-// secrets returns the keys the study's models may use, to remove them from recordings and
-// refuse them in bundles.
+// secrets returns the keys that the study's models and commands may use, to remove them from
+// recordings and from what pipelines say, and refuse them in bundles.
 func secrets(x *experiment.Experiment, getenv func(string) string) []string {
 	var list []string
 	models := x.Study.Models
 	if m := x.Study.Output.Embeddings; m != nil {
 		models = append(slices.Clone(models), study.Model{Provider: m.Provider, APIKeyEnv: m.APIKeyEnv})
 	}
+	names := slices.DeleteFunc(slices.Clone(x.Study.Execution.Environment), func(name string) bool { return !model.HoldsKey(name, getenv(name)) })
 	for _, m := range models {
-		names := []string{m.APIKeyEnv}
+		names = append(names, m.APIKeyEnv)
 		if p, ok := findPreset(m.Provider); ok {
 			names = append(names, p.keyEnv)
 		}
-		for _, name := range names {
-			if key := strings.TrimSpace(getenv(name)); name != "" && len(key) >= leastKey {
-				list = append(list, key)
-			}
+	}
+	for _, name := range names {
+		if key := strings.TrimSpace(getenv(name)); name != "" && len(key) >= leastKey && !slices.Contains(list, key) {
+			list = append(list, key)
 		}
 	}
 	return list
 }
 
 // pipeline makes the client of an arm that an external pipeline answers.
-func (a *app) pipeline(ctx context.Context, p eval.Pipeline, x *experiment.Experiment, transport http.RoundTripper) (model.Client, error) {
+func (a *app) pipeline(ctx context.Context, p eval.Pipeline, x *experiment.Experiment, transport http.RoundTripper, keys []string) (model.Client, error) {
 	switch p.Kind {
 	case "outputs":
 		return a.answers(p, x)
 	case "run":
 		return a.openRunAnswers(ctx, a.storeFor(x.File.Path), p.Target)
 	case "exec":
-		return process.NewExec(p.Target, process.ExecOptions{Dir: x.File.Dir, Pass: x.Study.Execution.Environment})
+		return process.NewExec(p.Target, process.ExecOptions{Dir: x.File.Dir, Pass: x.Study.Execution.Environment, Keys: keys})
 	case "http":
-		return process.NewHTTP(p.Target, &http.Client{Transport: transport})
+		return process.NewHTTP(p.Target, &http.Client{Transport: transport}, keys...)
 	}
 	return nil, fmt.Errorf("unknown pipeline kind %q", p.Kind)
 }

@@ -123,8 +123,21 @@ func TestScrub(t *testing.T) {
 		{"", "the risk-free task-force of max_tokens", "the risk-free task-force of max_tokens"},
 	}
 	for _, test := range tests {
-		if got := scrub(test.text, test.key); got != test.want {
+		if got := (Keys{test.key}).scrub(test.text); got != test.want {
 			t.Errorf("scrub(%q, %q) = %q, want %q", test.text, test.key, got, test.want)
+		}
+	}
+}
+
+// What a study passes to commands is mostly no secret.
+func TestHoldsKey(t *testing.T) {
+	for variable, want := range map[string]bool{
+		"GEMINI_API_KEY=x": true, "hf_token=x": true, "COMPANY_LLM=sk-proj-0123456789": true, "DATABASE_URL=postgres://me:pw@host/db": true,
+		"PYTHONPATH=/home/me/lib": false, "CUDA_VISIBLE_DEVICES=0,1": false, "MODEL=gemini-2.5-flash": false, "BASE=http://host:8080/a@b": false,
+	} {
+		name, value, _ := strings.Cut(variable, "=")
+		if got := HoldsKey(name, value); got != want {
+			t.Errorf("HoldsKey(%s) = %v", variable, got)
 		}
 	}
 }
@@ -139,8 +152,8 @@ func TestNoKeyShows(t *testing.T) {
 			t.Fatal(err)
 		}
 		said := readComplaint(body)
-		c := Caller{key: key}
-		if e := c.clean(said.failure(&Exchange{Status: 401}, "VAR", "m")); strings.Contains(e.Error(), key) {
+		c := Caller{keys: Keys{key}}
+		if e := c.keys.Clean(said.failure(&Exchange{Status: 401}, "VAR", "m")); strings.Contains(e.Error(), key) {
 			t.Fatalf("the key shows in %q", e.Error())
 		}
 	})
