@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,7 +28,7 @@ import (
 )
 
 // models makes a client for every model and pipeline of the study's arms and
-// judges. With record, they send their requests through the returned recorder,
+// judges. With record, models send their requests through the returned recorder,
 // which is to be started. The returned function closes the clients.
 func (a *app) models(ctx context.Context, x *experiment.Experiment, record bool) (models map[string]*run.Model, tape *recorded.Recorder, closeAll func() error, err error) {
 	var open []io.Closer
@@ -56,6 +57,7 @@ func (a *app) models(ctx context.Context, x *experiment.Experiment, record bool)
 	}
 	models = map[string]*run.Model{}
 	used := x.UsedModels()
+	endpoints := map[string]string{} // of the models recorded, by name
 	var problems []error
 	for i, m := range x.Study.Models {
 		if !used[m.ID] {
@@ -69,12 +71,19 @@ func (a *app) models(ctx context.Context, x *experiment.Experiment, record bool)
 			problems = append(problems, x.File.Errorf(fmt.Sprintf("models[%d]", i), "%w", err))
 			continue
 		}
+		if p, ok := findPreset(m.Provider); ok && record {
+			at := wire + " at " + cmp.Or(m.BaseURL, p.baseURL)
+			if other := cmp.Or(endpoints[m.Name], at); other != at {
+				problems = append(problems, x.File.Errorf(fmt.Sprintf("models[%d]", i), "%s is asked in format %s and in format %s, and a recording replays a model from one endpoint: record two studies", m.Name, other, at))
+			}
+			endpoints[m.Name] = at
+		}
 		cost, _ := costOf(m)
 		models[m.ID] = &run.Model{Client: client, Group: wire + " " + m.BaseURL + " " + m.Name, Concurrency: m.Limits.Concurrency,
 			RequestsPerMinute: m.Limits.RequestsPerMinute, TokensPerMinute: m.Limits.TokensPerMinute, Cost: cost, Reuse: paid(m)}
 	}
 	for _, p := range x.Bench.Pipelines() {
-		client, err := a.pipeline(ctx, p, x, transport, keys)
+		client, err := a.pipeline(ctx, p, x, base, keys)
 		if err != nil {
 			problems = append(problems, fmt.Errorf("%s: arm %s: %w", x.File.Path, strings.TrimPrefix(p.Model, eval.PipelinePrefix), err))
 			continue
