@@ -423,8 +423,11 @@ func lineOf(i *cassette.Interaction) ([]byte, error) {
 		"response": fields{"proto": a.Proto, "proto_major": a.ProtoMajor, "proto_minor": a.ProtoMinor, "content_length": a.ContentLength,
 			"uncompressed": a.Uncompressed, "body": a.Body, "headers": a.Headers, "status": a.Status, "code": a.Code, "duration": a.Duration.String()},
 	})
-	return b.Bytes(), err
+	return []byte(notInYAML.Replace(b.String())), err
 }
+
+// notInYAML are characters that a JSON string may have as they are, and that YAML folds or refuses.
+var notInYAML = strings.NewReplacer("\u0085", `\u0085`, "\ufffe", `\ufffe`, "\uffff", `\uffff`)
 
 // Close closes the cassette. It returns the error that ended the recording, if
 // any.
