@@ -140,7 +140,8 @@ func containsAny(text string, phrases ...string) bool {
 func (c *complaint) unpaid() bool {
 	return c.says("insufficient_quota", "insufficient_balance", "exceeded_current_quota_error", "billing_hard_limit", "billing_not_active",
 		"credit balance is too low", "insufficient balance", "insufficient credits", "insufficient funds", "requires more credits",
-		"doesn't have any credits", "does not have any credits", "account is suspended")
+		"doesn't have any credits", "does not have any credits", "run out of credits", "used all available credits", "monthly spending limit",
+		"specified api usage limits", "key limit exceeded", "account is suspended")
 }
 
 // refusal reports whether a safety system in front of the model stopped the
@@ -205,7 +206,7 @@ func (c *complaint) classifyWords() eval.ErrorKind {
 // failure makes an [*Error] of an error answer.
 func (c *complaint) failure(x *Exchange, keyEnv, name string) *Error {
 	e := &Error{Kind: c.classify(x.Status), Status: x.Status, Message: cmp.Or(c.message, strings.ToLower(http.StatusText(x.Status))),
-		RequestID: cmp.Or(x.RequestID(), c.id), RetryAfter: cmp.Or(RetryAfter(x.Header, time.Now()), c.wait)}
+		RequestID: cmp.Or(x.RequestID(), c.id), RetryAfter: cmp.Or(RetryAfter(x.Header, time.Now()), c.wait), Unpaid: c.unpaid()}
 	e.Remedy = c.remedy(e, x, keyEnv, name)
 	return e
 }

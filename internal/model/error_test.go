@@ -35,12 +35,20 @@ func TestBilling(t *testing.T) {
 		{"OpenRouter", 402, `{"error":{"code":402,"message":"This request requires more credits"}}`, eval.ErrAuth},
 		{"Moonshot", 429, `{"error":{"message":"Your account is not active","type":"exceeded_current_quota_error"}}`, eval.ErrAuth},
 		{"Z.AI", 429, `{"error":{"code":"1113","message":"Insufficient balance or no resource package. Please recharge."}}`, eval.ErrAuth},
+		{"Anthropic, spending limit", 400, `{"type":"error","error":{"type":"invalid_request_error","message":"You have reached your specified API usage limits. You will regain access on 2026-02-01 at 00:00 UTC."}}`, eval.ErrAuth},
+		{"OpenRouter, limit of a key", 403, `{"error":{"code":403,"message":"Key limit exceeded (total limit). Manage it using https://openrouter.ai/settings/keys"}}`, eval.ErrAuth},
+		{"xAI, no credits", 403, `{"code":"The caller does not have permission to execute the specified operation","error":"Your newly created team doesn't have any credits yet."}`, eval.ErrAuth},
+		{"xAI, spending limit", 429, `{"code":"Some resource has been exhausted","error":"Your team has either used all available credits or reached its monthly spending limit."}`, eval.ErrAuth},
+		{"a gateway", 403, `{"error":{"message":"You have run out of credits"}}`, eval.ErrAuth},
 		{"Gemini, a limit per minute", 429, `{"error":{"code":429,"message":"You exceeded your current quota, please check your plan and billing details.","status":"RESOURCE_EXHAUSTED"}}`, eval.ErrRateLimited},
 	}
 	for _, test := range tests {
 		e := failed(test.status, test.body, "SOME_KEY")
 		if e.Kind != test.want {
 			t.Errorf("%s: got %s, want %s", test.who, e.Kind, test.want)
+		}
+		if e.Rejected() {
+			t.Errorf("%s: counts as a fault of its item", test.who)
 		}
 		if paid := strings.Contains(e.Remedy, "credit"); paid != (test.want == eval.ErrAuth) {
 			t.Errorf("%s: remedy %q", test.who, e.Remedy)

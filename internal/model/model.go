@@ -50,6 +50,8 @@ type Error struct {
 	Final bool
 	// Exited means that the process of a pipeline exited before its first answer.
 	Exited bool
+	// Unpaid means that the account has no money left, or has reached a limit of it.
+	Unpaid bool
 	Err    error
 }
 
@@ -73,7 +75,7 @@ func (e *Error) Unwrap() error { return e.Err }
 // what the study asks or for what the item contains. Gateways send a 403 for the
 // latter, too.
 func (e *Error) Rejected() bool {
-	return e.Kind == eval.ErrBadRequest || e.Status == http.StatusForbidden
+	return e.Kind == eval.ErrBadRequest || e.Status == http.StatusForbidden && !e.Unpaid
 }
 
 // KindOfStatus classes an HTTP status that is not a success.
