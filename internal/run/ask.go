@@ -327,7 +327,7 @@ func (a *asker) attempt(ctx context.Context, m *Model, r *eval.Request, call *ev
 			e.paces[r.Model].Refused(failure.RetryAfter)
 		}
 	}
-	if failure.Unanswered || failure.Kind == eval.ErrTimeout { // it may be paid
+	if failure.Unanswered || failure.Kind == eval.ErrTimeout || failure.Kind == eval.ErrMalformed { // it may be paid
 		e.budget.add(estimate, orZero(costOf(m, estimate)))
 	}
 	return failure, e.failed(call, failure.Kind, !failure.Unanswered)
