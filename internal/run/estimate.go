@@ -67,13 +67,14 @@ func credible(u eval.Usage) eval.Usage {
 // is not visible in an answer, so its limit is counted.
 func countMissing(a *eval.Response, estimate eval.Usage) {
 	u := &a.Usage
-	shown := tokensOf(a.Text) + tokensOf(a.Refusal)
+	shown := tokensOf(a.Text)
 	for _, c := range a.ToolCalls {
 		shown += perMessage + tokensOf(c.Name) + tokensOf(string(c.Arguments))
 	}
 	if shown == 0 && a.Stop == eval.StopRefused {
-		return // stopped before the model, which costs nothing
+		return // stopped before the model, which costs nothing; the refusal is a filter's message
 	}
+	shown += tokensOf(a.Refusal)
 	if u.TotalInput() == 0 {
 		u.Input, u.Estimated = estimate.Input, true
 	}
