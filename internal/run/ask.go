@@ -203,7 +203,7 @@ const soon = time.Second
 // stops. It records the result before it returns.
 func (a *asker) send(ctx context.Context, m *Model, r *eval.Request, call *eval.Call) error {
 	e := a.engine
-	estimate := estimateOf(r)
+	estimate := estimateOf(r, a.stage)
 	answered := e.lines[m.Group].count()
 	for try := 0; ; try++ {
 		failure, err := a.attempt(ctx, m, r, call, estimate)

@@ -18,7 +18,7 @@ const (
 // estimateOf estimates the tokens of a request and the most that its answer may
 // have. It errs on the high side: a token of English has four bytes or more, and one
 // of Chinese or Russian two or more.
-func estimateOf(r *eval.Request) eval.Usage {
+func estimateOf(r *eval.Request, stage eval.Stage) eval.Usage {
 	n := perMessage + tokensOf(r.System) + tokensOf(string(r.Payload))
 	for _, m := range r.Messages {
 		n += perMessage + tokensOf(m.Content)
@@ -30,7 +30,10 @@ func estimateOf(r *eval.Request) eval.Usage {
 		n += perMessage + tokensOf(string(r.Schema.JSON))
 	}
 	out := r.MaxTokens
-	if out == 0 {
+	switch {
+	case stage == eval.StageEmbed:
+		return eval.Usage{Input: n} // vectors are not tokens
+	case out == 0:
 		out = assumedOutput
 	}
 	return eval.Usage{Input: n, Output: out, Reasoning: max(r.Allowance, r.Reasoning.Budget)}
@@ -78,7 +81,7 @@ func countMissing(a *eval.Response, estimate eval.Usage) {
 	if u.TotalInput() == 0 {
 		u.Input, u.Estimated = estimate.Input, true
 	}
-	if u.TotalOutput() == 0 && shown > 0 {
+	if u.TotalOutput() == 0 && shown > 0 && estimate.Output > 0 {
 		u.Output, u.Reasoning, u.ReasoningInOutput, u.Estimated = shown, estimate.Reasoning, false, true
 	}
 }

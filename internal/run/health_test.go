@@ -322,6 +322,23 @@ func TestMissingUsage(t *testing.T) {
 	}
 }
 
+// An embedding has no output: the vectors are not tokens.
+func TestEmbeddingsHaveNoOutput(t *testing.T) {
+	for _, sent := range []eval.Usage{{}, {Input: 108}} {
+		c := &client{complete: func(context.Context, int, *eval.Request) (eval.Response, error) {
+			return eval.Response{Text: strings.Repeat("vector", 1000), Stop: eval.StopEnd, Usage: sent}, nil
+		}}
+		e := run.New(quick, newMemory(), models(c), run.Spent{}, nil)
+		err := e.Embed(t.Context(), nil, trials(1, false), func(ctx context.Context, _ run.Task, ask eval.Asker) error {
+			_, err := ask.Ask(ctx, "s", eval.Request{Model: "m", System: strings.Repeat("x", 300)})
+			return err
+		})
+		if got := e.Spent().Tokens; err != nil || got != 108 {
+			t.Errorf("%+v: %d tokens, %v; want 108", sent, got, err)
+		}
+	}
+}
+
 // A judged is a bench whose judge asks once a trial and keeps the error.
 type judged struct{ eval.Bench }
 
