@@ -82,7 +82,6 @@ func TestEndsOfResponses(t *testing.T) {
 		{"refused", `{"status":"completed","output":[{"type":"message","content":[{"type":"refusal","refusal":"No."}]}]}`, eval.StopRefused, "completed", "", "No."},
 		{"two messages, reasoning between", `{"status":"completed","output":[{"type":"message","content":[{"type":"output_text","text":"a"}]},{"type":"reasoning","content":[{"type":"reasoning_text","text":"hm"}]},{"type":"message","content":[{"type":"output_text","text":"b"}]}]}`,
 			eval.StopEnd, "completed", "ab", ""},
-		{"cancelled", `{"status":"cancelled","output":[]}`, eval.StopOther, "cancelled", "", ""},
 		{"incomplete for no reason", `{"status":"incomplete","output":[]}`, eval.StopOther, "incomplete", "", ""},
 	}
 	for _, test := range tests {
@@ -91,7 +90,9 @@ func TestEndsOfResponses(t *testing.T) {
 			t.Errorf("%s: got %+v, %v", test.name, r, err)
 		}
 	}
-	for _, body := range []string{`{"status":"failed","error":{"code":"server_error","message":"x"},"output":[]}`, `{"status":"failed","error":null,"output":[]}`} {
+	for _, body := range []string{`{"status":"failed","error":{"code":"server_error","message":"x"},"output":[]}`, `{"status":"failed","error":null,"output":[]}`,
+		`{"status":"cancelled","output":[]}`, `{"status":"queued","output":[]}`, `{"status":"in_progress","output":[]}`,
+		`{"status":"error","message":"upstream unavailable"}`, `{"status":503,"title":"Service Unavailable"}`, `{"status":"completed"}`} {
 		if _, err := (responsesWire{}).Decode([]byte(body)); err == nil {
 			t.Errorf("%s was read as an answer", body)
 		}
