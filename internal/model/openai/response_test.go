@@ -53,6 +53,10 @@ func TestDeviationsOfChat(t *testing.T) {
 			eval.Response{Text: "a", Stop: eval.StopEnd, StopReason: "stop", Usage: eval.Usage{Input: 10, Output: 5, Cached: 64, CacheWrite: 8, ReasoningInOutput: true}}},
 		{"thinking apart (xAI)", `{"choices":[{"message":{"content":"a"},"finish_reason":"stop"}],"usage":{"prompt_tokens":10,"completion_tokens":50,"total_tokens":80,"completion_tokens_details":{"reasoning_tokens":20}}}`,
 			eval.Response{Text: "a", Stop: eval.StopEnd, StopReason: "stop", Usage: eval.Usage{Input: 10, Output: 50, Reasoning: 20, CachedInInput: true}}},
+		{"thinking in the total only (gateways before Gemini)", `{"choices":[{"message":{"content":"a"},"finish_reason":"stop"}],"usage":{"prompt_tokens":20,"completion_tokens":198,"total_tokens":623}}`,
+			eval.Response{Text: "a", Stop: eval.StopEnd, StopReason: "stop", Usage: eval.Usage{Input: 20, Output: 198, Reasoning: 405, CachedInInput: true}}},
+		{"cache apart in the total", `{"choices":[{"message":{"content":"a"},"finish_reason":"stop"}],"usage":{"prompt_tokens":10,"completion_tokens":5,"total_tokens":87,"cache_read_input_tokens":64,"cache_creation_input_tokens":8}}`,
+			eval.Response{Text: "a", Stop: eval.StopEnd, StopReason: "stop", Usage: eval.Usage{Input: 10, Output: 5, Cached: 64, CacheWrite: 8, ReasoningInOutput: true}}},
 	}
 	for _, test := range tests {
 		got, err := chatWire{}.Decode([]byte(test.body))
