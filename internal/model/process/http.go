@@ -57,7 +57,8 @@ func NewHTTP(address string, client *http.Client, keys ...string) (*HTTP, error)
 func keyParameter(u *url.URL) string {
 	for _, name := range slices.Sorted(maps.Keys(u.Query())) {
 		switch strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(name)) {
-		case "key", "apikey", "token", "accesstoken", "secret", "password", "auth", "sig", "signature":
+		case "key", "apikey", "xapikey", "accesskey", "secretkey", "subscriptionkey", "token", "apitoken", "authtoken", "accesstoken",
+			"secret", "clientsecret", "password", "auth", "sig", "signature", "code":
 			return name
 		}
 	}

@@ -212,12 +212,13 @@ func TestNewHTTPChecksTheAddress(t *testing.T) {
 
 // A key in an address would be kept with every request.
 func TestHTTPRefusesKeysInAddresses(t *testing.T) {
-	for _, address := range []string{"http://host/x?api_key=SECRET", "http://host/?a=1&Access-Token=SECRET", "https://host/x?key=SECRET"} {
+	for _, address := range []string{"http://host/x?api_key=SECRET", "http://host/?a=1&Access-Token=SECRET", "https://host/x?key=SECRET",
+		"https://host/x?x-api-key=SECRET", "https://host/api/f?code=SECRET", "https://host/x?Subscription-Key=SECRET", "https://host/x?client_secret=SECRET", "https://host/x?api_token=SECRET"} {
 		if _, err := NewHTTP(address, nil); err == nil || strings.Contains(err.Error(), "SECRET") {
 			t.Errorf("%s: %v", address, err)
 		}
 	}
-	if _, err := NewHTTP("http://host/x?lang=en", nil); err != nil {
+	if _, err := NewHTTP("http://host/x?lang=en&author=me&monkey=1&passage=2&max_tokens=3&lang_code=en&sort_key=id", nil); err != nil {
 		t.Error(err)
 	}
 }
