@@ -137,10 +137,8 @@ func secrets(x *experiment.Experiment, getenv func(string) string) []string {
 	}
 	names := slices.DeleteFunc(slices.Clone(x.Study.Execution.Environment), func(name string) bool { return !model.HoldsKey(name, getenv(name)) })
 	for _, m := range models {
-		names = append(names, m.APIKeyEnv)
-		if p, ok := findPreset(m.Provider); ok {
-			names = append(names, p.keyEnv)
-		}
+		p, _ := findPreset(m.Provider)
+		names = append(names, m.APIKeyEnv, p.keyEnv)
 	}
 	for _, name := range names {
 		if key := strings.TrimSpace(getenv(name)); name != "" && len(key) >= leastKey && !slices.Contains(list, key) {
