@@ -135,7 +135,7 @@ func newRecorded(m study.Model) (model.Client, string, error) {
 	if m.Cassette == "" {
 		return nil, "", fmt.Errorf("model %s is recorded but has no cassette: give the file of recordings as cassette", m.ID)
 	}
-	cassette, err := recorded.Open(m.Cassette)
+	cassette, err := recorded.Open(m.Cassette, m.Name)
 	if err != nil {
 		return nil, "", err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,7 +28,7 @@ import (
 )
 
 // models makes a client for every model and pipeline of the study's arms and
-// judges. With record, they send their requests through the returned recorder,
+// judges. With record, models send their requests through the returned recorder,
 // which is to be started. The returned function closes the clients.
 func (a *app) models(ctx context.Context, x *experiment.Experiment, record bool) (models map[string]*run.Model, tape *recorded.Recorder, closeAll func() error, err error) {
 	var open []io.Closer
@@ -47,14 +48,16 @@ func (a *app) models(ctx context.Context, x *experiment.Experiment, record bool)
 	if err != nil {
 		return nil, nil, nil, err
 	}
+	keys := secrets(x, getenv)
 	base := model.NewTransport(x.Study.Execution.Concurrency)
 	var transport http.RoundTripper = base
 	if record {
-		tape = recorded.NewRecorder(base, secrets(x, getenv)...)
+		tape = recorded.NewRecorder(base, keys...)
 		transport, open = tape, append(open, tape)
 	}
 	models = map[string]*run.Model{}
 	used := x.UsedModels()
+	endpoints := map[string]string{} // of the models recorded, by name
 	var problems []error
 	for i, m := range x.Study.Models {
 		if !used[m.ID] {
@@ -68,12 +71,19 @@ func (a *app) models(ctx context.Context, x *experiment.Experiment, record bool)
 			problems = append(problems, x.File.Errorf(fmt.Sprintf("models[%d]", i), "%w", err))
 			continue
 		}
+		if p, ok := findPreset(m.Provider); ok && record {
+			at := wire + " at " + cmp.Or(m.BaseURL, p.baseURL)
+			if other := cmp.Or(endpoints[m.Name], at); other != at {
+				problems = append(problems, x.File.Errorf(fmt.Sprintf("models[%d]", i), "%s is asked in format %s and in format %s, and a recording replays a model from one endpoint: record two studies", m.Name, other, at))
+			}
+			endpoints[m.Name] = at
+		}
 		cost, _ := costOf(m)
 		models[m.ID] = &run.Model{Client: client, Group: wire + " " + m.BaseURL + " " + m.Name, Concurrency: m.Limits.Concurrency,
 			RequestsPerMinute: m.Limits.RequestsPerMinute, TokensPerMinute: m.Limits.TokensPerMinute, Cost: cost, Reuse: paid(m)}
 	}
 	for _, p := range x.Bench.Pipelines() {
-		client, err := a.pipeline(ctx, p, x, transport)
+		client, err := a.pipeline(ctx, p, x, base, keys)
 		if err != nil {
 			problems = append(problems, fmt.Errorf("%s: arm %s: %w", x.File.Path, strings.TrimPrefix(p.Model, eval.PipelinePrefix), err))
 			continue
@@ -117,39 +127,38 @@ func apart(err error) []error {
 // any word, such as x, which is in every text.
 const leastKey = 8
 
-// secrets returns the keys the study's models may use, to remove them from recordings and
-// refuse them in bundles.
+// secrets returns the keys that the study's models and commands may use, to remove them from
+// recordings and from what pipelines say, and refuse them in bundles.
 func secrets(x *experiment.Experiment, getenv func(string) string) []string {
 	var list []string
 	models := x.Study.Models
 	if m := x.Study.Output.Embeddings; m != nil {
 		models = append(slices.Clone(models), study.Model{Provider: m.Provider, APIKeyEnv: m.APIKeyEnv})
 	}
+	names := slices.DeleteFunc(slices.Clone(x.Study.Execution.Environment), func(name string) bool { return !model.HoldsKey(name, getenv(name)) })
 	for _, m := range models {
-		names := []string{m.APIKeyEnv}
-		if p, ok := findPreset(m.Provider); ok {
-			names = append(names, p.keyEnv)
-		}
-		for _, name := range names {
-			if key := strings.TrimSpace(getenv(name)); name != "" && len(key) >= leastKey {
-				list = append(list, key)
-			}
+		p, _ := findPreset(m.Provider)
+		names = append(names, m.APIKeyEnv, p.keyEnv)
+	}
+	for _, name := range names {
+		if key := strings.TrimSpace(getenv(name)); name != "" && len(key) >= leastKey && !slices.Contains(list, key) {
+			list = append(list, key)
 		}
 	}
 	return list
 }
 
 // pipeline makes the client of an arm that an external pipeline answers.
-func (a *app) pipeline(ctx context.Context, p eval.Pipeline, x *experiment.Experiment, transport http.RoundTripper) (model.Client, error) {
+func (a *app) pipeline(ctx context.Context, p eval.Pipeline, x *experiment.Experiment, transport http.RoundTripper, keys []string) (model.Client, error) {
 	switch p.Kind {
 	case "outputs":
 		return a.answers(p, x)
 	case "run":
 		return a.openRunAnswers(ctx, a.storeFor(x.File.Path), p.Target)
 	case "exec":
-		return process.NewExec(p.Target, process.ExecOptions{Dir: x.File.Dir, Pass: x.Study.Execution.Environment})
+		return process.NewExec(p.Target, process.ExecOptions{Dir: x.File.Dir, Pass: x.Study.Execution.Environment, Keys: keys})
 	case "http":
-		return process.NewHTTP(p.Target, &http.Client{Transport: transport})
+		return process.NewHTTP(p.Target, &http.Client{Transport: transport}, keys...)
 	}
 	return nil, fmt.Errorf("unknown pipeline kind %q", p.Kind)
 }

@@ -77,7 +77,7 @@ func (c *complaint) refused(sent Refused) Refused {
 		}
 	}
 	switch {
-	case found.Has(JSONSchema) && containsAny(message+" "+c.code, "invalid schema", "invalid_json_schema", "schema for"):
+	case found.Has(JSONSchema) && containsAny(message+" "+c.code, "invalid schema", "invalid_json_schema", "schema for", "format.schema", "json_schema.schema"):
 		// The schema itself is at fault: dropping it would hide that.
 		found &^= JSONSchema
 	case found.Has(Temperature|TopP) && strings.Contains(message, "cannot both"):

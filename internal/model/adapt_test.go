@@ -153,6 +153,7 @@ func TestDoesNotAdaptToMistakes(t *testing.T) {
 		{"a parameter that was not sent", `{"error": {"code": null, "message": "Web search options not supported with this model.", "param": "web_search_options", "type": "invalid_request_error"}}`},
 		{"an effort", `{"error": {"message": "This model does not support effort level 'xhigh'. Supported levels: high, low, max, medium.", "type": "invalid_request_error"}, "type": "error"}`},
 		{"a schema that is wrong", `{"error":{"message":"Invalid schema for response_format 'answer': In context=(), 'oneOf' is not permitted.","param":"response_format","code":"invalid_json_schema"}}`},
+		{"a keyword of the schema", `{"type":"error","error":{"type":"invalid_request_error","message":"output_config.format.schema: For 'array' type, property 'maxItems' is not supported"}}`},
 		{"a limit that is too high", `{"error":{"message":"max_tokens is too large: 100000. This model supports at most 16384 completion tokens","param":"max_tokens"}}`},
 		{"a word that contains a name", `{"error":{"message":"temperature_schedule is not supported"}}`},
 	}

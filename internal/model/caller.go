@@ -35,7 +35,7 @@ type Caller struct {
 	wire   Wire
 	http   *http.Client
 	header http.Header
-	key    string
+	keys   Keys
 	keyEnv string
 	learnt memory
 }
@@ -46,7 +46,7 @@ func NewCaller(w Wire, e Endpoint, header http.Header) *Caller {
 	header.Set("Content-Type", "application/json")
 	header.Set("Accept", "application/json")
 	header.Set("User-Agent", "scruple")
-	return &Caller{wire: w, http: e.client(), header: header, key: e.APIKey, keyEnv: e.KeyEnv}
+	return &Caller{wire: w, http: e.client(), header: header, keys: Keys{e.APIKey}, keyEnv: e.KeyEnv}
 }
 
 // Complete sends the request once. This is the one place where a client may
@@ -105,7 +105,7 @@ func (c *Caller) once(ctx context.Context, r *eval.Request, refused Refused) (ev
 	x := Post(ctx, c.http, address, c.header, body, MaxBody)
 	defer x.Close()
 	if x.Err != nil {
-		return eval.Response{}, nil, c.clean(incomplete(ctx, x))
+		return eval.Response{}, nil, c.keys.Clean(incomplete(ctx, x))
 	}
 	if x.Status < 200 || x.Status > 299 {
 		return c.failed(x, x.Body, r.Name, adapted)
@@ -118,14 +118,14 @@ func (c *Caller) once(ctx context.Context, r *eval.Request, refused Refused) (ev
 	case err != nil:
 		e := FromTransport(ctx, err)
 		e.Status, e.RequestID = x.Status, x.RequestID()
-		return eval.Response{}, nil, c.clean(e)
+		return eval.Response{}, nil, c.keys.Clean(e)
 	}
 	response.Adapted = adapted
 	noteCut(r, &response)
 	if id := x.RequestID(); id != "" {
 		response.RequestID = id
 	}
-	withoutKey(&response, c.key)
+	c.keys.CleanAnswer(&response)
 	return response, nil, nil
 }
 
@@ -135,12 +135,12 @@ func (c *Caller) failed(x *Exchange, body []byte, name string, adapted []string)
 	e := said.failure(x, c.keyEnv, name)
 	if slices.Contains(refusing, x.Status) && said.refusal() {
 		reason := cmp.Or(said.code, said.kind)
-		return eval.Response{Stop: eval.StopRefused, StopReason: scrub(reason, c.key), Refusal: scrub(said.message, c.key), RequestID: scrub(e.RequestID, c.key), Adapted: adapted}, nil, nil
+		return eval.Response{Stop: eval.StopRefused, StopReason: c.keys.scrub(reason), Refusal: c.keys.scrub(said.message), RequestID: c.keys.scrub(e.RequestID), Adapted: adapted}, nil, nil
 	}
 	if e.Kind != eval.ErrBadRequest {
-		return eval.Response{}, nil, c.clean(e)
+		return eval.Response{}, nil, c.keys.Clean(e)
 	}
-	return eval.Response{}, &said, c.clean(e)
+	return eval.Response{}, &said, c.keys.Clean(e)
 }
 
 // refusing are the statuses of refusals.
@@ -184,15 +184,6 @@ type Address string
 
 // URL implements [Wire].
 func (a Address) URL(*eval.Request) (string, error) { return string(a), nil }
-
-// clean makes sure that no key shows in an error.
-func (c *Caller) clean(e *Error) *Error {
-	e.Message, e.Remedy, e.RequestID = scrub(e.Message, c.key), scrub(e.Remedy, c.key), scrub(e.RequestID, c.key)
-	if e.Err != nil {
-		e.Err = &scrubbed{text: scrub(e.Err.Error(), c.key), err: e.Err}
-	}
-	return e
-}
 
 const (
 	// leastPerWord is the number of tokens per word below which a prompt counts as cut.

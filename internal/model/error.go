@@ -140,7 +140,8 @@ func containsAny(text string, phrases ...string) bool {
 func (c *complaint) unpaid() bool {
 	return c.says("insufficient_quota", "insufficient_balance", "exceeded_current_quota_error", "billing_hard_limit", "billing_not_active",
 		"credit balance is too low", "insufficient balance", "insufficient credits", "insufficient funds", "requires more credits",
-		"doesn't have any credits", "does not have any credits", "account is suspended")
+		"doesn't have any credits", "does not have any credits", "run out of credits", "used all available credits", "monthly spending limit",
+		"specified api usage limits", "key limit exceeded", "account is suspended")
 }
 
 // refusal reports whether a safety system in front of the model stopped the
@@ -205,7 +206,7 @@ func (c *complaint) classifyWords() eval.ErrorKind {
 // failure makes an [*Error] of an error answer.
 func (c *complaint) failure(x *Exchange, keyEnv, name string) *Error {
 	e := &Error{Kind: c.classify(x.Status), Status: x.Status, Message: cmp.Or(c.message, strings.ToLower(http.StatusText(x.Status))),
-		RequestID: cmp.Or(x.RequestID(), c.id), RetryAfter: cmp.Or(RetryAfter(x.Header, time.Now()), c.wait)}
+		RequestID: cmp.Or(x.RequestID(), c.id), RetryAfter: cmp.Or(RetryAfter(x.Header, time.Now()), c.wait), Unpaid: c.unpaid()}
 	e.Remedy = c.remedy(e, x, keyEnv, name)
 	return e
 }
@@ -261,25 +262,51 @@ var keyLike = regexp.MustCompile(`(?i)\bbearer\s+[a-z0-9._~+/-]{12,}=*` +
 	`|\bAIza[a-z0-9_-]{16,}` +
 	`|\b(?:api[-_]?key|key|token)=[^&\s"']+`)
 
-// scrub removes the endpoint's key, and anything that looks like a key, from a
-// text.
-func scrub(text, key string) string {
-	if len(key) >= 8 {
-		text = strings.ReplaceAll(text, key, "[key]")
-	} else if key != "" { // a short key may be part of a word
-		text = regexp.MustCompile(`\b`+regexp.QuoteMeta(key)+`\b`).ReplaceAllLiteralString(text, "[key]")
+// keyNamed matches a variable that holds a key, by its name or as a password in a URL.
+var keyNamed = regexp.MustCompile(`(?i)^[^=]*(?:key|token|secret|pass|auth|cred)|://[^/@\s]*:[^/@\s]+@`)
+
+// HoldsKey reports whether an environment variable looks as if it held a key.
+func HoldsKey(name, value string) bool {
+	return keyNamed.MatchString(name+"="+value) || keyLike.MatchString(value)
+}
+
+// Keys are secrets that no error and no answer may show.
+type Keys []string
+
+// scrub removes the keys, and anything that looks like a key, from a text.
+func (k Keys) scrub(text string) string {
+	for _, key := range k {
+		if len(key) >= 8 {
+			text = strings.ReplaceAll(text, key, "[key]")
+		} else if key != "" { // a short key may be part of a word
+			text = regexp.MustCompile(`\b`+regexp.QuoteMeta(key)+`\b`).ReplaceAllLiteralString(text, "[key]")
+		}
 	}
 	return keyLike.ReplaceAllString(text, "[key]")
 }
 
-// withoutKey removes the endpoint's key from an answer, which some servers repeat:
-// answers are stored, exported and shown. It looks for the key alone, because an
+// Clean makes sure that no key shows in an error.
+func (k Keys) Clean(e *Error) *Error {
+	e.Message, e.Remedy, e.RequestID = k.scrub(e.Message), k.scrub(e.Remedy), k.scrub(e.RequestID)
+	if e.Err != nil {
+		e.Err = &scrubbed{text: k.scrub(e.Err.Error()), err: e.Err}
+	}
+	return e
+}
+
+// CleanAnswer removes the keys from an answer, which some servers repeat:
+// answers are stored, exported and shown. It looks for the keys alone, because an
 // answer may well speak of keys. A key that could be a word, such as "anything"
 // for a local server, is not secret, and removing it would change answers.
-func withoutKey(r *eval.Response, key string) {
-	if len(key) < 8 || len(key) < 16 && !strings.ContainsFunc(key, unicode.IsDigit) {
-		return
+func (k Keys) CleanAnswer(r *eval.Response) {
+	for _, key := range k {
+		if len(key) >= 16 || len(key) >= 8 && strings.ContainsFunc(key, unicode.IsDigit) {
+			withoutKey(r, key)
+		}
 	}
+}
+
+func withoutKey(r *eval.Response, key string) {
 	for _, s := range []*string{&r.Text, &r.StopReason, &r.Refusal, &r.ModelVersion, &r.RequestID} {
 		*s = strings.ReplaceAll(*s, key, "[key]")
 	}

@@ -35,12 +35,20 @@ func TestBilling(t *testing.T) {
 		{"OpenRouter", 402, `{"error":{"code":402,"message":"This request requires more credits"}}`, eval.ErrAuth},
 		{"Moonshot", 429, `{"error":{"message":"Your account is not active","type":"exceeded_current_quota_error"}}`, eval.ErrAuth},
 		{"Z.AI", 429, `{"error":{"code":"1113","message":"Insufficient balance or no resource package. Please recharge."}}`, eval.ErrAuth},
+		{"Anthropic, spending limit", 400, `{"type":"error","error":{"type":"invalid_request_error","message":"You have reached your specified API usage limits. You will regain access on 2026-02-01 at 00:00 UTC."}}`, eval.ErrAuth},
+		{"OpenRouter, limit of a key", 403, `{"error":{"code":403,"message":"Key limit exceeded (total limit). Manage it using https://openrouter.ai/settings/keys"}}`, eval.ErrAuth},
+		{"xAI, no credits", 403, `{"code":"The caller does not have permission to execute the specified operation","error":"Your newly created team doesn't have any credits yet."}`, eval.ErrAuth},
+		{"xAI, spending limit", 429, `{"code":"Some resource has been exhausted","error":"Your team has either used all available credits or reached its monthly spending limit."}`, eval.ErrAuth},
+		{"a gateway", 403, `{"error":{"message":"You have run out of credits"}}`, eval.ErrAuth},
 		{"Gemini, a limit per minute", 429, `{"error":{"code":429,"message":"You exceeded your current quota, please check your plan and billing details.","status":"RESOURCE_EXHAUSTED"}}`, eval.ErrRateLimited},
 	}
 	for _, test := range tests {
 		e := failed(test.status, test.body, "SOME_KEY")
 		if e.Kind != test.want {
 			t.Errorf("%s: got %s, want %s", test.who, e.Kind, test.want)
+		}
+		if e.Rejected() {
+			t.Errorf("%s: counts as a fault of its item", test.who)
 		}
 		if paid := strings.Contains(e.Remedy, "credit"); paid != (test.want == eval.ErrAuth) {
 			t.Errorf("%s: remedy %q", test.who, e.Remedy)
@@ -123,8 +131,21 @@ func TestScrub(t *testing.T) {
 		{"", "the risk-free task-force of max_tokens", "the risk-free task-force of max_tokens"},
 	}
 	for _, test := range tests {
-		if got := scrub(test.text, test.key); got != test.want {
+		if got := (Keys{test.key}).scrub(test.text); got != test.want {
 			t.Errorf("scrub(%q, %q) = %q, want %q", test.text, test.key, got, test.want)
+		}
+	}
+}
+
+// What a study passes to commands is mostly no secret.
+func TestHoldsKey(t *testing.T) {
+	for variable, want := range map[string]bool{
+		"GEMINI_API_KEY=x": true, "hf_token=x": true, "COMPANY_LLM=sk-proj-0123456789": true, "DATABASE_URL=postgres://me:pw@host/db": true,
+		"PYTHONPATH=/home/me/lib": false, "CUDA_VISIBLE_DEVICES=0,1": false, "MODEL=gemini-2.5-flash": false, "BASE=http://host:8080/a@b": false,
+	} {
+		name, value, _ := strings.Cut(variable, "=")
+		if got := HoldsKey(name, value); got != want {
+			t.Errorf("HoldsKey(%s) = %v", variable, got)
 		}
 	}
 }
@@ -139,8 +160,8 @@ func TestNoKeyShows(t *testing.T) {
 			t.Fatal(err)
 		}
 		said := readComplaint(body)
-		c := Caller{key: key}
-		if e := c.clean(said.failure(&Exchange{Status: 401}, "VAR", "m")); strings.Contains(e.Error(), key) {
+		c := Caller{keys: Keys{key}}
+		if e := c.keys.Clean(said.failure(&Exchange{Status: 401}, "VAR", "m")); strings.Contains(e.Error(), key) {
 			t.Fatalf("the key shows in %q", e.Error())
 		}
 	})

@@ -50,6 +50,8 @@ type Error struct {
 	Final bool
 	// Exited means that the process of a pipeline exited before its first answer.
 	Exited bool
+	// Unpaid means that the account has no money left, or has reached a limit of it.
+	Unpaid bool
 	Err    error
 }
 
@@ -73,7 +75,7 @@ func (e *Error) Unwrap() error { return e.Err }
 // what the study asks or for what the item contains. Gateways send a 403 for the
 // latter, too.
 func (e *Error) Rejected() bool {
-	return e.Kind == eval.ErrBadRequest || e.Status == http.StatusForbidden
+	return e.Kind == eval.ErrBadRequest || e.Status == http.StatusForbidden && !e.Unpaid
 }
 
 // KindOfStatus classes an HTTP status that is not a success.
@@ -103,16 +105,18 @@ func FromTransport(ctx context.Context, err error) *Error {
 	if already, ok := errors.AsType[*Error](err); ok {
 		return already
 	}
+	remedy, unreachable := unreachable(err)
 	var netErr net.Error
 	switch {
+	case unreachable && ctx.Err() == nil: // before time limits: that of a connection is not that of an answer
+		return &Error{Kind: eval.ErrUnavailable, Err: err, Unreachable: true, Remedy: remedy}
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &netErr) && netErr.Timeout():
 		return &Error{Kind: eval.ErrTimeout, Err: err, Unanswered: true, Message: "no answer within the time limit",
 			Remedy: "raise execution.timeout if the model needs longer"}
 	case ctx.Err() != nil:
 		return &Error{Kind: eval.ErrUnavailable, Err: context.Cause(ctx)}
 	}
-	remedy, unreachable := unreachable(err)
-	return &Error{Kind: eval.ErrUnavailable, Err: err, Unreachable: unreachable, Unanswered: !unreachable, Remedy: remedy}
+	return &Error{Kind: eval.ErrUnavailable, Err: err, Unanswered: true}
 }
 
 // unreachable reports whether an error means that nobody receives requests, and
@@ -121,6 +125,7 @@ func unreachable(err error) (remedy string, ok bool) {
 	var lookup *net.DNSError
 	var certificate *tls.CertificateVerificationError
 	var header tls.RecordHeaderError
+	var connecting *net.OpError
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "check that the server is running and that its URL (base_url) is correct", true
@@ -128,6 +133,9 @@ func unreachable(err error) (remedy string, ok bool) {
 		return "check the network and the URL (base_url)", true
 	case errors.As(err, &lookup):
 		return "check the host in the URL (base_url) and the network", true
+	case errors.As(err, &connecting) && (connecting.Op == "dial" || connecting.Op == "proxyconnect") && connecting.Timeout(),
+		strings.HasSuffix(err.Error(), "TLS handshake timeout"):
+		return "no connection was made in time: check the network, its firewall or proxy, and the URL (base_url)", true
 	case errors.As(err, &certificate):
 		return "check the host in the URL (base_url) and the server's certificate, or add its authority to those of the system (SSL_CERT_FILE)", true
 	case errors.As(err, &header), errors.Is(err, http.ErrSchemeMismatch):

@@ -15,8 +15,15 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/model"
 )
+
+// handshakeTimeout is an error of net/http, which does not export it.
+type handshakeTimeout struct{}
+
+func (handshakeTimeout) Error() string { return "net/http: TLS handshake timeout" }
+func (handshakeTimeout) Timeout() bool { return true }
 
 // TestUnreachable: which errors of net/http mean that nobody receives requests.
 func TestUnreachable(t *testing.T) {
@@ -34,11 +41,18 @@ func TestUnreachable(t *testing.T) {
 		{dial(&tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}), "certificate"},
 		{fmt.Errorf("asking: %w", http.ErrSchemeMismatch), "http://"},
 		{dial(os.NewSyscallError("read", syscall.ECONNRESET)), ""},
-		{dial(&net.DNSError{Err: "i/o timeout", Name: "h", IsTimeout: true}), ""},
+		{dial(&net.DNSError{Err: "i/o timeout", Name: "h", IsTimeout: true}), "check the host"},
+		{dial(os.ErrDeadlineExceeded), "firewall"},
+		{&url.Error{Op: "Post", URL: "https://h", Err: &net.OpError{Op: "proxyconnect", Net: "tcp", Err: dial(os.ErrDeadlineExceeded)}}, "firewall"},
+		{&url.Error{Op: "Post", URL: "https://h", Err: handshakeTimeout{}}, "firewall"},
+		{&net.OpError{Op: "read", Net: "tcp", Err: os.ErrDeadlineExceeded}, ""},
 		{io.ErrUnexpectedEOF, ""},
 		{errors.New("http2: server sent GOAWAY"), ""},
 	} {
 		e := model.FromTransport(context.Background(), test.err)
+		if e.Unreachable && (e.Unanswered || e.Kind != eval.ErrUnavailable) {
+			t.Errorf("%v: %s, may be paid: %v; nothing was sent", test.err, e.Kind, e.Unanswered)
+		}
 		if e.Unreachable != (test.remedy != "") || !strings.Contains(e.Remedy, test.remedy) {
 			t.Errorf("%v: unreachable %v, %q", test.err, e.Unreachable, e.Remedy)
 		}

@@ -163,3 +163,55 @@ func TestPostToAnInvalidAddress(t *testing.T) {
 		t.Errorf("%+v", x)
 	}
 }
+
+// A connection whose other end is gone without a word, as after a laptop's sleep.
+type silent struct {
+	net.Conn
+	dead *atomic.Bool
+}
+
+func (c silent) Write(b []byte) (int, error) {
+	if c.dead.Load() {
+		return len(b), nil
+	}
+	return c.Conn.Write(b)
+}
+
+// A dead HTTP/2 connection fails the requests on it; the next one opens another.
+func TestDeadConnectionsAreGivenUp(t *testing.T) {
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	defer server.Close()
+	transport := model.NewTransport(4)
+	defer transport.CloseIdleConnections()
+	transport.TLSClientConfig = server.Client().Transport.(*http.Transport).TLSClientConfig
+	if c := transport.HTTP2; c == nil || c.SendPingTimeout <= 0 || c.PingTimeout <= 0 || c.SendPingTimeout+c.PingTimeout >= time.Minute {
+		t.Fatalf("HTTP/2 without a check that is faster than a request's time limit: %+v", c)
+	}
+	transport.HTTP2.SendPingTimeout, transport.HTTP2.PingTimeout = 20*time.Millisecond, 500*time.Millisecond
+	var first atomic.Bool // connection is dead
+	var opened atomic.Int32
+	transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
+		if opened.Add(1) == 1 {
+			conn = silent{conn, &first}
+		}
+		return conn, err
+	}
+	send := func() *model.Exchange {
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		return model.Post(ctx, &http.Client{Transport: transport}, server.URL, http.Header{}, []byte("{}"), 1<<20)
+	}
+	if x := send(); x.Err != nil || x.Status != 200 {
+		t.Fatal(x.Err)
+	}
+	first.Store(true)
+	if x := send(); x.Err == nil || errors.Is(x.Err, context.DeadlineExceeded) {
+		t.Errorf("a request on the dead connection: %v, want an error before the time limit", x.Err)
+	}
+	if x := send(); x.Err != nil || opened.Load() != 2 {
+		t.Errorf("the next request: %v, %d connections opened; want another one", x.Err, opened.Load())
+	}
+}

@@ -22,13 +22,15 @@ import (
 // calls at once to few hosts. concurrency is the most calls in flight; as many
 // idle connections are kept for each host, so that none is opened twice.
 // Answers are not compressed: they are small, and inflating costs more than
-// reading. Proxies are taken from the environment.
+// reading. Proxies are taken from the environment. An HTTP/2 connection without a sign
+// of life, as after a computer's sleep, is given up: all requests would go on it.
 func NewTransport(concurrency int) *http.Transport {
 	dialer := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
 	return &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
 		DialContext:         dialer.DialContext,
 		ForceAttemptHTTP2:   true,
+		HTTP2:               &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 15 * time.Second},
 		MaxIdleConnsPerHost: max(concurrency, 2),
 		IdleConnTimeout:     90 * time.Second,
 		TLSHandshakeTimeout: 15 * time.Second,

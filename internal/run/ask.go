@@ -203,7 +203,7 @@ const soon = time.Second
 // stops. It records the result before it returns.
 func (a *asker) send(ctx context.Context, m *Model, r *eval.Request, call *eval.Call) error {
 	e := a.engine
-	estimate := estimateOf(r)
+	estimate := estimateOf(r, a.stage)
 	answered := e.lines[m.Group].count()
 	for try := 0; ; try++ {
 		failure, err := a.attempt(ctx, m, r, call, estimate)
@@ -327,7 +327,7 @@ func (a *asker) attempt(ctx context.Context, m *Model, r *eval.Request, call *ev
 			e.paces[r.Model].Refused(failure.RetryAfter)
 		}
 	}
-	if failure.Unanswered || failure.Kind == eval.ErrTimeout { // it may be paid
+	if failure.Unanswered || failure.Kind == eval.ErrTimeout || failure.Kind == eval.ErrMalformed { // it may be paid
 		e.budget.add(estimate, orZero(costOf(m, estimate)))
 	}
 	return failure, e.failed(call, failure.Kind, !failure.Unanswered)

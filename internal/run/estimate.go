@@ -18,7 +18,7 @@ const (
 // estimateOf estimates the tokens of a request and the most that its answer may
 // have. It errs on the high side: a token of English has four bytes or more, and one
 // of Chinese or Russian two or more.
-func estimateOf(r *eval.Request) eval.Usage {
+func estimateOf(r *eval.Request, stage eval.Stage) eval.Usage {
 	n := perMessage + tokensOf(r.System) + tokensOf(string(r.Payload))
 	for _, m := range r.Messages {
 		n += perMessage + tokensOf(m.Content)
@@ -30,7 +30,10 @@ func estimateOf(r *eval.Request) eval.Usage {
 		n += perMessage + tokensOf(string(r.Schema.JSON))
 	}
 	out := r.MaxTokens
-	if out == 0 {
+	switch {
+	case stage == eval.StageEmbed:
+		return eval.Usage{Input: n} // vectors are not tokens
+	case out == 0:
 		out = assumedOutput
 	}
 	return eval.Usage{Input: n, Output: out, Reasoning: max(r.Allowance, r.Reasoning.Budget)}
@@ -67,17 +70,18 @@ func credible(u eval.Usage) eval.Usage {
 // is not visible in an answer, so its limit is counted.
 func countMissing(a *eval.Response, estimate eval.Usage) {
 	u := &a.Usage
-	shown := tokensOf(a.Text) + tokensOf(a.Refusal)
+	shown := tokensOf(a.Text)
 	for _, c := range a.ToolCalls {
 		shown += perMessage + tokensOf(c.Name) + tokensOf(string(c.Arguments))
 	}
 	if shown == 0 && a.Stop == eval.StopRefused {
-		return // stopped before the model, which costs nothing
+		return // stopped before the model, which costs nothing; the refusal is a filter's message
 	}
+	shown += tokensOf(a.Refusal)
 	if u.TotalInput() == 0 {
 		u.Input, u.Estimated = estimate.Input, true
 	}
-	if u.TotalOutput() == 0 && shown > 0 {
+	if u.TotalOutput() == 0 && shown > 0 && estimate.Output > 0 {
 		u.Output, u.Reasoning, u.ReasoningInOutput, u.Estimated = shown, estimate.Reasoning, false, true
 	}
 }

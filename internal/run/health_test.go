@@ -282,27 +282,31 @@ func TestARequestIsJournalledBeforeItIsSent(t *testing.T) {
 // without marks.
 func TestMissingUsage(t *testing.T) {
 	tests := []struct {
-		name  string
-		sent  eval.Usage
-		stop  eval.Stop
-		text  string
-		want  int
-		input int
+		name    string
+		sent    eval.Usage
+		stop    eval.Stop
+		text    string
+		want    int
+		input   int
+		refusal string
 	}{
-		{"counted", eval.Usage{Input: 3, Output: 2}, eval.StopEnd, "x", 5, 3},
-		{"nothing", eval.Usage{}, eval.StopEnd, strings.Repeat("x", 300), 108 + 100 + 50, 108},
-		{"nothing, in Chinese", eval.Usage{}, eval.StopEnd, strings.Repeat("書", 100), 108 + 150 + 50, 108},
-		{"input only", eval.Usage{Input: 7}, eval.StopEnd, strings.Repeat("x", 300), 7 + 100 + 50, 7},
-		{"output only", eval.Usage{Output: 7, ReasoningInOutput: true}, eval.StopEnd, "x", 108 + 7, 108},
-		{"cached input", eval.Usage{Cached: 9, Output: 7}, eval.StopEnd, "x", 16, 0},
-		{"negative", eval.Usage{Input: -5, Output: 2}, eval.StopEnd, strings.Repeat("x", 300), 258, 108},
-		{"absurd", eval.Usage{Input: 5, Output: 1 << 60}, eval.StopEnd, strings.Repeat("x", 300), 258, 108},
-		{"stopped before the model", eval.Usage{}, eval.StopRefused, "", 0, 0},
+		{"counted", eval.Usage{Input: 3, Output: 2}, eval.StopEnd, "x", 5, 3, ""},
+		{"nothing", eval.Usage{}, eval.StopEnd, strings.Repeat("x", 300), 108 + 100 + 50, 108, ""},
+		{"nothing, in Chinese", eval.Usage{}, eval.StopEnd, strings.Repeat("書", 100), 108 + 150 + 50, 108, ""},
+		{"input only", eval.Usage{Input: 7}, eval.StopEnd, strings.Repeat("x", 300), 7 + 100 + 50, 7, ""},
+		{"output only", eval.Usage{Output: 7, ReasoningInOutput: true}, eval.StopEnd, "x", 108 + 7, 108, ""},
+		{"cached input", eval.Usage{Cached: 9, Output: 7}, eval.StopEnd, "x", 16, 0, ""},
+		{"negative", eval.Usage{Input: -5, Output: 2}, eval.StopEnd, strings.Repeat("x", 300), 258, 108, ""},
+		{"absurd", eval.Usage{Input: 5, Output: 1 << 60}, eval.StopEnd, strings.Repeat("x", 300), 258, 108, ""},
+		{"stopped before the model", eval.Usage{}, eval.StopRefused, "", 0, 0, ""},
+		{"stopped with a message", eval.Usage{}, eval.StopRefused, "", 0, 0, "flagged by a filter"},
+		{"stopped, input counted", eval.Usage{Input: 5}, eval.StopRefused, "", 5, 5, "blocked"},
+		{"stopped in the middle", eval.Usage{}, eval.StopRefused, strings.Repeat("x", 300), 108 + 100 + 50, 108, ""},
 	}
 	for _, test := range tests {
 		j := newMemory()
 		c := &client{complete: func(context.Context, int, *eval.Request) (eval.Response, error) {
-			return eval.Response{Text: test.text, Stop: test.stop, Usage: test.sent}, nil
+			return eval.Response{Text: test.text, Stop: test.stop, Usage: test.sent, Refusal: test.refusal}, nil
 		}}
 		bench := performer{f: func(ctx context.Context, _ eval.Trial, ask eval.Asker) (eval.Outcome, error) {
 			_, err := ask.Ask(ctx, "s", eval.Request{Model: "m", System: strings.Repeat("x", 300), Reasoning: eval.Reasoning{Budget: 50}})
@@ -314,6 +318,23 @@ func TestMissingUsage(t *testing.T) {
 			if got := u.TotalInput() + u.TotalOutput(); got != test.want || u.Input != test.input || u.Estimated != (test.want != 5 && test.want != 16 && test.want != 0) {
 				t.Errorf("%s: %+v, %d tokens, want %d", test.name, u, got, test.want)
 			}
+		}
+	}
+}
+
+// An embedding has no output: the vectors are not tokens.
+func TestEmbeddingsHaveNoOutput(t *testing.T) {
+	for _, sent := range []eval.Usage{{}, {Input: 108}} {
+		c := &client{complete: func(context.Context, int, *eval.Request) (eval.Response, error) {
+			return eval.Response{Text: strings.Repeat("vector", 1000), Stop: eval.StopEnd, Usage: sent}, nil
+		}}
+		e := run.New(quick, newMemory(), models(c), run.Spent{}, nil)
+		err := e.Embed(t.Context(), nil, trials(1, false), func(ctx context.Context, _ run.Task, ask eval.Asker) error {
+			_, err := ask.Ask(ctx, "s", eval.Request{Model: "m", System: strings.Repeat("x", 300)})
+			return err
+		})
+		if got := e.Spent().Tokens; err != nil || got != 108 {
+			t.Errorf("%+v: %d tokens, %v; want 108", sent, got, err)
 		}
 	}
 }

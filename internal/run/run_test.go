@@ -283,7 +283,7 @@ func TestRetriesFollowTheScheduleAndRetryAfter(t *testing.T) {
 func TestWhatIsCountedIsAtLeastWhatWasSent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var mu sync.Mutex
-		paid, ends := 0, rapid.SliceOfN(rapid.IntRange(0, 4), 20, 20).Draw(t, "ends")
+		paid, ends := 0, rapid.SliceOfN(rapid.IntRange(0, 5), 20, 20).Draw(t, "ends")
 		c := replying(func(n int, _ *eval.Request) error {
 			mu.Lock()
 			defer mu.Unlock()
@@ -298,6 +298,8 @@ func TestWhatIsCountedIsAtLeastWhatWasSent(t *testing.T) {
 			case 3:
 				paid--
 				return &model.Error{Kind: eval.ErrUnavailable, Status: 500}
+			case 4:
+				return &model.Error{Kind: eval.ErrMalformed, Status: 200}
 			}
 			return nil
 		})

@@ -417,8 +417,8 @@ func (db *DB) Progress(ctx context.Context, run *Run) (*Progress, error) {
 	return p, err
 }
 
-// Usage reads what a run has used. A request that was not answered in time may be paid: it counts
-// as estimated.
+// Usage reads what a run has used. A request that was not answered in time or not readably may be
+// paid: it counts as estimated.
 func (db *DB) Usage(ctx context.Context, run *Run) (u Usage, err error) {
 	var openTokens int
 	var openCost float64
@@ -426,8 +426,8 @@ func (db *DB) Usage(ctx context.Context, run *Run) (u Usage, err error) {
 		coalesce(sum(`+tokensIn+` + `+tokensOut+`), 0)
 		FROM `+planned+`calls c ON c.trial = t.id WHERE t.run = ? AND c.source IS NULL`, []any{run}, &u.Cost, &u.Estimated, &u.Unpriced, &u.Tokens)
 	if err == nil {
-		err = db.get(ctx, `SELECT count(*) + (SELECT untimed FROM runs WHERE n = ?), coalesce(sum(CASE WHEN ended AND a.error_kind <> 'timeout' THEN 0 ELSE tokens END), 0),
-			total(CASE WHEN ended AND a.error_kind <> 'timeout' THEN 0 ELSE cost_usd END) FROM `+planned+`attempts a ON a.trial = t.id WHERE t.run = ?`,
+		err = db.get(ctx, `SELECT count(*) + (SELECT untimed FROM runs WHERE n = ?), coalesce(sum(CASE WHEN ended AND a.error_kind NOT IN ('timeout', 'malformed') THEN 0 ELSE tokens END), 0),
+			total(CASE WHEN ended AND a.error_kind NOT IN ('timeout', 'malformed') THEN 0 ELSE cost_usd END) FROM `+planned+`attempts a ON a.trial = t.id WHERE t.run = ?`,
 			[]any{run, run}, &u.Calls, &openTokens, &openCost)
 	}
 	u.Tokens, u.Cost = u.Tokens+openTokens, u.Cost+openCost

@@ -515,15 +515,15 @@ func testAttempts(t *testing.T, place place) {
 	if err != nil || len(arms) != 1 || arms[0].Calls != 1 || arms[0].Requests != 3 || arms[0].Estimated != 1 {
 		t.Errorf("%+v, %v", arms, err)
 	}
-	// A request that was not answered in time, or whose connection was lost, may be paid.
-	for i, s := range []eval.Attempt{{Ended: true, Err: eval.ErrTimeout}, {Err: eval.ErrUnavailable}, {Ended: true, Err: eval.ErrUnavailable}} {
+	// A request that was not answered in time or not readably, or whose connection was lost, may be paid.
+	for i, s := range []eval.Attempt{{Ended: true, Err: eval.ErrTimeout}, {Err: eval.ErrUnavailable}, {Ended: true, Err: eval.ErrUnavailable}, {Ended: true, Err: eval.ErrMalformed}} {
 		s.At, s.Tokens, s.CostUSD = int64(4+i), 100, 2
 		c.Sent = append(c.Sent, s)
 		if err := errors.Join(j.Attempt(c, true), j.Flush()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	check(6, 317, 6.25)
+	check(7, 417, 8.25)
 }
 
 // TestCuts: prompts that a server cut, by arm and stage, with the longest of them.

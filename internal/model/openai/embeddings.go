@@ -93,10 +93,7 @@ func (w embeddingsWire) Decode(body []byte) (eval.Response, error) {
 			Index     int             `json:"index"`
 			Embedding json.RawMessage `json:"embedding"`
 		} `json:"data"`
-		Usage *struct {
-			Prompt int `json:"prompt_tokens"`
-			Total  int `json:"total_tokens"`
-		} `json:"usage"`
+		Usage json.RawMessage `json:"usage"`
 	}
 	if err := json.Unmarshal(body, &in); err != nil {
 		return eval.Response{}, model.Malformed("the embeddings are not JSON: %v", err)
@@ -123,9 +120,9 @@ func (w embeddingsWire) Decode(body []byte) (eval.Response, error) {
 		return eval.Response{}, err
 	}
 	r := eval.Response{Text: string(list), Stop: eval.StopEnd, ModelVersion: in.Model}
-	if in.Usage != nil {
-		r.Usage.Input = max(in.Usage.Prompt, in.Usage.Total)
-	}
+	var u chatUsage
+	_ = json.Unmarshal(in.Usage, &u) // invalid counts must not lose the answer
+	r.Usage.Input = int(max(u.Prompt, u.Total))
 	return r, nil
 }
 

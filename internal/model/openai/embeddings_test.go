@@ -16,6 +16,7 @@ func TestEmbeddings(t *testing.T) {
 	for _, tt := range []struct{ name, body, want, err string }{
 		{"numbers", `{"data":[{"index":1,"embedding":[0,1]},{"index":0,"embedding":[1,0]}],"model":"m-1","usage":{"prompt_tokens":7,"total_tokens":7}}`, "1 0", ""},
 		{"base64", `{"data":[{"index":0,"embedding":"AACAPwAAAAA="},{"index":1,"embedding":"AAAAAAAAgD8="}],"model":"m-1","usage":{"prompt_tokens":7}}`, "1 0", ""},
+		{"usage as text", `{"data":[{"index":0,"embedding":[1,0]},{"index":1,"embedding":[0,1]}],"model":"m-1","usage":{"prompt_tokens":"7","total_tokens":7.0}}`, "1 0", ""},
 		{"too few", `{"data":[{"index":0,"embedding":[1,0]}]}`, "", "1 embeddings for 2 texts"},
 		{"twice", `{"data":[{"index":0,"embedding":[1]},{"index":0,"embedding":[1]}]}`, "", "numbered wrongly"},
 		{"outside", `{"data":[{"index":-1,"embedding":[1]},{"index":9,"embedding":[1]}]}`, "", "numbered wrongly"},

@@ -53,6 +53,10 @@ func TestDeviationsOfChat(t *testing.T) {
 			eval.Response{Text: "a", Stop: eval.StopEnd, StopReason: "stop", Usage: eval.Usage{Input: 10, Output: 5, Cached: 64, CacheWrite: 8, ReasoningInOutput: true}}},
 		{"thinking apart (xAI)", `{"choices":[{"message":{"content":"a"},"finish_reason":"stop"}],"usage":{"prompt_tokens":10,"completion_tokens":50,"total_tokens":80,"completion_tokens_details":{"reasoning_tokens":20}}}`,
 			eval.Response{Text: "a", Stop: eval.StopEnd, StopReason: "stop", Usage: eval.Usage{Input: 10, Output: 50, Reasoning: 20, CachedInInput: true}}},
+		{"thinking in the total only (gateways before Gemini)", `{"choices":[{"message":{"content":"a"},"finish_reason":"stop"}],"usage":{"prompt_tokens":20,"completion_tokens":198,"total_tokens":623}}`,
+			eval.Response{Text: "a", Stop: eval.StopEnd, StopReason: "stop", Usage: eval.Usage{Input: 20, Output: 198, Reasoning: 405, CachedInInput: true}}},
+		{"cache apart in the total", `{"choices":[{"message":{"content":"a"},"finish_reason":"stop"}],"usage":{"prompt_tokens":10,"completion_tokens":5,"total_tokens":87,"cache_read_input_tokens":64,"cache_creation_input_tokens":8}}`,
+			eval.Response{Text: "a", Stop: eval.StopEnd, StopReason: "stop", Usage: eval.Usage{Input: 10, Output: 5, Cached: 64, CacheWrite: 8, ReasoningInOutput: true}}},
 	}
 	for _, test := range tests {
 		got, err := chatWire{}.Decode([]byte(test.body))
@@ -82,7 +86,6 @@ func TestEndsOfResponses(t *testing.T) {
 		{"refused", `{"status":"completed","output":[{"type":"message","content":[{"type":"refusal","refusal":"No."}]}]}`, eval.StopRefused, "completed", "", "No."},
 		{"two messages, reasoning between", `{"status":"completed","output":[{"type":"message","content":[{"type":"output_text","text":"a"}]},{"type":"reasoning","content":[{"type":"reasoning_text","text":"hm"}]},{"type":"message","content":[{"type":"output_text","text":"b"}]}]}`,
 			eval.StopEnd, "completed", "ab", ""},
-		{"cancelled", `{"status":"cancelled","output":[]}`, eval.StopOther, "cancelled", "", ""},
 		{"incomplete for no reason", `{"status":"incomplete","output":[]}`, eval.StopOther, "incomplete", "", ""},
 	}
 	for _, test := range tests {
@@ -91,7 +94,9 @@ func TestEndsOfResponses(t *testing.T) {
 			t.Errorf("%s: got %+v, %v", test.name, r, err)
 		}
 	}
-	for _, body := range []string{`{"status":"failed","error":{"code":"server_error","message":"x"},"output":[]}`, `{"status":"failed","error":null,"output":[]}`} {
+	for _, body := range []string{`{"status":"failed","error":{"code":"server_error","message":"x"},"output":[]}`, `{"status":"failed","error":null,"output":[]}`,
+		`{"status":"cancelled","output":[]}`, `{"status":"queued","output":[]}`, `{"status":"in_progress","output":[]}`,
+		`{"status":"error","message":"upstream unavailable"}`, `{"status":503,"title":"Service Unavailable"}`, `{"status":"completed"}`} {
 		if _, err := (responsesWire{}).Decode([]byte(body)); err == nil {
 			t.Errorf("%s was read as an answer", body)
 		}

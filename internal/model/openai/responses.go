@@ -114,8 +114,10 @@ func (responsesWire) Decode(body []byte) (eval.Response, error) {
 		return eval.Response{}, model.InBody(a.Error)
 	case a.Status == "failed":
 		return eval.Response{}, model.InBody(json.RawMessage(`{"code":"server_error","message":"the response failed"}`))
-	case a.Output == nil && a.Status == "":
-		return eval.Response{}, model.Malformed("the answer has no output")
+	case a.Output == nil && a.Status != "incomplete":
+		return eval.Response{}, model.Malformed("the answer has no output and the status %q", a.Status)
+	case a.Status != "incomplete" && stopsOfResponses[string(a.Status)] != eval.StopEnd: // it has not ended, or is from a gateway
+		return eval.Response{}, model.Malformed("the answer has the status %q", a.Status)
 	}
 	r := eval.Response{
 		StopReason: string(a.Status), ModelVersion: string(a.Model), RequestID: string(a.ID),

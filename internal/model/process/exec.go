@@ -28,6 +28,7 @@ type ExecOptions struct {
 	// Pass are names of variables that processes get in addition to those that
 	// every program needs.
 	Pass []string
+	Keys model.Keys // not shown in what processes say
 }
 
 // Exec asks processes of one command, which are started when they are needed
@@ -38,6 +39,7 @@ type Exec struct {
 	path    string
 	dir     string
 	env     environment
+	keys    model.Keys
 	grace   time.Duration // what Close gives processes to end by themselves
 	maxLine int
 
@@ -72,7 +74,7 @@ func NewExec(command string, o ExecOptions) (*Exec, error) {
 		vars = os.Environ()
 	}
 	return &Exec{
-		words: words, path: path, dir: o.Dir, env: newEnvironment(vars, o.Dir, o.Pass),
+		words: words, path: path, dir: o.Dir, env: newEnvironment(vars, o.Dir, o.Pass), keys: o.Keys,
 		grace: 2 * time.Second, maxLine: maxAnswer, live: map[*worker]struct{}{},
 	}, nil
 }
@@ -111,6 +113,7 @@ func (e *Exec) Complete(ctx context.Context, r *eval.Request) (eval.Response, er
 			err = e.explain(w, err)
 		}
 		e.release(w)
+		e.keys.CleanAnswer(&response)
 		return response, err
 	}
 }
@@ -140,7 +143,7 @@ func (e *Exec) explain(w *worker, err error) error {
 	case w.broken:
 		failure.Remedy = "run the command by hand: it must answer every line of standard input with one line of standard output"
 	}
-	return failure
+	return e.keys.Clean(failure)
 }
 
 // begin counts a call that [Exec.Close] has to wait for; it is false when the

@@ -28,7 +28,7 @@ import (
 // pipeline starts a client whose processes play the part.
 func pipeline(t *testing.T, name string, more ...string) *Exec {
 	t.Helper()
-	e, err := NewExec("'"+os.Args[0]+"'", ExecOptions{Dir: t.TempDir(), Env: append(os.Environ(), append(more, part+"="+name)...), Pass: []string{part}})
+	e, err := NewExec("'"+os.Args[0]+"'", ExecOptions{Dir: t.TempDir(), Env: append(os.Environ(), append(more, part+"="+name)...), Pass: []string{part}, Keys: model.Keys{secret}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,6 +132,7 @@ func TestExecReadsAnswers(t *testing.T) {
 		{"empty error", `{"id":"$ID","output":"x","error":""}`, "x"},
 		{"unreadable usage", `{"id":"$ID","output":"x","usage":[1]}`, "x"},
 		{"half a character", `{"id":"$ID","output":"\ud83d!"}`, "\ufffd!"},
+		{"its key", `{"id":"$ID","output":"sent ` + secret + `"}`, "sent [key]"},
 		{"blank lines and CRLF", "\n \r\n{\"id\":\"$ID\",\"output\":\"x\"}\r", "x"},
 	}
 	for _, tt := range tests {
@@ -165,6 +166,7 @@ func TestExecRefusesWhatIsNoAnswer(t *testing.T) {
 		{"number", `{"id":"$ID","output":0.5}`, eval.ErrMalformed, `"output" is a number`, true},
 		{"true", `{"id":"$ID","output":true}`, eval.ErrMalformed, `"output" is true`, true},
 		{"error", `{"id":"$ID","error":"out of\nmemory"}`, eval.ErrUnavailable, "the pipeline reported: out of | memory", true},
+		{"error with its key", `{"id":"$ID","error":"sent ` + secret + `"}`, eval.ErrUnavailable, "sent [key]", true},
 		{"error beside output", `{"id":"$ID","error":"no","output":"x"}`, eval.ErrUnavailable, "no", true},
 		{"error object", `{"id":"$ID","error":{"code":7}}`, eval.ErrUnavailable, `{"code":7}`, true},
 		{"error without id", `{"error":"cannot read the request"}`, eval.ErrUnavailable, "cannot read the request", true},
@@ -205,7 +207,7 @@ func TestExecSaysHowAProcessEnded(t *testing.T) {
 		says []string
 	}{
 		{"dies at start", eval.ErrUnavailable, []string{"exited without an answer (exit status 3)",
-			"standard error: Traceback (most recent call last): | cannot load the weights", "by hand"}},
+			"standard error: Traceback (most recent call last): | cannot load the weights: 403 for https://x/v1?[key] sent [key]", "by hand"}},
 		{"leaves at start", eval.ErrUnavailable, []string{"exited without an answer (exit status 0)"}},
 		{"half a line", eval.ErrUnavailable, []string{"in the middle of its answer (exit status 1)", "and then he sai"}},
 		{"abandons", eval.ErrUnavailable, []string{"exited without an answer (exit status 4)"}},

@@ -22,6 +22,7 @@ type HTTP struct {
 	address   string
 	client    http.Client
 	header    http.Header
+	keys      model.Keys
 	maxAnswer int64
 }
 
@@ -29,8 +30,9 @@ var _ model.Client = (*HTTP)(nil)
 
 // NewHTTP returns a client for a service. Requests are sent with the given
 // client, or when it is nil with the default transport; redirects are not
-// followed, so that a request goes to its address or nowhere.
-func NewHTTP(address string, client *http.Client) (*HTTP, error) {
+// followed, so that a request goes to its address or nowhere. The keys are not shown in
+// what the service says.
+func NewHTTP(address string, client *http.Client, keys ...string) (*HTTP, error) {
 	u, err := url.Parse(address)
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
@@ -42,7 +44,7 @@ func NewHTTP(address string, client *http.Client) (*HTTP, error) {
 	case u.Fragment != "":
 		return nil, fmt.Errorf("URL %q: the fragment after # would not be sent: remove it", address)
 	}
-	h := &HTTP{address: address, maxAnswer: maxAnswer,
+	h := &HTTP{address: address, keys: keys, maxAnswer: maxAnswer,
 		header: http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json"}, "User-Agent": {"scruple"}}}
 	if client != nil {
 		h.client = *client
@@ -55,7 +57,8 @@ func NewHTTP(address string, client *http.Client) (*HTTP, error) {
 func keyParameter(u *url.URL) string {
 	for _, name := range slices.Sorted(maps.Keys(u.Query())) {
 		switch strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(name)) {
-		case "key", "apikey", "token", "accesstoken", "secret", "password", "auth", "sig", "signature":
+		case "key", "apikey", "xapikey", "accesskey", "secretkey", "subscriptionkey", "token", "apitoken", "authtoken", "accesstoken",
+			"secret", "clientsecret", "password", "auth", "sig", "signature", "code":
 			return name
 		}
 	}
@@ -80,17 +83,18 @@ func (h *HTTP) Complete(ctx context.Context, r *eval.Request) (eval.Response, er
 	defer x.Close()
 	switch {
 	case errors.Is(x.Err, model.ErrTooLarge):
-		return eval.Response{}, withStatus(x, model.Malformed("the answer is longer than %d MB: %s", h.maxAnswer>>20, shorten(x.Body)))
+		return eval.Response{}, h.failed(x, model.Malformed("the answer is longer than %d MB: %s", h.maxAnswer>>20, shorten(x.Body)))
 	case x.Err != nil:
-		return eval.Response{}, withStatus(x, unanswered(ctx, h.address, x.Err))
+		return eval.Response{}, h.failed(x, unanswered(ctx, h.address, x.Err))
 	case x.Status < 200 || x.Status > 299:
-		return eval.Response{}, withStatus(x, rejected(x))
+		return eval.Response{}, h.failed(x, rejected(x))
 	}
 	response, err := readBody(x.Body, id)
 	if err != nil {
-		return eval.Response{}, withStatus(x, err)
+		return eval.Response{}, h.failed(x, err)
 	}
 	response.RequestID = x.Header.Get("X-Request-Id")
+	h.keys.CleanAnswer(&response)
 	return response, nil
 }
 
@@ -107,8 +111,8 @@ func readBody(data []byte, id string) (eval.Response, error) {
 	return a.response()
 }
 
-// withStatus completes an error with what the response's head says.
-func withStatus(x *model.Exchange, err error) error {
+// failed completes an error with what the response's head says.
+func (h *HTTP) failed(x *model.Exchange, err error) error {
 	var failure *model.Error
 	if !errors.As(err, &failure) {
 		failure = &model.Error{Kind: eval.ErrMalformed, Err: err}
@@ -117,7 +121,7 @@ func withStatus(x *model.Exchange, err error) error {
 	if failure.Kind == eval.ErrMalformed && failure.Remedy == "" {
 		failure.Remedy = `the service must answer with one JSON object that has the key "output"`
 	}
-	return failure
+	return h.keys.Clean(failure)
 }
 
 // unanswered is the error of a request without a complete answer. Of the address

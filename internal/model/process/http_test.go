@@ -23,7 +23,7 @@ func service(t *testing.T, answer http.HandlerFunc) *HTTP {
 	t.Helper()
 	server := httptest.NewServer(answer)
 	t.Cleanup(server.Close)
-	h, err := NewHTTP(server.URL+"/extract?tenant=secret", server.Client())
+	h, err := NewHTTP(server.URL+"/extract?tenant=secret", server.Client(), secret)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,13 +46,13 @@ func TestHTTPAsks(t *testing.T) {
 		}
 		w.Header().Set("X-Request-Id", "req-7")
 		w.WriteHeader(http.StatusCreated) // any 2xx
-		io.WriteString(w, `{"output": {"a": 1}, "model": "mine 1.4", "usage": {"input_tokens": 8, "output_tokens": 9}}`)
+		io.WriteString(w, `{"output": {"a": "`+secret+`"}, "model": "mine 1.4", "usage": {"input_tokens": 8, "output_tokens": 9}}`)
 	})
 	got, err := h.Complete(t.Context(), r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := eval.Response{Text: `{"a":1}`, Stop: eval.StopEnd, ModelVersion: "mine 1.4", RequestID: "req-7", Usage: eval.Usage{Input: 8, Output: 9}}
+	want := eval.Response{Text: `{"a":"[key]"}`, Stop: eval.StopEnd, ModelVersion: "mine 1.4", RequestID: "req-7", Usage: eval.Usage{Input: 8, Output: 9}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -82,6 +82,7 @@ func TestHTTPErrors(t *testing.T) {
 		{"prose", 200, nil, "Hello", model.Error{Kind: eval.ErrMalformed, Message: "the answer is not JSON: Hello"}, nil},
 		{"nothing", 204, nil, "", model.Error{Kind: eval.ErrMalformed, Message: "the answer is empty"}, nil},
 		{"two values", 200, nil, `{"output":"x"}{"output":"y"}`, model.Error{Kind: eval.ErrMalformed, Message: `the answer is not JSON: {"output":"x"}{"output":"y"}`}, nil},
+		{"its key", 500, nil, "sent " + secret, model.Error{Kind: eval.ErrUnavailable, Message: "sent [key]"}, nil},
 		{"its own error", 200, nil, `{"error":"no text"}`, model.Error{Kind: eval.ErrUnavailable, Message: "the pipeline reported: no text"}, nil},
 	}
 	for _, tt := range tests {
@@ -211,12 +212,13 @@ func TestNewHTTPChecksTheAddress(t *testing.T) {
 
 // A key in an address would be kept with every request.
 func TestHTTPRefusesKeysInAddresses(t *testing.T) {
-	for _, address := range []string{"http://host/x?api_key=SECRET", "http://host/?a=1&Access-Token=SECRET", "https://host/x?key=SECRET"} {
+	for _, address := range []string{"http://host/x?api_key=SECRET", "http://host/?a=1&Access-Token=SECRET", "https://host/x?key=SECRET",
+		"https://host/x?x-api-key=SECRET", "https://host/api/f?code=SECRET", "https://host/x?Subscription-Key=SECRET", "https://host/x?client_secret=SECRET", "https://host/x?api_token=SECRET"} {
 		if _, err := NewHTTP(address, nil); err == nil || strings.Contains(err.Error(), "SECRET") {
 			t.Errorf("%s: %v", address, err)
 		}
 	}
-	if _, err := NewHTTP("http://host/x?lang=en", nil); err != nil {
+	if _, err := NewHTTP("http://host/x?lang=en&author=me&monkey=1&passage=2&max_tokens=3&lang_code=en&sort_key=id", nil); err != nil {
 		t.Error(err)
 	}
 }

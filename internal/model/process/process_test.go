@@ -34,6 +34,9 @@ func failureOf(t *testing.T, err error) *model.Error {
 	return e
 }
 
+// secret is a key that no error and no answer shows.
+const secret = "the-key-of-2026"
+
 // failure asserts that an error is of a kind and says certain things.
 func failure(t *testing.T, err error, kind eval.ErrorKind, says ...string) *model.Error {
 	t.Helper()
@@ -45,6 +48,9 @@ func failure(t *testing.T, err error, kind eval.ErrorKind, says ...string) *mode
 		if !strings.Contains(e.Error()+" → "+e.Remedy, text) {
 			t.Errorf("the error does not say %q: %v → %s", text, e, e.Remedy)
 		}
+	}
+	if strings.Contains(e.Error()+e.Remedy, secret) {
+		t.Errorf("the error shows the key: %v → %s", e, e.Remedy)
 	}
 	if strings.ContainsAny(e.Error(), "\n\x1b") {
 		t.Errorf("the error is not one plain line: %q", e.Error())

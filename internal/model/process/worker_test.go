@@ -144,7 +144,7 @@ var parts = map[string]func(*stage){
 		time.Sleep(300 * time.Millisecond)
 	},
 	"dies at start": func(*stage) {
-		fmt.Fprintln(os.Stderr, "Traceback (most recent call last):\n  cannot load the weights")
+		fmt.Fprintln(os.Stderr, "Traceback (most recent call last):\n  cannot load the weights: 403 for https://x/v1?key=AIzaOther, sent "+secret)
 		os.Exit(3)
 	},
 	"leaves at start": func(*stage) {},

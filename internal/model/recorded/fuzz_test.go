@@ -21,7 +21,7 @@ func FuzzOpen(f *testing.F) {
 		if err := os.WriteFile(file, text, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if c, err := recorded.Open(file); err == nil && (c.Format() == "" || c.BaseURL() == "") {
+		if c, err := recorded.Open(file, "some-model"); err == nil && (c.Format() == "" || c.BaseURL() == "") {
 			t.Errorf("%q was read as a cassette without an endpoint", text)
 		}
 	})

@@ -23,6 +23,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -46,31 +47,35 @@ type Cassette struct {
 	played  map[string]int
 }
 
-// Open reads a cassette. All it holds must be in one wire format.
-func Open(file string) (*Cassette, error) {
+// Open reads the exchanges of a cassette with the model of a name, all of which must be with
+// one endpoint in one wire format.
+func Open(file, name string) (*Cassette, error) {
 	raw, err := cassette.LoadWithFS(file, onDisk{file})
 	if err != nil {
 		return nil, fmt.Errorf("reading cassette %s: %w", file, err)
 	}
 	c := &Cassette{file: file, waiting: map[string][]*cassette.Interaction{}, played: map[string]int{}}
 	for n, i := range raw.Interactions {
-		if err := c.add(i); err != nil {
+		if err := c.add(i, strings.TrimPrefix(name, "models/")); err != nil {
 			return nil, fmt.Errorf("cassette %s, exchange %d: %w", file, n, err)
 		}
 	}
 	if c.format == "" {
-		return nil, fmt.Errorf("cassette %s: no exchanges", file)
+		return nil, fmt.Errorf("cassette %s: no exchanges with model %q", file, name)
 	}
 	return c, nil
 }
 
-func (c *Cassette) add(i *cassette.Interaction) error {
+func (c *Cassette) add(i *cassette.Interaction, name string) error {
 	if i == nil {
 		return errors.New("is empty")
 	}
 	u, err := url.Parse(i.Request.URL)
 	if err != nil {
 		return err
+	}
+	if other := modelOf(u.Path, []byte(i.Request.Body)); other != "" && other != name {
+		return nil
 	}
 	format, base, err := formatOf(*u)
 	switch {
@@ -79,7 +84,7 @@ func (c *Cassette) add(i *cassette.Interaction) error {
 	case c.format == "":
 		c.format, c.base = format, base
 	case format != c.format || base != c.base:
-		return fmt.Errorf("is in format %s at %s, but earlier ones are in %s at %s; use one endpoint per cassette", format, base, c.format, c.base)
+		return fmt.Errorf("is in format %s at %s, but earlier ones are in %s at %s; use one endpoint per model and cassette", format, base, c.format, c.base)
 	}
 	key := keyOf(u.Path, []byte(i.Request.Body))
 	c.waiting[key] = append(c.waiting[key], i)
@@ -107,11 +112,26 @@ func formatOf(u url.URL) (format, base string, err error) {
 			return f.format, u.String(), nil
 		}
 	}
-	if path, _, ok := strings.Cut(u.Path, "/models/"); ok && strings.HasSuffix(u.Path, ":generateContent") {
-		u.Path = path
+	if parts := ofGoogle.FindStringSubmatch(u.Path); parts != nil {
+		u.Path = parts[1]
 		return "google", u.String(), nil
 	}
 	return "", "", fmt.Errorf("%s is not in one of the formats openai, openai_responses, anthropic, google", &u)
+}
+
+// ofGoogle matches the path of a request to Google: the base and the model.
+var ofGoogle = regexp.MustCompile(`^(.*)/(?:models/|(tunedModels/))([^/]+):generateContent$`)
+
+// modelOf is the name of the model that a request asks, "" if it names none.
+func modelOf(path string, body []byte) string {
+	if parts := ofGoogle.FindStringSubmatch(path); parts != nil {
+		return parts[2] + parts[3]
+	}
+	var asks struct {
+		Model model.Word `json:"model"`
+	}
+	_ = json.Unmarshal(body, &asks)
+	return strings.TrimPrefix(string(asks.Model), "models/")
 }
 
 // keyOf identifies a request by its path and its body, ignoring the order of keys.
@@ -403,8 +423,11 @@ func lineOf(i *cassette.Interaction) ([]byte, error) {
 		"response": fields{"proto": a.Proto, "proto_major": a.ProtoMajor, "proto_minor": a.ProtoMinor, "content_length": a.ContentLength,
 			"uncompressed": a.Uncompressed, "body": a.Body, "headers": a.Headers, "status": a.Status, "code": a.Code, "duration": a.Duration.String()},
 	})
-	return b.Bytes(), err
+	return []byte(notInYAML.Replace(b.String())), err
 }
+
+// notInYAML are characters that a JSON string may have as they are, and that YAML folds or refuses.
+var notInYAML = strings.NewReplacer("\u0085", `\u0085`, "\ufffe", `\ufffe`, "\uffff", `\uffff`)
 
 // Close closes the cassette. It returns the error that ended the recording, if
 // any.

@@ -70,7 +70,7 @@ func TestRecordAndReplay(t *testing.T) {
 			server.Answer(500, "nobody may ask", nil)
 			server.Requests()
 
-			played, err := recorded.Open(file)
+			played, err := recorded.Open(file, "some-model")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -120,7 +120,7 @@ func checkClean(t *testing.T, file string) {
 
 func replay(t *testing.T, file string) model.Client {
 	t.Helper()
-	c, err := recorded.Open(file)
+	c, err := recorded.Open(file, "some-model")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,6 +181,23 @@ func TestReplicatesAndRetries(t *testing.T) {
 	}
 }
 
+// Each model of a study takes its endpoint and exchanges from the recording of all.
+func TestRecordingsOfSeveralModels(t *testing.T) {
+	file := write(t,
+		exchange("https://api.anthropic.com/v1/messages", `{"model":"judge","messages":[]}`, 200, ""),
+		exchange(chatURL, chatBody, 200, answer("first")),
+		exchange("https://generativelanguage.googleapis.com/v1beta/models/gemini:generateContent", `{}`, 200, ""),
+		exchange("https://generativelanguage.googleapis.com/v1beta/tunedModels/mine:generateContent", `{}`, 200, ""))
+	for name, format := range map[string]string{"judge": "anthropic", "some-model": "openai", "gemini": "google", "models/gemini": "google", "tunedModels/mine": "google"} {
+		if c, err := recorded.Open(file, name); err != nil || c.Format() != format {
+			t.Errorf("%s: got %v, want format %s", name, err, format)
+		}
+	}
+	if r, err := replay(t, file).Complete(t.Context(), simple()); err != nil || r.Text != "first" {
+		t.Errorf("got %q, %v", r.Text, err)
+	}
+}
+
 func TestNotRecorded(t *testing.T) {
 	file := write(t, exchange(chatURL, chatBody, 200, answer("first")))
 	r := simple()
@@ -205,12 +222,13 @@ func TestCassettesThatCannotBeUsed(t *testing.T) {
 		{"missing", filepath.Join(t.TempDir(), "none.yaml"), "none.yaml"},
 		{"empty", write(t), "no exchanges"},
 		{"two formats", write(t, exchange(chatURL, chatBody, 200, ""), exchange("https://api.example.com/v1/messages", "{}", 200, "")), "exchange 1"},
+		{"another model", write(t, exchange(chatURL, `{"model":"other"}`, 200, "")), `no exchanges with model "some-model"`},
 		{"no completion", write(t, exchange("https://api.example.com/v1/embeddings", "{}", 200, "")), "/v1/embeddings"},
 		{"no host", write(t, exchange("/v1/messages", "{}", 200, "")), "has no host"},
 		{"no YAML", write(t, "\t- {"), "a.cassette"},
 	}
 	for _, test := range tests {
-		if _, err := recorded.Open(test.file); err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, err := recorded.Open(test.file, "some-model"); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: got %v, want an error with %q", test.name, err, test.want)
 		}
 	}

@@ -64,7 +64,7 @@ func TestAKilledRecordingGoesOn(t *testing.T) {
 		if err := os.WriteFile(file, data[:cut], 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := recorded.Open(file); err != nil {
+		if _, err := recorded.Open(file, "some-model"); err != nil {
 			t.Fatalf("cut at %d: %v", cut-last, err)
 		}
 		tape(t, server, file, true, 2, 4)

@@ -50,11 +50,11 @@ func candidateSchema(o *ontology.Ontology) []byte {
 		properties["confidence"] = object{"type": "string", "enum": values}
 	}
 	for _, e := range o.Edges {
-		p := object{"type": texts["type"], "items": texts["items"], "description": strings.TrimSpace(e.Doc + " (titles)")}
+		what := " (titles)"
 		if e.Kind == ontology.Single {
-			p["maxItems"] = 1
+			what = " (title, one at most)" // some providers refuse maxItems
 		}
-		properties[e.Name] = p
+		properties[e.Name] = object{"type": texts["type"], "items": texts["items"], "description": strings.TrimSpace(e.Doc + what)}
 	}
 	return kit.JSON(object{
 		"type": "object", "required": []string{"atoms"}, "additionalProperties": false,
