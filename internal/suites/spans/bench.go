@@ -326,6 +326,7 @@ func (b *Bench) recordedArm(p *kit.Planner, e *Labeller) {
 		return
 	}
 	a := &arm{recorded: map[string]*spanfile.Doc{}}
+	a.Given = true
 	known, different := 0, 0
 	for k := range d.Docs {
 		doc := &d.Docs[k]

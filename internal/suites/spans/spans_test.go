@@ -77,6 +77,11 @@ func TestConformanceRecorded(t *testing.T) {
 		t.Error("a recorded arm asks a model")
 		return eval.Response{}, nil
 	})
+	for _, a := range b.On {
+		if a.Given != (a.recorded != nil) {
+			t.Errorf("%s: what it took is of a file: %v", a.ID, a.Given)
+		}
+	}
 }
 
 func TestPreflight(t *testing.T) {
