@@ -731,6 +731,21 @@ func TestAnswerAsWritten(t *testing.T) {
 	}
 }
 
+// Texts of a file that the study does not have, and texts that the file lacks, are said.
+func TestUnusedSpans(t *testing.T) {
+	b, err := open(t, map[string]string{"study.yaml": strings.Replace(minimal, "{name: lexicon}", "{name: l, spans: s.jsonl}", 1), "r.jsonl": twoTexts,
+		"s.jsonl": `{"id": "a", "text": "A boy runs on the beach.", "spans": []}` + "\n" + `{"id": "A", "text": "Nothing.", "spans": []}`})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := strings.Join(b.Capabilities().Warnings(), "\n")
+	for _, want := range []string{"s.jsonl: ignored 1 text not in the study: A", "s.jsonl: 1 text of the study is not in it"} {
+		if !strings.Contains(w, want) {
+			t.Errorf("warnings: %s; want %s", w, want)
+		}
+	}
+}
+
 // A list is read wherever models put it, and entries that are no spans are no empty list.
 func TestListsOfSpans(t *testing.T) {
 	d := snapshot.DefaultReader()
