@@ -164,6 +164,21 @@ func (o Options) text(data []byte) ([]byte, error) {
 	return t.Lines(table.Texts{Names: []string{"id", "group", "cluster", "split"}, Verbatim: "text"})
 }
 
+// Unlabelled is an error about the texts without a list of spans: it is not known that they have none.
+func (d *Data) Unlabelled(file string) error {
+	var first *Doc
+	n := 0
+	for i := range d.Docs {
+		if doc := &d.Docs[i]; !doc.Labelled && doc.Failed == "" {
+			first, n = cmp.Or(first, doc), n+1
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s: text %q has no list \"spans\" (%s): write it, [] for no spans, or remove the text", first.At(file), first.ID, text.Plural(n, "such text", "such texts"))
+}
+
 type reader struct {
 	Options
 	data *Data
