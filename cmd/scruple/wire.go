@@ -290,6 +290,9 @@ func (a *runAnswers) Complete(ctx context.Context, r *eval.Request) (eval.Respon
 	response := eval.Response{Text: string(o.Data), Stop: eval.StopEnd, ModelVersion: version, Taken: &taken,
 		Usage:     eval.Usage{Input: taken.TokensIn, Output: taken.TokensOut, CachedInInput: true, ReasoningInOutput: true},
 		RequestID: fmt.Sprintf("%s:%s#%d", a.from, r.Item, replicate)}
+	if slices.Contains(o.Notes, eval.NoteTruncated) {
+		response.Stop = eval.StopLength
+	}
 	if o.Kind == eval.Refused {
 		response.Stop, response.Refusal = eval.StopRefused, o.Detail
 	}

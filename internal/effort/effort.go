@@ -223,15 +223,15 @@ func (a *Adder) took(own []eval.Score, replicate int, t eval.Taken, points float
 }
 
 // of is what a trial took of one kind, or why it is not known. A trial without a call took
-// nothing.
+// nothing, unless its answer was made elsewhere.
 func of(t eval.Taken, name string) (float64, string) {
 	switch {
+	case t.Given:
+		return 0, "the answer is from a file, which does not say what it took"
 	case t.Calls == 0:
 		return 0, ""
 	case name == Calls:
 		return float64(t.Calls), ""
-	case t.Given:
-		return 0, "the answer is from a file, which does not say what it took"
 	case name == Cost && math.IsNaN(t.CostUSD):
 		return 0, "the price of a call is not known"
 	case name == Cost:

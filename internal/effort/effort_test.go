@@ -102,12 +102,12 @@ func TestReplicates(t *testing.T) {
 func TestUnknown(t *testing.T) {
 	s, taken := scored(1, -1, 0)
 	taken[0].CostUSD = math.NaN()
-	taken[2].Given = true
+	taken[2].Given, taken[2].Calls = true, 0 // read without a call
 	scores := all(3).Add(s, taken)
 	for metric, want := range map[string][]string{
 		Cost:         {"price", "", "file"},
 		Latency:      {"", "", "file"},
-		Calls:        {"", "", ""},
+		Calls:        {"", "", "file"},
 		TokensIn:     {"", "", "file"},
 		latency95:    {"", "", "file"},
 		costPerPoint: {"price", "no verdict", "file"},

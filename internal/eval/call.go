@@ -465,7 +465,7 @@ type Taken struct {
 	CostUSD             float64 // NaN if the price of a call is unknown
 	Seconds             float64 // the sum of the latencies
 	TokensIn, TokensOut int
-	Given               bool // from a file of answers
+	Given               bool // the answer is from a file, which does not say what it took
 	// Call is the journal's number of the last of the calls, of an answer that is taken.
 	Call int64
 	Run  int64 // the journal's number of its run

@@ -123,6 +123,7 @@ type Arm struct {
 	Role      Role
 	Model     string // id of the arm's model in the study, or ""
 	Simulated bool   // answers are simulated and labelled so everywhere
+	Given     bool   // answers are from a file, which does not say what they took
 	Hash      string // hash of everything that determines the arm's behaviour: prompt bytes, settings
 	// Judges are the judges of the arm's trials: ids of the study's models, names of
 	// rules, or pipelines. If empty, the arm is not judged.

@@ -117,6 +117,10 @@ func (r *Run) scores(ctx context.Context, scorer eval.Scorer, collector *analyse
 		next, stop := iter.Pull2(r.db.Taken(ctx, r.Record))
 		defer stop()
 		var taken []eval.Taken
+		given := map[string]bool{}
+		for _, arm := range r.Bench.Arms() {
+			given[arm.ID] = arm.Given
+		}
 		trials := 0
 		for s, err := range score.All(scorer, r.db.Cases(ctx, r.Record)) {
 			taken = taken[:0]
@@ -125,6 +129,7 @@ func (r *Run) scores(ctx context.Context, scorer eval.Scorer, collector *analyse
 				if t, err, _ = next(); err == nil && t.Trial != s.Trials[i].Trial {
 					err = fmt.Errorf("scoring %v: the store has the calls of %v in its place", s.Trials[i].Trial, t.Trial)
 				}
+				t.Given = t.Given || given[t.Arm]
 				taken = append(taken, t)
 			}
 			if err == nil {

@@ -105,6 +105,7 @@ func Parse(data []byte, o Options) (*Data, error) {
 	if data, err = o.text(data); err != nil {
 		return nil, err
 	}
+	data = unfenced(data)
 	d := &reader{Options: o, data: &Data{}, ids: map[string]int{}}
 	switch start := bytes.TrimLeft(data, " \t\r\n"); {
 	case len(start) == 0:
@@ -136,6 +137,21 @@ func Parse(data []byte, o Options) (*Data, error) {
 	return d.data, nil
 }
 
+// unfenced is what a file has that is a reply of a model: JSON in a code fence. Lines keep their
+// numbers.
+func unfenced(data []byte) []byte {
+	start := bytes.TrimLeft(data, " \t\r\n")
+	if !bytes.HasPrefix(start, []byte("```")) {
+		return data
+	}
+	for _, language := range []string{"json", "jsonl"} {
+		if code, ok := text.CodeOf(string(start), language); ok {
+			return append(bytes.Repeat([]byte("\n"), bytes.Count(data[:len(data)-len(start)], []byte("\n"))+1), code...)
+		}
+	}
+	return data
+}
+
 // text is the content of a file as text. A workbook, and CSV by its name, are JSON Lines.
 func (o Options) text(data []byte) ([]byte, error) {
 	if o.Tagged || !bytes.HasPrefix(data, []byte("PK\x03\x04")) && !strings.HasSuffix(strings.TrimSuffix(strings.ToLower(o.Name), ".gz"), ".csv") {
@@ -148,6 +164,21 @@ func (o Options) text(data []byte) ([]byte, error) {
 	return t.Lines(table.Texts{Names: []string{"id", "group", "cluster", "split"}, Verbatim: "text"})
 }
 
+// Unlabelled is an error about the texts without a list of spans: it is not known that they have none.
+func (d *Data) Unlabelled(file string) error {
+	var first *Doc
+	n := 0
+	for i := range d.Docs {
+		if doc := &d.Docs[i]; !doc.Labelled && doc.Failed == "" {
+			first, n = cmp.Or(first, doc), n+1
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s: text %q has no list \"spans\" (%s): write it, [] for no spans, or remove the text", first.At(file), first.ID, text.Plural(n, "such text", "such texts"))
+}
+
 type reader struct {
 	Options
 	data *Data
@@ -156,11 +187,15 @@ type reader struct {
 }
 
 func (d *reader) fail(line int, format string, args ...any) {
-	at := d.Name
-	if line > 0 {
-		at += ":" + strconv.Itoa(line)
+	d.errs = append(d.errs, fmt.Errorf("%s: %w", (&Doc{Line: line}).At(d.Name), fmt.Errorf(format, args...)))
+}
+
+// At names the place of a text in its file: FILE:LINE, if its line is known.
+func (d *Doc) At(file string) string {
+	if d.Line > 0 {
+		file += ":" + strconv.Itoa(d.Line)
 	}
-	d.errs = append(d.errs, fmt.Errorf("%s: %w", at, fmt.Errorf(format, args...)))
+	return file
 }
 
 func (d *reader) warn(n int, one, many, what string) {
@@ -265,8 +300,8 @@ type wireLine struct {
 	GoldTags []string        `json:"gold_tags"`
 	Gold     *[]wireSpan     `json:"gold"`
 	Systems  map[string]struct {
-		Tags  []string   `json:"tags"`
-		Spans []wireSpan `json:"spans"`
+		Tags  []string    `json:"tags"`
+		Spans *[]wireSpan `json:"spans"`
 	} `json:"systems"`
 }
 
@@ -337,7 +372,7 @@ func (d *reader) wnut(w *wireLine, doc *Doc) error {
 		if !ok {
 			return fmt.Errorf(" has no system %q", d.System)
 		}
-		w.Spans, doc.Tags = &s.Spans, s.Tags
+		w.Spans, doc.Tags = s.Spans, s.Tags
 	}
 	return nil
 }
@@ -355,8 +390,8 @@ func (d *reader) prompts(data []byte) error {
 			Input       string `json:"input"`
 			Output      string `json:"output"`
 			Error       string `json:"error"`
-			GroundTruth *struct {
-				Spans []wireSpan `json:"spans"`
+			GroundTruth struct {
+				Spans *[]wireSpan `json:"spans"`
 			} `json:"groundTruth"`
 		} `json:"prompts"`
 	}
@@ -372,8 +407,8 @@ func (d *reader) prompts(data []byte) error {
 		}
 		doc.Text = cmp.Or(doc.Text, p.Input)
 		var spans []wireSpan
-		if p.GroundTruth != nil {
-			spans, doc.Labelled = p.GroundTruth.Spans, true
+		if list := p.GroundTruth.Spans; list != nil {
+			spans, doc.Labelled = *list, true
 		}
 		d.add(doc, spans, UTF16)
 	}
@@ -384,7 +419,7 @@ func (d *reader) prompts(data []byte) error {
 func (d *reader) snapshot(data []byte) (err error) {
 	d.data.Format = Snapshot
 	d.data.Snapshot, err = readSnapshot(data, d.Name, func(r *SnapshotResult, raw jsontext.Value) {
-		doc := Doc{ID: r.PromptID, Text: r.Text(), Labelled: true, Result: raw}
+		doc := Doc{ID: r.PromptID, Text: r.Text(), Labelled: r.Spans != nil, Result: raw}
 		if r.Error != nil {
 			doc.Failed = *r.Error
 		}
@@ -432,7 +467,7 @@ func (d *reader) list(data []byte) error {
 		}
 		made := slices.DeleteFunc(task.Annotations, func(a Annotation) bool { return a.Cancelled })
 		var spans []wireSpan
-		if doc.Labelled = len(made) > 0; doc.Labelled {
+		if doc.Labelled = len(made) > 0 && made[0].Result != nil; doc.Labelled {
 			for _, r := range made[0].Result {
 				if v := r.Value; r.Type == "labels" && len(v.Labels) > 0 {
 					passage, _ := v.Text.(string)

@@ -125,6 +125,21 @@ func TestOtherTools(t *testing.T) {
 	}
 }
 
+// A text is labelled if its list of spans is there, if only an empty one, in any format.
+func TestLabelled(t *testing.T) {
+	for _, form := range []string{`{"text": "x", %s}`, `{"prompts": [{"text": "x", "groundTruth": {%s}}]}`, `{"results": [{"promptId": "1", "input": "x", %s}]}`,
+		"```json\n{\"text\": \"x\", %s}\n```\n", "\n```jsonl\n{\"text\": \"x\", %s}\n```"} {
+		for list, want := range map[string]bool{`"spans": []`: true, `"entities": []`: false} {
+			if d := read(t, fmt.Sprintf(form, list)); d.Docs[0].Labelled != want {
+				t.Errorf("%s with %s is labelled: %v", form, list, !want)
+			}
+		}
+	}
+	if d := read(t, "\n```json\n{\"text\": \"x\"}\n```"); d.Docs[0].Line != 3 {
+		t.Errorf("line %d", d.Docs[0].Line)
+	}
+}
+
 // A stated confidence is kept, also one of 1; one that is missing stays missing.
 func TestConfidences(t *testing.T) {
 	const lines = `{"id":"a","text":"kite","spans":[{"start":0,"end":4,"label":"x","text":"kite","confidence":1},{"start":0,"end":1,"label":"x","text":"k","confidence":0},{"start":0,"end":2,"label":"x","text":"ki"}]}` + "\n"

@@ -136,7 +136,7 @@ func (db *DB) taken(ctx context.Context, where string, args ...any) iter.Seq2[ev
 		args, func(rows *sql.Rows) (t eval.Taken, err error) {
 			var cost sql.NullFloat64
 			err = rows.Scan(&t.Item, &t.Arm, &t.Replicate, &t.Calls, &cost, &t.Seconds, &t.TokensIn, &t.TokensOut, &t.Given)
-			if t.CostUSD = cost.Float64; !cost.Valid && t.Calls > 0 {
+			if t.CostUSD = cost.Float64; t.Given || !cost.Valid && t.Calls > 0 {
 				t.CostUSD = math.NaN()
 			}
 			return t, err

@@ -168,6 +168,7 @@ func (b *Bench) folderArm(dir string) (*arm, error) {
 	}
 	defer root.Close()
 	a := &arm{folder: map[string]*bundle{}}
+	a.Given = true
 	var parts, missing []string
 	for _, c := range b.Data {
 		if _, err := root.Stat(c.id); errors.Is(err, os.ErrNotExist) {

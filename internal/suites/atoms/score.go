@@ -3,7 +3,6 @@ package atoms
 import (
 	"fmt"
 
-	"github.com/scruple-eval/scruple/internal/effort"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/suites/atoms/graph"
 	"github.com/scruple-eval/scruple/internal/suites/atoms/okf"
@@ -48,24 +47,13 @@ func (b *Bench) assess(s *sample, t *eval.Judged) *assessment {
 	return a
 }
 
-const madeElsewhere = "the atoms were made elsewhere, and the folder does not say what they took"
-
 // Score scores what was written: the files of each trial, parsed again.
 func (b *Bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
 	s := b.Datum(c.Item)
 	if s == nil {
 		return dst
 	}
-	a := b.Arm(c.Arm)
-	return kit.ScoreTrials(dst, c, func(dst []eval.Score, t *eval.Judged) []eval.Score {
-		dst = b.assess(s, t).score(dst)
-		if a != nil && a.folder != nil {
-			for _, name := range effort.Columns() {
-				dst = append(dst, kit.Unscored(name, madeElsewhere))
-			}
-		}
-		return dst
-	})
+	return kit.ScoreTrials(dst, c, func(dst []eval.Score, t *eval.Judged) []eval.Score { return b.assess(s, t).score(dst) })
 }
 
 func (a *assessment) score(dst []eval.Score) []eval.Score {

@@ -364,7 +364,7 @@ func (p *Planner) Pipeline(e *Entry) (Arm, bool) {
 			return Arm{}, false
 		}
 		content = hash.String()
-		a.answers = content
+		a.answers, a.Given = content, true
 	}
 	if err := p.program(a.Pipeline, e.Outside); err != nil {
 		p.Fault(p.Key(e), "%w", err)

@@ -209,9 +209,9 @@ func (b *Bench) attackGrid(of func(*arm) bool, cell func(*arm) (eval.Measured, b
 func (b *Bench) pareto(r eval.Results) eval.Figure {
 	n := slices.Max(b.sizes)
 	f := eval.Figure{Name: "pareto", Title: fmt.Sprintf("Quality against effort, N = %d", n), YTitle: "Hits@1", Frontier: true,
-		Note: "Clean data. Up and to the left is better: more hits for less effort. The grey line joins the arms that no other arm beats in both. Oracle, which reads the request's structure, is excluded."}
+		Note: "Clean data. Up and to the left is better: more hits for less effort. The grey line joins the arms that no other arm beats in both. Oracle, which reads the request's structure, is excluded, and so are answers from a file, whose effort is not known."}
 	f.Series = b.clean(func(a *arm) []eval.Point {
-		if a.size != n || a.method != nil && a.method.Name == "oracle" {
+		if a.size != n || a.Given || a.method != nil && a.method.Name == "oracle" {
 			return nil
 		}
 		effort, unit := r.Effort(a.ID)

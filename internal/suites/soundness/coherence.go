@@ -151,6 +151,7 @@ const screenMarkup = " \t\r\n*_#`\"'.:"
 // readScreen reads the judge's answer: one of the words at its beginning, or in JSON.
 // Prose is not interpreted. With a scale it begins with a grade.
 func (b *Bench) readScreen(answer string) (string, bool) {
+	answer = text.Ended(answer).Text
 	if b.judging.Scale != nil {
 		pass, ok := b.judging.Scale.Passes([]byte(answer))
 		return word(pass), ok

@@ -96,7 +96,7 @@ func (b *Bench) failureIn(c *cell, outcome, task string) *failure {
 	x := &failure{cell: c, condition: c.arm.condition}
 	kinds := map[string]bool{}
 	for i, a := range c.runs {
-		kinds[a.Failure] = true
+		kinds[a.Failure] = a.Coherence != ambiguous || kinds[a.Failure]
 		if x.coding == nil {
 			x.coding = codingOf(task, c.trials[i].Verdicts)
 		}

@@ -322,6 +322,11 @@ func TestFailuresWaitForCoherence(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, queue, err)
 		}
 	}
+	doubts := eval.Verdict{Step: judgeStep, Source: eval.ByModel, Data: []byte(incoherent)}
+	trials := []eval.Judged{ambiguousRun(main, 1, doubts), ambiguousRun(main, 2, doubts), ambiguousRun(main, 3, doubts)}
+	if x := b.failed(b.cell(eval.Case{Item: f.ID, Arm: main, Trials: trials})); x == nil || x.kind != "" {
+		t.Errorf("a failure whose runs are all ambiguous has no type yet: %+v", x)
+	}
 }
 
 // Failures without codes may be in the tacit domain: the note says how many there are.

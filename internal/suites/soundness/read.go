@@ -166,7 +166,8 @@ func unlessCut(cut bool, reason string) string {
 // parse finds label and rationale.
 func (r *reader) parse(answer string, cut bool) reply {
 	p := reply{label: wording.None, method: byText}
-	if strings.TrimSpace(answer) == "" {
+	answer = text.Ended(answer).Text // without the model's reasoning
+	if answer == "" || cut && strings.HasPrefix(answer, "<think>") {
 		p.reason = unlessCut(cut, reasonEmpty)
 		return p
 	}
@@ -175,7 +176,7 @@ func (r *reader) parse(answer string, cut bool) reply {
 		switch {
 		case p.label != wording.None && !q.conflict:
 			return p
-		case r.declines(&p, q.value+" "+p.rationale):
+		case r.declines(&p, q.value+".\n"+p.rationale):
 		case q.conflict:
 			p.reason = reasonUnresolved
 		default:
@@ -185,7 +186,7 @@ func (r *reader) parse(answer string, cut bool) reply {
 		return p
 	}
 	read := r.labels.Text(answer)
-	p.label, p.rationale = read.Label, strings.TrimSpace(answer)
+	p.label, p.rationale = read.Label, answer
 	switch {
 	case p.label != wording.None:
 		p.rationale = rationaleOf(answer, read)
@@ -205,9 +206,9 @@ const refusalWords = 60
 // declines reports whether a text without a label declines to judge.
 func (r *reader) declines(p *reply, answer string) bool {
 	switch {
-	case r.safety.In(answer, refusalWords):
+	case r.labels.Declines(answer, r.safety, refusalWords):
 		p.reason = reasonSafety
-	case r.refusal.In(answer, refusalWords):
+	case r.labels.Declines(answer, r.refusal, refusalWords):
 		p.reason = reasonRefusal
 	default:
 		return false
@@ -332,7 +333,7 @@ func (r *reader) labelled(object []byte) (o labelled, ok bool) {
 const labelWords = 5
 
 // members are the texts of an object by their names in small letters: some models write a key
-// in capitals, twice, or a rationale as a list of sentences.
+// in capitals, twice, or a rationale as a list or an object.
 type members map[string][]string
 
 func membersOf(object []byte) members {
@@ -348,15 +349,29 @@ func membersOf(object []byte) members {
 		var value jsontext.Value
 		value, err = d.ReadValue()
 		var s *string
-		var list []string
-		switch {
+		switch kind := value.Kind(); {
 		case json.Unmarshal(value, &s) == nil && s != nil:
 			fields[name] = append(fields[name], *s)
-		case slices.Contains(rationaleKeys, name) && json.Unmarshal(value, &list) == nil:
-			fields[name] = append(fields[name], strings.Join(list, "\n"))
+		case slices.Contains(rationaleKeys, name) && (kind == '[' || kind == '{'):
+			fields[name] = append(fields[name], linesOf(value))
 		}
 	}
 	return fields
+}
+
+// linesOf are the texts and numbers in a value, a line each, behind their names.
+func linesOf(value jsontext.Value) string {
+	var lines strings.Builder
+	d := jsontext.NewDecoder(bytes.NewReader(value), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	for t, err := d.ReadToken(); err == nil; t, err = d.ReadToken() {
+		switch in, n := d.StackIndex(d.StackDepth()); {
+		case in == '{' && n%2 == 1 && t.Kind() == '"':
+			lines.WriteString(t.String() + ": ")
+		case t.Kind() == '"' || t.Kind() == '0':
+			lines.WriteString(t.String() + "\n")
+		}
+	}
+	return strings.TrimSpace(lines.String())
 }
 
 // text is that of the first of the keys that has one.

@@ -58,6 +58,20 @@ func TestOddAnswers(t *testing.T) {
 	}
 }
 
+// TestReasoning: what a model thinks is no label and no rationale, nor is it a judge's word.
+func TestReasoning(t *testing.T) {
+	b := opened(t, starter(t))
+	if p := b.reader.read("<think>It is sound. "+praise, true); p.reason != reasonCut {
+		t.Errorf("reasoning that a token limit cut off is read as %+v", p)
+	}
+	if p := b.reader.read("<think>Not sound.</think>\nIt is sound. "+praise, false); p.label != 0 || p.rationale != praise {
+		t.Errorf("read as %+v", p)
+	}
+	if says, ok := b.readScreen("<think>INCOHERENT? No.</think>\nCOHERENT"); !ok || says != coherent {
+		t.Errorf("the judge's word is %q", says)
+	}
+}
+
 // TestEveryFailureHasAType: schema 5 leaves the type open for runs that pass only, so a
 // refusal has one too: nothing in it is coherent or correct.
 func TestEveryFailureHasAType(t *testing.T) {

@@ -55,8 +55,11 @@ type answer struct {
 	wrapped  bool // its object was in another one
 }
 
-// errSpans is the error of an answer without a list of spans.
-var errSpans = errors.New(`want an object with the key "spans"`)
+// The errors of an answer without a list of spans.
+var (
+	errSpans   = errors.New(`want an object with the key "spans"`)
+	errEntries = errors.New(`no entry of the list is a span: want "text" or offsets, and "role"`)
+)
 
 // readAnswer reads the answer of a labeller about a text. Entries without a text
 // or role are dropped and counted.
@@ -119,13 +122,21 @@ func (a *answer) entries(raw string) (spans []answerSpan, err error) {
 			a.dropped++
 		}
 	}
+	if a.dropped > 0 && len(spans) == 0 {
+		return nil, errEntries
+	}
 	return spans, nil
 }
 
-// spanList finds the list of spans in an answer: an object with spans, or a list.
+// spanList finds the list of spans in an answer: an object with spans, or a list, perhaps in a
+// code fence.
 func spanList(raw string) (list []json.RawMessage, reading text.Reading, err error) {
 	reading, err = text.ReadObjectWith(raw, "spans")
-	if trimmed := strings.TrimSpace(raw); !reading.Wrapped && strings.HasPrefix(trimmed, "[") && json.Unmarshal([]byte(trimmed), &list) == nil {
+	bare := text.Ended(raw).Text
+	if code, ok := text.CodeOf(bare, "json"); ok && err != nil {
+		bare = code
+	}
+	if !reading.Wrapped && strings.HasPrefix(bare, "[") && json.Unmarshal([]byte(bare), &list) == nil {
 		return list, text.Reading{}, nil
 	}
 	if err != nil {
@@ -179,6 +190,9 @@ func (b *Bench) outcomeOf(r eval.Response, tool, of string) eval.Outcome {
 		o.Kind, o.Reason, o.Detail = eval.Refused, reasonRefused, r.Refusal
 		return o
 	}
+	if r.Stop == eval.StopLength {
+		o.Notes = append(o.Notes, eval.NoteTruncated)
+	}
 	a, err := b.readAnswer(o.Data, of)
 	switch {
 	case err != nil && r.Stop == eval.StopLength:
@@ -186,7 +200,7 @@ func (b *Bench) outcomeOf(r eval.Response, tool, of string) eval.Outcome {
 	case err != nil:
 		o.Kind, o.Reason, o.Detail = eval.Malformed, reasonUnreadable, err.Error()
 	}
-	o.Notes = a.outcomeNotes()
+	o.Notes = append(o.Notes, a.outcomeNotes()...)
 	return o
 }
 

@@ -325,12 +325,19 @@ func (b *Bench) recordedArm(p *kit.Planner, e *Labeller) {
 		p.Fault(key, "reading spans: %w", err)
 		return
 	}
+	if err := d.Unlabelled(e.Spans); err != nil {
+		p.Fault(key, "labeller %q: %w", e.Name, err)
+		return
+	}
 	a := &arm{recorded: map[string]*spanfile.Doc{}}
+	a.Given = true
 	known, different := 0, 0
+	var unknown []string
 	for k := range d.Docs {
 		doc := &d.Docs[k]
 		switch r := b.Datum(doc.ID); {
 		case r == nil:
+			unknown = append(unknown, doc.ID)
 		case doc.Text != r.Text:
 			different++
 		default:
@@ -346,6 +353,9 @@ func (b *Bench) recordedArm(p *kit.Planner, e *Labeller) {
 	if known == 0 {
 		p.Fault(key, "labeller %q: %s has none of the %s of the study", e.Name, e.Spans, text.Plural(len(b.Data), "text", "texts"))
 		return
+	}
+	if n := len(unknown); n > 0 {
+		b.Warn("%s: ignored %s not in the study: %s", e.Spans, text.Plural(n, "text", "texts"), text.Shorten(strings.Join(unknown, ", "), 200))
 	}
 	if missing := len(b.Data) - known; missing > 0 {
 		b.Warn("%s: %s not in it: unscored for %s", e.Spans, text.Plural(missing, "text of the study is", "texts of the study are"), e.Name)

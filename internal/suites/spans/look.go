@@ -28,7 +28,7 @@ func (b *Bench) read(r *record, of *eval.Judged) *trial {
 		t.answer, err = b.readAnswer(of.Outcome.Data, r.Text) // without spans there are none
 	}
 	t.readable = err == nil
-	if r.Labelled {
+	if r.Labelled && !t.absent {
 		t.matches = b.match(r, t.spans)
 	}
 	b.readJudgement(t)

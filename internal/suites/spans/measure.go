@@ -64,6 +64,9 @@ func measureSpans(c kit.Call, goldFile, predictedFile string, scheme span.Scheme
 	if err := errors.Join(errGold, errPredicted); err != nil {
 		return nil, err
 	}
+	if err := errors.Join(gold.Unlabelled(goldFile), predicted.Unlabelled(predictedFile)); err != nil {
+		return nil, err
+	}
 	m.Warnings = append(append(m.Warnings, gold.Warnings...), predicted.Warnings...)
 	if gold.Format == spanfile.CoNLL && predicted.Format == spanfile.CoNLL {
 		if err := spanfile.Align(gold.Docs, predicted.Docs, goldFile, predictedFile); err != nil {
@@ -139,7 +142,7 @@ func (m *measured) docs(gold, predicted *spanfile.Data, goldFile, predictedFile 
 		p := byID[g.ID]
 		delete(byID, g.ID)
 		switch {
-		case p == nil:
+		case p == nil || p.Failed != "":
 			missing++
 			p = &spanfile.Doc{Text: g.Text}
 		case p.Text != g.Text:
@@ -159,7 +162,7 @@ func (m *measured) docs(gold, predicted *spanfile.Data, goldFile, predictedFile 
 		}
 	}
 	if missing > 0 {
-		m.Warnings = append(m.Warnings, fmt.Sprintf("%s: %s not in it: counted as not labelled", predictedFile, text.Plural(missing, "text of gold is", "texts of gold are")))
+		m.Warnings = append(m.Warnings, fmt.Sprintf("%s: %s not labelled in it: counted as not labelled", predictedFile, text.Plural(missing, "text of gold is", "texts of gold are")))
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -77,6 +78,11 @@ func TestConformanceRecorded(t *testing.T) {
 		t.Error("a recorded arm asks a model")
 		return eval.Response{}, nil
 	})
+	for _, a := range b.On {
+		if a.Given != (a.recorded != nil) {
+			t.Errorf("%s: what it took is of a file: %v", a.ID, a.Given)
+		}
+	}
 }
 
 func TestPreflight(t *testing.T) {
@@ -127,6 +133,9 @@ func TestOpenErrors(t *testing.T) {
 		"section":          {"judge_model", "sections: [{section: x, pattern: '('}]\njudge_model", twoTexts, `sections: section "x"`},
 		"spans of nothing": {"{name: lexicon}", "{name: l, spans: other.jsonl}", twoTexts, "other.jsonl has none of the 2 texts"},
 		"other text":       {"{name: lexicon}", "{name: l, spans: changed.jsonl}", twoTexts, "1 id has in changed.jsonl another text"},
+		"no list":          {"{name: lexicon}", "{name: l, spans: r.jsonl}", twoTexts, `arms[1].spans: labeller "l": r.jsonl:2: text "b" has no list "spans"`},
+		"list, snapshot":   {"{name: lexicon}", "{name: l, spans: entities.json}", twoTexts, `text "a" has no list "spans"`},
+		"list, golden set": {"{name: lexicon}", "{name: l, spans: golden.json}", twoTexts, `text "a" has no list "spans"`},
 		"human":            {"judge_model", "human: human.jsonl\njudge_model", twoTexts, `human.jsonl:1: the study has no text "zzz"`},
 	} {
 		yaml := minimal
@@ -134,7 +143,9 @@ func TestOpenErrors(t *testing.T) {
 			yaml = strings.Replace(minimal, test.from, test.to, 1)
 		}
 		_, err := open(t, map[string]string{"study.yaml": yaml, "r.jsonl": test.data, "other.jsonl": `{"id": "z", "text": "x", "spans": []}`,
-			"changed.jsonl": `{"id": "a", "text": "x", "spans": []}`, "human.jsonl": `{"id": "zzz", "arm": "lexicon", "result": {}}`})
+			"changed.jsonl": `{"id": "a", "text": "x", "spans": []}`,
+			"entities.json": `{"results": [{"promptId": "a", "input": "A boy runs on the beach.", "entities": []}], "summary": {}}`,
+			"golden.json":   `{"prompts": [{"id": "a", "text": "A boy runs on the beach.", "groundTruth": {"entities": []}}]}`, "human.jsonl": `{"id": "zzz", "arm": "lexicon", "result": {}}`})
 		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v, want %s", name, err, test.want)
 		}
@@ -717,6 +728,42 @@ func TestAnswerAsWritten(t *testing.T) {
 	})
 	if read == 0 {
 		t.Error("no answer was read in one pass")
+	}
+}
+
+// Texts of a file that the study does not have, and texts that the file lacks, are said.
+func TestUnusedSpans(t *testing.T) {
+	b, err := open(t, map[string]string{"study.yaml": strings.Replace(minimal, "{name: lexicon}", "{name: l, spans: s.jsonl}", 1), "r.jsonl": twoTexts,
+		"s.jsonl": `{"id": "a", "text": "A boy runs on the beach.", "spans": []}` + "\n" + `{"id": "A", "text": "Nothing.", "spans": []}`})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := strings.Join(b.Capabilities().Warnings(), "\n")
+	for _, want := range []string{"s.jsonl: ignored 1 text not in the study: A", "s.jsonl: 1 text of the study is not in it"} {
+		if !strings.Contains(w, want) {
+			t.Errorf("warnings: %s; want %s", w, want)
+		}
+	}
+}
+
+// A list is read wherever models put it, and entries that are no spans are no empty list.
+func TestListsOfSpans(t *testing.T) {
+	d := snapshot.DefaultReader()
+	b := &Bench{taxonomy: d.Taxonomy, reader: d}
+	const list = `[{"text": "boy", "role": "x"}]`
+	for raw, want := range map[string]int{
+		list: 1, "```json\n" + list + "\n```": 1, "Here they are:\n```json\n" + list + "\n```\nEnjoy!": 1, "```\n[]\n```": 0,
+		"<think>[{]</think>\n" + list: 1, `{"spans": []}`: 0, "[]": 0, `{"spans": [{}]}`: 0,
+		`{"entities": ` + list + `}`: -1, `{"spans": null}`: -1, `[{"entities": []}]`: -1, `{"spans": [{"text": "boy", "type": "x"}]}`: -1,
+	} {
+		o := b.outcomeOf(eval.Response{Text: raw, Stop: eval.StopLength}, "", "a boy")
+		a, err := b.readAnswer([]byte(raw), "a boy")
+		if (err != nil) != (want < 0) || (o.Kind != eval.OK) != (want < 0) || len(a.spans) != max(0, want) {
+			t.Errorf("%s: %d spans, %v, %s; want %d", raw, len(a.spans), err, o.Kind, want)
+		}
+		if !slices.Contains(o.Notes, eval.NoteTruncated) {
+			t.Errorf("%s: an answer that a token limit cut off has the notes %v", raw, o.Notes)
+		}
 	}
 }
 

@@ -53,6 +53,7 @@ type mention struct {
 	sure   bool // the text states it
 	stated bool // by a sentence that names nothing else, or behind a marker
 	final  bool // behind the marker of a final label
+	marked bool // behind a marker
 	closes bool // in a concluding sentence
 	word   int
 	reach  [2]int // bytes of its sentence
@@ -141,7 +142,7 @@ func (l *Labels) sentence(words []word, tokens []token) (list []mention) {
 	open := has(tokens, leavesOpen)
 	only := true // no clause has anything else
 	first, last := words[tokens[0].from], words[tokens[len(tokens)-1].to-1]
-	concludes := l.concluding.begins(words[tokens[0].from:tokens[len(tokens)-1].to], 3)
+	concludes := l.concluding.begins(words[tokens[0].from:tokens[len(tokens)-1].to], 3) >= 0
 	marker, bare := -1, false // bare: the last clause is a label alone
 	for from := 0; from < len(tokens); {
 		to := from + 1
@@ -160,7 +161,8 @@ func (l *Labels) sentence(words []word, tokens []token) (list []mention) {
 		for k := range named {
 			m := &named[k]
 			m.closes, m.reach = concludes, [2]int{first.start, last.end}
-			m.stated = marker >= 0 && len(list) == 0
+			m.marked = marker >= 0
+			m.stated = m.marked && len(list) == 0
 			m.final = m.stated && marker == 1
 			m.sure = m.sure && !open && clause[0].kind != concedes && (marker >= 0 || !has(tokens[to:], contrasts))
 		}
@@ -283,6 +285,27 @@ func (l *Labels) TakesBack(s string, label int) bool {
 	all := l.mentions(words)
 	stated := slices.ContainsFunc(all, func(m mention) bool { return m.stated && m.label != label })
 	return stated || l.corrected(words, all, mention{label: label, word: -1})
+}
+
+// Declines reports whether one of some phrases is among the first words of a text, unless the text
+// gives one label, if only in doubt: in a sentence before that of the phrase, or behind a marker.
+func (l *Labels) Declines(s string, phrases *Matcher, first int) bool {
+	words := split(s)
+	at := phrases.phrases.begins(words[:min(first, len(words))], first)
+	if at < 0 {
+		return false
+	}
+	label, sentence := None, words[at].sentence
+	for _, m := range l.mentions(words) {
+		switch in := words[m.word].sentence; {
+		case in == words[at].sentence || m.word > at && !m.marked:
+		case label != None && (m.label != label || in == sentence): // it cannot choose
+			return true
+		default:
+			label, sentence = m.label, in
+		}
+	}
+	return label == None
 }
 
 // An Announcement is what the text before an object says of it.

@@ -173,14 +173,14 @@ func trieOf(classes ...[]string) *trie {
 	return t
 }
 
-// begins reports whether a phrase begins at one of the first words.
-func (t *trie) begins(words []word, first int) bool {
+// begins is the first of the first words at which a phrase begins, -1 if none does.
+func (t *trie) begins(words []word, first int) int {
 	for i := range min(first, len(words)) {
 		if _, n := t.longest(words[i:]); n > 0 {
-			return true
+			return i
 		}
 	}
-	return false
+	return -1
 }
 
 // longest returns the class and length of the longest phrase that begins the words.
@@ -201,15 +201,8 @@ func (t *trie) longest(words []word) (class, length int) {
 	return class, length
 }
 
-// A Matcher finds whether a text has one of some phrases, negated or not.
+// A Matcher finds phrases, negated or not.
 type Matcher struct{ phrases *trie }
 
 // NewMatcher makes a matcher of phrases.
 func NewMatcher(phrases []string) *Matcher { return &Matcher{trieOf(phrases)} }
-
-// In reports whether one of the phrases is among the first words of a text.
-func (m *Matcher) In(s string, first int) bool {
-	words := split(s)
-	words = words[:min(first, len(words))]
-	return m.phrases.begins(words, first)
-}

@@ -136,7 +136,7 @@ func FuzzRead(f *testing.F) {
 		if a, b, c := x.Count(s); a < 0 || b < 0 || c < 0 || a+b+c > len(Words(s)) {
 			t.Errorf("%q: %d and %d", s, a, b)
 		}
-		m.In(s, 10)
+		l.Declines(s, m, 10)
 		if utf8.ValidString(s) && len(Words(s)) > len(s) {
 			t.Error("more words than bytes")
 		}
