@@ -59,6 +59,27 @@ func TestMilestone(t *testing.T) {
 	}
 }
 
+// Who has fewer subjects than the milestone has no second round.
+func TestMilestoneOfOthers(t *testing.T) {
+	clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
+	p, task, double := at(t, &clock), label, 0.5
+	task.Double, task.Again = &double, study.Again{Count: 2, After: 4}
+	for i, person := range []string{"anna", "ben"} {
+		d := open(t, p, task, person)
+		for range 6 - 3*i {
+			if err := d.say(t, "yes"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if drawn := d.order(passAgain); len(drawn) != 2-2*i {
+			t.Errorf("%s answers %d of %d again", person, len(drawn), len(d.order(passFirst)))
+		}
+	}
+	if r, err := p.Result(task, corpus{6}); err != nil || len(r.Missing) != 1 || !strings.Contains(r.Missing[0], "of anna") {
+		t.Errorf("missing %q, %v", r.Missing, err)
+	}
+}
+
 // A share of the answers is rounded up.
 func TestShareAgain(t *testing.T) {
 	clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
