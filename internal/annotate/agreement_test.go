@@ -137,8 +137,10 @@ func TestAgreementOnNumbers(t *testing.T) {
 	if g.Same != 3 || !(g.Measure(Alpha).CI.Low < g.Measure(Alpha).Value && g.Measure(Alpha).CI.High > g.Measure(Alpha).Value) {
 		t.Errorf("%+v %+v", g, g.Measure(Alpha))
 	}
-	if a, b := (Answer{"q": []byte("4.0")}), (Answer{"q": []byte("4")}); a.label(q) != b.label(q) { // of a table, of a browser
-		t.Errorf("4.0 and 4 differ: %s, %s", a.label(q), b.label(q))
+	for table, browser := range map[string]string{"4.0": "4", "12345678.0": "12345678", "1.5e6": "1500000", "2.50e-7": "2.5e-7", "-0": "0"} {
+		if got := (Answer{"q": []byte(table)}).label(q); got != browser {
+			t.Errorf("%s becomes %s, want %s", table, got, browser)
+		}
 	}
 	task, p = paired(t, study.Task{Of: "item"}, q, 0, []any{2, 2}, []any{2, 2})
 	if g := agree(t, task, &q, p); !strings.Contains(g.String(), "alpha is undefined") {
