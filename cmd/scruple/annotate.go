@@ -302,6 +302,11 @@ func addAgreements(place annotate.Place, r *experiment.Run, subjects annotate.So
 			warn(err)
 			continue
 		}
+		for _, why := range result.Uncompared {
+			if !t.Practice {
+				warn(fmt.Errorf("task %s: %s", t.Name, why))
+			}
+		}
 		r.Agreements = append(r.Agreements, ofTwoPeople(list)...)
 	}
 }
@@ -334,8 +339,11 @@ func (a *app) agreement(place annotate.Place, tasks []study.Task, subjects annot
 		case err != nil:
 			broken = append(broken, err)
 			continue
-		case len(list) == 0:
+		case len(list)+len(r.Uncompared) == 0:
 			a.warn("task %s: no subject has two answers to compare", t.Name)
+		}
+		for _, why := range r.Uncompared {
+			a.warn("task %s: %s", t.Name, why)
 		}
 		all, positions = append(all, list...), append(positions, r.Positions()...)
 	}

@@ -387,4 +387,11 @@ func TestAgreementOnReplacedTexts(t *testing.T) {
 	if err != nil || len(list) != 1 || list[0].N != 4 || !strings.Contains(list[0].String(), "2 subjects are left out: the study shows something else now") {
 		t.Fatalf("%+v %v", list, err)
 	}
+	for _, s := range q.Subjects {
+		ben.given[slot{s, passFirst}].First.Shown = "an earlier text"
+	}
+	want := []string{"n: anna and ben: nothing to compare: 6 subjects are left out: the study shows something else now"}
+	if list, err = r.Agreements(corpus{6}); err != nil || len(list) > 0 || !slices.Equal(r.Uncompared, want) {
+		t.Errorf("%+v, not compared %q, %v", list, r.Uncompared, err)
+	}
 }

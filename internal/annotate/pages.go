@@ -395,6 +395,7 @@ type taskState struct {
 	// Blind are the people who still answer, whom the numbers could influence.
 	Blind      []string
 	Agreements []Agreement
+	Uncompared []string
 	Positions  []Position
 }
 
@@ -460,6 +461,7 @@ func (s *Server) read(x *taskState, compare bool) error {
 	if compare {
 		x.Positions = r.Positions()
 		x.Agreements, err = r.Agreements(s.source)
+		x.Uncompared = r.Uncompared
 	}
 	return errors.Join(append(problems, err)...)
 }

@@ -307,6 +307,10 @@ func TestAutomaticAgreement(t *testing.T) {
 	if text := list[0].String(); !strings.Contains(text, "3 subjects are left out: the answer that the person saw was replaced") || !strings.Contains(text, "8 subjects: the automatic result is ambiguous") {
 		t.Error(text)
 	}
+	clear(source.results)
+	if list, err = r.Agreements(source); err != nil || len(list) > 0 || len(r.Uncompared) != 1 || !strings.HasSuffix(r.Uncompared[0], ": automatic and anna: nothing to compare: 50 subjects are left out: the answer that the person saw was replaced") {
+		t.Errorf("%v, not compared %q, %v", list, r.Uncompared, err)
+	}
 }
 
 // A decision on a pair is blind to arms: both judgements are shown as sides of the page,
@@ -487,8 +491,8 @@ func TestPracticeIsNotGold(t *testing.T) {
 	if err != nil || len(r.Settled) != 2 || r.Settled[0].Subject.Item != "p1" {
 		t.Fatalf("%+v %v", r, err)
 	}
-	if list, err := r.Agreements(corpus{6}); err != nil || len(list) > 0 {
-		t.Errorf("practice counts in agreement: %+v %v", list, err)
+	if list, err := r.Agreements(corpus{6}); err != nil || len(list) > 0 || fmt.Sprint(r.Uncompared) != "[practice counts in no agreement]" {
+		t.Errorf("practice counts in agreement: %+v %q %v", list, r.Uncompared, err)
 	}
 	gold, err := r.Gold(corpus{})
 	if err != nil {

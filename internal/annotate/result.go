@@ -175,6 +175,8 @@ type Result struct {
 	Differ   int // subjects whose answers differ, without a decision
 	Aside    int // subjects without an answer to judge any more: they are set aside
 	Everyone []*Work
+	// Uncompared says for which two answers [Result.Agreements] found nothing to compare, and why.
+	Uncompared []string
 
 	gone  map[Subject]error
 	first string // who answers all subjects
