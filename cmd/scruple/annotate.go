@@ -405,7 +405,7 @@ func (a *app) exportAnnotations(o *opened, from source, place annotate.Place, ta
 		a.warn("left out %s without an answer: the export would name their arms; judge them with `scruple annotate`", text.Plural(x.Withheld, "subject", "subjects"))
 	}
 	if x.Aside > 0 {
-		a.warn("left out %s: what they judge failed or was replaced", text.Plural(x.Aside, "answer", "answers"))
+		a.warn("left out %s: the answers to judge failed or were replaced", text.Plural(x.Aside, "subject", "subjects"))
 	}
 	return a.print(o.text("out"), from, disk.Bytes(x.Data))
 }

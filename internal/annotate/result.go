@@ -253,7 +253,7 @@ func (p Place) Result(t study.Task, source Shower) (*Result, error) {
 		miss(d.left(passAgain), "subject", "subjects", " left in the second round of %s", w.Person)
 		drawn = drawn || !d.hasAgain() || len(d.order(passAgain)) > 0
 	}
-	if !drawn && len(r.Missing) == 0 {
+	if !drawn && len(r.Missing) == 0 && len(r.Settled) > 0 {
 		r.Missing = append(r.Missing, "the second round was not drawn, since nobody answered all subjects of their first round: one person answers the rest of theirs")
 	}
 	return r, nil
