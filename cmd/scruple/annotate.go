@@ -302,6 +302,11 @@ func addAgreements(place annotate.Place, r *experiment.Run, subjects annotate.So
 			warn(err)
 			continue
 		}
+		for _, why := range result.Uncompared {
+			if !t.Practice {
+				warn(fmt.Errorf("task %s: %s", t.Name, why))
+			}
+		}
 		r.Agreements = append(r.Agreements, ofTwoPeople(list)...)
 	}
 }
@@ -334,8 +339,11 @@ func (a *app) agreement(place annotate.Place, tasks []study.Task, subjects annot
 		case err != nil:
 			broken = append(broken, err)
 			continue
-		case len(list) == 0:
+		case len(list)+len(r.Uncompared) == 0:
 			a.warn("task %s: no subject has two answers to compare", t.Name)
+		}
+		for _, why := range r.Uncompared {
+			a.warn("task %s: %s", t.Name, why)
 		}
 		all, positions = append(all, list...), append(positions, r.Positions()...)
 	}
@@ -397,7 +405,7 @@ func (a *app) exportAnnotations(o *opened, from source, place annotate.Place, ta
 		a.warn("left out %s without an answer: the export would name their arms; judge them with `scruple annotate`", text.Plural(x.Withheld, "subject", "subjects"))
 	}
 	if x.Aside > 0 {
-		a.warn("left out %s: what they judge failed or was replaced", text.Plural(x.Aside, "answer", "answers"))
+		a.warn("left out %s: the answers to judge failed or were replaced", text.Plural(x.Aside, "subject", "subjects"))
 	}
 	return a.print(o.text("out"), from, disk.Bytes(x.Data))
 }

@@ -31,9 +31,12 @@ func (s series) at(subject Subject) *Event {
 
 // Agreements compares all pairs of people, and the rounds of each person, on each
 // question but those for text. A task that makes gold has also a comparison of the gold
-// as a whole. The source shows the texts of passages. Practice has no agreement.
+// as a whole. The source shows the texts of passages. Practice has no agreement. What has answers
+// that cannot be compared is in [Result.Uncompared].
 func (r *Result) Agreements(source Source) (list []Agreement, err error) {
+	r.Uncompared = nil
 	if r.Task.Practice {
+		r.Uncompared = []string{"practice counts in no agreement"}
 		return nil, nil
 	}
 	var questions []*study.Question
@@ -88,6 +91,9 @@ func (r *Result) compare(source Source, fresh *freshness, q *study.Question, a, 
 		pairs = append(pairs, pair{s, x, y})
 	}
 	g := r.agreement(a.work.Person, b.work.Person, "Gold: the same value, or none", len(pairs))
+	if q != nil {
+		g.Question = q.Text
+	}
 	if a.work == b.work {
 		g.Again, g.A, g.B = true, g.A+", first", g.B+", again"
 	}
@@ -98,10 +104,18 @@ func (r *Result) compare(source Source, fresh *freshness, q *study.Question, a, 
 		g.Notes = append(g.Notes, text.Plural(stale, "subject is", "subjects are")+" left out: the study shows something else now")
 	}
 	if g.N == 0 {
+		r.leaveOut(g)
 		return g, nil
 	}
 	err := g.failed(g.compute(r.Task, source, q, pairs))
 	return g, err
+}
+
+// leaveOut says why a comparison has no subjects, if there are answers.
+func (r *Result) leaveOut(g Agreement) {
+	if len(g.Notes) > 0 {
+		r.Uncompared = append(r.Uncompared, fmt.Sprintf("%s: %s and %s: nothing to compare: %s", g.Question, g.A, g.B, strings.Join(g.Notes, "; ")))
+	}
 }
 
 func (r *Result) agreement(a, b, question string, n int) Agreement {
@@ -193,12 +207,15 @@ func (r *Result) compareWith(list *[]Agreement, now map[eval.Trial]string, fresh
 		*list = append(*list, g)
 		return g.failed(c.err)
 	}
-	if len(all.pairs) == 0 {
-		return nil
-	}
 	var counted []string
 	if stale > 0 {
 		counted = append(counted, text.Plural(stale, "subject is", "subjects are")+" left out: the answer that the person saw was replaced")
+	}
+	if len(all.pairs) == 0 {
+		g := r.agreement("automatic", w.Person, q.Text, 0)
+		g.Notes = counted
+		r.leaveOut(g)
+		return nil
 	}
 	for _, name := range slices.Sorted(maps.Keys(others)) {
 		counted = append(counted, fmt.Sprintf("%s: the automatic result is %s, which counts as %s", text.Plural(others[name], "subject", "subjects"), name, last))

@@ -137,8 +137,10 @@ func TestAgreementOnNumbers(t *testing.T) {
 	if g.Same != 3 || !(g.Measure(Alpha).CI.Low < g.Measure(Alpha).Value && g.Measure(Alpha).CI.High > g.Measure(Alpha).Value) {
 		t.Errorf("%+v %+v", g, g.Measure(Alpha))
 	}
-	if a, b := (Answer{"q": []byte("4.0")}), (Answer{"q": []byte("4")}); a.label(q) != b.label(q) { // of a table, of a browser
-		t.Errorf("4.0 and 4 differ: %s, %s", a.label(q), b.label(q))
+	for table, browser := range map[string]string{"4.0": "4", "12345678.0": "12345678", "1.5e6": "1500000", "2.50e-7": "2.5e-7", "-0": "0"} {
+		if got := (Answer{"q": []byte(table)}).label(q); got != browser {
+			t.Errorf("%s becomes %s, want %s", table, got, browser)
+		}
 	}
 	task, p = paired(t, study.Task{Of: "item"}, q, 0, []any{2, 2}, []any{2, 2})
 	if g := agree(t, task, &q, p); !strings.Contains(g.String(), "alpha is undefined") {
@@ -384,5 +386,12 @@ func TestAgreementOnReplacedTexts(t *testing.T) {
 	list, err := r.Agreements(corpus{6})
 	if err != nil || len(list) != 1 || list[0].N != 4 || !strings.Contains(list[0].String(), "2 subjects are left out: the study shows something else now") {
 		t.Fatalf("%+v %v", list, err)
+	}
+	for _, s := range q.Subjects {
+		ben.given[slot{s, passFirst}].First.Shown = "an earlier text"
+	}
+	want := []string{"n: anna and ben: nothing to compare: 6 subjects are left out: the study shows something else now"}
+	if list, err = r.Agreements(corpus{6}); err != nil || len(list) > 0 || !slices.Equal(r.Uncompared, want) {
+		t.Errorf("%+v, not compared %q, %v", list, r.Uncompared, err)
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"maps"
 
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -75,8 +74,8 @@ func (a Answer) label(q study.Question) string {
 	case "several":
 		return strings.Join(slices.Sorted(slices.Values(a.list(q.Name))), " + ")
 	case "number": // 4.0 of a table is the 4 of a browser
-		if x, err := strconv.ParseFloat(string(a[q.Name]), 64); err == nil {
-			return strconv.FormatFloat(x, 'g', -1, 64)
+		if x := a[q.Name].Clone(); x.Canonicalize() == nil {
+			return string(x)
 		}
 	}
 	return string(a[q.Name])

@@ -226,23 +226,30 @@ func (d *desk) find(key string, passes []int) (k slot, at int, ok bool) {
 	return k, 0, false
 }
 
-// adjudicable lists the subjects whose answers differ and that have no decision. Answers
-// to what the study no longer shows cannot be compared. A person who must still answer a subject
-// does not decide on it: the page shows the answers of others.
-func (d *desk) adjudicable() (open []Coding, err error) {
+// undecided lists the subjects whose answers differ and that have no decision. Answers
+// to what the study no longer shows cannot be compared.
+func (d *desk) undecided() (list []Coding, err error) {
 	everyone, err := d.place.Everyone(d.task.Name)
 	for i, w := range everyone {
 		if w.Person == d.work.Person {
 			everyone[i] = d.work // as it is now
 		}
 	}
-	fresh, ahead := newFreshness(d.task, d.source), d.ahead()
+	fresh := newFreshness(d.task, d.source)
 	for _, c := range codings(d.task, d.queue, everyone) {
-		if c.Final == nil && len(c.First) > 1 && !ahead[c.Subject] && !c.stale(fresh) {
-			open = append(open, c)
+		if c.Final == nil && len(c.First) > 1 && !c.stale(fresh) {
+			list = append(list, c)
 		}
 	}
-	return open, err
+	return list, err
+}
+
+// adjudicable lists the undecided subjects on which the person may decide: not those that they
+// must still answer, as the page shows the answers of others.
+func (d *desk) adjudicable() (open []Coding, err error) {
+	ahead := d.ahead()
+	list, err := d.undecided()
+	return slices.DeleteFunc(list, func(c Coding) bool { return ahead[c.Subject] }), err
 }
 
 // see builds what the person is shown in a slot, and an event that says so.
@@ -261,7 +268,7 @@ func (d *desk) see(k slot) (shown Shown, ev Event, err error) {
 	}
 	i := slices.IndexFunc(open, func(c Coding) bool { return c.Subject == k.subject })
 	if i < 0 {
-		return shown, ev, refuse(http.StatusConflict, "there is nothing to decide: the answers agree, or a decision exists")
+		return shown, ev, refuse(http.StatusConflict, "there is nothing to decide: the answers agree, a decision exists, or you have still to answer it yourself: answer it first")
 	}
 	ev.Base = ev.Shown
 	mine := d.work.given[slot{k.subject, passFirst}]

@@ -110,7 +110,7 @@ type Exported struct {
 	// Withheld are subjects without an answer that are left out, because the export would
 	// name their arms.
 	Withheld int
-	Aside    int // answers about what failed or was replaced since: they are left out
+	Aside    int // subjects about what failed or was replaced since: they are left out
 }
 
 // Export writes the final answers of everyone's first round, and the subjects
@@ -137,7 +137,6 @@ func (p Place) Export(t study.Task, source Source, format, offsets string) (out 
 			}
 			shown, err := show(r.Task, source, g.subject, g.Final.Swapped)
 			if errors.Is(err, eval.ErrGone) {
-				out.Aside, answered[g.subject] = out.Aside+1, true
 				continue
 			}
 			if err != nil {
@@ -154,6 +153,8 @@ func (p Place) Export(t study.Task, source Source, format, offsets string) (out 
 	for _, s := range r.queue.Subjects {
 		switch {
 		case answered[s]:
+		case fresh.gone(s):
+			out.Aside++
 		case s.Arm != "":
 			out.Withheld++
 		default:

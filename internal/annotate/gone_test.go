@@ -177,7 +177,7 @@ func TestASecondRoundWithoutWhatIsGone(t *testing.T) {
 			t.Fatal(err)
 		}
 		source.gone[drawn[0].Item] = true
-		if x, err := p.Export(task, source, "csv", codePoints); err != nil || x.Answers != 2 || x.Aside != 1 || x.Withheld != 1 {
+		if x, err := p.Export(task, source, "csv", codePoints); err != nil || x.Answers != 2 || x.Aside != 2 || x.Withheld != 0 {
 			t.Errorf("exported %+v, %v", x, err)
 		}
 		clear(source.gone)
@@ -204,5 +204,26 @@ func TestASecondRoundOfNobody(t *testing.T) {
 	r, err := p.Result(task, corpus{6})
 	if err != nil || !strings.Contains(fmt.Sprint(r.Missing), "the second round was not drawn") {
 		t.Errorf("missing %q, %v", r.Missing, err)
+	}
+	// A task that nobody answered, and whose answers are all gone, has nothing to lock, be it
+	// with a second round or not.
+	source := answeredAnew{corpus{4}, map[string]bool{}, map[string]bool{}}
+	for i, again := range []study.Again{{}, {Count: 2}} {
+		task := study.Task{Name: fmt.Sprint("u", i), Of: "trial", Arms: []string{"secret-arm"}, Show: []string{"raw"}, Ask: label.Ask, Again: again}
+		q, err := p.queue(task.Full(), source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range q.Subjects {
+			source.gone[s.Item] = true
+		}
+		r, err := p.Result(task, source)
+		if err != nil || len(r.Missing) > 0 || r.Aside != 4 {
+			t.Fatalf("missing %q, %v", r.Missing, err)
+		}
+		if _, err := p.Lock(r, nil, "anna", "declared", nil); err == nil || !strings.Contains(err.Error(), "has no answer to lock") {
+			t.Error(err)
+		}
+		clear(source.gone)
 	}
 }

@@ -180,9 +180,6 @@ func (c *comparison) check(err error) { c.err = cmp.Or(c.err, err) }
 
 func (g *Agreement) compute(t study.Task, source Source, q *study.Question, pairs []pair) error {
 	c := &comparison{Agreement: g, task: t, q: q, pairs: pairs}
-	if q != nil {
-		g.Question = q.Text
-	}
 	var equal []bool
 	switch {
 	case q == nil:

@@ -101,7 +101,7 @@ func (s *Server) next(w http.ResponseWriter, r *http.Request, d *desk) error {
 			return err
 		}
 		if len(open) == 0 {
-			return render(w, http.StatusOK, "message", message{Depth: depth, Title: "Nothing to decide", Text: "All subjects with two answers agree or have a decision."})
+			return d.decided(w)
 		}
 		return see(w, d.key(slot{open[0].Subject, passAdjudicate}))
 	}
@@ -123,6 +123,22 @@ func (s *Server) next(w http.ResponseWriter, r *http.Request, d *desk) error {
 		s.told(r, errors.Join(slices.Collect(maps.Values(d.gone))...))
 	}
 	m.Skipped = d.skipped()
+	return render(w, http.StatusOK, "message", m)
+}
+
+// decided says why there is nothing to decide.
+func (d *desk) decided(w http.ResponseWriter) error {
+	m := message{Depth: depth, Title: "Nothing to decide", Text: "All subjects with two answers agree or have a decision."}
+	list, err := d.undecided()
+	if err != nil {
+		return err
+	}
+	if n := len(list); n > 0 {
+		m.Title, m.Text = "Nothing to decide now", text.Plural(n, "subject waits until you have answered it", "subjects wait until you have answered them")+" with `scruple annotate`. Somebody else may decide before."
+		if _, _, ok, wait := d.next(); !ok && !wait.IsZero() {
+			m.Text += " The second round opens on " + day(wait) + "."
+		}
+	}
 	return render(w, http.StatusOK, "message", m)
 }
 
@@ -395,6 +411,7 @@ type taskState struct {
 	// Blind are the people who still answer, whom the numbers could influence.
 	Blind      []string
 	Agreements []Agreement
+	Uncompared []string
 	Positions  []Position
 }
 
@@ -460,6 +477,7 @@ func (s *Server) read(x *taskState, compare bool) error {
 	if compare {
 		x.Positions = r.Positions()
 		x.Agreements, err = r.Agreements(s.source)
+		x.Uncompared = r.Uncompared
 	}
 	return errors.Join(append(problems, err)...)
 }

@@ -92,15 +92,18 @@ func together(list, queue []Subject) {
 	})
 }
 
-// milestone is the number of first answers and skips after which the second round is drawn. Those
-// that were set aside are not waited for; what was drawn stays when they come back.
+// milestone is the number of first answers and skips after which the second round is drawn: never,
+// if the person has fewer subjects. Those that were set aside are not waited for; what was drawn
+// stays when they come back.
 func (d *part) milestone() int {
 	first := d.order(passFirst)
-	n := len(first)
+	n, most := cmp.Or(d.task.Again.After, len(first)), len(first)
 	for _, s := range first {
-		n -= one(d.work.given[slot{s, passFirst}] == nil && errors.Is(d.gone[s], eval.ErrGone))
+		most -= one(d.work.given[slot{s, passFirst}] == nil && errors.Is(d.gone[s], eval.ErrGone))
 	}
-	n = min(cmp.Or(d.task.Again.After, len(first)), n)
+	if n <= len(first) {
+		n = min(n, most)
+	}
 	before := 0
 	for _, g := range d.work.order {
 		if g.pass == passAgain {

@@ -59,6 +59,27 @@ func TestMilestone(t *testing.T) {
 	}
 }
 
+// Who has fewer subjects than the milestone has no second round.
+func TestMilestoneOfOthers(t *testing.T) {
+	clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
+	p, task, double := at(t, &clock), label, 0.5
+	task.Double, task.Again = &double, study.Again{Count: 2, After: 4}
+	for i, person := range []string{"anna", "ben"} {
+		d := open(t, p, task, person)
+		for range 6 - 3*i {
+			if err := d.say(t, "yes"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if drawn := d.order(passAgain); len(drawn) != 2-2*i {
+			t.Errorf("%s answers %d of %d again", person, len(drawn), len(d.order(passFirst)))
+		}
+	}
+	if r, err := p.Result(task, corpus{6}); err != nil || len(r.Missing) != 1 || !strings.Contains(r.Missing[0], "of anna") {
+		t.Errorf("missing %q, %v", r.Missing, err)
+	}
+}
+
 // A share of the answers is rounded up.
 func TestShareAgain(t *testing.T) {
 	clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
@@ -286,6 +307,10 @@ func TestAutomaticAgreement(t *testing.T) {
 	if text := list[0].String(); !strings.Contains(text, "3 subjects are left out: the answer that the person saw was replaced") || !strings.Contains(text, "8 subjects: the automatic result is ambiguous") {
 		t.Error(text)
 	}
+	clear(source.results)
+	if list, err = r.Agreements(source); err != nil || len(list) > 0 || len(r.Uncompared) != 1 || !strings.HasSuffix(r.Uncompared[0], ": automatic and anna: nothing to compare: 50 subjects are left out: the answer that the person saw was replaced") {
+		t.Errorf("%v, not compared %q, %v", list, r.Uncompared, err)
+	}
 }
 
 // A decision on a pair is blind to arms: both judgements are shown as sides of the page,
@@ -466,8 +491,8 @@ func TestPracticeIsNotGold(t *testing.T) {
 	if err != nil || len(r.Settled) != 2 || r.Settled[0].Subject.Item != "p1" {
 		t.Fatalf("%+v %v", r, err)
 	}
-	if list, err := r.Agreements(corpus{6}); err != nil || len(list) > 0 {
-		t.Errorf("practice counts in agreement: %+v %v", list, err)
+	if list, err := r.Agreements(corpus{6}); err != nil || len(list) > 0 || fmt.Sprint(r.Uncompared) != "[practice counts in no agreement]" {
+		t.Errorf("practice counts in agreement: %+v %q %v", list, r.Uncompared, err)
 	}
 	gold, err := r.Gold(corpus{})
 	if err != nil {

@@ -175,6 +175,8 @@ type Result struct {
 	Differ   int // subjects whose answers differ, without a decision
 	Aside    int // subjects without an answer to judge any more: they are set aside
 	Everyone []*Work
+	// Uncompared says for which two answers [Result.Agreements] found nothing to compare, and why.
+	Uncompared []string
 
 	gone  map[Subject]error
 	first string // who answers all subjects
@@ -251,7 +253,7 @@ func (p Place) Result(t study.Task, source Shower) (*Result, error) {
 		miss(d.left(passAgain), "subject", "subjects", " left in the second round of %s", w.Person)
 		drawn = drawn || !d.hasAgain() || len(d.order(passAgain)) > 0
 	}
-	if !drawn && len(r.Missing) == 0 {
+	if !drawn && len(r.Missing) == 0 && len(r.Settled) > 0 {
 		r.Missing = append(r.Missing, "the second round was not drawn, since nobody answered all subjects of their first round: one person answers the rest of theirs")
 	}
 	return r, nil

@@ -245,6 +245,41 @@ func TestStatisticsStopNobody(t *testing.T) {
 	}
 }
 
+// Who has still to answer what others decide is told so.
+func TestDecisionsThatWait(t *testing.T) {
+	clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
+	p := at(t, &clock)
+	task := label
+	task.Again = study.Again{Count: 2}
+	anna, ben := open(t, p, task, "anna"), open(t, p, task, "ben")
+	for range 6 {
+		if err := errors.Join(anna.say(t, "yes"), ben.say(t, "no")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	drawn := anna.order(passAgain)
+	if err := errors.Join(anna.close(), ben.close()); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(p, []study.Task{task}, corpus{6}, "test", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	do := talking(t, s, "anna")
+	do("anna", "GET", "t/t/", "")
+	d := s.desks[[2]string{"t", "anna"}]
+	for range 4 {
+		d.decide(t, "yes")
+	}
+	if _, page := do("anna", "GET", "t/t/", ""); !strings.Contains(page, "2 subjects wait until you have answered them") || !strings.Contains(page, "The second round opens on ") {
+		t.Error(page)
+	}
+	if _, _, err := d.see(slot{drawn[0], passAdjudicate}); err == nil || !strings.Contains(err.Error(), "answer it first") {
+		t.Error(err)
+	}
+}
+
 // Nobody decides on a subject that they have still to answer, and what they answer after a
 // decision is not blind.
 func TestDecisionsShowAnswers(t *testing.T) {

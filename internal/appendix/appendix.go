@@ -329,10 +329,14 @@ func (s Source) tables(names []string) (parts []report.Part) {
 func (s Source) reliability(results []*annotate.Result) ([]report.Part, error) {
 	t := &eval.Table{Title: "Reliability", Columns: []string{"task", "question", "what is compared", "n", "agreement", "measure", "value and 95 % interval", "target", "standing"},
 		Note: "The target is one of Cohen's kappa, which only questions with labels have. Small numbers of subjects make it a screen: read the interval."}
+	var parts []report.Part
 	for _, r := range results {
 		list, err := r.Agreements(s.Subjects)
 		if err != nil {
 			return nil, err
+		}
+		for _, why := range r.Uncompared {
+			parts = append(parts, prose("Task %s: %s.", r.Task.Name, why))
 		}
 		for i := range list {
 			row := reliabilityOf(&list[i])
@@ -342,10 +346,10 @@ func (s Source) reliability(results []*annotate.Result) ([]report.Part, error) {
 			}
 		}
 	}
-	if len(t.Rows) == 0 {
-		return []report.Part{prose("There are no two answers to compare yet.")}, nil
+	if len(t.Rows) > 0 {
+		parts = append(parts, report.Part{Table: t})
 	}
-	return []report.Part{{Table: t}}, nil
+	return orNothing(parts, "There are no two answers to compare yet."), nil
 }
 
 // reliabilityOf is the row of an agreement: with kappa and its target if the answers are

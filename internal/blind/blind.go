@@ -42,6 +42,7 @@ import (
 	"path"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -387,7 +388,7 @@ func Open(dir string, f *study.File, now func() time.Time) (*Kit, error) {
 	if err := k.noOtherPrompts(f); err != nil {
 		return nil, err
 	}
-	if k.Data, err = hashData(dir, k.kit.Places); err != nil {
+	if k.Data, err = hashData(dir, k.kit.Places, false); err != nil {
 		return nil, err
 	}
 	k.entries, err = ledger.Read(k.ledger())
@@ -454,8 +455,13 @@ func StoreOf(dir string) string { return filepath.Join(dir, ".scruple", "kit.db"
 
 func (k *Kit) ledger() string { return filepath.Join(k.dir, ".scruple", ledger.Name) }
 
-// hashData hashes the names and contents of the data.
-func hashData(dir string, places []string) (string, error) {
+// unread matches the hidden files that file managers and git make, and that no suite reads: atoms
+// reads other hidden files.
+var unread = regexp.MustCompile(`^\.(DS_Store|localized|directory|keep|git[a-z]*)$`)
+
+// hashData hashes the names and contents of the data: of all files, or of those that a suite could
+// read. None reads hidden folders and links.
+func hashData(dir string, places []string, all bool) (string, error) {
 	var lines []string
 	for _, at := range places {
 		if !filepath.IsLocal(filepath.FromSlash(at)) {
@@ -463,13 +469,10 @@ func hashData(dir string, places []string) (string, error) {
 		}
 		from := filepath.Join(dir, filepath.FromSlash(at))
 		err := filepath.WalkDir(from, func(p string, d fs.DirEntry, err error) error {
-			if err == nil && p != from && strings.HasPrefix(d.Name(), ".") { // a file manager makes them, and no suite reads them
-				if d.IsDir() {
-					return fs.SkipDir
-				}
-				return nil
-			}
-			if err != nil || d.IsDir() {
+			switch hidden := err == nil && p != from && !all && strings.HasPrefix(d.Name(), "."); {
+			case hidden && d.IsDir():
+				return fs.SkipDir
+			case err != nil, d.IsDir(), hidden && (!d.Type().IsRegular() || unread.MatchString(d.Name())):
 				return err
 			}
 			data, err := os.ReadFile(p)
@@ -552,8 +555,15 @@ func (k *Kit) Begin() error {
 	if err := commit.Decode(&was); err != nil {
 		return err
 	}
-	if was.Data != k.Data {
-		return forbid("the data changed after they were committed on %s: restore them", commit.At)
+	if was.Data != k.Data { // versions before hashed all files
+		all, err := hashData(k.dir, k.kit.Places, true)
+		if err != nil {
+			return err
+		}
+		if was.Data != all {
+			return forbid("the data changed after they were committed on %s: restore them", commit.At)
+		}
+		k.Data = all // of the commitment that the result is compared with
 	}
 	if e, done := k.last(ResultEntry); done {
 		return forbid("the kit ran, and its result is of %s: a kit runs once", e.At)

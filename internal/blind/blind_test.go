@@ -111,30 +111,46 @@ func TestFinishKeepsSmallComparisons(t *testing.T) {
 	}
 }
 
-// Files that a file manager makes beside the data are not among them.
-func TestHiddenFilesAreNoData(t *testing.T) {
-	dir := t.TempDir()
+// Hidden files are among the data if a suite could read them. A commitment of a version that
+// hashed all files holds.
+func TestHiddenFiles(t *testing.T) {
+	k := &Kit{dir: t.TempDir(), now: time.Now}
+	k.kit.Places = []string{"data"}
 	write := func(name string) {
-		if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755), os.WriteFile(filepath.Join(dir, name), []byte("x"), 0o644)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(k.dir, name)), 0o755), os.WriteFile(filepath.Join(k.dir, name), []byte("x"), 0o644)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	sum := func() string {
-		s, err := hashData(dir, []string{"data"})
+	sum := func(all bool) (s string) {
+		s, err := hashData(k.dir, k.kit.Places, all)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return s
 	}
 	write("data/a.txt")
-	before := sum()
-	write("data/.DS_Store")
-	write("data/.git/HEAD")
-	if sum() != before {
-		t.Error("hidden files change the hash of the data")
+	write(".scruple/x")
+	for _, c := range []struct {
+		name  string
+		among bool
+	}{{"data/.DS_Store", false}, {"data/in/.gitkeep", false}, {"data/.git/HEAD.md", false}, {"data/b.txt", true}, {"data/case/gold/.x.md", true}, {"data/.md", true}, {"data/case/source/.x.txt", true}} {
+		before := sum(false)
+		if write(c.name); (sum(false) != before) != c.among {
+			t.Errorf("%s is among the data: %v", c.name, !c.among)
+		}
 	}
-	write("data/b.txt")
-	if sum() == before {
-		t.Error("another file does not")
+	k.Data = sum(true)
+	before := k.Data
+	if _, err := k.Commit("a group", Fewest); err != nil {
+		t.Fatal(err)
+	}
+	k.Data = sum(false)
+	if err := k.Begin(); err != nil || k.Data != before {
+		t.Errorf("the result is of data %s, committed were %s: %v", k.Data, before, err)
+	}
+	write("data/.gitignore")
+	k.Data = sum(false)
+	if err := k.Begin(); err == nil {
+		t.Error("data that changed are accepted")
 	}
 }

@@ -91,9 +91,12 @@ func eeeAggregate(r Run, a Arm, stamp, base string) object {
 		if !ok || !e.Value.Defined() {
 			continue
 		}
-		config := object{"evaluation_description": m.Doc, "lower_is_better": !m.HigherIsBetter, "score_type": "continuous", "min_score": orNil(m.Min), "max_score": orNil(m.Max)}
-		if config["min_score"] == nil || config["max_score"] == nil {
-			config = object{"evaluation_description": m.Doc, "lower_is_better": !m.HigherIsBetter}
+		config := object{"evaluation_description": m.Doc, "lower_is_better": !m.HigherIsBetter && !m.NoDirection}
+		if m.NoDirection { // the schema requires one
+			config["additional_details"] = object{"direction": "none"}
+		}
+		if low, high := orNil(m.Min), orNil(m.Max); low != nil && high != nil {
+			config["score_type"], config["min_score"], config["max_score"] = "continuous", low, high
 		}
 		score := object{"score": float64(e.Value)}
 		if e.Low.Defined() && e.High.Defined() {
@@ -117,11 +120,12 @@ func modelOf(a Arm) string {
 	return a.Model
 }
 
-// best reports whether a score is the best one of its metric. One without a bound has none.
+// best reports whether a score is the best one of its metric. One without a bound or a
+// direction has none.
 func (r Run) best(metric string, x float64) bool {
 	i := slices.IndexFunc(r.Metrics, func(m eval.Metric) bool { return m.Name == metric })
 	switch {
-	case i < 0:
+	case i < 0 || r.Metrics[i].NoDirection:
 		return false
 	case r.Metrics[i].HigherIsBetter:
 		return x >= r.Metrics[i].Max

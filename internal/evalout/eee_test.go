@@ -40,6 +40,7 @@ func TestEEEOfAnyMetric(t *testing.T) {
 		Metrics: []eval.Metric{
 			{Name: "right", Max: 1, HigherIsBetter: true}, {Name: "stars", Min: 1, Max: 5, HigherIsBetter: true}, {Name: "wrong", Max: 1},
 			{Name: "words", Max: math.Inf(1), HigherIsBetter: true}, {Name: "cost", Max: math.NaN()},
+			{Name: "ratio", Max: 1, NoDirection: true},
 		},
 		Estimate: func(string, string) (eval.Measured, bool) {
 			return eval.Measured{Value: 0.5, Low: 0.4, High: 0.6, N: 9}, true
@@ -50,7 +51,7 @@ func TestEEEOfAnyMetric(t *testing.T) {
 		metric string
 		value  float64
 		best   bool
-	}{{"right", 1, true}, {"right", 0.9, false}, {"stars", 5, true}, {"stars", 1, false}, {"wrong", 1, false}, {"wrong", 0, true}, {"words", 212, false}, {"cost", 0.1, false}, {"cost", 0, true}, {"unknown", 1, false}} {
+	}{{"right", 1, true}, {"right", 0.9, false}, {"stars", 5, true}, {"stars", 1, false}, {"wrong", 1, false}, {"wrong", 0, true}, {"words", 212, false}, {"cost", 0.1, false}, {"cost", 0, true}, {"ratio", 0, false}, {"ratio", 1, false}, {"unknown", 1, false}} {
 		want[fmt.Sprintf("%s %g", c.metric, c.value)] = c.best
 		scores = append(scores, eval.Score{Metric: c.metric, Num: c.value, Den: 1})
 	}
@@ -94,6 +95,9 @@ func TestEEEOfAnyMetric(t *testing.T) {
 	aggregate, err := os.ReadFile(filepath.Join(dir, "s-a.json"))
 	if err != nil || strings.Count(string(aggregate), `"confidence_level": 0.9,`) != len(r.Metrics) {
 		t.Errorf("%s, %v; want intervals of 90 %%", aggregate, err)
+	}
+	if n := strings.Count(string(aggregate), `"lower_is_better": true`); n != 2 || strings.Count(string(aggregate), `"direction": "none"`) != 1 {
+		t.Errorf("%s: %d metrics are better if lower, want wrong and cost; ratio has no direction", aggregate, n)
 	}
 }
 

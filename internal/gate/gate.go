@@ -320,7 +320,7 @@ func share(name, doc, has string, get, of func(analyse.Arm) int) function {
 	return s.result(name, doc, func(a analyse.Arm) analyse.Number { return analyse.Number(float64(get(a)) / float64(of(a))) })
 }
 
-var agreements = subject[analyse.Agreement]{names: []string{"task"}, apart: true, outside: true, missing: "no two people answered the same subjects",
+var agreements = subject[analyse.Agreement]{names: []string{"task"}, apart: true, outside: true, missing: "no two people answered the same subjects as the study shows them",
 	find:  func(v view, names []string) (analyse.Agreement, bool) { return v.Agreement(names[0]) },
 	about: func(g analyse.Agreement) about { return about{n: g.N} }, of: "subjects"}
 

@@ -322,15 +322,11 @@ func (v *Viewer) index(ctx context.Context, run *store.Run) (*index, error) {
 	v.mu.Unlock()
 	held.mu.Lock()
 	defer held.mu.Unlock()
-	version, err := v.version(ctx)
+	version, l, err := v.basis(ctx, run)
 	if err != nil {
 		return nil, err
 	}
-	l := v.study(run)
-	if l.err != nil {
-		l = nil
-	}
-	if held.index != nil && (held.version == version && held.trials == run.Trials && held.study == l || time.Since(held.built) < freshFor) {
+	if held.isOf(version, run, l) || held.index != nil && time.Since(held.built) < freshFor {
 		return held.index, nil
 	}
 	// The work is of use to others if this request ends.
@@ -346,6 +342,21 @@ func (v *Viewer) index(ctx context.Context, run *store.Run) (*index, error) {
 	return x, nil
 }
 
+// basis is what an index of a run is made of: a state of the store, and the study, nil for none.
+func (v *Viewer) basis(ctx context.Context, run *store.Run) (version int64, l *loaded, err error) {
+	if version, err = v.version(ctx); err != nil {
+		return 0, nil, err
+	}
+	if l = v.study(run); l.err != nil {
+		l = nil
+	}
+	return version, l, nil
+}
+
+func (x *indexed) isOf(version int64, run *store.Run, l *loaded) bool {
+	return x.index != nil && x.version == version && x.trials == run.Trials && x.study == l
+}
+
 // ready returns the index of a run if it is up to date, else begins to build it.
 func (v *Viewer) ready(run *store.Run) *index {
 	v.mu.Lock()
@@ -355,10 +366,10 @@ func (v *Viewer) ready(run *store.Run) *index {
 		if !held.mu.TryLock() {
 			return nil // it is being built
 		}
-		version, err := v.version(v.ctx)
-		x, current := held.index, err == nil && held.version == version && held.trials == run.Trials
+		version, l, err := v.basis(v.ctx, run)
+		x, current := held.index, err == nil && held.isOf(version, run, l)
 		held.mu.Unlock()
-		if x != nil && current {
+		if current {
 			return x
 		}
 	}

@@ -117,13 +117,13 @@ func (v *Viewer) study(run *store.Run) *loaded {
 	case was == nil:
 	case began.Before(held.rests):
 		return was
-	case was.x != nil && was.state(v, run) == held.state:
+	case was.err == nil && was.state(v, run) == held.state:
 		held.rests = time.Now().Add(4 * time.Since(began))
 		return was
 	}
 	held.loaded, held.rests = &loaded{}, time.Time{}
 	held.err = held.load(v, run)
-	if held.x != nil {
+	if held.err == nil {
 		held.state = held.loaded.state(v, run)
 	} else {
 		held.rests = time.Now().Add(4 * time.Since(began))

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -64,6 +65,15 @@ func TestStudyIsReadAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	v.studies[run.Record.ID].rests = time.Time{}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	was := v.ctx
+	v.ctx = ctx
+	if l := v.study(run.Record); l.err == nil || l.x == nil {
+		t.Fatalf("without its store, the study says %v", l.err)
+	}
+	v.ctx = was
+	v.studies[run.Record.ID].rests = time.Time{}
 	first := v.study(run.Record)
 	if first.err != nil || first.gold["q1"] {
 		t.Fatalf("with its data: %v, other gold %v", first.err, first.gold)
@@ -75,6 +85,15 @@ func TestStudyIsReadAgain(t *testing.T) {
 	v.studies[run.Record.ID].rests = time.Time{}
 	if l := v.study(run.Record); l.err != nil || !l.gold["q1"] || l.gold["q2"] {
 		t.Errorf("after gold changed: %v, other gold %v", l.err, l.gold)
+	}
+	index, err := v.index(t.Context(), run.Record)
+	if err != nil || v.ready(run.Record) != index {
+		t.Errorf("the index is not ready: %v", err)
+	}
+	write(data, gold("Nice"))
+	v.studies[run.Record.ID].rests = time.Time{}
+	if v.ready(run.Record) == index {
+		t.Error("after gold changed, the index of before is ready")
 	}
 }
 

@@ -117,10 +117,13 @@ func readFolders(root fs.FS) ([]*sample, error) {
 	var samples []*sample
 	var errs []error
 	for _, e := range entries {
-		if e.Type()&fs.ModeSymlink != 0 && okf.LinksFolder(root, e.Name()) {
+		switch {
+		case strings.HasPrefix(e.Name(), "."):
+			continue
+		case e.Type()&fs.ModeSymlink != 0 && okf.LinksFolder(root, e.Name()):
 			errs = append(errs, fmt.Errorf("case %s is a symbolic link, which is not followed: put the folder here", e.Name()))
-		}
-		if !e.IsDir() || strings.HasPrefix(e.Name(), ".") {
+			continue
+		case !e.IsDir():
 			continue
 		}
 		c := &sample{id: e.Name()}

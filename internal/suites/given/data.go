@@ -43,6 +43,7 @@ type cell struct{ arm, replicate int }
 type trial struct {
 	answer, failed, unscored string
 	scores                   []float64 // by metric; NaN is unscored
+	line                     int       // of a table with a row for each answer
 	lines                    []int     // of the scores
 	took                     []float64 // by effort.Columns; NaN is unknown
 }
@@ -192,6 +193,11 @@ func (r *reader) row(row table.Row) {
 	}
 	t := r.trial(row, it, cell{arm, replicate})
 	if !r.known.Has("metric") {
+		if t.line > 0 {
+			fault("item", "duplicate row of item %s, arm %s, replicate %d, also in line %d: number them in a column replicate", it.id, r.On[arm].ID, replicate, t.line)
+			return
+		}
+		t.line = row.Line
 		for m := range r.metrics {
 			r.score(row, t, m, r.metrics[m].Name)
 		}
