@@ -177,6 +177,58 @@ func TestDatesFrom1904(t *testing.T) {
 	}
 }
 
+// Dates and times are read as the sheet shows them, whole days as dates.
+func TestDatesAndTimes(t *testing.T) {
+	const day = 45352 // 2024-03-01
+	const clock = 13.0/24 + 5.0/1440
+	for _, tt := range []struct {
+		value  float64
+		format any // the number of one that every workbook has, or a code
+		want   string
+	}{
+		{day + clock, "yyyy-mm-dd h:mm:ss", "2024-03-01 13:05:00"},
+		{day + clock + 7.5/86400, "yyyy-mm-dd hh:mm:ss.000", "2024-03-01 13:05:07.5"},
+		{day + clock - 1e-11, 22, "2024-03-01 13:05"},
+		{day, "yyyy-mm-dd hh:mm:ss", "2024-03-01"},
+		{day + 0.999999999, 14, "2024-03-01"},
+		{day + clock, "dd/mm/yyyy", "2024-03-01"},
+		{day, "mmm dd", "2024-03-01"},
+		{day, `dd\.mm\.;@`, "2024-03-01"},
+		{day, `[$-F800]dddd\,\ mmmm\ dd\,\ yyyy`, "2024-03-01"},
+		{day + clock, 20, "13:05"},
+		{clock, 20, "13:05"},
+		{clock, "h:mm AM/PM", "13:05"},
+		{clock, 21, "13:05:00"},
+		{1.0 / 1440, "mm:ss", "00:01:00"},
+		{30.0 / 24, "[h]:mm", "30:00"},
+		{30.0/24 - 1e-12, 46, "30:00:00"},
+		{1.5, `0.0 "days"`, "1.5"},
+		{1.5, `[Red]#,##0.00;[Blue]\d0`, "1.5"},
+		{1.5, `0.00 mm`, "1.5"},
+		{1.5, "0.00E+00", "1.5"},
+		{1.5, "General", "1.5"},
+	} {
+		data := made(t, func(f *excelize.File) {
+			style := &excelize.Style{}
+			if code, ok := tt.format.(string); ok {
+				style.CustomNumFmt = &code
+			} else {
+				style.NumFmt = tt.format.(int)
+			}
+			id, err := f.NewStyle(style)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.SetCellValue("Sheet1", "B2", tt.value)
+			f.SetCellStyle("Sheet1", "B2", "B2", id)
+		})
+		table, err := Parse("list", "", data)
+		if err != nil || table.Rows[0].Text(1) != tt.want {
+			t.Errorf("%v as %v: got %q, %v, want %s", tt.value, tt.format, table.Rows[0].Texts(), err, tt.want)
+		}
+	}
+}
+
 // A text that a cell cannot hold is refused, not cut.
 func TestWriteTooLong(t *testing.T) {
 	if _, err := Write(Sheet{"Main", [][]string{{"id", strings.Repeat("ü", 32767)}}}); err != nil {
