@@ -269,7 +269,7 @@ func chooseSheet(name string, have []string) (string, error) {
 	case name == "" && slices.Contains(have, "Main"):
 		return "Main", nil
 	case name == "":
-		return "", fmt.Errorf("the workbook has %d sheets: name one of %s", len(have), text.Shorten(strings.Join(have, ", "), 400))
+		return "", fmt.Errorf("the workbook has %d sheets and none is called Main: give that name to the sheet to read, or save it as CSV; the sheets are %s", len(have), text.Shorten(strings.Join(have, ", "), 400))
 	case !slices.Contains(have, name):
 		return "", fmt.Errorf("the workbook has no sheet %q; the sheets are %s", name, text.Shorten(strings.Join(have, ", "), 400))
 	}

@@ -96,7 +96,7 @@ func TestTablesThatAreRefused(t *testing.T) {
 		{"a value beside the table", "", []byte("id,title\n1,One\n2,Two,more\n"), []string{`list:3: the record has 3 fields, the header 2: put a field that contains ',' in quotes`}},
 		{"a value beside the sheet", "", made(t, func(f *excelize.File) { f.SetCellValue("Sheet1", "C3", "more") }), []string{`list, sheet Sheet1, cell C3: "more" stands beside the table, which has 2 columns`}},
 		{"a short row", "", []byte("id,title\n1\n2,Two\n"), []string{"list:2: the record has 1 fields, the header 2"}},
-		{"which sheet", "", made(t, func(f *excelize.File) { f.NewSheet("Other") }), []string{"list: the workbook has 2 sheets: name one of Sheet1, Other"}},
+		{"which sheet", "", made(t, func(f *excelize.File) { f.NewSheet("Other") }), []string{"list: the workbook has 2 sheets and none is called Main: give that name to the sheet to read, or save it as CSV; the sheets are Sheet1, Other"}},
 		{"no such sheet", "Mian", made(t, func(*excelize.File) {}), []string{`list: the workbook has no sheet "Mian"; the sheets are Sheet1`}},
 		{"an empty sheet", "Other", made(t, func(f *excelize.File) { f.NewSheet("Other") }), []string{"list: sheet Other is empty"}},
 		{"a sheet of a CSV file", "Main", []byte("id\n"), []string{"is not a workbook"}},
