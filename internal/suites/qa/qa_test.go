@@ -268,6 +268,9 @@ func TestOpenErrors(t *testing.T) {
 			t.Errorf("%s: got %v, want %q", name, err, test.want)
 		}
 	}
+	if _, err := opened(t, map[string]string{"study.yaml": fmt.Sprintf(minimal, ".")}); err == nil || !strings.Contains(err.Error(), "study.yaml:3:8: data.path: opening data: ") {
+		t.Errorf("a folder: got %v", err)
+	}
 }
 
 // TestMostCommon: the baseline gives the answer that most questions have by their match.
