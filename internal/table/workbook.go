@@ -93,7 +93,7 @@ func (t *Table) workbook(name string, data []byte) error {
 			if i < len(row.Cells) {
 				row.Cells[i].Text = text
 			} else if strings.TrimSpace(text) != "" {
-				t.wrong.add(fmt.Errorf("%s: %q stands beside the table, which has %d columns: name the column in the first row, or empty the cell", t.Place(row, i), text, len(t.Header)))
+				t.beside(row, i, text)
 				break
 			}
 		}
@@ -102,6 +102,11 @@ func (t *Table) workbook(name string, data []byte) error {
 		}
 	}
 	return nil
+}
+
+// beside is a finding about a value in a column whose name is empty.
+func (t *Table) beside(r Row, column int, text string) {
+	t.wrong.add(t.Errorf(r, column, "%q stands beside the table, which has %d columns: name the column in the first row, or empty the cell", text, len(t.Header)))
 }
 
 // cellName is the name of a cell, such as B12, column from 0 and line from 1.

@@ -94,6 +94,7 @@ func TestTablesThatAreRefused(t *testing.T) {
 		{"a column without a name", "", made(t, func(f *excelize.File) { f.SetCellValue("Sheet1", "D1", "year") }), []string{"list, sheet Sheet1, cell C1: the column has no name"}},
 		{"two columns of one name", "", []byte("id,title,ID\n"), []string{`list:1:10: duplicate column "ID"`}},
 		{"a value beside the table", "", []byte("id,title\n1,One\n2,Two,more\n"), []string{`list:3: the record has 3 fields, the header 2: put a field that contains ',' in quotes`}},
+		{"a value below a header without a name", "", []byte("id,title,\n1,One,\n2,Two,more\n"), []string{`list:3:7: "more" stands beside the table, which has 2 columns: name the column in the first row, or empty the cell`}},
 		{"a value beside the sheet", "", made(t, func(f *excelize.File) { f.SetCellValue("Sheet1", "C3", "more") }), []string{`list, sheet Sheet1, cell C3: "more" stands beside the table, which has 2 columns`}},
 		{"a short row", "", []byte("id,title\n1\n2,Two\n"), []string{"list:2: the record has 1 fields, the header 2"}},
 		{"which sheet", "", made(t, func(f *excelize.File) { f.NewSheet("Other") }), []string{"list: the workbook has 2 sheets and none is called Main: give that name to the sheet to read, or save it as CSV; the sheets are Sheet1, Other"}},
