@@ -137,7 +137,7 @@ func (a *app) recomputeRun(ctx context.Context, db *store.DB, r *store.Run) stor
 	case !scored:
 		note += "; the run has no analysis yet"
 	case !run.Analysed(kept):
-		open = append(open, "the study changed since the analysis: `scruple score` analyses again at no cost")
+		open = append(open, "the study or one of its arms changed since the analysis: `scruple score` analyses again at no cost")
 	default:
 		_, other, err := run.Recompute(ctx, samplesPerArm(len(x.Bench.Arms())), kept)
 		switch {

@@ -22,6 +22,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // experimentEnv returns what experiments need from this program.
@@ -42,7 +43,7 @@ func suiteCalled(name string) (kit.Suite, error) {
 		}
 		known = append(known, e.Name)
 	}
-	return kit.Suite{}, fmt.Errorf("unknown suite %q; the suites are %s", name, strings.Join(known, ", "))
+	return kit.Suite{}, fmt.Errorf("unknown suite %q; the suites are %s%s", name, strings.Join(known, ", "), text.DidYouMean(name, known))
 }
 
 // A source is the study that an argument STUDY|RUN names.

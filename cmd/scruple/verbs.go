@@ -363,7 +363,7 @@ func (a *app) suiteOf(ctx context.Context, args []string) (kit.Suite, error) {
 	if err != nil {
 		return kit.Suite{}, err
 	}
-	name, err := study.Suite(from.path, from.overrides)
+	_, name, err := study.Suite(from.path, from.overrides)
 	if err != nil {
 		return kit.Suite{}, err
 	}

@@ -128,7 +128,7 @@ func (t tester) test(r *Comparison, m matched, k contest, metric *eval.Metric) e
 		}
 	}
 	undefined := ""
-	if math.IsNaN(robust.SE) {
+	if math.IsNaN(robust.SE) && !r.P.Defined() {
 		undefined = robust.Undefined
 	}
 	r.note(undefined, robust.Clusters, m.units(robust.Clusters))

@@ -388,7 +388,7 @@ func TestEqualRates(t *testing.T) {
 // TestFewItems: a score interval of very few items would exclude 0 where no test does:
 // p is at least 2/2ⁿ.
 func TestFewItems(t *testing.T) {
-	for n, significant := range map[int]bool{4: false, 5: false, 6: true} {
+	for n, significant := range map[int]bool{1: false, 4: false, 5: false, 6: true} {
 		s := simulate(func(_ *rand.Rand, _ int, arm string) float64 {
 			if arm == "x" {
 				return 1
@@ -403,6 +403,9 @@ func TestFewItems(t *testing.T) {
 		near(t, "p", c.P, math.Pow(2, float64(1-n)))
 		if (c.Low > 0) != significant {
 			t.Errorf("%d items: %v to %v", n, c.Low, c.High)
+		}
+		if warnings := strings.Join(c.Warnings, "; "); strings.Contains(warnings, "no test") {
+			t.Errorf("%d items have a p of %v and the warning %s", n, c.P, warnings)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -67,7 +68,7 @@ func formatOf(flag, name, offsets string) (format, text.Unit, error) {
 type File struct {
 	Name    string
 	Data    []byte
-	Format  string
+	Format  string // "" for the one that the name ends in, jsonl if that is none
 	Offsets string
 	Person  string
 	Version string
@@ -86,6 +87,8 @@ type record struct {
 	Seconds  float64   `json:"seconds,omitempty"`
 	Text     string    `json:"text,omitempty"`
 	Spans    []outSpan `json:"spans,omitempty"`
+
+	from string // place in a file
 }
 
 // An outSpan is a passage of the text of a record.
@@ -201,14 +204,15 @@ func (f File) fromLines(study.Task) (list []record, err error) {
 		if len(bytes.TrimSpace(data)) == 0 {
 			continue
 		}
-		x := record{Answer: Answer{}}
+		x, at := record{Answer: Answer{}}, fmt.Sprintf("%s:%d", f.Name, line)
 		err := dataset.DecodeLoose(data, &x)
 		if err == nil && x.Subject.Item == "" {
 			err = errors.New("the record has no subject: export the task, and keep this field in the other tool")
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", f.Name, line, err)
+			return nil, fmt.Errorf("%s: %w", at, err)
 		}
+		x.from = at
 		if x.Answer == nil { // null
 			x.Answer = Answer{}
 		}
@@ -224,6 +228,12 @@ func (p Place) Import(t study.Task, source Source, f File) (n, skipped int, err 
 	t = t.Full()
 	if err := errors.Join(CheckPerson(f.Person), p.checkOpen(t.Name)); err != nil {
 		return 0, 0, err
+	}
+	if f.Format == "" {
+		f.Format = "jsonl"
+		if ending := strings.TrimPrefix(strings.ToLower(filepath.Ext(f.Name)), "."); slices.Contains(Formats(), ending) {
+			f.Format = ending
+		}
 	}
 	from, _, err := formatOf("--format", f.Format, f.Offsets)
 	if err != nil {
@@ -302,7 +312,7 @@ func (d *desk) imported(list []record, f File) (events []Event, skipped int, err
 			err = fmt.Errorf("%v was answered already", x.Subject)
 		}
 		if err != nil {
-			return nil, 0, fmt.Errorf("%s: answer %d: %w", f.Name, i+1, err)
+			return nil, 0, fmt.Errorf("%s: %w", x.from, err)
 		}
 		seen[x.Subject] = true
 	}
@@ -467,7 +477,7 @@ func (f File) fromLabelStudio(t study.Task) (list []record, err error) {
 		if ls.Data == nil || ls.Data.Subject.Item == "" {
 			return nil, fmt.Errorf("%s: task %d: data.subject is missing: export the task, and keep this field in Label Studio", f.Name, i+1)
 		}
-		plain := record{Subject: ls.Data.Subject, ShownAsA: ls.Data.ShownAsA, Text: ls.Data.Text, Answer: Answer{}}
+		plain := record{Subject: ls.Data.Subject, ShownAsA: ls.Data.ShownAsA, Text: ls.Data.Text, Answer: Answer{}, from: fmt.Sprintf("%s: task %d", f.Name, i+1)}
 		made := slices.DeleteFunc(ls.Annotations, func(a spanfile.Annotation) bool { return a.Cancelled })
 		if len(made) == 0 {
 			list = append(list, plain)
@@ -477,7 +487,7 @@ func (f File) fromLabelStudio(t study.Task) (list []record, err error) {
 			x.By, x.Answer = ls.Data.by(a), Answer{}
 			for _, r := range a.Result {
 				if err := x.fromRegion(t, r); err != nil {
-					return nil, fmt.Errorf("%s: task %d, result %s: %w", f.Name, i+1, r.FromName, err)
+					return nil, fmt.Errorf("%s, result %s: %w", x.from, r.FromName, err)
 				}
 			}
 			list = append(list, x)
@@ -588,7 +598,7 @@ func (f File) fromTable(t study.Task) (list []record, err error) {
 	}
 	for _, row := range answers.Rows {
 		cell := func(name string) string { return strings.TrimSpace(c.Cell(row, name).Text) }
-		x := record{Subject: Subject{Item: cell("item"), Arm: cell("arm"), Other: cell("other"), Unit: cell("unit")}, ShownAsA: cell("shown_as_a"), By: cell("by"), Answer: Answer{}}
+		x := record{Subject: Subject{Item: cell("item"), Arm: cell("arm"), Other: cell("other"), Unit: cell("unit")}, ShownAsA: cell("shown_as_a"), By: cell("by"), Answer: Answer{}, from: answers.Place(row, -1)}
 		if number := cell("replicate"); number != "" { // of an item
 			if x.Subject.Replicate, err = strconv.Atoi(number); err != nil {
 				return nil, c.Errorf(row, "replicate", "replicate: %q is not a number", number)

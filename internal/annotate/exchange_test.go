@@ -127,7 +127,7 @@ func TestImportRefusals(t *testing.T) {
 	for _, test := range []struct{ format, data, words string }{
 		{"jsonl", "", "has no answers"},
 		{"jsonl", `{"answer":{}}`, "f:1: the record has no subject"},
-		{"jsonl", `{"subject":{"item":"../x"},"answer":{}}`, "no subject ../x"},
+		{"jsonl", `{"subject":{"item":"../x"},"answer":{}}`, "f:1: the task has no subject ../x"},
 		{"jsonl", `{"subject":{"item":"i00"},"answer":{"q":"maybe"}}`, `"maybe" is not an option`},
 		{"jsonl", `{"text":"other","subject":{"item":"i00"},"answer":{}}`, "not that of the study"},
 		{"jsonl", `{"text":"a😀é\r\nb i00\nz😀 two","spans":[{"start":5,"end":12,"question":"spans","label":"bad"}],"subject":{"item":"i00"},"answer":{}}`, "on several"},
@@ -295,11 +295,13 @@ func TestImportOfOnePerson(t *testing.T) {
 		{"csv", "item,by,q\ni00,anna,yes\ni01,bob,no\n", "carl", 0, "say whose with --as"},
 		{"csv", "item,q,boundary_note\ni00,yes,why\n", "carl", 0, `unknown column "boundary_note"`},
 		{"csv", "item,q,q\ni00,yes,no\n", "carl", 0, `duplicate column "q"`},
-		{"csv", "item,replicate,q\ni00,one,yes\n", "carl", 0, `f:2:5: replicate: "one" is not a number`},
+		{"", "item,q\ni00,yes\ni01,maybe\n", "carl", 0, `f.csv:3: q: "maybe" is not an option`},
+		{"", "item,q\ni00,yes\n", "carl", 1, ""},
+		{"csv", "item,replicate,q\ni00,one,yes\n", "carl", 0, `f.csv:2:5: replicate: "one" is not a number`},
 	} {
 		task := label
 		task.Again = study.Again{}
-		n, _, err := at(t, &clock).Import(task, corpus{6}, File{Name: "f", Data: []byte(test.data), Format: test.format, Offsets: codePoints, Person: test.person})
+		n, _, err := at(t, &clock).Import(task, corpus{6}, File{Name: "f.csv", Data: []byte(test.data), Format: test.format, Offsets: codePoints, Person: test.person})
 		if n != test.n || (test.err == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), test.err) {
 			t.Errorf("%s as %s: %d, %v, want %d, %q", test.data, test.person, n, err, test.n, test.err)
 		}

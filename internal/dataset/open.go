@@ -10,15 +10,20 @@ import (
 // MaxFile is the size in bytes of the largest file that [ReadFile] reads into memory.
 const MaxFile = 1 << 30
 
+// An OpenError says that a file could not be opened, so that its path is wrong.
+type OpenError struct{ error }
+
+func (e OpenError) Unwrap() error { return e.error }
+
 // Open opens a file of data for reading. It refuses devices, pipes and sockets, which
-// block or have no end.
+// block or have no end. The error is an [OpenError].
 func Open(path string) (*os.File, error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // opening a pipe waits for its writer
-		return nil, fmt.Errorf("opening data: %s is %s: want a regular file", path, kindOfFile(info.Mode()))
+		return nil, OpenError{fmt.Errorf("opening data: %s is %s: want a regular file", path, kindOfFile(info.Mode()))}
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("opening data: %w", err)
+		return nil, OpenError{fmt.Errorf("opening data: %w", err)}
 	}
 	return f, nil
 }

@@ -160,16 +160,16 @@ func CheckShown(ctx context.Context, db *store.DB, r *store.Run) error {
 
 // Read reads a study file into the type of its suite without opening the data.
 func Read(path string, overrides []string, env Env) (*study.File, study.Any, kit.Suite, error) {
-	name, err := study.Suite(path, overrides)
+	file, name, err := study.Suite(path, overrides)
 	if err != nil {
 		return nil, nil, kit.Suite{}, err
 	}
 	suite, err := env.Suite(name)
 	if err != nil {
-		return nil, nil, kit.Suite{}, fmt.Errorf("%s: suite: %w", path, err)
+		return nil, nil, kit.Suite{}, file.Errorf("suite", "%w", err)
 	}
 	own := suite.Study()
-	file, err := study.Load(path, overrides, own)
+	file, err = study.Load(path, overrides, own)
 	if file != nil {
 		file.Tagged = env.Tagged
 	}

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/plan"
 )
@@ -177,11 +178,14 @@ func (r *Run) Recompute(ctx context.Context, samples int, kept Result) (result R
 	return result, other, nil
 }
 
-// Analysed reports whether an analysis is of the study, items and gold as they are.
+// Analysed reports whether an analysis is of the study, items, gold and arms as they are.
 func (r *Run) Analysed(kept Result) bool {
 	a := kept.Analysis.Asked
 	inputs, gold := dataHashes(r.Items())
-	return a != nil && kept.basis == r.basis() && a.Study == eval.HashOf(r.File.Canonical()).String() && a.Inputs == inputs && a.Gold == gold
+	return a != nil && kept.basis == r.basis() && a.Study == eval.HashOf(r.File.Canonical()).String() && a.Inputs == inputs && a.Gold == gold &&
+		!slices.ContainsFunc(r.Bench.Arms(), func(arm eval.Arm) bool {
+			return slices.ContainsFunc(a.Parties, func(p analyse.Party) bool { return !p.Judge && p.Name == arm.ID && p.Hash != arm.Hash })
+		})
 }
 
 // otherPlaces lists the places at which two results differ.

@@ -69,14 +69,15 @@ func (f *File) load(into Any) error {
 }
 
 // Suite reads only the suite of the study at path, so that the caller can choose
-// the type to [Load] it into.
-func Suite(path string, overrides []string) (string, error) {
+// the type to [Load] it into. The file is for errors about it.
+func Suite(path string, overrides []string) (f *File, name string, err error) {
 	return peek(path, overrides, "suite", "name the suite, as in suite: NAME")
 }
 
 // Name reads only the name of the study at path.
 func Name(path string, overrides []string) (string, error) {
-	return peek(path, overrides, "name", "name the study, as in name: my study")
+	_, name, err := peek(path, overrides, "name", "name the study, as in name: my study")
+	return name, err
 }
 
 // Split reads only the split of the study at path, "" if it has none.
@@ -92,21 +93,21 @@ func Split(path string, overrides []string) (string, error) {
 }
 
 // peek reads one text of a study without validating the rest.
-func peek(path string, overrides []string, key, remedy string) (string, error) {
-	f, err := read(path, overrides)
-	if err != nil {
-		return "", err
+func peek(path string, overrides []string, key, remedy string) (f *File, value string, err error) {
+	if f, err = read(path, overrides); err != nil {
+		return nil, "", err
 	}
 	switch n := f.root.get(key); {
 	case n == nil:
-		return "", Errors{f.Errorf("", "%q is missing: %s", key, remedy)}
+		err = Errors{f.Errorf("", "%q is missing: %s", key, remedy)}
 	case n.kind != str:
-		return "", Errors{f.Errorf(key, "%s", mismatch(n, []string{"string"}, n.shown()))}
+		err = Errors{f.Errorf(key, "%s", mismatch(n, []string{"string"}, n.shown()))}
 	case n.text == "":
-		return "", Errors{f.Errorf(key, "empty value: %s", remedy)}
+		err = Errors{f.Errorf(key, "empty value: %s", remedy)}
 	default:
-		return n.text, nil
+		value = n.text
 	}
+	return f, value, err
 }
 
 // read reads a study without validating it.

@@ -225,10 +225,10 @@ func TestSuiteAndName(t *testing.T) {
 		}
 	}
 	write("# no more is needed\nsuite: extraction\nkernals: 3\nname: n\n")
-	if got, err := Suite("study.yaml", nil); got != "extraction" || err != nil {
+	if _, got, err := Suite("study.yaml", nil); got != "extraction" || err != nil {
 		t.Errorf("Suite: got %q, %v", got, err)
 	}
-	if got, err := Suite("study.yaml", []string{"suite=atoms"}); got != "atoms" || err != nil {
+	if _, got, err := Suite("study.yaml", []string{"suite=atoms"}); got != "atoms" || err != nil {
 		t.Errorf("Suite with override: got %q, %v", got, err)
 	}
 	if got, err := Name("study.yaml", nil); got != "n" || err != nil {
@@ -242,10 +242,10 @@ func TestSuiteAndName(t *testing.T) {
 		{"", `study.yaml: the file has no study: it needs at least the keys name and suite`},
 	} {
 		write(tt.yaml)
-		_, err := Suite("study.yaml", nil)
+		_, _, err := Suite("study.yaml", nil)
 		wantError(t, tt.yaml, err, tt.want)
 	}
-	_, err := Suite("nowhere.yaml", nil)
+	_, _, err := Suite("nowhere.yaml", nil)
 	if !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a file that is not there: got %v", err)
 	}

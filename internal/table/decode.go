@@ -88,6 +88,7 @@ func (t *Table) csv() {
 	t.comma = separator(t.text)
 	r := newCSV(t.text, t.comma)
 	r.ReuseRecord = true
+	named := 0 // fields of the header, some without a name
 	for {
 		row := Row{at: int(r.InputOffset())}
 		fields, err := r.Read()
@@ -105,13 +106,17 @@ func (t *Table) csv() {
 			continue
 		}
 		if t.Header == nil {
-			t.top = row
+			t.top, named = row, len(fields)
 			t.head(slices.Clone(fields))
 			continue
 		}
 		n := len(fields)
 		for n > len(t.Header) && strings.TrimSpace(fields[n-1]) == "" {
 			n--
+		}
+		if n > len(t.Header) && n <= named {
+			t.beside(row, n-1, fields[n-1])
+			continue
 		}
 		if n != len(t.Header) {
 			t.wrong.add(t.Errorf(row, -1, "the record has %d fields, the header %d: put a field that contains %q in quotes; a decimal comma must be a point", n, len(t.Header), t.comma))

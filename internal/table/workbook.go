@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"path"
 	"regexp"
 	"slices"
@@ -92,7 +93,7 @@ func (t *Table) workbook(name string, data []byte) error {
 			if i < len(row.Cells) {
 				row.Cells[i].Text = text
 			} else if strings.TrimSpace(text) != "" {
-				t.wrong.add(fmt.Errorf("%s: %q stands beside the table, which has %d columns: name the column in the first row, or empty the cell", t.Place(row, i), text, len(t.Header)))
+				t.beside(row, i, text)
 				break
 			}
 		}
@@ -101,6 +102,11 @@ func (t *Table) workbook(name string, data []byte) error {
 		}
 	}
 	return nil
+}
+
+// beside is a finding about a value in a column whose name is empty.
+func (t *Table) beside(r Row, column int, text string) {
+	t.wrong.add(t.Errorf(r, column, "%q stands beside the table, which has %d columns: name the column in the first row, or empty the cell", text, len(t.Header)))
 }
 
 // cellName is the name of a cell, such as B12, column from 0 and line from 1.
@@ -268,7 +274,7 @@ func chooseSheet(name string, have []string) (string, error) {
 	case name == "" && slices.Contains(have, "Main"):
 		return "Main", nil
 	case name == "":
-		return "", fmt.Errorf("the workbook has %d sheets: name one of %s", len(have), text.Shorten(strings.Join(have, ", "), 400))
+		return "", fmt.Errorf("the workbook has %d sheets and none is called Main: give that name to the sheet to read, or save it as CSV; the sheets are %s", len(have), text.Shorten(strings.Join(have, ", "), 400))
 	case !slices.Contains(have, name):
 		return "", fmt.Errorf("the workbook has no sheet %q; the sheets are %s", name, text.Shorten(strings.Join(have, ", "), 400))
 	}
@@ -280,8 +286,8 @@ type parser struct {
 	*archive
 	sheet    sheet
 	shared   []string
-	dates    []bool // styles that show a date
-	from1904 bool   // days are counted from 1904, as old Macs did
+	clocks   []string // how a style shows a date or a time, see [clock]
+	from1904 bool     // days are counted from 1904, as old Macs did
 }
 
 // A rich is a text in runs, of which only the text counts.
@@ -326,8 +332,10 @@ func (p *parser) strings(part string) error {
 }
 
 func (p *parser) styles(part string) error {
-	own := map[string]string{} // formats by id
-	cells := false             // inside cellXfs
+	own := map[string]string{ // formats by id
+		"14": "d", "15": "d", "16": "d", "17": "m", "18": "h:m", "19": "h:m:s", "20": "h:m", "21": "h:m:s", "22": "d h:m", "45": "m:s", "46": "[h]:m:s", "47": "m:s",
+	}
+	cells := false // inside cellXfs
 	return p.part(part, func(_ *xml.Decoder, e xml.StartElement) error {
 		switch e.Name.Local {
 		case "numFmt":
@@ -336,13 +344,39 @@ func (p *parser) styles(part string) error {
 			cells = e.Name.Local == "cellXfs"
 		case "xf":
 			if cells {
-				id, _ := strconv.Atoi(attribute(e, "numFmtId"))
-				format := own[attribute(e, "numFmtId")]
-				p.dates = append(p.dates, id >= 14 && id <= 17 || id == 22 || strings.Contains(format, "yy") || strings.Contains(format, "d/m") || strings.Contains(format, "m/d"))
+				p.clocks = append(p.clocks, clock(own[attribute(e, "numFmtId")]))
 			}
 		}
 		return nil
 	})
+}
+
+// unread is what a format of cells has beside the letters and digits that stand for parts of
+// a value: texts, escapes, padding, colours and languages, fractions of seconds, and further
+// formats, of negative numbers.
+var unread = regexp.MustCompile(`"[^"]*"|[\\_*].|\[[^\]]{3,}\]|(s)\.0+|;.*`)
+
+// clock is how a format shows a date or a time, nothing if it shows a number: a layout of
+// package time, with "[" before it if hours go on after 24.
+func clock(format string) (layout string) {
+	format = unread.ReplaceAllString(format, "$1")
+	if strings.ContainsAny(format, "0#?") {
+		return ""
+	}
+	has := func(letters string) bool { return strings.ContainsAny(format, letters) }
+	if has("yd") || has("m") && !has("hs") {
+		layout = time.DateOnly
+	}
+	if has("hs") {
+		layout = strings.TrimSpace(layout + " 15:04")
+	}
+	if has("s") {
+		layout += ":05.999"
+	}
+	if has("[") && strings.HasPrefix(layout, "15") {
+		layout = "[" + layout
+	}
+	return layout
 }
 
 // A cell of a sheet as XML.
@@ -456,13 +490,22 @@ func (p *parser) errorValue(at, s string) string {
 }
 
 // number is a number with the 15 digits that spreadsheets show, a whole number with all of
-// its digits, which programs write, or a date as YYYY-MM-DD if the sheet shows one.
+// its digits, which programs write, or if the sheet shows a date or a time, YYYY-MM-DD and
+// hh:mm:ss as far as it shows them. A whole day has no time.
 func (p *parser) number(value string, style int) string {
 	x, err := strconv.ParseFloat(value, 64)
 	if err != nil {
 		return value
 	}
-	if style >= 0 && style < len(p.dates) && p.dates[style] && x >= 0 && x < 2958466 { // the year 10000
+	if style >= 0 && style < len(p.clocks) && p.clocks[style] != "" && x >= 0 && x < 2958466 { // the year 10000
+		layout, elapsed := strings.CutPrefix(p.clocks[style], "[")
+		ms := int64(math.Round(x * 86400e3))
+		switch {
+		case layout == time.DateOnly:
+			ms = int64(x) * 86400e3 // a day goes on to its end
+		case ms%86400e3 == 0 && strings.HasPrefix(layout, time.DateOnly):
+			layout = time.DateOnly
+		}
 		day := time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC)
 		switch {
 		case p.from1904:
@@ -470,7 +513,11 @@ func (p *parser) number(value string, style int) string {
 		case x < 60: // before 1900-02-29, which spreadsheets have
 			day = day.AddDate(0, 0, 1)
 		}
-		return day.AddDate(0, 0, int(x)).Format(time.DateOnly)
+		shown := day.AddDate(0, 0, int(ms/86400e3)).Add(time.Duration(ms%86400e3) * time.Millisecond).Format(layout)
+		if elapsed {
+			return fmt.Sprintf("%02d%s", ms/3600e3, shown[2:])
+		}
+		return shown
 	}
 	if digits := strings.Trim(value, "-0."); len(digits) > 16 && strings.ContainsAny(value, ".eE") {
 		return strconv.FormatFloat(x, 'G', 15, 64)

@@ -94,9 +94,10 @@ func TestTablesThatAreRefused(t *testing.T) {
 		{"a column without a name", "", made(t, func(f *excelize.File) { f.SetCellValue("Sheet1", "D1", "year") }), []string{"list, sheet Sheet1, cell C1: the column has no name"}},
 		{"two columns of one name", "", []byte("id,title,ID\n"), []string{`list:1:10: duplicate column "ID"`}},
 		{"a value beside the table", "", []byte("id,title\n1,One\n2,Two,more\n"), []string{`list:3: the record has 3 fields, the header 2: put a field that contains ',' in quotes`}},
+		{"a value below a header without a name", "", []byte("id,title,\n1,One,\n2,Two,more\n"), []string{`list:3:7: "more" stands beside the table, which has 2 columns: name the column in the first row, or empty the cell`}},
 		{"a value beside the sheet", "", made(t, func(f *excelize.File) { f.SetCellValue("Sheet1", "C3", "more") }), []string{`list, sheet Sheet1, cell C3: "more" stands beside the table, which has 2 columns`}},
 		{"a short row", "", []byte("id,title\n1\n2,Two\n"), []string{"list:2: the record has 1 fields, the header 2"}},
-		{"which sheet", "", made(t, func(f *excelize.File) { f.NewSheet("Other") }), []string{"list: the workbook has 2 sheets: name one of Sheet1, Other"}},
+		{"which sheet", "", made(t, func(f *excelize.File) { f.NewSheet("Other") }), []string{"list: the workbook has 2 sheets and none is called Main: give that name to the sheet to read, or save it as CSV; the sheets are Sheet1, Other"}},
 		{"no such sheet", "Mian", made(t, func(*excelize.File) {}), []string{`list: the workbook has no sheet "Mian"; the sheets are Sheet1`}},
 		{"an empty sheet", "Other", made(t, func(f *excelize.File) { f.NewSheet("Other") }), []string{"list: sheet Other is empty"}},
 		{"a sheet of a CSV file", "Main", []byte("id\n"), []string{"is not a workbook"}},
@@ -173,6 +174,58 @@ func TestDatesFrom1904(t *testing.T) {
 		table, err := Parse("list", "", data)
 		if err != nil || table.Rows[0].Text(1) != want {
 			t.Errorf("from 1904 %v: got %q, %v, want %s", from1904, table.Rows[0].Texts(), err, want)
+		}
+	}
+}
+
+// Dates and times are read as the sheet shows them, whole days as dates.
+func TestDatesAndTimes(t *testing.T) {
+	const day = 45352 // 2024-03-01
+	const clock = 13.0/24 + 5.0/1440
+	for _, tt := range []struct {
+		value  float64
+		format any // the number of one that every workbook has, or a code
+		want   string
+	}{
+		{day + clock, "yyyy-mm-dd h:mm:ss", "2024-03-01 13:05:00"},
+		{day + clock + 7.5/86400, "yyyy-mm-dd hh:mm:ss.000", "2024-03-01 13:05:07.5"},
+		{day + clock - 1e-11, 22, "2024-03-01 13:05"},
+		{day, "yyyy-mm-dd hh:mm:ss", "2024-03-01"},
+		{day + 0.999999999, 14, "2024-03-01"},
+		{day + clock, "dd/mm/yyyy", "2024-03-01"},
+		{day, "mmm dd", "2024-03-01"},
+		{day, `dd\.mm\.;@`, "2024-03-01"},
+		{day, `[$-F800]dddd\,\ mmmm\ dd\,\ yyyy`, "2024-03-01"},
+		{day + clock, 20, "13:05"},
+		{clock, 20, "13:05"},
+		{clock, "h:mm AM/PM", "13:05"},
+		{clock, 21, "13:05:00"},
+		{1.0 / 1440, "mm:ss", "00:01:00"},
+		{30.0 / 24, "[h]:mm", "30:00"},
+		{30.0/24 - 1e-12, 46, "30:00:00"},
+		{1.5, `0.0 "days"`, "1.5"},
+		{1.5, `[Red]#,##0.00;[Blue]\d0`, "1.5"},
+		{1.5, `0.00 mm`, "1.5"},
+		{1.5, "0.00E+00", "1.5"},
+		{1.5, "General", "1.5"},
+	} {
+		data := made(t, func(f *excelize.File) {
+			style := &excelize.Style{}
+			if code, ok := tt.format.(string); ok {
+				style.CustomNumFmt = &code
+			} else {
+				style.NumFmt = tt.format.(int)
+			}
+			id, err := f.NewStyle(style)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.SetCellValue("Sheet1", "B2", tt.value)
+			f.SetCellStyle("Sheet1", "B2", "B2", id)
+		})
+		table, err := Parse("list", "", data)
+		if err != nil || table.Rows[0].Text(1) != tt.want {
+			t.Errorf("%v as %v: got %q, %v, want %s", tt.value, tt.format, table.Rows[0].Texts(), err, tt.want)
 		}
 	}
 }

@@ -5,8 +5,8 @@
 //	records parquet records.jsonl --out records.parquet
 //	records bigquery records.jsonl --project P --dataset D --table records
 //
-// It is a module of its own: the two libraries would make the program half as large
-// again, and few need them. Credentials for BigQuery are those of the environment
+// It is a module of its own: the library of BigQuery would make the program much larger,
+// and few need it. Credentials for BigQuery are those of the environment
 // (Application Default Credentials).
 package main
 

@@ -3,11 +3,11 @@ package kit
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/table"
@@ -30,7 +30,7 @@ func ReadTable(f *study.File, k TableKeys, errs *study.Errors) (t *table.Table, 
 		}
 	}
 	t, err := table.Read(f.Resolve(k.Path))
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.As(err, new(dataset.OpenError)) {
 		err = f.Errorf(k.Key+".path", "%w", err)
 	}
 	if err != nil {

@@ -79,7 +79,7 @@ func (b *bench) load(f *study.File, s *Study, errs *study.Errors) {
 	made := map[string]int{}   // ids of questions without one
 	lineOf := map[string]int{} // of each question that is valid
 	var questions []*question
-	var padded []string // ids with white space around them
+	var padded, alike []string // ids with white space around them, and of questions with equal choices
 	for _, row := range t.Rows {
 		if s.Questions.Count > 0 && len(questions) == s.Questions.Count {
 			break
@@ -101,11 +101,17 @@ func (b *bench) load(f *study.File, s *Study, errs *study.Errors) {
 		if id := record["id"]; len(id) == 1 && id[0] != q.id && strings.TrimSpace(id[0]) != "" {
 			padded = append(padded, strconv.Quote(id[0]))
 		}
+		if len(slices.Compact(slices.Sorted(slices.Values(q.choices)))) < len(q.choices) {
+			alike = append(alike, q.id)
+		}
 		q.strata, q.others = kit.SplitColumns(known.Others(row), s.Questions.Strata)
 		questions = append(questions, &q)
 	}
 	if len(padded) > 0 {
 		b.Note(fmt.Sprintf("%s: %s white space around it, such as %s, which is left out", t.File, text.Plural(len(padded), "id has", "ids have"), text.Shorten(padded[0], 60)))
+	}
+	if len(alike) > 0 {
+		b.Note(fmt.Sprintf("%s: %s equal choices, such as %s: the letter of one does not count for the other", t.File, text.Plural(len(alike), "question has", "questions have"), text.Shorten(alike[0], 60)))
 	}
 	b.Fill(questions, (*question).item)
 	if len(questions) == 0 && errs.Err() == nil {

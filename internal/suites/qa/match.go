@@ -133,7 +133,9 @@ var (
 func (q *question) choice(answer string) (string, bool) {
 	answer = strings.TrimSpace(text.Narrow(answer))
 	if m := letterAlone.FindStringSubmatch(answer); m != nil {
-		return q.letter(m[1])
+		if letter, ok := q.letter(m[1]); ok {
+			return letter, true
+		}
 	}
 	var found []int
 	for i, c := range q.choices {

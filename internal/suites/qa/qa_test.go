@@ -89,6 +89,17 @@ arms: [{name: direct}]
 models: [{id: m, provider: openai, name: x}]
 `
 
+// TestEqualChoices: what the letter of the other would say counts as wrong, so it is noted.
+func TestEqualChoices(t *testing.T) {
+	b, err := opened(t, map[string]string{"study.yaml": fmt.Sprintf(minimal, "q.jsonl"), "q.jsonl": `{"id": "a", "question": "?", "answer": "x", "choices": ["y", "x", "x"]}`})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all := strings.Join(b.Capabilities().Notes(), "\n"); !strings.Contains(all, "1 question has equal choices, such as a: ") || b.Data[0].answers[0] != "B" {
+		t.Errorf("notes: %s, answers: %s", all, b.Data[0].answers)
+	}
+}
+
 // TestReadCSV: renamed columns, lists in cells, ignored columns, and questions
 // without an id.
 func TestReadCSV(t *testing.T) {
@@ -235,6 +246,9 @@ func TestOpenErrors(t *testing.T) {
 		"two numbers":      {"", `{"question": "?", "answer": "1/2", "match": "numeric"}`, `answer "1/2": it has 2 numbers: give one number`},
 		"pattern":          {"", `{"question": "?", "answer": "(", "match": "regex"}`, "missing closing )"},
 		"choice":           {"", `{"question": "?", "answer": "z", "choices": ["x", "y"]}`, "want one of the choices or its letter, A to B"},
+		"list of Python":   {"", `{"question": "?", "answer": "['Bern', 'Berne']"}`, `answer "['Bern', 'Berne']": it looks like a list and is none: write a list of JSON, such as ["Bern", "Berne"]`},
+		"list in part":     {"", `{"question": "?", "rubric": "r", "wrong": "[\"Bern\", Berne]"}`, `wrong "[\"Bern\", Berne]": it looks like a list and is none`},
+		"one choice":       {"", `{"question": "?", "answer": "x", "choices": "x|y"}`, `choices "x|y": one choice only: write a list of JSON, such as ["Bern", "Berne"]`},
 		"duplicate id":     {"", `{"id": "a", "question": "?", "answer": "x"}` + "\n" + `{"id": "a", "question": "?", "answer": "x"}`, `q.jsonl:2: duplicate id "a": also in line 1`},
 		"duplicate later":  {"", `{"id": "x"}` + "\n" + `{"id": "a", "question": "?", "answer": "x"}` + "\n" + `{"id": "a", "question": "?", "answer": "x"}`, `q.jsonl:3: duplicate id "a": also in line 2`},
 		"tolerance":        {"", `{"question": "?", "answer": "1", "tolerance": -1, "match": "numeric"}`, "want a number of at least 0"},
@@ -253,6 +267,9 @@ func TestOpenErrors(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: got %v, want %q", name, err, test.want)
 		}
+	}
+	if _, err := opened(t, map[string]string{"study.yaml": fmt.Sprintf(minimal, ".")}); err == nil || !strings.Contains(err.Error(), "study.yaml:3:8: data.path: opening data: ") {
+		t.Errorf("a folder: got %v", err)
 	}
 }
 
@@ -417,6 +434,7 @@ func TestAmbiguousReplies(t *testing.T) {
 		{matchChoice, cities, "B. Rome\n\nA. Paris is in France.\nC. Oslo is in Norway.", "B"},
 		{matchChoice, cities, "B. Rome\nIt is the capital.", "B"},
 		{matchChoice, cities, "D\n\nNone.", noChoice},
+		{matchChoice, []string{"x", "y"}, "y", "B"},
 		{matchNumeric, nil, "It costs 10 000 euros.", "10000"},
 		{matchNumeric, nil, "CO2 300", "300"},
 		{matchNumeric, nil, "In Q1 500 units", "500"},

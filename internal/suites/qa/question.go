@@ -103,6 +103,15 @@ func parse(c cells, match string) (question, error) {
 			fault("tolerance %q: want a number of at least 0, and match numeric", text)
 		}
 	}
+	const asJSON = `write a list of JSON, such as ["Bern", "Berne"]`
+	for _, name := range []string{"answer", "wrong"} {
+		if list := c[name]; len(list) == 1 && q.match != matchRegex && unlisted.MatchString(list[0]) {
+			fault("%s %q: it looks like a list and is none: %s", name, list[0], asJSON)
+		}
+	}
+	if len(q.choices) == 1 {
+		fault("choices %q: one choice only: %s", q.choices[0], asJSON)
+	}
 	for i, a := range q.answers {
 		if err := q.admit(i, a); err != nil {
 			errs = append(errs, fmt.Errorf("answer %q: %w", a, err))
@@ -110,6 +119,9 @@ func parse(c cells, match string) (question, error) {
 	}
 	return q, errors.Join(errs...)
 }
+
+// unlisted matches one value that is meant to be a list and is not written as JSON.
+var unlisted = regexp.MustCompile(`(?s)^\s*\[\s*["'].*\]\s*$`)
 
 // solved stands before the answer in the solutions of GSM8K.
 const solved = "####"

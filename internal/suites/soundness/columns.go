@@ -4,7 +4,6 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math"
 	"regexp"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/table"
@@ -85,7 +85,7 @@ func (l *loader) read(key string, t Table, schema []column) *table.Columns {
 		resolve = l.file.Prompt
 	}
 	file, err := table.Read(resolve(t.Path))
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.As(err, new(dataset.OpenError)) {
 		l.errs.Add(l.file.Errorf(key+".path", "%w", err))
 		return nil
 	}

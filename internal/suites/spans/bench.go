@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -175,7 +174,7 @@ func (b *Bench) load(f *study.File, s *Study, errs *study.Errors) {
 		key := fmt.Sprintf("data[%d].path", i)
 		d, err := b.texts(f.Resolve(source.Path), spanfile.Options{Offsets: source.Offsets})
 		if err != nil {
-			if errors.Is(err, fs.ErrNotExist) {
+			if errors.As(err, new(dataset.OpenError)) {
 				err = f.Errorf(key, "%w", err)
 			}
 			kit.AddAll(errs, err)
