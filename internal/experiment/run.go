@@ -68,7 +68,7 @@ func (x *Experiment) Begin(ctx context.Context, db *store.DB, a Attempt) (r *Run
 			}
 			return r.Record, nil
 		}, func(last *store.Run) error {
-			r, err = x.Attach(ctx, db, last)
+			r, err = x.Same(ctx, db, last)
 			return err
 		})
 		if r != nil {
