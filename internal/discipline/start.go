@@ -305,6 +305,15 @@ func (s *Subject) TestChanges(r *store.Run) (now Registration, changes []string,
 	return now, changes, nil
 }
 
+// CheckBegan refuses a TEST run that the ledger of the study does not have.
+func (s *Subject) CheckBegan(r *store.Run) error {
+	book, err := s.Book()
+	if _, ok := book.Test(KeyOf(r)); err == nil && !ok && SplitOf(r) == study.SplitTest {
+		err = NotAllowed("%s has no entry of TEST run %s: put the ledger of the study there", book.Path, r.ID)
+	}
+	return err
+}
+
 // CheckSplit refuses to make a run one of another split: a TEST run would lose its
 // results unseen by the ledger, and a DEV run would be tested.
 func (s *Subject) CheckSplit(r *store.Run) error {

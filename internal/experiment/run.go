@@ -434,8 +434,12 @@ func (x *Experiment) plans(ctx context.Context, db *store.DB, r *store.Run) (sam
 }
 
 // Same prepares a run to be worked on by this process too. It rejects a run that the study
-// does not match in all that determines requests, outcomes and verdicts.
+// does not match in all that determines requests, outcomes and verdicts, and a TEST run without
+// its entry in the ledger, which has the accuracy of the judge.
 func (x *Experiment) Same(ctx context.Context, db *store.DB, r *store.Run) (*Run, error) {
+	if err := x.CheckBegan(r); err != nil {
+		return nil, err
+	}
 	return &Run{Experiment: x, Record: r, db: db}, x.checkSame(ctx, db, r)
 }
 
