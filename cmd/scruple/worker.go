@@ -9,12 +9,15 @@ import (
 	"slices"
 	"time"
 
+	"github.com/scruple-eval/scruple/internal/annotate"
 	"github.com/scruple-eval/scruple/internal/disk"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/experiment"
+	"github.com/scruple-eval/scruple/internal/ledger"
 	"github.com/scruple-eval/scruple/internal/run"
 	"github.com/scruple-eval/scruple/internal/say"
 	"github.com/scruple-eval/scruple/internal/store"
+	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/worker"
 )
 
@@ -81,6 +84,7 @@ func (a *app) loaded(ctx context.Context, db *store.DB, r *store.Run, o *opened)
 	if err != nil {
 		return nil, err
 	}
+	r.StudyPath = path // its ledger is there
 	from := source{path: path, overrides: r.Overrides, store: db.Path(), run: r.ID}
 	x, err := from.load()
 	if err != nil {
@@ -111,12 +115,20 @@ func (a *app) loaded(ctx context.Context, db *store.DB, r *store.Run, o *opened)
 // mostKept is the most bytes of files that a store keeps of one study.
 const mostKept = 1 << 30
 
-// keepFiles keeps in the store what the study reads, for workers on other machines. Files of
-// more than a gigabyte, or outside of the folders above the study, must be there already.
+// keepFiles keeps in the store what the study reads, what people locked, and the ledger, for
+// workers on other machines. Files of more than a gigabyte, or outside of the folders above the
+// study, must be there already.
 func (a *app) keepFiles(ctx context.Context, db *store.DB, r *experiment.Run) error {
 	sums, err := r.File.Sums()
-	if err != nil {
+	people, errPeople := annotate.At(r.File, r.Study, db.Path(), time.Now).Files()
+	own, errOwn := ledger.Copy(ledger.Find(r.File.Dir))
+	if err := errors.Join(err, errPeople, errOwn); err != nil {
 		return err
+	}
+	for _, p := range people {
+		if info, err := os.Stat(r.File.Place(p)); err == nil && info.Mode().IsRegular() {
+			sums = append(sums, study.Sum{Path: p})
+		}
 	}
 	paths := []string{filepath.Base(r.File.Path)}
 	for _, s := range sums {
@@ -139,6 +151,11 @@ func (a *app) keepFiles(ctx context.Context, db *store.DB, r *experiment.Run) er
 		return nil
 	}
 	return db.KeepFiles(ctx, r.Record, func(yield func(store.StudyFile, error) bool) {
+		for _, f := range own {
+			if !yield(store.StudyFile{Path: ledger.Folder + "/" + f.Name, Mode: 0o600, Data: f.Data}, nil) {
+				return
+			}
+		}
 		for _, p := range paths {
 			path := r.File.Place(p)
 			data, err := os.ReadFile(path)

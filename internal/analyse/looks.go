@@ -78,6 +78,15 @@ func LooksAt(answers []int, all, runs, planned int, alpha float64) (*Looks, floa
 	return l, this, nil
 }
 
+// PAtLook is a p-value as a rule reads it: at a planned look it grows as the level shrinks, so
+// that all looks together keep the level of the study.
+func (a *Analysis) PAtLook(p Number) Number {
+	if l := a.Run.Looks; l != nil && l.Planned > 0 {
+		return min(1, p*l.Alpha/Number(a.Study.Alpha))
+	}
+	return p
+}
+
 // String says what was looked at and what it costs; "" for nothing.
 func (l *Looks) String() string {
 	if l == nil {
@@ -85,7 +94,7 @@ func (l *Looks) String() string {
 	}
 	var parts []string
 	if l.Planned > 0 {
-		parts = append(parts, fmt.Sprintf("look %d of %d planned, at %.0f %% of the data: intervals are wider, so that all looks together keep a level of %.3g", l.Seen, l.Planned, 100*l.Share, float64(l.Alpha)))
+		parts = append(parts, fmt.Sprintf("look %d of %d planned, at %.0f %% of the data: intervals are wider and p-values in rules larger, so that all looks together keep a level of %.3g", l.Seen, l.Planned, 100*l.Share, float64(l.Alpha)))
 	} else if l.Seen > 1 {
 		parts = append(parts, fmt.Sprintf("looked at %d times while answers were added", l.Seen))
 	}

@@ -20,9 +20,9 @@ func TestLooks(t *testing.T) {
 		"five":                  {[]int{20, 40, 60, 80, 100}, 100, 0, 0, 0.071, 0.05, "looked at 5 times while answers were added: the chance of a false pass is about 7.1 %, not 2.5 %"},
 		"as many answers":       {[]int{100, 100}, 100, 0, 0, math.NaN(), 0.05, ""},
 		"the 25th run":          {[]int{100}, 100, 24, 0, 0.469, 0.05, "results of 24 other runs of the study had been shown before: the chance of a false pass is about 47 %, not 2.5 %"},
-		"planned, the second":   {[]int{20, 40}, 100, 0, 5, 0.025, 2 * 0.000393, "look 2 of 5 planned, at 40 % of the data: intervals are wider, so that all looks together keep a level of 0.05"},
-		"planned, the last":     {[]int{20, 40, 60, 80, 100}, 100, 0, 5, 0.025, 2 * 0.021126, "look 5 of 5 planned, at 100 % of the data: intervals are wider, so that all looks together keep a level of 0.05"},
-		"planned, but all done": {[]int{100}, 100, 0, 5, 0.025, 0.05, "look 1 of 5 planned, at 100 % of the data: intervals are wider, so that all looks together keep a level of 0.05"},
+		"planned, the second":   {[]int{20, 40}, 100, 0, 5, 0.025, 2 * 0.000393, "look 2 of 5 planned, at 40 % of the data: intervals are wider and p-values in rules larger, so that all looks together keep a level of 0.05"},
+		"planned, the last":     {[]int{20, 40, 60, 80, 100}, 100, 0, 5, 0.025, 2 * 0.021126, "look 5 of 5 planned, at 100 % of the data: intervals are wider and p-values in rules larger, so that all looks together keep a level of 0.05"},
+		"planned, but all done": {[]int{100}, 100, 0, 5, 0.025, 0.05, "look 1 of 5 planned, at 100 % of the data: intervals are wider and p-values in rules larger, so that all looks together keep a level of 0.05"},
 	} {
 		l, level, err := analyse.LooksAt(test.answers, test.all, test.runs, test.planned, 0.05)
 		if err != nil || math.Abs(level-test.level) > 0.01*test.level || l.String() != test.said {

@@ -239,7 +239,7 @@ func Create(ctx context.Context, file string, s Source, env Env) (_ *Manifest, e
 	if len(entries) > 0 {
 		m.Ledger = ledger.HeadOf(entries)
 	}
-	if err := addLedger(dir, m, book, origin, entries); err != nil {
+	if err := addLedger(dir, m, book, origin); err != nil {
 		return nil, err
 	}
 	if err := addReport(ctx, dir, m, env); err != nil {
@@ -350,17 +350,12 @@ func ledgerOf(s Source) (file, origin string, entries []ledger.Entry, err error)
 }
 
 // addLedger copies the ledger, with a file that says where the study was seen from it.
-func addLedger(dir string, m *Manifest, from, origin string, entries []ledger.Entry) error {
-	to := filepath.Join(dir, filepath.FromSlash(m.folder()), storeDir, ledger.Name)
-	if err := os.WriteFile(filepath.Join(filepath.Dir(to), ledger.OriginName), []byte(origin), 0o600); err != nil || len(entries) == 0 {
-		return err
+func addLedger(dir string, m *Manifest, from, origin string) error {
+	files, err := ledger.Copy(from, origin)
+	for _, f := range files {
+		err = errors.Join(err, os.WriteFile(filepath.Join(dir, filepath.FromSlash(m.folder()), storeDir, f.Name), f.Data, 0o600))
 	}
-	for _, suffix := range []string{"", ledger.HeadSuffix} {
-		if err := copyFile(from+suffix, to+suffix); err != nil && !(suffix != "" && errors.Is(err, fs.ErrNotExist)) {
-			return err
-		}
-	}
-	return nil
+	return err
 }
 
 // addReport renders the report from the files of the bundle, which shows that they

@@ -1,10 +1,14 @@
 package discipline
 
 import (
+	"context"
+	"encoding/json"
+	"fmt"
 	"slices"
 
 	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // UntilLook limits a TEST run that plans several looks to the items up to the next one: the
@@ -26,6 +30,63 @@ func (s *Subject) UntilLook(part Part, p *store.Progress) Part {
 		return part
 	}
 	return part
+}
+
+// LookEvent is a look at the results of a run; the note is a [Look].
+const LookEvent = "results shown"
+
+// A Look is what results were of, and how many runs of the study had been shown before.
+type Look struct {
+	Trials int `json:"trials"`
+	Items  int `json:"items"`
+	Runs   int `json:"runs"`
+}
+
+// LooksOf are the looks at the results of a run, from its events.
+func LooksOf(events []store.Event) (seen []Look) {
+	for _, e := range events {
+		var l Look
+		if e.What == LookEvent && json.Unmarshal([]byte(e.Note), &l) == nil {
+			seen = append(seen, l)
+		}
+	}
+	return seen
+}
+
+// askedAgain says which trials of items whose results were shown a part of a run would ask
+// again.
+func (s *Subject) askedAgain(ctx context.Context, db *store.DB, r *store.Run, p *store.Progress, part Part) (reasons []string, err error) {
+	if !r.Analysed {
+		return nil, nil
+	}
+	events, err := db.Events(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	shown := 0 // trials, the first ones
+	for _, l := range LooksOf(events) {
+		shown = max(shown, l.Trials)
+	}
+	if s.Study.Statistics.Looks < 2 || shown == 0 {
+		shown = p.Trials
+	}
+	failed, pending := 0, 0
+	for seq := range min(shown, p.Trials) {
+		switch {
+		case p.Failed.Has(seq) || p.Unjudged.Has(seq):
+			failed++
+		case !p.Done.Has(seq) || s.judged() && !p.Judged.Has(seq):
+			pending++
+		}
+	}
+	would := "the results of " + r.ID + " were shown, and %s would be asked again"
+	if pending > 0 {
+		reasons = append(reasons, fmt.Sprintf(would, text.Plural(pending, "pending trial", "pending trials")))
+	}
+	if failed > 0 && part.RetryFailed {
+		reasons = append(reasons, fmt.Sprintf(would, text.Plural(failed, "failed trial", "failed trials")))
+	}
+	return reasons, nil
 }
 
 // looks lists the numbers of items at which a run is looked at before its end.

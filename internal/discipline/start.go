@@ -150,31 +150,27 @@ func (s *Subject) resumeTest(ctx context.Context, db *store.DB, desk *Desk, now 
 	if !known || entry.Data.Digest != now.Digest {
 		return false, false, nil
 	}
-	if last.Analysed && !s.Pending(p) {
-		switch failed := p.Failed.Count() + p.Unjudged.Count(); {
-		case a.Part.RetryFailed && failed > 0:
-			reason := fmt.Sprintf("the results of %s were shown, and %s would be asked again", last.ID, text.Plural(failed, "failed trial", "failed trials"))
-			if err := s.permit(desk, noOtherRun(now), []string{reason}, a.Unblind); err != nil {
-				return false, false, err
-			}
-		case strings.TrimSpace(a.Unblind) == "" && len(desk.Book.Start(now, nil)) > 0:
+	if last.Analysed && !s.Pending(p) && !(a.Part.RetryFailed && p.Failed.Count()+p.Unjudged.Count() > 0) {
+		if strings.TrimSpace(a.Unblind) == "" && len(desk.Book.Start(now, nil)) > 0 {
 			return false, false, NotAllowed("TEST runs once, and %s is finished: `scruple report %[2]s --split test` and `scruple gate %[2]s --split test` have its results. "+
 				"Another run needs a reason, --unblind \"…\", which is recorded for good", last.ID, s.File.Path)
-		default:
-			return false, false, nil
 		}
+		return false, false, nil
 	}
-	if err := attach(last); err != nil || strings.TrimSpace(a.Unblind) == "" {
-		return err == nil, false, err
+	if err := attach(last); err != nil {
+		return false, false, err
 	}
-	if e := s.tooManyFailed(p); e != nil && !last.Analysed && !s.Pending(p) && !a.Part.RetryFailed {
-		reason := fmt.Sprintf("the results of %s are shown although %.1f %% of %s", last.ID, 100*e.Share, e.Of)
-		if err := s.permit(desk, noOtherRun(now), []string{reason}, a.Unblind); err != nil {
-			return false, false, err
-		}
-		shown = true
+	reasons, err := s.askedAgain(ctx, db, last, p, a.Part)
+	if err != nil {
+		return false, false, err
 	}
-	return true, shown, nil
+	if e := s.tooManyFailed(p); e != nil && !last.Analysed && !s.Pending(p) && !a.Part.RetryFailed && strings.TrimSpace(a.Unblind) != "" {
+		reasons, shown = []string{fmt.Sprintf("the results of %s are shown although %.1f %% of %s", last.ID, 100*e.Share, e.Of)}, true
+	}
+	if len(reasons) > 0 {
+		err = s.permit(desk, noOtherRun(now), reasons, a.Unblind)
+	}
+	return err == nil, shown, err
 }
 
 func (s *Subject) lastTest(ctx context.Context, db *store.DB, id string) (*store.Run, error) {
@@ -307,6 +303,15 @@ func (s *Subject) TestChanges(r *store.Run) (now Registration, changes []string,
 		changes = []string{"the study is not what " + r.ID + " ran with"}
 	}
 	return now, changes, nil
+}
+
+// CheckBegan refuses a TEST run that the ledger of the study does not have.
+func (s *Subject) CheckBegan(r *store.Run) error {
+	book, err := s.Book()
+	if _, ok := book.Test(KeyOf(r)); err == nil && !ok && SplitOf(r) == study.SplitTest {
+		err = NotAllowed("%s has no entry of TEST run %s: put the ledger of the study there", book.Path, r.ID)
+	}
+	return err
 }
 
 // CheckSplit refuses to make a run one of another split: a TEST run would lose its

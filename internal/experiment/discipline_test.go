@@ -7,6 +7,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/discipline"
 	"github.com/scruple-eval/scruple/internal/experiment"
+	"github.com/scruple-eval/scruple/internal/run"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 )
@@ -128,5 +129,63 @@ func TestSeenItems(t *testing.T) {
 		if len(book.Seen) != len(had) || len(book.Seen[len(had)-1].Data.Inputs) != had[len(had)-1] {
 			t.Fatalf("%+v: the ledger has %+v, want %v items", step.part, book.Seen, had)
 		}
+	}
+}
+
+// Failed trials of items whose results were shown at a look are asked again for a reason only;
+// before a look nobody has seen them.
+func TestRetryAfterALook(t *testing.T) {
+	dir, ctx := t.TempDir(), t.Context()
+	env := env()
+	env.Suite = func(string) (kit.Suite, error) { return splitSuite(), nil }
+	text := strings.Replace(splitStudy, "statistics: {", "statistics: {looks: 4, ", 1)
+	x, err := experiment.Load(write(t, filepath.Join(dir, "study.yaml"), text), []string{"split=test"}, env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	db := openStore(t, dir)
+	if _, err := x.Preregister(ctx, db, "anna", ""); err != nil {
+		t.Fatal(err)
+	}
+	retry, shown := experiment.Part{RetryFailed: true}, 0
+	begin := func(why string) *experiment.Run {
+		t.Helper()
+		r, err := x.Begin(ctx, db, experiment.Attempt{By: "anna", Part: retry, Unblind: why})
+		want := ""
+		if shown > 0 && why == "" {
+			want = "failed trials would be asked again"
+		}
+		if (err != nil) != (want != "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Fatalf("with %d failed trials that were shown: %v, want %q", shown, err, want)
+		}
+		return r
+	}
+	for range 4 {
+		r, err := x.Begin(ctx, db, experiment.Attempt{By: "anna"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		left, err := r.Left(ctx, experiment.Part{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Ask(ctx, left, experiment.Asking{Models: map[string]*run.Model{}}); err != nil {
+			t.Fatal(err)
+		}
+		begin("")
+		if _, err := r.Rescore(ctx, 0); err != nil {
+			t.Fatal(err)
+		}
+		p, err := db.Progress(ctx, r.Record)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown = p.Failed.Count()
+		begin("")
+		begin("the server was down")
+	}
+	if shown != 3 {
+		t.Errorf("%d failed trials, want 3", shown)
 	}
 }

@@ -25,8 +25,6 @@ const (
 	// rulesEvent records under which rules results of a run were seen: one when they were
 	// first seen, and one for each change. The note is [deciding] as JSON.
 	rulesEvent = "rules"
-	// lookEvent is a look at the results of a run; the note is a [look].
-	lookEvent = "results shown"
 )
 
 // addEvents appends to the history of a run.
@@ -195,32 +193,15 @@ func (list *counted) add(n int, one, many, what string) {
 	}
 }
 
-// A look is what results were of, and how many runs of the study had been shown before.
-type look struct {
-	Trials int `json:"trials"`
-	Items  int `json:"items"`
-	Runs   int `json:"runs"`
-}
-
-func (l look) String() string {
-	return text.Plural(l.Trials, "trial", "trials") + " of " + text.Plural(l.Items, "item", "items")
-}
-
 // look adds all looks at the results of a run to the question, with the one that the event
 // records which it returns: there is none if the results have the answers of the last time.
 func (r *Run) look(ctx context.Context, q *analyse.Question, events []store.Event, done int) (fresh []store.Event, err error) {
 	if done == 0 || q.Run.Exploratory() {
 		return nil, nil
 	}
-	var seen []look
-	for _, note := range notesOf(events, lookEvent) {
-		var l look
-		if json.Unmarshal([]byte(note), &l) == nil {
-			seen = append(seen, l)
-		}
-	}
+	seen := discipline.LooksOf(events)
 	if n := len(seen); n == 0 || seen[n-1].Trials != done || seen[n-1].Items != q.Run.Items {
-		now := look{Trials: done, Items: q.Run.Items}
+		now := discipline.Look{Trials: done, Items: q.Run.Items}
 		if n > 0 {
 			now.Runs = seen[0].Runs
 		} else if now.Runs, err = r.shownBefore(ctx); err != nil {
@@ -230,7 +211,7 @@ func (r *Run) look(ctx context.Context, q *analyse.Question, events []store.Even
 		if err != nil {
 			return nil, err
 		}
-		fresh = append(fresh, store.Event{At: r.env.Now(), What: lookEvent, Note: string(note)})
+		fresh = append(fresh, store.Event{At: r.env.Now(), What: discipline.LookEvent, Note: string(note)})
 		seen = append(seen, now)
 	}
 	var answers []int
@@ -257,9 +238,8 @@ func (r *Run) shownBefore(ctx context.Context) (n int, err error) {
 func inWords(events []store.Event) []store.Event {
 	var last *deciding
 	for i, e := range events {
-		var l look
-		if e.What == lookEvent && json.Unmarshal([]byte(e.Note), &l) == nil {
-			events[i].Note = l.String()
+		if l := discipline.LooksOf(events[i : i+1]); len(l) > 0 {
+			events[i].Note = text.Plural(l[0].Trials, "trial", "trials") + " of " + text.Plural(l[0].Items, "item", "items")
 		}
 		var d deciding
 		if e.What != rulesEvent || json.Unmarshal([]byte(e.Note), &d) != nil {

@@ -68,7 +68,7 @@ func (x *Experiment) Begin(ctx context.Context, db *store.DB, a Attempt) (r *Run
 			}
 			return r.Record, nil
 		}, func(last *store.Run) error {
-			r, err = x.Attach(ctx, db, last)
+			r, err = x.Same(ctx, db, last)
 			return err
 		})
 		if r != nil {
@@ -434,8 +434,12 @@ func (x *Experiment) plans(ctx context.Context, db *store.DB, r *store.Run) (sam
 }
 
 // Same prepares a run to be worked on by this process too. It rejects a run that the study
-// does not match in all that determines requests, outcomes and verdicts.
+// does not match in all that determines requests, outcomes and verdicts, and a TEST run without
+// its entry in the ledger, which has the accuracy of the judge.
 func (x *Experiment) Same(ctx context.Context, db *store.DB, r *store.Run) (*Run, error) {
+	if err := x.CheckBegan(r); err != nil {
+		return nil, err
+	}
 	return &Run{Experiment: x, Record: r, db: db}, x.checkSame(ctx, db, r)
 }
 

@@ -2,6 +2,7 @@ package gate_test
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -152,6 +153,34 @@ func TestPercent(t *testing.T) {
 	for alpha, want := range map[float64]string{0.05: "95", 0.1: "90", 0.025: "97.5", 0.0003: "99.97", 0.000026: "99.9974", 1e-6: "99.9999", 0.05 / 3: "98.33"} {
 		if got := gate.Percent(alpha); got != want {
 			t.Errorf("%v: %s, want %s", alpha, got, want)
+		}
+	}
+}
+
+// Rules on p-values keep the level of the study over all planned looks, as intervals do.
+func TestPValuesAtAPlannedLook(t *testing.T) {
+	named := basisNames()
+	named.Across = [][4]string{{"ctn", "plain", "composite", "type"}}
+	for that, want := range map[string]float64{
+		"p('ctn','plain','composite') < 0.05":                 0.2,
+		"p_adjusted('ctn','plain','composite') < 0.05":        0.2,
+		"p_min('ctn','plain','composite','type') < 0.05":      0.4,
+		"p_across('ctn','plain','composite','type') < 0.05":   0.2,
+		"across_spread('ctn','plain','composite','type') < 1": 0.3,
+	} {
+		a := basisAnalysis()
+		a.Comparisons[0].P, a.Comparisons[0].PAdjusted = 0.04, 0.04
+		a.Comparisons[1].P, a.Comparisons[2].P = 0.04, 1
+		a.Interactions = []analyse.Interaction{{A: "ctn", B: "plain", Metric: "composite", Factor: "type", P: 0.04,
+			Pairs: []analyse.DiffOfDiff{{Reading: analyse.Reading{EquivLow: -0.1, EquivHigh: 0.3}}}}}
+		a.Run.Looks, a.Study.Alpha = &analyse.Looks{Seen: 1, Planned: 4, Alpha: 0.05}, 0.01
+		rules, wrong := gate.Compile(rule(that), named)
+		if len(wrong) > 0 {
+			t.Fatalf("%s: %v", that, wrong[0])
+		}
+		c := rules.Decide(a).Conditions[0]
+		if got := *c.Values[0].Value; math.Abs(got-want) > 1e-9 || (c.State == gate.Pass) != (want == 0.3) {
+			t.Errorf("%s: %v by %v, want %v", that, c.State, got, want)
 		}
 	}
 }

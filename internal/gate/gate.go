@@ -173,10 +173,16 @@ func (s subject[T]) evidence(name, doc string, get, other func(T) analyse.Number
 	return f
 }
 
-// p is the function for a p-value, which could be 0. Its basis is the interval of the difference.
+// p is the function for a p-value, which could be 0, as it counts at this look. Its basis is the
+// interval of the difference.
 func (s subject[T]) p(name, doc string, get func(T) analyse.Number) function {
 	f := s.function(name, doc, get, nil, "difference")
-	f.evidence = true
+	read := f.read
+	f.evidence, f.read = true, func(v view, names []string) figure {
+		f := read(v, names)
+		f.value = v.PAtLook(f.value)
+		return f
+	}
 	return f
 }
 
@@ -282,16 +288,13 @@ func inStratum[T any](s subject[T], find func(v view, names []string, in eval.Le
 	return s
 }
 
-// across takes two levels of a factor and a factor, neither of which is an arm, so that its
+// interactions take two levels of a factor and a factor, neither of which is an arm, so that their
 // names do not begin with "arm".
-func across(name, doc string, get func(analyse.Interaction) analyse.Number) function {
-	s := subject[analyse.Interaction]{names: []string{"a", "b", "metric", "factor"}, apart: true, missing: "the study does not compare the difference across this factor",
-		find: func(v view, names []string) (analyse.Interaction, bool) {
-			return v.Interaction(names[0], names[1], names[2], names[3])
-		},
-		note: func(r analyse.Interaction) string { return strings.Join(r.Warnings, "; ") }}
-	return s.p(name, doc, get)
-}
+var interactions = subject[analyse.Interaction]{names: []string{"a", "b", "metric", "factor"}, apart: true, missing: "the study does not compare the difference across this factor",
+	find: func(v view, names []string) (analyse.Interaction, bool) {
+		return v.Interaction(names[0], names[1], names[2], names[3])
+	},
+	note: func(r analyse.Interaction) string { return strings.Join(r.Warnings, "; ") }}
 
 func blind(name, doc string, better func(a, b analyse.Number) bool) function {
 	s := subject[analyse.BlindComparison]{names: pairs.names, apart: true, outside: true, missing: "no blind validation has the comparison",
@@ -381,8 +384,8 @@ var functions = func() []function {
 			strata(most(1)).result("diff_max", "largest difference in a stratum, such as 'doc_type'", diff),
 			strata(most(-1)).result("diff_min", "smallest difference in a stratum", diff),
 			smallest.p("p_min", "smallest p-value of the strata in which the first arm scores more, times the number of strata", p),
-			across("p_across", "p-value of the test that the difference is the same at all levels of a factor, such as 'model'", func(r analyse.Interaction) analyse.Number { return r.P }),
-			across("across_spread", "the differences at all levels differ by less than this (two one-sided tests)", analyse.Interaction.Spread),
+			interactions.p("p_across", "p-value of the test that the difference is the same at all levels of a factor, such as 'model'", func(r analyse.Interaction) analyse.Number { return r.P }),
+			interactions.evidence("across_spread", "the differences at all levels differ by less than this (two one-sided tests)", analyse.Interaction.Spread, nil),
 			inStratum(pairs, func(v view, names []string, in eval.Level) (analyse.Comparison, bool) {
 				return v.ComparisonIn(names[0], names[1], names[2], in)
 			}).result("diff_in", "difference in one stratum", diff),

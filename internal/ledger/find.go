@@ -15,8 +15,8 @@ const Folder = ".scruple"
 // roots are what the folder of a repository has; a kit is one of its own.
 var roots = []string{".git", ".hg", ".jj", ".svn", "KIT.json"}
 
-// OriginName is a file beside the ledger of a bundle. It has the from of [Find] where the
-// study was, since a bundle has its ledger beside the study.
+// OriginName is a file beside the ledger of a copied study, in a bundle or of a worker. It has
+// the from of [Find] where the study was, since a copy has its ledger beside the study.
 const OriginName = "origin"
 
 // maxOrigin is the most bytes of such a file.
@@ -53,6 +53,27 @@ func Find(dir string) (path, from string) {
 		here = filepath.ToSlash(filepath.Join(filepath.Base(at), here))
 		at = parent
 	}
+}
+
+// A Copied file belongs into [Folder] beside a copy of a study.
+type Copied struct {
+	Name string
+	Data []byte
+}
+
+// Copy returns the files that give a copy of a study its ledger: path and from are those of [Find].
+func Copy(path, from string) ([]Copied, error) {
+	list := []Copied{{OriginName, []byte(from)}}
+	for _, suffix := range []string{HeadSuffix, ""} { // the head first: somebody may append meanwhile
+		data, err := os.ReadFile(path + suffix)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("copying a ledger: %w", err)
+		}
+		if len(data) > 0 {
+			list = append(list, Copied{Name + suffix, data})
+		}
+	}
+	return list, nil
 }
 
 func exists(path string) bool {
