@@ -171,13 +171,19 @@ func (x *Experiment) checkDeciding(path string, names []string) []error {
 	return problems
 }
 
-// checkAssumptions reports unknown arms and metrics of the assumptions for plan.
+// checkAssumptions reports unknown arms and metrics of the assumptions for plan, and values
+// that a metric cannot have.
 func (x *Experiment) checkAssumptions() []error {
 	var problems []error
 	for i, a := range x.Study.Assume {
 		for k, s := range a.Scores {
 			at := fmt.Sprintf("assume[%d].scores[%d]", i, k)
 			problems = append(problems, x.checkMetric(at+".metric", s.Metric, true)...)
+			for _, m := range x.Suite.Metrics {
+				if m.Name == s.Metric && !(m.Min <= s.Value && s.Value <= m.Max) {
+					problems = append(problems, x.File.Errorf(at+".value", "%v is outside of %v to %v, the values of %s", s.Value, m.Min, m.Max, m.Name))
+				}
+			}
 			known := slices.ContainsFunc(x.Bench.Arms(), func(arm eval.Arm) bool {
 				return arm.Role != eval.RoleCalibration && (arm.ID == s.Arm || slices.ContainsFunc(arm.Levels, func(l eval.Level) bool { return l.Value == s.Arm }))
 			})

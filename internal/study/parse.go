@@ -148,12 +148,19 @@ func (r *yamlReader) syntaxError(err error) error {
 	if !errors.As(err, &at) || at.GetToken() == nil {
 		return r.errorf(0, 0, "invalid YAML: %s", oneLine(err.Error()))
 	}
-	msg := at.GetMessage()
-	if strings.Contains(msg, `'\t'`) || strings.Contains(msg, "\t") || strings.Contains(msg, "tab character") {
+	msg, t := oneLine(at.GetMessage()), at.GetToken()
+	p := t.Position
+	switch {
+	case strings.Contains(at.GetMessage(), `'\t'`) || strings.Contains(at.GetMessage(), "\t") || strings.Contains(msg, "tab character"):
 		msg = "YAML cannot be indented with tabs: use spaces"
+	case strings.HasPrefix(msg, "mapping value is not allowed"):
+		msg = "this text contains a colon, or the next line is indented further than its key: put the text in quotes, or indent the lines alike"
+	case strings.HasPrefix(msg, "value is not allowed") && (t.Prev == nil || t.Prev.Position.Line < p.Line):
+		msg = "the line is not indented like the lines above that it belongs to: indent all entries of a list, and all keys of a section, alike"
+	case strings.HasPrefix(msg, "value is not allowed"):
+		msg = "a value ended before this: remove what follows, or put all of it in quotes"
 	}
-	p := at.GetToken().Position
-	return r.errorf(p.Line, p.Column, "%s", oneLine(msg))
+	return r.errorf(p.Line, p.Column, "%s", msg)
 }
 
 func oneLine(s string) string {
