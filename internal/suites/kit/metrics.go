@@ -47,8 +47,8 @@ func OwnMetric(m study.Metric) eval.Metric {
 // ParseScore reads a score of a metric of the study: a number in its range, or a word for
 // pass or fail. An empty text, or one that says that there is no number, is NaN.
 func ParseScore(m study.Metric, s string) (float64, error) {
-	s = strings.ToLower(strings.TrimSpace(s))
-	switch s {
+	s = strings.TrimSpace(s)
+	switch strings.ToLower(s) {
 	case "", "nan", "na", "n/a", "null", "none", "-":
 		return math.NaN(), nil
 	case "true", "pass", "passed", "yes":
