@@ -14,6 +14,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,9 +23,11 @@ import (
 	"os"
 	"runtime/debug"
 	"runtime/pprof"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/scruple-eval/scruple/internal/dataset/limited"
 	"github.com/scruple-eval/scruple/internal/dataset/pdf"
@@ -165,6 +168,10 @@ Start with:  scruple init qa my-study && scruple run my-study/study.yaml`,
 		return errors.Join(err, a.beginProfile())
 	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		if bad := (*pflag.InvalidValueError)(nil); errors.As(err, &bad) && errors.As(err, new(*strconv.NumError)) {
+			want := map[string]string{"float64": "a number", "bool": "true or false"}
+			err = fmt.Errorf("--%s %q: want %s", bad.GetFlag().Name, bad.GetValue(), cmp.Or(want[bad.GetFlag().Value.Type()], "a whole number"))
+		}
 		return exit(exitUsage, fmt.Errorf("%w; `%s --help` lists the flags", err, c.CommandPath()))
 	})
 	a.addVerbs(root)

@@ -120,7 +120,7 @@ func (t tester) test(r *Comparison, m matched, k contest, metric *eval.Metric) e
 				best, worst = r.B, r.A
 			}
 			r.Assumes = fmt.Sprintf("rests on there being no outlier: one more item on which %s scores worst and %s best would reverse it", best, worst)
-		case ends != "":
+		case ends != "" && !(deciding.P < t.alpha()):
 			r.Assumes = fmt.Sprintf("the interval ends at the %s difference of %s: it rests on there being no outlier", ends, m.units(robust.Clusters))
 		}
 		if r.Assumes != "" {

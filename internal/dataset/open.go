@@ -19,11 +19,11 @@ func (e OpenError) Unwrap() error { return e.error }
 // block or have no end. The error is an [OpenError].
 func Open(path string) (*os.File, error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // opening a pipe waits for its writer
-		return nil, OpenError{fmt.Errorf("opening data: %s is %s: want a regular file", path, kindOfFile(info.Mode()))}
+		return nil, OpenError{fmt.Errorf("%s is %s: want a regular file", path, kindOfFile(info.Mode()))}
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, OpenError{fmt.Errorf("opening data: %w", err)}
+		return nil, OpenError{err}
 	}
 	return f, nil
 }

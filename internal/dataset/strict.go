@@ -132,7 +132,7 @@ func explainSyntax(data []byte, t reflect.Type, e *jsontext.SyntacticError) erro
 	case at == len(data) && len(bytes.TrimLeft(data, space)) == 0:
 		return faultf(data, 0, "want %s, got an empty line", kindOf(t))
 	case errors.Is(e.Err, io.ErrUnexpectedEOF):
-		return faultf(data, len(data), "unexpected end of JSON: each line must hold one complete value")
+		return faultf(data, len(data), "unexpected end of JSON: the value is cut off; of JSON Lines each line must hold a whole one")
 	case errors.Is(e.Err, jsontext.ErrDuplicateName):
 		return faultf(data, at, "duplicate key %q%s", e.JSONPointer.LastToken(), within(t, e.JSONPointer.Parent()))
 	case strings.HasSuffix(e.Err.Error(), "after top-level value"):

@@ -117,7 +117,7 @@ func TestDecodeStrictRefuses(t *testing.T) {
 		{"list for an object", `[1]`, `column 1: want an object, got a list`},
 		{"null for an object", ` null`, `column 2: want an object, got null`},
 		{"nothing", ``, `column 1: want an object, got an empty line`},
-		{"cut off", `{"document_id":"a"`, `column 19: unexpected end of JSON: each line must hold one complete value`},
+		{"cut off", `{"document_id":"a"`, `column 19: unexpected end of JSON: the value is cut off; of JSON Lines each line must hold a whole one`},
 		{"two values", `{"document_id":"a"} {"document_id":"b"}`,
 			`column 21: invalid character '{' after top-level value: want one value per line`},
 		{"a comma after the value", `{"document_id":"a"},`,

@@ -351,9 +351,8 @@ func (p *parser) styles(part string) error {
 	})
 }
 
-// unread is what a format of cells has beside the letters and digits that stand for parts of
-// a value: texts, escapes, padding, colours and languages, fractions of seconds, and further
-// formats, of negative numbers.
+// unread is what a format has that stands for no part of a value: texts, escapes, padding,
+// colours and languages, fractions of seconds, and the formats of negative numbers.
 var unread = regexp.MustCompile(`"[^"]*"|[\\_*].|\[[^\]]{3,}\]|(s)\.0+|;.*`)
 
 // clock is how a format shows a date or a time, nothing if it shows a number: a layout of

@@ -167,7 +167,7 @@ func TestOpenListsMistakes(t *testing.T) {
 		{"unknown key in usage", `{"item":"a","output":"","usage":{"input_token":1}}`, []string{`FILE:1:34: unknown key "input_token" in usage: did you mean "input_tokens"?`}},
 		{"case", `{"Item":"a","output":"x"}`, []string{`FILE:1:2: unknown key "Item": did you mean "item"?`}},
 		{"key twice", `{"item":"a","output":"x","output":"y"}`, []string{`FILE:1:26: duplicate key "output"`}},
-		{"cut off", `{"item":"a","output":"x`, []string{`FILE:1:24: unexpected end of JSON: each line must hold one complete value`}},
+		{"cut off", `{"item":"a","output":"x`, []string{`FILE:1:24: unexpected end of JSON: the value is cut off; of JSON Lines each line must hold a whole one`}},
 		{"not UTF-8", "{\"item\":\"a\",\"output\":\"x\"}\n{\"item\":\"\xe9\"}", []string{`FILE:2: byte 10 of the line is not UTF-8: save the file as UTF-8`}},
 		{"duplicates", `{"item":"a","output":"x"}` + "\n\n" + `{"document_id":"a","replicate":1,"output":"y"}` + "\n" + `{"item":"a","replicate":2,"output":"y"}`,
 			[]string{`FILE:3: duplicate answer for item "a" replicate 1: first on line 1; keep one, or number replicates`}},

@@ -185,7 +185,7 @@ func TestOpenErrors(t *testing.T) {
 			[]string{"does not exist", "paths are relative to the study file"}},
 		{"documents", map[string]string{
 			"study.yaml":       "name: t\nsuite: extraction\ndata: {source: jsonl, path: docs.jsonl}\narms: [{name: h, builtin: heuristic}]\n",
-			"schemas/bad.json": `{"name":"bda","fields":[{"name":"a b","type":"text","description":""},{"name":"x","type":"date"},{"name":"x","type":"date"}]}`,
+			"schemas/bad.json": `{"name":"bda","fields":[{"name":"a b","type":"mony","description":""},{"name":"x","type":"date"},{"name":"x","type":"date"}]}`,
 			"docs.jsonl": invoiceLine("1", 100) + "\n" + invoiceLine("1", 100) +
 				`{"document_id":"d3","text":"x","schema":"invioce","ground_truth":[]}` + "\n" +
 				`{"document_id":"d4","text":"x","schema":"bad","ground_truth":[]}` + "\n" +
@@ -200,7 +200,7 @@ func TestOpenErrors(t *testing.T) {
 				`did you mean "invoice"?`,
 				`schemas/bad.json: name is "bda"`,
 				`schemas/bad.json: fields[0].name is "a b"`,
-				`fields[0].type is "text": want one of string, number, money, date, enum, id`,
+				`fields[0].type is "mony": want one of string, number, money, date, enum, id`, `did you mean "money"?`,
 				`fields[2].name: duplicate field "x"`,
 				`docs.jsonl:7: document_id is missing`,
 				`docs.jsonl:7: document "": text is empty`,

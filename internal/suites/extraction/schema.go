@@ -105,7 +105,7 @@ func (s *Schema) check(fault func(format string, args ...any)) {
 			fault("fields[%d].name: duplicate field %q", i, f.Name)
 		}
 		if !slices.Contains(fieldTypes, f.Type) {
-			fault("fields[%d].type is %q: want one of %s", i, f.Type, strings.Join(stringsOf(fieldTypes), ", "))
+			fault("fields[%d].type is %q: want one of %s%s", i, f.Type, strings.Join(stringsOf(fieldTypes), ", "), text.DidYouMean(string(f.Type), stringsOf(fieldTypes)))
 		} else if len(f.Enum) > 0 && f.Type != text.Enum {
 			fault("fields[%d].enum: the type is %s, want enum", i, f.Type)
 		}

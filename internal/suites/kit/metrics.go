@@ -47,13 +47,14 @@ func OwnMetric(m study.Metric) eval.Metric {
 // ParseScore reads a score of a metric of the study: a number in its range, or, if that is 0 to
 // 1, a word for pass or fail. An empty text, or one that says that there is no number, is NaN.
 func ParseScore(m study.Metric, s string) (float64, error) {
-	s = strings.ToLower(strings.TrimSpace(s))
+	s = strings.TrimSpace(s)
+	word := strings.ToLower(s)
 	low, high := m.Range()
 	x, err := strconv.ParseFloat(s, 64)
 	want := "a number or nothing"
 	if m.Binary || low == 0 && high == 1 {
 		want = "a number, pass or fail, or nothing"
-		switch s {
+		switch word {
 		case "true", "pass", "passed", "yes":
 			return 1, nil
 		case "false", "fail", "failed", "no":
@@ -61,7 +62,7 @@ func ParseScore(m study.Metric, s string) (float64, error) {
 		}
 	}
 	switch {
-	case slices.Contains([]string{"", "nan", "na", "n/a", "null", "none", "-"}, s):
+	case slices.Contains([]string{"", "nan", "na", "n/a", "null", "none", "-"}, word):
 		return math.NaN(), nil
 	case err != nil:
 		return 0, fmt.Errorf("%s %q: want %s", m.Name, text.Shorten(s, 40), want)

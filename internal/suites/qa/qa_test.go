@@ -268,7 +268,7 @@ func TestOpenErrors(t *testing.T) {
 			t.Errorf("%s: got %v, want %q", name, err, test.want)
 		}
 	}
-	if _, err := opened(t, map[string]string{"study.yaml": fmt.Sprintf(minimal, ".")}); err == nil || !strings.Contains(err.Error(), "study.yaml:3:8: data.path: opening data: ") {
+	if _, err := opened(t, map[string]string{"study.yaml": fmt.Sprintf(minimal, ".")}); err == nil || !strings.Contains(err.Error(), "study.yaml:3:8: data.path: ") {
 		t.Errorf("a folder: got %v", err)
 	}
 }

@@ -122,7 +122,7 @@ func small(t testing.TB) *Bench {
 // TestOpenErrors: every error has file, line or key, and what to do.
 func TestOpenErrors(t *testing.T) {
 	for name, test := range map[string]struct{ from, to, data, want string }{
-		"missing file":     {"r.jsonl", "none.jsonl", twoTexts, "data[0].path: opening data"},
+		"missing file":     {"r.jsonl", "none.jsonl", twoTexts, "data[0].path: open "},
 		"unknown role":     {"", "", `{"id": "a", "text": "x", "spans": [{"start": 0, "end": 1, "label": "subject.identiy"}]}`, `gold has the role "subject.identiy", 1 time, which the taxonomy does not have: did you mean "subject.identity"?`},
 		"duplicate id":     {"[{path: r.jsonl}]", "[{path: r.jsonl}, {path: r.jsonl}]", twoTexts, `data[1].path: duplicate id "a"`},
 		"unknown builtin":  {"{name: lexicon}", "{name: lexikon}", twoTexts, `no built-in labeller "lexikon"`},

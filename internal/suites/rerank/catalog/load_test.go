@@ -210,7 +210,7 @@ func TestAllFindingsInOnePass(t *testing.T) {
 		`items.jsonl:7: item "e": attribute Music looks like a Python literal but does not parse; kept as text: column 1: "dict" is not a Python literal: want None, True, False, a number, a quoted text, [...] or {...} (warning)`,
 		`items.jsonl:7: item "e": categories: want a list of texts or one comma-separated text, got a number`,
 		`items.jsonl:7: item "e" has no reviews (warning)`,
-		`items.jsonl:8: column 21: unexpected end of JSON: each line must hold one complete value`,
+		`items.jsonl:8: column 21: unexpected end of JSON: the value is cut off; of JSON Lines each line must hold a whole one`,
 		`items.jsonl:10: column 22: duplicate key "id"`,
 		`items.jsonl:11: item "i": missing name`,
 		`items.jsonl:11: item "i" has no reviews (warning)`,

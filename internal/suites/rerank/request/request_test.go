@@ -253,7 +253,7 @@ func TestLoad(t *testing.T) {
 		"... regexp",
 		`:7: request "R7": structure.args[2]: empty node: want op and args, or aspect and evidence`,
 		`:8: byte 10 of the line is not UTF-8: save the file as UTF-8`,
-		`:9: column 11: unexpected end of JSON: each line must hold one complete value`,
+		`:9: column 11: unexpected end of JSON: the value is cut off; of JSON Lines each line must hold a whole one`,
 		`:10: request "R10": shorthand: column 7: want ')', got the end (warning)`,
 		`:13: request "R13": group "G11" is not one of G01 to G10: its shape is not checked (warning)`,
 		`:14: request "R14": gold "zzz" is not an item`,
