@@ -155,6 +155,11 @@ func (q *question) admit(i int, a string) error {
 		if !ok {
 			return fmt.Errorf("want one of the choices or its letter, A to %c", 'A'+len(q.choices)-1)
 		}
+		same := func(choice string) bool { return strings.TrimSpace(choice) == strings.TrimSpace(a) }
+		if k := slices.IndexFunc(q.choices, same); k >= 0 && !same(q.choices[letter[0]-'A']) {
+			own := string(rune('A' + k))
+			return fmt.Errorf("it is the text of choice %s and the letter of another: write (%s) or (%s)", own, own, letter)
+		}
 		q.answers[i] = letter
 	default:
 		if strings.TrimSpace(a) == "" {
