@@ -26,10 +26,16 @@ type Looks struct {
 	Planned int    `json:"planned,omitempty"`
 	Share   Number `json:"share,omitempty"`
 	Alpha   Number `json:"alpha,omitempty"`
+	// Spent reports that an earlier look, at all of a smaller plan, left nothing of Alpha.
+	Spent bool `json:"spent,omitempty"`
 }
 
+// nothingLeft is the level of a look for which nothing is left.
+const nothingLeft = 1e-9
+
 // LooksAt describes looks at numbers of answers, in their order and the last of them this
-// one, of all that the run plans. It returns the level for the intervals of this look.
+// one, of all that the run plans: the least that it planned at any of them, as what a look at all
+// of that has spent does not come back when a plan grows. It returns the level for the intervals of this look.
 func LooksAt(answers []int, all, runs, planned int, alpha float64) (*Looks, float64, error) {
 	l := &Looks{Runs: runs, Level: Number(alpha / 2), Planned: planned}
 	var info []float64
@@ -44,7 +50,12 @@ func LooksAt(answers []int, all, runs, planned int, alpha float64) (*Looks, floa
 	l.Seen = len(info)
 	of := info[len(info)-1]
 	if planned > 0 {
-		of = float64(max(all, int(of)))
+		of = float64(all)
+		if full := slices.IndexFunc(info, func(n float64) bool { return n >= of }); full >= 0 {
+			l.Spent = full < len(info)-1
+			info = info[:full+1]
+			info[full] = of
+		}
 	}
 	z := make([]float64, len(info))
 	normal := dist.Normal{SD: 1}
@@ -59,7 +70,10 @@ func LooksAt(answers []int, all, runs, planned int, alpha float64) (*Looks, floa
 			return nil, 0, err
 		}
 		l.Share, l.Alpha = Number(info[last]), Number(alpha)
-		if last > 0 || info[last] < 1 {
+		switch {
+		case l.Spent:
+			this = nothingLeft
+		case last > 0 || info[last] < 1:
 			this = min(alpha, 2*normal.CDF(-z[last]))
 		}
 	}
@@ -93,9 +107,12 @@ func (l *Looks) String() string {
 		return ""
 	}
 	var parts []string
-	if l.Planned > 0 {
+	switch {
+	case l.Spent:
+		parts = append(parts, fmt.Sprintf("look %d: an earlier one, at all that was planned then, left nothing of a level of %.3g: this one decides nothing", l.Seen, float64(l.Alpha)))
+	case l.Planned > 0:
 		parts = append(parts, fmt.Sprintf("look %d of %d planned, at %.0f %% of the data: intervals are wider and p-values in rules larger, so that all looks together keep a level of %.3g", l.Seen, l.Planned, 100*l.Share, float64(l.Alpha)))
-	} else if l.Seen > 1 {
+	case l.Seen > 1:
 		parts = append(parts, fmt.Sprintf("looked at %d times while answers were added", l.Seen))
 	}
 	if l.Runs > 0 {

@@ -35,11 +35,13 @@ func (s *Subject) UntilLook(part Part, p *store.Progress) Part {
 // LookEvent is a look at the results of a run; the note is a [Look].
 const LookEvent = "results shown"
 
-// A Look is what results were of, and how many runs of the study had been shown before.
+// A Look is what results were of, how many runs of the study had been shown before, and how many
+// trials the run planned, 0 in events of older versions.
 type Look struct {
-	Trials int `json:"trials"`
-	Items  int `json:"items"`
-	Runs   int `json:"runs"`
+	Trials  int `json:"trials"`
+	Items   int `json:"items"`
+	Runs    int `json:"runs"`
+	Planned int `json:"planned,omitempty"`
 }
 
 // LooksOf are the looks at the results of a run, from its events.

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -201,7 +202,7 @@ func (r *Run) look(ctx context.Context, q *analyse.Question, events []store.Even
 	}
 	seen := discipline.LooksOf(events)
 	if n := len(seen); n == 0 || seen[n-1].Trials != done || seen[n-1].Items != q.Run.Items {
-		now := discipline.Look{Trials: done, Items: q.Run.Items}
+		now := discipline.Look{Trials: done, Items: q.Run.Items, Planned: q.Run.Planned}
 		if n > 0 {
 			now.Runs = seen[0].Runs
 		} else if now.Runs, err = r.shownBefore(ctx); err != nil {
@@ -215,10 +216,12 @@ func (r *Run) look(ctx context.Context, q *analyse.Question, events []store.Even
 		seen = append(seen, now)
 	}
 	var answers []int
+	planned := q.Run.Planned
 	for _, l := range seen {
 		answers = append(answers, l.Trials)
+		planned = min(planned, cmp.Or(l.Planned, planned))
 	}
-	q.Run.Looks, q.Study.Alpha, err = analyse.LooksAt(answers, q.Run.Planned, seen[0].Runs, r.Study.Statistics.Looks, q.Study.Alpha)
+	q.Run.Looks, q.Study.Alpha, err = analyse.LooksAt(answers, planned, seen[0].Runs, r.Study.Statistics.Looks, q.Study.Alpha)
 	return fresh, err
 }
 
