@@ -124,7 +124,7 @@ func (a *app) against(ctx context.Context, arg string, from source, baseline str
 		return nil, err
 	}
 	defer db.Close()
-	x, err := source{path: studyOf(r, db, ""), overrides: r.Overrides, store: db.Path(), run: r.ID}.load()
+	x, err := source{path: r.StudyPath, overrides: r.Overrides, store: db.Path(), run: r.ID}.load()
 	if err != nil {
 		return nil, err
 	}

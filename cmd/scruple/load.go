@@ -146,12 +146,18 @@ func (s source) orLocked(err error) error {
 	return err
 }
 
-// find finds the run by its id, or the newest run of the study.
-func (s source) find(ctx context.Context, db *store.DB) (*store.Run, error) {
+// find finds the run by its id, or the newest run of the study. Its study, and so its ledger,
+// are where the study is now.
+func (s source) find(ctx context.Context, db *store.DB) (run *store.Run, err error) {
 	if s.run != "" {
-		return db.Run(ctx, s.run)
+		run, err = db.Run(ctx, s.run)
+	} else {
+		run, err = experiment.LastRun(ctx, db, s.path, s.overrides)
 	}
-	return experiment.LastRun(ctx, db, s.path, s.overrides)
+	if err == nil {
+		run.StudyPath, err = filepath.Abs(studyOf(run, db, s.path))
+	}
+	return run, err
 }
 
 // locate resolves an argument STUDY|RUN. Verbs that only look take the settings that the
@@ -173,7 +179,7 @@ func (a *app) locate(ctx context.Context, arg string) (source, error) {
 		of.overrides = run.Overrides
 		return of, nil
 	}
-	return source{path: studyOf(run, db, ""), overrides: slices.Concat(run.Overrides, a.overrides), store: db.Path(), run: run.ID}, nil
+	return source{path: run.StudyPath, overrides: slices.Concat(run.Overrides, a.overrides), store: db.Path(), run: run.ID}, nil
 }
 
 // studyOf returns the study file of a run. Folders are moved and copied, so the path that the
@@ -238,9 +244,8 @@ func (a *app) findRun(ctx context.Context, arg string) (*store.DB, *store.Run, e
 		}
 		return nil, nil, err
 	}
-	path := studyOf(run, db, from.path)
-	if _, err := os.Stat(path); err == nil { // the study was not moved away
-		if err := annotate.Of(path, run.Study, from.store, time.Now).CheckLocks(); err != nil {
+	if _, err := os.Stat(run.StudyPath); err == nil { // the study was not moved away
+		if err := annotate.Of(run.StudyPath, run.Study, from.store, time.Now).CheckLocks(); err != nil {
 			db.Close()
 			return nil, nil, exit(exitNotAllowed, err)
 		}

@@ -274,7 +274,7 @@ func (a *app) compareRuns(ctx context.Context, first, second string, to shownAs,
 		return err
 	}
 	defer newer.DB.Close()
-	x, err := source{path: studyOf(newer.Run, newer.DB, ""), overrides: newer.Run.Overrides, store: newer.DB.Path()}.load()
+	x, err := source{path: newer.Run.StudyPath, overrides: newer.Run.Overrides, store: newer.DB.Path()}.load()
 	if err != nil {
 		return err
 	}

@@ -384,9 +384,12 @@ func (b Book) LastTest(of Owner) (Entry[TestRun], bool) {
 
 // Saw reports whether the ledger lists what a run saw.
 func (b Book) Saw(k RunKey) bool {
-	return slices.ContainsFunc(b.Seen, func(s Entry[Seen]) bool {
-		return s.Data.Run == k.Run && s.Data.Created == k.Created && s.Data.Study == k.Study
-	})
+	return slices.ContainsFunc(b.Seen, func(s Entry[Seen]) bool { return s.Data.by(k) })
+}
+
+// by reports whether items were seen by a run.
+func (s Seen) by(k RunKey) bool {
+	return s.Run == k.Run && s.Created == k.Created && s.Study == k.Study
 }
 
 // Unseen returns the inputs that the ledger does not list as seen, at most [MostInputs].
@@ -419,10 +422,25 @@ func (t TestRun) Shared(other TestRun) (ids []string) {
 }
 
 // Of returns the revisions and unblindings of a study.
-func (b Book) Of(study Owner) (revisions []Entry[Revision], unblindings []Entry[Unblinding]) {
-	revisions = slices.DeleteFunc(slices.Clone(b.Revisions), func(r Entry[Revision]) bool { return !r.Data.Is(study) })
-	unblindings = slices.DeleteFunc(slices.Clone(b.Unblindings), func(u Entry[Unblinding]) bool { return !u.Data.Is(study) })
+func (b Book) Of(study ...Owner) (revisions []Entry[Revision], unblindings []Entry[Unblinding]) {
+	revisions = slices.DeleteFunc(slices.Clone(b.Revisions), func(r Entry[Revision]) bool { return !slices.ContainsFunc(study, r.Data.Is) })
+	unblindings = slices.DeleteFunc(slices.Clone(b.Unblindings), func(u Entry[Unblinding]) bool { return !slices.ContainsFunc(study, u.Data.Is) })
 	return revisions, unblindings
+}
+
+// owners are the study of a run as it is now, and as it was in the entries of the run: its folder
+// may have been moved.
+func (b Book) owners(k RunKey) []Owner {
+	list := []Owner{k.Owner}
+	if t, ok := b.Test(k); ok {
+		list = append(list, t.Data.Owner)
+	}
+	for _, s := range b.Seen {
+		if s.Data.by(k) {
+			list = append(list, s.Data.Owner)
+		}
+	}
+	return list
 }
 
 // Registered returns the registration that has the most of some inputs, and how many.

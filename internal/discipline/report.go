@@ -19,11 +19,7 @@ func Of(book Book, r *store.Run) *analyse.Discipline {
 	split := SplitOf(r)
 	d := &analyse.Discipline{}
 	entry, ok := book.Test(KeyOf(r))
-	owner := KeyOf(r).Owner
-	if ok {
-		owner = entry.Data.Owner
-	}
-	revisions, unblindings := book.Of(owner)
+	revisions, unblindings := book.Of(book.owners(KeyOf(r))...)
 	for _, v := range revisions {
 		d.Revisions = append(d.Revisions, analyse.Revision{Date: Day(v.At), Hypothesis: v.Data.Hypothesis, Change: v.Data.Change, After: v.Data.After})
 	}
@@ -46,7 +42,7 @@ func Of(book Book, r *store.Run) *analyse.Discipline {
 	}
 	n := 0
 	for _, g := range book.Registrations {
-		if !g.Data.Is(owner) || g.Seq > entry.Seq {
+		if !g.Data.Is(entry.Data.Owner) || g.Seq > entry.Seq {
 			continue
 		}
 		n++

@@ -61,7 +61,7 @@ func (x *Experiment) decide(a *analyse.Analysis) *gate.Verdict {
 		return nil
 	}
 	v := x.rules.Decide(a)
-	v.Unblinded = a.Discipline.Reasons()
+	v.Witness(a.Discipline)
 	return &v
 }
 

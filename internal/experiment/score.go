@@ -314,9 +314,7 @@ func (result Result) refresh(r *store.Run) error {
 		}
 	}
 	result.Analysis.Discipline = d
-	if result.Verdict != nil {
-		result.Verdict.Unblinded = d.Reasons()
-	}
+	result.Verdict.Witness(d)
 	return nil
 }
 

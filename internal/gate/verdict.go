@@ -55,11 +55,20 @@ type Verdict struct {
 	Changed []string `json:"rules_changed,omitempty"`
 	// Unblinded lists the reasons for which TEST was looked at again.
 	Unblinded []string `json:"unblinded,omitempty"`
-	Simulated bool     `json:"simulated,omitempty"` // some answers or verdicts of judges were simulated
+	// Ledger says why nothing shows what was registered; "" if something does.
+	Ledger    string `json:"ledger,omitempty"`
+	Simulated bool   `json:"simulated,omitempty"` // some answers or verdicts of judges were simulated
 	// SimulatedArms and SimulatedJudges are those of the run.
 	SimulatedArms   []string `json:"simulated_arms,omitempty"`
 	SimulatedJudges []string `json:"simulated_judges,omitempty"`
 	Broken          bool     `json:"broken,omitempty"` // more trials failed than the study allows
+}
+
+// Witness adds what the ledger says of the run.
+func (v *Verdict) Witness(d *analyse.Discipline) {
+	if v != nil && d != nil {
+		v.Unblinded, v.Ledger = d.Reasons(), d.Problem
+	}
 }
 
 // A Condition is one rule with the values it used.

@@ -220,7 +220,7 @@ func newVerdict(v *gate.Verdict) *verdict {
 	if v.Diagnosis != "" {
 		said.Advice = strings.TrimSpace(said.Advice + " Diagnosis: " + strings.TrimSuffix(v.Diagnosis+": "+v.DiagnosisAdvice, ": "))
 	}
-	said.Warnings = slices.Concat(v.FailedJudges, nonEmpty(v.Looked), rulesChanged(v), unblinded(v.Unblinded), byEstimateAlone(v))
+	said.Warnings = slices.Concat(v.FailedJudges, nonEmpty(v.Looked), rulesChanged(v), unblinded(v.Unblinded, v.Ledger), byEstimateAlone(v))
 	return said
 }
 
@@ -237,9 +237,10 @@ func byEstimateAlone(v *gate.Verdict) (list []string) {
 	return list
 }
 
-// unblinded are the notices that TEST was looked at again.
-func unblinded(reasons []string) []string {
-	return begun("UNBLINDED: TEST was run again, or with other inputs than were registered. ", reasons)
+// unblinded are the notices that TEST was looked at again, and that the ledger has a problem.
+func unblinded(reasons []string, problem string) []string {
+	list := begun("UNBLINDED: TEST was run again, or with other inputs than were registered. ", reasons)
+	return append(list, begun("LEDGER: ", nonEmpty(problem))...)
 }
 
 // line returns the verdict on one line: "Gate: PASS (exit code 0), outcome A".

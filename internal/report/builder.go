@@ -161,9 +161,7 @@ func (b *builder) warnings() []string {
 	if b.v != nil {
 		list = rulesChanged(b.v)
 	}
-	if d := b.a.Discipline; d != nil {
-		list = append(unblinded(d.Reasons()), list...)
-	}
+	list = append(b.notices(), list...)
 	if r := b.a.Run; r.Exploratory() && !r.OnDev() {
 		list = append(list, withoutTests(r))
 	}

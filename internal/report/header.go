@@ -29,14 +29,12 @@ func newContent(r Report) content {
 }
 
 // notices are what the ledger says against results.
-func (b *builder) notices() (lines []string) {
-	if d := b.a.Discipline; d != nil {
-		lines = unblinded(d.Reasons())
-		if d.Problem != "" {
-			lines = append(lines, "LEDGER: "+d.Problem+".")
-		}
+func (b *builder) notices() []string {
+	d := b.a.Discipline
+	if d == nil {
+		return nil
 	}
-	return lines
+	return unblinded(d.Reasons(), d.Problem)
 }
 
 func (b *builder) banner() []string {

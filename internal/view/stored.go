@@ -60,7 +60,11 @@ func (m *memo[T]) of(ctx context.Context, v *Viewer, run *store.Run, file string
 // analysis returns the stored analysis and verdict of a run. The error wraps
 // [store.ErrNotFound] if it was not analysed.
 func (v *Viewer) analysis(ctx context.Context, run *store.Run) (experiment.Result, error) {
-	return v.results.of(ctx, v, run, experiment.LedgerOf(run), func() (experiment.Result, error) { return experiment.Kept(ctx, v.DB, run) })
+	return v.results.of(ctx, v, run, experiment.LedgerOf(run), func() (experiment.Result, error) {
+		own := *run
+		own.StudyPath = v.Study(run)
+		return experiment.Kept(ctx, v.DB, &own)
+	})
 }
 
 // tally counts the trials of a run, once for all pages.
