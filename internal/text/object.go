@@ -97,10 +97,11 @@ func ReadObjectWith(answer, key string) (Reading, error) {
 	return r, nil
 }
 
-// reasoning has what models put before and after it. The last ones are those of gpt-oss, and
+// reasoning has what models put before and after it. Under <reasoning> they give the reasons that
+// they were asked for. The last ones are those of gpt-oss, and
 // what is left of them where tokens are not shown.
 var reasoning = [][2]string{
-	{"<think>", "</think>"}, {"<thinking>", "</thinking>"}, {"<thought>", "</thought>"}, {"<reasoning>", "</reasoning>"},
+	{"<think>", "</think>"}, {"<thinking>", "</thinking>"}, {"<thought>", "</thought>"},
 	{"[THINK]", "[/THINK]"}, {"<seed:think>", "</seed:think>"}, {"◁think▷", "◁/think▷"},
 	{"<|START_THINKING|>", "<|END_THINKING|>"}, {"<|begin_of_thought|>", "<|end_of_thought|>"},
 	{"<|channel|>analysis", "<|channel|>final<|message|>"}, {"<|channel|>analysis", "<|channel|>final <|constrain|>json<|message|>"},
@@ -113,7 +114,8 @@ func skipReasoning(text []byte) []byte {
 	for _, mark := range reasoning {
 		closing := []byte(mark[1])
 		before, after, ok := bytes.Cut(text, closing)
-		if ok && (bytes.HasPrefix(text, []byte(mark[0])) ||
+		late := !strings.HasSuffix(mark[0], "analysis") && bytes.Contains(before, []byte(mark[0])) // behind an answer
+		if ok && (!late || bytes.HasPrefix(text, []byte(mark[0]))) && (bytes.HasPrefix(text, []byte(mark[0])) ||
 			!bytes.Contains(after, closing) && nextStart(before, 0) < 0 && len(bytes.TrimFunc(after, isSpace)) > 0) {
 			text = bytes.TrimLeftFunc(after, isSpace)
 		}

@@ -178,7 +178,7 @@ func readValue(t Type, s string) (numeral, error) {
 func (n *numeral) value(t Type, dots bool) (*apd.Decimal, error) {
 	d, err := n.decimal(dots)
 	if err == nil && t == Integer {
-		if other, err := n.decimal(true); !dots && err == nil && other.Cmp(d) != 0 {
+		if other, err := n.decimal(true); !dots && n.exponent == 0 && err == nil && other.Cmp(d) != 0 {
 			return nil, errGrouped
 		}
 		if reduced, _ := new(apd.Decimal).Reduce(d); reduced.Exponent < 0 {
