@@ -20,6 +20,10 @@ import (
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
+// mostFiles is the most bytes that the names and hashes of files have in a line of the ledger,
+// beside [MostInputs].
+const mostFiles = 1 << 19
+
 // registrationIn describes what would run now, with the judge's accuracy that the newest
 // registration of a TEST run has.
 func (s *Subject) registrationIn(book Book) Registration {
@@ -48,10 +52,14 @@ func (s *Subject) registration(judge *Measured) Registration {
 		{Name: "gold", Value: sumOf([]byte(strings.Join(gold, "\n")))},
 	}
 	parts = append(parts, s.Treatment...)
+	var files []eval.Part
 	for _, f := range s.Files {
-		parts = append(parts, eval.Part{Name: "file " + f.Path, Value: f.SHA256})
+		files = append(files, eval.Part{Name: "file " + f.Path, Value: f.SHA256})
 	}
-	parts = append(parts, eval.Part{Name: "scorer of scruple", Value: s.Version}, eval.Part{Name: "planned test", Value: s.plannedTest()})
+	if len(eval.EncodeParts(files)) > mostFiles {
+		files = []eval.Part{{Name: "files", Value: DigestOf(files)}}
+	}
+	parts = append(append(parts, files...), eval.Part{Name: "scorer of scruple", Value: s.Version}, eval.Part{Name: "planned test", Value: s.plannedTest()})
 	if judge != nil {
 		data, _ := json.Marshal(judge) // numbers and texts
 		parts = append(parts, eval.Part{Name: "accuracy of the judge", Value: fmt.Sprintf("%s, SHA-256 %s", judge, sumOf(data))})

@@ -1,6 +1,7 @@
 package experiment_test
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -187,5 +188,31 @@ func TestRetryAfterALook(t *testing.T) {
 	}
 	if shown != 3 {
 		t.Errorf("%d failed trials, want 3", shown)
+	}
+}
+
+// A study can read any number of files: a line of the ledger names so many, and has one hash of
+// more.
+func TestRegistrationOfManyFiles(t *testing.T) {
+	dir := t.TempDir()
+	env := env()
+	env.Suite = func(string) (kit.Suite, error) { return splitSuite(), nil }
+	x, err := experiment.Load(write(t, filepath.Join(dir, "study.yaml"), splitStudy), []string{"split=test"}, env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	for i := range 20_000 {
+		x.Files = append(x.Files, study.Sum{Path: fmt.Sprintf("documents/%05d.txt", i), SHA256: strings.Repeat("0", 64)})
+	}
+	for _, changed := range []bool{false, true} {
+		r, err := x.Preregister(t.Context(), nil, "anna", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if (r.Before != nil) != changed {
+			t.Errorf("changed: %v, registered before: %v", changed, r.Before)
+		}
+		x.Files[7].SHA256 = strings.Repeat("1", 64)
 	}
 }
