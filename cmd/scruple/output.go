@@ -185,6 +185,9 @@ func (a *app) conclude(ctx context.Context, db *store.DB, r *experiment.Run, arg
 	if left > 0 || err != nil {
 		return experiment.Result{}, err
 	}
+	if err := r.RecordShown(ctx, db, r.Record, a.user()); err != nil {
+		return experiment.Result{}, err
+	}
 	r.Scored = a.scoring(r.Plan.Len(), 5*time.Second)
 	result, err := r.Rescore(ctx, samplesPerArm(len(r.Bench.Arms())))
 	if err != nil {

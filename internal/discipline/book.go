@@ -156,6 +156,14 @@ type Seen struct {
 	Inputs  []string `json:"inputs"`
 }
 
+// A Shown is that results of a TEST run are shown, recorded before they are computed.
+type Shown struct {
+	Owner
+	Run     string `json:"run"`
+	Created string `json:"created_at"`
+	Trials  int    `json:"trials"` // with an outcome
+}
+
 // An Unblinding is the reason for which TEST is looked at again, or with other inputs
 // than were registered.
 type Unblinding struct {
@@ -214,6 +222,7 @@ type Book struct {
 	Registrations []Entry[Registration]
 	Tests         []Entry[TestRun]
 	Seen          []Entry[Seen]
+	Shown         []Entry[Shown]
 	Unblindings   []Entry[Unblinding]
 	Revisions     []Entry[Revision]
 	Blind         []Entry[Blind]
@@ -244,7 +253,7 @@ func bookOf(path string, entries []ledger.Entry) (Book, error) {
 
 // A record is what an entry of the ledger says.
 type record interface {
-	Registration | TestRun | Seen | Unblinding | Revision | Blind | Kit | Commitment
+	Registration | TestRun | Seen | Shown | Unblinding | Revision | Blind | Kit | Commitment
 	fmt.Stringer
 }
 
@@ -253,6 +262,7 @@ var kinds = map[string]func(*Book, ledger.Entry) (fmt.Stringer, error){
 	"preregistration":  into(func(b *Book) *[]Entry[Registration] { return &b.Registrations }),
 	"test run":         into(func(b *Book) *[]Entry[TestRun] { return &b.Tests }),
 	"items seen":       into(func(b *Book) *[]Entry[Seen] { return &b.Seen }),
+	"results shown":    into(func(b *Book) *[]Entry[Shown] { return &b.Shown }),
 	"unblinding":       into(func(b *Book) *[]Entry[Unblinding] { return &b.Unblindings }),
 	"revision":         into(func(b *Book) *[]Entry[Revision] { return &b.Revisions }),
 	"blind validation": into(func(b *Book) *[]Entry[Blind] { return &b.Blind }),
@@ -298,6 +308,10 @@ func (s Seen) String() string {
 		on = " on " + strings.ToUpper(s.Split)
 	}
 	return fmt.Sprintf("run %s of study %s%s asks about %s not seen before, store %s", s.Run, s.Study, on, text.Plural(len(s.Inputs), "item", "items"), s.Store)
+}
+
+func (s Shown) String() string {
+	return fmt.Sprintf("run %s of study %s: %s", s.Run, s.Study, text.Plural(s.Trials, "trial", "trials"))
 }
 
 func (u Unblinding) String() string {
@@ -380,6 +394,16 @@ func (b Book) LastTest(of Owner) (Entry[TestRun], bool) {
 		}
 	}
 	return Entry[TestRun]{}, false
+}
+
+// shownOf returns of how many trials of a run results were shown.
+func (b Book) shownOf(k RunKey) (trials int) {
+	for _, s := range b.Shown {
+		if s.Data.Run == k.Run && s.Data.Created == k.Created && s.Data.Study == k.Study {
+			trials = max(trials, s.Data.Trials)
+		}
+	}
+	return trials
 }
 
 // Saw reports whether the ledger lists what a run saw.

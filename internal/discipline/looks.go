@@ -55,21 +55,37 @@ func LooksOf(events []store.Event) (seen []Look) {
 	return seen
 }
 
+// RecordShown records in the ledger that results of a TEST run are shown, if more of them than it
+// has: the store may be replaced by an older copy.
+func (s *Subject) RecordShown(ctx context.Context, db *store.DB, r *store.Run, by string) error {
+	if SplitOf(r) != study.SplitTest {
+		return nil
+	}
+	book, err := s.Book()
+	if err != nil {
+		return err
+	}
+	p, err := db.Progress(ctx, r)
+	if err != nil || p.Done.Count() <= book.shownOf(KeyOf(r)) {
+		return err
+	}
+	return s.write(by, func(desk *Desk) error {
+		return desk.add("results shown", Shown{Owner: s.Owner(), Run: r.ID, Created: Created(r), Trials: p.Done.Count()})
+	})
+}
+
 // askedAgain says which trials of items whose results were shown a part of a run would ask
 // again.
-func (s *Subject) askedAgain(ctx context.Context, db *store.DB, r *store.Run, p *store.Progress, part Part) (reasons []string, err error) {
-	if !r.Analysed {
-		return nil, nil
-	}
+func (s *Subject) askedAgain(ctx context.Context, db *store.DB, book Book, r *store.Run, p *store.Progress, part Part) (reasons []string, err error) {
 	events, err := db.Events(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	shown := 0 // trials, the first ones
+	shown := book.shownOf(KeyOf(r)) // trials, the first ones
 	for _, l := range LooksOf(events) {
 		shown = max(shown, l.Trials)
 	}
-	if s.Study.Statistics.Looks < 2 || shown == 0 {
+	if r.Analysed && (s.Study.Statistics.Looks < 2 || shown == 0) {
 		shown = p.Trials
 	}
 	failed, pending := 0, 0

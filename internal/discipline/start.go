@@ -160,7 +160,7 @@ func (s *Subject) resumeTest(ctx context.Context, db *store.DB, desk *Desk, now 
 	if err := attach(last); err != nil {
 		return false, false, err
 	}
-	reasons, err := s.askedAgain(ctx, db, last, p, a.Part)
+	reasons, err := s.askedAgain(ctx, db, desk.Book, last, p, a.Part)
 	if err != nil {
 		return false, false, err
 	}
