@@ -144,8 +144,18 @@ func TestEmbed(t *testing.T) {
 	none("another model", "-o", fmt.Sprintf(model, "large", server.URL))
 	none("another server", "-o", fmt.Sprintf(model, "small", second.URL))
 	none("another size", with("-o", "output.embeddings.dimensions=2")[1:]...)
-	if out := do(0, "extraction", "embed", study, "-o", fmt.Sprintf(model, "small", second.URL)); !strings.Contains(out, "all texts of mine-1 have embeddings") {
+	wide := strings.Replace(model, "batch: 5", "batch: 200", 1) // so many words that the server cannot have counted 10 tokens
+	if out := do(0, "extraction", "embed", study, "-o", fmt.Sprintf(wide, "small", second.URL)); !strings.Contains(out, "all texts of mine-1 have embeddings") {
 		t.Errorf("at another server: %s", out)
+	}
+	if out := do(0, "status", study); !strings.Contains(out, "for embeddings: of one with") {
+		t.Errorf("the status does not say that texts were cut:\n%s", out)
+	}
+	if out := do(0, "export", study, "--table", "calls"); !strings.Contains(out, "prompt cut: ") {
+		t.Error("the table of calls does not say that texts were cut")
+	}
+	if after := do(0, "report", study, "--format", "json"); after != before {
+		t.Error("embeddings that were cut changed the report")
 	}
 
 	// A size that the server does not have is refused at once, and said.

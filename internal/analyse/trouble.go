@@ -141,7 +141,7 @@ func troubleWarnings(list []Trouble) []string {
 // CutPrompts are the prompts of an arm that a server cut.
 type CutPrompts struct {
 	Arm    string `json:"arm"`
-	Stage  string `json:"stage"` // run | judge
+	Stage  string `json:"stage"` // run | judge | embed, in a status
 	N      int    `json:"n"`
 	Words  int    `json:"words"`  // of the longest of them
 	Tokens int    `json:"tokens"` // that the server counted of it
@@ -158,11 +158,14 @@ func CutsOf(cuts []eval.ArmCuts) []CutPrompts {
 
 // String returns the warning.
 func (c CutPrompts) String() string {
-	of := ""
-	if c.Stage == string(eval.StageJudge) {
+	of, again := "", "ask again with `scruple run --new --no-reuse`"
+	switch eval.Stage(c.Stage) {
+	case eval.StageJudge:
 		of = " to the judge"
+	case eval.StageEmbed:
+		of, again = " for embeddings", "embed under another base_url or name, since embeddings are kept"
 	}
 	return fmt.Sprintf("%s: the server cut %s%s: of one with %d words it counted %d tokens, and every word takes at least one; "+
-		"the model did not see the rest. Raise the context length of the server (Ollama: num_ctx in the Modelfile or OLLAMA_CONTEXT_LENGTH; llama.cpp: --ctx-size) and ask again with `scruple run --new --no-reuse`",
-		c.Arm, text.Plural(c.N, "prompt", "prompts"), of, c.Words, c.Tokens)
+		"the model did not see the rest. Raise the context length of the server (Ollama: num_ctx in the Modelfile or OLLAMA_CONTEXT_LENGTH; llama.cpp: --ctx-size) and %s",
+		c.Arm, text.Plural(c.N, "prompt", "prompts"), of, c.Words, c.Tokens, again)
 }

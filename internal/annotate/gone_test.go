@@ -193,17 +193,22 @@ func TestASecondRoundWithoutWhatIsGone(t *testing.T) {
 func TestASecondRoundOfNobody(t *testing.T) {
 	clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
 	p := at(t, &clock)
-	task := label
-	task.Again = study.Again{Count: 2}
-	anna, ben := open(t, p, task, "anna"), open(t, p, task, "ben")
-	for i, s := range anna.queue.Subjects {
-		if err := []*desk{anna, ben}[i%2].send(t, slot{s, passFirst}, eventSubmit, "yes"); err != nil {
-			t.Fatal(err)
+	for after, want := range map[int]string{
+		0: "[the second round was not drawn, since nobody answered all subjects of their first round: anna answers the rest of theirs]",
+		4: "[the second round was not drawn, since nobody answered 4 subjects (again.after): anna answers more of theirs]",
+	} {
+		task := label
+		task.Name, task.Again = fmt.Sprint("t", after), study.Again{Count: 2, After: after}
+		anna, ben := open(t, p, task, "anna"), open(t, p, task, "ben")
+		for i, s := range anna.queue.Subjects {
+			if err := []*desk{anna, ben}[i%2].send(t, slot{s, passFirst}, eventSubmit, "yes"); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	r, err := p.Result(task, corpus{6})
-	if err != nil || !strings.Contains(fmt.Sprint(r.Missing), "the second round was not drawn") {
-		t.Errorf("missing %q, %v", r.Missing, err)
+		r, err := p.Result(task, corpus{6})
+		if err != nil || fmt.Sprint(r.Missing) != want {
+			t.Errorf("missing %q, %v", r.Missing, err)
+		}
 	}
 	// A task that nobody answered, and whose answers are all gone, has nothing to lock, be it
 	// with a second round or not.

@@ -254,7 +254,11 @@ func (p Place) Result(t study.Task, source Shower) (*Result, error) {
 		drawn = drawn || !d.hasAgain() || len(d.order(passAgain)) > 0
 	}
 	if !drawn && len(r.Missing) == 0 && len(r.Settled) > 0 {
-		r.Missing = append(r.Missing, "the second round was not drawn, since nobody answered all subjects of their first round: one person answers the rest of theirs")
+		enough, rest := "all subjects of their first round", "the rest"
+		if t.Again.After > 0 {
+			enough, rest = text.Plural(t.Again.After, "subject", "subjects")+" (again.after)", "more"
+		}
+		r.Missing = append(r.Missing, fmt.Sprintf("the second round was not drawn, since nobody answered %s: %s answers %s of theirs", enough, r.first, rest))
 	}
 	return r, nil
 }

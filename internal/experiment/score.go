@@ -198,6 +198,7 @@ func (r *Run) sources(ctx context.Context, scorer eval.Scorer, sums store.CallSu
 		if from.Cuts, err = r.db.Cuts(ctx, r.Record); err != nil {
 			return from, err
 		}
+		from.Cuts = slices.DeleteFunc(from.Cuts, func(c eval.ArmCuts) bool { return c.Stage == eval.StageEmbed })
 	}
 	if r.Study.Output.Latency {
 		from.Latencies, err = r.db.Latencies(ctx, r.Record)

@@ -117,6 +117,7 @@ func TestPairedRefusals(t *testing.T) {
 		{`{"method": "distribution_tails", "input": {"cases": [{"dist": "f", "params": [1], "x": 1}]}}`, "f takes 2 parameters, got 1"},
 		{`{"method": "ir_metrics", "input": {"queries": []}}`, "input.queries is empty"},
 		{`{"method": "ir_metrics", "params": {"ks": [0]}, "input": {"queries": [{"ranking": ["a"], "gold": "a", "relevance": {"a": 1}}]}}`, "want a cut-off of at least 1"},
+		{`{"method": "ir_metrics", "input": {"queries": [{"ranking": ["a"], "relevance": {"a": 1}}, {"ranking": ["a"], "relevance": {"a": 1024, "b": 2}}]}}`, "input.queries[1] has a relevance of 1024: the gain 2^relevance"},
 		{`{"method": "ir_metrics", "input": {"queries": [{"ranking": ["a", "a"], "gold": "a", "relevance": {"a": 1}}]}}`, `"a" is ranked twice`},
 	} {
 		of, err := ReadCase(strings.NewReader(c.text))

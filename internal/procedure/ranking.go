@@ -2,6 +2,7 @@ package procedure
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -25,6 +26,9 @@ type query struct {
 	Relevance map[string]float64 `json:"relevance"`
 }
 
+// maxRelevance keeps sums of 2^relevance finite.
+const maxRelevance = 1000
+
 func rankingMeasures(p rankingParams, in queries) Result {
 	ks := p.Ks
 	if ks == nil {
@@ -43,6 +47,8 @@ func rankingMeasures(p rankingParams, in queries) Result {
 		refuse(gold && q.Gold == "", "input.queries[%d] has no gold, and others have: add it, or leave the query out", i)
 		first, twice := duplicate(q.Ranking)
 		refuse(twice, "input.queries[%d]: %q is ranked twice", i, first)
+		most := slices.Max(append(slices.Collect(maps.Values(q.Relevance)), 0))
+		refuse(most > maxRelevance, "input.queries[%d] has a relevance of %v: the gain 2^relevance needs at most %d; divide all by one number, which leaves linear nDCG as it is", i, most, maxRelevance)
 		if places[i] = measure.Rank(q.Ranking, q.Gold); places[i] > 0 {
 			ranks[i] = &places[i]
 		}

@@ -459,7 +459,7 @@ func (d *reader) list(data []byte) error {
 		return d.lines(lines.Bytes())
 	}
 	d.data.Format = LabelStudio
-	several := 0
+	several, others := 0, 0
 	for _, task := range tasks {
 		doc := Doc{ID: idOf(task.ID), Text: task.Data.Text}
 		if id := task.Data.ID; len(id) > 0 && string(id) != "null" {
@@ -469,10 +469,13 @@ func (d *reader) list(data []byte) error {
 		var spans []wireSpan
 		if doc.Labelled = len(made) > 0 && made[0].Result != nil; doc.Labelled {
 			for _, r := range made[0].Result {
-				if v := r.Value; r.Type == "labels" && len(v.Labels) > 0 {
-					passage, _ := v.Text.(string)
-					spans = append(spans, wireSpan{Text: passage, Start: v.Start, End: v.End, Label: v.Labels[0], Confidence: r.Score})
+				v := r.Value
+				if r.Type != "labels" || len(v.Labels) == 0 {
+					others++
+					continue
 				}
+				passage, _ := v.Text.(string)
+				spans = append(spans, wireSpan{Text: passage, Start: v.Start, End: v.End, Label: v.Labels[0], Confidence: r.Score})
 			}
 		}
 		if len(made) > 1 {
@@ -481,5 +484,6 @@ func (d *reader) list(data []byte) error {
 		d.add(doc, spans, UTF16)
 	}
 	d.warn(several, "task has", "tasks have", "several annotations: the first counts")
+	d.warn(others, "region is no labelled passage", "regions are not labelled passages", "and left out")
 	return nil
 }

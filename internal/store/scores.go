@@ -315,7 +315,7 @@ func (db *DB) ScoredArms(ctx context.Context, run *Run) ([]string, error) {
 func (db *DB) Cuts(ctx context.Context, run *Run) ([]eval.ArmCuts, error) {
 	var list []eval.ArmCuts
 	for c, err := range query(ctx, db, `SELECT t.arm, c.stage, c.adapted FROM `+planned+`calls c ON c.trial = t.id
-		WHERE `+inPlan+` AND c.stage <> 'embed' AND c.adapted LIKE ? ORDER BY 1, 2`, []any{run, modelText("%" + eval.CutNote + "%")},
+		WHERE `+inPlan+` AND c.adapted LIKE ? ORDER BY 1, 2`, []any{run, modelText("%" + eval.CutNote + "%")},
 		func(rows *sql.Rows) (c eval.ArmCuts, err error) {
 			var adapted sql.NullString
 			var notes []string

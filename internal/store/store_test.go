@@ -533,15 +533,15 @@ func testCuts(t *testing.T, place place) {
 	db := open(t, place(t))
 	r, p := newRun(t, db, 3, 1)
 	j := journal(t, db, r)
-	for i, cut := range []*eval.Cut{{Words: 900, Tokens: 500}, {Words: 7700, Tokens: 2050}, {Words: 1000, Tokens: 500}, nil, {Words: 2000, Tokens: 500}, nil} {
+	for i, cut := range []*eval.Cut{{Words: 900, Tokens: 500}, {Words: 7700, Tokens: 2050}, {Words: 1000, Tokens: 500}, nil, {Words: 2000, Tokens: 500}, {Words: 400, Tokens: 200}} {
 		c := call(p.Trial(i), "answer")
 		c.Trial.Arm = []string{"a", "b"}[i%2]
 		c.Trial.Item = fmt.Sprintf("doc-%03d", i/2)
 		if cut != nil {
 			c.Response.Adapted = append(c.Response.Adapted, cut.String())
 		}
-		if i == 2 {
-			c.Stage = eval.StageJudge
+		if stage := map[int]eval.Stage{2: eval.StageJudge, 5: eval.StageEmbed}[i]; stage != "" {
+			c.Stage = stage
 		}
 		if err := j.Append(c); err != nil {
 			t.Fatal(err)
@@ -552,6 +552,7 @@ func testCuts(t *testing.T, place place) {
 	}
 	want := []eval.ArmCuts{{Arm: "a", Stage: eval.StageJudge, Cuts: 1, Worst: eval.Cut{Words: 1000, Tokens: 500}},
 		{Arm: "a", Stage: eval.StageRun, Cuts: 2, Worst: eval.Cut{Words: 2000, Tokens: 500}},
+		{Arm: "b", Stage: eval.StageEmbed, Cuts: 1, Worst: eval.Cut{Words: 400, Tokens: 200}},
 		{Arm: "b", Stage: eval.StageRun, Cuts: 1, Worst: eval.Cut{Words: 7700, Tokens: 2050}}}
 	if sums, err := db.CallSums(t.Context(), r); err != nil || !sums.Cut() {
 		t.Errorf("no cut in %+v, %v", sums, err)

@@ -194,7 +194,7 @@ func standsAlone(s string, n numeral) bool {
 	switch {
 	case isWordRune(left) && !abuts(left) && (bare || unicode.IsLetter(begin)):
 		return false
-	case units[string(left)] != "" && unicode.IsDigit(beyond): // 1万2345 is one number
+	case units[string(left)] != "" && unicode.IsDigit(beyond): // 1.5万2345 is not two numbers
 		return false
 	case isJoiner(left) && bare && (unicode.IsDigit(beyond) || isMinus(left) && unicode.IsLetter(beyond)):
 		return false
@@ -256,14 +256,17 @@ func (d *dateText) standsAlone(i, n int) bool {
 
 // containsWords reports whether s contains value, which is not empty, at word
 // boundaries.
-func containsWords(s, value string) bool {
+func containsWords(s, value string) bool { return containsWithin(s, value, wordBorder) }
+
+// containsWithin reports whether s contains value between two borders.
+func containsWithin(s, value string, border func(s string, i int) bool) bool {
 	for at := 0; ; {
 		i := strings.Index(s[at:], value)
 		if i < 0 || value == "" {
 			return false
 		}
 		at += i
-		if wordBorder(s, at) && wordBorder(s, at+len(value)) {
+		if border(s, at) && border(s, at+len(value)) {
 			return true
 		}
 		_, size := utf8.DecodeRuneInString(s[at:])
@@ -271,11 +274,19 @@ func containsWords(s, value string) bool {
 	}
 }
 
-// wordBorder reports whether no word of s runs over the offset i.
+// wordBorder reports whether no word of s runs over the offset i. In a script without spaces
+// any offset can be a border.
 func wordBorder(s string, i int) bool {
 	left, _ := utf8.DecodeLastRuneInString(s[:i])
 	right, _ := utf8.DecodeRuneInString(s[i:])
-	return !isWordRune(left) || !isWordRune(right) || isUnspaced(left) || isUnspaced(right)
+	return phraseBorder(s, i) || isUnspaced(left) || isUnspaced(right)
+}
+
+// phraseBorder reports whether the offset i of s is not between two characters of words.
+func phraseBorder(s string, i int) bool {
+	left, _ := utf8.DecodeLastRuneInString(s[:i])
+	right, _ := utf8.DecodeRuneInString(s[i:])
+	return !isWordRune(left) || !isWordRune(right)
 }
 
 // containsID looks for an identifier, white space not counting on either side.

@@ -92,6 +92,7 @@ func TestEqual(t *testing.T) {
 		{Integer, "12", "12.0", true},
 		{Integer, "1,200", "1200", true},
 		{Integer, "1.2 thousand", "1200", true},
+		{Integer, "1.234 billion", "1,234,000,000", true},
 		{Integer, "１２", "12", true},
 		{Integer, "12.5", "12", false},
 		{Integer, "12.5", "12.50", false}, // no integers: by their text
@@ -218,7 +219,7 @@ func TestValues(t *testing.T) {
 
 		{Number, "٣ of ۱۲٫۵", []string{"٣", "۱۲٫۵"}},
 		{Number, "价格1234元，总 1234개, 총1234", []string{"1234元", "1234", "1234"}},
-		{Number, "1万2345 1兆 第3조", nil},
+		{Number, "1万2345 1万23456 1兆 第3조", []string{"1万2345"}},
 		{Money, "合計1,234円です 1,500円 2万円", []string{"1,234円", "1,500円", "2万円"}},
 		{Money, "1,5 Mio. Euro und 1.234,- € an 3 Mio. Gäste", []string{"1,5 Mio. Euro", "1.234,- €"}},
 		{Number, "1.- Objeto. 2 Mio. Next", []string{"1", "2 Mio"}},
@@ -302,6 +303,11 @@ func TestContains(t *testing.T) {
 		{Integer, "총 1234개", "1234", true},
 		{Number, "約1万円", "1", false},
 		{Number, "約1万円", "10000", true},
+		{Money, "合計1万2345円です", "12345", true},
+		{Money, "合計1万2345円です", "2345", false},
+		{Number, "1.5万2345", "2345", false},
+		{Money, "ご請求額 ￥1,234-", "-1234", false},
+		{Money, "ご請求額 ￥1,234-", "1234", true},
 		{Integer, "12 items of 5.5 kg", "12.0", true},
 		{Integer, "12 items of 5.5 kg", "5", false},
 		{Boolean, "Insured: Yes", "true", true},
@@ -316,6 +322,15 @@ func TestContains(t *testing.T) {
 		{Boolean, "Order no #17", "false", false},
 		{Boolean, "Smoker: no. Children: 2", "false", true},
 		{Boolean, "Smoker: no", "false", true},
+		{Boolean, "Allergies: No.\n2 tablets a day", "false", true},
+		{Boolean, "Ｎｏ．１７", "false", false},
+		{Boolean, "是否吸烟", "true", false}, // whether
+		{Boolean, "是否吸烟", "否", false},
+		{Boolean, "不是", "true", false}, // is not
+		{Boolean, "否定", "false", false},
+		{Boolean, "入ってはいけない", "true", false},
+		{Boolean, "是否吸烟：是", "true", true},
+		{Boolean, "喫煙：いいえ。", "false", true},
 
 		{Date, "dated as of the 17t h day of October, 2007", "2007-10-17", true},
 		{Date, "DATE: 25/12/2018 8:13:39 PM", "2018-12-25", true},

@@ -27,11 +27,13 @@ const (
 // 5 for 1.5 million.
 //
 // Signs: "-", "−" and dashes before the number or a trailing "-" ("5.00-", as
-// accounting systems print it), and parentheses round it, make it negative.
+// accounting systems print it), and parentheses round it, make it negative. A
+// trailing dash in place of decimals does not ("1.234,-", "¥1,234-").
 // Currency signs, codes and words are dropped wherever they stand, and so is a
 // percent sign: 12% is read as 12. The unit words thousand, million, billion
 // and trillion count, with those of other languages in words.txt, and so do mn and bn, and
-// k, m and b of an amount that has a currency.
+// k, m and b of an amount that has a currency. Digits may follow a unit of Chinese,
+// Japanese or Korean: 1万2345 is 12345.
 //
 // Separators: spaces and apostrophes separate thousands. Of a full stop and a
 // comma in one number, the last is the decimal point. One kind several times
@@ -312,6 +314,7 @@ func (n *numeral) after(s string, in scope) {
 		n.end += size
 	}
 	unit, currency := false, false
+	place := 0 // the exponent of a unit that digits can follow
 	for {
 		right := strings.TrimLeft(s[n.end:], blanks)
 		gap := len(s) - n.end - len(right)
@@ -323,7 +326,19 @@ func (n *numeral) after(s string, in scope) {
 		case r == '%' && !n.percent:
 			n.percent = true
 		case isMinus(r) && gap == 0 && !n.negative && n.trailingMinus(right[size:], in):
-			n.negative = true
+			n.negative = n.codes != codesOf("¥") || n.hasCents()
+		case unicode.IsDigit(r) && gap == 0 && place > 0 && n.exponent == place && strings.Trim(n.body, "0123456789") == "":
+			size = runLength(right, unicode.IsDigit)
+			word := firstWord(right[size:])
+			lower := unitExponent(word, false)
+			if lower+size > place {
+				return
+			}
+			n.body += strings.Repeat("0", place-lower-size) + right[:size]
+			n.exponent, place = lower, lower
+			if lower > 0 {
+				size += len(word)
+			}
 		case unicode.Is(unicode.Sc, r) && !n.sign && !numberFollows(right[size:]):
 			currency, n.sign = true, true
 			n.mark(right[:size])
@@ -336,6 +351,9 @@ func (n *numeral) after(s string, in scope) {
 			if e := unitExponent(word, gap == 0 && n.codes != "" || currencyFollows(right[size:], in)); e > 0 && !unit {
 				unit = true
 				n.exponent += e
+				if abuts(r) {
+					place = e
+				}
 			} else if !currency && isCurrency(word, in) && (abuts(r) || !numberFollows(right[size:])) {
 				currency = true
 				n.mark(word)

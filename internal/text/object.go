@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -121,6 +122,12 @@ func skipReasoning(text []byte) []byte {
 		}
 	}
 	return text
+}
+
+// OpensReasoning reports whether a text begins with a mark of reasoning. The bare word "analysis" is
+// none, as answers begin with it too.
+func OpensReasoning(s string) bool {
+	return slices.ContainsFunc(reasoning, func(mark [2]string) bool { return mark[0] != "analysis" && strings.HasPrefix(s, mark[0]) })
 }
 
 // maxWrappers is how many wrappers an object can be in.

@@ -257,16 +257,21 @@ func foldBoolean(s string) string {
 var numberSign = regexp.MustCompile(`\bno ?[.:#]+ ?[^ ]*\d`)
 
 // containsBoolean looks for a word or box that means the value. The numbers 1 and 0 of a
-// running text mean something else, unless the value is written so.
+// running text mean something else, unless the value is written so. A word of a script without
+// spaces stands alone: 是 is no answer in 是否 and 不是.
 func containsBoolean(quote, value string) bool {
 	want := booleans[foldBoolean(value)]
 	if want == "" {
 		return containsWords(Fold(quote), Fold(value))
 	}
-	q := numberSign.ReplaceAllString(foldCase(Minimal(quote)), " ")
-	found := containsWords(q, foldCase(Minimal(value)))
+	var b strings.Builder
+	for line := range strings.FieldsFuncSeq(quote, func(r rune) bool { return r == '\n' || r == '\r' }) { // a sign and its number share one
+		b.WriteString(numberSign.ReplaceAllString(foldCase(Minimal(line)), " ") + "\n")
+	}
+	q := b.String()
+	found := containsWithin(q, foldCase(Minimal(value)), phraseBorder)
 	for w, is := range booleans {
-		found = found || is == want && w != "1" && w != "0" && containsWords(q, w)
+		found = found || is == want && w != "1" && w != "0" && containsWithin(q, w, phraseBorder)
 	}
 	return found
 }

@@ -47,7 +47,7 @@ func (c *Embeddings) Complete(ctx context.Context, r *eval.Request) (eval.Respon
 	if n := len(vectors[0]); asked.Dimensions != 0 && n != asked.Dimensions {
 		return eval.Response{}, &model.Error{Kind: eval.ErrBadRequest, Message: fmt.Sprintf("the embeddings have %d components, although dimensions is %d: the server or model cannot shorten them, so remove dimensions", n, asked.Dimensions)}
 	}
-	response.Text, response.Adapted = embed.EncodeBatch(texts, vectors), nil
+	response.Text = embed.EncodeBatch(texts, vectors)
 	return response, nil
 }
 

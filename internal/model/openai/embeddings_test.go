@@ -45,7 +45,7 @@ func TestEmbeddings(t *testing.T) {
 				t.Fatal(err)
 			}
 			got, err := c.Complete(t.Context(), &eval.Request{Name: "small", Payload: json.RawMessage(`{"dimensions":2}`),
-				Messages: []eval.Message{{Role: "user", Content: "a"}, {Role: "user", Content: "b"}}})
+				Messages: []eval.Message{{Role: "user", Content: "a"}, {Role: "user", Content: strings.Repeat("b ", 400)}}})
 			if tt.err != "" {
 				if err == nil || !strings.Contains(err.Error(), tt.err) {
 					t.Fatalf("got %v, want %q", err, tt.err)
@@ -64,6 +64,9 @@ func TestEmbeddings(t *testing.T) {
 			}
 			if a := set.Of("a"); len(a) != 2 || a[0] != 1 || a[1] != 0 {
 				t.Errorf("the embedding of a is %v", a)
+			}
+			if _, ok := eval.CutIn(got.Adapted); !ok {
+				t.Errorf("7 tokens of 401 words are noted as %q", got.Adapted)
 			}
 			if got.Usage.Input != 7 || got.ModelVersion != "m-1" {
 				t.Errorf("usage %v of %s", got.Usage, got.ModelVersion)

@@ -3,6 +3,7 @@ package qa
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -84,8 +85,11 @@ func (b *bench) load(f *study.File, s *Study, errs *study.Errors) {
 		if s.Questions.Count > 0 && len(questions) == s.Questions.Count {
 			break
 		}
-		record := cellsOf(t, known, row)
+		record, bare := cellsOf(t, known, row)
 		q, err := parse(record, cmp.Or(s.Questions.Match, matchNormalized))
+		if q.match != matchRegex {
+			err = errors.Join(err, bare)
+		}
 		if q.id == "" {
 			q.id = kit.ContentID(made, "q", append([]string{q.text}, q.choices...)...)
 		}

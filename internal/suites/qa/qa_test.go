@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf16"
@@ -207,6 +208,23 @@ func TestFormats(t *testing.T) {
 	}
 }
 
+// TestListAsText: a right answer that is itself the text of a list is in a list of JSON.
+func TestListAsText(t *testing.T) {
+	for name, data := range map[string]string{
+		"q.jsonl": `{"question": "?", "answer": ["['a', 'b']"]}`,
+		"q.json":  `[{"question": "?", "answer": ["['a', 'b']"]}]`,
+		"q.csv":   "question,answer\n?,\"[\"\"['a', 'b']\"\"]\"\n",
+	} {
+		b, err := opened(t, map[string]string{"study.yaml": fmt.Sprintf(minimal, name), name: data})
+		if err != nil || !slices.Equal(b.Data[0].answers, []string{"['a', 'b']"}) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := opened(t, map[string]string{"study.yaml": fmt.Sprintf(minimal, "q.jsonl"), "q.jsonl": `{"question": "?", "answer": "['\"]x['\"]", "match": "regex"}`}); err != nil {
+		t.Errorf("a pattern: %v", err)
+	}
+}
+
 func utf16LE(s string) string {
 	b := []byte("\xff\xfe")
 	for _, u := range utf16.Encode([]rune(s)) {
@@ -247,7 +265,8 @@ func TestOpenErrors(t *testing.T) {
 		"pattern":           {"", `{"question": "?", "answer": "(", "match": "regex"}`, "missing closing )"},
 		"a letter and text": {"", `{"question": "?", "answer": "C", "choices": ["C", "C++", "Java"]}`, "it is the text of choice A and the letter of another: write (A) or (C)"},
 		"choice":            {"", `{"question": "?", "answer": "z", "choices": ["x", "y"]}`, "want one of the choices or its letter, A to B"},
-		"list of Python":    {"", `{"question": "?", "answer": "['Bern', 'Berne']"}`, `answer "['Bern', 'Berne']": it looks like a list and is none: write a list of JSON, such as ["Bern", "Berne"]`},
+		"list of Python":    {"", `{"question": "?", "answer": "['Bern', 'Berne']"}`, `answer "['Bern', 'Berne']": it looks like a list and is none: write a list of JSON, such as ["Bern", "Berne"], or ["['Bern', 'Berne']"] if it is one text`},
+		"empty list":        {"", `{"id": "a", "question": "?", "answer": []}`, "q.jsonl:1: question a: answer is missing"},
 		"list in part":      {"", `{"question": "?", "rubric": "r", "wrong": "[\"Bern\", Berne]"}`, `wrong "[\"Bern\", Berne]": it looks like a list and is none`},
 		"one choice":        {"", `{"question": "?", "answer": "x", "choices": "x|y"}`, `choices "x|y": one choice only: write a list of JSON, such as ["Bern", "Berne"]`},
 		"duplicate id":      {"", `{"id": "a", "question": "?", "answer": "x"}` + "\n" + `{"id": "a", "question": "?", "answer": "x"}`, `q.jsonl:2: duplicate id "a": also in line 1`},

@@ -50,16 +50,29 @@ type cells map[string][]string
 
 func (c cells) one(column string) string { return strings.TrimSpace(strings.Join(c[column], ", ")) }
 
-// cellsOf are the known values of a row.
-func cellsOf(t *table.Table, known *table.Columns, r table.Row) cells {
-	c := cells{}
+// cellsOf are the known values of a row. The error is of those that look like a list, which
+// only a pattern may.
+func cellsOf(t *table.Table, known *table.Columns, r table.Row) (c cells, bare error) {
+	c = cells{}
 	for _, name := range columns {
-		if list := t.List(known.Cell(r, name)); list != nil {
-			c[name] = list
+		cell := known.Cell(r, name)
+		list := t.List(cell)
+		if list == nil {
+			continue
+		}
+		c[name] = list
+		if (name == "answer" || name == "wrong") && slices.Equal(list, []string{cell.Text}) && unlisted.MatchString(cell.Text) {
+			bare = errors.Join(bare, fmt.Errorf("%s %q: it looks like a list and is none: %s, or %s if it is one text", name, cell.Text, asJSON, kit.PlainJSON(list)))
 		}
 	}
-	return c
+	return c, bare
 }
+
+// unlisted matches one value that is meant to be a list and is not written as JSON.
+var unlisted = regexp.MustCompile(`(?s)^\s*\[\s*["'].*\]\s*$`)
+
+// asJSON is the remedy for a value that should be a list.
+const asJSON = `write a list of JSON, such as ["Bern", "Berne"]`
 
 // parse makes a question of a record. Its id may be empty. The error joins all errors.
 func parse(c cells, match string) (question, error) {
@@ -103,12 +116,6 @@ func parse(c cells, match string) (question, error) {
 			fault("tolerance %q: want a number of at least 0, and match numeric", text)
 		}
 	}
-	const asJSON = `write a list of JSON, such as ["Bern", "Berne"]`
-	for _, name := range []string{"answer", "wrong"} {
-		if list := c[name]; len(list) == 1 && q.match != matchRegex && unlisted.MatchString(list[0]) {
-			fault("%s %q: it looks like a list and is none: %s", name, list[0], asJSON)
-		}
-	}
 	if len(q.choices) == 1 {
 		fault("choices %q: one choice only: %s", q.choices[0], asJSON)
 	}
@@ -119,9 +126,6 @@ func parse(c cells, match string) (question, error) {
 	}
 	return q, errors.Join(errs...)
 }
-
-// unlisted matches one value that is meant to be a list and is not written as JSON.
-var unlisted = regexp.MustCompile(`(?s)^\s*\[\s*["'].*\]\s*$`)
 
 // solved stands before the answer in the solutions of GSM8K.
 const solved = "####"

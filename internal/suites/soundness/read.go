@@ -167,7 +167,7 @@ func unlessCut(cut bool, reason string) string {
 func (r *reader) parse(answer string, cut bool) reply {
 	p := reply{label: wording.None, method: byText}
 	answer = text.Ended(answer).Text // without the model's reasoning
-	if answer == "" || cut && strings.HasPrefix(answer, "<think>") {
+	if answer == "" || cut && text.OpensReasoning(answer) {
 		p.reason = unlessCut(cut, reasonEmpty)
 		return p
 	}

@@ -61,8 +61,13 @@ func TestOddAnswers(t *testing.T) {
 // TestReasoning: what a model thinks is no label and no rationale, nor is it a judge's word.
 func TestReasoning(t *testing.T) {
 	b := opened(t, starter(t))
-	if p := b.reader.read("<think>It is sound. "+praise, true); p.reason != reasonCut {
-		t.Errorf("reasoning that a token limit cut off is read as %+v", p)
+	for _, opens := range []string{"<think>", "<thinking>", "<think></think>\n<thought>", "[THINK]", "<|channel|>analysis<|message|>"} {
+		if p := b.reader.read(opens+"It is sound. "+praise, true); p.reason != reasonCut {
+			t.Errorf("reasoning that a token limit cut off is read as %+v", p)
+		}
+	}
+	if p := b.reader.read("Analysis: it is sound. "+praise, true); p.label != 0 || p.reason != "" {
+		t.Errorf("an analysis is read as %+v", p)
 	}
 	if p := b.reader.read("<think>Not sound.</think>\nIt is sound. "+praise, false); p.label != 0 || p.rationale != praise {
 		t.Errorf("read as %+v", p)

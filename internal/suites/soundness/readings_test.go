@@ -144,6 +144,8 @@ func TestObjects(t *testing.T) {
 		`{"classification": "sound", "rationale": [{"text": "` + why + `"}]}`:                                         "sound",
 		"<think>At first it is not sound.</think>\nIt is sound. " + why:                                               "sound",
 		"<think>I cannot assess this, or can I?</think>\nPartially sound. " + why:                                     "unresolved_labels",
+		"<reasoning>" + why + "</reasoning>\n" + object("sound", ""):                                                  "sound",
+		"<reasoning>" + why + "</reasoning>\nIt is sound.":                                                            "sound",
 		"<think>" + why + "</think>" + object("sound", ""):                                                            "not_substantive",
 		"The conclusion is sound in one part and not sound in another.":                                               "unresolved_labels",
 		`{"classification": "sound"}`:                                                                                 "not_substantive",
