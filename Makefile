@@ -28,6 +28,18 @@ TARGETS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 window
 CONCURRENT = ./internal/serve ./internal/ledger ./internal/annotate ./internal/view ./internal/run ./internal/experiment ./internal/suites/qa ./internal/store ./internal/worker ./internal/score ./internal/dataset ./internal/model/... ./internal/suites/rerank/evidence
 SUITES = ./internal/suites/extraction ./internal/suites/rerank ./internal/suites/rerank/method ./stats
 
+# With the flags of the README's build the packages are compiled once for it and for the
+# checks. Half of the time that linking the tests takes is for debuggers' tables. Compilers and
+# commands that live for a tenth of a second spend a quarter of it on collecting garbage, if they
+# are left to.
+CHECK = GOFLAGS=-trimpath GOGC=400
+TARGETS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
+
+# Under the race detector: packages that start goroutines, and of the suites,
+# which are ten times slower there, the tests that use a bench from many.
+CONCURRENT = ./internal/serve ./internal/ledger ./internal/annotate ./internal/view ./internal/run ./internal/experiment ./internal/suites/qa ./internal/store ./internal/worker ./internal/score ./internal/dataset ./internal/model/... ./internal/suites/rerank/evidence
+SUITES = ./internal/suites/extraction ./internal/suites/rerank ./internal/suites/rerank/method ./stats
+
 # With the profile of cmd/scruple all packages would be compiled twice: once for it, and
 # once more for tests, vet and staticcheck, of which none needs it. Half of the time that
 # linking the tests takes is for debuggers' tables. Compilers and commands that live for

@@ -42,7 +42,7 @@ func TestGoInstall(t *testing.T) {
 		"GOFLAGS=-modcacherw",
 		"GOSUMDB=off",
 		"GOWORK=off",
-	}, "install", "-pgo=off", "-ldflags=-s -w", "-gcflags="+m.Path+"/...=-N -l", m.Path+"/cmd/scruple@"+m.Version) // not optimized: the compiler needs half the time
+	}, "install", "-ldflags=-s -w", "-gcflags="+m.Path+"/...=-N -l", m.Path+"/cmd/scruple@"+m.Version) // not optimized: the compiler needs half the time
 	program := filepath.Join(bin, "scruple")
 	if runtime.GOOS == "windows" {
 		program += ".exe"

@@ -43,7 +43,7 @@ func TestMain(m *testing.M) {
 		}
 	}()
 	if err == nil {
-		build := exec.Command("go", "build", "-pgo=off", "-ldflags=-s -w", "-o", dir+string(filepath.Separator), "../cmd/scruple", "../tools/fakellm")
+		build := exec.Command("go", "build", "-ldflags=-s -w", "-o", dir+string(filepath.Separator), "../cmd/scruple", "../tools/fakellm")
 		build.Stdout, build.Stderr = os.Stderr, os.Stderr
 		err = build.Run()
 	}

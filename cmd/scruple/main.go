@@ -13,7 +13,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -22,7 +21,6 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
-	"runtime/pprof"
 	"strconv"
 	"strings"
 
@@ -48,7 +46,6 @@ func main() {
 // execute runs one command line and returns its exit code.
 func execute(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer, getenv func(string) string) int {
 	a := &app{in: in, out: out, err: errOut, getenv: getenv}
-	defer a.endProfile()
 	root := newRoot(a)
 	a.storePath = getenv("SCRUPLE_STORE") // unless --store is given
 	root.SetArgs(args)
@@ -135,8 +132,6 @@ type app struct {
 
 	json      bool
 	storePath string
-	profile   string
-	profiled  bytes.Buffer
 	overrides []string
 	looks     bool   // the verb only looks at runs
 	tag       string // that the run is to get
@@ -160,12 +155,10 @@ Start with:  scruple init qa my-study && scruple run my-study/study.yaml`,
 	flags := root.PersistentFlags()
 	flags.BoolVar(&a.json, "json", false, "print JSON, for programs")
 	flags.StringVar(&a.storePath, "store", "", "file or postgres:// address of the runs (default SCRUPLE_STORE, or .scruple/scruple.db beside the study)")
-	flags.StringVar(&a.profile, "cpuprofile", "", "write a CPU profile to this file")
-	_ = flags.MarkHidden("cpuprofile")
 	root.PersistentPreRunE = func(*cobra.Command, []string) error {
 		var err error
 		a.storePath, err = storeNamed(a.storePath)
-		return errors.Join(err, a.beginProfile())
+		return err
 	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		if bad := (*pflag.InvalidValueError)(nil); errors.As(err, &bad) && errors.As(err, new(*strconv.NumError)) {
@@ -177,25 +170,6 @@ Start with:  scruple init qa my-study && scruple run my-study/study.yaml`,
 	a.addVerbs(root)
 	offerNames(root)
 	return root
-}
-
-// beginProfile begins the profile that was asked for, such as by tools/load for
-// default.pgo, with which the program is compiled.
-func (a *app) beginProfile() error {
-	if a.profile == "" {
-		return nil
-	}
-	return pprof.StartCPUProfile(&a.profiled)
-}
-
-func (a *app) endProfile() {
-	if a.profile == "" {
-		return
-	}
-	pprof.StopCPUProfile()
-	if err := (disk.File{Path: a.profile, Allow: notOurs}).Write(disk.Bytes(a.profiled.Bytes())); err != nil {
-		a.warn("--cpuprofile: %v", err)
-	}
 }
 
 // version returns the tag or commit that Go recorded in the build, or dev if it

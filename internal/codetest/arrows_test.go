@@ -35,7 +35,7 @@ type listed struct {
 // compiled packages are those that the build left in its cache.
 func list(t *testing.T) (packages []listed, exports map[string]string) {
 	t.Helper()
-	command := exec.Command("go", "list", "-pgo=off", "-export", "-deps", "-f",
+	command := exec.Command("go", "list", "-export", "-deps", "-f",
 		"{{.ImportPath}}\t{{.Export}}\t{{.Dir}}\t{{join .GoFiles \" \"}}", "./cmd/...", "./internal/...", "./stats/...", "./tools/...")
 	command.Dir = filepath.Join("..", "..")
 	command.Stderr = os.Stderr

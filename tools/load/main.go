@@ -4,7 +4,6 @@
 // see docs/performance.md.
 //
 //	go run ./tools/load
-//	go run ./tools/load -pgo cmd/scruple/default.pgo
 package main
 
 import (
@@ -33,7 +32,6 @@ var (
 	calls = flag.Int("calls", 10_000, "calls per measurement")
 	large = flag.Int("large", 50_000, "calls of the large memory measurement")
 	store = flag.String("store", "", "measure runs at 50 ms alone, on a file and on this PostgreSQL database")
-	pgo   = flag.String("pgo", "", "measure nothing: write the CPU profile that the program is compiled with to this file")
 )
 
 func main() {
@@ -44,10 +42,6 @@ func main() {
 	defer os.RemoveAll(dir)
 	build(dir, "scruple", ".", "./cmd/scruple")
 	build(dir, "fakellm", ".", "./tools/fakellm")
-	if *pgo != "" {
-		profile(dir, *pgo)
-		return
-	}
 	if *store != "" {
 		compareStores(dir)
 		return
@@ -113,25 +107,6 @@ func compareStores(dir string) {
 	ideal := concurrency / latency.Seconds()
 	show("scruple, openai, 50 ms, SQLite", file, *calls, fmt.Sprintf("%.1f %% of ideal", 100*file.rate/ideal))
 	show("scruple, openai, 50 ms, PostgreSQL", shared, *calls, fmt.Sprintf("%.1f %% of SQLite", 100*shared.rate/file.rate))
-}
-
-// profile writes one CPU profile of runs with each provider and of scoring them again.
-func profile(dir, name string) {
-	merge := []string{"tool", "pprof", "-proto", "-output", name}
-	for _, provider := range []string{"openai", "anthropic"} {
-		fake := start(dir, 0)
-		path := study(dir, "pgo-"+provider, provider, fake.url, *calls)
-		for _, verb := range []string{"run", "score"} {
-			cpu := filepath.Join(dir, verb+"-"+provider+".prof")
-			run(dir, filepath.Join(dir, "scruple"), verb, path, "--json", "--cpuprofile", cpu)
-			merge = append(merge, cpu)
-		}
-		fake.stop()
-	}
-	out, err := exec.Command("go", merge...).CombinedOutput()
-	if err != nil {
-		log.Fatalf("merging profiles: %v\n%s", err, out)
-	}
 }
 
 func cheaper(a, b measured) measured {
