@@ -94,19 +94,20 @@ func (c *Collector) estimate(arm string, m Metric, s selection, values []cell, m
 	switch end := endsAt(e.Bounds, lowest, highest, c.suite.Metrics[metric].Min, c.suite.Metrics[metric].Max); {
 	case e.Low == e.High:
 		e.Assumes = "all " + units + " score the same, so the interval has no width: it rests on there being no outlier"
-	case end != "":
+	case end != "" && e.Assumes == "":
 		e.Assumes = fmt.Sprintf("the interval ends at the %s score of %s: it rests on there being no outlier", end, units)
 	}
 	return e, nil
 }
 
-// endsAt names the extreme of the clusters that an interval ends at, "" if neither, or if that is
-// an extreme of the metric.
+// endsAt names the extreme of the clusters at which an interval that could reach beyond ends, ""
+// if neither, or if that is an extreme of the metric.
 func endsAt(b Bounds, lowest, highest, least, most float64) string {
+	near := 1e-9 * (highest - lowest)
 	switch {
-	case float64(b.Low) >= lowest && lowest > least:
+	case math.Abs(float64(b.Low)-lowest) <= near && lowest > least:
 		return "lowest"
-	case float64(b.High) <= highest && highest < most:
+	case math.Abs(float64(b.High)-highest) <= near && highest < most:
 		return "highest"
 	}
 	return ""

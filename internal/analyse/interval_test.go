@@ -173,6 +173,25 @@ func TestCostWithoutAPoint(t *testing.T) {
 	}
 }
 
+// TestIntervalsEndAtAnExtreme: only an interval that ends at the lowest or highest score takes for
+// granted that there is no outlier beyond.
+func TestIntervalsEndAtAnExtreme(t *testing.T) {
+	for ends, score := range map[string]func(i int) float64{
+		"":        func(i int) float64 { return 0.2 + 0.02*float64(i) },
+		"highest": func(i int) float64 { return 0.5 - 0.3*float64(i/29) },
+		"lowest":  func(i int) float64 { return 0.5 + 0.3*float64(i/29) },
+	} {
+		a := analysed(t, 30, func(_ string, item int) []eval.Score { return []eval.Score{entry("share", score(item), 1)} })
+		want := ""
+		if ends != "" {
+			want = "the interval ends at the " + ends + " score of 30 items: it rests on there being no outlier"
+		}
+		if e, _ := a.Estimate("new", "share"); e.Assumes != want {
+			t.Errorf("%v to %v assumes %q, want %q", e.Low, e.High, e.Assumes, want)
+		}
+	}
+}
+
 // TestConstantScores: scores without variation do not show how others would vary, and the
 // verdict says so.
 func TestConstantScores(t *testing.T) {
