@@ -1,20 +1,17 @@
 package evalout
 
 import (
-	"bufio"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
-	"github.com/scruple-eval/scruple/internal/disk"
 	"github.com/scruple-eval/scruple/internal/eval"
 )
 
@@ -25,61 +22,42 @@ const eeeVersion = "0.2.1"
 // intervals, and its instances, a line for each trial and metric. Unscored ones are left out,
 // as the schema wants numbers, and counted.
 func EEE(dir string, r Run, trials Trials) (files []string, unscored int, err error) {
-	type out struct {
-		file *os.File
-		w    *bufio.Writer
-	}
-	outs := map[string]out{}
-	defer func() {
-		for _, o := range outs {
-			err = errors.Join(err, o.w.Flush(), o.file.Close())
-		}
-		if err != nil { // the same command again finds no files in its way
-			for _, file := range files {
-				_ = os.Remove(file)
-			}
-		}
-	}()
 	stamp := strconv.FormatInt(r.Created.Unix(), 10)
-	for _, a := range r.Arms {
+	var aggregates []object
+	arms := map[string]int{}
+	for i, a := range r.Arms {
 		base := unsafeName.ReplaceAllString(r.Study+"-"+a.ID, "-")
-		if unsafeName.MatchString(a.ID) { // another arm may have the same letters
+		same := func(path string) bool { return strings.EqualFold(path, filepath.Join(dir, base+".json")) }
+		if unsafeName.MatchString(a.ID) || slices.ContainsFunc(files, same) { // another arm may have the same letters
 			base += "-" + id(4, a.ID)
 		}
-		path := filepath.Join(dir, base+"_samples.jsonl")
-		f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
-		if err != nil {
-			return files, 0, err
-		}
-		outs[a.ID], files = out{f, bufio.NewWriter(f)}, append(files, path)
-		aggregate := filepath.Join(dir, base+".json")
-		if err := writeJSON(aggregate, eeeAggregate(r, a, stamp, base)); err != nil {
-			return files, 0, err
-		}
-		files = append(files, aggregate)
+		arms[a.ID], aggregates = i, append(aggregates, eeeAggregate(r, a, stamp, base))
+		files = append(files, filepath.Join(dir, base+"_samples.jsonl"), filepath.Join(dir, base+".json"))
 	}
-	for t, err := range trials {
-		if err != nil {
-			return files, unscored, err
+	err = whole(files, func(to []io.Writer) error {
+		for i, a := range aggregates {
+			e := json.NewEncoder(to[2*i+1])
+			e.SetIndent("", "  ")
+			if err := e.Encode(a); err != nil {
+				return err
+			}
 		}
-		o, ok := outs[t.Trial.Arm]
-		if !ok {
-			continue
+		for t, err := range trials {
+			if err != nil {
+				return err
+			}
+			i, ok := arms[t.Trial.Arm]
+			if !ok {
+				continue
+			}
+			n, err := eeeInstances(to[2*i], r, t, stamp)
+			if unscored += n; err != nil {
+				return fmt.Errorf("writing %v: %w", t.Trial, err)
+			}
 		}
-		n, err := eeeInstances(o.w, r, t, stamp)
-		if unscored += n; err != nil {
-			return files, unscored, fmt.Errorf("writing %v: %w", t.Trial, err)
-		}
-	}
-	return files, unscored, nil
-}
-
-func writeJSON(path string, v any) error {
-	data, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		return err
-	}
-	return disk.Create(path, disk.Bytes(append(data, '\n')))
+		return nil
+	})
+	return files, unscored, err
 }
 
 func (r Run) evaluation(a, stamp string) string { return r.Study + "/" + a + "/" + stamp }

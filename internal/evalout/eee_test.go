@@ -19,7 +19,7 @@ import (
 // leaves none behind.
 func TestEEEFiles(t *testing.T) {
 	dir, broken := t.TempDir(), errors.New("the store is away")
-	r := Run{ID: "r", Study: "s", Arms: []Arm{{ID: "gpt_4"}, {ID: "gpt-4"}}}
+	r := Run{ID: "r", Study: "s", Arms: []Arm{{ID: "gpt_4"}, {ID: "gpt-4"}, {ID: "GPT-4"}}}
 	fails := func(yield func(eval.ScoredTrial, error) bool) { yield(eval.ScoredTrial{}, broken) }
 	if _, _, err := EEE(dir, r, fails); !errors.Is(err, broken) {
 		t.Errorf("the error is %v", err)
@@ -27,8 +27,52 @@ func TestEEEFiles(t *testing.T) {
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 		t.Errorf("an export that failed left %v, %v", left, err)
 	}
-	if files, _, err := EEE(dir, r, func(func(eval.ScoredTrial, error) bool) {}); err != nil || len(files) != 4 {
-		t.Errorf("files %v, %v; want 4", files, err)
+	files, _, err := EEE(dir, r, func(func(eval.ScoredTrial, error) bool) {})
+	names := map[string]bool{} // as Windows and macOS compare them
+	for _, file := range files {
+		names[strings.ToLower(file)] = true
+	}
+	if err != nil || len(names) != 6 {
+		t.Errorf("files %v, %v; want 6", files, err)
+	}
+}
+
+// A file has its name once it is whole, and none is written over.
+func TestFilesAreWhole(t *testing.T) {
+	for name, export := range map[string]func(dir string, r Run, trials Trials) ([]string, error){
+		"inspect": Inspect,
+		"eee": func(dir string, r Run, trials Trials) ([]string, error) {
+			files, _, err := EEE(dir, r, trials)
+			return files, err
+		},
+	} {
+		dir, r := t.TempDir(), Run{ID: "r", Study: "s", Arms: []Arm{{ID: "a"}, {ID: "b"}}}
+		named := func() (list []string) {
+			all, _ := filepath.Glob(filepath.Join(dir, "*"))
+			for _, path := range all {
+				if !strings.HasPrefix(filepath.Base(path), ".") {
+					list = append(list, path)
+				}
+			}
+			return list
+		}
+		files, err := export(dir, r, func(func(eval.ScoredTrial, error) bool) {
+			if list := named(); len(list) > 0 {
+				t.Errorf("%s: %v are there before they are whole", name, list)
+			}
+		})
+		if list := named(); err != nil || len(list) != len(files) {
+			t.Errorf("%s: files %v, want %v, %v", name, list, files, err)
+		}
+		if err := os.Remove(files[0]); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := export(dir, r, func(func(eval.ScoredTrial, error) bool) { t.Errorf("%s: exported over %v", name, files[1:]) }); !errors.Is(err, os.ErrExist) {
+			t.Errorf("%s: the error is %v", name, err)
+		}
+		if list := named(); len(list) != len(files)-1 {
+			t.Errorf("%s: %v are left of %v", name, list, files[1:])
+		}
 	}
 }
 

@@ -8,13 +8,17 @@ package evalout
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"io"
+	"io/fs"
 	"iter"
 	"maps"
 	"math"
+	"os"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/scruple-eval/scruple/internal/disk"
 	"github.com/scruple-eval/scruple/internal/eval"
 )
 
@@ -69,6 +73,38 @@ func values(scores []eval.Score) (names []string, by map[string]value) {
 		by[s.Metric] = v
 	}
 	return slices.Sorted(maps.Keys(by)), by
+}
+
+// whole writes files that must not exist yet. They get their names when all of them are written.
+func whole(paths []string, write func(to []io.Writer) error) error {
+	to, written := make([]io.Writer, len(paths)), []string(nil)
+	absent := func(t disk.Target) error {
+		if t.Info != nil {
+			return fs.ErrExist
+		}
+		return nil
+	}
+	var open func(i int) error
+	open = func(i int) error {
+		if i == len(paths) {
+			return write(to)
+		}
+		err := disk.File{Path: paths[i], Allow: absent}.Write(func(w io.Writer) error {
+			to[i] = w
+			return open(i + 1)
+		})
+		if err == nil {
+			written = append(written, paths[i])
+		}
+		return err
+	}
+	err := open(0)
+	if err != nil { // the same command again finds no files in its way
+		for _, path := range written {
+			_ = os.Remove(path)
+		}
+	}
+	return err
 }
 
 // input and gold are what an exhibit has of the item.

@@ -4,17 +4,14 @@ import (
 	"archive/zip"
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/scruple-eval/scruple/internal/disk"
 	"github.com/scruple-eval/scruple/internal/eval"
 )
 
@@ -23,8 +20,6 @@ type object = map[string]any
 // An inspectLog is the log of one arm while it is written.
 type inspectLog struct {
 	arm     Arm
-	path    string
-	file    *os.File
 	zip     *zip.Writer
 	ids     []string
 	summary []object
@@ -39,40 +34,32 @@ var unsafeName = regexp.MustCompile(`[^A-Za-z0-9.-]+`)
 // error and no scores, and an unscored one is NaN. Names of files have no _ in the task, which
 // Inspect would split.
 func Inspect(dir string, r Run, trials Trials) (files []string, err error) {
-	logs := map[string]*inspectLog{}
-	defer func() {
-		for _, l := range logs {
-			err = errors.Join(err, l.file.Close())
-			if err != nil {
-				_ = os.Remove(l.path)
-			}
-		}
-	}()
 	for _, a := range r.Arms {
 		name := fmt.Sprintf("%s_%s_%s.eval", r.Created.UTC().Format("2006-01-02T15-04-05-00-00"), unsafeName.ReplaceAllString(r.Study+"-"+a.ID, "-"), id(11, r.ID, a.ID))
-		l := &inspectLog{arm: a, path: filepath.Join(dir, name), ids: []string{}, summary: []object{}}
-		if l.file, err = os.OpenFile(l.path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644); err != nil {
-			return nil, err
-		}
-		l.zip, logs[a.ID] = zip.NewWriter(l.file), l
-		files = append(files, l.path)
+		files = append(files, filepath.Join(dir, name))
 	}
-	for t, err := range trials {
-		if err != nil {
-			return nil, err
+	return files, whole(files, func(to []io.Writer) error {
+		logs := map[string]*inspectLog{}
+		for i, a := range r.Arms {
+			logs[a.ID] = &inspectLog{arm: a, zip: zip.NewWriter(to[i]), ids: []string{}, summary: []object{}}
 		}
-		if l := logs[t.Trial.Arm]; l != nil {
-			if err := l.add(r, t); err != nil {
-				return nil, fmt.Errorf("writing %v: %w", t.Trial, err)
+		for t, err := range trials {
+			if err != nil {
+				return err
+			}
+			if l := logs[t.Trial.Arm]; l != nil {
+				if err := l.add(r, t); err != nil {
+					return fmt.Errorf("writing %v: %w", t.Trial, err)
+				}
 			}
 		}
-	}
-	for _, a := range r.Arms {
-		if err := logs[a.ID].end(r); err != nil {
-			return nil, err
+		for _, a := range r.Arms {
+			if err := logs[a.ID].end(r); err != nil {
+				return err
+			}
 		}
-	}
-	return files, disk.SyncFolder(dir)
+		return nil
+	})
 }
 
 // put writes a member. NaN is a bare word, as Inspect writes it.
