@@ -212,6 +212,11 @@ func (db *DB) Archive(ctx context.Context, run *Run, dir, version string) error 
 	if err := db.keep(ctx, run, func(*steps) {}); err != nil { // nobody else writes it
 		return err
 	}
+	now, err := db.Run(ctx, run.ID) // another process may have archived it until then
+	if err != nil {
+		return err
+	}
+	run.Archive = now.Archive
 	archive := &Archive{Dir: dir}
 	if run.Archive != nil {
 		archive.Files, archive.Tally = run.Archive.Files, run.Archive.Tally
@@ -221,6 +226,9 @@ func (db *DB) Archive(ctx context.Context, run *Run, dir, version string) error 
 	} else {
 		if archive.Tally, err = db.Tally(ctx, run); err != nil {
 			return err
+		}
+		if archive.Trials != run.Trials {
+			return fault(db.path, "run %s has %d of its %d trials: `scruple doctor` says more", run.ID, archive.Trials, run.Trials)
 		}
 		if archive.Done < archive.Trials {
 			return fmt.Errorf("run %s is not finished: %d of %d trials have an outcome: finish it with `scruple run`, then archive it", run.ID, archive.Done, archive.Trials)

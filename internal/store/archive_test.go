@@ -307,6 +307,24 @@ func TestPartitionsAreMigrated(t *testing.T) {
 	}
 }
 
+// A process that read a run before another archived it finds the answers where they are now.
+func TestArchivedMeanwhile(t *testing.T) {
+	onBoth(t, func(t *testing.T, place place) {
+		db, dir := open(t, place(t)), t.TempDir()
+		r, p := newRun(t, db, 3, 2)
+		finish(t, db, r, p)
+		before, stale := contents(t, db, r.ID), mustRun(t, db, r.ID)
+		for _, run := range []*store.Run{r, stale} {
+			if err := db.Archive(t.Context(), run, dir, "1"); err != nil || run.Archive.Trials != 12 {
+				t.Fatal(run.Archive, err)
+			}
+		}
+		if got := contents(t, db, r.ID); got != before {
+			t.Errorf("it reads\n%s\nnot\n%s", got, before)
+		}
+	})
+}
+
 func mustRun(t *testing.T, db *store.DB, id string) *store.Run {
 	t.Helper()
 	r, err := db.Run(t.Context(), id)

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,33 +36,37 @@ func Examine(ctx context.Context, path string) ([]Check, error) {
 	var db *DB
 	var err error
 	if IsAddress(path) {
-		db, err = connect(ctx, path)
+		if db, err = connect(ctx, path); err == nil {
+			if err = db.engine.identify(ctx, db); err != nil {
+				db.Close()
+			}
+		}
 	} else if _, gone := os.Stat(path); errors.Is(gone, fs.ErrNotExist) {
 		return nil, fault(path, "%w: run the study first", ErrNotFound)
+	} else if err = regular(path); err != nil {
+		return nil, err
 	} else {
-		db, err = open(ctx, path, url.Values{"mode": {"ro"}})
-	}
-	if err == nil {
-		defer db.Close()
-		err = db.engine.identify(ctx, db)
+		db, err = readable(path, func(q url.Values) (*DB, error) { return identified(ctx, path, q) })
 	}
 	if err != nil && IsAddress(path) {
 		return nil, err
 	}
 	if err != nil {
-		x.damaged("file", plain(err))
-		return x.checks, nil
+		x.failed("file", err)
+		return x.checks, x.err
 	}
+	defer db.Close()
 	x.add("file", CheckOK, "a store of Scruple")
 	x.contents(db)
 	db.engine.examine(&x, db)
-	return x.checks, nil
+	return x.checks, x.err
 }
 
 type examination struct {
 	ctx    context.Context
 	path   string
 	checks []Check
+	err    error // for which the store could not be read
 }
 
 func (x *examination) add(name, state, format string, args ...any) {
@@ -70,11 +75,21 @@ func (x *examination) add(name, state, format string, args ...any) {
 
 func (x *examination) damaged(name, note string) { x.add(name, CheckDamaged, "%s", note) }
 
+// failed adds an error as damage, unless it says nothing about what the store has.
+func (x *examination) failed(name string, err error) {
+	var e *Error
+	if x.ctx.Err() != nil || Unread(err) || errors.As(err, &e) && e.Passes {
+		x.err = cmp.Or(x.err, err)
+		return
+	}
+	x.damaged(name, plain(err))
+}
+
 // found adds what was found: an error, or something wrong, is damage.
 func (x *examination) found(name string, err error, wrong, right string) {
 	switch {
 	case err != nil:
-		x.damaged(name, plain(err))
+		x.failed(name, err)
 	case wrong != "":
 		x.damaged(name, wrong)
 	default:
@@ -104,7 +119,7 @@ func (x *examination) contents(db *DB) {
 		x.add("format", CheckWarning, "the store has no runs; if it was copied while a run wrote it, copy the file NAME-wal beside it too")
 		return
 	case err != nil:
-		x.damaged("format", plain(err))
+		x.failed("format", err)
 		return
 	case have < summed:
 		x.add("format", CheckWarning, "format %d of %d: migrated when it is next opened, until then there are no checksums", have, format)
@@ -131,11 +146,15 @@ func (x *examination) contents(db *DB) {
 func (x *examination) archives(db *DB) {
 	runs, err := db.archived(x.ctx)
 	if err != nil {
-		x.damaged("archives", plain(err))
+		x.failed("archives", err)
 		return
 	}
 	for _, run := range runs {
-		if err := run.Archive.check(run); err != nil {
+		err := run.Archive.check(run)
+		if n := run.Archive.Trials; err == nil && n != run.Trials {
+			err = fmt.Errorf("run %s: its archive has %d of %d trials", run.ID, n, run.Trials)
+		}
+		if err != nil {
 			x.damaged("archives", err.Error())
 			return
 		}
@@ -165,7 +184,7 @@ func (x *examination) answers(db *DB) {
 	}
 	switch {
 	case err != nil:
-		x.damaged("answers", plain(err))
+		x.failed("answers", err)
 	case a.wrong > 0:
 		x.add("answers", CheckDamaged, "calls not as written: %d, such as %s%s", a.wrong, strings.Join(a.examples, ", "), older)
 	case len(lost) > 0:

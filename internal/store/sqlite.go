@@ -89,18 +89,26 @@ func readFile(ctx context.Context, path string) (*DB, error) {
 	if err := regular(path); err != nil {
 		return nil, err
 	}
-	q := url.Values{}
-	db, err := openRead(ctx, path, q)
-	if c := code(err); c == sqlite3.SQLITE_CANTOPEN || c == sqlite3.SQLITE_READONLY {
-		if _, wal := os.Stat(path + "-wal"); wal != nil {
-			// The folder is read-only, so there is no writer and the file does
-			// not change.
-			q.Set("immutable", "1")
-			db, err = openRead(ctx, path, q)
-		}
-	}
+	var q url.Values
+	db, err := readable(path, func(with url.Values) (*DB, error) {
+		q = with
+		return openRead(ctx, path, q)
+	})
 	if errors.Is(err, ErrOlder) {
 		return openMigrated(ctx, path, q)
+	}
+	return db, err
+}
+
+// readable opens a file for reading, also one in a folder that is read-only.
+func readable(path string, open func(q url.Values) (*DB, error)) (*DB, error) {
+	q := url.Values{"mode": {"ro"}}
+	db, err := open(q)
+	if c := code(err); c == sqlite3.SQLITE_CANTOPEN || c == sqlite3.SQLITE_READONLY {
+		if _, wal := os.Stat(path + "-wal"); wal != nil {
+			q.Set("immutable", "1") // there is no writer, so the file does not change
+			db, err = open(q)
+		}
 	}
 	return db, err
 }
@@ -161,7 +169,7 @@ func openMigrated(ctx context.Context, path string, q url.Values) (_ *DB, err er
 	if err != nil {
 		return nil, fault(path, "%w: migrating a copy of it: %w", ErrOlder, err)
 	}
-	db, err := openRead(ctx, copied, url.Values{})
+	db, err := openRead(ctx, copied, url.Values{"mode": {"ro"}})
 	if err != nil {
 		return nil, err
 	}
@@ -170,13 +178,8 @@ func openMigrated(ctx context.Context, path string, q url.Values) (_ *DB, err er
 }
 
 func openRead(ctx context.Context, path string, q url.Values) (*DB, error) {
-	q.Set("mode", "ro")
-	db, err := open(ctx, path, q)
+	db, err := identified(ctx, path, q)
 	if err != nil {
-		return nil, err
-	}
-	if err := db.engine.identify(ctx, db); err != nil {
-		db.Close()
 		return nil, err
 	}
 	have, err := db.version(ctx)
@@ -184,6 +187,19 @@ func openRead(ctx context.Context, path string, q url.Values) (*DB, error) {
 		err = ErrOlder
 	}
 	if err != nil {
+		db.Close()
+		return nil, err
+	}
+	return db, nil
+}
+
+// identified opens a file of which it knows that it is a store.
+func identified(ctx context.Context, path string, q url.Values) (*DB, error) {
+	db, err := open(ctx, path, q)
+	if err != nil {
+		return nil, err
+	}
+	if err := db.engine.identify(ctx, db); err != nil {
 		db.Close()
 		return nil, err
 	}

@@ -743,6 +743,14 @@ func TestExamine(t *testing.T) {
 	if _, err := store.Examine(t.Context(), filepath.Join(t.TempDir(), "none.db")); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("no store: %v", err)
 	}
+	if checks, err := store.Examine(t.Context(), t.TempDir()); err == nil || len(checks) > 0 {
+		t.Errorf("a folder: %v, %v", checks, err)
+	}
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	if checks, err := store.Examine(stopped, path); err == nil || strings.Contains(fmt.Sprint(checks), store.CheckDamaged) {
+		t.Errorf("interrupted: %v, %v", checks, err)
+	}
 }
 
 // An old store is examined as it is; a run that it gets after its migration has
