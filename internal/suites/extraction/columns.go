@@ -62,7 +62,6 @@ func (m *Mapping) decode(data []byte) (d Document, err error) {
 			return Document{}, fmt.Errorf("%s: %w", m.Columns[key], err)
 		}
 		*own = string(l)
-		delete(d.Others, m.Columns[key])
 	}
 	if len(m.GoldColumns) > 0 {
 		if len(d.Truth) > 0 || len(d.Gold) > 0 {
@@ -75,7 +74,11 @@ func (m *Mapping) decode(data []byte) (d Document, err error) {
 			}
 			g.Field = field
 			d.Truth = append(d.Truth, g)
-			delete(d.Others, m.GoldColumns[field])
+		}
+	}
+	for _, name := range named { // one may be a value and gold
+		if !slices.Contains(m.Strata, name) {
+			delete(d.Others, name)
 		}
 	}
 	return d, nil
