@@ -72,6 +72,11 @@ func readSpans(path string, o spanfile.Options) (textFile, error) {
 	if err != nil {
 		return textFile{}, err
 	}
+	n := len(d.Docs)
+	d.Docs = slices.DeleteFunc(d.Docs, func(doc spanfile.Doc) bool { return len(doc.Tokens) == 1 && doc.Tokens[0] == "-DOCSTART-" })
+	if n -= len(d.Docs); n > 0 {
+		d.Warnings = append(d.Warnings, fmt.Sprintf("%s: %s -DOCSTART-, which begin documents, are no texts", path, text.Plural(n, "line", "lines")))
+	}
 	nameTexts(d)
 	return textFile{d, eval.HashOf(content)}, nil
 }
