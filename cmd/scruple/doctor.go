@@ -97,7 +97,7 @@ func (a *app) recomputeRun(ctx context.Context, db *store.DB, r *store.Run) stor
 	if scored {
 		env.Version = kept.Analysis.Run.Version // the analysis names it
 	}
-	x, err := source{path: studyOf(r, db, ""), overrides: r.Overrides, store: db.Path(), run: r.ID, except: r.ID}.loadWith(env)
+	x, err := source{path: r.StudyPath, overrides: r.Overrides, store: db.Path(), run: r.ID, except: r.ID}.loadWith(env)
 	if err != nil {
 		return skipped(err)
 	}

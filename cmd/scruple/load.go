@@ -156,7 +156,7 @@ func (s source) find(ctx context.Context, db *store.DB) (run *store.Run, err err
 		run, err = experiment.LastRun(ctx, db, s.path, s.overrides)
 	}
 	if err == nil {
-		run.StudyPath, err = filepath.Abs(studyOf(run, db, s.path))
+		run.StudyPath, err = filepath.Abs(studyOf(run, s.path))
 	}
 	return run, err
 }
@@ -183,18 +183,11 @@ func (a *app) locate(ctx context.Context, arg string) (source, error) {
 	return source{path: run.StudyPath, overrides: slices.Concat(run.Overrides, a.overrides), store: db.Path(), run: run.ID}, nil
 }
 
-// studyOf returns the study file of a run. Folders are moved and copied, so the path that the
-// run recorded comes last: after the study that the command names, and after one of the same
-// file name in the folder of the store, if it has the name of the run's study.
-func studyOf(run *store.Run, db *store.DB, given string) string {
-	beside := filepath.Join(filepath.Dir(filepath.Dir(db.Path())), filepath.Base(run.StudyPath))
-	for _, path := range []string{given, beside} {
-		if path == "" || path == beside && discipline.StorePath(beside) != filepath.Clean(db.Path()) {
-			continue
-		}
-		if name, err := study.Name(path, run.Overrides); err == nil && name == run.Study {
-			return path
-		}
+// studyOf returns the study file of a run: the one that the command names, if it has the name
+// of the run's study.
+func studyOf(run *store.Run, given string) string {
+	if name, err := study.Name(given, run.Overrides); given != "" && err == nil && name == run.Study {
+		return given
 	}
 	return run.StudyPath
 }

@@ -81,7 +81,7 @@ func (a *app) view(o *opened) error {
 func viewer(ctx context.Context, db *store.DB, study string) (*view.Viewer, error) {
 	return view.New(ctx, view.Options{
 		DB:    db,
-		Study: func(r *store.Run) string { return studyOf(r, db, study) },
+		Study: func(r *store.Run) string { return studyOf(r, study) },
 		Load: func(r *store.Run, study string) (*experiment.Experiment, error) {
 			return source{path: study, overrides: r.Overrides, store: db.Path()}.load()
 		},

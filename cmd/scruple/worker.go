@@ -84,7 +84,6 @@ func (a *app) loaded(ctx context.Context, db *store.DB, r *store.Run, o *opened)
 	if err != nil {
 		return nil, err
 	}
-	r.StudyPath = path // its ledger is there
 	from := source{path: path, overrides: r.Overrides, store: db.Path(), run: r.ID}
 	x, err := from.load()
 	if err != nil {

@@ -34,7 +34,7 @@ type Replication struct {
 	Least     *Replication `json:"least,omitempty"`
 	Most      *Replication `json:"most,omitempty"`
 	Warning   string       `json:"warning,omitempty"`   // why there is no interval, or no change
-	Unblinded string       `json:"unblinded,omitempty"` // why TEST of the earlier run was looked at again
+	Unblinded string       `json:"unblinded,omitempty"` // why TEST of the earlier run was looked at again, or that its ledger has no entry
 }
 
 // Replicate compares the differences over all items, and in each stratum, with those over
@@ -66,6 +66,8 @@ func (a *Analysis) Replicate(earlier *Analysis) {
 		}
 		if reasons := earlier.Discipline.Reasons(); len(reasons) > 0 {
 			r.Unblinded = fmt.Sprintf("TEST of run %s was looked at again: %s", earlier.Run.ID, strings.Join(reasons, "; "))
+		} else if d := earlier.Discipline; d != nil && d.Problem != "" {
+			r.Unblinded = earlier.Run.ID + ": " + d.Problem
 		}
 		a.Replications = append(a.Replications, r)
 	}

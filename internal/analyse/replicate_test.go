@@ -96,6 +96,11 @@ func TestReplicate(t *testing.T) {
 	if r, _ := again.Replication("x", "y", "m", nil); !r.Change.Defined() || !strings.Contains(r.Unblinded, "once more") {
 		t.Errorf("of an unblinded run: %+v", r)
 	}
+	again, earlier.Discipline = of("two-1", "x", "y", 0.08, 0.02), &analyse.Discipline{Problem: "no entry"}
+	again.Replicate(earlier)
+	if r, _ := again.Replication("x", "y", "m", nil); !strings.Contains(r.Unblinded, "one-1: no entry") {
+		t.Errorf("of a run without an entry: %+v", r)
+	}
 	// Nothing decides in the place of a test that cannot be made.
 	for _, untested := range [][2]bool{{true, false}, {false, true}} {
 		now, earlier := of("two-1", "x", "y", 0.08, 0.02), of("one-1", "x", "y", 0.10, 0.015)

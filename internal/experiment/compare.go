@@ -302,17 +302,19 @@ func (c *contrast) changes(ctx context.Context) (tables []eval.Table, err error)
 func (c *contrast) unblindings() (*analyse.Discipline, error) {
 	d, done := &analyse.Discipline{}, map[string]bool{}
 	for _, s := range c.sides {
-		owner := discipline.Path(s.Run.StudyPath) + " " + s.Run.Study
-		if done[owner] {
-			continue
-		}
-		done[owner] = true
 		book, err := discipline.BookOf(s.Run.StudyPath)
 		if err != nil {
 			return nil, err
 		}
 		if own := discipline.Of(book, s.Run); own != nil {
-			d.Unblindings = append(d.Unblindings, own.Unblindings...)
+			for _, u := range own.Unblindings {
+				if key := fmt.Sprint(u); !done[key] { // both may be of one study
+					d.Unblindings, done[key] = append(d.Unblindings, u), true
+				}
+			}
+			if own.Problem != "" {
+				d.Problem = cmp.Or(d.Problem, s.Run.ID+": "+own.Problem)
+			}
 		}
 	}
 	return d, nil

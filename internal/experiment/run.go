@@ -421,9 +421,12 @@ func (x *Experiment) Attach(ctx context.Context, db *store.DB, r *store.Run) (*R
 }
 
 // plans compares the plan of the study with that of a run: all that its trials depend on is the
-// same, or other says which trials it has.
+// same, or other says which trials it has. The run, and so its ledger, is where the study is.
 func (x *Experiment) plans(ctx context.Context, db *store.DB, r *store.Run) (same bool, other, err error) {
 	if err := x.bind(ctx, db); err != nil {
+		return false, nil, err
+	}
+	if r.StudyPath, err = filepath.Abs(x.File.Path); err != nil {
 		return false, nil, err
 	}
 	same, err = db.SetPlan(ctx, r, x.Plan)

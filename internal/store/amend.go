@@ -87,6 +87,7 @@ func (db *DB) Amend(ctx context.Context, run *Run, now Run, items []eval.Item, p
 	if err != nil {
 		return a, err
 	}
+	again.StudyPath = run.StudyPath
 	*run = *again
 	_, err = db.SetPlan(ctx, run, p)
 	return a, err

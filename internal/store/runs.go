@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/ledger"
+	"github.com/scruple-eval/scruple/internal/study"
 )
 
 // A Run is one execution of a study.
@@ -19,7 +21,7 @@ type Run struct {
 	ID         string // such as "contracts-1"
 	Study      string
 	Suite      string
-	StudyPath  string
+	StudyPath  string // where the study is now, as far as the store can tell
 	StudyJSON  []byte
 	Overrides  []string    // of the study file, from the command line
 	Treatment  []eval.Part // everything that determines the requests
@@ -122,12 +124,22 @@ func (x *steps) putItems(run *Run, items []eval.Item) {
 
 const runColumns = `SELECT n, id, study, suite, study_path, study_json, overrides, treatment, replicates, trials, created_at, version, analysed, coalesce(archive, '') FROM runs `
 
-// scanRun reads a run. The path of a study in a bundle is relative to the folder that
-// has the folder of the store.
+// scanRun reads a run. Folders are moved and copied, so a study of the run's name beside the
+// folder of the store comes before the path that the run recorded. That of a run in a bundle is
+// relative to the folder that has the folder of the store.
 func (db *DB) scanRun(row *sql.Rows) (*Run, error) {
 	r, err := scanRun(row)
-	if err == nil && r.StudyPath != "" && !filepath.IsAbs(r.StudyPath) && !IsAddress(db.path) {
-		r.StudyPath = filepath.Join(filepath.Dir(filepath.Dir(db.path)), r.StudyPath)
+	if err != nil || r.StudyPath == "" || IsAddress(db.path) {
+		return r, err
+	}
+	in := filepath.Dir(db.path)
+	dir, err := filepath.Abs(filepath.Dir(in))
+	if !filepath.IsAbs(r.StudyPath) {
+		r.StudyPath = filepath.Join(dir, r.StudyPath)
+	} else if beside := filepath.Join(dir, filepath.Base(r.StudyPath)); filepath.Base(in) == ledger.Folder && beside != r.StudyPath {
+		if name, err := study.Name(beside, r.Overrides); err == nil && name == r.Study {
+			r.StudyPath = beside
+		}
 	}
 	return r, err
 }

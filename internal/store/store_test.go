@@ -813,3 +813,27 @@ func TestDamage(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// A study of the run's name beside the folder of the store is that of the run, wherever the run
+// began.
+func TestStudyIsBesideTheStore(t *testing.T) {
+	for _, c := range []struct {
+		folder, file string
+		beside       bool
+	}{{".scruple", "name: my study", true}, {".scruple", "name: another", false}, {"elsewhere", "name: my study", false}} {
+		dir := t.TempDir()
+		study := filepath.Join(dir, "study.yaml")
+		if err := os.WriteFile(study, []byte(c.file), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		db := open(t, filepath.Join(dir, c.folder, "scruple.db"))
+		r, _ := newRun(t, db, 3, 2)
+		want := r.StudyPath
+		if c.beside {
+			want = study
+		}
+		if back, err := db.Run(t.Context(), r.ID); err != nil || back.StudyPath != want {
+			t.Errorf("%+v: %v, %v, want %s", c, back, err, want)
+		}
+	}
+}

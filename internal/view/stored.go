@@ -60,9 +60,9 @@ func (m *memo[T]) of(ctx context.Context, v *Viewer, run *store.Run, file string
 // analysis returns the stored analysis and verdict of a run. The error wraps
 // [store.ErrNotFound] if it was not analysed.
 func (v *Viewer) analysis(ctx context.Context, run *store.Run) (experiment.Result, error) {
-	return v.results.of(ctx, v, run, experiment.LedgerOf(run), func() (experiment.Result, error) {
-		own := *run
-		own.StudyPath = v.Study(run)
+	own := *run
+	own.StudyPath = v.Study(run)
+	return v.results.of(ctx, v, run, experiment.LedgerOf(&own), func() (experiment.Result, error) {
 		return experiment.Kept(ctx, v.DB, &own)
 	})
 }
