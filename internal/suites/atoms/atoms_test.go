@@ -482,7 +482,7 @@ func shippedOntology(t testing.TB) string {
 
 // TestFolderArm: files made elsewhere are scored, with what could not be read.
 func TestFolderArm(t *testing.T) {
-	files := map[string]string{"out/hiring/x.md": "not an atom"}
+	files := map[string]string{"out/hiring/x.md": "not an atom", "out/order-handling/readme.txt": "none"}
 	shipped, err := shippedCorpus()
 	if err != nil {
 		t.Fatal(err)
@@ -497,13 +497,16 @@ func TestFolderArm(t *testing.T) {
 	if got := score(t, b, "hiring", "made"); got[metricAtomF1] != 0 || got[metricConformance] != 0 {
 		t.Errorf("a file without front matter scores %v", got)
 	}
-	if got := score(t, b, "message-queue", "made"); got[metricValidity] != 0 || got[metricAtomRecall] != 0 {
-		t.Errorf("no folder scores %v", got)
+	if got := score(t, b, "order-handling", "made"); got[metricValidity] != 0 || got[metricAtomRecall] != 0 {
+		t.Errorf("a folder without atoms scores %v", got)
+	}
+	if o, err := b.Perform(t.Context(), eval.Trial{Item: "message-queue", Arm: "made", Replicate: 1}, asker{}); err != nil || o.Kind != eval.Failed {
+		t.Errorf("no folder: %+v, %v", o, err)
 	}
 	if !b.Arm("made").Given {
 		t.Error("what the atoms took counts as known: they were made elsewhere")
 	}
-	if w := strings.Join(b.Capabilities().Warnings(), "\n"); !strings.Contains(w, "incident-review, message-queue, order-handling") {
+	if w := strings.Join(b.Capabilities().Warnings(), "\n"); !strings.Contains(w, "incident-review, message-queue: these trials fail") {
 		t.Errorf("warnings: %s", w)
 	}
 }

@@ -172,7 +172,7 @@ func (b *Bench) folderArm(dir string) (*arm, error) {
 	var parts, missing []string
 	for _, c := range b.Data {
 		if _, err := root.Stat(c.id); errors.Is(err, os.ErrNotExist) {
-			missing = append(missing, c.id)
+			missing, parts = append(missing, c.id), append(parts, c.id, "no folder")
 			continue
 		}
 		files, findings, err := okf.ReadBelow(root.FS(), c.id, okf.IsMarkdown)
@@ -183,7 +183,7 @@ func (b *Bench) folderArm(dir string) (*arm, error) {
 		parts = append(parts, c.id, string(a.folder[c.id].encode()))
 	}
 	if len(missing) > 0 {
-		b.Warn("%s has no folder for %s: nothing was emitted for them", dir, text.Shorten(strings.Join(missing, ", "), 200))
+		b.Warn("%s has no folder for %s: these trials fail; make one, with no atoms if none were found", dir, text.Shorten(strings.Join(missing, ", "), 200))
 	}
 	a.Hash = kit.Hash(parts...).String()
 	return a, nil
@@ -251,7 +251,7 @@ func (b *Bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval
 	case a.folder != nil:
 		made := a.folder[c.id]
 		if made == nil {
-			made = new(bundle)
+			return eval.Outcome{Kind: eval.Failed, Reason: "no folder", Detail: "there is no folder for this case: make one, with no atoms if none were found"}, nil
 		}
 		return eval.Outcome{Kind: eval.OK, Data: made.encode()}, nil
 	case a.local != nil:
