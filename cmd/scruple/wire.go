@@ -187,6 +187,9 @@ func (a *app) answers(p eval.Pipeline, x *experiment.Experiment) (model.Client, 
 		a.warn("%s: ignored answers for %s not in the study: %s", p.Target, text.Plural(len(unknown), "item", "items"),
 			strings.Join(plan.Shorten(unknown, 3), ", "))
 	}
+	if most := client.Most(); most > x.Plan.Replicates() {
+		a.warn("%s: ignored answers of replicates above execution.replicates, which is %d: write execution: {replicates: %d} to use all", p.Target, x.Plan.Replicates(), most)
+	}
 	return client, nil
 }
 

@@ -281,5 +281,15 @@ func (c *Client) Unknown(items []string) []string {
 	return slices.SortedFunc(maps.Keys(firstOf), func(a, b string) int { return int(firstOf[a]) - int(firstOf[b]) })
 }
 
+// Most is the highest replicate that any item has an answer of.
+func (c *Client) Most() (most int) {
+	for _, answers := range c.index {
+		for _, a := range answers {
+			most = max(most, int(a.replicate))
+		}
+	}
+	return most
+}
+
 // Close closes the file.
 func (c *Client) Close() error { return c.lines.Close() }
