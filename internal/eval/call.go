@@ -402,6 +402,10 @@ const (
 	ErrMalformed   ErrorKind = "malformed"    // the server's answer could not be parsed
 )
 
+// OfOutputs ends the provider of a call that takes the answer of another run, which is from a file
+// that does not say what it took.
+const OfOutputs = " outputs"
+
 // A Call is the journal's entry of one request: request, response and usage. A
 // call that failed after all retries has Err set and an empty response.
 type Call struct {

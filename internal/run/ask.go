@@ -309,6 +309,9 @@ func (a *asker) attempt(ctx context.Context, m *Model, r *eval.Request, call *ev
 		e.lines[m.Group].heard()
 		if t := response.Taken; t != nil { // it was paid in its run
 			call.CostUSD, call.LatencyMS, call.Source, call.SourceNumber = t.CostUSD, 1000*t.Seconds, t.Call, t.Run
+			if t.Given {
+				call.Provider += eval.OfOutputs
+			}
 			e.watch.reused()
 			return nil, e.journal.Append(call)
 		}
