@@ -284,6 +284,11 @@ func newImport(format string) *Import {
 
 // into reads files and writes the study into a folder.
 func (f Format) into(files []string, dir string) (fmt.Stringer, error) {
+	for i, name := range files {
+		if slices.ContainsFunc(files[:i], func(other string) bool { return filepath.Clean(other) == filepath.Clean(name) }) {
+			return nil, fmt.Errorf("%s is given twice, and its samples would count twice: name it once", name)
+		}
+	}
 	to := newImport(f.Name)
 	written, err := kit.WriteFiles(dir, []kit.File{
 		{Path: "scores.jsonl", Write: func(w io.Writer) error {

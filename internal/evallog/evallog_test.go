@@ -295,6 +295,7 @@ func TestFilesOfOneArm(t *testing.T) {
 		{name: "a trajectory of another version", format: "harbor", files: []file{{"job/t/result.json", trial}, {"job/t/agent/trajectory.json", `{"schema_version": "ATIF-v2.0"}`}}, from: []string{"job"}, err: `trajectory.json: unknown version "ATIF-v2.0"`},
 		{name: "a model that has the name of a repetition", format: "inspect", files: []file{{"a.json", log("m")}, {"b.json", log("m")}, {"c.json", log("m-2")}}, want: []string{"m 1 1 1", "m-2 1 1 1", "m-2-2 1 1 1"}},
 		{name: "equal documents", format: "lm-eval", files: []file{{"samples_t_1.jsonl", doc(1, "h") + doc(2, "h") + doc(3, "i")}}, want: []string{"DIR h 1 1", "DIR h-2 1 1", "DIR i 1 1"}},
+		{name: "a file twice", format: "inspect", files: []file{{"a.json", log("m")}}, from: []string{"a.json", "./a.json"}, err: "a.json is given twice, and its samples would count twice"},
 		{name: "damaged results", format: "lm-eval", files: []file{{"samples_t_1.jsonl", doc(1, "h")}, {"results_1.json", "{"}}, from: []string{"samples_t_1.jsonl"}, err: "results_1.json: "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
