@@ -33,18 +33,6 @@ SUITES = ./internal/suites/extraction ./internal/suites/rerank ./internal/suites
 # commands that live for a tenth of a second spend a quarter of it on collecting garbage, if they
 # are left to.
 CHECK = GOFLAGS=-trimpath GOGC=400
-TARGETS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
-
-# Under the race detector: packages that start goroutines, and of the suites,
-# which are ten times slower there, the tests that use a bench from many.
-CONCURRENT = ./internal/serve ./internal/ledger ./internal/annotate ./internal/view ./internal/run ./internal/experiment ./internal/suites/qa ./internal/store ./internal/worker ./internal/score ./internal/dataset ./internal/model/... ./internal/suites/rerank/evidence
-SUITES = ./internal/suites/extraction ./internal/suites/rerank ./internal/suites/rerank/method ./stats
-
-# With the profile of cmd/scruple all packages would be compiled twice: once for it, and
-# once more for tests, vet and staticcheck, of which none needs it. Half of the time that
-# linking the tests takes is for debuggers' tables. Compilers and commands that live for
-# a tenth of a second spend a quarter of it on collecting garbage, if they are left to.
-CHECK = GOFLAGS=-pgo=off GOGC=400
 TEST = $(CHECK) $(GO) test -vet=off -ldflags='-s -w'
 
 # Modules of their own, so that the program does not depend on what they need.
@@ -57,7 +45,7 @@ build:
 
 test: vet postgres
 	$(TEST) -timeout 40m ./...
-	@for m in $(MODULES); do $(GO) -C $$m test -timeout 40m ./... || exit 1; done
+	@for m in $(MODULES); do $(CHECK) $(GO) -C $$m test -timeout 40m ./... || exit 1; done
 
 # Four at once, as many tests wait for a clock; with more walks than make test, and the documented
 # commands on examples.
@@ -71,7 +59,7 @@ soak: postgres
 vet:
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "gofmt would change: $$unformatted"; exit 1; fi
 	$(CHECK) $(GO) vet -tags e2e ./...
-	@for m in $(MODULES); do $(GO) -C $$m vet ./... || exit 1; done
+	@for m in $(MODULES); do $(CHECK) $(GO) -C $$m vet ./... || exit 1; done
 
 lint:
 	$(CHECK) $(GO) run $(STATICCHECK) -tags e2e ./...
