@@ -262,8 +262,9 @@ var keyLike = regexp.MustCompile(`(?i)\bbearer\s+[a-z0-9._~+/-]{12,}=*` +
 	`|\bAIza[a-z0-9_-]{16,}` +
 	`|\b(?:api[-_]?key|key|token)=[^&\s"']+`)
 
-// keyNamed matches a variable that holds a key, by its name or as a password in a URL.
-var keyNamed = regexp.MustCompile(`(?i)^[^=]*(?:key|token|secret|pass|auth|cred)|://[^/@\s]*:[^/@\s]+@`)
+// keyNamed matches a variable that holds a key, by a word that ends in its name, unlike that in
+// TOKENIZER or PASSAGES, or as a password in a URL.
+var keyNamed = regexp.MustCompile(`(?i)^[^=]*(?:key|token|secret|pass(?:word|wd|phrase)?|pwd|auth(?:orization)?|cred(?:ential)?)s?(?:[^a-z].*)?=|://[^/@\s]*:[^/@\s]+@`)
 
 // HoldsKey reports whether an environment variable looks as if it held a key.
 func HoldsKey(name, value string) bool {
