@@ -136,12 +136,15 @@ func containsAny(text string, phrases ...string) bool {
 }
 
 // unpaid reports whether the account has no money left. Gemini's "exceeded
-// your current quota" is a rate limit that passes, so the codes decide.
+// your current quota" is a rate limit that passes, so the codes decide. Of a message in plain
+// English only the beginning counts: it may repeat what a document says.
 func (c *complaint) unpaid() bool {
-	return c.says("insufficient_quota", "insufficient_balance", "exceeded_current_quota_error", "billing_hard_limit", "billing_not_active",
-		"credit balance is too low", "insufficient balance", "insufficient credits", "insufficient funds", "requires more credits",
-		"doesn't have any credits", "does not have any credits", "run out of credits", "used all available credits", "monthly spending limit",
-		"specified api usage limits", "key limit exceeded", "account is suspended")
+	const beginning = 120 // bytes
+	return c.says("insufficient_quota", "insufficient_balance", "exceeded_current_quota_error", "billing_hard_limit", "billing_not_active") ||
+		containsAny(strings.ToLower(c.code+" "+c.kind+" "+c.message[:min(len(c.message), beginning)]),
+			"credit balance is too low", "insufficient balance", "insufficient credits", "insufficient funds", "requires more credits",
+			"doesn't have any credits", "does not have any credits", "run out of credits", "used all available credits", "monthly spending limit",
+			"specified api usage limits", "key limit exceeded", "account is suspended")
 }
 
 // refusal reports whether a safety system in front of the model stopped the

@@ -39,6 +39,7 @@ func TestBilling(t *testing.T) {
 		{"OpenRouter, limit of a key", 403, `{"error":{"code":403,"message":"Key limit exceeded (total limit). Manage it using https://openrouter.ai/settings/keys"}}`, eval.ErrAuth},
 		{"xAI, no credits", 403, `{"code":"The caller does not have permission to execute the specified operation","error":"Your newly created team doesn't have any credits yet."}`, eval.ErrAuth},
 		{"xAI, spending limit", 429, `{"code":"Some resource has been exhausted","error":"Your team has either used all available credits or reached its monthly spending limit."}`, eval.ErrAuth},
+		{"vLLM, repeating a document", 400, `{"error":{"message":"[{'type': 'string_too_long', 'loc': ('body', 'messages', 0, 'content'), 'msg': 'String should have at most 4096 characters', 'input': 'Your card has a monthly spending limit. Key limit exceeded'}]","type":"BadRequestError","code":400}}`, eval.ErrBadRequest},
 		{"a gateway", 403, `{"error":{"message":"You have run out of credits"}}`, eval.ErrAuth},
 		{"Gemini, a limit per minute", 429, `{"error":{"code":429,"message":"You exceeded your current quota, please check your plan and billing details.","status":"RESOURCE_EXHAUSTED"}}`, eval.ErrRateLimited},
 	}
@@ -47,8 +48,8 @@ func TestBilling(t *testing.T) {
 		if e.Kind != test.want {
 			t.Errorf("%s: got %s, want %s", test.who, e.Kind, test.want)
 		}
-		if e.Rejected() {
-			t.Errorf("%s: counts as a fault of its item", test.who)
+		if e.Rejected() != (test.want == eval.ErrBadRequest) {
+			t.Errorf("%s: counts as a fault of its item: %v", test.who, e.Rejected())
 		}
 		if paid := strings.Contains(e.Remedy, "credit"); paid != (test.want == eval.ErrAuth) {
 			t.Errorf("%s: remedy %q", test.who, e.Remedy)
