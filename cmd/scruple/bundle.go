@@ -157,8 +157,8 @@ func (a *app) private(x *experiment.Experiment, from source) ([]bundle.Private, 
 	if err != nil {
 		return nil, err
 	}
-	list := mapped(secrets(x, getenv), func(key string) bundle.Private {
-		return bundle.Private{What: "the key of a model", Text: key}
+	list := mapped(secrets(x, getenv), func(name string) bundle.Private {
+		return bundle.Private{What: "the key in " + name, Text: keyOf(name, getenv)}
 	})
 	var folders []string
 	for _, dir := range []string{x.File.Dir, filepath.Dir(from.store)} {

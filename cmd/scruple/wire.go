@@ -48,7 +48,7 @@ func (a *app) models(ctx context.Context, x *experiment.Experiment, record bool)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	keys := secrets(x, getenv)
+	keys := mapped(secrets(x, getenv), func(name string) string { return keyOf(name, getenv) })
 	base := model.NewTransport(x.Study.Execution.Concurrency)
 	var transport http.RoundTripper = base
 	if record {
@@ -127,8 +127,8 @@ func apart(err error) []error {
 // any word, such as x, which is in every text.
 const leastKey = 8
 
-// secrets returns the keys that the study's models and commands may use, to remove them from
-// recordings and from what pipelines say, and refuse them in bundles.
+// secrets names the variables with keys that the study's models and commands may use, to remove
+// the keys from recordings and from what pipelines say, and refuse them in bundles.
 func secrets(x *experiment.Experiment, getenv func(string) string) []string {
 	var list []string
 	models := x.Study.Models
@@ -141,12 +141,14 @@ func secrets(x *experiment.Experiment, getenv func(string) string) []string {
 		names = append(names, m.APIKeyEnv, p.keyEnv)
 	}
 	for _, name := range names {
-		if key := strings.TrimSpace(getenv(name)); name != "" && len(key) >= leastKey && !slices.Contains(list, key) {
-			list = append(list, key)
+		if name != "" && len(keyOf(name, getenv)) >= leastKey && !slices.Contains(list, name) {
+			list = append(list, name)
 		}
 	}
 	return list
 }
+
+func keyOf(name string, getenv func(string) string) string { return strings.TrimSpace(getenv(name)) }
 
 // pipeline makes the client of an arm that an external pipeline answers.
 func (a *app) pipeline(ctx context.Context, p eval.Pipeline, x *experiment.Experiment, transport http.RoundTripper, keys []string) (model.Client, error) {

@@ -136,12 +136,15 @@ func containsAny(text string, phrases ...string) bool {
 }
 
 // unpaid reports whether the account has no money left. Gemini's "exceeded
-// your current quota" is a rate limit that passes, so the codes decide.
+// your current quota" is a rate limit that passes, so the codes decide. Of a message in plain
+// English only the beginning counts: it may repeat what a document says.
 func (c *complaint) unpaid() bool {
-	return c.says("insufficient_quota", "insufficient_balance", "exceeded_current_quota_error", "billing_hard_limit", "billing_not_active",
-		"credit balance is too low", "insufficient balance", "insufficient credits", "insufficient funds", "requires more credits",
-		"doesn't have any credits", "does not have any credits", "run out of credits", "used all available credits", "monthly spending limit",
-		"specified api usage limits", "key limit exceeded", "account is suspended")
+	const beginning = 120 // bytes
+	return c.says("insufficient_quota", "insufficient_balance", "exceeded_current_quota_error", "billing_hard_limit", "billing_not_active") ||
+		containsAny(strings.ToLower(c.code+" "+c.kind+" "+c.message[:min(len(c.message), beginning)]),
+			"credit balance is too low", "insufficient balance", "insufficient credits", "insufficient funds", "requires more credits",
+			"doesn't have any credits", "does not have any credits", "run out of credits", "used all available credits", "monthly spending limit",
+			"specified api usage limits", "key limit exceeded", "account is suspended")
 }
 
 // refusal reports whether a safety system in front of the model stopped the
@@ -262,8 +265,9 @@ var keyLike = regexp.MustCompile(`(?i)\bbearer\s+[a-z0-9._~+/-]{12,}=*` +
 	`|\bAIza[a-z0-9_-]{16,}` +
 	`|\b(?:api[-_]?key|key|token)=[^&\s"']+`)
 
-// keyNamed matches a variable that holds a key, by its name or as a password in a URL.
-var keyNamed = regexp.MustCompile(`(?i)^[^=]*(?:key|token|secret|pass|auth|cred)|://[^/@\s]*:[^/@\s]+@`)
+// keyNamed matches a variable that holds a key, by a word that ends in its name, unlike that in
+// TOKENIZER or PASSAGES, or as a password in a URL.
+var keyNamed = regexp.MustCompile(`(?i)^[^=]*(?:key|token|secret|pass(?:word|wd|phrase)?|pwd|auth(?:orization)?|cred(?:ential)?)s?(?:[^a-z].*)?=|://[^/@\s]*:[^/@\s]+@`)
 
 // HoldsKey reports whether an environment variable looks as if it held a key.
 func HoldsKey(name, value string) bool {

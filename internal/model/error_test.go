@@ -39,6 +39,7 @@ func TestBilling(t *testing.T) {
 		{"OpenRouter, limit of a key", 403, `{"error":{"code":403,"message":"Key limit exceeded (total limit). Manage it using https://openrouter.ai/settings/keys"}}`, eval.ErrAuth},
 		{"xAI, no credits", 403, `{"code":"The caller does not have permission to execute the specified operation","error":"Your newly created team doesn't have any credits yet."}`, eval.ErrAuth},
 		{"xAI, spending limit", 429, `{"code":"Some resource has been exhausted","error":"Your team has either used all available credits or reached its monthly spending limit."}`, eval.ErrAuth},
+		{"vLLM, repeating a document", 400, `{"error":{"message":"[{'type': 'string_too_long', 'loc': ('body', 'messages', 0, 'content'), 'msg': 'String should have at most 4096 characters', 'input': 'Your card has a monthly spending limit. Key limit exceeded'}]","type":"BadRequestError","code":400}}`, eval.ErrBadRequest},
 		{"a gateway", 403, `{"error":{"message":"You have run out of credits"}}`, eval.ErrAuth},
 		{"Gemini, a limit per minute", 429, `{"error":{"code":429,"message":"You exceeded your current quota, please check your plan and billing details.","status":"RESOURCE_EXHAUSTED"}}`, eval.ErrRateLimited},
 	}
@@ -47,8 +48,8 @@ func TestBilling(t *testing.T) {
 		if e.Kind != test.want {
 			t.Errorf("%s: got %s, want %s", test.who, e.Kind, test.want)
 		}
-		if e.Rejected() {
-			t.Errorf("%s: counts as a fault of its item", test.who)
+		if e.Rejected() != (test.want == eval.ErrBadRequest) {
+			t.Errorf("%s: counts as a fault of its item: %v", test.who, e.Rejected())
 		}
 		if paid := strings.Contains(e.Remedy, "credit"); paid != (test.want == eval.ErrAuth) {
 			t.Errorf("%s: remedy %q", test.who, e.Remedy)
@@ -141,6 +142,8 @@ func TestScrub(t *testing.T) {
 func TestHoldsKey(t *testing.T) {
 	for variable, want := range map[string]bool{
 		"GEMINI_API_KEY=x": true, "hf_token=x": true, "COMPANY_LLM=sk-proj-0123456789": true, "DATABASE_URL=postgres://me:pw@host/db": true,
+		"PGPASSWORD=x": true, "API_KEY_2=x": true, "AWS_SECRET_ACCESS_KEY=x": true, "CREDENTIALS=x": true, "PROXY_AUTH=x": true,
+		"TOKENIZER=bert-base-uncased": false, "PASSAGES_FILE=data/passages.jsonl": false, "KEYWORDS=a=b": false, "AUTHORS=x": false, "X=my_key=": false,
 		"PYTHONPATH=/home/me/lib": false, "CUDA_VISIBLE_DEVICES=0,1": false, "MODEL=gemini-2.5-flash": false, "BASE=http://host:8080/a@b": false,
 	} {
 		name, value, _ := strings.Cut(variable, "=")
