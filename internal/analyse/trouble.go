@@ -67,6 +67,17 @@ func (a *Analysis) TroublesOf(arms ...string) []Trouble {
 	return slices.DeleteFunc(slices.Clone(a.Troubles), func(t Trouble) bool { return !slices.Contains(arms, t.Arm) })
 }
 
+// Unread returns those of some arms that have answers, none of which could be read: their scores
+// say nothing of what the answers were worth.
+func (a *Analysis) Unread(arms ...string) (list []Trouble) {
+	for _, t := range a.TroublesOf(arms...) {
+		if t.Kind == string(eval.Malformed) && t.N == t.Answers {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
 // troubles finds the arms with too many bad answers. The share is of the answers:
 // failed trials have none.
 func (c *Collector) troubles(a *Analysis, from Sources) error {

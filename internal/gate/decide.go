@@ -204,6 +204,10 @@ func (r Rule) apply(a *analyse.Analysis) Condition {
 	if left := r.unscored(a, c.State); left != "" {
 		c.State, c.Open, c.Reason = Undecided, false, left
 	}
+	if unread := a.Unread(r.Arms...); len(unread) > 0 && r.Passes && len(r.Estimates)+len(r.Pairs) > 0 && c.State == Pass {
+		c.State, c.Open = Undecided, false
+		c.Reason = fmt.Sprintf("no answer of %s could be read: `scruple show` has them, see what the arm sends and expects", unread[0].Arm)
+	}
 	return c
 }
 

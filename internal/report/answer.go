@@ -132,10 +132,13 @@ func (b *builder) sentence(c analyse.Comparison) answer {
 		a.Tone = unsure
 		a.Text += " Interim: the run is unfinished."
 	}
-	for _, t := range b.a.TroublesOf(c.A, c.B) {
-		if t.Kind == string(eval.Malformed) && t.N == t.Answers && f != analyse.NotCompared {
-			a.Tone = unsure
-			a.Text = fmt.Sprintf("No answer of %s could be read: %s. As it stands, %s", t.Arm, say.Plural(t.N, "malformed answer", "malformed answers"), a.Text)
+	if f != analyse.NotCompared {
+		var unread []string
+		for _, t := range b.a.Unread(c.A, c.B) {
+			unread = append(unread, fmt.Sprintf("No answer of %s could be read: %s. ", t.Arm, say.Plural(t.N, "malformed answer", "malformed answers")))
+		}
+		if len(unread) > 0 {
+			a.Tone, a.Text = unsure, strings.Join(unread, "")+"As it stands, "+a.Text
 		}
 	}
 	if a.Tags = b.simulatedTag(c.A, c.B); a.Tags != nil {
