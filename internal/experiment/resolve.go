@@ -266,7 +266,9 @@ func (x *Experiment) dropTwice() (problems []error) {
 			p.Metrics = rest
 		}
 		if alike := slices.DeleteFunc(slices.Clone(x.Pairs), func(q analyse.Pair) bool { return !samePair(q, p.A, p.B) }); len(alike) > 1 {
-			first := func(m string) bool { return slices.ContainsFunc(alike, func(q analyse.Pair) bool { return slices.Index(metrics(q), m) == 0 }) }
+			first := func(m string) bool {
+				return slices.ContainsFunc(alike, func(q analyse.Pair) bool { return slices.Index(metrics(q), m) == 0 })
+			}
 			p.Strata = slices.DeleteFunc(slices.Clone(rest), func(m string) bool { return !first(m) })
 		}
 		if len(rest) > 0 {
