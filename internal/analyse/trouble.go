@@ -30,6 +30,9 @@ type Trouble struct {
 	Expected  string `json:"expected,omitempty"` // of an answer to the item, shortened
 }
 
+// Unread reports whether no answer of the arm could be read.
+func (t Trouble) Unread() bool { return t.Kind == string(eval.Malformed) && t.N == t.Answers }
+
 // Brief returns the warning without the example.
 func (t Trouble) Brief() string {
 	verb := "are"

@@ -201,7 +201,11 @@ func (r Rule) apply(a *analyse.Analysis) Condition {
 		return c
 	}
 	r.settle(&c, a)
-	if left := r.unscored(a, c.State); left != "" {
+	left := r.unscored(a, c.State)
+	if left == "" && c.State == Pass && r.Kind != Diagnosis {
+		left = r.unread(a)
+	}
+	if left != "" {
 		c.State, c.Open, c.Reason = Undecided, false, left
 	}
 	return c

@@ -132,11 +132,15 @@ func (b *builder) sentence(c analyse.Comparison) answer {
 		a.Tone = unsure
 		a.Text += " Interim: the run is unfinished."
 	}
+	var unread []string
 	for _, t := range b.a.TroublesOf(c.A, c.B) {
-		if t.Kind == string(eval.Malformed) && t.N == t.Answers && f != analyse.NotCompared {
-			a.Tone = unsure
-			a.Text = fmt.Sprintf("No answer of %s could be read: %s. As it stands, %s", t.Arm, say.Plural(t.N, "malformed answer", "malformed answers"), a.Text)
+		if t.Unread() && f != analyse.NotCompared {
+			unread = append(unread, fmt.Sprintf("No answer of %s could be read: %s.", t.Arm, say.Plural(t.N, "malformed answer", "malformed answers")))
 		}
+	}
+	if unread != nil {
+		a.Tone = unsure
+		a.Text = strings.Join(unread, " ") + " As it stands, " + a.Text
 	}
 	if a.Tags = b.simulatedTag(c.A, c.B); a.Tags != nil {
 		a.Tone = unsure
