@@ -30,6 +30,9 @@ type Trouble struct {
 	Expected  string `json:"expected,omitempty"` // of an answer to the item, shortened
 }
 
+// Unread reports whether no answer of the arm could be read.
+func (t Trouble) Unread() bool { return t.Kind == string(eval.Malformed) && t.N == t.Answers }
+
 // Brief returns the warning without the example.
 func (t Trouble) Brief() string {
 	verb := "are"
@@ -65,17 +68,6 @@ func (t Trouble) String() string {
 // Troubles returns the troubles of some arms, in the order of the analysis.
 func (a *Analysis) TroublesOf(arms ...string) []Trouble {
 	return slices.DeleteFunc(slices.Clone(a.Troubles), func(t Trouble) bool { return !slices.Contains(arms, t.Arm) })
-}
-
-// Unread returns those of some arms that have answers, none of which could be read: their scores
-// say nothing of what the answers were worth.
-func (a *Analysis) Unread(arms ...string) (list []Trouble) {
-	for _, t := range a.TroublesOf(arms...) {
-		if t.Kind == string(eval.Malformed) && t.N == t.Answers {
-			list = append(list, t)
-		}
-	}
-	return list
 }
 
 // troubles finds the arms with too many bad answers. The share is of the answers:

@@ -79,7 +79,8 @@ type Import struct {
 	format string
 	lines  *json.Encoder
 	items  map[string]bool   // whether its prompt is written
-	taken  map[[2]string]int // replicates by item and arm
+	taken  map[[2]string]int // samples by item and arm
+	most   int               // the highest replicate
 	strata []string
 	lowers []string                // metrics that are better if they are lower
 	owners map[[2]string][2]string // the name and the source of an arm in a task, by arm and task
@@ -156,6 +157,7 @@ func (to *Import) Add(s Sample) error {
 	key := [2]string{s.Item, s.Arm}
 	to.taken[key]++
 	s.Replicate = cmp.Or(s.Replicate, to.taken[key])
+	to.most = max(to.most, s.Replicate)
 	to.Samples++
 	if s.Prompt != "" && !to.items[s.Item] {
 		s.Input = s.Prompt
@@ -309,6 +311,13 @@ func (f Format) into(files []string, dir string) (fmt.Stringer, error) {
 			if len(to.Metrics) == 0 {
 				return fmt.Errorf("%s: none of %s has a score", strings.Join(files, ", "), text.Plural(to.Samples, "sample", "samples"))
 			}
+			if all := len(to.items) * len(to.Arms); all > len(to.taken) {
+				apart := ""
+				if slices.Contains(to.strata, "task") {
+					apart = "; import the files of one task at a time"
+				}
+				to.Note("%d of %d pairs of an item and an arm have no sample, and count as failed trials: arms are compared by the items that both have%s", all-len(to.taken), all, apart)
+			}
 			return nil
 		}},
 		{Path: "study.yaml", Write: func(w io.Writer) error {
@@ -346,7 +355,7 @@ func (to *Import) study(name string, files []string) string {
 		from = append(from, filepath.Base(f))
 	}
 	return written("study", map[string]any{"Format": to.format, "Files": from, "Name": name, "Strata": to.strata, "Metrics": to.Metrics,
-		"Replicates": slices.Max(slices.Collect(maps.Values(to.taken))), "Arms": given.ArmIDs(to.Arms)})
+		"Replicates": to.most, "Arms": given.ArmIDs(to.Arms)})
 }
 
 // Binary, Unbounded and Bounded say what values a metric has, at most one of them.

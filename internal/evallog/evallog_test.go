@@ -435,6 +435,42 @@ func TestMetricsWithoutSamples(t *testing.T) {
 	}
 }
 
+// TestItemsAndReplicatesOfArms: a study has the highest replicate, whatever is missing below it,
+// and an import says that arms lack items of others. Tasks that only have an arm's name in theirs,
+// as those of an export have, are one.
+func TestItemsAndReplicatesOfArms(t *testing.T) {
+	log := func(model, task string, samples ...string) string {
+		return fmt.Sprintf(`{"version": 2, "status": "success", "eval": {"model": %q, %s}, "samples": [%s]}`, model, task, strings.Join(samples, ","))
+	}
+	sample := func(id string, epoch int) string {
+		return fmt.Sprintf(`{"id": %q, "epoch": %d, "scores": {"s": {"value": 1}}}`, id, epoch)
+	}
+	const lacks = "note: 4 of 8 pairs of an item and an arm have no sample, and count as failed trials: arms are compared by the items that both have; import the files of one task at a time"
+	for _, c := range []struct{ name, a, b, study, note string }{
+		{"gaps", log("m", `"task": "t"`, sample("1", 1), sample("1", 3), sample("2", 2)), log("n", `"task": "t"`, sample("1", 1), sample("2", 1)), "{replicates: 3}", ""},
+		{"tasks", log("m", `"task": "t"`, sample("1", 1), sample("2", 1)), log("n", `"task": "u"`, sample("1", 1), sample("2", 1)), "{replicates: 1}", lacks},
+		{"an export", log("m", `"task": "t/m", "task_display_name": "t"`, sample("1", 1)), log("n", `"task": "t/n", "task_display_name": "t"`, sample("1", 1)), "{replicates: 1}", ""},
+	} {
+		dir := t.TempDir()
+		files := []string{filepath.Join(dir, "a.json"), filepath.Join(dir, "b.json")}
+		for i, content := range []string{c.a, c.b} {
+			if err := os.WriteFile(files[i], []byte(content), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		report, err := format(t, "inspect").into(files, filepath.Join(dir, "study"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := read(t, filepath.Join(dir, "study"), "study.yaml"); !strings.Contains(s, "execution: "+c.study) {
+			t.Errorf("%s: %s", c.name, s)
+		}
+		if said := fmt.Sprint(report); c.note == "" && strings.Contains(said, "note: ") || !strings.Contains(said, c.note) {
+			t.Errorf("%s: %s", c.name, said)
+		}
+	}
+}
+
 // TestLimit: what is too large says so, up to the last byte that is read.
 func TestLimit(t *testing.T) {
 	var s string

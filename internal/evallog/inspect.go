@@ -32,6 +32,7 @@ type log struct {
 	Status  string `json:"status"`
 	Eval    struct {
 		Task    string `json:"task"`
+		Title   string `json:"task_display_name"` // what several tasks of one name have, as exports do
 		Model   string `json:"model"`
 		Scorers []struct {
 			Name string `json:"name"`
@@ -84,6 +85,7 @@ func readInspect(files []string, to *Import) error {
 		if l.Eval.Model == "" {
 			return fmt.Errorf("%s: the log names no model", file)
 		}
+		l.Eval.Task = cmp.Or(l.Eval.Title, l.Eval.Task)
 		l.arm = to.arm(l.Eval.Model, l.Eval.Task, file)
 		tasks[l.Eval.Task] = true
 		if logs[i] = l; l.Status != "success" {

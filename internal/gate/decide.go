@@ -201,12 +201,12 @@ func (r Rule) apply(a *analyse.Analysis) Condition {
 		return c
 	}
 	r.settle(&c, a)
-	if left := r.unscored(a, c.State); left != "" {
-		c.State, c.Open, c.Reason = Undecided, false, left
+	left := r.unscored(a, c.State)
+	if left == "" && c.State == Pass && r.Passes {
+		left = r.unread(a)
 	}
-	if unread := a.Unread(r.Arms...); len(unread) > 0 && r.Passes && len(r.Estimates)+len(r.Pairs) > 0 && c.State == Pass {
-		c.State, c.Open = Undecided, false
-		c.Reason = fmt.Sprintf("no answer of %s could be read: `scruple show` has them, see what the arm sends and expects", unread[0].Arm)
+	if left != "" {
+		c.State, c.Open, c.Reason = Undecided, false, left
 	}
 	return c
 }

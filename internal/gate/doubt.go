@@ -201,6 +201,17 @@ func (r Rule) readsScores(arm, metric string) bool {
 		slices.ContainsFunc(r.Pairs, func(p [3]string) bool { return p[2] == metric && (p[0] == arm || p[1] == arm) })
 }
 
+// unread says of which arm, whose scores the rule reads, no answer could be read; "" if of none.
+// Such answers score as wrong ones do, which is no reason for a rule to hold.
+func (r Rule) unread(a *analyse.Analysis) string {
+	for _, t := range a.Troubles {
+		if t.Unread() && slices.ContainsFunc(a.Metrics, func(m analyse.Metric) bool { return r.readsScores(t.Arm, m.Name) }) {
+			return fmt.Sprintf("no answer of %s could be read: %s", t.Arm, text.Plural(t.N, "malformed answer", "malformed answers"))
+		}
+	}
+	return ""
+}
+
 // readsChange reports whether a rule reads a change since an earlier run.
 func (r Rule) readsChange(k analyse.Replication) bool {
 	return slices.ContainsFunc(r.calls, func(x call) bool {

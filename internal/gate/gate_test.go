@@ -472,6 +472,28 @@ func TestMissingScoresDecideNothing(t *testing.T) {
 	}
 }
 
+// TestAnswersThatNobodyCouldReadPassNoRule: they score as wrong answers do, which holds a rule
+// back, but lets none pass. What a rule reads besides scores is as it is.
+func TestAnswersThatNobodyCouldReadPassNoRule(t *testing.T) {
+	for that, want := range map[string]gate.State{
+		"diff_low('ctn','plain','composite') > -0.05":   gate.Undecided,
+		"no_worse('plain','ctn','composite',0.05)":      gate.Undecided,
+		"value('plain','composite') < 0.9":              gate.Undecided,
+		"value('plain','composite') > 0.9":              gate.Fail,
+		"diff_high('ctn','plain','composite') < -0.05":  gate.Fail,
+		"value('ctn','composite') > 0.5":                gate.Pass,
+		"malformed('plain') >= 0 && failed('ctn') == 0": gate.Pass,
+	} {
+		a := analysis(0.1, 0.01, 0.8)
+		a.Metrics = []analyse.Metric{{Name: "composite"}}
+		a.Troubles = []analyse.Trouble{{Arm: "plain", Kind: string(eval.Malformed), N: 96, Answers: 96}, {Arm: "ctn", Kind: string(eval.Malformed), N: 99, Answers: 100}}
+		v := compile(t, rule(that)).Decide(a)
+		if v.State != want || want == gate.Undecided && v.Conditions[0].Reason != "no answer of plain could be read: 96 malformed answers" {
+			t.Errorf("%s: %s (%v), want %s", that, v.State, v.Reasons, want)
+		}
+	}
+}
+
 // TestRulesAskForEvidence: a rule that holds on results that know nothing is an error, if it
 // can make the gate pass. One that holds by an estimate is none: the gate warns of it.
 func TestRulesAskForEvidence(t *testing.T) {

@@ -126,26 +126,6 @@ func TestAssumption(t *testing.T) {
 	}
 }
 
-// TestUnread: scores of an arm whose answers could not be read make no rule hold.
-func TestUnread(t *testing.T) {
-	for that, want := range map[string]gate.State{
-		"diff_low('ctn','plain','composite') > 0": gate.Undecided,
-		"low('plain','composite') > 0.99":         gate.Fail,
-		"low('ctn','composite') > 0.01":           gate.Pass,
-		"failed('plain') < 0.5":                   gate.Pass,
-	} {
-		a := analysis(0.1, 0.01, 0.5)
-		if got := compile(t, rule(that)).Decide(a).State; want != gate.Fail && got != gate.Pass {
-			t.Errorf("%s: %s with answers that are read", that, got)
-		}
-		a.Troubles = []analyse.Trouble{{Arm: "plain", Kind: string(eval.Malformed), N: 60, Answers: 60}, {Arm: "ctn", Kind: string(eval.Malformed), N: 59, Answers: 60}}
-		v := compile(t, rule(that)).Decide(a)
-		if v.State != want || want == gate.Undecided && !strings.Contains(v.Conditions[0].Reason, "no answer of plain could be read") {
-			t.Errorf("%s: %s, %+v", that, v.State, v.Conditions)
-		}
-	}
-}
-
 // TestMissingOfChange: a change since another run holds only if it does whatever the
 // missing scores of either are; what they do to p_across is not known.
 func TestMissingOfChange(t *testing.T) {

@@ -132,14 +132,15 @@ func (b *builder) sentence(c analyse.Comparison) answer {
 		a.Tone = unsure
 		a.Text += " Interim: the run is unfinished."
 	}
-	if f != analyse.NotCompared {
-		var unread []string
-		for _, t := range b.a.Unread(c.A, c.B) {
-			unread = append(unread, fmt.Sprintf("No answer of %s could be read: %s. ", t.Arm, say.Plural(t.N, "malformed answer", "malformed answers")))
+	var unread []string
+	for _, t := range b.a.TroublesOf(c.A, c.B) {
+		if t.Unread() && f != analyse.NotCompared {
+			unread = append(unread, fmt.Sprintf("No answer of %s could be read: %s.", t.Arm, say.Plural(t.N, "malformed answer", "malformed answers")))
 		}
-		if len(unread) > 0 {
-			a.Tone, a.Text = unsure, strings.Join(unread, "")+"As it stands, "+a.Text
-		}
+	}
+	if unread != nil {
+		a.Tone = unsure
+		a.Text = strings.Join(unread, " ") + " As it stands, " + a.Text
 	}
 	if a.Tags = b.simulatedTag(c.A, c.B); a.Tags != nil {
 		a.Tone = unsure

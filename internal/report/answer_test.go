@@ -55,6 +55,8 @@ func TestSentence(t *testing.T) {
 			"sim beats null_baseline on Composite by +0.310 (95 % CI +0.270 to +0.350, n = 40 pairs, p < 0.001, d = 1.90). [SIMULATED]", unsure},
 		{"nothing could be read", "none", func(c *analyse.Comparison) { c.B, c.Diff, c.Low, c.High, c.D = "broken", -0.31, -0.35, -0.27, -1.9 },
 			"No answer of broken could be read: 60 malformed answers. As it stands, heuristic does worse than broken on Composite: −0.310 (95 % CI −0.350 to −0.270, n = 40 pairs, p < 0.001, d = −1.90).", unsure},
+		{"nothing of either could be read", "none", func(c *analyse.Comparison) { c.A, c.B, c.Diff, c.Low, c.High, c.D = "dead", "broken", -0.31, -0.35, -0.27, -1.9 },
+			"No answer of broken could be read: 60 malformed answers. No answer of dead could be read: 8 malformed answers. As it stands, dead does worse than broken on Composite: −0.310 (95 % CI −0.350 to −0.270, n = 40 pairs, p < 0.001, d = −1.90).", unsure},
 		{"one pair", "none", func(c *analyse.Comparison) {
 			c.Low, c.High, c.P, c.D, c.Pairs = undefined, undefined, undefined, undefined, 1
 		}, "Descriptive only: heuristic − null_baseline on Composite is +0.310 (95 % CI –, n = 1 pair); no test was made.", unsure},
@@ -63,7 +65,7 @@ func TestSentence(t *testing.T) {
 			b := builder{ci: confidence(0.05), a: &analyse.Analysis{
 				Study:    analyse.Study{Alpha: 0.05, Correction: tc.correction},
 				Arms:     []analyse.Arm{{ID: "heuristic"}, {ID: "null_baseline"}, {ID: "sim", Simulated: true}},
-				Troubles: []analyse.Trouble{{Arm: "broken", Kind: "malformed", N: 60, Answers: 60}, {Arm: "heuristic", Kind: "malformed", N: 59, Answers: 60}},
+				Troubles: []analyse.Trouble{{Arm: "broken", Kind: "malformed", N: 60, Answers: 60}, {Arm: "dead", Kind: "malformed", N: 8, Answers: 8}, {Arm: "heuristic", Kind: "malformed", N: 59, Answers: 60}},
 				Metrics: []analyse.Metric{
 					{Name: "composite", Title: "Composite", Min: 0, Max: 1, HigherIsBetter: true, Pooling: eval.MeanOfItems},
 					{Name: "hallucination", Title: "Hallucination", Min: 0, Max: 1, Pooling: eval.RatioOfSums},
