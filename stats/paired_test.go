@@ -472,6 +472,30 @@ func TestCorrelationLimits(t *testing.T) {
 	}
 }
 
+// TestPerfectCorrelation: numbers on a line have no test and no interval, however the
+// coefficient is rounded.
+func TestPerfectCorrelation(t *testing.T) {
+	for _, n := range []int{3, 4, 5, 6, 7, 8, 9, 10, 1000, 100_000} {
+		x, square, falling := make([]float64, n), make([]float64, n), make([]float64, n)
+		for i := range x {
+			x[i], square[i], falling[i] = float64(i+1), float64((i+1)*(i+1)), 1-0.1*float64(i+1)
+		}
+		s, _ := stats.Spearman(x, square, 0.95)
+		p, _ := stats.Pearson(x, falling, 0.95)
+		for name, r := range map[string]stats.Correlation{"ranks": s, "falling line": p} {
+			if math.Abs(r.R) != 1 || !math.IsNaN(r.P) || !math.IsNaN(r.CI.Low) || len(r.Warnings) != 1 {
+				t.Errorf("%s of %d pairs: %+v", name, n, r)
+			}
+		}
+		// 1e-5 off the line in one of n points: r is near 1 and less.
+		square[0], square[n-1] = x[0]+1e-5, x[n-1]
+		copy(square[1:n-1], x[1:])
+		if r, _ := stats.Pearson(x, square, 0.95); n <= 10 && (r.R == 1 || math.IsNaN(r.P)) {
+			t.Errorf("nearly a line of %d pairs: %+v", n, r)
+		}
+	}
+}
+
 func TestBadPairs(t *testing.T) {
 	one, two := []float64{1}, []float64{1, 2}
 	for name, err := range map[string]error{

@@ -215,6 +215,14 @@ type krippendorffParams struct {
 	Level string  `json:"level"`
 }
 
+// kind reads labels as they are written: 1.1 and 1.10 may be two sections.
+func (p krippendorffParams) kind(string) Kind {
+	if p.Level == "nominal" {
+		return Label
+	}
+	return Numeric
+}
+
 // ratings are lists by rater, of numbers or of labels as the level of measurement says.
 type ratings struct {
 	Ratings jsontext.Value `json:"ratings"`

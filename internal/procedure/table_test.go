@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -104,6 +105,58 @@ func TestTableRemedies(t *testing.T) {
 		_, err := tableInput(strings.NewReader(c.text), "t.csv", p.Columns, strings.Split(c.cols, ","))
 		if (err != nil) != (c.reason != "") || err != nil && !strings.Contains(err.Error(), c.reason) {
 			t.Errorf("%q: got %v, want %q", c.text, err, c.reason)
+		}
+	}
+}
+
+// TestLabelsKeepTheirText: where a column is of labels, labels that look like numbers stay
+// apart, also in the methods whose columns may be of numbers. Alpha is by
+// arithmetic, 1 − (n − 1)·differing/(n² − Σ n_c²); six sections are six groups.
+func TestLabelsKeepTheirText(t *testing.T) {
+	const sections = "score,kernel,section\n1,a,1.1\n2,b,1.1\n2,a,1.10\n4,b,1.10\n3,a,1.2\n3,b,1.2\n1,a,1.20\n5,b,1.20\n2,a,1.3\n2,b,1.3\n4,a,2.1\n6,b,2.1\n"
+	const ids = "r1,r2\n12345678901234567891,12345678901234567892\n7,007\n1e2,100\n1_11,11_1\n"
+	for _, c := range []struct{ method, table, cols, set, holds string }{
+		// 2 of 5 units disagree; 10 values, 2 of each of 5 labels: alpha = 1 − 9·4/(100 − 20) = 0.55.
+		{"krippendorff_alpha", "r1,r2\n1.1,1.10\n1.10,1.1\n1.2,1.2\n2,2\n3,3\n", "r1,r2", `{"resamples": 0}`, `"alpha":0.5499999999999999`},
+		{"krippendorff_alpha", ids, "r1,r2", `{"resamples": 0}`, `"alpha":0`},                                                   // all 8 labels differ: observed is expected disagreement
+		{"krippendorff_alpha", "r1,r2\n1.10,1.10\n2,x\n1.10,1.10\n", "r1,r2", `{"resamples": 0}`, `"alpha":0.4444444444444444`}, // 1 − 5·2/(36 − 18)
+		{"krippendorff_alpha", "r1,r2\n1.10,1.1\n2,2\n", "r1,r2", `{"level": "interval", "resamples": 0}`, `"alpha":1`},
+		{"lmm_random_intercepts", sections, "score,kernel,section", `{"formula": "score ~ kernel + (1|section)"}`, `"n_groups":{"section":6}`},
+		{"ols_clustered_se", sections, "score,kernel,section", `{"formula": "score ~ kernel", "cluster": "section"}`, `"n_clusters":6`},
+		{"ols_clustered_se", sections, "score,kernel,section", `{"formula": "score ~ section", "cluster": "kernel", "factor_levels": {"section": ["1.1", "1.10", "1.2", "1.20", "1.3", "2.1"]}}`, `"section1.10"`},
+		{"logistic_glmm_laplace", "pass,g\nyes,1\nno,1.0\nno,2\nyes,2\n", "pass,g", `{"formula": "pass ~ 1 + (1|g)"}`, `"n_obs":4`},
+	} {
+		got, err := find(t, c.method).RunTable(strings.NewReader(c.table), "t.csv", strings.Split(c.cols, ","), []byte(c.set))
+		if err != nil {
+			t.Errorf("%s of %q: %v", c.method, c.table, err)
+		} else if !strings.Contains(inJSON(t, got), c.holds) {
+			t.Errorf("%s of %q: %s does not hold %s", c.method, c.table, got, c.holds)
+		}
+	}
+}
+
+// TestFaultsOfCells are said where they stand, whatever the method reads them as.
+func TestFaultsOfCells(t *testing.T) {
+	const lmm = "score,len,doc\n1,3,a\n2,%s,a\n%s,4,b\n3,5,b\n4,6,%s\n"
+	model := []byte(`{"formula": "score ~ len + (1|doc)"}`)
+	for _, c := range []struct {
+		method, table, cols, set, reason string
+	}{
+		{"lmm_random_intercepts", fmt.Sprintf(lmm, "NA", "2", "b"), "score,len,doc", string(model), `t.csv:3:3: column "len" is "NA", expected a number; if its numbers are labels, name it in factors`},
+		{"lmm_random_intercepts", fmt.Sprintf(lmm, "", "2", "b"), "score,len,doc", string(model), `t.csv:3:3: column "len" is "", expected a number`},
+		{"lmm_random_intercepts", fmt.Sprintf(lmm, "4", "NA", "b"), "score,len,doc", string(model), `t.csv:4:1: column "score" is "NA", expected a number`},
+		{"lmm_random_intercepts", fmt.Sprintf(lmm, "4", "2", "NaN"), "score,len,doc", string(model), `t.csv:6:5: column "doc" is "NaN", expected a label: leave out rows`},
+		{"krippendorff_alpha", "r1,r2\n1,x\n2,2\n", "r1,r2", `{"level": "interval"}`, `t.csv:2:3: column "r2" is "x", expected a number or nothing`},
+		{"krippendorff_alpha", "r1,r2\n1,NaN\n2,2\n1,1\n", "r1,r2", `{"level": "interval", "resamples": 0}`, ""},
+		{"logistic_glmm_laplace", "pass,g\n1,a\n2,a\n", "pass,g", `{"formula": "pass ~ 1 + (1|g)"}`, `t.csv:3:1: column "pass" is "2", expected 0 or 1`},
+		{"cohen_kappa", "a,b\nx,x\nNA,NA\n", "a,b", "", `t.csv:3:1: column "a" is "NA", expected a label: leave out rows`},
+		{"chi2_independence", "a,b\nx,x\ny,null\n", "a,b", "", `t.csv:3:3: column "b" is "null", expected a label`},
+		{"gwet_ac1", "a,b\n1,1\n2,nan\n2,2\n", "a,b", "", ""},
+		{"paired_t_test", "a,b\n1_1,1\n2,2\n", "a,b", "", `t.csv:2:1: column "a" is "1_1", expected a number`},
+	} {
+		got, err := find(t, c.method).RunTable(strings.NewReader(c.table), "t.csv", strings.Split(c.cols, ","), []byte(c.set))
+		if (err != nil) != (c.reason != "") || err != nil && !strings.Contains(err.Error(), c.reason) {
+			t.Errorf("%s of %q: %v, %v, want %q", c.method, c.table, got, err, c.reason)
 		}
 	}
 }
