@@ -325,6 +325,71 @@ func TestArchivedMeanwhile(t *testing.T) {
 	})
 }
 
+// Copies of a store that archive a run into one folder leave each other's files as they are.
+func TestArchivesOfCopies(t *testing.T) {
+	path, dir := filepath.Join(t.TempDir(), "s.db"), t.TempDir()
+	db := open(t, path)
+	r, p := newRun(t, db, 3, 2)
+	finish(t, db, r, p)
+	before := contents(t, db, r.ID)
+	db.Close()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	copied := filepath.Join(t.TempDir(), "s.db")
+	if err := os.WriteFile(copied, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for i, path := range []string{path, copied} {
+		db := open(t, path)
+		run := mustRun(t, db, r.ID)
+		if err := second(db.SetPlan(t.Context(), run, p)); err != nil {
+			t.Fatal(err)
+		}
+		if err := db.Archive(t.Context(), run, dir, fmt.Sprint(i)); err != nil {
+			t.Fatal(err)
+		}
+		rescore(t, db, run, 2)
+		rescore(t, db, run, 1)
+		db.Close()
+	}
+	for _, path := range []string{path, copied} {
+		isSound(t, path)
+		if got := contents(t, open(t, path), r.ID); got != before {
+			t.Errorf("%s reads\n%s\nnot\n%s", path, got, before)
+		}
+	}
+}
+
+// A process that read a run before another scored it replaces the scores that are there now.
+func TestArchiveIsScoredMeanwhile(t *testing.T) {
+	onBoth(t, func(t *testing.T, place place) {
+		path := place(t)
+		db := open(t, path)
+		r, p := newRun(t, db, 3, 2)
+		finish(t, db, r, p)
+		if err := db.Archive(t.Context(), r, t.TempDir(), "1"); err != nil {
+			t.Fatal(err)
+		}
+		stale := mustRun(t, db, r.ID)
+		if err := second(db.SetPlan(t.Context(), stale, p)); err != nil {
+			t.Fatal(err)
+		}
+		rescore(t, db, r, 2)
+		moved := t.TempDir()
+		if err := errors.Join(os.Rename(r.Archive.Dir, filepath.Join(moved, r.ID)), db.Archive(t.Context(), r, moved, "1")); err != nil {
+			t.Fatal(err)
+		}
+		rescore(t, db, stale, 3)
+		db.Close()
+		isSound(t, path)
+		if got := contents(t, open(t, path), r.ID); !strings.Contains(got, "Num:3 Den:3") {
+			t.Errorf("it reads %s", got)
+		}
+	})
+}
+
 func mustRun(t *testing.T, db *store.DB, id string) *store.Run {
 	t.Helper()
 	r, err := db.Run(t.Context(), id)
@@ -347,7 +412,7 @@ func TestArchivesThatAreNotThere(t *testing.T) {
 	}
 	db.Close()
 	at := filepath.Join(dir, r.ID)
-	calls := filepath.Join(at, "calls.parquet")
+	calls := filepath.Join(at, r.Archive.Files[slices.IndexFunc(r.Archive.Files, func(f store.ArchivedFile) bool { return f.Table == "calls" })].File)
 	whole, err := os.ReadFile(calls)
 	if err != nil {
 		t.Fatal(err)
