@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -321,6 +322,47 @@ func TestArchivedMeanwhile(t *testing.T) {
 		}
 		if got := contents(t, db, r.ID); got != before {
 			t.Errorf("it reads\n%s\nnot\n%s", got, before)
+		}
+	})
+}
+
+// A plan that is written while it is checked is not taken for damaged.
+func TestPlansAreCheckedBesideAWriter(t *testing.T) {
+	onBoth(t, func(t *testing.T, place place) {
+		path := place(t)
+		db := open(t, path)
+		var runs []*store.Run
+		for range 3 {
+			r, p := newRun(t, db, 3, 2)
+			finish(t, db, r, p)
+			runs = append(runs, r)
+		}
+		read, err := store.OpenRead(t.Context(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer read.Close()
+		var writing sync.WaitGroup
+		defer writing.Wait()
+		ended := make(chan struct{})
+		dir := t.TempDir()
+		writing.Go(func() {
+			defer close(ended)
+			for _, r := range runs {
+				if err := db.Archive(t.Context(), r, dir, "1"); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+		for {
+			if err := read.Damage(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			select {
+			case <-ended:
+				return
+			default:
+			}
 		}
 	})
 }
