@@ -84,6 +84,24 @@ func (db *DB) having(ctx context.Context, args []any) (*DB, error) {
 	return db, nil
 }
 
+// stayed returns an error if a query may lack rows because the run among its arguments was
+// archived since it was read.
+func (db *DB) stayed(ctx context.Context, args []any) error {
+	for _, a := range args {
+		run, is := a.(*Run)
+		if !is || run.Archive != nil {
+			continue
+		}
+		gone := false
+		err := db.sql.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM runs WHERE n = ? AND archive IS NOT NULL)`, run.N).Scan(&gone)
+		if gone {
+			err = fmt.Errorf("run %s was archived while it was read: run the same command again", run.ID)
+		}
+		return db.explain(err)
+	}
+	return nil
+}
+
 // of returns the store with the rows of a run.
 func (db *DB) of(ctx context.Context, run *Run) (*DB, error) {
 	if run.Archive == nil {

@@ -218,7 +218,7 @@ func testArchive(t *testing.T, place place) {
 	if left := store.RowsForTest(t, db, r); left > 3 { // the last numbers
 		t.Errorf("%d trials are still in the store", left)
 	}
-	if _, err := db.Journal(t.Context(), r); !errors.Is(err, store.ErrArchived) || !strings.Contains(err.Error(), "scruple run --new") {
+	if _, err := db.Journal(t.Context(), r); err == nil || !strings.Contains(err.Error(), "scruple run --new") {
 		t.Errorf("an archived run is written: %v", err)
 	}
 	if _, err := db.SetPlan(t.Context(), r, p); err != nil {
@@ -315,6 +315,7 @@ func TestArchivedMeanwhile(t *testing.T) {
 		r, p := newRun(t, db, 3, 2)
 		finish(t, db, r, p)
 		before, stale := contents(t, db, r.ID), mustRun(t, db, r.ID)
+		earlier := mustRun(t, db, r.ID)
 		for _, run := range []*store.Run{r, stale} {
 			if err := db.Archive(t.Context(), run, dir, "1"); err != nil || run.Archive.Trials != 12 {
 				t.Fatal(run.Archive, err)
@@ -322,6 +323,13 @@ func TestArchivedMeanwhile(t *testing.T) {
 		}
 		if got := contents(t, db, r.ID); got != before {
 			t.Errorf("it reads\n%s\nnot\n%s", got, before)
+		}
+		_, rows := store.Collect(db.Calls(t.Context(), earlier))
+		_, one := db.Tally(t.Context(), earlier)
+		for _, err := range []error{rows, one} {
+			if err == nil || !strings.Contains(err.Error(), "run the same command again") {
+				t.Errorf("of the run as it was before: %v", err)
+			}
 		}
 	})
 }
