@@ -17,6 +17,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/gate"
+	"github.com/scruple-eval/scruple/internal/plan"
 	"github.com/scruple-eval/scruple/internal/report"
 	"github.com/scruple-eval/scruple/internal/say"
 	"github.com/scruple-eval/scruple/internal/store"
@@ -161,8 +162,28 @@ func (l shownList) csv(w io.Writer) error {
 	return end()
 }
 
-func (a *app) report(o *opened) error {
+// kept returns the results of a run as they were scored. It warns of gold that changed since: of
+// runs so small that reading their study takes no time, if it can be read.
+func (a *app) kept(o *opened) (experiment.Result, error) {
 	result, err := experiment.Kept(o.ctx, o.db, o.run)
+	if err != nil || o.run.Trials > manyItems {
+		return result, err
+	}
+	x, err := o.from.load()
+	if err != nil {
+		return result, nil
+	}
+	defer x.Close()
+	was, err := o.db.Items(o.ctx, o.run)
+	if gold := plan.Regraded(was, x.Items()); len(gold) > 0 {
+		a.warn("warning: the gold of %s changed since run %s was scored (%s), and these are the scores before: `%s` scores the answers again at no cost",
+			text.Plural(len(gold), "item", "items"), o.run.ID, strings.Join(plan.Shorten(gold, 5), ", "), a.again("score", o.arg, o.run, o.db.Path()))
+	}
+	return result, err
+}
+
+func (a *app) report(o *opened) error {
+	result, err := a.kept(o)
 	if err != nil {
 		return err
 	}
@@ -188,7 +209,7 @@ func (a *app) compare(o *opened) error {
 	if err := a.opens(o, aShownRun); err != nil {
 		return err
 	}
-	result, err := experiment.Kept(o.ctx, o.db, o.run)
+	result, err := a.kept(o)
 	if err != nil {
 		return err
 	}

@@ -130,6 +130,9 @@ func TestErrors(t *testing.T) {
 		{"a record of NeMo", "nemo", "a.jsonl", `{"reward": 1}`, "unknown version of a record"},
 		{"no job of Harbor", "harbor", "a", "", "no trials of Harbor"},
 		{"an item twice", "nemo", "a.jsonl", "{\"problem_idx\": 1, \"reward\": NaN}\n", ""},
+		{"lines with a byte order mark", "nemo", "a.jsonl", "\ufeff{\"problem_idx\": 1, \"reward\": 1}\n", ""},
+		{"an object with a byte order mark", "inspect", "a.json", "\ufeff" + `{"version": 2, "eval": {"task": "t", "model": "m"}, "samples": [{"id": "1", "scores": {"s": {"value": 1}}}]}`, ""},
+		{"a mark within", "nemo", "a.jsonl", "{\ufeff\"problem_idx\": 1}\n", "invalid character"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()

@@ -314,9 +314,11 @@ func scoreOf(name string, value jsontext.Value) Score {
 var lenient = jsonv2.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 
 // finite replaces the words NaN, Infinity and -Infinity, which Python writes and JSON does not
-// have, with null.
+// have, with null. It skips the byte order mark that Windows writes.
 func finite(r io.Reader) *finiteReader {
-	return &finiteReader{r: bufio.NewReaderSize(r, 1<<16), left: math.MaxInt}
+	f := &finiteReader{r: bufio.NewReaderSize(r, 1<<16), left: math.MaxInt}
+	f.skip("\ufeff")
+	return f
 }
 
 type finiteReader struct {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -303,6 +304,21 @@ type wireLine struct {
 		Tags  []string    `json:"tags"`
 		Spans *[]wireSpan `json:"spans"`
 	} `json:"systems"`
+	Others map[string]jsontext.Value `json:",inline"`
+}
+
+// misspelled finds a member that the line has under nearly the name of one that it lacks.
+func (w *wireLine) misspelled() (name, meant string) {
+	others := slices.Sorted(maps.Keys(w.Others))
+	for _, own := range []struct {
+		name  string
+		lacks bool
+	}{{"id", w.ID == nil}, {"spans", w.Spans == nil}, {"group", w.Group == ""}, {"cluster", w.Cluster == ""}, {"split", w.Split == ""}} {
+		if i := slices.IndexFunc(others, func(other string) bool { return own.lacks && table.Like(other, own.name) }); i >= 0 {
+			return others[i], own.name
+		}
+	}
+	return "", ""
 }
 
 func idOf(raw json.RawMessage) string {
@@ -345,6 +361,10 @@ func (d *reader) lines(data []byte) error {
 			}
 			if doc.ID == "" && w.TaskHash != nil {
 				doc.ID = strconv.FormatInt(*w.TaskHash, 10)
+			}
+		default:
+			if name, meant := w.misspelled(); name != "" {
+				return fmt.Errorf("%s: %q is not %q: rename it", doc.At(d.Name), name, meant)
 			}
 		}
 		if err != nil {

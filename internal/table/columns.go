@@ -56,7 +56,7 @@ func (t *Table) Bind(n Names, fault func(known string, err error)) *Columns {
 			continue
 		}
 		c.other = append(c.other, i)
-		if k := slices.IndexFunc(missing, func(known string) bool { return like(name, known) }); k >= 0 {
+		if k := slices.IndexFunc(missing, func(known string) bool { return Like(name, known) }); k >= 0 {
 			fault("", fmt.Errorf("%s: column %q is not %q: %s", t.headerPlace(i), name, missing[k], n.Remedy(missing[k], name)))
 		}
 	}
@@ -74,9 +74,9 @@ func (t *Table) Bind(n Names, fault func(known string, err error)) *Columns {
 	return c
 }
 
-// like reports whether a name is nearly that of a known column. Short names have too many
+// Like reports whether a name is nearly that of a known column. Short names have too many
 // neighbours.
-func like(name, known string) bool {
+func Like(name, known string) bool {
 	const short = 3
 	letters := func(s string) string {
 		return strings.NewReplacer(" ", "", "_", "", "-", "").Replace(strings.ToLower(s))
