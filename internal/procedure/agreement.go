@@ -42,6 +42,9 @@ func kappa(p kappaParams, in raters) Result {
 	for weights := range by {
 		by[weights] = must(stats.CohenKappa(counts, stats.Weights(weights), p.Conf))
 	}
+	if by[0].SE == 0 {
+		warnings = append(warnings, "no interval of kappa: with full agreement, or a rater who always gives the same label, any number of units would make it certain")
+	}
 	of := func(weights stats.Weights) any {
 		if weights != stats.Unweighted && !ordered {
 			return nil

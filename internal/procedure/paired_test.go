@@ -52,6 +52,9 @@ func TestPairedOptions(t *testing.T) {
 		{"as R writes it", `{"method": "wilcoxon_signed_rank", "params": {"alternative": "two.sided"}, "input": {"a": [1, 2, 3, 4, 5], "b": [0, 0, 0, 0, 0]}}`, `"p_exact":0.0625,`},
 		{"greater", `{"method": "wilcoxon_signed_rank", "params": {"alternative": "greater"}, "input": {"a": [1, 2, 3, 4, 5], "b": [0, 0, 0, 0, 0]}}`, `"p_exact":0.03125,`},
 		{"less", `{"method": "wilcoxon_signed_rank", "params": {"alternative": "less"}, "input": {"a": [1, 2, 3, 4, 5], "b": [0, 0, 0, 0, 0]}}`, `"p_exact":1,`},
+		// One difference: its exact interval would cover with probability 1 − 2/2 = 0.
+		{"interval of one", `{"method": "wilcoxon_signed_rank", "input": {"a": [1], "b": [0]}}`, `"hodges_lehmann_ci95_exact":null`},
+		{"interval of one", `{"method": "wilcoxon_signed_rank", "input": {"a": [1], "b": [0]}}`, `"warnings":["no interval: the test rejects no shift of 1 differences at this level"]`},
 		{"interval that cannot be", `{"method": "wilcoxon_signed_rank", "input": {"a": [1, 2, 3, 4], "b": [0, 0, 0, 0]}}`, `a coverage of at most 0.875`},
 		{"zeros", `{"method": "wilcoxon_signed_rank", "input": {"a": [1, 2, 3, 4, 5, 6, 0], "b": [0, 0, 0, 0, 0, 0, 0]}}`, `"1 of 7 differences are 0: the test, the Hodges-Lehmann estimate and its interval are about the others"`},
 		{"ties have an interval", `{"method": "wilcoxon_signed_rank", "input": {"a": [1, 2, 3, 4, 5, 6, 6, 7], "b": [0, 0, 0, 0, 0, 0, 0, 0]}}`, `"hodges_lehmann_ci95_exact":null,"hodges_lehmann_ci95_normal":[2`},
