@@ -26,8 +26,8 @@ import (
 // gathering copies what a study reads into the folder of a bundle.
 type gathering struct {
 	x       *experiment.Experiment
-	dir     string // of the bundle
-	folder  string // of the study in it
+	dir     string            // of the bundle
+	folder  string            // of the study in it
 	from    map[string]string // where the file of a place was
 	reasons []string
 	err     error // of a copy: no reason of the study
