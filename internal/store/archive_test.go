@@ -334,6 +334,35 @@ func TestArchivedMeanwhile(t *testing.T) {
 	})
 }
 
+// Answers of a run that another process archives during a session are still taken.
+func TestAnswersArchivedMeanwhileAreTaken(t *testing.T) {
+	address := postgrestest.Address(t)
+	db := open(t, address)
+	r, p := newRun(t, db, 3, 2)
+	finish(t, db, r, p)
+	db.Close()
+	db = open(t, address)
+	later, _ := newRun(t, db, 3, 2)
+	j := journal(t, db, later)
+	take := func(seq int) {
+		t.Helper()
+		c := call(p.Trial(seq), "")
+		c.Key = fmt.Sprintf("%032x", seq)
+		if ok, err := j.Take(t.Context(), c, true, false); !ok || err != nil || c.SourceRun != r.ID {
+			t.Errorf("answer %d: %v, %v, of %q", seq, ok, err, c.SourceRun)
+		}
+	}
+	take(0)
+	other := open(t, address)
+	if err := other.Archive(t.Context(), r, t.TempDir(), "1"); err != nil {
+		t.Fatal(err)
+	}
+	take(7)
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // A plan that is written while it is checked is not taken for damaged.
 func TestPlansAreCheckedBesideAWriter(t *testing.T) {
 	onBoth(t, func(t *testing.T, place place) {
