@@ -9,8 +9,8 @@ import (
 
 // cases are a list of questions, or one question by itself.
 type cases[Q any] struct {
-	Cases []Q `json:"cases,omitempty"`
-	One   Q   `json:",inline"`
+	Cases []Q `json:"cases,omitempty" way:"cases"`
+	One   Q   `json:",inline" way:"a case by itself"`
 }
 
 // byCase is the method that answers each case.

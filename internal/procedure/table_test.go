@@ -161,6 +161,29 @@ func TestFaultsOfCells(t *testing.T) {
 	}
 }
 
+// TestInputGivenTwice is refused, not half of it dropped.
+func TestInputGivenTwice(t *testing.T) {
+	for _, c := range []struct{ method, input, reason string }{
+		{"binomial_interval", `{"x": 3, "n": 10, "pass": [1, 0]}`, "input has x and n and pass"},
+		{"binomial_interval", `{"x": 3, "n": 10, "cases": [{"x": 1, "n": 2}]}`, "input has cases and a case by itself, expected one"},
+		{"binomial_interval", `{"cases": [{"x": 1, "n": 2, "pass": [1]}]}`, "input.cases[0] has x and n and pass"},
+		{"two_proportion_z", `{"x": [1, 2], "n": [3, 4], "pass": [1, 0], "group": ["a", "b"]}`, "input has x and n and pass and group"},
+		{"mcnemar", `{"table": [[1, 2], [3, 4]], "a_pass": [1], "b_pass": [1]}`, "input has table and a_pass"},
+		{"tost", `{"estimate": 1, "se": 1, "df": 3, "a": [1, 2]}`, "input has a and b and estimate"},
+		{"chi2_independence", `{"table": [[1, 2], [3, 4]], "row": ["x"], "column": ["y"]}`, "input has table and row and column"},
+		{"fisher_exact", `{"table": [[1, 2], [3, 4]], "row": ["x"]}`, "input has table and row"},
+		{"fleiss_kappa", `{"counts": [[1, 2]], "ratings": [["a", "b"]]}`, "input has counts and ratings"},
+		{"gwet_ac1", `{"counts": [[1, 2]], "ratings": [["a", "b"]]}`, "input has ratings and counts"},
+		{"sign_flip_exact", `{"diff": [1, 2], "a": [1]}`, "input has diff and a and b, expected one of them"},
+		{"confidence_sequence", `{"diff": [0.1], "b": [0.2]}`, "input has diff and a and b"},
+	} {
+		_, err := find(t, c.method).Run([]byte(map[bool]string{true: `{"margin": 1}`, false: `{}`}[c.method == "tost"]), []byte(c.input))
+		if err == nil || !strings.Contains(err.Error(), c.reason) {
+			t.Errorf("%s of %s: %v, want %q", c.method, c.input, err, c.reason)
+		}
+	}
+}
+
 // TestOneLabel: 1 and 1.0 are one label in tables as in cases, and identifiers
 // keep their digits.
 func TestOneLabel(t *testing.T) {
