@@ -406,6 +406,12 @@ func given[T any](x *T, otherwise T) T {
 	return *x
 }
 
+// needed returns the value of a key, which must be set.
+func needed[T any](key string, x *T) T {
+	refuse(x == nil, "%s is missing", key)
+	return *x
+}
+
 // within checks a whole number against its limits.
 func within(path string, n, low, high int) {
 	refuse(n < low || n > high, "%s is %d, expected %d to %d", path, n, low, high)
