@@ -405,6 +405,26 @@ func TestSignFlipsAgree(t *testing.T) {
 	}
 }
 
+// TestSignFlipsOfAnyScale: p-values do not depend on the unit. Of 6 differences of one sign
+// they are 2/2⁶, 1/2⁶ and 1; those of 1.3 − 1 and 1 − 0.7 are equal on paper.
+func TestSignFlipsOfAnyScale(t *testing.T) {
+	for _, unit := range []float64{1, 1e-13, 1e-100, 1e12} {
+		d := []float64{1.1 * unit, 2 * unit, 3 * unit, 1.7 * unit, 2.2 * unit, 1.3 * unit}
+		sizes := []float64{1, 1, 1, 1, 1, 1}
+		r, err := stats.SignFlipExact(d)
+		interval, _ := stats.SignFlipInterval(d, sizes, 1, 1, 1)
+		if err != nil || r.P != 2.0/64 || r.PGreater != 1.0/64 || r.PLess != 1 || interval.P(0) != r.P {
+			t.Errorf("unit %v: %+v, %v, %v", unit, r, interval.P(0), err)
+		}
+		// 2 of the 4 patterns of two equal differences of different sign reach their sum of 0.
+		tied := []float64{(1.3 - 1) * unit, (0.7 - 1) * unit}
+		tied[0] += 1e-16 * unit
+		if r, _ := stats.SignFlipExact(tied); r.P != 1 || r.PGreater != 0.75 {
+			t.Errorf("tied, unit %v: %+v", unit, r)
+		}
+	}
+}
+
 // TestOneLimit is non-inferiority: one t-test, and the untested limit has no
 // p-value. R: t.test(x, mu = -0.5, alternative = "greater").
 func TestOneLimit(t *testing.T) {

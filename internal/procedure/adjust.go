@@ -50,8 +50,6 @@ type sequenceParams struct {
 }
 
 func sequence(p sequenceParams, in differences) Result {
-	both := in.Diff != nil && (in.A != nil || in.B != nil)
-	refuse(both, "confidence_sequence takes input.diff, or input.a and input.b, not both")
 	xs := in.of()
 	refuse(len(xs) == 0, "input.diff is empty")
 	s := must(stats.NewSequence(p.Low, p.High, p.Conf))

@@ -104,8 +104,8 @@ type fleissParams struct {
 // subjects are counts by subject and category, or all ratings by subject, perhaps
 // with the names of raters or categories.
 type subjects struct {
-	Counts  [][]int     `json:"counts,omitempty"`
-	Ratings [][]*string `json:"ratings,omitempty"`
+	Counts  [][]int     `json:"counts,omitempty" way:"counts"`
+	Ratings [][]*string `json:"ratings,omitempty" way:"ratings"`
 	Columns []string    `json:"columns,omitempty"`
 }
 
@@ -185,13 +185,12 @@ func tabulated(subjects [][]*string, labels []string) ([][]int, []string) {
 
 // givenLabels are ratings by rater, or counts by subject and category.
 type givenLabels struct {
-	Ratings [][]*string `json:"ratings,omitempty"`
-	Counts  [][]int     `json:"counts,omitempty"`
+	Ratings [][]*string `json:"ratings,omitempty" way:"ratings"`
+	Counts  [][]int     `json:"counts,omitempty" way:"counts"`
 }
 
 func gwet(p kappaParams, in givenLabels) Result {
 	counts, labels := in.Counts, p.Labels
-	refuse(counts != nil && in.Ratings != nil, "input has ratings and counts, expected one of them")
 	refuse(counts == nil && len(in.Ratings) == 0, "input.ratings is missing")
 	for r, row := range in.Ratings {
 		first := len(in.Ratings[0])

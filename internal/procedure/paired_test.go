@@ -112,7 +112,7 @@ func TestPairedRefusals(t *testing.T) {
 		{`{"method": "p_adjust", "input": {"p": []}}`, "input.p is empty"},
 		{`{"method": "p_adjust", "params": {"alpha": 5}, "input": {"p": [0.1]}}`, "params.alpha is 5"},
 		{`{"method": "power_paired_t", "input": {"cases": [{"solve": "n", "dz": 0, "power": 0.8}]}}`, "input.cases[0]: stats: no number of pairs"},
-		{`{"method": "power_paired_t", "input": {"solve": "power", "n": 20}}`, "the effect size is NaN"},
+		{`{"method": "power_paired_t", "input": {"solve": "power", "n": 20}}`, `expected two of n, dz and power and not what to solve for, got ["n"]`},
 		{`{"method": "power_mcnemar", "input": {"p10": 0.1, "p01": 0.1}}`, "no number of items"},
 		{`{"method": "distribution_tails", "input": {}}`, "needs cases"},
 		{`{"method": "distribution_tails", "input": {"cases": [{"dist": "normal", "params": [0, 1]}]}}`, "input.cases[0]: x is missing"},
