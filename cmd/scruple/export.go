@@ -248,7 +248,7 @@ func (a *app) exportRun(o *opened, format, to string, content bool) error {
 	}
 	a.say("wrote %s to %s", text.Plural(len(files), "file", "files"), to)
 	if unscored > 0 {
-		a.warn("%s no score and left out: the schema has no place for it", text.Plural(unscored, "trial and metric has", "trials and metrics have"))
+		a.warn("%s left out: the schema has no place for it", text.Plural(unscored, "trial and metric without a score is", "trials and metrics without a score are"))
 	}
 	return nil
 }

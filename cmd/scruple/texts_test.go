@@ -48,6 +48,10 @@ trend of m, newest first:
   r  2026-01-02   0 (0 to 0),  0 (0 to 0)  [a, b]
   without 1 run, whose analysis is of another version or damaged: ` + "`scruple score RUN`" + ` analyses one again at no cost
 retry failed trials with ` + "`run s.yaml --retry-failed`\n"},
+		{"status", map[string]any{"Run": "r", "Suite": "qa", "CreatedAt": "today", "File": "s.yaml", "State": "started", "Done": 0, "Trials": 2, "Failed": 0, "ToJudge": 0, "JudgeFailed": 0, "Calls": 0, "Tokens": 0, "CostUSD": 0.0, "Unpriced": 0,
+			"Sessions": []eval.Session{{N: 1, Requests: 1, Errors: []eval.SessionError{{Requests: 1}}}}},
+			"run      r (qa), started today\nstudy    s.yaml\nstate    started: 0 of 2 trials done, 0 failed\nspent    0 calls, 0 tokens, $0.0000\n" +
+				"session  1, 1970-01-01 00:00 to 1970-01-01 00:00: 1 request, of which 0 retries; 0 items, 0 of them new, 0 since the start; unanswered 1\n"},
 		{"workers", map[string]any{"Command": command}, "workers have no run\nno worker is there: start some with `worker`\n"},
 		{"workers", map[string]any{"Runs": []worker.State{{Run: "r", Step: "run", Done: 1, InHand: 1}}, "Workers": []worker.Hand{{Process: "p", Shards: 1, Note: "s"}}},
 			"r                        run: 1 of 2 shards done, 1 in hand, 0 waiting; then 0 shards\np                        1 shard in hand, seen 0001-01-01T00:00:00Z; not taking part in s\n"},

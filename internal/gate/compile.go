@@ -58,7 +58,7 @@ func read(condition string, lower bool) reads {
 	if err != nil {
 		return reads{}
 	}
-	if _, err := expand(tree, func(string) bool { return lower }); err != nil {
+	if _, err := expand(tree, nil, func(string) bool { return lower }); err != nil {
 		return reads{}
 	}
 	return walk(tree, nil).reads
@@ -73,7 +73,7 @@ func compile(condition string, names Names) (*vm.Program, reads, error) {
 	lower := func(name string) bool {
 		return slices.ContainsFunc(names.Metrics, func(m eval.Metric) bool { return m.Name == name && !m.HigherIsBetter })
 	}
-	if found, err := expand(tree, lower); err != nil {
+	if found, err := expand(tree, &names, lower); err != nil {
 		return nil, reads{}, err
 	} else if found {
 		condition = tree.Node.String()
@@ -380,14 +380,16 @@ const (
 )
 
 // expand replaces each no_worse of a condition with the rule that it stands for, and reports
-// whether there is one. lower says of which metrics lower is better.
-func expand(tree *parser.Tree, lower func(metric string) bool) (found bool, err error) {
-	e := expansion{lower: lower}
+// whether there is one. It checks their names unless names is nil. lower says of which metrics
+// lower is better.
+func expand(tree *parser.Tree, names *Names, lower func(metric string) bool) (found bool, err error) {
+	e := expansion{names: names, lower: lower}
 	ast.Walk(&tree.Node, &e)
 	return e.found, e.err
 }
 
 type expansion struct {
+	names *Names
 	lower func(metric string) bool
 	found bool
 	err   error
@@ -410,6 +412,10 @@ func (e *expansion) Visit(node *ast.Node) {
 	if name, ok := call.Arguments[2].(*ast.StringNode); ok && e.lower(name.Value) {
 		function, than, margin = "diff_high", "<", call.Arguments[3]
 	}
-	ast.Patch(node, &ast.BinaryNode{Operator: than, Right: margin,
-		Left: &ast.CallNode{Callee: &ast.IdentifierNode{Value: function}, Arguments: call.Arguments[:3]}})
+	end := &ast.CallNode{Callee: &ast.IdentifierNode{Value: function}, Arguments: call.Arguments[:3]}
+	if f, args, err := called(end); err == nil && e.names != nil && e.err == nil {
+		f.name = noWorse
+		e.err = e.names.check(f, args)
+	}
+	ast.Patch(node, &ast.BinaryNode{Operator: than, Right: margin, Left: end})
 }

@@ -43,6 +43,7 @@ func TestNoWorse(t *testing.T) {
 		"no_worse('new', 'old', 'right')":       "want two arms, a metric and a margin above 0",
 		"no_worse('new', 'old', 'right', -0.1)": "want two arms, a metric and a margin above 0",
 		"no_worse('neu', 'old', 'right', 0.1)":  `unknown arm "neu"`,
+		"no_worse('new', 'old', 'rigth', 0.1)":  `no_worse: unknown metric "rigth": did you mean "right"?`,
 		"no_wors('new', 'old', 'right', 0.1)":   `did you mean "no_worse"`,
 	} {
 		if _, wrong := Compile(study.Decide{Require: []study.Condition{{Name: "x", That: that}}}, names); len(wrong) == 0 || !strings.Contains(wrong[0].Error(), want) {

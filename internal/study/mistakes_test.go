@@ -30,6 +30,8 @@ func TestMistakes(t *testing.T) {
 			`study.yaml:3:31: unknown key "tokens_per_minute" in models[0]: it belongs in models[0].limits`},
 		{"a key given twice", "name: n\nsuite: s\nname: m\n",
 			`study.yaml:3:1: duplicate key "name": first on line 1`},
+		{"a key without a colon", "name: n\nsuite: s\nexecution\n  concurrency: 8\n", `study.yaml:3:1: this is no key with a value: write a colon behind the key`},
+		{"a last key without a colon", "name: n\nsuite: s\nexecution\n", `study.yaml:3:1: this is no key with a value: write a colon behind the key`},
 		{"a key that is a list", minimal("? [a]\n: b\n"),
 			`study.yaml:4:1: found an invalid key for this map`},
 		{"missing keys", "models: [{id: a}]\n",

@@ -155,6 +155,8 @@ func (r *yamlReader) syntaxError(err error) error {
 		msg = "YAML cannot be indented with tabs: use spaces"
 	case strings.HasPrefix(msg, "mapping value is not allowed"):
 		msg = "this text contains a colon, or the next line is indented further than its key: put the text in quotes, or indent the lines alike"
+	case msg == "non-map value is specified", msg == "unexpected key name":
+		msg = "this is no key with a value: write a colon behind the key"
 	case strings.HasPrefix(msg, "value is not allowed") && (t.Prev == nil || t.Prev.Position.Line < p.Line):
 		msg = "the line is not indented like the lines above that it belongs to: indent all entries of a list, and all keys of a section, alike"
 	case strings.HasPrefix(msg, "value is not allowed"):

@@ -301,6 +301,16 @@ func TestStrataOfTheStudy(t *testing.T) {
 	}
 }
 
+// A list that cannot be made offers no export, which could not be made either.
+func TestNoExportOfAWrongList(t *testing.T) {
+	v := newViewer(t, bigStore(t, 3))
+	for path, want := range map[string]bool{"/r/big-1/samples?sort=item": true, "/r/big-1/samples?sort=nope": false} {
+		if page := get(t, v, path); strings.Contains(page, "Export this list") != want || strings.Contains(page, "no column") == want {
+			t.Errorf("%s: want an export %v", path, want)
+		}
+	}
+}
+
 // Addresses that fit no page are answered with the reason.
 func TestWrongAddresses(t *testing.T) {
 	v := newViewer(t, bigStore(t, 3))

@@ -155,6 +155,7 @@ func TestMappingErrors(t *testing.T) {
 		{"a misspelt key of gold", `{source: jsonl, path: d.jsonl, schema: bill}`, map[string]string{"d.jsonl": `{"document_id": "a", "text": "1", "ground_truth": [{"field": "total", "exists_in_document": true, "corect_value": "1"}]}` + "\n"}, []string{`corect_value`}},
 		{"a record for two", `{source: directory, path: docs, records: d.csv, schema: bill, gold_columns: {total: amount}}`, map[string]string{"d.csv": "document_id,amount\na.pdf,1\na.txt,2\n", "docs/a.txt": "1"}, []string{`document_id "a.txt" is empty or a duplicate`}},
 		{"a text without gold", `{source: directory, path: docs, schema: bill}`, map[string]string{"docs/a.txt": "1"}, []string{"its gold, "}},
+		{"a file that is not there", `{source: jsonl, path: e.csv, schema: bill, columns: {document_id: nr, text: words}, gold_columns: {total: amount}}`, map[string]string{"d.csv": "nr,words,amount\na,1,1\n"}, []string{"e.csv"}},
 		{"one cause", `{source: jsonl, path: d.jsonl}`, map[string]string{"d.jsonl": many.String()}, []string{"d.jsonl:1: document \"d0\": schema is missing", "(and in 305 other documents)"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

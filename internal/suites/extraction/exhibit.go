@@ -54,7 +54,11 @@ func (b *Bench) Show(c eval.Case) (eval.Exhibit, error) {
 		for _, r := range x.Rows {
 			gold = append(gold, r.Unit+" = "+r.Gold)
 		}
-		x.Expected = "a JSON object whose list “extractions” has the fields " + strings.Join(gold, "; ")
+		x.Expected = "a JSON object whose list “extractions” has the fields "
+		if b.plain {
+			x.Expected = "a JSON object with the fields "
+		}
+		x.Expected += strings.Join(gold, "; ")
 	}
 	return x, nil
 }

@@ -56,6 +56,13 @@ func TestExhibit(t *testing.T) {
 	if x.Raw != answer {
 		t.Error("the raw answer is not what was answered")
 	}
+	// What was expected is what the study asks for.
+	for plain, want := range map[bool]string{false: "a JSON object whose list “extractions” has the fields invoice_number = INV-7", true: "a JSON object with the fields invoice_number = INV-7"} {
+		b.plain = plain
+		if x, err := b.Show(eval.CaseOf(trial("d", "ctn"), o, nil)); err != nil || !strings.HasPrefix(x.Expected, want) {
+			t.Errorf("plain %v: expected %q, %v", plain, x.Expected, err)
+		}
+	}
 }
 
 // Marks are within their page, sorted by start, and contain a quote.
