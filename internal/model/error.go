@@ -135,13 +135,16 @@ func containsAny(text string, phrases ...string) bool {
 	return slices.ContainsFunc(phrases, func(p string) bool { return strings.Contains(text, p) })
 }
 
+// wrapped is what a gateway puts before the message of the service behind it, whose error it quotes.
+var wrapped = regexp.MustCompile(`(?s)^.*?["']message["']\s*:`)
+
 // unpaid reports whether the account has no money left. Gemini's "exceeded
 // your current quota" is a rate limit that passes, so the codes decide. Of a message in plain
-// English only the beginning counts: it may repeat what a document says.
+// English only the beginning counts, and that of one it quotes: it may repeat what a document says.
 func (c *complaint) unpaid() bool {
-	const beginning = 120 // bytes
+	begins := func(s string) string { return s[:min(len(s), 120)] }
 	return c.says("insufficient_quota", "insufficient_balance", "exceeded_current_quota_error", "billing_hard_limit", "billing_not_active") ||
-		containsAny(strings.ToLower(c.code+" "+c.kind+" "+c.message[:min(len(c.message), beginning)]),
+		containsAny(strings.ToLower(c.code+" "+c.kind+" "+begins(c.message)+" "+begins(wrapped.ReplaceAllString(c.message, ""))),
 			"credit balance is too low", "insufficient balance", "insufficient credits", "insufficient funds", "requires more credits",
 			"doesn't have any credits", "does not have any credits", "run out of credits", "used all available credits", "monthly spending limit",
 			"specified api usage limits", "key limit exceeded", "account is suspended")
