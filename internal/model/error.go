@@ -268,13 +268,15 @@ var keyLike = regexp.MustCompile(`(?i)\bbearer\s+[a-z0-9._~+/-]{12,}=*` +
 	`|\bAIza[a-z0-9_-]{16,}` +
 	`|\b(?:api[-_]?key|key|token)=[^&\s"']+`)
 
-// keyNamed matches a variable that holds a key, by a word that ends in its name, unlike that in
-// TOKENIZER or PASSAGES, or as a password in a URL.
-var keyNamed = regexp.MustCompile(`(?i)^[^=]*(?:key|token|secret|pass(?:word|wd|phrase)?|pwd|auth(?:orization)?|cred(?:ential)?)s?(?:[^a-z].*)?=|://[^/@\s]*:[^/@\s]+@`)
+// keyNamed matches a variable that holds a key, by its name or as a password in a URL.
+var keyNamed = regexp.MustCompile(`(?i)^[^=]*(?:key|token|secret|pass|_pwd|auth|cred)|://[^/@\s]*:[^/@\s]+@`)
+
+// notKey matches words that are no keys in the name of a variable.
+var notKey = regexp.MustCompile(`(?i)tokeniz|passage|keyword|author(?:s|$)`)
 
 // HoldsKey reports whether an environment variable looks as if it held a key.
 func HoldsKey(name, value string) bool {
-	return keyNamed.MatchString(name+"="+value) || keyLike.MatchString(value)
+	return keyNamed.MatchString(notKey.ReplaceAllString(name, " ")+"="+value) || keyLike.MatchString(value)
 }
 
 // Keys are secrets that no error and no answer may show.

@@ -147,6 +147,8 @@ func TestHoldsKey(t *testing.T) {
 		"GEMINI_API_KEY=x": true, "hf_token=x": true, "COMPANY_LLM=sk-proj-0123456789": true, "DATABASE_URL=postgres://me:pw@host/db": true,
 		"PGPASSWORD=x": true, "API_KEY_2=x": true, "AWS_SECRET_ACCESS_KEY=x": true, "CREDENTIALS=x": true, "PROXY_AUTH=x": true,
 		"TOKENIZER=bert-base-uncased": false, "PASSAGES_FILE=data/passages.jsonl": false, "KEYWORDS=a=b": false, "AUTHORS=x": false, "X=my_key=": false,
+		"PASSCODE=x": true, "AUTHENTICATION_HEADER=x": true, "apiKeyProd=x": true, "SECRETVALUE=x": true, "TOKENVALUE=x": true, "AUTHORIZATION=x": true,
+		"MYSQL_PWD=x": true, "TOKENIZER_KEY=x": true, "PWD=/home/me/study": false, "OLDPWD=/home/me": false, "AUTHOR=x": false,
 		"PYTHONPATH=/home/me/lib": false, "CUDA_VISIBLE_DEVICES=0,1": false, "MODEL=gemini-2.5-flash": false, "BASE=http://host:8080/a@b": false,
 	} {
 		name, value, _ := strings.Cut(variable, "=")
