@@ -292,6 +292,7 @@ func (a *runAnswers) Complete(ctx context.Context, r *eval.Request) (eval.Respon
 		return eval.Response{}, &model.Error{Kind: eval.ErrUnavailable, Err: err, Final: true,
 			Message: fmt.Sprintf("reading the answer of %s: %v", a.from, err), Remedy: "finish the other run first"}
 	}
+	taken.Given = taken.Given || taken.Calls == 0 // also of a file that a suite reads itself
 	response := eval.Response{Text: string(o.Data), Stop: eval.StopEnd, ModelVersion: version, Taken: &taken,
 		Usage:     eval.Usage{Input: taken.TokensIn, Output: taken.TokensOut, CachedInInput: true, ReasoningInOutput: true},
 		RequestID: fmt.Sprintf("%s:%s#%d", a.from, r.Item, replicate)}

@@ -403,7 +403,7 @@ const (
 )
 
 // OfOutputs ends the provider of a call that takes the answer of another run, which is from a file
-// that does not say what it took.
+// that does not say what it took, or has no calls.
 const OfOutputs = " outputs"
 
 // A Call is the journal's entry of one request: request, response and usage. A
