@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,24 +32,24 @@ func (a *app) doctor(o *opened) error {
 		}
 	}
 	checks, err := store.Examine(ctx, path)
-	if err != nil {
+	if err == nil {
+		var recomputed []store.Check
+		recomputed, err = a.recompute(ctx, path, checks)
+		checks = append(checks, recomputed...)
+	}
+	if err != nil && len(checks) == 0 {
 		return err
 	}
-	recomputed, err := a.recompute(ctx, path, checks)
-	if err != nil {
-		return err
-	}
-	checks = append(checks, recomputed...)
 	damaged := false
 	for _, c := range checks {
 		damaged = damaged || c.State == store.CheckDamaged
 	}
-	err = a.result(map[string]any{"store": path, "damaged": damaged, "checks": checks}, func() {
+	shown := a.result(map[string]any{"store": path, "damaged": damaged, "checks": checks}, func() {
 		for _, c := range checks {
 			a.say("%-12s %-8s %s", c.Name, c.State, say.PlainLine(c.Note))
 		}
 	})
-	if err != nil {
+	if err = cmp.Or(err, shown); err != nil {
 		return err
 	}
 	if damaged {
@@ -70,6 +71,9 @@ func (a *app) recompute(ctx context.Context, path string, checks []store.Check) 
 	}
 	defer db.Close()
 	runs, err := db.Runs(ctx)
+	if store.Unread(err) {
+		return nil, err
+	}
 	if err != nil {
 		return []store.Check{{Name: "results", State: store.CheckDamaged, Note: err.Error()}}, nil
 	}

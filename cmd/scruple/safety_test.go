@@ -119,6 +119,28 @@ func TestForeignTextCannotSteerTheTerminal(t *testing.T) {
 	}
 }
 
+// What was found shows also if something else could not be read.
+func TestDoctorOnAFailingDisk(t *testing.T) {
+	t.Parallel()
+	dir := sumsStudy(t)
+	for _, args := range [][]string{{"run", "study.yaml"}, {"archive", "study.yaml", "--to", "archive"}} {
+		if code, _, errOut := scrupleIn(t, dir, args...); code != exitOK {
+			t.Fatal(errOut)
+		}
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "archive", "*", "*.parquet"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%q, %v", files, err)
+	}
+	if err := errors.Join(os.Remove(files[0]), os.Mkdir(files[0], 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	code, out, errOut := scrupleIn(t, dir, "doctor", "study.yaml")
+	if code != exitInfrastructure || !strings.Contains(out, "pages and indexes are sound") || !strings.Contains(errOut, files[0]) || strings.Contains(out+errOut, "damaged") {
+		t.Errorf("doctor ends with %d: %s%s", code, out, errOut)
+	}
+}
+
 func TestDoctorAndADamagedStore(t *testing.T) {
 	t.Parallel()
 	dir := sumsStudy(t)

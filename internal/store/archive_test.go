@@ -518,7 +518,13 @@ func TestArchivesThatAreNotThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	fails("it is not the file that was written")
-	if err := os.WriteFile(calls, whole, 0o600); err != nil {
+	if err := errors.Join(os.Remove(calls), os.Mkdir(calls, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	if checks, err := store.Examine(t.Context(), path); err == nil || strings.Contains(fmt.Sprint(checks), store.CheckDamaged) {
+		t.Errorf("a file that this machine cannot read: %v, %v", checks, err)
+	}
+	if err := errors.Join(os.Remove(calls), os.WriteFile(calls, whole, 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	moved := t.TempDir()

@@ -78,7 +78,12 @@ func (x *examination) damaged(name, note string) { x.add(name, CheckDamaged, "%s
 // failed adds an error as damage, unless it says nothing about what the store has.
 func (x *examination) failed(name string, err error) {
 	var e *Error
-	if x.ctx.Err() != nil || Unread(err) || errors.As(err, &e) && e.Passes {
+	var file *fs.PathError // of an archive
+	switch {
+	case errors.As(err, &file) && !errors.Is(err, fs.ErrNotExist):
+		err = fault(x.path, "%w", err)
+		fallthrough
+	case x.ctx.Err() != nil, Unread(err), errors.As(err, &e) && e.Passes:
 		x.err = cmp.Or(x.err, err)
 		return
 	}
@@ -155,7 +160,7 @@ func (x *examination) archives(db *DB) {
 			err = fmt.Errorf("run %s: its archive has %d of %d trials", run.ID, n, run.Trials)
 		}
 		if err != nil {
-			x.damaged("archives", err.Error())
+			x.failed("archives", err)
 			return
 		}
 	}
