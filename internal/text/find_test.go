@@ -305,6 +305,8 @@ func TestContains(t *testing.T) {
 		{Number, "約1万円", "10000", true},
 		{Money, "合計1万2345円です", "12345", true},
 		{Money, "合計1万2345円です", "2345", false},
+		{Number, "月薪1万5", "10005", false},
+		{Number, "月薪1万5", "5", false},
 		{Number, "1.5万2345", "2345", false},
 		{Money, "ご請求額 ￥1,234-", "-1234", false},
 		{Money, "ご請求額 ￥1,234-", "1234", true},
