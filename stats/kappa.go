@@ -56,7 +56,7 @@ func KappaTable(a, b, labels []string) ([][]int, error) {
 		x, okA := index[a[i]]
 		y, okB := index[b[i]]
 		if !okA || !okB {
-			return nil, fmt.Errorf("stats: unit %d is labelled %q and %q, want labels from %q", i, a[i], b[i], labels)
+			return nil, rowError(i, "is labelled %q and %q, want labels from %q", a[i], b[i], labels)
 		}
 		table[x][y]++
 	}

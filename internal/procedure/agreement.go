@@ -114,8 +114,7 @@ func fleiss(p fleissParams, in subjects) Result {
 	refuse(in.Counts == nil && in.Ratings == nil, "input.counts is missing")
 	for i, row := range in.Ratings {
 		j := slices.Index(row, nil)
-		refuse(j >= 0,
-			"row %d lacks rating %d: Fleiss' kappa needs all of them; krippendorff_alpha and gwet_ac1 do not", i+1, j+1)
+		refuseRow(j >= 0, i, "lacks rating %d: Fleiss' kappa needs all of them; krippendorff_alpha and gwet_ac1 do not", j+1)
 	}
 	counts, categories := in.Counts, in.Columns
 	switch {
@@ -147,7 +146,7 @@ func (in subjects) counted() [][]int {
 	for i, row := range in.Ratings {
 		for j, label := range row {
 			n, err := strconv.Atoi(*label)
-			refuse(err != nil, "row %d, column %d is %s, expected a count", i+1, j+1, quoted(*label))
+			refuseRow(err != nil, i, "has %s in column %d, expected a count", quoted(*label), j+1)
 			counts[i] = append(counts[i], n)
 		}
 	}
@@ -175,8 +174,7 @@ func tabulated(subjects [][]*string, labels []string) ([][]int, []string) {
 				continue
 			}
 			k, known := at[textLabel(*l)]
-			refuse(!known,
-				"input.ratings[%d][%d] is %s, expected one of params.labels %.80q", rater, i, quoted(*l), labels)
+			refuseRow(!known, i, "has %s as rating %d, expected one of params.labels %.80q", quoted(*l), rater+1, labels)
 			counts[i][k]++
 		}
 	}

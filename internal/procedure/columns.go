@@ -1,6 +1,7 @@
 package procedure
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -13,6 +14,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/scruple-eval/scruple/internal/table"
+	"github.com/scruple-eval/scruple/stats"
 )
 
 // A column is one column's cells as text, in its role.
@@ -20,7 +22,8 @@ type column struct {
 	Role
 	name  string
 	cells []string
-	place func(row int) string
+	place func(row int) string // of a cell
+	line  func(row int) string
 }
 
 // of are the columns of a role, and their names.
@@ -184,7 +187,8 @@ func bind(t *table.Table, roles []Role, cols []string) (columns []column) {
 		taken[role] = true
 		k := slices.Index(t.Header, strings.TrimSpace(name))
 		refuse(k < 0, "%s: no column %q; the columns are %q", t.Top(), name, t.Header)
-		c := column{Role: roles[i], name: t.Header[k], place: func(i int) string { return t.Place(t.Rows[i], k) }}
+		c := column{Role: roles[i], name: t.Header[k],
+			place: func(i int) string { return t.Place(t.Rows[i], k) }, line: func(i int) string { return t.Place(t.Rows[i], -1) }}
 		for _, row := range t.Rows {
 			c.cells = append(c.cells, asciiMinus(row.Text(k)))
 		}
@@ -210,6 +214,9 @@ func (p Procedure) RunTable(r io.Reader, file string, cols []string, params json
 		}
 	}
 	result, err := p.Run(params, asInput(columns, p.Columns))
+	if at, ok := errors.AsType[*stats.RowError](err); ok {
+		err = fmt.Errorf("%s %s", columns[0].line(at.Row), at.Problem)
+	}
 	refuse(err != nil, "%s of %s: %w", p.Name, file, err)
 	roles := Result{}
 	for _, role := range p.Columns {

@@ -108,7 +108,7 @@ func TestPairedRefusals(t *testing.T) {
 		{`{"method": "tost", "input": {"a": [1, 2], "b": [1, 1]}}`, "params.margin is missing"},
 		{`{"method": "tost", "params": {"margin": -1}, "input": {"a": [1, 2], "b": [1, 1]}}`, "equivalence limits"},
 		{`{"method": "tost", "params": {"margin": 1}, "input": {"estimate": 1, "se": 2}}`, "needs se and df"},
-		{`{"method": "p_adjust", "input": {"p": [0.1, 1.1]}}`, "input.p[1] is 1.1"},
+		{`{"method": "p_adjust", "input": {"p": [0.1, 1.1]}}`, "row 2 has the p-value 1.1"},
 		{`{"method": "p_adjust", "input": {"p": []}}`, "input.p is empty"},
 		{`{"method": "p_adjust", "params": {"alpha": 5}, "input": {"p": [0.1]}}`, "params.alpha is 5"},
 		{`{"method": "power_paired_t", "input": {"cases": [{"solve": "n", "dz": 0, "power": 0.8}]}}`, "input.cases[0]: stats: no number of pairs"},

@@ -152,6 +152,16 @@ func TestFaultsOfCells(t *testing.T) {
 		{"cohen_kappa", "a,b\nx,x\nNA,NA\n", "a,b", "", `t.csv:3:1: column "a" is "NA", expected a label: leave out rows`},
 		{"chi2_independence", "a,b\nx,x\ny,null\n", "a,b", "", `t.csv:3:3: column "b" is "null", expected a label`},
 		{"gwet_ac1", "a,b\n1,1\n2,nan\n2,2\n", "a,b", "", ""},
+		{"calibration", "c,o\n0.5,1\n1.2,0\n", "c,o", "", "t.csv:3 has the confidence 1.2, expected 0 to 1"},
+		{"confidence_sequence", "d\n0.5\n\n2\n", "d", "", "t.csv:4 has the observation 2, outside of the range low to high, which is -1 to 1"},
+		{"cohen_kappa", "a,b\nlow,low\nmid,low\n", "a,b", `{"labels": ["low", "high"]}`, `t.csv:3 is labelled "mid" and "low", want labels from ["low" "high"]`},
+		{"gwet_ac1", "a,b\nlow,low\nlow,mid\n", "a,b", `{"labels": ["low", "high"]}`, `t.csv:3 has "mid" as rating 2, expected one of params.labels`},
+		{"krippendorff_alpha", "a,b\n1,2\n-1,1\n", "a,b", `{"level": "ratio"}`, "t.csv:3 has the value -1 of rater 1"},
+		{"fleiss_kappa", "a,b\n1,2\n5,-2\n", "a,b", `{"columns": "categories"}`, "t.csv:3 has the count -2 in column 2"},
+		{"fleiss_kappa", "a,b\n1,2\n2.5,1\n", "a,b", `{"columns": "categories"}`, `t.csv:3 has "2.5" in column 1, expected a count`},
+		{"fleiss_kappa", "a,b\n1,2\n1,NA\n", "a,b", "", "t.csv:3 lacks rating 2: Fleiss"},
+		{"p_adjust", "p\n0.1\n1.1\n", "p", "", "t.csv:3 has the p-value 1.1, expected 0 to 1"},
+		{"ols_clustered_se", "y,f,g\n1,a,u\n2,b,u\n3,c,v\n", "y,f,g", `{"formula": "y ~ f", "cluster": "g", "factor_levels": {"f": ["a", "b"]}}`, `t.csv:4 has "c" for factor f, want one of the levels`},
 		{"paired_t_test", "a,b\n1_1,1\n2,2\n", "a,b", "", `t.csv:2:1: column "a" is "1_1", expected a number`},
 	} {
 		got, err := find(t, c.method).RunTable(strings.NewReader(c.table), "t.csv", strings.Split(c.cols, ","), []byte(c.set))
