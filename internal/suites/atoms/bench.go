@@ -160,6 +160,9 @@ func (b *Bench) modelArms(p *kit.Planner, e *Extractor, instructions string) {
 	}
 }
 
+// withoutAtoms says what a folder without atoms needs: Git, bundles and workers keep no empty folder.
+const withoutAtoms = "with a file that is no Markdown, such as none.txt, if no atoms were found"
+
 // folderArm reads a folder of atoms made elsewhere, with a folder for each case.
 func (b *Bench) folderArm(dir string) (*arm, error) {
 	root, err := os.OpenRoot(dir)
@@ -183,7 +186,7 @@ func (b *Bench) folderArm(dir string) (*arm, error) {
 		parts = append(parts, c.id, string(a.folder[c.id].encode()))
 	}
 	if len(missing) > 0 {
-		b.Warn("%s has no folder for %s: these trials fail; make one, with no atoms if none were found", dir, text.Shorten(strings.Join(missing, ", "), 200))
+		b.Warn("%s has no folder for %s: these trials fail; make one, "+withoutAtoms, dir, text.Shorten(strings.Join(missing, ", "), 200))
 	}
 	a.Hash = kit.Hash(parts...).String()
 	return a, nil
@@ -251,7 +254,7 @@ func (b *Bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval
 	case a.folder != nil:
 		made := a.folder[c.id]
 		if made == nil {
-			return eval.Outcome{Kind: eval.Failed, Reason: "no folder", Detail: "there is no folder for this case: make one, with no atoms if none were found"}, nil
+			return eval.Outcome{Kind: eval.Failed, Reason: "no folder", Detail: "there is no folder for this case: make one, " + withoutAtoms}, nil
 		}
 		return eval.Outcome{Kind: eval.OK, Data: made.encode()}, nil
 	case a.local != nil:

@@ -75,7 +75,7 @@ func readSpans(path string, o spanfile.Options) (textFile, error) {
 	n := len(d.Docs)
 	d.Docs = slices.DeleteFunc(d.Docs, func(doc spanfile.Doc) bool { return len(doc.Tokens) == 1 && doc.Tokens[0] == "-DOCSTART-" })
 	if n -= len(d.Docs); n > 0 {
-		d.Warnings = append(d.Warnings, fmt.Sprintf("%s: %s -DOCSTART-, which begin documents, are no texts", path, text.Plural(n, "line", "lines")))
+		d.Warnings = append(d.Warnings, fmt.Sprintf("%s: %s no text", path, text.Plural(n, "line -DOCSTART-, which begins a document, is", "lines -DOCSTART-, which begin documents, are")))
 	}
 	nameTexts(d)
 	return textFile{d, eval.HashOf(content)}, nil
