@@ -55,7 +55,9 @@ func TestSentence(t *testing.T) {
 			"sim beats null_baseline on Composite by +0.310 (95 % CI +0.270 to +0.350, n = 40 pairs, p < 0.001, d = 1.90). [SIMULATED]", unsure},
 		{"nothing could be read", "none", func(c *analyse.Comparison) { c.B, c.Diff, c.Low, c.High, c.D = "broken", -0.31, -0.35, -0.27, -1.9 },
 			"No answer of broken could be read: 60 malformed answers. As it stands, heuristic does worse than broken on Composite: −0.310 (95 % CI −0.350 to −0.270, n = 40 pairs, p < 0.001, d = −1.90).", unsure},
-		{"nothing of either could be read", "none", func(c *analyse.Comparison) { c.A, c.B, c.Diff, c.Low, c.High, c.D = "dead", "broken", -0.31, -0.35, -0.27, -1.9 },
+		{"nothing of either could be read", "none", func(c *analyse.Comparison) {
+			c.A, c.B, c.Diff, c.Low, c.High, c.D = "dead", "broken", -0.31, -0.35, -0.27, -1.9
+		},
 			"No answer of broken could be read: 60 malformed answers. No answer of dead could be read: 8 malformed answers. As it stands, dead does worse than broken on Composite: −0.310 (95 % CI −0.350 to −0.270, n = 40 pairs, p < 0.001, d = −1.90).", unsure},
 		{"one pair", "none", func(c *analyse.Comparison) {
 			c.Low, c.High, c.P, c.D, c.Pairs = undefined, undefined, undefined, undefined, 1
