@@ -57,7 +57,7 @@ func CalibrationCurve(confidence []float64, outcome []bool, o CalibrationOptions
 	order := make([]int, len(confidence))
 	for i, c := range confidence {
 		if c < 0 || c > 1 {
-			return Calibration{}, fmt.Errorf("stats: confidence[%d] is %v, expected 0 to 1", i, c)
+			return Calibration{}, rowError(i, "has the confidence %v, expected 0 to 1", c)
 		}
 		order[i] = i
 	}

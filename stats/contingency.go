@@ -104,11 +104,11 @@ func margins(table [][]int) (rows, cols []float64, n float64, err error) {
 	rows, cols = make([]float64, len(table)), make([]float64, len(table[0]))
 	for i, row := range table {
 		if len(row) != len(cols) {
-			return nil, nil, 0, fmt.Errorf("stats: row %d has %d cells, the first has %d", i, len(row), len(cols))
+			return nil, nil, 0, rowError(i, "has %d cells, the first has %d", len(row), len(cols))
 		}
 		for j, x := range row {
 			if x < 0 {
-				return nil, nil, 0, fmt.Errorf("stats: the count in row %d, column %d is %d", i, j, x)
+				return nil, nil, 0, rowError(i, "has the count %d in column %d", x, j+1)
 			}
 			rows[i] += float64(x)
 			cols[j] += float64(x)

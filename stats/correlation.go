@@ -61,9 +61,13 @@ func Pearson(a, b []float64, level float64) (Correlation, error) {
 }
 
 // coefficient returns the correlation of two series with these means and nonzero
-// sums of squares.
+// sums of squares. One that rounding alone keeps from ±1 is ±1.
 func coefficient(a, b []float64, ma, mb, ssA, ssB float64) float64 {
-	return math.Max(-1, math.Min(1, covariation(a, b, ma, mb)/math.Sqrt(ssA)/math.Sqrt(ssB)))
+	r := covariation(a, b, ma, mb) / math.Sqrt(ssA) / math.Sqrt(ssB)
+	if 1-math.Abs(r) <= 1e-15*(8+math.Sqrt(float64(len(a)))) {
+		return math.Copysign(1, r)
+	}
+	return r
 }
 
 // covariation is Σ(aᵢ − ma)(bᵢ − mb).

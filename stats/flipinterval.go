@@ -12,6 +12,7 @@ type FlipInterval struct {
 	Estimate float64
 	Exact    bool // all patterns of signs were counted
 
+	tie       float64   // the tolerance on the difference
 	low, high []float64 // the values of δ between which each pattern is as extreme as the data, sorted
 }
 
@@ -53,7 +54,7 @@ func SignFlipInterval(sums, sizes []float64, resamples int, seed uint64, workers
 		return nil, fmt.Errorf("stats: a permutation test needs at least one resample")
 	}
 	total, n := sum(sums), sum(sizes)
-	f := &FlipInterval{Estimate: total / n, Exact: len(sums) <= mostEnumerated}
+	f := &FlipInterval{Estimate: total / n, Exact: len(sums) <= mostEnumerated, tie: flipTolerance(sums) / n}
 	patterns := resamples + 1
 	if f.Exact {
 		// A pattern and its reverse give the same values: the first sign is fixed.
@@ -96,7 +97,7 @@ func pattern(xs []float64, bits int) float64 {
 // P is the two-sided p-value of the test of a difference: the share of patterns that
 // are as extreme. Of 0 it is that of [SignFlipRandom] with the same draws.
 func (f *FlipInterval) P(difference float64) float64 {
-	tie := 1e-12 * math.Max(1, math.Abs(f.Estimate))
+	tie := f.tie + flipTie*math.Abs(difference)
 	count := 0 // of patterns that begin at or below it, without those that end below it
 	for k := range f.low {
 		if f.low[k]-tie <= difference {

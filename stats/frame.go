@@ -65,7 +65,7 @@ func (f *Frame) AddFactor(name string, labels, levels []string) error {
 		c, ok := index[l]
 		if !ok {
 			if given {
-				return fmt.Errorf("stats: factor %s: row %d has %q, want one of the levels %q", name, i, l, levels)
+				return rowError(i, "has %q for factor %s, want one of the levels %q", l, name, levels)
 			}
 			c = int32(len(index))
 			index[l] = c

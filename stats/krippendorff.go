@@ -92,11 +92,11 @@ func KrippendorffAlpha(ratings [][]float64, scale Scale) (Krippendorff, error) {
 func checkRatings(ratings [][]float64, scale Scale) error {
 	for r, row := range ratings {
 		if len(row) != len(ratings[0]) {
-			return fmt.Errorf("stats: rater %d has %d units, the first has %d", r, len(row), len(ratings[0]))
+			return fmt.Errorf("stats: rater %d has %d units, the first has %d", r+1, len(row), len(ratings[0]))
 		}
 		for u, x := range row {
 			if math.IsInf(x, 0) || (scale == RatioScale && x < 0) {
-				return fmt.Errorf("stats: rater %d gives unit %d the value %v", r, u, x)
+				return rowError(u, "has the value %v of rater %d", x, r+1)
 			}
 		}
 	}

@@ -87,7 +87,7 @@ func newLaplace(f *Frame, formula Formula) (*laplace, error) {
 	var passes int
 	for i, v := range y {
 		if v != 0 && v != 1 {
-			return nil, fmt.Errorf("stats: the response %s is %v in row %d, expected 0 or 1", formula.Response, v, i)
+			return nil, rowError(i, "has the response %s %v, expected 0 or 1", formula.Response, v)
 		}
 		passes += int(v)
 	}

@@ -141,7 +141,7 @@ func CochranQ(pass [][]bool) (Cochran, error) {
 	var total, rowSquares float64
 	for i, row := range pass {
 		if len(row) != k {
-			return Cochran{}, fmt.Errorf("stats: item %d has %d outcomes, the first has %d", i, len(row), k)
+			return Cochran{}, rowError(i, "has %d outcomes, the first has %d", len(row), k)
 		}
 		var passed float64
 		for j, ok := range row {

@@ -405,6 +405,26 @@ func TestSignFlipsAgree(t *testing.T) {
 	}
 }
 
+// TestSignFlipsOfAnyScale: p-values do not depend on the unit. Of 6 differences of one sign
+// they are 2/2⁶, 1/2⁶ and 1; those of 1.3 − 1 and 1 − 0.7 are equal on paper.
+func TestSignFlipsOfAnyScale(t *testing.T) {
+	for _, unit := range []float64{1, 1e-13, 1e-100, 1e12} {
+		d := []float64{1.1 * unit, 2 * unit, 3 * unit, 1.7 * unit, 2.2 * unit, 1.3 * unit}
+		sizes := []float64{1, 1, 1, 1, 1, 1}
+		r, err := stats.SignFlipExact(d)
+		interval, _ := stats.SignFlipInterval(d, sizes, 1, 1, 1)
+		if err != nil || r.P != 2.0/64 || r.PGreater != 1.0/64 || r.PLess != 1 || interval.P(0) != r.P {
+			t.Errorf("unit %v: %+v, %v, %v", unit, r, interval.P(0), err)
+		}
+		// 2 of the 4 patterns of two equal differences of different sign reach their sum of 0.
+		tied := []float64{(1.3 - 1) * unit, (0.7 - 1) * unit}
+		tied[0] += 1e-16 * unit
+		if r, _ := stats.SignFlipExact(tied); r.P != 1 || r.PGreater != 0.75 {
+			t.Errorf("tied, unit %v: %+v", unit, r)
+		}
+	}
+}
+
 // TestOneLimit is non-inferiority: one t-test, and the untested limit has no
 // p-value. R: t.test(x, mu = -0.5, alternative = "greater").
 func TestOneLimit(t *testing.T) {
@@ -468,6 +488,30 @@ func TestCorrelationLimits(t *testing.T) {
 		}
 		if c.undefined && !math.IsNaN(r.P) || !math.IsNaN(r.CI.Low) {
 			t.Errorf("%s: a number where there is none: %+v", name, r)
+		}
+	}
+}
+
+// TestPerfectCorrelation: numbers on a line have no test and no interval, however the
+// coefficient is rounded.
+func TestPerfectCorrelation(t *testing.T) {
+	for _, n := range []int{3, 4, 5, 6, 7, 8, 9, 10, 1000, 100_000} {
+		x, square, falling := make([]float64, n), make([]float64, n), make([]float64, n)
+		for i := range x {
+			x[i], square[i], falling[i] = float64(i+1), float64((i+1)*(i+1)), 1-0.1*float64(i+1)
+		}
+		s, _ := stats.Spearman(x, square, 0.95)
+		p, _ := stats.Pearson(x, falling, 0.95)
+		for name, r := range map[string]stats.Correlation{"ranks": s, "falling line": p} {
+			if math.Abs(r.R) != 1 || !math.IsNaN(r.P) || !math.IsNaN(r.CI.Low) || len(r.Warnings) != 1 {
+				t.Errorf("%s of %d pairs: %+v", name, n, r)
+			}
+		}
+		// 1e-5 off the line in one of n points: r is near 1 and less.
+		square[0], square[n-1] = x[0]+1e-5, x[n-1]
+		copy(square[1:n-1], x[1:])
+		if r, _ := stats.Pearson(x, square, 0.95); n <= 10 && (r.R == 1 || math.IsNaN(r.P)) {
+			t.Errorf("nearly a line of %d pairs: %+v", n, r)
 		}
 	}
 }

@@ -58,7 +58,7 @@ func NewSequence(low, high, level float64) (*Sequence, error) {
 // outside of the bounds is an error and is not taken in.
 func (s *Sequence) Add(x float64) (Interval, error) {
 	if !(x >= s.low && x <= s.high) {
-		return s.Interval(), fmt.Errorf("stats: observation %d is %v, outside of %v to %v", s.n, x, s.low, s.high)
+		return s.Interval(), rowError(s.n, "has the observation %v, outside of the range low to high, which is %v to %v", x, s.low, s.high)
 	}
 	f := (x - s.low) / (s.high - s.low)
 	alpha := 1 - s.level

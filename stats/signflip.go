@@ -25,9 +25,9 @@ type SignFlip struct {
 const MaxExactFlips = 40
 
 // flipTie is how near to the observed mean, relative to the mean absolute
-// difference or 1, another one counts as equal: sums of decimal numbers that
-// are equal on paper are not in binary.
-const flipTie = 1e-12
+// difference, another one counts as equal: sums of decimal numbers that are
+// equal on paper are not in binary, and less so differences of large ones.
+const flipTie = 1e-10
 
 // SignFlipExact counts, over all 2ⁿ patterns of signs, how many means are at
 // least as extreme as the observed one, itself included (Fisher 1935). Under
@@ -45,7 +45,7 @@ func SignFlipExact(diff []float64) (SignFlip, error) {
 	if r.N > MaxExactFlips {
 		return r, fmt.Errorf("stats: %d differences have 2^%d patterns of signs, more than can be enumerated (2^%d): sample them", r.N, r.N, MaxExactFlips)
 	}
-	total, tie := sum(diff), r.tie(diff)
+	total, tie := sum(diff), flipTolerance(diff)
 	a, b := flips(diff[:r.N/2]), flips(diff[r.N/2:])
 	r.Exact, r.Patterns = true, math.Ldexp(1, r.N)
 	up := atLeast(a, b, total-tie) / r.Patterns
@@ -70,13 +70,12 @@ func newSignFlip(diff []float64) (SignFlip, error) {
 	return SignFlip{N: len(diff), Statistic: mean(diff)}, checkFinite("mean", []float64{mean(diff)})
 }
 
-// tie is the tolerance on sums.
-func (r SignFlip) tie(diff []float64) float64 {
-	var size float64
+// flipTolerance is the tolerance on sums.
+func flipTolerance(diff []float64) (tie float64) {
 	for _, d := range diff {
-		size += math.Abs(d) / float64(r.N)
+		tie += flipTie * math.Abs(d)
 	}
-	return flipTie * math.Max(1, size) * float64(r.N)
+	return tie
 }
 
 // flips lists the sums of all patterns of signs, sorted: each difference, added and
@@ -125,7 +124,7 @@ func SignFlipRandom(diff []float64, resamples int, seed uint64, workers int) (Si
 		return r, errors.New("stats: a permutation test needs at least one resample")
 	}
 	r.Resamples = resamples
-	total, tie := sum(diff), r.tie(diff)
+	total, tie := sum(diff), flipTolerance(diff)
 	counts := make([][3]int, max(1, workers))
 	inParallel(resamples, workers, func(w, k int) {
 		s := flipped(diff, stream(seed, uint64(k)))

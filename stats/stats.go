@@ -83,6 +83,19 @@ func checkLevel(level float64) error {
 	return nil
 }
 
+// A RowError is a fault of one row of the input: a unit, a subject or an observation.
+type RowError struct {
+	Row     int    // from 0
+	Problem string // "has the confidence 1.2, expected 0 to 1"
+}
+
+// Error counts rows from 1.
+func (e *RowError) Error() string { return fmt.Sprintf("stats: row %d %s", e.Row+1, e.Problem) }
+
+func rowError(row int, format string, args ...any) error {
+	return &RowError{row, fmt.Sprintf(format, args...)}
+}
+
 // checkFinite refuses NaN and infinities, naming the first.
 func checkFinite(name string, xs []float64) error {
 	for i, x := range xs {

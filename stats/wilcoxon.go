@@ -217,7 +217,10 @@ func (r *SignedRank) pratt(diff []float64, alternative Alternative) {
 func (r *SignedRank) shiftInterval(sorted []float64, sums rankSums, level float64) {
 	n := len(sorted)
 	cut := sums.quantile((1 - level) / 2)
-	if cut == 0 {
+	switch {
+	case cut == 0 && n == 1:
+		return // an interval without width covers nothing
+	case cut == 0:
 		cut = 1
 		r.Warnings = append(r.Warnings, fmt.Sprintf("the exact interval of %d differences has a coverage of at most %.4g", n, 1-math.Ldexp(2, -n)))
 	}

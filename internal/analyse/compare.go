@@ -113,7 +113,7 @@ func (c *Collector) contests(a *Analysis, q Question) ([]contest, error) {
 			if !okA || !okB || !okM {
 				return nil, fmt.Errorf("analyse: comparing %s with %s by %s: the study lacks an arm or the metric", p.A, p.B, metric)
 			}
-			list = append(list, contest{pair: p, metric: m, first: k == 0})
+			list = append(list, contest{pair: p, metric: m, first: p.Strata == nil && k == 0 || slices.Contains(p.Strata, metric)})
 		}
 	}
 	return list, nil

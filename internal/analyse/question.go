@@ -44,6 +44,7 @@ type Pair struct {
 	Primary bool
 	Family  string   // of primary pairs that are corrected together
 	Metrics []string // empty: the primary and secondary ones
+	Strata  []string // metrics that are compared by stratum too; nil: the first
 	// Contrast marks a pair chosen by the suite, which is compared over all items
 	// and not by stratum.
 	Contrast bool

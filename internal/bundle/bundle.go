@@ -401,10 +401,13 @@ func list(dir string) (files []File, err error) {
 		return err
 	})
 	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
-	for i := 1; i < len(files); i++ {
-		if strings.EqualFold(files[i-1].Path, files[i].Path) {
-			return nil, refused("%s and %s are the same file on some systems: rename one", files[i-1].Path, files[i].Path)
+	seen := map[string]string{}
+	for _, f := range files {
+		name := strings.ToLower(f.Path)
+		if earlier := seen[name]; earlier != "" {
+			return nil, refused("%s and %s are the same file on some systems: rename one", earlier, f.Path)
 		}
+		seen[name] = f.Path
 	}
 	return files, err
 }

@@ -2,6 +2,7 @@ package bundle
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"time"
 
 	"github.com/scruple-eval/scruple/internal/annotate"
+	"github.com/scruple-eval/scruple/internal/disk"
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/text"
@@ -24,8 +26,9 @@ import (
 // gathering copies what a study reads into the folder of a bundle.
 type gathering struct {
 	x       *experiment.Experiment
-	dir     string // of the bundle
-	folder  string // of the study in it
+	dir     string            // of the bundle
+	folder  string            // of the study in it
+	from    map[string]string // where the file of a place was
 	reasons []string
 	err     error // of a copy: no reason of the study
 }
@@ -152,10 +155,18 @@ func (g *gathering) file(from, name string) {
 		return
 	}
 	to := filepath.Join(g.dir, filepath.FromSlash(name))
-	if _, err := os.Lstat(to); err == nil { // locked gold is read by the study too, and read-only
+	if earlier, taken := g.from[name]; taken { // locked gold is read by the study too, and read-only
+		a, _, errA := disk.Sum(earlier)
+		b, _, errB := disk.Sum(from)
+		if g.err = cmp.Or(g.err, errA, errB); a != b {
+			g.refuse("%s and %s would both be %s in the bundle, where the study's folder is called study: rename one, or its folder", earlier, from, name)
+		}
 		return
 	}
-	if g.err == nil {
+	if g.from == nil {
+		g.from = map[string]string{}
+	}
+	if g.from[name] = from; g.err == nil {
 		g.err = copyFile(from, to)
 	}
 }
@@ -182,8 +193,8 @@ func copyFile(from, to string) error {
 	return errors.Join(err, out.Close())
 }
 
-// systemFolders hold programs that are installed, not written for a study.
-var systemFolders = []string{"/usr/", "/bin/", "/sbin/", "/opt/", "/nix/", "/etc/alternatives/"}
+// systemFolders hold programs and devices that are installed, not written for a study.
+var systemFolders = []string{"/dev/", "/usr/", "/bin/", "/sbin/", "/opt/", "/nix/", "/etc/alternatives/"}
 
 // localPaths lists the values of a study that are paths of one machine: absolute ones,
 // and those that leave the folder by more than up steps.
@@ -210,7 +221,7 @@ func localPaths(f *study.File, up int) (reasons []string) {
 
 // isLocal reports whether a text is a path of this machine. A program may be one that is installed.
 func isLocal(w string, up int, program bool) bool {
-	if strings.Contains(w, "\x00") {
+	if w == "/" || strings.Contains(w, "\x00") {
 		return false
 	}
 	w = filepath.Clean(w) // as it is when it is opened

@@ -2,6 +2,9 @@ package bundle
 
 import (
 	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -30,10 +33,50 @@ func TestIsLocal(t *testing.T) {
 		"x\n/../../../../x":   true,
 		"/x\n/../etc/passwd":  true,
 		"/no/../etc/passwd":   true,
+		"/dev/stdin":          false, // each machine has it
+		"/dev/../etc/passwd":  true,
+		"/":                   false, // a separator
 	} {
 		if got := isLocal(word, 2, true); got != want {
 			t.Errorf("isLocal(%q) = %v, want %v", word, got, want)
 		}
+	}
+}
+
+// Two files of a study that would have one place in the bundle are refused.
+func TestPlacesOfFiles(t *testing.T) {
+	dir := t.TempDir()
+	g := &gathering{dir: t.TempDir()}
+	for _, f := range []struct{ from, content, place string }{
+		{"foo/x.jsonl", "a", "files/study/x.jsonl"},
+		{"foo/x.jsonl", "a", "files/study/x.jsonl"}, // named twice
+		{"copy/x.jsonl", "a", "files/study/x.jsonl"},
+		{"study/x.jsonl", "b", "files/study/x.jsonl"},
+	} {
+		from := filepath.Join(dir, f.from)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(from), 0o700), os.WriteFile(from, []byte(f.content), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		g.file(from, f.place)
+	}
+	if got := strings.Join(g.reasons, "\n"); g.err != nil || strings.Count(got, "\n") != 0 || !strings.Contains(got, filepath.Join(dir, "foo/x.jsonl")) || !strings.Contains(got, filepath.Join(dir, "study/x.jsonl")) {
+		t.Errorf("refused with %q, %v", got, g.err)
+	}
+}
+
+// Names that differ in case are found also where others stand between them.
+func TestListRefusesNamesOfOneFile(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"A.txt", "B.txt", "a.txt"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) < 3 {
+		t.Skip("the file system has one name for both", err)
+	}
+	if _, err := list(dir); err == nil || err.Error() != "A.txt and a.txt are the same file on some systems: rename one" {
+		t.Error(err)
 	}
 }
 

@@ -316,6 +316,24 @@ func TestLoadReportsAll(t *testing.T) {
 	}
 }
 
+// A metric that explains is no metric of a comparison that lists none, and a metric has strata
+// where it is the first of a comparison of the pair, wherever it is kept.
+func TestPairTwiceWithoutMetrics(t *testing.T) {
+	path := rankingStudy(t)
+	x := load(t, path, "metrics.own=[{name: words, title: Words, explains: true}]",
+		"comparisons=[{a: bm25/n10, b: random/n10, primary: true, metrics: [hits_1, hits_3]}, {a: bm25/n10, b: random/n10}, {a: random/n10, b: bm25/n10, metrics: [hits_3]}]")
+	var got []string
+	for _, p := range x.Pairs {
+		got = append(got, fmt.Sprint(p.Metrics, p.Strata))
+	}
+	if len(got) != 2 || got[0] != "[hits_1 hits_3] [hits_1 hits_3]" || strings.Contains(got[1], "words") || !strings.HasSuffix(got[1], " []") {
+		t.Errorf("got %q", got)
+	}
+	if _, err := experiment.Load(path, []string{"metrics={primary: [words], own: [{name: words, explains: true}]}", "comparisons=[{a: bm25/n10, b: random/n10}, {a: bm25, b: random}]"}, env()); err == nil {
+		t.Error("a metric that explains decides")
+	}
+}
+
 // A comparison that stands twice counts once; two primary ones on a primary metric are refused.
 func TestPairTwice(t *testing.T) {
 	path := rankingStudy(t)

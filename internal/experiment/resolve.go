@@ -241,12 +241,7 @@ func (x *Experiment) dropTwice() (problems []error) {
 		of, _ := analyse.Pairs(x.Study.Comparisons[i:i+1], x.Bench.Arms())
 		at = append(at, slices.Repeat([]string{fmt.Sprintf("comparisons[%d]", i)}, len(of))...)
 	}
-	metrics := func(p analyse.Pair) []string {
-		if len(p.Metrics) > 0 {
-			return p.Metrics
-		}
-		return slices.Concat(x.Primary, x.Secondary)
-	}
+	metrics := x.deciding
 	var kept []analyse.Pair
 	for i, p := range x.Pairs {
 		var rest, twice []string
@@ -269,6 +264,12 @@ func (x *Experiment) dropTwice() (problems []error) {
 		if len(twice) > 0 {
 			x.twice = append(x.twice, fmt.Sprintf("%s: %s compares %s and %s on %s too, which counts once", at[i], at[other], p.A, p.B, strings.Join(twice, ", ")))
 			p.Metrics = rest
+		}
+		if alike := slices.DeleteFunc(slices.Clone(x.Pairs), func(q analyse.Pair) bool { return !samePair(q, p.A, p.B) }); len(alike) > 1 {
+			first := func(m string) bool {
+				return slices.ContainsFunc(alike, func(q analyse.Pair) bool { return slices.Index(metrics(q), m) == 0 })
+			}
+			p.Strata = slices.DeleteFunc(slices.Clone(rest), func(m string) bool { return !first(m) })
 		}
 		if len(rest) > 0 {
 			kept = append(kept, p)
@@ -332,15 +333,22 @@ func (x *Experiment) compared(a, b, metric string) bool {
 		if !samePair(p, a, b) {
 			continue
 		}
-		metrics := p.Metrics
-		if len(metrics) == 0 {
-			metrics = slices.Concat(x.Primary, x.Secondary)
-		}
-		if slices.Contains(metrics, metric) {
+		if slices.Contains(x.deciding(p), metric) {
 			return true
 		}
 	}
 	return false
+}
+
+// deciding lists the metrics on which the analysis compares a pair.
+func (x *Experiment) deciding(p analyse.Pair) []string {
+	if len(p.Metrics) > 0 {
+		return p.Metrics
+	}
+	return slices.DeleteFunc(slices.Concat(x.Primary, x.Secondary), func(name string) bool {
+		m, _ := x.Suite.Metric(name)
+		return m.Kind == eval.Analysis
+	})
 }
 
 // checkBudget rejects a cost limit if the price of a model is unknown.

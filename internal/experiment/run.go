@@ -414,10 +414,27 @@ func (x *Experiment) Attach(ctx context.Context, db *store.DB, r *store.Run) (*R
 		if damage := db.Damage(ctx); damage != nil {
 			return nil, damage
 		}
-		return nil, discipline.NotAllowed("%w: the study now has other items, arms or replicates: undo the change, or bring the run up to date with `scruple run %s`, which asks only what is new, or `scruple score`, which asks nothing",
-			other, x.File.Path)
+		return nil, discipline.NotAllowed("%w: the study now has other items, arms or replicates: undo the change, or bring the run up to date with %s",
+			other, x.catchUp())
 	}
 	return &Run{Experiment: x, Record: r, db: db}, nil
+}
+
+// catchUp names the commands that make a run what the study says. The run command makes no TEST
+// run follow a change.
+func (x *Experiment) catchUp() string {
+	if split := x.ofSplit(); split != "" {
+		return fmt.Sprintf("`scruple score %s%s`, which asks nothing", x.File.Path, split)
+	}
+	return fmt.Sprintf("`scruple run %s`, which asks only what is new, or `scruple score`, which asks nothing", x.File.Path)
+}
+
+// ofSplit is the flag of commands on TEST.
+func (x *Experiment) ofSplit() string {
+	if x.Study.Split == study.SplitTest {
+		return " --split test"
+	}
+	return ""
 }
 
 // plans compares the plan of the study with that of a run: all that its trials depend on is the
@@ -474,12 +491,11 @@ func (x *Experiment) checkSame(ctx context.Context, db *store.DB, r *store.Run) 
 		}
 	}
 	if other != nil || len(diffs) > 0 {
-		return discipline.NotAllowed("the study no longer matches run %s:\n  %s\nundo the change, or bring the run up to date with `scruple run %s`, which asks only what is new, or `scruple score`, which asks nothing",
-			r.ID, strings.Join(diffs, "\n  "), x.File.Path)
+		return discipline.NotAllowed("the study no longer matches run %s:\n  %s\nundo the change, or bring the run up to date with %s", r.ID, strings.Join(diffs, "\n  "), x.catchUp())
 	}
 	if len(gold) > 0 {
 		return discipline.NotAllowed("the gold of %s changed since run %s was scored: %s\nundo the change, or score the answers against the new gold with `scruple score %s`",
-			text.Plural(len(gold), "item", "items"), r.ID, strings.Join(plan.Shorten(gold, 5), ", "), x.File.Path)
+			text.Plural(len(gold), "item", "items"), r.ID, strings.Join(plan.Shorten(gold, 5), ", "), x.File.Path+x.ofSplit())
 	}
 	return nil
 }

@@ -201,7 +201,7 @@ func (r Rule) apply(a *analyse.Analysis) Condition {
 	}
 	r.settle(&c, a)
 	left := r.unscored(a, c.State)
-	if left == "" && c.State == Pass && r.Kind != Diagnosis {
+	if left == "" && (c.State == Pass && r.Passes || c.State == Fail && r.Kind == Outcome && !r.Passes) {
 		left = r.unread(a)
 	}
 	if left != "" {

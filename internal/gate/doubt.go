@@ -201,15 +201,25 @@ func (r Rule) readsScores(arm, metric string) bool {
 		slices.ContainsFunc(r.Pairs, func(p [3]string) bool { return p[2] == metric && (p[0] == arm || p[1] == arm) })
 }
 
-// unread says of which arm, whose scores the rule reads, no answer could be read; "" if of none.
-// Such answers score as wrong ones do, which is no reason for a rule to hold.
+// unread says that a rule reads scores of arms alone of which no answer could be read; "" if not.
+// Such answers score as wrong ones do, which shows nothing if it is all that there is.
 func (r Rule) unread(a *analyse.Analysis) string {
-	for _, t := range a.Troubles {
-		if t.Unread() && slices.ContainsFunc(a.Metrics, func(m analyse.Metric) bool { return r.readsScores(t.Arm, m.Name) }) {
-			return fmt.Sprintf("no answer of %s could be read: %s", t.Arm, text.Plural(t.N, "malformed answer", "malformed answers"))
+	var unread []string
+	for _, e := range a.Estimates {
+		if e.Stratum != nil || !r.readsScores(e.Arm, e.Metric) {
+			continue
+		}
+		if !slices.ContainsFunc(a.TroublesOf(e.Arm), analyse.Trouble.Unread) {
+			return ""
+		}
+		if !slices.Contains(unread, e.Arm) {
+			unread = append(unread, e.Arm)
 		}
 	}
-	return ""
+	if len(unread) == 0 {
+		return ""
+	}
+	return "no answer of " + strings.Join(unread, " or ") + " could be read"
 }
 
 // readsChange reports whether a rule reads a change since an earlier run.

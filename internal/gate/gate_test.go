@@ -489,24 +489,32 @@ func TestRemedyOfFailedTrials(t *testing.T) {
 	}
 }
 
-// TestAnswersThatNobodyCouldReadPassNoRule: they score as wrong answers do, which holds a rule
-// back, but lets none pass. What a rule reads besides scores is as it is.
+// TestAnswersThatNobodyCouldReadPassNoRule: a rule that reads no other scores is undecided, and so
+// is an outcome that would apply or not by them. Beside answers that were read they score as wrong.
 func TestAnswersThatNobodyCouldReadPassNoRule(t *testing.T) {
-	for that, want := range map[string]gate.State{
-		"diff_low('ctn','plain','composite') > -0.05":   gate.Undecided,
-		"no_worse('plain','ctn','composite',0.05)":      gate.Undecided,
-		"value('plain','composite') < 0.9":              gate.Undecided,
-		"value('plain','composite') > 0.9":              gate.Fail,
-		"diff_high('ctn','plain','composite') < -0.05":  gate.Fail,
-		"value('ctn','composite') > 0.5":                gate.Pass,
-		"malformed('plain') >= 0 && failed('ctn') == 0": gate.Pass,
+	outcomes := func(classes ...study.Class) study.Decide { return study.Decide{Outcomes: classes} }
+	for _, c := range []struct {
+		decide study.Decide
+		unread []string
+		want   gate.State
+	}{
+		{rule("no_worse('plain','ctn','composite',0.2)"), []string{"plain", "ctn"}, gate.Undecided},
+		{rule("diff_low('ctn','plain','composite') > -0.05"), []string{"plain", "ctn"}, gate.Undecided},
+		{rule("diff_low('ctn','plain','composite') > -0.05"), []string{"plain"}, gate.Pass},
+		{rule("low('ctn','composite') > 0.5 || low('plain','composite') > 0.5"), []string{"plain"}, gate.Pass},
+		{rule("low('plain','composite') > 0.5"), []string{"plain"}, gate.Undecided},
+		{rule("low('plain','composite') > 0.9"), []string{"plain"}, gate.Fail},
+		{rule("malformed('plain') >= 0 && failed('ctn') == 0"), []string{"plain", "ctn"}, gate.Pass},
+		{outcomes(study.Class{Name: "worse", When: "diff_high('ctn','plain','composite') < 0", Verdict: "fail"}, study.Class{Name: "fine", When: "low('ctn','composite') > 0.5", Verdict: "pass"}), nil, gate.Pass},
+		{outcomes(study.Class{Name: "worse", When: "diff_high('ctn','plain','composite') < 0", Verdict: "fail"}, study.Class{Name: "fine", When: "low('ctn','composite') > 0.5", Verdict: "pass"}), []string{"plain", "ctn"}, gate.Undecided},
+		{outcomes(study.Class{Name: "bad", When: "value('plain','composite') < 0.9", Verdict: "fail"}, study.Class{Name: "rest", Verdict: "undecided"}), []string{"plain", "ctn"}, gate.Fail},
 	} {
 		a := analysis(0.1, 0.01, 0.8)
-		a.Metrics = []analyse.Metric{{Name: "composite"}}
-		a.Troubles = []analyse.Trouble{{Arm: "plain", Kind: string(eval.Malformed), N: 96, Answers: 96}, {Arm: "ctn", Kind: string(eval.Malformed), N: 99, Answers: 100}}
-		v := compile(t, rule(that)).Decide(a)
-		if v.State != want || want == gate.Undecided && v.Conditions[0].Reason != "no answer of plain could be read: 96 malformed answers" {
-			t.Errorf("%s: %s (%v), want %s", that, v.State, v.Reasons, want)
+		for _, arm := range c.unread {
+			a.Troubles = append(a.Troubles, analyse.Trouble{Arm: arm, Kind: string(eval.Malformed), N: 96, Answers: 96})
+		}
+		if v := compile(t, c.decide).Decide(a); v.State != c.want || c.want == gate.Undecided && !strings.Contains(fmt.Sprint(v), "no answer of ") {
+			t.Errorf("%+v, unread %q: %s (%v), want %s", c.decide, c.unread, v.State, v.Reasons, c.want)
 		}
 	}
 }

@@ -135,13 +135,16 @@ func containsAny(text string, phrases ...string) bool {
 	return slices.ContainsFunc(phrases, func(p string) bool { return strings.Contains(text, p) })
 }
 
+// wrapped is what a gateway puts before the message of the service behind it, whose error it quotes.
+var wrapped = regexp.MustCompile(`(?s)^.*?["']message["']\s*:`)
+
 // unpaid reports whether the account has no money left. Gemini's "exceeded
 // your current quota" is a rate limit that passes, so the codes decide. Of a message in plain
-// English only the beginning counts: it may repeat what a document says.
+// English only the beginning counts, and that of one it quotes: it may repeat what a document says.
 func (c *complaint) unpaid() bool {
-	const beginning = 120 // bytes
+	begins := func(s string) string { return s[:min(len(s), 120)] }
 	return c.says("insufficient_quota", "insufficient_balance", "exceeded_current_quota_error", "billing_hard_limit", "billing_not_active") ||
-		containsAny(strings.ToLower(c.code+" "+c.kind+" "+c.message[:min(len(c.message), beginning)]),
+		containsAny(strings.ToLower(c.code+" "+c.kind+" "+begins(c.message)+" "+begins(wrapped.ReplaceAllString(c.message, ""))),
 			"credit balance is too low", "insufficient balance", "insufficient credits", "insufficient funds", "requires more credits",
 			"doesn't have any credits", "does not have any credits", "run out of credits", "used all available credits", "monthly spending limit",
 			"specified api usage limits", "key limit exceeded", "account is suspended")
@@ -265,13 +268,15 @@ var keyLike = regexp.MustCompile(`(?i)\bbearer\s+[a-z0-9._~+/-]{12,}=*` +
 	`|\bAIza[a-z0-9_-]{16,}` +
 	`|\b(?:api[-_]?key|key|token)=[^&\s"']+`)
 
-// keyNamed matches a variable that holds a key, by a word that ends in its name, unlike that in
-// TOKENIZER or PASSAGES, or as a password in a URL.
-var keyNamed = regexp.MustCompile(`(?i)^[^=]*(?:key|token|secret|pass(?:word|wd|phrase)?|pwd|auth(?:orization)?|cred(?:ential)?)s?(?:[^a-z].*)?=|://[^/@\s]*:[^/@\s]+@`)
+// keyNamed matches a variable that holds a key, by its name or as a password in a URL.
+var keyNamed = regexp.MustCompile(`(?i)^[^=]*(?:key|token|secret|pass|_pwd|auth|cred)|://[^/@\s]*:[^/@\s]+@`)
+
+// notKey matches words that are no keys in the name of a variable.
+var notKey = regexp.MustCompile(`(?i)tokeniz|passage|keyword|author(?:s|$)`)
 
 // HoldsKey reports whether an environment variable looks as if it held a key.
 func HoldsKey(name, value string) bool {
-	return keyNamed.MatchString(name+"="+value) || keyLike.MatchString(value)
+	return keyNamed.MatchString(notKey.ReplaceAllString(name, " ")+"="+value) || keyLike.MatchString(value)
 }
 
 // Keys are secrets that no error and no answer may show.

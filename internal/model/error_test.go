@@ -40,6 +40,9 @@ func TestBilling(t *testing.T) {
 		{"xAI, no credits", 403, `{"code":"The caller does not have permission to execute the specified operation","error":"Your newly created team doesn't have any credits yet."}`, eval.ErrAuth},
 		{"xAI, spending limit", 429, `{"code":"Some resource has been exhausted","error":"Your team has either used all available credits or reached its monthly spending limit."}`, eval.ErrAuth},
 		{"vLLM, repeating a document", 400, `{"error":{"message":"[{'type': 'string_too_long', 'loc': ('body', 'messages', 0, 'content'), 'msg': 'String should have at most 4096 characters', 'input': 'Your card has a monthly spending limit. Key limit exceeded'}]","type":"BadRequestError","code":400}}`, eval.ErrBadRequest},
+		{"LiteLLM", 400, `{"error":{"message":"litellm.BadRequestError: AnthropicException - {\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":\"Your credit balance is too low to access the Anthropic API.\"}}","type":null,"param":null,"code":"400"}}`, eval.ErrAuth},
+		{"LiteLLM, of Python", 400, `{"error":{"message":"litellm.BadRequestError: AnthropicException - {'type': 'error', 'error': {'type': 'invalid_request_error', 'message': 'Your credit balance is too low to access the Anthropic API.'}}","code":"400"}}`, eval.ErrAuth},
+		{"OpenRouter, of Anthropic", 400, `{"error":{"code":400,"message":"Provider returned error","metadata":{"raw":"{\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":\"Your credit balance is too low to access the Anthropic API.\"}}","provider_name":"Anthropic"}}}`, eval.ErrAuth},
 		{"a gateway", 403, `{"error":{"message":"You have run out of credits"}}`, eval.ErrAuth},
 		{"Gemini, a limit per minute", 429, `{"error":{"code":429,"message":"You exceeded your current quota, please check your plan and billing details.","status":"RESOURCE_EXHAUSTED"}}`, eval.ErrRateLimited},
 	}
@@ -144,6 +147,8 @@ func TestHoldsKey(t *testing.T) {
 		"GEMINI_API_KEY=x": true, "hf_token=x": true, "COMPANY_LLM=sk-proj-0123456789": true, "DATABASE_URL=postgres://me:pw@host/db": true,
 		"PGPASSWORD=x": true, "API_KEY_2=x": true, "AWS_SECRET_ACCESS_KEY=x": true, "CREDENTIALS=x": true, "PROXY_AUTH=x": true,
 		"TOKENIZER=bert-base-uncased": false, "PASSAGES_FILE=data/passages.jsonl": false, "KEYWORDS=a=b": false, "AUTHORS=x": false, "X=my_key=": false,
+		"PASSCODE=x": true, "AUTHENTICATION_HEADER=x": true, "apiKeyProd=x": true, "SECRETVALUE=x": true, "TOKENVALUE=x": true, "AUTHORIZATION=x": true,
+		"MYSQL_PWD=x": true, "TOKENIZER_KEY=x": true, "PWD=/home/me/study": false, "OLDPWD=/home/me": false, "AUTHOR=x": false,
 		"PYTHONPATH=/home/me/lib": false, "CUDA_VISIBLE_DEVICES=0,1": false, "MODEL=gemini-2.5-flash": false, "BASE=http://host:8080/a@b": false,
 	} {
 		name, value, _ := strings.Cut(variable, "=")

@@ -17,7 +17,7 @@ type pValues struct {
 func adjusted(params adjustParams, in pValues) Result {
 	refuse(len(in.P) == 0, "input.p is empty: want at least one p-value")
 	for i, x := range in.P {
-		refuse(x < 0 || x > 1, "input.p[%d] is %v, want a p-value from 0 to 1", i, x)
+		refuseRow(x < 0 || x > 1, i, "has the p-value %v, expected 0 to 1", x)
 	}
 	refuse(!(params.Alpha > 0 && params.Alpha < 1),
 		"params.alpha is %v, expected a level between 0 and 1", params.Alpha)
@@ -50,8 +50,6 @@ type sequenceParams struct {
 }
 
 func sequence(p sequenceParams, in differences) Result {
-	both := in.Diff != nil && (in.A != nil || in.B != nil)
-	refuse(both, "confidence_sequence takes input.diff, or input.a and input.b, not both")
 	xs := in.of()
 	refuse(len(xs) == 0, "input.diff is empty")
 	s := must(stats.NewSequence(p.Low, p.High, p.Conf))

@@ -42,6 +42,9 @@ func kappa(p kappaParams, in raters) Result {
 	for weights := range by {
 		by[weights] = must(stats.CohenKappa(counts, stats.Weights(weights), p.Conf))
 	}
+	if by[0].SE == 0 {
+		warnings = append(warnings, "no interval of kappa: with full agreement, or a rater who always gives the same label, any number of units would make it certain")
+	}
 	of := func(weights stats.Weights) any {
 		if weights != stats.Unweighted && !ordered {
 			return nil
@@ -101,8 +104,8 @@ type fleissParams struct {
 // subjects are counts by subject and category, or all ratings by subject, perhaps
 // with the names of raters or categories.
 type subjects struct {
-	Counts  [][]int     `json:"counts,omitempty"`
-	Ratings [][]*string `json:"ratings,omitempty"`
+	Counts  [][]int     `json:"counts,omitempty" way:"counts"`
+	Ratings [][]*string `json:"ratings,omitempty" way:"ratings"`
 	Columns []string    `json:"columns,omitempty"`
 }
 
@@ -111,8 +114,7 @@ func fleiss(p fleissParams, in subjects) Result {
 	refuse(in.Counts == nil && in.Ratings == nil, "input.counts is missing")
 	for i, row := range in.Ratings {
 		j := slices.Index(row, nil)
-		refuse(j >= 0,
-			"row %d lacks rating %d: Fleiss' kappa needs all of them; krippendorff_alpha and gwet_ac1 do not", i+1, j+1)
+		refuseRow(j >= 0, i, "lacks rating %d: Fleiss' kappa needs all of them; krippendorff_alpha and gwet_ac1 do not", j+1)
 	}
 	counts, categories := in.Counts, in.Columns
 	switch {
@@ -144,7 +146,7 @@ func (in subjects) counted() [][]int {
 	for i, row := range in.Ratings {
 		for j, label := range row {
 			n, err := strconv.Atoi(*label)
-			refuse(err != nil, "row %d, column %d is %s, expected a count", i+1, j+1, quoted(*label))
+			refuseRow(err != nil, i, "has %s in column %d, expected a count", quoted(*label), j+1)
 			counts[i] = append(counts[i], n)
 		}
 	}
@@ -172,8 +174,7 @@ func tabulated(subjects [][]*string, labels []string) ([][]int, []string) {
 				continue
 			}
 			k, known := at[textLabel(*l)]
-			refuse(!known,
-				"input.ratings[%d][%d] is %s, expected one of params.labels %.80q", rater, i, quoted(*l), labels)
+			refuseRow(!known, i, "has %s as rating %d, expected one of params.labels %.80q", quoted(*l), rater+1, labels)
 			counts[i][k]++
 		}
 	}
@@ -182,13 +183,12 @@ func tabulated(subjects [][]*string, labels []string) ([][]int, []string) {
 
 // givenLabels are ratings by rater, or counts by subject and category.
 type givenLabels struct {
-	Ratings [][]*string `json:"ratings,omitempty"`
-	Counts  [][]int     `json:"counts,omitempty"`
+	Ratings [][]*string `json:"ratings,omitempty" way:"ratings"`
+	Counts  [][]int     `json:"counts,omitempty" way:"counts"`
 }
 
 func gwet(p kappaParams, in givenLabels) Result {
 	counts, labels := in.Counts, p.Labels
-	refuse(counts != nil && in.Ratings != nil, "input has ratings and counts, expected one of them")
 	refuse(counts == nil && len(in.Ratings) == 0, "input.ratings is missing")
 	for r, row := range in.Ratings {
 		first := len(in.Ratings[0])
@@ -213,6 +213,14 @@ type krippendorffParams struct {
 	redraw
 	Conf  float64 `json:"conf"`
 	Level string  `json:"level"`
+}
+
+// kind reads labels as they are written: 1.1 and 1.10 may be two sections.
+func (p krippendorffParams) kind(string) Kind {
+	if p.Level == "nominal" {
+		return Label
+	}
+	return Numeric
 }
 
 // ratings are lists by rater, of numbers or of labels as the level of measurement says.

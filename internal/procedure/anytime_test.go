@@ -17,8 +17,8 @@ func TestJudgedAndWatched(t *testing.T) {
 		{"clusters too short", `{"method": "ppi_mean", "input": {"judge": [1, 0], "human": [1, 0], "cluster": ["u"]}}`, `refused: stats: every item needs a cluster, got 1 of 2`},
 		{"differences", `{"method": "confidence_sequence", "input": {"diff": [0.5, 0.5, 0.5, 0.5]}}`, `"n":4,"mean":0.5`},
 		{"pairs", `{"method": "confidence_sequence", "params": {"low": -2, "high": 2}, "input": {"a": [1, 1], "b": [0.5, 0]}}`, `"mean":0.75`},
-		{"both", `{"method": "confidence_sequence", "input": {"diff": [1], "a": [1], "b": [0]}}`, `refused: confidence_sequence takes input.diff, or input.a and input.b, not both`},
-		{"out of bounds", `{"method": "confidence_sequence", "input": {"diff": [0, 1.5]}}`, `refused: stats: observation 1 is 1.5, outside of -1 to 1`},
+		{"both", `{"method": "confidence_sequence", "input": {"diff": [1], "a": [1], "b": [0]}}`, `refused: input has diff and a and b, expected one of them`},
+		{"out of bounds", `{"method": "confidence_sequence", "input": {"diff": [0, 1.5]}}`, `refused: stats: row 2 has the observation 1.5, outside of the range low to high, which is -1 to 1`},
 		{"nothing", `{"method": "confidence_sequence", "input": {"diff": []}}`, `refused: `},
 	} {
 		parsed, err := ReadCase(strings.NewReader(c.text))

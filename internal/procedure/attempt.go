@@ -1,6 +1,10 @@
 package procedure
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/scruple-eval/scruple/stats"
+)
 
 // An end is the panic with which a step of an answer hands its error to the function that
 // was called from outside, which defers catch. No such panic leaves the package. So most of
@@ -24,6 +28,13 @@ func must[T any](x T, err error) T {
 func refuse(when bool, format string, args ...any) {
 	if when {
 		fail(fmt.Errorf(format, args...))
+	}
+}
+
+// refuseRow ends the answer with the fault of a row, which a table has in a line.
+func refuseRow(when bool, row int, format string, args ...any) {
+	if when {
+		fail(&stats.RowError{Row: row, Problem: fmt.Sprintf(format, args...)})
 	}
 }
 

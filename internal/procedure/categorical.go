@@ -26,9 +26,9 @@ func indices(labels []string) map[string]int {
 
 // outcomes are those of two arms, or their table.
 type outcomes struct {
-	Table [][]int `json:"table,omitempty"`
-	A     []bool  `json:"a_pass,omitempty"`
-	B     []bool  `json:"b_pass,omitempty"`
+	Table [][]int `json:"table,omitempty" way:"table"`
+	A     []bool  `json:"a_pass,omitempty" way:"a_pass and b_pass"`
+	B     []bool  `json:"b_pass,omitempty" way:"a_pass and b_pass"`
 }
 
 func mcnemar(p level, in outcomes) Result {
@@ -71,11 +71,11 @@ func cochran(_ none, in arms) Result {
 // crossTable is a table of counts with the labels of its rows and columns, or
 // two groupings to count.
 type crossTable struct {
-	Table   [][]int  `json:"table,omitempty"`
-	Rows    []string `json:"rows,omitempty"`
-	Columns []string `json:"columns,omitempty"`
-	Row     []string `json:"row,omitempty"`
-	Column  []string `json:"column,omitempty"`
+	Table   [][]int  `json:"table,omitempty" way:"table"`
+	Rows    []string `json:"rows,omitempty" way:"table"`
+	Columns []string `json:"columns,omitempty" way:"table"`
+	Row     []string `json:"row,omitempty" way:"row and column"`
+	Column  []string `json:"column,omitempty" way:"row and column"`
 }
 
 // count tabulates two groupings if the input has no table.
@@ -167,9 +167,9 @@ func fisher(_ none, in crossTable) Result {
 
 // proportion is x of n, or outcomes to count.
 type proportion struct {
-	X    *int     `json:"x,omitempty"`
-	N    *int     `json:"n,omitempty"`
-	Pass []bool   `json:"pass,omitempty"`
+	X    *int     `json:"x,omitempty" way:"x and n"`
+	N    *int     `json:"n,omitempty" way:"x and n"`
+	Pass []bool   `json:"pass,omitempty" way:"pass"`
 	Conf *float64 `json:"conf,omitempty"`
 }
 
@@ -204,11 +204,11 @@ type proportionParams struct {
 // twoProportions holds passes and totals of two groups, perhaps with their names,
 // or outcomes to count by group.
 type twoProportions struct {
-	X     []int    `json:"x,omitempty"`
-	N     []int    `json:"n,omitempty"`
-	Names []string `json:"groups,omitempty"`
-	Pass  []bool   `json:"pass,omitempty"`
-	Group []string `json:"group,omitempty"`
+	X     []int    `json:"x,omitempty" way:"x and n"`
+	N     []int    `json:"n,omitempty" way:"x and n"`
+	Names []string `json:"groups,omitempty" way:"x and n"`
+	Pass  []bool   `json:"pass,omitempty" way:"pass and group"`
+	Group []string `json:"group,omitempty" way:"pass and group"`
 }
 
 func (in *twoProportions) count() {

@@ -1,6 +1,7 @@
 package procedure
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -13,6 +14,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/scruple-eval/scruple/internal/table"
+	"github.com/scruple-eval/scruple/stats"
 )
 
 // A column is one column's cells as text, in its role.
@@ -20,7 +22,8 @@ type column struct {
 	Role
 	name  string
 	cells []string
-	place func(row int) string
+	place func(row int) string // of a cell
+	line  func(row int) string
 }
 
 // of are the columns of a role, and their names.
@@ -41,7 +44,7 @@ func asInput(columns []column, roles []Role) jsontext.Value {
 		own, names := of(role, columns)
 		var values [][]jsontext.Value
 		for _, c := range own {
-			v := must(c.values(role.Kind))
+			v := must(c.values(c.Kind))
 			values = append(values, v)
 			if role.Named {
 				input[c.name] = v
@@ -73,17 +76,23 @@ func transposed[T any](columns [][]T) [][]T {
 	return rows
 }
 
-// values are a column's cells as JSON.
+// values are a column's cells as JSON. A column of kind Either with a number is one of
+// numbers: another cell in it is rather a gap or a typing error than a label.
 func (c column) values(kind Kind) ([]jsontext.Value, error) {
-	if kind == Either {
+	numbers := slices.ContainsFunc(c.cells, func(s string) bool {
+		_, expected := Numeric.value(s)
+		return expected == "" || decimalComma.MatchString(s)
+	})
+	remedy := ""
+	switch {
+	case kind == Either && numbers:
+		kind, remedy = Numeric, "; if its numbers are labels, name it in factors"
+	case kind == Either:
 		kind = Label
-		if v, err := c.values(Numeric); err == nil || c.commas() {
-			return v, err
-		}
 	}
 	values := make([]jsontext.Value, len(c.cells))
 	for i, s := range c.cells {
-		if c.Missing && (s == "" || s == "NA") {
+		if c.Missing && slices.Contains(gapMarks, s) {
 			values[i] = jsontext.Value("null")
 			continue
 		}
@@ -92,28 +101,15 @@ func (c column) values(kind Kind) ([]jsontext.Value, error) {
 			if c.Missing {
 				expected += " or nothing"
 			}
-			return nil, fmt.Errorf("%s: column %q is %s, expected %s", c.place(i), c.name, quoted(s), expected)
+			return nil, fmt.Errorf("%s: column %q is %s, expected %s%s", c.place(i), c.name, quoted(s), expected, remedy)
 		}
 		values[i] = v
 	}
 	return values, nil
 }
 
-// commas reports whether all cells are numbers, some with decimal commas: they are
-// not labels.
-func (c column) commas() bool {
-	some := false
-	for _, s := range c.cells {
-		if decimalComma.MatchString(s) {
-			some = true
-			continue
-		}
-		if _, err := strconv.ParseFloat(s, 64); err != nil && s != "" && s != "NA" {
-			return false
-		}
-	}
-	return some
-}
+// gapMarks are what programs write where a value is missing.
+var gapMarks = []string{"", "NA", "N/A", "#N/A", "<NA>", "NaN", "nan", "NULL", "null"}
 
 // value converts a cell to JSON, or returns what was expected.
 func (k Kind) value(s string) (v jsontext.Value, expected string) {
@@ -126,13 +122,13 @@ func (k Kind) value(s string) (v jsontext.Value, expected string) {
 		return strconv.AppendBool(nil, b), ""
 	case Label:
 		v, err := jsontext.AppendQuote(nil, textLabel(s))
-		if err != nil || s == "" {
-			return nil, "a label"
+		if err != nil || slices.Contains(gapMarks, s) {
+			return nil, "a label: leave out rows without one, and rename one that is written so"
 		}
 		return v, ""
 	}
 	x, err := strconv.ParseFloat(s, 64)
-	if err != nil || math.IsInf(x, 0) || math.IsNaN(x) {
+	if err != nil || math.IsInf(x, 0) || math.IsNaN(x) || strings.ContainsAny(s, "_xX") { // Go's own 1_000 and 0x1p4
 		if decimalComma.MatchString(s) {
 			return nil, "a number: " + commaRemedy
 		}
@@ -191,7 +187,8 @@ func bind(t *table.Table, roles []Role, cols []string) (columns []column) {
 		taken[role] = true
 		k := slices.Index(t.Header, strings.TrimSpace(name))
 		refuse(k < 0, "%s: no column %q; the columns are %q", t.Top(), name, t.Header)
-		c := column{Role: roles[i], name: t.Header[k], place: func(i int) string { return t.Place(t.Rows[i], k) }}
+		c := column{Role: roles[i], name: t.Header[k],
+			place: func(i int) string { return t.Place(t.Rows[i], k) }, line: func(i int) string { return t.Place(t.Rows[i], -1) }}
 		for _, row := range t.Rows {
 			c.cells = append(c.cells, asciiMinus(row.Text(k)))
 		}
@@ -210,7 +207,16 @@ func bind(t *table.Table, roles []Role, cols []string) (columns []column) {
 func (p Procedure) RunTable(r io.Reader, file string, cols []string, params jsontext.Value) (_ Result, err error) {
 	defer catch(&err)
 	columns := readTable(r, file, p.Columns, cols)
+	for i, c := range columns {
+		if c.Kind == Either {
+			columns[i].Kind, err = p.method.kind(params, c.name)
+			refuse(err != nil, "%s of %s: %w", p.Name, file, err)
+		}
+	}
 	result, err := p.Run(params, asInput(columns, p.Columns))
+	if at, ok := errors.AsType[*stats.RowError](err); ok {
+		err = fmt.Errorf("%s %s", columns[0].line(at.Row), at.Problem)
+	}
 	refuse(err != nil, "%s of %s: %w", p.Name, file, err)
 	roles := Result{}
 	for _, role := range p.Columns {

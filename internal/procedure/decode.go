@@ -243,6 +243,7 @@ func fieldNames(t reflect.Type) []string {
 func missing(path string, v reflect.Value, optional bool) {
 	switch v.Kind() {
 	case reflect.Struct:
+		oneWay(path, v)
 		for i := range v.NumField() {
 			f, x := v.Type().Field(i), v.Field(i)
 			name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -263,6 +264,20 @@ func missing(path string, v reflect.Value, optional bool) {
 			refuse(x.Kind() == reflect.Slice && x.IsNil(), "%s is null, expected a list", inner)
 			missing(inner, x, optional)
 		}
+	}
+}
+
+// oneWay refuses a struct that has values of fields whose tags way differ: the same
+// data given twice.
+func oneWay(path string, v reflect.Value) {
+	first := ""
+	for i := range v.NumField() {
+		way := v.Type().Field(i).Tag.Get("way")
+		if way == "" || v.Field(i).IsZero() {
+			continue
+		}
+		refuse(first != "" && way != first, "%s has %s and %s, expected one of them", path, first, way)
+		first = way
 	}
 }
 
@@ -388,6 +403,12 @@ func given[T any](x *T, otherwise T) T {
 	if x == nil {
 		return otherwise
 	}
+	return *x
+}
+
+// needed returns the value of a key, which must be set.
+func needed[T any](key string, x *T) T {
+	refuse(x == nil, "%s is missing", key)
 	return *x
 }
 

@@ -46,20 +46,31 @@ func (p modelOptions) formula() stats.Formula {
 	return stats.Formula{Response: p.Response, Fixed: p.Fixed, Random: p.Random}
 }
 
+// kind is how a column of the formula, or more, is read.
+func (p modelOptions) kind(name string, more ...string) Kind {
+	f := p.formula()
+	switch {
+	case name == f.Response:
+		return Numeric
+	case p.Levels[name] != nil || slices.Contains(slices.Concat(p.Factors, factorNames(f.Random), more), name):
+		return Label
+	}
+	return Either
+}
+
 // frame builds a frame of the columns in a formula, and more. A column is a factor
 // if the params say so, if it is a grouping factor, or if it contains text.
 func (p modelOptions) frame(f stats.Formula, in modelData, more ...string) *stats.Frame {
 	var frame *stats.Frame
-	factors := slices.Concat(p.Factors, factorNames(f.Random), more)
 	for _, name := range columnNames(f, more...) {
 		raw := in[name]
 		if frame == nil {
 			frame = stats.NewFrame(len(decodeList[[]jsontext.Value]("input."+name, raw)))
 		}
 		// Only text has quotes.
-		factor := p.Levels[name] != nil || slices.Contains(factors, name) || bytes.ContainsRune(raw, '"')
+		factor := p.kind(name, more...) == Label || bytes.ContainsRune(raw, '"')
 		if factor && name != f.Response {
-			fail(frame.AddFactor(name, decodeList[[]string]("input."+name, raw), p.Levels[name]))
+			fail(frame.AddFactor(name, decodeList[[]string]("input."+name, raw), normal(p.Levels[name])))
 		} else {
 			fail(frame.AddNumbers(name, decodeList[[]float64]("input."+name, raw)))
 		}
@@ -207,6 +218,14 @@ func contrasts(m *stats.Mixed, factor string, conf float64) Result {
 	return Result{}.with("emmeans", means).with("pairwise", pairs)
 }
 
+// passKind reads the response of a logistic model as outcomes.
+func passKind(p modelOptions, name string) Kind {
+	if kind := p.kind(name); kind != Numeric {
+		return kind
+	}
+	return Binary
+}
+
 func runLogistic(p modelOptions, in modelData) Result {
 	formula := p.formula()
 	m := must(stats.FitLogistic(p.frame(formula, in), formula))
@@ -240,6 +259,8 @@ func (p robustOptions) formula() stats.Formula {
 }
 
 func (p robustOptions) columns() []string { return columnNames(p.formula(), p.Cluster) }
+
+func (p robustOptions) kind(name string) Kind { return p.modelOptions.kind(name, p.Cluster) }
 
 func runRobust(p robustOptions, in modelData) Result {
 	f := p.formula()

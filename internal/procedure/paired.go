@@ -53,9 +53,9 @@ func wilcoxon(p alternativeParams, in pairs) Result {
 
 // differences are those of pairs, or pairs to take them of.
 type differences struct {
-	Diff []float64 `json:"diff,omitempty"`
-	A    []float64 `json:"a,omitempty"`
-	B    []float64 `json:"b,omitempty"`
+	Diff []float64 `json:"diff,omitempty" way:"diff"`
+	A    []float64 `json:"a,omitempty" way:"a and b"`
+	B    []float64 `json:"b,omitempty" way:"a and b"`
 }
 
 func (in differences) of() []float64 {
@@ -112,11 +112,11 @@ func (p equivalenceParams) limits() (low, high float64) {
 
 // equivalenceInput is pairs, or an estimate with its standard error.
 type equivalenceInput struct {
-	A        []float64 `json:"a,omitempty"`
-	B        []float64 `json:"b,omitempty"`
-	Estimate *float64  `json:"estimate,omitempty"`
-	SE       *float64  `json:"se,omitempty"`
-	DF       *float64  `json:"df,omitempty"`
+	A        []float64 `json:"a,omitempty" way:"a and b"`
+	B        []float64 `json:"b,omitempty" way:"a and b"`
+	Estimate *float64  `json:"estimate,omitempty" way:"estimate"`
+	SE       *float64  `json:"se,omitempty" way:"estimate"`
+	DF       *float64  `json:"df,omitempty" way:"estimate"`
 }
 
 func equivalence(p equivalenceParams, in equivalenceInput) Result {

@@ -9,8 +9,8 @@ import (
 
 // cases are a list of questions, or one question by itself.
 type cases[Q any] struct {
-	Cases []Q `json:"cases,omitempty"`
-	One   Q   `json:",inline"`
+	Cases []Q `json:"cases,omitempty" way:"cases"`
+	One   Q   `json:",inline" way:"a case by itself"`
 }
 
 // byCase is the method that answers each case.
@@ -54,16 +54,21 @@ func (q pairedDesign) answer(none) Result {
 	n, dz, power, alpha := given(q.N, math.NaN()), given(q.DZ, math.NaN()), given(q.Power, math.NaN()), given(q.Alpha, 0.05)
 	word := given(q.Alternative, "two.sided")
 	side := alternative("alternative", word)
-	q.Solve = cmp.Or(q.Solve, "power")
-	choice("solve", q.Solve, "power", "n", "dz")
-	r := Result{{"solve", q.Solve}}
-	for _, known := range []Row{{"n", n}, {"dz", dz}, {"power", power}} {
-		if known.Key != q.Solve {
-			r = append(r, known)
+	r := Result{{"solve", nil}}
+	var known, unknown []string
+	for _, row := range []Row{{"n", n}, {"dz", dz}, {"power", power}} {
+		if math.IsNaN(row.Value.(float64)) {
+			unknown = append(unknown, row.Key)
+		} else {
+			r, known = append(r, row), append(known, row.Key)
 		}
 	}
+	choice("solve", cmp.Or(q.Solve, "n"), "power", "n", "dz")
+	refuse(len(unknown) != 1 || q.Solve != "" && q.Solve != unknown[0],
+		"expected two of n, dz and power and not what to solve for, got %q", known)
+	r[0].Value = unknown[0]
 	r = append(r, Row{"alpha", alpha}, Row{"alternative", word})
-	switch q.Solve {
+	switch unknown[0] {
 	case "n":
 		n := must(stats.PairedSize(dz, power, alpha, side))
 		return append(r, Row{"value", n}, Row{"value_ceiling", math.Ceil(n)})
@@ -84,7 +89,7 @@ type mcnemarDesign struct {
 }
 
 func (q mcnemarDesign) answer(none) Result {
-	d := stats.McNemarDesign{P10: given(q.P10, math.NaN()), P01: given(q.P01, math.NaN()), Alpha: given(q.Alpha, 0.05)}
+	d := stats.McNemarDesign{P10: needed("p10", q.P10), P01: needed("p01", q.P01), Alpha: given(q.Alpha, 0.05)}
 	power := given(q.Power, 0.8)
 	required := must(d.Size(power))
 	r := Result{{"p10", d.P10}, {"p01", d.P01}, {"alpha", d.Alpha}, {"power", power}, {"n", q.N},
@@ -111,8 +116,7 @@ type clusteredDesign struct {
 }
 
 func (q clusteredDesign) answer(none) Result {
-	nan := math.NaN()
-	d := stats.ClusteredDesign{Clusters: given(q.Clusters, nan), Size: given(q.Size, nan), SD: given(q.SD, nan), ICC: given(q.ICC, nan), Alpha: given(q.Alpha, 0.05)}
+	d := stats.ClusteredDesign{Clusters: needed("clusters", q.Clusters), Size: needed("size", q.Size), SD: needed("sd", q.SD), ICC: needed("icc", q.ICC), Alpha: given(q.Alpha, 0.05)}
 	power := given(q.Power, 0.8)
 	detectable := must(d.Detectable(power))
 	r := Result{{"clusters", d.Clusters}, {"size", d.Size}, {"design_effect", d.DesignEffect()},

@@ -35,6 +35,7 @@ type Procedure struct {
 type method interface {
 	run(params, input jsontext.Value, notes bool) (Result, error)
 	columns(params jsontext.Value) ([]string, error)
+	kind(params jsontext.Value, column string) (Kind, error)
 }
 
 // typed is a method with its own types of params and input. Tags name their
@@ -42,7 +43,8 @@ type method interface {
 type typed[P, I any] struct {
 	defaults P
 	answer   func(P, I) Result
-	uses     func(P) []string // the columns where --cols is left out; nil: it must be given
+	uses     func(P) []string     // the columns where --cols is left out; nil: it must be given
+	reads    func(P, string) Kind // how the params read a column of kind Either
 }
 
 // none is the type of empty params.
@@ -63,6 +65,13 @@ func (m typed[P, I]) columns(params jsontext.Value) (_ []string, err error) {
 	p := m.defaults
 	decodeParams(params, &p, false)
 	return m.uses(p), nil
+}
+
+func (m typed[P, I]) kind(params jsontext.Value, column string) (_ Kind, err error) {
+	defer catch(&err)
+	p := m.defaults
+	decodeParams(params, &p, false)
+	return m.reads(p, column), nil
 }
 
 // Run answers the case. Its params may hold notes.
@@ -108,7 +117,7 @@ const (
 	Numeric Kind = iota // numbers
 	Label               // unparsed text
 	Binary              // 0/1, true/false, yes/no, pass/fail
-	Either              // numbers if all cells are numbers, else text
+	Either              // as the params say, or else numbers if there is one, or text
 )
 
 // UnmarshalText reads a kind as the catalog has it.
@@ -199,9 +208,9 @@ var methods = map[string]method{
 
 	"cluster_bootstrap_random":          typed[bootstrapParams, clustered]{defaults: bootstrapParams{drawParams{10000, 1, 1}, 0.95}, answer: bootstrapped},
 	"cluster_bootstrap_fixed_resamples": typed[resampleParams, resampledInput]{defaults: resampleParams{Conf: 0.95}, answer: resampled},
-	"ols_clustered_se":                  typed[robustOptions, modelData]{answer: runRobust, uses: robustOptions.columns},
-	"lmm_random_intercepts":             typed[mixedOptions, modelData]{defaults: mixedOptions{level: conf95}, answer: runMixed, uses: mixedOptions.columns},
-	"logistic_glmm_laplace":             typed[modelOptions, modelData]{answer: runLogistic, uses: modelOptions.columns},
+	"ols_clustered_se":                  typed[robustOptions, modelData]{answer: runRobust, uses: robustOptions.columns, reads: robustOptions.kind},
+	"lmm_random_intercepts":             typed[mixedOptions, modelData]{defaults: mixedOptions{level: conf95}, answer: runMixed, uses: mixedOptions.columns, reads: func(p mixedOptions, name string) Kind { return p.kind(name) }},
+	"logistic_glmm_laplace":             typed[modelOptions, modelData]{answer: runLogistic, uses: modelOptions.columns, reads: passKind},
 
 	"binomial_interval":  byCase(conf95, proportion.intervals),
 	"two_proportion_z":   typed[proportionParams, twoProportions]{defaults: proportionParams{level: conf95, Pooled: true}, answer: compared},
@@ -212,7 +221,7 @@ var methods = map[string]method{
 	"cohen_kappa":        typed[kappaParams, raters]{defaults: kappaParams{level: conf95}, answer: kappa},
 	"fleiss_kappa":       typed[fleissParams, subjects]{defaults: fleissParams{conf95, defaultRedraw, "raters"}, answer: fleiss},
 	"gwet_ac1":           typed[kappaParams, givenLabels]{defaults: kappaParams{level: conf95}, answer: gwet},
-	"krippendorff_alpha": typed[krippendorffParams, ratings]{defaults: krippendorffParams{defaultRedraw, 0.95, "nominal"}, answer: krippendorff},
+	"krippendorff_alpha": typed[krippendorffParams, ratings]{defaults: krippendorffParams{defaultRedraw, 0.95, "nominal"}, answer: krippendorff, reads: krippendorffParams.kind},
 
 	"calibration":         typed[calibrationParams, confidences]{defaults: calibrationParams{conf95, defaultRedraw, 10, false}, answer: calibrated},
 	"auroc":               typed[level, scores]{defaults: conf95, answer: auroc},

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -104,6 +105,126 @@ func TestTableRemedies(t *testing.T) {
 		_, err := tableInput(strings.NewReader(c.text), "t.csv", p.Columns, strings.Split(c.cols, ","))
 		if (err != nil) != (c.reason != "") || err != nil && !strings.Contains(err.Error(), c.reason) {
 			t.Errorf("%q: got %v, want %q", c.text, err, c.reason)
+		}
+	}
+}
+
+// TestLabelsKeepTheirText: where a column is of labels, labels that look like numbers stay
+// apart, also in the methods whose columns may be of numbers. Alpha is by
+// arithmetic, 1 − (n − 1)·differing/(n² − Σ n_c²); six sections are six groups.
+func TestLabelsKeepTheirText(t *testing.T) {
+	const sections = "score,kernel,section\n1,a,1.1\n2,b,1.1\n2,a,1.10\n4,b,1.10\n3,a,1.2\n3,b,1.2\n1,a,1.20\n5,b,1.20\n2,a,1.3\n2,b,1.3\n4,a,2.1\n6,b,2.1\n"
+	const ids = "r1,r2\n12345678901234567891,12345678901234567892\n7,007\n1e2,100\n1_11,11_1\n"
+	for _, c := range []struct{ method, table, cols, set, holds string }{
+		// 2 of 5 units disagree; 10 values, 2 of each of 5 labels: alpha = 1 − 9·4/(100 − 20) = 0.55.
+		{"krippendorff_alpha", "r1,r2\n1.1,1.10\n1.10,1.1\n1.2,1.2\n2,2\n3,3\n", "r1,r2", `{"resamples": 0}`, `"alpha":0.5499999999999999`},
+		{"krippendorff_alpha", ids, "r1,r2", `{"resamples": 0}`, `"alpha":0`},                                                   // all 8 labels differ: observed is expected disagreement
+		{"krippendorff_alpha", "r1,r2\n1.10,1.10\n2,x\n1.10,1.10\n", "r1,r2", `{"resamples": 0}`, `"alpha":0.4444444444444444`}, // 1 − 5·2/(36 − 18)
+		{"krippendorff_alpha", "r1,r2\n1.10,1.1\n2,2\n", "r1,r2", `{"level": "interval", "resamples": 0}`, `"alpha":1`},
+		{"lmm_random_intercepts", sections, "score,kernel,section", `{"formula": "score ~ kernel + (1|section)"}`, `"n_groups":{"section":6}`},
+		{"ols_clustered_se", sections, "score,kernel,section", `{"formula": "score ~ kernel", "cluster": "section"}`, `"n_clusters":6`},
+		{"ols_clustered_se", sections, "score,kernel,section", `{"formula": "score ~ section", "cluster": "kernel", "factor_levels": {"section": ["1.1", "1.10", "1.2", "1.20", "1.3", "2.1"]}}`, `"section1.10"`},
+		{"logistic_glmm_laplace", "pass,g\nyes,1\nno,1.0\nno,2\nyes,2\n", "pass,g", `{"formula": "pass ~ 1 + (1|g)"}`, `"n_obs":4`},
+	} {
+		got, err := find(t, c.method).RunTable(strings.NewReader(c.table), "t.csv", strings.Split(c.cols, ","), []byte(c.set))
+		if err != nil {
+			t.Errorf("%s of %q: %v", c.method, c.table, err)
+		} else if !strings.Contains(inJSON(t, got), c.holds) {
+			t.Errorf("%s of %q: %s does not hold %s", c.method, c.table, got, c.holds)
+		}
+	}
+}
+
+// TestFaultsOfCells are said where they stand, whatever the method reads them as.
+func TestFaultsOfCells(t *testing.T) {
+	const lmm = "score,len,doc\n1,3,a\n2,%s,a\n%s,4,b\n3,5,b\n4,6,%s\n"
+	model := []byte(`{"formula": "score ~ len + (1|doc)"}`)
+	for _, c := range []struct {
+		method, table, cols, set, reason string
+	}{
+		{"lmm_random_intercepts", fmt.Sprintf(lmm, "NA", "2", "b"), "score,len,doc", string(model), `t.csv:3:3: column "len" is "NA", expected a number; if its numbers are labels, name it in factors`},
+		{"lmm_random_intercepts", fmt.Sprintf(lmm, "", "2", "b"), "score,len,doc", string(model), `t.csv:3:3: column "len" is "", expected a number`},
+		{"lmm_random_intercepts", fmt.Sprintf(lmm, "4", "NA", "b"), "score,len,doc", string(model), `t.csv:4:1: column "score" is "NA", expected a number`},
+		{"lmm_random_intercepts", fmt.Sprintf(lmm, "4", "2", "NaN"), "score,len,doc", string(model), `t.csv:6:5: column "doc" is "NaN", expected a label: leave out rows`},
+		{"krippendorff_alpha", "r1,r2\n1,x\n2,2\n", "r1,r2", `{"level": "interval"}`, `t.csv:2:3: column "r2" is "x", expected a number or nothing`},
+		{"krippendorff_alpha", "r1,r2\n1,NaN\n2,2\n1,1\n", "r1,r2", `{"level": "interval", "resamples": 0}`, ""},
+		{"logistic_glmm_laplace", "pass,g\n1,a\n2,a\n", "pass,g", `{"formula": "pass ~ 1 + (1|g)"}`, `t.csv:3:1: column "pass" is "2", expected 0 or 1`},
+		{"cohen_kappa", "a,b\nx,x\nNA,NA\n", "a,b", "", `t.csv:3:1: column "a" is "NA", expected a label: leave out rows`},
+		{"chi2_independence", "a,b\nx,x\ny,null\n", "a,b", "", `t.csv:3:3: column "b" is "null", expected a label`},
+		{"gwet_ac1", "a,b\n1,1\n2,nan\n2,2\n", "a,b", "", ""},
+		{"calibration", "c,o\n0.5,1\n1.2,0\n", "c,o", "", "t.csv:3 has the confidence 1.2, expected 0 to 1"},
+		{"confidence_sequence", "d\n0.5\n\n2\n", "d", "", "t.csv:4 has the observation 2, outside of the range low to high, which is -1 to 1"},
+		{"cohen_kappa", "a,b\nlow,low\nmid,low\n", "a,b", `{"labels": ["low", "high"]}`, `t.csv:3 is labelled "mid" and "low", want labels from ["low" "high"]`},
+		{"gwet_ac1", "a,b\nlow,low\nlow,mid\n", "a,b", `{"labels": ["low", "high"]}`, `t.csv:3 has "mid" as rating 2, expected one of params.labels`},
+		{"krippendorff_alpha", "a,b\n1,2\n-1,1\n", "a,b", `{"level": "ratio"}`, "t.csv:3 has the value -1 of rater 1"},
+		{"fleiss_kappa", "a,b\n1,2\n5,-2\n", "a,b", `{"columns": "categories"}`, "t.csv:3 has the count -2 in column 2"},
+		{"fleiss_kappa", "a,b\n1,2\n2.5,1\n", "a,b", `{"columns": "categories"}`, `t.csv:3 has "2.5" in column 1, expected a count`},
+		{"fleiss_kappa", "a,b\n1,2\n1,NA\n", "a,b", "", "t.csv:3 lacks rating 2: Fleiss"},
+		{"p_adjust", "p\n0.1\n1.1\n", "p", "", "t.csv:3 has the p-value 1.1, expected 0 to 1"},
+		{"ols_clustered_se", "y,f,g\n1,a,u\n2,b,u\n3,c,v\n", "y,f,g", `{"formula": "y ~ f", "cluster": "g", "factor_levels": {"f": ["a", "b"]}}`, `t.csv:4 has "c" for factor f, want one of the levels`},
+		{"paired_t_test", "a,b\n1_1,1\n2,2\n", "a,b", "", `t.csv:2:1: column "a" is "1_1", expected a number`},
+	} {
+		got, err := find(t, c.method).RunTable(strings.NewReader(c.table), "t.csv", strings.Split(c.cols, ","), []byte(c.set))
+		if (err != nil) != (c.reason != "") || err != nil && !strings.Contains(err.Error(), c.reason) {
+			t.Errorf("%s of %q: %v, %v, want %q", c.method, c.table, got, err, c.reason)
+		}
+	}
+}
+
+// TestInputGivenTwice is refused, not half of it dropped.
+func TestInputGivenTwice(t *testing.T) {
+	for _, c := range []struct{ method, input, reason string }{
+		{"binomial_interval", `{"x": 3, "n": 10, "pass": [1, 0]}`, "input has x and n and pass"},
+		{"binomial_interval", `{"x": 3, "n": 10, "cases": [{"x": 1, "n": 2}]}`, "input has cases and a case by itself, expected one"},
+		{"binomial_interval", `{"cases": [{"x": 1, "n": 2, "pass": [1]}]}`, "input.cases[0] has x and n and pass"},
+		{"two_proportion_z", `{"x": [1, 2], "n": [3, 4], "pass": [1, 0], "group": ["a", "b"]}`, "input has x and n and pass and group"},
+		{"mcnemar", `{"table": [[1, 2], [3, 4]], "a_pass": [1], "b_pass": [1]}`, "input has table and a_pass"},
+		{"tost", `{"estimate": 1, "se": 1, "df": 3, "a": [1, 2]}`, "input has a and b and estimate"},
+		{"chi2_independence", `{"table": [[1, 2], [3, 4]], "row": ["x"], "column": ["y"]}`, "input has table and row and column"},
+		{"fisher_exact", `{"table": [[1, 2], [3, 4]], "row": ["x"]}`, "input has table and row"},
+		{"fleiss_kappa", `{"counts": [[1, 2]], "ratings": [["a", "b"]]}`, "input has counts and ratings"},
+		{"gwet_ac1", `{"counts": [[1, 2]], "ratings": [["a", "b"]]}`, "input has ratings and counts"},
+		{"sign_flip_exact", `{"diff": [1, 2], "a": [1]}`, "input has diff and a and b, expected one of them"},
+		{"confidence_sequence", `{"diff": [0.1], "b": [0.2]}`, "input has diff and a and b"},
+	} {
+		_, err := find(t, c.method).Run([]byte(map[bool]string{true: `{"margin": 1}`, false: `{}`}[c.method == "tost"]), []byte(c.input))
+		if err == nil || !strings.Contains(err.Error(), c.reason) {
+			t.Errorf("%s of %s: %v, want %q", c.method, c.input, err, c.reason)
+		}
+	}
+}
+
+// TestIncompleteQuestions say what is missing or impossible.
+func TestIncompleteQuestions(t *testing.T) {
+	ask := func(kind, dist, params, at string) string {
+		return fmt.Sprintf(`{%q: [{"dist": %q, "params": %s, %s}]}`, kind, dist, params, at)
+	}
+	for _, c := range []struct{ method, input, reason string }{
+		{"power_paired_t", `{"n": 20, "power": 0.8, "solve": "n"}`, `expected two of n, dz and power and not what to solve for, got ["n" "power"]`},
+		{"power_paired_t", `{"n": 20, "dz": 0.5, "power": 0.8}`, `got ["n" "dz" "power"]`},
+		{"power_paired_t", `{"n": 20}`, `got ["n"]`},
+		{"power_paired_t", `{"n": 20, "dz": 1, "solve": "x"}`, `solve is "x"`},
+		{"power_clustered", `{"size": 3, "sd": 1, "icc": 0.1}`, "clusters is missing"},
+		{"power_mcnemar", `{"p10": 0.2}`, "p01 is missing"},
+		{"distribution_tails", ask("cases", "student_t", "[-1]", `"x": 0`), "input.cases[0]: student_t takes df above 0, got [-1]"},
+		{"distribution_tails", ask("cases", "f", "[0, 1]", `"x": 0`), "f takes df1 and df2 above 0"},
+		{"distribution_tails", ask("cases", "beta", "[0, 1]", `"x": 0`), "beta takes a and b above 0"},
+		{"distribution_tails", ask("cases", "binomial", "[3, 1.5]", `"x": 0`), "binomial takes a whole number n of trials from 0 and p from 0 to 1, got [3 1.5]"},
+		{"distribution_tails", ask("cases", "binomial", "[-3, 0.5]", `"x": 0`), "got [-3 0.5]"},
+		{"distribution_tails", ask("cases", "noncentral_t", "[0, 1]", `"x": 0`), "noncentral_t takes df above 0"},
+		{"distribution_tails", ask("cases", "chi_squared", "[0]", `"x": 0`), "chi_squared takes df above 0"},
+		{"distribution_tails", ask("quantiles", "normal", "[0, 1]", `"p": 1.5`), "p is 1.5, expected a probability"},
+	} {
+		_, err := find(t, c.method).Run(nil, []byte(c.input))
+		if err == nil || !strings.Contains(err.Error(), c.reason) {
+			t.Errorf("%s of %s: %v, want %q", c.method, c.input, err, c.reason)
+		}
+	}
+	// What is left out is solved for: R's values in power_paired_t.json of the oracles.
+	for input, holds := range map[string]string{`{"n": 100, "power": 0.8}`: `"solve":"dz","n":100,"power":0.8,"alpha":0.05,"alternative":"two.sided","value":0.28291263278`,
+		`{"dz": 0.5, "power": 0.8}`: `"value":33.3671289533`} {
+		if got, err := find(t, "power_paired_t").Run(nil, []byte(input)); err != nil || !strings.Contains(inJSON(t, got), holds) {
+			t.Errorf("%s: %s, %v, want %s", input, got, err, holds)
 		}
 	}
 }

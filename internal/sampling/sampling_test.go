@@ -300,6 +300,13 @@ func TestTrackingRefusesChangedFiles(t *testing.T) {
 		t.Errorf("a changed line: %v", err)
 	}
 	change(tr.Path, "prescriptive", "descriptive")
+	record := strings.TrimSuffix(path, ".csv") + ".json"
+	seed := fmt.Sprintf(`"seed": %d`, tr.record.Seed)
+	change(record, seed, seed+"1")
+	if _, err := OpenTracking(path, 2); err == nil || !strings.Contains(err.Error(), "its record has") {
+		t.Errorf("a changed seed: %v", err)
+	}
+	change(record, seed+"1", seed)
 	change(path, "Impact", "Project")
 	if _, err := OpenTracking(path, 2); err == nil || !strings.Contains(err.Error(), "changed after it was drawn") {
 		t.Errorf("a changed sample: %v", err)

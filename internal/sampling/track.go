@@ -116,6 +116,9 @@ func (t *Tracking) apply(e ledger.Entry) error {
 		if s.Sample != t.record.Sample {
 			return errors.New("the file tracks another sample: restore the sample, or move the file away")
 		}
+		if s.Seed != t.record.Seed {
+			return fmt.Errorf("fragments of the sample are drawn with seed %d, its record has %d: restore the record", s.Seed, t.record.Seed)
+		}
 		t.Target, t.started = s.Target, true
 		return nil
 	case reportKind:

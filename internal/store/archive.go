@@ -84,6 +84,24 @@ func (db *DB) having(ctx context.Context, args []any) (*DB, error) {
 	return db, nil
 }
 
+// stayed returns an error if a query may lack rows because the run among its arguments was
+// archived since it was read.
+func (db *DB) stayed(ctx context.Context, args []any) error {
+	for _, a := range args {
+		run, is := a.(*Run)
+		if !is || run.Archive != nil {
+			continue
+		}
+		gone := false
+		err := db.sql.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM runs WHERE n = ? AND archive IS NOT NULL)`, run.N).Scan(&gone)
+		if gone {
+			err = fmt.Errorf("run %s was archived while it was read: run the same command again", run.ID)
+		}
+		return db.explain(err)
+	}
+	return nil
+}
+
 // of returns the store with the rows of a run.
 func (db *DB) of(ctx context.Context, run *Run) (*DB, error) {
 	if run.Archive == nil {
@@ -209,14 +227,9 @@ func (db *DB) Archive(ctx context.Context, run *Run, dir, version string) error 
 	if err != nil {
 		return err
 	}
-	if err := db.keep(ctx, run, func(*steps) {}); err != nil { // nobody else writes it
+	if err := db.holds(ctx, run); err != nil {
 		return err
 	}
-	now, err := db.Run(ctx, run.ID) // another process may have archived it until then
-	if err != nil {
-		return err
-	}
-	run.Archive = now.Archive
 	archive := &Archive{Dir: dir}
 	if run.Archive != nil {
 		archive.Files, archive.Tally = run.Archive.Files, run.Archive.Tally
@@ -237,7 +250,7 @@ func (db *DB) Archive(ctx context.Context, run *Run, dir, version string) error 
 			return err
 		}
 		for _, table := range append(slices.Clone(archivedTables), keysFile) {
-			f, err := db.pack(ctx, run, dir, table, table+".parquet", version)
+			f, err := db.pack(ctx, run, dir, table, version)
 			if err != nil {
 				return err
 			}
@@ -251,6 +264,19 @@ func (db *DB) Archive(ctx context.Context, run *Run, dir, version string) error 
 		return err
 	}
 	return db.engine.reclaim(ctx, db)
+}
+
+// holds takes the lease of a run, and reads again where its rows are: another process may have
+// archived it or moved the archive until then.
+func (db *DB) holds(ctx context.Context, run *Run) error {
+	if err := db.keep(ctx, run, func(*steps) {}); err != nil {
+		return err
+	}
+	now, err := db.Run(ctx, run.ID)
+	if err == nil {
+		run.Archive = now.Archive
+	}
+	return err
 }
 
 // setArchive records where the rows of a run are.
@@ -292,13 +318,15 @@ func (db *DB) own(ctx context.Context, run *Run, dir string) error {
 	return disk.File{Path: path, Mode: 0o600}.Write(disk.Bytes(owner))
 }
 
-// pack writes the rows of a table to a file and reads them back.
-func (db *DB) pack(ctx context.Context, run *Run, dir, table, name, version string) (f ArchivedFile, err error) {
-	f = ArchivedFile{Table: table, File: name}
+// pack writes the rows of a table to a file and reads them back. The file is named by its content,
+// so that it never takes the place of one that a store refers to, also a copy of this store.
+func (db *DB) pack(ctx context.Context, run *Run, dir, table, version string) (f ArchivedFile, err error) {
+	f = ArchivedFile{Table: table, File: table + ".new"}
+	path := filepath.Join(dir, f.File)
 	columns, rows := db.rowsOf(ctx, run, table)
 	var types []columnar.Column
 	written, sum := newChecksum(), int64(0)
-	err = disk.File{Path: filepath.Join(dir, name), Mode: 0o600}.Write(func(w io.Writer) error {
+	err = disk.File{Path: path, Mode: 0o600}.Write(func(w io.Writer) error {
 		if types, err = columns(); err != nil {
 			return err
 		}
@@ -341,10 +369,16 @@ func (db *DB) pack(ctx context.Context, run *Run, dir, table, name, version stri
 		return f, err
 	}
 	if n != f.Rows || read.sum() != sum {
-		return f, fmt.Errorf("%s: the %d rows that were read back are not the %d that were written: nothing was removed from the store; check the disk, or give another --to", filepath.Join(dir, name), n, f.Rows)
+		return f, fmt.Errorf("%s: the %d rows that were read back are not the %d that were written: nothing was removed from the store; check the disk, or give another --to", path, n, f.Rows)
 	}
-	f.SHA256, f.Bytes, err = disk.Sum(filepath.Join(dir, name))
-	return f, err
+	if f.SHA256, f.Bytes, err = disk.Sum(path); err != nil {
+		return f, err
+	}
+	f.File = fmt.Sprintf("%s-%.12s.parquet", table, f.SHA256)
+	if err := os.Rename(path, filepath.Join(dir, f.File)); err != nil {
+		return f, err
+	}
+	return f, disk.SyncFolder(dir)
 }
 
 // rowsOf yields the rows of a run in a table, and tells their columns.
@@ -451,8 +485,12 @@ func (db *DB) empty(ctx context.Context, run *Run) error {
 	return nil
 }
 
-// rescore replaces the scores in an archive.
+// rescore replaces the scores in an archive. The files of the earlier ones stay: copies of the
+// store may refer to them.
 func (db *DB) rescore(ctx context.Context, run *Run, scores iter.Seq2[eval.Scored, error]) error {
+	if err := db.holds(ctx, run); err != nil {
+		return err
+	}
 	u, err := db.of(ctx, run)
 	if err != nil {
 		return err
@@ -462,21 +500,13 @@ func (db *DB) rescore(ctx context.Context, run *Run, scores iter.Seq2[eval.Score
 	}
 	archive := *run.Archive
 	archive.Files = slices.Clone(archive.Files)
-	var old []string
 	for i, f := range archive.Files {
 		if f.Table != "scores" && f.Table != "case_scores" {
 			continue
 		}
-		name := f.Table + ".parquet"
-		if f.File == name {
-			name = f.Table + "-2.parquet"
-		}
-		packed, err := u.pack(ctx, run.here(), archive.Dir, f.Table, name, run.Version)
-		if err != nil {
+		if archive.Files[i], err = u.pack(ctx, run.here(), archive.Dir, f.Table, run.Version); err != nil {
 			return err
 		}
-		archive.Files[i] = packed
-		old = append(old, filepath.Join(archive.Dir, f.File))
 	}
 	if err := db.setArchive(ctx, run, &archive); err != nil {
 		return err
@@ -488,11 +518,6 @@ func (db *DB) rescore(ctx context.Context, run *Run, scores iter.Seq2[eval.Score
 	db.unpacked.mu.Lock()
 	db.unpacked.open[string(says)] = u // it has the new scores
 	db.unpacked.mu.Unlock()
-	for _, path := range old {
-		if err := os.Remove(path); err != nil {
-			return err
-		}
-	}
 	return nil
 }
 

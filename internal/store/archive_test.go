@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -217,7 +218,7 @@ func testArchive(t *testing.T, place place) {
 	if left := store.RowsForTest(t, db, r); left > 3 { // the last numbers
 		t.Errorf("%d trials are still in the store", left)
 	}
-	if _, err := db.Journal(t.Context(), r); !errors.Is(err, store.ErrArchived) || !strings.Contains(err.Error(), "scruple run --new") {
+	if _, err := db.Journal(t.Context(), r); err == nil || !strings.Contains(err.Error(), "scruple run --new") {
 		t.Errorf("an archived run is written: %v", err)
 	}
 	if _, err := db.SetPlan(t.Context(), r, p); err != nil {
@@ -314,6 +315,7 @@ func TestArchivedMeanwhile(t *testing.T) {
 		r, p := newRun(t, db, 3, 2)
 		finish(t, db, r, p)
 		before, stale := contents(t, db, r.ID), mustRun(t, db, r.ID)
+		earlier := mustRun(t, db, r.ID)
 		for _, run := range []*store.Run{r, stale} {
 			if err := db.Archive(t.Context(), run, dir, "1"); err != nil || run.Archive.Trials != 12 {
 				t.Fatal(run.Archive, err)
@@ -321,6 +323,148 @@ func TestArchivedMeanwhile(t *testing.T) {
 		}
 		if got := contents(t, db, r.ID); got != before {
 			t.Errorf("it reads\n%s\nnot\n%s", got, before)
+		}
+		_, rows := store.Collect(db.Calls(t.Context(), earlier))
+		_, one := db.Tally(t.Context(), earlier)
+		for _, err := range []error{rows, one} {
+			if err == nil || !strings.Contains(err.Error(), "run the same command again") {
+				t.Errorf("of the run as it was before: %v", err)
+			}
+		}
+	})
+}
+
+// Answers of a run that another process archives during a session are still taken.
+func TestAnswersArchivedMeanwhileAreTaken(t *testing.T) {
+	address := postgrestest.Address(t)
+	db := open(t, address)
+	r, p := newRun(t, db, 3, 2)
+	finish(t, db, r, p)
+	db.Close()
+	db = open(t, address)
+	later, _ := newRun(t, db, 3, 2)
+	j := journal(t, db, later)
+	take := func(seq int) {
+		t.Helper()
+		c := call(p.Trial(seq), "")
+		c.Key = fmt.Sprintf("%032x", seq)
+		if ok, err := j.Take(t.Context(), c, true, false); !ok || err != nil || c.SourceRun != r.ID {
+			t.Errorf("answer %d: %v, %v, of %q", seq, ok, err, c.SourceRun)
+		}
+	}
+	take(0)
+	other := open(t, address)
+	if err := other.Archive(t.Context(), r, t.TempDir(), "1"); err != nil {
+		t.Fatal(err)
+	}
+	take(7)
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A plan that is written while it is checked is not taken for damaged.
+func TestPlansAreCheckedBesideAWriter(t *testing.T) {
+	onBoth(t, func(t *testing.T, place place) {
+		path := place(t)
+		db := open(t, path)
+		var runs []*store.Run
+		for range 3 {
+			r, p := newRun(t, db, 3, 2)
+			finish(t, db, r, p)
+			runs = append(runs, r)
+		}
+		read, err := store.OpenRead(t.Context(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer read.Close()
+		var writing sync.WaitGroup
+		defer writing.Wait()
+		ended := make(chan struct{})
+		dir := t.TempDir()
+		writing.Go(func() {
+			defer close(ended)
+			for _, r := range runs {
+				if err := db.Archive(t.Context(), r, dir, "1"); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+		for {
+			if err := read.Damage(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			select {
+			case <-ended:
+				return
+			default:
+			}
+		}
+	})
+}
+
+// Copies of a store that archive a run into one folder leave each other's files as they are.
+func TestArchivesOfCopies(t *testing.T) {
+	path, dir := filepath.Join(t.TempDir(), "s.db"), t.TempDir()
+	db := open(t, path)
+	r, p := newRun(t, db, 3, 2)
+	finish(t, db, r, p)
+	before := contents(t, db, r.ID)
+	db.Close()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	copied := filepath.Join(t.TempDir(), "s.db")
+	if err := os.WriteFile(copied, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for i, path := range []string{path, copied} {
+		db := open(t, path)
+		run := mustRun(t, db, r.ID)
+		if err := second(db.SetPlan(t.Context(), run, p)); err != nil {
+			t.Fatal(err)
+		}
+		if err := db.Archive(t.Context(), run, dir, fmt.Sprint(i)); err != nil {
+			t.Fatal(err)
+		}
+		rescore(t, db, run, 2)
+		rescore(t, db, run, 1)
+		db.Close()
+	}
+	for _, path := range []string{path, copied} {
+		isSound(t, path)
+		if got := contents(t, open(t, path), r.ID); got != before {
+			t.Errorf("%s reads\n%s\nnot\n%s", path, got, before)
+		}
+	}
+}
+
+// A process that read a run before another scored it replaces the scores that are there now.
+func TestArchiveIsScoredMeanwhile(t *testing.T) {
+	onBoth(t, func(t *testing.T, place place) {
+		path := place(t)
+		db := open(t, path)
+		r, p := newRun(t, db, 3, 2)
+		finish(t, db, r, p)
+		if err := db.Archive(t.Context(), r, t.TempDir(), "1"); err != nil {
+			t.Fatal(err)
+		}
+		stale := mustRun(t, db, r.ID)
+		if err := second(db.SetPlan(t.Context(), stale, p)); err != nil {
+			t.Fatal(err)
+		}
+		rescore(t, db, r, 2)
+		moved := t.TempDir()
+		if err := errors.Join(os.Rename(r.Archive.Dir, filepath.Join(moved, r.ID)), db.Archive(t.Context(), r, moved, "1")); err != nil {
+			t.Fatal(err)
+		}
+		rescore(t, db, stale, 3)
+		db.Close()
+		isSound(t, path)
+		if got := contents(t, open(t, path), r.ID); !strings.Contains(got, "Num:3 Den:3") {
+			t.Errorf("it reads %s", got)
 		}
 	})
 }
@@ -347,7 +491,7 @@ func TestArchivesThatAreNotThere(t *testing.T) {
 	}
 	db.Close()
 	at := filepath.Join(dir, r.ID)
-	calls := filepath.Join(at, "calls.parquet")
+	calls := filepath.Join(at, r.Archive.Files[slices.IndexFunc(r.Archive.Files, func(f store.ArchivedFile) bool { return f.Table == "calls" })].File)
 	whole, err := os.ReadFile(calls)
 	if err != nil {
 		t.Fatal(err)

@@ -84,12 +84,14 @@ func (db *DB) damagedPlans(ctx context.Context, of string) (damaged []string, er
 		Trials int
 		Sum    *int64
 	}
-	runs, err := all[row](ctx, db, `SELECT n, id, trials, checksum FROM runs WHERE `+of+` ORDER BY n`)
+	// One snapshot: another process may amend or archive a run meanwhile.
+	tx, err := db.sql.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
 	if err != nil {
-		return nil, err
+		return nil, db.explain(err)
 	}
-	x := &steps{ctx: ctx, on: db.sql}
-	for _, r := range runs {
+	defer tx.Rollback()
+	x := &steps{ctx: ctx, on: tx}
+	for _, r := range list[row](x, `SELECT n, id, trials, checksum FROM runs WHERE `+of+` ORDER BY n`) {
 		places := x.count(`SELECT count(*) FROM runs r JOIN trials t ON t.run = r.n AND t.place >= 0 WHERE r.n = ? AND t.place < r.trials`, r.N)
 		if places != r.Trials || r.Sum != nil && x.planSum(r.N) != *r.Sum {
 			damaged = append(damaged, r.ID)

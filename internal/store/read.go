@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -141,9 +142,12 @@ func query[T any](ctx context.Context, db *DB, text string, args []any, scan fun
 			return
 		}
 		for v, err := range scanned(ctx, db.sql, text, args, scan) {
-			if !yield(v, db.explain(err)) {
+			if !yield(v, db.explain(err)) || err != nil {
 				return
 			}
+		}
+		if err := db.stayed(ctx, args); err != nil {
+			yield(*new(T), err)
 		}
 	}
 }
@@ -159,7 +163,8 @@ func (db *DB) get(ctx context.Context, text string, args []any, into ...any) err
 	if err != nil {
 		return err
 	}
-	return db.explain(db.sql.QueryRowContext(ctx, text, args...).Scan(into...))
+	err = db.sql.QueryRowContext(ctx, text, args...).Scan(into...)
+	return cmp.Or(db.stayed(ctx, args), db.explain(err))
 }
 
 // Collect returns all rows of a query with a small result.

@@ -46,22 +46,27 @@ func (j *Journal) Take(ctx context.Context, c *eval.Call, other, shared bool) (b
 		row
 		db *DB
 	}
-	in := []*DB{j.db}
-	if other {
-		archives, err := j.db.answering(ctx, j.taken.archived, keys(c)...)
+	var found []candidate
+	text, args := candidates(j.run, c, other, shared)
+	look := func(db *DB) error {
+		return visit(ctx, db, text, args, func(r row) { found = append(found, candidate{r, db}) })
+	}
+	if err := look(j.db); err != nil {
+		return false, err
+	}
+	if other { // after the store: what it no longer had is archived now
+		runs, err := j.archived(ctx)
 		if err != nil {
 			return false, err
 		}
-		in = append(in, archives...)
-	}
-	var found []candidate
-	text, args := candidates(j.run, c, other, shared)
-	for _, db := range in {
-		for r, err := range rows[row](ctx, db, text, args...) {
-			if err != nil {
+		archives, err := j.db.answering(ctx, runs, keys(c)...)
+		if err != nil {
+			return false, err
+		}
+		for _, db := range archives {
+			if err := look(db); err != nil {
 				return false, err
 			}
-			found = append(found, candidate{r, db})
 		}
 	}
 	slices.SortStableFunc(found, func(a, b candidate) int { // as each list is
@@ -141,6 +146,26 @@ func (j *Journal) others(ctx context.Context) (bool, error) {
 		j.taken.others = &some
 	}
 	return *j.taken.others, nil
+}
+
+// archived lists the runs that are archived. Of a shared store, another process may have archived
+// more since others looked.
+func (j *Journal) archived(ctx context.Context) (runs []*Run, err error) {
+	n := -1
+	if j.db.Shared() {
+		if err := j.db.get(ctx, `SELECT count(*) FROM runs WHERE archive IS NOT NULL`, nil, &n); err != nil {
+			return nil, err
+		}
+	}
+	j.taken.mu.Lock()
+	defer j.taken.mu.Unlock()
+	if n > len(j.taken.archived) {
+		if runs, err = j.db.archived(ctx); err != nil {
+			return nil, err
+		}
+		j.taken.archived = runs
+	}
+	return j.taken.archived, nil
 }
 
 // has reports whether the plan has the trial with another arm.

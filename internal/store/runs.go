@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -137,7 +138,11 @@ func (db *DB) scanRun(row *sql.Rows) (*Run, error) {
 	if !filepath.IsAbs(r.StudyPath) {
 		r.StudyPath = filepath.Join(dir, r.StudyPath)
 	} else if beside := filepath.Join(dir, filepath.Base(r.StudyPath)); filepath.Base(in) == ledger.Folder && beside != r.StudyPath {
-		if name, err := study.Name(beside, r.Overrides); err == nil && name == r.Study {
+		names := r.Overrides
+		if _, err := os.Stat(r.StudyPath); err == nil {
+			names = nil // an override of the name would fit any study, and this run has one
+		}
+		if name, err := study.Name(beside, names); err == nil && name == r.Study {
 			r.StudyPath = beside
 		}
 	}

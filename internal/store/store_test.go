@@ -837,3 +837,27 @@ func TestStudyIsBesideTheStore(t *testing.T) {
 		}
 	}
 }
+
+// A run whose study was given another name does not take any study beside a store for its own.
+func TestAnotherStudyIsBesideTheStore(t *testing.T) {
+	dir := t.TempDir()
+	own, other := filepath.Join(dir, "own", "study.yaml"), filepath.Join(dir, "shared", "study.yaml")
+	for _, path := range []string{own, other} {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte("name: base"), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	db := open(t, filepath.Join(dir, "shared", ".scruple", "scruple.db"))
+	items := []eval.Item{{ID: "a", Input: 1, Gold: 2}}
+	p, err := plan.New(items, []eval.Arm{{ID: "a"}, {ID: "b"}}, 2, 42)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := db.CreateRun(t.Context(), store.Run{Study: "mine", StudyPath: own, StudyJSON: []byte(`{}`), Overrides: []string{"name=mine"}, Replicates: 2, CreatedAt: time.Now()}, items, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if back, err := db.Run(t.Context(), r.ID); err != nil || back.StudyPath != own {
+		t.Errorf("%v, %v", back, err)
+	}
+}

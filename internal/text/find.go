@@ -282,11 +282,12 @@ func wordBorder(s string, i int) bool {
 	return phraseBorder(s, i) || isUnspaced(left) || isUnspaced(right)
 }
 
-// phraseBorder reports whether the offset i of s is not between two characters of words.
+// phraseBorder reports whether the offset i of s is not between two characters of words, or is
+// between one of a script without spaces and one of another: "既往歴no".
 func phraseBorder(s string, i int) bool {
 	left, _ := utf8.DecodeLastRuneInString(s[:i])
 	right, _ := utf8.DecodeRuneInString(s[i:])
-	return !isWordRune(left) || !isWordRune(right)
+	return !isWordRune(left) || !isWordRune(right) || isUnspaced(left) != isUnspaced(right)
 }
 
 // containsID looks for an identifier, white space not counting on either side.

@@ -331,7 +331,7 @@ func (n *numeral) after(s string, in scope) {
 			size = runLength(right, unicode.IsDigit)
 			word := firstWord(right[size:])
 			lower := unitExponent(word, false)
-			if lower+size > place {
+			if lower+size > place || lower == 0 && size == 1 { // 1万5 is 15000 in Chinese
 				return
 			}
 			n.body += strings.Repeat("0", place-lower-size) + right[:size]

@@ -258,7 +258,7 @@ var numberSign = regexp.MustCompile(`\bno ?[.:#]+ ?[^ ]*\d`)
 
 // containsBoolean looks for a word or box that means the value. The numbers 1 and 0 of a
 // running text mean something else, unless the value is written so. A word of a script without
-// spaces stands alone: 是 is no answer in 是否 and 不是.
+// spaces stands alone: 是 is no answer in 是否.
 func containsBoolean(quote, value string) bool {
 	want := booleans[foldBoolean(value)]
 	if want == "" {

@@ -87,9 +87,9 @@ func (d StudentT) Survival(x float64) float64 {
 	// In the middle the complement loses no digits, and the other form's
 	// argument would be rounded to 1.
 	if x < 1 {
-		return 0.5 - 0.5*mathext.RegIncBeta(0.5, d.DF/2, x*x/(d.DF+x*x))
+		return 0.5 - 0.5*regIncBeta(0.5, d.DF/2, x*x/(d.DF+x*x), d.DF/(d.DF+x*x))
 	}
-	return 0.5 * mathext.RegIncBeta(d.DF/2, 0.5, d.DF/(d.DF+x*x))
+	return 0.5 * regIncBeta(d.DF/2, 0.5, d.DF/(d.DF+x*x), x*x/(d.DF+x*x))
 }
 
 func (d StudentT) Quantile(p float64) float64 {
@@ -153,7 +153,7 @@ func (d F) CDF(x float64) float64 {
 	if math.IsInf(d.DF2, 1) {
 		return ChiSquared{d.DF1}.CDF(d.DF1 * x)
 	}
-	return mathext.RegIncBeta(d.DF1/2, d.DF2/2, d.DF1*x/(d.DF1*x+d.DF2))
+	return regIncBeta(d.DF1/2, d.DF2/2, d.DF1*x/(d.DF1*x+d.DF2), d.DF2/(d.DF1*x+d.DF2))
 }
 
 func (d F) Survival(x float64) float64 {
@@ -166,7 +166,7 @@ func (d F) Survival(x float64) float64 {
 	if math.IsInf(d.DF2, 1) {
 		return ChiSquared{d.DF1}.Survival(d.DF1 * x)
 	}
-	return mathext.RegIncBeta(d.DF2/2, d.DF1/2, d.DF2/(d.DF1*x+d.DF2))
+	return regIncBeta(d.DF2/2, d.DF1/2, d.DF2/(d.DF1*x+d.DF2), d.DF1*x/(d.DF1*x+d.DF2))
 }
 
 func (d F) Quantile(p float64) float64 { return quantile(d, p, 1) }
@@ -178,7 +178,8 @@ func (d Beta) CDF(x float64) float64 {
 	if !(d.A > 0 && d.B > 0) || math.IsNaN(x) {
 		return math.NaN()
 	}
-	return mathext.RegIncBeta(d.A, d.B, min(max(x, 0), 1))
+	x = min(max(x, 0), 1)
+	return regIncBeta(d.A, d.B, x, 1-x)
 }
 
 func (d Beta) Survival(x float64) float64 { return Beta{d.B, d.A}.CDF(1 - x) }
@@ -199,9 +200,9 @@ func (d Beta) Quantile(p float64) float64 {
 	f := func(z float64) float64 {
 		x, y := 1/(1+math.Exp(-z)), 1/(1+math.Exp(z))
 		if p <= 0.5 || x < 1-p { // 1−x would lose more digits than 1−p
-			return math.Log(mathext.RegIncBeta(d.A, d.B, x)) - math.Log(p)
+			return math.Log(regIncBeta(d.A, d.B, x, y)) - math.Log(p)
 		}
-		return math.Log1p(-p) - math.Log(mathext.RegIncBeta(d.B, d.A, y))
+		return math.Log1p(-p) - math.Log(regIncBeta(d.B, d.A, y, x))
 	}
 	switch z, ok := root.Find(f, -end, end); {
 	case ok:
@@ -230,7 +231,7 @@ func (d Binomial) CDF(x float64) float64 {
 	case k >= float64(d.N):
 		return 1
 	}
-	return mathext.RegIncBeta(float64(d.N)-k, k+1, 1-d.P)
+	return regIncBeta(float64(d.N)-k, k+1, 1-d.P, d.P)
 }
 
 func (d Binomial) Survival(x float64) float64 {
@@ -243,7 +244,7 @@ func (d Binomial) Survival(x float64) float64 {
 	case k >= float64(d.N):
 		return 0
 	}
-	return mathext.RegIncBeta(k+1, float64(d.N)-k, d.P)
+	return regIncBeta(k+1, float64(d.N)-k, d.P, 1-d.P)
 }
 
 // Quantile is the smallest k with P(X ≤ k) ≥ p.

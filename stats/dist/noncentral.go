@@ -79,25 +79,27 @@ func (d NoncentralT) integrate(x float64, tail func(float64) float64) float64 {
 	if top < -744 {
 		return 0 // below the smallest float64
 	}
-	edge := func(dir float64) float64 {
-		step := dir / math.Sqrt(d.DF+1)
-		out := mode
-		for logf(out) > top-42 {
-			out += step
-			step *= 1.5
-		}
-		in := mode
-		for range 8 {
-			if m := (in + out) / 2; logf(m) > top-42 {
-				in = m
-			} else {
-				out = m
-			}
-		}
-		return out
-	}
+	step := 1 / math.Sqrt(d.DF+1)
 	g := func(u float64) float64 { return math.Exp(logf(u) - top) }
-	return math.Min(1, (panelled(g, edge(-1), mode)+panelled(g, mode, edge(1)))*math.Exp(top))
+	return math.Min(1, (panelled(g, edge(logf, mode, -step), mode)+panelled(g, mode, edge(logf, mode, step)))*math.Exp(top))
+}
+
+// edge is where a log-concave function has fallen by e⁻⁴², in the direction of step.
+func edge(logf func(float64) float64, from, step float64) float64 {
+	low := logf(from) - 42
+	in, out := from, from
+	for logf(out) > low {
+		out += step
+		step *= 1.5
+	}
+	for range 8 {
+		if m := (in + out) / 2; logf(m) > low {
+			in = m
+		} else {
+			out = m
+		}
+	}
+	return out
 }
 
 // logPeak is h·log h − h − log Γ(h), the log density of log χ² with 2h degrees

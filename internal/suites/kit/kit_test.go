@@ -219,6 +219,11 @@ func TestParseScore(t *testing.T) {
 			}
 		}
 	}
+	for said, comma := range map[string]bool{"0,5": true, "-1 234,5": true, "1.234,5": true, "Good, but long": false, "0,5 or so": false} {
+		if _, err := ParseScore(study.Metric{Name: "m"}, said); err == nil || strings.Contains(err.Error(), "without a comma") != comma {
+			t.Errorf("%q: %v", said, err)
+		}
+	}
 }
 
 // A verdict is a word, and a grade a whole number: what only begins so is neither.

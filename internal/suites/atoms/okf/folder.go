@@ -57,7 +57,7 @@ func IsMarkdown(name string) bool {
 }
 
 // ReadFolder reads the Markdown files below a folder in the order of their paths.
-// It never follows symbolic links or leaves the folder, and skips hidden folders.
+// It never follows symbolic links or leaves the folder, and skips hidden files and folders.
 // The error is about the folder itself; problems of files are findings.
 func ReadFolder(dir string) ([]File, []Finding, error) {
 	root, err := os.OpenRoot(dir)
@@ -88,10 +88,12 @@ func ReadBelow(root fs.FS, dir string, wanted func(name string) bool) ([]File, [
 		case err != nil:
 			note(CodeUnreadable, name, "%v", errors.Unwrap(err))
 			return nil
-		case d.IsDir():
-			if name != dir && strings.HasPrefix(d.Name(), ".") {
+		case name != dir && strings.HasPrefix(d.Name(), "."): // no bundle or worker has it
+			if d.IsDir() {
 				return fs.SkipDir
 			}
+			return nil
+		case d.IsDir():
 			return nil
 		case !wanted(name) && (d.Type()&fs.ModeSymlink == 0 || !LinksFolder(root, name)):
 			return nil
