@@ -123,7 +123,7 @@ func (c *Collector) outcomes(a *Analysis, from Sources) {
 				continue
 			}
 			t := c.tallies[i]
-			a.Arms = append(a.Arms, Arm{ID: arm.ID, Levels: arm.Levels, Role: arm.Role, Simulated: arm.Simulated,
+			a.Arms = append(a.Arms, Arm{ID: arm.ID, Levels: arm.Levels, Role: arm.Role, Simulated: arm.Simulated, Given: arm.Given,
 				Planned: a.Run.Items * a.Run.Replicates, OK: t.kinds[eval.OK], Malformed: t.kinds[eval.Malformed],
 				Refused: t.kinds[eval.Refused], Failed: t.kinds[eval.Failed], Reasons: counts(t.reasons), Notes: counts(t.notes)})
 		}
@@ -366,7 +366,7 @@ func warnings(a *Analysis, q Question) []string {
 	w = append(w, troubleWarnings(a.Troubles)...)
 	for _, arm := range a.Arms {
 		if arm.Failed > 0 {
-			w = append(w, fmt.Sprintf("%s: %d of %s failed and are left out; retry with `%s`", arm.ID, arm.Failed, text.Plural(arm.Done(), "trial", "trials"), a.Run.Retry()))
+			w = append(w, fmt.Sprintf("%s: %d of %s failed and are left out; %s", arm.ID, arm.Failed, text.Plural(arm.Done(), "trial", "trials"), a.Run.Remedy("", arm)))
 		}
 		if arm.Estimated > 0 {
 			w = append(w, fmt.Sprintf("%s: the provider did not count the tokens of %s; tokens and costs are estimated, on the high side", arm.ID, text.Plural(arm.Estimated, "answer", "answers")))

@@ -212,6 +212,7 @@ type Arm struct {
 	Levels    []eval.Level `json:"levels"`
 	Role      eval.Role    `json:"role,omitempty"`
 	Simulated bool         `json:"simulated,omitempty"`
+	Given     bool         `json:"given,omitempty"` // its answers are from a file
 	// SimulatedJudge is true if a simulation judged its answers.
 	SimulatedJudge bool `json:"simulated_judge,omitempty"`
 	// Judges are those of its answers, with the versions that answered, where arms have different ones.

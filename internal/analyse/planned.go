@@ -6,6 +6,7 @@ import (
 	"math"
 	"runtime"
 	"slices"
+	"strings"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/study"
@@ -437,6 +438,16 @@ func (r Run) Retry() string {
 		return command + ` --unblind "…"`
 	}
 	return command
+}
+
+// Remedy is what to do about failed trials of arms: to ask them again, of answers in a file after
+// the file is complete. study is what the command takes, "" if the reader knows.
+func (r Run) Remedy(study string, arms ...Arm) string {
+	remedy := "retry with `" + strings.TrimSpace(r.Retry()+" "+study) + "`"
+	if failed := slices.DeleteFunc(slices.Clone(arms), func(a Arm) bool { return a.Failed == 0 }); len(failed) > 0 && !slices.ContainsFunc(failed, func(a Arm) bool { return !a.Given }) {
+		return "complete the file of answers, then " + remedy
+	}
+	return remedy
 }
 
 // Descriptive is the method of the comparisons of an exploratory run.

@@ -83,7 +83,7 @@ func (a *Analysis) unfit(earlier *Analysis, was Comparison) string {
 		return fmt.Sprintf("is unfinished, with %d of %s done: resume it", run.Done, text.Plural(run.Planned, "trial", "trials"))
 	}
 	if share, of := earlier.WorstFailures(); share > run.MaxFailed {
-		return fmt.Sprintf("is broken, %.1f %% of %s and the limit is %.1f %%: retry them with `%s`", 100*share, of, 100*run.MaxFailed, run.Retry())
+		return fmt.Sprintf("is broken, %.1f %% of %s and the limit is %.1f %%: %s", 100*share, of, 100*run.MaxFailed, run.Remedy("", earlier.Arms...))
 	}
 	for _, id := range []string{was.A, was.B} {
 		e, _ := earlier.Estimate(id, was.Metric)

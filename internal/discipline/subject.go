@@ -126,8 +126,8 @@ type TooManyFailedError struct {
 	Of      string  // what the share counts
 	Allowed float64
 	Study   string // the study's file, and its split if that is TEST
-	Retry   string // the command that asks again
-	Hidden  bool   // the run is a TEST run, and its results are not shown
+	Remedy  string
+	Hidden  bool // the run is a TEST run, and its results are not shown
 }
 
 func (e *TooManyFailedError) Error() string {
@@ -135,6 +135,6 @@ func (e *TooManyFailedError) Error() string {
 		return fmt.Sprintf("%.1f %% of %s, the study allows %.1f %%: the results of TEST are not shown, so that the failed trials can be asked again: `scruple run --retry-failed %s`. "+
 			"--unblind \"…\" shows the results without them; the reason is recorded for good", 100*e.Share, e.Of, 100*e.Allowed, e.Study)
 	}
-	return fmt.Sprintf("%.1f %% of %s, the study allows %.1f %%: `scruple report %[4]s` gives the reasons; retry with `%[5]s %[4]s`",
-		100*e.Share, e.Of, 100*e.Allowed, e.Study, e.Retry)
+	return fmt.Sprintf("%.1f %% of %s, the study allows %.1f %%: `scruple report %[4]s` gives the reasons; %[5]s",
+		100*e.Share, e.Of, 100*e.Allowed, e.Study, e.Remedy)
 }

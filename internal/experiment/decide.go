@@ -126,11 +126,11 @@ func (r *Run) CheckFailures(result Result) error {
 	if share <= result.Analysis.Run.MaxFailed {
 		return nil
 	}
-	e := &TooManyFailedError{Share: share, Of: of, Allowed: result.Analysis.Run.MaxFailed, Study: r.File.Path, Retry: result.Analysis.Run.Retry()}
+	named := r.File.Path
 	if r.Study.Split == study.SplitTest {
-		e.Study += " --split test"
+		named += " --split test"
 	}
-	return e
+	return &TooManyFailedError{Share: share, Of: of, Allowed: result.Analysis.Run.MaxFailed, Study: named, Remedy: result.Analysis.Run.Remedy(named, result.Analysis.Arms...)}
 }
 
 // deciding is everything in a study by which the gate decides, beside the numbers.

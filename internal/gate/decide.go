@@ -52,8 +52,7 @@ func (r *Rules) Decide(a *analyse.Analysis) Verdict {
 	}
 	if share, of := a.WorstFailures(); share > a.Run.MaxFailed {
 		v.State, v.Broken = Undecided, true
-		v.Reasons = append(v.Reasons, fmt.Sprintf("%.1f %% of %s, the limit is %.1f %%: retry them with `%s`",
-			100*share, of, 100*a.Run.MaxFailed, a.Run.Retry()))
+		v.Reasons = append(v.Reasons, fmt.Sprintf("%.1f %% of %s, the limit is %.1f %%: %s", 100*share, of, 100*a.Run.MaxFailed, a.Run.Remedy("", a.Arms...)))
 	}
 	if v.State != Pass {
 		v.limitAdvice(r.of(Outcome))

@@ -472,6 +472,23 @@ func TestMissingScoresDecideNothing(t *testing.T) {
 	}
 }
 
+// TestRemedyOfFailedTrials: no retry finds an answer that a file lacks.
+func TestRemedyOfFailedTrials(t *testing.T) {
+	const retry = "8.0 % of trials of plain failed, the limit is 5.0 %: retry with `scruple run --retry-failed`"
+	for given, want := range map[[2]bool]string{ // ctn, plain
+		{false, false}: retry,
+		{true, false}:  retry,
+		{false, true}:  strings.Replace(retry, "retry", "complete the file of answers, then retry", 1),
+	} {
+		a := analysis(0.1, 0.01, 0.8)
+		a.Arms[0].Given, a.Arms[1].Given = given[0], given[1]
+		a.Arms[1].OK, a.Arms[1].Failed = 92, 8
+		if v := compile(t, rule("diff('ctn','plain','composite') > 0")).Decide(a); v.ExitCode() != 4 || !slices.Contains(v.Reasons, want) {
+			t.Errorf("%v: %v", given, v.Reasons)
+		}
+	}
+}
+
 // TestAnswersThatNobodyCouldReadPassNoRule: a rule that reads no other scores is undecided, and so
 // is an outcome that would apply or not by them. Beside answers that were read they score as wrong.
 func TestAnswersThatNobodyCouldReadPassNoRule(t *testing.T) {

@@ -153,6 +153,7 @@ func (r *reader) arm(name, value string) int {
 		i = len(r.values)
 		r.values[value] = i
 		made := &arm{Arm: kit.Local(eval.RoleArm, "given", value), n: i}
+		made.Given = true
 		made.ID = name
 		r.Add("arm", value, made)
 	}
