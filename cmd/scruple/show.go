@@ -175,11 +175,14 @@ func (a *app) kept(o *opened) (experiment.Result, error) {
 	}
 	defer x.Close()
 	was, err := o.db.Items(o.ctx, o.run)
+	if err != nil { // such as those of an archive that is gone
+		return result, nil
+	}
 	if gold := plan.Regraded(was, x.Items()); len(gold) > 0 {
 		a.warn("warning: the gold of %s changed since run %s was scored (%s), and these are the scores before: `%s` scores the answers again at no cost",
 			text.Plural(len(gold), "item", "items"), o.run.ID, strings.Join(plan.Shorten(gold, 5), ", "), a.again("score", o.arg, o.run, o.db.Path()))
 	}
-	return result, err
+	return result, nil
 }
 
 func (a *app) report(o *opened) error {
