@@ -70,10 +70,11 @@ func newSignFlip(diff []float64) (SignFlip, error) {
 	return SignFlip{N: len(diff), Statistic: mean(diff)}, checkFinite("mean", []float64{mean(diff)})
 }
 
-// flipTolerance is the tolerance on sums.
+// flipTolerance is the tolerance on sums. It is never below what rounding leaves of scores about 1
+// that are equal on paper.
 func flipTolerance(diff []float64) (tie float64) {
 	for _, d := range diff {
-		tie += flipTie * math.Abs(d)
+		tie += max(flipTie*math.Abs(d), 1e-15)
 	}
 	return tie
 }

@@ -179,8 +179,12 @@ func (a *app) kept(o *opened) (experiment.Result, error) {
 		return result, nil
 	}
 	if gold := plan.Regraded(was, x.Items()); len(gold) > 0 {
-		a.warn("warning: the gold of %s changed since run %s was scored (%s), and these are the scores before: `%s` scores the answers again at no cost",
-			text.Plural(len(gold), "item", "items"), o.run.ID, strings.Join(plan.Shorten(gold, 5), ", "), a.again("score", o.arg, o.run, o.db.Path()))
+		remedy := a.again("score", o.arg, o.run, o.db.Path()) + "` scores the answers again"
+		if tags, err := o.db.Tags(o.ctx, o.run); err != nil || len(tags) > 0 || o.run.Archive != nil {
+			remedy = "scruple run` begins another run, which takes the answers" // this one stays as it is
+		}
+		a.warn("warning: the gold of %s changed since run %s was scored (%s), and these are the scores before: `%s at no cost",
+			text.Plural(len(gold), "item", "items"), o.run.ID, strings.Join(plan.Shorten(gold, 5), ", "), remedy)
 	}
 	return result, nil
 }

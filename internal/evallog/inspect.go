@@ -85,7 +85,9 @@ func readInspect(files []string, to *Import) error {
 		if l.Eval.Model == "" {
 			return fmt.Errorf("%s: the log names no model", file)
 		}
-		l.Eval.Task = cmp.Or(l.Eval.Title, l.Eval.Task)
+		if strings.HasPrefix(l.Eval.Task, l.Eval.Title+"/") { // a task and an arm, as Scruple exports them
+			l.Eval.Task = l.Eval.Title
+		}
 		l.arm = to.arm(l.Eval.Model, l.Eval.Task, file)
 		tasks[l.Eval.Task] = true
 		if logs[i] = l; l.Status != "success" {

@@ -92,13 +92,13 @@ func (c column) values(kind Kind) ([]jsontext.Value, error) {
 	}
 	values := make([]jsontext.Value, len(c.cells))
 	for i, s := range c.cells {
-		if c.Missing && slices.Contains(gapMarks, s) {
+		if c.Missing && (s == "" || s == "NA" || kind == Numeric && slices.Contains(gapMarks, s)) {
 			values[i] = jsontext.Value("null")
 			continue
 		}
 		v, expected := kind.value(s)
 		if expected != "" {
-			if c.Missing {
+			if c.Missing && kind != Label {
 				expected += " or nothing"
 			}
 			return nil, fmt.Errorf("%s: column %q is %s, expected %s%s", c.place(i), c.name, quoted(s), expected, remedy)

@@ -307,14 +307,18 @@ type wireLine struct {
 	Others map[string]jsontext.Value `json:",inline"`
 }
 
-// misspelled finds a member that the line has under nearly the name of one that it lacks.
+// misspelled finds a member that the line has under the name of one that it lacks but for case,
+// separators or an s at the end: more would find words of their own, such as customer for cluster.
 func (w *wireLine) misspelled() (name, meant string) {
+	plain := func(s string) string {
+		return strings.TrimSuffix(strings.NewReplacer(" ", "", "_", "", "-", "").Replace(strings.ToLower(s)), "s")
+	}
 	others := slices.Sorted(maps.Keys(w.Others))
 	for _, own := range []struct {
 		name  string
 		lacks bool
 	}{{"id", w.ID == nil}, {"spans", w.Spans == nil}, {"group", w.Group == ""}, {"cluster", w.Cluster == ""}, {"split", w.Split == ""}} {
-		if i := slices.IndexFunc(others, func(other string) bool { return own.lacks && table.Like(other, own.name) }); i >= 0 {
+		if i := slices.IndexFunc(others, func(other string) bool { return own.lacks && plain(other) == plain(own.name) }); i >= 0 {
 			return others[i], own.name
 		}
 	}
