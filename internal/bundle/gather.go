@@ -37,7 +37,7 @@ type gathering struct {
 // people write. It returns
 // the path of the study file in the bundle.
 func gather(x *experiment.Experiment, book, dir string) (string, error) {
-	g := &gathering{x: x, dir: dir}
+	g := &gathering{x: x, dir: dir, from: map[string]string{}}
 	for _, m := range x.Study.Models {
 		if m.Cassette != "" {
 			x.File.Resolve(m.Cassette)
@@ -155,16 +155,16 @@ func (g *gathering) file(from, name string) {
 		return
 	}
 	to := filepath.Join(g.dir, filepath.FromSlash(name))
-	if earlier, taken := g.from[name]; taken { // locked gold is read by the study too, and read-only
+	if earlier, taken := g.from[name]; taken {
+		if earlier == from { // locked gold is read by the study too, and read-only
+			return
+		}
 		a, _, errA := disk.Sum(earlier)
 		b, _, errB := disk.Sum(from)
 		if g.err = cmp.Or(g.err, errA, errB); a != b {
 			g.refuse("%s and %s would both be %s in the bundle, where the study's folder is called study: rename one, or its folder", earlier, from, name)
 		}
 		return
-	}
-	if g.from == nil {
-		g.from = map[string]string{}
 	}
 	if g.from[name] = from; g.err == nil {
 		g.err = copyFile(from, to)

@@ -46,7 +46,7 @@ func TestIsLocal(t *testing.T) {
 // Two files of a study that would have one place in the bundle are refused.
 func TestPlacesOfFiles(t *testing.T) {
 	dir := t.TempDir()
-	g := &gathering{dir: t.TempDir()}
+	g := &gathering{dir: t.TempDir(), from: map[string]string{}}
 	for _, f := range []struct{ from, content, place string }{
 		{"foo/x.jsonl", "a", "files/study/x.jsonl"},
 		{"foo/x.jsonl", "a", "files/study/x.jsonl"}, // named twice

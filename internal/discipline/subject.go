@@ -126,8 +126,8 @@ type TooManyFailedError struct {
 	Of      string  // what the share counts
 	Allowed float64
 	Study   string // the study's file, and its split if that is TEST
-	Remedy  string
-	Hidden  bool // the run is a TEST run, and its results are not shown
+	Remedy  string // what to do about the failed trials
+	Hidden  bool   // the run is a TEST run, and its results are not shown
 }
 
 func (e *TooManyFailedError) Error() string {

@@ -85,7 +85,7 @@ func readInspect(files []string, to *Import) error {
 		if l.Eval.Model == "" {
 			return fmt.Errorf("%s: the log names no model", file)
 		}
-		if strings.HasPrefix(l.Eval.Task, l.Eval.Title+"/") { // a task and an arm, as Scruple exports them
+		if l.Eval.Title != "" && strings.HasPrefix(l.Eval.Task, l.Eval.Title+"/") { // a task and an arm, as Scruple exports them
 			l.Eval.Task = l.Eval.Title
 		}
 		l.arm = to.arm(l.Eval.Model, l.Eval.Task, file)

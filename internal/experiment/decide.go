@@ -126,10 +126,7 @@ func (r *Run) CheckFailures(result Result) error {
 	if share <= result.Analysis.Run.MaxFailed {
 		return nil
 	}
-	named := r.File.Path
-	if r.Study.Split == study.SplitTest {
-		named += " --split test"
-	}
+	named := r.File.Path + r.ofSplit()
 	return &TooManyFailedError{Share: share, Of: of, Allowed: result.Analysis.Run.MaxFailed, Study: named, Remedy: result.Analysis.Run.Remedy(named, result.Analysis.Arms...)}
 }
 

@@ -201,8 +201,8 @@ func (r Rule) readsScores(arm, metric string) bool {
 		slices.ContainsFunc(r.Pairs, func(p [3]string) bool { return p[2] == metric && (p[0] == arm || p[1] == arm) })
 }
 
-// unread says that a rule reads scores of arms alone of which no answer could be read; "" if not.
-// Such answers score as wrong ones do, which shows nothing if it is all that there is.
+// unread names the arms whose scores a rule reads, if no answer of any of them could be read; "" if
+// one was. Such answers score as wrong ones do, and nothing can be decided by them alone.
 func (r Rule) unread(a *analyse.Analysis) string {
 	var unread []string
 	for _, e := range a.Estimates {

@@ -79,16 +79,15 @@ func transposed[T any](columns [][]T) [][]T {
 // values are a column's cells as JSON. A column of kind Either with a number is one of
 // numbers: another cell in it is rather a gap or a typing error than a label.
 func (c column) values(kind Kind) ([]jsontext.Value, error) {
-	numbers := slices.ContainsFunc(c.cells, func(s string) bool {
-		_, expected := Numeric.value(s)
-		return expected == "" || decimalComma.MatchString(s)
-	})
 	remedy := ""
-	switch {
-	case kind == Either && numbers:
-		kind, remedy = Numeric, "; if its numbers are labels, name it in factors"
-	case kind == Either:
+	if kind == Either {
 		kind = Label
+		if slices.ContainsFunc(c.cells, func(s string) bool {
+			_, expected := Numeric.value(s)
+			return expected == "" || decimalComma.MatchString(s)
+		}) {
+			kind, remedy = Numeric, "; if its numbers are labels, name it in factors"
+		}
 	}
 	values := make([]jsontext.Value, len(c.cells))
 	for i, s := range c.cells {

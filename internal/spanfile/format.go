@@ -310,9 +310,7 @@ type wireLine struct {
 // misspelled finds a member that the line has under the name of one that it lacks but for case,
 // separators or an s at the end: more would find words of their own, such as customer for cluster.
 func (w *wireLine) misspelled() (name, meant string) {
-	plain := func(s string) string {
-		return strings.TrimSuffix(strings.NewReplacer(" ", "", "_", "", "-", "").Replace(strings.ToLower(s)), "s")
-	}
+	plain := func(s string) string { return strings.TrimSuffix(table.Letters(s), "s") }
 	others := slices.Sorted(maps.Keys(w.Others))
 	for _, own := range []struct {
 		name  string

@@ -130,7 +130,7 @@ func (db *DB) Taken(ctx context.Context, run *Run) iter.Seq2[eval.Taken, error] 
 
 func (db *DB) taken(ctx context.Context, where string, args ...any) iter.Seq2[eval.Taken, error] {
 	return query(ctx, db, `SELECT t.item, t.arm, t.replicate, count(c.id), CASE WHEN count(*) FILTER (WHERE c.cost_usd IS NULL AND c.error_kind = '') > 0 THEN NULL ELSE total(c.cost_usd) END,
-		total(c.latency_ms) / 1000, coalesce(sum(`+tokensIn+`), 0), coalesce(sum(`+tokensOut+`), 0), count(*) FILTER (WHERE c.provider IN ('outputs', 'run outputs')) > 0
+		total(c.latency_ms) / 1000, coalesce(sum(`+tokensIn+`), 0), coalesce(sum(`+tokensOut+`), 0), count(*) FILTER (WHERE c.provider IN ('outputs', 'run`+eval.OfOutputs+`')) > 0
 		FROM `+planned+`outcomes o ON o.trial = t.id LEFT JOIN calls c ON c.trial = t.id AND c.stage = 'run'`+inForce+`
 		WHERE `+where+` GROUP BY t.place, t.id ORDER BY t.place`,
 		args, func(rows *sql.Rows) (t eval.Taken, err error) {

@@ -241,6 +241,6 @@ func (db *DB) Answer(ctx context.Context, key string, stage eval.Stage, step str
 
 // Reused counts the answers that the trials of a run's plan took, by run.
 func (db *DB) Reused(ctx context.Context, run *Run) ([]eval.Reuse, error) {
-	return all[eval.Reuse](ctx, db, `SELECT r.id, count(*), total(c.cost_usd), count(*) - count(c.cost_usd), count(*) FILTER (WHERE c.provider IN ('run', 'run outputs')) FROM `+planned+`calls c ON c.trial = t.id
+	return all[eval.Reuse](ctx, db, `SELECT r.id, count(*), total(c.cost_usd), count(*) - count(c.cost_usd), count(*) FILTER (WHERE c.provider IN ('run', 'run`+eval.OfOutputs+`')) FROM `+planned+`calls c ON c.trial = t.id
 		JOIN runs r ON r.n = c.source_run WHERE `+inPlan+inForce+` AND c.stage <> 'embed' GROUP BY r.n ORDER BY r.n`, run)
 }

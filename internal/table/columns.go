@@ -56,7 +56,7 @@ func (t *Table) Bind(n Names, fault func(known string, err error)) *Columns {
 			continue
 		}
 		c.other = append(c.other, i)
-		if k := slices.IndexFunc(missing, func(known string) bool { return Like(name, known) }); k >= 0 {
+		if k := slices.IndexFunc(missing, func(known string) bool { return like(name, known) }); k >= 0 {
 			fault("", fmt.Errorf("%s: column %q is not %q: %s", t.headerPlace(i), name, missing[k], n.Remedy(missing[k], name)))
 		}
 	}
@@ -74,15 +74,17 @@ func (t *Table) Bind(n Names, fault func(known string, err error)) *Columns {
 	return c
 }
 
-// Like reports whether a name is nearly that of a known column. Short names have too many
+// like reports whether a name is nearly that of a known column. Short names have too many
 // neighbours.
-func Like(name, known string) bool {
+func like(name, known string) bool {
 	const short = 3
-	letters := func(s string) string {
-		return strings.NewReplacer(" ", "", "_", "", "-", "").Replace(strings.ToLower(s))
-	}
 	_, near := text.Nearest(name, []string{known})
-	return letters(name) == letters(known) || near && len(known) > short
+	return Letters(name) == Letters(known) || near && len(known) > short
+}
+
+// Letters are those of a name without case and separators.
+func Letters(name string) string {
+	return strings.NewReplacer(" ", "", "_", "", "-", "").Replace(strings.ToLower(name))
 }
 
 // Top says where the header is, or the file for JSON, which has none.

@@ -161,7 +161,7 @@ func (b *Bench) modelArms(p *kit.Planner, e *Extractor, instructions string) {
 }
 
 // withoutAtoms says what a folder without atoms needs: Git, bundles and workers keep no empty folder.
-const withoutAtoms = "with a file that is no Markdown, such as none.txt, if no atoms were found"
+const withoutAtoms = "with a file that is not Markdown, such as none.txt, if no atoms were found"
 
 // folderArm reads a folder of atoms made elsewhere, with a folder for each case.
 func (b *Bench) folderArm(dir string) (*arm, error) {

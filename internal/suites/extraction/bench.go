@@ -287,7 +287,7 @@ func (b *Bench) checkMapping(fault func(key, format string, args ...any)) {
 	m := &b.study.Documents.Mapping
 	known := slices.Sorted(maps.Keys(b.members))
 	has := func(key, name string) {
-		if !b.members[name] && len(b.members)+len(b.items) > 0 { // without a document, why there is none is said
+		if !b.members[name] && len(b.members)+len(b.items) > 0 { // if there is no document, another error says why
 			fault(key, "no document has %q%s", name, text.DidYouMean(name, known))
 		}
 	}
