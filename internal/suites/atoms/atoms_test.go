@@ -500,13 +500,13 @@ func TestFolderArm(t *testing.T) {
 	if got := score(t, b, "order-handling", "made"); got[metricValidity] != 0 || got[metricAtomRecall] != 0 {
 		t.Errorf("a folder without atoms scores %v", got)
 	}
-	if o, err := b.Perform(t.Context(), eval.Trial{Item: "message-queue", Arm: "made", Replicate: 1}, asker{}); err != nil || o.Kind != eval.Failed || !strings.Contains(o.Detail, "no Markdown") {
+	if o, err := b.Perform(t.Context(), eval.Trial{Item: "message-queue", Arm: "made", Replicate: 1}, asker{}); err != nil || o.Kind != eval.Failed || !strings.Contains(o.Detail, "not Markdown") {
 		t.Errorf("no folder: %+v, %v", o, err)
 	}
 	if !b.Arm("made").Given {
 		t.Error("what the atoms took counts as known: they were made elsewhere")
 	}
-	if w := strings.Join(b.Capabilities().Warnings(), "\n"); !strings.Contains(w, "incident-review, message-queue: these trials fail") || !strings.Contains(w, "no Markdown") {
+	if w := strings.Join(b.Capabilities().Warnings(), "\n"); !strings.Contains(w, "incident-review, message-queue: these trials fail") || !strings.Contains(w, "not Markdown") {
 		t.Errorf("warnings: %s", w)
 	}
 }
