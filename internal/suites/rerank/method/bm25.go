@@ -28,7 +28,7 @@ const (
 func bm25(_ context.Context, s *session) ([]int, error) {
 	documents := make([][]string, len(s.Candidates)) // their words
 	for i, c := range s.Candidates {
-		documents[i] = append(words(c.Item.Name), words(s.card(i+1).facts)...)
+		documents[i] = append(words(c.Item.Name), words(s.card(i+1).facts())...)
 		for _, r := range c.Reviews {
 			documents[i] = append(documents[i], words(r.Text)...)
 		}

@@ -16,10 +16,11 @@ import (
 
 // A card is a candidate as text, which is always the same: keys are sorted and reviews keep
 // their order. Every review is enclosed in tags, and the same tags inside it are escaped.
+// Each part is made when a method first asks for it.
 type card struct {
-	facts   string   // attributes, categories, hours and other fields, one per line
-	reviews []string // the part of each after the candidate's number
-	values  map[pathValue]bool
+	facts   func() string   // attributes, categories, hours and other fields, one per line
+	reviews func() []string // the part of each after the candidate's number
+	values  func() map[pathValue]bool
 }
 
 // Cards keeps the cards of a study's items, so that one is made once for a study and not once
@@ -42,7 +43,7 @@ const mostCards = 4096
 func (s *session) card(i int) *card {
 	c := &s.Candidates[i-1]
 	if len(c.Reviews) > 0 && (len(c.Reviews) > len(c.Item.Reviews) || &c.Reviews[0] != &c.Item.Reviews[0]) {
-		return newCard(c, s.Graph)
+		return newCard(*c, s.Graph)
 	}
 	s.Cards.mu.Lock()
 	defer s.Cards.mu.Unlock()
@@ -51,18 +52,23 @@ func (s *session) card(i int) *card {
 		if s.Cards.kept == nil || len(s.Cards.kept) == mostCards {
 			s.Cards.kept = map[cardKey]*card{}
 		}
-		s.Cards.kept[key] = newCard(c, s.Graph)
+		s.Cards.kept[key] = newCard(*c, s.Graph)
 	}
 	return s.Cards.kept[key]
 }
 
-func newCard(c *Candidate, g *catalog.Graph) *card {
-	k := &card{facts: facts(c.Item), values: valuesOf(c)}
-	for n := range c.Reviews {
-		r := &c.Reviews[n]
-		k.reviews = append(k.reviews, fmt.Sprintf("\" number=\"%d\"%s>\n%s\n</review>\n", n+1, head(r, g), fence(r.Text)))
+func newCard(c Candidate, g *catalog.Graph) *card {
+	return &card{
+		facts:  sync.OnceValue(func() string { return facts(c.Item) }),
+		values: sync.OnceValue(func() map[pathValue]bool { return valuesOf(&c) }),
+		reviews: sync.OnceValue(func() (list []string) {
+			for n := range c.Reviews {
+				r := &c.Reviews[n]
+				list = append(list, fmt.Sprintf("\" number=\"%d\"%s>\n%s\n</review>\n", n+1, head(r, g), fence(r.Text)))
+			}
+			return list
+		}),
 	}
-	return k
 }
 
 const reviewTag = `<review candidate="`
@@ -70,7 +76,7 @@ const reviewTag = `<review candidate="`
 // reviews lists the reviews of a candidate by these people, or by everybody if people is
 // nil, with this number of the candidate.
 func (s *session) reviews(i, number int, people map[string]bool) (list []string) {
-	for n, r := range s.card(i).reviews {
+	for n, r := range s.card(i).reviews() {
 		if people == nil || people[s.Candidates[i-1].Reviews[n].UserID] {
 			list = append(list, reviewTag+strconv.Itoa(number)+r)
 		}
@@ -91,7 +97,7 @@ func (s *session) show(list []int) string {
 	var b strings.Builder
 	b.WriteString("Candidates:")
 	for place, i := range list {
-		b.WriteString("\n" + s.title(i, place+1) + s.card(i).facts)
+		b.WriteString("\n" + s.title(i, place+1) + s.card(i).facts())
 		for _, r := range s.reviews(i, place+1, nil) {
 			b.WriteString(r)
 		}

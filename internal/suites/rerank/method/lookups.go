@@ -71,7 +71,7 @@ func (s *session) cardPage(i, number int) string {
 	if number > 1 {
 		return s.title(i, i) + reviews
 	}
-	return s.title(i, i) + s.card(i).facts + reviews
+	return s.title(i, i) + s.card(i).facts() + reviews
 }
 
 // attribute lists the values at a path, one line per candidate.
@@ -184,7 +184,7 @@ const listedValues = 8
 func (s *session) schemaText() string {
 	values := map[string]map[string]bool{} // by path
 	for i := range s.Candidates {
-		for v := range s.card(i + 1).values {
+		for v := range s.card(i + 1).values() {
 			if values[v.path] == nil {
 				values[v.path] = map[string]bool{}
 			}
