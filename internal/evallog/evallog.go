@@ -305,6 +305,7 @@ func (f Format) into(files []string, dir string) (fmt.Stringer, error) {
 				}
 				return !m.used
 			})
+			slices.SortStableFunc(to.Metrics, func(a, b *found) int { return min(b.N, 1) - min(a.N, 1) }) // the first is the primary one
 			if to.Samples == 0 {
 				return fmt.Errorf("%s: no samples found", strings.Join(files, ", "))
 			}

@@ -438,6 +438,31 @@ func TestMetricsWithoutSamples(t *testing.T) {
 	}
 }
 
+// TestPrimaryHasScores: a metric without any score decides nothing, and a trial of Harbor without
+// a reward has none that others lack.
+func TestPrimaryHasScores(t *testing.T) {
+	dir := t.TempDir()
+	for name, content := range map[string]string{
+		"job/a/result.json": `{"task_name": "a", "agent_info": {"name": "x"}, "verifier_result": null}`,
+		"job/b/result.json": `{"task_name": "b", "agent_info": {"name": "x"}, "verifier_result": {"rewards": {"empty": null, "tests": 1}}}`,
+	} {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(content), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	report, err := format(t, "harbor").into([]string{filepath.Join(dir, "job")}, filepath.Join(dir, "study"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := read(t, filepath.Join(dir, "study"), "study.yaml"); !strings.Contains(s, `primary: ["tests"]`) || strings.Contains(s, `"reward"`) || !strings.Contains(s, `"empty"`) {
+		t.Error(s)
+	}
+	if want := "\n1 failed sample: "; !strings.Contains(fmt.Sprint(report), want) {
+		t.Errorf("%v\nwant %s", report, want)
+	}
+}
+
 // TestItemsAndReplicatesOfArms: a study has the highest replicate, whatever is missing below it,
 // and an import says that arms lack items of others. Tasks that only have an arm's name in theirs,
 // as those of an export have, are one.

@@ -126,7 +126,7 @@ func (t *harborTrial) sample(arm string) Sample {
 	case t.Exception != nil:
 		s.Error = firstLine(t.Exception.Type + ": " + t.Exception.Message)
 	default:
-		s.Scores = []Score{{Metric: "reward", Unscored: "the verifier gave no reward"}}
+		s.Error = "the verifier gave no reward"
 	}
 	if r := t.Result; r != nil {
 		s.use(effort.Cost, r.Cost)
