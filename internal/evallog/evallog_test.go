@@ -375,6 +375,10 @@ func TestColumnsStayApart(t *testing.T) {
 		{"several tasks", "inspect", map[string]string{"a.json": log("t", scored), "b.json": log("u", other)}, []map[string]any{
 			{"item": "t/1", "task": "t", "match": 0.0, "task_score": 1.0, "score_meta_match": 0.5, "meta_match": "1", "meta_task": "algebra", "meta_fact_meta_match": "2"},
 			{"item": "u/2", "task": "u", "other": 1.0, "meta_match": "1"}}},
+		{"numbers of metadata", "inspect", map[string]string{"a.json": log("t", `{"id": "1", "epoch": 1, "scores": {"s": {"value": 1}}, "metadata": {"day": 20240102, "id": 9007199254740993, "right": true, "none": null, "list": [1]}}`)}, []map[string]any{
+			{"item": "1", "s": 1.0, "meta_day": "20240102", "meta_id": "9007199254740993", "meta_right": "true"}}},
+		{"ids of documents", "lm-eval", map[string]string{"samples_t_1.jsonl": `{"doc_id": 12345678, "doc_hash": "h", "doc": "x", "target": "y", "filter": "none", "metrics": ["acc"], "acc": 1}`}, []map[string]any{
+			{"item": "h", "acc": 1.0, "expected": "y", "meta_doc_id": "12345678"}}},
 		{"models with and without a price", "inspect", map[string]string{"a.json": log("t", `{"id": "1", "epoch": 1, "scores": {"s": {"value": 1}}, "model_usage": {"a": {"total_cost": 0.25}, "b": {"total_cost": 0.5}}},
 			{"id": "2", "epoch": 1, "scores": {"s": {"value": 1}}, "model_usage": {"a": {"total_cost": 0.25}, "b": {}}}`)}, []map[string]any{
 			{"item": "1", "s": 1.0, "cost": 0.75, "tokens_in": 0.0, "tokens_out": 0.0}, {"item": "2", "s": 1.0, "tokens_in": 0.0, "tokens_out": 0.0}}},
@@ -460,6 +464,19 @@ func TestPrimaryHasScores(t *testing.T) {
 	}
 	if want := "\n1 failed sample: "; !strings.Contains(fmt.Sprint(report), want) {
 		t.Errorf("%v\nwant %s", report, want)
+	}
+}
+
+// TestMetadataLeftOut: the report names the metadata that have no column, once.
+func TestMetadataLeftOut(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "a.json")
+	sample := fmt.Sprintf(`{"id": 1, "scores": {"s": {"value": 1}}, "metadata": {"tags": ["a"], "short": "x", "long": %q}}`, strings.Repeat("x", 101))
+	if err := os.WriteFile(file, []byte(fmt.Sprintf(`{"version": 2, "status": "success", "eval": {"task": "t", "model": "m"}, "samples": [%s, %s]}`, sample, sample)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	report, err := format(t, "inspect").into([]string{file}, filepath.Join(t.TempDir(), "study"))
+	if want := "note: metadata left out, lists, objects or texts above 100 bytes: long, tags\n"; err != nil || !strings.Contains(fmt.Sprint(report), want) {
+		t.Errorf("%v, %v\nwant %s", report, err, want)
 	}
 }
 

@@ -44,11 +44,11 @@ type log struct {
 }
 
 type inspectSample struct {
-	ID       jsontext.Value `json:"id"` // a text or a number
-	Epoch    int            `json:"epoch"`
-	Input    jsontext.Value `json:"input"`
-	Target   jsontext.Value `json:"target"`
-	Metadata map[string]any `json:"metadata"`
+	ID       jsontext.Value            `json:"id"` // a text or a number
+	Epoch    int                       `json:"epoch"`
+	Input    jsontext.Value            `json:"input"`
+	Target   jsontext.Value            `json:"target"`
+	Metadata map[string]jsontext.Value `json:"metadata"`
 	Output   struct {
 		Completion string `json:"completion"`
 	} `json:"output"`
@@ -96,7 +96,7 @@ func readInspect(files []string, to *Import) error {
 	}
 	for _, l := range logs {
 		l.manyTasks = len(tasks) > 1
-		if err := l.each(func(s *inspectSample) error { return to.Add(l.sample(s)) }); err != nil {
+		if err := l.each(func(s *inspectSample) error { return to.Add(l.sample(s, to)) }); err != nil {
 			return fmt.Errorf("%s: %w", l.file, err)
 		}
 	}
@@ -221,7 +221,7 @@ func elements[T any](d *jsontext.Decoder, f *finiteReader, visit func(*T) error)
 	return err
 }
 
-func (l *log) sample(s *inspectSample) Sample {
+func (l *log) sample(s *inspectSample, to *Import) Sample {
 	id := contentText(s.ID, asIs)
 	attached := func(text string) string {
 		const mark = "attachment://"
@@ -236,7 +236,7 @@ func (l *log) sample(s *inspectSample) Sample {
 		out.Item = l.Eval.Task + "/" + id
 		out.Strata = []eval.Level{{Name: "task", Value: l.Eval.Task}}
 	}
-	out.Facts = scalars(s.Metadata)
+	out.Facts = to.scalars(s.Metadata)
 	if s.Error != nil {
 		out.Error = cmp.Or(firstLine(s.Error.Message), "an error without a message")
 	}
@@ -416,16 +416,18 @@ func contentText(value jsontext.Value, resolve func(string) string) string {
 
 func asIs(s string) string { return s }
 
-// scalars are the members of metadata that are short texts, numbers or booleans.
-func scalars(metadata map[string]any) (list []eval.Level) {
-	const long = 100
+// scalars are the members of metadata that are short texts, numbers or booleans, as the file has
+// them. The import names the others.
+func (to *Import) scalars(metadata map[string]jsontext.Value) (list []eval.Level) {
 	for _, name := range sortedKeys(metadata) {
-		switch v := metadata[name].(type) {
-		case string, float64, bool:
-			if s := fmt.Sprint(v); s != "" && len(s) <= long {
-				list = append(list, eval.Level{Name: name, Value: s})
-			}
+		switch v := metadata[name]; {
+		case v.Kind() == '[' || v.Kind() == '{' || len(contentText(v, asIs)) > longestFact:
+			to.dropped[name] = true
+		case contentText(v, asIs) != "":
+			list = append(list, eval.Level{Name: name, Value: contentText(v, asIs)})
 		}
 	}
 	return list
 }
+
+const longestFact = 100 // bytes
