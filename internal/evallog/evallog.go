@@ -183,7 +183,7 @@ func (to *Import) Add(s Sample) error {
 		}
 	}
 	for column, x := range s.Used {
-		if !math.IsNaN(x) && !math.IsInf(x, 0) {
+		if x >= 0 && !math.IsInf(x, 1) {
 			row[column] = x
 		}
 	}

@@ -362,6 +362,9 @@ func TestColumnsStayApart(t *testing.T) {
 	log := func(task, samples string) string {
 		return fmt.Sprintf(`{"version": 2, "status": "success", "eval": {"task": %q, "model": "m"}, "samples": [%s]}`, task, samples)
 	}
+	roles := func(roles, samples string) string {
+		return strings.Replace(log("t", samples), `"model": "m"`, `"model": "m", "model_roles": `+roles, 1)
+	}
 	const scored = `{"id": "1", "epoch": 1, "metadata": {"match": 1, "task": "algebra", "meta match": 2}, "scores": {"match": {"value": "I"}, "task": {"value": 1}, "meta_match": {"value": 0.5}}}`
 	const other = `{"id": "2", "epoch": 1, "metadata": {"match": 1}, "scores": {"other": {"value": 1}}}`
 	for _, c := range []struct {
@@ -379,9 +382,16 @@ func TestColumnsStayApart(t *testing.T) {
 			{"item": "1", "s": 1.0, "meta_day": "20240102", "meta_id": "9007199254740993", "meta_right": "true"}}},
 		{"ids of documents", "lm-eval", map[string]string{"samples_t_1.jsonl": `{"doc_id": 12345678, "doc_hash": "h", "doc": "x", "target": "y", "filter": "none", "metrics": ["acc"], "acc": 1}`}, []map[string]any{
 			{"item": "h", "acc": 1.0, "expected": "y", "meta_doc_id": "12345678"}}},
-		{"models with and without a price", "inspect", map[string]string{"a.json": log("t", `{"id": "1", "epoch": 1, "scores": {"s": {"value": 1}}, "model_usage": {"a": {"total_cost": 0.25}, "b": {"total_cost": 0.5}}},
+		{"models with and without a price", "inspect", map[string]string{"a.json": roles(`{"first": {"model": "a"}, "second": [{"model": "b"}], "grader": {"model": "c"}}`, `{"id": "1", "epoch": 1, "scores": {"s": {"value": 1}}, "model_usage": {"a": {"total_cost": 0.25}, "b": {"total_cost": 0.5}}},
 			{"id": "2", "epoch": 1, "scores": {"s": {"value": 1}}, "model_usage": {"a": {"total_cost": 0.25}, "b": {}}}`)}, []map[string]any{
 			{"item": "1", "s": 1.0, "cost": 0.75, "tokens_in": 0.0, "tokens_out": 0.0}, {"item": "2", "s": 1.0, "tokens_in": 0.0, "tokens_out": 0.0}}},
+		{"a grader of its own", "inspect", map[string]string{"a.json": log("t", `{"id": "1", "epoch": 1, "scores": {"s": {"value": 1}}, "model_usage": {"m": {"input_tokens": 10, "output_tokens": 5, "total_cost": 0.25}, "g": {"input_tokens": 1000, "output_tokens": 100}}},
+			{"id": "2", "epoch": 1, "scores": {"s": {"value": 1}}, "model_usage": {"g": {"input_tokens": 1000, "total_cost": 1}}}`)}, []map[string]any{
+			{"item": "1", "s": 1.0, "cost": 0.25, "tokens_in": 10.0, "tokens_out": 5.0}, {"item": "2", "s": 1.0}}},
+		{"a model that grades too", "inspect", map[string]string{"a.json": roles(`{"grader": {"model": "m"}}`, `{"id": "1", "epoch": 1, "scores": {"s": {"value": 1}}, "model_usage": {"m": {"input_tokens": 1010, "output_tokens": 105, "total_tokens": 1115, "total_cost": 1.5}}, "role_usage": {"grader": {"input_tokens": 1000, "output_tokens": 100, "total_tokens": 1100, "total_cost": 1.25}}},
+			{"id": "2", "epoch": 1, "scores": {"s": {"value": 1}}, "model_usage": {"m": {"input_tokens": 10, "output_tokens": 5, "total_cost": 0.25}}, "role_usage": {}},
+			{"id": "3", "epoch": 1, "scores": {"s": {"value": 1}}, "model_usage": {"m": {"input_tokens": 1010, "output_tokens": 105, "total_cost": 1.5}}}`)}, []map[string]any{
+			{"item": "1", "s": 1.0, "cost": 0.25, "tokens_in": 10.0, "tokens_out": 5.0}, {"item": "2", "s": 1.0, "cost": 0.25, "tokens_in": 10.0, "tokens_out": 5.0}, {"item": "3", "s": 1.0}}},
 		{"named scores", "promptfoo", map[string]string{"a.jsonl": `{"prompt": {"raw": "p"}, "provider": {"id": "x"}, "vars": {}, "success": true, "score": 1, "namedScores": {"score": 0.25, "pass": 0.5}}`}, []map[string]any{
 			{"pass": 1.0, "score": 1.0, "pass_2": 0.5, "score_2": 0.25}}},
 	} {
