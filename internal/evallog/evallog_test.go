@@ -295,6 +295,7 @@ func TestFilesOfOneArm(t *testing.T) {
 		{name: "two metrics without names", format: "eee", files: []file{{"a.jsonl", record("1", "r1", 1) + record("1", "r2", 1)}}, err: "a.jsonl:2: e has several results, and no aggregate says which metric"},
 		{name: "jobs of one name", format: "harbor", files: []file{{"x/job/t/result.json", trial}, {"y/job/t/result.json", trial}, {"z/job/t/result.json", trial}}, from: []string{"x/job", "y/job", "z/job"},
 			want: []string{"a t 1 1", "a-2 t 1 1", "a-3 t 1 1"}},
+		{name: "a job with the name of a pattern", format: "harbor", files: []file{{"j[ab]/t/result.json", trial}, {"ja/t/result.json", strings.Replace(trial, `"t"`, `"u"`, 1)}, {"j[ab]/notes.txt", "x"}}, from: []string{"j[ab]"}, want: []string{"a t 1 1"}},
 		{name: "a trajectory of another version", format: "harbor", files: []file{{"job/t/result.json", trial}, {"job/t/agent/trajectory.json", `{"schema_version": "ATIF-v2.0"}`}}, from: []string{"job"}, err: `trajectory.json: unknown version "ATIF-v2.0"`},
 		{name: "a model that has the name of a repetition", format: "inspect", files: []file{{"a.json", log("m")}, {"b.json", log("m")}, {"c.json", log("m-2")}}, want: []string{"m 1 1 1", "m-2 1 1 1", "m-2-2 1 1 1"}},
 		{name: "equal documents", format: "lm-eval", files: []file{{"samples_t_1.jsonl", doc(1, "h") + doc(2, "h") + doc(3, "i")}}, want: []string{"DIR h 1 1", "DIR h-2 1 1", "DIR i 1 1"}},
