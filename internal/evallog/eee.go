@@ -64,8 +64,8 @@ type eeeInstance struct {
 	Performance struct {
 		LatencyMS *float64 `json:"latency_ms"`
 	} `json:"performance"`
-	Error    string         `json:"error"`
-	Metadata map[string]any `json:"metadata"`
+	Error    string                    `json:"error"`
+	Metadata map[string]jsontext.Value `json:"metadata"`
 }
 
 // known reports whether a version of the schema can be read.
@@ -157,7 +157,7 @@ func (r *eeeReader) add(file string, i *eeeInstance) error {
 	}
 	r.done[sample]++
 	s := Sample{Item: i.ID, Arm: r.to.arm(i.Model, i.Name, file), Input: i.Input.Raw, Expected: contentText(i.Input.Reference, asIs), Answer: contentText(i.Output.Raw, asIs),
-		Facts: scalars(i.Metadata), Used: map[string]float64{}, Error: firstLine(i.Error)}
+		Facts: r.to.scalars(i.Metadata), Used: map[string]float64{}, Error: firstLine(i.Error)}
 	if i.Hash != "" {
 		s.Item = "s-" + kit.Hash(i.Hash).String()
 		s.Facts = append(s.Facts, eval.Level{Name: "sample_id", Value: i.ID})

@@ -84,6 +84,8 @@ type Import struct {
 	strata []string
 	lowers []string                // metrics that are better if they are lower
 	owners map[[2]string][2]string // the name and the source of an arm in a task, by arm and task
+	// dropped are the names of metadata that have no column.
+	dropped map[string]bool
 }
 
 // A Report says what an import kept.
@@ -181,7 +183,7 @@ func (to *Import) Add(s Sample) error {
 		}
 	}
 	for column, x := range s.Used {
-		if !math.IsNaN(x) && !math.IsInf(x, 0) {
+		if x >= 0 && !math.IsInf(x, 1) {
 			row[column] = x
 		}
 	}
@@ -281,7 +283,7 @@ func Imports() (list []kit.Import) {
 }
 
 func newImport(format string) *Import {
-	return &Import{format: format, Report: Report{Unscored: map[string]int{}}, items: map[string]bool{}, taken: map[[2]string]int{}, owners: map[[2]string][2]string{}}
+	return &Import{format: format, Report: Report{Unscored: map[string]int{}}, items: map[string]bool{}, taken: map[[2]string]int{}, owners: map[[2]string][2]string{}, dropped: map[string]bool{}}
 }
 
 // into reads files and writes the study into a folder.
@@ -305,6 +307,10 @@ func (f Format) into(files []string, dir string) (fmt.Stringer, error) {
 				}
 				return !m.used
 			})
+			slices.SortStableFunc(to.Metrics, func(a, b *found) int { return min(b.N, 1) - min(a.N, 1) }) // the first is the primary one
+			if len(to.dropped) > 0 {
+				to.Note("metadata left out, lists, objects or texts above %d bytes: %s", longestFact, text.Shorten(strings.Join(sortedKeys(to.dropped), ", "), 400))
+			}
 			if to.Samples == 0 {
 				return fmt.Errorf("%s: no samples found", strings.Join(files, ", "))
 			}

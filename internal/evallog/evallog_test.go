@@ -295,6 +295,7 @@ func TestFilesOfOneArm(t *testing.T) {
 		{name: "two metrics without names", format: "eee", files: []file{{"a.jsonl", record("1", "r1", 1) + record("1", "r2", 1)}}, err: "a.jsonl:2: e has several results, and no aggregate says which metric"},
 		{name: "jobs of one name", format: "harbor", files: []file{{"x/job/t/result.json", trial}, {"y/job/t/result.json", trial}, {"z/job/t/result.json", trial}}, from: []string{"x/job", "y/job", "z/job"},
 			want: []string{"a t 1 1", "a-2 t 1 1", "a-3 t 1 1"}},
+		{name: "a job with the name of a pattern", format: "harbor", files: []file{{"j[ab]/t/result.json", trial}, {"ja/t/result.json", strings.Replace(trial, `"t"`, `"u"`, 1)}, {"j[ab]/notes.txt", "x"}}, from: []string{"j[ab]"}, want: []string{"a t 1 1"}},
 		{name: "a trajectory of another version", format: "harbor", files: []file{{"job/t/result.json", trial}, {"job/t/agent/trajectory.json", `{"schema_version": "ATIF-v2.0"}`}}, from: []string{"job"}, err: `trajectory.json: unknown version "ATIF-v2.0"`},
 		{name: "a model that has the name of a repetition", format: "inspect", files: []file{{"a.json", log("m")}, {"b.json", log("m")}, {"c.json", log("m-2")}}, want: []string{"m 1 1 1", "m-2 1 1 1", "m-2-2 1 1 1"}},
 		{name: "equal documents", format: "lm-eval", files: []file{{"samples_t_1.jsonl", doc(1, "h") + doc(2, "h") + doc(3, "i")}}, want: []string{"DIR h 1 1", "DIR h-2 1 1", "DIR i 1 1"}},
@@ -362,6 +363,9 @@ func TestColumnsStayApart(t *testing.T) {
 	log := func(task, samples string) string {
 		return fmt.Sprintf(`{"version": 2, "status": "success", "eval": {"task": %q, "model": "m"}, "samples": [%s]}`, task, samples)
 	}
+	roles := func(roles, samples string) string {
+		return strings.Replace(log("t", samples), `"model": "m"`, `"model": "m", "model_roles": `+roles, 1)
+	}
 	const scored = `{"id": "1", "epoch": 1, "metadata": {"match": 1, "task": "algebra", "meta match": 2}, "scores": {"match": {"value": "I"}, "task": {"value": 1}, "meta_match": {"value": 0.5}}}`
 	const other = `{"id": "2", "epoch": 1, "metadata": {"match": 1}, "scores": {"other": {"value": 1}}}`
 	for _, c := range []struct {
@@ -375,9 +379,20 @@ func TestColumnsStayApart(t *testing.T) {
 		{"several tasks", "inspect", map[string]string{"a.json": log("t", scored), "b.json": log("u", other)}, []map[string]any{
 			{"item": "t/1", "task": "t", "match": 0.0, "task_score": 1.0, "score_meta_match": 0.5, "meta_match": "1", "meta_task": "algebra", "meta_fact_meta_match": "2"},
 			{"item": "u/2", "task": "u", "other": 1.0, "meta_match": "1"}}},
-		{"models with and without a price", "inspect", map[string]string{"a.json": log("t", `{"id": "1", "epoch": 1, "scores": {"s": {"value": 1}}, "model_usage": {"a": {"total_cost": 0.25}, "b": {"total_cost": 0.5}}},
+		{"numbers of metadata", "inspect", map[string]string{"a.json": log("t", `{"id": "1", "epoch": 1, "scores": {"s": {"value": 1}}, "metadata": {"day": 20240102, "id": 9007199254740993, "right": true, "none": null, "list": [1]}}`)}, []map[string]any{
+			{"item": "1", "s": 1.0, "meta_day": "20240102", "meta_id": "9007199254740993", "meta_right": "true"}}},
+		{"ids of documents", "lm-eval", map[string]string{"samples_t_1.jsonl": `{"doc_id": 12345678, "doc_hash": "h", "doc": "x", "target": "y", "filter": "none", "metrics": ["acc"], "acc": 1}`}, []map[string]any{
+			{"item": "h", "acc": 1.0, "expected": "y", "meta_doc_id": "12345678"}}},
+		{"models with and without a price", "inspect", map[string]string{"a.json": roles(`{"first": {"model": "a"}, "second": [{"model": "b"}], "grader": {"model": "c"}}`, `{"id": "1", "epoch": 1, "scores": {"s": {"value": 1}}, "model_usage": {"a": {"total_cost": 0.25}, "b": {"total_cost": 0.5}}},
 			{"id": "2", "epoch": 1, "scores": {"s": {"value": 1}}, "model_usage": {"a": {"total_cost": 0.25}, "b": {}}}`)}, []map[string]any{
 			{"item": "1", "s": 1.0, "cost": 0.75, "tokens_in": 0.0, "tokens_out": 0.0}, {"item": "2", "s": 1.0, "tokens_in": 0.0, "tokens_out": 0.0}}},
+		{"a grader of its own", "inspect", map[string]string{"a.json": log("t", `{"id": "1", "epoch": 1, "scores": {"s": {"value": 1}}, "model_usage": {"m": {"input_tokens": 10, "output_tokens": 5, "total_cost": 0.25}, "g": {"input_tokens": 1000, "output_tokens": 100}}},
+			{"id": "2", "epoch": 1, "scores": {"s": {"value": 1}}, "model_usage": {"g": {"input_tokens": 1000, "total_cost": 1}}}`)}, []map[string]any{
+			{"item": "1", "s": 1.0, "cost": 0.25, "tokens_in": 10.0, "tokens_out": 5.0}, {"item": "2", "s": 1.0}}},
+		{"a model that grades too", "inspect", map[string]string{"a.json": roles(`{"grader": {"model": "m"}}`, `{"id": "1", "epoch": 1, "scores": {"s": {"value": 1}}, "model_usage": {"m": {"input_tokens": 1010, "output_tokens": 105, "total_tokens": 1115, "total_cost": 1.5}}, "role_usage": {"grader": {"input_tokens": 1000, "output_tokens": 100, "total_tokens": 1100, "total_cost": 1.25}}},
+			{"id": "2", "epoch": 1, "scores": {"s": {"value": 1}}, "model_usage": {"m": {"input_tokens": 10, "output_tokens": 5, "total_cost": 0.25}}, "role_usage": {}},
+			{"id": "3", "epoch": 1, "scores": {"s": {"value": 1}}, "model_usage": {"m": {"input_tokens": 1010, "output_tokens": 105, "total_cost": 1.5}}}`)}, []map[string]any{
+			{"item": "1", "s": 1.0, "cost": 0.25, "tokens_in": 10.0, "tokens_out": 5.0}, {"item": "2", "s": 1.0, "cost": 0.25, "tokens_in": 10.0, "tokens_out": 5.0}, {"item": "3", "s": 1.0}}},
 		{"named scores", "promptfoo", map[string]string{"a.jsonl": `{"prompt": {"raw": "p"}, "provider": {"id": "x"}, "vars": {}, "success": true, "score": 1, "namedScores": {"score": 0.25, "pass": 0.5}}`}, []map[string]any{
 			{"pass": 1.0, "score": 1.0, "pass_2": 0.5, "score_2": 0.25}}},
 	} {
@@ -435,6 +450,44 @@ func TestMetricsWithoutSamples(t *testing.T) {
 	}
 	if want := `note: metric "A" is left out: no sample has it`; !strings.Contains(fmt.Sprint(report), want) {
 		t.Errorf("%v\nwant %s", report, want)
+	}
+}
+
+// TestPrimaryHasScores: a metric without any score decides nothing, and a trial of Harbor without
+// a reward has none that others lack.
+func TestPrimaryHasScores(t *testing.T) {
+	dir := t.TempDir()
+	for name, content := range map[string]string{
+		"job/a/result.json": `{"task_name": "a", "agent_info": {"name": "x"}, "verifier_result": null}`,
+		"job/b/result.json": `{"task_name": "b", "agent_info": {"name": "x"}, "verifier_result": {"rewards": {"empty": null, "tests": 1}}}`,
+	} {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(content), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	report, err := format(t, "harbor").into([]string{filepath.Join(dir, "job")}, filepath.Join(dir, "study"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := read(t, filepath.Join(dir, "study"), "study.yaml"); !strings.Contains(s, `primary: ["tests"]`) || strings.Contains(s, `"reward"`) || !strings.Contains(s, `"empty"`) {
+		t.Error(s)
+	}
+	if want := "\n1 failed sample: "; !strings.Contains(fmt.Sprint(report), want) {
+		t.Errorf("%v\nwant %s", report, want)
+	}
+}
+
+// TestMetadataLeftOut: the report names the metadata that have no column, once.
+func TestMetadataLeftOut(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "a.json")
+	sample := fmt.Sprintf(`{"id": 1, "scores": {"s": {"value": 1}}, "metadata": {"tags": ["a"], "short": "x", "long": %q}}`, strings.Repeat("x", 101))
+	if err := os.WriteFile(file, []byte(fmt.Sprintf(`{"version": 2, "status": "success", "eval": {"task": "t", "model": "m"}, "samples": [%s, %s]}`, sample, sample)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	report, err := format(t, "inspect").into([]string{file}, filepath.Join(t.TempDir(), "study"))
+	if want := "note: metadata left out, lists, objects or texts above 100 bytes: long, tags\n"; err != nil || !strings.Contains(fmt.Sprint(report), want) {
+		t.Errorf("%v, %v\nwant %s", report, err, want)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -57,15 +58,15 @@ type harborTrajectory struct {
 
 func readHarbor(folders []string, to *Import) error {
 	for _, folder := range folders {
-		files, err := filepath.Glob(filepath.Join(folder, "*", "result.json")) // sorted
-		if err != nil {
-			return err
-		}
-		if len(files) == 0 {
-			return fmt.Errorf("%s: no trials of Harbor: want a job folder with TRIAL/result.json in it", folder)
-		}
-		for _, file := range files {
+		entries, err := os.ReadDir(folder)
+		trials := 0
+		for _, e := range entries {
 			var t harborTrial
+			file := filepath.Join(folder, e.Name(), "result.json")
+			if _, err := os.Stat(file); err != nil {
+				continue
+			}
+			trials++
 			if err := decodeFile(file, mostSample, &t); err != nil {
 				return err
 			}
@@ -83,6 +84,9 @@ func readHarbor(folders []string, to *Import) error {
 			if err := to.Add(s); err != nil {
 				return fmt.Errorf("%s: %w", file, err)
 			}
+		}
+		if trials == 0 {
+			return errors.Join(fmt.Errorf("%s: no trials of Harbor: want a job folder with TRIAL/result.json in it", folder), err)
 		}
 	}
 	return nil
@@ -126,7 +130,7 @@ func (t *harborTrial) sample(arm string) Sample {
 	case t.Exception != nil:
 		s.Error = firstLine(t.Exception.Type + ": " + t.Exception.Message)
 	default:
-		s.Scores = []Score{{Metric: "reward", Unscored: "the verifier gave no reward"}}
+		s.Error = "the verifier gave no reward"
 	}
 	if r := t.Result; r != nil {
 		s.use(effort.Cost, r.Cost)

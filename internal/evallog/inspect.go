@@ -37,35 +37,40 @@ type log struct {
 		Scorers []struct {
 			Name string `json:"name"`
 		} `json:"scorers"`
+		Roles map[string]jsontext.Value `json:"model_roles"` // a model each, or a list
 	} `json:"eval"`
 
-	file, arm string
-	manyTasks bool
+	file, arm        string
+	manyTasks        bool
+	answers, graders []string // models
 }
 
 type inspectSample struct {
-	ID       jsontext.Value `json:"id"` // a text or a number
-	Epoch    int            `json:"epoch"`
-	Input    jsontext.Value `json:"input"`
-	Target   jsontext.Value `json:"target"`
-	Metadata map[string]any `json:"metadata"`
+	ID       jsontext.Value            `json:"id"` // a text or a number
+	Epoch    int                       `json:"epoch"`
+	Input    jsontext.Value            `json:"input"`
+	Target   jsontext.Value            `json:"target"`
+	Metadata map[string]jsontext.Value `json:"metadata"`
 	Output   struct {
 		Completion string `json:"completion"`
 	} `json:"output"`
 	Scores map[string]struct {
 		Value jsontext.Value `json:"value"`
 	} `json:"scores"`
-	Usage map[string]struct {
-		Input  float64  `json:"input_tokens"`
-		Output float64  `json:"output_tokens"`
-		Total  float64  `json:"total_tokens"`
-		Cost   *float64 `json:"total_cost"`
-	} `json:"model_usage"`
-	Working *float64 `json:"working_time"`
+	Usage   map[string]inspectUsage `json:"model_usage"`
+	ByRole  map[string]inspectUsage `json:"role_usage"` // part of Usage; nil of old logs
+	Working *float64                `json:"working_time"`
 	Error   *struct {
 		Message string `json:"message"`
 	} `json:"error"`
 	Attachments map[string]string `json:"attachments"`
+}
+
+type inspectUsage struct {
+	Input  float64  `json:"input_tokens"`
+	Output float64  `json:"output_tokens"`
+	Total  float64  `json:"total_tokens"`
+	Cost   *float64 `json:"total_cost"`
 }
 
 // mostSample is the most bytes of one sample.
@@ -88,6 +93,20 @@ func readInspect(files []string, to *Import) error {
 		if l.Eval.Title != "" && strings.HasPrefix(l.Eval.Task, l.Eval.Title+"/") { // a task and an arm, as Scruple exports them
 			l.Eval.Task = l.Eval.Title
 		}
+		l.answers = []string{l.Eval.Model}
+		for role, value := range l.Eval.Roles {
+			var models []struct {
+				Model string `json:"model"`
+			}
+			_ = jsonv2.Unmarshal([]byte("["+strings.Trim(string(value), "[]")+"]"), &models, lenient)
+			list := &l.answers
+			if role == grader {
+				list = &l.graders
+			}
+			for _, m := range models {
+				*list = append(*list, m.Model)
+			}
+		}
 		l.arm = to.arm(l.Eval.Model, l.Eval.Task, file)
 		tasks[l.Eval.Task] = true
 		if logs[i] = l; l.Status != "success" {
@@ -96,7 +115,7 @@ func readInspect(files []string, to *Import) error {
 	}
 	for _, l := range logs {
 		l.manyTasks = len(tasks) > 1
-		if err := l.each(func(s *inspectSample) error { return to.Add(l.sample(s)) }); err != nil {
+		if err := l.each(func(s *inspectSample) error { return to.Add(l.sample(s, to)) }); err != nil {
 			return fmt.Errorf("%s: %w", l.file, err)
 		}
 	}
@@ -221,7 +240,7 @@ func elements[T any](d *jsontext.Decoder, f *finiteReader, visit func(*T) error)
 	return err
 }
 
-func (l *log) sample(s *inspectSample) Sample {
+func (l *log) sample(s *inspectSample, to *Import) Sample {
 	id := contentText(s.ID, asIs)
 	attached := func(text string) string {
 		const mark = "attachment://"
@@ -236,7 +255,7 @@ func (l *log) sample(s *inspectSample) Sample {
 		out.Item = l.Eval.Task + "/" + id
 		out.Strata = []eval.Level{{Name: "task", Value: l.Eval.Task}}
 	}
-	out.Facts = scalars(s.Metadata)
+	out.Facts = to.scalars(s.Metadata)
 	if s.Error != nil {
 		out.Error = cmp.Or(firstLine(s.Error.Message), "an error without a message")
 	}
@@ -254,22 +273,45 @@ func (l *log) sample(s *inspectSample) Sample {
 	for _, name := range names {
 		out.Scores = append(out.Scores, inspectScores(name, s.Scores[name].Value)...)
 	}
+	l.took(s, out.Used, to)
 	out.use(effort.Latency, s.Working)
+	return out
+}
+
+const grader = "grader" // the role of a model that scores
+
+// took adds the tokens and the cost of the answer, without those of scorers.
+func (l *log) took(s *inspectSample, used map[string]float64, to *Import) {
 	priced := true
-	for _, model := range sortedKeys(s.Usage) {
-		u := s.Usage[model]
-		out.Used[effort.TokensIn] += max(u.Total-u.Output, u.Input) // the total has those of a cache too
-		out.Used[effort.TokensOut] += u.Output
+	add := func(u inspectUsage, sign float64) {
+		used[effort.TokensIn] += sign * max(u.Total-u.Output, u.Input) // the total has those of a cache too
+		used[effort.TokensOut] += sign * u.Output
 		if u.Cost == nil {
 			priced = false // the sum of the others is not the cost
 		} else {
-			out.Used[effort.Cost] += *u.Cost
+			used[effort.Cost] += sign * *u.Cost
+		}
+	}
+	for _, model := range sortedKeys(s.Usage) {
+		if !slices.Contains(l.answers, model) {
+			to.Note("%s: tokens and cost of %s are left out: it is neither the model of the log nor of a role but %s", l.file, model, grader)
+			continue
+		}
+		add(s.Usage[model], 1)
+		graded, ok := s.ByRole[grader]
+		switch {
+		case !slices.Contains(l.graders, model):
+		case s.ByRole == nil || ok && len(l.graders) > 1:
+			to.Note("%s: tokens and cost are left out where %s answers and grades: the log does not tell them apart", l.file, model)
+			clear(used)
+			return
+		case ok:
+			add(graded, -1)
 		}
 	}
 	if !priced {
-		delete(out.Used, effort.Cost)
+		delete(used, effort.Cost)
 	}
-	return out
 }
 
 // inspectLetters are the words of Inspect for right, partly right, wrong and no answer.
@@ -416,16 +458,18 @@ func contentText(value jsontext.Value, resolve func(string) string) string {
 
 func asIs(s string) string { return s }
 
-// scalars are the members of metadata that are short texts, numbers or booleans.
-func scalars(metadata map[string]any) (list []eval.Level) {
-	const long = 100
+// scalars are the members of metadata that are short texts, numbers or booleans, as the file has
+// them. The import names the others.
+func (to *Import) scalars(metadata map[string]jsontext.Value) (list []eval.Level) {
 	for _, name := range sortedKeys(metadata) {
-		switch v := metadata[name].(type) {
-		case string, float64, bool:
-			if s := fmt.Sprint(v); s != "" && len(s) <= long {
-				list = append(list, eval.Level{Name: name, Value: s})
-			}
+		switch v := metadata[name]; {
+		case v.Kind() == '[' || v.Kind() == '{' || len(contentText(v, asIs)) > longestFact:
+			to.dropped[name] = true
+		case contentText(v, asIs) != "":
+			list = append(list, eval.Level{Name: name, Value: contentText(v, asIs)})
 		}
 	}
 	return list
 }
+
+const longestFact = 100 // bytes

@@ -25,7 +25,7 @@ import (
 var lmEval = Format{Name: "lm-eval", Doc: "samples_*.jsonl of lm-evaluation-harness", Read: readLMEval}
 
 type lmSample struct {
-	DocID    any              `json:"doc_id"`
+	DocID    jsontext.Value   `json:"doc_id"`
 	DocHash  string           `json:"doc_hash"`
 	Doc      jsontext.Value   `json:"doc"`
 	Target   jsontext.Value   `json:"target"`
@@ -61,7 +61,7 @@ func readLMEval(files []string, to *Import) error {
 			}
 			filters[s.Filter] = true
 			out := Sample{Item: s.DocHash[:min(16, len(s.DocHash))], Arm: models[file], Replicate: 1, Expected: contentText(s.Target, asIs), Prompt: s.input(),
-				Facts: []eval.Level{{Name: "doc_id", Value: fmt.Sprint(s.DocID)}}}
+				Facts: []eval.Level{{Name: "doc_id", Value: contentText(s.DocID, asIs)}}}
 			// Equal documents of a task are items of a cluster.
 			doc := [2]string{s.Filter, out.Item}
 			if same[doc]++; same[doc] > 1 {

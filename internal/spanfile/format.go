@@ -481,7 +481,7 @@ func (d *reader) list(data []byte) error {
 		return d.lines(lines.Bytes())
 	}
 	d.data.Format = LabelStudio
-	several, others := 0, 0
+	several, others, labels, unannotated, unsure := 0, 0, 0, 0, 0
 	for _, task := range tasks {
 		doc := Doc{ID: idOf(task.ID), Text: task.Data.Text}
 		if id := task.Data.ID; len(id) > 0 && string(id) != "null" {
@@ -497,15 +497,30 @@ func (d *reader) list(data []byte) error {
 					continue
 				}
 				passage, _ := v.Text.(string)
+				if len(v.Labels) > 1 {
+					labels++
+				}
+				if passage == "" && d.Offsets == "" && strings.ContainsFunc(doc.Text, func(r rune) bool { return r > 0xffff }) {
+					unsure++
+				}
 				spans = append(spans, wireSpan{Text: passage, Start: v.Start, End: v.End, Label: v.Labels[0], Confidence: r.Score})
 			}
 		}
-		if len(made) > 1 {
+		switch len(made) {
+		case 0:
+			unannotated++
+		case 1:
+		default:
 			several++
 		}
 		d.add(doc, spans, UTF16)
 	}
 	d.warn(several, "task has", "tasks have", "several annotations: the first counts")
 	d.warn(others, "region is no labelled passage", "regions are not labelled passages", "and left out")
+	d.warn(labels, "region has", "regions have", "several labels: the first counts")
+	if unannotated < len(tasks) { // else they are texts alone
+		d.warn(unannotated, "task has no annotation: its spans are", "tasks have no annotation: their spans are", "unknown")
+	}
+	d.warn(unsure, "region has", "regions have", "no text and offsets beside characters beyond U+FFFF: they are taken as UTF-16, newer versions of Label Studio count code points; `offsets` of the study says which")
 	return nil
 }

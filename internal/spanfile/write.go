@@ -179,7 +179,7 @@ type Meta struct {
 }
 
 // A Value is that of a region. Text is of a passage, or a list of what was written. Offsets
-// are UTF-16, those of older versions code points.
+// are code points, those of older versions UTF-16.
 type Value struct {
 	Start   *int     `json:"start,omitempty"`
 	End     *int     `json:"end,omitempty"`

@@ -19,6 +19,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/spanfile"
 	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/suites/spans/label"
 	"github.com/scruple-eval/scruple/internal/suites/spans/snapshot"
 	"github.com/scruple-eval/scruple/internal/suites/spans/verdict"
@@ -776,5 +777,18 @@ func TestSnapshotReadOnce(t *testing.T) {
 	}
 	if w := b.Capabilities().Warnings(); len(w) != 1 || !strings.Contains(w[0], "realigned") {
 		t.Errorf("warnings %q", w)
+	}
+}
+
+// TestImportLimit: an import says how many texts it left out, and why; a text that is too long is
+// so beyond the limit as well.
+func TestImportLimit(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "p.json")
+	if err := os.WriteFile(file, []byte(`{"prompts": [{"id": "a", "text": "one"}, {"id": "b", "text": "two"}, {"id": "c", "text": "three"}]}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_, report, err := convert(file, spanfile.Prompts, kit.ImportOptions{Limit: 1, MaxText: 3})
+	if want := "1 text with 0 spans\n1 text dropped: longer than --max-text\n1 text dropped: beyond --limit\n"; err != nil || fmt.Sprint(report) != want {
+		t.Errorf("%v, %v\nwant %s", report, err, want)
 	}
 }
