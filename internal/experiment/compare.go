@@ -356,10 +356,11 @@ func (c *contrast) collect(into *analyse.Collector, wanted map[string]string, sc
 func (c *contrast) sameBasis(ctx context.Context, a *analyse.Analysis) error {
 	var bases [2]string
 	for i, s := range c.sides {
-		var err error
-		if _, _, bases[i], err = s.DB.Analysis(ctx, s.Run); err != nil && !errors.Is(err, store.ErrNotFound) {
+		_, _, basis, err := s.DB.Analysis(ctx, s.Run)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
+		bases[i], _, _ = strings.Cut(basis, "-")
 	}
 	if bases[0] != bases[1] {
 		a.Warnings = append(a.Warnings, "the runs were analysed with different metrics, comparisons, statistics or judge: score both with `scruple score` to compare them by the same settings")

@@ -37,7 +37,7 @@ func (x *Experiment) Decide(ctx context.Context, db *store.DB, r *store.Run, kep
 		return Result{}, err
 	}
 	if kept.basis != x.basis() {
-		return Result{}, discipline.NotAllowed("the metrics, comparisons or statistics of the study changed since run %s was analysed: run `scruple score %s` to analyse it again at no cost", r.ID, x.File.Path)
+		return Result{}, discipline.NotAllowed("the metrics, comparisons or statistics of the study, or what scores are computed from, changed since run %s was analysed: run `scruple score %s` to analyse it again at no cost", r.ID, x.File.Path)
 	}
 	before := kept.Verdict
 	kept.Verdict = x.decide(kept.Analysis)
@@ -95,13 +95,44 @@ func (x *Experiment) needs(v *gate.Verdict, a *analyse.Analysis, of power.Scores
 	return nil
 }
 
-// basis is a hash of the study's settings for scoring and analysis. An analysis
-// with another basis cannot decide.
+// elsewhere are the keys of a study that scores and analysis do not depend on, or that are
+// compared in another place: in its plan, its items, its rules or part by part.
+var elsewhere = []string{"name", "version", "suite", "description", "models", "split", "shared_clusters", "budget", "execution",
+	"decide", "assume", "output", "annotation", "data", "arms"}
+
+// basis is all that scores and analysis depend on beside outcomes, verdicts and gold: hashes of
+// the settings, see [Experiment.settings], and of the items, the keys of the suite and what
+// the judge is measured by. An analysis with another basis cannot decide.
 func (x *Experiment) basis() string {
-	var keys map[string]json.RawMessage
+	keys := x.keys()
+	maps.DeleteFunc(keys, func(key string, _ json.RawMessage) bool { return slices.Contains(elsewhere, key) })
+	parts := []eval.Part{{Name: "judge", Value: x.Judge.Settings}}
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		parts = append(parts, eval.Part{Name: key, Value: string(keys[key])})
+	}
+	for _, it := range slices.SortedFunc(slices.Values(x.Items()), func(a, b eval.Item) int { return strings.Compare(a.ID, b.ID) }) {
+		parts = append(parts, eval.Part{Name: "item " + it.ID, Value: fmt.Sprintf("%q %q %q", it.Split, it.Cluster, it.Strata)})
+	}
+	return x.settings() + "-" + shortHash(parts)
+}
+
+// shortHash is the stored form.
+func shortHash(parts []eval.Part) string {
+	return eval.HashOf([]byte(eval.EncodeParts(parts))).String()[:12]
+}
+
+// keys are those of the study in canonical form.
+func (x *Experiment) keys() (keys map[string]json.RawMessage) {
 	if err := json.Unmarshal(x.File.Canonical(), &keys); err != nil {
 		panic("experiment: the canonical study is not an object: " + err.Error()) // package study wrote it
 	}
+	return keys
+}
+
+// settings is a hash of the study's metrics, comparisons and statistics, which runs that are
+// compared should share.
+func (x *Experiment) settings() string {
+	keys := x.keys()
 	var execution struct {
 		MaxFailed json.RawMessage `json:"max_failed"`
 	}
@@ -116,7 +147,7 @@ func (x *Experiment) basis() string {
 	for _, p := range x.rules.Alternatives() { // they are corrected together
 		parts = append(parts, eval.Part{Name: "alternative", Value: strings.Join(p[:], " ")})
 	}
-	return eval.HashOf([]byte(eval.EncodeParts(parts))).String()[:12] // the stored form
+	return shortHash(parts)
 }
 
 // CheckFailures returns a [TooManyFailedError] if more trials failed than the

@@ -531,3 +531,37 @@ execution: {concurrency: 1, retries: []}
 		})
 	}
 }
+
+// An analysis of other clusters, strata or settings of the suite does not decide.
+func TestChangedSinceAnalysis(t *testing.T) {
+	dir, ctx := t.TempDir(), t.Context()
+	path := write(t, filepath.Join(dir, "study.yaml"), judging)
+	data := write(t, filepath.Join(dir, "documents.jsonl"), documents)
+	write(t, filepath.Join(dir, "good.jsonl"), answers)
+	db := openStore(t, dir)
+	r := start(t, load(t, path), db)
+	for _, c := range []struct{ name, was, now, override string }{
+		{"cluster", `"schema": "invoice"`, `"schema": "invoice", "cluster": "one"`, ""},
+		{"stratum", `"document_id": "d1"`, `"document_id": "d1", "difficulty": "hard"`, ""},
+		{"option of the suite", "", "", "quotes=typography"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			write(t, data, documents)
+			rescore(t, r)
+			kept, err := experiment.Kept(ctx, db, r.Record)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := load(t, path).Decide(ctx, db, r.Record, kept); err != nil {
+				t.Errorf("an unchanged study: %v", err)
+			}
+			var overrides []string
+			if c.override != "" {
+				overrides = []string{c.override}
+			}
+			write(t, data, strings.Replace(documents, c.was, c.now, 1))
+			_, err = load(t, path, overrides...).Decide(ctx, db, r.Record, kept)
+			wantNotAllowed(t, err, "analyse it again")
+		})
+	}
+}
