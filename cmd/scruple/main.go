@@ -28,6 +28,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/scruple-eval/scruple/internal/annotate"
 	"github.com/scruple-eval/scruple/internal/dataset/limited"
 	"github.com/scruple-eval/scruple/internal/dataset/pdf"
 	"github.com/scruple-eval/scruple/internal/disk"
@@ -125,7 +126,7 @@ func exitCode(err error) int {
 	switch {
 	case errors.Is(err, errInterrupted):
 		return exitInterrupted
-	case errors.Is(err, run.ErrStopped), errors.As(err, new(*experiment.NotAllowedError)):
+	case errors.Is(err, run.ErrStopped), errors.As(err, new(*experiment.NotAllowedError)), errors.As(err, new(*annotate.NotAllowedError)):
 		return exitNotAllowed
 	case errors.As(err, &e):
 		return e.code
