@@ -372,9 +372,6 @@ func (a *app) lockTask(o *opened, x *experiment.Experiment, place annotate.Place
 		return err
 	}
 	l, err := place.Lock(r, gold, cmp.Or(strings.TrimSpace(o.text("sign")), person), o.text("declare"), subjects.Items())
-	if errors.As(err, new(*annotate.NotAllowedError)) {
-		return exit(exitNotAllowed, err)
-	}
 	if err != nil {
 		return err
 	}

@@ -232,7 +232,7 @@ func (a *app) findRun(ctx context.Context, arg string) (*store.DB, *store.Run, e
 		case from.run != "" && isDir(arg):
 			err = fmt.Errorf("%s is a folder without study.yaml, and no run has this id: name a study file", arg)
 		case from.run != "":
-			err = fmt.Errorf("%w: `scruple status --store %s` lists the runs", err, from.store)
+			err = fmt.Errorf("%w: `scruple status --store %s` lists the runs", err, quoted(from.store))
 		default:
 			err = fmt.Errorf("%w: `%s` starts one", err, a.command("run", arg))
 		}
@@ -317,12 +317,18 @@ var special = regexp.MustCompile(`[^A-Za-z0-9_@%+=:,./-]`)
 // scheme matches the beginning of a URL. A drive of Windows has one letter.
 var scheme = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]+):`)
 
+// keywords matches the other form of an address that psql takes.
+var keywords = regexp.MustCompile(`(^|\s)(host|hostaddr|dbname|password|service)\s*=`)
+
 // storeNamed returns the name of a store by which output shows it and the program opens it:
-// an address without its password, or a file. Other URLs are errors, which do not repeat the
+// an address without its password, or a file. Other addresses are errors, which do not repeat the
 // value: it may hold a password.
 func storeNamed(path string) (string, error) {
 	if store.IsAddress(path) {
 		return store.Remember(path)
+	}
+	if keywords.MatchString(path) {
+		return "", errors.New("--store: keywords such as dbname= are not supported: want postgres://USER@HOST:PORT/DATABASE (for a file with such a name, write ./ before it)")
 	}
 	m := scheme.FindStringSubmatch(path)
 	if m == nil {

@@ -21,12 +21,14 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/scruple-eval/scruple/internal/annotate"
 	"github.com/scruple-eval/scruple/internal/dataset/limited"
 	"github.com/scruple-eval/scruple/internal/dataset/pdf"
 	"github.com/scruple-eval/scruple/internal/disk"
@@ -48,11 +50,14 @@ func execute(ctx context.Context, args []string, in io.Reader, out, errOut io.Wr
 	a := &app{in: in, out: out, err: errOut, getenv: getenv}
 	root := newRoot(a)
 	a.storePath = getenv("SCRUPLE_STORE") // unless --store is given
+	args, err := withoutPasswords(args)
 	root.SetArgs(args)
 	root.SetIn(in)
 	root.SetOut(out)
 	root.SetErr(errOut)
-	err := root.ExecuteContext(ctx)
+	if err == nil {
+		err = root.ExecuteContext(ctx)
+	}
 	if err == nil {
 		return exitOK
 	}
@@ -62,6 +67,17 @@ func execute(ctx context.Context, args []string, in io.Reader, out, errOut io.Wr
 		printError(errOut, err, code, asksJSON(args))
 	}
 	return code
+}
+
+// withoutPasswords names stores among the arguments, in whatever place: errors repeat arguments.
+func withoutPasswords(args []string) (named []string, err error) {
+	named = slices.Clone(args)
+	for i, arg := range args {
+		if store.IsAddress(arg) && err == nil {
+			named[i], err = storeNamed(arg)
+		}
+	}
+	return named, err
 }
 
 // Exit codes, the same for every verb.
@@ -110,7 +126,7 @@ func exitCode(err error) int {
 	switch {
 	case errors.Is(err, errInterrupted):
 		return exitInterrupted
-	case errors.Is(err, run.ErrStopped), errors.As(err, new(*experiment.NotAllowedError)):
+	case errors.Is(err, run.ErrStopped), errors.As(err, new(*experiment.NotAllowedError)), errors.As(err, new(*annotate.NotAllowedError)):
 		return exitNotAllowed
 	case errors.As(err, &e):
 		return e.code

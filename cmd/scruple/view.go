@@ -16,8 +16,8 @@ import (
 
 // isStore reports whether an argument names a store and not a study.
 func isStore(arg string) bool {
-	if strings.HasSuffix(arg, ".yaml") || strings.HasSuffix(arg, ".yml") {
-		return false
+	if store.IsAddress(arg) || strings.HasSuffix(arg, ".yaml") || strings.HasSuffix(arg, ".yml") {
+		return store.IsAddress(arg)
 	}
 	f, err := os.Open(arg)
 	if err != nil {
@@ -45,7 +45,7 @@ func (a *app) view(o *opened) error {
 			}
 		}
 	}
-	if full, err := filepath.Abs(path); err == nil {
+	if full, err := filepath.Abs(path); err == nil && !store.IsAddress(path) {
 		path = full // commands on pages work in any folder
 	}
 	db, err := store.OpenRead(ctx, path)

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/scruple-eval/scruple/internal/postgrestest"
 	"github.com/scruple-eval/scruple/internal/store"
 )
 
@@ -89,6 +90,22 @@ func TestAMovedStudyIsShown(t *testing.T) {
 		}
 		if code, out, errs := cli(t, "score", "qa-1", "--store", db); code != 0 || strings.Contains(out, "follows the study") {
 			t.Errorf("%s: score has exit code %d: %s%s", state, code, out, errs)
+		}
+	}
+}
+
+// The pages of a team's store are those of a file.
+func TestPagesOfADatabase(t *testing.T) {
+	t.Parallel()
+	address, dir := postgrestest.Address(t), filepath.Join(t.TempDir(), "qa")
+	for _, args := range [][]string{{"init", "qa", dir}, {"run", filepath.Join(dir, "study.yaml"), "--store", address}} {
+		if code, _, errs := cli(t, args...); code != 0 {
+			t.Fatalf("%q: exit code %d: %s", args, code, errs)
+		}
+	}
+	for page, has := range map[string]string{"/": "qa-1", "/r/qa-1": "stepwise", "/r/qa-1/samples": "gas", "/r/qa-1/i?item=capital-norway": "Oslo"} {
+		if got := pageOf(t, address, "", page); !strings.Contains(got, has) || strings.Contains(got, "cannot be shown") || strings.Contains(got, "secret-word") {
+			t.Errorf("%s lacks %q, or says that it cannot be shown: %.2000s", page, has, got)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package analyse_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -10,11 +11,17 @@ import (
 func TestCheckBlind(t *testing.T) {
 	of := func(diffs ...analyse.Number) analyse.BlindResult {
 		r := analyse.BlindResult{By: "Example Ltd.", Kit: strings.Repeat("b", 64), Data: strings.Repeat("a", 64)}
-		for _, d := range diffs {
-			r.Comparisons = append(r.Comparisons, analyse.BlindComparison{A: "ctn", B: "idiomatic", Metric: "composite", Diff: d})
+		for i, d := range diffs {
+			r.Comparisons = append(r.Comparisons, analyse.BlindComparison{A: "ctn", B: "idiomatic", Metric: fmt.Sprint("metric", i), Diff: d, Low: d - 0.1, High: d + 0.1, P: 0.02, Pairs: 5})
 		}
 		return r
 	}
+	with := func(change func(c *analyse.BlindComparison)) analyse.BlindResult {
+		r := of(0.1, 0.2)
+		change(&r.Comparisons[1])
+		return r
+	}
+	u := analyse.Undefined()
 	nameless, short, noMetric, noKit := of(0.1), of(0.1), of(0.1), of(0.1)
 	noKit.Kit = ""
 	nameless.By, short.Data, noMetric.Comparisons[0].Metric = " ", "abc", ""
@@ -32,6 +39,15 @@ func TestCheckBlind(t *testing.T) {
 		{"a short hash", analyse.BlindFormat, short, `data_sha256 is "abc"`},
 		{"no kit", analyse.BlindFormat, noKit, `kit_sha256 is ""`},
 		{"no metric", analyse.BlindFormat, noMetric, "comparisons[0]"},
+		{"no interval and no p", analyse.BlindFormat, with(func(c *analyse.BlindComparison) { c.Low, c.High, c.P = u, u, u }), ""},
+		{"no variation", analyse.BlindFormat, with(func(c *analyse.BlindComparison) { c.Low, c.High, c.P = c.Diff, c.Diff, 0 }), ""},
+		{"a difference outside its interval", analyse.BlindFormat, with(func(c *analyse.BlindComparison) { c.Diff, c.Low, c.High = 7, 8, 9 }), "comparisons[1]: diff 7 is not between low 8 and high 9"},
+		{"ends in the wrong order", analyse.BlindFormat, with(func(c *analyse.BlindComparison) { c.Low, c.High = 0.3, 0.1 }), "is not between"},
+		{"a p-value above 1", analyse.BlindFormat, with(func(c *analyse.BlindComparison) { c.P = 4 }), "p is 4: want 0 to 1"},
+		{"one below 0", analyse.BlindFormat, with(func(c *analyse.BlindComparison) { c.P = -1 }), "p is -1"},
+		{"four pairs", analyse.BlindFormat, with(func(c *analyse.BlindComparison) { c.Pairs = 4 }), "a difference of 4 pairs"},
+		{"four pairs, without numbers", analyse.BlindFormat, with(func(c *analyse.BlindComparison) { c.Pairs, c.Diff, c.Low, c.High, c.P = 4, u, u, u, u }), ""},
+		{"a comparison twice, the other way round", analyse.BlindFormat, with(func(c *analyse.BlindComparison) { c.A, c.B, c.Metric = c.B, c.A, "metric0" }), "compared by metric0 twice"},
 	} {
 		err := (&analyse.BlindFile{Format: c.format, BlindResult: c.result}).Check()
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {

@@ -161,11 +161,33 @@ func (r *BlindFile) Check() error {
 		return errors.New("no comparison has a difference")
 	}
 	for i, c := range r.Comparisons {
-		if c.A == "" || c.B == "" || c.Metric == "" { // a difference may be undefined
-			return fmt.Errorf("comparisons[%d]: want a, b and metric", i)
+		if why := c.impossible(r.Comparisons[:i]); why != "" {
+			return fmt.Errorf("comparisons[%d]: %s", i, why)
 		}
 	}
 	return nil
+}
+
+// FewestBlind is the number of documents from which an average says little about each.
+const FewestBlind = 5
+
+// impossible says what no kit writes, "" if it can. Each number may be undefined.
+func (c BlindComparison) impossible(before []BlindComparison) string {
+	switch {
+	case c.A == "" || c.B == "" || c.Metric == "":
+		return "want a, b and metric"
+	case slices.ContainsFunc(before, func(o BlindComparison) bool {
+		return o.Metric == c.Metric && (o.A == c.A && o.B == c.B || o.A == c.B && o.B == c.A)
+	}):
+		return fmt.Sprintf("%s and %s are compared by %s twice", c.A, c.B, c.Metric)
+	case c.P < 0 || c.P > 1:
+		return fmt.Sprintf("p is %v: want 0 to 1", c.P)
+	case c.Low > c.High || c.Diff < c.Low-1e-9 || c.Diff > c.High+1e-9:
+		return fmt.Sprintf("diff %v is not between low %v and high %v", c.Diff, c.Low, c.High)
+	case c.Diff.Defined() && c.Pairs < FewestBlind:
+		return fmt.Sprintf("a difference of %d pairs: kits give none below %d", c.Pairs, FewestBlind)
+	}
+	return ""
 }
 
 // IsSum reports whether a text is a SHA-256 in hexadecimal.

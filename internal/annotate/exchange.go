@@ -226,7 +226,7 @@ func (f File) fromLines(study.Task) (list []record, err error) {
 // another answer to its subject is an error. Subjects without an answer are skipped.
 func (p Place) Import(t study.Task, source Source, f File) (n, skipped int, err error) {
 	t = t.Full()
-	if err := errors.Join(CheckPerson(f.Person), p.checkOpen(t.Name)); err != nil {
+	if err := p.checkMay(t, f.Person); err != nil {
 		return 0, 0, err
 	}
 	if f.Format == "" {

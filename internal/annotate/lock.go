@@ -248,7 +248,7 @@ func (p Place) LockFile(path, name, declaration string, gold bool, items []eval.
 	return l, p.add(name, LockEntry, l)
 }
 
-// A NotAllowedError says why a task cannot be locked as it stands.
+// A NotAllowedError says why a task cannot be locked as it stands, or takes no answers.
 type NotAllowedError struct{ Err error }
 
 func (e *NotAllowedError) Error() string { return e.Err.Error() }

@@ -94,6 +94,22 @@ func CheckPerson(name string) error {
 	return nil
 }
 
+// mayAnswer reports whether a person is one of those whom the study lets answer a task.
+func mayAnswer(t study.Task, person string) bool {
+	return len(t.People) == 0 || slices.Contains(t.People, person)
+}
+
+// checkMay refuses answers of a person who may not give any, and all to a locked task.
+func (p Place) checkMay(t study.Task, person string) error {
+	if err := CheckPerson(person); err != nil {
+		return err
+	}
+	if !mayAnswer(t, person) {
+		return notAllowed("task %s: the study names others to answer it: %s is not one of people: [%s]", t.Name, person, strings.Join(t.People, ", "))
+	}
+	return p.checkOpen(t.Name)
+}
+
 // people lists who has a file in a task.
 func (p Place) people(task string) ([]string, error) {
 	entries, err := os.ReadDir(filepath.Join(p.Dir, task))

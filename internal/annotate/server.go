@@ -283,7 +283,7 @@ func (s *Server) desk(r *http.Request, task string) (*desk, error) {
 	switch {
 	case s.adjudicates() && t.Adjudicator != "" && t.Adjudicator != person:
 		return nil, refuse(http.StatusForbidden, "the study names somebody else to decide on this task")
-	case !s.adjudicates() && len(t.People) > 0 && !slices.Contains(t.People, person):
+	case !s.adjudicates() && !mayAnswer(t, person):
 		return nil, refuse(http.StatusForbidden, "the study names others to answer this task")
 	}
 	if d := s.desks[[2]string{task, person}]; d != nil {

@@ -375,7 +375,7 @@ func (p Place) checkBegan(w *Work) error {
 // Adopt takes the file of a person into the ledger that was made elsewhere, such as on another
 // computer. by answers for it.
 func (p Place) Adopt(t study.Task, person, by string) (*Work, error) {
-	if err := cmp.Or(CheckPerson(person), p.checkOpen(t.Name)); err != nil {
+	if err := p.checkMay(t, person); err != nil {
 		return nil, err
 	}
 	q, err := p.readQueue(t.Full())

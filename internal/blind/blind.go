@@ -514,7 +514,7 @@ func (k *Kit) add(by, kind string, data any) error {
 }
 
 // Fewest is the number of documents from which an average says little about each.
-const Fewest = 5
+const Fewest = analyse.FewestBlind
 
 // A Commitment is one that another replaces.
 type Commitment struct{ By, At, Data string }

@@ -297,14 +297,18 @@ var interactions = subject[analyse.Interaction]{names: []string{"a", "b", "metri
 	note: func(r analyse.Interaction) string { return strings.Join(r.Warnings, "; ") }}
 
 func blind(name, doc string, better func(a, b analyse.Number) bool) function {
-	s := subject[analyse.BlindComparison]{names: pairs.names, apart: true, outside: true, missing: "no blind validation has the comparison",
+	s := subject[analyse.BlindComparison]{names: pairs.names, apart: true, outside: true, missing: "there is no blind validation, or one of them lacks the comparison",
 		find: func(v view, names []string) (best analyse.BlindComparison, ok bool) {
-			for _, b := range v.Blind {
-				if c, has := b.Comparison(names[0], names[1], names[2]); has && (!ok || better(c.Diff, best.Diff)) {
-					best, ok = c, true
+			for i, b := range v.Blind {
+				c, has := b.Comparison(names[0], names[1], names[2])
+				if !has { // an outsider may have left out what was bad
+					return analyse.BlindComparison{}, false
+				}
+				if i == 0 || better(c.Diff, best.Diff) {
+					best = c
 				}
 			}
-			return best, ok
+			return best, len(v.Blind) > 0
 		},
 		about: func(c analyse.BlindComparison) about { return about{n: c.Pairs} }, of: "pairs",
 		ends:  func(c analyse.BlindComparison) (low, high analyse.Number) { return c.Low, c.High },
