@@ -101,6 +101,8 @@ type Spec struct {
 	Program string // a copy of it to add, "" for none
 }
 
+var errNoData = errors.New("the kit has no data, so a commitment would cover nothing")
+
 // IsKit reports whether a folder is a kit.
 func IsKit(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, kitFile))
@@ -208,6 +210,9 @@ func (spec Spec) content(f *study.File) (content map[string][]byte, places []str
 			return nil, nil, err
 		}
 		k.Data[d.Key], k.Places = string(keys[d.Key]), append(k.Places, at...)
+	}
+	if len(k.Places) == 0 {
+		return nil, nil, errNoData
 	}
 	if k.Fixed, err = k.fixedOf(keys); err != nil {
 		return nil, nil, err
@@ -354,6 +359,9 @@ func Open(dir string, f *study.File, now func() time.Time) (*Kit, error) {
 	k.Digest = hashOf(data)
 	if k.kit.Format != kitFormat {
 		return nil, fmt.Errorf("%s has format %q, but this scruple reads %s: use the version that made it, %s", filepath.Join(dir, kitFile), k.kit.Format, kitFormat, k.kit.Scruple)
+	}
+	if len(k.kit.Places) == 0 {
+		return nil, fmt.Errorf("%s: %w; ask whoever made it for a kit of a newer version", filepath.Join(dir, kitFile), errNoData)
 	}
 	var keys map[string]json.RawMessage
 	if err := json.Unmarshal(f.Canonical(), &keys); err != nil {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +17,12 @@ import (
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/study"
 )
+
+// ofData is a study of a suite with data.
+type ofData struct {
+	study.Study
+	Data string `json:"data,omitempty"`
+}
 
 // built is a study with a description, and the folder of its kit.
 func built(t testing.TB, description string) (*study.File, string) {
@@ -32,9 +39,9 @@ func built(t testing.TB, description string) (*study.File, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := study.Load(path, nil, &study.Study{})
+	f, err := study.Load(path, nil, &ofData{})
 	if err == nil {
-		_, err = Build(f, kit, Spec{Arms: "arms"})
+		_, err = Build(f, kit, Spec{Arms: "arms", Data: []Datum{{Key: "data", Kit: `"data"`, Places: []string{"data"}}}})
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -47,7 +54,7 @@ func TestKitKeepsTexts(t *testing.T) {
 	same := func(tb interface{ Errorf(string, ...any) }, text string) {
 		f, kit := built(t, text)
 		var was, now struct{ Description, Execution any }
-		made, err := study.Load(filepath.Join(kit, StudyFile), nil, &study.Study{})
+		made, err := study.Load(filepath.Join(kit, StudyFile), nil, &ofData{})
 		if err == nil {
 			err = errors.Join(json.Unmarshal(f.Canonical(), &was), json.Unmarshal(made.Canonical(), &now))
 		}
@@ -62,6 +69,32 @@ func TestKitKeepsTexts(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		same(rt, strings.Join(rapid.SliceOfN(piece, 0, 12).Draw(rt, "text"), ""))
 	})
+}
+
+// A kit without a place for data would commit to nothing.
+func TestKitHasPlaces(t *testing.T) {
+	f, kit := built(t, "")
+	if _, err := Build(f, kit+"2", Spec{Arms: "arms"}); err == nil || !strings.Contains(err.Error(), "no data") {
+		t.Errorf("a kit without data: %v", err)
+	}
+	made, err := study.Load(filepath.Join(kit, StudyFile), nil, &ofData{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(kit, made, time.Now); err != nil {
+		t.Errorf("a kit with data: %v", err)
+	}
+	path := filepath.Join(kit, kitFile)
+	text, err := os.ReadFile(path)
+	if err == nil {
+		err = os.WriteFile(path, regexp.MustCompile(`(?s)"places": \[.*?\]`).ReplaceAll(text, []byte(`"places": null`)), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(kit, made, time.Now); err == nil || !strings.Contains(err.Error(), "no data") {
+		t.Errorf("a kit of an earlier version, without data: %v", err)
+	}
 }
 
 // A comparison of one to four documents tells of single ones, so its numbers stay.

@@ -56,6 +56,9 @@ func TestEntries(t *testing.T) {
 			if len(b.Items()) == 0 || len(b.Arms()) < 2 {
 				t.Errorf("%d items, %d arms", len(b.Items()), len(b.Arms()))
 			}
+			if len(e.Blind.Data) == 0 || e.Blind.Arms == "" {
+				t.Error("a blind kit has no data, so its commitment covers nothing")
+			}
 			if b.Capabilities().Facts == nil {
 				t.Error("the bench's capabilities are lost on the way")
 			}
