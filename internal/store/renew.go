@@ -69,10 +69,13 @@ func (db *DB) Unfinished(ctx context.Context, run *Run) error {
 	})
 }
 
-// Renew records what was derived again, in one transaction. Verdicts on an outcome that
-// changed are stale, but those of people.
-func (db *DB) Renew(ctx context.Context, run *Run, list []Renewal) error {
+// Renew records what was derived again, and events, in one transaction. Verdicts on an outcome
+// that changed are stale, but those of people.
+func (db *DB) Renew(ctx context.Context, run *Run, list []Renewal, events []Event) error {
 	return db.rewrite(ctx, run, func(x *steps) {
+		for _, e := range events {
+			x.addEvent(run, e)
+		}
 		for _, r := range list {
 			id, seq, err := run.place(r.Trial)
 			if x.fail(err); x.err != nil {

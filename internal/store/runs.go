@@ -123,6 +123,14 @@ func (x *steps) putItems(run *Run, items []eval.Item) {
 	rows.flush()
 }
 
+// SetItems replaces the hashes of items.
+func (db *DB) SetItems(ctx context.Context, run *Run, items []eval.Item) error {
+	return db.rewrite(ctx, run, func(x *steps) {
+		x.putItems(run, items)
+		x.sumPlan(run.N)
+	})
+}
+
 const runColumns = `SELECT n, id, study, suite, study_path, study_json, overrides, treatment, replicates, trials, created_at, version, analysed, coalesce(archive, '') FROM runs `
 
 // scanRun reads a run. Folders are moved and copied, so a study of the run's name beside the
