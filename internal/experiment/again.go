@@ -345,6 +345,9 @@ func (r *Run) renewal(ctx context.Context, bench eval.Bench, stage eval.Stage, w
 	if d.calls == nil {
 		return store.Renewal{}, err
 	}
+	if err != nil && was.Outcome.Kind == eval.Failed { // it is asked again only on demand
+		d.outcome, err = was.Outcome, nil
+	}
 	w := store.Renewal{Trial: was.Trial, Stage: stage, Derived: err == nil, Outcome: d.outcome, Verdicts: d.verdicts}
 	w.Changed = stage == eval.StageRun && !sameOutcome(d.outcome, was.Outcome)
 	for _, h := range d.heard {
