@@ -209,7 +209,7 @@ const renewedAtOnce = 256
 func (r *Run) renew(ctx context.Context, gold map[string]bool, judge []string, seen bool) error {
 	var retired []eval.Trial
 	read, changed, pending := 0, 0, 0
-	err := r.derive(ctx, eval.StageRun, func(w store.Renewal, err error) {
+	err := r.derive(ctx, eval.StageRun, func(w store.Renewal, err error) []store.Event {
 		read++
 		switch {
 		case errors.Is(err, errOtherRequest):
@@ -219,20 +219,23 @@ func (r *Run) renew(ctx context.Context, gold map[string]bool, judge []string, s
 		case w.Changed:
 			changed++
 		}
+		return nil
 	})
 	if err != nil {
 		return err
 	}
 	judged, unjudged := 0, 0
 	var arms []string // judged by other means, not only against other gold
-	if err := r.derive(ctx, eval.StageJudge, func(w store.Renewal, _ error) {
+	if err := r.derive(ctx, eval.StageJudge, func(w store.Renewal, _ error) []store.Event {
 		judged++
 		if !w.Derived {
 			unjudged++
 		}
-		if !gold[w.Trial.Item] && !slices.Contains(arms, w.Trial.Arm) {
-			arms = append(arms, w.Trial.Arm)
+		if !seen || gold[w.Trial.Item] || w.Derived && len(judge) == 0 || slices.Contains(arms, w.Trial.Arm) {
+			return nil
 		}
+		arms = append(arms, w.Trial.Arm)
+		return r.eventsOf(lateJudgeEvent, arms[len(arms)-1:])
 	}); err != nil {
 		return err
 	}
@@ -258,17 +261,15 @@ func (r *Run) renew(ctx context.Context, gold map[string]bool, judge []string, s
 		if seen {
 			note += "; results had been shown"
 		}
-		events := []store.Event{{At: r.env.Now(), What: planEvent, Note: note}}
-		if seen {
-			slices.Sort(arms)
-			events = append(events, r.eventsOf(lateJudgeEvent, arms)...)
-		}
-		if err := addEvents(ctx, r.db, r.Record, events); err != nil {
+		if err := r.db.AddEvent(ctx, r.Record, store.Event{At: r.env.Now(), What: planEvent, Note: note}); err != nil {
 			return err
 		}
 	}
 	if len(retired) == 0 {
-		return r.keepFirst(ctx)
+		if len(gold) > 0 {
+			err = r.db.SetItems(ctx, r.Record, r.Items())
+		}
+		return errors.Join(err, r.keepFirst(ctx))
 	}
 	if err := r.db.Retire(ctx, r.Record, retired); err != nil {
 		return err
@@ -281,8 +282,8 @@ func (r *Run) renew(ctx context.Context, gold map[string]bool, judge []string, s
 }
 
 // derive derives what is outdated in a stage again, several trials at a time. each is
-// called in plan order.
-func (r *Run) derive(ctx context.Context, stage eval.Stage, each func(store.Renewal, error)) error {
+// called in plan order; the events that it returns are recorded with what is derived.
+func (r *Run) derive(ctx context.Context, stage eval.Stage, each func(store.Renewal, error) []store.Event) error {
 	bench, judges, err := r.judgeBench()
 	if err != nil {
 		return err
@@ -313,6 +314,7 @@ func (r *Run) derive(ctx context.Context, stage eval.Stage, each func(store.Rene
 		wg.Wait()
 		batch = batch[:0]
 		var known []store.Renewal
+		var events []store.Event
 		for i, w := range list {
 			switch {
 			case ctx.Err() != nil:
@@ -320,12 +322,12 @@ func (r *Run) derive(ctx context.Context, stage eval.Stage, each func(store.Rene
 			case errs[i] != nil && w.Trial == (eval.Trial{}): // the store could not be read
 				return errs[i]
 			}
-			each(w, errs[i])
+			events = append(events, each(w, errs[i])...)
 			if stage == eval.StageJudge || !errors.Is(errs[i], errOtherRequest) {
 				known = append(known, w)
 			}
 		}
-		return r.db.Renew(ctx, r.Record, known)
+		return r.db.Renew(ctx, r.Record, known, events)
 	}
 	for was, err := range r.db.Outdated(ctx, r.Record, stage) {
 		if err != nil {
@@ -345,6 +347,9 @@ func (r *Run) renewal(ctx context.Context, bench eval.Bench, stage eval.Stage, w
 	d, err := r.redo(ctx, bench, stage, was)
 	if d.calls == nil {
 		return store.Renewal{}, err
+	}
+	if err != nil && was.Outcome.Kind == eval.Failed { // it is asked again only on demand
+		d.outcome, err = was.Outcome, nil
 	}
 	w := store.Renewal{Trial: was.Trial, Stage: stage, Derived: err == nil, Outcome: d.outcome, Verdicts: d.verdicts}
 	w.Changed = stage == eval.StageRun && !sameOutcome(d.outcome, was.Outcome)

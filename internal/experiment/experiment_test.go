@@ -23,16 +23,17 @@ import (
 	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites/extraction"
+	"github.com/scruple-eval/scruple/internal/suites/given"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/suites/qa"
 	"github.com/scruple-eval/scruple/internal/suites/rerank"
 )
 
-// env has three suites and a price only for simulated models.
+// env has four suites and a price only for simulated models.
 func env() experiment.Env {
 	return experiment.Env{
 		Suite: func(name string) (kit.Suite, error) {
-			for _, s := range []kit.Suite{extraction.Suite(), qa.Suite(), rerank.Suite()} {
+			for _, s := range []kit.Suite{extraction.Suite(), given.Suite(), qa.Suite(), rerank.Suite()} {
 				if s.Name == name {
 					return s, nil
 				}
@@ -563,5 +564,31 @@ func TestChangedSinceAnalysis(t *testing.T) {
 			_, err = load(t, path, overrides...).Decide(ctx, db, r.Record, kept)
 			wantNotAllowed(t, err, "analyse it again")
 		})
+	}
+}
+
+// A trial without a score has one once the table does.
+func TestMissingScoreIsGiven(t *testing.T) {
+	dir, ctx := t.TempDir(), t.Context()
+	path := write(t, filepath.Join(dir, "study.yaml"), "name: scores\nsuite: given\ndata: {path: scores.csv}\n")
+	table := filepath.Join(dir, "scores.csv")
+	db := openStore(t, dir)
+	for _, c := range []struct {
+		rows   string
+		failed int
+	}{
+		{"item,arm,score,error\na,old,1,\na,new,0,\nb,old,,boom\n", 2},
+		{"item,arm,score,error\na,old,1,\na,new,0,\nb,old,1,\n", 1},
+		{"item,arm,score,error\na,old,1,\na,new,0,\nb,old,1,\nb,new,0,\n", 0},
+		{"item,arm,score,error\na,old,1,\na,new,0,\nb,new,0,\n", 1},
+	} {
+		write(t, table, c.rows)
+		r := start(t, load(t, path), db)
+		if err := r.Ask(ctx, left(t, r, false), experiment.Asking{}); err != nil {
+			t.Fatal(err)
+		}
+		if p, err := db.Progress(ctx, r.Record); err != nil || p.Done.Count() != 4 || p.Failed.Count() != c.failed {
+			t.Errorf("%q: %d trials have an outcome, %d failed, %v", c.rows, p.Done.Count(), p.Failed.Count(), err)
+		}
 	}
 }

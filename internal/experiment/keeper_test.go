@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -110,6 +112,45 @@ func TestReportsPerformNothing(t *testing.T) {
 	}
 	if err := r.Ask(t.Context(), left(t, r, false), experiment.Asking{}); err != nil {
 		t.Error(err)
+	}
+}
+
+// dying is a bench whose process is killed before it judges again.
+type dying struct {
+	kit.Bench
+	kill context.CancelFunc
+}
+
+func (b dying) Judge(ctx context.Context, t eval.Trial, o eval.Outcome, ask eval.Asker) ([]eval.Verdict, error) {
+	b.kill()
+	return b.Bench.Judge(ctx, t, o, ask)
+}
+
+// A process that was killed while answers were judged against changed gold goes on as if it
+// had not been: the judge did not change.
+func TestKilledWhileGoldChanges(t *testing.T) {
+	dir := t.TempDir()
+	db, path := openStore(t, dir), writePrompted(t, dir, []int{2, 4})
+	file := filepath.Join(dir, "documents.jsonl")
+	right, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, file, strings.Replace(string(right), `"correct_value": "A-2", "evidence_quote": "A-2"`, `"correct_value": "Number", "evidence_quote": "Number: A-2"`, 1))
+	prompted(t, db, path)
+	write(t, file, string(right)) // the answer is right now, and its quote is judged
+	x := load(t, path)
+	ctx, kill := context.WithCancel(t.Context())
+	x.Bench = dying{x.Bench, kill}
+	if _, err := x.StartOrResume(ctx, db, ""); err == nil {
+		t.Fatal("was not killed")
+	}
+	for range 2 { // then nothing is left to do
+		r := start(t, load(t, path), db)
+		events, err := db.Events(t.Context(), r.Record)
+		if err != nil || slices.ContainsFunc(events, func(e store.Event) bool { return strings.HasPrefix(e.What, "late") }) {
+			t.Errorf("history %+v, %v", events, err)
+		}
 	}
 }
 

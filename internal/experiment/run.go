@@ -327,8 +327,15 @@ func (x *Experiment) Follow(ctx context.Context, db *store.DB, r *store.Run) (*R
 	return run, run.renew(ctx, setOf(gold), judge, seen)
 }
 
-// amend makes the plan of the study that of the run.
+// amend makes the plan of the study that of the run. Items of changed gold have the hash of
+// the one before until all is derived again: a process that was killed between goes on.
 func (r *Run) amend(ctx context.Context, items map[string]eval.Item, gold []string) error {
+	planned, regraded := slices.Clone(r.Items()), setOf(gold)
+	for i, it := range planned {
+		if regraded[it.ID] {
+			planned[i].Gold = items[it.ID].Gold
+		}
+	}
 	now, err := r.record()
 	if err != nil {
 		return err
@@ -342,7 +349,7 @@ func (r *Run) amend(ctx context.Context, items map[string]eval.Item, gold []stri
 		return err
 	}
 	notes := moves(r.Record.Treatment, r.treatment)
-	_, err = r.db.Amend(ctx, r.Record, now, r.Items(), r.Plan, moved, r.unchanged(r.Record, items), func(a store.Amendment) []store.Event {
+	_, err = r.db.Amend(ctx, r.Record, now, planned, r.Plan, moved, r.unchanged(r.Record, items), func(a store.Amendment) []store.Event {
 		changed := append(describe(a), notes...)
 		events := r.history(strings.Join(changed, "; "), a, earlier)
 		if len(gold) > 0 {

@@ -387,9 +387,17 @@ func testGoldOfTrialsThatLeft(t *testing.T, place place) {
 	amend(a)
 	amend(a, b)
 	for seq := range both.Len() {
-		if err := db.Renew(ctx, r, []store.Renewal{{Trial: both.Trial(seq), Stage: eval.StageJudge}}); err != nil {
+		renewed := []store.Renewal{{Trial: both.Trial(seq), Stage: eval.StageJudge}, {}}
+		event := store.Event{What: "judged again", Note: fmt.Sprint(seq)}
+		if err := db.Renew(ctx, r, renewed, []store.Event{event}); err == nil {
+			t.Fatal("a trial without a name was renewed")
+		}
+		if err := db.Renew(ctx, r, renewed[:1], []store.Event{event}); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if events, err := db.Events(ctx, r); err != nil || len(events) != both.Len() {
+		t.Errorf("%+v, %v: want one event of each renewal that was recorded", events, err)
 	}
 	progress, err := db.Progress(ctx, r)
 	if err != nil || progress.Done.Count() != 2 || progress.Judged.Count() != 0 {

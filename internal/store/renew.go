@@ -9,12 +9,12 @@ import (
 
 // Outdated yields the trials of the plan whose outcome, in the stage run, or verdicts, in
 // the stage judge, were derived from something else than the plan says, in plan order.
-// Failed trials are not among them: they have nothing to derive an outcome from.
+// In the stage judge, failed trials are not among them.
 func (db *DB) Outdated(ctx context.Context, run *Run, stage eval.Stage) iter.Seq2[eval.Judged, error] {
 	table := map[eval.Stage]string{eval.StageRun: "outcomes", eval.StageJudge: "judged"}[stage]
 	return func(yield func(eval.Judged, error) bool) {
 		outdated := map[int]bool{}
-		bases, err := mapped[int, int64](ctx, db, `SELECT t.place, b.basis FROM `+planned+table+` b ON b.trial = t.id JOIN outcomes o ON o.trial = t.id WHERE `+inPlan+` AND o.kind <> 'failed'`, run)
+		bases, err := mapped[int, int64](ctx, db, `SELECT t.place, b.basis FROM `+planned+table+` b ON b.trial = t.id JOIN outcomes o ON o.trial = t.id WHERE `+inPlan+` AND (o.kind <> 'failed' OR ? = 'run')`, run, string(stage))
 		if err != nil {
 			yield(eval.Judged{}, err)
 		}
@@ -69,10 +69,13 @@ func (db *DB) Unfinished(ctx context.Context, run *Run) error {
 	})
 }
 
-// Renew records what was derived again, in one transaction. Verdicts on an outcome that
-// changed are stale, but those of people.
-func (db *DB) Renew(ctx context.Context, run *Run, list []Renewal) error {
+// Renew records what was derived again, and events, in one transaction. Verdicts on an outcome
+// that changed are stale, but those of people.
+func (db *DB) Renew(ctx context.Context, run *Run, list []Renewal, events []Event) error {
 	return db.rewrite(ctx, run, func(x *steps) {
+		for _, e := range events {
+			x.addEvent(run, e)
+		}
 		for _, r := range list {
 			id, seq, err := run.place(r.Trial)
 			if x.fail(err); x.err != nil {

@@ -123,6 +123,14 @@ func (x *steps) putItems(run *Run, items []eval.Item) {
 	rows.flush()
 }
 
+// SetItems replaces the hashes of items.
+func (db *DB) SetItems(ctx context.Context, run *Run, items []eval.Item) error {
+	return db.rewrite(ctx, run, func(x *steps) {
+		x.putItems(run, items)
+		x.sumPlan(run.N)
+	})
+}
+
 const runColumns = `SELECT n, id, study, suite, study_path, study_json, overrides, treatment, replicates, trials, created_at, version, analysed, coalesce(archive, '') FROM runs `
 
 // scanRun reads a run. Folders are moved and copied, so a study of the run's name beside the
@@ -219,7 +227,7 @@ func (db *DB) SetPlan(ctx context.Context, r *Run, p Plan) (same bool, err error
 	same = true
 	seq, ids := 0, []int64(nil)
 	for t, err := range rows[row](ctx, db, `SELECT t.id, t.question,
-			CASE WHEN o.kind = 'failed' THEN 0 ELSE coalesce(o.basis, 0) END, CASE WHEN o.kind = 'failed' THEN 0 ELSE coalesce(j.basis, 0) END, t.item, t.arm, t.replicate
+			coalesce(o.basis, 0), CASE WHEN o.kind = 'failed' THEN 0 ELSE coalesce(j.basis, 0) END, t.item, t.arm, t.replicate
 		FROM trials t LEFT JOIN outcomes o ON o.trial = t.id LEFT JOIN judged j ON j.trial = t.id WHERE `+inPlan+` ORDER BY t.place`, r) {
 		if err != nil {
 			return false, err

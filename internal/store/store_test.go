@@ -377,7 +377,7 @@ func testVerdicts(t *testing.T, place place) {
 		}
 	}
 	check(append(slices.Clone(people), rule))
-	if err := db.Renew(t.Context(), r, []store.Renewal{{Trial: trial, Stage: eval.StageJudge}}); err != nil {
+	if err := db.Renew(t.Context(), r, []store.Renewal{{Trial: trial, Stage: eval.StageJudge}}, nil); err != nil {
 		t.Fatal(err)
 	}
 	check(people)
