@@ -199,8 +199,8 @@ func (a *app) runKit(o *opened) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := r.CheckFailures(result); err != nil {
-		return err // nothing is written: the same command asks failed trials again
+	if share, of := result.Analysis.WorstFailures(); share > result.Analysis.Run.MaxFailed {
+		return exit(exitInfrastructure, fmt.Errorf("%.1f %% of %s, the study allows %.1f %%: nothing was written: `scruple blind run %s` asks the failed trials again", 100*share, of, 100*result.Analysis.Run.MaxFailed, quoted(dir)))
 	}
 	comparisons, simulated := resultOf(result.Analysis)
 	written, err := k.Finish(comparisons, simulated)

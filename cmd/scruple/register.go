@@ -167,14 +167,18 @@ func (a *app) lock(o *opened) error {
 	}
 	isGold := gold != "" && sameFile(path, gold)
 	var items []eval.Item
-	if isGold || isData(x.File, path) {
+	if isGold || gold == "" && isData(x.File, path) {
 		items = x.Bench.Items()
 	}
 	l, err := annotationsOf(x, o.from).LockFile(path, o.text("sign"), o.text("declare"), isGold, items)
 	if err != nil {
 		return fmt.Errorf("lock: %w", err)
 	}
-	return a.result(l, func() { a.say("locked %s\nMD5     %s\nSHA-256 %s", path, l.MD5, l.SHA256) })
+	what := path
+	if len(l.Inputs) > 0 {
+		what += " with the gold of " + text.Plural(len(l.Inputs), "item", "items")
+	}
+	return a.result(l, func() { a.say("locked %s\nMD5     %s\nSHA-256 %s", what, l.MD5, l.SHA256) })
 }
 
 // isData reports whether a file is one of data that a study reads, and so may have gold.

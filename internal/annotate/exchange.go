@@ -524,7 +524,7 @@ func (x *record) fromRegion(t study.Task, r spanfile.Region) error {
 	}
 	switch {
 	case q.Type == "several":
-		x.Answer.put(q.Name, v.Choices)
+		x.Answer.put(q.Name, append([]string{}, v.Choices...)) // of none, Label Studio has no key
 	case q.Type == "number":
 		x.Answer.put(q.Name, v.Number)
 	case q.Type != "span" && len(said) == 1:

@@ -2,6 +2,7 @@ package annotate
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -103,6 +104,30 @@ func TestExchange(t *testing.T) {
 					t.Errorf("%d answers were imported again: %v", n, err)
 				}
 			})
+		}
+	}
+}
+
+// An answer that chooses no option, of several, goes through every format.
+func TestExchangeOfNoOption(t *testing.T) {
+	clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
+	task := study.Task{Name: "t", Of: "item", Show: []string{"pages"}, Ask: []study.Question{
+		{Name: "q", Type: "choice", Options: []string{"yes", "no"}}, {Name: "m", Type: "several", Options: []string{"x", "y"}, Optional: true}}}
+	for _, format := range Formats() {
+		p, source := at(t, &clock), emoji{corpus{1}}
+		d := openOf(t, p, task, source, "anna")
+		k, place, _, _ := d.next()
+		shown, err := show(d.task, source, k.subject, false)
+		if err == nil {
+			_, err = d.append(eventSubmit, Event{Pass: k.pass, Subject: &k.subject, Place: place, Shown: shown.Hash(), Answer: Answer{"q": []byte(`"yes"`), "m": []byte(`[]`)}})
+		}
+		d.close()
+		out, errOut := p.Export(task, source, format, codePoints)
+		if err := errors.Join(err, errOut); err != nil {
+			t.Fatal(err)
+		}
+		if n, _, err := p.Import(task, source, File{Name: "f", Data: out.Data, Format: format, Offsets: codePoints, Person: "ben"}); n != 1 || err != nil {
+			t.Errorf("%s: %d answers, %v\n%s", format, n, err, out.Data)
 		}
 	}
 }

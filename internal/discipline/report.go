@@ -97,6 +97,7 @@ func (s *Subject) RecordKit(digest string, files []string, by string) error {
 // RecordCommitment appends the hash to which an outsider committed, before they run
 // their kit.
 func (s *Subject) RecordCommitment(data, who, by string) error {
+	data = strings.ToLower(strings.TrimSpace(data))
 	if !analyse.IsSum(data) {
 		return fmt.Errorf("commitment %q: want the 64 digits that `scruple blind commit` printed", data)
 	}
