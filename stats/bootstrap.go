@@ -366,16 +366,18 @@ func conclude(c resampler, replicates []float64, level float64) Bootstrap {
 	b := Bootstrap{Clusters: c.size(), Resamples: len(replicates), Estimate: c.all(), Replicates: replicates, level: level, Mean: nan, SD: nan,
 		Z0: nan, Acceleration: nan, Alphas: [2]float64{nan, nan}, JackknifeSE: nan,
 		Percentile: undefinedInterval(level), Basic: undefinedInterval(level), BCa: undefinedInterval(level)}
-	if most := c.scale() * float64(c.size()); math.IsNaN(most) || math.IsInf(most*most, 0) {
-		b.Estimate = nan
+	without := math.IsNaN(b.Estimate) || math.IsInf(b.Estimate, 0)
+	most := c.scale() * float64(c.size())
+	switch {
+	case without && c.missing() != "denominator": // whose scale is the estimate
+		b.Undefined = "the estimate has no " + c.missing()
+	case math.IsNaN(most) || math.IsInf(most*most, 0):
 		b.Undefined = tooLarge
-		return b
+	case without:
+		b.Undefined = "no opportunity: the denominator is 0"
 	}
-	if math.IsNaN(b.Estimate) || math.IsInf(b.Estimate, 0) {
+	if b.Undefined != "" {
 		b.Estimate = nan
-		if b.Undefined = "no opportunity: the denominator is 0"; c.missing() != "denominator" {
-			b.Undefined = "the estimate has no " + c.missing()
-		}
 		return b
 	}
 	if b.Clusters < 2 {

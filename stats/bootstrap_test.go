@@ -259,6 +259,9 @@ func TestInfiniteResamples(t *testing.T) {
 			t.Errorf("%d points: %+v", points, b.Undefined)
 		}
 	}
+	if b := perPoint(0); b.Undefined != "the estimate has no value" || !math.IsNaN(b.Estimate) {
+		t.Errorf("no points: %v, %q", b.Estimate, b.Undefined)
+	}
 	b := perPoint(4) // 0.016 have none of four
 	if b.Undefined != "" || !(b.Percentile.High > 15) || math.IsInf(b.Percentile.High, 0) || !math.IsInf(b.BCaAt(0.99999).High, 1) || math.IsNaN(b.SD) || math.IsInf(b.SD, 0) {
 		t.Errorf("4 points: %q, %v, %v at 99.999 %%, sd %v", b.Undefined, b.Percentile, b.BCaAt(0.99999), b.SD)

@@ -116,8 +116,9 @@ func TestOneScoreHigher(t *testing.T) {
 		for range k {
 			m := float64(rapid.IntRange(1, 8).Draw(t, "size"))
 			n := m
-			if !same {
-				n = float64(rapid.IntRange(1, 8).Draw(t, "other size"))
+			if !same { // a cluster may be of one of the two only
+				n = float64(rapid.IntRange(0, 8).Draw(t, "other size"))
+				m *= float64(rapid.IntRange(0, 1).Draw(t, "of both"))
 			}
 			x, y := 0.5, 0.5+0.01*score.Draw(t, "noise")
 			if rapid.IntRange(0, heavy).Draw(t, "outlier") == 0 {
@@ -133,6 +134,9 @@ func TestOneScoreHigher(t *testing.T) {
 		alone, _ := stats.RatioOfSums(numA, denA, level)
 		at, by := rapid.IntRange(0, k-1).Draw(t, "at"), rapid.Float64Range(0, 4).Draw(t, "by")
 		ofA := rapid.Bool().Draw(t, "of a")
+		if ofA && denA[at] == 0 || !ofA && denB[at] == 0 || math.IsNaN(before.SE) {
+			t.Skip("no change, or no interval")
+		}
 		if ofA {
 			numA[at] += by
 		} else {
@@ -283,6 +287,87 @@ func TestMonotoneHoldsItsLevel(t *testing.T) {
 			if share := float64(missed[alpha]) / studies; share > most {
 				t.Errorf("%d clusters at %.4f: %.4f of the intervals miss the truth, at most %.4f", clusters, alpha, share, most)
 			}
+		}
+	}
+}
+
+// disjoint draws standard normal scores of two groups of clusters.
+func disjoint(random *rand.Rand, a, b int) (numA, denA, numB, denB []float64) {
+	numA, denA, numB, denB = make([]float64, a+b), make([]float64, a+b), make([]float64, a+b), make([]float64, a+b)
+	for k := range numA {
+		if k < a {
+			numA[k], denA[k] = random.NormFloat64(), 1
+		} else {
+			numB[k], denB[k] = random.NormFloat64(), 1
+		}
+	}
+	return numA, denA, numB, denB
+}
+
+// TestDisjointHoldsItsLevel: a difference of different clusters, such as two strata, is
+// found as often as the level says where there is none, with a few of one against many of
+// the other too.
+func TestDisjointHoldsItsLevel(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	const studies = 500
+	for _, of := range [][2]int{{2, 60}, {3, 100}, {3, 4}, {3, 10}, {4, 4}, {6, 6}, {8, 60}, {20, 60}} {
+		found, equivalent := 0, 0
+		for range studies {
+			numA, denA, numB, denB := disjoint(random, of[0], of[1])
+			d, err := stats.RatioDifference(numA, denA, numB, denB, 0.95)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := d.Reading()
+			if r.P < 0.05 {
+				found++
+			}
+			if ci := r.Interval(0.9); ci.High < 0 { // the true difference is the margin
+				equivalent++
+			}
+		}
+		for name, n := range map[string]int{"found": found, "equivalent": equivalent} {
+			if share := float64(n) / studies; share > 0.05+3*0.0097 {
+				t.Errorf("%v: %s in %.4f of the studies", of, name, share)
+			}
+		}
+	}
+}
+
+// TestFewOfOneHoldsItsLevel: the same of a pooled metric of which one arm has opportunities in
+// few of the documents, with one of them or many in each.
+func TestFewOfOneHoldsItsLevel(t *testing.T) {
+	simulation(t)
+	random := rand.New(rand.NewPCG(1, 3))
+	const studies, documents = 3000, 60
+	for _, c := range []struct{ few, ofA, ofB int }{{4, 5, 5}, {6, 5, 5}, {10, 5, 5}, {60, 5, 5}, {4, 40, 1}, {6, 1, 40}, {30, 20, 1}} {
+		found := 0
+		for range studies {
+			numA, denA := make([]float64, documents), make([]float64, documents)
+			numB, denB := make([]float64, documents), make([]float64, documents)
+			for i := range documents {
+				own := random.NormFloat64()
+				if i < c.few {
+					for range c.ofA {
+						numA[i], denA[i] = numA[i]+own+random.NormFloat64(), denA[i]+1
+					}
+				}
+				for range c.ofB {
+					numB[i], denB[i] = numB[i]+own+random.NormFloat64(), denB[i]+1
+				}
+			}
+			d, err := stats.RatioDifference(numA, denA, numB, denB, 0.95)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d.Reading().P < 0.05 {
+				found++
+			}
+		}
+		share := float64(found) / studies
+		t.Logf("%+v: found in %.4f of the studies", c, share)
+		if share > 0.065 {
+			t.Errorf("%+v: found in %.4f of the studies", c, share)
 		}
 	}
 }

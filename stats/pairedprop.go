@@ -194,7 +194,7 @@ func (r PairedProportions) score() Reading {
 	if d := r.B + r.C; d > 0 {
 		p = 2 * (dist.Normal{Mean: 0, SD: 1}).CDF(-math.Abs(r.B-r.C)/math.Sqrt(d))
 	}
-	least := math.Min(1, chance(r.N))
+	least := math.Min(1, chance(float64(r.N)))
 	return Reading{math.Max(p, least), func(level float64) Interval {
 		ci := tango(r.B, r.C, float64(r.N), level)
 		if 1-level < least-1e-12 {

@@ -310,7 +310,7 @@ func newOutcomes(den []float64, outcomes, level float64) outcomeClusters {
 	}
 	d.none = math.Max(1, d.n/alone) * d.each
 	tail := (1 - level) / 2
-	t := tQuantile(tail, robustDF(d.sizes)) / d.z
+	t := tQuantile(tail, robustDF(d.sizes, d.sizes, 1)) / d.z
 	d.inflation = t * t
 	return d
 }
@@ -415,7 +415,8 @@ func fewClusters(n int) string {
 type RatioDiff struct {
 	A, B      float64
 	Diff      float64 // A − B
-	Clusters  int
+	Clusters  int     // of either
+	Fewest    int     // of the one that has fewer
 	SE        float64
 	T, DF, P  float64
 	CI        Interval
@@ -446,7 +447,7 @@ func (d RatioDiff) Freedom() float64 {
 	if d.data == nil {
 		return math.NaN()
 	}
-	return d.data.freedom()
+	return d.data.freedom
 }
 
 // CompareRates compares two rates, each of outcomes that are events or not, over the same
@@ -455,7 +456,7 @@ func (d RatioDiff) Freedom() float64 {
 // the upper one of B. The upper limit is its mirror image.
 func CompareRates(numA, denA, numB, denB []float64, level float64) (RatioDiff, Reading, error) {
 	d, err := RatioDifference(numA, denA, numB, denB, level)
-	if err != nil || math.IsNaN(d.Diff) || d.Clusters < 2 {
+	if err != nil || math.IsNaN(d.Diff) || d.Fewest < 2 {
 		return d, Reading{math.NaN(), undefinedInterval}, err
 	}
 	var problem error
@@ -463,9 +464,6 @@ func CompareRates(numA, denA, numB, denB []float64, level float64) (RatioDiff, R
 		r, err := ProportionOfSums(num, den, sum(den), level)
 		if err != nil {
 			problem = err
-		}
-		if r.Clusters < 2 {
-			return Interval{0, 1, level}
 		}
 		return r.CI
 	}
@@ -484,8 +482,9 @@ func CompareRates(numA, denA, numB, denB []float64, level float64) (RatioDiff, R
 // difference is a mean of clustered differences. Its standard error is then CR2
 // and its degrees of freedom are Satterthwaite's (Bell & McCaffrey 2002), which
 // hold with few clusters of unequal sizes; with equal sizes it is the t-test of
-// cluster means. Reference: R clubSandwich. With other denominators the leverage of a
-// cluster is the mean of its shares in both.
+// cluster means. Reference: R clubSandwich. If they have no cluster in common, it is Welch's
+// t, but with degrees of freedom for equal variances. Between the two the leverage of a
+// cluster is the larger of its shares.
 func RatioDifference(numA, denA, numB, denB []float64, level float64) (RatioDiff, error) {
 	a, err := RatioOfSums(numA, denA, level)
 	if err != nil {
@@ -510,10 +509,10 @@ func RatioDifference(numA, denA, numB, denB []float64, level float64) (RatioDiff
 		return d, nil
 	}
 	d.data = newDifference(numA, denA, numB, denB)
-	d.Clusters, d.SE, d.DF = len(d.data.a), d.data.se, d.data.df
-	if d.Clusters < 2 {
+	d.Clusters, d.Fewest, d.SE, d.DF = len(d.data.a), d.data.fewest, d.data.se, d.data.df
+	if d.Fewest < 2 {
 		d.SE, d.DF = nan, nan
-		d.Undefined = "fewer than two clusters"
+		d.Undefined = "fewer than two clusters in one of the two"
 		return d, nil
 	}
 	if math.IsNaN(d.SE) || math.IsInf(d.SE, 0) {
@@ -532,18 +531,22 @@ func RatioDifference(numA, denA, numB, denB []float64, level float64) (RatioDiff
 	return d, nil
 }
 
-// robustDF is Satterthwaite's degrees of freedom of a mean of values in clusters of these
-// sizes, with the standard error CR2: those of [FitRobust] for an intercept alone, where
-// hₖ = size/Σsize is a cluster's leverage.
-func robustDF(sizes []float64) float64 {
-	n := sum(sizes)
-	var hh, w, ww float64
-	for _, size := range sizes {
-		h := size / n
-		u := h * h / (1 - h)
-		hh, w, ww = hh+h*h, w+u, ww+u*u
+// robustDF is Satterthwaite's degrees of freedom of a difference of two means of independent
+// values in clusters of these sizes, with the standard error CR2 and this share of the
+// variance from A: those of [FitRobust] for an intercept alone if both have the same sizes.
+func robustDF(sizesA, sizesB []float64, ofA float64) float64 {
+	nA, nB := sum(sizesA), sum(sizesB)
+	var mean, squares, a, aa, b, bb, c, cc float64
+	for k := range sizesA {
+		x, y := sizesA[k]/nA, sizesB[k]/nB
+		w := 1 / (1 - math.Max(x, y))
+		v := w * (ofA*x*(1-x) + (1-ofA)*y*(1-y)) // of the cluster's term of the variance
+		mean, squares = mean+v, squares+v*v
+		a, aa = a+w*x*x, aa+w*w*x*x*x*x
+		b, bb = b+w*y*y, bb+w*w*y*y*y*y
+		c, cc = c+w*x*y, cc+w*w*x*x*y*y
 	}
-	df := 1 / (hh + w*w - ww)
+	df := mean * mean / (squares + ofA*ofA*(a*a-aa) + (1-ofA)*(1-ofA)*(b*b-bb) + 2*ofA*(1-ofA)*(c*c-cc))
 	if whole := math.Round(df); math.Abs(df-whole) < 1e-9*whole {
 		return whole // clusters − 1 if their sizes are equal
 	}

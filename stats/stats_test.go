@@ -97,6 +97,39 @@ func TestRatioAtTheBoundary(t *testing.T) {
 	}
 }
 
+// The difference of clusters of which none is in both is Welch's t: SciPy's
+// ttest_ind(a, b, equal_var=False). Its degrees of freedom are Welch's where the variances are equal.
+func TestRatioDifferenceIsWelchForDisjointClusters(t *testing.T) {
+	of := func(a, b []float64) stats.RatioDiff {
+		denA, denB := make([]float64, len(a)+len(b)), make([]float64, len(a)+len(b))
+		for k := range denA {
+			if k < len(a) {
+				denA[k] = 1
+			} else {
+				denB[k] = 1
+			}
+		}
+		d, err := stats.RatioDifference(append(a, make([]float64, len(b))...), denA, append(make([]float64, len(a)), b...), denB, 0.95)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	alike, other := of([]float64{3, 4, 5}, []float64{0, 0, 0, 1, 2, 2, 2}), of([]float64{1, 4, 10}, []float64{0.5, 1, 1.5, 2.5})
+	for name, c := range map[string]struct{ got, want float64 }{
+		"t": {alike.T, 4.347413023856832}, "df": {alike.DF, 3.8461538461538463}, "p": {alike.P, 0.013275400463971328},
+		"low": {alike.CI.Low, 1.0534648919901153}, "high": {alike.CI.High, 4.9465351080098845},
+		"freedom of the limits": {alike.Freedom(), 3.8461538461538463}, "t of other variances": {other.T, 1.3526221412492938},
+	} {
+		if math.Abs(c.got-c.want) > 1e-10 {
+			t.Errorf("%s = %.15g, want %.15g", name, c.got, c.want)
+		}
+	}
+	if d := of([]float64{3}, []float64{0, 1, 2}); !math.IsNaN(d.SE) || d.Undefined != "fewer than two clusters in one of the two" || !math.IsNaN(d.Reading().P) {
+		t.Errorf("one cluster against three: %+v", d)
+	}
+}
+
 // With every denominator 1, the paired difference of ratios is the paired t.
 // Of numbers up to 1 a difference or a mean is off by an ulp of 1, ε, on
 // either side, and so are the two numbers that t is the quotient of: by ε/SE

@@ -235,7 +235,7 @@ func (c *Collector) compareLevels(r *Interaction, levels []gaps, paired bool, q 
 			if robust.Undefined != "" { // differences that are all equal are no evidence that others are
 				reading = unread("", reading.diff)
 				r.warn(fmt.Sprintf("no test of %s against %s: %s", first.Name, second.Name, robust.Undefined))
-			} else if robust.Clusters < stats.FewClusters {
+			} else if robust.Fewest < stats.FewClusters {
 				few = true
 			}
 			d.Clusters, d.Reading = robust.Clusters, t.reading(reading)
@@ -244,7 +244,7 @@ func (c *Collector) compareLevels(r *Interaction, levels []gaps, paired bool, q 
 		}
 	}
 	if few {
-		r.warn(fmt.Sprintf("some pairs of levels have fewer than %d items or clusters: only large differences are detectable", stats.FewClusters))
+		r.warn(fmt.Sprintf("some levels have fewer than %d items or clusters: only large differences are detectable", stats.FewClusters))
 	}
 	adjusted, err := corrected("holm", ps)
 	for i, p := range adjusted {

@@ -36,7 +36,9 @@ func acrossRun(t *testing.T, n, per int, split, method string, value func(item i
 	c := analyse.NewCollector(&suite, items, arms, asListed(items))
 	for i, it := range items {
 		for _, arm := range arms {
-			c.Add(scored(it.ID, arm.ID, eval.OK, score("", "value", value(i, arm.ID), 1)))
+			if v := value(i, arm.ID); !math.IsNaN(v) {
+				c.Add(scored(it.ID, arm.ID, eval.OK, score("", "value", v, 1)))
+			}
 		}
 	}
 	compare := []study.Compare{{A: "new", B: "old", Primary: true, Metrics: []string{"value"}, Across: []string{"model", "type"}}}
@@ -148,7 +150,7 @@ func TestAcrossStrata(t *testing.T) {
 			variance += e * e
 		}
 	}
-	variance *= n / (n - 1.0)
+	variance *= n / (n - 2.0) // of 30 items in each
 	same12(t, "difference", r.Pairs[0].Diff, means[0]-means[1])
 	if z := math.Abs(means[0]-means[1]) / math.Sqrt(variance); math.Abs(math.Erfc(z/math.Sqrt2)-float64(r.P)) > 0.02 {
 		t.Errorf("p is %v, by the normal distribution %v", r.P, math.Erfc(z/math.Sqrt2))
@@ -199,6 +201,27 @@ func TestAcrossOfEqualDifferences(t *testing.T) {
 		r, ok := a.Interaction(of[0], of[1], "value", factor)
 		if !ok || r.Spread().Defined() || r.P.Defined() || !slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.Contains(w, "all clusters differ by the same amount") }) {
 			t.Errorf("%s: spread %v: %+v", factor, r.Spread(), r)
+		}
+	}
+}
+
+// TestAcrossFew: how many items a level has decides what can be said of it, however many the
+// other has.
+func TestAcrossFew(t *testing.T) {
+	for few, want := range map[int]string{
+		1: "no test of t0 against t1: fewer than two clusters in one of the two",
+		7: "some levels have fewer than 20 items or clusters: only large differences are detectable",
+	} {
+		draw := noisy(5, nil)
+		a := acrossRun(t, 120, 1, "test", "auto", func(item int, arm string) float64 {
+			if v := draw(item, arm); item%2 == 1 || item < 2*few {
+				return v
+			}
+			return math.NaN()
+		})
+		r, ok := a.Interaction("new@m1", "old@m1", "value", "type")
+		if !ok || r.P.Defined() != (few > 1) || r.Spread().Defined() != (few > 1) || !slices.Contains(r.Warnings, want) {
+			t.Errorf("%d items of a type: %+v", few, r)
 		}
 	}
 }

@@ -132,7 +132,7 @@ func (t tester) test(r *Comparison, m matched, k contest, metric *eval.Metric) e
 	if math.IsNaN(robust.SE) && !r.P.Defined() {
 		undefined = robust.Undefined
 	}
-	r.note(undefined, robust.Clusters, m.units(robust.Clusters))
+	r.note(undefined, robust.Fewest, m.units(robust.Fewest))
 	return nil
 }
 

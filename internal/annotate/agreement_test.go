@@ -137,6 +137,17 @@ func TestAgreementOnNumbers(t *testing.T) {
 	if g.Same != 3 || !(g.Measure(Alpha).CI.Low < g.Measure(Alpha).Value && g.Measure(Alpha).CI.High > g.Measure(Alpha).Value) {
 		t.Errorf("%+v %+v", g, g.Measure(Alpha))
 	}
+	// Numbers that all differ by the same amount show nothing of others.
+	for _, b := range [][]any{{1, 2, 3, 4}, {2, 3, 4, 5}} {
+		task, p := paired(t, study.Task{Of: "item"}, q, 0, []any{1, 2, 3, 4}, b)
+		g := agree(t, task, &q, p)
+		if ci := g.Measure(Shift).CI; !math.IsNaN(ci.Low) || !math.IsNaN(ci.High) {
+			t.Errorf("%v less 1 2 3 4: %v", b, ci)
+		}
+		if alpha := g.Measure(Alpha); alpha.Value == 1 && !math.IsNaN(alpha.CI.Low) {
+			t.Errorf("alpha of equal numbers: %v", alpha.CI)
+		}
+	}
 	for table, browser := range map[string]string{"4.0": "4", "12345678.0": "12345678", "1.5e6": "1500000", "2.50e-7": "2.5e-7", "-0": "0"} {
 		if got := (Answer{"q": []byte(table)}).label(q); got != browser {
 			t.Errorf("%s becomes %s, want %s", table, got, browser)

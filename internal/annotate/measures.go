@@ -267,9 +267,7 @@ func (c *comparison) addResampled(key, name string, statistic func(subjects []in
 			return statistic(subjects)
 		}, stats.BootstrapOptions{Resamples: resamples, Level: level, Seed: 1, Workers: 1})
 		c.check(err)
-		if m.CI = b.BCa.Clamp(-1, 1); math.IsNaN(b.BCa.Low) {
-			m.CI = b.Percentile.Clamp(-1, 1)
-		}
+		m.CI = b.BCa.Clamp(-1, 1)
 	}
 	c.Measures = append(c.Measures, m)
 }
@@ -460,6 +458,9 @@ func (c *comparison) numbers() []bool {
 	shifts, counts := c.sums(func(i int) (num, den float64) { return b[i] - a[i], 1 })
 	mean, err := stats.RatioOfSums(shifts, counts, level)
 	c.check(err)
+	if !(mean.SE > 0) { // of 0 or 1 it is that of a proportion
+		mean.CI.Low, mean.CI.High = math.NaN(), math.NaN()
+	}
 	c.Measures = append(c.Measures, Measure{Key: Shift, Name: "second less first", Value: mean.Value, CI: mean.CI})
 	return equals(a, b)
 }

@@ -532,6 +532,23 @@ func TestProperty9Threshold(t *testing.T) {
 	})
 }
 
+// An AUROC that is the same in all resamples says nothing of others: it has no interval.
+func TestConfidenceWithoutSpread(t *testing.T) {
+	v := verdict.Empty()
+	v.FalsePositives = []verdict.FalsePositive{{SpanIndex: 1, Text: "b", Reason: "other"}}
+	var results []string
+	for _, id := range []string{"p", "q", "r"} {
+		results = append(results, `{"promptId": "`+id+`", "output": "ab", "spans": [{"text":"a","role":"style","confidence":0.9,"start":0,"end":1},{"text":"b","role":"style","confidence":0.1,"start":1,"end":2}], "meta": null, "error": null, "judgeResult": `+string(v.Encode())+`}`)
+	}
+	f, err := spanfile.ReadSnapshot([]byte(`{"results": [`+strings.Join(results, ",")+`]}`), "alike")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := summarise(f).ConfidenceAnalysis; c == nil || c.AUROC.Value != 1 || c.AUROC.Low.Defined() || c.AUROC.High.Defined() {
+		t.Errorf("%+v", c)
+	}
+}
+
 // A span without a confidence, or with one that is not from 0 to 1, is in no bucket: it
 // is counted apart, however the file is decoded, and written as it was read.
 func TestMissingConfidence(t *testing.T) {

@@ -485,7 +485,7 @@ func (c *confidences) analyse(seed uint64) *Confidence {
 		}
 		boot, err := stats.BootstrapCounts(cells, 2*len(every), of,
 			stats.BootstrapOptions{Resamples: resamples, Level: level, Seed: seed, Workers: 2})
-		if err == nil && boot.Undefined == "" {
+		if err == nil && !boot.Degenerate { // NaN where it is undefined
 			m.Low, m.High = eval.Number(boot.Percentile.Low), eval.Number(boot.Percentile.High)
 		}
 		return m
