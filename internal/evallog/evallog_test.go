@@ -18,6 +18,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/text/encoding/unicode"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden studies")
@@ -111,6 +112,15 @@ func zipped(members map[string]string) string {
 	return b.String()
 }
 
+// utf16le is what PowerShell writes with >.
+func utf16le(s string) string {
+	encoded, err := unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewEncoder().String(s)
+	if err != nil {
+		panic(err)
+	}
+	return encoded
+}
+
 // TestErrors: what cannot be read is refused with its place, and nothing is written.
 func TestErrors(t *testing.T) {
 	for _, c := range []struct{ name, format, file, content, want string }{
@@ -132,6 +142,8 @@ func TestErrors(t *testing.T) {
 		{"an item twice", "nemo", "a.jsonl", "{\"problem_idx\": 1, \"reward\": NaN}\n", ""},
 		{"lines with a byte order mark", "nemo", "a.jsonl", "\ufeff{\"problem_idx\": 1, \"reward\": 1}\n", ""},
 		{"an object with a byte order mark", "inspect", "a.json", "\ufeff" + `{"version": 2, "eval": {"task": "t", "model": "m"}, "samples": [{"id": "1", "scores": {"s": {"value": 1}}}]}`, ""},
+		{"lines in UTF-16", "nemo", "a.jsonl", utf16le("{\"problem_idx\": 1, \"reward\": 1}\n"), ""},
+		{"an object in UTF-16", "inspect", "a.json", utf16le(`{"version": 2, "eval": {"task": "t", "model": "m"}, "samples": [{"id": "1", "input": "é", "scores": {"s": {"value": NaN}}}]}`), ""},
 		{"a mark within", "nemo", "a.jsonl", "{\ufeff\"problem_idx\": 1}\n", "invalid character"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
