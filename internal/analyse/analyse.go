@@ -44,7 +44,7 @@ func (c *Collector) Analyse(q Question, from Sources) (*Analysis, error) {
 	if err != nil {
 		return nil, err
 	}
-	markLate(a.Comparisons, slices.Concat(q.Late, q.Rejudged))
+	markLate(a.Comparisons, slices.Concat(q.Late, q.Rejudged), q.Unplanned)
 	c.judgedBy(a, from.JudgedBy)
 	c.markJudges(a, q.JudgesDiffer)
 	if q.Run.Exploratory() { // without whatever could be read as a test

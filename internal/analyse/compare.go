@@ -74,13 +74,13 @@ func (c *Collector) comparisons(a *Analysis, q Question, selections []selection,
 	return nil
 }
 
-// NotPlanned is the warning of a comparison with a late arm; the history of the run
-// names the arms.
+// NotPlanned is the warning of a comparison that is late, or of a late arm; the history of the run
+// names them.
 const NotPlanned = "exploratory: it was not planned before results had been shown"
 
-// markLate marks the comparisons with an arm that was added or changed, or its judge, after
-// results had been shown.
-func markLate(comparisons []Comparison, late []string) {
+// markLate marks the comparisons that were added after results had been shown, and those with an arm
+// that was added or changed then, or its judge.
+func markLate(comparisons []Comparison, late []string, unplanned [][2]string) {
 	for i := range comparisons {
 		r := &comparisons[i]
 		for _, arm := range []string{r.A, r.B} {
@@ -88,6 +88,9 @@ func markLate(comparisons []Comparison, late []string) {
 				r.Late = arm
 				r.Warnings = append(r.Warnings, NotPlanned)
 			}
+		}
+		if r.Late == "" && slices.Contains(unplanned, [2]string{r.A, r.B}) {
+			r.Warnings = append(r.Warnings, NotPlanned)
 		}
 	}
 }

@@ -424,8 +424,9 @@ type Call struct {
 	CostUSD   float64   // NaN if the price is unknown
 	LatencyMS float64   // of the last attempt
 	// Stale is whether its trial no longer asks it, because what the request depends on
-	// changed.
+	// changed, or because a judge's answer could not be read and was asked for again.
 	Stale bool
+	ID    int64 // the journal's number of it
 	// Source is the journal's number of the call whose answer was taken, and SourceRun
 	// the run of that call; 0 and "" if the answer was asked for. Its tokens and cost
 	// are those of the answer, but were not paid again.
@@ -433,6 +434,9 @@ type Call struct {
 	SourceRun string
 	// SourceNumber is the journal's number of that run, of a call that is to be written.
 	SourceNumber int64
+	// After is the number of the answer that could not be read, of a call that is to be written
+	// and asks for another one: only a later answer is taken.
+	After int64
 }
 
 // An Attempt is one request sent for a call.
@@ -458,6 +462,10 @@ const (
 	// no part of the analysis.
 	StageEmbed Stage = "embed"
 )
+
+// AskedAgain ends the step of a judge's call that asks the same again, because the answer under the
+// name without it could not be read.
+const AskedAgain = " again"
 
 // KnownCost returns the cost of the call and whether it is known.
 func (c *Call) KnownCost() (float64, bool) { return c.CostUSD, !math.IsNaN(c.CostUSD) }

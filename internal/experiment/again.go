@@ -94,6 +94,9 @@ func (calls journalled) answer(_ context.Context, step string, r eval.Request) (
 			}
 		}
 	}
+	for last, more := c, ok; more && c.Stage == eval.StageJudge; last, more = calls[run.RepeatedStep(c.Step)] {
+		c = last
+	}
 	switch {
 	case !ok:
 		return none, "", &missingAnswerError{step}

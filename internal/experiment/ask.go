@@ -251,7 +251,7 @@ func (s *Session) judgeAll(ctx context.Context) error {
 	}
 	return s.Judge(ctx, left, func(yield func(run.Task, error) bool) {
 		for _, calibrating := range []bool{true, false} { // so that the judge's quality is known before the rest is paid for
-			for t, err := range s.run.judgeTasks(left, s.run.db.Outcomes(ctx, s.run.Record), calibrating) {
+			for t, err := range s.run.judgeTasks(ctx, left, s.run.db.Outcomes(ctx, s.run.Record), calibrating) {
 				if !yield(t, err) {
 					return
 				}
@@ -339,9 +339,14 @@ func (r *Run) runTasks(left *Left, from, to int) iter.Seq2[run.Task, error] {
 
 // judgeTasks lists the trials to judge among outcomes: those of the calibration arms, or the
 // others.
-func (r *Run) judgeTasks(left *Left, outcomes iter.Seq2[eval.Judged, error], calibrating bool) iter.Seq2[run.Task, error] {
+func (r *Run) judgeTasks(ctx context.Context, left *Left, outcomes iter.Seq2[eval.Judged, error], calibrating bool) iter.Seq2[run.Task, error] {
 	calibrates := r.calibrationArms()
 	return func(yield func(run.Task, error) bool) {
+		bench, _, err := r.judgeBench()
+		if err != nil {
+			yield(run.Task{}, err)
+			return
+		}
 		for j, err := range outcomes {
 			if err != nil {
 				yield(run.Task{}, err)
@@ -351,7 +356,16 @@ func (r *Run) judgeTasks(left *Left, outcomes iter.Seq2[eval.Judged, error], cal
 			if !ok || calibrates[j.Trial.Arm] != calibrating || j.Outcome.Kind == eval.Failed || !left.judges(seq) {
 				continue
 			}
-			if !yield(run.Task{Trial: j.Trial, Called: left.progress.Called.Has(seq), Outcome: j.Outcome}, nil) {
+			var again []string
+			if left.progress.Unjudged.Has(seq) {
+				d, _ := r.redo(ctx, bench, eval.StageJudge, j) // an answer since the verdict, of a session that was interrupted, is not asked again
+				for _, v := range d.verdicts {
+					if v.Err != "" {
+						again = append(again, v.Step)
+					}
+				}
+			}
+			if !yield(run.Task{Trial: j.Trial, Called: left.progress.Called.Has(seq), Outcome: j.Outcome, Again: again}, nil) {
 				return
 			}
 		}

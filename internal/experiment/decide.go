@@ -130,13 +130,17 @@ func (r *Run) CheckFailures(result Result) error {
 	return &TooManyFailedError{Share: share, Of: of, Allowed: result.Analysis.Run.MaxFailed, Study: named, Remedy: result.Analysis.Run.Remedy(named, result.Analysis.Arms...)}
 }
 
-// deciding is everything in a study by which the gate decides, beside the numbers.
+// deciding is everything in a study by which the gate decides and tests are corrected, beside the
+// numbers. In histories of earlier versions, comparisons and metrics are nil: not known.
 type deciding struct {
-	Decide     study.Decide               `json:"decide"`
-	Statistics map[string]json.RawMessage `json:"statistics"`
-	MaxFailed  json.RawMessage            `json:"max_failed"`
+	Decide      study.Decide               `json:"decide"`
+	Statistics  map[string]json.RawMessage `json:"statistics"`
+	MaxFailed   json.RawMessage            `json:"max_failed"`
+	Comparisons study.Comparisons          `json:"comparisons,omitzero"`
+	Metrics     map[string]json.RawMessage `json:"metrics,omitzero"`
 	// Renamed are arms that have another id from here on; such an event has nothing else.
 	Renamed [][2]string `json:"renamed,omitempty"`
+	former  [][2]string // arms that were renamed since
 }
 
 // renamed returns the rules with other ids of arms: rules that only follow an arm to its
@@ -156,26 +160,27 @@ func (d deciding) renamed(arms [][2]string) deciding {
 	for i := range d.Decide.Outcomes {
 		d.Decide.Outcomes[i].When = now.Replace(d.Decide.Outcomes[i].When)
 	}
+	d.former = slices.Concat(d.former, arms)
 	return d
 }
 
 // decidingOf reads it from a study in canonical JSON. What a rule advises decides
 // nothing.
 func decidingOf(canonical []byte) (d deciding, err error) {
-	var s struct {
-		Decide     study.Decide               `json:"decide"`
-		Statistics map[string]json.RawMessage `json:"statistics"`
-		Execution  struct {
+	s := struct {
+		deciding
+		Execution struct {
 			MaxFailed json.RawMessage `json:"max_failed"`
 		} `json:"execution"`
-	}
+	}{deciding: deciding{Comparisons: study.Comparisons{}, Metrics: map[string]json.RawMessage{}}}
 	if err := json.Unmarshal(canonical, &s); err != nil {
 		return d, fmt.Errorf("reading the rules of the stored study: %w", err)
 	}
 	for i := range s.Decide.Outcomes {
 		s.Decide.Outcomes[i].Advice = ""
 	}
-	return deciding{Decide: s.Decide, Statistics: s.Statistics, MaxFailed: s.Execution.MaxFailed}, nil
+	s.MaxFailed = s.Execution.MaxFailed
+	return s.deciding, nil
 }
 
 // changes describes what differs, in the order of the study.
@@ -188,12 +193,56 @@ func (d deciding) changes(now deciding) []string {
 		outcomes = []string{"the order of the outcomes was " + names(was) + ", now " + names(is)}
 	}
 	list = append(list, outcomes...)
-	keys := maps.Clone(d.Statistics)
-	maps.Copy(keys, now.Statistics)
-	for _, key := range slices.Sorted(maps.Keys(keys)) {
-		list = append(list, settingChange("statistics."+key, d.Statistics[key], now.Statistics[key])...)
+	measured := func(d deciding) json.RawMessage { return json.RawMessage(strconv.FormatBool(d.Decide.RequireMeasured)) }
+	list = append(list, settingChange("decide.require_measured", measured(d), measured(now))...)
+	if d.Comparisons != nil && now.Comparisons != nil {
+		list = append(list, ruleChanges("comparison", d.following(now).compared(), now.compared())...)
 	}
+	if d.Metrics != nil && now.Metrics != nil {
+		list = append(list, settingChanges("metrics", d.Metrics, now.Metrics)...)
+	}
+	list = append(list, settingChanges("statistics", d.Statistics, now.Statistics)...)
 	return append(list, settingChange("execution.max_failed", d.MaxFailed, now.MaxFailed)...)
+}
+
+// following returns the comparisons with other ids of arms where the study no longer has the former:
+// it may name an entry, which keeps its name.
+func (d deciding) following(now deciding) deciding {
+	d.Comparisons = slices.Clone(d.Comparisons)
+	for i, c := range d.Comparisons {
+		if !slices.ContainsFunc(now.Comparisons, func(n study.Compare) bool { return n.A == c.A && n.B == c.B }) {
+			for _, r := range d.former {
+				for _, name := range []*string{&d.Comparisons[i].A, &d.Comparisons[i].B} {
+					if *name == r[0] {
+						*name = r[1]
+					}
+				}
+			}
+		}
+	}
+	return d
+}
+
+// compared are the comparisons, each with what the study says of it.
+func (d deciding) compared() (list []eval.Level) {
+	for _, c := range d.Comparisons {
+		name := c.A + " - " + c.B
+		if c.A == study.AllArms {
+			name = "all"
+		}
+		c.A, c.B = "", ""
+		says, _ := json.Marshal(c) // names can be encoded
+		list = append(list, eval.Level{Name: name, Value: strings.NewReplacer(`"a":"","b":"",`, "", `"a":"","b":""`, "").Replace(string(says))})
+	}
+	return list
+}
+
+// plans reports whether a pair was to be compared, and as a primary comparison if it is one.
+func (d deciding) plans(p analyse.Pair, arms []eval.Arm) bool {
+	return d.Comparisons == nil || p.Contrast || slices.ContainsFunc(d.Comparisons, func(c study.Compare) bool {
+		of, _ := analyse.Pairs(study.Comparisons{c}, arms) // an arm that is gone has none
+		return slices.ContainsFunc(of, func(q analyse.Pair) bool { return samePair(q, p.A, p.B) && (q.Primary || !p.Primary) })
+	})
 }
 
 // rules are what each condition asks, and what each outcome says and when.
@@ -232,6 +281,16 @@ func ruleChanges(kind string, was, now []eval.Level) (list []string) {
 	}
 	for _, n := range now {
 		list = append(list, fmt.Sprintf("%s %q was added, it is %s", kind, n.Name, n.Value))
+	}
+	return list
+}
+
+// settingChanges compares the settings of a section of the study.
+func settingChanges(section string, was, now map[string]json.RawMessage) (list []string) {
+	keys := maps.Clone(was)
+	maps.Copy(keys, now)
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		list = append(list, settingChange(section+"."+key, was[key], now[key])...)
 	}
 	return list
 }

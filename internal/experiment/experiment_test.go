@@ -24,14 +24,15 @@ import (
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites/extraction"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
+	"github.com/scruple-eval/scruple/internal/suites/qa"
 	"github.com/scruple-eval/scruple/internal/suites/rerank"
 )
 
-// env has two suites and a price only for simulated models.
+// env has three suites and a price only for simulated models.
 func env() experiment.Env {
 	return experiment.Env{
 		Suite: func(name string) (kit.Suite, error) {
-			for _, s := range []kit.Suite{extraction.Suite(), rerank.Suite()} {
+			for _, s := range []kit.Suite{extraction.Suite(), qa.Suite(), rerank.Suite()} {
 				if s.Name == name {
 					return s, nil
 				}
@@ -451,5 +452,82 @@ func TestJudgeAndGold(t *testing.T) {
 	}
 	if l := left(t, r, false); l.Trials != len(x.Bench.Arms()) {
 		t.Errorf("%d trials are left of an item with another input, want one of each arm", l.Trials)
+	}
+}
+
+// A replier is a judge that answers each request with a text.
+type replier struct {
+	say   string
+	asked int
+}
+
+func (c *replier) Complete(context.Context, *eval.Request) (eval.Response, error) {
+	c.asked++
+	return eval.Response{Text: c.say}, nil
+}
+
+// A judge whose answer cannot be read is asked again by a retry, once for equal questions, and
+// the answer that could not be read stays in the journal. What is asked later takes the new one.
+func TestAJudgeThatCannotBeReadIsAskedAgain(t *testing.T) {
+	for _, test := range []struct {
+		name, settings       string
+		asks, again, another int
+	}{
+		{"equal questions are one", ", temperature: 0", 2, 2, 0},
+		{"each is asked", "", 4, 4, 2},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			dir, ctx := t.TempDir(), t.Context()
+			write(t, filepath.Join(dir, "said.jsonl"), `{"item": "a", "output": "Yes."}`+"\n"+`{"item": "b", "output": "Yes."}`+"\n"+`{"item": "c", "output": "Yes."}`+"\n")
+			questions := `{"id": "a", "question": "Reply.", "rubric": "polite"}` + "\n" + `{"id": "b", "question": "Reply.", "rubric": "polite"}` + "\n"
+			data := write(t, filepath.Join(dir, "q.jsonl"), questions)
+			path := write(t, filepath.Join(dir, "study.yaml"), `name: s
+suite: qa
+data: {path: q.jsonl}
+models: [{id: judge, provider: openai, name: any`+test.settings+`}]
+judge_model: judge
+arms: [{name: said, outputs: said.jsonl}]
+execution: {concurrency: 1, retries: []}
+`)
+			answered, err := outputs.Open(filepath.Join(dir, "said.jsonl"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer answered.Close()
+			db, judge := openStore(t, dir), &replier{say: "Hard to say."}
+			x := load(t, path)
+			r := start(t, x, db)
+			ask := func(say string, retry bool, wantAsked, wantFailed int) {
+				t.Helper()
+				judge.say, judge.asked = say, 0
+				models := map[string]*run.Model{"judge": {Client: judge, Group: "judge"}}
+				for _, p := range x.Bench.Pipelines() {
+					models[p.Model] = &run.Model{Client: answered, Group: p.Model}
+				}
+				if err := r.Ask(ctx, left(t, r, retry), experiment.Asking{Models: models}); err != nil {
+					t.Fatal(err)
+				}
+				p, err := db.Progress(ctx, r.Record)
+				if err != nil || judge.asked != wantAsked || p.Unjudged.Count() != wantFailed || p.ToJudge() != 0 {
+					t.Errorf("said %q: %d requests, %d trials not judged, want %d and %d (%v)", say, judge.asked, p.Unjudged.Count(), wantAsked, wantFailed, err)
+				}
+				if rep, err := r.Repeat(ctx); err != nil || rep.Err() != nil || rep.Unrepeated != 0 || rep.Verdicts == 0 {
+					t.Errorf("said %q: judged again from the journal: %+v, %v", say, rep, err)
+				}
+			}
+			ask("Hard to say.", false, test.asks, 4) // with an answer to another question, which is to fail
+			ask("Still hard.", true, test.again, 4)
+			ask("PASS. It is polite.", true, test.again, 0)
+			ask("FAIL.", true, 0, 0)
+
+			write(t, data, questions+`{"id": "c", "question": "Reply.", "rubric": "polite"}`+"\n")
+			x = load(t, path)
+			r = start(t, x, db)
+			ask("PASS. It is new.", false, test.another, 0)
+			calls, err := db.CallsOf(ctx, r.Record, eval.Trial{Item: "a", Arm: "said", Replicate: 1}, eval.StageJudge)
+			if err != nil || len(calls) != 3 || !calls["rubric"].Stale || calls["rubric"].Response.Text != "Hard to say." || calls["rubric again again"].Stale {
+				t.Errorf("calls %+v, %v", calls, err)
+			}
+		})
 	}
 }

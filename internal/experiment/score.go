@@ -88,6 +88,21 @@ func (r *Run) compute(ctx context.Context, samples int, scored func(iter.Seq2[ev
 	if err != nil {
 		return Result{}, err
 	}
+	history, err := r.rulesNow(ctx, r.db, r.Record)
+	if err != nil {
+		return Result{}, err
+	}
+	first := history.seen[0].following(history.seen[len(history.seen)-1])
+	for _, p := range r.Pairs {
+		if !first.plans(p, r.Bench.Arms()) {
+			q.Unplanned = append(q.Unplanned, [2]string{p.A, p.B})
+		}
+	}
+	if r.rules.Empty() { // else the verdict says them
+		for _, change := range history.changes() {
+			q.Run.History = append(q.Run.History, "after results were seen: "+change)
+		}
+	}
 	q.Calibration, q.Samples = calibration, samples
 	analysis, err := collector.Analyse(q, from)
 	if err != nil {
@@ -102,10 +117,6 @@ func (r *Run) compute(ctx context.Context, samples int, scored func(iter.Seq2[ev
 		return Result{}, err
 	}
 	if result.Verdict != nil {
-		history, err := r.rulesNow(ctx, r.db, r.Record)
-		if err != nil {
-			return Result{}, err
-		}
 		result.Verdict.Changed = history.changes()
 	}
 	return result, nil

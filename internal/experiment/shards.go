@@ -91,7 +91,7 @@ func (r *Run) Tasks(ctx context.Context, s Shard, part Part) (tasks []run.Task, 
 	left := &Left{progress: p, part: part, selected: selected}
 	list := r.runTasks(left, s.From, s.To)
 	if s.Step != Performing {
-		list = r.judgeTasks(left, r.db.OutcomesIn(ctx, r.Record, s.From, s.To), s.Step == Calibrating)
+		list = r.judgeTasks(ctx, left, r.db.OutcomesIn(ctx, r.Record, s.From, s.To), s.Step == Calibrating)
 	}
 	for t, err := range list {
 		if err != nil {

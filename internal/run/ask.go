@@ -1,10 +1,12 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -64,6 +66,7 @@ type asker struct {
 	trial  eval.Trial
 	stage  eval.Stage
 	lookup bool        // the journal may hold calls of this trial
+	again  []string    // of [Task]
 	sent   atomic.Bool // a request of it
 	health *health
 
@@ -85,11 +88,23 @@ func (a *asker) Ask(ctx context.Context, step string, r eval.Request) (eval.Resp
 	r, shared := posed(r, a.trial, a.stage)
 	r, parts := r.Sealed()
 	key := r.Key()
+	after := int64(0)
 	if a.lookup {
+		again := slices.Contains(a.again, step)
 		c, ok, err := a.engine.journal.Lookup(ctx, a.trial, a.stage, step)
 		if err == nil && ok && a.stage == eval.StageJudge && !sameRequest(&c, key, shared) {
 			step = SupersedingStep(step, r, a.trial)
 			c, ok, err = a.engine.journal.Lookup(ctx, a.trial, a.stage, step)
+		}
+		for more := ok && a.stage == eval.StageJudge; err == nil && more; {
+			var last eval.Call
+			if last, more, err = a.engine.journal.Lookup(ctx, a.trial, a.stage, RepeatedStep(step)); more {
+				c, step, after = last, RepeatedStep(step), cmp.Or(c.Source, c.ID)
+			}
+		}
+		if err == nil && again && ok && c.ErrKind == "" && sameRequest(&c, key, shared) {
+			err = a.engine.journal.SetStale(&c, true)
+			ok, step, after = false, RepeatedStep(step), cmp.Or(c.Source, c.ID)
 		}
 		switch {
 		case err != nil:
@@ -97,7 +112,7 @@ func (a *asker) Ask(ctx context.Context, step string, r eval.Request) (eval.Resp
 		case ok && !sameRequest(&c, key, shared):
 			return eval.Response{}, &MismatchError{a.trial, step, eval.DiffParts(c.Parts, parts)}
 		case ok && c.Stale:
-			if err := a.engine.journal.Revive(&c); err != nil {
+			if err := a.engine.journal.SetStale(&c, false); err != nil {
 				return eval.Response{}, err
 			}
 		}
@@ -111,7 +126,7 @@ func (a *asker) Ask(ctx context.Context, step string, r eval.Request) (eval.Resp
 			a.note(nil, true)
 		}
 	}
-	call := &eval.Call{Trial: a.trial, Stage: a.stage, Step: step, Key: key, Parts: parts, Provider: r.Provider, Model: r.Name, CostUSD: math.NaN()}
+	call := &eval.Call{Trial: a.trial, Stage: a.stage, Step: step, Key: key, Parts: parts, Provider: r.Provider, Model: r.Name, CostUSD: math.NaN(), After: after}
 	if shared {
 		free := a.engine.asking.begin(a.seat, key)
 		defer free()

@@ -42,6 +42,10 @@ func SupersedingStep(step string, r eval.Request, t eval.Trial) string {
 	return step + " " + r.Key()[:8]
 }
 
+// RepeatedStep is the name of a step of a judge when it is asked again because its answer could not
+// be read: the journal keeps that answer under the step's own name.
+func RepeatedStep(step string) string { return step + eval.AskedAgain }
+
 // sameRequest reports whether a journalled call has the request with this key.
 // Earlier versions had the port of endpoints in keys, the item in all of them, and the
 // item and replicate in those of shared requests.

@@ -62,8 +62,8 @@ type Journal interface {
 	// failed. With wait, it returns when the attempt is durable.
 	Attempt(c *eval.Call, wait bool) error
 	Lookup(ctx context.Context, t eval.Trial, stage eval.Stage, step string) (eval.Call, bool, error)
-	// Revive puts a stale call in force again.
-	Revive(*eval.Call) error
+	// SetStale says whether the trial of a call still asks it.
+	SetStale(c *eval.Call, stale bool) error
 	// Take fills in a call with the answer that another call with its key has: with
 	// other, of another run or a trial that left the plan; with shared, of a trial of
 	// the plan.
@@ -110,11 +110,13 @@ type Settings struct {
 }
 
 // A Task is one trial to do. Called means that the journal may have calls of the
-// trial; Outcome is set for judging.
+// trial; Outcome is set for judging, and Again are the steps of the judge whose answers in the
+// journal could not be read: they are asked again.
 type Task struct {
 	Trial   eval.Trial
 	Called  bool
 	Outcome eval.Outcome
+	Again   []string
 }
 
 // ErrStopped is the error of a stopped run or one with an exhausted budget. Calls
@@ -433,7 +435,7 @@ func (e *Engine) one(ctx context.Context, stage eval.Stage, t Task, place *seat,
 	h := e.healthOf(t.Trial.Arm)
 	before := h.begin()
 	defer h.end()
-	ask := &asker{engine: e, seat: place, trial: t.Trial, stage: stage, lookup: t.Called, health: h}
+	ask := &asker{engine: e, seat: place, trial: t.Trial, stage: stage, lookup: t.Called, again: t.Again, health: h}
 	r, err := do(ctx, t, ask)
 	if err != nil {
 		return ask.sent.Load(), err

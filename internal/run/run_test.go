@@ -761,7 +761,7 @@ func TestTrialsThatWaitForAProviderAreBounded(t *testing.T) {
 	})
 }
 
-func (m *memory) Revive(*eval.Call) error { return nil }
+func (m *memory) SetStale(*eval.Call, bool) error { return nil }
 
 // A local arm that computes for long does not keep a run from ending, and its trial is pending.
 func TestLongComputationsAreGivenUp(t *testing.T) {

@@ -127,7 +127,7 @@ func TestTakeReadsByKey(t *testing.T) {
 			var id, parent, unused int
 			return s, rows.Scan(&id, &parent, &unused, &s)
 		}))
-		if err != nil || len(steps) == 0 || !strings.Contains(steps[0], "calls_by_key (key=?)") {
+		if err != nil || len(steps) == 0 || !strings.Contains(steps[0], "calls_by_key (key=? AND rowid>?)") {
 			t.Errorf("other %v, shared %v: %q, %v", how.other, how.shared, steps, err)
 		}
 	}

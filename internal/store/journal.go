@@ -200,15 +200,15 @@ func (j *Journal) attempt(c *eval.Call) (id int64, row []any, err error) {
 	return id, []any{id, j.session, a.N, string(c.Stage), c.Step, a.At, a.Ended, string(a.Err), a.Tokens, a.CostUSD}, nil
 }
 
-// Revive puts a stale call in force again. It does not wait for the disk.
-func (j *Journal) Revive(c *eval.Call) error {
+// SetStale says whether the trial of a call still asks it. It does not wait for the disk.
+func (j *Journal) SetStale(c *eval.Call, stale bool) error {
 	id, err := j.run.id(c.Trial)
 	if err != nil {
 		return err
 	}
 	stage, step := string(c.Stage), c.Step
 	return j.later(func(x *steps) {
-		x.exec(`UPDATE calls SET stale = FALSE WHERE trial = ? AND stage = ? AND step = ?`, id, stage, step)
+		x.exec(`UPDATE calls SET stale = ? WHERE trial = ? AND stage = ? AND step = ?`, stale, id, stage, step)
 	})
 }
 

@@ -27,6 +27,9 @@ type taken struct {
 // by a run, from the same step, and from the arm of the same name or one that the plan
 // does not have: replicates, samples, and arms with equal prompts never share an answer.
 //
+// A judge's answer that was asked for again, and of such a call one that is not later than the
+// former answer, is not taken.
+//
 // Keys have no port. In a run that follows its study, a server with another port is the
 // one that moved, and the history says so. In another run it may be another model, so
 // its answers are not taken.
@@ -105,8 +108,9 @@ func (j *Journal) Take(ctx context.Context, c *eval.Call, other, shared bool) (b
 // had the item in every key.
 func candidates(run *Run, c *eval.Call, other, shared bool) (text string, args []any) {
 	text = `SELECT c.id, t.arm, r.id, c.parts, r.n FROM calls c CROSS JOIN trials t ON t.id = c.trial CROSS JOIN runs r ON r.n = t.run
-		WHERE c.key IN (?, ?) AND c.stage = ? AND c.error_kind = '' AND c.source IS NULL AND t.question <> ?`
-	args = append(anys(keys(c)), string(c.Stage), distrusted)
+		WHERE c.key IN (?, ?) AND c.stage = ? AND c.error_kind = '' AND c.source IS NULL AND t.question <> ? AND c.id > ?
+		AND NOT EXISTS (SELECT 1 FROM calls a WHERE a.trial = c.trial AND a.stage = c.stage AND a.step = c.step || '` + eval.AskedAgain + `')`
+	args = append(anys(keys(c)), string(c.Stage), distrusted, c.After)
 	if !shared {
 		text, args = text+` AND c.step = ? AND (t.place < 0 OR t.run <> ?)`, append(args, c.Step, run.N)
 	}

@@ -114,6 +114,7 @@ func testRunReadsBackAsWritten(t *testing.T, place place) {
 	if diff := cmp.Diff(r.Treatment, back.Treatment); diff != "" {
 		t.Error(diff)
 	}
+	want.ID = 1 // given by the store
 	for _, c := range all(t, db.Calls(t.Context(), back)) {
 		if diff := cmp.Diff(*want, c); diff != "" {
 			t.Error(diff)

@@ -129,7 +129,7 @@ func (b *bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
 		}
 		for i, m := range b.metrics {
 			if it.has[i] {
-				dst = append(dst, number(m.Name, given.scores[i], given.unscored))
+				dst = append(dst, number(m.Name, given.scores[i], given.unscored[i]))
 			}
 		}
 		for i, name := range effort.Columns() {

@@ -41,11 +41,12 @@ type cell struct{ arm, replicate int }
 
 // A trial is what the table says of one answer.
 type trial struct {
-	answer, failed, unscored string
-	scores                   []float64 // by metric; NaN is unscored
-	line                     int       // of a table with a row for each answer
-	lines                    []int     // of the scores
-	took                     []float64 // by effort.Columns; NaN is unknown
+	answer, failed string
+	scores         []float64 // by metric; NaN is unscored
+	unscored       []string  // why there is no score, by metric
+	line           int       // of a table with a row for each answer
+	lines          []int     // of the scores
+	took           []float64 // by effort.Columns; NaN is unknown
 }
 
 // A reader reads the rows of a table into items.
@@ -260,13 +261,13 @@ func (r *reader) trial(row table.Row, it *item, c cell) *trial {
 	cellOf := func(column, was string) string { return cmp.Or(strings.TrimSpace(r.known.Text(row, column)), was) }
 	t := it.trials[c]
 	if t == nil {
-		t = &trial{scores: unknown(len(r.metrics)), lines: make([]int, len(r.metrics)), took: unknown(len(effort.Columns()))}
+		t = &trial{scores: unknown(len(r.metrics)), unscored: make([]string, len(r.metrics)), lines: make([]int, len(r.metrics)), took: unknown(len(effort.Columns()))}
 		it.trials[c] = t
 		if r.most = max(r.most, c.replicate); c.replicate > r.s.Execution.Replicates {
 			r.beyond++
 		}
 	}
-	t.answer, t.failed, t.unscored = cellOf("answer", t.answer), cellOf("error", t.failed), cellOf("unscored", t.unscored)
+	t.answer, t.failed = cellOf("answer", t.answer), cellOf("error", t.failed)
 	for i, column := range effort.Columns() {
 		if s := cellOf(column, ""); s != "" {
 			x, err := strconv.ParseFloat(s, 64)
@@ -279,7 +280,7 @@ func (r *reader) trial(row table.Row, it *item, c cell) *trial {
 	return t
 }
 
-// score reads a score of a trial.
+// score reads a score of a trial, or the reason for none.
 func (r *reader) score(row table.Row, t *trial, metric int, column string) {
 	x, err := kit.ParseScore(r.metrics[metric], r.known.Text(row, column))
 	if err == nil && t.lines[metric] > 0 {
@@ -289,7 +290,7 @@ func (r *reader) score(row table.Row, t *trial, metric int, column string) {
 		r.errs.Add(r.known.Errorf(row, column, "%w", err))
 		return
 	}
-	t.scores[metric], t.lines[metric] = x, row.Line
+	t.scores[metric], t.lines[metric], t.unscored[metric] = x, row.Line, strings.TrimSpace(r.known.Text(row, "unscored"))
 }
 
 // applied finds which metrics each item has: those of which an arm has a score, or a reason
@@ -300,7 +301,7 @@ func (r *reader) applied() {
 		for _, it := range r.list {
 			has := false
 			for _, t := range it.trials {
-				has = has || !math.IsNaN(t.scores[m]) || t.unscored != ""
+				has = has || !math.IsNaN(t.scores[m]) || t.unscored[m] != ""
 			}
 			if it.has = append(it.has, has); !has {
 				none++

@@ -76,6 +76,8 @@ func TestShapes(t *testing.T) {
 			"q1 a#1 ok: 1", "q1 a#1 rating: 4", "q1 b#1 ok: 0", "q1 b#1 rating: no score in the data",
 			"q2 a#1 failed: not in the data", "q2 b#1 ok: 1", "q2 b#1 rating: 5"}},
 		{"a row for each score", plain + rate, "item,arm,metric,score\nq1,a,ok,1\nq1,a,rating,2.5\nq1,a,other,7\n", 1, []string{"q1 a#1 ok: 1", "q1 a#1 rating: 2.5"}},
+		{"a reason is of the metric of its row", plain + rate, "item,arm,metric,score,unscored\nj,a,ok,1,\nj,b,ok,,why\nk,a,rating,,too long\n", 1, []string{
+			"j a#1 ok: 1", "j b#1 ok: why", "k a#1 rating: too long", "k b#1 failed: not in the data"}},
 		{"a column for each arm", "data: {path: t.csv, columns: {item: id}}\narms: [{name: new, column: s2}, {name: old, column: s1}]", "id,s1,s2\nq1,0.25,1\nq2,,0\n", 1, []string{
 			"q1 new#1 score: 1", "q1 old#1 score: 0.25", "q2 new#1 score: 0", "q2 old#1 score: no score in the data"}},
 		{"replicates, errors and reasons", plain + "\nexecution: {replicates: 2}", "item,arm,replicate,score,error,unscored\nq,a,1,,timeout,\nq,a,2,NaN,,judge failed\n", 2, []string{

@@ -272,6 +272,9 @@ type payload struct {
 	Choices  []string `json:"choices,omitempty"`
 }
 
+// readVersion changes when answers are read in another way: those of earlier runs are read again.
+const readVersion = "2"
+
 // Basis returns what a trial depends on beside the question and the prompt: what it takes to
 // read an answer, the answers that local arms and simulated models have from gold, and what
 // the judge is shown.
@@ -280,7 +283,7 @@ func (b *bench) Basis(t eval.Trial) (on eval.Basis) {
 	if err != nil {
 		return on
 	}
-	read := append([]string{q.match}, q.choices...)
+	read := append([]string{readVersion, q.match}, q.choices...)
 	if a.local != nil {
 		read = append(read, a.local(q))
 	}
@@ -343,10 +346,7 @@ func (q *question) outcome(r eval.Response) eval.Outcome {
 	}
 	_, malformed := q.read(reply)
 	if r.Stop == eval.StopLength {
-		o.Notes = append(o.Notes, eval.NoteTruncated)
-		if !marked.MatchString(reply) {
-			malformed = cutOff
-		}
+		o.Notes, malformed = append(o.Notes, eval.NoteTruncated), cutOff
 	}
 	if malformed != "" {
 		o.Kind, o.Reason = eval.Malformed, malformed

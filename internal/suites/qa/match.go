@@ -3,6 +3,7 @@ package qa
 import (
 	"cmp"
 	"math"
+	"math/big"
 	"regexp"
 	"slices"
 	"strconv"
@@ -108,7 +109,7 @@ func (q *question) matches(answer string) bool {
 		return slices.ContainsFunc(q.answers, func(a string) bool { return strings.TrimSpace(a) == answer })
 	case matchNumeric:
 		x, ok := lastNumber(answer)
-		return ok && slices.ContainsFunc(q.numbers, func(n float64) bool { return math.Abs(x-n) <= q.tolerance })
+		return ok && slices.ContainsFunc(q.numbers, func(n float64) bool { return within(x, n, q.tolerance) })
 	case matchChoice:
 		letter, ok := q.choice(answer)
 		return ok && slices.Contains(q.answers, letter)
@@ -116,6 +117,20 @@ func (q *question) matches(answer string) bool {
 		return slices.ContainsFunc(q.patterns, func(re *regexp.Regexp) bool { return re.MatchString(answer) })
 	}
 	return slices.ContainsFunc(q.answers, func(a string) bool { return normal(a) == normal(answer) })
+}
+
+// within reports whether two numbers differ by at most a tolerance, as they are written: in floating
+// point, 2.4 and 2.3 differ by more than 0.1.
+func within(x, n, tolerance float64) bool {
+	if math.Abs(x-n) <= tolerance {
+		return true
+	}
+	exact := func(f float64) *big.Rat {
+		r, _ := new(big.Rat).SetString(formatNumber(f))
+		return r
+	}
+	d := exact(x)
+	return d.Abs(d.Sub(d, exact(n))).Cmp(exact(tolerance)) <= 0
 }
 
 var (

@@ -423,6 +423,50 @@ func TestOddReplies(t *testing.T) {
 	}
 }
 
+// A reply that was cut off is malformed, whatever it says: what came after is not known.
+func TestCutOff(t *testing.T) {
+	for _, reply := range []string{"3 boxes of 4, so 12 apples in all.\n\nAnswer:", "Answer: 12", "Answer: 12\n\nOr", "12"} {
+		q, err := parse(cells{"question": {"?"}, "answer": {"12"}, "match": {matchNumeric}}, matchNormalized)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o := q.outcome(eval.Response{Text: reply, Stop: eval.StopLength}); o.Kind != eval.Malformed || o.Reason != cutOff || !slices.Contains(o.Notes, eval.NoteTruncated) {
+			t.Errorf("%q cut off: %+v", reply, o)
+		}
+	}
+}
+
+// A number is right up to the tolerance, the tolerance included, on both sides.
+func TestTolerance(t *testing.T) {
+	for _, test := range []struct {
+		gold, tolerance, reply string
+		right                  bool
+	}{
+		{"2.3", "0.1", "2.4", true},
+		{"2.3", "0.1", "2.2", true},
+		{"2.3", "0.1", "2.41", false},
+		{"2.3", "0.1", "2.4000000001", false},
+		{"0.3", "0.1", "0.4", true},
+		{"19.99", "0.01", "20.00", true},
+		{"1e300", "1", "1e-300", false},
+		{"1", "Inf", "1e300", true},
+		{"2", "", "2.0", true},
+		{"2", "", "2.0000001", false},
+	} {
+		c := cells{"question": {"?"}, "answer": {test.gold}, "match": {matchNumeric}}
+		if test.tolerance != "" {
+			c["tolerance"] = []string{test.tolerance}
+		}
+		q, err := parse(c, matchNormalized)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if right := q.right(test.reply); right != test.right {
+			t.Errorf("%s within %s of %s: %v", test.reply, test.tolerance, test.gold, right)
+		}
+	}
+}
+
 // TestAmbiguousReplies: a text that could be several choices, or several numbers, is none.
 func TestAmbiguousReplies(t *testing.T) {
 	signs, languages, cities := []string{"-1", "0", "1"}, []string{"C", "C++", "Java"}, []string{"Paris", "Rome", "Oslo"}
