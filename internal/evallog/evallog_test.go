@@ -395,6 +395,8 @@ func TestColumnsStayApart(t *testing.T) {
 			{"item": "1", "s": 1.0, "meta_day": "20240102", "meta_id": "9007199254740993", "meta_right": "true"}}},
 		{"ids of documents", "lm-eval", map[string]string{"samples_t_1.jsonl": `{"doc_id": 12345678, "doc_hash": "h", "doc": "x", "target": "y", "filter": "none", "metrics": ["acc"], "acc": 1}`}, []map[string]any{
 			{"item": "h", "acc": 1.0, "expected": "y", "meta_doc_id": "12345678"}}},
+		{"scorers that do not apply", "inspect", map[string]string{"a.json": log("t", `{"id": "1", "scores": {"x": {"value": 1}, "y": {"value": "80%"}, "unscored_x": {"value": 1}}}, {"id": "2", "scores": {"x": {"value": null}}}`)}, []map[string]any{
+			{"item": "1", "x": 1.0, "y": nil, "unscored_y": "the score is no number: 80%", "score_unscored_x": 1.0}, {"item": "2", "x": nil, "unscored_x": "the score is not a number"}}},
 		{"models with and without a price", "inspect", map[string]string{"a.json": roles(`{"first": {"model": "a"}, "second": [{"model": "b"}], "grader": {"model": "c"}}`, `{"id": "1", "epoch": 1, "scores": {"s": {"value": 1}}, "model_usage": {"a": {"total_cost": 0.25}, "b": {"total_cost": 0.5}}},
 			{"id": "2", "epoch": 1, "scores": {"s": {"value": 1}}, "model_usage": {"a": {"total_cost": 0.25}, "b": {}}}`)}, []map[string]any{
 			{"item": "1", "s": 1.0, "cost": 0.75, "tokens_in": 0.0, "tokens_out": 0.0}, {"item": "2", "s": 1.0, "tokens_in": 0.0, "tokens_out": 0.0}}},
