@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/transform"
 )
 
 // What gzip may unpack to: small files to a few megabytes, others to a hundred times
@@ -65,11 +66,18 @@ func Unpack(data []byte) ([]byte, error) {
 	return unpacked, err
 }
 
+// decoder decodes UTF-16, which is known by its mark, and leaves out the mark of UTF-8.
+func decoder() transform.Transformer { return unicode.BOMOverride(transform.Nop) }
+
+// Decoded is a text as UTF-8 without a byte order mark, as of [Text], for files that are not held.
+// It checks nothing.
+func Decoded(r io.Reader) io.Reader { return transform.NewReader(r, decoder()) }
+
 // Text returns the content of a text file as UTF-8 without a byte order mark. UTF-16 is known
 // by its mark. The error names the file and the first line that is not text.
 func Text(file string, data []byte) ([]byte, error) {
 	if bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) {
-		decoded, err := unicode.UTF16(unicode.LittleEndian, unicode.ExpectBOM).NewDecoder().Bytes(data)
+		decoded, _, err := transform.Bytes(decoder(), data)
 		if err != nil {
 			return nil, fmt.Errorf("%s: decoding UTF-16: %w", file, err)
 		}

@@ -191,7 +191,6 @@ func (to *Import) Add(s Sample) error {
 		to.Failed++
 		s.Scores = nil
 	}
-	var unscored []string
 	seen := map[string]bool{}
 	for _, score := range s.Scores {
 		name := score.Metric
@@ -207,17 +206,11 @@ func (to *Import) Add(s Sample) error {
 		}
 		if score.Unscored != "" {
 			to.Unscored[score.Unscored]++
-			if !slices.Contains(unscored, score.Unscored) {
-				unscored = append(unscored, score.Unscored)
-			}
-			row[m.Name] = nil
+			row[m.Name], row[given.UnscoredPrefix+m.Name] = nil, score.Unscored
 			continue
 		}
 		m.add(score.Value)
 		row[m.Name] = score.Value
-	}
-	if len(unscored) > 0 {
-		row["unscored"] = strings.Join(unscored, "; ")
 	}
 	return to.lines.Encode(row)
 }
@@ -250,8 +243,9 @@ func (m *found) add(x float64) {
 
 var unsafe = regexp.MustCompile(`[^A-Za-z0-9_.-]+`)
 
-// What is shown beside an item has columns with metaPrefix, which no metric or stratum has, and
-// no metric has the name of a stratum: what a sample says of itself is no score.
+// What is shown beside an item has columns with metaPrefix, and reasons have one with that of the
+// suite: no metric or stratum has. No metric has the name of a stratum: what a sample says of
+// itself is no score.
 const metaPrefix = "meta_"
 
 var strata = []string{"task", "evaluation", "category"}
@@ -263,7 +257,7 @@ func columnName(name, what string) string {
 	if name == "" || name[0] >= '0' && name[0] <= '9' {
 		name = strings.TrimSuffix(what+"_"+name, "_")
 	}
-	if strings.HasPrefix(name, metaPrefix) {
+	if strings.HasPrefix(name, metaPrefix) || strings.HasPrefix(name, given.UnscoredPrefix) {
 		name = what + "_" + name
 	}
 	if slices.Contains(given.Columns(), name) || what == "score" && slices.Contains(strata, name) {

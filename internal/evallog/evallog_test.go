@@ -18,6 +18,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/text/encoding/unicode"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden studies")
@@ -111,6 +112,15 @@ func zipped(members map[string]string) string {
 	return b.String()
 }
 
+// utf16le is what PowerShell writes with >.
+func utf16le(s string) string {
+	encoded, err := unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewEncoder().String(s)
+	if err != nil {
+		panic(err)
+	}
+	return encoded
+}
+
 // TestErrors: what cannot be read is refused with its place, and nothing is written.
 func TestErrors(t *testing.T) {
 	for _, c := range []struct{ name, format, file, content, want string }{
@@ -132,6 +142,8 @@ func TestErrors(t *testing.T) {
 		{"an item twice", "nemo", "a.jsonl", "{\"problem_idx\": 1, \"reward\": NaN}\n", ""},
 		{"lines with a byte order mark", "nemo", "a.jsonl", "\ufeff{\"problem_idx\": 1, \"reward\": 1}\n", ""},
 		{"an object with a byte order mark", "inspect", "a.json", "\ufeff" + `{"version": 2, "eval": {"task": "t", "model": "m"}, "samples": [{"id": "1", "scores": {"s": {"value": 1}}}]}`, ""},
+		{"lines in UTF-16", "nemo", "a.jsonl", utf16le("{\"problem_idx\": 1, \"reward\": 1}\n"), ""},
+		{"an object in UTF-16", "inspect", "a.json", utf16le(`{"version": 2, "eval": {"task": "t", "model": "m"}, "samples": [{"id": "1", "input": "é", "scores": {"s": {"value": NaN}}}]}`), ""},
 		{"a mark within", "nemo", "a.jsonl", "{\ufeff\"problem_idx\": 1}\n", "invalid character"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -383,6 +395,8 @@ func TestColumnsStayApart(t *testing.T) {
 			{"item": "1", "s": 1.0, "meta_day": "20240102", "meta_id": "9007199254740993", "meta_right": "true"}}},
 		{"ids of documents", "lm-eval", map[string]string{"samples_t_1.jsonl": `{"doc_id": 12345678, "doc_hash": "h", "doc": "x", "target": "y", "filter": "none", "metrics": ["acc"], "acc": 1}`}, []map[string]any{
 			{"item": "h", "acc": 1.0, "expected": "y", "meta_doc_id": "12345678"}}},
+		{"scorers that do not apply", "inspect", map[string]string{"a.json": log("t", `{"id": "1", "scores": {"x": {"value": 1}, "y": {"value": "80%"}, "unscored_x": {"value": 1}}}, {"id": "2", "scores": {"x": {"value": null}}}`)}, []map[string]any{
+			{"item": "1", "x": 1.0, "y": nil, "unscored_y": "the score is no number: 80%", "score_unscored_x": 1.0}, {"item": "2", "x": nil, "unscored_x": "the score is not a number"}}},
 		{"models with and without a price", "inspect", map[string]string{"a.json": roles(`{"first": {"model": "a"}, "second": [{"model": "b"}], "grader": {"model": "c"}}`, `{"id": "1", "epoch": 1, "scores": {"s": {"value": 1}}, "model_usage": {"a": {"total_cost": 0.25}, "b": {"total_cost": 0.5}}},
 			{"id": "2", "epoch": 1, "scores": {"s": {"value": 1}}, "model_usage": {"a": {"total_cost": 0.25}, "b": {}}}`)}, []map[string]any{
 			{"item": "1", "s": 1.0, "cost": 0.75, "tokens_in": 0.0, "tokens_out": 0.0}, {"item": "2", "s": 1.0, "tokens_in": 0.0, "tokens_out": 0.0}}},

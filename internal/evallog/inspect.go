@@ -18,6 +18,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/effort"
 	"github.com/scruple-eval/scruple/internal/eval"
 )
@@ -358,11 +359,9 @@ func scoreOf(name string, value jsontext.Value) Score {
 var lenient = jsonv2.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 
 // finite replaces the words NaN, Infinity and -Infinity, which Python writes and JSON does not
-// have, with null. It skips the byte order mark that Windows writes.
+// have, with null. It decodes what Windows writes, UTF-16 or a byte order mark.
 func finite(r io.Reader) *finiteReader {
-	f := &finiteReader{r: bufio.NewReaderSize(r, 1<<16), left: math.MaxInt}
-	f.skip("\ufeff")
-	return f
+	return &finiteReader{r: bufio.NewReaderSize(dataset.Decoded(r), 1<<16), left: math.MaxInt}
 }
 
 type finiteReader struct {

@@ -72,7 +72,10 @@ func (b *bench) load(f *study.File, s *Study, errs *study.Errors) {
 	r := &reader{bench: b, s: s, errs: errs, byID: map[string]*item{}, values: map[string]int{}}
 	names := slices.Clone(columns)
 	for _, m := range b.metrics {
-		if slices.Contains(columns, m.Name) {
+		names = append(names, UnscoredPrefix+m.Name)
+	}
+	for _, m := range b.metrics {
+		if slices.Contains(names, m.Name) {
 			errs.Add(f.Errorf("metrics.own", "a metric cannot be called %q: the column has a meaning", m.Name))
 			return
 		}
@@ -128,7 +131,7 @@ func (r *reader) shaped() bool {
 	case wide(r.s.Arms) && len(r.metrics) != 1:
 		return fault("a table with a column for each arm has one metric, and metrics.own has %d", len(r.metrics))
 	case wide(r.s.Arms):
-		for _, column := range append(effort.Columns(), "answer", "error", "unscored") {
+		for _, column := range append(effort.Columns(), "answer", "error", "unscored", UnscoredPrefix+r.metrics[0].Name) {
 			if len(r.s.Arms) > 1 && has(column) {
 				return fault("column %q of a table with a column for each arm would be of all arms: rename it, or write a row for each answer", column)
 			}
@@ -290,7 +293,8 @@ func (r *reader) score(row table.Row, t *trial, metric int, column string) {
 		r.errs.Add(r.known.Errorf(row, column, "%w", err))
 		return
 	}
-	t.scores[metric], t.lines[metric], t.unscored[metric] = x, row.Line, strings.TrimSpace(r.known.Text(row, "unscored"))
+	t.scores[metric], t.lines[metric] = x, row.Line
+	t.unscored[metric] = strings.TrimSpace(cmp.Or(r.known.Text(row, UnscoredPrefix+r.metrics[metric].Name), r.known.Text(row, "unscored")))
 }
 
 // applied finds which metrics each item has: those of which an arm has a score, or a reason

@@ -65,5 +65,8 @@ type Arm struct {
 // columns are the columns that the suite knows, beside those of metrics.
 var columns = append([]string{"item", "arm", "replicate", "cluster", "split", "input", "expected", "answer", "error", "unscored", "metric"}, effort.Columns()...)
 
+// UnscoredPrefix begins the columns with the reason why one metric has no score.
+const UnscoredPrefix = "unscored_"
+
 // Columns lists the columns that have a meaning, so that no metric or stratum can be called so.
 func Columns() []string { return slices.Clone(columns) }
