@@ -4,6 +4,7 @@ set -uo pipefail
 baseline=.scruple-baseline.zip
 comment="$RUNNER_TEMP/scruple-comment.md"
 set_output() { echo "$1=$2" >> "$GITHUB_OUTPUT"; }
+rm -f "$comment"
 read -ra args <<< "${ARGS:-}"
 scruple run "$STUDY" ${args[@]+"${args[@]}"}
 code=$?
@@ -17,7 +18,12 @@ against=()
 [ -f "$baseline" ] && against=(--baseline "$baseline")
 scruple gate "$STUDY" --format github --comment "$comment" ${against[@]+"${against[@]}"}
 verdict=$?
-[ -f "$comment" ] && set_output comment "$comment"
+if [ ! -f "$comment" ]; then # else the comment of an earlier push would stay
+  name=$(sed -n "s/^name: *//p" "$STUDY" 2> /dev/null | head -n 1 | sed "s/^[\"']//; s/[\"'] *\$//; s/--/- -/g; s/>/ /g")
+  printf '<!-- scruple: %s -->\n### %s: no verdict\n\n`scruple run` ended with exit code %s, `scruple gate` with %s: see the log of the job.\n' \
+    "$name" "$name" "$code" "$verdict" > "$comment"
+fi
+set_output comment "$comment"
 [ "$code" -eq 0 ] && set_output code "$verdict"
 # The run of the default branch is the baseline of the pull requests after it.
 if [ "${IS_BASELINE:-false}" = true ] && [ "$code" -eq 0 ]; then

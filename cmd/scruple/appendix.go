@@ -125,7 +125,7 @@ func ofRun(ctx context.Context, s *appendix.Source, db *store.DB, x *experiment.
 	if errors.Is(err, store.ErrNotFound) { // the run was never analysed
 		return nil
 	}
-	if err != nil {
+	if err := cmp.Or(err, x.CheckGold(ctx, db, found)); err != nil {
 		return err
 	}
 	s.Analysis, s.Kept = result.Analysis, kept

@@ -73,7 +73,7 @@ func (a *app) exportOwn(o *opened, format, dir string) error {
 	if dir == "" {
 		return fmt.Errorf("--format %s writes several files: give their folder with --out", format)
 	}
-	r, err := o.attached()
+	r, err := o.scored()
 	if err != nil {
 		return err
 	}
@@ -87,6 +87,14 @@ func (a *app) exportOwn(o *opened, format, dir string) error {
 	}
 	a.say("wrote %s", wrote)
 	return nil
+}
+
+// scored attaches the run, whose scores must be against the gold that the study has now.
+func (o *opened) scored() (*experiment.Run, error) {
+	if err := o.x.CheckGold(o.ctx, o.db, o.run); err != nil {
+		return nil, err
+	}
+	return o.attached()
 }
 
 // A keptRun gives exports of suites the stored data of a run.
@@ -132,7 +140,7 @@ func (k keptRun) Sessions() ([]eval.Session, error) { return k.db.Sessions(k.ctx
 
 // exportRecords writes the analysis records of a run.
 func (a *app) exportRecords(w io.Writer, o *opened, format string, vectors bool) error {
-	r, err := o.attached()
+	r, err := o.scored()
 	if err != nil {
 		return err
 	}
@@ -219,7 +227,7 @@ func (a *app) exportRun(o *opened, format, to string, content bool) error {
 	if to == "" {
 		return fmt.Errorf("--format %s: give the folder with --out; for otel a file, or the URL of a server such as http://localhost:4318/v1/traces", format)
 	}
-	r, err := o.attached()
+	r, err := o.scored()
 	if err != nil {
 		return err
 	}

@@ -151,7 +151,7 @@ type app struct {
 	overrides []string
 	looks     bool   // the verb only looks at runs
 	tag       string // that the run is to get
-	first     bool   // no run has the tag yet, and an arm is to take answers of one
+	first     string // a tag that no other run has, where an arm is to take answers of one
 }
 
 func newRoot(a *app) *cobra.Command {

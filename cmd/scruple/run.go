@@ -137,9 +137,13 @@ func (a *app) run(ctx context.Context, arg string, opt runOptions) (err error) {
 	}
 	result, err := a.conclude(ctx, db, r, arg, opt.gate)
 	if opt.tag != "" && asked == nil {
-		if err, errTag := a.tagged(ctx, db, r, err, opt.tag); errTag != nil || !opt.gate {
+		if errTag := a.tagged(ctx, db, r, opt.tag); errTag != nil {
 			return errors.Join(err, errTag)
 		}
+	}
+	if a.first != "" && asked == nil && !opt.gate && errors.As(err, new(*experiment.TooManyFailedError)) { // which is no failure of it
+		a.warn("no run had the tag %s before: its arm has no answers in this run, and the next run takes them from this one", a.first)
+		return nil
 	}
 	if opt.gate && asked == nil && err == nil {
 		return exitOf(result.Verdict)
@@ -147,26 +151,21 @@ func (a *app) run(ctx context.Context, arg string, opt runOptions) (err error) {
 	return errors.Join(asked, err)
 }
 
-// tagged gives a run its tag. That answers of the first run with a tag are missing from it is
-// no failure of it.
-func (a *app) tagged(ctx context.Context, db *store.DB, r *experiment.Run, concluded error, tag string) (error, error) {
+// tagged gives a run its tag.
+func (a *app) tagged(ctx context.Context, db *store.DB, r *experiment.Run, tag string) error {
 	if _, err := db.Run(ctx, tag); err == nil {
-		return concluded, fmt.Errorf("--tag %s: a run has this id: give another tag", tag)
+		return fmt.Errorf("--tag %s: a run has this id: give another tag", tag)
 	}
 	finished, err := r.Tag(ctx, tag)
-	if err != nil {
-		return concluded, err
-	}
-	if !finished {
+	switch {
+	case err != nil:
+		return err
+	case !finished:
 		a.warn("%s has no tag %s yet: it is not finished", r.Record.ID, tag)
-		return concluded, nil
+	default:
+		a.say("%s has the tag %s", r.Record.ID, tag)
 	}
-	a.say("%s has the tag %s", r.Record.ID, tag)
-	if a.first && errors.As(concluded, new(*experiment.TooManyFailedError)) {
-		a.warn("no run had the tag %s before: its arm has no answers in this run, and the next run takes them from this one", tag)
-		return nil, nil
-	}
-	return concluded, nil
+	return nil
 }
 
 // record starts a recording, or continues that of the run to be resumed. A

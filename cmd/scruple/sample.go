@@ -107,7 +107,7 @@ func (a *app) track(o *opened) error {
 	}
 	var made *writtenCorpus
 	if corpus != "" {
-		if made, err = writeCorpus(t, corpus, columns); err != nil {
+		if made, err = a.writeCorpus(t, corpus, columns); err != nil {
 			return err
 		}
 	}
@@ -166,7 +166,7 @@ func corpusOf(t *sampling.Tracking, file string, columns []string) (c soundness.
 }
 
 // writeCorpus writes what [corpusOf] makes.
-func writeCorpus(t *sampling.Tracking, file string, columns []string) (*writtenCorpus, error) {
+func (a *app) writeCorpus(t *sampling.Tracking, file string, columns []string) (*writtenCorpus, error) {
 	c, err := corpusOf(t, file, columns)
 	if err != nil {
 		return nil, err
@@ -177,6 +177,9 @@ func writeCorpus(t *sampling.Tracking, file string, columns []string) (*writtenC
 	}
 	if err != nil {
 		return nil, err
+	}
+	if len(c.Untaken) > 0 {
+		a.warn("warning: %s: no fragment is taken of the reports of these rows, which stay: %s", file, strings.Join(c.Untaken, ", "))
 	}
 	return &writtenCorpus{file, len(c.Rows) - 1, c.Added, c.Empty, c.Without}, nil
 }

@@ -234,15 +234,16 @@ func (a *app) openRunAnswers(ctx context.Context, path, from string) (*runAnswer
 	id, arm, _ := strings.Cut(from, ":")
 	db, err := store.OpenRead(ctx, path)
 	if errors.Is(err, store.ErrNotFound) {
-		return a.noRun(id, from, err)
+		return a.noRun(id, from, false, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("answers of run %s: %w", from, err)
 	}
 	r, err := db.Run(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
+		_, none := db.Tagged(ctx, id, "")
 		db.Close()
-		return a.noRun(id, from, err)
+		return a.noRun(id, from, none == nil, err)
 	}
 	var kept *store.Answers
 	if err == nil {
@@ -264,13 +265,13 @@ func (a *runAnswers) Close() error {
 	return a.db.Close()
 }
 
-// noRun has no answers, for the run that is to get the first tag of a name; for others there
-// must be a run.
-func (a *app) noRun(id, from string, err error) (*runAnswers, error) {
-	if id != a.tag {
+// noRun has no answers, for the run that is to get the first tag of a name, or alone has it; for
+// others there must be a run.
+func (a *app) noRun(id, from string, alone bool, err error) (*runAnswers, error) {
+	if id != a.tag && !alone {
 		return nil, fmt.Errorf("answers of run %s: %w; nor has another run this tag: `scruple run STUDY --tag %s` gives it to a run, such as that of the main branch", from, err, id)
 	}
-	a.first = true
+	a.first = id
 	return &runAnswers{from: from}, nil
 }
 

@@ -183,9 +183,11 @@ func (c *contrast) analyse(ctx context.Context) (*analyse.Analysis, error) {
 		for _, p := range c.pairs {
 			wanted[p[i]] = c.name(i, p[i])
 		}
-		if err := c.collect(collector, wanted, side.DB.ScoresByItem(ctx, side.Run)); err != nil {
+		done, err := c.collect(collector, wanted, side.DB.ScoresByItem(ctx, side.Run))
+		if err != nil {
 			return nil, err
 		}
+		q.Run.Planned += done
 	}
 	if err := collector.Err(); err != nil {
 		return nil, err
@@ -320,19 +322,20 @@ func (c *contrast) unblindings() (*analyse.Discipline, error) {
 	return d, nil
 }
 
-// collect adds the scores of some arms under other names, a case at a time.
-func (c *contrast) collect(into *analyse.Collector, wanted map[string]string, scores iter.Seq2[store.TrialScores, error]) error {
+// collect adds the trials of some arms under other names, a case at a time, and counts them.
+func (c *contrast) collect(into *analyse.Collector, wanted map[string]string, scores iter.Seq2[store.TrialScores, error]) (done int, err error) {
 	index := eval.IndexItems(c.items)
 	var open eval.Scored
 	flush := func() {
-		if len(open.Scores) > 0 {
+		if len(open.Trials) > 0 {
 			into.Add(open)
 		}
+		done += len(open.Trials)
 		open = eval.Scored{}
 	}
 	for t, err := range scores {
 		if err != nil {
-			return err
+			return 0, err
 		}
 		name, ok := wanted[t.Trial.Arm]
 		if _, common := index.Find(t.Trial.Item); !ok || !common {
@@ -342,6 +345,9 @@ func (c *contrast) collect(into *analyse.Collector, wanted map[string]string, sc
 			flush()
 		}
 		open.Item, open.Arm = t.Trial.Item, name
+		if t.Kind != "" { // not the scores of all replicates
+			open.Trials = append(open.Trials, eval.Judged{Trial: t.Trial, Outcome: eval.Outcome{Kind: t.Kind}})
+		}
 		for _, s := range t.Scores { // a run may have been scored by other metrics of its study
 			if _, known := c.x.Suite.Metric(s.Metric); known {
 				open.Scores = append(open.Scores, s)
@@ -349,7 +355,7 @@ func (c *contrast) collect(into *analyse.Collector, wanted map[string]string, sc
 		}
 	}
 	flush()
-	return nil
+	return done, nil
 }
 
 // sameBasis warns if the runs were scored by other settings.

@@ -500,11 +500,25 @@ func (x *Experiment) checkSame(ctx context.Context, db *store.DB, r *store.Run) 
 	if other != nil || len(diffs) > 0 {
 		return discipline.NotAllowed("the study no longer matches run %s:\n  %s\nundo the change, or bring the run up to date with %s", r.ID, strings.Join(diffs, "\n  "), x.catchUp())
 	}
-	if len(gold) > 0 {
-		return discipline.NotAllowed("the gold of %s changed since run %s was scored: %s\nundo the change, or score the answers against the new gold with `scruple score %s`",
-			text.Plural(len(gold), "item", "items"), r.ID, strings.Join(plan.Shorten(gold, 5), ", "), x.File.Path+x.ofSplit())
+	return x.goldChanged(r, gold)
+}
+
+// CheckGold returns a [NotAllowedError] if the gold of items changed since the run was scored:
+// what reads scores and gold together would contradict itself.
+func (x *Experiment) CheckGold(ctx context.Context, db *store.DB, r *store.Run) error {
+	was, err := db.Items(ctx, r)
+	if err != nil {
+		return err
 	}
-	return nil
+	return x.goldChanged(r, plan.Regraded(was, x.Items()))
+}
+
+func (x *Experiment) goldChanged(r *store.Run, gold []string) error {
+	if len(gold) == 0 {
+		return nil
+	}
+	return discipline.NotAllowed("the gold of %s changed since run %s was scored: %s\nundo the change, or score the answers against the new gold with `scruple score %s`",
+		text.Plural(len(gold), "item", "items"), r.ID, strings.Join(plan.Shorten(gold, 5), ", "), x.File.Path+x.ofSplit())
 }
 
 // differences lists the differences between a run and the study.

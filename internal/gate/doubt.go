@@ -22,12 +22,11 @@ func (r Rule) unscored(a *analyse.Analysis, state State) string {
 		if e.Stratum != nil || e.Unscored == 0 || !r.readsScores(e.Arm, e.Metric) {
 			continue
 		}
-		what := fmt.Sprintf("%s of %s", e.Metric, e.Arm)
-		if float64(e.UnscoredShare) > a.Study.MaxUnscored {
-			return fmt.Sprintf("%.1f %% of %s has no score (%s: %s), the limit is %.1f %%", 100*e.UnscoredShare, what, text.Plural(e.Unscored, "entry", "entries"), reasons(e), 100*a.Study.MaxUnscored)
+		if said := tooMany(a, e); said != "" {
+			return said
 		}
 		n[e.Arm] = max(n[e.Arm], e.Unscored)
-		missing = append(missing, fmt.Sprintf("%d of %s (%s)", e.Unscored, what, reasons(e)))
+		missing = append(missing, fmt.Sprintf("%d of %s of %s (%s)", e.Unscored, e.Metric, e.Arm, reasons(e)))
 		switch {
 		case e.Least == nil:
 			return fmt.Sprintf("%s has no score, and there is no lowest and highest one to try instead", missing[len(missing)-1])
@@ -62,6 +61,14 @@ func (r Rule) unscored(a *analyse.Analysis, state State) string {
 		}
 	}
 	return ""
+}
+
+// tooMany says that an arm lacks more scores of a metric than the study allows; "" if not.
+func tooMany(a *analyse.Analysis, e analyse.Estimate) string {
+	if float64(e.UnscoredShare) <= a.Study.MaxUnscored {
+		return ""
+	}
+	return fmt.Sprintf("%.1f %% of %s of %s has no score (%s: %s), the limit is %.1f %%", 100*e.UnscoredShare, e.Metric, e.Arm, text.Plural(e.Unscored, "entry", "entries"), reasons(e), 100*a.Study.MaxUnscored)
 }
 
 // reasons joins the most frequent reasons for missing scores.

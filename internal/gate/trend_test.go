@@ -110,3 +110,33 @@ func TestLoweredScores(t *testing.T) {
 		t.Errorf("3 or 4 lower: %+v", got)
 	}
 }
+
+// TestTrendOfMissingScores: what has no score is no gain.
+func TestTrendOfMissingScores(t *testing.T) {
+	t.Parallel()
+	better := func(_, item int) (was, is float64) { return 15, 17 + float64(item%2) }
+	for _, x := range []struct {
+		name    string
+		lacking func(a *analyse.Analysis)
+		want    string
+	}{
+		{"nothing", func(*analyse.Analysis) {}, gate.Improved},
+		{"few, which could reverse nothing", func(a *analyse.Analysis) {
+			least, most := a.Comparisons[0], a.Comparisons[0]
+			a.Estimates[0].Unscored, a.Comparisons[0].Least, a.Comparisons[0].Most = 1, &least, &most
+		}, gate.Improved},
+		{"few, which could", func(a *analyse.Analysis) {
+			least, most := a.Comparisons[0], a.Comparisons[0]
+			least.P, least.PAdjusted = 1, 1
+			a.Estimates[0].Unscored, a.Comparisons[0].Least, a.Comparisons[0].Most = 1, &least, &most
+		}, gate.NotComputed},
+		{"few, without bounds", func(a *analyse.Analysis) { a.Estimates[0].Unscored = 1 }, gate.NotComputed},
+		{"many", func(a *analyse.Analysis) { a.Estimates[1].Unscored, a.Estimates[1].UnscoredShare = 5, 0.25 }, gate.NotComputed},
+		{"failed trials", func(a *analyse.Analysis) { a.Arms[1].OK, a.Arms[1].Failed = 10, 10 }, gate.NotComputed},
+	} {
+		a := twoRuns(t, 1, better, 20)
+		if x.lacking(a); gate.TrendOf(a).Verdict != x.want {
+			t.Errorf("%s: got %+v, want %s", x.name, gate.TrendOf(a), x.want)
+		}
+	}
+}

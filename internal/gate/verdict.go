@@ -222,8 +222,8 @@ func (t Trend) ExitCode() int {
 
 // TrendOf decides by the primary metrics of a comparison of two runs, all of which are one
 // family. A difference counts if it is more than chance, however large it is: between two runs
-// of the same program some item always falls. One loss is a regression, and what cannot be
-// decided hides no gain.
+// of the same program some item always falls. One loss is a regression, whatever is missing: to lose
+// answers must not hide it.
 func TrendOf(a *analyse.Analysis) Trend {
 	said := map[string][]string{}
 	for _, c := range a.Comparisons {
@@ -242,8 +242,8 @@ func TrendOf(a *analyse.Analysis) Trend {
 		case analyse.NotTested, analyse.NotCompared:
 			verdict, why = NotComputed, string(found)
 		}
-		if share := float64(c.Unpaired) / float64(max(1, c.Pairs+c.Unpaired)); verdict != Regressed && share > a.Study.MaxUnscored {
-			verdict, why = NotComputed, fmt.Sprintf("%.1f %% of the items have a value in only one run, the limit is %.1f %%", 100*share, 100*a.Study.MaxUnscored)
+		if lack := lacking(a, c, m.HigherIsBetter); verdict != Regressed && lack != "" {
+			verdict, why = NotComputed, lack
 		}
 		reason := fmt.Sprintf("%s against %s, %s", c.A, c.B, m.Title)
 		if why != "" {
@@ -257,4 +257,29 @@ func TrendOf(a *analyse.Analysis) Trend {
 		}
 	}
 	return Trend{NotComputed, []string{"no primary metric is compared"}}
+}
+
+// lacking says why missing scores leave a comparison of two runs undecided; "" if they do not.
+func lacking(a *analyse.Analysis, c analyse.Comparison, higherIsBetter bool) string {
+	if share := float64(c.Unpaired) / float64(max(1, c.Pairs+c.Unpaired)); share > a.Study.MaxUnscored {
+		return fmt.Sprintf("%.1f %% of the items have a value in only one run, the limit is %.1f %%", 100*share, 100*a.Study.MaxUnscored)
+	}
+	if share, of := a.WorstFailures(); share > a.Run.MaxFailed {
+		return fmt.Sprintf("%.1f %% of %s, the limit is %.1f %%", 100*share, of, 100*a.Run.MaxFailed)
+	}
+	missing := false
+	for _, arm := range []string{c.A, c.B} {
+		e, _ := a.Estimate(arm, c.Metric)
+		if said := tooMany(a, e); said != "" {
+			return said
+		}
+		missing = missing || e.Unscored > 0
+	}
+	found := c.Found(higherIsBetter, a.Study.Alpha)
+	for _, end := range []*analyse.Comparison{c.Least, c.Most} {
+		if missing && (end == nil || end.Found(higherIsBetter, a.Study.Alpha) != found) {
+			return "answers without a score could reverse this"
+		}
+	}
+	return ""
 }

@@ -285,10 +285,10 @@ func (m *markdown) baseline(b *builder, base *Baseline, shown int) {
 	}
 	m.list("!", base.Compared.Warnings)
 	if len(base.Items) == 0 {
-		m.para(plain, say.Plural(base.Equal, "item is", "items are")+" as before.")
+		m.para(plain, say.Plural(base.Equal, "score is", "scores are")+" as before.")
 		return
 	}
-	title := fmt.Sprintf("%s: %d worse, %d better; %d as before", say.Plural(len(base.Items), "item changed", "items changed"), base.Worse, base.Better, base.Equal)
+	title := fmt.Sprintf("%s: %d worse, %d better; %d as before", say.Plural(len(base.Items), "score changed", "scores changed"), base.Worse, base.Better, base.Equal)
 	m.fold(title, func() {
 		t := newTable("", "Item", "Arm", ">Was", ">Now", "Answer before", "Answer now")
 		const long = 120
@@ -299,7 +299,7 @@ func (m *markdown) baseline(b *builder, base *Baseline, shown int) {
 			m.table(t)
 		}
 		if left := len(base.Items) - shown; left > 0 {
-			m.para(plain, "and "+say.Plural(left, "more item", "more items")+", better than these")
+			m.para(plain, "and "+say.Plural(left, "more score", "more scores")+", better than these")
 		}
 	})
 }

@@ -274,28 +274,30 @@ func decodeScores(data string) (list []eval.Score, err error) {
 // 0.
 type TrialScores struct {
 	Trial  eval.Trial
+	Kind   eval.OutcomeKind // of the outcome, by ScoresByItem
 	Scores []eval.Score
 }
 
 // Scores yields the scores of every scored trial of a run in plan order. Scores of
 // a whole case come with its first trial.
 func (db *DB) Scores(ctx context.Context, run *Run) iter.Seq2[TrialScores, error] {
-	return db.scores(ctx, run, "1, 4")
+	return db.scores(ctx, run, `'' FROM `+planned+`scores s ON s.trial = t.id`, "1, 4")
 }
 
-// ScoresByItem yields the scores of Scores in the order of items, arms and replicates.
+// ScoresByItem yields every trial with an outcome, failed ones too, with the scores of Scores, in the
+// order of items, arms and replicates.
 func (db *DB) ScoresByItem(ctx context.Context, run *Run) iter.Seq2[TrialScores, error] {
-	return db.scores(ctx, run, "2, 3, 4")
+	return db.scores(ctx, run, `o.kind FROM `+planned+`outcomes o ON o.trial = t.id LEFT JOIN scores s ON s.trial = t.id`, "2, 3, 4")
 }
 
-func (db *DB) scores(ctx context.Context, run *Run, order string) iter.Seq2[TrialScores, error] {
-	return query(ctx, db, `SELECT t.place, t.item, t.arm, t.replicate, s.data FROM `+planned+`scores s ON s.trial = t.id WHERE `+inPlan+`
-		UNION ALL SELECT t.place, t.item, t.arm, 0, s.data FROM `+planned+`case_scores s ON s.trial = t.id WHERE `+inPlan+`
+func (db *DB) scores(ctx context.Context, run *Run, from, order string) iter.Seq2[TrialScores, error] {
+	return query(ctx, db, `SELECT t.place, t.item, t.arm, t.replicate, coalesce(s.data, ''), `+from+` WHERE `+inPlan+`
+		UNION ALL SELECT t.place, t.item, t.arm, 0, s.data, '' FROM `+planned+`case_scores s ON s.trial = t.id WHERE `+inPlan+`
 		ORDER BY `+order, []any{run, run},
 		func(rows *sql.Rows) (s TrialScores, err error) {
 			var place int64
 			var data string
-			if err := rows.Scan(&place, &s.Trial.Item, &s.Trial.Arm, &s.Trial.Replicate, &data); err != nil {
+			if err := rows.Scan(&place, &s.Trial.Item, &s.Trial.Arm, &s.Trial.Replicate, &data, &s.Kind); err != nil || data == "" {
 				return s, err
 			}
 			s.Scores, err = decodeScores(data)

@@ -25,6 +25,8 @@ type side struct {
 	Run *store.Run
 	Arm string
 	x   *index
+	// but are the items that the other run asked otherwise.
+	but map[string]bool
 }
 
 // A sum adds up the scores of an item in an arm, those of all replicates.
@@ -86,7 +88,10 @@ func (s side) rows(ctx context.Context, q string) ([]int32, error) {
 	if wanted < 0 {
 		return nil, bad("run %s has no arm %q; its arms are %s", s.Run.ID, s.Arm, strings.Join(arm.words, ", "))
 	}
-	return slices.DeleteFunc(slices.Clone(rows), func(i int32) bool { return int(arm.codes[i]) != wanted }), nil
+	item := s.x.column("item")
+	return slices.DeleteFunc(slices.Clone(rows), func(i int32) bool {
+		return int(arm.codes[i]) != wanted || len(s.but) > 0 && s.but[item.word(int(i))]
+	}), nil
 }
 
 // sums adds up the scores of each item in some rows.
@@ -171,6 +176,8 @@ type contest struct {
 	metric analyse.Metric
 	known  []analyse.Metric
 	All    string // not empty: equal items too
+	// Reworded counts the items whose input differs between the runs.
+	Reworded int
 }
 
 // contest reads the address of a comparison. Without arms it takes those that the study
@@ -197,11 +204,31 @@ func (v *Viewer) contest(r *request) (c contest, err error) {
 	} else {
 		c.A.Arm, _ = v.opponents(r.Context(), c.A)(cmp.Or(c.A.Arm, c.B.Arm), "")
 		c.B.Arm = cmp.Or(c.B.Arm, c.A.Arm)
+		if c.Reworded, err = v.reworded(r.Context(), &c.A, &c.B); err != nil {
+			return c, err
+		}
 	}
 	r.run = c.A.Run
 	c.metric, c.known = v.metric(r.Context(), c.A, r.param("metric"))
 	c.All = r.param("all")
 	return c, nil
+}
+
+// reworded leaves out of two runs the items that they asked otherwise, and counts them.
+func (v *Viewer) reworded(ctx context.Context, a, b *side) (int, error) {
+	items, err := v.DB.Items(ctx, a.Run)
+	if err != nil {
+		return 0, err
+	}
+	others, err := v.DB.Items(ctx, b.Run)
+	but := map[string]bool{}
+	for id, it := range items {
+		if o, ok := others[id]; ok && o.Input != it.Input {
+			but[id] = true
+		}
+	}
+	a.but, b.but = but, but
+	return len(but), err
 }
 
 // opponents returns a function that completes two arms of a run: by the comparisons of its

@@ -168,7 +168,7 @@ type fraction struct {
 
 // scoredStore has a run of two arms, a and b, with the scores of each replicate of each item by
 // the metric m, and answers that name arm and score.
-func scoredStore(t testing.TB, scores map[string][2][][]fraction) *store.DB {
+func scoredStore(t testing.TB, scores map[string][2][][]fraction, reworded ...string) *store.DB {
 	t.Helper()
 	must := func(err error) {
 		t.Helper()
@@ -179,10 +179,34 @@ func scoredStore(t testing.TB, scores map[string][2][][]fraction) *store.DB {
 	path := filepath.Join(t.TempDir(), "s.db")
 	db, err := store.Open(t.Context(), path)
 	must(err)
+	scoredRun(t, db, scores, nil)
+	if reworded != nil {
+		scoredRun(t, db, scores, reworded)
+	}
+	must(db.Close())
+	read, err := store.OpenRead(t.Context(), path)
+	must(err)
+	t.Cleanup(func() { read.Close() })
+	return read
+}
+
+// scoredRun adds a run that asked some items otherwise.
+func scoredRun(t testing.TB, db *store.DB, scores map[string][2][][]fraction, reworded []string) {
+	t.Helper()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
 	var list []eval.Item
 	replicates := 0
 	for id, of := range scores {
-		list = append(list, eval.Item{ID: id, Input: 1, Gold: 2})
+		it := eval.Item{ID: id, Input: 1, Gold: 2}
+		if slices.Contains(reworded, id) {
+			it.Input = 3
+		}
+		list = append(list, it)
 		replicates = len(of[0])
 	}
 	slices.SortFunc(list, func(x, y eval.Item) int { return strings.Compare(x.ID, y.ID) })
@@ -211,9 +235,4 @@ func scoredStore(t testing.TB, scores map[string][2][][]fraction) *store.DB {
 			}
 		}
 	}))
-	must(db.Close())
-	read, err := store.OpenRead(t.Context(), path)
-	must(err)
-	t.Cleanup(func() { read.Close() })
-	return read
 }

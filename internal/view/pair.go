@@ -196,6 +196,9 @@ func (v *Viewer) pairPage(r *request) error {
 			data.Replicates = append(data.Replicates, newReplicate(n, halves[0][n], halves[1][n]))
 		}
 	}
+	if c.A.but[item] {
+		return bad("item %q: its input differs between the runs", item)
+	}
 	if len(data.Replicates) == 0 {
 		return bad("neither arm was asked item %q", item)
 	}

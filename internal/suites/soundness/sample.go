@@ -39,6 +39,9 @@ type Corpus struct {
 	Empty []eval.Level
 	// Without are columns of the schema for which the sample has none.
 	Without []string
+	// Untaken are the ids of rows of reports of which no fragment is taken, such as one whose record
+	// was corrected.
+	Untaken []string
 }
 
 // personal are the columns that the sample cannot have: people fill them from the fragment.
@@ -85,14 +88,21 @@ func (s Sample) Corpus(was *table.Table) (c Corpus, err error) {
 		}
 	}
 	at := func(name string) int { return slices.Index(header, name) }
-	have := map[string]bool{}
+	have, last := map[string]bool{}, 0
 	for _, r := range rows {
-		have[strings.TrimSpace(r[at(columnReport)])] = true
+		report := strings.TrimSpace(r[at(columnReport)])
+		have[report] = true
+		if !slices.ContainsFunc(s.Rows, func(t Taken) bool { return t.Cells[from[columnReport]] == report }) {
+			c.Untaken = append(c.Untaken, r[at(columnID)])
+		}
+		if n, err := strconv.Atoi(strings.TrimPrefix(strings.TrimSpace(r[at(columnID)]), "F_")); err == nil {
+			last = max(last, n)
+		}
 		if words := r[at(columnText)]; strings.TrimSpace(r[at(columnParagraphs)]) == "" && strings.TrimSpace(words) != "" {
 			r[at(columnParagraphs)], c.Changed = strconv.Itoa(paragraphs(words)), true
 		}
 	}
-	for i, t := range s.Rows {
+	for _, t := range s.Rows {
 		if have[t.Cells[from[columnReport]]] {
 			continue
 		}
@@ -107,7 +117,8 @@ func (s Sample) Corpus(was *table.Table) (c Corpus, err error) {
 				row[j] = t.Cells[k]
 			}
 		}
-		row[at(columnID)], row[at("extraction_date")], row[at("extraction_notes")] = fmt.Sprintf("F_%03d", i+1), t.Date, t.Note
+		last++ // an id is never given twice
+		row[at(columnID)], row[at("extraction_date")], row[at("extraction_notes")] = fmt.Sprintf("F_%03d", last), t.Date, t.Note
 		rows = append(rows, row)
 		c.Added, c.Changed = c.Added+1, true
 	}

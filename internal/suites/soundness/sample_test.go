@@ -80,6 +80,10 @@ func TestCorpusIsExtended(t *testing.T) {
 	if again.Rows[2][0] != "F_002" || again.Rows[2][1] != "9" {
 		t.Errorf("%q", again.Rows[2])
 	}
+	first.Rows = s.Rows[1:] // after its record was corrected the first is not taken
+	if other, err := first.Corpus(was); err != nil || !slices.Equal(other.Untaken, []string{"F_001"}) || len(other.Rows) != 3 || other.Rows[2][0] != "F_002" {
+		t.Errorf("%+v (%v)", other, err)
+	}
 	for _, tt := range []struct{ known, name, want string }{
 		{"budget", "nosuch", `the sample has no column "nosuch"`}, {"fragment_text", "id", `takes no column "fragment_text" from a sample`}, {"nosuch", "id", `no column "nosuch"`},
 	} {
