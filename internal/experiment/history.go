@@ -72,7 +72,7 @@ func (r *Run) remember(ctx context.Context, q *analyse.Question, events []store.
 // inherit adds what a run of the same study, from which answers were taken, makes of
 // the question. If its results had been shown, this run was planned with them: arms
 // that were late there, or that it does not have as they are now, came after results, and
-// so did another judge.
+// so did another judge, or another prompt of it, of which the hashes of verdicts tell.
 func (r *Run) inherit(ctx context.Context, q *analyse.Question, id string, calls []eval.ArmCalls) error {
 	from, err := r.db.Run(ctx, id)
 	if err != nil || !from.Analysed || from.Study != r.Record.Study {
@@ -95,11 +95,24 @@ func (r *Run) inherit(ctx context.Context, q *analyse.Question, id string, calls
 			q.Late = append(q.Late, arm)
 		}
 	}
-	if slices.Equal(plan.JudgeParts(from.Treatment), plan.JudgeParts(r.Record.Treatment)) {
-		return nil
+	was, err := r.db.JudgedBy(ctx, from)
+	if err != nil {
+		return err
 	}
+	now, err := r.db.JudgedBy(ctx, r.Record)
+	if err != nil {
+		return err
+	}
+	items, err := r.db.Items(ctx, from)
+	if err != nil {
+		return err
+	}
+	settings := !slices.Equal(plan.JudgeParts(from.Treatment), plan.JudgeParts(r.Record.Treatment))
 	for _, arm := range r.Bench.Arms() {
-		if len(arm.Judges) > 0 {
+		if len(arm.Judges) > 0 && (settings || slices.ContainsFunc(r.Items(), func(it eval.Item) bool {
+			key := [2]string{it.ID, arm.ID}
+			return items[it.ID].Gold == it.Gold && was[key] != 0 && now[key] != 0 && was[key] != now[key]
+		})) {
 			q.Rejudged = append(q.Rejudged, arm.ID)
 		}
 	}

@@ -3,6 +3,7 @@ package suites
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -99,6 +100,58 @@ func TestPipelinesComeThrough(t *testing.T) {
 	defer b.Close()
 	if p := b.Pipelines(); len(p) != 1 || p[0].Model != "arm:heuristic" || p[0].Kind != "exec" || p[0].Target != "cat -" || p[0].Version != "" {
 		t.Errorf("%+v", p)
+	}
+}
+
+// TestChangedPipelines: in every suite with such arms, another program, version or file of
+// answers makes another arm.
+func TestChangedPipelines(t *testing.T) {
+	extra := map[string]string{"rerank": "candidates.sizes=[10]", "soundness": "main_model="} // answers are of one size
+	for _, s := range All() {
+		if s.Name == "given" {
+			continue // its arms are in the data
+		}
+		t.Run(s.Name, func(t *testing.T) {
+			files, err := s.Init(filepath.Join(t.TempDir(), "starter"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			hashes := func(content, is string) map[string]string {
+				write(t, filepath.Join(filepath.Dir(files[0]), "pipe.py"), []byte(content))
+				own := s.Study()
+				overrides := []string{"comparisons=[]", "decide.require=[]", "arms=[{name: mine, " + is + "}]"}
+				if more := extra[s.Name]; more != "" {
+					overrides = append(overrides, more)
+				}
+				f, err := study.Load(files[0], overrides, own)
+				if err != nil {
+					t.Fatal(err)
+				}
+				b, err := s.Open(f, own)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer b.Close()
+				all := map[string]string{}
+				for _, a := range b.Arms() {
+					if strings.HasPrefix(a.ID, "mine") {
+						all[a.ID] = a.Hash
+					}
+				}
+				return all
+			}
+			for _, is := range []string{"exec: ./pipe.py", "outputs: pipe.py", "http: http://localhost, watch: [pipe.py]", "exec: pipe, version: v1", "http: http://localhost, version: v1"} {
+				was, now := hashes("{}", is), hashes("{} ", strings.Replace(is, "version: v1", "version: v2", 1))
+				for id, hash := range was {
+					if now[id] == hash {
+						t.Errorf("%s: arm %s is the same after a change", is, id)
+					}
+				}
+				if len(was) == 0 || !maps.Equal(was, hashes("{}", is)) {
+					t.Errorf("%s: arms %v are others without a change", is, was)
+				}
+			}
+		})
 	}
 }
 

@@ -34,11 +34,8 @@ func (a *arm) knowsTruth() bool {
 // candidates, the attack with its version, and the defence.
 func (a *arm) does() []string {
 	kind, under := "", ""
-	switch {
-	case a.method != nil:
+	if a.method != nil {
 		kind = "builtin " + a.method.Name
-	case a.Pipeline != nil:
-		kind = a.Pipeline.Kind
 	}
 	if a.attack != nil {
 		under = a.attack.Name + " version " + attack.Version

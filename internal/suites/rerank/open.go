@@ -179,12 +179,12 @@ func (b *Bench) settle(arms []*arm) {
 			Seed       uint64
 			K          int
 		}{Candidates{Shuffle: b.study.Candidates.Shuffle}, b.study.Budget, Attacks{Strength: b.study.Attacks.Strength, Reviews: b.study.Attacks.Reviews}, b.seed, b.k})
-		model := ""
+		model := a.Hash // of a pipeline: command with program and version, or answers
 		if a.Settings != nil {
 			r := kit.RequestTo(a.Settings)
 			model = r.Key() + " prompts " + method.PromptVersion
 		}
-		a.Hash = hashed(append([]string{a.ID, string(settings), model, a.Target}, a.does()...)...).String()
+		a.Hash = hashed(append([]string{a.ID, string(settings), model}, a.does()...)...).String()
 		b.Use(a)
 	}
 }
