@@ -106,7 +106,7 @@ var elsewhere = []string{"name", "version", "suite", "description", "models", "s
 func (x *Experiment) basis() string {
 	keys := x.keys()
 	maps.DeleteFunc(keys, func(key string, _ json.RawMessage) bool { return slices.Contains(elsewhere, key) })
-	parts := []eval.Part{{Name: "judge", Value: x.Judge.Settings}}
+	parts := []eval.Part{{Name: "judge", Value: x.Judge.Settings}, {Name: "arms in order", Value: fmt.Sprintf("%q", x.ArmIDs())}}
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
 		parts = append(parts, eval.Part{Name: key, Value: string(keys[key])})
 	}
