@@ -138,6 +138,7 @@ func (a *app) recomputeRun(ctx context.Context, db *store.DB, r *store.Run) stor
 		open = append(open, "people's work: "+err.Error())
 	case lacks > 0:
 		open = append(open, text.Plural(lacks, "verdict", "verdicts")+" of people are in their files only: `scruple score` adds them")
+	case rep.Earlier > 0: // scores are of that plan too
 	case !scored:
 		note += "; the run has no analysis yet"
 	case !run.Analysed(kept):

@@ -162,8 +162,9 @@ func (l shownList) csv(w io.Writer) error {
 	return end()
 }
 
-// kept returns the results of a run as they were scored. It warns of gold that changed since: of
-// runs so small that reading their study takes no time, if it can be read.
+// kept returns the results of a run as they were scored. It warns of gold that changed since, and
+// of the newest run of a study of all that did: of runs so small that reading their study takes
+// no time, if it can be read.
 func (a *app) kept(o *opened) (experiment.Result, error) {
 	result, err := experiment.Kept(o.ctx, o.db, o.run)
 	if err != nil || o.run.Trials > manyItems {
@@ -178,13 +179,18 @@ func (a *app) kept(o *opened) (experiment.Result, error) {
 	if err != nil { // such as those of an archive that is gone
 		return result, nil
 	}
-	if gold := plan.Regraded(was, x.Items()); len(gold) > 0 {
+	var outdated *experiment.NotAllowedError
+	gold := plan.Regraded(was, x.Items())
+	switch {
+	case len(gold) > 0:
 		remedy := a.again("score", o.arg, o.run, o.db.Path()) + "` scores the answers again"
 		if tags, err := o.db.Tags(o.ctx, o.run); err != nil || len(tags) > 0 || o.run.Archive != nil {
 			remedy = "scruple run` begins another run, which takes the answers" // this one stays as it is
 		}
 		a.warn("warning: the gold of %s changed since run %s was scored (%s), and these are the scores before: `%s at no cost",
 			text.Plural(len(gold), "item", "items"), o.run.ID, strings.Join(plan.Shorten(gold, 5), ", "), remedy)
+	case isStudyFile(o.arg) && errors.As(x.Current(o.ctx, o.db, o.run, result), &outdated):
+		a.warn("warning: these are the results before a change: %v", outdated)
 	}
 	return result, nil
 }

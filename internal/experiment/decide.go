@@ -33,11 +33,8 @@ func (x *Experiment) Decide(ctx context.Context, db *store.DB, r *store.Run, kep
 				r.ID, strings.Join(changes, "\n  "), x.File.Path)
 		}
 	}
-	if err := x.checkSame(ctx, db, r); err != nil {
+	if err := x.Current(ctx, db, r, kept); err != nil {
 		return Result{}, err
-	}
-	if kept.basis != x.basis() {
-		return Result{}, discipline.NotAllowed("the metrics, comparisons or statistics of the study, or what scores are computed from, changed since run %s was analysed: run `scruple score %s` to analyse it again at no cost", r.ID, x.File.Path)
 	}
 	before := kept.Verdict
 	kept.Verdict = x.decide(kept.Analysis)
@@ -53,6 +50,17 @@ func (x *Experiment) Decide(ctx context.Context, db *store.DB, r *store.Run, kep
 		kept.Verdict.Changed = history.changes()
 	}
 	return kept, nil
+}
+
+// Current rejects an analysis that is not of the study as it is, but for its rules.
+func (x *Experiment) Current(ctx context.Context, db *store.DB, r *store.Run, kept Result) error {
+	if err := x.checkSame(ctx, db, r); err != nil {
+		return err
+	}
+	if kept.basis != x.basis() {
+		return discipline.NotAllowed("the metrics, comparisons or statistics of the study, or what scores are computed from, changed since run %s was analysed: run `scruple score %s` to analyse it again at no cost", r.ID, x.File.Path)
+	}
+	return nil
 }
 
 // decide applies the study's rules. It returns nil if there are none.
@@ -106,7 +114,7 @@ var elsewhere = []string{"name", "version", "suite", "description", "models", "s
 func (x *Experiment) basis() string {
 	keys := x.keys()
 	maps.DeleteFunc(keys, func(key string, _ json.RawMessage) bool { return slices.Contains(elsewhere, key) })
-	parts := []eval.Part{{Name: "judge", Value: x.Judge.Settings}}
+	parts := []eval.Part{{Name: "judge", Value: x.Judge.Settings}, {Name: "arms in order", Value: fmt.Sprintf("%q", x.ArmIDs())}}
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
 		parts = append(parts, eval.Part{Name: key, Value: string(keys[key])})
 	}

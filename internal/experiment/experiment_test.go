@@ -567,6 +567,29 @@ func TestChangedSinceAnalysis(t *testing.T) {
 	}
 }
 
+// A run with a tag stays as it is, whatever of the study changed.
+func TestTaggedRunStays(t *testing.T) {
+	dir, ctx := t.TempDir(), t.Context()
+	path := write(t, filepath.Join(dir, "study.yaml"), "name: scores\nsuite: given\ndata: {path: scores.csv}\n")
+	db := openStore(t, dir)
+	const row = "item,arm,score\na,old,"
+	write(t, filepath.Join(dir, "scores.csv"), row+"1\n")
+	r := start(t, load(t, path), db)
+	if err := r.Ask(ctx, left(t, r, false), experiment.Asking{}); err != nil {
+		t.Fatal(err)
+	}
+	if done, err := r.Tag(ctx, "main"); err != nil || !done {
+		t.Fatalf("tagged: %v, %v", done, err)
+	}
+	if again := start(t, load(t, path), db); again.Record.ID != r.Record.ID {
+		t.Errorf("an unchanged study has another run, %s", again.Record.ID)
+	}
+	write(t, filepath.Join(dir, "scores.csv"), row+"0\n")
+	if other := start(t, load(t, path), db); other.Record.ID == r.Record.ID || other.Kept == "" {
+		t.Errorf("run %s follows the study: %q", other.Record.ID, other.Kept)
+	}
+}
+
 // A trial without a score has one once the table does.
 func TestMissingScoreIsGiven(t *testing.T) {
 	dir, ctx := t.TempDir(), t.Context()

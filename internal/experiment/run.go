@@ -150,7 +150,9 @@ func (x *Experiment) StartOrResume(ctx context.Context, db *store.DB, id string)
 	tags, err := db.Tags(ctx, last)
 	same := true
 	if err == nil && (len(tags) > 0 || last.Archive != nil) {
-		same, err = x.continues(ctx, db, last, nil)
+		if same, err = x.continues(ctx, db, last, nil); same {
+			same, _, err = x.plans(ctx, db, last)
+		}
 	}
 	switch {
 	case err != nil:
