@@ -154,7 +154,7 @@ func (x *examination) archives(db *DB) {
 		x.failed("archives", err)
 		return
 	}
-	sound := 0
+	sound := len(runs)
 	for _, run := range runs {
 		err := run.Archive.check(run)
 		if n := run.Archive.Trials; err == nil && n != run.Trials {
@@ -162,9 +162,8 @@ func (x *examination) archives(db *DB) {
 		}
 		if err != nil {
 			x.failed("archives", err)
-			continue
+			sound--
 		}
-		sound++
 	}
 	if sound > 0 {
 		x.add("archives", CheckOK, "runs whose files are as written: %d", sound)
