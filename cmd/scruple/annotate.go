@@ -340,7 +340,7 @@ func (a *app) agreement(place annotate.Place, tasks []study.Task, subjects annot
 			broken = append(broken, err)
 			continue
 		case len(list)+len(r.Uncompared) == 0:
-			a.warn("task %s: no subject has two answers to compare", t.Name)
+			a.warn("task %s: no subject has two answers to compare (imported answers, and decisions, do not count)", t.Name)
 		}
 		for _, why := range r.Uncompared {
 			a.warn("task %s: %s", t.Name, why)

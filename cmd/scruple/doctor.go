@@ -53,7 +53,7 @@ func (a *app) doctor(o *opened) error {
 		return err
 	}
 	if damaged {
-		return exit(exitInfrastructure, &store.Error{Path: path, Err: errors.New("the file is damaged: restore a copy; what can still be read is in `scruple export`")})
+		return exit(exitInfrastructure, &store.Error{Path: path, Err: errors.New("damage is listed, with its remedy if there is one; else restore a copy. What can still be read is in `scruple export`")})
 	}
 	return nil
 }

@@ -578,9 +578,17 @@ func tableOf(t study.Task, list []record) [][]string {
 func columnsOf(t study.Task) []string {
 	names := slices.Clone(columns)
 	for _, q := range t.Ask {
-		names = append(names, q.Name)
+		names = append(names, columnOf(q))
 	}
 	return names
+}
+
+// columnOf is the column of a question, whose name may be that of another column.
+func columnOf(q study.Question) string {
+	if slices.Contains(columns, q.Name) {
+		return "answer_" + q.Name
+	}
+	return q.Name
 }
 
 func (f File) fromTable(t study.Task) (list []record, err error) {
@@ -605,8 +613,8 @@ func (f File) fromTable(t study.Task) (list []record, err error) {
 			}
 		}
 		for _, q := range t.Ask {
-			if err := x.fromCell(q, cell(q.Name)); err != nil {
-				return nil, c.Errorf(row, q.Name, "%s: %w", q.Name, err)
+			if err := x.fromCell(q, cell(columnOf(q))); err != nil {
+				return nil, c.Errorf(row, columnOf(q), "%s: %w", columnOf(q), err)
 			}
 		}
 		list = append(list, x)

@@ -108,18 +108,19 @@ func TestExchange(t *testing.T) {
 	}
 }
 
-// An answer that chooses no option, of several, goes through every format.
-func TestExchangeOfNoOption(t *testing.T) {
+// An answer that chooses no option, of several, and one to a question that is named like a column
+// go through every format.
+func TestExchangeOfOddAnswers(t *testing.T) {
 	clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
 	task := study.Task{Name: "t", Of: "item", Show: []string{"pages"}, Ask: []study.Question{
-		{Name: "q", Type: "choice", Options: []string{"yes", "no"}}, {Name: "m", Type: "several", Options: []string{"x", "y"}, Optional: true}}}
+		{Name: "by", Type: "choice", Options: []string{"yes", "no"}}, {Name: "m", Type: "several", Options: []string{"x", "y"}, Optional: true}}}
 	for _, format := range Formats() {
 		p, source := at(t, &clock), emoji{corpus{1}}
 		d := openOf(t, p, task, source, "anna")
 		k, place, _, _ := d.next()
 		shown, err := show(d.task, source, k.subject, false)
 		if err == nil {
-			_, err = d.append(eventSubmit, Event{Pass: k.pass, Subject: &k.subject, Place: place, Shown: shown.Hash(), Answer: Answer{"q": []byte(`"yes"`), "m": []byte(`[]`)}})
+			_, err = d.append(eventSubmit, Event{Pass: k.pass, Subject: &k.subject, Place: place, Shown: shown.Hash(), Answer: Answer{"by": []byte(`"yes"`), "m": []byte(`[]`)}})
 		}
 		d.close()
 		out, errOut := p.Export(task, source, format, codePoints)
@@ -128,6 +129,8 @@ func TestExchangeOfNoOption(t *testing.T) {
 		}
 		if n, _, err := p.Import(task, source, File{Name: "f", Data: out.Data, Format: format, Offsets: codePoints, Person: "ben"}); n != 1 || err != nil {
 			t.Errorf("%s: %d answers, %v\n%s", format, n, err, out.Data)
+		} else if w, err := p.ReadWork("t", "ben"); err != nil || string(w.order[0].First.Answer["by"]) != `"yes"` {
+			t.Errorf("%s: %v, %v", format, err, w)
 		}
 	}
 }
