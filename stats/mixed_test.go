@@ -377,6 +377,25 @@ func TestLogisticSeparated(t *testing.T) {
 	if l.Undefined == "" || !math.IsNaN(l.P[1]) {
 		t.Errorf("separated data got p = %v", l.P)
 	}
+	// Nor has a flag of some rows.
+	for _, flagged := range []int{1, 3, 5, 10, 20, 40} {
+		r := rand.New(rand.NewPCG(3, 4))
+		f, y, flag, item := NewFrame(100), make([]float64, 100), make([]float64, 100), make([]string, 100)
+		for i := range y {
+			item[i] = strconv.Itoa(i % 25)
+			if i < flagged {
+				y[i], flag[i] = 1, 1
+			} else if r.Float64() < 0.6 {
+				y[i] = 1
+			}
+		}
+		check(t, f.AddNumbers("y", y))
+		check(t, f.AddNumbers("flag", flag))
+		check(t, f.AddFactor("item", item, nil))
+		if l, err := FitLogistic(f, parse(t, "y ~ flag + (1|item)")); err != nil || !strings.Contains(l.Undefined, "complete separation") || !math.IsNaN(l.P[1]) {
+			t.Errorf("%d flagged rows that all pass: %v, %q, p = %v", flagged, err, l.Undefined, l.P)
+		}
+	}
 	empty := NewFrame(0)
 	check(t, empty.AddNumbers("y", nil))
 	check(t, empty.AddFactor("item", nil, nil))
