@@ -271,9 +271,9 @@ func (l *laplace) search() (x []float64, v float64, err error) {
 	return x, l.deviance(x), nil
 }
 
-// separated is a log odds ratio, of a level or of a standard deviation of a number, that
-// no sane data give.
-const separated = 12
+// separated is a log odds ratio, of a level or between the least and the largest number, that
+// no sane data give, and vague a standard error of one that goes with it.
+const separated, vague = 12, 100
 
 func (l *laplace) result(x []float64, v float64, f *Frame, formula Formula) *Logistic {
 	k := len(l.terms)
@@ -300,12 +300,20 @@ func (l *laplace) result(x []float64, v float64, f *Frame, formula Formula) *Log
 	}
 	p := len(r.Beta)
 	r.SE, r.Z, r.P = undefinedNumbers(p), undefinedNumbers(p), undefinedNumbers(p)
-	if slices.ContainsFunc(x[k+1:], func(b float64) bool { return math.Abs(b) > separated }) {
-		r.Undefined = "complete separation: the estimate of an effect diverges"
-		r.Warnings = append(r.Warnings, r.Undefined)
-		return r
+	span := slices.Repeat([]float64{1}, p)
+	for _, t := range l.design.Terms {
+		if c := t.Columns[0]; t.Number != nil && c >= 0 {
+			span[c] = floats.Max(t.Number) - floats.Min(t.Number)
+		}
 	}
 	cov, ok := l.covariance(x)
+	for c := 1; c < p; c++ {
+		if math.Abs(r.Beta[c])*span[c] > separated && !(ok && math.Sqrt(cov[c][c])*span[c] < vague) {
+			r.Undefined = "complete separation: the estimate of an effect diverges"
+			r.Warnings = append(r.Warnings, r.Undefined)
+			return r
+		}
+	}
 	if !ok {
 		r.Undefined = "the likelihood has no maximum in some direction"
 		return r

@@ -165,7 +165,17 @@ func (m *Mixed) jointCovariance() *jointCovariance {
 			hessian[c][b] += d
 		}
 	}
+	unit := append(slices.Clone(m.theta), 1)
+	rescale := func(matrix [][]float64) {
+		for a := range matrix {
+			for b := range matrix {
+				matrix[a][b] *= math.Max(1, unit[a]) * math.Max(1, unit[b])
+			}
+		}
+	}
+	rescale(hessian) // the curvature in a large θ goes as 1/θ²: that in log θ tells whether it is flat
 	j.cov = pseudoInverse(hessian)
+	rescale(j.cov)
 	return j
 }
 

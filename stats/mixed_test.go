@@ -358,6 +358,30 @@ func TestMixedWarnsOfReplicates(t *testing.T) {
 	}
 }
 
+// TestSmallResiduals: the degrees of freedom of a mean over groups are those of the groups,
+// however little is left within them.
+func TestSmallResiduals(t *testing.T) {
+	for _, noise := range []float64{1e-3, 1e-5, 3e-6} { // below, rounding of the criterion shows
+		r := rand.New(rand.NewPCG(3, 4))
+		f, y, item, groups := NewFrame(60), make([]float64, 60), make([]string, 60), make([]float64, 10)
+		for i := range groups {
+			groups[i] = r.NormFloat64()
+		}
+		for i := range y {
+			y[i], item[i] = groups[i/6]+noise*r.NormFloat64(), strconv.Itoa(i/6)
+		}
+		check(t, f.AddNumbers("y", y))
+		check(t, f.AddFactor("item", item, nil))
+		m, err := FitMixed(f, parse(t, "y ~ 1 + (1|item)"), MixedOptions{})
+		check(t, err)
+		c, err := m.Coefficients(0.95)
+		check(t, err)
+		if !(math.Abs(c[0].DF-9) < 0.5) {
+			t.Errorf("residuals of %v: %v degrees of freedom of 10 groups", noise, c[0].DF)
+		}
+	}
+}
+
 // TestLogisticSeparated: an effect that separates passes from fails has no
 // estimate, and the result says so.
 func TestLogisticSeparated(t *testing.T) {
@@ -376,6 +400,25 @@ func TestLogisticSeparated(t *testing.T) {
 	check(t, err)
 	if l.Undefined == "" || !math.IsNaN(l.P[1]) {
 		t.Errorf("separated data got p = %v", l.P)
+	}
+	// Nor has a flag of some rows.
+	for _, flagged := range []int{1, 3, 5, 10, 20, 40} {
+		r := rand.New(rand.NewPCG(3, 4))
+		f, y, flag, item := NewFrame(100), make([]float64, 100), make([]float64, 100), make([]string, 100)
+		for i := range y {
+			item[i] = strconv.Itoa(i % 25)
+			if i < flagged {
+				y[i], flag[i] = 1, 1
+			} else if r.Float64() < 0.6 {
+				y[i] = 1
+			}
+		}
+		check(t, f.AddNumbers("y", y))
+		check(t, f.AddNumbers("flag", flag))
+		check(t, f.AddFactor("item", item, nil))
+		if l, err := FitLogistic(f, parse(t, "y ~ flag + (1|item)")); err != nil || !strings.Contains(l.Undefined, "complete separation") || !math.IsNaN(l.P[1]) {
+			t.Errorf("%d flagged rows that all pass: %v, %q, p = %v", flagged, err, l.Undefined, l.P)
+		}
 	}
 	empty := NewFrame(0)
 	check(t, empty.AddNumbers("y", nil))
