@@ -217,16 +217,18 @@ func (a *app) runKit(o *opened) (err error) {
 // sayBlind prints the comparisons of a kit, which are those of an analysis over all documents.
 func (a *app) sayBlind(all *analyse.Analysis, simulated []string) {
 	type row struct {
-		analyse.Comparison
-		Better  string
-		Percent float64
+		analyse.BlindComparison
+		Primary     bool
+		Better, Why string
+		Percent     float64
 	}
 	var rows []row
 	for _, c := range all.Comparisons {
 		if c.Stratum != nil {
 			continue
 		}
-		r := row{Comparison: c, Percent: 100 * float64(c.Level)}
+		r := row{Primary: c.Primary, Percent: 100 * float64(c.Level)}
+		r.BlindComparison, r.Why = all.ForBlind(c)
 		if m, ok := all.Metric(c.Metric); ok && !m.NoDirection {
 			r.Better = map[bool]string{true: "higher", false: "lower"}[m.HigherIsBetter]
 		}
@@ -241,7 +243,8 @@ func resultOf(a *analyse.Analysis) (list []analyse.BlindComparison, simulated []
 	list = []analyse.BlindComparison{}
 	for _, c := range a.Comparisons {
 		if c.Stratum == nil {
-			list = append(list, analyse.BlindComparison{A: c.A, B: c.B, Metric: c.Metric, Diff: c.Diff, Low: c.Low, High: c.High, P: c.P, Pairs: c.Pairs})
+			b, _ := a.ForBlind(c)
+			list = append(list, b)
 		}
 	}
 	for _, arm := range a.Arms {

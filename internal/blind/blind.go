@@ -12,19 +12,22 @@
 // The file blind-result.json has the averages of each comparison, and no document:
 //
 //	{
-//	  "format": "scruple-blind/2",
+//	  "format": "scruple-blind/3",
 //	  "by": "a group",
 //	  "kit_sha256": "…64 digits…",
 //	  "data_sha256": "…64 digits…",
+//	  "documents": 41,
 //	  "comparisons": [
 //	    {"a": "ctn", "b": "idiomatic", "metric": "composite",
-//	     "diff": 0.08, "low": 0.05, "high": 0.11, "p": 0.001, "pairs": 40}
+//	     "diff": 0.08, "low": 0.05, "high": 0.11, "p": 0.001, "pairs": 40,
+//	     "unscored": 1, "least": 0.06, "most": 0.1}
 //	  ]
 //	}
 //
 // diff is the mean of a − b over documents, low and high its interval, p that of the
-// planned test; numbers that do not exist are null, as are those of comparisons with fewer
-// than five pairs. A key simulated lists the arms whose
+// planned test; least and most are the difference if the unscored answers were as bad
+// or as good for a as possible. Numbers that do not exist are null, as are those of comparisons
+// with fewer than five pairs or too many answers without a score. A key simulated lists the arms whose
 // answers were simulated.
 //
 // The package must not know suites, models or stores: who calls it runs the study.
@@ -587,13 +590,17 @@ func (k *Kit) Begin() error {
 // single ones: it has no numbers. simulated are the arms whose answers were simulated.
 func (k *Kit) Finish(comparisons []analyse.BlindComparison, simulated []string) (analyse.BlindFile, error) {
 	commit, _ := k.last(CommitEntry)
+	var of committed
+	if err := commit.Decode(&of); err != nil {
+		return analyse.BlindFile{}, err
+	}
 	comparisons = slices.Clone(comparisons)
 	for i := range comparisons {
-		if c := &comparisons[i]; c.Pairs < Fewest {
-			c.Diff, c.Low, c.High, c.P = analyse.Undefined(), analyse.Undefined(), analyse.Undefined(), analyse.Undefined()
+		if comparisons[i].Pairs < Fewest {
+			comparisons[i] = comparisons[i].WithoutNumbers()
 		}
 	}
-	r := analyse.BlindFile{Format: analyse.BlindFormat, BlindResult: analyse.BlindResult{By: commit.By, Kit: k.Digest, Data: k.Data, Simulated: simulated, Comparisons: comparisons}}
+	r := analyse.BlindFile{Format: analyse.BlindFormat, BlindResult: analyse.BlindResult{By: commit.By, Kit: k.Digest, Data: k.Data, Documents: of.Documents, Simulated: simulated, Comparisons: comparisons}}
 	data, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return r, err
