@@ -208,12 +208,16 @@ func (spec Spec) content(f *study.File) (content map[string][]byte, places []str
 		if keys[d.Key] == nil && d.Kit == "" {
 			continue
 		}
-		at, err := d.set(f, keys)
-		if err != nil {
+		if err := d.set(keys); err != nil {
 			return nil, nil, err
 		}
-		k.Data[d.Key], k.Places = string(keys[d.Key]), append(k.Places, at...)
+		k.Data[d.Key], k.Places = string(keys[d.Key]), append(k.Places, d.Places...)
 	}
+	read, err := reads(f, keys, spec.Files)
+	if err != nil {
+		return nil, nil, err
+	}
+	k.Places = slices.Compact(slices.Sorted(slices.Values(append(k.Places, read...))))
 	if len(k.Places) == 0 {
 		return nil, nil, errNoData
 	}
@@ -265,29 +269,56 @@ func (spec Spec) content(f *study.File) (content map[string][]byte, places []str
 	return content, k.Places, err
 }
 
-// set gives a key its value in a kit and returns where its data are.
-func (d Datum) set(f *study.File, keys map[string]json.RawMessage) (places []string, err error) {
+// set gives a key its value in a kit.
+func (d Datum) set(keys map[string]json.RawMessage) (err error) {
 	if d.Kit != "" {
 		keys[d.Key] = json.RawMessage(d.Kit)
-		return d.Places, nil
+		return nil
 	}
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(keys[d.Key], &members); err != nil {
-		return nil, err
+		return err
 	}
 	maps.DeleteFunc(members, func(name string, _ json.RawMessage) bool { return !slices.Contains(d.Keep, name) })
-	used := f.Used()
-	for _, name := range slices.Sorted(maps.Keys(members)) {
-		var path string
-		if json.Unmarshal(members[name], &path) != nil || !slices.Contains(used, path) {
-			continue // not a path
-		}
-		if !filepath.IsLocal(path) {
-			return nil, f.Errorf(d.Key+"."+name, "a kit has its data in its own folder, at the paths of the study: %s leads out of it; move the data into the study's folder", path)
-		}
-		places = append(places, filepath.ToSlash(filepath.Clean(path)))
-	}
 	keys[d.Key], err = json.Marshal(members)
+	return err
+}
+
+// reads returns the files and folders that keys of a study name and that it reads, but for programs
+// and what is sent with a kit: they are the outsider's, and part of the commitment.
+func reads(f *study.File, keys map[string]json.RawMessage, sent []string) (places []string, err error) {
+	used := f.Used()
+	clean := func(rel string) string { return filepath.ToSlash(filepath.Clean(rel)) }
+	var walk func(at string, v any)
+	walk = func(at string, v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			for _, name := range slices.Sorted(maps.Keys(v)) {
+				if name != "exec" {
+					walk(at+"."+name, v[name])
+				}
+			}
+		case []any:
+			for i := range v {
+				walk(fmt.Sprintf("%s[%d]", at, i), v[i])
+			}
+		case string:
+			_, missing := os.Stat(f.Place(v))
+			switch {
+			case missing != nil, !slices.Contains(used, v), slices.ContainsFunc(sent, func(s string) bool { return clean(s) == clean(v) }):
+			case !filepath.IsLocal(v):
+				err = errors.Join(err, f.Errorf(at, "a kit has its data in its own folder, at the paths of the study: %s leads out of it; move the data into the study's folder", v))
+			default:
+				places = append(places, clean(v))
+			}
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		var v any
+		if !slices.Contains(free, key) && json.Unmarshal(keys[key], &v) == nil {
+			walk(key, v)
+		}
+	}
 	return places, err
 }
 
@@ -299,7 +330,7 @@ func (spec Spec) readme(name string, places []string) []byte {
 	}
 	guide := spec.Guide
 	for _, p := range places {
-		if spec.Guide == "" {
+		if spec.Guide == "" || !slices.ContainsFunc(spec.Data, func(d Datum) bool { return slices.Contains(d.Places, p) }) {
 			guide += "- `" + p + "`: your own data, in the format that `study.yaml` and the documentation of its suite describe.\n"
 		}
 	}
@@ -382,6 +413,15 @@ func Open(dir string, f *study.File, now func() time.Time) (*Kit, error) {
 		}
 	}
 	if err := k.ownData(f, keys); err != nil {
+		return nil, err
+	}
+	read, err := reads(f, keys, slices.Collect(maps.Keys(k.kit.Files)))
+	for _, at := range read {
+		if !slices.Contains(k.kit.Places, at) {
+			return nil, forbid("the study reads %s, which is neither part of the kit nor among the data of the commitment, %s: ask whoever made the kit for a new one", at, strings.Join(k.kit.Places, " and "))
+		}
+	}
+	if err != nil {
 		return nil, err
 	}
 	for name, want := range k.kit.Files {
