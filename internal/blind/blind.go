@@ -100,8 +100,9 @@ type Spec struct {
 	Templates fs.FS
 	// Files are the only files of the study that go out, by their paths: prompts and programs.
 	Files   []string
-	Version string // of this program
-	Program string // a copy of it to add, "" for none
+	URLs    []string // to which the study sends data
+	Version string   // of this program
+	Program string   // a copy of it to add, "" for none
 }
 
 var errNoData = errors.New("the kit has no data, so a commitment would cover nothing")
@@ -334,7 +335,11 @@ func (spec Spec) readme(name string, places []string) []byte {
 			guide += "- `" + p + "`: your own data, in the format that `study.yaml` and the documentation of its suite describe.\n"
 		}
 	}
-	return []byte(strings.NewReplacer("STUDY", name, "INSTALL", install, "GUIDE\n", guide, "ARMS", "`"+spec.Arms+"`").Replace(template))
+	sent := ""
+	if len(spec.URLs) > 0 {
+		sent = " But the study sends your data to these addresses,\nwhich its authors chose. Do not run it if your data must not go there:\n\n- <" + strings.Join(spec.URLs, ">\n- <") + ">"
+	}
+	return []byte(strings.NewReplacer("SENT", sent, "STUDY", name, "INSTALL", install, "GUIDE\n", guide, "ARMS", "`"+spec.Arms+"`").Replace(template))
 }
 
 func hashOf(b []byte) string { return fmt.Sprintf("%x", sha256.Sum256(b)) }
