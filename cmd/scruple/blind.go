@@ -70,16 +70,16 @@ func (a *app) buildKit(o *opened) error {
 	}
 	return a.answer(made, "kit", struct {
 		blind.Made
-		Dir, Study string
-		Unsent     []string
-	}{made, output, quoted(o.arg), unsent})
+		Dir, Study   string
+		Unsent, URLs []string
+	}{made, output, quoted(o.arg), unsent, spec.URLs})
 }
 
 // kitSpec says what a kit of a study is made of, and what the study reads that stays here.
 // Only prompts and the first file of each program go out: other files may be data.
 func kitSpec(x *experiment.Experiment) (spec blind.Spec, unsent []string, err error) {
 	of := x.Suite.Blind
-	spec = blind.Spec{Arms: of.Arms, Drop: of.Drop, Guide: of.Guide, Templates: of.Templates, Version: version()}
+	spec = blind.Spec{Arms: of.Arms, Drop: of.Drop, Guide: of.Guide, Templates: of.Templates, URLs: urls(x), Version: version()}
 	for _, d := range of.Data {
 		spec.Data = append(spec.Data, blind.Datum(d))
 	}
@@ -105,6 +105,16 @@ func kitSpec(x *experiment.Experiment) (spec blind.Spec, unsent []string, err er
 		}
 	}
 	return spec, unsent, nil
+}
+
+// urls are those to which a study sends its data, whatever models it asks.
+func urls(x *experiment.Experiment) (list []string) {
+	for _, p := range x.Bench.Pipelines() {
+		if p.Kind == "http" {
+			list = append(list, p.Target)
+		}
+	}
+	return list
 }
 
 // openKit opens a kit with its study.
@@ -149,6 +159,9 @@ func (a *app) commitKit(o *opened) error {
 	}
 	if was != nil {
 		a.warn("note: this replaces the commitment of %s by %s, SHA-256 %s; both stay in the ledger of the kit, and the result names %s", was.At, was.By, was.Data, by)
+	}
+	if to := urls(x); len(to) > 0 {
+		a.warn("note: `scruple blind run` sends your data to %s, which the authors of the study chose", strings.Join(to, " and "))
 	}
 	return a.result(map[string]any{"kit_sha256": k.Digest, "data_sha256": k.Data, "documents": len(x.Items())}, func() {
 		a.say("committed to %s: SHA-256 %s", text.Plural(len(x.Items()), "document", "documents"), k.Data)
@@ -217,16 +230,18 @@ func (a *app) runKit(o *opened) (err error) {
 // sayBlind prints the comparisons of a kit, which are those of an analysis over all documents.
 func (a *app) sayBlind(all *analyse.Analysis, simulated []string) {
 	type row struct {
-		analyse.Comparison
-		Better  string
-		Percent float64
+		analyse.BlindComparison
+		Primary     bool
+		Better, Why string
+		Percent     float64
 	}
 	var rows []row
 	for _, c := range all.Comparisons {
 		if c.Stratum != nil {
 			continue
 		}
-		r := row{Comparison: c, Percent: 100 * float64(c.Level)}
+		r := row{Primary: c.Primary, Percent: 100 * float64(c.Level)}
+		r.BlindComparison, r.Why = all.ForBlind(c)
 		if m, ok := all.Metric(c.Metric); ok && !m.NoDirection {
 			r.Better = map[bool]string{true: "higher", false: "lower"}[m.HigherIsBetter]
 		}
@@ -241,7 +256,8 @@ func resultOf(a *analyse.Analysis) (list []analyse.BlindComparison, simulated []
 	list = []analyse.BlindComparison{}
 	for _, c := range a.Comparisons {
 		if c.Stratum == nil {
-			list = append(list, analyse.BlindComparison{A: c.A, B: c.B, Metric: c.Metric, Diff: c.Diff, Low: c.Low, High: c.High, P: c.P, Pairs: c.Pairs})
+			b, _ := a.ForBlind(c)
+			list = append(list, b)
 		}
 	}
 	for _, arm := range a.Arms {

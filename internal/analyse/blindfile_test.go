@@ -49,9 +49,14 @@ func TestCheckBlind(t *testing.T) {
 		{"four pairs, without numbers", analyse.BlindFormat, with(func(c *analyse.BlindComparison) { c.Pairs, c.Diff, c.Low, c.High, c.P = 4, u, u, u, u }), ""},
 		{"a comparison twice, the other way round", analyse.BlindFormat, with(func(c *analyse.BlindComparison) { c.A, c.B, c.Metric = c.B, c.A, "metric0" }), "compared by metric0 twice"},
 	} {
+		c.result.Documents = 9
 		err := (&analyse.BlindFile{Format: c.format, BlindResult: c.result}).Check()
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)
 		}
+	}
+	older := &analyse.BlindFile{Format: analyse.BlindFormat, BlindResult: of(0.1)}
+	if err := older.Check(); err == nil || !strings.Contains(err.Error(), "documents is missing") {
+		t.Errorf("without a number of documents: %v", err)
 	}
 }

@@ -86,18 +86,30 @@ func (a *Analysis) unfit(earlier *Analysis, was Comparison) string {
 		return fmt.Sprintf("is broken, %.1f %% of %s and the limit is %.1f %%: %s", 100*share, of, 100*run.MaxFailed, run.Remedy("", earlier.Arms...))
 	}
 	for _, id := range []string{was.A, was.B} {
-		e, _ := earlier.Estimate(id, was.Metric)
 		before, _ := earlier.Arm(id)
-		switch now, _ := a.Arm(id); {
-		case before.Simulated && !now.Simulated:
+		if now, _ := a.Arm(id); before.Simulated && !now.Simulated {
 			return "simulated the answers of " + id + ", and this one did not: name a run that asked its model"
-		case float64(e.UnscoredShare) > earlier.Study.MaxUnscored:
-			return fmt.Sprintf("has no score of %.1f %% of %s of %s, the limit is %.1f %%: retry them with `%s`", 100*e.UnscoredShare, was.Metric, id, 100*earlier.Study.MaxUnscored, run.Retry())
-		case e.Unscored > 0 && was.Least == nil:
-			return fmt.Sprintf("lacks scores of %s of %s, and there is no lowest and highest one to try instead: retry them with `%s`", was.Metric, id, run.Retry())
 		}
 	}
+	if lacks, _ := earlier.lacks(was); lacks != "" {
+		return fmt.Sprintf("%s: retry them with `%s`", lacks, run.Retry())
+	}
 	return ""
+}
+
+// lacks says why missing scores leave a comparison undecided whatever is asked of it, "" if they do
+// not, and how many are missing.
+func (a *Analysis) lacks(c Comparison) (why string, missing int) {
+	for _, id := range []string{c.A, c.B} {
+		e, _ := a.Estimate(id, c.Metric)
+		switch missing += e.Unscored; {
+		case float64(e.UnscoredShare) > a.Study.MaxUnscored:
+			why = fmt.Sprintf("has no score of %.1f %% of %s of %s, the limit is %.1f %%", 100*e.UnscoredShare, c.Metric, id, 100*a.Study.MaxUnscored)
+		case e.Unscored > 0 && c.Least == nil && why == "":
+			why = fmt.Sprintf("lacks scores of %s of %s, and there is no lowest and highest one to try instead", c.Metric, id)
+		}
+	}
+	return why, missing
 }
 
 // changed is the change of a difference since an earlier analysis.
@@ -135,7 +147,7 @@ func (r Replication) reversed() Replication {
 }
 
 // BlindFormat is the format of a [BlindFile].
-const BlindFormat = "scruple-blind/2"
+const BlindFormat = "scruple-blind/3"
 
 // A BlindFile is the file with the result of a blind validation.
 type BlindFile struct {
@@ -154,6 +166,8 @@ func (r *BlindFile) Check() error {
 		return fmt.Errorf("kit_sha256 is %q: want the 64 digits of the kit", r.Kit)
 	case !IsSum(r.Data):
 		return fmt.Errorf("data_sha256 is %q: want the 64 digits that were committed before the run", r.Data)
+	case r.Documents < 1:
+		return errors.New("documents is missing: want how many there are")
 	case len(r.Comparisons) == 0:
 		return errors.New("the file has no comparisons")
 	}
@@ -201,6 +215,7 @@ type BlindResult struct {
 	By          string            `json:"by"`
 	Kit         string            `json:"kit_sha256,omitempty"` // of an earlier version it is not known
 	Data        string            `json:"data_sha256"`          // committed before the run
+	Documents   int               `json:"documents,omitempty"`  // 0: of an earlier version, which says nothing of missing scores
 	Simulated   []string          `json:"simulated,omitempty"`  // arms whose answers were simulated
 	Comparisons []BlindComparison `json:"comparisons"`
 }
@@ -210,6 +225,9 @@ func (r BlindResult) String() string {
 	s := fmt.Sprintf("by %s, %s, data with SHA-256 %s", r.By, text.Plural(len(r.Comparisons), "comparison", "comparisons"), r.Data[:min(12, len(r.Data))])
 	if len(r.Simulated) > 0 {
 		s += ", SIMULATED"
+	}
+	if r.Documents == 0 {
+		s += ", how many scores are missing is not known"
 	}
 	return s
 }
@@ -232,12 +250,39 @@ type BlindComparison struct {
 	High   Number `json:"high"`
 	P      Number `json:"p"`
 	Pairs  int    `json:"pairs"`
+	// Unscored counts the missing scores of both arms. Least and Most are the difference if each were
+	// as bad or as good for A as possible: Diff, if none is missing.
+	Unscored int    `json:"unscored"`
+	Least    Number `json:"least"`
+	Most     Number `json:"most"`
+}
+
+// ForBlind returns what an outsider's result says of a comparison, and why it has no numbers, ""
+// if it has.
+func (a *Analysis) ForBlind(c Comparison) (b BlindComparison, why string) {
+	b = BlindComparison{A: c.A, B: c.B, Metric: c.Metric, Diff: c.Diff, Low: c.Low, High: c.High, P: c.P, Pairs: c.Pairs}
+	if why, b.Unscored = a.lacks(c); why != "" {
+		return b.WithoutNumbers(), why
+	}
+	b.Least, b.Most = cmp.Or(c.Least, &c).Diff, cmp.Or(c.Most, &c).Diff
+	return b, ""
+}
+
+// WithoutNumbers leaves out all that depends on scores.
+func (b BlindComparison) WithoutNumbers() BlindComparison {
+	u := Undefined()
+	b.Diff, b.Low, b.High, b.P, b.Least, b.Most = u, u, u, u, u, u
+	return b
 }
 
 // Comparison returns the difference of two arms.
 func (r BlindResult) Comparison(armA, armB, metric string) (BlindComparison, bool) {
 	for _, c := range r.Comparisons {
+		if r.Documents == 0 {
+			c.Least, c.Most = c.Diff, c.Diff
+		}
 		if c.A == armB && c.B == armA {
+			c.Least, c.Most = -c.Most, -c.Least
 			c.A, c.B, c.Diff, c.Low, c.High = c.B, c.A, -c.Diff, -c.High, -c.Low
 		}
 		if c.A == armA && c.B == armB && c.Metric == metric && c.Diff.Defined() {

@@ -12,19 +12,22 @@
 // The file blind-result.json has the averages of each comparison, and no document:
 //
 //	{
-//	  "format": "scruple-blind/2",
+//	  "format": "scruple-blind/3",
 //	  "by": "a group",
 //	  "kit_sha256": "…64 digits…",
 //	  "data_sha256": "…64 digits…",
+//	  "documents": 41,
 //	  "comparisons": [
 //	    {"a": "ctn", "b": "idiomatic", "metric": "composite",
-//	     "diff": 0.08, "low": 0.05, "high": 0.11, "p": 0.001, "pairs": 40}
+//	     "diff": 0.08, "low": 0.05, "high": 0.11, "p": 0.001, "pairs": 40,
+//	     "unscored": 1, "least": 0.06, "most": 0.1}
 //	  ]
 //	}
 //
 // diff is the mean of a − b over documents, low and high its interval, p that of the
-// planned test; numbers that do not exist are null, as are those of comparisons with fewer
-// than five pairs. A key simulated lists the arms whose
+// planned test; least and most are the difference if the unscored answers were as bad
+// or as good for a as possible. Numbers that do not exist are null, as are those of comparisons
+// with fewer than five pairs or too many answers without a score. A key simulated lists the arms whose
 // answers were simulated.
 //
 // The package must not know suites, models or stores: who calls it runs the study.
@@ -97,8 +100,9 @@ type Spec struct {
 	Templates fs.FS
 	// Files are the only files of the study that go out, by their paths: prompts and programs.
 	Files   []string
-	Version string // of this program
-	Program string // a copy of it to add, "" for none
+	URLs    []string // to which the study sends data
+	Version string   // of this program
+	Program string   // a copy of it to add, "" for none
 }
 
 var errNoData = errors.New("the kit has no data, so a commitment would cover nothing")
@@ -205,12 +209,16 @@ func (spec Spec) content(f *study.File) (content map[string][]byte, places []str
 		if keys[d.Key] == nil && d.Kit == "" {
 			continue
 		}
-		at, err := d.set(f, keys)
-		if err != nil {
+		if err := d.set(keys); err != nil {
 			return nil, nil, err
 		}
-		k.Data[d.Key], k.Places = string(keys[d.Key]), append(k.Places, at...)
+		k.Data[d.Key], k.Places = string(keys[d.Key]), append(k.Places, d.Places...)
 	}
+	read, err := reads(f, keys, spec.Files)
+	if err != nil {
+		return nil, nil, err
+	}
+	k.Places = slices.Compact(slices.Sorted(slices.Values(append(k.Places, read...))))
 	if len(k.Places) == 0 {
 		return nil, nil, errNoData
 	}
@@ -262,29 +270,56 @@ func (spec Spec) content(f *study.File) (content map[string][]byte, places []str
 	return content, k.Places, err
 }
 
-// set gives a key its value in a kit and returns where its data are.
-func (d Datum) set(f *study.File, keys map[string]json.RawMessage) (places []string, err error) {
+// set gives a key its value in a kit.
+func (d Datum) set(keys map[string]json.RawMessage) (err error) {
 	if d.Kit != "" {
 		keys[d.Key] = json.RawMessage(d.Kit)
-		return d.Places, nil
+		return nil
 	}
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(keys[d.Key], &members); err != nil {
-		return nil, err
+		return err
 	}
 	maps.DeleteFunc(members, func(name string, _ json.RawMessage) bool { return !slices.Contains(d.Keep, name) })
-	used := f.Used()
-	for _, name := range slices.Sorted(maps.Keys(members)) {
-		var path string
-		if json.Unmarshal(members[name], &path) != nil || !slices.Contains(used, path) {
-			continue // not a path
-		}
-		if !filepath.IsLocal(path) {
-			return nil, f.Errorf(d.Key+"."+name, "a kit has its data in its own folder, at the paths of the study: %s leads out of it; move the data into the study's folder", path)
-		}
-		places = append(places, filepath.ToSlash(filepath.Clean(path)))
-	}
 	keys[d.Key], err = json.Marshal(members)
+	return err
+}
+
+// reads returns the files and folders that keys of a study name and that it reads, but for programs
+// and what is sent with a kit: they are the outsider's, and part of the commitment.
+func reads(f *study.File, keys map[string]json.RawMessage, sent []string) (places []string, err error) {
+	used := f.Used()
+	clean := func(rel string) string { return filepath.ToSlash(filepath.Clean(rel)) }
+	var walk func(at string, v any)
+	walk = func(at string, v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			for _, name := range slices.Sorted(maps.Keys(v)) {
+				if name != "exec" {
+					walk(at+"."+name, v[name])
+				}
+			}
+		case []any:
+			for i := range v {
+				walk(fmt.Sprintf("%s[%d]", at, i), v[i])
+			}
+		case string:
+			_, missing := os.Stat(f.Place(v))
+			switch {
+			case missing != nil, !slices.Contains(used, v), slices.ContainsFunc(sent, func(s string) bool { return clean(s) == clean(v) }):
+			case !filepath.IsLocal(v):
+				err = errors.Join(err, f.Errorf(at, "a kit has its data in its own folder, at the paths of the study: %s leads out of it; move the data into the study's folder", v))
+			default:
+				places = append(places, clean(v))
+			}
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		var v any
+		if !slices.Contains(free, key) && json.Unmarshal(keys[key], &v) == nil {
+			walk(key, v)
+		}
+	}
 	return places, err
 }
 
@@ -296,11 +331,15 @@ func (spec Spec) readme(name string, places []string) []byte {
 	}
 	guide := spec.Guide
 	for _, p := range places {
-		if spec.Guide == "" {
+		if spec.Guide == "" || !slices.ContainsFunc(spec.Data, func(d Datum) bool { return slices.Contains(d.Places, p) }) {
 			guide += "- `" + p + "`: your own data, in the format that `study.yaml` and the documentation of its suite describe.\n"
 		}
 	}
-	return []byte(strings.NewReplacer("STUDY", name, "INSTALL", install, "GUIDE\n", guide, "ARMS", "`"+spec.Arms+"`").Replace(template))
+	sent := ""
+	if len(spec.URLs) > 0 {
+		sent = " But the study sends your data to these addresses,\nwhich its authors chose. Do not run it if your data must not go there:\n\n- <" + strings.Join(spec.URLs, ">\n- <") + ">"
+	}
+	return []byte(strings.NewReplacer("SENT", sent, "STUDY", name, "INSTALL", install, "GUIDE\n", guide, "ARMS", "`"+spec.Arms+"`").Replace(template))
 }
 
 func hashOf(b []byte) string { return fmt.Sprintf("%x", sha256.Sum256(b)) }
@@ -379,6 +418,15 @@ func Open(dir string, f *study.File, now func() time.Time) (*Kit, error) {
 		}
 	}
 	if err := k.ownData(f, keys); err != nil {
+		return nil, err
+	}
+	read, err := reads(f, keys, slices.Collect(maps.Keys(k.kit.Files)))
+	for _, at := range read {
+		if !slices.Contains(k.kit.Places, at) {
+			return nil, forbid("the study reads %s, which is neither part of the kit nor among the data of the commitment, %s: ask whoever made the kit for a new one", at, strings.Join(k.kit.Places, " and "))
+		}
+	}
+	if err != nil {
 		return nil, err
 	}
 	for name, want := range k.kit.Files {
@@ -587,13 +635,17 @@ func (k *Kit) Begin() error {
 // single ones: it has no numbers. simulated are the arms whose answers were simulated.
 func (k *Kit) Finish(comparisons []analyse.BlindComparison, simulated []string) (analyse.BlindFile, error) {
 	commit, _ := k.last(CommitEntry)
+	var of committed
+	if err := commit.Decode(&of); err != nil {
+		return analyse.BlindFile{}, err
+	}
 	comparisons = slices.Clone(comparisons)
 	for i := range comparisons {
-		if c := &comparisons[i]; c.Pairs < Fewest {
-			c.Diff, c.Low, c.High, c.P = analyse.Undefined(), analyse.Undefined(), analyse.Undefined(), analyse.Undefined()
+		if comparisons[i].Pairs < Fewest {
+			comparisons[i] = comparisons[i].WithoutNumbers()
 		}
 	}
-	r := analyse.BlindFile{Format: analyse.BlindFormat, BlindResult: analyse.BlindResult{By: commit.By, Kit: k.Digest, Data: k.Data, Simulated: simulated, Comparisons: comparisons}}
+	r := analyse.BlindFile{Format: analyse.BlindFormat, BlindResult: analyse.BlindResult{By: commit.By, Kit: k.Digest, Data: k.Data, Documents: of.Documents, Simulated: simulated, Comparisons: comparisons}}
 	data, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return r, err

@@ -97,6 +97,30 @@ func TestKitHasPlaces(t *testing.T) {
 	}
 }
 
+// What a study reads beside its data, such as cases of the judge, is committed to as they are.
+func TestKitCommitsToAllThatItReads(t *testing.T) {
+	f, kit := built(t, "")
+	for _, rel := range []string{"cases.csv", "prompt.txt", "unread.txt"} {
+		if err := os.WriteFile(filepath.Join(f.Dir, rel), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, rel := range []string{"cases.csv", "../kit", "./prompt.txt"} {
+		f.Resolve(rel)
+	}
+	keys := map[string]json.RawMessage{"judge": json.RawMessage(`{"cases": [{"path": "cases.csv", "n": 1}, "unread.txt"]}`), "arms": json.RawMessage(`[{"path": "./prompt.txt", "exec": "cases.csv"}]`)}
+	if got, err := reads(f, keys, []string{"prompt.txt"}); err != nil || !reflect.DeepEqual(got, []string{"cases.csv"}) {
+		t.Errorf("reads %v, %v", got, err)
+	}
+	if err := os.Rename(kit, filepath.Join(filepath.Dir(f.Dir), "kit")); err != nil {
+		t.Fatal(err)
+	}
+	keys["judge"] = json.RawMessage(`{"cases": {"path": "../kit"}}`)
+	if _, err := reads(f, keys, nil); err == nil || !strings.Contains(err.Error(), "judge.cases.path: a kit has its data in its own folder") {
+		t.Error(err)
+	}
+}
+
 // A comparison of one to four documents tells of single ones, so its numbers stay.
 func TestFinishKeepsSmallComparisons(t *testing.T) {
 	k := &Kit{dir: t.TempDir(), Data: "0123", now: func() time.Time { return time.Date(2024, 3, 15, 0, 0, 0, 0, time.UTC) }}

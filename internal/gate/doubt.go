@@ -2,6 +2,7 @@ package gate
 
 import (
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -37,6 +38,11 @@ func (r Rule) unscored(a *analyse.Analysis, state State) string {
 	for _, k := range a.Replications {
 		if k.Stratum == nil && k.Least != nil && r.readsChange(k) {
 			missing = append(missing, fmt.Sprintf("some of %s here or in run %s", k.Metric, k.Run))
+		}
+	}
+	for _, x := range r.calls {
+		for b, c := range x.blind(a) {
+			missing = with(missing, fmt.Sprintf("%d of %s in the blind validation of %s", c.Unscored, c.Metric, b.By))
 		}
 	}
 	if len(missing) == 0 || state == Undecided {
@@ -96,6 +102,9 @@ func (r Rule) corners(a *analyse.Analysis) (ways []map[string]bool, all bool) {
 	strata := false
 	for _, x := range r.calls {
 		arms := x.arms()
+		for b := range x.blind(a) {
+			list = with(list, statement(nil, append(slices.Clone(x.args), b.Data)...))
+		}
 		if arms == 0 || x.outside || !x.takes("metric") {
 			continue
 		}
@@ -162,20 +171,34 @@ func statement(in *eval.Level, names ...string) string {
 	return strings.Join(names, "\x00")
 }
 
+// blind are the results of outsiders that a call reads and that lack scores.
+func (x call) blind(a *analyse.Analysis) iter.Seq2[analyse.BlindResult, analyse.BlindComparison] {
+	return func(yield func(analyse.BlindResult, analyse.BlindComparison) bool) {
+		if !x.outside || !x.takes("metric") {
+			return
+		}
+		for _, b := range a.Blind {
+			if c, has := b.Comparison(x.args[0], x.args[1], x.args[2]); has && c.Least != c.Most && !yield(b, c) {
+				return
+			}
+		}
+	}
+}
+
 // corner returns the analysis in which the named estimates and comparisons are at their
-// most (true) or least (false), and the changes of differences with them.
+// most (true) or least (false), and the changes of differences and results of outsiders with them.
 func corner(a *analyse.Analysis, most map[string]bool) *analyse.Analysis {
 	at := *a
-	at.Estimates, at.Comparisons, at.Replications = slices.Clone(a.Estimates), slices.Clone(a.Comparisons), slices.Clone(a.Replications)
+	at.Estimates, at.Comparisons, at.Replications, at.Blind = slices.Clone(a.Estimates), slices.Clone(a.Comparisons), slices.Clone(a.Replications), slices.Clone(a.Blind)
 	for i := range at.Estimates {
 		e := &at.Estimates[i]
 		if high, ok := most[statement(e.Stratum, e.Arm, e.Metric)]; ok && e.Least != nil {
 			e.Bounds = *end(high, e.Least, e.Most)
 		}
 	}
-	ofPair := func(in *eval.Level, a, b, metric string) (high, ok bool) {
-		if high, ok = most[statement(in, a, b, metric)]; !ok {
-			high, ok = most[statement(in, b, a, metric)]
+	ofPair := func(in *eval.Level, a, b string, of ...string) (high, ok bool) {
+		if high, ok = most[statement(in, append([]string{a, b}, of...)...)]; !ok {
+			high, ok = most[statement(in, append([]string{b, a}, of...)...)]
 			high = !high
 		}
 		return high, ok
@@ -190,6 +213,16 @@ func corner(a *analyse.Analysis, most map[string]bool) *analyse.Analysis {
 		c := &at.Replications[i]
 		if high, ok := ofPair(c.Stratum, c.A, c.B, c.Metric); ok && c.Least != nil {
 			*c = *end(high, c.Least, c.Most)
+		}
+	}
+	for i := range at.Blind {
+		b := &at.Blind[i]
+		b.Comparisons = slices.Clone(b.Comparisons)
+		for k := range b.Comparisons {
+			c := &b.Comparisons[k]
+			if high, ok := ofPair(nil, c.A, c.B, c.Metric, b.Data); ok {
+				c.Diff = *end(high, &c.Least, &c.Most)
+			}
 		}
 	}
 	return &at

@@ -180,7 +180,7 @@ func TestWhatCannotDecide(t *testing.T) {
 		t.Errorf("a verdict on what a simulated judge said does not say so: %+v", v)
 	}
 	outside := analysis(0.1, 0.01, 1)
-	outside.Blind = []analyse.BlindResult{{By: "x", Data: "ab", Simulated: []string{"ctn"}}}
+	outside.Blind = []analyse.BlindResult{{By: "x", Data: "ab", Documents: 9, Simulated: []string{"ctn"}}}
 	v = compile(t, d).Decide(outside)
 	if !v.Simulated {
 		t.Error("a verdict on a blind validation with simulated answers does not say so")
@@ -327,11 +327,16 @@ func TestOutsideResults(t *testing.T) {
 	a.Estimates = append(a.Estimates, analyse.Estimate{Arm: "ctn", Metric: "composite", Stratum: &eval.Level{Name: "type", Value: "x"}, Bounds: analyse.Bounds{Value: 0.4}})
 	a.Replications = []analyse.Replication{{A: "ctn", B: "plain", Metric: "composite", Change: 0.01, EquivLow: -0.02, EquivHigh: 0.04},
 		{A: "ctn", B: "plain", Metric: "composite", Stratum: &eval.Level{Name: "type", Value: "x"}, Change: -0.002, EquivLow: -0.02, EquivHigh: 0.016}}
-	a.Blind = []analyse.BlindResult{{Comparisons: []analyse.BlindComparison{{A: "plain", B: "ctn", Metric: "composite", Diff: -0.03}}},
-		{Comparisons: []analyse.BlindComparison{{A: "ctn", B: "plain", Metric: "composite", Diff: -0.01}}}}
+	a.Blind = []analyse.BlindResult{
+		{Data: "a", Documents: 60, Comparisons: []analyse.BlindComparison{{A: "plain", B: "ctn", Metric: "composite", Diff: -0.03, Least: -0.03, Most: -0.03},
+			{A: "plain", B: "ctn", Metric: "f1", Diff: -0.1, Least: -0.15, Most: -0.05, Unscored: 2}}},
+		{Data: "b", Documents: 60, Comparisons: []analyse.BlindComparison{{A: "ctn", B: "plain", Metric: "composite", Diff: -0.01, Least: -0.01, Most: -0.01},
+			{A: "ctn", B: "plain", Metric: "f1", Diff: 0.1, Least: 0.05, Most: 0.15, Unscored: 1}}}}
 	a.Agreements = []analyse.Agreement{{Task: "double", Question: "exists", Same: 9, N: 10}, {Task: "double", Question: "value", Same: 4, N: 5}}
 	a.Discipline = &analyse.Discipline{Registration: &analyse.Registration{}}
 	named := names
+	named.Metrics = append(slices.Clone(names.Metrics), eval.Metric{Name: "f1", Kind: eval.Scoring})
+	named.Compared = func(a, b, _ string) bool { return a != b }
 	named.Factors, named.Strata, named.Tasks = []string{"type"}, []string{"type=x"}, []string{"double", "other"}
 	for that, want := range map[string]gate.State{
 		"sd('ctn','composite') > 2.9 * sd('plain','composite')":         gate.Pass,
@@ -351,12 +356,18 @@ func TestOutsideResults(t *testing.T) {
 		"change_in('ctn','plain','composite','type=x') < 0":             gate.Pass,
 		"change_in_high('plain','ctn','composite','type=x') < 0.021":    gate.Pass,
 		"change_in_high('plain','ctn','composite','type=x') < -0.02":    gate.Fail,
-		"blind_runs() == 2":                             gate.Pass,
-		"blind_min('ctn','plain','composite') == -0.01": gate.Pass,
-		"blind_max('ctn','plain','composite') == 0.03":  gate.Pass,
-		"agreement('double') == 0.8":                    gate.Pass,
-		"agreement('other') > 0":                        gate.Undecided,
-		"registered() == 1":                             gate.Pass,
+		"blind_runs() == 2":                                                    gate.Pass,
+		"blind_min('ctn','plain','composite') == -0.01":                        gate.Pass,
+		"blind_max('ctn','plain','composite') == 0.03":                         gate.Pass,
+		"blind_min('ctn','plain','f1') > 0.04":                                 gate.Pass,
+		"blind_min('ctn','plain','f1') > 0.06":                                 gate.Undecided, // if the missing scores are bad for ctn
+		"blind_max('ctn','plain','f1') < 0.12":                                 gate.Undecided,
+		"blind_max('ctn','plain','f1') < 0.16":                                 gate.Pass,
+		"blind_max('plain','ctn','f1') < -0.06":                                gate.Undecided,
+		"blind_max('ctn','plain','f1') - blind_min('ctn','plain','f1') < 0.06": gate.Undecided, // one at its least, one at its most
+		"agreement('double') == 0.8":                                           gate.Pass,
+		"agreement('other') > 0":                                               gate.Undecided,
+		"registered() == 1":                                                    gate.Pass,
 	} {
 		rules, wrong := gate.Compile(study.Decide{Require: []study.Condition{{Name: "r", That: that}}}, named)
 		if len(wrong) > 0 {

@@ -439,8 +439,12 @@ func (b *builder) blindResults() *table {
 		for _, c := range r.Comparisons {
 			m := b.metric(c.Metric)
 			s := m.Scale()
-			t.add(by, words(r.Data[:min(12, len(r.Data))]), words(c.A+minusBetween+c.B), words(m.Title+arrow(m)),
-				cell{Text: s.Value(c.Diff, true), Detail: []string{s.Interval(c.Low, c.High, true)}}, number(c.Pairs), words(say.P(c.P, b.a.Study.Alpha)))
+			diff := cell{Text: s.Value(c.Diff, true), Detail: []string{s.Interval(c.Low, c.High, true)}}
+			if c.Unscored > 0 {
+				diff.Detail = append(diff.Detail, "with missing scores "+s.Interval(c.Least, c.Most, true))
+			}
+			t.add(by, words(r.Data[:min(12, len(r.Data))]), words(c.A+minusBetween+c.B), words(m.Title+arrow(m)), diff,
+				number(c.Pairs), words(say.P(c.P, b.a.Study.Alpha)))
 		}
 	}
 	t.Legend = []string{"Aggregates alone, as outsiders reported them: their data were committed to by the hash before the run, and nobody else saw them."}
