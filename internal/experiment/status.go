@@ -61,6 +61,7 @@ func (p TrendPoint) Say(of TrendOfAnArm) string {
 type TrendOfAnArm struct {
 	Arm string `json:"arm"`
 	eval.Measured
+	Simulated bool `json:"simulated,omitempty"` // its answers or the verdicts on them
 }
 
 // PointOf returns the figures of a run, without arms if its study has no primary metric.
@@ -71,7 +72,7 @@ func PointOf(ctx context.Context, db *store.DB, r *store.Run, a *analyse.Analysi
 		p.Metric, p.scale = a.Metrics[i].Title, a.Metrics[i].Scale()
 		for _, arm := range a.Arms {
 			if e, ok := a.Estimate(arm.ID, a.Metrics[i].Name); ok && arm.Role == eval.RoleArm && e.Value.Defined() {
-				p.Arms = append(p.Arms, TrendOfAnArm{arm.ID, e.Measured()})
+				p.Arms = append(p.Arms, TrendOfAnArm{arm.ID, e.Measured(), arm.Simulated || arm.SimulatedJudge})
 			}
 		}
 	}
