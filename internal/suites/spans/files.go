@@ -94,6 +94,7 @@ type imported struct {
 	Realigned int      `json:"realigned"`
 	Unaligned int      `json:"dropped_without_a_place"`
 	Too       int      `json:"dropped_too_long"`
+	Beyond    int      `json:"left_out_by_limit"`
 	Warnings  []string `json:"warnings"`
 }
 
@@ -107,6 +108,7 @@ func (r imported) String() string {
 	count(r.Realigned, "span", "spans", "realigned")
 	count(r.Unaligned, "span", "spans", "dropped: not in the text")
 	count(r.Too, "text", "texts", "dropped: longer than --max-text")
+	count(r.Beyond, "text", "texts", "left out: beyond --limit")
 	return s + notesOf(r.Warnings)
 }
 
@@ -126,9 +128,10 @@ func convert(file, format string, o kit.ImportOptions) ([]byte, fmt.Stringer, er
 	var docs []spanfile.Doc
 	for _, doc := range d.Docs {
 		switch {
-		case o.Limit > 0 && len(docs) == o.Limit:
 		case o.MaxText > 0 && len(doc.Text) > o.MaxText:
 			r.Too++
+		case o.Limit > 0 && len(docs) == o.Limit:
+			r.Beyond++
 		default:
 			docs = append(docs, doc)
 			r.Realigned += doc.Realigned

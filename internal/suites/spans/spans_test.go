@@ -19,6 +19,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/spanfile"
 	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/suites/spans/label"
 	"github.com/scruple-eval/scruple/internal/suites/spans/snapshot"
 	"github.com/scruple-eval/scruple/internal/suites/spans/verdict"
@@ -776,5 +777,26 @@ func TestSnapshotReadOnce(t *testing.T) {
 	}
 	if w := b.Capabilities().Warnings(); len(w) != 1 || !strings.Contains(w[0], "realigned") {
 		t.Errorf("warnings %q", w)
+	}
+}
+
+// An import says what its limits left out, beyond the first texts too.
+func TestImportLimits(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.jsonl")
+	data := `{"id": "a", "text": "Rome", "spans": []}
+{"id": "b", "text": "Paris", "spans": []}
+{"id": "c", "text": "` + strings.Repeat("long ", 9) + `", "spans": []}
+`
+	if err := os.WriteFile(path, []byte(data), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, said, err := convert(path, "jsonl", kit.ImportOptions{Limit: 1, MaxText: 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"1 text with 0 spans\n", "1 text dropped: longer than --max-text\n", "1 text left out: beyond --limit\n"} {
+		if !strings.Contains(said.String(), want) {
+			t.Errorf("no %q in %q", want, said)
+		}
 	}
 }
