@@ -221,6 +221,8 @@ func (a *app) gate(ctx context.Context, arg string, from source, write func(io.W
 				a.warn("warning: the change of the rules is not in the history of run %s: %v", r.ID, err)
 			}
 		}
+	} else {
+		a.warn("the verdict on %s is that of when it was scored: the study may have other rules now, which only `scruple gate FILE` applies", r.ID)
 	}
 	if result.Verdict == nil {
 		return false, errNoRules

@@ -83,7 +83,7 @@ func withoutPasswords(args []string) (named []string, err error) {
 // Exit codes, the same for every verb.
 const (
 	exitOK             = 0   // done, or the gate passed
-	exitFail           = 1   // the gate failed, or verify found a difference
+	exitFail           = 1   // the gate failed, verify found a difference, or compare --fail-on-regression a regression
 	exitUsage          = 2   // bad usage or bad input
 	exitNotAllowed     = 3   // not allowed, or not enough evidence to decide
 	exitInfrastructure = 4   // a provider, the store, the disk or too many trials failed
@@ -93,7 +93,7 @@ const (
 const exitCodes = `Exit codes, the same for every command:
 
   0    done; for gate: passed
-  1    the gate failed, or verify found a difference
+  1    the gate failed, verify found a difference, or compare --fail-on-regression a regression
   2    bad usage or bad input
   3    not allowed, or not enough evidence to decide
   4    infrastructure: a provider, the store, the disk, or more failed trials than the

@@ -235,8 +235,7 @@ type Discrepancy struct {
 	Note          string
 }
 
-// discrepancies lists the subjects whose answers to the first question differ between
-// the rounds. ok is false until the second round is over: before, the list would show
+// discrepancies lists the subjects whose answers differ between the rounds, as [differ] says. ok is false until the second round is over: before, the list would show
 // first answers.
 func (d *part) discrepancies() (list []Discrepancy, ok bool) {
 	again := d.order(passAgain)
@@ -248,7 +247,7 @@ func (d *part) discrepancies() (list []Discrepancy, ok bool) {
 		if a == nil || b == nil || a.First == nil || b.First == nil { // skipped, or gone
 			continue
 		}
-		if q := d.task.Ask[0]; a.First.label(d.task, q) != b.First.label(d.task, q) {
+		if differ(d.task, a.First, b.First) {
 			list = append(list, Discrepancy{s, a.First, b.First, d.work.notes[noteKey{discrepancyTopic, s}]})
 		}
 	}

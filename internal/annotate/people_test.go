@@ -448,6 +448,31 @@ func TestNotes(t *testing.T) {
 	}
 }
 
+// A second round differs in any question with a choice or a number, not only in the first.
+func TestDiscrepancyOfALaterQuestion(t *testing.T) {
+	clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
+	task := label
+	task.Again = study.Again{Count: 6, Gap: study.Duration(time.Minute)}
+	task.Ask = append(slices.Clone(task.Ask), study.Question{Name: "sure", Type: "choice", Options: []string{"very", "not"}})
+	d := open(t, at(t, &clock), task, "anna")
+	for i := range 12 {
+		clock = clock.Add(2 * time.Minute)
+		k, place, ok, _ := d.next()
+		_, ev, err := d.see(k)
+		if !ok || err != nil {
+			t.Fatal(ok, err)
+		}
+		sure := []string{`"very"`, `"not"`}[i/9] // of three of the second round
+		ev.Place, ev.Answer = place, Answer{"q": []byte(`"yes"`), "sure": []byte(sure)}
+		if _, err := d.append(eventSubmit, ev); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if list, ok := d.discrepancies(); !ok || len(list) != 3 {
+		t.Errorf("%d discrepancies (%v), want 3", len(list), ok)
+	}
+}
+
 // The notes have places instead of items, whose names can tell what people must not know.
 func TestNotesNameNoItems(t *testing.T) {
 	for _, task := range []study.Task{{Name: "t", Queue: "any", Ask: label.Ask}, {Name: "t", Of: "trial", Show: []string{"raw"}, Ask: label.Ask}} {

@@ -61,8 +61,15 @@ func Make(list []kit.Appendix, s Source) (set Set, err error) {
 	}
 	alpha := s.Study.Statistics.Alpha
 	all := make([]report.Document, 1)
+	notice := "" // of every document with results
+	if s.Analysis != nil {
+		notice = report.SimulatedNotice(s.Analysis)
+	}
 	for _, a := range list {
 		d := report.Document{Title: title(a)}
+		if notice != "" && a.Tables != nil {
+			d.Parts = append(d.Parts, prose("%s", notice))
+		}
 		if a.Intro != "" {
 			d.Parts = append(d.Parts, report.Part{Prose: []string{a.Intro}})
 		}
@@ -85,6 +92,9 @@ func Make(list []kit.Appendix, s Source) (set Set, err error) {
 		all, set.Files = append(all, d), append(set.Files, File{fileName(a), b.Bytes()})
 	}
 	all[0] = report.Document{Title: "What people have not written yet", Parts: []report.Part{missingTable(set.Missing)}}
+	if notice != "" {
+		all[0].Parts = slices.Insert(all[0].Parts, 0, prose("%s", notice))
+	}
 	var b bytes.Buffer
 	if err := report.WriteDocuments(&b, s.Study.Name+", appendices", all, alpha); err != nil {
 		return set, err

@@ -126,3 +126,19 @@ func TestReliabilityWithoutKappa(t *testing.T) {
 		}
 	}
 }
+
+// Documents with results of simulated models say so at their head.
+func TestSimulatedAppendices(t *testing.T) {
+	s := source(t)
+	s.Analysis = &analyse.Analysis{Arms: []analyse.Arm{{ID: "x", Simulated: true}}, Tables: []eval.Table{{Name: "rates", Title: "Rates", Columns: []string{"arm"}, Rows: [][]eval.Cell{{eval.Text("x")}}}}}
+	set, err := Make(all, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range set.Files {
+		want := strings.HasPrefix(f.Name, "H") || f.Name == AllName
+		if got := strings.Contains(string(f.Data), "SIMULATED: the answers of x"); got != want {
+			t.Errorf("%s: the notice is there: %v, want %v", f.Name, got, want)
+		}
+	}
+}

@@ -20,7 +20,7 @@ type Status struct {
 	Suite       string             `json:"suite"`
 	File        string             `json:"study_file"`
 	CreatedAt   string             `json:"created_at"`
-	State       string             `json:"state"` // started | interrupted | success | failures: all is done, and some trials failed
+	State       string             `json:"state"` // started | interrupted | success | failures: all is done, and some trials failed | archived: it cannot be read
 	Trials      int                `json:"trials"`
 	Done        int                `json:"done"`
 	Failed      int                `json:"failed"`
@@ -36,7 +36,8 @@ type Status struct {
 	Errors      []store.ErrorCount `json:"errors,omitempty"`          // the most frequent ones of failed calls
 	Events      []store.Event      `json:"events,omitempty"`
 	Sessions    []eval.Session     `json:"sessions,omitempty"`
-	Warnings    []string           `json:"warnings,omitempty"` // of prompts that a server cut
+	Warnings    []string           `json:"warnings,omitempty"`   // of prompts that a server cut
+	Unreadable  string             `json:"unreadable,omitempty"` // why no more is known of an archived run than its trials
 	Trend       []TrendPoint       `json:"trend,omitempty"`
 	Unread      int                `json:"trend_unread,omitempty"` // runs left out: their analyses cannot be read
 }
@@ -60,6 +61,7 @@ func (p TrendPoint) Say(of TrendOfAnArm) string {
 type TrendOfAnArm struct {
 	Arm string `json:"arm"`
 	eval.Measured
+	Simulated bool `json:"simulated,omitempty"` // its answers or the verdicts on them
 }
 
 // PointOf returns the figures of a run, without arms if its study has no primary metric.
@@ -70,7 +72,7 @@ func PointOf(ctx context.Context, db *store.DB, r *store.Run, a *analyse.Analysi
 		p.Metric, p.scale = a.Metrics[i].Title, a.Metrics[i].Scale()
 		for _, arm := range a.Arms {
 			if e, ok := a.Estimate(arm.ID, a.Metrics[i].Name); ok && arm.Role == eval.RoleArm && e.Value.Defined() {
-				p.Arms = append(p.Arms, TrendOfAnArm{arm.ID, e.Measured()})
+				p.Arms = append(p.Arms, TrendOfAnArm{arm.ID, e.Measured(), arm.Simulated || arm.SimulatedJudge})
 			}
 		}
 	}
@@ -124,9 +126,9 @@ func StatusOf(ctx context.Context, db *store.DB, r *store.Run) (Status, error) {
 	if from.err != nil {
 		return Status{}, from.err
 	}
-	s := Status{Run: r.ID, Study: r.Study, Suite: r.Suite, File: r.StudyPath, CreatedAt: r.CreatedAt.Format(time.RFC3339),
-		Trials: r.Trials, Done: p.Done.Count(), Failed: p.Failed.Count(), Calls: p.Calls, Tokens: p.Tokens, CostUSD: p.Cost, Unpriced: p.Unpriced, Estimated: p.Estimated,
-		Reused: reused, Errors: failures, Sessions: sessions, Events: inWords(events)}
+	s := identity(r)
+	s.Done, s.Failed, s.Calls, s.Tokens, s.CostUSD, s.Unpriced, s.Estimated = p.Done.Count(), p.Failed.Count(), p.Calls, p.Tokens, p.Cost, p.Unpriced, p.Estimated
+	s.Reused, s.Errors, s.Sessions, s.Events = reused, failures, sessions, inWords(events)
 	if len(plan.JudgeParts(r.Treatment)) > 0 {
 		s.ToJudge, s.JudgeFailed, s.JudgeErrors = p.ToJudge(), p.Unjudged.Count(), judged
 	}
@@ -150,7 +152,12 @@ func StatusOf(ctx context.Context, db *store.DB, r *store.Run) (Status, error) {
 	return s, nil
 }
 
-// Statuses reads the status of every run of a store, oldest first.
+func identity(r *store.Run) Status {
+	return Status{Run: r.ID, Study: r.Study, Suite: r.Suite, File: r.StudyPath, CreatedAt: r.CreatedAt.Format(time.RFC3339), Trials: r.Trials}
+}
+
+// Statuses reads the status of every run of a store, oldest first. Of an archive that cannot be
+// read it says why.
 func Statuses(ctx context.Context, db *store.DB) ([]Status, error) {
 	runs, err := db.Runs(ctx)
 	if err != nil {
@@ -159,6 +166,11 @@ func Statuses(ctx context.Context, db *store.DB) ([]Status, error) {
 	list := []Status{}
 	for _, r := range runs {
 		s, err := StatusOf(ctx, db, r)
+		if err != nil && r.Archive != nil && ctx.Err() == nil {
+			s = identity(r)
+			s.State, s.Unreadable, s.Done, s.Failed = "archived", err.Error(), r.Archive.Done, r.Archive.Failed
+			err = nil
+		}
 		if err != nil {
 			return nil, err
 		}

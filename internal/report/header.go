@@ -37,6 +37,14 @@ func (b *builder) notices() []string {
 	return unblinded(d.Reasons(), d.Problem)
 }
 
+// SimulatedNotice says that answers or verdicts of an analysis are simulated; "" if none are.
+func SimulatedNotice(a *analyse.Analysis) string {
+	if len(a.SimulatedArms())+len(a.SimulatedJudges) == 0 {
+		return ""
+	}
+	return simulated(a.SimulatedArms(), a.SimulatedJudges)
+}
+
 func (b *builder) banner() []string {
 	lines, arms, judges := b.notices(), b.a.SimulatedArms(), b.a.SimulatedJudges
 	if b.a.Run.Exploratory() {

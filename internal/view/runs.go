@@ -88,7 +88,7 @@ func (v *Viewer) runRow(r *request, run *store.Run) (*runRow, []string, error) {
 	row.Question, row.Cost = text.Shorten(a.Study.Description, longestQuestion), report.Spent(a)
 	words = append(words, a.Study.Description)
 	for _, arm := range a.Arms {
-		row.Simulated = row.Simulated || arm.Simulated
+		row.Simulated = row.Simulated || arm.Simulated || arm.SimulatedJudge
 		words = append(words, arm.ID)
 	}
 	if kept.Verdict != nil {
