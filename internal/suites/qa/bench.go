@@ -273,7 +273,7 @@ type payload struct {
 }
 
 // Basis returns what a trial depends on beside the question and the prompt: what it takes to
-// read an answer, the answers that local arms and simulated models have from gold, and what
+// read an answer, gold among it where text is matched, the answers that local arms and simulated models have from gold, and what
 // the judge is shown.
 func (b *bench) Basis(t eval.Trial) (on eval.Basis) {
 	q, a, err := b.Of(t)
@@ -281,6 +281,9 @@ func (b *bench) Basis(t eval.Trial) (on eval.Basis) {
 		return on
 	}
 	read := append([]string{q.match}, q.choices...)
+	if q.byText() && q.match != matchRubric { // nothing is left out of a reply that matches
+		read = append(read, q.answers...)
+	}
 	if a.local != nil {
 		read = append(read, a.local(q))
 	}
