@@ -14,6 +14,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/plan"
 	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -376,8 +377,11 @@ func (x *Experiment) moved(ctx context.Context, db *store.DB, r *store.Run) (m s
 		return m, err
 	}
 	m.Items = plan.Renamed(was, x.Items())
+	sendsID := func(id string) bool {
+		return strings.HasPrefix(id, eval.PipelinePrefix) || slices.ContainsFunc(x.Study.Models, func(m study.Model) bool { return m.ID == id && m.Provider == kit.SimulatedProvider })
+	}
 	for _, a := range x.Bench.Arms() {
-		if a.Simulated || strings.HasPrefix(a.Model, eval.PipelinePrefix) {
+		if sendsID(a.Model) || slices.ContainsFunc(a.Judges, sendsID) {
 			m.Except = append(m.Except, a.ID)
 		}
 	}

@@ -328,7 +328,7 @@ func (b *builder) usage() *table {
 		cost := func(c analyse.Number, unpriced int) cell {
 			text := words(atLeast(c, unpriced))
 			if unpriced > 0 {
-				text.Refs = t.Notes.refs([]string{say.Plural(unpriced, "call", "calls") + " of unknown cost; give models.price in the study file"})
+				text.Refs = t.Notes.refs([]string{say.Plural(unpriced, "call", "calls") + " of unknown cost" + priceLater})
 			}
 			return text
 		}
@@ -371,6 +371,10 @@ func latencyCells(arm analyse.Arm, t *table) []cell {
 	return []cell{ms(arm.LatencyMS.Median), ms(arm.LatencyMS.P95)}
 }
 
+// priceLater is what to do about answers of unknown cost: a call keeps the cost that it was
+// stored with.
+const priceLater = "; give models.price in the study file and ask again: `scruple run --new --no-reuse`"
+
 func costCell(cost analyse.Number, calls int, t *table) cell {
 	switch {
 	case cost.Defined():
@@ -378,7 +382,7 @@ func costCell(cost analyse.Number, calls int, t *table) cell {
 	case calls == 0:
 		return cell{Text: say.Dash, Tone: muted}
 	}
-	return cell{Text: "unknown", Tone: muted, Refs: t.Notes.refs([]string{"the price of this model is unknown; give models.price in the study file"})}
+	return cell{Text: "unknown", Tone: muted, Refs: t.Notes.refs([]string{"the price of this model was unknown when it answered" + priceLater})}
 }
 
 // breakdown is the section of every metric by arm and stratum, the suite's own tables, and

@@ -30,7 +30,8 @@ type Amendment struct {
 // Moved are items of a run that have another id now.
 type Moved struct {
 	Items map[string]string // the id now by the id before
-	// Except are the arms that send the id: their trials are those of another request.
+	// Except are the arms that send the id, or whose judges do: their trials are those of
+	// another request.
 	Except []string
 }
 

@@ -101,7 +101,7 @@ type Model struct {
 		TokensPerMinute   float64 `json:"tokens_per_minute,omitempty" jsonschema:"minimum=0"`
 		Concurrency       int     `json:"concurrency,omitempty" jsonschema:"minimum=0,description=Ceiling for this model; execution.concurrency when not given"`
 	} `json:"limits,omitempty"`
-	Price    *Price `json:"price,omitempty" jsonschema:"description=Overrides the shipped price list"`
+	Price    *Price `json:"price,omitempty" jsonschema:"description=Overrides the shipped price list for answers to come: those that exist keep the cost that they had"`
 	Cassette string `json:"cassette,omitempty" jsonschema:"description=File of recorded HTTP exchanges (provider: recorded)"`
 	// Skill is the profile of a simulated model.
 	Skill *Skill `json:"skill,omitempty" jsonschema:"description=Error rates of a simulated model (provider: simulated)"`

@@ -276,14 +276,21 @@ type payload struct {
 const readVersion = "2"
 
 // Basis returns what a trial depends on beside the question and the prompt: what it takes to
-// read an answer, the answers that local arms and simulated models have from gold, and what
+// read an answer, gold among it where text is matched, the answers that local arms and simulated models have from gold, and what
 // the judge is shown.
 func (b *bench) Basis(t eval.Trial) (on eval.Basis) {
 	q, a, err := b.Of(t)
 	if err != nil {
 		return on
 	}
+<<<<<<< HEAD
 	read := append([]string{readVersion, q.match}, q.choices...)
+=======
+	read := append([]string{q.match}, q.choices...)
+	if q.byText() && q.match != matchRubric { // nothing is left out of a reply that matches
+		read = append(read, q.answers...)
+	}
+>>>>>>> fH
 	if a.local != nil {
 		read = append(read, a.local(q))
 	}

@@ -369,6 +369,35 @@ func TestReplicates(t *testing.T) {
 	}
 }
 
+// TestGoldReads: how a reply is read depends on gold where its text is matched.
+func TestGoldReads(t *testing.T) {
+	const reply = "Bad Gateway\n\nLet me know if you have any questions!"
+	trial := eval.Trial{Item: "q", Arm: "a", Replicate: 1}
+	for _, test := range []struct {
+		match, was, now string
+		other           bool
+	}{
+		{matchExact, "502", "Bad Gateway Let me know if you have any questions!", true},
+		{matchNormalized, "502", "Bad Gateway Let me know if you have any questions!", true},
+		{matchRegex, "502", "Bad", true},
+		{matchNumeric, "502", "503", false},
+	} {
+		read := func(gold string) (eval.Basis, []string) {
+			b, err := opened(t, map[string]string{"q.csv": "id,question,answer\nq,?," + gold + "\n",
+				"study.yaml": "name: s\nsuite: qa\ndata: {path: q.csv, match: " + test.match + "}\narms: [{name: a, exec: ./a}]\n"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return b.Basis(trial), b.Datum("q").outcome(eval.Response{Text: reply, Stop: eval.StopEnd}).Notes
+		}
+		was, before := read(test.was)
+		now, after := read(test.now)
+		if (was.Read != now.Read) != test.other || !slices.Equal(before, after) && was.Read == now.Read {
+			t.Errorf("%s: gold %s reads %q on %v, %s %q on %v", test.match, test.was, before, was, test.now, after, now)
+		}
+	}
+}
+
 // TestOddReplies: what people would read is read, and counted; the rest stays as it was.
 func TestOddReplies(t *testing.T) {
 	choices := []string{"Paris", "Rome", "Oslo"}
