@@ -283,14 +283,10 @@ func (b *bench) Basis(t eval.Trial) (on eval.Basis) {
 	if err != nil {
 		return on
 	}
-<<<<<<< HEAD
 	read := append([]string{readVersion, q.match}, q.choices...)
-=======
-	read := append([]string{q.match}, q.choices...)
 	if q.byText() && q.match != matchRubric { // nothing is left out of a reply that matches
 		read = append(read, q.answers...)
 	}
->>>>>>> fH
 	if a.local != nil {
 		read = append(read, a.local(q))
 	}
