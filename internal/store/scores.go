@@ -284,8 +284,7 @@ func (db *DB) Scores(ctx context.Context, run *Run) iter.Seq2[TrialScores, error
 	return db.scores(ctx, run, `'' FROM `+planned+`scores s ON s.trial = t.id`, "1, 4")
 }
 
-// ScoresByItem yields every trial with an outcome, failed ones too, with the scores of Scores, in the
-// order of items, arms and replicates.
+// ScoresByItem yields all trials with an outcome, and the scores of Scores, by item, arm and replicate.
 func (db *DB) ScoresByItem(ctx context.Context, run *Run) iter.Seq2[TrialScores, error] {
 	return db.scores(ctx, run, `o.kind FROM `+planned+`outcomes o ON o.trial = t.id LEFT JOIN scores s ON s.trial = t.id`, "2, 3, 4")
 }
