@@ -468,7 +468,7 @@ done
 	defer x.Close()
 	_, err = x.Attach(t.Context(), db, stored)
 	must(t, err)
-	must(t, db.Renew(t.Context(), stored, []store.Renewal{{Trial: x.Plan.Trial(0), Stage: eval.StageRun}}))
+	must(t, db.Renew(t.Context(), stored, []store.Renewal{{Trial: x.Plan.Trial(0), Stage: eval.StageRun}}, nil))
 	run.until(`document.querySelector('.live .count').textContent === '119 of 120'`)
 }
 
