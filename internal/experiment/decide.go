@@ -17,6 +17,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/power"
 	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 )
 
 // Decide applies the study's current rules to the stored analysis of a run. It
@@ -115,6 +116,9 @@ func (x *Experiment) basis() string {
 	keys := x.keys()
 	maps.DeleteFunc(keys, func(key string, _ json.RawMessage) bool { return slices.Contains(elsewhere, key) })
 	parts := []eval.Part{{Name: "judge", Value: x.Judge.Settings}, {Name: "arms in order", Value: fmt.Sprintf("%q", x.ArmIDs())}}
+	if j, ok := kit.Suited(x.Bench).(kit.CaseJudge); ok && j.Known().Beside != 0 {
+		parts = append(parts, eval.Part{Name: "judge measured beside", Value: j.Known().Beside.String()})
+	}
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
 		parts = append(parts, eval.Part{Name: key, Value: string(keys[key])})
 	}

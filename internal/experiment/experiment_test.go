@@ -27,13 +27,14 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/suites/qa"
 	"github.com/scruple-eval/scruple/internal/suites/rerank"
+	"github.com/scruple-eval/scruple/internal/suites/spans"
 )
 
 // env has four suites and a price only for simulated models.
 func env() experiment.Env {
 	return experiment.Env{
 		Suite: func(name string) (kit.Suite, error) {
-			for _, s := range []kit.Suite{extraction.Suite(), given.Suite(), qa.Suite(), rerank.Suite()} {
+			for _, s := range []kit.Suite{extraction.Suite(), given.Suite(), qa.Suite(), rerank.Suite(), spans.Suite()} {
 				if s.Name == name {
 					return s, nil
 				}
@@ -565,6 +566,29 @@ func TestChangedSinceAnalysis(t *testing.T) {
 			wantNotAllowed(t, err, "analyse it again")
 		})
 	}
+}
+
+// Nor does one with other verdicts of people, which only the analysis reads.
+func TestPeopleChangedSinceAnalysis(t *testing.T) {
+	dir, ctx := t.TempDir(), t.Context()
+	path := write(t, filepath.Join(dir, "study.yaml"), "name: s\nsuite: spans\ndata: [{path: texts.jsonl}]\narms: [{name: lexicon}]\nhuman: people.jsonl\n")
+	write(t, filepath.Join(dir, "texts.jsonl"), `{"id": "a", "text": "A boy runs."}`+"\n")
+	const line = `{"id": "a", "arm": "lexicon", "spans": [{"text": "boy", "role": "style"}], "result": {"missedElements": [], "falsePositives": [], "taxonomyErrors": [], "granularityErrors": []}}` + "\n"
+	people := write(t, filepath.Join(dir, "people.jsonl"), line)
+	db := openStore(t, dir)
+	r := start(t, load(t, path), db)
+	rescore(t, r)
+	kept, err := experiment.Kept(ctx, db, r.Record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, people, "\n"+line)
+	if _, err := load(t, path).Decide(ctx, db, r.Record, kept); err != nil {
+		t.Errorf("the same verdicts: %v", err)
+	}
+	write(t, people, strings.Replace(line, `"falsePositives": []`, `"falsePositives": [{"text": "boy"}]`, 1))
+	_, err = load(t, path).Decide(ctx, db, r.Record, kept)
+	wantNotAllowed(t, err, "analyse it again")
 }
 
 // A run with a tag stays as it is, whatever of the study changed.

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -89,7 +90,8 @@ type subject[T any] struct {
 	names          []string
 	apart, outside bool
 	find           func(v view, names []string) (T, bool)
-	missing        string // why it may not be there
+	missing        string                              // why it may not be there
+	lacking        func(v view, names []string) string // the same, where the analysis says more; nil if not
 	note           func(T) string
 	about          func(T) about
 	of             string // what is counted: items, pairs, trials
@@ -132,6 +134,9 @@ func (s subject[T]) function(name, doc string, get, other func(T) analyse.Number
 		}
 		if other != nil {
 			f.other = analyse.Undefined()
+		}
+		if !ok && s.lacking != nil {
+			f.note = s.lacking(v, names)
 		}
 		if ok {
 			f.value, f.note = get(x), ""
@@ -297,7 +302,15 @@ var interactions = subject[analyse.Interaction]{names: []string{"a", "b", "metri
 	note: func(r analyse.Interaction) string { return strings.Join(r.Warnings, "; ") }}
 
 func blind(name, doc string, better func(a, b analyse.Number) bool) function {
-	s := subject[analyse.BlindComparison]{names: pairs.names, apart: true, outside: true, missing: "there is no blind validation, or one of them lacks the comparison",
+	s := subject[analyse.BlindComparison]{names: pairs.names, apart: true, outside: true,
+		lacking: func(v view, names []string) string {
+			for _, b := range v.Blind {
+				if _, has := b.Comparison(names[0], names[1], names[2]); !has {
+					return fmt.Sprintf("the blind validation by %s, kit with SHA-256 %s, lacks the comparison or has no numbers of it", b.By, cmp.Or(b.Kit[:min(12, len(b.Kit))], "unknown"))
+				}
+			}
+			return "there is no blind validation"
+		},
 		find: func(v view, names []string) (best analyse.BlindComparison, ok bool) {
 			for i, b := range v.Blind {
 				c, has := b.Comparison(names[0], names[1], names[2])

@@ -400,12 +400,12 @@ func TestOutsideResults(t *testing.T) {
 	// A validation without the comparison may be the bad one.
 	rules = compile(t, study.Decide{Require: []study.Condition{{Name: "outside", That: "blind_runs() >= 2 && blind_max('ctn','plain','composite') > 0"}}})
 	for _, lacking := range [][]analyse.BlindComparison{{}, {{A: "ctn", B: "plain", Metric: "composite", Diff: analyse.Undefined()}}} {
-		was := a.Blind[1].Comparisons
-		a.Blind[1].Comparisons = lacking
-		if c := rules.Decide(a).Conditions[0]; c.State != gate.Undecided || !strings.Contains(fmt.Sprint(c), "one of them lacks the comparison") {
+		was := a.Blind[1]
+		a.Blind[1].By, a.Blind[1].Kit, a.Blind[1].Comparisons = "eve", "0123456789abcdef", lacking
+		if c := rules.Decide(a).Conditions[0]; c.State != gate.Undecided || !strings.Contains(fmt.Sprint(c), "the blind validation by eve, kit with SHA-256 0123456789ab, lacks the comparison") {
 			t.Errorf("without a comparison: %v", c)
 		}
-		a.Blind[1].Comparisons = was
+		a.Blind[1] = was
 	}
 	a.Discipline.Unblindings = []analyse.Unblinding{{Reason: "r"}}
 	if a.Discipline.AsRegistered() {

@@ -237,7 +237,9 @@ func testTake(t *testing.T, place place) {
 	j := journal(t, db, older)
 	failed := asked("b", "other", "", eval.StageRun, 1)
 	failed.ErrKind = eval.ErrTimeout
-	for _, c := range []*eval.Call{asked("a", "ask", "first", eval.StageRun, 1), asked("b", "ask", "of b", eval.StageRun, 1), asked("a", "judge", "verdict", eval.StageJudge, 1), failed} {
+	for _, c := range []*eval.Call{asked("a", "ask", "first", eval.StageRun, 1), asked("b", "ask", "of b", eval.StageRun, 1), asked("a", "judge", "verdict", eval.StageJudge, 1), failed,
+		asked("b", "rubric", "unread", eval.StageJudge, 2), asked("b", "rubric again", "unread too", eval.StageJudge, 2), asked("b", "rubric again again", "read", eval.StageJudge, 2),
+		asked("b", "try", "of a run", eval.StageRun, 1), asked("b", "try again", "of the run's next step", eval.StageRun, 1)} {
 		if err := j.Append(c); err != nil {
 			t.Fatal(err)
 		}
@@ -261,6 +263,9 @@ func testTake(t *testing.T, place place) {
 		{"of its own arm", asked("b", "ask", "", eval.StageRun, 1), true, false, "of b"},
 		{"taken before", asked("b", "ask", "", eval.StageRun, 1), true, false, ""},
 		{"of arm a", asked("a", "ask", "", eval.StageRun, 1), true, false, "first"},
+		{"a judge's that was asked again", asked("b", "rubric", "", eval.StageJudge, 2), true, false, "read"},
+		{"a judge's that was asked again, once", asked("b", "rubric again", "", eval.StageJudge, 2), true, false, ""},
+		{"a step that ends alike", asked("b", "try", "", eval.StageRun, 1), true, false, "of a run"},
 		{"a judge's", asked("b", "judge/2", "", eval.StageJudge, 1), true, true, "verdict"},
 		{"a judge's again", asked("a", "judge/3", "", eval.StageJudge, 1), true, true, "verdict"},
 		{"a judge's of this plan alone", asked("a", "judge/3", "", eval.StageJudge, 1), false, true, ""},

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -24,8 +25,9 @@ type taken struct {
 // of a file of answers: then other must be false.
 //
 // With shared, every call with the key has one answer. Without, an answer is taken once
-// by a run, from the same step, and from the arm of the same name or one that the plan
-// does not have: replicates, samples, and arms with equal prompts never share an answer.
+// by a run, from the same step, however often a judge was asked it, and from the arm of the
+// same name or one that the plan does not have: replicates, samples, and arms with equal
+// prompts never share an answer.
 //
 // A judge's answer that was asked for again, and of such a call one that is not later than the
 // former answer, is not taken.
@@ -108,11 +110,15 @@ func (j *Journal) Take(ctx context.Context, c *eval.Call, other, shared bool) (b
 // had the item in every key.
 func candidates(run *Run, c *eval.Call, other, shared bool) (text string, args []any) {
 	text = `SELECT c.id, t.arm, r.id, c.parts, r.n FROM calls c CROSS JOIN trials t ON t.id = c.trial CROSS JOIN runs r ON r.n = t.run
-		WHERE c.key IN (?, ?) AND c.stage = ? AND c.error_kind = '' AND c.source IS NULL AND t.question <> ? AND c.id > ?
-		AND NOT EXISTS (SELECT 1 FROM calls a WHERE a.trial = c.trial AND a.stage = c.stage AND a.step = c.step || '` + eval.AskedAgain + `')`
+		WHERE c.key IN (?, ?) AND c.stage = ? AND c.error_kind = '' AND c.source IS NULL AND t.question <> ? AND c.id > ?`
 	args = append(anys(keys(c)), string(c.Stage), distrusted, c.After)
+	column, step := `c.step`, c.Step
+	if c.Stage == eval.StageJudge {
+		text += ` AND NOT EXISTS (SELECT 1 FROM calls a WHERE a.trial = c.trial AND a.stage = c.stage AND a.step = c.step || '` + eval.AskedAgain + `')`
+		column, step = `replace(c.step, '`+eval.AskedAgain+`', '')`, strings.ReplaceAll(c.Step, eval.AskedAgain, "")
+	}
 	if !shared {
-		text, args = text+` AND c.step = ? AND (t.place < 0 OR t.run <> ?)`, append(args, c.Step, run.N)
+		text, args = text+` AND `+column+` = ? AND (t.place < 0 OR t.run <> ?)`, append(args, step, run.N)
 	}
 	if !other {
 		text, args = text+` AND t.run = ? AND t.place >= 0`, append(args, run.N)

@@ -862,7 +862,14 @@ func TestQualityOfAnotherJudge(t *testing.T) {
 			overrides = append(overrides, c.judge)
 		}
 		said := ""
-		if b, err := starter(t, map[string]string{"q.json": q}, overrides...); err != nil {
+		b, err := starter(t, map[string]string{"q.json": q}, overrides...)
+		if err == nil {
+			other, err := starter(t, map[string]string{"q.json": strings.Replace(q, `"human": 1`, `"human": 0`, 1)}, overrides...)
+			if err != nil || other.(kit.CaseJudge).Known().Beside == b.(kit.CaseJudge).Known().Beside {
+				t.Errorf("%s: with other labels the judge is measured by the same (%v)", c.judge, err)
+			}
+		}
+		if err != nil {
 			said = err.Error()
 		} else if w := b.Capabilities().Warnings(); len(w) > 0 {
 			said = "warning: " + strings.Join(w, "\n")

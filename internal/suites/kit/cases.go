@@ -30,6 +30,9 @@ type KnownCases struct {
 	most int // cases of an item
 	// simulated is for a judge that says what the case says.
 	simulated bool
+	// Beside is a hash of another file that measures the judge, which only scores and the
+	// analysis read; 0 if there is none.
+	Beside eval.Hash
 }
 
 // Any reports whether there is one.

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -99,6 +100,11 @@ func (b *Bench) readPeople(f *study.File, s *Study, errs *study.Errors) {
 	if err != nil {
 		errs.Add(f.Errorf("human", "%w", err))
 	}
+	var said []string
+	for _, key := range slices.Sorted(maps.Keys(b.people)) {
+		said = append(said, key, fmt.Sprintf("%v %q", b.people[key].flags, b.people[key].missed))
+	}
+	b.Cases.Beside = kit.Hash(said...)
 	if unchecked > 0 {
 		b.Warn("%s: %s without a result: nobody has checked the spans", path, text.Plural(unchecked, "line", "lines"))
 	}
