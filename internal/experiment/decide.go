@@ -392,6 +392,16 @@ func (h *rulesHistory) add(now deciding) {
 	}
 }
 
+// first returns the rules under which results were first seen, with the comparisons of arms by
+// their ids of now.
+func (h *rulesHistory) first(now deciding) deciding {
+	first := h.seen[0]
+	for _, d := range h.seen[1:] {
+		first.former = slices.Concat(first.former, d.former)
+	}
+	return first.following(now)
+}
+
 // changes describes the changes after results were first seen.
 func (h *rulesHistory) changes() (list []string) {
 	for i := 1; i < len(h.seen); i++ {
