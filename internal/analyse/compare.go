@@ -80,7 +80,7 @@ const NotPlanned = "exploratory: it was not planned before results had been show
 
 // markLate marks the comparisons that were added after results had been shown, and those with an arm
 // that was added or changed then, or its judge.
-func markLate(comparisons []Comparison, late []string, unplanned [][2]string) {
+func markLate(comparisons []Comparison, late []string, unplanned [][3]string) {
 	for i := range comparisons {
 		r := &comparisons[i]
 		for _, arm := range []string{r.A, r.B} {
@@ -89,7 +89,7 @@ func markLate(comparisons []Comparison, late []string, unplanned [][2]string) {
 				r.Warnings = append(r.Warnings, NotPlanned)
 			}
 		}
-		if r.Late == "" && slices.Contains(unplanned, [2]string{r.A, r.B}) {
+		if r.Late == "" && slices.Contains(unplanned, [3]string{r.A, r.B, r.Metric}) {
 			r.Warnings = append(r.Warnings, NotPlanned)
 		}
 	}

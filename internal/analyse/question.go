@@ -17,8 +17,8 @@ type Question struct {
 	Across      []Across // differences that are compared between levels of a factor
 	Late        []string // arms added or changed after results had been shown
 	Rejudged    []string // arms whose judge alone was changed after that
-	// Unplanned are the arms of comparisons that were added, or made primary, after that.
-	Unplanned [][2]string
+	// Unplanned are the arms and metrics of comparisons that were added, or made primary, after that.
+	Unplanned [][3]string
 	// JudgesDiffer says how the judges of two arms differ, as the runs that the arms are of know.
 	JudgesDiffer map[[2]string]string
 	Calibration  *eval.Calibration

@@ -280,12 +280,24 @@ func (d deciding) compared() (list []eval.Level) {
 	return list
 }
 
-// plans reports whether a pair was to be compared, and as a primary comparison if it is one.
-func (d deciding) plans(p analyse.Pair, arms []eval.Arm) bool {
-	return d.Comparisons == nil || p.Contrast || slices.ContainsFunc(d.Comparisons, func(c study.Compare) bool {
-		of, _ := analyse.Pairs(study.Comparisons{c}, arms) // an arm that is gone has none
-		return slices.ContainsFunc(of, func(q analyse.Pair) bool { return samePair(q, p.A, p.B) && (q.Primary || !p.Primary) })
-	})
+// unplanned lists the arms and metrics of comparisons that were not planned, or not as primary ones.
+func (x *Experiment) unplanned(first deciding) (list [][3]string) {
+	var planned []analyse.Pair
+	for _, c := range first.Comparisons {
+		of, _ := analyse.Pairs(study.Comparisons{c}, x.Bench.Arms()) // an arm that is gone has none
+		planned = append(planned, of...)
+	}
+	for _, p := range x.Pairs {
+		for _, m := range x.deciding(p) {
+			primary := p.Primary && slices.Contains(x.Primary, m)
+			if first.Comparisons != nil && !p.Contrast && !slices.ContainsFunc(planned, func(q analyse.Pair) bool {
+				return samePair(q, p.A, p.B) && (q.Primary || !primary) && slices.Contains(x.deciding(q), m)
+			}) {
+				list = append(list, [3]string{p.A, p.B, m})
+			}
+		}
+	}
+	return list
 }
 
 // rules are what each condition asks, and what each outcome says and when.
@@ -394,6 +406,16 @@ func (h *rulesHistory) add(now deciding) {
 	if n := len(h.seen); n == 0 || len(h.seen[n-1].changes(now)) > 0 {
 		h.seen = append(h.seen, now)
 	}
+}
+
+// first returns the rules under which results were first seen, with the comparisons of arms by
+// their ids of now.
+func (h *rulesHistory) first(now deciding) deciding {
+	first := h.seen[0]
+	for _, d := range h.seen[1:] {
+		first.former = slices.Concat(first.former, d.former)
+	}
+	return first.following(now)
 }
 
 // changes describes the changes after results were first seen.

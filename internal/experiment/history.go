@@ -72,7 +72,8 @@ func (r *Run) remember(ctx context.Context, q *analyse.Question, events []store.
 // inherit adds what a run of the same study, from which answers were taken, makes of
 // the question. If its results had been shown, this run was planned with them: arms
 // that were late there, or that it does not have as they are now, came after results, and
-// so did another judge, or another prompt of it, of which the hashes of verdicts tell.
+// so did another judge, or another prompt of it that was asked anew, of which the hashes of
+// verdicts tell.
 func (r *Run) inherit(ctx context.Context, q *analyse.Question, id string, calls []eval.ArmCalls) error {
 	from, err := r.db.Run(ctx, id)
 	if err != nil || !from.Analysed || from.Study != r.Record.Study {
@@ -107,9 +108,10 @@ func (r *Run) inherit(ctx context.Context, q *analyse.Question, id string, calls
 	if err != nil {
 		return err
 	}
-	settings := !slices.Equal(plan.JudgeParts(from.Treatment), plan.JudgeParts(r.Record.Treatment))
+	settings := !slices.Equal(judgedWith(from.Treatment, from.StudyJSON), judgedWith(r.Record.Treatment, r.Record.StudyJSON))
 	for _, arm := range r.Bench.Arms() {
-		if len(arm.Judges) > 0 && (settings || slices.ContainsFunc(r.Items(), func(it eval.Item) bool {
+		anew := slices.ContainsFunc(calls, func(c eval.ArmCalls) bool { return c.Arm == arm.ID && c.Stage == eval.StageJudge && c.Reused < c.Calls })
+		if len(arm.Judges) > 0 && (settings || anew && slices.ContainsFunc(r.Items(), func(it eval.Item) bool {
 			key := [2]string{it.ID, arm.ID}
 			return items[it.ID].Gold == it.Gold && was[key] != 0 && now[key] != 0 && was[key] != now[key]
 		})) {

@@ -2,8 +2,10 @@ package experiment
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -323,7 +325,7 @@ func (x *Experiment) Follow(ctx context.Context, db *store.DB, r *store.Run) (*R
 	if err := x.recordRules(ctx, db, r, rulesSeen); err != nil {
 		return nil, err
 	}
-	seen, judge := r.Analysed, changedParts(plan.JudgeParts(r.Treatment), plan.JudgeParts(x.treatment))
+	seen, judge := r.Analysed, changedParts(judgedWith(r.Treatment, r.StudyJSON), judgedWith(x.treatment, x.File.Canonical()))
 	if err := run.amend(ctx, items, gold); err != nil {
 		return nil, err
 	}
@@ -396,6 +398,22 @@ func changedParts(was, now []eval.Part) (names []string) {
 		}
 	}
 	return names
+}
+
+// judgedWith are the settings of the judges of a run, with what its study says of them: another
+// reading of what they answered is another judge.
+func judgedWith(treatment []eval.Part, canonical []byte) []eval.Part {
+	var s struct {
+		Judge map[string]json.RawMessage `json:"judge"`
+	}
+	_ = json.Unmarshal(canonical, &s) // a suite may have something else there
+	parts := plan.JudgeParts(treatment)
+	for _, key := range slices.Sorted(maps.Keys(s.Judge)) {
+		if key != "cases" { // they measure it
+			parts = append(parts, eval.Part{Name: "judge." + key, Value: string(s.Judge[key])})
+		}
+	}
+	return parts
 }
 
 // answeredFrom lists the arms that take their answers from a run.

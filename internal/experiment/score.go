@@ -92,12 +92,11 @@ func (r *Run) compute(ctx context.Context, samples int, scored func(iter.Seq2[ev
 	if err != nil {
 		return Result{}, err
 	}
-	first := history.seen[0].following(history.seen[len(history.seen)-1])
-	for _, p := range r.Pairs {
-		if !first.plans(p, r.Bench.Arms()) {
-			q.Unplanned = append(q.Unplanned, [2]string{p.A, p.B})
-		}
+	now, err := decidingOf(r.File.Canonical())
+	if err != nil {
+		return Result{}, err
 	}
+	q.Unplanned = r.unplanned(history.first(now))
 	if r.rules.Empty() { // else the verdict says them
 		for _, change := range history.changes() {
 			q.Run.History = append(q.Run.History, "after results were seen: "+change)
