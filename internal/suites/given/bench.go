@@ -96,7 +96,11 @@ func (b *bench) Basis(t eval.Trial) (on eval.Basis) {
 	if given == nil {
 		return on
 	}
-	on.Read = kit.Hash(fmt.Sprintf("%q %q %q %v %v", given.answer, given.failed, given.unscored, given.scores, given.took))
+	var reasons any = strings.Join(given.unscored, "") // without any, bases of existing runs stay
+	if reasons != "" {
+		reasons = given.unscored
+	}
+	on.Read = kit.Hash(fmt.Sprintf("%q %q %q %v %v", given.answer, given.failed, reasons, given.scores, given.took))
 	return on
 }
 
