@@ -96,9 +96,9 @@ func (b *bench) Basis(t eval.Trial) (on eval.Basis) {
 	if given == nil {
 		return on
 	}
-	var reasons any = strings.Join(given.unscored, "") // without any, bases of existing runs stay
-	if reasons != "" {
-		reasons = given.unscored
+	var reasons any = given.unscored
+	if len(slices.Compact(slices.Clone(given.unscored))) == 1 {
+		reasons = given.unscored[0] // as in the bases of existing runs
 	}
 	on.Read = kit.Hash(fmt.Sprintf("%q %q %q %v %v", given.answer, given.failed, reasons, given.scores, given.took))
 	return on
