@@ -53,6 +53,7 @@ type source struct {
 	store     string   // file of the store
 	run       string   // id; "" if the argument is a study file
 	except    string   // id of a run whose tag does not count: the study goes on with it
+	fresh     bool     // the study is to have another run
 }
 
 // load loads the study. It refuses one whose gold changed after people locked it, and
@@ -60,7 +61,7 @@ type source struct {
 func (s source) load() (*experiment.Experiment, error) {
 	s.except = s.run
 	x, err := s.loadWith(experimentEnv())
-	if err != nil || s.store == "" {
+	if err != nil || s.store == "" || s.fresh {
 		return x, err
 	}
 	err = s.reading(func(ctx context.Context, db *store.DB) error {
@@ -164,7 +165,7 @@ func (s source) find(ctx context.Context, db *store.DB) (run *store.Run, err err
 // locate resolves an argument STUDY|RUN. Verbs that only look take the settings that the
 // newest run of a study was made with.
 func (a *app) locate(ctx context.Context, arg string) (source, error) {
-	of := source{path: arg, overrides: a.overrides, store: a.storeFor(arg)}
+	of := source{path: arg, overrides: a.overrides, store: a.storeFor(arg), fresh: a.fresh}
 	if isStudyFile(arg) && !a.looks {
 		return of, nil
 	}

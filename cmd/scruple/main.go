@@ -151,6 +151,7 @@ type app struct {
 	overrides []string
 	looks     bool   // the verb only looks at runs
 	tag       string // that the run is to get
+	fresh     bool   // the study is to have another run
 	first     string // a tag that no other run has, where an arm is to take answers of one
 }
 

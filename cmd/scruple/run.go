@@ -75,6 +75,7 @@ func (a *app) run(ctx context.Context, arg string, opt runOptions) (err error) {
 	if opt.tag != "" && !kit.ValidName(opt.tag) {
 		return fmt.Errorf("--tag %q: want letters, digits, dots, dashes and underscores", opt.tag)
 	}
+	a.fresh = opt.fresh
 	x, from, err := a.loadFor(ctx, arg)
 	if errors.Is(err, store.ErrOlder) { // loading reads the store
 		var db *store.DB

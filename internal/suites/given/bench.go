@@ -96,7 +96,11 @@ func (b *bench) Basis(t eval.Trial) (on eval.Basis) {
 	if given == nil {
 		return on
 	}
-	on.Read = kit.Hash(fmt.Sprintf("%q %q %q %v %v", given.answer, given.failed, given.unscored, given.scores, given.took))
+	var reasons any = given.unscored
+	if len(slices.Compact(slices.Clone(given.unscored))) == 1 {
+		reasons = given.unscored[0] // as in the bases of existing runs
+	}
+	on.Read = kit.Hash(fmt.Sprintf("%q %q %q %v %v", given.answer, given.failed, reasons, given.scores, given.took))
 	return on
 }
 

@@ -117,6 +117,23 @@ func TestWhatIsLeftOutIsSaid(t *testing.T) {
 	}
 }
 
+// TestBasisStays: rows without a reason, or with one of all metrics, have the basis that runs of earlier versions have.
+func TestBasisStays(t *testing.T) {
+	b, err := opened(t, plain+"\nmetrics: {own: [{name: ok}, {name: rating}]}", "item,arm,ok,rating,unscored_ok,unscored_rating\nj,a,1,0.5,,\nk,a,,,why,\nl,a,,,,why\nm,a,,,why,why\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	basis := func(item string) eval.Hash { return b.Basis(eval.Trial{Item: item, Arm: "a", Replicate: 1}).Read }
+	for item, want := range map[string]eval.Hash{"j": 10608305326141054469, "m": 4453453248163312220} {
+		if got := basis(item); got != want {
+			t.Errorf("%s: the basis is %d, want %d", item, got, want)
+		}
+	}
+	if basis("k") == basis("l") {
+		t.Error("a reason of another metric is the same basis")
+	}
+}
+
 func TestErrors(t *testing.T) {
 	own := plain + "\nmetrics: {own: [{name: ok, binary: true}, {name: rating, min: 1, max: 5}]}"
 	for name, c := range map[string]struct{ keys, table, want string }{

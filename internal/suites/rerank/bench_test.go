@@ -3,6 +3,7 @@ package rerank
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -69,6 +70,28 @@ func opened(t *testing.T, text string, change func(lines []string)) (*study.File
 func starter(t *testing.T, text string) (*Bench, error) {
 	t.Helper()
 	return Open(opened(t, text, nil))
+}
+
+// TestArmHashesStay: runs of earlier versions have these hashes, and an unchanged study is none
+// that changed after results.
+func TestArmHashesStay(t *testing.T) {
+	b, err := starter(t, `
+candidates: {sizes: [5]}
+attacks: {names: [typo_10], defence: "on"}
+models: [{id: m, provider: openai, name: gpt}]
+arms: [{name: bm25, builtin: bm25}, {name: oracle, builtin: oracle}, {name: listwise, builtin: listwise, models: [m]}]
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, a := range b.Arms() {
+		got[a.ID] = a.Hash
+	}
+	want := map[string]string{"bm25/n5": "da9ff6d3e4ee172b", "bm25/n5/typo_10": "f841e44dd6b31527", "listwise/n5": "d197fed8a775e4ba", "listwise/n5/typo_10": "5562b111b3852d0b", "oracle/n5": "fc9d403bde5fda2b"}
+	if !maps.Equal(got, want) {
+		t.Errorf("%v\nwant %v", got, want)
+	}
 }
 
 // Every method, at two sizes, under attack, with and without the defence.

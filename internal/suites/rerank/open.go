@@ -184,7 +184,8 @@ func (b *Bench) settle(arms []*arm) {
 			r := kit.RequestTo(a.Settings)
 			model = r.Key() + " prompts " + method.PromptVersion
 		}
-		a.Hash = hashed(append([]string{a.ID, string(settings), model}, a.does()...)...).String()
+		// The empty part is in the hashes of existing runs.
+		a.Hash = hashed(append([]string{a.ID, string(settings), model, ""}, a.does()...)...).String()
 		b.Use(a)
 	}
 }
