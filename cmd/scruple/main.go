@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -73,12 +74,19 @@ func execute(ctx context.Context, args []string, in io.Reader, out, errOut io.Wr
 func withoutPasswords(args []string) (named []string, err error) {
 	named = slices.Clone(args)
 	for i, arg := range args {
-		if store.IsAddress(arg) && err == nil {
-			named[i], err = storeNamed(arg)
+		flag := flagOf.FindString(arg)
+		if value := arg[len(flag):]; withPassword.MatchString(value) && err == nil {
+			value, err = storeNamed(value)
+			named[i] = flag + value
 		}
 	}
 	return named, err
 }
+
+var flagOf = regexp.MustCompile(`^--?[a-z-]+=`)
+
+// withPassword matches addresses of databases in both forms of psql, also such as are no stores.
+var withPassword = regexp.MustCompile(`(?is)^postgres(ql)?://|=.*\spassword\s*=|^\s*password\s*=.*=`)
 
 // Exit codes, the same for every verb.
 const (

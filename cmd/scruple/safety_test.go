@@ -94,6 +94,26 @@ func TestAStoreIsAFile(t *testing.T) {
 	}
 }
 
+func TestNoArgumentRepeatsAPassword(t *testing.T) {
+	dir := sumsStudy(t)
+	for _, args := range [][]string{
+		{"report", "host=h dbname=x password=secret"},
+		{"report", "password=secret user=u"},
+		{"report", "Postgres://u:secret@h/x"},
+		{"run", "study.yaml", "--max-calls=postgres://u:secret@h/x"},
+		{"run", "study.yaml", "--max-calls=POSTGRESQL://u:secret@h/x"},
+		{"init", "qa", "postgres://u:secret@h/x"},
+	} {
+		code, out, errOut := scrupleIn(t, dir, args...)
+		if code != exitUsage || strings.Contains(out+errOut, "secret") {
+			t.Errorf("%q ends with %d: %s", args, code, out+errOut)
+		}
+	}
+	if made, _ := os.ReadDir(dir); len(made) != 2 {
+		t.Errorf("the folder has %v", made)
+	}
+}
+
 const escape = "\x1b]0;owned\x07\x1b[2J\u009b31m\r\u202e"
 
 func TestForeignTextCannotSteerTheTerminal(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/say"
+	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
@@ -184,6 +185,9 @@ func (a *app) init(o *opened) error {
 	entry, err := suiteCalled(o.arg)
 	if err != nil {
 		return err
+	}
+	if store.IsAddress(o.rest[0]) {
+		return fmt.Errorf("init: %s is the address of a store: give a folder", o.rest[0])
 	}
 	files, err := entry.Init(o.rest[0])
 	if err != nil {

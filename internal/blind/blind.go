@@ -34,6 +34,7 @@
 package blind
 
 import (
+	"bytes"
 	"crypto/sha256"
 	_ "embed" // the instructions
 	"encoding/json"
@@ -233,9 +234,13 @@ func (spec Spec) content(f *study.File) (content map[string][]byte, places []str
 	if err != nil {
 		return nil, nil, fmt.Errorf("writing the study of the kit: %w", err)
 	}
+	ofArms, inReadme := "", ""
+	if bytes.Contains(keys[spec.Arms], []byte(`"models":`)) {
+		ofArms, inReadme = ", and where one of "+spec.Arms+" has models", ", and their names\n  where one of `"+spec.Arms+"` has `models`"
+	}
 	content = map[string][]byte{
-		StudyFile:   append([]byte("# Set your models here, and where one of "+spec.Arms+" has models. The rest must stay.\n"), text...),
-		"README.md": spec.readme(name, k.Places),
+		StudyFile:   append([]byte("# Set your models here"+ofArms+". The rest must stay.\n"), text...),
+		"README.md": spec.readme(name, inReadme, k.Places),
 	}
 	if spec.Templates != nil {
 		names, err := fs.Glob(spec.Templates, "*")
@@ -324,7 +329,7 @@ func reads(f *study.File, keys map[string]json.RawMessage, sent []string) (place
 }
 
 // readme is the outsider's instructions.
-func (spec Spec) readme(name string, places []string) []byte {
+func (spec Spec) readme(name, ofArms string, places []string) []byte {
 	install := "    go install github.com/scruple-eval/scruple/cmd/scruple@latest\n\nThe kit was made with version " + spec.Version + "; `scruple --version` shows yours."
 	if spec.Program != "" {
 		install = "The program is in this folder: write `./" + filepath.Base(spec.Program) + "` instead of `scruple`."
@@ -339,7 +344,7 @@ func (spec Spec) readme(name string, places []string) []byte {
 	if len(spec.URLs) > 0 {
 		sent = " But the study sends your data to these addresses,\nwhich its authors chose. Do not run it if your data must not go there:\n\n- <" + strings.Join(spec.URLs, ">\n- <") + ">"
 	}
-	return []byte(strings.NewReplacer("SENT", sent, "STUDY", name, "INSTALL", install, "GUIDE\n", guide, "ARMS", "`"+spec.Arms+"`").Replace(template))
+	return []byte(strings.NewReplacer("SENT", sent, "STUDY", name, "INSTALL", install, "GUIDE\n", guide, "OFARMS", ofArms).Replace(template))
 }
 
 func hashOf(b []byte) string { return fmt.Sprintf("%x", sha256.Sum256(b)) }

@@ -71,6 +71,33 @@ func TestKitKeepsTexts(t *testing.T) {
 	})
 }
 
+// A kit speaks of the arms' models where the study has such.
+func TestKitSpeaksOfModels(t *testing.T) {
+	for arms, want := range map[string]bool{`[{id: a, models: [m]}]`: true, `[{id: models, kind: exec}]`: false} {
+		dir := t.TempDir()
+		path, kit := filepath.Join(dir, "study.yaml"), filepath.Join(dir, "kit")
+		if err := os.WriteFile(path, []byte("name: n\nsuite: s\narms: "+arms+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		f, err := study.Load(path, nil, &struct {
+			ofData
+			Arms []map[string]any `json:"arms"`
+		}{})
+		if err == nil {
+			_, err = Build(f, kit, Spec{Arms: "arms", Data: []Datum{{Key: "data", Kit: `"data"`, Places: []string{"data"}}}})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{StudyFile, "README.md"} {
+			text, err := os.ReadFile(filepath.Join(kit, name))
+			if got := regexp.MustCompile("of `?arms`? has").Match(text); err != nil || got != want {
+				t.Errorf("%s of arms %s: %v, %v\n%s", name, arms, got, err, text)
+			}
+		}
+	}
+}
+
 // A kit without a place for data would commit to nothing.
 func TestKitHasPlaces(t *testing.T) {
 	f, kit := built(t, "")

@@ -378,6 +378,10 @@ func TestColumnsStayApart(t *testing.T) {
 	roles := func(roles, samples string) string {
 		return strings.Replace(log("t", samples), `"model": "m"`, `"model": "m", "model_roles": `+roles, 1)
 	}
+	scorers := func(scorers, samples string) string {
+		return strings.Replace(log("t", samples), `"model": "m"`, `"model": "m", "scorers": [`+scorers+`]`, 1)
+	}
+	const used = `{"id": "1", "epoch": 1, "scores": {"s": {"value": 1}}, "model_usage": {"m": {"input_tokens": 10, "output_tokens": 5, "total_cost": 0.25}}, "role_usage": {}}`
 	const scored = `{"id": "1", "epoch": 1, "metadata": {"match": 1, "task": "algebra", "meta match": 2}, "scores": {"match": {"value": "I"}, "task": {"value": 1}, "meta_match": {"value": 0.5}}}`
 	const other = `{"id": "2", "epoch": 1, "metadata": {"match": 1}, "scores": {"other": {"value": 1}}}`
 	for _, c := range []struct {
@@ -400,9 +404,15 @@ func TestColumnsStayApart(t *testing.T) {
 		{"models with and without a price", "inspect", map[string]string{"a.json": roles(`{"first": {"model": "a"}, "second": [{"model": "b"}], "grader": {"model": "c"}}`, `{"id": "1", "epoch": 1, "scores": {"s": {"value": 1}}, "model_usage": {"a": {"total_cost": 0.25}, "b": {"total_cost": 0.5}}},
 			{"id": "2", "epoch": 1, "scores": {"s": {"value": 1}}, "model_usage": {"a": {"total_cost": 0.25}, "b": {}}}`)}, []map[string]any{
 			{"item": "1", "s": 1.0, "cost": 0.75, "tokens_in": 0.0, "tokens_out": 0.0}, {"item": "2", "s": 1.0, "tokens_in": 0.0, "tokens_out": 0.0}}},
-		{"a grader of its own", "inspect", map[string]string{"a.json": log("t", `{"id": "1", "epoch": 1, "scores": {"s": {"value": 1}}, "model_usage": {"m": {"input_tokens": 10, "output_tokens": 5, "total_cost": 0.25}, "g": {"input_tokens": 1000, "output_tokens": 100}}},
+		{"a grader of its own", "inspect", map[string]string{"a.json": scorers(`{"name": "s", "options": {"judge": "g"}}`, `{"id": "1", "epoch": 1, "scores": {"s": {"value": 1}}, "model_usage": {"m": {"input_tokens": 10, "output_tokens": 5, "total_cost": 0.25}, "g": {"input_tokens": 1000, "output_tokens": 100}}},
 			{"id": "2", "epoch": 1, "scores": {"s": {"value": 1}}, "model_usage": {"g": {"input_tokens": 1000, "total_cost": 1}}}`)}, []map[string]any{
 			{"item": "1", "s": 1.0, "cost": 0.25, "tokens_in": 10.0, "tokens_out": 5.0}, {"item": "2", "s": 1.0}}},
+		{"a model that the log does not place", "inspect", map[string]string{"a.json": log("t", `{"id": "1", "epoch": 1, "scores": {"s": {"value": 1}}, "model_usage": {"m": {"input_tokens": 10, "output_tokens": 5, "total_cost": 0.25}, "x": {"input_tokens": 1000, "total_cost": 1}}},
+			{"id": "2", "epoch": 1, "scores": {"s": {"value": 1}}, "model_usage": {"m": {"input_tokens": 10, "output_tokens": 5, "total_cost": 0.25}}}`)}, []map[string]any{
+			{"item": "1", "s": 1.0}, {"item": "2", "s": 1.0, "cost": 0.25, "tokens_in": 10.0, "tokens_out": 5.0}}},
+		{"a scorer asks the model of the log", "inspect", map[string]string{
+			"a.json": scorers(`{"name": "model_graded_qa", "options": {"model": null}}`, used), "b.json": scorers(`{"name": "model_graded_qa", "options": {"model": ["g"]}}`, used), "c.json": scorers(`{"name": "model_graded_fact", "options": {"model": "m"}}`, used)}, []map[string]any{
+			{"item": "1", "s": 1.0}, {"item": "1", "s": 1.0, "cost": 0.25, "tokens_in": 10.0, "tokens_out": 5.0}, {"item": "1", "s": 1.0}}},
 		{"a model that grades too", "inspect", map[string]string{"a.json": roles(`{"grader": {"model": "m"}}`, `{"id": "1", "epoch": 1, "scores": {"s": {"value": 1}}, "model_usage": {"m": {"input_tokens": 1010, "output_tokens": 105, "total_tokens": 1115, "total_cost": 1.5}}, "role_usage": {"grader": {"input_tokens": 1000, "output_tokens": 100, "total_tokens": 1100, "total_cost": 1.25}}},
 			{"id": "2", "epoch": 1, "scores": {"s": {"value": 1}}, "model_usage": {"m": {"input_tokens": 10, "output_tokens": 5, "total_cost": 0.25}}, "role_usage": {}},
 			{"id": "3", "epoch": 1, "scores": {"s": {"value": 1}}, "model_usage": {"m": {"input_tokens": 1010, "output_tokens": 105, "total_cost": 1.5}}}`)}, []map[string]any{

@@ -36,7 +36,8 @@ type log struct {
 		Title   string `json:"task_display_name"` // what several tasks of one name have, as exports do
 		Model   string `json:"model"`
 		Scorers []struct {
-			Name string `json:"name"`
+			Name    string         `json:"name"`
+			Options jsontext.Value `json:"options"`
 		} `json:"scorers"`
 		Roles map[string]jsontext.Value `json:"model_roles"` // a model each, or a list
 	} `json:"eval"`
@@ -294,25 +295,45 @@ func (l *log) took(s *inspectSample, used map[string]float64, to *Import) {
 		}
 	}
 	for _, model := range sortedKeys(s.Usage) {
-		if !slices.Contains(l.answers, model) {
-			to.Note("%s: tokens and cost of %s are left out: it is neither the model of the log nor of a role but %s", l.file, model, grader)
-			continue
-		}
-		add(s.Usage[model], 1)
+		answers, grades, scores := slices.Contains(l.answers, model), slices.Contains(l.graders, model), l.scores(model)
 		graded, ok := s.ByRole[grader]
 		switch {
-		case !slices.Contains(l.graders, model):
-		case s.ByRole == nil || ok && len(l.graders) > 1:
+		case !answers && (grades || scores):
+			to.Note("%s: tokens and cost of %s are left out: it only grades", l.file, model)
+			continue
+		case !answers:
+			to.Note("%s: tokens and cost are left out where %s was asked: the log does not tell whether it answers or grades", l.file, model)
+			clear(used)
+			return
+		case scores || grades && (s.ByRole == nil || ok && len(l.graders) > 1):
 			to.Note("%s: tokens and cost are left out where %s answers and grades: the log does not tell them apart", l.file, model)
 			clear(used)
 			return
-		case ok:
+		}
+		add(s.Usage[model], 1)
+		if grades && ok {
 			add(graded, -1)
 		}
 	}
 	if !priced {
 		delete(used, effort.Cost)
 	}
+}
+
+// scores reports whether a scorer asks a model in no role: one that its options name, or for
+// want of it, and of a grader, the model of the log.
+func (l *log) scores(model string) bool {
+	for _, s := range l.Eval.Scorers {
+		var options struct {
+			Model any `json:"model"`
+		}
+		_ = jsonv2.Unmarshal(s.Options, &options, lenient)
+		own := model == l.Eval.Model && options.Model == nil && len(l.graders) == 0 && strings.HasPrefix(s.Name, "model_graded_")
+		if own || strings.Contains(string(s.Options), strconv.Quote(model)) {
+			return true
+		}
+	}
+	return false
 }
 
 // inspectLetters are the words of Inspect for right, partly right, wrong and no answer.

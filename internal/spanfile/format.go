@@ -521,6 +521,6 @@ func (d *reader) list(data []byte) error {
 	if unannotated < len(tasks) { // else they are texts alone
 		d.warn(unannotated, "task has no annotation: its spans are", "tasks have no annotation: their spans are", "unknown")
 	}
-	d.warn(unsure, "region has", "regions have", "no text and offsets beside characters beyond U+FFFF: they are taken as UTF-16, newer versions of Label Studio count code points; `offsets` of the study says which")
+	d.warn(unsure, "region has", "regions have", "no text and offsets beside characters beyond U+FFFF: they are taken as UTF-16, newer versions of Label Studio count code points: a study that reads the export itself takes them so with `offsets: code_points`")
 	return nil
 }

@@ -122,7 +122,7 @@ func TestOtherTools(t *testing.T) {
 	}
 	studio = read(t, `[{"id": 1, "data": {"text": "🪁 Rome"}, "annotations": [{"result": [{"type": "labels", "value": {"start": 2, "end": 6, "labels": ["City", "Place"]}}]}]}, {"id": 2, "data": {"text": "x"}, "annotations": []}]`)
 	if !slices.Equal(studio.Warnings, []string{"f: 1 region has several labels: the first counts", "f: 1 task has no annotation: its spans are unknown",
-		"f: 1 region has no text and offsets beside characters beyond U+FFFF: they are taken as UTF-16, newer versions of Label Studio count code points; `offsets` of the study says which"}) {
+		"f: 1 region has no text and offsets beside characters beyond U+FFFF: they are taken as UTF-16, newer versions of Label Studio count code points: a study that reads the export itself takes them so with `offsets: code_points`"}) {
 		t.Errorf("%q", studio.Warnings)
 	}
 	prodigy := read(t, `{"text":"🪁 kite","_input_hash":1,"_task_hash":-2,"tokens":[{"text":"🪁","start":0,"end":1,"id":0}],"spans":[{"start":2,"end":6,"token_start":1,"token_end":1,"label":"subject"}],"_view_id":"ner_manual","answer":"accept"}
