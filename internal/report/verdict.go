@@ -153,7 +153,7 @@ var junit = sync.OnceValue(func() *template.Template {
 const (
 	mostAnnotations = 10
 	MostSummary     = 1 << 20
-	mostComment     = 65_536
+	mostComment     = 65_536 - 512 // the action adds a mark
 )
 
 // GateGitHub writes a verdict as workflow commands of GitHub Actions: an annotation for each
