@@ -88,6 +88,8 @@ func (a *app) recompute(ctx context.Context, path string, checks []store.Check) 
 	return list, nil
 }
 
+const olderAnalysis = "scores and analysis of an older version of scruple: `scruple score` brings them up to date at no cost"
+
 func (a *app) recomputeRun(ctx context.Context, db *store.DB, r *store.Run) store.Check {
 	skipped := func(err error) store.Check {
 		return store.Check{State: store.CheckWarning, Note: "not computed again: " + err.Error()}
@@ -141,6 +143,8 @@ func (a *app) recomputeRun(ctx context.Context, db *store.DB, r *store.Run) stor
 	case rep.Earlier > 0: // scores are of that plan too
 	case !scored:
 		note += "; the run has no analysis yet"
+	case kept.Older():
+		open = append(open, olderAnalysis)
 	case !run.Analysed(kept):
 		open = append(open, "the study or one of its arms changed since the analysis: `scruple score` analyses again at no cost")
 	default:
@@ -149,7 +153,7 @@ func (a *app) recomputeRun(ctx context.Context, db *store.DB, r *store.Run) stor
 		case err != nil:
 			differ = append(differ, err.Error())
 		case other != nil && (rep.Older || env.Version != version()):
-			open = append(open, "scores and analysis of an older version of scruple: `scruple score` brings them up to date at no cost")
+			open = append(open, olderAnalysis)
 		case other != nil:
 			differ = append(differ, other.Error())
 		default:

@@ -190,7 +190,7 @@ func (a *app) kept(o *opened) (experiment.Result, error) {
 		a.warn("warning: the gold of %s changed since run %s was scored (%s), and these are the scores before: `%s at no cost",
 			text.Plural(len(gold), "item", "items"), o.run.ID, strings.Join(plan.Shorten(gold, 5), ", "), remedy)
 	case isStudyFile(o.arg) && errors.As(x.Current(o.ctx, o.db, o.run, result), &outdated):
-		a.warn("warning: these are the results before a change: %v", outdated)
+		a.warn("warning: these are the results as last analysed: %v", outdated)
 	}
 	return result, nil
 }

@@ -12,8 +12,10 @@ import (
 	"sync"
 
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/plan"
 	"github.com/scruple-eval/scruple/internal/run"
 	"github.com/scruple-eval/scruple/internal/store"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // A listener answers the requests of a trial and keeps them: the journal has only their hashes.
@@ -206,7 +208,12 @@ const renewedAtOnce = 256
 // nothing: what takes an answer that the journal does not have is pending. gold has the items
 // whose gold changed, judge the settings of judges that did, and seen is whether results had
 // been shown.
-func (r *Run) renew(ctx context.Context, gold map[string]bool, judge []string, seen bool) error {
+func (r *Run) renew(ctx context.Context, gold, judge []string, seen bool) error {
+	onGold, regraded := setOf(gold), ""
+	if len(gold) > 0 {
+		regraded = fmt.Sprintf("scored against changed gold of %s: %s", text.Plural(len(gold), "item", "items"), strings.Join(plan.Shorten(gold, 20), ", "))
+	}
+	r.add(regraded)
 	var retired []eval.Trial
 	read, changed, pending := 0, 0, 0
 	err := r.derive(ctx, eval.StageRun, func(w store.Renewal, err error) []store.Event {
@@ -231,7 +238,7 @@ func (r *Run) renew(ctx context.Context, gold map[string]bool, judge []string, s
 		if !w.Derived {
 			unjudged++
 		}
-		if !seen || gold[w.Trial.Item] || w.Derived && len(judge) == 0 || slices.Contains(arms, w.Trial.Arm) {
+		if !seen || onGold[w.Trial.Item] || w.Derived && len(judge) == 0 || slices.Contains(arms, w.Trial.Arm) {
 			return nil
 		}
 		arms = append(arms, w.Trial.Arm)
@@ -262,6 +269,11 @@ func (r *Run) renew(ctx context.Context, gold map[string]bool, judge []string, s
 			note += "; results had been shown"
 		}
 		if err := r.db.AddEvent(ctx, r.Record, store.Event{At: r.env.Now(), What: planEvent, Note: note}); err != nil {
+			return err
+		}
+	}
+	if len(gold) > 0 { // last: a process that was killed goes on with the same change
+		if err := r.db.AddEvent(ctx, r.Record, store.Event{At: r.env.Now(), What: goldEvent, Note: regraded}); err != nil {
 			return err
 		}
 	}

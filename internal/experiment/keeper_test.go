@@ -151,6 +151,9 @@ func TestKilledWhileGoldChanges(t *testing.T) {
 		if err != nil || slices.ContainsFunc(events, func(e store.Event) bool { return strings.HasPrefix(e.What, "late") }) {
 			t.Errorf("history %+v, %v", events, err)
 		}
+		if n := len(slices.DeleteFunc(events, func(e store.Event) bool { return e.What != "gold changed" })); n != 1 {
+			t.Errorf("%d changes of gold in the history", n)
+		}
 	}
 }
 

@@ -329,7 +329,7 @@ func (x *Experiment) Follow(ctx context.Context, db *store.DB, r *store.Run) (*R
 	if err := run.amend(ctx, items, gold); err != nil {
 		return nil, err
 	}
-	return run, run.renew(ctx, setOf(gold), judge, seen)
+	return run, run.renew(ctx, gold, judge, seen)
 }
 
 // amend makes the plan of the study that of the run. Items of changed gold have the hash of
@@ -356,13 +356,8 @@ func (r *Run) amend(ctx context.Context, items map[string]eval.Item, gold []stri
 	notes := moves(r.Record.Treatment, r.treatment)
 	_, err = r.db.Amend(ctx, r.Record, now, planned, r.Plan, moved, r.unchanged(r.Record, items), func(a store.Amendment) []store.Event {
 		changed := append(describe(a), notes...)
-		events := r.history(strings.Join(changed, "; "), a, earlier)
-		if len(gold) > 0 {
-			note := fmt.Sprintf("scored against changed gold of %s: %s", text.Plural(len(gold), "item", "items"), strings.Join(plan.Shorten(gold, 20), ", "))
-			events, changed = append(events, store.Event{At: r.env.Now(), What: goldEvent, Note: note}), append(changed, note)
-		}
 		r.add(changed...)
-		return events
+		return r.history(strings.Join(changed, "; "), a, earlier)
 	})
 	return err
 }
