@@ -204,7 +204,7 @@ func (x *Experiment) FromItself(ctx context.Context, db *store.DB) (string, erro
 	if err != nil {
 		return "", err
 	}
-	arms := x.answeredFrom(last)
+	arms := x.AnsweredFrom(last.ID)
 	tags, err := db.Tags(ctx, last)
 	if err != nil || len(arms) == 0 || len(tags) == 0 {
 		return "", err
@@ -315,7 +315,7 @@ func (x *Experiment) Follow(ctx context.Context, db *store.DB, r *store.Run) (*R
 	} else if len(tags) > 0 {
 		return nil, fmt.Errorf("following the changed study: %s has the tag %s and stays as it is: `scruple run STUDY` without its id starts another run", r.ID, strings.Join(tags, ", "))
 	}
-	if arms := x.answeredFrom(r); len(arms) > 0 {
+	if arms := x.AnsweredFrom(r.ID); len(arms) > 0 {
 		return nil, discipline.NotAllowed("arm %s takes its answers from run %s, which follows the study and would take them from itself: start another run with `scruple run --new %s`",
 			arms[0], r.ID, x.File.Path)
 	}
@@ -398,10 +398,11 @@ func changedParts(was, now []eval.Part) (names []string) {
 	return names
 }
 
-// answeredFrom lists the arms that take their answers from a run.
-func (x *Experiment) answeredFrom(r *store.Run) (arms []string) {
+// AnsweredFrom lists the arms that take their answers from the run with an id, or a tag that no
+// run has.
+func (x *Experiment) AnsweredFrom(run string) (arms []string) {
 	for _, p := range x.Bench.Pipelines() {
-		if id, _, _ := strings.Cut(p.Target, ":"); p.Kind == "run" && id == r.ID {
+		if id, _, _ := strings.Cut(p.Target, ":"); p.Kind == "run" && id == run {
 			arms = append(arms, strings.TrimPrefix(p.Model, eval.PipelinePrefix))
 		}
 	}
