@@ -17,7 +17,6 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/gate"
-	"github.com/scruple-eval/scruple/internal/plan"
 	"github.com/scruple-eval/scruple/internal/report"
 	"github.com/scruple-eval/scruple/internal/say"
 	"github.com/scruple-eval/scruple/internal/store"
@@ -175,21 +174,8 @@ func (a *app) kept(o *opened) (experiment.Result, error) {
 		return result, nil
 	}
 	defer x.Close()
-	was, err := o.db.Items(o.ctx, o.run)
-	if err != nil { // such as those of an archive that is gone
-		return result, nil
-	}
 	var outdated *experiment.NotAllowedError
-	gold := plan.Regraded(was, x.Items())
-	switch {
-	case len(gold) > 0:
-		remedy := a.again("score", o.arg, o.run, o.db.Path()) + "` scores the answers again"
-		if tags, err := o.db.Tags(o.ctx, o.run); err != nil || len(tags) > 0 || o.run.Archive != nil {
-			remedy = "scruple run` begins another run, which takes the answers" // this one stays as it is
-		}
-		a.warn("warning: the gold of %s changed since run %s was scored (%s), and these are the scores before: `%s at no cost",
-			text.Plural(len(gold), "item", "items"), o.run.ID, strings.Join(plan.Shorten(gold, 5), ", "), remedy)
-	case isStudyFile(o.arg) && errors.As(x.Current(o.ctx, o.db, o.run, result), &outdated):
+	if errors.As(x.CheckGold(o.ctx, o.db, o.run), &outdated) || isStudyFile(o.arg) && errors.As(x.Current(o.ctx, o.db, o.run, result), &outdated) {
 		a.warn("warning: these are the results before a change: %v", outdated)
 	}
 	return result, nil

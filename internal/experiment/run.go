@@ -507,25 +507,34 @@ func (x *Experiment) checkSame(ctx context.Context, db *store.DB, r *store.Run) 
 	if other != nil || len(diffs) > 0 {
 		return discipline.NotAllowed("the study no longer matches run %s:\n  %s\nundo the change, or bring the run up to date with %s", r.ID, strings.Join(diffs, "\n  "), x.catchUp())
 	}
-	return x.goldChanged(r, gold)
+	return x.CheckGold(ctx, db, r)
 }
 
 // CheckGold returns a [NotAllowedError] if the gold of items changed since the run was scored:
 // what reads scores and gold together would contradict itself.
 func (x *Experiment) CheckGold(ctx context.Context, db *store.DB, r *store.Run) error {
 	was, err := db.Items(ctx, r)
+	gold := plan.Regraded(was, x.Items())
+	if err != nil || len(gold) == 0 {
+		return err
+	}
+	tags, err := db.Tags(ctx, r)
 	if err != nil {
 		return err
 	}
-	return x.goldChanged(r, plan.Regraded(was, x.Items()))
-}
-
-func (x *Experiment) goldChanged(r *store.Run, gold []string) error {
-	if len(gold) == 0 {
-		return nil
+	last, err := db.LastRun(ctx, x.Study.Name, x.Study.Split)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return err
 	}
-	return discipline.NotAllowed("the gold of %s changed since run %s was scored: %s\nundo the change, or score the answers against the new gold with `scruple score %s`",
-		text.Plural(len(gold), "item", "items"), r.ID, strings.Join(plan.Shorten(gold, 5), ", "), x.File.Path+x.ofSplit())
+	remedy := "score the answers against the new gold with `scruple score " + x.File.Path + "`"
+	switch {
+	case len(tags) > 0 || r.Archive != nil:
+		remedy = fmt.Sprintf("use another run: this one has a tag or is archived and stays as it is; `scruple run %s%s` brings the newest up to date or starts one", x.File.Path, x.ofSplit())
+	case last == nil || last.ID != r.ID || len(x.overrides) > 0:
+		remedy = fmt.Sprintf("score the answers against the new gold with `scruple score %s --store %s`", r.ID, db.Path())
+	}
+	return discipline.NotAllowed("the gold of %s changed since run %s was scored: %s\nundo the change, or %s",
+		text.Plural(len(gold), "item", "items"), r.ID, strings.Join(plan.Shorten(gold, 5), ", "), remedy)
 }
 
 // differences lists the differences between a run and the study.
