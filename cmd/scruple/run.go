@@ -142,9 +142,9 @@ func (a *app) run(ctx context.Context, arg string, opt runOptions) (err error) {
 			return errors.Join(err, errTag)
 		}
 	}
-	if a.first != "" && asked == nil && !opt.gate && errors.As(err, new(*experiment.TooManyFailedError)) { // which is no failure of it
+	if a.first != "" && asked == nil && !opt.gate && result.Analysis != nil && errors.As(err, new(*experiment.TooManyFailedError)) {
 		a.warn("no run had the tag %s before: its arm has no answers in this run, and the next run takes them from this one", a.first)
-		return nil
+		return r.CheckFailures(result, r.AnsweredFrom(a.first)...) // that arm's are no failures of the run
 	}
 	if opt.gate && asked == nil && err == nil {
 		return exitOf(result.Verdict)

@@ -17,7 +17,6 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/gate"
-	"github.com/scruple-eval/scruple/internal/plan"
 	"github.com/scruple-eval/scruple/internal/report"
 	"github.com/scruple-eval/scruple/internal/say"
 	"github.com/scruple-eval/scruple/internal/store"
@@ -175,11 +174,8 @@ func (a *app) kept(o *opened) (experiment.Result, error) {
 		return result, nil
 	}
 	defer x.Close()
-	was, err := o.db.Items(o.ctx, o.run)
-	if err != nil { // such as those of an archive that is gone
-		return result, nil
-	}
 	var outdated *experiment.NotAllowedError
+<<<<<<< HEAD
 	gold := plan.Regraded(was, x.Items())
 	switch {
 	case len(gold) > 0:
@@ -191,6 +187,10 @@ func (a *app) kept(o *opened) (experiment.Result, error) {
 			text.Plural(len(gold), "item", "items"), o.run.ID, strings.Join(plan.Shorten(gold, 5), ", "), remedy)
 	case isStudyFile(o.arg) && errors.As(x.Current(o.ctx, o.db, o.run, result), &outdated):
 		a.warn("warning: these are the results as last analysed: %v", outdated)
+=======
+	if errors.As(x.CheckGold(o.ctx, o.db, o.run), &outdated) || isStudyFile(o.arg) && errors.As(x.Current(o.ctx, o.db, o.run, result), &outdated) {
+		a.warn("warning: these are the results before a change: %v", outdated)
+>>>>>>> gC
 	}
 	return result, nil
 }

@@ -440,14 +440,14 @@ func listed(names []string) string {
 }
 
 // WorstFailures returns the largest share of failed trials of any arm, of those that are done, or the
-// share of trials whose judging failed if that is larger, and its description.
-func (a *Analysis) WorstFailures() (share float64, of string) {
+// share of trials whose judging failed if that is larger, and its description. Some arms may be left out.
+func (a *Analysis) WorstFailures(but ...string) (share float64, of string) {
 	of = "trials could not be judged"
 	if a.Run.Done > 0 {
 		share = float64(a.Run.JudgeFails) / float64(a.Run.Done)
 	}
 	for _, arm := range a.Arms {
-		if x := float64(arm.Failed) / float64(max(1, arm.Done())); x > share {
+		if x := float64(arm.Failed) / float64(max(1, arm.Done())); x > share && !slices.Contains(but, arm.ID) {
 			share, of = x, "trials of "+arm.ID+" failed"
 		}
 	}

@@ -170,9 +170,9 @@ func (x *Experiment) settings() string {
 }
 
 // CheckFailures returns a [TooManyFailedError] if more trials failed than the
-// study allows.
-func (r *Run) CheckFailures(result Result) error {
-	share, of := result.Analysis.WorstFailures()
+// study allows. Some arms may be left out.
+func (r *Run) CheckFailures(result Result, but ...string) error {
+	share, of := result.Analysis.WorstFailures(but...)
 	if share <= result.Analysis.Run.MaxFailed {
 		return nil
 	}

@@ -206,7 +206,7 @@ func (x *Experiment) FromItself(ctx context.Context, db *store.DB) (string, erro
 	if err != nil {
 		return "", err
 	}
-	arms := x.answeredFrom(last)
+	arms := x.AnsweredFrom(last.ID)
 	tags, err := db.Tags(ctx, last)
 	if err != nil || len(arms) == 0 || len(tags) == 0 {
 		return "", err
@@ -317,7 +317,7 @@ func (x *Experiment) Follow(ctx context.Context, db *store.DB, r *store.Run) (*R
 	} else if len(tags) > 0 {
 		return nil, fmt.Errorf("following the changed study: %s has the tag %s and stays as it is: `scruple run STUDY` without its id starts another run", r.ID, strings.Join(tags, ", "))
 	}
-	if arms := x.answeredFrom(r); len(arms) > 0 {
+	if arms := x.AnsweredFrom(r.ID); len(arms) > 0 {
 		return nil, discipline.NotAllowed("arm %s takes its answers from run %s, which follows the study and would take them from itself: start another run with `scruple run --new %s`",
 			arms[0], r.ID, x.File.Path)
 	}
@@ -395,6 +395,7 @@ func changedParts(was, now []eval.Part) (names []string) {
 	return names
 }
 
+<<<<<<< HEAD
 // judgedWith are the settings of the judges of a run, with what its study says of them: another
 // reading of what they answered is another judge.
 func judgedWith(treatment []eval.Part, canonical []byte) []eval.Part {
@@ -413,8 +414,13 @@ func judgedWith(treatment []eval.Part, canonical []byte) []eval.Part {
 
 // answeredFrom lists the arms that take their answers from a run.
 func (x *Experiment) answeredFrom(r *store.Run) (arms []string) {
+=======
+// AnsweredFrom lists the arms that take their answers from the run with an id, or a tag that no
+// run has.
+func (x *Experiment) AnsweredFrom(run string) (arms []string) {
+>>>>>>> gC
 	for _, p := range x.Bench.Pipelines() {
-		if id, _, _ := strings.Cut(p.Target, ":"); p.Kind == "run" && id == r.ID {
+		if id, _, _ := strings.Cut(p.Target, ":"); p.Kind == "run" && id == run {
 			arms = append(arms, strings.TrimPrefix(p.Model, eval.PipelinePrefix))
 		}
 	}
@@ -519,25 +525,34 @@ func (x *Experiment) checkSame(ctx context.Context, db *store.DB, r *store.Run) 
 	if other != nil || len(diffs) > 0 {
 		return discipline.NotAllowed("the study no longer matches run %s:\n  %s\nundo the change, or bring the run up to date with %s", r.ID, strings.Join(diffs, "\n  "), x.catchUp())
 	}
-	return x.goldChanged(r, gold)
+	return x.CheckGold(ctx, db, r)
 }
 
 // CheckGold returns a [NotAllowedError] if the gold of items changed since the run was scored:
 // what reads scores and gold together would contradict itself.
 func (x *Experiment) CheckGold(ctx context.Context, db *store.DB, r *store.Run) error {
 	was, err := db.Items(ctx, r)
+	gold := plan.Regraded(was, x.Items())
+	if err != nil || len(gold) == 0 {
+		return err
+	}
+	tags, err := db.Tags(ctx, r)
 	if err != nil {
 		return err
 	}
-	return x.goldChanged(r, plan.Regraded(was, x.Items()))
-}
-
-func (x *Experiment) goldChanged(r *store.Run, gold []string) error {
-	if len(gold) == 0 {
-		return nil
+	last, err := db.LastRun(ctx, x.Study.Name, x.Study.Split)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return err
 	}
-	return discipline.NotAllowed("the gold of %s changed since run %s was scored: %s\nundo the change, or score the answers against the new gold with `scruple score %s`",
-		text.Plural(len(gold), "item", "items"), r.ID, strings.Join(plan.Shorten(gold, 5), ", "), x.File.Path+x.ofSplit())
+	remedy := "score the answers against the new gold with `scruple score " + x.File.Path + "`"
+	switch {
+	case len(tags) > 0 || r.Archive != nil:
+		remedy = fmt.Sprintf("use another run: this one has a tag or is archived and stays as it is; `scruple run %s%s` brings the newest up to date or starts one", x.File.Path, x.ofSplit())
+	case last == nil || last.ID != r.ID || len(x.overrides) > 0:
+		remedy = fmt.Sprintf("score the answers against the new gold with `scruple score %s --store %s`", r.ID, db.Path())
+	}
+	return discipline.NotAllowed("the gold of %s changed since run %s was scored: %s\nundo the change, or %s",
+		text.Plural(len(gold), "item", "items"), r.ID, strings.Join(plan.Shorten(gold, 5), ", "), remedy)
 }
 
 // differences lists the differences between a run and the study.
