@@ -175,22 +175,8 @@ func (a *app) kept(o *opened) (experiment.Result, error) {
 	}
 	defer x.Close()
 	var outdated *experiment.NotAllowedError
-<<<<<<< HEAD
-	gold := plan.Regraded(was, x.Items())
-	switch {
-	case len(gold) > 0:
-		remedy := a.again("score", o.arg, o.run, o.db.Path()) + "` scores the answers again"
-		if tags, err := o.db.Tags(o.ctx, o.run); err != nil || len(tags) > 0 || o.run.Archive != nil {
-			remedy = "scruple run` begins another run, which takes the answers" // this one stays as it is
-		}
-		a.warn("warning: the gold of %s changed since run %s was scored (%s), and these are the scores before: `%s at no cost",
-			text.Plural(len(gold), "item", "items"), o.run.ID, strings.Join(plan.Shorten(gold, 5), ", "), remedy)
-	case isStudyFile(o.arg) && errors.As(x.Current(o.ctx, o.db, o.run, result), &outdated):
-		a.warn("warning: these are the results as last analysed: %v", outdated)
-=======
 	if errors.As(x.CheckGold(o.ctx, o.db, o.run), &outdated) || isStudyFile(o.arg) && errors.As(x.Current(o.ctx, o.db, o.run, result), &outdated) {
-		a.warn("warning: these are the results before a change: %v", outdated)
->>>>>>> gC
+		a.warn("warning: these are the results as last analysed: %v", outdated)
 	}
 	return result, nil
 }

@@ -395,7 +395,6 @@ func changedParts(was, now []eval.Part) (names []string) {
 	return names
 }
 
-<<<<<<< HEAD
 // judgedWith are the settings of the judges of a run, with what its study says of them: another
 // reading of what they answered is another judge.
 func judgedWith(treatment []eval.Part, canonical []byte) []eval.Part {
@@ -412,13 +411,9 @@ func judgedWith(treatment []eval.Part, canonical []byte) []eval.Part {
 	return parts
 }
 
-// answeredFrom lists the arms that take their answers from a run.
-func (x *Experiment) answeredFrom(r *store.Run) (arms []string) {
-=======
 // AnsweredFrom lists the arms that take their answers from the run with an id, or a tag that no
 // run has.
 func (x *Experiment) AnsweredFrom(run string) (arms []string) {
->>>>>>> gC
 	for _, p := range x.Bench.Pipelines() {
 		if id, _, _ := strings.Cut(p.Target, ":"); p.Kind == "run" && id == run {
 			arms = append(arms, strings.TrimPrefix(p.Model, eval.PipelinePrefix))
