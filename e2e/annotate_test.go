@@ -289,7 +289,7 @@ func TestLockedGoldIsScoredAgainstAndCannotChange(t *testing.T) {
 	if !strings.Contains(out, `"items":10`) {
 		t.Errorf("the run has not the ten documents: %.300s", out)
 	}
-	refusedWith(t, exitUsage, "locked", "annotate", study, "--task", "fields", "--as", "ben")
+	refusedWith(t, exitNotAllowed, "locked", "annotate", study, "--task", "fields", "--as", "ben")
 	ok(t, "test", "ledger", "verify", study)
 	edit(t, filepath.Join(dir, gold), "exists_in_document\":true", "exists_in_document\":false")
 	for _, verb := range []string{"score", "run", "report", "validate", "plan", "gate"} {
@@ -582,7 +582,7 @@ func TestOwnersPages(t *testing.T) {
 		t.Error("the page of a locked task does not say so")
 	}
 	end()
-	refusedWith(t, exitUsage, "locked", "annotate", study, "--task", "fields", "--as", "anna")
+	refusedWith(t, exitNotAllowed, "locked", "annotate", study, "--task", "fields", "--as", "anna")
 	ok(t, "test", "ledger", "verify", study)
 }
 

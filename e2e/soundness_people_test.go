@@ -158,7 +158,7 @@ func TestExpertAtTheKeyboard(t *testing.T) {
 	if len(rows) != 25 || !slices.Equal(rows[1][2:5], []string{rationale, "2,4", "False"}) {
 		t.Errorf("%d rows, the first %q", len(rows), rows[1])
 	}
-	refusedWith(t, exitUsage, "locked", "annotate", study, "--task", "gold", "--as", "anna")
+	refusedWith(t, exitNotAllowed, "locked", "annotate", study, "--task", "gold", "--as", "anna")
 	for _, change := range []string{strings.Replace(string(data), "sound", "not_sound", 1), "\ufeff" + strings.ReplaceAll(string(data), "\n", "\r\n")} {
 		must(t, os.Chmod(gold, 0o600))
 		must(t, os.WriteFile(gold, []byte(change), 0o600))
