@@ -247,7 +247,7 @@ func (a *app) sayBlind(all *analyse.Analysis, simulated []string) {
 		}
 		rows = append(rows, r)
 	}
-	a.tell("blind", map[string]any{"Rows": rows, "Fewest": blind.Fewest, "Simulated": simulated})
+	a.tell("blind", map[string]any{"Rows": rows, "Fewest": analyse.FewestBlind, "Simulated": simulated})
 }
 
 // resultOf returns the comparisons over all documents, and the arms whose answers, or

@@ -338,6 +338,24 @@ func storeNamed(path string) (string, error) {
 	return "", fmt.Errorf("--store: %s: is not supported: a store is a file, such as runs/scruple.db (for a file whose name has a colon, write ./ before it), or postgres://USER@HOST/DATABASE", m[1])
 }
 
+// withoutPasswords names stores among the arguments, in whatever place: errors repeat arguments.
+func withoutPasswords(args []string) (named []string, err error) {
+	named = slices.Clone(args)
+	for i, arg := range args {
+		flag := flagOf.FindString(arg)
+		if value := arg[len(flag):]; withPassword.MatchString(value) && err == nil {
+			value, err = storeNamed(value)
+			named[i] = flag + value
+		}
+	}
+	return named, err
+}
+
+var flagOf = regexp.MustCompile(`^--?[a-z-]+=`)
+
+// withPassword matches addresses of databases in both forms of psql, also such as are no stores.
+var withPassword = regexp.MustCompile(`(?is)^postgres(ql)?://|=.*\spassword\s*=|^\s*password\s*=.*=`)
+
 // isStudyFile reports whether an argument names a study file and not a run.
 func isStudyFile(arg string) bool {
 	if strings.HasSuffix(arg, ".yaml") || strings.HasSuffix(arg, ".yml") {

@@ -20,9 +20,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"runtime/debug"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -69,24 +67,6 @@ func execute(ctx context.Context, args []string, in io.Reader, out, errOut io.Wr
 	}
 	return code
 }
-
-// withoutPasswords names stores among the arguments, in whatever place: errors repeat arguments.
-func withoutPasswords(args []string) (named []string, err error) {
-	named = slices.Clone(args)
-	for i, arg := range args {
-		flag := flagOf.FindString(arg)
-		if value := arg[len(flag):]; withPassword.MatchString(value) && err == nil {
-			value, err = storeNamed(value)
-			named[i] = flag + value
-		}
-	}
-	return named, err
-}
-
-var flagOf = regexp.MustCompile(`^--?[a-z-]+=`)
-
-// withPassword matches addresses of databases in both forms of psql, also such as are no stores.
-var withPassword = regexp.MustCompile(`(?is)^postgres(ql)?://|=.*\spassword\s*=|^\s*password\s*=.*=`)
 
 // Exit codes, the same for every verb.
 const (

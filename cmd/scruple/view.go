@@ -16,8 +16,11 @@ import (
 
 // isStore reports whether an argument names a store and not a study.
 func isStore(arg string) bool {
-	if store.IsAddress(arg) || strings.HasSuffix(arg, ".yaml") || strings.HasSuffix(arg, ".yml") {
-		return store.IsAddress(arg)
+	switch {
+	case store.IsAddress(arg):
+		return true
+	case strings.HasSuffix(arg, ".yaml"), strings.HasSuffix(arg, ".yml"):
+		return false
 	}
 	f, err := os.Open(arg)
 	if err != nil {

@@ -205,8 +205,7 @@ func TestAcrossOfEqualDifferences(t *testing.T) {
 	}
 }
 
-// TestAcrossFew: how many items a level has decides what can be said of it, however many the
-// other has.
+// TestAcrossFew: the level with fewer items decides whether there is a test and a warning.
 func TestAcrossFew(t *testing.T) {
 	for few, want := range map[int]string{
 		1: "no test of t0 against t1: fewer than two clusters in one of the two",

@@ -235,8 +235,8 @@ type Discrepancy struct {
 	Note          string
 }
 
-// discrepancies lists the subjects whose answers differ between the rounds, as [differ] says. ok is false until the second round is over: before, the list would show
-// first answers.
+// discrepancies lists the subjects whose answers differ between the rounds, as [differ] says. ok
+// is false until the second round is over: before, the list would show first answers.
 func (d *part) discrepancies() (list []Discrepancy, ok bool) {
 	again := d.order(passAgain)
 	if len(again) == 0 || d.left(passAgain) > 0 {

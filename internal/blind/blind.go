@@ -574,9 +574,6 @@ func (k *Kit) add(by, kind string, data any) error {
 	return err
 }
 
-// Fewest is the number of documents from which an average says little about each.
-const Fewest = analyse.FewestBlind
-
 // A Commitment is one that another replaces.
 type Commitment struct{ By, At, Data string }
 
@@ -588,8 +585,8 @@ func (k *Kit) Commit(by string, documents int) (*Commitment, error) {
 		return nil, forbid("the kit ran on %s: its data cannot be committed again", e.At)
 	case strings.TrimSpace(by) == "":
 		return nil, errors.New("kit commit: say who commits with --by")
-	case documents < Fewest:
-		return nil, fmt.Errorf("the kit has %d documents: want at least %d, so that averages say nothing of single documents", documents, Fewest)
+	case documents < analyse.FewestBlind:
+		return nil, fmt.Errorf("the kit has %d documents: want at least %d, so that averages say nothing of single documents", documents, analyse.FewestBlind)
 	}
 	e, again := k.last(CommitEntry)
 	if !again {
@@ -646,7 +643,7 @@ func (k *Kit) Finish(comparisons []analyse.BlindComparison, simulated []string) 
 	}
 	comparisons = slices.Clone(comparisons)
 	for i := range comparisons {
-		if comparisons[i].Pairs < Fewest {
+		if comparisons[i].Pairs < analyse.FewestBlind {
 			comparisons[i] = comparisons[i].WithoutNumbers()
 		}
 	}

@@ -163,7 +163,7 @@ func TestFinishKeepsSmallComparisons(t *testing.T) {
 	comparison := func(metric string, pairs int) analyse.BlindComparison {
 		return analyse.BlindComparison{A: "a", B: "b", Metric: metric, Diff: 0.25, Low: 0, High: 0.5, P: 0.04, Pairs: pairs}
 	}
-	given := []analyse.BlindComparison{comparison("composite", 6), comparison("date_f1", Fewest), comparison("money_f1", Fewest-1), comparison("id_f1", 1)}
+	given := []analyse.BlindComparison{comparison("composite", 6), comparison("date_f1", analyse.FewestBlind), comparison("money_f1", analyse.FewestBlind-1), comparison("id_f1", 1)}
 	if _, err := k.Finish(given, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +182,7 @@ func TestFinishKeepsSmallComparisons(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, c := range written.Comparisons {
-		few := given[i].Pairs < Fewest
+		few := given[i].Pairs < analyse.FewestBlind
 		if c.Pairs != given[i].Pairs || (c.Diff == nil) != few || (c.Low == nil) != few || (c.High == nil) != few || (c.P == nil) != few {
 			t.Errorf("%s of %d pairs is %+v", c.Metric, c.Pairs, c)
 		}
@@ -225,7 +225,7 @@ func TestHiddenFiles(t *testing.T) {
 	}
 	k.Data = sum(true)
 	before := k.Data
-	if _, err := k.Commit("a group", Fewest); err != nil {
+	if _, err := k.Commit("a group", analyse.FewestBlind); err != nil {
 		t.Fatal(err)
 	}
 	k.Data = sum(false)

@@ -272,7 +272,7 @@ func (r *Run) renew(ctx context.Context, gold, judge []string, seen bool) error 
 			return err
 		}
 	}
-	if len(gold) > 0 { // last: a process that was killed goes on with the same change
+	if len(gold) > 0 { // last, so that the next run after a kill finds the gold changed
 		if err := r.db.AddEvent(ctx, r.Record, store.Event{At: r.env.Now(), What: goldEvent, Note: regraded}); err != nil {
 			return err
 		}

@@ -342,10 +342,13 @@ func (r *Run) runTasks(left *Left, from, to int) iter.Seq2[run.Task, error] {
 func (r *Run) judgeTasks(ctx context.Context, left *Left, outcomes iter.Seq2[eval.Judged, error], calibrating bool) iter.Seq2[run.Task, error] {
 	calibrates := r.calibrationArms()
 	return func(yield func(run.Task, error) bool) {
-		bench, _, err := r.judgeBench()
-		if err != nil {
-			yield(run.Task{}, err)
-			return
+		var bench eval.Bench
+		if left.progress.Unjudged.Count() > 0 {
+			var err error
+			if bench, _, err = r.judgeBench(); err != nil {
+				yield(run.Task{}, err)
+				return
+			}
 		}
 		for j, err := range outcomes {
 			if err != nil {

@@ -26,7 +26,7 @@ func TestRuleChanges(t *testing.T) {
 			`statistics.alpha was 0.05, now 0.2`, `statistics.correction was not set, now holm`, `statistics.method was paired_ttest, now wilcoxon`, `execution.max_failed was 0.05, now 1`}},
 		{"outcomes in another order", `{"decide":{"require":[{"name":"a","that":"p < 0.05"},{"name":"b","that":"d > 1"}],"outcomes":[{"name":"stop","verdict":"fail"},{"name":"ship","when":"x > 1","verdict":"pass"}]},
 			"statistics":{"alpha":0.05,"method":"paired_ttest"},"execution":{"max_failed":0.05}}`, []string{"the order of the outcomes was ship, stop, now stop, ship"}},
-		{"a judge that nobody needs to check any more", strings.Replace(rules, `"decide":{`, `"decide":{"require_measured":true,`, 1), []string{"decide.require_measured was false, now true"}},
+		{"a judge that need not be measured any more", strings.Replace(rules, `"decide":{`, `"decide":{"require_measured":true,`, 1), []string{"decide.require_measured was false, now true"}},
 		{"comparisons and metrics", strings.Replace(rules, `"execution"`, `"comparisons":[{"a":"x","b":"z","primary":true,"family":"f"},{"a":"y","b":"z"}],"metrics":{"primary":["m"]},"execution"`, 1), []string{
 			`comparison "x - z" was added, it is {"primary":true,"family":"f"}`, `comparison "y - z" was added, it is {}`, `metrics.primary was not set, now ["m"]`}},
 	} {

@@ -126,7 +126,7 @@ func (b dying) Judge(ctx context.Context, t eval.Trial, o eval.Outcome, ask eval
 	return b.Bench.Judge(ctx, t, o, ask)
 }
 
-// A process that was killed while answers were judged against changed gold goes on as if it
+// The next run after a kill, while answers were judged against changed gold, goes on as if it
 // had not been: the judge did not change.
 func TestKilledWhileGoldChanges(t *testing.T) {
 	dir := t.TempDir()

@@ -332,8 +332,8 @@ func (x *Experiment) Follow(ctx context.Context, db *store.DB, r *store.Run) (*R
 	return run, run.renew(ctx, gold, judge, seen)
 }
 
-// amend makes the plan of the study that of the run. Items of changed gold have the hash of
-// the one before until all is derived again: a process that was killed between goes on.
+// amend makes the plan of the study that of the run. Items of changed gold keep the former hash
+// until everything is derived again, so that the next run after a kill finds them changed.
 func (r *Run) amend(ctx context.Context, items map[string]eval.Item, gold []string) error {
 	planned, regraded := slices.Clone(r.Items()), setOf(gold)
 	for i, it := range planned {
@@ -520,16 +520,22 @@ func (x *Experiment) checkSame(ctx context.Context, db *store.DB, r *store.Run) 
 	if other != nil || len(diffs) > 0 {
 		return discipline.NotAllowed("the study no longer matches run %s:\n  %s\nundo the change, or bring the run up to date with %s", r.ID, strings.Join(diffs, "\n  "), x.catchUp())
 	}
-	return x.CheckGold(ctx, db, r)
+	return x.goldChanged(ctx, db, r, gold)
 }
 
 // CheckGold returns a [NotAllowedError] if the gold of items changed since the run was scored:
 // what reads scores and gold together would contradict itself.
 func (x *Experiment) CheckGold(ctx context.Context, db *store.DB, r *store.Run) error {
 	was, err := db.Items(ctx, r)
-	gold := plan.Regraded(was, x.Items())
-	if err != nil || len(gold) == 0 {
+	if err != nil {
 		return err
+	}
+	return x.goldChanged(ctx, db, r, plan.Regraded(was, x.Items()))
+}
+
+func (x *Experiment) goldChanged(ctx context.Context, db *store.DB, r *store.Run, gold []string) error {
+	if len(gold) == 0 {
+		return nil
 	}
 	tags, err := db.Tags(ctx, r)
 	if err != nil {

@@ -276,8 +276,8 @@ type payload struct {
 const readVersion = "2"
 
 // Basis returns what a trial depends on beside the question and the prompt: what it takes to
-// read an answer, gold among it where text is matched, the answers that local arms and simulated models have from gold, and what
-// the judge is shown.
+// read an answer, with gold where text is matched, the answers that local arms and simulated
+// models have from gold, and what the judge is shown.
 func (b *bench) Basis(t eval.Trial) (on eval.Basis) {
 	q, a, err := b.Of(t)
 	if err != nil {
