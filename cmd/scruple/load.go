@@ -61,21 +61,31 @@ type source struct {
 func (s source) load() (*experiment.Experiment, error) {
 	s.except = s.run
 	x, err := s.loadWith(experimentEnv())
-	if err != nil || s.store == "" || s.fresh {
+	if err != nil || s.store == "" || s.fresh || s.run != "" {
 		return x, err
 	}
+	other := x
 	err = s.reading(func(ctx context.Context, db *store.DB) error {
-		s.except, err = x.FromItself(ctx, db)
+		last, err := x.FromItself(ctx, db)
+		if last == nil || err != nil {
+			return err
+		}
+		s.except = last.ID
+		before, err := s.loadWith(experimentEnv())
+		if err != nil {
+			return err
+		}
+		same, err := before.GoesOn(ctx, db, last)
+		if other = before; same {
+			x, other = before, x
+		}
 		return err
 	})
-	switch {
-	case err != nil:
+	if other != x {
+		err = errors.Join(err, other.Close())
+	}
+	if err != nil {
 		return nil, errors.Join(err, x.Close())
-	case s.except != "" && s.run == "":
-		if err := x.Close(); err != nil {
-			return nil, err
-		}
-		return s.loadWith(experimentEnv())
 	}
 	return x, nil
 }

@@ -153,9 +153,7 @@ func (x *Experiment) StartOrResume(ctx context.Context, db *store.DB, id string)
 	tags, err := db.Tags(ctx, last)
 	same := true
 	if err == nil && (len(tags) > 0 || last.Archive != nil) {
-		if same, err = x.continues(ctx, db, last, nil); same {
-			same, _, err = x.plans(ctx, db, last)
-		}
+		same, err = x.GoesOn(ctx, db, last)
 	}
 	switch {
 	case err != nil:
@@ -175,9 +173,8 @@ func (x *Experiment) StartOrResume(ctx context.Context, db *store.DB, id string)
 	return r, nil
 }
 
-// continues reports whether a run is what the study says: its items, gold and treatment, but
-// for some arms.
-func (x *Experiment) continues(ctx context.Context, db *store.DB, r *store.Run, but []string) (bool, error) {
+// GoesOn reports whether a run is what the study says: its items, gold, treatment and plan.
+func (x *Experiment) GoesOn(ctx context.Context, db *store.DB, r *store.Run) (bool, error) {
 	items, err := db.PlannedItems(ctx, r)
 	if err != nil {
 		return false, err
@@ -190,31 +187,27 @@ func (x *Experiment) continues(ctx context.Context, db *store.DB, r *store.Run, 
 			return false, nil
 		}
 	}
-	others := func(parts []eval.Part) []eval.Part {
-		return slices.DeleteFunc(slices.Clone(parts), func(p eval.Part) bool { return slices.Contains(but, strings.TrimPrefix(p.Name, "arm ")) })
+	if !slices.Equal(r.Treatment, x.treatment) {
+		return false, nil
 	}
-	return slices.Equal(others(r.Treatment), others(x.treatment)), nil
+	same, _, err := x.plans(ctx, db, r)
+	return same, err
 }
 
-// FromItself reports whether the study takes answers by a tag from its own newest run and
-// goes on with that run: then it must take those of the tagged run before it.
-func (x *Experiment) FromItself(ctx context.Context, db *store.DB) (string, error) {
+// FromItself returns the newest run of the study if the study takes answers by a tag from it. If
+// the study goes on with that run, it must take those of the tagged run before it.
+func (x *Experiment) FromItself(ctx context.Context, db *store.DB) (*store.Run, error) {
 	last, err := db.LastRun(ctx, x.Study.Name, x.Study.Split)
 	if errors.Is(err, store.ErrNotFound) {
-		return "", nil
+		return nil, nil
 	}
-	if err != nil {
-		return "", err
+	if err != nil || len(x.AnsweredFrom(last.ID)) == 0 {
+		return nil, err
 	}
-	arms := x.AnsweredFrom(last.ID)
-	tags, err := db.Tags(ctx, last)
-	if err != nil || len(arms) == 0 || len(tags) == 0 {
-		return "", err
+	if tags, err := db.Tags(ctx, last); err != nil || len(tags) == 0 {
+		return nil, err
 	}
-	if same, err := x.continues(ctx, db, last, arms); err != nil || !same {
-		return "", err
-	}
-	return last.ID, nil
+	return last, nil
 }
 
 // Tag gives a finished run a tag, unless it is the newest that has it. It reports whether the
