@@ -255,16 +255,17 @@ func (d deciding) changes(now deciding) []string {
 	return append(list, settingChange("execution.max_failed", d.MaxFailed, now.MaxFailed)...)
 }
 
-// following returns the comparisons with other ids of arms where the study no longer has the former:
-// it may name an entry, which keeps its name.
+// following returns the comparisons with other names of arms where the study no longer has the former:
+// an entry of several models, whose arms are NAME@MODEL, may keep its name.
 func (d deciding) following(now deciding) deciding {
 	d.Comparisons = slices.Clone(d.Comparisons)
 	for i, c := range d.Comparisons {
 		if !slices.ContainsFunc(now.Comparisons, func(n study.Compare) bool { return n.A == c.A && n.B == c.B }) {
 			for _, r := range d.former {
 				for _, name := range []*string{&d.Comparisons[i].A, &d.Comparisons[i].B} {
-					if *name == r[0] {
-						*name = r[1]
+					model, of := strings.CutPrefix(r[0], *name)
+					if now, ok := strings.CutSuffix(r[1], model); of && ok && (model == "" || model[0] == '@') {
+						*name = now
 					}
 				}
 			}
@@ -289,17 +290,40 @@ func (d deciding) compared() (list []eval.Level) {
 
 // unplanned lists the arms and metrics of comparisons that were not planned, or not as primary ones.
 func (x *Experiment) unplanned(first deciding) (list [][3]string) {
-	var planned []analyse.Pair
+	if first.Comparisons == nil {
+		return nil
+	}
+	was := x.Study.Metrics
+	if first.Metrics != nil {
+		was = study.Metrics{}
+		for key, list := range map[string]any{"primary": &was.Primary, "secondary": &was.Secondary, "own": &was.Own} {
+			_ = json.Unmarshal(first.Metrics[key], list) // the study was valid when it was recorded
+		}
+	}
+	primary, secondary := x.chosen(was)
+	isNew := func(name string) bool {
+		named := func(m study.Metric) bool { return m.Name == name }
+		return slices.ContainsFunc(x.Study.Metrics.Own, named) && !slices.ContainsFunc(was.Own, named)
+	}
+	planned := map[[3]string]bool{} // arms in both orders and metrics; whether they decide
 	for _, c := range first.Comparisons {
 		of, _ := analyse.Pairs(study.Comparisons{c}, x.Bench.Arms()) // an arm that is gone has none
-		planned = append(planned, of...)
+		for _, q := range of {
+			for _, m := range x.among(q, primary, secondary) {
+				if isNew(m) {
+					continue
+				}
+				decides := q.Primary && slices.Contains(primary, m)
+				for _, key := range [][3]string{{q.A, q.B, m}, {q.B, q.A, m}} {
+					planned[key] = planned[key] || decides
+				}
+			}
+		}
 	}
 	for _, p := range x.Pairs {
 		for _, m := range x.deciding(p) {
-			primary := p.Primary && slices.Contains(x.Primary, m)
-			if first.Comparisons != nil && !p.Contrast && !slices.ContainsFunc(planned, func(q analyse.Pair) bool {
-				return samePair(q, p.A, p.B) && (q.Primary || !primary) && slices.Contains(x.deciding(q), m)
-			}) {
+			decided, ok := planned[[3]string{p.A, p.B, m}]
+			if !p.Contrast && !(ok && (decided || !p.Primary || !slices.Contains(x.Primary, m))) {
 				list = append(list, [3]string{p.A, p.B, m})
 			}
 		}

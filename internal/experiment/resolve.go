@@ -138,18 +138,7 @@ func (x *Experiment) addEffort() {
 // resolveMetrics selects the metrics to report and checks every name.
 func (x *Experiment) resolveMetrics() []error {
 	m := x.Study.Metrics
-	x.Primary, x.Secondary = m.Primary, m.Secondary
-	if len(x.Primary) == 0 {
-		x.Primary = x.Suite.Primary
-	}
-	if len(x.Secondary) == 0 {
-		x.Secondary = x.Suite.Secondary
-	}
-	for _, name := range x.named {
-		if !slices.Contains(x.Secondary, name) {
-			x.Secondary = append(slices.Clip(x.Secondary), name)
-		}
-	}
+	x.Primary, x.Secondary = x.chosen(m)
 	problems := append(x.checkMetrics("metrics.primary", m.Primary, true), x.checkMetrics("metrics.secondary", m.Secondary, false)...)
 	problems = append(problems, x.checkDeciding("metrics.primary", m.Primary)...)
 	for i, c := range x.Study.Comparisons {
@@ -158,6 +147,22 @@ func (x *Experiment) resolveMetrics() []error {
 		problems = append(problems, x.checkDeciding(key, c.Metrics)...)
 	}
 	return problems
+}
+
+// chosen returns the metrics that settings of a study choose.
+func (x *Experiment) chosen(m study.Metrics) (primary, secondary []string) {
+	if primary = m.Primary; len(primary) == 0 {
+		primary = x.Suite.Primary
+	}
+	if secondary = m.Secondary; len(secondary) == 0 {
+		secondary = x.Suite.Secondary
+	}
+	for _, name := range x.named {
+		if !slices.Contains(secondary, name) {
+			secondary = append(slices.Clip(secondary), name)
+		}
+	}
+	return primary, secondary
 }
 
 // checkDeciding reports the analysis metrics in a list of metrics that decide.
@@ -341,11 +346,14 @@ func (x *Experiment) compared(a, b, metric string) bool {
 }
 
 // deciding lists the metrics on which the analysis compares a pair.
-func (x *Experiment) deciding(p analyse.Pair) []string {
+func (x *Experiment) deciding(p analyse.Pair) []string { return x.among(p, x.Primary, x.Secondary) }
+
+// among lists the metrics of a pair where the study has these.
+func (x *Experiment) among(p analyse.Pair, primary, secondary []string) []string {
 	if len(p.Metrics) > 0 {
 		return p.Metrics
 	}
-	return slices.DeleteFunc(slices.Concat(x.Primary, x.Secondary), func(name string) bool {
+	return slices.DeleteFunc(slices.Concat(primary, secondary), func(name string) bool {
 		m, _ := x.Suite.Metric(name)
 		return m.Kind == eval.Analysis
 	})
