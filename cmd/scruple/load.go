@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -349,11 +350,17 @@ func storeNamed(path string) (string, error) {
 }
 
 // withoutPasswords names stores among the arguments, in whatever place: errors repeat arguments.
+// Values of other flags than --store may be any text, such as a prompt.
 func withoutPasswords(args []string) (named []string, err error) {
 	named = slices.Clone(args)
+	last := ""
 	for i, arg := range args {
 		flag := flagOf.FindString(arg)
-		if value := arg[len(flag):]; withPassword.MatchString(value) && err == nil {
+		value, of := arg[len(flag):], cmp.Or(strings.TrimSuffix(flag, "="), last)
+		if last = ""; strings.HasPrefix(arg, "-") && flag == "" {
+			last = arg
+		}
+		if (address.MatchString(value) || (of == "" || of == "--store") && withPassword.MatchString(value)) && err == nil {
 			value, err = storeNamed(value)
 			named[i] = flag + value
 		}
@@ -363,8 +370,12 @@ func withoutPasswords(args []string) (named []string, err error) {
 
 var flagOf = regexp.MustCompile(`^--?[a-z-]+=`)
 
-// withPassword matches addresses of databases in both forms of psql, also such as are no stores.
-var withPassword = regexp.MustCompile(`(?is)^postgres(ql)?://|=.*\spassword\s*=|^\s*password\s*=.*=`)
+// address and withPassword match addresses of databases in both forms of psql, also such as are no
+// stores.
+var (
+	address      = regexp.MustCompile(`(?i)^postgres(ql)?://`)
+	withPassword = regexp.MustCompile(`(?is)=.*\spassword\s*=|^\s*password\s*=.*=`)
+)
 
 // isStudyFile reports whether an argument names a study file and not a run.
 func isStudyFile(arg string) bool {

@@ -112,6 +112,12 @@ func TestNoArgumentRepeatsAPassword(t *testing.T) {
 	if made, _ := os.ReadDir(dir); len(made) != 2 {
 		t.Errorf("the folder has %v", made)
 	}
+	// Nor is a text with the word an address.
+	for _, text := range []string{"description=what is a password = secret", "description=Find password=X. {{QUESTION}}"} {
+		if code, _, errOut := scrupleIn(t, dir, "validate", "study.yaml", "-o", text); code != 0 {
+			t.Errorf("-o %q ends with %d: %s", text, code, errOut)
+		}
+	}
 }
 
 const escape = "\x1b]0;owned\x07\x1b[2J\u009b31m\r\u202e"
