@@ -79,7 +79,7 @@ func (a *app) noteTest(ctx context.Context, db *store.DB, name string) error {
 		return nil
 	}
 	if err == nil {
-		a.warn("note: the bundle has the DEV run; TEST ran, too, as %s: `%s` packs that", test.ID, commandOf([]string{"bundle", test.ID, "--out", "test.zip"}, db.Path()))
+		a.warn("note: the bundle has the DEV run; TEST ran, too, as %s: `%s` packs that", test.ID, commandOf([]string{"bundle", test.ID, "--out", "test.zip"}, nil, db.Path()))
 	}
 	return err
 }

@@ -51,6 +51,7 @@ func suiteCalled(name string) (kit.Suite, error) {
 type source struct {
 	path      string   // of the study file
 	overrides []string // the run's come first
+	asked     []string // those of them that are not the run's
 	store     string   // file of the store
 	run       string   // id; "" if the argument is a study file
 	except    string   // id of a run whose tag does not count: the study goes on with it
@@ -120,7 +121,7 @@ func (s source) tagged(tag string) (id string) {
 
 func (s source) loadWith(env experiment.Env) (*experiment.Experiment, error) {
 	if s.store != "" {
-		env.Tagged = s.tagged
+		env.Tagged, env.Again = s.tagged, s.again
 	}
 	x, err := experiment.Load(s.path, s.overrides, env)
 	if err != nil {
@@ -192,7 +193,8 @@ func (a *app) locate(ctx context.Context, arg string) (source, error) {
 		of.overrides = run.Overrides
 		return of, nil
 	}
-	return source{path: run.StudyPath, overrides: slices.Concat(run.Overrides, a.overrides), store: db.Path(), run: run.ID}, nil
+	return source{path: run.StudyPath, overrides: slices.Concat(run.Overrides, a.overrides), asked: a.overrides,
+		store: db.Path(), run: run.ID}, nil
 }
 
 // studyOf returns the study file of a run: the one that the command names, if it has the name
@@ -289,22 +291,32 @@ func (a *app) again(verb, arg string, r *store.Run, path string, rest ...string)
 	if len(a.overrides) > 0 {
 		arg, of = r.ID, path
 	}
-	return commandOf(append([]string{verb, arg}, rest...), of)
+	return commandOf(append([]string{verb, arg}, rest...), nil, of)
 }
 
 // command returns a command line with the store and overrides of this command.
-func (a *app) command(words ...string) string {
-	for _, o := range a.overrides {
+func (a *app) command(words ...string) string { return commandOf(words, a.overrides, a.storePath) }
+
+// again returns the command line of a verb on the study or run.
+func (s source) again(words ...string) string {
+	if s.run != "" {
+		return commandOf(slices.Insert(words, 1, s.run), s.asked, s.store)
+	}
+	of := s.store
+	if of == discipline.StorePath(s.path) {
+		of = ""
+	}
+	return commandOf(slices.Insert(words, 1, s.path), s.overrides, of)
+}
+
+func commandOf(words, overrides []string, store string) string {
+	for _, o := range overrides {
 		if split, ok := strings.CutPrefix(o, "split="); !ok {
 			words = append(words, "-o", o)
 		} else if !slices.Contains(words, "--split") {
 			words = append(words, "--split", split)
 		}
 	}
-	return commandOf(words, a.storePath)
-}
-
-func commandOf(words []string, store string) string {
 	if store != "" {
 		words = append(words, "--store", store)
 	}

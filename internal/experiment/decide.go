@@ -30,8 +30,8 @@ func (x *Experiment) Decide(ctx context.Context, db *store.DB, r *store.Run, kep
 			return Result{}, err
 		}
 		if len(changes) > 0 {
-			return Result{}, discipline.NotAllowed("the study is not what was registered for %s:\n  %s\nundo the change, or give the reason with `scruple score %s --split test --unblind \"…\"`: it is recorded for good and printed on every report",
-				r.ID, strings.Join(changes, "\n  "), x.File.Path)
+			return Result{}, discipline.NotAllowed("the study is not what was registered for %s:\n  %s\nundo the change, or give the reason with `%s`: it is recorded for good and printed on every report",
+				r.ID, strings.Join(changes, "\n  "), x.again("score", "--unblind", "…"))
 		}
 	}
 	if err := x.Current(ctx, db, r, kept); err != nil {
@@ -59,10 +59,10 @@ func (x *Experiment) Current(ctx context.Context, db *store.DB, r *store.Run, ke
 		return err
 	}
 	if kept.Older() {
-		return discipline.NotAllowed("run %s was analysed by an earlier version, which did not record all that decides: run `scruple score %s` to analyse it again at no cost", r.ID, x.File.Path)
+		return discipline.NotAllowed("run %s was analysed by an earlier version, which did not record all that decides: run `%s` to analyse it again at no cost", r.ID, x.again("score"))
 	}
 	if kept.basis != x.basis() {
-		return discipline.NotAllowed("the metrics, comparisons or statistics of the study, or what scores are computed from, changed since run %s was analysed: run `scruple score %s` to analyse it again at no cost", r.ID, x.File.Path)
+		return discipline.NotAllowed("the metrics, comparisons or statistics of the study, or what scores are computed from, changed since run %s was analysed: run `%s` to analyse it again at no cost", r.ID, x.again("score"))
 	}
 	return nil
 }

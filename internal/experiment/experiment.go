@@ -57,7 +57,10 @@ type Env struct {
 	// price is known. Unknown costs are NaN.
 	Price func(study.Model) (cost func(eval.Usage) float64, known bool)
 	// Tagged returns the id of the newest run with a tag, "" if there is none. It may be nil.
-	Tagged  func(tag string) string
+	Tagged func(tag string) string
+	// Again returns the command line of a verb on the study, with the store and the overrides that
+	// the program was called with. If it is nil, messages have neither.
+	Again   func(words ...string) string
 	Now     func() time.Time
 	Version string // of the program, recorded with runs and analyses
 	// ForPeople loads studies whose gold people have still to make, if the suite can.

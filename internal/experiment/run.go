@@ -443,10 +443,19 @@ func (x *Experiment) Attach(ctx context.Context, db *store.DB, r *store.Run) (*R
 // catchUp names the commands that make a run what the study says. The run command makes no TEST
 // run follow a change.
 func (x *Experiment) catchUp() string {
-	if split := x.ofSplit(); split != "" {
-		return fmt.Sprintf("`scruple score %s%s`, which asks nothing", x.File.Path, split)
+	score := x.again("score")
+	if x.Study.Split == study.SplitTest {
+		return fmt.Sprintf("`%s`, which asks nothing", score)
 	}
-	return fmt.Sprintf("`scruple run %s`, which asks only what is new, or `scruple score`, which asks nothing", x.File.Path)
+	return fmt.Sprintf("`%s`, which asks only what is new, or `%s`, which asks nothing", x.again("run"), score)
+}
+
+// again is the command line of a verb on the study.
+func (x *Experiment) again(verb string, flags ...string) string {
+	if x.env.Again == nil {
+		return strings.Join(append([]string{"scruple", verb, x.File.Path + x.ofSplit()}, flags...), " ")
+	}
+	return x.env.Again(append([]string{verb}, flags...)...)
 }
 
 // ofSplit is the flag of commands on TEST.
@@ -538,11 +547,11 @@ func (x *Experiment) goldChanged(ctx context.Context, db *store.DB, r *store.Run
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
-	remedy := "score the answers against the new gold with `scruple score " + x.File.Path + "`"
+	remedy := "score the answers against the new gold with `" + x.again("score") + "`"
 	switch {
 	case len(tags) > 0 || r.Archive != nil:
 		remedy = fmt.Sprintf("use another run: this one has a tag or is archived and stays as it is; `scruple run %s%s` brings the newest up to date or starts one", x.File.Path, x.ofSplit())
-	case last == nil || last.ID != r.ID || len(x.overrides) > 0:
+	case last == nil || last.ID != r.ID:
 		remedy = fmt.Sprintf("score the answers against the new gold with `scruple score %s --store %s`", r.ID, db.Path())
 	}
 	return discipline.NotAllowed("the gold of %s changed since run %s was scored: %s\nundo the change, or %s",
