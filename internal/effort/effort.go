@@ -158,7 +158,7 @@ func (a *Adder) Add(s eval.Scored, taken []eval.Taken) []eval.Score {
 	}
 	a.scores = append(a.scores, rest...) // of the whole case
 	if answered > 0 {
-		a.replicates(answered, passes, unknown)
+		a.replicates(answered, passes, unknown, len(s.Trials)-answered)
 	}
 	return a.scores
 }
@@ -245,8 +245,8 @@ func of(t eval.Taken, name string) (float64, string) {
 }
 
 // replicates adds what n replicates say of each other, c of which pass. Those that are not
-// known leave the case unscored.
-func (a *Adder) replicates(n, c, unknown int) {
+// known, and those that failed, leave the case unscored.
+func (a *Adder) replicates(n, c, unknown, failed int) {
 	for _, m := range a.Metrics {
 		k, fewest := 0, 2
 		if digits, ok := strings.CutPrefix(m.Name, passAny); ok {
@@ -259,6 +259,8 @@ func (a *Adder) replicates(n, c, unknown int) {
 		s := eval.Score{Metric: m.Name, Den: 1}
 		fewest = max(fewest, k)
 		switch {
+		case failed > 0:
+			s.Unscored = "a replicate failed"
 		case unknown > 0:
 			s.Unscored = fmt.Sprintf("a replicate has no score of %s", a.Primary.Name)
 		case n < fewest:

@@ -129,6 +129,14 @@ func TestUnknown(t *testing.T) {
 	if list := find(all(3).Add(s, taken), "pass@3"); len(list) != 1 || !strings.Contains(list[0].Unscored, "fewer than 3") {
 		t.Errorf("pass@3 of two replicates: %+v", list)
 	}
+	// A replicate that failed may have passed or not: pass@2 of R, W, failed is 1 or 2/3.
+	s, taken = scored(1, 0, 1)
+	s.Trials[2].Outcome.Kind, s.Scores = eval.Failed, s.Scores[:2]
+	for _, metric := range []string{"pass@2", "pass^2", flakiness} {
+		if list := find(all(3).Add(s, taken), metric); len(list) != 1 || list[0].Unscored != "a replicate failed" {
+			t.Errorf("%s with a failed replicate: %+v", metric, list)
+		}
+	}
 }
 
 // TestOrder: the scores of each replicate come first, and a failed one has none.

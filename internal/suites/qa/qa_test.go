@@ -337,24 +337,31 @@ func TestReplicates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	const failed = "failed"
 	for _, test := range []struct {
 		replies     []string
-		majority    float64
+		majority    float64 // -1: a replicate that failed decides
 		consistency float64
 	}{
-		{[]string{"7", "8", "it is 7"}, 1, 1.0 / 3},
-		{[]string{"8", "7", "8.0"}, 0, 1.0 / 3},
-		{[]string{"8", "7"}, -1, 0},      // equally frequent: the replicate that failed decides
-		{[]string{"?", "??", "7"}, 0, 0}, // malformed answers count as one answer, which agrees with none
-		{[]string{"7", "7", "7"}, 1, 1},
+		{[]string{"7", "8", "it is 7", failed}, 1, 1.0 / 3},
+		{[]string{failed, "7", "8", "it is 7"}, -1, 1.0 / 3}, // 8 may have been first, and as frequent
+		{[]string{"8", "7", "7", failed}, -1, 1.0 / 3},
+		{[]string{"8", "7", "8.0", failed}, 0, 1.0 / 3},
+		{[]string{"8", "7", failed}, -1, 0},
+		{[]string{"?", "??", "7", failed}, 0, 0}, // malformed answers count as one answer, which agrees with none
+		{[]string{"7", "7", "7", failed}, 1, 1},
+		{[]string{"7", "7", failed, failed, failed}, -1, 1}, // they may agree on 8
+		{[]string{"7", failed, failed}, -1, -1},
 	} {
 		c := eval.Case{Item: "a", Arm: "direct"}
 		for i, reply := range test.replies {
-			c.Trials = append(c.Trials, eval.Judged{Trial: eval.Trial{Item: "a", Arm: "direct", Replicate: i + 1},
-				Outcome: b.Data[0].outcome(eval.Response{Text: reply, Stop: eval.StopEnd})})
+			outcome := b.Data[0].outcome(eval.Response{Text: reply, Stop: eval.StopEnd})
+			if reply == failed {
+				outcome = eval.Outcome{Kind: eval.Failed}
+			}
+			c.Trials = append(c.Trials, eval.Judged{Trial: eval.Trial{Item: "a", Arm: "direct", Replicate: i + 1}, Outcome: outcome})
 		}
-		c.Trials = append(c.Trials, eval.Judged{Trial: eval.Trial{Item: "a", Arm: "direct", Replicate: 9}, Outcome: eval.Outcome{Kind: eval.Failed}})
-		got := map[string]float64{}
+		got := map[string]float64{metricConsistency: -1}
 		for _, s := range b.Score(nil, c) {
 			if s.Replicate == 0 {
 				got[s.Metric] = s.Num / s.Den
