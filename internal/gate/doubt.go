@@ -41,6 +41,12 @@ func (r Rule) unscored(a *analyse.Analysis, state State) string {
 		}
 	}
 	for _, x := range r.calls {
+		if x.name == ofMalformed || x.name == ofRefused {
+			if arm, ok := a.Arm(x.args[0]); ok && arm.Failed > 0 {
+				n[arm.ID] = max(n[arm.ID], arm.Failed)
+				missing = with(missing, fmt.Sprintf("%s of %s failed", text.Plural(arm.Failed, "trial", "trials"), arm.ID))
+			}
+		}
 		for b, c := range x.blind(a) {
 			missing = with(missing, fmt.Sprintf("%d of %s in the blind validation of %s", c.Unscored, c.Metric, b.By))
 		}
@@ -104,6 +110,11 @@ func (r Rule) corners(a *analyse.Analysis) (ways []map[string]bool, all bool) {
 		arms := x.arms()
 		for b := range x.blind(a) {
 			list = with(list, statement(nil, append(slices.Clone(x.args), b.Data)...))
+		}
+		if x.name == ofMalformed || x.name == ofRefused {
+			if arm, ok := a.Arm(x.args[0]); ok && arm.Failed > 0 {
+				list = with(list, statement(nil, arm.ID, x.name))
+			}
 		}
 		if arms == 0 || x.outside || !x.takes("metric") {
 			continue
@@ -189,11 +200,27 @@ func (x call) blind(a *analyse.Analysis) iter.Seq2[analyse.BlindResult, analyse.
 // most (true) or least (false), and the changes of differences and results of outsiders with them.
 func corner(a *analyse.Analysis, most map[string]bool) *analyse.Analysis {
 	at := *a
-	at.Estimates, at.Comparisons, at.Replications, at.Blind = slices.Clone(a.Estimates), slices.Clone(a.Comparisons), slices.Clone(a.Replications), slices.Clone(a.Blind)
+	at.Arms, at.Estimates, at.Comparisons, at.Replications, at.Blind = slices.Clone(a.Arms), slices.Clone(a.Estimates), slices.Clone(a.Comparisons), slices.Clone(a.Replications), slices.Clone(a.Blind)
 	for i := range at.Estimates {
 		e := &at.Estimates[i]
 		if high, ok := most[statement(e.Stratum, e.Arm, e.Metric)]; ok && e.Least != nil {
+			spread(e, high)
 			e.Bounds = *end(high, e.Least, e.Most)
+		}
+	}
+	for i := range at.Arms {
+		arm := &at.Arms[i]
+		malformed, reads := most[statement(nil, arm.ID, ofMalformed)]
+		refused, readsToo := most[statement(nil, arm.ID, ofRefused)]
+		switch {
+		case !reads && !readsToo:
+			continue
+		case malformed:
+			arm.Malformed += arm.Failed
+		case refused:
+			arm.Refused += arm.Failed
+		default:
+			arm.OK += arm.Failed
 		}
 	}
 	ofPair := func(in *eval.Level, a, b string, of ...string) (high, ok bool) {
@@ -226,6 +253,22 @@ func corner(a *analyse.Analysis, most map[string]bool) *analyse.Analysis {
 		}
 	}
 	return &at
+}
+
+// spread sets the number of items of an estimate and their standard deviation to an end of what they
+// can be: m further scores in a range of width R add at most m·R² to the sum of squares.
+func spread(e *analyse.Estimate, high bool) {
+	n, f := float64(e.Items), float64(e.UnscoredShare)
+	squares := (n - 1) * float64(e.SD) * float64(e.SD)
+	further := n * f / (1 - f)
+	if high {
+		width := float64(e.Most.Value-e.Least.Value) / f
+		squares += further * width * width
+		e.Items += e.Unscored
+	}
+	if f > 0 && f < 1 {
+		e.SD = analyse.Number(math.Sqrt(squares / (n + further - 1)))
+	}
 }
 
 func end[T any](high bool, least, most *T) *T {

@@ -340,6 +340,9 @@ func share(name, doc, has string, get, of func(analyse.Arm) int) function {
 	return s.result(name, doc, func(a analyse.Arm) analyse.Number { return analyse.Number(float64(get(a)) / float64(of(a))) })
 }
 
+// Shares of answers, of which failed trials have none: what they would have been is not known.
+const ofMalformed, ofRefused = "malformed", "refused"
+
 var agreements = subject[analyse.Agreement]{names: []string{"task"}, apart: true, outside: true, missing: "no two people answered the same subjects as the study shows them",
 	find:  func(v view, names []string) (analyse.Agreement, bool) { return v.Agreement(names[0]) },
 	about: func(g analyse.Agreement) about { return about{n: g.N} }, of: "subjects"}
@@ -426,8 +429,8 @@ var functions = func() []function {
 			blind("blind_min", "smallest difference in a blind validation", func(a, b analyse.Number) bool { return a < b }),
 			blind("blind_max", "largest difference in a blind validation", func(a, b analyse.Number) bool { return a > b }),
 			share("failed", "share of trials that failed", "trials", func(a analyse.Arm) int { return a.Failed }, analyse.Arm.Done),
-			share("malformed", "share of answers that do not parse", "answers", func(a analyse.Arm) int { return a.Malformed }, analyse.Arm.Answers),
-			share("refused", "share of answers that were refusals", "answers", func(a analyse.Arm) int { return a.Refused }, analyse.Arm.Answers),
+			share(ofMalformed, "share of answers that do not parse", "answers", func(a analyse.Arm) int { return a.Malformed }, analyse.Arm.Answers),
+			share(ofRefused, "share of answers that were refusals", "answers", func(a analyse.Arm) int { return a.Refused }, analyse.Arm.Answers),
 		})
 }()
 

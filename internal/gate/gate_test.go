@@ -493,6 +493,38 @@ func TestMissingScoresDecideNothing(t *testing.T) {
 	}
 }
 
+// TestFailedTrialsAreUnknownToEveryRule: what a failed trial would have been decides no share of
+// answers, number of items or standard deviation.
+func TestFailedTrialsAreUnknownToEveryRule(t *testing.T) {
+	for that, want := range map[string]gate.State{ // 4 of 96 answers are malformed, and 4 trials failed
+		"malformed('plain') <= 0.05":                     gate.Undecided, // 4 or 8 of 100
+		"malformed('plain') <= 0.08":                     gate.Pass,
+		"malformed('plain') <= 0.039":                    gate.Fail,
+		"malformed('plain') <= 0.041":                    gate.Undecided,
+		"refused('plain') <= 0.03":                       gate.Undecided,
+		"failed('plain') <= 0.04":                        gate.Pass,
+		"malformed('ctn') <= 0.01":                       gate.Pass,
+		"n('plain','composite') >= 97":                   gate.Undecided, // 96 to 100
+		"n('plain','composite') >= 96":                   gate.Pass,
+		"n('plain','composite') >= 101":                  gate.Fail,
+		"sd('plain','composite') < 0.25":                 gate.Undecided, // 0.2 with four outliers is at most 0.28
+		"sd('plain','composite') < 0.29":                 gate.Pass,
+		"sd('plain','composite') < 0.19":                 gate.Fail,
+		"sd('plain','composite') < 0.198":                gate.Undecided,
+		"sd('ctn','composite') == sd('ctn','composite')": gate.Pass,
+	} {
+		a := analysis(0.1, 0.01, 0.8)
+		arm, e := &a.Arms[1], &a.Estimates[1]
+		arm.OK, arm.Malformed, arm.Failed = 92, 4, 4
+		e.Items, e.SD, e.Unscored, e.UnscoredShare, e.Reasons = 96, 0.2, 4, 0.04, []analyse.Count{{Name: "the trial failed", N: 4}}
+		e.Least, e.Most = &analyse.Bounds{Value: 0.67}, &analyse.Bounds{Value: 0.71}
+		a.Study.MaxUnscored = 0.05
+		if v := compile(t, rule(that)).Decide(a); v.Conditions[0].State != want {
+			t.Errorf("%s: %s, want %s (%s)", that, v.Conditions[0].State, want, v.Conditions[0].Reason)
+		}
+	}
+}
+
 // TestRemedyOfFailedTrials: no retry finds an answer that a file lacks.
 func TestRemedyOfFailedTrials(t *testing.T) {
 	const retry = "8.0 % of trials of plain failed, the limit is 5.0 %: retry with `scruple run --retry-failed`"
