@@ -179,12 +179,14 @@ type Yardstick struct {
 const byCoin = 0.05
 
 // BetterThanChance reports whether a judge tells right from wrong better than a coin. If even
-// a judge without an error could not be told from one on so few cases, it must have none.
+// a judge without an error could not be told from one on so few cases, it must have none. Cases
+// without a verdict count as errors: one who is silent where it should say no is as bad as one who
+// always says yes.
 func BetterThanChance(known []eval.Known) bool {
 	var n [2][2]int // of cases that must fail and pass: right, all
 	for _, k := range known {
 		of := &n[int(Indicator(k.Pass))]
-		of[0], of[1] = of[0]+k.Right, of[1]+k.Cases
+		of[0], of[1] = of[0]+k.Right, of[1]+k.Cases+k.Missing
 	}
 	p, least := measure.ByChance(n[1][0], n[1][1], n[0][0], n[0][1])
 	return p <= max(byCoin, least)+1e-9
@@ -196,12 +198,18 @@ func Trust(judge string, m eval.Measurement, y Yardstick) (trusted bool, c eval.
 	c = eval.Calibration{Judge: judge, Measurement: m, Tables: CalibrationTables(m, strings.TrimSpace("reword the judge (judge.prompt, judge.criteria) or take another (judge_model). "+y.Remedy))}
 	right, cases := m.Totals()
 	switch {
+	case cases == 0 && m.Missing > 0:
+		c.Failed, c.Effect = true, Unmeasured(m, y.Noun, y.Nothing)+": "+y.Otherwise
 	case cases == 0:
 		c.Effect = Unmeasured(m, y.Noun, y.Nothing) + ": its verdicts count"
 	case right/cases < y.Least:
 		c.Failed, c.Effect = true, fmt.Sprintf("%s, below %g %%: %s%s", Accuracy(m, y.Noun), 100*y.Least, y.Otherwise, firstWrong(m))
-	case m.Known == nil && right/cases <= 0.5 || m.Known != nil && !BetterThanChance(m.Known):
-		c.Failed, c.Effect = true, Accuracy(m, y.Noun)+", no better than chance: "+y.Otherwise+firstWrong(m)
+	case m.Known == nil && right/(cases+float64(m.Missing)) <= 0.5 || m.Known != nil && !BetterThanChance(m.Known):
+		said := Accuracy(m, y.Noun) + ", no better than chance"
+		if m.Missing > 0 {
+			said += " if that was wrong"
+		}
+		c.Failed, c.Effect = true, said+": "+y.Otherwise+firstWrong(m)
 	default:
 		c.Effect = Accuracy(m, y.Noun) + ": its verdicts count"
 	}

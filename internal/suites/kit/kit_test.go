@@ -296,14 +296,19 @@ func TestCoinsAreNotTrusted(t *testing.T) {
 		}
 		return c
 	}
-	trusted := func(rightPass, pass, rightFail, fail int) bool {
-		m := eval.Measurement{Right: []float64{float64(rightPass + rightFail)}, Cases: []float64{float64(pass + fail)},
-			Known: []eval.Known{{Arm: "a", Right: rightFail, Cases: fail}, {Arm: "a", Pass: true, Right: rightPass, Cases: pass}}}
+	silent := func(rightPass, pass, rightFail, fail, missing int) bool { // missing verdicts on cases that must fail
+		m := eval.Measurement{Right: []float64{float64(rightPass + rightFail)}, Cases: []float64{float64(pass + fail - missing)}, Missing: missing,
+			Known: []eval.Known{{Arm: "a", Right: rightFail, Cases: fail - missing, Missing: missing}, {Arm: "a", Pass: true, Right: rightPass, Cases: pass}}}
 		ok, c := Trust("j", m, Yardstick{Noun: "answers", Otherwise: "unscored"})
-		if ok == c.Failed || ok == strings.Contains(c.Effect, "no better than chance: unscored") {
+		if ok == c.Failed || ok == strings.Contains(c.Effect, "no better than chance") {
 			t.Fatalf("%+v", c)
 		}
 		return ok
+	}
+	trusted := func(rightPass, pass, rightFail, fail int) bool { return silent(rightPass, pass, rightFail, fail, 0) }
+	// One who says nothing where it should say no is no better than one who always says yes.
+	if silent(30, 30, 0, 30, 30) || silent(30, 30, 3, 30, 27) || !silent(30, 30, 27, 30, 3) {
+		t.Error("verdicts that are missing count as right")
 	}
 	for _, n := range [][2]int{{1, 1}, {2, 2}, {3, 3}, {5, 5}, {2, 9}, {9, 2}, {12, 12}, {20, 5}} {
 		pass, fail := n[0], n[1]
