@@ -255,7 +255,7 @@ func interruptible(ctx context.Context) (_ context.Context, stop <-chan error, r
 }
 
 // errInterrupted is the cause of a run stopped by the user.
-var errInterrupted = errors.New("interrupted: waiting for calls in flight; run the same command to resume")
+var errInterrupted = errors.New("interrupted: waiting for calls in flight; run the same command to resume, without --new")
 
 func (a *app) score(o *opened) error {
 	if err := o.x.CheckScorer(); err != nil {
