@@ -297,16 +297,20 @@ func (a *app) again(verb, arg string, r *store.Run, path string, rest ...string)
 // command returns a command line with the store and overrides of this command.
 func (a *app) command(words ...string) string { return commandOf(words, a.overrides, a.storePath) }
 
-// again returns the command line of a verb on the study or run.
-func (s source) again(words ...string) string {
-	if s.run != "" {
-		return commandOf(slices.Insert(words, 1, s.run), s.asked, s.store)
+// again returns the command line of a verb on the study or run, with flags behind its own.
+func (s source) again(verb string, flags ...string) (line string) {
+	switch {
+	case s.run != "":
+		line = commandOf([]string{verb, s.run}, s.asked, s.store)
+	case s.store == discipline.StorePath(s.path):
+		line = commandOf([]string{verb, s.path}, s.overrides, "")
+	default:
+		line = commandOf([]string{verb, s.path}, s.overrides, s.store)
 	}
-	of := s.store
-	if of == discipline.StorePath(s.path) {
-		of = ""
+	for _, flag := range flags {
+		line += " " + quoted(flag)
 	}
-	return commandOf(slices.Insert(words, 1, s.path), s.overrides, of)
+	return line
 }
 
 func commandOf(words, overrides []string, store string) string {

@@ -455,7 +455,7 @@ func (x *Experiment) again(verb string, flags ...string) string {
 	if x.env.Again == nil {
 		return strings.Join(append([]string{"scruple", verb, x.File.Path + x.ofSplit()}, flags...), " ")
 	}
-	return x.env.Again(append([]string{verb}, flags...)...)
+	return x.env.Again(verb, flags...)
 }
 
 // ofSplit is the flag of commands on TEST.
