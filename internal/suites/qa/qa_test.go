@@ -532,6 +532,14 @@ func TestAmbiguousReplies(t *testing.T) {
 		{matchNumeric, nil, "CO2 300", "300"},
 		{matchNumeric, nil, "In Q1 500 units", "500"},
 		{matchNumeric, nil, "[100 200 300]", "300"},
+		{matchNumeric, nil, "150 000 000 km", "1.5e+08"},
+		{matchNumeric, nil, "It is 299 792 458 m/s.", "2.99792458e+08"},
+		{matchNumeric, nil, `\[150 000 000\]`, "1.5e+08"},
+		{matchNumeric, nil, "R12 500", "12500"},
+		{matchNumeric, nil, "CHF1 250, at most", "1250"},
+		{matchNumeric, nil, "Rs12 500", "12500"},
+		{matchNumeric, nil, "NOK12 000", "12000"},
+		{matchNumeric, nil, "x2 100", "100"},
 		{matchNumeric, nil, "10%–15%", "15"},
 		{matchNumeric, nil, "5 €–7 €", "7"},
 		{matchNumeric, nil, "$–7", "-7"},
@@ -562,6 +570,9 @@ func TestAmbiguousReplies(t *testing.T) {
 		if q, err := parse(cells{"question": {"?"}, "answer": {gold}, "choices": c}, matchNormalized); err != nil || q.answers[0] != want {
 			t.Errorf("gold %s is %s, %v; want %s", gold, q.answers, err, want)
 		}
+	}
+	if q, err := parse(cells{"question": {"?"}, "answer": {"150 000 000"}, "match": {matchNumeric}}, matchNormalized); err != nil || q.numbers[0] != 150e6 {
+		t.Errorf("gold in thousands: %v, %v", q, err)
 	}
 	if _, err := parse(cells{"question": {"?"}, "answer": {"1."}, "choices": signs}, matchNormalized); err == nil {
 		t.Error("gold that could be two choices is read as one")
