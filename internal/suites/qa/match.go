@@ -175,7 +175,7 @@ func (q *question) choice(answer string) (string, bool) {
 	whole := q.settles(first)
 	for line := range strings.Lines(rest) {
 		line = strings.TrimSpace(line)
-		if whole && !letterAlone.MatchString(line) && !said.MatchString(line) {
+		if whole && !q.settles(line) && !said.MatchString(line) {
 			continue // a remark on another choice
 		}
 		if other, names := q.named(line); names && other != letter {
@@ -185,8 +185,8 @@ func (q *question) choice(answer string) (string, bool) {
 	return letter, ok
 }
 
-// settles reports whether a line is a letter, alone or before the text of its choice: what
-// follows may go through the others.
+// settles reports whether a line is a letter, alone or before the text of its choice: remarks
+// on other choices may follow, but no second line of this kind.
 func (q *question) settles(line string) bool {
 	line = strings.TrimSpace(line)
 	m := letterFirst.FindStringSubmatch(line)
