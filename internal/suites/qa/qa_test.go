@@ -533,12 +533,25 @@ func TestAmbiguousReplies(t *testing.T) {
 		{matchChoice, cities, "**B**\n\n**A** is wrong because Paris is in France.\n**C** is wrong too.", "B"},
 		{matchChoice, cities, "B. Rome\n\nA. Paris is in France.\nC. Oslo is in Norway.", "B"},
 		{matchChoice, cities, "B. Rome\nIt is the capital.", "B"},
+		{matchChoice, cities, "A. Paris\nB. Rome\nC. Oslo", noChoice},
+		{matchChoice, cities, "(A) Paris\n(B) Rome", noChoice},
+		{matchChoice, cities, "**B.** Rome\n\n**A.** Paris", noChoice},
+		{matchChoice, cities, "A) Paris\nB) Rome\nC) Oslo\n\nThe answer is B.", "B"},
+		{matchChoice, cities, "B. Rome\n\nB. Rome", "B"},
 		{matchChoice, cities, "D\n\nNone.", noChoice},
 		{matchChoice, []string{"x", "y"}, "y", "B"},
 		{matchNumeric, nil, "It costs 10 000 euros.", "10000"},
 		{matchNumeric, nil, "CO2 300", "300"},
 		{matchNumeric, nil, "In Q1 500 units", "500"},
 		{matchNumeric, nil, "[100 200 300]", "300"},
+		{matchNumeric, nil, "150 000 000 km", "1.5e+08"},
+		{matchNumeric, nil, "It is 299 792 458 m/s.", "2.99792458e+08"},
+		{matchNumeric, nil, `\[150 000 000\]`, "1.5e+08"},
+		{matchNumeric, nil, "R12 500", "12500"},
+		{matchNumeric, nil, "CHF1 250, at most", "1250"},
+		{matchNumeric, nil, "Rs12 500", "12500"},
+		{matchNumeric, nil, "NOK12 000", "12000"},
+		{matchNumeric, nil, "x2 100", "100"},
 		{matchNumeric, nil, "10%–15%", "15"},
 		{matchNumeric, nil, "5 €–7 €", "7"},
 		{matchNumeric, nil, "$–7", "-7"},
@@ -569,6 +582,9 @@ func TestAmbiguousReplies(t *testing.T) {
 		if q, err := parse(cells{"question": {"?"}, "answer": {gold}, "choices": c}, matchNormalized); err != nil || q.answers[0] != want {
 			t.Errorf("gold %s is %s, %v; want %s", gold, q.answers, err, want)
 		}
+	}
+	if q, err := parse(cells{"question": {"?"}, "answer": {"150 000 000"}, "match": {matchNumeric}}, matchNormalized); err != nil || q.numbers[0] != 150e6 {
+		t.Errorf("gold in thousands: %v, %v", q, err)
 	}
 	if _, err := parse(cells{"question": {"?"}, "answer": {"1."}, "choices": signs}, matchNormalized); err == nil {
 		t.Error("gold that could be two choices is read as one")
