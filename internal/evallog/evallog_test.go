@@ -551,6 +551,56 @@ func TestItemsAndReplicatesOfArms(t *testing.T) {
 	}
 }
 
+// TestNotes: what an import had to decide, or had not got, is said, and what cannot be decided is
+// refused; err and note are what is wanted of each.
+func TestNotes(t *testing.T) {
+	eee := func(model, id string) string {
+		return fmt.Sprintf(`{"schema_version": "0.3.0", "model_id": %q, "evaluation_name": "e", "sample_id": %q, "sample_hash": "h", "evaluation": {"score": 1}}`+"\n", model, id)
+	}
+	for _, c := range []struct {
+		name, format string
+		files        []string          // or folders
+		contents     map[string]string // of files
+		note, err    string
+		has, lacks   string // the study and its scores
+	}{
+		{name: "a hash of several samples", format: "eee", files: []string{"a.jsonl", "b.jsonl"}, contents: map[string]string{"a.jsonl": eee("m", "1") + eee("m", "2"), "b.jsonl": eee("n", "2")},
+			note: "a.jsonl: some sample_hash belongs to several sample_ids: their items are told by the sample_id", has: `"arm":"n","e":1,"item":"2","meta_sample_id":"2","replicate":1`},
+		{name: "a hash of samples in several files", format: "eee", files: []string{"a.jsonl", "b.jsonl"}, contents: map[string]string{"a.jsonl": eee("m", "1"), "b.jsonl": eee("n", "2")}, lacks: `"item":"2"`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			for name, content := range c.contents {
+				path := filepath.Join(dir, filepath.FromSlash(name))
+				if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(content), 0o644)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var files []string
+			for _, f := range c.files {
+				files = append(files, filepath.Join(dir, f))
+			}
+			report, err := format(t, c.format).into(files, filepath.Join(dir, "study"))
+			if c.err != "" {
+				if err == nil || !strings.Contains(err.Error(), c.err) {
+					t.Errorf("%v\nwant %s", err, c.err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if said := strings.ReplaceAll(fmt.Sprint(report), dir+string(filepath.Separator), ""); !strings.Contains(said, c.note) || c.note == "" && strings.Contains(said, "note: ") {
+				t.Errorf("%s\nwant %s", said, c.note)
+			}
+			got := read(t, filepath.Join(dir, "study"), "study.yaml") + read(t, filepath.Join(dir, "study"), "scores.jsonl")
+			if !strings.Contains(got, c.has) || c.lacks != "" && strings.Contains(got, c.lacks) {
+				t.Errorf("%s\nwant %s, and no %s", got, c.has, c.lacks)
+			}
+		})
+	}
+}
+
 // TestLimit: what is too large says so, up to the last byte that is read.
 func TestLimit(t *testing.T) {
 	var s string
