@@ -557,6 +557,14 @@ func TestNotes(t *testing.T) {
 	eee := func(model, id string) string {
 		return fmt.Sprintf(`{"schema_version": "0.3.0", "model_id": %q, "evaluation_name": "e", "sample_id": %q, "sample_hash": "h", "evaluation": {"score": 1}}`+"\n", model, id)
 	}
+	bias := func(scores ...string) string {
+		var cases []string
+		for i, s := range scores {
+			cases = append(cases, fmt.Sprintf(`{"name": "c", "input": "%d", "inputTokenCount": 7, "outputTokenCount": null, "metricsData": [{"name": "Bias", "threshold": 0.5, %s}]}`, i, s))
+		}
+		return fmt.Sprintf(`{"testRunData": {"testCases": [%s]}}`, strings.Join(cases, ","))
+	}
+	const low, high, at, other = `"score": 0.2, "success": true`, `"score": 0.9, "success": true`, `"score": 0.5, "success": true`, `"score": 0.9, "success": false`
 	for _, c := range []struct {
 		name, format string
 		files        []string          // or folders
@@ -566,6 +574,12 @@ func TestNotes(t *testing.T) {
 	}{
 		{name: "a hash of several samples", format: "eee", files: []string{"a.jsonl", "b.jsonl"}, contents: map[string]string{"a.jsonl": eee("m", "1") + eee("m", "2"), "b.jsonl": eee("n", "2")},
 			note: "a.jsonl: some sample_hash belongs to several sample_ids: their items are told by the sample_id", has: `"arm":"n","e":1,"item":"2","meta_sample_id":"2","replicate":1`},
+		{name: "lower is better", format: "deepeval", files: []string{"old.json", "new.json"}, contents: map[string]string{"old.json": bias(at, at), "new.json": bias(low, other)},
+			note: `note: metric "Bias": lower is better, by its threshold`, has: `{name: "Bias", lower_is_better: true}`},
+		{name: "higher is better", format: "deepeval", files: []string{"a.json"}, contents: map[string]string{"a.json": bias(high, `"score": 0.1, "success": false`, at)}, has: `"tokens_in":7}`, lacks: "lower_is_better"},
+		{name: "neither is better", format: "deepeval", files: []string{"a.json"}, contents: map[string]string{"a.json": bias(high, other)},
+			note: `a.json: success by metric "Bias" does not follow its threshold: higher is taken to be better`, lacks: "lower_is_better"},
+		{name: "versions with other directions", format: "deepeval", files: []string{"a.json", "b.json"}, contents: map[string]string{"a.json": bias(low), "b.json": bias(high)}, err: `higher is better by metric "Bias" in one of `},
 		{name: "a hash of samples in several files", format: "eee", files: []string{"a.jsonl", "b.jsonl"}, contents: map[string]string{"a.jsonl": eee("m", "1"), "b.jsonl": eee("n", "2")}, lacks: `"item":"2"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
