@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/scruple-eval/scruple/internal/effort"
 	"github.com/scruple-eval/scruple/internal/eval"
 )
 
@@ -126,9 +127,12 @@ func eeeInstances(w io.Writer, r Run, t eval.ScoredTrial, stamp string) (unscore
 		"input": object{"raw": in, "reference": []string{reference}}, "output": object{"raw": []string{answer}},
 		"answer_attribution": []object{{"turn_idx": 0, "source": "output.raw", "extracted_value": answer, "extraction_method": "custom", "is_terminal": true}},
 		"metadata":           object{"replicate": strconv.Itoa(t.Trial.Replicate), "outcome": string(t.Outcome.Kind)}}
-	if t.Taken.Calls > 0 {
-		line["token_usage"] = object{"input_tokens": t.Taken.TokensIn, "output_tokens": t.Taken.TokensOut, "total_tokens": t.Taken.TokensIn + t.Taken.TokensOut}
-		line["performance"] = object{"latency_ms": 1000 * t.Taken.Seconds}
+	known := effort.Known(t)
+	if u := usage(known); u != nil {
+		line["token_usage"] = u
+	}
+	if seconds, ok := known[effort.Latency]; ok {
+		line["performance"] = object{"latency_ms": 1000 * seconds}
 	}
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
