@@ -135,7 +135,7 @@ func writeLabelStudio(w io.Writer, docs []Doc) error {
 			continue
 		}
 		regions := []Region{}
-		for k, s := range d.lineSpans(UTF16) {
+		for k, s := range d.lineSpans(CodePoints) {
 			r := Passage("label", s.Start, s.End, s.Text, s.Label)
 			r.ID, r.Score = fmt.Sprintf("s%d", k), s.Confidence
 			regions = append(regions, r)
