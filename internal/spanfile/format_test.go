@@ -222,6 +222,26 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// What a format has no place for is left out, and counted: texts of which it is not known that they
+// have no spans, and of tags spans within others and parts of words.
+func TestFit(t *testing.T) {
+	at := func(start, end int) spanfile.Span { return spanfile.Span{Text: "x", Role: "a", Start: start, End: end} }
+	docs := []spanfile.Doc{{ID: "1", Text: "no no-end here", Labelled: true, Spans: []spanfile.Span{at(0, 2), at(0, 9), at(3, 5), at(6, 9), at(10, 14), at(-1, -1)}}, {ID: "2", Text: "no"}}
+	for _, f := range spanfile.Formats {
+		want := spanfile.Loss{Dropped: 1}
+		switch f.Name {
+		case spanfile.Prodigy:
+			want.Open = 1
+		case spanfile.WNUT17, spanfile.CoNLL:
+			want = spanfile.Loss{Open: 1, Dropped: 3, Widened: 2}
+		}
+		fit, loss := f.Fit(docs)
+		if loss != want || len(fit) != 2-want.Open {
+			t.Errorf("%s: %d texts without %+v, want %+v", f.Name, len(fit), loss, want)
+		}
+	}
+}
+
 // Every format keeps texts and spans on the way out and back. CoNLL has words, and
 // ids of its own.
 func TestRoundTrips(t *testing.T) {
