@@ -564,6 +564,7 @@ func TestNotes(t *testing.T) {
 		}
 		return fmt.Sprintf(`{"testRunData": {"testCases": [%s]}}`, strings.Join(cases, ","))
 	}
+	const trial = `{"task_name": "t", "agent_info": {"name": "a"}, "verifier_result": {"rewards": {"reward": 1}}}`
 	const low, high, at, other = `"score": 0.2, "success": true`, `"score": 0.9, "success": true`, `"score": 0.5, "success": true`, `"score": 0.9, "success": false`
 	for _, c := range []struct {
 		name, format string
@@ -580,6 +581,9 @@ func TestNotes(t *testing.T) {
 		{name: "neither is better", format: "deepeval", files: []string{"a.json"}, contents: map[string]string{"a.json": bias(high, other)},
 			note: `a.json: success by metric "Bias" does not follow its threshold: higher is taken to be better`, lacks: "lower_is_better"},
 		{name: "versions with other directions", format: "deepeval", files: []string{"a.json", "b.json"}, contents: map[string]string{"a.json": bias(low), "b.json": bias(high)}, err: `higher is better by metric "Bias" in one of `},
+		{name: "trials without a result", format: "harbor", files: []string{"job", "part"}, contents: map[string]string{"job/a/result.json": trial, "job/b/config.json": "{}", "job/notes/x.txt": "", "part/a/result.json": strings.Replace(trial, `"a"`, `"b"`, 1), "part/result.json": `{"n_total_trials": 3}`},
+			note: "note: job: 1 trial without a result.json left out: killed, or still running\nnote: part: 2 trials without a result.json left out"},
+		{name: "all trials with a result", format: "harbor", files: []string{"job"}, contents: map[string]string{"job/a/result.json": trial, "job/a/config.json": "{}", "job/result.json": `{"n_total_trials": 1}`}},
 		{name: "a hash of samples in several files", format: "eee", files: []string{"a.jsonl", "b.jsonl"}, contents: map[string]string{"a.jsonl": eee("m", "1"), "b.jsonl": eee("n", "2")}, lacks: `"item":"2"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
