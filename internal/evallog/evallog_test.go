@@ -564,6 +564,9 @@ func TestNotes(t *testing.T) {
 		}
 		return fmt.Sprintf(`{"testRunData": {"testCases": [%s]}}`, strings.Join(cases, ","))
 	}
+	log := func(model, samples string) string {
+		return fmt.Sprintf(`{"version": 2, "status": "success", "eval": {"task": "t", "model": %q}, "samples": [%s]}`, model, samples)
+	}
 	const trial = `{"task_name": "t", "agent_info": {"name": "a"}, "verifier_result": {"rewards": {"reward": 1}}}`
 	const low, high, at, other = `"score": 0.2, "success": true`, `"score": 0.9, "success": true`, `"score": 0.5, "success": true`, `"score": 0.9, "success": false`
 	for _, c := range []struct {
@@ -581,6 +584,14 @@ func TestNotes(t *testing.T) {
 		{name: "neither is better", format: "deepeval", files: []string{"a.json"}, contents: map[string]string{"a.json": bias(high, other)},
 			note: `a.json: success by metric "Bias" does not follow its threshold: higher is taken to be better`, lacks: "lower_is_better"},
 		{name: "versions with other directions", format: "deepeval", files: []string{"a.json", "b.json"}, contents: map[string]string{"a.json": bias(low), "b.json": bias(high)}, err: `higher is better by metric "Bias" in one of `},
+		{name: "targets that differ", format: "inspect", files: []string{"a.json", "b.json"}, contents: map[string]string{"a.json": log("m", `{"id": 1, "epoch": 1, "target": "A", "scores": {"s": {"value": 1}}}`), "b.json": log("n", `{"id": 1, "epoch": 1, "target": "B", "scores": {"s": {"value": 1}}}`)},
+			note: "note: 1 sample has another expected answer than the first of its item: it is in meta_expected", has: `"arm":"n","item":"1","meta_expected":"B","replicate":1`, lacks: `"expected":"B"`},
+		{name: "an id as text and as number", format: "inspect", files: []string{"a.json"}, contents: map[string]string{"a.json": log("m", `{"id": 7, "epoch": 1, "scores": {"s": {"value": 1}}}, {"id": "7", "epoch": 1, "scores": {"s": {"value": 1}}}`)},
+			err: `a.json: element 2: item 7 has two samples of arm m and replicate 1`},
+		{name: "samples that are invalid", format: "inspect", files: []string{"a.json"}, contents: map[string]string{"a.json": log("m", `{"id": 7, "epoch": 1, "scores": {"s": {"value": 1}}, "invalidation": {"reason": "x"}}, {"id": 8, "epoch": 1, "scores": {"s": {"value": 1}}, "invalidation": null}`)},
+			note: "note: a.json: 1 sample is marked as invalid, and counts as the others"},
+		{name: "why there is no score", format: "inspect", files: []string{"a.json"}, contents: map[string]string{"a.json": log("m", `{"id": 1, "epoch": 1, "scores": {"s": {"value": 1}, "t": {"value": NaN, "reason": "grader_failed"}, "u": {"value": {"x": NaN, "y": 1}, "metadata": {"unscored_reason": "no_response"}}, "v": {"value": NaN, "explanation": "unscored: no score in the data"}, "w": {"value": "x", "reason": "refusal", "explanation": "a long one"}, "z": {"value": NaN, "reason": null, "explanation": "a long one"}}}`)},
+			note: "1 score unscored: grader_failed\n1 score unscored: no score in the data\n1 score unscored: no_response\n1 score unscored: the score is no number: x\n1 score unscored: the score is not a number\n"},
 		{name: "trials without a result", format: "harbor", files: []string{"job", "part"}, contents: map[string]string{"job/a/result.json": trial, "job/b/config.json": "{}", "job/notes/x.txt": "", "part/a/result.json": strings.Replace(trial, `"a"`, `"b"`, 1), "part/result.json": `{"n_total_trials": 3}`},
 			note: "note: job: 1 trial without a result.json left out: killed, or still running\nnote: part: 2 trials without a result.json left out"},
 		{name: "all trials with a result", format: "harbor", files: []string{"job"}, contents: map[string]string{"job/a/result.json": trial, "job/a/config.json": "{}", "job/result.json": `{"n_total_trials": 1}`}},
