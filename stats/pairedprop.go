@@ -217,6 +217,13 @@ func (r PairedProportions) net() []float64 {
 // and another do.
 func (r PairedProportions) Rare(other Reading) Reading { return other.within(r.rare) }
 
+// Apart is a reading of the difference of two such differences, which claims no more than the
+// interval of each leaves open.
+func (r Reading) Apart(a, b PairedProportions) Reading {
+	ofA, ofB := a.Reading(), b.Reading()
+	return r.within(apart(a.Diff, b.Diff, func(level float64) (Interval, Interval) { return ofA.Interval(level), ofB.Interval(level) }))
+}
+
 func (r PairedProportions) rare(level float64) Interval {
 	n := float64(r.N)
 	d := newOutcomes(r.size, n, level)

@@ -467,11 +467,18 @@ func CompareRates(numA, denA, numB, denB []float64, level float64) (RatioDiff, R
 		}
 		return r.CI
 	}
-	rare := func(level float64) Interval {
-		a, b := of(numA, denA, level), of(numB, denB, level)
-		return Interval{math.Min(a.Low-d.B, d.A-b.High), math.Max(a.High-d.B, d.A-b.Low), level}
-	}
+	rare := apart(d.A, d.B, func(level float64) (Interval, Interval) {
+		return of(numA, denA, level), of(numB, denB, level)
+	})
 	return d, d.Reading().within(rare), problem
+}
+
+// apart is what the intervals of two estimates leave open of their difference a − b.
+func apart(a, b float64, of func(level float64) (a, b Interval)) func(level float64) Interval {
+	return func(level float64) Interval {
+		ofA, ofB := of(level)
+		return Interval{math.Min(ofA.Low-b, a-ofB.High), math.Max(ofA.High-b, a-ofB.Low), level}
+	}
 }
 
 // RatioDifference compares two ratios of sums cluster by cluster, by the same
