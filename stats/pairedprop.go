@@ -115,7 +115,8 @@ type PairedProportions struct {
 // a limit.
 //
 // Counts may be parts of items: where items are asked repeatedly, what the mean of one arm
-// has more than that of the other.
+// has more than that of the other. The results with fewer are then those with fewer of the
+// largest parts that divide all counts.
 func ComparePairedProportions[T int | float64](b, c []T, n []int, level float64) (PairedProportions, error) {
 	if err := checkLevel(level); err != nil {
 		return PairedProportions{}, err
