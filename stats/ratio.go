@@ -379,11 +379,25 @@ func (d outcomeClusters) most(events []float64) float64 {
 	slices.SortFunc(bySize, func(a, b int) int { return cmp.Compare(d.sizes[a]*weight[a], d.sizes[b]*weight[b]) })
 	ofSquares := filling{order: byEvents, room: events, worth: func(_ int, from, to float64) float64 { return to*to - from*from }}
 	ofProducts := filling{order: bySize, room: events, worth: func(k int, from, to float64) float64 { return weight[k] * d.sizes[k] * (to - from) }}
-	for s := 1 / d.each; s < total-1e-9; s += 1 / d.each {
+	step := 1 / d.each
+	if d.each == 1 {
+		step = 1 / parts(events)
+	}
+	for s := step; s < total-1e-9; s += step {
 		p := s / d.n
-		high = math.Max(high, d.upper(s, largest*ofSquares.add(1/d.each)-2*p*ofProducts.add(1/d.each)+p*p*sizes))
+		high = math.Max(high, d.upper(s, largest*ofSquares.add(step)-2*p*ofProducts.add(step)+p*p*sizes))
 	}
 	return high
+}
+
+// parts is the number of equal parts, up to 60, of which all numbers are whole multiples: as the
+// mean of replicates divides items.
+func parts(xs []float64) float64 {
+	n := 1.0
+	for n < 60 && slices.ContainsFunc(xs, func(x float64) bool { return math.Abs(x*n-math.Round(x*n)) > 1e-9*math.Max(1, x*n) }) {
+		n++
+	}
+	return n
 }
 
 // A filling puts events into clusters in an order, each up to its room.
@@ -467,11 +481,18 @@ func CompareRates(numA, denA, numB, denB []float64, level float64) (RatioDiff, R
 		}
 		return r.CI
 	}
-	rare := func(level float64) Interval {
-		a, b := of(numA, denA, level), of(numB, denB, level)
-		return Interval{math.Min(a.Low-d.B, d.A-b.High), math.Max(a.High-d.B, d.A-b.Low), level}
-	}
+	rare := apart(d.A, d.B, func(level float64) (Interval, Interval) {
+		return of(numA, denA, level), of(numB, denB, level)
+	})
 	return d, d.Reading().within(rare), problem
+}
+
+// apart is what the intervals of two estimates leave open of their difference a − b.
+func apart(a, b float64, of func(level float64) (a, b Interval)) func(level float64) Interval {
+	return func(level float64) Interval {
+		ofA, ofB := of(level)
+		return Interval{math.Min(ofA.Low-b, a-ofB.High), math.Max(ofA.High-b, a-ofB.Low), level}
+	}
 }
 
 // RatioDifference compares two ratios of sums cluster by cluster, by the same
