@@ -96,7 +96,8 @@ func (a *app) run(ctx context.Context, arg string, opt runOptions) (err error) {
 	if opt.maxCalls < 0 {
 		return fmt.Errorf("--max-calls %d: want the number of requests, at least 1", opt.maxCalls)
 	}
-	if err := cmp.Or(x.CheckPart(opt.part), x.CheckScorer(), from.checkResults(x), opt.detached(from.store)); err != nil {
+	if err := cmp.Or(x.CheckPart(opt.part), x.CheckScorer(), from.checkResults(x), opt.detached(from.store),
+		annotationsOf(x, from).CheckQueues(x.Study.Annotation)); err != nil {
 		return err
 	}
 	models, tape, closeModels, err := a.models(ctx, x, opt.record != "")
