@@ -56,6 +56,9 @@ func readDeepEval(files []string, to *Import) error {
 			return err
 		}
 		run := cmp.Or(outer.Data, &outer.deepEvalRun)
+		if len(run.Cases) == 0 && len(run.Conversations) > 0 {
+			return fmt.Errorf("%s: has conversational test cases alone, which are not read", file)
+		}
 		if len(run.Cases) == 0 {
 			return fmt.Errorf("%s: unknown version of a test run: want test cases under testCases, or under testRunData", file)
 		}

@@ -47,13 +47,7 @@ type eeeInstance struct {
 		Raw       string         `json:"raw"`
 		Reference jsontext.Value `json:"reference"`
 	} `json:"input"`
-	Output struct {
-		Raw jsontext.Value `json:"raw"`
-	} `json:"output"`
-	Attribution []struct {
-		Value    string `json:"extracted_value"`
-		Terminal bool   `json:"is_terminal"`
-	} `json:"answer_attribution"`
+	eeeAnswer
 	Evaluation struct {
 		Score jsontext.Value `json:"score"`
 	} `json:"evaluation"`
@@ -66,6 +60,36 @@ type eeeInstance struct {
 	} `json:"performance"`
 	Error    string                    `json:"error"`
 	Metadata map[string]jsontext.Value `json:"metadata"`
+}
+
+type eeeAnswer struct {
+	Output struct {
+		Raw jsontext.Value `json:"raw"`
+	} `json:"output"`
+	Attribution []struct {
+		Value    string `json:"extracted_value"`
+		Terminal bool   `json:"is_terminal"`
+	} `json:"answer_attribution"`
+	Messages []struct {
+		Role    string         `json:"role"`
+		Content jsontext.Value `json:"content"`
+	} `json:"messages"` // of several turns
+}
+
+// text is what was taken as the answer, or the output, or the last message of the model.
+func (a *eeeAnswer) text() string {
+	answer := contentText(a.Output.Raw, asIs)
+	for _, from := range a.Attribution {
+		if from.Terminal {
+			answer = from.Value
+		}
+	}
+	for _, m := range slices.Backward(a.Messages) {
+		if m.Role == "assistant" {
+			answer = cmp.Or(answer, contentText(m.Content, asIs))
+		}
+	}
+	return answer
 }
 
 // known reports whether a version of the schema can be read.
@@ -165,7 +189,7 @@ func (r *eeeReader) add(file string, i *eeeInstance) error {
 		return nil
 	}
 	r.done[sample]++
-	s := Sample{Item: i.ID, Arm: r.to.arm(i.Model, i.Name, file), Input: i.Input.Raw, Expected: contentText(i.Input.Reference, asIs), Answer: contentText(i.Output.Raw, asIs),
+	s := Sample{Item: i.ID, Arm: r.to.arm(i.Model, i.Name, file), Input: i.Input.Raw, Expected: contentText(i.Input.Reference, asIs), Answer: i.text(),
 		Facts: r.to.scalars(i.Metadata), Used: map[string]float64{}, Error: firstLine(i.Error)}
 	if i.Hash != "" {
 		if !r.shared[i.Hash] {
@@ -175,11 +199,6 @@ func (r *eeeReader) add(file string, i *eeeInstance) error {
 	}
 	if len(r.names) > 1 {
 		s.Item, s.Strata = i.Name+"/"+s.Item, []eval.Level{{Name: "evaluation", Value: i.Name}}
-	}
-	for _, a := range i.Attribution {
-		if a.Terminal {
-			s.Answer = a.Value
-		}
 	}
 	for _, key.result = range r.results[[2]string{file, i.Name}] {
 		if scores := r.scores[key]; n < len(scores) {

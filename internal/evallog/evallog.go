@@ -316,12 +316,13 @@ func (f Format) into(files []string, dir string) (fmt.Stringer, error) {
 		}
 	}
 	to := newImport(f.Name)
+	var reading error // is not of the file that is written
 	written, err := kit.WriteFiles(dir, []kit.File{
 		{Path: "scores.jsonl", Write: func(w io.Writer) error {
 			to.lines = json.NewEncoder(w)
 			to.lines.SetEscapeHTML(false)
-			if err := f.Read(files, to); err != nil {
-				return err
+			if reading = f.Read(files, to); reading != nil {
+				return reading
 			}
 			to.Metrics = slices.DeleteFunc(to.Metrics, func(m *found) bool {
 				if !m.used {
@@ -357,7 +358,7 @@ func (f Format) into(files []string, dir string) (fmt.Stringer, error) {
 		}},
 	})
 	if err != nil {
-		return nil, err
+		return nil, cmp.Or(reading, err)
 	}
 	to.Files, to.Items = written, len(to.items)
 	return to.Report, nil

@@ -309,9 +309,16 @@ type wireLine struct {
 
 // misspelled finds a member that the line has under the name of one that it lacks but for case,
 // separators or an s at the end: more would find words of their own, such as customer for cluster.
+// Spans have other names in doccano and in the short export of Label Studio.
 func (w *wireLine) misspelled() (name, meant string) {
 	plain := func(s string) string { return strings.TrimSuffix(table.Letters(s), "s") }
 	others := slices.Sorted(maps.Keys(w.Others))
+	for _, other := range others {
+		var list []jsontext.Value
+		if w.Spans == nil && slices.Contains([]string{"label", "entitie"}, plain(other)) && json.Unmarshal(w.Others[other], &list) == nil && len(list) > 0 && strings.ContainsRune("[{", rune(list[0].Kind())) {
+			return other, "spans"
+		}
+	}
 	for _, own := range []struct {
 		name  string
 		lacks bool
@@ -366,7 +373,11 @@ func (d *reader) lines(data []byte) error {
 			}
 		default:
 			if name, meant := w.misspelled(); name != "" {
-				return fmt.Errorf("%s: %q is not %q: rename it", doc.At(d.Name), name, meant)
+				err := fmt.Errorf("%s: %q is not %q: rename it", doc.At(d.Name), name, meant)
+				if meant == "spans" {
+					err = fmt.Errorf(`%w, and write {"start", "end", "label"} for each`, err)
+				}
+				return err
 			}
 		}
 		if err != nil {

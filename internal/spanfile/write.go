@@ -6,6 +6,8 @@ import (
 	"io"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/text"
 )
@@ -229,7 +231,8 @@ type Value struct {
 	Text    any      `json:"text,omitempty"`
 	Labels  []string `json:"labels,omitempty"`
 	Choices []string `json:"choices,omitempty"`
-	Number  any      `json:"number,omitempty"`
+	// Number has all of its digits, which a float64 has not.
+	Number jsontext.Value `json:"number,omitempty"`
 }
 
 // Passage is a region with one label.
