@@ -79,7 +79,8 @@ func (d *difference) residual(k int, a, b, ratioA, ratioB float64) float64 {
 
 // limit is the lower limit that t standard errors leave, and the t at which that of the same
 // data is 0. The limit is the largest of diff − t·se over the data in which clusters add less
-// to A or more to B. So more in A never lowers it, nor more in B raises it, as an outlier can
+// to A or more to B, also those that have none of it, which no data can have: with different
+// denominators the limit is then further out than it need be. More in A never lowers it, nor more in B raises it, as an outlier can
 // by which the standard error grows more than the difference.
 //
 // It is the limit of Euclidean empirical likelihood with weights that are not negative
