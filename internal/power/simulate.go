@@ -10,6 +10,8 @@ import (
 	"slices"
 	"sync"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/gate"
@@ -177,7 +179,6 @@ type model struct {
 	outcomes int // per item; 0: the score is a number
 	quantile table
 	icc      float64 // of the normal variates of a number
-	hermite  series  // coefficients of the number in its normal variate
 }
 
 // models returns the arms by metric. An arm without an assumed score is drawn like the
@@ -264,6 +265,9 @@ const tableSize = 4096
 
 func (t table) at(p float64) float64 { return t[min(len(t)-1, int(p*float64(len(t))))] }
 
+// atNormal is the quantile at the probability of a normal variate.
+func (t table) atNormal(z float64) float64 { return t.at(0.5 * math.Erfc(-z/math.Sqrt2)) }
+
 // betaTable has the mean exactly.
 func betaTable(mean, sd float64) table {
 	if sd == 0 || mean == 0 || mean == 1 {
@@ -338,85 +342,50 @@ func sharedDraws(correlation, icc float64, arms []model) shares {
 }
 
 // sharedVariates solves for the correlations of normal variates, of each arm within clusters and
-// of all arms, whose numbers have the assumed ones: near a bound numbers have less than their
-// variates.
+// of the arms, whose numbers have the assumed ones: near a bound numbers have less than they.
 func sharedVariates(correlation, icc float64, arms []model) shares {
-	var varying []model
 	for k := range arms {
-		x := &arms[k]
-		if len(x.quantile) > 1 {
-			x.hermite = x.quantile.hermite()
-			own := covariances(*x, *x)
-			x.icc = own.correlation(icc * own.at(1))
-			varying = append(varying, *x)
-		}
+		arms[k].icc = variates(icc, arms[k].quantile, arms[k].quantile)
 	}
+	varying := slices.DeleteFunc(slices.Clone(arms), func(x model) bool { return len(x.quantile) == 1 })
 	return averaged(varying, func(a, b model) (w shares) {
-		c := covariances(a, b)
-		want := correlation * math.Sqrt(covariances(a, a).at(1)*covariances(b, b).at(1))
 		between, within := math.Sqrt(a.icc*b.icc), math.Sqrt((1-a.icc)*(1-b.icc))
-		if between > 0 {
-			w.clusters = min(1, c.correlation(icc*want)/between)
-		}
-		w.items = min(1, max(0, c.correlation(want)-w.clusters*between)/max(within, 1e-9))
+		w.clusters = min(1, variates(icc*correlation, a.quantile, b.quantile)/max(between, 1e-9))
+		w.items = min(1, max(0, variates(correlation, a.quantile, b.quantile)-w.clusters*between)/max(within, 1e-9))
 		return w
 	})
 }
 
-// A series holds the covariance of two numbers by powers of the correlation ρ of their normal
-// variates, from ρ¹: products of the coefficients of normalized Hermite polynomials (Mehler's
-// formula). The last power has the rest.
-type series [40]float64
-
-func covariances(a, b model) (s series) {
-	var ma, mb, both float64
-	for i, x := range a.quantile {
-		y := b.quantile[i]
-		ma, mb, both = ma+x/tableSize, mb+y/tableSize, both+x*y/tableSize
+// variates is the correlation of two normal variates of which the numbers have this one, 1 if
+// none is so large. It sums over a grid of both.
+func variates(correlation float64, a, b table) float64 {
+	const steps, tail = 64, 4.0
+	var z, weight, x, y [steps]float64
+	for k := range z {
+		z[k] = tail * (2*float64(k) + 1 - steps) / steps
+		weight[k] = math.Exp(-z[k]*z[k]/2) * 2 * tail / steps / math.Sqrt(2*math.Pi)
+		x[k], y[k] = a.atNormal(z[k]), b.atNormal(z[k])
 	}
-	last := len(s) - 1
-	s[last] = both - ma*mb
-	for n := range last {
-		s[n] = a.hermite[n] * b.hermite[n]
-		s[last] -= s[n]
+	mx, my, sx, sy := floats.Dot(weight[:], x[:]), floats.Dot(weight[:], y[:]), 0.0, 0.0
+	for k, w := range weight {
+		x[k] -= mx
+		sx, sy = sx+w*x[k]*x[k], sy+w*(y[k]-my)*(y[k]-my)
 	}
-	return s
-}
-
-func (s series) at(correlation float64) (sum float64) {
-	for _, x := range slices.Backward(s[:]) {
-		sum = correlation * (x + sum)
-	}
-	return sum
-}
-
-// correlation is the one with a covariance, 1 if none has.
-func (s series) correlation(covariance float64) float64 {
 	low, high := 0.0, 1.0
-	for range 50 {
-		if mid := (low + high) / 2; s.at(mid) < covariance {
+	for range 30 {
+		mid, covariance := (low+high)/2, 0.0
+		for k := range z {
+			for l := range z {
+				covariance += weight[k] * weight[l] * x[k] * b.atNormal(mid*z[k]+math.Sqrt(1-mid*mid)*z[l])
+			}
+		}
+		if covariance < correlation*math.Sqrt(sx*sy) {
 			low = mid
 		} else {
 			high = mid
 		}
 	}
 	return high
-}
-
-// hermite integrates the quantiles of a normal variate times each polynomial and the density:
-// every step of the table counts with that of the polynomial of one degree less.
-func (t table) hermite() (c series) {
-	normal := dist.Normal{Mean: 0, SD: 1}
-	for j := 1; j < len(t); j++ {
-		z := normal.Quantile(float64(j) / float64(len(t)))
-		h, before := math.Exp(-z*z/2)/math.Sqrt(2*math.Pi)*(t[j]-t[j-1]), 0.0
-		for k := range c {
-			n := float64(k + 1)
-			c[k] += h / math.Sqrt(n)
-			h, before = (z*h-math.Sqrt(n-1)*before)/math.Sqrt(n), h
-		}
-	}
-	return c
 }
 
 // A population is the arms on one metric.
@@ -497,7 +466,7 @@ func (p population) numbers(r *rand.Rand, cluster []int32, clusters int) [][]fra
 		out[k] = make([]fraction, len(cluster))
 		for i, c := range cluster {
 			z := between*(sharedCluster*ofClusters[c]+ownCluster*mine[c]) + within*(sharedItem*ofItems[i]+ownItem*r.NormFloat64())
-			out[k][i] = fraction{x.quantile.at(0.5 * math.Erfc(-z/math.Sqrt2)), 1}
+			out[k][i] = fraction{x.quantile.atNormal(z), 1}
 		}
 	}
 	return out
