@@ -54,6 +54,9 @@ func SignFlipInterval(sums, sizes []float64, resamples int, seed uint64, workers
 		return nil, fmt.Errorf("stats: a permutation test needs at least one resample")
 	}
 	total, n := sum(sums), sum(sizes)
+	if err := checkFinite("totals", []float64{total, n}); err != nil {
+		return nil, err
+	}
 	f := &FlipInterval{Estimate: total / n, Exact: len(sums) <= mostEnumerated, tie: flipTolerance(sums) / n}
 	patterns := resamples + 1
 	if f.Exact {

@@ -80,7 +80,9 @@ func (d *difference) residual(k int, a, b, ratioA, ratioB float64) float64 {
 // limit is the lower limit that t standard errors leave, and the t at which that of the same
 // data is 0. The limit is the largest of diff − t·se over the data in which clusters add less
 // to A or more to B. So more in A never lowers it, nor more in B raises it, as an outlier can
-// by which the standard error grows more than the difference.
+// by which the standard error grows more than the difference. Clusters without a denominator of
+// A count as if they could add less to it, and of B more, which no data do: where clusters
+// differ in that, the limit may be further out than need be.
 //
 // It is the limit of Euclidean empirical likelihood with weights that are not negative
 // (Duchi, Glynn & Namkoong 2021, Mathematics of Operations Research 46; Owen 2001,

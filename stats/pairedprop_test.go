@@ -247,7 +247,7 @@ func TestSignFlipInterval(t *testing.T) {
 	if flips, err := stats.SignFlipRandom(more, 3000, 7, 1); err != nil || inverted.P(0) != flips.P {
 		t.Errorf("p = %v by inversion, %v by draws", inverted.P(0), flips.P)
 	}
-	for name, c := range map[string][2][]float64{"lengths": {{1}, {1, 1}}, "nothing": {}, "size": {{1}, {0}}, "NaN": {{math.NaN()}, {1}}} {
+	for name, c := range map[string][2][]float64{"lengths": {{1}, {1, 1}}, "nothing": {}, "size": {{1}, {0}}, "NaN": {{math.NaN()}, {1}}, "overflow": {{1e308, 1e308}, {1, 1}}} {
 		if f, err := stats.SignFlipInterval(c[0], c[1], 10, 1, 2); err == nil {
 			t.Errorf("%s: %+v", name, f)
 		}
