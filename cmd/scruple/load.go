@@ -134,8 +134,12 @@ func (s source) loadWith(env experiment.Env) (*experiment.Experiment, error) {
 		return x, nil
 	}
 	place := annotationsOf(x, s)
+	gold := ""
+	if k := x.Bench.Capabilities().GoldKeeper; k != nil {
+		gold = k.GoldPath()
+	}
 	if err = place.CheckLocks(); err == nil {
-		err = place.CheckGold(x.GoldFile(), x.Bench.Items())
+		err = place.CheckGold(gold, x.Bench.Items())
 	}
 	if err != nil {
 		x.Close()

@@ -185,7 +185,7 @@ func (p Place) CheckGold(path string, items []eval.Item) error {
 	var locks []Lock
 	for _, l := range all {
 		n, changed := l.shared(items)
-		if len(changed) > 0 && (path != "" || l.Task == "") { // a task's is beside the gold that documents have
+		if len(changed) > 0 {
 			return fmt.Errorf("the gold of %s (%s of %s) was locked by %s in %s, and is another now: locked gold is never revised; restore it", text.Plural(len(changed), "item", "items"), text.Shorten(strings.Join(changed, ", "), 80), p.Study, l.Name, p.lockedPath(l))
 		}
 		if l.Gold && (n > 0 || p.owns(l.about())) {
@@ -277,14 +277,9 @@ func (p Place) Lock(r *Result, gold []byte, name, declaration string, items []ev
 		return Lock{}, errors.New("a lock needs a declaration, such as --declare \"I coded all documents without seeing any answer of a model\"")
 	}
 	file, err := p.freeFile(r, gold)
-	answers := false
 	if err == nil && p.Check != nil && r.StudyGold() {
-		read, wrong := p.Check(file, gold)
-		if wrong != nil {
+		if wrong := p.Check(file, gold); wrong != nil {
 			err = fmt.Errorf("nothing was locked, since the study does not read this gold: %w", wrong)
-		}
-		if r.file == "" && read != nil {
-			items, answers = read, true
 		}
 	}
 	if err != nil {
@@ -294,12 +289,12 @@ func (p Place) Lock(r *Result, gold []byte, name, declaration string, items []ev
 		return Lock{}, err
 	}
 	l := p.vouch(Lock{Task: task, File: file, Gold: r.file != "", Subjects: len(r.Settled)}, gold, name, declaration)
-	if l.Gold || answers {
+	if l.Gold {
 		about := map[string]bool{}
 		for _, s := range r.Settled {
 			about[s.Subject.Item] = true
 		}
-		l.cover(slices.DeleteFunc(slices.Clone(items), func(it eval.Item) bool { return !about[it.ID] }), answers)
+		l.cover(slices.DeleteFunc(slices.Clone(items), func(it eval.Item) bool { return !about[it.ID] }), false)
 	}
 	for _, w := range r.Everyone {
 		entries, err := ledger.Read(p.workPath(task, w.Person))

@@ -33,9 +33,8 @@ type Place struct {
 	Beside string // the ledger of the store if that is another, which may have locks
 	Seed   int64
 	Now    func() time.Time
-	// Check returns the items of the study as it reads gold that a lock would write, or what it says
-	// of it. nil checks nothing.
-	Check func(file string, gold []byte) ([]eval.Item, error)
+	// Check returns what the study says of gold that a lock would write. nil checks nothing.
+	Check func(file string, gold []byte) error
 
 	from string // of [ledger.Find]
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
@@ -276,18 +275,4 @@ func settled(verdicts []eval.Verdict, unit string, steps map[string]bool) (human
 		return nil, true
 	}
 	return human, false
-}
-
-// GoldFile is the file from which the study reads gold that people made, "" if it reads none.
-func (x *Experiment) GoldFile() string {
-	var at any
-	_ = json.Unmarshal(x.File.Canonical(), &at) // package study wrote it
-	for _, key := range strings.Split(x.Suite.GoldKey, ".") {
-		of, _ := at.(map[string]any)
-		at = of[key]
-	}
-	if path, _ := at.(string); path != "" {
-		return x.File.Place(path)
-	}
-	return ""
 }
