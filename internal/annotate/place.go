@@ -33,8 +33,8 @@ type Place struct {
 	Beside string // the ledger of the store if that is another, which may have locks
 	Seed   int64
 	Now    func() time.Time
-	// Check returns what the study says of gold that a lock would write. nil checks nothing.
-	Check func(file string, gold []byte) error
+	// Check loads the study with gold that a lock would write, and returns its items. nil checks nothing.
+	Check func(file string, gold []byte) ([]eval.Item, error)
 
 	from string // of [ledger.Find]
 }

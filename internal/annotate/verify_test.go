@@ -11,6 +11,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/ledger"
+	"github.com/scruple-eval/scruple/internal/study"
 )
 
 // Ledger and folder are compared both ways: what is missing, cut, forged or replaced in
@@ -181,6 +182,20 @@ func TestLocksAreOfTheItems(t *testing.T) {
 		}
 		if err := other.CheckLocks(); err != nil {
 			t.Error(err)
+		}
+	}
+	// Nor do they end one of a task of kind gold. Gold that the items had before it is not revised.
+	judged, task := p, label
+	judged.Check = func(string, []byte) ([]eval.Item, error) { return []eval.Item{item("i00", 21, 31)}, nil }
+	task.Name, task.Kind, task.Of, task.Again = "fields", "gold", "unit", study.Again{}
+	r := &Result{Task: task, Settled: []Settled{{Subject: Subject{Item: "i00"}}}}
+	file("annotations/x", "")
+	if l, err := judged.Lock(r, []byte("x\n"), "Ben", "declared", []eval.Item{item("i00", 21, 30), item("i01", 22, 40)}); err != nil || l.Gold {
+		t.Fatalf("%+v, %v", l, err)
+	}
+	for i, want := range map[int]string{30: "", 31: "", 32: "was locked by Ben in "} {
+		if err := sibling.CheckGold("", []eval.Item{item("x", 21, i), item("y", 22, 99)}); want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("gold %d: %v, want %q", i, err, want)
 		}
 	}
 	// A study of the same name in another folder has tasks of its own.

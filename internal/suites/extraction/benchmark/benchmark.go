@@ -55,7 +55,7 @@ type document struct {
 
 type system struct {
 	name    string
-	answers map[string]jsontext.Value // by document; a failed one has none
+	answers map[string]jsontext.Value // by document
 	scores  map[string]float64        // by the benchmark's own definition
 }
 

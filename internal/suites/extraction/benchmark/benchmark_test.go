@@ -262,9 +262,9 @@ func TestErrors(t *testing.T) {
 func TestExtractBenchAnswer(t *testing.T) {
 	for output, want := range map[string]string{
 		`{"extracted_data": {"a": 1}}`: `{"a":1}`,
-		`{"extracted_data": null}`:     "",
-		`{"data": {"a": 1}}`:           "",
-		`{"result": {"a": 1}}`:         "",
+		`{"extracted_data": null}`:     `""`, // empty, so that a run scores it
+		`{"data": {"a": 1}}`:           `""`,
+		`{"result": {"a": 1}}`:         `""`,
 	} {
 		path := filepath.Join(t.TempDir(), "a.result.json")
 		if err := os.WriteFile(path, []byte(`{"request": {"example_id": "d/a"}, "pipeline_name": "p", "output": `+output+`}`), 0o644); err != nil {
@@ -276,7 +276,7 @@ func TestExtractBenchAnswer(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := systems["p"]
-		if got := string(s.answers["d/a"]); got != want || (s.scores["d/a"] == 1) != (want != "") || (want == "") != (c.left["an answer without output.extracted_data"] == 1) {
+		if got := string(s.answers["d/a"]); got != want || (s.scores["d/a"] == 1) != (want != `""`) || (want == `""`) != (c.left["an answer without output.extracted_data, which is empty here and scores 0"] == 1) {
 			t.Errorf("%s: answer %s, score %v, left out %v", output, got, s.scores["d/a"], c.left)
 		}
 	}
