@@ -652,3 +652,50 @@ func TestMissingScoreIsGiven(t *testing.T) {
 		}
 	}
 }
+
+const answered = `name: q
+suite: qa
+data: {path: q.csv, match: exact}
+arms: [{name: most_common}]
+models: []
+`
+
+// byAnother loads a study as a version does that reads answers in another way.
+func byAnother(t *testing.T, path string) *experiment.Experiment {
+	t.Helper()
+	e := env()
+	suite := e.Suite
+	e.Version, e.Suite = "another", func(name string) (kit.Suite, error) {
+		s, err := suite(name)
+		s.Reads = "another"
+		return s, err
+	}
+	x, err := experiment.Load(path, nil, e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { x.Close() })
+	return x
+}
+
+// What another version read is read again, at no cost.
+func TestReadByAnotherVersion(t *testing.T) {
+	ctx, dir := t.Context(), t.TempDir()
+	write(t, filepath.Join(dir, "q.csv"), "id,question,answer\na,?,yes\nb,?,no\n")
+	path := write(t, filepath.Join(dir, "study.yaml"), answered)
+	db := openStore(t, dir)
+	r := start(t, byAnother(t, path), db)
+	if err := r.Ask(ctx, left(t, r, false), experiment.Asking{}); err != nil {
+		t.Fatal(err)
+	}
+	x := load(t, path)
+	if same, err := x.GoesOn(ctx, db, r.Record); err != nil || same {
+		t.Errorf("answers that another version read: same %v, %v", same, err)
+	}
+	if r = start(t, x, db); !left(t, r, false).None() {
+		t.Error("answers are asked for again")
+	}
+	if same, err := x.GoesOn(ctx, db, r.Record); err != nil || !same {
+		t.Errorf("answers that were read again: same %v, %v", same, err)
+	}
+}

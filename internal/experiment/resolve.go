@@ -25,7 +25,7 @@ func (x *Experiment) resolve() error {
 		problems = append(problems, err)
 	}
 	if x.Plan != nil {
-		x.Plan.Depend(x.Bench.Basis, plan.Judges(s, arms))
+		x.Plan.Depend(x.Bench.Basis, x.Suite.Reads, plan.Judges(s, arms))
 	}
 	problems = append(problems, x.resolveMetrics()...)
 	factors, _ := x.strata()
