@@ -423,16 +423,21 @@ type RatioDiff struct {
 	Undefined string
 
 	data *difference
+	even *difference // of the same denominators; nil where data has them
 }
 
 // Reading is the monotone interval of the difference with its p-value: that of t, but
 // the scores of a cluster that are better than most do not make a limit worse. Its p-value
 // includes the chance that all of few clusters lie on one side, 1 in 128 of eight, so it has no ends
 // with fewer clusters than can show anything, six at level 0.95. With many clusters and
-// without outliers it is the interval of t.
+// without outliers it is the interval of t. It claims no more than with even denominators,
+// where clusters that tie are ties.
 func (d RatioDiff) Reading() Reading {
-	if d.data == nil || math.IsNaN(d.SE) {
+	switch {
+	case d.data == nil || math.IsNaN(d.SE):
 		return Reading{math.NaN(), undefinedInterval}
+	case d.even != nil:
+		return d.data.reading().Wider(d.even.reading())
 	}
 	return d.data.reading()
 }
@@ -509,6 +514,9 @@ func RatioDifference(numA, denA, numB, denB []float64, level float64) (RatioDiff
 		return d, nil
 	}
 	d.data = newDifference(numA, denA, numB, denB)
+	if !slices.Equal(denA, denB) {
+		d.even = evenDifference(numA, denA, numB, denB)
+	}
 	d.Clusters, d.Fewest, d.SE, d.DF = len(d.data.a), d.data.fewest, d.data.se, d.data.df
 	if d.Fewest < 2 {
 		d.SE, d.DF = nan, nan
