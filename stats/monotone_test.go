@@ -418,3 +418,28 @@ func TestTiesAreNoWins(t *testing.T) {
 		}
 	})
 }
+
+// TestOneWrongMore: wrong values that come to clusters in which all was right raise no lower limit
+// of a pooled score.
+func TestOneWrongMore(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		num := whole(rapid.SliceOfN(rapid.IntRange(4, 12), 6, 25).Draw(t, "right"))
+		den := slices.Clone(num)
+		low := func() float64 {
+			r, err := stats.RatioOfSums(num, den, 0.95)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r.Monotone(0.95, 0, 1).Low
+		}
+		before := low()
+		for _, at := range rapid.Permutation([]int{0, 1, 2, 3, 4, 5}).Draw(t, "at")[:3] {
+			den[at]++
+			after := low()
+			if fell(after, before) {
+				t.Fatalf("%v became %v with %v of %v", before, after, num, den)
+			}
+			before = after
+		}
+	})
+}
