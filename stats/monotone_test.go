@@ -397,3 +397,75 @@ func TestFewOfOneHoldsItsLevel(t *testing.T) {
 		}
 	}
 }
+
+// pooled draws counts of two arms that tie.
+func pooled(t *rapid.T) (numA, denA, numB, denB []float64) {
+	size := rapid.IntRange(0, rapid.SampledFrom([]int{3, 12, 60}).Draw(t, "most"))
+	for range rapid.IntRange(3, 25).Draw(t, "clusters") {
+		m := float64(size.Draw(t, "den"))
+		x := m
+		if rapid.IntRange(0, 2).Draw(t, "some") == 0 {
+			x = float64(rapid.IntRange(0, int(m)).Draw(t, "num"))
+		}
+		numA, denA = append(numA, x), append(denA, m)
+	}
+	return numA, denA, slices.Clone(numA), slices.Clone(denA)
+}
+
+func readingOf(t *rapid.T, numA, denA, numB, denB []float64) stats.Reading {
+	d, err := stats.RatioDifference(numA, denA, numB, denB, 0.95)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.Fewest < 2 {
+		t.Skip("no interval")
+	}
+	return d.Reading()
+}
+
+// TestTiesAreNoWins: arms that tie in every cluster but one differ in nothing that is shown,
+// whatever they have there. Exchanged arms have the mirror image.
+func TestTiesAreNoWins(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		numA, denA, numB, denB := pooled(t)
+		at := rapid.IntRange(0, len(numA)-1).Draw(t, "at")
+		denA[at], denB[at] = float64(rapid.IntRange(0, 60).Draw(t, "den of a")), float64(rapid.IntRange(0, 60).Draw(t, "den of b"))
+		numA[at] = float64(rapid.IntRange(0, int(denA[at])).Draw(t, "num of a"))
+		numB[at] = float64(rapid.IntRange(0, int(denB[at])).Draw(t, "num of b"))
+		r, mirror := readingOf(t, numA, denA, numB, denB), readingOf(t, numB, denB, numA, denA)
+		for _, level := range []float64{0.9, 0.95, 0.99} {
+			ci, other := r.Interval(level), mirror.Interval(level)
+			if ci.Low > 0 || ci.High < 0 || r.P < 1-level {
+				t.Fatalf("p %v, %v: %v of %v, %v of %v", r.P, ci, numA, denA, numB, denB)
+			}
+			if math.Abs(ci.Low+other.High) > 1e-9 || math.Abs(ci.High+other.Low) > 1e-9 || math.Abs(r.P-mirror.P) > 1e-9 {
+				t.Fatalf("p %v, %v; exchanged %v, %v", r.P, ci, mirror.P, other)
+			}
+		}
+	})
+}
+
+// TestOneWrongMore: wrong values that come to clusters in which all was right raise no lower limit
+// of a pooled score.
+func TestOneWrongMore(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		num := whole(rapid.SliceOfN(rapid.IntRange(4, 12), 6, 25).Draw(t, "right"))
+		den := slices.Clone(num)
+		low := func() float64 {
+			r, err := stats.RatioOfSums(num, den, 0.95)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r.Monotone(0.95, 0, 1).Low
+		}
+		before := low()
+		for _, at := range rapid.Permutation([]int{0, 1, 2, 3, 4, 5}).Draw(t, "at")[:3] {
+			den[at]++
+			after := low()
+			if fell(after, before) {
+				t.Fatalf("%v became %v with %v of %v", before, after, num, den)
+			}
+			before = after
+		}
+	})
+}

@@ -22,22 +22,32 @@ type Ratio struct {
 	Assumes   string // what the interval takes for granted, where the data do not show it
 	Warnings  []string
 
-	data *difference
-	den  []float64
+	data     *difference
+	num, den []float64
 }
 
 // Monotone is the interval of a mean of scores from least to most, which may be
 // infinite: more in any cluster lowers neither limit. It is that of t but for outliers, as
 // in [RatioDiff.Reading]. The best scores still leave open what [ProportionOfSums] leaves
-// open where all outcomes are events: no limit is nearer to the bounds.
+// open where all outcomes are events: no limit is nearer to the bounds. These are as many as
+// the scores are worth, so that one more that is worth nothing moves no limit nearer.
 func (r Ratio) Monotone(level, least, most float64) Interval {
 	if r.data == nil || math.IsNaN(r.SE) || checkLevel(level) != nil {
 		return undefinedInterval(level)
 	}
 	ci := r.data.interval(level)
 	if !math.IsInf(most-least, 0) {
-		open := (most - least) * newOutcomes(r.den, r.Den, level).upper(0, 0)
-		ci.Low, ci.High = math.Max(least, math.Min(ci.Low, most-open)), math.Min(most, math.Max(ci.High, least+open))
+		open := func(bound float64) float64 {
+			worth := make([]float64, len(r.den))
+			for k, m := range r.den {
+				worth[k] = math.Abs(r.num[k]-bound*m) / (most - least)
+			}
+			if sum(worth) == 0 {
+				return most - least
+			}
+			return (most - least) * newOutcomes(worth, sum(worth), level).upper(0, 0)
+		}
+		ci.Low, ci.High = math.Max(least, math.Min(ci.Low, most-open(least))), math.Min(most, math.Max(ci.High, least+open(most)))
 	}
 	return ci
 }
@@ -96,7 +106,7 @@ func RatioOfSums(num, den []float64, level float64) (Ratio, error) {
 		r.Undefined = "fewer than two clusters"
 		return r, nil
 	}
-	r.data, r.den = newDifference(num, den, make([]float64, len(num)), den), slices.Clone(den)
+	r.data, r.num, r.den = newDifference(num, den, make([]float64, len(num)), den), slices.Clone(num), slices.Clone(den)
 	k := float64(r.Clusters)
 	r.DF = k - 1
 	r.SE = math.Sqrt(k / (k - 1) * residualSquares(num, den, r.Value))
@@ -437,16 +447,21 @@ type RatioDiff struct {
 	Undefined string
 
 	data *difference
+	even *difference // of the same denominators; nil where data has them
 }
 
 // Reading is the monotone interval of the difference with its p-value: that of t, but
 // the scores of a cluster that are better than most do not make a limit worse. Its p-value
 // includes the chance that all of few clusters lie on one side, 1 in 128 of eight, so it has no ends
 // with fewer clusters than can show anything, six at level 0.95. With many clusters and
-// without outliers it is the interval of t.
+// without outliers it is the interval of t. It claims no more than with even denominators,
+// where clusters that tie are ties.
 func (d RatioDiff) Reading() Reading {
-	if d.data == nil || math.IsNaN(d.SE) {
+	switch {
+	case d.data == nil || math.IsNaN(d.SE):
 		return Reading{math.NaN(), undefinedInterval}
+	case d.even != nil:
+		return d.data.reading().Wider(d.even.reading())
 	}
 	return d.data.reading()
 }
@@ -530,6 +545,9 @@ func RatioDifference(numA, denA, numB, denB []float64, level float64) (RatioDiff
 		return d, nil
 	}
 	d.data = newDifference(numA, denA, numB, denB)
+	if !slices.Equal(denA, denB) {
+		d.even = evenDifference(numA, denA, numB, denB)
+	}
 	d.Clusters, d.Fewest, d.SE, d.DF = len(d.data.a), d.data.fewest, d.data.se, d.data.df
 	if d.Fewest < 2 {
 		d.SE, d.DF = nan, nan

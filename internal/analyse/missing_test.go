@@ -21,6 +21,7 @@ var kinds = eval.Suite{Name: "kinds", Metrics: []eval.Metric{
 	{Name: "correct", Max: 1, HigherIsBetter: true, Kind: eval.Scoring, Pooling: eval.MeanOfItems, Binary: true},
 	{Name: "share", Max: 1, HigherIsBetter: true, Kind: eval.Scoring, Pooling: eval.MeanOfItems},
 	{Name: "errors", Max: 1, Kind: eval.Scoring, Pooling: eval.RatioOfSums, Binary: true},
+	{Name: "wrong", Max: 1, Kind: eval.Scoring, Pooling: eval.RatioOfSums, Binary: true, Emits: true},
 	{Name: "count", Max: math.Inf(1), Kind: eval.Scoring, Pooling: eval.RatioOfSums},
 	{Name: "estimated", Max: 1, HigherIsBetter: true, Kind: eval.Scoring, Pooling: eval.ByEstimator, Estimate: func(rows []eval.Counted) float64 {
 		var right, all float64
@@ -85,7 +86,8 @@ func analysedOf(t interface{ Fatal(...any) }, n, dev int, scores func(arm string
 	return a
 }
 
-// TestFailedWithoutOpportunity: a failed trial lacks the scores only that answers to its item have.
+// TestFailedWithoutOpportunity: a failed trial lacks the scores only that answers to its item have,
+// but where the answer decides how many there are.
 func TestFailedWithoutOpportunity(t *testing.T) {
 	a := analysed(t, 10, func(arm string, item int) []eval.Score {
 		switch {
@@ -94,12 +96,15 @@ func TestFailedWithoutOpportunity(t *testing.T) {
 		case item < 5:
 			return []eval.Score{entry("correct", 1, 1)}
 		}
-		return []eval.Score{entry("correct", 1, 1), entry("errors", 0, 1)}
+		return []eval.Score{entry("correct", 1, 1), entry("errors", 0, 1), entry("wrong", 0, 4)}
 	})
-	for metric, want := range map[string]int{"correct": 3, "errors": 0} {
+	for metric, want := range map[string]int{"correct": 3, "errors": 0, "wrong": 3} {
 		if e, _ := a.Estimate("new", metric); e.Unscored != want {
 			t.Errorf("%s: %d scores are missing, want %d", metric, e.Unscored, want)
 		}
+	}
+	if e, _ := a.Estimate("new", "wrong"); e.Least == nil || e.Least.Value != 0 || e.Most.Value != 6./26 {
+		t.Errorf("wrong is %v to %v, want 0 to 6/26", e.Least, e.Most)
 	}
 }
 
