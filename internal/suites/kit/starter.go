@@ -79,7 +79,7 @@ func WriteFiles(dir string, files []File) ([]string, error) {
 		path := filepath.Join(dir, filepath.FromSlash(f.Path))
 		err := os.MkdirAll(filepath.Dir(path), 0o755)
 		if err == nil {
-			err = disk.Create(path, f.Write)
+			err = disk.File{Path: path, New: true}.Write(f.Write)
 		}
 		if err != nil {
 			for _, written := range paths {
