@@ -363,20 +363,16 @@ func (p Place) freeFile(r *Result, gold []byte) (string, error) {
 // writeOnce writes a read-only file that does not exist, or makes it read-only if it has
 // this content.
 func writeOnce(path string, data []byte) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	err := disk.File{Path: path, New: true}.Write(disk.Bytes(data))
 	if errors.Is(err, fs.ErrExist) {
-		if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, data) {
-			return os.Chmod(path, 0o444)
+		if old, errOld := os.ReadFile(path); errOld == nil && bytes.Equal(old, data) {
+			err = nil
 		}
 	}
-	if err != nil {
-		return fmt.Errorf("writing gold: %w", err)
+	if err == nil {
+		err = os.Chmod(path, 0o444)
 	}
-	_, err = f.Write(data)
-	if err := errors.Join(err, f.Chmod(0o444), f.Sync(), f.Close(), disk.SyncFolder(filepath.Dir(path))); err != nil {
-		return fmt.Errorf("writing gold: %w", errors.Join(err, os.Remove(path)))
-	}
-	return nil
+	return err
 }
 
 // Files lists what [Place.Verify] reads, files and folders relative to that of the study.

@@ -2,6 +2,7 @@ package annotate
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -111,6 +112,10 @@ func TestFilesAreAdopted(t *testing.T) {
 	refused("her page", err)
 	_, _, err = p.Verify()
 	refused("verify", err)
+	if _, err := p.Adopt(label, "zoe", "anna"); err != nil {
+		t.Fatal(err)
+	}
+	unsaid(t, p.Ledger) // as if killed before it: the same command goes on
 	w, err := p.Adopt(label, "zoe", "anna")
 	if err != nil || len(w.Answers()) != 1 {
 		t.Fatal(err)
@@ -122,14 +127,30 @@ func TestFilesAreAdopted(t *testing.T) {
 		t.Error(err)
 	}
 	entries, err := ledger.Read(p.Ledger)
-	if err != nil || !strings.Contains(Describe(entries[len(entries)-2]), "the file of zoe, made elsewhere, was adopted") {
-		t.Errorf("%v: %q", err, Describe(entries[len(entries)-2]))
+	if err != nil || !strings.Contains(Describe(entries[len(entries)-1]), "the file of zoe, made elsewhere, was adopted") {
+		t.Errorf("%v: %q", err, Describe(entries[len(entries)-1]))
 	}
 	forge("eve", Subject{Item: "elsewhere"}, eventSubmit)
 	for person, want := range map[string]string{"zoe": "is in the ledger", "sam": "no answers", "eve": "of another draw", "max": "has no answers"} {
 		if _, err := p.Adopt(label, person, "anna"); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("adopting %s: %v, want %q", person, err, want)
 		}
+	}
+}
+
+// unsaid takes the last entry from a ledger.
+func unsaid(t *testing.T, path string) {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	entries, errEntries := ledger.Read(path)
+	if err := errors.Join(err, errEntries); err != nil {
+		t.Fatal(err)
+	}
+	n := len(entries) - 1
+	head, err := json.Marshal(ledger.HeadOf(entries[:n]))
+	data = bytes.Join(bytes.SplitAfter(data, []byte("\n"))[:n], nil)
+	if err := errors.Join(err, os.WriteFile(path, data, 0o600), os.WriteFile(path+ledger.HeadSuffix, head, 0o600)); err != nil {
+		t.Fatal(err)
 	}
 }
 

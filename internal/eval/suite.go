@@ -187,6 +187,15 @@ type Pipeline struct {
 	Current func() (string, error)
 }
 
+// Changed reports whether the program is no longer that of Version, or cannot be read.
+func (p Pipeline) Changed() bool {
+	if p.Current == nil {
+		return false
+	}
+	version, err := p.Current()
+	return err != nil || version != p.Version
+}
+
 // A Fact is a count of a study's data.
 type Fact struct {
 	Name string

@@ -29,6 +29,9 @@ type ExecOptions struct {
 	// every program needs.
 	Pass []string
 	Keys model.Keys // not shown in what processes say
+	// Changed reports that the program is another one than that to ask: no process of it
+	// is started. It may be nil.
+	Changed func() bool
 }
 
 // Exec asks processes of one command, which are started when they are needed
@@ -40,6 +43,7 @@ type Exec struct {
 	dir     string
 	env     environment
 	keys    model.Keys
+	changed func() bool   // of [ExecOptions]
 	grace   time.Duration // what Close gives processes to end by themselves
 	maxLine int
 
@@ -74,7 +78,7 @@ func NewExec(command string, o ExecOptions) (*Exec, error) {
 		vars = os.Environ()
 	}
 	return &Exec{
-		words: words, path: path, dir: o.Dir, env: newEnvironment(vars, o.Dir, o.Pass), keys: o.Keys,
+		words: words, path: path, dir: o.Dir, env: newEnvironment(vars, o.Dir, o.Pass), keys: o.Keys, changed: o.Changed,
 		grace: 2 * time.Second, maxLine: maxAnswer, live: map[*worker]struct{}{},
 	}, nil
 }
@@ -176,6 +180,10 @@ func (e *Exec) take() (*worker, error) {
 		}
 		delete(e.live, w)
 		w.discard()
+	}
+	if e.changed != nil && e.changed() {
+		return nil, &model.Error{Kind: eval.ErrUnavailable, Unreachable: true, Final: true, Message: "the program changed since the run began",
+			Remedy: "run the same command again"}
 	}
 	w, err := startWorker(e.command(), e.maxLine)
 	if err != nil {
