@@ -128,7 +128,7 @@ func (e *Exec) explain(w *worker, err error) error {
 	if failure.Message == "" && failure.Err != nil {
 		failure.Message = failure.Err.Error()
 	}
-	said := w.stderr.String()
+	said := w.said()
 	if text := oneLine(said); text != "" {
 		failure.Message += "; its standard error: " + text
 	}
@@ -177,7 +177,7 @@ func (e *Exec) take() (*worker, error) {
 		delete(e.live, w)
 		w.discard()
 	}
-	w, err := startWorker(e.command(), e.maxLine)
+	w, err := startWorker(e.command(), e.maxLine, e.keys)
 	if err != nil {
 		return nil, notStarted(e.words[0], err)
 	}
