@@ -3,7 +3,7 @@ set -euo pipefail
 MARK=$(head -n 1 "$COMMENT")
 export MARK
 comments="repos/$REPOSITORY/issues/$PULL_REQUEST/comments"
-id=$(gh api "$comments" --paginate --jq '.[] | select(.body | startswith(env.MARK)) | .id' | head -n 1) || {
+id=$(gh api "$comments" --paginate --jq '.[] | select(.user.login == "github-actions[bot]" and (.body | startswith(env.MARK))) | .id' | head -n 1) || {
   echo "::warning title=scruple::the comments cannot be read: a pull request of a fork has no right to them"
   exit 0
 }

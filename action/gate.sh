@@ -3,10 +3,22 @@
 set -uo pipefail
 baseline=.scruple-baseline.zip
 comment="$RUNNER_TEMP/scruple-comment.md"
+errors="$RUNNER_TEMP/scruple-errors.txt"
 set_output() { echo "$1=$2" >> "$GITHUB_OUTPUT"; }
+# Runs a command whose output has texts of models, servers and data: what looks like a command to
+# the runner in them is none.
+inert() {
+  local token code
+  token=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
+  echo "::stop-commands::$token"
+  "$@" 2>&1
+  code=$?
+  printf '\n::%s::\n' "$token"
+  return "$code"
+}
 rm -f "$comment"
 read -ra args <<< "${ARGS:-}"
-scruple run "$STUDY" ${args[@]+"${args[@]}"}
+inert scruple run "$STUDY" ${args[@]+"${args[@]}"}
 code=$?
 report="$(dirname "$STUDY")/results"
 [ -d "$report" ] && set_output report "$report"
@@ -16,8 +28,9 @@ if [ "$code" -ne 0 ]; then # the run has no verdict: bad input, or too many fail
 fi
 against=()
 [ -f "$baseline" ] && against=(--baseline "$baseline")
-scruple gate "$STUDY" --format github --comment "$comment" ${against[@]+"${against[@]}"}
+scruple gate "$STUDY" --format github --comment "$comment" ${against[@]+"${against[@]}"} 2> "$errors"
 verdict=$?
+inert cat "$errors"
 if [ ! -f "$comment" ]; then # else the comment of an earlier push would stay
   printf '### %s: no verdict\n\n`scruple run` ended with exit code %s, `scruple gate` with %s: see the log of the job.\n' \
     "$STUDY" "$code" "$verdict" > "$comment"
@@ -29,6 +42,6 @@ set_output comment "$comment"
 # The run of the default branch is the baseline of the pull requests after it.
 if [ "${IS_BASELINE:-false}" = true ] && [ "$code" -eq 0 ]; then
   rm -f "$baseline"
-  scruple bundle "$STUDY" --out "$baseline" || echo "::warning title=scruple::the run is no baseline: it could not be packed"
+  inert scruple bundle "$STUDY" --out "$baseline" || echo "::warning title=scruple::the run is no baseline: it could not be packed"
 fi
 exit 0

@@ -17,6 +17,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/disk"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/experiment"
+	"github.com/scruple-eval/scruple/internal/model"
 	"github.com/scruple-eval/scruple/internal/report"
 	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/study"
@@ -157,9 +158,12 @@ func (a *app) private(x *experiment.Experiment, from source) ([]bundle.Private, 
 	if err != nil {
 		return nil, err
 	}
-	list := mapped(secrets(x, getenv), func(name string) bundle.Private {
-		return bundle.Private{What: "the key in " + name, Text: keyOf(name, getenv)}
-	})
+	var list []bundle.Private
+	for _, name := range secrets(x, getenv) {
+		for _, form := range model.Forms(keyOf(name, getenv)) {
+			list = append(list, bundle.Private{What: "the key in " + name, Text: form})
+		}
+	}
 	var folders []string
 	for _, dir := range []string{x.File.Dir, filepath.Dir(from.store)} {
 		if dir, err := filepath.Abs(dir); err == nil {

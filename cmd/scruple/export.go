@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -18,6 +19,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/evalout"
 	"github.com/scruple-eval/scruple/internal/experiment"
+	"github.com/scruple-eval/scruple/internal/model"
 	"github.com/scruple-eval/scruple/internal/say"
 	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/study"
@@ -288,8 +290,12 @@ func outRun(ctx context.Context, db *store.DB, r *experiment.Run) (evalout.Run, 
 // exportOTel sends spans to a server, or writes them to a file, a request on each line.
 func (a *app) exportOTel(o *opened, run evalout.Run, trials evalout.Trials, to string, content bool) error {
 	shown := to // without what may be a key: the user, the query
+	var keys model.Keys
 	if u, err := url.Parse(to); err == nil && u.Host != "" {
 		shown = u.Scheme + "://" + u.Host + u.Path
+		password, _ := u.User.Password()
+		keys = append(slices.Concat(slices.Collect(maps.Values(u.Query()))...), password)
+		slices.Sort(keys)
 	}
 	send := func(send func(body []byte) error) error {
 		n, skipped, err := evalout.OTel(send, run, trials, o.db.Calls(o.ctx, o.run), content)
@@ -309,7 +315,7 @@ func (a *app) exportOTel(o *opened, run evalout.Run, trials evalout.Trials, to s
 			})
 		})
 	}
-	client := &http.Client{Timeout: time.Minute}
+	client := &http.Client{Timeout: time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	return send(func(body []byte) error {
 		q, err := http.NewRequestWithContext(o.ctx, http.MethodPost, to, bytes.NewReader(body))
 		if err != nil { // which has the whole address
@@ -324,9 +330,9 @@ func (a *app) exportOTel(o *opened, run evalout.Run, trials evalout.Trials, to s
 		if err != nil {
 			return fmt.Errorf("sending spans to %s: %w", shown, err)
 		}
-		said, err := io.ReadAll(io.LimitReader(p.Body, 1000))
+		said, err := io.ReadAll(io.LimitReader(p.Body, 1<<16))
 		if err = errors.Join(err, p.Body.Close()); err != nil || p.StatusCode/100 != 2 {
-			return errors.Join(fmt.Errorf("sending spans to %s: status %s: %s: want the path for traces of an OTLP server that takes JSON, such as /v1/traces", shown, p.Status, say.PlainLine(string(said))), err)
+			return errors.Join(fmt.Errorf("sending spans to %s: status %s: %s: want the path for traces of an OTLP server that takes JSON, such as /v1/traces", shown, p.Status, text.Shorten(say.PlainLine(string(keys.Scrub(said, false))), 1000)), err)
 		}
 		return nil
 	})

@@ -343,7 +343,7 @@ func quoted(word string) string {
 var special = regexp.MustCompile(`[^A-Za-z0-9_@%+=:,./-]`)
 
 // scheme matches the beginning of a URL. A drive of Windows has one letter.
-var scheme = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]+):`)
+var scheme = regexp.MustCompile(`^["'<]*([A-Za-z][A-Za-z0-9+.-]+):`)
 
 // keywords matches the other form of an address that psql takes.
 var keywords = regexp.MustCompile(`(^|\s)(host|hostaddr|dbname|password|service)\s*=`)
@@ -352,7 +352,7 @@ var keywords = regexp.MustCompile(`(^|\s)(host|hostaddr|dbname|password|service)
 // an address without its password, or a file. Other addresses are errors, which do not repeat the
 // value: it may hold a password.
 func storeNamed(path string) (string, error) {
-	if store.IsAddress(path) {
+	if path = strings.TrimSpace(path); store.IsAddress(path) {
 		return store.Remember(path)
 	}
 	if keywords.MatchString(path) {
@@ -389,7 +389,7 @@ var flagOf = regexp.MustCompile(`^--?[a-z-]+=`)
 // address and withPassword match addresses of databases in both forms of psql, also such as are no
 // stores.
 var (
-	address      = regexp.MustCompile(`(?i)^postgres(ql)?://`)
+	address      = regexp.MustCompile(`(?i)^[\s"'<]*postgres(ql)?://`)
 	withPassword = regexp.MustCompile(`(?is)=.*\spassword\s*=|^\s*password\s*=.*=`)
 )
 

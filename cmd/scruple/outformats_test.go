@@ -75,6 +75,21 @@ func TestOTel(t *testing.T) {
 	if code, _, errs := cli(t, "export", "q/study.yaml", "--format", "otel", "--out", server.URL); code != exitUsage || !strings.Contains(errs, "404") || !strings.Contains(errs, "/v1/traces") {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
+	// Nothing is sent to another address, and what the server says of the key is not shown.
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { t.Errorf("%s is sent elsewhere", r.Method) }))
+	defer elsewhere.Close()
+	for _, status := range []int{http.StatusFound, http.StatusTemporaryRedirect} {
+		moved := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Location", elsewhere.URL)
+			w.WriteHeader(status)
+			io.WriteString(w, "wrong key "+r.URL.Query().Get("api-key"))
+		}))
+		code, out, errs := cli(t, "export", "q/study.yaml", "--format", "otel", "--out", moved.URL+"/v1/traces?api-key=Schluessel77")
+		moved.Close()
+		if code != exitUsage || !strings.Contains(errs, "status 30") || strings.Contains(out+errs, "Schluessel77") {
+			t.Errorf("exit code %d: %s%s", code, out, errs)
+		}
+	}
 	python := os.Getenv("SCRUPLE_PYTHON") // with inspect-ai: what the tool itself reads
 	if python == "" {
 		t.Skip("SCRUPLE_PYTHON names no Python with inspect-ai")

@@ -137,6 +137,12 @@ func TestAStoreIsAFile(t *testing.T) {
 	}
 }
 
+func TestAPastedAddressMayHaveSpaces(t *testing.T) {
+	if named, err := storeNamed(" postgres://u:secret@h/x\n"); err != nil || named != "postgres://u@h/x" {
+		t.Errorf("named %s: %v", named, err)
+	}
+}
+
 func TestNoArgumentRepeatsAPassword(t *testing.T) {
 	dir := sumsStudy(t)
 	for _, args := range [][]string{
@@ -146,6 +152,12 @@ func TestNoArgumentRepeatsAPassword(t *testing.T) {
 		{"run", "study.yaml", "--max-calls=postgres://u:secret@h/x"},
 		{"run", "study.yaml", "--max-calls=POSTGRESQL://u:secret@h/x"},
 		{"init", "qa", "postgres://u:secret@h/x"},
+		{"report", " \tpostgres://u:secret@h/x"},
+		{"status", "--store", `"postgres://u:secret@h/x"`},
+		{"status", "--store", "postgres://u:2024#secret@127.0.0.1:1/x"},
+		{"status", "--store", "postgres://u:2024/secret@127.0.0.1:1/x"},
+		{"status", "--store", "postgres://127.0.0.1:20?secret@127.0.0.1:1/x"},
+		{"status", "--store", "postgres://u:a@b/secret@127.0.0.1:1/x"},
 	} {
 		code, out, errOut := scrupleIn(t, dir, args...)
 		if code != exitUsage || strings.Contains(out+errOut, "secret") {

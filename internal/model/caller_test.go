@@ -458,6 +458,18 @@ func TestARepeatedKeyIsRemovedFromAnswers(t *testing.T) {
 }
 
 // A word that serves as the key of a local server stays in answers.
+// A key that stands where a message is cut, or has white space, does not show in part.
+func TestAKeyIsRemovedBeforeAMessageIsCut(t *testing.T) {
+	for i, f := range formats {
+		server := wiretest.NewServer(t)
+		server.Answer(502, "<html>"+strings.Repeat("x ", 139)+secret+"</html>", nil)
+		_, err := open(t, i, server.URL).Complete(t.Context(), request())
+		if e := failure(t, err); strings.Contains(e.Message, secret[:12]) || !strings.Contains(e.Message, "[key]") {
+			t.Errorf("%s: a part of the key shows in %q", f.name, e.Message)
+		}
+	}
+}
+
 func TestAWordIsNoKey(t *testing.T) {
 	server := wiretest.NewServer(t)
 	server.Answer(200, `{"choices":[{"message":{"content":"anything goes"},"finish_reason":"stop"}]}`, nil)

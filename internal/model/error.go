@@ -13,7 +13,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/text"
@@ -261,77 +260,3 @@ func incomplete(ctx context.Context, x *Exchange) *Error {
 	e.Status = x.Status
 	return e
 }
-
-// keyLike matches what looks like a credential in a server's words.
-var keyLike = regexp.MustCompile(`(?i)\bbearer\s+[a-z0-9._~+/-]{12,}=*` +
-	`|\b(?:sk|pk|rk|gsk|xai|nvapi|hf|csk|fw|r8|tgp)[-_][a-z0-9_*.-]{8,}` +
-	`|\bAIza[a-z0-9_-]{16,}` +
-	`|\b(?:api[-_]?key|key|token)=[^&\s"']+`)
-
-// keyNamed matches a variable that holds a key, by its name or as a password in a URL.
-var keyNamed = regexp.MustCompile(`(?i)^[^=]*(?:key|token|secret|pass|_pwd|auth|cred)|://[^/@\s]*:[^/@\s]+@`)
-
-// notKey matches words that are no keys in the name of a variable.
-var notKey = regexp.MustCompile(`(?i)tokeniz|passage|keyword|author(?:s|$)`)
-
-// HoldsKey reports whether an environment variable looks as if it held a key.
-func HoldsKey(name, value string) bool {
-	return keyNamed.MatchString(notKey.ReplaceAllString(name, " ")+"="+value) || keyLike.MatchString(value)
-}
-
-// Keys are secrets that no error and no answer may show.
-type Keys []string
-
-// scrub removes the keys, and anything that looks like a key, from a text.
-func (k Keys) scrub(text string) string {
-	for _, key := range k {
-		if len(key) >= 8 {
-			text = strings.ReplaceAll(text, key, "[key]")
-		} else if key != "" { // a short key may be part of a word
-			text = regexp.MustCompile(`\b`+regexp.QuoteMeta(key)+`\b`).ReplaceAllLiteralString(text, "[key]")
-		}
-	}
-	return keyLike.ReplaceAllString(text, "[key]")
-}
-
-// Clean makes sure that no key shows in an error.
-func (k Keys) Clean(e *Error) *Error {
-	e.Message, e.Remedy, e.RequestID = k.scrub(e.Message), k.scrub(e.Remedy), k.scrub(e.RequestID)
-	if e.Err != nil {
-		e.Err = &scrubbed{text: k.scrub(e.Err.Error()), err: e.Err}
-	}
-	return e
-}
-
-// CleanAnswer removes the keys from an answer, which some servers repeat:
-// answers are stored, exported and shown. It looks for the keys alone, because an
-// answer may well speak of keys. A key that could be a word, such as "anything"
-// for a local server, is not secret, and removing it would change answers.
-func (k Keys) CleanAnswer(r *eval.Response) {
-	for _, key := range k {
-		if len(key) >= 16 || len(key) >= 8 && strings.ContainsFunc(key, unicode.IsDigit) {
-			withoutKey(r, key)
-		}
-	}
-}
-
-func withoutKey(r *eval.Response, key string) {
-	for _, s := range []*string{&r.Text, &r.StopReason, &r.Refusal, &r.ModelVersion, &r.RequestID} {
-		*s = strings.ReplaceAll(*s, key, "[key]")
-	}
-	for i := range r.ToolCalls {
-		c := &r.ToolCalls[i]
-		c.ID, c.Name = strings.ReplaceAll(c.ID, key, "[key]"), strings.ReplaceAll(c.Name, key, "[key]")
-		c.Arguments = bytes.ReplaceAll(c.Arguments, []byte(key), []byte("[key]"))
-	}
-}
-
-// scrubbed is an error whose text contains no key; errors.Is still finds the
-// wrapped error.
-type scrubbed struct {
-	text string
-	err  error
-}
-
-func (s *scrubbed) Error() string { return s.text }
-func (s *scrubbed) Unwrap() error { return s.err }

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -54,13 +55,17 @@ const leaseTime = 30 * time.Second
 // opened again by its [DB.Path].
 var addresses sync.Map
 
+// divided matches an address in which a password with an unencoded /, ? or # may seem to be a
+// port and what follows it, or a host.
+var divided = regexp.MustCompile(`(?s)://.*#|://[^/?]*[/?].*@`)
+
 // Remember returns the name of an address, by which this process can open the store.
 func Remember(address string) (name string, err error) {
 	u, err := url.Parse(address)
 	if err == nil {
 		_, err = pgx.ParseConfig(address)
 	}
-	if err != nil { // whose text may have the password
+	if err != nil || divided.MatchString(address) { // whose text may have the password
 		return "", errors.New("--store: the address cannot be read: want postgres://USER@HOST:PORT/DATABASE; characters such as @ and / in a password must be encoded, as %40 and %2F")
 	}
 	if u.User != nil {

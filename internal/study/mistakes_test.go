@@ -144,6 +144,8 @@ func TestMistakes(t *testing.T) {
 			`study.yaml:3:31: models[0].base_url: "http://h:port/" is not a URL: want one such as http://127.0.0.1:8080/v1`},
 		{"an address with a password", minimal("models: [{id: a, provider: p, base_url: 'https://me:secret@h/v1'}]"),
 			`study.yaml:3:31: models[0].base_url: want a URL such as http://127.0.0.1:8080/v1 without a password, got "https://…@h/v1"`},
+		{"an address whose password begins like a port", minimal("models: [{id: a, provider: p, base_url: 'https://me:12/secret@h/v1'}]"),
+			`study.yaml:3:31: models[0].base_url: want a URL such as http://127.0.0.1:8080/v1 without a password, got "https://…@h/v1"`},
 		{"a key for its variable", minimal("models: [{id: a, provider: p, api_key_env: 5f2a9c}]"),
 			`study.yaml:3:31: models[0].api_key_env: want the name of an environment variable such as OPENAI_API_KEY, got another value (not shown, since it could be a key)`},
 		{"a pasted key", minimal("models:\n  - id: a\n    api_key_env: sk-proj-0a1b2c3d4e5f\n"),

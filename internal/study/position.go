@@ -146,7 +146,7 @@ func quote(s string) string {
 
 // These are compiled once and never change.
 var (
-	userInfo = regexp.MustCompile(`//[^/@\s]*@`)
+	userInfo = regexp.MustCompile(`//\S*@`)
 	keyForms = regexp.MustCompile(`\b(?:sk-(?:ant|proj|or|svcacct)-[A-Za-z0-9_-]{4,}|sk-[A-Za-z0-9_-]{8,}|AIza[A-Za-z0-9_-]{8,}|(?:gsk_|hf_|ghp_|r8_|xai-|pplx-|tgp_v1_)[A-Za-z0-9_-]{16,})`)
 )
 

@@ -84,7 +84,7 @@ type Model struct {
 	ID          string   `json:"id" jsonschema:"required,minLength=1,maxLength=64,pattern=^[A-Za-z0-9][A-Za-z0-9._-]*$,description=Name of this model in arms" jsonschema_extras:"errorMessage=want an id of letters and digits with . _ or - inside"`
 	Provider    string   `json:"provider" jsonschema:"required,minLength=1,description=Wire format or preset: anthropic openai openai_responses google gemini deepseek moonshot zai openrouter ollama vllm llamacpp simulated recorded"`
 	Name        string   `json:"name,omitempty" jsonschema:"description=The provider's name of the model"`
-	BaseURL     string   `json:"base_url,omitempty" jsonschema:"pattern=^https?://[^/@]+(/.*)?$,description=Another endpoint that speaks the provider's wire format" jsonschema_extras:"errorMessage=want a URL such as http://127.0.0.1:8080/v1 without a password"`
+	BaseURL     string   `json:"base_url,omitempty" jsonschema:"pattern=^https?://[^/@]+(/[^@]*)?$,description=Another endpoint that speaks the provider's wire format" jsonschema_extras:"errorMessage=want a URL such as http://127.0.0.1:8080/v1 without a password"`
 	APIKeyEnv   string   `json:"api_key_env,omitempty" jsonschema:"writeOnly=true,maxLength=64,pattern=^[A-Z_][A-Z0-9_]*$,description=Environment variable that holds the key; a default per provider; not needed on loopback" jsonschema_extras:"errorMessage=want the name of an environment variable such as OPENAI_API_KEY"`
 	Temperature *float64 `json:"temperature,omitempty" jsonschema:"minimum=0,maximum=2"`
 	TopP        *float64 `json:"top_p,omitempty" jsonschema:"minimum=0,maximum=1"`
@@ -158,7 +158,7 @@ func (s Skill) String() string {
 type Embeddings struct {
 	Provider   string  `json:"provider" jsonschema:"required,minLength=1,description=A provider with OpenAI's format: openai\\, openrouter\\, ollama\\, vllm\\, llamacpp …"`
 	Name       string  `json:"name" jsonschema:"required,minLength=1,description=The provider's name of the model"`
-	BaseURL    string  `json:"base_url,omitempty" jsonschema:"pattern=^https?://[^/@]+(/.*)?$,description=Another endpoint" jsonschema_extras:"errorMessage=want a URL such as http://127.0.0.1:8080/v1 without a password"`
+	BaseURL    string  `json:"base_url,omitempty" jsonschema:"pattern=^https?://[^/@]+(/[^@]*)?$,description=Another endpoint" jsonschema_extras:"errorMessage=want a URL such as http://127.0.0.1:8080/v1 without a password"`
 	APIKeyEnv  string  `json:"api_key_env,omitempty" jsonschema:"writeOnly=true,maxLength=64,pattern=^[A-Z_][A-Z0-9_]*$,description=Environment variable that holds the key" jsonschema_extras:"errorMessage=want the name of an environment variable such as OPENAI_API_KEY"`
 	Dimensions int     `json:"dimensions,omitempty" jsonschema:"minimum=1,maximum=16384,description=Number of components\\, for models that can shorten their embeddings"`
 	Batch      int     `json:"batch,omitempty" jsonschema:"minimum=1,maximum=2048,default=64,description=Number of texts in one request (default 64)"`

@@ -132,7 +132,7 @@ func (e *Exec) explain(w *worker, err error) error {
 	if failure.Message == "" && failure.Err != nil {
 		failure.Message = failure.Err.Error()
 	}
-	said := w.stderr.String()
+	said := w.said()
 	if text := oneLine(said); text != "" {
 		failure.Message += "; its standard error: " + text
 	}
@@ -185,7 +185,7 @@ func (e *Exec) take() (*worker, error) {
 		return nil, &model.Error{Kind: eval.ErrUnavailable, Unreachable: true, Final: true, Message: "the program changed since the run began",
 			Remedy: "run the same command again"}
 	}
-	w, err := startWorker(e.command(), e.maxLine)
+	w, err := startWorker(e.command(), e.maxLine, e.keys)
 	if err != nil {
 		return nil, notStarted(e.words[0], err)
 	}

@@ -344,6 +344,25 @@ func TestExecKeepsTheEndOfStandardError(t *testing.T) {
 	}
 }
 
+// Keys are removed before lines are joined and before the end of standard error is taken.
+func TestExecHidesKeysInStandardError(t *testing.T) {
+	t.Parallel()
+	pem := "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcw\nggSjAgEAAoIBAQC7VJTUt9Us8cKBwmGm1a2b\n-----END PRIVATE KEY-----\n"
+	e, err := NewExec("'"+os.Args[0]+"'", ExecOptions{Dir: t.TempDir(), Env: append(os.Environ(), part+"=complains", "SAID="+pem), Pass: []string{part, "SAID"}, Keys: model.Keys{pem}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	for padding := 0; padding < 200; padding += 9 {
+		r := ask("doc")
+		r.Replicate = 4096 - padding // bytes that follow the key
+		_, err := e.Complete(t.Context(), r)
+		if said := failure(t, err, eval.ErrUnavailable, "the end"); strings.Contains(said.Message, "MIIE") || strings.Contains(said.Message, "Gm1a2b") {
+			t.Fatalf("%d bytes after the key, it shows in %.300q", r.Replicate, said.Message)
+		}
+	}
+}
+
 func TestExecMovesMoreThanPipesHold(t *testing.T) {
 	t.Parallel()
 	long, err := json.Marshal(strings.Repeat("x", 3<<20))

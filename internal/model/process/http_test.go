@@ -83,6 +83,7 @@ func TestHTTPErrors(t *testing.T) {
 		{"nothing", 204, nil, "", model.Error{Kind: eval.ErrMalformed, Message: "the answer is empty"}, nil},
 		{"two values", 200, nil, `{"output":"x"}{"output":"y"}`, model.Error{Kind: eval.ErrMalformed, Message: `the answer is not JSON: {"output":"x"}{"output":"y"}`}, nil},
 		{"its key", 500, nil, "sent " + secret, model.Error{Kind: eval.ErrUnavailable, Message: "sent [key]"}, nil},
+		{"its key where it is cut", 500, nil, strings.Repeat("x ", 95) + secret, model.Error{Kind: eval.ErrUnavailable, Message: strings.Repeat("x ", 95) + "[key]"}, nil},
 		{"its own error", 200, nil, `{"error":"no text"}`, model.Error{Kind: eval.ErrUnavailable, Message: "the pipeline reported: no text"}, nil},
 	}
 	for _, tt := range tests {

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -37,6 +38,7 @@ type worker struct {
 	errors  *os.File      // its standard error
 	lines   *bufio.Reader // over stdout
 	maxLine int
+	keys    model.Keys // not shown in what it says
 	stderr  tail
 	place   model.Place // of an answer that is large
 	served  int         // requests answered
@@ -49,7 +51,7 @@ type worker struct {
 // startWorker starts a process; the caller must call [worker.watch]. It does not
 // use the pipes of package exec, because they have no deadlines, and because Wait
 // would wait for the children of the process.
-func startWorker(cmd *exec.Cmd, maxLine int) (*worker, error) {
+func startWorker(cmd *exec.Cmd, maxLine int, keys model.Keys) (*worker, error) {
 	var pipes [3]struct{ read, write *os.File }
 	for i := range pipes {
 		r, w, err := os.Pipe()
@@ -78,7 +80,7 @@ func startWorker(cmd *exec.Cmd, maxLine int) (*worker, error) {
 	return &worker{
 		cmd: cmd, stdin: in.write, stdout: out.read, errors: errs.read,
 		lines: bufio.NewReaderSize(out.read, 64<<10), maxLine: maxLine,
-		stderr: tail{most: maxStderr}, exited: make(chan struct{}),
+		keys: keys, stderr: tail{most: maxStderr + keys.Longest()}, exited: make(chan struct{}),
 	}, nil
 }
 
@@ -96,6 +98,20 @@ func (w *worker) watch() {
 	reading.Wait()
 	w.errors.Close()
 	close(w.exited)
+}
+
+// said is the end of what the process wrote to standard error, without the keys.
+func (w *worker) said() string {
+	ended := w.gone()
+	raw := w.stderr.String()
+	if !ended { // it may be writing a line
+		raw = raw[:strings.LastIndexByte(raw, '\n')+1]
+	}
+	said := string(w.keys.Scrub([]byte(raw), false))
+	if len(raw) > maxStderr { // the beginning is cut, perhaps within a key
+		said = said[min(w.keys.Longest(), len(said)):]
+	}
+	return said
 }
 
 // gone reports whether the process has exited.
@@ -161,6 +177,7 @@ func (w *worker) ask(ctx context.Context, request []byte) ([]byte, error) {
 		wrote <- err
 	}()
 	line, err := readLine(w.lines, w.maxLine, func() error { return w.place.Take(ctx) })
+	line = w.keys.Scrub(line, true)
 	if err == nil {
 		w.served++
 		w.broken = <-wrote != nil

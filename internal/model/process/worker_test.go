@@ -232,6 +232,12 @@ var parts = map[string]func(*stage){
 		}
 		answerLine(a.ID, "output", a.Item)
 	}),
+	// complains of SAID, and then as many bytes as there are replicates.
+	"complains": each(func(_ *stage, a asked) {
+		end := "the end\n"
+		fmt.Fprint(os.Stderr, strings.Repeat("before ", 1000)+os.Getenv("SAID")+strings.Repeat("x", a.Replicate-len(end))+end)
+		os.Exit(1)
+	}),
 	// writes first more than a pipe holds, and reads then.
 	"writes before it reads": each(func(_ *stage, a asked) {
 		answerLine(a.ID, "output", strings.Repeat("long ", 1<<18))

@@ -465,7 +465,7 @@ func clean(i *cassette.Interaction, secrets []string) error {
 	without := func(text string) string {
 		for _, s := range secrets {
 			if s != "" {
-				text = strings.ReplaceAll(text, s, "[key]")
+				text = model.Without(text, s)
 			}
 		}
 		return text
