@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
@@ -88,6 +89,13 @@ func (s *samples) withoutWhole() (found bool) {
 		}
 	}
 	return found
+}
+
+// size is the number of bytes that the samples take in a page.
+func (s *samples) size() int {
+	var b bytes.Buffer
+	_ = page().ExecuteTemplate(&b, "samples", s) // the page has the error
+	return b.Len()
 }
 
 // half removes every second sample.
