@@ -96,7 +96,7 @@ func (a *app) run(ctx context.Context, arg string, opt runOptions) (err error) {
 	if opt.maxCalls < 0 {
 		return fmt.Errorf("--max-calls %d: want the number of requests, at least 1", opt.maxCalls)
 	}
-	if err := cmp.Or(x.CheckPart(opt.part), x.CheckScorer(), from.checkResults(x), opt.detached(from.store)); err != nil {
+	if err := cmp.Or(x.CheckPart(opt.part), x.CheckScorer(), from.checkResults(x), annotationsOf(x, from).CheckDrawn(x.Study.Annotation), opt.detached(from.store)); err != nil {
 		return err
 	}
 	models, tape, closeModels, err := a.models(ctx, x, opt.record != "")

@@ -477,6 +477,16 @@ func (q *Queue) checkItems(t study.Task, source Source) error {
 	return fmt.Errorf("task %s was drawn from other items, such as %s: give the --split on which it was drawn, or copy the task under another name for this one", q.Task, q.Subjects[0].Item)
 }
 
+// CheckDrawn refuses tasks that were drawn by another study, or that changed since.
+func (p Place) CheckDrawn(tasks []study.Task) error {
+	for _, t := range tasks {
+		if _, err := p.readQueue(t.Full()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // readQueue returns nil if the task was not drawn. It refuses a file that is not the
 // one in the ledger, and a task that asks or shows something else now.
 func (p Place) readQueue(t study.Task) (*Queue, error) {
