@@ -19,7 +19,11 @@ import (
 func extractBench(dir string) (*corpus, error) {
 	c := &corpus{schemas: map[string]jsontext.Value{}}
 	var tests, schemas, results []string
-	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+	dir, err := filepath.Abs(dir) // the name of a group is that of its folder
+	if err != nil {
+		return nil, err
+	}
+	err = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		switch name := filepath.Base(path); {
 		case err != nil || e.IsDir():
 			return err
@@ -182,6 +186,9 @@ func (c *corpus) extractBenchAnswer(systems map[string]*system, path string, cas
 	if s == nil {
 		s = &system{name: r.Pipeline, answers: map[string]jsontext.Value{}, scores: map[string]float64{}}
 		systems[r.Pipeline] = s
+	}
+	if _, twice := s.scores[r.Request.ID]; twice {
+		return fmt.Errorf("%s: pipeline %q has a result about %s already: give a folder with the results of one run", path, r.Pipeline, r.Request.ID)
 	}
 	s.scores[r.Request.ID] = math.NaN()
 	switch r.Output.Data.Kind() {
