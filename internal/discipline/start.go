@@ -157,7 +157,7 @@ func (s *Subject) resumeTest(ctx context.Context, db *store.DB, desk *Desk, now 
 	}
 	if analysed && !s.Pending(p) && !(a.Part.RetryFailed && p.Failed.Count()+p.Unjudged.Count() > 0) {
 		if strings.TrimSpace(a.Unblind) == "" && len(desk.Book.Start(now, nil)) > 0 {
-			return false, false, NotAllowed("TEST runs once, and %s is finished: `scruple report %[2]s --split test` and `scruple gate %[2]s --split test` have its results. "+
+			return false, false, NotAllowed("TEST runs once, and %s is finished: `scruple report %[2]s --split test` and `scruple gate %[2]s --split test` have its results, and `scruple score %[2]s --split test` writes its files. "+
 				"Another run needs a reason, --unblind \"…\", which is recorded for good", last.ID, s.File.Path)
 		}
 		return false, false, nil

@@ -38,12 +38,10 @@ type ExecOptions struct {
 // and kept: as many as calls are in flight at once. It implements
 // [model.Client]. Close it.
 type Exec struct {
+	options ExecOptions
 	words   []string
 	path    string
-	dir     string
 	env     environment
-	keys    model.Keys
-	changed func() bool   // of [ExecOptions]
 	grace   time.Duration // what Close gives processes to end by themselves
 	maxLine int
 
@@ -78,7 +76,7 @@ func NewExec(command string, o ExecOptions) (*Exec, error) {
 		vars = os.Environ()
 	}
 	return &Exec{
-		words: words, path: path, dir: o.Dir, env: newEnvironment(vars, o.Dir, o.Pass), keys: o.Keys, changed: o.Changed,
+		options: o, words: words, path: path, env: newEnvironment(vars, o.Dir, o.Pass),
 		grace: 2 * time.Second, maxLine: maxAnswer, live: map[*worker]struct{}{},
 	}, nil
 }
@@ -117,7 +115,7 @@ func (e *Exec) Complete(ctx context.Context, r *eval.Request) (eval.Response, er
 			err = e.explain(w, err)
 		}
 		e.release(w)
-		e.keys.CleanAnswer(&response)
+		e.options.Keys.CleanAnswer(&response)
 		return response, err
 	}
 }
@@ -147,7 +145,7 @@ func (e *Exec) explain(w *worker, err error) error {
 	case w.broken:
 		failure.Remedy = "run the command by hand: it must answer every line of standard input with one line of standard output"
 	}
-	return e.keys.Clean(failure)
+	return e.options.Keys.Clean(failure)
 }
 
 // begin counts a call that [Exec.Close] has to wait for; it is false when the
@@ -181,7 +179,7 @@ func (e *Exec) take() (*worker, error) {
 		delete(e.live, w)
 		w.discard()
 	}
-	if e.changed != nil && e.changed() {
+	if e.options.Changed != nil && e.options.Changed() {
 		return nil, &model.Error{Kind: eval.ErrUnavailable, Unreachable: true, Final: true, Message: "the program changed since the run began",
 			Remedy: "run the same command again"}
 	}
@@ -199,7 +197,7 @@ func (e *Exec) take() (*worker, error) {
 }
 
 func (e *Exec) command() *exec.Cmd {
-	return &exec.Cmd{Path: e.path, Args: e.words, Dir: e.dir, Env: e.env.vars}
+	return &exec.Cmd{Path: e.path, Args: e.words, Dir: e.options.Dir, Env: e.env.vars}
 }
 
 // notStarted classifies the error of starting a program: an error of the program
