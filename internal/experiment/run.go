@@ -338,15 +338,27 @@ func (x *Experiment) Follow(ctx context.Context, db *store.DB, r *store.Run) (*R
 		return nil, err
 	}
 	seen, judge := r.Analysed, changedParts(judgedWith(r.Treatment, r.StudyJSON), judgedWith(x.treatment, x.File.Canonical()))
-	if err := run.amend(ctx, items, gold); err != nil {
+	events, err := db.Events(ctx, r)
+	if err != nil {
 		return nil, err
+	}
+	if err := run.amend(ctx, items, gold, judge); err != nil {
+		return nil, err
+	}
+	for _, e := range slices.Backward(events) { // a kill may have ended the last change early
+		if e.What == planEvent {
+			break
+		}
+		if e.What == judgeEvent && !slices.Contains(judge, e.Note) {
+			judge = append(judge, e.Note)
+		}
 	}
 	return run, run.renew(ctx, gold, judge, seen)
 }
 
 // amend makes the plan of the study that of the run. Items of changed gold keep the former hash
 // until everything is derived again, so that the next run after a kill finds them changed.
-func (r *Run) amend(ctx context.Context, items map[string]eval.Item, gold []string) error {
+func (r *Run) amend(ctx context.Context, items map[string]eval.Item, gold, judge []string) error {
 	planned, regraded := slices.Clone(r.Items()), setOf(gold)
 	for i, it := range planned {
 		if regraded[it.ID] {
@@ -369,7 +381,7 @@ func (r *Run) amend(ctx context.Context, items map[string]eval.Item, gold []stri
 	_, err = r.db.Amend(ctx, r.Record, now, planned, r.Plan, moved, r.unchanged(r.Record, items), func(a store.Amendment) []store.Event {
 		changed := append(describe(a), notes...)
 		r.add(changed...)
-		return r.history(strings.Join(changed, "; "), a, earlier)
+		return append(r.history(strings.Join(changed, "; "), a, earlier), r.eventsOf(judgeEvent, judge)...)
 	})
 	return err
 }
