@@ -269,6 +269,9 @@ func (a *app) score(o *opened) error {
 	if err != nil {
 		return err
 	}
+	if r.Kept != "" {
+		a.say("%s: %s", r.Record.ID, r.Kept)
+	}
 	if r.Changed != "" {
 		a.say("%s follows the study: %s", r.Record.ID, r.Changed)
 	}

@@ -14,9 +14,9 @@ type Suite struct {
 	Metrics []Metric
 	// Primary and Secondary are the default metrics of a study.
 	Primary, Secondary []string
-	// Reads is the version of the rules that read answers. Where it changes, those of earlier
+	// Reads is the version of the rules that read answers. Where it rises, those of earlier
 	// runs are read again.
-	Reads string
+	Reads int
 }
 
 // Metric finds a metric by name.

@@ -660,14 +660,14 @@ arms: [{name: most_common}]
 models: []
 `
 
-// byAnother loads a study as a version does that reads answers in another way.
-func byAnother(t *testing.T, path string) *experiment.Experiment {
+// byEarlier loads a study as a version does that reads answers in another way.
+func byEarlier(t *testing.T, path string) *experiment.Experiment {
 	t.Helper()
 	e := env()
 	suite := e.Suite
-	e.Version, e.Suite = "another", func(name string) (kit.Suite, error) {
+	e.Suite = func(name string) (kit.Suite, error) {
 		s, err := suite(name)
-		s.Reads = "another"
+		s.Reads--
 		return s, err
 	}
 	x, err := experiment.Load(path, nil, e)
@@ -678,24 +678,46 @@ func byAnother(t *testing.T, path string) *experiment.Experiment {
 	return x
 }
 
-// What another version read is read again, at no cost.
-func TestReadByAnotherVersion(t *testing.T) {
+// What an earlier version read is read again, at no cost, but in a run that stays as it is.
+func TestReadByEarlierVersion(t *testing.T) {
 	ctx, dir := t.Context(), t.TempDir()
 	write(t, filepath.Join(dir, "q.csv"), "id,question,answer\na,?,yes\nb,?,no\n")
 	path := write(t, filepath.Join(dir, "study.yaml"), answered)
 	db := openStore(t, dir)
-	r := start(t, byAnother(t, path), db)
+	r := start(t, byEarlier(t, path), db)
 	if err := r.Ask(ctx, left(t, r, false), experiment.Asking{}); err != nil {
 		t.Fatal(err)
 	}
 	x := load(t, path)
-	if same, err := x.GoesOn(ctx, db, r.Record); err != nil || same {
-		t.Errorf("answers that another version read: same %v, %v", same, err)
+	if _, err := x.Decide(ctx, db, r.Record, rescore(t, r)); err == nil {
+		t.Error("a gate decides on what an earlier version read")
 	}
 	if r = start(t, x, db); !left(t, r, false).None() {
 		t.Error("answers are asked for again")
 	}
-	if same, err := x.GoesOn(ctx, db, r.Record); err != nil || !same {
-		t.Errorf("answers that were read again: same %v, %v", same, err)
+	if _, err := x.Decide(ctx, db, r.Record, rescore(t, r)); err != nil {
+		t.Errorf("after answers were read again: %v", err)
+	}
+
+	tagged, err := byEarlier(t, path).Start(ctx, db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := tagged.Ask(ctx, left(t, tagged, false), experiment.Asking{}); err != nil {
+		t.Fatal(err)
+	}
+	if done, err := tagged.Tag(ctx, "main"); err != nil || !done {
+		t.Fatalf("tagged: %v, %v", done, err)
+	}
+	x = load(t, path)
+	if r = start(t, x, db); r.Record.ID != tagged.Record.ID || !strings.Contains(r.Kept, "has the tag main and keeps") {
+		t.Fatalf("run %s: %q", r.Record.ID, r.Kept)
+	}
+	if _, err := x.Decide(ctx, db, r.Record, rescore(t, r)); err != nil {
+		t.Errorf("a tagged run that an earlier version read: %v", err)
+	}
+	write(t, filepath.Join(dir, "q.csv"), "id,question,answer\na,?,yes\nb,?,maybe\n")
+	if r, err = load(t, path).Follow(ctx, db, tagged.Record); err == nil || !strings.Contains(err.Error(), "has the tag main and stays") {
+		t.Errorf("other gold: %v", err)
 	}
 }

@@ -25,7 +25,8 @@ func (x *Experiment) resolve() error {
 		problems = append(problems, err)
 	}
 	if x.Plan != nil {
-		x.Plan.Depend(x.Bench.Basis, x.Suite.Reads, plan.Judges(s, arms))
+		x.Plan.Reads(x.Suite.Reads)
+		x.Plan.Depend(x.Bench.Basis, plan.Judges(s, arms))
 	}
 	problems = append(problems, x.resolveMetrics()...)
 	factors, _ := x.strata()
