@@ -49,7 +49,7 @@ func (c *Collector) comparisons(a *Analysis, q Question, selections []selection,
 			if err != nil {
 				return err
 			}
-			if s.stratum == nil || r.Pairs > 0 {
+			if s.stratum == nil || r.Pairs > 0 || r.Least != nil && r.Least.Pairs > 0 {
 				a.Comparisons = append(a.Comparisons, r)
 			}
 		}

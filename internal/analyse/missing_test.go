@@ -62,6 +62,11 @@ func analysedOf(t interface{ Fatal(...any) }, n, dev int, scores func(arm string
 	for i := range n {
 		items = append(items, eval.Item{ID: fmt.Sprintf("i%04d", i)})
 	}
+	return analysedItems(t, items, dev, scores)
+}
+
+func analysedItems(t interface{ Fatal(...any) }, items []eval.Item, dev int, scores func(arm string, item int) []eval.Score) *analyse.Analysis {
+	n := len(items)
 	arms := []eval.Arm{{ID: "new"}, {ID: "old"}}
 	c := analyse.NewCollector(&kinds, items, arms, asListed(items))
 	var metrics []string
@@ -252,7 +257,7 @@ func TestMissingScoresReverseNothing(t *testing.T) {
 func decided(t *testing.T, a *analyse.Analysis, rule string) gate.Condition {
 	t.Helper()
 	rules, problems := gate.Compile(study.Decide{Require: []study.Condition{{Name: "r", That: rule}}},
-		gate.Names{Arms: []string{"new", "old"}, Metrics: kinds.Metrics, Compared: func(a, b, metric string) bool { return true }})
+		gate.Names{Arms: []string{"new", "old"}, Metrics: kinds.Metrics, Factors: []string{"first"}, Compared: func(a, b, metric string) bool { return true }})
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
@@ -274,6 +279,25 @@ func TestMissingScoresOfItemsOfDev(t *testing.T) {
 	}
 	if c := decided(t, a, "diff('new','old','correct') > 0.02"); c.State != gate.Undecided || !strings.Contains(c.Reason, "4 answers without a score could reverse this") {
 		t.Errorf("%s (%s)", c.State, c.Reason)
+	}
+}
+
+// TestStratumWithoutScores: a stratum that lacks all scores of an arm is still one of the strata.
+func TestStratumWithoutScores(t *testing.T) {
+	var items []eval.Item
+	for i := range 40 {
+		items = append(items, eval.Item{ID: fmt.Sprintf("i%04d", i), Strata: []eval.Level{{Name: "first", Value: fmt.Sprint(i < 2)}}})
+	}
+	a := analysedItems(t, items, 0, func(arm string, i int) []eval.Score {
+		if i < 2 && arm == "new" {
+			return nil
+		}
+		return []eval.Score{entry("correct", map[bool]float64{true: 1}[i < 2 || i >= 7 || arm == "new"], 1)}
+	})
+	for _, rule := range []string{"diff_min('new','old','correct','first') > -0.1", "p_min('new','old','correct','first') < 0.05"} {
+		if c := decided(t, a, rule); c.State != gate.Undecided {
+			t.Errorf("%s: %s (%s)", rule, c.State, c.Reason)
+		}
 	}
 }
 
