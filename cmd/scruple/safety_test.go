@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"database/sql"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -88,6 +89,19 @@ func TestAKilledScoringOfTESTIsFinished(t *testing.T) {
 	kill()
 	do(exitOK, "score")
 	do(exitOK, "report")
+}
+
+func TestTooManyTrials(t *testing.T) {
+	dir := sumsStudy(t)
+	var rows strings.Builder
+	for i := range 10_001 {
+		fmt.Fprintf(&rows, "q%d,%d + 1,%d\n", i, i, i+1)
+	}
+	writeTestFile(t, filepath.Join(dir, "q.csv"), "id,question,answer\n"+rows.String())
+	code, _, errOut := scrupleIn(t, dir, "validate", "study.yaml", "-o", "execution.replicates=100000")
+	if code != exitUsage || !strings.Contains(errOut, "execution.replicates: 10001 items, 2 arms and 100000 replicates are more than 1000000000 trials") {
+		t.Errorf("ends with %d: %s", code, errOut)
+	}
 }
 
 // A killed run has answers but no analysis.

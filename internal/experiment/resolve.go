@@ -16,6 +16,9 @@ import (
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
+// mostPlanned is the number of trials that a run may have.
+const mostPlanned = 1_000_000_000
+
 // resolve validates the arms and metrics of the study against the suite.
 func (x *Experiment) resolve() error {
 	s, arms := x.Study, x.Bench.Arms()
@@ -23,6 +26,9 @@ func (x *Experiment) resolve() error {
 	var err error
 	if x.Plan, err = plan.New(x.Items(), plan.Questions(s, arms), s.Execution.Replicates, s.Execution.Seed); err != nil {
 		problems = append(problems, err)
+	}
+	if cells := len(x.Items()) * len(arms); cells > mostPlanned/max(1, s.Execution.Replicates) {
+		problems = append(problems, x.File.Errorf("execution.replicates", "%d items, %d arms and %d replicates are more than %d trials: want fewer", len(x.Items()), len(arms), s.Execution.Replicates, mostPlanned))
 	}
 	if x.Plan != nil {
 		x.Plan.Reads(x.Suite.Reads)

@@ -80,6 +80,8 @@ func TestMistakes(t *testing.T) {
 			`study.yaml:3:13: execution.concurrency: want at least 1, got 0`},
 		{"no replicates", minimal("execution: {replicates: -1}"),
 			`study.yaml:3:13: execution.replicates: want at least 1, got -1`},
+		{"more replicates than memory", minimal("execution: {replicates: 999999999999}"),
+			`study.yaml:3:13: execution.replicates: want at most 100000, got 999999999999`},
 		{"a negative budget", minimal("execution: {max_cost: -0.01}"),
 			`study.yaml:3:13: execution.max_cost: want at least 0, got -0.01`},
 		{"more failures than trials", minimal("execution: {max_failed: 5}"),

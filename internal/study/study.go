@@ -173,7 +173,7 @@ type Execution struct {
 	Timeout     Duration   `json:"timeout" jsonschema:"description=Timeout of one call (default 60s)"`
 	Delay       Duration   `json:"delay,omitempty" jsonschema:"description=Pause between replicates of one item and arm"`
 	ItemByItem  bool       `json:"item_by_item,omitempty" jsonschema:"description=Finish all trials of an item before the next item begins"`
-	Replicates  int        `json:"replicates" jsonschema:"minimum=1,default=1,description=Number of trials per item and arm (default 1)"`
+	Replicates  int        `json:"replicates" jsonschema:"minimum=1,maximum=100000,default=1,description=Number of trials per item and arm (default 1)"`
 	Seed        int64      `json:"seed" jsonschema:"default=42,description=Random seed (default 42)"`
 	MaxCost     float64    `json:"max_cost,omitempty" jsonschema:"minimum=0,description=Cost limit of the run in US dollars"`
 	MaxCalls    int        `json:"max_calls,omitempty" jsonschema:"minimum=0,description=Limit on the number of requests"`

@@ -183,7 +183,7 @@ func (e *Exec) take() (*worker, error) {
 		return nil, &model.Error{Kind: eval.ErrUnavailable, Unreachable: true, Final: true, Message: "the program changed since the run began",
 			Remedy: "run the same command again"}
 	}
-	w, err := startWorker(e.command(), e.maxLine, e.keys)
+	w, err := startWorker(e.command(), e.maxLine, e.options.Keys)
 	if err != nil {
 		return nil, notStarted(e.words[0], err)
 	}
