@@ -14,9 +14,6 @@ import (
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
-// marked finds the line that gives the final answer after reasoning.
-var marked = regexp.MustCompile(`(?im)^[\s*_#>]*(?:final )?answer\s*[*_]*\s*:[*_]*[ \t]*`)
-
 // final is the answer in a reply: what <answer> or \boxed{} marks at its end, else the
 // text after the last "Answer:" at the start of a line, else the whole reply. Lenient
 // means that something else was left out, such as a courtesy after it. Nothing is left
@@ -31,13 +28,32 @@ func (q *question) final(reply string) (answer string, lenient bool) {
 	return afterMark(bare.Text), bare.Lenient
 }
 
+// afterMark is the text after the last mark, "Answer:" or "Final answer:", which may have signs of
+// Markdown around it. It goes back from colon to colon: a reply may be long.
 func afterMark(reply string) string {
-	if at := marked.FindAllStringIndex(reply, -1); at != nil {
-		if rest := strings.TrimSpace(reply[at[len(at)-1][1]:]); rest != "" {
-			reply = rest
+	const space = " \t\n\f\r"
+	for at := strings.LastIndexByte(reply, ':'); at >= 0; at = strings.LastIndexByte(reply[:at], ':') {
+		before := strings.TrimRight(strings.TrimRight(strings.TrimRight(reply[:at], space), "*_"), space)
+		before, found := cutFolded(before, "answer")
+		if !found {
+			continue
+		}
+		before, _ = cutFolded(before, "final ")
+		if before = strings.TrimRight(before, " \t\f\r*_#>"); before == "" || strings.HasSuffix(before, "\n") {
+			return cmp.Or(strings.TrimSpace(strings.TrimLeft(reply[at+1:], "*_")), strings.TrimSpace(reply))
 		}
 	}
 	return strings.TrimSpace(reply)
+}
+
+// cutFolded cuts a word off the end of a text, in upper or lower case; an s may be a long one.
+func cutFolded(s, word string) (before string, found bool) {
+	for n := len(word); n <= min(len(word)+1, len(s)); n++ {
+		if strings.EqualFold(s[len(s)-n:], word) {
+			return s[:len(s)-n], true
+		}
+	}
+	return s, false
 }
 
 // byText reports whether the text of an answer is matched.

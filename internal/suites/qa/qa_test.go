@@ -15,6 +15,7 @@ import (
 	"unicode/utf16"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/study"
@@ -456,6 +457,38 @@ func TestOddReplies(t *testing.T) {
 	const letter = "We are sorry.\n\nLet me know if you need anything else."
 	if got, lenient := q.final(letter); got != letter || lenient {
 		t.Errorf("a judge reads %q", got)
+	}
+}
+
+// The mark found from the end is the last one that a search from the beginning finds.
+func TestAfterMark(t *testing.T) {
+	marked := regexp.MustCompile(`(?im)^[\s*_#>]*(?:final )?answer\s*[*_]*\s*:[*_]*[ \t]*`)
+	parts := rapid.SampledFrom([]string{"answer", "Answer:", "final ", "FINAL ", "anſwer", "ſ", ":", "*", "_", "#", ">", " ", "\n", "\t", "\r", "\v", "x", "\xc5", "\u00a0"})
+	rapid.Check(t, func(t *rapid.T) {
+		reply := strings.Join(rapid.SliceOfN(parts, 0, 14).Draw(t, "reply"), "")
+		want := strings.TrimSpace(reply)
+		if at := marked.FindAllStringIndex(reply, -1); at != nil {
+			if rest := strings.TrimSpace(reply[at[len(at)-1][1]:]); rest != "" {
+				want = rest
+			}
+		}
+		if got := afterMark(reply); got != want {
+			t.Fatalf("%q gives %q, want %q", reply, got, want)
+		}
+	})
+}
+
+// BenchmarkAfterMark: a mark at the end of a long reply is found without reading it.
+func BenchmarkAfterMark(b *testing.B) {
+	for _, n := range []int{1000, 1_000_000} {
+		for name, end := range map[string]string{"mark": "\nAnswer: 12", "none": "\n12"} {
+			reply := strings.Repeat("So 3 boxes: the answer. ", n/24) + end
+			b.Run(fmt.Sprintf("%s of %d", name, n), func(b *testing.B) {
+				for b.Loop() {
+					afterMark(reply)
+				}
+			})
+		}
 	}
 }
 
