@@ -56,7 +56,9 @@ func (a *app) annotate(o *opened) error {
 		return err
 	}
 	place := annotationsOf(x, from)
-	place.Check = func(file string, gold []byte) ([]eval.Item, error) { return from.readsGold(x.Suite.GoldKey, file, gold) }
+	place.Check = func(file string, gold []byte) ([]eval.Item, error) {
+		return from.readsGold(x.Suite.GoldKey, file, gold)
+	}
 	subjects, closeStore, err := a.subjects(ctx, o.arg, x)
 	if err != nil {
 		return err
