@@ -554,6 +554,9 @@ func TestArchivesThatAreNotThere(t *testing.T) {
 				t.Errorf("want %q in: %v", w, err)
 			}
 		}
+		if err != nil && strings.Count(err.Error(), "`scruple archive") != 1 {
+			t.Errorf("the remedy is there more than once: %v", err)
+		}
 		checks, err := store.Examine(t.Context(), path)
 		if err != nil || !slices.ContainsFunc(checks, func(c store.Check) bool { return c.Name == "archives" && c.State == store.CheckDamaged }) {
 			t.Errorf("%v, %v", checks, err)
