@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -13,6 +14,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/scruple-eval/scruple/internal/annotate"
 	"github.com/scruple-eval/scruple/internal/blind"
@@ -367,13 +371,13 @@ func storeNamed(path string) (string, error) {
 
 // withoutPasswords names stores among the arguments, in whatever place: errors repeat arguments.
 // Values of other flags than --store may be any text, such as a prompt.
-func withoutPasswords(args []string) (named []string, err error) {
+func withoutPasswords(args []string, valued map[string]bool) (named []string, err error) {
 	named = slices.Clone(args)
 	last := ""
 	for i, arg := range args {
 		flag := flagOf.FindString(arg)
 		value, of := arg[len(flag):], cmp.Or(strings.TrimSuffix(flag, "="), last)
-		if last = ""; strings.HasPrefix(arg, "-") && flag == "" {
+		if last = ""; valued[arg] {
 			last = arg
 		}
 		if (address.MatchString(value) || (of == "" || of == "--store") && withPassword.MatchString(value)) && err == nil {
@@ -382,6 +386,23 @@ func withoutPasswords(args []string) (named []string, err error) {
 		}
 	}
 	return named, err
+}
+
+// valued are the flags of a command and those below it that take a value.
+func valued(c *cobra.Command) map[string]bool {
+	flags := map[string]bool{}
+	add := func(f *pflag.Flag) {
+		if f.NoOptDefVal == "" {
+			flags["--"+f.Name] = true
+			flags["-"+f.Shorthand] = f.Shorthand != ""
+		}
+	}
+	c.Flags().VisitAll(add)
+	c.PersistentFlags().VisitAll(add)
+	for _, sub := range c.Commands() {
+		maps.Copy(flags, valued(sub))
+	}
+	return flags
 }
 
 var flagOf = regexp.MustCompile(`^--?[a-z-]+=`)

@@ -162,6 +162,9 @@ func TestNoArgumentRepeatsAPassword(t *testing.T) {
 	for _, args := range [][]string{
 		{"report", "host=h dbname=x password=secret"},
 		{"report", "password=secret user=u"},
+		{"run", "--new", "host=h dbname=x password=secret"},
+		{"--json", "status", "host=h dbname=x password=secret"},
+		{"status", "--json", "host=h dbname=x password=secret"},
 		{"report", "Postgres://u:secret@h/x"},
 		{"run", "study.yaml", "--max-calls=postgres://u:secret@h/x"},
 		{"run", "study.yaml", "--max-calls=POSTGRESQL://u:secret@h/x"},

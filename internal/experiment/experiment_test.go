@@ -261,19 +261,6 @@ func decides(t *testing.T, path string, db *store.DB, r *experiment.Run, kept ex
 	}
 	_, err = load(t, path, "statistics.alpha=0.01").Decide(ctx, db, r.Record, kept)
 	wantNotAllowed(t, err, "analyse it again")
-	analysis, verdict, basis, err := db.Analysis(ctx, r.Record)
-	if err = errors.Join(err, db.SaveAnalysis(ctx, r.Record, analysis, verdict, basis[:12])); err != nil { // as earlier versions did
-		t.Fatal(err)
-	}
-	old, err := experiment.Kept(ctx, db, r.Record)
-	if err != nil || !old.Older() || kept.Older() {
-		t.Errorf("an older analysis: %v, %v, %v", old.Older(), kept.Older(), err)
-	}
-	_, err = stricter.Decide(ctx, db, r.Record, old)
-	wantNotAllowed(t, err, "was analysed by an earlier version")
-	if err := db.SaveAnalysis(ctx, r.Record, analysis, verdict, basis); err != nil {
-		t.Fatal(err)
-	}
 	_, err = load(t, path, "execution.seed=7").Decide(ctx, db, r.Record, kept)
 	wantNotAllowed(t, err, "the study no longer matches run")
 	_, err = load(t, path, "execution.replicates=2").Attach(ctx, db, r.Record)
