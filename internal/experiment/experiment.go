@@ -107,6 +107,11 @@ func Load(path string, overrides []string, env Env) (_ *Experiment, err error) {
 	if env.ForPeople && suite.ForPeople != nil {
 		suite.ForPeople(own)
 	}
+	defer func() { // an error of data may repeat what a link leads to
+		if err != nil {
+			err = cmp.Or(file.CheckLinks(), err)
+		}
+	}()
 	bench, err := suite.Open(file, own)
 	if err != nil {
 		return nil, err
@@ -124,12 +129,11 @@ func Load(path string, overrides []string, env Env) (_ *Experiment, err error) {
 	if err := x.addMetrics(); err != nil {
 		return nil, err
 	}
-	var programs []string
-	for _, p := range bench.Pipelines() {
-		programs = append(programs, p.Files...)
+	links := []error{file.CheckLinks(), file.Contained(cmp.Or(x.Study.Output.ResultsDir, "results")), file.Contained(discipline.StorePath("")), file.Contained(".env")}
+	for _, m := range x.Study.Models {
+		links = append(links, file.Contained(m.Cassette))
 	}
-	err = errors.Join(file.CheckLinks(programs), file.Contained(cmp.Or(x.Study.Output.ResultsDir, "results")), file.Contained(discipline.StorePath("")))
-	if err != nil {
+	if err := errors.Join(links...); err != nil {
 		return nil, err
 	}
 	if x.items, x.dependent, err = itemsOf(bench, x.Study); err != nil {

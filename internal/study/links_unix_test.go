@@ -38,8 +38,9 @@ func TestCheckLinks(t *testing.T) {
 		"out.csv": "out.csv leads out of the study's folder by a link, to " + outside, "linked": filepath.Join("linked", "c.txt") + " leads out", "out/secret": "leads out", "out/new/file": "out leads out",
 	} {
 		f := &File{Path: filepath.Join(dir, "study.yaml"), Dir: dir}
+		f.Program("python")
 		f.Resolve(rel)
-		err := f.CheckLinks([]string{"python"})
+		err := f.CheckLinks()
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", rel, err, want)
 		}

@@ -33,8 +33,9 @@ type File struct {
 	canonical []byte
 	sum       [sha256.Size]byte // of the bytes of the file
 
-	mu   sync.Mutex
-	used map[string]bool // paths that were resolved; true: as prompts
+	mu       sync.Mutex
+	used     map[string]bool // paths that were resolved; true: as prompts
+	programs []string        // of these, the files of programs
 }
 
 // SHA256 returns the SHA-256 of the bytes of the file in hexadecimal.
@@ -256,6 +257,17 @@ func (f *File) use(rel string, prompt bool) string {
 // prompt, or otherwise defines an arm. [File.Prompts] lists these paths.
 func (f *File) Prompt(rel string) string { return f.use(rel, true) }
 
+// Program is Resolve for a file of a program that the study runs, to which links may lead anywhere.
+func (f *File) Program(rel string) string {
+	path := f.use(rel, false)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !slices.Contains(f.programs, rel) {
+		f.programs = append(f.programs, rel)
+	}
+	return path
+}
+
 // Prompts lists the paths of prompts, as the study has them, sorted.
 func (f *File) Prompts() []string {
 	f.mu.Lock()
@@ -358,16 +370,22 @@ func (f *File) Used() []string {
 // someone else could so show any file of this machine to a model. A path such as ../data,
 // which a reader of the study sees, is allowed; links in that folder must lead into it or into the
 // study's folder.
-func (f *File) CheckLinks(programs []string) error {
+func (f *File) CheckLinks() error {
 	var errs []error
+	f.mu.Lock()
+	programs := f.programs
+	f.mu.Unlock()
 	for _, rel := range f.Used() {
 		if rel == "" || filepath.Clean(rel) == "." || slices.Contains(programs, rel) {
 			continue
 		}
 		errs = append(errs, f.Contained(rel))
+		if info, err := os.Stat(f.Place(rel)); err != nil || !info.IsDir() { // opening a pipe waits for its writer
+			continue
+		}
 		root, err := os.OpenRoot(f.Place(rel))
 		if err != nil {
-			continue // a file, or it does not exist
+			continue
 		}
 		_ = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 			if err == nil && d.Type()&fs.ModeSymlink != 0 {

@@ -113,6 +113,7 @@ type Planner struct {
 	Offline string        // how to run without a model, to follow "or"
 	Resolve func(path string) string
 	Prompt  func(path string) string // Resolve of prompts
+	Program func(path string) string // and of the files of programs
 	Fault   func(key, format string, args ...any)
 	Tagged  func(tag string) string // id of the newest run with a tag
 	Skilled bool                    // a simulated model can have a skill with an entry
@@ -123,7 +124,7 @@ type Planner struct {
 // NewPlanner plans the arms of a study whose models run all entries, except the judge.
 // It adds errors to errs.
 func NewPlanner(f *study.File, s *study.Study, noun, offline string, errs *study.Errors) *Planner {
-	return &Planner{Noun: noun, List: Entries, Models: s.Models, Skip: s.JudgeModel, Offline: offline, Resolve: f.Resolve, Prompt: f.Prompt, Tagged: f.Tagged,
+	return &Planner{Noun: noun, List: Entries, Models: s.Models, Skip: s.JudgeModel, Offline: offline, Resolve: f.Resolve, Prompt: f.Prompt, Program: f.Program, Tagged: f.Tagged,
 		Fault: func(key, format string, args ...any) { errs.Add(f.Errorf(key, format, args...)) }}
 }
 

@@ -55,7 +55,7 @@ func (p *Planner) versionOf(given string, files []string) (string, error) {
 	}
 	var parts []string
 	for _, file := range files {
-		sum, err := hashFile(p.Resolve(file))
+		sum, err := hashFile(p.Program(file))
 		if err != nil {
 			return "", fmt.Errorf("reading %s of the pipeline's program: %w", file, err)
 		}

@@ -100,7 +100,7 @@ func (b *ownScores) open(f *study.File, s *study.Scorer, errs *study.Errors) *Ar
 	if s == nil {
 		return nil
 	}
-	p := &Planner{Noun: "scorer", Resolve: f.Resolve, Fault: func(_, format string, args ...any) { errs.Add(f.Errorf("scorer", format, args...)) }}
+	p := &Planner{Noun: "scorer", Resolve: f.Resolve, Program: f.Program, Fault: func(_, format string, args ...any) { errs.Add(f.Errorf("scorer", format, args...)) }}
 	e := &Entry{Name: scorerStep, Outside: Outside{Exec: s.Exec, HTTP: s.HTTP, Watch: s.Watch, Version: s.Version}}
 	if given := Given(e.Outside); len(given) != 1 {
 		errs.Add(f.Errorf("scorer", "want one of exec and http"))
