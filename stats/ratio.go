@@ -22,8 +22,7 @@ type Ratio struct {
 	Assumes   string // what the interval takes for granted, where the data do not show it
 	Warnings  []string
 
-	data     *difference
-	num, den []float64
+	data *difference
 }
 
 // Monotone is the interval of a mean of scores from least to most, which may be
@@ -38,14 +37,14 @@ func (r Ratio) Monotone(level, least, most float64) Interval {
 	ci := r.data.interval(level)
 	if !math.IsInf(most-least, 0) {
 		open := func(bound float64) float64 {
-			worth := make([]float64, len(r.den))
-			for k, m := range r.den {
-				worth[k] = math.Abs(r.num[k]-bound*m) / (most - least)
+			worth := make([]float64, len(r.data.a))
+			for k, share := range r.data.shareA {
+				worth[k] = math.Abs(r.data.a[k]-bound*share) * r.Den / (most - least)
 			}
-			if sum(worth) == 0 {
-				return most - least
+			if n := sum(worth); n > 0 {
+				return (most - least) * newOutcomes(worth, n, level).upper(0, 0)
 			}
-			return (most - least) * newOutcomes(worth, sum(worth), level).upper(0, 0)
+			return most - least
 		}
 		ci.Low, ci.High = math.Max(least, math.Min(ci.Low, most-open(least))), math.Min(most, math.Max(ci.High, least+open(most)))
 	}
@@ -106,7 +105,7 @@ func RatioOfSums(num, den []float64, level float64) (Ratio, error) {
 		r.Undefined = "fewer than two clusters"
 		return r, nil
 	}
-	r.data, r.num, r.den = newDifference(num, den, make([]float64, len(num)), den), slices.Clone(num), slices.Clone(den)
+	r.data = newDifference(num, den, make([]float64, len(num)), den)
 	k := float64(r.Clusters)
 	r.DF = k - 1
 	r.SE = math.Sqrt(k / (k - 1) * residualSquares(num, den, r.Value))

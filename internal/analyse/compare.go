@@ -253,8 +253,7 @@ func adjust(a *Analysis, q Question, family []int, again func(index int, level f
 		p := slices.Clone(doubts)
 		for j, i := range family {
 			other := &a.Comparisons[i]
-			turned := other.A == c.B || other.B == c.A
-			if (better(other) == better(c)) == turned {
+			if turned := other.A == c.B || other.B == c.A; (better(other) == better(c)) == turned {
 				p[j] = 1
 			}
 		}

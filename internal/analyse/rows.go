@@ -240,8 +240,7 @@ func (c *Collector) estimateRows(arm string, metric int, s selection, at end, q 
 	counts := grouped(estimate.counted(clusters))
 	estimate.ordered(counts)
 	sums := summed(counts, len(estimate.kinds))
-	of := func(counts []float64) float64 { return estimate.of(counts, sums) }
-	b, err := stats.BootstrapCounts(counts, len(sums), of, stats.BootstrapOptions{
+	b, err := stats.BootstrapCounts(counts, len(sums), func(drawn []float64) float64 { return estimate.of(drawn, sums) }, stats.BootstrapOptions{
 		Resamples: q.Study.Resamples, Level: level, Seed: seed(q.Run.Seed, s.stratum, arm, m.Name), Workers: runtime.GOMAXPROCS(0)})
 	if err != nil {
 		return e, fmt.Errorf("bootstrapping %s of %s: %w", m.Name, arm, err)
@@ -332,8 +331,7 @@ func (c *Collector) compareRows(r *Comparison, k contest, s selection, t tester)
 		return nil
 	}
 	o := stats.BootstrapOptions{Resamples: t.q.Study.Resamples, Level: t.level, Seed: t.seed(r), Workers: runtime.GOMAXPROCS(0)}
-	of := func(counts []float64) float64 { return estimate.difference(counts, sums) }
-	boot, err := stats.BootstrapCounts(pairs, len(sums), of, o)
+	boot, err := stats.BootstrapCounts(pairs, len(sums), func(drawn []float64) float64 { return estimate.difference(drawn, sums) }, o)
 	if err != nil {
 		return err
 	}
