@@ -608,7 +608,10 @@ func TestTaggedRunStays(t *testing.T) {
 	if again := start(t, load(t, path), db); again.Record.ID != r.Record.ID {
 		t.Errorf("an unchanged study has another run, %s", again.Record.ID)
 	}
+	kept := rescore(t, r)
 	write(t, filepath.Join(dir, "scores.csv"), row+"0\n")
+	_, err := load(t, path).Decide(ctx, db, r.Record, kept)
+	wantNotAllowed(t, err, "use another run: this one has the tag main")
 	if other := start(t, load(t, path), db); other.Record.ID == r.Record.ID || other.Kept == "" {
 		t.Errorf("run %s follows the study: %q", other.Record.ID, other.Kept)
 	}

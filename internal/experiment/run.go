@@ -481,6 +481,11 @@ func (x *Experiment) catchUp() string {
 	return fmt.Sprintf("`%s`, which asks only what is new, or `%s`, which asks nothing", x.again("run"), score)
 }
 
+// another is the remedy where a run stays as it is.
+func (x *Experiment) another(why string) string {
+	return fmt.Sprintf("use another run: this one %s and stays as it is; `scruple run %s%s` brings the newest up to date or starts one", why, x.File.Path, x.ofSplit())
+}
+
 // again is the command line of a verb on the study.
 func (x *Experiment) again(verb string, flags ...string) string {
 	if x.env.Again == nil {
@@ -530,12 +535,12 @@ func (x *Experiment) checkSame(ctx context.Context, db *store.DB, r *store.Run) 
 	if err != nil {
 		return err
 	}
-	if why, err := stays(ctx, db, r); err != nil {
+	why, err := stays(ctx, db, r)
+	if err == nil && !same && why != "" {
+		same, err = x.GoesOn(ctx, db, r)
+	}
+	if err != nil {
 		return err
-	} else if !same && why != "" {
-		if same, err = x.GoesOn(ctx, db, r); err != nil {
-			return err
-		}
 	}
 	was, err := db.Items(ctx, r)
 	if err != nil {
@@ -558,7 +563,11 @@ func (x *Experiment) checkSame(ctx context.Context, db *store.DB, r *store.Run) 
 		}
 	}
 	if other != nil || len(diffs) > 0 {
-		return discipline.NotAllowed("the study no longer matches run %s:\n  %s\nundo the change, or bring the run up to date with %s", r.ID, strings.Join(diffs, "\n  "), x.catchUp())
+		remedy := "bring the run up to date with " + x.catchUp()
+		if why != "" {
+			remedy = x.another(why)
+		}
+		return discipline.NotAllowed("the study no longer matches run %s:\n  %s\nundo the change, or %s", r.ID, strings.Join(diffs, "\n  "), remedy)
 	}
 	return x.goldChanged(ctx, db, r, gold)
 }
@@ -588,7 +597,7 @@ func (x *Experiment) goldChanged(ctx context.Context, db *store.DB, r *store.Run
 	remedy := "score the answers against the new gold with `" + x.again("score") + "`"
 	switch {
 	case why != "":
-		remedy = fmt.Sprintf("use another run: this one %s and stays as it is; `scruple run %s%s` brings the newest up to date or starts one", why, x.File.Path, x.ofSplit())
+		remedy = x.another(why)
 	case last == nil || last.ID != r.ID:
 		remedy = fmt.Sprintf("score the answers against the new gold with `scruple score %s --store %s`", r.ID, db.Path())
 	}
